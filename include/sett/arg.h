@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sett_arg: the one currency for shapes, strides, coordinates, tilers and
+ * scalars. It is CuTe's IntTuple: a leaf or a node of leaves, 16 bytes, passed
+ * by value and made on the stack.
+ *
+ *     a C integer            static, known while the kernel is built
+ *     a sett_val *           dynamic, known when it runs
+ *     T(a, b, ...)           a tuple; nests; T1(a) has rank 1
+ *     ALL                    `_`, the slice mark
+ *     a sett_layout *        a tiler's leaf
+ *
+ * (T, T1 and ALL exist if SETT_SHORT is defined before the include; SETT_T, SETT_T1
+ * and SETT_ALL always.) A tuple literal dies with the block that it stands in:
+ * return or store sett_tuple(b, ...) instead, which lives in the build. */
+#ifndef SETT_ARG_H
+#define SETT_ARG_H
+#include <sett/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sett_build sett_build;   /* one kernel being written; owns all below */
+typedef struct sett_val sett_val;       /* a scalar, or a value with a shape (TensorSSA) */
+typedef struct sett_layout sett_layout; /* shape:stride, swizzled, composed */
+typedef struct sett_tensor sett_tensor; /* engine o layout */
+
+/* The kinds of sett_arg. POISON carries a failed build's error onward. */
+enum { SETT_INT, SETT_FLOAT, SETT_VALUE, SETT_LAYOUT, SETT_SLICE, SETT_NODE, SETT_POISON };
+
+typedef struct sett_arg {
+    uint8_t kind, rank; /* rank: children of a NODE */
+    uint16_t reserved;  /* 0 */
+    uint32_t path;      /* scaled basis v@m: one nibble a level, index + 1, the
+                         * outermost mode in the lowest nibble; 0: a plain number */
+    union {
+        int64_t i;
+        double f;
+        sett_val *v;
+        sett_layout *l;
+        const struct sett_arg *kid;
+        sett_build *poisoned;
+    } u;
+} sett_arg;
+static_assert(sizeof(sett_arg) == 16, "sett_arg is ABI");
+
+/* Copies a tuple and all below it into the build. */
+SETT_API sett_arg sett_arg_keep(sett_build *, sett_arg);
+
+#ifdef __cplusplus
+}
+#else
+
+static inline sett_arg sett_arg_i(long long i)
+{
+    return (sett_arg){.kind = SETT_INT, .u = {.i = i}};
+}
+/* Above INT64_MAX: POISON. */
+static inline sett_arg sett_arg_u(unsigned long long u)
+{
+    return u <= INT64_MAX ? sett_arg_i((long long)u) : (sett_arg){.kind = SETT_POISON, .u = {.i = 0}};
+}
+static inline sett_arg sett_arg_f(double f)
+{
+    return (sett_arg){.kind = SETT_FLOAT, .u = {.f = f}};
+}
+static inline sett_arg sett_arg_v(const sett_val *v)
+{
+    return (sett_arg){.kind = SETT_VALUE, .u = {.v = (sett_val *)(uintptr_t)v}};
+}
+static inline sett_arg sett_arg_l(const sett_layout *l)
+{
+    return (sett_arg){.kind = SETT_LAYOUT, .u = {.l = (sett_layout *)(uintptr_t)l}};
+}
+static inline sett_arg sett_arg_self(sett_arg a)
+{
+    return a;
+}
+/* kid stays the caller's; see sett_arg_keep. */
+static inline sett_arg sett_arg_n(int n, const sett_arg *kid)
+{
+    return (sett_arg){.kind = SETT_NODE, .rank = (uint8_t)n, .u = {.kid = kid}};
+}
+
+/* Any accepted C expression as a sett_arg. Names x twice (once unevaluated). */
+#define SETT_A(x) \
+    _Generic((x), bool: sett_arg_i, char: sett_arg_i, signed char: sett_arg_i, unsigned char: sett_arg_i, \
+        short: sett_arg_i, unsigned short: sett_arg_i, int: sett_arg_i, unsigned: sett_arg_i, long: sett_arg_i, \
+        unsigned long: sett_arg_u, long long: sett_arg_i, unsigned long long: sett_arg_u, float: sett_arg_f, \
+        double: sett_arg_f, sett_val *: sett_arg_v, const sett_val *: sett_arg_v, sett_layout *: sett_arg_l, \
+        const sett_layout *: sett_arg_l, sett_arg: sett_arg_self)(x)
+
+/* Macro machinery: count of 1 to 33 arguments, and M(a), M(b), ... */
+#define SETT_NARG(...) SETT_NARG_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, \
+    17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define SETT_NARG_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, \
+    a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, n, ...) n
+#define SETT_CAT(a, b) SETT_CAT_(a, b)
+#define SETT_CAT_(a, b) a##b
+#define SETT_EACH(M, ...) SETT_CAT(SETT_EACH, SETT_NARG(__VA_ARGS__))(M, __VA_ARGS__)
+#define SETT_EACH1(M, a) M(a)
+#define SETT_EACH2(M, a, ...) M(a), SETT_EACH1(M, __VA_ARGS__)
+#define SETT_EACH3(M, a, ...) M(a), SETT_EACH2(M, __VA_ARGS__)
+#define SETT_EACH4(M, a, ...) M(a), SETT_EACH3(M, __VA_ARGS__)
+#define SETT_EACH5(M, a, ...) M(a), SETT_EACH4(M, __VA_ARGS__)
+#define SETT_EACH6(M, a, ...) M(a), SETT_EACH5(M, __VA_ARGS__)
+#define SETT_EACH7(M, a, ...) M(a), SETT_EACH6(M, __VA_ARGS__)
+#define SETT_EACH8(M, a, ...) M(a), SETT_EACH7(M, __VA_ARGS__)
+#define SETT_EACH9(M, a, ...) M(a), SETT_EACH8(M, __VA_ARGS__)
+#define SETT_EACH10(M, a, ...) M(a), SETT_EACH9(M, __VA_ARGS__)
+#define SETT_EACH11(M, a, ...) M(a), SETT_EACH10(M, __VA_ARGS__)
+#define SETT_EACH12(M, a, ...) M(a), SETT_EACH11(M, __VA_ARGS__)
+#define SETT_EACH13(M, a, ...) M(a), SETT_EACH12(M, __VA_ARGS__)
+#define SETT_EACH14(M, a, ...) M(a), SETT_EACH13(M, __VA_ARGS__)
+#define SETT_EACH15(M, a, ...) M(a), SETT_EACH14(M, __VA_ARGS__)
+#define SETT_EACH16(M, a, ...) M(a), SETT_EACH15(M, __VA_ARGS__)
+#define SETT_EACH17(M, a, ...) M(a), SETT_EACH16(M, __VA_ARGS__)
+#define SETT_EACH18(M, a, ...) M(a), SETT_EACH17(M, __VA_ARGS__)
+#define SETT_EACH19(M, a, ...) M(a), SETT_EACH18(M, __VA_ARGS__)
+#define SETT_EACH20(M, a, ...) M(a), SETT_EACH19(M, __VA_ARGS__)
+#define SETT_EACH21(M, a, ...) M(a), SETT_EACH20(M, __VA_ARGS__)
+#define SETT_EACH22(M, a, ...) M(a), SETT_EACH21(M, __VA_ARGS__)
+#define SETT_EACH23(M, a, ...) M(a), SETT_EACH22(M, __VA_ARGS__)
+#define SETT_EACH24(M, a, ...) M(a), SETT_EACH23(M, __VA_ARGS__)
+#define SETT_EACH25(M, a, ...) M(a), SETT_EACH24(M, __VA_ARGS__)
+#define SETT_EACH26(M, a, ...) M(a), SETT_EACH25(M, __VA_ARGS__)
+#define SETT_EACH27(M, a, ...) M(a), SETT_EACH26(M, __VA_ARGS__)
+#define SETT_EACH28(M, a, ...) M(a), SETT_EACH27(M, __VA_ARGS__)
+#define SETT_EACH29(M, a, ...) M(a), SETT_EACH28(M, __VA_ARGS__)
+#define SETT_EACH30(M, a, ...) M(a), SETT_EACH29(M, __VA_ARGS__)
+#define SETT_EACH31(M, a, ...) M(a), SETT_EACH30(M, __VA_ARGS__)
+#define SETT_EACH32(M, a, ...) M(a), SETT_EACH31(M, __VA_ARGS__)
+#define SETT_EACH33(M, a, ...) M(a), SETT_EACH32(M, __VA_ARGS__)
+
+/* The tuple (a,b,...), and (a). */
+#define SETT_T(...) sett_arg_n(SETT_NARG(__VA_ARGS__), (const sett_arg[]){SETT_EACH(SETT_A, __VA_ARGS__)})
+#define SETT_T1(x) sett_arg_n(1, (const sett_arg[]){SETT_A(x)})
+/* `_` in a coordinate. */
+#define SETT_ALL ((sett_arg){.kind = SETT_SLICE})
+/* One argument is passed through, several make a tuple: sett_slice(t, coord),
+ * sett_slice(t, ALL, 0). */
+#define SETT_TUPLE(...) SETT_CAT(SETT_TUPLE, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
+#define SETT_TUPLE1(x) SETT_A(x)
+#define SETT_TUPLE2 SETT_T
+#define SETT_TUPLE3 SETT_T
+#define SETT_TUPLE4 SETT_T
+#define SETT_TUPLE5 SETT_T
+#define SETT_TUPLE6 SETT_T
+#define SETT_TUPLE7 SETT_T
+#define SETT_TUPLE8 SETT_T
+#define SETT_TUPLE9 SETT_T
+#define SETT_TUPLE10 SETT_T
+#define SETT_TUPLE11 SETT_T
+#define SETT_TUPLE12 SETT_T
+#define SETT_TUPLE13 SETT_T
+#define SETT_TUPLE14 SETT_T
+#define SETT_TUPLE15 SETT_T
+#define SETT_TUPLE16 SETT_T
+#define SETT_TUPLE17 SETT_T
+#define SETT_TUPLE18 SETT_T
+#define SETT_TUPLE19 SETT_T
+#define SETT_TUPLE20 SETT_T
+#define SETT_TUPLE21 SETT_T
+#define SETT_TUPLE22 SETT_T
+#define SETT_TUPLE23 SETT_T
+#define SETT_TUPLE24 SETT_T
+#define SETT_TUPLE25 SETT_T
+#define SETT_TUPLE26 SETT_T
+#define SETT_TUPLE27 SETT_T
+#define SETT_TUPLE28 SETT_T
+#define SETT_TUPLE29 SETT_T
+#define SETT_TUPLE30 SETT_T
+#define SETT_TUPLE31 SETT_T
+#define SETT_TUPLE32 SETT_T
+#define SETT_TUPLE33 SETT_T
+/* A tuple that lives as long as the build. */
+#define sett_tuple(b, ...) sett_arg_keep(b, SETT_T(__VA_ARGS__))
+
+#ifdef SETT_SHORT
+#define T SETT_T
+#define T1 SETT_T1
+#define ALL SETT_ALL
+#endif
+#endif /* __cplusplus */
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A build: one kernel being written, and the arena that all its layouts, tensors and
+ * values live in. A kernel's body is a C function that is called once and records:
+ *
+ *     static void scale(sett_build *b, const void *user)
+ *     {
+ *         sett_val *N = sett_sym(b, "N");
+ *         sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, N));
+ *         sett_val *a = sett_scalar(b, "a", SETT_F32);
+ *         sett_grid(b, sett_ceil_div(N, 256));
+ *         sett_block(b, 256);
+ *         ...
+ *     }
+ *
+ * One thread uses a build at a time; many builds may be open. The first error is kept
+ * with the caller's file and line; the failing call returns the build's poison object,
+ * and calls given poison return poison, so a body needs no checks. */
+#ifndef SETT_BUILD_H
+#define SETT_BUILD_H
+#include <sett/arg.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a kernel's body is: it declares parameters, grid and block, and records. It may
+ * be called again for another build; it must not keep what it makes. */
+typedef void (*sett_body)(sett_build *, const void *user);
+
+/* A build without a kernel, for layout algebra on the host. NULL when out of memory.
+ * end frees all that was made in it; it returns the first error, and its text in *err. */
+SETT_API sett_build *sett_build_begin(void);
+SETT_API sett_status sett_build_end(sett_build *, sett_error *err_or_null);
+/* The first error so far (SETT_OK: none). The text lives in the build. */
+SETT_API sett_status sett_build_status(const sett_build *, const char **text_or_null);
+
+#ifdef __cplusplus
+}
+#else
+
+/* ---- the signature: what a launch must bind, in order of declaration --------- */
+/* A symbol: an extent or stride that the launch supplies, shared by name. Two tensors
+ * that use "K" must agree. .div: it is a multiple of this, checked by every launch.
+ * .wide: 64 bits in the kernel (default 32: a launch with a larger value is refused). */
+typedef struct sett_sym_args {
+    size_t size;
+    const char *name;
+    int64_t div;
+    bool wide;
+} sett_sym_args;
+SETT_API sett_val *sett_sym_at(sett_site, sett_build *, const sett_sym_args *);
+#define sett_sym(b, ...) sett_sym_at(SETT_HERE, b, &(sett_sym_args){.size = sizeof(sett_sym_args), .name = __VA_ARGS__})
+
+/* A tensor in global memory: sett_param(b, "A", SETT_F16, layout, .align = 16).
+ * .align: bytes, a power of two, default the element's; checked by every launch.
+ * .restricted: nothing else that the kernel is given overlaps it. */
+typedef struct sett_param_args {
+    size_t size;
+    sett_layout *layout;
+    int align;
+    bool restricted;
+} sett_param_args;
+SETT_API sett_tensor *sett_param_at(sett_site, sett_build *, const char *name, sett_dtype, const sett_param_args *);
+#define sett_param(b, name, dtype, ...) \
+    sett_param_at(SETT_HERE, b, name, dtype, &(sett_param_args){.size = sizeof(sett_param_args), .layout = __VA_ARGS__})
+
+/* A number passed by value, positional among the tensors. */
+SETT_API sett_val *sett_scalar_at(sett_site, sett_build *, const char *name, sett_dtype);
+#define sett_scalar(b, name, dtype) sett_scalar_at(SETT_HERE, b, name, dtype)
+
+/* Launch shape: up to three extents, expressions of symbols and integer scalars; the
+ * rest 1. Without sett_grid one block; without sett_block one thread. The block's extents
+ * are best static: then thread indices have known bounds. */
+SETT_API void sett_grid_at(sett_site, sett_build *, sett_arg);
+SETT_API void sett_block_at(sett_site, sett_build *, sett_arg);
+#define sett_grid(b, ...) sett_grid_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
+#define sett_block(b, ...) sett_block_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
+
+#endif /* __cplusplus */
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine: devices, memory, compiling and the cache. Plain functions, also for
+ * C++17 and foreign-function interfaces.
+ *
+ *     sett_engine *e;
+ *     sett_kernel *k;
+ *     sett_error err;
+ *     if (sett_engine_open(&e, NULL, &err) || sett_compile(e, body, NULL, &k, &err))
+ *         puts(err.text);
+ *
+ * An engine and its kernels may be used by many threads. Compiles run on threads that the
+ * engine owns; two threads that want one key wait for one compile. */
+#ifndef SETT_ENGINE_H
+#define SETT_ENGINE_H
+#include <sett/base.h>
+#include <sett/build.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sett_engine sett_engine; /* devices, cache layers, compiler: open/close */
+typedef struct sett_kernel sett_kernel; /* compiled, for one target: retain/release */
+
+/* A device: SETT_CPU, or the ordinal of a GPU. SETT_DEFAULT_DEVICE is GPU 0, or the CPU
+ * where there is none. */
+enum { SETT_CPU = -1, SETT_DEFAULT_DEVICE = -2 };
+/* handle: the caller's CUstream; NULL is the default stream. The CPU has no streams: its launches
+ * have ended when the call returns. */
+typedef struct sett_stream {
+    int device;
+    void *handle;
+} sett_stream;
+
+typedef enum sett_assembler { SETT_ASM_AUTO, SETT_ASM_NVJITLINK, SETT_ASM_PTXAS, SETT_ASM_DRIVER } sett_assembler;
+typedef enum sett_log_level { SETT_LOG_ERROR = 1, SETT_LOG_WARNING, SETT_LOG_INFO, SETT_LOG_DEBUG } sett_log_level;
+typedef void (*sett_log_fn)(void *user, sett_log_level, const char *component, const char *message);
+typedef void (*sett_print_fn)(void *user, const char *text, size_t len);
+
+/* Zero means default everywhere: sett_engine_options o = {.size = sizeof o}. */
+typedef struct sett_engine_options {
+    size_t size;
+    /* The folder of the disk cache. NULL: $SETT_CACHE_DIR, else $XDG_CACHE_HOME/sett, else
+     * $HOME/.cache/sett, else memory only. "": memory only. The environment is ignored in
+     * set-uid programs. */
+    const char *cache_dir;
+    bool sealed;            /* a miss is SETT_E_NOT_CACHED, never a compile */
+    bool no_gpu;            /* do not look for a driver: the CPU only */
+    int cpu_threads;        /* of the CPU engine; 0: one a core */
+    int check_level;        /* of the CPU engine; 0: bounds, alignment, barriers (always on) */
+    sett_assembler assembler;
+    const char *plugin;     /* path of libsett-ptx.so; NULL: beside libsett.so, then $SETT_PTX_PLUGIN's path, then the loader's */
+    const char *ptxas;      /* absolute path; NULL: $SETT_PTXAS, then the usual places */
+    const char *nvjitlink;  /* path or name for dlopen; NULL: the usual names */
+    bool module_api;        /* load by cuModuleLoadData per context, not cuLibraryLoadData */
+    sett_log_fn log;
+    sett_print_fn print;    /* sett_printf of the CPU engine; NULL: stdout of the process */
+    void *user;             /* for log and print */
+} sett_engine_options;
+
+SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options *or_null, sett_error *or_null2);
+/* Kernels and calls that outlive the engine stay valid memory; launching them gives
+ * SETT_E_CLOSED. NULL is ignored. */
+SETT_API void sett_engine_close(sett_engine *);
+
+SETT_API int sett_default_device(const sett_engine *);
+SETT_API int sett_gpu_count(const sett_engine *);
+/* The target that kernels for this device are compiled for: "sm_90a", or "cpu". snprintf-like; negative: no such device. */
+SETT_API int sett_device_target(const sett_engine *, int device, char *buf, size_t size);
+/* What was found and where, one `name: value` line each: driver, devices, plug-in, assemblers, cache
+ * folder. snprintf-like. */
+SETT_API int sett_engine_describe(sett_engine *, char *buf, size_t size);
+
+/* ---- memory: the same program on every device ------------------------------- */
+/* NULL when out of memory or no such device. 256-byte aligned. A GPU's memory is the driver's, in the
+ * caller's current context, else the primary one. */
+SETT_API void *sett_alloc(sett_engine *, int device, size_t bytes);
+SETT_API void sett_free(sett_engine *, int device, void *);
+/* Between host and the stream's device, or within either; in order on the stream. Pageable host
+ * memory may be reused when the call returns. */
+SETT_API sett_status sett_memcpy(sett_engine *, sett_stream, void *dst, const void *src, size_t bytes);
+/* Waits for all work on the stream; reports a fault of an earlier launch. */
+SETT_API sett_status sett_sync(sett_engine *, sett_stream);
+SETT_API sett_status sett_sync_error(sett_engine *, sett_stream, sett_error *);
+
+/* ---- compiling ----------------------------------------------------------------- */
+typedef struct sett_compile_options {
+    size_t size;
+    const char *name;   /* of the kernel, for reports and profilers; letters, digits, _; not in the key */
+    const char *target; /* "cpu", "sm_90a", ...; NULL: the default device's */
+    const void *user;   /* handed to the body */
+    size_t user_size;   /* given: (body, user bytes, target, options) is remembered, and the next call with the
+                         * same does not record. The bytes must hold all that the body depends on, no pointers */
+    int opt_level;      /* of the assembler, 1 to 4; 0: the default, 3. 4 is -O0 */
+    bool line_info;     /* source lines in the cubin; call sites then join the key */
+    bool no_fold;       /* tests: leave to the engines what the builder could fold */
+    bool ptx_only;      /* stop at PTX: no assembler is needed, and the kernel cannot be launched */
+} sett_compile_options;
+/* Records the body, then looks its key up: memory, disk, compiler. The caller releases *kernel. */
+SETT_API sett_status sett_compile(sett_engine *, sett_body, const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
+/* The same from a tape's bytes or text. */
+SETT_API sett_status sett_compile_tape(sett_engine *, const void *tape, size_t len, const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
+/* The kernel of a key from memory or disk; SETT_E_NOT_CACHED if it is in neither. Never compiles. */
+SETT_API sett_status sett_kernel_get(sett_engine *, const uint8_t key[32], sett_kernel **kernel, sett_error *or_null);
+SETT_API sett_kernel *sett_kernel_retain(sett_kernel *);
+SETT_API void sett_kernel_release(sett_kernel *); /* NULL is ignored */
+/* Records the body and writes its key, without compiling. */
+SETT_API sett_status sett_key(sett_engine *, sett_body, const sett_compile_options *or_null, uint8_t key[32], sett_error *or_null2);
+/* Records the body and gives its tape: text (NUL-ended) or bytes. Free with sett_text_free. */
+SETT_API sett_status sett_record(sett_body, const sett_compile_options *or_null, bool text, void **tape, size_t *len, sett_error *or_null2);
+SETT_API void sett_text_free(void *);
+
+/* What is known of a kernel. Strings live as long as the kernel. */
+typedef enum sett_origin { SETT_FROM_COMPILER, SETT_FROM_MEMORY, SETT_FROM_DISK } sett_origin;
+typedef struct sett_kernel_info {
+    size_t size;
+    const char *name, *target;
+    uint8_t key[32];
+    sett_origin origin;     /* of this handle's code when it was first got */
+    int registers, spill_stores, spill_loads, stack; /* of the cubin, bytes but for registers; -1 unknown */
+    int smem;               /* bytes of shared memory a block */
+    int block[3];           /* threads; 0 where not static */
+    const void *cubin;      /* NULL for a CPU kernel or ptx_only */
+    size_t cubin_size;
+    const char *ptx;        /* NULL if it came from a cache */
+    const char *report;     /* what the layouts decided, what the assembler said; text */
+    const char *assembler;  /* who made the cubin */
+    double record_ms, codegen_ms, assemble_ms, load_ms; /* of this handle's making; 0 where not done */
+} sett_kernel_info;
+/* info->size tells which fields the caller knows. */
+SETT_API sett_status sett_kernel_query(const sett_kernel *, sett_kernel_info *info);
+
+/* Loads everything that a launch on this device needs (code, attributes), so that launches and captures
+ * load nothing. */
+SETT_API sett_status sett_prepare(sett_kernel *, int device, sett_error *or_null);
+
+/* Counters since the engine was opened. */
+typedef struct sett_stats {
+    size_t size;
+    uint64_t memo_hits, memory_hits, disk_hits, misses, compiles, joined, heals, refusals, disk_writes, records;
+    bool compiler_loaded; /* libsett-ptx.so is mapped */
+} sett_stats;
+SETT_API void sett_engine_stats(const sett_engine *, sett_stats *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

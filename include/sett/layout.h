@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layouts: functions from coordinates to integers, written shape:stride, and their
+ * algebra, under CuTe's names.
+ *
+ *     (4,8):(8,1)       c = (i,j) -> 8 i + j: a row-major 4 x 8 matrix
+ *
+ * An integer coordinate is colexicographic: mode 0 varies fastest. Leaves are static (C
+ * integers) or dynamic (sett_val *); profiles are always static. What CuTe's functions take in
+ * several kinds, these do: sett_composition, sett_slice, sett_zipped_divide ... select on their
+ * first operand (layout or tensor), sett_size, sett_shape ... also on a value or a tuple. */
+#ifndef SETT_LAYOUT_H
+#define SETT_LAYOUT_H
+#include <sett/arg.h>
+
+#ifndef __cplusplus
+
+/* ---- making ------------------------------------------------------------------- */
+/* shape:stride; stride congruent with shape. sett_make_layout(b, shape) alone is compact,
+ * colexicographic: (4,8) gives (4,8):(1,4). */
+SETT_API sett_layout *sett_make_layout_at(sett_site, sett_build *, sett_arg shape, sett_arg stride_or_all);
+#define sett_make_layout(...) SETT_CAT(SETT_MAKE_LAYOUT, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
+#define SETT_MAKE_LAYOUT2(b, shape) sett_make_layout_at(SETT_HERE, b, SETT_A(shape), SETT_ALL)
+#define SETT_MAKE_LAYOUT3(b, shape, stride) sett_make_layout_at(SETT_HERE, b, SETT_A(shape), SETT_A(stride))
+/* Compact; the mode with the smallest order is fastest. (32,16,8),(2,0,1) gives strides (128,1,16). */
+SETT_API sett_layout *sett_make_ordered_layout_at(sett_site, sett_build *, sett_arg shape, sett_arg order);
+#define sett_make_ordered_layout(b, shape, order) sett_make_ordered_layout_at(SETT_HERE, b, SETT_A(shape), SETT_A(order))
+/* Compact, the last mode fastest. sett_row_major(b, M, N) is (M,N):(N,1). */
+SETT_API sett_layout *sett_row_major_at(sett_site, sett_build *, sett_arg shape);
+#define sett_row_major(b, ...) sett_row_major_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
+/* Basis strides: the function is the coordinate itself. (4,8) gives (4,8):(1@0,1@1). */
+SETT_API sett_layout *sett_make_identity_layout_at(sett_site, sett_build *, sett_arg shape);
+#define sett_make_identity_layout(b, ...) sett_make_identity_layout_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
+/* S<bits,base,shift> o 0 o l. bits 0 is l itself. */
+SETT_API sett_layout *sett_make_swizzled_at(sett_site, int bits, int base, int shift, const sett_layout *);
+#define sett_make_swizzled(bits, base, shift, l) sett_make_swizzled_at(SETT_HERE, bits, base, shift, l)
+/* Thread layout (M,N)->thread and value layout (m,n)->value give the tile that the block covers and
+ * the layout (thread, value) -> element of it. (4,32):(32,1) and (4,8):(8,1): (16,256) and
+ * ((32,4),(8,4)):((128,4),(16,1)). */
+typedef struct sett_tv {
+    sett_arg tiler;
+    sett_layout *tv;
+} sett_tv;
+SETT_API sett_tv sett_make_layout_tv_at(sett_site, const sett_layout *thr, const sett_layout *val);
+#define sett_make_layout_tv(thr, val) sett_make_layout_tv_at(SETT_HERE, thr, val)
+
+/* ---- algebra with one right operand: on layouts and tensors ----------------------------- */
+/* name, public name. rhs: a layout, a tiler tuple, a shape or an integer, as in CuTe. */
+#define SETT_ALGEBRA(X) \
+    X(composition) X(logical_divide) X(zipped_divide) X(tiled_divide) X(flat_divide) \
+    X(slice) X(dice) X(select) X(coalesce)
+#define SETT_ALGEBRA_DECLARE(op) \
+    SETT_API sett_layout *sett_##op##_layout_at(sett_site, const sett_layout *, sett_arg rhs); \
+    SETT_API sett_tensor *sett_##op##_tensor_at(sett_site, const sett_tensor *, sett_arg rhs);
+SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
+#define SETT_PICK(op, x) \
+    _Generic((x), sett_layout *: sett_##op##_layout_at, const sett_layout *: sett_##op##_layout_at, \
+        sett_tensor *: sett_##op##_tensor_at, const sett_tensor *: sett_##op##_tensor_at)
+/* R = A o B: R(c) = A(B(c)). */
+#define sett_composition(x, rhs) SETT_PICK(composition, x)(SETT_HERE, x, SETT_A(rhs))
+#define sett_logical_divide(x, tiler) SETT_PICK(logical_divide, x)(SETT_HERE, x, SETT_A(tiler))
+#define sett_zipped_divide(x, tiler) SETT_PICK(zipped_divide, x)(SETT_HERE, x, SETT_A(tiler))
+#define sett_tiled_divide(x, tiler) SETT_PICK(tiled_divide, x)(SETT_HERE, x, SETT_A(tiler))
+#define sett_flat_divide(x, tiler) SETT_PICK(flat_divide, x)(SETT_HERE, x, SETT_A(tiler))
+/* The modes whose coordinate is ALL; a tensor's start moves by the others. */
+#define sett_slice(x, ...) SETT_PICK(slice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
+#define sett_dice(x, ...) SETT_PICK(dice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
+/* The chosen top modes, in that order. */
+#define sett_select(x, ...) SETT_PICK(select, x)(SETT_HERE, x, SETT_TUPLE_OF(__VA_ARGS__))
+/* The same function with the fewest modes; sett_coalesce_by keeps the profile. */
+#define sett_coalesce(x) SETT_PICK(coalesce, x)(SETT_HERE, x, SETT_ALL)
+#define sett_coalesce_by(x, profile) SETT_PICK(coalesce, x)(SETT_HERE, x, SETT_A(profile))
+/* A tuple also of one argument. */
+#define SETT_TUPLE_OF(...) sett_arg_n(SETT_NARG(__VA_ARGS__), (const sett_arg[]){SETT_EACH(SETT_A, __VA_ARGS__)})
+
+/* ---- algebra on layouts alone -------------------------------------------------------------- */
+SETT_API sett_layout *sett_complement_at(sett_site, const sett_layout *, sett_arg cotarget);
+#define sett_complement(l, cotarget) sett_complement_at(SETT_HERE, l, SETT_A(cotarget))
+SETT_API sett_layout *sett_logical_product_at(sett_site, const sett_layout *, sett_arg tiler);
+#define sett_logical_product(l, tiler) sett_logical_product_at(SETT_HERE, l, SETT_A(tiler))
+SETT_API sett_layout *sett_recast_layout_at(sett_site, int new_bits, int old_bits, const sett_layout *);
+#define sett_recast_layout(new_bits, old_bits, l) sett_recast_layout_at(SETT_HERE, new_bits, old_bits, l)
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+/* name(x) of a layout, tensor, value or tuple. shape, stride: tuples; the others: integers. */
+#define SETT_GETTERS(X) X(shape) X(stride) X(size) X(cosize)
+#define SETT_GETTER_DECLARE(op) \
+    SETT_API sett_arg sett_##op##_layout(const sett_layout *); \
+    SETT_API sett_arg sett_##op##_tensor(const sett_tensor *); \
+    SETT_API sett_arg sett_##op##_val(const sett_val *); \
+    SETT_API sett_arg sett_##op##_arg(sett_arg);
+SETT_GETTERS(SETT_GETTER_DECLARE)
+#define SETT_ASK(op, x) \
+    _Generic((x), sett_layout *: sett_##op##_layout, const sett_layout *: sett_##op##_layout, \
+        sett_tensor *: sett_##op##_tensor, const sett_tensor *: sett_##op##_tensor, sett_val *: sett_##op##_val, \
+        const sett_val *: sett_##op##_val, sett_arg: sett_##op##_arg)(x)
+#define sett_shape(x) SETT_ASK(shape, x)
+#define sett_stride(x) SETT_ASK(stride, x)
+#define sett_size(x) SETT_ASK(size, x)
+#define sett_cosize(x) SETT_ASK(cosize, x)
+/* As C numbers: top modes; nesting; the size if it is static. On poison 1 (never 0). */
+SETT_API int sett_rank_arg(sett_arg), sett_rank_layout(const sett_layout *), sett_rank_tensor(const sett_tensor *), sett_rank_val(const sett_val *);
+SETT_API int sett_depth_arg(sett_arg), sett_depth_layout(const sett_layout *), sett_depth_tensor(const sett_tensor *), sett_depth_val(const sett_val *);
+#define sett_rank(x) SETT_ASK(rank, x)
+#define sett_depth(x) SETT_ASK(depth, x)
+/* A static leaf as a C integer; SETT_E_STATIC (and 1) if it is dynamic or a tuple. */
+SETT_API int64_t sett_static_at(sett_site, sett_build *, sett_arg);
+#define sett_static(b, x) sett_static_at(SETT_HERE, b, SETT_A(x))
+/* Mode i of a tuple; of a layout, as a layout (a nested mode keeps its profile). */
+SETT_API sett_arg sett_get_arg_at(sett_site, sett_arg, int i);
+SETT_API sett_layout *sett_get_layout_at(sett_site, const sett_layout *, int i);
+#define sett_get(x, i) \
+    _Generic((x), sett_arg: sett_get_arg_at, sett_layout *: sett_get_layout_at, const sett_layout *: sett_get_layout_at)(SETT_HERE, x, i)
+/* The layout as a function. */
+SETT_API sett_arg sett_crd2idx_at(sett_site, const sett_layout *, sett_arg coord);
+#define sett_crd2idx(coord, l) sett_crd2idx_at(SETT_HERE, l, SETT_A(coord))
+SETT_API sett_arg sett_ceil_div_at(sett_site, sett_arg, sett_arg);
+#define sett_ceil_div(a, d) sett_ceil_div_at(SETT_HERE, SETT_A(a), SETT_A(d))
+/* Equal as texts: same profile, extents and strides. */
+SETT_API bool sett_layout_equal(const sett_layout *, const sett_layout *);
+
+/* ---- text: "(4,(2,3)):(1,(4,8))", snprintf-like ----------------------------------------------- */
+SETT_API int sett_layout_str(const sett_layout *, char *buf, size_t size);
+SETT_API int sett_arg_str(sett_arg, char *buf, size_t size);
+/* What sett_layout_str prints, back: a layout, swizzled or composed too. Errors show a caret. */
+SETT_API sett_layout *sett_layout_parse_at(sett_site, sett_build *, const char *text);
+#define sett_layout_parse(b, text) sett_layout_parse_at(SETT_HERE, b, text)
+SETT_API sett_arg sett_arg_parse_at(sett_site, sett_build *, const char *text);
+#define sett_arg_parse(b, text) sett_arg_parse_at(SETT_HERE, b, text)
+
+#endif /* __cplusplus */
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The umbrella: everything a program needs.
+ *
+ * The language (C only): build.h a kernel's signature; layout.h layouts and their
+ * algebra; tensor.h tensors; value.h values; control.h loops, branches, threads.
+ * The host side (also C++17): engine.h devices, compiling, cached kernels;
+ * launch.h buffers, launches, prepared calls.
+ * By name only: dlpack.h, unstable.h. */
+#ifndef SETT_SETT_H
+#define SETT_SETT_H
+#include <sett/arg.h>
+#include <sett/base.h>
+#include <sett/build.h>
+#include <sett/control.h>
+#include <sett/engine.h>
+#include <sett/launch.h>
+#include <sett/layout.h>
+#include <sett/tensor.h>
+#include <sett/value.h>
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors: an engine (memory, or a coordinate origin) composed with a layout.
+ *
+ * A tensor is a view: slicing, dividing and composing it make new views and move no
+ * data. sett_load brings a whole tensor into a value, sett_store writes one; both need a
+ * static shape. Alignment of the parameter, divisibility of strides and offsets decide the
+ * width of each access, up to 16 bytes; the kernel's report says what lost it. */
+#ifndef SETT_TENSOR_H
+#define SETT_TENSOR_H
+#include <sett/arg.h>
+#include <sett/layout.h>
+#include <sett/value.h>
+
+typedef enum sett_space { SETT_GMEM = 1, SETT_SMEM, SETT_RMEM, SETT_DSMEM, SETT_TMEM, SETT_GENERIC, SETT_COORD } sett_space;
+
+#ifndef __cplusplus
+
+/* Coordinates as data: element c of the tensor is c itself. shape may be dynamic. */
+SETT_API sett_tensor *sett_identity_tensor_at(sett_site, sett_build *, sett_arg shape);
+#define sett_identity_tensor(b, ...) sett_identity_tensor_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
+/* Registers of this thread; the shape is static, the contents start undefined. */
+SETT_API sett_tensor *sett_make_rmem_tensor_at(sett_site, sett_build *, sett_dtype, sett_arg shape);
+#define sett_make_rmem_tensor(b, dtype, ...) sett_make_rmem_tensor_at(SETT_HERE, b, dtype, SETT_TUPLE(__VA_ARGS__))
+/* Shared memory of the block, with a static layout; align in bytes, a power of two, 0: 16. The sum of
+ * all becomes the launch's size. SETT_E_LIMIT past the target's limit, when it is compiled. */
+SETT_API sett_tensor *sett_make_smem_tensor_at(sett_site, sett_build *, sett_dtype, sett_layout *, int align);
+#define sett_make_smem_tensor(b, dtype, layout, align) sett_make_smem_tensor_at(SETT_HERE, b, dtype, layout, align)
+/* An rmem tensor of another tensor's shape, compact in the order of its strides. dtype 0: the same. */
+SETT_API sett_tensor *sett_make_fragment_like_at(sett_site, const sett_tensor *, sett_dtype);
+#define sett_make_fragment_like(t, dtype) sett_make_fragment_like_at(SETT_HERE, t, dtype)
+/* A mutable scalar: a one-element rmem tensor. sett_at(v, 0) reads, sett_set(v, x, 0) writes. */
+SETT_API sett_tensor *sett_var_at(sett_site, sett_build *, sett_dtype, sett_arg init);
+#define sett_var(b, dtype, init) sett_var_at(SETT_HERE, b, dtype, SETT_A(init))
+
+/* The tile at `coord` of a tensor cut into tiles: zipped_divide by tiler, rest mode sliced; ALL
+ * leaves of coord keep that rest mode. */
+SETT_API sett_tensor *sett_local_tile_at(sett_site, const sett_tensor *, sett_arg tiler, sett_arg coord);
+#define sett_local_tile(t, tiler, coord) sett_local_tile_at(SETT_HERE, t, SETT_A(tiler), SETT_A(coord))
+/* What thread `idx` of a thread layout gets of a tensor. */
+SETT_API sett_tensor *sett_local_partition_at(sett_site, const sett_tensor *, const sett_layout *threads, sett_arg idx);
+#define sett_local_partition(t, threads, idx) sett_local_partition_at(SETT_HERE, t, threads, SETT_A(idx))
+/* The same memory as elements of another type; mode strides scale as in recast_layout. */
+SETT_API sett_tensor *sett_recast_tensor_at(sett_site, const sett_tensor *, sett_dtype);
+#define sett_recast_tensor(t, dtype) sett_recast_tensor_at(SETT_HERE, t, dtype)
+/* The view that starts at `coord`, with the same layout. */
+SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett_arg coord);
+#define sett_domain_offset(t, ...) sett_domain_offset_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
+
+/* ---- access ---------------------------------------------------------------------------- */
+/* Predicates: a Boolean value broadcast over the tensor. A false one reads nothing and gives
+ * .fill; a false one writes nothing. One made by sett_elem_less keeps its coordinates, so that
+ * an access that is provably all inside or all outside costs one test and stays wide, and others are
+ * wide where all elements are inside and by element where not. .cache: reserved, 0. */
+typedef struct sett_load_args {
+    size_t size;
+    const sett_tensor *src;
+    sett_val *pred;
+    double fill;
+    int cache;
+} sett_load_args;
+SETT_API sett_val *sett_load_at(sett_site, const sett_load_args *);
+#define sett_load(...) sett_load_at(SETT_HERE, &(sett_load_args){.size = sizeof(sett_load_args), .src = __VA_ARGS__})
+typedef struct sett_store_args {
+    size_t size;
+    sett_val *val;
+    sett_val *pred;
+    int cache;
+} sett_store_args;
+SETT_API void sett_store_at(sett_site, const sett_tensor *, const sett_store_args *);
+#define sett_store(dst, ...) sett_store_at(SETT_HERE, dst, &(sett_store_args){.size = sizeof(sett_store_args), .val = __VA_ARGS__})
+/* crd < bound in every mode, for each element of a coordinate tensor. */
+SETT_API sett_val *sett_elem_less_at(sett_site, const sett_tensor *crd, sett_arg bound);
+#define sett_elem_less(crd, bound) sett_elem_less_at(SETT_HERE, crd, SETT_A(bound))
+
+/* One element at a coordinate (an integer is colexicographic), static or dynamic. A coordinate
+ * tensor gives the coordinate: sett_coord_at. */
+SETT_API sett_val *sett_at_at(sett_site, const sett_tensor *, sett_arg coord);
+#define sett_at(t, ...) sett_at_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
+SETT_API sett_arg sett_coord_at_at(sett_site, const sett_tensor *, sett_arg coord);
+#define sett_coord_at(t, ...) sett_coord_at_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
+SETT_API void sett_set_at(sett_site, const sett_tensor *, sett_arg val, sett_arg coord);
+#define sett_set(t, val, ...) sett_set_at(SETT_HERE, t, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+/* Every element: a number, or a scalar value. */
+SETT_API void sett_fill_at(sett_site, const sett_tensor *, sett_arg);
+#define sett_fill(t, v) sett_fill_at(SETT_HERE, t, SETT_A(v))
+/* Copies element by element in colexicographic order, as wide as both sides allow. */
+SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred);
+#define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
+#define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, pred)
+/* Read-modify-write of one element in gmem or smem, relaxed, device scope (block scope in smem);
+ * gives the old value. op: ADD, MIN, MAX, AND, OR, XOR. */
+SETT_API sett_val *sett_atomic_at(sett_site, const sett_tensor *, sett_binary_op, sett_arg val, sett_arg coord);
+#define sett_atomic(t, op, val, ...) sett_atomic_at(SETT_HERE, t, op, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+
+SETT_API sett_dtype sett_tensor_dtype(const sett_tensor *);
+SETT_API sett_space sett_tensor_space(const sett_tensor *);
+SETT_API sett_layout *sett_tensor_layout(const sett_tensor *);
+/* "tensor<ptr<f32, gmem, align<16>> o (8,5):(5,1)>", snprintf-like. */
+SETT_API int sett_tensor_str(const sett_tensor *, char *buf, size_t size);
+
+#endif /* __cplusplus */
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values: a sett_val is a number in registers, or a TensorSSA: an immutable value with
+ * an element type and a static nested shape, its elements in colexicographic order
+ * (mode 0 fastest).
+ *
+ * Operands of different shapes broadcast: the shorter shape is padded with 1 on the
+ * right, extents must be equal or 1. Operands of different types promote by CuTe's
+ * table; a C number is weak, it takes the type of the value beside it (a C float beside
+ * an integer value: Float32; a number that the type cannot hold: SETT_E_RANGE).
+ * Arithmetic with a sett_val * in it gives a sett_val *; with C numbers and sett_args
+ * only it gives a sett_arg, folded while it can. */
+#ifndef SETT_VALUE_H
+#define SETT_VALUE_H
+#include <sett/arg.h>
+
+typedef enum sett_binary_op {
+    SETT_ADD, SETT_SUB, SETT_MUL,
+    SETT_DIV,      /* integers: Float32, as in CuTe; floats: IEEE */
+    SETT_FLOORDIV, /* rounds toward minus infinity */
+    SETT_MOD,      /* sign of the dividend, as C's %; floats: fmod */
+    SETT_MIN, SETT_MAX, /* a NaN operand gives NaN; -0 < +0 */
+    SETT_AND, SETT_OR, SETT_XOR, SETT_SHL, SETT_SHR,
+    SETT_LT, SETT_LE, SETT_GT, SETT_GE, SETT_EQ, SETT_NE /* Boolean; ordered, NE true on NaN */
+} sett_binary_op;
+typedef enum sett_unary_op {
+    SETT_NEG, SETT_ABS, SETT_NOT, SETT_SQRT, SETT_FLOOR, SETT_CEIL, SETT_TRUNC, SETT_ROUNDEVEN,
+    SETT_EXP2, /* accurate: 1 ulp, the same bits on every engine */
+    /* the hardware's approximations, Float32 (16-bit floats through it) */
+    SETT_EXP2_APPROX, SETT_LOG2_APPROX, SETT_RCP_APPROX, SETT_RSQRT_APPROX, SETT_SIN_APPROX, SETT_COS_APPROX,
+    SETT_TANH_APPROX,
+    SETT_RCP, SETT_RSQRT /* 1/x and 1/sqrt(x), correctly rounded steps */
+} sett_unary_op;
+
+#ifndef __cplusplus
+SETT_API sett_val *sett_binary_at(sett_site, const char *func, sett_binary_op, sett_arg, sett_arg);
+SETT_API sett_arg sett_index_at(sett_site, const char *func, sett_binary_op, sett_arg, sett_arg);
+SETT_API sett_val *sett_unary_at(sett_site, const char *func, sett_unary_op, sett_val *);
+
+#define SETT_PICK_BINARY(x, y) \
+    _Generic((x), sett_val *: sett_binary_at, const sett_val *: sett_binary_at, \
+        default: _Generic((y), sett_val *: sett_binary_at, const sett_val *: sett_binary_at, default: sett_index_at))
+/* Each operand is named once, or nested calls would double the user's compile time at
+ * every level. Tuples are not bound so: a literal would die with the inner block. */
+#ifdef __GNUC__
+#define SETT_BINARY(name, op, x, y) SETT_BINARY_(name, op, x, y, SETT_CAT(sett_x, __COUNTER__), SETT_CAT(sett_y, __COUNTER__))
+#define SETT_BINARY_(name, op, x, y, a, b) \
+    __extension__({ \
+        __auto_type a = (x); \
+        __auto_type b = (y); \
+        SETT_PICK_BINARY(a, b)(SETT_HERE, name, op, SETT_A(a), SETT_A(b)); \
+    })
+#else
+#define SETT_BINARY(name, op, x, y) SETT_PICK_BINARY(x, y)(SETT_HERE, name, op, SETT_A(x), SETT_A(y))
+#endif
+#define sett_add(x, y) SETT_BINARY("sett_add", SETT_ADD, x, y)
+#define sett_sub(x, y) SETT_BINARY("sett_sub", SETT_SUB, x, y)
+#define sett_mul(x, y) SETT_BINARY("sett_mul", SETT_MUL, x, y)
+#define sett_div(x, y) SETT_BINARY("sett_div", SETT_DIV, x, y)
+#define sett_floordiv(x, y) SETT_BINARY("sett_floordiv", SETT_FLOORDIV, x, y)
+#define sett_mod(x, y) SETT_BINARY("sett_mod", SETT_MOD, x, y)
+#define sett_min(x, y) SETT_BINARY("sett_min", SETT_MIN, x, y)
+#define sett_max(x, y) SETT_BINARY("sett_max", SETT_MAX, x, y)
+#define sett_and(x, y) SETT_BINARY("sett_and", SETT_AND, x, y)
+#define sett_or(x, y) SETT_BINARY("sett_or", SETT_OR, x, y)
+#define sett_xor(x, y) SETT_BINARY("sett_xor", SETT_XOR, x, y)
+#define sett_shl(x, y) SETT_BINARY("sett_shl", SETT_SHL, x, y)
+#define sett_shr(x, y) SETT_BINARY("sett_shr", SETT_SHR, x, y)
+#define sett_lt(x, y) SETT_BINARY("sett_lt", SETT_LT, x, y)
+#define sett_le(x, y) SETT_BINARY("sett_le", SETT_LE, x, y)
+#define sett_gt(x, y) SETT_BINARY("sett_gt", SETT_GT, x, y)
+#define sett_ge(x, y) SETT_BINARY("sett_ge", SETT_GE, x, y)
+#define sett_eq(x, y) SETT_BINARY("sett_eq", SETT_EQ, x, y)
+#define sett_ne(x, y) SETT_BINARY("sett_ne", SETT_NE, x, y)
+
+#define sett_neg(x) sett_unary_at(SETT_HERE, "sett_neg", SETT_NEG, x)
+#define sett_abs(x) sett_unary_at(SETT_HERE, "sett_abs", SETT_ABS, x)
+#define sett_not(x) sett_unary_at(SETT_HERE, "sett_not", SETT_NOT, x)
+#define sett_sqrt(x) sett_unary_at(SETT_HERE, "sett_sqrt", SETT_SQRT, x)
+#define sett_floor(x) sett_unary_at(SETT_HERE, "sett_floor", SETT_FLOOR, x)
+#define sett_ceil(x) sett_unary_at(SETT_HERE, "sett_ceil", SETT_CEIL, x)
+#define sett_trunc(x) sett_unary_at(SETT_HERE, "sett_trunc", SETT_TRUNC, x)
+#define sett_roundeven(x) sett_unary_at(SETT_HERE, "sett_roundeven", SETT_ROUNDEVEN, x)
+#define sett_exp2(x) sett_unary_at(SETT_HERE, "sett_exp2", SETT_EXP2, x)
+#define sett_rcp(x) sett_unary_at(SETT_HERE, "sett_rcp", SETT_RCP, x)
+#define sett_rsqrt(x) sett_unary_at(SETT_HERE, "sett_rsqrt", SETT_RSQRT, x)
+#define sett_exp2_approx(x) sett_unary_at(SETT_HERE, "sett_exp2_approx", SETT_EXP2_APPROX, x)
+#define sett_log2_approx(x) sett_unary_at(SETT_HERE, "sett_log2_approx", SETT_LOG2_APPROX, x)
+#define sett_rcp_approx(x) sett_unary_at(SETT_HERE, "sett_rcp_approx", SETT_RCP_APPROX, x)
+#define sett_rsqrt_approx(x) sett_unary_at(SETT_HERE, "sett_rsqrt_approx", SETT_RSQRT_APPROX, x)
+#define sett_sin_approx(x) sett_unary_at(SETT_HERE, "sett_sin_approx", SETT_SIN_APPROX, x)
+#define sett_cos_approx(x) sett_unary_at(SETT_HERE, "sett_cos_approx", SETT_COS_APPROX, x)
+#define sett_tanh_approx(x) sett_unary_at(SETT_HERE, "sett_tanh_approx", SETT_TANH_APPROX, x)
+
+/* x*y + z with one rounding. */
+SETT_API sett_val *sett_fma_at(sett_site, sett_arg x, sett_arg y, sett_arg z);
+#define sett_fma(x, y, z) sett_fma_at(SETT_HERE, SETT_A(x), SETT_A(y), SETT_A(z))
+/* cond ? x : y by element; cond Boolean; x and y of one type. */
+SETT_API sett_val *sett_where_at(sett_site, sett_val *cond, sett_arg x, sett_arg y);
+#define sett_where(cond, x, y) sett_where_at(SETT_HERE, cond, SETT_A(x), SETT_A(y))
+
+/* A typed constant, which promotes by CuTe's table; a number that the type cannot hold
+ * wraps for integers, as CuTe's constructors do. */
+SETT_API sett_val *sett_const_at(sett_site, sett_build *, sett_dtype, sett_arg number);
+#define sett_const(b, dtype, number) sett_const_at(SETT_HERE, b, dtype, SETT_A(number))
+/* A value of a static shape with every element `number`. */
+SETT_API sett_val *sett_full_at(sett_site, sett_build *, sett_dtype, sett_arg shape, sett_arg number);
+#define sett_full(b, dtype, shape, number) sett_full_at(SETT_HERE, b, dtype, SETT_A(shape), SETT_A(number))
+SETT_API sett_val *sett_full_like_at(sett_site, const char *func, const sett_val *, sett_arg number);
+#define sett_full_like(x, number) sett_full_like_at(SETT_HERE, "sett_full_like", x, SETT_A(number))
+#define sett_zeros_like(x) sett_full_like_at(SETT_HERE, "sett_zeros_like", x, SETT_A(0))
+#define sett_ones_like(x) sett_full_like_at(SETT_HERE, "sett_ones_like", x, SETT_A(1))
+
+/* Left fold in element order, starting from init, rounded to the type at each step. op
+ * is ADD, MUL, MIN or MAX (AND, OR, XOR for integers and Booleans). profile: a number
+ * reduces all to a scalar; a tuple keeps the modes marked ALL and reduces the rest, one
+ * flat mode a kept leaf; nothing reduced: x itself. */
+SETT_API sett_val *sett_reduce_at(sett_site, const sett_val *, sett_binary_op, sett_arg init, sett_arg profile);
+#define sett_reduce(x, op, init) sett_reduce_at(SETT_HERE, x, op, SETT_A(init), SETT_A(0))
+#define sett_reduce_by(x, op, init, profile) sett_reduce_at(SETT_HERE, x, op, SETT_A(init), SETT_A(profile))
+
+/* Conversion: to narrower integers wraps; to floats rounds to nearest even; float to
+ * integer truncates, saturates, NaN gives 0; to Boolean x != 0. */
+SETT_API sett_val *sett_to_at(sett_site, const sett_val *, sett_dtype);
+#define sett_to(x, dtype) sett_to_at(SETT_HERE, x, dtype)
+/* The same bits as another type; mode 0 scales when the widths differ. */
+SETT_API sett_val *sett_bitcast_at(sett_site, const sett_val *, sett_dtype);
+#define sett_bitcast(x, dtype) sett_bitcast_at(SETT_HERE, x, dtype)
+/* The same elements under another static shape of equal size. */
+SETT_API sett_val *sett_reshape_at(sett_site, const sett_val *, sett_arg shape);
+#define sett_reshape(x, shape) sett_reshape_at(SETT_HERE, x, SETT_A(shape))
+/* Every element repeated to a shape that x broadcasts to. */
+SETT_API sett_val *sett_broadcast_to_at(sett_site, const sett_val *, sett_arg shape);
+#define sett_broadcast_to(x, shape) sett_broadcast_to_at(SETT_HERE, x, SETT_A(shape))
+/* The element at a static coordinate (an integer is colexicographic), or with ALL leaves
+ * the value over those modes. */
+SETT_API sett_val *sett_element_at(sett_site, const sett_val *, sett_arg coord);
+#define sett_element(x, ...) sett_element_at(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
+
+/* What is known: element type, shape, and for poison 0 and (). */
+SETT_API sett_dtype sett_val_dtype(const sett_val *);
+SETT_API sett_arg sett_val_shape(const sett_val *);
+/* A promise about a dynamic integer, which the kernel does not check: it is a multiple
+ * of div. For what a launch supplies, use .div of sett_sym, which is checked. */
+SETT_API sett_val *sett_assume_at(sett_site, sett_val *, int64_t div);
+#define sett_assume(x, div) sett_assume_at(SETT_HERE, x, div)
+
+/* ---- a warp's lanes ----------------------------------------------------------- */
+/* The value of another lane of the same group of `width` lanes (a power of two from 2
+ * to 32). Every lane of the warp must take part. */
+typedef enum sett_shuffle_op { SETT_SHUFFLE_IDX, SETT_SHUFFLE_UP, SETT_SHUFFLE_DOWN, SETT_SHUFFLE_BFLY } sett_shuffle_op;
+SETT_API sett_val *sett_shuffle_at(sett_site, const char *func, sett_val *, sett_shuffle_op, sett_arg lane, int width);
+#define sett_shuffle_sync(x, lane, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync", x, SETT_SHUFFLE_IDX, SETT_A(lane), width)
+#define sett_shuffle_sync_up(x, delta, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_up", x, SETT_SHUFFLE_UP, SETT_A(delta), width)
+#define sett_shuffle_sync_down(x, delta, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_down", x, SETT_SHUFFLE_DOWN, SETT_A(delta), width)
+#define sett_shuffle_sync_bfly(x, mask, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_bfly", x, SETT_SHUFFLE_BFLY, SETT_A(mask), width)
+/* Butterfly reduction over groups of `width` lanes; every lane gets the result. */
+SETT_API sett_val *sett_warp_reduce_at(sett_site, sett_val *, sett_binary_op, int width);
+#define sett_warp_reduce(x, op, width) sett_warp_reduce_at(SETT_HERE, x, op, width)
+
+#endif /* __cplusplus */
+#endif

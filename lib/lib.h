@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map of lib/: what its files share, grouped by the file that defines it.
+ *
+ * A build records ops into a growing list (build.c, emit.c); the public calls of
+ * value.c, tensor.c, access.c and control.c are thin over that. When the body has
+ * returned, sett__build_finish() orders the live ops into a sett__tape: from then
+ * on a kernel is data. tape*.c print, parse, serialise and verify it; jit/ runs or
+ * compiles it. Nothing in a tape is a pointer into the build. */
+#ifndef SETT_LIB_H
+#define SETT_LIB_H
+#include <sett/sett.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define SETT__NONE UINT32_MAX
+#define SETT__MAX_RANK 8      /* modes of a buffer */
+#define SETT__MAX_DEPTH 64    /* open regions */
+#define SETT__MAX_WIDTH 65536 /* elements of one value */
+#define SETT__MAX_OPS (1u << 24)
+#define SETT__COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- arena.c: memory that dies at once ------------------------------------ */
+/* The allocator hook is what the out-of-memory tests replace. On failure alloc
+ * returns NULL; callers inside a build go through sett__new(), which then fails the
+ * build with SETT_E_MEMORY and returns memory of the build's reserve, so that no
+ * caller of it needs a check. */
+typedef struct sett__allocator {
+    void *(*alloc)(void *user, size_t bytes);
+    void (*free)(void *user, void *p);
+    void *user;
+} sett__allocator;
+typedef struct sett__arena {
+    const sett__allocator *mem; /* NULL: malloc and free */
+    struct sett__chunk *head;
+    char *at, *end;
+    size_t used;
+} sett__arena;
+void *sett__arena_alloc(sett__arena *, size_t bytes); /* 16-byte aligned, zeroed; NULL when out of memory */
+char *sett__arena_str(sett__arena *, const char *);
+void sett__arena_free(sett__arena *);
+/* A growing array in malloc'ed memory: false when out of memory (old data stays). */
+bool sett__grow(const sett__allocator *, void **data, uint32_t *cap, uint32_t need, size_t item);
+void *sett__mem_alloc(const sett__allocator *, size_t);
+void sett__mem_free(const sett__allocator *, void *);
+
+/* ---- error.c: messages ------------------------------------------------------ */
+/* Fills e (if any) and returns the status, so that a caller can `return` it. */
+sett_status sett__error(sett_error *e, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
+sett_status sett__error_va(sett_error *e, sett_status, const char *format, va_list);
+
+/* ---- dtype.c ------------------------------------------------------------------ */
+bool sett__dtype_valid(int);
+char sett__dtype_kind(sett_dtype);  /* 'b' 'i' 'u' 'f' 's', see SETT_DTYPES */
+char sett__dtype_class(sett_dtype); /* the letter of ops.def: b i u h f d, or 's' */
+int sett__dtype_bytes(sett_dtype);  /* storage of one element, bits rounded up; BOOL 1 */
+bool sett__dtype_is_float(sett_dtype);
+bool sett__dtype_is_int(sett_dtype);
+sett_dtype sett__dtype_parse(const char *text, size_t len); /* 0: none */
+/* Bits of a number of a type and back; floats round to nearest even. */
+uint64_t sett__bits_of_float(sett_dtype, double);
+uint64_t sett__bits_of_int(sett_dtype, int64_t); /* wraps */
+double sett__float_of_bits(sett_dtype, uint64_t);
+int64_t sett__int_of_bits(sett_dtype, uint64_t); /* sign- or zero-extended */
+
+/* ---- tape: the data ---------------------------------------------------------------- */
+#define SETT__TAPE_VERSION 1
+enum { /* op flags in ops.def */
+    SETT__P = 1,  /* pure: may be merged, moved out of regions and dropped */
+    SETT__R = 2,  /* reads memory */
+    SETT__W = 4,  /* writes memory, or another effect: never dropped */
+    SETT__C = 8,  /* convergent */
+    SETT__A = 16, /* aligned: all lanes of the warp together */
+    SETT__E = 32, /* belongs to the entry block */
+};
+typedef enum sett__class {
+    SETT__C_CONST, SETT__C_SREG, SETT__C_SYM, SETT__C_SCALAR, SETT__C_ROOT, SETT__C_BINARY, SETT__C_COMPARE,
+    SETT__C_TERNARY, SETT__C_SELECT, SETT__C_UNARY, SETT__C_CONVERT, SETT__C_PICK, SETT__C_PACK, SETT__C_REDUCE,
+    SETT__C_LOAD, SETT__C_STORE, SETT__C_ATOM, SETT__C_BARRIER, SETT__C_SHFL, SETT__C_IF, SETT__C_ELSE,
+    SETT__C_FOR, SETT__C_END, SETT__C_PRINTF,
+} sett__class;
+typedef enum sett__code {
+#define OP(name, text, cls, types, flags, sm, ptx) SETT__##name,
+#include "ops.def"
+    SETT__N_CODES
+} sett__code;
+enum { SETT__SHFL_IDX, SETT__SHFL_UP, SETT__SHFL_DOWN, SETT__SHFL_BFLY }; /* sub of SHFL */
+enum { SETT__XCHG = 255 };                                                 /* sub of ATOM, beside op codes */
+enum { /* per-op flags */
+    SETT__F_NONNEG = 1,   /* DIV REM SHR: both operands are known to be >= 0 */
+    SETT__F_VOLATILE = 2, /* LOAD STORE */
+    SETT__F_NOINLINE = 4, /* FOR: reserved */
+};
+typedef struct sett__op_info {
+    const char *text, *types;
+    uint8_t cls, flags, min_sm, min_ptx;
+} sett__op_info;
+extern const sett__op_info sett__ops[SETT__N_CODES]; /* tape.c */
+
+typedef struct sett__op {
+    uint8_t code, dtype; /* dtype of the result's elements (of a root: its declared ones); 0: no result */
+    uint8_t sub, flags;
+    uint32_t n;          /* elements of the result; 0: none, or an unsized root */
+    uint32_t args;       /* first operand in tape->arg: an op index, or SETT__NONE */
+    uint16_t n_args;
+    uint16_t depth;      /* of open regions; filled by the reader, not serialised */
+    uint32_t site;       /* in tape->site; SETT__NONE: unknown */
+    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR: its END; END, ELSE: its opener. Filled by the reader */
+    int64_t imm;
+} sett__op;
+
+/* Host expressions over symbols: postfix, evaluated in 64 bits with overflow checks
+ * by expr.c. Grid, extents, strides, checks. */
+typedef enum sett__xcode {
+    SETT__X_CONST, SETT__X_SYM, SETT__X_ADD, SETT__X_SUB, SETT__X_MUL, SETT__X_DIV, SETT__X_REM, SETT__X_MIN,
+    SETT__X_MAX, SETT__X_SHL, SETT__X_SHR, SETT__X_AND, SETT__X_SELECT, SETT__X_LT, SETT__X_SCALAR, SETT__N_XCODES
+} sett__xcode;
+typedef struct sett__xop {
+    uint8_t code; /* sett__xcode */
+    int64_t imm;  /* CONST: the number; SYM, SCALAR: index */
+} sett__xop;
+typedef struct sett__expr { uint32_t first, count; } sett__expr; /* in sig->code; count 0: absent (means 1 for grid, block, cluster) */
+
+typedef struct sett__symbol {
+    const char *name;
+    int64_t div;  /* >= 1; checked at launch */
+    uint8_t wide; /* 64 bits in the kernel, else 32 and checked to fit */
+} sett__symbol;
+typedef struct sett__leaf { /* one leaf of a parameter's layout, colexicographic order */
+    uint8_t mode;           /* top-level mode that it belongs to */
+    sett__expr extent, stride;
+} sett__leaf;
+typedef struct sett__param {
+    const char *name;
+    uint8_t scalar; /* 1: a number passed by value, no leaves */
+    uint8_t dtype;
+    uint8_t access; /* SETT__ACCESS_*: what the kernel does with it */
+    uint8_t wide;   /* 1: offsets are 64-bit; 0: the launch checks that cosize is at most 2^31 */
+    uint8_t restricted;
+    uint32_t align; /* bytes, power of two; checked at launch */
+    uint8_t rank;   /* top-level modes */
+    uint32_t leaf, n_leaf; /* in sig->leaf */
+} sett__param;
+enum { SETT__ACCESS_READ = 1, SETT__ACCESS_WRITE = 2 };
+/* What a launch must know: travels in META, so that no launch needs the tape.
+ * Kernel parameters in order: each param (tensor: 64-bit address; scalar: its type,
+ * BOOL as a byte), then each symbol (4 bytes, or 8 if wide), each at its natural
+ * alignment. A kernel takes all of them, used or not. */
+typedef struct sett__sig {
+    uint32_t n_sym, n_param, n_leaf, n_code;
+    sett__symbol *sym;
+    sett__param *param;
+    sett__leaf *leaf;
+    sett__xop *code;
+    sett__expr grid[3], block[3], cluster[3];
+    uint32_t smem;       /* bytes of the block's shared window */
+    uint32_t smem_align; /* of the window */
+} sett__sig;
+
+typedef struct sett__site_ref { uint32_t file, func; uint32_t line; } sett__site_ref; /* file, func: in tape->string */
+typedef struct sett__tape {
+    sett__arena arena; /* owns all below */
+    sett__sig sig;
+    uint32_t n_op, n_arg, n_index, n_string, n_site;
+    sett__op *op;
+    uint32_t *arg;
+    uint32_t *index;      /* PICK */
+    const char **string;  /* PRINTF formats first met first; also file names of sites */
+    sett__site_ref *site; /* not part of the key */
+    uint16_t min_sm, min_ptx; /* over the ops; filled by the reader and by finish */
+} sett__tape;
+
+/* ---- tape.c: bytes ---------------------------------------------------------------------- */
+/* Canonical: equal tapes give equal bytes; little endian, LEB128, versioned. With
+ * sites false the bytes are the kernel's identity (what the key hashes); with true a
+ * section of call sites follows. *bytes is from the allocator (NULL: malloc). */
+sett_status sett__tape_write(const sett__tape *, bool sites, const sett__allocator *, void **bytes, size_t *len, sett_error *);
+/* Bounds-checked; also runs sett__tape_verify. The tape owns copies of everything. */
+sett_status sett__tape_read(sett__tape *, const void *bytes, size_t len, sett_error *);
+void sett__tape_free(sett__tape *);
+/* The signature alone, for META: the same encoding. */
+sett_status sett__sig_write(const sett__sig *, const sett__allocator *, void **bytes, size_t *len, sett_error *);
+sett_status sett__sig_read(sett__sig *, sett__arena *, const void *bytes, size_t len, sett_error *);
+/* Fills op.depth, op.other, min_sm, min_ptx; used by read and by finish. False: regions do not nest. */
+bool sett__tape_link(sett__tape *);
+
+/* ---- tape_text.c: print and parse --------------------------------------------------------- */
+/* print, then parse, then write gives identical bytes. Sites print as `@ file:line func`
+ * at the line's end when asked for. The text is NUL-ended, from the allocator. */
+sett_status sett__tape_print(const sett__tape *, bool sites, const sett__allocator *, char **text, sett_error *);
+sett_status sett__tape_parse(sett__tape *, const char *text, sett_error *); /* errors show line, column and a caret */
+
+/* ---- verify.c ---------------------------------------------------------------------------------- */
+/* Types, operand counts, dominance by regions, spaces, alignment, bounds of static
+ * accesses to smem and rmem, limits. target NULL: any; else "sm_90a": min sm and the
+ * target's shared memory too. Errors name the site of the op. */
+sett_status sett__tape_verify(const sett__tape *, const char *target, sett_error *);
+/* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */
+bool sett__target_parse(const char *target, int *sm, char *suffix);
+uint32_t sett__target_smem(int sm); /* bytes of shared memory that one block may use */
+
+/* ---- eval.c: one op on constants ------------------------------------------------------------------ */
+/* Bits in, bits out, bit for bit as the engines compute. dtype: the operands' type
+ * (CONVERT: source type; sub carries nothing, to is the result's type). False: this op is
+ * not folded (approximations). */
+bool sett__eval(sett__code, sett_dtype dtype, sett_dtype to, int flags, const uint64_t *in, int n_in, uint64_t *out);
+
+/* ---- expr.c --------------------------------------------------------------------------------------------- */
+/* sym: one value a symbol; scalar: one value a param (integers only). False: overflow, division by zero. */
+bool sett__expr_eval(const sett__sig *, sett__expr, const int64_t *sym, const int64_t *scalar, int64_t *out);
+/* Text in CuTe's way with names: "(N+255)/256". snprintf-like. */
+int sett__expr_str(const sett__sig *, sett__expr, char *buf, size_t size);
+
+/* ---- build.c, emit.c: recording -------------------------------------------------------------------------------- */
+typedef struct sett__region {
+    uint32_t op;       /* IF, ELSE or FOR that opened it */
+    uint32_t last;     /* op after which a hoisted op goes: the last one before the open child */
+    uint32_t serial;   /* values carry the serial of the region that they live in */
+    bool else_ok;
+    sett_site site;
+} sett__region;
+typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR } sett__kind;
+/* Head of every object: sett__use() checks it before anything else is read. */
+typedef struct sett__head {
+    sett_build *b;
+    uint64_t stamp; /* equals b->stamp while the build lives; 0 in a poison object */
+    uint8_t kind;
+    bool poison;
+} sett__head;
+struct sett_val {
+    sett__head head;
+    uint32_t id;        /* op index while recording; SETT__NONE for a lazy predicate not yet made */
+    uint32_t n;         /* elements: the product of shape */
+    uint8_t dtype;
+    bool scalar;        /* rank 0 */
+    bool weak;          /* made from a C number: takes the type of what is beside it */
+    bool uniform;       /* the same in every thread of the block */
+    uint16_t depth;     /* of the region it lives in, and its serial: for visibility */
+    uint32_t serial;
+    int64_t div;        /* integer scalars: known to divide it; >= 1 (0: is zero) */
+    int64_t lo, hi;     /* integer scalars: known range */
+    sett_arg shape;     /* static; rank-0 node for a scalar */
+    struct sett__pred *pred; /* coordinates and bound of an elem_less, else NULL (tensor.c) */
+};
+/* R(c) = inner(offset + outer(c)); inner absent: plain shape:stride. */
+struct sett_layout {
+    sett__head head;
+    sett_arg shape, stride;      /* the outer layout; congruent */
+    uint8_t bits, base, has_inner; /* swizzle S<bits,base,shift>, when has_inner is 1 */
+    int8_t shift;
+    sett_arg offset;             /* INT, VALUE or an arithmetic tuple; of a composed layout */
+    sett_layout *inner;          /* when has_inner is 2: any layout */
+};
+struct sett_tensor {
+    sett__head head;
+    uint8_t space, dtype; /* sett_space; dtype 0 for a coordinate tensor */
+    uint32_t root;        /* op index of the root; SETT__NONE for a coordinate tensor */
+    int32_t param;        /* index in the signature, or -1 */
+    uint32_t align;       /* bytes: of the root's address */
+    sett_layout *layout;
+    sett_arg offset;      /* elements from the root (INT or VALUE); the origin of a coordinate tensor */
+    const char *name;     /* for messages and reports */
+};
+typedef struct sett__poison { sett_val val; sett_layout layout; sett_tensor tensor; sett_arg arg; } sett__poison;
+struct sett_build {
+    sett__arena arena;
+    const sett__allocator *mem;
+    uint64_t stamp;
+    sett_error error; /* the first one; OK until then */
+    int suppressed;
+    bool in_kernel;   /* false: a build for host-side algebra only, nothing may be recorded that has an effect */
+    bool no_fold;     /* tests: record what folding would compute */
+    bool ended;
+    sett__poison *poison;
+    void *reserve;    /* what sett__new gives out after memory ran out */
+    /* the growing tape: ops in order of recording, linked in order of execution */
+    sett__op *op;
+    uint32_t *next, *arg, *index;
+    sett__site_ref *site;
+    const char **string;
+    uint32_t n_op, cap_op, cap_next, n_arg, cap_arg, n_index, cap_index, n_site, cap_site, n_string, cap_string;
+    uint32_t entry_last;     /* last op of the entry block */
+    uint32_t tail;           /* last op recorded in execution order */
+    sett__region region[SETT__MAX_DEPTH];
+    int depth;               /* open regions */
+    uint32_t serials;
+    uint32_t *cse, cap_cse;  /* hash of pure ops, open addressing */
+    sett_val **val_of;       /* op index to its value object, so that CSE gives one object */
+    uint32_t cap_val_of;
+    sett__sig sig;           /* arrays grow as parameters are declared */
+    uint32_t cap_sym, cap_param, cap_leaf, cap_code;
+    sett_val **sym_val;      /* one a symbol */
+    uint32_t cap_sym_val;
+    sett_val *grid[3], *block[3], *cluster[3]; /* as given; NULL: not given. Constants are const values */
+    int64_t block_size[3];   /* static extents of the block, 0: not static or not given yet */
+    uint32_t smem_used, smem_align;
+    struct sett__note *notes; /* what layouts decided: widths, what lost them (report.c) */
+    const void *user;
+};
+
+/* First error wins. site may have file NULL (no caller known). The message gets
+ * "file:line: func: " in front. Returns the build's poison. */
+void sett__fail(sett_build *, sett_site, const char *func, sett_status, const char *format, ...) SETT_PRINTF(5, 6);
+/* Fails and returns `ret` when cond holds; func is the public name. */
+#define SETT__FAIL_IF(b, site, func, cond, ret, status, ...) \
+    do { \
+        if (cond) { \
+            sett__fail(b, site, func, status, __VA_ARGS__); \
+            return ret; \
+        } \
+    } while (0)
+void *sett__new(sett_build *, size_t); /* zeroed arena memory, never NULL */
+void *sett__new_object(sett_build *, sett__kind, size_t);
+/* False if x is poison, of another build than b (b may be NULL: taken from x), or of
+ * an ended one; then the error is recorded where there is a build to record it. */
+bool sett__use_val(sett_build *, sett_site, const char *func, const sett_val *);
+bool sett__use_layout(sett_build *, sett_site, const char *func, const sett_layout *);
+bool sett__use_tensor(sett_build *, sett_site, const char *func, const sett_tensor *);
+bool sett__use_arg(sett_build *, sett_site, const char *func, sett_arg); /* every leaf of it */
+/* The build of an argument: the first object below it; NULL if it is all static. */
+sett_build *sett__build_of(sett_arg);
+
+/* Records one op: folds, merges with an equal visible one, hoists pure integer scalars
+ * to the outermost region where their operands are visible. Returns its index. */
+typedef struct sett__emit {
+    sett__code code;
+    sett_dtype dtype;
+    uint8_t sub, flags;
+    uint32_t n;
+    int64_t imm;
+    int n_args;
+    const uint32_t *args;
+} sett__emit;
+uint32_t sett__record(sett_build *, sett_site, const sett__emit *);
+sett_val *sett__val(sett_build *, uint32_t id, sett_arg shape, bool scalar); /* the value object of an op */
+sett_val *sett__const_bits(sett_build *, sett_site, sett_dtype, uint64_t bits);
+bool sett__val_const(const sett_val *, uint64_t *bits); /* is it a CONST, folding on */
+/* A scalar integer leaf as a value of 32 bits (64 if it does not fit, or is). */
+sett_val *sett__arg_val(sett_build *, sett_site, sett_arg leaf);
+uint32_t sett__intern(sett_build *, const char *); /* index in string */
+uint32_t sett__site(sett_build *, sett_site);
+/* Orders, drops what is dead, renumbers, fills the signature, verifies. */
+sett_status sett__build_finish(sett_build *, sett__tape *, sett_error *);
+/* Turns a dynamic integer (made of symbols, integer scalars and constants only) into a host
+ * expression; false: it depends on something that a launch does not know. */
+bool sett__to_expr(sett_build *, sett_arg leaf, sett__expr *);
+
+/* ---- tuple.c: leaves and tuples, static or dynamic --------------------------------------------------------- */
+/* Leaf arithmetic of the algebra: static where both are, else recorded. Overflow of
+ * 63 bits fails the build. func is the public name for messages. */
+typedef struct sett__ctx { sett_build *b; sett_site site; const char *func; } sett__ctx;
+sett_arg sett__add(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__sub(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__mul(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__div(const sett__ctx *, sett_arg, sett_arg);     /* floor of non-negatives */
+sett_arg sett__rem(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__ceil_div(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__min(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__max(const sett__ctx *, sett_arg, sett_arg);
+int64_t sett__leaf_div(sett_arg);  /* what is known to divide it: |i| of a static one, 0 for zero */
+bool sett__is_static(sett_arg);    /* every leaf INT */
+bool sett__is_int(sett_arg, int64_t); /* static and equal */
+/* CuTe text into a buffer, snprintf-like: "(4,(?{div=8},_))", layouts, tilers. */
+int sett__arg_str(sett_arg, char *buf, size_t size);
+int sett__layout_str(const sett_layout *, char *buf, size_t size);
+const char *sett__arg_text(sett_build *, sett_arg); /* in the arena, for messages */
+const char *sett__layout_text(sett_build *, const sett_layout *);
+
+/* ---- layout*.c ------------------------------------------------------------------------------------------------- */
+/* idx = <coord, stride> through the profile; basis strides give an arithmetic tuple. */
+sett_arg sett__crd2idx(const sett__ctx *, sett_arg coord, sett_arg shape, sett_arg stride);
+sett_layout *sett__layout(sett_build *, sett_arg shape, sett_arg stride); /* keeps the tuples; no checks */
+sett_arg sett__layout_at(const sett__ctx *, const sett_layout *, sett_arg coord); /* evaluates, swizzle and offset too */
+
+/* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
+/* Raised by every change that can alter the code of a kernel: it is in every key. A test
+ * hashes the sources that decide and fails when the id was not raised. */
+#define SETT__CODEGEN_ID "0.1.0-1"
+#define SETT__PLUGIN_ABI 1
+#define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
+typedef struct sett__ptx_job {
+    const void *tape; /* canonical bytes, with sites when line_info */
+    size_t tape_len;
+    const char *target, *name; /* "sm_90a"; the kernel's symbol in the PTX */
+    bool line_info, keep_ir;
+    /* LLVM failed in a way that it cannot return from: called once on the compiling thread with
+     * the text, which then never returns. The plug-in is dead after it. */
+    void (*fatal)(void *user, const char *text);
+    void *user;
+    const char *provoke; /* tests: "fatal" makes LLVM report one */
+} sett__ptx_job;
+typedef struct sett__ptx_out {
+    char *ptx, *ir; /* NUL-ended, malloc'ed by the plug-in, freed by its release */
+    size_t ptx_len;
+    int codegen_level; /* 2, or 0 for very long straight-line code */
+    double ir_ms, opt_ms, codegen_ms;
+} sett__ptx_out;
+typedef struct sett__ptx_plugin {
+    size_t size;
+    int abi;
+    const char *codegen_id, *llvm_version;
+    sett_status (*compile)(const sett__ptx_job *, sett__ptx_out *, sett_error *); /* any thread with 8 MiB of stack */
+    void (*release)(sett__ptx_out *);
+} sett__ptx_plugin;
+typedef const sett__ptx_plugin *(*sett__ptx_plugin_fn)(void);
+
+#endif
