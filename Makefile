@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+# One Makefile for everything; objects go to build/<variant>/, so that variants never mix.
+#   make SAN=address,undefined ...   sanitizers    make CC=clang ...   another compiler
+# `make help` lists the targets.
+
+comma := ,
+VARIANT := $(if $(SAN),san-$(subst $(comma),-,$(SAN)),release)$(if $(filter-out gcc cc,$(notdir $(CC))),-$(notdir $(CC)))
+B := build/$(VARIANT)
+VERSION := $(shell sed -n 's/^\#define SETT_VERSION "\(.*\)"/\1/p' include/sett/base.h)
+SOVERSION := 0
+
+LLVM_CONFIG ?= llvm-config-22
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+
+CFLAGS ?= -O2 -g
+override CFLAGS += -std=c11 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -fPIC \
+    -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off -fno-strict-aliasing -Iinclude $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
+# Linked into libsett.so itself, hidden: what a serving machine needs is one file and libc.
+STATIC_LIBS := -Wl,-Bstatic -lffi -lnettle -Wl,-Bdynamic
+SYS_LIBS := -lm -ldl -lpthread
+
+obj = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(1))))
+LIB_OBJ := $(call obj,lib)
+JIT_OBJ := $(call obj,jit jit/asm jit/cache jit/cuda jit/sim)
+PTX_OBJ := $(call obj,ptx)
+SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))))
+EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
+BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
+
+.PHONY: all check check-one golden gpu-check demo bench install uninstall setup lint clean help
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/sett $(EXAMPLES) ## build the libraries, the sett command and the examples
+
+# ---- objects and libraries ------------------------------------------------------
+$(B)/obj/jit/%.o $(B)/obj/tools/%.o $(B)/obj/tests/%.o $(B)/obj/examples/%.o $(B)/obj/bench/%.o: override CFLAGS += -D_GNU_SOURCE
+$(B)/obj/lib/%.o: override CFLAGS += -D_POSIX_C_SOURCE=200809L
+$(B)/obj/ptx/%.o: override CFLAGS += -D_GNU_SOURCE -isystem $(LLVM_INCLUDE)
+$(B)/obj/jit/sim/%.o: override CFLAGS += -O3
+$(B)/obj/ptx/%.o: LLVM_INCLUDE = $(shell $(LLVM_CONFIG) --includedir)
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/lib.a: $(LIB_OBJ)
+	@rm -f $@; mkdir -p $(@D)
+	ar rcs $@ $^
+$(B)/libsett.a: $(LIB_OBJ) $(JIT_OBJ)
+	@rm -f $@; mkdir -p $(@D)
+	ar rcs $@ $^
+$(B)/libsett.so.$(SOVERSION): $(LIB_OBJ) $(JIT_OBJ) lib/sett.map
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,libsett.so.$(SOVERSION) -Wl,--version-script=lib/sett.map -Wl,--gc-sections \
+	    -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now -Wl,-O1 $(if $(SAN),,-Wl,-z,defs) -o $@ $(LIB_OBJ) $(JIT_OBJ) $(STATIC_LIBS) $(SYS_LIBS)
+$(B)/libsett.so: $(B)/libsett.so.$(SOVERSION)
+	ln -sf $(<F) $@
+# LLVM static and hidden; one exported symbol. The first use is the first miss.
+$(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map
+	$(CC) $(LDFLAGS) -shared -Wl,--version-script=ptx/ptx.map -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL \
+	    -o $@ $(PTX_OBJ) $(B)/lib.a -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs nvptx passes) \
+	    -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(SYS_LIBS)
+
+# ---- programs ---------------------------------------------------------------------
+$(B)/sett: $(call obj,tools) $(B)/libsett.so
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
+$(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett.so
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $< -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
+$(B)/bench/%: $(B)/obj/bench/%.o $(B)/libsett.so
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $< -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
+# The runner links the objects, so that unit tests may look inside; Check is static, so that it can be carried.
+TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
+RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
+TEST_SHARED := $(filter-out $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/runner.o,$(call obj,tests))
+$(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
+$(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(B)/libsett.a
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
+
+# ---- targets -------------------------------------------------------------------------
+setup: ## install the Debian packages that are missing
+	@tools/setup
+
+check: setup ## everything that is tested without a GPU
+	+@tests/check.sh
+
+check-one: $(RUNNER) ## one suite: make check-one SUITE=tape
+	$(RUNNER)
+
+golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
+	$(B)/golden $(or $(GOLDEN),tests/golden)
+
+gpu-check: ## the suites and examples on a GPU; says why when there is none
+	+@tests/gpu_check.sh
+
+demo: setup ## the main job on real input, on a GPU or the CPU
+	+@$(MAKE) --no-print-directory all
+	+@tools/demo $(B)
+
+bench: all $(BENCHES) ## benchmarks; the peers need a GPU and Python with torch
+	bench/run $(B)
+
+lint: ## include rules, headers alone, exported symbols, formatting of shell
+	+@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so
+	@tests/lint.sh $(B)
+
+install: all ## DESTDIR= PREFIX=/usr/local
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(BINDIR)
+	install -m 644 include/sett/*.h $(DESTDIR)$(INCLUDEDIR)/sett/
+	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-ptx.so $(DESTDIR)$(LIBDIR)/
+	ln -sf libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett.so
+	install -m 755 $(B)/sett $(DESTDIR)$(BINDIR)/
+	sed -e 's|@prefix@|$(PREFIX)|;s|@libdir@|$(LIBDIR)|;s|@includedir@|$(INCLUDEDIR)|;s|@version@|$(VERSION)|' lib/sett.pc.in \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc
+
+uninstall: ## what install put there
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett
+	rm -f $(DESTDIR)$(LIBDIR)/libsett.so $(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett-ptx.so \
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(BINDIR)/sett
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "  %-12s %s\n", $$1, $$2}'
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
