@@ -7,7 +7,11 @@
 #ifndef SETT_JIT_H
 #define SETT_JIT_H
 #include "../lib/lib.h"
+#include <pthread.h>
 #include <stdalign.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 /* ---- asm/: PTX to cubin ------------------------------------------------------------- */
 typedef struct sett__asm sett__asm; /* what was found: nvJitLink, ptxas, driver; safe for many threads */
@@ -158,7 +162,118 @@ typedef struct sett__bound {
     uint32_t params_len;
     alignas(16) unsigned char params[SETT__PARAMS_MAX];
 } sett__bound;
-/* extents: NULL, or one a param for the CPU engine. name: the kernel's, for messages. */
+/* Arguments 0 to n_param - 1 are the parameters in order of declaration. After them may stand values for the symbols,
+ * in order: entry n_param + i is symbol i, of kind SETT_BIND_INT, or of kind 0 where the buffers give it. A symbol takes
+ * the value of the first top-level extent that is that symbol alone, else of the first such stride, else of its entry.
+ * extents: NULL, or one a param for the CPU engine. name: the kernel's, for messages. Fails with SETT_E_BIND,
+ * SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE, SETT_E_DIVIDE, SETT_E_ALIGN, SETT_E_RANGE or SETT_E_LIMIT. */
+enum { SETT__MAX_ARGS = 256 }; /* parameters, and symbols, of one kernel */
 sett_status sett__bind(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *, sett__extent *extents, sett_error *);
+
+/* ---- engine.c: the engine; kernels keep it alive -------------------------------------------------------- */
+typedef struct sett__counters {
+    atomic_uint_fast64_t memo_hits, memory_hits, disk_hits, misses, compiles, joined, records;
+} sett__counters;
+typedef struct sett__workers sett__workers; /* worker.c */
+typedef struct sett__kernels sett__kernels; /* store.c */
+struct sett_engine {
+    atomic_uint refs;                  /* the user's, each kernel's, each call's that is under way */
+    atomic_bool closed;
+    const volatile uint32_t *born;     /* a page that a fork wipes; NULL: compare pid */
+    pid_t pid;
+    sett_engine_options opt;           /* its strings are owned */
+    sett__cuda *cuda;                  /* NULL: no driver or no GPU; lives until the last kernel is gone */
+    sett__asm *assembler;
+    sett__disk *disk;                  /* NULL: memory only */
+    sett__workers *workers;            /* plug-in and compiling threads; NULL once closed */
+    sett__kernels *kernels;            /* memory map, memo, compiles under way; NULL once closed */
+    sett__counters count;
+    const char *provoke;               /* tests: handed to the plug-in */
+    char no_cuda[256], no_disk[512];   /* why */
+    char root[4096];                   /* of the disk cache; "": none */
+};
+/* SETT_E_CLOSED, SETT_E_FORKED, or OK; cheap enough for every launch. */
+static inline bool sett__engine_live(const sett_engine *e)
+{
+    return !atomic_load_explicit(&e->closed, memory_order_relaxed) && (e->born ? *e->born == 1 : getpid() == e->pid);
+}
+sett_status sett__engine_check(const sett_engine *, sett_error *);
+sett_engine *sett__engine_retain(sett_engine *);
+void sett__engine_release(sett_engine *);
+void sett__log(const sett_engine *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
+/* Copies a caller's size-first struct of an older or newer header: what it lacks is zero, what we do not know must
+ * be zero. src NULL: all zero. */
+sett_status sett__options(void *dst, size_t size, const void *src, const char *what, sett_error *);
+
+/* ---- kernel.c ---------------------------------------------------------------------------------------------- */
+struct sett_kernel {
+    atomic_uint refs;
+    sett_engine *engine;     /* counted */
+    sett__digest key;        /* public: without call sites unless line_info */
+    sett__digest slot;       /* in the memory map: of a CPU kernel with call sites, which its reports name */
+    sett__arena arena;       /* holds meta */
+    sett__meta meta;         /* of every kernel; sig is what launches bind */
+    sett_origin origin;
+    bool cpu, ptx_only;
+    int block[3];            /* static extents, else 0 */
+    /* a GPU's: */
+    sett__entry entry;       /* cubin, ptx, notes (the report); owns them */
+    sett__gpu_kernel *gpu;   /* NULL: no driver, or ptx_only */
+    /* the CPU's: */
+    sett__tape *tape;        /* owned; program points into it */
+    sett__program *program;
+    double record_ms, codegen_ms, assemble_ms, load_ms;
+};
+/* A device that this kernel can run on: SETT_OK; else SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT. */
+sett_status sett__kernel_device(const sett_kernel *, int device, sett_error *);
+/* Takes the entry (also on failure) / the tape (also on failure). */
+sett_status sett__kernel_of_entry(sett_engine *, const sett__digest *key, sett__entry *, sett_origin, sett_kernel **, sett_error *);
+sett_status sett__kernel_of_tape(sett_engine *, const sett__digest *key, const sett__digest *slot, const char *name, sett__tape *, sett_kernel **, sett_error *);
+
+/* ---- store.c: kernels by key, the memo, compiles under way ------------------------------------------------- */
+/* One compile of one key; whoever asks for it meanwhile waits for it. */
+typedef struct sett__flight sett__flight;
+sett_status sett__kernels_open(sett__kernels **, sett_error *);
+void sett__kernels_close(sett__kernels *); /* releases every kernel that it holds */
+/* A kernel of the slot (retained), or a flight: *lead is set if the caller must fly it and then land it. */
+typedef struct sett__found { sett_kernel *kernel; sett__flight *flight; bool lead; } sett__found;
+sett_status sett__kernels_find(sett__kernels *, const sett__digest *slot, bool ptx_only, sett__found *, sett_error *);
+sett_kernel *sett__kernels_peek(sett__kernels *, const sett__digest *key); /* by public key; retained; or NULL */
+void sett__kernels_land(sett__kernels *, sett__flight *, sett_kernel *or_null, sett_status, const sett_error *); /* for all waiters */
+sett_status sett__kernels_wait(sett__kernels *, sett__flight *, sett_kernel **, sett_error *);
+typedef struct sett__memo_key {
+    sett_body body;
+    const void *user;
+    size_t user_size;
+    const char *target;
+    int opt_level;
+    bool line_info, no_fold, ptx_only;
+} sett__memo_key;
+sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; or NULL */
+void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* failure to remember is no error */
+
+/* ---- worker.c: the plug-in and the threads that compile -------------------------------------------------------- */
+typedef struct sett__compile_job {
+    const void *tape;         /* canonical bytes, with sites if line_info */
+    size_t tape_len;
+    const char *target, *name;
+    int opt_level;            /* 0..3 */
+    bool line_info, ptx_only;
+    const sett__digest *key;  /* for the entry that is written behind; NULL: write none */
+    sett__blob key_material, meta_sig; /* meta_sig: bytes of the signature */
+    const char *report;       /* what the layouts decided; "" */
+} sett__compile_job;
+typedef struct sett__compiled {
+    sett__entry entry;        /* owns all its blobs */
+    double codegen_ms, assemble_ms;
+} sett__compiled;
+sett_status sett__workers_open(sett__workers **, sett_engine *, sett_error *);
+void sett__workers_close(sett__workers *); /* ends what is under way, and writes what is to be written */
+sett_status sett__workers_compile(sett__workers *, const sett__compile_job *, sett__compiled *, sett_error *); /* waits */
+void sett__workers_flush(sett__workers *); /* until nothing is left to be written */
+bool sett__plugin_loaded(sett__workers *);
+int sett__plugin_describe(sett__workers *, char *buf, size_t size); /* may load it */
+/* The PTX ISA that a tape is lowered to: the lowest that holds the target and the ops. In the key. */
+int sett__ptx_isa(const char *target, int min_ptx);
 
 #endif
