@@ -135,15 +135,21 @@ void sett__disk_close(sett__disk *);
 sett_status sett__disk_get(sett__disk *, const sett__digest *key, const sett__blob *material, sett__entry *, sett_error *);
 /* temp, fdatasync, rename. Any failure is a status and a counter, never fatal. */
 sett_status sett__disk_put(sett__disk *, const sett__digest *key, const sett__entry *, sett_error *);
+bool sett__disk_read_only(const sett__disk *); /* a warmed folder that we may not write: it serves, put fails */
 void sett__disk_stats_get(const sett__disk *, sett__disk_stats *);
 void sett__entry_free(sett__entry *);
-/* Pure functions, fuzzed and tested alone: whole file to entry, and back. */
+/* Pure functions, fuzzed and tested alone: whole file to entry (its blobs point into the file), and back. */
 sett_status sett__entry_decode(const void *file, size_t len, const sett__digest *key, sett__entry *, sett_error *);
 sett_status sett__entry_encode(const sett__digest *key, const sett__entry *, void **file, size_t *len, sett_error *);
+/* One block that owns copies of all blobs, the cubin with zeros behind it. */
+sett_status sett__entry_copy(const sett__entry *from, sett__entry *to, sett_error *);
+/* Every offset in a cubin lies inside it: the driver takes no length. */
+sett_status sett__elf_check(const void *cubin, size_t len, sett_error *);
 /* cache_dir as in sett_engine_options to an absolute path; false: memory only. */
 bool sett__cache_root(const char *cache_dir, char *path, size_t size);
 
 /* ---- meta.c: what a launch must know, beside the code ---------------------------------------------- */
+enum { SETT__MAX_ARGS = 256, SETT__PARAMS_MAX = 4096 };
 typedef struct sett__meta {
     sett__sig sig;
     const char *name, *target, *assembler;
@@ -152,10 +158,13 @@ typedef struct sett__meta {
     uint32_t params_len;
 } sett__meta;
 sett_status sett__meta_write(const sett__meta *, void **bytes, size_t *len, sett_error *);
+/* The packed block's bytes, and whether a kernel of this signature can be launched at all: at most SETT__MAX_ARGS
+ * parameters and symbols, SETT__PARAMS_MAX bytes. */
+uint32_t sett__params_len(const sett__sig *);
+sett_status sett__meta_check(const sett__meta *, sett_error *);
 sett_status sett__meta_read(sett__meta *, sett__arena *, const void *bytes, size_t len, sett_error *);
 
 /* ---- bind.c: arguments to symbols, checks, packed block and dims ---------------------------------------- */
-#define SETT__PARAMS_MAX 4096
 typedef struct sett__bound {
     sett__launch_dims dims;
     bool empty; /* a zero grid: nothing to launch */
@@ -167,7 +176,6 @@ typedef struct sett__bound {
  * the value of the first top-level extent that is that symbol alone, else of the first such stride, else of its entry.
  * extents: NULL, or one a param for the CPU engine. name: the kernel's, for messages. Fails with SETT_E_BIND,
  * SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE, SETT_E_DIVIDE, SETT_E_ALIGN, SETT_E_RANGE or SETT_E_LIMIT. */
-enum { SETT__MAX_ARGS = 256 }; /* parameters, and symbols, of one kernel */
 sett_status sett__bind(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *, sett__extent *extents, sett_error *);
 
 /* ---- engine.c: the engine; kernels keep it alive -------------------------------------------------------- */

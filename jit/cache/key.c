@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The key of a kernel: SHA-256 of a canonical encoding of all that decides its code.
+ *
+ *     "sett-key\0v1"  then fields {tag u16, len u32, bytes}, little endian, tags ascending
+ *
+ * Lengths make it injective: no two sets of fields share an encoding. A field that does
+ * not apply is left out, so a new option leaves old keys as they are. Nothing that a serving
+ * machine lacks (LLVM, assembler) is in it, and nothing of a place or a time. */
+#include "../jit.h"
+#include "bytes.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char domain[] = "sett-key\0v1"; /* without the closing NUL */
+
+enum tag { TAG_TAPE = 1, TAG_TAPE_VERSION, TAG_CODEGEN, TAG_TARGET, TAG_PTX_ISA, TAG_OPT_LEVEL, TAG_LINE_INFO, N_TAGS };
+
+typedef struct field {
+    uint16_t tag;
+    const void *data;
+    size_t len;
+} field;
+
+static size_t append(uint8_t *to, size_t at, const field *f)
+{
+    put_le(to + at, f->tag, 2);
+    put_le(to + at + 2, f->len, 4);
+    memcpy(to + at + 6, f->data, f->len);
+    return at + 6 + f->len;
+}
+
+sett_status sett__key_encode(const sett__key_parts *k, void **material, size_t *len, sett__digest *key, sett_error *err)
+{
+    sett__digest tape;
+    uint8_t version[4], isa[4], opt[4], line[1] = {k->line_info};
+    sett__sha256(k->tape.data, k->tape.len, &tape); /* by its digest, so that the material stays small */
+    put_le(version, SETT__TAPE_VERSION, 4);
+    put_le(isa, (uint32_t)k->ptx_isa, 4);
+    put_le(opt, (uint32_t)k->opt_level, 4);
+    const field fields[] = {
+        {TAG_TAPE, tape.b, sizeof tape.b},
+        {TAG_TAPE_VERSION, version, sizeof version},
+        {TAG_CODEGEN, SETT__CODEGEN_ID, strlen(SETT__CODEGEN_ID)},
+        {TAG_TARGET, k->target, strlen(k->target)},
+        {TAG_PTX_ISA, isa, sizeof isa},
+        {TAG_OPT_LEVEL, opt, sizeof opt},
+        {TAG_LINE_INFO, line, sizeof line},
+    };
+    static_assert(SETT__COUNT(fields) == N_TAGS - 1, "a field for every tag");
+    size_t total = sizeof domain - 1;
+    for (size_t i = 0; i < SETT__COUNT(fields); i++)
+        total += 6 + fields[i].len;
+    uint8_t *bytes = malloc(total);
+    if (!bytes)
+        return sett__error(err, SETT_E_MEMORY, "no memory for a key of %zu bytes", total);
+    memcpy(bytes, domain, sizeof domain - 1);
+    size_t at = sizeof domain - 1;
+    for (size_t i = 0; i < SETT__COUNT(fields); i++)
+        at = append(bytes, at, &fields[i]);
+    sett__sha256(bytes, total, key);
+    *material = bytes;
+    *len = total;
+    return SETT_OK;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* META: what a launch must know beside the code, so that it needs neither tape nor compiler.
+ *
+ *     u16 version, u16 ptx_isa, u32 params_len, i32 min_driver, registers, spill_stores, spill_loads, stack,
+ *     then {u32 len, bytes} each: name, target, assembler, signature (as sett__sig_write gives it)
+ *
+ * Little endian, read to the last byte or refused. */
+#include "cache/bytes.h"
+#include "jit.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION = 1, FIXED = 28, N_BLOBS = 4, MAX_TEXT = 512 };
+
+/* The kernel's parameter block, as sett__sig describes it: for the reader to check what it is told. */
+uint32_t sett__params_len(const sett__sig *sig)
+{
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < sig->n_param; i++) {
+        uint64_t size = sig->param[i].scalar ? (uint64_t)sett__dtype_bytes((sett_dtype)sig->param[i].dtype) : 8;
+        at = (at + size - 1) / size * size + size;
+    }
+    for (uint32_t i = 0; i < sig->n_sym; i++) {
+        uint64_t size = sig->sym[i].wide ? 8 : 4;
+        at = (at + size - 1) / size * size + size;
+    }
+    return at > UINT32_MAX ? UINT32_MAX : (uint32_t)at;
+}
+
+sett_status sett__meta_check(const sett__meta *m, sett_error *err)
+{
+    const sett__sig *sig = &m->sig;
+    if (sig->n_param > SETT__MAX_ARGS || sig->n_sym > SETT__MAX_ARGS)
+        return sett__error(err, SETT_E_LIMIT, "%s has %u parameters and %u symbols; %d of each are the limit", m->name,
+            (unsigned)sig->n_param, (unsigned)sig->n_sym, SETT__MAX_ARGS);
+    for (uint32_t i = 0; i < sig->n_param; i++)
+        if (sett__dtype_bytes((sett_dtype)sig->param[i].dtype) < 1 || sig->param[i].rank > SETT__MAX_RANK)
+            return sett__error(err, SETT_E_PARSE, "%s: parameter %u has no known type or rank", m->name, (unsigned)i);
+    if (sett__params_len(sig) > SETT__PARAMS_MAX)
+        return sett__error(err, SETT_E_LIMIT, "the parameters of %s take %u bytes; the limit is %d", m->name,
+            (unsigned)sett__params_len(sig), SETT__PARAMS_MAX);
+    return SETT_OK;
+}
+
+sett_status sett__meta_write(const sett__meta *m, void **bytes, size_t *len, sett_error *err)
+{
+    void *sig = NULL;
+    size_t sig_len = 0, at = FIXED;
+    sett_status s = sett__sig_write(&m->sig, NULL, &sig, &sig_len, err);
+    if (s)
+        return s;
+    const sett__blob blobs[N_BLOBS] = {
+        {m->name, strlen(m->name)}, {m->target, strlen(m->target)}, {m->assembler, strlen(m->assembler)}, {sig, sig_len}};
+    for (int i = 0; i < N_BLOBS; i++)
+        at += 4 + blobs[i].len;
+    uint8_t *p = malloc(at);
+    if (!p) {
+        sett__mem_free(NULL, sig);
+        return sett__error(err, SETT_E_MEMORY, "no memory for META of %zu bytes", at);
+    }
+    *bytes = p;
+    *len = at;
+    const int32_t numbers[] = {(int32_t)sett__params_len(&m->sig), m->min_driver, m->registers, m->spill_stores, m->spill_loads, m->stack};
+    put_le(p, VERSION, 2);
+    put_le(p + 2, m->ptx_isa, 2);
+    for (size_t i = 0; i < SETT__COUNT(numbers); i++)
+        put_le(p + 4 + 4 * i, (uint32_t)numbers[i], 4);
+    p += FIXED;
+    for (int i = 0; i < N_BLOBS; i++) {
+        put_le(p, blobs[i].len, 4);
+        memcpy(p + 4, blobs[i].data, blobs[i].len);
+        p += 4 + blobs[i].len;
+    }
+    sett__mem_free(NULL, sig);
+    return SETT_OK;
+}
+
+static const char *take_text(cursor *c, sett__arena *a, sett_status *s)
+{
+    size_t len = (size_t)take_le(c, 4);
+    const uint8_t *p = take(c, len);
+    if (!p || len > MAX_TEXT || memchr(p, 0, len)) {
+        c->bad = true;
+        return "";
+    }
+    char *text = sett__arena_alloc(a, len + 1);
+    if (!text) {
+        *s = SETT_E_MEMORY;
+        return "";
+    }
+    memcpy(text, p, len);
+    return text;
+}
+
+sett_status sett__meta_read(sett__meta *m, sett__arena *arena, const void *bytes, size_t len, sett_error *err)
+{
+    cursor c = {bytes, len, false};
+    int32_t numbers[6];
+    sett_status s = SETT_OK;
+    *m = (sett__meta){0};
+    unsigned version = (unsigned)take_le(&c, 2);
+    m->ptx_isa = (uint16_t)take_le(&c, 2);
+    for (size_t i = 0; i < SETT__COUNT(numbers); i++)
+        numbers[i] = (int32_t)take_le(&c, 4);
+    m->name = take_text(&c, arena, &s);
+    m->target = take_text(&c, arena, &s);
+    m->assembler = take_text(&c, arena, &s);
+    size_t sig_len = (size_t)take_le(&c, 4);
+    const uint8_t *sig = take(&c, sig_len);
+    if (s)
+        return sett__error(err, s, "no memory for META");
+    if (c.bad || c.left || version != VERSION)
+        return sett__error(err, SETT_E_PARSE, version == VERSION ? "META is damaged" : "META is of version %u", version);
+    m->params_len = (uint32_t)numbers[0];
+    m->min_driver = numbers[1];
+    m->registers = numbers[2];
+    m->spill_stores = numbers[3];
+    m->spill_loads = numbers[4];
+    m->stack = numbers[5];
+    s = sett__sig_read(&m->sig, arena, sig, sig_len, err);
+    if (!s)
+        s = sett__meta_check(m, err);
+    if (!s && m->params_len != sett__params_len(&m->sig))
+        s = sett__error(err, SETT_E_PARSE, "META's parameter block has %u bytes, its signature %u", (unsigned)m->params_len,
+            (unsigned)sett__params_len(&m->sig));
+    return s;
+}
