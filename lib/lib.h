@@ -61,6 +61,53 @@ uint64_t sett__bits_of_float(sett_dtype, double);
 uint64_t sett__bits_of_int(sett_dtype, int64_t); /* wraps */
 double sett__float_of_bits(sett_dtype, uint64_t);
 int64_t sett__int_of_bits(sett_dtype, uint64_t); /* sign- or zero-extended */
+/* The same between bits of arithmetic types, rounding once, whatever the floating-point environment:
+ * float to float, |integer| to float, float to integer (truncates, saturates, NaN 0). A NaN result is
+ * always f16, bf16 0x7fff, f32 0x7fffffff, f64 0x7ff8000000000000. */
+uint64_t sett__float_convert(sett_dtype from, sett_dtype to, uint64_t bits);
+uint64_t sett__float_of_integer(sett_dtype to, bool negative, uint64_t magnitude);
+uint64_t sett__integer_of_float(sett_dtype from, sett_dtype to, uint64_t bits);
+/* The 16-bit cases of sett__float_convert on bits, inline for the engines' inner loops. */
+static inline uint32_t sett__f32_of_bf16(uint16_t h)
+{
+    return (h & 0x7fff) > 0x7f80 ? 0x7fffffff : (uint32_t)h << 16;
+}
+static inline uint16_t sett__bf16_of_f32(uint32_t f)
+{
+    return (uint16_t)((f & 0x7fffffff) > 0x7f800000 ? 0x7fff : (f + 0x7fff + (f >> 16 & 1)) >> 16);
+}
+static inline uint32_t sett__f32_of_f16(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3ff;
+    if (e == 31)
+        return m ? 0x7fffffff : sign | 0x7f800000;
+    if (e == 0 && m) { /* subnormal: bring its top bit to bit 10 */
+        int shift = __builtin_clz(m) - 21;
+        m = m << shift & 0x3ff;
+        e = (uint32_t)(1 - shift);
+    } else if (e == 0) {
+        return sign;
+    }
+    return sign | (e + 112) << 23 | m << 13;
+}
+static inline uint16_t sett__f16_of_f32(uint32_t f)
+{
+    uint32_t sign = f >> 16 & 0x8000, a = f & 0x7fffffff, h;
+    if (a > 0x7f800000)
+        return 0x7fff;
+    if (a >= 0x477ff000) { /* 65520 */
+        h = 0x7c00;
+    } else if (a >= 0x38800000) { /* 2^-14, the least normal */
+        h = (a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13;
+    } else if (a < 0x33000000) { /* 2^-25 */
+        h = 0;
+    } else {
+        uint32_t shift = 126 - (a >> 23), m = (a & 0x7fffff) | 0x800000, rest = m << (32 - shift);
+        h = m >> shift;
+        h += rest > 0x80000000 || (rest == 0x80000000 && (h & 1));
+    }
+    return (uint16_t)(sign | h);
+}
 
 /* ---- tape: the data ---------------------------------------------------------------- */
 #define SETT__TAPE_VERSION 1
@@ -102,9 +149,10 @@ typedef struct sett__op {
     uint32_t n;          /* elements of the result; 0: none, or an unsized root */
     uint32_t args;       /* first operand in tape->arg: an op index, or SETT__NONE */
     uint16_t n_args;
-    uint16_t depth;      /* of open regions; filled by the reader, not serialised */
+    uint16_t depth;      /* of open regions; filled by the reader, not serialised. While recording: where it lives */
     uint32_t site;       /* in tape->site; SETT__NONE: unknown */
-    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR: its END; END, ELSE: its opener. Filled by the reader */
+    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR: its END; END, ELSE: its opener. Filled by the reader.
+                          * While recording: the serial of the region that the op lives in */
     int64_t imm;
 } sett__op;
 
@@ -210,7 +258,7 @@ bool sett__expr_eval(const sett__sig *, sett__expr, const int64_t *sym, const in
 /* Text in CuTe's way with names: "(N+255)/256". snprintf-like. */
 int sett__expr_str(const sett__sig *, sett__expr, char *buf, size_t size);
 
-/* ---- build.c, emit.c: recording -------------------------------------------------------------------------------- */
+/* ---- build.c, sig.c, fold.c, emit.c: recording -------------------------------------------------------------------------------- */
 typedef struct sett__region {
     uint32_t op;       /* IF, ELSE or FOR that opened it */
     uint32_t last;     /* op after which a hoisted op goes: the last one before the open child */
@@ -271,7 +319,8 @@ struct sett_build {
     bool no_fold;     /* tests: record what folding would compute */
     bool ended;
     sett__poison *poison;
-    void *reserve;    /* what sett__new gives out after memory ran out */
+    char *reserve;    /* what sett__new gives out after memory ran out */
+    size_t reserve_at;
     /* the growing tape: ops in order of recording, linked in order of execution */
     sett__op *op;
     uint32_t *next, *arg, *index;
@@ -283,7 +332,9 @@ struct sett_build {
     sett__region region[SETT__MAX_DEPTH];
     int depth;               /* open regions */
     uint32_t serials;
-    uint32_t *cse, cap_cse;  /* hash of pure ops, open addressing */
+    uint32_t *cse, cap_cse, n_cse;               /* hash of pure ops: index + 1, open addressing */
+    uint32_t *site_tab, cap_site_tab, last_site; /* the same for sites */
+    uint32_t *string_tab, cap_string_tab;        /* and for strings */
     sett_val **val_of;       /* op index to its value object, so that CSE gives one object */
     uint32_t cap_val_of;
     sett__sig sig;           /* arrays grow as parameters are declared */
@@ -297,6 +348,8 @@ struct sett_build {
     const void *user;
 };
 
+/* mem NULL: malloc. in_kernel: a body is about to record. NULL when out of memory. sett_build_end frees it. */
+sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel);
 /* First error wins. site may have file NULL (no caller known). The message gets
  * "file:line: func: " in front. Returns the build's poison. */
 void sett__fail(sett_build *, sett_site, const char *func, sett_status, const char *format, ...) SETT_PRINTF(5, 6);
@@ -308,7 +361,10 @@ void sett__fail(sett_build *, sett_site, const char *func, sett_status, const ch
             return ret; \
         } \
     } while (0)
-void *sett__new(sett_build *, size_t); /* zeroed arena memory, never NULL */
+/* Zeroed arena memory; never NULL up to SETT__RESERVE bytes: when memory ran out the build
+ * has failed, and its reserve is given out so that the caller can finish without a check. */
+#define SETT__RESERVE 65536
+void *sett__new(sett_build *, size_t);
 void *sett__new_object(sett_build *, sett__kind, size_t);
 /* False if x is poison, of another build than b (b may be NULL: taken from x), or of
  * an ended one; then the error is recorded where there is a build to record it. */
@@ -336,6 +392,23 @@ sett_val *sett__const_bits(sett_build *, sett_site, sett_dtype, uint64_t bits);
 bool sett__val_const(const sett_val *, uint64_t *bits); /* is it a CONST, folding on */
 /* A scalar integer leaf as a value of 32 bits (64 if it does not fit, or is). */
 sett_val *sett__arg_val(sett_build *, sett_site, sett_arg leaf);
+/* One elementwise op on operands of one type, already converted; an operand of one element is a
+ * splat. Knows more of the result than sett__val(sett__record()): what sett_assume promised. */
+sett_val *sett__op2(sett_build *, sett_site, sett__code, int flags, sett_val *, sett_val *);
+sett_val *sett__to(sett_build *, sett_site, sett_val *, sett_dtype); /* CONVERT, if it is another type */
+/* A C number, or a scalar value of that type already, as a value of a type; a number that
+ * the type cannot hold is SETT_E_RANGE. func is the public name. */
+sett_val *sett__number(sett_build *, sett_site, const char *func, sett_arg, sett_dtype);
+/* result[i] = from[idx[i]]; looks through PACK and PICK. */
+uint32_t sett__pick(sett_build *, sett_site, uint32_t from, const uint32_t *idx, uint32_t n);
+/* Byte offset of a new piece of the block's shared window. */
+uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t bytes, uint32_t align);
+/* What folds an op to an existing one: its index, or SETT__NONE. May rewrite the op. */
+uint32_t sett__fold(sett_build *, sett_site, sett__emit *, uint32_t *args);
+void sett__facts(sett_build *, sett_val *); /* fills div, lo, hi, uniform of an op's value */
+void sett__dtype_range(sett_dtype, int64_t *lo, int64_t *hi); /* of an integer type; U64: all of int64, meaning unknown */
+/* Regions: opened by an op just recorded; see control.c. */
+void sett__region_push(sett_build *, sett_site, uint32_t op, uint32_t last);
 uint32_t sett__intern(sett_build *, const char *); /* index in string */
 uint32_t sett__site(sett_build *, sett_site);
 /* Orders, drops what is dead, renumbers, fills the signature, verifies. */
@@ -370,6 +443,18 @@ const char *sett__layout_text(sett_build *, const sett_layout *);
 sett_arg sett__crd2idx(const sett__ctx *, sett_arg coord, sett_arg shape, sett_arg stride);
 sett_layout *sett__layout(sett_build *, sett_arg shape, sett_arg stride); /* keeps the tuples; no checks */
 sett_arg sett__layout_at(const sett__ctx *, const sett_layout *, sett_arg coord); /* evaluates, swizzle and offset too */
+
+/* ---- tensor.c, vector.c, pred.c, access.c --------------------------------------------------------------------- */
+/* A Boolean that sett_elem_less made is lazy (id is SETT__NONE): recorded here as a value of its shape, once.
+ * Any other value is given back. Whoever reads val->id calls it first. */
+const sett_val *sett__materialise(sett_site, const sett_val *);
+/* The tensor of a new gmem root; lang's sett_param_at calls it. Strides of a wide parameter become 64-bit. */
+sett_tensor *sett__param_tensor(const sett__ctx *, const char *name, sett_dtype, int param, sett_layout *, uint32_t align);
+
+/* ---- report.c: what the layouts decided ------------------------------------------------------------------------ */
+/* One line an access that lost width or costs local memory, in order of recording; NUL-ended, in the arena;
+ * "" for none. Valid until the build ends. */
+const char *sett__report_text(sett_build *);
 
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
