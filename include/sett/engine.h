@@ -108,6 +108,8 @@ SETT_API void sett_kernel_release(sett_kernel *); /* NULL is ignored */
 SETT_API sett_status sett_key(sett_engine *, sett_body, const sett_compile_options *or_null, uint8_t key[32], sett_error *or_null2);
 /* Records the body and gives its tape: text (NUL-ended) or bytes. Free with sett_text_free. */
 SETT_API sett_status sett_record(sett_body, const sett_compile_options *or_null, bool text, void **tape, size_t *len, sett_error *or_null2);
+/* The tape of a CPU kernel (others keep none: SETT_E_ARGUMENT). Free with sett_text_free. */
+SETT_API sett_status sett_kernel_tape(const sett_kernel *, bool text, void **tape, size_t *len, sett_error *or_null);
 SETT_API void sett_text_free(void *);
 
 /* What is known of a kernel. Strings live as long as the kernel. */
@@ -129,6 +131,19 @@ typedef struct sett_kernel_info {
 } sett_kernel_info;
 /* info->size tells which fields the caller knows. */
 SETT_API sett_status sett_kernel_query(const sett_kernel *, sett_kernel_info *info);
+
+/* The arguments of a kernel, in order of declaration; read, written: what the kernel does with a
+ * tensor. Strings live as long as the kernel. SETT_E_ARGUMENT past the last. */
+typedef struct sett_param_info {
+    size_t size;
+    const char *name;
+    sett_dtype dtype;
+    int rank;    /* of a tensor's buffer */
+    bool scalar; /* a number, not a tensor */
+    bool read, written;
+} sett_param_info;
+SETT_API int sett_kernel_params(const sett_kernel *);
+SETT_API sett_status sett_kernel_param(const sett_kernel *, int index, sett_param_info *info);
 
 /* Loads everything that a launch on this device needs (code, attributes), so that launches and captures
  * load nothing. */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every example needs and none is about: an engine, random buffers on its default
+ * device, and a look at the result on the host. */
+#ifndef EXAMPLES_COMMON_H
+#define EXAMPLES_COMMON_H
+#include <math.h>
+#include <sett/sett.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct run {
+    sett_engine *e;
+    sett_stream stream;
+    sett_error err;
+    uint64_t seed;
+} run;
+
+static inline int check(run *r, sett_status s)
+{
+    if (!s)
+        return 0;
+    fprintf(stderr, "%s\n", r->err.text[0] ? r->err.text : sett_status_text(s));
+    exit(1);
+}
+
+static inline run run_open(void)
+{
+    run r = {.seed = 1};
+    check(&r, sett_engine_open(&r.e, NULL, &r.err));
+    r.stream.device = sett_default_device(r.e);
+    return r;
+}
+
+static inline void run_close(run *r)
+{
+    check(r, sett_sync_error(r->e, r->stream, &r->err));
+    sett_engine_close(r->e);
+}
+
+static inline double uniform(uint64_t *seed) /* [-1, 1), xorshift */
+{
+    *seed ^= *seed << 13, *seed ^= *seed >> 7, *seed ^= *seed << 17;
+    return (double)(*seed >> 11) / 4503599627370496.0 - 1.0;
+}
+
+/* One element of a buffer in host memory, as a double, and back (nearest even). */
+static inline float bits_float(uint32_t u)
+{
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+static inline uint32_t float_bits(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
+static inline double get(sett_dtype t, const void *p, size_t i)
+{
+    uint16_t h;
+    if (t == SETT_F32)
+        return ((const float *)p)[i];
+    h = ((const uint16_t *)p)[i];
+    if (t == SETT_BF16)
+        return bits_float((uint32_t)h << 16);
+    int exp = h >> 10 & 31, man = h & 1023;
+    double v = exp == 31 ? (man ? NAN : INFINITY) : exp ? ldexp(1024 + man, exp - 25) : ldexp(man, -24);
+    return h & 0x8000 ? -v : v;
+}
+static inline void put(sett_dtype t, void *p, size_t i, double v)
+{
+    if (t == SETT_F32) {
+        ((float *)p)[i] = (float)v;
+    } else if (t == SETT_BF16) {
+        uint32_t u = float_bits((float)v);
+        ((uint16_t *)p)[i] = (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+    } else { /* Float16; |v| below 65504 */
+        int exp;
+        double a = fabs(v), m = frexp(a, &exp);
+        double q = a < ldexp(1, -14) ? nearbyint(ldexp(a, 24)) : nearbyint(ldexp(m, 11));
+        unsigned bits = a < ldexp(1, -14) ? (unsigned)q : ((unsigned)(exp + 14) << 10) + (unsigned)q - 1024;
+        ((uint16_t *)p)[i] = (uint16_t)(bits | (signbit(v) ? 0x8000u : 0));
+    }
+}
+
+/* A row-major matrix on the device and its copy on the host. */
+typedef struct matrix {
+    sett_buf buf;
+    void *host;
+    size_t bytes;
+} matrix;
+
+static inline matrix matrix_random(run *r, sett_dtype t, int64_t rows, int64_t cols)
+{
+    matrix m = {.bytes = (size_t)(rows * cols) * (size_t)sett_dtype_bits(t) / 8};
+    m.host = malloc(m.bytes);
+    void *data = sett_alloc(r->e, r->stream.device, m.bytes);
+    if (!m.host || !data) {
+        fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+    for (size_t i = 0; i < (size_t)(rows * cols); i++)
+        put(t, m.host, i, uniform(&r->seed));
+    check(r, sett_memcpy(r->e, r->stream, data, m.host, m.bytes));
+    m.buf = sett_buf_2d(data, t, rows, cols);
+    return m;
+}
+
+/* Brings what the kernel wrote to m->host. */
+static inline void matrix_fetch(run *r, matrix *m)
+{
+    check(r, sett_memcpy(r->e, r->stream, m->host, m->buf.data, m->bytes));
+    check(r, sett_sync_error(r->e, r->stream, &r->err));
+}
+
+static inline void matrix_free(run *r, matrix *m)
+{
+    sett_free(r->e, r->stream.device, m->buf.data);
+    free(m->host);
+}
+
+/* Prints `what: N elements, ok`, or the first that differs by more than tol of its size and stops. */
+static inline void expect(const char *what, size_t i, double got, double want, double tol)
+{
+    if (fabs(got - want) <= tol * fmax(1.0, fabs(want)))
+        return;
+    fprintf(stderr, "%s: element %zu is %.9g, should be %.9g\n", what, i, got, want);
+    exit(1);
+}
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of these examples that other programs use too (tools/, bench/): their bodies and
+ * what they take as user data. */
+#ifndef EXAMPLES_KERNELS_H
+#define EXAMPLES_KERNELS_H
+#include <sett/sett.h>
+
+/* apply.c: C = op(A, B), any size. */
+struct apply {
+    sett_dtype dtype;
+    sett_val *(*op)(sett_val *, sett_val *);
+};
+void apply(sett_build *, const void *user);
+sett_val *apply_add(sett_val *x, sett_val *y);
+sett_val *apply_mul(sett_val *x, sett_val *y);
+sett_val *apply_mul_relu(sett_val *x, sett_val *y);
+
+/* add_tv.c: C = A + B in Float16, sizes that the tile divides. */
+struct add_tv {
+    int remap;
+};
+void add_tv(sett_build *, const void *user);
+
+/* softmax.c: by rows; cols a multiple of threads x 16 bytes, threads of 32. */
+struct softmax {
+    sett_dtype dtype;
+    int cols, threads;
+};
+void softmax(sett_build *, const void *user);
+
+/* saxpy.c: y = a x + y in Float32. No user data. */
+void saxpy(sett_build *, const void *user);
+#endif

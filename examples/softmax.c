@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* y = softmax(x) by rows: one block a row, the row held in registers. */
+#define SETT_SHORT
+#include "common.h"
+#include "kernels.h"
+
+/* Block-wide reduction: shuffles inside a warp, one shared slot a warp between. */
+static sett_val *block_reduce(sett_build *b, sett_val *v, sett_binary_op op, double init, int warps)
+{
+    sett_tensor *slot = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, warps), 16);
+    sett_val *w = sett_warp_reduce(sett_reduce(v, op, init), op, 32);
+    sett_if (b, sett_eq(sett_lane_idx(b), 0))
+        sett_set(slot, w, sett_warp_idx(b));
+    sett_sync_threads(b);
+    return sett_reduce(sett_load(slot), op, init); /* every thread reads all slots: a broadcast */
+}
+
+void softmax(sett_build *b, const void *user)
+{
+    const struct softmax *p = user;
+    const int vec = 128 / sett_dtype_bits(p->dtype), warps = p->threads / 32, rest = p->cols / (vec * p->threads);
+    sett_val *M = sett_sym(b, "M");
+    sett_tensor *X = sett_param(b, "X", p->dtype, sett_row_major(b, M, p->cols), .align = 16);
+    sett_tensor *Y = sett_param(b, "Y", p->dtype, sett_row_major(b, M, p->cols), .align = 16);
+    sett_grid(b, M);
+    sett_block(b, p->threads);
+
+    /* (threads, (vec, rest)) over one row: each access 16 bytes, neighbours adjacent */
+    sett_layout *tv = sett_make_layout(b, T(p->threads, T(vec, rest)), T(vec, T(1, vec * p->threads)));
+    sett_tensor *x = sett_slice(sett_composition(sett_slice(X, sett_block_idx(b, 0), ALL), tv), sett_thread_idx(b, 0), ALL);
+    sett_tensor *y = sett_slice(sett_composition(sett_slice(Y, sett_block_idx(b, 0), ALL), tv), sett_thread_idx(b, 0), ALL);
+
+    sett_val *v = sett_mul(sett_to(sett_load(x), SETT_F32), 1.44269504); /* exp(x) = exp2(x log2 e) */
+    sett_val *num = sett_exp2_approx(sett_sub(v, block_reduce(b, v, SETT_MAX, -INFINITY, warps)));
+    sett_val *sum = block_reduce(b, num, SETT_ADD, 0.0, warps);
+    sett_store(y, sett_to(sett_mul(num, sett_rcp(sum)), p->dtype));
+}
+
+int main(void)
+{
+    run r = run_open();
+    struct softmax p = {SETT_BF16, 4096, 128};
+    const int64_t m = 64, n = p.cols;
+    matrix X = matrix_random(&r, p.dtype, m, n), Y = matrix_random(&r, p.dtype, m, n);
+    sett_kernel *k;
+    sett_compile_options opt = {.size = sizeof opt, .name = "softmax", .user = &p, .user_size = sizeof p};
+    check(&r, sett_compile(r.e, softmax, &opt, &k, &r.err));
+    check(&r, sett_launch(k, r.stream, &r.err, &X.buf, &Y.buf));
+    matrix_fetch(&r, &Y);
+    for (int64_t i = 0; i < m; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < n; j++)
+            sum += exp(get(p.dtype, X.host, (size_t)(i * n + j)));
+        for (int64_t j = 0; j < n; j++)
+            expect("softmax", (size_t)(i * n + j), get(p.dtype, Y.host, (size_t)(i * n + j)) * 1000,
+                exp(get(p.dtype, X.host, (size_t)(i * n + j))) / sum * 1000, 0.005);
+    }
+    printf("softmax: %d rows of %d, ok\n", (int)m, (int)n);
+    sett_kernel_release(k);
+    matrix_free(&r, &X), matrix_free(&r, &Y);
+    run_close(&r);
+    return 0;
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `make gpu-check`: the suites that run kernels, and the examples, on a GPU. Uses what is built already when there
+# is nothing to build it with. Without a device: says why and stops.
+set -u
+b=${B:-build/release}
+if command -v llvm-config-22 >/dev/null; then
+    ${MAKE:-make} --no-print-directory -j"$(nproc)" all "$b/runner" || exit 1
+fi
+if ! "$b/sett" doctor; then
+    echo "skipped: no GPU here (sett doctor says why)"
+    exit 0
+fi
+bad=0
+SETT_CACHE_DIR=$(mktemp -d)
+export SETT_CACHE_DIR
+trap 'rm -rf "$SETT_CACHE_DIR"' EXIT
+CK_FORK=no SETT_TEST_GPU=1 "$b/runner" gpu || bad=1
+for e in "$b"/examples/*; do
+    [ -x "$e" ] || continue
+    "$e" || { echo "$e: FAILED" && bad=1; }
+done
+[ "$bad" = 0 ] && echo "gpu-check: ok"
+exit $bad

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The rules that a compiler does not check: which room may include what, headers that stand alone, exported
+# symbols, libraries that must not be linked.
+set -u
+b=${1:-build/release}
+bad=0
+complain() { echo "lint: $*" && bad=1; }
+
+# ---- rooms: lib <- jit, lib <- ptx; LLVM only in ptx; the toolkit's headers nowhere -----------------
+forbid() { # where, pattern, why
+    # shellcheck disable=SC2086
+    hits=$(grep -rnE "^ *# *include *$2" $1 --include=*.c --include=*.h --include=*.def 2>/dev/null)
+    [ -z "$hits" ] || complain "$3:
+$hits"
+}
+forbid "include lib jit tests bench tools examples" '[<"]llvm' "LLVM belongs to ptx/"
+forbid "include lib jit ptx tests bench tools examples" '[<"]cuda' "the CUDA toolkit is not needed to build"
+forbid "include" '"' "public headers include only <sett/...> and libc"
+forbid "lib" '"[^"]*(jit|ptx)' "lib/ includes include/ and lib/ only"
+forbid "jit" '"[^"]*ptx' "jit/ includes include/, lib/ and jit/ only"
+forbid "ptx" '"[^"]*jit' "ptx/ includes include/, lib/ and ptx/ only"
+forbid "tools examples bench" '"[^"]*(lib/|jit/|ptx/)' "programs use the public headers only"
+
+for f in $(git ls-files '*.c' '*.h' '*.def' '*.sh' Makefile 2>/dev/null | grep -v '^third_party/'); do
+    [ -f "$f" ] || continue
+    head -n 3 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || complain "$f has no SPDX line"
+done
+
+# ---- every public header compiles alone, as C11 and as C++17 -----------------------------------------
+for h in include/sett/*.h; do
+    name=sett/$(basename "$h")
+    printf '#include <%s>\n' "$name" >"$b/alone.c"
+    ${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude -fsyntax-only "$b/alone.c" || complain "$h does not compile alone as C11"
+    printf '#include <%s>\n' "$name" >"$b/alone.cc"
+    ${CXX:-g++} -std=c++17 -pedantic -Wall -Wextra -Werror -Iinclude -fsyntax-only "$b/alone.cc" || complain "$h does not compile alone as C++17"
+done
+
+# ---- exported symbols ----------------------------------------------------------------------------------
+symbols() { nm -D --defined-only "$1" | awk '$2 != "A" {print $3}' | sed 's/@@.*//' | sort; }
+symbols "$b/libsett.so" >"$b/libsett.symbols"
+diff -u tests/abi/libsett.symbols "$b/libsett.symbols" || complain "exported symbols changed; if it is meant: cp $b/libsett.symbols tests/abi/"
+[ "$(symbols "$b/libsett-ptx.so")" = sett_ptx_plugin ] || complain "libsett-ptx.so exports more than sett_ptx_plugin"
+for so in libsett.so libsett-ptx.so; do
+    odd=$(objdump -p "$b/$so" | awk '/NEEDED/ {print $2}' | grep -vE '^(libc|libm|libdl|libpthread|ld-linux-x86-64)\.so')
+    [ -z "$odd" ] || complain "$so needs $odd"
+done
+
+# ---- every file stays readable -----------------------------------------------------------------------------
+long=$(git ls-files '*.c' '*.h' | grep -v '^third_party/' | xargs wc -l 2>/dev/null | awk '$2 != "total" && $1 > 800 {print $2 " (" $1 ")"}')
+[ -z "$long" ] || complain "over 800 lines: $long"
+[ "$bad" = 0 ] && echo "lint: ok"
+exit $bad

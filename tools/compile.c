@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sett compile: a named kernel or a tape file to PTX, a cubin, its tape, or the report. */
+#include "tools.h"
+#include "../examples/kernels.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void print_report(const options *o, const sett_kernel_info *i)
+{
+    char key[65];
+    for (int j = 0; j < 32; j++)
+        snprintf(key + 2 * j, 3, "%02x", i->key[j]);
+    if (o->json) {
+        printf("{\"schema_version\": 1, \"kernel\": \"%s\", \"target\": \"%s\", \"key\": \"%s\", \"registers\": %d, \"spill_stores\": %d, "
+               "\"spill_loads\": %d, \"smem\": %d, \"cubin_bytes\": %zu, \"record_ms\": %.3f, \"codegen_ms\": %.3f, \"assemble_ms\": %.3f, "
+               "\"assembler\": ",
+            i->name, i->target, key, i->registers, i->spill_stores, i->spill_loads, i->smem, i->cubin_size, i->record_ms, i->codegen_ms,
+            i->assemble_ms);
+        json_string(stdout, i->assembler ? i->assembler : "");
+        fputs(", \"report\": ", stdout);
+        json_string(stdout, i->report ? i->report : "");
+        puts("}");
+        return;
+    }
+    printf("kernel     %s\ntarget     %s\nkey        %s\nregisters  %d, spills %d/%d bytes\nshared     %d bytes\ncubin      %zu bytes by %s\n"
+           "times      record %.3f, codegen %.3f, assemble %.3f ms\n%s",
+        i->name, i->target, key, i->registers, i->spill_stores, i->spill_loads, i->smem, i->cubin_size,
+        i->assembler ? i->assembler : "nobody", i->record_ms, i->codegen_ms, i->assemble_ms, i->report ? i->report : "");
+}
+
+/* The tape of a named kernel, or of a file in the other form. */
+static int emit_tape(const options *o, sett_engine *e, sett_dtype t, bool text)
+{
+    sett_kernel *k = NULL;
+    options cpu = *o;
+    cpu.target = "cpu"; /* needs no compiler and keeps the tape */
+    int code = kernel_compile(e, &cpu, o->argv[0], t, false, &k);
+    if (code)
+        return code;
+    void *tape;
+    size_t len;
+    sett_error err = {0};
+    if (sett_kernel_tape(k, text, &tape, &len, &err))
+        code = fail("%s", err.text);
+    else
+        code = file_write(o->output ? o->output : "-", tape, len), sett_text_free(tape);
+    sett_kernel_release(k);
+    return code;
+}
+
+static int emit_code(const options *o, sett_engine *e, sett_dtype t, const char *emit)
+{
+    sett_kernel *k = NULL;
+    bool ptx = !strcmp(emit, "ptx");
+    int code = kernel_compile(e, o, o->argv[0], t, ptx, &k);
+    if (code)
+        return code;
+    sett_kernel_info info = {.size = sizeof info};
+    sett_kernel_query(k, &info);
+    const char *out = o->output ? o->output : "-";
+    if (!strcmp(emit, "report"))
+        print_report(o, &info);
+    else if (ptx && !info.ptx)
+        code = fail("no PTX is kept of a kernel for %s", info.target);
+    else if (ptx)
+        code = file_write(out, info.ptx, strlen(info.ptx));
+    else if (!info.cubin)
+        code = fail("a kernel for %s has no cubin", info.target);
+    else
+        code = file_write(out, info.cubin, info.cubin_size);
+    sett_kernel_release(k);
+    return code;
+}
+
+int compile_command(const options *o)
+{
+    static const char *const kinds[] = {"ptx", "cubin", "tape", "tape-bytes", "report"};
+    const char *emit = o->emit ? o->emit : "ptx";
+    bool known = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known |= !strcmp(emit, kinds[i]);
+    if (o->argc != 1)
+        return usage("compile takes one kernel");
+    if (!known)
+        return usage("--emit %s: one of ptx, cubin, tape, tape-bytes, report", emit);
+    sett_dtype t = o->dtype ? dtype_of_name(o->dtype) : SETT_F16;
+    if (!t)
+        return usage("--dtype %s: no such element type", o->dtype);
+    sett_engine *e = engine_open(o);
+    if (!e)
+        return EXIT_FAILED;
+    int code = !strncmp(emit, "tape", 4) ? emit_tape(o, e, t, !strcmp(emit, "tape")) : emit_code(o, e, t, emit);
+    sett_engine_close(e);
+    return code;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sett doctor: what sett finds on this machine, and what to do about what is missing. */
+#include "tools.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* `name: value` lines as one JSON object. */
+static void print_json(char *text)
+{
+    fputs("{\"schema_version\": 1", stdout);
+    for (char *line = text, *next; line && *line; line = next) {
+        if ((next = strchr(line, '\n')))
+            *next++ = 0;
+        char *colon = strstr(line, ": ");
+        if (!colon)
+            continue;
+        *colon = 0;
+        fputs(", ", stdout), json_string(stdout, line), fputs(": ", stdout), json_string(stdout, colon + 2);
+    }
+    puts("}");
+}
+
+/* Compiles the smallest kernel, to see whether the chain works as far as it goes here. */
+static void tiny(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, 1));
+    sett_set(X, 1.0, 0);
+}
+
+static void try_chain(sett_engine *e, int device, FILE *out)
+{
+    char target[16] = "sm_90a";
+    sett_error err = {0};
+    sett_kernel *k = NULL;
+    if (device >= 0)
+        sett_device_target(e, device, target, sizeof target);
+    sett_compile_options co = {.size = sizeof co, .name = "doctor", .target = target, .ptx_only = true};
+    sett_status s = sett_compile(e, tiny, &co, &k, &err);
+    fprintf(out, "compile to PTX for %s: %s\n", target, s ? err.text : "works");
+    sett_kernel_release(k), k = NULL;
+    if (s)
+        return;
+    co.ptx_only = false;
+    s = sett_compile(e, tiny, &co, &k, &err);
+    fprintf(out, "assemble a cubin: %s\n", s ? err.text : "works");
+    sett_kernel_release(k);
+}
+
+int doctor_command(const options *o)
+{
+    if (o->argc)
+        return usage("doctor takes no arguments");
+    sett_engine *e = engine_open(o);
+    if (!e)
+        return EXIT_FAILED;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    if (!out) {
+        sett_engine_close(e);
+        return fail("out of memory");
+    }
+    int n = sett_engine_describe(e, NULL, 0);
+    char *found = malloc((size_t)(n > 0 ? n : 0) + 1);
+    if (found && n > 0) {
+        sett_engine_describe(e, found, (size_t)n + 1);
+        fputs(found, out);
+    }
+    free(found);
+    int device = sett_default_device(e);
+    try_chain(e, device, out);
+    fclose(out);
+    if (o->json)
+        print_json(text);
+    else
+        fputs(text, stdout);
+    free(text);
+    sett_engine_close(e);
+    return device >= 0 ? EXIT_OK : EXIT_NO_DEVICE;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels that the command knows by name (they are the examples'), and tapes from files. */
+#include "tools.h"
+#include "../examples/kernels.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool fill_apply(const options *o, sett_dtype t, void *user)
+{
+    static const struct {
+        const char *name;
+        sett_val *(*op)(sett_val *, sett_val *);
+    } ops[] = {{"add", apply_add}, {"mul", apply_mul}, {"mul_relu", apply_mul_relu}};
+    struct apply *p = user;
+    const char *name = o->kernel_op ? o->kernel_op : "add";
+    p->dtype = t;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (!strcmp(name, ops[i].name))
+            p->op = ops[i].op;
+    if (!p->op)
+        usage("--op %s: the kernel apply knows add, mul and mul_relu", name);
+    return p->op != NULL;
+}
+
+static bool fill_add_tv(const options *o, sett_dtype t, void *user)
+{
+    (void)o, (void)user;
+    if (t != SETT_F16)
+        usage("the kernel add_tv is for f16, not %s", sett_dtype_name(t));
+    return t == SETT_F16;
+}
+
+static bool fill_softmax(const options *o, sett_dtype t, void *user)
+{
+    struct softmax *p = user;
+    *p = (struct softmax){t, o->cols ? o->cols : 4096, o->threads ? o->threads : 128};
+    int per = p->threads * 128 / sett_dtype_bits(t);
+    if (p->threads % 32 || p->cols % per)
+        usage("--cols %d: not a multiple of %d (--threads %d of 16 bytes each)", p->cols, per, p->threads);
+    return !(p->threads % 32 || p->cols % per);
+}
+
+static bool fill_nothing(const options *o, sett_dtype t, void *user)
+{
+    (void)o, (void)t, (void)user;
+    return true;
+}
+
+static const named_kernel kernels[] = {
+    {"apply", "C = op(A, B) for --op, any size and type", apply, fill_apply, sizeof(struct apply)},
+    {"add_tv", "C = A + B in f16, M a multiple of 16, N of 256", add_tv, fill_add_tv, sizeof(struct add_tv)},
+    {"softmax", "Y = softmax of X by rows, --cols and --threads", softmax, fill_softmax, sizeof(struct softmax)},
+    {"saxpy", "Y = a X + Y in f32", saxpy, fill_nothing, 0},
+};
+
+const named_kernel *kernel_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (!strcmp(name, kernels[i].name))
+            return &kernels[i];
+    return NULL;
+}
+
+void kernel_list(FILE *f)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        fprintf(f, "  %-8s %s\n", kernels[i].name, kernels[i].help);
+    fputs("  FILE     a tape, as text or bytes (sett compile --emit tape)\n", f);
+}
+
+int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtype t, bool ptx_only, sett_kernel **k)
+{
+    union {
+        struct apply apply;
+        struct add_tv add_tv;
+        struct softmax softmax;
+    } user = {0};
+    sett_error err = {0};
+    sett_compile_options co = {.size = sizeof co, .name = name, .target = o->target, .user = &user, .ptx_only = ptx_only};
+    const named_kernel *named = kernel_find(name);
+    if (o->device && !strcmp(o->device, "cpu") && !o->target)
+        co.target = "cpu";
+    if (named) {
+        if (!named->fill(o, t, &user))
+            return EXIT_USAGE;
+        return sett_compile(e, named->body, &co, k, &err) ? fail("%s", err.text) : EXIT_OK;
+    }
+    size_t len;
+    char *tape = file_read(name, &len);
+    if (!tape)
+        return EXIT_FAILED;
+    co.name = NULL;
+    sett_status s = sett_compile_tape(e, tape, len, &co, k, &err);
+    free(tape);
+    return s ? fail("%s: %s", name, err.text) : EXIT_OK;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sett command: parses options and hands over to a subcommand. Data goes to standard
+ * output, messages to standard error. */
+#include "tools.h"
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct command {
+    const char *name, *args, *what;
+    int (*run)(const options *);
+} commands[] = {
+    {"layout", "'EXPR'", "print a layout: its text, its table, facts; EXPR is a layout or a call of the algebra", layout_command},
+    {"compile", "KERNEL", "compile a named kernel or a tape file for --target; -o FILE, --emit ptx|cubin|tape|report", compile_command},
+    {"run", "KERNEL NAME=IN.npy[:OUT.npy] NAME=:OUT.npy NAME=NUMBER ...", "run a kernel over NumPy files", run_command},
+    {"doctor", "", "what was found: driver, devices, compiler plug-in, assemblers, cache folder", doctor_command},
+};
+
+int fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("sett: ", stderr), vfprintf(stderr, format, args), fputc('\n', stderr);
+    va_end(args);
+    return EXIT_FAILED;
+}
+
+int usage(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("sett: ", stderr), vfprintf(stderr, format, args), fputs("\nsett --help lists commands and options\n", stderr);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+void json_string(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(f, "\\u%04x", c);
+        else
+            fputc(c, f);
+    }
+    fputc('"', f);
+}
+
+char *file_read(const char *path, size_t *len)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+    char *data = NULL, *more;
+    size_t used = 0, cap = 0, n = 0;
+    if (!f) {
+        fail("%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    do {
+        if (used + 1 >= cap) {
+            cap = cap ? cap * 2 : 65536;
+            if (!(more = realloc(data, cap)))
+                break;
+            data = more;
+        }
+        n = fread(data + used, 1, cap - used - 1, f);
+        used += n;
+    } while (n);
+    bool bad = n || ferror(f);
+    if (f != stdin)
+        fclose(f);
+    if (bad) {
+        fail("%s: %s", path, n ? "out of memory" : strerror(errno));
+        free(data);
+        return NULL;
+    }
+    data[used] = 0;
+    *len = used;
+    return data;
+}
+
+int file_write(const char *path, const void *data, size_t len)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "wb") : stdout;
+    if (!f)
+        return fail("%s: %s", path, strerror(errno));
+    bool bad = fwrite(data, 1, len, f) != len;
+    bad |= f == stdout ? fflush(f) != 0 : fclose(f) != 0;
+    return bad ? fail("%s: %s", path, strerror(errno)) : EXIT_OK;
+}
+
+sett_engine *engine_open(const options *o)
+{
+    sett_engine *e = NULL;
+    sett_error err = {0};
+    sett_engine_options eo = {.size = sizeof eo, .cache_dir = o->cache_dir};
+    eo.no_gpu = o->device && !strcmp(o->device, "cpu");
+    if (sett_engine_open(&e, &eo, &err)) {
+        fail("%s", err.text);
+        return NULL;
+    }
+    return e;
+}
+
+static int help(FILE *f)
+{
+    fputs("sett: GPU kernels from layouts, built at run time\n\nusage: sett COMMAND [options] arguments\n\n", f);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(f, "  %-8s %s\n           %s\n", commands[i].name, commands[i].args, commands[i].what);
+    fputs("\noptions\n"
+          "  --target sm_90a     compile for this target (\"cpu\" too); default: the device's\n"
+          "  --device cpu|N      run on this device; default: GPU 0, or the CPU where there is none\n"
+          "  -o, --output FILE   where the result goes; default: standard output\n"
+          "  --emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report\n"
+          "                      layout: text, svg\n"
+          "  --dtype f16         element type of a named kernel where no file says it\n"
+          "  --op NAME           operator of the kernel `apply`: add, mul, mul_relu\n"
+          "  --cols N --threads N   of the kernel `softmax`\n"
+          "  --cache-dir DIR     disk cache; \"\" for none\n"
+          "  --facts             layout: size, cosize, what can be proven of it\n"
+          "  --json              data as JSON\n"
+          "  --version, --help\n\nkernels\n",
+        f);
+    kernel_list(f);
+    fputs("\nexit codes: 0 done, 1 failed, 2 wrong usage, 5 no device (doctor)\n", f);
+    return EXIT_OK;
+}
+
+enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION };
+
+static int parse(options *o, int argc, char **argv)
+{
+    static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 1, NULL, O_DEVICE}, {"output", 1, NULL, 'o'},
+        {"emit", 1, NULL, O_EMIT}, {"dtype", 1, NULL, O_DTYPE}, {"op", 1, NULL, O_OP}, {"cols", 1, NULL, O_COLS},
+        {"threads", 1, NULL, O_THREADS}, {"cache-dir", 1, NULL, O_CACHE}, {"facts", 0, NULL, O_FACTS}, {"json", 0, NULL, O_JSON},
+        {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
+    const char **text[] = {[O_TARGET - 256] = &o->target, [O_DEVICE - 256] = &o->device, [O_EMIT - 256] = &o->emit,
+        [O_DTYPE - 256] = &o->dtype, [O_OP - 256] = &o->kernel_op, [O_CACHE - 256] = &o->cache_dir};
+    int c;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
+        if (c == 'o')
+            o->output = optarg;
+        else if (c == 'h')
+            exit(help(stdout));
+        else if (c == O_VERSION)
+            exit(printf("sett %s\n", sett_version()) < 0);
+        else if (c == O_JSON)
+            o->json = true;
+        else if (c == O_FACTS)
+            o->facts = true;
+        else if (c == O_COLS || c == O_THREADS)
+            *(c == O_COLS ? &o->cols : &o->threads) = atoi(optarg);
+        else if (c == '?' || c == ':')
+            return usage("%s %s", argv[optind - 1], c == '?' ? "is no option" : "needs a value");
+        else
+            *text[c - 256] = optarg;
+    }
+    o->argc = argc - optind;
+    o->argv = argv + optind;
+    return EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    options o = {0};
+    int code = parse(&o, argc, argv);
+    if (code)
+        return code;
+    if (!o.argc)
+        return usage("no command given");
+    const char *name = o.argv[0];
+    o.argc--, o.argv++;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(name, commands[i].name))
+            return commands[i].run(&o);
+    return strcmp(name, "help") ? usage("%s is no command", name) : help(stdout);
+}

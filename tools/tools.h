@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map of the sett command: one file a subcommand, and what they share. */
+#ifndef TOOLS_H
+#define TOOLS_H
+#include <sett/sett.h>
+#include <stdio.h>
+
+enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_NO_DEVICE = 5 };
+
+/* ---- main.c ------------------------------------------------------------------ */
+typedef struct options { /* what every subcommand understands, and what is left */
+    bool json, quiet;
+    const char *target, *output, *emit, *kernel_op, *dtype, *device, *cache_dir;
+    int cols, threads;
+    bool facts;
+    int argc;
+    char **argv;
+} options;
+int fail(const char *format, ...) SETT_PRINTF(1, 2);  /* "sett: ..." to stderr; EXIT_FAILED */
+int usage(const char *format, ...) SETT_PRINTF(1, 2); /* the same and a hint; EXIT_USAGE */
+/* A string as JSON, with its quotes. */
+void json_string(FILE *, const char *);
+/* The engine that the options ask for. NULL: the reason was printed. */
+sett_engine *engine_open(const options *);
+/* The whole file, NUL-ended, malloc'ed; NULL: the reason was printed. "-" is standard input. */
+char *file_read(const char *path, size_t *len);
+int file_write(const char *path, const void *data, size_t len); /* an exit code; "-" is standard output */
+
+/* ---- one a subcommand: exit codes --------------------------------------------- */
+int layout_command(const options *);
+int compile_command(const options *);
+int run_command(const options *);
+int doctor_command(const options *);
+
+/* ---- kernels.c: kernels by name -------------------------------------------------- */
+typedef struct named_kernel {
+    const char *name, *help;
+    sett_body body;
+    bool (*fill)(const options *, sett_dtype, void *user); /* false: the reason was printed */
+    size_t user_size;
+} named_kernel;
+const named_kernel *kernel_find(const char *name); /* NULL: none */
+void kernel_list(FILE *);
+/* A named kernel, or a tape file (text or bytes), compiled. An exit code. */
+int kernel_compile(sett_engine *, const options *, const char *name_or_file, sett_dtype, bool ptx_only, sett_kernel **);
+
+/* ---- npy.c: NumPy's array files ------------------------------------------------------ */
+typedef struct npy {
+    sett_dtype dtype;
+    int rank;
+    int64_t shape[8];
+    bool fortran; /* column-major */
+    void *data;   /* malloc'ed */
+    size_t bytes;
+} npy;
+int npy_read(const char *path, npy *);        /* an exit code; the reason was printed */
+int npy_write(const char *path, const npy *); /* row-major */
+/* "f16", "float16", "<f2" ... ; 0: none */
+sett_dtype dtype_of_name(const char *);
+#endif
