@@ -67,8 +67,8 @@ void *sett__cuda_alloc(sett__cuda *, int device, size_t);
 void sett__cuda_free(sett__cuda *, int device, void *);
 sett_status sett__cuda_memcpy(sett__cuda *, sett_stream, void *dst, const void *src, size_t, sett_error *);
 sett_status sett__cuda_sync(sett__cuda *, sett_stream, sett_error *);
-/* PTX to cubin by cuLink; *cubin is malloc'ed. */
-sett_status sett__cuda_link(sett__cuda *, const char *ptx, size_t len, int opt_level, void **cubin, size_t *cubin_len, char **log, sett_error *);
+/* PTX to cubin by cuLink, for the job's target, whatever the devices here are; *cubin and *log are malloc'ed. */
+sett_status sett__cuda_link(sett__cuda *, const sett__asm_job *, void **cubin, size_t *cubin_len, char **log, sett_error *);
 /* symbol: the kernel's name in the cubin. Nothing is loaded until prepare or launch; the cubin's bytes must
  * live as long as the handle. */
 sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, const char *symbol, uint32_t smem, bool module_api, sett__gpu_kernel **, sett_error *);
