@@ -17,6 +17,12 @@
 #define SETT__MAX_DEPTH 64    /* open regions */
 #define SETT__MAX_WIDTH 65536 /* elements of one value */
 #define SETT__MAX_OPS (1u << 24)
+#define SETT__MAX_STRING 65535 /* bytes of a name or format */
+#define SETT__MAX_PARAMS 1024  /* parameters, and as many symbols */
+#define SETT__MAX_LEAVES 64    /* of one parameter's layout */
+#define SETT__MAX_EXPR 1024    /* codes of one host expression */
+#define SETT__EXPR_DEPTH 64    /* numbers that one keeps while it is evaluated */
+#define SETT__PARAM_BYTES 4096 /* of a kernel's parameter block */
 #define SETT__COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- arena.c: memory that dies at once ------------------------------------ */
@@ -224,24 +230,50 @@ typedef struct sett__tape {
 sett_status sett__tape_write(const sett__tape *, bool sites, const sett__allocator *, void **bytes, size_t *len, sett_error *);
 /* Bounds-checked; also runs sett__tape_verify. The tape owns copies of everything. */
 sett_status sett__tape_read(sett__tape *, const void *bytes, size_t len, sett_error *);
+/* The same with the tape's memory from an allocator that outlives it. Both overwrite the tape, and
+ * leave it empty when they fail. */
+sett_status sett__tape_read_in(sett__tape *, const sett__allocator *, const void *bytes, size_t len, sett_error *);
 void sett__tape_free(sett__tape *);
 /* The signature alone, for META: the same encoding. */
 sett_status sett__sig_write(const sett__sig *, const sett__allocator *, void **bytes, size_t *len, sett_error *);
 sett_status sett__sig_read(sett__sig *, sett__arena *, const void *bytes, size_t len, sett_error *);
-/* Fills op.depth, op.other, min_sm, min_ptx; used by read and by finish. False: regions do not nest. */
+/* Fills op.depth, op.other, min_sm, min_ptx; used by read and by finish. False: regions do not nest.
+ * The END of an IF with an ELSE has the ELSE as its opener, and that the IF. IF, ELSE, FOR and END have
+ * the depth of what is around them. */
 bool sett__tape_link(sett__tape *);
+
+/* ---- text.c: growing text --------------------------------------------------------------- */
+/* Either grows in memory of `mem` (grow true), or writes at most cap bytes as snprintf does.
+ * len counts all that was put, buf is NUL-ended if cap > 0. */
+typedef struct sett__sink {
+    char *buf;
+    size_t len, cap;
+    const sett__allocator *mem;
+    bool grow, failed;
+} sett__sink;
+void sett__put(sett__sink *, const char *text);
+void sett__put_n(sett__sink *, const char *text, size_t);
+void sett__putf(sett__sink *, const char *format, ...) SETT_PRINTF(2, 3); /* at most 255 bytes */
+void sett__put_int(sett__sink *, int64_t);
+void sett__put_quoted(sett__sink *, const char *); /* "a\n\x01" */
+bool sett__is_name(const char *);                  /* [A-Za-z_][A-Za-z0-9_]* */
+void sett__put_name(sett__sink *, const char *);   /* as it is, or quoted where it is no name, or `_` */
 
 /* ---- tape_text.c: print and parse --------------------------------------------------------- */
 /* print, then parse, then write gives identical bytes. Sites print as `@ file:line func`
  * at the line's end when asked for. The text is NUL-ended, from the allocator. */
 sett_status sett__tape_print(const sett__tape *, bool sites, const sett__allocator *, char **text, sett_error *);
 sett_status sett__tape_parse(sett__tape *, const char *text, sett_error *); /* errors show line, column and a caret */
+/* One op in that form, whatever is wrong with it. snprintf-like. */
+int sett__op_str(const sett__tape *, uint32_t op, char *buf, size_t size);
 
 /* ---- verify.c ---------------------------------------------------------------------------------- */
 /* Types, operand counts, dominance by regions, spaces, alignment, bounds of static
  * accesses to smem and rmem, limits. target NULL: any; else "sm_90a": min sm and the
  * target's shared memory too. Errors name the site of the op. */
 sett_status sett__tape_verify(const sett__tape *, const char *target, sett_error *);
+/* The same for a signature alone: names, layouts, expressions, constant grid, block, cluster. */
+sett_status sett__sig_verify(const sett__sig *, sett_error *);
 /* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */
 bool sett__target_parse(const char *target, int *sm, char *suffix);
 uint32_t sett__target_smem(int sm); /* bytes of shared memory that one block may use */
@@ -257,6 +289,13 @@ bool sett__eval(sett__code, sett_dtype dtype, sett_dtype to, int flags, const ui
 bool sett__expr_eval(const sett__sig *, sett__expr, const int64_t *sym, const int64_t *scalar, int64_t *out);
 /* Text in CuTe's way with names: "(N+255)/256". snprintf-like. */
 int sett__expr_str(const sett__sig *, sett__expr, char *buf, size_t size);
+void sett__put_expr(sett__sink *, const sett__sig *, sett__expr);
+/* How a code takes its operands and reads: infix with C's precedence, or (level 0) as a call. */
+typedef struct sett__xinfo { uint8_t operands, level; const char *text; } sett__xinfo;
+extern const sett__xinfo sett__xops[SETT__N_XCODES];
+/* Postfix that leaves one number, over symbols and integer scalars that exist. */
+bool sett__expr_valid(const sett__sig *, sett__expr);
+bool sett__expr_const(const sett__sig *, sett__expr, int64_t *out); /* depends on nothing, and has a value */
 
 /* ---- build.c, sig.c, fold.c, emit.c: recording -------------------------------------------------------------------------------- */
 typedef struct sett__region {
@@ -401,12 +440,14 @@ sett_val *sett__to(sett_build *, sett_site, sett_val *, sett_dtype); /* CONVERT,
 sett_val *sett__number(sett_build *, sett_site, const char *func, sett_arg, sett_dtype);
 /* result[i] = from[idx[i]]; looks through PACK and PICK. */
 uint32_t sett__pick(sett_build *, sett_site, uint32_t from, const uint32_t *idx, uint32_t n);
+uint32_t sett__splat(sett_build *, sett_site, uint32_t scalar, uint32_t n); /* a PICK of n times element 0 */
 /* Byte offset of a new piece of the block's shared window. */
 uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t bytes, uint32_t align);
 /* What folds an op to an existing one: its index, or SETT__NONE. May rewrite the op. */
 uint32_t sett__fold(sett_build *, sett_site, sett__emit *, uint32_t *args);
 void sett__facts(sett_build *, sett_val *); /* fills div, lo, hi, uniform of an op's value */
 void sett__dtype_range(sett_dtype, int64_t *lo, int64_t *hi); /* of an integer type; U64: all of int64, meaning unknown */
+bool sett__no_wrap(sett_build *, uint32_t op); /* ADD SUB MUL of scalar integers: the ranges prove that it does not wrap */
 /* Regions: opened by an op just recorded; see control.c. */
 void sett__region_push(sett_build *, sett_site, uint32_t op, uint32_t last);
 uint32_t sett__intern(sett_build *, const char *); /* index in string */
@@ -429,6 +470,9 @@ sett_arg sett__rem(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__ceil_div(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__min(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__max(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__xor_shift(const sett__ctx *, sett_arg x, int bits, int base, int shift); /* the swizzle of a number */
+/* Fails the build of the context (none: nothing is recorded) and gives POISON. */
+sett_arg sett__bad(const sett__ctx *, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
 int64_t sett__leaf_div(sett_arg);  /* what is known to divide it: |i| of a static one, 0 for zero */
 bool sett__is_static(sett_arg);    /* every leaf INT */
 bool sett__is_int(sett_arg, int64_t); /* static and equal */
@@ -438,11 +482,70 @@ int sett__layout_str(const sett_layout *, char *buf, size_t size);
 const char *sett__arg_text(sett_build *, sett_arg); /* in the arena, for messages */
 const char *sett__layout_text(sett_build *, const sett_layout *);
 
+/* ---- tuple.c ------------------------------------------------------------------------------------------------------- */
+sett_arg *sett__kids(const sett__ctx *, int n);     /* arena room for n children */
+sett_arg sett__node(const sett__ctx *, int n, const sett_arg *kid); /* a tuple; SETT_E_LIMIT past 255 */
+static inline int sett__arity(sett_arg a)           /* children of a tuple, 1 for a leaf */
+{
+    return a.kind == SETT_NODE ? a.rank : 1;
+}
+static inline sett_arg sett__kid(sett_arg a, int i) /* a leaf is its own only child */
+{
+    return a.kind == SETT_NODE ? a.u.kid[i] : a;
+}
+bool sett__is_poison(sett_arg);                      /* any leaf */
+bool sett__congruent(sett_arg, sett_arg);            /* the same profile */
+bool sett__weakly_congruent(sett_arg, sett_arg);     /* a's profile is a prefix of b's */
+int sett__leaves(sett_arg);
+int sett__flat(sett_arg, sett_arg *out);             /* leaves in order; out has room for sett__leaves() */
+sett_arg sett__flatten(const sett__ctx *, sett_arg); /* a leaf stays one */
+sett_arg sett__product(const sett__ctx *, sett_arg);
+sett_arg sett__product_each(const sett__ctx *, sett_arg);
+sett_arg sett__inner_product(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__ceil_div_tuple(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__round_up_tuple(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__shape_div(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__append(const sett__ctx *, sett_arg, sett_arg); /* one more mode; a leaf becomes a tuple */
+/* The children of x where crd is (slice) or is not (dice) `_`, nested tuples joined. */
+sett_arg sett__sieve(const sett__ctx *, sett_arg crd, sett_arg x, bool keep_slices);
+/* Compact strides, in colexicographic order, from `start`; *next (if any) is what follows. */
+sett_arg sett__compact(const sett__ctx *, sett_arg shape, sett_arg start, sett_arg *next);
+
 /* ---- layout*.c ------------------------------------------------------------------------------------------------- */
 /* idx = <coord, stride> through the profile; basis strides give an arithmetic tuple. */
 sett_arg sett__crd2idx(const sett__ctx *, sett_arg coord, sett_arg shape, sett_arg stride);
 sett_layout *sett__layout(sett_build *, sett_arg shape, sett_arg stride); /* keeps the tuples; no checks */
 sett_arg sett__layout_at(const sett__ctx *, const sett_layout *, sett_arg coord); /* evaluates, swizzle and offset too */
+/* Like sett__layout, but the tuples are in the arena already; poison if a leaf is. */
+sett_layout *sett__own(const sett__ctx *, sett_arg shape, sett_arg stride);
+/* The same swizzle or inner layout around another outer one. */
+sett_layout *sett__rewrap(const sett__ctx *, const sett_layout *like, const sett_layout *outer);
+sett_layout *sett__poison_layout(const sett_build *);
+bool sett__layout_poison(const sett_layout *);
+/* A layout of a whole shape:stride, of one mode of it, and of several joined. */
+sett_layout *sett__mode(const sett__ctx *, const sett_layout *, int i);
+sett_layout *sett__join(const sett__ctx *, int n, sett_layout *const *);
+
+/* ---- coalesce.c, composition.c, complement.c, inverse.c, divide.c, product.c, recast.c: on plain shape:stride ---- */
+typedef struct sett__mode_list { /* leaves of a layout, innermost mode first */
+    sett_arg (*m)[2];            /* extent, stride */
+    int n, cap;
+    sett_arg small[16][2];
+} sett__mode_list;
+void sett__push(const sett__ctx *, sett__mode_list *, sett_arg extent, sett_arg stride);
+/* The coalesced leaves; open keeps the stride of a last mode of extent 1, for coordinates past it. */
+void sett__coalesced(const sett__ctx *, sett__mode_list *, sett_arg shape, sett_arg stride, bool open);
+sett_layout *sett__from_modes(const sett__ctx *, const sett__mode_list *); /* one mode: a leaf; none: 1:0 */
+sett_layout *sett__coalesce(const sett__ctx *, const sett_layout *);
+sett_layout *sett__coalesce_by(const sett__ctx *, const sett_layout *, sett_arg profile);
+sett_layout *sett__filter(const sett__ctx *, const sett_layout *);
+sett_layout *sett__compose(const sett__ctx *, const sett_layout *, sett_arg rhs); /* rhs: layout, tiler or shape */
+sett_layout *sett__complement(const sett__ctx *, const sett_layout *, sett_arg cotarget);
+sett_layout *sett__right_inverse(const sett__ctx *, const sett_layout *);
+sett_layout *sett__logical_divide(const sett__ctx *, const sett_layout *, sett_arg tiler);
+sett_layout *sett__zip_tiles(const sett__ctx *, const sett_layout *, sett_arg tiler); /* ((a,b),(c,d)) to ((a,c),(b,d)) */
+sett_layout *sett__logical_product(const sett__ctx *, const sett_layout *, sett_arg tiler);
+sett_layout *sett__raked(const sett__ctx *, const sett_layout *block, const sett_layout *tiler, bool blocked);
 
 /* ---- tensor.c, vector.c, pred.c, access.c --------------------------------------------------------------------- */
 /* A Boolean that sett_elem_less made is lazy (id is SETT__NONE): recorded here as a value of its shape, once.

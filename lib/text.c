@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Growing text, and names and numbers in it. */
+#include "lib.h"
+#include <string.h>
+
+static bool make_room(sett__sink *s, size_t n)
+{
+    if (!s->grow || s->cap - s->len > n)
+        return true;
+    if (s->failed)
+        return false;
+    size_t cap = 2 * s->len + n + 128;
+    char *p = sett__mem_alloc(s->mem, cap);
+    if (!p) {
+        s->failed = true;
+        return false;
+    }
+    if (s->len)
+        memcpy(p, s->buf, s->len);
+    sett__mem_free(s->mem, s->buf);
+    s->buf = p, s->cap = cap;
+    return true;
+}
+
+void sett__put_n(sett__sink *s, const char *text, size_t n)
+{
+    if (!make_room(s, n))
+        return;
+    if (s->len < s->cap) {
+        size_t space = s->cap - s->len - 1, fits = n < space ? n : space;
+        memcpy(s->buf + s->len, text, fits);
+        s->buf[s->len + fits] = 0;
+    }
+    s->len += n;
+}
+
+void sett__put(sett__sink *s, const char *text)
+{
+    sett__put_n(s, text, strlen(text));
+}
+
+void sett__putf(sett__sink *s, const char *format, ...)
+{
+    char buf[256];
+    va_list ap;
+    va_start(ap, format);
+    int n = vsnprintf(buf, sizeof buf, format, ap);
+    va_end(ap);
+    if (n > 0)
+        sett__put_n(s, buf, (size_t)n < sizeof buf ? (size_t)n : sizeof buf - 1);
+}
+
+void sett__put_int(sett__sink *s, int64_t x)
+{
+    char buf[24], *p = buf + sizeof buf;
+    uint64_t u = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+    do
+        *--p = (char)('0' + u % 10);
+    while (u /= 10);
+    if (x < 0)
+        *--p = '-';
+    sett__put_n(s, p, (size_t)(buf + sizeof buf - p));
+}
+
+void sett__put_quoted(sett__sink *s, const char *text)
+{
+    static const char plain[] = "\n\t\"\\", letter[] = "nt\"\\";
+    sett__put(s, "\"");
+    for (; *text; text++) {
+        const char *escape = strchr(plain, *text);
+        if (escape)
+            sett__put_n(s, (char[]){'\\', letter[escape - plain]}, 2);
+        else if ((unsigned char)*text < 32 || *text == 127)
+            sett__putf(s, "\\x%02x", (unsigned)(unsigned char)*text);
+        else
+            sett__put_n(s, text, 1);
+    }
+    sett__put(s, "\"");
+}
+
+bool sett__is_name(const char *s)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    return *s && !(*s >= '0' && *s <= '9') && strspn(s, letters) == strlen(s);
+}
+
+void sett__put_name(sett__sink *s, const char *name)
+{
+    if (sett__is_name(name) && strcmp(name, "_"))
+        sett__put(s, name);
+    else
+        sett__put_quoted(s, name);
+}
