@@ -30,13 +30,13 @@ JIT_OBJ := $(call obj,jit jit/asm jit/cache jit/cuda jit/sim)
 PTX_OBJ := $(call obj,ptx)
 SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
-BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
+BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
 .PHONY: all check check-one golden gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/sett $(EXAMPLES) $(B)/obj/tests/host_kernel.o ## build the libraries, the sett command and the examples
+all: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/sett $(B)/demo $(EXAMPLES) $(B)/obj/tests/host_kernel.o ## build the libraries, the sett command and the examples
 
 # ---- objects and libraries ------------------------------------------------------
 $(B)/obj/jit/%.o $(B)/obj/tools/%.o $(B)/obj/tests/%.o $(B)/obj/examples/%.o $(B)/obj/bench/%.o: override CFLAGS += -D_GNU_SOURCE
@@ -73,12 +73,16 @@ $(B)/obj/named/%.o: examples/%.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=example_$* -MMD -MP -c -o $@ $<
 $(B)/sett: $(call obj,tools) $(NAMED) $(B)/libsett.so
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
+$(B)/demo: $(B)/obj/tools/demo/demo.o $(B)/obj/tools/npy.o $(NAMED) $(B)/libsett.so
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
 $(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett.so
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $< -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
-$(B)/bench/%: $(B)/obj/bench/%.o $(B)/libsett.so
+$(B)/bench/%: $(B)/obj/bench/%.o $(NAMED) $(B)/libsett.so
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $< -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
+$(B)/libbench.so: $(B)/obj/bench/kernels.o $(NAMED) $(B)/libsett.so
+	$(CC) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
 # The runner links the objects, so that unit tests may look inside; Check is static, so that it can be carried.
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
@@ -106,7 +110,7 @@ gpu-check: ## the suites and examples on a GPU; says why when there is none
 
 demo: setup ## the main job on real input, on a GPU or the CPU
 	+@$(MAKE) --no-print-directory all
-	+@tools/demo $(B)
+	+@tools/demo/demo.sh $(B)
 
 bench: all $(BENCHES) ## benchmarks; the peers need a GPU and Python with torch
 	bench/run $(B)

@@ -167,8 +167,22 @@ static void print_facts(const options *o, const sett_layout *l, const char *text
     }
 }
 
+/* A layout as SVG; one of rank 2 whose result is a tile is drawn as thread and value by colour. */
+static int draw(const options *o, const sett_layout *l)
+{
+    sett_error err = {0};
+    char *svg;
+    if (sett_layout_svg(l, &svg, &err))
+        return fail("%s", err.text);
+    int code = file_write(o->output ? o->output : "-", svg, strlen(svg));
+    sett_text_free(svg);
+    return code;
+}
+
 int layout_command(const options *o)
 {
+    if (o->emit && strcmp(o->emit, "text") && strcmp(o->emit, "svg"))
+        return usage("--emit %s: text or svg", o->emit);
     if (o->argc != 1)
         return usage("layout takes one expression");
     eval v = {.b = sett_build_begin(), .text = o->argv[0]};
@@ -186,11 +200,13 @@ int layout_command(const options *o)
         sett_arg_str(a, text, sizeof text), puts(text);
     else {
         sett_layout_str(a.u.l, text, sizeof text);
-        if (!o->json)
+        if (o->emit && !strcmp(o->emit, "svg"))
+            code = draw(o, a.u.l);
+        else if (!o->json)
             puts(text);
         if (o->facts || o->json)
             print_facts(o, a.u.l, text);
-        if (!o->json && !o->facts)
+        if (!o->json && !o->facts && !o->emit)
             print_table(v.b, a.u.l);
     }
     sett_build_end(v.b, NULL);

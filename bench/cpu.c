@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU engine beside plain C with the same number of threads: fp32 add of 4096 x 4096, and the shared-memory
+ * reduction of 1024 blocks of 256 threads. Interleaved, random data, medians. */
+#define SETT_SHORT
+#include "common.h"
+#include "../examples/kernels.h"
+#include <pthread.h>
+#include <unistd.h>
+
+enum { N = 4096, ROUNDS = 15 };
+
+typedef struct part {
+    const float *a, *b;
+    float *c;
+    size_t n;
+} part;
+
+static void *plain_add(void *p)
+{
+    part *q = p;
+    for (size_t i = 0; i < q->n; i++)
+        q->c[i] = q->a[i] + q->b[i];
+    return NULL;
+}
+
+static void plain(const float *a, const float *b, float *c, size_t n, int threads)
+{
+    pthread_t t[64];
+    part p[64];
+    for (int i = 0; i < threads; i++) {
+        size_t from = n * (size_t)i / (size_t)threads, to = n * (size_t)(i + 1) / (size_t)threads;
+        p[i] = (part){a + from, b + from, c + from, to - from};
+        if (pthread_create(&t[i], NULL, plain_add, &p[i]))
+            exit(1);
+    }
+    for (int i = 0; i < threads; i++)
+        pthread_join(t[i], NULL);
+}
+
+/* The reduction of every CUDA course: a tree in shared memory, a barrier a level. */
+static void tree_sum(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *M = sett_sym(b, "M");
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, M, 256));
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(M)));
+    sett_grid(b, M);
+    sett_block(b, 256);
+    sett_val *t = sett_thread_idx(b, 0), *row = sett_block_idx(b, 0);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, 256), 16);
+    sett_set(s, sett_at(X, row, t), t);
+    sett_sync_threads(b);
+    for (int half = 128; half; half /= 2) {
+        sett_if (b, sett_lt(t, half))
+            sett_set(s, sett_add(sett_at(s, t), sett_at(s, sett_add(t, half))), t);
+        sett_sync_threads(b);
+    }
+    sett_if (b, sett_eq(t, 0))
+        sett_set(Y, sett_at(s, 0), row);
+}
+
+static sett_kernel *cpu_kernel(sett_engine *e, sett_body body, const void *user, const char *name)
+{
+    sett_kernel *k;
+    sett_error err = {0};
+    sett_compile_options opt = {.size = sizeof opt, .name = name, .target = "cpu", .user = user};
+    must(sett_compile(e, body, &opt, &k, &err), &err);
+    return k;
+}
+
+int main(void)
+{
+    int threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    threads = threads > 64 ? 64 : threads;
+    size_t n = (size_t)N * N;
+    float *a = aligned_alloc(256, n * 4), *b = aligned_alloc(256, n * 4), *c = aligned_alloc(256, n * 4);
+    uint64_t seed = 42;
+    if (!a || !b || !c)
+        return 1;
+    for (size_t i = 0; i < n; i++)
+        a[i] = (float)(random_next(&seed) >> 40), b[i] = (float)(random_next(&seed) >> 40), c[i] = 0;
+    sett_engine *e;
+    sett_error err = {0};
+    sett_engine_options eo = {.size = sizeof eo, .no_gpu = true, .cpu_threads = threads, .cache_dir = ""};
+    must(sett_engine_open(&e, &eo, &err), &err);
+    sett_stream cpu = {SETT_CPU, NULL};
+    struct apply user = {SETT_F32, apply_add};
+    sett_kernel *add = cpu_kernel(e, apply, &user, "add"), *tree = cpu_kernel(e, tree_sum, NULL, "tree_sum");
+    sett_buf A = sett_buf_2d(a, SETT_F32, N, N), B = sett_buf_2d(b, SETT_F32, N, N), C = sett_buf_2d(c, SETT_F32, N, N);
+    sett_buf X = sett_buf_2d(a, SETT_F32, 1024, 256), Y = sett_buf_1d(c, SETT_F32, 1024);
+    double t_plain[ROUNDS], t_sett[ROUNDS], t_tree[ROUNDS], ratio[ROUNDS];
+    for (int r = -2; r < ROUNDS; r++) {
+        double t[4];
+        int first = (int)(random_next(&seed) & 1);
+        for (int i = 0; i < 2; i++) {
+            double from = now_us();
+            if ((i ^ first) == 0)
+                plain(a, b, c, n, threads);
+            else
+                must(sett_launch(add, cpu, &err, &A, &B, &C), &err);
+            t[i ^ first] = now_us() - from;
+        }
+        double from = now_us();
+        must(sett_launch(tree, cpu, &err, &X, &Y), &err);
+        t[2] = now_us() - from;
+        if (r >= 0)
+            t_plain[r] = t[0], t_sett[r] = t[1], t_tree[r] = t[2], ratio[r] = t[1] / t[0];
+    }
+    printf("| CPU engine, %d threads | median ms | ratio to plain C (median of pairs) |\n| --- | --- | --- |\n", threads);
+    printf("| plain C add f32 4096 x 4096 | %.2f | 1 |\n", quantile(t_plain, ROUNDS, 0.5) / 1e3);
+    printf("| sett apply add, same | %.2f | %.2f |\n", quantile(t_sett, ROUNDS, 0.5) / 1e3, quantile(ratio, ROUNDS, 0.5));
+    printf("| shared-memory tree sum, 256 threads x 1024 blocks | %.2f | - |\n", quantile(t_tree, ROUNDS, 0.5) / 1e3);
+    sett_kernel_release(add), sett_kernel_release(tree);
+    sett_engine_close(e);
+    free(a), free(b), free(c);
+    return 0;
+}

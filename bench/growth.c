@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How costs grow with the length of a kernel: recording + verifying + hashing (sett_key) from 10^2 to 10^5 ops, and the code
+ * generator's and the assembler's share on three families up to 10^4. No GPU is needed. */
+#define SETT_SHORT
+#include "common.h"
+
+typedef struct family {
+    const char *name;
+    int kind, n;
+} family;
+
+/* About n ops of straight-line code, nothing of it foldable or mergeable. */
+static void body(sett_build *b, const void *user)
+{
+    const family *f = user;
+    sett_val *N = sett_sym(b, "N");
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(N)), .align = 16);
+    sett_block(b, 32);
+    sett_val *t = sett_thread_idx(b, 0), *x = sett_at(X, t);
+    if (f->kind == 0) {
+        sett_val *y = x;
+        for (int i = 0; i < f->n; i++)
+            y = i & 1 ? sett_add(sett_mul(y, x), x) : sett_sub(y, x);
+        sett_set(X, y, t);
+    } else if (f->kind == 1) {
+        for (int i = 0; i < f->n / 2; i++)
+            sett_set(X, sett_at(X, sett_add(t, 32 * i)), sett_add(t, 32 * (i + f->n)));
+    } else {
+        sett_val *at = t;
+        for (int i = 0; i < f->n / 4; i++) {
+            at = sett_add(sett_mul(at, N), t);
+            sett_set(X, sett_at(X, at), sett_add(at, N));
+        }
+    }
+}
+
+static double best_key(sett_engine *e, family *f, int repeat)
+{
+    double best = 1e30;
+    uint8_t key[32];
+    sett_error err = {0};
+    sett_compile_options opt = {.size = sizeof opt, .target = "sm_90a", .user = f};
+    for (int i = 0; i < repeat; i++) {
+        double t = now_us();
+        must(sett_key(e, body, &opt, key, &err), &err);
+        t = now_us() - t;
+        best = t < best ? t : best;
+    }
+    return best;
+}
+
+static long ops_of(family *f)
+{
+    void *text;
+    size_t len;
+    long n = 0;
+    sett_error err = {0};
+    sett_compile_options opt = {.size = sizeof opt, .user = f};
+    must(sett_record(body, &opt, true, &text, &len, &err), &err);
+    for (char *p = text; (p = strchr(p, '\n')); p++)
+        n++;
+    sett_text_free(text);
+    return n;
+}
+
+int main(void)
+{
+    sett_engine *e;
+    sett_error err = {0};
+    sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    must(sett_engine_open(&e, &eo, &err), &err);
+    static const char *const names[] = {"arithmetic", "static offsets", "run-time offsets"};
+    puts("| record + verify + hash | ops | us | million ops a second |\n| --- | --- | --- | --- |");
+    for (int kind = 0; kind < 3; kind++)
+        for (int n = 100; n <= 100000; n *= 10) {
+            family f = {names[kind], kind, n};
+            double us = best_key(e, &f, n < 10000 ? 50 : 9);
+            long ops = ops_of(&f);
+            printf("| %s | %ld | %.0f | %.2f |\n", f.name, ops, us, (double)ops / us);
+        }
+    puts("\n| code generation, sm_90a | n | LLVM ms | ratio to n/10 | assembler ms |\n| --- | --- | --- | --- | --- |");
+    for (int kind = 0; kind < 3; kind++) {
+        double before = 0;
+        for (int n = 100; n <= 10000; n *= 10) {
+            family f = {names[kind], kind, n};
+            sett_kernel *k;
+            sett_compile_options opt = {.size = sizeof opt, .target = "sm_90a", .user = &f};
+            sett_status s = sett_compile(e, body, &opt, &k, &err);
+            if (s == SETT_E_NO_ASSEMBLER)
+                opt.ptx_only = true, s = sett_compile(e, body, &opt, &k, &err);
+            must(s, &err);
+            sett_kernel_info info = {.size = sizeof info};
+            must(sett_kernel_query(k, &info), NULL);
+            printf("| %s | %d | %.1f | %.1f | %.1f |\n", f.name, n, info.codegen_ms, before ? info.codegen_ms / before : 0, info.assemble_ms);
+            before = info.codegen_ms;
+            sett_kernel_release(k);
+        }
+    }
+    sett_engine_close(e);
+    return 0;
+}

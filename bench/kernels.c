@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libbench.so: what bench/peers.py calls by ctypes. The kernels are the examples'; bodies are C functions, so Python
+ * gets finished kernels and prepared calls. */
+#include "../examples/kernels.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+SETT_API sett_engine *bench_open(char *why, size_t n);
+SETT_API sett_call *bench_add(sett_engine *, int64_t m, int64_t n, void *a, void *b, void *c, char *report, size_t len);
+SETT_API sett_call *bench_softmax(sett_engine *, int64_t m, int64_t n, int threads, void *x, void *y, char *report, size_t len);
+
+sett_engine *bench_open(char *why, size_t n)
+{
+    sett_engine *e;
+    sett_error err = {0};
+    if (!sett_engine_open(&e, NULL, &err))
+        return e;
+    snprintf(why, n, "%s", err.text);
+    return NULL;
+}
+
+static sett_call *prepared(sett_engine *e, sett_body body, const sett_compile_options *opt, int n, const sett_bind *bind, char *report, size_t len)
+{
+    sett_kernel *k;
+    sett_call *c = NULL;
+    sett_error err = {0};
+    sett_kernel_info info = {.size = sizeof info};
+    if (sett_compile(e, body, opt, &k, &err)) {
+        snprintf(report, len, "%s", err.text);
+        return NULL;
+    }
+    sett_kernel_query(k, &info);
+    snprintf(report, len, "%d registers, spills %d/%d\n%s\n%s", info.registers, info.spill_stores, info.spill_loads, info.report ? info.report : "", info.ptx ? info.ptx : "");
+    if (sett_call_make_n(k, 0, n, bind, &c, &err))
+        snprintf(report, len, "%s", err.text);
+    sett_kernel_release(k);
+    return c;
+}
+
+sett_call *bench_add(sett_engine *e, int64_t m, int64_t n, void *a, void *b, void *c, char *report, size_t len)
+{
+    struct add_tv user = {0};
+    sett_compile_options opt = {.size = sizeof opt, .name = "add_tv", .user = &user};
+    sett_buf A = sett_buf_2d(a, SETT_F16, m, n), B = sett_buf_2d(b, SETT_F16, m, n), C = sett_buf_2d(c, SETT_F16, m, n);
+    sett_bind bind[] = {{SETT_BIND_BUF, {.t = &A}}, {SETT_BIND_BUF, {.t = &B}}, {SETT_BIND_BUF, {.t = &C}}};
+    return prepared(e, add_tv, &opt, 3, bind, report, len);
+}
+
+sett_call *bench_softmax(sett_engine *e, int64_t m, int64_t n, int threads, void *x, void *y, char *report, size_t len)
+{
+    struct softmax user = {SETT_BF16, (int)n, threads};
+    sett_compile_options opt = {.size = sizeof opt, .name = "softmax", .user = &user};
+    sett_buf X = sett_buf_2d(x, SETT_BF16, m, n), Y = sett_buf_2d(y, SETT_BF16, m, n);
+    sett_bind bind[] = {{SETT_BIND_BUF, {.t = &X}}, {SETT_BIND_BUF, {.t = &Y}}};
+    return prepared(e, softmax, &opt, 2, bind, report, len);
+}

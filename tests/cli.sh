@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The sett command as a user meets it: output, exit codes, messages.
+set -u
+b=${1:-build/release}
+sett=$b/sett
+d=$(mktemp -d)
+trap 'rm -rf "$d"' EXIT
+bad=0
+n=0
+
+expect() { # exit code, pattern in stdout+stderr, arguments...
+    want=$1 pattern=$2
+    shift 2
+    out=$("$sett" "$@" 2>&1)
+    got=$?
+    n=$((n + 1))
+    if [ "$got" != "$want" ] || ! printf '%s\n' "$out" | grep -qE -- "$pattern"; then
+        echo "sett $*: exit $got (want $want), output: $out"
+        echo "    should match: $pattern"
+        bad=$((bad + 1))
+    fi
+}
+expect 0 '^sett [0-9]+\.[0-9]+\.[0-9]+$' --version
+expect 0 'exit codes' --help
+expect 0 'exit codes' help
+expect 2 'no command' 
+expect 2 'frob is no command' frob
+expect 2 'is no option' layout --frob
+expect 2 'needs a value' compile --target
+expect 0 '^\(\(2,2\),3\):\(\(24,2\),8\)$' layout 'composition((6,2):(8,2),(4,3):(3,1))'
+expect 0 '^\(\(32,4\),\(8,4\)\):\(\(128,4\),\(16,1\)\)$' layout 'make_layout_tv((4,32):(32,1),(4,8):(8,1))'
+expect 0 '"size": "32"' layout --json '(4,8):(8,1)'
+expect 0 'size 32, cosize 32' layout --facts '(4,8):(8,1)'
+expect 1 'sett_composition.*does not divide|not' layout 'composition((4,8):(8,1),3:5)'
+expect 1 '\^' layout '(4,8):(8'
+expect 2 'no such call' layout 'frob((4,8):(8,1))'
+expect 2 'takes one expression' layout
+expect 2 'which kernel' run
+expect 1 'nofile' run nofile.tape
+expect 2 '--op frob' run apply --op frob --dtype f16
+expect 2 '--dtype f99' compile apply --dtype f99
+expect 2 '--emit frob' compile apply --emit frob
+expect 0 '\.target sm_90a' compile apply --target sm_90a
+expect 0 'param' compile saxpy --emit tape
+expect 1 'sm_1234|target' compile apply --target sm_1234
+
+"$sett" compile saxpy --emit tape -o "$d/saxpy.tape" && "$sett" compile saxpy --emit tape-bytes -o "$d/saxpy.bytes"
+expect 0 '\.entry' compile "$d/saxpy.tape" --target sm_80
+expect 0 '\.entry' compile "$d/saxpy.bytes" --target sm_80
+printf 'garbage' >"$d/bad.tape"
+expect 1 'bad.tape' compile "$d/bad.tape" --target sm_80
+
+if [ -x "$b/demo" ]; then
+    "$b/demo" make "$d/a.npy" 64 512 1 && "$b/demo" make "$d/b.npy" 64 512 2
+    expect 0 'on the' run apply --op mul A="$d/a.npy" B="$d/b.npy" C=:"$d/c.npy"
+    "$b/demo" check mul "$d/a.npy" "$d/b.npy" "$d/c.npy" || bad=$((bad + 1))
+    expect 0 '"origin"' run add_tv --json A="$d/a.npy" B="$d/b.npy" C=:"$d/c.npy"
+    "$b/demo" check add "$d/a.npy" "$d/b.npy" "$d/c.npy" || bad=$((bad + 1))
+    expect 2 'argument B is missing' run apply A="$d/a.npy" C=:"$d/c.npy"
+    expect 2 'no argument of that name' run apply A="$d/a.npy" Q="$d/b.npy" C=:"$d/c.npy"
+    "$b/demo" make "$d/small.npy" 32 512 3
+    expect 1 'M' run apply A="$d/a.npy" B="$d/small.npy" C=:"$d/c.npy"
+    "$b/demo" make "$d/odd.npy" 24 512 4
+    expect 1 'M.*16' run add_tv A="$d/odd.npy" B="$d/odd.npy" C=:"$d/c.npy"
+    head -c 100 "$d/a.npy" >"$d/cut.npy"
+    expect 1 'cut' run apply A="$d/cut.npy" B="$d/b.npy" C=:"$d/c.npy"
+fi
+# doctor: 5 without a device, 0 with one; the text names the plug-in either way
+"$sett" doctor >"$d/doctor" 2>&1
+code=$?
+[ $code = 0 ] || [ $code = 5 ] || { echo "doctor: exit $code"; bad=$((bad + 1)); }
+grep -q 'plug-in' "$d/doctor" || { echo "doctor names no plug-in"; cat "$d/doctor"; bad=$((bad + 1)); }
+echo "$n passed, $bad failed"
+[ "$bad" = 0 ]
