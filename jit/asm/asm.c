@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One interface over three assemblers. Looked for at the first use, once; then read without a lock. */
+#include "asm.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct sett__asm {
+    sett_assembler choice;
+    char *want_ptxas, *want_nvjitlink;
+    sett__cuda *cuda;
+    pthread_mutex_t lock; /* over looking */
+    bool looked[SETT_ASM_DRIVER + 1];
+    sett__nvjitlink nvjitlink;
+    sett__ptxas ptxas;
+};
+
+/* false: out of memory. NULL stays NULL. */
+static bool copy_string(char **to, const char *from)
+{
+    *to = from ? strdup(from) : NULL;
+    return !from || *to;
+}
+
+sett_status sett__asm_open(sett__asm **to, const sett__asm_config *config, sett_error *e)
+{
+    *to = NULL;
+    if (config->choice < SETT_ASM_AUTO || config->choice > SETT_ASM_DRIVER)
+        return sett__error(e, SETT_E_ARGUMENT, "assembler %d is none of SETT_ASM_*", (int)config->choice);
+    sett__asm *a = calloc(1, sizeof *a);
+    if (!a || pthread_mutex_init(&a->lock, NULL)) {
+        free(a);
+        return sett__error(e, SETT_E_MEMORY, "out of memory");
+    }
+    a->choice = config->choice;
+    a->cuda = config->cuda;
+    if (!copy_string(&a->want_ptxas, config->ptxas) || !copy_string(&a->want_nvjitlink, config->nvjitlink)) {
+        sett__asm_close(a);
+        return sett__error(e, SETT_E_MEMORY, "out of memory");
+    }
+    *to = a;
+    return SETT_OK;
+}
+
+void sett__asm_close(sett__asm *a)
+{
+    if (!a)
+        return;
+    pthread_mutex_destroy(&a->lock);
+    free(a->want_ptxas);
+    free(a->want_nvjitlink);
+    free(a);
+}
+
+/* Looks for one of them if nobody has yet. True: it is there. */
+static bool have(sett__asm *a, sett_assembler which)
+{
+    pthread_mutex_lock(&a->lock);
+    if (!a->looked[which]) {
+        if (which == SETT_ASM_NVJITLINK)
+            sett__nvjitlink_find(&a->nvjitlink, a->want_nvjitlink);
+        if (which == SETT_ASM_PTXAS)
+            sett__ptxas_find(&a->ptxas, a->want_ptxas);
+        a->looked[which] = true;
+    }
+    pthread_mutex_unlock(&a->lock);
+    if (which == SETT_ASM_NVJITLINK)
+        return a->nvjitlink.lib != NULL;
+    return which == SETT_ASM_PTXAS ? a->ptxas.path[0] != 0 : a->cuda != NULL;
+}
+
+/* May it be used for this kernel? nvJitLink drops setmaxnreg without a word. */
+static bool fits(const sett__asm *a, const sett__asm_job *job, sett_assembler which)
+{
+    if (a->choice != SETT_ASM_AUTO && a->choice != which)
+        return false;
+    return !(job->needs_ptxas && which == SETT_ASM_NVJITLINK);
+}
+
+static sett_status run_driver(sett__asm *a, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
+{
+    sett_status s = sett__cuda_link(a->cuda, job, &out->cubin, &out->cubin_len, &out->log, e);
+    snprintf(out->identity, sizeof out->identity, "driver-jit %d", sett__cuda_driver_version(a->cuda));
+    return s;
+}
+
+static sett_status run_one(sett__asm *a, sett_assembler which, const sett__asm_job *job, sett__asm_out *out,
+    sett_error *e)
+{
+    if (which == SETT_ASM_NVJITLINK)
+        return sett__nvjitlink_run(&a->nvjitlink, job, out, e);
+    if (which == SETT_ASM_PTXAS)
+        return sett__ptxas_run(&a->ptxas, job, out, e);
+    return run_driver(a, job, out, e);
+}
+
+static const char *nvjitlink_why(const sett__asm *a, const sett__asm_job *job)
+{
+    if (job->needs_ptxas)
+        return "it drops setmaxnreg, which this kernel uses";
+    return a->choice != SETT_ASM_AUTO && a->choice != SETT_ASM_NVJITLINK ? "not chosen" : a->nvjitlink.why;
+}
+
+static sett_status none_found(const sett__asm *a, const sett__asm_job *job, sett_error *e)
+{
+    bool any = a->choice == SETT_ASM_AUTO;
+    return sett__error(e, SETT_E_NO_ASSEMBLER,
+        "no assembler for PTX. nvJitLink: %.110s; ptxas: %.90s; driver: %s. Get one by `pip install nvidia-nvjitlink` "
+        "(and name its libnvJitLink.so.13 in $SETT_NVJITLINK) or from the CUDA toolkit (package cuda-nvcc)",
+        nvjitlink_why(a, job), any || a->choice == SETT_ASM_PTXAS ? a->ptxas.why : "not chosen",
+        any || a->choice == SETT_ASM_DRIVER ? "no GPU driver here" : "not chosen");
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static sett_status check_job(const sett__asm_job *job, sett_error *e)
+{
+    int sm;
+    char suffix;
+    if (!job->ptx || !job->ptx_len)
+        return sett__error(e, SETT_E_ARGUMENT, "no PTX to assemble");
+    if (!job->target || strlen(job->target) > 15 || !sett__target_parse(job->target, &sm, &suffix))
+        return sett__error(e, SETT_E_TARGET, "`%.20s` is not a target such as sm_90a", job->target ? job->target : "");
+    if (job->opt_level < 0 || job->opt_level > 3)
+        return sett__error(e, SETT_E_ARGUMENT, "opt level %d is not in 0 to 3", job->opt_level);
+    return SETT_OK;
+}
+
+/* The next one is tried after a refusal too: an older library may not know a target that a newer ptxas does. The first
+ * refusal is the one told. */
+sett_status sett__assemble(sett__asm *a, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
+{
+    static const sett_assembler order[] = {SETT_ASM_NVJITLINK, SETT_ASM_PTXAS, SETT_ASM_DRIVER};
+    memset(out, 0, sizeof *out);
+    sett_status first = check_job(job, e);
+    if (first)
+        return first;
+    double begin = now_ms();
+    for (size_t i = 0; i < SETT__COUNT(order); i++) {
+        if (!fits(a, job, order[i]) || !have(a, order[i]))
+            continue;
+        sett_status s = run_one(a, order[i], job, out, first ? NULL : e);
+        if (!s) {
+            out->ms = now_ms() - begin;
+            sett__asm_trim_log(out->log);
+            sett__asm_parse_log(out->log, out);
+            return SETT_OK;
+        }
+        sett__asm_out_free(out);
+        if (!first)
+            first = s;
+        if (s == SETT_E_MEMORY)
+            break;
+    }
+    return first ? first : none_found(a, job, e);
+}
+
+void sett__asm_out_free(sett__asm_out *out)
+{
+    free(out->cubin);
+    free(out->log);
+    memset(out, 0, sizeof *out);
+}
+
+void sett__asm_warm(sett__asm *a)
+{
+    if (a->choice == SETT_ASM_PTXAS || (a->choice == SETT_ASM_AUTO && !have(a, SETT_ASM_NVJITLINK)))
+        have(a, SETT_ASM_PTXAS);
+    else if (a->choice == SETT_ASM_NVJITLINK)
+        have(a, SETT_ASM_NVJITLINK);
+}
+
+int sett__asm_describe(sett__asm *a, char *buf, size_t size)
+{
+    char nvjitlink[600], ptxas[PATH_MAX + 64];
+    if (have(a, SETT_ASM_NVJITLINK))
+        snprintf(nvjitlink, sizeof nvjitlink, "%u.%u, %s", a->nvjitlink.major, a->nvjitlink.minor, a->nvjitlink.name);
+    else
+        snprintf(nvjitlink, sizeof nvjitlink, "none: %s", a->nvjitlink.why);
+    if (have(a, SETT_ASM_PTXAS))
+        snprintf(ptxas, sizeof ptxas, "%s, %s", a->ptxas.version, a->ptxas.path);
+    else
+        snprintf(ptxas, sizeof ptxas, "none: %s", a->ptxas.why);
+    char driver[32] = "none: no GPU driver here";
+    if (a->cuda)
+        snprintf(driver, sizeof driver, "%d", sett__cuda_driver_version(a->cuda));
+    return snprintf(buf, size, "nvJitLink: %s\nptxas: %s\ndriver-jit: %s\n", nvjitlink, ptxas, driver);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts are never created and never changed for good. */
+#include "cuda.h"
+
+/* The caller's own, if it is one of this device. */
+static bool use_current(sett__cuda *c, int device, sett__entered *in)
+{
+    sett__cu id;
+    return !c->ctx_get(&in->context) && in->context && !c->ctx_device(&id) && id == c->gpu[device].id;
+}
+
+static sett__cu primary(sett__cuda *c, int device, sett__cu_handle *context)
+{
+    sett__gpu *gpu = &c->gpu[device];
+    pthread_mutex_lock(&c->lock);
+    sett__cu r = gpu->primary ? 0 : c->retain(&gpu->primary, gpu->id);
+    if (r)
+        gpu->primary = NULL;
+    *context = gpu->primary;
+    pthread_mutex_unlock(&c->lock);
+    return r;
+}
+
+sett_status sett__cuda_enter(sett__cuda *c, int device, sett__entered *in, sett_error *e)
+{
+    in->pushed = false;
+    if (device < 0 || device >= c->count)
+        return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", device, c->count);
+    if (c->pid != getpid())
+        return sett__error(e, SETT_E_FORKED, "the CUDA driver was started before a fork and cannot be used after it");
+    if (use_current(c, device, in))
+        return SETT_OK;
+    sett__cu r = primary(c, device, &in->context);
+    if (r)
+        return sett__cuda_error(c, r, "cuDevicePrimaryCtxRetain", e);
+    r = c->ctx_push(in->context);
+    in->pushed = !r;
+    return sett__cuda_error(c, r, "cuCtxPushCurrent", e);
+}
+
+void sett__cuda_leave(sett__cuda *c, const sett__entered *in)
+{
+    sett__cu_handle popped;
+    if (in->pushed)
+        c->ctx_pop(&popped);
+}

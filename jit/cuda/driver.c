@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens libcuda.so.1, finds its functions and devices; memory. */
+#include "cuda.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef sett__cu (*lookup)(const char *name, void **to, int version, uint64_t flags, int *status);
+
+static const struct {
+    const char *name, *export;
+    size_t offset;
+    int version, required;
+} functions[] = {
+#define X(field, name, export, version, required, args) \
+    {name, export, offsetof(struct sett__cuda, field), version, required},
+    SETT__CU_FUNCTIONS(X)
+#undef X
+};
+
+static void *find(void *lib, lookup by_version, size_t i)
+{
+    void *p = NULL;
+    int status = 0;
+    if (by_version && !by_version(functions[i].name, &p, functions[i].version, 0, &status) && p)
+        return p;
+    return dlsym(lib, functions[i].export);
+}
+
+static sett_status bind_functions(sett__cuda *c, sett_error *e)
+{
+    lookup by_version;
+    void *p = dlsym(c->lib, "cuGetProcAddress_v2");
+    memcpy(&by_version, &p, sizeof p);
+    for (size_t i = 0; i < SETT__COUNT(functions); i++) {
+        p = find(c->lib, by_version, i);
+        if (!p && functions[i].required)
+            return sett__error(e, SETT_E_NO_DEVICE, "the CUDA driver is too old: it has no %s", functions[i].name);
+        memcpy((char *)c + functions[i].offset, &p, sizeof p);
+    }
+    /* The library interface is used as a whole or not at all. */
+    if (!c->library_kernel || !c->kernel_function || !c->kernel_attr)
+        c->library_load = NULL;
+    if (!c->link_add || !c->link_complete || !c->link_destroy)
+        c->link_create = NULL;
+    return SETT_OK;
+}
+
+static sett__cu ask_gpu(sett__cuda *c, int ordinal)
+{
+    sett__gpu *g = &c->gpu[ordinal];
+    int major = 0, minor = 0;
+    sett__cu r = c->device_get(&g->id, ordinal);
+    if (!r)
+        r = c->device_name(g->name, (int)sizeof g->name, g->id);
+    if (!r)
+        r = c->device_attr(&major, SETT__CU_CC_MAJOR, g->id);
+    if (!r)
+        r = c->device_attr(&minor, SETT__CU_CC_MINOR, g->id);
+    if (!r)
+        r = c->device_attr(&g->smem_optin, SETT__CU_SMEM_OPTIN, g->id);
+    if (!r)
+        r = c->device_attr(&g->sms, SETT__CU_SMS, g->id);
+    /* The suffix gives the device's own instructions (wgmma, setmaxnreg), which plain targets lack. */
+    snprintf(g->target, sizeof g->target, "sm_%d%d%s", major, minor, major >= 9 ? "a" : "");
+    return r;
+}
+
+static sett_status start(sett__cuda *c, sett_error *e)
+{
+    sett__cu (*init)(unsigned);
+    void *p = dlsym(c->lib, "cuInit");
+    memcpy(&init, &p, sizeof p);
+    if (!p)
+        return sett__error(e, SETT_E_NO_DEVICE, "libcuda.so.1 has no cuInit: it is not a CUDA driver");
+    sett_status s = bind_functions(c, e);
+    if (s)
+        return s;
+    sett__cu r = init(0);
+    if (!r)
+        r = c->driver_version(&c->version);
+    if (!r)
+        r = c->device_count(&c->count);
+    if (!r && c->count == 0)
+        r = SETT__CU_NO_DEVICE;
+    if (c->count > SETT__GPUS_MAX)
+        c->count = SETT__GPUS_MAX;
+    for (int i = 0; !r && i < c->count; i++)
+        r = ask_gpu(c, i);
+    if (!r)
+        return SETT_OK;
+    sett__cuda_error(c, r, "libcuda.so.1 finds no GPU: cuInit", e);
+    if (e)
+        e->status = SETT_E_NO_DEVICE;
+    return SETT_E_NO_DEVICE;
+}
+
+sett_status sett__cuda_open(sett__cuda **to, sett_error *e)
+{
+    int saved = errno;
+    *to = NULL;
+    sett__cuda *c = calloc(1, sizeof *c);
+    if (!c || pthread_mutex_init(&c->lock, NULL)) {
+        free(c);
+        return sett__error(e, SETT_E_MEMORY, "out of memory");
+    }
+    c->pid = getpid();
+    /* By its full name: libcuda.so is the toolkit's stub. Local: other copies of its symbols exist. */
+    c->lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    sett_status s;
+    if (c->lib) {
+        s = start(c, e);
+    } else {
+        const char *why = dlerror();
+        s = sett__error(e, SETT_E_NO_DEVICE, "no CUDA driver here: %s", why ? why : "libcuda.so.1 cannot be opened");
+    }
+    if (s)
+        sett__cuda_close(c);
+    else
+        *to = c;
+    errno = saved;
+    return s;
+}
+
+/* The driver stays mapped: its threads run until the process ends. */
+void sett__cuda_close(sett__cuda *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+int sett__cuda_count(const sett__cuda *c)
+{
+    return c->count;
+}
+
+int sett__cuda_driver_version(const sett__cuda *c)
+{
+    return c->version;
+}
+
+sett_status sett__cuda_target(sett__cuda *c, int device, char target[16], sett_error *e)
+{
+    if (device < 0 || device >= c->count)
+        return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", device, c->count);
+    memcpy(target, c->gpu[device].target, 16);
+    return SETT_OK;
+}
+
+int sett__cuda_describe(sett__cuda *c, char *buf, size_t size)
+{
+    int n = snprintf(buf, size, "driver: CUDA %d.%d, %s\n", c->version / 1000, c->version % 1000 / 10,
+        c->library_load ? "cuLibraryLoadData" : "cuModuleLoadData");
+    for (int i = 0; i < c->count; i++) {
+        const sett__gpu *g = &c->gpu[i];
+        size_t at = (size_t)n < size ? (size_t)n : size;
+        n += snprintf(size ? buf + at : buf, size - at, "gpu %d: %s, %s, %d SMs, %d bytes of shared memory a block\n", i,
+            g->name, g->target, g->sms, g->smem_optin);
+    }
+    return n;
+}
+
+/* ---- memory --------------------------------------------------------------------- */
+void *sett__cuda_alloc(sett__cuda *c, int device, size_t bytes)
+{
+    sett__entered in;
+    sett__cu_pointer p = 0;
+    if (!sett__cuda_enter(c, device, &in, NULL) && c->alloc(&p, bytes ? bytes : 1))
+        p = 0;
+    sett__cuda_leave(c, &in);
+    return (void *)(uintptr_t)p;
+}
+
+void sett__cuda_free(sett__cuda *c, int device, void *p)
+{
+    sett__entered in;
+    if (!p)
+        return;
+    if (!sett__cuda_enter(c, device, &in, NULL))
+        c->free((sett__cu_pointer)(uintptr_t)p);
+    sett__cuda_leave(c, &in);
+}
+
+sett_status sett__cuda_memcpy(sett__cuda *c, sett_stream stream, void *dst, const void *src, size_t bytes, sett_error *e)
+{
+    sett__entered in;
+    if (!bytes)
+        return SETT_OK;
+    sett_status s = sett__cuda_enter(c, stream.device, &in, e);
+    if (!s)
+        s = sett__cuda_error(c, c->copy((uintptr_t)dst, (uintptr_t)src, bytes, stream.handle), "cuMemcpyAsync", e);
+    sett__cuda_leave(c, &in);
+    return s;
+}
+
+sett_status sett__cuda_sync(sett__cuda *c, sett_stream stream, sett_error *e)
+{
+    sett__entered in;
+    sett_status s = sett__cuda_enter(c, stream.device, &in, e);
+    if (!s)
+        s = sett__cuda_error(c, c->stream_sync(stream.handle), "cuStreamSynchronize", e);
+    sett__cuda_leave(c, &in);
+    return s;
+}

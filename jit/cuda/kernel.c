@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loaded code. One CUlibrary serves every device and context of a target and is loaded once; where the driver
+ * lacks it, or on request, one CUmodule for each context. Nothing is ever unloaded: launches may be under way and
+ * captured graphs hold the code, which we cannot see. */
+#include "cuda.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMEM_FREE = 48 << 10 }; /* dynamic bytes that need no attribute */
+
+typedef struct module {
+    struct module *next;
+    sett__cu_handle context, function;
+    unsigned long long id; /* of the context: addresses are used again */
+} module;
+struct sett__gpu_kernel {
+    sett__cuda *cuda;
+    const void *cubin;
+    char *symbol;
+    uint32_t smem;
+    bool modules;
+    pthread_mutex_t lock;          /* over loading, and the list of modules */
+    _Atomic(sett__cu_handle) kernel; /* CUkernel, once loaded */
+    atomic_uint_fast64_t ready;    /* a bit a device: kernel has its attributes there and its code is resident */
+    module *module;
+};
+static_assert(SETT__GPUS_MAX <= 64, "ready has a bit for each");
+
+sett_status sett__gpu_kernel_make(sett__cuda *c, const void *cubin, size_t len, const char *symbol, uint32_t smem,
+    bool module_api, sett__gpu_kernel **to, sett_error *e)
+{
+    *to = NULL;
+    if (!cubin || len < 64 || memcmp(cubin, "\177ELF", 4))
+        return sett__error(e, SETT_E_ARGUMENT, "%s: %zu bytes are not a cubin", symbol, len);
+    sett__gpu_kernel *k = calloc(1, sizeof *k);
+    char *name = strdup(symbol);
+    if (!k || !name || pthread_mutex_init(&k->lock, NULL)) {
+        free(k);
+        free(name);
+        return sett__error(e, SETT_E_MEMORY, "%s: out of memory", symbol);
+    }
+    k->cuda = c;
+    k->cubin = cubin;
+    k->symbol = name;
+    k->smem = smem;
+    k->modules = module_api || !c->library_load;
+    *to = k;
+    return SETT_OK;
+}
+
+void sett__gpu_kernel_free(sett__gpu_kernel *k)
+{
+    if (!k)
+        return;
+    for (module *m = k->module, *next; m; m = next) {
+        next = m->next;
+        free(m);
+    }
+    pthread_mutex_destroy(&k->lock);
+    free(k->symbol);
+    free(k);
+}
+
+/* ---- one library --------------------------------------------------------------- */
+static sett_status load_library(sett__gpu_kernel *k, sett_error *e)
+{
+    sett__cuda *c = k->cuda;
+    sett__cu_handle library, kernel;
+    if (atomic_load(&k->kernel))
+        return SETT_OK;
+    sett__cu r = c->library_load(&library, k->cubin, NULL, NULL, 0, NULL, NULL, 0);
+    if (r)
+        return sett__cuda_error(c, r, "cuLibraryLoadData", e);
+    r = c->library_kernel(&kernel, library, k->symbol);
+    if (r)
+        return sett__cuda_error(c, r, "cuLibraryGetKernel", e);
+    atomic_store(&k->kernel, kernel);
+    return SETT_OK;
+}
+
+/* For the device of the current context. cuKernelGetFunction makes the code resident, which lazy loading would put off
+ * until the first launch. */
+static sett_status ready_library(sett__gpu_kernel *k, int device, sett_error *e)
+{
+    sett__cuda *c = k->cuda;
+    sett__cu_handle function;
+    sett_status s = load_library(k, e);
+    if (s)
+        return s;
+    sett__cu_handle kernel = atomic_load(&k->kernel);
+    sett__cu r = 0;
+    if (k->smem > SMEM_FREE)
+        r = c->kernel_attr(SETT__CU_MAX_DYNAMIC_SMEM, (int)k->smem, kernel, c->gpu[device].id);
+    if (r)
+        return sett__cuda_error(c, r, "cuKernelSetAttribute", e);
+    r = c->kernel_function(&function, kernel);
+    if (!r && c->function_load)
+        r = c->function_load(function);
+    if (r)
+        return sett__cuda_error(c, r, "cuKernelGetFunction", e);
+    atomic_fetch_or(&k->ready, (uint_fast64_t)1 << device);
+    return SETT_OK;
+}
+
+/* ---- a module for each context ------------------------------------------------------ */
+static unsigned long long context_id(const sett__cuda *c, sett__cu_handle context)
+{
+    unsigned long long id = 0;
+    return c->ctx_id && !c->ctx_id(context, &id) ? id : 0;
+}
+
+/* Under the lock. */
+static module *find_module(const sett__gpu_kernel *k, sett__cu_handle context)
+{
+    unsigned long long id = context_id(k->cuda, context);
+    module *m = k->module;
+    while (m && (m->context != context || m->id != id))
+        m = m->next;
+    return m;
+}
+
+static sett_status load_module(sett__gpu_kernel *k, sett__cu_handle *function, sett_error *e)
+{
+    sett__cuda *c = k->cuda;
+    sett__cu_handle loaded;
+    sett__cu r = c->module_load(&loaded, k->cubin);
+    if (r)
+        return sett__cuda_error(c, r, "cuModuleLoadData", e);
+    r = c->module_function(function, loaded, k->symbol);
+    if (r)
+        return sett__cuda_error(c, r, "cuModuleGetFunction", e);
+    if (k->smem > SMEM_FREE)
+        r = c->function_attr(*function, SETT__CU_MAX_DYNAMIC_SMEM, (int)k->smem);
+    if (!r && c->function_load)
+        r = c->function_load(*function);
+    return sett__cuda_error(c, r, "cuFuncSetAttribute", e);
+}
+
+static sett_status ready_module(sett__gpu_kernel *k, sett__cu_handle context, sett_error *e)
+{
+    if (find_module(k, context))
+        return SETT_OK;
+    module *m = calloc(1, sizeof *m);
+    if (!m)
+        return sett__error(e, SETT_E_MEMORY, "out of memory");
+    sett_status s = load_module(k, &m->function, e);
+    if (s) {
+        free(m);
+        return s;
+    }
+    m->context = context;
+    m->id = context_id(k->cuda, context);
+    m->next = k->module;
+    k->module = m;
+    return SETT_OK;
+}
+
+/* ---- either ---------------------------------------------------------------------------- */
+/* In the device's context. The thread's capture mode is relaxed meanwhile: loading must not break a capture that some
+ * other stream is in. */
+static sett_status load(sett__gpu_kernel *k, int device, sett__cu_handle context, sett_error *e)
+{
+    sett__cuda *c = k->cuda;
+    if (k->smem > (uint32_t)c->gpu[device].smem_optin)
+        return sett__error(e, SETT_E_LIMIT, "%s: %u bytes of shared memory a block; GPU %d (%s) has %d", k->symbol, k->smem,
+            device, c->gpu[device].target, c->gpu[device].smem_optin);
+    sett__cu mode = SETT__CU_CAPTURE_RELAXED;
+    bool relaxed = c->capture_mode && !c->capture_mode(&mode);
+    pthread_mutex_lock(&k->lock);
+    sett_status s = k->modules ? ready_module(k, context, e) : ready_library(k, device, e);
+    pthread_mutex_unlock(&k->lock);
+    if (relaxed)
+        c->capture_mode(&mode);
+    return s;
+}
+
+/* What to launch in this context; NULL: not loaded there. */
+static sett__cu_handle function_in(sett__gpu_kernel *k, int device, sett__cu_handle context)
+{
+    if (!k->modules)
+        return atomic_load_explicit(&k->ready, memory_order_acquire) >> device & 1 ? atomic_load(&k->kernel) : NULL;
+    pthread_mutex_lock(&k->lock);
+    module *m = find_module(k, context);
+    pthread_mutex_unlock(&k->lock);
+    return m ? m->function : NULL;
+}
+
+sett_status sett__gpu_prepare(sett__gpu_kernel *k, int device, sett_error *e)
+{
+    sett__entered in;
+    sett_status s = sett__cuda_enter(k->cuda, device, &in, e);
+    if (!s)
+        s = load(k, device, in.context, e);
+    sett__cuda_leave(k->cuda, &in);
+    return s;
+}
+
+void *sett__gpu_function(sett__gpu_kernel *k, int device)
+{
+    sett__entered in;
+    void *function = NULL;
+    if (!sett__cuda_enter(k->cuda, device, &in, NULL))
+        function = function_in(k, device, in.context);
+    sett__cuda_leave(k->cuda, &in);
+    return function;
+}
+
+bool sett__gpu_prepared(const sett__gpu_kernel *k, int device)
+{
+    return sett__gpu_function((sett__gpu_kernel *)(uintptr_t)k, device) != NULL;
+}
+
+/* ---- launching ----------------------------------------------------------------------------- */
+static sett__cu issue(const sett__cuda *c, void *function, void *stream, const sett__launch_dims *d, void *params,
+    size_t len)
+{
+    sett__cu_attr attr;
+    sett__cu_config config = {.grid = {d->grid[0], d->grid[1], d->grid[2]},
+        .block = {d->block[0], d->block[1], d->block[2]}, .smem = d->smem, .stream = stream};
+    void *extra[] = {(void *)1, params, (void *)2, &len, NULL}; /* BUFFER_POINTER, BUFFER_SIZE, END */
+    if ((d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1) {
+        attr = (sett__cu_attr){.id = SETT__CU_ATTR_CLUSTER, .value.cluster = {d->cluster[0], d->cluster[1], d->cluster[2]}};
+        config.attrs = &attr;
+        config.n_attrs = 1;
+    }
+    return c->launch(&config, function, NULL, len ? extra : NULL);
+}
+
+/* A stream that is real knows its context. The default streams (NULL, and the marks 1 and 2) mean the current
+ * context's: with one GPU it is right or absent, and absence is an answer of the driver, which costs nothing to wait
+ * for; with several it is looked at first. */
+static bool is_default(const void *stream)
+{
+    return (uintptr_t)stream <= 2;
+}
+
+static sett__cu issue_entered(sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d,
+    void *params, size_t len)
+{
+    sett__entered in;
+    sett__cu r = SETT__CU_INVALID_CONTEXT;
+    if (!sett__cuda_enter(c, device, &in, NULL))
+        r = issue(c, function, stream, d, params, len);
+    sett__cuda_leave(c, &in);
+    return r;
+}
+
+static sett__cu issue_anywhere(sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d,
+    void *params, size_t len)
+{
+    if (!is_default(stream))
+        return issue(c, function, stream, d, params, len);
+    sett__cu r = c->count == 1 ? issue(c, function, stream, d, params, len) : SETT__CU_INVALID_CONTEXT;
+    if (r == SETT__CU_INVALID_CONTEXT || r == SETT__CU_INVALID_HANDLE)
+        r = issue_entered(c, function, device, stream, d, params, len);
+    return r;
+}
+
+sett_status sett__gpu_run(sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d,
+    void *params, size_t len)
+{
+    return sett__cuda_error(c, issue_anywhere(c, function, device, stream, d, params, len), "cuLaunchKernelEx", NULL);
+}
+
+/* Loads for a launch, unless the stream is captured. */
+static sett_status load_for(sett__gpu_kernel *k, sett_stream stream, sett__cu_handle context, sett_error *e)
+{
+    sett__cuda *c = k->cuda;
+    sett__cu capturing = 0;
+    sett__cu r = c->capturing(stream.handle, &capturing);
+    if (capturing || (r >= SETT__CU_CAPTURE_FIRST && r <= SETT__CU_CAPTURE_LAST))
+        return sett__error(e, SETT_E_CAPTURING, "%s is not prepared for GPU %d, and its stream is being captured: call "
+            "sett_prepare before the capture", k->symbol, stream.device);
+    return r ? sett__cuda_error(c, r, "cuStreamIsCapturing", e) : load(k, stream.device, context, e);
+}
+
+sett_status sett__gpu_launch(sett__gpu_kernel *k, sett_stream stream, const sett__launch_dims *d, void *params, size_t len,
+    sett_error *e)
+{
+    sett__cuda *c = k->cuda;
+    int device = stream.device;
+    if (device < 0 || device >= c->count)
+        return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", device, c->count);
+    void *function = k->modules ? NULL : function_in(k, device, NULL);
+    if (function)
+        return sett__cuda_error(c, issue_anywhere(c, function, device, stream.handle, d, params, len), "cuLaunchKernelEx", e);
+    sett__entered in;
+    sett_status s = sett__cuda_enter(c, device, &in, e);
+    if (!s && !(function = function_in(k, device, in.context))) {
+        s = load_for(k, stream, in.context, e);
+        function = s ? NULL : function_in(k, device, in.context);
+    }
+    if (!s)
+        s = sett__cuda_error(c, issue(c, function, stream.handle, d, params, len), "cuLaunchKernelEx", e);
+    sett__cuda_leave(c, &in);
+    return s;
+}
