@@ -208,6 +208,9 @@ static inline bool sett__engine_live(const sett_engine *e)
 sett_status sett__engine_check(const sett_engine *, sett_error *);
 sett_engine *sett__engine_retain(sett_engine *);
 void sett__engine_release(sett_engine *);
+/* SETT_DEFAULT_DEVICE resolved; false and SETT_E_NO_DEVICE: there is none of this number. */
+bool sett__device(const sett_engine *, int *device, sett_error *);
+double sett__now_ms(void);
 void sett__log(const sett_engine *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
 /* Copies a caller's size-first struct of an older or newer header: what it lacks is zero, what we do not know must
  * be zero. src NULL: all zero. */
@@ -230,7 +233,8 @@ struct sett_kernel {
     /* the CPU's: */
     sett__tape *tape;        /* owned; program points into it */
     sett__program *program;
-    double record_ms, codegen_ms, assemble_ms, load_ms;
+    double record_ms, codegen_ms, assemble_ms;
+    atomic_uint_fast64_t load_ns; /* of the first prepare */
 };
 /* A device that this kernel can run on: SETT_OK; else SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT. */
 sett_status sett__kernel_device(const sett_kernel *, int device, sett_error *);
@@ -247,8 +251,10 @@ void sett__kernels_close(sett__kernels *); /* releases every kernel that it hold
 typedef struct sett__found { sett_kernel *kernel; sett__flight *flight; bool lead; } sett__found;
 sett_status sett__kernels_find(sett__kernels *, const sett__digest *slot, bool ptx_only, sett__found *, sett_error *);
 sett_kernel *sett__kernels_peek(sett__kernels *, const sett__digest *key); /* by public key; retained; or NULL */
+/* Puts a kernel in the map and takes the reference; where the map has one already, that one is given instead. */
+sett_kernel *sett__kernels_adopt(sett__kernels *, sett_kernel *);
 void sett__kernels_land(sett__kernels *, sett__flight *, sett_kernel *or_null, sett_status, const sett_error *); /* for all waiters */
-sett_status sett__kernels_wait(sett__kernels *, sett__flight *, sett_kernel **, sett_error *);
+sett_status sett__kernels_wait(sett__kernels *, sett__flight *, sett_kernel **, sett_error *); /* one a find without lead */
 typedef struct sett__memo_key {
     sett_body body;
     const void *user;
@@ -267,12 +273,13 @@ typedef struct sett__compile_job {
     const char *target, *name;
     int opt_level;            /* 0..3 */
     bool line_info, ptx_only;
-    const sett__digest *key;  /* for the entry that is written behind; NULL: write none */
-    sett__blob key_material, meta_sig; /* meta_sig: bytes of the signature */
+    const sett__digest *key;  /* of the entry that is written behind */
+    sett__blob key_material;
+    const sett__sig *sig;     /* for META */
     const char *report;       /* what the layouts decided; "" */
 } sett__compile_job;
 typedef struct sett__compiled {
-    sett__entry entry;        /* owns all its blobs */
+    sett__entry entry;        /* owns its blobs; ptx_only: META and PTX alone */
     double codegen_ms, assemble_ms;
 } sett__compiled;
 sett_status sett__workers_open(sett__workers **, sett_engine *, sett_error *);

@@ -33,9 +33,12 @@ sett_status sett__meta_check(const sett__meta *m, sett_error *err)
     if (sig->n_param > SETT__MAX_ARGS || sig->n_sym > SETT__MAX_ARGS)
         return sett__error(err, SETT_E_LIMIT, "%s has %u parameters and %u symbols; %d of each are the limit", m->name,
             (unsigned)sig->n_param, (unsigned)sig->n_sym, SETT__MAX_ARGS);
-    for (uint32_t i = 0; i < sig->n_param; i++)
-        if (sett__dtype_bytes((sett_dtype)sig->param[i].dtype) < 1 || sig->param[i].rank > SETT__MAX_RANK)
-            return sett__error(err, SETT_E_PARSE, "%s: parameter %u has no known type or rank", m->name, (unsigned)i);
+    for (uint32_t i = 0; i < sig->n_param; i++) {
+        const sett__param *p = &sig->param[i];
+        int bytes = sett__dtype_bytes((sett_dtype)p->dtype);
+        if (bytes < 1 || p->rank > SETT__MAX_RANK || (p->scalar && bytes > 8))
+            return sett__error(err, SETT_E_PARSE, "%s: parameter %s has a type or rank that a launch cannot bind", m->name, p->name);
+    }
     if (sett__params_len(sig) > SETT__PARAMS_MAX)
         return sett__error(err, SETT_E_LIMIT, "the parameters of %s take %u bytes; the limit is %d", m->name,
             (unsigned)sett__params_len(sig), SETT__PARAMS_MAX);

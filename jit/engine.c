@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine: opening and closing, devices, memory, counters. What it compiles with is in worker.c,
+ * what it has compiled in store.c. The struct outlives sett_engine_close() until the last kernel is gone,
+ * so that a kernel can always ask whether it may still run. */
+#include "jit.h"
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum { CPU_ALIGN = 256, PAGE = 4096 };
+
+/* ---- small things that the room shares --------------------------------------------- */
+sett_status sett__options(void *dst, size_t size, const void *src, const char *what, sett_error *err)
+{
+    size_t given = 0;
+    memset(dst, 0, size);
+    if (!src)
+        return SETT_OK;
+    memcpy(&given, src, sizeof given);
+    if (given < sizeof given || given > PAGE)
+        return sett__error(err, SETT_E_ARGUMENT, "%s.size is %zu; set it to sizeof(%s)", what, given, what);
+    for (size_t i = size; i < given; i++)
+        if (((const unsigned char *)src)[i])
+            return sett__error(err, SETT_E_ARGUMENT, "%s has a field set that this version of sett (%s) does not know", what, SETT_VERSION);
+    memcpy(dst, src, given < size ? given : size);
+    return SETT_OK;
+}
+
+double sett__now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+void sett__log(const sett_engine *e, sett_log_level level, const char *component, const char *format, ...)
+{
+    if (!e->opt.log)
+        return;
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    e->opt.log(e->opt.user, level, component, text);
+}
+
+sett_status sett__engine_check(const sett_engine *e, sett_error *err)
+{
+    if (atomic_load_explicit(&e->closed, memory_order_relaxed))
+        return sett__error(err, SETT_E_CLOSED, "the engine was closed");
+    if (!sett__engine_live(e))
+        return sett__error(err, SETT_E_FORKED, "the engine was opened before a fork; a child opens its own, before the parent has used CUDA");
+    return SETT_OK;
+}
+
+bool sett__device(const sett_engine *e, int *device, sett_error *err)
+{
+    if (*device == SETT_DEFAULT_DEVICE)
+        *device = sett_default_device(e);
+    if (*device == SETT_CPU || (*device >= 0 && *device < sett_gpu_count(e)))
+        return true;
+    if (e->cuda)
+        sett__error(err, SETT_E_NO_DEVICE, "device %d: there are %d GPUs", *device, sett_gpu_count(e));
+    else
+        sett__error(err, SETT_E_NO_DEVICE, "device %d: %s", *device, e->no_cuda);
+    return false;
+}
+
+/* ---- opening ------------------------------------------------------------------------ */
+/* A page that reads 1 here and 0 in a forked child costs one load to ask. */
+static void mark_process(sett_engine *e)
+{
+    e->pid = getpid();
+    uint32_t *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return;
+    if (madvise(page, PAGE, MADV_WIPEONFORK)) {
+        munmap(page, PAGE);
+        return;
+    }
+    *page = 1;
+    e->born = page;
+}
+
+/* The caller's strings die with the call. */
+static bool own_strings(sett_engine_options *o)
+{
+    const char **strings[] = {&o->cache_dir, &o->plugin, &o->ptxas, &o->nvjitlink};
+    bool ok = true;
+    for (size_t i = 0; i < SETT__COUNT(strings); i++)
+        if (*strings[i]) {
+            *strings[i] = strdup(*strings[i]);
+            ok &= *strings[i] != NULL;
+        }
+    return ok;
+}
+
+static void free_strings(sett_engine_options *o)
+{
+    const char *strings[] = {o->cache_dir, o->plugin, o->ptxas, o->nvjitlink};
+    for (size_t i = 0; i < SETT__COUNT(strings); i++)
+        free((void *)(uintptr_t)strings[i]);
+}
+
+static int cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set))
+        return 1;
+    return CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+}
+
+static void open_cuda(sett_engine *e)
+{
+    sett_error why = {0};
+    if (e->opt.no_gpu)
+        snprintf(e->no_cuda, sizeof e->no_cuda, "the engine was opened with .no_gpu");
+    else if (sett__cuda_open(&e->cuda, &why)) {
+        e->cuda = NULL;
+        snprintf(e->no_cuda, sizeof e->no_cuda, "%.250s", why.text);
+        sett__log(e, SETT_LOG_INFO, "cuda", "%s", why.text);
+    }
+}
+
+/* No state of the disk is an error of the engine: at worst it goes on in memory and says so once. */
+static void open_disk(sett_engine *e)
+{
+    sett_error why = {0};
+    if (!sett__cache_root(e->opt.cache_dir, e->root, sizeof e->root)) {
+        e->root[0] = 0;
+        bool asked = e->opt.cache_dir && !*e->opt.cache_dir;
+        snprintf(e->no_disk, sizeof e->no_disk, "%s", asked ? "memory only, as asked" :
+            "memory only: none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path");
+        return;
+    }
+    if (!sett__disk_open(&e->disk, e->root, &why))
+        return;
+    snprintf(e->no_disk, sizeof e->no_disk, "memory only: %.490s", why.text);
+    sett__log(e, SETT_LOG_WARNING, "cache", "%s", e->no_disk);
+}
+
+static sett_status open_parts(sett_engine *e, sett_error *err)
+{
+    if (!own_strings(&e->opt))
+        return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
+    if (e->opt.cache_dir && *e->opt.cache_dir && *e->opt.cache_dir != '/')
+        return sett__error(err, SETT_E_ARGUMENT, "cache_dir is not an absolute path: %s", e->opt.cache_dir);
+    if (e->opt.cpu_threads < 0 || e->opt.check_level < 0 || e->opt.check_level > 2)
+        return sett__error(err, SETT_E_ARGUMENT, "cpu_threads %d or check_level %d is out of range", e->opt.cpu_threads, e->opt.check_level);
+    if (!e->opt.cpu_threads)
+        e->opt.cpu_threads = cores();
+    mark_process(e);
+    open_cuda(e);
+    const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda};
+    sett_status s = sett__asm_open(&e->assembler, &config, err);
+    if (!s)
+        s = sett__kernels_open(&e->kernels, err);
+    if (!s)
+        s = sett__workers_open(&e->workers, e, err);
+    if (!s)
+        open_disk(e);
+    return s;
+}
+
+sett_status sett_engine_open(sett_engine **out, const sett_engine_options *options, sett_error *err)
+{
+    int saved = errno;
+    if (!out)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_engine_open: the first argument is NULL");
+    *out = NULL;
+    sett_engine *e = calloc(1, sizeof *e);
+    if (!e)
+        return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
+    atomic_init(&e->refs, 1);
+    sett_status s = sett__options(&e->opt, sizeof e->opt, options, "sett_engine_options", err);
+    if (s) {
+        free(e); /* nothing in it is ours yet */
+        return s;
+    }
+    s = open_parts(e, err);
+    if (s)
+        sett_engine_close(e);
+    else
+        *out = e;
+    errno = saved;
+    return s;
+}
+
+/* ---- closing ---------------------------------------------------------------------------- */
+sett_engine *sett__engine_retain(sett_engine *e)
+{
+    atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+    return e;
+}
+
+void sett__engine_release(sett_engine *e)
+{
+    if (atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    sett__cuda_close(e->cuda);
+    if (e->born)
+        munmap((void *)(uintptr_t)e->born, PAGE);
+    free_strings(&e->opt);
+    free(e);
+}
+
+/* In a forked child the engine's threads do not exist and its locks may be held for ever: nothing is touched, and
+ * the memory is left to the child's exit. */
+void sett_engine_close(sett_engine *e)
+{
+    int saved = errno;
+    if (!e || e->pid != getpid()) {
+        if (e && !e->pid) { /* open failed before it was marked */
+            free_strings(&e->opt);
+            free(e);
+        }
+        return;
+    }
+    atomic_store(&e->closed, true);
+    sett__workers_close(e->workers);
+    sett__asm_close(e->assembler);
+    sett__disk_close(e->disk);
+    sett__kernels *kernels = e->kernels;
+    e->workers = NULL, e->assembler = NULL, e->disk = NULL, e->kernels = NULL;
+    sett__kernels_close(kernels);
+    sett__engine_release(e);
+    errno = saved;
+}
+
+/* ---- devices ------------------------------------------------------------------------------ */
+int sett_default_device(const sett_engine *e)
+{
+    return sett_gpu_count(e) > 0 ? 0 : SETT_CPU;
+}
+
+int sett_gpu_count(const sett_engine *e)
+{
+    return e->cuda ? sett__cuda_count(e->cuda) : 0;
+}
+
+int sett_device_target(const sett_engine *e, int device, char *buf, size_t size)
+{
+    char target[16] = "cpu";
+    if (!sett__device(e, &device, NULL))
+        return -1;
+    if (device != SETT_CPU && sett__cuda_target(e->cuda, device, target, NULL))
+        return -1;
+    return snprintf(buf, size, "%s", target);
+}
+
+typedef struct text {
+    char *buf;
+    size_t size, at;
+} text;
+
+SETT_PRINTF(2, 3) static void say(text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    bool room = t->at < t->size;
+    int n = vsnprintf(room ? t->buf + t->at : NULL, room ? t->size - t->at : 0, format, args);
+    va_end(args);
+    t->at += n > 0 ? (size_t)n : 0;
+}
+
+int sett_engine_describe(sett_engine *e, char *buf, size_t size)
+{
+    text t = {buf, size, 0};
+    if (size)
+        buf[0] = 0;
+    if (sett__engine_check(e, NULL))
+        return 0;
+#define PART(fn, ...) \
+    do { \
+        bool room_ = t.at < size; \
+        int n_ = fn(__VA_ARGS__, room_ ? buf + t.at : NULL, room_ ? size - t.at : 0); \
+        t.at += n_ > 0 ? (size_t)n_ : 0; \
+    } while (0)
+    say(&t, "sett: %s, code generator %s\n", SETT_VERSION, SETT__CODEGEN_ID);
+    say(&t, "cpu: %d threads\n", e->opt.cpu_threads);
+    if (e->cuda)
+        PART(sett__cuda_describe, e->cuda);
+    else
+        say(&t, "driver: none: %s\n", e->no_cuda);
+    PART(sett__plugin_describe, e->workers);
+    PART(sett__asm_describe, e->assembler);
+    if (e->disk)
+        say(&t, "cache: %s%s\n", e->root, sett__disk_read_only(e->disk) ? " (read only)" : "");
+    else
+        say(&t, "cache: %s\n", e->no_disk);
+#undef PART
+    return (int)t.at;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+void *sett_alloc(sett_engine *e, int device, size_t bytes)
+{
+    int saved = errno;
+    void *p = NULL;
+    if (sett__engine_check(e, NULL) || !sett__device(e, &device, NULL) || bytes > SIZE_MAX - CPU_ALIGN)
+        return NULL;
+    if (device != SETT_CPU)
+        p = sett__cuda_alloc(e->cuda, device, bytes ? bytes : 1);
+    else
+        p = aligned_alloc(CPU_ALIGN, bytes ? (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN : CPU_ALIGN);
+    errno = saved;
+    return p;
+}
+
+void sett_free(sett_engine *e, int device, void *p)
+{
+    int saved = errno;
+    if (!p || !sett__device(e, &device, NULL))
+        return;
+    if (device == SETT_CPU)
+        free(p);
+    else if (!sett__engine_check(e, NULL))
+        sett__cuda_free(e->cuda, device, p);
+    errno = saved;
+}
+
+static sett_status check_stream(const sett_engine *e, sett_stream *stream, sett_error *err)
+{
+    sett_status s = sett__engine_check(e, err);
+    if (!s && !sett__device(e, &stream->device, err))
+        s = SETT_E_NO_DEVICE;
+    return s;
+}
+
+sett_status sett_memcpy(sett_engine *e, sett_stream stream, void *dst, const void *src, size_t bytes)
+{
+    sett_status s = check_stream(e, &stream, NULL);
+    if (s || !bytes)
+        return s;
+    if (!dst || !src)
+        return SETT_E_ARGUMENT;
+    if (stream.device != SETT_CPU)
+        return sett__cuda_memcpy(e->cuda, stream, dst, src, bytes, NULL);
+    memmove(dst, src, bytes);
+    return SETT_OK;
+}
+
+sett_status sett_sync_error(sett_engine *e, sett_stream stream, sett_error *err)
+{
+    sett_status s = check_stream(e, &stream, err);
+    return s || stream.device == SETT_CPU ? s : sett__cuda_sync(e->cuda, stream, err);
+}
+
+sett_status sett_sync(sett_engine *e, sett_stream stream)
+{
+    return sett_sync_error(e, stream, NULL);
+}
+
+/* ---- counters ------------------------------------------------------------------------------------ */
+void sett_engine_stats(const sett_engine *e, sett_stats *out)
+{
+    sett__disk_stats disk = {0};
+    const sett__counters *c = &e->count;
+    if (!out || out->size < sizeof out->size)
+        return;
+    if (e->disk)
+        sett__disk_stats_get(e->disk, &disk);
+    sett_stats s = {.size = out->size, .memo_hits = c->memo_hits, .memory_hits = c->memory_hits, .disk_hits = c->disk_hits,
+        .misses = c->misses, .compiles = c->compiles, .joined = c->joined, .heals = disk.heals, .refusals = disk.refusals,
+        .disk_writes = disk.writes, .records = c->records, .compiler_loaded = e->workers && sett__plugin_loaded(e->workers)};
+    memcpy(out, &s, out->size < sizeof s ? out->size : sizeof s);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an engine has in memory: kernels by slot, kernels by what their caller will ask with (the memo), and the
+ * compiles under way. One lock, held for a lookup and never while anything is recorded, read or compiled. */
+#include "jit.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A key is two runs of bytes, kept together behind the node. */
+typedef struct node {
+    struct node *next;
+    uint64_t hash;
+    sett_kernel *kernel;
+    size_t len;
+    unsigned char key[];
+} node;
+
+typedef struct table {
+    node **bucket;
+    size_t cap, count; /* cap: a power of two, or 0 */
+} table;
+
+typedef struct key_ref {
+    const void *head, *rest;
+    size_t head_len, rest_len;
+} key_ref;
+
+typedef struct slot_key {
+    sett__digest slot;
+    uint8_t ptx_only;
+} slot_key;
+
+struct sett__flight {
+    sett__flight *next;
+    slot_key key;
+    bool landed;
+    int waiting;
+    sett_kernel *kernel; /* one reference for each waiter */
+    sett_status status;
+    sett_error error;
+    pthread_cond_t done;
+};
+
+struct sett__kernels {
+    pthread_mutex_t lock;
+    table slots, memo;
+    sett__flight *flights;
+};
+
+/* ---- tables ---------------------------------------------------------------------------- */
+static uint64_t mix(uint64_t h, const void *data, size_t len)
+{
+    const unsigned char *p = data;
+    uint64_t word;
+    for (; len >= sizeof word; len -= sizeof word, p += sizeof word) {
+        memcpy(&word, p, sizeof word);
+        h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        h ^= h >> 29;
+    }
+    for (; len; len--)
+        h = (h ^ *p++) * UINT64_C(0x100000001B3);
+    return h ^ h >> 32;
+}
+
+static uint64_t hash_of(const key_ref *k)
+{
+    return mix(mix(k->head_len * 31 + k->rest_len, k->head, k->head_len), k->rest, k->rest_len);
+}
+
+static bool same(const node *n, const key_ref *k)
+{
+    return n->len == k->head_len + k->rest_len && !memcmp(n->key, k->head, k->head_len) &&
+        (!k->rest_len || !memcmp(n->key + k->head_len, k->rest, k->rest_len));
+}
+
+static node *look(const table *t, const key_ref *k)
+{
+    uint64_t h = hash_of(k);
+    node *n = t->cap ? t->bucket[h & (t->cap - 1)] : NULL;
+    while (n && !(n->hash == h && same(n, k)))
+        n = n->next;
+    return n;
+}
+
+static bool widen(table *t)
+{
+    size_t cap = t->cap ? 2 * t->cap : 64;
+    node **bucket = calloc(cap, sizeof *bucket);
+    if (!bucket)
+        return false;
+    for (size_t i = 0; i < t->cap; i++)
+        for (node *n = t->bucket[i], *next; n; n = next) {
+            next = n->next;
+            n->next = bucket[n->hash & (cap - 1)];
+            bucket[n->hash & (cap - 1)] = n;
+        }
+    free(t->bucket);
+    t->bucket = bucket;
+    t->cap = cap;
+    return true;
+}
+
+/* Takes a reference of its own. False: no memory; the table is as it was. */
+static bool insert(table *t, const key_ref *k, sett_kernel *kernel)
+{
+    if (t->count >= t->cap && !widen(t) && !t->cap)
+        return false;
+    node *n = malloc(sizeof *n + k->head_len + k->rest_len);
+    if (!n)
+        return false;
+    n->hash = hash_of(k);
+    n->kernel = sett_kernel_retain(kernel);
+    n->len = k->head_len + k->rest_len;
+    memcpy(n->key, k->head, k->head_len);
+    if (k->rest_len)
+        memcpy(n->key + k->head_len, k->rest, k->rest_len);
+    n->next = t->bucket[n->hash & (t->cap - 1)];
+    t->bucket[n->hash & (t->cap - 1)] = n;
+    t->count++;
+    return true;
+}
+
+static void drop(table *t)
+{
+    for (size_t i = 0; i < t->cap; i++)
+        for (node *n = t->bucket[i], *next; n; n = next) {
+            next = n->next;
+            sett_kernel_release(n->kernel);
+            free(n);
+        }
+    free(t->bucket);
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+sett_status sett__kernels_open(sett__kernels **out, sett_error *err)
+{
+    sett__kernels *ks = calloc(1, sizeof *ks);
+    *out = NULL;
+    if (!ks || pthread_mutex_init(&ks->lock, NULL)) {
+        free(ks);
+        return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
+    }
+    *out = ks;
+    return SETT_OK;
+}
+
+void sett__kernels_close(sett__kernels *ks)
+{
+    if (!ks)
+        return;
+    drop(&ks->memo);
+    drop(&ks->slots);
+    pthread_mutex_destroy(&ks->lock);
+    free(ks);
+}
+
+/* ---- by slot ----------------------------------------------------------------------------------- */
+static slot_key make_slot_key(const sett__digest *slot, bool ptx_only)
+{
+    return (slot_key){*slot, ptx_only};
+}
+
+static key_ref slot_ref(const slot_key *k)
+{
+    return (key_ref){k, NULL, sizeof *k, 0};
+}
+static_assert(sizeof(slot_key) == 33, "no padding: it is compared as bytes");
+
+static sett__flight *new_flight(sett__kernels *ks, const slot_key *k)
+{
+    sett__flight *f = calloc(1, sizeof *f);
+    if (!f || pthread_cond_init(&f->done, NULL)) {
+        free(f);
+        return NULL;
+    }
+    f->key = *k;
+    f->next = ks->flights;
+    ks->flights = f;
+    return f;
+}
+
+sett_status sett__kernels_find(sett__kernels *ks, const sett__digest *slot, bool ptx_only, sett__found *found, sett_error *err)
+{
+    const slot_key k = make_slot_key(slot, ptx_only);
+    const key_ref ref = slot_ref(&k);
+    *found = (sett__found){0};
+    pthread_mutex_lock(&ks->lock);
+    node *n = look(&ks->slots, &ref);
+    if (n)
+        found->kernel = sett_kernel_retain(n->kernel);
+    for (sett__flight *f = ks->flights; f && !n && !found->flight; f = f->next)
+        if (!memcmp(&f->key, &k, sizeof k)) {
+            found->flight = f;
+            f->waiting++;
+        }
+    if (!found->kernel && !found->flight) {
+        found->flight = new_flight(ks, &k);
+        found->lead = true;
+    }
+    pthread_mutex_unlock(&ks->lock);
+    return found->kernel || found->flight ? SETT_OK : sett__error(err, SETT_E_MEMORY, "no memory for a compile");
+}
+
+sett_kernel *sett__kernels_peek(sett__kernels *ks, const sett__digest *key)
+{
+    const slot_key k = make_slot_key(key, false);
+    const key_ref ref = slot_ref(&k);
+    pthread_mutex_lock(&ks->lock);
+    node *n = look(&ks->slots, &ref);
+    sett_kernel *kernel = n ? n->kernel : NULL;
+    /* A CPU kernel's slot is not its key; such a lookup is no hot path. */
+    for (size_t i = 0; i < ks->slots.cap && !kernel; i++)
+        for (n = ks->slots.bucket[i]; n && !kernel; n = n->next)
+            if (n->kernel->cpu && !memcmp(&n->kernel->key, key, sizeof *key))
+                kernel = n->kernel;
+    sett_kernel_retain(kernel);
+    pthread_mutex_unlock(&ks->lock);
+    return kernel;
+}
+
+/* Called with the lock. Without memory for the map the kernel is simply not found again. */
+static sett_kernel *adopt(sett__kernels *ks, sett_kernel *kernel)
+{
+    const slot_key k = make_slot_key(&kernel->slot, kernel->ptx_only);
+    const key_ref ref = slot_ref(&k);
+    node *n = look(&ks->slots, &ref);
+    if (n)
+        return sett_kernel_retain(n->kernel);
+    insert(&ks->slots, &ref, kernel);
+    return kernel;
+}
+
+sett_kernel *sett__kernels_adopt(sett__kernels *ks, sett_kernel *kernel)
+{
+    pthread_mutex_lock(&ks->lock);
+    sett_kernel *kept = adopt(ks, kernel);
+    pthread_mutex_unlock(&ks->lock);
+    if (kept != kernel)
+        sett_kernel_release(kernel);
+    return kept;
+}
+
+/* ---- compiles under way ---------------------------------------------------------------------------- */
+static void free_flight(sett__flight *f)
+{
+    pthread_cond_destroy(&f->done);
+    free(f);
+}
+
+/* Takes the leader's flight, not its reference to the kernel. */
+void sett__kernels_land(sett__kernels *ks, sett__flight *f, sett_kernel *kernel, sett_status status, const sett_error *err)
+{
+    pthread_mutex_lock(&ks->lock);
+    sett__flight **link = &ks->flights;
+    while (*link != f)
+        link = &(*link)->next;
+    *link = f->next;
+    if (kernel) {
+        sett_kernel *kept = adopt(ks, kernel);
+        if (kept != kernel)
+            sett_kernel_release(kept);
+    }
+    for (int i = 0; i < f->waiting; i++)
+        sett_kernel_retain(kernel);
+    f->kernel = kernel;
+    f->status = status;
+    if (err)
+        f->error = *err;
+    f->landed = true;
+    bool last = !f->waiting;
+    pthread_cond_broadcast(&f->done);
+    pthread_mutex_unlock(&ks->lock);
+    if (last)
+        free_flight(f);
+}
+
+sett_status sett__kernels_wait(sett__kernels *ks, sett__flight *f, sett_kernel **kernel, sett_error *err)
+{
+    pthread_mutex_lock(&ks->lock);
+    while (!f->landed)
+        pthread_cond_wait(&f->done, &ks->lock);
+    sett_status s = f->status;
+    *kernel = f->kernel;
+    if (s && err)
+        *err = f->error;
+    bool last = !--f->waiting;
+    pthread_mutex_unlock(&ks->lock);
+    if (last)
+        free_flight(f);
+    return s;
+}
+
+/* ---- the memo ------------------------------------------------------------------------------------------ */
+typedef struct memo_head {
+    uint64_t body;
+    int32_t opt_level;
+    uint8_t flags[4];
+    char target[32];
+} memo_head;
+static_assert(sizeof(memo_head) == 48, "no padding: it is compared as bytes");
+
+static bool memo_ref(const sett__memo_key *k, memo_head *h, key_ref *ref)
+{
+    memset(h, 0, sizeof *h);
+    if (strlen(k->target) >= sizeof h->target)
+        return false;
+    h->body = (uint64_t)(uintptr_t)k->body;
+    h->opt_level = k->opt_level;
+    h->flags[0] = k->line_info, h->flags[1] = k->no_fold, h->flags[2] = k->ptx_only;
+    strcpy(h->target, k->target);
+    *ref = (key_ref){h, k->user, sizeof *h, k->user_size};
+    return true;
+}
+
+sett_kernel *sett__memo_get(sett__kernels *ks, const sett__memo_key *k)
+{
+    memo_head h;
+    key_ref ref;
+    if (!memo_ref(k, &h, &ref))
+        return NULL;
+    pthread_mutex_lock(&ks->lock);
+    node *n = look(&ks->memo, &ref);
+    sett_kernel *kernel = n ? sett_kernel_retain(n->kernel) : NULL;
+    pthread_mutex_unlock(&ks->lock);
+    return kernel;
+}
+
+void sett__memo_put(sett__kernels *ks, const sett__memo_key *k, sett_kernel *kernel)
+{
+    memo_head h;
+    key_ref ref;
+    if (!memo_ref(k, &h, &ref))
+        return;
+    pthread_mutex_lock(&ks->lock);
+    if (!look(&ks->memo, &ref))
+        insert(&ks->memo, &ref, kernel);
+    pthread_mutex_unlock(&ks->lock);
+}
