@@ -23,6 +23,11 @@
 #define SETT__MAX_EXPR 1024    /* codes of one host expression */
 #define SETT__EXPR_DEPTH 64    /* numbers that one keeps while it is evaluated */
 #define SETT__PARAM_BYTES 4096 /* of a kernel's parameter block */
+#define SETT__MAX_ALIGN 128    /* bytes that an access may claim */
+#define SETT__MAX_PARAM_ALIGN 65536
+#define SETT__MAX_SMEM (1 << 20)
+#define SETT__MAX_SMEM_ALIGN 1024
+#define SETT__MAX_PRINT 32     /* operands of one printf */
 #define SETT__COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- arena.c: memory that dies at once ------------------------------------ */
@@ -267,7 +272,7 @@ sett_status sett__tape_parse(sett__tape *, const char *text, sett_error *); /* e
 /* One op in that form, whatever is wrong with it. snprintf-like. */
 int sett__op_str(const sett__tape *, uint32_t op, char *buf, size_t size);
 
-/* ---- verify.c ---------------------------------------------------------------------------------- */
+/* ---- verify.c, verify_sig.c ---------------------------------------------------------------------------------- */
 /* Types, operand counts, dominance by regions, spaces, alignment, bounds of static
  * accesses to smem and rmem, limits. target NULL: any; else "sm_90a": min sm and the
  * target's shared memory too. Errors name the site of the op. */
@@ -458,7 +463,7 @@ sett_status sett__build_finish(sett_build *, sett__tape *, sett_error *);
  * expression; false: it depends on something that a launch does not know. */
 bool sett__to_expr(sett_build *, sett_arg leaf, sett__expr *);
 
-/* ---- tuple.c: leaves and tuples, static or dynamic --------------------------------------------------------- */
+/* ---- leaf.c: leaves, static or dynamic --------------------------------------------------------- */
 /* Leaf arithmetic of the algebra: static where both are, else recorded. Overflow of
  * 63 bits fails the build. func is the public name for messages. */
 typedef struct sett__ctx { sett_build *b; sett_site site; const char *func; } sett__ctx;
@@ -501,7 +506,8 @@ int sett__flat(sett_arg, sett_arg *out);             /* leaves in order; out has
 sett_arg sett__flatten(const sett__ctx *, sett_arg); /* a leaf stays one */
 sett_arg sett__product(const sett__ctx *, sett_arg);
 sett_arg sett__product_each(const sett__ctx *, sett_arg);
-sett_arg sett__inner_product(const sett__ctx *, sett_arg, sett_arg);
+sett_arg sett__sum(const sett__ctx *, sett_arg, sett_arg); /* of numbers or of coordinates */
+sett_arg sett__idx2crd(const sett__ctx *, sett_arg idx, sett_arg shape);
 sett_arg sett__ceil_div_tuple(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__round_up_tuple(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__shape_div(const sett__ctx *, sett_arg, sett_arg);
@@ -547,16 +553,56 @@ sett_layout *sett__zip_tiles(const sett__ctx *, const sett_layout *, sett_arg ti
 sett_layout *sett__logical_product(const sett__ctx *, const sett_layout *, sett_arg tiler);
 sett_layout *sett__raked(const sett__ctx *, const sett_layout *block, const sett_layout *tiler, bool blocked);
 
-/* ---- tensor.c, vector.c, pred.c, access.c --------------------------------------------------------------------- */
-/* A Boolean that sett_elem_less made is lazy (id is SETT__NONE): recorded here as a value of its shape, once.
- * Any other value is given back. Whoever reads val->id calls it first. */
-const sett_val *sett__materialise(sett_site, const sett_val *);
-/* The tensor of a new gmem root; lang's sett_param_at calls it. Strides of a wide parameter become 64-bit. */
+/* ---- tensor.c, tensor_make.c -------------------------------------------------------------------------------------- */
+/* The tensor of a parameter, which sett_param_at returns: records its root. Strides of a wide one become 64-bit. */
 sett_tensor *sett__param_tensor(const sett__ctx *, const char *name, sett_dtype, int param, sett_layout *, uint32_t align);
+bool sett__check_element(const sett__ctx *, sett_dtype); /* may a tensor in memory have it? Else fails the build */
+const char *sett__tensor_text(sett_build *, const sett_tensor *); /* in the arena, for messages: "A (?,8):(8,1)" */
+bool sett__tensor_wide(const sett_tensor *);             /* of a parameter with 64-bit offsets */
+/* a without the non-negative constants that were added last, and their sum. Of a static one: 0 and itself. */
+sett_arg sett__peel(sett_build *, sett_arg a, int64_t *constant);
+/* Sum of two offsets, leaves or arithmetic tuples; constants on top, for sett__peel. POISON on failure. */
+sett_arg sett__add_offset(const sett__ctx *, sett_arg, sett_arg);
+/* Elements from the root to the element at coord (checked: profile, integers, range); false: the build has failed. */
+bool sett__element_offset(const sett__ctx *, const sett_tensor *, sett_arg coord, sett_arg *out);
+
+/* ---- vector.c: where the elements of a view lie, and how wide an access may be ------------------------------------ */
+typedef struct sett__axis { int64_t extent; sett_arg stride; } sett__axis;
+typedef struct sett__axes { int n; int64_t size; sett__axis *mode; } sett__axes; /* flat, of a static shape */
+/* False: the build has failed, with SETT_E_STATIC naming the mode. */
+bool sett__axes_of(const sett__ctx *, sett_arg shape, sett_arg stride, sett__axes *);
+/* Element i, colexicographic, lies at base[group[i]] + imm[i]. A group is one combination of coordinates that
+ * dynamic strides multiply; its base is a value, or 0. */
+typedef struct sett__places { uint32_t n, n_group, *group; sett_arg *base; int64_t *imm; } sett__places;
+bool sett__places_of(const sett__ctx *, const sett__axes *, sett_arg origin, sett__places *);
+bool sett__tensor_places(const sett__ctx *, const sett_tensor *, sett__places *); /* offsets from the root */
+/* Elements in order of place; those of different kinds are never accessed together. */
+typedef struct sett__spot { uint32_t group, elem, kind; int64_t imm; } sett__spot;
+sett__spot *sett__spots(const sett__ctx *, const sett__places *, const uint32_t *kind_or_null);
+uint32_t sett__run(const sett__spot *, uint32_t n); /* spots from the first that are adjacent and of its kind */
+/* The power of two that base + imm elements from the root is known to be a multiple of, in bytes. */
+uint32_t sett__align_at(const sett_tensor *, uint32_t bytes, sett_arg base, int64_t imm);
+/* The largest width, a power of two up to n, that some value of base makes aligned. */
+uint32_t sett__width_hope(const sett_tensor *, uint32_t bytes, sett_arg base, int64_t imm, uint32_t n);
+
+/* ---- pred.c ------------------------------------------------------------------------------------------------------ */
+/* A Boolean that sett_elem_less made is lazy (id is SETT__NONE): recorded here as a value of its shape, once.
+ * Any other value is given back. Whoever reads val->id calls it first; it never gives NULL. */
+const sett_val *sett__materialise(sett_site, const sett_val *);
+/* Of elements `elem` of a lazy predicate: are they all inside or all outside, whatever the coordinates? And the
+ * Boolean op "all inside", which may be known: SETT__TRUE, SETT__FALSE. */
+#define SETT__TRUE (SETT__NONE - 1)
+#define SETT__FALSE (SETT__NONE - 2)
+bool sett__pred_alike(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n);
+uint32_t sett__pred_all(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n);
+uint32_t sett__and(const sett__ctx *, uint32_t x, uint32_t y); /* of Boolean ops or SETT__TRUE, SETT__FALSE */
+
+/* ---- access.c ----------------------------------------------------------------------------------------------------- */
+void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);
 
 /* ---- report.c: what the layouts decided ------------------------------------------------------------------------ */
-/* One line an access that lost width or costs local memory, in order of recording; NUL-ended, in the arena;
- * "" for none. Valid until the build ends. */
+/* One line an access: its widths, and what lost some; in order of recording, NUL-ended, in the arena; "" for
+ * none. Valid until the build ends. */
 const char *sett__report_text(sett_build *);
 
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A build's life: memory, objects and their stamps, the first error, strings and sites. */
+#include "lib.h"
+#include <string.h>
+#include <time.h>
+
+/* Two builds that live at once differ by address; the clock tells a build from an
+ * earlier one at the same address. */
+static uint64_t new_stamp(const sett_build *b)
+{
+    struct timespec now = {0};
+    timespec_get(&now, TIME_UTC);
+    uint64_t x = (uint64_t)(uintptr_t)b * 0x9e3779b97f4a7c15u;
+    x ^= (uint64_t)now.tv_sec * 1000000007u + (uint64_t)now.tv_nsec;
+    return x | 1;
+}
+
+static sett__head head_of(sett_build *b, sett__kind kind, bool poison)
+{
+    return (sett__head){.b = b, .stamp = poison ? 0 : b->stamp, .kind = (uint8_t)kind, .poison = poison};
+}
+
+/* Poison is well formed, so that code that looks at it before checking reads no garbage. */
+static void init_poison(sett_build *b)
+{
+    sett__poison *p = b->poison;
+    p->arg = (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
+    p->val = (sett_val){.head = head_of(b, SETT__K_VAL, true), .n = 1, .scalar = true, .div = 1};
+    p->val.shape = (sett_arg){.kind = SETT_NODE};
+    p->layout = (sett_layout){.head = head_of(b, SETT__K_LAYOUT, true)};
+    p->layout.shape = (sett_arg){.kind = SETT_INT, .u = {.i = 1}};
+    p->tensor = (sett_tensor){.head = head_of(b, SETT__K_TENSOR, true), .space = SETT_GENERIC, .param = -1, .align = 1};
+    p->tensor.layout = &p->layout;
+    p->tensor.name = "";
+}
+
+static void build_free(sett_build *b)
+{
+    void *arrays[] = {b->op,   b->next,     b->arg,        b->index,   b->site,   b->string,   b->cse,     b->site_tab,
+                      b->string_tab, b->val_of, b->sig.sym, b->sig.param, b->sig.leaf, b->sig.code, b->sym_val, b->reserve};
+    for (size_t i = 0; i < SETT__COUNT(arrays); i++)
+        sett__mem_free(b->mem, arrays[i]);
+    sett__arena_free(&b->arena);
+    sett__mem_free(b->mem, b);
+}
+
+sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel)
+{
+    sett_build *b = sett__mem_alloc(mem, sizeof *b);
+    if (!b)
+        return NULL;
+    memset(b, 0, sizeof *b);
+    b->mem = b->arena.mem = mem;
+    b->in_kernel = in_kernel;
+    b->stamp = new_stamp(b);
+    b->reserve = sett__mem_alloc(mem, SETT__RESERVE);
+    b->poison = sett__arena_alloc(&b->arena, sizeof *b->poison);
+    if (!b->reserve || !b->poison) {
+        build_free(b);
+        return NULL;
+    }
+    init_poison(b);
+    /* Op 0 heads the list of ops and is what a failed call gives as an index. */
+    sett__record(b, (sett_site){0}, &(sett__emit){.code = SETT__CONST, .dtype = SETT_BOOL, .n = 1});
+    if (b->error.status) {
+        build_free(b);
+        return NULL;
+    }
+    return b;
+}
+
+sett_build *sett_build_begin(void)
+{
+    return sett__build_new(NULL, false);
+}
+
+sett_status sett_build_end(sett_build *b, sett_error *err)
+{
+    if (!b)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_build_end: the build is NULL");
+    sett_status status = b->error.status;
+    if (err && status)
+        *err = b->error;
+    build_free(b);
+    return status;
+}
+
+sett_status sett_build_status(const sett_build *b, const char **text)
+{
+    if (text)
+        *text = b && b->error.status ? b->error.text : "";
+    return b ? b->error.status : SETT_E_ARGUMENT;
+}
+
+/* ---- errors ------------------------------------------------------------------ */
+void sett__fail(sett_build *b, sett_site site, const char *func, sett_status status, const char *format, ...)
+{
+    if (!b)
+        return;
+    if (b->error.status) {
+        b->suppressed++;
+        return;
+    }
+    char *text = b->error.text;
+    size_t size = sizeof b->error.text, at = 0;
+    b->error.status = status;
+    text[0] = 0;
+    if (site.file)
+        at = (size_t)snprintf(text, size, "%s:%d: ", site.file, site.line);
+    if (func && at < size)
+        at += (size_t)snprintf(text + at, size - at, "%s: ", func);
+    va_list list;
+    va_start(list, format);
+    if (at < size)
+        vsnprintf(text + at, size - at, format, list);
+    va_end(list);
+}
+
+/* ---- memory and objects -------------------------------------------------------- */
+void *sett__new(sett_build *b, size_t bytes)
+{
+    void *p = sett__arena_alloc(&b->arena, bytes);
+    if (p)
+        return p;
+    sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
+    if (bytes > SETT__RESERVE)
+        return NULL;
+    /* Pieces do not overlap until it is used up, so that no object can contain itself. */
+    bytes = (bytes + 15) & ~(size_t)15;
+    if (b->reserve_at + bytes > SETT__RESERVE)
+        b->reserve_at = 0;
+    p = b->reserve + b->reserve_at;
+    b->reserve_at += bytes;
+    return memset(p, 0, bytes);
+}
+
+void *sett__new_object(sett_build *b, sett__kind kind, size_t bytes)
+{
+    sett__head *head = sett__new(b, bytes);
+    *head = head_of(b, kind, false);
+    return head;
+}
+
+static const char *const kind_name[] = {"object", "value", "layout", "tensor"};
+
+static bool use_head(sett_build *b, sett_site site, const char *func, const sett__head *head, sett__kind kind)
+{
+    const char *name = kind_name[kind];
+    SETT__FAIL_IF(b, site, func, !head, false, SETT_E_ARGUMENT, "the %s is NULL", name);
+    sett_build *of = head->b;
+    if (!b)
+        b = of;
+    SETT__FAIL_IF(b, site, func, of != b, false, SETT_E_STALE, "the %s belongs to another build", name);
+    if (head->poison || b->error.status)
+        return false;
+    SETT__FAIL_IF(b, site, func, head->kind != kind, false, SETT_E_ARGUMENT, "this is not a %s", name);
+    SETT__FAIL_IF(b, site, func, head->stamp != b->stamp || b->ended, false, SETT_E_STALE,
+        "the %s belongs to a build that has ended", name);
+    return true;
+}
+
+static const char *opener_name(const sett_build *b, uint32_t serial)
+{
+    /* Openers carry the serial of what they open until the tape is made. */
+    for (uint32_t i = 0; i < b->n_op; i++) {
+        const sett__op *op = &b->op[i];
+        if (op->imm != serial)
+            continue;
+        if (op->code == SETT__IF || op->code == SETT__ELSE || op->code == SETT__FOR)
+            return op->code == SETT__IF ? "sett_if" : op->code == SETT__ELSE ? "sett_else" : "sett_for";
+    }
+    return "a region";
+}
+
+/* A region that has been closed took its values with it. */
+static bool use_visible(sett_build *b, sett_site site, const char *func, const sett_val *v)
+{
+    int d = v->depth;
+    if (!d || (d <= b->depth && b->region[d - 1].serial == v->serial))
+        return true;
+    uint32_t at = v->id < b->n_op ? b->op[v->id].site : SETT__NONE;
+    const char *opener = opener_name(b, v->serial);
+    if (at == SETT__NONE)
+        sett__fail(b, site, func, SETT_E_REGION, "a value made inside %s is used outside it", opener);
+    else
+        sett__fail(b, site, func, SETT_E_REGION, "a value made at %s:%u inside %s is used outside it",
+            b->string[b->site[at].file], b->site[at].line, opener);
+    return false;
+}
+
+bool sett__use_val(sett_build *b, sett_site site, const char *func, const sett_val *v)
+{
+    return use_head(b, site, func, v ? &v->head : NULL, SETT__K_VAL) && use_visible(v->head.b, site, func, v);
+}
+
+static bool use_layout_parts(sett_build *b, sett_site site, const char *func, const sett_layout *l)
+{
+    bool ok = sett__use_arg(b, site, func, l->shape) && sett__use_arg(b, site, func, l->stride);
+    if (ok && l->has_inner)
+        ok = sett__use_arg(b, site, func, l->offset);
+    return ok && (l->has_inner != 2 || sett__use_layout(b, site, func, l->inner));
+}
+
+bool sett__use_layout(sett_build *b, sett_site site, const char *func, const sett_layout *l)
+{
+    return use_head(b, site, func, l ? &l->head : NULL, SETT__K_LAYOUT) && use_layout_parts(l->head.b, site, func, l);
+}
+
+bool sett__use_tensor(sett_build *b, sett_site site, const char *func, const sett_tensor *t)
+{
+    return use_head(b, site, func, t ? &t->head : NULL, SETT__K_TENSOR) && sett__use_arg(t->head.b, site, func, t->offset) &&
+           sett__use_layout(t->head.b, site, func, t->layout);
+}
+
+bool sett__use_arg(sett_build *b, sett_site site, const char *func, sett_arg a)
+{
+    switch (a.kind) {
+    case SETT_VALUE:
+        return sett__use_val(b, site, func, a.u.v);
+    case SETT_LAYOUT:
+        return sett__use_layout(b, site, func, a.u.l);
+    case SETT_NODE:
+        for (int i = 0; i < a.rank; i++)
+            if (!sett__use_arg(b, site, func, a.u.kid[i]))
+                return false;
+        return true;
+    case SETT_POISON:
+        SETT__FAIL_IF(b, site, func, !a.u.poisoned, false, SETT_E_RANGE, "a number is above 2^63-1");
+        SETT__FAIL_IF(b, site, func, b && a.u.poisoned != b, false, SETT_E_STALE, "an argument belongs to another build");
+        return false;
+    case SETT_INT:
+    case SETT_FLOAT:
+    case SETT_SLICE:
+        return !b || !b->error.status;
+    default:
+        sett__fail(b, site, func, SETT_E_ARGUMENT, "this is not a sett_arg");
+        return false;
+    }
+}
+
+sett_build *sett__build_of(sett_arg a)
+{
+    sett_build *b = NULL;
+    if (a.kind == SETT_VALUE)
+        return a.u.v ? a.u.v->head.b : NULL;
+    if (a.kind == SETT_LAYOUT)
+        return a.u.l ? a.u.l->head.b : NULL;
+    if (a.kind == SETT_POISON)
+        return a.u.poisoned;
+    if (a.kind == SETT_NODE)
+        for (int i = 0; i < a.rank && !b; i++)
+            b = sett__build_of(a.u.kid[i]);
+    return b;
+}
+
+/* ---- strings and sites: each kept once --------------------------------------------- */
+static uint32_t hash_text(const char *s)
+{
+    uint32_t h = 2166136261u;
+    while (*s)
+        h = (h ^ (unsigned char)*s++) * 16777619u;
+    return h;
+}
+
+static uint32_t hash_site(sett__site_ref r)
+{
+    uint32_t h = (r.file * 0x9e3779b1u) ^ (r.func * 0x85ebca77u) ^ (r.line * 0xc2b2ae3du);
+    return h ^ (h >> 15);
+}
+
+static uint32_t hash_entry(const sett_build *b, bool strings, uint32_t i)
+{
+    return strings ? hash_text(b->string[i]) : hash_site(b->site[i]);
+}
+
+/* Makes room for one more in an index table (entries are item + 1) of n items. */
+static bool table_room(sett_build *b, bool strings, uint32_t **tab, uint32_t *cap, uint32_t n)
+{
+    if (*cap && n < *cap / 2)
+        return true;
+    uint32_t grown = *cap ? *cap * 2 : 64;
+    uint32_t *fresh = sett__mem_alloc(b->mem, grown * sizeof *fresh);
+    SETT__FAIL_IF(b, (sett_site){0}, NULL, !fresh, false, SETT_E_MEMORY, "out of memory");
+    memset(fresh, 0, grown * sizeof *fresh);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = hash_entry(b, strings, i) & (grown - 1);
+        while (fresh[at])
+            at = (at + 1) & (grown - 1);
+        fresh[at] = i + 1;
+    }
+    sett__mem_free(b->mem, *tab);
+    *tab = fresh;
+    *cap = grown;
+    return true;
+}
+
+uint32_t sett__intern(sett_build *b, const char *s)
+{
+    if (!table_room(b, true, &b->string_tab, &b->cap_string_tab, b->n_string))
+        return 0;
+    uint32_t mask = b->cap_string_tab - 1, at = hash_text(s) & mask;
+    for (; b->string_tab[at]; at = (at + 1) & mask)
+        if (!strcmp(b->string[b->string_tab[at] - 1], s))
+            return b->string_tab[at] - 1;
+    char *copy = sett__arena_str(&b->arena, s);
+    if (!copy || !sett__grow(b->mem, (void **)&b->string, &b->cap_string, b->n_string + 1, sizeof *b->string)) {
+        sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
+        return 0;
+    }
+    b->string[b->n_string] = copy;
+    b->string_tab[at] = ++b->n_string;
+    return b->n_string - 1;
+}
+
+/* The caller is mostly on the line of the call before: compare with the last site first. */
+uint32_t sett__site(sett_build *b, sett_site site)
+{
+    if (!site.file || b->error.status)
+        return SETT__NONE;
+    const char *func = site.func ? site.func : "";
+    uint32_t line = site.line > 0 ? (uint32_t)site.line : 0;
+    sett__site_ref r = {.line = line};
+    const sett__site_ref *last = b->n_site ? &b->site[b->last_site] : NULL;
+    r.file = last && !strcmp(b->string[last->file], site.file) ? last->file : sett__intern(b, site.file);
+    r.func = last && !strcmp(b->string[last->func], func) ? last->func : sett__intern(b, func);
+    if (last && last->file == r.file && last->func == r.func && last->line == line)
+        return b->last_site;
+    if (b->error.status || !table_room(b, false, &b->site_tab, &b->cap_site_tab, b->n_site))
+        return SETT__NONE;
+    uint32_t mask = b->cap_site_tab - 1, at = hash_site(r) & mask;
+    for (; b->site_tab[at]; at = (at + 1) & mask) {
+        const sett__site_ref *x = &b->site[b->site_tab[at] - 1];
+        if (x->file == r.file && x->func == r.func && x->line == line)
+            return b->last_site = b->site_tab[at] - 1;
+    }
+    if (!sett__grow(b->mem, (void **)&b->site, &b->cap_site, b->n_site + 1, sizeof *b->site)) {
+        sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
+        return SETT__NONE;
+    }
+    b->site[b->n_site] = r;
+    b->site_tab[at] = ++b->n_site;
+    return b->last_site = b->n_site - 1;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recording one op: fold it away, merge it with an equal one, or put it where it goes.
+ *
+ * Ops are numbered in order of recording and linked in order of execution: entry ops go
+ * to the end of the entry block, scalar integer arithmetic to the outermost open region
+ * that sees its operands, the rest to the tail. An operand's number is always below its
+ * user's, whatever the links say. */
+#include "lib.h"
+#include <string.h>
+
+static bool grow_for(sett_build *b, void **data, uint32_t *cap, uint32_t need, size_t item)
+{
+    if (need <= *cap)
+        return true;
+    if (sett__grow(b->mem, data, cap, need, item))
+        return true;
+    sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
+    return false;
+}
+
+/* ---- equal ops ---------------------------------------------------------------- */
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
+/* PICK's imm says where its indices lie: what counts is the indices. */
+static uint32_t hash_op(const sett_build *b, const sett__emit *x)
+{
+    uint64_t h = mix(x->code | (uint64_t)x->dtype << 8 | (uint64_t)x->sub << 16 | (uint64_t)x->flags << 24, x->n);
+    if (x->code == SETT__PICK)
+        for (uint32_t i = 0; i < x->n; i++)
+            h = mix(h, b->index[x->imm + i]);
+    else
+        h = mix(h, (uint64_t)x->imm);
+    for (int i = 0; i < x->n_args; i++)
+        h = mix(h, x->args[i]);
+    return (uint32_t)(h >> 32);
+}
+
+static sett__emit emit_of(const sett_build *b, const sett__op *op)
+{
+    return (sett__emit){.code = (sett__code)op->code, .dtype = (sett_dtype)op->dtype, .sub = op->sub, .flags = op->flags,
+        .n = op->n, .imm = op->imm, .n_args = op->n_args, .args = b->arg + op->args};
+}
+
+static bool equal_op(const sett_build *b, const sett__op *op, const sett__emit *x)
+{
+    if (op->code != x->code || op->dtype != x->dtype || op->sub != x->sub || op->flags != x->flags || op->n != x->n ||
+        op->n_args != x->n_args)
+        return false;
+    if (x->n_args && memcmp(b->arg + op->args, x->args, (size_t)x->n_args * sizeof *x->args))
+        return false;
+    if (x->code == SETT__PICK)
+        return !memcmp(b->index + op->imm, b->index + x->imm, x->n * sizeof *b->index);
+    return op->imm == x->imm;
+}
+
+static bool in_open_region(const sett_build *b, const sett__op *op)
+{
+    return !op->depth || (op->depth <= b->depth && b->region[op->depth - 1].serial == op->other);
+}
+
+static bool grow_cse(sett_build *b)
+{
+    if (b->n_cse < b->cap_cse / 2)
+        return true;
+    uint32_t cap = b->cap_cse ? b->cap_cse * 2 : 256;
+    uint32_t *fresh = sett__mem_alloc(b->mem, cap * sizeof *fresh);
+    SETT__FAIL_IF(b, (sett_site){0}, NULL, !fresh, false, SETT_E_MEMORY, "out of memory");
+    memset(fresh, 0, cap * sizeof *fresh);
+    for (uint32_t i = 0; i < b->cap_cse; i++) {
+        if (!b->cse[i])
+            continue;
+        sett__emit x = emit_of(b, &b->op[b->cse[i] - 1]);
+        uint32_t at = hash_op(b, &x) & (cap - 1);
+        while (fresh[at])
+            at = (at + 1) & (cap - 1);
+        fresh[at] = b->cse[i];
+    }
+    sett__mem_free(b->mem, b->cse);
+    b->cse = fresh;
+    b->cap_cse = cap;
+    return true;
+}
+
+/* The table's place for an op: that of an equal one, or a free one. */
+static uint32_t cse_slot(const sett_build *b, const sett__emit *x)
+{
+    uint32_t mask = b->cap_cse - 1, at = hash_op(b, x) & mask;
+    while (b->cse[at] && !equal_op(b, &b->op[b->cse[at] - 1], x))
+        at = (at + 1) & mask;
+    return at;
+}
+
+/* ---- placing --------------------------------------------------------------------- */
+static void link_after(sett_build *b, uint32_t at, uint32_t id)
+{
+    b->next[id] = b->next[at];
+    b->next[at] = id;
+}
+
+static void place_entry(sett_build *b, uint32_t id)
+{
+    uint32_t at = b->entry_last;
+    link_after(b, at, id);
+    /* Who pointed at the end of the entry ops still points behind them. */
+    if (!b->depth && b->tail == at)
+        b->tail = id;
+    else if (b->depth && b->region[0].last == at)
+        b->region[0].last = id;
+    b->entry_last = id;
+}
+
+static void place_at_depth(sett_build *b, uint32_t id, int depth)
+{
+    uint32_t *at = depth < b->depth ? &b->region[depth].last : &b->tail;
+    link_after(b, *at, id);
+    *at = id;
+    b->op[id].depth = (uint16_t)depth;
+    b->op[id].other = depth ? b->region[depth - 1].serial : 0;
+}
+
+/* The outermost open region that sees all operands. */
+static int depth_of_args(const sett_build *b, const sett__emit *x)
+{
+    int depth = 0;
+    for (int i = 0; i < x->n_args; i++)
+        if (x->args[i] != SETT__NONE && b->op[x->args[i]].depth > depth)
+            depth = b->op[x->args[i]].depth;
+    return depth < b->depth ? depth : b->depth;
+}
+
+static bool hoists(const sett__emit *x)
+{
+    return (sett__ops[x->code].flags & SETT__P) && x->n == 1 &&
+           (x->dtype == SETT_BOOL || sett__dtype_is_int(x->dtype));
+}
+
+static uint32_t append(sett_build *b, sett_site site, const sett__emit *x)
+{
+    uint32_t id = b->n_op, n_args = (uint32_t)x->n_args;
+    SETT__FAIL_IF(b, site, NULL, id >= SETT__MAX_OPS || n_args > UINT16_MAX, 0, SETT_E_LIMIT,
+        "a kernel may have %u operations of up to %u operands", SETT__MAX_OPS, (unsigned)UINT16_MAX);
+    if (!grow_for(b, (void **)&b->op, &b->cap_op, id + 1, sizeof *b->op) ||
+        !grow_for(b, (void **)&b->next, &b->cap_next, id + 1, sizeof *b->next) ||
+        !grow_for(b, (void **)&b->val_of, &b->cap_val_of, id + 1, sizeof *b->val_of) ||
+        !grow_for(b, (void **)&b->arg, &b->cap_arg, b->n_arg + n_args, sizeof *b->arg))
+        return 0;
+    b->op[id] = (sett__op){.code = (uint8_t)x->code, .dtype = (uint8_t)x->dtype, .sub = x->sub, .flags = x->flags,
+        .n = x->n, .args = b->n_arg, .n_args = (uint16_t)n_args, .site = sett__site(b, site), .imm = x->imm};
+    if (b->error.status)
+        return 0;
+    if (n_args)
+        memcpy(b->arg + b->n_arg, x->args, n_args * sizeof *b->arg);
+    b->n_arg += n_args;
+    b->val_of[id] = NULL;
+    b->next[id] = SETT__NONE;
+    b->n_op++;
+    if (!id)
+        b->entry_last = b->tail = 0;
+    else if (sett__ops[x->code].flags & SETT__E)
+        place_entry(b, id);
+    else
+        place_at_depth(b, id, hoists(x) ? depth_of_args(b, x) : b->depth);
+    return id;
+}
+
+/* A merged PICK leaves its indices unused: they go if they are the last ones. */
+static void drop_indices(sett_build *b, const sett__emit *x)
+{
+    if (x->code == SETT__PICK && (uint64_t)x->imm + x->n == b->n_index)
+        b->n_index = (uint32_t)x->imm;
+}
+
+static uint32_t record_pure(sett_build *b, sett_site site, const sett__emit *x)
+{
+    if (!grow_cse(b))
+        return 0;
+    uint32_t slot = cse_slot(b, x), found = b->cse[slot];
+    if (found && in_open_region(b, &b->op[found - 1])) {
+        drop_indices(b, x);
+        return found - 1;
+    }
+    uint32_t id = append(b, site, x);
+    if (b->error.status)
+        return 0;
+    b->n_cse += !found;
+    b->cse[slot] = id + 1; /* in place of one whose region was closed */
+    if (hoists(x)) /* facts now: a chain of them would recurse later */
+        sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    return id;
+}
+
+uint32_t sett__record(sett_build *b, sett_site site, const sett__emit *e)
+{
+    if (b->error.status)
+        return 0;
+    uint8_t flags = sett__ops[e->code].flags;
+    SETT__FAIL_IF(b, site, site.func, (flags & SETT__W) && !b->in_kernel, 0, SETT_E_ARGUMENT,
+        "%s is possible only in a kernel's body", sett__ops[e->code].text);
+    if (!(flags & SETT__P))
+        return append(b, site, e);
+    if (e->n_args > 4 || !e->n_args || b->no_fold)
+        return record_pure(b, site, e);
+    uint32_t args[4];
+    sett__emit x = *e;
+    memcpy(args, e->args, (size_t)e->n_args * sizeof *args);
+    x.args = args;
+    uint32_t id = sett__fold(b, site, &x, args);
+    if (id != SETT__NONE)
+        return b->error.status ? 0 : id;
+    return record_pure(b, site, &x);
+}
+
+uint32_t sett__pick(sett_build *b, sett_site site, uint32_t from, const uint32_t *idx, uint32_t n)
+{
+    if (b->error.status || !grow_for(b, (void **)&b->index, &b->cap_index, b->n_index + n, sizeof *b->index))
+        return 0;
+    memcpy(b->index + b->n_index, idx, n * sizeof *idx);
+    b->n_index += n;
+    return sett__record(b, site,
+        &(sett__emit){.code = SETT__PICK, .dtype = (sett_dtype)b->op[from].dtype, .n = n, .imm = b->n_index - n,
+            .n_args = 1, .args = &from});
+}
+
+uint32_t sett__splat(sett_build *b, sett_site site, uint32_t scalar, uint32_t n)
+{
+    if (n == 1 || b->error.status || !grow_for(b, (void **)&b->index, &b->cap_index, b->n_index + n, sizeof *b->index))
+        return b->error.status ? 0 : scalar;
+    memset(b->index + b->n_index, 0, n * sizeof *b->index);
+    b->n_index += n;
+    return sett__record(b, site,
+        &(sett__emit){.code = SETT__PICK, .dtype = (sett_dtype)b->op[scalar].dtype, .n = n, .imm = b->n_index - n,
+            .n_args = 1, .args = &scalar});
+}
+
+/* ---- values of ops ------------------------------------------------------------------ */
+static bool same_static(sett_arg a, sett_arg c)
+{
+    if (a.kind != c.kind || a.rank != c.rank)
+        return false;
+    if (a.kind != SETT_NODE)
+        return a.u.i == c.u.i;
+    for (int i = 0; i < a.rank; i++)
+        if (!same_static(a.u.kid[i], c.u.kid[i]))
+            return false;
+    return true;
+}
+
+/* Static, so that the product of the leaves fits: what made the shape has checked it. */
+static uint32_t size_of(sett_arg a)
+{
+    if (a.kind == SETT_INT)
+        return (uint32_t)a.u.i;
+    uint32_t n = 1;
+    for (int i = 0; a.kind == SETT_NODE && i < a.rank; i++)
+        n *= size_of(a.u.kid[i]);
+    return n;
+}
+
+sett_val *sett__val(sett_build *b, uint32_t id, sett_arg shape, bool scalar)
+{
+    if (b->error.status)
+        return &b->poison->val;
+    sett_val *old = b->val_of[id];
+    if (old && old->scalar == scalar && (scalar || same_static(old->shape, shape)))
+        return old;
+    const sett__op *op = &b->op[id];
+    sett_val *v = sett__new_object(b, SETT__K_VAL, sizeof *v);
+    v->id = id;
+    v->dtype = op->dtype;
+    v->scalar = scalar;
+    v->n = scalar ? 1 : size_of(shape);
+    v->shape = scalar ? (sett_arg){.kind = SETT_NODE} : sett_arg_keep(b, shape);
+    v->depth = op->depth;
+    v->serial = op->other;
+    v->div = 1;
+    sett__facts(b, v);
+    if (b->error.status)
+        return &b->poison->val;
+    if (!old)
+        b->val_of[id] = v;
+    return v;
+}
+
+sett_val *sett__const_bits(sett_build *b, sett_site site, sett_dtype dtype, uint64_t bits)
+{
+    int width = dtype == SETT_BOOL ? 1 : sett_dtype_bits(dtype);
+    if (width < 64)
+        bits &= (UINT64_C(1) << width) - 1;
+    uint32_t id =
+        sett__record(b, site, &(sett__emit){.code = SETT__CONST, .dtype = dtype, .n = 1, .imm = (int64_t)bits});
+    return sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+}
+
+bool sett__val_const(const sett_val *v, uint64_t *bits)
+{
+    const sett_build *b = v->head.b;
+    if (v->head.poison || b->no_fold || v->id >= b->n_op || b->op[v->id].code != SETT__CONST)
+        return false;
+    *bits = (uint64_t)b->op[v->id].imm;
+    return true;
+}
+
+/* 32 bits unless it does not fit: index arithmetic stays narrow. */
+sett_val *sett__arg_val(sett_build *b, sett_site site, sett_arg leaf)
+{
+    if (b->error.status)
+        return &b->poison->val;
+    if (leaf.kind == SETT_INT) {
+        sett_dtype dtype = leaf.u.i >= INT32_MIN && leaf.u.i <= INT32_MAX ? SETT_I32 : SETT_I64;
+        return sett__const_bits(b, site, dtype, (uint64_t)leaf.u.i);
+    }
+    if (leaf.kind == SETT_VALUE && sett__use_val(b, site, site.func, leaf.u.v)) {
+        sett_val *v = leaf.u.v;
+        SETT__FAIL_IF(b, site, site.func, !v->scalar || !sett__dtype_is_int((sett_dtype)v->dtype), &b->poison->val,
+            SETT_E_DTYPE, "an index needs an integer scalar, not a value of %s", sett_dtype_name((sett_dtype)v->dtype));
+        if (sett_dtype_bits((sett_dtype)v->dtype) >= 32)
+            return v;
+        return sett__to(b, site, v, SETT_I32);
+    }
+    sett__fail(b, site, site.func, SETT_E_ARGUMENT, "an integer or a scalar value is needed here");
+    return &b->poison->val;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a scalar integer: its range, what divides it, and whether every
+ * thread of the block has the same. Ranges hold for the wrapped result. Divisibility is
+ * what alignment is derived from: its power of two survives wrapping, other factors are
+ * right where nothing overflows, as in CuTe. */
+#include "lib.h"
+
+typedef struct range { int64_t lo, hi; } range;
+
+void sett__dtype_range(sett_dtype dtype, int64_t *lo, int64_t *hi)
+{
+    int bits = sett_dtype_bits(dtype);
+    bool is_signed = sett__dtype_kind(dtype) == 'i';
+    if (bits == 64) {
+        *lo = INT64_MIN;
+        *hi = INT64_MAX;
+        return;
+    }
+    *lo = is_signed ? -(INT64_C(1) << (bits - 1)) : 0;
+    *hi = (INT64_C(1) << (bits - is_signed)) - 1;
+}
+
+static range all_of(sett_dtype dtype)
+{
+    range r;
+    sett__dtype_range(dtype, &r.lo, &r.hi);
+    return r;
+}
+
+static bool known(sett_dtype dtype, range r)
+{
+    return dtype != SETT_U64 || r.lo >= 0;
+}
+
+static const sett_val *val_at(sett_build *b, const sett__op *op, int i)
+{
+    uint32_t id = b->arg[op->args + i];
+    const sett_val *v = b->val_of[id];
+    return v ? v : sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+}
+
+static range of(const sett_val *v)
+{
+    return (range){v->lo, v->hi};
+}
+
+static int64_t min_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t max_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The least 2^k-1 that is at least x >= 0. */
+static int64_t all_ones(int64_t x)
+{
+    int64_t m = 0;
+    while (m < x)
+        m = m * 2 + 1;
+    return m;
+}
+
+/* False: may wrap in 64 bits. */
+static bool mul_range(range a, range c, range *r)
+{
+    int64_t p[4];
+    if (__builtin_mul_overflow(a.lo, c.lo, &p[0]) || __builtin_mul_overflow(a.lo, c.hi, &p[1]) ||
+        __builtin_mul_overflow(a.hi, c.lo, &p[2]) || __builtin_mul_overflow(a.hi, c.hi, &p[3]))
+        return false;
+    r->lo = min_of(min_of(p[0], p[1]), min_of(p[2], p[3]));
+    r->hi = max_of(max_of(p[0], p[1]), max_of(p[2], p[3]));
+    return true;
+}
+
+/* Exact range of the unwrapped result; false: not known. Both operands' ranges hold. */
+static bool binary_range(sett__code code, range a, range c, range *r)
+{
+    bool natural = a.lo >= 0 && c.lo >= 0;
+    switch (code) {
+    case SETT__ADD:
+        return !__builtin_add_overflow(a.lo, c.lo, &r->lo) && !__builtin_add_overflow(a.hi, c.hi, &r->hi);
+    case SETT__SUB:
+        return !__builtin_sub_overflow(a.lo, c.hi, &r->lo) && !__builtin_sub_overflow(a.hi, c.lo, &r->hi);
+    case SETT__MUL:
+        return mul_range(a, c, r);
+    case SETT__DIV:
+        *r = (range){c.hi > 0 ? a.lo / c.hi : 0, c.lo > 0 ? a.hi / c.lo : 0};
+        return natural && c.lo > 0;
+    case SETT__REM:
+        *r = (range){a.lo >= 0 ? 0 : max_of(a.lo, 1 - c.hi), a.hi < 0 ? 0 : min_of(a.hi, c.hi - 1)};
+        return c.lo > 0;
+    case SETT__MIN:
+        *r = (range){min_of(a.lo, c.lo), min_of(a.hi, c.hi)};
+        return true;
+    case SETT__MAX:
+        *r = (range){max_of(a.lo, c.lo), max_of(a.hi, c.hi)};
+        return true;
+    case SETT__AND:
+        *r = (range){0, a.lo < 0 ? c.hi : c.lo < 0 ? a.hi : min_of(a.hi, c.hi)};
+        return a.lo >= 0 || c.lo >= 0;
+    case SETT__OR:
+    case SETT__XOR:
+        *r = (range){0, natural ? all_ones(max_of(a.hi, c.hi)) : 0};
+        return natural;
+    case SETT__SHL:
+        return c.lo == c.hi && c.lo >= 0 && c.lo < 63 &&
+               mul_range(a, (range){INT64_C(1) << c.lo, INT64_C(1) << c.lo}, r);
+    case SETT__SHR:
+        *r = (range){a.lo >= 0 ? 0 : a.lo, a.hi < 0 ? -1 : a.hi};
+        if (c.lo == c.hi && c.lo >= 0 && c.lo < 63)
+            *r = (range){a.lo >> c.lo, a.hi >> c.lo};
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool sett__no_wrap(sett_build *b, uint32_t id)
+{
+    const sett__op *op = &b->op[id];
+    sett_dtype dtype = (sett_dtype)op->dtype;
+    range r, all = all_of(dtype);
+    if ((op->code != SETT__ADD && op->code != SETT__SUB && op->code != SETT__MUL) || op->n != 1 ||
+        !sett__dtype_is_int(dtype))
+        return false;
+    range a = of(val_at(b, op, 0)), c = of(val_at(b, op, 1));
+    if (!known(dtype, a) || !known(dtype, c) || !binary_range((sett__code)op->code, a, c, &r))
+        return false;
+    return r.lo >= (dtype == SETT_U64 ? 0 : all.lo) && r.hi <= all.hi;
+}
+
+/* Limits of what the hardware counts; the block's may be known. */
+static range sreg_range(const sett_build *b, const sett__op *op)
+{
+    int64_t block = b->block_size[op->sub], most = op->sub == 2 ? 64 : 1024, grid = op->sub ? 65535 : INT32_MAX;
+    switch (op->code) {
+    case SETT__TID:
+        return (range){0, (block ? block : most) - 1};
+    case SETT__BDIM:
+        return block ? (range){block, block} : (range){1, most};
+    case SETT__BID:
+        return (range){0, grid - 1};
+    case SETT__GDIM:
+        return (range){1, grid};
+    default: /* LANE */
+        return (range){0, 31};
+    }
+}
+
+/* An induction variable stays below the bound; it can pass the type's end only from there. */
+static range loop_range(sett_build *b, const sett__op *op)
+{
+    range lo = of(val_at(b, op, 0)), hi = of(val_at(b, op, 1)), step = of(val_at(b, op, 2));
+    range all = all_of((sett_dtype)op->dtype);
+    int64_t end;
+    bool wraps = __builtin_add_overflow(hi.hi, step.hi - 1, &end) || end > all.hi;
+    return (range){wraps ? all.lo : lo.lo, max_of(lo.lo, hi.hi > INT64_MIN ? hi.hi - 1 : hi.hi)};
+}
+
+static range unary_range(sett__code code, range a, range all)
+{
+    if (code == SETT__NEG && a.lo > INT64_MIN)
+        return (range){-a.hi, -a.lo};
+    if (code == SETT__ABS && a.lo > all.lo)
+        return (range){a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, max_of(a.hi, -a.lo)};
+    return all;
+}
+
+static range range_of(sett_build *b, const sett__op *op)
+{
+    sett_dtype dtype = (sett_dtype)op->dtype;
+    range all = all_of(dtype), r = all, a, c;
+    switch (sett__ops[op->code].cls) {
+    case SETT__C_CONST:
+        r.lo = r.hi = sett__int_of_bits(dtype, (uint64_t)op->imm);
+        return known(dtype, r) ? r : all;
+    case SETT__C_SREG:
+        return sreg_range(b, op);
+    case SETT__C_SYM:
+        return (range){0, all.hi};
+    case SETT__C_BINARY:
+        a = of(val_at(b, op, 0));
+        c = of(val_at(b, op, 1));
+        if (!known(dtype, a) || !known(dtype, c) || !binary_range((sett__code)op->code, a, c, &r))
+            return all;
+        break;
+    case SETT__C_UNARY:
+        a = of(val_at(b, op, 0));
+        r = known(dtype, a) ? unary_range((sett__code)op->code, a, all) : all;
+        break;
+    case SETT__C_SELECT:
+        a = of(val_at(b, op, 1));
+        c = of(val_at(b, op, 2));
+        return (range){min_of(a.lo, c.lo), max_of(a.hi, c.hi)};
+    case SETT__C_CONVERT: {
+        const sett_val *from = val_at(b, op, 0);
+        if (op->code != SETT__CONVERT || (from->dtype != SETT_BOOL && !sett__dtype_is_int((sett_dtype)from->dtype)))
+            return all;
+        r = of(from);
+        if (!known((sett_dtype)from->dtype, r))
+            return all;
+        break;
+    }
+    case SETT__C_FOR:
+        return loop_range(b, op);
+    default:
+        return all;
+    }
+    int64_t least = dtype == SETT_U64 ? 0 : all.lo; /* what would wrap is not known */
+    return r.lo >= least && r.hi <= all.hi ? r : all;
+}
+
+/* ---- divisibility: 0 for zero, which everything divides -------------------------------- */
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t t = a % b;
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+static int64_t binary_div(sett__code code, const sett_val *x, const sett_val *y)
+{
+    int64_t a = x->div, b = y->div, product;
+    switch (code) {
+    case SETT__ADD:
+    case SETT__SUB:
+    case SETT__REM:
+    case SETT__MIN:
+    case SETT__MAX:
+        return gcd(a, b);
+    case SETT__MUL:
+        return __builtin_mul_overflow(a, b, &product) ? max_of(a, b) : product;
+    case SETT__DIV: /* by a constant that divides what divides x */
+        return y->lo == y->hi && y->lo > 0 && a % y->lo == 0 ? a / y->lo : 1;
+    default:
+        return 1;
+    }
+}
+
+static int64_t div_of(sett_build *b, const sett__op *op, const sett_val *v)
+{
+    if (v->lo == v->hi) /* also of what folds to a constant */
+        return v->lo == INT64_MIN ? 1 : v->lo < 0 ? -v->lo : v->lo;
+    switch (sett__ops[op->code].cls) {
+    case SETT__C_SYM:
+        return b->sig.sym[op->imm].div;
+    case SETT__C_BINARY:
+        return binary_div((sett__code)op->code, val_at(b, op, 0), val_at(b, op, 1));
+    case SETT__C_SELECT:
+        return gcd(val_at(b, op, 1)->div, val_at(b, op, 2)->div);
+    case SETT__C_CONVERT: {
+        const sett_val *from = val_at(b, op, 0);
+        return op->code == SETT__CONVERT && sett__dtype_is_int((sett_dtype)from->dtype) ? from->div : 1;
+    }
+    case SETT__C_FOR:
+        return gcd(val_at(b, op, 0)->div, val_at(b, op, 2)->div);
+    default:
+        return 1;
+    }
+}
+
+static bool uniform_of(sett_build *b, const sett__op *op)
+{
+    if (op->code == SETT__TID || op->code == SETT__LANE)
+        return false;
+    if (!(sett__ops[op->code].flags & SETT__P) && op->code != SETT__FOR)
+        return false;
+    for (int i = 0; i < op->n_args; i++) {
+        const sett_val *v = b->val_of[b->arg[op->args + i]];
+        if (!v || !v->uniform)
+            return false;
+    }
+    return true;
+}
+
+void sett__facts(sett_build *b, sett_val *v)
+{
+    const sett__op *op = &b->op[v->id];
+    if (op->n == 1 && (op->dtype == SETT_BOOL || sett__dtype_is_int((sett_dtype)op->dtype))) {
+        range r = range_of(b, op);
+        v->lo = r.lo;
+        v->hi = r.hi;
+        v->div = div_of(b, op, v);
+        if (v->div < 1 && v->lo != v->hi)
+            v->div = 1;
+    }
+    v->uniform = uniform_of(b, op);
+}
+
+/* Operands may be views that sett_assume knows more of than the ops behind them. */
+sett_val *sett__op2(sett_build *b, sett_site site, sett__code code, int flags, sett_val *x, sett_val *y)
+{
+    sett_dtype to = sett__ops[code].cls == SETT__C_COMPARE ? SETT_BOOL : (sett_dtype)x->dtype;
+    const sett_val *wide = y->n > x->n ? y : x;
+    bool scalar = x->scalar && y->scalar;
+    uint32_t id = sett__record(b, site,
+        &(sett__emit){.code = code, .dtype = to, .flags = (uint8_t)flags, .n = wide->n, .n_args = 2,
+            .args = (const uint32_t[]){x->id, y->id}});
+    sett_val *v = sett__val(b, id, wide->scalar ? y->shape : wide->shape, scalar);
+    if (b->error.status || !v->scalar || !sett__dtype_is_int(to) || v->lo == v->hi)
+        return v;
+    int64_t div = binary_div(code, x, y);
+    if (div <= v->div)
+        return v;
+    sett_val *view = sett__new(b, sizeof *view);
+    *view = *v;
+    view->div = div;
+    return view;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a recorded build to a tape: what is live, in order of execution, renumbered. */
+#include "lib.h"
+#include <string.h>
+
+typedef struct finish {
+    sett_build *b;
+    sett__tape *t;
+    uint32_t *op, *string, *site; /* old index to new, SETT__NONE: dropped */
+    uint32_t *order, n_live;      /* old indices in order of execution */
+    uint32_t n_arg, n_index;      /* of the live ops */
+} finish;
+
+static bool keeps(const sett__op *op)
+{
+    return sett__ops[op->code].flags & SETT__W;
+}
+
+/* Operands come before their users in order of recording, so one sweep back marks all. */
+static void mark(finish *f)
+{
+    const sett_build *b = f->b;
+    for (uint32_t i = b->n_op; i-- > 0;) {
+        const sett__op *op = &b->op[i];
+        if (f->op[i] == SETT__NONE && !keeps(op))
+            continue;
+        f->op[i] = 0;
+        f->n_arg += op->n_args;
+        f->n_index += op->code == SETT__PICK ? op->n : 0;
+        for (int k = 0; k < op->n_args; k++)
+            if (b->arg[op->args + k] != SETT__NONE)
+                f->op[b->arg[op->args + k]] = 0;
+    }
+}
+
+static void number(finish *f)
+{
+    for (uint32_t i = 0; i != SETT__NONE; i = f->b->next[i])
+        if (f->op[i] != SETT__NONE) {
+            f->order[f->n_live] = i;
+            f->op[i] = f->n_live++;
+        }
+}
+
+static bool talks(const sett__op *op)
+{
+    return sett__ops[op->code].cls == SETT__C_PRINTF;
+}
+
+static void take_string(finish *f, uint32_t i)
+{
+    if (f->string[i] != SETT__NONE)
+        return;
+    f->t->string[f->t->n_string] = f->b->string[i];
+    f->string[i] = f->t->n_string++;
+}
+
+/* Formats first: they are part of the kernel's identity, names of files are not. */
+static void take_strings(finish *f)
+{
+    const sett_build *b = f->b;
+    for (uint32_t i = 0; i < f->n_live; i++)
+        if (talks(&b->op[f->order[i]]))
+            take_string(f, (uint32_t)b->op[f->order[i]].imm);
+    for (uint32_t i = 0; i < f->n_live; i++) {
+        uint32_t site = b->op[f->order[i]].site;
+        if (site == SETT__NONE || f->site[site] != SETT__NONE)
+            continue;
+        take_string(f, b->site[site].file);
+        take_string(f, b->site[site].func);
+        f->t->site[f->t->n_site] = (sett__site_ref){.file = f->string[b->site[site].file],
+            .func = f->string[b->site[site].func], .line = b->site[site].line};
+        f->site[site] = f->t->n_site++;
+    }
+}
+
+static void note_access(sett_build *b, const sett__op *op)
+{
+    uint8_t flags = sett__ops[op->code].flags & (SETT__R | SETT__W);
+    sett__class cls = (sett__class)sett__ops[op->code].cls;
+    if (cls != SETT__C_LOAD && cls != SETT__C_STORE && cls != SETT__C_ATOM)
+        return;
+    const sett__op *root = &b->op[b->arg[op->args]];
+    if (root->code == SETT__PARAM)
+        b->sig.param[root->imm].access |=
+            (uint8_t)((flags & SETT__R ? SETT__ACCESS_READ : 0) | (flags & SETT__W ? SETT__ACCESS_WRITE : 0));
+}
+
+static void take_op(finish *f, const sett__op *from)
+{
+    const sett_build *b = f->b;
+    sett__tape *t = f->t;
+    sett__op *op = &t->op[t->n_op++];
+    *op = *from;
+    op->args = t->n_arg;
+    op->depth = 0;
+    op->other = SETT__NONE;
+    op->site = from->site == SETT__NONE ? SETT__NONE : f->site[from->site];
+    for (int i = 0; i < from->n_args; i++) {
+        uint32_t id = b->arg[from->args + i];
+        t->arg[t->n_arg++] = id == SETT__NONE ? SETT__NONE : f->op[id];
+    }
+    sett__class cls = (sett__class)sett__ops[op->code].cls;
+    if (op->code == SETT__PICK) {
+        memcpy(t->index + t->n_index, b->index + from->imm, from->n * sizeof *t->index);
+        op->imm = t->n_index;
+        t->n_index += from->n;
+    } else if (talks(op)) {
+        op->imm = f->string[from->imm];
+    } else if (cls == SETT__C_IF || cls == SETT__C_ELSE || cls == SETT__C_FOR || cls == SETT__C_END) {
+        op->imm = 0; /* held the region's serial */
+    }
+}
+
+static void *take(sett__tape *t, const void *from, size_t n, size_t item)
+{
+    void *p = sett__arena_alloc(&t->arena, n ? n * item : 1);
+    if (p && n)
+        memcpy(p, from, n * item);
+    return p;
+}
+
+static bool take_sig(finish *f)
+{
+    const sett_build *b = f->b;
+    sett__tape *t = f->t;
+    sett__sig *s = &t->sig;
+    *s = b->sig;
+    s->sym = take(t, s->sym, s->n_sym, sizeof *s->sym);
+    s->param = take(t, s->param, s->n_param, sizeof *s->param);
+    s->leaf = take(t, s->leaf, s->n_leaf, sizeof *s->leaf);
+    s->code = take(t, s->code, s->n_code, sizeof *s->code);
+    if (!s->sym || !s->param || !s->leaf || !s->code)
+        return false;
+    for (uint32_t i = 0; i < s->n_sym; i++)
+        if (!(s->sym[i].name = sett__arena_str(&t->arena, s->sym[i].name)))
+            return false;
+    for (uint32_t i = 0; i < s->n_param; i++)
+        if (!(s->param[i].name = sett__arena_str(&t->arena, s->param[i].name)))
+            return false;
+    s->smem = b->smem_used;
+    s->smem_align = b->smem_used ? b->smem_align : 1;
+    return true;
+}
+
+static bool take_all(finish *f)
+{
+    sett_build *b = f->b;
+    sett__tape *t = f->t;
+    mark(f);
+    number(f);
+    t->op = sett__arena_alloc(&t->arena, (f->n_live + 1) * sizeof *t->op);
+    t->arg = sett__arena_alloc(&t->arena, (f->n_arg + 1) * sizeof *t->arg);
+    t->index = sett__arena_alloc(&t->arena, (f->n_index + 1) * sizeof *t->index);
+    t->string = sett__arena_alloc(&t->arena, (b->n_string + 1) * sizeof *t->string);
+    t->site = sett__arena_alloc(&t->arena, (b->n_site + 1) * sizeof *t->site);
+    if (!t->op || !t->arg || !t->index || !t->string || !t->site)
+        return false;
+    take_strings(f);
+    for (uint32_t i = 0; i < t->n_string; i++)
+        if (!(t->string[i] = sett__arena_str(&t->arena, t->string[i])))
+            return false;
+    for (uint32_t i = 0; i < f->n_live; i++) {
+        note_access(b, &b->op[f->order[i]]);
+        take_op(f, &b->op[f->order[i]]);
+    }
+    return take_sig(f);
+}
+
+static void check_open(sett_build *b)
+{
+    if (!b->depth)
+        return;
+    const sett__region *r = &b->region[b->depth - 1];
+    const char *name = b->op[r->op].code == SETT__FOR ? "sett_for" : b->op[r->op].code == SETT__IF ? "sett_if" : "sett_else";
+    sett__fail(b, r->site, name, SETT_E_REGION, "this region was left by return or goto and never ended");
+}
+
+sett_status sett__build_finish(sett_build *b, sett__tape *t, sett_error *err)
+{
+    memset(t, 0, sizeof *t);
+    t->arena.mem = b->mem;
+    check_open(b);
+    if (b->error.status) {
+        if (err)
+            *err = b->error;
+        return b->error.status;
+    }
+    b->ended = true;
+    size_t words = 2 * (size_t)b->n_op + b->n_string + b->n_site;
+    uint32_t *map = sett__mem_alloc(b->mem, words * sizeof *map);
+    if (!map)
+        return sett__error(err, SETT_E_MEMORY, "out of memory");
+    memset(map, 0xff, words * sizeof *map);
+    finish f = {.b = b, .t = t, .op = map, .order = map + b->n_op, .string = map + 2 * (size_t)b->n_op};
+    f.site = f.string + b->n_string;
+    bool ok = take_all(&f);
+    sett__mem_free(b->mem, map);
+    sett_status status = SETT_OK;
+    if (!ok)
+        status = sett__error(err, SETT_E_MEMORY, "out of memory");
+    else if (!sett__tape_link(t))
+        status = sett__error(err, SETT_E_INTERNAL, "the recorded regions do not nest");
+    else
+        status = sett__tape_verify(t, NULL, err);
+    if (status)
+        sett__tape_free(t);
+    return status;
+}

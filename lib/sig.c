@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The signature: symbols, parameters, scalars, the launch's shape, shared memory. All that a
+ * launch must know is turned into host expressions here, where the caller's line is known. */
+#include "lib.h"
+#include <string.h>
+
+static bool grow(sett_build *b, void **data, uint32_t *cap, uint32_t need, size_t item)
+{
+    if (sett__grow(b->mem, data, cap, need, item))
+        return true;
+    sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
+    return false;
+}
+
+/* ---- host expressions of recorded values ------------------------------------------- */
+typedef struct walk {
+    sett_build *b;
+    uint32_t first, culprit;
+    int depth;
+} walk;
+
+static bool emit(walk *w, sett__xcode code, int64_t imm)
+{
+    sett__sig *s = &w->b->sig;
+    if (s->n_code - w->first >= SETT__MAX_EXPR ||
+        !grow(w->b, (void **)&s->code, &w->b->cap_code, s->n_code + 1, sizeof *s->code))
+        return false;
+    s->code[s->n_code++] = (sett__xop){.code = (uint8_t)code, .imm = imm};
+    return true;
+}
+
+static bool visit(walk *w, uint32_t id);
+
+static bool visit_args(walk *w, const sett__op *op, int a, int c)
+{
+    uint32_t args = op->args;
+    return visit(w, w->b->arg[args + a]) && visit(w, w->b->arg[args + c]);
+}
+
+/* Shifts and masks that folding made of divisions read as divisions again. */
+static bool visit_power(walk *w, const sett__op *op)
+{
+    sett_build *b = w->b;
+    const sett_val *x = b->val_of[b->arg[op->args]], *c = b->val_of[b->arg[op->args + 1]];
+    if (!x || !c || c->lo != c->hi || (x->lo < 0 && !(op->flags & SETT__F_NONNEG)))
+        return false;
+    if (op->code == SETT__SHR && c->lo >= 0 && c->lo < 62)
+        return visit(w, x->id) && emit(w, SETT__X_CONST, INT64_C(1) << c->lo) && emit(w, SETT__X_DIV, 0);
+    if (op->code == SETT__AND && c->lo > 0 && !(c->lo & (c->lo + 1)))
+        return visit(w, x->id) && emit(w, SETT__X_CONST, c->lo + 1) && emit(w, SETT__X_REM, 0);
+    return false;
+}
+
+/* Only < exists: a <= b is !(b < a), and a == b is neither a < b nor b < a. */
+static bool visit_compare(walk *w, const sett__op *op)
+{
+    bool mirrored = op->code == SETT__GT || op->code == SETT__LE, is_not = op->code == SETT__LE || op->code == SETT__GE;
+    bool equal = op->code == SETT__EQ || op->code == SETT__NE;
+    int64_t yes = op->code == SETT__EQ;
+    sett__op copy = *op;
+    if (!visit_args(w, &copy, mirrored, !mirrored) || !emit(w, SETT__X_LT, 0))
+        return false;
+    if (is_not)
+        return emit(w, SETT__X_CONST, 0) && emit(w, SETT__X_CONST, 1) && emit(w, SETT__X_SELECT, 0);
+    if (!equal)
+        return true;
+    return emit(w, SETT__X_CONST, !yes) && visit_args(w, &copy, 1, 0) && emit(w, SETT__X_LT, 0) &&
+           emit(w, SETT__X_CONST, !yes) && emit(w, SETT__X_CONST, yes) && emit(w, SETT__X_SELECT, 0) &&
+           emit(w, SETT__X_SELECT, 0);
+}
+
+static const uint8_t xcode_of[SETT__N_CODES] = {
+    [SETT__ADD] = SETT__X_ADD, [SETT__SUB] = SETT__X_SUB, [SETT__MUL] = SETT__X_MUL, [SETT__DIV] = SETT__X_DIV,
+    [SETT__REM] = SETT__X_REM, [SETT__MIN] = SETT__X_MIN, [SETT__MAX] = SETT__X_MAX, [SETT__SHL] = SETT__X_SHL,
+    [SETT__SHR] = SETT__X_SHR, [SETT__AND] = SETT__X_AND,
+};
+
+static bool refuse(walk *w, uint32_t id)
+{
+    w->culprit = id;
+    return false;
+}
+
+static bool visit_op(walk *w, uint32_t id)
+{
+    sett_build *b = w->b;
+    const sett__op op = b->op[id];
+    bool boolean = op.dtype == SETT_BOOL;
+    if ((!boolean && !sett__dtype_is_int((sett_dtype)op.dtype)) || op.n != 1)
+        return refuse(w, id);
+    switch (sett__ops[op.code].cls) {
+    case SETT__C_CONST:
+        return emit(w, SETT__X_CONST, sett__int_of_bits((sett_dtype)op.dtype, (uint64_t)op.imm));
+    case SETT__C_SYM:
+        return emit(w, SETT__X_SYM, op.imm);
+    case SETT__C_SCALAR:
+        return boolean ? refuse(w, id) : emit(w, SETT__X_SCALAR, op.imm);
+    case SETT__C_BINARY:
+        if ((op.code == SETT__SHR || op.code == SETT__AND) && visit_power(w, &op))
+            return true;
+        if (!xcode_of[op.code])
+            return refuse(w, id);
+        return visit_args(w, &op, 0, 1) && emit(w, (sett__xcode)xcode_of[op.code], 0);
+    case SETT__C_COMPARE:
+        return visit_compare(w, &op);
+    case SETT__C_SELECT:
+        return visit(w, b->arg[op.args]) && visit_args(w, &op, 1, 2) && emit(w, SETT__X_SELECT, 0);
+    case SETT__C_CONVERT: { /* host arithmetic has 64 bits: what widens is there already */
+        uint32_t from = b->arg[op.args];
+        int to_bits = sett_dtype_bits((sett_dtype)op.dtype), bits = sett_dtype_bits((sett_dtype)b->op[from].dtype);
+        return op.code == SETT__CONVERT && to_bits >= bits ? visit(w, from) : refuse(w, id);
+    }
+    default:
+        return refuse(w, id);
+    }
+}
+
+static bool visit(walk *w, uint32_t id)
+{
+    if (w->depth >= SETT__MAX_EXPR)
+        return false;
+    w->depth++;
+    bool ok = visit_op(w, id);
+    w->depth--;
+    return ok;
+}
+
+static bool to_expr(walk *w, sett_arg leaf, sett__expr *out)
+{
+    sett__sig *s = &w->b->sig;
+    w->first = s->n_code;
+    w->culprit = SETT__NONE;
+    bool ok = false;
+    if (leaf.kind == SETT_INT)
+        ok = emit(w, SETT__X_CONST, leaf.u.i);
+    else if (leaf.kind == SETT_VALUE && leaf.u.v->scalar && leaf.u.v->id != SETT__NONE)
+        ok = visit(w, leaf.u.v->id);
+    *out = (sett__expr){w->first, s->n_code - w->first};
+    if (ok && sett__expr_valid(s, *out))
+        return true;
+    s->n_code = w->first;
+    return false;
+}
+
+bool sett__to_expr(sett_build *b, sett_arg leaf, sett__expr *out)
+{
+    walk w = {.b = b};
+    return to_expr(&w, leaf, out);
+}
+
+/* As sett__to_expr, for a part of the signature: says what stands in the way. */
+static bool need_expr(const sett__ctx *c, const char *what, int i, sett_arg leaf, sett__expr *out)
+{
+    walk w = {.b = c->b};
+    if (to_expr(&w, leaf, out))
+        return true;
+    if (w.culprit == SETT__NONE) {
+        sett__fail(c->b, c->site, c->func, SETT_E_LIMIT, "%s %d is too long an expression", what, i);
+        return false;
+    }
+    const sett__op *op = &c->b->op[w.culprit];
+    const sett__site_ref *at = op->site == SETT__NONE ? NULL : &c->b->site[op->site];
+    sett__fail(c->b, c->site, c->func, SETT_E_STATIC,
+        "%s %d must be made of symbols, integer scalars and constants, not of %s%s%s:%u", what, i,
+        sett__ops[op->code].text, at ? " at " : "", at ? c->b->string[at->file] : "", at ? at->line : 0);
+    return false;
+}
+
+/* ---- names ---------------------------------------------------------------------------- */
+static bool is_name(const char *s)
+{
+    size_t n = 0;
+    for (; s && s[n]; n++) {
+        bool letter = (s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_';
+        if (!letter && !(n && s[n] >= '0' && s[n] <= '9'))
+            return false;
+    }
+    return n > 0 && n < 256;
+}
+
+static int find_sym(const sett_build *b, const char *name)
+{
+    for (uint32_t i = 0; i < b->sig.n_sym; i++)
+        if (!strcmp(b->sig.sym[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+static bool new_name(const sett__ctx *c, const char *name)
+{
+    sett_build *b = c->b;
+    SETT__FAIL_IF(b, c->site, c->func, !is_name(name), false, SETT_E_ARGUMENT,
+        "a name is letters, digits and _, not starting with a digit: \"%s\"", name ? name : "(null)");
+    bool taken = find_sym(b, name) >= 0;
+    for (uint32_t i = 0; i < b->sig.n_param && !taken; i++)
+        taken = !strcmp(b->sig.param[i].name, name);
+    SETT__FAIL_IF(b, c->site, c->func, taken, false, SETT_E_ARGUMENT, "the name %s is taken", name);
+    return true;
+}
+
+static bool ready(const sett__ctx *c)
+{
+    return c->b && !c->b->error.status && !c->b->ended;
+}
+
+/* ---- symbols ---------------------------------------------------------------------------- */
+static sett_val *new_sym(const sett__ctx *c, const sett_sym_args *a)
+{
+    sett_build *b = c->b;
+    uint32_t i = b->sig.n_sym;
+    if (!new_name(c, a->name) || !grow(b, (void **)&b->sig.sym, &b->cap_sym, i + 1, sizeof *b->sig.sym) ||
+        !grow(b, (void **)&b->sym_val, &b->cap_sym_val, i + 1, sizeof *b->sym_val))
+        return &b->poison->val;
+    const char *name = b->string[sett__intern(b, a->name)];
+    b->sig.sym[i] = (sett__symbol){.name = name, .div = a->div ? a->div : 1, .wide = a->wide};
+    b->sym_val[i] = &b->poison->val;
+    b->sig.n_sym++;
+    uint32_t id = sett__record(b, c->site,
+        &(sett__emit){.code = SETT__SYM, .dtype = a->wide ? SETT_I64 : SETT_I32, .n = 1, .imm = i});
+    return b->sym_val[i] = sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+}
+
+sett_val *sett_sym_at(sett_site site, sett_build *b, const sett_sym_args *args)
+{
+    sett__ctx c = {b, site, "sett_sym"};
+    if (!ready(&c))
+        return b ? &b->poison->val : NULL;
+    sett_sym_args a = {0};
+    memcpy(&a, args, args->size < sizeof a ? args->size : sizeof a);
+    SETT__FAIL_IF(b, site, c.func, a.div < 0, &b->poison->val, SETT_E_ARGUMENT, "%s: .div is %lld, it must be positive",
+        a.name ? a.name : "(null)", (long long)a.div);
+    int old = a.name ? find_sym(b, a.name) : -1;
+    if (old < 0)
+        return new_sym(&c, &a);
+    const sett__symbol *s = &b->sig.sym[old];
+    bool same = (!a.div || a.div == s->div) && (!a.wide || s->wide);
+    SETT__FAIL_IF(b, site, c.func, !same, &b->poison->val, SETT_E_ARGUMENT,
+        "%s was declared with .div = %lld, .wide = %d", s->name, (long long)s->div, s->wide);
+    return b->sym_val[old];
+}
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+static bool wide_leaf(sett_arg a)
+{
+    return a.kind == SETT_VALUE ? sett_dtype_bits((sett_dtype)a.u.v->dtype) == 64 : a.u.i > INT32_MAX || a.u.i < INT32_MIN;
+}
+
+typedef struct declare {
+    const sett__ctx *c;
+    sett__param *param; /* being made; not in the signature yet */
+    int64_t reach;      /* static (extent-1)*|stride| summed, saturated */
+} declare;
+
+static bool declare_leaf(declare *d, int mode, sett_arg extent, sett_arg stride)
+{
+    sett_build *b = d->c->b;
+    sett__leaf leaf = {.mode = (uint8_t)mode};
+    SETT__FAIL_IF(b, d->c->site, d->c->func, extent.path || stride.path, false, SETT_E_ARGUMENT,
+        "%s: a parameter's strides are integers, not basis vectors", d->param->name);
+    if (!need_expr(d->c, "the extent of mode", mode, extent, &leaf.extent) ||
+        !need_expr(d->c, "the stride of mode", mode, stride, &leaf.stride) ||
+        !grow(b, (void **)&b->sig.leaf, &b->cap_leaf, b->sig.n_leaf + 1, sizeof leaf))
+        return false;
+    b->sig.leaf[b->sig.n_leaf++] = leaf;
+    int64_t span;
+    d->param->wide |= wide_leaf(extent) || wide_leaf(stride);
+    if (extent.kind != SETT_INT || stride.kind != SETT_INT || extent.u.i < 1)
+        return true;
+    if (__builtin_mul_overflow(extent.u.i - 1, stride.u.i < 0 ? -stride.u.i : stride.u.i, &span) ||
+        __builtin_add_overflow(d->reach, span, &d->reach))
+        d->reach = INT64_MAX;
+    return true;
+}
+
+/* Leaves in colexicographic order: mode 0 first, depth first. */
+static bool declare_mode(declare *d, int mode, sett_arg shape, sett_arg stride)
+{
+    if (shape.kind != SETT_NODE)
+        return declare_leaf(d, mode, shape, stride);
+    for (int i = 0; i < shape.rank; i++)
+        if (!declare_mode(d, mode, shape.u.kid[i], stride.u.kid[i]))
+            return false;
+    return true;
+}
+
+static bool declare_layout(declare *d, const sett_layout *l)
+{
+    sett_build *b = d->c->b;
+    int rank = l->shape.kind == SETT_NODE ? l->shape.rank : 1;
+    SETT__FAIL_IF(b, d->c->site, d->c->func, l->has_inner, false, SETT_E_ARGUMENT,
+        "%s: a parameter's layout is shape:stride, not %s", d->param->name, sett__layout_text(b, l));
+    SETT__FAIL_IF(b, d->c->site, d->c->func, rank > SETT__MAX_RANK || !rank, false, SETT_E_RANK,
+        "%s: a parameter has 1 to %d modes, not %d", d->param->name, SETT__MAX_RANK, rank);
+    d->param->rank = (uint8_t)rank;
+    d->param->leaf = b->sig.n_leaf;
+    for (int i = 0; i < rank; i++) {
+        bool tuple = l->shape.kind == SETT_NODE;
+        if (!declare_mode(d, i, tuple ? l->shape.u.kid[i] : l->shape, tuple ? l->stride.u.kid[i] : l->stride))
+            return false;
+    }
+    d->param->n_leaf = b->sig.n_leaf - d->param->leaf;
+    d->param->wide |= d->reach >= INT64_C(1) << 31;
+    return true;
+}
+
+static bool add_param(const sett__ctx *c, const sett__param *p)
+{
+    sett_build *b = c->b;
+    if (!grow(b, (void **)&b->sig.param, &b->cap_param, b->sig.n_param + 1, sizeof *p))
+        return false;
+    b->sig.param[b->sig.n_param++] = *p;
+    return true;
+}
+
+sett_tensor *sett_param_at(sett_site site, sett_build *b, const char *name, sett_dtype dtype, const sett_param_args *args)
+{
+    sett__ctx c = {b, site, "sett_param"};
+    if (!ready(&c))
+        return b ? &b->poison->tensor : NULL;
+    sett_tensor *poison = &b->poison->tensor;
+    sett_param_args a = {0};
+    memcpy(&a, args, args->size < sizeof a ? args->size : sizeof a);
+    SETT__FAIL_IF(b, site, c.func, !sett__dtype_valid((int)dtype), poison, SETT_E_DTYPE, "%d is not an element type", (int)dtype);
+    SETT__FAIL_IF(b, site, c.func, a.align < 0 || (a.align & (a.align - 1)) || a.align > 1 << 20, poison, SETT_E_ALIGN,
+        "%s: .align is %d, it must be a power of two up to 1048576", name ? name : "(null)", a.align);
+    if (!sett__use_layout(b, site, c.func, a.layout) || !new_name(&c, name))
+        return poison;
+    int bytes = sett__dtype_bytes(dtype);
+    uint32_t align = (uint32_t)(a.align > bytes ? a.align : bytes);
+    sett__param p = {.name = b->string[sett__intern(b, name)], .dtype = (uint8_t)dtype, .align = align,
+        .restricted = a.restricted};
+    declare d = {.c = &c, .param = &p};
+    if (b->error.status || !declare_layout(&d, a.layout) || !add_param(&c, &p))
+        return poison;
+    return sett__param_tensor(&c, p.name, dtype, (int)b->sig.n_param - 1, a.layout, align);
+}
+
+sett_val *sett_scalar_at(sett_site site, sett_build *b, const char *name, sett_dtype dtype)
+{
+    sett__ctx c = {b, site, "sett_scalar"};
+    if (!ready(&c))
+        return b ? &b->poison->val : NULL;
+    bool valid = sett__dtype_valid((int)dtype) && sett__dtype_kind(dtype) != 's';
+    SETT__FAIL_IF(b, site, c.func, !valid, &b->poison->val, SETT_E_DTYPE, "%s: a scalar cannot be %s",
+        name ? name : "(null)", sett_dtype_name(dtype));
+    if (!new_name(&c, name))
+        return &b->poison->val;
+    uint32_t align = (uint32_t)sett__dtype_bytes(dtype);
+    sett__param p = {.name = b->string[sett__intern(b, name)], .scalar = 1, .dtype = (uint8_t)dtype, .align = align};
+    if (b->error.status || !add_param(&c, &p))
+        return &b->poison->val;
+    uint32_t id = sett__record(b, site,
+        &(sett__emit){.code = SETT__SCALAR, .dtype = dtype, .n = 1, .imm = (int64_t)b->sig.n_param - 1});
+    return sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+}
+
+/* ---- the launch's shape ------------------------------------------------------------------- */
+static bool launch_extent(const sett__ctx *c, int i, sett_arg a, int64_t most, sett__expr *expr, sett_val **val)
+{
+    sett_build *b = c->b;
+    bool integer = a.kind == SETT_INT || (a.kind == SETT_VALUE && a.u.v->scalar && sett__dtype_is_int((sett_dtype)a.u.v->dtype));
+    SETT__FAIL_IF(b, c->site, c->func, !integer || a.path, false, SETT_E_ARGUMENT, "extent %d must be an integer, not %s", i,
+        sett__arg_text(b, a));
+    SETT__FAIL_IF(b, c->site, c->func, a.kind == SETT_INT && (a.u.i < 0 || a.u.i > most), false, SETT_E_LIMIT,
+        "extent %d is %lld, it may be up to %lld", i, (long long)a.u.i, (long long)most);
+    *val = sett__arg_val(b, c->site, a);
+    return need_expr(c, "extent", i, a, expr);
+}
+
+static bool launch_shape(const sett__ctx *c, sett_arg a, const int64_t most[3], sett__expr expr[3], sett_val *val[3])
+{
+    if (!ready(c) || !sett__use_arg(c->b, c->site, c->func, a))
+        return false;
+    int rank = a.kind == SETT_NODE ? a.rank : 1;
+    SETT__FAIL_IF(c->b, c->site, c->func, val[0], false, SETT_E_ARGUMENT, "this was said before");
+    SETT__FAIL_IF(c->b, c->site, c->func, rank < 1 || rank > 3, false, SETT_E_RANK, "1 to 3 extents are needed, not %s",
+        sett__arg_text(c->b, a));
+    for (int i = 0; i < rank; i++)
+        if (!launch_extent(c, i, a.kind == SETT_NODE ? a.u.kid[i] : a, most[i], &expr[i], &val[i]))
+            return false;
+    return true;
+}
+
+void sett_grid_at(sett_site site, sett_build *b, sett_arg a)
+{
+    sett__ctx c = {b, site, "sett_grid"};
+    if (b)
+        launch_shape(&c, a, (const int64_t[]){INT32_MAX, 65535, 65535}, b->sig.grid, b->grid);
+}
+
+void sett_block_at(sett_site site, sett_build *b, sett_arg a)
+{
+    sett__ctx c = {b, site, "sett_block"};
+    if (!b || !launch_shape(&c, a, (const int64_t[]){1024, 1024, 64}, b->sig.block, b->block))
+        return;
+    int64_t threads = 1;
+    for (int i = 0; i < 3; i++) {
+        int64_t n = 0;
+        if (!b->block[i])
+            n = 1;
+        else if (b->block[i]->lo == b->block[i]->hi)
+            n = b->block[i]->lo;
+        if (n > 0) {
+            b->block_size[i] = n;
+            threads *= n;
+        }
+        if (b->block[i] && b->block[i]->lo == b->block[i]->hi && n < 1)
+            threads = 0;
+    }
+    if (threads < 1 || threads > 1024)
+        sett__fail(b, site, c.func, SETT_E_LIMIT, "a block has 1 to 1024 threads, not %lld: %s", (long long)threads,
+            sett__arg_text(b, a));
+}
+
+uint32_t sett__smem_alloc(sett_build *b, sett_site site, const char *func, uint64_t bytes, uint32_t align)
+{
+    uint64_t at = ((uint64_t)b->smem_used + align - 1) & ~(uint64_t)(align - 1);
+    SETT__FAIL_IF(b, site, func, bytes > INT32_MAX || at + bytes > INT32_MAX, 0, SETT_E_LIMIT,
+        "shared memory of %llu bytes and %u before it is too much", (unsigned long long)bytes, b->smem_used);
+    b->smem_used = (uint32_t)(at + bytes);
+    if (align > b->smem_align)
+        b->smem_align = align;
+    return (uint32_t)at;
+}
