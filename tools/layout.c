@@ -11,6 +11,7 @@ typedef struct eval {
     sett_build *b;
     const char *text; /* whole, for messages */
     char why[256];
+    sett_arg tiler; /* of the outermost make_layout_tv, for the picture */
 } eval;
 
 typedef sett_layout *(*on_layout)(sett_site, const sett_layout *, sett_arg);
@@ -62,6 +63,13 @@ static sett_layout *as_layout(eval *v, sett_arg a, const char *text, size_t len)
     (void)text, (void)len;
 }
 
+static sett_layout *tv_layout(eval *v, const sett_layout *thr, const sett_layout *val)
+{
+    sett_tv tv = sett_make_layout_tv(thr, val);
+    v->tiler = tv.tiler;
+    return tv.tv;
+}
+
 /* Calls that make a layout from tuples, or take numbers first. */
 static sett_arg special(eval *v, const char *name, size_t n, int argc, const sett_arg *a, bool *known)
 {
@@ -78,7 +86,7 @@ static sett_arg special(eval *v, const char *name, size_t n, int argc, const set
     else if (!strncmp(name, "recast_layout", n) && n == 13 && argc == 3 && a[0].kind == SETT_INT && a[1].kind == SETT_INT)
         l = sett_recast_layout((int)a[0].u.i, (int)a[1].u.i, as_layout(v, a[2], name, n));
     else if (!strncmp(name, "make_layout_tv", n) && n == 14 && argc == 2)
-        l = sett_make_layout_tv(as_layout(v, a[0], name, n), as_layout(v, a[1], name, n)).tv;
+        l = tv_layout(v, as_layout(v, a[0], name, n), as_layout(v, a[1], name, n));
     else
         *known = false;
     return l ? SETT_A(l) : (sett_arg){.kind = SETT_POISON};
@@ -167,16 +175,13 @@ static void print_facts(const options *o, const sett_layout *l, const char *text
     }
 }
 
-/* A layout as SVG; one of rank 2 whose result is a tile is drawn as thread and value by colour. */
-static int draw(const options *o, const sett_layout *l)
+/* A layout as SVG; a TV layout as the tile that it covers. */
+static int draw(const options *o, const eval *v, const sett_layout *l)
 {
-    sett_error err = {0};
-    char *svg;
-    if (sett_layout_svg(l, &svg, &err))
-        return fail("%s", err.text);
-    int code = file_write(o->output ? o->output : "-", svg, strlen(svg));
-    sett_text_free(svg);
-    return code;
+    const char *why, *svg = sett_layout_svg(l, .tiler = v->tiler);
+    if (sett_build_status(v->b, &why))
+        return fail("%s", why);
+    return file_write(o->output ? o->output : "-", svg, strlen(svg));
 }
 
 int layout_command(const options *o)
@@ -201,7 +206,7 @@ int layout_command(const options *o)
     else {
         sett_layout_str(a.u.l, text, sizeof text);
         if (o->emit && !strcmp(o->emit, "svg"))
-            code = draw(o, a.u.l);
+            code = draw(o, &v, a.u.l);
         else if (!o->json)
             puts(text);
         if (o->facts || o->json)

@@ -2,7 +2,7 @@
 /* The umbrella: everything a program needs.
  *
  * The language (C only): build.h a kernel's signature; layout.h layouts and their
- * algebra; tensor.h tensors; value.h values; control.h loops, branches, threads.
+ * algebra; picture.h pictures of them; tensor.h tensors; value.h values; control.h loops, branches, threads.
  * The host side (also C++17): engine.h devices, compiling, cached kernels;
  * launch.h buffers, launches, prepared calls.
  * By name only: dlpack.h, unstable.h. */
@@ -15,6 +15,7 @@
 #include <sett/engine.h>
 #include <sett/launch.h>
 #include <sett/layout.h>
+#include <sett/picture.h>
 #include <sett/tensor.h>
 #include <sett/value.h>
 #endif
