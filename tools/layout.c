@@ -106,6 +106,7 @@ static sett_arg call(eval *v, const char *s, size_t n, const char *args, size_t 
         if (a[i].kind == SETT_POISON)
             return a[i];
     }
+    v->tiler = (sett_arg){0};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         if (strlen(calls[i].name) != n || strncmp(calls[i].name, s, n))
             continue;
