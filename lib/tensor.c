@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors as views: a root (memory, or a coordinate origin), an offset and a layout.
+ *
+ * A view never moves data. Slicing a plain layout adds the fixed modes to the tensor's
+ * offset; slicing a swizzled or composed layout adds them to the layout's own offset,
+ * since only there they pass through the inner function. */
+#include "lib.h"
+#include <string.h>
+
+static sett_tensor *bad(const sett_tensor *t)
+{
+    return t ? &t->head.b->poison->tensor : NULL;
+}
+
+static sett_tensor *view(const sett_tensor *t, sett_layout *l, sett_arg offset)
+{
+    if (!l || l->head.poison || offset.kind == SETT_POISON)
+        return bad(t);
+    sett_tensor *r = sett__new_object(t->head.b, SETT__K_TENSOR, sizeof *r);
+    sett__head head = r->head;
+    *r = *t;
+    r->head = head;
+    r->layout = l;
+    r->offset = offset;
+    return r;
+}
+
+/* ---- offsets ------------------------------------------------------------------- */
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+sett_arg sett__peel(sett_build *b, sett_arg a, int64_t *constant)
+{
+    *constant = 0;
+    if (a.kind == SETT_INT) {
+        *constant = a.u.i;
+        return sett_arg_i(0);
+    }
+    while (a.kind == SETT_VALUE && a.u.v->id < b->n_op) {
+        const sett__op *op = &b->op[a.u.v->id];
+        if (op->code != SETT__ADD || op->n_args != 2)
+            break;
+        const sett__op *x = &b->op[b->arg[op->args]], *y = &b->op[b->arg[op->args + 1]];
+        uint32_t rest = x->code == SETT__CONST ? b->arg[op->args + 1] : b->arg[op->args];
+        const sett__op *c = x->code == SETT__CONST ? x : y;
+        int64_t k = sett__int_of_bits((sett_dtype)op->dtype, (uint64_t)c->imm);
+        sett_val *v = b->val_of[rest];
+        /* Only what is added: with k >= 0 the rest lies between 0 and the whole sum, so that a sum
+         * that fits in its width has a rest that fits too. A promise on the sum alone keeps it whole. */
+        if (c->code != SETT__CONST || k < 0 || *constant > INT64_MAX - k || !v || gcd(v->div, k) < a.u.v->div)
+            break;
+        *constant += k;
+        a = sett_arg_v(v);
+    }
+    return a;
+}
+
+/* A scaled basis element v@m as the tuple that it stands for, as deep as `like`. */
+static sett_arg spread(sett_build *b, sett_arg a, sett_arg like)
+{
+    if (!a.path || like.kind != SETT_NODE)
+        return a;
+    sett_arg *kid = sett__new(b, like.rank * sizeof *kid);
+    unsigned at = (a.path & 15) - 1;
+    for (unsigned i = 0; i < like.rank; i++)
+        kid[i] = sett_arg_i(0);
+    if (at < like.rank) {
+        kid[at] = a;
+        kid[at].path >>= 4;
+    }
+    return sett_arg_n(like.rank, kid);
+}
+
+static sett_arg add_leaves(const sett__ctx *c, sett_arg x, sett_arg y)
+{
+    int64_t kx, ky;
+    x = sett__peel(c->b, x, &kx);
+    y = sett__peel(c->b, y, &ky);
+    if (__builtin_add_overflow(kx, ky, &kx)) {
+        sett__fail(c->b, c->site, c->func, SETT_E_RANGE, "the offset is past 2^63-1");
+        return c->b->poison->arg;
+    }
+    sett_arg sum = sett__is_int(x, 0) ? y : sett__is_int(y, 0) ? x : sett__add(c, x, y);
+    return kx ? sett__add(c, sum, sett_arg_i(kx)) : sum;
+}
+
+/* Constants end up on top, where accesses take them as their immediate part. */
+sett_arg sett__add_offset(const sett__ctx *c, sett_arg x, sett_arg y)
+{
+    if (x.kind == SETT_POISON || y.kind == SETT_POISON)
+        return c->b->poison->arg;
+    x = spread(c->b, x, y);
+    y = spread(c->b, y, x);
+    if (x.kind != SETT_NODE && y.kind != SETT_NODE)
+        return add_leaves(c, x, y);
+    if (x.kind != SETT_NODE || y.kind != SETT_NODE) /* 0 beside a tuple: nothing moves there */
+        return x.kind == SETT_NODE ? x : y;
+    int rank = x.rank > y.rank ? x.rank : y.rank;
+    sett_arg *kid = sett__new(c->b, (size_t)rank * sizeof *kid);
+    for (int i = 0; i < rank; i++)
+        kid[i] = i >= x.rank ? y.u.kid[i] : i >= y.rank ? x.u.kid[i] : sett__add_offset(c, x.u.kid[i], y.u.kid[i]);
+    return sett_arg_n(rank, kid);
+}
+
+/* coord with its dynamic leaves, or all others, replaced by 0. */
+static sett_arg part(sett_build *b, sett_arg a, bool dynamic)
+{
+    if (a.kind != SETT_NODE)
+        return (a.kind == SETT_VALUE) == dynamic && a.kind != SETT_SLICE ? a : sett_arg_i(0);
+    sett_arg *kid = sett__new(b, a.rank * sizeof *kid);
+    for (int i = 0; i < a.rank; i++)
+        kid[i] = part(b, a.u.kid[i], dynamic);
+    return sett_arg_n(a.rank, kid);
+}
+
+static bool has_value(sett_arg a)
+{
+    bool any = a.kind == SETT_VALUE;
+    for (int i = 0; a.kind == SETT_NODE && i < a.rank && !any; i++)
+        any = has_value(a.u.kid[i]);
+    return any;
+}
+
+static int64_t size_of(sett_arg shape) /* of a static shape; 0: dynamic, or past 2^63 */
+{
+    int64_t n = 1;
+    if (shape.kind != SETT_NODE)
+        return shape.kind == SETT_INT ? shape.u.i : 0;
+    for (int i = 0; i < shape.rank; i++)
+        if (__builtin_mul_overflow(n, size_of(shape.u.kid[i]), &n))
+            return 0;
+    return n;
+}
+
+/* Sum of the static strides: coordinate c < 2^31 moves by at most c times this. */
+static double stride_sum(sett_arg stride)
+{
+    double sum = stride.kind == SETT_INT ? (stride.u.i < 0 ? -(double)stride.u.i : (double)stride.u.i) : 0;
+    for (int i = 0; stride.kind == SETT_NODE && i < stride.rank; i++)
+        sum += stride_sum(stride.u.kid[i]);
+    return sum;
+}
+
+/* Coordinates into a wide parameter whose static strides can carry them past 2^31 become
+ * 64-bit; the others stay 32-bit and are added to the 64-bit part by themselves. (Dynamic
+ * strides of a wide parameter are 64-bit already: sett__param_tensor.) */
+static sett_arg widen(const sett__ctx *c, sett_arg coord, sett_arg stride)
+{
+    if (coord.kind == SETT_NODE) {
+        sett_arg *kid = sett__new(c->b, coord.rank * sizeof *kid);
+        for (int i = 0; i < coord.rank; i++)
+            kid[i] = widen(c, coord.u.kid[i], stride.kind == SETT_NODE && i < stride.rank ? stride.u.kid[i] : stride);
+        return sett_arg_n(coord.rank, kid);
+    }
+    if (coord.kind != SETT_VALUE || sett__dtype_bytes((sett_dtype)coord.u.v->dtype) == 8)
+        return coord;
+    double most = coord.u.v->lo < 0 ? 2147483648.0 : (double)coord.u.v->hi;
+    if (most * stride_sum(stride) < 2147483648.0)
+        return coord;
+    return sett_arg_v(sett_to_at(c->site, coord.u.v, SETT_I64));
+}
+
+bool sett__tensor_wide(const sett_tensor *t)
+{
+    return t->param >= 0 && t->head.b->sig.param[t->param].wide;
+}
+
+/* How far coord (ALL counts as 0) lies from the tensor's start; of a layout with an inner
+ * function, before that function. */
+static sett_arg distance(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
+{
+    const sett_layout *l = t->layout;
+    if (sett__tensor_wide(t))
+        coord = widen(c, coord, l->stride);
+    sett_arg still = sett__crd2idx(c, part(c->b, coord, false), l->shape, l->stride);
+    if (!has_value(coord))
+        return still;
+    return sett__add_offset(c, sett__crd2idx(c, part(c->b, coord, true), l->shape, l->stride), still);
+}
+
+/* coord against shape: profile, and static leaves against static extents. */
+static bool check_coord(const sett__ctx *c, const sett_tensor *t, sett_arg coord, sett_arg shape, bool slices, bool ranges)
+{
+    sett_build *b = c->b;
+    if (coord.kind == SETT_NODE) {
+        SETT__FAIL_IF(b, c->site, c->func, shape.kind != SETT_NODE || shape.rank != coord.rank, false, SETT_E_RANK,
+            "coordinate %s does not fit mode %s of %s", sett__arg_text(b, coord), sett__arg_text(b, shape), sett__tensor_text(b, t));
+        for (int i = 0; i < coord.rank; i++)
+            if (!check_coord(c, t, coord.u.kid[i], shape.u.kid[i], slices, ranges))
+                return false;
+        return true;
+    }
+    SETT__FAIL_IF(b, c->site, c->func, coord.kind == SETT_SLICE && !slices, false, SETT_E_ARGUMENT,
+        "the coordinate of one element of %s has no _", sett__tensor_text(b, t));
+    if (coord.kind == SETT_INT && ranges) {
+        int64_t n = size_of(shape);
+        SETT__FAIL_IF(b, c->site, c->func, coord.u.i < 0 || (n && coord.u.i >= n), false, SETT_E_RANGE,
+            "coordinate %lld is outside extent %s of %s", (long long)coord.u.i, sett__arg_text(b, shape), sett__tensor_text(b, t));
+        return true;
+    }
+    bool integer = coord.kind == SETT_INT || coord.kind == SETT_SLICE ||
+                   (coord.kind == SETT_VALUE && coord.u.v->n == 1 && sett__dtype_is_int((sett_dtype)coord.u.v->dtype));
+    SETT__FAIL_IF(b, c->site, c->func, !integer, false, SETT_E_DTYPE, "a coordinate of %s is no integer", sett__tensor_text(b, t));
+    return true;
+}
+
+/* Offset of one element, inner function included. */
+bool sett__element_offset(const sett__ctx *c, const sett_tensor *t, sett_arg coord, sett_arg *out)
+{
+    if (!sett__use_arg(c->b, c->site, c->func, coord) || !check_coord(c, t, coord, t->layout->shape, false, true))
+        return false;
+    sett_arg at = t->layout->has_inner ? sett__layout_at(c, t->layout, coord) : distance(c, t, coord);
+    *out = sett__add_offset(c, t->offset, at);
+    return out->kind != SETT_POISON;
+}
+
+/* ---- the layout operations on tensors --------------------------------------------- */
+#define TENSOR_OP(op) \
+    sett_tensor *sett_##op##_tensor_at(sett_site site, const sett_tensor *t, sett_arg rhs) \
+    { \
+        if (!sett__use_tensor(NULL, site, "sett_" #op, t)) \
+            return bad(t); \
+        return view(t, sett_##op##_layout_at(site, t->layout, rhs), t->offset); \
+    }
+TENSOR_OP(composition)
+TENSOR_OP(logical_divide)
+TENSOR_OP(zipped_divide)
+TENSOR_OP(tiled_divide)
+TENSOR_OP(flat_divide)
+TENSOR_OP(dice)
+TENSOR_OP(select)
+TENSOR_OP(coalesce)
+
+static sett_tensor *slice(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
+{
+    if (!check_coord(c, t, coord, t->layout->shape, true, true))
+        return bad(t);
+    sett_layout *l = sett_slice_layout_at(c->site, t->layout, coord);
+    if (t->layout->has_inner)
+        return view(t, l, t->offset);
+    return view(t, l, sett__add_offset(c, t->offset, distance(c, t, coord)));
+}
+
+sett_tensor *sett_slice_tensor_at(sett_site site, const sett_tensor *t, sett_arg coord)
+{
+    if (!sett__use_tensor(NULL, site, "sett_slice", t) || !sett__use_arg(t->head.b, site, "sett_slice", coord))
+        return bad(t);
+    return slice(&(sett__ctx){t->head.b, site, "sett_slice"}, t, coord);
+}
+
+/* (a, b, _, _...): tuple of n, the first taken from coord. */
+static sett_arg padded(sett_build *b, sett_arg coord, int n)
+{
+    sett_arg *kid = sett__new(b, (size_t)n * sizeof *kid);
+    int given = coord.kind == SETT_NODE ? coord.rank : 0;
+    for (int i = 0; i < n; i++)
+        kid[i] = i < given ? coord.u.kid[i] : SETT_ALL;
+    return sett_arg_n(n, kid);
+}
+
+/* Modes of mode i of a divided layout as a coordinate of that many ALLs. */
+static sett_arg all_of(sett_build *b, sett_arg mode)
+{
+    return mode.kind == SETT_NODE ? padded(b, sett_arg_n(0, NULL), mode.rank) : SETT_ALL;
+}
+
+static sett_tensor *slice_pair(const sett__ctx *c, const sett_tensor *t, sett_arg first, sett_arg second)
+{
+    sett_arg *pair = sett__new(c->b, 2 * sizeof *pair);
+    pair[0] = first;
+    pair[1] = second;
+    return slice(c, t, sett_arg_n(2, pair));
+}
+
+sett_tensor *sett_local_tile_at(sett_site site, const sett_tensor *t, sett_arg tiler, sett_arg coord)
+{
+    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_local_tile"};
+    if (!sett__use_tensor(NULL, site, c.func, t) || !sett__use_arg(c.b, site, c.func, tiler) ||
+        !sett__use_arg(c.b, site, c.func, coord))
+        return bad(t);
+    sett_tensor *z = sett_zipped_divide_tensor_at(site, t, tiler);
+    if (z->head.poison)
+        return z;
+    sett_arg tile = z->layout->shape.u.kid[0], rest = z->layout->shape.u.kid[1];
+    if (coord.kind == SETT_NODE && rest.kind == SETT_NODE) {
+        SETT__FAIL_IF(c.b, site, c.func, coord.rank > rest.rank, bad(t), SETT_E_RANK,
+            "coordinate %s has more modes than the tiles %s", sett__arg_text(c.b, coord), sett__arg_text(c.b, rest));
+        coord = padded(c.b, coord, rest.rank);
+    }
+    return slice_pair(&c, z, all_of(c.b, tile), coord);
+}
+
+/* One top mode of a thread layout: the colexicographic coordinate in it of thread idx. */
+static sett_arg thread_coord(const sett__ctx *c, sett_arg shape, sett_arg stride, sett_arg idx, int64_t *size)
+{
+    sett_arg sum = sett_arg_i(0);
+    if (shape.kind == SETT_NODE) {
+        for (int i = 0; i < shape.rank; i++) {
+            sett_arg kid = thread_coord(c, shape.u.kid[i], stride.u.kid[i], idx, size);
+            sum = sett__add(c, sum, kid);
+        }
+        return sum;
+    }
+    int64_t scale = *size, d = shape.u.i, s = stride.u.i;
+    *size *= d;
+    if (s == 0 || d == 1)
+        return sum;
+    sett_arg q = sett__div(c, idx, sett_arg_i(s));
+    bool bounded = idx.kind == SETT_VALUE && idx.u.v->lo >= 0 && idx.u.v->hi / s < d;
+    return sett__mul(c, bounded ? q : sett__rem(c, q, sett_arg_i(d)), sett_arg_i(scale));
+}
+
+static bool check_threads(const sett__ctx *c, const sett_layout *threads, sett_arg idx)
+{
+    sett_build *b = c->b;
+    SETT__FAIL_IF(b, c->site, c->func, threads->has_inner, false, SETT_E_ARGUMENT, "the thread layout %s is swizzled",
+        sett__layout_text(b, threads));
+    SETT__FAIL_IF(b, c->site, c->func, !sett__is_static(threads->shape) || !sett__is_static(threads->stride), false,
+        SETT_E_STATIC, "the thread layout %s is not static", sett__layout_text(b, threads));
+    bool integer = idx.kind == SETT_INT ? idx.u.i >= 0 :
+        idx.kind == SETT_VALUE && idx.u.v->n == 1 && sett__dtype_is_int((sett_dtype)idx.u.v->dtype);
+    SETT__FAIL_IF(b, c->site, c->func, !integer, false, SETT_E_ARGUMENT, "the thread's index is no integer of at least 0");
+    return true;
+}
+
+sett_tensor *sett_local_partition_at(sett_site site, const sett_tensor *t, const sett_layout *threads, sett_arg idx)
+{
+    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_local_partition"};
+    if (!sett__use_tensor(NULL, site, c.func, t) || !sett__use_layout(c.b, site, c.func, threads) ||
+        !sett__use_arg(c.b, site, c.func, idx) || !check_threads(&c, threads, idx))
+        return bad(t);
+    bool tuple = threads->shape.kind == SETT_NODE;
+    int rank = tuple ? threads->shape.rank : 1;
+    sett_arg *tiler = sett__new(c.b, (size_t)rank * sizeof *tiler), *coord = sett__new(c.b, (size_t)rank * sizeof *coord);
+    for (int i = 0; i < rank; i++) {
+        int64_t size = 1;
+        coord[i] = thread_coord(&c, tuple ? threads->shape.u.kid[i] : threads->shape,
+            tuple ? threads->stride.u.kid[i] : threads->stride, idx, &size);
+        tiler[i] = sett_arg_i(size);
+    }
+    sett_tensor *z = sett_zipped_divide_tensor_at(site, t, sett_arg_n(rank, tiler));
+    if (z->head.poison)
+        return z;
+    sett_arg tile = z->layout->shape.u.kid[0], rest = z->layout->shape.u.kid[1];
+    sett_arg at = tile.kind == SETT_NODE ? padded(c.b, sett_arg_n(rank, coord), tile.rank) : coord[0];
+    return slice_pair(&c, z, at, all_of(c.b, rest));
+}
+
+sett_tensor *sett_domain_offset_at(sett_site site, const sett_tensor *t, sett_arg coord)
+{
+    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_domain_offset"};
+    if (!sett__use_tensor(NULL, site, c.func, t) || !sett__use_arg(c.b, site, c.func, coord) ||
+        !check_coord(&c, t, coord, t->layout->shape, false, false))
+        return bad(t);
+    sett_arg by = distance(&c, t, coord);
+    if (!t->layout->has_inner)
+        return view(t, t->layout, sett__add_offset(&c, t->offset, by));
+    sett_layout *l = sett__new_object(c.b, SETT__K_LAYOUT, sizeof *l);
+    sett__head head = l->head;
+    *l = *t->layout;
+    l->head = head;
+    l->offset = sett__add_offset(&c, t->layout->offset, by);
+    return l->offset.kind == SETT_POISON ? bad(t) : view(t, l, t->offset);
+}
+
+static sett_arg recast_offset(const sett__ctx *c, const sett_tensor *t, int from, int to)
+{
+    if (from >= to)
+        return sett__mul(c, t->offset, sett_arg_i(from / to));
+    int ratio = to / from;
+    SETT__FAIL_IF(c->b, c->site, c->func, sett__leaf_div(t->offset) % ratio, c->b->poison->arg, SETT_E_DIVIDE,
+        "the offset %s of %s is not known to be a multiple of %d elements", sett__arg_text(c->b, t->offset),
+        sett__tensor_text(c->b, t), ratio);
+    return sett__div(c, t->offset, sett_arg_i(ratio));
+}
+
+sett_tensor *sett_recast_tensor_at(sett_site site, const sett_tensor *t, sett_dtype dtype)
+{
+    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_recast_tensor"};
+    if (!sett__use_tensor(NULL, site, c.func, t) || !sett__check_element(&c, dtype))
+        return bad(t);
+    SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, bad(t), SETT_E_SPACE, "%s has no memory to recast",
+        sett__tensor_text(c.b, t));
+    int from = 8 * sett__dtype_bytes((sett_dtype)t->dtype), to = 8 * sett__dtype_bytes(dtype);
+    sett_tensor *r = view(t, from == to ? t->layout : sett_recast_layout_at(site, to, from, t->layout),
+        from == to ? t->offset : recast_offset(&c, t, from, to));
+    if (!r->head.poison)
+        r->dtype = (uint8_t)dtype;
+    return r;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making tensors, asking about them, and their text. */
+#include "lib.h"
+#include <string.h>
+
+#define RMEM_ALIGN 32 /* CuTe's, of a register tensor */
+#define SMEM_ALIGN 16
+#define SMEM_MOST (1u << 30)
+
+static sett_tensor *make(sett_build *b, sett_space space, sett_dtype dtype, sett_layout *l, const char *name)
+{
+    sett_tensor *t = sett__new_object(b, SETT__K_TENSOR, sizeof *t);
+    t->space = (uint8_t)space;
+    t->dtype = (uint8_t)dtype;
+    t->root = SETT__NONE;
+    t->param = -1;
+    t->align = 1;
+    t->layout = l;
+    t->offset = sett_arg_i(0);
+    t->name = name;
+    return b->error.status ? &b->poison->tensor : t;
+}
+
+bool sett__check_element(const sett__ctx *c, sett_dtype dtype)
+{
+    SETT__FAIL_IF(c->b, c->site, c->func, !sett__dtype_valid(dtype), false, SETT_E_DTYPE, "%d is no element type", (int)dtype);
+    SETT__FAIL_IF(c->b, c->site, c->func, dtype != SETT_BOOL && sett_dtype_bits(dtype) < 8, false, SETT_E_DTYPE,
+        "elements of %s are narrower than a byte, which tensors in memory do not support", sett_dtype_name(dtype));
+    return true;
+}
+
+static bool check_kernel(const sett__ctx *c)
+{
+    SETT__FAIL_IF(c->b, c->site, c->func, !c->b->in_kernel, false, SETT_E_ARGUMENT, "is possible only in a kernel's body");
+    return true;
+}
+
+/* ---- parameters -------------------------------------------------------------------- */
+/* Products of extents and strides of a wide parameter are formed in 64 bits from the start. */
+static sett_arg widen(const sett__ctx *c, sett_arg a)
+{
+    if (a.kind == SETT_VALUE && sett_dtype_bits((sett_dtype)a.u.v->dtype) < 64) {
+        a.u.v = sett_to_at(c->site, a.u.v, SETT_I64);
+        return a;
+    }
+    if (a.kind != SETT_NODE)
+        return a;
+    sett_arg *kid = sett__new(c->b, a.rank * sizeof *kid);
+    for (int i = 0; i < a.rank; i++)
+        kid[i] = widen(c, a.u.kid[i]);
+    return sett_arg_n(a.rank, kid);
+}
+
+sett_tensor *sett__param_tensor(
+    const sett__ctx *c, const char *name, sett_dtype dtype, int param, sett_layout *l, uint32_t align)
+{
+    sett_build *b = c->b;
+    if (b->sig.param[param].wide && !l->has_inner)
+        l = sett__layout(b, l->shape, widen(c, l->stride));
+    sett_tensor *t = make(b, SETT_GMEM, dtype, l, name);
+    if (t->head.poison || l->head.poison)
+        return &b->poison->tensor;
+    t->param = param;
+    t->align = align;
+    t->root = sett__record(b, c->site, &(sett__emit){.code = SETT__PARAM, .dtype = dtype, .imm = param});
+    return b->error.status ? &b->poison->tensor : t;
+}
+
+/* ---- coordinates ------------------------------------------------------------------------ */
+static sett_arg zeros(sett_build *b, sett_arg shape)
+{
+    if (shape.kind != SETT_NODE)
+        return sett_arg_i(0);
+    sett_arg *kid = sett__new(b, shape.rank * sizeof *kid);
+    for (int i = 0; i < shape.rank; i++)
+        kid[i] = zeros(b, shape.u.kid[i]);
+    return sett_arg_n(shape.rank, kid);
+}
+
+sett_tensor *sett_identity_tensor_at(sett_site site, sett_build *b, sett_arg shape)
+{
+    const char *func = "sett_identity_tensor";
+    if (!b)
+        return NULL;
+    if (!sett__use_arg(b, site, func, shape))
+        return &b->poison->tensor;
+    sett_layout *l = sett_make_identity_layout_at(site, b, shape);
+    if (l->head.poison)
+        return &b->poison->tensor;
+    sett_tensor *t = make(b, SETT_COORD, (sett_dtype)0, l, "coordinates");
+    t->offset = zeros(b, l->shape);
+    return t;
+}
+
+/* ---- registers and shared memory --------------------------------------------------------- */
+/* Elements that a static layout reaches, from 0: its largest index + 1; -1: below 0, or too many. */
+static int64_t reach(const sett__ctx *c, const sett_layout *l)
+{
+    sett__axes m;
+    if (!sett__axes_of(c, l->shape, l->stride, &m) || m.size > SMEM_MOST)
+        return -1;
+    int64_t lo = 0, hi = 0;
+    for (int i = 0; i < m.n; i++) {
+        int64_t far;
+        if (__builtin_mul_overflow(m.mode[i].extent - 1, m.mode[i].stride.u.i, &far) ||
+            __builtin_add_overflow(far < 0 ? lo : hi, far, far < 0 ? &lo : &hi))
+            return -1;
+    }
+    if (!l->has_inner)
+        return lo < 0 ? -1 : hi + 1;
+    for (int64_t i = hi = 0; i < m.size; i++) {
+        sett_arg at = sett__layout_at(c, l, sett_arg_i(i));
+        if (at.kind != SETT_INT || at.u.i < 0)
+            return -1;
+        hi = at.u.i > hi ? at.u.i : hi;
+    }
+    return hi + 1;
+}
+
+static bool check_static(const sett__ctx *c, const sett_layout *l)
+{
+    bool is_static = sett__is_static(l->shape) && sett__is_static(l->stride) && (!l->has_inner || sett__is_static(l->offset));
+    SETT__FAIL_IF(c->b, c->site, c->func, !is_static, false, SETT_E_STATIC, "the layout %s is not static",
+        sett__layout_text(c->b, l));
+    return true;
+}
+
+/* Elements to allocate for a static layout; 0: the build has failed. */
+static uint32_t room(const sett__ctx *c, const sett_layout *l, int64_t most)
+{
+    if (!check_static(c, l))
+        return 0;
+    int64_t n = reach(c, l);
+    SETT__FAIL_IF(c->b, c->site, c->func, n < 1, 0, SETT_E_RANGE, "the layout %s reaches below 0 or past 2^31",
+        sett__layout_text(c->b, l));
+    SETT__FAIL_IF(c->b, c->site, c->func, n > most, 0, SETT_E_LIMIT, "the layout %s needs %lld elements, of at most %lld",
+        sett__layout_text(c->b, l), (long long)n, (long long)most);
+    return (uint32_t)n;
+}
+
+static sett_tensor *make_rmem(const sett__ctx *c, sett_dtype dtype, sett_layout *l, const char *name)
+{
+    sett_build *b = c->b;
+    if (l->head.poison || !check_kernel(c) || !sett__check_element(c, dtype))
+        return &b->poison->tensor;
+    uint32_t n = room(c, l, SETT__MAX_WIDTH);
+    sett_tensor *t = make(b, SETT_RMEM, dtype, l, name);
+    if (!n || t->head.poison)
+        return &b->poison->tensor;
+    t->align = RMEM_ALIGN;
+    t->root = sett__record(b, c->site, &(sett__emit){.code = SETT__RMEM, .dtype = dtype, .n = n});
+    return b->error.status ? &b->poison->tensor : t;
+}
+
+sett_tensor *sett_make_rmem_tensor_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg shape)
+{
+    const sett__ctx c = {b, site, "sett_make_rmem_tensor"};
+    if (!b)
+        return NULL;
+    if (!sett__use_arg(b, site, c.func, shape))
+        return &b->poison->tensor;
+    SETT__FAIL_IF(b, site, c.func, shape.kind != SETT_LAYOUT && !sett__is_static(shape), &b->poison->tensor, SETT_E_STATIC,
+        "the shape %s is not static", sett__arg_text(b, shape));
+    return make_rmem(&c, dtype, shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL), "rmem");
+}
+
+sett_tensor *sett_make_smem_tensor_at(sett_site site, sett_build *b, sett_dtype dtype, sett_layout *l, int align)
+{
+    const sett__ctx c = {b, site, "sett_make_smem_tensor"};
+    if (!b)
+        return NULL;
+    if (!sett__use_layout(b, site, c.func, l) || !check_kernel(&c) || !sett__check_element(&c, dtype))
+        return &b->poison->tensor;
+    uint32_t bytes = (uint32_t)sett__dtype_bytes(dtype), to = align ? (uint32_t)align : SMEM_ALIGN;
+    SETT__FAIL_IF(b, site, c.func, align < 0 || (to & (to - 1)) || to > 1024, &b->poison->tensor, SETT_E_ALIGN,
+        "an alignment of %d is no power of two up to 1024", align);
+    to = to < bytes ? bytes : to;
+    uint32_t n = room(&c, l, SMEM_MOST / bytes);
+    sett_tensor *t = make(b, SETT_SMEM, dtype, l, "smem");
+    if (!n || t->head.poison)
+        return &b->poison->tensor;
+    uint64_t at = ((uint64_t)b->smem_used + to - 1) & ~(uint64_t)(to - 1), end = at + (uint64_t)n * bytes;
+    SETT__FAIL_IF(b, site, c.func, end > SMEM_MOST, &b->poison->tensor, SETT_E_LIMIT, "shared memory of %llu bytes",
+        (unsigned long long)end);
+    b->smem_used = (uint32_t)end;
+    b->smem_align = b->smem_align > to ? b->smem_align : to;
+    t->align = to;
+    t->root = sett__record(b, site, &(sett__emit){.code = SETT__SMEM, .dtype = dtype, .n = n, .imm = (int64_t)at});
+    return b->error.status ? &b->poison->tensor : t;
+}
+
+/* ---- fragments ------------------------------------------------------------------------------- */
+/* Sorts after: dynamic strides last, basis strides and ties in their order. */
+static bool after(const sett__axis *x, const sett__axis *y)
+{
+    if (x->stride.path || y->stride.path || y->stride.kind != SETT_INT)
+        return false;
+    if (x->stride.kind != SETT_INT)
+        return true;
+    int64_t a = x->stride.u.i, b = y->stride.u.i;
+    return (a < 0 ? -a : a) > (b < 0 ? -b : b);
+}
+
+/* The strides that make a layout compact in the order that it has. Modes of extent 1 or
+ * stride 0 get 0: CuTe's make_layout_like. */
+static void like(const sett__axes *m, int64_t *stride, int *order)
+{
+    int n = 0;
+    for (int i = 0; i < m->n; i++) {
+        const sett__axis *x = &m->mode[i];
+        stride[i] = 0;
+        if (x->extent == 1 || sett__is_int(x->stride, 0))
+            continue;
+        int at = n++;
+        for (; at && after(&m->mode[order[at - 1]], x); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    int64_t size = 1;
+    for (int i = 0; i < n; i++) {
+        stride[order[i]] = size;
+        size *= m->mode[order[i]].extent;
+    }
+}
+
+static sett_arg unflatten(sett_build *b, sett_arg shape, const int64_t **leaf)
+{
+    if (shape.kind != SETT_NODE)
+        return sett_arg_i(*(*leaf)++);
+    sett_arg *kid = sett__new(b, shape.rank * sizeof *kid);
+    for (int i = 0; i < shape.rank; i++)
+        kid[i] = unflatten(b, shape.u.kid[i], leaf);
+    return sett_arg_n(shape.rank, kid);
+}
+
+sett_tensor *sett_make_fragment_like_at(sett_site site, const sett_tensor *t, sett_dtype dtype)
+{
+    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_make_fragment_like"};
+    sett__axes m;
+    if (!sett__use_tensor(NULL, site, c.func, t))
+        return t ? &c.b->poison->tensor : NULL;
+    SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD && !dtype, &c.b->poison->tensor, SETT_E_DTYPE,
+        "a fragment like a coordinate tensor needs an element type");
+    if (!sett__axes_of(&c, t->layout->shape, t->layout->stride, &m))
+        return &c.b->poison->tensor;
+    int64_t *stride = sett__new(c.b, (size_t)m.n * sizeof *stride + 1);
+    int *order = sett__new(c.b, (size_t)m.n * sizeof *order + 1);
+    like(&m, stride, order);
+    const int64_t *leaf = stride;
+    sett_layout *l = sett__layout(c.b, t->layout->shape, unflatten(c.b, t->layout->shape, &leaf));
+    return make_rmem(&c, dtype ? dtype : (sett_dtype)t->dtype, l, "fragment");
+}
+
+sett_tensor *sett_var_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg init)
+{
+    const sett__ctx c = {b, site, "sett_var"};
+    if (!b)
+        return NULL;
+    if (!sett__use_arg(b, site, c.func, init))
+        return &b->poison->tensor;
+    sett_tensor *t = make_rmem(&c, dtype, sett__layout(b, sett_arg_i(1), sett_arg_i(0)), "var");
+    if (!t->head.poison)
+        sett__set(&c, t, init, sett_arg_i(0));
+    return b->error.status ? &b->poison->tensor : t;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------ */
+#define TENSOR_GETTER(op) \
+    sett_arg sett_##op##_tensor(const sett_tensor *t) \
+    { \
+        return sett_##op##_layout(t ? t->layout : NULL); \
+    }
+SETT_GETTERS(TENSOR_GETTER)
+
+int sett_rank_tensor(const sett_tensor *t)
+{
+    return sett_rank_layout(t ? t->layout : NULL);
+}
+
+int sett_depth_tensor(const sett_tensor *t)
+{
+    return sett_depth_layout(t ? t->layout : NULL);
+}
+
+sett_dtype sett_tensor_dtype(const sett_tensor *t)
+{
+    return t ? (sett_dtype)t->dtype : (sett_dtype)0;
+}
+
+sett_space sett_tensor_space(const sett_tensor *t)
+{
+    return t ? (sett_space)t->space : SETT_GENERIC;
+}
+
+sett_layout *sett_tensor_layout(const sett_tensor *t)
+{
+    return t ? t->layout : NULL;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+static const char *const space_name[] = {"?", "gmem", "smem", "rmem", "dsmem", "tmem", "generic", "coord"};
+
+/* What the address of element 0 is known to be a multiple of. */
+static uint32_t start_align(const sett_tensor *t)
+{
+    uint64_t by = (uint64_t)sett__leaf_div(t->offset) * (uint64_t)sett__dtype_bytes((sett_dtype)t->dtype) | t->align;
+    return (uint32_t)(by & (0 - by));
+}
+
+int sett_tensor_str(const sett_tensor *t, char *buf, size_t size)
+{
+    if (!t || t->head.poison)
+        return snprintf(buf, size, "tensor<?>");
+    int n, at;
+    if (t->space == SETT_COORD) {
+        n = snprintf(buf, size, "tensor<");
+        n += sett__arg_str(t->offset, (size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0);
+    } else {
+        const char *name = t->dtype == SETT_BOOL ? "i8" : sett_dtype_name((sett_dtype)t->dtype);
+        n = snprintf(buf, size, "tensor<ptr<%s, %s", name, space_name[t->space]);
+        if (start_align(t) > (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype))
+            n += snprintf((size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0, ", align<%u>", start_align(t));
+        n += snprintf((size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0, ">");
+    }
+    n += snprintf((size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0, " o ");
+    at = sett__layout_str(t->layout, (size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0);
+    n += at;
+    return n + snprintf((size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0, ">");
+}
+
+const char *sett__tensor_text(sett_build *b, const sett_tensor *t)
+{
+    const char *layout = sett__layout_text(b, t->layout);
+    size_t size = strlen(t->name) + strlen(layout) + 2;
+    char *text = sett__new(b, size);
+    if (!text)
+        return t->name;
+    snprintf(text, size, "%s %s", t->name, layout);
+    return text;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the elements of a view lie, and how wide an access may be.
+ *
+ * Of an affine layout, element i lies at offset + sum of c_k(i) s_k. Modes with static
+ * strides add to a constant; each combination of coordinates of the dynamic ones is a
+ * group, whose elements share one address computed at run time. A swizzled layout with a
+ * dynamic start is cut into groups that the swizzle maps affinely. */
+#include "lib.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS 256 /* leaves of a layout; more are refused */
+
+/* ---- modes ------------------------------------------------------------------------ */
+static int leaves(sett_arg a)
+{
+    int n = a.kind != SETT_NODE;
+    for (int i = 0; a.kind == SETT_NODE && i < a.rank; i++)
+        n += leaves(a.u.kid[i]);
+    return n;
+}
+
+static bool flatten(const sett__ctx *c, sett_arg shape, sett_arg stride, int top, sett__axes *m)
+{
+    for (int i = 0; shape.kind == SETT_NODE && i < shape.rank; i++)
+        if (!flatten(c, shape.u.kid[i], stride.u.kid[i], top < 0 ? i : top, m))
+            return false;
+    if (shape.kind == SETT_NODE)
+        return true;
+    SETT__FAIL_IF(c->b, c->site, c->func, shape.kind != SETT_INT, false, SETT_E_STATIC,
+        "the extent %s of mode %d is not static", sett__arg_text(c->b, shape), top < 0 ? 0 : top);
+    m->mode[m->n++] = (sett__axis){shape.u.i, stride};
+    SETT__FAIL_IF(c->b, c->site, c->func, __builtin_mul_overflow(m->size, shape.u.i, &m->size), false, SETT_E_RANGE,
+        "the size is past 2^63-1");
+    return true;
+}
+
+bool sett__axes_of(const sett__ctx *c, sett_arg shape, sett_arg stride, sett__axes *m)
+{
+    int n = leaves(shape);
+    SETT__FAIL_IF(c->b, c->site, c->func, n > DIGITS, false, SETT_E_LIMIT, "a layout of %d modes, of at most %d", n, DIGITS);
+    *m = (sett__axes){.size = 1, .mode = sett__new(c->b, (size_t)(n + 1) * sizeof *m->mode)};
+    return m->mode && flatten(c, shape, stride, -1, m);
+}
+
+/* ---- places ------------------------------------------------------------------------ */
+static bool make_places(const sett__ctx *c, int64_t size, sett__places *p)
+{
+    SETT__FAIL_IF(c->b, c->site, c->func, size < 1 || size > SETT__MAX_WIDTH, false, size < 1 ? SETT_E_SHAPE : SETT_E_LIMIT,
+        "a value has from 1 to %d elements, not %lld", SETT__MAX_WIDTH, (long long)size);
+    uint32_t n = (uint32_t)size;
+    *p = (sett__places){.n = n, .group = sett__new(c->b, n * sizeof *p->group), .imm = sett__new(c->b, n * sizeof *p->imm)};
+    return p->group && p->imm;
+}
+
+/* The bases: origin plus each combination of the dynamic modes, counted in their order. */
+static bool make_bases(const sett__ctx *c, const sett__axes *m, sett_arg origin, int64_t *extra, sett__places *p)
+{
+    for (uint32_t g = 0; g < p->n_group; g++) {
+        sett_arg sum = origin;
+        uint32_t rest = g;
+        for (int i = 0; i < m->n; i++) {
+            if (m->mode[i].stride.kind == SETT_INT)
+                continue;
+            int64_t at = rest % (uint64_t)m->mode[i].extent;
+            rest /= (uint32_t)m->mode[i].extent;
+            sett_arg stride = m->mode[i].stride;
+            stride.path = 0;
+            if (at)
+                sum = sett__add_offset(c, sum, sett__mul(c, stride, sett_arg_i(at)));
+        }
+        if (sum.kind == SETT_POISON)
+            return false;
+        p->base[g] = sett__peel(c->b, sum, &extra[g]);
+    }
+    return !c->b->error.status;
+}
+
+bool sett__places_of(const sett__ctx *c, const sett__axes *m, sett_arg origin, sett__places *p)
+{
+    uint32_t digit[DIGITS] = {0}, weight[DIGITS];
+    if (!make_places(c, m->size, p))
+        return false;
+    p->n_group = 1;
+    for (int i = 0; i < m->n; i++) {
+        weight[i] = m->mode[i].stride.kind == SETT_INT ? 0 : p->n_group;
+        p->n_group *= weight[i] ? (uint32_t)m->mode[i].extent : 1;
+    }
+    p->base = sett__new(c->b, p->n_group * sizeof *p->base);
+    int64_t *extra = sett__new(c->b, p->n_group * sizeof *extra), imm = 0;
+    if (!p->base || !extra || !make_bases(c, m, origin, extra, p))
+        return false;
+    for (uint32_t i = 0, group = 0; i < p->n; i++) {
+        p->group[i] = group;
+        p->imm[i] = imm + extra[group];
+        for (int k = 0; k < m->n; k++) { /* the next coordinate */
+            int64_t extent = m->mode[k].extent, stride = weight[k] ? 0 : m->mode[k].stride.u.i;
+            group += weight[k];
+            imm = (int64_t)((uint64_t)imm + (uint64_t)stride);
+            if (++digit[k] < extent)
+                break;
+            group -= weight[k] * digit[k];
+            imm = (int64_t)((uint64_t)imm - (uint64_t)stride * digit[k]);
+            digit[k] = 0;
+        }
+    }
+    return true;
+}
+
+/* ---- swizzled places ----------------------------------------------------------------- */
+static int64_t swizzle(const sett_layout *l, int64_t x)
+{
+    int64_t low = ((INT64_C(1) << l->bits) - 1) << l->base;
+    if (l->shift >= 0)
+        return x ^ ((x >> l->shift) & low);
+    return x ^ ((x & low) << -l->shift);
+}
+
+/* The same of a value: x ^ (x >> shift & mask), or shifted left. */
+static sett_arg swizzle_value(const sett__ctx *c, const sett_layout *l, sett_arg x)
+{
+    sett_arg low = sett_arg_i(((INT64_C(1) << l->bits) - 1) << l->base), y = x;
+    if (l->shift >= 0)
+        y = sett_index_at(c->site, c->func, SETT_AND, sett_index_at(c->site, c->func, SETT_SHR, x, sett_arg_i(l->shift)), low);
+    else
+        y = sett_index_at(c->site, c->func, SETT_SHL, sett_index_at(c->site, c->func, SETT_AND, x, low), sett_arg_i(-l->shift));
+    return sett_index_at(c->site, c->func, SETT_XOR, x, y);
+}
+
+typedef struct piece { uint32_t group, number; int64_t mid; } piece; /* number: of the new group + 1; 0: free */
+
+static uint32_t find_piece(piece *table, uint32_t mask, uint32_t group, int64_t mid)
+{
+    uint64_t h = ((uint64_t)mid * 0x9e3779b97f4a7c15u) ^ (group * UINT64_C(0x85ebca77c2b2ae3d));
+    uint32_t at = (uint32_t)(h >> 33) & mask;
+    while (table[at].number && (table[at].group != group || table[at].mid != mid))
+        at = (at + 1) & mask;
+    return at;
+}
+
+/* With x a multiple of 2^base: swz(x + hi + mid + low) = swz(x + mid) + hi + low, where low is below
+ * 2^base and hi a multiple of all that the swizzle reads or writes. So one swizzle is computed
+ * for each (base, mid); where x is not such a multiple, low counts to mid. */
+static bool swizzle_places(const sett__ctx *c, const sett_tensor *t, sett__places *p)
+{
+    const sett_layout *l = t->layout;
+    int64_t top = INT64_C(1) << (l->bits + l->base + (l->shift < 0 ? -l->shift : l->shift));
+    uint32_t cap = 16, n = 0;
+    while (cap < 2 * p->n)
+        cap *= 2;
+    piece *table = sett__new(c->b, cap * sizeof *table);
+    sett_arg *base = sett__new(c->b, p->n * sizeof *base);
+    int64_t *extra = sett__new(c->b, p->n * sizeof *extra);
+    if (!table || !base || !extra)
+        return false;
+    for (uint32_t i = 0; i < p->n; i++) {
+        sett_arg x = p->base[p->group[i]];
+        bool is_static = x.kind == SETT_INT;
+        int64_t unit = INT64_C(1) << l->base, k = p->imm[i];
+        int64_t low = sett__leaf_div(x) % unit ? 0 : k & (unit - 1), mid = is_static ? 0 : (k & (top - 1)) - low;
+        uint32_t at = find_piece(table, cap - 1, is_static ? 0 : p->group[i], mid);
+        if (!table[at].number) {
+            table[at] = (piece){is_static ? 0 : p->group[i], ++n, mid};
+            sett_arg y = is_static ? sett_arg_i(0) : swizzle_value(c, l, sett__add(c, x, sett_arg_i(mid)));
+            base[n - 1] = sett__peel(c->b, sett__add_offset(c, t->offset, y), &extra[n - 1]);
+        }
+        p->group[i] = table[at].number - 1;
+        p->imm[i] = extra[table[at].number - 1] + (is_static ? swizzle(l, k) : k - mid);
+    }
+    p->base = base;
+    p->n_group = n;
+    return !c->b->error.status;
+}
+
+/* ---- places of any layout --------------------------------------------------------------- */
+static bool composed_places(const sett__ctx *c, const sett_tensor *t, const sett__axes *m, sett__places *p)
+{
+    if (!make_places(c, m->size, p))
+        return false;
+    p->base = sett__new(c->b, p->n * sizeof *p->base);
+    for (uint32_t i = 0; p->base && i < p->n; i++) {
+        sett_arg at = sett__add_offset(c, t->offset, sett__layout_at(c, t->layout, sett_arg_i(i)));
+        if (at.kind == SETT_POISON)
+            return false;
+        at = sett__peel(c->b, at, &p->imm[i]);
+        uint32_t g = p->n_group;
+        while (g && (p->base[g - 1].kind != at.kind || p->base[g - 1].u.v != at.u.v))
+            g--;
+        p->group[i] = g ? g - 1 : p->n_group;
+        p->base[p->group[i]] = at;
+        p->n_group += !g;
+    }
+    return p->base != NULL;
+}
+
+bool sett__tensor_places(const sett__ctx *c, const sett_tensor *t, sett__places *p)
+{
+    const sett_layout *l = t->layout;
+    sett__axes m;
+    if (!sett__axes_of(c, l->shape, l->stride, &m))
+        return false;
+    if (l->has_inner == 2)
+        return composed_places(c, t, &m, p);
+    if (!sett__places_of(c, &m, l->has_inner ? l->offset : t->offset, p))
+        return false;
+    return !l->has_inner || swizzle_places(c, t, p);
+}
+
+/* ---- order and width ----------------------------------------------------------------------- */
+static int by_place(const void *a, const void *b)
+{
+    const sett__spot *x = a, *y = b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    if (x->imm != y->imm)
+        return x->imm < y->imm ? -1 : 1;
+    return x->elem < y->elem ? -1 : x->elem > y->elem;
+}
+
+sett__spot *sett__spots(const sett__ctx *c, const sett__places *p, const uint32_t *kind)
+{
+    sett__spot *spot = sett__new(c->b, p->n * sizeof *spot);
+    bool sorted = true;
+    for (uint32_t i = 0; spot && i < p->n; i++) {
+        spot[i] = (sett__spot){p->group[i], i, kind ? kind[i] : 0, p->imm[i]};
+        sorted = sorted && (!i || by_place(&spot[i - 1], &spot[i]) < 0);
+    }
+    if (spot && !sorted)
+        qsort(spot, p->n, sizeof *spot, by_place);
+    return spot;
+}
+
+uint32_t sett__run(const sett__spot *spot, uint32_t n)
+{
+    uint32_t i = 1;
+    while (i < n && spot[i].group == spot[0].group && spot[i].kind == spot[0].kind && spot[i].imm == spot[0].imm + i)
+        i++;
+    return i;
+}
+
+static uint64_t lowest_bit(uint64_t x)
+{
+    return x & (0 - x);
+}
+
+uint32_t sett__align_at(const sett_tensor *t, uint32_t bytes, sett_arg base, int64_t imm)
+{
+    uint64_t elements = (uint64_t)imm | (uint64_t)sett__leaf_div(base);
+    return (uint32_t)lowest_bit(t->align | lowest_bit(elements) * bytes);
+}
+
+uint32_t sett__width_hope(const sett_tensor *t, uint32_t bytes, sett_arg base, int64_t imm, uint32_t n)
+{
+    uint64_t known = lowest_bit((uint64_t)sett__leaf_div(base)), fixed = lowest_bit((uint64_t)imm), width = 1;
+    uint64_t most = fixed && (!known || fixed < known) ? fixed : UINT64_MAX;
+    if (known && base.kind == SETT_INT)
+        most = known < most ? known : most;
+    while (width * 2 <= n && width * 2 * bytes <= t->align && width * 2 <= most)
+        width *= 2;
+    return (uint32_t)width;
+}
