@@ -53,6 +53,8 @@ static void print_operands(sett__sink *out, const sett__tape *t, const sett__op 
 static bool is_plain(double x)
 {
     double a = x < 0 ? -x : x;
+    if (a < 1e-3) /* by its bits: a caller may have subnormals compare as zero */
+        return sett__bits_of_float(SETT_F64, x) << 1 == 0;
     if (!(a < 1e14))
         return false;
     if (a < 1e5)

@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold of a tape before anything runs or compiles it. Engines rely on it: they
+ * index by what is checked here and never look back. */
+#include "lib.h"
+#include <string.h>
+
+struct check {
+    const sett__tape *t;
+    const sett__op *op; /* the one under check, and its index */
+    uint32_t i;
+    int depth;                       /* open regions, and their openers */
+    uint32_t open[SETT__MAX_DEPTH];
+    sett_error *err;
+    sett_status status;
+};
+
+/* "add.c:31: op 7 `%7 = add i32 %1, %2`: ..." */
+SETT_PRINTF(3, 4) static bool bad(struct check *c, sett_status status, const char *format, ...)
+{
+    char site[160] = "", text[160], what[200];
+    const sett__tape *t = c->t;
+    const sett__site_ref *s = c->op->site < t->n_site ? &t->site[c->op->site] : NULL;
+    if (s && s->file < t->n_string)
+        snprintf(site, sizeof site, "%s:%u: ", t->string[s->file], s->line);
+    sett__op_str(t, c->i, text, sizeof text);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(what, sizeof what, format, ap);
+    va_end(ap);
+    c->status = sett__error(c->err, status, "%sop %u `%s`: %s", site, c->i, text, what);
+    return false;
+}
+
+/* ---- operands ------------------------------------------------------------------ */
+static uint32_t arg(const struct check *c, uint32_t k)
+{
+    return c->t->arg[c->op->args + k];
+}
+
+/* A value lives in the region where it was made and in those inside it. All between the opener of an
+ * open region and here that has the region's depth is of that region; so its position decides. */
+static bool visible(const struct check *c, uint32_t id)
+{
+    const sett__op *v = &c->t->op[id];
+    int d = v->depth;
+    if (v->code == SETT__FOR) /* the variable belongs to the body */
+        return d < c->depth && c->open[d] == id;
+    return d <= c->depth && (d == 0 || c->open[d - 1] < id);
+}
+
+static const sett__op *operand(struct check *c, uint32_t k)
+{
+    uint32_t id = arg(c, k);
+    if (id == SETT__NONE)
+        return bad(c, SETT_E_VERIFY, "operand %u is missing", k), NULL;
+    if (id >= c->i || !c->t->op[id].dtype)
+        return bad(c, SETT_E_VERIFY, "operand %u is not the result of an earlier op", k), NULL;
+    if (!visible(c, id))
+        return bad(c, SETT_E_REGION, "operand %u, %%%u, was made in a region that has ended", k, id), NULL;
+    return &c->t->op[id];
+}
+
+static const sett__op *value(struct check *c, uint32_t k)
+{
+    const sett__op *v = operand(c, k);
+    if (v && sett__ops[v->code].cls == SETT__C_ROOT)
+        return bad(c, SETT_E_VERIFY, "operand %u is memory: only load, store and atom take it", k), NULL;
+    return v;
+}
+
+/* A value of a type with n elements, or one; n 0: any. */
+static bool typed(struct check *c, uint32_t k, int dtype, uint32_t n)
+{
+    const sett__op *v = value(c, k);
+    if (!v)
+        return false;
+    if (v->dtype != dtype)
+        return bad(c, SETT_E_DTYPE, "operand %u is %s, not %s", k, sett_dtype_name((sett_dtype)v->dtype),
+            sett_dtype_name((sett_dtype)dtype));
+    if (n && v->n != 1 && v->n != n)
+        return bad(c, SETT_E_SHAPE, "operand %u has %u elements, not %u", k, v->n, n);
+    return true;
+}
+
+static bool scalar(struct check *c, uint32_t k, int dtype)
+{
+    return typed(c, k, dtype, 1);
+}
+
+static bool takes(sett__code code, int dtype)
+{
+    const char *types = sett__ops[code].types;
+    return *types == '*' || strchr(types, sett__dtype_class((sett_dtype)dtype));
+}
+
+static bool takes_type(struct check *c, int dtype)
+{
+    if (takes((sett__code)c->op->code, dtype))
+        return true;
+    return bad(c, SETT_E_DTYPE, "%s does not take %s", sett__ops[c->op->code].text, sett_dtype_name((sett_dtype)dtype));
+}
+
+static bool result_is(struct check *c, int dtype, uint32_t n)
+{
+    if (c->op->dtype == dtype && c->op->n == n)
+        return true;
+    return bad(c, SETT_E_VERIFY, "the result must be %u of %s", n, sett_dtype_name((sett_dtype)dtype));
+}
+
+/* ---- one function a class ------------------------------------------------------------ */
+static bool check_const(struct check *c)
+{
+    int width = sett_dtype_bits((sett_dtype)c->op->dtype);
+    if (!takes_type(c, c->op->dtype))
+        return false;
+    return width == 64 || !((uint64_t)c->op->imm >> width) || bad(c, SETT_E_VERIFY, "the bits do not fit the type");
+}
+
+static bool check_sreg(struct check *c)
+{
+    if (c->op->sub > (c->op->code == SETT__LANE ? 0 : 2))
+        return bad(c, SETT_E_VERIFY, "there is no dimension %u", c->op->sub);
+    return result_is(c, SETT_I32, 1);
+}
+
+static bool check_sym(struct check *c)
+{
+    if (c->op->imm < 0 || c->op->imm >= c->t->sig.n_sym)
+        return bad(c, SETT_E_VERIFY, "there is no such symbol");
+    return result_is(c, c->t->sig.sym[c->op->imm].wide ? SETT_I64 : SETT_I32, 1);
+}
+
+static const sett__param *param_of(const struct check *c, const sett__op *op)
+{
+    return op->imm >= 0 && op->imm < c->t->sig.n_param ? &c->t->sig.param[op->imm] : NULL;
+}
+
+static bool check_scalar(struct check *c)
+{
+    const sett__param *p = param_of(c, c->op);
+    if (!p || !p->scalar)
+        return bad(c, SETT_E_VERIFY, "there is no such scalar parameter");
+    return result_is(c, p->dtype, 1);
+}
+
+static uint64_t bytes_of(int dtype, uint64_t n)
+{
+    return dtype == SETT_BOOL ? n : (n * (uint64_t)sett_dtype_bits((sett_dtype)dtype) + 7) / 8;
+}
+
+static bool check_root(struct check *c)
+{
+    const sett__op *op = c->op;
+    if (op->code == SETT__PARAM) {
+        const sett__param *p = param_of(c, op);
+        if (!p || p->scalar)
+            return bad(c, SETT_E_VERIFY, "there is no such tensor parameter");
+        return result_is(c, p->dtype, 0);
+    }
+    if (!op->n)
+        return bad(c, SETT_E_VERIFY, "it has no elements");
+    if (op->code == SETT__RMEM)
+        return (!op->imm && op->n <= SETT__MAX_WIDTH) ||
+               bad(c, SETT_E_LIMIT, "%u elements: registers hold at most %d", op->n, SETT__MAX_WIDTH);
+    uint64_t bytes = bytes_of(op->dtype, op->n);
+    if (op->imm < 0 || op->imm > c->t->sig.smem || bytes > c->t->sig.smem - (uint64_t)op->imm)
+        return bad(c, SETT_E_VERIFY, "it leaves the block's %u bytes of shared memory", c->t->sig.smem);
+    return true;
+}
+
+/* Every operand of the result's type; one element stands for all. */
+static bool check_elementwise(struct check *c)
+{
+    for (uint32_t k = 0; k < c->op->n_args; k++)
+        if (!typed(c, k, c->op->dtype, c->op->n))
+            return false;
+    return takes_type(c, c->op->dtype);
+}
+
+static bool check_compare(struct check *c)
+{
+    const sett__op *x = value(c, 0);
+    if (!x || !typed(c, 0, x->dtype, c->op->n) || !typed(c, 1, x->dtype, c->op->n))
+        return false;
+    return takes_type(c, x->dtype) && result_is(c, SETT_BOOL, c->op->n);
+}
+
+static bool check_select(struct check *c)
+{
+    return typed(c, 0, SETT_BOOL, c->op->n) && typed(c, 1, c->op->dtype, c->op->n) &&
+           typed(c, 2, c->op->dtype, c->op->n) && takes_type(c, c->op->dtype);
+}
+
+static bool check_convert(struct check *c)
+{
+    const sett__op *x = value(c, 0), *op = c->op;
+    if (!x || !takes_type(c, x->dtype) || !takes_type(c, op->dtype))
+        return false;
+    if (op->code == SETT__CONVERT)
+        return x->n == op->n || bad(c, SETT_E_SHAPE, "operand 0 has %u elements, not %u", x->n, op->n);
+    uint64_t from = (uint64_t)x->n * (uint64_t)sett_dtype_bits((sett_dtype)x->dtype);
+    uint64_t to = (uint64_t)op->n * (uint64_t)sett_dtype_bits((sett_dtype)op->dtype);
+    return from == to || bad(c, SETT_E_SHAPE, "%llu bits become %llu", (unsigned long long)from, (unsigned long long)to);
+}
+
+static bool check_pick(struct check *c)
+{
+    const sett__op *x = value(c, 0), *op = c->op;
+    if (!x || !typed(c, 0, op->dtype, 0) || !takes_type(c, op->dtype))
+        return false;
+    if (op->imm < 0 || op->n > c->t->n_index || op->imm > c->t->n_index - op->n)
+        return bad(c, SETT_E_VERIFY, "its indices are not there");
+    const uint32_t *index = c->t->index + op->imm;
+    for (uint32_t k = 0; k < op->n; k++)
+        if (index[k] >= x->n)
+            return bad(c, SETT_E_VERIFY, "index %u of %u elements", index[k], x->n);
+    return true;
+}
+
+static bool check_pack(struct check *c)
+{
+    uint64_t n = 0;
+    for (uint32_t k = 0; k < c->op->n_args; k++) {
+        if (!typed(c, k, c->op->dtype, 0))
+            return false;
+        n += c->t->op[arg(c, k)].n;
+    }
+    if (n != c->op->n)
+        return bad(c, SETT_E_SHAPE, "the operands have %llu elements, not %u", (unsigned long long)n, c->op->n);
+    return takes_type(c, c->op->dtype);
+}
+
+static bool folds(int sub)
+{
+    return (sub >= SETT__ADD && sub <= SETT__XOR) && sub != SETT__SUB && sub != SETT__DIV && sub != SETT__REM;
+}
+
+static bool check_reduce(struct check *c)
+{
+    int sub = c->op->sub;
+    if (!folds(sub))
+        return bad(c, SETT_E_VERIFY, "it folds by an op that it does not know");
+    if (!takes((sett__code)sub, c->op->dtype))
+        return bad(c, SETT_E_DTYPE, "%s does not take %s", sett__ops[sub].text, sett_dtype_name((sett_dtype)c->op->dtype));
+    return typed(c, 0, c->op->dtype, 0) && scalar(c, 1, c->op->dtype) && takes_type(c, c->op->dtype) &&
+           result_is(c, c->op->dtype, 1);
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+enum { FAR_OFFSET = 48 }; /* bits of a static offset */
+
+/* What is known to divide the root's address. */
+static uint64_t root_align(const struct check *c, const sett__op *root)
+{
+    const sett__sig *s = &c->t->sig;
+    if (root->code == SETT__PARAM)
+        return s->param[root->imm].align;
+    if (root->code == SETT__RMEM)
+        return UINT64_C(1) << 63;
+    uint64_t at = (uint64_t)root->imm, low = at & (0 - at);
+    return low && low < s->smem_align ? low : s->smem_align;
+}
+
+static bool check_align(struct check *c, const sett__op *root, uint64_t element)
+{
+    uint64_t claim = UINT64_C(1) << (c->op->sub < 63 ? c->op->sub : 63);
+    if (claim > SETT__MAX_ALIGN)
+        return bad(c, SETT_E_ALIGN, "an alignment is at most %d bytes", SETT__MAX_ALIGN);
+    if (claim > root_align(c, root))
+        return bad(c, SETT_E_ALIGN, "%%%u is aligned to %llu bytes", arg(c, 0), (unsigned long long)root_align(c, root));
+    if (arg(c, 1) == SETT__NONE && (uint64_t)c->op->imm * element % claim)
+        return bad(c, SETT_E_ALIGN, "offset %lld is not so aligned", (long long)c->op->imm);
+    return true;
+}
+
+static bool check_offset(struct check *c, const sett__op *root, uint64_t element, uint32_t n)
+{
+    int64_t imm = c->op->imm;
+    if (imm >> FAR_OFFSET != 0 && imm >> FAR_OFFSET != -1)
+        return bad(c, SETT_E_RANGE, "the offset is too large");
+    if (arg(c, 1) == SETT__NONE) {
+        bool inside = root->code == SETT__PARAM || ((uint64_t)imm + n) * element <= bytes_of(root->dtype, root->n);
+        return (imm >= 0 && inside) || bad(c, SETT_E_RANGE, "elements %lld to %lld are not in %%%u", (long long)imm,
+                                           (long long)imm + (n - INT64_C(1)), arg(c, 0));
+    }
+    const sett__op *base = value(c, 1);
+    if (!base)
+        return false;
+    if (base->n != 1 || (base->dtype != SETT_I32 && base->dtype != SETT_I64))
+        return bad(c, SETT_E_DTYPE, "the offset must be one i32 or i64");
+    return true;
+}
+
+static bool check_param_access(struct check *c, const sett__op *root)
+{
+    if (root->code != SETT__PARAM)
+        return true;
+    const sett__param *p = &c->t->sig.param[root->imm];
+    int need = c->op->code == SETT__LOAD ? SETT__ACCESS_READ : SETT__ACCESS_WRITE;
+    if (p->access & need)
+        return true;
+    return bad(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name, need == SETT__ACCESS_READ ? "read" : "written");
+}
+
+/* n elements of a type at the place that operands 0 and 1 and imm name, under operand 2. */
+static bool check_place(struct check *c, const sett__op **root_out, int dtype, uint32_t n)
+{
+    int bits = sett_dtype_bits((sett_dtype)dtype);
+    const sett__op *root = operand(c, 0);
+    if (!root)
+        return false;
+    if (sett__ops[root->code].cls != SETT__C_ROOT)
+        return bad(c, SETT_E_SPACE, "operand 0 is not memory");
+    if (dtype != SETT_BOOL && bits != 8 && bits != 16 && bits != 32 && bits != 64)
+        return bad(c, SETT_E_DTYPE, "memory is not accessed as %s", sett_dtype_name((sett_dtype)dtype));
+    *root_out = root;
+    return (arg(c, 2) == SETT__NONE || scalar(c, 2, SETT_BOOL)) &&
+           check_offset(c, root, (uint64_t)sett__dtype_bytes((sett_dtype)dtype), n) && check_param_access(c, root);
+}
+
+static bool check_load(struct check *c)
+{
+    const sett__op *op = c->op, *root;
+    if (!check_place(c, &root, op->dtype, op->n) || !check_align(c, root, (uint64_t)sett__dtype_bytes((sett_dtype)op->dtype)))
+        return false;
+    if (arg(c, 3) == SETT__NONE)
+        return true;
+    if (arg(c, 2) == SETT__NONE)
+        return bad(c, SETT_E_VERIFY, "a fill needs a predicate");
+    return typed(c, 3, op->dtype, op->n);
+}
+
+static bool check_store(struct check *c)
+{
+    const sett__op *x = value(c, 3), *root;
+    return x && check_place(c, &root, x->dtype, x->n) &&
+           check_align(c, root, (uint64_t)sett__dtype_bytes((sett_dtype)x->dtype));
+}
+
+static bool check_atom(struct check *c)
+{
+    const sett__op *op = c->op, *root;
+    bool exchange = op->sub == SETT__XCHG;
+    if (!exchange && (!folds(op->sub) || op->sub == SETT__MUL))
+        return bad(c, SETT_E_VERIFY, "there is no such atomic");
+    if (!takes_type(c, op->dtype) || !result_is(c, op->dtype, 1) || !scalar(c, 3, op->dtype))
+        return false;
+    bool small = sett__dtype_is_int((sett_dtype)op->dtype) && sett_dtype_bits((sett_dtype)op->dtype) < 32;
+    if (small || (!exchange && !takes((sett__code)op->sub, op->dtype)))
+        return bad(c, SETT_E_DTYPE, "there is no such atomic of %s", sett_dtype_name((sett_dtype)op->dtype));
+    if (!check_place(c, &root, op->dtype, 1))
+        return false;
+    return root->code != SETT__RMEM || bad(c, SETT_E_SPACE, "registers have no atomics");
+}
+
+/* ---- threads, regions, talk ------------------------------------------------------------ */
+static bool check_none(struct check *c)
+{
+    (void)c;
+    return true;
+}
+
+static bool check_shfl(struct check *c)
+{
+    const sett__op *op = c->op;
+    int bits = sett_dtype_bits((sett_dtype)op->dtype);
+    if (op->sub > SETT__SHFL_BFLY)
+        return bad(c, SETT_E_VERIFY, "there is no such shuffle");
+    if (op->imm < 2 || op->imm > 32 || op->imm & (op->imm - 1))
+        return bad(c, SETT_E_RANGE, "width %lld is not a power of two from 2 to 32", (long long)op->imm);
+    if (!takes_type(c, op->dtype))
+        return false;
+    if (bits != 16 && bits != 32)
+        return bad(c, SETT_E_DTYPE, "lanes exchange elements of 16 or 32 bits");
+    const sett__op *x = value(c, 0), *lane = value(c, 1);
+    if (!x || !lane || !typed(c, 0, op->dtype, 0))
+        return false;
+    if (x->n != op->n)
+        return bad(c, SETT_E_SHAPE, "operand 0 has %u elements, not %u", x->n, op->n);
+    return (lane->n == 1 && (lane->dtype == SETT_I32 || lane->dtype == SETT_U32)) ||
+           bad(c, SETT_E_DTYPE, "the lane must be one i32");
+}
+
+static bool check_if(struct check *c)
+{
+    return scalar(c, 0, SETT_BOOL);
+}
+
+static bool check_for(struct check *c)
+{
+    int dtype = c->op->dtype;
+    if (!takes_type(c, dtype) || !result_is(c, dtype, 1))
+        return false;
+    if (sett_dtype_bits((sett_dtype)dtype) < 32)
+        return bad(c, SETT_E_DTYPE, "a loop counts in 32 or 64 bits");
+    if (!scalar(c, 0, dtype) || !scalar(c, 1, dtype) || !scalar(c, 2, dtype))
+        return false;
+    const sett__op *step = &c->t->op[arg(c, 2)];
+    if (step->code == SETT__CONST && (step->imm == 0 || (sett__dtype_kind((sett_dtype)dtype) == 'i' &&
+                                                         sett__int_of_bits((sett_dtype)dtype, (uint64_t)step->imm) < 0)))
+        return bad(c, SETT_E_RANGE, "the step must be positive");
+    return true;
+}
+
+/* The next conversion of a printf format after *p: its letter, 0 at the end, '?' if it is none that
+ * a kernel may print. */
+static char next_conversion(const char **p, int *longs)
+{
+    const char *s = *p;
+    *longs = 0;
+    for (; *s; s++) {
+        if (*s != '%')
+            continue;
+        if (*++s == '%')
+            continue;
+        s += strspn(s, "-+ #0");
+        s += strspn(s, "0123456789");
+        if (*s == '.')
+            s += 1 + strspn(s + 1, "0123456789");
+        for (; *s == 'l' || *s == 'h'; s++)
+            *longs += *s == 'l';
+        *p = *s ? s + 1 : s;
+        return *s && strchr("dioxXucfFeEgGaA", *s) ? *s : '?';
+    }
+    *p = s;
+    return 0;
+}
+
+static bool check_conversion(struct check *c, uint32_t k, char letter, int longs)
+{
+    const sett__op *x = value(c, k);
+    if (!x)
+        return false;
+    sett_dtype d = (sett_dtype)x->dtype;
+    if (!takes_type(c, d))
+        return false;
+    if (x->n != 1)
+        return bad(c, SETT_E_SHAPE, "operand %u has %u elements, not 1", k, x->n);
+    bool real = strchr("fFeEgGaA", letter) != NULL, wide = !real && sett_dtype_bits(d) == 64;
+    if (real != sett__dtype_is_float(d) || (!real && wide != (longs > 0)))
+        return bad(c, SETT_E_DTYPE, "%%%s%c does not print %s", longs > 1 ? "ll" : longs ? "l" : "", letter,
+            sett_dtype_name(d));
+    return true;
+}
+
+static bool check_printf(struct check *c)
+{
+    const sett__op *op = c->op;
+    if (op->imm < 0 || op->imm >= c->t->n_string)
+        return bad(c, SETT_E_VERIFY, "its text is not there");
+    if (op->code == SETT__ASSERT)
+        return op->n_args == 1 ? scalar(c, 0, SETT_BOOL) : bad(c, SETT_E_VERIFY, "it takes one operand");
+    if (op->n_args > SETT__MAX_PRINT)
+        return bad(c, SETT_E_LIMIT, "it prints at most %d operands", SETT__MAX_PRINT);
+    const char *p = c->t->string[op->imm];
+    uint32_t n = 0;
+    int longs;
+    for (char letter; (letter = next_conversion(&p, &longs)); n++) {
+        if (letter == '?')
+            return bad(c, SETT_E_VERIFY, "conversion %u is none that a kernel can print", n);
+        if (n < op->n_args && !check_conversion(c, n, letter, longs))
+            return false;
+    }
+    return n == op->n_args || bad(c, SETT_E_VERIFY, "%u conversions for %u operands", n, op->n_args);
+}
+
+/* ---- what all ops share ---------------------------------------------------------------- */
+enum { SUB = 1, IMM = 2, RESULT = 4, ANY = -1 };
+static const struct rule {
+    int args; /* ANY: checked by the function */
+    int uses;
+    bool (*check)(struct check *);
+} rules[] = {
+    [SETT__C_CONST] = {0, IMM | RESULT, check_const},
+    [SETT__C_SREG] = {0, SUB | RESULT, check_sreg},
+    [SETT__C_SYM] = {0, IMM | RESULT, check_sym},
+    [SETT__C_SCALAR] = {0, IMM | RESULT, check_scalar},
+    [SETT__C_ROOT] = {0, IMM | RESULT, check_root},
+    [SETT__C_BINARY] = {2, RESULT, check_elementwise},
+    [SETT__C_COMPARE] = {2, RESULT, check_compare},
+    [SETT__C_TERNARY] = {3, RESULT, check_elementwise},
+    [SETT__C_SELECT] = {3, RESULT, check_select},
+    [SETT__C_UNARY] = {1, RESULT, check_elementwise},
+    [SETT__C_CONVERT] = {1, RESULT, check_convert},
+    [SETT__C_PICK] = {1, IMM | RESULT, check_pick},
+    [SETT__C_PACK] = {ANY, RESULT, check_pack},
+    [SETT__C_REDUCE] = {2, SUB | RESULT, check_reduce},
+    [SETT__C_LOAD] = {4, SUB | IMM | RESULT, check_load},
+    [SETT__C_STORE] = {4, SUB | IMM, check_store},
+    [SETT__C_ATOM] = {4, SUB | IMM | RESULT, check_atom},
+    [SETT__C_BARRIER] = {0, 0, check_none},
+    [SETT__C_SHFL] = {2, SUB | IMM | RESULT, check_shfl},
+    [SETT__C_IF] = {1, 0, check_if},
+    [SETT__C_ELSE] = {0, 0, check_none},
+    [SETT__C_FOR] = {3, RESULT, check_for},
+    [SETT__C_END] = {0, 0, check_none},
+    [SETT__C_PRINTF] = {ANY, IMM, check_printf},
+};
+
+static int flags_of(const sett__op *op)
+{
+    if (op->code == SETT__LOAD || op->code == SETT__STORE)
+        return SETT__F_VOLATILE;
+    bool bounded = op->code == SETT__DIV || op->code == SETT__REM || op->code == SETT__SHR;
+    return bounded && sett__dtype_is_int((sett_dtype)op->dtype) ? SETT__F_NONNEG : 0;
+}
+
+static bool check_result(struct check *c, int uses)
+{
+    const sett__op *op = c->op;
+    if (!(uses & RESULT))
+        return (!op->dtype && !op->n) || bad(c, SETT_E_VERIFY, "it has no result");
+    if (!sett__dtype_valid(op->dtype))
+        return bad(c, SETT_E_VERIFY, "its result has no type");
+    bool root = sett__ops[op->code].cls == SETT__C_ROOT;
+    if (!root && (!op->n || op->n > SETT__MAX_WIDTH))
+        return bad(c, SETT_E_LIMIT, "%u elements: a value has 1 to %d", op->n, SETT__MAX_WIDTH);
+    return true;
+}
+
+/* Regions, as the engines will walk them; must agree with what sett__tape_link filled in. */
+static bool check_region(struct check *c)
+{
+    const sett__op *op = c->op;
+    if (op->code == SETT__ELSE || op->code == SETT__END) {
+        if (!c->depth || op->other != c->open[c->depth - 1] || c->t->op[op->other].other != c->i ||
+            (op->code == SETT__ELSE && c->t->op[op->other].code != SETT__IF))
+            return bad(c, SETT_E_REGION, "it closes no region of its kind");
+        c->depth--;
+    }
+    if (op->depth != c->depth)
+        return bad(c, SETT_E_REGION, "its region is not the one that is open");
+    return true;
+}
+
+static bool open_region(struct check *c)
+{
+    if (c->op->code != SETT__IF && c->op->code != SETT__ELSE && c->op->code != SETT__FOR)
+        return true;
+    if (c->depth == SETT__MAX_DEPTH)
+        return bad(c, SETT_E_LIMIT, "regions nest at most %d deep", SETT__MAX_DEPTH);
+    c->open[c->depth++] = c->i;
+    return true;
+}
+
+static bool check_op(struct check *c)
+{
+    const sett__op *op = c->op;
+    if (op->code >= SETT__N_CODES)
+        return bad(c, SETT_E_VERIFY, "there is no such op");
+    const sett__op_info *info = &sett__ops[op->code];
+    const struct rule *rule = &rules[info->cls];
+    if (op->n_args > c->t->n_arg || op->args > c->t->n_arg - op->n_args)
+        return bad(c, SETT_E_VERIFY, "its operands are not there");
+    if (!check_region(c))
+        return false;
+    if (rule->args != ANY && op->n_args != rule->args)
+        return bad(c, SETT_E_VERIFY, "it takes %d operands, not %u", rule->args, op->n_args);
+    if ((op->sub && !(rule->uses & SUB)) || (op->imm && !(rule->uses & IMM)) || (op->flags & ~flags_of(op)))
+        return bad(c, SETT_E_VERIFY, "it has an attribute that it does not take");
+    if (info->flags & SETT__E && c->depth)
+        return bad(c, SETT_E_REGION, "it belongs outside of all regions");
+    return check_result(c, rule->uses) && rule->check(c) && open_region(c);
+}
+
+/* ---- targets --------------------------------------------------------------------------- */
+static const struct target {
+    int sm, smem_kib; /* of shared memory that a block may opt in to */
+} targets[] = {
+    {70, 96}, {72, 96}, {75, 64}, {80, 163}, {86, 99}, {87, 163}, {88, 99}, {89, 99},
+    {90, 227}, {100, 227}, {101, 227}, {103, 227}, {110, 227}, {120, 99}, {121, 99},
+};
+
+static const struct target *target_of(int sm)
+{
+    for (size_t i = 0; i < SETT__COUNT(targets); i++)
+        if (targets[i].sm == sm)
+            return &targets[i];
+    return NULL;
+}
+
+uint32_t sett__target_smem(int sm)
+{
+    const struct target *t = target_of(sm);
+    return (uint32_t)(t ? t->smem_kib : 48) * 1024;
+}
+
+bool sett__target_parse(const char *target, int *sm, char *suffix)
+{
+    if (!target || strncmp(target, "sm_", 3))
+        return false;
+    const char *p = target + 3;
+    size_t digits = strspn(p, "0123456789");
+    if (digits < 2 || digits > 3)
+        return false;
+    int n = 0;
+    for (size_t i = 0; i < digits; i++)
+        n = 10 * n + (p[i] - '0');
+    char c = p[digits];
+    if (!target_of(n) || (c && p[digits + 1]) || (c && !(c == 'a' && n >= 90) && !(c == 'f' && n >= 100)))
+        return false;
+    *sm = n, *suffix = c;
+    return true;
+}
+
+static bool check_target(struct check *c, int sm)
+{
+    int need = sett__ops[c->op->code].min_sm;
+    return !sm || need <= sm ||
+           bad(c, SETT_E_TARGET, "%s needs sm_%d, the target is sm_%d", sett__ops[c->op->code].text, need, sm);
+}
+
+static sett_status verify_target(const sett__sig *s, int sm, sett_error *err)
+{
+    int64_t extent;
+    if (s->smem > sett__target_smem(sm))
+        return sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory: sm_%d gives a block at most %u", s->smem, sm,
+            sett__target_smem(sm));
+    for (int d = 0; d < 3; d++)
+        if (s->cluster[d].count && sm < 90 && !(sett__expr_const(s, s->cluster[d], &extent) && extent == 1))
+            return sett__error(err, SETT_E_TARGET, "clusters need sm_90, the target is sm_%d", sm);
+    return SETT_OK;
+}
+
+sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_error *err)
+{
+    struct check c = {.t = t, .err = err};
+    int sm = 0;
+    char suffix;
+    if (target && !sett__target_parse(target, &sm, &suffix))
+        return sett__error(err, SETT_E_TARGET, "%s is not a target that sett knows, such as sm_90a", target);
+    sett_status status = sett__sig_verify(&t->sig, err);
+    if (!status && t->n_op > SETT__MAX_OPS)
+        status = sett__error(err, SETT_E_LIMIT, "%u ops: a tape holds at most %u", t->n_op, SETT__MAX_OPS);
+    if (!status && target)
+        status = verify_target(&t->sig, sm, err);
+    if (status)
+        return status;
+    for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
+        if (!check_op(&c) || !check_target(&c, sm))
+            return c.status;
+    if (c.depth)
+        return sett__error(err, SETT_E_REGION, "op %u opens a region that does not end", c.open[c.depth - 1]);
+    return SETT_OK;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold of a signature: a launch and every engine evaluate it without looking back. */
+#include "lib.h"
+#include <string.h>
+
+static bool power_of_two(uint64_t x)
+{
+    return x && !(x & (x - 1));
+}
+
+static bool scalar_type(int dtype)
+{
+    char cls = sett__dtype_class((sett_dtype)dtype);
+    return cls && strchr("biuhfd", cls);
+}
+
+static const char *name_of(const sett__sig *s, uint32_t i)
+{
+    return i < s->n_sym ? s->sym[i].name : s->param[i - s->n_sym].name;
+}
+
+/* One name, one thing: a launch finds arguments and symbols by name alone. */
+static sett_status verify_names(const sett__sig *s, sett_error *err)
+{
+    uint32_t n = s->n_sym + s->n_param;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = name_of(s, i);
+        if (!name || !*name || strlen(name) > SETT__MAX_STRING)
+            return sett__error(err, SETT_E_VERIFY, "%s %u has no name, or too long a one",
+                i < s->n_sym ? "symbol" : "parameter", i < s->n_sym ? i : i - s->n_sym);
+        for (uint32_t j = 0; j < i; j++)
+            if (!strcmp(name, name_of(s, j)))
+                return sett__error(err, SETT_E_VERIFY, "two symbols or parameters are called %.100s", name);
+    }
+    return SETT_OK;
+}
+
+static sett_status verify_leaf(const sett__sig *s, const sett__param *p, const sett__leaf *l, sett_error *err)
+{
+    int64_t extent;
+    if (!sett__expr_valid(s, l->extent) || !sett__expr_valid(s, l->stride))
+        return sett__error(err, SETT_E_VERIFY, "parameter %.100s: an extent or stride is not a valid expression", p->name);
+    bool fixed = true;
+    for (uint32_t i = 0; i < l->extent.count; i++)
+        fixed &= s->code[l->extent.first + i].code != SETT__X_SYM && s->code[l->extent.first + i].code != SETT__X_SCALAR;
+    if (fixed && (!sett__expr_const(s, l->extent, &extent) || extent < 0))
+        return sett__error(err, SETT_E_VERIFY, "parameter %.100s: an extent is negative or has no value", p->name);
+    return SETT_OK;
+}
+
+static sett_status verify_layout(const sett__sig *s, const sett__param *p, sett_error *err)
+{
+    if (p->rank > SETT__MAX_RANK || p->n_leaf > SETT__MAX_LEAVES || p->n_leaf > s->n_leaf || p->leaf > s->n_leaf - p->n_leaf)
+        return sett__error(err, SETT_E_VERIFY, "parameter %.100s: too many modes or leaves", p->name);
+    int modes = 0;
+    for (uint32_t i = 0; i < p->n_leaf; i++) {
+        const sett__leaf *l = &s->leaf[p->leaf + i];
+        if (l->mode != modes && l->mode + 1 != modes)
+            return sett__error(err, SETT_E_VERIFY, "parameter %.100s: leaves are not in the order of their modes", p->name);
+        modes = l->mode + 1;
+        sett_status status = verify_leaf(s, p, l, err);
+        if (status)
+            return status;
+    }
+    if (modes != p->rank)
+        return sett__error(err, SETT_E_VERIFY, "parameter %.100s: rank %u with %d modes", p->name, p->rank, modes);
+    return SETT_OK;
+}
+
+static sett_status verify_param(const sett__sig *s, const sett__param *p, sett_error *err)
+{
+    if (!sett__dtype_valid(p->dtype) || (p->scalar && !scalar_type(p->dtype)))
+        return sett__error(err, SETT_E_VERIFY, "parameter %.100s: it has no type that can be passed", p->name);
+    if (p->scalar)
+        return p->scalar == 1 && !p->n_leaf && !p->rank && !p->access && !p->wide && !p->restricted
+                   ? SETT_OK
+                   : sett__error(err, SETT_E_VERIFY, "parameter %.100s: a scalar with a tensor's attributes", p->name);
+    if (!power_of_two(p->align) || p->align > SETT__MAX_PARAM_ALIGN)
+        return sett__error(err, SETT_E_VERIFY, "parameter %.100s: alignment %u is not a power of two up to %d", p->name,
+            p->align, SETT__MAX_PARAM_ALIGN);
+    if (p->access > (SETT__ACCESS_READ | SETT__ACCESS_WRITE) || p->wide > 1 || p->restricted > 1)
+        return sett__error(err, SETT_E_VERIFY, "parameter %.100s: unknown attributes", p->name);
+    return verify_layout(s, p, err);
+}
+
+static void add_bytes(uint32_t *at, uint32_t size)
+{
+    *at = ((*at + size - 1) & ~(size - 1)) + size;
+}
+
+static sett_status verify_block(const sett__sig *s, sett_error *err)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < s->n_param; i++)
+        add_bytes(&at, s->param[i].scalar ? (uint32_t)sett__dtype_bytes((sett_dtype)s->param[i].dtype) : 8);
+    for (uint32_t i = 0; i < s->n_sym; i++)
+        add_bytes(&at, s->sym[i].wide ? 8 : 4);
+    return at <= SETT__PARAM_BYTES
+               ? SETT_OK
+               : sett__error(err, SETT_E_LIMIT, "the parameters take %u bytes, of at most %d", at, SETT__PARAM_BYTES);
+}
+
+/* What is constant of three extents is checked now, the rest at launch. */
+static sett_status verify_dims(const sett__sig *s, const char *what, const sett__expr dim[3], int64_t least,
+    const int64_t most[3], int64_t most_product, sett_error *err)
+{
+    int64_t product = 1, x;
+    for (int d = 0; d < 3; d++) {
+        if (!dim[d].count)
+            continue;
+        if (!sett__expr_valid(s, dim[d]))
+            return sett__error(err, SETT_E_VERIFY, "%s: extent %d is not a valid expression", what, d);
+        if (!sett__expr_const(s, dim[d], &x))
+            continue;
+        if (x < least || x > most[d])
+            return sett__error(err, SETT_E_LIMIT, "%s: extent %d is %lld, not %lld to %lld", what, d, (long long)x,
+                (long long)least, (long long)most[d]);
+        product *= x;
+        if (most_product && product > most_product)
+            return sett__error(err, SETT_E_LIMIT, "%s: more than %lld in all", what, (long long)most_product);
+    }
+    return SETT_OK;
+}
+
+sett_status sett__sig_verify(const sett__sig *s, sett_error *err)
+{
+    static const int64_t grid[] = {INT32_MAX, 65535, 65535}, block[] = {1024, 1024, 64}, cluster[] = {16, 16, 16};
+    if (s->n_sym > SETT__MAX_PARAMS || s->n_param > SETT__MAX_PARAMS)
+        return sett__error(err, SETT_E_LIMIT, "a kernel has at most %d parameters and symbols", SETT__MAX_PARAMS);
+    sett_status status = verify_names(s, err);
+    for (uint32_t i = 0; !status && i < s->n_sym; i++)
+        if (s->sym[i].div < 1 || s->sym[i].wide > 1)
+            status = sett__error(err, SETT_E_VERIFY, "symbol %.100s: its divisor must be positive", s->sym[i].name);
+    for (uint32_t i = 0; !status && i < s->n_param; i++)
+        status = verify_param(s, &s->param[i], err);
+    if (!status)
+        status = verify_block(s, err);
+    if (!status)
+        status = verify_dims(s, "grid", s->grid, 0, grid, 0, err);
+    if (!status)
+        status = verify_dims(s, "block", s->block, 1, block, 1024, err);
+    if (!status)
+        status = verify_dims(s, "cluster", s->cluster, 1, cluster, 16, err);
+    if (!status && (s->smem > SETT__MAX_SMEM || s->smem_align > SETT__MAX_SMEM_ALIGN ||
+                    (s->smem_align ? !power_of_two(s->smem_align) : s->smem != 0)))
+        status = sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory aligned to %u: not possible on any device",
+            s->smem, s->smem_align);
+    return status;
+}
