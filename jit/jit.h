@@ -178,6 +178,13 @@ typedef struct sett__bound {
  * SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE, SETT_E_DIVIDE, SETT_E_ALIGN, SETT_E_RANGE or SETT_E_LIMIT. */
 sett_status sett__bind(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *, sett__extent *extents, sett_error *);
 
+/* ---- launch.c, call.c: running ----------------------------------------------------------------------------- */
+/* One launch of a CPU kernel that was bound; returns when it has run. */
+sett_status sett__launch_cpu(const sett_kernel *, const sett__bound *, const sett__extent *, sett_error *);
+/* What every launch asks first, in a few loads when all is well: the engine lives, the kernel can run there.
+ * Resolves SETT_DEFAULT_DEVICE. */
+sett_status sett__launch_check(const sett_kernel *, int *device, sett_error *);
+
 /* ---- engine.c: the engine; kernels keep it alive -------------------------------------------------------- */
 typedef struct sett__counters {
     atomic_uint_fast64_t memo_hits, memory_hits, disk_hits, misses, compiles, joined, records;
@@ -266,7 +273,15 @@ typedef struct sett__memo_key {
 sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; or NULL */
 void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* failure to remember is no error */
 
-/* ---- worker.c: the plug-in and the threads that compile -------------------------------------------------------- */
+/* ---- plugin.c: finding and opening the compiler ------------------------------------------------------------ */
+typedef struct sett__plugin {
+    const sett__ptx_plugin *api; /* NULL: not opened, or unfit */
+    char path[4096];             /* what was tried */
+} sett__plugin;
+/* asked: sett_engine_options.plugin. SETT_E_NO_COMPILER with the reason. */
+sett_status sett__plugin_open(sett__plugin *, const char *asked, sett_error *);
+
+/* ---- worker.c: the threads that compile -------------------------------------------------------- */
 typedef struct sett__compile_job {
     const void *tape;         /* canonical bytes, with sites if line_info */
     size_t tape_len;

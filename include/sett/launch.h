@@ -14,14 +14,15 @@
 extern "C" {
 #endif
 
-/* A buffer: address, element type, extents and strides in elements, rank 0 to 8. */
+/* A buffer: address, element type, extents and strides in elements, rank 0 to 8. DLPack tensors: see dlpack.h. */
 typedef struct sett_buf {
     void *data;
     sett_dtype dtype;
     int rank;
     int64_t shape[8], stride[8];
 } sett_buf;
-/* Compact row-major buffers (the last mode is contiguous). */
+/* Compact row-major buffers (the last mode is contiguous). A rank that is none gives a buffer of rank -1, which every
+ * launch refuses. */
 SETT_API sett_buf sett_buf_1d(const void *data, sett_dtype, int64_t n);
 SETT_API sett_buf sett_buf_2d(const void *data, sett_dtype, int64_t rows, int64_t cols);
 SETT_API sett_buf sett_buf_nd(const void *data, sett_dtype, int rank, const int64_t *shape);
@@ -37,31 +38,47 @@ typedef struct sett_bind {
     } u;
 } sett_bind;
 
-/* Checks, packs and launches on a stream; asynchronous on a GPU. A zero grid succeeds without a launch. */
+/* Checks, packs and launches on a stream; asynchronous on a GPU, done when it returns on the CPU. A zero grid succeeds
+ * without a launch. Symbols that no buffer gives may follow the arguments as integers, in order of declaration.
+ *
+ * Contexts: a stream that the caller made is run in its own context. The default stream (handle NULL) is that of the
+ * thread's current context if it belongs to the device, else of the device's primary context; the current context is
+ * left as found. A first launch loads the code; while its stream is captured that is SETT_E_CAPTURING, and
+ * nothing is touched: call sett_prepare before. */
 SETT_API sett_status sett_launch_n(sett_kernel *, sett_stream, int n, const sett_bind *, sett_error *or_null);
 
 /* ---- prepared calls: setters stage, commit checks all of it together, run only launches ------- */
 typedef struct sett_call sett_call; /* one thread at a time */
+/* Prepares the kernel on the device, stages the arguments and commits them. With no arguments for a kernel that has some,
+ * nothing is committed yet: stage them all, then commit. */
 SETT_API sett_status sett_call_make_n(sett_kernel *, int device, int n, const sett_bind *, sett_call **, sett_error *or_null);
-/* The index of a tensor, scalar or symbol for the setters; -1 if there is none of that name. */
+/* The index of a tensor, scalar or symbol for the setters (of one name: in this order); -1 if there is none. */
 SETT_API int sett_kernel_argument(const sett_kernel *, const char *name);
-/* Stage a buffer (its pointer and extents), an integer (a scalar, or a symbol that no buffer binds), a
+/* Stage a buffer (its pointer and extents are copied), an integer (a scalar, or a symbol that no buffer binds), a
  * floating scalar. A wrong index or kind is reported by the commit. */
 SETT_API void sett_call_buf(sett_call *, int arg, const sett_buf *);
 SETT_API void sett_call_int(sett_call *, int arg, int64_t);
 SETT_API void sett_call_float(sett_call *, int arg, double);
-/* Evaluates every check and the grid with what is staged; on failure the call keeps what it had. */
+/* Evaluates every check and the grid with what is staged; on failure the call runs with what it had, and what
+ * was staged stays staged until it is staged anew. */
 SETT_API sett_status sett_call_commit(sett_call *, sett_error *or_null);
-/* One cuLaunchKernelEx: no check, lock, allocation or query. A captured graph keeps the arguments of
- * the last commit before the capture. */
+/* One cuLaunchKernelEx: no check, lock, allocation or query, in the context that sett_launch_n names (only the default
+ * stream on a machine of several GPUs asks whose context is current). A captured graph keeps the arguments of the last
+ * commit before the capture. Errors have no text here: SETT_E_BIND before the first commit, SETT_E_NO_DEVICE for a
+ * stream of another device, SETT_E_CLOSED, and what the driver says. */
 SETT_API sett_status sett_call_run(sett_call *, sett_stream);
 SETT_API void sett_call_free(sett_call *); /* NULL is ignored */
 
-/* A kernel as a plain C function: sett_status f(arguments by their natural C types), tensors
- * as const sett_buf *, bound to a stream (a libffi closure). Cast *function to its type. */
+/* A kernel as a plain C function, sett_status f(arguments in order of declaration), bound to a stream; many threads may
+ * call it. Tensors are const sett_buf *; scalars int8_t to uint64_t, bool, float, double by their element type, float for
+ * the 16-bit floats. It checks and launches as sett_launch does. Cast *function to its type:
+ *
+ *     sett_status (*axpy)(const sett_buf *x, const sett_buf *y, float a);
+ *     sett_kernel_function(k, stream, &f, (void (**)(void))&axpy, &err);
+ */
 typedef struct sett_function sett_function;
 SETT_API sett_status sett_kernel_function(sett_kernel *, sett_stream, sett_function **, void (**function)(void), sett_error *or_null);
-SETT_API void sett_function_free(sett_function *);
+SETT_API void sett_function_free(sett_function *); /* and with it the C function; NULL is ignored */
 
 #ifdef __cplusplus
 }

@@ -207,6 +207,10 @@ void *sett__gpu_function(sett__gpu_kernel *k, int device)
 
 bool sett__gpu_prepared(const sett__gpu_kernel *k, int device)
 {
+    if (device < 0 || device >= k->cuda->count)
+        return false;
+    if (!k->modules)
+        return atomic_load_explicit(&k->ready, memory_order_acquire) >> device & 1;
     return sett__gpu_function((sett__gpu_kernel *)(uintptr_t)k, device) != NULL;
 }
 

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prepared calls. Setters write into a staging area; a commit binds all of it into the bound block that is not
+ * in use and, if every check passes, makes it the one in use: a run sees the old arguments or the new ones. */
+#include "jit.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sett_call {
+    sett_kernel *kernel;     /* counted */
+    int device;
+    void *function;          /* of a GPU kernel */
+    int n_param, n_sym;
+    bool committed;          /* bound[in_use] is valid */
+    int in_use;              /* of the two below */
+    int wrong;               /* an index that a setter was given and that is none; -1: all were right */
+    sett_bind *bind;         /* n_param + n_sym; kind 0: not given */
+    sett_buf *buf;           /* n_param: what the binds of buffers point to */
+    sett__extent *extent[2]; /* n_param each, of a CPU kernel */
+    sett__bound bound[2];
+};
+
+int sett_kernel_argument(const sett_kernel *k, const char *name)
+{
+    const sett__sig *sig = k ? &k->meta.sig : NULL;
+    if (!sig || !name)
+        return -1;
+    for (uint32_t i = 0; i < sig->n_param; i++)
+        if (!strcmp(sig->param[i].name, name))
+            return (int)i;
+    for (uint32_t i = 0; i < sig->n_sym; i++)
+        if (!strcmp(sig->sym[i].name, name))
+            return (int)(sig->n_param + i);
+    return -1;
+}
+
+/* ---- staging --------------------------------------------------------------------- */
+/* The place of an argument: of a parameter, or with symbols. */
+static sett_bind *place(sett_call *c, int arg, bool symbols)
+{
+    if (!c)
+        return NULL;
+    int limit = c->n_param + (symbols ? c->n_sym : 0);
+    if (arg >= 0 && arg < limit)
+        return &c->bind[arg];
+    if (c->wrong < 0)
+        c->wrong = arg < 0 ? INT32_MAX : arg;
+    return NULL;
+}
+
+void sett_call_buf(sett_call *c, int arg, const sett_buf *t)
+{
+    sett_bind *b = place(c, arg, false);
+    if (!b)
+        return;
+    if (t)
+        c->buf[arg] = *t;
+    *b = (sett_bind){SETT_BIND_BUF, {.t = t ? &c->buf[arg] : NULL}};
+}
+
+void sett_call_int(sett_call *c, int arg, int64_t i)
+{
+    sett_bind *b = place(c, arg, true);
+    if (b)
+        *b = (sett_bind){SETT_BIND_INT, {.i = i}};
+}
+
+void sett_call_float(sett_call *c, int arg, double f)
+{
+    sett_bind *b = place(c, arg, true);
+    if (b)
+        *b = (sett_bind){SETT_BIND_FLOAT, {.f = f}};
+}
+
+static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_error *err)
+{
+    if (n < 0 || n > c->n_param + c->n_sym || (n && !args))
+        return sett__error(err, SETT_E_BIND, "%s takes %d arguments, not %d", c->kernel->meta.name, c->n_param, n);
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == SETT_BIND_BUF && i < c->n_param)
+            sett_call_buf(c, i, args[i].u.t);
+        else
+            c->bind[i] = args[i];
+    }
+    return SETT_OK;
+}
+
+/* ---- commit ------------------------------------------------------------------------ */
+static sett_status check_staged(sett_call *c, sett_error *err)
+{
+    const sett__meta *m = &c->kernel->meta;
+    int wrong = c->wrong;
+    c->wrong = -1;
+    if (wrong == INT32_MAX)
+        return sett__error(err, SETT_E_BIND, "%s: a value was staged for a negative argument index (no such name?)", m->name);
+    if (wrong >= 0)
+        return sett__error(err, SETT_E_BIND, "%s: a value was staged for argument %d; there are %d arguments and %d symbols, "
+            "and a symbol takes no buffer", m->name, wrong, c->n_param, c->n_sym);
+    for (int i = 0; i < c->n_param; i++)
+        if (!c->bind[i].kind)
+            return sett__error(err, SETT_E_BIND, "%s: %s (argument %d) was never given", m->name, m->sig.param[i].name, i);
+    return SETT_OK;
+}
+
+sett_status sett_call_commit(sett_call *c, sett_error *err)
+{
+    int saved = errno;
+    if (!c)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_call_commit: the call is NULL");
+    int next = !c->in_use;
+    sett_status s = check_staged(c, err);
+    if (!s)
+        s = sett__bind(&c->kernel->meta.sig, c->kernel->meta.name, c->n_param + c->n_sym, c->bind, !c->kernel->cpu,
+            &c->bound[next], c->extent[next], err);
+    if (!s) {
+        c->in_use = next;
+        c->committed = true;
+    }
+    errno = saved;
+    return s;
+}
+
+/* ---- make, run, free ----------------------------------------------------------------- */
+/* One block for the arrays: binds, buffers, extents, all of 8-byte members. */
+static sett_call *new_call(sett_kernel *k)
+{
+    size_t n_param = k->meta.sig.n_param, n_sym = k->meta.sig.n_sym;
+    size_t binds = (n_param + n_sym) * sizeof(sett_bind), bufs = n_param * sizeof(sett_buf);
+    size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0;
+    sett_call *c = calloc(1, sizeof *c + binds + bufs + 2 * extents);
+    if (!c)
+        return NULL;
+    char *at = (char *)(c + 1);
+    c->bind = (sett_bind *)(void *)at;
+    c->buf = (sett_buf *)(void *)(at + binds);
+    if (k->cpu) {
+        c->extent[0] = (sett__extent *)(void *)(at + binds + bufs);
+        c->extent[1] = (sett__extent *)(void *)(at + binds + bufs + extents);
+    }
+    c->n_param = (int)n_param;
+    c->n_sym = (int)n_sym;
+    c->wrong = -1;
+    c->kernel = sett_kernel_retain(k);
+    return c;
+}
+
+static sett_status set_up(sett_call *c, int n, const sett_bind *args, sett_error *err)
+{
+    sett_status s = SETT_OK;
+    if (!c->kernel->cpu) {
+        s = sett_prepare(c->kernel, c->device, err);
+        c->function = s ? NULL : sett__gpu_function(c->kernel->gpu, c->device);
+        if (!s && !c->function)
+            s = sett__error(err, SETT_E_DRIVER, "%s: not loaded in this context", c->kernel->meta.name);
+    }
+    if (!s)
+        s = stage_all(c, n, args, err);
+    return s || (n == 0 && c->n_param > 0) ? s : sett_call_commit(c, err);
+}
+
+sett_status sett_call_make_n(sett_kernel *k, int device, int n, const sett_bind *args, sett_call **to, sett_error *err)
+{
+    int saved = errno;
+    if (to)
+        *to = NULL;
+    if (!k || !to)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_call_make: the %s is NULL", k ? "place for the call" : "kernel");
+    sett_status s = sett__launch_check(k, &device, err);
+    if (s)
+        return s;
+    sett_call *c = new_call(k);
+    if (!c)
+        return sett__error(err, SETT_E_MEMORY, "sett_call_make: out of memory");
+    c->device = device;
+    s = set_up(c, n, args, err);
+    if (s)
+        sett_call_free(c);
+    else
+        *to = c;
+    errno = saved;
+    return s;
+}
+
+/* The rare answers, away from the path of a launch. */
+static sett_status run_otherwise(sett_call *c, sett_stream stream)
+{
+    const sett_kernel *k = c->kernel;
+    sett_status s = sett__engine_check(k->engine, NULL);
+    if (s)
+        return s;
+    if (stream.device != c->device && !(sett__device(k->engine, &stream.device, NULL) && stream.device == c->device))
+        return SETT_E_NO_DEVICE;
+    if (!c->committed)
+        return SETT_E_BIND;
+    const sett__bound *b = &c->bound[c->in_use];
+    if (k->cpu)
+        return sett__launch_cpu(k, b, c->extent[c->in_use], NULL);
+    stream.device = c->device;
+    return b->empty ? SETT_OK : sett_call_run(c, stream);
+}
+
+sett_status sett_call_run(sett_call *c, sett_stream stream)
+{
+    int saved = errno;
+    if (!c)
+        return SETT_E_ARGUMENT;
+    sett__bound *b = &c->bound[c->in_use];
+    sett_status s;
+    if (c->function && c->committed && !b->empty && stream.device == c->device && sett__engine_live(c->kernel->engine))
+        s = sett__gpu_run(c->kernel->engine->cuda, c->function, c->device, stream.handle, &b->dims, b->params, b->params_len);
+    else
+        s = run_otherwise(c, stream);
+    errno = saved;
+    return s;
+}
+
+void sett_call_free(sett_call *c)
+{
+    if (!c)
+        return;
+    sett_kernel_release(c->kernel);
+    free(c);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers, and one-off launches on both engines: check, bind, go. */
+#include "jit.h"
+#include <errno.h>
+
+/* ---- buffers ------------------------------------------------------------------- */
+/* A shape that overflows gets strides that no launch takes; a rank that is none, rank -1, likewise. */
+sett_buf sett_buf_nd(const void *data, sett_dtype dtype, int rank, const int64_t *shape)
+{
+    sett_buf t = {.data = (void *)(uintptr_t)data, .dtype = dtype, .rank = rank};
+    if (rank < 0 || rank > SETT__MAX_RANK || (rank && !shape)) {
+        t.rank = -1;
+        return t;
+    }
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        t.shape[i] = shape[i];
+        t.stride[i] = stride;
+        if (shape[i] > 1 && __builtin_mul_overflow(stride, shape[i], &stride))
+            stride = INT64_MAX;
+    }
+    return t;
+}
+
+sett_buf sett_buf_1d(const void *data, sett_dtype dtype, int64_t n)
+{
+    return sett_buf_nd(data, dtype, 1, &n);
+}
+
+sett_buf sett_buf_2d(const void *data, sett_dtype dtype, int64_t rows, int64_t cols)
+{
+    return sett_buf_nd(data, dtype, 2, (const int64_t[]){rows, cols});
+}
+
+/* ---- launches -------------------------------------------------------------------- */
+sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
+{
+    const sett_engine *e = k->engine;
+    if (!sett__engine_live(e))
+        return sett__engine_check(e, err);
+    /* What was prepared on a device has passed the slow questions before. */
+    if (k->cpu ? *device == SETT_CPU : k->gpu && sett__gpu_prepared(k->gpu, *device))
+        return SETT_OK;
+    return sett__device(e, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
+}
+
+sett_status sett__launch_cpu(const sett_kernel *k, const sett__bound *b, const sett__extent *extent, sett_error *err)
+{
+    const sett_engine_options *o = &k->engine->opt;
+    const sett__launch_dims *d = &b->dims;
+    const sett__sim_launch launch = {
+        .grid = {d->grid[0], d->grid[1], d->grid[2]},
+        .block = {d->block[0], d->block[1], d->block[2]},
+        .params = b->params,
+        .params_len = b->params_len,
+        .extent = extent,
+        .threads = o->cpu_threads,
+        .check_level = o->check_level,
+        .name = k->meta.name,
+        .print = o->print,
+        .user = o->user,
+    };
+    return b->empty ? SETT_OK : sett__sim_run(k->program, &launch, err);
+}
+
+static sett_status on_cpu(const sett_kernel *k, int n, const sett_bind *args, sett_error *err)
+{
+    sett__bound bound;
+    sett__extent extent[SETT__MAX_ARGS];
+    sett_status s = sett__bind(&k->meta.sig, k->meta.name, n, args, false, &bound, extent, err);
+    return s ? s : sett__launch_cpu(k, &bound, extent, err);
+}
+
+static sett_status on_gpu(const sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+{
+    sett__bound bound;
+    sett_status s = sett__bind(&k->meta.sig, k->meta.name, n, args, true, &bound, NULL, err);
+    if (s || bound.empty)
+        return s;
+    return sett__gpu_launch(k->gpu, stream, &bound.dims, bound.params, bound.params_len, err);
+}
+
+sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+{
+    int saved = errno;
+    if (!k)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_launch: the kernel is NULL");
+    sett_status s = sett__launch_check(k, &stream.device, err);
+    if (!s)
+        s = k->cpu ? on_cpu(k, n, args, err) : on_gpu(k, stream, n, args, err);
+    errno = saved;
+    return s;
+}
