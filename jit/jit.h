@@ -133,6 +133,8 @@ void sett__disk_close(sett__disk *);
 /* SETT_E_NOT_CACHED on a miss and on any damaged or foreign entry (which is moved to quarantine and counted);
  * material NULL: by key alone. */
 sett_status sett__disk_get(sett__disk *, const sett__digest *key, const sett__blob *material, sett__entry *, sett_error *);
+/* What get gave cannot be used after all: out of the way with it, and counted. */
+void sett__disk_refuse(sett__disk *, const sett__digest *key);
 /* temp, fdatasync, rename. Any failure is a status and a counter, never fatal. */
 sett_status sett__disk_put(sett__disk *, const sett__digest *key, const sett__entry *, sett_error *);
 bool sett__disk_read_only(const sett__disk *); /* a warmed folder that we may not write: it serves, put fails */

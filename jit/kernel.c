@@ -12,7 +12,8 @@ static void kernel_free(sett_kernel *k)
     /* A forked child must not call the driver; its copy goes with its exit. */
     if (k->gpu && e->pid == getpid())
         sett__gpu_kernel_free(k->gpu);
-    sett__program_free(k->program);
+    if (k->program)
+        sett__program_free(k->program);
     if (k->tape) {
         sett__tape_free(k->tape);
         free(k->tape);

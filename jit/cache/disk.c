@@ -361,6 +361,15 @@ sett_status sett__disk_get(sett__disk *d, const sett__digest *key, const sett__b
     return s;
 }
 
+void sett__disk_refuse(sett__disk *d, const sett__digest *key)
+{
+    entry_name n;
+    int saved = errno;
+    name_entry(key, &n);
+    refuse(d, n.path, NULL, "", NULL);
+    errno = saved;
+}
+
 /* ---- writing ------------------------------------------------------------------------------ */
 static bool write_all(int fd, const uint8_t *data, size_t len)
 {

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a body or a tape to a kernel: memo, recording, key, memory, disk, compiler. */
+#include "jit.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MAX_LEN = 128, MAX_OPT = 4 };
+#define DEFAULT_NAME "kernel"
+
+/* What is asked for, checked and with every default filled in. */
+typedef struct request {
+    sett_engine *e;
+    sett_compile_options opt;
+    const char *name;
+    char target[32];
+    bool cpu;
+    int opt_level; /* of the assembler, 0..3 */
+} request;
+
+/* A recorded kernel on its way. */
+typedef struct recorded {
+    sett__tape tape;
+    char *report;   /* malloc'ed; NULL: none */
+    double ms;
+    void *bytes;    /* canonical; with sites if line_info */
+    size_t len;
+    void *material;
+    size_t material_len;
+    sett__digest key, slot;
+} recorded;
+
+/* ---- what is asked for ---------------------------------------------------------------- */
+static sett_status check_name(const char *name, sett_error *err)
+{
+    size_t n = strlen(name);
+    bool ok = n > 0 && n <= NAME_MAX_LEN && !isdigit((unsigned char)name[0]);
+    for (const char *c = name; *c && ok; c++)
+        ok = *c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+    return ok ? SETT_OK : sett__error(err, SETT_E_ARGUMENT, "\"%.140s\" is no kernel name: letters, digits and _, at most %d, no digit first", name,
+        NAME_MAX_LEN);
+}
+
+static sett_status set_target(request *r, sett_error *err)
+{
+    int sm;
+    char suffix;
+    if (!r->opt.target) {
+        if (sett_device_target(r->e, SETT_DEFAULT_DEVICE, r->target, sizeof r->target) < 0)
+            return sett__error(err, SETT_E_DRIVER, "the target of the default device cannot be told");
+    } else if (snprintf(r->target, sizeof r->target, "%s", r->opt.target) >= (int)sizeof r->target) {
+        return sett__error(err, SETT_E_ARGUMENT, "\"%.60s\" is no target", r->opt.target);
+    }
+    r->cpu = !strcmp(r->target, "cpu");
+    if (!r->cpu && !sett__target_parse(r->target, &sm, &suffix))
+        return sett__error(err, SETT_E_ARGUMENT, "\"%s\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\"", r->target);
+    if (r->cpu && r->opt.ptx_only)
+        return sett__error(err, SETT_E_ARGUMENT, "ptx_only needs a GPU's target, such as \"sm_90a\"");
+    return SETT_OK;
+}
+
+static sett_status read_options(const sett_compile_options *options, sett_compile_options *opt, const char **name, sett_error *err)
+{
+    sett_status s = sett__options(opt, sizeof *opt, options, "sett_compile_options", err);
+    if (s)
+        return s;
+    *name = opt->name ? opt->name : DEFAULT_NAME;
+    if (opt->opt_level < 0 || opt->opt_level > MAX_OPT)
+        return sett__error(err, SETT_E_ARGUMENT, "opt_level %d is not 0 to %d", opt->opt_level, MAX_OPT);
+    if (opt->user_size && !opt->user)
+        return sett__error(err, SETT_E_ARGUMENT, "user_size is %zu and user is NULL", opt->user_size);
+    return check_name(*name, err);
+}
+
+static sett_status open_request(request *r, sett_engine *e, const sett_compile_options *options, sett_error *err)
+{
+    *r = (request){.e = e};
+    sett_status s = sett__engine_check(e, err);
+    if (!s)
+        s = read_options(options, &r->opt, &r->name, err);
+    if (s)
+        return s;
+    r->opt_level = r->opt.opt_level == 0 ? 3 : r->opt.opt_level % MAX_OPT; /* 4 is -O0 */
+    return set_target(r, err);
+}
+
+/* ---- recording ------------------------------------------------------------------------------ */
+static sett_status record_body(sett_body body, const sett_compile_options *opt, recorded *out, sett_error *err)
+{
+    double start = sett__now_ms();
+    sett_build *b = sett_build_begin();
+    if (!b)
+        return sett__error(err, SETT_E_MEMORY, "no memory for a build");
+    b->in_kernel = true;
+    b->no_fold = opt->no_fold;
+    b->user = opt->user;
+    body(b, opt->user);
+    sett_status s = sett__build_finish(b, &out->tape, err);
+    if (!s) {
+        const char *report = sett__report_text(b);
+        out->report = strdup(report ? report : "");
+        if (!out->report) {
+            sett__tape_free(&out->tape);
+            s = sett__error(err, SETT_E_MEMORY, "no memory for a report");
+        }
+    }
+    sett_build_end(b, NULL);
+    out->ms = sett__now_ms() - start;
+    return s;
+}
+
+/* Bytes start with the magic and a version below any letter; all else is text. */
+static sett_status read_tape(const void *data, size_t len, sett__tape *tape, sett_error *err)
+{
+    const unsigned char *p = data;
+    if (!data || !len)
+        return sett__error(err, SETT_E_ARGUMENT, "the tape is empty");
+    if (len > 4 && !memcmp(p, "sett", 4) && p[4] < ' ' && p[4] != '\n' && p[4] != '\r' && p[4] != '\t')
+        return sett__tape_read(tape, data, len, err);
+    char *text = strndup(data, len);
+    if (!text)
+        return sett__error(err, SETT_E_MEMORY, "no memory for a tape of %zu bytes", len);
+    sett_status s = strlen(text) + 1 < len ? sett__error(err, SETT_E_PARSE, "the tape's text holds a NUL") : sett__tape_parse(tape, text, err);
+    free(text);
+    return s;
+}
+
+static void recorded_free(recorded *rec)
+{
+    sett__tape_free(&rec->tape);
+    free(rec->report);
+    free(rec->bytes);
+    free(rec->material);
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------- */
+/* The lowest PTX ISA that knows the target, by the PTX manual's list of releases. */
+int sett__ptx_isa(const char *target, int min_ptx)
+{
+    static const struct {
+        int sm, plain, a, f;
+    } table[] = {{70, 60, 60, 60}, {72, 61, 61, 61}, {75, 63, 63, 63}, {80, 70, 70, 70}, {86, 71, 71, 71}, {87, 74, 74, 74}, {88, 90, 90, 90},
+        {89, 78, 78, 78}, {90, 78, 80, 80}, {100, 86, 86, 88}, {103, 88, 88, 88}, {110, 90, 90, 90}, {120, 87, 87, 88}, {121, 88, 88, 88}};
+    int sm, isa = 0;
+    char suffix;
+    if (!sett__target_parse(target, &sm, &suffix))
+        return min_ptx;
+    for (size_t i = 0; i < SETT__COUNT(table); i++)
+        if (table[i].sm <= sm)
+            isa = suffix == 'a' ? table[i].a : suffix == 'f' ? table[i].f : table[i].plain;
+    return isa > min_ptx ? isa : min_ptx;
+}
+
+static sett_status encode_key(const request *r, const recorded *rec, const void *bytes, size_t len, bool line_info, void **material,
+    size_t *material_len, sett__digest *key, sett_error *err)
+{
+    const sett__key_parts parts = {.tape = {bytes, len}, .target = r->target, .line_info = line_info,
+        .opt_level = r->cpu ? 0 : r->opt_level, .ptx_isa = r->cpu ? 0 : sett__ptx_isa(r->target, rec->tape.min_ptx)};
+    return sett__key_encode(&parts, material, material_len, key, err);
+}
+
+/* Reports of the CPU engine name the kernel's lines, so in memory two bodies of one tape are two kernels there. */
+static sett_status cpu_slot(const request *r, recorded *rec, sett_error *err)
+{
+    void *bytes = NULL, *material = NULL;
+    size_t len = 0, material_len;
+    sett_status s = sett__tape_write(&rec->tape, true, NULL, &bytes, &len, err);
+    if (!s)
+        s = encode_key(r, rec, bytes, len, true, &material, &material_len, &rec->slot, err);
+    free(bytes);
+    free(material);
+    return s;
+}
+
+static sett_status make_key(const request *r, recorded *rec, sett_error *err)
+{
+    sett_status s = sett__tape_verify(&rec->tape, r->cpu ? NULL : r->target, err);
+    if (!s)
+        s = sett__tape_write(&rec->tape, r->opt.line_info, NULL, &rec->bytes, &rec->len, err);
+    if (!s)
+        s = encode_key(r, rec, rec->bytes, rec->len, r->opt.line_info, &rec->material, &rec->material_len, &rec->key, err);
+    rec->slot = rec->key;
+    return s || !r->cpu ? s : cpu_slot(r, rec, err);
+}
+
+/* ---- making a kernel ---------------------------------------------------------------------------- */
+/* A verified entry that this version cannot use after all (a META of another version) is damaged for us: it goes,
+ * or it would stand in the way of the one that replaces it. */
+static sett_status disk_kernel(sett_engine *e, const sett__digest *key, const sett__blob *material, sett_kernel **out, sett_error *err)
+{
+    sett__entry entry;
+    sett_status s = sett__disk_get(e->disk, key, material, &entry, err);
+    if (s)
+        return s;
+    s = sett__kernel_of_entry(e, key, &entry, SETT_FROM_DISK, out, err);
+    if (!s)
+        atomic_fetch_add(&e->count.disk_hits, 1);
+    if (s == SETT_E_PARSE || s == SETT_E_LIMIT) {
+        sett__disk_refuse(e->disk, key);
+        s = SETT_E_NOT_CACHED;
+        if (err)
+            err->status = s;
+    }
+    return s;
+}
+
+static bool from_disk(const request *r, const recorded *rec, sett_kernel **out)
+{
+    const sett__blob material = {rec->material, rec->material_len};
+    sett_error why = {0};
+    sett_engine *e = r->e;
+    if (e->disk && !r->opt.ptx_only && !disk_kernel(e, &rec->key, &material, out, &why))
+        return true;
+    sett__log(e, SETT_LOG_DEBUG, "cache", "%s: %s", r->name, !e->disk ? e->no_disk : why.text);
+    return false;
+}
+
+static sett_status from_compiler(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
+{
+    sett_engine *e = r->e;
+    sett__compiled made;
+    if (e->opt.sealed)
+        return sett__error(err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
+    const sett__compile_job job = {.tape = rec->bytes, .tape_len = rec->len, .target = r->target, .name = r->name,
+        .opt_level = r->opt_level, .line_info = r->opt.line_info, .ptx_only = r->opt.ptx_only, .key = &rec->key,
+        .key_material = {rec->material, rec->material_len}, .sig = &rec->tape.sig, .report = rec->report ? rec->report : ""};
+    atomic_fetch_add(&e->count.compiles, 1);
+    sett_status s = sett__workers_compile(e->workers, &job, &made, err);
+    if (!s)
+        s = sett__kernel_of_entry(e, &rec->key, &made.entry, SETT_FROM_COMPILER, out, err);
+    if (s)
+        return s;
+    (*out)->codegen_ms = made.codegen_ms;
+    (*out)->assemble_ms = made.assemble_ms;
+    return SETT_OK;
+}
+
+static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
+{
+    sett__meta limits = {.sig = rec->tape.sig, .name = r->name};
+    sett_status s = sett__meta_check(&limits, err);
+    if (s)
+        return s;
+    if (!r->cpu && from_disk(r, rec, out))
+        return SETT_OK;
+    atomic_fetch_add(&r->e->count.misses, 1);
+    s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err) : from_compiler(r, rec, out, err);
+    if (!s)
+        (*out)->record_ms = rec->ms;
+    return s;
+}
+
+/* One maker a slot; the others wait for what it gets, its error included. */
+static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
+{
+    sett_engine *e = r->e;
+    sett__found found;
+    sett_error why = {0};
+    sett_status s = sett__kernels_find(e->kernels, &rec->slot, r->opt.ptx_only, &found, err);
+    if (s)
+        return s;
+    if (found.kernel) {
+        atomic_fetch_add(&e->count.memory_hits, 1);
+        *out = found.kernel;
+        return SETT_OK;
+    }
+    if (!found.lead) {
+        atomic_fetch_add(&e->count.joined, 1);
+        return sett__kernels_wait(e->kernels, found.flight, out, err);
+    }
+    s = make(r, rec, out, &why);
+    if (s && err)
+        *err = why;
+    sett__kernels_land(e->kernels, found.flight, s ? NULL : *out, s, &why);
+    return s;
+}
+
+static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
+{
+    sett_status s = make_key(r, rec, err);
+    return s ? s : find_or_make(r, rec, out, err);
+}
+
+/* ---- public ------------------------------------------------------------------------------------------ */
+static sett_status compile_body(const request *r, sett_body body, sett_kernel **out, sett_error *err)
+{
+    const sett__memo_key memo = {body, r->opt.user, r->opt.user_size, r->target, r->opt_level, r->opt.line_info, r->opt.no_fold, r->opt.ptx_only};
+    recorded rec = {0};
+    if (r->opt.user_size && (*out = sett__memo_get(r->e->kernels, &memo))) {
+        atomic_fetch_add(&r->e->count.memo_hits, 1);
+        return SETT_OK;
+    }
+    atomic_fetch_add(&r->e->count.records, 1);
+    sett_status s = record_body(body, &r->opt, &rec, err);
+    if (s)
+        return s;
+    s = compile_recorded(r, &rec, out, err);
+    recorded_free(&rec);
+    if (!s && r->opt.user_size)
+        sett__memo_put(r->e->kernels, &memo, *out);
+    return s;
+}
+
+sett_status sett_compile(sett_engine *e, sett_body body, const sett_compile_options *options, sett_kernel **out, sett_error *err)
+{
+    int saved = errno;
+    request r;
+    if (!e || !body || !out)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_compile: the engine, the body or the place for the kernel is NULL");
+    *out = NULL;
+    sett_status s = open_request(&r, e, options, err);
+    if (!s)
+        s = compile_body(&r, body, out, err);
+    errno = saved;
+    return s;
+}
+
+sett_status sett_compile_tape(sett_engine *e, const void *tape, size_t len, const sett_compile_options *options, sett_kernel **out, sett_error *err)
+{
+    int saved = errno;
+    request r;
+    recorded rec = {0};
+    if (!e || !out)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_compile_tape: the engine or the place for the kernel is NULL");
+    *out = NULL;
+    sett_status s = open_request(&r, e, options, err);
+    double start = sett__now_ms();
+    if (!s)
+        s = read_tape(tape, len, &rec.tape, err);
+    if (!s) {
+        rec.ms = sett__now_ms() - start;
+        s = compile_recorded(&r, &rec, out, err);
+        recorded_free(&rec);
+    }
+    errno = saved;
+    return s;
+}
+
+sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel **out, sett_error *err)
+{
+    int saved = errno;
+    sett__digest digest;
+    if (!e || !key || !out)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_kernel_get: the engine, the key or the place for the kernel is NULL");
+    *out = NULL;
+    sett_status s = sett__engine_check(e, err);
+    if (s)
+        return s;
+    memcpy(digest.b, key, sizeof digest.b);
+    if ((*out = sett__kernels_peek(e->kernels, &digest))) {
+        atomic_fetch_add(&e->count.memory_hits, 1);
+        return SETT_OK;
+    }
+    s = e->disk ? disk_kernel(e, &digest, NULL, out, err) : sett__error(err, SETT_E_NOT_CACHED, "the key is not in memory; %s", e->no_disk);
+    if (!s)
+        *out = sett__kernels_adopt(e->kernels, *out);
+    errno = saved;
+    return s;
+}
+
+sett_status sett_key(sett_engine *e, sett_body body, const sett_compile_options *options, uint8_t key[32], sett_error *err)
+{
+    int saved = errno;
+    request r;
+    recorded rec = {0};
+    if (!e || !body || !key)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_key: the engine, the body or the place for the key is NULL");
+    sett_status s = open_request(&r, e, options, err);
+    if (!s)
+        s = record_body(body, &r.opt, &rec, err);
+    if (!s) {
+        s = make_key(&r, &rec, err);
+        if (!s)
+            memcpy(key, rec.key.b, sizeof rec.key.b);
+        recorded_free(&rec);
+    }
+    errno = saved;
+    return s;
+}
+
+sett_status sett_record(sett_body body, const sett_compile_options *options, bool text, void **tape, size_t *len, sett_error *err)
+{
+    int saved = errno;
+    sett_compile_options opt;
+    const char *name;
+    char *printed = NULL;
+    recorded rec = {0};
+    if (!body || !tape || !len)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_record: the body or the place for the tape is NULL");
+    *tape = NULL;
+    *len = 0;
+    sett_status s = read_options(options, &opt, &name, err);
+    if (!s)
+        s = record_body(body, &opt, &rec, err);
+    if (s)
+        return s;
+    if (!text) {
+        s = sett__tape_write(&rec.tape, opt.line_info, NULL, tape, len, err);
+    } else if (!(s = sett__tape_print(&rec.tape, opt.line_info, NULL, &printed, err))) {
+        *tape = printed;
+        *len = strlen(printed);
+    }
+    recorded_free(&rec);
+    errno = saved;
+    return s;
+}
+
+void sett_text_free(void *p)
+{
+    free(p);
+}
