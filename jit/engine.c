@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -50,6 +51,11 @@ void sett__log(const sett_engine *e, sett_log_level level, const char *component
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     e->opt.log(e->opt.user, level, component, text);
+}
+
+bool sett__same_process(const sett_engine *e)
+{
+    return getpid() == e->pid;
 }
 
 sett_status sett__engine_check(const sett_engine *e, sett_error *err)
@@ -217,7 +223,7 @@ void sett__engine_release(sett_engine *e)
 void sett_engine_close(sett_engine *e)
 {
     int saved = errno;
-    if (!e || e->pid != getpid()) {
+    if (!e || !sett__same_process(e)) {
         if (e && !e->pid) { /* open failed before it was marked */
             free_strings(&e->opt);
             free(e);

@@ -11,7 +11,6 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 /* ---- asm/: PTX to cubin ------------------------------------------------------------- */
 typedef struct sett__asm sett__asm; /* what was found: nvJitLink, ptxas, driver; safe for many threads */
@@ -210,9 +209,10 @@ struct sett_engine {
     char root[4096];                   /* of the disk cache; "": none */
 };
 /* SETT_E_CLOSED, SETT_E_FORKED, or OK; cheap enough for every launch. */
+bool sett__same_process(const sett_engine *); /* asks the kernel */
 static inline bool sett__engine_live(const sett_engine *e)
 {
-    return !atomic_load_explicit(&e->closed, memory_order_relaxed) && (e->born ? *e->born == 1 : getpid() == e->pid);
+    return !atomic_load_explicit(&e->closed, memory_order_relaxed) && (e->born ? *e->born == 1 : sett__same_process(e));
 }
 sett_status sett__engine_check(const sett_engine *, sett_error *);
 sett_engine *sett__engine_retain(sett_engine *);

@@ -10,7 +10,7 @@ static void kernel_free(sett_kernel *k)
 {
     sett_engine *e = k->engine;
     /* A forked child must not call the driver; its copy goes with its exit. */
-    if (k->gpu && e->pid == getpid())
+    if (k->gpu && sett__same_process(e))
         sett__gpu_kernel_free(k->gpu);
     if (k->program)
         sett__program_free(k->program);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { STACK = 8 << 20, MAX_THREADS = 16 };
 
