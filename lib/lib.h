@@ -264,11 +264,12 @@ void sett__put_quoted(sett__sink *, const char *); /* "a\n\x01" */
 bool sett__is_name(const char *);                  /* [A-Za-z_][A-Za-z0-9_]* */
 void sett__put_name(sett__sink *, const char *);   /* as it is, or quoted where it is no name, or `_` */
 
-/* ---- tape_text.c: print and parse --------------------------------------------------------- */
+/* ---- tape_text.c, tape_parse.c: print and parse --------------------------------------------------------- */
 /* print, then parse, then write gives identical bytes. Sites print as `@ file:line func`
  * at the line's end when asked for. The text is NUL-ended, from the allocator. */
 sett_status sett__tape_print(const sett__tape *, bool sites, const sett__allocator *, char **text, sett_error *);
 sett_status sett__tape_parse(sett__tape *, const char *text, sett_error *); /* errors show line, column and a caret */
+sett_status sett__tape_parse_in(sett__tape *, const sett__allocator *, const char *text, sett_error *);
 /* One op in that form, whatever is wrong with it. snprintf-like. */
 int sett__op_str(const sett__tape *, uint32_t op, char *buf, size_t size);
 
@@ -376,6 +377,7 @@ struct sett_build {
     sett__region region[SETT__MAX_DEPTH];
     int depth;               /* open regions */
     uint32_t serials;
+    uint32_t ended_if, ended_last; /* END of the if that a sett_else may follow, and where its region's hoisted ops go */
     uint32_t *cse, cap_cse, n_cse;               /* hash of pure ops: index + 1, open addressing */
     uint32_t *site_tab, cap_site_tab, last_site; /* the same for sites */
     uint32_t *string_tab, cap_string_tab;        /* and for strings */
@@ -597,10 +599,37 @@ bool sett__pred_alike(const sett__ctx *, const struct sett__pred *, const uint32
 uint32_t sett__pred_all(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n);
 uint32_t sett__and(const sett__ctx *, uint32_t x, uint32_t y); /* of Boolean ops or SETT__TRUE, SETT__FALSE */
 
-/* ---- access.c ----------------------------------------------------------------------------------------------------- */
+/* ---- access.c, copy.c ------------------------------------------------------------------------------------------- */
+/* One load or store of a whole view. Loads: val NULL; stores: fill unused. pred may be NULL. as: the type to move
+ * the elements as (0: the tensor's). shape: what pred broadcasts over (the tensor's where it is absent: NULL). */
+typedef struct sett__move {
+    const sett_tensor *t;
+    const sett_val *val, *pred;
+    const sett_arg *shape;
+    sett_dtype as;
+    double fill;
+} sett__move;
+uint32_t sett__access(const sett__ctx *, const sett__move *); /* the loaded op, or 0; after a failure 0 */
+/* A value as one to be stored in a tensor: the same type, a weak one, or a narrower one of its kind; else NULL. */
+const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *);
 void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);
 
 /* ---- report.c: what the layouts decided ------------------------------------------------------------------------ */
+enum { SETT__LOST_NOTHING, SETT__LOST_ADJACENCY, SETT__LOST_ROOT, SETT__LOST_CONSTANT, SETT__LOST_BASE, SETT__LOST_BOUND,
+    SETT__LOST_RMEM };
+typedef struct sett__note {
+    struct sett__note *older;
+    const char *func;
+    const sett_tensor *t;
+    uint32_t site;         /* in b->site */
+    uint32_t count[32];    /* accesses of 2^k bytes; in split ones of the wide arm */
+    uint32_t split;        /* of them wide only if a test at run time allows */
+    uint32_t have, need;   /* bytes, of the first access that lost width */
+    uint8_t lost, bytes;   /* SETT__LOST_*; of an element */
+    sett_arg base;         /* LOST_BASE: its offset */
+    int64_t imm;           /* LOST_CONSTANT: the constant */
+} sett__note;
+void sett__note_add(const sett__ctx *, const sett__note *); /* copies; fills site and func */
 /* One line an access: its widths, and what lost some; in order of recording, NUL-ended, in the arena; "" for
  * none. Valid until the build ends. */
 const char *sett__report_text(sett_build *);

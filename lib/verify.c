@@ -113,7 +113,9 @@ static bool check_const(struct check *c)
     int width = sett_dtype_bits((sett_dtype)c->op->dtype);
     if (!takes_type(c, c->op->dtype))
         return false;
-    return width == 64 || !((uint64_t)c->op->imm >> width) || bad(c, SETT_E_VERIFY, "the bits do not fit the type");
+    if (width < 64 && (uint64_t)c->op->imm >> width)
+        return bad(c, SETT_E_VERIFY, "the bits do not fit the type");
+    return result_is(c, c->op->dtype, 1);
 }
 
 static bool check_sreg(struct check *c)
