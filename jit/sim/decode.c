@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tape to program: one instruction a tape op at most, in four sections by how often they run. */
+#include "sim.h"
+#include <stdlib.h>
+
+typedef struct decoder {
+    sett__program *p;
+    const sett__tape *tape;
+    sett__slot *slot;
+    uint32_t *root_of;  /* by op: index in program->root */
+    uint32_t *insn_of;  /* by op: IF, ELSE and FOR, for their targets */
+    uint32_t cap_code, cap_root, cap_place;
+    uint32_t at;        /* op being decoded */
+    int section;        /* being written */
+    sett_error *error;
+} decoder;
+
+static sett_status fail(decoder *d, sett_status status, const char *what)
+{
+    char where[128];
+    return sett__error(d->error, status, "%s: %s: %s", sett__where(d->p, d->at, where, sizeof where),
+                       sett__ops[d->tape->op[d->at].code].text, what);
+}
+
+static uint32_t arg(const decoder *d, const sett__op *o, int i)
+{
+    return i < o->n_args ? d->tape->arg[o->args + (uint32_t)i] : SETT__NONE;
+}
+
+static sett__ref ref(const decoder *d, uint32_t v)
+{
+    if (v == SETT__NONE)
+        return SETT__NONE;
+    const sett__slot *s = &d->slot[v], *home = &d->slot[s->home];
+    bool uniform_frame = s->section == SETT__ONCE || s->section == SETT__PER_BLOCK;
+    return (home->at + s->off) | (uniform_frame ? SETT__REF_UNIFORM : 0) | (s->rows == 1 ? SETT__REF_SPLAT : 0);
+}
+
+static sett_status push(decoder *d, sett__insn i)
+{
+    if (!sett__grow(NULL, (void **)&d->p->code, &d->cap_code, d->p->n_code + 1, sizeof i))
+        return fail(d, SETT_E_MEMORY, "out of memory while decoding");
+    i.op = d->at;
+    d->p->code[d->p->n_code++] = i;
+    return SETT_OK;
+}
+
+/* An instruction with the op's result and the operands' places. */
+static sett__insn start(const decoder *d, const sett__op *o, sett__step step)
+{
+    const sett__slot *s = &d->slot[d->at];
+    sett__insn i = {.step = (uint8_t)step, .lg = s->lg, .sub = o->sub, .n = s->rows, .imm = o->imm, .dtype = o->dtype};
+    i.d = o->dtype && o->n ? ref(d, d->at) & ~(sett__ref)SETT__REF_SPLAT : SETT__NONE;
+    return i;
+}
+
+static sett_status row_op(decoder *d, sett__insn i, sett__row_fn fn, const uint32_t *arg_of, int n)
+{
+    if (!fn)
+        return fail(d, SETT_E_VERIFY, "the CPU engine has no such operation on this element type");
+    sett__ref r[3] = {SETT__NONE, SETT__NONE, SETT__NONE};
+    for (int k = 0; k < n; k++) {
+        r[k] = ref(d, arg_of[k]);
+        i.splat |= (uint8_t)((r[k] & SETT__REF_SPLAT ? 1 : 0) << k);
+    }
+    i.a = r[0], i.b = r[1], i.c = r[2];
+    i.fn = fn;
+    i.n_args = (uint8_t)n;
+    return push(d, i);
+}
+
+static sett_status elementwise(decoder *d, const sett__op *o)
+{
+    uint32_t a[3] = {arg(d, o, 0), arg(d, o, 1), arg(d, o, 2)};
+    uint8_t type = d->tape->op[a[0]].dtype;
+    sett__code code = o->code;
+    const sett__wide *w = d->p->wide;
+    sett__insn i = start(d, o, SETT__S_ROW);
+    if (code == SETT__CONVERT)
+        return row_op(d, i, w->convert[type][o->dtype], a, 1);
+    if (code == SETT__SELECT)
+        return row_op(d, i, i.lg < 4 ? w->select[i.lg] : NULL, a, 3);
+    if (code == SETT__GT || code == SETT__GE) {
+        uint32_t swapped[2] = {a[1], a[0]};
+        return row_op(d, i, w->op[code == SETT__GT ? SETT__LT : SETT__LE][type], swapped, 2);
+    }
+    return row_op(d, i, w->op[code][type], a, o->n_args);
+}
+
+/* rows of v to a place in the op's own storage */
+static sett_status copy(decoder *d, sett__insn i, uint32_t v, uint32_t n, uint32_t off)
+{
+    i.step = SETT__S_COPY;
+    i.a = ref(d, v);
+    i.d += off;
+    i.n = n;
+    return push(d, i);
+}
+
+static sett_status pack(decoder *d, const sett__op *o)
+{
+    const sett__slot *self = &d->slot[d->at];
+    uint32_t off = 0;
+    sett_status status = SETT_OK;
+    for (int k = 0; k < o->n_args && !status; k++) {
+        uint32_t v = arg(d, o, k), n = d->tape->op[v].n;
+        const sett__slot *s = &d->slot[v];
+        bool in_place = s->home == self->home && s->off == self->off + off && s->rows == n;
+        if (!in_place)
+            status = copy(d, start(d, o, SETT__S_COPY), v, n, off);
+        off += n * (WARP << self->lg);
+    }
+    return status;
+}
+
+static sett_status moves(decoder *d, const sett__op *o)
+{
+    if (d->slot[d->at].view)
+        return SETT_OK;
+    if (o->code == SETT__PACK)
+        return pack(d, o);
+    sett__insn i = start(d, o, SETT__S_PICK);
+    i.a = ref(d, arg(d, o, 0));
+    if (o->code == SETT__BITCAST) {
+        i.step = SETT__S_REGROUP;
+        i.sub = d->slot[arg(d, o, 0)].lg;
+    }
+    return push(d, i);
+}
+
+static sett_status reduce(decoder *d, const sett__op *o)
+{
+    uint32_t a[2] = {arg(d, o, 0), arg(d, o, 1)};
+    sett__insn i = start(d, o, SETT__S_REDUCE);
+    i.n = d->tape->op[a[0]].n;
+    return o->sub < SETT__N_CODES ? row_op(d, i, d->p->wide->op[o->sub][o->dtype], a, 2)
+                                  : fail(d, SETT_E_VERIFY, "not an operation to fold by");
+}
+
+static uint64_t align_up(uint64_t at, uint64_t to)
+{
+    return (at + to - 1) / to * to;
+}
+
+/* Where the packed block has a parameter (index below n_param) or a symbol; SETT__NONE: its end. */
+static uint32_t packed_at(const sett__sig *sig, uint32_t index, bool symbol)
+{
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < sig->n_param + sig->n_sym; i++) {
+        bool sym = i >= sig->n_param;
+        uint32_t k = sym ? i - sig->n_param : i;
+        uint64_t size = sym ? (sig->sym[k].wide ? 8 : 4) : sig->param[k].scalar ? (uint64_t)sett__dtype_bytes(sig->param[k].dtype) : 8;
+        at = align_up(at, size);
+        if (sym == symbol && k == index)
+            return (uint32_t)at;
+        at += size;
+    }
+    return (uint32_t)at;
+}
+
+static sett_status entry(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, o->code == SETT__CONST ? SETT__S_CONST : SETT__S_SREG);
+    if (o->code == SETT__SYM || o->code == SETT__SCALAR) {
+        i.step = SETT__S_VALUE;
+        i.imm = packed_at(&d->tape->sig, (uint32_t)o->imm, o->code == SETT__SYM);
+    } else if (o->code != SETT__CONST) {
+        i.imm = o->code;
+    }
+    return push(d, i);
+}
+
+static sett_status root(decoder *d, const sett__op *o)
+{
+    sett__program *p = d->p;
+    if (!sett__grow(NULL, (void **)&p->root, &d->cap_root, p->n_root + 1, sizeof *p->root))
+        return fail(d, SETT_E_MEMORY, "out of memory while decoding");
+    sett__root r = {.space = o->code == SETT__PARAM ? SETT__GLOBAL : o->code == SETT__SMEM ? SETT__SHARED : SETT__LOCAL,
+                    .lg = d->slot[d->at].lg, .op = d->at, .bytes = (uint64_t)o->n << d->slot[d->at].lg};
+    r.param = o->code == SETT__PARAM ? (uint32_t)o->imm : 0;
+    r.offset = o->code == SETT__PARAM  ? packed_at(&d->tape->sig, r.param, false)
+               : o->code == SETT__SMEM ? (uint32_t)o->imm
+                                       : d->slot[d->at].at;
+    if (o->code == SETT__SMEM && (uint64_t)o->imm + r.bytes > d->tape->sig.smem)
+        return fail(d, SETT_E_VERIFY, "outside the block's shared memory");
+    d->root_of[d->at] = p->n_root;
+    p->root[p->n_root++] = r;
+    return SETT_OK;
+}
+
+/* Operands: root, base, predicate, then fill or value. */
+static sett_status memory(decoder *d, const sett__op *o, sett__step step)
+{
+    sett__insn i = start(d, o, step);
+    uint32_t base = arg(d, o, 1), value = arg(d, o, 3);
+    i.root = d->root_of[arg(d, o, 0)];
+    i.a = ref(d, base);
+    i.b = ref(d, arg(d, o, 2));
+    i.c = step == SETT__S_LOAD ? ref(d, value) : SETT__NONE;
+    i.e = step == SETT__S_LOAD ? SETT__NONE : ref(d, value);
+    i.align = o->sub;
+    if (step == SETT__S_STORE) {
+        i.n = d->tape->op[value].n;
+        i.lg = d->slot[value].lg;
+        i.dtype = d->tape->op[value].dtype;
+    } else if (step == SETT__S_ATOM) {
+        i.align = i.lg;
+        i.fn = o->sub < SETT__N_CODES ? d->p->wide->op[o->sub][o->dtype] : NULL;
+        if (!i.fn && o->sub != SETT__XCHG)
+            return fail(d, SETT_E_VERIFY, "the CPU engine has no such atomic on this element type");
+    }
+    if (base != SETT__NONE) {
+        uint8_t type = d->tape->op[base].dtype;
+        if (!sett__dtype_is_int(type) || d->slot[base].lg < 2)
+            return fail(d, SETT_E_VERIFY, "an offset is not an integer of 32 or 64 bits");
+        i.flags = (uint8_t)((d->slot[base].uniform ? SETT__I_UNIFORM : 0) | (d->slot[base].lg == 3 ? SETT__I_BASE64 : 0) |
+                            (sett__dtype_kind(type) == 'u' ? SETT__I_BASE_UNSIGNED : 0));
+    }
+    if (o->imm > (int64_t)1 << 48 || o->imm < -((int64_t)1 << 48))
+        return fail(d, SETT_E_VERIFY, "an offset is past 2^48");
+    return push(d, i);
+}
+
+static sett_status shuffle(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, SETT__S_SHFL);
+    uint32_t lane = arg(d, o, 1);
+    i.a = ref(d, arg(d, o, 0));
+    i.b = ref(d, lane);
+    if (!sett__dtype_is_int(d->tape->op[lane].dtype) || d->slot[lane].lg != 2)
+        return fail(d, SETT_E_VERIFY, "the lane is not an integer of 32 bits");
+    if (o->imm < 1 || o->imm > WARP || (o->imm & (o->imm - 1)))
+        return fail(d, SETT_E_VERIFY, "the width is not a power of two up to 32");
+    return push(d, i);
+}
+
+static sett_status open_if(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, SETT__S_IF);
+    uint32_t cond = arg(d, o, 0);
+    i.a = ref(d, cond);
+    i.flags = d->slot[cond].uniform ? SETT__I_UNIFORM : 0;
+    d->insn_of[d->at] = d->insn_of[o->other] = d->p->n_code;
+    return push(d, i);
+}
+
+/* insn_of an ELSE is its IF until here, since `other` of both leads forward. */
+static sett_status otherwise(decoder *d, const sett__op *o)
+{
+    d->p->code[d->insn_of[d->at]].target = d->p->n_code;
+    d->insn_of[d->at] = d->p->n_code;
+    return push(d, start(d, o, SETT__S_ELSE));
+}
+
+static sett_status open_for(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, SETT__S_FOR);
+    i.a = ref(d, arg(d, o, 0));
+    i.b = ref(d, arg(d, o, 1));
+    i.c = ref(d, arg(d, o, 2));
+    i.fn = d->p->wide->op[SETT__LT][o->dtype];
+    i.fn2 = d->p->wide->op[SETT__ADD][o->dtype];
+    i.flags = d->slot[d->at].uniform ? SETT__I_UNIFORM : 0;
+    if (!i.fn || !i.fn2)
+        return fail(d, SETT_E_VERIFY, "the variable is not an integer");
+    d->insn_of[d->at] = d->p->n_code;
+    return push(d, i);
+}
+
+/* The opener of an END is its FOR or IF, or the IF's ELSE. */
+static sett_status close_region(decoder *d, const sett__op *o)
+{
+    uint32_t here = d->p->n_code, opener = d->insn_of[o->other];
+    if (d->tape->op[o->other].code == SETT__FOR) {
+        sett__insn i = d->p->code[opener];
+        i.step = SETT__S_ENDFOR;
+        i.target = opener + 1;
+        d->p->code[opener].target = here + 1;
+        return push(d, i);
+    }
+    d->p->code[opener].target = here;
+    return push(d, start(d, o, SETT__S_ENDIF));
+}
+
+static sett_status talk(decoder *d, const sett__op *o)
+{
+    sett__program *p = d->p;
+    sett__insn i = start(d, o, o->code == SETT__ASSERT ? SETT__S_ASSERT : SETT__S_PRINTF);
+    sett_status status = o->code == SETT__PRINTF ? sett__print_check(d->tape, o, d->error) : SETT_OK;
+    if (status)
+        return status;
+    i.imm = p->n_place;
+    if (!sett__grow(NULL, (void **)&p->place, &d->cap_place, p->n_place + o->n_args, sizeof *p->place))
+        return fail(d, SETT_E_MEMORY, "out of memory while decoding");
+    for (int k = 0; k < o->n_args; k++)
+        p->place[p->n_place++] = ref(d, arg(d, o, k));
+    i.n_args = (uint8_t)o->n_args;
+    return push(d, i);
+}
+
+static sett_status barrier(decoder *d, const sett__op *o)
+{
+    return o->code == SETT__BARRIER ? push(d, start(d, o, SETT__S_BARRIER)) : SETT_OK; /* lanes never drift apart */
+}
+
+static sett_status decode(decoder *d, const sett__op *o)
+{
+    switch ((sett__class)sett__ops[o->code].cls) {
+    case SETT__C_CONST: case SETT__C_SREG: case SETT__C_SYM: case SETT__C_SCALAR: return entry(d, o);
+    case SETT__C_ROOT: return root(d, o);
+    case SETT__C_BINARY: case SETT__C_COMPARE: case SETT__C_TERNARY: case SETT__C_SELECT: case SETT__C_UNARY:
+        return elementwise(d, o);
+    case SETT__C_CONVERT: return o->code == SETT__BITCAST ? moves(d, o) : elementwise(d, o);
+    case SETT__C_PICK: case SETT__C_PACK: return moves(d, o);
+    case SETT__C_REDUCE: return reduce(d, o);
+    case SETT__C_LOAD: return memory(d, o, SETT__S_LOAD);
+    case SETT__C_STORE: return memory(d, o, SETT__S_STORE);
+    case SETT__C_ATOM: return memory(d, o, SETT__S_ATOM);
+    case SETT__C_BARRIER: return barrier(d, o);
+    case SETT__C_SHFL: return shuffle(d, o);
+    case SETT__C_IF: return open_if(d, o);
+    case SETT__C_ELSE: return otherwise(d, o);
+    case SETT__C_FOR: return open_for(d, o);
+    case SETT__C_END: return close_region(d, o);
+    case SETT__C_PRINTF: return talk(d, o);
+    }
+    return fail(d, SETT_E_VERIFY, "the CPU engine does not know this operation");
+}
+
+/* Roots are no instructions; they are met with the first section. */
+static sett_status decode_section(decoder *d)
+{
+    d->p->section[d->section] = d->p->n_code;
+    for (d->at = 0; d->at < d->tape->n_op; d->at++) {
+        const sett__op *o = &d->tape->op[d->at];
+        int section = sett__ops[o->code].cls == SETT__C_ROOT ? SETT__ONCE : d->slot[d->at].section;
+        sett_status status = section == d->section ? decode(d, o) : SETT_OK;
+        if (status)
+            return status;
+    }
+    d->at = d->tape->n_op ? d->tape->n_op - 1 : 0;
+    return push(d, (sett__insn){.step = SETT__S_STOP});
+}
+
+static sett_status decode_all(decoder *d)
+{
+    sett_status status = sett__slots(d->p, d->slot, d->error);
+    for (d->section = 0; d->section < SETT__N_SECTIONS && !status; d->section++)
+        status = decode_section(d);
+    d->p->params_len = packed_at(&d->tape->sig, SETT__NONE, true);
+    return status;
+}
+
+sett_status sett__program_make(const sett__tape *tape, sett__program **out, sett_error *e)
+{
+    size_t n = (size_t)tape->n_op + 1;
+    sett__program *p = calloc(1, sizeof *p);
+    decoder d = {.p = p, .tape = tape, .error = e};
+    d.slot = calloc(n, sizeof *d.slot);
+    d.root_of = calloc(n, sizeof *d.root_of);
+    d.insn_of = calloc(n, sizeof *d.insn_of);
+    sett_status status;
+    if (!p || !d.slot || !d.root_of || !d.insn_of) {
+        status = sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+    } else {
+        p->tape = tape;
+        p->wide = sett__wide_best();
+        status = decode_all(&d);
+    }
+    free(d.slot);
+    free(d.root_of);
+    free(d.insn_of);
+    if (status) {
+        sett__program_free(p);
+        p = NULL;
+    }
+    *out = p;
+    return status;
+}
+
+void sett__program_free(sett__program *p)
+{
+    if (!p)
+        return;
+    sett__mem_free(NULL, p->code);
+    sett__mem_free(NULL, p->root);
+    sett__mem_free(NULL, p->place);
+    free(p);
+}

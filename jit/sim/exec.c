@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One warp, an instruction at a time. Arithmetic ignores the mask (lanes that are off compute
+ * numbers that nobody reads); memory, collectives and control honour it. */
+#include "sim.h"
+#include <string.h>
+
+/* Eight Booleans at once: the product moves bit 0 of byte i to bit 56 + i. */
+uint32_t sett__mask_of(const uint8_t *row)
+{
+    uint32_t mask = 0;
+    for (int i = 0; i < WARP; i += 8) {
+        uint64_t x;
+        memcpy(&x, row + i, sizeof x);
+        mask |= (uint32_t)((x & 0x0101010101010101u) * 0x0102040810204080u >> 56) << i;
+    }
+    return mask;
+}
+
+void sett__spread(void *row, const void *element, uint32_t bytes)
+{
+    memcpy(row, element, bytes);
+    for (uint32_t have = bytes; have < WARP * bytes; have *= 2)
+        memcpy((char *)row + have, row, have);
+}
+
+static void copy_rows(unsigned char *d, const unsigned char *a, uint32_t n, size_t bytes, bool splat)
+{
+    if (!splat) {
+        memcpy(d, a, n * bytes);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(d + i * bytes, a, bytes);
+}
+
+static void pick(const sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    unsigned char *d = sett__at(c, w, i->d);
+    const unsigned char *a = sett__at(c, w, i->a);
+    const uint32_t *index = c->program->tape->index + i->imm;
+    size_t bytes = (size_t)WARP << i->lg;
+    for (uint32_t k = 0; k < i->n; k++)
+        memcpy(d + k * bytes, a + index[k] * bytes, bytes);
+}
+
+/* The same bits in elements of another size, low bytes first. */
+static void regroup(const sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    unsigned char *d = sett__at(c, w, i->d);
+    const unsigned char *a = sett__at(c, w, i->a);
+    uint32_t to = 1u << i->lg, from = 1u << i->sub;
+    size_t a_row = i->a & SETT__REF_SPLAT ? 0 : (size_t)WARP * from;
+    for (uint32_t byte = 0; byte < i->n * to; byte++) {
+        const unsigned char *s = a + byte / from * a_row + byte % from;
+        unsigned char *t = d + (size_t)(byte / to) * WARP * to + byte % to;
+        for (uint32_t l = 0; l < WARP; l++)
+            t[l * to] = s[l * from];
+    }
+}
+
+static void reduce(const sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    _Alignas(64) unsigned char even[WARP * 8], odd[WARP * 8];
+    const unsigned char *a = sett__at(c, w, i->a), *init = sett__at(c, w, i->b);
+    size_t bytes = (size_t)WARP << i->lg, step = i->a & SETT__REF_SPLAT ? 0 : bytes;
+    const unsigned char *acc = init;
+    for (uint32_t k = 0; k < i->n; k++) {
+        unsigned char *next = k & 1 ? odd : even;
+        i->fn(next, acc, a + k * step, NULL, 1, 0);
+        acc = next;
+    }
+    memcpy(sett__at(c, w, i->d), acc, bytes);
+}
+
+static void special(const sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    uint32_t *d = sett__at(c, w, i->d), x = c->launch->block[0], y = c->launch->block[1], whole;
+    switch ((sett__code)i->imm) {
+    case SETT__BID: whole = c->block[i->sub]; break;
+    case SETT__BDIM: whole = c->launch->block[i->sub]; break;
+    case SETT__GDIM: whole = c->launch->grid[i->sub]; break;
+    default:
+        for (uint32_t l = 0; l < WARP; l++) {
+            uint32_t t = w->index * WARP + l;
+            d[l] = i->imm == SETT__LANE ? l : i->sub == 0 ? t % x : i->sub == 1 ? t / x % y : t / x / y;
+        }
+        return;
+    }
+    sett__spread(d, &whole, sizeof whole);
+}
+
+/* As shfl.sync of the PTX ISA, whose lane operand has five bits. */
+static int source_lane(int sub, int lane, int b, int width)
+{
+    int least = lane & ~(width - 1), most = least | (width - 1), j = lane;
+    switch (sub) {
+    case SETT__SHFL_IDX: j = least | (b & (width - 1)); break;
+    case SETT__SHFL_UP: j = lane - b < least ? lane : lane - b; break;
+    case SETT__SHFL_DOWN: j = lane + b; break;
+    default: j = lane ^ b; break;
+    }
+    return j > most ? lane : j;
+}
+
+static bool missing_lanes(sett__core *c, sett__warp *w, const sett__insn *i, const char *what)
+{
+    uint32_t off = w->live & ~w->active;
+    return sett__fault(c, w, __builtin_ctz(off), i->op, "%s: only %d of the warp's %d threads are here; this one is not", what,
+                       __builtin_popcount(w->active), __builtin_popcount(w->live));
+}
+
+static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    uint8_t from[WARP];
+    const uint32_t *lane = sett__at(c, w, i->b);
+    if (w->active != w->live)
+        return missing_lanes(c, w, i, "shfl in a branch");
+    for (int l = 0; l < WARP; l++) {
+        from[l] = (uint8_t)source_lane(i->sub, l, (int)(lane[l] & 31), (int)i->imm);
+        if (!(w->live >> from[l] & 1) && (w->live >> l & 1))
+            return sett__fault(c, w, l, i->op, "shfl reads lane %d, which the block does not have", from[l]);
+    }
+    size_t size = (size_t)1 << i->lg, step = i->a & SETT__REF_SPLAT ? 0 : WARP * size;
+    unsigned char *d = sett__at(c, w, i->d);
+    const unsigned char *a = sett__at(c, w, i->a);
+    for (uint32_t k = 0; k < i->n; k++, d += WARP * size, a += step)
+        if (i->lg == 2)
+            for (int l = 0; l < WARP; l++)
+                memcpy(d + l * 4, a + from[l] * 4, 4);
+        else
+            for (size_t l = 0; l < WARP; l++)
+                memcpy(d + l * size, a + from[l] * size, size);
+    return true;
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+static uint32_t truth(const sett__core *c, const sett__warp *w, const sett__insn *i, const uint8_t *row)
+{
+    (void)c;
+    if (i->flags & SETT__I_UNIFORM)
+        return row[0] & 1 ? w->active : 0;
+    return sett__mask_of(row) & w->active;
+}
+
+static void push(sett__warp *w, uint32_t other)
+{
+    w->stack[w->depth++] = (sett__mask){w->active, other};
+}
+
+static void open_if(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    uint32_t yes = truth(c, w, i, sett__at(c, w, i->a));
+    push(w, w->active & ~yes);
+    if (yes)
+        w->active = yes;
+    else
+        w->pc = i->target; /* the ELSE or END, which reads the stack */
+}
+
+static void otherwise(sett__warp *w, const sett__insn *i)
+{
+    uint32_t no = w->stack[w->depth - 1].other;
+    if (no)
+        w->active = no;
+    else
+        w->pc = i->target;
+}
+
+/* While variable < hi; else the loop ends for the lane, for all: behind the END. */
+static void enter_round(sett__warp *w, uint32_t yes, uint32_t go, uint32_t end)
+{
+    if (yes) {
+        w->active = yes;
+        w->pc = go;
+    } else {
+        w->active = w->stack[--w->depth].saved;
+        w->pc = end;
+    }
+}
+
+static void open_for(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    uint8_t less[WARP];
+    void *v = sett__at(c, w, i->d);
+    memcpy(v, sett__at(c, w, i->a), (size_t)WARP << i->lg);
+    i->fn(less, v, sett__at(c, w, i->b), NULL, 1, 0);
+    push(w, 0);
+    enter_round(w, truth(c, w, i, less), w->pc, i->target);
+}
+
+/* A variable that would wrap past the end of its type ends the loop. */
+static void next_round(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    _Alignas(64) unsigned char sum[WARP * 8];
+    uint8_t less[WARP], grown[WARP];
+    void *v = sett__at(c, w, i->d);
+    i->fn2(sum, v, sett__at(c, w, i->c), NULL, 1, 0);
+    i->fn(less, sum, sett__at(c, w, i->b), NULL, 1, 0);
+    i->fn(grown, v, sum, NULL, 1, 0);
+    for (int l = 0; l < WARP; l++)
+        less[l] &= grown[l];
+    memcpy(v, sum, (size_t)WARP << i->lg);
+    enter_round(w, truth(c, w, i, less), i->target, w->pc);
+}
+
+static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    if (w->active != w->live)
+        return missing_lanes(c, w, i, "barrier in a branch");
+    w->state = SETT__WAITING;
+    return true;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------ */
+static void row(const sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    const void *b = i->n_args > 1 ? sett__at(c, w, i->b) : NULL, *z = i->n_args > 2 ? sett__at(c, w, i->c) : NULL;
+    i->fn(sett__at(c, w, i->d), sett__at(c, w, i->a), b, z, i->n, i->splat);
+}
+
+/* What can neither fault nor change where the warp goes. */
+static bool plain(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    switch ((sett__step)i->step) {
+    case SETT__S_ROW: row(c, w, i); return true;
+    case SETT__S_COPY:
+        copy_rows(sett__at(c, w, i->d), sett__at(c, w, i->a), i->n, (size_t)WARP << i->lg, i->a & SETT__REF_SPLAT);
+        return true;
+    case SETT__S_PICK: pick(c, w, i); return true;
+    case SETT__S_REGROUP: regroup(c, w, i); return true;
+    case SETT__S_REDUCE: reduce(c, w, i); return true;
+    case SETT__S_CONST: sett__spread(sett__at(c, w, i->d), &i->imm, 1u << i->lg); return true;
+    case SETT__S_VALUE:
+        sett__spread(sett__at(c, w, i->d), (const char *)c->launch->params + i->imm, 1u << i->lg);
+        return true;
+    case SETT__S_SREG: special(c, w, i); return true;
+    default: return false;
+    }
+}
+
+static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    switch ((sett__step)i->step) {
+    case SETT__S_LOAD: return sett__load(c, w, i);
+    case SETT__S_STORE: return sett__store(c, w, i);
+    case SETT__S_ATOM: return sett__atom(c, w, i);
+    case SETT__S_BARRIER: return barrier(c, w, i);
+    case SETT__S_SHFL: return shuffle(c, w, i);
+    case SETT__S_IF: open_if(c, w, i); return true;
+    case SETT__S_ELSE: otherwise(w, i); return true;
+    case SETT__S_ENDIF: w->active = w->stack[--w->depth].saved; return true;
+    case SETT__S_FOR: open_for(c, w, i); return true;
+    case SETT__S_ENDFOR: next_round(c, w, i); return true;
+    case SETT__S_PRINTF: return sett__print(c, w, i);
+    case SETT__S_ASSERT: return sett__check_assert(c, w, i);
+    case SETT__S_STOP: w->state = SETT__DONE; return true;
+    default: return plain(c, w, i);
+    }
+}
+
+sett__state sett__exec(sett__core *c, sett__warp *w)
+{
+    const sett__insn *code = c->program->code;
+    w->state = SETT__RUNNING;
+    while (w->state == SETT__RUNNING) {
+        const sett__insn *i = &code[w->pc++];
+        if (i->step == SETT__S_ROW)
+            row(c, w, i);
+        else if (!step(c, w, i))
+            w->state = SETT__FAULTED;
+    }
+    return w->state;
+}
+
+void sett__exec_section(sett__core *c, sett__warp *w, int section)
+{
+    for (const sett__insn *i = c->program->code + c->program->section[section]; plain(c, w, i); i++)
+        ;
+}

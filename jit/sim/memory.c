@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads, stores and atomics of a warp, with the checks that are always on: every lane's access lies
+ * inside what was bound at launch, the window of shared memory or the thread's array, and is aligned as
+ * the kernel claims. Lanes that lie one after another become one copy. */
+#include "sim.h"
+#include <string.h>
+
+typedef struct touch {
+    sett__core *core;
+    sett__warp *warp;
+    const sett__insn *insn;
+    const sett__root *root;
+    sett__window window;
+    uint32_t mask;      /* lanes that take part */
+    bool one;           /* all at index[0] */
+    int64_t index[WARP]; /* elements from the root */
+} touch;
+
+static const char *const verb[] = {[SETT__S_LOAD] = "load of", [SETT__S_STORE] = "store to", [SETT__S_ATOM] = "atomic on"};
+
+static const char *root_name(const touch *a)
+{
+    const sett__sig *sig = &a->core->program->tape->sig;
+    return a->root->space == SETT__SHARED  ? "shared memory"
+           : a->root->space == SETT__LOCAL ? "a register array"
+           : sig->param[a->root->param].name ? sig->param[a->root->param].name : "an argument";
+}
+
+static int64_t index_at(const sett__insn *i, const void *base, int lane)
+{
+    if (i->flags & SETT__I_BASE64)
+        return ((const int64_t *)base)[lane];
+    if (i->flags & SETT__I_BASE_UNSIGNED)
+        return ((const uint32_t *)base)[lane];
+    return ((const int32_t *)base)[lane];
+}
+
+/* ---- faults ---------------------------------------------------------------------------- */
+static bool outside(touch *a, int lane)
+{
+    const sett__insn *i = a->insn;
+    int64_t first = a->index[a->one ? 0 : lane], count = a->window.hi >> i->lg;
+    char to[32] = "";
+    if (i->n > 1)
+        snprintf(to, sizeof to, "s %lld to %lld", (long long)first, (long long)(first + i->n - 1));
+    else
+        snprintf(to, sizeof to, " %lld", (long long)first);
+    return sett__fault(a->core, a->warp, lane, i->op, "%s %s: element%s of %lld (byte %lld) is outside", verb[i->step], root_name(a), to,
+                       (long long)count, (long long)((uint64_t)first << i->lg));
+}
+
+static bool misaligned(touch *a, int lane)
+{
+    const sett__insn *i = a->insn;
+    int64_t first = a->index[a->one ? 0 : lane];
+    return sett__fault(a->core, a->warp, lane, i->op, "%s %s: element %lld (byte %lld) is not aligned to %llu bytes", verb[i->step], root_name(a),
+                       (long long)first, (long long)((uint64_t)first << i->lg), 1ull << (i->align & 63));
+}
+
+/* ---- where the lanes point --------------------------------------------------------------------- */
+/* Elements that may be the first of an access: [*least, *least + *span]; false: none. */
+static bool allowed(const touch *a, int64_t *least, uint64_t *span)
+{
+    uint8_t lg = a->insn->lg;
+    int64_t most = (a->window.hi >> lg) - (int64_t)a->insn->n;
+    *least = -(-a->window.lo >> lg);
+    *span = (uint64_t)most - (uint64_t)*least;
+    return most >= *least;
+}
+
+static bool aligned(const touch *a, int64_t index)
+{
+    uint64_t place = a->root->space == SETT__LOCAL ? 0 : (uint64_t)(uintptr_t)a->window.p;
+    return !((place + ((uint64_t)index << a->insn->lg)) & (((uint64_t)1 << (a->insn->align & 63)) - 1));
+}
+
+static bool check(touch *a)
+{
+    int64_t least;
+    uint64_t span;
+    bool any = allowed(a, &least, &span);
+    uint32_t lanes = a->one ? a->mask & -a->mask : a->mask, bad = 0, skew = 0;
+    if (a->one) {
+        bad = any && (uint64_t)a->index[0] - (uint64_t)least <= span ? 0 : lanes;
+        skew = aligned(a, a->index[0]) ? 0 : lanes;
+    } else {
+        for (int l = 0; l < WARP; l++)
+            bad |= (uint32_t)((uint64_t)a->index[l] - (uint64_t)least > span) << l;
+        bad = any ? bad & lanes : lanes;
+        for (int l = 0; l < WARP; l++)
+            skew |= (uint32_t)!aligned(a, a->index[l]) << l;
+        skew &= lanes;
+    }
+    if (bad)
+        return outside(a, __builtin_ctz(bad));
+    return !skew || misaligned(a, __builtin_ctz(skew));
+}
+
+static void aim(touch *a)
+{
+    const sett__insn *i = a->insn;
+    if (i->a == SETT__NONE || i->flags & SETT__I_UNIFORM) {
+        a->one = true;
+        int64_t base = i->a == SETT__NONE ? 0 : index_at(i, sett__at(a->core, a->warp, i->a), 0);
+        a->index[0] = (int64_t)((uint64_t)base + (uint64_t)i->imm);
+        return;
+    }
+    const void *base = sett__at(a->core, a->warp, i->a);
+    if (i->flags & SETT__I_BASE64)
+        for (int l = 0; l < WARP; l++)
+            a->index[l] = (int64_t)((uint64_t)((const int64_t *)base)[l] + (uint64_t)i->imm);
+    else
+        for (int l = 0; l < WARP; l++)
+            a->index[l] = index_at(i, base, l) + i->imm;
+}
+
+static touch begin(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    touch a = {.core = c, .warp = w, .insn = i, .root = &c->program->root[i->root], .window = c->window[i->root]};
+    if (a.root->space == SETT__LOCAL)
+        a.window.p = w->frame + a.root->offset;
+    a.mask = w->active;
+    if (i->b != SETT__NONE)
+        a.mask &= sett__mask_of(sett__at(c, w, i->b));
+    return a;
+}
+
+/* Do all 32 lanes lie one after another, all inside, and aligned? Gives their place. */
+static unsigned char *block_of(touch *a)
+{
+    const sett__insn *i = a->insn;
+    if (a->mask != UINT32_MAX || i->a == SETT__NONE || i->flags & SETT__I_UNIFORM || i->lg > 3 || a->root->space == SETT__LOCAL)
+        return NULL;
+    const void *base = sett__at(a->core, a->warp, i->a);
+    if (!a->core->program->wide->affine[i->flags & SETT__I_BASE64 ? 1 : 0](base, i->n))
+        return NULL;
+    int64_t least;
+    uint64_t span, first = (uint64_t)index_at(i, base, 0) + (uint64_t)i->imm;
+    if (!allowed(a, &least, &span) || first - (uint64_t)least > span)
+        return NULL;
+    uint64_t align = ((uint64_t)1 << (i->align & 63)) - 1;
+    uint64_t last = first - (uint64_t)least + (WARP - 1) * (uint64_t)i->n;
+    if (last > span || !aligned(a, (int64_t)first) || ((uint64_t)i->n << i->lg & align))
+        return NULL;
+    return a->window.p + (first << i->lg);
+}
+
+static int turn_of(uint32_t n)
+{
+    return n == 2 ? 1 : n == 4 ? 2 : n == 8 ? 3 : 0;
+}
+
+/* Elements of a thread's array lie a row apart, those of other memory side by side. */
+static unsigned char *element(const touch *a, int lane, uint32_t e)
+{
+    uint64_t i = (uint64_t)a->index[a->one ? 0 : lane] + e;
+    if (a->root->space != SETT__LOCAL)
+        return a->window.p + (i << a->insn->lg);
+    return a->window.p + ((i * WARP + (uint64_t)lane) << a->insn->lg);
+}
+
+/* An array of a thread that is read or written in elements of another size than its own. */
+static void move_bytes(const touch *a, int lane, unsigned char *row, bool store, bool splat)
+{
+    uint32_t size = 1u << a->insn->lg;
+    uint64_t start = (uint64_t)a->index[a->one ? 0 : lane] << a->insn->lg;
+    for (uint32_t k = 0; k < a->insn->n * size; k++) {
+        uint64_t at = start + k, own = (uint64_t)1 << a->root->lg;
+        unsigned char *m = a->window.p + ((at / own * WARP + (uint64_t)lane) * own + at % own);
+        unsigned char *r = row + (splat ? 0 : (size_t)(k / size) * WARP * size) + (size_t)lane * size + k % size;
+        *(store ? m : r) = *(store ? r : m);
+    }
+}
+
+/* ---- load ------------------------------------------------------------------------------------ */
+static inline void load_lanes(const touch *a, unsigned char *d, size_t size)
+{
+    for (uint32_t e = 0; e < a->insn->n; e++, d += WARP * size)
+        for (int l = 0; l < WARP; l++)
+            if (a->mask >> l & 1)
+                memcpy(d + (size_t)l * size, element(a, l, e), size);
+}
+
+static void load_each(const touch *a, unsigned char *d)
+{
+    if (a->root->space == SETT__LOCAL && a->root->lg != a->insn->lg) {
+        for (int l = 0; l < WARP; l++)
+            if (a->mask >> l & 1)
+                move_bytes(a, l, d, false, false);
+        return;
+    }
+    switch (a->insn->lg) { /* a constant size makes the copies single instructions */
+    case 0: load_lanes(a, d, 1); break;
+    case 1: load_lanes(a, d, 2); break;
+    case 2: load_lanes(a, d, 4); break;
+    case 3: load_lanes(a, d, 8); break;
+    default: load_lanes(a, d, (size_t)1 << a->insn->lg); break;
+    }
+}
+
+/* All lanes at one place, or at one element of their arrays. */
+static void load_one(const touch *a, unsigned char *d)
+{
+    const sett__insn *i = a->insn;
+    size_t size = (size_t)1 << i->lg;
+    if (a->root->space == SETT__LOCAL)
+        memcpy(d, element(a, 0, 0), i->n * WARP * size);
+    else
+        for (uint32_t e = 0; e < i->n; e++)
+            sett__spread(d + e * WARP * size, element(a, 0, e), (uint32_t)size);
+}
+
+static void fill(sett__core *c, sett__warp *w, const sett__insn *i, unsigned char *d)
+{
+    size_t bytes = (size_t)WARP << i->lg;
+    if (i->c == SETT__NONE) {
+        memset(d, 0, i->n * bytes);
+        return;
+    }
+    const unsigned char *s = sett__at(c, w, i->c);
+    for (uint32_t e = 0; e < i->n; e++)
+        memcpy(d + e * bytes, s + (i->c & SETT__REF_SPLAT ? 0 : e * bytes), bytes);
+}
+
+bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    touch a = begin(c, w, i);
+    unsigned char *d = sett__at(c, w, i->d);
+    const unsigned char *block = block_of(&a);
+    if (block && i->n == 1) {
+        memcpy(d, block, (size_t)WARP << i->lg);
+        return true;
+    }
+    if (block) {
+        c->program->wide->gather[i->lg][turn_of(i->n)](d, block, i->n);
+        return true;
+    }
+    if (a.mask != w->active)
+        fill(c, w, i, d);
+    if (!a.mask)
+        return true;
+    aim(&a);
+    if (!check(&a))
+        return false;
+    bool same_size = a.root->space != SETT__LOCAL || a.root->lg == i->lg;
+    if (a.one && a.mask == w->active && same_size)
+        load_one(&a, d);
+    else
+        load_each(&a, d);
+    return true;
+}
+
+/* ---- store ------------------------------------------------------------------------------------- */
+static inline void store_lanes(const touch *a, const unsigned char *s, size_t step, size_t size)
+{
+    for (uint32_t e = 0; e < a->insn->n; e++, s += step)
+        for (int l = 0; l < WARP; l++)
+            if (a->mask >> l & 1)
+                memcpy(element(a, l, e), s + (size_t)l * size, size);
+}
+
+static void store_each(const touch *a, unsigned char *s, bool splat)
+{
+    size_t step = splat ? 0 : (size_t)WARP << a->insn->lg;
+    if (a->root->space == SETT__LOCAL && a->root->lg != a->insn->lg) {
+        for (int l = 0; l < WARP; l++)
+            if (a->mask >> l & 1)
+                move_bytes(a, l, s, true, splat);
+        return;
+    }
+    switch (a->insn->lg) {
+    case 0: store_lanes(a, s, step, 1); break;
+    case 1: store_lanes(a, s, step, 2); break;
+    case 2: store_lanes(a, s, step, 4); break;
+    case 3: store_lanes(a, s, step, 8); break;
+    default: store_lanes(a, s, step, (size_t)1 << a->insn->lg); break;
+    }
+}
+
+/* Whole rows: lanes that the block does not have may be written too. */
+static bool store_rows(const touch *a, const unsigned char *s, bool splat)
+{
+    const sett__insn *i = a->insn;
+    size_t bytes = (size_t)WARP << i->lg;
+    if (a->root->space != SETT__LOCAL || !a->one || a->root->lg != i->lg || (a->mask | ~a->warp->live) != UINT32_MAX)
+        return false;
+    for (uint32_t e = 0; e < i->n; e++)
+        memcpy(element(a, 0, e), s + (splat ? 0 : e * bytes), bytes);
+    return true;
+}
+
+bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    touch a = begin(c, w, i);
+    if (!a.mask)
+        return true;
+    unsigned char *s = sett__at(c, w, i->e), *block = block_of(&a);
+    bool splat = i->e & SETT__REF_SPLAT;
+    if (block && i->n == 1) {
+        memcpy(block, s, (size_t)WARP << i->lg);
+        return true;
+    }
+    if (block && !splat) {
+        c->program->wide->scatter[i->lg][turn_of(i->n)](block, s, i->n);
+        return true;
+    }
+    aim(&a);
+    if (!check(&a))
+        return false;
+    if (!store_rows(&a, s, splat))
+        store_each(&a, s, splat);
+    return true;
+}
+
+/* ---- atomics ---------------------------------------------------------------------------------------- */
+/* What the memory holds afterwards: the one definition of arithmetic, on a row of which one lane counts. */
+static uint64_t combine(const sett__insn *i, uint64_t old, uint64_t value)
+{
+    _Alignas(64) uint64_t x[WARP] = {old}, y[WARP] = {value}, z[WARP] = {0};
+    if (i->sub == SETT__XCHG)
+        return value;
+    if (i->sub == SETT__ADD && !sett__dtype_is_float(i->dtype))
+        return old + value;
+    i->fn(z, x, y, NULL, 1, 0);
+    return z[0] & (i->lg == 3 ? ~(uint64_t)0 : ((uint64_t)1 << (8 << i->lg)) - 1);
+}
+
+#define EXCHANGE(T) \
+    static uint64_t exchange_##T(const sett__insn *i, void *p, uint64_t value) \
+    { \
+        T *at = p, old = __atomic_load_n(at, __ATOMIC_RELAXED); \
+        while (!__atomic_compare_exchange_n(at, &old, (T)combine(i, old, value), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
+            ; \
+        return old; \
+    }
+EXCHANGE(uint8_t)
+EXCHANGE(uint16_t)
+EXCHANGE(uint32_t)
+EXCHANGE(uint64_t)
+static uint64_t (*const exchange[])(const sett__insn *, void *, uint64_t) = {exchange_uint8_t, exchange_uint16_t, exchange_uint32_t, exchange_uint64_t};
+
+bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    touch a = begin(c, w, i);
+    unsigned char *d = i->d == SETT__NONE ? NULL : sett__at(c, w, i->d), *s = sett__at(c, w, i->e);
+    size_t size = (size_t)1 << i->lg;
+    if (d)
+        memset(d, 0, WARP * size);
+    if (!a.mask)
+        return true;
+    aim(&a);
+    if (!check(&a))
+        return false;
+    for (int l = 0; l < WARP; l++)
+        if (a.mask >> l & 1) {
+            uint64_t value = 0, old;
+            memcpy(&value, s + (size_t)l * size, size);
+            old = exchange[i->lg](i, element(&a, l, 0), value);
+            if (d)
+                memcpy(d + (size_t)l * size, &old, size);
+        }
+    return true;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A launch: workers take blocks in order and run each to its end, its warps in turn until each waits.
+ * The lowest block that faults is reported whatever the number of workers: blocks are handed out in order,
+ * and those below a faulting one are finished. */
+#include "sim.h"
+#include <errno.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_WORKERS 256
+#define POISON 0xff /* of memory that a kernel has not written: NaN, -1, true */
+
+struct sett__run {
+    const sett__program *program;
+    const sett__sim_launch *launch;
+    uint64_t blocks, chunk;
+    _Atomic uint64_t next, stop; /* stop: blocks from here on need not run */
+    pthread_mutex_t lock;        /* for the fault and for printing */
+    sett_error *error;
+    sett_status status;          /* of the lowest fault so far */
+};
+
+/* ---- a worker's memory ------------------------------------------------------------------- */
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* Frames of neighbouring warps start in other cache sets. */
+static bool core_make(sett__core *c, struct sett__run *run)
+{
+    const sett__program *p = run->program;
+    const uint32_t *b = run->launch->block;
+    size_t frame = round_up(p->warp_bytes + 64, 128) + 64, shared = round_up(p->tape->sig.smem + 64, 64);
+    *c = (sett__core){.program = p, .launch = run->launch, .run = run, .threads = b[0] * b[1] * b[2]};
+    c->n_warps = (c->threads + WARP - 1) / WARP;
+    size_t align = p->tape->sig.smem_align > 256 ? p->tape->sig.smem_align : 256;
+    size_t uniform = round_up(p->uniform_bytes + 64, 64);
+    if (frame > SIZE_MAX / 2 / c->n_warps)
+        return false;
+    c->memory = malloc(align + shared + uniform + frame * c->n_warps);
+    c->warp = calloc(c->n_warps, sizeof *c->warp);
+    c->window = calloc((size_t)p->n_root + 1, sizeof *c->window);
+    if (!c->memory || !c->warp || !c->window)
+        return false;
+    c->shared = (unsigned char *)round_up((uintptr_t)c->memory, align);
+    c->uniform = c->shared + shared;
+    for (uint32_t i = 0; i < c->n_warps; i++) {
+        uint32_t left = c->threads - i * WARP;
+        c->warp[i].index = i;
+        c->warp[i].live = left >= WARP ? UINT32_MAX : (1u << left) - 1;
+        c->warp[i].frame = c->uniform + uniform + frame * i;
+    }
+    return true;
+}
+
+static void core_free(sett__core *c)
+{
+    free(c->memory);
+    free(c->warp);
+    free(c->window);
+}
+
+static void windows(sett__core *c)
+{
+    const sett__program *p = c->program;
+    for (uint32_t i = 0; i < p->n_root; i++) {
+        const sett__root *r = &p->root[i];
+        sett__window *w = &c->window[i];
+        *w = (sett__window){c->shared + r->offset, 0, (int64_t)r->bytes};
+        if (r->space == SETT__GLOBAL) {
+            const sett__extent *e = &c->launch->extent[r->param];
+            memcpy(&w->p, (const char *)c->launch->params + r->offset, sizeof w->p);
+            w->lo = (int64_t)((uintptr_t)e->data - (uintptr_t)w->p);
+            w->hi = w->lo + (int64_t)e->bytes;
+        }
+    }
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------- */
+static void start_block(sett__core *c)
+{
+    const sett__program *p = c->program;
+    memset(c->shared, POISON, p->tape->sig.smem);
+    sett__exec_section(c, &c->warp[0], SETT__PER_BLOCK);
+    for (uint32_t i = 0; i < c->n_warps; i++) {
+        sett__warp *w = &c->warp[i];
+        w->active = w->live;
+        w->pc = p->section[SETT__BODY];
+        w->depth = 0;
+        w->state = SETT__RUNNING;
+        if (p->local_bytes)
+            memset(w->frame + p->local_at, POISON, p->local_bytes);
+    }
+}
+
+/* All warps stand still: all ended, or all at one barrier, else they never go on. */
+static bool release(sett__core *c, bool *ended)
+{
+    uint32_t waiting = 0, first = 0;
+    bool together = true;
+    for (uint32_t i = c->n_warps; i-- > 0;)
+        if (c->warp[i].state == SETT__WAITING) {
+            together &= !waiting || c->warp[i].pc == c->warp[first].pc;
+            first = i;
+            waiting++;
+        }
+    *ended = !waiting;
+    if (waiting && (!together || waiting < c->n_warps))
+        sett__deadlock(c, first);
+    return !c->fault.status;
+}
+
+static bool run_block(sett__core *c)
+{
+    start_block(c);
+    for (bool ended = false; !ended;) {
+        for (uint32_t i = 0; i < c->n_warps; i++)
+            if (c->warp[i].state != SETT__DONE && sett__exec(c, &c->warp[i]) == SETT__FAULTED)
+                return false;
+        if (!release(c, &ended))
+            return false;
+    }
+    return true;
+}
+
+static void record_fault(struct sett__run *run, uint64_t block, const sett_error *fault)
+{
+    pthread_mutex_lock(&run->lock);
+    if (block < atomic_load(&run->stop)) {
+        atomic_store(&run->stop, block);
+        run->status = fault->status;
+        sett__error(run->error, fault->status, "%s", fault->text);
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
+static void run_blocks(sett__core *c, uint64_t from, uint64_t to)
+{
+    const uint32_t *g = c->launch->grid;
+    for (uint64_t b = from; b < to && b < atomic_load_explicit(&c->run->stop, memory_order_relaxed); b++) {
+        c->block[0] = (uint32_t)(b % g[0]);
+        c->block[1] = (uint32_t)(b / g[0] % g[1]);
+        c->block[2] = (uint32_t)(b / g[0] / g[1]);
+        if (!run_block(c)) {
+            record_fault(c->run, b, &c->fault);
+            c->fault.status = SETT_OK;
+        }
+    }
+}
+
+static void work(struct sett__run *run)
+{
+    sett__core c;
+    fenv_t env;
+    fegetenv(&env);
+    fesetenv(FE_DFL_ENV); /* the caller may round otherwise, or flush subnormals */
+    if (core_make(&c, run)) {
+        windows(&c);
+        sett__exec_section(&c, &c.warp[0], SETT__ONCE);
+        for (uint32_t i = 0; i < c.n_warps; i++)
+            sett__exec_section(&c, &c.warp[i], SETT__PER_THREAD);
+        for (uint64_t b; (b = atomic_fetch_add(&run->next, run->chunk)) < run->blocks;)
+            run_blocks(&c, b, run->blocks - b < run->chunk ? run->blocks : b + run->chunk);
+    } else {
+        sett_error e = {.status = SETT_OK};
+        sett__error(&e, SETT_E_MEMORY, "out of memory for the warps of kernel %s", run->launch->name ? run->launch->name : "?");
+        record_fault(run, 0, &e);
+    }
+    core_free(&c);
+    fesetenv(&env);
+}
+
+static void *worker(void *run)
+{
+    work(run);
+    return NULL;
+}
+
+/* ---- the launch ------------------------------------------------------------------------------------ */
+static uint32_t worker_count(const sett__sim_launch *l, uint64_t blocks)
+{
+    long cores = l->threads > 0 ? l->threads : sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t n = cores < 1 ? 1 : (uint64_t)cores;
+    n = n < blocks ? n : blocks;
+    return (uint32_t)(n < MAX_WORKERS ? n : MAX_WORKERS);
+}
+
+/* The calling thread works too; what cannot be started is done without. Signals stay with the caller's threads. */
+static void run_all(struct sett__run *run, uint32_t workers)
+{
+    pthread_t thread[MAX_WORKERS];
+    uint32_t started = 0;
+    sigset_t all, old;
+    pthread_attr_t attr;
+    bool masked = workers > 1 && !sigfillset(&all) && !pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (masked && !pthread_attr_init(&attr)) {
+        pthread_attr_setstacksize(&attr, 256 << 10);
+        while (started + 1 < workers && !pthread_create(&thread[started], &attr, worker, run))
+            started++;
+        pthread_attr_destroy(&attr);
+    }
+    if (masked)
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+    work(run);
+    for (uint32_t i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+}
+
+static sett_status check_launch(const sett__program *p, const sett__sim_launch *l, sett_error *e)
+{
+    const char *name = l->name ? l->name : "?";
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1];
+    if (!l->block[0] || !l->block[1] || !l->block[2] || threads > 1024 || threads * l->block[2] > 1024)
+        return sett__error(e, SETT_E_LIMIT, "kernel %s: a block of (%u,%u,%u) threads; 1 to 1024 are possible", name, l->block[0], l->block[1],
+                           l->block[2]);
+    if (l->grid[0] > INT32_MAX || l->grid[1] > 65535 || l->grid[2] > 65535)
+        return sett__error(e, SETT_E_LIMIT, "kernel %s: a grid of (%u,%u,%u) blocks is past (2^31-1,65535,65535)", name, l->grid[0], l->grid[1],
+                           l->grid[2]);
+    if (l->params_len < p->params_len || (p->params_len && !l->params) || (p->tape->sig.n_param && !l->extent))
+        return sett__error(e, SETT_E_BIND, "kernel %s: %zu bytes of parameters; it takes %u", name, l->params_len, p->params_len);
+    return SETT_OK;
+}
+
+sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, sett_error *e)
+{
+    int saved = errno;
+    sett_status status = check_launch(p, l, e);
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    if (status || !blocks)
+        return status;
+    struct sett__run run = {.program = p, .launch = l, .blocks = blocks, .error = e};
+    uint32_t workers = worker_count(l, blocks);
+    run.chunk = blocks / workers / 16 < 1 ? 1 : blocks / workers / 16 > 64 ? 64 : blocks / workers / 16;
+    atomic_init(&run.next, 0);
+    atomic_init(&run.stop, blocks);
+    if (pthread_mutex_init(&run.lock, NULL))
+        return sett__error(e, SETT_E_MEMORY, "out of memory for a launch");
+    run_all(&run, workers);
+    pthread_mutex_destroy(&run.lock);
+    errno = saved;
+    return run.status;
+}
+
+void sett__emit_text(sett__core *c, const char *s, size_t len)
+{
+    pthread_mutex_lock(&c->run->lock);
+    if (c->launch->print)
+        c->launch->print(c->launch->user, s, len);
+    else
+        fwrite(s, 1, len, stdout);
+    pthread_mutex_unlock(&c->run->lock);
+}

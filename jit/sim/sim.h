@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map of sim/: a tape becomes a program of warp-wide instructions (decode.c, slots.c), which
+ * workers run block by block (run.c), a warp at a time until it blocks (exec.c, memory.c). All state
+ * of a warp is data: a program counter, a mask, a stack of masks and a frame of rows, so a warp that
+ * waits simply returns. talk.c writes reports and what kernels print.
+ *
+ * A row is one element of a value for all 32 lanes. Rows lie in two kinds of frame: the warp's own,
+ * and the worker's uniform one, where constants, parameters and what depends on them and the block's
+ * index alone are computed once a launch or once a block. Rows that depend on the thread's index but not
+ * on the block's are computed once a launch too, and keep their place in the warp's frame. */
+#ifndef SETT_SIM_H
+#define SETT_SIM_H
+#include "../jit.h"
+
+#define WARP 32
+#define SETT__ROW_ALIGN 32u
+#define SETT__N_DTYPES (SETT_F8E4M3B11FNUZ + 1)
+
+/* ---- wide.h: arithmetic on rows ------------------------------------------------------ */
+typedef void (*sett__row_fn)(void *restrict d, const void *a, const void *b, const void *c, uint32_t rows, uint32_t splat);
+typedef void (*sett__turn_fn)(void *restrict d, const void *s, uint32_t n);
+typedef struct sett__wide {
+    sett__row_fn op[SETT__N_CODES][SETT__N_DTYPES];
+    sett__row_fn convert[SETT__N_DTYPES][SETT__N_DTYPES];
+    sett__row_fn select[4];                        /* by log2 of the element's bytes */
+    bool (*affine[2])(const void *row, int64_t step); /* 32-bit, 64-bit: row[l] == row[0] + l * step, all l */
+    sett__turn_fn gather[4][4], scatter[4][4];     /* [log2 bytes][0: any n; 1, 2, 3: n = 2, 4, 8]: lanes of n elements to rows, and back */
+} sett__wide;
+extern const sett__wide sett__wide_base, sett__wide_avx2;
+const sett__wide *sett__wide_best(void); /* for the machine that runs this */
+
+/* ---- decode.c: the program ----------------------------------------------------------------- */
+/* Where an operand's rows are: a byte offset in a frame, a multiple of SETT__ROW_ALIGN, and below
+ * it the flags. */
+typedef uint32_t sett__ref;
+enum { SETT__REF_UNIFORM = 1, SETT__REF_SPLAT = 2, SETT__REF_FLAGS = 31 }; /* the worker's frame; one row stands for all */
+
+typedef enum sett__step {
+    SETT__S_STOP,    /* end of a section */
+    SETT__S_ROW,     /* fn(d, a, b, c) on n rows */
+    SETT__S_COPY,    /* n rows of a */
+    SETT__S_PICK,    /* rows of a by tape->index[imm...] */
+    SETT__S_REGROUP, /* bits of rows of 1 << sub bytes as n rows of another size */
+    SETT__S_REDUCE,  /* fold of n rows of a by fn, starting from b */
+    SETT__S_CONST,   /* imm in every lane */
+    SETT__S_VALUE,   /* bytes at imm of the launch's parameters in every lane */
+    SETT__S_SREG,    /* imm: the code, sub: the dimension */
+    SETT__S_LOAD, SETT__S_STORE, SETT__S_ATOM, /* base a, predicate b, fill c, value e */
+    SETT__S_BARRIER,
+    SETT__S_SHFL,    /* value a, lane b */
+    SETT__S_IF, SETT__S_ELSE, SETT__S_ENDIF,
+    SETT__S_FOR, SETT__S_ENDFOR, /* d: the variable; a: lo (FOR); b: hi; c: step; fn: less; fn2: add */
+    SETT__S_PRINTF, SETT__S_ASSERT, /* operands from the tape, places in program->place from imm */
+} sett__step;
+enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4 }; /* flags: condition, bounds or base are uniform */
+typedef struct sett__insn {
+    uint8_t step, lg, sub, flags; /* lg: log2 of the element's bytes */
+    uint8_t align, splat, n_args, dtype; /* align: log2 of the proven alignment; splat: as row functions take it */
+    uint32_t n, op;               /* rows; index of the tape's op */
+    uint32_t root, target;        /* in program->root; where to go on */
+    sett__ref d, a, b, c, e;
+    sett__row_fn fn, fn2;
+    int64_t imm;
+} sett__insn;
+
+typedef enum sett__space { SETT__GLOBAL, SETT__SHARED, SETT__LOCAL } sett__space;
+typedef struct sett__root {
+    uint8_t space, lg;
+    uint32_t param;  /* GLOBAL: index in sig.param */
+    uint32_t offset; /* SHARED: in the window; LOCAL: in the warp's frame; GLOBAL: of the address in the parameters */
+    uint64_t bytes;  /* SHARED, LOCAL: of one thread's array */
+    uint32_t op;
+} sett__root;
+
+enum { SETT__ONCE, SETT__PER_BLOCK, SETT__PER_THREAD, SETT__BODY, SETT__N_SECTIONS };
+struct sett__program {
+    const sett__tape *tape;
+    const sett__wide *wide;
+    sett__insn *code;
+    uint32_t section[SETT__N_SECTIONS]; /* first instruction; each ends in a STOP */
+    sett__root *root;
+    uint32_t n_code, n_root;
+    sett__ref *place; /* of printed operands */
+    uint32_t n_place;
+    uint32_t params_len;
+    size_t warp_bytes, uniform_bytes; /* of the frames */
+    uint32_t local_at, local_bytes;   /* rmem in the warp's frame: poisoned when a block starts */
+};
+
+/* ---- slots.c: which value lives where -------------------------------------------------------- */
+typedef struct sett__slot {
+    uint32_t home; /* the op whose storage this value is in: itself, what it is a view of, or what packs it */
+    uint32_t off;  /* bytes into that storage */
+    uint32_t at;   /* of a home: place in its frame, once given */
+    uint32_t rows; /* stored: n, or 1 when every element is the same */
+    uint32_t uses, first, last; /* positions in the tape; of homes */
+    uint8_t lg, section;
+    bool uniform, view, placed;
+} sett__slot;
+/* One slot an op. Fills every place; the frames' sizes, local_at and local_bytes go to the program. */
+sett_status sett__slots(sett__program *, sett__slot *, sett_error *);
+
+/* ---- exec.c, memory.c ------------------------------------------------------------------------------ */
+typedef struct sett__mask { uint32_t saved, other; } sett__mask;
+typedef enum sett__state { SETT__RUNNING, SETT__WAITING, SETT__DONE, SETT__FAULTED } sett__state;
+typedef struct sett__warp {
+    unsigned char *frame;
+    uint32_t index, live, active, pc, depth;
+    sett__state state;
+    sett__mask stack[SETT__MAX_DEPTH];
+} sett__warp;
+typedef struct sett__window { unsigned char *p; int64_t lo, hi; } sett__window; /* bytes around p that may be touched */
+typedef struct sett__core { /* one worker */
+    const sett__program *program;
+    const sett__sim_launch *launch;
+    struct sett__run *run;
+    unsigned char *uniform, *shared, *memory;
+    sett__window *window; /* one a root */
+    sett__warp *warp;
+    uint32_t n_warps, threads;
+    uint32_t block[3];
+    sett_error fault;
+} sett__core;
+/* Runs a warp until it ends, waits or faults; the new state is in it too. */
+sett__state sett__exec(sett__core *, sett__warp *);
+/* Straight-line code of another section. */
+void sett__exec_section(sett__core *, sett__warp *, int section);
+static inline void *sett__at(const sett__core *c, const sett__warp *w, sett__ref r)
+{
+    return (r & SETT__REF_UNIFORM ? c->uniform : w->frame) + (r & ~(sett__ref)SETT__REF_FLAGS);
+}
+uint32_t sett__mask_of(const uint8_t *row); /* of 32 Booleans */
+void sett__spread(void *row, const void *element, uint32_t bytes); /* into all lanes */
+/* False: the warp faulted. */
+bool sett__load(sett__core *, sett__warp *, const sett__insn *);
+bool sett__store(sett__core *, sett__warp *, const sett__insn *);
+bool sett__atom(sett__core *, sett__warp *, const sett__insn *);
+
+/* ---- talk.c -------------------------------------------------------------------------------------------- */
+/* "file:line", or the op's number where no line is known. */
+const char *sett__where(const sett__program *, uint32_t op, char *buf, size_t size);
+/* The first fault of a core is kept. Returns false. */
+bool sett__fault(sett__core *, const sett__warp *, int lane, uint32_t op, const char *format, ...) SETT_PRINTF(5, 6);
+/* SETT_E_VERIFY: a format has other conversions than the op has operands. */
+sett_status sett__print_check(const sett__tape *, const sett__op *, sett_error *);
+void sett__emit_text(sett__core *, const char *, size_t len); /* run.c: to the callback or stdout, one writer at a time */
+bool sett__print(sett__core *, sett__warp *, const sett__insn *);
+bool sett__check_assert(sett__core *, sett__warp *, const sett__insn *);
+void sett__deadlock(sett__core *, uint32_t first_waiting);
+
+#endif
