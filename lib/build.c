@@ -53,6 +53,7 @@ sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel)
     b->mem = b->arena.mem = mem;
     b->in_kernel = in_kernel;
     b->stamp = new_stamp(b);
+    b->ended_if = SETT__NONE;
     b->reserve = sett__mem_alloc(mem, SETT__RESERVE);
     b->poison = sett__arena_alloc(&b->arena, sizeof *b->poison);
     if (!b->reserve || !b->poison) {

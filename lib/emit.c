@@ -110,6 +110,8 @@ static void place_entry(sett_build *b, uint32_t id)
         b->tail = id;
     else if (b->depth && b->region[0].last == at)
         b->region[0].last = id;
+    if (b->ended_last == at)
+        b->ended_last = id;
     b->entry_last = id;
 }
 

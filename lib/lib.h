@@ -162,7 +162,7 @@ typedef struct sett__op {
     uint16_t n_args;
     uint16_t depth;      /* of open regions; filled by the reader, not serialised. While recording: where it lives */
     uint32_t site;       /* in tape->site; SETT__NONE: unknown */
-    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR: its END; END, ELSE: its opener. Filled by the reader.
+    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR: its END; END: its opener (of an arm, the ELSE). Filled by the reader.
                           * While recording: the serial of the region that the op lives in */
     int64_t imm;
 } sett__op;
@@ -243,8 +243,7 @@ void sett__tape_free(sett__tape *);
 sett_status sett__sig_write(const sett__sig *, const sett__allocator *, void **bytes, size_t *len, sett_error *);
 sett_status sett__sig_read(sett__sig *, sett__arena *, const void *bytes, size_t len, sett_error *);
 /* Fills op.depth, op.other, min_sm, min_ptx; used by read and by finish. False: regions do not nest.
- * The END of an IF with an ELSE has the ELSE as its opener, and that the IF. IF, ELSE, FOR and END have
- * the depth of what is around them. */
+ * IF, ELSE, FOR and END have the depth of what is around them. */
 bool sett__tape_link(sett__tape *);
 
 /* ---- text.c: growing text --------------------------------------------------------------- */

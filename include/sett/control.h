@@ -29,13 +29,14 @@ SETT_API sett_region sett_for_begin(sett_site, sett_build *, sett_arg lo, sett_a
 SETT_API sett_region sett_if_begin(sett_site, sett_build *, sett_val *cond);
 SETT_API sett_region sett_else_begin(sett_site, sett_build *);
 SETT_API void sett_region_end(sett_region *);
-/* Two loops: the inner runs the body once, so that a break out of it leaves done false. */
+/* Two loops: the inner runs the body once, and only its completion, not a break, sets done. */
 #define SETT_REGION(r, begin) for (sett_region r = begin; r.open; sett_region_end(&r)) for (; !r.done; r.done = true)
 /* i counts from lo while below hi; step is positive. i is an Int32, or an Int64 if a
  * bound is. */
 #define sett_for(b, i, lo, hi, step) \
-    SETT_REGION(i##_region, sett_for_begin(SETT_HERE, b, SETT_A(lo), SETT_A(hi), SETT_A(step))) \
-        for (sett_val *i = i##_region.iv; i; i = NULL)
+    for (sett_region i##_region = sett_for_begin(SETT_HERE, b, SETT_A(lo), SETT_A(hi), SETT_A(step)); i##_region.open; \
+        sett_region_end(&i##_region)) \
+        for (sett_val *i = i##_region.iv; i && !i##_region.done; i##_region.done = true)
 /* cond: a Boolean scalar. Both arms are always recorded. */
 #define sett_if(b, cond) SETT_REGION(SETT_CAT(sett_if_, __LINE__), sett_if_begin(SETT_HERE, b, cond))
 #define sett_else(b) SETT_REGION(SETT_CAT(sett_else_, __LINE__), sett_else_begin(SETT_HERE, b))

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Regions, thread and block indices, barriers, shuffles.
+ *
+ * The end of an if is recorded when its region ends; a sett_else turns that end into the
+ * else, so nothing may have been recorded in between. */
+#include "lib.h"
+
+static const char *opener(const sett_build *b, const sett__region *r)
+{
+    sett__code code = (sett__code)b->op[r->op].code;
+    return code == SETT__FOR ? "sett_for" : code == SETT__IF ? "sett_if" : "sett_else";
+}
+
+/* ---- opening and ending --------------------------------------------------------- */
+/* last: the op before the opener, where what moves out of the region goes. */
+void sett__region_push(sett_build *b, sett_site site, uint32_t op, uint32_t last)
+{
+    if (b->error.status)
+        return;
+    if (b->depth >= SETT__MAX_DEPTH) {
+        sett__fail(b, site, NULL, SETT_E_LIMIT, "regions nest up to %d deep", SETT__MAX_DEPTH);
+        return;
+    }
+    b->region[b->depth++] = (sett__region){.op = op, .last = last, .serial = ++b->serials, .site = site};
+    b->op[op].imm = b->serials; /* for messages; cleared when the tape is made */
+}
+
+/* A build that has failed runs the body once more or less: nothing is recorded. */
+static sett_region poisoned(sett_build *b)
+{
+    return (sett_region){.b = b, .iv = b ? &b->poison->val : NULL, .open = b != NULL};
+}
+
+static sett_region opened(sett_build *b, sett_val *iv)
+{
+    if (b->error.status)
+        return poisoned(b);
+    return (sett_region){.b = b, .iv = iv, .serial = b->serials, .open = true};
+}
+
+static const sett_val *need_scalar(const sett__ctx *c, const sett_val *v, const char *what, bool boolean)
+{
+    if (!sett__use_val(c->b, c->site, c->func, v))
+        return NULL;
+    v = sett__materialise(c->site, v);
+    sett_dtype dtype = (sett_dtype)v->dtype;
+    if (c->b->error.status)
+        return NULL;
+    bool ok = v->scalar && (boolean ? dtype == SETT_BOOL : sett__dtype_is_int(dtype));
+    SETT__FAIL_IF(c->b, c->site, c->func, !ok, NULL, SETT_E_DTYPE, "%s must be %s scalar, not %s of shape %s", what,
+        boolean ? "a Boolean" : "an integer", sett_dtype_name(dtype), sett__arg_text(c->b, v->shape));
+    return v;
+}
+
+sett_region sett_if_begin(sett_site site, sett_build *b, sett_val *cond)
+{
+    sett__ctx c = {b, site, "sett_if"};
+    if (!b)
+        return poisoned(NULL);
+    const sett_val *v = need_scalar(&c, cond, "the condition", true);
+    if (!v)
+        return poisoned(b);
+    uint32_t last = b->tail;
+    uint32_t op = sett__record(b, site, &(sett__emit){.code = SETT__IF, .n_args = 1, .args = &v->id});
+    sett__region_push(b, site, op, last);
+    return opened(b, &b->poison->val);
+}
+
+static void end_region(sett_build *b, sett_site site)
+{
+    sett__region r = b->region[b->depth - 1];
+    uint32_t end = sett__record(b, site, &(sett__emit){.code = SETT__END});
+    if (b->error.status)
+        return;
+    b->depth--;
+    /* The end itself belongs to the block outside. */
+    b->op[end].depth = (uint16_t)b->depth;
+    b->op[end].other = b->depth ? b->region[b->depth - 1].serial : 0;
+    b->op[end].imm = r.op;
+    b->ended_if = b->op[r.op].code == SETT__IF ? end : SETT__NONE;
+    b->ended_last = r.last;
+}
+
+void sett_region_end(sett_region *r)
+{
+    sett_build *b = r->b;
+    r->open = false;
+    if (!b || b->error.status || !b->depth)
+        return;
+    sett__region *top = &b->region[b->depth - 1];
+    const char *name = opener(b, top);
+    if (top->serial != r->serial)
+        sett__fail(b, top->site, name, SETT_E_REGION, "this region was left by break, return or goto");
+    else if (!r->done)
+        sett__fail(b, top->site, name, SETT_E_REGION, "this region was left by break");
+    else
+        end_region(b, top->site);
+}
+
+/* The op recorded after the if that ended, if any: it stands where only the else may. */
+static uint32_t between(const sett_build *b)
+{
+    return b->ended_if == SETT__NONE ? SETT__NONE : b->next[b->ended_if];
+}
+
+sett_region sett_else_begin(sett_site site, sett_build *b)
+{
+    if (!b || b->error.status)
+        return poisoned(b);
+    uint32_t end = b->ended_if, op = between(b);
+    uint32_t home = b->depth ? b->region[b->depth - 1].serial : 0;
+    if (end == SETT__NONE || !end || b->op[end].other != home || b->op[end].code != SETT__END) {
+        sett__fail(b, site, "sett_else", SETT_E_REGION, "there is no sett_if that ended just before");
+        return poisoned(b);
+    }
+    if (op != SETT__NONE) {
+        const sett__site_ref *at = b->op[op].site == SETT__NONE ? NULL : &b->site[b->op[op].site];
+        sett_site where = at ? (sett_site){b->string[at->file], NULL, (int)at->line} : site;
+        sett__fail(b, where, "sett_else", SETT_E_REGION, "this was recorded between sett_if and its sett_else");
+        return poisoned(b);
+    }
+    b->op[end].code = SETT__ELSE;
+    b->op[end].site = sett__site(b, site);
+    b->ended_if = SETT__NONE;
+    sett__region_push(b, site, end, b->ended_last);
+    return opened(b, &b->poison->val);
+}
+
+/* The type of a loop: that of its bounds, 32 bits unless one has 64. */
+static bool loop_bounds(const sett__ctx *c, const sett_arg in[3], const sett_val *out[3], sett_dtype *dtype)
+{
+    static const char *const names[] = {"the first bound", "the second bound", "the step"};
+    sett_build *b = c->b;
+    *dtype = SETT_I32;
+    for (int i = 0; i < 3; i++) {
+        bool number = in[i].kind == SETT_INT;
+        SETT__FAIL_IF(b, c->site, c->func, !number && in[i].kind != SETT_VALUE && in[i].kind != SETT_POISON, false,
+            SETT_E_ARGUMENT, "%s must be an integer, not %s", names[i], sett__arg_text(b, in[i]));
+        if (!sett__use_arg(b, c->site, c->func, in[i]))
+            return false;
+        out[i] = number ? sett__arg_val(b, c->site, in[i]) : need_scalar(c, in[i].u.v, names[i], false);
+        if (!out[i] || b->error.status)
+            return false;
+        if (sett_dtype_bits((sett_dtype)out[i]->dtype) == 64 || out[i]->dtype == SETT_U32)
+            *dtype = SETT_I64;
+    }
+    SETT__FAIL_IF(b, c->site, c->func, out[2]->lo == out[2]->hi && out[2]->lo < 1, false, SETT_E_ARGUMENT,
+        "the step is %lld, it must be positive", (long long)out[2]->lo);
+    return true;
+}
+
+sett_region sett_for_begin(sett_site site, sett_build *b, sett_arg lo, sett_arg hi, sett_arg step)
+{
+    sett__ctx c = {b, site, "sett_for"};
+    const sett_val *bound[3];
+    sett_dtype dtype;
+    if (!b || b->error.status || !loop_bounds(&c, (const sett_arg[]){lo, hi, step}, bound, &dtype))
+        return poisoned(b);
+    uint32_t args[3];
+    for (int i = 0; i < 3; i++)
+        args[i] = sett__to(b, site, (sett_val *)(uintptr_t)bound[i], dtype)->id;
+    uint32_t last = b->tail;
+    uint32_t op = sett__record(b, site, &(sett__emit){.code = SETT__FOR, .dtype = dtype, .n = 1, .n_args = 3, .args = args});
+    sett__region_push(b, site, op, last);
+    if (b->error.status)
+        return poisoned(b);
+    /* The induction variable lives inside, though its op stands outside. */
+    b->op[op].depth = (uint16_t)b->depth;
+    b->op[op].other = b->serials;
+    return opened(b, sett__val(b, op, (sett_arg){.kind = SETT_NODE}, true));
+}
+
+/* ---- indices ----------------------------------------------------------------------- */
+static sett_val *special(sett_site site, sett_build *b, const char *func, sett__code code, int dim)
+{
+    if (!b)
+        return NULL;
+    SETT__FAIL_IF(b, site, func, dim < 0 || dim > 2, &b->poison->val, SETT_E_RANGE, "dim is %d, it may be 0, 1 or 2", dim);
+    uint32_t id = sett__record(b, site, &(sett__emit){.code = code, .dtype = SETT_I32, .sub = (uint8_t)dim, .n = 1});
+    sett_val *v = sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    /* Known by the block's extents. */
+    if (!b->error.status && v->lo == v->hi && !b->no_fold)
+        return sett__const_bits(b, site, SETT_I32, (uint64_t)v->lo);
+    return v;
+}
+
+sett_val *sett_thread_idx_at(sett_site site, sett_build *b, int dim)
+{
+    return special(site, b, "sett_thread_idx", SETT__TID, dim);
+}
+
+sett_val *sett_block_idx_at(sett_site site, sett_build *b, int dim)
+{
+    return special(site, b, "sett_block_idx", SETT__BID, dim);
+}
+
+sett_val *sett_block_dim_at(sett_site site, sett_build *b, int dim)
+{
+    return special(site, b, "sett_block_dim", SETT__BDIM, dim);
+}
+
+sett_val *sett_grid_dim_at(sett_site site, sett_build *b, int dim)
+{
+    return special(site, b, "sett_grid_dim", SETT__GDIM, dim);
+}
+
+sett_val *sett_lane_idx_at(sett_site site, sett_build *b)
+{
+    return special(site, b, "sett_lane_idx", SETT__LANE, 0);
+}
+
+/* (x + nx (y + ny z)) / 32 */
+sett_val *sett_warp_idx_at(sett_site site, sett_build *b)
+{
+    if (!b)
+        return NULL;
+    sett_val *at = special(site, b, "sett_warp_idx", SETT__TID, 2);
+    for (int dim = 1; dim >= 0; dim--) {
+        sett_val *extent = special(site, b, "sett_warp_idx", SETT__BDIM, dim);
+        sett_val *idx = special(site, b, "sett_warp_idx", SETT__TID, dim);
+        if (b->error.status)
+            return &b->poison->val;
+        at = sett__op2(b, site, SETT__ADD, 0, sett__op2(b, site, SETT__MUL, 0, at, extent), idx);
+    }
+    if (b->error.status)
+        return &b->poison->val;
+    return sett__op2(b, site, SETT__DIV, SETT__F_NONNEG, at, sett__const_bits(b, site, SETT_I32, 32));
+}
+
+/* ---- threads together ------------------------------------------------------------------ */
+static void barrier(sett_site site, sett_build *b, sett__code code)
+{
+    if (b)
+        sett__record(b, site, &(sett__emit){.code = code});
+}
+
+void sett_sync_threads_at(sett_site site, sett_build *b)
+{
+    barrier(site, b, SETT__BARRIER);
+}
+
+void sett_sync_warp_at(sett_site site, sett_build *b)
+{
+    barrier(site, b, SETT__SYNCWARP);
+}
+
+/* Lanes exchange registers of 16 or 32 bits; others travel as those. */
+static sett_dtype carrier(sett_dtype dtype)
+{
+    int bits = sett_dtype_bits(dtype);
+    return bits == 64 ? SETT_U32 : bits < 16 ? SETT_I32 : dtype;
+}
+
+static uint32_t convert_op(sett_build *b, sett_site site, uint32_t id, sett_dtype to, uint32_t n, bool bits)
+{
+    if ((sett_dtype)b->op[id].dtype == to)
+        return id;
+    return sett__record(b, site,
+        &(sett__emit){.code = bits ? SETT__BITCAST : SETT__CONVERT, .dtype = to, .n = n, .n_args = 1, .args = &id});
+}
+
+static uint32_t shuffle_op(sett_build *b, sett_site site, const sett_val *v, int how, const sett_val *lane, int width)
+{
+    sett_dtype dtype = (sett_dtype)v->dtype, as = carrier(dtype);
+    bool bits = sett_dtype_bits(dtype) == 64;
+    uint32_t n = v->n * (bits ? 2 : 1);
+    uint32_t id = convert_op(b, site, v->id, as, n, bits);
+    id = sett__record(b, site,
+        &(sett__emit){.code = SETT__SHFL, .dtype = as, .sub = (uint8_t)how, .n = n, .imm = width, .n_args = 2,
+            .args = (const uint32_t[]){id, lane->id}});
+    return b->error.status ? 0 : convert_op(b, site, id, dtype, v->n, bits);
+}
+
+sett_val *sett_shuffle_at(sett_site site, const char *func, sett_val *x, sett_shuffle_op op, sett_arg lane, int width)
+{
+    if (!sett__use_val(NULL, site, func, x))
+        return x ? &x->head.b->poison->val : NULL;
+    sett_build *b = x->head.b;
+    sett__ctx c = {b, site, func};
+    sett_val *poison = &b->poison->val;
+    const sett_val *v = sett__materialise(site, x);
+    SETT__FAIL_IF(b, site, func, width < 2 || width > 32 || (width & (width - 1)), poison, SETT_E_ARGUMENT,
+        "the width is %d, it must be 2, 4, 8, 16 or 32", width);
+    SETT__FAIL_IF(b, site, func, op < SETT_SHUFFLE_IDX || op > SETT_SHUFFLE_BFLY, poison, SETT_E_ARGUMENT,
+        "%d is not a shuffle", (int)op);
+    SETT__FAIL_IF(b, site, func, lane.kind != SETT_INT && lane.kind != SETT_VALUE && lane.kind != SETT_POISON, poison,
+        SETT_E_ARGUMENT, "the lane must be an integer, not %s", sett__arg_text(b, lane));
+    SETT__FAIL_IF(b, site, func, lane.kind == SETT_INT && (lane.u.i < 0 || lane.u.i > 31), poison, SETT_E_RANGE,
+        "the lane is %lld, it may be 0 to 31", (long long)lane.u.i);
+    if (!sett__use_arg(b, site, func, lane))
+        return poison;
+    const sett_val *at = lane.kind == SETT_INT ? sett__arg_val(b, site, lane) : need_scalar(&c, lane.u.v, "the lane", false);
+    if (!at || b->error.status)
+        return poison;
+    at = sett__to(b, site, (sett_val *)(uintptr_t)at, SETT_I32);
+    uint32_t id = shuffle_op(b, site, v, (int)op, at, width);
+    return sett__val(b, id, v->shape, v->scalar);
+}
+
+sett_val *sett_warp_reduce_at(sett_site site, sett_val *x, sett_binary_op op, int width)
+{
+    const char *func = "sett_warp_reduce";
+    if (!sett__use_val(NULL, site, func, x))
+        return x ? &x->head.b->poison->val : NULL;
+    sett_build *b = x->head.b;
+    bool folds = op == SETT_ADD || op == SETT_MUL || (op >= SETT_MIN && op <= SETT_XOR);
+    SETT__FAIL_IF(b, site, func, !folds, &b->poison->val, SETT_E_ARGUMENT, "the operation must be ADD, MUL, MIN, MAX, AND, OR or XOR");
+    SETT__FAIL_IF(b, site, func, width < 2 || width > 32 || (width & (width - 1)), &b->poison->val, SETT_E_ARGUMENT,
+        "the width is %d, it must be 2, 4, 8, 16 or 32", width);
+    sett_dtype dtype = (sett_dtype)x->dtype;
+    for (int mask = width / 2; mask; mask /= 2) {
+        sett_val *y = sett_shuffle_at(site, func, x, SETT_SHUFFLE_BFLY, sett_arg_i(mask), width);
+        x = sett_to_at(site, sett_binary_at(site, func, op, sett_arg_v(x), sett_arg_v(y)), dtype);
+    }
+    return x;
+}
