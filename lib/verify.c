@@ -525,8 +525,9 @@ static bool check_region(struct check *c)
 {
     const sett__op *op = c->op;
     if (op->code == SETT__ELSE || op->code == SETT__END) {
-        if (!c->depth || op->other != c->open[c->depth - 1] || c->t->op[op->other].other != c->i ||
-            (op->code == SETT__ELSE && c->t->op[op->other].code != SETT__IF))
+        uint32_t opener = c->depth ? c->open[c->depth - 1] : SETT__NONE;
+        if (opener == SETT__NONE || c->t->op[opener].other != c->i || (op->code == SETT__END && op->other != opener) ||
+            (op->code == SETT__ELSE && c->t->op[opener].code != SETT__IF))
             return bad(c, SETT_E_REGION, "it closes no region of its kind");
         c->depth--;
     }
