@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts are never created and never changed for good. */
 #include "cuda.h"
+#include <unistd.h>
 
 /* The caller's own, if it is one of this device. */
 static bool use_current(sett__cuda *c, int device, sett__entered *in)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef sett__cu (*lookup)(const char *name, void **to, int version, uint64_t flags, int *status);
 
