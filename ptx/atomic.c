@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Read-modify-writes, relaxed, device scope (block scope in shared memory). By inline asm,
+ * because LLVM 22 drops the scope of an atomicrmw; what the target has no instruction for
+ * is a compare-and-swap loop. */
+#include "ptx.h"
+#include <string.h>
+
+typedef struct place {
+    const char *scope, *space; /* "gpu", "global" */
+    LLVMValueRef address;
+} place;
+
+/* "op.type" of the instruction, and the first sm that has it. NULL: none. */
+static const char *native(const sett__lower *l, int code, int dtype)
+{
+    static const struct {
+        int code;
+        const char *dtypes; /* letter and bytes; bf16 as H */
+        const char *text;
+        int sm;
+    } table[] = {
+        {SETT__ADD, "i4u4", "add.u32", 70},        {SETT__ADD, "i8u8", "add.u64", 70},
+        {SETT__ADD, "f4", "add.f32", 70},          {SETT__ADD, "d8", "add.f64", 70},
+        {SETT__ADD, "h2", "add.noftz.f16", 70},    {SETT__ADD, "H2", "add.noftz.bf16", 90},
+        {SETT__MIN, "i4", "min.s32", 70},          {SETT__MIN, "u4", "min.u32", 70},
+        {SETT__MIN, "i8", "min.s64", 70},          {SETT__MIN, "u8", "min.u64", 70},
+        {SETT__MAX, "i4", "max.s32", 70},          {SETT__MAX, "u4", "max.u32", 70},
+        {SETT__MAX, "i8", "max.s64", 70},          {SETT__MAX, "u8", "max.u64", 70},
+        {SETT__AND, "i4u4", "and.b32", 70},        {SETT__AND, "i8u8", "and.b64", 70},
+        {SETT__OR, "i4u4", "or.b32", 70},          {SETT__OR, "i8u8", "or.b64", 70},
+        {SETT__XOR, "i4u4", "xor.b32", 70},        {SETT__XOR, "i8u8", "xor.b64", 70},
+        {SETT__XCHG, "i4u4f4", "exch.b32", 70},    {SETT__XCHG, "i8u8d8", "exch.b64", 70},
+    };
+    char key[3] = {dtype == SETT_BF16 ? 'H' : sett__dtype_class((sett_dtype)dtype),
+                   (char)('0' + sett__dtype_bytes((sett_dtype)dtype)), 0};
+    for (size_t i = 0; i < SETT__COUNT(table); i++)
+        if (table[i].code == code && strstr(table[i].dtypes, key))
+            return l->sm >= table[i].sm ? table[i].text : NULL;
+    return NULL;
+}
+
+/* The letter of an asm constraint for values of so many bits; floats of 32 and 64 differ. */
+static char constraint(LLVMTypeRef t)
+{
+    switch (LLVMGetTypeKind(t)) {
+    case LLVMFloatTypeKind:
+        return 'f';
+    case LLVMDoubleTypeKind:
+        return 'd';
+    default:
+        return LLVMGetIntTypeWidth(t) == 16 ? 'h' : LLVMGetIntTypeWidth(t) == 32 ? 'r' : 'l';
+    }
+}
+
+static LLVMValueRef instruction(sett__lower *l, const place *at, const char *what, LLVMTypeRef type, LLVMValueRef *in, unsigned n)
+{
+    char text[96], regs[32];
+    const char *operands[] = {"[$1]", "[$1], $2", "[$1], $2, $3"};
+    snprintf(text, sizeof(text), "%s.relaxed.%s.%s.%s $0, %s;", n == 1 ? "ld" : "atom", at->scope, at->space, what,
+             operands[n - 1]);
+    char c = constraint(type);
+    int len = snprintf(regs, sizeof(regs), "=%c,l", c);
+    for (unsigned i = 1; i < n; i++)
+        len += snprintf(regs + len, sizeof(regs) - (size_t)len, ",%c", c);
+    snprintf(regs + len, sizeof(regs) - (size_t)len, ",~{memory}");
+    return sett__ir_asm(l, type, text, regs, true, in, n);
+}
+
+static LLVMValueRef combine(sett__lower *l, const sett__op *op, LLVMValueRef old, LLVMValueRef v)
+{
+    return op->sub == SETT__XCHG ? v : sett__ir_binary(l, (sett__code)op->sub, (sett_dtype)op->dtype, 0, old, v);
+}
+
+static LLVMValueRef cas_loop(sett__lower *l, const sett__op *op, const place *at, LLVMValueRef v)
+{
+    LLVMTypeRef element = sett__ir_reg_type(l, op->dtype);
+    unsigned bits = 8u * (unsigned)sett__dtype_bytes((sett_dtype)op->dtype); /* the verifier: 16, 32 or 64 */
+    LLVMTypeRef word = LLVMIntTypeInContext(l->ctx, bits);
+    LLVMValueRef address = at->address;
+    char ld[8], cas[12];
+    snprintf(ld, sizeof(ld), "b%u", bits);
+    snprintf(cas, sizeof(cas), "cas.b%u", bits);
+    LLVMValueRef seen = instruction(l, at, ld, word, &address, 1);
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), head = sett__ir_block(l, "swap"), done = sett__ir_block(l, "swapped");
+    LLVMBuildBr(l->b, head);
+    sett__ir_enter(l, head);
+    LLVMValueRef was = LLVMBuildPhi(l->b, word, ""), old = LLVMBuildBitCast(l->b, was, element, "");
+    LLVMValueRef in[3] = {address, was, LLVMBuildBitCast(l->b, combine(l, op, old, v), word, "")};
+    LLVMValueRef now = instruction(l, at, cas, word, in, 3);
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(l->b);
+    LLVMAddIncoming(was, (LLVMValueRef[]){seen, now}, (LLVMBasicBlockRef[]){from, latch}, 2);
+    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, now, was, ""), done, head);
+    sett__ir_enter(l, done);
+    return old;
+}
+
+static LLVMValueRef atom(sett__lower *l, const sett__op *op)
+{
+    bool shared = sett__arg_of(l, op, 0)->code == SETT__SMEM;
+    place at = {.scope = shared ? "cta" : "gpu", .space = shared ? "shared" : "global"};
+    at.address = sett__ir_address(l, op, op->dtype);
+    LLVMValueRef v = sett__ir_scalar(l, op, 3);
+    LLVMTypeRef type = LLVMTypeOf(v);
+    const char *what = native(l, op->sub, op->dtype);
+    if (!what)
+        return cas_loop(l, op, &at, v);
+    bool half = sett__dtype_class((sett_dtype)op->dtype) == 'h'; /* asm takes 16 bits as an integer */
+    LLVMTypeRef asm_type = half ? l->i16 : type;
+    LLVMValueRef in[2] = {at.address, LLVMBuildBitCast(l->b, v, asm_type, "")};
+    return LLVMBuildBitCast(l->b, instruction(l, &at, what, asm_type, in, 2), type, "");
+}
+
+void sett__lower_atom(sett__lower *l, const sett__op *op, LLVMValueRef *out)
+{
+    if (sett__arg_of(l, op, 0)->code == SETT__RMEM) {
+        sett__lower_fail(l, SETT_E_SPACE, "atomics work on global and shared memory only");
+        return;
+    }
+    if (!sett__arg_of(l, op, 2)) {
+        out[0] = atom(l, op);
+        return;
+    }
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), then = sett__ir_block(l, "atom"), done = sett__ir_block(l, "atom.done");
+    LLVMBuildCondBr(l->b, sett__ir_scalar(l, op, 2), then, done);
+    sett__ir_enter(l, then);
+    LLVMValueRef v = atom(l, op);
+    then = LLVMGetInsertBlock(l->b);
+    LLVMBuildBr(l->b, done);
+    sett__ir_enter(l, done);
+    out[0] = LLVMBuildPhi(l->b, LLVMTypeOf(v), "");
+    LLVMAddIncoming(out[0], (LLVMValueRef[]){v, LLVMConstNull(LLVMTypeOf(v))}, (LLVMBasicBlockRef[]){then, from}, 2);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map of ptx/: a tape to LLVM IR to PTX.
+ *
+ * plugin.c is what the engine calls; lower.c makes the kernel function and walks the tape,
+ * one case a class of ops; the other files hold the cases by family. Layouts are gone from
+ * the tape, so nothing here knows what a tensor is.
+ *
+ * A value of n elements is held as pieces: as many of 16 elements as fit, then descending
+ * powers of two (n = 37: 16, 16, 4, 1). A piece of one element is a scalar, others are LLVM
+ * vectors. All values of one n are cut alike, whatever their type, so elementwise ops go
+ * piece by piece, no vector is ever wider than LLVM handles in linear time, and a 16-byte
+ * access is always one piece. */
+#ifndef SETT_PTX_H
+#define SETT_PTX_H
+#include "../lib/lib.h"
+#include "compat.h"
+
+typedef struct sett__frame { /* an open region */
+    sett__code code;             /* IF, ELSE or FOR */
+    LLVMBasicBlockRef head;      /* FOR: the body's first block; IF: the block of the other arm */
+    LLVMBasicBlockRef after;
+    LLVMValueRef phi, hi, step;  /* FOR */
+    bool sign;                   /* FOR: of the induction variable */
+} sett__frame;
+
+typedef struct sett__lower {
+    const sett__tape *tape;
+    const char *name;
+    int sm;
+    bool lines;
+    LLVMContextRef ctx;
+    LLVMModuleRef module;
+    LLVMBuilderRef b;
+    LLVMValueRef fn;
+    LLVMBasicBlockRef allocas; /* the entry block: holds nothing else */
+    LLVMTypeRef i1, i8, i16, i32, i64, ptr;
+    LLVMValueRef smem;
+    LLVMValueRef **val;        /* op to its pieces; roots: the pointer */
+    LLVMValueRef *scratch;     /* as many as the widest value has elements */
+    sett__frame frame[SETT__MAX_DEPTH];
+    int depth;
+    /* line info: one builder, one scope a file */
+    LLVMDIBuilderRef di;
+    LLVMMetadataRef *scope;    /* by string index; NULL: not made yet */
+    LLVMMetadataRef sub;
+    uint32_t site;             /* of the op at hand */
+    sett_status status;        /* first failure; OK until then */
+    sett_error *error;
+} sett__lower;
+
+/* ---- lower.c -------------------------------------------------------------------------- */
+/* The whole tape into l->module. On failure l->error is filled. */
+sett_status sett__lower_tape(sett__lower *);
+/* Keeps the first error; lowering goes on with poison until the walk stops. */
+void sett__lower_fail(sett__lower *, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
+uint32_t sett__arg_op(const sett__lower *, const sett__op *, int k); /* SETT__NONE: absent */
+const sett__op *sett__arg_of(const sett__lower *, const sett__op *, int k); /* NULL: absent */
+
+/* ---- lanes.c: types, pieces, elements --------------------------------------------------- */
+enum { SETT__PIECE = 16 };
+uint32_t sett__ir_pieces(uint32_t n);
+uint32_t sett__ir_piece_width(uint32_t n, uint32_t first); /* of the piece that starts at element first */
+LLVMTypeRef sett__ir_reg_type(const sett__lower *, int dtype); /* BOOL: i1; storage-only types: integers */
+LLVMTypeRef sett__ir_mem_type(const sett__lower *, int dtype); /* BOOL: i8 */
+LLVMTypeRef sett__ir_vec_type(LLVMTypeRef element, uint32_t width);
+LLVMTypeRef sett__ir_like(LLVMTypeRef element, LLVMValueRef v); /* element, as wide as v */
+LLVMValueRef sett__ir_splat(sett__lower *, LLVMValueRef scalar, uint32_t width);
+LLVMValueRef sett__ir_int(LLVMTypeRef, uint64_t);                       /* of an integer type or a vector of one */
+LLVMValueRef sett__ir_bits_const(sett__lower *, int dtype, uint64_t bits);
+LLVMValueRef sett__ir_piece(sett__lower *, uint32_t op, uint32_t piece, uint32_t width); /* splats a one-element operand */
+LLVMValueRef sett__ir_scalar(sett__lower *, const sett__op *, int k);   /* operand k, which has one element */
+LLVMValueRef sett__ir_element(sett__lower *, uint32_t op, uint32_t i);
+/* Pieces of `out` (of n elements) from n scalars. */
+void sett__ir_collect(sett__lower *, LLVMValueRef *out, uint32_t n, LLVMTypeRef element, LLVMValueRef *from);
+/* Applies f to each lane of up to three operands of equal width. */
+typedef LLVMValueRef (*sett__ir_lane_fn)(sett__lower *, const void *user, LLVMValueRef *operands);
+LLVMValueRef sett__ir_by_lane(sett__lower *, sett__ir_lane_fn, const void *user, LLVMTypeRef result, LLVMValueRef *operands, int n);
+LLVMValueRef sett__ir_intrinsic(sett__lower *, const char *name, LLVMTypeRef overload, LLVMValueRef *args, unsigned n);
+LLVMValueRef sett__ir_asm(sett__lower *, LLVMTypeRef result, const char *text, const char *constraints, bool effect,
+                       LLVMValueRef *args, unsigned n);
+LLVMBasicBlockRef sett__ir_block(sett__lower *, const char *name);      /* appended, not entered */
+void sett__ir_enter(sett__lower *, LLVMBasicBlockRef);
+
+/* ---- math.c: elementwise -------------------------------------------------------------------- */
+LLVMValueRef sett__ir_binary(sett__lower *, sett__code, sett_dtype, int flags, LLVMValueRef x, LLVMValueRef y);
+void sett__lower_elementwise(sett__lower *, const sett__op *, LLVMValueRef *out);
+void sett__lower_reduce(sett__lower *, const sett__op *, LLVMValueRef *out);
+/* ---- fmod.c: exact remainder, a function of the module ---------------------------------------- */
+LLVMValueRef sett__ir_fmod(sett__lower *, LLVMValueRef x, LLVMValueRef y); /* f32 or f64 scalars */
+/* ---- convert.c ---------------------------------------------------------------------------------- */
+LLVMValueRef sett__ir_convert(sett__lower *, sett_dtype from, sett_dtype to, LLVMValueRef);
+void sett__lower_bitcast(sett__lower *, const sett__op *, LLVMValueRef *out);
+/* ---- memory.c ------------------------------------------------------------------------------------- */
+void sett__lower_root(sett__lower *, const sett__op *, LLVMValueRef *out);
+LLVMValueRef sett__ir_address(sett__lower *, const sett__op *, int dtype);
+void sett__lower_load(sett__lower *, const sett__op *, LLVMValueRef *out);
+void sett__lower_store(sett__lower *, const sett__op *);
+/* ---- atomic.c --------------------------------------------------------------------------------------- */
+void sett__lower_atom(sett__lower *, const sett__op *, LLVMValueRef *out);
+/* ---- control.c: regions, barriers, shuffles ------------------------------------------------------------ */
+void sett__lower_if(sett__lower *, const sett__op *);
+void sett__lower_else(sett__lower *);
+void sett__lower_for(sett__lower *, const sett__op *, LLVMValueRef *out);
+void sett__lower_end(sett__lower *);
+void sett__lower_barrier(sett__lower *, const sett__op *);
+void sett__lower_shfl(sett__lower *, const sett__op *, LLVMValueRef *out);
+/* ---- print.c ----------------------------------------------------------------------------------------------- */
+void sett__lower_printf(sett__lower *, const sett__op *);
+void sett__lower_assert(sett__lower *, const sett__op *);
+/* ---- debug.c: call sites as .loc ----------------------------------------------------------------------------- */
+void sett__debug_begin(sett__lower *);
+void sett__debug_at(sett__lower *, uint32_t site);
+void sett__debug_end(sett__lower *);
+/* ---- target.c ---------------------------------------------------------------------------------------------------- */
+/* The lowest PTX ISA that has the target and what the tape uses: 78 for 7.8. 0: the
+ * target is not one that LLVM 22 and sett know. */
+int sett__ptx_version(const sett__tape *, const char *target);
+/* 2; 0 for straight-line code with so many run-time offsets that LLVM's strength
+ * reduction, whose cost is quadratic in them, would dominate. */
+enum { SETT__MANY_ACCESSES = 512 };
+int sett__codegen_level(const sett__tape *);
+
+const sett__ptx_plugin *sett_ptx_plugin(void);
+#endif
