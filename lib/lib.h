@@ -529,7 +529,12 @@ sett_layout *sett__own(const sett__ctx *, sett_arg shape, sett_arg stride);
 sett_layout *sett__rewrap(const sett__ctx *, const sett_layout *like, const sett_layout *outer);
 sett_layout *sett__poison_layout(const sett_build *);
 bool sett__layout_poison(const sett_layout *);
-/* A layout of a whole shape:stride, of one mode of it, and of several joined. */
+/* Makers on checked arguments; a stride of `_` is compact. */
+sett_layout *sett__make(const sett__ctx *, sett_arg shape, sett_arg stride);
+sett_layout *sett__ordered(const sett__ctx *, sett_arg shape, sett_arg order);
+sett_arg sett__select(const sett__ctx *, sett_arg x, sett_arg modes);
+sett_arg sett__group(const sett__ctx *, sett_arg x, int begin, int end);
+/* One mode of a plain shape:stride, and several joined. */
 sett_layout *sett__mode(const sett__ctx *, const sett_layout *, int i);
 sett_layout *sett__join(const sett__ctx *, int n, sett_layout *const *);
 
@@ -546,13 +551,29 @@ sett_layout *sett__from_modes(const sett__ctx *, const sett__mode_list *); /* on
 sett_layout *sett__coalesce(const sett__ctx *, const sett_layout *);
 sett_layout *sett__coalesce_by(const sett__ctx *, const sett_layout *, sett_arg profile);
 sett_layout *sett__filter(const sett__ctx *, const sett_layout *);
+sett_layout *sett__filter_zeros(const sett__ctx *, const sett_layout *);
+sett_layout *sett__filter_by(const sett__ctx *, const sett_layout *, sett_arg profile);
+sett_layout *sett__by_mode(const sett__ctx *, const sett_layout *, sett_arg tiler,
+    sett_layout *(*)(const sett__ctx *, const sett_layout *, sett_arg)); /* modes past the tiler stay */
+sett_layout *sett__tiler_layout(const sett__ctx *, sett_arg); /* a layout itself; n as n:1 */
 sett_layout *sett__compose(const sett__ctx *, const sett_layout *, sett_arg rhs); /* rhs: layout, tiler or shape */
 sett_layout *sett__complement(const sett__ctx *, const sett_layout *, sett_arg cotarget);
 sett_layout *sett__right_inverse(const sett__ctx *, const sett_layout *);
+sett_layout *sett__left_inverse(const sett__ctx *, const sett_layout *);
+sett_layout *sett__nullspace(const sett__ctx *, const sett_layout *);
+sett_layout *sett__max_common(const sett__ctx *, const sett_layout *, const sett_layout *, sett_arg *size);
 sett_layout *sett__logical_divide(const sett__ctx *, const sett_layout *, sett_arg tiler);
 sett_layout *sett__zip_tiles(const sett__ctx *, const sett_layout *, sett_arg tiler); /* ((a,b),(c,d)) to ((a,c),(b,d)) */
+sett_layout *sett__open_tiles(const sett__ctx *, const sett_layout *, bool tile); /* then flat, or ((tile),r0,r1,...) */
 sett_layout *sett__logical_product(const sett__ctx *, const sett_layout *, sett_arg tiler);
 sett_layout *sett__raked(const sett__ctx *, const sett_layout *block, const sett_layout *tiler, bool blocked);
+sett_layout *sett__tile_to_shape(const sett__ctx *, const sett_layout *block, sett_arg shape, sett_arg order_or_all);
+sett_layout *sett__rescale(const sett__ctx *, const sett_layout *, int64_t n, bool wider); /* n units become one, or one n */
+
+/* ---- layout_text.c ---------------------------------------------------------------------------------------------- */
+/* A layout, tuple or tiler. The hook reads what begins with `?` and moves on behind it. */
+typedef bool sett__dynamic_fn(void *user, const char **at, sett_arg *leaf);
+sett_arg sett__parse(const sett__ctx *, const char *text, sett__dynamic_fn *, void *user);
 
 /* ---- tensor.c, tensor_make.c -------------------------------------------------------------------------------------- */
 /* The tensor of a parameter, which sett_param_at returns: records its root. Strides of a wide one become 64-bit. */
@@ -608,7 +629,8 @@ typedef struct sett__move {
     sett_dtype as;
     double fill;
 } sett__move;
-uint32_t sett__access(const sett__ctx *, const sett__move *); /* the loaded op, or 0; after a failure 0 */
+uint32_t sett__access(const sett__ctx *, const sett__move *); /* the loaded op; of a store, or after a failure, 0 */
+bool sett__same_elements(sett_arg shape, sett_arg other); /* static, the same extents in the same order */
 /* A value as one to be stored in a tensor: the same type, a weak one, or a narrower one of its kind; else NULL. */
 const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *);
 void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);

@@ -73,10 +73,59 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
 #define SETT_TUPLE_OF(...) sett_arg_n(SETT_NARG(__VA_ARGS__), (const sett_arg[]){SETT_EACH(SETT_A, __VA_ARGS__)})
 
 /* ---- algebra on layouts alone -------------------------------------------------------------- */
+/* What l leaves free of [0, size(cotarget)), in order: 4:1 of 24 leaves 6:4; 4:2 leaves (2,3):(1,8). */
 SETT_API sett_layout *sett_complement_at(sett_site, const sett_layout *, sett_arg cotarget);
 #define sett_complement(l, cotarget) sett_complement_at(SETT_HERE, l, SETT_A(cotarget))
 SETT_API sett_layout *sett_logical_product_at(sett_site, const sett_layout *, sett_arg tiler);
 #define sett_logical_product(l, tiler) sett_logical_product_at(SETT_HERE, l, SETT_A(tiler))
+/* block o (its copies, as the tiler says): ((block),(tiler)), and as with divide zipped, tiled, flat. */
+SETT_API sett_layout *sett_zipped_product_at(sett_site, const sett_layout *, sett_arg tiler);
+SETT_API sett_layout *sett_tiled_product_at(sett_site, const sett_layout *, sett_arg tiler);
+SETT_API sett_layout *sett_flat_product_at(sett_site, const sett_layout *, sett_arg tiler);
+#define sett_zipped_product(l, tiler) sett_zipped_product_at(SETT_HERE, l, SETT_A(tiler))
+#define sett_tiled_product(l, tiler) sett_tiled_product_at(SETT_HERE, l, SETT_A(tiler))
+#define sett_flat_product(l, tiler) sett_flat_product_at(SETT_HERE, l, SETT_A(tiler))
+/* Mode by mode: (block, tiler) side by side, or (tiler, block). (2,5):(5,1) and (3,4):(1,3) give
+ * ((2,3),(5,4)):((5,10),(1,30)), raked ((3,2),(4,5)):((10,5),(30,1)). */
+SETT_API sett_layout *sett_blocked_product_at(sett_site, const sett_layout *block, const sett_layout *tiler);
+SETT_API sett_layout *sett_raked_product_at(sett_site, const sett_layout *block, const sett_layout *tiler);
+#define sett_blocked_product(block, tiler) sett_blocked_product_at(SETT_HERE, block, tiler)
+#define sett_raked_product(block, tiler) sett_raked_product_at(SETT_HERE, block, tiler)
+/* The block repeated to fill shape, copies in colexicographic order, or in `order`. */
+SETT_API sett_layout *sett_tile_to_shape_at(sett_site, const sett_layout *block, sett_arg shape, sett_arg order_or_all);
+#define sett_tile_to_shape(block, shape, order) sett_tile_to_shape_at(SETT_HERE, block, SETT_A(shape), SETT_A(order))
+/* Stride-0 modes to extent 1; then coalesced. */
+SETT_API sett_layout *sett_filter_zeros_at(sett_site, const sett_layout *);
+SETT_API sett_layout *sett_filter_at(sett_site, const sett_layout *);
+#define sett_filter_zeros(l) sett_filter_zeros_at(SETT_HERE, l)
+#define sett_filter(l) sett_filter_at(SETT_HERE, l)
+/* L o right_inverse(L) is the identity on its size; left_inverse(L) o L the identity on L's domain.
+ * (4,8):(8,1) gives (8,4):(4,1), both ways. Extents static; the left one needs static strides. */
+SETT_API sett_layout *sett_right_inverse_at(sett_site, const sett_layout *);
+SETT_API sett_layout *sett_left_inverse_at(sett_site, const sett_layout *);
+#define sett_right_inverse(l) sett_right_inverse_at(SETT_HERE, l)
+#define sett_left_inverse(l) sett_left_inverse_at(SETT_HERE, l)
+/* The coordinates that L maps to 0. */
+SETT_API sett_layout *sett_nullspace_at(sett_site, const sett_layout *);
+#define sett_nullspace(l) sett_nullspace_at(SETT_HERE, l)
+/* The longest contiguous run that both layouts keep in the same order, and its size. */
+SETT_API sett_layout *sett_max_common_layout_at(sett_site, const sett_layout *, const sett_layout *);
+SETT_API sett_arg sett_max_common_vector_at(sett_site, const sett_layout *, const sett_layout *);
+#define sett_max_common_layout(a, b) sett_max_common_layout_at(SETT_HERE, a, b)
+#define sett_max_common_vector(a, b) sett_max_common_vector_at(SETT_HERE, a, b)
+/* Modes [begin,end) as one; all leaves as modes; one more mode behind, in front. */
+SETT_API sett_layout *sett_group_modes_at(sett_site, const sett_layout *, int begin, int end);
+SETT_API sett_layout *sett_flatten_at(sett_site, const sett_layout *);
+SETT_API sett_layout *sett_append_at(sett_site, const sett_layout *, const sett_layout *mode);
+SETT_API sett_layout *sett_prepend_at(sett_site, const sett_layout *, const sett_layout *mode);
+#define sett_group_modes(l, begin, end) sett_group_modes_at(SETT_HERE, l, begin, end)
+#define sett_flatten(l) sett_flatten_at(SETT_HERE, l)
+#define sett_append(l, mode) sett_append_at(SETT_HERE, l, mode)
+#define sett_prepend(l, mode) sett_prepend_at(SETT_HERE, l, mode)
+/* inner o offset o outer: R(c) = inner(offset + outer(c)). */
+SETT_API sett_layout *sett_make_composed_layout_at(sett_site, const sett_layout *inner, sett_arg offset, const sett_layout *outer);
+#define sett_make_composed_layout(inner, offset, outer) sett_make_composed_layout_at(SETT_HERE, inner, SETT_A(offset), outer)
+/* In units of new_bits instead of old_bits: (32,4):(1,32) from 8 to 32 is (8,4):(1,8). */
 SETT_API sett_layout *sett_recast_layout_at(sett_site, int new_bits, int old_bits, const sett_layout *);
 #define sett_recast_layout(new_bits, old_bits, l) sett_recast_layout_at(SETT_HERE, new_bits, old_bits, l)
 

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Complement and inverses: layouts that fill what another leaves free. All of them put
+ * the modes in order of their strides, so strides must be static where there are several. */
+#include "lib.h"
+#include <string.h>
+
+/* Static extents are multiplied together, dynamic ones too: a cotarget's modes that stand
+ * for one range. */
+static sett_arg join_extents(const sett__ctx *c, sett_arg shape)
+{
+    int n = sett__leaves(shape), out = 0;
+    sett_arg *kid = sett__kids(c, n);
+    sett__flat(shape, kid);
+    for (int i = 0; i < n; i++) {
+        if (out && (kid[out - 1].kind == SETT_INT) == (kid[i].kind == SETT_INT))
+            kid[out - 1] = sett__mul(c, kid[out - 1], kid[i]);
+        else
+            kid[out++] = kid[i];
+    }
+    return out == 1 ? kid[0] : sett__node(c, out, kid);
+}
+
+/* By stride; stable, so that equal strides keep their order. */
+static void sort(sett__mode_list *l)
+{
+    for (int i = 1; i < l->n; i++)
+        for (int k = i; k > 0 && l->m[k][1].u.i < l->m[k - 1][1].u.i; k--) {
+            sett_arg t[2] = {l->m[k][0], l->m[k][1]};
+            memcpy(l->m[k], l->m[k - 1], sizeof t);
+            memcpy(l->m[k - 1], t, sizeof t);
+        }
+}
+
+static bool dynamic_stride(const sett__mode_list *l)
+{
+    for (int i = 0; i < l->n; i++)
+        if (l->m[i][1].kind != SETT_INT || l->m[i][1].path)
+            return true;
+    return false;
+}
+
+static void list_init(sett__mode_list *l)
+{
+    l->m = l->small;
+    l->n = 0;
+    l->cap = (int)SETT__COUNT(l->small);
+}
+
+static sett_layout *bad(const sett__ctx *c, sett_status status, const char *text, const sett_layout *l)
+{
+    sett__bad(c, status, "%s: %s", text, sett__layout_text(c->b, l));
+    return sett__poison_layout(c->b);
+}
+
+sett_layout *sett__complement(const sett__ctx *c, const sett_layout *l, sett_arg cotarget)
+{
+    sett__mode_list m, out;
+    if (sett__layout_poison(l))
+        return sett__poison_layout(c->b);
+    if (l->has_inner)
+        return bad(c, SETT_E_ARGUMENT, "invalid: a composed layout has no complement", l);
+    const sett_layout *flat = sett__filter(c, l);
+    sett__coalesced(c, &m, flat->shape, flat->stride, false);
+    list_init(&out);
+    if (m.n > 1 && dynamic_stride(&m))
+        return bad(c, SETT_E_STATIC, "invalid: strides must be static to complement several modes", l);
+    if (m.n == 1 && m.m[0][1].path)
+        return bad(c, SETT_E_ARGUMENT, "invalid: basis strides have no complement", l);
+    sort(&m);
+    sett_arg next = sett_arg_i(1);
+    for (int i = 0; i < m.n; i++) {
+        sett_arg s = m.m[i][0], d = m.m[i][1];
+        if (d.kind == SETT_INT && d.u.i < 0)
+            return bad(c, SETT_E_RANGE, "invalid: a negative stride has no complement", l);
+        if (d.kind == SETT_INT && next.kind == SETT_INT && (d.u.i < next.u.i || d.u.i % next.u.i))
+            return bad(c, SETT_E_DIVIDE, "non-injective: a stride is below, or not a multiple of, what smaller strides cover", l);
+        sett__push(c, &out, sett__div(c, d, next), next);
+        next = sett__mul(c, s, d);
+    }
+    sett_arg rest = join_extents(c, sett__ceil_div_tuple(c, cotarget, next));
+    if (sett__is_poison(rest))
+        return sett__poison_layout(c->b);
+    sett_arg stride = sett__compact(c, rest, next, NULL);
+    for (int i = 0; i < sett__arity(rest); i++)
+        sett__push(c, &out, sett__kid(rest, i), sett__kid(stride, i));
+    return sett__coalesce(c, sett__from_modes(c, &out));
+}
+
+/* The longest chain of modes that starts at stride 1 and goes on without a gap. */
+sett_layout *sett__right_inverse(const sett__ctx *c, const sett_layout *l)
+{
+    sett__mode_list m, out;
+    int64_t next = 1;
+    if (sett__layout_poison(l))
+        return sett__poison_layout(c->b);
+    if (l->has_inner)
+        return bad(c, SETT_E_ARGUMENT, "invalid: a composed layout has no inverse layout", l);
+    sett__coalesced(c, &m, l->shape, l->stride, false);
+    list_init(&out);
+    for (int i = 0; i < m.n; i++)
+        if (m.m[i][0].kind != SETT_INT)
+            return bad(c, SETT_E_STATIC, "invalid: extents must be static to invert", l);
+    for (bool found = true; found;) {
+        sett_arg before = sett_arg_i(1);
+        found = false;
+        for (int i = 0; i < m.n && !found; i++) {
+            sett_arg d = m.m[i][1];
+            found = d.kind == SETT_INT && !d.path && (d.u.i == next || d.u.i == -next);
+            if (found) {
+                sett__push(c, &out, m.m[i][0], d.u.i < 0 ? sett__sub(c, sett_arg_i(0), before) : before);
+                found = !__builtin_mul_overflow(next, m.m[i][0].u.i, &next);
+            }
+            before = sett__mul(c, before, m.m[i][0]);
+        }
+    }
+    return sett__coalesce(c, sett__from_modes(c, &out));
+}
+
+/* What undoes l on its image: coordinates between images go nowhere in particular (stride 0). */
+sett_layout *sett__left_inverse(const sett__ctx *c, const sett_layout *l)
+{
+    sett__mode_list m, sorted, out;
+    if (sett__layout_poison(l))
+        return sett__poison_layout(c->b);
+    if (l->has_inner)
+        return bad(c, SETT_E_ARGUMENT, "invalid: a composed layout has no inverse layout", l);
+    if (!sett__is_static(l->shape) || !sett__is_static(l->stride))
+        return bad(c, SETT_E_STATIC, "invalid: extents and strides must be static to invert", l);
+    sett__coalesced(c, &m, l->shape, l->stride, false);
+    list_init(&sorted);
+    list_init(&out);
+    if (dynamic_stride(&m))
+        return bad(c, SETT_E_ARGUMENT, "invalid: basis strides have no left inverse", l);
+    sett_arg before = sett_arg_i(1);
+    int64_t *prefix = sett__new(c->b, sizeof *prefix * (size_t)(m.n + 1));
+    for (int i = 0; i < m.n; i++) {
+        prefix[i] = before.u.i;
+        before = sett__mul(c, before, m.m[i][0]);
+        if (before.kind != SETT_INT)
+            return sett__poison_layout(c->b);
+        if (m.m[i][1].u.i < 0)
+            return bad(c, SETT_E_RANGE, "invalid: a negative stride has no left inverse", l);
+        if (m.m[i][1].u.i) /* extent's place holds the mode's number while sorting */
+            sett__push(c, &sorted, sett_arg_i(i), m.m[i][1]);
+    }
+    sort(&sorted);
+    int64_t covered = 1, at = 0; /* the layout reaches [0, covered) steps of the last stride */
+    for (int i = 0; i < sorted.n; i++) {
+        int64_t d = sorted.m[i][1].u.i, step = i ? sorted.m[i - 1][1].u.i : 1;
+        if (d % step || d / step < covered)
+            return bad(c, SETT_E_DIVIDE, "left-inverse-divisibility: a stride is no multiple of what the smaller ones cover", l);
+        sett__push(c, &out, sett_arg_i(d / step), sett_arg_i(at));
+        at = prefix[sorted.m[i][0].u.i];
+        covered = m.m[sorted.m[i][0].u.i][0].u.i;
+    }
+    sett__push(c, &out, sett_arg_i(covered), sett_arg_i(at));
+    return sett__coalesce(c, sett__from_modes(c, &out));
+}
+
+sett_layout *sett__nullspace(const sett__ctx *c, const sett_layout *l)
+{
+    sett_arg s[64], d[64], before = sett_arg_i(1);
+    sett__mode_list out;
+    int n = sett__leaves(l->shape);
+    list_init(&out);
+    if (n > 64)
+        return bad(c, SETT_E_LIMIT, "more than 64 modes", l);
+    sett__flat(l->shape, s);
+    sett__flat(l->stride, d);
+    for (int i = 0; i < n; i++) {
+        if (sett__is_int(d[i], 0))
+            sett__push(c, &out, s[i], before);
+        before = sett__mul(c, before, s[i]);
+    }
+    return sett__from_modes(c, &out);
+}
+
+sett_layout *sett__max_common(const sett__ctx *c, const sett_layout *a, const sett_layout *b, sett_arg *size)
+{
+    sett_layout *inv = sett__right_inverse(c, b);
+    *size = sett_arg_i(1);
+    if (sett__layout_poison(inv))
+        return inv;
+    sett_layout *common = sett__coalesce(c, sett__compose(c, a, sett_arg_l(inv)));
+    if (sett__layout_poison(common))
+        return common;
+    sett_arg n = sett__kid(common->shape, 0);
+    if (!sett__is_int(sett__kid(common->stride, 0), 1) || n.kind != SETT_INT)
+        return sett__own(c, sett_arg_i(1), sett_arg_i(0));
+    *size = n;
+    return sett__compose(c, inv, sett_arg_l(sett__mode(c, common, 0)));
+}
+
+/* ---- public ------------------------------------------------------------------------------ */
+
+#define ENTER(l, name) \
+    if (!sett__use_layout(NULL, site, name, l)) \
+        return (sett_layout *)(uintptr_t)(l); \
+    const sett__ctx ctx = {(l)->head.b, site, name}, *c = &ctx
+
+sett_layout *sett_complement_at(sett_site site, const sett_layout *l, sett_arg cotarget)
+{
+    ENTER(l, "sett_complement");
+    if (!sett__use_arg(c->b, site, c->func, cotarget))
+        return sett__poison_layout(c->b);
+    if (cotarget.kind == SETT_LAYOUT)
+        cotarget = cotarget.u.l->shape;
+    return sett__complement(c, l, cotarget);
+}
+
+sett_layout *sett_right_inverse_at(sett_site site, const sett_layout *l)
+{
+    ENTER(l, "sett_right_inverse");
+    return sett__right_inverse(c, l);
+}
+
+sett_layout *sett_left_inverse_at(sett_site site, const sett_layout *l)
+{
+    ENTER(l, "sett_left_inverse");
+    return sett__left_inverse(c, l);
+}
+
+sett_layout *sett_nullspace_at(sett_site site, const sett_layout *l)
+{
+    ENTER(l, "sett_nullspace");
+    return sett__nullspace(c, l);
+}
+
+sett_layout *sett_max_common_layout_at(sett_site site, const sett_layout *a, const sett_layout *b)
+{
+    sett_arg size;
+    ENTER(a, "sett_max_common_layout");
+    return sett__use_layout(c->b, site, c->func, b) ? sett__max_common(c, a, b, &size) : sett__poison_layout(c->b);
+}
+
+sett_arg sett_max_common_vector_at(sett_site site, const sett_layout *a, const sett_layout *b)
+{
+    sett_arg size = {.kind = SETT_POISON};
+    if (!sett__use_layout(NULL, site, "sett_max_common_vector", a))
+        return size;
+    sett__ctx c = {a->head.b, site, "sett_max_common_vector"};
+    if (!sett__use_layout(c.b, site, c.func, b) || sett__layout_poison(sett__max_common(&c, a, b, &size)))
+        return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
+    return size;
+}

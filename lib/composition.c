@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Composition: R(c) = A(B(c)).
+ *
+ * A is coalesced. Each leaf s:d of B then walks over A's modes from the fastest: d steps are
+ * divided out of a mode (what is left goes on), and up to s coordinates are taken from it.
+ * That gives a layout only if every division on the way is exact. Static leaves are held to
+ * that, and to one condition more that CuTe does not check: the leaves of B together must not
+ * carry from one mode of A into the next. With run-time leaves it is the caller's promise. */
+#include "lib.h"
+#include <string.h>
+
+typedef struct lhs {
+    const sett_layout *l;
+    sett__mode_list flat;
+    int64_t *used, small[16]; /* the largest coordinate that B reaches in each mode of flat; -1: not known */
+} lhs;
+
+static bool refuse(const sett__ctx *c, const char *reason, const lhs *a, sett_arg s, sett_arg d, int mode)
+{
+    sett_arg n = a->flat.m[mode][0];
+    sett__bad(c, SETT_E_DIVIDE, "%s: %s:%s over mode %d of coalesced %s: extent %s must %s", reason, sett__arg_text(c->b, s),
+        sett__arg_text(c->b, d), mode, sett__layout_text(c->b, a->l), sett__arg_text(c->b, n),
+        reason[1] == 't' ? "divide or be divided by the stride that reaches it" : "divide what is left of the right extent");
+    return false;
+}
+
+static int64_t size_of(int64_t x)
+{
+    return x < 0 ? (x == INT64_MIN ? INT64_MAX : -x) : x;
+}
+
+static void reach(lhs *a, int mode, sett_arg s, sett_arg d)
+{
+    int64_t r, *used = &a->used[mode];
+    if (!s.kind && !d.kind && d.u.i >= 0 && *used >= 0 && !__builtin_mul_overflow(s.u.i - 1, d.u.i, &r) &&
+        !__builtin_add_overflow(r, *used, used))
+        return;
+    *used = -1;
+}
+
+/* One leaf s:d of B over A's modes, appended to out. */
+static bool walk(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett__mode_list *out)
+{
+    const sett_arg s0 = s, d0 = d;
+    int last = a->flat.n - 1, inexact = -1;
+    if (sett__is_int(d, 0) || last < 0) {
+        sett__push(c, out, s, last < 0 ? sett_arg_i(0) : d);
+        return true;
+    }
+    for (int i = 0; i < last; i++) {
+        sett_arg n = a->flat.m[i][0], step = d, take, left;
+        if (n.kind == SETT_INT && d.kind == SETT_INT) {
+            int64_t by = size_of(d.u.i);
+            if (by % n.u.i && by > n.u.i)
+                return refuse(c, "stride-divisibility", a, s0, d0, i);
+            left = sett_arg_i(by / n.u.i + (by % n.u.i != 0));
+            take = sett_arg_i(n.u.i / by + (n.u.i % by != 0));
+            if (d.u.i < 0)
+                left.u.i = -left.u.i;
+            if (by < n.u.i && n.u.i % by && s.kind == SETT_INT && s.u.i > take.u.i && inexact < 0)
+                inexact = i;
+        } else {
+            sett_arg by = d.kind == SETT_INT ? sett_arg_i(size_of(d.u.i)) : d;
+            left = sett__ceil_div(c, by, n);
+            take = sett__ceil_div(c, n, by);
+            if (d.kind == SETT_INT && d.u.i < 0)
+                left = sett__sub(c, sett_arg_i(0), left);
+        }
+        d = left;
+        if (sett__is_int(take, 1) || sett__is_int(s, 1))
+            continue;
+        take = sett__min(c, take, s);
+        if (take.kind == SETT_POISON || left.kind == SETT_POISON)
+            return false;
+        if (take.kind == SETT_INT && s.kind == SETT_INT && s.u.i % take.u.i)
+            return refuse(c, "shape-divisibility", a, s0, d0, i);
+        reach(a, i, take, step);
+        sett__push(c, out, take, sett__mul(c, step, a->flat.m[i][1]));
+        s = sett__div(c, s, take);
+    }
+    if (!out->n || !sett__is_int(s, 1)) {
+        reach(a, last, s, d);
+        sett__push(c, out, s, sett__mul(c, d, a->flat.m[last][1]));
+    }
+    return inexact < 0 || refuse(c, "stride-divisibility", a, s0, d0, inexact);
+}
+
+static void list_init(sett__mode_list *l)
+{
+    l->m = l->small;
+    l->n = 0;
+    l->cap = (int)SETT__COUNT(l->small);
+}
+
+static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l)
+{
+    a->l = l;
+    sett__coalesced(c, &a->flat, l->shape, l->stride, true);
+    a->used = a->flat.n <= (int)SETT__COUNT(a->small) ? a->small : sett__new(c->b, sizeof(int64_t) * (size_t)a->flat.n);
+    memset(a->used, 0, sizeof(int64_t) * (size_t)a->flat.n);
+}
+
+/* No carry out of a mode but the last? */
+static bool exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
+{
+    for (int i = 0; i + 1 < a->flat.n; i++) {
+        sett_arg n = a->flat.m[i][0];
+        if (n.kind != SETT_INT || a->used[i] < n.u.i)
+            continue;
+        sett__bad(c, SETT_E_DIVIDE,
+            "stride-divisibility: the modes of %s together reach %lld in mode %d of coalesced %s, past its extent %lld",
+            sett__layout_text(c->b, b), (long long)a->used[i], i, sett__layout_text(c->b, a->l), (long long)n.u.i);
+        return false;
+    }
+    return true;
+}
+
+/* The mode that a basis stride of B points into. */
+static bool descend(const sett__ctx *c, const sett_layout **l, uint32_t path)
+{
+    for (; path; path >>= 4) {
+        int i = (int)(path & 15) - 1;
+        if (i >= sett__arity((*l)->shape) || (*l)->shape.kind != SETT_NODE) {
+            sett__bad(c, SETT_E_RANK, "invalid: a basis stride points to mode %d of %s", i, sett__layout_text(c->b, *l));
+            return false;
+        }
+        *l = sett__mode(c, *l, i);
+    }
+    return true;
+}
+
+static bool leaf(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *shape, sett_arg *stride)
+{
+    sett__mode_list out;
+    list_init(&out);
+    if (d.path) {
+        const sett_layout *l = a->l;
+        lhs sub;
+        if (!descend(c, &l, d.path))
+            return false;
+        d.path = 0;
+        lhs_init(c, &sub, l);
+        if (!walk(c, &sub, s, d, &out))
+            return false;
+    } else if (!walk(c, a, s, d, &out)) {
+        return false;
+    }
+    *shape = out.m[0][0];
+    *stride = out.m[0][1];
+    if (out.n == 1)
+        return true;
+    sett_arg *ks = sett__kids(c, out.n), *kd = sett__kids(c, out.n);
+    for (int i = 0; i < out.n; i++) {
+        ks[i] = out.m[i][0];
+        kd[i] = out.m[i][1];
+    }
+    *shape = sett__node(c, out.n, ks);
+    *stride = sett__node(c, out.n, kd);
+    return true;
+}
+
+static bool tree(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *shape, sett_arg *stride)
+{
+    if (s.kind != SETT_NODE)
+        return leaf(c, a, s, d, shape, stride);
+    sett_arg *ks = sett__kids(c, s.rank), *kd = sett__kids(c, s.rank);
+    for (int i = 0; i < s.rank; i++)
+        if (!tree(c, a, s.u.kid[i], d.u.kid[i], &ks[i], &kd[i]))
+            return false;
+    *shape = sett_arg_n(s.rank, ks);
+    *stride = sett_arg_n(s.rank, kd);
+    return true;
+}
+
+static sett_layout *with_layout(const sett__ctx *c, const sett_layout *a, const sett_layout *b)
+{
+    lhs left;
+    sett_arg shape, stride;
+    if (sett__layout_poison(a) || sett__layout_poison(b))
+        return sett__poison_layout(c->b);
+    if (b->has_inner) {
+        sett__bad(c, SETT_E_ARGUMENT, "invalid: the right operand %s is composed", sett__layout_text(c->b, b));
+        return sett__poison_layout(c->b);
+    }
+    lhs_init(c, &left, a);
+    if (!tree(c, &left, b->shape, b->stride, &shape, &stride) || !exact(c, &left, b))
+        return sett__poison_layout(c->b);
+    return sett__rewrap(c, a, sett__own(c, shape, stride));
+}
+
+static sett_layout *compose_mode(const sett__ctx *c, const sett_layout *l, sett_arg tiler)
+{
+    return tiler.kind == SETT_SLICE ? (sett_layout *)(uintptr_t)l : sett__compose(c, l, tiler);
+}
+
+sett_layout *sett__by_mode(const sett__ctx *c, const sett_layout *l, sett_arg tiler,
+    sett_layout *(*f)(const sett__ctx *, const sett_layout *, sett_arg))
+{
+    int n = sett__arity(l->shape);
+    if (tiler.rank > n) {
+        sett__bad(c, SETT_E_RANK, "invalid: tiler %s has more modes than %s", sett__arg_text(c->b, tiler),
+            sett__layout_text(c->b, l));
+        return sett__poison_layout(c->b);
+    }
+    sett_layout **m = sett__new(c->b, sizeof *m * (size_t)(n ? n : 1));
+    for (int i = 0; i < n; i++) {
+        m[i] = sett__mode(c, l, i);
+        if (i < tiler.rank)
+            m[i] = f(c, m[i], tiler.u.kid[i]);
+    }
+    return sett__rewrap(c, l, sett__join(c, n, m));
+}
+
+sett_layout *sett__tiler_layout(const sett__ctx *c, sett_arg t)
+{
+    if (t.kind == SETT_LAYOUT)
+        return t.u.l;
+    if ((t.kind == SETT_INT && t.u.i >= 1 && !t.path) || t.kind == SETT_VALUE)
+        return sett__own(c, t, sett_arg_i(1));
+    sett__bad(c, SETT_E_ARGUMENT, "invalid: %s is no tiler", sett__arg_text(c->b, t));
+    return sett__poison_layout(c->b);
+}
+
+sett_layout *sett__compose(const sett__ctx *c, const sett_layout *a, sett_arg b)
+{
+    if (b.kind == SETT_NODE)
+        return sett__by_mode(c, a, b, compose_mode);
+    return with_layout(c, a, sett__tiler_layout(c, b));
+}
+
+sett_layout *sett_composition_layout_at(sett_site site, const sett_layout *a, sett_arg b)
+{
+    if (!sett__use_layout(NULL, site, "sett_composition", a))
+        return (sett_layout *)(uintptr_t)a;
+    sett__ctx c = {a->head.b, site, "sett_composition"};
+    return sett__use_arg(c.b, site, c.func, b) ? sett__compose(&c, a, b) : sett__poison_layout(c.b);
+}

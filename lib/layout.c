@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layouts: making them, asking them, evaluating them, choosing modes. */
+#include "lib.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- objects --------------------------------------------------------------------- */
+
+sett_layout *sett__poison_layout(const sett_build *b)
+{
+    return &b->poison->layout;
+}
+
+bool sett__layout_poison(const sett_layout *l)
+{
+    return !l || l->head.poison;
+}
+
+sett_layout *sett__own(const sett__ctx *c, sett_arg shape, sett_arg stride)
+{
+    if (sett__is_poison(shape) || sett__is_poison(stride))
+        return sett__poison_layout(c->b);
+    sett_layout *l = sett__new_object(c->b, SETT__K_LAYOUT, sizeof *l);
+    l->shape = shape;
+    l->stride = stride;
+    l->offset = sett_arg_i(0);
+    return l;
+}
+
+sett_layout *sett__layout(sett_build *b, sett_arg shape, sett_arg stride)
+{
+    sett__ctx c = {b, {0}, "sett_make_layout"};
+    return sett__own(&c, sett_arg_keep(b, shape), sett_arg_keep(b, stride));
+}
+
+sett_layout *sett__rewrap(const sett__ctx *c, const sett_layout *like, const sett_layout *outer)
+{
+    if (sett__layout_poison(outer))
+        return sett__poison_layout(c->b);
+    if (!like->has_inner)
+        return (sett_layout *)(uintptr_t)outer;
+    sett_layout *l = sett__own(c, outer->shape, outer->stride);
+    l->has_inner = like->has_inner;
+    l->bits = like->bits;
+    l->base = like->base;
+    l->shift = like->shift;
+    l->offset = like->offset;
+    l->inner = like->inner;
+    return l;
+}
+
+sett_layout *sett__mode(const sett__ctx *c, const sett_layout *l, int i)
+{
+    return sett__own(c, sett__kid(l->shape, i), sett__kid(l->stride, i));
+}
+
+sett_layout *sett__join(const sett__ctx *c, int n, sett_layout *const *l)
+{
+    sett_arg *s = sett__kids(c, n), *d = sett__kids(c, n);
+    for (int i = 0; i < n; i++) {
+        if (sett__layout_poison(l[i]))
+            return sett__poison_layout(c->b);
+        s[i] = l[i]->shape;
+        d[i] = l[i]->stride;
+    }
+    return sett__own(c, sett__node(c, n, s), sett__node(c, n, d));
+}
+
+/* What a public call gives back when its operand is of no use: the operand's own build is
+ * known to be alive only if the operand is. */
+static sett_layout *unusable(const sett_layout *l)
+{
+    return (sett_layout *)(uintptr_t)l;
+}
+
+#define ENTER(l, name) \
+    if (!sett__use_layout(NULL, site, name, l)) \
+        return unusable(l); \
+    const sett__ctx ctx = {l->head.b, site, name}, *c = &ctx
+#define ENTER_ARG(l, name, arg) \
+    ENTER(l, name); \
+    if (!sett__use_arg(c->b, site, name, arg)) \
+        return sett__poison_layout(c->b)
+
+/* ---- making ------------------------------------------------------------------------ */
+
+static bool good_leaf(sett_arg a)
+{
+    return a.kind == SETT_INT || (a.kind == SETT_VALUE && a.u.v->scalar && sett__dtype_is_int((sett_dtype)a.u.v->dtype));
+}
+
+static bool check_shape(const sett__ctx *c, sett_arg s)
+{
+    if (s.kind == SETT_NODE) {
+        for (int i = 0; i < s.rank; i++)
+            if (!check_shape(c, s.u.kid[i]))
+                return false;
+        return true;
+    }
+    if (!good_leaf(s) || s.path) {
+        sett__bad(c, SETT_E_ARGUMENT, "invalid: %s is not an extent; an integer is needed", sett__arg_text(c->b, s));
+        return false;
+    }
+    if (s.kind == SETT_INT && s.u.i < 1) {
+        sett__bad(c, SETT_E_SHAPE, "invalid: extent %lld is not positive", (long long)s.u.i);
+        return false;
+    }
+    return true;
+}
+
+static bool check_stride(const sett__ctx *c, sett_arg d)
+{
+    if (d.kind == SETT_NODE) {
+        for (int i = 0; i < d.rank; i++)
+            if (!check_stride(c, d.u.kid[i]))
+                return false;
+        return true;
+    }
+    if (!good_leaf(d))
+        sett__bad(c, SETT_E_ARGUMENT, "invalid: %s is not a stride; an integer is needed", sett__arg_text(c->b, d));
+    return good_leaf(d);
+}
+
+sett_layout *sett__make(const sett__ctx *c, sett_arg shape, sett_arg stride)
+{
+    if (!check_shape(c, shape))
+        return sett__poison_layout(c->b);
+    if (stride.kind == SETT_SLICE) {
+        shape = sett_arg_keep(c->b, shape);
+        return sett__own(c, shape, sett__compact(c, shape, sett_arg_i(1), NULL));
+    }
+    if (!check_stride(c, stride))
+        return sett__poison_layout(c->b);
+    if (!sett__congruent(shape, stride)) {
+        sett__bad(c, SETT_E_RANK, "shape %s and stride %s differ in profile", sett__arg_text(c->b, shape),
+            sett__arg_text(c->b, stride));
+        return sett__poison_layout(c->b);
+    }
+    return sett__layout(c->b, shape, stride);
+}
+
+static bool use(const sett__ctx *c, sett_arg a)
+{
+    return sett__use_arg(c->b, c->site, c->func, a);
+}
+
+sett_layout *sett_make_layout_at(sett_site site, sett_build *b, sett_arg shape, sett_arg stride)
+{
+    sett__ctx c = {b, site, "sett_make_layout"};
+    return use(&c, shape) && use(&c, stride) ? sett__make(&c, shape, stride) : sett__poison_layout(b);
+}
+
+static int64_t order_of(sett_arg a)
+{
+    while (a.kind == SETT_NODE)
+        a = a.u.kid[0];
+    return a.u.i;
+}
+
+/* One mode's strides; a tuple in the order has been used up above it, so inside colexicographic. */
+static void in_order(const sett__ctx *c, sett_arg shape, sett_arg order, sett_arg *stride, sett_arg *next)
+{
+    int n = shape.rank;
+    if (order.kind != SETT_NODE || shape.kind != SETT_NODE) {
+        *stride = sett__compact(c, shape, *next, next);
+        return;
+    }
+    sett_arg *kid = sett__kids(c, n);
+    bool done[UINT8_MAX + 1] = {0};
+    for (int k = 0; k < n; k++) {
+        int least = -1;
+        for (int i = 0; i < n; i++)
+            if (!done[i] && (least < 0 || order_of(order.u.kid[i]) < order_of(order.u.kid[least])))
+                least = i;
+        done[least] = true;
+        in_order(c, shape.u.kid[least], order.u.kid[least], &kid[least], next);
+    }
+    *stride = sett__node(c, n, kid);
+}
+
+sett_layout *sett__ordered(const sett__ctx *c, sett_arg shape, sett_arg order)
+{
+    if (!check_shape(c, shape))
+        return sett__poison_layout(c->b);
+    if (!sett__is_static(order)) {
+        sett__bad(c, SETT_E_STATIC, "order %s must be static", sett__arg_text(c->b, order));
+        return sett__poison_layout(c->b);
+    }
+    bool empty = order.kind == SETT_NODE && !order.rank && shape.kind == SETT_NODE && shape.rank;
+    if (empty || !sett__weakly_congruent(order, shape)) {
+        sett__bad(c, SETT_E_RANK, "invalid: order %s does not fit shape %s", sett__arg_text(c->b, order),
+            sett__arg_text(c->b, shape));
+        return sett__poison_layout(c->b);
+    }
+    sett_arg stride, next = sett_arg_i(1);
+    shape = sett_arg_keep(c->b, shape);
+    in_order(c, shape, order, &stride, &next);
+    return sett__own(c, shape, stride);
+}
+
+sett_layout *sett_make_ordered_layout_at(sett_site site, sett_build *b, sett_arg shape, sett_arg order)
+{
+    sett__ctx c = {b, site, "sett_make_ordered_layout"};
+    return use(&c, shape) && use(&c, order) ? sett__ordered(&c, shape, order) : sett__poison_layout(b);
+}
+
+static sett_arg row_stride(const sett__ctx *c, sett_arg shape, sett_arg *next)
+{
+    if (shape.kind != SETT_NODE)
+        return sett__compact(c, shape, *next, next);
+    sett_arg *kid = sett__kids(c, shape.rank);
+    for (int i = shape.rank - 1; i >= 0; i--)
+        kid[i] = row_stride(c, shape.u.kid[i], next);
+    return sett__node(c, shape.rank, kid);
+}
+
+sett_layout *sett_row_major_at(sett_site site, sett_build *b, sett_arg shape)
+{
+    sett__ctx c = {b, site, "sett_row_major"};
+    sett_arg next = sett_arg_i(1);
+    if (!use(&c, shape) || !check_shape(&c, shape))
+        return sett__poison_layout(b);
+    shape = sett_arg_keep(b, shape);
+    return sett__own(&c, shape, row_stride(&c, shape, &next));
+}
+
+static sett_arg basis(const sett__ctx *c, sett_arg shape, uint32_t path, int depth)
+{
+    if (shape.kind != SETT_NODE) {
+        sett_arg one = sett_arg_i(1);
+        one.path = path;
+        return one;
+    }
+    if (depth == 8 || shape.rank > 15)
+        return sett__bad(c, SETT_E_LIMIT, "%s is nested or wide beyond 8 levels of 15 modes", sett__arg_text(c->b, shape));
+    sett_arg *kid = sett__kids(c, shape.rank);
+    for (int i = 0; i < shape.rank; i++)
+        kid[i] = basis(c, shape.u.kid[i], path | (uint32_t)(i + 1) << (4 * depth), depth + 1);
+    return sett__node(c, shape.rank, kid);
+}
+
+sett_layout *sett_make_identity_layout_at(sett_site site, sett_build *b, sett_arg shape)
+{
+    sett__ctx c = {b, site, "sett_make_identity_layout"};
+    if (!use(&c, shape) || !check_shape(&c, shape))
+        return sett__poison_layout(b);
+    shape = sett_arg_keep(b, shape);
+    return sett__own(&c, shape, basis(&c, shape, 0, 0));
+}
+
+sett_layout *sett_make_swizzled_at(sett_site site, int bits, int base, int shift, const sett_layout *l)
+{
+    ENTER(l, "sett_make_swizzled");
+    if (bits < 0 || base < 0 || abs(shift) < bits || bits + base + abs(shift) > 30) {
+        sett__bad(c, SETT_E_RANGE, "S<%d,%d,%d> is no swizzle: bits at least 0, base at least 0, |shift| at least bits, sum at most 30",
+            bits, base, shift);
+        return sett__poison_layout(c->b);
+    }
+    if (l->has_inner) {
+        sett__bad(c, SETT_E_ARGUMENT, "invalid: %s is composed already", sett__layout_text(c->b, l));
+        return sett__poison_layout(c->b);
+    }
+    sett_layout *r = sett__own(c, l->shape, l->stride);
+    if (bits) {
+        r->has_inner = 1;
+        r->bits = (uint8_t)bits;
+        r->base = (uint8_t)base;
+        r->shift = (int8_t)shift;
+    }
+    return r;
+}
+
+sett_layout *sett_make_composed_layout_at(sett_site site, const sett_layout *inner, sett_arg offset, const sett_layout *outer)
+{
+    ENTER_ARG(inner, "sett_make_composed_layout", offset);
+    if (!sett__use_layout(c->b, site, c->func, outer))
+        return sett__poison_layout(c->b);
+    if (outer->has_inner) {
+        sett__bad(c, SETT_E_ARGUMENT, "invalid: the outer layout %s is composed already", sett__layout_text(c->b, outer));
+        return sett__poison_layout(c->b);
+    }
+    sett_layout *r = sett__own(c, outer->shape, outer->stride);
+    r->has_inner = 2;
+    r->inner = unusable(inner);
+    r->offset = sett_arg_keep(c->b, offset);
+    return r;
+}
+
+/* ---- asking --------------------------------------------------------------------------- */
+
+static const sett_site nowhere;
+
+static bool usable(const sett_layout *l, const char *name)
+{
+    return sett__use_layout(NULL, nowhere, name, l);
+}
+
+sett_arg sett_shape_layout(const sett_layout *l)
+{
+    return usable(l, "sett_shape") ? l->shape : (sett_arg){.kind = SETT_POISON};
+}
+
+sett_arg sett_stride_layout(const sett_layout *l)
+{
+    return usable(l, "sett_stride") ? l->stride : (sett_arg){.kind = SETT_POISON};
+}
+
+sett_arg sett_size_layout(const sett_layout *l)
+{
+    if (!usable(l, "sett_size"))
+        return (sett_arg){.kind = SETT_POISON};
+    return sett__product(&(sett__ctx){l->head.b, nowhere, "sett_size"}, l->shape);
+}
+
+static sett_arg last_offset(const sett__ctx *c, sett_arg s, sett_arg d)
+{
+    sett_arg sum = sett_arg_i(0);
+    if (s.kind == SETT_NODE) {
+        for (int i = 0; i < s.rank; i++)
+            sum = sett__sum(c, sum, last_offset(c, s.u.kid[i], d.u.kid[i]));
+        return sum;
+    }
+    if (d.kind == SETT_INT && d.u.i < 0) /* the highest offset is what a buffer must hold beyond its start */
+        d.u.i = d.u.i == INT64_MIN ? INT64_MAX : -d.u.i;
+    return sett__crd2idx(c, sett__sub(c, s, sett_arg_i(1)), s, d);
+}
+
+/* Of a coordinate: each extent. */
+static sett_arg plus_one(const sett__ctx *c, sett_arg x)
+{
+    if (x.kind != SETT_NODE)
+        return sett__add(c, x, sett_arg_i(1));
+    sett_arg *kid = sett__kids(c, x.rank);
+    for (int i = 0; i < x.rank; i++)
+        kid[i] = plus_one(c, x.u.kid[i]);
+    return sett__node(c, x.rank, kid);
+}
+
+sett_arg sett_cosize_layout(const sett_layout *l)
+{
+    if (!usable(l, "sett_cosize"))
+        return (sett_arg){.kind = SETT_POISON};
+    sett__ctx c = {l->head.b, nowhere, "sett_cosize"};
+    return plus_one(&c, last_offset(&c, l->shape, l->stride));
+}
+
+sett_arg sett_shape_arg(sett_arg a)
+{
+    return a;
+}
+
+sett_arg sett_stride_arg(sett_arg a)
+{
+    sett_build *b = sett__build_of(a);
+    sett__ctx c = {b, nowhere, "sett_stride"};
+    return sett__bad(&c, SETT_E_ARGUMENT, "a tuple has no strides");
+}
+
+sett_arg sett_size_arg(sett_arg a)
+{
+    sett__ctx c = {sett__build_of(a), nowhere, "sett_size"};
+    if (c.b && !sett__use_arg(c.b, nowhere, c.func, a))
+        return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
+    return sett__product(&c, a);
+}
+
+sett_arg sett_cosize_arg(sett_arg a)
+{
+    return sett_size_arg(a);
+}
+
+int sett_rank_arg(sett_arg a)
+{
+    return a.kind == SETT_NODE ? a.rank : 1;
+}
+
+int sett_rank_layout(const sett_layout *l)
+{
+    return usable(l, "sett_rank") ? sett_rank_arg(l->shape) : 1;
+}
+
+int sett_depth_arg(sett_arg a)
+{
+    int most = 0;
+    if (a.kind != SETT_NODE)
+        return a.kind == SETT_POISON ? 1 : 0;
+    for (int i = 0; i < a.rank; i++) {
+        int d = sett_depth_arg(a.u.kid[i]);
+        most = d > most ? d : most;
+    }
+    return most + 1;
+}
+
+int sett_depth_layout(const sett_layout *l)
+{
+    return usable(l, "sett_depth") ? sett_depth_arg(l->shape) : 1;
+}
+
+int64_t sett_static_at(sett_site site, sett_build *b, sett_arg a)
+{
+    sett__ctx c = {b, site, "sett_static"};
+    if (a.kind == SETT_INT && !a.path)
+        return a.u.i;
+    if (use(&c, a))
+        sett__bad(&c, SETT_E_STATIC, "%s is not a static integer", sett__arg_text(b, a));
+    return 1;
+}
+
+static bool in_range(const sett__ctx *c, sett_arg a, int i)
+{
+    if (i >= 0 && i < sett__arity(a))
+        return true;
+    sett__bad(c, SETT_E_RANK, "invalid: no mode %d in %s", i, c->b ? sett__arg_text(c->b, a) : "the tuple");
+    return false;
+}
+
+sett_arg sett_get_arg_at(sett_site site, sett_arg a, int i)
+{
+    sett__ctx c = {sett__build_of(a), site, "sett_get"};
+    if (a.kind == SETT_POISON)
+        return a;
+    return in_range(&c, a, i) ? sett__kid(a, i) : (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
+}
+
+sett_layout *sett_get_layout_at(sett_site site, const sett_layout *l, int i)
+{
+    ENTER(l, "sett_get");
+    return in_range(c, l->shape, i) ? sett__rewrap(c, l, sett__mode(c, l, i)) : sett__poison_layout(c->b);
+}
+
+static bool same_arg(sett_arg a, sett_arg b)
+{
+    if (a.kind != b.kind || a.path != b.path)
+        return false;
+    switch (a.kind) {
+    case SETT_NODE:
+        if (a.rank != b.rank)
+            return false;
+        for (int i = 0; i < a.rank; i++)
+            if (!same_arg(a.u.kid[i], b.u.kid[i]))
+                return false;
+        return true;
+    case SETT_INT:
+        return a.u.i == b.u.i;
+    case SETT_VALUE:
+        return a.u.v == b.u.v;
+    case SETT_LAYOUT:
+        return sett_layout_equal(a.u.l, b.u.l);
+    default:
+        return a.kind == SETT_SLICE;
+    }
+}
+
+bool sett_layout_equal(const sett_layout *a, const sett_layout *b)
+{
+    if (!usable(a, "sett_layout_equal") || !usable(b, "sett_layout_equal") || a->has_inner != b->has_inner)
+        return false;
+    if (!same_arg(a->shape, b->shape) || !same_arg(a->stride, b->stride))
+        return false;
+    if (a->has_inner && !same_arg(a->offset, b->offset))
+        return false;
+    if (a->has_inner == 1)
+        return a->bits == b->bits && a->base == b->base && a->shift == b->shift;
+    return !a->has_inner || sett_layout_equal(a->inner, b->inner);
+}
+
+/* ---- evaluating ----------------------------------------------------------------------------- */
+
+sett_arg sett__layout_at(const sett__ctx *c, const sett_layout *l, sett_arg crd)
+{
+    sett_arg x = sett__crd2idx(c, crd, l->shape, l->stride);
+    if (!l->has_inner)
+        return x;
+    x = sett__sum(c, l->offset, x);
+    if (x.kind == SETT_POISON)
+        return x;
+    return l->has_inner == 1 ? sett__xor_shift(c, x, l->bits, l->base, l->shift) : sett__layout_at(c, l->inner, x);
+}
+
+sett_arg sett_crd2idx_at(sett_site site, const sett_layout *l, sett_arg crd)
+{
+    if (!sett__use_layout(NULL, site, "sett_crd2idx", l))
+        return (sett_arg){.kind = SETT_POISON};
+    sett__ctx c = {l->head.b, site, "sett_crd2idx"};
+    if (!use(&c, crd))
+        return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
+    return sett__layout_at(&c, l, crd);
+}
+
+/* ---- choosing modes --------------------------------------------------------------------------- */
+
+static bool all_slices(sett_arg crd)
+{
+    if (crd.kind != SETT_NODE)
+        return crd.kind == SETT_SLICE;
+    for (int i = 0; i < crd.rank; i++)
+        if (!all_slices(crd.u.kid[i]))
+            return false;
+    return true;
+}
+
+/* A slice of a composed layout starts elsewhere: the offset must go inside the swizzle. */
+static sett_layout *sliced(const sett__ctx *c, const sett_layout *l, sett_arg crd, bool slices)
+{
+    sett_arg s = sett__sieve(c, crd, l->shape, slices), d = sett__sieve(c, crd, l->stride, slices);
+    if (l->has_inner && s.kind == SETT_NODE && !s.rank) {
+        sett__bad(c, SETT_E_ARGUMENT, "invalid: nothing of %s is left at %s; use sett_crd2idx", sett__layout_text(c->b, l),
+            sett__arg_text(c->b, crd));
+        return sett__poison_layout(c->b);
+    }
+    return sett__rewrap(c, l, sett__own(c, s, d));
+}
+
+sett_layout *sett_slice_layout_at(sett_site site, const sett_layout *l, sett_arg crd)
+{
+    ENTER_ARG(l, "sett_slice", crd);
+    sett_layout *r = sliced(c, l, crd, true);
+    if (!l->has_inner || sett__layout_poison(r) || all_slices(crd))
+        return r;
+    r->offset = sett__sum(c, l->offset, sett__crd2idx(c, crd, l->shape, l->stride));
+    return sett__is_poison(r->offset) ? sett__poison_layout(c->b) : r;
+}
+
+sett_layout *sett_dice_layout_at(sett_site site, const sett_layout *l, sett_arg crd)
+{
+    ENTER_ARG(l, "sett_dice", crd);
+    return sliced(c, l, crd, false);
+}
+
+sett_arg sett__select(const sett__ctx *c, sett_arg x, sett_arg modes)
+{
+    int n = sett__arity(modes);
+    sett_arg *kid = sett__kids(c, n);
+    for (int i = 0; i < n; i++) {
+        sett_arg m = sett__kid(modes, i);
+        if (m.kind != SETT_INT || m.path)
+            return sett__bad(c, SETT_E_STATIC, "invalid: mode %s is not a static integer", sett__arg_text(c->b, m));
+        if (m.u.i < 0 || m.u.i >= sett__arity(x))
+            return sett__bad(c, SETT_E_RANK, "invalid: no mode %lld in %s", (long long)m.u.i, sett__arg_text(c->b, x));
+        kid[i] = sett__kid(x, (int)m.u.i);
+    }
+    return sett__node(c, n, kid);
+}
+
+sett_layout *sett_select_layout_at(sett_site site, const sett_layout *l, sett_arg modes)
+{
+    ENTER_ARG(l, "sett_select", modes);
+    return sett__rewrap(c, l, sett__own(c, sett__select(c, l->shape, modes), sett__select(c, l->stride, modes)));
+}
+
+sett_arg sett__group(const sett__ctx *c, sett_arg x, int begin, int end)
+{
+    int n = sett__arity(x);
+    if (begin < 0 || begin >= end || end > n)
+        return sett__bad(c, SETT_E_RANK, "invalid: modes [%d,%d) of %s, which has %d", begin, end, sett__arg_text(c->b, x), n);
+    sett_arg *kid = sett__kids(c, n), *in = sett__kids(c, end - begin);
+    for (int i = 0; i < n; i++) {
+        if (i >= begin && i < end)
+            in[i - begin] = sett__kid(x, i);
+        else
+            kid[i < begin ? i : i - (end - begin) + 1] = sett__kid(x, i);
+    }
+    kid[begin] = sett_arg_n(end - begin, in);
+    return sett__node(c, n - (end - begin) + 1, kid);
+}
+
+sett_layout *sett_group_modes_at(sett_site site, const sett_layout *l, int begin, int end)
+{
+    ENTER(l, "sett_group_modes");
+    return sett__rewrap(c, l, sett__own(c, sett__group(c, l->shape, begin, end), sett__group(c, l->stride, begin, end)));
+}
+
+sett_layout *sett_flatten_at(sett_site site, const sett_layout *l)
+{
+    ENTER(l, "sett_flatten");
+    return sett__rewrap(c, l, sett__own(c, sett__flatten(c, l->shape), sett__flatten(c, l->stride)));
+}
+
+static sett_layout *extended(sett_site site, const char *name, const sett_layout *l, const sett_layout *m, bool front)
+{
+    ENTER(l, name);
+    if (!sett__use_layout(c->b, site, name, m))
+        return sett__poison_layout(c->b);
+    if (m->has_inner) {
+        sett__bad(c, SETT_E_ARGUMENT, "invalid: the new mode %s is composed", sett__layout_text(c->b, m));
+        return sett__poison_layout(c->b);
+    }
+    int n = sett__arity(l->shape);
+    sett_arg *s = sett__kids(c, n + 1), *d = sett__kids(c, n + 1);
+    for (int i = 0; i < n; i++) {
+        s[i + front] = sett__kid(l->shape, i);
+        d[i + front] = sett__kid(l->stride, i);
+    }
+    s[front ? 0 : n] = m->shape;
+    d[front ? 0 : n] = m->stride;
+    return sett__rewrap(c, l, sett__own(c, sett__node(c, n + 1, s), sett__node(c, n + 1, d)));
+}
+
+sett_layout *sett_append_at(sett_site site, const sett_layout *l, const sett_layout *mode)
+{
+    return extended(site, "sett_append", l, mode, false);
+}
+
+sett_layout *sett_prepend_at(sett_site site, const sett_layout *l, const sett_layout *mode)
+{
+    return extended(site, "sett_prepend", l, mode, true);
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CuTe's notation, out and in:
+ *
+ *     tuple    5  -3  _  1@0@1  (4,(2,3))  ()         ? and ?{i64 div=8} when printed
+ *     layout   (4,8):(1,4)     S<3,4,3> o 0 o (8,64):(64,1)     (4,5):(1,4) o 2 o (2,2):(1,5)
+ *     tiler    [(2,3):(1,2);4;_]    also <(2,3):(1,2),4,_>
+ */
+#include "lib.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- printing ---------------------------------------------------------------------- */
+
+typedef struct out {
+    char *buf;
+    size_t size, len; /* len may pass size, as snprintf's */
+} out;
+
+static void put(out *o, const char *text)
+{
+    size_t n = strlen(text);
+    if (o->len < o->size) {
+        size_t room = o->size - o->len - 1, k = n < room ? n : room;
+        memcpy(o->buf + o->len, text, k);
+        o->buf[o->len + k] = 0;
+    }
+    o->len += n;
+}
+
+static void put_int(out *o, const char *before, int64_t i)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%s%" PRId64, before, i);
+    put(o, text);
+}
+
+static void put_layout(out *o, const sett_layout *l);
+
+/* A tuple with a layout in it is a tiler, which has brackets of its own. */
+static bool has_layout(sett_arg a)
+{
+    if (a.kind != SETT_NODE)
+        return a.kind == SETT_LAYOUT;
+    for (int i = 0; i < a.rank; i++)
+        if (has_layout(a.u.kid[i]))
+            return true;
+    return false;
+}
+
+static void put_dynamic(out *o, const sett_val *v)
+{
+    bool wide = v->dtype == SETT_I64 || v->dtype == SETT_U64;
+    if (!v->scalar || (!wide && v->div <= 1)) {
+        put(o, "?");
+        return;
+    }
+    put(o, wide ? "?{i64" : "?{");
+    if (v->div > 1)
+        put_int(o, wide ? " div=" : "div=", v->div);
+    put(o, "}");
+}
+
+static void put_arg(out *o, sett_arg a)
+{
+    char text[40];
+    bool tiler = has_layout(a);
+    switch (a.kind) {
+    case SETT_INT:
+        put_int(o, "", a.u.i);
+        break;
+    case SETT_FLOAT:
+        snprintf(text, sizeof text, "%g", a.u.f);
+        put(o, text);
+        break;
+    case SETT_VALUE:
+        put_dynamic(o, a.u.v);
+        break;
+    case SETT_LAYOUT:
+        put_layout(o, a.u.l);
+        break;
+    case SETT_SLICE:
+        put(o, "_");
+        break;
+    case SETT_NODE:
+        put(o, tiler ? "[" : "(");
+        for (int i = 0; i < a.rank; i++) {
+            put(o, !i ? "" : tiler ? ";" : ",");
+            put_arg(o, a.u.kid[i]);
+        }
+        put(o, tiler ? "]" : ")");
+        break;
+    default:
+        put(o, "poison");
+        break;
+    }
+    for (int level = 7; a.kind != SETT_NODE && level >= 0; level--) /* the innermost mode first */
+        if (a.path >> (4 * level) & 15)
+            put_int(o, "@", (int64_t)(a.path >> (4 * level) & 15) - 1);
+}
+
+static void put_layout(out *o, const sett_layout *l)
+{
+    char text[48];
+    if (!l || l->head.poison) {
+        put(o, "poison");
+        return;
+    }
+    if (l->has_inner == 1) {
+        snprintf(text, sizeof text, "S<%d,%d,%d>", l->bits, l->base, l->shift);
+        put(o, text);
+    } else if (l->has_inner) {
+        put_layout(o, l->inner);
+    }
+    if (l->has_inner) {
+        put(o, " o ");
+        put_arg(o, l->offset);
+        put(o, " o ");
+    }
+    put_arg(o, l->shape);
+    put(o, ":");
+    put_arg(o, l->stride);
+}
+
+int sett__arg_str(sett_arg a, char *buf, size_t size)
+{
+    out o = {buf, size, 0};
+    if (size)
+        *buf = 0;
+    put_arg(&o, a);
+    return (int)o.len;
+}
+
+int sett__layout_str(const sett_layout *l, char *buf, size_t size)
+{
+    out o = {buf, size, 0};
+    if (size)
+        *buf = 0;
+    put_layout(&o, l);
+    return (int)o.len;
+}
+
+/* Messages show the start of what is very long. */
+enum { LONGEST = 160 };
+
+static const char *shorten(char *text, int n)
+{
+    if (n >= LONGEST)
+        memcpy(text + LONGEST - 4, "...", 4);
+    return text;
+}
+
+const char *sett__arg_text(sett_build *b, sett_arg a)
+{
+    char *text = sett__new(b, LONGEST);
+    return shorten(text, sett__arg_str(a, text, LONGEST));
+}
+
+const char *sett__layout_text(sett_build *b, const sett_layout *l)
+{
+    char *text = sett__new(b, LONGEST);
+    return shorten(text, sett__layout_str(l, text, LONGEST));
+}
+
+int sett_layout_str(const sett_layout *l, char *buf, size_t size)
+{
+    bool ok = sett__use_layout(NULL, (sett_site){0}, "sett_layout_str", l);
+    return sett__layout_str(ok ? l : NULL, buf, size);
+}
+
+int sett_arg_str(sett_arg a, char *buf, size_t size)
+{
+    sett_build *b = sett__build_of(a);
+    if (b && !sett__use_arg(b, (sett_site){0}, "sett_arg_str", a))
+        a = (sett_arg){.kind = SETT_POISON};
+    return sett__arg_str(a, buf, size);
+}
+
+/* ---- parsing ------------------------------------------------------------------------ */
+
+enum { DEEPEST = 64 };
+
+typedef struct parser {
+    const sett__ctx *c;
+    const char *text, *at;
+    sett__dynamic_fn *dynamic; /* reads what begins with `?`; NULL: an error */
+    void *user;
+    int depth;
+    bool failed;
+} parser;
+
+/* The line around the place, and a caret under it. */
+static void fail(parser *p, const char *what)
+{
+    enum { AROUND = 60 };
+    if (p->failed)
+        return;
+    p->failed = true;
+    size_t at = (size_t)(p->at - p->text), from = at > AROUND ? at - AROUND : 0, n = strlen(p->text + from);
+    if (n > 2 * AROUND)
+        n = 2 * AROUND;
+    sett__bad(p->c, SETT_E_PARSE, "column %zu: %s\n    %.*s\n    %*s^", at + 1, what, (int)n, p->text + from, (int)(at - from), "");
+}
+
+static void blanks(parser *p)
+{
+    while (*p->at == ' ' || *p->at == '\t' || *p->at == '\n')
+        p->at++;
+}
+
+static bool take(parser *p, char c)
+{
+    blanks(p);
+    if (*p->at != c)
+        return false;
+    p->at++;
+    return true;
+}
+
+static void expect(parser *p, char c, const char *what)
+{
+    if (!take(p, c))
+        fail(p, what);
+}
+
+static int64_t number(parser *p)
+{
+    blanks(p);
+    const char *start = p->at;
+    bool minus = *p->at == '-';
+    int64_t x = 0;
+    p->at += minus;
+    if (*p->at < '0' || *p->at > '9') {
+        p->at = start;
+        fail(p, "a number is needed here");
+        return 0;
+    }
+    for (; *p->at >= '0' && *p->at <= '9'; p->at++) {
+        int digit = minus ? '0' - *p->at : *p->at - '0';
+        if (__builtin_mul_overflow(x, 10, &x) || __builtin_add_overflow(x, digit, &x)) {
+            p->at = start;
+            fail(p, "the number does not fit 64 bits");
+            return 0;
+        }
+    }
+    return x;
+}
+
+static int small(parser *p, int low, int high)
+{
+    blanks(p);
+    const char *start = p->at;
+    int64_t x = number(p);
+    if (!p->failed && (x < low || x > high)) {
+        p->at = start;
+        fail(p, "the number is out of range here");
+    }
+    return p->failed ? low : (int)x;
+}
+
+static sett_arg any(parser *p);
+
+static uint32_t path(parser *p)
+{
+    uint32_t r = 0;
+    for (int level = 0; take(p, '@'); level++) {
+        int mode = small(p, 0, 14);
+        if (level == 8) {
+            fail(p, "at most 8 levels of a basis");
+            return 0;
+        }
+        r = r << 4 | (uint32_t)(mode + 1); /* the innermost mode comes first */
+    }
+    return r;
+}
+
+/* ( a , b ) and the two forms of a tiler. */
+static sett_arg list(parser *p, char close, char comma, bool tiler)
+{
+    sett_arg small_kids[16], *kid = small_kids;
+    int n = 0, cap = (int)SETT__COUNT(small_kids);
+    p->at++;
+    if (++p->depth > DEEPEST)
+        fail(p, "nested too deeply");
+    while (!p->failed && !take(p, close)) {
+        if (n && !take(p, comma)) {
+            fail(p, comma == ',' ? "`,` or the closing bracket is needed here" : "`;` or `]` is needed here");
+            break;
+        }
+        if (n == UINT8_MAX) {
+            fail(p, "a tuple has at most 255 children");
+            break;
+        }
+        if (n == cap) {
+            sett_arg *more = sett__kids(p->c, UINT8_MAX);
+            memcpy(more, kid, sizeof *kid * (size_t)n);
+            kid = more;
+            cap = UINT8_MAX;
+        }
+        kid[n++] = any(p);
+        if (!tiler && kid[n - 1].kind == SETT_LAYOUT)
+            fail(p, "a layout stands in [...], not in a tuple");
+    }
+    p->depth--;
+    if (p->failed)
+        return (sett_arg){.kind = SETT_POISON};
+    sett_arg *kept = sett__kids(p->c, n);
+    memcpy(kept, kid, sizeof *kid * (size_t)n);
+    return sett__node(p->c, n, kept);
+}
+
+/* A leaf or a tuple, no layout. */
+static sett_arg tuple(parser *p)
+{
+    blanks(p);
+    sett_arg a;
+    switch (*p->at) {
+    case '(':
+        return list(p, ')', ',', false);
+    case '[':
+        return list(p, ']', ';', true);
+    case '<':
+        return list(p, '>', ',', true);
+    case '_':
+        p->at++;
+        return SETT_ALL;
+    case '?':
+        if (!p->dynamic || !p->dynamic(p->user, &p->at, &a)) {
+            fail(p, "a run-time number has no text that can be read back");
+            return (sett_arg){.kind = SETT_POISON};
+        }
+        break;
+    default:
+        a = sett_arg_i(number(p));
+    }
+    a.path = path(p);
+    return a;
+}
+
+static bool word_o(parser *p)
+{
+    blanks(p);
+    if (*p->at != 'o')
+        return false;
+    p->at++;
+    return true;
+}
+
+static sett_layout *plain(parser *p, sett_arg shape)
+{
+    expect(p, ':', "`:` and a stride are needed here");
+    const char *start = p->at;
+    sett_arg stride = p->failed ? shape : tuple(p);
+    if (p->failed)
+        return sett__poison_layout(p->c->b);
+    sett_layout *l = sett__make(p->c, shape, stride);
+    if (sett__layout_poison(l)) {
+        p->at = start;
+        p->failed = true; /* sett__make has said why */
+    }
+    return l;
+}
+
+/* What follows `inner`: o offset o layout. */
+static sett_layout *composed(parser *p, const int *swizzle, sett_layout *inner)
+{
+    sett_arg offset = tuple(p);
+    if (!p->failed && !word_o(p))
+        fail(p, "`o` and the outer layout are needed here");
+    sett_layout *outer = p->failed ? NULL : plain(p, tuple(p));
+    if (p->failed)
+        return sett__poison_layout(p->c->b);
+    sett_layout *l = swizzle ? sett_make_swizzled_at(p->c->site, swizzle[0], swizzle[1], swizzle[2], outer)
+                             : sett_make_composed_layout_at(p->c->site, inner, offset, outer);
+    if (sett__layout_poison(l))
+        p->failed = true;
+    else if (l->has_inner)
+        l->offset = offset;
+    return l;
+}
+
+static sett_layout *swizzled(parser *p)
+{
+    int s[3];
+    expect(p, 'S', "`S` is needed here");
+    expect(p, '<', "`<` is needed here");
+    s[0] = small(p, 0, 30);
+    expect(p, ',', "`,` is needed here");
+    s[1] = small(p, 0, 30);
+    expect(p, ',', "`,` is needed here");
+    s[2] = small(p, -30, 30);
+    expect(p, '>', "`>` is needed here");
+    if (!p->failed && !word_o(p))
+        fail(p, "`o`, an offset, `o` and a layout are needed here");
+    return p->failed ? sett__poison_layout(p->c->b) : composed(p, s, NULL);
+}
+
+static sett_arg any(parser *p)
+{
+    blanks(p);
+    if (*p->at == 'S')
+        return sett_arg_l(swizzled(p));
+    sett_arg a = tuple(p);
+    blanks(p);
+    if (p->failed || *p->at != ':')
+        return a;
+    sett_layout *l = plain(p, a);
+    return sett_arg_l(!p->failed && word_o(p) ? composed(p, NULL, l) : l);
+}
+
+sett_arg sett__parse(const sett__ctx *c, const char *text, sett__dynamic_fn *dynamic, void *user)
+{
+    parser p = {.c = c, .text = text ? text : "", .at = text ? text : "", .dynamic = dynamic, .user = user};
+    sett_arg a = any(&p);
+    blanks(&p);
+    if (!p.failed && *p.at)
+        fail(&p, "nothing more is expected here");
+    return p.failed ? (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c->b}} : a;
+}
+
+sett_arg sett_arg_parse_at(sett_site site, sett_build *b, const char *text)
+{
+    sett__ctx c = {b, site, "sett_arg_parse"};
+    return sett__parse(&c, text, NULL, NULL);
+}
+
+sett_layout *sett_layout_parse_at(sett_site site, sett_build *b, const char *text)
+{
+    sett__ctx c = {b, site, "sett_layout_parse"};
+    sett_arg a = sett__parse(&c, text, NULL, NULL);
+    if (a.kind == SETT_LAYOUT)
+        return a.u.l;
+    if (a.kind != SETT_POISON)
+        sett__bad(&c, SETT_E_PARSE, "%s is no layout; `:` and a stride are needed", sett__arg_text(b, a));
+    return sett__poison_layout(b);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic on the leaves of tuples: static where both operands are, recorded where
+ * one is dynamic. What is known of a dynamic leaf (a divisor, a range) is carried
+ * along, because widths of accesses and merges of modes are proven from it. */
+#include "lib.h"
+#include <stdlib.h>
+
+typedef struct facts {
+    int64_t div, lo, hi; /* div 0: the number is zero */
+} facts;
+
+sett_arg sett__bad(const sett__ctx *c, sett_status status, const char *format, ...)
+{
+    char text[384];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (c->b)
+        sett__fail(c->b, c->site, c->func, status, "%s", text);
+    return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c->b}};
+}
+
+static bool is_number(sett_arg a)
+{
+    return a.kind == SETT_INT && !a.path;
+}
+
+static uint64_t magnitude(int64_t x)
+{
+    return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    uint64_t x = magnitude(a), y = magnitude(b);
+    while (y) {
+        uint64_t r = x % y;
+        x = y;
+        y = r;
+    }
+    return x > INT64_MAX ? INT64_MAX / 2 + 1 : (int64_t)x; /* only INT64_MIN: 2^63 is a multiple of 2^62 */
+}
+
+static facts facts_of(sett_arg a)
+{
+    if (a.kind == SETT_VALUE)
+        return (facts){a.u.v->div, a.u.v->lo, a.u.v->hi};
+    return (facts){gcd(a.u.i, 0), a.u.i, a.u.i};
+}
+
+int64_t sett__leaf_div(sett_arg a)
+{
+    return a.kind == SETT_INT || a.kind == SETT_VALUE ? facts_of(a).div : 1;
+}
+
+bool sett__is_int(sett_arg a, int64_t i)
+{
+    return is_number(a) && a.u.i == i;
+}
+
+bool sett__is_static(sett_arg a)
+{
+    if (a.kind != SETT_NODE)
+        return a.kind == SETT_INT;
+    for (int i = 0; i < a.rank; i++)
+        if (!sett__is_static(a.u.kid[i]))
+            return false;
+    return true;
+}
+
+/* What both a leaf and anything else must be to take part in arithmetic. */
+static bool check(const sett__ctx *c, sett_arg a)
+{
+    if (a.kind == SETT_INT || a.kind == SETT_POISON)
+        return true;
+    if (a.kind == SETT_VALUE && a.u.v->scalar && sett__dtype_is_int((sett_dtype)a.u.v->dtype))
+        return true;
+    if (a.kind == SETT_VALUE)
+        sett__bad(c, SETT_E_DTYPE, "a dynamic index must be an integer scalar, not %s%s",
+            sett_dtype_name((sett_dtype)a.u.v->dtype), a.u.v->scalar ? "" : " with a shape");
+    else if (a.kind == SETT_FLOAT)
+        sett__bad(c, SETT_E_DTYPE, "%g is not an integer", a.u.f);
+    else
+        sett__bad(c, SETT_E_RANK, "an integer is needed, not %s", c->b ? sett__arg_text(c->b, a) : "a tuple");
+    return false;
+}
+
+static sett_arg poison(const sett__ctx *c)
+{
+    return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c->b}};
+}
+
+/* True when the operation must not go on: then *out is what to return. */
+static bool stop(const sett__ctx *c, sett_arg a, sett_arg b, sett_arg *out)
+{
+    bool bad = !check(c, a) || !check(c, b);
+    if (a.path | b.path) {
+        sett__bad(c, SETT_E_ARGUMENT, "a scaled basis element is not a number");
+        bad = true;
+    }
+    *out = poison(c);
+    return bad || a.kind == SETT_POISON || b.kind == SETT_POISON;
+}
+
+/* ---- recording --------------------------------------------------------------------- */
+
+static bool is_wide(const sett_val *v)
+{
+    return v->dtype == SETT_I64 || v->dtype == SETT_U64;
+}
+
+static sett_val *record(const sett__ctx *c, const sett__emit *e)
+{
+    uint32_t id = sett__record(c->b, c->site, e);
+    return id == SETT__NONE ? NULL : sett__val(c->b, id, (sett_arg){.kind = SETT_NODE}, true);
+}
+
+/* Facts hold for the mathematical result; the recorded one has them only if it cannot
+ * wrap, which for index arithmetic is what the launch checks. A range is kept only
+ * where it is proven to fit. */
+static void refine(sett_val *v, facts f)
+{
+    int64_t low = is_wide(v) ? INT64_MIN : INT32_MIN, high = is_wide(v) ? INT64_MAX : INT32_MAX;
+    if (f.div > v->div && v->div)
+        v->div = f.div;
+    if (f.lo < low || f.hi > high)
+        return;
+    if (f.lo > v->lo)
+        v->lo = f.lo;
+    if (f.hi < v->hi)
+        v->hi = f.hi;
+}
+
+static sett_val *widen(const sett__ctx *c, sett_val *v)
+{
+    if (is_wide(v) || v->head.poison)
+        return v;
+    facts f = facts_of(sett_arg_v(v));
+    sett_val *w = record(c, &(sett__emit){.code = SETT__CONVERT, .dtype = SETT_I64, .n = 1, .n_args = 1, .args = &v->id});
+    if (w)
+        refine(w, f);
+    return w;
+}
+
+static sett_arg emit(const sett__ctx *c, sett__code code, sett_arg a, sett_arg b, facts f)
+{
+    if (!c->b)
+        return poison(c);
+    sett_val *x = sett__arg_val(c->b, c->site, a), *y = sett__arg_val(c->b, c->site, b);
+    if (!x || !y || x->head.poison || y->head.poison)
+        return poison(c);
+    if (is_wide(x) != is_wide(y)) {
+        x = widen(c, x);
+        y = widen(c, y);
+        if (!x || !y)
+            return poison(c);
+    }
+    bool nonneg = (code == SETT__DIV || code == SETT__REM || code == SETT__SHR) && facts_of(a).lo >= 0 && facts_of(b).lo >= 0;
+    sett_val *r = record(c, &(sett__emit){.code = code, .dtype = (sett_dtype)x->dtype, .n = 1, .n_args = 2,
+        .flags = nonneg ? SETT__F_NONNEG : 0, .args = (const uint32_t[]){x->id, y->id}});
+    if (!r || r->head.poison)
+        return poison(c);
+    refine(r, f);
+    return sett_arg_v(r);
+}
+
+/* ---- ranges -------------------------------------------------------------------------- */
+
+static int64_t sat_add(int64_t a, int64_t b)
+{
+    int64_t r;
+    return !__builtin_add_overflow(a, b, &r) ? r : a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static int64_t sat_neg(int64_t a)
+{
+    return a == INT64_MIN ? INT64_MAX : -a;
+}
+
+static int64_t sat_mul(int64_t a, int64_t b)
+{
+    int64_t r;
+    return !__builtin_mul_overflow(a, b, &r) ? r : (a < 0) != (b < 0) ? INT64_MIN : INT64_MAX;
+}
+
+static facts mul_facts(facts a, facts b)
+{
+    int64_t p[4] = {sat_mul(a.lo, b.lo), sat_mul(a.lo, b.hi), sat_mul(a.hi, b.lo), sat_mul(a.hi, b.hi)};
+    facts f = {.lo = p[0], .hi = p[0]};
+    for (int i = 1; i < 4; i++) {
+        f.lo = p[i] < f.lo ? p[i] : f.lo;
+        f.hi = p[i] > f.hi ? p[i] : f.hi;
+    }
+    if (__builtin_mul_overflow(a.div, b.div, &f.div))
+        f.div = a.div;
+    return f;
+}
+
+/* ---- the operations -------------------------------------------------------------------- */
+
+static sett_arg overflow(const sett__ctx *c, sett_arg a, const char *op, sett_arg b)
+{
+    return sett__bad(c, SETT_E_RANGE, "%lld %s %lld overflows 64 bits", (long long)a.u.i, op, (long long)b.u.i);
+}
+
+sett_arg sett__add(const sett__ctx *c, sett_arg a, sett_arg b)
+{
+    sett_arg out;
+    int64_t r;
+    if (is_number(a) && is_number(b))
+        return __builtin_add_overflow(a.u.i, b.u.i, &r) ? overflow(c, a, "+", b) : sett_arg_i(r);
+    if (stop(c, a, b, &out))
+        return out;
+    if (sett__is_int(a, 0))
+        return b;
+    if (sett__is_int(b, 0))
+        return a;
+    facts x = facts_of(a), y = facts_of(b);
+    return emit(c, SETT__ADD, a, b, (facts){gcd(x.div, y.div), sat_add(x.lo, y.lo), sat_add(x.hi, y.hi)});
+}
+
+sett_arg sett__sub(const sett__ctx *c, sett_arg a, sett_arg b)
+{
+    sett_arg out;
+    int64_t r;
+    if (is_number(a) && is_number(b))
+        return __builtin_sub_overflow(a.u.i, b.u.i, &r) ? overflow(c, a, "-", b) : sett_arg_i(r);
+    if (stop(c, a, b, &out))
+        return out;
+    if (sett__is_int(b, 0))
+        return a;
+    facts x = facts_of(a), y = facts_of(b);
+    return emit(c, SETT__SUB, a, b,
+        (facts){gcd(x.div, y.div), sat_add(x.lo, sat_neg(y.hi)), sat_add(x.hi, sat_neg(y.lo))});
+}
+
+/* v@path * n is (v*n)@path. */
+static sett_arg scale_basis(const sett__ctx *c, sett_arg a, sett_arg b)
+{
+    uint32_t path = a.path | b.path;
+    if (a.path && b.path)
+        return sett__bad(c, SETT_E_ARGUMENT, "two scaled basis elements have no product");
+    a.path = b.path = 0;
+    sett_arg r = sett__mul(c, a, b);
+    if (r.kind != SETT_POISON)
+        r.path = path;
+    return r;
+}
+
+sett_arg sett__mul(const sett__ctx *c, sett_arg a, sett_arg b)
+{
+    sett_arg out;
+    int64_t r;
+    if (a.path | b.path)
+        return scale_basis(c, a, b);
+    if (is_number(a) && is_number(b))
+        return __builtin_mul_overflow(a.u.i, b.u.i, &r) ? overflow(c, a, "*", b) : sett_arg_i(r);
+    if (stop(c, a, b, &out))
+        return out;
+    if (sett__is_int(a, 0) || sett__is_int(b, 0))
+        return sett_arg_i(0);
+    if (sett__is_int(a, 1))
+        return b;
+    if (sett__is_int(b, 1))
+        return a;
+    return emit(c, SETT__MUL, a, b, mul_facts(facts_of(a), facts_of(b)));
+}
+
+/* x if a is the recorded product x*k of a constant that d divides, which provably does not
+ * wrap: then a/d is x*(k/d). */
+static bool undo_mul(const sett__ctx *c, sett_arg a, int64_t d, sett_arg *out)
+{
+    const sett_val *v = a.u.v;
+    if (a.kind != SETT_VALUE || v->id >= c->b->n_op || c->b->op[v->id].code != SETT__MUL || d <= 0 || !c->b->val_of)
+        return false;
+    const uint32_t *args = c->b->arg + c->b->op[v->id].args;
+    for (int i = 0; i < 2; i++) {
+        const sett__op *k = &c->b->op[args[i]];
+        sett_val *x = c->b->val_of[args[!i]];
+        if (k->code != SETT__CONST || !x || x->dtype != v->dtype)
+            continue;
+        int64_t n = sett__int_of_bits((sett_dtype)k->dtype, (uint64_t)k->imm);
+        int64_t limit = is_wide(v) ? INT64_MAX : INT32_MAX;
+        if (n <= 0 || n % d || x->lo < 0 || x->hi > limit / n)
+            continue;
+        *out = sett__mul(c, sett_arg_v(x), sett_arg_i(n / d));
+        return true;
+    }
+    return false;
+}
+
+static sett_arg static_div(const sett__ctx *c, sett_arg a, sett_arg b, bool rem)
+{
+    if (!b.u.i)
+        return sett__bad(c, SETT_E_RANGE, "%lld divided by zero", (long long)a.u.i);
+    if (b.u.i == -1)
+        return rem ? sett_arg_i(0) : a.u.i == INT64_MIN ? overflow(c, a, "/", b) : sett_arg_i(-a.u.i);
+    return sett_arg_i(rem ? a.u.i % b.u.i : a.u.i / b.u.i);
+}
+
+/* Is it proven that 0 <= a < b? */
+static bool below(facts a, facts b)
+{
+    return a.lo >= 0 && a.hi < b.lo;
+}
+
+sett_arg sett__div(const sett__ctx *c, sett_arg a, sett_arg b)
+{
+    sett_arg out;
+    if (is_number(a) && is_number(b))
+        return static_div(c, a, b, false);
+    if (stop(c, a, b, &out))
+        return out;
+    facts x = facts_of(a), y = facts_of(b), f = {1, INT64_MIN, INT64_MAX};
+    if (sett__is_int(b, 0))
+        return sett__bad(c, SETT_E_RANGE, "a dynamic number divided by zero");
+    if (sett__is_int(b, 1))
+        return a;
+    if (sett__is_int(a, 0) || below(x, y))
+        return sett_arg_i(0);
+    if (is_number(b) && c->b && undo_mul(c, a, b.u.i, &out))
+        return out;
+    if (is_number(b) && b.u.i > 0 && x.div && x.div % b.u.i == 0)
+        f.div = x.div / b.u.i;
+    if (x.lo >= 0 && y.lo >= 1) {
+        f.lo = x.lo / y.hi;
+        f.hi = x.hi / y.lo;
+    }
+    return emit(c, SETT__DIV, a, b, f);
+}
+
+sett_arg sett__rem(const sett__ctx *c, sett_arg a, sett_arg b)
+{
+    sett_arg out;
+    if (is_number(a) && is_number(b))
+        return static_div(c, a, b, true);
+    if (stop(c, a, b, &out))
+        return out;
+    facts x = facts_of(a), y = facts_of(b), f = {gcd(x.div, y.div), INT64_MIN, INT64_MAX};
+    if (sett__is_int(b, 0))
+        return sett__bad(c, SETT_E_RANGE, "a dynamic number divided by zero");
+    if (sett__is_int(a, 0) || (is_number(b) && b.u.i > 0 && x.div % b.u.i == 0))
+        return sett_arg_i(0);
+    if (below(x, y))
+        return a;
+    if (x.lo >= 0 && y.lo >= 1) {
+        f.lo = 0;
+        f.hi = x.hi < y.hi - 1 ? x.hi : y.hi - 1;
+    }
+    return emit(c, SETT__REM, a, b, f);
+}
+
+sett_arg sett__ceil_div(const sett__ctx *c, sett_arg a, sett_arg b)
+{
+    sett_arg out;
+    if (is_number(a) && is_number(b)) {
+        sett_arg q = static_div(c, a, b, false);
+        bool up = q.kind == SETT_INT && (a.u.i < 0) == (b.u.i < 0) && a.u.i % b.u.i;
+        return up ? sett_arg_i(q.u.i + 1) : q;
+    }
+    if (stop(c, a, b, &out))
+        return out;
+    facts x = facts_of(a), y = facts_of(b);
+    if (sett__is_int(b, 1) || sett__is_int(a, 0))
+        return a;
+    if (x.lo >= 1 && x.hi <= y.lo)
+        return sett_arg_i(1);
+    if (is_number(b) && b.u.i > 0 && x.div % b.u.i == 0)
+        return sett__div(c, a, b);
+    sett_arg r = sett__div(c, sett__add(c, a, sett__sub(c, b, sett_arg_i(1))), b);
+    if (r.kind == SETT_VALUE && x.lo >= 1 && y.lo >= 1)
+        refine(r.u.v, (facts){1, 1, INT32_MAX});
+    return r;
+}
+
+static sett_arg extreme(const sett__ctx *c, sett_arg a, sett_arg b, bool max)
+{
+    sett_arg out;
+    if (is_number(a) && is_number(b))
+        return (a.u.i < b.u.i) != max ? a : b;
+    if (stop(c, a, b, &out))
+        return out;
+    facts x = facts_of(a), y = facts_of(b), f = {.div = gcd(x.div, y.div)};
+    if (x.hi <= y.lo || (a.kind == SETT_VALUE && b.kind == SETT_VALUE && a.u.v == b.u.v))
+        return max ? b : a;
+    if (y.hi <= x.lo)
+        return max ? a : b;
+    f.lo = (x.lo < y.lo) != max ? x.lo : y.lo;
+    f.hi = (x.hi < y.hi) != max ? x.hi : y.hi;
+    return emit(c, max ? SETT__MAX : SETT__MIN, a, b, f);
+}
+
+sett_arg sett__min(const sett__ctx *c, sett_arg a, sett_arg b)
+{
+    return extreme(c, a, b, false);
+}
+
+sett_arg sett__max(const sett__ctx *c, sett_arg a, sett_arg b)
+{
+    return extreme(c, a, b, true);
+}
+
+/* ---- swizzles ----------------------------------------------------------------------------- */
+
+/* x ^ ((x & mask) >> shift): `bits` bits from base + max(0,shift) move onto those `shift` lower. */
+sett_arg sett__xor_shift(const sett__ctx *c, sett_arg x, int bits, int base, int shift)
+{
+    sett_arg out;
+    int64_t mask = (((int64_t)1 << bits) - 1) << (base + (shift > 0 ? shift : 0));
+    if (!bits)
+        return x;
+    if (is_number(x))
+        return sett_arg_i(x.u.i ^ (shift >= 0 ? (x.u.i & mask) >> shift : (int64_t)((uint64_t)(x.u.i & mask) << -shift)));
+    if (stop(c, x, x, &out))
+        return out;
+    facts f = facts_of(x);
+    int low = base + (shift < 0 ? -shift : 0); /* bits below are untouched */
+    facts top = {1, 0, INT64_MAX}, all = {gcd(f.div, (int64_t)1 << low), f.lo >= 0 ? 0 : INT64_MIN, INT64_MAX};
+    if (f.lo >= 0 && f.hi <= INT32_MAX)
+        all.hi = INT32_MAX;
+    sett_arg moved = emit(c, SETT__AND, x, sett_arg_i(mask), (facts){(int64_t)1 << (base + (shift > 0 ? shift : 0)), 0, mask});
+    if (moved.kind == SETT_VALUE)
+        moved = emit(c, shift >= 0 ? SETT__SHR : SETT__SHL, moved, sett_arg_i(abs(shift)), top);
+    return moved.kind == SETT_VALUE ? emit(c, SETT__XOR, x, moved, all) : moved;
+}
+
+/* ---- public --------------------------------------------------------------------------------- */
+
+sett_arg sett_ceil_div_at(sett_site site, sett_arg a, sett_arg d)
+{
+    sett_build *b = sett__build_of(a);
+    sett__ctx c = {b ? b : sett__build_of(d), site, "sett_ceil_div"};
+    if (c.b && (!sett__use_arg(c.b, site, c.func, a) || !sett__use_arg(c.b, site, c.func, d)))
+        return poison(&c);
+    if (a.kind == SETT_POISON || d.kind == SETT_POISON)
+        return a.kind == SETT_POISON ? a : d;
+    return sett__ceil_div_tuple(&c, a, d);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products: a block repeated as a tiler says, and what is built from them. */
+#include "lib.h"
+
+sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block, sett_arg tiler)
+{
+    if (sett__layout_poison(block))
+        return sett__poison_layout(c->b);
+    if (tiler.kind == SETT_SLICE)
+        return (sett_layout *)(uintptr_t)block;
+    if (tiler.kind == SETT_NODE)
+        return sett__by_mode(c, block, tiler, sett__logical_product);
+    const sett_layout *t = sett__tiler_layout(c, tiler);
+    if (sett__layout_poison(t))
+        return sett__poison_layout(c->b);
+    sett_layout *outer = sett__own(c, block->shape, block->stride); /* the swizzle stays around the whole */
+    sett_arg room = sett__mul(c, sett__product(c, block->shape), sett_cosize_layout(t));
+    sett_layout *rest = sett__is_poison(room) ? NULL : sett__complement(c, outer, room);
+    sett_layout *pair[2] = {outer, sett__layout_poison(rest) ? NULL : sett__compose(c, rest, sett_arg_l(t))};
+    return sett__rewrap(c, block, sett__join(c, 2, pair));
+}
+
+static sett_layout *padded(const sett__ctx *c, const sett_layout *l, int rank)
+{
+    sett_arg s = l->shape, d = l->stride;
+    while (sett__arity(s) < rank) {
+        s = sett__append(c, s, sett_arg_i(1));
+        d = sett__append(c, d, sett_arg_i(0));
+    }
+    return sett__rewrap(c, l, sett__own(c, s, d));
+}
+
+static sett_arg interleave(const sett__ctx *c, sett_arg a, sett_arg b, bool blocked)
+{
+    int n = sett__arity(a);
+    sett_arg *kid = sett__kids(c, n);
+    for (int i = 0; i < n; i++) {
+        sett_arg *pair = sett__kids(c, 2);
+        pair[!blocked] = sett__kid(a, i);
+        pair[blocked] = sett__kid(b, i);
+        kid[i] = sett_arg_n(2, pair);
+    }
+    return sett__node(c, n, kid);
+}
+
+/* Mode by mode, the block's and the tiler's side by side: the block's first (blocked) or last (raked). */
+sett_layout *sett__raked(const sett__ctx *c, const sett_layout *block, const sett_layout *tiler, bool blocked)
+{
+    if (sett__layout_poison(block) || sett__layout_poison(tiler))
+        return sett__poison_layout(c->b);
+    int n = sett__arity(block->shape), m = sett__arity(tiler->shape), rank = n > m ? n : m;
+    if ((n == 1 && m == 1) && (block->shape.kind == SETT_NODE) != (tiler->shape.kind == SETT_NODE)) {
+        sett__bad(c, SETT_E_RANK, "invalid: block %s and tiler %s differ in profile", sett__layout_text(c->b, block),
+            sett__layout_text(c->b, tiler));
+        return sett__poison_layout(c->b);
+    }
+    sett_layout *r = sett__logical_product(c, padded(c, block, rank), sett_arg_l(padded(c, tiler, rank)));
+    if (sett__layout_poison(r))
+        return r;
+    return sett__rewrap(c, r, sett__own(c, interleave(c, r->shape.u.kid[0], r->shape.u.kid[1], blocked),
+        interleave(c, r->stride.u.kid[0], r->stride.u.kid[1], blocked)));
+}
+
+sett_layout *sett__tile_to_shape(const sett__ctx *c, const sett_layout *block, sett_arg shape, sett_arg order)
+{
+    int n = sett__arity(block->shape), rank = sett__arity(shape);
+    if (n > rank) {
+        sett__bad(c, SETT_E_RANK, "invalid: block %s has more modes than shape %s", sett__layout_text(c->b, block),
+            sett__arg_text(c->b, shape));
+        return sett__poison_layout(c->b);
+    }
+    sett_layout *pad = padded(c, block, rank);
+    sett_arg times = sett__ceil_div_tuple(c, sett__product_each(c, shape), sett__product_each(c, pad->shape));
+    if (sett__is_poison(times))
+        return sett__poison_layout(c->b);
+    sett_layout *tiler = order.kind == SETT_SLICE ? sett__own(c, times, sett__compact(c, times, sett_arg_i(1), NULL))
+                                                  : sett__ordered(c, times, order);
+    return sett__coalesce_by(c, sett__raked(c, pad, tiler, true), times);
+}
+
+sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const sett_layout *val)
+{
+    sett_tv poison = {{.kind = SETT_POISON}, (sett_layout *)(uintptr_t)thr};
+    if (!sett__use_layout(NULL, site, "sett_make_layout_tv", thr))
+        return poison;
+    sett__ctx ctx = {thr->head.b, site, "sett_make_layout_tv"}, *c = &ctx;
+    poison = (sett_tv){{.kind = SETT_POISON, .u = {.poisoned = c->b}}, sett__poison_layout(c->b)};
+    if (!sett__use_layout(c->b, site, c->func, val))
+        return poison;
+    sett_layout *tile = sett__raked(c, thr, val, false), *inv = sett__right_inverse(c, tile);
+    if (sett__layout_poison(inv))
+        return poison;
+    sett_arg *size = sett__kids(c, 2);
+    size[0] = sett__product(c, thr->shape);
+    size[1] = sett__product(c, val->shape);
+    sett_arg both = sett__node(c, 2, size);
+    sett_layout *tv = sett__compose(c, inv, sett_arg_l(sett__own(c, both, sett__compact(c, both, sett_arg_i(1), NULL))));
+    return sett__layout_poison(tv) ? poison : (sett_tv){sett__product_each(c, tile->shape), tv};
+}
+
+/* ---- public ------------------------------------------------------------------------------- */
+
+enum form { LOGICAL, ZIPPED, TILED, FLAT };
+
+static sett_layout *product(sett_site site, const char *name, const sett_layout *l, sett_arg tiler, enum form form)
+{
+    if (!sett__use_layout(NULL, site, name, l))
+        return (sett_layout *)(uintptr_t)l;
+    sett__ctx ctx = {l->head.b, site, name}, *c = &ctx;
+    if (!sett__use_arg(c->b, site, name, tiler))
+        return sett__poison_layout(c->b);
+    sett_layout *r = sett__logical_product(c, l, tiler);
+    if (form == LOGICAL)
+        return r;
+    r = sett__zip_tiles(c, r, tiler);
+    return form == ZIPPED ? r : sett__open_tiles(c, r, form == FLAT);
+}
+
+#define PRODUCT(name, form) \
+    sett_layout *sett_##name##_at(sett_site site, const sett_layout *l, sett_arg tiler) \
+    { \
+        return product(site, "sett_" #name, l, tiler, form); \
+    }
+PRODUCT(logical_product, LOGICAL)
+PRODUCT(zipped_product, ZIPPED)
+PRODUCT(tiled_product, TILED)
+PRODUCT(flat_product, FLAT)
+
+static sett_layout *side_by_side(sett_site site, const char *name, const sett_layout *block, const sett_layout *tiler, bool blocked)
+{
+    if (!sett__use_layout(NULL, site, name, block))
+        return (sett_layout *)(uintptr_t)block;
+    sett__ctx c = {block->head.b, site, name};
+    return sett__use_layout(c.b, site, name, tiler) ? sett__raked(&c, block, tiler, blocked) : sett__poison_layout(c.b);
+}
+
+sett_layout *sett_blocked_product_at(sett_site site, const sett_layout *block, const sett_layout *tiler)
+{
+    return side_by_side(site, "sett_blocked_product", block, tiler, true);
+}
+
+sett_layout *sett_raked_product_at(sett_site site, const sett_layout *block, const sett_layout *tiler)
+{
+    return side_by_side(site, "sett_raked_product", block, tiler, false);
+}
+
+sett_layout *sett_tile_to_shape_at(sett_site site, const sett_layout *block, sett_arg shape, sett_arg order)
+{
+    if (!sett__use_layout(NULL, site, "sett_tile_to_shape", block))
+        return (sett_layout *)(uintptr_t)block;
+    sett__ctx c = {block->head.b, site, "sett_tile_to_shape"};
+    if (!sett__use_arg(c.b, site, c.func, shape) || !sett__use_arg(c.b, site, c.func, order))
+        return sett__poison_layout(c.b);
+    return sett__tile_to_shape(&c, block, shape, order);
+}
