@@ -179,13 +179,9 @@ sett_tensor *sett_make_smem_tensor_at(sett_site site, sett_build *b, sett_dtype 
     sett_tensor *t = make(b, SETT_SMEM, dtype, l, "smem");
     if (!n || t->head.poison)
         return &b->poison->tensor;
-    uint64_t at = ((uint64_t)b->smem_used + to - 1) & ~(uint64_t)(to - 1), end = at + (uint64_t)n * bytes;
-    SETT__FAIL_IF(b, site, c.func, end > SMEM_MOST, &b->poison->tensor, SETT_E_LIMIT, "shared memory of %llu bytes",
-        (unsigned long long)end);
-    b->smem_used = (uint32_t)end;
-    b->smem_align = b->smem_align > to ? b->smem_align : to;
+    uint32_t at = sett__smem_alloc(b, site, c.func, (uint64_t)n * bytes, to);
     t->align = to;
-    t->root = sett__record(b, site, &(sett__emit){.code = SETT__SMEM, .dtype = dtype, .n = n, .imm = (int64_t)at});
+    t->root = sett__record(b, site, &(sett__emit){.code = SETT__SMEM, .dtype = dtype, .n = n, .imm = at});
     return b->error.status ? &b->poison->tensor : t;
 }
 
@@ -307,34 +303,56 @@ static uint32_t start_align(const sett_tensor *t)
     return (uint32_t)(by & (0 - by));
 }
 
+typedef struct text { char *buf; size_t size; int n; } text;
+
+static char *rest(const text *s, size_t *size)
+{
+    bool room = (size_t)s->n < s->size;
+    *size = room ? s->size - (size_t)s->n : 0;
+    return room ? s->buf + s->n : NULL;
+}
+
+SETT_PRINTF(2, 3) static void put(text *s, const char *format, ...)
+{
+    size_t size;
+    char *at = rest(s, &size);
+    va_list list;
+    va_start(list, format);
+    s->n += vsnprintf(at, size, format, list);
+    va_end(list);
+}
+
 int sett_tensor_str(const sett_tensor *t, char *buf, size_t size)
 {
     if (!t || t->head.poison)
         return snprintf(buf, size, "tensor<?>");
-    int n, at;
+    text s = {buf, size, 0};
+    size_t left;
     if (t->space == SETT_COORD) {
-        n = snprintf(buf, size, "tensor<");
-        n += sett__arg_str(t->offset, (size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0);
+        put(&s, "tensor<");
+        char *at = rest(&s, &left);
+        s.n += sett__arg_str(t->offset, at, left);
     } else {
-        const char *name = t->dtype == SETT_BOOL ? "i8" : sett_dtype_name((sett_dtype)t->dtype);
-        n = snprintf(buf, size, "tensor<ptr<%s, %s", name, space_name[t->space]);
+        /* Booleans lie in memory as bytes. */
+        put(&s, "tensor<ptr<%s, %s", t->dtype == SETT_BOOL ? "i8" : sett_dtype_name((sett_dtype)t->dtype), space_name[t->space]);
         if (start_align(t) > (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype))
-            n += snprintf((size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0, ", align<%u>", start_align(t));
-        n += snprintf((size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0, ">");
+            put(&s, ", align<%u>", start_align(t));
+        put(&s, ">");
     }
-    n += snprintf((size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0, " o ");
-    at = sett__layout_str(t->layout, (size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0);
-    n += at;
-    return n + snprintf((size_t)n < size ? buf + n : NULL, (size_t)n < size ? size - (size_t)n : 0, ">");
+    put(&s, " o ");
+    char *at = rest(&s, &left);
+    s.n += sett__layout_str(t->layout, at, left);
+    put(&s, ">");
+    return s.n;
 }
 
 const char *sett__tensor_text(sett_build *b, const sett_tensor *t)
 {
     const char *layout = sett__layout_text(b, t->layout);
     size_t size = strlen(t->name) + strlen(layout) + 2;
-    char *text = sett__new(b, size);
-    if (!text)
+    char *line = sett__new(b, size);
+    if (!line)
         return t->name;
-    snprintf(text, size, "%s %s", t->name, layout);
-    return text;
+    snprintf(line, size, "%s %s", t->name, layout);
+    return line;
 }

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading and storing whole views.
+ *
+ * The elements, in order of place, fall into runs of adjacent ones; a run is cut into
+ * accesses as wide as the proven alignment allows, up to 16 bytes. Under a predicate that
+ * knows its coordinates an access of several elements is
+ *     one test and one wide access, if they are all inside or all outside; else
+ *     if (all inside and aligned) one wide access, else a guarded narrow one for each part.
+ * What is loaded in a region reaches the code after it through an rmem temporary. */
+#include "lib.h"
+#include <string.h>
+
+#define WIDEST 16     /* bytes of one access */
+#define WORTH 8       /* bytes of one access that need no branch to be made wider */
+#define MOST_WIDE 16u /* elements of one */
+
+typedef struct piece { uint32_t first, n, narrow; } piece; /* spots; narrow < n: wide if a test allows */
+typedef struct access {
+    sett__ctx c;
+    const sett__move *m;
+    const sett_tensor *t;
+    sett_dtype dtype;
+    uint32_t bytes;  /* of an element */
+    sett__places p;
+    sett__spot *spot;
+    uint32_t n;      /* spots: elements, less those that lie in one place */
+    uint32_t *slot;  /* loads: element to spot */
+    const struct sett__pred *less;
+    uint32_t pred;   /* op of another predicate, SETT__TRUE: none */
+    uint32_t *map;   /* element to element of the predicate */
+    piece *piece;
+    uint32_t n_piece;
+    uint32_t fill, tmp, *part;
+    sett__note note;
+} access;
+
+static bool is_load(const access *a)
+{
+    return !a->m->val;
+}
+
+/* ---- which part of a predicate an element looks at -------------------------------------- */
+/* Writes the index in `from` of each element of `to`, which from broadcasts to; false: it does not. */
+static bool map_modes(sett_arg to, sett_arg from, uint32_t stride, uint32_t *extent, uint32_t *step, int *n)
+{
+    if (to.kind == SETT_NODE && (from.kind == SETT_NODE || sett__is_int(from, 1))) {
+        uint32_t at = stride;
+        if (from.kind == SETT_NODE && from.rank > to.rank)
+            return false;
+        for (int i = 0; i < to.rank; i++) {
+            sett_arg kid = from.kind == SETT_NODE && i < from.rank ? from.u.kid[i] : sett_arg_i(1);
+            if (!map_modes(to.u.kid[i], kid, at, extent, step, n))
+                return false;
+            int64_t size = 1;
+            sett_arg leaf[64];
+            int leaves = sett__leaves(kid) <= 64 ? sett__flat(kid, leaf) : 0;
+            for (int k = 0; k < leaves; k++)
+                size *= leaf[k].u.i;
+            at *= (uint32_t)size;
+        }
+        return true;
+    }
+    if (to.kind != SETT_INT || from.kind != SETT_INT || (from.u.i != 1 && from.u.i != to.u.i) || *n == 256)
+        return false;
+    extent[*n] = (uint32_t)to.u.i;
+    step[(*n)++] = from.u.i == 1 ? 0 : stride;
+    return true;
+}
+
+bool sett__same_elements(sett_arg x, sett_arg y)
+{
+    sett_arg a[256], b[256];
+    int n = sett__leaves(x);
+    if (n > 256 || sett__leaves(y) != n)
+        return false;
+    sett__flat(x, a);
+    sett__flat(y, b);
+    for (int i = 0; i < n; i++)
+        if (a[i].kind != SETT_INT || b[i].kind != SETT_INT || a[i].u.i != b[i].u.i)
+            return false;
+    return true;
+}
+
+static bool map_pred(access *a, sett_arg shape, const sett_val *pred)
+{
+    uint32_t extent[256], step[256], digit[256] = {0}, at = 0;
+    int n = 0;
+    a->map = sett__new(a->c.b, a->p.n * sizeof *a->map);
+    if (!a->map || pred->n == 1)
+        return a->map != NULL;
+    bool fits = map_modes(shape, pred->shape, 1, extent, step, &n);
+    if (!fits && sett__same_elements(shape, pred->shape)) { /* another profile of the same modes */
+        fits = true;
+        n = 1;
+        extent[0] = a->p.n;
+        step[0] = 1;
+    }
+    SETT__FAIL_IF(a->c.b, a->c.site, a->c.func, !fits, false, SETT_E_SHAPE, "a predicate of shape %s does not broadcast to %s",
+        sett__arg_text(a->c.b, pred->shape), sett__arg_text(a->c.b, shape));
+    for (uint32_t i = 0; i < a->p.n; i++) {
+        a->map[i] = at;
+        for (int k = 0; k < n; k++) {
+            at += step[k];
+            if (++digit[k] < extent[k])
+                break;
+            at -= step[k] * digit[k];
+            digit[k] = 0;
+        }
+    }
+    return true;
+}
+
+static bool take_pred(access *a)
+{
+    const sett_val *pred = a->m->pred;
+    a->pred = SETT__TRUE;
+    if (!pred)
+        return true;
+    SETT__FAIL_IF(a->c.b, a->c.site, a->c.func, pred->dtype != SETT_BOOL, false, SETT_E_DTYPE,
+        "a predicate is Boolean, not %s", sett_dtype_name((sett_dtype)pred->dtype));
+    if (!map_pred(a, a->m->shape ? *a->m->shape : a->t->layout->shape, pred))
+        return false;
+    if (pred->id == SETT__NONE && a->t->space != SETT_RMEM)
+        a->less = pred->pred;
+    else
+        a->pred = sett__materialise(a->c.site, pred)->id;
+    return !a->c.b->error.status;
+}
+
+/* ---- order -------------------------------------------------------------------------------- */
+/* Elements in one place: a load needs one of them, of a store the last stays. */
+static bool take_spots(access *a)
+{
+    a->spot = sett__spots(&a->c, &a->p, a->map);
+    a->slot = sett__new(a->c.b, a->p.n * sizeof *a->slot);
+    if (!a->spot || !a->slot)
+        return false;
+    for (uint32_t i = 0; i < a->p.n; i++) {
+        sett__spot s = a->spot[i], *last = a->n ? &a->spot[a->n - 1] : NULL;
+        bool same = last && last->group == s.group && last->imm == s.imm && last->kind == s.kind;
+        if (!same)
+            a->spot[a->n++] = s;
+        else if (!is_load(a))
+            *last = s;
+        a->slot[s.elem] = a->n - 1;
+    }
+    return true;
+}
+
+/* Lazy predicates decide for several elements together; of others each access takes one bit. */
+static uint32_t run_at(const access *a, uint32_t first)
+{
+    if (!a->less)
+        return sett__run(a->spot + first, a->n - first);
+    uint32_t n = 1;
+    const sett__spot *s = a->spot + first;
+    while (first + n < a->n && s[n].group == s->group && s[n].imm == s->imm + n)
+        n++;
+    return n;
+}
+
+/* ---- width --------------------------------------------------------------------------------- */
+static sett_arg base_of(const access *a, uint32_t spot)
+{
+    return a->p.base[a->spot[spot].group];
+}
+
+static uint32_t align_of(const access *a, uint32_t spot)
+{
+    return sett__align_at(a->t, a->bytes, base_of(a, spot), a->spot[spot].imm);
+}
+
+static void pred_elements(const access *a, uint32_t first, uint32_t n, uint32_t *elem)
+{
+    for (uint32_t i = 0; i < n; i++)
+        elem[i] = a->map[a->spot[first + i].elem];
+}
+
+static bool alike(const access *a, uint32_t first, uint32_t n)
+{
+    uint32_t elem[MOST_WIDE];
+    pred_elements(a, first, n, elem);
+    return n == 1 || sett__pred_alike(&a->c, a->less, elem, n);
+}
+
+static void lose(access *a, uint32_t spot, uint32_t have, uint32_t need, bool by_bound)
+{
+    sett__note *note = &a->note;
+    if (note->lost)
+        return;
+    uint64_t imm = (uint64_t)a->spot[spot].imm * a->bytes;
+    note->lost = by_bound ? SETT__LOST_BOUND : a->t->align < need * a->bytes ? SETT__LOST_ROOT :
+                 base_of(a, spot).kind == SETT_VALUE && (uint64_t)sett__leaf_div(base_of(a, spot)) % need ? SETT__LOST_BASE :
+                 imm % (need * a->bytes) ? SETT__LOST_CONSTANT : SETT__LOST_BASE;
+    note->have = have * a->bytes;
+    note->need = need * a->bytes;
+    note->base = base_of(a, spot);
+    note->imm = a->spot[spot].imm;
+}
+
+/* The access that starts at a spot with `left` spots of its run to go. */
+static piece choose(access *a, uint32_t first, uint32_t left)
+{
+    if (a->t->space == SETT_RMEM && base_of(a, first).kind == SETT_INT && a->pred == SETT__TRUE)
+        return (piece){first, left, left}; /* registers: no address, no limit */
+    uint32_t most = 1, proven = 1, hope, align = align_of(a, first);
+    while (most * 2 <= left && most * 2 * a->bytes <= WIDEST)
+        most *= 2;
+    while (proven * 2 <= most && proven * 2 * a->bytes <= align)
+        proven *= 2;
+    if (proven < most)
+        lose(a, first, proven, most, false);
+    if (!a->less)
+        return (piece){first, proven, proven};
+    uint32_t sure = proven;
+    while (sure > 1 && !alike(a, first, sure))
+        sure /= 2;
+    if (sure == most || (sure > 1 && sure * a->bytes >= WORTH))
+        return (piece){first, sure, sure};
+    hope = sett__width_hope(a->t, a->bytes, base_of(a, first), a->spot[first].imm, most);
+    if (hope < proven)
+        hope = proven;
+    if (hope > sure && proven >= hope)
+        lose(a, first, sure, hope, true);
+    return (piece){first, hope > sure ? hope : sure, sure};
+}
+
+static bool plan(access *a)
+{
+    uint32_t longest = 0;
+    a->piece = sett__new(a->c.b, a->n * sizeof *a->piece);
+    if (!a->piece)
+        return false;
+    for (uint32_t at = 0; at < a->n;) {
+        uint32_t end = at + run_at(a, at);
+        longest = end - at > longest ? end - at : longest;
+        while (at < end) {
+            piece p = choose(a, at, end - at);
+            a->piece[a->n_piece++] = p;
+            a->note.split += p.narrow < p.n;
+            a->note.count[31 - __builtin_clz(p.n * a->bytes)]++;
+            at += p.n;
+        }
+    }
+    if (longest * a->bytes < WIDEST && longest < a->n && !a->note.lost) {
+        a->note.lost = SETT__LOST_ADJACENCY;
+        a->note.have = longest * a->bytes;
+    }
+    return true;
+}
+
+/* ---- recording ------------------------------------------------------------------------------- */
+static uint32_t record(const access *a, sett__code code, sett_dtype dtype, uint32_t n, const uint32_t *args, int n_args)
+{
+    return sett__record(
+        a->c.b, a->c.site, &(sett__emit){.code = code, .dtype = dtype, .n = n, .n_args = n_args, .args = args});
+}
+
+static uint32_t boolean(uint32_t op) /* of a guard: no operand if it is known to hold */
+{
+    return op == SETT__TRUE ? SETT__NONE : op;
+}
+
+/* LOAD or STORE of n spots under a guard that is not SETT__FALSE. */
+static uint32_t touch(const access *a, uint32_t first, uint32_t n, uint32_t guard, uint32_t value)
+{
+    sett_arg base = base_of(a, first);
+    uint32_t align = align_of(a, first);
+    if (a->t->space != SETT_RMEM && align < n * a->bytes)
+        align = n * a->bytes; /* tested at run time */
+    uint32_t pred = boolean(guard), fill = pred == SETT__NONE ? SETT__NONE : a->fill;
+    const uint32_t args[4] = {a->t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE, pred, is_load(a) ? fill : value};
+    sett__emit e = {.imm = a->spot[first].imm, .n_args = 4, .args = args, .sub = (uint8_t)__builtin_ctz(align)};
+    e.code = is_load(a) ? SETT__LOAD : SETT__STORE;
+    e.dtype = is_load(a) ? a->dtype : (sett_dtype)0;
+    e.n = is_load(a) ? n : 0;
+    return sett__record(a->c.b, a->c.site, &e);
+}
+
+static uint32_t chunk(const access *a, uint32_t first, uint32_t n)
+{
+    uint32_t small[MOST_WIDE], *idx = n <= MOST_WIDE ? small : sett__new(a->c.b, n * sizeof *idx);
+    bool whole = n == a->m->val->n;
+    if (a->m->val->n == 1)
+        return n == 1 ? a->m->val->id : sett__splat(a->c.b, a->c.site, a->m->val->id, n);
+    for (uint32_t i = 0; idx && i < n; i++) {
+        idx[i] = a->spot[first + i].elem;
+        whole = whole && idx[i] == i;
+    }
+    return whole ? a->m->val->id : idx ? sett__pick(a->c.b, a->c.site, a->m->val->id, idx, n) : 0;
+}
+
+static void keep(access *a, uint32_t first, uint32_t id)
+{
+    if (a->tmp == SETT__NONE) {
+        *a->part++ = id;
+        return;
+    }
+    const uint32_t args[4] = {a->tmp, SETT__NONE, SETT__NONE, id};
+    sett__record(a->c.b, a->c.site, &(sett__emit){.code = SETT__STORE, .imm = first, .n_args = 4, .args = args,
+        .sub = (uint8_t)__builtin_ctz(first * a->bytes | 32)});
+}
+
+static void guarded(access *a, uint32_t first, uint32_t n, uint32_t guard)
+{
+    if (guard == SETT__FALSE && is_load(a))
+        keep(a, first, n == 1 ? a->fill : sett__splat(a->c.b, a->c.site, a->fill, n));
+    else if (is_load(a))
+        keep(a, first, touch(a, first, n, guard, 0));
+    else if (guard != SETT__FALSE)
+        touch(a, first, n, guard, chunk(a, first, n));
+}
+
+static uint32_t guard_of(const access *a, uint32_t first, uint32_t n)
+{
+    uint32_t elem[MOST_WIDE];
+    if (a->less) {
+        pred_elements(a, first, n, elem);
+        return sett__pred_all(&a->c, a->less, elem, n);
+    }
+    if (a->pred == SETT__TRUE || a->c.b->op[a->pred].n == 1)
+        return a->pred;
+    return sett__pick(a->c.b, a->c.site, a->pred, &a->map[a->spot[first].elem], 1);
+}
+
+/* (base + imm) & (n - 1) == 0, with imm on the other side: accesses share the AND. */
+static uint32_t aligned(const access *a, uint32_t first, uint32_t n)
+{
+    if (align_of(a, first) >= n * a->bytes)
+        return SETT__TRUE;
+    const sett_val *base = base_of(a, first).u.v;
+    sett_dtype dtype = (sett_dtype)base->dtype;
+    uint32_t mask = sett__const_bits(a->c.b, a->c.site, dtype, n - 1)->id;
+    uint32_t at = record(a, SETT__AND, dtype, 1, (const uint32_t[]){base->id, mask}, 2);
+    uint32_t want = sett__const_bits(a->c.b, a->c.site, dtype, (uint64_t)-a->spot[first].imm & (n - 1))->id;
+    return record(a, SETT__EQ, SETT_BOOL, 1, (const uint32_t[]){at, want}, 2);
+}
+
+static void narrow(access *a, const piece *p)
+{
+    for (uint32_t i = 0; i < p->n; i += p->narrow)
+        guarded(a, p->first + i, p->narrow, guard_of(a, p->first + i, p->narrow));
+}
+
+static void split(access *a, const piece *p)
+{
+    sett_build *b = a->c.b;
+    uint32_t wide = sett__and(&a->c, guard_of(a, p->first, p->n), aligned(a, p->first, p->n));
+    if (wide == SETT__TRUE)
+        guarded(a, p->first, p->n, SETT__TRUE);
+    if (wide == SETT__FALSE)
+        narrow(a, p);
+    if (wide == SETT__TRUE || wide == SETT__FALSE || b->error.status)
+        return;
+    sett_region r = sett_if_begin(a->c.site, b, sett__val(b, wide, (sett_arg){.kind = SETT_NODE}, true));
+    guarded(a, p->first, p->n, SETT__TRUE);
+    r.done = true;
+    sett_region_end(&r);
+    r = sett_else_begin(a->c.site, b);
+    narrow(a, p);
+    r.done = true;
+    sett_region_end(&r);
+}
+
+static void record_pieces(access *a)
+{
+    for (uint32_t i = 0; i < a->n_piece && !a->c.b->error.status; i++) {
+        const piece *p = &a->piece[i];
+        if (p->narrow < p->n)
+            split(a, p);
+        else
+            guarded(a, p->first, p->n, guard_of(a, p->first, p->n));
+    }
+}
+
+static uint32_t gather(access *a)
+{
+    sett_build *b = a->c.b;
+    uint32_t *parts = sett__new(b, a->n_piece * sizeof *parts), id;
+    if (!parts)
+        return 0;
+    a->part = parts;
+    a->tmp = SETT__NONE;
+    if (a->note.split)
+        a->tmp = record(a, SETT__RMEM, a->dtype, a->n, NULL, 0);
+    record_pieces(a);
+    if (b->error.status)
+        return 0;
+    if (a->tmp != SETT__NONE)
+        id = sett__record(b, a->c.site, &(sett__emit){.code = SETT__LOAD, .dtype = a->dtype, .n = a->n, .sub = 5, .n_args = 4,
+            .args = (const uint32_t[]){a->tmp, SETT__NONE, SETT__NONE, SETT__NONE}});
+    else
+        id = a->n_piece == 1 ? parts[0] : record(a, SETT__PACK, a->dtype, a->n, parts, (int)a->n_piece);
+    bool straight = a->n == a->p.n;
+    for (uint32_t i = 0; i < a->p.n; i++)
+        straight = straight && a->slot[i] == i;
+    return straight ? id : sett__pick(b, a->c.site, id, a->slot, a->p.n);
+}
+
+/* ---- registers under a predicate: no memory can be missed, so a select does --------------------- */
+static uint32_t select_rmem(const access *a)
+{
+    sett_build *b = a->c.b;
+    sett__move plain = *a->m;
+    plain.pred = plain.val = NULL;
+    uint32_t old = sett__access(&a->c, &plain), cond = a->pred, n = a->p.n;
+    if (b->error.status)
+        return 0;
+    if (b->op[cond].n > 1)
+        cond = sett__pick(b, a->c.site, cond, a->map, n);
+    uint32_t id = is_load(a) ? record(a, SETT__SELECT, a->dtype, n, (const uint32_t[]){cond, old, a->fill}, 3) :
+                               record(a, SETT__SELECT, a->dtype, n, (const uint32_t[]){cond, a->m->val->id, old}, 3);
+    if (is_load(a) || b->error.status)
+        return id;
+    plain.val = sett__val(b, id, a->t->layout->shape, n == 1 && a->m->val->scalar);
+    return sett__access(&a->c, &plain);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------- */
+static bool take_tensor(access *a)
+{
+    sett_build *b = a->c.b;
+    const sett_tensor *t = a->t = a->m->t;
+    SETT__FAIL_IF(b, a->c.site, a->c.func, t->space == SETT_COORD, false, SETT_E_SPACE,
+        "the tensor of coordinates %s has no elements in memory", sett__layout_text(b, t->layout));
+    SETT__FAIL_IF(b, a->c.site, a->c.func, t->space != SETT_GMEM && t->space != SETT_SMEM && t->space != SETT_RMEM, false,
+        SETT_E_SPACE, "%s lies where loads and stores do not reach", sett__tensor_text(b, t));
+    a->dtype = a->m->as ? a->m->as : (sett_dtype)t->dtype;
+    SETT__FAIL_IF(b, a->c.site, a->c.func, sett__dtype_class(a->dtype) == 's', false, SETT_E_DTYPE,
+        "elements of %s are only stored: recast %s to an integer type of its width", sett_dtype_name(a->dtype), t->name);
+    a->bytes = (uint32_t)sett__dtype_bytes(a->dtype);
+    return true;
+}
+
+/* The fill must be a number of the type; C numbers come here as a double. */
+static bool take_fill(access *a)
+{
+    double f = a->m->fill;
+    if (!is_load(a) || !a->m->pred)
+        return true;
+    bool whole = f >= -9e18 && f <= 9e18 && (double)(int64_t)f == f;
+    sett_arg number = whole && !sett__dtype_is_float(a->dtype) ? sett_arg_i((int64_t)f) : sett_arg_f(f);
+    a->fill = sett__number(a->c.b, a->c.site, a->c.func, number, a->dtype)->id;
+    return !a->c.b->error.status;
+}
+
+uint32_t sett__access(const sett__ctx *c, const sett__move *m)
+{
+    access *a = sett__new(c->b, sizeof *a);
+    if (!a || c->b->error.status)
+        return 0;
+    a->c = *c;
+    a->m = m;
+    a->fill = SETT__NONE;
+    if (!take_tensor(a) || !sett__tensor_places(c, a->t, &a->p) || !take_pred(a) || !take_fill(a))
+        return 0;
+    bool fixed = a->p.n_group == 1 && a->p.base[0].kind == SETT_INT;
+    if (m->pred && a->t->space == SETT_RMEM && fixed)
+        return select_rmem(a);
+    if (!take_spots(a) || !plan(a))
+        return 0;
+    a->note.t = a->t;
+    a->note.bytes = (uint8_t)a->bytes;
+    if (a->t->space == SETT_RMEM)
+        a->note.lost = fixed ? SETT__LOST_NOTHING : SETT__LOST_RMEM;
+    if (a->t->space != SETT_RMEM || !fixed)
+        sett__note_add(c, &a->note);
+    if (is_load(a))
+        return gather(a);
+    record_pieces(a);
+    return 0;
+}

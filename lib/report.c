@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the layouts decided about each access, and what made one narrower than it could be. */
+#include "lib.h"
+#include <string.h>
+
+#define LINE 512
+#define REMEMBERED 8 /* an unrolled loop says the same again and again */
+
+static bool same(const sett__note *x, const sett__note *y)
+{
+    return x->site == y->site && x->t->root == y->t->root && x->lost == y->lost && x->have == y->have && x->need == y->need &&
+           x->split == y->split && !memcmp(x->count, y->count, sizeof x->count);
+}
+
+void sett__note_add(const sett__ctx *c, const sett__note *given)
+{
+    sett__note *note = sett__new(c->b, sizeof *note);
+    if (!note || c->b->error.status)
+        return;
+    *note = *given;
+    note->func = c->func;
+    note->site = sett__site(c->b, c->site);
+    int i = 0;
+    for (const sett__note *x = c->b->notes; x && i < REMEMBERED; x = x->older, i++)
+        if (same(x, note))
+            return;
+    note->older = c->b->notes;
+    c->b->notes = note;
+}
+
+/* ---- text ---------------------------------------------------------------------------- */
+typedef struct line { char *text; size_t at; } line;
+
+SETT_PRINTF(2, 3) static void put(line *l, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(l->text + l->at, LINE - l->at, format, list);
+    va_end(list);
+    l->at = n < 0 || (size_t)n >= LINE - l->at ? LINE - 1 : l->at + (size_t)n;
+}
+
+static void put_site(const sett_build *b, const sett__note *note, line *l)
+{
+    if (note->site != SETT__NONE)
+        put(l, "%s:%u: ", b->string[b->site[note->site].file], b->site[note->site].line);
+    put(l, "%s: ", note->func);
+}
+
+static void put_widths(const sett__note *note, line *l)
+{
+    const char *between = "";
+    for (int k = 31; k >= 0; k--)
+        if (note->count[k]) {
+            put(l, "%s%u x %u byte%s", between, note->count[k], 1u << k, k ? "s" : "");
+            between = ", ";
+        }
+    if (note->split)
+        put(l, " (%u of them wide only where a test at run time allows, else narrow)", note->split);
+}
+
+/* The symbol, among those that an offset is made of, that is not known to be a multiple of div. */
+static const char *culprit(const sett_build *b, uint32_t id, uint64_t div, int depth)
+{
+    const sett__op *op = &b->op[id];
+    const sett_val *v = b->val_of[id];
+    if (depth > 32 || (v && !((uint64_t)v->div % div)))
+        return NULL;
+    if (op->code == SETT__SYM)
+        return b->sig.sym[op->imm].name;
+    const char *name = NULL;
+    bool through = sett__ops[op->code].cls == SETT__C_BINARY || op->code == SETT__CONVERT;
+    for (int i = 0; through && i < op->n_args && !name; i++)
+        if (b->arg[op->args + i] != SETT__NONE)
+            name = culprit(b, b->arg[op->args + i], div, depth + 1);
+    return name;
+}
+
+static void put_base(sett_build *b, const sett__note *note, line *l)
+{
+    uint64_t div = note->need / note->bytes;
+    const char *name = note->base.kind == SETT_VALUE ? culprit(b, note->base.u.v->id, div, 0) : NULL;
+    put(l, "offset %s x %u bytes: needs ", sett__arg_text(b, note->base), note->bytes);
+    if (name)
+        put(l, ".div = %llu on %s", (unsigned long long)div, name);
+    else
+        put(l, "a multiple of %llu elements", (unsigned long long)div);
+}
+
+static void put_lost(sett_build *b, const sett__note *note, line *l)
+{
+    if (!note->lost)
+        return;
+    if (note->lost == SETT__LOST_RMEM) {
+        put(l, "a dynamic index into registers puts them in local memory");
+        return;
+    }
+    if (note->lost == SETT__LOST_ADJACENCY) {
+        put(l, "; have %u bytes of 16: at most so many are adjacent", note->have);
+        return;
+    }
+    put(l, "; have %u bytes, need %u: ", note->have, note->need);
+    switch (note->lost) {
+    case SETT__LOST_ROOT:
+        put(l, "the alignment of %s is %u bytes", note->t->name, note->t->align);
+        break;
+    case SETT__LOST_CONSTANT:
+        put(l, "it starts %lld elements past a multiple of %u", (long long)note->imm, note->need / note->bytes);
+        break;
+    case SETT__LOST_BASE:
+        put_base(b, note, l);
+        break;
+    default: /* LOST_BOUND */
+        put(l, "a bound or coordinate is not known to be a multiple of %u", note->need / note->bytes);
+    }
+}
+
+const char *sett__report_text(sett_build *b)
+{
+    size_t count = 0, size = 1;
+    for (const sett__note *n = b->notes; n; n = n->older)
+        count++;
+    const char **text = sett__new(b, (count + 1) * sizeof *text);
+    size_t i = count;
+    for (const sett__note *n = b->notes; text && n; n = n->older) {
+        char buf[LINE];
+        line l = {buf, 0};
+        put_site(b, n, &l);
+        put(&l, "%s: ", sett__tensor_text(b, n->t));
+        put_widths(n, &l);
+        put_lost(b, n, &l);
+        text[--i] = sett__arena_str(&b->arena, buf);
+        size += text[i] ? strlen(text[i]) + 1 : 0;
+    }
+    char *all = sett__new(b, size), *at = all;
+    if (!text || !all)
+        return "";
+    for (i = 0; i < count; i++)
+        if (text[i])
+            at += sprintf(at, "%s\n", text[i]);
+    return all;
+}
