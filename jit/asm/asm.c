@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One interface over three assemblers. Looked for at the first use, once; then read without a lock. */
 #include "asm.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -133,31 +134,38 @@ static sett_status check_job(const sett__asm_job *job, sett_error *e)
 
 /* The next one is tried after a refusal too: an older library may not know a target that a newer ptxas does. The first
  * refusal is the one told. */
-sett_status sett__assemble(sett__asm *a, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
+static sett_status run_any(sett__asm *a, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
 {
     static const sett_assembler order[] = {SETT_ASM_NVJITLINK, SETT_ASM_PTXAS, SETT_ASM_DRIVER};
-    memset(out, 0, sizeof *out);
-    sett_status first = check_job(job, e);
-    if (first)
-        return first;
-    double begin = now_ms();
-    for (size_t i = 0; i < SETT__COUNT(order); i++) {
+    sett_status first = SETT_OK;
+    for (size_t i = 0; i < SETT__COUNT(order) && first != SETT_E_MEMORY; i++) {
         if (!fits(a, job, order[i]) || !have(a, order[i]))
             continue;
         sett_status s = run_one(a, order[i], job, out, first ? NULL : e);
-        if (!s) {
-            out->ms = now_ms() - begin;
-            sett__asm_trim_log(out->log);
-            sett__asm_parse_log(out->log, out);
+        if (!s)
             return SETT_OK;
-        }
         sett__asm_out_free(out);
         if (!first)
             first = s;
-        if (s == SETT_E_MEMORY)
-            break;
     }
     return first ? first : none_found(a, job, e);
+}
+
+sett_status sett__assemble(sett__asm *a, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
+{
+    int saved = errno;
+    memset(out, 0, sizeof *out);
+    double begin = now_ms();
+    sett_status s = check_job(job, e);
+    if (!s)
+        s = run_any(a, job, out, e);
+    if (!s) {
+        out->ms = now_ms() - begin;
+        sett__asm_trim_log(out->log);
+        sett__asm_parse_log(out->log, out);
+    }
+    errno = saved;
+    return s;
 }
 
 void sett__asm_out_free(sett__asm_out *out)

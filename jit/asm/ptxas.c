@@ -151,7 +151,7 @@ static sett_status run_in(const sett__ptxas *p, const char *path, int folder, co
     int status = 0;
     s = sett__spawn(path, argv, &log, &status, e);
     if (!s && status > 0)
-        s = sett__asm_refused(e, "ptxas", job, log.at ? log.at : status > 128 ? "it was killed by a signal" : "it says nothing");
+        s = sett__asm_refused(e, "ptxas", job, log.at ? log.at : status > 128 ? "killed by a signal" : "it says nothing");
     if (!s)
         s = read_output(folder, out, e);
     if (!s && !log.at)
@@ -180,19 +180,14 @@ static int make_folder(char path[PATH_MAX])
 
 sett_status sett__ptxas_run(const sett__ptxas *p, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
 {
-    int saved = errno;
     char path[PATH_MAX];
     int folder = make_folder(path);
-    if (folder < 0) {
-        sett_status s = sett__error(e, SETT_E_IO, "ptxas: no temporary folder %s: %s", path, strerrordesc_np(errno));
-        errno = saved;
-        return s;
-    }
+    if (folder < 0)
+        return sett__error(e, SETT_E_IO, "ptxas: no temporary folder %s: %s", path, strerrordesc_np(errno));
     sett_status s = run_in(p, path, folder, job, out, e);
     unlinkat(folder, INPUT, 0);
     unlinkat(folder, OUTPUT, 0);
     close(folder);
     rmdir(path);
-    errno = saved;
     return s;
 }

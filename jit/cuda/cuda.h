@@ -4,6 +4,8 @@
 #ifndef SETT_CUDA_H
 #define SETT_CUDA_H
 #include "../jit.h"
+#include <pthread.h>
+#include <unistd.h>
 
 typedef int sett__cu;              /* CUresult, CUdevice and the driver's enums */
 typedef void *sett__cu_handle;     /* CUcontext, CUstream, CUmodule, CUlibrary, CUkernel, CUfunction, CUlinkState */
