@@ -263,6 +263,33 @@ void sett__put_quoted(sett__sink *, const char *); /* "a\n\x01" */
 bool sett__is_name(const char *);                  /* [A-Za-z_][A-Za-z0-9_]* */
 void sett__put_name(sett__sink *, const char *);   /* as it is, or quoted where it is no name, or `_` */
 
+/* ---- lex.c: tokens of a text --------------------------------------------------------------- */
+typedef struct sett__lex {
+    const char *text, *at, *line; /* all of it, here, and the start of this line */
+    size_t len;
+    sett__arena *arena; /* of names and strings */
+    sett_error *err;
+    sett_status status; /* the first failure; then nothing more is read */
+} sett__lex;
+bool sett__lex_fail(sett__lex *, const char *at, const char *format, ...) SETT_PRINTF(3, 4); /* false, all of them */
+bool sett__lex_no_memory(sett__lex *);
+#define SETT__LEX_FAIL(x, ...) sett__lex_fail(x, (x)->at, __VA_ARGS__)
+void sett__lex_space(sett__lex *);                      /* and a comment, which `;` begins; not a line's end */
+bool sett__sees(sett__lex *, const char *token);
+bool sett__accept(sett__lex *, const char *token);      /* false: not here, no failure */
+bool sett__accept_word(sett__lex *, const char *word);  /* the whole of a word */
+bool sett__expect(sett__lex *, const char *token);
+bool sett__lex_digits(sett__lex *, uint64_t *, uint64_t most);
+bool sett__lex_u32(sett__lex *, uint32_t *, uint32_t most);
+bool sett__lex_int(sett__lex *, int64_t *);
+bool sett__lex_hex(sett__lex *, uint64_t *);            /* behind 0x */
+bool sett__lex_string(sett__lex *, const char **);
+bool sett__lex_chars(sett__lex *, const char *set, const char *what, const char **); /* or a string */
+bool sett__lex_name(sett__lex *, const char *what, const char **);                   /* or a string */
+bool sett__lex_type(sett__lex *, uint8_t *dtype, uint32_t *n);
+#define SETT__LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define SETT__DIGITS "0123456789"
+
 /* ---- tape_text.c, tape_parse.c: print and parse --------------------------------------------------------- */
 /* print, then parse, then write gives identical bytes. Sites print as `@ file:line func`
  * at the line's end when asked for. The text is NUL-ended, from the allocator. */

@@ -657,10 +657,12 @@ static void get_head(struct reader *r, bool *sites)
     *sites = get_max(r, 1) != 0;
 }
 
-sett_status sett__tape_read_in(sett__tape *t, const sett__allocator *mem, const void *bytes, size_t len, sett_error *err)
+sett_status sett__tape_read_in(
+    sett__tape *t, const sett__allocator *mem, const void *bytes, size_t len, sett_error *err)
 {
     *t = (sett__tape){.arena = {.mem = mem}};
-    struct reader r = {.base = bytes, .at = bytes, .end = len ? (const uint8_t *)bytes + len : bytes, .arena = &t->arena};
+    struct reader r = {
+        .base = bytes, .at = bytes, .end = len ? (const uint8_t *)bytes + len : bytes, .arena = &t->arena};
     bool sites = false;
     get_head(&r, &sites);
     get_sig(&r, &t->sig);

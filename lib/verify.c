@@ -202,7 +202,8 @@ static bool check_convert(struct check *c)
         return x->n == op->n || bad(c, SETT_E_SHAPE, "operand 0 has %u elements, not %u", x->n, op->n);
     uint64_t from = (uint64_t)x->n * (uint64_t)sett_dtype_bits((sett_dtype)x->dtype);
     uint64_t to = (uint64_t)op->n * (uint64_t)sett_dtype_bits((sett_dtype)op->dtype);
-    return from == to || bad(c, SETT_E_SHAPE, "%llu bits become %llu", (unsigned long long)from, (unsigned long long)to);
+    return from == to ||
+           bad(c, SETT_E_SHAPE, "%llu bits become %llu", (unsigned long long)from, (unsigned long long)to);
 }
 
 static bool check_pick(struct check *c)
@@ -243,7 +244,8 @@ static bool check_reduce(struct check *c)
     if (!folds(sub))
         return bad(c, SETT_E_VERIFY, "it folds by an op that it does not know");
     if (!takes((sett__code)sub, c->op->dtype))
-        return bad(c, SETT_E_DTYPE, "%s does not take %s", sett__ops[sub].text, sett_dtype_name((sett_dtype)c->op->dtype));
+        return bad(
+            c, SETT_E_DTYPE, "%s does not take %s", sett__ops[sub].text, sett_dtype_name((sett_dtype)c->op->dtype));
     return typed(c, 0, c->op->dtype, 0) && scalar(c, 1, c->op->dtype) && takes_type(c, c->op->dtype) &&
            result_is(c, c->op->dtype, 1);
 }
@@ -269,7 +271,8 @@ static bool check_align(struct check *c, const sett__op *root, uint64_t element)
     if (claim > SETT__MAX_ALIGN)
         return bad(c, SETT_E_ALIGN, "an alignment is at most %d bytes", SETT__MAX_ALIGN);
     if (claim > root_align(c, root))
-        return bad(c, SETT_E_ALIGN, "%%%u is aligned to %llu bytes", arg(c, 0), (unsigned long long)root_align(c, root));
+        return bad(
+            c, SETT_E_ALIGN, "%%%u is aligned to %llu bytes", arg(c, 0), (unsigned long long)root_align(c, root));
     if (arg(c, 1) == SETT__NONE && (uint64_t)c->op->imm * element % claim)
         return bad(c, SETT_E_ALIGN, "offset %lld is not so aligned", (long long)c->op->imm);
     return true;
@@ -301,7 +304,8 @@ static bool check_param_access(struct check *c, const sett__op *root)
     int need = c->op->code == SETT__LOAD ? SETT__ACCESS_READ : SETT__ACCESS_WRITE;
     if (p->access & need)
         return true;
-    return bad(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name, need == SETT__ACCESS_READ ? "read" : "written");
+    return bad(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name,
+        need == SETT__ACCESS_READ ? "read" : "written");
 }
 
 /* n elements of a type at the place that operands 0 and 1 and imm name, under operand 2. */
@@ -323,7 +327,8 @@ static bool check_place(struct check *c, const sett__op **root_out, int dtype, u
 static bool check_load(struct check *c)
 {
     const sett__op *op = c->op, *root;
-    if (!check_place(c, &root, op->dtype, op->n) || !check_align(c, root, (uint64_t)sett__dtype_bytes((sett_dtype)op->dtype)))
+    if (!check_place(c, &root, op->dtype, op->n) ||
+        !check_align(c, root, (uint64_t)sett__dtype_bytes((sett_dtype)op->dtype)))
         return false;
     if (arg(c, 3) == SETT__NONE)
         return true;
@@ -398,8 +403,9 @@ static bool check_for(struct check *c)
     if (!scalar(c, 0, dtype) || !scalar(c, 1, dtype) || !scalar(c, 2, dtype))
         return false;
     const sett__op *step = &c->t->op[arg(c, 2)];
-    if (step->code == SETT__CONST && (step->imm == 0 || (sett__dtype_kind((sett_dtype)dtype) == 'i' &&
-                                                         sett__int_of_bits((sett_dtype)dtype, (uint64_t)step->imm) < 0)))
+    if (step->code == SETT__CONST &&
+        (step->imm == 0 || (sett__dtype_kind((sett_dtype)dtype) == 'i' &&
+                               sett__int_of_bits((sett_dtype)dtype, (uint64_t)step->imm) < 0)))
         return bad(c, SETT_E_RANGE, "the step must be positive");
     return true;
 }

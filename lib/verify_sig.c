@@ -39,10 +39,12 @@ static sett_status verify_leaf(const sett__sig *s, const sett__param *p, const s
 {
     int64_t extent;
     if (!sett__expr_valid(s, l->extent) || !sett__expr_valid(s, l->stride))
-        return sett__error(err, SETT_E_VERIFY, "parameter %.100s: an extent or stride is not a valid expression", p->name);
+        return sett__error(
+            err, SETT_E_VERIFY, "parameter %.100s: an extent or stride is not a valid expression", p->name);
     bool fixed = true;
     for (uint32_t i = 0; i < l->extent.count; i++)
-        fixed &= s->code[l->extent.first + i].code != SETT__X_SYM && s->code[l->extent.first + i].code != SETT__X_SCALAR;
+        fixed &=
+            s->code[l->extent.first + i].code != SETT__X_SYM && s->code[l->extent.first + i].code != SETT__X_SCALAR;
     if (fixed && (!sett__expr_const(s, l->extent, &extent) || extent < 0))
         return sett__error(err, SETT_E_VERIFY, "parameter %.100s: an extent is negative or has no value", p->name);
     return SETT_OK;
@@ -50,13 +52,15 @@ static sett_status verify_leaf(const sett__sig *s, const sett__param *p, const s
 
 static sett_status verify_layout(const sett__sig *s, const sett__param *p, sett_error *err)
 {
-    if (p->rank > SETT__MAX_RANK || p->n_leaf > SETT__MAX_LEAVES || p->n_leaf > s->n_leaf || p->leaf > s->n_leaf - p->n_leaf)
+    if (p->rank > SETT__MAX_RANK || p->n_leaf > SETT__MAX_LEAVES || p->n_leaf > s->n_leaf ||
+        p->leaf > s->n_leaf - p->n_leaf)
         return sett__error(err, SETT_E_VERIFY, "parameter %.100s: too many modes or leaves", p->name);
     int modes = 0;
     for (uint32_t i = 0; i < p->n_leaf; i++) {
         const sett__leaf *l = &s->leaf[p->leaf + i];
         if (l->mode != modes && l->mode + 1 != modes)
-            return sett__error(err, SETT_E_VERIFY, "parameter %.100s: leaves are not in the order of their modes", p->name);
+            return sett__error(
+                err, SETT_E_VERIFY, "parameter %.100s: leaves are not in the order of their modes", p->name);
         modes = l->mode + 1;
         sett_status status = verify_leaf(s, p, l, err);
         if (status)
