@@ -176,7 +176,9 @@ static sett_status root(decoder *d, const sett__op *o)
     if (!sett__grow(NULL, (void **)&p->root, &d->cap_root, p->n_root + 1, sizeof *p->root))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
     sett__root r = {.space = o->code == SETT__PARAM ? SETT__GLOBAL : o->code == SETT__SMEM ? SETT__SHARED : SETT__LOCAL,
-                    .lg = d->slot[d->at].lg, .op = d->at, .bytes = (uint64_t)o->n << d->slot[d->at].lg};
+                    .lg = d->slot[d->at].lg, .op = d->at};
+    int bits = o->dtype == SETT_BOOL ? 8 : sett_dtype_bits(o->dtype);
+    r.bytes = ((uint64_t)o->n * (uint64_t)bits + 7) / 8;
     r.param = o->code == SETT__PARAM ? (uint32_t)o->imm : 0;
     r.offset = o->code == SETT__PARAM  ? packed_at(&d->tape->sig, r.param, false)
                : o->code == SETT__SMEM ? (uint32_t)o->imm

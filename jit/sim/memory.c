@@ -222,7 +222,7 @@ static void fill(sett__core *c, sett__warp *w, const sett__insn *i, unsigned cha
         memcpy(d + e * bytes, s + (i->c & SETT__REF_SPLAT ? 0 : e * bytes), bytes);
 }
 
-bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
+static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     touch a = begin(c, w, i);
     unsigned char *d = sett__at(c, w, i->d);
@@ -248,6 +248,16 @@ bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
     else
         load_each(&a, d);
     return true;
+}
+
+/* Any byte but 0 is true: registers hold 0 or 1. */
+bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    bool ok = load(c, w, i);
+    uint8_t *d = sett__at(c, w, i->d);
+    for (uint32_t k = 0; i->dtype == SETT_BOOL && k < i->n * WARP; k++)
+        d[k] = d[k] != 0;
+    return ok;
 }
 
 /* ---- store ------------------------------------------------------------------------------------- */

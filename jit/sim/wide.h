@@ -210,12 +210,10 @@ UNSIGNED(RING)
     MAP1(TEST_##T, uint8_t, T##_t, x != 0)
 UNSIGNED(BITWISE)
 #undef BITWISE
-#define SHIFT(T, W) MAP2(SHR_##T, T##_t, T##_t, x >> ((W)y < sizeof x * 8 ? (W)y & (sizeof x * 8 - 1) : sizeof x * 8 - 1))
 MAP2(SHR_I8, int8_t, int8_t, x >> ((uint8_t)y < 8 ? y & 7 : 7))
 MAP2(SHR_I16, int16_t, int16_t, x >> ((uint16_t)y < 16 ? y & 15 : 15))
 MAP2(SHR_I32, int32_t, int32_t, x >> ((uint32_t)y < 32 ? y & 31 : 31))
 MAP2(SHR_I64, int64_t, int64_t, x >> ((uint64_t)y < 64 ? y & 63 : 63))
-#undef SHIFT
 #define ABSOLUTE(T, W) MAP1(ABS_##T, T##_t, T##_t, x < 0 ? (W)0 - (W)x : (W)x)
 SIGNED(ABSOLUTE)
 #undef ABSOLUTE
@@ -484,8 +482,10 @@ FLOATS(FLOAT_TO_INT)
 #undef SATURATE
 MAP1(F32_to_F64, double, float, canon_F64((double)x))
 MAP1(F64_to_F32, float, double, canon_F32((float)x))
-MAP1(F32_to_F32, float, float, canon_F32(x))
-MAP1(F64_to_F64, double, double, canon_F64(x))
+MAP1(F32_to_F32, uint32_t, uint32_t, x) /* no conversion: the bits stay, a NaN's too */
+MAP1(F64_to_F64, uint64_t, uint64_t, x)
+MAP1(F16_to_F16, uint16_t, uint16_t, x)
+MAP1(BF16_to_BF16, uint16_t, uint16_t, x)
 MAP1(F64_to_F16, uint16_t, double, narrow1_F16(odd_F32(x)))
 MAP1(F64_to_BF16, uint16_t, double, narrow1_BF16(odd_F32(x)))
 #define HALF_FLOAT(T) \
@@ -524,8 +524,10 @@ HALVES(HALF_FLOAT)
 #define FROM_HALF_ALL(S) \
     FROM_HALF(S, I8, int8_t) FROM_HALF(S, I16, int16_t) FROM_HALF(S, I32, int32_t) FROM_HALF(S, I64, int64_t) \
     FROM_HALF(S, U8, uint8_t) FROM_HALF(S, U16, uint16_t) FROM_HALF(S, U32, uint32_t) FROM_HALF(S, U64, uint64_t) \
-    FROM_HALF(S, F64, double) FROM_HALF(S, F16, uint16_t) FROM_HALF(S, BF16, uint16_t)
+    FROM_HALF(S, F64, double)
 HALVES(FROM_HALF_ALL)
+FROM_HALF(F16, BF16, uint16_t)
+FROM_HALF(BF16, F16, uint16_t)
 #undef FROM_HALF_ALL
 #undef FROM_HALF
 
