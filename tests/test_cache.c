@@ -1,0 +1,796 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The disk cache from its bytes to its folder: keys, entries, META, and what a damaged, foreign or hostile
+ * file does to a reader (nothing but a miss). */
+#include "../jit/jit.h"
+#include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CUBIN = 200, HEADER = 512, DIGEST = 32 };
+
+static void le(uint8_t *p, uint64_t v, int n)
+{
+    for (int i = 0; i < n; i++)
+        p[i] = (uint8_t)(v >> 8 * i);
+}
+
+/* The least ELF that the gate lets through, with bytes behind it. */
+static void fill_cubin(uint8_t cubin[CUBIN])
+{
+    memset(cubin, 0, CUBIN);
+    memcpy(cubin, "\177ELF\2\1", 6);
+    le(cubin + 18, 190, 2);
+    for (int i = 64; i < CUBIN; i++)
+        cubin[i] = (uint8_t)(i * 7);
+}
+
+typedef struct sample {
+    uint8_t cubin[CUBIN];
+    sett__digest key;
+    sett__entry entry;
+} sample;
+
+static const char material[] = "key material of the sample";
+
+static void fill_sample(sample *s)
+{
+    fill_cubin(s->cubin);
+    s->entry = (sett__entry){.key_material = {material, sizeof material}, .meta = {"some meta", 9}, .cubin = {s->cubin, CUBIN}, .notes = {"notes", 5}};
+    sett__sha256(material, sizeof material, &s->key);
+}
+
+static uint8_t *encode_sample(sample *s, size_t *len)
+{
+    void *file;
+    sett_error err = {0};
+    fill_sample(s);
+    ck_assert_msg(!sett__entry_encode(&s->key, &s->entry, &file, len, &err), "%s", err.text);
+    return file;
+}
+
+static void reseal(uint8_t *file, size_t len)
+{
+    sett__digest sum;
+    sett__sha256(file, len - DIGEST, &sum);
+    memcpy(file + len - DIGEST, sum.b, DIGEST);
+}
+
+/* ---- hash and key -------------------------------------------------------------------------- */
+START_TEST(sha256_vectors)
+{
+    static const struct {
+        const char *text, *hex; /* FIPS 180-4 examples */
+    } v[] = {{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"}};
+    for (size_t i = 0; i < SETT__COUNT(v); i++) {
+        sett__digest d;
+        char hex[65];
+        sett__sha256(v[i].text, strlen(v[i].text), &d);
+        for (int k = 0; k < 32; k++)
+            snprintf(hex + 2 * k, 3, "%02x", d.b[k]);
+        ck_assert_str_eq(hex, v[i].hex);
+    }
+}
+END_TEST
+
+static sett__digest key_of(const sett__key_parts *k)
+{
+    void *bytes;
+    size_t len;
+    sett__digest key;
+    sett_error err = {0};
+    ck_assert_msg(!sett__key_encode(k, &bytes, &len, &key, &err), "%s", err.text);
+    free(bytes);
+    return key;
+}
+
+static size_t field(uint8_t *p, size_t at, uint16_t tag, const void *data, size_t len)
+{
+    le(p + at, tag, 2);
+    le(p + at + 2, len, 4);
+    memcpy(p + at + 6, data, len);
+    return at + 6 + len;
+}
+
+/* The encoding written down a second time: it may never change for fields that exist. */
+START_TEST(key_encoding)
+{
+    const sett__key_parts k = {.tape = {"tape", 4}, .target = "sm_90a", .ptx_isa = 80, .opt_level = 3, .line_info = true};
+    uint8_t want[512];
+    sett__digest tape, key, again;
+    void *bytes;
+    size_t len, at = 11;
+    sett__sha256("tape", 4, &tape);
+    memcpy(want, "sett-key\0v1", 11);
+    at = field(want, at, 1, tape.b, 32);
+    at = field(want, at, 2, (uint8_t[]){SETT__TAPE_VERSION, 0, 0, 0}, 4);
+    at = field(want, at, 3, SETT__CODEGEN_ID, strlen(SETT__CODEGEN_ID));
+    at = field(want, at, 4, "sm_90a", 6);
+    at = field(want, at, 5, (uint8_t[]){80, 0, 0, 0}, 4);
+    at = field(want, at, 6, (uint8_t[]){3, 0, 0, 0}, 4);
+    at = field(want, at, 7, (uint8_t[]){1}, 1);
+    ck_assert_int_eq(sett__key_encode(&k, &bytes, &len, &key, NULL), SETT_OK);
+    ck_assert_uint_eq(len, at);
+    ck_assert_mem_eq(bytes, want, len);
+    sett__sha256(want, at, &again);
+    ck_assert_mem_eq(key.b, again.b, 32);
+    free(bytes);
+}
+END_TEST
+
+START_TEST(key_has_every_field)
+{
+    const sett__key_parts base = {.tape = {"tape", 4}, .target = "sm_90a", .ptx_isa = 80, .opt_level = 3};
+    sett__key_parts other[] = {base, base, base, base, base, base};
+    other[0].tape.data = "tapf";
+    other[1].tape.len = 3;
+    other[2].target = "sm_90";
+    other[3].ptx_isa = 81;
+    other[4].opt_level = 2;
+    other[5].line_info = true;
+    sett__digest key = key_of(&base), same = key_of(&base);
+    ck_assert_mem_eq(key.b, same.b, 32);
+    for (size_t i = 0; i < SETT__COUNT(other); i++) {
+        sett__digest changed = key_of(&other[i]);
+        ck_assert_msg(memcmp(key.b, changed.b, 32) != 0, "field %zu is not in the key", i);
+    }
+}
+END_TEST
+
+/* ---- entries as bytes ------------------------------------------------------------------------ */
+START_TEST(entry_round_trip)
+{
+    sample s;
+    size_t len;
+    uint8_t *file = encode_sample(&s, &len);
+    sett__entry e;
+    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, NULL), SETT_OK);
+    ck_assert_uint_eq(e.cubin.len, CUBIN);
+    ck_assert_mem_eq(e.cubin.data, s.cubin, CUBIN);
+    ck_assert_mem_eq(e.key_material.data, material, sizeof material);
+    ck_assert_mem_eq(e.meta.data, "some meta", 9);
+    ck_assert_mem_eq(e.notes.data, "notes", 5);
+    ck_assert_uint_eq(e.ptx.len, 0);
+    ck_assert_uint_eq(len % 64, DIGEST);
+    free(file);
+}
+END_TEST
+
+START_TEST(entry_every_bit_flip_and_truncation)
+{
+    sample s;
+    size_t len;
+    sett__entry e;
+    uint8_t *file = encode_sample(&s, &len), *copy = malloc(len + 64);
+    for (size_t bit = 0; bit < 8 * len; bit++) {
+        file[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        ck_assert_msg(sett__entry_decode(file, len, &s.key, &e, NULL) == SETT_E_PARSE, "bit %zu flipped was not seen", bit);
+        file[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    for (size_t n = 0; n < len; n++) {
+        uint8_t *cut = malloc(n ? n : 1); /* its own block: a read past it shows under the sanitizer */
+        memcpy(cut, file, n);
+        ck_assert_int_eq(sett__entry_decode(cut, n, &s.key, &e, NULL), SETT_E_PARSE);
+        free(cut);
+    }
+    memcpy(copy, file, len);
+    for (size_t n = 1; n <= 64; n++) {
+        copy[len + n - 1] = 0;
+        ck_assert_int_eq(sett__entry_decode(copy, len + n, &s.key, &e, NULL), SETT_E_PARSE);
+    }
+    free(copy);
+    free(file);
+}
+END_TEST
+
+/* With the digest made good again each rule must hold by itself. */
+START_TEST(entry_rules)
+{
+    static const struct {
+        size_t at;
+        int bytes;
+        uint64_t value;
+        const char *text;
+    } bad[] = {
+        {0, 1, 'P', "does not start as an entry does"},
+        {8, 2, 2, "of format 2, not 1"},
+        {12, 4, 448, "header is of 448"},
+        {12, 4, 520, "header is of 520"},
+        {12, 4, 1 << 20, "header is of"},
+        {16, 8, 7, "and says 7"},
+        {24, 4, 1, "compressed or authenticated"},
+        {24, 4, 2, "compressed or authenticated"},
+        {24, 4, 4, "compressed or authenticated"},
+        {28, 4, 0xFFFFFFFF, "section table is damaged"},
+        {28, 4, 3, "section table is damaged"},
+        {28, 4, 5, "outside the file"},
+        {32, 1, 0, "another key"},
+        {64, 4, 0, "type 0 is not known"},
+        {64, 4, 77, "type 77 is not known"},
+        {64, 4, 2, "stands in it twice"},
+        {68, 4, 2, "unknown flags"},
+        {72, 8, 448, "outside the file or over another"},
+        {72, 8, 513, "outside the file or over another"},
+        {72, 8, UINT64_MAX - 63, "outside the file or over another"},
+        {80, 8, 0, "outside the file or over another"},
+        {80, 8, UINT64_MAX, "outside the file or over another"},
+        {80, 8, 65, "outside the file or over another"}, /* the second starts before this ends */
+        {HEADER + 60, 1, 1, "bytes between its sections"},
+        {HEADER - 1, 1, 1, "section table is damaged"},
+    };
+    for (size_t i = 0; i < SETT__COUNT(bad); i++) {
+        sample s;
+        size_t len;
+        sett__entry e;
+        sett_error err = {0};
+        uint8_t *file = encode_sample(&s, &len);
+        le(file + bad[i].at, bad[i].value, bad[i].bytes);
+        reseal(file, len);
+        ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, &err), SETT_E_PARSE);
+        ck_assert_msg(strstr(err.text, bad[i].text) != NULL, "case %zu: \"%s\" is not in \"%s\"", i, bad[i].text, err.text);
+        free(file);
+    }
+}
+END_TEST
+
+/* A later writer's section that a reader may pass over; and a key section that is not the key's. */
+START_TEST(entry_optional_section)
+{
+    sample s;
+    size_t len;
+    sett__entry e;
+    uint8_t *file = encode_sample(&s, &len);
+    le(file + 64 + 3 * 24, 900, 4); /* NOTES becomes type 900 */
+    reseal(file, len);
+    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, NULL), SETT_E_PARSE);
+    le(file + 64 + 3 * 24 + 4, 1, 4);
+    reseal(file, len);
+    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, NULL), SETT_OK);
+    ck_assert_uint_eq(e.notes.len, 0);
+    file[HEADER] ^= 1;
+    reseal(file, len);
+    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, NULL), SETT_E_PARSE);
+    free(file);
+}
+END_TEST
+
+/* Whatever is sealed, a reader ends with a status and inside its bytes (watched by the sanitizer). */
+START_TEST(entry_random_damage)
+{
+    uint32_t seed = 20261121, accepted = 0;
+    for (int round = 0; round < 3000; round++) {
+        sample s;
+        size_t len;
+        sett__entry e;
+        uint8_t *file = encode_sample(&s, &len);
+        for (int k = 0; k < 3; k++) {
+            seed = seed * 1664525 + 1013904223;
+            file[seed >> 8 & (k ? 127 : 1023) % len] = (uint8_t)(seed >> 24);
+        }
+        reseal(file, len);
+        if (!sett__entry_decode(file, len, &s.key, &e, NULL)) {
+            accepted++;
+            ck_assert((const uint8_t *)e.cubin.data >= file);
+            ck_assert((const uint8_t *)e.cubin.data + e.cubin.len <= file + len - DIGEST);
+        }
+        free(file);
+    }
+    ck_assert_msg(accepted < 3000, "damage to the header was accepted every time");
+}
+END_TEST
+
+START_TEST(elf_gate)
+{
+    static const struct {
+        size_t at;
+        int bytes;
+        uint64_t value;
+    } bad[] = {{0, 1, 0}, {4, 1, 1}, {5, 1, 2}, {18, 2, 62}, {60, 2, 9}, {56, 2, 1}, {40, 8, 64}};
+    uint8_t cubin[CUBIN], elf[CUBIN];
+    fill_cubin(cubin);
+    ck_assert_int_eq(sett__elf_check(cubin, CUBIN, NULL), SETT_OK);
+    ck_assert_int_eq(sett__elf_check(cubin, 63, NULL), SETT_E_PARSE);
+    for (size_t i = 0; i < SETT__COUNT(bad); i++) {
+        memcpy(elf, cubin, CUBIN);
+        le(elf + bad[i].at, bad[i].value, bad[i].bytes);
+        ck_assert_msg(sett__elf_check(elf, CUBIN, NULL) == SETT_E_PARSE, "case %zu went through the gate", i);
+    }
+    memcpy(elf, cubin, CUBIN); /* one section header at 64, of a table that ends at 128 */
+    memset(elf + 64, 0, CUBIN - 64);
+    le(elf + 40, 64, 8);
+    le(elf + 58, 64, 2);
+    le(elf + 60, 1, 2);
+    le(elf + 64 + 4, 3, 4); /* a string table at 128.. */
+    le(elf + 64 + 24, 128, 8);
+    le(elf + 64 + 32, CUBIN - 128, 8);
+    ck_assert_int_eq(sett__elf_check(elf, CUBIN, NULL), SETT_OK);
+    elf[CUBIN - 1] = 'x'; /* without an end */
+    ck_assert_int_eq(sett__elf_check(elf, CUBIN, NULL), SETT_E_PARSE);
+    elf[CUBIN - 1] = 0;
+    le(elf + 64 + 32, CUBIN - 127, 8);
+    ck_assert_int_eq(sett__elf_check(elf, CUBIN, NULL), SETT_E_PARSE);
+    le(elf + 64 + 24, UINT64_MAX, 8);
+    ck_assert_int_eq(sett__elf_check(elf, CUBIN, NULL), SETT_E_PARSE);
+}
+END_TEST
+
+/* ---- META ---------------------------------------------------------------------------------------- */
+static sett__meta sample_meta(void)
+{
+    static sett__symbol sym[] = {{.name = "N", .div = 8}, {.name = "K", .div = 1, .wide = 1}};
+    static sett__xop code[] = {{SETT__X_SYM, 0}, {SETT__X_CONST, 1}, {SETT__X_CONST, 128}};
+    static sett__leaf leaf[] = {{0, {0, 1}, {1, 1}}};
+    static sett__param param[] = {{.name = "A", .dtype = SETT_F16, .access = SETT__ACCESS_READ, .align = 16, .rank = 1, .leaf = 0, .n_leaf = 1},
+        {.name = "a", .dtype = SETT_F32, .scalar = 1, .align = 4, .leaf = 1}};
+    sett__meta m = {.name = "kern", .target = "sm_90a", .assembler = "ptxas 13.0", .min_driver = 13000, .registers = 24, .spill_stores = 0,
+        .spill_loads = 4, .stack = -1, .ptx_isa = 80};
+    m.sig = (sett__sig){.n_sym = 2, .n_param = 2, .n_leaf = 1, .n_code = 3, .sym = sym, .param = param, .leaf = leaf, .code = code, .smem = 1024,
+        .smem_align = 16};
+    m.sig.block[0] = (sett__expr){2, 1};
+    return m;
+}
+
+START_TEST(meta_round_trip)
+{
+    sett__meta m = sample_meta(), r;
+    sett__arena arena = {0};
+    sett_error err = {0};
+    void *bytes;
+    size_t len;
+    ck_assert_msg(!sett__meta_write(&m, &bytes, &len, &err), "%s", err.text);
+    ck_assert_msg(!sett__meta_read(&r, &arena, bytes, len, &err), "%s", err.text);
+    ck_assert_str_eq(r.name, "kern");
+    ck_assert_str_eq(r.target, "sm_90a");
+    ck_assert_str_eq(r.assembler, "ptxas 13.0");
+    ck_assert_int_eq(r.min_driver, 13000);
+    ck_assert_int_eq(r.registers, 24);
+    ck_assert_int_eq(r.spill_loads, 4);
+    ck_assert_int_eq(r.stack, -1);
+    ck_assert_int_eq(r.ptx_isa, 80);
+    ck_assert_uint_eq(r.params_len, 8 + 4 + 4 + 8); /* A, a, N, K: each at its natural alignment */
+    ck_assert_uint_eq(r.sig.n_param, 2);
+    ck_assert_str_eq(r.sig.sym[1].name, "K");
+    ck_assert_uint_eq(r.sig.smem, 1024);
+    sett__arena_free(&arena);
+    free(bytes);
+}
+END_TEST
+
+START_TEST(meta_damage)
+{
+    sett__meta m = sample_meta(), r;
+    void *bytes;
+    size_t len;
+    ck_assert_int_eq(sett__meta_write(&m, &bytes, &len, NULL), SETT_OK);
+    for (size_t n = 0; n < len; n++) {
+        sett__arena arena = {0};
+        uint8_t *cut = malloc(n ? n : 1);
+        memcpy(cut, bytes, n);
+        ck_assert_msg(sett__meta_read(&r, &arena, cut, n, NULL) != SETT_OK, "META cut to %zu bytes was read", n);
+        sett__arena_free(&arena);
+        free(cut);
+    }
+    ((uint8_t *)bytes)[0] = 9; /* the version */
+    sett__arena arena = {0};
+    sett_error err = {0};
+    ck_assert_int_eq(sett__meta_read(&r, &arena, bytes, len, &err), SETT_E_PARSE);
+    ck_assert_str_eq(err.text, "META is of version 9");
+    ((uint8_t *)bytes)[0] = 1;
+    ((uint8_t *)bytes)[4] ^= 1; /* params_len */
+    ck_assert_int_eq(sett__meta_read(&r, &arena, bytes, len, &err), SETT_E_PARSE);
+    ck_assert_str_eq(err.text, "META's parameter block has 25 bytes, its signature 24");
+    sett__arena_free(&arena);
+    free(bytes);
+}
+END_TEST
+
+/* ---- the folder -------------------------------------------------------------------------------------- */
+static char root[64];
+
+static void remove_tree(const char *path)
+{
+    DIR *dir = opendir(path);
+    for (struct dirent *d; dir && (d = readdir(dir)); ) {
+        char below[600];
+        struct stat st;
+        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
+            continue;
+        snprintf(below, sizeof below, "%s/%s", path, d->d_name);
+        if (!lstat(below, &st) && S_ISDIR(st.st_mode))
+            remove_tree(below);
+        else
+            unlink(below);
+    }
+    if (dir)
+        closedir(dir);
+    rmdir(path);
+}
+
+static void make_root(void)
+{
+    strcpy(root, "/tmp/sett-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(root));
+}
+
+static void drop_root(void)
+{
+    remove_tree(root);
+}
+
+static sett__disk *open_root(void)
+{
+    sett__disk *d;
+    sett_error err = {0};
+    ck_assert_msg(!sett__disk_open(&d, root, &err), "%s", err.text);
+    return d;
+}
+
+static void entry_path(const sett__digest *key, char path[200])
+{
+    int n = snprintf(path, 200, "%s/v1/%02x/", root, key->b[0]);
+    for (int i = 1; i < 32; i++)
+        n += snprintf(path + n, 200 - (size_t)n, "%02x", key->b[i]);
+    snprintf(path + n, 200 - (size_t)n, ".sett");
+}
+
+static void write_file(const char *path, const void *data, size_t len)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, data, len), (ssize_t)len);
+    close(fd);
+}
+
+static sett_status get(sett__disk *d, sample *s)
+{
+    const sett__blob m = {material, sizeof material};
+    sett__entry e;
+    sett_status st = sett__disk_get(d, &s->key, &m, &e, NULL);
+    if (!st) {
+        ck_assert_mem_eq(e.cubin.data, s->cubin, CUBIN);
+        sett__entry_free(&e);
+    }
+    return st;
+}
+
+static unsigned mode_of(const char *path)
+{
+    struct stat st;
+    ck_assert_int_eq(stat(path, &st), 0);
+    return st.st_mode & 0777;
+}
+
+START_TEST(disk_put_get)
+{
+    sample s;
+    sett__disk_stats n;
+    char path[200], marker[100];
+    fill_sample(&s);
+    umask(0);
+    sett__disk *d = open_root();
+    ck_assert_int_eq(get(d, &s), SETT_E_NOT_CACHED);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_stats_get(d, &n);
+    ck_assert_uint_eq(n.hits, 1);
+    ck_assert_uint_eq(n.misses, 1);
+    ck_assert_uint_eq(n.writes, 1);
+    ck_assert_uint_eq(n.refusals, 0);
+    entry_path(&s.key, path);
+    ck_assert_uint_eq(mode_of(path), 0600);
+    *strrchr(path, '/') = 0;
+    ck_assert_uint_eq(mode_of(path), 0700);
+    snprintf(marker, sizeof marker, "%s/SETT1", root);
+    ck_assert_uint_eq(mode_of(marker), 0600);
+    sett__disk_close(d);
+    d = open_root(); /* as another process would */
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_close(d);
+}
+END_TEST
+
+START_TEST(disk_every_byte)
+{
+    sample s;
+    size_t len;
+    char path[200], bad[100];
+    uint8_t *file = encode_sample(&s, &len);
+    struct stat st;
+    sett__disk *d = open_root();
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    entry_path(&s.key, path);
+    for (size_t i = 0; i < 2 * len; i++) { /* each byte flipped, then each length */
+        if (i < len)
+            file[i] ^= 0x10;
+        write_file(path, file, i < len ? len : i - len);
+        if (i < len)
+            file[i] ^= 0x10;
+        ck_assert_msg(get(d, &s) == SETT_E_NOT_CACHED, "damage %zu was not seen", i);
+        ck_assert_msg(access(path, F_OK) != 0, "damage %zu was left in place", i);
+    }
+    sett__disk_stats n;
+    sett__disk_stats_get(d, &n);
+    ck_assert_uint_eq(n.refusals, 2 * len);
+    ck_assert_uint_eq(n.heals, 2 * len);
+    for (int i = 0; i <= 16; i++) { /* the last 16 are kept */
+        snprintf(bad, sizeof bad, "%s/quarantine/%02d.bad", root, i);
+        ck_assert_int_eq(stat(bad, &st) == 0, i < 16);
+    }
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_close(d);
+    free(file);
+}
+END_TEST
+
+/* put also replaces what is there and unsound, and leaves what is sound. */
+START_TEST(disk_put_heals)
+{
+    sample s;
+    size_t len;
+    char path[200];
+    struct stat before, after;
+    uint8_t *file = encode_sample(&s, &len);
+    sett__disk *d = open_root();
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    entry_path(&s.key, path);
+    ck_assert_int_eq(stat(path, &before), 0);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(stat(path, &after), 0);
+    ck_assert_uint_eq(before.st_ino, after.st_ino);
+    write_file(path, file, len - 1);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_close(d);
+    free(file);
+}
+END_TEST
+
+enum trick { SYMLINK, HARDLINK, FIFO, FOLDER, GROUP_WRITE, OTHER_KEY, N_TRICKS };
+
+static void play(int trick, const char *path, const uint8_t *file, size_t len)
+{
+    char aside[100];
+    snprintf(aside, sizeof aside, "%s/tmp/aside", root);
+    unlink(path);
+    rmdir(path);
+    write_file(trick == GROUP_WRITE || trick == OTHER_KEY ? path : aside, file, len);
+    switch (trick) {
+    case SYMLINK:
+        ck_assert_int_eq(symlink(aside, path), 0);
+        break;
+    case HARDLINK:
+        ck_assert_int_eq(link(aside, path), 0);
+        break;
+    case FIFO:
+        ck_assert_int_eq(mkfifo(path, 0600), 0);
+        break;
+    case FOLDER:
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+        break;
+    case GROUP_WRITE:
+        ck_assert_int_eq(chmod(path, 0620), 0);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Sound bytes behind the wrong kind of name: refused, never followed, and never waited on. */
+START_TEST(disk_hostile)
+{
+    sample s, other;
+    size_t len;
+    char path[200];
+    uint8_t *file = encode_sample(&s, &len);
+    static const char foreign[] = "another key material";
+    fill_sample(&other);
+    sett__sha256(foreign, sizeof foreign, &other.key);
+    other.entry.key_material = (sett__blob){foreign, sizeof foreign};
+    void *other_file;
+    size_t other_len;
+    ck_assert_int_eq(sett__entry_encode(&other.key, &other.entry, &other_file, &other_len, NULL), SETT_OK);
+    sett__disk *d = open_root();
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    entry_path(&s.key, path);
+    play(_i, path, _i == OTHER_KEY ? other_file : file, _i == OTHER_KEY ? other_len : len);
+    ck_assert_int_eq(get(d, &s), SETT_E_NOT_CACHED);
+    sett__disk_stats n;
+    sett__disk_stats_get(d, &n);
+    ck_assert_uint_eq(n.refusals, 1);
+    ck_assert_uint_eq(n.hits, 0);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_close(d);
+    free(other_file);
+    free(file);
+}
+END_TEST
+
+static void expect_no_open(const char *path, const char *text)
+{
+    sett__disk *d = NULL;
+    sett_error err = {0};
+    ck_assert_int_eq(sett__disk_open(&d, path, &err), SETT_E_IO);
+    ck_assert_ptr_null(d);
+    ck_assert_msg(strstr(err.text, text) != NULL, "\"%s\" is not in \"%s\"", text, err.text);
+}
+
+START_TEST(disk_bad_roots)
+{
+    char path[200], sub[200];
+    snprintf(path, sizeof path, "%s/file", root);
+    write_file(path, "x", 1);
+    snprintf(sub, sizeof sub, "%s/file/cache", root);
+    expect_no_open(sub, "cannot make the cache folder");
+    expect_no_open(root, "holds other files and no SETT1");
+    expect_no_open("relative/path", "absolute");
+    snprintf(path, sizeof path, "%s/open", root);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(chmod(path, 0777), 0);
+    expect_no_open(path, "may be written by others");
+    snprintf(sub, sizeof sub, "%s/open/cache", root);
+    ck_assert_int_eq(mkdir(sub, 0700), 0);
+    expect_no_open(sub, "may be written by others");
+    snprintf(path, sizeof path, "%s/made/on/the/way", root);
+    sett__disk *d;
+    ck_assert_int_eq(sett__disk_open(&d, path, NULL), SETT_OK);
+    ck_assert_uint_eq(mode_of(path), 0700);
+    sett__disk_close(d);
+}
+END_TEST
+
+static void open_up(const char *path)
+{
+    DIR *dir = opendir(path);
+    ck_assert_ptr_nonnull(dir);
+    ck_assert_int_eq(chmod(path, 0755), 0);
+    for (struct dirent *e; (e = readdir(dir)); ) {
+        char below[600];
+        struct stat st;
+        snprintf(below, sizeof below, "%s/%s", path, e->d_name);
+        if (e->d_name[0] == '.' || lstat(below, &st))
+            continue;
+        if (S_ISDIR(st.st_mode))
+            open_up(below);
+        else
+            ck_assert_int_eq(chmod(below, 0644), 0);
+    }
+    closedir(dir);
+}
+
+/* Root's folder, warmed and readable, serves a user who may not write it. */
+START_TEST(disk_read_only)
+{
+    sample s;
+    fill_sample(&s);
+    sett__disk *d = open_root();
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    sett__disk_close(d);
+    if (geteuid() == 0) {
+        open_up(root);
+        ck_assert_int_eq(seteuid(65534), 0);
+    } else {
+        ck_assert_int_eq(chmod(root, 0500), 0);
+    }
+    d = open_root();
+    ck_assert(sett__disk_read_only(d));
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_E_IO);
+    sett__disk_close(d);
+    if (getuid() == 0)
+        ck_assert_int_eq(seteuid(0), 0);
+    else
+        chmod(root, 0700);
+}
+END_TEST
+
+enum { THREADS = 4, ROUNDS = 25 };
+typedef struct crew {
+    sett__disk *d;
+    sample *s;
+    int wrong;
+} crew;
+
+static void *hammer(void *user)
+{
+    crew *c = user;
+    for (int i = 0; i < ROUNDS; i++) {
+        const sett__blob m = {material, sizeof material};
+        sett__entry e;
+        c->wrong += sett__disk_put(c->d, &c->s->key, &c->s->entry, NULL) != SETT_OK;
+        if (sett__disk_get(c->d, &c->s->key, &m, &e, NULL))
+            c->wrong++;
+        else
+            sett__entry_free(&e);
+    }
+    return NULL;
+}
+
+START_TEST(disk_threads)
+{
+    sample s;
+    pthread_t t[THREADS];
+    crew c[THREADS];
+    fill_sample(&s);
+    sett__disk *d = open_root();
+    for (int i = 0; i < THREADS; i++) {
+        c[i] = (crew){d, &s, 0};
+        ck_assert_int_eq(pthread_create(&t[i], NULL, hammer, &c[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(t[i], NULL);
+        ck_assert_int_eq(c[i].wrong, 0);
+    }
+    char tmp[100];
+    snprintf(tmp, sizeof tmp, "%s/tmp", root);
+    ck_assert_int_eq(rmdir(tmp), 0); /* nothing was left in it */
+    sett__disk_close(d);
+}
+END_TEST
+
+START_TEST(root_rules)
+{
+    char path[4096];
+    setenv("SETT_CACHE_DIR", "/a/b", 1);
+    setenv("XDG_CACHE_HOME", "/x", 1);
+    setenv("HOME", "/h", 1);
+    ck_assert(sett__cache_root("/opt/c", path, sizeof path));
+    ck_assert_str_eq(path, "/opt/c");
+    ck_assert(!sett__cache_root("", path, sizeof path));
+    ck_assert(!sett__cache_root("rel", path, sizeof path));
+    ck_assert(!sett__cache_root("/a/../b", path, sizeof path));
+    ck_assert(!sett__cache_root("/a/..", path, sizeof path));
+    ck_assert(sett__cache_root("/a/..b/c", path, sizeof path));
+    ck_assert(!sett__cache_root("/too/long", path, 5));
+    ck_assert(sett__cache_root(NULL, path, sizeof path));
+    ck_assert_str_eq(path, "/a/b");
+    setenv("SETT_CACHE_DIR", "", 1);
+    ck_assert(!sett__cache_root(NULL, path, sizeof path));
+    unsetenv("SETT_CACHE_DIR");
+    ck_assert(sett__cache_root(NULL, path, sizeof path));
+    ck_assert_str_eq(path, "/x/sett");
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    ck_assert(sett__cache_root(NULL, path, sizeof path));
+    ck_assert_str_eq(path, "/h/.cache/sett");
+    unsetenv("HOME");
+    ck_assert(!sett__cache_root(NULL, path, sizeof path));
+}
+END_TEST
+
+Suite *cache_suite(void);
+Suite *cache_suite(void)
+{
+    Suite *s = suite_create("cache");
+    TCase *bytes = tcase_create("bytes"), *disk = tcase_create("disk");
+    tcase_add_test(bytes, sha256_vectors);
+    tcase_add_test(bytes, key_encoding);
+    tcase_add_test(bytes, key_has_every_field);
+    tcase_add_test(bytes, entry_round_trip);
+    tcase_add_test(bytes, entry_every_bit_flip_and_truncation);
+    tcase_add_test(bytes, entry_rules);
+    tcase_add_test(bytes, entry_optional_section);
+    tcase_add_test(bytes, entry_random_damage);
+    tcase_add_test(bytes, elf_gate);
+    tcase_add_test(bytes, meta_round_trip);
+    tcase_add_test(bytes, meta_damage);
+    tcase_add_test(bytes, root_rules);
+    tcase_set_timeout(bytes, 60);
+    suite_add_tcase(s, bytes);
+    tcase_add_checked_fixture(disk, make_root, drop_root);
+    tcase_add_test(disk, disk_put_get);
+    tcase_add_test(disk, disk_every_byte);
+    tcase_add_test(disk, disk_put_heals);
+    tcase_add_loop_test(disk, disk_hostile, 0, N_TRICKS);
+    tcase_add_test(disk, disk_bad_roots);
+    tcase_add_test(disk, disk_read_only);
+    tcase_add_test(disk, disk_threads);
+    tcase_set_timeout(disk, 60);
+    suite_add_tcase(s, disk);
+    return s;
+}
