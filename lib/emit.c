@@ -239,14 +239,14 @@ uint32_t sett__splat(sett_build *b, sett_site site, uint32_t scalar, uint32_t n)
 }
 
 /* ---- values of ops ------------------------------------------------------------------ */
-static bool same_static(sett_arg a, sett_arg c)
+bool sett__same_shape(sett_arg a, sett_arg c)
 {
     if (a.kind != c.kind || a.rank != c.rank)
         return false;
     if (a.kind != SETT_NODE)
         return a.u.i == c.u.i;
     for (int i = 0; i < a.rank; i++)
-        if (!same_static(a.u.kid[i], c.u.kid[i]))
+        if (!sett__same_shape(a.u.kid[i], c.u.kid[i]))
             return false;
     return true;
 }
@@ -267,7 +267,7 @@ sett_val *sett__val(sett_build *b, uint32_t id, sett_arg shape, bool scalar)
     if (b->error.status)
         return &b->poison->val;
     sett_val *old = b->val_of[id];
-    if (old && old->scalar == scalar && (scalar || same_static(old->shape, shape)))
+    if (old && old->scalar == scalar && (scalar || sett__same_shape(old->shape, shape)))
         return old;
     const sett__op *op = &b->op[id];
     sett_val *v = sett__new_object(b, SETT__K_VAL, sizeof *v);

@@ -329,6 +329,8 @@ extern const sett__xinfo sett__xops[SETT__N_XCODES];
 bool sett__expr_valid(const sett__sig *, sett__expr);
 bool sett__expr_const(const sett__sig *, sett__expr, int64_t *out); /* depends on nothing, and has a value */
 
+typedef struct sett__ctx sett__ctx; /* below */
+
 /* ---- build.c, sig.c, fold.c, emit.c: recording -------------------------------------------------------------------------------- */
 typedef struct sett__region {
     uint32_t op;       /* IF, ELSE or FOR that opened it */
@@ -471,6 +473,15 @@ sett_val *sett__to(sett_build *, sett_site, sett_val *, sett_dtype); /* CONVERT,
 /* A C number, or a scalar value of that type already, as a value of a type; a number that
  * the type cannot hold is SETT_E_RANGE. func is the public name. */
 sett_val *sett__number(sett_build *, sett_site, const char *func, sett_arg, sett_dtype);
+/* As sett_const, or a scalar value converted: one element of a type. */
+sett_val *sett__element(const sett__ctx *, sett_arg, sett_dtype);
+sett_val *sett__unary(sett_build *, sett_site, sett__code, sett_val *); /* one UNARY op */
+/* Gives all (up to 3) one shape: elements repeated where an extent is 1. Scalars and values of one element
+ * stay: an op takes them as splats. False: they do not broadcast; the build has failed. */
+bool sett__broadcast(const sett__ctx *, sett_val **, int n);
+bool sett__same_shape(sett_arg, sett_arg); /* static tuples that print the same */
+/* A static shape of 1 to SETT__MAX_WIDTH elements, else an error. */
+bool sett__value_shape(const sett__ctx *, sett_arg shape, uint32_t *n);
 /* result[i] = from[idx[i]]; looks through PACK and PICK. */
 uint32_t sett__pick(sett_build *, sett_site, uint32_t from, const uint32_t *idx, uint32_t n);
 uint32_t sett__splat(sett_build *, sett_site, uint32_t scalar, uint32_t n); /* a PICK of n times element 0 */
@@ -494,7 +505,7 @@ bool sett__to_expr(sett_build *, sett_arg leaf, sett__expr *);
 /* ---- leaf.c: leaves, static or dynamic --------------------------------------------------------- */
 /* Leaf arithmetic of the algebra: static where both are, else recorded. Overflow of
  * 63 bits fails the build. func is the public name for messages. */
-typedef struct sett__ctx { sett_build *b; sett_site site; const char *func; } sett__ctx;
+struct sett__ctx { sett_build *b; sett_site site; const char *func; };
 sett_arg sett__add(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__sub(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__mul(const sett__ctx *, sett_arg, sett_arg);
