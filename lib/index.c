@@ -97,9 +97,17 @@ static sett_arg on_numbers(const sett__ctx *c, sett_binary_op op, sett_arg x, se
     return poison_arg(c->b);
 }
 
+/* The algebra divides what is not negative; others need the rounding of a value's division. */
+static bool is_natural(sett_arg a)
+{
+    return a.kind == SETT_INT ? a.u.i >= 0 : a.u.v->lo >= 0 || sett__dtype_kind((sett_dtype)a.u.v->dtype) == 'u';
+}
+
 /* Index arithmetic of the algebra where there is one: it carries divisibility and basis vectors. */
 static sett_arg on_leaves(const sett__ctx *c, sett_binary_op op, sett_arg x, sett_arg y)
 {
+    if ((op == SETT_FLOORDIV || op == SETT_MOD) && !(is_natural(x) && is_natural(y)))
+        return sett_arg_v(sett_binary_at(c->site, c->func, op, x, y));
     switch (op) {
     case SETT_ADD: return sett__add(c, x, y);
     case SETT_SUB: return sett__sub(c, x, y);
