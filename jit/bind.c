@@ -333,10 +333,10 @@ static sett_status check_nested(const binder *bd, const mode_ref *m, bool stride
     return SETT_OK;
 }
 
-static inline sett_status check_mode(const binder *bd, const mode_ref *m, bool empty)
+static inline sett_status check_mode(const binder *bd, const mode_ref *m, bool strides)
 {
     int64_t want;
-    bool strides = m->extent > 1 && !empty;
+    strides = strides && m->extent > 1;
     if (m->end - m->leaf != 1)
         return check_nested(bd, m, strides);
     if (!eval(bd, m->leaf->extent, &want))
@@ -395,7 +395,11 @@ static sett_status check_tensor(const binder *bd, uint32_t i, sett__extent *x)
     bool empty = empty_buffer(t);
     sett_status s = SETT_OK;
     while (!s && next_mode(bd, &bd->sig->param[i], t, &m))
-        s = check_mode(bd, &m, empty);
+        s = check_mode(bd, &m, !empty);
+    if (s) /* a wrong extent makes wrong strides: it is the one to name */
+        for (m = modes_of(bd, i); next_mode(bd, &bd->sig->param[i], t, &m); )
+            if (check_mode(bd, &m, false))
+                break;
     if (s || !empty)
         return s ? s : check_memory(bd, i, t, x);
     if (x)
