@@ -186,6 +186,12 @@ static int find_sym(const sett_build *b, const char *name)
     return -1;
 }
 
+static const char *keep_name(sett_build *b, const char *name)
+{
+    uint32_t i = sett__intern(b, name); /* may move the array */
+    return b->error.status ? "" : b->string[i];
+}
+
 static bool new_name(const sett__ctx *c, const char *name)
 {
     sett_build *b = c->b;
@@ -211,7 +217,7 @@ static sett_val *new_sym(const sett__ctx *c, const sett_sym_args *a)
     if (!new_name(c, a->name) || !grow(b, (void **)&b->sig.sym, &b->cap_sym, i + 1, sizeof *b->sig.sym) ||
         !grow(b, (void **)&b->sym_val, &b->cap_sym_val, i + 1, sizeof *b->sym_val))
         return &b->poison->val;
-    const char *name = b->string[sett__intern(b, a->name)];
+    const char *name = keep_name(b, a->name);
     b->sig.sym[i] = (sett__symbol){.name = name, .div = a->div ? a->div : 1, .wide = a->wide};
     b->sym_val[i] = &b->poison->val;
     b->sig.n_sym++;
@@ -327,7 +333,7 @@ sett_tensor *sett_param_at(sett_site site, sett_build *b, const char *name, sett
         return poison;
     int bytes = sett__dtype_bytes(dtype);
     uint32_t align = (uint32_t)(a.align > bytes ? a.align : bytes);
-    sett__param p = {.name = b->string[sett__intern(b, name)], .dtype = (uint8_t)dtype, .align = align,
+    sett__param p = {.name = keep_name(b, name), .dtype = (uint8_t)dtype, .align = align,
         .restricted = a.restricted};
     declare d = {.c = &c, .param = &p};
     if (b->error.status || !declare_layout(&d, a.layout) || !add_param(&c, &p))
@@ -346,7 +352,7 @@ sett_val *sett_scalar_at(sett_site site, sett_build *b, const char *name, sett_d
     if (!new_name(&c, name))
         return &b->poison->val;
     uint32_t align = (uint32_t)sett__dtype_bytes(dtype);
-    sett__param p = {.name = b->string[sett__intern(b, name)], .scalar = 1, .dtype = (uint8_t)dtype, .align = align};
+    sett__param p = {.name = keep_name(b, name), .scalar = 1, .dtype = (uint8_t)dtype, .align = align};
     if (b->error.status || !add_param(&c, &p))
         return &b->poison->val;
     uint32_t id = sett__record(b, site,
