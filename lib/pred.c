@@ -169,6 +169,10 @@ static bool collect(const sett__ctx *c, const sett__axes *m, sett_arg limit, set
         p->leaf[p->n].bound = limit;
         return leaf_places(c, m, path, origin, &p->leaf[p->n++]);
     }
+    if (origin.kind != SETT_NODE && limit.rank == 1) /* (N) bounds a coordinate that is a number */
+        return collect(c, m, limit.u.kid[0], origin, path, level, p);
+    if (limit.kind != SETT_NODE && origin.rank == 1)
+        return collect(c, m, limit, origin.u.kid[0], path | 1u << (4 * level), level + 1, p);
     SETT__FAIL_IF(c->b, c->site, c->func, limit.kind != origin.kind || limit.rank != origin.rank || level >= 8, false,
         SETT_E_RANK, "the bound %s does not fit coordinates like %s", sett__arg_text(c->b, limit), sett__arg_text(c->b, origin));
     for (int i = 0; i < limit.rank; i++)

@@ -11,6 +11,11 @@
 
 #define DIGITS 256 /* leaves of a layout; more are refused */
 
+static uint64_t lowest_bit(uint64_t x)
+{
+    return x & (0 - x);
+}
+
 /* ---- modes ------------------------------------------------------------------------ */
 static int leaves(sett_arg a)
 {
@@ -116,14 +121,13 @@ static int64_t swizzle(const sett_layout *l, int64_t x)
     return x ^ ((x & low) << -l->shift);
 }
 
-/* The same of a value: x ^ (x >> shift & mask), or shifted left. */
+/* The same of a value, as sett__layout_at forms it: x ^ ((x & mask) >> shift). */
 static sett_arg swizzle_value(const sett__ctx *c, const sett_layout *l, sett_arg x)
 {
-    sett_arg low = sett_arg_i(((INT64_C(1) << l->bits) - 1) << l->base), y = x;
-    if (l->shift >= 0)
-        y = sett_index_at(c->site, c->func, SETT_AND, sett_index_at(c->site, c->func, SETT_SHR, x, sett_arg_i(l->shift)), low);
-    else
-        y = sett_index_at(c->site, c->func, SETT_SHL, sett_index_at(c->site, c->func, SETT_AND, x, low), sett_arg_i(-l->shift));
+    int by = l->shift < 0 ? -l->shift : l->shift;
+    sett_arg from = sett_arg_i(((INT64_C(1) << l->bits) - 1) << (l->base + (l->shift < 0 ? 0 : by)));
+    sett_arg y = sett_index_at(c->site, c->func, SETT_AND, x, from);
+    y = sett_index_at(c->site, c->func, l->shift < 0 ? SETT_SHL : SETT_SHR, y, sett_arg_i(by));
     return sett_index_at(c->site, c->func, SETT_XOR, x, y);
 }
 
@@ -162,6 +166,8 @@ static bool swizzle_places(const sett__ctx *c, const sett_tensor *t, sett__place
         if (!table[at].number) {
             table[at] = (piece){is_static ? 0 : p->group[i], ++n, mid};
             sett_arg y = is_static ? sett_arg_i(0) : swizzle_value(c, l, sett__add(c, x, sett_arg_i(mid)));
+            if (y.kind == SETT_VALUE) /* bits below 2^base pass unchanged */
+                y.u.v = sett_assume_at(c->site, y.u.v, (int64_t)lowest_bit((uint64_t)(unit | sett__leaf_div(x) | mid)));
             base[n - 1] = sett__peel(c->b, sett__add_offset(c, t->offset, y), &extra[n - 1]);
         }
         p->group[i] = table[at].number - 1;
@@ -236,11 +242,6 @@ uint32_t sett__run(const sett__spot *spot, uint32_t n)
     while (i < n && spot[i].group == spot[0].group && spot[i].kind == spot[0].kind && spot[i].imm == spot[0].imm + i)
         i++;
     return i;
-}
-
-static uint64_t lowest_bit(uint64_t x)
-{
-    return x & (0 - x);
 }
 
 uint32_t sett__align_at(const sett_tensor *t, uint32_t bytes, sett_arg base, int64_t imm)
