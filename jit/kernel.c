@@ -221,3 +221,39 @@ sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
     errno = saved;
     return s;
 }
+
+int sett_kernel_params(const sett_kernel *k)
+{
+    return k ? (int)k->meta.sig.n_param : 0;
+}
+
+sett_status sett_kernel_param(const sett_kernel *k, int index, sett_param_info *out)
+{
+    if (!k || !out || !out->size || index < 0 || (uint32_t)index >= k->meta.sig.n_param)
+        return SETT_E_ARGUMENT;
+    const sett__param *p = &k->meta.sig.param[index];
+    sett_param_info info = {.size = sizeof info, .name = p->name, .dtype = (sett_dtype)p->dtype, .rank = p->rank, .scalar = p->scalar};
+    info.read = (p->access & SETT__ACCESS_READ) != 0;
+    info.written = (p->access & SETT__ACCESS_WRITE) != 0;
+    memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
+    return SETT_OK;
+}
+
+sett_status sett_kernel_tape(const sett_kernel *k, bool text, void **tape, size_t *len, sett_error *err)
+{
+    char *printed = NULL;
+    if (!k || !tape || !len)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_kernel_tape: the kernel or the place for the tape is NULL");
+    *tape = NULL;
+    *len = 0;
+    if (!k->tape)
+        return sett__error(err, SETT_E_ARGUMENT, "%s: a kernel for %s keeps no tape", k->meta.name, k->meta.target);
+    if (!text)
+        return sett__tape_write(k->tape, true, NULL, tape, len, err);
+    sett_status s = sett__tape_print(k->tape, true, NULL, &printed, err);
+    if (!s) {
+        *tape = printed;
+        *len = strlen(printed);
+    }
+    return s;
+}
