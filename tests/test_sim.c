@@ -327,6 +327,366 @@ START_TEST(test_approximations)
 }
 END_TEST
 
+/* ---- memory --------------------------------------------------------------------------------- */
+#define HEAD(params) "sett tape 1\n" params
+#define A_D HEAD("param A i32 (1000):(1) align 4 read\nparam D i32 (1000):(1) align 4 write\n")
+#define IDS "%0 = tid.x i32\n%1 = bid.x i32\n%2 = param i32 A\n%3 = param i32 D\n"
+
+typedef struct pair { int32_t a[1000], d[1000]; } pair;
+
+/* a[i] = i, d[i] = -1 */
+static job pair_job(pair *p, const char *text, uint32_t grid, uint32_t block)
+{
+    for (int i = 0; i < 1000; i++) {
+        p->a[i] = i;
+        p->d[i] = -1;
+    }
+    return (job){.text = text, .grid = {grid}, .block = {block}, .data = {p->a, p->d}, .bytes = {sizeof p->a, sizeof p->d}, .n_data = 2, .threads = 1};
+}
+
+/* Every way to go through memory in one: lanes that follow each other, a stride, a reverse, one address. */
+START_TEST(test_access_patterns)
+{
+    static const struct { int mul, add; } way[] = {{4, 0}, {5, 3}, {-4, 400}, {0, 8}, {4, 1}, {2, 0}};
+    pair p;
+    for (size_t k = 0; k < SETT__COUNT(way); k++)
+        for (int wide = 1; wide <= 8; wide += wide) {
+            char text[1024];
+            snprintf(text, sizeof text, A_D "block 70\n%s%%4 = const i32 %d\n%%5 = mul i32 %%0, %%4\n%%6 = load i32x%d %%2[%%5 + %d] align 4\n"
+                     "%%7 = const i32 %d\n%%8 = mul i32 %%0, %%7\nstore %%3[%%8] i32x%d %%6 align 4\n", IDS, way[k].mul, wide, way[k].add + 100, wide, wide);
+            if (wide > 2 && way[k].mul < 0)
+                continue;
+            job j = pair_job(&p, text, 1, 70);
+            runs(&j);
+            for (int t = 0; t < 70; t++)
+                for (int e = 0; e < wide; e++)
+                    ck_assert_int_eq(p.d[t * wide + e], t * way[k].mul + way[k].add + 100 + e);
+            ck_assert_int_eq(p.d[70 * wide], -1);
+        }
+}
+END_TEST
+
+/* A false predicate reads nothing, not even outside, and gives the fill; a store under one writes nothing. */
+START_TEST(test_predicates)
+{
+    pair p;
+    job j = pair_job(&p, A_D "block 128\n" IDS "%4 = const i32 10\n%5 = mul i32 %0, %4\n%6 = const i32 1000\n%7 = lt i1 %5, %6\n%8 = const i32 7\n"
+                     "%9 = load i32 %2[%5] align 4 pred %7 fill %8\n%10 = const i32 120\n%11 = lt i1 %0, %10\nstore %3[%0] i32 %9 align 4 pred %11\n", 1, 128);
+    runs(&j);
+    for (int t = 0; t < 128; t++)
+        ck_assert_int_eq(p.d[t], t >= 120 ? -1 : t < 100 ? t * 10 : 7);
+}
+END_TEST
+
+/* Values of several elements: views, packs, folds, splats, regrouped bits, arrays of a thread. */
+START_TEST(test_elements)
+{
+    pair p;
+    job j = pair_job(&p, A_D "block 32\n" IDS
+                     "%4 = const i32 8\n%5 = mul i32 %0, %4\n%6 = load i32x8 %2[%5] align 4\n"
+                     "%7 = pick i32x4 %6 [2..5]\n%8 = pick i32x3 %6 [7,0,7]\n%9 = pick i32 %6 [1]\n%10 = pack i32x8 %7, %8, %9\n"
+                     "%11 = rmem i32x16\n%12 = const i32 3\nstore %11[4] i32x8 %10 align 4\n%13 = add i32 %0, %12\n%14 = const i32 7\n%15 = and i32 %13, %14\n"
+                     "store %11[%15 + 4] i32 %12 align 4\n%16 = load i32x8 %11[4] align 4\n%17 = const i32 0\n%18 = reduce.add i32 %16, %17\n"
+                     "%19 = bitcast i16x16 %16\n%20 = pick i16x2 %19 [0,3]\n%21 = bitcast i32 %20\n%22 = bitcast u32x8 %16\n%23 = pick u32 %22 [7]\n%24 = bitcast i32 %23\n"
+                     "%25 = pack i32x4 %18, %21, %24, %12\n%26 = const i32 4\n%27 = mul i32 %0, %26\nstore %3[%27] i32x4 %25 align 4\n", 1, 32);
+    runs(&j);
+    for (int t = 0; t < 32; t++) {
+        int x = t * 8, v[8] = {x + 2, x + 3, x + 4, x + 5, x + 7, x, x + 7, x + 1}, sum = 0;
+        v[(t + 3) & 7] = 3;
+        for (int i = 0; i < 8; i++)
+            sum += v[i];
+        ck_assert_int_eq(p.d[t * 4], sum);
+        ck_assert_int_eq(p.d[t * 4 + 1], (int)((uint32_t)(v[0] & 0xffff) | (uint32_t)v[1] >> 16 << 16));
+        ck_assert_int_eq(p.d[t * 4 + 2], v[7]);
+        ck_assert_int_eq(p.d[t * 4 + 3], 3);
+    }
+}
+END_TEST
+
+/* Memory that nothing has written is all ones. */
+START_TEST(test_poison)
+{
+    pair p;
+    job j = pair_job(&p, A_D "block 32\nsmem 64 align 16\n" IDS "%4 = smem f32x16 at 0\n%5 = load f32 %4[3] align 4\n%6 = bitcast i32 %5\n%7 = rmem i16x2\n%8 = load i16x2 %7[0] align 2\n"
+                     "%9 = bitcast i32 %8\n%10 = const i32 -1\n%11 = eq i1 %6, %10\n%12 = eq i1 %9, %10\n%13 = and i1 %11, %12\n%14 = convert i32 %13\n"
+                     "store %4[3] f32 %5 align 4\nstore %3[%0] i32 %14 align 4\n%15 = const f32 0.0\nstore %4[3] f32 %15 align 4\n", 2, 32);
+    runs(&j);
+    ck_assert_int_eq(p.d[0], 1);
+    ck_assert_int_eq(p.d[31], 1);
+}
+END_TEST
+
+START_TEST(test_atomics)
+{
+    enum { GRID = 300 };
+    int32_t word[8] = {0, INT32_MAX, INT32_MIN, -1, 0, 0, 0, 0};
+    float sum[2] = {0, 0};
+    job j = {.text = "sett tape 1\nparam W i32 (8):(1) align 4 read write\nparam S f32 (2):(1) align 4 read write\nblock 64\nsmem 4 align 4\n"
+                     "%0 = tid.x i32\n%1 = bid.x i32\n%2 = const i32 64\n%3 = mul i32 %1, %2\n%4 = add i32 %3, %0\n%5 = param i32 W\n%6 = param f32 S\n"
+                     "%10 = const i32 1\n%11 = atom.add i32 %5[0] %10\n%12 = atom.min i32 %5[1] %4\n%13 = atom.max i32 %5[2] %4\n%14 = const i32 -256\n"
+                     "%15 = or i32 %4, %14\n%16 = atom.and i32 %5[3] %15\n%17 = atom.or i32 %5[4] %4\n%18 = atom.xor i32 %5[5] %4\n%19 = const f32 0.5\n"
+                     "%20 = atom.add f32 %6[0] %19\n%21 = smem i32x1 at 0\n%22 = const i32 0\n%23 = eq i1 %0, %22\nstore %21[0] i32 %22 align 4 pred %23\nbarrier\n"
+                     "%24 = atom.add i32 %21[0] %10\nbarrier\n%25 = load i32 %21[0] align 4\n%26 = atom.add i32 %5[6] %25 pred %23\n%27 = atom.xchg i32 %5[7] %10\n",
+             .grid = {GRID}, .block = {64}, .data = {word, sum}, .bytes = {sizeof word, sizeof sum}, .n_data = 2, .threads = 4};
+    int x = 0;
+    for (int i = 0; i < GRID * 64; i++)
+        x ^= i;
+    runs(&j);
+    ck_assert_int_eq(word[0], GRID * 64);
+    ck_assert_int_eq(word[1], 0);
+    ck_assert_int_eq(word[2], GRID * 64 - 1);
+    ck_assert_int_eq(word[3], -256);
+    ck_assert_int_eq(word[4], 32767);
+    ck_assert_int_eq(word[5], x);
+    ck_assert_int_eq(word[6], GRID * 64);
+    ck_assert_int_eq(word[7], 1);
+    ck_assert_float_eq(sum[0], GRID * 32);
+}
+END_TEST
+
+/* ---- regions and threads ----------------------------------------------------------------------- */
+/* Collatz-like work whose length differs from lane to lane, against the same in C. */
+START_TEST(test_divergence)
+{
+    pair p;
+    job j = pair_job(&p, A_D "block 100\n" IDS "%4 = rmem i32x1\n%5 = const i32 0\nstore %4[0] i32 %5 align 4\n%6 = const i32 1\n%7 = const i32 3\n"
+                     "for %8 = %5 to %0 step %7 {\n%9 = and i32 %8, %6\n%10 = eq i1 %9, %5\n"
+                     "if %10 {\n%11 = load i32 %4[0] align 4\n%12 = add i32 %11, %8\nstore %4[0] i32 %12 align 4\n"
+                     "for %13 = %5 to %7 step %6 {\n%14 = load i32 %4[0] align 4\n%15 = add i32 %14, %13\nstore %4[0] i32 %15 align 4\n}\n"
+                     "} else {\n%16 = load i32 %4[0] align 4\n%17 = xor i32 %16, %0\nstore %4[0] i32 %17 align 4\n}\n}\n"
+                     "%18 = load i32 %4[0] align 4\nstore %3[%0] i32 %18 align 4\n", 1, 100);
+    runs(&j);
+    for (int t = 0; t < 100; t++) {
+        int v = 0;
+        for (int i = 0; i < t; i += 3)
+            v = i % 2 == 0 ? v + i + 3 : v ^ t;
+        ck_assert_int_eq(p.d[t], v);
+    }
+}
+END_TEST
+
+/* A value made before a loop keeps its place through every round. */
+START_TEST(test_live_through_loop)
+{
+    pair p;
+    char text[4096];
+    int at = sprintf(text, A_D "block 32\n%s%%4 = load i32 %%2[%%0 + 5] align 4\n%%5 = const i32 0\n%%6 = const i32 1\n%%7 = const i32 4\n%%8 = rmem i32x1\nstore %%8[0] i32 %%5 align 4\nfor %%9 = %%5 to %%7 step %%6 {\n", IDS);
+    for (int k = 0; k < 20; k++)
+        at += sprintf(text + at, "%%%d = add i32 %%%d, %%9\n", 20 + k, k ? 19 + k : 4);
+    sprintf(text + at, "%%50 = load i32 %%8[0] align 4\n%%51 = add i32 %%50, %%39\nstore %%8[0] i32 %%51 align 4\n}\n%%52 = load i32 %%8[0] align 4\nstore %%3[%%0] i32 %%52 align 4\n");
+    job j = pair_job(&p, text, 1, 32);
+    runs(&j);
+    for (int t = 0; t < 32; t++)
+        ck_assert_int_eq(p.d[t], 4 * (t + 5) + 20 * (0 + 1 + 2 + 3));
+}
+END_TEST
+
+/* A loop to the last number of its type ends. */
+START_TEST(test_loop_at_the_edge)
+{
+    pair p;
+    job j = pair_job(&p, A_D "block 32\n" IDS "%4 = const i32 2147483640\n%5 = const i32 2147483647\n%6 = const i32 3\n%7 = rmem i32x1\n%8 = const i32 0\n%11 = const i32 1\nstore %7[0] i32 %8 align 4\n"
+                     "for %9 = %4 to %5 step %6 {\n%10 = load i32 %7[0] align 4\n%12 = add i32 %10, %11\nstore %7[0] i32 %12 align 4\n}\n"
+                     "%13 = load i32 %7[0] align 4\nstore %3[%0] i32 %13 align 4\n", 1, 32);
+    runs(&j);
+    ck_assert_int_eq(p.d[0], 3);
+}
+END_TEST
+
+START_TEST(test_shuffles)
+{
+    static const struct { const char *name; int lane, width; } way[] = {
+        {"idx", 3, 32}, {"idx", 9, 8}, {"up", 1, 32}, {"up", 3, 8}, {"down", 2, 16}, {"down", 31, 32}, {"bfly", 5, 32}, {"bfly", 1, 2},
+    };
+    pair p;
+    for (size_t k = 0; k < SETT__COUNT(way); k++) {
+        char text[512];
+        snprintf(text, sizeof text, A_D "block 64\n%s%%4 = const i32 %d\n%%5 = shfl.%s i32 %%0, %%4 width %d\nstore %%3[%%0] i32 %%5 align 4\n",
+                 IDS, way[k].lane, way[k].name, way[k].width);
+        job j = pair_job(&p, text, 1, 64);
+        runs(&j);
+        for (int t = 0; t < 64; t++) {
+            int w = way[k].width, group = t / w * w, in = t % w, n = way[k].lane, from = in;
+            if (way[k].name[0] == 'i')
+                from = n % w;
+            else if (way[k].name[0] == 'u')
+                from = in - n >= 0 ? in - n : in;
+            else if (way[k].name[0] == 'd')
+                from = in + n < w ? in + n : in;
+            else
+                from = in ^ n;
+            ck_assert_int_eq(p.d[t], group + from);
+        }
+    }
+}
+END_TEST
+
+/* Sum of a block through shared memory: barriers, and the grid's three dimensions. */
+#define REDUCE \
+    HEAD("param A i32 (1000):(1) align 4 read\nparam D i32 (1000):(1) align 4 write\nblock 8, 4, 3\nsmem 512 align 16\n") \
+    "%0 = tid.x i32\n%1 = tid.y i32\n%2 = tid.z i32\n%3 = const i32 8\n%4 = const i32 4\n%5 = mul i32 %2, %4\n%6 = add i32 %5, %1\n%7 = mul i32 %6, %3\n%8 = add i32 %7, %0\n" \
+    "%10 = bid.x i32\n%11 = bid.y i32\n%12 = gdim.x i32\n%13 = mul i32 %11, %12\n%14 = add i32 %13, %10\n%15 = smem i32x128 at 0\n%20 = const i32 0\n%22 = rmem i32x1\n%23 = const i32 1\n%24 = const i32 96\n%30 = param i32 D\n%16 = add i32 %8, %14\nstore %15[%8] i32 %16 align 4\nbarrier\n" \
+    "%21 = eq i1 %8, %20\nif %21 {\nstore %22[0] i32 %20 align 4\nfor %25 = %20 to %24 step %23 {\n" \
+    "%26 = load i32 %15[%25] align 4\n%27 = load i32 %22[0] align 4\n%28 = add i32 %27, %26\nstore %22[0] i32 %28 align 4\n}\n%29 = load i32 %22[0] align 4\nstore %30[%14] i32 %29 align 4\n}\n"
+START_TEST(test_blocks)
+{
+    pair p;
+    for (int threads = 1; threads <= 8; threads *= 2) {
+        job j = pair_job(&p, REDUCE, 20, 8);
+        j.grid[1] = 40;
+        j.block[1] = 4;
+        j.block[2] = 3;
+        j.threads = threads;
+        runs(&j);
+        for (int b = 0; b < 800; b++)
+            ck_assert_int_eq(p.d[b], 95 * 96 / 2 + 96 * b);
+    }
+}
+END_TEST
+
+typedef struct shared_run { const sett__program *program; atomic_int failures; } shared_run;
+static void *many(void *user)
+{
+    shared_run *s = user;
+    for (int k = 0; k < 20; k++) {
+        pair p;
+        sett_error e;
+        job j = pair_job(&p, NULL, 20, 8);
+        j.grid[1] = 40;
+        j.block[1] = 4;
+        j.block[2] = 3;
+        j.threads = 2;
+        if (run_program(s->program, &j, &e))
+            atomic_fetch_add(&s->failures, 1);
+        for (int b = 0; b < 800; b++)
+            if (p.d[b] != 95 * 96 / 2 + 96 * b)
+                atomic_fetch_add(&s->failures, 1);
+    }
+    return NULL;
+}
+
+START_TEST(test_many_launches)
+{
+    sett__tape t = {0};
+    sett__program *program;
+    sett_error e;
+    pthread_t thread[4];
+    parse(&t, REDUCE);
+    ck_assert_int_eq(sett__program_make(&t, &program, &e), SETT_OK);
+    shared_run s = {.program = program};
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, many, &s), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(thread[i], NULL);
+    ck_assert_int_eq(s.failures, 0);
+    sett__program_free(program);
+    sett__tape_free(&t);
+}
+END_TEST
+
+/* ---- talk and faults --------------------------------------------------------------------------- */
+typedef struct heard { char text[4096]; size_t len; } heard;
+static void hear(void *user, const char *text, size_t len)
+{
+    heard *h = user;
+    ck_assert(h->len + len < sizeof h->text && text[len - 1] == '\n');
+    memcpy(h->text + h->len, text, len);
+    h->len += len;
+}
+
+START_TEST(test_printf)
+{
+    pair p;
+    heard h = {.len = 0};
+    job j = pair_job(&p, A_D "block 3\n%0 = tid.x i32\n%1 = const i8 -1\n%2 = const f16 1.5\n%3 = const u64 18446744073709551615\n%4 = const i1 true\n"
+                     "printf \"%3d|%x|%-6.2f|%llu|%d|%%\\n\", %0, %1, %2, %3, %4\n", 1, 3);
+    j.print = hear;
+    j.user = &h;
+    runs(&j);
+    ck_assert_str_eq(h.text, "  0|ffffffff|1.50  |18446744073709551615|1|%\n"
+                             "  1|ffffffff|1.50  |18446744073709551615|1|%\n"
+                             "  2|ffffffff|1.50  |18446744073709551615|1|%\n");
+}
+END_TEST
+
+static const struct { const char *name, *text; uint32_t block; const char *want; } fault[] = {
+    {"load outside", A_D "block 8\n" IDS "%4 = load i32 %2[%0 + 995] align 4 @ add.c:31 body\n", 8,
+     "add.c:31: load of A: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (5,0,0), kernel k"},
+    {"store outside", A_D "block 64\n" IDS "%4 = const i32 20\n%5 = mul i32 %0, %4\n%6 = pack i32x2 %0, %0\nstore %3[%5] i32x2 %6 align 4 @ add.c:7 body\n", 64,
+     "add.c:7: store to D: elements 1000 to 1001 of 1000 (byte 4000) is outside, block (0,0,0) thread (50,0,0), kernel k"},
+    {"below", A_D "block 64\n" IDS "%4 = load i32 %2[%0 - 1] align 4 @ a.c:1 f\n", 64,
+     "a.c:1: load of A: element -1 of 1000 (byte -4) is outside, block (0,0,0) thread (0,0,0), kernel k"},
+    {"one address", A_D "block 64\n" IDS "%4 = load i32 %2[1000] align 4 @ a.c:1 f\n", 64,
+     "a.c:1: load of A: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (0,0,0), kernel k"},
+    {"shared", A_D "block 40\nsmem 128 align 16\n" IDS "%4 = smem i32x32 at 0\nstore %4[%0] i32 %0 align 4 @ a.c:2 f\n", 40,
+     "a.c:2: store to shared memory: element 32 of 32 (byte 128) is outside, block (0,0,0) thread (32,0,0), kernel k"},
+    {"array", A_D "block 32\n" IDS "%4 = rmem i32x4\nstore %4[%0] i32 %0 align 4 @ a.c:2 f\n", 32,
+     "a.c:2: store to a register array: element 4 of 4 (byte 16) is outside, block (0,0,0) thread (4,0,0), kernel k"},
+    {"atomic", A_D "block 32\n%0 = tid.x i32\n%3 = param i32 D\n%4 = const i32 40\n%5 = mul i32 %0, %4\n%6 = atom.add i32 %3[%5] %0 @ a.c:2 f\n", 32,
+     "a.c:2: atomic on D: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (25,0,0), kernel k"},
+    {"64-bit wrap", A_D "block 32\n" IDS "%4 = const i64 4611686018427387904\n%5 = convert i64 %0\n%6 = add i64 %4, %5\n%7 = load i32 %2[%6] align 4 @ a.c:2 f\n", 32,
+     "a.c:2: load of A: element 4611686018427387904 of 1000 (byte 0) is outside, block (0,0,0) thread (0,0,0), kernel k"},
+    {"alignment", "sett tape 1\nparam A i32 (1000):(1) align 16 read\nparam D i32 (1000):(1) align 4 write\nblock 32\n" IDS
+     "%4 = const i32 2\n%5 = mul i32 %0, %4\n%6 = load i32x2 %2[%5 + 1] align 8 @ a.c:2 f\n", 32,
+     "a.c:2: load of A: element 1 (byte 4) is not aligned to 8 bytes, block (0,0,0) thread (0,0,0), kernel k"},
+    {"barrier in a branch", A_D "block 64\n" IDS "%4 = const i32 40\n%5 = lt i1 %0, %4\nif %5 {\nbarrier @ a.c:9 f\n}\n", 64,
+     "a.c:9: barrier in a branch: only 8 of the warp's 32 threads are here; this one is not, block (0,0,0) thread (40,0,0), kernel k"},
+    {"shuffle in a branch", A_D "block 32\n" IDS "%4 = const i32 4\n%5 = lt i1 %0, %4\nif %5 {\n%6 = shfl.bfly i32 %0, %4 width 32 @ a.c:9 f\n}\n", 32,
+     "a.c:9: shfl in a branch: only 4 of the warp's 32 threads are here; this one is not, block (0,0,0) thread (4,0,0), kernel k"},
+    {"shuffle of no lane", A_D "block 20\n" IDS "%4 = const i32 16\n%6 = shfl.bfly i32 %0, %4 width 32 @ a.c:9 f\n", 20,
+     "a.c:9: shfl reads lane 20, which the block does not have, block (0,0,0) thread (4,0,0), kernel k"},
+    {"deadlock", A_D "block 128\n" IDS "%4 = const i32 64\n%5 = lt i1 %0, %4\nif %5 {\nbarrier @ a.c:9 f\n}\n", 128,
+     "a.c:9: barrier that not all threads reach: warps 0-1 wait at a.c:9; warps 2-3 ended, block (0,0,0), kernel k"},
+    {"two barriers", A_D "block 96\n" IDS "%4 = const i32 32\n%5 = lt i1 %0, %4\nif %5 {\nbarrier @ a.c:9 f\n} else {\nbarrier @ a.c:11 f\n}\n", 96,
+     "a.c:9: barrier that not all threads reach: warp 0 waits at a.c:9; warps 1-2 wait at a.c:11, block (0,0,0), kernel k"},
+    {"assert", A_D "block 64\n" IDS "%4 = const i32 33\n%5 = ne i1 %0, %4\nassert %5, \"x is small\" @ a.c:5 f\n", 64,
+     "a.c:5: assertion failed: x is small, block (0,0,0) thread (33,0,0), kernel k"},
+    {"no line", A_D "block 64\n" IDS "%4 = load i32 %2[1000] align 4\n", 64,
+     "op 4: load of A: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (0,0,0), kernel k"},
+};
+
+START_TEST(test_faults)
+{
+    pair p;
+    job j = pair_job(&p, fault[_i].text, 1, fault[_i].block);
+    faults(&j, fault[_i].want);
+}
+END_TEST
+
+/* The lowest block that faults is the one reported, with any number of workers; the blocks before it have run. */
+START_TEST(test_lowest_fault)
+{
+    pair p;
+    for (int threads = 1; threads <= 8; threads++) {
+        job j = pair_job(&p, A_D "block 1\n" IDS "%4 = const i32 333\n%5 = ne i1 %1, %4\n%6 = const i32 777\n%7 = ne i1 %1, %6\n%8 = and i1 %5, %7\nassert %8, \"no\" @ a.c:5 f\nstore %3[%1] i32 %1 align 4\n", 1000, 1);
+        j.threads = threads;
+        faults(&j, "a.c:5: assertion failed: no, block (333,0,0) thread (0,0,0), kernel k");
+        for (int i = 0; i < 333; i++)
+            ck_assert_int_eq(p.d[i], i);
+        ck_assert_int_eq(p.d[333], -1);
+    }
+}
+END_TEST
+
+/* What a launch may not ask for. */
+START_TEST(test_launch_limits)
+{
+    static const struct { uint32_t grid, block, block_y; sett_status want; } way[] = {
+        {1, 1025, 1, SETT_E_LIMIT}, {1, 1024, 2, SETT_E_LIMIT}, {1, 65536, 65536, SETT_E_LIMIT}, {0x80000000u, 1, 1, SETT_E_LIMIT}, {1, 1024, 1, SETT_OK},
+    };
+    pair p;
+    sett_error e;
+    for (size_t k = 0; k < SETT__COUNT(way); k++) {
+        job j = pair_job(&p, A_D "block 1\n%0 = const i32 1\n", way[k].grid, way[k].block);
+        j.block[1] = way[k].block_y;
+        ck_assert_int_eq(run(&j, &e), way[k].want);
+    }
+    job j = pair_job(&p, A_D "block 1\n%0 = const i32 1\n", 1, 1);
+    j.n_data = 1;
+    ck_assert_int_eq(run(&j, &e), SETT_E_BIND);
+}
+END_TEST
+
 Suite *sim_suite(void)
 {
     Suite *s = suite_create("sim");
@@ -339,6 +699,24 @@ Suite *sim_suite(void)
     tcase_add_test(c, test_random_rounding);
     tcase_add_test(c, test_instruction_sets);
     tcase_add_test(c, test_approximations);
+    suite_add_tcase(s, c);
+    c = tcase_create("running");
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, test_access_patterns);
+    tcase_add_test(c, test_predicates);
+    tcase_add_test(c, test_elements);
+    tcase_add_test(c, test_poison);
+    tcase_add_test(c, test_atomics);
+    tcase_add_test(c, test_divergence);
+    tcase_add_test(c, test_live_through_loop);
+    tcase_add_test(c, test_loop_at_the_edge);
+    tcase_add_test(c, test_shuffles);
+    tcase_add_test(c, test_blocks);
+    tcase_add_test(c, test_many_launches);
+    tcase_add_test(c, test_printf);
+    tcase_add_loop_test(c, test_faults, 0, SETT__COUNT(fault));
+    tcase_add_test(c, test_lowest_fault);
+    tcase_add_test(c, test_launch_limits);
     suite_add_tcase(s, c);
     return s;
 }

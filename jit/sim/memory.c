@@ -114,15 +114,20 @@ static void aim(touch *a)
             a->index[l] = index_at(i, base, l) + i->imm;
 }
 
-static touch begin(sett__core *c, sett__warp *w, const sett__insn *i)
+/* Leaves the indices alone: most accesses never need them. */
+static void begin(touch *a, sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    touch a = {.core = c, .warp = w, .insn = i, .root = &c->program->root[i->root], .window = c->window[i->root]};
-    if (a.root->space == SETT__LOCAL)
-        a.window.p = w->frame + a.root->offset;
-    a.mask = w->active;
+    a->core = c;
+    a->warp = w;
+    a->insn = i;
+    a->root = &c->program->root[i->root];
+    a->window = c->window[i->root];
+    a->one = false;
+    if (a->root->space == SETT__LOCAL)
+        a->window.p = w->frame + a->root->offset;
+    a->mask = w->active;
     if (i->b != SETT__NONE)
-        a.mask &= sett__mask_of(sett__at(c, w, i->b));
-    return a;
+        a->mask &= sett__mask_of(sett__at(c, w, i->b));
 }
 
 /* Do all 32 lanes lie one after another, all inside, and aligned? Gives their place. */
@@ -143,6 +148,16 @@ static unsigned char *block_of(touch *a)
     if (last > span || !aligned(a, (int64_t)first) || ((uint64_t)i->n << i->lg & align))
         return NULL;
     return a->window.p + (first << i->lg);
+}
+
+/* The next warp is likely to go on where this one ends; by then the lines are here. A wrong guess costs
+ * little, and a prefetch never faults. */
+static void expect_next(const sett__insn *i, const unsigned char *block)
+{
+    size_t bytes = (size_t)i->n * WARP << i->lg;
+    uintptr_t next = (uintptr_t)block + bytes;
+    for (size_t k = 0; k < bytes && k < 1024; k += 64)
+        __builtin_prefetch((const void *)(next + k));
 }
 
 static int turn_of(uint32_t n)
@@ -224,9 +239,12 @@ static void fill(sett__core *c, sett__warp *w, const sett__insn *i, unsigned cha
 
 static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    touch a = begin(c, w, i);
+    touch a;
+    begin(&a, c, w, i);
     unsigned char *d = sett__at(c, w, i->d);
     const unsigned char *block = block_of(&a);
+    if (block && a.root->space == SETT__GLOBAL)
+        expect_next(i, block);
     if (block && i->n == 1) {
         memcpy(d, block, (size_t)WARP << i->lg);
         return true;
@@ -301,11 +319,14 @@ static bool store_rows(const touch *a, const unsigned char *s, bool splat)
 
 bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    touch a = begin(c, w, i);
+    touch a;
+    begin(&a, c, w, i);
     if (!a.mask)
         return true;
     unsigned char *s = sett__at(c, w, i->e), *block = block_of(&a);
     bool splat = i->e & SETT__REF_SPLAT;
+    if (block && a.root->space == SETT__GLOBAL)
+        expect_next(i, block);
     if (block && i->n == 1) {
         memcpy(block, s, (size_t)WARP << i->lg);
         return true;
@@ -351,7 +372,8 @@ static uint64_t (*const exchange[])(const sett__insn *, void *, uint64_t) = {exc
 
 bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    touch a = begin(c, w, i);
+    touch a;
+    begin(&a, c, w, i);
     unsigned char *d = i->d == SETT__NONE ? NULL : sett__at(c, w, i->d), *s = sett__at(c, w, i->e);
     size_t size = (size_t)1 << i->lg;
     if (d)

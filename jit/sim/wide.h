@@ -210,10 +210,19 @@ UNSIGNED(RING)
     MAP1(TEST_##T, uint8_t, T##_t, x != 0)
 UNSIGNED(BITWISE)
 #undef BITWISE
-MAP2(SHR_I8, int8_t, int8_t, x >> ((uint8_t)y < 8 ? y & 7 : 7))
-MAP2(SHR_I16, int16_t, int16_t, x >> ((uint16_t)y < 16 ? y & 15 : 15))
-MAP2(SHR_I32, int32_t, int32_t, x >> ((uint32_t)y < 32 ? y & 31 : 31))
-MAP2(SHR_I64, int64_t, int64_t, x >> ((uint64_t)y < 64 ? y & 63 : 63))
+#define SHIFT(T, B) \
+    INLINE T##_t shr1_##T(T##_t x, T##_t y) \
+    { \
+        U##B##_t by = (U##B##_t)y; \
+        by = by < B - 1 ? by : B - 1; \
+        return (T##_t)(x >> by); \
+    } \
+    MAP2(SHR_##T, T##_t, T##_t, shr1_##T(x, y))
+SHIFT(I8, 8)
+SHIFT(I16, 16)
+SHIFT(I32, 32)
+SHIFT(I64, 64)
+#undef SHIFT
 #define ABSOLUTE(T, W) MAP1(ABS_##T, T##_t, T##_t, x < 0 ? (W)0 - (W)x : (W)x)
 SIGNED(ABSOLUTE)
 #undef ABSOLUTE
@@ -286,13 +295,15 @@ UNSIGNED(DIVIDE)
     INLINE T##_t min1_##T(T##_t x, T##_t y) \
     { \
         T##_t r = x < y ? x : y; \
-        r = x == y ? from_##T(bits_##T(x) | bits_##T(y)) : r; \
+        T##_t zero = from_##T(bits_##T(x) | bits_##T(y)); \
+        r = x == y ? zero : r; \
         return canon_##T(x != x ? x : r); \
     } \
     INLINE T##_t max1_##T(T##_t x, T##_t y) \
     { \
         T##_t r = x > y ? x : y; \
-        r = x == y ? from_##T(bits_##T(x) & bits_##T(y)) : r; \
+        T##_t zero = from_##T(bits_##T(x) & bits_##T(y)); \
+        r = x == y ? zero : r; \
         return canon_##T(x != x ? x : r); \
     }
 FLOATS(EXTREME)
