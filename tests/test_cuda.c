@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver layer over a driver made here: which context each call runs in, what a launch hands over, what
+ * is loaded when, and what a capture, a full device or a fault turns into. No GPU is needed. */
+#include "../jit/cuda/cuda.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a driver ------------------------------------------------------------------------- */
+enum { CONTEXTS = 6, DEPTH = 8 };
+static struct fake {
+    char context[CONTEXTS]; /* their addresses are the handles; 0 and 1: the primary ones of GPUs 0 and 1 */
+    int device[CONTEXTS];
+    unsigned long long id[CONTEXTS];
+    void *stack[DEPTH];
+    int depth; /* of stack; its top is current */
+    int retains, libraries, modules, kernel_attrs, function_attrs, launches, loads_in_strict_mode;
+    int mode; /* of capture */
+    int capturing, capturing_result, load_result, launch_result;
+    /* of the last launch */
+    void *function, *in_context;
+    sett__cu_config config;
+    sett__cu_attr attr;
+    unsigned char params[64];
+    size_t params_len;
+    bool had_extra;
+} f;
+
+static int index_of(const void *context)
+{
+    return (int)((const char *)context - f.context);
+}
+static void *current(void)
+{
+    return f.depth ? f.stack[f.depth - 1] : NULL;
+}
+static sett__cu ctx_get(void **c)
+{
+    *c = current();
+    return 0;
+}
+static sett__cu ctx_device(sett__cu *d)
+{
+    if (!current())
+        return 201;
+    *d = f.device[index_of(current())];
+    return 0;
+}
+static sett__cu ctx_push(void *c)
+{
+    ck_assert_int_lt(f.depth, DEPTH);
+    f.stack[f.depth++] = c;
+    return 0;
+}
+static sett__cu ctx_pop(void **c)
+{
+    ck_assert_int_gt(f.depth, 0);
+    *c = f.stack[--f.depth];
+    return 0;
+}
+static sett__cu ctx_id(void *c, unsigned long long *id)
+{
+    *id = f.id[index_of(c)];
+    return 0;
+}
+static sett__cu retain(void **c, sett__cu device)
+{
+    f.retains++;
+    *c = &f.context[device - 70];
+    return 0;
+}
+static sett__cu capture_mode(sett__cu *mode)
+{
+    int was = f.mode;
+    f.mode = *mode;
+    *mode = was;
+    return 0;
+}
+static sett__cu capturing(void *stream, sett__cu *status)
+{
+    (void)stream;
+    *status = f.capturing;
+    return f.capturing_result;
+}
+static void note_load(void)
+{
+    f.loads_in_strict_mode += f.mode != SETT__CU_CAPTURE_RELAXED;
+}
+/* Handles: a library 1000, its kernel 1001; the module of the n-th load 2000 + n, its function 3000 + n. */
+static sett__cu library_load(void **library, const void *code, sett__cu *a, void **b, unsigned n, sett__cu *c, void **d, unsigned m)
+{
+    (void)a, (void)b, (void)c, (void)d;
+    ck_assert(code && !n && !m);
+    note_load();
+    f.libraries++;
+    *library = (void *)1000;
+    return f.load_result;
+}
+static sett__cu library_kernel(void **kernel, void *library, const char *name)
+{
+    ck_assert_ptr_eq(library, (void *)1000);
+    ck_assert_str_eq(name, "kernel");
+    *kernel = (void *)1001;
+    return 0;
+}
+static sett__cu kernel_function(void **function, void *kernel)
+{
+    ck_assert_ptr_nonnull(current());
+    ck_assert_ptr_eq(kernel, (void *)1001);
+    *function = (void *)1002;
+    return 0;
+}
+static sett__cu kernel_attr(sett__cu attr, int value, void *kernel, sett__cu device)
+{
+    ck_assert_int_eq(attr, 8);
+    ck_assert_int_eq(value, 100000);
+    ck_assert_ptr_eq(kernel, (void *)1001);
+    ck_assert_int_ge(device, 70);
+    f.kernel_attrs++;
+    return 0;
+}
+static sett__cu module_load(void **module, const void *code)
+{
+    ck_assert(code && current());
+    note_load();
+    *module = (void *)(uintptr_t)(2000 + ++f.modules);
+    return f.load_result;
+}
+static sett__cu module_function(void **function, void *module, const char *name)
+{
+    ck_assert_str_eq(name, "kernel");
+    *function = (void *)((uintptr_t)module + 1000);
+    return 0;
+}
+static sett__cu function_attr(void *function, sett__cu attr, int value)
+{
+    ck_assert(function && attr == 8 && value == 100000);
+    f.function_attrs++;
+    return 0;
+}
+static sett__cu launch(const sett__cu_config *config, void *function, void **params, void **extra)
+{
+    ck_assert_ptr_null(params);
+    if ((uintptr_t)config->stream <= 2 && !current())
+        return 201;
+    f.launches++;
+    f.function = function;
+    f.in_context = current();
+    f.config = *config;
+    if (config->n_attrs)
+        f.attr = *config->attrs;
+    f.had_extra = extra != NULL;
+    if (extra) {
+        ck_assert(extra[0] == (void *)1 && extra[2] == (void *)2 && extra[4] == NULL);
+        f.params_len = *(size_t *)extra[3];
+        memcpy(f.params, extra[1], f.params_len);
+    }
+    return f.launch_result;
+}
+static sett__cu error_name(sett__cu r, const char **name)
+{
+    *name = r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_SOME";
+    return 0;
+}
+static sett__cu error_string(sett__cu r, const char **text)
+{
+    *text = r == 700 ? "an illegal memory access was encountered" : "some error";
+    return 0;
+}
+
+/* ---- the layer over it ------------------------------------------------------------------- */
+static sett__cuda cuda;
+static sett__gpu_kernel *kernel;
+static sett_error err;
+static const unsigned char cubin[64] = "\177ELF";
+static const sett__launch_dims dims = {{3, 4, 5}, {128, 2, 1}, {1, 1, 1}, 96};
+
+static void start(int gpus, uint32_t smem, bool module_api)
+{
+    memset(&f, 0, sizeof f);
+    for (int i = 0; i < CONTEXTS; i++) {
+        f.device[i] = 70 + (i & 1); /* a CUdevice need not be the ordinal */
+        f.id[i] = (unsigned long long)i + 1;
+    }
+    cuda = (sett__cuda){.count = gpus, .version = 13000, .pid = getpid(), .error_name = error_name, .error_string = error_string,
+        .retain = retain, .ctx_get = ctx_get, .ctx_device = ctx_device, .ctx_push = ctx_push, .ctx_pop = ctx_pop,
+        .ctx_id = ctx_id, .capturing = capturing, .capture_mode = capture_mode, .module_load = module_load,
+        .module_function = module_function, .function_attr = function_attr, .library_load = library_load,
+        .library_kernel = library_kernel, .kernel_function = kernel_function, .kernel_attr = kernel_attr, .launch = launch};
+    ck_assert_int_eq(pthread_mutex_init(&cuda.lock, NULL), 0);
+    for (int i = 0; i < gpus; i++)
+        cuda.gpu[i] = (sett__gpu){.id = 70 + i, .target = "sm_90a", .smem_optin = 232448};
+    ck_assert_msg(!sett__gpu_kernel_make(&cuda, cubin, sizeof cubin, "kernel", smem, module_api, &kernel, &err), "%s", err.text);
+}
+
+static void stop(void)
+{
+    ck_assert_int_eq(f.loads_in_strict_mode, 0);
+    ck_assert_int_eq(f.mode, 0); /* given back */
+    sett__gpu_kernel_free(kernel);
+    pthread_mutex_destroy(&cuda.lock);
+}
+
+static sett_status go(int device, void *stream)
+{
+    unsigned char params[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    return sett__gpu_launch(kernel, (sett_stream){device, stream}, &dims, params, sizeof params, &err);
+}
+
+#define STREAM ((void *)0x5000)
+
+START_TEST(launch_hands_over)
+{
+    start(1, 0, false);
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    const uint32_t want[] = {3, 4, 5, 128, 2, 1, 96};
+    ck_assert_mem_eq(&f.config, want, sizeof want);
+    ck_assert_ptr_eq(f.config.stream, STREAM);
+    ck_assert_uint_eq(f.config.n_attrs, 0);
+    ck_assert_ptr_eq(f.function, (void *)1001); /* the kernel itself: no context's function */
+    ck_assert_uint_eq(f.params_len, 8);
+    ck_assert_mem_eq(f.params, "\1\2\3\4\5\6\7\10", 8);
+    sett__launch_dims clustered = dims;
+    clustered.cluster[1] = 2;
+    ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, STREAM, &clustered, NULL, 0), SETT_OK);
+    ck_assert(f.config.n_attrs == 1 && f.attr.id == 4 && f.attr.value.cluster.x == 1 && f.attr.value.cluster.y == 2);
+    ck_assert(!f.had_extra); /* a kernel without parameters */
+    stop();
+}
+END_TEST
+
+START_TEST(loads_once)
+{
+    start(2, 100000, false);
+    ck_assert(!sett__gpu_prepared(kernel, 0) && !sett__gpu_function(kernel, 0));
+    ck_assert_int_eq(f.libraries, 0); /* asking loads nothing */
+    ck_assert_msg(!sett__gpu_prepare(kernel, 0, &err), "%s", err.text);
+    ck_assert(sett__gpu_prepared(kernel, 0) && !sett__gpu_prepared(kernel, 1));
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ck_assert_int_eq(f.kernel_attrs, 1);
+    ck_assert_msg(!go(1, STREAM), "%s", err.text);
+    ck_assert_int_eq(f.kernel_attrs, 2); /* a device has its own */
+    ck_assert_int_eq(f.libraries, 1);
+    ck_assert_int_eq(f.depth, 0);
+    ck_assert(!sett__gpu_prepared(kernel, 2) && !sett__gpu_prepared(kernel, -1));
+    stop();
+}
+END_TEST
+
+/* No current context: the primary one for the call; one of the device: that; one of another: the primary one. */
+START_TEST(context_of_a_default_stream)
+{
+    for (int gpus = 1; gpus <= 2; gpus++) {
+        start(gpus, 0, false);
+        ck_assert_msg(!go(0, NULL), "%s", err.text);
+        ck_assert_ptr_eq(f.in_context, &f.context[0]);
+        ck_assert_msg(!go(0, NULL), "%s", err.text); /* prepared by now */
+        ck_assert_ptr_eq(f.in_context, &f.context[0]);
+        ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, NULL, &dims, NULL, 0), SETT_OK);
+        ck_assert_ptr_eq(f.in_context, &f.context[0]);
+        ck_assert_int_eq(f.depth, 0);
+        ctx_push(&f.context[2]); /* of device 0, not its primary one */
+        ck_assert_msg(!go(0, NULL), "%s", err.text);
+        ck_assert_ptr_eq(f.in_context, &f.context[2]);
+        ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, (void *)2, &dims, NULL, 0), SETT_OK);
+        ck_assert_ptr_eq(f.in_context, &f.context[2]);
+        if (gpus == 2) {
+            ctx_push(&f.context[3]); /* of device 1 */
+            ck_assert_msg(!go(0, NULL), "%s", err.text);
+            ck_assert_ptr_eq(f.in_context, &f.context[0]);
+            ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, (void *)1, &dims, NULL, 0), SETT_OK);
+            ck_assert_ptr_eq(f.in_context, &f.context[0]);
+            ck_assert_msg(!go(1, NULL), "%s", err.text);
+            ck_assert_ptr_eq(f.in_context, &f.context[3]);
+            ck_assert_ptr_eq(current(), &f.context[3]); /* as found */
+        }
+        ck_assert_int_eq(f.retains, 1); /* once an engine */
+        stop();
+    }
+}
+END_TEST
+
+START_TEST(modules_by_context)
+{
+    start(2, 100000, true);
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ck_assert_ptr_eq(f.function, (void *)3001);
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ck_assert_int_eq(f.modules, 1);
+    ctx_push(&f.context[2]);
+    ck_assert(!sett__gpu_prepared(kernel, 0)); /* in this context */
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ck_assert_ptr_eq(f.function, (void *)3002);
+    ck_assert_ptr_eq(sett__gpu_function(kernel, 0), (void *)3002);
+    f.id[2] = 99; /* destroyed, and another one made at its address */
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ck_assert_ptr_eq(f.function, (void *)3003);
+    ck_assert_msg(!go(1, STREAM), "%s", err.text);
+    ck_assert_ptr_eq(f.function, (void *)3004);
+    ck_assert_int_eq(f.function_attrs, 4);
+    ck_assert_int_eq(f.libraries, 0);
+    ck_assert_ptr_eq(current(), &f.context[2]);
+    stop();
+}
+END_TEST
+
+/* An old driver has no libraries: the same without being asked. */
+START_TEST(modules_where_no_libraries)
+{
+    start(1, 0, false);
+    sett__gpu_kernel_free(kernel);
+    cuda.library_load = NULL;
+    cuda.ctx_id = NULL;
+    cuda.capture_mode = NULL;
+    f.mode = SETT__CU_CAPTURE_RELAXED; /* nothing to set it by */
+    ck_assert_int_eq(sett__gpu_kernel_make(&cuda, cubin, sizeof cubin, "kernel", 0, false, &kernel, &err), SETT_OK);
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ck_assert_int_eq(f.modules, 1);
+    f.mode = 0;
+    stop();
+}
+END_TEST
+
+/* _i: by modules. Result 906: the default stream while another one is captured. */
+START_TEST(captures)
+{
+    start(1, 0, _i);
+    f.capturing = 1;
+    ck_assert_int_eq(go(0, STREAM), SETT_E_CAPTURING);
+    ck_assert_msg(strstr(err.text, "kernel is not prepared for GPU 0") != NULL, "%s", err.text);
+    f.capturing = 0;
+    f.capturing_result = 906;
+    ck_assert_int_eq(go(0, NULL), SETT_E_CAPTURING);
+    ck_assert(f.libraries == 0 && f.modules == 0 && f.launches == 0);
+    f.capturing_result = 0;
+    ck_assert_msg(!sett__gpu_prepare(kernel, 0, &err), "%s", err.text);
+    f.capturing = 1;
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ck_assert_int_eq(f.launches, 1);
+    f.capturing = 0;
+    stop();
+}
+END_TEST
+
+START_TEST(limits_and_numbers)
+{
+    start(1, 232449, false);
+    ck_assert_int_eq(go(0, STREAM), SETT_E_LIMIT);
+    ck_assert_msg(strstr(err.text, "kernel: 232449 bytes of shared memory a block; GPU 0 (sm_90a) has 232448") != NULL, "%s", err.text);
+    ck_assert_int_eq(go(1, STREAM), SETT_E_NO_DEVICE);
+    ck_assert_int_eq(go(-1, STREAM), SETT_E_NO_DEVICE);
+    ck_assert_int_eq(sett__gpu_prepare(kernel, 7, &err), SETT_E_NO_DEVICE);
+    ck_assert_int_eq(f.depth, 0);
+    stop();
+}
+END_TEST
+
+START_TEST(not_a_cubin)
+{
+    sett__gpu_kernel *k;
+    start(1, 0, false);
+    ck_assert_int_eq(sett__gpu_kernel_make(&cuda, "hello", 5, "kernel", 0, false, &k, &err), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett__gpu_kernel_make(&cuda, NULL, 64, "kernel", 0, false, &k, &err), SETT_E_ARGUMENT);
+    ck_assert_ptr_null(k);
+    stop();
+}
+END_TEST
+
+START_TEST(after_a_fork)
+{
+    start(1, 0, false);
+    cuda.pid++;
+    ck_assert_int_eq(go(0, STREAM), SETT_E_FORKED);
+    ck_assert_int_eq(sett__gpu_prepare(kernel, 0, &err), SETT_E_FORKED);
+    ck_assert_int_eq(f.launches, 0);
+    stop();
+}
+END_TEST
+
+static const struct {
+    int result;
+    sett_status status;
+} results[] = {{1, SETT_E_DRIVER}, {2, SETT_E_MEMORY}, {100, SETT_E_NO_DEVICE}, {201, SETT_E_DRIVER}, {209, SETT_E_TARGET},
+    {222, SETT_E_TARGET}, {700, SETT_E_FAULT}, {701, SETT_E_LIMIT}, {710, SETT_E_FAULT}, {716, SETT_E_FAULT},
+    {719, SETT_E_FAULT}, {720, SETT_E_DRIVER}, {900, SETT_E_CAPTURING}, {906, SETT_E_CAPTURING}, {999, SETT_E_DRIVER}};
+
+START_TEST(results_are_ours)
+{
+    start(1, 0, _i & 1);
+    f.launch_result = results[_i].result;
+    ck_assert_int_eq(go(0, STREAM), results[_i].status);
+    ck_assert_int_eq(err.status, results[_i].status);
+    ck_assert_msg(!strncmp(err.text, "cuLaunchKernelEx: CUDA_ERROR_", 29), "%s", err.text);
+    f.launch_result = 0;
+    ck_assert_int_eq(go(0, STREAM), SETT_OK); /* nothing is remembered */
+    ck_assert_int_eq(f.depth, 0);
+    stop();
+}
+END_TEST
+
+/* Code that does not load: told each time, and nothing is left behind. */
+START_TEST(load_fails)
+{
+    start(1, 0, _i);
+    f.load_result = 209;
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(go(0, NULL), SETT_E_TARGET);
+        ck_assert(!sett__gpu_prepared(kernel, 0));
+        ck_assert_int_eq(f.depth, 0);
+    }
+    f.load_result = 0;
+    ck_assert_msg(!go(0, NULL), "%s", err.text);
+    stop();
+}
+END_TEST
+
+Suite *cuda_suite(void)
+{
+    Suite *s = suite_create("cuda");
+    TCase *t = tcase_create("driver");
+    tcase_add_test(t, launch_hands_over);
+    tcase_add_test(t, loads_once);
+    tcase_add_test(t, context_of_a_default_stream);
+    tcase_add_test(t, modules_by_context);
+    tcase_add_test(t, modules_where_no_libraries);
+    tcase_add_loop_test(t, captures, 0, 2);
+    tcase_add_test(t, limits_and_numbers);
+    tcase_add_test(t, not_a_cubin);
+    tcase_add_test(t, after_a_fork);
+    tcase_add_loop_test(t, results_are_ours, 0, (int)SETT__COUNT(results));
+    tcase_add_loop_test(t, load_fails, 0, 2);
+    suite_add_tcase(s, t);
+    return s;
+}
