@@ -32,7 +32,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all check check-one golden gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all check check-one golden portable bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -114,6 +114,16 @@ demo: setup ## the main job on real input, on a GPU or the CPU
 
 bench: all $(BENCHES) ## benchmarks; the peers need a GPU and Python with torch
 	bench/run $(B)
+
+portable: all bench-programs $(RUNNER) ## a stripped copy in build/portable/, to run on a machine without a compiler: make gpu-check B=build/portable
+	rm -rf build/portable
+	mkdir -p build/portable/examples build/portable/bench
+	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(B)/libbench.so $(B)/sett $(B)/demo $(RUNNER) build/portable/
+	cp $(EXAMPLES) build/portable/examples/
+	cp $(filter $(B)/bench/%,$(BENCHES)) build/portable/bench/
+	strip $(addprefix build/portable/,libsett.so.$(SOVERSION) libsett-ptx.so libbench.so sett demo runner) build/portable/examples/* build/portable/bench/*
+
+bench-programs: $(BENCHES)
 
 lint: ## include rules, headers alone, exported symbols, formatting of shell
 	+@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so
