@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors as views: starts, layouts, fragments, texts, misuse. */
+#define SETT_SHORT
+#include "lib.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sett_build *b;
+
+static void open_build(void)
+{
+    b = sett__build_new(NULL, true);
+    ck_assert_ptr_nonnull(b);
+}
+
+static void close_build(void)
+{
+    sett_build_end(b, NULL);
+}
+
+static void fine(void)
+{
+    const char *text;
+    sett_status status = sett_build_status(b, &text);
+    ck_assert_msg(status == SETT_OK, "%s", text);
+}
+
+static const char *str(const sett_tensor *t)
+{
+    static char text[300];
+    sett_tensor_str(t, text, sizeof text);
+    return text;
+}
+
+static const char *offset(const sett_tensor *t)
+{
+    static char text[300];
+    sett_arg_str(t->offset, text, sizeof text);
+    return text;
+}
+
+static sett_tensor *memory(const char *layout)
+{
+    char name[16] = "A";
+    if (b->sig.n_param)
+        snprintf(name, sizeof name, "A%u", b->sig.n_param);
+    return sett_param(b, name, SETT_F32, sett_layout_parse(b, layout), .align = 16);
+}
+
+static sett_tensor *coordinates(const char *shape)
+{
+    return sett_identity_tensor(b, sett_arg_parse(b, shape));
+}
+
+/* ---- texts (the goldens' print format) ---------------------------------------------------- */
+START_TEST(texts)
+{
+    sett_layout *l = sett_make_layout(b, T(8, 5), T(5, 1));
+    ck_assert_str_eq(str(sett_param(b, "A", SETT_F32, l, .align = 16)), "tensor<ptr<f32, gmem, align<16>> o (8,5):(5,1)>");
+    ck_assert_str_eq(str(sett_param(b, "B", SETT_F32, sett_make_layout(b, T(4, 6)))), "tensor<ptr<f32, gmem> o (4,6):(1,4)>");
+    ck_assert_str_eq(str(sett_make_rmem_tensor(b, SETT_F16, 2, 3)), "tensor<ptr<f16, rmem, align<32>> o (2,3):(1,2)>");
+    ck_assert_str_eq(str(sett_make_rmem_tensor(b, SETT_BOOL, 2, 3)), "tensor<ptr<i8, rmem, align<32>> o (2,3):(1,2)>");
+    ck_assert_str_eq(str(sett_make_rmem_tensor(b, SETT_F32, sett_make_layout(b, T(2, 3), T(4, 1)))),
+        "tensor<ptr<f32, rmem, align<32>> o (2,3):(4,1)>");
+    ck_assert_str_eq(str(coordinates("(4,8)")), "tensor<(0,0) o (4,8):(1@0,1@1)>");
+    ck_assert_str_eq(str(coordinates("(2,(3,4))")), "tensor<(0,(0,0)) o (2,(3,4)):(1@0,(1@0@1,1@1@1))>");
+    ck_assert_str_eq(str(sett_slice(coordinates("(4,8)"), ALL, 3)), "tensor<(0,3) o (4):(1@0)>");
+    ck_assert_str_eq(str(sett_zipped_divide(coordinates("(4,8)"), T(2, 4))),
+        "tensor<(0,0) o ((2,4),(2,2)):((1@0,1@1),(2@0,4@1))>");
+    fine();
+    char small[10];
+    ck_assert_int_eq(sett_tensor_str(coordinates("(4,8)"), small, sizeof small), 31);
+    ck_assert_str_eq(small, "tensor<(0");
+    ck_assert_int_eq(sett_tensor_str(coordinates("(4,8)"), NULL, 0), 31);
+}
+END_TEST
+
+/* ---- slices: layout and start --------------------------------------------------------------- */
+START_TEST(coordinate_slices)
+{
+    /* From the goldens: shape, coordinate, layout, start. */
+    static const char *const cases[][4] = {
+        {"(8,3,2)", "(6,_,_)", "(3,2):(1@1,1@2)", "(6,0,0)"},
+        {"((2,(8,2),5),8)", "((_,(_,_),1),_)", "(2,8,2,8):(1@0@0,1@0@1@0,1@1@1@0,1@1)", "((0,(0,0),1),0)"},
+        {"(6,5,4,4,4)", "(2,3,1,_,_)", "(4,4):(1@3,1@4)", "(2,3,1,0,0)"},
+        {"(3,2)", "(1,_)", "(2):(1@1)", "(1,0)"},
+        {"(6,4,((3,2),3))", "(5,2,_)", "(((3,2),3)):(((1@0@0@2,1@1@0@2),1@1@2))", "(5,2,((0,0),0))"},
+    };
+    for (size_t i = 0; i < SETT__COUNT(cases); i++) {
+        char text[200];
+        sett_tensor *t = sett_slice(coordinates(cases[i][0]), sett_arg_parse(b, cases[i][1]));
+        fine();
+        sett_layout_str(t->layout, text, sizeof text);
+        ck_assert_str_eq(text, cases[i][2]);
+        ck_assert_str_eq(offset(t), cases[i][3]);
+    }
+}
+END_TEST
+
+START_TEST(slices_of_memory)
+{
+    sett_tensor *A = memory("((4,2),8):((2,100),8)");
+    ck_assert_str_eq(offset(sett_slice(A, T(ALL, 1), 3)), "124");
+    ck_assert_str_eq(offset(sett_slice(A, 5, ALL)), "102"); /* an integer is colexicographic */
+    ck_assert_str_eq(offset(sett_slice(sett_slice(A, ALL, 3), T1(5))), "126");
+    ck_assert_str_eq(str(sett_slice(A, ALL, 3)), "tensor<ptr<f32, gmem, align<16>> o ((4,2)):((2,100))>");
+    ck_assert_str_eq(str(sett_slice(A, 1, ALL)), "tensor<ptr<f32, gmem, align<8>> o (8):(8)>");
+    fine();
+}
+END_TEST
+
+/* Alignment of a dynamic start: the gcd of the root's and of what is known to divide the offset. */
+START_TEST(dynamic_starts)
+{
+    sett_val *t = sett_thread_idx(b, 0), *N = sett_sym(b, "N", .div = 2);
+    sett_tensor *A = sett_param(b, "A", SETT_F32, sett_make_layout(b, T(64, 8, 16), T(N, 1, 8)), .align = 16);
+    ck_assert_str_eq(str(sett_slice(A, t, ALL, 0)), "tensor<ptr<f32, gmem, align<8>> o (8):(1)>");
+    ck_assert_str_eq(str(sett_slice(A, 0, ALL, t)), "tensor<ptr<f32, gmem, align<16>> o (8):(1)>");
+    ck_assert_str_eq(str(sett_slice(A, 0, 1, t)), "tensor<ptr<f32, gmem> o ():()>");
+    sett_arg base = sett_slice(A, 0, 1, t)->offset, once = sett_slice(A, 0, 0, t)->offset;
+    int64_t constant;
+    ck_assert_ptr_eq(sett__peel(b, base, &constant).u.v, once.u.v);
+    ck_assert_int_eq(constant, 1);
+    fine();
+}
+END_TEST
+
+/* ---- tiles and partitions ----------------------------------------------------------------------- */
+START_TEST(tiles)
+{
+    sett_tensor *c = sett_local_tile(coordinates("(256,96)"), T(32, 8), T(6, 2));
+    ck_assert_str_eq(str(c), "tensor<(192,16) o (32,8):(1@0,1@1)>");
+    c = sett_local_tile(coordinates("(256,96)"), T(32, 8), T(6, ALL));
+    ck_assert_str_eq(str(c), "tensor<(192,0) o (32,8,12):(1@0,1@1,8@1)>");
+    c = sett_local_tile(coordinates("(256,96)"), T(32, 8), T1(6)); /* the rest is _ */
+    ck_assert_str_eq(str(c), "tensor<(192,0) o (32,8,12):(1@0,1@1,8@1)>");
+    sett_tensor *A = memory("(256,128):(128,1)");
+    ck_assert_str_eq(offset(sett_local_tile(A, T(64, 32), T(1, 2))), "8256");
+    sett_val *m = sett_block_idx(b, 0);
+    sett_tensor *t = sett_local_tile(A, T(64, 32), T(m, ALL));
+    ck_assert_str_eq(str(t), "tensor<ptr<f32, gmem, align<16>> o (64,32,4):(128,1,32)>");
+    ck_assert_str_eq(offset(t), "?{div=8192}");
+    fine();
+}
+END_TEST
+
+/* Every element goes to exactly one thread, at the thread's own coordinate. */
+START_TEST(partition_covers)
+{
+    static const struct { const char *threads, *shape; int n; } cases[] = {
+        {"(4,8):(8,1)", "(16,24)", 32}, {"(4,8):(1,4)", "(16,24)", 32}, {"((2,2),3):((1,6),2)", "(8,9)", 12}, {"6:1", "(18)", 6},
+        {"(4,2):(2,1)", "(8,4,3)", 8},
+    };
+    for (size_t i = 0; i < SETT__COUNT(cases); i++) {
+        bool seen[512] = {false};
+        sett_layout *threads = sett_layout_parse(b, cases[i].threads);
+        sett_arg shape = sett_arg_parse(b, cases[i].shape);
+        sett_tensor *all = sett_identity_tensor(b, shape);
+        all = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, sett_shape(all)), 0);
+        int64_t total = 0, size = sett_static(b, sett_size(all));
+        for (int t = 0; t < cases[i].n; t++) {
+            sett_tensor *mine = sett_local_partition(all, threads, t);
+            int64_t n = sett_static(b, sett_size(mine));
+            fine();
+            total += n;
+            for (int64_t k = 0; k < n; k++) {
+                sett_arg at = sett_crd2idx(k, mine->layout);
+                int64_t where = at.u.i + mine->offset.u.i;
+                ck_assert(where >= 0 && where < size && !seen[where]);
+                seen[where] = true;
+            }
+        }
+        ck_assert_int_eq(total, size);
+    }
+    /* By a dynamic index: no remainder where the range makes it needless. */
+    sett_block(b, 32);
+    sett_tensor *t = sett_local_partition(memory("(16,24):(24,1)"), sett_row_major(b, 4, 8), sett_thread_idx(b, 0));
+    ck_assert_str_eq(str(t), "tensor<ptr<f32, gmem> o (4,3):(96,8)>");
+    for (uint32_t i = 0; i < b->n_op; i++)
+        ck_assert(b->op[i].code != SETT__REM);
+    fine();
+}
+END_TEST
+
+START_TEST(other_views)
+{
+    sett_tensor *A = memory("(8,16):(16,1)");
+    ck_assert_str_eq(offset(sett_domain_offset(A, 2, 3)), "35");
+    ck_assert_str_eq(offset(sett_domain_offset(sett_domain_offset(A, 2, 3), -1, 0)), "19");
+    ck_assert_str_eq(str(sett_domain_offset(A, 2, 3)), "tensor<ptr<f32, gmem> o (8,16):(16,1)>");
+    ck_assert_str_eq(str(sett_recast_tensor(A, SETT_F16)), "tensor<ptr<f16, gmem, align<16>> o (8,32):(32,1)>");
+    ck_assert_str_eq(str(sett_recast_tensor(A, SETT_I32)), "tensor<ptr<i32, gmem, align<16>> o (8,16):(16,1)>");
+    sett_tensor *half = sett_recast_tensor(sett_slice(A, 3, ALL), SETT_F64);
+    ck_assert_str_eq(str(half), "tensor<ptr<f64, gmem, align<16>> o (8):(1)>");
+    ck_assert_str_eq(offset(half), "24");
+    ck_assert_str_eq(offset(sett_recast_tensor(sett_slice(A, 3, ALL), SETT_U8)), "192");
+    ck_assert_str_eq(str(sett_composition(A, sett_make_layout(b, T(4, 2), T(2, 8)))),
+        "tensor<ptr<f32, gmem, align<16>> o (4,2):(32,1)>");
+    ck_assert_str_eq(str(sett_select(A, 1)), "tensor<ptr<f32, gmem, align<16>> o (16):(1)>");
+    ck_assert_str_eq(str(sett_coalesce(memory("(2,(1,6)):(1,(6,2))"))), "tensor<ptr<f32, gmem, align<16>> o 12:1>");
+    fine();
+}
+END_TEST
+
+/* A swizzled view keeps its start inside the swizzle. */
+START_TEST(swizzled_slices)
+{
+    sett_layout *l = sett_make_swizzled(2, 2, 3, sett_row_major(b, 16, 32));
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, l, 0);
+    sett_tensor *row = sett_slice(s, 5, ALL), *block = sett_domain_offset(s, 3, 8);
+    fine();
+    ck_assert_int_eq(b->op[s->root].n, 512);
+    ck_assert_str_eq(offset(row), "0");
+    const sett__ctx c = {b, {0}, "test"};
+    for (int j = 0; j < 32; j++) {
+        sett_arg x, y, z;
+        ck_assert(sett__element_offset(&c, s, T(5, j), &x) && sett__element_offset(&c, row, sett_arg_i(j), &y));
+        ck_assert_int_eq(x.u.i, y.u.i);
+        if (j < 24 && sett__element_offset(&c, s, T(3, 8 + j), &x) && sett__element_offset(&c, block, T(0, j), &z))
+            ck_assert_int_eq(x.u.i, z.u.i);
+    }
+    fine();
+}
+END_TEST
+
+/* ---- making ----------------------------------------------------------------------------------------- */
+START_TEST(fragments)
+{
+    /* The goldens of make_layout_like; dynamic strides sort last. */
+    static const char *const cases[][2] = {
+        {"(2,2,2,2):(0,2,4,1)", "(2,2,2,2):(0,2,4,1)"},
+        {"8:2", "8:1"},
+        {"(4,2):(4,1)", "(4,2):(2,1)"},
+        {"(2,(3,4)):(1,(2,8))", "(2,(3,4)):(1,(2,6))"},
+        {"((1,2),1):((7,1),0)", "((1,2),1):((0,1),0)"},
+        {"((2,16,(4,4),4)):((6144,4,(768,1),64))", "((2,16,(4,4),4)):((1024,4,(256,1),64))"},
+        {"(2,6,5,8,4):(5,0,1,10,80)", "(2,6,5,8,4):(5,0,1,10,80)"},
+        {"(2,2,4):(20,6,1)", "(2,2,4):(8,4,1)"},
+        {"(1,4,1,1):(0,1,4,1)", "(1,4,1,1):(0,1,0,0)"},
+        {"(4,6,2):(6,1,24)", "(4,6,2):(6,1,24)"},
+        {"((6,1)):((1,1))", "((6,1)):((1,0))"},
+    };
+    for (size_t i = 0; i < SETT__COUNT(cases); i++) {
+        char text[200];
+        sett_tensor *t = sett_make_fragment_like(memory(cases[i][0]), SETT_F16);
+        fine();
+        sett_layout_str(t->layout, text, sizeof text);
+        ck_assert_str_eq(text, cases[i][1]);
+        ck_assert_int_eq(t->dtype, SETT_F16);
+    }
+    sett_val *N = sett_sym(b, "N");
+    sett_tensor *rows = sett_param(b, "R", SETT_I8, sett_make_layout(b, T(4, 2, 3), T(N, 3, 1)));
+    ck_assert_str_eq(str(sett_make_fragment_like(rows, 0)), "tensor<ptr<i8, rmem, align<32>> o (4,2,3):(6,3,1)>");
+    ck_assert_str_eq(str(sett_make_fragment_like(coordinates("(4,2)"), SETT_BOOL)),
+        "tensor<ptr<i8, rmem, align<32>> o (4,2):(1,4)>");
+    fine();
+}
+END_TEST
+
+START_TEST(shared_memory)
+{
+    sett_tensor *x = sett_make_smem_tensor(b, SETT_U8, sett_row_major(b, 5), 0);
+    sett_tensor *y = sett_make_smem_tensor(b, SETT_F64, sett_make_layout(b, T(4, 4), T(5, 1)), 128);
+    sett_tensor *z = sett_make_smem_tensor(b, SETT_F16, sett_row_major(b, 3), 2);
+    fine();
+    ck_assert_int_eq(b->op[x->root].imm, 0);
+    ck_assert_int_eq(b->op[y->root].imm, 128);
+    ck_assert_int_eq(b->op[y->root].n, 19);
+    ck_assert_int_eq(b->op[z->root].imm, 128 + 19 * 8);
+    ck_assert_uint_eq(b->smem_used, 128 + 19 * 8 + 6);
+    ck_assert_uint_eq(b->smem_align, 128);
+}
+END_TEST
+
+START_TEST(asking)
+{
+    sett_tensor *t = memory("((4,2),8):((2,100),8)");
+    ck_assert_int_eq(sett_rank(t), 2);
+    ck_assert_int_eq(sett_depth(t), 2);
+    ck_assert_int_eq(sett_static(b, sett_size(t)), 64);
+    ck_assert_int_eq(sett_static(b, sett_cosize(t)), 163);
+    ck_assert_int_eq(sett_tensor_dtype(t), SETT_F32);
+    ck_assert_int_eq(sett_tensor_space(t), SETT_GMEM);
+    sett_arg c = sett_coord_at(sett_slice(coordinates("(8,9)"), ALL, 4), 3);
+    ck_assert(c.kind == SETT_NODE && c.rank == 2 && c.u.kid[0].u.i == 3 && c.u.kid[1].u.i == 4);
+    fine();
+}
+END_TEST
+
+/* ---- misuse ------------------------------------------------------------------------------------------- */
+static void e_range(void) { sett_slice(memory("(4,8):(8,1)"), 4, ALL); }
+static void e_negative(void) { sett_slice(memory("(4,8):(8,1)"), -1, ALL); }
+static void e_rank(void) { sett_slice(memory("(4,8):(8,1)"), 1, ALL, 0); }
+static void e_profile(void) { sett_slice(memory("(4,8):(8,1)"), T(1, 1), ALL); }
+static void e_float(void) { sett_slice(memory("(4,8):(8,1)"), sett_const(b, SETT_F32, 1.0), ALL); }
+static void e_tile(void) { sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(0, 0, 0)); }
+static void e_tile_range(void) { sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(2, 0)); }
+static void e_threads(void) { sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, sett_sym(b, "N")), 0); }
+static void e_thread(void) { sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, 4), -1); }
+static void e_recast(void) { sett_recast_tensor(sett_domain_offset(memory("(4,8):(8,1)"), 0, 1), SETT_F64); }
+static void e_recast_crd(void) { sett_recast_tensor(coordinates("(4,8)"), SETT_F64); }
+static void e_narrow(void) { sett_make_rmem_tensor(b, SETT_F4E2M1FN, 8); }
+static void e_dtype(void) { sett_make_rmem_tensor(b, (sett_dtype)99, 8); }
+static void e_rmem_dynamic(void) { sett_make_rmem_tensor(b, SETT_F32, sett_sym(b, "N")); }
+static void e_rmem_many(void) { sett_make_rmem_tensor(b, SETT_F32, 70000); }
+static void e_smem_dynamic(void) { sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, sett_sym(b, "N")), 0); }
+static void e_smem_align(void) { sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 4), 24); }
+static void e_smem_below(void) { sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(4), T1(-1)), 0); }
+static void e_fragment(void) { sett_make_fragment_like(coordinates("(4,8)"), 0); }
+static void e_fragment_dynamic(void) { sett_make_fragment_like(sett_identity_tensor(b, 4, sett_sym(b, "N")), SETT_BOOL); }
+static void e_coord(void) { sett_coord_at(memory("(4,8):(8,1)"), 0); }
+
+START_TEST(misuse_is_named)
+{
+    static const struct { void (*f)(void); sett_status status; const char *text; } cases[] = {
+        {e_range, SETT_E_RANGE, "sett_slice: coordinate 4 is outside extent 4 of A (4,8):(8,1)"},
+        {e_negative, SETT_E_RANGE, "sett_slice: coordinate -1 is outside extent 4 of A (4,8):(8,1)"},
+        {e_rank, SETT_E_RANK, "sett_slice: coordinate (1,_,0) does not fit mode (4,8) of A (4,8):(8,1)"},
+        {e_profile, SETT_E_RANK, "sett_slice: coordinate (1,1) does not fit mode 4 of A (4,8):(8,1)"},
+        {e_float, SETT_E_DTYPE, "sett_slice: a coordinate of A (4,8):(8,1) is no integer"},
+        {e_tile, SETT_E_RANK, "sett_local_tile: coordinate (0,0,0) has more modes than the tiles (2,4)"},
+        {e_tile_range, SETT_E_RANGE, "sett_local_tile: coordinate 2 is outside extent 2"},
+        {e_threads, SETT_E_STATIC, "sett_local_partition: the thread layout ?:1 is not static"},
+        {e_thread, SETT_E_ARGUMENT, "sett_local_partition: the thread's index is no integer of at least 0"},
+        {e_recast, SETT_E_DIVIDE, "sett_recast_"},
+        {e_recast_crd, SETT_E_SPACE, "sett_recast_tensor: coordinates (4,8):(1@0,1@1) has no memory to recast"},
+        {e_narrow, SETT_E_DTYPE, "sett_make_rmem_tensor: elements of f4E2M1FN are narrower than a byte"},
+        {e_dtype, SETT_E_DTYPE, "sett_make_rmem_tensor: 99 is no element type"},
+        {e_rmem_dynamic, SETT_E_STATIC, "sett_make_rmem_tensor: the shape ? is not static"},
+        {e_rmem_many, SETT_E_LIMIT, "sett_make_rmem_tensor: the layout 70000:1 needs 70000 elements, of at most 65536"},
+        {e_smem_dynamic, SETT_E_STATIC, "sett_make_smem_tensor: the layout ?:1 is not static"},
+        {e_smem_align, SETT_E_ALIGN, "sett_make_smem_tensor: an alignment of 24 is no power of two up to 1024"},
+        {e_smem_below, SETT_E_RANGE, "sett_make_smem_tensor: the layout (4):(-1) reaches below 0"},
+        {e_fragment, SETT_E_DTYPE, "sett_make_fragment_like: a fragment like a coordinate tensor needs an element type"},
+        {e_fragment_dynamic, SETT_E_STATIC, "sett_make_fragment_like: the extent ? of mode 1 is not static"},
+        {e_coord, SETT_E_SPACE, "sett_coord_at: A (4,8):(8,1) is no tensor of coordinates"},
+    };
+    for (size_t i = 0; i < SETT__COUNT(cases); i++) {
+        const char *text;
+        close_build();
+        open_build();
+        cases[i].f();
+        ck_assert_msg(sett_build_status(b, &text) == cases[i].status, "%zu: %s", i, text);
+        ck_assert_msg(strstr(text, cases[i].text) && strstr(text, "test_tensor.c:"), "%s", text);
+    }
+}
+END_TEST
+
+/* Poison in, poison out; NULL is refused without a crash. */
+START_TEST(poison_passes)
+{
+    sett_tensor *bad = sett_slice(memory("(4,8):(8,1)"), 9, ALL);
+    ck_assert(bad->head.poison);
+    sett_val *v = sett_load(sett_local_tile(sett_domain_offset(bad, 0, 0), T(2, 2), T(0, 0)));
+    ck_assert(v->head.poison);
+    sett_store(bad, v);
+    sett_copy(bad, sett_make_fragment_like(bad, 0));
+    sett_fill(sett_recast_tensor(bad, SETT_I8), 1);
+    ck_assert(sett_at(bad, 0)->head.poison && sett_elem_less(bad, T(1, 1))->head.poison);
+    ck_assert_int_eq(sett_coord_at(bad, 0).kind, SETT_POISON);
+    ck_assert_int_eq(sett_rank(bad), 1);
+    ck_assert_str_eq(str(bad), "tensor<?>");
+    ck_assert_ptr_null(sett_slice_tensor_at(SETT_HERE, NULL, SETT_ALL));
+    sett_tensor *none = NULL;
+    ck_assert_ptr_null(sett_load(none));
+    ck_assert_int_eq(sett_build_status(b, NULL), SETT_E_RANGE);
+}
+END_TEST
+
+/* A build for the algebra alone has no memory. */
+START_TEST(host_build)
+{
+    sett_build *h = sett_build_begin();
+    const char *text;
+    ck_assert_int_eq(sett_rank(sett_identity_tensor(h, 4, 8)), 2);
+    ck_assert_int_eq(sett_build_status(h, &text), SETT_OK);
+    sett_make_rmem_tensor(h, SETT_F32, 4);
+    ck_assert_int_eq(sett_build_status(h, &text), SETT_E_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(text, "possible only in a kernel's body"));
+    sett_build_end(h, NULL);
+}
+END_TEST
+
+Suite *tensor_suite(void)
+{
+    const TTest *const tests[] = {texts, coordinate_slices, slices_of_memory, dynamic_starts, tiles, partition_covers,
+        other_views, swizzled_slices, fragments, shared_memory, asking, misuse_is_named, poison_passes, host_build};
+    Suite *s = suite_create("tensor");
+    TCase *c = tcase_create("views");
+    tcase_add_checked_fixture(c, open_build, close_build);
+    for (size_t i = 0; i < SETT__COUNT(tests); i++)
+        tcase_add_test(c, tests[i]);
+    suite_add_tcase(s, c);
+    return s;
+}
