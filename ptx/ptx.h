@@ -115,9 +115,8 @@ void sett__debug_end(sett__lower *);
 /* The lowest PTX ISA that has the target and what the tape uses: 78 for 7.8. 0: the
  * target is not one that LLVM 22 and sett know. */
 int sett__ptx_version(const sett__tape *, const char *target);
-/* 2; 0 for straight-line code with so many run-time offsets that LLVM's strength
- * reduction, whose cost is quadratic in them, would dominate. */
-enum { SETT__MANY_ACCESSES = 512 };
+/* 2; 0 for a kernel with so many accesses or run-time offsets that LLVM's passes over
+ * them, whose cost is quadratic or worse, would dominate. */
 int sett__codegen_level(const sett__tape *);
 
 const sett__ptx_plugin *sett_ptx_plugin(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a target needs: the lowest PTX ISA, and the codegen level. */
 #include "ptx.h"
+#include <string.h>
 
 typedef struct row {
     int sm, plain, a, f; /* PTX ISA that introduced sm_N, sm_Na, sm_Nf; 0: there is none */
@@ -22,22 +23,31 @@ int sett__ptx_version(const sett__tape *t, const char *target)
     return need && t->min_ptx > need ? t->min_ptx : need;
 }
 
-static bool is_region(int code)
-{
-    return code == SETT__IF || code == SETT__ELSE || code == SETT__FOR || code == SETT__END;
-}
+/* Measured on one core at 2.5 GHz, codegen level 2: n stores at n run-time offsets 24 ms for
+ * n = 100, 350 ms for 400, 1.7 s for 800 (straight-line strength reduction, by dominance, so
+ * across regions too); n stores beside one run-time offset 10 ms for 400, 90 ms for 1600 (load
+ * and store vectorizer). At level 0 all are linear, 10^4 stores 80 ms. */
+enum { MANY_OFFSETS = 128, MANY_ACCESSES = 1024 };
 
 int sett__codegen_level(const sett__tape *t)
 {
-    uint32_t run = 0, most = 0;
+    uint32_t offsets = 0, accesses = 0;
+    bool *seen = (bool *)sett__mem_alloc(NULL, t->n_op + 1u);
+    if (seen)
+        memset(seen, 0, t->n_op + 1u);
     for (uint32_t i = 0; i < t->n_op; i++) {
         const sett__op *op = &t->op[i];
         int cls = sett__ops[op->code].cls;
-        if (is_region(op->code))
-            run = 0;
-        if (cls == SETT__C_LOAD || cls == SETT__C_STORE || cls == SETT__C_ATOM)
-            run += op->n_args > 1 && t->arg[op->args + 1] != SETT__NONE;
-        most = run > most ? run : most;
+        if (cls != SETT__C_LOAD && cls != SETT__C_STORE && cls != SETT__C_ATOM)
+            continue;
+        uint32_t base = t->arg[op->args + 1];
+        accesses++;
+        if (base == SETT__NONE || (seen && seen[base]))
+            continue;
+        offsets++;
+        if (seen)
+            seen[base] = true;
     }
-    return most > SETT__MANY_ACCESSES ? 0 : 2;
+    sett__mem_free(NULL, seen);
+    return offsets > MANY_OFFSETS || accesses > MANY_ACCESSES ? 0 : 2;
 }
