@@ -158,3 +158,11 @@ sett_layout *sett_filter_zeros_at(sett_site site, const sett_layout *l)
 {
     return public(site, "sett_filter_zeros", l, sett__filter_zeros);
 }
+
+sett_layout *sett_filter_by_at(sett_site site, const sett_layout *l, sett_arg profile)
+{
+    if (!sett__use_layout(NULL, site, "sett_filter", l))
+        return (sett_layout *)(uintptr_t)l;
+    sett__ctx c = {l->head.b, site, "sett_filter"};
+    return sett__use_arg(c.b, site, c.func, profile) ? sett__filter_by(&c, l, profile) : sett__poison_layout(c.b);
+}

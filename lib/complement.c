@@ -72,8 +72,8 @@ sett_layout *sett__complement(const sett__ctx *c, const sett_layout *l, sett_arg
         sett_arg s = m.m[i][0], d = m.m[i][1];
         if (d.kind == SETT_INT && d.u.i < 0)
             return bad(c, SETT_E_RANGE, "invalid: a negative stride has no complement", l);
-        if (d.kind == SETT_INT && next.kind == SETT_INT && (d.u.i < next.u.i || d.u.i % next.u.i))
-            return bad(c, SETT_E_DIVIDE, "non-injective: a stride is below, or not a multiple of, what smaller strides cover", l);
+        if (d.kind == SETT_INT && next.kind == SETT_INT && d.u.i < next.u.i)
+            return bad(c, SETT_E_DIVIDE, "non-injective: a stride is below what the smaller strides cover", l);
         sett__push(c, &out, sett__div(c, d, next), next);
         next = sett__mul(c, s, d);
     }
@@ -144,16 +144,16 @@ sett_layout *sett__left_inverse(const sett__ctx *c, const sett_layout *l)
             sett__push(c, &sorted, sett_arg_i(i), m.m[i][1]);
     }
     sort(&sorted);
-    int64_t covered = 1, at = 0; /* the layout reaches [0, covered) steps of the last stride */
+    int64_t extent = 1, at = 0;
     for (int i = 0; i < sorted.n; i++) {
         int64_t d = sorted.m[i][1].u.i, step = i ? sorted.m[i - 1][1].u.i : 1;
-        if (d % step || d / step < covered)
-            return bad(c, SETT_E_DIVIDE, "left-inverse-divisibility: a stride is no multiple of what the smaller ones cover", l);
+        if (d % step)
+            return bad(c, SETT_E_DIVIDE, "left-inverse-divisibility: a stride is no multiple of the next smaller one", l);
         sett__push(c, &out, sett_arg_i(d / step), sett_arg_i(at));
         at = prefix[sorted.m[i][0].u.i];
-        covered = m.m[sorted.m[i][0].u.i][0].u.i;
+        extent = m.m[sorted.m[i][0].u.i][0].u.i;
     }
-    sett__push(c, &out, sett_arg_i(covered), sett_arg_i(at));
+    sett__push(c, &out, sett_arg_i(extent), sett_arg_i(at));
     return sett__coalesce(c, sett__from_modes(c, &out));
 }
 

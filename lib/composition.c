@@ -11,6 +11,8 @@
 
 typedef struct lhs {
     const sett_layout *l;
+    bool strict;
+    const char **why; /* where a refusal's reason goes instead of the build */
     sett__mode_list flat;
     int64_t *used, small[16]; /* the largest coordinate that B reaches in each mode of flat; -1: not known */
 } lhs;
@@ -18,6 +20,10 @@ typedef struct lhs {
 static bool refuse(const sett__ctx *c, const char *reason, const lhs *a, sett_arg s, sett_arg d, int mode)
 {
     sett_arg n = a->flat.m[mode][0];
+    if (a->why) {
+        *a->why = reason;
+        return false;
+    }
     sett__bad(c, SETT_E_DIVIDE, "%s: %s:%s over mode %d of coalesced %s: extent %s must %s", reason, sett__arg_text(c->b, s),
         sett__arg_text(c->b, d), mode, sett__layout_text(c->b, a->l), sett__arg_text(c->b, n),
         reason[1] == 't' ? "divide or be divided by the stride that reaches it" : "divide what is left of the right extent");
@@ -82,7 +88,7 @@ static bool walk(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett__mode_
         reach(a, last, s, d);
         sett__push(c, out, s, sett__mul(c, d, a->flat.m[last][1]));
     }
-    return inexact < 0 || refuse(c, "stride-divisibility", a, s0, d0, inexact);
+    return inexact < 0 || !a->strict || refuse(c, "stride-divisibility", a, s0, d0, inexact);
 }
 
 static void list_init(sett__mode_list *l)
@@ -92,9 +98,11 @@ static void list_init(sett__mode_list *l)
     l->cap = (int)SETT__COUNT(l->small);
 }
 
-static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l)
+static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l, bool strict)
 {
     a->l = l;
+    a->strict = strict;
+    a->why = NULL;
     sett__coalesced(c, &a->flat, l->shape, l->stride, true);
     a->used = a->flat.n <= (int)SETT__COUNT(a->small) ? a->small : sett__new(c->b, sizeof(int64_t) * (size_t)a->flat.n);
     memset(a->used, 0, sizeof(int64_t) * (size_t)a->flat.n);
@@ -139,7 +147,8 @@ static bool leaf(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *s
         if (!descend(c, &l, d.path))
             return false;
         d.path = 0;
-        lhs_init(c, &sub, l);
+        lhs_init(c, &sub, l, a->strict);
+        sub.why = a->why;
         if (!walk(c, &sub, s, d, &out))
             return false;
     } else if (!walk(c, a, s, d, &out)) {
@@ -172,7 +181,8 @@ static bool tree(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *s
     return true;
 }
 
-static sett_layout *with_layout(const sett__ctx *c, const sett_layout *a, const sett_layout *b)
+/* strict: R is A o B everywhere; else, where a leaf of B runs past what divides, it may be longer. */
+static sett_layout *with_layout(const sett__ctx *c, const sett_layout *a, const sett_layout *b, bool strict)
 {
     lhs left;
     sett_arg shape, stride;
@@ -182,10 +192,29 @@ static sett_layout *with_layout(const sett__ctx *c, const sett_layout *a, const 
         sett__bad(c, SETT_E_ARGUMENT, "invalid: the right operand %s is composed", sett__layout_text(c->b, b));
         return sett__poison_layout(c->b);
     }
-    lhs_init(c, &left, a);
-    if (!tree(c, &left, b->shape, b->stride, &shape, &stride) || !exact(c, &left, b))
+    lhs_init(c, &left, a, strict);
+    if (!tree(c, &left, b->shape, b->stride, &shape, &stride) || (strict && !exact(c, &left, b)))
         return sett__poison_layout(c->b);
     return sett__rewrap(c, a, sett__own(c, shape, stride));
+}
+
+sett_layout *sett__compose_rest(const sett__ctx *c, const sett_layout *a, const sett_layout *b)
+{
+    return with_layout(c, a, b, false);
+}
+
+const char *sett__refusal(const sett__ctx *c, const sett_layout *a, const sett_layout *b)
+{
+    lhs left;
+    sett_arg shape, stride;
+    const char *why = NULL;
+    bool fixed = sett__is_static(a->shape) && sett__is_static(b->shape) && sett__is_static(b->stride);
+    if (!fixed)
+        return NULL;
+    lhs_init(c, &left, a, false);
+    left.why = &why;
+    tree(c, &left, b->shape, b->stride, &shape, &stride);
+    return why;
 }
 
 static sett_layout *compose_mode(const sett__ctx *c, const sett_layout *l, sett_arg tiler)
@@ -194,9 +223,9 @@ static sett_layout *compose_mode(const sett__ctx *c, const sett_layout *l, sett_
 }
 
 sett_layout *sett__by_mode(const sett__ctx *c, const sett_layout *l, sett_arg tiler,
-    sett_layout *(*f)(const sett__ctx *, const sett_layout *, sett_arg))
+    sett_layout *(*f)(const sett__ctx *, const sett_layout *, sett_arg), bool keep)
 {
-    int n = sett__arity(l->shape);
+    int n = keep || tiler.rank > sett__arity(l->shape) ? sett__arity(l->shape) : tiler.rank;
     if (tiler.rank > n) {
         sett__bad(c, SETT_E_RANK, "invalid: tiler %s has more modes than %s", sett__arg_text(c->b, tiler),
             sett__layout_text(c->b, l));
@@ -211,12 +240,12 @@ sett_layout *sett__by_mode(const sett__ctx *c, const sett_layout *l, sett_arg ti
     return sett__rewrap(c, l, sett__join(c, n, m));
 }
 
-sett_layout *sett__tiler_layout(const sett__ctx *c, sett_arg t)
+sett_layout *sett__tiler_layout(const sett__ctx *c, sett_arg t, int stride_of_one)
 {
     if (t.kind == SETT_LAYOUT)
         return t.u.l;
     if ((t.kind == SETT_INT && t.u.i >= 1 && !t.path) || t.kind == SETT_VALUE)
-        return sett__own(c, t, sett_arg_i(1));
+        return sett__own(c, t, sett_arg_i(sett__is_int(t, 1) ? stride_of_one : 1));
     sett__bad(c, SETT_E_ARGUMENT, "invalid: %s is no tiler", sett__arg_text(c->b, t));
     return sett__poison_layout(c->b);
 }
@@ -224,8 +253,8 @@ sett_layout *sett__tiler_layout(const sett__ctx *c, sett_arg t)
 sett_layout *sett__compose(const sett__ctx *c, const sett_layout *a, sett_arg b)
 {
     if (b.kind == SETT_NODE)
-        return sett__by_mode(c, a, b, compose_mode);
-    return with_layout(c, a, sett__tiler_layout(c, b));
+        return sett__by_mode(c, a, b, compose_mode, false);
+    return with_layout(c, a, sett__tiler_layout(c, b, 1), true);
 }
 
 sett_layout *sett_composition_layout_at(sett_site site, const sett_layout *a, sett_arg b)

@@ -7,20 +7,41 @@ static sett_layout *divide_mode(const sett__ctx *c, const sett_layout *l, sett_a
     return tiler.kind == SETT_SLICE ? (sett_layout *)(uintptr_t)l : sett__logical_divide(c, l, tiler);
 }
 
+static sett_layout *plain(const sett__ctx *c, const sett_layout *l)
+{
+    return l->has_inner ? sett__own(c, l->shape, l->stride) : (sett_layout *)(uintptr_t)l;
+}
+
+/* Says all that is wrong where the tile and the rest fail for different reasons. */
+static bool refused(const sett__ctx *c, const sett_layout *l, sett_layout *const t[2])
+{
+    const char *tile = sett__refusal(c, l, t[0]), *rest = tile ? sett__refusal(c, l, t[1]) : NULL;
+    if (!rest || tile == rest)
+        return false;
+    sett__bad(c, SETT_E_DIVIDE, "%s of the tile %s, and %s of the rest %s, over %s", tile, sett__layout_text(c->b, t[0]), rest,
+        sett__layout_text(c->b, t[1]), sett__layout_text(c->b, l));
+    return true;
+}
+
 sett_layout *sett__logical_divide(const sett__ctx *c, const sett_layout *l, sett_arg tiler)
 {
     sett_layout *t[2];
     if (tiler.kind == SETT_NODE)
-        return sett__by_mode(c, l, tiler, divide_mode);
-    t[0] = sett__tiler_layout(c, tiler);
+        return sett__by_mode(c, l, tiler, divide_mode, true);
+    t[0] = sett__tiler_layout(c, tiler, 0);
     if (sett__layout_poison(t[0]))
         return t[0];
     sett_layout *whole = sett__coalesce(c, l);
     if (sett__layout_poison(whole))
         return whole;
     t[1] = sett__complement(c, t[0], whole->shape);
-    sett_layout *both = sett__join(c, 2, t);
-    return sett__layout_poison(both) ? both : sett__compose(c, l, sett_arg_l(both));
+    if (sett__layout_poison(t[1]))
+        return t[1];
+    if (refused(c, l, t))
+        return sett__poison_layout(c->b);
+    t[0] = sett__compose(c, plain(c, l), sett_arg_l(t[0]));
+    t[1] = sett__layout_poison(t[0]) ? t[0] : sett__compose_rest(c, plain(c, l), t[1]);
+    return sett__rewrap(c, l, sett__join(c, 2, t));
 }
 
 /* One of shape or stride: modes named by the tiler split into first and second parts. */

@@ -152,9 +152,9 @@ sett_layout *sett_make_layout_at(sett_site site, sett_build *b, sett_arg shape, 
 
 static int64_t order_of(sett_arg a)
 {
-    while (a.kind == SETT_NODE)
+    while (a.kind == SETT_NODE && a.rank)
         a = a.u.kid[0];
-    return a.u.i;
+    return a.kind == SETT_INT ? a.u.i : INT64_MAX; /* what is known only when it runs comes last */
 }
 
 /* One mode's strides; a tuple in the order has been used up above it, so inside colexicographic. */
@@ -182,10 +182,6 @@ sett_layout *sett__ordered(const sett__ctx *c, sett_arg shape, sett_arg order)
 {
     if (!check_shape(c, shape))
         return sett__poison_layout(c->b);
-    if (!sett__is_static(order)) {
-        sett__bad(c, SETT_E_STATIC, "order %s must be static", sett__arg_text(c->b, order));
-        return sett__poison_layout(c->b);
-    }
     bool empty = order.kind == SETT_NODE && !order.rank && shape.kind == SETT_NODE && shape.rank;
     if (empty || !sett__weakly_congruent(order, shape)) {
         sett__bad(c, SETT_E_RANK, "invalid: order %s does not fit shape %s", sett__arg_text(c->b, order),
@@ -341,7 +337,7 @@ sett_arg sett_cosize_layout(const sett_layout *l)
     if (!usable(l, "sett_cosize"))
         return (sett_arg){.kind = SETT_POISON};
     sett__ctx c = {l->head.b, nowhere, "sett_cosize"};
-    return plus_one(&c, last_offset(&c, l->shape, l->stride));
+    return sett__product(&c, plus_one(&c, last_offset(&c, l->shape, l->stride)));
 }
 
 sett_arg sett_shape_arg(sett_arg a)
@@ -511,12 +507,22 @@ static sett_layout *sliced(const sett__ctx *c, const sett_layout *l, sett_arg cr
     return sett__rewrap(c, l, sett__own(c, s, d));
 }
 
+/* No offset of l sets a bit that the swizzle would move. */
+static bool swizzle_is_idle(const sett_layout *l)
+{
+    sett_arg n = sett_cosize_layout(l);
+    int first = l->base + (l->shift > 0 ? l->shift : 0);
+    return l->has_inner == 1 && n.kind == SETT_INT && sett__is_int(l->offset, 0) && n.u.i <= (int64_t)1 << first;
+}
+
 sett_layout *sett_slice_layout_at(sett_site site, const sett_layout *l, sett_arg crd)
 {
     ENTER_ARG(l, "sett_slice", crd);
     sett_layout *r = sliced(c, l, crd, true);
     if (!l->has_inner || sett__layout_poison(r) || all_slices(crd))
         return r;
+    if (swizzle_is_idle(l))
+        return sett__own(c, r->shape, r->stride);
     r->offset = sett__sum(c, l->offset, sett__crd2idx(c, crd, l->shape, l->stride));
     return sett__is_poison(r->offset) ? sett__poison_layout(c->b) : r;
 }

@@ -107,7 +107,7 @@ static bool stop(const sett__ctx *c, sett_arg a, sett_arg b, sett_arg *out)
 
 static bool is_wide(const sett_val *v)
 {
-    return v->dtype == SETT_I64 || v->dtype == SETT_U64;
+    return v->dtype == SETT_I64;
 }
 
 static sett_val *record(const sett__ctx *c, const sett__emit *e)
@@ -132,28 +132,37 @@ static void refine(sett_val *v, facts f)
         v->hi = f.hi;
 }
 
-static sett_val *widen(const sett__ctx *c, sett_val *v)
+static sett_val *converted(const sett__ctx *c, sett_val *v, sett_dtype to)
 {
-    if (is_wide(v) || v->head.poison)
+    if (!v || v->head.poison || v->dtype == to)
         return v;
     facts f = facts_of(sett_arg_v(v));
-    sett_val *w = record(c, &(sett__emit){.code = SETT__CONVERT, .dtype = SETT_I64, .n = 1, .n_args = 1, .args = &v->id});
-    if (w)
+    sett_val *w = record(c, &(sett__emit){.code = SETT__CONVERT, .dtype = to, .n = 1, .n_args = 1, .args = &v->id});
+    if (w && !w->head.poison)
         refine(w, f);
     return w;
+}
+
+/* Indices are signed: an unsigned one that fits stays narrow. */
+static sett_val *index_val(const sett__ctx *c, sett_arg a)
+{
+    sett_val *v = sett__arg_val(c->b, c->site, a);
+    if (!v || v->head.poison || v->dtype == SETT_I32 || v->dtype == SETT_I64)
+        return v;
+    return converted(c, v, v->lo >= INT32_MIN && v->hi <= INT32_MAX ? SETT_I32 : SETT_I64);
 }
 
 static sett_arg emit(const sett__ctx *c, sett__code code, sett_arg a, sett_arg b, facts f)
 {
     if (!c->b)
         return poison(c);
-    sett_val *x = sett__arg_val(c->b, c->site, a), *y = sett__arg_val(c->b, c->site, b);
+    sett_val *x = index_val(c, a), *y = index_val(c, b);
     if (!x || !y || x->head.poison || y->head.poison)
         return poison(c);
     if (is_wide(x) != is_wide(y)) {
-        x = widen(c, x);
-        y = widen(c, y);
-        if (!x || !y)
+        x = converted(c, x, SETT_I64);
+        y = converted(c, y, SETT_I64);
+        if (!x || !y || x->head.poison || y->head.poison)
             return poison(c);
     }
     bool nonneg = (code == SETT__DIV || code == SETT__REM || code == SETT__SHR) && facts_of(a).lo >= 0 && facts_of(b).lo >= 0;

@@ -592,8 +592,12 @@ sett_layout *sett__filter(const sett__ctx *, const sett_layout *);
 sett_layout *sett__filter_zeros(const sett__ctx *, const sett_layout *);
 sett_layout *sett__filter_by(const sett__ctx *, const sett_layout *, sett_arg profile);
 sett_layout *sett__by_mode(const sett__ctx *, const sett_layout *, sett_arg tiler,
-    sett_layout *(*)(const sett__ctx *, const sett_layout *, sett_arg)); /* modes past the tiler stay */
-sett_layout *sett__tiler_layout(const sett__ctx *, sett_arg); /* a layout itself; n as n:1 */
+    sett_layout *(*)(const sett__ctx *, const sett_layout *, sett_arg), bool keep); /* keep: the modes past the tiler */
+/* Composition with the rest of a divide, which may be rounded up. */
+/* Why the composition of static layouts is refused, as a word; NULL: it is not, or that is not known. */
+const char *sett__refusal(const sett__ctx *, const sett_layout *, const sett_layout *);
+sett_layout *sett__compose_rest(const sett__ctx *, const sett_layout *, const sett_layout *);
+sett_layout *sett__tiler_layout(const sett__ctx *, sett_arg, int stride_of_one); /* a layout itself; n as n:1 */
 sett_layout *sett__compose(const sett__ctx *, const sett_layout *, sett_arg rhs); /* rhs: layout, tiler or shape */
 sett_layout *sett__complement(const sett__ctx *, const sett_layout *, sett_arg cotarget);
 sett_layout *sett__right_inverse(const sett__ctx *, const sett_layout *);

@@ -9,14 +9,14 @@ sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block,
     if (tiler.kind == SETT_SLICE)
         return (sett_layout *)(uintptr_t)block;
     if (tiler.kind == SETT_NODE)
-        return sett__by_mode(c, block, tiler, sett__logical_product);
-    const sett_layout *t = sett__tiler_layout(c, tiler);
+        return sett__by_mode(c, block, tiler, sett__logical_product, true);
+    const sett_layout *t = sett__tiler_layout(c, tiler, 0);
     if (sett__layout_poison(t))
         return sett__poison_layout(c->b);
     sett_layout *outer = sett__own(c, block->shape, block->stride); /* the swizzle stays around the whole */
     sett_arg room = sett__mul(c, sett__product(c, block->shape), sett_cosize_layout(t));
     sett_layout *rest = sett__is_poison(room) ? NULL : sett__complement(c, outer, room);
-    sett_layout *pair[2] = {outer, sett__layout_poison(rest) ? NULL : sett__compose(c, rest, sett_arg_l(t))};
+    sett_layout *pair[2] = {outer, sett__layout_poison(rest) ? NULL : sett__compose_rest(c, rest, t)};
     return sett__rewrap(c, block, sett__join(c, 2, pair));
 }
 
@@ -49,7 +49,7 @@ sett_layout *sett__raked(const sett__ctx *c, const sett_layout *block, const set
     if (sett__layout_poison(block) || sett__layout_poison(tiler))
         return sett__poison_layout(c->b);
     int n = sett__arity(block->shape), m = sett__arity(tiler->shape), rank = n > m ? n : m;
-    if ((n == 1 && m == 1) && (block->shape.kind == SETT_NODE) != (tiler->shape.kind == SETT_NODE)) {
+    if (blocked && n == 1 && m == 1 && (block->shape.kind == SETT_NODE) != (tiler->shape.kind == SETT_NODE)) {
         sett__bad(c, SETT_E_RANK, "invalid: block %s and tiler %s differ in profile", sett__layout_text(c->b, block),
             sett__layout_text(c->b, tiler));
         return sett__poison_layout(c->b);
@@ -75,7 +75,7 @@ sett_layout *sett__tile_to_shape(const sett__ctx *c, const sett_layout *block, s
         return sett__poison_layout(c->b);
     sett_layout *tiler = order.kind == SETT_SLICE ? sett__own(c, times, sett__compact(c, times, sett_arg_i(1), NULL))
                                                   : sett__ordered(c, times, order);
-    return sett__coalesce_by(c, sett__raked(c, pad, tiler, true), times);
+    return sett__raked(c, pad, tiler, true);
 }
 
 sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const sett_layout *val)

@@ -18,13 +18,12 @@ static leaf up(const sett__ctx *c, leaf x, int64_t n)
         return x;
     if (x.d.kind != SETT_INT) /* a dynamic stride is at least a unit, and whole units */
         return (leaf){x.s, sett__div(c, x.d, sett_arg_i(n))};
-    uint32_t path = x.d.path;
-    x.d.path = 0;
+    if (x.d.path) {
+        sett_arg bad = sett__bad(c, SETT_E_ARGUMENT, "invalid: basis strides are coordinates, not elements");
+        return (leaf){bad, bad};
+    }
     sett_arg per = sett__shape_div(c, sett_arg_i(n), sett_arg_i(size_of(x.d.u.i)));
-    leaf r = {sett__shape_div(c, x.s, per), sett__shape_div(c, x.d, sett_arg_i(n))};
-    if (r.d.kind == SETT_INT)
-        r.d.path = path;
-    return r;
+    return (leaf){sett__shape_div(c, x.s, per), sett__shape_div(c, x.d, sett_arg_i(n))};
 }
 
 /* One element becomes n. */
@@ -77,6 +76,9 @@ sett_layout *sett__rescale(const sett__ctx *c, const sett_layout *l, int64_t n, 
                 return sett__poison_layout(c->b);
             }
     }
+    sett_layout *inner = l->has_inner == 2 ? sett__rescale(c, l->inner, n, wider) : NULL;
+    if (inner && sett__layout_poison(inner))
+        return inner;
     leaf r = each(c, (leaf){l->shape, l->stride}, n, wider ? up : down);
     sett_layout *out = sett__rewrap(c, l, sett__own(c, r.s, r.d));
     if (sett__layout_poison(out) || !l->has_inner)
@@ -84,9 +86,8 @@ sett_layout *sett__rescale(const sett__ctx *c, const sett_layout *l, int64_t n, 
     out->offset = wider ? sett__div(c, l->offset, sett_arg_i(n)) : sett__mul(c, l->offset, sett_arg_i(n));
     if (sett__is_poison(out->offset) || (swizzled && !scale_swizzle(c, out, n, wider)))
         return sett__poison_layout(c->b);
-    if (!swizzled)
-        out->inner = sett__rescale(c, l->inner, n, wider);
-    return sett__layout_poison(out->inner) && !swizzled ? sett__poison_layout(c->b) : out;
+    out->inner = inner;
+    return out;
 }
 
 sett_layout *sett_recast_layout_at(sett_site site, int new_bits, int old_bits, const sett_layout *l)

@@ -188,7 +188,9 @@ static sett_arg shape_div(const sett__ctx *c, sett_arg a, sett_arg b)
 {
     if (a.kind != SETT_INT || b.kind != SETT_INT)
         return sett__ceil_div(c, a, b);
-    if (!a.u.i || !b.u.i || (a.u.i % b.u.i && b.u.i % a.u.i))
+    if (!a.u.i || !b.u.i)
+        return sett__bad(c, SETT_E_RANGE, "invalid: %lld by %lld", (long long)a.u.i, (long long)b.u.i);
+    if ((a.u.i % b.u.i && b.u.i % a.u.i))
         return sett__bad(c, SETT_E_DIVIDE, "divisibility: neither of %lld and %lld divides the other; pad one of them",
             (long long)a.u.i, (long long)b.u.i);
     if (a.u.i % b.u.i == 0)
@@ -320,8 +322,10 @@ sett_arg sett__sum(const sett__ctx *c, sett_arg a, sett_arg b)
 
 static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_arg stride)
 {
-    if (crd.kind == SETT_POISON || crd.kind == SETT_SLICE)
-        return crd.kind == SETT_SLICE ? sett_arg_i(0) : crd;
+    if (crd.kind == SETT_POISON)
+        return crd;
+    if (crd.kind == SETT_SLICE)
+        crd = sett_arg_i(0);
     if (crd.kind == SETT_NODE) {
         if (shape.kind != SETT_NODE || shape.rank != crd.rank)
             return sett__bad(c, SETT_E_RANK, "invalid: coordinate %s does not fit shape %s", sett__arg_text(c->b, crd),

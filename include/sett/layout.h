@@ -105,6 +105,12 @@ SETT_API sett_layout *sett_right_inverse_at(sett_site, const sett_layout *);
 SETT_API sett_layout *sett_left_inverse_at(sett_site, const sett_layout *);
 #define sett_right_inverse(l) sett_right_inverse_at(SETT_HERE, l)
 #define sett_left_inverse(l) sett_left_inverse_at(SETT_HERE, l)
+/* Compact strides in the order of l's (stride 0 and extent 1 keep 0): an array to hold what l shows. */
+SETT_API sett_layout *sett_make_layout_like_at(sett_site, const sett_layout *);
+#define sett_make_layout_like(l) sett_make_layout_like_at(SETT_HERE, l)
+/* By the modes of a profile, as sett_coalesce_by. */
+SETT_API sett_layout *sett_filter_by_at(sett_site, const sett_layout *, sett_arg profile);
+#define sett_filter_by(l, profile) sett_filter_by_at(SETT_HERE, l, SETT_A(profile))
 /* The coordinates that L maps to 0. */
 SETT_API sett_layout *sett_nullspace_at(sett_site, const sett_layout *);
 #define sett_nullspace(l) sett_nullspace_at(SETT_HERE, l)
@@ -162,6 +168,29 @@ SETT_API sett_layout *sett_get_layout_at(sett_site, const sett_layout *, int i);
 /* The layout as a function. */
 SETT_API sett_arg sett_crd2idx_at(sett_site, const sett_layout *, sett_arg coord);
 #define sett_crd2idx(coord, l) sett_crd2idx_at(SETT_HERE, l, SETT_A(coord))
+/* The coordinate of an index in a shape, (3,(2,3)) and 16: (1,(1,2)); of an index in the image of a
+ * bijective layout, one number a top mode: (4,8):(8,1) and 9: (1,1). */
+SETT_API sett_arg sett_idx2crd_at(sett_site, sett_build *, sett_arg idx, sett_arg shape);
+#define sett_idx2crd(b, idx, shape) sett_idx2crd_at(SETT_HERE, b, SETT_A(idx), SETT_A(shape))
+SETT_API sett_arg sett_get_flat_coord_at(sett_site, const sett_layout *, sett_arg idx);
+#define sett_get_flat_coord(l, idx) sett_get_flat_coord_at(SETT_HERE, l, SETT_A(idx))
+/* The largest run that every access of the layout may be cut into, in elements: CuTe's max_alignment. */
+SETT_API sett_arg sett_max_alignment_at(sett_site, const sett_layout *);
+#define sett_max_alignment(l) sett_max_alignment_at(SETT_HERE, l)
+/* Of static tuples, 1 or 0, -1 where the question has no meaning: every leaf of a below b's; not every leaf of b below a's;
+ * the same profile; a's a prefix of b's; b refines a's extents; b's extents divide a's. */
+SETT_API int sett_tuple_less_at(sett_site, sett_arg a, sett_arg b);
+SETT_API int sett_tuple_leq_at(sett_site, sett_arg a, sett_arg b);
+SETT_API int sett_congruent_at(sett_site, sett_arg a, sett_arg b);
+SETT_API int sett_weakly_congruent_at(sett_site, sett_arg a, sett_arg b);
+SETT_API int sett_compatible_at(sett_site, sett_arg a, sett_arg b);
+SETT_API int sett_evenly_divides_at(sett_site, sett_arg a, sett_arg b);
+#define sett_tuple_less(a, b) sett_tuple_less_at(SETT_HERE, SETT_A(a), SETT_A(b))
+#define sett_tuple_leq(a, b) sett_tuple_leq_at(SETT_HERE, SETT_A(a), SETT_A(b))
+#define sett_congruent(a, b) sett_congruent_at(SETT_HERE, SETT_A(a), SETT_A(b))
+#define sett_weakly_congruent(a, b) sett_weakly_congruent_at(SETT_HERE, SETT_A(a), SETT_A(b))
+#define sett_compatible(a, b) sett_compatible_at(SETT_HERE, SETT_A(a), SETT_A(b))
+#define sett_evenly_divides(a, b) sett_evenly_divides_at(SETT_HERE, SETT_A(a), SETT_A(b))
 SETT_API sett_arg sett_ceil_div_at(sett_site, sett_arg, sett_arg);
 #define sett_ceil_div(a, d) sett_ceil_div_at(SETT_HERE, SETT_A(a), SETT_A(d))
 /* Equal as texts: same profile, extents and strides. */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The golden runner: results of other systems, a folder a format. golden.c walks folders and
+ * counts; golden_layout.c holds the operations; golden_dynamic.c reads run-time results. */
+#ifndef SETT_TESTS_GOLDEN_H
+#define SETT_TESTS_GOLDEN_H
+#include "../lib/lib.h"
+
+enum { MOST_FIELDS = 12, TEXT = 1 << 16 };
+
+typedef struct tally {
+    int passed, failed, skipped;
+    bool quiet;
+} tally;
+
+/* One case while it runs: a build whose symbols have known values. */
+typedef struct run {
+    sett_build *b;
+    int n, n_out, n_sym;
+    sett_arg in[MOST_FIELDS], out[2];
+    const char *text[MOST_FIELDS]; /* the inputs as written */
+    int64_t value[256];            /* of each symbol */
+    bool unknown[256];
+    const char *supply;            /* values for the `?` of a text come from here, in order; NULL: behind each `?` */
+    char *spoken;                  /* a result that is a text: tables */
+} run;
+
+bool golden_begin(run *r);
+void golden_end(run *r);
+sett__dynamic_fn golden_dynamic; /* user: the run */
+/* Runs op on r->in; false: no such operation. */
+bool golden_op(run *r, const char *op);
+/* The value that a dynamic leaf has in this run; false: made of an unknown symbol. */
+bool golden_eval(run *r, sett_arg leaf, int64_t *out);
+/* Text of a result without blanks, a dynamic leaf as ?value (marks: ? {..} as traced; plain: the value). */
+enum { SHOW_VALUES, SHOW_PLAIN };
+void golden_show(run *r, sett_arg a, int how, char *buf, size_t size);
+/* Same size and the same value everywhere, both texts static. */
+bool golden_same_function(const char *ours, const char *theirs);
+/* Ours is static wherever theirs is, and every value agrees. */
+bool golden_same_text(const char *ours, const char *theirs);
+/* Splits a line at tabs; returns the number of fields. */
+int golden_fields(char *line, char **field);
+void golden_layout_line(tally *, const char *file, int line, char **field, int n);
+void golden_dynamic_line(tally *, const char *file, int line, char **field, int n);
+void golden_verdict(tally *, bool ok, const char *file, int line, char **field, int n, const char *got);
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operations that golden files name, on parsed inputs. */
+#include "golden.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const sett_site here = {"golden", "golden", 1};
+
+
+static sett_layout *lay(run *r, int i)
+{
+    sett__ctx c = {r->b, here, "golden"};
+    if (i < r->n && r->in[i].kind == SETT_LAYOUT)
+        return r->in[i].u.l;
+    sett__bad(&c, SETT_E_ARGUMENT, "input %d is no layout", i);
+    return sett__poison_layout(r->b);
+}
+
+static int num(run *r, int i)
+{
+    return i < r->n && r->in[i].kind == SETT_INT ? (int)r->in[i].u.i : -1;
+}
+
+static void give(run *r, sett_arg a)
+{
+    r->out[r->n_out++] = a;
+}
+
+static void give_layout(run *r, sett_layout *l)
+{
+    give(r, sett_arg_l(l));
+}
+
+/* ---- operations of one form -------------------------------------------------------------- */
+
+typedef sett_layout *unary_fn(sett_site, const sett_layout *);
+typedef sett_layout *with_arg_fn(sett_site, const sett_layout *, sett_arg);
+typedef sett_layout *binary_fn(sett_site, const sett_layout *, const sett_layout *);
+
+static sett_layout *coalesce(sett_site site, const sett_layout *l)
+{
+    return sett_coalesce_layout_at(site, l, SETT_ALL);
+}
+
+static const struct {
+    const char *name;
+    unary_fn *f;
+} unary[] = {{"coalesce", coalesce}, {"filter", sett_filter_at}, {"filter_zeros", sett_filter_zeros_at},
+    {"flatten", sett_flatten_at}, {"right_inverse", sett_right_inverse_at}, {"left_inverse", sett_left_inverse_at},
+    {"nullspace", sett_nullspace_at}, {"make_layout_like", sett_make_layout_like_at}};
+
+static const struct {
+    const char *name;
+    with_arg_fn *f;
+} with_arg[] = {{"coalesce_by", sett_coalesce_layout_at}, {"filter_by", sett_filter_by_at},
+    {"coalesce_prof", sett_coalesce_layout_at}, {"composition", sett_composition_layout_at},
+    {"complement", sett_complement_at}, {"logical_divide", sett_logical_divide_layout_at},
+    {"zipped_divide", sett_zipped_divide_layout_at}, {"tiled_divide", sett_tiled_divide_layout_at},
+    {"flat_divide", sett_flat_divide_layout_at}, {"logical_product", sett_logical_product_at},
+    {"zipped_product", sett_zipped_product_at}, {"tiled_product", sett_tiled_product_at},
+    {"flat_product", sett_flat_product_at}, {"select", sett_select_layout_at}};
+
+static const struct {
+    const char *name;
+    binary_fn *f;
+} binary[] = {{"blocked_product", sett_blocked_product_at}, {"raked_product", sett_raked_product_at},
+    {"append", sett_append_at}, {"prepend", sett_prepend_at}, {"max_common_layout", sett_max_common_layout_at}};
+
+/* ---- the others ----------------------------------------------------------------------------- */
+
+static sett_arg at_path(run *r, sett_arg x, sett_arg path)
+{
+    for (int i = 0; i < sett__arity(path); i++) {
+        sett_arg m = sett__kid(path, i);
+        sett__ctx c = {r->b, here, "sett_get"};
+        x = m.kind == SETT_INT && m.u.i >= 0 && m.u.i < sett__arity(x)
+                ? sett__kid(x, (int)m.u.i)
+                : sett__bad(&c, SETT_E_RANK, "invalid: no mode %s", sett__arg_text(r->b, m));
+    }
+    return x;
+}
+
+static sett_layout *mode_at(run *r, const sett_layout *l, sett_arg path)
+{
+    sett_layout *at = (sett_layout *)(uintptr_t)l;
+    for (int i = 0; i < sett__arity(path); i++)
+        at = sett_get_layout_at(here, at, (int)sett__kid(path, i).u.i);
+    (void)r;
+    return at;
+}
+
+static void op_size(run *r, const char *op)
+{
+    (void)op;
+    give(r, r->in[0].kind == SETT_LAYOUT ? sett_size(lay(r, 0)) : sett_size_arg(r->in[0]));
+}
+
+static void op_cosize(run *r, const char *op)
+{
+    (void)op;
+    give(r, sett_cosize(lay(r, 0)));
+}
+
+static void op_rank(run *r, const char *op)
+{
+    give(r, sett_arg_i(*op == 'r' ? sett_rank(lay(r, 0)) : sett_depth(lay(r, 0))));
+}
+
+static void op_size_mode(run *r, const char *op)
+{
+    (void)op;
+    give(r, sett_size_arg(at_path(r, r->in[0].kind == SETT_LAYOUT ? lay(r, 0)->shape : r->in[0], r->in[1])));
+}
+
+static void op_max_alignment(run *r, const char *op)
+{
+    (void)op;
+    give(r, sett_max_alignment_at(here, lay(r, 0)));
+}
+
+static void op_complement0(run *r, const char *op)
+{
+    (void)op;
+    give_layout(r, sett_complement_at(here, lay(r, 0), sett_cosize(lay(r, 0))));
+}
+
+static void op_tile_to_shape(run *r, const char *op)
+{
+    (void)op;
+    give_layout(r, sett_tile_to_shape_at(here, lay(r, 0), r->in[1], r->n > 2 ? r->in[2] : SETT_ALL));
+}
+
+static void op_eval(run *r, const char *op)
+{
+    (void)op;
+    give(r, sett_crd2idx_at(here, lay(r, 0), r->in[1]));
+}
+
+static void op_crd2idx(run *r, const char *op)
+{
+    (void)op;
+    give(r, sett_crd2idx_at(here, sett_make_layout_at(here, r->b, r->in[1], SETT_ALL), r->in[0]));
+}
+
+/* The compact order of a stride is the only one that the files hold. */
+static void op_idx2crd(run *r, const char *op)
+{
+    (void)op;
+    give(r, sett_idx2crd_at(here, r->b, r->in[0], r->in[1]));
+}
+
+static void op_increment(run *r, const char *op)
+{
+    sett__ctx c = {r->b, here, "increment_coord"};
+    sett_layout *l = sett_make_layout_at(here, r->b, r->in[1], SETT_ALL);
+    sett_arg next = sett__add(&c, sett_crd2idx_at(here, l, r->in[0]), sett_arg_i(1));
+    (void)op;
+    give(r, sett_idx2crd_at(here, r->b, next, r->in[1]));
+}
+
+static void put_value(run *r, size_t *n, sett_arg a)
+{
+    char text[256];
+    golden_show(r, a, SHOW_PLAIN, text, sizeof text);
+    *n += (size_t)snprintf(r->spoken + *n, TEXT - *n, "%s%s", *n ? "," : "", text);
+}
+
+static void op_table(run *r, const char *op)
+{
+    sett_arg size = sett_size(lay(r, 0));
+    size_t n = 0;
+    (void)op;
+    r->spoken = calloc(1, TEXT);
+    for (int64_t i = 0; size.kind == SETT_INT && i < size.u.i && n + 256 < TEXT; i++)
+        put_value(r, &n, sett_crd2idx_at(here, lay(r, 0), sett_arg_i(i)));
+}
+
+static void op_slice(run *r, const char *op)
+{
+    int l = r->in[0].kind == SETT_LAYOUT ? 0 : 1;
+    sett_arg crd = r->in[!l];
+    if (!strncmp(op, "slice", 5))
+        give_layout(r, sett_slice_layout_at(here, lay(r, l), crd));
+    else
+        give_layout(r, sett_dice_layout_at(here, lay(r, l), crd));
+}
+
+static sett_arg offset_of(const sett_layout *l, sett_arg crd)
+{
+    return sett_crd2idx_at(here, l, crd);
+}
+
+static void op_slice_offset(run *r, const char *op)
+{
+    if (!strcmp(op, "slice_tensor")) {
+        give_layout(r, sett_slice_layout_at(here, lay(r, 1), r->in[0]));
+    }
+    give(r, offset_of(lay(r, 1), r->in[0]));
+}
+
+static void op_tuple(run *r, const char *op)
+{
+    sett__ctx c = {r->b, here, op};
+    if (!strcmp(op, "slice_tuple") || !strcmp(op, "dice_tuple"))
+        give(r, sett__sieve(&c, r->in[0], r->in[1], *op == 's'));
+    else if (!strcmp(op, "get_tuple"))
+        give(r, at_path(r, r->in[0], r->in[1]));
+    else if (!strcmp(op, "select_tuple"))
+        give(r, sett__select(&c, r->in[0], r->in[1]));
+    else
+        give(r, sett__flatten(&c, r->in[0]));
+}
+
+/* The modes of a tiler or coordinate where the projection is not `_`. */
+static sett_arg projected(run *r, sett_arg proj, sett_arg x)
+{
+    sett__ctx c = {r->b, here, "local_tile"};
+    sett_arg *kid = sett__kids(&c, proj.rank);
+    int n = 0;
+    for (int i = 0; i < proj.rank && i < sett__arity(x); i++)
+        if (proj.u.kid[i].kind != SETT_SLICE)
+            kid[n++] = sett__kid(x, i);
+    return sett_arg_n(n, kid);
+}
+
+static sett_arg pair(run *r, sett_arg a, sett_arg b)
+{
+    sett__ctx c = {r->b, here, "pair"};
+    sett_arg *kid = sett__kids(&c, 2);
+    kid[0] = a;
+    kid[1] = b;
+    return sett_arg_n(2, kid);
+}
+
+/* `_` for every top mode of x. */
+static sett_arg all_of(run *r, sett_arg x)
+{
+    sett__ctx c = {r->b, here, "all"};
+    sett_arg *kid = sett__kids(&c, sett__arity(x));
+    for (int i = 0; i < sett__arity(x); i++)
+        kid[i] = SETT_ALL;
+    return sett_arg_n(sett__arity(x), kid);
+}
+
+static void op_local_tile(run *r, const char *op)
+{
+    sett_arg tiler = r->in[1], crd = r->in[2];
+    if (!strcmp(op, "local_tile_proj")) {
+        tiler = projected(r, r->in[3], tiler);
+        crd = projected(r, r->in[3], crd);
+    }
+    sett_layout *z = sett_zipped_divide_layout_at(here, lay(r, 0), tiler);
+    if (sett__layout_poison(z)) {
+        give_layout(r, z);
+        return;
+    }
+    sett_arg at = pair(r, all_of(r, sett__kid(z->shape, 0)), crd);
+    give_layout(r, sett_slice_layout_at(here, z, at));
+    give(r, offset_of(z, at));
+}
+
+static void op_local_partition(run *r, const char *op)
+{
+    sett__ctx c = {r->b, here, op};
+    sett_layout *thr = lay(r, 1);
+    sett_layout *z = sett_zipped_divide_layout_at(here, lay(r, 0), sett__product_each(&c, thr->shape));
+    sett_arg crd = sett_get_flat_coord_at(here, thr, r->in[2]);
+    if (sett__layout_poison(z) || sett__is_poison(crd)) {
+        give_layout(r, sett__poison_layout(r->b));
+        return;
+    }
+    sett_arg at = pair(r, crd, all_of(r, sett__kid(z->shape, 1)));
+    give_layout(r, sett_slice_layout_at(here, z, at));
+    give(r, offset_of(z, at));
+}
+
+static void op_get(run *r, const char *op)
+{
+    (void)op;
+    give_layout(r, mode_at(r, lay(r, 0), r->in[1]));
+}
+
+static void op_modes(run *r, const char *op)
+{
+    sett__ctx c = {r->b, here, op};
+    int begin = num(r, 1), end = num(r, 2);
+    if (*op == 'g') {
+        give_layout(r, sett_group_modes_at(here, lay(r, 0), begin, end));
+        return;
+    }
+    sett_arg *kid = sett__kids(&c, 16);
+    for (int i = begin; i < end && i - begin < 16; i++)
+        kid[i - begin] = sett_arg_i(i);
+    give_layout(r, sett_select_layout_at(here, lay(r, 0), sett_arg_n(end - begin, kid)));
+}
+
+static void op_pad(run *r, const char *op)
+{
+    sett_layout *l = lay(r, 0), *one = sett__layout(r->b, sett_arg_i(1), sett_arg_i(0));
+    while (sett_rank(l) < num(r, 1) && !sett__layout_poison(l))
+        l = *op == 'a' ? sett_append_at(here, l, one) : sett_prepend_at(here, l, one);
+    give_layout(r, l);
+}
+
+static void op_rescale(run *r, const char *op)
+{
+    if (*op == 'r')
+        give_layout(r, sett_recast_layout_at(here, num(r, 0), num(r, 1), lay(r, 2)));
+    else
+        give_layout(r, sett_recast_layout_at(here, *op == 'u' ? num(r, 0) : 1, *op == 'u' ? 1 : num(r, 0), lay(r, 1)));
+}
+
+static void op_make(run *r, const char *op)
+{
+    if (!strcmp(op, "make_layout"))
+        give_layout(r, sett_make_layout_at(here, r->b, r->in[0], SETT_ALL));
+    else if (!strcmp(op, "make_layout_row"))
+        give_layout(r, sett_row_major_at(here, r->b, r->in[0]));
+    else if (!strcmp(op, "make_ordered_layout"))
+        give_layout(r, sett_make_ordered_layout_at(here, r->b, r->in[0], r->in[1]));
+    else
+        give_layout(r, sett_make_identity_layout_at(here, r->b, r->in[0]));
+}
+
+static void op_tv(run *r, const char *op)
+{
+    sett_tv tv = sett_make_layout_tv_at(here, lay(r, 0), lay(r, 1));
+    (void)op;
+    give(r, tv.tiler);
+    give_layout(r, tv.tv);
+}
+
+static void op_vector(run *r, const char *op)
+{
+    (void)op;
+    give(r, sett_max_common_vector_at(here, lay(r, 0), lay(r, 1)));
+}
+
+static void op_divide_shapes(run *r, const char *op)
+{
+    sett__ctx c = {r->b, here, op};
+    give(r, *op == 's'   ? sett__shape_div(&c, r->in[0], r->in[1])
+            : *op == 'c' ? sett__ceil_div_tuple(&c, r->in[0], r->in[1])
+                         : sett__round_up_tuple(&c, r->in[0], r->in[1]));
+}
+
+static void op_relation(run *r, const char *op)
+{
+    sett_arg a = r->in[0], b = r->in[1];
+    static const struct {
+        const char *name;
+        int (*f)(sett_site, sett_arg, sett_arg);
+    } relation[] = {{"elem_less", sett_tuple_less_at}, {"elem_leq", sett_tuple_leq_at}, {"congruent", sett_congruent_at},
+        {"weakly_congruent", sett_weakly_congruent_at}, {"compatible", sett_compatible_at},
+        {"evenly_divides", sett_evenly_divides_at}};
+    for (size_t i = 0; i < SETT__COUNT(relation); i++) {
+        if (strcmp(relation[i].name, op))
+            continue;
+        int yes = relation[i].f(here, a, b);
+        sett__ctx c = {r->b, here, op};
+        give(r, yes < 0 ? sett__bad(&c, SETT_E_RANK, "invalid: profiles differ") : sett_arg_i(yes));
+    }
+}
+
+static void op_product(run *r, const char *op)
+{
+    sett__ctx c = {r->b, here, op};
+    give(r, !strcmp(op, "product") ? sett__product(&c, r->in[0]) : sett__product_each(&c, r->in[0]));
+}
+
+static void op_swizzle(run *r, const char *op)
+{
+    sett__ctx c = {r->b, here, op};
+    int bits = 0, base = 0, shift = 0;
+    sscanf(r->text[0], "S<%d,%d,%d>", &bits, &base, &shift);
+    give(r, sett__xor_shift(&c, r->in[1], bits, base, shift));
+}
+
+static const struct {
+    const char *name;
+    void (*f)(run *, const char *op);
+    int least; /* inputs */
+} others[] = {{"size", op_size, 1}, {"cosize", op_cosize, 1}, {"rank", op_rank, 1}, {"depth", op_rank, 1},
+    {"size_mode", op_size_mode, 2}, {"max_alignment", op_max_alignment, 1}, {"complement0", op_complement0, 1},
+    {"tile_to_shape", op_tile_to_shape, 2}, {"eval", op_eval, 2}, {"crd2idx", op_crd2idx, 2}, {"idx2crd", op_idx2crd, 2},
+    {"increment_coord", op_increment, 2}, {"table", op_table, 1}, {"slice", op_slice, 2}, {"dice", op_slice, 2},
+    {"slice_offset", op_slice_offset, 2}, {"slice_tensor", op_slice_offset, 2}, {"slice_tuple", op_tuple, 2},
+    {"dice_tuple", op_tuple, 2}, {"get_tuple", op_tuple, 2}, {"select_tuple", op_tuple, 2}, {"flatten_tuple", op_tuple, 1},
+    {"local_tile", op_local_tile, 3}, {"local_tile_proj", op_local_tile, 4}, {"local_partition", op_local_partition, 3},
+    {"get", op_get, 2}, {"take", op_modes, 3}, {"group_modes", op_modes, 3}, {"append_n", op_pad, 2},
+    {"prepend_n", op_pad, 2}, {"upcast", op_rescale, 2}, {"downcast", op_rescale, 2}, {"recast_layout", op_rescale, 3},
+    {"make_layout", op_make, 1}, {"make_layout_row", op_make, 1}, {"make_ordered_layout", op_make, 2},
+    {"make_identity_layout", op_make, 1}, {"make_layout_tv", op_tv, 2}, {"max_common_vector", op_vector, 2},
+    {"shape_div", op_divide_shapes, 2}, {"ceil_div", op_divide_shapes, 2}, {"round_up", op_divide_shapes, 2},
+    {"elem_less", op_relation, 2}, {"elem_leq", op_relation, 2}, {"congruent", op_relation, 2},
+    {"weakly_congruent", op_relation, 2}, {"compatible", op_relation, 2}, {"evenly_divides", op_relation, 2},
+    {"product", op_product, 1}, {"product_each", op_product, 1}, {"swizzle", op_swizzle, 2}};
+
+bool golden_op(run *r, const char *op)
+{
+    for (size_t i = 0; i < SETT__COUNT(unary); i++)
+        if (!strcmp(unary[i].name, op) && r->n >= 1) {
+            give_layout(r, unary[i].f(here, lay(r, 0)));
+            return true;
+        }
+    for (size_t i = 0; i < SETT__COUNT(with_arg); i++)
+        if (!strcmp(with_arg[i].name, op) && r->n >= 2) {
+            give_layout(r, with_arg[i].f(here, lay(r, 0), r->in[1]));
+            return true;
+        }
+    for (size_t i = 0; i < SETT__COUNT(binary); i++)
+        if (!strcmp(binary[i].name, op) && r->n >= 2) {
+            give_layout(r, binary[i].f(here, lay(r, 0), lay(r, 1)));
+            return true;
+        }
+    for (size_t i = 0; i < SETT__COUNT(others); i++)
+        if (!strcmp(others[i].name, op) && r->n >= others[i].least) {
+            others[i].f(r, op);
+            return true;
+        }
+    return false;
+}
