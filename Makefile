@@ -118,7 +118,8 @@ bench: all $(BENCHES) ## benchmarks; the peers need a GPU and Python with torch
 portable: all bench-programs $(RUNNER) ## a stripped copy in build/portable/, to run on a machine without a compiler: make gpu-check B=build/portable
 	rm -rf build/portable
 	mkdir -p build/portable/examples build/portable/bench
-	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(B)/libbench.so $(B)/sett $(B)/demo $(RUNNER) build/portable/
+	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(B)/libbench.so $(B)/sett $(B)/demo build/portable/
+	cp $(RUNNER) build/portable/runner
 	cp $(EXAMPLES) build/portable/examples/
 	cp $(filter $(B)/bench/%,$(BENCHES)) build/portable/bench/
 	strip $(addprefix build/portable/,libsett.so.$(SOVERSION) libsett-ptx.so libbench.so sett demo runner) build/portable/examples/* build/portable/bench/*
