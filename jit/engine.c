@@ -311,7 +311,7 @@ void *sett_alloc(sett_engine *e, int device, size_t bytes)
 {
     int saved = errno;
     void *p = NULL;
-    if (sett__engine_check(e, NULL) || !sett__device(e, &device, NULL) || bytes > SIZE_MAX - CPU_ALIGN)
+    if (sett__engine_check(e, NULL) || !sett__device(e, &device, NULL) || bytes > PTRDIFF_MAX - CPU_ALIGN)
         return NULL;
     if (device != SETT_CPU)
         p = sett__cuda_alloc(e->cuda, device, bytes ? bytes : 1);
