@@ -90,8 +90,10 @@ static bool binary_range(sett__code code, range a, range c, range *r)
         *r = (range){c.hi > 0 ? a.lo / c.hi : 0, c.lo > 0 ? a.hi / c.lo : 0};
         return natural && c.lo > 0;
     case SETT__REM:
+        if (c.lo < 1)
+            return false;
         *r = (range){a.lo >= 0 ? 0 : max_of(a.lo, 1 - c.hi), a.hi < 0 ? 0 : min_of(a.hi, c.hi - 1)};
-        return c.lo > 0;
+        return true;
     case SETT__MIN:
         *r = (range){min_of(a.lo, c.lo), min_of(a.hi, c.hi)};
         return true;

@@ -111,8 +111,8 @@ static const struct unary_info {
     bool single;                    /* 16-bit floats go through Float32 */
     sett_val *(*expand)(at, sett_val *);
 } unary_info[] = {
-    [SETT_NEG] = {SETT__NEG, "iuhfd", 0, NULL},
-    [SETT_ABS] = {SETT__ABS, "iuhfd", 0, NULL},
+    [SETT_NEG] = {SETT__NEG, "biuhfd", 0, NULL},
+    [SETT_ABS] = {SETT__ABS, "biuhfd", 0, NULL},
     [SETT_NOT] = {SETT__NOT, "biu", 0, NULL},
     [SETT_SQRT] = {SETT__SQRT, "hfd", 0, NULL},
     [SETT_FLOOR] = {SETT__FLOOR, "hfd", 0, NULL},
@@ -151,7 +151,12 @@ sett_val *sett_unary_at(sett_site site, const char *func, sett_unary_op op, sett
     const struct unary_info *info = &unary_info[op];
     sett_dtype d = (sett_dtype)v->dtype;
     SETT__FAIL_IF(b, site, func, !takes(info->types, d), poison_of(b), SETT_E_DTYPE, "it does not take %s", sett_dtype_name(d));
-    if (op == SETT_ABS && sett__dtype_kind(d) == 'u')
+    /* As in CuTe: in Int32 and back, a shaped Boolean is its own negative; a scalar one is refused. */
+    if (op == SETT_NEG && d == SETT_BOOL) {
+        SETT__FAIL_IF(b, site, func, v->scalar, poison_of(b), SETT_E_DTYPE, "it does not take %s", sett_dtype_name(d));
+        return v;
+    }
+    if (op == SETT_ABS && (d == SETT_BOOL || sett__dtype_kind(d) == 'u'))
         return v;
     bool through = info->single && sett__dtype_class(d) == 'h';
     sett_val *in = through ? sett__to(b, site, v, SETT_F32) : v;

@@ -204,14 +204,14 @@ sett_val *sett_broadcast_to_at(sett_site site, const sett_val *x, sett_arg shape
         return poison_of(c.b);
     if (v->scalar)
         return repeat(&c, v, shape, n);
-    bool fits = rank_of(shape) >= rank_of(v->shape);
+    bool fits = rank_of(shape) >= rank_of(v->shape) && (shape.kind == SETT_NODE || v->shape.kind != SETT_NODE);
     SETT__FAIL_IF(c.b, site, c.func, !fits, poison_of(c.b), SETT_E_RANK, "%s has more modes than %s",
         sett__arg_text(c.b, v->shape), sett__arg_text(c.b, shape));
-    if (!joined_shape(&c, shape, v->shape, &joined))
+    if (!joined_shape(&c, v->shape, shape, &joined))
         return poison_of(c.b);
     SETT__FAIL_IF(c.b, site, c.func, product(joined) != n, poison_of(c.b), SETT_E_SHAPE, "%s does not broadcast to %s",
         sett__arg_text(c.b, v->shape), sett__arg_text(c.b, shape));
-    return v->n == 1 ? repeat(&c, v, shape, n) : expand(&c, v, shape, n);
+    return v->n == 1 ? repeat(&c, v, joined, n) : expand(&c, v, joined, n);
 }
 
 /* ---- making and viewing -------------------------------------------------------------------- */
@@ -348,7 +348,7 @@ static bool choose_all(choice *ch, const sett_val *v, sett_arg at)
     sett_arg shape = v->shape;
     if (!sett__use_arg(c->b, c->site, c->func, at))
         return false;
-    if (at.kind == SETT_NODE && shape.kind == SETT_INT)
+    if (at.kind == SETT_NODE && shape.kind == SETT_INT && !ch->index)
         shape = sett_arg_n(1, &v->shape);
     ch->stride = 1;
     bool ok = choose(ch, at, shape);
@@ -388,12 +388,12 @@ sett_val *sett_element_at(sett_site site, const sett_val *x, sett_arg coord)
     return r;
 }
 
-/* Booleans are numbers 0 and 1 of which any other is 1. */
+/* Booleans are numbers of one bit: their sum wraps, as in CuTe. */
 static sett__code fold_code(sett_binary_op op, sett_dtype dtype)
 {
     bool boolean = dtype == SETT_BOOL;
     switch (op) {
-    case SETT_ADD: return boolean ? SETT__OR : SETT__ADD;
+    case SETT_ADD: return boolean ? SETT__XOR : SETT__ADD;
     case SETT_MUL: return boolean ? SETT__AND : SETT__MUL;
     case SETT_MIN: return boolean ? SETT__AND : SETT__MIN;
     case SETT_MAX: return boolean ? SETT__OR : SETT__MAX;

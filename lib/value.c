@@ -345,12 +345,12 @@ sett_val *sett_where_at(sett_site site, sett_val *cond, sett_arg x, sett_arg y)
         return poison_of(c.b);
     SETT__FAIL_IF(c.b, site, c.func, o[0].v->dtype != SETT_BOOL, poison_of(c.b), SETT_E_DTYPE,
         "the condition is %s, it must be Boolean", sett_dtype_name((sett_dtype)o[0].v->dtype));
-    sett_val *v[3] = {o[0].v};
+    sett_val *v[3] = {NULL, NULL, o[0].v}; /* the condition last: the arms decide how the shape is written */
     for (int i = 1; i < 3; i++)
-        v[i] = o[i].v ? o[i].v : weak(&c, o[i].number, d);
+        v[i - 1] = o[i].v ? o[i].v : weak(&c, o[i].number, d);
     if (c.b->error.status || !sett__broadcast(&c, v, 3))
         return poison_of(c.b);
-    return op3(&c, SETT__SELECT, (const operand[]){{.v = v[0]}, {.v = v[1]}, {.v = v[2]}});
+    return op3(&c, SETT__SELECT, (const operand[]){{.v = v[2]}, {.v = v[0]}, {.v = v[1]}});
 }
 
 /* ---- constants ------------------------------------------------------------------------ */

@@ -19,7 +19,8 @@ static const char *base_of(const char *path)
 static reader *reader_of(const char *name, const char **why)
 {
     static const char *const layout[] = {"basic", "coalesce", "composition", "complement", "inverse", "divide", "product",
-        "coord", "slice", "modes", "recast", "construct", "tuple", "swizzle", "basis", "dynamic", "reject", "inexact"};
+        "coord", "slice", "modes", "recast", "tuple", "swizzle", "basis", "dynamic", "reject", "inexact"};
+    static const char *const value[] = {"binary", "unary", "convert", "tensorssa"};
     static const char *const later[] = {"mma_atom", "gmma", "copy_atom", "tiled_mma", "tiled_copy"};
     char stem[64];
     snprintf(stem, sizeof stem, "%.*s", (int)strcspn(name, "."), name);
@@ -27,6 +28,11 @@ static reader *reader_of(const char *name, const char **why)
     for (size_t i = 0; i < SETT__COUNT(layout); i++)
         if (!strcmp(stem, layout[i]))
             return golden_layout_line;
+    for (size_t i = 0; i < SETT__COUNT(value); i++)
+        if (!strcmp(stem, value[i]))
+            return golden_value_line;
+    if (!strcmp(stem, "construct"))
+        return golden_construct_line;
     if (!strcmp(stem, "dynamic_layout"))
         return golden_dynamic_line;
     for (size_t i = 0; i < SETT__COUNT(later); i++)

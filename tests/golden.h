@@ -42,5 +42,8 @@ bool golden_same_text(const char *ours, const char *theirs);
 int golden_fields(char *line, char **field);
 void golden_layout_line(tally *, const char *file, int line, char **field, int n);
 void golden_dynamic_line(tally *, const char *file, int line, char **field, int n);
+void golden_value_line(tally *, const char *file, int line, char **field, int n);
+/* Two formats have a file of this name: numbers name their type first, layouts their operation. */
+void golden_construct_line(tally *, const char *file, int line, char **field, int n);
 void golden_verdict(tally *, bool ok, const char *file, int line, char **field, int n, const char *got);
 #endif
