@@ -14,20 +14,22 @@
 #define WORTH 8       /* bytes of one access that need no branch to be made wider */
 #define MOST_WIDE 16u /* elements of one */
 
-typedef struct piece { uint32_t first, n, narrow; } piece; /* spots; narrow < n: wide if a test allows */
+typedef struct piece {
+    uint32_t first, n, narrow;
+} piece; /* spots; narrow < n: wide if a test allows */
 typedef struct access {
     sett__ctx c;
     const sett__move *m;
     const sett_tensor *t;
     sett_dtype dtype;
-    uint32_t bytes;  /* of an element */
+    uint32_t bytes; /* of an element */
     sett__places p;
     sett__spot *spot;
-    uint32_t n;      /* spots: elements, less those that lie in one place */
-    uint32_t *slot;  /* loads: element to spot */
+    uint32_t n;     /* spots: elements, less those that lie in one place */
+    uint32_t *slot; /* loads: element to spot */
     const struct sett__pred *less;
-    uint32_t pred;   /* op of another predicate, SETT__TRUE: none */
-    uint32_t *map;   /* element to element of the predicate */
+    uint32_t pred; /* op of another predicate, SETT__TRUE: none */
+    uint32_t *map; /* element to element of the predicate */
     piece *piece;
     uint32_t n_piece;
     uint32_t fill, tmp, *part;
@@ -95,8 +97,9 @@ static bool map_pred(access *a, sett_arg shape, const sett_val *pred)
         extent[0] = a->p.n;
         step[0] = 1;
     }
-    SETT__FAIL_IF(a->c.b, a->c.site, a->c.func, !fits, false, SETT_E_SHAPE, "a predicate of shape %s does not broadcast to %s",
-        sett__arg_text(a->c.b, pred->shape), sett__arg_text(a->c.b, shape));
+    SETT__FAIL_IF(a->c.b, a->c.site, a->c.func, !fits, false, SETT_E_SHAPE,
+        "a predicate of shape %s does not broadcast to %s", sett__arg_text(a->c.b, pred->shape),
+        sett__arg_text(a->c.b, shape));
     for (uint32_t i = 0; i < a->p.n; i++) {
         a->map[i] = at;
         for (int k = 0; k < n; k++) {
@@ -189,9 +192,12 @@ static void lose(access *a, uint32_t spot, uint32_t have, uint32_t need, bool by
     if (note->lost)
         return;
     uint64_t imm = (uint64_t)a->spot[spot].imm * a->bytes;
-    note->lost = by_bound ? SETT__LOST_BOUND : a->t->align < need * a->bytes ? SETT__LOST_ROOT :
-                 base_of(a, spot).kind == SETT_VALUE && (uint64_t)sett__leaf_div(base_of(a, spot)) % need ? SETT__LOST_BASE :
-                 imm % (need * a->bytes) ? SETT__LOST_CONSTANT : SETT__LOST_BASE;
+    note->lost = by_bound                        ? SETT__LOST_BOUND
+                 : a->t->align < need * a->bytes ? SETT__LOST_ROOT
+                 : base_of(a, spot).kind == SETT_VALUE && (uint64_t)sett__leaf_div(base_of(a, spot)) % need
+                     ? SETT__LOST_BASE
+                 : imm % (need * a->bytes) ? SETT__LOST_CONSTANT
+                                           : SETT__LOST_BASE;
     note->have = have * a->bytes;
     note->need = need * a->bytes;
     note->base = base_of(a, spot);
@@ -269,7 +275,8 @@ static uint32_t touch(const access *a, uint32_t first, uint32_t n, uint32_t guar
     if (a->t->space != SETT_RMEM && align < n * a->bytes)
         align = n * a->bytes; /* tested at run time */
     uint32_t pred = boolean(guard), fill = pred == SETT__NONE ? SETT__NONE : a->fill;
-    const uint32_t args[4] = {a->t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE, pred, is_load(a) ? fill : value};
+    const uint32_t args[4] = {
+        a->t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE, pred, is_load(a) ? fill : value};
     sett__emit e = {.imm = a->spot[first].imm, .n_args = 4, .args = args, .sub = (uint8_t)__builtin_ctz(align)};
     e.code = is_load(a) ? SETT__LOAD : SETT__STORE;
     e.dtype = is_load(a) ? a->dtype : (sett_dtype)0;
@@ -297,8 +304,12 @@ static void keep(access *a, uint32_t first, uint32_t id)
         return;
     }
     const uint32_t args[4] = {a->tmp, SETT__NONE, SETT__NONE, id};
-    sett__record(a->c.b, a->c.site, &(sett__emit){.code = SETT__STORE, .imm = first, .n_args = 4, .args = args,
-        .sub = (uint8_t)__builtin_ctz(first * a->bytes | 32)});
+    sett__record(a->c.b, a->c.site,
+        &(sett__emit){.code = SETT__STORE,
+            .imm = first,
+            .n_args = 4,
+            .args = args,
+            .sub = (uint8_t)__builtin_ctz(first * a->bytes | 32)});
 }
 
 static void guarded(access *a, uint32_t first, uint32_t n, uint32_t guard)
@@ -387,8 +398,13 @@ static uint32_t gather(access *a)
     if (b->error.status)
         return 0;
     if (a->tmp != SETT__NONE)
-        id = sett__record(b, a->c.site, &(sett__emit){.code = SETT__LOAD, .dtype = a->dtype, .n = a->n, .sub = 5, .n_args = 4,
-            .args = (const uint32_t[]){a->tmp, SETT__NONE, SETT__NONE, SETT__NONE}});
+        id = sett__record(b, a->c.site,
+            &(sett__emit){.code = SETT__LOAD,
+                .dtype = a->dtype,
+                .n = a->n,
+                .sub = 5,
+                .n_args = 4,
+                .args = (const uint32_t[]){a->tmp, SETT__NONE, SETT__NONE, SETT__NONE}});
     else
         id = a->n_piece == 1 ? parts[0] : record(a, SETT__PACK, a->dtype, a->n, parts, (int)a->n_piece);
     bool straight = a->n == a->p.n;
@@ -408,8 +424,8 @@ static uint32_t select_rmem(const access *a)
         return 0;
     if (b->op[cond].n > 1)
         cond = sett__pick(b, a->c.site, cond, a->map, n);
-    uint32_t id = is_load(a) ? record(a, SETT__SELECT, a->dtype, n, (const uint32_t[]){cond, old, a->fill}, 3) :
-                               record(a, SETT__SELECT, a->dtype, n, (const uint32_t[]){cond, a->m->val->id, old}, 3);
+    uint32_t id = is_load(a) ? record(a, SETT__SELECT, a->dtype, n, (const uint32_t[]){cond, old, a->fill}, 3)
+                             : record(a, SETT__SELECT, a->dtype, n, (const uint32_t[]){cond, a->m->val->id, old}, 3);
     if (is_load(a) || b->error.status)
         return id;
     plain.val = sett__val(b, id, a->t->layout->shape, n == 1 && a->m->val->scalar);
@@ -423,11 +439,12 @@ static bool take_tensor(access *a)
     const sett_tensor *t = a->t = a->m->t;
     SETT__FAIL_IF(b, a->c.site, a->c.func, t->space == SETT_COORD, false, SETT_E_SPACE,
         "the tensor of coordinates %s has no elements in memory", sett__layout_text(b, t->layout));
-    SETT__FAIL_IF(b, a->c.site, a->c.func, t->space != SETT_GMEM && t->space != SETT_SMEM && t->space != SETT_RMEM, false,
-        SETT_E_SPACE, "%s lies where loads and stores do not reach", sett__tensor_text(b, t));
+    SETT__FAIL_IF(b, a->c.site, a->c.func, t->space != SETT_GMEM && t->space != SETT_SMEM && t->space != SETT_RMEM,
+        false, SETT_E_SPACE, "%s lies where loads and stores do not reach", sett__tensor_text(b, t));
     a->dtype = a->m->as ? a->m->as : (sett_dtype)t->dtype;
     SETT__FAIL_IF(b, a->c.site, a->c.func, sett__dtype_class(a->dtype) == 's', false, SETT_E_DTYPE,
-        "elements of %s are only stored: recast %s to an integer type of its width", sett_dtype_name(a->dtype), t->name);
+        "elements of %s are only stored: recast %s to an integer type of its width", sett_dtype_name(a->dtype),
+        t->name);
     a->bytes = (uint32_t)sett__dtype_bytes(a->dtype);
     return true;
 }

@@ -44,8 +44,8 @@ static const sett_val *scalar_of(const sett__ctx *c, const sett_tensor *t, sett_
 {
     if (!sett__use_arg(c->b, c->site, c->func, a))
         return NULL;
-    SETT__FAIL_IF(c->b, c->site, c->func, sett__dtype_class((sett_dtype)t->dtype) == 's' || !t->dtype, NULL, SETT_E_DTYPE,
-        "%s has no elements that arithmetic can make", sett__tensor_text(c->b, t));
+    SETT__FAIL_IF(c->b, c->site, c->func, sett__dtype_class((sett_dtype)t->dtype) == 's' || !t->dtype, NULL,
+        SETT_E_DTYPE, "%s has no elements that arithmetic can make", sett__tensor_text(c->b, t));
     if (a.kind == SETT_VALUE) {
         SETT__FAIL_IF(c->b, c->site, c->func, a.u.v->n != 1, NULL, SETT_E_SHAPE, "a value of shape %s is no scalar",
             sett__arg_text(c->b, a.u.v->shape));
@@ -75,7 +75,8 @@ sett_val *sett_load_at(sett_site site, const sett_load_args *given)
     if (!sett__use_tensor(NULL, site, c.func, given->src) || !take_options(&c, &a, sizeof a, given, given->size) ||
         !use_pred(&c, a.pred))
         return bad_val(given->src);
-    SETT__FAIL_IF(c.b, site, c.func, a.cache, bad_val(a.src), SETT_E_ARGUMENT, ".cache is %d, it is reserved: 0", a.cache);
+    SETT__FAIL_IF(
+        c.b, site, c.func, a.cache, bad_val(a.src), SETT_E_ARGUMENT, ".cache is %d, it is reserved: 0", a.cache);
     return load(&c, &(sett__move){.t = a.src, .pred = a.pred, .fill = a.fill});
 }
 
@@ -87,10 +88,10 @@ void sett_store_at(sett_site site, const sett_tensor *t, const sett_store_args *
         !sett__use_val(c.b, site, c.func, a.val) || !use_pred(&c, a.pred))
         return;
     SETT__FAIL_IF(c.b, site, c.func, a.cache, , SETT_E_ARGUMENT, ".cache is %d, it is reserved: 0", a.cache);
-    SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, , SETT_E_SPACE, "the tensor of coordinates %s cannot be written",
-        sett__layout_text(c.b, t->layout));
-    SETT__FAIL_IF(c.b, site, c.func, !a.val->scalar && !sett__same_elements(a.val->shape, t->layout->shape), , SETT_E_SHAPE,
-        "a value of shape %s into %s", sett__arg_text(c.b, a.val->shape), sett__tensor_text(c.b, t));
+    SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, , SETT_E_SPACE,
+        "the tensor of coordinates %s cannot be written", sett__layout_text(c.b, t->layout));
+    SETT__FAIL_IF(c.b, site, c.func, !a.val->scalar && !sett__same_elements(a.val->shape, t->layout->shape), ,
+        SETT_E_SHAPE, "a value of shape %s into %s", sett__arg_text(c.b, a.val->shape), sett__tensor_text(c.b, t));
     const sett_val *v = sett__stored(&c, t, a.val);
     if (v)
         sett__access(&c, &(sett__move){.t = t, .val = v, .pred = a.pred});
@@ -133,10 +134,10 @@ static bool check_copy(const sett__ctx *c, const sett_tensor *src, const sett_te
         return false;
     SETT__FAIL_IF(b, c->site, c->func, m.size != k.size, false, SETT_E_SHAPE, "%lld elements of %s to %lld of %s",
         (long long)m.size, sett__tensor_text(b, src), (long long)k.size, sett__tensor_text(b, dst));
-    SETT__FAIL_IF(b, c->site, c->func, !carrier((sett_dtype)src->dtype), false, SETT_E_DTYPE, "elements of %s cannot be copied",
-        sett_dtype_name((sett_dtype)src->dtype));
-    SETT__FAIL_IF(b, c->site, c->func, sett__dtype_class((sett_dtype)src->dtype) == 's' && src->dtype != dst->dtype, false,
-        SETT_E_DTYPE, "%s of %s to %s of %s", sett__tensor_text(b, src), sett_dtype_name((sett_dtype)src->dtype),
+    SETT__FAIL_IF(b, c->site, c->func, !carrier((sett_dtype)src->dtype), false, SETT_E_DTYPE,
+        "elements of %s cannot be copied", sett_dtype_name((sett_dtype)src->dtype));
+    SETT__FAIL_IF(b, c->site, c->func, sett__dtype_class((sett_dtype)src->dtype) == 's' && src->dtype != dst->dtype,
+        false, SETT_E_DTYPE, "%s of %s to %s of %s", sett__tensor_text(b, src), sett_dtype_name((sett_dtype)src->dtype),
         sett__tensor_text(b, dst), sett_dtype_name((sett_dtype)dst->dtype));
     return true;
 }
@@ -144,8 +145,8 @@ static bool check_copy(const sett__ctx *c, const sett_tensor *src, const sett_te
 void sett_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred)
 {
     const sett__ctx c = {src ? src->head.b : NULL, site, "sett_copy"};
-    if (!sett__use_tensor(NULL, site, c.func, src) || !sett__use_tensor(c.b, site, c.func, dst) || !use_pred(&c, pred) ||
-        !check_copy(&c, src, dst))
+    if (!sett__use_tensor(NULL, site, c.func, src) || !sett__use_tensor(c.b, site, c.func, dst) ||
+        !use_pred(&c, pred) || !check_copy(&c, src, dst))
         return;
     const sett_arg *shape = &src->layout->shape;
     sett_dtype as = carrier((sett_dtype)src->dtype);
@@ -153,23 +154,31 @@ void sett_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst
     if (as == (sett_dtype)src->dtype && !v->head.poison)
         v = sett__stored(&c, dst, v);
     if (v && !v->head.poison)
-        sett__access(&c, &(sett__move){.t = dst, .val = v, .pred = pred, .shape = shape,
-            .as = as == (sett_dtype)src->dtype ? (sett_dtype)0 : as});
+        sett__access(&c, &(sett__move){.t = dst,
+                             .val = v,
+                             .pred = pred,
+                             .shape = shape,
+                             .as = as == (sett_dtype)src->dtype ? (sett_dtype)0 : as});
 }
 
 /* ---- one element ------------------------------------------------------------------------------------ */
-typedef struct spot { const sett_tensor *t; sett_arg base; int64_t imm; } spot;
+typedef struct spot {
+    const sett_tensor *t;
+    sett_arg base;
+    int64_t imm;
+} spot;
 
 static bool find(const sett__ctx *c, const sett_tensor *t, sett_arg coord, spot *s)
 {
     sett_arg at;
     SETT__FAIL_IF(c->b, c->site, c->func, t->space == SETT_COORD, false, SETT_E_SPACE,
-        "the tensor of coordinates %s has no elements in memory: sett_coord_at gives one", sett__layout_text(c->b, t->layout));
-    SETT__FAIL_IF(c->b, c->site, c->func, t->space > SETT_RMEM, false, SETT_E_SPACE, "%s lies where loads and stores do not reach",
-        sett__tensor_text(c->b, t));
+        "the tensor of coordinates %s has no elements in memory: sett_coord_at gives one",
+        sett__layout_text(c->b, t->layout));
+    SETT__FAIL_IF(c->b, c->site, c->func, t->space > SETT_RMEM, false, SETT_E_SPACE,
+        "%s lies where loads and stores do not reach", sett__tensor_text(c->b, t));
     SETT__FAIL_IF(c->b, c->site, c->func, sett__dtype_class((sett_dtype)t->dtype) == 's', false, SETT_E_DTYPE,
-        "elements of %s are only stored: recast %s to an integer type of its width", sett_dtype_name((sett_dtype)t->dtype),
-        t->name);
+        "elements of %s are only stored: recast %s to an integer type of its width",
+        sett_dtype_name((sett_dtype)t->dtype), t->name);
     if (!sett__element_offset(c, t, coord, &at))
         return false;
     s->t = t;
@@ -185,7 +194,8 @@ static uint32_t touch(const sett__ctx *c, const spot *s, sett__emit e, uint32_t 
     uint32_t base = s->base.kind == SETT_VALUE ? s->base.u.v->id : SETT__NONE;
     const uint32_t args[4] = {t->root, base, SETT__NONE, last};
     if (e.code != SETT__ATOM)
-        e.sub = (uint8_t)__builtin_ctz(sett__align_at(t, (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype), s->base, s->imm));
+        e.sub = (uint8_t)__builtin_ctz(
+            sett__align_at(t, (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype), s->base, s->imm));
     e.imm = s->imm;
     e.n_args = 4;
     e.args = args;
@@ -209,8 +219,8 @@ sett_arg sett_coord_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
     sett_arg at;
     if (!sett__use_tensor(NULL, site, c.func, t))
         return poison;
-    SETT__FAIL_IF(c.b, site, c.func, t->space != SETT_COORD, poison, SETT_E_SPACE, "%s is no tensor of coordinates: sett_at reads it",
-        sett__tensor_text(c.b, t));
+    SETT__FAIL_IF(c.b, site, c.func, t->space != SETT_COORD, poison, SETT_E_SPACE,
+        "%s is no tensor of coordinates: sett_at reads it", sett__tensor_text(c.b, t));
     return sett__element_offset(&c, t, coord, &at) ? at : poison;
 }
 
@@ -229,15 +239,24 @@ void sett_set_at(sett_site site, const sett_tensor *t, sett_arg val, sett_arg co
     const sett__ctx c = {t ? t->head.b : NULL, site, "sett_set"};
     if (!sett__use_tensor(NULL, site, c.func, t))
         return;
-    SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, , SETT_E_SPACE, "the tensor of coordinates %s cannot be written",
-        sett__layout_text(c.b, t->layout));
+    SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, , SETT_E_SPACE,
+        "the tensor of coordinates %s cannot be written", sett__layout_text(c.b, t->layout));
     sett__set(&c, t, val, coord);
 }
 
 /* ---- atomics ------------------------------------------------------------------------------------------ */
-static const struct { sett_binary_op op; sett__code code; const char *name; bool ints; } atomic_ops[] = {
-    {SETT_ADD, SETT__ADD, "ADD", false}, {SETT_MIN, SETT__MIN, "MIN", true}, {SETT_MAX, SETT__MAX, "MAX", true},
-    {SETT_AND, SETT__AND, "AND", true},  {SETT_OR, SETT__OR, "OR", true},    {SETT_XOR, SETT__XOR, "XOR", true},
+static const struct {
+    sett_binary_op op;
+    sett__code code;
+    const char *name;
+    bool ints;
+} atomic_ops[] = {
+    {SETT_ADD, SETT__ADD, "ADD", false},
+    {SETT_MIN, SETT__MIN, "MIN", true},
+    {SETT_MAX, SETT__MAX, "MAX", true},
+    {SETT_AND, SETT__AND, "AND", true},
+    {SETT_OR, SETT__OR, "OR", true},
+    {SETT_XOR, SETT__XOR, "XOR", true},
 };
 
 static int atomic_op(const sett__ctx *c, const sett_tensor *t, sett_binary_op op)
@@ -249,8 +268,8 @@ static int atomic_op(const sett__ctx *c, const sett_tensor *t, sett_binary_op op
     SETT__FAIL_IF(c->b, c->site, c->func, i == SETT__COUNT(atomic_ops), -1, SETT_E_ARGUMENT,
         "an atomic is ADD, MIN, MAX, AND, OR or XOR");
     bool is_int = sett__dtype_is_int(dtype) && sett_dtype_bits(dtype) >= 32;
-    SETT__FAIL_IF(c->b, c->site, c->func, !is_int && (atomic_ops[i].ints || !sett__dtype_is_float(dtype)), -1, SETT_E_DTYPE,
-        "no atomic %s of %s", atomic_ops[i].name, sett_dtype_name(dtype));
+    SETT__FAIL_IF(c->b, c->site, c->func, !is_int && (atomic_ops[i].ints || !sett__dtype_is_float(dtype)), -1,
+        SETT_E_DTYPE, "no atomic %s of %s", atomic_ops[i].name, sett_dtype_name(dtype));
     SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_GMEM && t->space != SETT_SMEM, -1, SETT_E_SPACE,
         "an atomic on %s, which other threads do not see", sett__tensor_text(c->b, t));
     return (int)i;

@@ -48,7 +48,8 @@ static uint32_t test(const sett__ctx *c, sett_arg rem, int64_t k)
     sett_dtype dtype = (sett_dtype)v->dtype;
     sett_val *limit = sett__const_bits(c->b, c->site, dtype, sett__bits_of_int(dtype, k));
     const uint32_t args[2] = {v->id, limit->id};
-    return sett__record(c->b, c->site, &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = 1, .n_args = 2, .args = args});
+    return sett__record(
+        c->b, c->site, &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = 1, .n_args = 2, .args = args});
 }
 
 uint32_t sett__and(const sett__ctx *c, uint32_t x, uint32_t y)
@@ -59,7 +60,8 @@ uint32_t sett__and(const sett__ctx *c, uint32_t x, uint32_t y)
         return x;
     uint32_t n = c->b->op[x].n > c->b->op[y].n ? c->b->op[x].n : c->b->op[y].n;
     const uint32_t args[2] = {x, y};
-    return sett__record(c->b, c->site, &(sett__emit){.code = SETT__AND, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args});
+    return sett__record(
+        c->b, c->site, &(sett__emit){.code = SETT__AND, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args});
 }
 
 /* The smallest and largest k of the elements that are in the group of elem[i]. */
@@ -156,7 +158,8 @@ static bool leaf_places(const sett__ctx *c, const sett__axes *m, uint32_t path, 
 
 static bool is_integer(sett_arg a)
 {
-    return a.kind == SETT_INT || (a.kind == SETT_VALUE && a.u.v->n == 1 && sett__dtype_is_int((sett_dtype)a.u.v->dtype));
+    return a.kind == SETT_INT ||
+           (a.kind == SETT_VALUE && a.u.v->n == 1 && sett__dtype_is_int((sett_dtype)a.u.v->dtype));
 }
 
 static bool collect(const sett__ctx *c, const sett__axes *m, sett_arg limit, sett_arg origin, uint32_t path, int level,
@@ -174,7 +177,8 @@ static bool collect(const sett__ctx *c, const sett__axes *m, sett_arg limit, set
     if (limit.kind != SETT_NODE && origin.rank == 1)
         return collect(c, m, limit, origin.u.kid[0], path | 1u << (4 * level), level + 1, p);
     SETT__FAIL_IF(c->b, c->site, c->func, limit.kind != origin.kind || limit.rank != origin.rank || level >= 8, false,
-        SETT_E_RANK, "the bound %s does not fit coordinates like %s", sett__arg_text(c->b, limit), sett__arg_text(c->b, origin));
+        SETT_E_RANK, "the bound %s does not fit coordinates like %s", sett__arg_text(c->b, limit),
+        sett__arg_text(c->b, origin));
     for (int i = 0; i < limit.rank; i++)
         if (!collect(c, m, limit.u.kid[i], origin.u.kid[i], path | (uint32_t)(i + 1) << (4 * level), level + 1, p))
             return false;
@@ -202,8 +206,8 @@ sett_val *sett_elem_less_at(sett_site site, const sett_tensor *crd, sett_arg lim
     sett__axes m;
     if (!sett__use_tensor(NULL, site, c.func, crd) || !sett__use_arg(c.b, site, c.func, limit))
         return c.b ? &c.b->poison->val : NULL;
-    SETT__FAIL_IF(c.b, site, c.func, crd->space != SETT_COORD || crd->layout->has_inner, &c.b->poison->val, SETT_E_SPACE,
-        "%s is no tensor of coordinates", sett__tensor_text(c.b, crd));
+    SETT__FAIL_IF(c.b, site, c.func, crd->space != SETT_COORD || crd->layout->has_inner, &c.b->poison->val,
+        SETT_E_SPACE, "%s is no tensor of coordinates", sett__tensor_text(c.b, crd));
     size_t leaves = (size_t)sett__leaves(limit);
     struct sett__pred *p = sett__new(c.b, sizeof *p + leaves * sizeof *p->leaf);
     if (!p || !sett__axes_of(&c, crd->layout->shape, crd->layout->stride, &m) ||
@@ -220,7 +224,8 @@ static uint32_t pack(const sett__ctx *c, sett_dtype dtype, const uint32_t *id, u
 {
     if (n == 1)
         return id[0];
-    return sett__record(c->b, c->site, &(sett__emit){.code = SETT__PACK, .dtype = dtype, .n = n, .n_args = (int)n, .args = id});
+    return sett__record(
+        c->b, c->site, &(sett__emit){.code = SETT__PACK, .dtype = dtype, .n = n, .n_args = (int)n, .args = id});
 }
 
 static uint32_t constant(const sett__ctx *c, sett_dtype dtype, int64_t k)
@@ -250,7 +255,8 @@ static uint32_t leaf_value(const sett__ctx *c, const bound *l, uint32_t n, uint3
     for (uint32_t i = 0; i < n; i++)
         id[i] = constant(c, (sett_dtype)rem.u.v->dtype, l->at.imm[i]);
     const uint32_t args[2] = {rem.u.v->id, pack(c, (sett_dtype)rem.u.v->dtype, id, n)};
-    return sett__record(c->b, c->site, &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args});
+    return sett__record(
+        c->b, c->site, &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args});
 }
 
 static bool visible(const sett_val *v)

@@ -8,8 +8,8 @@
 
 static bool same(const sett__note *x, const sett__note *y)
 {
-    return x->site == y->site && x->t->root == y->t->root && x->lost == y->lost && x->have == y->have && x->need == y->need &&
-           x->split == y->split && !memcmp(x->count, y->count, sizeof x->count);
+    return x->site == y->site && x->t->root == y->t->root && x->lost == y->lost && x->have == y->have &&
+           x->need == y->need && x->split == y->split && !memcmp(x->count, y->count, sizeof x->count);
 }
 
 void sett__note_add(const sett__ctx *c, const sett__note *given)
@@ -29,7 +29,10 @@ void sett__note_add(const sett__ctx *c, const sett__note *given)
 }
 
 /* ---- text ---------------------------------------------------------------------------- */
-typedef struct line { char *text; size_t at; } line;
+typedef struct line {
+    char *text;
+    size_t at;
+} line;
 
 SETT_PRINTF(2, 3) static void put(line *l, const char *format, ...)
 {

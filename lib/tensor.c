@@ -186,12 +186,14 @@ static sett_arg distance(const sett__ctx *c, const sett_tensor *t, sett_arg coor
 }
 
 /* coord against shape: profile, and static leaves against static extents. */
-static bool check_coord(const sett__ctx *c, const sett_tensor *t, sett_arg coord, sett_arg shape, bool slices, bool ranges)
+static bool check_coord(
+    const sett__ctx *c, const sett_tensor *t, sett_arg coord, sett_arg shape, bool slices, bool ranges)
 {
     sett_build *b = c->b;
     if (coord.kind == SETT_NODE) {
         SETT__FAIL_IF(b, c->site, c->func, shape.kind != SETT_NODE || shape.rank != coord.rank, false, SETT_E_RANK,
-            "coordinate %s does not fit mode %s of %s", sett__arg_text(b, coord), sett__arg_text(b, shape), sett__tensor_text(b, t));
+            "coordinate %s does not fit mode %s of %s", sett__arg_text(b, coord), sett__arg_text(b, shape),
+            sett__tensor_text(b, t));
         for (int i = 0; i < coord.rank; i++)
             if (!check_coord(c, t, coord.u.kid[i], shape.u.kid[i], slices, ranges))
                 return false;
@@ -202,12 +204,14 @@ static bool check_coord(const sett__ctx *c, const sett_tensor *t, sett_arg coord
     if (coord.kind == SETT_INT && ranges) {
         int64_t n = size_of(shape);
         SETT__FAIL_IF(b, c->site, c->func, coord.u.i < 0 || (n && coord.u.i >= n), false, SETT_E_RANGE,
-            "coordinate %lld is outside extent %s of %s", (long long)coord.u.i, sett__arg_text(b, shape), sett__tensor_text(b, t));
+            "coordinate %lld is outside extent %s of %s", (long long)coord.u.i, sett__arg_text(b, shape),
+            sett__tensor_text(b, t));
         return true;
     }
     bool integer = coord.kind == SETT_INT || coord.kind == SETT_SLICE ||
                    (coord.kind == SETT_VALUE && coord.u.v->n == 1 && sett__dtype_is_int((sett_dtype)coord.u.v->dtype));
-    SETT__FAIL_IF(b, c->site, c->func, !integer, false, SETT_E_DTYPE, "a coordinate of %s is no integer", sett__tensor_text(b, t));
+    SETT__FAIL_IF(b, c->site, c->func, !integer, false, SETT_E_DTYPE, "a coordinate of %s is no integer",
+        sett__tensor_text(b, t));
     return true;
 }
 
@@ -324,9 +328,11 @@ static bool check_threads(const sett__ctx *c, const sett_layout *threads, sett_a
         sett__layout_text(b, threads));
     SETT__FAIL_IF(b, c->site, c->func, !sett__is_static(threads->shape) || !sett__is_static(threads->stride), false,
         SETT_E_STATIC, "the thread layout %s is not static", sett__layout_text(b, threads));
-    bool integer = idx.kind == SETT_INT ? idx.u.i >= 0 :
-        idx.kind == SETT_VALUE && idx.u.v->n == 1 && sett__dtype_is_int((sett_dtype)idx.u.v->dtype);
-    SETT__FAIL_IF(b, c->site, c->func, !integer, false, SETT_E_ARGUMENT, "the thread's index is no integer of at least 0");
+    bool integer = idx.kind == SETT_INT
+                       ? idx.u.i >= 0
+                       : idx.kind == SETT_VALUE && idx.u.v->n == 1 && sett__dtype_is_int((sett_dtype)idx.u.v->dtype);
+    SETT__FAIL_IF(
+        b, c->site, c->func, !integer, false, SETT_E_ARGUMENT, "the thread's index is no integer of at least 0");
     return true;
 }
 
@@ -338,7 +344,8 @@ sett_tensor *sett_local_partition_at(sett_site site, const sett_tensor *t, const
         return bad(t);
     bool tuple = threads->shape.kind == SETT_NODE;
     int rank = tuple ? threads->shape.rank : 1;
-    sett_arg *tiler = sett__new(c.b, (size_t)rank * sizeof *tiler), *coord = sett__new(c.b, (size_t)rank * sizeof *coord);
+    sett_arg *tiler = sett__new(c.b, (size_t)rank * sizeof *tiler),
+             *coord = sett__new(c.b, (size_t)rank * sizeof *coord);
     for (int i = 0; i < rank; i++) {
         int64_t size = 1;
         coord[i] = thread_coord(&c, tuple ? threads->shape.u.kid[i] : threads->shape,

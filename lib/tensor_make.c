@@ -23,7 +23,8 @@ static sett_tensor *make(sett_build *b, sett_space space, sett_dtype dtype, sett
 
 bool sett__check_element(const sett__ctx *c, sett_dtype dtype)
 {
-    SETT__FAIL_IF(c->b, c->site, c->func, !sett__dtype_valid(dtype), false, SETT_E_DTYPE, "%d is no element type", (int)dtype);
+    SETT__FAIL_IF(
+        c->b, c->site, c->func, !sett__dtype_valid(dtype), false, SETT_E_DTYPE, "%d is no element type", (int)dtype);
     SETT__FAIL_IF(c->b, c->site, c->func, dtype != SETT_BOOL && sett_dtype_bits(dtype) < 8, false, SETT_E_DTYPE,
         "elements of %s are narrower than a byte, which tensors in memory do not support", sett_dtype_name(dtype));
     return true;
@@ -31,7 +32,8 @@ bool sett__check_element(const sett__ctx *c, sett_dtype dtype)
 
 static bool check_kernel(const sett__ctx *c)
 {
-    SETT__FAIL_IF(c->b, c->site, c->func, !c->b->in_kernel, false, SETT_E_ARGUMENT, "is possible only in a kernel's body");
+    SETT__FAIL_IF(
+        c->b, c->site, c->func, !c->b->in_kernel, false, SETT_E_ARGUMENT, "is possible only in a kernel's body");
     return true;
 }
 
@@ -119,7 +121,8 @@ static int64_t reach(const sett__ctx *c, const sett_layout *l)
 
 static bool check_static(const sett__ctx *c, const sett_layout *l)
 {
-    bool is_static = sett__is_static(l->shape) && sett__is_static(l->stride) && (!l->has_inner || sett__is_static(l->offset));
+    bool is_static =
+        sett__is_static(l->shape) && sett__is_static(l->stride) && (!l->has_inner || sett__is_static(l->offset));
     SETT__FAIL_IF(c->b, c->site, c->func, !is_static, false, SETT_E_STATIC, "the layout %s is not static",
         sett__layout_text(c->b, l));
     return true;
@@ -133,8 +136,9 @@ static uint32_t room(const sett__ctx *c, const sett_layout *l, int64_t most)
     int64_t n = reach(c, l);
     SETT__FAIL_IF(c->b, c->site, c->func, n < 1, 0, SETT_E_RANGE, "the layout %s reaches below 0 or past 2^31",
         sett__layout_text(c->b, l));
-    SETT__FAIL_IF(c->b, c->site, c->func, n > most, 0, SETT_E_LIMIT, "the layout %s needs %lld elements, of at most %lld",
-        sett__layout_text(c->b, l), (long long)n, (long long)most);
+    SETT__FAIL_IF(c->b, c->site, c->func, n > most, 0, SETT_E_LIMIT,
+        "the layout %s needs %lld elements, of at most %lld", sett__layout_text(c->b, l), (long long)n,
+        (long long)most);
     return (uint32_t)n;
 }
 
@@ -159,9 +163,10 @@ sett_tensor *sett_make_rmem_tensor_at(sett_site site, sett_build *b, sett_dtype 
         return NULL;
     if (!sett__use_arg(b, site, c.func, shape))
         return &b->poison->tensor;
-    SETT__FAIL_IF(b, site, c.func, shape.kind != SETT_LAYOUT && !sett__is_static(shape), &b->poison->tensor, SETT_E_STATIC,
-        "the shape %s is not static", sett__arg_text(b, shape));
-    return make_rmem(&c, dtype, shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL), "rmem");
+    SETT__FAIL_IF(b, site, c.func, shape.kind != SETT_LAYOUT && !sett__is_static(shape), &b->poison->tensor,
+        SETT_E_STATIC, "the shape %s is not static", sett__arg_text(b, shape));
+    return make_rmem(
+        &c, dtype, shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL), "rmem");
 }
 
 sett_tensor *sett_make_smem_tensor_at(sett_site site, sett_build *b, sett_dtype dtype, sett_layout *l, int align)
@@ -303,7 +308,11 @@ static uint32_t start_align(const sett_tensor *t)
     return (uint32_t)(by & (0 - by));
 }
 
-typedef struct text { char *buf; size_t size; int n; } text;
+typedef struct text {
+    char *buf;
+    size_t size;
+    int n;
+} text;
 
 static char *rest(const text *s, size_t *size)
 {
@@ -334,7 +343,8 @@ int sett_tensor_str(const sett_tensor *t, char *buf, size_t size)
         s.n += sett__arg_str(t->offset, at, left);
     } else {
         /* Booleans lie in memory as bytes. */
-        put(&s, "tensor<ptr<%s, %s", t->dtype == SETT_BOOL ? "i8" : sett_dtype_name((sett_dtype)t->dtype), space_name[t->space]);
+        put(&s, "tensor<ptr<%s, %s", t->dtype == SETT_BOOL ? "i8" : sett_dtype_name((sett_dtype)t->dtype),
+            space_name[t->space]);
         if (start_align(t) > (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype))
             put(&s, ", align<%u>", start_align(t));
         put(&s, ">");

@@ -43,7 +43,8 @@ static bool flatten(const sett__ctx *c, sett_arg shape, sett_arg stride, int top
 bool sett__axes_of(const sett__ctx *c, sett_arg shape, sett_arg stride, sett__axes *m)
 {
     int n = leaves(shape);
-    SETT__FAIL_IF(c->b, c->site, c->func, n > DIGITS, false, SETT_E_LIMIT, "a layout of %d modes, of at most %d", n, DIGITS);
+    SETT__FAIL_IF(
+        c->b, c->site, c->func, n > DIGITS, false, SETT_E_LIMIT, "a layout of %d modes, of at most %d", n, DIGITS);
     *m = (sett__axes){.size = 1, .mode = sett__new(c->b, (size_t)(n + 1) * sizeof *m->mode)};
     return m->mode && flatten(c, shape, stride, -1, m);
 }
@@ -51,10 +52,12 @@ bool sett__axes_of(const sett__ctx *c, sett_arg shape, sett_arg stride, sett__ax
 /* ---- places ------------------------------------------------------------------------ */
 static bool make_places(const sett__ctx *c, int64_t size, sett__places *p)
 {
-    SETT__FAIL_IF(c->b, c->site, c->func, size < 1 || size > SETT__MAX_WIDTH, false, size < 1 ? SETT_E_SHAPE : SETT_E_LIMIT,
-        "a value has from 1 to %d elements, not %lld", SETT__MAX_WIDTH, (long long)size);
+    SETT__FAIL_IF(c->b, c->site, c->func, size < 1 || size > SETT__MAX_WIDTH, false,
+        size < 1 ? SETT_E_SHAPE : SETT_E_LIMIT, "a value has from 1 to %d elements, not %lld", SETT__MAX_WIDTH,
+        (long long)size);
     uint32_t n = (uint32_t)size;
-    *p = (sett__places){.n = n, .group = sett__new(c->b, n * sizeof *p->group), .imm = sett__new(c->b, n * sizeof *p->imm)};
+    *p = (sett__places){
+        .n = n, .group = sett__new(c->b, n * sizeof *p->group), .imm = sett__new(c->b, n * sizeof *p->imm)};
     return p->group && p->imm;
 }
 
@@ -131,7 +134,10 @@ static sett_arg swizzle_value(const sett__ctx *c, const sett_layout *l, sett_arg
     return sett_index_at(c->site, c->func, SETT_XOR, x, y);
 }
 
-typedef struct piece { uint32_t group, number; int64_t mid; } piece; /* number: of the new group + 1; 0: free */
+typedef struct piece {
+    uint32_t group, number;
+    int64_t mid;
+} piece; /* number: of the new group + 1; 0: free */
 
 static uint32_t find_piece(piece *table, uint32_t mask, uint32_t group, int64_t mid)
 {

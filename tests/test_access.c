@@ -55,7 +55,11 @@ static int count(const char *text, const char *what)
     ck_assert_msg(count(text, what) == (n), "%d times \"%s\", not %d, in\n%.2500s", count(text, what), what, n, text)
 
 /* ---- the tape of C = A over a ragged matrix ---------------------------------------------- */
-typedef struct copy2d { int div, align; sett_dtype dtype; bool pred; } copy2d;
+typedef struct copy2d {
+    int div, align;
+    sett_dtype dtype;
+    bool pred;
+} copy2d;
 
 static sett_tensor *mine(sett_build *b, sett_tensor *t, sett_tv tv)
 {
@@ -105,7 +109,8 @@ START_TEST(ragged_bound)
     ck_count(t, " gt i1 ", 12); /* four rows, eight columns */
     ck_count(t, " eq i1 ", 4);  /* alignment of four rows */
     ck_count(t, "rmem f16x32", 1);
-    ck_assert_ptr_nonnull(strstr(report, "sett_load: A ((8,4)):((1,?)): 4 x 16 bytes (4 of them wide only where a test"));
+    ck_assert_ptr_nonnull(
+        strstr(report, "sett_load: A ((8,4)):((1,?)): 4 x 16 bytes (4 of them wide only where a test"));
     free(t);
 }
 END_TEST
@@ -117,16 +122,23 @@ START_TEST(half_divisible_bound)
     char *t = text_of(copy_matrix, &(copy2d){4, 16, SETT_F16, true}, report, sizeof report);
     ck_count(t, "load f16x4 ", 8);
     ck_count(t, "if ", 0);
-    ck_assert_ptr_nonnull(strstr(report, "8 x 8 bytes; have 8 bytes, need 16: offset ?{div=4} x 2 bytes: needs .div = 8 on N"));
+    ck_assert_ptr_nonnull(
+        strstr(report, "8 x 8 bytes; have 8 bytes, need 16: offset ?{div=4} x 2 bytes: needs .div = 8 on N"));
     free(t);
 }
 END_TEST
 
 START_TEST(no_predicate)
 {
-    static const struct { copy2d user; const char *load; int n; const char *why; } cases[] = {
+    static const struct {
+        copy2d user;
+        const char *load;
+        int n;
+        const char *why;
+    } cases[] = {
         {{8, 16, SETT_F16, false}, "load f16x8 ", 4, "A ((8,4)):((1,?{div=8})): 4 x 16 bytes\n"},
-        {{4, 16, SETT_F16, false}, "load f16x4 ", 4, "4 x 8 bytes; have 8 bytes, need 16: offset ?{div=4} x 2 bytes: needs .div = 8 on N"},
+        {{4, 16, SETT_F16, false}, "load f16x4 ", 4,
+            "4 x 8 bytes; have 8 bytes, need 16: offset ?{div=4} x 2 bytes: needs .div = 8 on N"},
         {{1, 16, SETT_F16, false}, "load f16 ", 16, "needs .div = 8 on N"},
         {{8, 8, SETT_F16, false}, "load f16x4 ", 8, "the alignment of A is 8 bytes"},
         {{8, 0, SETT_F16, false}, "load f16 ", 32, "the alignment of A is 2 bytes"},
@@ -170,7 +182,8 @@ static void vector_predicate(sett_build *b, const void *user)
 {
     (void)user;
     sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 8, 4), .align = 16);
-    sett_tensor *row = sett_slice(A, sett_thread_idx(b, 0), ALL), *c = sett_slice(sett_identity_tensor(b, 8, 4), sett_thread_idx(b, 0), ALL);
+    sett_tensor *row = sett_slice(A, sett_thread_idx(b, 0), ALL),
+                *c = sett_slice(sett_identity_tensor(b, 8, 4), sett_thread_idx(b, 0), ALL);
     sett_val *n = sett_scalar(b, "n", SETT_I32);
     sett_store(row, sett_full(b, SETT_F32, T1(4), 1.0), .pred = sett_not(sett_elem_less(c, T(ALL, n))));
 }
@@ -207,7 +220,8 @@ END_TEST
 static void static_bound(sett_build *b, const void *user)
 {
     sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 16), .align = 16);
-    sett_store(A, sett_full(b, SETT_F32, T1(16), 1.0), .pred = sett_elem_less(sett_identity_tensor(b, 16), *(const sett_arg *)user));
+    sett_store(A, sett_full(b, SETT_F32, T1(16), 1.0),
+        .pred = sett_elem_less(sett_identity_tensor(b, 16), *(const sett_arg *)user));
 }
 
 /* All is known: what is inside is written plainly, what is outside not at all. */
@@ -253,7 +267,8 @@ START_TEST(registers_are_whole)
     free(t);
     dynamic = true;
     t = text_of(registers, &dynamic, report, sizeof report);
-    ck_assert_ptr_nonnull(strstr(report, "sett_set: rmem (4,3):(1,4): a dynamic index into registers puts them in local memory"));
+    ck_assert_ptr_nonnull(
+        strstr(report, "sett_set: rmem (4,3):(1,4): a dynamic index into registers puts them in local memory"));
     free(t);
 }
 END_TEST
@@ -313,7 +328,9 @@ END_TEST
 
 /* ---- running -------------------------------------------------------------------------------- */
 #define MOST 4096
-typedef struct memory { unsigned char a[MOST * 8], out[MOST * 8]; } memory;
+typedef struct memory {
+    unsigned char a[MOST * 8], out[MOST * 8];
+} memory;
 
 static void put64(unsigned char *params, size_t *at, uint64_t x, size_t bytes)
 {
@@ -341,8 +358,13 @@ static void run(body f, const void *user, memory *m, const int64_t *sym, int blo
     for (uint32_t i = 0; i < tape.sig.n_sym; i++)
         put64(params, &at, (uint64_t)sym[i], tape.sig.sym[i].wide ? 8 : 4);
     ck_assert_msg(sett__program_make(&tape, &program, &e) == SETT_OK, "%s", e.text);
-    sett__sim_launch launch = {.grid = {1, 1, 1}, .block = {(uint32_t)block, 1, 1}, .params = params, .params_len = at,
-        .extent = extent, .threads = 1, .name = "law"};
+    sett__sim_launch launch = {.grid = {1, 1, 1},
+        .block = {(uint32_t)block, 1, 1},
+        .params = params,
+        .params_len = at,
+        .extent = extent,
+        .threads = 1,
+        .name = "law"};
     char *text = NULL;
     sett_status status = sett__sim_run(program, &launch, &e);
     if (status)
@@ -365,7 +387,10 @@ static uint32_t any(uint32_t n)
 /* ---- law: a view's elements are those of its layout --------------------------------------------- */
 enum { NONE, LESS, BOOLEAN, SCALAR, N_PREDS };
 #define LEAVES 4
-typedef struct leaf { int64_t extent, stride, bound, origin; bool dynamic, dynamic_bound, dynamic_origin; } leaf;
+typedef struct leaf {
+    int64_t extent, stride, bound, origin;
+    bool dynamic, dynamic_bound, dynamic_origin;
+} leaf;
 typedef struct law {
     sett_dtype dtype;
     int n, group, pred, align, div; /* group: leaves of the first, nested mode */
@@ -538,14 +563,18 @@ START_TEST(law_holds)
 END_TEST
 
 /* ---- law: through swizzled shared memory and back ------------------------------------------------- */
-typedef struct swizzled { int bits, base, shift; sett_dtype dtype; } swizzled;
+typedef struct swizzled {
+    int bits, base, shift;
+    sett_dtype dtype;
+} swizzled;
 
 static void through_smem(sett_build *b, const void *user)
 {
     const swizzled *s = user;
     sett_tensor *A = sett_param(b, "A", s->dtype, sett_row_major(b, 32, 32), .align = 16);
     sett_tensor *out = sett_param(b, "out", s->dtype, sett_row_major(b, 32, 32), .align = 16);
-    sett_tensor *tile = sett_make_smem_tensor(b, s->dtype, sett_make_swizzled(s->bits, s->base, s->shift, sett_row_major(b, 32, 32)), 128);
+    sett_tensor *tile = sett_make_smem_tensor(
+        b, s->dtype, sett_make_swizzled(s->bits, s->base, s->shift, sett_row_major(b, 32, 32)), 128);
     sett_tv rows = sett_make_layout_tv(sett_row_major(b, 8, 4), sett_row_major(b, 4, 8));
     sett_val *t = sett_thread_idx(b, 0);
     sett_block(b, 32);
@@ -567,7 +596,8 @@ START_TEST(swizzle_returns_what_it_took)
     rng = 12345;
     randomise(m);
     run(through_smem, s, m, NULL, 32);
-    ck_assert_msg(!memcmp(m->a, m->out, 1024 * (size_t)sett__dtype_bytes(s->dtype)), "S<%d,%d,%d>", s->bits, s->base, s->shift);
+    ck_assert_msg(
+        !memcmp(m->a, m->out, 1024 * (size_t)sett__dtype_bytes(s->dtype)), "S<%d,%d,%d>", s->bits, s->base, s->shift);
     free(m);
     if (_i == 0) {
         char *t = text_of(through_smem, s, NULL, 0);
@@ -582,35 +612,102 @@ static void e_dynamic(sett_build *b)
 {
     sett_load(sett_param(b, "A", SETT_F32, sett_row_major(b, 4, sett_sym(b, "N"))));
 }
-static void e_coord_load(sett_build *b) { sett_load(sett_identity_tensor(b, 4)); }
+static void e_coord_load(sett_build *b)
+{
+    sett_load(sett_identity_tensor(b, 4));
+}
 static void e_coord_store(sett_build *b)
 {
     sett_store(sett_identity_tensor(b, 4), sett_full(b, SETT_I32, T1(4), 0));
 }
-static sett_tensor *regs(sett_build *b) { return sett_make_rmem_tensor(b, SETT_F16, 4, 2); }
-static void e_shape(sett_build *b) { sett_store(regs(b), sett_full(b, SETT_F16, T(2, 4), 0)); }
-static void e_dtype(sett_build *b) { sett_store(regs(b), sett_full(b, SETT_F32, T(4, 2), 0)); }
-static void e_range(sett_build *b) { sett_at(regs(b), 4, 0); }
-static void e_negative(sett_build *b) { sett_at(regs(b), -1); }
-static void e_rank(sett_build *b) { sett_at(regs(b), 1, 0, 0); }
-static void e_all(sett_build *b) { sett_at(regs(b), ALL, 0); }
-static void e_set_number(sett_build *b) { sett_set(sett_make_rmem_tensor(b, SETT_I8, 4), 300, 0); }
-static void e_set_kind(sett_build *b) { sett_set(sett_make_rmem_tensor(b, SETT_I8, 4), 1.5, 0); }
-static void e_pred_type(sett_build *b) { sett_load(regs(b), .pred = sett_full(b, SETT_I32, T(4, 2), 1)); }
-static void e_pred_shape(sett_build *b) { sett_load(regs(b), .pred = sett_full(b, SETT_BOOL, T1(3), 1)); }
-static void e_cache(sett_build *b) { sett_load(regs(b), .cache = 1); }
-static void e_stored_only(sett_build *b) { sett_load(sett_make_rmem_tensor(b, SETT_F8E5M2, 4)); }
-static void e_copy_size(sett_build *b) { sett_copy(regs(b), sett_make_rmem_tensor(b, SETT_F16, 7)); }
-static void e_copy_type(sett_build *b) { sett_copy(regs(b), sett_make_rmem_tensor(b, SETT_F8E5M2, 8)); }
-static void e_atomic_space(sett_build *b) { sett_atomic(sett_make_rmem_tensor(b, SETT_I32, 4), SETT_ADD, 1, 0); }
-static void e_atomic_op(sett_build *b) { sett_atomic(sett_param(b, "A", SETT_I32, sett_row_major(b, 4)), SETT_SUB, 1, 0); }
-static void e_atomic_type(sett_build *b) { sett_atomic(sett_param(b, "A", SETT_F32, sett_row_major(b, 4)), SETT_MAX, 1, 0); }
-static void e_bound(sett_build *b) { sett_elem_less(sett_identity_tensor(b, 4, 4), T1(3)); }
-static void e_not_coords(sett_build *b) { sett_elem_less(regs(b), T(4, 2)); }
+static sett_tensor *regs(sett_build *b)
+{
+    return sett_make_rmem_tensor(b, SETT_F16, 4, 2);
+}
+static void e_shape(sett_build *b)
+{
+    sett_store(regs(b), sett_full(b, SETT_F16, T(2, 4), 0));
+}
+static void e_dtype(sett_build *b)
+{
+    sett_store(regs(b), sett_full(b, SETT_F32, T(4, 2), 0));
+}
+static void e_range(sett_build *b)
+{
+    sett_at(regs(b), 4, 0);
+}
+static void e_negative(sett_build *b)
+{
+    sett_at(regs(b), -1);
+}
+static void e_rank(sett_build *b)
+{
+    sett_at(regs(b), 1, 0, 0);
+}
+static void e_all(sett_build *b)
+{
+    sett_at(regs(b), ALL, 0);
+}
+static void e_set_number(sett_build *b)
+{
+    sett_set(sett_make_rmem_tensor(b, SETT_I8, 4), 300, 0);
+}
+static void e_set_kind(sett_build *b)
+{
+    sett_set(sett_make_rmem_tensor(b, SETT_I8, 4), 1.5, 0);
+}
+static void e_pred_type(sett_build *b)
+{
+    sett_load(regs(b), .pred = sett_full(b, SETT_I32, T(4, 2), 1));
+}
+static void e_pred_shape(sett_build *b)
+{
+    sett_load(regs(b), .pred = sett_full(b, SETT_BOOL, T1(3), 1));
+}
+static void e_cache(sett_build *b)
+{
+    sett_load(regs(b), .cache = 1);
+}
+static void e_stored_only(sett_build *b)
+{
+    sett_load(sett_make_rmem_tensor(b, SETT_F8E5M2, 4));
+}
+static void e_copy_size(sett_build *b)
+{
+    sett_copy(regs(b), sett_make_rmem_tensor(b, SETT_F16, 7));
+}
+static void e_copy_type(sett_build *b)
+{
+    sett_copy(regs(b), sett_make_rmem_tensor(b, SETT_F8E5M2, 8));
+}
+static void e_atomic_space(sett_build *b)
+{
+    sett_atomic(sett_make_rmem_tensor(b, SETT_I32, 4), SETT_ADD, 1, 0);
+}
+static void e_atomic_op(sett_build *b)
+{
+    sett_atomic(sett_param(b, "A", SETT_I32, sett_row_major(b, 4)), SETT_SUB, 1, 0);
+}
+static void e_atomic_type(sett_build *b)
+{
+    sett_atomic(sett_param(b, "A", SETT_F32, sett_row_major(b, 4)), SETT_MAX, 1, 0);
+}
+static void e_bound(sett_build *b)
+{
+    sett_elem_less(sett_identity_tensor(b, 4, 4), T1(3));
+}
+static void e_not_coords(sett_build *b)
+{
+    sett_elem_less(regs(b), T(4, 2));
+}
 
 START_TEST(misuse_is_named)
 {
-    static const struct { void (*f)(sett_build *); sett_status status; const char *text; } cases[] = {
+    static const struct {
+        void (*f)(sett_build *);
+        sett_status status;
+        const char *text;
+    } cases[] = {
         {e_dynamic, SETT_E_STATIC, "sett_load: the extent ? of mode 1 is not static"},
         {e_coord_load, SETT_E_SPACE, "sett_load: the tensor of coordinates"},
         {e_coord_store, SETT_E_SPACE, "sett_store: the tensor of coordinates"},
