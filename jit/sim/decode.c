@@ -218,6 +218,8 @@ static sett_status memory(decoder *d, const sett__op *o, sett__step step)
         i.flags = (uint8_t)((d->slot[base].uniform ? SETT__I_UNIFORM : 0) | (d->slot[base].lg == 3 ? SETT__I_BASE64 : 0) |
                             (sett__dtype_kind(type) == 'u' ? SETT__I_BASE_UNSIGNED : 0));
     }
+    if (step != SETT__S_ATOM && d->slot[step == SETT__S_LOAD ? d->at : value].flat)
+        i.flags |= SETT__I_FLAT;
     if (o->imm > (int64_t)1 << 48 || o->imm < -((int64_t)1 << 48))
         return fail(d, SETT_E_VERIFY, "an offset is past 2^48");
     return push(d, i);

@@ -190,10 +190,12 @@ static void move_bytes(const touch *a, int lane, unsigned char *row, bool store,
 /* ---- load ------------------------------------------------------------------------------------ */
 static inline void load_lanes(const touch *a, unsigned char *d, size_t size)
 {
-    for (uint32_t e = 0; e < a->insn->n; e++, d += WARP * size)
+    bool flat = a->insn->flags & SETT__I_FLAT;
+    size_t lane = flat ? a->insn->n * size : size, row = flat ? size : WARP * size;
+    for (uint32_t e = 0; e < a->insn->n; e++, d += row)
         for (int l = 0; l < WARP; l++)
             if (a->mask >> l & 1)
-                memcpy(d + (size_t)l * size, element(a, l, e), size);
+                memcpy(d + (size_t)l * lane, element(a, l, e), size);
 }
 
 static void load_each(const touch *a, unsigned char *d)
@@ -220,6 +222,8 @@ static void load_one(const touch *a, unsigned char *d)
     size_t size = (size_t)1 << i->lg;
     if (a->root->space == SETT__LOCAL)
         memcpy(d, element(a, 0, 0), i->n * WARP * size);
+    else if (i->flags & SETT__I_FLAT)
+        sett__spread(d, element(a, 0, 0), (uint32_t)(i->n * size));
     else
         for (uint32_t e = 0; e < i->n; e++)
             sett__spread(d + e * WARP * size, element(a, 0, e), (uint32_t)size);
@@ -245,8 +249,8 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
     const unsigned char *block = block_of(&a);
     if (block && a.root->space == SETT__GLOBAL)
         expect_next(i, block);
-    if (block && i->n == 1) {
-        memcpy(d, block, (size_t)WARP << i->lg);
+    if (block && (i->n == 1 || i->flags & SETT__I_FLAT)) {
+        memcpy(d, block, ((size_t)i->n * WARP) << i->lg);
         return true;
     }
     if (block) {
@@ -281,10 +285,12 @@ bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
 /* ---- store ------------------------------------------------------------------------------------- */
 static inline void store_lanes(const touch *a, const unsigned char *s, size_t step, size_t size)
 {
-    for (uint32_t e = 0; e < a->insn->n; e++, s += step)
+    bool flat = a->insn->flags & SETT__I_FLAT;
+    size_t lane = flat ? a->insn->n * size : size;
+    for (uint32_t e = 0; e < a->insn->n; e++, s += flat ? size : step)
         for (int l = 0; l < WARP; l++)
             if (a->mask >> l & 1)
-                memcpy(element(a, l, e), s + (size_t)l * size, size);
+                memcpy(element(a, l, e), s + (size_t)l * lane, size);
 }
 
 static void store_each(const touch *a, unsigned char *s, bool splat)
@@ -327,8 +333,8 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
     bool splat = i->e & SETT__REF_SPLAT;
     if (block && a.root->space == SETT__GLOBAL)
         expect_next(i, block);
-    if (block && i->n == 1) {
-        memcpy(block, s, (size_t)WARP << i->lg);
+    if (block && (i->n == 1 || i->flags & SETT__I_FLAT)) {
+        memcpy(block, s, ((size_t)i->n * WARP) << i->lg);
         return true;
     }
     if (block && !splat) {

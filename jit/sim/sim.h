@@ -52,7 +52,7 @@ typedef enum sett__step {
     SETT__S_FOR, SETT__S_ENDFOR, /* d: the variable; a: lo (FOR); b: hi; c: step; fn: less; fn2: add */
     SETT__S_PRINTF, SETT__S_ASSERT, /* operands from the tape, places in program->place from imm */
 } sett__step;
-enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4 }; /* flags: condition, bounds or base are uniform */
+enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8 }; /* flags: condition, bounds or base are uniform; a flat value */
 typedef struct sett__insn {
     uint8_t step, lg, sub, flags; /* lg: log2 of the element's bytes */
     uint8_t align, splat, n_args, dtype; /* align: log2 of the proven alignment; splat: as row functions take it */
@@ -96,7 +96,9 @@ typedef struct sett__slot {
     uint32_t uses, first, last; /* positions in the tape; of homes */
     uint8_t lg, section;
     bool uniform, view, placed;
+    bool flat; /* in memory's order: a lane's elements side by side, one access after another */
 } sett__slot;
+bool sett__find_flat(const sett__tape *, sett__slot *); /* flat.c: fills flat; false: out of memory */
 /* One slot an op. Fills every place; the frames' sizes, local_at and local_bytes go to the program. */
 sett_status sett__slots(sett__program *, sett__slot *, sett_error *);
 

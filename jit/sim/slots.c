@@ -340,6 +340,8 @@ static sett_status place(scan *s, sett__program *p, sett_error *e)
 {
     for (uint32_t v = 0; v < s->tape->n_op; v++)
         classify(s, v);
+    if (!sett__find_flat(s->tape, s->slot))
+        return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
     place_parts(s);
     if (!live_ranges(s))
         return sett__error(e, SETT_E_LIMIT, "regions nest deeper than %d", SETT__MAX_DEPTH);
