@@ -251,6 +251,8 @@ static bool param_line(struct parser *p, bool scalar)
 
 static bool dims_line(struct parser *p, sett__expr *dim)
 {
+    if (dim[0].count || dim[1].count || dim[2].count)
+        return SETT__LEX_FAIL(&p->x, "it is given twice");
     for (int d = 0; d < 3; d++) {
         bool absent = sett__accept_word(&p->x, "_");
         if (!absent && !expr(p, &dim[d]))
@@ -259,6 +261,14 @@ static bool dims_line(struct parser *p, sett__expr *dim)
             return true;
     }
     return SETT__LEX_FAIL(&p->x, "more than three extents");
+}
+
+static bool smem_line(struct parser *p, sett__sig *s)
+{
+    if (s->smem_align)
+        return SETT__LEX_FAIL(&p->x, "it is given twice");
+    return sett__lex_u32(&p->x, &s->smem, UINT32_MAX) && sett__expect(&p->x, "align") &&
+           sett__lex_u32(&p->x, &s->smem_align, UINT32_MAX);
 }
 
 /* False also where the line is none of the signature's, with nothing read. */
@@ -279,8 +289,7 @@ static bool sig_line(struct parser *p, bool *found)
     if (sett__accept_word(&p->x, "cluster"))
         return dims_line(p, s->cluster);
     if (sett__accept_word(&p->x, "smem"))
-        return sett__lex_u32(&p->x, &s->smem, UINT32_MAX) && sett__expect(&p->x, "align") &&
-               sett__lex_u32(&p->x, &s->smem_align, UINT32_MAX);
+        return smem_line(p, s);
     return *found = false;
 }
 

@@ -203,7 +203,8 @@ static void check_fma(const struct format *f, sett__code code, uint64_t h, uint6
     add(&sum, c.z);
     c.s = sign(&sum) < 0 ? -1 : 1;
     HOLDS_MSG(rounds_to(f, h, compare_fma, &c), "%s %s of %llx %llx %llx gives %llx", sett__ops[code].text,
-        sett_dtype_name(f->d), (unsigned long long)x, (unsigned long long)y, (unsigned long long)z, (unsigned long long)h);
+        sett_dtype_name(f->d), (unsigned long long)x, (unsigned long long)y, (unsigned long long)z,
+        (unsigned long long)h);
     if (sign(&sum) && h << 1 != 0)
         ck_assert_int_eq(h >> (sett_dtype_bits(f->d) - 1) != 0, c.s < 0);
 }
@@ -246,7 +247,8 @@ START_TEST(every_half_converts)
     for (uint32_t h = 0; h < 65536; h++) {
         for (int k = 0; k < 2; k++) {
             sett_dtype d = formats[k].d;
-            uint64_t single = eval(SETT__CONVERT, d, SETT_F32, h, 0, 0), twice = eval(SETT__CONVERT, d, SETT_F64, h, 0, 0);
+            uint64_t single = eval(SETT__CONVERT, d, SETT_F32, h, 0, 0),
+                     twice = eval(SETT__CONVERT, d, SETT_F64, h, 0, 0);
             bool nan = (h & 0x7fff) > infinity(&formats[k]);
             uint32_t fast = k ? sett__f32_of_bf16((uint16_t)h) : sett__f32_of_f16((uint16_t)h);
             SAME(single, fast);
@@ -419,7 +421,8 @@ START_TEST(integers_convert)
         for (int to = SETT_BOOL; to <= SETT_U64; to++)
             for (int i = 0; i < 50; i++) {
                 uint64_t x = i ? next() & mask((sett_dtype)from) : 0;
-                uint64_t want = to == SETT_BOOL ? x != 0 : (uint64_t)wide_of((sett_dtype)from, x) & mask((sett_dtype)to);
+                uint64_t want =
+                    to == SETT_BOOL ? x != 0 : (uint64_t)wide_of((sett_dtype)from, x) & mask((sett_dtype)to);
                 SAME(eval(SETT__CONVERT, (sett_dtype)from, (sett_dtype)to, x, 0, 0), want);
             }
 }
@@ -488,10 +491,10 @@ START_TEST(whole_numbers_and_remainders)
     static const struct {
         sett__code code;
         double x, y, r;
-    } rows[] = {{SETT__FLOOR, -1.5, 0, -2}, {SETT__CEIL, -1.5, 0, -1}, {SETT__TRUNC, -1.5, 0, -1}, {SETT__RINT, 2.5, 0, 2},
-        {SETT__RINT, 3.5, 0, 4}, {SETT__RINT, -0.5, 0, -0.0}, {SETT__REM, 7, 4, 3}, {SETT__REM, -7, 4, -3},
-        {SETT__REM, 7.5, -2, 1.5}, {SETT__REM, 3, (double)INFINITY, 3}, {SETT__REM, 3, 0, (double)NAN},
-        {SETT__REM, -4, 2, -0.0}};
+    } rows[] = {{SETT__FLOOR, -1.5, 0, -2}, {SETT__CEIL, -1.5, 0, -1}, {SETT__TRUNC, -1.5, 0, -1},
+        {SETT__RINT, 2.5, 0, 2}, {SETT__RINT, 3.5, 0, 4}, {SETT__RINT, -0.5, 0, -0.0}, {SETT__REM, 7, 4, 3},
+        {SETT__REM, -7, 4, -3}, {SETT__REM, 7.5, -2, 1.5}, {SETT__REM, 3, (double)INFINITY, 3},
+        {SETT__REM, 3, 0, (double)NAN}, {SETT__REM, -4, 2, -0.0}};
     sett_dtype d = floats[_i];
     for (size_t i = 0; i < SETT__COUNT(rows); i++)
         SAME(eval(rows[i].code, d, 0, sett__bits_of_float(d, rows[i].x), sett__bits_of_float(d, rows[i].y), 0),
@@ -510,8 +513,9 @@ START_TEST(doubles_are_ieee)
             memcpy(&v, &b[k], sizeof v);
             x[k] = v;
         }
-        const uint64_t got[] = {eval(SETT__ADD, SETT_F64, 0, b[0], b[1], 0), eval(SETT__MUL, SETT_F64, 0, b[0], b[1], 0),
-            eval(SETT__DIV, SETT_F64, 0, b[0], b[1], 0), eval(SETT__FMA, SETT_F64, 0, b[0], b[1], b[2])};
+        const uint64_t got[] = {eval(SETT__ADD, SETT_F64, 0, b[0], b[1], 0),
+            eval(SETT__MUL, SETT_F64, 0, b[0], b[1], 0), eval(SETT__DIV, SETT_F64, 0, b[0], b[1], 0),
+            eval(SETT__FMA, SETT_F64, 0, b[0], b[1], b[2])};
         for (int k = 0; k < 4; k++) {
             r = k == 0 ? x[0] + x[1] : k == 1 ? x[0] * x[1] : k == 2 ? x[0] / x[1] : fma(x[0], x[1], x[2]);
             double v = r;
@@ -533,7 +537,8 @@ START_TEST(environment_is_ignored)
     } rows[] = {{SETT__ADD, SETT_F32, 1, 1, 2}, {SETT__MUL, SETT_F32, 0x00800000, 0x3f000000, 0x00400000},
         {SETT__DIV, SETT_F32, 0x3f800000, 0x40400000, 0x3eaaaaab}, {SETT__ADD, SETT_F64, 1, 2, 3},
         {SETT__DIV, SETT_F64, 0xbff0000000000000, 0x4008000000000000, 0xbfd5555555555555},
-        {SETT__ADD, SETT_F16, 0x3c00, 1, 0x3c00}, {SETT__ADD, SETT_BF16, 1, 1, 2}, {SETT__RINT, SETT_F32, 0x40200000, 0, 0x40000000}};
+        {SETT__ADD, SETT_F16, 0x3c00, 1, 0x3c00}, {SETT__ADD, SETT_BF16, 1, 1, 2},
+        {SETT__RINT, SETT_F32, 0x40200000, 0, 0x40000000}};
     for (size_t i = 0; i < SETT__COUNT(rows); i++) {
         fenv_t before;
         feholdexcept(&before);

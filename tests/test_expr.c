@@ -77,8 +77,8 @@ static wide leaf(struct tree *t)
 
 static wide grow(struct tree *t, int depth)
 {
-    static const uint8_t codes[] = {SETT__X_ADD, SETT__X_SUB, SETT__X_MUL, SETT__X_DIV, SETT__X_REM, SETT__X_MIN, SETT__X_MAX,
-        SETT__X_SHL, SETT__X_SHR, SETT__X_AND, SETT__X_SELECT, SETT__X_LT};
+    static const uint8_t codes[] = {SETT__X_ADD, SETT__X_SUB, SETT__X_MUL, SETT__X_DIV, SETT__X_REM, SETT__X_MIN,
+        SETT__X_MAX, SETT__X_SHL, SETT__X_SHR, SETT__X_AND, SETT__X_SELECT, SETT__X_LT};
     if (!depth || !next(4))
         return leaf(t);
     int code = codes[next(SETT__COUNT(codes))];

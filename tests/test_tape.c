@@ -114,10 +114,12 @@ END_TEST
 /* Sites, value numbers, comments and the order of arrays in memory are no part of what a tape is. */
 START_TEST(equal_tapes_give_equal_bytes)
 {
-    static const char one[] = "sett tape 1\nsym N\nblock 32\n%0 = tid.x i32 @ a.c:1 f\n%1 = sym i32 N\n%2 = lt i1 %0, %1\n"
-                              "%3 = const f32 2.0\nassert %2, \"x\"\nprintf \"y %f\", %3\nassert %2, \"x\"\n";
-    static const char two[] = "\n; made by hand\nsett tape 1\nblock 32 ; threads\nsym N\n%7 = tid.x i32\n%4=sym i32 N\n"
-                              "%0 = lt i1 %7,%4\n%9 = const f32 0x40000000\nassert %0, \"x\"\nprintf \"y %f\", %9\nassert %0, \"x\"";
+    static const char one[] =
+        "sett tape 1\nsym N\nblock 32\n%0 = tid.x i32 @ a.c:1 f\n%1 = sym i32 N\n%2 = lt i1 %0, %1\n"
+        "%3 = const f32 2.0\nassert %2, \"x\"\nprintf \"y %f\", %3\nassert %2, \"x\"\n";
+    static const char two[] =
+        "\n; made by hand\nsett tape 1\nblock 32 ; threads\nsym N\n%7 = tid.x i32\n%4=sym i32 N\n"
+        "%0 = lt i1 %7,%4\n%9 = const f32 0x40000000\nassert %0, \"x\"\nprintf \"y %f\", %9\nassert %0, \"x\"";
     sett__tape t = parsed(one), u = parsed(two);
     size_t n, m;
     unsigned char *a = written(&t, false, &n), *b = written(&u, false, &m);
@@ -227,7 +229,7 @@ END_TEST
 
 /* ---- what the verifier says -------------------------------------------------------------------- */
 #define HEAD \
-    "sett tape 1\nsym N\nparam A f32 (N):(1) align 16 read\nscalar s f32\nblock 32\nsmem 1024 align 16\n" \
+    "sett tape 1\nsym N\nparam A f32 (N):(1) align 16 read\nscalar s f32\nsmem 1024 align 16\n" \
     "%0 = tid.x i32\n%1 = param f32 A\n%2 = const f32 1.0\n%3 = const i1 true\n%4 = smem f32x64 at 256\n" \
     "%5 = rmem f16x8\n%6 = const i64 3\n%7 = load f32x4 %1[%0] align 16\n%8 = const i8 1\n"
 static const struct {
@@ -314,10 +316,10 @@ static const struct {
     {"block 512, 4", SETT_E_LIMIT, "block: more than 1024"},
     {"grid 1, 65536", SETT_E_LIMIT, "grid: extent 1 is 65536"},
     {"cluster 4, 8", SETT_E_LIMIT, "cluster: more than 16"},
-    {"smem 4 align 24", SETT_E_LIMIT, "aligned to 24"},
     /* the parser's own */
-    {"%9 = frob i32 %0", SETT_E_PARSE, "line 16, column 6: there is no op frob\n  %9 = frob i32 %0\n       ^"},
-    {"%9 = neg i32 %99", SETT_E_PARSE, "line 16, column 14: %99 is not made above\n  %9 = neg i32 %99\n               ^"},
+    {"%9 = frob i32 %0", SETT_E_PARSE, "line 15, column 6: there is no op frob\n  %9 = frob i32 %0\n       ^"},
+    {"%9 = neg i32 %99", SETT_E_PARSE,
+        "line 15, column 14: %99 is not made above\n  %9 = neg i32 %99\n               ^"},
     {"%0 = tid.x i32", SETT_E_PARSE, "%0 is made twice"},
     {"%9999999 = tid.x i32", SETT_E_PARSE, "at most the text's length"},
     {"%9 = neg j32 %0", SETT_E_PARSE, "expected a type"},
@@ -337,6 +339,8 @@ static const struct {
     {"%9 = load f32 %1[0] align 3", SETT_E_PARSE, "power of two"},
     {"param B f32 (N,2):(1) align 4", SETT_E_PARSE, "do not have the extents' profile"},
     {"param B f32 (N,2):((1,2)) align 4", SETT_E_PARSE, "do not have the extents' profile"},
+    {"smem 4 align 4", SETT_E_PARSE, "given twice"},
+    {"grid 1\ngrid 2", SETT_E_PARSE, "given twice"},
     {"grid Q", SETT_E_PARSE, "there is no symbol or scalar Q"},
     {"grid 1, 2, 3, 4", SETT_E_PARSE, "more than three extents"},
     {"grid 99999999999999999999", SETT_E_PARSE, "a number above"},
@@ -393,6 +397,10 @@ START_TEST(targets)
     ck_assert_int_eq(sett__tape_verify(&t, "sm_70", &err), SETT_E_TARGET);
     ck_assert_str_eq(err.text, "a.c:9: op 9 `%9 = tanh.approx f32 %2`: tanh.approx needs sm_75, the target is sm_70");
     ck_assert_int_eq(sett__tape_verify(&t, "gfx90a", &err), SETT_E_TARGET);
+    t.sig.smem_align = 24;
+    ck_assert_int_eq(sett__tape_verify(&t, NULL, &err), SETT_E_LIMIT);
+    ck_assert_str_eq(err.text, "1024 bytes of shared memory aligned to 24: not possible on any device");
+    t.sig.smem_align = 16;
     t.sig.smem = 100 * 1024;
     ck_assert_int_eq(sett__tape_verify(&t, "sm_80", &err), SETT_OK);
     ck_assert_int_eq(sett__tape_verify(&t, "sm_89", &err), SETT_E_LIMIT);
@@ -412,9 +420,10 @@ START_TEST(target_names)
         bool ok;
         int sm;
         char suffix;
-    } rows[] = {{"sm_90a", true, 90, 'a'}, {"sm_80", true, 80, 0}, {"sm_100f", true, 100, 'f'}, {"sm_121a", true, 121, 'a'},
-        {"sm_80a", false, 0, 0}, {"sm_90f", false, 0, 0}, {"sm_91", false, 0, 0}, {"sm_", false, 0, 0},
-        {"sm_90ab", false, 0, 0}, {"sm_9999", false, 0, 0}, {"90", false, 0, 0}, {"", false, 0, 0}};
+    } rows[] = {{"sm_90a", true, 90, 'a'}, {"sm_80", true, 80, 0}, {"sm_100f", true, 100, 'f'},
+        {"sm_121a", true, 121, 'a'}, {"sm_80a", false, 0, 0}, {"sm_90f", false, 0, 0}, {"sm_91", false, 0, 0},
+        {"sm_", false, 0, 0}, {"sm_90ab", false, 0, 0}, {"sm_9999", false, 0, 0}, {"90", false, 0, 0},
+        {"", false, 0, 0}};
     for (size_t i = 0; i < SETT__COUNT(rows); i++) {
         int sm = -1;
         char suffix = '?';
