@@ -53,7 +53,7 @@ typedef struct sett__cuda sett__cuda;
 typedef struct sett__gpu_kernel sett__gpu_kernel; /* loaded code: a CUlibrary and CUkernel, or CUmodules per context */
 typedef struct sett__launch_dims {
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1: none */
-    uint32_t smem; /* dynamic bytes */
+    uint32_t smem; /* of the block's window, as in the signature; past SETT__STATIC_SMEM it is dynamic */
 } sett__launch_dims;
 /* SETT_E_NO_DEVICE when there is no libcuda.so.1 or no GPU; the text says which. */
 sett_status sett__cuda_open(sett__cuda **, sett_error *);

@@ -200,6 +200,7 @@ typedef struct sett__param {
     uint32_t leaf, n_leaf; /* in sig->leaf */
 } sett__param;
 enum { SETT__ACCESS_READ = 1, SETT__ACCESS_WRITE = 2 };
+#define SETT__STATIC_SMEM (48 << 10)
 /* What a launch must know: travels in META, so that no launch needs the tape.
  * Kernel parameters in order: each param (tensor: 64-bit address; scalar: its type,
  * BOOL as a byte), then each symbol (4 bytes, or 8 if wide), each at its natural
@@ -211,7 +212,8 @@ typedef struct sett__sig {
     sett__leaf *leaf;
     sett__xop *code;
     sett__expr grid[3], block[3], cluster[3];
-    uint32_t smem;       /* bytes of the block's shared window */
+    uint32_t smem;       /* bytes of the block's shared window: static in the code up to SETT__STATIC_SMEM, else given
+                          * at launch */
     uint32_t smem_align; /* of the window */
 } sett__sig;
 
@@ -459,6 +461,7 @@ typedef struct sett__emit {
     int64_t imm;
     int n_args;
     const uint32_t *args;
+    bool stay; /* a scalar integer or Boolean that is needed in this region alone: not moved out of it */
 } sett__emit;
 uint32_t sett__record(sett_build *, sett_site, const sett__emit *);
 sett_val *sett__val(sett_build *, uint32_t id, sett_arg shape, bool scalar); /* the value object of an op */
@@ -658,8 +661,8 @@ const sett_val *sett__materialise(sett_site, const sett_val *);
 #define SETT__TRUE (SETT__NONE - 1)
 #define SETT__FALSE (SETT__NONE - 2)
 bool sett__pred_alike(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n);
-uint32_t sett__pred_all(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n);
-uint32_t sett__and(const sett__ctx *, uint32_t x, uint32_t y); /* of Boolean ops or SETT__TRUE, SETT__FALSE */
+uint32_t sett__pred_all(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n, bool stay);
+uint32_t sett__and(const sett__ctx *, uint32_t x, uint32_t y, bool stay); /* of Boolean ops or SETT__TRUE, SETT__FALSE */
 
 /* ---- access.c, copy.c ------------------------------------------------------------------------------------------- */
 /* One load or store of a whole view. Loads: val NULL; stores: fill unused. pred may be NULL. as: the type to move

@@ -213,7 +213,7 @@ START_TEST(launch_hands_over)
 {
     start(1, 0, false);
     ck_assert_msg(!go(0, STREAM), "%s", err.text);
-    const uint32_t want[] = {3, 4, 5, 128, 2, 1, 96};
+    const uint32_t want[] = {3, 4, 5, 128, 2, 1, 0}; /* 96 bytes of shared memory are in the code */
     ck_assert_mem_eq(&f.config, want, sizeof want);
     ck_assert_ptr_eq(f.config.stream, STREAM);
     ck_assert_uint_eq(f.config.n_attrs, 0);
@@ -222,8 +222,10 @@ START_TEST(launch_hands_over)
     ck_assert_mem_eq(f.params, "\1\2\3\4\5\6\7\10", 8);
     sett__launch_dims clustered = dims;
     clustered.cluster[1] = 2;
+    clustered.smem = 49153;
     ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, STREAM, &clustered, NULL, 0), SETT_OK);
     ck_assert(f.config.n_attrs == 1 && f.attr.id == 4 && f.attr.value.cluster.x == 1 && f.attr.value.cluster.y == 2);
+    ck_assert_uint_eq(f.config.smem, 49153);
     ck_assert(!f.had_extra); /* a kernel without parameters */
     stop();
 }
@@ -256,8 +258,10 @@ START_TEST(context_of_a_default_stream)
         ck_assert_ptr_eq(f.in_context, &f.context[0]);
         ck_assert_msg(!go(0, NULL), "%s", err.text); /* prepared by now */
         ck_assert_ptr_eq(f.in_context, &f.context[0]);
-        ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, NULL, &dims, NULL, 0), SETT_OK);
-        ck_assert_ptr_eq(f.in_context, &f.context[0]);
+        for (int i = 0; i < 2; i++) {
+            ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, NULL, &dims, NULL, 0), SETT_OK);
+            ck_assert_ptr_eq(f.in_context, &f.context[0]);
+        }
         ck_assert_int_eq(f.depth, 0);
         ctx_push(&f.context[2]); /* of device 0, not its primary one */
         ck_assert_msg(!go(0, NULL), "%s", err.text);

@@ -148,9 +148,10 @@ static sett_status link_text(const sett__nvjitlink *n, const sett__asm_job *job,
     /* Only -O0 and -O3 are options of the linker itself. */
     snprintf(level, sizeof level, job->opt_level == 0 || job->opt_level == 3 ? "-O%d" : "-Xptxas=-O%d", job->opt_level);
     snprintf(arch, sizeof arch, "-arch=%s", job->target);
-    const char *options[] = {arch, level, "-verbose", "-lineinfo"};
+    /* Its own cache (seen beside a driver) answers without a log, and we have one. */
+    const char *options[] = {arch, level, "-verbose", "-no-cache", "-lineinfo"};
     void *handle = NULL;
-    int code = n->create(&handle, job->line_info ? 4 : 3, options);
+    int code = n->create(&handle, job->line_info ? 5 : 4, options);
     if (!code)
         code = n->add_data(handle, INPUT_PTX, text, job->ptx_len + 1, "sett");
     if (!code)

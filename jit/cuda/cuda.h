@@ -94,6 +94,7 @@ struct sett__cuda {
     int version, count;
     pid_t pid;
     pthread_mutex_t lock; /* over retaining */
+    atomic_bool absent;   /* the last launch into a default stream found no context: a guess for the next one */
     sett__gpu gpu[SETT__GPUS_MAX];
 #define SETT__CU_FIELD(field, name, export, version, required, args) sett__cu(*field) args;
     SETT__CU_FUNCTIONS(SETT__CU_FIELD)

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMEM_FREE = 48 << 10 }; /* dynamic bytes that need no attribute */
-
 typedef struct module {
     struct module *next;
     sett__cu_handle context, function;
@@ -89,7 +87,7 @@ static sett_status ready_library(sett__gpu_kernel *k, int device, sett_error *e)
         return s;
     sett__cu_handle kernel = atomic_load(&k->kernel);
     sett__cu r = 0;
-    if (k->smem > SMEM_FREE)
+    if (k->smem > SETT__STATIC_SMEM)
         r = c->kernel_attr(SETT__CU_MAX_DYNAMIC_SMEM, (int)k->smem, kernel, c->gpu[device].id);
     if (r)
         return sett__cuda_error(c, r, "cuKernelSetAttribute", e);
@@ -129,7 +127,7 @@ static sett_status load_module(sett__gpu_kernel *k, sett__cu_handle *function, s
     r = c->module_function(function, loaded, k->symbol);
     if (r)
         return sett__cuda_error(c, r, "cuModuleGetFunction", e);
-    if (k->smem > SMEM_FREE)
+    if (k->smem > SETT__STATIC_SMEM)
         r = c->function_attr(*function, SETT__CU_MAX_DYNAMIC_SMEM, (int)k->smem);
     if (!r && c->function_load)
         r = c->function_load(*function);
@@ -220,7 +218,7 @@ static sett__cu issue(const sett__cuda *c, void *function, void *stream, const s
 {
     sett__cu_attr attr;
     sett__cu_config config = {.grid = {d->grid[0], d->grid[1], d->grid[2]},
-        .block = {d->block[0], d->block[1], d->block[2]}, .smem = d->smem, .stream = stream};
+        .block = {d->block[0], d->block[1], d->block[2]}, .smem = d->smem > SETT__STATIC_SMEM ? d->smem : 0, .stream = stream};
     void *extra[] = {(void *)1, params, (void *)2, &len, NULL}; /* BUFFER_POINTER, BUFFER_SIZE, END */
     if ((d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1) {
         attr = (sett__cu_attr){.id = SETT__CU_ATTR_CLUSTER, .value.cluster = {d->cluster[0], d->cluster[1], d->cluster[2]}};
@@ -232,7 +230,7 @@ static sett__cu issue(const sett__cuda *c, void *function, void *stream, const s
 
 /* A stream that is real knows its context. The default streams (NULL, and the marks 1 and 2) mean the current
  * context's: with one GPU it is right or absent, and absence is an answer of the driver, which costs nothing to wait
- * for; with several it is looked at first. */
+ * for (then it is remembered, as the answer itself takes the driver long); with several it is looked at first. */
 static bool is_default(const void *stream)
 {
     return (uintptr_t)stream <= 2;
@@ -245,6 +243,7 @@ static sett__cu issue_entered(sett__cuda *c, void *function, int device, void *s
     sett__cu r = SETT__CU_INVALID_CONTEXT;
     if (!sett__cuda_enter(c, device, &in, NULL))
         r = issue(c, function, stream, d, params, len);
+    atomic_store_explicit(&c->absent, in.pushed, memory_order_relaxed);
     sett__cuda_leave(c, &in);
     return r;
 }
@@ -254,7 +253,9 @@ static sett__cu issue_anywhere(sett__cuda *c, void *function, int device, void *
 {
     if (!is_default(stream))
         return issue(c, function, stream, d, params, len);
-    sett__cu r = c->count == 1 ? issue(c, function, stream, d, params, len) : SETT__CU_INVALID_CONTEXT;
+    sett__cu r = SETT__CU_INVALID_CONTEXT;
+    if (c->count == 1 && !atomic_load_explicit(&c->absent, memory_order_relaxed))
+        r = issue(c, function, stream, d, params, len);
     if (r == SETT__CU_INVALID_CONTEXT || r == SETT__CU_INVALID_HANDLE)
         r = issue_entered(c, function, device, stream, d, params, len);
     return r;
