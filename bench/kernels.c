@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 SETT_API sett_engine *bench_open(char *why, size_t n);
-SETT_API sett_call *bench_add(sett_engine *, int64_t m, int64_t n, void *a, void *b, void *c, char *report, size_t len);
+SETT_API sett_call *bench_add(sett_engine *, int64_t m, int64_t n, const int *tv, void *a, void *b, void *c, char *report, size_t len);
 SETT_API sett_call *bench_softmax(sett_engine *, int64_t m, int64_t n, int threads, void *x, void *y, char *report, size_t len);
 
 sett_engine *bench_open(char *why, size_t n)
@@ -37,9 +37,9 @@ static sett_call *prepared(sett_engine *e, sett_body body, const sett_compile_op
     return c;
 }
 
-sett_call *bench_add(sett_engine *e, int64_t m, int64_t n, void *a, void *b, void *c, char *report, size_t len)
+sett_call *bench_add(sett_engine *e, int64_t m, int64_t n, const int *tv, void *a, void *b, void *c, char *report, size_t len)
 {
-    struct add_tv user = {0};
+    struct add_tv user = {tv[0], tv[1], tv[2], tv[3]};
     sett_compile_options opt = {.size = sizeof opt, .name = "add_tv", .user = &user};
     sett_buf A = sett_buf_2d(a, SETT_F16, m, n), B = sett_buf_2d(b, SETT_F16, m, n), C = sett_buf_2d(c, SETT_F16, m, n);
     sett_bind bind[] = {{SETT_BIND_BUF, {.t = &A}}, {SETT_BIND_BUF, {.t = &B}}, {SETT_BIND_BUF, {.t = &C}}};

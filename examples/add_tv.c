@@ -21,13 +21,14 @@ static sett_tensor *mine(sett_build *b, sett_tensor *t, sett_tv tv, int remap)
 void add_tv(sett_build *b, const void *user)
 {
     const struct add_tv *p = user;
-    sett_val *M = sett_sym(b, "M", .div = 16), *N = sett_sym(b, "N", .div = 256);
+    const int thr_m = p->thr_m ? p->thr_m : 4, thr_n = p->thr_n ? p->thr_n : 32, val_m = p->val_m ? p->val_m : 4;
+    sett_val *M = sett_sym(b, "M", .div = thr_m * val_m), *N = sett_sym(b, "N", .div = thr_n * 8);
     sett_tensor *A = sett_param(b, "A", SETT_F16, sett_row_major(b, M, N), .align = 16);
     sett_tensor *B = sett_param(b, "B", SETT_F16, sett_row_major(b, M, N), .align = 16);
     sett_tensor *C = sett_param(b, "C", SETT_F16, sett_row_major(b, M, N), .align = 16);
-    sett_tv tv = sett_make_layout_tv(sett_row_major(b, 4, 32), sett_row_major(b, 4, 8));
-    sett_grid(b, sett_mul(sett_floordiv(M, 16), sett_floordiv(N, 256)));
-    sett_block(b, 128);
+    sett_tv tv = sett_make_layout_tv(sett_row_major(b, thr_m, thr_n), sett_row_major(b, val_m, 8));
+    sett_grid(b, sett_mul(sett_floordiv(M, thr_m * val_m), sett_floordiv(N, thr_n * 8)));
+    sett_block(b, thr_m * thr_n);
     sett_val *sum = sett_add(sett_load(mine(b, A, tv, p->remap)), sett_load(mine(b, B, tv, p->remap)));
     sett_store(mine(b, C, tv, p->remap), sum);
 }
@@ -39,7 +40,7 @@ int main(void)
     matrix A = matrix_random(&r, SETT_F16, m, n), B = matrix_random(&r, SETT_F16, m, n);
     for (int remap = 0; remap < 2; remap++) {
         matrix C = matrix_random(&r, SETT_F16, m, n);
-        struct add_tv p = {remap};
+        struct add_tv p = {.remap = remap};
         sett_kernel *k;
         sett_compile_options opt = {.size = sizeof opt, .name = "add_tv", .user = &p, .user_size = sizeof p};
         check(&r, sett_compile(r.e, add_tv, &opt, &k, &r.err));

@@ -15,9 +15,10 @@ sett_val *apply_add(sett_val *x, sett_val *y);
 sett_val *apply_mul(sett_val *x, sett_val *y);
 sett_val *apply_mul_relu(sett_val *x, sett_val *y);
 
-/* add_tv.c: C = A + B in Float16, sizes that the tile divides. */
+/* add_tv.c: C = A + B in Float16, sizes that the tile divides. Threads are (thr_m,thr_n) row-major, each with val_m rows of
+ * eight values; 0: 4, 32 and 4. */
 struct add_tv {
-    int remap;
+    int remap, thr_m, thr_n, val_m;
 };
 void add_tv(sett_build *, const void *user);
 
