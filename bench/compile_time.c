@@ -27,11 +27,12 @@ static void add_scaled(sett_build *b, const void *user)
     sett_val *M = sett_sym(b, "M", .div = 16), *N = sett_sym(b, "N", .div = 256);
     sett_layout *all = sett_row_major(b, M, N);
     sett_tv tv = sett_make_layout_tv(sett_row_major(b, 4, 32), sett_row_major(b, 4, 8));
+    static const char *const names[] = {"A", "B", "C"};
     sett_tensor *t[3];
     sett_grid(b, sett_floordiv(N, 256), sett_floordiv(M, 16));
     sett_block(b, 128);
     for (int i = 0; i < 3; i++) {
-        t[i] = sett_param(b, (const char *[]){"A", "B", "C"}[i], SETT_F16, all, .align = 16);
+        t[i] = sett_param(b, names[i], SETT_F16, all, .align = 16);
         t[i] = sett_slice(sett_zipped_divide(t[i], tv.tiler), ALL, T(sett_block_idx(b, 1), sett_block_idx(b, 0)));
         t[i] = sett_slice(sett_composition(t[i], tv.tv), sett_thread_idx(b, 0), ALL);
     }
