@@ -48,7 +48,7 @@ sett_layout *sett__logical_divide(const sett__ctx *c, const sett_layout *l, sett
 static sett_arg zip(const sett__ctx *c, sett_arg x, sett_arg tiler)
 {
     if (tiler.kind != SETT_NODE) {
-        if (tiler.kind != SETT_SLICE && sett__arity(x) == 2)
+        if (x.kind == SETT_NODE && x.rank == 2) /* also of `_`: a mode that is a pair already */
             return x;
         return sett__bad(c, SETT_E_RANK, "invalid: `_` leaves a mode undivided; only sett_logical_divide can");
     }

@@ -30,14 +30,15 @@ static sett_layout *padded(const sett__ctx *c, const sett_layout *l, int rank)
     return sett__rewrap(c, l, sett__own(c, s, d));
 }
 
-static sett_arg interleave(const sett__ctx *c, sett_arg a, sett_arg b, bool blocked)
+/* n modes of each, where n 1 may mean that the operand is one leaf, whatever it has become. */
+static sett_arg interleave(const sett__ctx *c, int n, sett_arg pairs, const bool leaf[2], bool blocked)
 {
-    int n = sett__arity(a);
+    sett_arg a = pairs.u.kid[0], b = pairs.u.kid[1];
     sett_arg *kid = sett__kids(c, n);
     for (int i = 0; i < n; i++) {
         sett_arg *pair = sett__kids(c, 2);
-        pair[!blocked] = sett__kid(a, i);
-        pair[blocked] = sett__kid(b, i);
+        pair[!blocked] = leaf[0] ? a : sett__kid(a, i);
+        pair[blocked] = leaf[1] ? b : sett__kid(b, i);
         kid[i] = sett_arg_n(2, pair);
     }
     return sett__node(c, n, kid);
@@ -49,7 +50,8 @@ sett_layout *sett__raked(const sett__ctx *c, const sett_layout *block, const set
     if (sett__layout_poison(block) || sett__layout_poison(tiler))
         return sett__poison_layout(c->b);
     int n = sett__arity(block->shape), m = sett__arity(tiler->shape), rank = n > m ? n : m;
-    if (blocked && n == 1 && m == 1 && (block->shape.kind == SETT_NODE) != (tiler->shape.kind == SETT_NODE)) {
+    const bool leaf[2] = {rank == 1 && block->shape.kind != SETT_NODE, rank == 1 && tiler->shape.kind != SETT_NODE};
+    if (blocked && !leaf[0] && leaf[1]) {
         sett__bad(c, SETT_E_RANK, "invalid: block %s and tiler %s differ in profile", sett__layout_text(c->b, block),
             sett__layout_text(c->b, tiler));
         return sett__poison_layout(c->b);
@@ -57,8 +59,8 @@ sett_layout *sett__raked(const sett__ctx *c, const sett_layout *block, const set
     sett_layout *r = sett__logical_product(c, padded(c, block, rank), sett_arg_l(padded(c, tiler, rank)));
     if (sett__layout_poison(r))
         return r;
-    return sett__rewrap(c, r, sett__own(c, interleave(c, r->shape.u.kid[0], r->shape.u.kid[1], blocked),
-        interleave(c, r->stride.u.kid[0], r->stride.u.kid[1], blocked)));
+    return sett__rewrap(c, r, sett__own(c, interleave(c, rank, r->shape, leaf, blocked),
+        interleave(c, rank, r->stride, leaf, blocked)));
 }
 
 sett_layout *sett__tile_to_shape(const sett__ctx *c, const sett_layout *block, sett_arg shape, sett_arg order)

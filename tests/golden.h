@@ -38,6 +38,8 @@ void golden_show(run *r, sett_arg a, int how, char *buf, size_t size);
 bool golden_same_function(const char *ours, const char *theirs);
 /* Ours is static wherever theirs is, and every value agrees. */
 bool golden_same_text(const char *ours, const char *theirs);
+/* Is `expected` another function than A o B, all of it static? Then to refuse is right as well. */
+bool golden_not_composition(const char *a, const char *b, const char *expected);
 /* Splits a line at tabs; returns the number of fields. */
 int golden_fields(char *line, char **field);
 void golden_layout_line(tally *, const char *file, int line, char **field, int n);
