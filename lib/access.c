@@ -5,7 +5,8 @@
  * accesses as wide as the proven alignment allows, up to 16 bytes. Under a predicate that
  * knows its coordinates an access of several elements is
  *     one test and one wide access, if they are all inside or all outside; else
- *     if (all inside and aligned) one wide access, else a guarded narrow one for each part.
+ *     if (all inside and aligned) one wide access, else a guarded narrow one for each part,
+ * with one branch around the wide ones of all accesses, which is the one that full blocks take.
  * What is loaded in a region reaches the code after it through an rmem temporary. */
 #include "lib.h"
 #include <string.h>
@@ -13,6 +14,7 @@
 #define WIDEST 16     /* bytes of one access */
 #define WORTH 8       /* bytes of one access that need no branch to be made wider */
 #define MOST_WIDE 16u /* elements of one */
+#define SHARED 16u    /* accesses under one shared test */
 
 typedef struct piece {
     uint32_t first, n, narrow;
@@ -322,12 +324,12 @@ static void guarded(access *a, uint32_t first, uint32_t n, uint32_t guard)
         touch(a, first, n, guard, chunk(a, first, n));
 }
 
-static uint32_t guard_of(const access *a, uint32_t first, uint32_t n)
+static uint32_t guard_of(const access *a, uint32_t first, uint32_t n, bool stay)
 {
     uint32_t elem[MOST_WIDE];
     if (a->less) {
         pred_elements(a, first, n, elem);
-        return sett__pred_all(&a->c, a->less, elem, n);
+        return sett__pred_all(&a->c, a->less, elem, n, stay);
     }
     if (a->pred == SETT__TRUE || a->c.b->op[a->pred].n == 1)
         return a->pred;
@@ -347,41 +349,77 @@ static uint32_t aligned(const access *a, uint32_t first, uint32_t n)
     return record(a, SETT__EQ, SETT_BOOL, 1, (const uint32_t[]){at, want}, 2);
 }
 
+/* All inside and aligned. */
+static uint32_t wide_test(const access *a, const piece *p)
+{
+    return sett__and(&a->c, guard_of(a, p->first, p->n, false), aligned(a, p->first, p->n), false);
+}
+
+/* The tests of the narrow arm stay in it: they cost nothing where all is inside. */
 static void narrow(access *a, const piece *p)
 {
     for (uint32_t i = 0; i < p->n; i += p->narrow)
-        guarded(a, p->first + i, p->narrow, guard_of(a, p->first + i, p->narrow));
+        guarded(a, p->first + i, p->narrow, guard_of(a, p->first + i, p->narrow, true));
 }
 
-static void split(access *a, const piece *p)
+typedef void (*arm)(access *, const piece *first, const piece *end);
+
+static void branch(access *a, uint32_t cond, arm then, arm otherwise, const piece *p, const piece *end)
 {
     sett_build *b = a->c.b;
-    uint32_t wide = sett__and(&a->c, guard_of(a, p->first, p->n), aligned(a, p->first, p->n));
-    if (wide == SETT__TRUE)
-        guarded(a, p->first, p->n, SETT__TRUE);
-    if (wide == SETT__FALSE)
-        narrow(a, p);
-    if (wide == SETT__TRUE || wide == SETT__FALSE || b->error.status)
+    if (cond == SETT__TRUE || cond == SETT__FALSE) {
+        (cond == SETT__TRUE ? then : otherwise)(a, p, end);
         return;
-    sett_region r = sett_if_begin(a->c.site, b, sett__val(b, wide, (sett_arg){.kind = SETT_NODE}, true));
-    guarded(a, p->first, p->n, SETT__TRUE);
+    }
+    if (b->error.status)
+        return;
+    sett_region r = sett_if_begin(a->c.site, b, sett__val(b, cond, (sett_arg){.kind = SETT_NODE}, true));
+    then(a, p, end);
     r.done = true;
     sett_region_end(&r);
     r = sett_else_begin(a->c.site, b);
-    narrow(a, p);
+    otherwise(a, p, end);
     r.done = true;
     sett_region_end(&r);
 }
 
+static void wide_arm(access *a, const piece *p, const piece *end)
+{
+    for (; p < end; p++)
+        if (p->narrow < p->n)
+            guarded(a, p->first, p->n, SETT__TRUE);
+}
+
+static void narrow_arm(access *a, const piece *p, const piece *end)
+{
+    for (; p < end; p++)
+        narrow(a, p);
+}
+
+static void each_arm(access *a, const piece *p, const piece *end)
+{
+    for (; p < end; p++)
+        if (p->narrow < p->n)
+            branch(a, wide_test(a, p), wide_arm, narrow_arm, p, p + 1);
+}
+
+/* The accesses that need a test share one, for blocks inside: their loads then follow one
+ * another without a branch between. Where it fails, each has its own. */
 static void record_pieces(access *a)
 {
-    for (uint32_t i = 0; i < a->n_piece && !a->c.b->error.status; i++) {
-        const piece *p = &a->piece[i];
-        if (p->narrow < p->n)
-            split(a, p);
-        else
-            guarded(a, p->first, p->n, guard_of(a, p->first, p->n));
-    }
+    const piece *p = a->piece, *end = p + a->n_piece;
+    uint32_t all = SETT__TRUE;
+    for (; p < end && !a->c.b->error.status; p++)
+        if (p->narrow == p->n)
+            guarded(a, p->first, p->n, guard_of(a, p->first, p->n, false));
+        else if (a->note.split <= SHARED)
+            all = sett__and(&a->c, all, wide_test(a, p), false);
+    if (!a->note.split || a->c.b->error.status)
+        return;
+    if (a->note.split > 1 && a->note.split <= SHARED)
+        branch(a, all, wide_arm, each_arm, a->piece, end);
+    else
+        each_arm(a, a->piece, end);
 }
 
 static uint32_t gather(access *a)

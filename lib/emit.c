@@ -136,7 +136,7 @@ static int depth_of_args(const sett_build *b, const sett__emit *x)
 
 static bool hoists(const sett__emit *x)
 {
-    return (sett__ops[x->code].flags & SETT__P) && x->n == 1 &&
+    return !x->stay && (sett__ops[x->code].flags & SETT__P) && x->n == 1 &&
            (x->dtype == SETT_BOOL || sett__dtype_is_int(x->dtype));
 }
 

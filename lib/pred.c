@@ -36,7 +36,7 @@ static sett_arg rem_of(const sett__ctx *c, const bound *l, uint32_t group)
 }
 
 /* k < rem as a Boolean op, or what is known of it. */
-static uint32_t test(const sett__ctx *c, sett_arg rem, int64_t k)
+static uint32_t test(const sett__ctx *c, sett_arg rem, int64_t k, bool stay)
 {
     if (rem.kind == SETT_INT)
         return k < rem.u.i ? SETT__TRUE : SETT__FALSE;
@@ -48,11 +48,11 @@ static uint32_t test(const sett__ctx *c, sett_arg rem, int64_t k)
     sett_dtype dtype = (sett_dtype)v->dtype;
     sett_val *limit = sett__const_bits(c->b, c->site, dtype, sett__bits_of_int(dtype, k));
     const uint32_t args[2] = {v->id, limit->id};
-    return sett__record(
-        c->b, c->site, &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = 1, .n_args = 2, .args = args});
+    return sett__record(c->b, c->site,
+        &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = 1, .n_args = 2, .args = args, .stay = stay});
 }
 
-uint32_t sett__and(const sett__ctx *c, uint32_t x, uint32_t y)
+uint32_t sett__and(const sett__ctx *c, uint32_t x, uint32_t y, bool stay)
 {
     if (x == SETT__TRUE || y == SETT__FALSE || x == y)
         return y;
@@ -60,8 +60,8 @@ uint32_t sett__and(const sett__ctx *c, uint32_t x, uint32_t y)
         return x;
     uint32_t n = c->b->op[x].n > c->b->op[y].n ? c->b->op[x].n : c->b->op[y].n;
     const uint32_t args[2] = {x, y};
-    return sett__record(
-        c->b, c->site, &(sett__emit){.code = SETT__AND, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args});
+    return sett__record(c->b, c->site,
+        &(sett__emit){.code = SETT__AND, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args, .stay = stay});
 }
 
 /* The smallest and largest k of the elements that are in the group of elem[i]. */
@@ -118,7 +118,7 @@ bool sett__pred_alike(const sett__ctx *c, const struct sett__pred *p, const uint
     return true;
 }
 
-uint32_t sett__pred_all(const sett__ctx *c, const struct sett__pred *p, const uint32_t *elem, uint32_t n)
+uint32_t sett__pred_all(const sett__ctx *c, const struct sett__pred *p, const uint32_t *elem, uint32_t n, bool stay)
 {
     uint32_t all = SETT__TRUE;
     for (int k = 0; k < p->n; k++) {
@@ -128,7 +128,7 @@ uint32_t sett__pred_all(const sett__ctx *c, const struct sett__pred *p, const ui
             if (seen(l, elem, i))
                 continue;
             span_of(l, elem, n, i, &lo, &hi);
-            all = sett__and(c, all, test(c, rem_of(c, l, l->at.group[elem[i]]), hi));
+            all = sett__and(c, all, test(c, rem_of(c, l, l->at.group[elem[i]]), hi, stay), stay);
         }
     }
     return all;
@@ -244,10 +244,10 @@ static uint32_t leaf_value(const sett__ctx *c, const bound *l, uint32_t n, uint3
         narrow = narrow && l->at.imm[i] == (int32_t)l->at.imm[i];
     }
     if (splat)
-        return test(c, rem, l->at.imm[0]);
+        return test(c, rem, l->at.imm[0], false);
     if (l->at.n_group > 1 || rem.kind != SETT_VALUE || !narrow) {
         for (uint32_t i = 0; i < n; i++) {
-            uint32_t x = test(c, rem_of(c, l, l->at.group[i]), l->at.imm[i]);
+            uint32_t x = test(c, rem_of(c, l, l->at.group[i]), l->at.imm[i], false);
             id[i] = x == SETT__TRUE || x == SETT__FALSE ? constant(c, SETT_BOOL, x == SETT__TRUE) : x;
         }
         return pack(c, SETT_BOOL, id, n);
@@ -255,8 +255,8 @@ static uint32_t leaf_value(const sett__ctx *c, const bound *l, uint32_t n, uint3
     for (uint32_t i = 0; i < n; i++)
         id[i] = constant(c, (sett_dtype)rem.u.v->dtype, l->at.imm[i]);
     const uint32_t args[2] = {rem.u.v->id, pack(c, (sett_dtype)rem.u.v->dtype, id, n)};
-    return sett__record(
-        c->b, c->site, &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args});
+    return sett__record(c->b, c->site,
+        &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args});
 }
 
 static bool visible(const sett_val *v)
@@ -276,7 +276,7 @@ const sett_val *sett__materialise(sett_site site, const sett_val *v)
         return p->value;
     uint32_t n = v->n, all = SETT__TRUE, *id = sett__new(b, n * sizeof *id);
     for (int i = 0; id && i < p->n; i++)
-        all = sett__and(&c, all, leaf_value(&c, &p->leaf[i], n, id));
+        all = sett__and(&c, all, leaf_value(&c, &p->leaf[i], n, id), false);
     if (all == SETT__TRUE || all == SETT__FALSE)
         all = constant(&c, SETT_BOOL, all == SETT__TRUE);
     if (!id || b->error.status)
