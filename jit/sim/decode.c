@@ -12,6 +12,7 @@ typedef struct decoder {
     uint32_t cap_code, cap_root, cap_place;
     uint32_t at;        /* op being decoded */
     int section;        /* being written */
+    uint32_t last_base, last_n; /* of the access before in straight-line code */
     sett_error *error;
 } decoder;
 
@@ -218,6 +219,10 @@ static sett_status memory(decoder *d, const sett__op *o, sett__step step)
         i.flags = (uint8_t)((d->slot[base].uniform ? SETT__I_UNIFORM : 0) | (d->slot[base].lg == 3 ? SETT__I_BASE64 : 0) |
                             (sett__dtype_kind(type) == 'u' ? SETT__I_BASE_UNSIGNED : 0));
     }
+    if (base != SETT__NONE && base == d->last_base && i.n == d->last_n)
+        i.flags |= SETT__I_SAME;
+    d->last_base = base;
+    d->last_n = i.n;
     if (step != SETT__S_ATOM && d->slot[step == SETT__S_LOAD ? d->at : value].flat)
         i.flags |= SETT__I_FLAT;
     if (o->imm > (int64_t)1 << 48 || o->imm < -((int64_t)1 << 48))
@@ -309,6 +314,9 @@ static sett_status barrier(decoder *d, const sett__op *o)
 
 static sett_status decode(decoder *d, const sett__op *o)
 {
+    uint8_t cls = sett__ops[o->code].cls;
+    if (cls == SETT__C_IF || cls == SETT__C_ELSE || cls == SETT__C_FOR || cls == SETT__C_END || cls == SETT__C_BARRIER)
+        d->last_base = SETT__NONE;
     switch ((sett__class)sett__ops[o->code].cls) {
     case SETT__C_CONST: case SETT__C_SREG: case SETT__C_SYM: case SETT__C_SCALAR: return entry(d, o);
     case SETT__C_ROOT: return root(d, o);
@@ -359,7 +367,7 @@ sett_status sett__program_make(const sett__tape *tape, sett__program **out, sett
 {
     size_t n = (size_t)tape->n_op + 1;
     sett__program *p = calloc(1, sizeof *p);
-    decoder d = {.p = p, .tape = tape, .error = e};
+    decoder d = {.p = p, .tape = tape, .last_base = SETT__NONE, .error = e};
     d.slot = calloc(n, sizeof *d.slot);
     d.root_of = calloc(n, sizeof *d.root_of);
     d.insn_of = calloc(n, sizeof *d.insn_of);

@@ -123,6 +123,8 @@ static void begin(touch *a, sett__core *c, sett__warp *w, const sett__insn *i)
     a->root = &c->program->root[i->root];
     a->window = c->window[i->root];
     a->one = false;
+    if (!(i->flags & SETT__I_SAME))
+        c->in_order = 2;
     if (a->root->space == SETT__LOCAL)
         a->window.p = w->frame + a->root->offset;
     a->mask = w->active;
@@ -134,10 +136,13 @@ static void begin(touch *a, sett__core *c, sett__warp *w, const sett__insn *i)
 static unsigned char *block_of(touch *a)
 {
     const sett__insn *i = a->insn;
+    uint8_t *in_order = &a->core->in_order;
     if (a->mask != UINT32_MAX || i->a == SETT__NONE || i->flags & SETT__I_UNIFORM || i->lg > 3 || a->root->space == SETT__LOCAL)
         return NULL;
     const void *base = sett__at(a->core, a->warp, i->a);
-    if (!a->core->program->wide->affine[i->flags & SETT__I_BASE64 ? 1 : 0](base, i->n))
+    if (*in_order == 2)
+        *in_order = a->core->program->wide->affine[i->flags & SETT__I_BASE64 ? 1 : 0](base, i->n);
+    if (!*in_order)
         return NULL;
     int64_t least;
     uint64_t span, first = (uint64_t)index_at(i, base, 0) + (uint64_t)i->imm;
@@ -150,14 +155,25 @@ static unsigned char *block_of(touch *a)
     return a->window.p + (first << i->lg);
 }
 
-/* The next warp is likely to go on where this one ends; by then the lines are here. A wrong guess costs
- * little, and a prefetch never faults. */
-static void expect_next(const sett__insn *i, const unsigned char *block)
+static void prefetch(uintptr_t at, size_t bytes)
+{
+    for (size_t k = 0; k < bytes && k < 1024; k += 64)
+        __builtin_prefetch((const void *)(at + k));
+}
+
+/* The next warp is likely to go on where this one ends, and the first warp to come back, in the next
+ * block or round, as far on as it came since the last. A wrong guess costs little: a prefetch never
+ * faults. Without this a block's first touch of every page waits for memory. */
+static void expect_next(sett__core *c, const sett__warp *w, const sett__insn *i, const unsigned char *block)
 {
     size_t bytes = (size_t)i->n * WARP << i->lg;
-    uintptr_t next = (uintptr_t)block + bytes;
-    for (size_t k = 0; k < bytes && k < 1024; k += 64)
-        __builtin_prefetch((const void *)(next + k));
+    uintptr_t here = (uintptr_t)block, *seen = &c->seen[i - c->program->code];
+    if (w->index + 1 < c->n_warps)
+        prefetch(here + bytes, bytes);
+    if (w->index == 0) {
+        prefetch(here + (here - *seen), bytes);
+        *seen = here;
+    }
 }
 
 static int turn_of(uint32_t n)
@@ -248,7 +264,7 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
     unsigned char *d = sett__at(c, w, i->d);
     const unsigned char *block = block_of(&a);
     if (block && a.root->space == SETT__GLOBAL)
-        expect_next(i, block);
+        expect_next(c, w, i, block);
     if (block && (i->n == 1 || i->flags & SETT__I_FLAT)) {
         memcpy(d, block, ((size_t)i->n * WARP) << i->lg);
         return true;
@@ -332,7 +348,7 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
     unsigned char *s = sett__at(c, w, i->e), *block = block_of(&a);
     bool splat = i->e & SETT__REF_SPLAT;
     if (block && a.root->space == SETT__GLOBAL)
-        expect_next(i, block);
+        expect_next(c, w, i, block);
     if (block && (i->n == 1 || i->flags & SETT__I_FLAT)) {
         memcpy(block, s, ((size_t)i->n * WARP) << i->lg);
         return true;

@@ -46,7 +46,8 @@ static bool core_make(sett__core *c, struct sett__run *run)
     c->memory = malloc(align + shared + uniform + frame * c->n_warps);
     c->warp = calloc(c->n_warps, sizeof *c->warp);
     c->window = calloc((size_t)p->n_root + 1, sizeof *c->window);
-    if (!c->memory || !c->warp || !c->window)
+    c->seen = calloc(p->n_code, sizeof *c->seen);
+    if (!c->memory || !c->warp || !c->window || !c->seen)
         return false;
     c->shared = (unsigned char *)round_up((uintptr_t)c->memory, align);
     c->uniform = c->shared + shared;
@@ -64,6 +65,7 @@ static void core_free(sett__core *c)
     free(c->memory);
     free(c->warp);
     free(c->window);
+    free(c->seen);
 }
 
 static void windows(sett__core *c)

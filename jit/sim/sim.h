@@ -52,7 +52,8 @@ typedef enum sett__step {
     SETT__S_FOR, SETT__S_ENDFOR, /* d: the variable; a: lo (FOR); b: hi; c: step; fn: less; fn2: add */
     SETT__S_PRINTF, SETT__S_ASSERT, /* operands from the tape, places in program->place from imm */
 } sett__step;
-enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8 }; /* flags: condition, bounds or base are uniform; a flat value */
+enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8, SETT__I_SAME = 16 };
+/* flags: condition, bounds or base are uniform; a flat value; base and width of the access before, which always ran just before */
 typedef struct sett__insn {
     uint8_t step, lg, sub, flags; /* lg: log2 of the element's bytes */
     uint8_t align, splat, n_args, dtype; /* align: log2 of the proven alignment; splat: as row functions take it */
@@ -118,8 +119,10 @@ typedef struct sett__core { /* one worker */
     struct sett__run *run;
     unsigned char *uniform, *shared, *memory;
     sett__window *window; /* one a root */
+    uintptr_t *seen;      /* by instruction: where the first warp was last, to guess where it goes */
     sett__warp *warp;
     uint32_t n_warps, threads;
+    uint8_t in_order; /* do the lanes of the last base follow each other? 2: not looked at */
     uint32_t block[3];
     sett_error fault;
 } sett__core;
