@@ -19,20 +19,31 @@ static const char *native(const sett__lower *l, int code, int dtype)
         const char *text;
         int sm;
     } table[] = {
-        {SETT__ADD, "i4u4", "add.u32", 70},        {SETT__ADD, "i8u8", "add.u64", 70},
-        {SETT__ADD, "f4", "add.f32", 70},          {SETT__ADD, "d8", "add.f64", 70},
-        {SETT__ADD, "h2", "add.noftz.f16", 70},    {SETT__ADD, "H2", "add.noftz.bf16", 90},
-        {SETT__MIN, "i4", "min.s32", 70},          {SETT__MIN, "u4", "min.u32", 70},
-        {SETT__MIN, "i8", "min.s64", 70},          {SETT__MIN, "u8", "min.u64", 70},
-        {SETT__MAX, "i4", "max.s32", 70},          {SETT__MAX, "u4", "max.u32", 70},
-        {SETT__MAX, "i8", "max.s64", 70},          {SETT__MAX, "u8", "max.u64", 70},
-        {SETT__AND, "i4u4", "and.b32", 70},        {SETT__AND, "i8u8", "and.b64", 70},
-        {SETT__OR, "i4u4", "or.b32", 70},          {SETT__OR, "i8u8", "or.b64", 70},
-        {SETT__XOR, "i4u4", "xor.b32", 70},        {SETT__XOR, "i8u8", "xor.b64", 70},
-        {SETT__XCHG, "i4u4f4", "exch.b32", 70},    {SETT__XCHG, "i8u8d8", "exch.b64", 70},
+        {SETT__ADD, "i4u4", "add.u32", 70},
+        {SETT__ADD, "i8u8", "add.u64", 70},
+        {SETT__ADD, "f4", "add.f32", 70},
+        {SETT__ADD, "d8", "add.f64", 70},
+        {SETT__ADD, "h2", "add.noftz.f16", 70},
+        {SETT__ADD, "H2", "add.noftz.bf16", 90},
+        {SETT__MIN, "i4", "min.s32", 70},
+        {SETT__MIN, "u4", "min.u32", 70},
+        {SETT__MIN, "i8", "min.s64", 70},
+        {SETT__MIN, "u8", "min.u64", 70},
+        {SETT__MAX, "i4", "max.s32", 70},
+        {SETT__MAX, "u4", "max.u32", 70},
+        {SETT__MAX, "i8", "max.s64", 70},
+        {SETT__MAX, "u8", "max.u64", 70},
+        {SETT__AND, "i4u4", "and.b32", 70},
+        {SETT__AND, "i8u8", "and.b64", 70},
+        {SETT__OR, "i4u4", "or.b32", 70},
+        {SETT__OR, "i8u8", "or.b64", 70},
+        {SETT__XOR, "i4u4", "xor.b32", 70},
+        {SETT__XOR, "i8u8", "xor.b64", 70},
+        {SETT__XCHG, "i4u4f4", "exch.b32", 70},
+        {SETT__XCHG, "i8u8d8", "exch.b64", 70},
     };
     char key[3] = {dtype == SETT_BF16 ? 'H' : sett__dtype_class((sett_dtype)dtype),
-                   (char)('0' + sett__dtype_bytes((sett_dtype)dtype)), 0};
+        (char)('0' + sett__dtype_bytes((sett_dtype)dtype)), 0};
     for (size_t i = 0; i < SETT__COUNT(table); i++)
         if (table[i].code == code && strstr(table[i].dtypes, key))
             return l->sm >= table[i].sm ? table[i].text : NULL;
@@ -52,12 +63,13 @@ static char constraint(LLVMTypeRef t)
     }
 }
 
-static LLVMValueRef instruction(sett__lower *l, const place *at, const char *what, LLVMTypeRef type, LLVMValueRef *in, unsigned n)
+static LLVMValueRef instruction(
+    sett__lower *l, const place *at, const char *what, LLVMTypeRef type, LLVMValueRef *in, unsigned n)
 {
     char text[96], regs[32];
     const char *operands[] = {"[$1]", "[$1], $2", "[$1], $2, $3"};
     snprintf(text, sizeof(text), "%s.relaxed.%s.%s.%s $0, %s;", n == 1 ? "ld" : "atom", at->scope, at->space, what,
-             operands[n - 1]);
+        operands[n - 1]);
     char c = constraint(type);
     int len = snprintf(regs, sizeof(regs), "=%c,l", c);
     for (unsigned i = 1; i < n; i++)
@@ -81,7 +93,8 @@ static LLVMValueRef cas_loop(sett__lower *l, const sett__op *op, const place *at
     snprintf(ld, sizeof(ld), "b%u", bits);
     snprintf(cas, sizeof(cas), "cas.b%u", bits);
     LLVMValueRef seen = instruction(l, at, ld, word, &address, 1);
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), head = sett__ir_block(l, "swap"), done = sett__ir_block(l, "swapped");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), head = sett__ir_block(l, "swap"),
+                      done = sett__ir_block(l, "swapped");
     LLVMBuildBr(l->b, head);
     sett__ir_enter(l, head);
     LLVMValueRef was = LLVMBuildPhi(l->b, word, ""), old = LLVMBuildBitCast(l->b, was, element, "");
@@ -120,7 +133,8 @@ void sett__lower_atom(sett__lower *l, const sett__op *op, LLVMValueRef *out)
         out[0] = atom(l, op);
         return;
     }
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), then = sett__ir_block(l, "atom"), done = sett__ir_block(l, "atom.done");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), then = sett__ir_block(l, "atom"),
+                      done = sett__ir_block(l, "atom.done");
     LLVMBuildCondBr(l->b, sett__ir_scalar(l, op, 2), then, done);
     sett__ir_enter(l, then);
     LLVMValueRef v = atom(l, op);

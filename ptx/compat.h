@@ -17,6 +17,6 @@ enum { SETT__CC_PTX_KERNEL = 71 };
 #define SETT__DEBUG_DIRECTIVES ((LLVMDWARFEmissionKind)3)
 /* An LLVM that runs out of memory aborts unless this C++ function was given a handler.
  * The C API wraps only the handler of other fatal errors. */
-void sett__llvm_on_bad_alloc(void (*)(void *, const char *, bool), void *)
-    __asm__("_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_");
+void sett__llvm_on_bad_alloc(void (*)(void *, const char *, bool), void *) __asm__(
+    "_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_");
 #endif

@@ -53,7 +53,8 @@ static void no_unroll(sett__lower *l, LLVMValueRef branch)
     static const char text[] = "llvm.loop.unroll.disable";
     LLVMMetadataRef name = LLVMMDStringInContext2(l->ctx, text, sizeof(text) - 1);
     LLVMMetadataRef self = LLVMTemporaryMDNode(l->ctx, NULL, 0);
-    LLVMMetadataRef node = LLVMMDNodeInContext2(l->ctx, (LLVMMetadataRef[]){self, LLVMMDNodeInContext2(l->ctx, &name, 1)}, 2);
+    LLVMMetadataRef node =
+        LLVMMDNodeInContext2(l->ctx, (LLVMMetadataRef[]){self, LLVMMDNodeInContext2(l->ctx, &name, 1)}, 2);
     LLVMMetadataReplaceAllUsesWith(self, node);
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(l->ctx, "llvm.loop", 9), LLVMMetadataAsValue(l->ctx, node));
 }
@@ -89,28 +90,10 @@ void sett__lower_barrier(sett__lower *l, const sett__op *op)
     sett__ir_intrinsic(l, warp ? "llvm.nvvm.bar.warp.sync" : "llvm.nvvm.barrier.cta.sync.aligned.all", NULL, &in, 1);
 }
 
-/* The instruction looks at the low five bits of its operand only, and IDX wraps inside its
- * group. An operand past the width must give the lane's own value instead: that is distance
- * 0, or for IDX the lane itself. */
-static LLVMValueRef source(sett__lower *l, const sett__op *op)
-{
-    LLVMValueRef lane = sett__ir_scalar(l, op, 1);
-    sett_dtype t = (sett_dtype)sett__arg_of(l, op, 1)->dtype;
-    uint64_t width = (uint64_t)op->imm;
-    if (LLVMIsAConstantInt(lane) && LLVMConstIntGetZExtValue(lane) < width)
-        return sett__ir_int(l->i32, LLVMConstIntGetZExtValue(lane));
-    LLVMValueRef inside = LLVMBuildICmp(l->b, LLVMIntULT, lane, sett__ir_int(LLVMTypeOf(lane), width), "");
-    LLVMValueRef own = op->sub == SETT__SHFL_IDX
-                           ? sett__ir_intrinsic(l, "llvm.nvvm.read.ptx.sreg.laneid", NULL, NULL, 0)
-                           : sett__ir_int(l->i32, 0);
-    lane = sett__ir_convert(l, t, SETT_I32, lane);
-    return LLVMBuildSelect(l->b, inside, lane, own, "");
-}
-
 static LLVMValueRef shfl32(sett__lower *l, const sett__op *op, LLVMValueRef v, LLVMValueRef lane)
 {
     static const char *const name[] = {"llvm.nvvm.shfl.sync.idx.i32", "llvm.nvvm.shfl.sync.up.i32",
-                                       "llvm.nvvm.shfl.sync.down.i32", "llvm.nvvm.shfl.sync.bfly.i32"};
+        "llvm.nvvm.shfl.sync.down.i32", "llvm.nvvm.shfl.sync.bfly.i32"};
     uint64_t clamp = (32 - (uint64_t)op->imm) << 8 | (op->sub == SETT__SHFL_UP ? 0 : 31);
     LLVMValueRef in[4] = {sett__ir_int(l->i32, 0xffffffff), v, lane, sett__ir_int(l->i32, clamp)};
     return sett__ir_intrinsic(l, name[op->sub & 3], NULL, in, 4);
@@ -151,7 +134,7 @@ static void shfl_pairs(sett__lower *l, const sett__op *op, uint32_t value, LLVMV
 void sett__lower_shfl(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
     uint32_t value = sett__arg_op(l, op, 0), i = 0;
-    LLVMValueRef lane = source(l, op);
+    LLVMValueRef lane = sett__ir_scalar(l, op, 1); /* the instruction takes its low five bits */
     if (sett__dtype_bytes((sett_dtype)op->dtype) == 2) {
         shfl_pairs(l, op, value, lane);
         i = op->n & ~1u;

@@ -30,7 +30,8 @@ static LLVMValueRef int_to_odd(sett__lower *l, const void *user, LLVMValueRef *i
     LLVMTypeRef f32 = LLVMFloatTypeInContext(l->ctx);
     LLVMValueRef x = sett__ir_intrinsic(l, f[0], NULL, in, 1), back = sett__ir_intrinsic(l, f[1], NULL, &x, 1);
     LLVMValueRef lost = LLVMBuildICmp(l->b, LLVMIntNE, back, in[0], "");
-    LLVMValueRef odd = LLVMBuildOr(l->b, LLVMBuildBitCast(l->b, x, l->i32, ""), LLVMBuildZExt(l->b, lost, l->i32, ""), "");
+    LLVMValueRef odd =
+        LLVMBuildOr(l->b, LLVMBuildBitCast(l->b, x, l->i32, ""), LLVMBuildZExt(l->b, lost, l->i32, ""), "");
     return LLVMBuildFPTrunc(l->b, LLVMBuildBitCast(l->b, odd, f32, ""), LLVMBFloatTypeInContext(l->ctx), "");
 }
 
@@ -80,7 +81,8 @@ static LLVMValueRef float_to_float(sett__lower *l, sett_dtype from, sett_dtype t
     if (from == to)
         return x;
     if (have == want) /* f16 and bf16: up exactly, then one rounding */
-        return LLVMBuildFPTrunc(l->b, LLVMBuildFPExt(l->b, x, sett__ir_like(LLVMFloatTypeInContext(l->ctx), x), ""), type, "");
+        return LLVMBuildFPTrunc(
+            l->b, LLVMBuildFPExt(l->b, x, sett__ir_like(LLVMFloatTypeInContext(l->ctx), x), ""), type, "");
     return have < want ? LLVMBuildFPExt(l->b, x, type, "") : LLVMBuildFPTrunc(l->b, x, type, "");
 }
 

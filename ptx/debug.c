@@ -33,10 +33,10 @@ void sett__debug_begin(sett__lower *l)
     module_flag(l, "Debug Info Version", LLVMDebugMetadataVersion());
     LLVMMetadataRef file = file_of(l, t->string[t->site[0].file]);
     LLVMDIBuilderCreateCompileUnit(l->di, LLVMDWARFSourceLanguageC11, file, "sett", 4, 1, "", 0, 0, "", 0,
-                                   SETT__DEBUG_DIRECTIVES, 0, 0, 0, "", 0, "", 0);
+        SETT__DEBUG_DIRECTIVES, 0, 0, 0, "", 0, "", 0);
     LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(l->di, file, NULL, 0, LLVMDIFlagZero);
     l->sub = LLVMDIBuilderCreateFunction(l->di, file, l->name, strlen(l->name), "", 0, file, t->site[0].line, type, 0,
-                                         1, t->site[0].line, LLVMDIFlagZero, 1);
+        1, t->site[0].line, LLVMDIFlagZero, 1);
     LLVMSetSubprogram(l->fn, l->sub);
     l->scope[t->site[0].file] = l->sub;
 }

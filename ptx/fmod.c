@@ -30,7 +30,8 @@ static LLVMValueRef split(sett__lower *l, const parts *p, LLVMValueRef abs_bits,
 }
 
 /* r = mx mod my; for (d = ex - ey; d > 0; d -= s) r = (r << (s = min(d, S))) mod my. */
-static LLVMValueRef fold(sett__lower *l, const parts *p, LLVMValueRef fn, LLVMValueRef mx, LLVMValueRef my, LLVMValueRef d)
+static LLVMValueRef fold(
+    sett__lower *l, const parts *p, LLVMValueRef fn, LLVMValueRef mx, LLVMValueRef my, LLVMValueRef d)
 {
     LLVMValueRef r0 = LLVMBuildURem(l->b, mx, my, "");
     LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b);

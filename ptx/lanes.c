@@ -157,8 +157,8 @@ void sett__ir_collect(sett__lower *l, LLVMValueRef *out, uint32_t n, LLVMTypeRef
     }
 }
 
-LLVMValueRef sett__ir_by_lane(sett__lower *l, sett__ir_lane_fn f, const void *user, LLVMTypeRef result,
-                           LLVMValueRef *operands, int n)
+LLVMValueRef sett__ir_by_lane(
+    sett__lower *l, sett__ir_lane_fn f, const void *user, LLVMTypeRef result, LLVMValueRef *operands, int n)
 {
     uint32_t width = width_of(operands[0]);
     if (width == 1)
@@ -185,14 +185,14 @@ LLVMValueRef sett__ir_intrinsic(sett__lower *l, const char *name, LLVMTypeRef ov
 }
 
 LLVMValueRef sett__ir_asm(sett__lower *l, LLVMTypeRef result, const char *text, const char *constraints, bool effect,
-                       LLVMValueRef *args, unsigned n)
+    LLVMValueRef *args, unsigned n)
 {
     LLVMTypeRef in[4];
     for (unsigned i = 0; i < n; i++)
         in[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef type = LLVMFunctionType(result, in, n, 0);
-    LLVMValueRef f = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), effect, 0,
-                                      LLVMInlineAsmDialectATT, 0);
+    LLVMValueRef f = LLVMGetInlineAsm(
+        type, text, strlen(text), constraints, strlen(constraints), effect, 0, LLVMInlineAsmDialectATT, 0);
     return LLVMBuildCall2(l->b, type, f, args, n, "");
 }
 

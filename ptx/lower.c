@@ -35,7 +35,8 @@ const sett__op *sett__arg_of(const sett__lower *l, const sett__op *op, int k)
 
 static void fn_text(sett__lower *l, const char *name, const char *value)
 {
-    LLVMAttributeRef a = LLVMCreateStringAttribute(l->ctx, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+    LLVMAttributeRef a =
+        LLVMCreateStringAttribute(l->ctx, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
     LLVMAddAttributeAtIndex(l->fn, LLVMAttributeFunctionIndex, a);
 }
 

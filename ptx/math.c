@@ -147,10 +147,9 @@ LLVMValueRef sett__ir_binary(sett__lower *l, sett__code code, sett_dtype t, int 
 static LLVMValueRef compare(sett__lower *l, sett__code code, sett_dtype t, LLVMValueRef x, LLVMValueRef y)
 {
     static const LLVMIntPredicate ints[][2] = {{LLVMIntULT, LLVMIntSLT}, {LLVMIntULE, LLVMIntSLE},
-                                               {LLVMIntUGT, LLVMIntSGT}, {LLVMIntUGE, LLVMIntSGE},
-                                               {LLVMIntEQ, LLVMIntEQ},   {LLVMIntNE, LLVMIntNE}};
-    static const LLVMRealPredicate reals[] = {LLVMRealOLT, LLVMRealOLE, LLVMRealOGT,
-                                              LLVMRealOGE, LLVMRealOEQ, LLVMRealUNE};
+        {LLVMIntUGT, LLVMIntSGT}, {LLVMIntUGE, LLVMIntSGE}, {LLVMIntEQ, LLVMIntEQ}, {LLVMIntNE, LLVMIntNE}};
+    static const LLVMRealPredicate reals[] = {
+        LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE, LLVMRealOEQ, LLVMRealUNE};
     int i = (int)code - SETT__LT;
     if (sett__dtype_is_float(t))
         return LLVMBuildFCmp(l->b, reals[i], x, y, "");
@@ -160,9 +159,8 @@ static LLVMValueRef compare(sett__lower *l, sett__code code, sett_dtype t, LLVMV
 /* rcp has no form in LLVM that keeps subnormals; the others are intrinsics without ftz. */
 static LLVMValueRef approx_lane(sett__lower *l, const void *user, LLVMValueRef *in)
 {
-    static const char *const name[] = {"llvm.nvvm.ex2.approx",     "llvm.nvvm.lg2.approx.f", NULL,
-                                       "llvm.nvvm.rsqrt.approx.f", "llvm.nvvm.sin.approx.f", "llvm.nvvm.cos.approx.f",
-                                       NULL};
+    static const char *const name[] = {"llvm.nvvm.ex2.approx", "llvm.nvvm.lg2.approx.f", NULL,
+        "llvm.nvvm.rsqrt.approx.f", "llvm.nvvm.sin.approx.f", "llvm.nvvm.cos.approx.f", NULL};
     sett__code code = *(const sett__code *)user;
     LLVMTypeRef f32 = LLVMTypeOf(in[0]);
     if (code == SETT__RCPA)
@@ -236,6 +234,7 @@ void sett__lower_reduce(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     uint32_t value = sett__arg_op(l, op, 0), n = l->tape->op[value].n;
     LLVMValueRef acc = sett__ir_scalar(l, op, 1);
     for (uint32_t i = 0; i < n; i++)
-        acc = sett__ir_binary(l, (sett__code)op->sub, (sett_dtype)op->dtype, op->flags, acc, sett__ir_element(l, value, i));
+        acc = sett__ir_binary(
+            l, (sett__code)op->sub, (sett_dtype)op->dtype, op->flags, acc, sett__ir_element(l, value, i));
     out[0] = acc;
 }

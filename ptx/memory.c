@@ -106,7 +106,8 @@ void sett__lower_load(sett__lower *l, const sett__op *op, LLVMValueRef *out)
         l->scratch[piece] = fill(l, op, piece, width);
         piece++;
     }
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), then = sett__ir_block(l, "load"), done = sett__ir_block(l, "loaded");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), then = sett__ir_block(l, "load"),
+                      done = sett__ir_block(l, "loaded");
     LLVMBuildCondBr(l->b, sett__ir_scalar(l, op, 2), then, done);
     sett__ir_enter(l, then);
     load_pieces(l, op, out);

@@ -67,7 +67,7 @@ static bool pack(sett__lower *l, const sett__op *op, const char *format, LLVMVal
         conversion c = next(&at);
         if (c == END || c == BAD || (c == REAL) != sett__dtype_is_float(t)) {
             sett__lower_fail(l, SETT_E_VERIFY, "printf: operand %d (%s) has no fitting conversion in \"%.100s\"", k,
-                             sett_dtype_name(t), format);
+                sett_dtype_name(t), format);
             return false;
         }
         out[k] = promote(l, c, t, sett__ir_scalar(l, op, k));
@@ -117,7 +117,7 @@ void sett__lower_assert(sett__lower *l, const sett__op *op)
     LLVMTypeRef in[5] = {l->ptr, l->ptr, l->i32, l->ptr, l->i64};
     LLVMTypeRef sig = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), in, 5, 0);
     LLVMValueRef args[5] = {text(l, t->string[op->imm]), text(l, site ? t->string[site->file] : "?"),
-                            sett__ir_int(l->i32, site ? site->line : 0), text(l, l->name), sett__ir_int(l->i64, 1)};
+        sett__ir_int(l->i32, site ? site->line : 0), text(l, l->name), sett__ir_int(l->i64, 1)};
     LLVMBuildCall2(l->b, sig, callee(l, "__assertfail", sig), args, 5, "");
     LLVMBuildUnreachable(l->b);
     sett__ir_enter(l, hold);

@@ -16,11 +16,11 @@
 #include "compat.h"
 
 typedef struct sett__frame { /* an open region */
-    sett__code code;             /* IF, ELSE or FOR */
-    LLVMBasicBlockRef head;      /* FOR: the body's first block; IF: the block of the other arm */
+    sett__code code;         /* IF, ELSE or FOR */
+    LLVMBasicBlockRef head;  /* FOR: the body's first block; IF: the block of the other arm */
     LLVMBasicBlockRef after;
-    LLVMValueRef phi, hi, step;  /* FOR */
-    bool sign;                   /* FOR: of the induction variable */
+    LLVMValueRef phi, hi, step; /* FOR */
+    bool sign;                  /* FOR: of the induction variable */
 } sett__frame;
 
 typedef struct sett__lower {
@@ -35,16 +35,16 @@ typedef struct sett__lower {
     LLVMBasicBlockRef allocas; /* the entry block: holds nothing else */
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
     LLVMValueRef smem;
-    LLVMValueRef **val;        /* op to its pieces; roots: the pointer */
-    LLVMValueRef *scratch;     /* as many as the widest value has elements */
+    LLVMValueRef **val;    /* op to its pieces; roots: the pointer */
+    LLVMValueRef *scratch; /* as many as the widest value has elements */
     sett__frame frame[SETT__MAX_DEPTH];
     int depth;
     /* line info: one builder, one scope a file */
     LLVMDIBuilderRef di;
-    LLVMMetadataRef *scope;    /* by string index; NULL: not made yet */
+    LLVMMetadataRef *scope; /* by string index; NULL: not made yet */
     LLVMMetadataRef sub;
-    uint32_t site;             /* of the op at hand */
-    sett_status status;        /* first failure; OK until then */
+    uint32_t site;      /* of the op at hand */
+    sett_status status; /* first failure; OK until then */
     sett_error *error;
 } sett__lower;
 
@@ -53,32 +53,34 @@ typedef struct sett__lower {
 sett_status sett__lower_tape(sett__lower *);
 /* Keeps the first error; lowering goes on with poison until the walk stops. */
 void sett__lower_fail(sett__lower *, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
-uint32_t sett__arg_op(const sett__lower *, const sett__op *, int k); /* SETT__NONE: absent */
+uint32_t sett__arg_op(const sett__lower *, const sett__op *, int k);        /* SETT__NONE: absent */
 const sett__op *sett__arg_of(const sett__lower *, const sett__op *, int k); /* NULL: absent */
 
 /* ---- lanes.c: types, pieces, elements --------------------------------------------------- */
 enum { SETT__PIECE = 16 };
 uint32_t sett__ir_pieces(uint32_t n);
-uint32_t sett__ir_piece_width(uint32_t n, uint32_t first); /* of the piece that starts at element first */
+uint32_t sett__ir_piece_width(uint32_t n, uint32_t first);     /* of the piece that starts at element first */
 LLVMTypeRef sett__ir_reg_type(const sett__lower *, int dtype); /* BOOL: i1; storage-only types: integers */
 LLVMTypeRef sett__ir_mem_type(const sett__lower *, int dtype); /* BOOL: i8 */
 LLVMTypeRef sett__ir_vec_type(LLVMTypeRef element, uint32_t width);
 LLVMTypeRef sett__ir_like(LLVMTypeRef element, LLVMValueRef v); /* element, as wide as v */
 LLVMValueRef sett__ir_splat(sett__lower *, LLVMValueRef scalar, uint32_t width);
-LLVMValueRef sett__ir_int(LLVMTypeRef, uint64_t);                       /* of an integer type or a vector of one */
+LLVMValueRef sett__ir_int(LLVMTypeRef, uint64_t); /* of an integer type or a vector of one */
 LLVMValueRef sett__ir_bits_const(sett__lower *, int dtype, uint64_t bits);
-LLVMValueRef sett__ir_piece(sett__lower *, uint32_t op, uint32_t piece, uint32_t width); /* splats a one-element operand */
-LLVMValueRef sett__ir_scalar(sett__lower *, const sett__op *, int k);   /* operand k, which has one element */
+LLVMValueRef sett__ir_piece(
+    sett__lower *, uint32_t op, uint32_t piece, uint32_t width);      /* splats a one-element operand */
+LLVMValueRef sett__ir_scalar(sett__lower *, const sett__op *, int k); /* operand k, which has one element */
 LLVMValueRef sett__ir_element(sett__lower *, uint32_t op, uint32_t i);
 /* Pieces of `out` (of n elements) from n scalars. */
 void sett__ir_collect(sett__lower *, LLVMValueRef *out, uint32_t n, LLVMTypeRef element, LLVMValueRef *from);
 /* Applies f to each lane of up to three operands of equal width. */
 typedef LLVMValueRef (*sett__ir_lane_fn)(sett__lower *, const void *user, LLVMValueRef *operands);
-LLVMValueRef sett__ir_by_lane(sett__lower *, sett__ir_lane_fn, const void *user, LLVMTypeRef result, LLVMValueRef *operands, int n);
+LLVMValueRef sett__ir_by_lane(
+    sett__lower *, sett__ir_lane_fn, const void *user, LLVMTypeRef result, LLVMValueRef *operands, int n);
 LLVMValueRef sett__ir_intrinsic(sett__lower *, const char *name, LLVMTypeRef overload, LLVMValueRef *args, unsigned n);
 LLVMValueRef sett__ir_asm(sett__lower *, LLVMTypeRef result, const char *text, const char *constraints, bool effect,
-                       LLVMValueRef *args, unsigned n);
-LLVMBasicBlockRef sett__ir_block(sett__lower *, const char *name);      /* appended, not entered */
+    LLVMValueRef *args, unsigned n);
+LLVMBasicBlockRef sett__ir_block(sett__lower *, const char *name); /* appended, not entered */
 void sett__ir_enter(sett__lower *, LLVMBasicBlockRef);
 
 /* ---- math.c: elementwise -------------------------------------------------------------------- */

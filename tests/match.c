@@ -11,7 +11,7 @@ static int here(const char *pattern, size_t n, const char *at)
 {
     for (; n; pattern++, n--) {
         if (n >= 5 && !strncmp(pattern, "{{*}}", 5)) {
-            for (; ; at++) {
+            for (;; at++) {
                 if (here(pattern + 5, n - 5, at))
                     return 1;
                 if (!*at || *at == '\n')
