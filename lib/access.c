@@ -44,30 +44,29 @@ static bool is_load(const access *a)
 }
 
 /* ---- which part of a predicate an element looks at -------------------------------------- */
-/* Writes the index in `from` of each element of `to`, which from broadcasts to; false: it does not. */
-static bool map_modes(sett_arg to, sett_arg from, uint32_t stride, uint32_t *extent, uint32_t *step, int *n)
+/* The modes of `to` with their steps through `from`, which broadcasts to it; false: it does not. *at counts the
+ * elements of from that were passed. */
+typedef struct walk {
+    uint32_t extent[256], step[256], at;
+    int n;
+} walk;
+
+static bool map_modes(sett_arg to, sett_arg from, walk *w)
 {
-    if (to.kind == SETT_NODE && (from.kind == SETT_NODE || sett__is_int(from, 1))) {
-        uint32_t at = stride;
+    bool one = from.kind == SETT_INT && from.u.i == 1;
+    if (to.kind == SETT_NODE && (from.kind == SETT_NODE || one)) {
         if (from.kind == SETT_NODE && from.rank > to.rank)
             return false;
-        for (int i = 0; i < to.rank; i++) {
-            sett_arg kid = from.kind == SETT_NODE && i < from.rank ? from.u.kid[i] : sett_arg_i(1);
-            if (!map_modes(to.u.kid[i], kid, at, extent, step, n))
+        for (int i = 0; i < to.rank; i++)
+            if (!map_modes(to.u.kid[i], from.kind == SETT_NODE && i < from.rank ? from.u.kid[i] : sett_arg_i(1), w))
                 return false;
-            int64_t size = 1;
-            sett_arg leaf[64];
-            int leaves = sett__leaves(kid) <= 64 ? sett__flat(kid, leaf) : 0;
-            for (int k = 0; k < leaves; k++)
-                size *= leaf[k].u.i;
-            at *= (uint32_t)size;
-        }
         return true;
     }
-    if (to.kind != SETT_INT || from.kind != SETT_INT || (from.u.i != 1 && from.u.i != to.u.i) || *n == 256)
+    if (to.kind != SETT_INT || from.kind != SETT_INT || (!one && from.u.i != to.u.i) || w->n == SETT__COUNT(w->step))
         return false;
-    extent[*n] = (uint32_t)to.u.i;
-    step[(*n)++] = from.u.i == 1 ? 0 : stride;
+    w->extent[w->n] = (uint32_t)to.u.i;
+    w->step[w->n++] = one ? 0 : w->at;
+    w->at *= (uint32_t)from.u.i;
     return true;
 }
 
@@ -87,28 +86,26 @@ bool sett__same_elements(sett_arg x, sett_arg y)
 
 static bool map_pred(access *a, sett_arg shape, const sett_val *pred)
 {
-    uint32_t extent[256], step[256], digit[256] = {0}, at = 0;
-    int n = 0;
+    uint32_t digit[256] = {0}, at = 0;
+    walk w = {.at = 1};
     a->map = sett__new(a->c.b, a->p.n * sizeof *a->map);
     if (!a->map || pred->n == 1)
         return a->map != NULL;
-    bool fits = map_modes(shape, pred->shape, 1, extent, step, &n);
+    bool fits = map_modes(shape, pred->shape, &w);
     if (!fits && sett__same_elements(shape, pred->shape)) { /* another profile of the same modes */
+        w = (walk){.extent = {a->p.n}, .step = {1}, .n = 1};
         fits = true;
-        n = 1;
-        extent[0] = a->p.n;
-        step[0] = 1;
     }
     SETT__FAIL_IF(a->c.b, a->c.site, a->c.func, !fits, false, SETT_E_SHAPE,
         "a predicate of shape %s does not broadcast to %s", sett__arg_text(a->c.b, pred->shape),
         sett__arg_text(a->c.b, shape));
     for (uint32_t i = 0; i < a->p.n; i++) {
         a->map[i] = at;
-        for (int k = 0; k < n; k++) {
-            at += step[k];
-            if (++digit[k] < extent[k])
+        for (int k = 0; k < w.n; k++) {
+            at += w.step[k];
+            if (++digit[k] < w.extent[k])
                 break;
-            at -= step[k] * digit[k];
+            at -= w.step[k] * digit[k];
             digit[k] = 0;
         }
     }

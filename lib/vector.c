@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define DIGITS 256 /* leaves of a layout; more are refused */
+#define RECENT 64  /* bases that an element of a composed layout is compared with */
 
 static uint64_t lowest_bit(uint64_t x)
 {
@@ -195,12 +196,13 @@ static bool composed_places(const sett__ctx *c, const sett_tensor *t, const sett
         if (at.kind == SETT_POISON)
             return false;
         at = sett__peel(c->b, at, &p->imm[i]);
-        uint32_t g = p->n_group;
-        while (g && (p->base[g - 1].kind != at.kind || p->base[g - 1].u.v != at.u.v))
+        uint32_t g = p->n_group, oldest = g > RECENT ? g - RECENT : 0;
+        while (g > oldest && (p->base[g - 1].kind != at.kind || p->base[g - 1].u.v != at.u.v))
             g--;
-        p->group[i] = g ? g - 1 : p->n_group;
+        bool known = g > oldest;
+        p->group[i] = known ? g - 1 : p->n_group;
         p->base[p->group[i]] = at;
-        p->n_group += !g;
+        p->n_group += !known;
     }
     return p->base != NULL;
 }

@@ -387,6 +387,42 @@ static uint32_t any(uint32_t n)
     return (uint32_t)(rng >> 33) % n;
 }
 
+/* ---- memory runs out at every allocation in turn ------------------------------------------------ */
+typedef struct scarce {
+    int left;
+} scarce;
+
+static void *scarce_alloc(void *user, size_t bytes)
+{
+    scarce *s = user;
+    return s->left-- > 0 ? malloc(bytes) : NULL;
+}
+
+static void scarce_free(void *user, void *p)
+{
+    (void)user;
+    free(p);
+}
+
+START_TEST(memory_runs_out)
+{
+    bool done = false;
+    for (int n = 0; !done; n++) {
+        scarce s = {n};
+        const sett__allocator mem = {scarce_alloc, scarce_free, &s};
+        sett_build *b = sett__build_new(&mem, true);
+        if (!b)
+            continue;
+        copy_matrix(b, &(copy2d){1, 16, SETT_F16, true});
+        sett_store(sett_make_rmem_tensor(b, SETT_F32, 20000), sett_full(b, SETT_F32, 20000, 1.0));
+        sett__report_text(b);
+        sett_status status = sett_build_end(b, NULL);
+        ck_assert(status == SETT_OK || status == SETT_E_MEMORY);
+        done = status == SETT_OK;
+    }
+}
+END_TEST
+
 /* ---- law: a view's elements are those of its layout --------------------------------------------- */
 enum { NONE, LESS, BOOLEAN, SCALAR, N_PREDS };
 #define LEAVES 4
@@ -611,98 +647,31 @@ START_TEST(swizzle_returns_what_it_took)
 END_TEST
 
 /* ---- misuse ------------------------------------------------------------------------------------------- */
-static void e_dynamic(sett_build *b)
-{
-    sett_load(sett_param(b, "A", SETT_F32, sett_row_major(b, 4, sett_sym(b, "N"))));
-}
-static void e_coord_load(sett_build *b)
-{
-    sett_load(sett_identity_tensor(b, 4));
-}
-static void e_coord_store(sett_build *b)
-{
-    sett_store(sett_identity_tensor(b, 4), sett_full(b, SETT_I32, T1(4), 0));
-}
-static sett_tensor *regs(sett_build *b)
-{
-    return sett_make_rmem_tensor(b, SETT_F16, 4, 2);
-}
-static void e_shape(sett_build *b)
-{
-    sett_store(regs(b), sett_full(b, SETT_F16, T(2, 4), 0));
-}
-static void e_dtype(sett_build *b)
-{
-    sett_store(regs(b), sett_full(b, SETT_F32, T(4, 2), 0));
-}
-static void e_range(sett_build *b)
-{
-    sett_at(regs(b), 4, 0);
-}
-static void e_negative(sett_build *b)
-{
-    sett_at(regs(b), -1);
-}
-static void e_rank(sett_build *b)
-{
-    sett_at(regs(b), 1, 0, 0);
-}
-static void e_all(sett_build *b)
-{
-    sett_at(regs(b), ALL, 0);
-}
-static void e_set_number(sett_build *b)
-{
-    sett_set(sett_make_rmem_tensor(b, SETT_I8, 4), 300, 0);
-}
-static void e_set_kind(sett_build *b)
-{
-    sett_set(sett_make_rmem_tensor(b, SETT_I8, 4), 1.5, 0);
-}
-static void e_pred_type(sett_build *b)
-{
-    sett_load(regs(b), .pred = sett_full(b, SETT_I32, T(4, 2), 1));
-}
-static void e_pred_shape(sett_build *b)
-{
-    sett_load(regs(b), .pred = sett_full(b, SETT_BOOL, T1(3), 1));
-}
-static void e_cache(sett_build *b)
-{
-    sett_load(regs(b), .cache = 1);
-}
-static void e_stored_only(sett_build *b)
-{
-    sett_load(sett_make_rmem_tensor(b, SETT_F8E5M2, 4));
-}
-static void e_copy_size(sett_build *b)
-{
-    sett_copy(regs(b), sett_make_rmem_tensor(b, SETT_F16, 7));
-}
-static void e_copy_type(sett_build *b)
-{
-    sett_copy(regs(b), sett_make_rmem_tensor(b, SETT_F8E5M2, 8));
-}
-static void e_atomic_space(sett_build *b)
-{
-    sett_atomic(sett_make_rmem_tensor(b, SETT_I32, 4), SETT_ADD, 1, 0);
-}
-static void e_atomic_op(sett_build *b)
-{
-    sett_atomic(sett_param(b, "A", SETT_I32, sett_row_major(b, 4)), SETT_SUB, 1, 0);
-}
-static void e_atomic_type(sett_build *b)
-{
-    sett_atomic(sett_param(b, "A", SETT_F32, sett_row_major(b, 4)), SETT_MAX, 1, 0);
-}
-static void e_bound(sett_build *b)
-{
-    sett_elem_less(sett_identity_tensor(b, 4, 4), T1(3));
-}
-static void e_not_coords(sett_build *b)
-{
-    sett_elem_less(regs(b), T(4, 2));
-}
+/* clang-format off */
+static void e_dynamic(sett_build *b) { sett_load(sett_param(b, "A", SETT_F32, sett_row_major(b, 4, sett_sym(b, "N")))); }
+static void e_coord_load(sett_build *b) { sett_load(sett_identity_tensor(b, 4)); }
+static void e_coord_store(sett_build *b) { sett_store(sett_identity_tensor(b, 4), sett_full(b, SETT_I32, T1(4), 0)); }
+static sett_tensor *regs(sett_build *b) { return sett_make_rmem_tensor(b, SETT_F16, 4, 2); }
+static void e_shape(sett_build *b) { sett_store(regs(b), sett_full(b, SETT_F16, T(2, 4), 0)); }
+static void e_dtype(sett_build *b) { sett_store(regs(b), sett_full(b, SETT_F32, T(4, 2), 0)); }
+static void e_range(sett_build *b) { sett_at(regs(b), 4, 0); }
+static void e_negative(sett_build *b) { sett_at(regs(b), -1); }
+static void e_rank(sett_build *b) { sett_at(regs(b), 1, 0, 0); }
+static void e_all(sett_build *b) { sett_at(regs(b), ALL, 0); }
+static void e_set_number(sett_build *b) { sett_set(sett_make_rmem_tensor(b, SETT_I8, 4), 300, 0); }
+static void e_set_kind(sett_build *b) { sett_set(sett_make_rmem_tensor(b, SETT_I8, 4), 1.5, 0); }
+static void e_pred_type(sett_build *b) { sett_load(regs(b), .pred = sett_full(b, SETT_I32, T(4, 2), 1)); }
+static void e_pred_shape(sett_build *b) { sett_load(regs(b), .pred = sett_full(b, SETT_BOOL, T1(3), 1)); }
+static void e_cache(sett_build *b) { sett_load(regs(b), .cache = 1); }
+static void e_stored_only(sett_build *b) { sett_load(sett_make_rmem_tensor(b, SETT_F8E5M2, 4)); }
+static void e_copy_size(sett_build *b) { sett_copy(regs(b), sett_make_rmem_tensor(b, SETT_F16, 7)); }
+static void e_copy_type(sett_build *b) { sett_copy(regs(b), sett_make_rmem_tensor(b, SETT_F8E5M2, 8)); }
+static void e_atomic_space(sett_build *b) { sett_atomic(sett_make_rmem_tensor(b, SETT_I32, 4), SETT_ADD, 1, 0); }
+static void e_atomic_op(sett_build *b) { sett_atomic(sett_param(b, "A", SETT_I32, sett_row_major(b, 4)), SETT_SUB, 1, 0); }
+static void e_atomic_type(sett_build *b) { sett_atomic(sett_param(b, "A", SETT_F32, sett_row_major(b, 4)), SETT_MAX, 1, 0); }
+static void e_bound(sett_build *b) { sett_elem_less(sett_identity_tensor(b, 4, 4), T1(3)); }
+static void e_not_coords(sett_build *b) { sett_elem_less(regs(b), T(4, 2)); }
+/* clang-format on */
 
 START_TEST(misuse_is_named)
 {
@@ -761,6 +730,7 @@ Suite *access_suite(void)
     tcase_add_test(c, index_width);
     tcase_add_test(c, constants_are_immediate);
     tcase_add_test(c, misuse_is_named);
+    tcase_add_test(c, memory_runs_out);
     suite_add_tcase(s, c);
     c = tcase_create("laws");
     tcase_set_timeout(c, 60);

@@ -293,90 +293,29 @@ START_TEST(asking)
 END_TEST
 
 /* ---- misuse ------------------------------------------------------------------------------------------- */
-static void e_range(void)
-{
-    sett_slice(memory("(4,8):(8,1)"), 4, ALL);
-}
-static void e_negative(void)
-{
-    sett_slice(memory("(4,8):(8,1)"), -1, ALL);
-}
-static void e_rank(void)
-{
-    sett_slice(memory("(4,8):(8,1)"), 1, ALL, 0);
-}
-static void e_profile(void)
-{
-    sett_slice(memory("(4,8):(8,1)"), T(1, 1), ALL);
-}
-static void e_float(void)
-{
-    sett_slice(memory("(4,8):(8,1)"), sett_const(b, SETT_F32, 1.0), ALL);
-}
-static void e_tile(void)
-{
-    sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(0, 0, 0));
-}
-static void e_tile_range(void)
-{
-    sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(2, 0));
-}
-static void e_threads(void)
-{
-    sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, sett_sym(b, "N")), 0);
-}
-static void e_thread(void)
-{
-    sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, 4), -1);
-}
-static void e_recast(void)
-{
-    sett_recast_tensor(sett_domain_offset(memory("(4,8):(8,1)"), 0, 1), SETT_F64);
-}
-static void e_recast_crd(void)
-{
-    sett_recast_tensor(coordinates("(4,8)"), SETT_F64);
-}
-static void e_narrow(void)
-{
-    sett_make_rmem_tensor(b, SETT_F4E2M1FN, 8);
-}
-static void e_dtype(void)
-{
-    sett_make_rmem_tensor(b, (sett_dtype)99, 8);
-}
-static void e_rmem_dynamic(void)
-{
-    sett_make_rmem_tensor(b, SETT_F32, sett_sym(b, "N"));
-}
-static void e_rmem_many(void)
-{
-    sett_make_rmem_tensor(b, SETT_F32, 70000);
-}
-static void e_smem_dynamic(void)
-{
-    sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, sett_sym(b, "N")), 0);
-}
-static void e_smem_align(void)
-{
-    sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 4), 24);
-}
-static void e_smem_below(void)
-{
-    sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(4), T1(-1)), 0);
-}
-static void e_fragment(void)
-{
-    sett_make_fragment_like(coordinates("(4,8)"), 0);
-}
-static void e_fragment_dynamic(void)
-{
-    sett_make_fragment_like(sett_identity_tensor(b, 4, sett_sym(b, "N")), SETT_BOOL);
-}
-static void e_coord(void)
-{
-    sett_coord_at(memory("(4,8):(8,1)"), 0);
-}
+/* clang-format off */
+static void e_range(void) { sett_slice(memory("(4,8):(8,1)"), 4, ALL); }
+static void e_negative(void) { sett_slice(memory("(4,8):(8,1)"), -1, ALL); }
+static void e_rank(void) { sett_slice(memory("(4,8):(8,1)"), 1, ALL, 0); }
+static void e_profile(void) { sett_slice(memory("(4,8):(8,1)"), T(1, 1), ALL); }
+static void e_float(void) { sett_slice(memory("(4,8):(8,1)"), sett_const(b, SETT_F32, 1.0), ALL); }
+static void e_tile(void) { sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(0, 0, 0)); }
+static void e_tile_range(void) { sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(2, 0)); }
+static void e_threads(void) { sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, sett_sym(b, "N")), 0); }
+static void e_thread(void) { sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, 4), -1); }
+static void e_recast(void) { sett_recast_tensor(sett_domain_offset(memory("(4,8):(8,1)"), 0, 1), SETT_F64); }
+static void e_recast_crd(void) { sett_recast_tensor(coordinates("(4,8)"), SETT_F64); }
+static void e_narrow(void) { sett_make_rmem_tensor(b, SETT_F4E2M1FN, 8); }
+static void e_dtype(void) { sett_make_rmem_tensor(b, (sett_dtype)99, 8); }
+static void e_rmem_dynamic(void) { sett_make_rmem_tensor(b, SETT_F32, sett_sym(b, "N")); }
+static void e_rmem_many(void) { sett_make_rmem_tensor(b, SETT_F32, 70000); }
+static void e_smem_dynamic(void) { sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, sett_sym(b, "N")), 0); }
+static void e_smem_align(void) { sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 4), 24); }
+static void e_smem_below(void) { sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(4), T1(-1)), 0); }
+static void e_fragment(void) { sett_make_fragment_like(coordinates("(4,8)"), 0); }
+static void e_fragment_dynamic(void) { sett_make_fragment_like(sett_identity_tensor(b, 4, sett_sym(b, "N")), SETT_BOOL); }
+static void e_coord(void) { sett_coord_at(memory("(4,8):(8,1)"), 0); }
+/* clang-format on */
 
 START_TEST(misuse_is_named)
 {
