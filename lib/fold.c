@@ -291,7 +291,7 @@ static uint32_t fold_bits(const fold *f)
         return code == SETT__AND ? number(f, 0) : operand(f, 0);
     if (f->c == ones && code != SETT__XOR)
         return code == SETT__AND ? operand(f, 0) : number(f, ones);
-    if (code != SETT__AND || !natural(f, 0) || f->c < 0 || log2_of(f->c + 1) < 0)
+    if (code != SETT__AND || !natural(f, 0) || f->c < 0 || f->c == INT64_MAX || log2_of(f->c + 1) < 0)
         return NONE;
     if (f->v[0]->hi <= f->c)
         return operand(f, 0);

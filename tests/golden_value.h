@@ -12,8 +12,6 @@
 enum { CASE_OK, CASE_WRONG, CASE_SKIPPED };
 
 /* ---- a plain interpreter of pure ops: the elements of op `id` ------------------------- */
-static const uint64_t *value_run(sett_build *b, uint32_t id, uint64_t **v);
-
 static void value_elements(sett_build *b, const sett__op *op, uint64_t **v, uint64_t *out)
 {
     const uint32_t *arg = b->arg + op->args;
@@ -52,9 +50,12 @@ static void value_elements(sett_build *b, const sett__op *op, uint64_t **v, uint
     }
 }
 
+/* What is in v already (of parameters) stays. */
 static const uint64_t *value_run(sett_build *b, uint32_t id, uint64_t **v)
 {
     for (uint32_t i = 0; i <= id; i++) {
+        if (v[i])
+            continue;
         v[i] = malloc((b->op[i].n + 1) * sizeof **v);
         value_elements(b, &b->op[i], v, v[i]);
     }
