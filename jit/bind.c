@@ -43,7 +43,8 @@ static const char *place_text(const binder *bd, uint16_t from, char buf[160])
     if (from == GIVEN)
         snprintf(buf, 160, "the caller");
     else
-        snprintf(buf, 160, "%.100s %s %d", bd->sig->param[from >> 5].name, from & 1 ? "stride" : "mode", from >> 1 & 15);
+        snprintf(
+            buf, 160, "%.100s %s %d", bd->sig->param[from >> 5].name, from & 1 ? "stride" : "mode", from >> 1 & 15);
     return buf;
 }
 
@@ -112,14 +113,17 @@ static sett_status check_buffer(const binder *bd, uint32_t i)
     const sett__param *p = &bd->sig->param[i];
     const sett_buf *t = bd->arg[i].u.t;
     if (bd->arg[i].kind != SETT_BIND_BUF)
-        return REFUSE(bd, SETT_E_BIND, "%s: %s is a tensor, and a number was given (argument %u)", bd->name, p->name, (unsigned)i);
+        return REFUSE(bd, SETT_E_BIND, "%s: %s is a tensor, and a number was given (argument %u)", bd->name, p->name,
+            (unsigned)i);
     if (!t)
-        return REFUSE(bd, SETT_E_BIND, "%s: %s: the buffer given is NULL (argument %u)", bd->name, p->name, (unsigned)i);
+        return REFUSE(
+            bd, SETT_E_BIND, "%s: %s: the buffer given is NULL (argument %u)", bd->name, p->name, (unsigned)i);
     if ((int)t->dtype != p->dtype)
         return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, the buffer given is %s", bd->name, p->name,
             sett_dtype_name((sett_dtype)p->dtype), sett_dtype_name(t->dtype));
     if (t->rank != p->rank)
-        return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, the buffer given %d", bd->name, p->name, p->rank, plural(p->rank), t->rank);
+        return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, the buffer given %d", bd->name, p->name, p->rank,
+            plural(p->rank), t->rank);
     for (int m = 0; m < t->rank; m++)
         if (t->shape[m] < 0)
             return REFUSE(bd, SETT_E_SHAPE, "%s: %s mode %d is %" PRId64, bd->name, p->name, m, t->shape[m]);
@@ -154,14 +158,18 @@ static sett_status check_scalar(binder *bd, uint32_t i)
         return SETT_OK;
     }
     if (a->kind == SETT_BIND_INT)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " does not fit %s", bd->name, p->name, a->u.i, sett_dtype_name(dtype));
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " does not fit %s", bd->name, p->name, a->u.i,
+            sett_dtype_name(dtype));
     if (a->kind != SETT_BIND_FLOAT)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a number, and %s was given (argument %u)", bd->name, p->name,
             a->kind == SETT_BIND_BUF ? "a buffer" : "nothing", (unsigned)i);
     if (!is_float)
-        return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, and the floating number %g was given", bd->name, p->name, sett_dtype_name(dtype), a->u.f);
-    if (isfinite(a->u.f) && fabs(a->u.f) > 65503 && !isfinite(sett__float_of_bits(dtype, sett__bits_of_float(dtype, a->u.f))))
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, p->name, a->u.f, sett_dtype_name(dtype));
+        return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, and the floating number %g was given", bd->name, p->name,
+            sett_dtype_name(dtype), a->u.f);
+    if (isfinite(a->u.f) && fabs(a->u.f) > 65503 &&
+        !isfinite(sett__float_of_bits(dtype, sett__bits_of_float(dtype, a->u.f))))
+        return REFUSE(
+            bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, p->name, a->u.f, sett_dtype_name(dtype));
     return SETT_OK;
 }
 
@@ -211,8 +219,8 @@ static void bind_extents(binder *bd)
     }
 }
 
-/* Strides of extent-1 modes are anybody's guess, and are used (ignored = true) only where nothing else gives the symbol;
- * one that breaks the symbol's own promise is then replaced by the least value that keeps it. */
+/* Strides of extent-1 modes are anybody's guess, and are used (ignored = true) only where nothing else gives the
+ * symbol; one that breaks the symbol's own promise is then replaced by the least value that keeps it. */
 static void bind_strides(binder *bd, bool ignored)
 {
     for (uint32_t i = 0; i < bd->sig->n_param; i++) {
@@ -240,8 +248,8 @@ static sett_status bind_given(binder *bd)
         if (!bd->arg[i].kind)
             continue;
         if (bd->from[s] != UNBOUND && bd->sym[s] != bd->arg[i].u.i)
-            return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name, bd->sig->sym[s].name,
-                bd->arg[i].u.i, place_text(bd, bd->from[s], place), bd->sym[s]);
+            return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name,
+                bd->sig->sym[s].name, bd->arg[i].u.i, place_text(bd, bd->from[s], place), bd->sym[s]);
         if (bd->from[s] == UNBOUND)
             bd->sym[s] = bd->arg[i].u.i, bd->from[s] = GIVEN;
     }
@@ -264,14 +272,15 @@ static sett_status check_symbol(const binder *bd, uint32_t i)
     if (bd->from[i] == UNBOUND)
         return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value", bd->name, s->name);
     if (v < 0)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is negative", bd->name, s->name, v, place_text(bd, bd->from[i], place));
-    if (!s->wide && v > INT32_MAX)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is past 2^31 - 1: declare it .wide", bd->name, s->name, v,
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is negative", bd->name, s->name, v,
             place_text(bd, bd->from[i], place));
+    if (!s->wide && v > INT32_MAX)
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is past 2^31 - 1: declare it .wide", bd->name,
+            s->name, v, place_text(bd, bd->from[i], place));
     /* A power of two by a mask: a division would be the dearest step of a launch. */
     if (s->div > 1 && (s->div & (s->div - 1) ? v % s->div : v & (s->div - 1)))
-        return REFUSE(bd, SETT_E_DIVIDE, "%s: %s = %" PRId64 " (%s) is not a multiple of %" PRId64, bd->name, s->name, v,
-            place_text(bd, bd->from[i], place), s->div);
+        return REFUSE(bd, SETT_E_DIVIDE, "%s: %s = %" PRId64 " (%s) is not a multiple of %" PRId64, bd->name, s->name,
+            v, place_text(bd, bd->from[i], place), s->div);
     return SETT_OK;
 }
 
@@ -297,7 +306,8 @@ static sett_status disagree(const binder *bd, const mode_ref *m, sett__expr e, b
     const sett__xop *x = &bd->sig->code[e.first];
     leaf_text(m, bd, stride, leaf);
     if (e.count == 1 && x->code == SETT__X_CONST)
-        return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", the kernel was made for %" PRId64, bd->name, leaf, got, want);
+        return REFUSE(
+            bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", the kernel was made for %" PRId64, bd->name, leaf, got, want);
     if (e.count == 1 && x->code == SETT__X_SYM)
         return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s gives %s = %" PRId64, bd->name, leaf, got,
             place_text(bd, bd->from[x->imm], place), bd->sig->sym[x->imm].name, want);
@@ -309,7 +319,8 @@ static sett_status no_value(const binder *bd, const mode_ref *m, sett__expr e, b
 {
     char leaf[160], expr[200];
     sett__expr_str(bd->sig, e, expr, sizeof expr);
-    return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, overflows or divides by zero", bd->name, leaf_text(m, bd, stride, leaf), expr);
+    return REFUSE(
+        bd, SETT_E_RANGE, "%s: %s, %s, overflows or divides by zero", bd->name, leaf_text(m, bd, stride, leaf), expr);
 }
 
 /* A mode of several leaves against one extent and stride: the leaves must fold to them. */
@@ -322,9 +333,11 @@ static sett_status check_nested(const binder *bd, const mode_ref *m, bool stride
         if (!eval(bd, l->stride, &stride))
             return no_value(bd, m, l->stride, true);
         if (strides && extent != 1 && stride != next)
-            return REFUSE(bd, SETT_E_SHAPE, "%s: %s stride %d is %" PRId64 ", its nested mode needs %" PRId64 " where that gives %" PRId64, bd->name,
-                bd->sig->param[m->param].name, m->mode, m->stride, stride, next);
-        if (__builtin_mul_overflow(size, extent, &size) || (extent != 1 && __builtin_mul_overflow(stride, extent, &next)))
+            return REFUSE(bd, SETT_E_SHAPE,
+                "%s: %s stride %d is %" PRId64 ", its nested mode needs %" PRId64 " where that gives %" PRId64,
+                bd->name, bd->sig->param[m->param].name, m->mode, m->stride, stride, next);
+        if (__builtin_mul_overflow(size, extent, &size) ||
+            (extent != 1 && __builtin_mul_overflow(stride, extent, &next)))
             return no_value(bd, m, l->extent, false);
     }
     if (size != m->extent)
@@ -358,7 +371,8 @@ static inline bool span(const sett_buf *t, int64_t *lo, int64_t *hi)
         int64_t far;
         if (t->shape[m] <= 1)
             continue;
-        if (__builtin_mul_overflow(t->shape[m] - 1, t->stride[m], &far) || __builtin_add_overflow(*(far < 0 ? lo : hi), far, far < 0 ? lo : hi))
+        if (__builtin_mul_overflow(t->shape[m] - 1, t->stride[m], &far) ||
+            __builtin_add_overflow(*(far < 0 ? lo : hi), far, far < 0 ? lo : hi))
             return false;
     }
     return true;
@@ -376,13 +390,16 @@ static sett_status check_memory(const binder *bd, uint32_t i, const sett_buf *t,
     if (!t->data)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a null pointer", bd->name, p->name);
     if (p->align > 1 && (uintptr_t)t->data & (p->align - 1))
-        return REFUSE(bd, SETT_E_ALIGN, "%s: %s is at %p, which is not a multiple of %u bytes", bd->name, p->name, t->data, (unsigned)p->align);
+        return REFUSE(bd, SETT_E_ALIGN, "%s: %s is at %p, which is not a multiple of %u bytes", bd->name, p->name,
+            t->data, (unsigned)p->align);
     if (!span(t, &lo, &hi) || __builtin_sub_overflow(hi, lo, &cosize) || __builtin_add_overflow(cosize, 1, &cosize) ||
-        __builtin_mul_overflow(cosize, storage_bits(t->dtype), &bits) || __builtin_mul_overflow(lo, storage_bits(t->dtype), &low_bits))
+        __builtin_mul_overflow(cosize, storage_bits(t->dtype), &bits) ||
+        __builtin_mul_overflow(lo, storage_bits(t->dtype), &low_bits))
         return REFUSE(bd, SETT_E_RANGE, "%s: the extents and strides of %s overflow 64 bits", bd->name, p->name);
     if (!p->wide && (hi >= INT64_C(1) << 31 || lo < -(INT64_C(1) << 31)))
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s spans %" PRId64 " elements, past the 2^31 of 32-bit offsets: declare its symbols .wide",
-            bd->name, p->name, cosize);
+        return REFUSE(bd, SETT_E_RANGE,
+            "%s: %s spans %" PRId64 " elements, past the 2^31 of 32-bit offsets: declare its symbols .wide", bd->name,
+            p->name, cosize);
     if (x)
         *x = (sett__extent){(const char *)t->data + low_bits / 8, ((size_t)bits + 7) / 8};
     return SETT_OK;
@@ -397,7 +414,7 @@ static sett_status check_tensor(const binder *bd, uint32_t i, sett__extent *x)
     while (!s && next_mode(bd, &bd->sig->param[i], t, &m))
         s = check_mode(bd, &m, !empty);
     if (s) /* a wrong extent makes wrong strides: it is the one to name */
-        for (m = modes_of(bd, i); next_mode(bd, &bd->sig->param[i], t, &m); )
+        for (m = modes_of(bd, i); next_mode(bd, &bd->sig->param[i], t, &m);)
             if (check_mode(bd, &m, false))
                 break;
     if (s || !empty)
@@ -420,11 +437,12 @@ static sett_status eval_dims(const binder *bd, const sett__expr e[3], const dim_
         int64_t v = 1;
         if (e[i].count && !eval(bd, e[i], &v)) {
             sett__expr_str(bd->sig, e[i], expr, sizeof expr);
-            return REFUSE(bd, SETT_E_RANGE, "%s: %s %d, %s, overflows or divides by zero", bd->name, rule->what, i, expr);
+            return REFUSE(
+                bd, SETT_E_RANGE, "%s: %s %d, %s, overflows or divides by zero", bd->name, rule->what, i, expr);
         }
         if (v < rule->least || v > rule->most[i])
-            return REFUSE(bd, SETT_E_LIMIT, "%s: %s %d is %" PRId64 ", the limits are %" PRId64 " and %" PRId64, bd->name, rule->what, i, v,
-                rule->least, rule->most[i]);
+            return REFUSE(bd, SETT_E_LIMIT, "%s: %s %d is %" PRId64 ", the limits are %" PRId64 " and %" PRId64,
+                bd->name, rule->what, i, v, rule->least, rule->most[i]);
         out[i] = (uint32_t)v;
     }
     return SETT_OK;
@@ -432,7 +450,8 @@ static sett_status eval_dims(const binder *bd, const sett__expr e[3], const dim_
 
 static sett_status bind_dims(const binder *bd, bool gpu, sett__bound *out)
 {
-    static const dim_rule grid = {"grid", 0, {GRID_X, GRID_YZ, GRID_YZ}}, block = {"block", 1, {1024, 1024, 64}}, cluster = {"cluster", 1, {16, 16, 16}};
+    static const dim_rule grid = {"grid", 0, {GRID_X, GRID_YZ, GRID_YZ}}, block = {"block", 1, {1024, 1024, 64}},
+                          cluster = {"cluster", 1, {16, 16, 16}};
     sett__launch_dims *d = &out->dims;
     sett_status s = eval_dims(bd, bd->sig->grid, &grid, d->grid);
     if (!s)
@@ -443,9 +462,11 @@ static sett_status bind_dims(const binder *bd, bool gpu, sett__bound *out)
         return s;
     uint32_t threads = d->block[0] * d->block[1] * d->block[2];
     if (threads > BLOCK_THREADS)
-        return REFUSE(bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, BLOCK_THREADS);
+        return REFUSE(
+            bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, BLOCK_THREADS);
     if (gpu && bd->sig->smem > SMEM_MAX)
-        return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %d is the limit", bd->name, (unsigned)bd->sig->smem, SMEM_MAX);
+        return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %d is the limit", bd->name,
+            (unsigned)bd->sig->smem, SMEM_MAX);
     d->smem = bd->sig->smem;
     out->empty = !d->grid[0] || !d->grid[1] || !d->grid[2];
     return SETT_OK;

@@ -22,9 +22,9 @@ typedef struct request {
 /* A recorded kernel on its way. */
 typedef struct recorded {
     sett__tape tape;
-    char *report;   /* malloc'ed; NULL: none */
+    char *report; /* malloc'ed; NULL: none */
     double ms;
-    void *bytes;    /* canonical; with sites if line_info */
+    void *bytes; /* canonical; with sites if line_info */
     size_t len;
     void *material;
     size_t material_len;
@@ -38,8 +38,10 @@ static sett_status check_name(const char *name, sett_error *err)
     bool ok = n > 0 && n <= NAME_MAX_LEN && !isdigit((unsigned char)name[0]);
     for (const char *c = name; *c && ok; c++)
         ok = *c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
-    return ok ? SETT_OK : sett__error(err, SETT_E_ARGUMENT, "\"%.140s\" is no kernel name: letters, digits and _, at most %d, no digit first", name,
-        NAME_MAX_LEN);
+    return ok ? SETT_OK
+              : sett__error(err, SETT_E_ARGUMENT,
+                    "\"%.140s\" is no kernel name: letters, digits and _, at most %d, no digit first", name,
+                    NAME_MAX_LEN);
 }
 
 static sett_status set_target(request *r, sett_error *err)
@@ -54,13 +56,15 @@ static sett_status set_target(request *r, sett_error *err)
     }
     r->cpu = !strcmp(r->target, "cpu");
     if (!r->cpu && !sett__target_parse(r->target, &sm, &suffix))
-        return sett__error(err, SETT_E_ARGUMENT, "\"%s\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\"", r->target);
+        return sett__error(
+            err, SETT_E_ARGUMENT, "\"%s\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\"", r->target);
     if (r->cpu && r->opt.ptx_only)
         return sett__error(err, SETT_E_ARGUMENT, "ptx_only needs a GPU's target, such as \"sm_90a\"");
     return SETT_OK;
 }
 
-static sett_status read_options(const sett_compile_options *options, sett_compile_options *opt, const char **name, sett_error *err)
+static sett_status read_options(
+    const sett_compile_options *options, sett_compile_options *opt, const char **name, sett_error *err)
 {
     sett_status s = sett__options(opt, sizeof *opt, options, "sett_compile_options", err);
     if (s)
@@ -121,7 +125,8 @@ static sett_status read_tape(const void *data, size_t len, sett__tape *tape, set
     char *text = strndup(data, len);
     if (!text)
         return sett__error(err, SETT_E_MEMORY, "no memory for a tape of %zu bytes", len);
-    sett_status s = strlen(text) + 1 < len ? sett__error(err, SETT_E_PARSE, "the tape's text holds a NUL") : sett__tape_parse(tape, text, err);
+    sett_status s = strlen(text) + 1 < len ? sett__error(err, SETT_E_PARSE, "the tape's text holds a NUL")
+                                           : sett__tape_parse(tape, text, err);
     free(text);
     return s;
 }
@@ -140,8 +145,9 @@ int sett__ptx_isa(const char *target, int min_ptx)
 {
     static const struct {
         int sm, plain, a, f;
-    } table[] = {{70, 60, 60, 60}, {72, 61, 61, 61}, {75, 63, 63, 63}, {80, 70, 70, 70}, {86, 71, 71, 71}, {87, 74, 74, 74}, {88, 90, 90, 90},
-        {89, 78, 78, 78}, {90, 78, 80, 80}, {100, 86, 86, 88}, {103, 88, 88, 88}, {110, 90, 90, 90}, {120, 87, 87, 88}, {121, 88, 88, 88}};
+    } table[] = {{70, 60, 60, 60}, {72, 61, 61, 61}, {75, 63, 63, 63}, {80, 70, 70, 70}, {86, 71, 71, 71},
+        {87, 74, 74, 74}, {88, 90, 90, 90}, {89, 78, 78, 78}, {90, 78, 80, 80}, {100, 86, 86, 88}, {103, 88, 88, 88},
+        {110, 90, 90, 90}, {120, 87, 87, 88}, {121, 88, 88, 88}};
     int sm, isa = 0;
     char suffix;
     if (!sett__target_parse(target, &sm, &suffix))
@@ -152,11 +158,14 @@ int sett__ptx_isa(const char *target, int min_ptx)
     return isa > min_ptx ? isa : min_ptx;
 }
 
-static sett_status encode_key(const request *r, const recorded *rec, const void *bytes, size_t len, bool line_info, void **material,
-    size_t *material_len, sett__digest *key, sett_error *err)
+static sett_status encode_key(const request *r, const recorded *rec, const void *bytes, size_t len, bool line_info,
+    void **material, size_t *material_len, sett__digest *key, sett_error *err)
 {
-    const sett__key_parts parts = {.tape = {bytes, len}, .target = r->target, .line_info = line_info,
-        .opt_level = r->cpu ? 0 : r->opt_level, .ptx_isa = r->cpu ? 0 : sett__ptx_isa(r->target, rec->tape.min_ptx)};
+    const sett__key_parts parts = {.tape = {bytes, len},
+        .target = r->target,
+        .line_info = line_info,
+        .opt_level = r->cpu ? 0 : r->opt_level,
+        .ptx_isa = r->cpu ? 0 : sett__ptx_isa(r->target, rec->tape.min_ptx)};
     return sett__key_encode(&parts, material, material_len, key, err);
 }
 
@@ -175,11 +184,13 @@ static sett_status cpu_slot(const request *r, recorded *rec, sett_error *err)
 
 static sett_status make_key(const request *r, recorded *rec, sett_error *err)
 {
-    sett_status s = sett__tape_verify(&rec->tape, r->cpu ? NULL : r->target, err);
+    /* Whoever made the tape has verified it for no target. */
+    sett_status s = r->cpu ? SETT_OK : sett__tape_verify(&rec->tape, r->target, err);
     if (!s)
         s = sett__tape_write(&rec->tape, r->opt.line_info, NULL, &rec->bytes, &rec->len, err);
     if (!s)
-        s = encode_key(r, rec, rec->bytes, rec->len, r->opt.line_info, &rec->material, &rec->material_len, &rec->key, err);
+        s = encode_key(
+            r, rec, rec->bytes, rec->len, r->opt.line_info, &rec->material, &rec->material_len, &rec->key, err);
     rec->slot = rec->key;
     return s || !r->cpu ? s : cpu_slot(r, rec, err);
 }
@@ -187,7 +198,8 @@ static sett_status make_key(const request *r, recorded *rec, sett_error *err)
 /* ---- making a kernel ---------------------------------------------------------------------------- */
 /* A verified entry that this version cannot use after all (a META of another version) is damaged for us: it goes,
  * or it would stand in the way of the one that replaces it. */
-static sett_status disk_kernel(sett_engine *e, const sett__digest *key, const sett__blob *material, sett_kernel **out, sett_error *err)
+static sett_status disk_kernel(
+    sett_engine *e, const sett__digest *key, const sett__blob *material, sett_kernel **out, sett_error *err)
 {
     sett__entry entry;
     sett_status s = sett__disk_get(e->disk, key, material, &entry, err);
@@ -221,10 +233,19 @@ static sett_status from_compiler(const request *r, recorded *rec, sett_kernel **
     sett_engine *e = r->e;
     sett__compiled made;
     if (e->opt.sealed)
-        return sett__error(err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
-    const sett__compile_job job = {.tape = rec->bytes, .tape_len = rec->len, .target = r->target, .name = r->name,
-        .opt_level = r->opt_level, .line_info = r->opt.line_info, .ptx_only = r->opt.ptx_only, .key = &rec->key,
-        .key_material = {rec->material, rec->material_len}, .sig = &rec->tape.sig, .report = rec->report ? rec->report : ""};
+        return sett__error(
+            err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
+    const sett__compile_job job = {.tape = rec->bytes,
+        .tape_len = rec->len,
+        .target = r->target,
+        .name = r->name,
+        .opt_level = r->opt_level,
+        .line_info = r->opt.line_info,
+        .ptx_only = r->opt.ptx_only,
+        .key = &rec->key,
+        .key_material = {rec->material, rec->material_len},
+        .sig = &rec->tape.sig,
+        .report = rec->report ? rec->report : ""};
     atomic_fetch_add(&e->count.compiles, 1);
     sett_status s = sett__workers_compile(e->workers, &job, &made, err);
     if (!s)
@@ -245,7 +266,8 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     if (!r->cpu && from_disk(r, rec, out))
         return SETT_OK;
     atomic_fetch_add(&r->e->count.misses, 1);
-    s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err) : from_compiler(r, rec, out, err);
+    s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
+               : from_compiler(r, rec, out, err);
     if (!s)
         (*out)->record_ms = rec->ms;
     return s;
@@ -285,7 +307,8 @@ static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel
 /* ---- public ------------------------------------------------------------------------------------------ */
 static sett_status compile_body(const request *r, sett_body body, sett_kernel **out, sett_error *err)
 {
-    const sett__memo_key memo = {body, r->opt.user, r->opt.user_size, r->target, r->opt_level, r->opt.line_info, r->opt.no_fold, r->opt.ptx_only};
+    const sett__memo_key memo = {body, r->opt.user, r->opt.user_size, r->target, r->opt_level, r->opt.line_info,
+        r->opt.no_fold, r->opt.ptx_only};
     recorded rec = {0};
     if (r->opt.user_size && (*out = sett__memo_get(r->e->kernels, &memo))) {
         atomic_fetch_add(&r->e->count.memo_hits, 1);
@@ -302,12 +325,14 @@ static sett_status compile_body(const request *r, sett_body body, sett_kernel **
     return s;
 }
 
-sett_status sett_compile(sett_engine *e, sett_body body, const sett_compile_options *options, sett_kernel **out, sett_error *err)
+sett_status sett_compile(
+    sett_engine *e, sett_body body, const sett_compile_options *options, sett_kernel **out, sett_error *err)
 {
     int saved = errno;
     request r;
     if (!e || !body || !out)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_compile: the engine, the body or the place for the kernel is NULL");
+        return sett__error(
+            err, SETT_E_ARGUMENT, "sett_compile: the engine, the body or the place for the kernel is NULL");
     *out = NULL;
     sett_status s = open_request(&r, e, options, err);
     if (!s)
@@ -316,7 +341,8 @@ sett_status sett_compile(sett_engine *e, sett_body body, const sett_compile_opti
     return s;
 }
 
-sett_status sett_compile_tape(sett_engine *e, const void *tape, size_t len, const sett_compile_options *options, sett_kernel **out, sett_error *err)
+sett_status sett_compile_tape(sett_engine *e, const void *tape, size_t len, const sett_compile_options *options,
+    sett_kernel **out, sett_error *err)
 {
     int saved = errno;
     request r;
@@ -342,7 +368,8 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
     int saved = errno;
     sett__digest digest;
     if (!e || !key || !out)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_kernel_get: the engine, the key or the place for the kernel is NULL");
+        return sett__error(
+            err, SETT_E_ARGUMENT, "sett_kernel_get: the engine, the key or the place for the kernel is NULL");
     *out = NULL;
     sett_status s = sett__engine_check(e, err);
     if (s)
@@ -352,14 +379,16 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
         atomic_fetch_add(&e->count.memory_hits, 1);
         return SETT_OK;
     }
-    s = e->disk ? disk_kernel(e, &digest, NULL, out, err) : sett__error(err, SETT_E_NOT_CACHED, "the key is not in memory; %s", e->no_disk);
+    s = e->disk ? disk_kernel(e, &digest, NULL, out, err)
+                : sett__error(err, SETT_E_NOT_CACHED, "the key is not in memory; %s", e->no_disk);
     if (!s)
         *out = sett__kernels_adopt(e->kernels, *out);
     errno = saved;
     return s;
 }
 
-sett_status sett_key(sett_engine *e, sett_body body, const sett_compile_options *options, uint8_t key[32], sett_error *err)
+sett_status sett_key(
+    sett_engine *e, sett_body body, const sett_compile_options *options, uint8_t key[32], sett_error *err)
 {
     int saved = errno;
     request r;
@@ -379,7 +408,8 @@ sett_status sett_key(sett_engine *e, sett_body body, const sett_compile_options 
     return s;
 }
 
-sett_status sett_record(sett_body body, const sett_compile_options *options, bool text, void **tape, size_t *len, sett_error *err)
+sett_status sett_record(
+    sett_body body, const sett_compile_options *options, bool text, void **tape, size_t *len, sett_error *err)
 {
     int saved = errno;
     sett_compile_options opt;

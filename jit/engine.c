@@ -29,7 +29,8 @@ sett_status sett__options(void *dst, size_t size, const void *src, const char *w
         return sett__error(err, SETT_E_ARGUMENT, "%s.size is %zu; set it to sizeof(%s)", what, given, what);
     for (size_t i = size; i < given; i++)
         if (((const unsigned char *)src)[i])
-            return sett__error(err, SETT_E_ARGUMENT, "%s has a field set that this version of sett (%s) does not know", what, SETT_VERSION);
+            return sett__error(err, SETT_E_ARGUMENT, "%s has a field set that this version of sett (%s) does not know",
+                what, SETT_VERSION);
     memcpy(dst, src, given < size ? given : size);
     return SETT_OK;
 }
@@ -63,7 +64,8 @@ sett_status sett__engine_check(const sett_engine *e, sett_error *err)
     if (atomic_load_explicit(&e->closed, memory_order_relaxed))
         return sett__error(err, SETT_E_CLOSED, "the engine was closed");
     if (!sett__engine_live(e))
-        return sett__error(err, SETT_E_FORKED, "the engine was opened before a fork; a child opens its own, before the parent has used CUDA");
+        return sett__error(err, SETT_E_FORKED,
+            "the engine was opened before a fork; CUDA does not survive one: spawn or exec, and open another");
     return SETT_OK;
 }
 
@@ -143,8 +145,9 @@ static void open_disk(sett_engine *e)
     if (!sett__cache_root(e->opt.cache_dir, e->root, sizeof e->root)) {
         e->root[0] = 0;
         bool asked = e->opt.cache_dir && !*e->opt.cache_dir;
-        snprintf(e->no_disk, sizeof e->no_disk, "%s", asked ? "memory only, as asked" :
-            "memory only: none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path");
+        snprintf(e->no_disk, sizeof e->no_disk, "%s",
+            asked ? "memory only, as asked"
+                  : "memory only: none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path");
         return;
     }
     if (!sett__disk_open(&e->disk, e->root, &why))
@@ -160,7 +163,8 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
     if (e->opt.cache_dir && *e->opt.cache_dir && *e->opt.cache_dir != '/')
         return sett__error(err, SETT_E_ARGUMENT, "cache_dir is not an absolute path: %s", e->opt.cache_dir);
     if (e->opt.cpu_threads < 0 || e->opt.check_level < 0 || e->opt.check_level > 2)
-        return sett__error(err, SETT_E_ARGUMENT, "cpu_threads %d or check_level %d is out of range", e->opt.cpu_threads, e->opt.check_level);
+        return sett__error(err, SETT_E_ARGUMENT, "cpu_threads %d or check_level %d is out of range", e->opt.cpu_threads,
+            e->opt.check_level);
     if (!e->opt.cpu_threads)
         e->opt.cpu_threads = cores();
     mark_process(e);
@@ -374,8 +378,17 @@ void sett_engine_stats(const sett_engine *e, sett_stats *out)
         return;
     if (e->disk)
         sett__disk_stats_get(e->disk, &disk);
-    sett_stats s = {.size = out->size, .memo_hits = c->memo_hits, .memory_hits = c->memory_hits, .disk_hits = c->disk_hits,
-        .misses = c->misses, .compiles = c->compiles, .joined = c->joined, .heals = disk.heals, .refusals = disk.refusals,
-        .disk_writes = disk.writes, .records = c->records, .compiler_loaded = e->workers && sett__plugin_loaded(e->workers)};
+    sett_stats s = {.size = out->size,
+        .memo_hits = c->memo_hits,
+        .memory_hits = c->memory_hits,
+        .disk_hits = c->disk_hits,
+        .misses = c->misses,
+        .compiles = c->compiles,
+        .joined = c->joined,
+        .heals = disk.heals,
+        .refusals = disk.refusals,
+        .disk_writes = disk.writes,
+        .records = c->records,
+        .compiler_loaded = e->workers && sett__plugin_loaded(e->workers)};
     memcpy(out, &s, out->size < sizeof s ? out->size : sizeof s);
 }

@@ -66,21 +66,27 @@ void *sett__cuda_alloc(sett__cuda *, int device, size_t);
 void sett__cuda_free(sett__cuda *, int device, void *);
 sett_status sett__cuda_memcpy(sett__cuda *, sett_stream, void *dst, const void *src, size_t, sett_error *);
 sett_status sett__cuda_sync(sett__cuda *, sett_stream, sett_error *);
-/* PTX to cubin by cuLink, for the job's target, whatever the devices here are; *cubin and *log are malloc'ed. */
-sett_status sett__cuda_link(sett__cuda *, const sett__asm_job *, void **cubin, size_t *cubin_len, char **log, sett_error *);
+/* PTX to cubin by cuLink, for the job's target, whatever the devices here are; *cubin and *log are malloc'ed. The log is
+ * empty when the driver's own cache ($CUDA_CACHE_PATH) had it. */
+sett_status sett__cuda_link(sett__cuda *, const sett__asm_job *, void **cubin, size_t *cubin_len, char **log,
+    sett_error *);
 /* symbol: the kernel's name in the cubin. Nothing is loaded until prepare or launch; the cubin's bytes must
  * live as long as the handle. */
-sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, const char *symbol, uint32_t smem, bool module_api, sett__gpu_kernel **, sett_error *);
-void sett__gpu_kernel_free(sett__gpu_kernel *); /* unloads nothing while the process may still use it: see cache-and-runtime rules */
+sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, const char *symbol, uint32_t smem,
+    bool module_api, sett__gpu_kernel **, sett_error *);
+/* Unloads nothing while the process may still use it. */
+void sett__gpu_kernel_free(sett__gpu_kernel *);
 /* Loads code and sets attributes for a device, in the caller's current context (else the primary one). */
 sett_status sett__gpu_prepare(sett__gpu_kernel *, int device, sett_error *);
 bool sett__gpu_prepared(const sett__gpu_kernel *, int device);
 /* cuLaunchKernelEx with a packed parameter block. A kernel not prepared on a stream under capture:
  * SETT_E_CAPTURING. The caller's current context is left as found. */
-sett_status sett__gpu_launch(sett__gpu_kernel *, sett_stream, const sett__launch_dims *, void *params, size_t params_len, sett_error *);
+sett_status sett__gpu_launch(sett__gpu_kernel *, sett_stream, const sett__launch_dims *, void *params,
+    size_t params_len, sett_error *);
 /* The same with everything known: handle from gpu_function after prepare; nothing else is looked at. */
 void *sett__gpu_function(sett__gpu_kernel *, int device);
-sett_status sett__gpu_run(sett__cuda *, void *function, int device, void *stream, const sett__launch_dims *, void *params, size_t params_len);
+sett_status sett__gpu_run(sett__cuda *, void *function, int device, void *stream, const sett__launch_dims *,
+    void *params, size_t params_len);
 
 /* ---- sim/: the CPU engine --------------------------------------------------------------------- */
 typedef struct sett__program sett__program; /* a tape decoded for the interpreter; immutable */
@@ -109,12 +115,12 @@ sett_status sett__sim_run(const sett__program *, const sett__sim_launch *, sett_
 typedef struct sett__digest { uint8_t b[32]; } sett__digest;
 void sett__sha256(const void *, size_t, sett__digest *);
 typedef struct sett__blob { const void *data; size_t len; } sett__blob;
-/* What one entry holds; see cache-and-runtime section 3.2. */
+/* What one entry holds; its form is in cache/entry.c. */
 typedef struct sett__entry {
     sett__blob key_material, meta, cubin, ptx, notes; /* ptx and notes may be empty */
     void *owned; /* the file's bytes, when read; free with sett__entry_free */
 } sett__entry;
-/* Canonical TLV of the key (cache-and-runtime 3.1). IR as its SHA-256. */
+/* All that decides the code; cache/key.c encodes it. */
 typedef struct sett__key_parts {
     sett__blob tape;           /* canonical bytes */
     const char *target;        /* full suffix */
@@ -131,7 +137,8 @@ sett_status sett__disk_open(sett__disk **, const char *root, sett_error *);
 void sett__disk_close(sett__disk *);
 /* SETT_E_NOT_CACHED on a miss and on any damaged or foreign entry (which is moved to quarantine and counted);
  * material NULL: by key alone. */
-sett_status sett__disk_get(sett__disk *, const sett__digest *key, const sett__blob *material, sett__entry *, sett_error *);
+sett_status sett__disk_get(sett__disk *, const sett__digest *key, const sett__blob *material, sett__entry *,
+    sett_error *);
 /* What get gave cannot be used after all: out of the way with it, and counted. */
 void sett__disk_refuse(sett__disk *, const sett__digest *key);
 /* temp, fdatasync, rename. Any failure is a status and a counter, never fatal. */
@@ -172,12 +179,14 @@ typedef struct sett__bound {
     uint32_t params_len;
     alignas(16) unsigned char params[SETT__PARAMS_MAX];
 } sett__bound;
-/* Arguments 0 to n_param - 1 are the parameters in order of declaration. After them may stand values for the symbols,
- * in order: entry n_param + i is symbol i, of kind SETT_BIND_INT, or of kind 0 where the buffers give it. A symbol takes
- * the value of the first top-level extent that is that symbol alone, else of the first such stride, else of its entry.
+/* Arguments 0 to n_param - 1 are the parameters in order of declaration. After them may stand values for the
+ * symbols, in order: entry n_param + i is symbol i, of kind SETT_BIND_INT, or of kind 0 where the buffers give it. A
+ * symbol takes the value of the first top-level extent that is that symbol alone, else of the first such stride,
+ * else of its entry.
  * extents: NULL, or one a param for the CPU engine. name: the kernel's, for messages. Fails with SETT_E_BIND,
  * SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE, SETT_E_DIVIDE, SETT_E_ALIGN, SETT_E_RANGE or SETT_E_LIMIT. */
-sett_status sett__bind(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *, sett__extent *extents, sett_error *);
+sett_status sett__bind(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *,
+    sett__extent *extents, sett_error *);
 
 /* ---- launch.c, call.c: running ----------------------------------------------------------------------------- */
 /* One launch of a CPU kernel that was bound; returns when it has run. */
@@ -248,8 +257,10 @@ struct sett_kernel {
 /* A device that this kernel can run on: SETT_OK; else SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT. */
 sett_status sett__kernel_device(const sett_kernel *, int device, sett_error *);
 /* Takes the entry (also on failure) / the tape (also on failure). */
-sett_status sett__kernel_of_entry(sett_engine *, const sett__digest *key, sett__entry *, sett_origin, sett_kernel **, sett_error *);
-sett_status sett__kernel_of_tape(sett_engine *, const sett__digest *key, const sett__digest *slot, const char *name, sett__tape *, sett_kernel **, sett_error *);
+sett_status sett__kernel_of_entry(sett_engine *, const sett__digest *key, sett__entry *, sett_origin, sett_kernel **,
+    sett_error *);
+sett_status sett__kernel_of_tape(sett_engine *, const sett__digest *key, const sett__digest *slot, const char *name,
+    sett__tape *, sett_kernel **, sett_error *);
 
 /* ---- store.c: kernels by key, the memo, compiles under way ------------------------------------------------- */
 /* One compile of one key; whoever asks for it meanwhile waits for it. */
@@ -262,8 +273,10 @@ sett_status sett__kernels_find(sett__kernels *, const sett__digest *slot, bool p
 sett_kernel *sett__kernels_peek(sett__kernels *, const sett__digest *key); /* by public key; retained; or NULL */
 /* Puts a kernel in the map and takes the reference; where the map has one already, that one is given instead. */
 sett_kernel *sett__kernels_adopt(sett__kernels *, sett_kernel *);
-void sett__kernels_land(sett__kernels *, sett__flight *, sett_kernel *or_null, sett_status, const sett_error *); /* for all waiters */
-sett_status sett__kernels_wait(sett__kernels *, sett__flight *, sett_kernel **, sett_error *); /* one a find without lead */
+/* For all waiters. Takes the flight, not the reference to the kernel. */
+void sett__kernels_land(sett__kernels *, sett__flight *, sett_kernel *or_null, sett_status, const sett_error *);
+/* Once for each find without lead. */
+sett_status sett__kernels_wait(sett__kernels *, sett__flight *, sett_kernel **, sett_error *);
 typedef struct sett__memo_key {
     sett_body body;
     const void *user;
@@ -301,7 +314,8 @@ typedef struct sett__compiled {
 } sett__compiled;
 sett_status sett__workers_open(sett__workers **, sett_engine *, sett_error *);
 void sett__workers_close(sett__workers *); /* ends what is under way, and writes what is to be written */
-sett_status sett__workers_compile(sett__workers *, const sett__compile_job *, sett__compiled *, sett_error *); /* waits */
+/* Runs it on one of the threads and waits. */
+sett_status sett__workers_compile(sett__workers *, const sett__compile_job *, sett__compiled *, sett_error *);
 void sett__workers_flush(sett__workers *); /* until nothing is left to be written */
 bool sett__plugin_loaded(sett__workers *);
 int sett__plugin_describe(sett__workers *, char *buf, size_t size); /* may load it */

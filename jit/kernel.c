@@ -54,13 +54,13 @@ static sett_status check_target(const sett_kernel *k, sett_error *err)
     if (!sett__target_parse(k->meta.target, &sm, &suffix))
         return sett__error(err, SETT_E_PARSE, "META names the target %s", k->meta.target);
     if (k->meta.sig.smem > sett__target_smem(sm))
-        return sett__error(err, SETT_E_LIMIT, "%s takes %u bytes of shared memory; %s has %u", k->meta.name, (unsigned)k->meta.sig.smem,
-            k->meta.target, (unsigned)sett__target_smem(sm));
+        return sett__error(err, SETT_E_LIMIT, "%s takes %u bytes of shared memory; %s has %u", k->meta.name,
+            (unsigned)k->meta.sig.smem, k->meta.target, (unsigned)sett__target_smem(sm));
     return SETT_OK;
 }
 
-sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett__entry *entry, sett_origin origin, sett_kernel **out,
-    sett_error *err)
+sett_status sett__kernel_of_entry(
+    sett_engine *e, const sett__digest *key, sett__entry *entry, sett_origin origin, sett_kernel **out, sett_error *err)
 {
     *out = NULL;
     sett_kernel *k = kernel_new(e, key, key, err);
@@ -77,8 +77,8 @@ sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett_
         s = check_target(k, err);
     static_block(k);
     if (!s && !k->ptx_only && e->cuda)
-        s = sett__gpu_kernel_make(e->cuda, k->entry.cubin.data, k->entry.cubin.len, k->meta.name, k->meta.sig.smem, e->opt.module_api,
-            &k->gpu, err);
+        s = sett__gpu_kernel_make(e->cuda, k->entry.cubin.data, k->entry.cubin.len, k->meta.name, k->meta.sig.smem,
+            e->opt.module_api, &k->gpu, err);
     if (s)
         kernel_free(k);
     else
@@ -92,13 +92,20 @@ static sett_status fill_cpu_meta(sett_kernel *k, const char *name, sett_error *e
     char *copy = sett__arena_str(&k->arena, name);
     if (!copy)
         return sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
-    k->meta = (sett__meta){.sig = k->tape->sig, .name = copy, .target = "cpu", .assembler = "cpu", .registers = -1, .spill_stores = -1,
-        .spill_loads = -1, .stack = -1, .params_len = sett__params_len(&k->tape->sig)};
+    k->meta = (sett__meta){.sig = k->tape->sig,
+        .name = copy,
+        .target = "cpu",
+        .assembler = "cpu",
+        .registers = -1,
+        .spill_stores = -1,
+        .spill_loads = -1,
+        .stack = -1,
+        .params_len = sett__params_len(&k->tape->sig)};
     return sett__meta_check(&k->meta, err);
 }
 
-sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const sett__digest *slot, const char *name, sett__tape *tape,
-    sett_kernel **out, sett_error *err)
+sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const sett__digest *slot, const char *name,
+    sett__tape *tape, sett_kernel **out, sett_error *err)
 {
     *out = NULL;
     sett_kernel *k = kernel_new(e, key, slot, err);
@@ -197,9 +204,16 @@ sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *er
         return SETT_OK;
     if (!k->gpu)
         return sett__error(err, SETT_E_ARGUMENT, "%s was compiled to PTX only", k->meta.name);
+    int driver = sett__cuda_driver_version(k->engine->cuda);
+    if (k->meta.min_driver > driver) /* an older one of the same major version loads it: see driver_of in worker.c */
+        return sett__error(err, SETT_E_DRIVER,
+            "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", k->meta.name,
+            k->meta.assembler, k->meta.min_driver / 1000, k->meta.min_driver % 1000 / 10, driver / 1000,
+            driver % 1000 / 10);
     sett_status s = sett__cuda_target(k->engine->cuda, device, target, err);
     if (!s && !runs_on(k->meta.target, target))
-        s = sett__error(err, SETT_E_TARGET, "%s was made for %s, device %d is %s", k->meta.name, k->meta.target, device, target);
+        s = sett__error(
+            err, SETT_E_TARGET, "%s was made for %s, device %d is %s", k->meta.name, k->meta.target, device, target);
     return s;
 }
 
@@ -232,7 +246,8 @@ sett_status sett_kernel_param(const sett_kernel *k, int index, sett_param_info *
     if (!k || !out || !out->size || index < 0 || (uint32_t)index >= k->meta.sig.n_param)
         return SETT_E_ARGUMENT;
     const sett__param *p = &k->meta.sig.param[index];
-    sett_param_info info = {.size = sizeof info, .name = p->name, .dtype = (sett_dtype)p->dtype, .rank = p->rank, .scalar = p->scalar};
+    sett_param_info info = {
+        .size = sizeof info, .name = p->name, .dtype = (sett_dtype)p->dtype, .rank = p->rank, .scalar = p->scalar};
     info.read = (p->access & SETT__ACCESS_READ) != 0;
     info.written = (p->access & SETT__ACCESS_WRITE) != 0;
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);

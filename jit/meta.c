@@ -37,7 +37,8 @@ sett_status sett__meta_check(const sett__meta *m, sett_error *err)
         const sett__param *p = &sig->param[i];
         int bytes = sett__dtype_bytes((sett_dtype)p->dtype);
         if (bytes < 1 || p->rank > SETT__MAX_RANK || (p->scalar && bytes > 8))
-            return sett__error(err, SETT_E_PARSE, "%s: parameter %s has a type or rank that a launch cannot bind", m->name, p->name);
+            return sett__error(
+                err, SETT_E_PARSE, "%s: parameter %s has a type or rank that a launch cannot bind", m->name, p->name);
     }
     if (sett__params_len(sig) > SETT__PARAMS_MAX)
         return sett__error(err, SETT_E_LIMIT, "the parameters of %s take %u bytes; the limit is %d", m->name,
@@ -52,8 +53,8 @@ sett_status sett__meta_write(const sett__meta *m, void **bytes, size_t *len, set
     sett_status s = sett__sig_write(&m->sig, NULL, &sig, &sig_len, err);
     if (s)
         return s;
-    const sett__blob blobs[N_BLOBS] = {
-        {m->name, strlen(m->name)}, {m->target, strlen(m->target)}, {m->assembler, strlen(m->assembler)}, {sig, sig_len}};
+    const sett__blob blobs[N_BLOBS] = {{m->name, strlen(m->name)}, {m->target, strlen(m->target)},
+        {m->assembler, strlen(m->assembler)}, {sig, sig_len}};
     for (int i = 0; i < N_BLOBS; i++)
         at += 4 + blobs[i].len;
     uint8_t *p = malloc(at);
@@ -63,7 +64,8 @@ sett_status sett__meta_write(const sett__meta *m, void **bytes, size_t *len, set
     }
     *bytes = p;
     *len = at;
-    const int32_t numbers[] = {(int32_t)sett__params_len(&m->sig), m->min_driver, m->registers, m->spill_stores, m->spill_loads, m->stack};
+    const int32_t numbers[] = {
+        (int32_t)sett__params_len(&m->sig), m->min_driver, m->registers, m->spill_stores, m->spill_loads, m->stack};
     put_le(p, VERSION, 2);
     put_le(p + 2, m->ptx_isa, 2);
     for (size_t i = 0; i < SETT__COUNT(numbers); i++)
@@ -113,7 +115,8 @@ sett_status sett__meta_read(sett__meta *m, sett__arena *arena, const void *bytes
     if (s)
         return sett__error(err, s, "no memory for META");
     if (c.bad || c.left || version != VERSION)
-        return sett__error(err, SETT_E_PARSE, version == VERSION ? "META is damaged" : "META is of version %u", version);
+        return sett__error(
+            err, SETT_E_PARSE, version == VERSION ? "META is damaged" : "META is of version %u", version);
     m->params_len = (uint32_t)numbers[0];
     m->min_driver = numbers[1];
     m->registers = numbers[2];
@@ -124,7 +127,7 @@ sett_status sett__meta_read(sett__meta *m, sett__arena *arena, const void *bytes
     if (!s)
         s = sett__meta_check(m, err);
     if (!s && m->params_len != sett__params_len(&m->sig))
-        s = sett__error(err, SETT_E_PARSE, "META's parameter block has %u bytes, its signature %u", (unsigned)m->params_len,
-            (unsigned)sett__params_len(&m->sig));
+        s = sett__error(err, SETT_E_PARSE, "META's parameter block has %u bytes, its signature %u",
+            (unsigned)m->params_len, (unsigned)sett__params_len(&m->sig));
     return s;
 }

@@ -43,9 +43,11 @@ static sett_status check(const sett__ptx_plugin *api, const char *path, sett_err
     if (!api)
         return sett__error(err, SETT_E_NO_COMPILER, "%s: it offers no compiler in this process", path);
     if (api->abi != SETT__PLUGIN_ABI || api->size < sizeof *api)
-        return sett__error(err, SETT_E_NO_COMPILER, "%s: its interface is %d, this libsett.so needs %d", path, api->abi, SETT__PLUGIN_ABI);
+        return sett__error(err, SETT_E_NO_COMPILER, "%s: its interface is %d, this libsett.so needs %d", path, api->abi,
+            SETT__PLUGIN_ABI);
     if (strcmp(api->codegen_id, SETT__CODEGEN_ID))
-        return sett__error(err, SETT_E_NO_COMPILER, "%s: it generates code as %s, this libsett.so as %s", path, api->codegen_id, SETT__CODEGEN_ID);
+        return sett__error(err, SETT_E_NO_COMPILER, "%s: it generates code as %s, this libsett.so as %s", path,
+            api->codegen_id, SETT__CODEGEN_ID);
     return SETT_OK;
 }
 
@@ -59,11 +61,13 @@ sett_status sett__plugin_open(sett__plugin *p, const char *asked, sett_error *er
     void *lib = dlopen(p->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!lib) {
         const char *why = dlerror();
-        return sett__error(err, SETT_E_NO_COMPILER, "the compiler plug-in cannot be opened: %s", why ? why : p->path);
+        return sett__error(err, SETT_E_NO_COMPILER, "the compiler plug-in cannot be opened: %s%s", why ? why : p->path,
+            asked ? "" : " (looked for beside libsett.so, in $SETT_PTX_PLUGIN, and by the loader)");
     }
     entry.address = dlsym(lib, SETT__PLUGIN_SYMBOL);
     if (!entry.address)
-        return sett__error(err, SETT_E_NO_COMPILER, "%s is no compiler plug-in: it lacks " SETT__PLUGIN_SYMBOL, p->path);
+        return sett__error(
+            err, SETT_E_NO_COMPILER, "%s is no compiler plug-in: it lacks " SETT__PLUGIN_SYMBOL, p->path);
     const sett__ptx_plugin *api = entry.fn();
     sett_status s = check(api, p->path, err);
     p->api = s ? NULL : api;

@@ -69,7 +69,7 @@ static uint64_t hash_of(const key_ref *k)
 static bool same(const node *n, const key_ref *k)
 {
     return n->len == k->head_len + k->rest_len && !memcmp(n->key, k->head, k->head_len) &&
-        (!k->rest_len || !memcmp(n->key + k->head_len, k->rest, k->rest_len));
+           (!k->rest_len || !memcmp(n->key + k->head_len, k->rest, k->rest_len));
 }
 
 static node *look(const table *t, const key_ref *k)
@@ -178,7 +178,8 @@ static sett__flight *new_flight(sett__kernels *ks, const slot_key *k)
     return f;
 }
 
-sett_status sett__kernels_find(sett__kernels *ks, const sett__digest *slot, bool ptx_only, sett__found *found, sett_error *err)
+sett_status sett__kernels_find(
+    sett__kernels *ks, const sett__digest *slot, bool ptx_only, sett__found *found, sett_error *err)
 {
     const slot_key k = make_slot_key(slot, ptx_only);
     const key_ref ref = slot_ref(&k);
@@ -247,7 +248,8 @@ static void free_flight(sett__flight *f)
 }
 
 /* Takes the leader's flight, not its reference to the kernel. */
-void sett__kernels_land(sett__kernels *ks, sett__flight *f, sett_kernel *kernel, sett_status status, const sett_error *err)
+void sett__kernels_land(
+    sett__kernels *ks, sett__flight *f, sett_kernel *kernel, sett_status status, const sett_error *err)
 {
     pthread_mutex_lock(&ks->lock);
     sett__flight **link = &ks->flights;

@@ -54,7 +54,8 @@ static sett_status plugin_get(sett__workers *w, const sett__ptx_plugin **api, se
         sett__plugin opened = {0};
         sett_error why = {0};
         sett_status s = sett__plugin_open(&opened, w->engine->opt.plugin, &why);
-        sett__log(w->engine, s ? SETT_LOG_WARNING : SETT_LOG_INFO, "compiler", "%s%s", s ? "" : "opened ", s ? why.text : opened.path);
+        sett__log(w->engine, s ? SETT_LOG_WARNING : SETT_LOG_INFO, "compiler", "%s%s", s ? "" : "opened ",
+            s ? why.text : opened.path);
         pthread_mutex_lock(&w->lock);
         w->plugin = opened;
         w->tried = true;
@@ -124,7 +125,8 @@ static void fatal(void *user, const char *text)
     sett__workers *w = ctx->w;
     task *t = ctx->t;
     pthread_mutex_lock(&w->lock);
-    sett__error(&w->why, SETT_E_NO_COMPILER, "the compiler failed earlier in this process and is not used again: %s", text);
+    sett__error(
+        &w->why, SETT_E_NO_COMPILER, "the compiler failed earlier in this process and is not used again: %s", text);
     w->dead = true;
     t->status = sett__error(&t->error, SETT_E_COMPILE, "%s: the compiler failed: %s", t->job->name, text);
     t->done = true;
@@ -140,8 +142,14 @@ static sett_status make_ptx(sett__workers *w, task *t, const sett__ptx_plugin **
 {
     const sett__compile_job *j = t->job;
     fatal_ctx ctx = {w, t};
-    const sett__ptx_job job = {.tape = j->tape, .tape_len = j->tape_len, .target = j->target, .name = j->name, .line_info = j->line_info,
-        .fatal = fatal, .user = &ctx, .provoke = w->engine->provoke};
+    const sett__ptx_job job = {.tape = j->tape,
+        .tape_len = j->tape_len,
+        .target = j->target,
+        .name = j->name,
+        .line_info = j->line_info,
+        .fatal = fatal,
+        .user = &ctx,
+        .provoke = w->engine->provoke};
     sett_status s = plugin_get(w, api, &t->error);
     if (s)
         return s;
@@ -154,8 +162,12 @@ static sett_status make_ptx(sett__workers *w, task *t, const sett__ptx_plugin **
 static sett_status make_cubin(sett__workers *w, task *t, const sett__ptx_out *ptx, sett__asm_out *out)
 {
     const sett__compile_job *j = t->job;
-    const sett__asm_job job = {.ptx = ptx->ptx, .ptx_len = ptx->ptx_len, .target = j->target, .opt_level = j->opt_level,
-        .line_info = j->line_info, .needs_ptxas = strstr(ptx->ptx, "setmaxnreg") != NULL};
+    const sett__asm_job job = {.ptx = ptx->ptx,
+        .ptx_len = ptx->ptx_len,
+        .target = j->target,
+        .opt_level = j->opt_level,
+        .line_info = j->line_info,
+        .needs_ptxas = strstr(ptx->ptx, "setmaxnreg") != NULL};
     double start = sett__now_ms();
     sett_status s = sett__assemble(w->engine->assembler, &job, out, &t->error);
     t->out->assemble_ms = sett__now_ms() - start;
@@ -185,28 +197,39 @@ static char *report_of(const sett__compile_job *j, const sett__ptx_out *ptx, con
     char *text;
     const char *level = ptx->codegen_level ? "" : "very long straight-line code: generated at level 0\n";
     int n = j->ptx_only
-        ? asprintf(&text, "%s%s", j->report, level)
-        : asprintf(&text, "%s%sassembler: %s: %d registers, %d + %d spill bytes (stores + loads), stack %d%s\n", j->report, level,
-            out->identity, out->registers, out->spill_stores, out->spill_loads, out->stack,
-            out->serialized ? "\nwarning: the assembler serialised the wgmma pipeline" : "");
+                ? asprintf(&text, "%s%s", j->report, level)
+                : asprintf(&text, "%s%sassembler: %s: %d registers, %d + %d spill bytes (stores + loads), stack %d%s\n",
+                      j->report, level, out->identity, out->registers, out->spill_stores, out->spill_loads, out->stack,
+                      out->serialized ? "\nwarning: the assembler serialised the wgmma pipeline" : "");
     return n < 0 ? NULL : text;
 }
 
 static sett_status pack_entry(task *t, const sett__ptx_out *ptx, const sett__asm_out *out)
 {
     const sett__compile_job *j = t->job;
-    const sett__meta meta = {.sig = *j->sig, .name = j->name, .target = j->target, .assembler = j->ptx_only ? "" : out->identity,
-        .min_driver = j->ptx_only ? 0 : driver_of(out->identity), .registers = out->registers, .spill_stores = out->spill_stores,
-        .spill_loads = out->spill_loads, .stack = out->stack, .ptx_isa = isa_of(ptx->ptx)};
+    const sett__meta meta = {.sig = *j->sig,
+        .name = j->name,
+        .target = j->target,
+        .assembler = j->ptx_only ? "" : out->identity,
+        .min_driver = j->ptx_only ? 0 : driver_of(out->identity),
+        .registers = out->registers,
+        .spill_stores = out->spill_stores,
+        .spill_loads = out->spill_loads,
+        .stack = out->stack,
+        .ptx_isa = isa_of(ptx->ptx)};
     void *bytes;
     size_t len;
     sett_status s = sett__meta_write(&meta, &bytes, &len, &t->error);
     if (s)
         return s;
     char *report = report_of(j, ptx, out);
-    const sett__entry parts = {.key_material = j->key_material, .meta = {bytes, len}, .cubin = {out->cubin, out->cubin_len},
-        .ptx = {ptx->ptx, ptx->ptx_len}, .notes = {report, report ? strlen(report) : 0}};
-    s = report ? sett__entry_copy(&parts, &t->out->entry, &t->error) : sett__error(&t->error, SETT_E_MEMORY, "no memory for a report");
+    const sett__entry parts = {.key_material = j->key_material,
+        .meta = {bytes, len},
+        .cubin = {out->cubin, out->cubin_len},
+        .ptx = {ptx->ptx, ptx->ptx_len},
+        .notes = {report, report ? strlen(report) : 0}};
+    s = report ? sett__entry_copy(&parts, &t->out->entry, &t->error)
+               : sett__error(&t->error, SETT_E_MEMORY, "no memory for a report");
     free(bytes);
     free(report);
     return s;

@@ -59,7 +59,11 @@ static int add_sym(fixture *f, const char *name, int64_t div, bool wide)
 static sett__param *add_param(fixture *f, const char *name, sett_dtype dtype, int rank)
 {
     sett__param *p = &f->param[f->sig.n_param++];
-    *p = (sett__param){.name = name, .dtype = (uint8_t)dtype, .access = 3, .align = (uint32_t)sett__dtype_bytes(dtype), .rank = (uint8_t)rank,
+    *p = (sett__param){.name = name,
+        .dtype = (uint8_t)dtype,
+        .access = 3,
+        .align = (uint32_t)sett__dtype_bytes(dtype),
+        .rank = (uint8_t)rank,
         .leaf = f->sig.n_leaf};
     return p;
 }
@@ -102,7 +106,8 @@ static sett_buf buf2(int64_t m, int64_t n)
     return (sett_buf){memory, SETT_F16, 2, {m, n}, {n, 1}};
 }
 
-static sett_status bind3(const fixture *f, const sett_buf *a, const sett_buf *b, const sett_buf *c, sett__bound *out, sett_error *err)
+static sett_status bind3(
+    const fixture *f, const sett_buf *a, const sett_buf *b, const sett_buf *c, sett__bound *out, sett_error *err)
 {
     const sett_bind args[3] = {{SETT_BIND_BUF, {.t = a}}, {SETT_BIND_BUF, {.t = b}}, {SETT_BIND_BUF, {.t = c}}};
     memset(err, 0, sizeof *err);
@@ -254,21 +259,30 @@ START_TEST(refuses_counts_and_kinds)
     sett__bound out;
     sett_error err = {0};
     sett_buf a = buf2(64, 1203);
-    sett_bind args[6] = {{SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}};
+    sett_bind args[6] = {
+        {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}};
     add_kernel(&f, 1);
-    expect(sett__bind(&f.sig, "add", 2, args, true, &out, NULL, &err), SETT_E_BIND, &err, "add takes 3 arguments, not 2: A, B, C");
-    expect(sett__bind(&f.sig, "add", 4, args, true, &out, NULL, &err), SETT_E_BIND, &err, "add takes 3 arguments, not 4: A, B, C");
-    expect(sett__bind(&f.sig, "add", -1, args, true, &out, NULL, &err), SETT_E_BIND, &err, "add takes 3 arguments, not -1: A, B, C");
-    expect(sett__bind(&f.sig, "add", 6, args, true, &out, NULL, &err), SETT_E_BIND, &err, "add takes 3 arguments, not 6: A, B, C");
-    expect(sett__bind(&f.sig, "add", 3, NULL, true, &out, NULL, &err), SETT_E_BIND, &err, "add takes 3 arguments, not 3: A, B, C");
+    expect(sett__bind(&f.sig, "add", 2, args, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "add takes 3 arguments, not 2: A, B, C");
+    expect(sett__bind(&f.sig, "add", 4, args, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "add takes 3 arguments, not 4: A, B, C");
+    expect(sett__bind(&f.sig, "add", -1, args, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "add takes 3 arguments, not -1: A, B, C");
+    expect(sett__bind(&f.sig, "add", 6, args, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "add takes 3 arguments, not 6: A, B, C");
+    expect(sett__bind(&f.sig, "add", 3, NULL, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "add takes 3 arguments, not 3: A, B, C");
     args[1] = (sett_bind){SETT_BIND_INT, {.i = 5}};
-    expect(sett__bind(&f.sig, "add", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err, "add: B is a tensor, and a number was given (argument 1)");
+    expect(sett__bind(&f.sig, "add", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "add: B is a tensor, and a number was given (argument 1)");
     args[1] = (sett_bind){SETT_BIND_BUF, {.t = NULL}};
-    expect(sett__bind(&f.sig, "add", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err, "add: B: the buffer given is NULL (argument 1)");
+    expect(sett__bind(&f.sig, "add", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "add: B: the buffer given is NULL (argument 1)");
     start(&f);
     ck_assert_int_eq(sett__bind(&f.sig, "hello", 0, NULL, true, &out, NULL, &err), SETT_OK);
     ck_assert_uint_eq(out.params_len, 0);
-    expect(sett__bind(&f.sig, "hello", 1, args, true, &out, NULL, &err), SETT_E_BIND, &err, "hello takes 0 arguments, not 1");
+    expect(sett__bind(&f.sig, "hello", 1, args, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "hello takes 0 arguments, not 1");
 }
 END_TEST
 
@@ -294,8 +308,9 @@ START_TEST(refuses_scalars)
     static const struct {
         sett_dtype dtype;
         sett_bind value;
-    } good[] = {{SETT_I32, {SETT_BIND_INT, {.i = INT32_MIN}}}, {SETT_U32, {SETT_BIND_INT, {.i = UINT32_MAX}}}, {SETT_I64, {SETT_BIND_INT, {.i = INT64_MIN}}},
-        {SETT_F16, {SETT_BIND_FLOAT, {.f = 65504}}}, {SETT_F32, {SETT_BIND_FLOAT, {.f = HUGE_VAL}}}, {SETT_BF16, {SETT_BIND_FLOAT, {.f = 3e38}}},
+    } good[] = {{SETT_I32, {SETT_BIND_INT, {.i = INT32_MIN}}}, {SETT_U32, {SETT_BIND_INT, {.i = UINT32_MAX}}},
+        {SETT_I64, {SETT_BIND_INT, {.i = INT64_MIN}}}, {SETT_F16, {SETT_BIND_FLOAT, {.f = 65504}}},
+        {SETT_F32, {SETT_BIND_FLOAT, {.f = HUGE_VAL}}}, {SETT_BF16, {SETT_BIND_FLOAT, {.f = 3e38}}},
         {SETT_I8, {SETT_BIND_INT, {.i = 127}}}};
     sett__bound out;
     for (size_t i = 0; i < SETT__COUNT(bad) + SETT__COUNT(good); i++) {
@@ -321,7 +336,8 @@ START_TEST(refuses_sizes)
     sett_error err;
     add_kernel(&f, 1);
     sett_buf a = buf2(INT64_C(1) << 31, 1);
-    expect(bind3(&f, &a, &a, &a, &out, &err), SETT_E_RANGE, &err, "add: M = 2147483648 (A mode 0) is past 2^31 - 1: declare it .wide");
+    expect(bind3(&f, &a, &a, &a, &out, &err), SETT_E_RANGE, &err,
+        "add: M = 2147483648 (A mode 0) is past 2^31 - 1: declare it .wide");
     a = buf2(1 << 16, (1 << 15) + 1);
     expect(bind3(&f, &a, &a, &a, &out, &err), SETT_E_RANGE, &err,
         "add: A spans 2147549184 elements, past the 2^31 of 32-bit offsets: declare its symbols .wide");
@@ -375,7 +391,8 @@ START_TEST(refuses_dimensions)
     sett_error err = {0};
     start(&f);
     f.sig.smem = 227 * 1024 + 1;
-    expect(sett__bind(&f.sig, "k", 0, NULL, true, &out, NULL, &err), SETT_E_LIMIT, &err, "k: 232449 bytes of shared memory; 232448 is the limit");
+    expect(sett__bind(&f.sig, "k", 0, NULL, true, &out, NULL, &err), SETT_E_LIMIT, &err,
+        "k: 232449 bytes of shared memory; 232448 is the limit");
 }
 END_TEST
 
@@ -429,7 +446,8 @@ START_TEST(strides_of_one_are_ignored)
     int32_t sym[3];
     static const struct {
         int64_t rows, cols, stride0, stride1, ld;
-    } t[] = {{4, 10, 16, 1, 16}, {1, 10, 24, 1, 24}, {1, 10, 1, 1, 8}, {1, 10, -7, 1, 8}, {4, 1, 16, 999, 16}, {1, 1, INT64_MAX, 5, 8}, {0, 10, 3, 77, 8}};
+    } t[] = {{4, 10, 16, 1, 16}, {1, 10, 24, 1, 24}, {1, 10, 1, 1, 8}, {1, 10, -7, 1, 8}, {4, 1, 16, 999, 16},
+        {1, 1, INT64_MAX, 5, 8}, {0, 10, 3, 77, 8}};
     ld_kernel(&f);
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         sett_buf a = {memory, SETT_F32, 2, {t[i].rows, t[i].cols}, {t[i].stride0, t[i].stride1}};
@@ -442,9 +460,11 @@ START_TEST(strides_of_one_are_ignored)
     }
     sett_buf a = {memory, SETT_F32, 2, {4, 10}, {12, 1}};
     const sett_bind arg = {SETT_BIND_BUF, {.t = &a}};
-    expect(sett__bind(&f.sig, "k", 1, &arg, true, &out, NULL, &err), SETT_E_DIVIDE, &err, "k: LD = 12 (A stride 0) is not a multiple of 8");
+    expect(sett__bind(&f.sig, "k", 1, &arg, true, &out, NULL, &err), SETT_E_DIVIDE, &err,
+        "k: LD = 12 (A stride 0) is not a multiple of 8");
     a.stride[0] = -16;
-    expect(sett__bind(&f.sig, "k", 1, &arg, true, &out, NULL, &err), SETT_E_RANGE, &err, "k: LD = -16 (A stride 0) is negative");
+    expect(sett__bind(&f.sig, "k", 1, &arg, true, &out, NULL, &err), SETT_E_RANGE, &err,
+        "k: LD = -16 (A stride 0) is negative");
 }
 END_TEST
 
@@ -460,15 +480,18 @@ START_TEST(free_symbols)
     add_sym(&f, "steps", 2, false);
     add_param(&f, "X", SETT_F32, 1);
     add_leaf(&f, 0, symbol(&f, N), num(&f, 1));
-    expect(sett__bind(&f.sig, "k", 1, args, true, &out, NULL, &err), SETT_E_BIND, &err, "k: no argument gives steps a value");
+    expect(sett__bind(&f.sig, "k", 1, args, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "k: no argument gives steps a value");
     ck_assert_int_eq(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_OK);
     ck_assert_int_eq(((int32_t *)(void *)out.params)[2], 10);
     ck_assert_int_eq(((int32_t *)(void *)out.params)[3], 6);
     args[2].u.i = 5;
-    expect(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_E_DIVIDE, &err, "k: steps = 5 (the caller) is not a multiple of 2");
+    expect(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_E_DIVIDE, &err,
+        "k: steps = 5 (the caller) is not a multiple of 2");
     args[2].u.i = 6;
     args[1] = (sett_bind){SETT_BIND_INT, {.i = 11}};
-    expect(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err, "k: N = 11 was given, X mode 0 gives 10");
+    expect(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "k: N = 11 was given, X mode 0 gives 10");
     args[1].u.i = 10;
     ck_assert_int_eq(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_OK);
 }
@@ -511,7 +534,8 @@ START_TEST(nested_modes)
     add_leaf(&f, 0, symbol(&f, N), num(&f, 4));
     ck_assert_msg(!sett__bind(&f.sig, "k", 2, args, true, &out, NULL, &err), "%s", err.text);
     x.shape[0] = 41;
-    expect(sett__bind(&f.sig, "k", 2, args, true, &out, NULL, &err), SETT_E_SHAPE, &err, "k: X mode 0 is 41, its nested extents make 40");
+    expect(sett__bind(&f.sig, "k", 2, args, true, &out, NULL, &err), SETT_E_SHAPE, &err,
+        "k: X mode 0 is 41, its nested extents make 40");
     x.shape[0] = 40;
     x.stride[0] = 2;
     expect(sett__bind(&f.sig, "k", 2, args, true, &out, NULL, &err), SETT_E_SHAPE, &err,
@@ -528,8 +552,9 @@ START_TEST(memory_bounds)
     static const struct {
         sett_dtype dtype;
         int64_t rows, cols, stride0, stride1, low, bytes;
-    } t[] = {{SETT_F32, 4, 10, 16, 1, 0, (3 * 16 + 9 + 1) * 4}, {SETT_F32, 4, 10, -16, 1, -48 * 4, (3 * 16 + 9 + 1) * 4},
-        {SETT_BOOL, 2, 3, 3, 1, 0, 6}, {SETT_F32, 4, 10, 0, 0, 0, 4}, {SETT_F4E2M1FN, 2, 5, 5, 1, 0, 5}, {SETT_F64, 0, 5, 5, 1, 0, 0}};
+    } t[] = {{SETT_F32, 4, 10, 16, 1, 0, (3 * 16 + 9 + 1) * 4},
+        {SETT_F32, 4, 10, -16, 1, -48 * 4, (3 * 16 + 9 + 1) * 4}, {SETT_BOOL, 2, 3, 3, 1, 0, 6},
+        {SETT_F32, 4, 10, 0, 0, 0, 4}, {SETT_F4E2M1FN, 2, 5, 5, 1, 0, 5}, {SETT_F64, 0, 5, 5, 1, 0, 0}};
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         sett_buf a = {memory + 1024, t[i].dtype, 2, {t[i].rows, t[i].cols}, {t[i].stride0, t[i].stride1}};
         const sett_bind arg = {SETT_BIND_BUF, {.t = &a}};

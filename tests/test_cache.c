@@ -39,7 +39,10 @@ static const char material[] = "key material of the sample";
 static void fill_sample(sample *s)
 {
     fill_cubin(s->cubin);
-    s->entry = (sett__entry){.key_material = {material, sizeof material}, .meta = {"some meta", 9}, .cubin = {s->cubin, CUBIN}, .notes = {"notes", 5}};
+    s->entry = (sett__entry){.key_material = {material, sizeof material},
+        .meta = {"some meta", 9},
+        .cubin = {s->cubin, CUBIN},
+        .notes = {"notes", 5}};
     sett__sha256(material, sizeof material, &s->key);
 }
 
@@ -66,7 +69,8 @@ START_TEST(sha256_vectors)
         const char *text, *hex; /* FIPS 180-4 examples */
     } v[] = {{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
         {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"}};
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"}};
     for (size_t i = 0; i < SETT__COUNT(v); i++) {
         sett__digest d;
         char hex[65];
@@ -100,7 +104,8 @@ static size_t field(uint8_t *p, size_t at, uint16_t tag, const void *data, size_
 /* The encoding written down a second time: it may never change for fields that exist. */
 START_TEST(key_encoding)
 {
-    const sett__key_parts k = {.tape = {"tape", 4}, .target = "sm_90a", .ptx_isa = 80, .opt_level = 3, .line_info = true};
+    const sett__key_parts k = {
+        .tape = {"tape", 4}, .target = "sm_90a", .ptx_isa = 80, .opt_level = 3, .line_info = true};
     uint8_t want[512];
     sett__digest tape, key, again;
     void *bytes;
@@ -169,7 +174,8 @@ START_TEST(entry_every_bit_flip_and_truncation)
     uint8_t *file = encode_sample(&s, &len), *copy = malloc(len + 64);
     for (size_t bit = 0; bit < 8 * len; bit++) {
         file[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        ck_assert_msg(sett__entry_decode(file, len, &s.key, &e, NULL) == SETT_E_PARSE, "bit %zu flipped was not seen", bit);
+        ck_assert_msg(
+            sett__entry_decode(file, len, &s.key, &e, NULL) == SETT_E_PARSE, "bit %zu flipped was not seen", bit);
         file[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     for (size_t n = 0; n < len; n++) {
@@ -232,7 +238,8 @@ START_TEST(entry_rules)
         le(file + bad[i].at, bad[i].value, bad[i].bytes);
         reseal(file, len);
         ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, &err), SETT_E_PARSE);
-        ck_assert_msg(strstr(err.text, bad[i].text) != NULL, "case %zu: \"%s\" is not in \"%s\"", i, bad[i].text, err.text);
+        ck_assert_msg(
+            strstr(err.text, bad[i].text) != NULL, "case %zu: \"%s\" is not in \"%s\"", i, bad[i].text, err.text);
         free(file);
     }
 }
@@ -325,11 +332,27 @@ static sett__meta sample_meta(void)
     static sett__symbol sym[] = {{.name = "N", .div = 8}, {.name = "K", .div = 1, .wide = 1}};
     static sett__xop code[] = {{SETT__X_SYM, 0}, {SETT__X_CONST, 1}, {SETT__X_CONST, 128}};
     static sett__leaf leaf[] = {{0, {0, 1}, {1, 1}}};
-    static sett__param param[] = {{.name = "A", .dtype = SETT_F16, .access = SETT__ACCESS_READ, .align = 16, .rank = 1, .leaf = 0, .n_leaf = 1},
+    static sett__param param[] = {
+        {.name = "A", .dtype = SETT_F16, .access = SETT__ACCESS_READ, .align = 16, .rank = 1, .leaf = 0, .n_leaf = 1},
         {.name = "a", .dtype = SETT_F32, .scalar = 1, .align = 4, .leaf = 1}};
-    sett__meta m = {.name = "kern", .target = "sm_90a", .assembler = "ptxas 13.0", .min_driver = 13000, .registers = 24, .spill_stores = 0,
-        .spill_loads = 4, .stack = -1, .ptx_isa = 80};
-    m.sig = (sett__sig){.n_sym = 2, .n_param = 2, .n_leaf = 1, .n_code = 3, .sym = sym, .param = param, .leaf = leaf, .code = code, .smem = 1024,
+    sett__meta m = {.name = "kern",
+        .target = "sm_90a",
+        .assembler = "ptxas 13.0",
+        .min_driver = 13000,
+        .registers = 24,
+        .spill_stores = 0,
+        .spill_loads = 4,
+        .stack = -1,
+        .ptx_isa = 80};
+    m.sig = (sett__sig){.n_sym = 2,
+        .n_param = 2,
+        .n_leaf = 1,
+        .n_code = 3,
+        .sym = sym,
+        .param = param,
+        .leaf = leaf,
+        .code = code,
+        .smem = 1024,
         .smem_align = 16};
     m.sig.block[0] = (sett__expr){2, 1};
     return m;
@@ -395,7 +418,7 @@ static char root[64];
 static void remove_tree(const char *path)
 {
     DIR *dir = opendir(path);
-    for (struct dirent *d; dir && (d = readdir(dir)); ) {
+    for (struct dirent *d; dir && (d = readdir(dir));) {
         char below[600];
         struct stat st;
         if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
@@ -650,7 +673,7 @@ static void open_up(const char *path)
     DIR *dir = opendir(path);
     ck_assert_ptr_nonnull(dir);
     ck_assert_int_eq(chmod(path, 0755), 0);
-    for (struct dirent *e; (e = readdir(dir)); ) {
+    for (struct dirent *e; (e = readdir(dir));) {
         char below[600];
         struct stat st;
         snprintf(below, sizeof below, "%s/%s", path, e->d_name);

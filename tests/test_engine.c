@@ -45,7 +45,7 @@ static char root[64];
 static void remove_tree(const char *path)
 {
     DIR *dir = opendir(path);
-    for (struct dirent *d; dir && (d = readdir(dir)); ) {
+    for (struct dirent *d; dir && (d = readdir(dir));) {
         char below[600];
         struct stat st;
         if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
@@ -114,8 +114,12 @@ static int assembled(void)
 
 static sett_engine_options options(void)
 {
-    return (sett_engine_options){.size = sizeof(sett_engine_options), .cache_dir = in_root("cache"), .no_gpu = true, .cpu_threads = 4,
-        .assembler = SETT_ASM_PTXAS, .ptxas = in_root("ptxas")};
+    return (sett_engine_options){.size = sizeof(sett_engine_options),
+        .cache_dir = in_root("cache"),
+        .no_gpu = true,
+        .cpu_threads = 4,
+        .assembler = SETT_ASM_PTXAS,
+        .ptxas = in_root("ptxas")};
 }
 
 static sett_engine *open_with(const sett_engine_options *o)
@@ -343,14 +347,20 @@ START_TEST(compile_refuses)
         const char *text;
     } t[] = {
         {{.size = 0}, SETT_E_ARGUMENT, "sett_compile_options.size is 0; set it to sizeof(sett_compile_options)"},
-        {{.size = sizeof(sett_compile_options), .name = ""}, SETT_E_ARGUMENT, "\"\" is no kernel name: letters, digits and _, at most 128, no digit first"},
-        {{.size = sizeof(sett_compile_options), .name = "9a"}, SETT_E_ARGUMENT, "\"9a\" is no kernel name: letters, digits and _, at most 128, no digit first"},
-        {{.size = sizeof(sett_compile_options), .name = "a-b"}, SETT_E_ARGUMENT, "\"a-b\" is no kernel name: letters, digits and _, at most 128, no digit first"},
-        {{.size = sizeof(sett_compile_options), .target = "sm90"}, SETT_E_ARGUMENT, "\"sm90\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\""},
-        {{.size = sizeof(sett_compile_options), .target = ""}, SETT_E_ARGUMENT, "\"\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\""},
+        {{.size = sizeof(sett_compile_options), .name = ""}, SETT_E_ARGUMENT,
+            "\"\" is no kernel name: letters, digits and _, at most 128, no digit first"},
+        {{.size = sizeof(sett_compile_options), .name = "9a"}, SETT_E_ARGUMENT,
+            "\"9a\" is no kernel name: letters, digits and _, at most 128, no digit first"},
+        {{.size = sizeof(sett_compile_options), .name = "a-b"}, SETT_E_ARGUMENT,
+            "\"a-b\" is no kernel name: letters, digits and _, at most 128, no digit first"},
+        {{.size = sizeof(sett_compile_options), .target = "sm90"}, SETT_E_ARGUMENT,
+            "\"sm90\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\""},
+        {{.size = sizeof(sett_compile_options), .target = ""}, SETT_E_ARGUMENT,
+            "\"\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\""},
         {{.size = sizeof(sett_compile_options), .opt_level = 5}, SETT_E_ARGUMENT, "opt_level 5 is not 0 to 4"},
         {{.size = sizeof(sett_compile_options), .user_size = 8}, SETT_E_ARGUMENT, "user_size is 8 and user is NULL"},
-        {{.size = sizeof(sett_compile_options), .target = "cpu", .ptx_only = true}, SETT_E_ARGUMENT, "ptx_only needs a GPU's target, such as \"sm_90a\""},
+        {{.size = sizeof(sett_compile_options), .target = "cpu", .ptx_only = true}, SETT_E_ARGUMENT,
+            "ptx_only needs a GPU's target, such as \"sm_90a\""},
     };
     sett_engine *e = open_engine();
     sett_kernel *k;
@@ -721,7 +731,8 @@ START_TEST(assembler_fails)
     sett__workers_flush(e->workers);
     ck_assert_uint_eq(stats(e).disk_writes, 0);
     drop_root();
-    ck_assert_int_ne(sett_compile(e, scale, &sm90, &k, &err), SETT_OK); /* the assembler is gone: nothing was remembered */
+    ck_assert_int_ne(
+        sett_compile(e, scale, &sm90, &k, &err), SETT_OK); /* the assembler is gone: nothing was remembered */
     sett_engine_close(e);
 }
 END_TEST
@@ -819,9 +830,9 @@ END_TEST
 Suite *engine_suite(void);
 Suite *engine_suite(void)
 {
-    const TTest *const tests[] = {open_refuses, memory_only, devices_and_memory, keys, keys_of_tapes, compile_refuses, sealed, memo,
-        many_kernels, runs_on_the_cpu, kernel_outlives_engine, forked_child, bad_plugins, disk_hit_without_compiler, damage_is_healed, ptx_only,
-        assembler_fails, joined, different_keys_at_once, fatal};
+    const TTest *const tests[] = {open_refuses, memory_only, devices_and_memory, keys, keys_of_tapes, compile_refuses,
+        sealed, memo, many_kernels, runs_on_the_cpu, kernel_outlives_engine, forked_child, bad_plugins,
+        disk_hit_without_compiler, damage_is_healed, ptx_only, assembler_fails, joined, different_keys_at_once, fatal};
     Suite *s = suite_create("engine");
     TCase *t = tcase_create("engine");
     tcase_add_checked_fixture(t, make_root, drop_root);

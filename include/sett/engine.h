@@ -49,7 +49,8 @@ typedef struct sett_engine_options {
     int cpu_threads;        /* of the CPU engine; 0: one a core */
     int check_level;        /* of the CPU engine; 0: bounds, alignment, barriers (always on) */
     sett_assembler assembler;
-    const char *plugin;     /* path of libsett-ptx.so; NULL: beside libsett.so, then $SETT_PTX_PLUGIN's path, then the loader's */
+    const char *plugin;     /* path of libsett-ptx.so; NULL: beside libsett.so, then $SETT_PTX_PLUGIN's path, then
+                             * the loader's */
     const char *ptxas;      /* absolute path; NULL: $SETT_PTXAS, then the usual places */
     const char *nvjitlink;  /* path or name for dlopen; NULL: the usual names */
     bool module_api;        /* load by cuModuleLoadData per context, not cuLibraryLoadData */
@@ -58,17 +59,21 @@ typedef struct sett_engine_options {
     void *user;             /* for log and print */
 } sett_engine_options;
 
+/* No driver, no assembler, no compiler and no writable cache are no errors here: what needs them says so when
+ * it is asked for, and sett_engine_describe() tells. */
 SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options *or_null, sett_error *or_null2);
-/* Kernels and calls that outlive the engine stay valid memory; launching them gives
- * SETT_E_CLOSED. NULL is ignored. */
+/* Waits for entries that are still being written to the disk cache. Kernels and calls that outlive the engine stay
+ * valid memory; launching them gives SETT_E_CLOSED. No other call on the engine itself may be under way. In a forked
+ * child it does nothing, as every other call there returns SETT_E_FORKED. NULL is ignored. */
 SETT_API void sett_engine_close(sett_engine *);
 
 SETT_API int sett_default_device(const sett_engine *);
 SETT_API int sett_gpu_count(const sett_engine *);
-/* The target that kernels for this device are compiled for: "sm_90a", or "cpu". snprintf-like; negative: no such device. */
+/* The target that kernels for this device are compiled for: "sm_90a", or "cpu". snprintf-like; negative: no such
+ * device. */
 SETT_API int sett_device_target(const sett_engine *, int device, char *buf, size_t size);
 /* What was found and where, one `name: value` line each: driver, devices, plug-in, assemblers, cache
- * folder. snprintf-like. */
+ * folder. snprintf-like. It opens the compiler to ask it. */
 SETT_API int sett_engine_describe(sett_engine *, char *buf, size_t size);
 
 /* ---- memory: the same program on every device ------------------------------- */
@@ -97,18 +102,26 @@ typedef struct sett_compile_options {
     bool no_fold;       /* tests: leave to the engines what the builder could fold */
     bool ptx_only;      /* stop at PTX: no assembler is needed, and the kernel cannot be launched */
 } sett_compile_options;
-/* Records the body, then looks its key up: memory, disk, compiler. The caller releases *kernel. */
-SETT_API sett_status sett_compile(sett_engine *, sett_body, const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
+/* Records the body, then looks its key up: memory, disk, compiler. The caller releases *kernel. A kernel that was
+ * found keeps the name that it was first compiled with. The entry is written to disk after the call returns, by
+ * the engine's own thread. A failing compiler costs its kernel and later compiles (SETT_E_COMPILE with its text,
+ * then SETT_E_NO_COMPILER), never the process. What .user_size remembers it remembers by the body's
+ * address: a shared object with bodies stays loaded while the engine is open. */
+SETT_API sett_status sett_compile(
+    sett_engine *, sett_body, const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
 /* The same from a tape's bytes or text. */
-SETT_API sett_status sett_compile_tape(sett_engine *, const void *tape, size_t len, const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
+SETT_API sett_status sett_compile_tape(sett_engine *, const void *tape, size_t len,
+    const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
 /* The kernel of a key from memory or disk; SETT_E_NOT_CACHED if it is in neither. Never compiles. */
 SETT_API sett_status sett_kernel_get(sett_engine *, const uint8_t key[32], sett_kernel **kernel, sett_error *or_null);
 SETT_API sett_kernel *sett_kernel_retain(sett_kernel *);
 SETT_API void sett_kernel_release(sett_kernel *); /* NULL is ignored */
 /* Records the body and writes its key, without compiling. */
-SETT_API sett_status sett_key(sett_engine *, sett_body, const sett_compile_options *or_null, uint8_t key[32], sett_error *or_null2);
+SETT_API sett_status sett_key(
+    sett_engine *, sett_body, const sett_compile_options *or_null, uint8_t key[32], sett_error *or_null2);
 /* Records the body and gives its tape: text (NUL-ended) or bytes. Free with sett_text_free. */
-SETT_API sett_status sett_record(sett_body, const sett_compile_options *or_null, bool text, void **tape, size_t *len, sett_error *or_null2);
+SETT_API sett_status sett_record(
+    sett_body, const sett_compile_options *or_null, bool text, void **tape, size_t *len, sett_error *or_null2);
 /* The tape of a CPU kernel (others keep none: SETT_E_ARGUMENT). Free with sett_text_free. */
 SETT_API sett_status sett_kernel_tape(const sett_kernel *, bool text, void **tape, size_t *len, sett_error *or_null);
 SETT_API void sett_text_free(void *);
@@ -150,7 +163,9 @@ SETT_API sett_status sett_kernel_param(const sett_kernel *, int index, sett_para
  * load nothing. */
 SETT_API sett_status sett_prepare(sett_kernel *, int device, sett_error *or_null);
 
-/* Counters since the engine was opened. */
+/* Counters since the engine was opened. memo_hits: nothing was recorded; memory_hits, disk_hits: found by key; misses:
+ * found nowhere; joined: waited for another thread's compile; refusals: entries on disk that were damaged, foreign or
+ * not trusted; heals: those that were moved out of the way, so that the compile which follows replaces them. */
 typedef struct sett_stats {
     size_t size;
     uint64_t memo_hits, memory_hits, disk_hits, misses, compiles, joined, heals, refusals, disk_writes, records;

@@ -18,7 +18,7 @@
 
 enum {
     FILE_MAX = 1 << 28,
-    TAIL = 4096,          /* zeros behind what was read: the driver is given no length */
+    TAIL = 4096, /* zeros behind what was read: the driver is given no length */
     QUARANTINE_SLOTS = 16,
     TOUCH_SECONDS = 3600, /* an entry's mtime is its last use, kept to the hour */
 };
@@ -65,8 +65,10 @@ static sett_status check_ancestors(char *real, sett_error *err)
         int failed = stat(real, &st);
         bool fine = !failed && ours(&st) && (!shared_write(&st) || (st.st_mode & S_ISVTX));
         if (!fine)
-            return sett__error(err, SETT_E_IO, "the cache folder is not trusted: %s %s", real, failed ? strerror(errno) :
-                ours(&st) ? "may be written by others" : "belongs to another user");
+            return sett__error(err, SETT_E_IO, "the cache folder is not trusted: %s %s", real,
+                failed      ? strerror(errno)
+                : ours(&st) ? "may be written by others"
+                            : "belongs to another user");
         *cut = kept;
     }
     return SETT_OK;
@@ -78,8 +80,9 @@ static sett_status make_path(const char *root, sett_error *err)
     char path[4096];
     int n = snprintf(path, sizeof path, "%s", root);
     if (root[0] != '/' || n < 0 || (size_t)n >= sizeof path)
-        return sett__error(err, SETT_E_IO, "the cache folder needs an absolute path of at most %zu bytes", sizeof path - 1);
-    for (char *slash = path + 1; slash; ) {
+        return sett__error(
+            err, SETT_E_IO, "the cache folder needs an absolute path of at most %zu bytes", sizeof path - 1);
+    for (char *slash = path + 1; slash;) {
         slash = strchr(slash, '/');
         if (slash)
             *slash = 0;
@@ -101,7 +104,7 @@ static bool empty_dir(int root)
         return false;
     }
     bool empty = true;
-    for (struct dirent *d; empty && (d = readdir(dir)); )
+    for (struct dirent *d; empty && (d = readdir(dir));)
         empty = !strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") || !strcmp(d->d_name, "lost+found");
     closedir(dir);
     return empty;
@@ -113,8 +116,9 @@ static sett_status claim(sett__disk *d, const char *root, sett_error *err)
     struct stat st;
     if (!fstatat(d->root, MARKER, &st, AT_SYMLINK_NOFOLLOW))
         return S_ISREG(st.st_mode) && ours(&st)
-            ? SETT_OK
-            : sett__error(err, SETT_E_IO, "the cache folder is not trusted: its " MARKER " is not a file of ours: %s", root);
+                   ? SETT_OK
+                   : sett__error(err, SETT_E_IO,
+                         "the cache folder is not trusted: its " MARKER " is not a file of ours: %s", root);
     if (!empty_dir(d->root))
         return sett__error(err, SETT_E_IO, "%s holds other files and no " MARKER ": it is not a cache folder", root);
     int fd = openat(d->root, MARKER, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -151,7 +155,8 @@ static sett_status open_subdirs(sett__disk *d, const char *root, sett_error *err
         if (fd < 0 && (errno == EROFS || errno == EACCES || errno == ENOENT))
             d->read_only = true;
         else if (fd < 0)
-            return sett__error(err, SETT_E_IO, "the cache folder cannot be used: %s/%s: %s", root, names[i], strerror(errno));
+            return sett__error(
+                err, SETT_E_IO, "the cache folder cannot be used: %s/%s: %s", root, names[i], strerror(errno));
         else if (i + 1 < SETT__COUNT(names))
             close(fd);
         else
@@ -298,7 +303,7 @@ static bool quarantine(const sett__disk *d, const char *path, const struct stat 
     if (d->read_only || fstatat(d->root, path, &st, AT_SYMLINK_NOFOLLOW))
         return false;
     if (seen && (st.st_dev != seen->st_dev || st.st_ino != seen->st_ino || st.st_size != seen->st_size ||
-        st.st_mtim.tv_sec != seen->st_mtim.tv_sec || st.st_mtim.tv_nsec != seen->st_mtim.tv_nsec))
+                    st.st_mtim.tv_sec != seen->st_mtim.tv_sec || st.st_mtim.tv_nsec != seen->st_mtim.tv_nsec))
         return false;
     snprintf(name, sizeof name, "quarantine/%02d.bad", quarantine_slot(d->root));
     return !renameat(d->root, path, d->root, name);
@@ -310,22 +315,25 @@ static sett_status refuse(sett__disk *d, const char *path, const struct stat *se
     bool moved = quarantine(d, path, seen);
     if (moved)
         atomic_fetch_add(&d->heals, 1);
-    return sett__error(err, SETT_E_NOT_CACHED, "%s was refused%s: %s", path, moved ? " and moved to quarantine" : "", why);
+    return sett__error(
+        err, SETT_E_NOT_CACHED, "%s was refused%s: %s", path, moved ? " and moved to quarantine" : "", why);
 }
 
-static sett_status check_image(const image *im, const sett__digest *key, const sett__blob *material, sett__entry *e, sett_error *err)
+static sett_status check_image(
+    const image *im, const sett__digest *key, const sett__blob *material, sett__entry *e, sett_error *err)
 {
     sett_status s = sett__entry_decode(im->data, im->len, key, e, err);
     if (s)
         return s;
-    if (material && (e->key_material.len != material->len || memcmp(e->key_material.data, material->data, material->len)))
+    if (material &&
+        (e->key_material.len != material->len || memcmp(e->key_material.data, material->data, material->len)))
         return sett__error(err, SETT_E_PARSE, "it was made for other key material");
     return sett__elf_check(e->cubin.data, e->cubin.len, err);
 }
 
 /* Reads and verifies; *im may hold memory also on failure. */
-static sett_status load(const sett__disk *d, const char *path, const sett__digest *key, const sett__blob *material, image *im, sett__entry *e,
-    sett_error *err)
+static sett_status load(const sett__disk *d, const char *path, const sett__digest *key, const sett__blob *material,
+    image *im, sett__entry *e, sett_error *err)
 {
     int fd = open_entry(d, path);
     if (fd < 0 && (errno == ELOOP || errno == ENXIO)) {
@@ -339,7 +347,8 @@ static sett_status load(const sett__disk *d, const char *path, const sett__diges
     return s ? s : check_image(im, key, material, e, err);
 }
 
-sett_status sett__disk_get(sett__disk *d, const sett__digest *key, const sett__blob *material, sett__entry *out, sett_error *err)
+sett_status sett__disk_get(
+    sett__disk *d, const sett__digest *key, const sett__blob *material, sett__entry *out, sett_error *err)
 {
     entry_name n;
     image im = {0};
@@ -433,8 +442,8 @@ static sett_status write_entry(sett__disk *d, const sett__digest *key, const uin
     /* The clock, as a process of another pid namespace may share the folder. */
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(temp, sizeof temp, "%ld-%llu-%lld.%09ld", (long)getpid(), (unsigned long long)atomic_fetch_add(&d->serial, 1),
-        (long long)now.tv_sec, now.tv_nsec);
+    snprintf(temp, sizeof temp, "%ld-%llu-%lld.%09ld", (long)getpid(),
+        (unsigned long long)atomic_fetch_add(&d->serial, 1), (long long)now.tv_sec, now.tv_nsec);
     if (!make_temp(d, temp, file, len))
         return sett__error(err, SETT_E_IO, "tmp/%s: %s", temp, strerror(errno));
     if (!publish(d, temp, &n, key)) {

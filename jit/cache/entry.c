@@ -20,13 +20,13 @@
 enum {
     MAJOR = 1,
     MINOR = 0,
-    FIXED = 64,    /* before the section table */
-    ROW = 24,      /* of the section table */
-    HEADER = 512,  /* what we write */
+    FIXED = 64,   /* before the section table */
+    ROW = 24,     /* of the section table */
+    HEADER = 512, /* what we write */
     HEADER_MAX = 65536,
     ALIGN = 64,
     DIGEST = 32,
-    TAIL = 4096,   /* zeros after a cubin in memory: the driver takes no length */
+    TAIL = 4096, /* zeros after a cubin in memory: the driver takes no length */
     FILE_MAX = 1 << 28,
     OPTIONAL = 1,
 };
@@ -136,9 +136,11 @@ static sett_status check_header(const uint8_t *p, size_t len, const sett__digest
     if (get_le(p + 8, 2) != MAJOR)
         return sett__error(err, SETT_E_PARSE, "it is of format %d, not %d", (int)get_le(p + 8, 2), MAJOR);
     if (get_le(p + 16, 8) != len)
-        return sett__error(err, SETT_E_PARSE, "it has %zu bytes and says %llu", len, (unsigned long long)get_le(p + 16, 8));
+        return sett__error(
+            err, SETT_E_PARSE, "it has %zu bytes and says %llu", len, (unsigned long long)get_le(p + 16, 8));
     if (get_le(p + 24, 4))
-        return sett__error(err, SETT_E_PARSE, "it is compressed or authenticated (flags %#x), which this version cannot read",
+        return sett__error(err, SETT_E_PARSE,
+            "it is compressed or authenticated (flags %#x), which this version cannot read",
             (unsigned)get_le(p + 24, 4));
     if (key && memcmp(p + 32, key->b, sizeof key->b))
         return sett__error(err, SETT_E_PARSE, "it belongs to another key");
@@ -146,9 +148,11 @@ static sett_status check_header(const uint8_t *p, size_t len, const sett__digest
 }
 
 /* One row of the section table: inside the file, after `*end`, gap zero, type known or optional, not twice. */
-static sett_status check_row(const uint8_t *p, size_t body_end, const uint8_t *row, size_t *end, sett__entry *e, sett_error *err)
+static sett_status check_row(
+    const uint8_t *p, size_t body_end, const uint8_t *row, size_t *end, sett__entry *e, sett_error *err)
 {
-    uint64_t type = get_le(row, 4), flags = get_le(row + 4, 4), off = get_le(row + 8, 8), len = get_le(row + 16, 8), last;
+    uint64_t type = get_le(row, 4), flags = get_le(row + 4, 4), off = get_le(row + 8, 8), len = get_le(row + 16, 8),
+             last;
     if (flags & ~(uint64_t)OPTIONAL)
         return sett__error(err, SETT_E_PARSE, "section %u has unknown flags", (unsigned)type);
     if (off % ALIGN || off < *end || !len || __builtin_add_overflow(off, len, &last) || last > body_end)
@@ -158,7 +162,8 @@ static sett_status check_row(const uint8_t *p, size_t body_end, const uint8_t *r
     *end = (size_t)last;
     sett__blob *b = blob_of(e, type > N_SECTIONS ? 0 : (uint32_t)type);
     if (!b)
-        return flags & OPTIONAL ? SETT_OK : sett__error(err, SETT_E_PARSE, "section type %u is not known", (unsigned)type);
+        return flags & OPTIONAL ? SETT_OK
+                                : sett__error(err, SETT_E_PARSE, "section type %u is not known", (unsigned)type);
     if (b->data)
         return sett__error(err, SETT_E_PARSE, "section %u stands in it twice", (unsigned)type);
     *b = (sett__blob){p + off, (size_t)len};

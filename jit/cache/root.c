@@ -30,5 +30,6 @@ bool sett__cache_root(const char *cache_dir, char *path, size_t size)
     const char *dir = secure_getenv("SETT_CACHE_DIR"); /* NULL in a set-uid program */
     if (dir)
         return join(dir, "", path, size); /* "" asks for memory only, as the option does */
-    return join(secure_getenv("XDG_CACHE_HOME"), "/sett", path, size) || join(secure_getenv("HOME"), "/.cache/sett", path, size);
+    return join(secure_getenv("XDG_CACHE_HOME"), "/sett", path, size) ||
+           join(secure_getenv("HOME"), "/.cache/sett", path, size);
 }
