@@ -7,9 +7,9 @@
 #include <string.h>
 
 struct sett_call {
-    sett_kernel *kernel;     /* counted */
+    sett_kernel *kernel; /* counted */
     int device;
-    void *function;          /* of a GPU kernel */
+    void *function; /* of a GPU kernel */
     int n_param, n_sym;
     bool committed;          /* bound[in_use] is valid */
     int in_use;              /* of the two below */
@@ -92,13 +92,17 @@ static sett_status check_staged(sett_call *c, sett_error *err)
     int wrong = c->wrong;
     c->wrong = -1;
     if (wrong == INT32_MAX)
-        return sett__error(err, SETT_E_BIND, "%s: a value was staged for a negative argument index (no such name?)", m->name);
+        return sett__error(
+            err, SETT_E_BIND, "%s: a value was staged for a negative argument index (no such name?)", m->name);
     if (wrong >= 0)
-        return sett__error(err, SETT_E_BIND, "%s: a value was staged for argument %d; there are %d arguments and %d symbols, "
-            "and a symbol takes no buffer", m->name, wrong, c->n_param, c->n_sym);
+        return sett__error(err, SETT_E_BIND,
+            "%s: a value was staged for argument %d; there are %d arguments and %d symbols, "
+            "and a symbol takes no buffer",
+            m->name, wrong, c->n_param, c->n_sym);
     for (int i = 0; i < c->n_param; i++)
         if (!c->bind[i].kind)
-            return sett__error(err, SETT_E_BIND, "%s: %s (argument %d) was never given", m->name, m->sig.param[i].name, i);
+            return sett__error(
+                err, SETT_E_BIND, "%s: %s (argument %d) was never given", m->name, m->sig.param[i].name, i);
     return SETT_OK;
 }
 
@@ -207,7 +211,8 @@ sett_status sett_call_run(sett_call *c, sett_stream stream)
     sett__bound *b = &c->bound[c->in_use];
     sett_status s;
     if (c->function && c->committed && !b->empty && stream.device == c->device && sett__engine_live(c->kernel->engine))
-        s = sett__gpu_run(c->kernel->engine->cuda, c->function, c->device, stream.handle, &b->dims, b->params, b->params_len);
+        s = sett__gpu_run(
+            c->kernel->engine->cuda, c->function, c->device, stream.handle, &b->dims, b->params, b->params_len);
     else
         s = run_otherwise(c, stream);
     errno = saved;

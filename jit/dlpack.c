@@ -47,8 +47,10 @@ static sett_status find_device(DLDevice d, int *device, sett_error *err)
     bool host = d.device_type == kDLCPU || d.device_type == kDLCUDAHost;
     bool gpu = d.device_type == kDLCUDA || d.device_type == kDLCUDAManaged;
     if ((!host && !gpu) || (gpu && d.device_id < 0))
-        return sett__error(err, SETT_E_NO_DEVICE, "the DLPack tensor is on device (%d, %d), which is neither host memory nor a "
-            "CUDA GPU", (int)d.device_type, (int)d.device_id);
+        return sett__error(err, SETT_E_NO_DEVICE,
+            "the DLPack tensor is on device (%d, %d), which is neither host memory nor a "
+            "CUDA GPU",
+            (int)d.device_type, (int)d.device_id);
     if (device)
         *device = host ? SETT_CPU : d.device_id;
     return SETT_OK;
@@ -77,18 +79,20 @@ sett_status sett_buf_dltensor(const DLTensor *t, sett_buf *to, int *device, sett
     if (!t || !to)
         return sett__error(err, SETT_E_ARGUMENT, "the DLPack tensor or the place for the buffer is NULL");
     if (t->ndim < 0 || t->ndim > SETT__MAX_RANK)
-        return sett__error(err, SETT_E_RANK, "the DLPack tensor has %d modes; a buffer has 0 to %d", (int)t->ndim, SETT__MAX_RANK);
+        return sett__error(
+            err, SETT_E_RANK, "the DLPack tensor has %d modes; a buffer has 0 to %d", (int)t->ndim, SETT__MAX_RANK);
     buf.dtype = find_type(t->dtype);
     if (!buf.dtype)
-        return sett__error(err, SETT_E_DTYPE, "no element type for DLPack's (code %d, %d bits, %d lanes)", t->dtype.code,
-            t->dtype.bits, t->dtype.lanes);
+        return sett__error(err, SETT_E_DTYPE, "no element type for DLPack's (code %d, %d bits, %d lanes)",
+            t->dtype.code, t->dtype.bits, t->dtype.lanes);
     sett_status s = copy_modes(t, &buf, &empty, err);
     if (s)
         return s;
     if (!t->data && !empty)
         return sett__error(err, SETT_E_ARGUMENT, "the DLPack tensor has no data");
     if ((uintptr_t)t->data > UINTPTR_MAX - t->byte_offset)
-        return sett__error(err, SETT_E_RANGE, "the DLPack tensor's byte_offset %" PRIu64 " leaves the address space", t->byte_offset);
+        return sett__error(
+            err, SETT_E_RANGE, "the DLPack tensor's byte_offset %" PRIu64 " leaves the address space", t->byte_offset);
     s = find_device(t->device, device, err);
     if (s)
         return s;
@@ -97,7 +101,8 @@ sett_status sett_buf_dltensor(const DLTensor *t, sett_buf *to, int *device, sett
     return SETT_OK;
 }
 
-sett_status sett_buf_dlpack(const struct DLManagedTensorVersioned *m, sett_buf *to, int *device, bool *read_only, sett_error *err)
+sett_status sett_buf_dlpack(
+    const struct DLManagedTensorVersioned *m, sett_buf *to, int *device, bool *read_only, sett_error *err)
 {
     if (!m)
         return sett__error(err, SETT_E_ARGUMENT, "the DLPack tensor is NULL");

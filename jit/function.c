@@ -11,7 +11,7 @@ struct sett_function {
     ffi_cif cif;
     sett_kernel *kernel; /* counted */
     sett_stream stream;
-    ffi_type *type[];    /* of the arguments */
+    ffi_type *type[]; /* of the arguments */
 };
 
 /* The C type of a scalar; NULL: it has none. The 16-bit floats have none in C11 and come as float. */
@@ -127,8 +127,8 @@ static sett_status make_closure(sett_function *f, void (**function)(void), sett_
     return SETT_OK;
 }
 
-sett_status sett_kernel_function(sett_kernel *k, sett_stream stream, sett_function **to, void (**function)(void),
-    sett_error *err)
+sett_status sett_kernel_function(
+    sett_kernel *k, sett_stream stream, sett_function **to, void (**function)(void), sett_error *err)
 {
     int saved = errno;
     if (to)

@@ -148,7 +148,9 @@ static const char *stand_in(const char *rest)
     snprintf(path, sizeof path, "%s/ptxas", folder);
     FILE *f = fopen(path, "w");
     ck_assert_ptr_nonnull(f);
-    fprintf(f, "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release 1.2, V1.2.3'; exit 0; fi\n%s\n",
+    fprintf(f,
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release 1.2, V1.2.3'; exit 0; "
+        "fi\n%s\n",
         rest);
     ck_assert_int_eq(fclose(f), 0);
     ck_assert_int_eq(chmod(path, 0700), 0);
@@ -169,7 +171,8 @@ static const struct {
     sett_status status;
     const char *says;
 } failures[] = {
-    {"echo 'sett.ptx, line 3; error : Unknown symbol'; exit 255", SETT_E_ASSEMBLE, "ptxas refuses the PTX for sm_90a: sett.ptx, line 3; error"},
+    {"echo 'sett.ptx, line 3; error : Unknown symbol'; exit 255", SETT_E_ASSEMBLE,
+        "ptxas refuses the PTX for sm_90a: sett.ptx, line 3; error"},
     {"exit 1", SETT_E_ASSEMBLE, "it says nothing"},
     {"kill -KILL $$", SETT_E_ASSEMBLE, "signal"},
     {"exit 0", SETT_E_ASSEMBLE, "no cubin came out"},
@@ -200,7 +203,8 @@ START_TEST(ptxas_is_given)
 {
     make_folder();
     ck_assert_int_eq(setenv("SETT_SECRET", "x", 1), 0);
-    sett__asm *a = open_asm(SETT_ASM_PTXAS, stand_in("cat sett.ptx > sett.cubin; echo \"args $*\"; env; ls -ld . ; exec cat"), NULL);
+    sett__asm *a = open_asm(
+        SETT_ASM_PTXAS, stand_in("cat sett.ptx > sett.cubin; echo \"args $*\"; env; ls -ld . ; exec cat"), NULL);
     sett__asm_out out;
     sett_error e;
     sett__asm_job job = job_of(add_one);
@@ -381,7 +385,8 @@ END_TEST
 
 START_TEST(real_refusal)
 {
-    static const char *const bad[] = {"not ptx at all", ".version 8.0\n.target sm_90a\n.address_size 64\n.entry k() { frob.u32 %r1; }\n",
+    static const char *const bad[] = {"not ptx at all",
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.entry k() { frob.u32 %r1; }\n",
         ".version 99.9\n.target sm_90a\n.address_size 64\n.entry k() { ret; }\n"};
     sett__asm *a;
     sett__asm_out out;

@@ -87,7 +87,8 @@ static void note_load(void)
     f.loads_in_strict_mode += f.mode != SETT__CU_CAPTURE_RELAXED;
 }
 /* Handles: a library 1000, its kernel 1001; the module of the n-th load 2000 + n, its function 3000 + n. */
-static sett__cu library_load(void **library, const void *code, sett__cu *a, void **b, unsigned n, sett__cu *c, void **d, unsigned m)
+static sett__cu library_load(
+    void **library, const void *code, sett__cu *a, void **b, unsigned n, sett__cu *c, void **d, unsigned m)
 {
     (void)a, (void)b, (void)c, (void)d;
     ck_assert(code && !n && !m);
@@ -182,15 +183,32 @@ static void start(int gpus, uint32_t smem, bool module_api)
         f.device[i] = 70 + (i & 1); /* a CUdevice need not be the ordinal */
         f.id[i] = (unsigned long long)i + 1;
     }
-    cuda = (sett__cuda){.count = gpus, .version = 13000, .pid = getpid(), .error_name = error_name, .error_string = error_string,
-        .retain = retain, .ctx_get = ctx_get, .ctx_device = ctx_device, .ctx_push = ctx_push, .ctx_pop = ctx_pop,
-        .ctx_id = ctx_id, .capturing = capturing, .capture_mode = capture_mode, .module_load = module_load,
-        .module_function = module_function, .function_attr = function_attr, .library_load = library_load,
-        .library_kernel = library_kernel, .kernel_function = kernel_function, .kernel_attr = kernel_attr, .launch = launch};
+    cuda = (sett__cuda){.count = gpus,
+        .version = 13000,
+        .pid = getpid(),
+        .error_name = error_name,
+        .error_string = error_string,
+        .retain = retain,
+        .ctx_get = ctx_get,
+        .ctx_device = ctx_device,
+        .ctx_push = ctx_push,
+        .ctx_pop = ctx_pop,
+        .ctx_id = ctx_id,
+        .capturing = capturing,
+        .capture_mode = capture_mode,
+        .module_load = module_load,
+        .module_function = module_function,
+        .function_attr = function_attr,
+        .library_load = library_load,
+        .library_kernel = library_kernel,
+        .kernel_function = kernel_function,
+        .kernel_attr = kernel_attr,
+        .launch = launch};
     ck_assert_int_eq(pthread_mutex_init(&cuda.lock, NULL), 0);
     for (int i = 0; i < gpus; i++)
         cuda.gpu[i] = (sett__gpu){.id = 70 + i, .target = "sm_90a", .smem_optin = 232448};
-    ck_assert_msg(!sett__gpu_kernel_make(&cuda, cubin, sizeof cubin, "kernel", smem, module_api, &kernel, &err), "%s", err.text);
+    ck_assert_msg(
+        !sett__gpu_kernel_make(&cuda, cubin, sizeof cubin, "kernel", smem, module_api, &kernel, &err), "%s", err.text);
 }
 
 static void stop(void)
@@ -351,7 +369,8 @@ START_TEST(limits_and_numbers)
 {
     start(1, 232449, false);
     ck_assert_int_eq(go(0, STREAM), SETT_E_LIMIT);
-    ck_assert_msg(strstr(err.text, "kernel: 232449 bytes of shared memory a block; GPU 0 (sm_90a) has 232448") != NULL, "%s", err.text);
+    ck_assert_msg(strstr(err.text, "kernel: 232449 bytes of shared memory a block; GPU 0 (sm_90a) has 232448") != NULL,
+        "%s", err.text);
     ck_assert_int_eq(go(1, STREAM), SETT_E_NO_DEVICE);
     ck_assert_int_eq(go(-1, STREAM), SETT_E_NO_DEVICE);
     ck_assert_int_eq(sett__gpu_prepare(kernel, 7, &err), SETT_E_NO_DEVICE);
@@ -385,9 +404,10 @@ END_TEST
 static const struct {
     int result;
     sett_status status;
-} results[] = {{1, SETT_E_DRIVER}, {2, SETT_E_MEMORY}, {100, SETT_E_NO_DEVICE}, {201, SETT_E_DRIVER}, {209, SETT_E_TARGET},
-    {222, SETT_E_TARGET}, {700, SETT_E_FAULT}, {701, SETT_E_LIMIT}, {710, SETT_E_FAULT}, {716, SETT_E_FAULT},
-    {719, SETT_E_FAULT}, {720, SETT_E_DRIVER}, {900, SETT_E_CAPTURING}, {906, SETT_E_CAPTURING}, {999, SETT_E_DRIVER}};
+} results[] = {{1, SETT_E_DRIVER}, {2, SETT_E_MEMORY}, {100, SETT_E_NO_DEVICE}, {201, SETT_E_DRIVER},
+    {209, SETT_E_TARGET}, {222, SETT_E_TARGET}, {700, SETT_E_FAULT}, {701, SETT_E_LIMIT}, {710, SETT_E_FAULT},
+    {716, SETT_E_FAULT}, {719, SETT_E_FAULT}, {720, SETT_E_DRIVER}, {900, SETT_E_CAPTURING}, {906, SETT_E_CAPTURING},
+    {999, SETT_E_DRIVER}};
 
 START_TEST(results_are_ours)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On a device: memory, launches through the public API by both ways of loading, contexts, captures, errors. Without
- * a device every test says so and ends. Run without forking (CK_FORK=no): a driver does not survive a fork, so each test
- * leaves the process as it was; the test of a fault, which cannot, comes last. */
+ * a device every test says so and ends. Run without forking (CK_FORK=no): a driver does not survive a fork, so each
+ * test leaves the process as it was; the test of a fault, which cannot, comes last. */
 #define SETT_SHORT
 #include <check.h>
 #include <dlfcn.h>
@@ -55,22 +55,17 @@ static void find_driver(void)
     find(&cu.exec_destroy, lib, "cuGraphExecDestroy");
 }
 
-/* False, saying why once: there is no GPU, or nothing that makes code for it. */
+/* False: there is no GPU. */
 static bool device(void)
 {
     static bool asked, there;
-    char text[2048];
     if (asked)
         return there;
     asked = true;
     sett_engine_options o = {.size = sizeof o, .cache_dir = ""};
     ck_assert_msg(!sett_engine_open(&engine, &o, &err), "%s", err.text);
-    if (sett_gpu_count(engine) == 0) {
-        sett_engine_describe(engine, text, sizeof text);
-        const char *line = strstr(text, "driver: ");
-        printf("gpu: skipped: %.*s\n", line ? (int)strcspn(line, "\n") : 0, line ? line : "");
+    if (sett_gpu_count(engine) == 0)
         return false;
-    }
     o.module_api = true;
     ck_assert_msg(!sett_engine_open(&by_modules, &o, &err), "%s", err.text);
     find_driver();
@@ -166,6 +161,18 @@ static handle current(void)
 }
 
 /* ---- tests, each by cuLibraryLoadData (0) and by cuModuleLoadData (1) ------------------------- */
+/* Says what the others run on, or why they do not. */
+START_TEST(what_is_there)
+{
+    char text[4096];
+    bool there = device();
+    sett_engine_describe(engine, text, sizeof text);
+    const char *line = strstr(text, there ? "gpu 0: " : "driver: ");
+    ck_assert_msg(line != NULL, "%s", text);
+    printf("gpu: %s%.*s\n", there ? "" : "skipped: ", (int)strcspn(line, "\n"), line);
+}
+END_TEST
+
 START_TEST(round_trip)
 {
     if (!device())
@@ -287,7 +294,7 @@ START_TEST(as_a_function)
     sett_function *f;
     sett_status (*step)(const sett_buf *, const sett_buf *, float) = NULL;
     upload(e);
-    ck_assert_msg(!sett_kernel_function(k, s, &f, (void (**)(void))&step, &err), "%s", err.text);
+    ck_assert_msg(!sett_kernel_function(k, s, &f, (void (**)(void)) & step, &err), "%s", err.text);
     ck_assert_int_eq(step(&X, &Y, 0.25f), SETT_OK);
     expect_steps(e, s, N, 1, 0.25f);
     ck_assert_int_eq(step(&X, NULL, 0.25f), SETT_E_BIND);
@@ -439,7 +446,7 @@ START_TEST(driver_assembler)
     const sett_stream s = {0, NULL};
     ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
     ck_assert_msg(!strncmp(info.assembler, "driver-jit ", 11), "%s", info.assembler);
-    ck_assert_int_gt(info.registers, 0);
+    ck_assert_int_ne(info.registers, 0); /* -1, unknown: it came from the driver's own cache, which keeps no log */
     upload(e);
     ck_assert_msg(!sett_launch(k, s, &err, &X, &Y, 2), "%s", err.text);
     expect_steps(e, s, N, 1, 2);
@@ -471,6 +478,7 @@ Suite *gpu_suite(void)
     Suite *s = suite_create("gpu");
     TCase *t = tcase_create("device");
     tcase_set_timeout(t, 120);
+    tcase_add_test(t, what_is_there);
     tcase_add_loop_test(t, round_trip, 0, 2);
     tcase_add_loop_test(t, kernel_is_described, 0, 2);
     tcase_add_loop_test(t, with_a_context, 0, 2);

@@ -36,7 +36,8 @@ enum { N_SCALARS = sizeof scalar_types / sizeof *scalar_types };
 
 static void scalars(sett_build *b, const void *user)
 {
-    static const char *const names[N_SCALARS] = {"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12"};
+    static const char *const names[N_SCALARS] = {
+        "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12"};
     (void)user;
     sett_tensor *Out = sett_param(b, "Out", SETT_F64, sett_make_layout(b, T1(N_SCALARS)));
     sett_block(b, 1);
@@ -210,7 +211,7 @@ START_TEST(call_stages_and_commits)
     ck_assert_int_eq(sett_kernel_argument(k, "N"), 3);
     ck_assert_int_eq(sett_kernel_argument(k, "none"), -1);
     ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, &X, &Y, 0.5), "%s", err.text);
-    X.rank = 77; /* the call has its own copy */
+    X.rank = 77;            /* the call has its own copy */
     sett_kernel_release(k); /* and its own reference */
     errno = 4242;
     ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
@@ -331,7 +332,7 @@ START_TEST(function_of_tensors)
     sett_status (*step)(const sett_buf *, const sett_buf *, float) = NULL;
     sett_buf X = sett_buf_1d(x, SETT_F32, 100), Y = sett_buf_1d(y, SETT_F32, 100), Z = sett_buf_1d(y, SETT_F64, 100);
     refill();
-    ck_assert_msg(!sett_kernel_function(k, CPU, &f, (void (**)(void))&step, &err), "%s", err.text);
+    ck_assert_msg(!sett_kernel_function(k, CPU, &f, (void (**)(void)) & step, &err), "%s", err.text);
     sett_kernel_release(k);
     ck_assert_int_eq(step(&X, &Y, 3), SETT_OK);
     expect_step(100, 3);
@@ -345,16 +346,17 @@ END_TEST
 
 START_TEST(function_of_scalars)
 {
-    typedef sett_status fn(const sett_buf *, bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t,
-        float, float, float, double);
+    typedef sett_status fn(const sett_buf *, bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t,
+        uint64_t, float, float, float, double);
     sett_kernel *k = compile(scalars, "scalars");
     sett_function *f;
     fn *call = NULL;
     double out[N_SCALARS] = {0};
     sett_buf Out = sett_buf_1d(out, SETT_F64, N_SCALARS);
-    ck_assert_msg(!sett_kernel_function(k, CPU, &f, (void (**)(void))&call, &err), "%s", err.text);
-    ck_assert_int_eq(call(&Out, true, -128, 255, -32768, 65535, INT32_MIN, UINT32_MAX, -(INT64_C(1) << 52), UINT64_C(1) << 63,
-        1.5f, -2.5f, 0.1f, 0.1), SETT_OK);
+    ck_assert_msg(!sett_kernel_function(k, CPU, &f, (void (**)(void)) & call, &err), "%s", err.text);
+    ck_assert_int_eq(call(&Out, true, -128, 255, -32768, 65535, INT32_MIN, UINT32_MAX, -(INT64_C(1) << 52),
+                         UINT64_C(1) << 63, 1.5f, -2.5f, 0.1f, 0.1),
+        SETT_OK);
     const double want[N_SCALARS] = {1, -128, 255, -32768, 65535, -2147483648.0, 4294967295.0, -4503599627370496.0,
         9223372036854775808.0, 1.5, -2.5, (double)0.1f, 0.1};
     for (int i = 0; i < N_SCALARS; i++)
@@ -401,8 +403,14 @@ static int64_t dl_shape[2] = {4, 6}, dl_strides[2] = {1, 4};
 
 static DLManagedTensorVersioned dl_tensor(void)
 {
-    return (DLManagedTensorVersioned){.version = {1, 3}, .dl_tensor = {.data = x, .device = {kDLCPU, 0}, .ndim = 2,
-        .dtype = {kDLFloat, 32, 1}, .shape = dl_shape, .strides = dl_strides, .byte_offset = 8}};
+    return (DLManagedTensorVersioned){.version = {1, 3},
+        .dl_tensor = {.data = x,
+            .device = {kDLCPU, 0},
+            .ndim = 2,
+            .dtype = {kDLFloat, 32, 1},
+            .shape = dl_shape,
+            .strides = dl_strides,
+            .byte_offset = 8}};
 }
 
 START_TEST(dlpack_is_taken)
@@ -434,13 +442,30 @@ static const struct {
     DLDataType from;
     int to;
 } dl_types[] = {
-    {{kDLBool, 8, 1}, SETT_BOOL}, {{kDLInt, 8, 1}, SETT_I8}, {{kDLInt, 16, 1}, SETT_I16}, {{kDLInt, 32, 1}, SETT_I32},
-    {{kDLInt, 64, 1}, SETT_I64}, {{kDLUInt, 8, 1}, SETT_U8}, {{kDLUInt, 16, 1}, SETT_U16}, {{kDLUInt, 32, 1}, SETT_U32},
-    {{kDLUInt, 64, 1}, SETT_U64}, {{kDLFloat, 16, 1}, SETT_F16}, {{kDLBfloat, 16, 1}, SETT_BF16},
-    {{kDLFloat, 32, 1}, SETT_F32}, {{kDLFloat, 64, 1}, SETT_F64}, {{kDLFloat8_e4m3fn, 8, 1}, SETT_F8E4M3FN},
-    {{kDLFloat8_e5m2, 8, 1}, SETT_F8E5M2}, {{kDLFloat8_e8m0fnu, 8, 1}, SETT_F8E8M0FNU},
-    {{kDLFloat4_e2m1fn, 4, 1}, SETT_F4E2M1FN}, {{kDLFloat, 80, 1}, 0}, {{kDLComplex, 64, 1}, 0}, {{kDLFloat, 32, 4}, 0},
-    {{kDLFloat4_e2m1fn, 4, 2}, 0}, {{kDLFloat8_e4m3fnuz, 8, 1}, 0}, {{kDLInt, 7, 1}, 0}, {{kDLFloat, 32, 0}, 0},
+    {{kDLBool, 8, 1}, SETT_BOOL},
+    {{kDLInt, 8, 1}, SETT_I8},
+    {{kDLInt, 16, 1}, SETT_I16},
+    {{kDLInt, 32, 1}, SETT_I32},
+    {{kDLInt, 64, 1}, SETT_I64},
+    {{kDLUInt, 8, 1}, SETT_U8},
+    {{kDLUInt, 16, 1}, SETT_U16},
+    {{kDLUInt, 32, 1}, SETT_U32},
+    {{kDLUInt, 64, 1}, SETT_U64},
+    {{kDLFloat, 16, 1}, SETT_F16},
+    {{kDLBfloat, 16, 1}, SETT_BF16},
+    {{kDLFloat, 32, 1}, SETT_F32},
+    {{kDLFloat, 64, 1}, SETT_F64},
+    {{kDLFloat8_e4m3fn, 8, 1}, SETT_F8E4M3FN},
+    {{kDLFloat8_e5m2, 8, 1}, SETT_F8E5M2},
+    {{kDLFloat8_e8m0fnu, 8, 1}, SETT_F8E8M0FNU},
+    {{kDLFloat4_e2m1fn, 4, 1}, SETT_F4E2M1FN},
+    {{kDLFloat, 80, 1}, 0},
+    {{kDLComplex, 64, 1}, 0},
+    {{kDLFloat, 32, 4}, 0},
+    {{kDLFloat4_e2m1fn, 4, 2}, 0},
+    {{kDLFloat8_e4m3fnuz, 8, 1}, 0},
+    {{kDLInt, 7, 1}, 0},
+    {{kDLFloat, 32, 0}, 0},
     {{200, 8, 1}, 0},
 };
 
@@ -492,7 +517,8 @@ END_TEST
 START_TEST(dlpack_is_launched)
 {
     int64_t n = 50;
-    DLTensor t = {.data = x, .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLFloat, 32, 1}, .shape = &n, .byte_offset = 40};
+    DLTensor t = {
+        .data = x, .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLFloat, 32, 1}, .shape = &n, .byte_offset = 40};
     sett_kernel *k = compile(axpy, "axpy");
     sett_buf X, Y = sett_buf_1d(y, SETT_F32, n);
     int device;

@@ -24,7 +24,8 @@ struct DLManagedTensorVersioned;
  * row-major. *read_only: the producer forbids writing, which no launch checks. Fails with SETT_E_ARGUMENT (a major
  * version other than 1, a null pointer), SETT_E_NO_DEVICE, SETT_E_DTYPE (complex, vector lanes, padded sub-byte
  * elements), SETT_E_RANK (above 8), SETT_E_SHAPE. device and read_only may be NULL. */
-SETT_API sett_status sett_buf_dlpack(const struct DLManagedTensorVersioned *, sett_buf *buf, int *device, bool *read_only, sett_error *or_null);
+SETT_API sett_status sett_buf_dlpack(
+    const struct DLManagedTensorVersioned *, sett_buf *buf, int *device, bool *read_only, sett_error *or_null);
 #ifdef DLPACK_DLPACK_H_
 /* The same of a bare tensor, whose strides, dtype and shape are as in DLPack 1.x. */
 SETT_API sett_status sett_buf_dltensor(const DLTensor *, sett_buf *buf, int *device, sett_error *or_null);

@@ -49,9 +49,10 @@ SETT_API sett_status sett_launch_n(sett_kernel *, sett_stream, int n, const sett
 
 /* ---- prepared calls: setters stage, commit checks all of it together, run only launches ------- */
 typedef struct sett_call sett_call; /* one thread at a time */
-/* Prepares the kernel on the device, stages the arguments and commits them. With no arguments for a kernel that has some,
- * nothing is committed yet: stage them all, then commit. */
-SETT_API sett_status sett_call_make_n(sett_kernel *, int device, int n, const sett_bind *, sett_call **, sett_error *or_null);
+/* Prepares the kernel on the device, stages the arguments and commits them. With no arguments for a kernel that has
+ * some, nothing is committed yet: stage them all, then commit. */
+SETT_API sett_status sett_call_make_n(
+    sett_kernel *, int device, int n, const sett_bind *, sett_call **, sett_error *or_null);
 /* The index of a tensor, scalar or symbol for the setters (of one name: in this order); -1 if there is none. */
 SETT_API int sett_kernel_argument(const sett_kernel *, const char *name);
 /* Stage a buffer (its pointer and extents are copied), an integer (a scalar, or a symbol that no buffer binds), a
@@ -69,15 +70,16 @@ SETT_API sett_status sett_call_commit(sett_call *, sett_error *or_null);
 SETT_API sett_status sett_call_run(sett_call *, sett_stream);
 SETT_API void sett_call_free(sett_call *); /* NULL is ignored */
 
-/* A kernel as a plain C function, sett_status f(arguments in order of declaration), bound to a stream; many threads may
- * call it. Tensors are const sett_buf *; scalars int8_t to uint64_t, bool, float, double by their element type, float for
- * the 16-bit floats. It checks and launches as sett_launch does. Cast *function to its type:
+/* A kernel as a plain C function, sett_status f(arguments in order of declaration), bound to a stream; many threads
+ * may call it. Tensors are const sett_buf *; scalars int8_t to uint64_t, bool, float, double by their element type,
+ * float for the 16-bit floats. It checks and launches as sett_launch does. Cast *function to its type:
  *
  *     sett_status (*axpy)(const sett_buf *x, const sett_buf *y, float a);
  *     sett_kernel_function(k, stream, &f, (void (**)(void))&axpy, &err);
  */
 typedef struct sett_function sett_function;
-SETT_API sett_status sett_kernel_function(sett_kernel *, sett_stream, sett_function **, void (**function)(void), sett_error *or_null);
+SETT_API sett_status sett_kernel_function(
+    sett_kernel *, sett_stream, sett_function **, void (**function)(void), sett_error *or_null);
 SETT_API void sett_function_free(sett_function *); /* and with it the C function; NULL is ignored */
 
 #ifdef __cplusplus

@@ -85,8 +85,8 @@ static sett_status run_driver(sett__asm *a, const sett__asm_job *job, sett__asm_
     return s;
 }
 
-static sett_status run_one(sett__asm *a, sett_assembler which, const sett__asm_job *job, sett__asm_out *out,
-    sett_error *e)
+static sett_status run_one(
+    sett__asm *a, sett_assembler which, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
 {
     if (which == SETT_ASM_NVJITLINK)
         return sett__nvjitlink_run(&a->nvjitlink, job, out, e);

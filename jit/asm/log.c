@@ -104,6 +104,6 @@ sett_status sett__asm_refused(sett_error *e, const char *who, const sett__asm_jo
     size_t len = strlen(at);
     while (len && isspace((unsigned char)at[len - 1]))
         len--;
-    return sett__error(e, SETT_E_ASSEMBLE, "%s refuses the PTX for %s: %.*s", who, job->target,
-        (int)(len < 400 ? len : 400), at);
+    return sett__error(
+        e, SETT_E_ASSEMBLE, "%s refuses the PTX for %s: %.*s", who, job->target, (int)(len < 400 ? len : 400), at);
 }

@@ -141,8 +141,8 @@ static sett_status refused(const sett__nvjitlink *n, void *handle, const sett__a
 }
 
 /* text: the PTX with its NUL. */
-static sett_status link_text(const sett__nvjitlink *n, const sett__asm_job *job, const char *text, sett__asm_out *out,
-    sett_error *e)
+static sett_status link_text(
+    const sett__nvjitlink *n, const sett__asm_job *job, const char *text, sett__asm_out *out, sett_error *e)
 {
     char arch[32], level[16];
     /* Only -O0 and -O3 are options of the linker itself. */

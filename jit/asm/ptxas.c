@@ -14,8 +14,8 @@
 #define CUBIN_LIMIT ((off_t)1 << 30)
 
 /* After PATH. */
-static const char *const usual[] = {"/usr/local/cuda/bin/ptxas", "/opt/cuda/bin/ptxas", "/usr/bin/ptxas",
-    "/usr/lib/nvidia-cuda-toolkit/bin/ptxas"};
+static const char *const usual[] = {
+    "/usr/local/cuda/bin/ptxas", "/opt/cuda/bin/ptxas", "/usr/bin/ptxas", "/usr/lib/nvidia-cuda-toolkit/bin/ptxas"};
 
 static bool runnable(sett__ptxas *p, const char *path)
 {
@@ -135,8 +135,8 @@ static sett_status read_output(int folder, sett__asm_out *out, sett_error *e)
     return s;
 }
 
-static sett_status run_in(const sett__ptxas *p, const char *path, int folder, const sett__asm_job *job,
-    sett__asm_out *out, sett_error *e)
+static sett_status run_in(
+    const sett__ptxas *p, const char *path, int folder, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
 {
     char arch[32], level[8], program[PATH_MAX];
     char verbose[] = "-v", to[] = "-o", output[] = OUTPUT, input[] = INPUT, lines[] = "-lineinfo";
@@ -151,7 +151,10 @@ static sett_status run_in(const sett__ptxas *p, const char *path, int folder, co
     int status = 0;
     s = sett__spawn(path, argv, &log, &status, e);
     if (!s && status > 0)
-        s = sett__asm_refused(e, "ptxas", job, log.at ? log.at : status > 128 ? "killed by a signal" : "it says nothing");
+        s = sett__asm_refused(e, "ptxas", job,
+            log.at         ? log.at
+            : status > 128 ? "killed by a signal"
+                           : "it says nothing");
     if (!s)
         s = read_output(folder, out, e);
     if (!s && !log.at)

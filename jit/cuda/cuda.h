@@ -66,18 +66,22 @@ static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the
     X(capturing, "cuStreamIsCapturing", "cuStreamIsCapturing", 10000, 1, (sett__cu_handle, sett__cu *)) \
     X(capture_mode, "cuThreadExchangeStreamCaptureMode", "cuThreadExchangeStreamCaptureMode", 10010, 0, (sett__cu *)) \
     X(module_load, "cuModuleLoadData", "cuModuleLoadData", 2000, 1, (sett__cu_handle *, const void *)) \
-    X(module_function, "cuModuleGetFunction", "cuModuleGetFunction", 2000, 1, (sett__cu_handle *, sett__cu_handle, const char *)) \
+    X(module_function, "cuModuleGetFunction", "cuModuleGetFunction", 2000, 1, \
+        (sett__cu_handle *, sett__cu_handle, const char *)) \
     X(function_attr, "cuFuncSetAttribute", "cuFuncSetAttribute", 9000, 1, (sett__cu_handle, sett__cu, int)) \
     X(function_load, "cuFuncLoad", "cuFuncLoad", 12040, 0, (sett__cu_handle)) \
     X(library_load, "cuLibraryLoadData", "cuLibraryLoadData", 12000, 0, (sett__cu_handle *, const void *, \
         sett__cu *, void **, unsigned, sett__cu *, void **, unsigned)) \
-    X(library_kernel, "cuLibraryGetKernel", "cuLibraryGetKernel", 12000, 0, (sett__cu_handle *, sett__cu_handle, const char *)) \
+    X(library_kernel, "cuLibraryGetKernel", "cuLibraryGetKernel", 12000, 0, \
+        (sett__cu_handle *, sett__cu_handle, const char *)) \
     X(kernel_function, "cuKernelGetFunction", "cuKernelGetFunction", 12000, 0, (sett__cu_handle *, sett__cu_handle)) \
-    X(kernel_attr, "cuKernelSetAttribute", "cuKernelSetAttribute", 12000, 0, (sett__cu, int, sett__cu_handle, sett__cu)) \
-    X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060, 1, (const sett__cu_config *, sett__cu_handle, void **, void **)) \
+    X(kernel_attr, "cuKernelSetAttribute", "cuKernelSetAttribute", 12000, 0, \
+        (sett__cu, int, sett__cu_handle, sett__cu)) \
+    X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060, 1, \
+        (const sett__cu_config *, sett__cu_handle, void **, void **)) \
     X(link_create, "cuLinkCreate", "cuLinkCreate_v2", 6050, 0, (unsigned, sett__cu *, void **, sett__cu_handle *)) \
-    X(link_add, "cuLinkAddData", "cuLinkAddData_v2", 6050, 0, (sett__cu_handle, sett__cu, void *, size_t, const char *, \
-        unsigned, sett__cu *, void **)) \
+    X(link_add, "cuLinkAddData", "cuLinkAddData_v2", 6050, 0, \
+        (sett__cu_handle, sett__cu, void *, size_t, const char *, unsigned, sett__cu *, void **)) \
     X(link_complete, "cuLinkComplete", "cuLinkComplete", 5050, 0, (sett__cu_handle, void **, size_t *)) \
     X(link_destroy, "cuLinkDestroy", "cuLinkDestroy", 5050, 0, (sett__cu_handle))
 

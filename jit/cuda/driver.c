@@ -158,8 +158,8 @@ int sett__cuda_describe(sett__cuda *c, char *buf, size_t size)
     for (int i = 0; i < c->count; i++) {
         const sett__gpu *g = &c->gpu[i];
         size_t at = (size_t)n < size ? (size_t)n : size;
-        n += snprintf(size ? buf + at : buf, size - at, "gpu %d: %s, %s, %d SMs, %d bytes of shared memory a block\n", i,
-            g->name, g->target, g->sms, g->smem_optin);
+        n += snprintf(size ? buf + at : buf, size - at, "gpu %d: %s, %s, %d SMs, %d bytes of shared memory a block\n",
+            i, g->name, g->target, g->sms, g->smem_optin);
     }
     return n;
 }
@@ -185,7 +185,8 @@ void sett__cuda_free(sett__cuda *c, int device, void *p)
     sett__cuda_leave(c, &in);
 }
 
-sett_status sett__cuda_memcpy(sett__cuda *c, sett_stream stream, void *dst, const void *src, size_t bytes, sett_error *e)
+sett_status sett__cuda_memcpy(
+    sett__cuda *c, sett_stream stream, void *dst, const void *src, size_t bytes, sett_error *e)
 {
     sett__entered in;
     if (!bytes)

@@ -37,6 +37,6 @@ sett_status sett__cuda_error(const sett__cuda *c, sett__cu r, const char *what, 
             status = table[i].status;
             advice = table[i].advice;
         }
-    return sett__error(e, status, "%s: %s (%d): %s%s", what, name ? name : "CUDA error", r, text ? text : "unknown",
-        advice);
+    return sett__error(
+        e, status, "%s: %s (%d): %s%s", what, name ? name : "CUDA error", r, text ? text : "unknown", advice);
 }

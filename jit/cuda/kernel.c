@@ -17,9 +17,9 @@ struct sett__gpu_kernel {
     char *symbol;
     uint32_t smem;
     bool modules;
-    pthread_mutex_t lock;          /* over loading, and the list of modules */
+    pthread_mutex_t lock;            /* over loading, and the list of modules */
     _Atomic(sett__cu_handle) kernel; /* CUkernel, once loaded */
-    atomic_uint_fast64_t ready;    /* a bit a device: kernel has its attributes there and its code is resident */
+    atomic_uint_fast64_t ready;      /* a bit a device: kernel has its attributes there and its code is resident */
     module *module;
 };
 static_assert(SETT__GPUS_MAX <= 64, "ready has a bit for each");
@@ -160,8 +160,8 @@ static sett_status load(sett__gpu_kernel *k, int device, sett__cu_handle context
 {
     sett__cuda *c = k->cuda;
     if (k->smem > (uint32_t)c->gpu[device].smem_optin)
-        return sett__error(e, SETT_E_LIMIT, "%s: %u bytes of shared memory a block; GPU %d (%s) has %d", k->symbol, k->smem,
-            device, c->gpu[device].target, c->gpu[device].smem_optin);
+        return sett__error(e, SETT_E_LIMIT, "%s: %u bytes of shared memory a block; GPU %d (%s) has %d", k->symbol,
+            k->smem, device, c->gpu[device].target, c->gpu[device].smem_optin);
     sett__cu mode = SETT__CU_CAPTURE_RELAXED;
     bool relaxed = c->capture_mode && !c->capture_mode(&mode);
     pthread_mutex_lock(&k->lock);
@@ -213,15 +213,18 @@ bool sett__gpu_prepared(const sett__gpu_kernel *k, int device)
 }
 
 /* ---- launching ----------------------------------------------------------------------------- */
-static sett__cu issue(const sett__cuda *c, void *function, void *stream, const sett__launch_dims *d, void *params,
-    size_t len)
+static sett__cu issue(
+    const sett__cuda *c, void *function, void *stream, const sett__launch_dims *d, void *params, size_t len)
 {
     sett__cu_attr attr;
     sett__cu_config config = {.grid = {d->grid[0], d->grid[1], d->grid[2]},
-        .block = {d->block[0], d->block[1], d->block[2]}, .smem = d->smem > SETT__STATIC_SMEM ? d->smem : 0, .stream = stream};
+        .block = {d->block[0], d->block[1], d->block[2]},
+        .smem = d->smem > SETT__STATIC_SMEM ? d->smem : 0,
+        .stream = stream};
     void *extra[] = {(void *)1, params, (void *)2, &len, NULL}; /* BUFFER_POINTER, BUFFER_SIZE, END */
     if ((d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1) {
-        attr = (sett__cu_attr){.id = SETT__CU_ATTR_CLUSTER, .value.cluster = {d->cluster[0], d->cluster[1], d->cluster[2]}};
+        attr = (sett__cu_attr){
+            .id = SETT__CU_ATTR_CLUSTER, .value.cluster = {d->cluster[0], d->cluster[1], d->cluster[2]}};
         config.attrs = &attr;
         config.n_attrs = 1;
     }
@@ -236,8 +239,8 @@ static bool is_default(const void *stream)
     return (uintptr_t)stream <= 2;
 }
 
-static sett__cu issue_entered(sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d,
-    void *params, size_t len)
+static sett__cu issue_entered(
+    sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d, void *params, size_t len)
 {
     sett__entered in;
     sett__cu r = SETT__CU_INVALID_CONTEXT;
@@ -248,8 +251,8 @@ static sett__cu issue_entered(sett__cuda *c, void *function, int device, void *s
     return r;
 }
 
-static sett__cu issue_anywhere(sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d,
-    void *params, size_t len)
+static sett__cu issue_anywhere(
+    sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d, void *params, size_t len)
 {
     if (!is_default(stream))
         return issue(c, function, stream, d, params, len);
@@ -261,8 +264,8 @@ static sett__cu issue_anywhere(sett__cuda *c, void *function, int device, void *
     return r;
 }
 
-sett_status sett__gpu_run(sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d,
-    void *params, size_t len)
+sett_status sett__gpu_run(
+    sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d, void *params, size_t len)
 {
     return sett__cuda_error(c, issue_anywhere(c, function, device, stream, d, params, len), "cuLaunchKernelEx", NULL);
 }
@@ -274,13 +277,15 @@ static sett_status load_for(sett__gpu_kernel *k, sett_stream stream, sett__cu_ha
     sett__cu capturing = 0;
     sett__cu r = c->capturing(stream.handle, &capturing);
     if (capturing || (r >= SETT__CU_CAPTURE_FIRST && r <= SETT__CU_CAPTURE_LAST))
-        return sett__error(e, SETT_E_CAPTURING, "%s is not prepared for GPU %d, and its stream is being captured: call "
-            "sett_prepare before the capture", k->symbol, stream.device);
+        return sett__error(e, SETT_E_CAPTURING,
+            "%s is not prepared for GPU %d, and its stream is being captured: call "
+            "sett_prepare before the capture",
+            k->symbol, stream.device);
     return r ? sett__cuda_error(c, r, "cuStreamIsCapturing", e) : load(k, stream.device, context, e);
 }
 
-sett_status sett__gpu_launch(sett__gpu_kernel *k, sett_stream stream, const sett__launch_dims *d, void *params, size_t len,
-    sett_error *e)
+sett_status sett__gpu_launch(
+    sett__gpu_kernel *k, sett_stream stream, const sett__launch_dims *d, void *params, size_t len, sett_error *e)
 {
     sett__cuda *c = k->cuda;
     int device = stream.device;
@@ -288,7 +293,8 @@ sett_status sett__gpu_launch(sett__gpu_kernel *k, sett_stream stream, const sett
         return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", device, c->count);
     void *function = k->modules ? NULL : function_in(k, device, NULL);
     if (function)
-        return sett__cuda_error(c, issue_anywhere(c, function, device, stream.handle, d, params, len), "cuLaunchKernelEx", e);
+        return sett__cuda_error(
+            c, issue_anywhere(c, function, device, stream.handle, d, params, len), "cuLaunchKernelEx", e);
     sett__entered in;
     sett_status s = sett__cuda_enter(c, device, &in, e);
     if (!s && !(function = function_in(k, device, in.context))) {

@@ -53,8 +53,8 @@ static sett_status copy_out(const void *from, size_t len, void **cubin, size_t *
     return SETT_OK;
 }
 
-static sett_status link_text(sett__cuda *c, job *j, const sett__asm_job *a, char *text, void **cubin, size_t *cubin_len,
-    sett_error *e)
+static sett_status link_text(
+    sett__cuda *c, job *j, const sett__asm_job *a, char *text, void **cubin, size_t *cubin_len, sett_error *e)
 {
     sett__cu_handle state = NULL;
     void *made = NULL;
@@ -77,8 +77,8 @@ static sett_status link_text(sett__cuda *c, job *j, const sett__asm_job *a, char
 }
 
 /* A link needs a context, though not one of the target's device. */
-static sett_status with_context(sett__cuda *c, job *j, const sett__asm_job *a, char *text, void **cubin, size_t *len,
-    sett_error *e)
+static sett_status with_context(
+    sett__cuda *c, job *j, const sett__asm_job *a, char *text, void **cubin, size_t *len, sett_error *e)
 {
     sett__entered in;
     sett_status s = sett__cuda_enter(c, 0, &in, e);
@@ -88,8 +88,8 @@ static sett_status with_context(sett__cuda *c, job *j, const sett__asm_job *a, c
     return s;
 }
 
-sett_status sett__cuda_link(sett__cuda *c, const sett__asm_job *a, void **cubin, size_t *cubin_len, char **log,
-    sett_error *e)
+sett_status sett__cuda_link(
+    sett__cuda *c, const sett__asm_job *a, void **cubin, size_t *cubin_len, char **log, sett_error *e)
 {
     *cubin = NULL;
     *log = NULL;
