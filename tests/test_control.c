@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Regions and their misuse, indices, shuffles, printing. */
+#include "../lib/lib.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sett_build *kernel(void)
+{
+    sett_build *b = sett__build_new(NULL, true);
+    ck_assert_ptr_nonnull(b);
+    return b;
+}
+
+static void expect(sett_build *b, sett_status status, int line, const char *text)
+{
+    char want[600];
+    sett__tape t;
+    sett_error e = {SETT_OK, ""};
+    if (!sett__build_finish(b, &t, &e))
+        sett__tape_free(&t);
+    snprintf(want, sizeof want, "%s:%d: %s", __FILE__, line, text);
+    ck_assert_str_eq(e.text, want);
+    ck_assert_int_eq(e.status, status);
+    sett_build_end(b, NULL);
+}
+
+/* The ops of the tape, without the lines before them; ends the build. */
+static char *ops_text(sett_build *b)
+{
+    sett__tape t;
+    sett_error e = {SETT_OK, ""};
+    char *text = NULL;
+    ck_assert_msg(!sett__build_finish(b, &t, &e), "%s", e.text);
+    ck_assert_msg(!sett__tape_print(&t, false, NULL, &text, &e), "%s", e.text);
+    sett__tape_free(&t);
+    sett_build_end(b, NULL);
+    char *ops = strstr(text, "\n\n");
+    ck_assert_ptr_nonnull(ops);
+    memmove(text, ops + 2, strlen(ops + 2) + 1);
+    return text;
+}
+
+static void expect_ops(sett_build *b, const char *want)
+{
+    char *text = ops_text(b);
+    ck_assert_str_eq(text, want);
+    free(text);
+}
+
+START_TEST(if_else_for)
+{
+    sett_build *b = kernel();
+    sett_val *n = sett_scalar(b, "n", SETT_I32);
+    sett_if (b, sett_gt(n, 3)) {
+        sett_sync_threads(b);
+        sett_if (b, sett_eq(n, 5))
+            sett_sync_warp(b);
+    }
+    sett_else (b) {
+        sett_for (b, i, 1, n, 2)
+            sett_printf(b, "{}", i);
+    }
+    sett_if (b, sett_lt(n, 9))
+        sett_sync_threads(b);
+    expect_ops(b,
+        "%0 = scalar i32 n\n"
+        "%1 = const i32 3\n"
+        "%2 = const i32 5\n"
+        "%3 = const i32 1\n"
+        "%4 = const i32 2\n"
+        "%5 = const i32 9\n"
+        "%6 = gt i1 %0, %1\n"
+        "%7 = eq i1 %0, %2\n"
+        "if %6 {\n"
+        "    barrier\n"
+        "    if %7 {\n"
+        "        syncwarp\n"
+        "    }\n"
+        "} else {\n"
+        "    for %14 = %3 to %0 step %4 {\n"
+        "        printf \"%d\\n\", %14\n"
+        "    }\n"
+        "}\n"
+        "%18 = lt i1 %0, %5\n"
+        "if %18 {\n"
+        "    barrier\n"
+        "}\n");
+}
+END_TEST
+
+START_TEST(loops_take_64_bits)
+{
+    sett_build *b = kernel();
+    sett_val *n = sett_scalar(b, "n", SETT_I64);
+    sett_for (b, i, 0, n, 1) {
+        ck_assert_int_eq(sett_val_dtype(i), SETT_I64);
+        ck_assert_int_eq((int)i->lo, 0);
+        ck_assert(i->uniform);
+    }
+    sett_for (b, i, 8, 64, 8) {
+        ck_assert_int_eq(sett_val_dtype(i), SETT_I32);
+        ck_assert_int_eq((int)i->hi, 63);
+        ck_assert_int_eq((int)i->div, 8);
+    }
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+}
+END_TEST
+
+START_TEST(left_by_break)
+{
+    sett_build *b = kernel();
+    int line;
+    sett_if (b, sett_lt(sett_scalar(b, "n", SETT_I32), 3)) { line = __LINE__;
+        break;
+    }
+    expect(b, SETT_E_REGION, line, "sett_if: this region was left by break");
+    b = kernel();
+    sett_for (b, i, 0, 4, 1) { line = __LINE__;
+        sett_printf(b, "{}", i);
+        break;
+    }
+    expect(b, SETT_E_REGION, line, "sett_for: this region was left by break");
+}
+END_TEST
+
+START_TEST(continue_ends_the_body)
+{
+    sett_build *b = kernel();
+    sett_for (b, i, 0, 4, 1) {
+        sett_sync_threads(b);
+        if (sett_rank(sett_val_shape(i)) == 0)
+            continue;
+        sett_sync_warp(b);
+    }
+    char *text = ops_text(b);
+    ck_assert_ptr_nonnull(strstr(text, "barrier\n}\n"));
+    free(text);
+}
+END_TEST
+
+static int returns_from_inside(sett_build *b)
+{
+    sett_if (b, sett_lt(sett_scalar(b, "n", SETT_I32), 3))
+        return __LINE__ - 1;
+    return 0;
+}
+
+START_TEST(left_by_return)
+{
+    sett_build *b = kernel();
+    int line = returns_from_inside(b);
+    expect(b, SETT_E_REGION, line, "sett_if: this region was left by return or goto and never ended");
+    b = kernel();
+    sett_for (b, i, 0, 4, 1)
+        line = returns_from_inside(b);
+    expect(b, SETT_E_REGION, line, "sett_if: this region was left by break, return or goto");
+}
+END_TEST
+
+START_TEST(else_needs_its_if)
+{
+    sett_build *b = kernel();
+    int line;
+    sett_else (b) { line = __LINE__;
+        sett_sync_threads(b);
+    }
+    expect(b, SETT_E_REGION, line, "sett_else: there is no sett_if that ended just before");
+    b = kernel();
+    sett_val *n = sett_scalar(b, "n", SETT_F32);
+    sett_if (b, sett_lt(n, 3))
+        sett_sync_warp(b);
+    sett_printf(b, "{}", n); line = __LINE__;
+    sett_else (b)
+        sett_sync_threads(b);
+    expect(b, SETT_E_REGION, line, "sett_else: this was recorded between sett_if and its sett_else");
+    b = kernel();
+    sett_for (b, i, 0, 4, 1)
+        sett_sync_warp(b);
+    sett_else (b) { line = __LINE__;
+        sett_sync_threads(b);
+    }
+    expect(b, SETT_E_REGION, line, "sett_else: there is no sett_if that ended just before");
+}
+END_TEST
+
+START_TEST(values_stay_inside)
+{
+    sett_build *b = kernel();
+    sett_val *f = sett_scalar(b, "f", SETT_F32), *kept = NULL;
+    int made = 0, line;
+    char text[300];
+    sett_if (b, sett_lt(f, 3)) {
+        kept = sett_mul(f, 2); made = __LINE__;
+    }
+    sett_add(kept, 1); line = __LINE__;
+    snprintf(text, sizeof text, "sett_add: a value made at %s:%d inside sett_if is used outside it", __FILE__, made);
+    expect(b, SETT_E_REGION, line, text);
+    b = kernel();
+    sett_for (b, i, 0, 4, 1) { made = __LINE__;
+        kept = i;
+    }
+    sett_add(kept, 1); line = __LINE__;
+    snprintf(text, sizeof text, "sett_add: a value made at %s:%d inside sett_for is used outside it", __FILE__, made);
+    expect(b, SETT_E_REGION, line, text);
+}
+END_TEST
+
+START_TEST(misuse_of_regions)
+{
+    sett_build *b = kernel();
+    sett_val *n = sett_scalar(b, "n", SETT_I32);
+    int line;
+    sett_if (b, n) { line = __LINE__; }
+    expect(b, SETT_E_DTYPE, line, "sett_if: the condition must be a Boolean scalar, not i32 of shape ()");
+    b = kernel();
+    sett_for (b, i, 0, 8, 0) { line = __LINE__; }
+    expect(b, SETT_E_ARGUMENT, line, "sett_for: the step is 0, it must be positive");
+    b = kernel();
+    sett_for (b, i, 0, 1.5, 1) { line = __LINE__; }
+    expect(b, SETT_E_ARGUMENT, line, "sett_for: the second bound must be an integer, not 1.5");
+    b = kernel();
+    sett_thread_idx(b, 3); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_thread_idx: dim is 3, it may be 0, 1 or 2");
+}
+END_TEST
+
+START_TEST(warp_index)
+{
+    sett_build *b = kernel();
+    sett_block(b, 8, 16);
+    sett_printf(b, "{} {}", sett_warp_idx(b), sett_lane_idx(b));
+    expect_ops(b,
+        "%0 = const i32 8\n"
+        "%1 = tid.y i32\n"
+        "%2 = tid.x i32\n"
+        "%3 = const i32 5\n"
+        "%4 = lane i32\n"
+        "%5 = mul i32 %1, %0\n"
+        "%6 = add i32 %2, %5\n"
+        "%7 = shr i32 %6, %3 nonneg\n"
+        "printf \"%d %d\\n\", %7, %4\n");
+}
+END_TEST
+
+START_TEST(shuffles)
+{
+    sett_build *b = kernel();
+    sett_val *d = sett_scalar(b, "d", SETT_F64);
+    sett_printf(b, "{}", sett_shuffle_sync_down(d, 1, 32));
+    expect_ops(b,
+        "%0 = scalar f64 d\n"
+        "%1 = const i32 1\n"
+        "%2 = bitcast u32x2 %0\n"
+        "%3 = shfl.down u32x2 %2, %1 width 32\n"
+        "%4 = bitcast f64 %3\n"
+        "printf \"%f\\n\", %4\n");
+    b = kernel();
+    sett_val *x = sett_scalar(b, "x", SETT_F32);
+    int line;
+    sett_shuffle_sync(x, 0, 12); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_shuffle_sync: the width is 12, it must be 2, 4, 8, 16 or 32");
+    b = kernel();
+    x = sett_scalar(b, "x", SETT_F32);
+    sett_shuffle_sync_bfly(x, 32, 32); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_shuffle_sync_bfly: the lane is 32, it may be 0 to 31");
+    b = kernel();
+    x = sett_scalar(b, "x", SETT_F32);
+    sett_warp_reduce(x, SETT_SUB, 32); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_warp_reduce: the operation must be ADD, MUL, MIN, MAX, AND, OR or XOR");
+}
+END_TEST
+
+/* ---- printing ---------------------------------------------------------------------------- */
+#define PRINTS(want, ...) \
+    do { \
+        b = kernel(); \
+        n = sett_scalar(b, "n", SETT_I32); \
+        f = sett_scalar(b, "f", SETT_F16); \
+        u = sett_scalar(b, "u", SETT_U64); \
+        sett_printf(b, __VA_ARGS__); \
+        ck_assert_msg(!b->error.status, "%s", b->error.text); \
+        const sett__op *op = &b->op[b->tail]; \
+        ck_assert_int_eq(op->code, SETT__PRINTF); \
+        ck_assert_str_eq(b->string[op->imm], want); \
+        free(ops_text(b)); /* the verifier takes it too */ \
+    } while (0)
+
+START_TEST(formats)
+{
+    sett_build *b;
+    sett_val *n, *f, *u;
+    PRINTS("hello\n", "hello");
+    PRINTS("a\n", "a\n");
+    PRINTS("\n", "");
+    PRINTS("100%%\n", "100%%");
+    PRINTS("100%%\n", "100%");
+    PRINTS("%d and %f\n", "{} and {}", n, f);
+    PRINTS("%llu\n", "{}", u);
+    PRINTS("(16,%d,(2,_))\n", "{}", SETT_T(16, n, SETT_T(2, SETT_ALL)));
+    PRINTS("(4,%d):(1,4)\n", "{}", sett_make_layout(b, SETT_T(4, n)));
+    PRINTS("3 1.500000 -7\n", "{} {} %d", 3, 1.5, -7);
+    PRINTS("{{}}\n", "{{}}");
+    PRINTS("{{%d}}\n", "{{{}}}", n);
+    PRINTS("{:d} {0}\n", "{:d} {0}", n);
+    PRINTS("%d {}\n", "{} {}", n);
+    PRINTS("%10.3f|%-5d|%llx|%hhd\n", "%10.3f|%-5d|%lx|%hhd", f, n, u, n);
+    PRINTS("    7 %%\n", "%5d %", 7);
+    PRINTS("0x%llx\n", "%p", u);
+    PRINTS("%d\n", "%d", n, n);
+    PRINTS("1@0@1\n", "{}", sett_get(sett_get(sett_stride(sett_make_identity_layout(b, 2, SETT_T(3, 4))), 1), 0));
+    PRINTS("%d, (1,2), 1.000000\n", NULL, n, SETT_T(1, 2), 1.0);
+}
+END_TEST
+
+START_TEST(formats_refused)
+{
+    sett_build *b = kernel();
+    int line;
+    sett_printf(b, "%d"); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_printf: there is no operand for %d");
+    b = kernel();
+    sett_printf(b, "%s", 3); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_printf: %s: a kernel has no strings");
+    b = kernel();
+    sett_printf(b, "%f", sett_thread_idx(b, 0)); line = __LINE__;
+    expect(b, SETT_E_DTYPE, line, "sett_printf: %f takes a float");
+    b = kernel();
+    sett_printf(b, "%d", sett_scalar(b, "x", SETT_F32)); line = __LINE__;
+    expect(b, SETT_E_DTYPE, line, "sett_printf: %d takes an integer");
+    b = kernel();
+    sett_printf(b, "%d", sett_scalar(b, "x", SETT_I64)); line = __LINE__;
+    expect(b, SETT_E_DTYPE, line, "sett_printf: %d takes 32 bits and the operand has 64: use %lld");
+    b = kernel();
+    sett_printf(b, "%d", SETT_T(1, 2)); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_printf: %d takes a number, not (1,2): use {}");
+    b = kernel();
+    sett_printf(b, "{}", SETT_T(1.5, 2)); line = __LINE__;
+    expect(b, SETT_E_DTYPE, line, "sett_printf: a tuple holds integers, not floats");
+    b = kernel();
+    sett_printf(b, "{}", sett_full(b, SETT_F32, SETT_T(2, 3), 0)); line = __LINE__;
+    expect(b, SETT_E_RANK, line, "sett_printf: a value of shape (2,3) cannot be printed; print its elements");
+}
+END_TEST
+
+Suite *control_suite(void)
+{
+    Suite *s = suite_create("control");
+    TCase *t = tcase_create("control");
+    tcase_add_test(t, if_else_for);
+    tcase_add_test(t, loops_take_64_bits);
+    tcase_add_test(t, left_by_break);
+    tcase_add_test(t, continue_ends_the_body);
+    tcase_add_test(t, left_by_return);
+    tcase_add_test(t, else_needs_its_if);
+    tcase_add_test(t, values_stay_inside);
+    tcase_add_test(t, misuse_of_regions);
+    tcase_add_test(t, warp_index);
+    tcase_add_test(t, shuffles);
+    tcase_add_test(t, formats);
+    tcase_add_test(t, formats_refused);
+    suite_add_tcase(s, t);
+    return s;
+}
