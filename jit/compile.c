@@ -263,8 +263,10 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     sett_status s = sett__meta_check(&limits, err);
     if (s)
         return s;
-    if (!r->cpu && from_disk(r, rec, out))
+    if (!r->cpu && from_disk(r, rec, out)) {
+        (*out)->record_ms = rec->ms;
         return SETT_OK;
+    }
     atomic_fetch_add(&r->e->count.misses, 1);
     s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler(r, rec, out, err);
