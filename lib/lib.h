@@ -598,7 +598,7 @@ sett_layout *sett__by_mode(const sett__ctx *, const sett_layout *, sett_arg tile
     sett_layout *(*)(const sett__ctx *, const sett_layout *, sett_arg), bool keep); /* keep: the modes past the tiler */
 /* Composition with the rest of a divide, which may be rounded up. */
 /* Why the composition of static layouts is refused, as a word; NULL: it is not, or that is not known. */
-const char *sett__refusal(const sett__ctx *, const sett_layout *, const sett_layout *);
+const char *sett__refusal(const sett__ctx *, const sett_layout *, const sett_layout *, bool strict);
 sett_layout *sett__compose_rest(const sett__ctx *, const sett_layout *, const sett_layout *);
 sett_layout *sett__tiler_layout(const sett__ctx *, sett_arg, int stride_of_one); /* a layout itself; n as n:1 */
 sett_layout *sett__compose(const sett__ctx *, const sett_layout *, sett_arg rhs); /* rhs: layout, tiler or shape */
@@ -695,7 +695,7 @@ typedef struct sett__note {
     sett_arg base;         /* LOST_BASE: its offset */
     int64_t imm;           /* LOST_CONSTANT: the constant */
 } sett__note;
-void sett__note_add(const sett__ctx *, const sett__note *); /* copies; fills site and func */
+void sett__note_add(const sett__ctx *, sett__note *); /* copies; fills site and func */
 /* One line an access: its widths, and what lost some; in order of recording, NUL-ended, in the arena; "" for
  * none. Valid until the build ends. */
 const char *sett__report_text(sett_build *);

@@ -12,18 +12,18 @@ static bool same(const sett__note *x, const sett__note *y)
            x->need == y->need && x->split == y->split && !memcmp(x->count, y->count, sizeof x->count);
 }
 
-void sett__note_add(const sett__ctx *c, const sett__note *given)
+void sett__note_add(const sett__ctx *c, sett__note *given)
 {
+    int i = 0;
+    given->func = c->func;
+    given->site = sett__site(c->b, c->site);
+    for (const sett__note *x = c->b->notes; x && i < REMEMBERED; x = x->older, i++)
+        if (same(x, given))
+            return;
     sett__note *note = sett__new(c->b, sizeof *note);
     if (!note || c->b->error.status)
         return;
     *note = *given;
-    note->func = c->func;
-    note->site = sett__site(c->b, c->site);
-    int i = 0;
-    for (const sett__note *x = c->b->notes; x && i < REMEMBERED; x = x->older, i++)
-        if (same(x, note))
-            return;
     note->older = c->b->notes;
     c->b->notes = note;
 }

@@ -172,13 +172,41 @@ bool sett__tensor_wide(const sett_tensor *t)
     return t->param >= 0 && t->head.b->sig.param[t->param].wide;
 }
 
+/* Leaf by leaf: *constant takes what is static, the return value sums the rest. False in *ok: an integer
+ * coordinate of a nested mode or a basis stride, which crd2idx knows about. */
+static sett_arg leafwise(
+    const sett__ctx *c, sett_arg coord, sett_arg shape, sett_arg stride, sett_arg sum, int64_t *constant, bool *ok)
+{
+    int64_t k;
+    if (coord.kind == SETT_SLICE || !*ok)
+        return sum;
+    if (coord.kind == SETT_NODE) {
+        for (int i = 0; i < coord.rank; i++)
+            sum = leafwise(c, coord.u.kid[i], shape.u.kid[i], stride.u.kid[i], sum, constant, ok);
+        return sum;
+    }
+    if (shape.kind == SETT_NODE || stride.kind == SETT_NODE || stride.path) {
+        *ok = false;
+        return sum;
+    }
+    if (coord.kind != SETT_INT || stride.kind != SETT_INT)
+        return sett__add_offset(c, sum, sett__mul(c, coord, stride));
+    *ok = !__builtin_mul_overflow(coord.u.i, stride.u.i, &k) && !__builtin_add_overflow(*constant, k, constant);
+    return sum;
+}
+
 /* How far coord (ALL counts as 0) lies from the tensor's start; of a layout with an inner
  * function, before that function. */
 static sett_arg distance(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
 {
     const sett_layout *l = t->layout;
+    int64_t constant = 0;
+    bool ok = true;
     if (sett__tensor_wide(t))
         coord = widen(c, coord, l->stride);
+    sett_arg sum = leafwise(c, coord, l->shape, l->stride, sett_arg_i(0), &constant, &ok);
+    if (ok)
+        return sett__add_offset(c, sum, sett_arg_i(constant));
     sett_arg still = sett__crd2idx(c, part(c->b, coord, false), l->shape, l->stride);
     if (!has_value(coord))
         return still;
