@@ -5,6 +5,8 @@
 #include "sim.h"
 #include <string.h>
 
+enum { PREFETCH_MOST = 1024 };
+
 typedef struct touch {
     sett__core *core;
     sett__warp *warp;
@@ -155,25 +157,14 @@ static unsigned char *block_of(touch *a)
     return a->window.p + (first << i->lg);
 }
 
-static void prefetch(uintptr_t at, size_t bytes)
-{
-    for (size_t k = 0; k < bytes && k < 1024; k += 64)
-        __builtin_prefetch((const void *)(at + k));
-}
-
-/* The next warp is likely to go on where this one ends, and the first warp to come back, in the next
- * block or round, as far on as it came since the last. A wrong guess costs little: a prefetch never
- * faults. Without this a block's first touch of every page waits for memory. */
-static void expect_next(sett__core *c, const sett__warp *w, const sett__insn *i, const unsigned char *block)
+/* The next warp is likely to go on where this one ends. A wrong guess costs little, and a prefetch never
+ * faults. Into the second level: tensors that start at pages share the sets of the first. */
+static void expect_next(const sett__insn *i, const unsigned char *block)
 {
     size_t bytes = (size_t)i->n * WARP << i->lg;
-    uintptr_t here = (uintptr_t)block, *seen = &c->seen[i - c->program->code];
-    if (w->index + 1 < c->n_warps)
-        prefetch(here + bytes, bytes);
-    if (w->index == 0) {
-        prefetch(here + (here - *seen), bytes);
-        *seen = here;
-    }
+    uintptr_t next = (uintptr_t)block + bytes;
+    for (size_t k = 0; k < bytes && k < PREFETCH_MOST; k += 64)
+        __builtin_prefetch((const void *)(next + k), 0, 2);
 }
 
 static int turn_of(uint32_t n)
@@ -264,7 +255,7 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
     unsigned char *d = sett__at(c, w, i->d);
     const unsigned char *block = block_of(&a);
     if (block && a.root->space == SETT__GLOBAL)
-        expect_next(c, w, i, block);
+        expect_next(i, block);
     if (block && (i->n == 1 || i->flags & SETT__I_FLAT)) {
         memcpy(d, block, ((size_t)i->n * WARP) << i->lg);
         return true;
@@ -348,7 +339,7 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
     unsigned char *s = sett__at(c, w, i->e), *block = block_of(&a);
     bool splat = i->e & SETT__REF_SPLAT;
     if (block && a.root->space == SETT__GLOBAL)
-        expect_next(c, w, i, block);
+        expect_next(i, block);
     if (block && (i->n == 1 || i->flags & SETT__I_FLAT)) {
         memcpy(block, s, ((size_t)i->n * WARP) << i->lg);
         return true;

@@ -46,8 +46,7 @@ static bool core_make(sett__core *c, struct sett__run *run)
     c->memory = malloc(align + shared + uniform + frame * c->n_warps);
     c->warp = calloc(c->n_warps, sizeof *c->warp);
     c->window = calloc((size_t)p->n_root + 1, sizeof *c->window);
-    c->seen = calloc(p->n_code, sizeof *c->seen);
-    if (!c->memory || !c->warp || !c->window || !c->seen)
+    if (!c->memory || !c->warp || !c->window)
         return false;
     c->shared = (unsigned char *)round_up((uintptr_t)c->memory, align);
     c->uniform = c->shared + shared;
@@ -65,7 +64,6 @@ static void core_free(sett__core *c)
     free(c->memory);
     free(c->warp);
     free(c->window);
-    free(c->seen);
 }
 
 static void windows(sett__core *c)

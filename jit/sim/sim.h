@@ -119,7 +119,6 @@ typedef struct sett__core { /* one worker */
     struct sett__run *run;
     unsigned char *uniform, *shared, *memory;
     sett__window *window; /* one a root */
-    uintptr_t *seen;      /* by instruction: where the first warp was last, to guess where it goes */
     sett__warp *warp;
     uint32_t n_warps, threads;
     uint8_t in_order; /* do the lanes of the last base follow each other? 2: not looked at */
