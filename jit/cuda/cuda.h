@@ -43,9 +43,11 @@ typedef struct sett__cu_config { /* CUlaunchConfig */
 } sett__cu_config;
 static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the driver's ABI");
 
-/* Every function: the name that cuGetProcAddress knows, the name that the library exports, the version whose ABI
- * we speak, whether we cannot do without, its parameters. */
+/* Every function, the hot one first: the name that cuGetProcAddress knows, the name that the library exports, the
+ * version whose ABI we speak, whether we cannot do without, its parameters. */
 #define SETT__CU_FUNCTIONS(X) \
+    X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060, 1, \
+        (const sett__cu_config *, sett__cu_handle, void **, void **)) \
     X(device_count, "cuDeviceGetCount", "cuDeviceGetCount", 2000, 1, (int *)) \
     X(device_get, "cuDeviceGet", "cuDeviceGet", 2000, 1, (sett__cu *, int)) \
     X(device_name, "cuDeviceGetName", "cuDeviceGetName", 2000, 1, (char *, int, sett__cu)) \
@@ -77,8 +79,6 @@ static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the
     X(kernel_function, "cuKernelGetFunction", "cuKernelGetFunction", 12000, 0, (sett__cu_handle *, sett__cu_handle)) \
     X(kernel_attr, "cuKernelSetAttribute", "cuKernelSetAttribute", 12000, 0, \
         (sett__cu, int, sett__cu_handle, sett__cu)) \
-    X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060, 1, \
-        (const sett__cu_config *, sett__cu_handle, void **, void **)) \
     X(link_create, "cuLinkCreate", "cuLinkCreate_v2", 6050, 0, (unsigned, sett__cu *, void **, sett__cu_handle *)) \
     X(link_add, "cuLinkAddData", "cuLinkAddData_v2", 6050, 0, \
         (sett__cu_handle, sett__cu, void *, size_t, const char *, unsigned, sett__cu *, void **)) \
@@ -94,15 +94,17 @@ typedef struct sett__gpu {
                               * the code that we loaded, live in it and may outlive the engine */
 } sett__gpu;
 struct sett__cuda {
-    void *lib;
-    int version, count;
-    pid_t pid;
-    pthread_mutex_t lock; /* over retaining */
-    atomic_bool absent;   /* the last launch into a default stream found no context: a guess for the next one */
-    sett__gpu gpu[SETT__GPUS_MAX];
+    /* What a launch reads lies in one cache line: a launch in the driver leaves little of ours in the caches. */
+    int count;
+    atomic_bool absent; /* the last launch into a default stream found no context: a guess for the next one */
 #define SETT__CU_FIELD(field, name, export, version, required, args) sett__cu(*field) args;
     SETT__CU_FUNCTIONS(SETT__CU_FIELD)
 #undef SETT__CU_FIELD
+    void *lib;
+    int version;
+    pid_t pid;
+    pthread_mutex_t lock; /* over retaining */
+    sett__gpu gpu[SETT__GPUS_MAX];
 };
 
 /* ---- error.c ---------------------------------------------------------------------- */
