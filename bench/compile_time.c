@@ -60,9 +60,9 @@ static double nvrtc_once(int i)
     *(void **)&destroy = dlsym(so, "nvrtcDestroyProgram");
     char include[512];
     snprintf(include, sizeof include, "-I%s", getenv("BENCH_CUDA_INCLUDE"));
-    const char *options[] = {"-arch=sm_90a", include};
+    const char *options[] = {"-arch=sm_90a", include, "-no-cache"}; /* CUDA 13 keeps results on disk; so would we */
     size_t n = 0;
-    if (create(&program, text, "add.cu", 0, NULL, NULL) || compile(program, 2, options) || size(program, &n) || !n)
+    if (create(&program, text, "add.cu", 0, NULL, NULL) || compile(program, 3, options) || size(program, &n) || !n)
         return -1;
     char *cubin = malloc(n);
     if (!cubin || get(program, cubin))
