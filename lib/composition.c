@@ -115,9 +115,12 @@ static bool exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
         sett_arg n = a->flat.m[i][0];
         if (n.kind != SETT_INT || a->used[i] < n.u.i)
             continue;
-        sett__bad(c, SETT_E_DIVIDE,
-            "stride-divisibility: the modes of %s together reach %lld in mode %d of coalesced %s, past its extent %lld",
-            sett__layout_text(c->b, b), (long long)a->used[i], i, sett__layout_text(c->b, a->l), (long long)n.u.i);
+        if (a->why)
+            *a->why = "stride-divisibility";
+        else
+            sett__bad(c, SETT_E_DIVIDE,
+                "stride-divisibility: the modes of %s together reach %lld in mode %d of coalesced %s, past its extent %lld",
+                sett__layout_text(c->b, b), (long long)a->used[i], i, sett__layout_text(c->b, a->l), (long long)n.u.i);
         return false;
     }
     return true;
@@ -203,7 +206,7 @@ sett_layout *sett__compose_rest(const sett__ctx *c, const sett_layout *a, const 
     return with_layout(c, a, b, false);
 }
 
-const char *sett__refusal(const sett__ctx *c, const sett_layout *a, const sett_layout *b)
+const char *sett__refusal(const sett__ctx *c, const sett_layout *a, const sett_layout *b, bool strict)
 {
     lhs left;
     sett_arg shape, stride;
@@ -211,9 +214,10 @@ const char *sett__refusal(const sett__ctx *c, const sett_layout *a, const sett_l
     bool fixed = sett__is_static(a->shape) && sett__is_static(b->shape) && sett__is_static(b->stride);
     if (!fixed)
         return NULL;
-    lhs_init(c, &left, a, false);
+    lhs_init(c, &left, a, strict);
     left.why = &why;
-    tree(c, &left, b->shape, b->stride, &shape, &stride);
+    if (tree(c, &left, b->shape, b->stride, &shape, &stride) && strict)
+        exact(c, &left, b);
     return why;
 }
 

@@ -15,7 +15,7 @@ static sett_layout *plain(const sett__ctx *c, const sett_layout *l)
 /* Says all that is wrong where the tile and the rest fail for different reasons. */
 static bool refused(const sett__ctx *c, const sett_layout *l, sett_layout *const t[2])
 {
-    const char *tile = sett__refusal(c, l, t[0]), *rest = tile ? sett__refusal(c, l, t[1]) : NULL;
+    const char *tile = sett__refusal(c, l, t[0], false), *rest = tile ? sett__refusal(c, l, t[1], false) : NULL;
     if (!rest || tile == rest)
         return false;
     sett__bad(c, SETT_E_DIVIDE, "%s of the tile %s, and %s of the rest %s, over %s", tile, sett__layout_text(c->b, t[0]), rest,

@@ -498,7 +498,8 @@ static bool all_slices(sett_arg crd)
 /* A slice of a composed layout starts elsewhere: the offset must go inside the swizzle. */
 static sett_layout *sliced(const sett__ctx *c, const sett_layout *l, sett_arg crd, bool slices)
 {
-    sett_arg s = sett__sieve(c, crd, l->shape, slices), d = sett__sieve(c, crd, l->stride, slices);
+    sett_arg s = sett__sieve(c, crd, l->shape, slices);
+    sett_arg d = sett__sieve(c, crd, l->stride, slices);
     if (l->has_inner && s.kind == SETT_NODE && !s.rank) {
         sett__bad(c, SETT_E_ARGUMENT, "invalid: nothing of %s is left at %s; use sett_crd2idx", sett__layout_text(c->b, l),
             sett__arg_text(c->b, crd));
@@ -551,7 +552,8 @@ sett_arg sett__select(const sett__ctx *c, sett_arg x, sett_arg modes)
 sett_layout *sett_select_layout_at(sett_site site, const sett_layout *l, sett_arg modes)
 {
     ENTER_ARG(l, "sett_select", modes);
-    return sett__rewrap(c, l, sett__own(c, sett__select(c, l->shape, modes), sett__select(c, l->stride, modes)));
+    sett_arg shape = sett__select(c, l->shape, modes);
+    return sett__rewrap(c, l, sett__own(c, shape, sett__select(c, l->stride, modes)));
 }
 
 sett_arg sett__group(const sett__ctx *c, sett_arg x, int begin, int end)
@@ -573,7 +575,8 @@ sett_arg sett__group(const sett__ctx *c, sett_arg x, int begin, int end)
 sett_layout *sett_group_modes_at(sett_site site, const sett_layout *l, int begin, int end)
 {
     ENTER(l, "sett_group_modes");
-    return sett__rewrap(c, l, sett__own(c, sett__group(c, l->shape, begin, end), sett__group(c, l->stride, begin, end)));
+    sett_arg shape = sett__group(c, l->shape, begin, end);
+    return sett__rewrap(c, l, sett__own(c, shape, sett__group(c, l->stride, begin, end)));
 }
 
 sett_layout *sett_flatten_at(sett_site site, const sett_layout *l)

@@ -259,6 +259,7 @@ static int small(parser *p, int low, int high)
 }
 
 static sett_arg any(parser *p);
+static sett_arg tuple(parser *p);
 
 static uint32_t path(parser *p)
 {
@@ -297,9 +298,7 @@ static sett_arg list(parser *p, char close, char comma, bool tiler)
             kid = more;
             cap = UINT8_MAX;
         }
-        kid[n++] = any(p);
-        if (!tiler && kid[n - 1].kind == SETT_LAYOUT)
-            fail(p, "a layout stands in [...], not in a tuple");
+        kid[n++] = tiler ? any(p) : tuple(p);
     }
     p->depth--;
     if (p->failed)

@@ -2,6 +2,45 @@
 /* Products: a block repeated as a tiler says, and what is built from them. */
 #include "lib.h"
 
+/* Static layouts that share no offset but by strides of 0: in order of strides, each beyond what
+ * the smaller ones cover. */
+static bool apart(const sett__ctx *c, sett_layout *block, sett_layout *rest)
+{
+    sett_layout *both = sett__join(c, 2, (sett_layout *[]){block, rest});
+    sett__mode_list m;
+    int64_t below = 0, cover = 1;
+    if (sett__layout_poison(both) || !sett__is_static(both->stride))
+        return false;
+    both = sett__filter(c, both);
+    sett__coalesced(c, &m, both->shape, both->stride, false);
+    for (int k = 0; k < m.n; k++) {
+        int least = -1;
+        for (int i = 0; i < m.n; i++)
+            if (m.m[i][1].u.i > below && (least < 0 || m.m[i][1].u.i < m.m[least][1].u.i))
+                least = i;
+        if (least < 0 || m.m[least][1].path || m.m[least][1].u.i < cover)
+            return false;
+        below = m.m[least][1].u.i;
+        if (__builtin_mul_overflow(below, m.m[least][0].u.i, &cover))
+            return false;
+    }
+    return true;
+}
+
+/* Where the tiler does not compose exactly with what the block leaves free, the copies may still be
+ * apart, only not in the tiler's own places: that is what CuTe gives. */
+static sett_layout *copies(const sett__ctx *c, sett_layout *block, const sett_layout *rest, const sett_layout *tiler)
+{
+    if (sett__layout_poison(rest))
+        return sett__poison_layout(c->b);
+    if (sett__refusal(c, rest, tiler, true) && !sett__refusal(c, rest, tiler, false)) {
+        sett_layout *near = sett__compose_rest(c, rest, tiler);
+        if (sett__layout_poison(near) || apart(c, block, near))
+            return near;
+    }
+    return sett__compose(c, rest, sett_arg_l(tiler));
+}
+
 sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block, sett_arg tiler)
 {
     if (sett__layout_poison(block))
@@ -16,7 +55,7 @@ sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block,
     sett_layout *outer = sett__own(c, block->shape, block->stride); /* the swizzle stays around the whole */
     sett_arg room = sett__mul(c, sett__product(c, block->shape), sett_cosize_layout(t));
     sett_layout *rest = sett__is_poison(room) ? NULL : sett__complement(c, outer, room);
-    sett_layout *pair[2] = {outer, sett__layout_poison(rest) ? NULL : sett__compose_rest(c, rest, t)};
+    sett_layout *pair[2] = {outer, copies(c, outer, rest, t)};
     return sett__rewrap(c, block, sett__join(c, 2, pair));
 }
 
