@@ -4,53 +4,74 @@
  * A tensor is a view: slicing, dividing and composing it make new views and move no
  * data. sett_load brings a whole tensor into a value, sett_store writes one; both need a
  * static shape. Alignment of the parameter, divisibility of strides and offsets decide the
- * width of each access, up to 16 bytes; the kernel's report says what lost it. */
+ * width of each access, up to 16 bytes; the kernel's report says what lost it.
+ *
+ *     A (M,N):(N,1) of f16, .align = 16, N a multiple of 8
+ *     sett_local_tile(A, T(16, 256), T(i, j))     (16,256):(N,1), starts at 16 N i + 256 j
+ *     composed with a TV layout, sliced at a thread: ((8,4)):((1,N)): four accesses of 16 bytes
+ *
+ * A static coordinate outside its extent is SETT_E_RANGE; an integer coordinate of several modes is
+ * colexicographic. Booleans lie in memory as bytes, 0 or 1. Element types that are only stored (f8, tf32, ...)
+ * can be copied, not loaded; those narrower than a byte have no tensors yet: SETT_E_DTYPE. */
 #ifndef SETT_TENSOR_H
 #define SETT_TENSOR_H
 #include <sett/arg.h>
 #include <sett/layout.h>
 #include <sett/value.h>
 
-typedef enum sett_space { SETT_GMEM = 1, SETT_SMEM, SETT_RMEM, SETT_DSMEM, SETT_TMEM, SETT_GENERIC, SETT_COORD } sett_space;
+typedef enum sett_space {
+    SETT_GMEM = 1, SETT_SMEM, SETT_RMEM, SETT_DSMEM, SETT_TMEM, SETT_GENERIC, SETT_COORD
+} sett_space;
 
 #ifndef __cplusplus
 
-/* Coordinates as data: element c of the tensor is c itself. shape may be dynamic. */
+/* Coordinates as data: element c of the tensor is c itself. shape may be dynamic. It divides, composes and
+ * slices as the data does, so that it says where in the whole each element of a partition lies. */
 SETT_API sett_tensor *sett_identity_tensor_at(sett_site, sett_build *, sett_arg shape);
 #define sett_identity_tensor(b, ...) sett_identity_tensor_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
-/* Registers of this thread; the shape is static, the contents start undefined. */
+/* Registers of this thread, up to 65536 elements; shape is static, or a layout; the contents start undefined. An
+ * index that is known only at run time puts all of the tensor in local memory; the report says so. */
 SETT_API sett_tensor *sett_make_rmem_tensor_at(sett_site, sett_build *, sett_dtype, sett_arg shape);
 #define sett_make_rmem_tensor(b, dtype, ...) sett_make_rmem_tensor_at(SETT_HERE, b, dtype, SETT_TUPLE(__VA_ARGS__))
-/* Shared memory of the block, with a static layout; align in bytes, a power of two, 0: 16. The sum of
- * all becomes the launch's size. SETT_E_LIMIT past the target's limit, when it is compiled. */
+/* Shared memory of the block, with a static layout, swizzled or not; align in bytes, a power of two up to 1024, 0:
+ * 16. The sum of all becomes the launch's size. SETT_E_LIMIT past the target's limit, when it is compiled. */
 SETT_API sett_tensor *sett_make_smem_tensor_at(sett_site, sett_build *, sett_dtype, sett_layout *, int align);
 #define sett_make_smem_tensor(b, dtype, layout, align) sett_make_smem_tensor_at(SETT_HERE, b, dtype, layout, align)
-/* An rmem tensor of another tensor's shape, compact in the order of its strides. dtype 0: the same. */
+/* An rmem tensor of another tensor's static shape, compact in the order of its strides (CuTe's
+ * make_layout_like: modes of extent 1 or stride 0 get stride 0, dynamic strides come last). dtype 0: the same.
+ *     (4,6,2):(6,1,24) keeps its strides, (4,2):(N,1) gives (4,2):(2,1). */
 SETT_API sett_tensor *sett_make_fragment_like_at(sett_site, const sett_tensor *, sett_dtype);
 #define sett_make_fragment_like(t, dtype) sett_make_fragment_like_at(SETT_HERE, t, dtype)
 /* A mutable scalar: a one-element rmem tensor. sett_at(v, 0) reads, sett_set(v, x, 0) writes. */
 SETT_API sett_tensor *sett_var_at(sett_site, sett_build *, sett_dtype, sett_arg init);
 #define sett_var(b, dtype, init) sett_var_at(SETT_HERE, b, dtype, SETT_A(init))
 
-/* The tile at `coord` of a tensor cut into tiles: zipped_divide by tiler, rest mode sliced; ALL
- * leaves of coord keep that rest mode. */
+/* The tile at `coord` of a tensor cut into tiles: zipped_divide by tiler, rest mode sliced; ALL leaves of coord, and
+ * those that it lacks, keep that rest mode.
+ *     (256,96), tiler (32,8), coord (6,_): (32,8,12), starts at row 192 */
 SETT_API sett_tensor *sett_local_tile_at(sett_site, const sett_tensor *, sett_arg tiler, sett_arg coord);
 #define sett_local_tile(t, tiler, coord) sett_local_tile_at(SETT_HERE, t, SETT_A(tiler), SETT_A(coord))
-/* What thread `idx` of a thread layout gets of a tensor. */
+/* What thread `idx` of a static thread layout gets of a tensor: zipped_divide by the layout's shape, sliced at
+ * the thread's coordinate. (16,24) among (4,8):(8,1): each thread gets (4,3), thread t starts at (t/8, t%8). */
 SETT_API sett_tensor *sett_local_partition_at(sett_site, const sett_tensor *, const sett_layout *threads, sett_arg idx);
 #define sett_local_partition(t, threads, idx) sett_local_partition_at(SETT_HERE, t, threads, SETT_A(idx))
-/* The same memory as elements of another type; mode strides scale as in recast_layout. */
+/* The same memory as elements of another type; mode strides scale as in recast_layout. SETT_E_DIVIDE: it does not
+ * start at a whole element of the wider type. */
 SETT_API sett_tensor *sett_recast_tensor_at(sett_site, const sett_tensor *, sett_dtype);
 #define sett_recast_tensor(t, dtype) sett_recast_tensor_at(SETT_HERE, t, dtype)
-/* The view that starts at `coord`, with the same layout. */
+/* The view that starts at `coord`, with the same layout; nothing is checked against the extents. */
 SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett_arg coord);
 #define sett_domain_offset(t, ...) sett_domain_offset_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
 
 /* ---- access ---------------------------------------------------------------------------- */
-/* Predicates: a Boolean value broadcast over the tensor. A false one reads nothing and gives
- * .fill; a false one writes nothing. One made by sett_elem_less keeps its coordinates, so that
- * an access that is provably all inside or all outside costs one test and stays wide, and others are
- * wide where all elements are inside and by element where not. .cache: reserved, 0. */
+/* sett_load gives a value of the tensor's shape. sett_store takes one of the same extents, or a scalar; its type is
+ * the tensor's, or a narrower one of its kind (f16 into f32); others are SETT_E_DTYPE, see sett_to. Of elements that
+ * share an address a store leaves one of the values; which one is not specified.
+ *
+ * Predicates: a Boolean value broadcast over the tensor. Where it is false nothing is read and .fill stands for the
+ * element, or nothing is written. One made by sett_elem_less keeps its coordinates: an access whose elements are
+ * provably all inside or all outside costs one test and stays wide; others are wide where all elements are inside
+ * (and aligned, if that is not proven), and by element where not. .cache: reserved, 0. */
 typedef struct sett_load_args {
     size_t size;
     const sett_tensor *src;
@@ -67,8 +88,10 @@ typedef struct sett_store_args {
     int cache;
 } sett_store_args;
 SETT_API void sett_store_at(sett_site, const sett_tensor *, const sett_store_args *);
-#define sett_store(dst, ...) sett_store_at(SETT_HERE, dst, &(sett_store_args){.size = sizeof(sett_store_args), .val = __VA_ARGS__})
-/* crd < bound in every mode, for each element of a coordinate tensor. */
+#define sett_store(dst, ...) \
+    sett_store_at(SETT_HERE, dst, &(sett_store_args){.size = sizeof(sett_store_args), .val = __VA_ARGS__})
+/* crd < bound in every mode, for each element of a coordinate tensor of static shape; a leaf of bound that is ALL is
+ * not tested. bound has the profile of the whole whose coordinates they are. */
 SETT_API sett_val *sett_elem_less_at(sett_site, const sett_tensor *crd, sett_arg bound);
 #define sett_elem_less(crd, bound) sett_elem_less_at(SETT_HERE, crd, SETT_A(bound))
 
@@ -80,15 +103,17 @@ SETT_API sett_arg sett_coord_at_at(sett_site, const sett_tensor *, sett_arg coor
 #define sett_coord_at(t, ...) sett_coord_at_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
 SETT_API void sett_set_at(sett_site, const sett_tensor *, sett_arg val, sett_arg coord);
 #define sett_set(t, val, ...) sett_set_at(SETT_HERE, t, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
-/* Every element: a number, or a scalar value. */
+/* Every element becomes a number (SETT_E_RANGE if the type cannot hold it), or a scalar value. */
 SETT_API void sett_fill_at(sett_site, const sett_tensor *, sett_arg);
 #define sett_fill(t, v) sett_fill_at(SETT_HERE, t, SETT_A(v))
-/* Copies element by element in colexicographic order, as wide as both sides allow. */
+/* Element i of src to element i of dst, colexicographic: their sizes agree, shapes need not. Each side as wide as it
+ * allows. A predicate is broadcast over src. */
 SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred);
 #define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
 #define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, pred)
 /* Read-modify-write of one element in gmem or smem, relaxed, device scope (block scope in smem);
- * gives the old value. op: ADD, MIN, MAX, AND, OR, XOR. */
+ * gives the old value. op: ADD of 32- and 64-bit integers and floats; MIN, MAX, AND, OR, XOR of 32- and 64-bit
+ * integers. */
 SETT_API sett_val *sett_atomic_at(sett_site, const sett_tensor *, sett_binary_op, sett_arg val, sett_arg coord);
 #define sett_atomic(t, op, val, ...) sett_atomic_at(SETT_HERE, t, op, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 
