@@ -39,7 +39,6 @@ struct sett__workers {
     pthread_t thread[MAX_THREADS];
     int n_thread, max_thread, idle, queued;
     bool quit;
-    bool warm, warmed; /* the assembler is to be looked for; was */
     /* the plug-in */
     pthread_mutex_t open_lock; /* held while it is opened */
     sett__plugin plugin;
@@ -139,19 +138,6 @@ static void fatal(void *user, const char *text)
 }
 
 /* ---- one compile ------------------------------------------------------------------------- */
-/* Finding and mapping the assembler takes as long as lowering a kernel: on a cold start both happen at once. Not
- * earlier, as the loader opens one library at a time, and the compiler is needed first. */
-static void start_warm(sett__workers *w)
-{
-    pthread_mutex_lock(&w->lock);
-    if (!w->warmed) {
-        w->warmed = true;
-        w->warm = w->idle || (w->n_thread < w->max_thread && start_thread(w));
-        pthread_cond_signal(&w->work);
-    }
-    pthread_mutex_unlock(&w->lock);
-}
-
 static sett_status make_ptx(sett__workers *w, task *t, const sett__ptx_plugin **api, sett__ptx_out *ptx)
 {
     const sett__compile_job *j = t->job;
@@ -167,8 +153,6 @@ static sett_status make_ptx(sett__workers *w, task *t, const sett__ptx_plugin **
     sett_status s = plugin_get(w, api, &t->error);
     if (s)
         return s;
-    if (!j->ptx_only)
-        start_warm(w);
     double start = sett__now_ms();
     s = (*api)->compile(&job, ptx, &t->error);
     t->out->codegen_ms = sett__now_ms() - start;
@@ -321,14 +305,6 @@ static void run_write(sett__workers *w)
     pthread_cond_broadcast(&w->done);
 }
 
-static void run_warm(sett__workers *w)
-{
-    w->warm = false;
-    pthread_mutex_unlock(&w->lock);
-    sett__asm_warm(w->engine->assembler);
-    pthread_mutex_lock(&w->lock);
-}
-
 static void *worker(void *user)
 {
     sett__workers *w = user;
@@ -336,8 +312,6 @@ static void *worker(void *user)
     for (;;) {
         if (w->first)
             run_task(w, w->first); /* whoever waits comes before the disk */
-        else if (w->warm)
-            run_warm(w);
         else if (w->writes)
             run_write(w);
         else if (w->quit)
