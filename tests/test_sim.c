@@ -378,6 +378,34 @@ START_TEST(test_predicates)
 }
 END_TEST
 
+/* Wide accesses that need no turning, where lanes are missing, guarded, or all at one address; the same
+ * sum once in memory's order and once in rows, which the fold of `x` asks for. */
+START_TEST(test_memory_order)
+{
+    static const char *const twist[] = {"", "%30 = reduce.add i32 %12, %10\nstore %3[900] i32 %30 align 4\n"};
+    for (int k = 0; k < 2; k++) {
+        char text[2048];
+        pair p;
+        snprintf(text, sizeof text,
+            A_D "block 72\n%s%%4 = const i32 8\n%%5 = mul i32 %%0, %%4\n%%6 = const i32 70\n%%7 = lt i1 %%0, %%6\n%%10 "
+                "= const i32 7\n"
+                "%%11 = load i32x4 %%2[%%5] align 4 pred %%7 fill %%10\n%%12 = load i32x4 %%2[%%5 + 4] align 4\n%%13 = "
+                "load i32x4 %%2[20] align 4\n"
+                "%%14 = pack i32x8 %%11, %%12\n%%15 = pack i32x8 %%13, %%13\n%%16 = mul i32x8 %%15, %%10\n%%17 = add "
+                "i32x8 %%14, %%16\n%%18 = lt i1x8 %%14, %%15\n"
+                "%%19 = select i32x8 %%18, %%14, %%17\n%%20 = pick i32x4 %%19 [4..7]\n%%21 = pick i32x4 %%19 [0..3]\n"
+                "store %%3[%%5 + 4] i32x4 %%20 align 4\nif %%7 {\nstore %%3[%%5] i32x4 %%21 align 4\n}\n%s",
+            IDS, twist[k]);
+        job j = pair_job(&p, text, 1, 72);
+        runs(&j);
+        for (int i = 0; i < 576; i++) {
+            int x = i / 8 >= 70 && i % 8 < 4 ? 7 : i, y = 20 + i % 4;
+            ck_assert_int_eq(p.d[i], i / 8 >= 70 && i % 8 < 4 ? -1 : x < y ? x : x + 7 * y);
+        }
+    }
+}
+END_TEST
+
 /* Values of several elements: views, packs, folds, splats, regrouped bits, arrays of a thread. */
 START_TEST(test_elements)
 {
@@ -704,6 +732,7 @@ Suite *sim_suite(void)
     tcase_set_timeout(c, 120);
     tcase_add_test(c, test_access_patterns);
     tcase_add_test(c, test_predicates);
+    tcase_add_test(c, test_memory_order);
     tcase_add_test(c, test_elements);
     tcase_add_test(c, test_poison);
     tcase_add_test(c, test_atomics);

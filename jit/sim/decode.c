@@ -7,11 +7,11 @@ typedef struct decoder {
     sett__program *p;
     const sett__tape *tape;
     sett__slot *slot;
-    uint32_t *root_of;  /* by op: index in program->root */
-    uint32_t *insn_of;  /* by op: IF, ELSE and FOR, for their targets */
+    uint32_t *root_of; /* by op: index in program->root */
+    uint32_t *insn_of; /* by op: IF, ELSE and FOR, for their targets */
     uint32_t cap_code, cap_root, cap_place;
-    uint32_t at;        /* op being decoded */
-    int section;        /* being written */
+    uint32_t at;                /* op being decoded */
+    int section;                /* being written */
     uint32_t last_base, last_n; /* of the access before in straight-line code */
     sett_error *error;
 } decoder;
@@ -20,7 +20,7 @@ static sett_status fail(decoder *d, sett_status status, const char *what)
 {
     char where[128];
     return sett__error(d->error, status, "%s: %s: %s", sett__where(d->p, d->at, where, sizeof where),
-                       sett__ops[d->tape->op[d->at].code].text, what);
+        sett__ops[d->tape->op[d->at].code].text, what);
 }
 
 static uint32_t arg(const decoder *d, const sett__op *o, int i)
@@ -150,7 +150,9 @@ static uint32_t packed_at(const sett__sig *sig, uint32_t index, bool symbol)
     for (uint32_t i = 0; i < sig->n_param + sig->n_sym; i++) {
         bool sym = i >= sig->n_param;
         uint32_t k = sym ? i - sig->n_param : i;
-        uint64_t size = sym ? (sig->sym[k].wide ? 8 : 4) : sig->param[k].scalar ? (uint64_t)sett__dtype_bytes(sig->param[k].dtype) : 8;
+        uint64_t size = sym                    ? (sig->sym[k].wide ? 8 : 4)
+                        : sig->param[k].scalar ? (uint64_t)sett__dtype_bytes(sig->param[k].dtype)
+                                               : 8;
         at = align_up(at, size);
         if (sym == symbol && k == index)
             return (uint32_t)at;
@@ -176,8 +178,11 @@ static sett_status root(decoder *d, const sett__op *o)
     sett__program *p = d->p;
     if (!sett__grow(NULL, (void **)&p->root, &d->cap_root, p->n_root + 1, sizeof *p->root))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
-    sett__root r = {.space = o->code == SETT__PARAM ? SETT__GLOBAL : o->code == SETT__SMEM ? SETT__SHARED : SETT__LOCAL,
-                    .lg = d->slot[d->at].lg, .op = d->at};
+    sett__root r = {.space = o->code == SETT__PARAM  ? SETT__GLOBAL
+                             : o->code == SETT__SMEM ? SETT__SHARED
+                                                     : SETT__LOCAL,
+        .lg = d->slot[d->at].lg,
+        .op = d->at};
     int bits = o->dtype == SETT_BOOL ? 8 : sett_dtype_bits(o->dtype);
     r.bytes = ((uint64_t)o->n * (uint64_t)bits + 7) / 8;
     r.param = o->code == SETT__PARAM ? (uint32_t)o->imm : 0;
@@ -216,8 +221,9 @@ static sett_status memory(decoder *d, const sett__op *o, sett__step step)
         uint8_t type = d->tape->op[base].dtype;
         if (!sett__dtype_is_int(type) || d->slot[base].lg < 2)
             return fail(d, SETT_E_VERIFY, "an offset is not an integer of 32 or 64 bits");
-        i.flags = (uint8_t)((d->slot[base].uniform ? SETT__I_UNIFORM : 0) | (d->slot[base].lg == 3 ? SETT__I_BASE64 : 0) |
-                            (sett__dtype_kind(type) == 'u' ? SETT__I_BASE_UNSIGNED : 0));
+        i.flags =
+            (uint8_t)((d->slot[base].uniform ? SETT__I_UNIFORM : 0) | (d->slot[base].lg == 3 ? SETT__I_BASE64 : 0) |
+                      (sett__dtype_kind(type) == 'u' ? SETT__I_BASE_UNSIGNED : 0));
     }
     if (base != SETT__NONE && base == d->last_base && i.n == d->last_n)
         i.flags |= SETT__I_SAME;
@@ -318,23 +324,46 @@ static sett_status decode(decoder *d, const sett__op *o)
     if (cls == SETT__C_IF || cls == SETT__C_ELSE || cls == SETT__C_FOR || cls == SETT__C_END || cls == SETT__C_BARRIER)
         d->last_base = SETT__NONE;
     switch ((sett__class)sett__ops[o->code].cls) {
-    case SETT__C_CONST: case SETT__C_SREG: case SETT__C_SYM: case SETT__C_SCALAR: return entry(d, o);
-    case SETT__C_ROOT: return root(d, o);
-    case SETT__C_BINARY: case SETT__C_COMPARE: case SETT__C_TERNARY: case SETT__C_SELECT: case SETT__C_UNARY:
+    case SETT__C_CONST:
+    case SETT__C_SREG:
+    case SETT__C_SYM:
+    case SETT__C_SCALAR:
+        return entry(d, o);
+    case SETT__C_ROOT:
+        return root(d, o);
+    case SETT__C_BINARY:
+    case SETT__C_COMPARE:
+    case SETT__C_TERNARY:
+    case SETT__C_SELECT:
+    case SETT__C_UNARY:
         return elementwise(d, o);
-    case SETT__C_CONVERT: return o->code == SETT__BITCAST ? moves(d, o) : elementwise(d, o);
-    case SETT__C_PICK: case SETT__C_PACK: return moves(d, o);
-    case SETT__C_REDUCE: return reduce(d, o);
-    case SETT__C_LOAD: return memory(d, o, SETT__S_LOAD);
-    case SETT__C_STORE: return memory(d, o, SETT__S_STORE);
-    case SETT__C_ATOM: return memory(d, o, SETT__S_ATOM);
-    case SETT__C_BARRIER: return barrier(d, o);
-    case SETT__C_SHFL: return shuffle(d, o);
-    case SETT__C_IF: return open_if(d, o);
-    case SETT__C_ELSE: return otherwise(d, o);
-    case SETT__C_FOR: return open_for(d, o);
-    case SETT__C_END: return close_region(d, o);
-    case SETT__C_PRINTF: return talk(d, o);
+    case SETT__C_CONVERT:
+        return o->code == SETT__BITCAST ? moves(d, o) : elementwise(d, o);
+    case SETT__C_PICK:
+    case SETT__C_PACK:
+        return moves(d, o);
+    case SETT__C_REDUCE:
+        return reduce(d, o);
+    case SETT__C_LOAD:
+        return memory(d, o, SETT__S_LOAD);
+    case SETT__C_STORE:
+        return memory(d, o, SETT__S_STORE);
+    case SETT__C_ATOM:
+        return memory(d, o, SETT__S_ATOM);
+    case SETT__C_BARRIER:
+        return barrier(d, o);
+    case SETT__C_SHFL:
+        return shuffle(d, o);
+    case SETT__C_IF:
+        return open_if(d, o);
+    case SETT__C_ELSE:
+        return otherwise(d, o);
+    case SETT__C_FOR:
+        return open_for(d, o);
+    case SETT__C_END:
+        return close_region(d, o);
+    case SETT__C_PRINTF:
+        return talk(d, o);
     }
     return fail(d, SETT_E_VERIFY, "the CPU engine does not know this operation");
 }

@@ -76,9 +76,15 @@ static void special(const sett__core *c, const sett__warp *w, const sett__insn *
 {
     uint32_t *d = sett__at(c, w, i->d), x = c->launch->block[0], y = c->launch->block[1], whole;
     switch ((sett__code)i->imm) {
-    case SETT__BID: whole = c->block[i->sub]; break;
-    case SETT__BDIM: whole = c->launch->block[i->sub]; break;
-    case SETT__GDIM: whole = c->launch->grid[i->sub]; break;
+    case SETT__BID:
+        whole = c->block[i->sub];
+        break;
+    case SETT__BDIM:
+        whole = c->launch->block[i->sub];
+        break;
+    case SETT__GDIM:
+        whole = c->launch->grid[i->sub];
+        break;
     default:
         for (uint32_t l = 0; l < WARP; l++) {
             uint32_t t = w->index * WARP + l;
@@ -94,10 +100,18 @@ static int source_lane(int sub, int lane, int b, int width)
 {
     int least = lane & ~(width - 1), most = least | (width - 1), j = lane;
     switch (sub) {
-    case SETT__SHFL_IDX: j = least | (b & (width - 1)); break;
-    case SETT__SHFL_UP: j = lane - b < least ? lane : lane - b; break;
-    case SETT__SHFL_DOWN: j = lane + b; break;
-    default: j = lane ^ b; break;
+    case SETT__SHFL_IDX:
+        j = least | (b & (width - 1));
+        break;
+    case SETT__SHFL_UP:
+        j = lane - b < least ? lane : lane - b;
+        break;
+    case SETT__SHFL_DOWN:
+        j = lane + b;
+        break;
+    default:
+        j = lane ^ b;
+        break;
     }
     return j > most ? lane : j;
 }
@@ -105,8 +119,9 @@ static int source_lane(int sub, int lane, int b, int width)
 static bool missing_lanes(sett__core *c, sett__warp *w, const sett__insn *i, const char *what)
 {
     uint32_t off = w->live & ~w->active;
-    return sett__fault(c, w, __builtin_ctz(off), i->op, "%s: only %d of the warp's %d threads are here; this one is not", what,
-                       __builtin_popcount(w->active), __builtin_popcount(w->live));
+    return sett__fault(c, w, __builtin_ctz(off), i->op,
+        "%s: only %d of the warp's %d threads are here; this one is not", what, __builtin_popcount(w->active),
+        __builtin_popcount(w->live));
 }
 
 static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
@@ -222,39 +237,72 @@ static void row(const sett__core *c, const sett__warp *w, const sett__insn *i)
 static bool plain(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     switch ((sett__step)i->step) {
-    case SETT__S_ROW: row(c, w, i); return true;
+    case SETT__S_ROW:
+        row(c, w, i);
+        return true;
     case SETT__S_COPY:
         copy_rows(sett__at(c, w, i->d), sett__at(c, w, i->a), i->n, (size_t)WARP << i->lg, i->a & SETT__REF_SPLAT);
         return true;
-    case SETT__S_PICK: pick(c, w, i); return true;
-    case SETT__S_REGROUP: regroup(c, w, i); return true;
-    case SETT__S_REDUCE: reduce(c, w, i); return true;
-    case SETT__S_CONST: sett__spread(sett__at(c, w, i->d), &i->imm, 1u << i->lg); return true;
+    case SETT__S_PICK:
+        pick(c, w, i);
+        return true;
+    case SETT__S_REGROUP:
+        regroup(c, w, i);
+        return true;
+    case SETT__S_REDUCE:
+        reduce(c, w, i);
+        return true;
+    case SETT__S_CONST:
+        sett__spread(sett__at(c, w, i->d), &i->imm, 1u << i->lg);
+        return true;
     case SETT__S_VALUE:
         sett__spread(sett__at(c, w, i->d), (const char *)c->launch->params + i->imm, 1u << i->lg);
         return true;
-    case SETT__S_SREG: special(c, w, i); return true;
-    default: return false;
+    case SETT__S_SREG:
+        special(c, w, i);
+        return true;
+    default:
+        return false;
     }
 }
 
 static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     switch ((sett__step)i->step) {
-    case SETT__S_LOAD: return sett__load(c, w, i);
-    case SETT__S_STORE: return sett__store(c, w, i);
-    case SETT__S_ATOM: return sett__atom(c, w, i);
-    case SETT__S_BARRIER: return barrier(c, w, i);
-    case SETT__S_SHFL: return shuffle(c, w, i);
-    case SETT__S_IF: open_if(c, w, i); return true;
-    case SETT__S_ELSE: otherwise(w, i); return true;
-    case SETT__S_ENDIF: w->active = w->stack[--w->depth].saved; return true;
-    case SETT__S_FOR: open_for(c, w, i); return true;
-    case SETT__S_ENDFOR: next_round(c, w, i); return true;
-    case SETT__S_PRINTF: return sett__print(c, w, i);
-    case SETT__S_ASSERT: return sett__check_assert(c, w, i);
-    case SETT__S_STOP: w->state = SETT__DONE; return true;
-    default: return plain(c, w, i);
+    case SETT__S_LOAD:
+        return sett__load(c, w, i);
+    case SETT__S_STORE:
+        return sett__store(c, w, i);
+    case SETT__S_ATOM:
+        return sett__atom(c, w, i);
+    case SETT__S_BARRIER:
+        return barrier(c, w, i);
+    case SETT__S_SHFL:
+        return shuffle(c, w, i);
+    case SETT__S_IF:
+        open_if(c, w, i);
+        return true;
+    case SETT__S_ELSE:
+        otherwise(w, i);
+        return true;
+    case SETT__S_ENDIF:
+        w->active = w->stack[--w->depth].saved;
+        return true;
+    case SETT__S_FOR:
+        open_for(c, w, i);
+        return true;
+    case SETT__S_ENDFOR:
+        next_round(c, w, i);
+        return true;
+    case SETT__S_PRINTF:
+        return sett__print(c, w, i);
+    case SETT__S_ASSERT:
+        return sett__check_assert(c, w, i);
+    case SETT__S_STOP:
+        w->state = SETT__DONE;
+        return true;
+    default:
+        return plain(c, w, i);
     }
 }
 

@@ -135,19 +135,30 @@ static void visit(flatten *f, uint32_t v)
         if (arg(f, o, 3) != SETT__NONE)
             tie(f, v, arg(f, o, 3));
         return;
-    case SETT__C_STORE: access_whole(f, o, arg(f, o, 3)); return;
-    case SETT__C_PICK: pick(f, o, v); return;
-    case SETT__C_PACK: pack(f, o, v); return;
+    case SETT__C_STORE:
+        access_whole(f, o, arg(f, o, 3));
+        return;
+    case SETT__C_PICK:
+        pick(f, o, v);
+        return;
+    case SETT__C_PACK:
+        pack(f, o, v);
+        return;
     case SETT__C_CONVERT:
         if (o->code == SETT__BITCAST && !f->slot[v].view)
             break;
         tie(f, v, arg(f, o, 0));
         return;
-    case SETT__C_BINARY: case SETT__C_COMPARE: case SETT__C_TERNARY: case SETT__C_SELECT: case SETT__C_UNARY:
+    case SETT__C_BINARY:
+    case SETT__C_COMPARE:
+    case SETT__C_TERNARY:
+    case SETT__C_SELECT:
+    case SETT__C_UNARY:
         for (int i = 0; i < o->n_args; i++)
             tie(f, v, arg(f, o, i));
         return;
-    default: break;
+    default:
+        break;
     }
     in_rows(f, v);
     for (int i = 0; i < o->n_args; i++)

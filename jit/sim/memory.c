@@ -13,19 +13,21 @@ typedef struct touch {
     const sett__insn *insn;
     const sett__root *root;
     sett__window window;
-    uint32_t mask;      /* lanes that take part */
-    bool one;           /* all at index[0] */
+    uint32_t mask;       /* lanes that take part */
+    bool one;            /* all at index[0] */
     int64_t index[WARP]; /* elements from the root */
 } touch;
 
-static const char *const verb[] = {[SETT__S_LOAD] = "load of", [SETT__S_STORE] = "store to", [SETT__S_ATOM] = "atomic on"};
+static const char *const verb[] = {
+    [SETT__S_LOAD] = "load of", [SETT__S_STORE] = "store to", [SETT__S_ATOM] = "atomic on"};
 
 static const char *root_name(const touch *a)
 {
     const sett__sig *sig = &a->core->program->tape->sig;
-    return a->root->space == SETT__SHARED  ? "shared memory"
-           : a->root->space == SETT__LOCAL ? "a register array"
-           : sig->param[a->root->param].name ? sig->param[a->root->param].name : "an argument";
+    return a->root->space == SETT__SHARED    ? "shared memory"
+           : a->root->space == SETT__LOCAL   ? "a register array"
+           : sig->param[a->root->param].name ? sig->param[a->root->param].name
+                                             : "an argument";
 }
 
 static int64_t index_at(const sett__insn *i, const void *base, int lane)
@@ -47,16 +49,16 @@ static bool outside(touch *a, int lane)
         snprintf(to, sizeof to, "s %lld to %lld", (long long)first, (long long)(first + i->n - 1));
     else
         snprintf(to, sizeof to, " %lld", (long long)first);
-    return sett__fault(a->core, a->warp, lane, i->op, "%s %s: element%s of %lld (byte %lld) is outside", verb[i->step], root_name(a), to,
-                       (long long)count, (long long)((uint64_t)first << i->lg));
+    return sett__fault(a->core, a->warp, lane, i->op, "%s %s: element%s of %lld (byte %lld) is outside", verb[i->step],
+        root_name(a), to, (long long)count, (long long)((uint64_t)first << i->lg));
 }
 
 static bool misaligned(touch *a, int lane)
 {
     const sett__insn *i = a->insn;
     int64_t first = a->index[a->one ? 0 : lane];
-    return sett__fault(a->core, a->warp, lane, i->op, "%s %s: element %lld (byte %lld) is not aligned to %llu bytes", verb[i->step], root_name(a),
-                       (long long)first, (long long)((uint64_t)first << i->lg), 1ull << (i->align & 63));
+    return sett__fault(a->core, a->warp, lane, i->op, "%s %s: element %lld (byte %lld) is not aligned to %llu bytes",
+        verb[i->step], root_name(a), (long long)first, (long long)((uint64_t)first << i->lg), 1ull << (i->align & 63));
 }
 
 /* ---- where the lanes point --------------------------------------------------------------------- */
@@ -139,7 +141,8 @@ static unsigned char *block_of(touch *a)
 {
     const sett__insn *i = a->insn;
     uint8_t *in_order = &a->core->in_order;
-    if (a->mask != UINT32_MAX || i->a == SETT__NONE || i->flags & SETT__I_UNIFORM || i->lg > 3 || a->root->space == SETT__LOCAL)
+    if (a->mask != UINT32_MAX || i->a == SETT__NONE || i->flags & SETT__I_UNIFORM || i->lg > 3 ||
+        a->root->space == SETT__LOCAL)
         return NULL;
     const void *base = sett__at(a->core, a->warp, i->a);
     if (*in_order == 2)
@@ -214,11 +217,21 @@ static void load_each(const touch *a, unsigned char *d)
         return;
     }
     switch (a->insn->lg) { /* a constant size makes the copies single instructions */
-    case 0: load_lanes(a, d, 1); break;
-    case 1: load_lanes(a, d, 2); break;
-    case 2: load_lanes(a, d, 4); break;
-    case 3: load_lanes(a, d, 8); break;
-    default: load_lanes(a, d, (size_t)1 << a->insn->lg); break;
+    case 0:
+        load_lanes(a, d, 1);
+        break;
+    case 1:
+        load_lanes(a, d, 2);
+        break;
+    case 2:
+        load_lanes(a, d, 4);
+        break;
+    case 3:
+        load_lanes(a, d, 8);
+        break;
+    default:
+        load_lanes(a, d, (size_t)1 << a->insn->lg);
+        break;
     }
 }
 
@@ -310,11 +323,21 @@ static void store_each(const touch *a, unsigned char *s, bool splat)
         return;
     }
     switch (a->insn->lg) {
-    case 0: store_lanes(a, s, step, 1); break;
-    case 1: store_lanes(a, s, step, 2); break;
-    case 2: store_lanes(a, s, step, 4); break;
-    case 3: store_lanes(a, s, step, 8); break;
-    default: store_lanes(a, s, step, (size_t)1 << a->insn->lg); break;
+    case 0:
+        store_lanes(a, s, step, 1);
+        break;
+    case 1:
+        store_lanes(a, s, step, 2);
+        break;
+    case 2:
+        store_lanes(a, s, step, 4);
+        break;
+    case 3:
+        store_lanes(a, s, step, 8);
+        break;
+    default:
+        store_lanes(a, s, step, (size_t)1 << a->insn->lg);
+        break;
     }
 }
 
@@ -373,7 +396,8 @@ static uint64_t combine(const sett__insn *i, uint64_t old, uint64_t value)
     static uint64_t exchange_##T(const sett__insn *i, void *p, uint64_t value) \
     { \
         T *at = p, old = __atomic_load_n(at, __ATOMIC_RELAXED); \
-        while (!__atomic_compare_exchange_n(at, &old, (T)combine(i, old, value), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
+        while (!__atomic_compare_exchange_n( \
+            at, &old, (T)combine(i, old, value), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
             ; \
         return old; \
     }
@@ -381,7 +405,8 @@ EXCHANGE(uint8_t)
 EXCHANGE(uint16_t)
 EXCHANGE(uint32_t)
 EXCHANGE(uint64_t)
-static uint64_t (*const exchange[])(const sett__insn *, void *, uint64_t) = {exchange_uint8_t, exchange_uint16_t, exchange_uint32_t, exchange_uint64_t};
+static uint64_t (*const exchange[])(const sett__insn *, void *, uint64_t) = {
+    exchange_uint8_t, exchange_uint16_t, exchange_uint32_t, exchange_uint64_t};
 
 bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
 {

@@ -22,7 +22,7 @@ struct sett__run {
     _Atomic uint64_t next, stop; /* stop: blocks from here on need not run */
     pthread_mutex_t lock;        /* for the fault and for printing */
     sett_error *error;
-    sett_status status;          /* of the lowest fault so far */
+    sett_status status; /* of the lowest fault so far */
 };
 
 /* ---- a worker's memory ------------------------------------------------------------------- */
@@ -169,7 +169,8 @@ static void work(struct sett__run *run)
             run_blocks(&c, b, run->blocks - b < run->chunk ? run->blocks : b + run->chunk);
     } else {
         sett_error e = {.status = SETT_OK};
-        sett__error(&e, SETT_E_MEMORY, "out of memory for the warps of kernel %s", run->launch->name ? run->launch->name : "?");
+        sett__error(
+            &e, SETT_E_MEMORY, "out of memory for the warps of kernel %s", run->launch->name ? run->launch->name : "?");
         record_fault(run, 0, &e);
     }
     core_free(&c);
@@ -217,13 +218,14 @@ static sett_status check_launch(const sett__program *p, const sett__sim_launch *
     const char *name = l->name ? l->name : "?";
     uint64_t threads = (uint64_t)l->block[0] * l->block[1];
     if (!l->block[0] || !l->block[1] || !l->block[2] || threads > 1024 || threads * l->block[2] > 1024)
-        return sett__error(e, SETT_E_LIMIT, "kernel %s: a block of (%u,%u,%u) threads; 1 to 1024 are possible", name, l->block[0], l->block[1],
-                           l->block[2]);
+        return sett__error(e, SETT_E_LIMIT, "kernel %s: a block of (%u,%u,%u) threads; 1 to 1024 are possible", name,
+            l->block[0], l->block[1], l->block[2]);
     if (l->grid[0] > INT32_MAX || l->grid[1] > 65535 || l->grid[2] > 65535)
-        return sett__error(e, SETT_E_LIMIT, "kernel %s: a grid of (%u,%u,%u) blocks is past (2^31-1,65535,65535)", name, l->grid[0], l->grid[1],
-                           l->grid[2]);
+        return sett__error(e, SETT_E_LIMIT, "kernel %s: a grid of (%u,%u,%u) blocks is past (2^31-1,65535,65535)", name,
+            l->grid[0], l->grid[1], l->grid[2]);
     if (l->params_len < p->params_len || (p->params_len && !l->params) || (p->tape->sig.n_param && !l->extent))
-        return sett__error(e, SETT_E_BIND, "kernel %s: %zu bytes of parameters; it takes %u", name, l->params_len, p->params_len);
+        return sett__error(
+            e, SETT_E_BIND, "kernel %s: %zu bytes of parameters; it takes %u", name, l->params_len, p->params_len);
     return SETT_OK;
 }
 

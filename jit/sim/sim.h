@@ -17,14 +17,16 @@
 #define SETT__N_DTYPES (SETT_F8E4M3B11FNUZ + 1)
 
 /* ---- wide.h: arithmetic on rows ------------------------------------------------------ */
-typedef void (*sett__row_fn)(void *restrict d, const void *a, const void *b, const void *c, uint32_t rows, uint32_t splat);
+typedef void (*sett__row_fn)(void *restrict d, const void *a, const void *b, const void *c, uint32_t rows,
+                             uint32_t splat);
 typedef void (*sett__turn_fn)(void *restrict d, const void *s, uint32_t n);
 typedef struct sett__wide {
     sett__row_fn op[SETT__N_CODES][SETT__N_DTYPES];
     sett__row_fn convert[SETT__N_DTYPES][SETT__N_DTYPES];
     sett__row_fn select[4];                        /* by log2 of the element's bytes */
     bool (*affine[2])(const void *row, int64_t step); /* 32-bit, 64-bit: row[l] == row[0] + l * step, all l */
-    sett__turn_fn gather[4][4], scatter[4][4];     /* [log2 bytes][0: any n; 1, 2, 3: n = 2, 4, 8]: lanes of n elements to rows, and back */
+    /* [log2 bytes][0: any n; 1, 2, 3: n = 2, 4, 8]: lanes of n elements to rows, and back */
+    sett__turn_fn gather[4][4], scatter[4][4];
 } sett__wide;
 extern const sett__wide sett__wide_base, sett__wide_avx2;
 const sett__wide *sett__wide_best(void); /* for the machine that runs this */
@@ -33,7 +35,7 @@ const sett__wide *sett__wide_best(void); /* for the machine that runs this */
 /* Where an operand's rows are: a byte offset in a frame, a multiple of SETT__ROW_ALIGN, and below
  * it the flags. */
 typedef uint32_t sett__ref;
-enum { SETT__REF_UNIFORM = 1, SETT__REF_SPLAT = 2, SETT__REF_FLAGS = 31 }; /* the worker's frame; one row stands for all */
+enum { SETT__REF_UNIFORM = 1, SETT__REF_SPLAT = 2, SETT__REF_FLAGS = 31 }; /* worker's frame; one row for all */
 
 typedef enum sett__step {
     SETT__S_STOP,    /* end of a section */
@@ -53,7 +55,8 @@ typedef enum sett__step {
     SETT__S_PRINTF, SETT__S_ASSERT, /* operands from the tape, places in program->place from imm */
 } sett__step;
 enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8, SETT__I_SAME = 16 };
-/* flags: condition, bounds or base are uniform; a flat value; base and width of the access before, which always ran just before */
+/* flags: condition, bounds or base are uniform; a flat value; base and width are those of the access before,
+ * which always ran just before */
 typedef struct sett__insn {
     uint8_t step, lg, sub, flags; /* lg: log2 of the element's bytes */
     uint8_t align, splat, n_args, dtype; /* align: log2 of the proven alignment; splat: as row functions take it */
@@ -147,7 +150,8 @@ const char *sett__where(const sett__program *, uint32_t op, char *buf, size_t si
 bool sett__fault(sett__core *, const sett__warp *, int lane, uint32_t op, const char *format, ...) SETT_PRINTF(5, 6);
 /* SETT_E_VERIFY: a format has other conversions than the op has operands. */
 sett_status sett__print_check(const sett__tape *, const sett__op *, sett_error *);
-void sett__emit_text(sett__core *, const char *, size_t len); /* run.c: to the callback or stdout, one writer at a time */
+/* run.c: to the callback or stdout, one writer at a time */
+void sett__emit_text(sett__core *, const char *, size_t len);
 bool sett__print(sett__core *, sett__warp *, const sett__insn *);
 bool sett__check_assert(sett__core *, sett__warp *, const sett__insn *);
 void sett__deadlock(sett__core *, uint32_t first_waiting);

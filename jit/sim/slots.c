@@ -10,7 +10,9 @@
 #define KEEP_UNIFORM (32u << 10)
 #define KEEP_THREAD (4u << 10)
 
-typedef struct hole { uint64_t at, size; } hole;
+typedef struct hole {
+    uint64_t at, size;
+} hole;
 typedef struct scan {
     const sett__tape *tape;
     sett__slot *slot;
@@ -108,7 +110,9 @@ static uint8_t section_of(uint32_t seen)
     uint32_t both = 1u << SETT__PER_BLOCK | 1u << SETT__PER_THREAD;
     if (seen >> SETT__BODY || (seen & both) == both)
         return SETT__BODY;
-    return seen & 1u << SETT__PER_THREAD ? SETT__PER_THREAD : seen & 1u << SETT__PER_BLOCK ? SETT__PER_BLOCK : SETT__ONCE;
+    return seen & 1u << SETT__PER_THREAD  ? SETT__PER_THREAD
+           : seen & 1u << SETT__PER_BLOCK ? SETT__PER_BLOCK
+                                          : SETT__ONCE;
 }
 
 static void classify_pure(scan *s, uint32_t v, const sett__op *o)
@@ -164,7 +168,10 @@ static void classify(scan *s, uint32_t v)
 }
 
 /* ---- how long it lives ---------------------------------------------------------------------------- */
-typedef struct loops { uint32_t at[SETT__MAX_DEPTH]; int depth; } loops;
+typedef struct loops {
+    uint32_t at[SETT__MAX_DEPTH];
+    int depth;
+} loops;
 
 /* A use inside a loop of what was made before it: the next round wants it again. */
 static void use(scan *s, const loops *open, uint32_t v, uint32_t pos)
@@ -358,7 +365,8 @@ sett_status sett__slots(sett__program *p, sett__slot *slot, sett_error *e)
     uint32_t n = p->tape->n_op;
     scan s = {.tape = p->tape, .slot = slot};
     s.expire = malloc(((size_t)n * 2 + 1) * sizeof *s.expire);
-    sett_status status = s.expire ? place(&s, p, e) : sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+    sett_status status =
+        s.expire ? place(&s, p, e) : sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
     free(s.expire);
     sett__mem_free(NULL, s.hole);
     return status;

@@ -27,8 +27,9 @@ static const char *thread_text(const sett__core *c, uint32_t t, char buf[48])
 static void fault_text(sett__core *c, uint32_t op, const char *what, const char *thread)
 {
     char where[160];
-    sett__error(&c->fault, SETT_E_FAULT, "%s: %s, block (%u,%u,%u)%s%s, kernel %s", sett__where(c->program, op, where, sizeof where), what,
-                c->block[0], c->block[1], c->block[2], *thread ? " thread " : "", thread, c->launch->name ? c->launch->name : "?");
+    sett__error(&c->fault, SETT_E_FAULT, "%s: %s, block (%u,%u,%u)%s%s, kernel %s",
+        sett__where(c->program, op, where, sizeof where), what, c->block[0], c->block[1], c->block[2],
+        *thread ? " thread " : "", thread, c->launch->name ? c->launch->name : "?");
 }
 
 bool sett__fault(sett__core *c, const sett__warp *w, int lane, uint32_t op, const char *format, ...)
@@ -52,7 +53,8 @@ void sett__deadlock(sett__core *c, uint32_t first_waiting)
     int at = snprintf(what, sizeof what, "barrier that not all threads reach:");
     for (uint32_t i = 0, j; i < c->n_warps && at < (int)sizeof what; i = j) {
         const sett__warp *w = &c->warp[i];
-        for (j = i + 1; j < c->n_warps && c->warp[j].state == w->state && (w->state == SETT__DONE || c->warp[j].pc == w->pc); j++)
+        for (j = i + 1;
+             j < c->n_warps && c->warp[j].state == w->state && (w->state == SETT__DONE || c->warp[j].pc == w->pc); j++)
             ;
         int n = at;
         if (j == i + 1)
@@ -64,7 +66,7 @@ void sett__deadlock(sett__core *c, uint32_t first_waiting)
             at += snprintf(what + at, sizeof what - (size_t)at, "ended");
         else if (at < (int)sizeof what)
             at += snprintf(what + at, sizeof what - (size_t)at, "wait%s at %s", j == i + 1 ? "s" : "",
-                           sett__where(c->program, code[w->pc - 1].op, where, sizeof where));
+                sett__where(c->program, code[w->pc - 1].op, where, sizeof where));
     }
     if (!c->fault.status)
         fault_text(c, code[c->warp[first_waiting].pc - 1].op, what, "");
@@ -109,10 +111,15 @@ sett_status sett__print_check(const sett__tape *t, const sett__op *o, sett_error
         n += c.letter != '%';
     }
     return n == o->n_args ? SETT_OK
-                          : sett__error(e, SETT_E_VERIFY, "printf: %d conversions for %d operands: \"%.60s\"", n, o->n_args, format);
+                          : sett__error(e, SETT_E_VERIFY, "printf: %d conversions for %d operands: \"%.60s\"", n,
+                                o->n_args, format);
 }
 
-typedef struct text { char *p; size_t len, cap; bool failed; } text;
+typedef struct text {
+    char *p;
+    size_t len, cap;
+    bool failed;
+} text;
 
 static void put(text *t, const char *s, size_t n)
 {
@@ -139,7 +146,9 @@ static void put_operand(text *t, conversion *c, uint8_t dtype, uint64_t bits)
     int64_t i = is_float ? (int64_t)sett__integer_of_float(dtype, SETT_I64, bits) : sett__int_of_bits(dtype, bits);
     int len;
     if (number) {
-        double f = is_float ? sett__float_of_bits(dtype, bits) : sett__dtype_kind(dtype) == 'u' ? (double)(uint64_t)i : (double)i;
+        double f = is_float                         ? sett__float_of_bits(dtype, bits)
+                   : sett__dtype_kind(dtype) == 'u' ? (double)(uint64_t)i
+                                                    : (double)i;
         snprintf(c->spec + n, 4, "%c", c->letter);
         len = snprintf(buf, sizeof buf, c->spec, f);
     } else if (c->letter == 'c') {
@@ -204,5 +213,6 @@ bool sett__check_assert(sett__core *c, sett__warp *w, const sett__insn *i)
     int64_t said = t->op[i->op].imm;
     if (!broken)
         return true;
-    return sett__fault(c, w, __builtin_ctz(broken), i->op, "assertion failed: %s", said >= 0 && said < t->n_string ? t->string[said] : "");
+    return sett__fault(c, w, __builtin_ctz(broken), i->op, "assertion failed: %s",
+        said >= 0 && said < t->n_string ? t->string[said] : "");
 }

@@ -601,6 +601,7 @@ UNSIGNED(TRANSPOSES)
     {[SETT_BOOL] = test, [SETT_I8] = S##_to_I8, [SETT_I16] = S##_to_I16, [SETT_I32] = S##_to_I32, \
      [SETT_I64] = S##_to_I64, [SETT_U8] = S##_to_U8, [SETT_U16] = S##_to_U16, [SETT_U32] = S##_to_U32, \
      [SETT_U64] = S##_to_U64, TO_FLOATS(S)}
+#define TURNS(t) {t##_N, t##_2, t##_4, t##_8}
 const sett__wide SETT__WIDE = {
     .op = {
         [SETT__ADD] = {ALL_INTS(ADD), ALL_FLOATS(ADD)},
@@ -621,7 +622,8 @@ const sett__wide SETT__WIDE = {
         [SETT__NE] = {ALL_BITS(NE), ALL_FLOATS(NE)},
         [SETT__FMA] = {ALL_FLOATS(FMA)},
         [SETT__NEG] = {ALL_INTS(NEG), BIT_FLOATS(NEG)},
-        [SETT__ABS] = {[SETT_I8] = ABS_I8, [SETT_I16] = ABS_I16, [SETT_I32] = ABS_I32, [SETT_I64] = ABS_I64, BIT_FLOATS(ABS)},
+        [SETT__ABS] = {[SETT_I8] = ABS_I8, [SETT_I16] = ABS_I16, [SETT_I32] = ABS_I32, [SETT_I64] = ABS_I64,
+                       BIT_FLOATS(ABS)},
         [SETT__NOT] = {[SETT_BOOL] = NOT_BOOL, [SETT_I8] = NOT_U8, [SETT_I16] = NOT_U16, [SETT_I32] = NOT_U32,
                        [SETT_I64] = NOT_U64, [SETT_U8] = NOT_U8, [SETT_U16] = NOT_U16, [SETT_U32] = NOT_U32,
                        [SETT_U64] = NOT_U64},
@@ -655,8 +657,6 @@ const sett__wide SETT__WIDE = {
     },
     .select = {SELECT_U8, SELECT_U16, SELECT_U32, SELECT_U64},
     .affine = {affine_I32, affine_I64},
-    .gather = {{gather_U8_N, gather_U8_2, gather_U8_4, gather_U8_8}, {gather_U16_N, gather_U16_2, gather_U16_4, gather_U16_8},
-               {gather_U32_N, gather_U32_2, gather_U32_4, gather_U32_8}, {gather_U64_N, gather_U64_2, gather_U64_4, gather_U64_8}},
-    .scatter = {{scatter_U8_N, scatter_U8_2, scatter_U8_4, scatter_U8_8}, {scatter_U16_N, scatter_U16_2, scatter_U16_4, scatter_U16_8},
-                {scatter_U32_N, scatter_U32_2, scatter_U32_4, scatter_U32_8}, {scatter_U64_N, scatter_U64_2, scatter_U64_4, scatter_U64_8}},
+    .gather = {TURNS(gather_U8), TURNS(gather_U16), TURNS(gather_U32), TURNS(gather_U64)},
+    .scatter = {TURNS(scatter_U8), TURNS(scatter_U16), TURNS(scatter_U32), TURNS(scatter_U64)},
 };

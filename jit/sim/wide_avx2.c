@@ -28,7 +28,8 @@ const sett__wide *sett__wide_best(void)
 {
     unsigned a, b, c, d;
     bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &sett__wide_avx2 : &sett__wide_base;
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return f16c && avx2 ? &sett__wide_avx2 : &sett__wide_base;
 }
 #else
 const sett__wide *sett__wide_best(void)
