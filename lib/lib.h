@@ -379,6 +379,7 @@ struct sett_tensor {
     uint32_t root;        /* op index of the root; SETT__NONE for a coordinate tensor */
     int32_t param;        /* index in the signature, or -1 */
     uint32_t align;       /* bytes: of the root's address */
+    bool wide;            /* offsets are 64-bit though the parameter's are not: recast to narrower elements */
     sett_layout *layout;
     sett_arg offset;      /* elements from the root (INT or VALUE); the origin of a coordinate tensor */
     const char *name;     /* for messages and reports */
@@ -408,7 +409,8 @@ struct sett_build {
     int depth;               /* open regions */
     uint32_t serials;
     uint32_t ended_if, ended_last; /* END of the if that a sett_else may follow, and where its region's hoisted ops go */
-    uint32_t *cse, cap_cse, n_cse;               /* hash of pure ops: index + 1, open addressing */
+    uint64_t *cse;                               /* pure ops: hash << 32 | index + 1, open addressing */
+    uint32_t cap_cse, n_cse;
     uint32_t *site_tab, cap_site_tab, last_site; /* the same for sites */
     uint32_t *string_tab, cap_string_tab;        /* and for strings */
     sett_val **val_of;       /* op index to its value object, so that CSE gives one object */
@@ -625,7 +627,8 @@ sett_arg sett__parse(const sett__ctx *, const char *text, sett__dynamic_fn *, vo
 sett_tensor *sett__param_tensor(const sett__ctx *, const char *name, sett_dtype, int param, sett_layout *, uint32_t align);
 bool sett__check_element(const sett__ctx *, sett_dtype); /* may a tensor in memory have it? Else fails the build */
 const char *sett__tensor_text(sett_build *, const sett_tensor *); /* in the arena, for messages: "A (?,8):(8,1)" */
-bool sett__tensor_wide(const sett_tensor *);             /* of a parameter with 64-bit offsets */
+bool sett__tensor_wide(const sett_tensor *);             /* its offsets are 64-bit */
+sett_arg sett__widen(const sett__ctx *, sett_arg);       /* dynamic leaves as Int64 */
 /* a without the non-negative constants that were added last, and their sum. Of a static one: 0 and itself. */
 sett_arg sett__peel(sett_build *, sett_arg a, int64_t *constant);
 /* Sum of two offsets, leaves or arithmetic tuples; constants on top, for sett__peel. POISON on failure. */

@@ -169,7 +169,7 @@ static sett_arg widen(const sett__ctx *c, sett_arg coord, sett_arg stride)
 
 bool sett__tensor_wide(const sett_tensor *t)
 {
-    return t->param >= 0 && t->head.b->sig.param[t->param].wide;
+    return t->wide || (t->param >= 0 && t->head.b->sig.param[t->param].wide);
 }
 
 /* Leaf by leaf: *constant takes what is static, the return value sums the rest. False in *ok: an integer
@@ -416,6 +416,18 @@ static sett_arg recast_offset(const sett__ctx *c, const sett_tensor *t, int from
     return sett__div(c, t->offset, sett_arg_i(ratio));
 }
 
+/* A launch checks that 32 bits count a parameter's elements, not those that they are cut into. */
+static const sett_tensor *widened(const sett__ctx *c, const sett_tensor *t)
+{
+    if (t->layout->has_inner || t->space != SETT_GMEM || sett__tensor_wide(t))
+        return t;
+    sett_layout *l = sett__layout(c->b, t->layout->shape, sett__widen(c, t->layout->stride));
+    sett_tensor *r = view(t, l, sett__widen(c, t->offset));
+    if (!r->head.poison)
+        r->wide = true;
+    return r;
+}
+
 sett_tensor *sett_recast_tensor_at(sett_site site, const sett_tensor *t, sett_dtype dtype)
 {
     const sett__ctx c = {t ? t->head.b : NULL, site, "sett_recast_tensor"};
@@ -424,6 +436,10 @@ sett_tensor *sett_recast_tensor_at(sett_site site, const sett_tensor *t, sett_dt
     SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, bad(t), SETT_E_SPACE, "%s has no memory to recast",
         sett__tensor_text(c.b, t));
     int from = 8 * sett__dtype_bytes((sett_dtype)t->dtype), to = 8 * sett__dtype_bytes(dtype);
+    if (from > to)
+        t = widened(&c, t);
+    if (t->head.poison)
+        return bad(t);
     sett_tensor *r = view(t, from == to ? t->layout : sett_recast_layout_at(site, to, from, t->layout),
         from == to ? t->offset : recast_offset(&c, t, from, to));
     if (!r->head.poison)

@@ -39,7 +39,7 @@ static bool check_kernel(const sett__ctx *c)
 
 /* ---- parameters -------------------------------------------------------------------- */
 /* Products of extents and strides of a wide parameter are formed in 64 bits from the start. */
-static sett_arg widen(const sett__ctx *c, sett_arg a)
+sett_arg sett__widen(const sett__ctx *c, sett_arg a)
 {
     if (a.kind == SETT_VALUE && sett_dtype_bits((sett_dtype)a.u.v->dtype) < 64) {
         a.u.v = sett_to_at(c->site, a.u.v, SETT_I64);
@@ -49,7 +49,7 @@ static sett_arg widen(const sett__ctx *c, sett_arg a)
         return a;
     sett_arg *kid = sett__new(c->b, a.rank * sizeof *kid);
     for (int i = 0; i < a.rank; i++)
-        kid[i] = widen(c, a.u.kid[i]);
+        kid[i] = sett__widen(c, a.u.kid[i]);
     return sett_arg_n(a.rank, kid);
 }
 
@@ -58,7 +58,7 @@ sett_tensor *sett__param_tensor(
 {
     sett_build *b = c->b;
     if (b->sig.param[param].wide && !l->has_inner)
-        l = sett__layout(b, l->shape, widen(c, l->stride));
+        l = sett__layout(b, l->shape, sett__widen(c, l->stride));
     sett_tensor *t = make(b, SETT_GMEM, dtype, l, name);
     if (t->head.poison || l->head.poison)
         return &b->poison->tensor;

@@ -305,6 +305,24 @@ START_TEST(index_width)
 }
 END_TEST
 
+static void narrower(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 4, sett_sym(b, "N")), .align = 16);
+    sett_tensor *x = sett_slice(sett_recast_tensor(A, SETT_U8), sett_thread_idx(b, 0), sett_block_idx(b, 0));
+    sett_store(x, sett_load(x));
+}
+
+/* 2^31 elements of a parameter have more bytes than 32 bits count. */
+START_TEST(recast_to_narrower_is_wide)
+{
+    char *t = text_of(narrower, NULL, NULL, 0);
+    ck_count(t, " mul i32 ", 0);
+    ck_count(t, " mul i64 ", 2);
+    free(t);
+}
+END_TEST
+
 /* Unrolled accesses share one base; what is static is in the immediate part. */
 static void unrolled(sett_build *b, const void *user)
 {
@@ -728,6 +746,7 @@ Suite *access_suite(void)
     tcase_add_test(c, known_predicate_leaves_no_test);
     tcase_add_test(c, registers_are_whole);
     tcase_add_test(c, index_width);
+    tcase_add_test(c, recast_to_narrower_is_wide);
     tcase_add_test(c, constants_are_immediate);
     tcase_add_test(c, misuse_is_named);
     tcase_add_test(c, memory_runs_out);
