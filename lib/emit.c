@@ -39,12 +39,6 @@ static uint32_t hash_op(const sett_build *b, const sett__emit *x)
     return (uint32_t)(h >> 32);
 }
 
-static sett__emit emit_of(const sett_build *b, const sett__op *op)
-{
-    return (sett__emit){.code = (sett__code)op->code, .dtype = (sett_dtype)op->dtype, .sub = op->sub, .flags = op->flags,
-        .n = op->n, .imm = op->imm, .n_args = op->n_args, .args = b->arg + op->args};
-}
-
 static bool equal_op(const sett_build *b, const sett__op *op, const sett__emit *x)
 {
     if (op->code != x->code || op->dtype != x->dtype || op->sub != x->sub || op->flags != x->flags || op->n != x->n ||
@@ -62,36 +56,56 @@ static bool in_open_region(const sett_build *b, const sett__op *op)
     return !op->depth || (op->depth <= b->depth && b->region[op->depth - 1].serial == op->other);
 }
 
+/* An op's first places are the eight of its newest operand's line: new ops use new values, so the
+ * table is mostly in cache. A full line sends it to where its hash says. Entries hold the hash, which
+ * spares a miss the look at other ops. */
+enum { LINE = 8 };
+
+static uint32_t home_of(const uint32_t *args, int n_args, uint32_t hash)
+{
+    uint32_t newest = 0;
+    for (int i = 0; i < n_args; i++)
+        if (args[i] != SETT__NONE && args[i] > newest)
+            newest = args[i];
+    return (newest ? newest * 2 : hash) & ~(uint32_t)(LINE - 1);
+}
+
+static bool at_slot(const sett_build *b, uint64_t entry, uint32_t hash, const sett__emit *x)
+{
+    return !entry || (x && (uint32_t)(entry >> 32) == hash && equal_op(b, &b->op[(uint32_t)entry - 1], x));
+}
+
+/* The place of an op equal to x, else a free one; x NULL: a free one. */
+static uint32_t cse_slot(const sett_build *b, const uint64_t *tab, uint32_t cap, uint32_t home, uint32_t hash, const sett__emit *x)
+{
+    uint32_t mask = cap - 1, at = home & mask;
+    for (uint32_t i = 0; i < LINE; i++)
+        if (at_slot(b, tab[at + i], hash, x))
+            return at + i;
+    for (at = hash & mask; !at_slot(b, tab[at], hash, x);)
+        at = (at + 1) & mask;
+    return at;
+}
+
 static bool grow_cse(sett_build *b)
 {
     if (b->n_cse < b->cap_cse / 2)
         return true;
     uint32_t cap = b->cap_cse ? b->cap_cse * 2 : 256;
-    uint32_t *fresh = sett__mem_alloc(b->mem, cap * sizeof *fresh);
+    uint64_t *fresh = sett__mem_alloc(b->mem, cap * sizeof *fresh);
     SETT__FAIL_IF(b, (sett_site){0}, NULL, !fresh, false, SETT_E_MEMORY, "out of memory");
     memset(fresh, 0, cap * sizeof *fresh);
     for (uint32_t i = 0; i < b->cap_cse; i++) {
         if (!b->cse[i])
             continue;
-        sett__emit x = emit_of(b, &b->op[b->cse[i] - 1]);
-        uint32_t at = hash_op(b, &x) & (cap - 1);
-        while (fresh[at])
-            at = (at + 1) & (cap - 1);
-        fresh[at] = b->cse[i];
+        const sett__op *op = &b->op[(uint32_t)b->cse[i] - 1];
+        uint32_t hash = (uint32_t)(b->cse[i] >> 32), home = home_of(b->arg + op->args, op->n_args, hash);
+        fresh[cse_slot(b, fresh, cap, home, hash, NULL)] = b->cse[i];
     }
     sett__mem_free(b->mem, b->cse);
     b->cse = fresh;
     b->cap_cse = cap;
     return true;
-}
-
-/* The table's place for an op: that of an equal one, or a free one. */
-static uint32_t cse_slot(const sett_build *b, const sett__emit *x)
-{
-    uint32_t mask = b->cap_cse - 1, at = hash_op(b, x) & mask;
-    while (b->cse[at] && !equal_op(b, &b->op[b->cse[at] - 1], x))
-        at = (at + 1) & mask;
-    return at;
 }
 
 /* ---- placing --------------------------------------------------------------------- */
@@ -180,7 +194,8 @@ static uint32_t record_pure(sett_build *b, sett_site site, const sett__emit *x)
 {
     if (!grow_cse(b))
         return 0;
-    uint32_t slot = cse_slot(b, x), found = b->cse[slot];
+    uint32_t hash = hash_op(b, x), home = home_of(x->args, x->n_args, hash);
+    uint32_t slot = cse_slot(b, b->cse, b->cap_cse, home, hash, x), found = (uint32_t)b->cse[slot];
     if (found && in_open_region(b, &b->op[found - 1])) {
         drop_indices(b, x);
         return found - 1;
@@ -189,7 +204,7 @@ static uint32_t record_pure(sett_build *b, sett_site site, const sett__emit *x)
     if (b->error.status)
         return 0;
     b->n_cse += !found;
-    b->cse[slot] = id + 1; /* in place of one whose region was closed */
+    b->cse[slot] = (uint64_t)hash << 32 | (id + 1); /* in place of one whose region was closed */
     if (hoists(x)) /* facts now: a chain of them would recurse later */
         sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
     return id;

@@ -338,7 +338,6 @@ typedef struct sett__region {
     uint32_t op;       /* IF, ELSE or FOR that opened it */
     uint32_t last;     /* op after which a hoisted op goes: the last one before the open child */
     uint32_t serial;   /* values carry the serial of the region that they live in */
-    bool else_ok;
     sett_site site;
 } sett__region;
 typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR } sett__kind;

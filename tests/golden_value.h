@@ -422,7 +422,7 @@ static int value_ssa(sett_build *b, char **f, int n, char *got, size_t size)
 }
 
 /* One line of a file of either folder, told apart by the file's name and the number of fields. */
-static int value_case(const char *file, char **f, int n, bool no_fold, char *got, size_t size)
+static inline int value_case(const char *file, char **f, int n, bool no_fold, char *got, size_t size)
 {
     sett_build *b = sett__build_new(NULL, false);
     int verdict = CASE_SKIPPED;

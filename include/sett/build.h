@@ -39,7 +39,7 @@ SETT_API sett_status sett_build_status(const sett_build *, const char **text_or_
 #else
 
 /* ---- the signature: what a launch must bind, in order of declaration --------- */
-/* A symbol: an extent or stride that the launch supplies, shared by name. Two tensors
+/* A symbol: an extent or stride that the launch supplies, shared by name and never negative. Two tensors
  * that use "K" must agree. .div: it is a multiple of this, checked by every launch.
  * .wide: 64 bits in the kernel (default 32: a launch with a larger value is refused). */
 typedef struct sett_sym_args {

@@ -128,7 +128,8 @@ SETT_API sett_val *sett_bitcast_at(sett_site, const sett_val *, sett_dtype);
 /* The same elements under another static shape of equal size. */
 SETT_API sett_val *sett_reshape_at(sett_site, const sett_val *, sett_arg shape);
 #define sett_reshape(x, shape) sett_reshape_at(SETT_HERE, x, SETT_A(shape))
-/* Every element repeated to a shape that x broadcasts to. */
+/* Every element repeated to a shape that x broadcasts to; x's own shape if only modes of
+ * extent 1 would be added, as in CuTe. */
 SETT_API sett_val *sett_broadcast_to_at(sett_site, const sett_val *, sett_arg shape);
 #define sett_broadcast_to(x, shape) sett_broadcast_to_at(SETT_HERE, x, SETT_A(shape))
 /* The element at a static coordinate (an integer is colexicographic), or with ALL leaves
