@@ -15,7 +15,7 @@ forbid() { # where, pattern, why
 $hits"
 }
 forbid "include lib jit tests bench tools examples" '[<"]llvm' "LLVM belongs to ptx/"
-forbid "include lib jit ptx tests bench tools examples" '[<"]cuda' "the CUDA toolkit is not needed to build"
+forbid "include lib jit ptx tests bench tools examples" '<(cuda|nv)' "the CUDA toolkit is not needed to build"
 forbid "include" '"' "public headers include only <sett/...> and libc"
 forbid "lib" '"[^"]*(jit|ptx)' "lib/ includes include/ and lib/ only"
 forbid "jit" '"[^"]*ptx' "jit/ includes include/, lib/ and jit/ only"
