@@ -52,6 +52,70 @@ static sett_layout *bad(const sett__ctx *c, sett_status status, const char *text
     return sett__poison_layout(c->b);
 }
 
+/* What modes of one basis path leave free, without an end: gaps, then an extent of 1 where it would
+ * go on. The list is static and sorted by stride. */
+static bool open_end(const sett__ctx *c, const sett__mode_list *m, uint32_t path, sett_arg *shape, sett_arg *stride)
+{
+    sett__mode_list out;
+    sett_arg next = sett_arg_i(1);
+    list_init(&out);
+    for (int i = 0; i < m->n; i++) {
+        sett_arg d = m->m[i][1];
+        if (d.path != path)
+            continue;
+        d.path = 0;
+        if (d.kind != SETT_INT || next.kind != SETT_INT || d.u.i < next.u.i)
+            return false;
+        if (d.u.i / next.u.i > 1)
+            sett__push(c, &out, sett__div(c, d, next), next);
+        next = sett__mul(c, m->m[i][0], d);
+    }
+    sett__push(c, &out, sett_arg_i(1), next);
+    for (int i = 0; i < out.n; i++)
+        out.m[i][1].path = path;
+    sett_layout *r = sett__from_modes(c, &out);
+    if (sett__layout_poison(r))
+        return false;
+    *shape = r->shape;
+    *stride = r->stride;
+    return true;
+}
+
+/* By the profile of the coordinates that basis strides point into. */
+static bool open_tree(const sett__ctx *c, const sett__mode_list *m, uint32_t path, int depth, sett_arg *shape, sett_arg *stride)
+{
+    uint32_t below = depth < 8 ? ((uint32_t)1 << (4 * depth)) - 1 : UINT32_MAX;
+    int n = 0;
+    for (int i = 0; i < m->n && depth < 8; i++) {
+        int k = (int)(m->m[i][1].path >> (4 * depth) & 15);
+        if ((m->m[i][1].path & below) == path && k > n)
+            n = k;
+    }
+    if (!n)
+        return open_end(c, m, path, shape, stride);
+    sett_arg *s = sett__kids(c, n), *d = sett__kids(c, n);
+    for (int i = 0; i < n; i++)
+        if (!open_tree(c, m, path | (uint32_t)(i + 1) << (4 * depth), depth + 1, &s[i], &d[i]))
+            return false;
+    *shape = sett_arg_n(n, s);
+    *stride = sett_arg_n(n, d);
+    return true;
+}
+
+static sett_layout *open_complement(const sett__ctx *c, const sett_layout *l)
+{
+    sett__mode_list m;
+    sett_arg shape, stride;
+    const sett_layout *flat = sett__filter(c, l);
+    if (l->has_inner || !sett__is_static(l->stride))
+        return bad(c, SETT_E_STATIC, "invalid: a complement without an end needs static strides and no swizzle", l);
+    sett__coalesced(c, &m, flat->shape, flat->stride, false);
+    sort(&m);
+    if (!open_tree(c, &m, 0, 0, &shape, &stride))
+        return bad(c, SETT_E_DIVIDE, "non-injective: a stride is below what the smaller strides cover", l);
+    return sett__own(c, shape, stride);
+}
+
 sett_layout *sett__complement(const sett__ctx *c, const sett_layout *l, sett_arg cotarget)
 {
     sett__mode_list m, out;
@@ -116,12 +180,47 @@ sett_layout *sett__right_inverse(const sett__ctx *c, const sett_layout *l)
     return sett__coalesce(c, sett__from_modes(c, &out));
 }
 
+static int low_bit(int64_t x)
+{
+    int n = 0;
+    while (n < 62 && !(x >> n & 1))
+        n++;
+    return n;
+}
+
+static int64_t static_at(const sett__ctx *c, const sett_layout *l, int64_t x)
+{
+    sett_arg v = sett__crd2idx(c, sett_arg_i(x), l->shape, l->stride);
+    return v.kind == SETT_INT && v.u.i > 0 ? v.u.i : 0;
+}
+
+/* (S o L)^-1 = L^-1 o S: S is its own inverse, and where L^-1 maps its bits to neighbouring bits again,
+ * that is another swizzle around L^-1. */
+static sett_layout *swizzled_left_inverse(const sett__ctx *c, const sett_layout *l)
+{
+    sett_layout *inv = sett__left_inverse(c, sett__own(c, l->shape, l->stride));
+    if (sett__layout_poison(inv))
+        return inv;
+    int to = l->base + (l->shift < 0 ? -l->shift : 0), from = l->base + (l->shift > 0 ? l->shift : 0);
+    int64_t z = static_at(c, inv, (int64_t)1 << to), y = static_at(c, inv, (int64_t)1 << from);
+    bool fits = z && y && sett__is_int(l->offset, 0);
+    for (int i = 0; fits && i < l->bits; i++)
+        fits = static_at(c, inv, (int64_t)1 << (to + i)) == z << i && static_at(c, inv, (int64_t)1 << (from + i)) == y << i;
+    fits = fits && z == (int64_t)1 << low_bit(z) && y == (int64_t)1 << low_bit(y);
+    if (!fits)
+        return bad(c, SETT_E_DIVIDE, "invalid: the inverse does not map the swizzle's bits to neighbouring bits", l);
+    int zb = low_bit(z), yb = low_bit(y);
+    return sett_make_swizzled_at(c->site, l->bits, zb < yb ? zb : yb, yb - zb, inv);
+}
+
 /* What undoes l on its image: coordinates between images go nowhere in particular (stride 0). */
 sett_layout *sett__left_inverse(const sett__ctx *c, const sett_layout *l)
 {
     sett__mode_list m, sorted, out;
     if (sett__layout_poison(l))
         return sett__poison_layout(c->b);
+    if (l->has_inner == 1)
+        return swizzled_left_inverse(c, l);
     if (l->has_inner)
         return bad(c, SETT_E_ARGUMENT, "invalid: a composed layout has no inverse layout", l);
     if (!sett__is_static(l->shape) || !sett__is_static(l->stride))
@@ -205,7 +304,7 @@ sett_layout *sett_complement_at(sett_site site, const sett_layout *l, sett_arg c
         return sett__poison_layout(c->b);
     if (cotarget.kind == SETT_LAYOUT)
         cotarget = cotarget.u.l->shape;
-    return sett__complement(c, l, cotarget);
+    return cotarget.kind == SETT_SLICE ? open_complement(c, l) : sett__complement(c, l, cotarget);
 }
 
 sett_layout *sett_right_inverse_at(sett_site site, const sett_layout *l)

@@ -508,22 +508,12 @@ static sett_layout *sliced(const sett__ctx *c, const sett_layout *l, sett_arg cr
     return sett__rewrap(c, l, sett__own(c, s, d));
 }
 
-/* No offset of l sets a bit that the swizzle would move. */
-static bool swizzle_is_idle(const sett_layout *l)
-{
-    sett_arg n = sett_cosize_layout(l);
-    int first = l->base + (l->shift > 0 ? l->shift : 0);
-    return l->has_inner == 1 && n.kind == SETT_INT && sett__is_int(l->offset, 0) && n.u.i <= (int64_t)1 << first;
-}
-
 sett_layout *sett_slice_layout_at(sett_site site, const sett_layout *l, sett_arg crd)
 {
     ENTER_ARG(l, "sett_slice", crd);
     sett_layout *r = sliced(c, l, crd, true);
     if (!l->has_inner || sett__layout_poison(r) || all_slices(crd))
         return r;
-    if (swizzle_is_idle(l))
-        return sett__own(c, r->shape, r->stride);
     r->offset = sett__sum(c, l->offset, sett__crd2idx(c, crd, l->shape, l->stride));
     return sett__is_poison(r->offset) ? sett__poison_layout(c->b) : r;
 }

@@ -205,6 +205,43 @@ bool golden_same_text(const char *a, const char *b)
     return *a == *b;
 }
 
+/* The next number that is not behind a `?`; NULL at the end. */
+static const char *next_static(const char *s, int *len)
+{
+    for (; *s; s++) {
+        size_t n = strspn(s, "-0123456789");
+        if (n && s[-1] != '?') {
+            *len = (int)n;
+            return s;
+        }
+        s += n ? n - 1 : 0;
+    }
+    return NULL;
+}
+
+/* Has it a `?` with no value behind? */
+static bool unvalued(const char *text)
+{
+    for (text = strchr(text, '?'); text; text = strchr(text + 1, '?'))
+        if (!text[1] || !strchr("-0123456789", text[1]))
+            return true;
+    return false;
+}
+
+/* Where the values are not given, only which leaves are static can be compared. */
+static bool same_statics(const char *ours, const char *theirs)
+{
+    int na = 0, nb = 0;
+    const char *a = next_static(ours + 1, &na), *b = next_static(theirs + 1, &nb);
+    if (!unvalued(theirs))
+        return false;
+    while (a && b && na == nb && !memcmp(a, b, (size_t)na)) {
+        a = next_static(a + na, &na);
+        b = next_static(b + nb, &nb);
+    }
+    return !a && !b;
+}
+
 static bool same_value(sett_arg a, sett_arg b)
 {
     if (a.kind == SETT_NODE && b.kind == SETT_NODE) {
@@ -235,9 +272,23 @@ static bool same_layout(const sett__ctx *c, const sett_layout *a, const sett_lay
     return true;
 }
 
+/* Nothing is in a layout with an extent of 0; we do not make such, but run-time numbers can. */
+static bool is_empty(const char *text)
+{
+    run r = {0};
+    if (!golden_begin(&r))
+        return false;
+    sett__parse(&(sett__ctx){r.b, here, "golden"}, text, NULL, NULL);
+    bool empty = r.b->error.status == SETT_E_SHAPE;
+    golden_end(&r);
+    return empty;
+}
+
 bool golden_same_function(const char *ours, const char *theirs)
 {
     run r = {0};
+    if (is_empty(ours) && is_empty(theirs))
+        return true;
     if (!golden_begin(&r))
         return false;
     sett__ctx c = {r.b, here, "golden"};
@@ -287,9 +338,10 @@ static bool split_equal(run *r, int flag, bool dynamic, char *got, const char *e
         snprintf(got + strlen(got), TEXT / 2 - strlen(got), "%s%s", i ? ";" : "", ours);
         bool same = golden_same_text(ours, theirs[i]);
         if (!same && (flag == '~' || dynamic || i == 1)) {
+            same = ours[0] == '(' && theirs[i][0] == '(' && same_statics(ours, theirs[i]);
             drop(ours, "?");
             drop(theirs[i], "?");
-            same = golden_same_function(ours, theirs[i]);
+            same = same || golden_same_function(ours, theirs[i]);
         }
         ok = ok && same;
     }
@@ -313,6 +365,40 @@ bool golden_not_composition(const char *left, const char *right, const char *exp
     }
     golden_end(&r);
     return wrong;
+}
+
+/* Does `expected` put two different (block, copy) pairs of a product at one offset? Then to refuse is right. */
+static bool product_overlaps(const char *block, const char *tiler, const char *expected)
+{
+    enum { LARGEST = 2048 };
+    run r = {0};
+    bool overlaps = false;
+    if (!golden_begin(&r))
+        return false;
+    sett__ctx c = {r.b, here, "golden"};
+    sett_arg in[3] = {sett__parse(&c, block, NULL, NULL), sett__parse(&c, tiler, NULL, NULL), sett__parse(&c, expected, NULL, NULL)};
+    if (in[0].kind == SETT_LAYOUT && in[1].kind == SETT_LAYOUT && in[2].kind == SETT_LAYOUT && !r.b->error.status) {
+        int64_t n = sett_size_layout(in[0].u.l).u.i, all = sett_size_layout(in[2].u.l).u.i;
+        static int64_t v[3][LARGEST];
+        for (int64_t i = 0; i < all && all <= LARGEST; i++) {
+            v[0][i] = sett__layout_at(&c, in[0].u.l, sett_arg_i(i % n)).u.i;
+            v[1][i] = sett__layout_at(&c, in[1].u.l, sett_arg_i(i / n)).u.i;
+            v[2][i] = sett__layout_at(&c, in[2].u.l, sett_arg_i(i)).u.i;
+            for (int64_t k = 0; k < i && !overlaps; k++)
+                overlaps = v[2][i] == v[2][k] && (v[0][i] != v[0][k] || v[1][i] != v[1][k]);
+        }
+    }
+    golden_end(&r);
+    return overlaps;
+}
+
+/* The two operations whose stored answer is not always what it should be: is this one such line? */
+static bool expected_is_wrong(char **field, const char *expected)
+{
+    if (!strcmp(field[0], "composition"))
+        return golden_not_composition(field[2], field[3], expected);
+    bool product = !strcmp(field[0], "logical_product") || !strcmp(field[0], "zipped_product");
+    return product && product_overlaps(field[2], field[3], expected);
 }
 
 void golden_layout_line(tally *t, const char *file, int line, char **field, int n)
@@ -346,8 +432,11 @@ void golden_layout_line(tally *t, const char *file, int line, char **field, int 
         ok = false;
     } else if (r.b->error.status) {
         snprintf(got, sizeof got, "error: %s", r.b->error.text);
-        ok = (flag == '!' && (strstr(r.b->error.text, expected) || dynamic)) || (flag != '!' && (inexact || (!strcmp(field[0], "composition") &&
-                                           golden_not_composition(field[2], field[3], expected))));
+        ok = (flag == '!' && (strstr(r.b->error.text, expected) || dynamic)) || (flag != '!' && (inexact || expected_is_wrong(field, expected)));
+    } else if (unvalued(expected) && r.n_out == 1 && r.out[0].kind == SETT_LAYOUT && r.out[0].u.l->has_inner && *expected == '(') {
+        t->skipped++; /* their swizzle went into strides whose values are not given: nothing to compare */
+        golden_end(&r);
+        return;
     } else if (r.spoken) {
         snprintf(got, sizeof got, "%s", r.spoken);
         ok = flag == '=' && !strcmp(got, expected);

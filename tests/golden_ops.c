@@ -125,6 +125,12 @@ static void op_complement0(run *r, const char *op)
     give_layout(r, sett_complement_at(here, lay(r, 0), sett_cosize(lay(r, 0))));
 }
 
+static void op_complement_open(run *r, const char *op)
+{
+    (void)op;
+    give_layout(r, sett_complement_at(here, lay(r, 0), SETT_ALL));
+}
+
 static void op_tile_to_shape(run *r, const char *op)
 {
     (void)op;
@@ -176,12 +182,23 @@ static void op_table(run *r, const char *op)
         put_value(r, &n, sett_crd2idx_at(here, lay(r, 0), sett_arg_i(i)));
 }
 
+/* No offset of l sets a bit that the swizzle would move. */
+static bool swizzle_is_idle(const sett_layout *l)
+{
+    sett_arg n = sett_cosize(l);
+    return n.kind == SETT_INT && sett__is_int(l->offset, 0) && n.u.i <= (int64_t)1 << (l->base + (l->shift > 0 ? l->shift : 0));
+}
+
 static void op_slice(run *r, const char *op)
 {
     int l = r->in[0].kind == SETT_LAYOUT ? 0 : 1;
     sett_arg crd = r->in[!l];
-    if (!strncmp(op, "slice", 5))
-        give_layout(r, sett_slice_layout_at(here, lay(r, l), crd));
+    if (!strncmp(op, "slice", 5)) {
+        sett_layout *s = sett_slice_layout_at(here, lay(r, l), crd);
+        /* Their slice of a swizzled layout has no start, and no swizzle where it moves nothing. */
+        bool idle = !sett__layout_poison(s) && s->has_inner == 1 && swizzle_is_idle(lay(r, l));
+        give_layout(r, idle ? sett__layout(r->b, s->shape, s->stride) : s);
+    }
     else
         give_layout(r, sett_dice_layout_at(here, lay(r, l), crd));
 }
@@ -388,7 +405,7 @@ static const struct {
     {"slice_offset", op_slice_offset, 2}, {"slice_tensor", op_slice_offset, 2}, {"slice_tuple", op_tuple, 2},
     {"dice_tuple", op_tuple, 2}, {"get_tuple", op_tuple, 2}, {"select_tuple", op_tuple, 2}, {"flatten_tuple", op_tuple, 1},
     {"local_tile", op_local_tile, 3}, {"local_tile_proj", op_local_tile, 4}, {"local_partition", op_local_partition, 3},
-    {"get", op_get, 2}, {"take", op_modes, 3}, {"group_modes", op_modes, 3}, {"append_n", op_pad, 2},
+    {"get", op_get, 2}, {"take", op_modes, 3}, {"group_modes", op_modes, 3}, {"complement", op_complement_open, 1}, {"append_n", op_pad, 2},
     {"prepend_n", op_pad, 2}, {"upcast", op_rescale, 2}, {"downcast", op_rescale, 2}, {"recast_layout", op_rescale, 3},
     {"make_layout", op_make, 1}, {"make_layout_row", op_make, 1}, {"make_ordered_layout", op_make, 2},
     {"make_identity_layout", op_make, 1}, {"make_layout_tv", op_tv, 2}, {"max_common_vector", op_vector, 2},

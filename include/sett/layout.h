@@ -61,7 +61,8 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
 #define sett_zipped_divide(x, tiler) SETT_PICK(zipped_divide, x)(SETT_HERE, x, SETT_A(tiler))
 #define sett_tiled_divide(x, tiler) SETT_PICK(tiled_divide, x)(SETT_HERE, x, SETT_A(tiler))
 #define sett_flat_divide(x, tiler) SETT_PICK(flat_divide, x)(SETT_HERE, x, SETT_A(tiler))
-/* The modes whose coordinate is ALL; a tensor's start moves by the others. */
+/* The modes whose coordinate is ALL; a tensor's start moves by the others, and so does the offset inside
+ * a swizzled or composed layout: (_,1) of S<1,0,2> o 0 o (4,4):(1,4) is S<1,0,2> o 4 o (4):(1). */
 #define sett_slice(x, ...) SETT_PICK(slice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
 #define sett_dice(x, ...) SETT_PICK(dice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
 /* The chosen top modes, in that order. */
@@ -73,7 +74,8 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
 #define SETT_TUPLE_OF(...) sett_arg_n(SETT_NARG(__VA_ARGS__), (const sett_arg[]){SETT_EACH(SETT_A, __VA_ARGS__)})
 
 /* ---- algebra on layouts alone -------------------------------------------------------------- */
-/* What l leaves free of [0, size(cotarget)), in order: 4:1 of 24 leaves 6:4; 4:2 leaves (2,3):(1,8). */
+/* What l leaves free of [0, size(cotarget)), in order: 4:1 of 24 leaves 6:4; 4:2 leaves (2,3):(1,8).
+ * cotarget ALL: without an end; a last extent of 1 has the stride at which it goes on. */
 SETT_API sett_layout *sett_complement_at(sett_site, const sett_layout *, sett_arg cotarget);
 #define sett_complement(l, cotarget) sett_complement_at(SETT_HERE, l, SETT_A(cotarget))
 SETT_API sett_layout *sett_logical_product_at(sett_site, const sett_layout *, sett_arg tiler);
