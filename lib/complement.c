@@ -82,7 +82,8 @@ static bool open_end(const sett__ctx *c, const sett__mode_list *m, uint32_t path
 }
 
 /* By the profile of the coordinates that basis strides point into. */
-static bool open_tree(const sett__ctx *c, const sett__mode_list *m, uint32_t path, int depth, sett_arg *shape, sett_arg *stride)
+static bool open_tree(
+    const sett__ctx *c, const sett__mode_list *m, uint32_t path, int depth, sett_arg *shape, sett_arg *stride)
 {
     uint32_t below = depth < 8 ? ((uint32_t)1 << (4 * depth)) - 1 : UINT32_MAX;
     int n = 0;
@@ -205,7 +206,8 @@ static sett_layout *swizzled_left_inverse(const sett__ctx *c, const sett_layout 
     int64_t z = static_at(c, inv, (int64_t)1 << to), y = static_at(c, inv, (int64_t)1 << from);
     bool fits = z && y && sett__is_int(l->offset, 0);
     for (int i = 0; fits && i < l->bits; i++)
-        fits = static_at(c, inv, (int64_t)1 << (to + i)) == z << i && static_at(c, inv, (int64_t)1 << (from + i)) == y << i;
+        fits = static_at(c, inv, (int64_t)1 << (to + i)) == z << i &&
+               static_at(c, inv, (int64_t)1 << (from + i)) == y << i;
     fits = fits && z == (int64_t)1 << low_bit(z) && y == (int64_t)1 << low_bit(y);
     if (!fits)
         return bad(c, SETT_E_DIVIDE, "invalid: the inverse does not map the swizzle's bits to neighbouring bits", l);
@@ -247,7 +249,8 @@ sett_layout *sett__left_inverse(const sett__ctx *c, const sett_layout *l)
     for (int i = 0; i < sorted.n; i++) {
         int64_t d = sorted.m[i][1].u.i, step = i ? sorted.m[i - 1][1].u.i : 1;
         if (d % step)
-            return bad(c, SETT_E_DIVIDE, "left-inverse-divisibility: a stride is no multiple of the next smaller one", l);
+            return bad(
+                c, SETT_E_DIVIDE, "left-inverse-divisibility: a stride is no multiple of the next smaller one", l);
         sett__push(c, &out, sett_arg_i(d / step), sett_arg_i(at));
         at = prefix[sorted.m[i][0].u.i];
         extent = m.m[sorted.m[i][0].u.i][0].u.i;

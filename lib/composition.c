@@ -24,9 +24,10 @@ static bool refuse(const sett__ctx *c, const char *reason, const lhs *a, sett_ar
         *a->why = reason;
         return false;
     }
-    sett__bad(c, SETT_E_DIVIDE, "%s: %s:%s over mode %d of coalesced %s: extent %s must %s", reason, sett__arg_text(c->b, s),
-        sett__arg_text(c->b, d), mode, sett__layout_text(c->b, a->l), sett__arg_text(c->b, n),
-        reason[1] == 't' ? "divide or be divided by the stride that reaches it" : "divide what is left of the right extent");
+    sett__bad(c, SETT_E_DIVIDE, "%s: %s:%s over mode %d of coalesced %s: extent %s must %s", reason,
+        sett__arg_text(c->b, s), sett__arg_text(c->b, d), mode, sett__layout_text(c->b, a->l), sett__arg_text(c->b, n),
+        reason[1] == 't' ? "divide or be divided by the stride that reaches it"
+                         : "divide what is left of the right extent");
     return false;
 }
 
@@ -119,7 +120,8 @@ static bool exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
             *a->why = "stride-divisibility";
         else
             sett__bad(c, SETT_E_DIVIDE,
-                "stride-divisibility: the modes of %s together reach %lld in mode %d of coalesced %s, past its extent %lld",
+                "stride-divisibility: the modes of %s together reach %lld in mode %d of coalesced %s, past its extent "
+                "%lld",
                 sett__layout_text(c->b, b), (long long)a->used[i], i, sett__layout_text(c->b, a->l), (long long)n.u.i);
         return false;
     }
@@ -132,7 +134,8 @@ static bool descend(const sett__ctx *c, const sett_layout **l, uint32_t path)
     for (; path; path >>= 4) {
         int i = (int)(path & 15) - 1;
         if (i >= sett__arity((*l)->shape) || (*l)->shape.kind != SETT_NODE) {
-            sett__bad(c, SETT_E_RANK, "invalid: a basis stride points to mode %d of %s", i, sett__layout_text(c->b, *l));
+            sett__bad(
+                c, SETT_E_RANK, "invalid: a basis stride points to mode %d of %s", i, sett__layout_text(c->b, *l));
             return false;
         }
         *l = sett__mode(c, *l, i);

@@ -18,8 +18,8 @@ static bool refused(const sett__ctx *c, const sett_layout *l, sett_layout *const
     const char *tile = sett__refusal(c, l, t[0], false), *rest = tile ? sett__refusal(c, l, t[1], false) : NULL;
     if (!rest || tile == rest)
         return false;
-    sett__bad(c, SETT_E_DIVIDE, "%s of the tile %s, and %s of the rest %s, over %s", tile, sett__layout_text(c->b, t[0]), rest,
-        sett__layout_text(c->b, t[1]), sett__layout_text(c->b, l));
+    sett__bad(c, SETT_E_DIVIDE, "%s of the tile %s, and %s of the rest %s, over %s", tile,
+        sett__layout_text(c->b, t[0]), rest, sett__layout_text(c->b, t[1]), sett__layout_text(c->b, l));
     return true;
 }
 

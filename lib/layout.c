@@ -80,13 +80,14 @@ static sett_layout *unusable(const sett_layout *l)
 #define ENTER_ARG(l, name, arg) \
     ENTER(l, name); \
     if (!sett__use_arg(c->b, site, name, arg)) \
-        return sett__poison_layout(c->b)
+    return sett__poison_layout(c->b)
 
 /* ---- making ------------------------------------------------------------------------ */
 
 static bool good_leaf(sett_arg a)
 {
-    return a.kind == SETT_INT || (a.kind == SETT_VALUE && a.u.v->scalar && sett__dtype_is_int((sett_dtype)a.u.v->dtype));
+    return a.kind == SETT_INT ||
+           (a.kind == SETT_VALUE && a.u.v->scalar && sett__dtype_is_int((sett_dtype)a.u.v->dtype));
 }
 
 static bool check_shape(const sett__ctx *c, sett_arg s)
@@ -228,7 +229,8 @@ static sett_arg basis(const sett__ctx *c, sett_arg shape, uint32_t path, int dep
         return one;
     }
     if (depth == 8 || shape.rank > 15)
-        return sett__bad(c, SETT_E_LIMIT, "%s is nested or wide beyond 8 levels of 15 modes", sett__arg_text(c->b, shape));
+        return sett__bad(
+            c, SETT_E_LIMIT, "%s is nested or wide beyond 8 levels of 15 modes", sett__arg_text(c->b, shape));
     sett_arg *kid = sett__kids(c, shape.rank);
     for (int i = 0; i < shape.rank; i++)
         kid[i] = basis(c, shape.u.kid[i], path | (uint32_t)(i + 1) << (4 * depth), depth + 1);
@@ -248,8 +250,9 @@ sett_layout *sett_make_swizzled_at(sett_site site, int bits, int base, int shift
 {
     ENTER(l, "sett_make_swizzled");
     if (bits < 0 || base < 0 || abs(shift) < bits || bits + base + abs(shift) > 30) {
-        sett__bad(c, SETT_E_RANGE, "S<%d,%d,%d> is no swizzle: bits at least 0, base at least 0, |shift| at least bits, sum at most 30",
-            bits, base, shift);
+        sett__bad(c, SETT_E_RANGE,
+            "S<%d,%d,%d> is no swizzle: bits at least 0, base at least 0, |shift| at least bits, sum at most 30", bits,
+            base, shift);
         return sett__poison_layout(c->b);
     }
     if (l->has_inner) {
@@ -266,13 +269,15 @@ sett_layout *sett_make_swizzled_at(sett_site site, int bits, int base, int shift
     return r;
 }
 
-sett_layout *sett_make_composed_layout_at(sett_site site, const sett_layout *inner, sett_arg offset, const sett_layout *outer)
+sett_layout *sett_make_composed_layout_at(
+    sett_site site, const sett_layout *inner, sett_arg offset, const sett_layout *outer)
 {
     ENTER_ARG(inner, "sett_make_composed_layout", offset);
     if (!sett__use_layout(c->b, site, c->func, outer))
         return sett__poison_layout(c->b);
     if (outer->has_inner) {
-        sett__bad(c, SETT_E_ARGUMENT, "invalid: the outer layout %s is composed already", sett__layout_text(c->b, outer));
+        sett__bad(
+            c, SETT_E_ARGUMENT, "invalid: the outer layout %s is composed already", sett__layout_text(c->b, outer));
         return sett__poison_layout(c->b);
     }
     sett_layout *r = sett__own(c, outer->shape, outer->stride);
@@ -501,8 +506,8 @@ static sett_layout *sliced(const sett__ctx *c, const sett_layout *l, sett_arg cr
     sett_arg s = sett__sieve(c, crd, l->shape, slices);
     sett_arg d = sett__sieve(c, crd, l->stride, slices);
     if (l->has_inner && s.kind == SETT_NODE && !s.rank) {
-        sett__bad(c, SETT_E_ARGUMENT, "invalid: nothing of %s is left at %s; use sett_crd2idx", sett__layout_text(c->b, l),
-            sett__arg_text(c->b, crd));
+        sett__bad(c, SETT_E_ARGUMENT, "invalid: nothing of %s is left at %s; use sett_crd2idx",
+            sett__layout_text(c->b, l), sett__arg_text(c->b, crd));
         return sett__poison_layout(c->b);
     }
     return sett__rewrap(c, l, sett__own(c, s, d));
@@ -550,7 +555,8 @@ sett_arg sett__group(const sett__ctx *c, sett_arg x, int begin, int end)
 {
     int n = sett__arity(x);
     if (begin < 0 || begin >= end || end > n)
-        return sett__bad(c, SETT_E_RANK, "invalid: modes [%d,%d) of %s, which has %d", begin, end, sett__arg_text(c->b, x), n);
+        return sett__bad(
+            c, SETT_E_RANK, "invalid: modes [%d,%d) of %s, which has %d", begin, end, sett__arg_text(c->b, x), n);
     sett_arg *kid = sett__kids(c, n), *in = sett__kids(c, end - begin);
     for (int i = 0; i < n; i++) {
         if (i >= begin && i < end)

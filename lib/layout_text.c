@@ -199,7 +199,8 @@ static void fail(parser *p, const char *what)
     size_t at = (size_t)(p->at - p->text), from = at > AROUND ? at - AROUND : 0, n = strlen(p->text + from);
     if (n > 2 * AROUND)
         n = 2 * AROUND;
-    sett__bad(p->c, SETT_E_PARSE, "column %zu: %s\n    %.*s\n    %*s^", at + 1, what, (int)n, p->text + from, (int)(at - from), "");
+    sett__bad(p->c, SETT_E_PARSE, "column %zu: %s\n    %.*s\n    %*s^", at + 1, what, (int)n, p->text + from,
+        (int)(at - from), "");
 }
 
 static void blanks(parser *p)

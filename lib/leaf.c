@@ -165,9 +165,14 @@ static sett_arg emit(const sett__ctx *c, sett__code code, sett_arg a, sett_arg b
         if (!x || !y || x->head.poison || y->head.poison)
             return poison(c);
     }
-    bool nonneg = (code == SETT__DIV || code == SETT__REM || code == SETT__SHR) && facts_of(a).lo >= 0 && facts_of(b).lo >= 0;
-    sett_val *r = record(c, &(sett__emit){.code = code, .dtype = (sett_dtype)x->dtype, .n = 1, .n_args = 2,
-        .flags = nonneg ? SETT__F_NONNEG : 0, .args = (const uint32_t[]){x->id, y->id}});
+    bool nonneg =
+        (code == SETT__DIV || code == SETT__REM || code == SETT__SHR) && facts_of(a).lo >= 0 && facts_of(b).lo >= 0;
+    sett_val *r = record(c, &(sett__emit){.code = code,
+                                .dtype = (sett_dtype)x->dtype,
+                                .n = 1,
+                                .n_args = 2,
+                                .flags = nonneg ? SETT__F_NONNEG : 0,
+                                .args = (const uint32_t[]){x->id, y->id}});
     if (!r || r->head.poison)
         return poison(c);
     refine(r, f);
@@ -240,8 +245,8 @@ sett_arg sett__sub(const sett__ctx *c, sett_arg a, sett_arg b)
     if (sett__is_int(b, 0))
         return a;
     facts x = facts_of(a), y = facts_of(b);
-    return emit(c, SETT__SUB, a, b,
-        (facts){gcd(x.div, y.div), sat_add(x.lo, sat_neg(y.hi)), sat_add(x.hi, sat_neg(y.lo))});
+    return emit(
+        c, SETT__SUB, a, b, (facts){gcd(x.div, y.div), sat_add(x.lo, sat_neg(y.hi)), sat_add(x.hi, sat_neg(y.lo))});
 }
 
 /* v@path * n is (v*n)@path. */
@@ -420,7 +425,8 @@ sett_arg sett__xor_shift(const sett__ctx *c, sett_arg x, int bits, int base, int
     if (!bits)
         return x;
     if (is_number(x))
-        return sett_arg_i(x.u.i ^ (shift >= 0 ? (x.u.i & mask) >> shift : (int64_t)((uint64_t)(x.u.i & mask) << -shift)));
+        return sett_arg_i(
+            x.u.i ^ (shift >= 0 ? (x.u.i & mask) >> shift : (int64_t)((uint64_t)(x.u.i & mask) << -shift)));
     if (stop(c, x, x, &out))
         return out;
     facts f = facts_of(x);
@@ -428,7 +434,8 @@ sett_arg sett__xor_shift(const sett__ctx *c, sett_arg x, int bits, int base, int
     facts top = {1, 0, INT64_MAX}, all = {gcd(f.div, (int64_t)1 << low), f.lo >= 0 ? 0 : INT64_MIN, INT64_MAX};
     if (f.lo >= 0 && f.hi <= INT32_MAX)
         all.hi = INT32_MAX;
-    sett_arg moved = emit(c, SETT__AND, x, sett_arg_i(mask), (facts){(int64_t)1 << (base + (shift > 0 ? shift : 0)), 0, mask});
+    sett_arg moved =
+        emit(c, SETT__AND, x, sett_arg_i(mask), (facts){(int64_t)1 << (base + (shift > 0 ? shift : 0)), 0, mask});
     if (moved.kind == SETT_VALUE)
         moved = emit(c, shift >= 0 ? SETT__SHR : SETT__SHL, moved, sett_arg_i(abs(shift)), top);
     return moved.kind == SETT_VALUE ? emit(c, SETT__XOR, x, moved, all) : moved;

@@ -34,7 +34,8 @@ sett_layout *sett__like(const sett__ctx *c, const sett_layout *l)
     sett__flat(l->stride, d);
     for (int i = 0; i < n; i++) {
         if (d[i].path || d[i].kind == SETT_NODE) {
-            sett__bad(c, SETT_E_ARGUMENT, "invalid: %s has basis strides, which have no order", sett__layout_text(c->b, l));
+            sett__bad(
+                c, SETT_E_ARGUMENT, "invalid: %s has basis strides, which have no order", sett__layout_text(c->b, l));
             return sett__poison_layout(c->b);
         }
         if (d[i].kind == SETT_INT && d[i].u.i < 0)

@@ -98,8 +98,8 @@ sett_layout *sett__raked(const sett__ctx *c, const sett_layout *block, const set
     sett_layout *r = sett__logical_product(c, padded(c, block, rank), sett_arg_l(padded(c, tiler, rank)));
     if (sett__layout_poison(r))
         return r;
-    return sett__rewrap(c, r, sett__own(c, interleave(c, rank, r->shape, leaf, blocked),
-        interleave(c, rank, r->stride, leaf, blocked)));
+    return sett__rewrap(c, r,
+        sett__own(c, interleave(c, rank, r->shape, leaf, blocked), interleave(c, rank, r->stride, leaf, blocked)));
 }
 
 sett_layout *sett__tile_to_shape(const sett__ctx *c, const sett_layout *block, sett_arg shape, sett_arg order)
@@ -135,7 +135,8 @@ sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const set
     size[0] = sett__product(c, thr->shape);
     size[1] = sett__product(c, val->shape);
     sett_arg both = sett__node(c, 2, size);
-    sett_layout *tv = sett__compose(c, inv, sett_arg_l(sett__own(c, both, sett__compact(c, both, sett_arg_i(1), NULL))));
+    sett_layout *tv =
+        sett__compose(c, inv, sett_arg_l(sett__own(c, both, sett__compact(c, both, sett_arg_i(1), NULL))));
     return sett__layout_poison(tv) ? poison : (sett_tv){sett__product_each(c, tile->shape), tv};
 }
 
@@ -167,7 +168,8 @@ PRODUCT(zipped_product, ZIPPED)
 PRODUCT(tiled_product, TILED)
 PRODUCT(flat_product, FLAT)
 
-static sett_layout *side_by_side(sett_site site, const char *name, const sett_layout *block, const sett_layout *tiler, bool blocked)
+static sett_layout *side_by_side(
+    sett_site site, const char *name, const sett_layout *block, const sett_layout *tiler, bool blocked)
 {
     if (!sett__use_layout(NULL, site, name, block))
         return (sett_layout *)(uintptr_t)block;

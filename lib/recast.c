@@ -72,7 +72,8 @@ sett_layout *sett__rescale(const sett__ctx *c, const sett_layout *l, int64_t n, 
     if (l->has_inner == 2) { /* the inner layout counts the units; the outer one only coordinates of it */
         for (int i = 0; i < sett__arity(l->offset); i++)
             if (wider && sett__kid(l->offset, i).kind == SETT_INT && sett__kid(l->offset, i).u.i % n) {
-                sett__bad(c, SETT_E_DIVIDE, "divisibility: offset %s is no multiple of %lld", sett__arg_text(c->b, l->offset), (long long)n);
+                sett__bad(c, SETT_E_DIVIDE, "divisibility: offset %s is no multiple of %lld",
+                    sett__arg_text(c->b, l->offset), (long long)n);
                 return sett__poison_layout(c->b);
             }
     }
