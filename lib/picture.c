@@ -5,7 +5,11 @@
 #include <string.h>
 
 enum { CELL = 44, MARGIN = 36, MOST = 65536 };
-static const char *const palette[8] = {"#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#bbbbbb"};
+static const struct {
+    const char *fill;
+    const char *ink; /* class of the text: white where black would not be read */
+} palette[8] = {{"#e69f00", ""}, {"#56b4e9", ""}, {"#009e73", " class=\"w\""}, {"#f0e442", ""}, {"#0072b2", " class=\"w\""},
+    {"#d55e00", " class=\"w\""}, {"#cc79a7", ""}, {"#bbbbbb", ""}};
 
 typedef struct cell {
     int32_t thread, value; /* value -1: the cell shows `thread` as an offset; thread -1: nobody has it */
@@ -42,6 +46,8 @@ static bool fill_offsets(const sett__ctx *ctx, const sett_layout *l, grid *g)
         for (int64_t j = 0; j < g->cols; j++) {
             sett_arg at = sett__layout_at(ctx, l, sett_arg_i(i + j * g->rows));
             if (at.kind != SETT_INT || at.path)
+                return false;
+            if (at.u.i < 0 || at.u.i > INT32_MAX)
                 return false;
             g->at[i * g->cols + j] = (cell){(int32_t)at.u.i, -1};
         }
@@ -80,16 +86,17 @@ static void add(text *t, const char *format, ...)
 static void draw_cell(text *t, int64_t i, int64_t j, cell c)
 {
     int64_t x = MARGIN + j * CELL, y = MARGIN + i * CELL;
-    const char *fill = c.thread < 0 ? "#ffffff" : palette[c.thread % 8];
+    const char *fill = c.thread < 0 ? "#ffffff" : palette[c.thread % 8].fill;
     add(t, "<rect x=\"%lld\" y=\"%lld\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", (long long)x, (long long)y, CELL, CELL, fill);
     if (c.thread < 0)
         return;
+    const char *ink = palette[c.thread % 8].ink;
     if (c.value < 0) {
-        add(t, "<text x=\"%lld\" y=\"%lld\">%d</text>\n", (long long)x + CELL / 2, (long long)y + 27, c.thread);
+        add(t, "<text x=\"%lld\" y=\"%lld\"%s>%d</text>\n", (long long)x + CELL / 2, (long long)y + 27, ink, c.thread);
         return;
     }
-    add(t, "<text x=\"%lld\" y=\"%lld\">T%d</text>\n", (long long)x + CELL / 2, (long long)y + 19, c.thread);
-    add(t, "<text x=\"%lld\" y=\"%lld\">V%d</text>\n", (long long)x + CELL / 2, (long long)y + 36, c.value);
+    add(t, "<text x=\"%lld\" y=\"%lld\"%s>T%d</text>\n", (long long)x + CELL / 2, (long long)y + 19, ink, c.thread);
+    add(t, "<text x=\"%lld\" y=\"%lld\"%s>V%d</text>\n", (long long)x + CELL / 2, (long long)y + 36, ink, c.value);
 }
 
 static void draw(text *t, const grid *g, const char *title)
@@ -98,7 +105,7 @@ static void draw(text *t, const grid *g, const char *title)
     add(t, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" height=\"%lld\" viewBox=\"0 0 %lld %lld\">\n", w, h, w, h);
     add(t, "<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n", title);
     add(t, "<g stroke=\"#000000\" stroke-width=\"1\" font-family=\"monospace\" font-size=\"14\" text-anchor=\"middle\">\n");
-    add(t, "<style>text{stroke:none;fill:#000000}</style>\n");
+    add(t, "<style>text{stroke:none;fill:#000000}.w{fill:#ffffff}</style>\n");
     for (int64_t i = 0; i < g->rows; i++)
         add(t, "<text x=\"%d\" y=\"%lld\">%lld</text>\n", MARGIN / 2, (long long)(MARGIN + i * CELL + 27), (long long)i);
     for (int64_t j = 0; j < g->cols; j++)
@@ -141,8 +148,8 @@ const char *sett_layout_svg_at(sett_site site, const sett_svg_args *a)
         name, (long long)g.rows, (long long)g.cols, MOST);
     g.at = sett__new(b, (size_t)(g.rows * g.cols) * sizeof *g.at);
     bool ok = owners ? fill_owners(&ctx, a->layout, &g) : fill_offsets(&ctx, a->layout, &g);
-    SETT__FAIL_IF(b, site, func, !ok, "", SETT_E_SHAPE, "%s does not map to %s", name, owners ? "the tile" : "integers");
-    text t = {.cap = 1024 + strlen(name) * 4 + (size_t)(g.rows * g.cols) * 240 + (size_t)(g.rows + g.cols) * 80};
+    SETT__FAIL_IF(b, site, func, !ok, "", SETT_E_SHAPE, "%s does not map to %s", name, owners ? "the tile" : "offsets from 0 to 2^31-1");
+    text t = {.cap = 1024 + strlen(name) * 4 + (size_t)(g.rows * g.cols) * 280 + (size_t)(g.rows + g.cols) * 80};
     t.at = sett__new(b, t.cap);
     draw(&t, &g, escaped(b, name));
     return b->error.status ? "" : t.at;

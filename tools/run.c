@@ -138,8 +138,8 @@ static void report(const options *o, sett_engine *e, sett_kernel *k, int device)
             info.name, info.target, device, origins[info.origin], info.codegen_ms, info.assemble_ms, info.load_ms, info.registers,
             stats.compiler_loaded ? "true" : "false");
     else
-        printf("%s for %s on %s: code from the %s, compiler %sloaded\n", info.name, info.target, device < 0 ? "the CPU" : "the GPU",
-            origins[info.origin], stats.compiler_loaded ? "" : "not ");
+        printf("%s on %s: %s%s, compiler %sloaded\n", info.name, device < 0 ? "the CPU engine" : "the GPU",
+            device < 0 ? "interpreted" : "code from the ", device < 0 ? "" : origins[info.origin], stats.compiler_loaded ? "" : "not ");
 }
 
 /* The element type of the first file named, which a named kernel is made for. */
