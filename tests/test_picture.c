@@ -4,6 +4,7 @@
 #define SETT_SHORT
 #include <check.h>
 #include <sett/sett.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
