@@ -90,7 +90,18 @@ static sett_status open_request(request *r, sett_engine *e, const sett_compile_o
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
-static sett_status record_body(sett_body body, const sett_compile_options *opt, recorded *out, sett_error *err)
+static sett_status keep_report(sett_build *b, recorded *out, sett_error *err)
+{
+    const char *report = sett__report_text(b);
+    out->report = strdup(report ? report : "");
+    if (out->report)
+        return SETT_OK;
+    sett__tape_free(&out->tape);
+    return sett__error(err, SETT_E_MEMORY, "no memory for a report");
+}
+
+static sett_status record_body(
+    sett_body body, const sett_compile_options *opt, bool report, recorded *out, sett_error *err)
 {
     double start = sett__now_ms();
     sett_build *b = sett_build_begin();
@@ -101,14 +112,8 @@ static sett_status record_body(sett_body body, const sett_compile_options *opt, 
     b->user = opt->user;
     body(b, opt->user);
     sett_status s = sett__build_finish(b, &out->tape, err);
-    if (!s) {
-        const char *report = sett__report_text(b);
-        out->report = strdup(report ? report : "");
-        if (!out->report) {
-            sett__tape_free(&out->tape);
-            s = sett__error(err, SETT_E_MEMORY, "no memory for a report");
-        }
-    }
+    if (!s && report)
+        s = keep_report(b, out, err);
     sett_build_end(b, NULL);
     out->ms = sett__now_ms() - start;
     return s;
@@ -185,7 +190,7 @@ static sett_status cpu_slot(const request *r, recorded *rec, sett_error *err)
 static sett_status make_key(const request *r, recorded *rec, sett_error *err)
 {
     /* Whoever made the tape has verified it for no target. */
-    sett_status s = r->cpu ? SETT_OK : sett__tape_verify(&rec->tape, r->target, err);
+    sett_status s = r->cpu ? SETT_OK : sett__tape_fits(&rec->tape, r->target, err);
     if (!s)
         s = sett__tape_write(&rec->tape, r->opt.line_info, NULL, &rec->bytes, &rec->len, err);
     if (!s)
@@ -317,7 +322,7 @@ static sett_status compile_body(const request *r, sett_body body, sett_kernel **
         return SETT_OK;
     }
     atomic_fetch_add(&r->e->count.records, 1);
-    sett_status s = record_body(body, &r->opt, &rec, err);
+    sett_status s = record_body(body, &r->opt, true, &rec, err);
     if (s)
         return s;
     s = compile_recorded(r, &rec, out, err);
@@ -399,7 +404,7 @@ sett_status sett_key(
         return sett__error(err, SETT_E_ARGUMENT, "sett_key: the engine, the body or the place for the key is NULL");
     sett_status s = open_request(&r, e, options, err);
     if (!s)
-        s = record_body(body, &r.opt, &rec, err);
+        s = record_body(body, &r.opt, false, &rec, err);
     if (!s) {
         s = make_key(&r, &rec, err);
         if (!s)
@@ -424,7 +429,7 @@ sett_status sett_record(
     *len = 0;
     sett_status s = read_options(options, &opt, &name, err);
     if (!s)
-        s = record_body(body, &opt, &rec, err);
+        s = record_body(body, &opt, false, &rec, err);
     if (s)
         return s;
     if (!text) {

@@ -49,17 +49,6 @@ int sett__dtype_bytes(sett_dtype d)
     return (sett_dtype_bits(d) + 7) / 8;
 }
 
-bool sett__dtype_is_float(sett_dtype d)
-{
-    return sett__dtype_kind(d) == 'f';
-}
-
-bool sett__dtype_is_int(sett_dtype d)
-{
-    char kind = sett__dtype_kind(d);
-    return kind == 'i' || kind == 'u';
-}
-
 sett_dtype sett__dtype_parse(const char *text, size_t len)
 {
     for (int d = 1; d < (int)SETT__COUNT(dtypes); d++)

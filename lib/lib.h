@@ -64,8 +64,17 @@ bool sett__dtype_valid(int);
 char sett__dtype_kind(sett_dtype);  /* 'b' 'i' 'u' 'f' 's', see SETT_DTYPES */
 char sett__dtype_class(sett_dtype); /* the letter of ops.def: b i u h f d, or 's' */
 int sett__dtype_bytes(sett_dtype);  /* storage of one element, bits rounded up; BOOL 1 */
-bool sett__dtype_is_float(sett_dtype);
-bool sett__dtype_is_int(sett_dtype);
+/* Asked several times an op: one bit a type. */
+#define SETT__INT_BIT(name, id, text, bits, kind) | ((uint64_t)(kind == 'i' || kind == 'u') << id)
+#define SETT__FLOAT_BIT(name, id, text, bits, kind) | ((uint64_t)(kind == 'f') << id)
+static inline bool sett__dtype_is_float(sett_dtype d)
+{
+    return (unsigned)d < 64 && (0 SETT_DTYPES(SETT__FLOAT_BIT)) >> d & 1;
+}
+static inline bool sett__dtype_is_int(sett_dtype d)
+{
+    return (unsigned)d < 64 && (0 SETT_DTYPES(SETT__INT_BIT)) >> d & 1;
+}
 sett_dtype sett__dtype_parse(const char *text, size_t len); /* 0: none */
 /* Bits of a number of a type and back; floats round to nearest even. */
 uint64_t sett__bits_of_float(sett_dtype, double);
@@ -306,6 +315,8 @@ int sett__op_str(const sett__tape *, uint32_t op, char *buf, size_t size);
  * accesses to smem and rmem, limits. target NULL: any; else "sm_90a": min sm and the
  * target's shared memory too. Errors name the site of the op. */
 sett_status sett__tape_verify(const sett__tape *, const char *target, sett_error *);
+/* Of a tape that was verified for any target: the rest of it for one. */
+sett_status sett__tape_fits(const sett__tape *, const char *target, sett_error *);
 /* The same for a signature alone: names, layouts, expressions, constant grid, block, cluster. */
 sett_status sett__sig_verify(const sett__sig *, sett_error *);
 /* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */

@@ -81,6 +81,8 @@ static sett_arg spread(sett_build *b, sett_arg a, sett_arg like)
 static sett_arg add_leaves(const sett__ctx *c, sett_arg x, sett_arg y)
 {
     int64_t kx, ky;
+    if (sett__is_int(x, 0) || sett__is_int(y, 0)) /* most often: what is there has its constant on top already */
+        return sett__is_int(x, 0) ? y : x;
     x = sett__peel(c->b, x, &kx);
     y = sett__peel(c->b, y, &ky);
     if (__builtin_add_overflow(kx, ky, &kx)) {
@@ -184,6 +186,10 @@ static sett_arg leafwise(
         for (int i = 0; i < coord.rank; i++)
             sum = leafwise(c, coord.u.kid[i], shape.u.kid[i], stride.u.kid[i], sum, constant, ok);
         return sum;
+    }
+    while (shape.kind == SETT_NODE && shape.rank == 1 && stride.kind == SETT_NODE) {
+        shape = shape.u.kid[0];
+        stride = stride.u.kid[0];
     }
     if (shape.kind == SETT_NODE || stride.kind == SETT_NODE || stride.path) {
         *ok = false;

@@ -631,14 +631,36 @@ static sett_status verify_target(const sett__sig *s, int sm, sett_error *err)
     return SETT_OK;
 }
 
+static sett_status read_target(const char *target, int *sm, sett_error *err)
+{
+    char suffix;
+    if (sett__target_parse(target, sm, &suffix))
+        return SETT_OK;
+    return sett__error(err, SETT_E_TARGET, "%s is not a target that sett knows, such as sm_90a", target);
+}
+
+sett_status sett__tape_fits(const sett__tape *t, const char *target, sett_error *err)
+{
+    struct check c = {.t = t, .err = err};
+    int sm = 0;
+    sett_status status = read_target(target, &sm, err);
+    if (!status)
+        status = verify_target(&t->sig, sm, err);
+    if (status || t->min_sm <= sm)
+        return status;
+    for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
+        if (!check_target(&c, sm))
+            break;
+    return c.status;
+}
+
 sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_error *err)
 {
     struct check c = {.t = t, .err = err};
     int sm = 0;
-    char suffix;
-    if (target && !sett__target_parse(target, &sm, &suffix))
-        return sett__error(err, SETT_E_TARGET, "%s is not a target that sett knows, such as sm_90a", target);
-    sett_status status = sett__sig_verify(&t->sig, err);
+    sett_status status = target ? read_target(target, &sm, err) : SETT_OK;
+    if (!status)
+        status = sett__sig_verify(&t->sig, err);
     if (!status && t->n_op > SETT__MAX_OPS)
         status = sett__error(err, SETT_E_LIMIT, "%u ops: a tape holds at most %u", t->n_op, SETT__MAX_OPS);
     if (!status && target)
