@@ -61,9 +61,9 @@ $(B)/libsett.so.$(SOVERSION): $(LIB_OBJ) $(JIT_OBJ) lib/sett.map
 	    -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now -Wl,-O1 $(if $(SAN),,-Wl,-z,defs) -o $@ $(LIB_OBJ) $(JIT_OBJ) $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/libsett.so: $(B)/libsett.so.$(SOVERSION)
 	ln -sf $(<F) $@
-# LLVM static and hidden; one exported symbol. The first use is the first miss.
+# LLVM static and hidden; one exported symbol, the other 20 MB of names stripped. The first use is the first miss.
 $(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map
-	$(CC) $(LDFLAGS) -shared -Wl,--version-script=ptx/ptx.map -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL \
+	$(CC) $(LDFLAGS) -shared -Wl,-s -Wl,--version-script=ptx/ptx.map -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL \
 	    -o $@ $(PTX_OBJ) $(B)/lib.a -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs nvptx passes) \
 	    -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(SYS_LIBS)
 
@@ -111,7 +111,7 @@ gpu-check: ## the suites and examples on a GPU; says why when there is none
 	+@tests/gpu_check.sh
 
 demo: setup ## the main job on real input, on a GPU or the CPU
-	+@$(MAKE) --no-print-directory all
+	+@$(MAKE) --no-print-directory -j$$(nproc) all
 	+@tools/demo/demo.sh $(B)
 
 bench: all $(BENCHES) ## benchmarks; the peers need a GPU and Python with torch
