@@ -133,18 +133,19 @@ lint: ## include rules, headers alone, exported symbols, formatting of shell
 	@tests/lint.sh $(B)
 
 install: all ## DESTDIR= PREFIX=/usr/local
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(BINDIR)
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
 	install -m 644 include/sett/*.h $(DESTDIR)$(INCLUDEDIR)/sett/
 	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-ptx.so $(DESTDIR)$(LIBDIR)/
 	ln -sf libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett.so
 	install -m 755 $(B)/sett $(DESTDIR)$(BINDIR)/
+	install -m 644 docs/sett.1 $(DESTDIR)$(MANDIR)/man1/
 	sed -e 's|@prefix@|$(PREFIX)|;s|@libdir@|$(LIBDIR)|;s|@includedir@|$(INCLUDEDIR)|;s|@version@|$(VERSION)|' lib/sett.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc
 
 uninstall: ## what install put there
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett
 	rm -f $(DESTDIR)$(LIBDIR)/libsett.so $(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett-ptx.so \
-	    $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(BINDIR)/sett
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1
 
 clean: ## remove build/
 	rm -rf build

@@ -45,9 +45,35 @@ expect 0 '\.target sm_90a' compile apply --target sm_90a
 expect 0 'param' compile saxpy --emit tape
 expect 1 'sm_1234|target' compile apply --target sm_1234
 
+# The man page has the options and kernels of --help, and no others.
+"$sett" --help >"$d/help"
+grep -oE -- '--[a-z][a-z-]*' "$d/help" | sort -u >"$d/help.options"
+grep Fl docs/sett.1 | grep -oE ' -[a-z][a-z-]+' | sed 's/ -/--/' | sort -u >"$d/man.options"
+sed -n '/^kernels/,/^$/s/^  \([a-z_]*\) .*/\1/p' "$d/help" | sort >"$d/help.kernels"
+sed -n '/known by name:$/,/^\.El/s/^\.It Ql //p' docs/sett.1 | sort >"$d/man.kernels"
+for what in options kernels; do
+    n=$((n + 1))
+    if [ ! -s "$d/help.$what" ] || ! diff "$d/help.$what" "$d/man.$what"; then
+        echo "docs/sett.1 and --help differ in $what"
+        bad=$((bad + 1))
+    fi
+done
+
 "$sett" compile saxpy --emit tape -o "$d/saxpy.tape" && "$sett" compile saxpy --emit tape-bytes -o "$d/saxpy.bytes"
 expect 0 '\.entry' compile "$d/saxpy.tape" --target sm_80
 expect 0 '\.entry' compile "$d/saxpy.bytes" --target sm_80
+# A tape's text parses back to the same bytes, and a key is the same in every process.
+for k in apply add_tv softmax saxpy; do
+    "$sett" compile $k --emit tape -o "$d/t" && "$sett" compile $k --emit tape-bytes -o "$d/b" &&
+        "$sett" compile "$d/t" --emit tape-bytes -o "$d/b2" && "$sett" compile "$d/b" --emit tape -o "$d/t2"
+    n=$((n + 1))
+    cmp "$d/b" "$d/b2" && cmp "$d/t" "$d/t2" || { echo "$k: the tape's text and bytes differ"; bad=$((bad + 1)); }
+    key() { "$sett" compile "$@" --emit report | sed -n 's/^key *//p'; }
+    one=$(key $k --target sm_90a)
+    n=$((n + 1))
+    [ -n "$one" ] && [ "$one" = "$(key $k --target sm_90a)" ] && [ "$one" = "$(key "$d/t" --target sm_90a)" ] &&
+        [ "$one" != "$(key $k --target sm_80)" ] || { echo "$k: its key is not what it should be"; bad=$((bad + 1)); }
+done
 printf 'garbage' >"$d/bad.tape"
 expect 1 'bad.tape' compile "$d/bad.tape" --target sm_80
 

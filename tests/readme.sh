@@ -1,17 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every ```c block of README.md and docs/*.md that holds a main() is built and run; the others must compile.
+# Every ```c block of README.md and docs/*.md that holds a main() is built and run; the others must compile. An
+# ```output block after one is what it prints, addresses aside. A first line "/* name.c */" names the file in messages.
 set -u
 b=${1:-build/release}
 mkdir -p "$b/readme"
-rm -f "$b"/readme/*
+rm -f "$b"/readme/*.c "$b"/readme/*.expected
+export SETT_CACHE_DIR="${SETT_CACHE_DIR:-$PWD/$b/readme/cache}"
 for md in README.md docs/*.md; do
     [ -f "$md" ] || continue
-    awk -v out="$b/readme/$(basename "$md" .md)" '/^```c$/ {n++; on = 1; next} /^```/ {on = 0} on {print > (out "-" n ".c")}' "$md"
+    awk -v out="$b/readme/$(echo "${md%.md}" | tr / -)" '
+        /^```c$/ {to = out "-" ++n ".c"; first = 1; next}
+        /^```output$/ {to = out "-" n ".expected"; first = 0; printf "" > to; next}
+        /^```/ {to = ""}
+        to && first && /^\/\* [a-z_]*\.c \*\/$/ {print "#line 1 \"" $2 "\"" > to}
+        to {print > to; first = 0}' "$md"
 done
 for c in "$b"/readme/*.c; do
     [ -f "$c" ] || { echo "README.md has no C block"; exit 1; }
-    gcc -std=c11 -Wall -Wextra -Werror -Wno-unused-function -Iinclude -c "$c" -o "${c%.c}.o" || { echo "$c does not compile"; exit 1; }
-    grep -q '^int main' "$c" || continue
-    gcc -o "${c%.c}" "${c%.c}.o" -L"$b" -lsett -lm -Wl,-rpath,"$PWD/$b" && "${c%.c}" || { echo "$c does not run"; exit 1; }
+    p=${c%.c}
+    gcc -std=c11 -Wall -Wextra -Werror -Wno-unused-function -Iinclude -c "$c" -o "$p.o" || { echo "$c does not compile"; exit 1; }
+    if ! grep -q '^int main' "$c"; then
+        [ ! -f "$p.expected" ] || { echo "$c has an output and no main()"; exit 1; }
+        continue
+    fi
+    gcc -o "$p" "$p.o" -L"$b" -lsett -lm -Wl,-rpath,"$PWD/$b" || exit 1
+    "$p" >"$p.printed" || { cat "$p.printed"; echo "$c does not run"; exit 1; }
+    [ -f "$p.expected" ] || { cat "$p.printed"; continue; }
+    sed 's/0x[0-9a-f]\{6,\}/0x.../g' "$p.printed" | diff "$p.expected" - || { echo "$c prints something else than its document says"; exit 1; }
 done
