@@ -234,6 +234,16 @@ static uint32_t slots(const sett__op *op)
     return sett__ops[op->code].cls == SETT__C_ROOT ? 1 : sett__ir_pieces(op->n);
 }
 
+/* Instruction selection takes a block at a time, and more than in proportion for a very long one. */
+enum { BLOCK_OPS = 1024 };
+
+static void split(sett__lower *l)
+{
+    LLVMBasicBlockRef next = sett__ir_block(l, "next");
+    LLVMBuildBr(l->b, next);
+    sett__ir_enter(l, next);
+}
+
 static void walk(sett__lower *l, LLVMValueRef *pool)
 {
     const sett__tape *t = l->tape;
@@ -246,6 +256,8 @@ static void walk(sett__lower *l, LLVMValueRef *pool)
         l->site = t->op[i].site;
         sett__debug_at(l, l->site);
         one_op(l, &t->op[i], l->val[i]);
+        if (l->level == 0 && i % BLOCK_OPS == BLOCK_OPS - 1)
+            split(l);
     }
     l->site = SETT__NONE;
     if (l->status)

@@ -137,7 +137,8 @@ static sett_status check_module(sett__lower *l)
 static sett_status optimise(sett__lower *l, LLVMTargetMachineRef m)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(l->module, "function(sroa,early-cse<memssa>,simplifycfg)", m, options);
+    LLVMErrorRef error = LLVMRunPasses(
+        l->module, l->level ? "function(sroa,early-cse<memssa>,simplifycfg)" : "function(sroa,early-cse<memssa>)", m, options);
     LLVMDisposePassBuilderOptions(options);
     if (error) {
         char *text = LLVMGetErrorMessage(error);
@@ -209,7 +210,7 @@ static sett_status lower(const sett__ptx_job *job, const sett__tape *tape, sett_
     if (!m)
         return SETT_E_COMPILE;
     sett__lower l = {
-        .tape = tape, .name = job->name, .sm = sm, .lines = job->line_info, .site = SETT__NONE, .error = e};
+        .tape = tape, .name = job->name, .sm = sm, .level = out->codegen_level, .lines = job->line_info, .site = SETT__NONE, .error = e};
     l.ctx = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(l.ctx, on_diagnostic, &l);
     l.module = LLVMModuleCreateWithNameInContext(job->name, l.ctx);

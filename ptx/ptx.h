@@ -26,7 +26,7 @@ typedef struct sett__frame { /* an open region */
 typedef struct sett__lower {
     const sett__tape *tape;
     const char *name;
-    int sm;
+    int sm, level; /* of the target; of the code generator */
     bool lines;
     LLVMContextRef ctx;
     LLVMModuleRef module;

@@ -22,11 +22,12 @@ int sett__ptx_version(const sett__tape *t, const char *target)
     return need && t->min_ptx > need ? t->min_ptx : need;
 }
 
-/* Measured on one core at 2.5 GHz, codegen level 2: n stores at n run-time offsets 24 ms for
- * n = 100, 350 ms for 400, 1.7 s for 800 (straight-line strength reduction, by dominance, so
- * across regions too); n stores beside one run-time offset 10 ms for 400, 90 ms for 1600 (load
- * and store vectorizer). At level 0 all are linear, 10^4 stores 80 ms. */
-enum { MANY_OFFSETS = 128, MANY_ACCESSES = 1024 };
+/* Measured on one core, codegen level 2: n accesses at n run-time offsets 39 ms for n = 50, 209 ms
+ * for 125, 1.7 s for 800 (straight-line strength reduction, by dominance, so across regions too); n
+ * at one 25 ms for 400, 48 ms for 600, 162 ms for 1000 (load and store vectorizer); arithmetic 24 ms
+ * for 4500 ops, 121 ms for 15000. At level 0, in blocks of BLOCK_OPS, all are linear: 10^4 accesses
+ * 75 to 120 ms. */
+enum { MANY_OFFSETS = 64, MANY_ACCESSES = 512, MANY_OPS = 8192 };
 
 int sett__codegen_level(const sett__tape *t)
 {
@@ -48,5 +49,5 @@ int sett__codegen_level(const sett__tape *t)
             seen[base] = true;
     }
     sett__mem_free(NULL, seen);
-    return offsets > MANY_OFFSETS || accesses > MANY_ACCESSES ? 0 : 2;
+    return offsets > MANY_OFFSETS || accesses > MANY_ACCESSES || t->n_op > MANY_OPS ? 0 : 2;
 }

@@ -682,6 +682,33 @@ static maker *family(int which, int n)
     return m;
 }
 
+/* A loop whose body is cut into several blocks: it still jumps back to its start, and all of it is there. */
+START_TEST(test_long_loop)
+{
+    maker *m = start(128);
+    int a = param(m, "A", SETT_F32, SETT__ACCESS_READ | SETT__ACCESS_WRITE),
+        tid = op(m, SETT__TID, SETT_I32, 1, 0, 0, NONE), k = number_param(m, "k", SETT_I32);
+    int zero = constant(m, SETT_I32, 0), one = constant(m, SETT_I32, 1);
+    int loop = op(m, SETT__FOR, SETT_I32, 1, 0, 0, A(zero, k, one));
+    int at = op(m, SETT__ADD, SETT_I32, 1, 0, 0, A(loop, tid));
+    for (int i = 0; i < 3000; i++)
+        store(m, a, at, 5000 + i, load(m, a, at, i, SETT_F32, 1));
+    op(m, SETT__END, 0, 0, 0, 0, NONE);
+    store(m, a, tid, 0, load(m, a, tid, 7, SETT_F32, 1));
+    result r = compile(m, "sm_90a");
+    ck_assert_int_eq(r.out.codegen_level, 0);
+    size_t loads = 0, jumps = 0;
+    for (const char *s = r.out.ptx; (s = strstr(s, "ld.global")); s++)
+        loads++;
+    for (const char *s = r.out.ptx; (s = strstr(s, "bra")); s++)
+        jumps++;
+    ck_assert_uint_ge(loads, 3000);
+    ck_assert_uint_ge(jumps, 6000 / 1024 + 1);
+    drop(&r);
+    finish(m);
+}
+END_TEST
+
 START_TEST(test_long_code)
 {
     static const int n = 3000;
@@ -692,6 +719,11 @@ START_TEST(test_long_code)
     for (const char *s = r.out.ptx; (s = strstr(s, _i ? "st.global" : ".rn.f32")); s++)
         count++;
     ck_assert_uint_ge(count, (size_t)n);
+    drop(&r);
+    finish(m);
+    m = family(_i, 9000);
+    r = compile(m, "sm_90a");
+    ck_assert_int_eq(r.out.codegen_level, 0);
     drop(&r);
     finish(m);
     m = family(_i, 60);
@@ -742,6 +774,7 @@ Suite *ptx_suite(void)
     tcase_add_test(c, test_ir);
     tcase_add_test(c, test_deterministic);
     tcase_add_loop_test(c, test_long_code, 0, 3);
+    tcase_add_test(c, test_long_loop);
     tcase_add_test(c, test_fatal);
     suite_add_tcase(s, c);
     return s;
