@@ -10,7 +10,7 @@
  *             sett_set(acc, 0, 0);
  *     }
  *
- * A value made in a region is not visible after it: state that outlives one is held in
+ * A value made in a region is not to be used after it (SETT_E_REGION): state that outlives one is held in
  * rmem tensors and sett_var. Leaving a region by break, return or goto, or recording between
  * sett_if and its sett_else, is an error at its line. */
 #ifndef SETT_CONTROL_H
@@ -31,13 +31,13 @@ SETT_API sett_region sett_else_begin(sett_site, sett_build *);
 SETT_API void sett_region_end(sett_region *);
 /* Two loops: the inner runs the body once, and only its completion, not a break, sets done. */
 #define SETT_REGION(r, begin) for (sett_region r = begin; r.open; sett_region_end(&r)) for (; !r.done; r.done = true)
-/* i counts from lo while below hi; step is positive. i is an Int32, or an Int64 if a
- * bound has 64 bits or is an Uint32. */
+/* i counts from lo while below hi; step is positive. A C `continue` leaves the rest of the body unrecorded; break is an
+ * error. i is an Int32, or an Int64 if a bound has 64 bits or is an Uint32. */
 #define sett_for(b, i, lo, hi, step) \
     for (sett_region i##_region = sett_for_begin(SETT_HERE, b, SETT_A(lo), SETT_A(hi), SETT_A(step)); i##_region.open; \
         sett_region_end(&i##_region)) \
         for (sett_val *i = i##_region.iv; i && !i##_region.done; i##_region.done = true)
-/* cond: a Boolean scalar. Both arms are always recorded. */
+/* cond: a Boolean scalar (of an integer: sett_ne(x, 0)). Both arms are always recorded. */
 #define sett_if(b, cond) SETT_REGION(SETT_CAT(sett_if_, __LINE__), sett_if_begin(SETT_HERE, b, cond))
 #define sett_else(b) SETT_REGION(SETT_CAT(sett_else_, __LINE__), sett_else_begin(SETT_HERE, b))
 
@@ -65,8 +65,8 @@ SETT_API void sett_sync_warp_at(sett_site, sett_build *);
 
 /* Prints from the kernel: each `{}` stands for one operand (integers %d, floats %f,
  * Booleans 1/0), C conversions are taken as in printf, with their widths checked. Static
- * numbers, tuples, layouts and values may be given; a newline is added if there is none, as
- * CuTe does. The CPU engine writes through the engine's print callback, else to stdout of the
+ * numbers, tuples, layouts and scalar values may be given (of a value with a shape: its elements); a newline is added
+ * if there is none, as CuTe does. The CPU engine writes through the engine's print callback, else to stdout of the
  * process that runs the kernel, as the driver does for GPUs. Up to 32 operands. */
 SETT_API void sett_printf_n(sett_site, sett_build *, const char *format, int n, const sett_arg *);
 #define sett_printf(b, ...) SETT_PRINTF_(b, __VA_ARGS__, 0)

@@ -52,7 +52,7 @@ typedef struct sett_engine_options {
     const char *plugin;     /* path of libsett-ptx.so; NULL: beside libsett.so, then $SETT_PTX_PLUGIN's path, then
                              * the loader's */
     const char *ptxas;      /* absolute path; NULL: $SETT_PTXAS, then the usual places */
-    const char *nvjitlink;  /* path or name for dlopen; NULL: the usual names */
+    const char *nvjitlink;  /* path or name for dlopen; NULL: $SETT_NVJITLINK, then the usual names */
     bool module_api;        /* load by cuModuleLoadData per context, not cuLibraryLoadData */
     sett_log_fn log;
     sett_print_fn print;    /* sett_printf of the CPU engine; NULL: stdout of the process */
@@ -102,11 +102,11 @@ typedef struct sett_compile_options {
     bool no_fold;       /* tests: leave to the engines what the builder could fold */
     bool ptx_only;      /* stop at PTX: no assembler is needed, and the kernel cannot be launched */
 } sett_compile_options;
-/* Records the body, then looks its key up: memory, disk, compiler. The caller releases *kernel. A kernel that was
- * found keeps the name that it was first compiled with. The entry is written to disk after the call returns, by
- * the engine's own thread. A failing compiler costs its kernel and later compiles (SETT_E_COMPILE with its text,
- * then SETT_E_NO_COMPILER), never the process. What .user_size remembers it remembers by the body's
- * address: a shared object with bodies stays loaded while the engine is open. */
+/* Records the body, then looks its key up: memory, disk, compiler. The caller releases *kernel, which is NULL on
+ * failure. A kernel that was found keeps the name that it was first compiled with. The entry is written to disk after
+ * the call returns, by the engine's own thread. A failing compiler costs its kernel and later
+ * compiles (SETT_E_COMPILE with its text, then SETT_E_NO_COMPILER), never the process. What .user_size remembers it
+ * remembers by the body's address: a shared object with bodies stays loaded while the engine is open. */
 SETT_API sett_status sett_compile(
     sett_engine *, sett_body, const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
 /* The same from a tape's bytes or text. */
@@ -119,7 +119,8 @@ SETT_API void sett_kernel_release(sett_kernel *); /* NULL is ignored */
 /* Records the body and writes its key, without compiling. */
 SETT_API sett_status sett_key(
     sett_engine *, sett_body, const sett_compile_options *or_null, uint8_t key[32], sett_error *or_null2);
-/* Records the body and gives its tape: text (NUL-ended) or bytes. Free with sett_text_free. */
+/* Records the body and gives its tape: text (NUL-ended) or bytes, and how many bytes, without the NUL; neither
+ * pointer may be NULL. Free with sett_text_free. */
 SETT_API sett_status sett_record(
     sett_body, const sett_compile_options *or_null, bool text, void **tape, size_t *len, sett_error *or_null2);
 /* The tape of a CPU kernel (others keep none: SETT_E_ARGUMENT). Free with sett_text_free. */
@@ -139,7 +140,9 @@ typedef struct sett_kernel_info {
     const void *cubin;      /* NULL for a CPU kernel or ptx_only */
     size_t cubin_size;
     const char *ptx;        /* NULL if it came from a cache */
-    const char *report;     /* what the layouts decided, what the assembler said; text */
+    const char *report;     /* a line for each access: what the layouts decided and what made it narrower; then what the
+                             * assembler said. Its source lines are those of the body that was compiled first under
+                             * this key. "" of a CPU kernel */
     const char *assembler;  /* who made the cubin */
     double record_ms, codegen_ms, assemble_ms, load_ms; /* of this handle's making; 0 where not done */
 } sett_kernel_info;

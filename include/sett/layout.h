@@ -57,12 +57,15 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
         sett_tensor *: sett_##op##_tensor_at, const sett_tensor *: sett_##op##_tensor_at)
 /* R = A o B: R(c) = A(B(c)). */
 #define sett_composition(x, rhs) SETT_PICK(composition, x)(SETT_HERE, x, SETT_A(rhs))
+/* Cut into tiles, whose number is rounded up. (8,16):(16,1) by (2,4): logical ((2,4),(4,4)):((16,32),(1,4)), mode by mode
+ * (inside, which); zipped ((2,4),(4,4)):((16,1),(32,4)), all insides, then which tile; tiled ((2,4),4,4); flat
+ * (2,4,4,4). */
 #define sett_logical_divide(x, tiler) SETT_PICK(logical_divide, x)(SETT_HERE, x, SETT_A(tiler))
 #define sett_zipped_divide(x, tiler) SETT_PICK(zipped_divide, x)(SETT_HERE, x, SETT_A(tiler))
 #define sett_tiled_divide(x, tiler) SETT_PICK(tiled_divide, x)(SETT_HERE, x, SETT_A(tiler))
 #define sett_flat_divide(x, tiler) SETT_PICK(flat_divide, x)(SETT_HERE, x, SETT_A(tiler))
-/* The modes whose coordinate is ALL; a tensor's start moves by the others, and so does the offset inside
- * a swizzled or composed layout: (_,1) of S<1,0,2> o 0 o (4,4):(1,4) is S<1,0,2> o 4 o (4):(1). */
+/* slice: the modes whose coordinate is ALL (dice: those whose is not). A tensor's start moves by the others, and so does
+ * the offset inside a swizzled or composed layout: (_,1) of S<1,0,2> o 0 o (4,4):(1,4) is S<1,0,2> o 4 o (4):(1). */
 #define sett_slice(x, ...) SETT_PICK(slice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
 #define sett_dice(x, ...) SETT_PICK(dice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
 /* The chosen top modes, in that order. */
@@ -78,6 +81,8 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
  * cotarget ALL: without an end; a last extent of 1 has the stride at which it goes on. */
 SETT_API sett_layout *sett_complement_at(sett_site, const sett_layout *, sett_arg cotarget);
 #define sett_complement(l, cotarget) sett_complement_at(SETT_HERE, l, SETT_A(cotarget))
+/* (block, copies of it in the tiler's order): (2,2):(2,1) and 3 give ((2,2),3):((2,1),4). SETT_E_DIVIDE where copies
+ * would share offsets. */
 SETT_API sett_layout *sett_logical_product_at(sett_site, const sett_layout *, sett_arg tiler);
 #define sett_logical_product(l, tiler) sett_logical_product_at(SETT_HERE, l, SETT_A(tiler))
 /* block o (its copies, as the tiler says): ((block),(tiler)), and as with divide zipped, tiled, flat. */
@@ -193,6 +198,7 @@ SETT_API int sett_evenly_divides_at(sett_site, sett_arg a, sett_arg b);
 #define sett_weakly_congruent(a, b) sett_weakly_congruent_at(SETT_HERE, SETT_A(a), SETT_A(b))
 #define sett_compatible(a, b) sett_compatible_at(SETT_HERE, SETT_A(a), SETT_A(b))
 #define sett_evenly_divides(a, b) sett_evenly_divides_at(SETT_HERE, SETT_A(a), SETT_A(b))
+/* Rounded up, of two integers, static or dynamic: how many tiles. */
 SETT_API sett_arg sett_ceil_div_at(sett_site, sett_arg, sett_arg);
 #define sett_ceil_div(a, d) sett_ceil_div_at(SETT_HERE, SETT_A(a), SETT_A(d))
 /* Equal as texts: same profile, extents and strides. */

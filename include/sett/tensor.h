@@ -71,7 +71,8 @@ SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett
  * Predicates: a Boolean value broadcast over the tensor. Where it is false nothing is read and .fill stands for the
  * element, or nothing is written. One made by sett_elem_less keeps its coordinates: an access whose elements are
  * provably all inside or all outside costs one test and stays wide; others are wide where all elements are inside
- * (and aligned, if that is not proven), and by element where not. .cache: reserved, 0. */
+ * (and aligned, if that is not proven), and by element where not. A scalar predicate keeps the access whole. One combined
+ * by sett_and is by element: put the scalar condition in a sett_if instead. .cache: reserved, 0. */
 typedef struct sett_load_args {
     size_t size;
     const sett_tensor *src;
@@ -120,7 +121,7 @@ SETT_API sett_val *sett_atomic_at(sett_site, const sett_tensor *, sett_binary_op
 SETT_API sett_dtype sett_tensor_dtype(const sett_tensor *);
 SETT_API sett_space sett_tensor_space(const sett_tensor *);
 SETT_API sett_layout *sett_tensor_layout(const sett_tensor *);
-/* "tensor<ptr<f32, gmem, align<16>> o (8,5):(5,1)>", snprintf-like. */
+/* "tensor<ptr<f32, gmem, align<16>> o (8,5):(5,1)>", snprintf-like; the alignment where it is not the element's. */
 SETT_API int sett_tensor_str(const sett_tensor *, char *buf, size_t size);
 
 #endif /* __cplusplus */

@@ -17,9 +17,10 @@ typedef enum sett_binary_op {
     SETT_ADD, SETT_SUB, SETT_MUL,
     SETT_DIV,      /* integers: Float32, as in CuTe; floats: IEEE */
     SETT_FLOORDIV, /* rounds toward minus infinity */
-    SETT_MOD,      /* sign of the dividend, as C's %; floats: fmod */
+    SETT_MOD,      /* sign of the dividend, as C's %; floats: fmod. By 0: no trap, x % 0 is x, x // 0 no use */
     SETT_MIN, SETT_MAX, /* a NaN operand gives NaN; -0 < +0 */
-    SETT_AND, SETT_OR, SETT_XOR, SETT_SHL, SETT_SHR,
+    SETT_AND, SETT_OR, SETT_XOR, /* integers and Booleans */
+    SETT_SHL, SETT_SHR,          /* integers; by the width or more: 0, a signed SHR: the sign */
     SETT_LT, SETT_LE, SETT_GT, SETT_GE, SETT_EQ, SETT_NE /* Boolean; ordered, NE true on NaN */
 } sett_binary_op;
 typedef enum sett_unary_op {
@@ -91,10 +92,11 @@ SETT_API sett_val *sett_unary_at(sett_site, const char *func, sett_unary_op, set
 #define sett_cos_approx(x) sett_unary_at(SETT_HERE, "sett_cos_approx", SETT_COS_APPROX, x)
 #define sett_tanh_approx(x) sett_unary_at(SETT_HERE, "sett_tanh_approx", SETT_TANH_APPROX, x)
 
-/* x*y + z with one rounding. */
+/* x*y + z with one rounding; of integers modulo 2^width. */
 SETT_API sett_val *sett_fma_at(sett_site, sett_arg x, sett_arg y, sett_arg z);
 #define sett_fma(x, y, z) sett_fma_at(SETT_HERE, SETT_A(x), SETT_A(y), SETT_A(z))
-/* cond ? x : y by element; cond Boolean; x and y of one type. */
+/* cond ? x : y by element; cond Boolean; x and y of one type, which a C number takes (SETT_E_RANGE if it cannot:
+ * 2.5 beside an Int32). Two C numbers: Int32, or Float32 if one has a fraction. */
 SETT_API sett_val *sett_where_at(sett_site, sett_val *cond, sett_arg x, sett_arg y);
 #define sett_where(cond, x, y) sett_where_at(SETT_HERE, cond, SETT_A(x), SETT_A(y))
 
@@ -141,7 +143,7 @@ SETT_API sett_val *sett_element_at(sett_site, const sett_val *, sett_arg coord);
 SETT_API sett_dtype sett_val_dtype(const sett_val *);
 SETT_API sett_arg sett_val_shape(const sett_val *);
 /* A promise about a dynamic integer, which the kernel does not check: it is a multiple
- * of div. For what a launch supplies, use .div of sett_sym, which is checked. */
+ * of div. It replaces what was known, as CuTe's assume does. For what a launch supplies, use .div of sett_sym, which is checked. */
 SETT_API sett_val *sett_assume_at(sett_site, sett_val *, int64_t div);
 #define sett_assume(x, div) sett_assume_at(SETT_HERE, x, div)
 
