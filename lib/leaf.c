@@ -152,6 +152,14 @@ static sett_val *index_val(const sett__ctx *c, sett_arg a)
     return converted(c, v, v->lo >= INT32_MIN && v->hi <= INT32_MAX ? SETT_I32 : SETT_I64);
 }
 
+/* What an operation gives back as it is: still of a type that an offset may have. */
+static sett_arg same(const sett__ctx *c, sett_arg a)
+{
+    bool index = a.kind != SETT_VALUE || a.u.v->dtype == SETT_I32 || is_wide(a.u.v);
+    sett_val *v = index || !c->b ? NULL : index_val(c, a);
+    return !v ? a : v->head.poison ? poison(c) : sett_arg_v(v);
+}
+
 static sett_arg emit(const sett__ctx *c, sett__code code, sett_arg a, sett_arg b, facts f)
 {
     if (!c->b)
@@ -227,9 +235,9 @@ sett_arg sett__add(const sett__ctx *c, sett_arg a, sett_arg b)
     if (stop(c, a, b, &out))
         return out;
     if (sett__is_int(a, 0))
-        return b;
+        return same(c, b);
     if (sett__is_int(b, 0))
-        return a;
+        return same(c, a);
     facts x = facts_of(a), y = facts_of(b);
     return emit(c, SETT__ADD, a, b, (facts){gcd(x.div, y.div), sat_add(x.lo, y.lo), sat_add(x.hi, y.hi)});
 }
@@ -243,7 +251,7 @@ sett_arg sett__sub(const sett__ctx *c, sett_arg a, sett_arg b)
     if (stop(c, a, b, &out))
         return out;
     if (sett__is_int(b, 0))
-        return a;
+        return same(c, a);
     facts x = facts_of(a), y = facts_of(b);
     return emit(
         c, SETT__SUB, a, b, (facts){gcd(x.div, y.div), sat_add(x.lo, sat_neg(y.hi)), sat_add(x.hi, sat_neg(y.lo))});
@@ -275,9 +283,9 @@ sett_arg sett__mul(const sett__ctx *c, sett_arg a, sett_arg b)
     if (sett__is_int(a, 0) || sett__is_int(b, 0))
         return sett_arg_i(0);
     if (sett__is_int(a, 1))
-        return b;
+        return same(c, b);
     if (sett__is_int(b, 1))
-        return a;
+        return same(c, a);
     return emit(c, SETT__MUL, a, b, mul_facts(facts_of(a), facts_of(b)));
 }
 
@@ -330,7 +338,7 @@ sett_arg sett__div(const sett__ctx *c, sett_arg a, sett_arg b)
     if (sett__is_int(b, 0))
         return sett__bad(c, SETT_E_RANGE, "a dynamic number divided by zero");
     if (sett__is_int(b, 1))
-        return a;
+        return same(c, a);
     if (sett__is_int(a, 0) || below(x, y))
         return sett_arg_i(0);
     if (is_number(b) && c->b && undo_mul(c, a, b.u.i, &out))
@@ -357,7 +365,7 @@ sett_arg sett__rem(const sett__ctx *c, sett_arg a, sett_arg b)
     if (sett__is_int(a, 0) || (is_number(b) && b.u.i > 0 && x.div % b.u.i == 0))
         return sett_arg_i(0);
     if (below(x, y))
-        return a;
+        return same(c, a);
     if (x.lo >= 0 && y.lo >= 1) {
         f.lo = 0;
         f.hi = x.hi < y.hi - 1 ? x.hi : y.hi - 1;
@@ -377,7 +385,7 @@ sett_arg sett__ceil_div(const sett__ctx *c, sett_arg a, sett_arg b)
         return out;
     facts x = facts_of(a), y = facts_of(b);
     if (sett__is_int(b, 1) || sett__is_int(a, 0))
-        return a;
+        return same(c, a);
     if (x.lo >= 1 && x.hi <= y.lo)
         return sett_arg_i(1);
     if (is_number(b) && b.u.i > 0 && x.div % b.u.i == 0)
@@ -397,9 +405,9 @@ static sett_arg extreme(const sett__ctx *c, sett_arg a, sett_arg b, bool max)
         return out;
     facts x = facts_of(a), y = facts_of(b), f = {.div = gcd(x.div, y.div)};
     if (x.hi <= y.lo || (a.kind == SETT_VALUE && b.kind == SETT_VALUE && a.u.v == b.u.v))
-        return max ? b : a;
+        return same(c, max ? b : a);
     if (y.hi <= x.lo)
-        return max ? a : b;
+        return same(c, max ? a : b);
     f.lo = (x.lo < y.lo) != max ? x.lo : y.lo;
     f.hi = (x.hi < y.hi) != max ? x.hi : y.hi;
     return emit(c, max ? SETT__MAX : SETT__MIN, a, b, f);

@@ -56,6 +56,34 @@ static void scaled(sett_build *b, const void *user)
     sett_set(Out, sett_mul(i, scale), i);
 }
 
+/* Y[0] = an element of X, or of a copy of it in another space, at an index of 64 bits. */
+typedef struct far_index {
+    sett_dtype dtype;
+    int how;
+} far_index;
+
+static void far_element(sett_build *b, const void *user)
+{
+    const far_index *f = user;
+    sett_val *N = sett_sym(b, "N"), *i = sett_scalar(b, "i", f->dtype);
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(N)));
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(4)));
+    sett_layout *swizzled = sett_make_swizzled(1, 2, 1, sett_make_layout(b, T1(16)));
+    sett_tensor *S = f->how < 3   ? X
+                     : f->how < 4 ? sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(16)), 16)
+                     : f->how < 5 ? sett_make_smem_tensor(b, SETT_F32, swizzled, 16)
+                                  : sett_make_rmem_tensor(b, SETT_F32, 16);
+    sett_block(b, 1);
+    if (f->how >= 3)
+        sett_fill(S, 1);
+    if (f->how == 0)
+        sett_set(Y, 1, i);
+    else if (f->how == 1)
+        sett_set(Y, sett_at(sett_local_tile(S, T1(4), T1(i)), 2), 0);
+    else
+        sett_set(Y, sett_at(S, i), 0);
+}
+
 static sett_engine *engine;
 static sett_error err;
 static float x[N_MAX], y[N_MAX], was[N_MAX];
@@ -134,6 +162,31 @@ START_TEST(launch_default_device)
     ck_assert_msg(!sett_launch(k, ((sett_stream){SETT_DEFAULT_DEVICE, NULL}), &err, &X, &Y, 2.0f), "%s", err.text);
     expect_step(10, 2);
     sett_kernel_release(k);
+}
+END_TEST
+
+/* No index of any type is cut to 32 bits, where 2^32 would be element 0: not of a small parameter, nor of shared
+ * memory or registers. */
+START_TEST(far_index_is_caught)
+{
+    static const struct {
+        sett_dtype dtype;
+        int64_t far;
+    } cases[] = {{SETT_I64, INT64_C(1) << 32}, {SETT_I64, INT64_C(1) << 40}, {SETT_U64, INT64_C(1) << 32},
+        {SETT_U32, INT64_C(1) << 31}, {SETT_I16, -1}, {SETT_U8, 255}};
+    for (int how = 0; how < 6; how++)
+        for (size_t d = 0; d < sizeof cases / sizeof *cases; d++) {
+            far_index f = {cases[d].dtype, how};
+            sett_compile_options o = {
+                .size = sizeof o, .name = "far_element", .target = "cpu", .user = &f, .user_size = sizeof f};
+            sett_kernel *k = NULL;
+            ck_assert_msg(!sett_compile(engine, far_element, &o, &k, &err), "%d: %s", how, err.text);
+            sett_buf X = sett_buf_1d(x, SETT_F32, 16), Y = sett_buf_1d(y, SETT_F32, 4);
+            ck_assert_msg(!sett_launch(k, CPU, &err, 0, &X, &Y), "%d: %s", how, err.text);
+            sett_status status = sett_launch(k, CPU, &err, cases[d].far, &X, &Y);
+            ck_assert_msg(status == SETT_E_FAULT, "%d by %zu: %s", how, d, err.text);
+            sett_kernel_release(k);
+        }
 }
 END_TEST
 
@@ -539,6 +592,7 @@ Suite *launch_suite(void)
     tcase_add_test(t, launch_steps);
     tcase_add_test(t, launch_of_nothing);
     tcase_add_test(t, launch_default_device);
+    tcase_add_test(t, far_index_is_caught);
     tcase_add_test(t, launch_refusals);
     tcase_add_test(t, launch_after_close);
     tcase_add_test(t, symbol_without_a_buffer);
