@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One Makefile for everything; objects go to build/<variant>/, so that variants never mix.
 #   make SAN=address,undefined ...   sanitizers    make CC=clang ...   another compiler
+#   make V=1 ...                     show commands
 # `make help` lists the targets.
 
 comma := ,
@@ -23,6 +24,9 @@ override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
 # Linked into libsett.so itself, hidden: what a serving machine needs is one file and libc.
 STATIC_LIBS := -Wl,-Bstatic -lffi -lnettle -Wl,-Bdynamic
 SYS_LIBS := -lm -ldl -lpthread
+
+# One short line a command unless V is set.
+Q = $(if $(V),,@echo '  $(1) $@';)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(1))))
 LIB_OBJ := $(call obj,lib)
@@ -48,22 +52,22 @@ $(B)/obj/jit/sim/%.o: override CFLAGS += -O3
 $(B)/obj/ptx/%.o: LLVM_INCLUDE = $(shell $(LLVM_CONFIG) --includedir)
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/lib.a: $(LIB_OBJ)
 	@rm -f $@; mkdir -p $(@D)
-	ar rcs $@ $^
+	$(call Q,AR)ar rcs $@ $^
 $(B)/libsett.a: $(LIB_OBJ) $(JIT_OBJ)
 	@rm -f $@; mkdir -p $(@D)
-	ar rcs $@ $^
+	$(call Q,AR)ar rcs $@ $^
 $(B)/libsett.so.$(SOVERSION): $(LIB_OBJ) $(JIT_OBJ) lib/sett.map
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,libsett.so.$(SOVERSION) -Wl,--version-script=lib/sett.map -Wl,--gc-sections \
+	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,libsett.so.$(SOVERSION) -Wl,--version-script=lib/sett.map -Wl,--gc-sections \
 	    -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now -Wl,-O1 $(if $(SAN),,-Wl,-z,defs) -o $@ $(LIB_OBJ) $(JIT_OBJ) $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/libsett.so: $(B)/libsett.so.$(SOVERSION)
 	ln -sf $(<F) $@
 # LLVM static and hidden; one exported symbol, the other 20 MB of names stripped. The first use is the first miss.
 $(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map
-	$(CC) $(LDFLAGS) -shared -Wl,-s -Wl,--version-script=ptx/ptx.map -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL \
+	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-s -Wl,--version-script=ptx/ptx.map -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL \
 	    -o $@ $(PTX_OBJ) $(B)/lib.a -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs nvptx passes) \
 	    -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(SYS_LIBS)
 
@@ -72,27 +76,27 @@ $(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map
 NAMED := $(patsubst %,$(B)/obj/named/%.o,apply add_tv softmax saxpy)
 $(B)/obj/named/%.o: examples/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=example_$* -MMD -MP -c -o $@ $<
+	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=example_$* -MMD -MP -c -o $@ $<
 $(B)/sett: $(call obj,tools) $(NAMED) $(B)/libsett.so
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
 $(B)/demo: $(B)/obj/tools/demo/demo.o $(B)/obj/tools/npy.o $(NAMED) $(B)/libsett.so
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
 $(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett.so
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $< -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $< -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
 $(B)/bench/%: $(B)/obj/bench/%.o $(NAMED) $(B)/libsett.so
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
 $(B)/libbench.so: $(B)/obj/bench/kernels.o $(NAMED) $(B)/libsett.so
-	$(CC) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
 # The runner links the objects, so that unit tests may look inside; Check is static, so that it can be carried.
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
 TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/runner.o,$(call obj,tests))
 $(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(B)/libsett.a
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
 # ---- targets -------------------------------------------------------------------------
 setup: ## install the Debian packages that are missing
