@@ -145,24 +145,6 @@ static void recorded_free(recorded *rec)
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------- */
-/* The lowest PTX ISA that knows the target, by the PTX manual's list of releases. */
-int sett__ptx_isa(const char *target, int min_ptx)
-{
-    static const struct {
-        int sm, plain, a, f;
-    } table[] = {{70, 60, 60, 60}, {72, 61, 61, 61}, {75, 63, 63, 63}, {80, 70, 70, 70}, {86, 71, 71, 71},
-        {87, 74, 74, 74}, {88, 90, 90, 90}, {89, 78, 78, 78}, {90, 78, 80, 80}, {100, 86, 86, 88}, {103, 88, 88, 88},
-        {110, 90, 90, 90}, {120, 87, 87, 88}, {121, 88, 88, 88}};
-    int sm, isa = 0;
-    char suffix;
-    if (!sett__target_parse(target, &sm, &suffix))
-        return min_ptx;
-    for (size_t i = 0; i < SETT__COUNT(table); i++)
-        if (table[i].sm <= sm)
-            isa = suffix == 'a' ? table[i].a : suffix == 'f' ? table[i].f : table[i].plain;
-    return isa > min_ptx ? isa : min_ptx;
-}
-
 static sett_status encode_key(const request *r, const recorded *rec, const void *bytes, size_t len, bool line_info,
     void **material, size_t *material_len, sett__digest *key, sett_error *err)
 {
@@ -170,7 +152,7 @@ static sett_status encode_key(const request *r, const recorded *rec, const void 
         .target = r->target,
         .line_info = line_info,
         .opt_level = r->cpu ? 0 : r->opt_level,
-        .ptx_isa = r->cpu ? 0 : sett__ptx_isa(r->target, rec->tape.min_ptx)};
+        .ptx_isa = r->cpu ? 0 : sett__target_isa(r->target, rec->tape.min_ptx)};
     return sett__key_encode(&parts, material, material_len, key, err);
 }
 

@@ -41,8 +41,6 @@ sett_status sett__asm_open(sett__asm **, const sett__asm_config *, sett_error *)
 void sett__asm_close(sett__asm *);
 sett_status sett__assemble(sett__asm *, const sett__asm_job *, sett__asm_out *, sett_error *);
 void sett__asm_out_free(sett__asm_out *);
-/* Loads or finds what assemble would use, so that the first kernel need not wait. */
-void sett__asm_warm(sett__asm *);
 /* One `name: value` line for each assembler: found where, version, or why not. snprintf-like. */
 int sett__asm_describe(sett__asm *, char *buf, size_t size);
 /* The parser of assembler logs, for tests: fills registers to serialized. */
@@ -157,7 +155,7 @@ sett_status sett__elf_check(const void *cubin, size_t len, sett_error *);
 bool sett__cache_root(const char *cache_dir, char *path, size_t size);
 
 /* ---- meta.c: what a launch must know, beside the code ---------------------------------------------- */
-enum { SETT__MAX_ARGS = 256, SETT__PARAMS_MAX = 4096 };
+enum { SETT__MAX_ARGS = 256 };
 typedef struct sett__meta {
     sett__sig sig;
     const char *name, *target, *assembler;
@@ -167,7 +165,7 @@ typedef struct sett__meta {
 } sett__meta;
 sett_status sett__meta_write(const sett__meta *, void **bytes, size_t *len, sett_error *);
 /* The packed block's bytes, and whether a kernel of this signature can be launched at all: at most SETT__MAX_ARGS
- * parameters and symbols, SETT__PARAMS_MAX bytes. */
+ * parameters and symbols, SETT__PARAM_BYTES bytes. */
 uint32_t sett__params_len(const sett__sig *);
 sett_status sett__meta_check(const sett__meta *, sett_error *);
 sett_status sett__meta_read(sett__meta *, sett__arena *, const void *bytes, size_t len, sett_error *);
@@ -177,7 +175,7 @@ typedef struct sett__bound {
     sett__launch_dims dims;
     bool empty; /* a zero grid: nothing to launch */
     uint32_t params_len;
-    alignas(16) unsigned char params[SETT__PARAMS_MAX];
+    alignas(16) unsigned char params[SETT__PARAM_BYTES];
 } sett__bound;
 /* Arguments 0 to n_param - 1 are the parameters in order of declaration. After them may stand values for the
  * symbols, in order: entry n_param + i is symbol i, of kind SETT_BIND_INT, or of kind 0 where the buffers give it. A
@@ -319,7 +317,5 @@ sett_status sett__workers_compile(sett__workers *, const sett__compile_job *, se
 void sett__workers_flush(sett__workers *); /* until nothing is left to be written */
 bool sett__plugin_loaded(sett__workers *);
 int sett__plugin_describe(sett__workers *, char *buf, size_t size); /* may load it */
-/* The PTX ISA that a tape is lowered to: the lowest that holds the target and the ops. In the key. */
-int sett__ptx_isa(const char *target, int min_ptx);
 
 #endif

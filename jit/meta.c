@@ -40,9 +40,9 @@ sett_status sett__meta_check(const sett__meta *m, sett_error *err)
             return sett__error(
                 err, SETT_E_PARSE, "%s: parameter %s has a type or rank that a launch cannot bind", m->name, p->name);
     }
-    if (sett__params_len(sig) > SETT__PARAMS_MAX)
+    if (sett__params_len(sig) > SETT__PARAM_BYTES)
         return sett__error(err, SETT_E_LIMIT, "the parameters of %s take %u bytes; the limit is %d", m->name,
-            (unsigned)sett__params_len(sig), SETT__PARAMS_MAX);
+            (unsigned)sett__params_len(sig), SETT__PARAM_BYTES);
     return SETT_OK;
 }
 

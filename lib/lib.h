@@ -26,6 +26,7 @@
 #define SETT__MAX_ALIGN 128    /* bytes that an access may claim */
 #define SETT__MAX_PARAM_ALIGN 65536
 #define SETT__MAX_SMEM (1 << 20)
+#define SETT__STATIC_SMEM (48 << 10) /* static in the code on every device; a larger window is given at launch */
 #define SETT__MAX_SMEM_ALIGN 1024
 #define SETT__MAX_PRINT 32     /* operands of one printf */
 #define SETT__COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -155,7 +156,6 @@ enum { SETT__XCHG = 255 };                                                 /* su
 enum { /* per-op flags */
     SETT__F_NONNEG = 1,   /* DIV REM SHR: both operands are known to be >= 0 */
     SETT__F_VOLATILE = 2, /* LOAD STORE */
-    SETT__F_NOINLINE = 4, /* FOR: reserved */
 };
 typedef struct sett__op_info {
     const char *text, *types;
@@ -209,7 +209,6 @@ typedef struct sett__param {
     uint32_t leaf, n_leaf; /* in sig->leaf */
 } sett__param;
 enum { SETT__ACCESS_READ = 1, SETT__ACCESS_WRITE = 2 };
-#define SETT__STATIC_SMEM (48 << 10)
 /* What a launch must know: travels in META, so that no launch needs the tape.
  * Kernel parameters in order: each param (tensor: 64-bit address; scalar: its type,
  * BOOL as a byte), then each symbol (4 bytes, or 8 if wide), each at its natural
@@ -319,9 +318,13 @@ sett_status sett__tape_verify(const sett__tape *, const char *target, sett_error
 sett_status sett__tape_fits(const sett__tape *, const char *target, sett_error *);
 /* The same for a signature alone: names, layouts, expressions, constant grid, block, cluster. */
 sett_status sett__sig_verify(const sett__sig *, sett_error *);
+
+/* ---- target.c ------------------------------------------------------------------------------------------- */
 /* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */
 bool sett__target_parse(const char *target, int *sm, char *suffix);
 uint32_t sett__target_smem(int sm); /* bytes of shared memory that one block may use */
+/* The lowest PTX ISA that holds the target and what needs min_ptx: 78 for 7.8; in the key. 0: no code is made for it. */
+int sett__target_isa(const char *target, int min_ptx);
 
 /* ---- eval.c: one op on constants ------------------------------------------------------------------ */
 /* Bits in, bits out, bit for bit as the engines compute. dtype: the operands' type
@@ -717,7 +720,7 @@ const char *sett__report_text(sett_build *);
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
  * hashes the sources that decide and fails when the id was not raised. */
 #define SETT__CODEGEN_ID "0.1.0-2"
-#define SETT__PLUGIN_ABI 1
+#define SETT__PLUGIN_ABI 2
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
 typedef struct sett__ptx_job {
     const void *tape; /* canonical bytes, with sites when line_info */
@@ -734,7 +737,6 @@ typedef struct sett__ptx_out {
     char *ptx, *ir; /* NUL-ended, malloc'ed by the plug-in, freed by its release */
     size_t ptx_len;
     int codegen_level; /* 2, or 0 for very long straight-line code */
-    double ir_ms, opt_ms, codegen_ms;
 } sett__ptx_out;
 typedef struct sett__ptx_plugin {
     size_t size;

@@ -573,45 +573,6 @@ static bool check_op(struct check *c)
 }
 
 /* ---- targets --------------------------------------------------------------------------- */
-static const struct target {
-    int sm, smem_kib; /* of shared memory that a block may opt in to */
-} targets[] = {
-    {70, 96}, {72, 96}, {75, 64}, {80, 163}, {86, 99}, {87, 163}, {88, 99}, {89, 99},
-    {90, 227}, {100, 227}, {101, 227}, {103, 227}, {110, 227}, {120, 99}, {121, 99},
-};
-
-static const struct target *target_of(int sm)
-{
-    for (size_t i = 0; i < SETT__COUNT(targets); i++)
-        if (targets[i].sm == sm)
-            return &targets[i];
-    return NULL;
-}
-
-uint32_t sett__target_smem(int sm)
-{
-    const struct target *t = target_of(sm);
-    return (uint32_t)(t ? t->smem_kib : 48) * 1024;
-}
-
-bool sett__target_parse(const char *target, int *sm, char *suffix)
-{
-    if (!target || strncmp(target, "sm_", 3))
-        return false;
-    const char *p = target + 3;
-    size_t digits = strspn(p, "0123456789");
-    if (digits < 2 || digits > 3)
-        return false;
-    int n = 0;
-    for (size_t i = 0; i < digits; i++)
-        n = 10 * n + (p[i] - '0');
-    char c = p[digits];
-    if (!target_of(n) || (c && p[digits + 1]) || (c && !(c == 'a' && n >= 90) && !(c == 'f' && n >= 100)))
-        return false;
-    *sm = n, *suffix = c;
-    return true;
-}
-
 static bool check_target(struct check *c, int sm)
 {
     int need = sett__ops[c->op->code].min_sm;

@@ -3,16 +3,12 @@
  * getelementptr, so that accesses which share a base share its address register. */
 #include "ptx.h"
 
-/* Static shared memory is at most 48 KiB on every device; a larger window must be given at
- * the launch. The launch follows the same rule from sig.smem. */
-enum { STATIC_SMEM = 48 * 1024 };
-
 static LLVMValueRef smem_window(sett__lower *l)
 {
     if (l->smem)
         return l->smem;
     uint32_t size = l->tape->sig.smem, align = l->tape->sig.smem_align;
-    bool is_static = size <= STATIC_SMEM;
+    bool is_static = size <= SETT__STATIC_SMEM;
     l->smem = LLVMAddGlobalInAddressSpace(l->module, LLVMArrayType2(l->i8, is_static ? size : 0), "smem", 3);
     LLVMSetLinkage(l->smem, is_static ? LLVMInternalLinkage : LLVMExternalLinkage);
     if (is_static)

@@ -28,7 +28,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static _Thread_local const sett__ptx_job *current;
@@ -70,13 +69,6 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *lower)
     char *text = LLVMGetDiagInfoDescription(info);
     sett__lower_fail((sett__lower *)lower, SETT_E_COMPILE, "LLVM: %s", text);
     LLVMDisposeMessage(text);
-}
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
 static char *copy(const char *s, size_t len)
@@ -177,7 +169,6 @@ static sett_status keep_ir(sett__lower *l, sett__ptx_out *out)
 
 static sett_status generate(sett__lower *l, const sett__ptx_job *job, LLVMTargetMachineRef m, sett__ptx_out *out)
 {
-    double start = now_ms();
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(m);
     LLVMSetModuleDataLayout(l->module, layout);
     LLVMDisposeTargetData(layout);
@@ -188,20 +179,14 @@ static sett_status generate(sett__lower *l, const sett__ptx_job *job, LLVMTarget
         provoke_fatal(l);
     if (check_module(l) || (job->keep_ir && keep_ir(l, out)))
         return l->status;
-    double built = now_ms();
-    if (optimise(l, m))
-        return l->status;
-    double optimised = now_ms();
-    emit(l, m, out);
-    out->ir_ms = built - start;
-    out->opt_ms = optimised - built;
-    out->codegen_ms = now_ms() - optimised;
+    if (!optimise(l, m))
+        emit(l, m, out);
     return l->status;
 }
 
 static sett_status lower(const sett__ptx_job *job, const sett__tape *tape, sett__ptx_out *out, sett_error *e)
 {
-    int sm, isa = sett__ptx_version(tape, job->target);
+    int sm, isa = sett__target_isa(job->target, tape->min_ptx);
     char suffix;
     if (!isa || !sett__target_parse(job->target, &sm, &suffix))
         return sett__error(e, SETT_E_TARGET, "%s is not a target of this compiler", job->target);

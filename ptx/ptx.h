@@ -113,10 +113,7 @@ void sett__lower_assert(sett__lower *, const sett__op *);
 void sett__debug_begin(sett__lower *);
 void sett__debug_at(sett__lower *, uint32_t site);
 void sett__debug_end(sett__lower *);
-/* ---- target.c ---------------------------------------------------------------------------------------------------- */
-/* The lowest PTX ISA that has the target and what the tape uses: 78 for 7.8. 0: the
- * target is not one that LLVM 22 and sett know. */
-int sett__ptx_version(const sett__tape *, const char *target);
+/* ---- level.c ----------------------------------------------------------------------------------------------------- */
 /* 2; 0 for a kernel with so many accesses or run-time offsets that LLVM's passes over
  * them, whose cost is quadratic or worse, would dominate. */
 int sett__codegen_level(const sett__tape *);

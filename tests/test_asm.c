@@ -274,7 +274,6 @@ START_TEST(nothing_is_there)
     ck_assert_ptr_nonnull(strstr(text, "nvJitLink: none: "));
     ck_assert_ptr_nonnull(strstr(text, "\nptxas: none: "));
     ck_assert_int_eq(sett__asm_describe(a, NULL, 0), n);
-    sett__asm_warm(a);
     sett__asm_close(a);
 }
 END_TEST

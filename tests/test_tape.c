@@ -432,6 +432,12 @@ START_TEST(target_names)
             ck_assert(sm == rows[i].sm && suffix == rows[i].suffix);
     }
     ck_assert(!sett__target_parse(NULL, &(int){0}, &(char){0}));
+    ck_assert_int_eq(sett__target_isa("sm_90", 60), 78);
+    ck_assert_int_eq(sett__target_isa("sm_90a", 60), 80);
+    ck_assert_int_eq(sett__target_isa("sm_100f", 0), 88);
+    ck_assert_int_eq(sett__target_isa("sm_80", 86), 86); /* what the ops need */
+    ck_assert_int_eq(sett__target_isa("sm_101", 86), 0); /* no code is made for it */
+    ck_assert_int_eq(sett__target_isa("cpu", 86), 0);
     ck_assert_uint_eq(sett__target_smem(90), 232448);
 }
 END_TEST

@@ -1,26 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a target needs: the lowest PTX ISA, and the codegen level. */
+/* How hard LLVM works on a kernel. */
 #include "ptx.h"
 #include <string.h>
-
-typedef struct row {
-    int sm, plain, a, f; /* PTX ISA that introduced sm_N, sm_Na, sm_Nf; 0: there is none */
-} row;
-
-int sett__ptx_version(const sett__tape *t, const char *target)
-{
-    static const row rows[] = {{70, 60, 0, 0}, {72, 61, 0, 0}, {75, 63, 0, 0}, {80, 70, 0, 0}, {86, 71, 0, 0},
-        {87, 74, 0, 0}, {88, 90, 0, 0}, {89, 78, 0, 0}, {90, 78, 80, 0}, {100, 86, 86, 88}, {103, 88, 88, 88},
-        {110, 90, 90, 90}, {120, 87, 87, 88}, {121, 88, 88, 88}};
-    int sm, need = 0;
-    char suffix;
-    if (!sett__target_parse(target, &sm, &suffix))
-        return 0;
-    for (size_t i = 0; i < SETT__COUNT(rows); i++)
-        if (rows[i].sm == sm)
-            need = suffix == 'a' ? rows[i].a : suffix == 'f' ? rows[i].f : rows[i].plain;
-    return need && t->min_ptx > need ? t->min_ptx : need;
-}
 
 /* Measured on one core, codegen level 2: n accesses at n run-time offsets 39 ms for n = 50, 209 ms
  * for 125, 1.7 s for 800 (straight-line strength reduction, by dominance, so across regions too); n

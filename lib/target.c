@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The targets that are known: what their blocks may use, and the PTX ISA that each needs. */
+#include "lib.h"
+#include <string.h>
+
+/* By the PTX manual's list of releases: the version that introduced sm_N, sm_Na, sm_Nf; 0: there is none. PTX 9.0
+ * renamed sm_101 to sm_110, so a tape may be for it but no code is made. */
+static const struct target {
+    int sm, smem_kib; /* of shared memory that a block may opt in to */
+    int plain, a, f;
+} targets[] = {
+    {70, 96, 60, 0, 0},
+    {72, 96, 61, 0, 0},
+    {75, 64, 63, 0, 0},
+    {80, 163, 70, 0, 0},
+    {86, 99, 71, 0, 0},
+    {87, 163, 74, 0, 0},
+    {88, 99, 90, 0, 0},
+    {89, 99, 78, 0, 0},
+    {90, 227, 78, 80, 0},
+    {100, 227, 86, 86, 88},
+    {101, 227, 0, 0, 0},
+    {103, 227, 88, 88, 88},
+    {110, 227, 90, 90, 90},
+    {120, 99, 87, 87, 88},
+    {121, 99, 88, 88, 88},
+};
+
+static const struct target *target_of(int sm)
+{
+    for (size_t i = 0; i < SETT__COUNT(targets); i++)
+        if (targets[i].sm == sm)
+            return &targets[i];
+    return NULL;
+}
+
+uint32_t sett__target_smem(int sm)
+{
+    const struct target *t = target_of(sm);
+    return (uint32_t)(t ? t->smem_kib : 48) * 1024;
+}
+
+bool sett__target_parse(const char *target, int *sm, char *suffix)
+{
+    if (!target || strncmp(target, "sm_", 3))
+        return false;
+    const char *p = target + 3;
+    size_t digits = strspn(p, "0123456789");
+    if (digits < 2 || digits > 3)
+        return false;
+    int n = 0;
+    for (size_t i = 0; i < digits; i++)
+        n = 10 * n + (p[i] - '0');
+    char c = p[digits];
+    if (!target_of(n) || (c && p[digits + 1]) || (c && !(c == 'a' && n >= 90) && !(c == 'f' && n >= 100)))
+        return false;
+    *sm = n, *suffix = c;
+    return true;
+}
+
+int sett__target_isa(const char *target, int min_ptx)
+{
+    int sm;
+    char suffix;
+    if (!sett__target_parse(target, &sm, &suffix))
+        return 0;
+    const struct target *t = target_of(sm);
+    int isa = suffix == 'a' ? t->a : suffix == 'f' ? t->f : t->plain;
+    return isa && min_ptx > isa ? min_ptx : isa;
+}
