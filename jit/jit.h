@@ -41,6 +41,7 @@ sett_status sett__asm_open(sett__asm **, const sett__asm_config *, sett_error *)
 void sett__asm_close(sett__asm *);
 sett_status sett__assemble(sett__asm *, const sett__asm_job *, sett__asm_out *, sett_error *);
 void sett__asm_out_free(sett__asm_out *);
+void sett__asm_warm(sett__asm *); /* looks for the one that will be used, ahead of its first use */
 /* One `name: value` line for each assembler: found where, version, or why not. snprintf-like. */
 int sett__asm_describe(sett__asm *, char *buf, size_t size);
 /* The parser of assembler logs, for tests: fills registers to serialized. */

@@ -175,6 +175,14 @@ void sett__asm_out_free(sett__asm_out *out)
     memset(out, 0, sizeof *out);
 }
 
+void sett__asm_warm(sett__asm *a)
+{
+    if (a->choice == SETT_ASM_PTXAS || (a->choice == SETT_ASM_AUTO && !have(a, SETT_ASM_NVJITLINK)))
+        have(a, SETT_ASM_PTXAS);
+    else if (a->choice == SETT_ASM_NVJITLINK)
+        have(a, SETT_ASM_NVJITLINK);
+}
+
 int sett__asm_describe(sett__asm *a, char *buf, size_t size)
 {
     char nvjitlink[600], ptxas[PATH_MAX + 64];
