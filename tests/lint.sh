@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The rules that a compiler does not check: which room may include what, headers that stand alone, exported
-# symbols, libraries that must not be linked.
+# symbols, libraries that must not be linked, the id of what is cached.
 set -u
 b=${1:-build/release}
 bad=0
@@ -45,6 +45,19 @@ for so in libsett.so libsett-ptx.so; do
     odd=$(objdump -p "$b/$so" | awk '/NEEDED/ {print $2}' | grep -vE '^(libc|libm|libdl|libpthread|ld-linux-x86-64)\.so')
     [ -z "$odd" ] || complain "$so needs $odd"
 done
+
+# ---- who changes what is made of a tape raises the id that is in every key --------------------------------------
+# Code without comments and blanks, so that only what the compiler reads counts.
+id=$(sed -n 's/^#define SETT__CODEGEN_ID "\(.*\)"/\1/p' lib/lib.h)
+sum=$(for f in lib/ops.def lib/target.c ptx/*.[ch]; do
+    gcc -fpreprocessed -dD -E -P -x c "$f" | tr -d ' \t\n'
+done | sha256sum | cut -d' ' -f1)
+echo "$id $sum" >"$b/codegen.sha256"
+if ! cmp -s "$b/codegen.sha256" tests/abi/codegen.sha256; then
+    read -r was _ <tests/abi/codegen.sha256
+    [ "$was" = "$id" ] && complain "the lowering changed: raise SETT__CODEGEN_ID ($id) unless every kernel's code stays the same"
+    complain "then: cp $b/codegen.sha256 tests/abi/"
+fi
 
 # ---- every file stays readable -----------------------------------------------------------------------------
 long=$(git ls-files '*.c' '*.h' | grep -v '^third_party/' | xargs wc -l 2>/dev/null | awk '$2 != "total" && $1 > 800 {print $2 " (" $1 ")"}')
