@@ -36,7 +36,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all check check-one golden portable bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all check check-one golden valgrind portable bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -65,11 +65,12 @@ $(B)/libsett.so.$(SOVERSION): $(LIB_OBJ) $(JIT_OBJ) lib/sett.map
 	    -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now -Wl,-O1 $(if $(SAN),,-Wl,-z,defs) -o $@ $(LIB_OBJ) $(JIT_OBJ) $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/libsett.so: $(B)/libsett.so.$(SOVERSION)
 	ln -sf $(<F) $@
+PTX_LDFLAGS := -shared -Wl,-s -Wl,--version-script=ptx/ptx.map -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
+PTX_LIBS = -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs nvptx passes) \
+    -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(SYS_LIBS)
 # LLVM static and hidden; one exported symbol, the other 20 MB of names stripped. The first use is the first miss.
 $(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-s -Wl,--version-script=ptx/ptx.map -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL \
-	    -o $@ $(PTX_OBJ) $(B)/lib.a -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs nvptx passes) \
-	    -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(PTX_OBJ) $(B)/lib.a $(PTX_LIBS)
 
 # ---- programs ---------------------------------------------------------------------
 # The kernels that the command knows by name are the examples' own, without their main().
@@ -92,9 +93,23 @@ $(B)/libbench.so: $(B)/obj/bench/kernels.o $(NAMED) $(B)/libsett.so
 # The runner links the objects, so that unit tests may look inside; Check is static, so that it can be carried.
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
-TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/runner.o,$(call obj,tests))
+TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/oom.o $(B)/obj/tests/runner.o,$(call obj,tests))
 $(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
+# Out of memory on purpose: what allocates is renamed in sett's own objects, so that LLVM's and libc's calls stay theirs.
+OOM_SYMBOLS := $(foreach f,malloc calloc realloc free aligned_alloc strdup strndup asprintf fdopendir ffi_closure_alloc \
+    pthread_create,--redefine-sym $(f)=oom_$(f))
+$(B)/oom/%.a: $(B)/%.a
+	@mkdir -p $(@D)
+	$(call Q,OBJCOPY)objcopy $(OOM_SYMBOLS) $< $@
+$(B)/oom/ptx.o: $(PTX_OBJ)
+	@mkdir -p $(@D)
+	$(call Q,LD)ld -r -o $@ $^
+	@objcopy $(OOM_SYMBOLS) $@
+$(B)/oom/libsett-ptx.so: $(B)/oom/ptx.o $(B)/oom/lib.a ptx/ptx.map
+	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(B)/oom/ptx.o $(B)/oom/lib.a $(PTX_LIBS)
+$(B)/oom/oom: $(B)/obj/tests/oom.o $(NAMED) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
+	$(call Q,LD)$(CC) $(LDFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(B)/libsett.a
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
@@ -113,6 +128,16 @@ golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
 
 gpu-check: ## the suites and examples on a GPU; says why when there is none
 	+@tests/gpu_check.sh
+
+# One process for a suite; a child for each test where one parks a thread, wants a process without the compiler, or
+# ignores signals. Some 15 minutes, most of them layout and sim.
+valgrind: $(RUNNER) $(B)/libsett-ptx.so ## every suite under valgrind, or make valgrind SUITE=x
+	@which valgrind >/dev/null || { echo "skipped: valgrind is not installed"; exit 0; }; \
+	for s in $(SUITES); do \
+	    case $$s in asm|engine|ptx) fork=yes ;; *) fork=no ;; esac; \
+	    echo "== $$s"; CK_FORK=$$fork CK_TIMEOUT_MULTIPLIER=50 valgrind -q --leak-check=full --show-leak-kinds=definite \
+	        --errors-for-leak-kinds=definite --error-exitcode=9 $(RUNNER) $$s || exit 1; \
+	done
 
 demo: setup ## the main job on real input, on a GPU or the CPU
 	+@$(MAKE) --no-print-directory -j$$(nproc) all

@@ -93,7 +93,7 @@ static sett_status open_request(request *r, sett_engine *e, const sett_compile_o
 static sett_status keep_report(sett_build *b, recorded *out, sett_error *err)
 {
     const char *report = sett__report_text(b);
-    out->report = strdup(report ? report : "");
+    out->report = b->error.status ? NULL : strdup(report); /* a part of it would be cached as all of it */
     if (out->report)
         return SETT_OK;
     sett__tape_free(&out->tape);
@@ -204,15 +204,19 @@ static sett_status disk_kernel(
     return s;
 }
 
-static bool from_disk(const request *r, const recorded *rec, sett_kernel **out)
+/* SETT_E_NOT_CACHED: the compiler's turn. */
+static sett_status from_disk(const request *r, const recorded *rec, sett_kernel **out, sett_error *err)
 {
     const sett__blob material = {rec->material, rec->material_len};
     sett_error why = {0};
     sett_engine *e = r->e;
-    if (e->disk && !r->opt.ptx_only && !disk_kernel(e, &rec->key, &material, out, &why))
-        return true;
-    sett__log(e, SETT_LOG_DEBUG, "cache", "%s: %s", r->name, !e->disk ? e->no_disk : why.text);
-    return false;
+    sett_status s =
+        e->disk && !r->opt.ptx_only ? disk_kernel(e, &rec->key, &material, out, &why) : SETT_E_NOT_CACHED;
+    if (s == SETT_E_MEMORY) /* LLVM would ask for far more, and a sealed engine would call it a miss */
+        return sett__error(err, s, "%s", why.text);
+    if (s)
+        sett__log(e, SETT_LOG_DEBUG, "cache", "%s: %s", r->name, !e->disk ? e->no_disk : why.text);
+    return s ? SETT_E_NOT_CACHED : SETT_OK;
 }
 
 static sett_status from_compiler(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
@@ -250,10 +254,11 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     sett_status s = sett__meta_check(&limits, err);
     if (s)
         return s;
-    if (!r->cpu && from_disk(r, rec, out)) {
+    s = r->cpu ? SETT_E_NOT_CACHED : from_disk(r, rec, out, err);
+    if (!s)
         (*out)->record_ms = rec->ms;
-        return SETT_OK;
-    }
+    if (s != SETT_E_NOT_CACHED)
+        return s;
     atomic_fetch_add(&r->e->count.misses, 1);
     s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler(r, rec, out, err);

@@ -138,8 +138,9 @@ static void open_cuda(sett_engine *e)
     }
 }
 
-/* No state of the disk is an error of the engine: at worst it goes on in memory and says so once. */
-static void open_disk(sett_engine *e)
+/* No state of the disk is an error of the engine: at worst it goes on in memory and says so once. A lack of memory
+ * is none of the disk's, and must not cost the cache for the life of the engine. */
+static sett_status open_disk(sett_engine *e, sett_error *err)
 {
     sett_error why = {0};
     if (!sett__cache_root(e->opt.cache_dir, e->root, sizeof e->root)) {
@@ -148,12 +149,16 @@ static void open_disk(sett_engine *e)
         snprintf(e->no_disk, sizeof e->no_disk, "%s",
             asked ? "memory only, as asked"
                   : "memory only: none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path");
-        return;
+        return SETT_OK;
     }
-    if (!sett__disk_open(&e->disk, e->root, &why))
-        return;
+    sett_status s = sett__disk_open(&e->disk, e->root, &why);
+    if (s == SETT_E_MEMORY)
+        return sett__error(err, s, "%s", why.text);
+    if (!s)
+        return SETT_OK;
     snprintf(e->no_disk, sizeof e->no_disk, "memory only: %.490s", why.text);
     sett__log(e, SETT_LOG_WARNING, "cache", "%s", e->no_disk);
+    return SETT_OK;
 }
 
 static sett_status open_parts(sett_engine *e, sett_error *err)
@@ -175,9 +180,7 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         s = sett__kernels_open(&e->kernels, err);
     if (!s)
         s = sett__workers_open(&e->workers, e, err);
-    if (!s)
-        open_disk(e);
-    return s;
+    return s ? s : open_disk(e, err);
 }
 
 sett_status sett_engine_open(sett_engine **out, const sett_engine_options *options, sett_error *err)

@@ -4,6 +4,7 @@
 #include "jit.h"
 #include <dlfcn.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,11 +22,10 @@ static bool beside(char *path, size_t size)
     struct stat st;
     if (!dladdr(here.address, &info) || !info.dli_fname)
         return false;
-    char *real = realpath(info.dli_fname, NULL);
-    if (!real)
+    char real[PATH_MAX]; /* no allocation, so that a lack of memory is not taken for a lack of the file */
+    if (!realpath(info.dli_fname, real))
         return false;
     int n = snprintf(path, size, "%s/" FILE_NAME, dirname(real));
-    free(real);
     return n > 0 && (size_t)n < size && !stat(path, &st);
 }
 

@@ -713,7 +713,7 @@ typedef struct sett__note {
 } sett__note;
 void sett__note_add(const sett__ctx *, sett__note *); /* copies; fills site and func */
 /* One line an access: its widths, and what lost some; in order of recording, NUL-ended, in the arena; "" for
- * none. Valid until the build ends. */
+ * none. Valid until the build ends. Without memory the build fails, and lines may be missing. */
 const char *sett__report_text(sett_build *);
 
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */

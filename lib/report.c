@@ -133,6 +133,8 @@ const char *sett__report_text(sett_build *b)
         put_widths(n, &l);
         put_lost(b, n, &l);
         text[--i] = sett__arena_str(&b->arena, buf);
+        if (!text[i])
+            sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
         size += text[i] ? strlen(text[i]) + 1 : 0;
     }
     char *all = sett__new(b, size), *at = all;

@@ -14,8 +14,9 @@ int sett__codegen_level(const sett__tape *t)
 {
     uint32_t offsets = 0, accesses = 0;
     bool *seen = (bool *)sett__mem_alloc(NULL, t->n_op + 1u);
-    if (seen)
-        memset(seen, 0, t->n_op + 1u);
+    if (!seen)
+        return -1; /* no guess: the code is kept under its key for good */
+    memset(seen, 0, t->n_op + 1u);
     for (uint32_t i = 0; i < t->n_op; i++) {
         const sett__op *op = &t->op[i];
         int cls = sett__ops[op->code].cls;
@@ -23,11 +24,10 @@ int sett__codegen_level(const sett__tape *t)
             continue;
         uint32_t base = t->arg[op->args + 1];
         accesses++;
-        if (base == SETT__NONE || (seen && seen[base]))
+        if (base == SETT__NONE || seen[base])
             continue;
         offsets++;
-        if (seen)
-            seen[base] = true;
+        seen[base] = true;
     }
     sett__mem_free(NULL, seen);
     return offsets > MANY_OFFSETS || accesses > MANY_ACCESSES || t->n_op > MANY_OPS ? 0 : 2;

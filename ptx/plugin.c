@@ -191,6 +191,8 @@ static sett_status lower(const sett__ptx_job *job, const sett__tape *tape, sett_
     if (!isa || !sett__target_parse(job->target, &sm, &suffix))
         return sett__error(e, SETT_E_TARGET, "%s is not a target of this compiler", job->target);
     out->codegen_level = sett__codegen_level(tape);
+    if (out->codegen_level < 0)
+        return sett__error(e, SETT_E_MEMORY, "out of memory");
     LLVMTargetMachineRef m = machine(job->target, isa, out->codegen_level, e);
     if (!m)
         return SETT_E_COMPILE;

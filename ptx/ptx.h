@@ -115,7 +115,7 @@ void sett__debug_at(sett__lower *, uint32_t site);
 void sett__debug_end(sett__lower *);
 /* ---- level.c ----------------------------------------------------------------------------------------------------- */
 /* 2; 0 for a kernel with so many accesses or run-time offsets that LLVM's passes over
- * them, whose cost is quadratic or worse, would dominate. */
+ * them, whose cost is quadratic or worse, would dominate; negative without memory. */
 int sett__codegen_level(const sett__tape *);
 
 const sett__ptx_plugin *sett_ptx_plugin(void);

@@ -42,32 +42,48 @@ examples() { # variant folder: each example says what it checked; a failure is i
         "$e" || return 1
     done
 }
-export -p >/dev/null
-
-sanitized() { # sanitizers, suites...
-    san=$1
+# Suites as processes of their own, as many at once as there are cores, the long ones first. Each test is a forked child:
+# a sanitizer's report or a leak is its exit code, and what it leaves behind disturbs no other.
+suites() { # runner, suites...
+    runner=$1
     shift
-    variant=build/san-$(echo "$san" | tr , -)
-    build SAN="$san" "$variant/runner" "$variant/libsett-ptx.so" || return 1
-    # LLVM's own allocations at exit are not ours; leaks of sett are still seen by suites that free all.
-    CK_FORK=no ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0 \
-        UBSAN_OPTIONS=print_stacktrace=1 "$variant/runner" "$@"
+    printf '%s\n' "$@" | xargs -P "$jobs" -I{} sh -c '"$0" {} >"$0-{}.log" 2>&1 || { cat "$0-{}.log"; exit 1; }' "$runner" || return 1
+    for s in "$@"; do cat "$runner-$s.log"; done | awk '/Checks:/ {n += $3} END {print n " passed, 0 failed"}'
 }
-sanitized_examples() {
-    build SAN=address,undefined all && examples build/san-address-undefined
+all_suites() { echo layout sim; ls tests/test_*.c | sed 's|tests/test_||; s|\.c$||' | grep -vxE 'layout|sim'; }
+
+export CK_TIMEOUT_MULTIPLIER=10 # a sanitized run on a busy machine
+export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+export LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
+memory() { # address and undefined behaviour: every suite, and what other systems computed
+    b=build/san-address-undefined
+    # shellcheck disable=SC2046
+    build SAN=address,undefined $b/runner $b/golden $b/libsett-ptx.so && suites $b/runner $(all_suites) && $b/golden tests/golden
+}
+memory_examples() { build SAN=address,undefined all && examples build/san-address-undefined; }
+oom() { # an allocation that fails, each in turn
+    b=build/$1
+    shift
+    build "$@" "$b/oom/oom" && "$b/oom/oom"
+}
+races() {
+    b=build/san-thread
+    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim stress engine cache launch
 }
 
 part build build all $rel/runner $rel/golden
 part lint tests/lint.sh $rel
-part unit $rel/runner
+# shellcheck disable=SC2046
+part unit suites $rel/runner $(all_suites)
 part golden $rel/golden tests/golden
 part examples examples $rel
 part cli tests/cli.sh $rel
 part user-compiler tests/user_compiler.sh $rel
 part readme tests/readme.sh $rel
-part address-undefined sanitized address,undefined
-part address-undefined-examples sanitized_examples
-# shellcheck disable=SC2046
-part thread sanitized thread engine cache sim launch
+part oom oom release
+part address-undefined memory
+part address-undefined-examples memory_examples
+part address-undefined-oom oom san-address-undefined SAN=address,undefined
+part thread races
 echo "$passed passed, $failed failed, $skipped skipped in $(($(date +%s) - started)) s"
 [ "$failed" = 0 ]

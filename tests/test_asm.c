@@ -139,6 +139,7 @@ static void remove_folder(void)
     remove(path);
     ck_assert_int_eq(entries(), 0); /* nothing of ours stays behind */
     ck_assert_int_eq(rmdir(folder), 0);
+    unsetenv("TMPDIR");
 }
 
 /* A ptxas that answers --version, then does `rest`. */

@@ -53,21 +53,28 @@ void sett__asm_close(sett__asm *a)
     free(a);
 }
 
-/* Looks for one of them if nobody has yet. True: it is there. */
-static bool have(sett__asm *a, sett_assembler which)
+/* Looks for one of them if nobody has yet. SETT_OK: it is there; SETT_E_MEMORY: that could not be told. */
+static sett_status look(sett__asm *a, sett_assembler which)
 {
+    sett_status s = SETT_OK;
     pthread_mutex_lock(&a->lock);
     if (!a->looked[which]) {
         if (which == SETT_ASM_NVJITLINK)
             sett__nvjitlink_find(&a->nvjitlink, a->want_nvjitlink);
         if (which == SETT_ASM_PTXAS)
-            sett__ptxas_find(&a->ptxas, a->want_ptxas);
-        a->looked[which] = true;
+            s = sett__ptxas_find(&a->ptxas, a->want_ptxas);
+        a->looked[which] = !s;
     }
     pthread_mutex_unlock(&a->lock);
-    if (which == SETT_ASM_NVJITLINK)
-        return a->nvjitlink.lib != NULL;
-    return which == SETT_ASM_PTXAS ? a->ptxas.path[0] != 0 : a->cuda != NULL;
+    bool there = which == SETT_ASM_NVJITLINK ? a->nvjitlink.lib != NULL
+                 : which == SETT_ASM_PTXAS   ? a->ptxas.path[0] != 0
+                                             : a->cuda != NULL;
+    return s || there ? s : SETT_E_NO_ASSEMBLER;
+}
+
+static bool have(sett__asm *a, sett_assembler which)
+{
+    return !look(a, which);
 }
 
 /* May it be used for this kernel? nvJitLink drops setmaxnreg without a word. */
@@ -139,9 +146,11 @@ static sett_status run_any(sett__asm *a, const sett__asm_job *job, sett__asm_out
     static const sett_assembler order[] = {SETT_ASM_NVJITLINK, SETT_ASM_PTXAS, SETT_ASM_DRIVER};
     sett_status first = SETT_OK;
     for (size_t i = 0; i < SETT__COUNT(order) && first != SETT_E_MEMORY; i++) {
-        if (!fits(a, job, order[i]) || !have(a, order[i]))
+        sett_status s = fits(a, job, order[i]) ? look(a, order[i]) : SETT_E_NO_ASSEMBLER;
+        if (s == SETT_E_NO_ASSEMBLER)
             continue;
-        sett_status s = run_one(a, order[i], job, out, first ? NULL : e);
+        s = s ? sett__error(first ? NULL : e, s, "no memory to look for an assembler")
+              : run_one(a, order[i], job, out, first ? NULL : e);
         if (!s)
             return SETT_OK;
         sett__asm_out_free(out);

@@ -40,7 +40,8 @@ typedef struct sett__ptxas {
     char path[PATH_MAX]; /* "": not there, `why` says so */
     char version[32], why[256];
 } sett__ptxas;
-void sett__ptxas_find(sett__ptxas *, const char *wanted);
+/* SETT_E_MEMORY: ask again later; else it is known whether there is one. */
+sett_status sett__ptxas_find(sett__ptxas *, const char *wanted);
 sett_status sett__ptxas_run(const sett__ptxas *, const sett__asm_job *, sett__asm_out *, sett_error *);
 
 /* ---- spawn.c: a program run in a folder, its output collected ---------------------- */

@@ -43,13 +43,14 @@ static bool in_path(sett__ptxas *p)
 }
 
 /* "Cuda compilation tools, release 13.0, V13.0.88" */
-static void ask_version(sett__ptxas *p)
+static sett_status ask_version(sett__ptxas *p)
 {
     sett__text out = {0};
     int status;
     char flag[] = "--version";
     char *argv[] = {p->path, flag, NULL};
-    if (sett__spawn("/", argv, &out, &status, NULL) || status > 0 || !out.at)
+    sett_status s = sett__spawn("/", argv, &out, &status, NULL);
+    if (s || status > 0 || !out.at)
         snprintf(p->why, sizeof p->why, "%.200s does not answer --version", p->path);
     const char *v = !p->why[0] && out.at ? strstr(out.at, ", V") : NULL;
     if (v)
@@ -59,9 +60,10 @@ static void ask_version(sett__ptxas *p)
     if (p->why[0])
         p->path[0] = 0;
     free(out.at);
+    return s == SETT_E_MEMORY ? s : SETT_OK;
 }
 
-void sett__ptxas_find(sett__ptxas *p, const char *wanted)
+sett_status sett__ptxas_find(sett__ptxas *p, const char *wanted)
 {
     int saved = errno;
     if (!wanted || !*wanted)
@@ -78,9 +80,11 @@ void sett__ptxas_find(sett__ptxas *p, const char *wanted)
         if (!found)
             snprintf(p->why, sizeof p->why, "no ptxas in $SETT_PTXAS, $PATH, /usr/local/cuda/bin");
     }
-    if (found)
-        ask_version(p);
+    sett_status s = found ? ask_version(p) : SETT_OK;
+    if (s)
+        p->why[0] = 0;
     errno = saved;
+    return s;
 }
 
 /* ---- files of the private folder -------------------------------------------------- */

@@ -109,7 +109,8 @@ sett_status sett__spawn(const char *folder, char *const argv[], sett__text *out,
     close(fd[1]);
     if (err) {
         close(fd[0]);
-        return sett__error(e, SETT_E_IO, "%s cannot be run: %s", argv[0], strerrordesc_np(err));
+        return sett__error(
+            e, err == ENOMEM || err == EAGAIN ? SETT_E_MEMORY : SETT_E_IO, "%s cannot be run: %s", argv[0], strerrordesc_np(err));
     }
     collect(fd[0], out);
     close(fd[0]);

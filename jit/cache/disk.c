@@ -94,20 +94,23 @@ static sett_status make_path(const char *root, sett_error *err)
     return SETT_OK;
 }
 
-static bool empty_dir(int root)
+static sett_status check_empty(int root, const char *path, sett_error *err)
 {
     int fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
+        int why = errno;
         if (fd >= 0)
             close(fd);
-        return false;
+        return sett__error(err, why == ENOMEM ? SETT_E_MEMORY : SETT_E_IO, "the cache folder cannot be read: %s: %s", path,
+            strerror(why));
     }
     bool empty = true;
     for (struct dirent *d; empty && (d = readdir(dir));)
         empty = !strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") || !strcmp(d->d_name, "lost+found");
     closedir(dir);
-    return empty;
+    return empty ? SETT_OK
+                 : sett__error(err, SETT_E_IO, "%s holds other files and no " MARKER ": it is not a cache folder", path);
 }
 
 /* The marker is made before all else, so a folder that holds something else was never ours. */
@@ -119,8 +122,9 @@ static sett_status claim(sett__disk *d, const char *root, sett_error *err)
                    ? SETT_OK
                    : sett__error(err, SETT_E_IO,
                          "the cache folder is not trusted: its " MARKER " is not a file of ours: %s", root);
-    if (!empty_dir(d->root))
-        return sett__error(err, SETT_E_IO, "%s holds other files and no " MARKER ": it is not a cache folder", root);
+    sett_status s = check_empty(d->root, root, err);
+    if (s)
+        return s;
     int fd = openat(d->root, MARKER, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return sett__error(err, SETT_E_IO, "the cache folder cannot be written: %s: %s", root, strerror(errno));
@@ -172,12 +176,11 @@ static sett_status open_root(sett__disk *d, const char *root, sett_error *err)
     sett_status s = make_path(root, err);
     if (s)
         return s;
-    char *real = realpath(root, NULL);
-    if (!real)
+    char real[PATH_MAX];
+    if (!realpath(root, real))
         return sett__error(err, SETT_E_IO, "the cache folder cannot be opened: %s: %s", root, strerror(errno));
     s = check_ancestors(real, err);
     d->root = s ? -1 : open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    free(real);
     if (s)
         return s;
     if (d->root < 0 || fstat(d->root, &st))

@@ -55,6 +55,8 @@ static bool core_make(sett__core *c, struct sett__run *run)
         c->warp[i].index = i;
         c->warp[i].live = left >= WARP ? UINT32_MAX : (1u << left) - 1;
         c->warp[i].frame = c->uniform + uniform + frame * i;
+        if (left < WARP) /* lanes past the block compute too: on zeros, not on whatever lay there */
+            memset(c->warp[i].frame, 0, frame);
     }
     return true;
 }

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Out of memory at every allocation, once and from there on, on every public way: recording of each example,
+ * compiling for both engines, disk, tapes, launches, calls, functions. The Makefile links sett's own objects, the
+ * plug-in's among them, with the functions that allocate renamed to those below, so that what LLVM and libc take for
+ * themselves does not count. Each try must end in success or SETT_E_MEMORY, give back all memory, and leave the cache
+ * sound. */
+#define SETT_SHORT
+#include "../examples/kernels.h"
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The bodies of the examples that keep them to themselves. */
+#define main example_hello
+#define printf(...) ((void)0) /* it greets each time that it is recorded */
+#include "../examples/hello.c"
+#undef printf
+#undef main
+#define main example_add_naive
+#include "../examples/add_naive.c"
+#undef main
+#define main example_add_vectorised
+#include "../examples/add_vectorised.c"
+#undef main
+#define main example_row_sum
+#include "../examples/row_sum.c"
+#undef main
+#define main example_transpose
+#include "../examples/transpose.c"
+#undef main
+
+/* ---- the allocator ------------------------------------------------------------------------- */
+static atomic_long count, live, fail_at; /* fail_at 0: never */
+static atomic_bool for_ever;
+
+static bool denied(void)
+{
+    long at = fail_at, n = atomic_fetch_add(&count, 1) + 1;
+    if (!at || (for_ever ? n < at : n != at))
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+static void *given(void *p)
+{
+    live += p != NULL;
+    return p;
+}
+
+#define HOOK __attribute__((visibility("default")))
+HOOK void *oom_malloc(size_t n);
+HOOK void *oom_calloc(size_t n, size_t size);
+HOOK void *oom_realloc(void *p, size_t n);
+HOOK void *oom_aligned_alloc(size_t align, size_t n);
+HOOK char *oom_strdup(const char *s);
+HOOK char *oom_strndup(const char *s, size_t n);
+HOOK int oom_asprintf(char **to, const char *format, ...) SETT_PRINTF(2, 3);
+HOOK DIR *oom_fdopendir(int fd);
+HOOK void *oom_ffi_closure_alloc(size_t size, void **code);
+HOOK int oom_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+HOOK void oom_free(void *p);
+void *ffi_closure_alloc(size_t size, void **code);
+
+void *oom_malloc(size_t n)
+{
+    return denied() ? NULL : given(malloc(n));
+}
+void *oom_calloc(size_t n, size_t size)
+{
+    return denied() ? NULL : given(calloc(n, size));
+}
+void *oom_realloc(void *p, size_t n)
+{
+    if (denied())
+        return NULL;
+    return p ? realloc(p, n) : given(malloc(n));
+}
+void *oom_aligned_alloc(size_t align, size_t n)
+{
+    return denied() ? NULL : given(aligned_alloc(align, n));
+}
+char *oom_strdup(const char *s)
+{
+    return denied() ? NULL : given(strdup(s));
+}
+char *oom_strndup(const char *s, size_t n)
+{
+    return denied() ? NULL : given(strndup(s, n));
+}
+DIR *oom_fdopendir(int fd)
+{
+    return denied() ? NULL : fdopendir(fd);
+}
+void *oom_ffi_closure_alloc(size_t size, void **code)
+{
+    return denied() ? NULL : ffi_closure_alloc(size, code);
+}
+int oom_asprintf(char **to, const char *format, ...)
+{
+    va_list args;
+    if (denied())
+        return -1;
+    va_start(args, format);
+    int n = vasprintf(to, format, args);
+    va_end(args);
+    live += n >= 0;
+    return n;
+}
+int oom_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *user)
+{
+    return denied() ? EAGAIN : pthread_create(t, attr, fn, user);
+}
+void oom_free(void *p)
+{
+    live -= p != NULL;
+    free(p);
+}
+
+/* ---- a folder: cache/, and an assembler that is a script ------------------------------------------ */
+static char root[64], cache[100], ptxas[100];
+
+static void remove_tree(const char *path)
+{
+    DIR *dir = opendir(path);
+    for (struct dirent *d; dir && (d = readdir(dir));) {
+        char below[600];
+        struct stat st;
+        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
+            continue;
+        snprintf(below, sizeof below, "%s/%s", path, d->d_name);
+        if (!lstat(below, &st) && S_ISDIR(st.st_mode))
+            remove_tree(below);
+        else
+            unlink(below);
+    }
+    if (dir)
+        closedir(dir);
+    rmdir(path);
+}
+
+static bool write_file(const char *path, const void *data, size_t len)
+{
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fwrite(data, 1, len, f) == len;
+    return f && !fclose(f) && ok && !chmod(path, 0700);
+}
+
+static bool make_root(void)
+{
+    char script[600], cubin[100];
+    unsigned char elf[64] = {0x7F, 'E', 'L', 'F', 2, 1, [18] = 190};
+    strcpy(root, "/tmp/sett-oom-XXXXXX");
+    if (!mkdtemp(root))
+        return false;
+    snprintf(cache, sizeof cache, "%s/cache", root);
+    snprintf(ptxas, sizeof ptxas, "%s/ptxas", root);
+    snprintf(cubin, sizeof cubin, "%s/cubin", root);
+    int n = snprintf(script, sizeof script,
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo 'release 13.0, V13.0.99' && exit\n"
+        "echo 'ptxas info    : Used 24 registers'\nexec /bin/cp %s sett.cubin\n",
+        cubin);
+    return write_file(ptxas, script, (size_t)n) && write_file(cubin, elf, sizeof elf);
+}
+
+/* ---- what is tried -------------------------------------------------------------------------------- */
+typedef struct example {
+    const char *name;
+    sett_body body;
+    const void *user;
+} example;
+
+static const struct apply relu = {SETT_F16, apply_mul_relu};
+static const struct add_tv tv = {.remap = 1};
+static const struct softmax rows = {SETT_BF16, 512, 64};
+static const example kernels[] = {{"hello", hello, NULL}, {"add_naive", add_naive, NULL},
+    {"add_vectorised", add_vectorised, NULL}, {"add_tv", add_tv, &tv}, {"apply", apply, &relu},
+    {"transpose", transpose, NULL}, {"row_sum", row_sum, NULL}, {"softmax", softmax, &rows}, {"saxpy", saxpy, NULL}};
+
+/* The first failure of a try; later steps are left out. */
+#define STEP(call) \
+    do { \
+        if (!s) \
+            s = (call); \
+    } while (0)
+
+static sett_compile_options options_of(const example *k, const char *target)
+{
+    return (sett_compile_options){.size = sizeof(sett_compile_options), .name = k->name, .user = k->user, .target = target};
+}
+
+static sett_status open_engine(sett_engine **e, bool disk, bool sealed, sett_error *err)
+{
+    sett_engine_options o = {.size = sizeof o, .cache_dir = disk ? cache : "", .sealed = sealed, .no_gpu = true,
+        .cpu_threads = 2, .assembler = SETT_ASM_PTXAS, .ptxas = ptxas};
+    return sett_engine_open(e, &o, err);
+}
+
+static sett_status try_record(const example *k, sett_error *err)
+{
+    sett_compile_options o = options_of(k, NULL);
+    void *tape;
+    size_t len;
+    sett_status s = sett_record(k->body, &o, true, &tape, &len, err);
+    sett_text_free(tape);
+    STEP(sett_record(k->body, &o, false, &tape, &len, err));
+    if (!s)
+        sett_text_free(tape);
+    return s;
+}
+
+static sett_status compile_only(const example *k, const char *target, bool disk, bool line_info, sett_error *err)
+{
+    static size_t whole; /* length of the report when nothing is short: it comes in full or not at all */
+    sett_compile_options o = options_of(k, target);
+    sett_engine *e;
+    sett_kernel *kernel = NULL;
+    o.line_info = line_info;
+    sett_status s = open_engine(&e, disk, false, err);
+    STEP(sett_compile(e, k->body, &o, &kernel, err));
+    if (!s) {
+        sett_kernel_info info = {.size = sizeof info};
+        s = sett_kernel_query(kernel, &info);
+        whole = fail_at ? whole : strlen(info.report);
+        s = s || strlen(info.report) == whole ? s : SETT_E_INTERNAL;
+    }
+    sett_kernel_release(kernel);
+    sett_engine_close(e);
+    return s;
+}
+
+static sett_status try_cpu(const example *k, sett_error *err)
+{
+    return compile_only(k, "cpu", false, false, err);
+}
+
+static sett_status try_gpu(const example *k, sett_error *err)
+{
+    return compile_only(k, "sm_90a", true, true, err);
+}
+
+/* The tape's bytes and text as they come from another process. */
+static sett_status try_tape(const example *k, sett_error *err)
+{
+    sett_engine *e;
+    sett_kernel *kernel = NULL;
+    void *tape = NULL, *again = NULL;
+    size_t len = 0;
+    sett_compile_options o = options_of(k, "cpu");
+    sett_status s = open_engine(&e, false, false, err);
+    for (int text = 0; text < 2; text++) {
+        STEP(sett_record(k->body, &o, text, &tape, &len, err));
+        STEP(sett_compile_tape(e, tape, len, &o, &kernel, err));
+        STEP(sett_kernel_tape(kernel, text, &again, &len, err));
+        sett_kernel_release(kernel);
+        sett_text_free(tape);
+        sett_text_free(again);
+        kernel = NULL, tape = again = NULL;
+    }
+    sett_engine_close(e);
+    return s;
+}
+
+/* From a cache that is warm: the compiler is not asked, and a lack of memory is not taken for a miss. */
+static sett_status try_warm(const example *k, sett_error *err)
+{
+    sett_compile_options o = options_of(k, "sm_90a");
+    sett_engine *e;
+    sett_kernel *kernel = NULL, *same = NULL;
+    uint8_t key[32];
+    o.line_info = true;
+    sett_status s = open_engine(&e, true, true, err);
+    STEP(sett_key(e, k->body, &o, key, err));
+    STEP(sett_kernel_get(e, key, &kernel, err));
+    sett_kernel_release(kernel);
+    sett_engine_close(e);
+    e = NULL;
+    STEP(open_engine(&e, true, true, err));
+    STEP(sett_compile(e, k->body, &o, &same, err));
+    sett_kernel_release(same);
+    sett_engine_close(e);
+    return s;
+}
+
+static sett_status launch_all_ways(sett_engine *e, sett_kernel *k, const sett_buf *X, const sett_buf *Y, sett_error *err)
+{
+    const sett_stream cpu = {SETT_CPU, NULL};
+    sett_call *call = NULL;
+    sett_function *f = NULL;
+    void (*enter)(void) = NULL;
+    char text[4096];
+    sett_status s = sett_launch(k, cpu, err, X, Y, 2.0);
+    STEP(sett_call_make(k, SETT_CPU, &call, err, X, Y, 2.0));
+    if (!s)
+        sett_call_float(call, 2, 3.0);
+    STEP(sett_call_commit(call, err));
+    STEP(sett_call_run(call, cpu));
+    STEP(sett_kernel_function(k, cpu, &f, &enter, err));
+    STEP(((sett_status(*)(const sett_buf *, const sett_buf *, float))enter)(X, Y, 4.0f));
+    sett_call_free(call);
+    sett_function_free(f);
+    sett_engine_describe(e, text, sizeof text);
+    return s;
+}
+
+static sett_status try_launch(const example *k, sett_error *err)
+{
+    enum { N = 3000 };
+    sett_compile_options o = options_of(k, "cpu");
+    const int memo = 7; /* bytes to remember it by; the body does not look at them */
+    sett_engine *e;
+    sett_kernel *first = NULL, *second = NULL;
+    float *x = NULL, *y = NULL;
+    o.user = &memo, o.user_size = sizeof memo;
+    sett_status s = open_engine(&e, false, false, err);
+    STEP(sett_compile(e, k->body, &o, &first, err));
+    STEP(sett_compile(e, k->body, &o, &second, err));
+    STEP((x = sett_alloc(e, SETT_CPU, N * sizeof *x)) ? SETT_OK : SETT_E_MEMORY);
+    STEP((y = sett_alloc(e, SETT_CPU, N * sizeof *y)) ? SETT_OK : SETT_E_MEMORY);
+    for (int i = 0; i < N && y; i++)
+        x[i] = (float)i, y[i] = 1;
+    if (!s) {
+        const sett_buf X = sett_buf_1d(x, SETT_F32, N), Y = sett_buf_1d(y, SETT_F32, N);
+        s = launch_all_ways(e, second, &X, &Y, err);
+        for (int i = 0; i < N && !s; i++)
+            if (y[i] != 9.0f * (float)i + 1)
+                s = SETT_E_INTERNAL;
+    }
+    if (x)
+        sett_free(e, SETT_CPU, x);
+    if (y)
+        sett_free(e, SETT_CPU, y);
+    sett_kernel_release(first);
+    sett_kernel_release(second);
+    sett_engine_close(e);
+    return s;
+}
+
+/* ---- every allocation in turn ----------------------------------------------------------------------- */
+/* What a try left on disk is sound or not there. */
+static bool cache_intact(const example *k)
+{
+    sett_compile_options o = options_of(k, "sm_90a");
+    sett_engine *e;
+    sett_kernel *kernel = NULL;
+    sett_stats st = {.size = sizeof st};
+    o.line_info = true;
+    if (open_engine(&e, true, true, NULL))
+        return false;
+    sett_status s = sett_compile(e, k->body, &o, &kernel, NULL);
+    sett_engine_stats(e, &st);
+    sett_kernel_release(kernel);
+    sett_engine_close(e);
+    return (s == SETT_OK || s == SETT_E_NOT_CACHED) && !st.refusals;
+}
+
+typedef sett_status try_fn(const example *, sett_error *);
+typedef struct scenario {
+    const char *name;
+    try_fn *fn, *warms;  /* what is done once before; NULL: the same */
+    bool compiles, cold; /* needs the plug-in; starts with an empty cache */
+} scenario;
+
+static int complain(const scenario *sc, const example *k, long n, const char *what, const sett_error *err)
+{
+    fprintf(stderr, "oom: %s %s: allocation %ld%s: %s%s%s\n", sc->name, k->name, n, for_ever ? " and all after" : "",
+        what, err->status ? ": " : "", err->status ? err->text : "");
+    return 1;
+}
+
+/* True: allocation n was made, so that there may be one more. */
+static bool one_try(const scenario *sc, const example *k, long n, int *failures)
+{
+    sett_error err = {0};
+    if (sc->cold)
+        remove_tree(cache);
+    long before = live;
+    count = 0;
+    fail_at = n;
+    sett_status s = sc->fn(k, &err);
+    fail_at = 0;
+    bool reached = n && count >= n;
+    if (s != SETT_OK && (s != SETT_E_MEMORY || !reached))
+        *failures += complain(sc, k, n, sett_status_name(s), &err);
+    if (s && err.status && err.status != s)
+        *failures += complain(sc, k, n, "another status in the error", &err);
+    if (live != before)
+        *failures += complain(sc, k, n, "memory was not given back", &err);
+    if (sc->compiles && !cache_intact(k))
+        *failures += complain(sc, k, n, "the cache is damaged", &err);
+    return reached;
+}
+
+static int campaign(const scenario *sc, const example *k)
+{
+    int failures = 0;
+    long n = 0;
+    for_ever = false;
+    one_try(sc->warms ? &(scenario){"fill", sc->warms, NULL, true, true} : sc, k, 0, &failures);
+    for (int both = 0; both < 2 && failures < 10; both++) {
+        for_ever = both;
+        for (n = 1; one_try(sc, k, n, &failures) && failures < 10; n++)
+            ;
+    }
+    for_ever = false;
+    one_try(sc, k, 0, &failures);
+    printf("oom: %-6s %-14s %4ld allocations%s\n", sc->name, k->name, n - 1, failures ? ": FAILED" : "");
+    return failures != 0;
+}
+
+static bool have_compiler(void)
+{
+    sett_engine *e;
+    char text[8192];
+    if (open_engine(&e, false, false, NULL))
+        return false;
+    sett_engine_describe(e, text, sizeof text);
+    sett_engine_close(e);
+    const char *none = strstr(text, "compiler: none");
+    if (none)
+        fprintf(stderr, "oom: compiling is left out: %s", none);
+    return !none;
+}
+
+/* oom [scenario]: all of them, or one */
+int main(int argc, char **argv)
+{
+    static const scenario all[] = {{"record", try_record, NULL, false, false}, {"cpu", try_cpu, NULL, false, false},
+        {"tape", try_tape, NULL, false, false}, {"launch", try_launch, NULL, false, false},
+        {"gpu", try_gpu, NULL, true, true}, {"warm", try_warm, try_gpu, true, false}};
+    int failed = 0, passed = 0;
+    if (!make_root())
+        return 1;
+    bool compiler = have_compiler();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+            bool few = all[i].compiles || all[i].fn == try_tape; /* what differs by kernel was tried before */
+            if ((argc > 1 && strcmp(argv[1], all[i].name)) || (all[i].compiles && !compiler) ||
+                (few && strcmp(kernels[k].name, "hello") && strcmp(kernels[k].name, "row_sum")) ||
+                (all[i].fn == try_launch && strcmp(kernels[k].name, "saxpy")))
+                continue;
+            int bad = campaign(&all[i], &kernels[k]);
+            failed += bad;
+            passed += !bad;
+        }
+    remove_tree(root);
+    printf("oom: %d passed, %d failed\n", passed, failed);
+    return failed || !passed;
+}
