@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A folder of its own for a test. */
+#ifndef FOLDER_H
+#define FOLDER_H
+void folder_make(char path[64]); /* under /tmp; writes its name */
+void folder_remove(const char *path); /* with all that is in it */
+#endif

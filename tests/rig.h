@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An engine in a folder of its own, for the suites that compile: cache/, an assembler that is a script, what it
+ * gives out. So nothing there depends on a toolkit; the compiler is the plug-in that was built beside. */
+#ifndef RIG_H
+#define RIG_H
+#include "../jit/jit.h"
+
+void make_root(void); /* a fixture: before and after each test */
+void drop_root(void);
+const char *in_root(const char *name); /* one of 8 buffers in turn */
+void write_file(const char *path, const void *data, size_t len, mode_t);
+size_t file_size(const char *path);
+int assembled(void); /* runs of the assembler so far */
+
+sett_engine_options options(void);
+sett_engine *open_with(const sett_engine_options *);
+sett_engine *open_engine(void);
+sett_stats stats(const sett_engine *);
+bool have_compiler(void); /* tests of what needs the plug-in end early, and say so, where it was not built */
+
+typedef struct variant {
+    int64_t columns, block; /* columns 0: dynamic. No padding: the memo compares bytes */
+    double factor;
+} variant;
+void scale(sett_build *, const void *variant_or_null); /* Y = factor * X, row by row */
+extern const sett_compile_options sm90;                /* of scale */
+sett_kernel *compile(sett_engine *, const sett_compile_options *); /* scale */
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The disk cache's folder: entries put, found, healed; hostile files and folders; many threads. */
+#include "folder.h"
+#include "sample.h"
+#include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[64];
+
+static void make_root(void)
+{
+    folder_make(root);
+}
+
+static void drop_root(void)
+{
+    folder_remove(root);
+}
+
+static sett__disk *open_root(void)
+{
+    sett__disk *d;
+    sett_error err = {0};
+    ck_assert_msg(!sett__disk_open(&d, root, &err), "%s", err.text);
+    return d;
+}
+
+static void entry_path(const sett__digest *key, char path[200])
+{
+    int n = snprintf(path, 200, "%s/v1/%02x/", root, key->b[0]);
+    for (int i = 1; i < 32; i++)
+        n += snprintf(path + n, 200 - (size_t)n, "%02x", key->b[i]);
+    snprintf(path + n, 200 - (size_t)n, ".sett");
+}
+
+static void write_file(const char *path, const void *data, size_t len)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, data, len), (ssize_t)len);
+    close(fd);
+}
+
+static sett_status get(sett__disk *d, sample *s)
+{
+    const sett__blob m = {sample_material, sizeof sample_material};
+    sett__entry e;
+    sett_status st = sett__disk_get(d, &s->key, &m, &e, NULL);
+    if (!st) {
+        ck_assert_mem_eq(e.cubin.data, s->cubin, CUBIN);
+        sett__entry_free(&e);
+    }
+    return st;
+}
+
+static unsigned mode_of(const char *path)
+{
+    struct stat st;
+    ck_assert_int_eq(stat(path, &st), 0);
+    return st.st_mode & 0777;
+}
+
+START_TEST(disk_put_get)
+{
+    sample s;
+    sett__disk_stats n;
+    char path[200], marker[100];
+    fill_sample(&s);
+    umask(0);
+    sett__disk *d = open_root();
+    ck_assert_int_eq(get(d, &s), SETT_E_NOT_CACHED);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_stats_get(d, &n);
+    ck_assert_uint_eq(n.hits, 1);
+    ck_assert_uint_eq(n.misses, 1);
+    ck_assert_uint_eq(n.writes, 1);
+    ck_assert_uint_eq(n.refusals, 0);
+    entry_path(&s.key, path);
+    ck_assert_uint_eq(mode_of(path), 0600);
+    *strrchr(path, '/') = 0;
+    ck_assert_uint_eq(mode_of(path), 0700);
+    snprintf(marker, sizeof marker, "%s/SETT1", root);
+    ck_assert_uint_eq(mode_of(marker), 0600);
+    sett__disk_close(d);
+    d = open_root(); /* as another process would */
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_close(d);
+}
+END_TEST
+
+START_TEST(disk_every_byte)
+{
+    sample s;
+    size_t len;
+    char path[200], bad[100];
+    uint8_t *file = encode_sample(&s, &len);
+    struct stat st;
+    sett__disk *d = open_root();
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    entry_path(&s.key, path);
+    for (size_t i = 0; i < 2 * len; i++) { /* each byte flipped, then each length */
+        if (i < len)
+            file[i] ^= 0x10;
+        write_file(path, file, i < len ? len : i - len);
+        if (i < len)
+            file[i] ^= 0x10;
+        ck_assert_msg(get(d, &s) == SETT_E_NOT_CACHED, "damage %zu was not seen", i);
+        ck_assert_msg(access(path, F_OK) != 0, "damage %zu was left in place", i);
+    }
+    sett__disk_stats n;
+    sett__disk_stats_get(d, &n);
+    ck_assert_uint_eq(n.refusals, 2 * len);
+    ck_assert_uint_eq(n.heals, 2 * len);
+    for (int i = 0; i <= 16; i++) { /* the last 16 are kept */
+        snprintf(bad, sizeof bad, "%s/quarantine/%02d.bad", root, i);
+        ck_assert_int_eq(stat(bad, &st) == 0, i < 16);
+    }
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_close(d);
+    free(file);
+}
+END_TEST
+
+/* put also replaces what is there and unsound, and leaves what is sound. */
+START_TEST(disk_put_heals)
+{
+    sample s;
+    size_t len;
+    char path[200];
+    struct stat before, after;
+    uint8_t *file = encode_sample(&s, &len);
+    sett__disk *d = open_root();
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    entry_path(&s.key, path);
+    ck_assert_int_eq(stat(path, &before), 0);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(stat(path, &after), 0);
+    ck_assert_uint_eq(before.st_ino, after.st_ino);
+    write_file(path, file, len - 1);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_close(d);
+    free(file);
+}
+END_TEST
+
+enum trick { SYMLINK, HARDLINK, FIFO, FOLDER, GROUP_WRITE, OTHER_KEY, N_TRICKS };
+
+static void play(int trick, const char *path, const uint8_t *file, size_t len)
+{
+    char aside[100];
+    snprintf(aside, sizeof aside, "%s/tmp/aside", root);
+    unlink(path);
+    rmdir(path);
+    write_file(trick == GROUP_WRITE || trick == OTHER_KEY ? path : aside, file, len);
+    switch (trick) {
+    case SYMLINK:
+        ck_assert_int_eq(symlink(aside, path), 0);
+        break;
+    case HARDLINK:
+        ck_assert_int_eq(link(aside, path), 0);
+        break;
+    case FIFO:
+        ck_assert_int_eq(mkfifo(path, 0600), 0);
+        break;
+    case FOLDER:
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+        break;
+    case GROUP_WRITE:
+        ck_assert_int_eq(chmod(path, 0620), 0);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Sound bytes behind the wrong kind of name: refused, never followed, and never waited on. */
+START_TEST(disk_hostile)
+{
+    sample s, other;
+    size_t len;
+    char path[200];
+    uint8_t *file = encode_sample(&s, &len);
+    static const char foreign[] = "another key material";
+    fill_sample(&other);
+    sett__sha256(foreign, sizeof foreign, &other.key);
+    other.entry.key_material = (sett__blob){foreign, sizeof foreign};
+    void *other_file;
+    size_t other_len;
+    ck_assert_int_eq(sett__entry_encode(&other.key, &other.entry, &other_file, &other_len, NULL), SETT_OK);
+    sett__disk *d = open_root();
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    entry_path(&s.key, path);
+    play(_i, path, _i == OTHER_KEY ? other_file : file, _i == OTHER_KEY ? other_len : len);
+    ck_assert_int_eq(get(d, &s), SETT_E_NOT_CACHED);
+    sett__disk_stats n;
+    sett__disk_stats_get(d, &n);
+    ck_assert_uint_eq(n.refusals, 1);
+    ck_assert_uint_eq(n.hits, 0);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_close(d);
+    free(other_file);
+    free(file);
+}
+END_TEST
+
+static void expect_no_open(const char *path, const char *text)
+{
+    sett__disk *d = NULL;
+    sett_error err = {0};
+    ck_assert_int_eq(sett__disk_open(&d, path, &err), SETT_E_IO);
+    ck_assert_ptr_null(d);
+    ck_assert_msg(strstr(err.text, text) != NULL, "\"%s\" is not in \"%s\"", text, err.text);
+}
+
+START_TEST(disk_bad_roots)
+{
+    char path[200], sub[200];
+    snprintf(path, sizeof path, "%s/file", root);
+    write_file(path, "x", 1);
+    snprintf(sub, sizeof sub, "%s/file/cache", root);
+    expect_no_open(sub, "cannot make the cache folder");
+    expect_no_open(root, "holds other files and no SETT1");
+    expect_no_open("relative/path", "absolute");
+    snprintf(path, sizeof path, "%s/open", root);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(chmod(path, 0777), 0);
+    expect_no_open(path, "may be written by others");
+    snprintf(sub, sizeof sub, "%s/open/cache", root);
+    ck_assert_int_eq(mkdir(sub, 0700), 0);
+    expect_no_open(sub, "may be written by others");
+    snprintf(path, sizeof path, "%s/made/on/the/way", root);
+    sett__disk *d;
+    ck_assert_int_eq(sett__disk_open(&d, path, NULL), SETT_OK);
+    ck_assert_uint_eq(mode_of(path), 0700);
+    sett__disk_close(d);
+}
+END_TEST
+
+static void open_up(const char *path)
+{
+    DIR *dir = opendir(path);
+    ck_assert_ptr_nonnull(dir);
+    ck_assert_int_eq(chmod(path, 0755), 0);
+    for (struct dirent *e; (e = readdir(dir));) {
+        char below[600];
+        struct stat st;
+        snprintf(below, sizeof below, "%s/%s", path, e->d_name);
+        if (e->d_name[0] == '.' || lstat(below, &st))
+            continue;
+        if (S_ISDIR(st.st_mode))
+            open_up(below);
+        else
+            ck_assert_int_eq(chmod(below, 0644), 0);
+    }
+    closedir(dir);
+}
+
+/* Root's folder, warmed and readable, serves a user who may not write it. */
+START_TEST(disk_read_only)
+{
+    sample s;
+    fill_sample(&s);
+    sett__disk *d = open_root();
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    sett__disk_close(d);
+    if (geteuid() == 0) {
+        open_up(root);
+        ck_assert_int_eq(seteuid(65534), 0);
+    } else {
+        ck_assert_int_eq(chmod(root, 0500), 0);
+    }
+    d = open_root();
+    ck_assert(sett__disk_read_only(d));
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_E_IO);
+    sett__disk_close(d);
+    if (getuid() == 0)
+        ck_assert_int_eq(seteuid(0), 0);
+    else
+        chmod(root, 0700);
+}
+END_TEST
+
+enum { THREADS = 4, ROUNDS = 25 };
+typedef struct crew {
+    sett__disk *d;
+    sample *s;
+    int wrong;
+} crew;
+
+static void *hammer(void *user)
+{
+    crew *c = user;
+    for (int i = 0; i < ROUNDS; i++) {
+        const sett__blob m = {sample_material, sizeof sample_material};
+        sett__entry e;
+        c->wrong += sett__disk_put(c->d, &c->s->key, &c->s->entry, NULL) != SETT_OK;
+        if (sett__disk_get(c->d, &c->s->key, &m, &e, NULL))
+            c->wrong++;
+        else
+            sett__entry_free(&e);
+    }
+    return NULL;
+}
+
+START_TEST(disk_threads)
+{
+    sample s;
+    pthread_t t[THREADS];
+    crew c[THREADS];
+    fill_sample(&s);
+    sett__disk *d = open_root();
+    for (int i = 0; i < THREADS; i++) {
+        c[i] = (crew){d, &s, 0};
+        ck_assert_int_eq(pthread_create(&t[i], NULL, hammer, &c[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(t[i], NULL);
+        ck_assert_int_eq(c[i].wrong, 0);
+    }
+    char tmp[100];
+    snprintf(tmp, sizeof tmp, "%s/tmp", root);
+    ck_assert_int_eq(rmdir(tmp), 0); /* nothing was left in it */
+    sett__disk_close(d);
+}
+END_TEST
+
+Suite *disk_suite(void);
+Suite *disk_suite(void)
+{
+    Suite *s = suite_create("disk");
+    TCase *disk = tcase_create("folder");
+    tcase_add_checked_fixture(disk, make_root, drop_root);
+    tcase_add_test(disk, disk_put_get);
+    tcase_add_test(disk, disk_every_byte);
+    tcase_add_test(disk, disk_put_heals);
+    tcase_add_loop_test(disk, disk_hostile, 0, N_TRICKS);
+    tcase_add_test(disk, disk_bad_roots);
+    tcase_add_test(disk, disk_read_only);
+    tcase_add_test(disk, disk_threads);
+    tcase_set_timeout(disk, 60);
+    suite_add_tcase(s, disk);
+    return s;
+}
