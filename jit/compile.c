@@ -248,6 +248,16 @@ static sett_status from_compiler(const request *r, recorded *rec, sett_kernel **
     return SETT_OK;
 }
 
+/* Of a CPU kernel the report goes nowhere but into the kernel. */
+static void give_report(recorded *rec, sett_kernel *k)
+{
+    if (!rec->report)
+        return;
+    k->entry.owned = rec->report;
+    k->entry.notes = (sett__blob){rec->report, strlen(rec->report)};
+    rec->report = NULL;
+}
+
 static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
     sett__meta limits = {.sig = rec->tape.sig, .name = r->name};
@@ -262,9 +272,12 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     atomic_fetch_add(&r->e->count.misses, 1);
     s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler(r, rec, out, err);
-    if (!s)
-        (*out)->record_ms = rec->ms;
-    return s;
+    if (s)
+        return s;
+    (*out)->record_ms = rec->ms;
+    if (r->cpu)
+        give_report(rec, *out);
+    return SETT_OK;
 }
 
 /* One maker a slot; the others wait for what it gets, its error included. */
@@ -411,7 +424,8 @@ sett_status sett_record(
     char *printed = NULL;
     recorded rec = {0};
     if (!body || !tape || !len)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_record: the body or the place for the tape is NULL");
+        return sett__error(err, SETT_E_ARGUMENT, "sett_record: the %s is NULL",
+            !body ? "body" : !tape ? "place for the tape" : "place for its length");
     *tape = NULL;
     *len = 0;
     sett_status s = read_options(options, &opt, &name, err);

@@ -249,6 +249,11 @@ void sett_engine_close(sett_engine *e)
 }
 
 /* ---- devices ------------------------------------------------------------------------------ */
+sett_stream sett_stream_of(int device, void *handle)
+{
+    return (sett_stream){device, handle};
+}
+
 int sett_default_device(const sett_engine *e)
 {
     return sett_gpu_count(e) > 0 ? 0 : SETT_CPU;

@@ -258,7 +258,8 @@ sett_status sett_kernel_tape(const sett_kernel *k, bool text, void **tape, size_
 {
     char *printed = NULL;
     if (!k || !tape || !len)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_kernel_tape: the kernel or the place for the tape is NULL");
+        return sett__error(err, SETT_E_ARGUMENT, "sett_kernel_tape: the %s is NULL",
+            !k ? "kernel" : !tape ? "place for the tape" : "place for its length");
     *tape = NULL;
     *len = 0;
     if (!k->tape)

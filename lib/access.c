@@ -230,6 +230,17 @@ static piece choose(access *a, uint32_t first, uint32_t left)
     return (piece){first, hope > sure ? hope : sure, sure};
 }
 
+/* Is it only the predicate that parts adjacent elements? */
+static bool parted_by_pred(const access *a)
+{
+    for (uint32_t i = 0; i + 1 < a->n; i++) {
+        const sett__spot *s = a->spot + i;
+        if (s[1].group == s->group && s[1].imm == s->imm + 1 && s[1].kind != s->kind)
+            return true;
+    }
+    return false;
+}
+
 static bool plan(access *a)
 {
     uint32_t longest = 0;
@@ -248,7 +259,7 @@ static bool plan(access *a)
         }
     }
     if (longest * a->bytes < WIDEST && longest < a->n && !a->note.lost) {
-        a->note.lost = SETT__LOST_ADJACENCY;
+        a->note.lost = !a->less && parted_by_pred(a) ? SETT__LOST_PRED : SETT__LOST_ADJACENCY;
         a->note.have = longest * a->bytes;
     }
     return true;

@@ -678,6 +678,8 @@ const sett_val *sett__materialise(sett_site, const sett_val *);
 #define SETT__FALSE (SETT__NONE - 2)
 bool sett__pred_alike(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n);
 uint32_t sett__pred_all(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n, bool stay);
+/* sett_and of a lazy predicate and a scalar, or another one of its shape: lazy too. NULL: these are others. */
+sett_val *sett__pred_and(const sett__ctx *, sett_arg, sett_arg);
 uint32_t sett__and(const sett__ctx *, uint32_t x, uint32_t y, bool stay); /* of Boolean ops or SETT__TRUE, SETT__FALSE */
 
 /* ---- access.c, copy.c ------------------------------------------------------------------------------------------- */
@@ -698,7 +700,7 @@ void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg co
 
 /* ---- report.c: what the layouts decided ------------------------------------------------------------------------ */
 enum { SETT__LOST_NOTHING, SETT__LOST_ADJACENCY, SETT__LOST_ROOT, SETT__LOST_CONSTANT, SETT__LOST_BASE, SETT__LOST_BOUND,
-    SETT__LOST_RMEM };
+    SETT__LOST_PRED, SETT__LOST_RMEM };
 typedef struct sett__note {
     struct sett__note *older;
     const char *func;

@@ -4,7 +4,8 @@
  * sett_elem_less keeps, for each tested leaf of the bound, where every element's coordinate
  * lies: base + k, with k known. An element is inside if k < rem, where rem = bound - base is
  * computed once and shared by all elements, accesses and tensors; so a test is one comparison
- * with a constant, and what is inside of several elements is the test of their largest k. */
+ * with a constant, and what is inside of several elements is the test of their largest k.
+ * sett_and keeps that: of two it has the leaves of both, and a scalar guards all elements. */
 #include "lib.h"
 #include <string.h>
 
@@ -15,8 +16,8 @@ typedef struct bound {
 } bound;
 struct sett__pred {
     int n;
-    uint32_t size;
-    sett_val *value; /* once recorded */
+    uint32_t size, guard; /* a Boolean op for all elements; SETT__TRUE, SETT__FALSE */
+    sett_val *value;      /* once recorded */
     bound leaf[];
 };
 
@@ -131,7 +132,7 @@ uint32_t sett__pred_all(const sett__ctx *c, const struct sett__pred *p, const ui
             all = sett__and(c, all, test(c, rem_of(c, l, l->at.group[elem[i]]), hi, stay), stay);
         }
     }
-    return all;
+    return sett__and(c, all, p->guard, stay);
 }
 
 /* ---- making ------------------------------------------------------------------------------ */
@@ -185,13 +186,13 @@ static bool collect(const sett__ctx *c, const sett__axes *m, sett_arg limit, set
     return true;
 }
 
-static sett_val *lazy(sett_build *b, const sett_tensor *crd, uint32_t n, struct sett__pred *p)
+static sett_val *lazy(sett_build *b, sett_arg shape, struct sett__pred *p)
 {
     sett_val *v = sett__new_object(b, SETT__K_VAL, sizeof *v);
     v->id = SETT__NONE;
-    v->n = n;
+    v->n = p->size;
     v->dtype = SETT_BOOL;
-    v->shape = crd->layout->shape;
+    v->shape = shape;
     v->scalar = v->shape.kind == SETT_NODE && !v->shape.rank;
     v->depth = (uint16_t)b->depth;
     v->serial = b->depth ? b->region[b->depth - 1].serial : 0;
@@ -216,7 +217,56 @@ sett_val *sett_elem_less_at(sett_site site, const sett_tensor *crd, sett_arg lim
     SETT__FAIL_IF(c.b, site, c.func, m.size < 1 || m.size > SETT__MAX_WIDTH, &c.b->poison->val, SETT_E_LIMIT,
         "a value has from 1 to %d elements, not %lld", SETT__MAX_WIDTH, (long long)m.size);
     p->size = (uint32_t)m.size;
-    return lazy(c.b, crd, p->size, p);
+    p->guard = SETT__TRUE;
+    return lazy(c.b, crd->layout->shape, p);
+}
+
+/* ---- and ------------------------------------------------------------------------------------ */
+static bool is_lazy(sett_arg a)
+{
+    return a.kind == SETT_VALUE && a.u.v->id == SETT__NONE && a.u.v->pred;
+}
+
+/* The op of a scalar Boolean, or what is known of it. */
+static bool take_guard(const sett__ctx *c, sett_arg a, uint32_t *guard)
+{
+    uint64_t bits = (uint64_t)a.u.i;
+    bool number = a.kind == SETT_INT && !a.path && (a.u.i == 0 || a.u.i == 1);
+    if (!number && (a.kind != SETT_VALUE || !a.u.v->scalar || a.u.v->dtype != SETT_BOOL))
+        return false;
+    const sett_val *v = number ? NULL : sett__materialise(c->site, a.u.v);
+    *guard = number || sett__val_const(v, &bits) ? bits ? SETT__TRUE : SETT__FALSE : v->id;
+    return true;
+}
+
+sett_val *sett__pred_and(const sett__ctx *c, sett_arg x, sett_arg y)
+{
+    uint32_t guard = SETT__TRUE;
+    if (!sett__use_arg(c->b, c->site, c->func, x) || !sett__use_arg(c->b, c->site, c->func, y))
+        return &c->b->poison->val;
+    if (!is_lazy(x) || (is_lazy(y) && x.u.v->scalar)) {
+        sett_arg swap = x;
+        x = y;
+        y = swap;
+    }
+    if (!is_lazy(x))
+        return NULL;
+    const struct sett__pred *p = x.u.v->pred, *q = NULL;
+    if (is_lazy(y) && sett__same_shape(x.u.v->shape, y.u.v->shape))
+        q = y.u.v->pred;
+    else if (!take_guard(c, y, &guard))
+        return NULL;
+    int n = p->n + (q ? q->n : 0);
+    struct sett__pred *both = sett__new(c->b, sizeof *both + (size_t)n * sizeof *both->leaf);
+    if (!both || c->b->error.status)
+        return &c->b->poison->val;
+    both->n = n;
+    both->size = p->size;
+    both->guard = sett__and(c, p->guard, q ? q->guard : guard, false);
+    memcpy(both->leaf, p->leaf, (size_t)p->n * sizeof *p->leaf);
+    if (q)
+        memcpy(both->leaf + p->n, q->leaf, (size_t)q->n * sizeof *q->leaf);
+    return lazy(c->b, x.u.v->shape, both);
 }
 
 /* ---- as a value ------------------------------------------------------------------------------ */
@@ -277,6 +327,7 @@ const sett_val *sett__materialise(sett_site site, const sett_val *v)
     uint32_t n = v->n, all = SETT__TRUE, *id = sett__new(b, n * sizeof *id);
     for (int i = 0; id && i < p->n; i++)
         all = sett__and(&c, all, leaf_value(&c, &p->leaf[i], n, id), false);
+    all = sett__and(&c, all, p->guard, false);
     if (all == SETT__TRUE || all == SETT__FALSE)
         all = constant(&c, SETT_BOOL, all == SETT__TRUE);
     if (!id || b->error.status)

@@ -102,6 +102,11 @@ static void put_lost(sett_build *b, const sett__note *note, line *l)
         put(l, "; have %u bytes of 16: at most so many are adjacent", note->have);
         return;
     }
+    if (note->lost == SETT__LOST_PRED) {
+        put(l, "; have %u bytes of 16: the predicate is a Boolean for each element, which only sett_elem_less and its sett_and "
+               "test for several at once", note->have);
+        return;
+    }
     put(l, "; have %u bytes, need %u: ", note->have, note->need);
     switch (note->lost) {
     case SETT__LOST_ROOT:

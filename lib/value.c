@@ -277,6 +277,9 @@ sett_val *sett_binary_at(sett_site site, const char *func, sett_binary_op op, se
     if (!c.b)
         return NULL;
     SETT__FAIL_IF(c.b, site, func, op < SETT_ADD || op > SETT_NE, poison_of(c.b), SETT_E_ARGUMENT, "%d is not an operation", (int)op);
+    sett_val *lazy = op == SETT_AND ? sett__pred_and(&c, x, y) : NULL;
+    if (lazy)
+        return lazy;
     if (!take(&c, x, &o[0]) || !take(&c, y, &o[1]))
         return poison_of(c.b);
     return binary(&c, op, o);
@@ -319,7 +322,7 @@ sett_val *sett_fma_at(sett_site site, sett_arg x, sett_arg y, sett_arg z)
     return sett__op2(c.b, site, SETT__ADD, 0, sett__op2(c.b, site, SETT__MUL, 0, o[0].v, o[1].v), o[2].v);
 }
 
-/* Numbers take the other's type; two numbers Int32, or Float32 if one has a fraction. */
+/* Numbers take the other's type, a fraction beside an integer Float32; two numbers Int32, or Float32 if one has a fraction. */
 static bool where_type(const sett__ctx *c, const operand *x, const operand *y, sett_dtype *d)
 {
     if (!x->v && !y->v) {
@@ -327,7 +330,8 @@ static bool where_type(const sett__ctx *c, const operand *x, const operand *y, s
         return true;
     }
     const sett_val *v = x->v ? x->v : y->v;
-    *d = (sett_dtype)v->dtype;
+    bool fraction = (!x->v && x->number.kind == SETT_FLOAT) || (!y->v && y->number.kind == SETT_FLOAT);
+    *d = fraction && !is_float((sett_dtype)v->dtype) ? SETT_F32 : (sett_dtype)v->dtype;
     bool same = !x->v || !y->v || x->v->dtype == y->v->dtype;
     SETT__FAIL_IF(c->b, c->site, c->func, !same, false, SETT_E_DTYPE, "the arms have types %s and %s",
         sett_dtype_name((sett_dtype)v->dtype), sett_dtype_name((sett_dtype)y->v->dtype));
@@ -347,7 +351,7 @@ sett_val *sett_where_at(sett_site site, sett_val *cond, sett_arg x, sett_arg y)
         "the condition is %s, it must be Boolean", sett_dtype_name((sett_dtype)o[0].v->dtype));
     sett_val *v[3] = {NULL, NULL, o[0].v}; /* the condition last: the arms decide how the shape is written */
     for (int i = 1; i < 3; i++)
-        v[i - 1] = o[i].v ? o[i].v : weak(&c, o[i].number, d);
+        v[i - 1] = o[i].v ? sett__to(c.b, site, o[i].v, d) : weak(&c, o[i].number, d);
     if (c.b->error.status || !sett__broadcast(&c, v, 3))
         return poison_of(c.b);
     return op3(&c, SETT__SELECT, (const operand[]){{.v = v[2]}, {.v = v[0]}, {.v = v[1]}});

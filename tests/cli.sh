@@ -44,6 +44,21 @@ expect 2 '--emit frob' compile apply --emit frob
 expect 0 '\.target sm_90a' compile apply --target sm_90a
 expect 0 'param' compile saxpy --emit tape
 expect 1 'sm_1234|target' compile apply --target sm_1234
+expect 0 'sett_load: A .* x 16 bytes' compile add_tv --target cpu --emit report
+# Numbers are whole, decimal and positive, and the option at fault is named.
+for what in cols threads; do
+    for text in abc 0x -1 0 '' 12x 99999999999; do
+        expect 2 "^sett: --$what $text: a number from 1 to [0-9]+ is needed" compile softmax --target sm_90a --$what "$text"
+    done
+done
+expect 2 '^sett: --threads 33: not a multiple of 32' compile softmax --target sm_90a --threads 33
+expect 2 '^sett: --cols 100: not a multiple of 1024' compile softmax --target sm_90a --cols 100
+expect 2 '^sett: --device 1x: a number from 0 to' run saxpy --device 1x
+"$sett" doctor >/dev/null 2>&1
+if [ $? = 5 ]; then
+    expect 2 'give --target \(for example sm_90a\): there is no GPU here to take it from' compile apply
+    expect 2 'give --target' compile apply --emit cubin
+fi
 
 # The man page has the options and kernels of --help, and no others.
 "$sett" --help >"$d/help"

@@ -22,7 +22,7 @@ int main()
     sett_bind bind{};
     bind.kind = SETT_BIND_BUF;
     bind.u.t = &Y;
-    if (sett_launch_n(k, sett_stream{SETT_CPU, nullptr}, 1, &bind, &err)) {
+    if (sett_launch_n(k, sett_stream_of(SETT_CPU, nullptr), 1, &bind, &err)) {
         std::fprintf(stderr, "%s\n", err.text);
         return 1;
     }

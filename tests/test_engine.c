@@ -349,7 +349,7 @@ START_TEST(kernel_outlives_engine)
     sett_error err = {0};
     sett_kernel_info info = {.size = sizeof info};
     sett_engine_close(e);
-    ck_assert_int_eq(sett_launch(k, ((sett_stream){SETT_CPU, NULL}), &err, &X, &X), SETT_E_CLOSED);
+    ck_assert_int_eq(sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, &X), SETT_E_CLOSED);
     ck_assert_str_eq(err.text, "the engine was closed");
     ck_assert_int_eq(sett_prepare(k, SETT_CPU, &err), SETT_E_CLOSED);
     ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);

@@ -61,6 +61,11 @@ START_TEST(numbers_are_weak)
     ck_assert_int_eq(sett_val_dtype(sett_where(sett_lt(h, 1), h, 0)), SETT_F16);
     ck_assert_int_eq(sett_val_dtype(sett_where(sett_lt(h, 1), 2, 0)), SETT_I32);
     ck_assert_int_eq(sett_val_dtype(sett_where(sett_lt(h, 1), 2, 0.5)), SETT_F32);
+    sett_val *less = sett_lt(h, 1);
+    ck_assert_int_eq(sett_val_dtype(sett_where(less, i, 3)), SETT_I8);
+    ck_assert_int_eq(sett_val_dtype(sett_where(less, i, 2.5)), SETT_F32); /* as sett_mul(i, 0.5) */
+    ck_assert_int_eq(sett_val_dtype(sett_where(less, 2.5, w)), SETT_F32);
+    ck_assert_int_eq(sett_val_dtype(sett_where(less, less, 2.5)), SETT_F32);
     ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
 }
 END_TEST

@@ -51,14 +51,16 @@ static int emit_tape(const options *o, sett_engine *e, sett_dtype t, bool text)
 static int emit_code(const options *o, sett_engine *e, sett_dtype t, const char *emit)
 {
     sett_kernel *k = NULL;
-    bool ptx = !strcmp(emit, "ptx");
+    bool ptx = !strcmp(emit, "ptx"), report = !strcmp(emit, "report");
+    if (!report && !o->target && sett_default_device(e) == SETT_CPU)
+        return usage("compile: give --target (for example sm_90a): there is no GPU here to take it from");
     int code = kernel_compile(e, o, o->argv[0], t, ptx, &k);
     if (code)
         return code;
     sett_kernel_info info = {.size = sizeof info};
     sett_kernel_query(k, &info);
     const char *out = o->output ? o->output : "-";
-    if (!strcmp(emit, "report"))
+    if (report)
         print_report(o, &info);
     else if (ptx && !info.ptx)
         code = fail("no PTX is kept of a kernel for %s", info.target);

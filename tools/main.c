@@ -4,6 +4,7 @@
 #include "tools.h"
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,17 @@ int usage(const char *format, ...)
     fputs("sett: ", stderr), vfprintf(stderr, format, args), fputs("\nsett --help lists commands and options\n", stderr);
     va_end(args);
     return EXIT_USAGE;
+}
+
+int count_parse(const char *option, const char *text, int least, int most, int *out)
+{
+    char *end;
+    errno = 0;
+    long n = strtol(text, &end, 10);
+    if (end == text || *end || errno || n < least || n > most)
+        return usage("%s %s: a number from %d to %d is needed", option, text, least, most);
+    *out = (int)n;
+    return EXIT_OK;
 }
 
 void json_string(FILE *f, const char *s)
@@ -140,9 +152,9 @@ static int parse(options *o, int argc, char **argv)
         {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
     const char **text[] = {[O_TARGET - 256] = &o->target, [O_DEVICE - 256] = &o->device, [O_EMIT - 256] = &o->emit,
         [O_DTYPE - 256] = &o->dtype, [O_OP - 256] = &o->kernel_op, [O_CACHE - 256] = &o->cache_dir};
-    int c;
+    int c, code = EXIT_OK;
     opterr = 0;
-    while ((c = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
+    while (!code && (c = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
         if (c == 'o')
             o->output = optarg;
         else if (c == 'h')
@@ -154,7 +166,8 @@ static int parse(options *o, int argc, char **argv)
         else if (c == O_FACTS)
             o->facts = true;
         else if (c == O_COLS || c == O_THREADS)
-            *(c == O_COLS ? &o->cols : &o->threads) = atoi(optarg);
+            code = count_parse(c == O_COLS ? "--cols" : "--threads", optarg, 1, c == O_COLS ? INT_MAX : 1024,
+                c == O_COLS ? &o->cols : &o->threads);
         else if (c == '?' || c == ':')
             return usage("%s %s", argv[optind - 1], c == '?' ? "is no option" : "needs a value");
         else
@@ -162,7 +175,7 @@ static int parse(options *o, int argc, char **argv)
     }
     o->argc = argc - optind;
     o->argv = argv + optind;
-    return EXIT_OK;
+    return code;
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sett run: NumPy files to a kernel's arguments, one launch, results to NumPy files. */
 #include "tools.h"
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,8 +171,8 @@ static int run_kernel(const options *o, sett_engine *e, sett_kernel *k)
     argument args[MOST] = {0};
     int n = sett_kernel_params(k), code = n > MOST ? fail("more than %d arguments", MOST) : EXIT_OK;
     sett_stream s = {sett_default_device(e), NULL};
-    if (o->device && strcmp(o->device, "cpu"))
-        s.device = atoi(o->device);
+    if (!code && o->device && strcmp(o->device, "cpu"))
+        code = count_parse("--device", o->device, 0, INT_MAX, &s.device);
     for (int i = 0; i < n && !code; i++) {
         args[i].info.size = sizeof args[i].info;
         if (sett_kernel_param(k, i, &args[i].info))

@@ -18,6 +18,8 @@ typedef struct options { /* what every subcommand understands, and what is left 
 } options;
 int fail(const char *format, ...) SETT_PRINTF(1, 2);  /* "sett: ..." to stderr; EXIT_FAILED */
 int usage(const char *format, ...) SETT_PRINTF(1, 2); /* the same and a hint; EXIT_USAGE */
+/* The whole of a decimal number from least to most; else usage() of the option. */
+int count_parse(const char *option, const char *text, int least, int most, int *out);
 /* A string as JSON, with its quotes. */
 void json_string(FILE *, const char *);
 /* The engine that the options ask for. NULL: the reason was printed. */

@@ -7,7 +7,7 @@
  *     sett_buf x;
  *     int device;
  *     if (!sett_buf_dltensor(&managed->dl_tensor, &x, &device, &err))
- *         sett_launch(kernel, ((sett_stream){device, stream}), &err, &x);
+ *         sett_launch(kernel, sett_stream_of(device, stream), &err, &x);
  *
  * The buffer is a view: no data moves, and the tensor stays the caller's, who keeps it alive while launches use it
  * and calls its deleter. Ordering against the producer's stream is the caller's too. */

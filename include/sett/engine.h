@@ -31,6 +31,9 @@ typedef struct sett_stream {
     int device;
     void *handle;
 } sett_stream;
+/* As an argument of a macro, which a compound literal would be split in at its comma:
+ * sett_launch(k, sett_stream_of(0, s), &err, &x). */
+SETT_API sett_stream sett_stream_of(int device, void *handle);
 
 typedef enum sett_assembler { SETT_ASM_AUTO, SETT_ASM_NVJITLINK, SETT_ASM_PTXAS, SETT_ASM_DRIVER } sett_assembler;
 typedef enum sett_log_level { SETT_LOG_ERROR = 1, SETT_LOG_WARNING, SETT_LOG_INFO, SETT_LOG_DEBUG } sett_log_level;
@@ -142,7 +145,7 @@ typedef struct sett_kernel_info {
     const char *ptx;        /* NULL if it came from a cache */
     const char *report;     /* a line for each access: what the layouts decided and what made it narrower; then what the
                              * assembler said. Its source lines are those of the body that was compiled first under
-                             * this key. "" of a CPU kernel */
+                             * this key. "" of a kernel that was made of a tape */
     const char *assembler;  /* who made the cubin */
     double record_ms, codegen_ms, assemble_ms, load_ms; /* of this handle's making; 0 where not done */
 } sett_kernel_info;

@@ -100,8 +100,8 @@ static inline sett_bind sett_bind_f(double f)
 #define SETT_BIND(x) \
     _Generic((x), sett_buf *: sett_bind_t, const sett_buf *: sett_bind_t, float: sett_bind_f, double: sett_bind_f, default: sett_bind_i)(x)
 #define SETT_BINDS(...) SETT_NARG(__VA_ARGS__) - 1, (const sett_bind[]){SETT_EACH(SETT_BIND, __VA_ARGS__)}
-/* sett_launch(kernel, stream, &err, arguments...): 0 to 32 of them, buffers by address, C numbers. A compound literal
- * stands in parentheses, for macros split at its commas: sett_launch(k, ((sett_stream){0, s}), &err, &x). */
+/* sett_launch(kernel, stream, &err, arguments...): 0 to 32 of them, buffers by address, C numbers. Streams:
+ * sett_launch(k, sett_stream_of(0, s), &err, &x). */
 #define sett_launch(k, ...) SETT_LAUNCH_(k, __VA_ARGS__, 0)
 #define SETT_LAUNCH_(k, stream, err, ...) sett_launch_n(k, stream, SETT_BINDS(__VA_ARGS__), err)
 /* sett_call_make(kernel, device, &call, &err, arguments...) */

@@ -71,8 +71,8 @@ SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett
  * Predicates: a Boolean value broadcast over the tensor. Where it is false nothing is read and .fill stands for the
  * element, or nothing is written. One made by sett_elem_less keeps its coordinates: an access whose elements are
  * provably all inside or all outside costs one test and stays wide; others are wide where all elements are inside
- * (and aligned, if that is not proven), and by element where not. A scalar predicate keeps the access whole. One combined
- * by sett_and is by element: put the scalar condition in a sett_if instead. .cache: reserved, 0. */
+ * (and aligned, if that is not proven), and by element where not. A scalar predicate keeps the access whole, and
+ * sett_and of one by sett_elem_less with a scalar, or with another of its shape, is like it. Others are by element. .cache: reserved, 0. */
 typedef struct sett_load_args {
     size_t size;
     const sett_tensor *src;

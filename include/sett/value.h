@@ -95,8 +95,8 @@ SETT_API sett_val *sett_unary_at(sett_site, const char *func, sett_unary_op, set
 /* x*y + z with one rounding; of integers modulo 2^width. */
 SETT_API sett_val *sett_fma_at(sett_site, sett_arg x, sett_arg y, sett_arg z);
 #define sett_fma(x, y, z) sett_fma_at(SETT_HERE, SETT_A(x), SETT_A(y), SETT_A(z))
-/* cond ? x : y by element; cond Boolean; x and y of one type, which a C number takes (SETT_E_RANGE if it cannot:
- * 2.5 beside an Int32). Two C numbers: Int32, or Float32 if one has a fraction. */
+/* cond ? x : y by element; cond Boolean; x and y of one type, which a C number takes as in arithmetic (2.5
+ * beside an Int32: both Float32). Two C numbers: Int32, or Float32 if one has a fraction. */
 SETT_API sett_val *sett_where_at(sett_site, sett_val *cond, sett_arg x, sett_arg y);
 #define sett_where(cond, x, y) sett_where_at(SETT_HERE, cond, SETT_A(x), SETT_A(y))
 

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a kernel's report says of its accesses, and conjunctions of predicates, which keep them wide. */
+#define SETT_SHORT
+#include "jit.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 1000, THREADS = 64, EACH = 8 };
+
+/* ---- Y = X, EACH elements a thread, under some predicate --------------------------------- */
+typedef enum how { BOUND, SCALAR_AND, AND_SCALAR, TWO_BOUNDS, TWO_SCALARS, C_TRUE, C_FALSE, AS_VALUE, ONE_COORDINATE } how;
+
+static sett_tensor *mine(sett_build *b, sett_tensor *t)
+{
+    return sett_local_tile(t, EACH, sett_add(sett_mul(sett_block_idx(b, 0), THREADS), sett_thread_idx(b, 0)));
+}
+
+/* Even threads only; below the second bound only. */
+static sett_val *predicate(sett_build *b, how h, sett_val *n, sett_val *m)
+{
+    sett_tensor *crd = sett_identity_tensor(b, N);
+    sett_val *in = sett_elem_less(mine(b, crd), n), *lane = sett_thread_idx(b, 0);
+    sett_val *even = sett_eq(sett_and(lane, 1), 0);
+    switch (h) {
+    case SCALAR_AND: return sett_and(even, in);
+    case AND_SCALAR: return sett_and(in, even);
+    case TWO_BOUNDS: return sett_and(in, sett_elem_less(mine(b, crd), m));
+    case TWO_SCALARS: return sett_and(sett_and(in, even), sett_and(sett_lt(lane, 40), in));
+    case C_TRUE: return sett_and(in, true);
+    case C_FALSE: return sett_and(0, in);
+    case AS_VALUE: return sett_or(sett_and(in, even), sett_lt(lane, 3));
+    case ONE_COORDINATE: return sett_and(sett_elem_less(sett_slice(crd, sett_mul(lane, 16)), m), in);
+    default: return in;
+    }
+}
+
+static bool inside(how h, int i, int n, int m)
+{
+    int lane = i / EACH % THREADS;
+    switch (h) {
+    case SCALAR_AND:
+    case AND_SCALAR: return i < n && lane % 2 == 0;
+    case TWO_BOUNDS: return i < n && i < m;
+    case TWO_SCALARS: return i < n && lane % 2 == 0 && lane < 40;
+    case C_FALSE: return false;
+    case AS_VALUE: return (i < n && lane % 2 == 0) || lane < 3;
+    case ONE_COORDINATE: return lane * 16 < m && i < n;
+    default: return i < n;
+    }
+}
+
+static void copy(sett_build *b, const void *user)
+{
+    const how *h = user;
+    sett_val *n = sett_scalar(b, "n", SETT_I32), *m = sett_scalar(b, "m", SETT_I32);
+    sett_tensor *X = sett_param(b, "X", SETT_F16, sett_make_layout(b, 1024), .align = 16);
+    sett_tensor *Y = sett_param(b, "Y", SETT_F16, sett_make_layout(b, 1024), .align = 16);
+    sett_grid(b, 1024 / (THREADS * EACH));
+    sett_block(b, THREADS);
+    sett_val *p = predicate(b, *h, n, m);
+    sett_store(mine(b, Y), sett_load(mine(b, X), .pred = p), .pred = p);
+}
+
+#define WIDE \
+    "1 x 16 bytes (1 of them wide only where a test at run time allows, else narrow); have 2 bytes, need 16: a bound or " \
+    "coordinate is not known to be a multiple of 8\n"
+static const struct {
+    how h;
+    const char *widths;
+} cases[] = {
+    {BOUND, WIDE},
+    {SCALAR_AND, WIDE},
+    {AND_SCALAR, WIDE},
+    {TWO_BOUNDS, WIDE},
+    {TWO_SCALARS, WIDE},
+    {C_TRUE, WIDE},
+    {C_FALSE, WIDE},
+    {ONE_COORDINATE, WIDE},
+    {AS_VALUE, "8 x 2 bytes; have 2 bytes of 16: the predicate is a Boolean for each element, which only sett_elem_less and "
+               "its sett_and test for several at once\n"},
+};
+
+static sett_engine *open_engine(void)
+{
+    sett_engine *e = NULL;
+    sett_error err = {0};
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true};
+    ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
+    return e;
+}
+
+/* The CPU's kernel has the report too; and what is guarded is what every element's own test says, folded or not. */
+START_TEST(conjunctions)
+{
+    static uint16_t x[1024], y[1024];
+    sett_engine *e = open_engine();
+    sett_kernel *k;
+    sett_kernel_info info = {.size = sizeof info};
+    sett_error err = {0};
+    const int bounds[][2] = {{1000, 500}, {997, 1000}, {3, 1000}, {0, 0}, {512, 511}};
+    how h = cases[_i].h;
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = &h};
+    for (int i = 0; i < 1024; i++)
+        x[i] = (uint16_t)(i + 1);
+    for (int fold = 0; fold < 2; fold++) {
+        sett_compile_options with = o;
+        with.no_fold = !fold;
+        ck_assert_msg(!sett_compile(e, copy, &with, &k, &err), "%s", err.text);
+        sett_kernel_query(k, &info);
+        if (fold) {
+            char want[400];
+            snprintf(want, sizeof want, "sett_load: X (8):(1): %s", cases[_i].widths);
+            ck_assert_msg(strstr(info.report, want) != NULL, "%d: %s", (int)h, info.report);
+        }
+        for (size_t j = 0; j < SETT__COUNT(bounds); j++) {
+            sett_buf X = sett_buf_1d(x, SETT_F16, 1024), Y = sett_buf_1d(y, SETT_F16, 1024);
+            memset(y, 0xee, sizeof y);
+            ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, bounds[j][0], bounds[j][1], &X, &Y), "%s", err.text);
+            for (int i = 0; i < 1024; i++)
+                ck_assert_int_eq(y[i], inside(h, i, bounds[j][0], bounds[j][1]) ? i + 1 : 0xeeee);
+        }
+        sett_kernel_release(k);
+    }
+    sett_engine_close(e);
+}
+END_TEST
+
+/* A kernel that came as a tape has none: what its layouts were is gone. */
+START_TEST(tapes_have_no_report)
+{
+    sett_engine *e = open_engine();
+    how h = BOUND;
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = &h};
+    sett_kernel_info info = {.size = sizeof info};
+    sett_kernel *k;
+    sett_error err = {0};
+    void *tape;
+    size_t len;
+    ck_assert_msg(!sett_record(copy, &o, true, &tape, &len, &err), "%s", err.text);
+    ck_assert_msg(!sett_compile_tape(e, tape, len, &o, &k, &err), "%s", err.text);
+    sett_kernel_query(k, &info);
+    ck_assert_str_eq(info.report, "");
+    sett_kernel_release(k);
+    sett_text_free(tape);
+    sett_engine_close(e);
+}
+END_TEST
+
+/* A NULL place is named by what is missing. */
+START_TEST(tape_places_are_named)
+{
+    static const char *const calls[] = {"sett_record", "sett_kernel_tape"}, *const first[] = {"body", "kernel"};
+    sett_engine *e = open_engine();
+    how h = BOUND;
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = &h};
+    sett_kernel *k;
+    sett_error err = {0};
+    ck_assert_msg(!sett_compile(e, copy, &o, &k, &err), "%s", err.text);
+    for (int call = 0; call < 2; call++)
+        for (int missing = 0; missing < 3; missing++) {
+            char want[100];
+            void *tape, **at = missing == 1 ? NULL : &tape;
+            size_t len, *room = missing == 2 ? NULL : &len;
+            sett_status s = call ? sett_kernel_tape(missing ? k : NULL, true, at, room, &err)
+                                 : sett_record(missing ? copy : NULL, &o, true, at, room, &err);
+            ck_assert_int_eq(s, SETT_E_ARGUMENT);
+            snprintf(want, sizeof want, "%s: the %s is NULL", calls[call],
+                !missing ? first[call] : missing == 1 ? "place for the tape" : "place for its length");
+            ck_assert_str_eq(err.text, want);
+        }
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
+Suite *report_suite(void);
+Suite *report_suite(void)
+{
+    Suite *s = suite_create("report");
+    TCase *c = tcase_create("report");
+    tcase_add_loop_test(c, conjunctions, 0, SETT__COUNT(cases));
+    tcase_add_test(c, tapes_have_no_report);
+    tcase_add_test(c, tape_places_are_named);
+    suite_add_tcase(s, c);
+    return s;
+}
