@@ -134,7 +134,7 @@ gpu-check: ## the suites and examples on a GPU; says why when there is none
 valgrind: $(RUNNER) $(B)/libsett-ptx.so ## every suite under valgrind, or make valgrind SUITE=x
 	@which valgrind >/dev/null || { echo "skipped: valgrind is not installed"; exit 0; }; \
 	for s in $(SUITES); do \
-	    case $$s in asm|engine|ptx) fork=yes ;; *) fork=no ;; esac; \
+	    case $$s in asm|compile|disk|engine|ptx) fork=yes ;; *) fork=no ;; esac; \
 	    echo "== $$s"; CK_FORK=$$fork CK_TIMEOUT_MULTIPLIER=50 valgrind -q --leak-check=full --show-leak-kinds=definite \
 	        --errors-for-leak-kinds=definite --error-exitcode=9 $(RUNNER) $$s || exit 1; \
 	done
