@@ -16,13 +16,53 @@ static bool keeps(const sett__op *op)
     return sett__ops[op->code].flags & SETT__W;
 }
 
+#define EMPTY (SETT__NONE - 1)
+
+typedef struct region {
+    uint32_t op, other; /* its else */
+    bool acts, other_acts;
+} region;
+
+/* A region in which nothing has an effect goes, and an else of which that is true; what else was recorded there is
+ * dead. An if without effects keeps its place when its else has some. */
+static void empty_regions(finish *f)
+{
+    region open[SETT__MAX_DEPTH + 1] = {{.other = SETT__NONE}}, *r = open; /* the first: what is outside of all */
+    for (uint32_t i = 0; i != SETT__NONE; i = f->b->next[i]) {
+        const sett__op *op = &f->b->op[i];
+        sett__class cls = (sett__class)sett__ops[op->code].cls;
+        bool acts = keeps(op);
+        if (cls == SETT__C_IF || cls == SETT__C_FOR) {
+            *++r = (region){.op = i, .other = SETT__NONE};
+            continue;
+        }
+        if (cls == SETT__C_ELSE) {
+            r->other = i;
+            continue;
+        }
+        if (cls == SETT__C_END) {
+            acts = r->acts || r->other_acts;
+            if (!acts)
+                f->op[r->op] = f->op[i] = EMPTY;
+            if (r->other != SETT__NONE && !r->other_acts)
+                f->op[r->other] = EMPTY;
+            r--;
+        }
+        *(r->other == SETT__NONE ? &r->acts : &r->other_acts) |= acts;
+    }
+}
+
 /* Operands come before their users in order of recording, so one sweep back marks all. */
 static void mark(finish *f)
 {
     const sett_build *b = f->b;
+    empty_regions(f);
     for (uint32_t i = b->n_op; i-- > 0;) {
         const sett__op *op = &b->op[i];
-        if (f->op[i] == SETT__NONE && !keeps(op))
+        bool empty = f->op[i] == EMPTY;
+        if (empty)
+            f->op[i] = SETT__NONE;
+        if (empty || (f->op[i] == SETT__NONE && !keeps(op)))
             continue;
         f->op[i] = 0;
         f->n_arg += op->n_args;

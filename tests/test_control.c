@@ -48,6 +48,44 @@ static void expect_ops(sett_build *b, const char *want)
     free(text);
 }
 
+/* What has no effect leaves no region: not an empty loop, not an if of dead values, not an empty else. */
+START_TEST(empty_regions_go)
+{
+    sett_build *b = kernel();
+    sett_val *n = sett_scalar(b, "n", SETT_I32);
+    sett_for (b, i, 0, n, 1) {
+        sett_if (b, sett_gt(n, i))
+            sett_mul(i, 3);
+        sett_else (b)
+            sett_add(i, n);
+    }
+    sett_if (b, sett_gt(n, 3))
+        sett_sync_warp(b);
+    sett_else (b)
+        sett_mul(n, 7);
+    sett_if (b, sett_gt(n, 4))
+        sett_mul(n, 9);
+    sett_else (b) {
+        sett_for (b, j, 0, n, 1)
+            sett_mul(j, 3);
+        sett_sync_threads(b);
+    }
+    expect_ops(b,
+        "%0 = scalar i32 n\n"
+        "%1 = const i32 3\n"
+        "%2 = const i32 4\n"
+        "%3 = gt i1 %0, %1\n"
+        "if %3 {\n"
+        "    syncwarp\n"
+        "}\n"
+        "%7 = gt i1 %0, %2\n"
+        "if %7 {\n"
+        "} else {\n"
+        "    barrier\n"
+        "}\n");
+}
+END_TEST
+
 START_TEST(if_else_for)
 {
     sett_build *b = kernel();
@@ -347,6 +385,7 @@ Suite *control_suite(void)
 {
     Suite *s = suite_create("control");
     TCase *t = tcase_create("control");
+    tcase_add_test(t, empty_regions_go);
     tcase_add_test(t, if_else_for);
     tcase_add_test(t, loops_take_64_bits);
     tcase_add_test(t, left_by_break);
