@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The conformance suite: one test for the CPU engine and for GPUs. Kernels run on the CPU, or on GPU 0 when
+ * SETT_TEST_GPU is set and there is one, and their results are compared with plain C. */
+#ifndef SETT_TESTS_CONFORM_H
+#define SETT_TESTS_CONFORM_H
+#define SETT_SHORT
+#include "lib.h"
+#include <check.h>
+#include <inttypes.h>
+
+/* ---- conform.c: where it runs -------------------------------------------------------------------- */
+bool conform_on_gpu(void);
+sett_engine *conform_engine(void);
+/* For the device; cpu: for the CPU, wherever the others run; no_fold: as the engines compute it. A test fails with the
+ * error's text. The kernel is the caller's. */
+typedef struct conform_how { bool cpu, no_fold; } conform_how;
+sett_kernel *conform_compile(sett_body, const void *user, conform_how);
+sett_kernel *conform_compile_text(const char *tape);
+/* Runs with host arrays as buffers: they are copied to the device between guards, and back; no guard may change. */
+void conform_launch(sett_kernel *, bool cpu, int n, const sett_bind *);
+#define conform_run(k, ...) conform_launch(k, false, SETT_BINDS(__VA_ARGS__, 0))
+/* Compile, run, release. */
+#define conform_body(body, user, ...) \
+    do { \
+        sett_kernel *conform_k = conform_compile(body, user, (conform_how){0}); \
+        conform_run(conform_k, __VA_ARGS__); \
+        sett_kernel_release(conform_k); \
+    } while (0)
+/* What sett_printf wrote on the CPU since the last call. */
+const char *conform_printed(void);
+
+/* ---- conform.c: numbers --------------------------------------------------------------------------- */
+#define CONFORM_TYPES 13
+extern const sett_dtype conform_types[CONFORM_TYPES]; /* those with arithmetic */
+uint64_t conform_random(uint64_t *state);
+uint64_t conform_mask(sett_dtype);
+bool conform_is_nan(sett_dtype, uint64_t bits);
+bool conform_same(sett_dtype, uint64_t x, uint64_t y); /* NaN is NaN */
+uint64_t conform_get(const void *array, sett_dtype, size_t i);
+void conform_put(void *array, sett_dtype, size_t i, uint64_t bits);
+/* One of the edge values of the type, for small i; past them random bits, many of them of small magnitude. */
+enum { CONFORM_EDGES = 40 };
+uint64_t conform_value(sett_dtype, size_t i, uint64_t *state);
+/* An array of n such values; free() it. */
+void *conform_array(sett_dtype, size_t n, uint64_t seed);
+
+/* ---- conform_ref.c: what an op gives, in plain C and independent of the library ------------------- */
+/* False: no opinion. */
+bool conform_reference(sett__code, sett_dtype, sett_dtype to, const uint64_t in[3], uint64_t *out);
+double conform_number(sett_dtype, uint64_t bits);
+/* The approximations: true if got is inside the documented bound of op(x). */
+bool conform_approximates(sett__code, float x, float got);
+/* Within `ulps` of the last place of the type. */
+bool conform_near(sett_dtype, uint64_t got, long double want, long double ulps);
+
+/* ---- each part's tests, added by conform_suite() ----------------------------------------------------- */
+void conform_add_ops(TCase *);
+void conform_add_control(TCase *);
+void conform_add_memory(TCase *);
+void conform_add_lanes(TCase *);
+void conform_add_random(TCase *);
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every kernel feature on the CPU engine and, with SETT_TEST_GPU=1, on GPU 0, by the same tests: see conform.h. */
+#include "conform.h"
+
+Suite *conform_suite(void)
+{
+    static const struct { const char *name; void (*add)(TCase *); } parts[] = {
+        {"ops", conform_add_ops}, {"control", conform_add_control}, {"memory", conform_add_memory},
+    };
+    Suite *s = suite_create("conform");
+    for (size_t i = 0; i < SETT__COUNT(parts); i++) {
+        TCase *t = tcase_create(parts[i].name);
+        tcase_set_timeout(t, 300);
+        parts[i].add(t);
+        suite_add_tcase(s, t);
+    }
+    return s;
+}
