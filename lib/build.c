@@ -176,8 +176,7 @@ static const char *opener_name(const sett_build *b, uint32_t serial)
 /* A region that has been closed took its values with it. */
 static bool use_visible(sett_build *b, sett_site site, const char *func, const sett_val *v)
 {
-    int d = v->depth;
-    if (!d || (d <= b->depth && b->region[d - 1].serial == v->serial))
+    if (sett__visible(v))
         return true;
     uint32_t at = v->id < b->n_op ? b->op[v->id].site : SETT__NONE;
     const char *opener = opener_name(b, v->serial);

@@ -277,22 +277,41 @@ static uint32_t size_of(sett_arg a)
     return n;
 }
 
+/* Not where the op stands: whether a value may be used after a region must not depend on what moves out of it. */
+bool sett__visible(const sett_val *v)
+{
+    const sett_build *b = v->head.b;
+    return !v->depth || (v->depth <= b->depth && b->region[v->depth - 1].serial == v->serial);
+}
+
+void sett__settle(sett_val *v)
+{
+    const sett_build *b = v->head.b;
+    v->depth = (uint16_t)b->depth;
+    v->serial = b->depth ? b->region[b->depth - 1].serial : 0;
+}
+
 sett_val *sett__val(sett_build *b, uint32_t id, sett_arg shape, bool scalar)
 {
     if (b->error.status)
         return &b->poison->val;
     sett_val *old = b->val_of[id];
-    if (old && old->scalar == scalar && (scalar || sett__same_shape(old->shape, shape)))
+    bool same = old && old->scalar == scalar && (scalar || sett__same_shape(old->shape, shape));
+    if (same && sett__visible(old))
         return old;
     const sett__op *op = &b->op[id];
     sett_val *v = sett__new_object(b, SETT__K_VAL, sizeof *v);
+    if (same) { /* made in a region that has ended, and now here again: what was made there stays there */
+        *v = *old;
+        sett__settle(v);
+        return b->error.status ? &b->poison->val : (b->val_of[id] = v);
+    }
     v->id = id;
     v->dtype = op->dtype;
     v->scalar = scalar;
     v->n = scalar ? 1 : size_of(shape);
     v->shape = scalar ? (sett_arg){.kind = SETT_NODE} : sett_arg_keep(b, shape);
-    v->depth = op->depth;
-    v->serial = op->other;
+    sett__settle(v);
     v->div = 1;
     sett__facts(b, v);
     if (b->error.status)

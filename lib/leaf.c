@@ -306,6 +306,7 @@ static bool undo_mul(const sett__ctx *c, sett_arg a, int64_t d, sett_arg *out)
         int64_t limit = is_wide(v) ? INT64_MAX : INT32_MAX;
         if (n <= 0 || n % d || x->lo < 0 || x->hi > limit / n)
             continue;
+        x = sett__val(c->b, x->id, x->shape, true);
         *out = sett__mul(c, sett_arg_v(x), sett_arg_i(n / d));
         return true;
     }

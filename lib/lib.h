@@ -370,7 +370,7 @@ struct sett_val {
     bool scalar;        /* rank 0 */
     bool weak;          /* made from a C number: takes the type of what is beside it */
     bool uniform;       /* the same in every thread of the block */
-    uint16_t depth;     /* of the region it lives in, and its serial: for visibility */
+    uint16_t depth;     /* of the region that it was made in, and its serial: its op may stand further out */
     uint32_t serial;
     int64_t div;        /* integer scalars: known to divide it; >= 1 (0: is zero) */
     int64_t lo, hi;     /* integer scalars: known range */
@@ -480,6 +480,8 @@ typedef struct sett__emit {
 } sett__emit;
 uint32_t sett__record(sett_build *, sett_site, const sett__emit *);
 sett_val *sett__val(sett_build *, uint32_t id, sett_arg shape, bool scalar); /* the value object of an op */
+bool sett__visible(const sett_val *);    /* is the region that it was made in open? */
+void sett__settle(sett_val *);           /* it is made here */
 sett_val *sett__const_bits(sett_build *, sett_site, sett_dtype, uint64_t bits);
 bool sett__val_const(const sett_val *, uint64_t *bits); /* is it a CONST, folding on */
 /* A scalar integer leaf as a value of 32 bits (64 if it does not fit, or is). */

@@ -194,8 +194,7 @@ static sett_val *lazy(sett_build *b, sett_arg shape, struct sett__pred *p)
     v->dtype = SETT_BOOL;
     v->shape = shape;
     v->scalar = v->shape.kind == SETT_NODE && !v->shape.rank;
-    v->depth = (uint16_t)b->depth;
-    v->serial = b->depth ? b->region[b->depth - 1].serial : 0;
+    sett__settle(v);
     v->div = v->hi = 1;
     v->pred = p;
     return b->error.status ? &b->poison->val : v;
@@ -309,12 +308,6 @@ static uint32_t leaf_value(const sett__ctx *c, const bound *l, uint32_t n, uint3
         &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args});
 }
 
-static bool visible(const sett_val *v)
-{
-    const sett_build *b = v->head.b;
-    return !v->depth || (v->depth <= b->depth && b->region[v->depth - 1].serial == v->serial);
-}
-
 const sett_val *sett__materialise(sett_site site, const sett_val *v)
 {
     if (!v || v->head.poison || v->id != SETT__NONE || !v->pred)
@@ -322,7 +315,7 @@ const sett_val *sett__materialise(sett_site site, const sett_val *v)
     sett_build *b = v->head.b;
     const sett__ctx c = {b, site, "sett_elem_less"};
     struct sett__pred *p = v->pred;
-    if (p->value && visible(p->value))
+    if (p->value && sett__visible(p->value))
         return p->value;
     uint32_t n = v->n, all = SETT__TRUE, *id = sett__new(b, n * sizeof *id);
     for (int i = 0; id && i < p->n; i++)

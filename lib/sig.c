@@ -242,7 +242,7 @@ sett_val *sett_sym_at(sett_site site, sett_build *b, const sett_sym_args *args)
     bool same = (!a.div || a.div == s->div) && (!a.wide || s->wide);
     SETT__FAIL_IF(b, site, c.func, !same, &b->poison->val, SETT_E_ARGUMENT,
         "%s was declared with .div = %lld, .wide = %d", s->name, (long long)s->div, s->wide);
-    return b->sym_val[old];
+    return sett__val(b, b->sym_val[old]->id, (sett_arg){.kind = SETT_NODE}, true);
 }
 
 /* ---- parameters ---------------------------------------------------------------------------- */

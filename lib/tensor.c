@@ -57,7 +57,7 @@ sett_arg sett__peel(sett_build *b, sett_arg a, int64_t *constant)
         if (c->code != SETT__CONST || k < 0 || *constant > INT64_MAX - k || !v || gcd(v->div, k) < a.u.v->div)
             break;
         *constant += k;
-        a = sett_arg_v(v);
+        a = sett_arg_v(sett__val(b, rest, v->shape, v->scalar));
     }
     return a;
 }

@@ -244,6 +244,52 @@ START_TEST(values_stay_inside)
 }
 END_TEST
 
+/* Also of integers, whose ops move out of regions, of symbols, and of what the block's extents make constants. */
+START_TEST(every_value_stays_inside)
+{
+    for (int kind = 0; kind < 5; kind++) {
+        sett_build *b = kernel();
+        sett_val *lane = sett_lane_idx(b), *f = sett_scalar(b, "f", SETT_F32), *kept = NULL;
+        int made = 0, line;
+        char text[300];
+        sett_if (b, sett_lt(f, 3)) {
+            made = __LINE__ + 1;
+            kept = kind == 0 ? sett_mul(lane, 2) : kind == 1 ? sett_lt(lane, 2) : kind == 2 ? sett_thread_idx(b, 0) : kind == 3 ? sett_sym(b, "K") : sett_mul(f, 2);
+        }
+        sett_add(kept, 1); line = __LINE__;
+        snprintf(text, sizeof text, "sett_add: a value made at %s:%d inside sett_if is used outside it", __FILE__, made);
+        expect(b, SETT_E_REGION, line, text);
+    }
+}
+END_TEST
+
+/* What is made again outside is visible there, though it is the same op; and what was made inside stays there. */
+START_TEST(made_again_outside)
+{
+    sett_build *b = kernel();
+    sett_tensor *Y = sett_param(b, "Y", SETT_I32, sett_make_layout(b, 4));
+    sett_val *lane = sett_lane_idx(b), *inner = NULL, *k = NULL;
+    int line, made = 0;
+    sett_if (b, sett_lt(lane, 2)) {
+        inner = sett_mul(lane, 2); made = __LINE__;
+        k = sett_sym(b, "K");
+        sett_if (b, sett_lt(lane, 1))
+            sett_set(Y, sett_add(inner, k), 0);
+    }
+    sett_else (b)
+        sett_set(Y, sett_add(sett_mul(lane, 2), sett_sym(b, "K")), 1);
+    sett_set(Y, sett_add(sett_mul(lane, 2), sett_sym(b, "K")), 2);
+    const char *why;
+    ck_assert_msg(!sett_build_status(b, &why), "%s", why);
+    ck_assert_uint_eq(sett_mul(lane, 2)->id, inner->id);
+    ck_assert_uint_eq(sett_sym(b, "K")->id, k->id);
+    sett_set(Y, inner, 3); line = __LINE__;
+    char text[300];
+    snprintf(text, sizeof text, "sett_set: a value made at %s:%d inside sett_if is used outside it", __FILE__, made);
+    expect(b, SETT_E_REGION, line, text);
+}
+END_TEST
+
 START_TEST(misuse_of_regions)
 {
     sett_build *b = kernel();
@@ -393,6 +439,8 @@ Suite *control_suite(void)
     tcase_add_test(t, left_by_return);
     tcase_add_test(t, else_needs_its_if);
     tcase_add_test(t, values_stay_inside);
+    tcase_add_test(t, every_value_stays_inside);
+    tcase_add_test(t, made_again_outside);
     tcase_add_test(t, misuse_of_regions);
     tcase_add_test(t, warp_index);
     tcase_add_test(t, shuffles);
