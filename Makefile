@@ -48,7 +48,7 @@ $(B)/obj/jit/%.o $(B)/obj/tools/%.o $(B)/obj/tests/%.o $(B)/obj/examples/%.o $(B
 $(B)/obj/tests/%.o: override CFLAGS += -Ilib -Ijit
 $(B)/obj/lib/%.o: override CFLAGS += -D_POSIX_C_SOURCE=200809L
 $(B)/obj/ptx/%.o: override CFLAGS += -D_GNU_SOURCE -isystem $(LLVM_INCLUDE)
-$(B)/obj/jit/sim/%.o: override CFLAGS += -O3
+$(B)/obj/jit/sim/%.o $(B)/obj/bench/cpu.o: override CFLAGS += -O3
 $(B)/obj/ptx/%.o: LLVM_INCLUDE = $(shell $(LLVM_CONFIG) --includedir)
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)

@@ -723,7 +723,7 @@ const char *sett__report_text(sett_build *);
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
  * hashes the sources that decide and fails when the id was not raised. */
-#define SETT__CODEGEN_ID "0.1.0-2"
+#define SETT__CODEGEN_ID "0.1.0-3"
 #define SETT__PLUGIN_ABI 2
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
 typedef struct sett__ptx_job {

@@ -59,13 +59,37 @@ static void no_unroll(sett__lower *l, LLVMValueRef branch)
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(l->ctx, "llvm.loop", 9), LLVMMetadataAsValue(l->ctx, node));
 }
 
+/* Can variable + step pass the end of the type? The variable is below hi. */
+static bool may_wrap(const sett__frame *f)
+{
+    unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(f->phi));
+    uint64_t most = (f->sign ? (uint64_t)1 << (bits - 1) : bits == 64 ? 0 : (uint64_t)1 << bits) - 1;
+    if (!LLVMIsAConstantInt(f->step))
+        return true;
+    uint64_t past = LLVMConstIntGetZExtValue(f->step) - 1; /* what next may have beyond hi */
+    if (!past)
+        return false;
+    if (!LLVMIsAConstantInt(f->hi))
+        return true;
+    if (f->sign && LLVMConstIntGetSExtValue(f->hi) < 0)
+        return false; /* a step is below half the range */
+    return LLVMConstIntGetZExtValue(f->hi) > most - past;
+}
+
+/* A variable that would pass the end of its type ends the loop, as on the CPU: what is left tells, as it never wraps. */
+static LLVMValueRef goes_on(sett__lower *l, const sett__frame *f, LLVMValueRef next)
+{
+    if (!may_wrap(f))
+        return LLVMBuildICmp(l->b, f->sign ? LLVMIntSLT : LLVMIntULT, next, f->hi, "");
+    return LLVMBuildICmp(l->b, LLVMIntUGT, LLVMBuildSub(l->b, f->hi, f->phi, ""), f->step, "");
+}
+
 static void end_for(sett__lower *l, sett__frame *f)
 {
     LLVMValueRef next = LLVMBuildAdd(l->b, f->phi, f->step, "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(l->b);
     LLVMAddIncoming(f->phi, &next, &latch, 1);
-    LLVMValueRef more = LLVMBuildICmp(l->b, f->sign ? LLVMIntSLT : LLVMIntULT, next, f->hi, "");
-    no_unroll(l, LLVMBuildCondBr(l->b, more, f->head, f->after));
+    no_unroll(l, LLVMBuildCondBr(l->b, goes_on(l, f, next), f->head, f->after));
 }
 
 void sett__lower_end(sett__lower *l)

@@ -68,7 +68,7 @@ oom() { # an allocation that fails, each in turn
 }
 races() {
     b=build/san-thread
-    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim stress engine compile cache disk launch
+    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim sim_memory stress engine compile cache disk launch
 }
 
 part build build all $rel/runner $rel/golden

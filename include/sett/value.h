@@ -149,7 +149,9 @@ SETT_API sett_val *sett_assume_at(sett_site, sett_val *, int64_t div);
 
 /* ---- a warp's lanes ----------------------------------------------------------- */
 /* The value of another lane of the same group of `width` lanes (a power of two from 2
- * to 32). Every lane of the warp must take part. */
+ * to 32). Every lane of the warp must take part. An index wraps within the group; up and
+ * down past its ends give the lane's own value; bfly with a mask of at least the width
+ * reads an earlier group, or gives the own value where the other is a later one, as in PTX. */
 typedef enum sett_shuffle_op { SETT_SHUFFLE_IDX, SETT_SHUFFLE_UP, SETT_SHUFFLE_DOWN, SETT_SHUFFLE_BFLY } sett_shuffle_op;
 SETT_API sett_val *sett_shuffle_at(sett_site, const char *func, sett_val *, sett_shuffle_op, sett_arg lane, int width);
 #define sett_shuffle_sync(x, lane, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync", x, SETT_SHUFFLE_IDX, SETT_A(lane), width)

@@ -37,6 +37,15 @@ static sett__ref ref(const decoder *d, uint32_t v)
     return (home->at + s->off) | (uniform_frame ? SETT__REF_UNIFORM : 0) | (s->rows == 1 ? SETT__REF_SPLAT : 0);
 }
 
+/* In core->lazy. */
+static uint32_t lazy(const decoder *d, uint32_t v)
+{
+    if (v == SETT__NONE || d->slot[d->slot[v].home].lazy == SETT__NONE)
+        return SETT__NONE;
+    const sett__slot *s = &d->slot[v], *home = &d->slot[s->home];
+    return home->lazy + s->off / (home->width * (WARP << s->lg));
+}
+
 static sett_status push(decoder *d, sett__insn i)
 {
     if (!sett__grow(NULL, (void **)&d->p->code, &d->cap_code, d->p->n_code + 1, sizeof i))
@@ -55,6 +64,23 @@ static sett__insn start(const decoder *d, const sett__op *o, sett__step step)
     return i;
 }
 
+/* Operands that lie where they were loaded from come piece by piece. */
+static void in_pieces(const decoder *d, sett__insn *i, const uint32_t *arg_of, int n)
+{
+    i->pieces = 1;
+    for (int k = 0; k < n; k++) {
+        const sett__slot *s = &d->slot[arg_of[k]];
+        i->lgs[k] = s->lg;
+        i->lazy[k] = lazy(d, arg_of[k]);
+        if (i->lazy[k] == SETT__NONE)
+            continue;
+        i->step = SETT__S_PIECES;
+        if (s->rows > 1)
+            i->pieces = i->n / d->slot[s->home].width;
+    }
+    i->n /= i->pieces;
+}
+
 static sett_status row_op(decoder *d, sett__insn i, sett__row_fn fn, const uint32_t *arg_of, int n)
 {
     if (!fn)
@@ -67,6 +93,8 @@ static sett_status row_op(decoder *d, sett__insn i, sett__row_fn fn, const uint3
     i.a = r[0], i.b = r[1], i.c = r[2];
     i.fn = fn;
     i.n_args = (uint8_t)n;
+    if (i.step == SETT__S_ROW)
+        in_pieces(d, &i, arg_of, n);
     return push(d, i);
 }
 
@@ -122,6 +150,7 @@ static sett_status moves(decoder *d, const sett__op *o)
         return pack(d, o);
     sett__insn i = start(d, o, SETT__S_PICK);
     i.a = ref(d, arg(d, o, 0));
+    i.pieces = d->slot[arg(d, o, 0)].width;
     if (o->code == SETT__BITCAST) {
         i.step = SETT__S_REGROUP;
         i.sub = d->slot[arg(d, o, 0)].lg;
@@ -189,11 +218,53 @@ static sett_status root(decoder *d, const sett__op *o)
     r.offset = o->code == SETT__PARAM  ? packed_at(&d->tape->sig, r.param, false)
                : o->code == SETT__SMEM ? (uint32_t)o->imm
                                        : d->slot[d->at].at;
+    r.width = d->slot[d->at].width;
     if (o->code == SETT__SMEM && (uint64_t)o->imm + r.bytes > d->tape->sig.smem)
         return fail(d, SETT_E_VERIFY, "outside the block's shared memory");
     d->root_of[d->at] = p->n_root;
     p->root[p->n_root++] = r;
     return SETT_OK;
+}
+
+/* What makes a base's lanes lie one after another, when only values that are the same in all lanes are added. */
+static uint8_t order(decoder *d, uint32_t v, uint32_t n)
+{
+    sett__program *p = d->p;
+    for (;;) {
+        const sett__op *o = &d->tape->op[v];
+        uint32_t x = arg(d, o, 0), y = arg(d, o, 1);
+        if (d->slot[v].section == SETT__PER_THREAD || (o->code != SETT__ADD && o->code != SETT__SUB))
+            break;
+        if (d->slot[y].uniform)
+            v = x;
+        else if (d->slot[x].uniform && o->code == SETT__ADD)
+            v = y;
+        else
+            break;
+    }
+    if (d->slot[v].section != SETT__PER_THREAD)
+        return SETT__MAX_ORDER;
+    sett__order want = {ref(d, v), n, d->slot[v].lg == 3};
+    for (uint32_t k = 0; k < p->n_order; k++)
+        if (p->order[k].at == want.at && p->order[k].n == n)
+            return (uint8_t)k;
+    if (p->n_order == SETT__MAX_ORDER)
+        return SETT__MAX_ORDER;
+    p->order[p->n_order] = want;
+    return (uint8_t)p->n_order++;
+}
+
+/* Without a predicate, and in order where the launch finds it so; or whole rows of a thread's array. */
+static bool usual(const decoder *d, const sett__insn *i)
+{
+    const sett__root *r = &d->p->root[i->root];
+    uint64_t align = (1ull << (i->align & 63)) - 1;
+    if (i->b != SETT__NONE || i->lg > 3)
+        return false;
+    if (r->space != SETT__LOCAL)
+        return i->order < SETT__MAX_ORDER && !(((uint64_t)i->n << i->lg) & align);
+    return i->a == SETT__NONE && i->lg == r->lg && i->imm >= 0 && i->n % r->width == 0 && (uint64_t)i->imm % r->width == 0 &&
+           !(((uint64_t)i->imm << i->lg) & align) && ((uint64_t)i->imm + i->n) << i->lg <= r->bytes;
 }
 
 /* Operands: root, base, predicate, then fill or value. */
@@ -225,6 +296,11 @@ static sett_status memory(decoder *d, const sett__op *o, sett__step step)
             (uint8_t)((d->slot[base].uniform ? SETT__I_UNIFORM : 0) | (d->slot[base].lg == 3 ? SETT__I_BASE64 : 0) |
                       (sett__dtype_kind(type) == 'u' ? SETT__I_BASE_UNSIGNED : 0));
     }
+    i.order = base != SETT__NONE && !d->slot[base].uniform ? order(d, base, i.n) : SETT__MAX_ORDER;
+    i.lazy[0] = step == SETT__S_ATOM ? SETT__NONE : lazy(d, step == SETT__S_LOAD ? d->at : value);
+    i.pieces = i.lazy[0] == SETT__NONE ? 0 : i.n / d->slot[d->slot[step == SETT__S_LOAD ? d->at : value].home].width;
+    d->p->atomics |= step == SETT__S_ATOM;
+    i.flags |= usual(d, &i) ? SETT__I_STRAIGHT : 0;
     if (base != SETT__NONE && base == d->last_base && i.n == d->last_n)
         i.flags |= SETT__I_SAME;
     d->last_base = base;

@@ -18,6 +18,13 @@ uint32_t sett__mask_of(const uint8_t *row)
 
 void sett__spread(void *row, const void *element, uint32_t bytes)
 {
+    if (bytes == 4) { /* the usual one, without calls */
+        uint32_t x, *d = row;
+        memcpy(&x, element, sizeof x);
+        for (int l = 0; l < WARP; l++)
+            d[l] = x;
+        return;
+    }
     memcpy(row, element, bytes);
     for (uint32_t have = bytes; have < WARP * bytes; have *= 2)
         memcpy((char *)row + have, row, have);
@@ -38,7 +45,13 @@ static void pick(const sett__core *c, const sett__warp *w, const sett__insn *i)
     unsigned char *d = sett__at(c, w, i->d);
     const unsigned char *a = sett__at(c, w, i->a);
     const uint32_t *index = c->program->tape->index + i->imm;
-    size_t bytes = (size_t)WARP << i->lg;
+    size_t size = (size_t)1 << i->lg, bytes = WARP * size, wide = i->pieces;
+    if (wide > 1) { /* one element of a value in memory's order */
+        a += (index[0] / wide * wide * WARP + index[0] % wide) * size;
+        for (size_t l = 0; l < WARP; l++)
+            memcpy(d + l * size, a + l * wide * size, size);
+        return;
+    }
     for (uint32_t k = 0; k < i->n; k++)
         memcpy(d + k * bytes, a + index[k] * bytes, bytes);
 }
@@ -233,12 +246,32 @@ static void row(const sett__core *c, const sett__warp *w, const sett__insn *i)
     i->fn(sett__at(c, w, i->d), sett__at(c, w, i->a), b, z, i->n, i->splat);
 }
 
+static void pieces(const sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    const unsigned char *in[3] = {NULL, NULL, NULL};
+    const sett__ref ref[3] = {i->a, i->b, i->c};
+    unsigned char *d = sett__at(c, w, i->d);
+    for (uint32_t k = 0; k < i->n_args; k++)
+        in[k] = i->lazy[k] == SETT__NONE ? sett__at(c, w, ref[k]) : NULL;
+    for (uint32_t p = 0; p < i->pieces; p++, d += (size_t)i->n * WARP << i->lg) {
+        const unsigned char *x[3];
+        for (uint32_t k = 0; k < 3; k++) {
+            uint32_t at = i->splat >> k & 1 ? 0 : p;
+            x[k] = in[k] || k >= i->n_args ? in[k] + ((size_t)at * i->n * WARP << i->lgs[k]) : c->lazy[i->lazy[k] + at];
+        }
+        i->fn(d, x[0], x[1], x[2], i->n, i->splat);
+    }
+}
+
 /* What can neither fault nor change where the warp goes. */
 static bool plain(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     switch ((sett__step)i->step) {
     case SETT__S_ROW:
         row(c, w, i);
+        return true;
+    case SETT__S_PIECES:
+        pieces(c, w, i);
         return true;
     case SETT__S_COPY:
         copy_rows(sett__at(c, w, i->d), sett__at(c, w, i->a), i->n, (size_t)WARP << i->lg, i->a & SETT__REF_SPLAT);
@@ -314,6 +347,8 @@ sett__state sett__exec(sett__core *c, sett__warp *w)
         const sett__insn *i = &code[w->pc++];
         if (i->step == SETT__S_ROW)
             row(c, w, i);
+        else if (i->step == SETT__S_PIECES)
+            pieces(c, w, i);
         else if (!step(c, w, i))
             w->state = SETT__FAULTED;
     }

@@ -75,16 +75,25 @@ static void cut(flatten *f, uint32_t v, uint32_t at, uint32_t n)
     g->divides = gcd(g->divides, gcd(at, n));
 }
 
-/* v is loaded or stored as a whole. */
+/* v is loaded or stored as a whole. A thread's array may have memory's order too, where every place in it
+ * is known. */
 static void access_whole(flatten *f, const sett__op *o, uint32_t v)
 {
-    const sett__op *root = &f->tape->op[arg(f, o, 0)];
-    if (!wide(f, v))
-        return;
-    if (root->code == SETT__RMEM || f->slot[v].lg > 3)
-        in_rows(f, v);
-    else
-        set_width(find(f, v), f->tape->op[v].n);
+    uint32_t root = arg(f, o, 0);
+    if (f->tape->op[root].code == SETT__RMEM) {
+        bool known = arg(f, o, 1) == SETT__NONE && f->slot[v].lg == f->slot[root].lg;
+        if (!known || (wide(f, v) && !wide(f, root)))
+            in_rows(f, v), in_rows(f, root);
+        else if (f->tape->op[v].n > 1 && wide(f, root))
+            cut(f, root, (uint32_t)o->imm, f->tape->op[v].n);
+        if (known && wide(f, v) && wide(f, root))
+            join(f, v, root);
+    } else if (wide(f, v)) {
+        if (f->slot[v].lg > 3)
+            in_rows(f, v);
+        else
+            set_width(find(f, v), f->tape->op[v].n);
+    }
 }
 
 /* v has w's elements in w's order; what is not wide is one row, the same in every lane or not. */
@@ -101,6 +110,8 @@ static void tie(flatten *f, uint32_t v, uint32_t w)
 static void pick(flatten *f, const sett__op *o, uint32_t v)
 {
     uint32_t a = arg(f, o, 0);
+    if (wide(f, a) && o->n == 1 && f->slot[v].section == SETT__BODY)
+        return; /* taken out by a copy */
     if (!wide(f, a) || !wide(f, v) || !f->slot[v].view) {
         in_rows(f, a);
         in_rows(f, v);
@@ -157,6 +168,8 @@ static void visit(flatten *f, uint32_t v)
         for (int i = 0; i < o->n_args; i++)
             tie(f, v, arg(f, o, i));
         return;
+    case SETT__C_ROOT:
+        return;
     default:
         break;
     }
@@ -177,7 +190,120 @@ bool sett__find_flat(const sett__tape *tape, sett__slot *slot)
     for (uint32_t v = 0; v < tape->n_op; v++) {
         const group *g = find(&f, v);
         slot[v].flat = wide(&f, v) && g->width > 1 && !g->rows && g->divides % g->width == 0;
+        slot[v].width = slot[v].flat ? g->width : 1;
+        const sett__op *o = &tape->op[v];
+        if (o->code == SETT__PICK && o->n == 1 && slot[arg(&f, o, 0)].flat) {
+            slot[v].view = false;
+            slot[v].home = v;
+            slot[v].off = 0;
+        }
     }
     free(f.group);
+    return true;
+}
+
+/* ---- what need not be copied into a frame ----------------------------------------------------------- */
+/* A value that is loaded and used by arithmetic before anything can write to memory may be read where it lies.
+ * `now` counts the ops that may write, and those where control parts or joins. */
+typedef struct lazies {
+    const sett__tape *tape;
+    sett__slot *slot;
+    uint32_t *made; /* by home: when; SETT__NONE: not yet, or never lazy */
+    uint32_t now;
+} lazies;
+enum { NEVER = 0 };
+
+static bool lazy_load(const lazies *z, uint32_t v)
+{
+    const sett__op *o = &z->tape->op[v];
+    const sett__slot *s = &z->slot[v];
+    bool whole = o->n == 1 || s->flat || z->tape->op[z->tape->arg[o->args]].code == SETT__RMEM;
+    return o->dtype != SETT_BOOL && s->lg <= 3 && whole;
+}
+
+static void made(lazies *z, uint32_t v)
+{
+    uint32_t *when = &z->made[z->slot[v].home];
+    bool load = sett__ops[z->tape->op[v].code].cls == SETT__C_LOAD && lazy_load(z, v);
+    if (!z->slot[v].view && z->tape->op[v].code != SETT__PACK)
+        *when = load && (*when == SETT__NONE || *when == z->now) ? z->now : NEVER;
+}
+
+/* Parts that were not made in their place are copied. */
+static void packed(lazies *z, const sett__op *o, uint32_t v)
+{
+    uint32_t off = z->slot[v].off;
+    for (int k = 0; k < o->n_args; k++) {
+        uint32_t a = z->tape->arg[o->args + (uint32_t)k];
+        if (z->slot[a].home != z->slot[v].home || z->slot[a].off != off || z->made[z->slot[v].home] != z->now)
+            z->made[z->slot[a].home] = z->made[z->slot[v].home] = NEVER;
+        off += z->tape->op[a].n * (WARP << z->slot[a].lg);
+    }
+}
+
+/* A store takes its value as it lies only if it cannot meet it: an array of the thread's own. */
+static void used(lazies *z, const sett__op *o, uint32_t v, int k)
+{
+    uint32_t home = z->slot[v].home;
+    const uint32_t *arg = z->tape->arg + o->args;
+    bool ok = z->made[home] == z->now;
+    switch ((sett__class)sett__ops[o->code].cls) {
+    case SETT__C_BINARY:
+    case SETT__C_COMPARE:
+    case SETT__C_TERNARY:
+    case SETT__C_SELECT:
+    case SETT__C_UNARY:
+        break;
+    case SETT__C_CONVERT:
+        ok &= o->code == SETT__CONVERT || z->slot[o - z->tape->op].view;
+        break;
+    case SETT__C_PICK:
+        ok &= z->slot[o - z->tape->op].view;
+        break;
+    case SETT__C_STORE:
+        ok &= k == 3 && z->tape->op[arg[0]].code == SETT__RMEM && z->tape->op[v].code == SETT__LOAD &&
+              z->tape->arg[z->tape->op[v].args] != arg[0];
+        break;
+    default:
+        ok = false;
+    }
+    if (!ok)
+        z->made[home] = NEVER;
+}
+
+static void follow(lazies *z)
+{
+    for (uint32_t v = 0; v < z->tape->n_op; v++) {
+        const sett__op *o = &z->tape->op[v];
+        uint8_t cls = sett__ops[o->code].cls;
+        for (int k = 0; k < o->n_args; k++) {
+            uint32_t a = z->tape->arg[o->args + (uint32_t)k];
+            if (a != SETT__NONE && o->code != SETT__PACK)
+                used(z, o, a, k);
+        }
+        if (o->code == SETT__PACK)
+            packed(z, o, v);
+        if (cls != SETT__C_LOAD && !(sett__ops[o->code].flags & SETT__P))
+            z->now++;
+        if (o->dtype && o->n && cls != SETT__C_ROOT)
+            made(z, v);
+    }
+}
+
+bool sett__find_lazy(const sett__tape *tape, sett__slot *slot, uint32_t *n_lazy)
+{
+    lazies z = {.tape = tape, .slot = slot, .made = malloc(((size_t)tape->n_op + 1) * sizeof *z.made), .now = NEVER + 1};
+    if (!z.made)
+        return false;
+    for (uint32_t v = 0; v < tape->n_op; v++)
+        z.made[v] = SETT__NONE;
+    follow(&z);
+    *n_lazy = 0;
+    for (uint32_t v = 0; v < tape->n_op; v++) {
+        bool lazy = slot[v].home == v && slot[v].section == SETT__BODY && z.made[v] != NEVER && z.made[v] != SETT__NONE;
+        slot[v].lazy = lazy ? *n_lazy : SETT__NONE;
+        *n_lazy += lazy ? slot[v].rows / slot[v].width : 0;
+    }
+    free(z.made);
     return true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { PREFETCH_MOST = 1024 };
+#define FAR ((int64_t)1 << 48)
 
 typedef struct touch {
     sett__core *core;
@@ -136,28 +137,58 @@ static void begin(touch *a, sett__core *c, sett__warp *w, const sett__insn *i)
         a->mask &= sett__mask_of(sett__at(c, w, i->b));
 }
 
+/* Do the base's lanes lie one after another? Sums may wrap, which shows in the last lane. */
+static bool in_order(const touch *a, const void *base, int64_t first)
+{
+    const sett__insn *i = a->insn;
+    uint8_t *known = &a->core->in_order;
+    if (i->order < SETT__MAX_ORDER)
+        return a->warp->in_order >> i->order & 1 && index_at(i, base, WARP - 1) - first == (WARP - 1) * (int64_t)i->n;
+    if (*known == 2)
+        *known = a->core->program->wide->affine[i->flags & SETT__I_BASE64 ? 1 : 0](base, i->n);
+    return *known;
+}
+
 /* Do all 32 lanes lie one after another, all inside, and aligned? Gives their place. */
 static unsigned char *block_of(touch *a)
 {
     const sett__insn *i = a->insn;
-    uint8_t *in_order = &a->core->in_order;
     if (a->mask != UINT32_MAX || i->a == SETT__NONE || i->flags & SETT__I_UNIFORM || i->lg > 3 ||
         a->root->space == SETT__LOCAL)
         return NULL;
     const void *base = sett__at(a->core, a->warp, i->a);
-    if (*in_order == 2)
-        *in_order = a->core->program->wide->affine[i->flags & SETT__I_BASE64 ? 1 : 0](base, i->n);
-    if (!*in_order)
-        return NULL;
-    int64_t least;
-    uint64_t span, first = (uint64_t)index_at(i, base, 0) + (uint64_t)i->imm;
-    if (!allowed(a, &least, &span) || first - (uint64_t)least > span)
+    int64_t least, lane0 = index_at(i, base, 0);
+    uint64_t span, first = (uint64_t)lane0 + (uint64_t)i->imm;
+    if (!in_order(a, base, lane0) || !allowed(a, &least, &span) || first - (uint64_t)least > span)
         return NULL;
     uint64_t align = ((uint64_t)1 << (i->align & 63)) - 1;
     uint64_t last = first - (uint64_t)least + (WARP - 1) * (uint64_t)i->n;
     if (last > span || !aligned(a, (int64_t)first) || ((uint64_t)i->n << i->lg & align))
         return NULL;
     return a->window.p + (first << i->lg);
+}
+
+/* The same in short, for the accesses that a kernel has most of: a whole warp, no predicate, and a base of which
+ * the order is known, or a thread's array. NULL: ask block_of. */
+static inline unsigned char *straight(const sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    const sett__window *m = &c->window[i->root];
+    int64_t first, last, bytes = (int64_t)((uint64_t)i->n * WARP << i->lg);
+    if (!(i->flags & SETT__I_STRAIGHT) || w->active != UINT32_MAX)
+        return NULL;
+    if (i->a == SETT__NONE)
+        return w->frame + c->program->root[i->root].offset + ((uint64_t)i->imm * WARP << i->lg);
+    if (!(w->in_order >> i->order & 1))
+        return NULL;
+    const void *base = sett__at(c, w, i->a);
+    first = index_at(i, base, 0);
+    last = index_at(i, base, WARP - 1);
+    if (first < -FAR || first > FAR || last - first != (WARP - 1) * (int64_t)i->n)
+        return NULL;
+    int64_t at = (first + i->imm) * ((int64_t)1 << i->lg);
+    unsigned char *p = m->p + at;
+    bool good = at >= m->lo && at + bytes <= m->hi && !((uintptr_t)p & (((uintptr_t)1 << i->align) - 1));
+    return good ? p : NULL;
 }
 
 /* The next warp is likely to go on where this one ends. A wrong guess costs little, and a prefetch never
@@ -175,25 +206,36 @@ static int turn_of(uint32_t n)
     return n == 2 ? 1 : n == 4 ? 2 : n == 8 ? 3 : 0;
 }
 
-/* Elements of a thread's array lie a row apart, those of other memory side by side. */
+/* Elements of a thread's array lie a row apart, or those of an access together; those of other memory side by side. */
 static unsigned char *element(const touch *a, int lane, uint32_t e)
 {
-    uint64_t i = (uint64_t)a->index[a->one ? 0 : lane] + e;
+    uint64_t i = (uint64_t)a->index[a->one ? 0 : lane] + e, wide = a->root->width;
     if (a->root->space != SETT__LOCAL)
         return a->window.p + (i << a->insn->lg);
+    if (wide > 1)
+        return a->window.p + (((i / wide * WARP + (uint64_t)lane) * wide + i % wide) << a->insn->lg);
     return a->window.p + ((i * WARP + (uint64_t)lane) << a->insn->lg);
 }
 
-/* An array of a thread that is read or written in elements of another size than its own. */
-static void move_bytes(const touch *a, int lane, unsigned char *row, bool store, bool splat)
+/* Does an access to a thread's array take whole rows, one after another? */
+static bool whole_rows(const touch *a)
+{
+    return a->one && a->root->lg == a->insn->lg && a->insn->n % a->root->width == 0;
+}
+
+/* An array of a thread that is read or written in elements of another size than its own: to a row, or from one. */
+static void move_bytes(const touch *a, int lane, const unsigned char *from, unsigned char *to, bool splat)
 {
     uint32_t size = 1u << a->insn->lg;
     uint64_t start = (uint64_t)a->index[a->one ? 0 : lane] << a->insn->lg;
     for (uint32_t k = 0; k < a->insn->n * size; k++) {
         uint64_t at = start + k, own = (uint64_t)1 << a->root->lg;
         unsigned char *m = a->window.p + ((at / own * WARP + (uint64_t)lane) * own + at % own);
-        unsigned char *r = row + (splat ? 0 : (size_t)(k / size) * WARP * size) + (size_t)lane * size + k % size;
-        *(store ? m : r) = *(store ? r : m);
+        size_t r = (splat ? 0 : (size_t)(k / size) * WARP * size) + (size_t)lane * size + k % size;
+        if (to)
+            to[r] = *m;
+        else
+            *m = from[r];
     }
 }
 
@@ -213,7 +255,7 @@ static void load_each(const touch *a, unsigned char *d)
     if (a->root->space == SETT__LOCAL && a->root->lg != a->insn->lg) {
         for (int l = 0; l < WARP; l++)
             if (a->mask >> l & 1)
-                move_bytes(a, l, d, false, false);
+                move_bytes(a, l, NULL, d, false);
         return;
     }
     switch (a->insn->lg) { /* a constant size makes the copies single instructions */
@@ -261,14 +303,25 @@ static void fill(sett__core *c, sett__warp *w, const sett__insn *i, unsigned cha
         memcpy(d + e * bytes, s + (i->c & SETT__REF_SPLAT ? 0 : e * bytes), bytes);
 }
 
+/* What is loaded is used where it lies. */
+static bool leave(const sett__core *c, const sett__insn *i, const unsigned char *at)
+{
+    size_t bytes = i->pieces ? ((size_t)i->n / i->pieces * WARP) << i->lg : 0;
+    for (uint32_t k = 0; k < i->pieces; k++)
+        c->lazy[i->lazy[0] + k] = at + k * bytes;
+    return true;
+}
+
 static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     touch a;
     begin(&a, c, w, i);
     unsigned char *d = sett__at(c, w, i->d);
     const unsigned char *block = block_of(&a);
-    if (block && a.root->space == SETT__GLOBAL)
+    if (block && a.window.ahead)
         expect_next(i, block);
+    if (block && i->pieces)
+        return leave(c, i, block);
     if (block && (i->n == 1 || i->flags & SETT__I_FLAT)) {
         memcpy(d, block, ((size_t)i->n * WARP) << i->lg);
         return true;
@@ -277,6 +330,7 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
         c->program->wide->gather[i->lg][turn_of(i->n)](d, block, i->n);
         return true;
     }
+    leave(c, i, d);
     if (a.mask != w->active)
         fill(c, w, i, d);
     if (!a.mask)
@@ -284,8 +338,9 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
     aim(&a);
     if (!check(&a))
         return false;
-    bool same_size = a.root->space != SETT__LOCAL || a.root->lg == i->lg;
-    if (a.one && a.mask == w->active && same_size)
+    if (i->pieces && a.mask == w->active && a.root->space == SETT__LOCAL && whole_rows(&a))
+        return leave(c, i, element(&a, 0, 0));
+    if (a.one && a.mask == w->active && (a.root->space != SETT__LOCAL || whole_rows(&a)))
         load_one(&a, d);
     else
         load_each(&a, d);
@@ -295,9 +350,17 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
 /* Any byte but 0 is true: registers hold 0 or 1. */
 bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
 {
+    const unsigned char *block = i->pieces ? straight(c, w, i) : NULL;
+    if (block) {
+        if (c->window[i->root].ahead)
+            expect_next(i, block);
+        return leave(c, i, block);
+    }
     bool ok = load(c, w, i);
+    if (i->dtype != SETT_BOOL)
+        return ok;
     uint8_t *d = sett__at(c, w, i->d);
-    for (uint32_t k = 0; i->dtype == SETT_BOOL && k < i->n * WARP; k++)
+    for (uint32_t k = 0; k < i->n * WARP; k++)
         d[k] = d[k] != 0;
     return ok;
 }
@@ -313,13 +376,13 @@ static inline void store_lanes(const touch *a, const unsigned char *s, size_t st
                 memcpy(element(a, l, e), s + (size_t)l * lane, size);
 }
 
-static void store_each(const touch *a, unsigned char *s, bool splat)
+static void store_each(const touch *a, const unsigned char *s, bool splat)
 {
     size_t step = splat ? 0 : (size_t)WARP << a->insn->lg;
     if (a->root->space == SETT__LOCAL && a->root->lg != a->insn->lg) {
         for (int l = 0; l < WARP; l++)
             if (a->mask >> l & 1)
-                move_bytes(a, l, s, true, splat);
+                move_bytes(a, l, s, NULL, splat);
         return;
     }
     switch (a->insn->lg) {
@@ -346,27 +409,48 @@ static bool store_rows(const touch *a, const unsigned char *s, bool splat)
 {
     const sett__insn *i = a->insn;
     size_t bytes = (size_t)WARP << i->lg;
-    if (a->root->space != SETT__LOCAL || !a->one || a->root->lg != i->lg || (a->mask | ~a->warp->live) != UINT32_MAX)
+    if (a->root->space != SETT__LOCAL || !whole_rows(a) || (a->mask | ~a->warp->live) != UINT32_MAX)
         return false;
+    if (!splat) {
+        memcpy(element(a, 0, 0), s, i->n * bytes);
+        return true;
+    }
+    if (a->root->width > 1) /* one row, the same in all lanes: any order will do */
+        for (uint32_t e = 0; e < i->n; e++)
+            memcpy(a->window.p + (((uint64_t)a->index[0] + e) * bytes), s, bytes);
+    else
     for (uint32_t e = 0; e < i->n; e++)
-        memcpy(element(a, 0, e), s + (splat ? 0 : e * bytes), bytes);
+        memcpy(element(a, 0, e), s, bytes);
+    return true;
+}
+
+static bool store_block(const sett__core *c, const sett__insn *i, unsigned char *block, const unsigned char *s)
+{
+    size_t bytes = ((size_t)i->n * WARP) << i->lg;
+    if (c->window[i->root].stream) {
+        c->program->wide->stream(block, s, bytes);
+    } else {
+        if (c->window[i->root].ahead)
+            expect_next(i, block);
+        memcpy(block, s, bytes);
+    }
     return true;
 }
 
 bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
 {
+    bool splat = i->e & SETT__REF_SPLAT && i->n > 1;
+    unsigned char *block = i->n == 1 || i->flags & SETT__I_FLAT || i->a == SETT__NONE ? straight(c, w, i) : NULL;
+    if (block && !splat)
+        return store_block(c, i, block, i->pieces ? c->lazy[i->lazy[0]] : sett__at(c, w, i->e));
     touch a;
     begin(&a, c, w, i);
     if (!a.mask)
         return true;
-    unsigned char *s = sett__at(c, w, i->e), *block = block_of(&a);
-    bool splat = i->e & SETT__REF_SPLAT;
-    if (block && a.root->space == SETT__GLOBAL)
-        expect_next(i, block);
-    if (block && (i->n == 1 || i->flags & SETT__I_FLAT)) {
-        memcpy(block, s, ((size_t)i->n * WARP) << i->lg);
-        return true;
-    }
+    block = block_of(&a);
+    const unsigned char *s = i->pieces ? c->lazy[i->lazy[0]] : sett__at(c, w, i->e);
+    if (block && (i->n == 1 || i->flags & SETT__I_FLAT))
+        return store_block(c, i, block, s);
     if (block && !splat) {
         c->program->wide->scatter[i->lg][turn_of(i->n)](block, s, i->n);
         return true;

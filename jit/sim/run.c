@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define MAX_WORKERS 256
+#define AHEAD_LEAST (512u << 10)
+#define STREAM_LEAST (32u << 20) /* a tensor that no cache would keep until it is read */
 #define POISON 0xff /* of memory that a kernel has not written: NaN, -1, true */
 
 struct sett__run {
@@ -46,7 +48,8 @@ static bool core_make(sett__core *c, struct sett__run *run)
     c->memory = malloc(align + shared + uniform + frame * c->n_warps);
     c->warp = calloc(c->n_warps, sizeof *c->warp);
     c->window = calloc((size_t)p->n_root + 1, sizeof *c->window);
-    if (!c->memory || !c->warp || !c->window)
+    c->lazy = calloc((size_t)p->n_lazy + 1, sizeof *c->lazy);
+    if (!c->memory || !c->warp || !c->window || !c->lazy)
         return false;
     c->shared = (unsigned char *)round_up((uintptr_t)c->memory, align);
     c->uniform = c->shared + shared;
@@ -66,6 +69,7 @@ static void core_free(sett__core *c)
     free(c->memory);
     free(c->warp);
     free(c->window);
+    free(c->lazy);
 }
 
 static void windows(sett__core *c)
@@ -74,12 +78,14 @@ static void windows(sett__core *c)
     for (uint32_t i = 0; i < p->n_root; i++) {
         const sett__root *r = &p->root[i];
         sett__window *w = &c->window[i];
-        *w = (sett__window){c->shared + r->offset, 0, (int64_t)r->bytes};
+        *w = (sett__window){c->shared + r->offset, 0, (int64_t)r->bytes, false, false};
         if (r->space == SETT__GLOBAL) {
             const sett__extent *e = &c->launch->extent[r->param];
             memcpy(&w->p, (const char *)c->launch->params + r->offset, sizeof w->p);
             w->lo = (int64_t)((uintptr_t)e->data - (uintptr_t)w->p);
             w->hi = w->lo + (int64_t)e->bytes;
+            w->ahead = e->bytes >= AHEAD_LEAST;
+            w->stream = e->bytes >= STREAM_LEAST && !p->atomics;
         }
     }
 }
@@ -156,6 +162,16 @@ static void run_blocks(sett__core *c, uint64_t from, uint64_t to)
     }
 }
 
+static void start_warp(sett__core *c, sett__warp *w)
+{
+    const sett__program *p = c->program;
+    sett__exec_section(c, w, SETT__PER_THREAD);
+    for (uint32_t k = 0; k < p->n_order; k++) {
+        const sett__order *o = &p->order[k];
+        w->in_order |= (uint64_t)p->wide->affine[o->base64](sett__at(c, w, o->at), o->n) << k;
+    }
+}
+
 static void work(struct sett__run *run)
 {
     sett__core c;
@@ -166,9 +182,10 @@ static void work(struct sett__run *run)
         windows(&c);
         sett__exec_section(&c, &c.warp[0], SETT__ONCE);
         for (uint32_t i = 0; i < c.n_warps; i++)
-            sett__exec_section(&c, &c.warp[i], SETT__PER_THREAD);
+            start_warp(&c, &c.warp[i]);
         for (uint64_t b; (b = atomic_fetch_add(&run->next, run->chunk)) < run->blocks;)
             run_blocks(&c, b, run->blocks - b < run->chunk ? run->blocks : b + run->chunk);
+        run->program->wide->drain();
     } else {
         sett_error e = {.status = SETT_OK};
         sett__error(

@@ -27,6 +27,9 @@ typedef struct sett__wide {
     bool (*affine[2])(const void *row, int64_t step); /* 32-bit, 64-bit: row[l] == row[0] + l * step, all l */
     /* [log2 bytes][0: any n; 1, 2, 3: n = 2, 4, 8]: lanes of n elements to rows, and back */
     sett__turn_fn gather[4][4], scatter[4][4];
+    /* Whole cache lines past the caches, to memory that is too large for them; drain: before others may look. */
+    void (*stream)(void *restrict d, const void *s, size_t bytes);
+    void (*drain)(void);
 } sett__wide;
 extern const sett__wide sett__wide_base, sett__wide_avx2;
 const sett__wide *sett__wide_best(void); /* for the machine that runs this */
@@ -40,6 +43,7 @@ enum { SETT__REF_UNIFORM = 1, SETT__REF_SPLAT = 2, SETT__REF_FLAGS = 31 }; /* wo
 typedef enum sett__step {
     SETT__S_STOP,    /* end of a section */
     SETT__S_ROW,     /* fn(d, a, b, c) on n rows */
+    SETT__S_PIECES,  /* the same on n rows of each of `pieces` pieces, of which some are read where they were loaded from */
     SETT__S_COPY,    /* n rows of a */
     SETT__S_PICK,    /* rows of a by tape->index[imm...] */
     SETT__S_REGROUP, /* bits of rows of 1 << sub bytes as n rows of another size */
@@ -54,15 +58,19 @@ typedef enum sett__step {
     SETT__S_FOR, SETT__S_ENDFOR, /* d: the variable; a: lo (FOR); b: hi; c: step; fn: less; fn2: add */
     SETT__S_PRINTF, SETT__S_ASSERT, /* operands from the tape, places in program->place from imm */
 } sett__step;
-enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8, SETT__I_SAME = 16 };
+enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8, SETT__I_SAME = 16, SETT__I_STRAIGHT = 32 };
+enum { SETT__MAX_ORDER = 64 }; /* of the tests of sett__order */
 /* flags: condition, bounds or base are uniform; a flat value; base and width are those of the access before,
- * which always ran just before */
+ * which always ran just before; straight: no predicate, not a thread's own, and of an order that is known */
 typedef struct sett__insn {
     uint8_t step, lg, sub, flags; /* lg: log2 of the element's bytes */
     uint8_t align, splat, n_args, dtype; /* align: log2 of the proven alignment; splat: as row functions take it */
     uint32_t n, op;               /* rows; index of the tape's op */
     uint32_t root, target;        /* in program->root; where to go on */
     sett__ref d, a, b, c, e;
+    uint32_t lazy[3];             /* in core->lazy: LOAD, STORE: the value; PIECES: operands; SETT__NONE: in the frame */
+    uint32_t pieces;
+    uint8_t lgs[3], order;        /* PIECES: lg of operands; the base is in order where warp->in_order says so */
     sett__row_fn fn, fn2;
     int64_t imm;
 } sett__insn;
@@ -74,7 +82,14 @@ typedef struct sett__root {
     uint32_t offset; /* SHARED: in the window; LOCAL: in the warp's frame; GLOBAL: of the address in the parameters */
     uint64_t bytes;  /* SHARED, LOCAL: of one thread's array */
     uint32_t op;
+    uint32_t width;  /* LOCAL in memory's order: elements of a lane that lie side by side; else 1 */
 } sett__root;
+/* Do the lanes of a value lie n apart? Asked once a launch; sums with uniform values inherit the answer. */
+typedef struct sett__order {
+    sett__ref at;
+    uint32_t n;
+    bool base64;
+} sett__order;
 
 enum { SETT__ONCE, SETT__PER_BLOCK, SETT__PER_THREAD, SETT__BODY, SETT__N_SECTIONS };
 struct sett__program {
@@ -83,7 +98,9 @@ struct sett__program {
     sett__insn *code;
     uint32_t section[SETT__N_SECTIONS]; /* first instruction; each ends in a STOP */
     sett__root *root;
-    uint32_t n_code, n_root;
+    sett__order order[SETT__MAX_ORDER];
+    uint32_t n_code, n_root, n_order, n_lazy;
+    bool atomics; /* others may look while a launch runs */
     sett__ref *place; /* of printed operands */
     uint32_t n_place;
     uint32_t params_len;
@@ -101,8 +118,12 @@ typedef struct sett__slot {
     uint8_t lg, section;
     bool uniform, view, placed;
     bool flat; /* in memory's order: a lane's elements side by side, one access after another */
+    uint32_t width; /* flat: elements of an access */
+    uint32_t lazy;  /* of homes that are only loaded: in core->lazy, by pieces; else SETT__NONE */
 } sett__slot;
-bool sett__find_flat(const sett__tape *, sett__slot *); /* flat.c: fills flat; false: out of memory */
+/* flat.c; false: out of memory. The second needs the homes. */
+bool sett__find_flat(const sett__tape *, sett__slot *);
+bool sett__find_lazy(const sett__tape *, sett__slot *, uint32_t *n_lazy);
 /* One slot an op. Fills every place; the frames' sizes, local_at and local_bytes go to the program. */
 sett_status sett__slots(sett__program *, sett__slot *, sett_error *);
 
@@ -113,15 +134,21 @@ typedef struct sett__warp {
     unsigned char *frame;
     uint32_t index, live, active, pc, depth;
     sett__state state;
+    uint64_t in_order; /* by program->order */
     sett__mask stack[SETT__MAX_DEPTH];
 } sett__warp;
-typedef struct sett__window { unsigned char *p; int64_t lo, hi; } sett__window; /* bytes around p that may be touched */
+typedef struct sett__window {
+    unsigned char *p;
+    int64_t lo, hi; /* bytes around p that may be touched */
+    bool ahead, stream; /* too large for near caches: fetch ahead; for any: stores go past them */
+} sett__window;
 typedef struct sett__core { /* one worker */
     const sett__program *program;
     const sett__sim_launch *launch;
     struct sett__run *run;
     unsigned char *uniform, *shared, *memory;
     sett__window *window; /* one a root */
+    const unsigned char **lazy; /* where what was loaded last lies, by pieces */
     sett__warp *warp;
     uint32_t n_warps, threads;
     uint8_t in_order; /* do the lanes of the last base follow each other? 2: not looked at */

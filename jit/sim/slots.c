@@ -352,6 +352,8 @@ static sett_status place(scan *s, sett__program *p, sett_error *e)
     place_parts(s);
     if (!live_ranges(s))
         return sett__error(e, SETT_E_LIMIT, "regions nest deeper than %d", SETT__MAX_DEPTH);
+    if (!sett__find_lazy(s->tape, s->slot, &p->n_lazy))
+        return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
     if (!place_kept(s) || !place_local(s, p))
         return sett__error(e, SETT_E_LIMIT, "values and arrays of more than 4 GiB a warp");
     sett_status status = place_body(s, e);

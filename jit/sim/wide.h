@@ -10,7 +10,7 @@
 #include "sim.h"
 #include <math.h>
 #include <string.h>
-#ifdef __F16C__
+#if defined __F16C__ || defined __SSE2__
 #include <immintrin.h>
 #endif
 #ifdef __clang__
@@ -582,6 +582,35 @@ UNSIGNED(TRANSPOSES)
 #undef TRANSPOSES
 #undef TRANSPOSE
 
+/* ---- past the caches ---------------------------------------------------------------------------- */
+#ifdef __F16C__
+#define STREAM_WORD _mm256_stream_si256
+#define LOAD_WORD _mm256_loadu_si256
+typedef __m256i stream_word;
+#elif defined __SSE2__
+#define STREAM_WORD _mm_stream_si128
+#define LOAD_WORD _mm_loadu_si128
+typedef __m128i stream_word;
+#endif
+static void stream(void *restrict d, const void *s, size_t bytes)
+{
+    size_t at = 0;
+#ifdef __SSE2__
+    if (!((uintptr_t)d & 63))
+        for (; at + 64 <= bytes; at += 64)
+            for (size_t k = at; k < at + 64; k += sizeof(stream_word))
+                STREAM_WORD((stream_word *)((char *)d + k), LOAD_WORD((const stream_word *)((const char *)s + k)));
+#endif
+    memcpy((char *)d + at, (const char *)s + at, bytes - at);
+}
+
+static void drain(void)
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
 /* ---- the table --------------------------------------------------------------------------------- */
 #define ALL_INTS(op) \
     [SETT_I8] = op##_I8, [SETT_I16] = op##_I16, [SETT_I32] = op##_I32, [SETT_I64] = op##_I64, [SETT_U8] = op##_U8, \
@@ -657,6 +686,8 @@ const sett__wide SETT__WIDE = {
     },
     .select = {SELECT_U8, SELECT_U16, SELECT_U32, SELECT_U64},
     .affine = {affine_I32, affine_I64},
+    .stream = stream,
+    .drain = drain,
     .gather = {TURNS(gather_U8), TURNS(gather_U16), TURNS(gather_U32), TURNS(gather_U64)},
     .scatter = {TURNS(scatter_U8), TURNS(scatter_U16), TURNS(scatter_U32), TURNS(scatter_U64)},
 };
