@@ -212,6 +212,26 @@ bool sett__use_tensor(sett_build *b, sett_site site, const char *func, const set
            sett__use_layout(t->head.b, site, func, t->layout);
 }
 
+/* The result of a call that had no build to fail: it fails the one that it reaches. */
+static bool use_constant(sett_build *b, sett_site site, const char *func, unsigned from)
+{
+    static const char *const ops[] = {[SETT_ADD] = "add", [SETT_SUB] = "sub", [SETT_MUL] = "mul", [SETT_DIV] = "div",
+        [SETT_FLOORDIV] = "floordiv", [SETT_MOD] = "mod", [SETT_MIN] = "min", [SETT_MAX] = "max", [SETT_AND] = "and",
+        [SETT_OR] = "or", [SETT_XOR] = "xor", [SETT_SHL] = "shl", [SETT_SHR] = "shr", [SETT_LT] = "lt", [SETT_LE] = "le",
+        [SETT_GT] = "gt", [SETT_GE] = "ge", [SETT_EQ] = "eq", [SETT_NE] = "ne"};
+    if (from == SETT__FROM_TOO_LARGE)
+        sett__fail(b, site, func, SETT_E_RANGE, "a number is above 2^63-1");
+    else if (from == SETT__FROM_CEIL_DIV)
+        sett__fail(b, site, func, SETT_E_RANGE,
+            "an argument has no value: it is sett_ceil_div by zero, or of tuples without a dynamic leaf, for which there is sett_ceil_div_in");
+    else if (from >= SETT__FROM_BINARY && from - SETT__FROM_BINARY < SETT__COUNT(ops))
+        sett__fail(b, site, func, SETT_E_RANGE,
+            "an argument has no value: it is sett_%s of constants that have no result", ops[from - SETT__FROM_BINARY]);
+    else
+        sett__fail(b, site, func, SETT_E_ARGUMENT, "an argument has no value: the call that gave it failed and had no build");
+    return false;
+}
+
 bool sett__use_arg(sett_build *b, sett_site site, const char *func, sett_arg a)
 {
     switch (a.kind) {
@@ -225,7 +245,8 @@ bool sett__use_arg(sett_build *b, sett_site site, const char *func, sett_arg a)
                 return false;
         return true;
     case SETT_POISON:
-        SETT__FAIL_IF(b, site, func, !a.u.poisoned, false, SETT_E_RANGE, "a number is above 2^63-1");
+        if (!a.u.poisoned)
+            return use_constant(b, site, func, a.reserved);
         SETT__FAIL_IF(b, site, func, b && a.u.poisoned != b, false, SETT_E_STALE, "an argument belongs to another build");
         return false;
     case SETT_INT:

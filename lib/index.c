@@ -126,7 +126,7 @@ static bool is_index(sett_arg a)
         sett__dtype_is_int((sett_dtype)a.u.v->dtype));
 }
 
-sett_arg sett_index_at(sett_site site, const char *func, sett_binary_op op, sett_arg x, sett_arg y)
+static sett_arg index_arg(sett_site site, const char *func, sett_binary_op op, sett_arg x, sett_arg y)
 {
     sett__ctx c = {sett__build_of(x), site, func};
     if (!c.b)
@@ -145,4 +145,13 @@ sett_arg sett_index_at(sett_site site, const char *func, sett_binary_op op, sett
         return on_leaves(&c, op, x, y);
     sett_val *v = sett_binary_at(site, func, op, x, y);
     return c.b->error.status ? poison_arg(c.b) : sett_arg_v(v);
+}
+
+sett_arg sett_index_at(sett_site site, const char *func, sett_binary_op op, sett_arg x, sett_arg y)
+{
+    sett_arg r = index_arg(site, func, op, x, y);
+    if (r.kind != SETT_POISON || r.u.poisoned)
+        return r;
+    r.reserved = x.kind == SETT_POISON ? x.reserved : y.kind == SETT_POISON ? y.reserved : (uint16_t)(SETT__FROM_BINARY + (int)op);
+    return r;
 }

@@ -462,6 +462,8 @@ void *sett__new_object(sett_build *, sett__kind, size_t);
 bool sett__use_val(sett_build *, sett_site, const char *func, const sett_val *);
 bool sett__use_layout(sett_build *, sett_site, const char *func, const sett_layout *);
 bool sett__use_tensor(sett_build *, sett_site, const char *func, const sett_tensor *);
+/* sett_arg.reserved of a POISON that a call with constants alone gave, which has no build to fail: what it was. */
+enum { SETT__FROM_TOO_LARGE = 1, SETT__FROM_CEIL_DIV, SETT__FROM_BINARY /* and the sett_binary_op */ };
 bool sett__use_arg(sett_build *, sett_site, const char *func, sett_arg); /* every leaf of it */
 /* The build of an argument: the first object below it; NULL if it is all static. */
 sett_build *sett__build_of(sett_arg);

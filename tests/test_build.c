@@ -149,6 +149,55 @@ START_TEST(host_builds_record_no_effects)
 }
 END_TEST
 
+/* Constants alone have no build: what they lack fails the first build that it reaches, and is named there. */
+START_TEST(constants_without_result)
+{
+    const struct {
+        sett_arg arg;
+        sett_status status;
+        const char *text;
+    } t[] = {
+        {sett_floordiv(SETT_A(10), 0), SETT_E_RANGE, "an argument has no value: it is sett_floordiv of constants that have no result"},
+        {sett_add(sett_mod(SETT_A(10), 0), 1), SETT_E_RANGE, "an argument has no value: it is sett_mod of constants that have no result"},
+        {sett_and(SETT_A(1.5), 1), SETT_E_RANGE, "an argument has no value: it is sett_and of constants that have no result"},
+        {SETT_A(UINT64_MAX), SETT_E_RANGE, "a number is above 2^63-1"},
+        {sett_ceil_div(10, 0), SETT_E_RANGE, "an argument has no value: it is sett_ceil_div by zero, or of tuples without a dynamic "
+                                             "leaf, for which there is sett_ceil_div_in"},
+        {sett_ceil_div(SETT_T(10, 7), SETT_T(4, 2)), SETT_E_RANGE, "an argument has no value: it is sett_ceil_div by zero, or of "
+                                             "tuples without a dynamic leaf, for which there is sett_ceil_div_in"},
+        {{.kind = SETT_POISON}, SETT_E_ARGUMENT, "an argument has no value: the call that gave it failed and had no build"},
+    };
+    for (size_t i = 0; i < SETT__COUNT(t); i++)
+        for (int call = 0; call < 4; call++) {
+            static const char *const calls[] = {"sett_make_layout", "sett_grid", "sett_add", "sett_ceil_div_in"};
+            char want[400];
+            const char *text;
+            ck_assert_int_eq(t[i].arg.kind, SETT_POISON);
+            sett_build *b = kernel();
+            sett_val *x = sett_scalar(b, "x", SETT_I32);
+            if (call == 0)
+                sett_make_layout(b, SETT_T(4, t[i].arg));
+            else if (call == 1)
+                sett_grid(b, t[i].arg);
+            else if (call == 2)
+                sett_add(x, t[i].arg);
+            else
+                sett_ceil_div_in(b, t[i].arg, 2);
+            ck_assert_int_eq(sett_build_status(b, &text), t[i].status);
+            snprintf(want, sizeof want, ": %s: %s", calls[call], t[i].text);
+            ck_assert_msg(strstr(text, want) != NULL, "%s\nshould have\n%s", text, want);
+            sett_build_end(b, NULL);
+        }
+    sett_build *b = kernel();
+    char text[40];
+    sett_arg_str(sett_ceil_div_in(b, SETT_T(10, 7), SETT_T(4, 2)), text, sizeof text);
+    ck_assert_str_eq(text, "(3,4)");
+    sett_arg_str(sett_ceil_div_in(b, 10, 4), text, sizeof text);
+    ck_assert_str_eq(text, "3");
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+}
+END_TEST
+
 START_TEST(equal_ops_are_one_value)
 {
     sett_build *b = kernel();
@@ -391,6 +440,7 @@ Suite *build_suite(void)
     tcase_add_test(t, errors_of_the_launch_shape);
     tcase_add_test(t, objects_of_another_build);
     tcase_add_test(t, host_builds_record_no_effects);
+    tcase_add_test(t, constants_without_result);
     tcase_add_test(t, equal_ops_are_one_value);
     tcase_add_test(t, order_of_what_is_recorded);
     tcase_add_test(t, what_is_known);

@@ -30,7 +30,7 @@ enum { SETT_INT, SETT_FLOAT, SETT_VALUE, SETT_LAYOUT, SETT_SLICE, SETT_NODE, SET
 
 typedef struct sett_arg {
     uint8_t kind, rank; /* rank: children of a NODE */
-    uint16_t reserved;  /* 0 */
+    uint16_t reserved;  /* 0; of POISON without a build what made it: 1 SETT_A, else the library's */
     uint32_t path;      /* scaled basis v@m: one nibble a level, index + 1, the
                          * outermost mode in the lowest nibble; 0: a plain number */
     union {
@@ -58,7 +58,7 @@ static inline sett_arg sett_arg_i(long long i)
 /* Above INT64_MAX: POISON. */
 static inline sett_arg sett_arg_u(unsigned long long u)
 {
-    return u <= INT64_MAX ? sett_arg_i((long long)u) : (sett_arg){.kind = SETT_POISON, .u = {.i = 0}};
+    return u <= INT64_MAX ? sett_arg_i((long long)u) : (sett_arg){.kind = SETT_POISON, .reserved = 1, .u = {.i = 0}};
 }
 static inline sett_arg sett_arg_f(double f)
 {

@@ -198,9 +198,12 @@ SETT_API int sett_evenly_divides_at(sett_site, sett_arg a, sett_arg b);
 #define sett_weakly_congruent(a, b) sett_weakly_congruent_at(SETT_HERE, SETT_A(a), SETT_A(b))
 #define sett_compatible(a, b) sett_compatible_at(SETT_HERE, SETT_A(a), SETT_A(b))
 #define sett_evenly_divides(a, b) sett_evenly_divides_at(SETT_HERE, SETT_A(a), SETT_A(b))
-/* Rounded up, of two integers, static or dynamic: how many tiles. */
+/* Rounded up, of two integers, static or dynamic: how many tiles. Of tuples leaf by leaf: (10,7) by (4,2) is (3,4). Tuples
+ * without a dynamic leaf take sett_ceil_div_in, which keeps the result in the build. */
 SETT_API sett_arg sett_ceil_div_at(sett_site, sett_arg, sett_arg);
 #define sett_ceil_div(a, d) sett_ceil_div_at(SETT_HERE, SETT_A(a), SETT_A(d))
+SETT_API sett_arg sett_ceil_div_in_at(sett_site, sett_build *, sett_arg, sett_arg);
+#define sett_ceil_div_in(b, a, d) sett_ceil_div_in_at(SETT_HERE, b, SETT_A(a), SETT_A(d))
 /* Equal as texts: same profile, extents and strides. */
 SETT_API bool sett_layout_equal(const sett_layout *, const sett_layout *);
 
