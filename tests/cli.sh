@@ -35,6 +35,31 @@ expect 0 'size 32, cosize 32' layout --facts '(4,8):(8,1)'
 expect 1 'sett_composition: .*divide.*\(4,8\):\(8,1\)|sett_composition: .*3:5.*divide' layout 'composition((4,8):(8,1),3:5)'
 expect 1 '\^' layout '(4,8):(8'
 expect 2 'no such call' layout 'frob((4,8):(8,1))'
+expect 2 'group_modes takes \(L,BEGIN,END\)' layout 'group_modes((4,8))'
+expect 2 '^sett: _: not a number' layout 'group_modes((4,8,2),_,2)'
+for c in 'logical_product((2,2):(2,1),3)=((2,2),3):((2,1),4)' 'blocked_product((2,5):(5,1),(3,4):(1,3))=((2,3),(5,4)):((5,10),(1,30))' \
+    'raked_product((2,5):(5,1),(3,4):(1,3))=((3,2),(4,5)):((10,5),(30,1))' 'right_inverse((4,8):(8,1))=(8,4):(4,1)' \
+    'left_inverse((4,8):(8,1))=(8,4):(4,1)' 'complement(4:2,24)=(2,3):(1,8)' 'group_modes((4,8,2),0,2)=((4,8),2):((1,4),32)' \
+    'flatten(((2,2),3))=(2,2,3):(1,2,4)' 'get((4,8):(8,1),1)=8:1' 'size((4,8):(8,1))=32' 'cosize((4,8):(9,1))=35' 'rank((4,8,2))=3' \
+    'crd2idx((4,8):(8,1),(1,3))=11' 'idx2crd(16,(3,(2,3)))=(1,(1,2))' 'ceil_div((10,7),(4,2))=(3,4)' 'compatible(32,(4,8))=1' \
+    'make_swizzled(1,0,2,(4,4):(1,4))=S<1,0,2> o 0 o (4,4):(1,4)' 'recast_layout(32,8,(32,4):(1,32))=(8,4):(1,8)'; do
+    n=$((n + 1))
+    [ "$("$sett" layout "${c%=*}" 2>&1 | head -n 1)" = "${c##*=}" ] || { echo "sett layout ${c%=*}: not ${c##*=}"; bad=$((bad + 1)); }
+done
+expect 0 '^injective, surjective, bijective' layout --facts '(4,8):(8,1)'
+expect 0 '^injective, not surjective, not bijective' layout --facts '(4,8):(9,1)'
+expect 0 '^not injective, surjective, not bijective' layout --facts '(4,8):(0,1)'
+expect 0 '"bijective": true' layout --json '(4,8):(8,1)'
+# Every layout operation of the header is a call, and the man page has the calls of --help.
+sed -n 's/^#define sett_\([a-z0-9_]*\)(.*/\1/p' include/sett/layout.h | grep -vE '_by$|_in$|_parse$|^static$' | sort >"$d/calls.header"
+sed -n '/^calls of/,/^$/s/^  \([a-z0-9_]*\)(.*/\1/p' <<EOF | sort >"$d/calls.help"
+$("$sett" --help)
+EOF
+n=$((n + 1))
+[ -z "$(comm -23 "$d/calls.header" "$d/calls.help")" ] || { echo "no call for: $(comm -23 "$d/calls.header" "$d/calls.help")"; bad=$((bad + 1)); }
+for c in $(cat "$d/calls.help"); do
+    grep -qx ".Ql $c\( ,\)\{0,1\}" docs/sett.1 || { echo "docs/sett.1 lacks the call $c"; bad=$((bad + 1)); }
+done
 expect 2 'takes one expression' layout
 expect 2 'which kernel' run
 expect 1 'nofile' run nofile.tape

@@ -14,17 +14,103 @@ typedef struct eval {
     sett_arg tiler; /* of the outermost make_layout_tv, for the picture */
 } eval;
 
-typedef sett_layout *(*on_layout)(sett_site, const sett_layout *, sett_arg);
+/* What an operand is: L a layout (a shape is a compact one), A anything, I a C number. */
+typedef union fn {
+    sett_layout *(*l)(sett_site, const sett_layout *);
+    sett_layout *(*la)(sett_site, const sett_layout *, sett_arg);
+    sett_layout *(*ll)(sett_site, const sett_layout *, const sett_layout *);
+    sett_layout *(*laa)(sett_site, const sett_layout *, sett_arg, sett_arg);
+    sett_layout *(*lal)(sett_site, const sett_layout *, sett_arg, const sett_layout *);
+    sett_layout *(*lii)(sett_site, const sett_layout *, int, int);
+    sett_layout *(*iil)(sett_site, int, int, const sett_layout *);
+    sett_layout *(*iiil)(sett_site, int, int, int, const sett_layout *);
+    sett_layout *(*ba)(sett_site, sett_build *, sett_arg);
+    sett_layout *(*baa)(sett_site, sett_build *, sett_arg, sett_arg);
+    sett_layout *(*li)(sett_site, const sett_layout *, int);
+    sett_tv (*tv)(sett_site, const sett_layout *, const sett_layout *);
+    sett_arg (*ask)(const sett_layout *);
+    sett_arg (*find)(sett_site, const sett_layout *);
+    sett_arg (*at)(sett_site, const sett_layout *, sett_arg);
+    sett_arg (*both)(sett_site, const sett_layout *, const sett_layout *);
+    sett_arg (*bargs)(sett_site, sett_build *, sett_arg, sett_arg);
+    int (*count)(const sett_layout *);
+    int (*relation)(sett_site, sett_arg, sett_arg);
+} fn;
+enum form { F_L, F_LA, F_LL, F_LAA, F_LAL, F_LII, F_IIL, F_IIIL, F_BA, F_BAA, F_LI, F_TV, F_ASK, F_FIND, F_AT, F_BOTH, F_BARGS,
+    F_COUNT, F_RELATION };
+static const char *const operands[] = {[F_L] = "L", [F_LA] = "LA", [F_LL] = "LL", [F_LAA] = "LAA", [F_LAL] = "LAL",
+    [F_LII] = "LII", [F_IIL] = "IIL", [F_IIIL] = "IIIL", [F_BA] = "A", [F_BAA] = "AA", [F_LI] = "LI", [F_TV] = "LL", [F_ASK] = "L",
+    [F_FIND] = "L", [F_AT] = "LA", [F_BOTH] = "LL", [F_BARGS] = "AA", [F_COUNT] = "L", [F_RELATION] = "AA"};
+
 static const struct call {
-    const char *name;
-    on_layout op; /* (layout, anything) */
+    const char *name, *args;
+    enum form form;
+    fn op;
+    bool short_ok; /* the last operand may be left out: it is `_` */
 } calls[] = {
-    {"composition", sett_composition_layout_at}, {"logical_divide", sett_logical_divide_layout_at},
-    {"zipped_divide", sett_zipped_divide_layout_at}, {"tiled_divide", sett_tiled_divide_layout_at},
-    {"flat_divide", sett_flat_divide_layout_at}, {"complement", sett_complement_at},
-    {"logical_product", sett_logical_product_at}, {"slice", sett_slice_layout_at}, {"dice", sett_dice_layout_at},
-    {"select", sett_select_layout_at}, {"coalesce", sett_coalesce_layout_at},
+    {"make_layout", "SHAPE[,STRIDE]", F_BAA, {.baa = sett_make_layout_at}, true},
+    {"make_ordered_layout", "SHAPE,ORDER", F_BAA, {.baa = sett_make_ordered_layout_at}, false},
+    {"make_layout_like", "L", F_L, {.l = sett_make_layout_like_at}, false},
+    {"make_identity_layout", "SHAPE", F_BA, {.ba = sett_make_identity_layout_at}, false},
+    {"make_swizzled", "BITS,BASE,SHIFT,L", F_IIIL, {.iiil = sett_make_swizzled_at}, false},
+    {"make_composed_layout", "L,OFFSET,L", F_LAL, {.lal = sett_make_composed_layout_at}, false},
+    {"make_layout_tv", "THREADS,VALUES", F_TV, {.tv = sett_make_layout_tv_at}, false},
+    {"row_major", "SHAPE", F_BA, {.ba = sett_row_major_at}, false},
+    {"composition", "L,TILER", F_LA, {.la = sett_composition_layout_at}, false},
+    {"complement", "L[,SHAPE]", F_LA, {.la = sett_complement_at}, true},
+    {"coalesce", "L[,PROFILE]", F_LA, {.la = sett_coalesce_layout_at}, true},
+    {"filter", "L", F_L, {.l = sett_filter_at}, false},
+    {"filter_by", "L,PROFILE", F_LA, {.la = sett_filter_by_at}, false},
+    {"filter_zeros", "L", F_L, {.l = sett_filter_zeros_at}, false},
+    {"flatten", "L", F_L, {.l = sett_flatten_at}, false},
+    {"group_modes", "L,BEGIN,END", F_LII, {.lii = sett_group_modes_at}, false},
+    {"append", "L,MODE", F_LL, {.ll = sett_append_at}, false},
+    {"prepend", "L,MODE", F_LL, {.ll = sett_prepend_at}, false},
+    {"get", "L,MODE", F_LI, {.li = sett_get_layout_at}, false},
+    {"select", "L,MODES", F_LA, {.la = sett_select_layout_at}, false},
+    {"slice", "L,COORD", F_LA, {.la = sett_slice_layout_at}, false},
+    {"dice", "L,COORD", F_LA, {.la = sett_dice_layout_at}, false},
+    {"logical_divide", "L,TILER", F_LA, {.la = sett_logical_divide_layout_at}, false},
+    {"zipped_divide", "L,TILER", F_LA, {.la = sett_zipped_divide_layout_at}, false},
+    {"tiled_divide", "L,TILER", F_LA, {.la = sett_tiled_divide_layout_at}, false},
+    {"flat_divide", "L,TILER", F_LA, {.la = sett_flat_divide_layout_at}, false},
+    {"logical_product", "L,TILER", F_LA, {.la = sett_logical_product_at}, false},
+    {"zipped_product", "L,TILER", F_LA, {.la = sett_zipped_product_at}, false},
+    {"tiled_product", "L,TILER", F_LA, {.la = sett_tiled_product_at}, false},
+    {"flat_product", "L,TILER", F_LA, {.la = sett_flat_product_at}, false},
+    {"blocked_product", "L,L", F_LL, {.ll = sett_blocked_product_at}, false},
+    {"raked_product", "L,L", F_LL, {.ll = sett_raked_product_at}, false},
+    {"tile_to_shape", "L,SHAPE[,ORDER]", F_LAA, {.laa = sett_tile_to_shape_at}, true},
+    {"right_inverse", "L", F_L, {.l = sett_right_inverse_at}, false},
+    {"left_inverse", "L", F_L, {.l = sett_left_inverse_at}, false},
+    {"nullspace", "L", F_L, {.l = sett_nullspace_at}, false},
+    {"max_common_layout", "L,L", F_LL, {.ll = sett_max_common_layout_at}, false},
+    {"max_common_vector", "L,L", F_BOTH, {.both = sett_max_common_vector_at}, false},
+    {"recast_layout", "NEW_BITS,OLD_BITS,L", F_IIL, {.iil = sett_recast_layout_at}, false},
+    {"shape", "L", F_ASK, {.ask = sett_shape_layout}, false},
+    {"stride", "L", F_ASK, {.ask = sett_stride_layout}, false},
+    {"size", "L", F_ASK, {.ask = sett_size_layout}, false},
+    {"cosize", "L", F_ASK, {.ask = sett_cosize_layout}, false},
+    {"rank", "L", F_COUNT, {.count = sett_rank_layout}, false},
+    {"depth", "L", F_COUNT, {.count = sett_depth_layout}, false},
+    {"max_alignment", "L", F_FIND, {.find = sett_max_alignment_at}, false},
+    {"crd2idx", "L,COORD", F_AT, {.at = sett_crd2idx_at}, false},
+    {"idx2crd", "INDEX,SHAPE", F_BARGS, {.bargs = sett_idx2crd_at}, false},
+    {"get_flat_coord", "L,INDEX", F_AT, {.at = sett_get_flat_coord_at}, false},
+    {"ceil_div", "A,B", F_BARGS, {.bargs = sett_ceil_div_in_at}, false},
+    {"congruent", "A,B", F_RELATION, {.relation = sett_congruent_at}, false},
+    {"weakly_congruent", "A,B", F_RELATION, {.relation = sett_weakly_congruent_at}, false},
+    {"compatible", "A,B", F_RELATION, {.relation = sett_compatible_at}, false},
+    {"evenly_divides", "A,B", F_RELATION, {.relation = sett_evenly_divides_at}, false},
+    {"tuple_less", "A,B", F_RELATION, {.relation = sett_tuple_less_at}, false},
+    {"tuple_leq", "A,B", F_RELATION, {.relation = sett_tuple_leq_at}, false},
 };
+
+void layout_calls(FILE *f)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        fprintf(f, "  %s(%s)\n", calls[i].name, calls[i].args);
+}
 
 static sett_arg evaluate(eval *, const char *from, size_t len);
 
@@ -53,43 +139,54 @@ static int split(const char *s, size_t len, const char **part, size_t *part_len,
     return n;
 }
 
-static sett_layout *as_layout(eval *v, sett_arg a, const char *text, size_t len)
+/* A bare shape is compact. NULL: the build has failed. */
+static sett_layout *as_layout(eval *v, sett_arg a)
 {
-    if (a.kind == SETT_LAYOUT)
-        return a.u.l;
-    if (a.kind == SETT_POISON)
-        return NULL;
-    return sett_make_layout_at(SETT_HERE, v->b, a, SETT_ALL); /* a bare shape is compact */
-    (void)text, (void)len;
+    return a.kind == SETT_LAYOUT ? a.u.l : sett_make_layout_at(SETT_HERE, v->b, a, SETT_ALL);
 }
 
-static sett_layout *tv_layout(eval *v, const sett_layout *thr, const sett_layout *val)
+static sett_arg of_layout(sett_layout *l)
 {
-    sett_tv tv = sett_make_layout_tv(thr, val);
-    v->tiler = tv.tiler;
-    return tv.tv;
-}
-
-/* Calls that make a layout from tuples, or take numbers first. */
-static sett_arg special(eval *v, const char *name, size_t n, int argc, const sett_arg *a, bool *known)
-{
-    sett_layout *l = NULL;
-    *known = true;
-    if (!strncmp(name, "make_layout", n) && n == 11 && (argc == 1 || argc == 2))
-        l = sett_make_layout_at(SETT_HERE, v->b, a[0], argc == 2 ? a[1] : SETT_ALL);
-    else if (!strncmp(name, "make_ordered_layout", n) && n == 19 && argc == 2)
-        l = sett_make_ordered_layout(v->b, a[0], a[1]);
-    else if (!strncmp(name, "row_major", n) && n == 9 && argc == 1)
-        l = sett_row_major(v->b, a[0]);
-    else if (!strncmp(name, "make_identity_layout", n) && n == 20 && argc == 1)
-        l = sett_make_identity_layout(v->b, a[0]);
-    else if (!strncmp(name, "recast_layout", n) && n == 13 && argc == 3 && a[0].kind == SETT_INT && a[1].kind == SETT_INT)
-        l = sett_recast_layout((int)a[0].u.i, (int)a[1].u.i, as_layout(v, a[2], name, n));
-    else if (!strncmp(name, "make_layout_tv", n) && n == 14 && argc == 2)
-        l = tv_layout(v, as_layout(v, a[0], name, n), as_layout(v, a[1], name, n));
-    else
-        *known = false;
     return l ? SETT_A(l) : (sett_arg){.kind = SETT_POISON};
+}
+
+static sett_arg apply(eval *v, const struct call *c, const sett_arg *a, sett_layout *const *l)
+{
+    const sett_site s = SETT_HERE;
+    const fn f = c->op;
+    sett_tv tv;
+    switch (c->form) {
+    case F_L: return of_layout(f.l(s, l[0]));
+    case F_LA: return of_layout(f.la(s, l[0], a[1]));
+    case F_LL: return of_layout(f.ll(s, l[0], l[1]));
+    case F_LAA: return of_layout(f.laa(s, l[0], a[1], a[2]));
+    case F_LAL: return of_layout(f.lal(s, l[0], a[1], l[2]));
+    case F_LII: return of_layout(f.lii(s, l[0], (int)a[1].u.i, (int)a[2].u.i));
+    case F_IIL: return of_layout(f.iil(s, (int)a[0].u.i, (int)a[1].u.i, l[2]));
+    case F_IIIL: return of_layout(f.iiil(s, (int)a[0].u.i, (int)a[1].u.i, (int)a[2].u.i, l[3]));
+    case F_BA: return of_layout(f.ba(s, v->b, a[0]));
+    case F_BAA: return of_layout(f.baa(s, v->b, a[0], a[1]));
+    case F_LI: return of_layout(f.li(s, l[0], (int)a[1].u.i));
+    case F_TV:
+        tv = f.tv(s, l[0], l[1]);
+        v->tiler = tv.tiler;
+        return of_layout(tv.tv);
+    case F_ASK: return f.ask(l[0]);
+    case F_FIND: return f.find(s, l[0]);
+    case F_AT: return f.at(s, l[0], a[1]);
+    case F_BOTH: return f.both(s, l[0], l[1]);
+    case F_BARGS: return f.bargs(s, v->b, a[0], a[1]);
+    case F_COUNT: return SETT_A(f.count(l[0]));
+    default: return SETT_A(f.relation(s, a[0], a[1]));
+    }
+}
+
+static const struct call *call_find(const char *s, size_t n)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strlen(calls[i].name) == n && !strncmp(calls[i].name, s, n))
+            return &calls[i];
+    return NULL;
 }
 
 static sett_arg call(eval *v, const char *s, size_t n, const char *args, size_t args_len)
@@ -97,27 +194,27 @@ static sett_arg call(eval *v, const char *s, size_t n, const char *args, size_t 
     const char *part[4];
     size_t part_len[4];
     sett_arg a[4];
-    bool known;
-    int argc = split(args, args_len, part, part_len, 4);
-    if (argc > 4)
-        return bad(v, "%.*s: too many arguments", s, n);
-    for (int i = 0; i < argc; i++) {
-        a[i] = evaluate(v, part[i], part_len[i]);
+    sett_layout *l[4] = {NULL};
+    const struct call *c = call_find(s, n);
+    if (!c)
+        return bad(v, "%.*s: no such call; sett layout --help lists them", s, n);
+    int argc = split(args, args_len, part, part_len, 4), want = (int)strlen(operands[c->form]);
+    if (argc != want && !(c->short_ok && argc == want - 1)) {
+        char format[128];
+        snprintf(format, sizeof format, "%%.*s takes (%s)", c->args);
+        return bad(v, format, s, n);
+    }
+    for (int i = 0; i < want; i++) {
+        a[i] = i < argc ? evaluate(v, part[i], part_len[i]) : SETT_ALL;
         if (a[i].kind == SETT_POISON)
             return a[i];
+        if (operands[c->form][i] == 'I' && (a[i].kind != SETT_INT || a[i].u.i != (int)a[i].u.i))
+            return bad(v, "%.*s: not a number", part[i], part_len[i]);
+        if (operands[c->form][i] == 'L')
+            l[i] = as_layout(v, a[i]);
     }
     v->tiler = (sett_arg){0};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        if (strlen(calls[i].name) != n || strncmp(calls[i].name, s, n))
-            continue;
-        bool one = argc == 1 && calls[i].op == sett_coalesce_layout_at;
-        if (argc != 2 && !one)
-            return bad(v, "%.*s takes a layout and one more argument", s, n);
-        sett_layout *l = as_layout(v, a[0], part[0], part_len[0]);
-        return l ? SETT_A(calls[i].op(SETT_HERE, l, one ? SETT_ALL : a[1])) : a[0];
-    }
-    sett_arg r = special(v, s, n, argc, a, &known);
-    return known ? r : bad(v, "%.*s: no such call, or not with these arguments", s, n);
+    return apply(v, c, a, l);
 }
 
 static sett_arg evaluate(eval *v, const char *s, size_t len)
@@ -127,7 +224,7 @@ static sett_arg evaluate(eval *v, const char *s, size_t len)
     while (len && isspace((unsigned char)s[len - 1]))
         len--;
     size_t name = 0;
-    while (name < len && (isalpha((unsigned char)s[name]) || s[name] == '_'))
+    while (name < len && (isalpha((unsigned char)s[name]) || s[name] == '_' || (name && isdigit((unsigned char)s[name]))))
         name++;
     if (name > 1 && name < len && s[name] == '(' && s[len - 1] == ')')
         return call(v, s, name, s + name + 1, len - name - 2);
@@ -163,17 +260,48 @@ static void print_table(sett_build *b, const sett_layout *l)
         }
 }
 
+/* Of a static layout of at most MOST_FACTS elements: do no two coordinates share an offset, and is every offset below the
+ * cosize met? False: that is not known. */
+enum { MOST_FACTS = 65536 };
+static bool image(const sett_layout *l, bool *injective, bool *surjective)
+{
+    sett_arg size = sett_size(l), cosize = sett_cosize(l);
+    if (size.kind != SETT_INT || cosize.kind != SETT_INT || size.u.i > MOST_FACTS || cosize.u.i < 0 || cosize.u.i > INT32_MAX)
+        return false;
+    unsigned char *met = calloc((size_t)cosize.u.i + 1, 1);
+    int64_t different = 0, i = 0;
+    for (; met && i < size.u.i; i++) {
+        sett_arg at = sett_crd2idx(i, l);
+        if (at.kind != SETT_INT || at.path || at.u.i < 0 || at.u.i >= cosize.u.i)
+            break;
+        different += !met[at.u.i];
+        met[at.u.i] = 1;
+    }
+    bool known = met && i == size.u.i;
+    free(met);
+    *injective = different == size.u.i;
+    *surjective = different == cosize.u.i;
+    return known;
+}
+
 static void print_facts(const options *o, const sett_layout *l, const char *text)
 {
     char size[64], cosize[64];
+    bool in = false, on = false, known = image(l, &in, &on);
     sett_arg_str(sett_size(l), size, sizeof size);
     sett_arg_str(sett_cosize(l), cosize, sizeof cosize);
     if (o->json) {
         fputs("{\"schema_version\": 1, \"layout\": ", stdout), json_string(stdout, text);
-        printf(", \"rank\": %d, \"depth\": %d, \"size\": \"%s\", \"cosize\": \"%s\"}\n", sett_rank(l), sett_depth(l), size, cosize);
-    } else {
-        printf("rank %d, depth %d, size %s, cosize %s\n", sett_rank(l), sett_depth(l), size, cosize);
+        printf(", \"rank\": %d, \"depth\": %d, \"size\": \"%s\", \"cosize\": \"%s\"", sett_rank(l), sett_depth(l), size, cosize);
+        if (known)
+            printf(", \"injective\": %s, \"surjective\": %s, \"bijective\": %s", in ? "true" : "false", on ? "true" : "false",
+                in && on ? "true" : "false");
+        puts("}");
+        return;
     }
+    printf("rank %d, depth %d, size %s, cosize %s\n", sett_rank(l), sett_depth(l), size, cosize);
+    if (known)
+        printf("%sinjective, %ssurjective, %sbijective onto its cosize\n", in ? "" : "not ", on ? "" : "not ", in && on ? "" : "not ");
 }
 
 /* A layout as SVG; a TV layout as the tile that it covers. */

@@ -138,6 +138,8 @@ static int help(FILE *f)
           "  --version, --help\n\nkernels\n",
         f);
     kernel_list(f);
+    fputs("\ncalls of layout expressions: L a layout or a shape, _ keeps a mode\n", f);
+    layout_calls(f);
     fputs("\nexit codes: 0 done, 1 failed, 2 wrong usage, 5 no device (doctor)\n", f);
     return EXIT_OK;
 }

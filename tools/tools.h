@@ -30,6 +30,7 @@ int file_write(const char *path, const void *data, size_t len); /* an exit code;
 
 /* ---- one a subcommand: exit codes --------------------------------------------- */
 int layout_command(const options *);
+void layout_calls(FILE *); /* the calls that an expression may have, one a line */
 int compile_command(const options *);
 int run_command(const options *);
 int doctor_command(const options *);
