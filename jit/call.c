@@ -116,6 +116,8 @@ sett_status sett_call_commit(sett_call *c, sett_error *err)
     if (!s)
         s = sett__bind(&c->kernel->meta.sig, c->kernel->meta.name, c->n_param + c->n_sym, c->bind, !c->kernel->cpu,
             &c->bound[next], c->extent[next], err);
+    if (!s && c->kernel->cpu)
+        s = sett__blocks_check(&c->kernel->engine->blocks, &c->kernel->meta, c->bind, c->extent[next], err);
     if (!s) {
         c->in_use = next;
         c->committed = true;

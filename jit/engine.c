@@ -193,6 +193,7 @@ sett_status sett_engine_open(sett_engine **out, const sett_engine_options *optio
     if (!e)
         return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
     atomic_init(&e->refs, 1);
+    pthread_mutex_init(&e->blocks.lock, NULL);
     sett_status s = sett__options(&e->opt, sizeof e->opt, options, "sett_engine_options", err);
     if (s) {
         free(e); /* nothing in it is ours yet */
@@ -218,6 +219,8 @@ void sett__engine_release(sett_engine *e)
 {
     if (atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
         return;
+    if (sett__same_process(e))
+        sett__blocks_clear(&e->blocks);
     sett__cuda_close(e->cuda);
     if (e->born)
         munmap((void *)(uintptr_t)e->born, PAGE);
@@ -319,6 +322,26 @@ int sett_engine_describe(sett_engine *e, char *buf, size_t size)
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
+static void *cpu_alloc(sett_engine *e, size_t bytes)
+{
+    void *p = aligned_alloc(CPU_ALIGN, bytes ? (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN : CPU_ALIGN);
+    if (!p || sett__block_add(&e->blocks, p, bytes))
+        return p;
+    free(p);
+    return NULL;
+}
+
+/* In a forked child another thread may have held the lock for ever: its copy goes with its exit. */
+static void cpu_free(sett_engine *e, void *p)
+{
+    if (!sett__same_process(e))
+        return;
+    if (sett__block_remove(&e->blocks, p))
+        free(p);
+    else
+        sett__log(e, SETT_LOG_ERROR, "memory", "sett_free: %p was not given by sett_alloc, or was freed before", p);
+}
+
 void *sett_alloc(sett_engine *e, int device, size_t bytes)
 {
     int saved = errno;
@@ -328,7 +351,7 @@ void *sett_alloc(sett_engine *e, int device, size_t bytes)
     if (device != SETT_CPU)
         p = sett__cuda_alloc(e->cuda, device, bytes ? bytes : 1);
     else
-        p = aligned_alloc(CPU_ALIGN, bytes ? (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN : CPU_ALIGN);
+        p = cpu_alloc(e, bytes);
     errno = saved;
     return p;
 }
@@ -339,7 +362,7 @@ void sett_free(sett_engine *e, int device, void *p)
     if (!p || !sett__device(e, &device, NULL))
         return;
     if (device == SETT_CPU)
-        free(p);
+        cpu_free(e, p);
     else if (!sett__engine_check(e, NULL))
         sett__cuda_free(e->cuda, device, p);
     errno = saved;
@@ -362,6 +385,8 @@ sett_status sett_memcpy(sett_engine *e, sett_stream stream, void *dst, const voi
         return SETT_E_ARGUMENT;
     if (stream.device != SETT_CPU)
         return sett__cuda_memcpy(e->cuda, stream, dst, src, bytes, NULL);
+    if (!sett__blocks_hold(&e->blocks, dst, bytes) || !sett__blocks_hold(&e->blocks, src, bytes))
+        return SETT_E_RANGE;
     memmove(dst, src, bytes);
     return SETT_OK;
 }

@@ -190,6 +190,21 @@ typedef struct sett__bound {
 sett_status sett__bind(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *,
     sett__extent *extents, sett_error *);
 
+/* ---- blocks.c: what sett_alloc gave on the CPU --------------------------------------------------------------- */
+typedef struct sett__blocks {
+    pthread_mutex_t lock;
+    void *tree; /* of tsearch() */
+} sett__blocks;
+bool sett__block_add(sett__blocks *, const void *, size_t bytes); /* false: no memory */
+bool sett__block_remove(sett__blocks *, const void *);            /* false: no block starts there */
+bool sett__block_find(sett__blocks *, const void *inside, sett__extent *);
+/* Unless the address lies in a block that ends before these bytes do. */
+bool sett__blocks_hold(sett__blocks *, const void *, size_t bytes);
+/* Bound arguments against the blocks that their addresses lie in: SETT_E_RANGE. */
+sett_status sett__blocks_check(
+    sett__blocks *, const sett__meta *, const sett_bind *, const sett__extent *, sett_error *);
+void sett__blocks_clear(sett__blocks *); /* forgets them; the memory stays the caller's */
+
 /* ---- launch.c, call.c: running ----------------------------------------------------------------------------- */
 /* One launch of a CPU kernel that was bound; returns when it has run. */
 sett_status sett__launch_cpu(const sett_kernel *, const sett__bound *, const sett__extent *, sett_error *);
@@ -215,6 +230,7 @@ struct sett_engine {
     sett__workers *workers;            /* plug-in and compiling threads; NULL once closed */
     sett__kernels *kernels;            /* memory map, memo, compiles under way; NULL once closed */
     sett__counters count;
+    sett__blocks blocks;
     const char *provoke;               /* tests: handed to the plug-in */
     char no_cuda[256], no_disk[512];   /* why */
     char root[4096];                   /* of the disk cache; "": none */

@@ -68,6 +68,8 @@ static sett_status on_cpu(const sett_kernel *k, int n, const sett_bind *args, se
     sett__bound bound;
     sett__extent extent[SETT__MAX_ARGS];
     sett_status s = sett__bind(&k->meta.sig, k->meta.name, n, args, false, &bound, extent, err);
+    if (!s)
+        s = sett__blocks_check(&k->engine->blocks, &k->meta, args, extent, err);
     return s ? s : sett__launch_cpu(k, &bound, extent, err);
 }
 

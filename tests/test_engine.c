@@ -125,6 +125,43 @@ START_TEST(devices_and_memory)
 }
 END_TEST
 
+static void note(void *user, sett_log_level level, const char *component, const char *message)
+{
+    (void)component;
+    if (level == SETT_LOG_ERROR)
+        snprintf(user, 200, "%s", message);
+}
+
+/* Freeing twice, foreign memory and addresses inside are told and left alone; a copy ends where its block does. */
+START_TEST(memory_that_is_not_there)
+{
+    enum { N = 300 };
+    char logged[200] = "", *p[N], foreign[16] = "kept";
+    sett_engine_options o = options();
+    o.log = note, o.user = logged;
+    sett_engine *e = open_with(&o);
+    const sett_stream cpu = {SETT_CPU, NULL};
+    for (int i = 0; i < N; i++)
+        ck_assert_ptr_nonnull(p[i] = sett_alloc(e, SETT_CPU, (size_t)i * 8));
+    ck_assert_int_eq(sett_memcpy(e, cpu, p[2] + 8, foreign, 8), SETT_OK);
+    ck_assert_int_eq(sett_memcpy(e, cpu, p[2] + 9, foreign, 8), SETT_E_RANGE);
+    ck_assert_int_eq(sett_memcpy(e, cpu, foreign, p[1], 9), SETT_E_RANGE);
+    ck_assert_str_eq(foreign, "kept");
+    for (int i = 0; i < N; i += 2)
+        sett_free(e, SETT_CPU, p[i]);
+    ck_assert_str_eq(logged, "");
+    void *const wrong[] = {p[4], foreign, p[5] + 1};
+    for (int i = 0; i < 3; i++) {
+        logged[0] = 0;
+        sett_free(e, SETT_CPU, wrong[i]);
+        ck_assert_msg(strstr(logged, "was not given by sett_alloc, or was freed before") != NULL, "%d: %s", i, logged);
+    }
+    for (int i = 1; i < N; i += 2)
+        sett_free(e, SETT_CPU, p[i]);
+    sett_engine_close(e);
+}
+END_TEST
+
 /* ---- keys -------------------------------------------------------------------------------------- */
 static void key_of(sett_engine *e, const sett_compile_options *o, uint8_t key[32])
 {
@@ -388,7 +425,7 @@ END_TEST
 Suite *engine_suite(void);
 Suite *engine_suite(void)
 {
-    const TTest *const tests[] = {open_refuses, memory_only, devices_and_memory, keys, keys_of_tapes, compile_refuses, sealed, memo,
+    const TTest *const tests[] = {open_refuses, memory_only, devices_and_memory, memory_that_is_not_there, keys, keys_of_tapes, compile_refuses, sealed, memo,
         many_kernels, runs_on_the_cpu, kernel_outlives_engine, forked_child};
     Suite *s = suite_create("engine");
     TCase *t = tcase_create("engine");

@@ -29,6 +29,17 @@ static void axpy(sett_build *b, const void *user)
         sett_set(Y, sett_fma(a, sett_at(X, i), sett_at(Y, i)), i);
 }
 
+/* Y = X of a stride. */
+static void strided(sett_build *b, const void *stride)
+{
+    sett_val *N = sett_sym(b, "N");
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(N), T1(*(const int64_t *)stride)));
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(N)));
+    sett_grid(b, N);
+    sett_block(b, 1);
+    sett_set(Y, sett_at(X, sett_block_idx(b, 0)), sett_block_idx(b, 0));
+}
+
 /* Every scalar type of C: Out[j] = argument j as Float64. */
 static const sett_dtype scalar_types[] = {SETT_BOOL, SETT_I8, SETT_U8, SETT_I16, SETT_U16, SETT_I32, SETT_U32, SETT_I64,
     SETT_U64, SETT_F16, SETT_BF16, SETT_F32, SETT_F64};
@@ -207,6 +218,46 @@ START_TEST(launch_refusals)
     ck_assert_int_eq(sett_launch(k, CPU, NULL, &X, &Y), SETT_E_BIND); /* without a place for the text */
     expect_step(0, 0);
     sett_kernel_release(k);
+}
+END_TEST
+
+/* What sett_alloc gave is known: a buffer that claims more is refused before anything is touched, at its ends and from
+ * within. Memory from elsewhere is taken at its word. */
+START_TEST(short_allocations)
+{
+    static const struct {
+        int64_t from, stride;
+        const char *text;
+    } cases[] = {
+        {0, 1, NULL},
+        {1, 1, "axpy: X spans 40 bytes from its address, its allocation has 36"},
+        {9, 1, "axpy: X spans 40 bytes from its address, its allocation has 4"},
+        {0, 2, "axpy: X spans 76 bytes from its address, its allocation has 40"},
+        {9, -1, NULL},
+        {8, -1, "axpy: X reaches 36 bytes below its address, its allocation 32"},
+    };
+    float *own = sett_alloc(engine, SETT_CPU, 10 * sizeof *own);
+    sett_buf Y = sett_buf_1d(y, SETT_F32, 10), none = {own + 9, SETT_F32, 1, {0}, {1}}, empty = {y, SETT_F32, 1, {0}, {1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const sett_compile_options o = {.size = sizeof o, .name = "axpy", .user = &cases[i].stride};
+        sett_kernel *k;
+        ck_assert_msg(!sett_compile(engine, strided, &o, &k, &err), "%s", err.text);
+        sett_buf X = {own + cases[i].from, SETT_F32, 1, {10}, {cases[i].stride}};
+        sett_call *c;
+        refill();
+        memcpy(own, x, 10 * sizeof *own);
+        sett_status s = sett_launch(k, CPU, &err, &X, &Y);
+        ck_assert_msg(s == (cases[i].text ? SETT_E_RANGE : SETT_OK), "%zu: %s", i, err.text);
+        if (cases[i].text) {
+            ck_assert_str_eq(err.text, cases[i].text);
+            expect_step(0, 0);
+            ck_assert_int_eq(sett_call_make(k, SETT_CPU, &c, &err, &X, &Y), SETT_E_RANGE);
+            ck_assert_str_eq(err.text, cases[i].text);
+        }
+        ck_assert_msg(!sett_launch(k, CPU, &err, &none, &empty), "%s", err.text); /* touches nothing */
+        sett_kernel_release(k);
+    }
+    sett_free(engine, SETT_CPU, own);
 }
 END_TEST
 
@@ -594,6 +645,7 @@ Suite *launch_suite(void)
     tcase_add_test(t, launch_default_device);
     tcase_add_test(t, far_index_is_caught);
     tcase_add_test(t, launch_refusals);
+    tcase_add_test(t, short_allocations);
     tcase_add_test(t, launch_after_close);
     tcase_add_test(t, symbol_without_a_buffer);
     tcase_add_test(t, call_stages_and_commits);

@@ -63,7 +63,7 @@ typedef struct sett_engine_options {
 } sett_engine_options;
 
 /* No driver, no assembler, no compiler and no writable cache are no errors here: what needs them says so when
- * it is asked for, and sett_engine_describe() tells. */
+ * it is asked for, and sett_engine_describe() tells. SETT_E_ARGUMENT for an option out of range; SETT_E_MEMORY. */
 SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options *or_null, sett_error *or_null2);
 /* Waits for entries that are still being written to the disk cache. Kernels and calls that outlive the engine stay
  * valid memory; launching them gives SETT_E_CLOSED. No other call on the engine itself may be under way. In a forked
@@ -83,9 +83,11 @@ SETT_API int sett_engine_describe(sett_engine *, char *buf, size_t size);
 /* NULL when out of memory or no such device. 256-byte aligned. A GPU's memory is the driver's, in the
  * caller's current context, else the primary one. */
 SETT_API void *sett_alloc(sett_engine *, int device, size_t bytes);
+/* With the engine and device that gave it. NULL is ignored; so is, with a line to the log, what the CPU's sett_alloc did
+ * not give or what was freed before. */
 SETT_API void sett_free(sett_engine *, int device, void *);
 /* Between host and the stream's device, or within either; in order on the stream. Pageable host
- * memory may be reused when the call returns. */
+ * memory may be reused when the call returns. SETT_E_RANGE: past the end of what sett_alloc gave on the CPU. */
 SETT_API sett_status sett_memcpy(sett_engine *, sett_stream, void *dst, const void *src, size_t bytes);
 /* Waits for all work on the stream; reports a fault of an earlier launch. */
 SETT_API sett_status sett_sync(sett_engine *, sett_stream);

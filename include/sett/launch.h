@@ -5,7 +5,8 @@
  * A launch binds every symbol from the first extent or stride that is that symbol alone; every other
  * leaf is an expression that must agree. Strides of extent-1 modes are ignored. Wrong counts, types,
  * ranks, extents, divisibility, alignment, null pointers and overflows are refused before
- * the driver sees them, naming the argument. */
+ * the driver sees them, naming the argument. On the CPU engine also a buffer that claims more than the sett_alloc that its
+ * address lies in gave (SETT_E_RANGE); memory from elsewhere is taken at its word. */
 #ifndef SETT_LAUNCH_H
 #define SETT_LAUNCH_H
 #include <sett/engine.h>
