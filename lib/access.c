@@ -92,7 +92,7 @@ static bool map_pred(access *a, sett_arg shape, const sett_val *pred)
     if (!a->map || pred->n == 1)
         return a->map != NULL;
     bool fits = map_modes(shape, pred->shape, &w);
-    if (!fits && sett__same_elements(shape, pred->shape)) { /* another profile of the same modes */
+    if (!fits && pred->n == a->p.n) { /* another profile, or modes that coalesced only in one of the two layouts */
         w = (walk){.extent = {a->p.n}, .step = {1}, .n = 1};
         fits = true;
     }
@@ -185,6 +185,15 @@ static bool alike(const access *a, uint32_t first, uint32_t n)
     return n == 1 || sett__pred_alike(&a->c, a->less, elem, n);
 }
 
+/* Of each part of n spots. */
+static bool parts_alike(const access *a, uint32_t first, uint32_t n, uint32_t part)
+{
+    for (uint32_t i = 0; i < n; i += part)
+        if (!alike(a, first + i, part))
+            return false;
+    return true;
+}
+
 static void lose(access *a, uint32_t spot, uint32_t have, uint32_t need, bool by_bound)
 {
     sett__note *note = &a->note;
@@ -227,7 +236,11 @@ static piece choose(access *a, uint32_t first, uint32_t left)
         hope = proven;
     if (hope > sure && proven >= hope)
         lose(a, first, sure, hope, true);
-    return (piece){first, hope > sure ? hope : sure, sure};
+    if (hope < sure)
+        hope = sure;
+    while (!parts_alike(a, first, hope, sure)) /* one that straddles two rows has two tests */
+        sure /= 2;
+    return (piece){first, hope, sure};
 }
 
 /* Is it only the predicate that parts adjacent elements? */

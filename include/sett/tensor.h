@@ -68,8 +68,8 @@ SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett
  * the tensor's, or a narrower one of its kind (f16 into f32); others are SETT_E_DTYPE, see sett_to. Of elements that
  * share an address a store leaves one of the values; which one is not specified.
  *
- * Predicates: a Boolean value broadcast over the tensor. Where it is false nothing is read and .fill stands for the
- * element, or nothing is written. One made by sett_elem_less keeps its coordinates: an access whose elements are
+ * Predicates: a Boolean value broadcast over the tensor, or of its size in another shape, element i for element i
+ * (colexicographic). Where it is false nothing is read and .fill stands for the element, or nothing is written. One made by sett_elem_less keeps its coordinates: an access whose elements are
  * provably all inside or all outside costs one test and stays wide; others are wide where all elements are inside
  * (and aligned, if that is not proven), and by element where not. A scalar predicate keeps the access whole, and
  * sett_and of one by sett_elem_less with a scalar, or with another of its shape, is like it. Others are by element. .cache: reserved, 0. */
