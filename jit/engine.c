@@ -170,11 +170,13 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
     if (e->opt.cpu_threads < 0 || e->opt.check_level < 0 || e->opt.check_level > 2)
         return sett__error(err, SETT_E_ARGUMENT, "cpu_threads %d or check_level %d is out of range", e->opt.cpu_threads,
             e->opt.check_level);
+    if (e->opt.compile_timeout_ms < 0)
+        return sett__error(err, SETT_E_ARGUMENT, "compile_timeout_ms %d is negative", e->opt.compile_timeout_ms);
     if (!e->opt.cpu_threads)
         e->opt.cpu_threads = cores();
     mark_process(e);
     open_cuda(e);
-    const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda};
+    const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms};
     sett_status s = sett__asm_open(&e->assembler, &config, err);
     if (!s)
         s = sett__kernels_open(&e->kernels, err);

@@ -21,6 +21,7 @@ typedef struct sett__asm_config {
     sett_assembler choice;        /* AUTO: nvJitLink, else ptxas, else the driver */
     const char *ptxas, *nvjitlink; /* as in sett_engine_options; NULL: looked for */
     struct sett__cuda *cuda;      /* for the driver's JIT; NULL: not there */
+    int timeout_ms;               /* of one run of ptxas; 0: $SETT_JIT_TIMEOUT_MS, else two minutes */
 } sett__asm_config;
 typedef struct sett__asm_job {
     const char *ptx;

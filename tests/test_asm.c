@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char add_one[] = ".version 8.0\n"
                               ".target sm_90a\n"
@@ -39,13 +40,18 @@ static sett__asm_job job_of(const char *ptx)
     return (sett__asm_job){.ptx = ptx, .ptx_len = strlen(ptx), .target = "sm_90a", .opt_level = 3};
 }
 
-static sett__asm *open_asm(sett_assembler choice, const char *ptxas, const char *nvjitlink)
+static sett__asm *open_limited(sett_assembler choice, const char *ptxas, const char *nvjitlink, int timeout_ms)
 {
     sett__asm *a = NULL;
     sett_error e = {0};
-    const sett__asm_config config = {.choice = choice, .ptxas = ptxas, .nvjitlink = nvjitlink};
+    const sett__asm_config config = {.choice = choice, .ptxas = ptxas, .nvjitlink = nvjitlink, .timeout_ms = timeout_ms};
     ck_assert_msg(!sett__asm_open(&a, &config, &e), "%s", e.text);
     return a;
+}
+
+static sett__asm *open_asm(sett_assembler choice, const char *ptxas, const char *nvjitlink)
+{
+    return open_limited(choice, ptxas, nvjitlink, 0);
 }
 
 /* ---- logs ------------------------------------------------------------------------- */
@@ -194,6 +200,108 @@ START_TEST(ptxas_fails)
     ck_assert_msg(strstr(e.text, failures[_i].says) != NULL, "%s", e.text);
     ck_assert_ptr_null(out.cubin);
     ck_assert_ptr_null(out.log);
+    sett__asm_close(a);
+    remove_folder();
+}
+END_TEST
+
+/* ---- programs that do not end, or leave something behind ------------------------------ */
+enum { FOR_EVER = 60 }; /* seconds; what waits for it to end fails */
+
+static const char *const endless[] = {
+    "sleep 60 & echo $! >\"$pid\"; wait",                    /* a wrapper of what hangs: both are killed */
+    "sleep 60 >/dev/null 2>&1 & echo $! >\"$pid\"; exec >&- 2>&-; wait", /* its output has ended, it has not */
+    "sleep 60 & echo $! >\"$pid\"; yes",                     /* it talks for ever */
+};
+
+static bool runs(pid_t pid)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    bool known = f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1;
+    if (f)
+        fclose(f);
+    return known && state != 'Z';
+}
+
+/* By the option, and by the environment. */
+START_TEST(ptxas_hangs)
+{
+    make_folder();
+    char does[256], file[128];
+    int pid = 0;
+    snprintf(file, sizeof file, "%s/pid", folder);
+    snprintf(does, sizeof does, "pid=%s; %s", file, endless[_i / 2]);
+    ck_assert_int_eq(setenv("SETT_JIT_TIMEOUT_MS", _i % 2 ? "1500" : "none", 1), 0);
+    sett__asm *a = open_limited(SETT_ASM_PTXAS, stand_in(does), NULL, _i % 2 ? 0 : 1500);
+    sett__asm_out out;
+    sett_error e;
+    const sett__asm_job job = job_of(add_one);
+    double from = sett__now_ms();
+    ck_assert_int_eq(assemble(a, &job, &out, &e), SETT_E_ASSEMBLE);
+    ck_assert(sett__now_ms() - from < 1e3 * FOR_EVER / 2);
+    ck_assert_msg(strstr(e.text, "ptxas had not ended after 1500 ms and was killed") != NULL, "%s", e.text);
+    FILE *f = fopen(file, "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fscanf(f, "%d", &pid), 1);
+    fclose(f);
+    for (int i = 0; i < 200 && runs(pid); i++)
+        usleep(10000);
+    ck_assert(!runs(pid));
+    remove(file);
+    sett__asm_close(a);
+    remove_folder();
+}
+END_TEST
+
+static const char *const left_behind[] = {"sleep 60 & echo $! >\"$pid\"", "yes >&2 & echo $! >\"$pid\""};
+
+/* It ended: what it left holds its output, and is nothing to wait for. */
+START_TEST(ptxas_leaves_something)
+{
+    make_folder();
+    char does[256], file[128];
+    int pid = 0;
+    snprintf(file, sizeof file, "%s/pid", folder);
+    snprintf(does, sizeof does, "pid=%s; %s; cp sett.ptx sett.cubin; echo done", file, left_behind[_i]);
+    sett__asm *a = open_asm(SETT_ASM_PTXAS, stand_in(does), NULL);
+    sett__asm_out out;
+    sett_error e;
+    const sett__asm_job job = job_of(add_one);
+    double from = sett__now_ms();
+    ck_assert_msg(!assemble(a, &job, &out, &e), "%s", e.text);
+    ck_assert(sett__now_ms() - from < 1e3 * FOR_EVER / 2);
+    ck_assert_uint_eq(out.cubin_len, strlen(add_one));
+    FILE *f = fopen(file, "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fscanf(f, "%d", &pid), 1);
+    fclose(f);
+    kill(pid, SIGKILL); /* ours to end here */
+    remove(file);
+    sett__asm_out_free(&out);
+    sett__asm_close(a);
+    remove_folder();
+}
+END_TEST
+
+/* Not even --version is answered. */
+START_TEST(ptxas_answers_nothing)
+{
+    make_folder();
+    char path[128];
+    snprintf(path, sizeof path, "%s/ptxas", folder);
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    fprintf(f, "#!/bin/sh\nexec sleep %d\n", FOR_EVER);
+    ck_assert_int_eq(fclose(f), 0);
+    ck_assert_int_eq(chmod(path, 0700), 0);
+    sett__asm *a = open_limited(SETT_ASM_PTXAS, path, NULL, 200);
+    sett__asm_out out;
+    sett_error e;
+    const sett__asm_job job = job_of(add_one);
+    ck_assert_int_eq(assemble(a, &job, &out, &e), SETT_E_NO_ASSEMBLER);
+    ck_assert_msg(strstr(e.text, "does not answer --version") != NULL, "%s", e.text);
     sett__asm_close(a);
     remove_folder();
 }
@@ -435,6 +543,9 @@ Suite *asm_suite(void)
     suite_add_tcase(s, t);
     t = tcase_create("errors");
     tcase_add_loop_test(t, ptxas_fails, 0, (int)SETT__COUNT(failures));
+    tcase_add_loop_test(t, ptxas_hangs, 0, 2 * (int)SETT__COUNT(endless));
+    tcase_add_loop_test(t, ptxas_leaves_something, 0, (int)SETT__COUNT(left_behind));
+    tcase_add_test(t, ptxas_answers_nothing);
     tcase_add_test(t, ptxas_is_given);
     tcase_add_test(t, ptxas_beside_signals);
     tcase_add_test(t, ptxas_without_folder);

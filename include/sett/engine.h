@@ -52,7 +52,7 @@ typedef struct sett_engine_options {
     int cpu_threads;        /* of the CPU engine; 0: one a core */
     int check_level;        /* of the CPU engine; 0: bounds, alignment, barriers (always on) */
     sett_assembler assembler;
-    const char *plugin;     /* path of libsett-ptx.so; NULL: beside libsett.so, then $SETT_PTX_PLUGIN's path, then
+    const char *plugin;     /* path of libsett-ptx.so; NULL or "": beside libsett.so, then $SETT_PTX_PLUGIN's path, then
                              * the loader's */
     const char *ptxas;      /* absolute path; NULL: $SETT_PTXAS, then the usual places */
     const char *nvjitlink;  /* path or name for dlopen; NULL: $SETT_NVJITLINK, then the usual names */
@@ -60,6 +60,8 @@ typedef struct sett_engine_options {
     sett_log_fn log;
     sett_print_fn print;    /* sett_printf of the CPU engine; NULL: stdout of the process */
     void *user;             /* for log and print */
+    int compile_timeout_ms; /* of one run of ptxas, which is killed after it (SETT_E_ASSEMBLE); 0:
+                             * $SETT_JIT_TIMEOUT_MS, else two minutes. Assemblers in process cannot be stopped */
 } sett_engine_options;
 
 /* No driver, no assembler, no compiler and no writable cache are no errors here: what needs them says so when

@@ -23,6 +23,18 @@ static bool copy_string(char **to, const char *from)
     return !from || *to;
 }
 
+/* A number of $SETT_JIT_TIMEOUT_MS that is none counts as not given. */
+static int time_limit(int asked)
+{
+    enum { USUAL = 120000 };
+    const char *env = asked ? NULL : secure_getenv("SETT_JIT_TIMEOUT_MS");
+    char *end = NULL;
+    long n = env ? strtol(env, &end, 10) : 0;
+    if (asked)
+        return asked;
+    return end && end != env && !*end && n > 0 && n <= INT_MAX ? (int)n : USUAL;
+}
+
 sett_status sett__asm_open(sett__asm **to, const sett__asm_config *config, sett_error *e)
 {
     *to = NULL;
@@ -35,6 +47,7 @@ sett_status sett__asm_open(sett__asm **to, const sett__asm_config *config, sett_
     }
     a->choice = config->choice;
     a->cuda = config->cuda;
+    a->ptxas.limit_ms = time_limit(config->timeout_ms);
     if (!copy_string(&a->want_ptxas, config->ptxas) || !copy_string(&a->want_nvjitlink, config->nvjitlink)) {
         sett__asm_close(a);
         return sett__error(e, SETT_E_MEMORY, "out of memory");

@@ -39,6 +39,7 @@ sett_status sett__nvjitlink_run(const sett__nvjitlink *, const sett__asm_job *, 
 typedef struct sett__ptxas {
     char path[PATH_MAX]; /* "": not there, `why` says so */
     char version[32], why[256];
+    int limit_ms; /* of one run */
 } sett__ptxas;
 /* SETT_E_MEMORY: ask again later; else it is known whether there is one. */
 sett_status sett__ptxas_find(sett__ptxas *, const char *wanted);
@@ -46,9 +47,10 @@ sett_status sett__ptxas_run(const sett__ptxas *, const sett__asm_job *, sett__as
 
 /* ---- spawn.c: a program run in a folder, its output collected ---------------------- */
 /* argv[0] is an absolute path; no shell, an environment of three fixed words, stdin empty, stdout and stderr in
- * *out. status: the exit status, 128 + N for signal N, -1 when the host program's SIGCHLD handling reaped the child
+ * *out. Past limit_ms it and all of its process group are killed: SETT_E_ASSEMBLE. status: the exit status, 128 + N for signal N, -1 when the host program's SIGCHLD handling reaped the child
  * before we could. */
-sett_status sett__spawn(const char *folder, char *const argv[], sett__text *out, int *status, sett_error *);
+sett_status sett__spawn(
+    const char *folder, char *const argv[], int limit_ms, sett__text *out, int *status, sett_error *);
 
 /* ---- log.c ------------------------------------------------------------------------- */
 void sett__asm_trim_log(char *log);

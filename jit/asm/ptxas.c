@@ -49,7 +49,7 @@ static sett_status ask_version(sett__ptxas *p)
     int status;
     char flag[] = "--version";
     char *argv[] = {p->path, flag, NULL};
-    sett_status s = sett__spawn("/", argv, &out, &status, NULL);
+    sett_status s = sett__spawn("/", argv, p->limit_ms, &out, &status, NULL);
     if (s || status > 0 || !out.at)
         snprintf(p->why, sizeof p->why, "%.200s does not answer --version", p->path);
     const char *v = !p->why[0] && out.at ? strstr(out.at, ", V") : NULL;
@@ -153,7 +153,7 @@ static sett_status run_in(
         return s;
     sett__text log = {0};
     int status = 0;
-    s = sett__spawn(path, argv, &log, &status, e);
+    s = sett__spawn(path, argv, p->limit_ms, &log, &status, e);
     if (!s && status > 0)
         s = sett__asm_refused(e, "ptxas", job,
             log.at         ? log.at
