@@ -370,6 +370,39 @@ sett_arg sett_cosize_arg(sett_arg a)
     return sett_size_arg(a);
 }
 
+/* A value is an array of its shape, compact: as a tuple, but for the strides' message. */
+sett_arg sett_shape_val(const sett_val *v)
+{
+    return sett__use_val(NULL, nowhere, "sett_shape", v) ? v->shape : (sett_arg){.kind = SETT_POISON};
+}
+
+sett_arg sett_stride_val(const sett_val *v)
+{
+    if (!sett__use_val(NULL, nowhere, "sett_stride", v))
+        return (sett_arg){.kind = SETT_POISON};
+    return sett__bad(&(sett__ctx){v->head.b, nowhere, "sett_stride"}, SETT_E_ARGUMENT, "a value has no strides");
+}
+
+sett_arg sett_size_val(const sett_val *v)
+{
+    return sett__use_val(NULL, nowhere, "sett_size", v) ? sett_arg_i(v->n) : (sett_arg){.kind = SETT_POISON};
+}
+
+sett_arg sett_cosize_val(const sett_val *v)
+{
+    return sett__use_val(NULL, nowhere, "sett_cosize", v) ? sett_arg_i(v->n) : (sett_arg){.kind = SETT_POISON};
+}
+
+int sett_rank_val(const sett_val *v)
+{
+    return sett__use_val(NULL, nowhere, "sett_rank", v) ? sett_rank_arg(v->shape) : 1;
+}
+
+int sett_depth_val(const sett_val *v)
+{
+    return sett__use_val(NULL, nowhere, "sett_depth", v) ? sett_depth_arg(v->shape) : 1;
+}
+
 int sett_rank_arg(sett_arg a)
 {
     return a.kind == SETT_NODE ? a.rank : 1;

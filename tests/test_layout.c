@@ -658,6 +658,45 @@ START_TEST(messages)
 }
 END_TEST
 
+/* ---- getters: of every kind ------------------------------------------------------------- */
+START_TEST(getters)
+{
+    sett_build *b = begin();
+    sett_val *v = sett_full(b, SETT_F32, SETT_T(4, SETT_T(2, 3)), 1.0), *one = sett_const(b, SETT_F32, 1.0);
+    sett_layout *l = sett_make_layout(b, SETT_T(4, SETT_T(2, 3)), SETT_T(10, SETT_T(1, 2)));
+    sett_tensor *t = sett_make_rmem_tensor(b, SETT_F32, l);
+    sett_arg a = sett_tuple(b, 4, SETT_T(2, 3));
+    sett_arg shapes[] = {sett_shape(v), sett_shape(l), sett_shape(t), sett_shape(a)};
+    int64_t sizes[] = {sett_static(b, sett_size(v)), sett_static(b, sett_size(l)), sett_static(b, sett_size(t)),
+        sett_static(b, sett_size(a))};
+    int64_t cosizes[] = {sett_static(b, sett_cosize(v)), sett_static(b, sett_cosize(l)), sett_static(b, sett_cosize(t)),
+        sett_static(b, sett_cosize(a))};
+    int ranks[] = {sett_rank(v), sett_rank(l), sett_rank(t), sett_rank(a)};
+    int depths[] = {sett_depth(v), sett_depth(l), sett_depth(t), sett_depth(a)};
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(sett_congruent(shapes[i], a), 1);
+        ck_assert_int_eq(sizes[i], 24);
+        ck_assert_int_eq(cosizes[i], i == 1 || i == 2 ? 36 : 24);
+        ck_assert_int_eq(ranks[i], 2);
+        ck_assert_int_eq(depths[i], 2);
+    }
+    ck_assert_int_eq(sett_congruent(sett_stride(l), a) + sett_congruent(sett_stride(t), a), 2);
+    ck_assert_int_eq(sett_rank(one), 0);
+    ck_assert_int_eq(sett_depth(one), 1);
+    ck_assert_int_eq(sett_static(b, sett_size(one)), 1);
+    ck_assert_int_eq(sett_build_status(b, NULL), SETT_OK);
+    ck_assert_int_eq(sett_stride(v).kind, SETT_POISON);
+    ck_assert_int_eq(sett_build_status(b, NULL), SETT_E_ARGUMENT);
+    sett_val *bad = sett_add(v, 1); /* poison: numbers of at least 1 */
+    ck_assert_int_eq(sett_rank(bad) + sett_depth(bad), 2);
+    ck_assert_int_eq(sett_shape(bad).kind + sett_size(bad).kind + sett_cosize(bad).kind, 3 * SETT_POISON);
+    sett_build_end(b, NULL);
+    sett_val *none = NULL;
+    ck_assert_int_eq(sett_rank(none) + sett_depth(none), 2);
+    ck_assert_int_eq(sett_shape(none).kind + sett_stride(none).kind + sett_size(none).kind, 3 * SETT_POISON);
+}
+END_TEST
+
 Suite *layout_suite(void);
 Suite *layout_suite(void)
 {
@@ -673,6 +712,7 @@ Suite *layout_suite(void)
     tcase_add_test(laws, slices);
     tcase_add_test(laws, dynamic_as_static);
     tcase_add_test(laws, random_layouts_parse_back);
+    tcase_add_test(exact, getters);
     tcase_add_test(exact, partitions);
     tcase_add_test(exact, divisibility_is_printed);
     tcase_add_test(exact, vectors);

@@ -143,7 +143,8 @@ SETT_API sett_layout *sett_recast_layout_at(sett_site, int new_bits, int old_bit
 #define sett_recast_layout(new_bits, old_bits, l) sett_recast_layout_at(SETT_HERE, new_bits, old_bits, l)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
-/* name(x) of a layout, tensor, value or tuple. shape, stride: tuples; the others: integers. */
+/* name(x) of a layout, tensor, value or tuple. shape, stride: tuples; the others: integers. A value or tuple has no strides
+ * (SETT_E_ARGUMENT), and the cosize of its size. */
 #define SETT_GETTERS(X) X(shape) X(stride) X(size) X(cosize)
 #define SETT_GETTER_DECLARE(op) \
     SETT_API sett_arg sett_##op##_layout(const sett_layout *); \
@@ -159,7 +160,7 @@ SETT_GETTERS(SETT_GETTER_DECLARE)
 #define sett_stride(x) SETT_ASK(stride, x)
 #define sett_size(x) SETT_ASK(size, x)
 #define sett_cosize(x) SETT_ASK(cosize, x)
-/* As C numbers: top modes; nesting; the size if it is static. On poison 1 (never 0). */
+/* As C numbers: top modes; nesting. A scalar value has 0 and 1, as the tuple (). On poison 1. */
 SETT_API int sett_rank_arg(sett_arg), sett_rank_layout(const sett_layout *), sett_rank_tensor(const sett_tensor *), sett_rank_val(const sett_val *);
 SETT_API int sett_depth_arg(sett_arg), sett_depth_layout(const sett_layout *), sett_depth_tensor(const sett_tensor *), sett_depth_val(const sett_val *);
 #define sett_rank(x) SETT_ASK(rank, x)
