@@ -59,14 +59,25 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
+/* "k takes 2 arguments (X, a)" */
+static const char *takes_text(const binder *bd, char buf[400])
+{
+    int n = (int)bd->sig->n_param;
+    size_t at = (size_t)snprintf(buf, 400, n ? "%.100s takes %d argument%s (" : "%.100s takes no arguments", bd->name, n,
+        plural(n));
+    for (int i = 0; i < n; i++) {
+        bool room = at < 400 - 70 || i + 1 == n;
+        at += (size_t)snprintf(buf + at, 400 - at, "%s%.60s", i ? ", " : "", room ? bd->sig->param[i].name : "...");
+        i = room ? i : n;
+    }
+    snprintf(buf + at, 400 - at, "%s", n ? ")" : "");
+    return buf;
+}
+
 static sett_status wrong_count(const binder *bd)
 {
-    char names[300] = "";
-    size_t at = 0;
-    for (uint32_t i = 0; i < bd->sig->n_param && at < sizeof names - 70; i++)
-        at += (size_t)snprintf(names + at, sizeof names - at, "%s%.60s", i ? ", " : ": ", bd->sig->param[i].name);
-    return REFUSE(bd, SETT_E_BIND, "%s takes %u argument%s, not %d%s", bd->name, (unsigned)bd->sig->n_param,
-        plural((int)bd->sig->n_param), bd->n, names);
+    char takes[400];
+    return REFUSE(bd, SETT_E_BIND, "%s, %d %s given", takes_text(bd, takes), bd->n, bd->n == 1 ? "was" : "were");
 }
 
 /* ---- expressions ---------------------------------------------------------------------- */
@@ -121,6 +132,9 @@ static sett_status check_buffer(const binder *bd, uint32_t i)
     if ((int)t->dtype != p->dtype)
         return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, the buffer given is %s", bd->name, p->name,
             sett_dtype_name((sett_dtype)p->dtype), sett_dtype_name(t->dtype));
+    if (t->rank < 0 || t->rank > SETT__MAX_RANK)
+        return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, and the buffer given was made with a rank that is none",
+            bd->name, p->name, p->rank, plural(p->rank));
     if (t->rank != p->rank)
         return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, the buffer given %d", bd->name, p->name, p->rank,
             plural(p->rank), t->rank);
@@ -176,8 +190,10 @@ static sett_status check_scalar(binder *bd, uint32_t i)
 static sett_status check_arguments(binder *bd)
 {
     const sett__sig *sig = bd->sig;
-    if (bd->n < (int)sig->n_param || bd->n > (int)(sig->n_param + sig->n_sym) || (bd->n && !bd->arg))
+    if (bd->n < (int)sig->n_param || bd->n > (int)(sig->n_param + sig->n_sym))
         return wrong_count(bd);
+    if (bd->n && !bd->arg)
+        return REFUSE(bd, SETT_E_BIND, "%s: the array of its %d arguments is NULL", bd->name, bd->n);
     for (uint32_t i = sig->n_param; i < (uint32_t)bd->n; i++)
         if (bd->arg[i].kind && bd->arg[i].kind != SETT_BIND_INT)
             return wrong_count(bd);
@@ -240,16 +256,34 @@ static void bind_strides(binder *bd, bool ignored)
     }
 }
 
+/* A value for a symbol that a buffer gives: where all that follow the arguments are such, one was given too many. */
+static sett_status given_twice(const binder *bd, uint32_t s)
+{
+    char place[160], takes[400];
+    int given = (int)bd->sig->n_param;
+    int64_t value = bd->arg[given + s].u.i;
+    bool too_many = true;
+    for (int i = given; i < bd->n; i++)
+        if (bd->arg[i].kind) {
+            given++;
+            too_many &= bd->from[i - (int)bd->sig->n_param] < GIVEN;
+        }
+    place_text(bd, bd->from[s], place);
+    if (!too_many)
+        return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name,
+            bd->sig->sym[s].name, value, place, bd->sym[s]);
+    return REFUSE(bd, SETT_E_BIND, "%s, %d were given; a number behind them is a symbol: %s = %" PRId64 ", and %s gives %" PRId64,
+        takes_text(bd, takes), given, bd->sig->sym[s].name, value, place, bd->sym[s]);
+}
+
 static sett_status bind_given(binder *bd)
 {
-    char place[160];
     for (uint32_t i = bd->sig->n_param; i < (uint32_t)bd->n; i++) {
         uint32_t s = i - bd->sig->n_param;
         if (!bd->arg[i].kind)
             continue;
         if (bd->from[s] != UNBOUND && bd->sym[s] != bd->arg[i].u.i)
-            return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name,
-                bd->sig->sym[s].name, bd->arg[i].u.i, place_text(bd, bd->from[s], place), bd->sym[s]);
+            return given_twice(bd, s);
         if (bd->from[s] == UNBOUND)
             bd->sym[s] = bd->arg[i].u.i, bd->from[s] = GIVEN;
     }
@@ -264,13 +298,24 @@ static bool all_bound(const binder *bd)
     return true;
 }
 
+/* Values follow the arguments in the order of the symbols, so that those before it are given too. */
+static sett_status no_symbol(const binder *bd, uint32_t i)
+{
+    char names[300] = "";
+    size_t at = 0;
+    for (uint32_t s = 0; s <= i && at < sizeof names - 70; s++)
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%.60s", s ? ", " : "", bd->sig->sym[s].name);
+    return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value: append %s to the launch as %s", bd->name,
+        bd->sig->sym[i].name, i ? names : "it", i ? "integers" : "an integer");
+}
+
 static sett_status check_symbol(const binder *bd, uint32_t i)
 {
     const sett__symbol *s = &bd->sig->sym[i];
     int64_t v = bd->sym[i];
     char place[160];
     if (bd->from[i] == UNBOUND)
-        return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value", bd->name, s->name);
+        return no_symbol(bd, i);
     if (v < 0)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is negative", bd->name, s->name, v,
             place_text(bd, bd->from[i], place));
@@ -430,19 +475,28 @@ typedef struct dim_rule {
     int64_t least, most[3];
 } dim_rule;
 
-static sett_status eval_dims(const binder *bd, const sett__expr e[3], const dim_rule *rule, uint32_t out[3])
+/* "the grid's x, ceil_div(N, 4)," */
+static const char *dim_text(const binder *bd, sett__expr e, const dim_rule *rule, int i, char buf[300])
 {
     char expr[200];
+    bool constant = e.count == 1 && bd->sig->code[e.first].code == SETT__X_CONST;
+    sett__expr_str(bd->sig, e, expr, sizeof expr);
+    snprintf(buf, 300, "the %s's %c%s%s%s", rule->what, "xyz"[i], constant ? "" : ", ", constant ? "" : expr,
+        constant ? "" : ",");
+    return buf;
+}
+
+static sett_status eval_dims(const binder *bd, const sett__expr e[3], const dim_rule *rule, uint32_t out[3])
+{
+    char text[300];
     for (int i = 0; i < 3; i++) {
         int64_t v = 1;
-        if (e[i].count && !eval(bd, e[i], &v)) {
-            sett__expr_str(bd->sig, e[i], expr, sizeof expr);
+        if (e[i].count && !eval(bd, e[i], &v))
             return REFUSE(
-                bd, SETT_E_RANGE, "%s: %s %d, %s, overflows or divides by zero", bd->name, rule->what, i, expr);
-        }
+                bd, SETT_E_RANGE, "%s: %s overflows or divides by zero", bd->name, dim_text(bd, e[i], rule, i, text));
         if (v < rule->least || v > rule->most[i])
-            return REFUSE(bd, SETT_E_LIMIT, "%s: %s %d is %" PRId64 ", the limits are %" PRId64 " and %" PRId64,
-                bd->name, rule->what, i, v, rule->least, rule->most[i]);
+            return REFUSE(bd, SETT_E_LIMIT, "%s: %s is %" PRId64 "; its limits are %" PRId64 " and %" PRId64, bd->name,
+                dim_text(bd, e[i], rule, i, text), v, rule->least, rule->most[i]);
         out[i] = (uint32_t)v;
     }
     return SETT_OK;

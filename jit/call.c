@@ -75,7 +75,8 @@ void sett_call_float(sett_call *c, int arg, double f)
 static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_error *err)
 {
     if (n < 0 || n > c->n_param + c->n_sym || (n && !args))
-        return sett__error(err, SETT_E_BIND, "%s takes %d arguments, not %d", c->kernel->meta.name, c->n_param, n);
+        return sett__error(err, SETT_E_BIND, "%s takes %d argument%s, %d %s given%s", c->kernel->meta.name, c->n_param,
+            c->n_param == 1 ? "" : "s", n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
     for (int i = 0; i < n; i++) {
         if (args[i].kind == SETT_BIND_BUF && i < c->n_param)
             sett_call_buf(c, i, args[i].u.t);

@@ -172,7 +172,10 @@ static sett_status cpu_slot(const request *r, recorded *rec, sett_error *err)
 static sett_status make_key(const request *r, recorded *rec, sett_error *err)
 {
     /* Whoever made the tape has verified it for no target. */
-    sett_status s = r->cpu ? SETT_OK : sett__tape_fits(&rec->tape, r->target, err);
+    sett_error why = {0};
+    sett_status s = r->cpu ? SETT_OK : sett__tape_fits(&rec->tape, r->target, &why);
+    if (s)
+        sett__error(err, s, "%s%s%s", s == SETT_E_LIMIT ? r->name : "", s == SETT_E_LIMIT ? ": " : "", why.text);
     if (!s)
         s = sett__tape_write(&rec->tape, r->opt.line_info, NULL, &rec->bytes, &rec->len, err);
     if (!s)

@@ -580,12 +580,29 @@ static bool check_target(struct check *c, int sm)
            bad(c, SETT_E_TARGET, "%s needs sm_%d, the target is sm_%d", sett__ops[c->op->code].text, need, sm);
 }
 
-static sett_status verify_target(const sett__sig *s, int sm, sett_error *err)
+/* The sum is too large: its largest part is where to look. */
+static sett_status too_much_smem(const sett__tape *t, const char *target, int sm, sett_error *err)
 {
+    char where[160] = "in one tensor", part[200] = "";
+    const sett__op *most = NULL;
+    for (const sett__op *op = t->op; op < t->op + t->n_op; op++)
+        if (op->code == SETT__SMEM && (!most || bytes_of(op->dtype, op->n) > bytes_of(most->dtype, most->n)))
+            most = op;
+    const sett__site_ref *s = most && most->site < t->n_site ? &t->site[most->site] : NULL;
+    if (s && s->file < t->n_string)
+        snprintf(where, sizeof where, "at %.130s:%u", t->string[s->file], s->line);
+    if (most)
+        snprintf(part, sizeof part, ", %llu of them %s", (unsigned long long)bytes_of(most->dtype, most->n), where);
+    return sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory%s: %s gives a block at most %u", t->sig.smem, part,
+        target, sett__target_smem(sm));
+}
+
+static sett_status verify_target(const sett__tape *t, const char *target, int sm, sett_error *err)
+{
+    const sett__sig *s = &t->sig;
     int64_t extent;
     if (s->smem > sett__target_smem(sm))
-        return sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory: sm_%d gives a block at most %u", s->smem, sm,
-            sett__target_smem(sm));
+        return too_much_smem(t, target, sm, err);
     for (int d = 0; d < 3; d++)
         if (s->cluster[d].count && sm < 90 && !(sett__expr_const(s, s->cluster[d], &extent) && extent == 1))
             return sett__error(err, SETT_E_TARGET, "clusters need sm_90, the target is sm_%d", sm);
@@ -606,7 +623,7 @@ sett_status sett__tape_fits(const sett__tape *t, const char *target, sett_error 
     int sm = 0;
     sett_status status = read_target(target, &sm, err);
     if (!status)
-        status = verify_target(&t->sig, sm, err);
+        status = verify_target(t, target, sm, err);
     if (status || t->min_sm <= sm)
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
@@ -625,7 +642,7 @@ sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_erro
     if (!status && t->n_op > SETT__MAX_OPS)
         status = sett__error(err, SETT_E_LIMIT, "%u ops: a tape holds at most %u", t->n_op, SETT__MAX_OPS);
     if (!status && target)
-        status = verify_target(&t->sig, sm, err);
+        status = verify_target(t, target, sm, err);
     if (status)
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)

@@ -202,7 +202,7 @@ static const misuse misuses[] = {
     {2, {memory, SETT_F16, 2, {64, 1203}, {1203, 2}}, SETT_E_SHAPE, "add: C stride 1 is 2, the kernel was made for 1"},
     {0, {memory, SETT_BF16, 2, {64, 1203}, {1203, 1}}, SETT_E_DTYPE, "add: A is f16, the buffer given is bf16"},
     {0, {memory, SETT_F16, 3, {64, 1203, 1}, {1203, 1, 1}}, SETT_E_RANK, "add: A has 2 modes, the buffer given 3"},
-    {0, {memory, SETT_F16, -1, {64, 1203, 1}, {1203, 1, 1}}, SETT_E_RANK, "add: A has 2 modes, the buffer given -1"},
+    {0, {memory, SETT_F16, -1, {64, 1203, 1}, {1203, 1, 1}}, SETT_E_RANK, "add: A has 2 modes, and the buffer given was made with a rank that is none"},
     {1, {memory, SETT_F16, 2, {-64, 1203}, {1203, 1}}, SETT_E_SHAPE, "add: B mode 0 is -64"},
     {1, {NULL, SETT_F16, 2, {64, 1203}, {1203, 1}}, SETT_E_BIND, "add: B is a null pointer"},
 };
@@ -263,15 +263,15 @@ START_TEST(refuses_counts_and_kinds)
         {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}};
     add_kernel(&f, 1);
     expect(sett__bind(&f.sig, "add", 2, args, true, &out, NULL, &err), SETT_E_BIND, &err,
-        "add takes 3 arguments, not 2: A, B, C");
+        "add takes 3 arguments (A, B, C), 2 were given");
     expect(sett__bind(&f.sig, "add", 4, args, true, &out, NULL, &err), SETT_E_BIND, &err,
-        "add takes 3 arguments, not 4: A, B, C");
+        "add takes 3 arguments (A, B, C), 4 were given");
     expect(sett__bind(&f.sig, "add", -1, args, true, &out, NULL, &err), SETT_E_BIND, &err,
-        "add takes 3 arguments, not -1: A, B, C");
+        "add takes 3 arguments (A, B, C), -1 were given");
     expect(sett__bind(&f.sig, "add", 6, args, true, &out, NULL, &err), SETT_E_BIND, &err,
-        "add takes 3 arguments, not 6: A, B, C");
+        "add takes 3 arguments (A, B, C), 6 were given");
     expect(sett__bind(&f.sig, "add", 3, NULL, true, &out, NULL, &err), SETT_E_BIND, &err,
-        "add takes 3 arguments, not 3: A, B, C");
+        "add: the array of its 3 arguments is NULL");
     args[1] = (sett_bind){SETT_BIND_INT, {.i = 5}};
     expect(sett__bind(&f.sig, "add", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err,
         "add: B is a tensor, and a number was given (argument 1)");
@@ -282,7 +282,7 @@ START_TEST(refuses_counts_and_kinds)
     ck_assert_int_eq(sett__bind(&f.sig, "hello", 0, NULL, true, &out, NULL, &err), SETT_OK);
     ck_assert_uint_eq(out.params_len, 0);
     expect(sett__bind(&f.sig, "hello", 1, args, true, &out, NULL, &err), SETT_E_BIND, &err,
-        "hello takes 0 arguments, not 1");
+        "hello takes no arguments, 1 was given");
 }
 END_TEST
 
@@ -349,7 +349,7 @@ START_TEST(refuses_sizes)
     a = buf2(INT64_C(1) << 40, INT64_C(1) << 30);
     expect(bind3(&f, &a, &a, &a, &out, &err), SETT_E_RANGE, &err, "add: the extents and strides of A overflow 64 bits");
     a = buf2(1 << 20, 1 << 20);
-    expect(bind3(&f, &a, &a, &a, &out, &err), SETT_E_LIMIT, &err, "add: grid 1 is 65536, the limits are 0 and 65535");
+    expect(bind3(&f, &a, &a, &a, &out, &err), SETT_E_LIMIT, &err, "add: the grid's y, (M+15)/16, is 65536; its limits are 0 and 65535");
 }
 END_TEST
 
@@ -361,16 +361,16 @@ START_TEST(refuses_dimensions)
         int64_t value;
         const char *text; /* NULL: fine */
     } t[] = {
-        {0, 0, INT64_C(1) << 31, "k: grid 0 is 2147483648, the limits are 0 and 2147483647"},
+        {0, 0, INT64_C(1) << 31, "k: the grid's x is 2147483648; its limits are 0 and 2147483647"},
         {0, 0, INT32_MAX, NULL},
-        {0, 0, -1, "k: grid 0 is -1, the limits are 0 and 2147483647"},
-        {0, 1, 65536, "k: grid 1 is 65536, the limits are 0 and 65535"},
+        {0, 0, -1, "k: the grid's x is -1; its limits are 0 and 2147483647"},
+        {0, 1, 65536, "k: the grid's y is 65536; its limits are 0 and 65535"},
         {0, 2, 65535, NULL},
-        {1, 0, 0, "k: block 0 is 0, the limits are 1 and 1024"},
-        {1, 0, 1025, "k: block 0 is 1025, the limits are 1 and 1024"},
+        {1, 0, 0, "k: the block's x is 0; its limits are 1 and 1024"},
+        {1, 0, 1025, "k: the block's x is 1025; its limits are 1 and 1024"},
         {1, 1, 1024, "k: a block of 2048 threads; 1024 is the limit"},
-        {1, 2, 65, "k: block 2 is 65, the limits are 1 and 64"},
-        {2, 0, 17, "k: cluster 0 is 17, the limits are 1 and 16"},
+        {1, 2, 65, "k: the block's z is 65; its limits are 1 and 64"},
+        {2, 0, 17, "k: the cluster's x is 17; its limits are 1 and 16"},
     };
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         fixture f;
@@ -406,7 +406,7 @@ START_TEST(grid_overflow)
     add_sym(&f, "N", 1, true);
     f.sig.grid[0] = op(&f, op(&f, symbol(&f, 0), SETT__X_CONST, 2), SETT__X_MUL, 0);
     ck_assert_int_eq(sett__bind(&f.sig, "k", 1, huge, true, &out, NULL, &err), SETT_E_RANGE);
-    ck_assert_ptr_nonnull(strstr(err.text, "k: grid 0, "));
+    ck_assert_ptr_nonnull(strstr(err.text, "k: the grid's x, "));
     ck_assert_ptr_nonnull(strstr(err.text, ", overflows or divides by zero"));
     f.sig.grid[0] = op(&f, op(&f, num(&f, 2), SETT__X_SYM, 0), SETT__X_DIV, 0);
     ck_assert_int_eq(sett__bind(&f.sig, "k", 1, none, true, &out, NULL, &err), SETT_E_RANGE);
@@ -481,7 +481,7 @@ START_TEST(free_symbols)
     add_param(&f, "X", SETT_F32, 1);
     add_leaf(&f, 0, symbol(&f, N), num(&f, 1));
     expect(sett__bind(&f.sig, "k", 1, args, true, &out, NULL, &err), SETT_E_BIND, &err,
-        "k: no argument gives steps a value");
+        "k: no argument gives steps a value: append N, steps to the launch as integers");
     ck_assert_int_eq(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_OK);
     ck_assert_int_eq(((int32_t *)(void *)out.params)[2], 10);
     ck_assert_int_eq(((int32_t *)(void *)out.params)[3], 6);
@@ -494,6 +494,22 @@ START_TEST(free_symbols)
         "k: N = 11 was given, X mode 0 gives 10");
     args[1].u.i = 10;
     ck_assert_int_eq(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_OK);
+    f.sym[1].div = 1; /* one too many, as a launch and as a call with a place for each symbol give it */
+    sett_buf b = {memory, SETT_F32, 1, {6}, {1}};
+    add_param(&f, "Y", SETT_F32, 1);
+    add_leaf(&f, 1, symbol(&f, 1), num(&f, 1));
+    sett_bind more[4] = {args[0], {SETT_BIND_BUF, {.t = &b}}, {SETT_BIND_INT, {.i = 11}}, {0, {.i = 0}}};
+    for (int n = 3; n <= 4; n++)
+        expect(sett__bind(&f.sig, "k", n, more, true, &out, NULL, &err), SETT_E_BIND, &err,
+            "k takes 2 arguments (X, Y), 3 were given; a number behind them is a symbol: N = 11, and X mode 0 gives 10");
+    more[2] = (sett_bind){SETT_BIND_FLOAT, {.f = 11}};
+    expect(sett__bind(&f.sig, "k", 3, more, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "k takes 2 arguments (X, Y), 3 were given");
+    ck_assert_int_eq(sett__bind(&f.sig, "k", 2, more, true, &out, NULL, &err), SETT_OK);
+    start(&f);
+    add_sym(&f, "steps", 1, false);
+    expect(sett__bind(&f.sig, "k", 0, NULL, true, &out, NULL, &err), SETT_E_BIND, &err,
+        "k: no argument gives steps a value: append it to the launch as an integer");
 }
 END_TEST
 

@@ -225,6 +225,34 @@ START_TEST(keys_of_tapes)
 END_TEST
 
 /* ---- what compiling refuses -------------------------------------------------------------------------- */
+/* 128 KiB and 128 bytes less than 100 KiB: the larger part is the one to name. */
+static const int larger_line = __LINE__ + 6;
+static void too_much(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_block(b, 32);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(25568)), 0);
+    sett_tensor *t = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(32768)), 0);
+    sett_set(s, 1, 0);
+    sett_set(t, 1, 0);
+}
+
+START_TEST(too_much_shared_memory)
+{
+    const sett_compile_options o = {.size = sizeof o, .name = "hungry", .target = "sm_90a"};
+    char want[200];
+    sett_engine *e = open_engine();
+    sett_kernel *k;
+    sett_error err = {0};
+    ck_assert_int_eq(sett_compile(e, too_much, &o, &k, &err), SETT_E_LIMIT);
+    snprintf(want, sizeof want,
+        "hungry: 233344 bytes of shared memory, 131072 of them at %s:%d: sm_90a gives a block at most 232448", __FILE__,
+        larger_line);
+    ck_assert_str_eq(err.text, want);
+    sett_engine_close(e);
+}
+END_TEST
+
 START_TEST(compile_refuses)
 {
     static const struct {
@@ -425,7 +453,7 @@ END_TEST
 Suite *engine_suite(void);
 Suite *engine_suite(void)
 {
-    const TTest *const tests[] = {open_refuses, memory_only, devices_and_memory, memory_that_is_not_there, keys, keys_of_tapes, compile_refuses, sealed, memo,
+    const TTest *const tests[] = {open_refuses, memory_only, devices_and_memory, memory_that_is_not_there, keys, keys_of_tapes, compile_refuses, too_much_shared_memory, sealed, memo,
         many_kernels, runs_on_the_cpu, kernel_outlives_engine, forked_child};
     Suite *s = suite_create("engine");
     TCase *t = tcase_create("engine");

@@ -311,6 +311,8 @@ static const struct {
     {"param B f32 (N):(1) align 3", SETT_E_VERIFY, "alignment 3 is not a power of two"},
     {"param B f32 (3-4):(1) align 4", SETT_E_VERIFY, "an extent is negative"},
     {"param B f32 (3/0):(1) align 4", SETT_E_VERIFY, "an extent is negative or has no value"},
+    {"%9 = const i128 0x5", SETT_E_DTYPE, "const"},
+    {"%9 = const u128 0x5", SETT_E_DTYPE, "const"},
     {"scalar q i128", SETT_E_VERIFY, "no type that can be passed"},
     {"block 1025", SETT_E_LIMIT, "block: extent 0 is 1025, not 1 to 1024"},
     {"block 512, 4", SETT_E_LIMIT, "block: more than 1024"},
@@ -404,7 +406,7 @@ START_TEST(targets)
     t.sig.smem = 100 * 1024;
     ck_assert_int_eq(sett__tape_verify(&t, "sm_80", &err), SETT_OK);
     ck_assert_int_eq(sett__tape_verify(&t, "sm_89", &err), SETT_E_LIMIT);
-    ck_assert_str_eq(err.text, "102400 bytes of shared memory: sm_89 gives a block at most 101376");
+    ck_assert_str_eq(err.text, "102400 bytes of shared memory, 256 of them in one tensor: sm_89 gives a block at most 101376");
     sett__tape_free(&t);
     t = parsed("sett tape 1\ncluster 2\n");
     ck_assert_int_eq(sett__tape_verify(&t, "sm_90a", &err), SETT_OK);
@@ -422,7 +424,7 @@ START_TEST(target_names)
         char suffix;
     } rows[] = {{"sm_90a", true, 90, 'a'}, {"sm_80", true, 80, 0}, {"sm_100f", true, 100, 'f'},
         {"sm_121a", true, 121, 'a'}, {"sm_80a", false, 0, 0}, {"sm_90f", false, 0, 0}, {"sm_91", false, 0, 0},
-        {"sm_", false, 0, 0}, {"sm_90ab", false, 0, 0}, {"sm_9999", false, 0, 0}, {"90", false, 0, 0},
+        {"sm_", false, 0, 0}, {"sm_90ab", false, 0, 0}, {"sm_9999", false, 0, 0}, {"sm_080", false, 0, 0}, {"sm_090a", false, 0, 0}, {"90", false, 0, 0},
         {"", false, 0, 0}};
     for (size_t i = 0; i < SETT__COUNT(rows); i++) {
         int sm = -1;
