@@ -35,6 +35,8 @@ typedef struct mode_ref {
     int64_t extent, stride; /* the buffer's */
 } mode_ref;
 
+/* What .wide does not change: the arithmetic that a body does with the Int32 numbers of blocks and threads. */
+#define WIDE_INDEX " and form own indices from sett_to(sett_block_idx(b, 0), SETT_I64)"
 #define REFUSE(bd, status, ...) sett__error((bd)->err, status, __VA_ARGS__)
 
 /* ---- words ------------------------------------------------------------------------- */
@@ -320,7 +322,7 @@ static sett_status check_symbol(const binder *bd, uint32_t i)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is negative", bd->name, s->name, v,
             place_text(bd, bd->from[i], place));
     if (!s->wide && v > INT32_MAX)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is past 2^31 - 1: declare it .wide", bd->name,
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is past 2^31 - 1: declare it .wide" WIDE_INDEX, bd->name,
             s->name, v, place_text(bd, bd->from[i], place));
     /* A power of two by a mask: a division would be the dearest step of a launch. */
     if (s->div > 1 && (s->div & (s->div - 1) ? v % s->div : v & (s->div - 1)))
@@ -443,7 +445,8 @@ static sett_status check_memory(const binder *bd, uint32_t i, const sett_buf *t,
         return REFUSE(bd, SETT_E_RANGE, "%s: the extents and strides of %s overflow 64 bits", bd->name, p->name);
     if (!p->wide && (hi >= INT64_C(1) << 31 || lo < -(INT64_C(1) << 31)))
         return REFUSE(bd, SETT_E_RANGE,
-            "%s: %s spans %" PRId64 " elements, past the 2^31 of 32-bit offsets: declare its symbols .wide", bd->name,
+            "%s: %s spans %" PRId64 " elements, past the 2^31 of 32-bit offsets: declare its symbols .wide" WIDE_INDEX,
+            bd->name,
             p->name, cosize);
     if (x)
         *x = (sett__extent){(const char *)t->data + low_bits / 8, ((size_t)bits + 7) / 8};

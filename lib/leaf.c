@@ -322,6 +322,11 @@ static sett_arg static_div(const sett__ctx *c, sett_arg a, sett_arg b, bool rem)
     return sett_arg_i(rem ? a.u.i % b.u.i : a.u.i / b.u.i);
 }
 
+static bool is_64(sett_arg a)
+{
+    return a.kind == SETT_VALUE ? sett_dtype_bits((sett_dtype)a.u.v->dtype) == 64 : a.u.i > INT32_MAX || a.u.i < INT32_MIN;
+}
+
 /* Is it proven that 0 <= a < b? */
 static bool below(facts a, facts b)
 {
@@ -391,9 +396,17 @@ sett_arg sett__ceil_div(const sett__ctx *c, sett_arg a, sett_arg b)
         return sett_arg_i(1);
     if (is_number(b) && b.u.i > 0 && x.div % b.u.i == 0)
         return sett__div(c, a, b);
-    sett_arg r = sett__div(c, sett__add(c, a, sett__sub(c, b, sett_arg_i(1))), b);
-    if (r.kind == SETT_VALUE && x.lo >= 1 && y.lo >= 1)
-        refine(r.u.v, (facts){1, 1, INT32_MAX});
+    /* Near the end of the type a + b - 1 wraps; where that is possible, a/b, and one more for a rest above 0. */
+    bool wide = is_64(a) || is_64(b);
+    sett_arg r;
+    if (sat_add(x.hi, sat_add(y.hi, -1)) <= (wide ? INT64_MAX - 1 : INT32_MAX)) {
+        r = sett__div(c, sett__add(c, a, sett__sub(c, b, sett_arg_i(1))), b);
+    } else {
+        sett_arg more = sett__min(c, sett__rem(c, a, b), sett_arg_i(1));
+        r = sett__add(c, sett__div(c, a, b), x.lo < 0 ? sett__max(c, more, sett_arg_i(0)) : more);
+    }
+    if (r.kind == SETT_VALUE && x.lo >= 0 && y.lo >= 1)
+        refine(r.u.v, (facts){1, x.lo >= 1, x.hi / y.lo + (x.hi % y.lo != 0)});
     return r;
 }
 

@@ -69,6 +69,46 @@ static bool visit_compare(walk *w, const sett__op *op)
            emit(w, SETT__X_SELECT, 0);
 }
 
+/* x and y of x / y (or x % y), if an op is that, also as the shift (or mask) that folding made of it. */
+static bool ratio_of(const sett_build *b, uint32_t id, sett__code code, uint32_t *x, int64_t *k, uint32_t *y)
+{
+    const sett__op *op = &b->op[id];
+    if (op->n_args != 2)
+        return false;
+    *x = b->arg[op->args];
+    *y = b->arg[op->args + 1];
+    const sett__op *c = &b->op[*y];
+    *k = c->code == SETT__CONST ? sett__int_of_bits((sett_dtype)c->dtype, (uint64_t)c->imm) : 0;
+    if (op->code == code)
+        return true;
+    bool shift = code == SETT__DIV && op->code == SETT__SHR, mask = code == SETT__REM && op->code == SETT__AND;
+    if (c->code != SETT__CONST || !(shift || mask) || *k < 1 || *k > (shift ? 61 : INT64_MAX - 1))
+        return false;
+    *k = shift ? INT64_C(1) << *k : *k + 1;
+    return !(*k & (*k - 1));
+}
+
+/* a/b + min(a%b, 1) is what sett_ceil_div records where a + b - 1 might wrap, which it cannot in 64 bits. */
+static bool visit_ceil(walk *w, const sett__op *op)
+{
+    sett_build *b = w->b;
+    uint32_t x[2], y[2], args = op->args;
+    int64_t k[2], one;
+    const sett__op *least = &b->op[b->arg[args + 1]];
+    if (op->code != SETT__ADD || least->code != SETT__MIN || b->op[b->arg[least->args + 1]].code != SETT__CONST)
+        return false;
+    one = b->op[b->arg[least->args + 1]].imm;
+    if (one != 1 || !ratio_of(b, b->arg[args], SETT__DIV, &x[0], &k[0], &y[0]) ||
+        !ratio_of(b, b->arg[least->args], SETT__REM, &x[1], &k[1], &y[1]) || x[0] != x[1] || k[0] != k[1] ||
+        (!k[0] && y[0] != y[1]))
+        return false;
+    if (k[0])
+        return visit(w, x[0]) && emit(w, SETT__X_CONST, k[0] - 1) && emit(w, SETT__X_ADD, 0) &&
+               emit(w, SETT__X_CONST, k[0]) && emit(w, SETT__X_DIV, 0);
+    return visit(w, x[0]) && visit(w, y[0]) && emit(w, SETT__X_CONST, 1) && emit(w, SETT__X_SUB, 0) &&
+           emit(w, SETT__X_ADD, 0) && visit(w, y[0]) && emit(w, SETT__X_DIV, 0);
+}
+
 static const uint8_t xcode_of[SETT__N_CODES] = {
     [SETT__ADD] = SETT__X_ADD, [SETT__SUB] = SETT__X_SUB, [SETT__MUL] = SETT__X_MUL, [SETT__DIV] = SETT__X_DIV,
     [SETT__REM] = SETT__X_REM, [SETT__MIN] = SETT__X_MIN, [SETT__MAX] = SETT__X_MAX, [SETT__SHL] = SETT__X_SHL,
@@ -97,6 +137,8 @@ static bool visit_op(walk *w, uint32_t id)
         return boolean ? refuse(w, id) : emit(w, SETT__X_SCALAR, op.imm);
     case SETT__C_BINARY:
         if ((op.code == SETT__SHR || op.code == SETT__AND) && visit_power(w, &op))
+            return true;
+        if (visit_ceil(w, &op))
             return true;
         if (!xcode_of[op.code])
             return refuse(w, id);

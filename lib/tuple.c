@@ -320,6 +320,20 @@ sett_arg sett__sum(const sett__ctx *c, sett_arg a, sett_arg b)
     return sum(c, a, b);
 }
 
+/* Can a coordinate inside this mode, or what it moves by, be past 2^31? */
+static bool is_far(sett_arg shape, sett_arg stride)
+{
+    int64_t far, step = stride.kind == SETT_INT ? stride.u.i : 1;
+    if (shape.kind == SETT_VALUE)
+        return sett_dtype_bits((sett_dtype)shape.u.v->dtype) == 64;
+    if (shape.kind == SETT_INT)
+        return __builtin_mul_overflow(shape.u.i, step, &far) || far > INT32_MAX || far < INT32_MIN;
+    bool any = false;
+    for (int i = 0; shape.kind == SETT_NODE && i < shape.rank && !any; i++)
+        any = is_far(shape.u.kid[i], stride.kind == SETT_NODE ? stride.u.kid[i] : stride);
+    return any;
+}
+
 static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_arg stride)
 {
     if (crd.kind == SETT_POISON)
@@ -335,6 +349,8 @@ static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_a
             s = sum(c, s, crd2idx(c, crd.u.kid[i], shape.u.kid[i], stride.u.kid[i]));
         return s;
     }
+    if (crd.kind == SETT_VALUE && is_far(shape, stride)) /* a tile's number times its size, say */
+        crd = sett__widen(c, crd);
     if (shape.kind != SETT_NODE)
         return unit(c, sett__mul(c, crd, stride));
     sett_arg s = sett_arg_i(0);

@@ -337,10 +337,10 @@ START_TEST(refuses_sizes)
     add_kernel(&f, 1);
     sett_buf a = buf2(INT64_C(1) << 31, 1);
     expect(bind3(&f, &a, &a, &a, &out, &err), SETT_E_RANGE, &err,
-        "add: M = 2147483648 (A mode 0) is past 2^31 - 1: declare it .wide");
+        "add: M = 2147483648 (A mode 0) is past 2^31 - 1: declare it .wide and form own indices from sett_to(sett_block_idx(b, 0), SETT_I64)");
     a = buf2(1 << 16, (1 << 15) + 1);
     expect(bind3(&f, &a, &a, &a, &out, &err), SETT_E_RANGE, &err,
-        "add: A spans 2147549184 elements, past the 2^31 of 32-bit offsets: declare its symbols .wide");
+        "add: A spans 2147549184 elements, past the 2^31 of 32-bit offsets: declare its symbols .wide and form own indices from sett_to(sett_block_idx(b, 0), SETT_I64)");
     a = buf2(1 << 16, 1 << 15); /* exactly 2^31 */
     ck_assert_int_eq(bind3(&f, &a, &a, &a, &out, &err), SETT_OK);
     for (int i = 0; i < 3; i++)

@@ -95,6 +95,30 @@ static void far_element(sett_build *b, const void *user)
         sett_set(Y, sett_at(S, i), 0);
 }
 
+/* Out = for the 4 elements of thread t of tile `first`: is the coordinate below N; then three quotients rounded up. */
+typedef struct edge_of {
+    bool wide;
+    int64_t tile, extent; /* 0: the symbol N */
+} edge_of;
+
+static void edge(sett_build *b, const void *user)
+{
+    const edge_of *u = user;
+    sett_val *N = sett_sym(b, "N", .wide = u->wide);
+    sett_arg n = u->extent ? sett_arg_i(u->extent) : sett_arg_v(N);
+    sett_tensor *Out = sett_param(b, "Out", SETT_I64, sett_make_layout(b, T1(7)));
+    sett_val *first = sett_scalar(b, "first", SETT_I32), *t = sett_scalar(b, "t", SETT_I32), *d = sett_scalar(b, "d", SETT_I32);
+    sett_tensor *tile = sett_local_tile(sett_identity_tensor(b, T1(n)), T1(u->tile), T1(first));
+    sett_tensor *mine = sett_slice(sett_composition(tile, sett_make_layout(b, T(u->tile / 4, 4), T(4, 1))), t, ALL);
+    sett_val *in = sett_where(sett_elem_less(mine, T1(n)), sett_const(b, SETT_I64, 1), 0);
+    for (int i = 0; i < 4; i++)
+        sett_set(Out, sett_element(in, i), i);
+    sett_val *zero = sett_const(b, SETT_I64, 0);
+    sett_set(Out, sett_add(zero, sett_ceil_div(N, u->tile)), 4);
+    sett_set(Out, sett_add(zero, sett_ceil_div(N, d)), 5);
+    sett_set(Out, sett_add(zero, sett_ceil_div(sett_sub(0, first), u->tile)), 6);
+}
+
 static sett_engine *engine;
 static sett_error err;
 static float x[N_MAX], y[N_MAX], was[N_MAX];
@@ -635,6 +659,49 @@ START_TEST(dlpack_is_launched)
 }
 END_TEST
 
+/* Coordinates of a wide extent have 64 bits; of a narrow one 32, which must not matter at its end either. */
+static const struct {
+    edge_of of;
+    int64_t n;
+    int32_t first, t, d;
+} edges[] = {
+    {{true, 1024, 0}, (INT64_C(1) << 31) + 100, 1 << 21, 20, 3},
+    {{true, 1024, 0}, (INT64_C(1) << 31) + 100, 1 << 21, 25, 4},
+    {{true, 1024, 0}, (INT64_C(1) << 31) + 101, 1 << 21, 25, 1},
+    {{true, 1000, 0}, INT64_C(5) << 31, 10737418, 60, 7},
+    {{true, 1 << 20, 0}, INT64_C(1) << 40, (1 << 20) - 1, (1 << 18) - 1, 2},
+    {{true, 1 << 20, 0}, INT64_C(1) << 40, 1 << 20, 0, 2},
+    {{false, 1000, 0}, INT32_MAX, 2147483, 161, INT32_MAX},
+    {{false, 1000, 0}, INT32_MAX, 2147483, 162, INT32_MAX - 1},
+    {{false, 1000, 0}, INT32_MAX, 2147483, 249, 1000},
+    {{false, 1 << 20, 0}, INT32_MAX, 2047, (1 << 18) - 1, 2},
+    {{false, 1 << 20, 0}, 0, 0, 0, 5},
+    {{false, 1024, INT64_C(1) << 32}, 1025, 1 << 21, 3, 1024},
+    {{false, 1024, (INT64_C(1) << 31) + 14}, 1023, 1 << 21, 3, 1022},
+};
+
+START_TEST(coordinates_past_31_bits)
+{
+    int64_t out[7] = {0};
+    const edge_of *of = &edges[_i].of;
+    const int64_t n = edges[_i].n, bound = of->extent ? of->extent : n, d = edges[_i].d;
+    for (int no_fold = 0; no_fold < 2; no_fold++) {
+        const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = of, .no_fold = no_fold};
+        sett_kernel *k = NULL;
+        ck_assert_msg(!sett_compile(engine, edge, &o, &k, &err), "%s", err.text);
+        sett_buf Out = sett_buf_1d(out, SETT_I64, 7);
+        ck_assert_msg(
+            !sett_launch(k, CPU, &err, &Out, edges[_i].first, edges[_i].t, edges[_i].d, n), "%s", err.text);
+        for (int i = 0; i < 4; i++)
+            ck_assert_int_eq(out[i], edges[_i].first * of->tile + edges[_i].t * 4 + i < bound);
+        ck_assert_int_eq(out[4], n / of->tile + (n % of->tile != 0));
+        ck_assert_int_eq(out[5], n / d + (n % d != 0));
+        ck_assert_int_eq(out[6], -(edges[_i].first / of->tile));
+        sett_kernel_release(k);
+    }
+}
+END_TEST
+
 Suite *launch_suite(void)
 {
     Suite *s = suite_create("launch");
@@ -648,6 +715,7 @@ Suite *launch_suite(void)
     tcase_add_test(t, short_allocations);
     tcase_add_test(t, launch_after_close);
     tcase_add_test(t, symbol_without_a_buffer);
+    tcase_add_loop_test(t, coordinates_past_31_bits, 0, (int)(sizeof edges / sizeof *edges));
     tcase_add_test(t, call_stages_and_commits);
     tcase_add_test(t, call_runs_what_was_committed);
     tcase_add_test(t, call_reports_setters);

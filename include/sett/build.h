@@ -41,7 +41,9 @@ SETT_API sett_status sett_build_status(const sett_build *, const char **text_or_
 /* ---- the signature: what a launch must bind, in order of declaration --------- */
 /* A symbol: an extent or stride that the launch supplies, shared by name and never negative. Two tensors
  * that use "K" must agree. .div: it is a multiple of this, checked by every launch.
- * .wide: 64 bits in the kernel (default 32: a launch with a larger value is refused). */
+ * .wide: 64 bits in the kernel (default 32: a launch with a larger value is refused), and so are the coordinates of
+ * tiles along it. Block and thread indices stay Int32, and products of them wrap: for an index of your own start from
+ * sett_to(sett_block_idx(b, 0), SETT_I64). */
 typedef struct sett_sym_args {
     size_t size;
     const char *name;
