@@ -57,6 +57,7 @@ sett_status sett__plugin_open(sett__plugin *p, const char *asked, sett_error *er
         void *address;
         sett__ptx_plugin_fn fn;
     } entry;
+    asked = asked && *asked ? asked : NULL;
     choose(asked, p->path, sizeof p->path);
     void *lib = dlopen(p->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!lib) {

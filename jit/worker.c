@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads that compile. LLVM runs on stacks that we sized (8 MiB), with every signal blocked, and never on a
  * caller's thread: should it fail in a way that it cannot return from, its handler wakes the waiter with the
- * text, the plug-in is dead for this engine, and the thread stays parked for the life of the process with
+ * text, the plug-in is dead for this process (it keeps that itself), and the thread stays parked for the life of the process with
  * its stack and whatever LLVM held (leaked on purpose: there is no way to unwind it).
  *
  * Entries are written to disk by the same threads, after the waiter has its kernel. */
@@ -66,6 +66,9 @@ static sett_status plugin_get(sett__workers *w, const sett__ptx_plugin **api, se
         pthread_mutex_unlock(&w->lock);
     }
     pthread_mutex_lock(&w->lock);
+    const char *failed = w->plugin.api && !w->dead ? w->plugin.api->failed() : NULL; /* in another engine */
+    if (failed)
+        w->dead = true, sett__error(&w->why, SETT_E_NO_COMPILER, SETT__PLUGIN_DEAD, failed);
     sett_status s = w->dead ? SETT_E_NO_COMPILER : SETT_OK;
     *api = w->plugin.api;
     if (s && err)
@@ -128,8 +131,7 @@ static void fatal(void *user, const char *text)
     sett__workers *w = ctx->w;
     task *t = ctx->t;
     pthread_mutex_lock(&w->lock);
-    sett__error(
-        &w->why, SETT_E_NO_COMPILER, "the compiler failed earlier in this process and is not used again: %s", text);
+    sett__error(&w->why, SETT_E_NO_COMPILER, SETT__PLUGIN_DEAD, text);
     w->dead = true;
     t->status = sett__error(&t->error, SETT_E_COMPILE, "%s: the compiler failed: %s", t->job->name, text);
     t->done = true;

@@ -726,8 +726,9 @@ const char *sett__report_text(sett_build *);
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
  * hashes the sources that decide and fails when the id was not raised. */
 #define SETT__CODEGEN_ID "0.1.0-3"
-#define SETT__PLUGIN_ABI 2
+#define SETT__PLUGIN_ABI 3
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
+#define SETT__PLUGIN_DEAD "the compiler failed earlier in this process and is not used again: %.400s"
 typedef struct sett__ptx_job {
     const void *tape; /* canonical bytes, with sites when line_info */
     size_t tape_len;
@@ -750,6 +751,7 @@ typedef struct sett__ptx_plugin {
     const char *codegen_id, *llvm_version;
     sett_status (*compile)(const sett__ptx_job *, sett__ptx_out *, sett_error *); /* any thread with 8 MiB of stack */
     void (*release)(sett__ptx_out *);
+    const char *(*failed)(void); /* LLVM's last words in this process, for all engines in it; NULL: it lives */
 } sett__ptx_plugin;
 typedef const sett__ptx_plugin *(*sett__ptx_plugin_fn)(void);
 

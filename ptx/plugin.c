@@ -15,8 +15,9 @@
  * hidden, so another LLVM in the process is not disturbed.
  *
  * A compile owns its LLVM context and target machine; nothing is shared between threads but
- * what pthread_once sets up. The two variables below are the plug-in's only mutable ones:
- * LLVM's fatal handler gets no user pointer, so the job at hand is found through the thread. */
+ * what pthread_once sets up. The variables below are the plug-in's only mutable ones: LLVM's fatal handler gets no user
+ * pointer, so the job at hand is found through the thread; and that LLVM failed is true of the process, whatever engine
+ * comes later, so it is remembered where the process has it once. */
 #include "ptx.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
@@ -31,7 +32,9 @@
 #include <unistd.h>
 
 static _Thread_local const sett__ptx_job *current;
-static atomic_bool dead;
+enum { ALIVE, FAILING, FAILED };
+static atomic_int state;
+static char last_words[512]; /* written once, while FAILING */
 
 /* LLVM does not expect this to return, and its state is not fit for another compile: the
  * waiter is told, and the thread stays here. */
@@ -39,11 +42,21 @@ static void on_fatal(const char *reason)
 {
     const sett__ptx_job *job = current;
     current = NULL;
-    atomic_store(&dead, true);
+    int alive = ALIVE;
+    if (atomic_compare_exchange_strong(&state, &alive, FAILING)) {
+        snprintf(last_words, sizeof last_words, "%s", reason);
+        atomic_store(&state, FAILED);
+    }
     if (job && job->fatal)
         job->fatal(job->user, reason);
     for (;;)
         pause();
+}
+
+static const char *failed(void)
+{
+    static const char *const said[] = {[ALIVE] = NULL, [FAILING] = "it is failing now", [FAILED] = last_words};
+    return said[atomic_load(&state)];
 }
 
 static void on_bad_alloc(void *user, const char *reason, bool crash_dump)
@@ -228,8 +241,8 @@ static sett_status compile(const sett__ptx_job *job, sett__ptx_out *out, sett_er
     if (!good_name(job->name))
         return sett__error(
             e, SETT_E_ARGUMENT, "\"%.100s\" cannot name a kernel: letters, digits, _ and $, at most 200", job->name);
-    if (atomic_load(&dead))
-        return sett__error(e, SETT_E_NO_COMPILER, "LLVM failed beyond repair earlier in this process");
+    if (failed())
+        return sett__error(e, SETT_E_NO_COMPILER, SETT__PLUGIN_DEAD, failed());
     sett_status status = sett__tape_read(&tape, job->tape, job->tape_len, e);
     if (status)
         return status;
@@ -255,6 +268,7 @@ __attribute__((visibility("default"))) const sett__ptx_plugin *sett_ptx_plugin(v
         .llvm_version = LLVM_VERSION_STRING,
         .compile = compile,
         .release = release,
+        .failed = failed,
     };
     return &plugin;
 }

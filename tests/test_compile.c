@@ -30,6 +30,20 @@ START_TEST(bad_plugins)
 }
 END_TEST
 
+/* An empty path is none: dlopen() would take it for the program itself. */
+START_TEST(empty_plugin)
+{
+    if (!have_compiler())
+        return;
+    sett_engine_options o = options();
+    o.plugin = "";
+    sett_engine *e = open_with(&o);
+    sett_kernel_release(compile(e, &sm90));
+    ck_assert(stats(e).compiler_loaded);
+    sett_engine_close(e);
+}
+END_TEST
+
 static bool mapped(const char *name)
 {
     char line[4096];
@@ -291,8 +305,14 @@ START_TEST(fatal)
     ck_assert_int_eq(sett_compile(e, scale, &o, &k, &err), SETT_E_NO_COMPILER);
     ck_assert_msg(!strncmp(err.text, "the compiler failed earlier in this process", 43), "%s", err.text);
     sett_kernel_release(compile(e, NULL));
-    sett_engine *second = open_engine();
+    char why[sizeof err.text], found[8192];
+    strcpy(why, err.text);
+    sett_engine *second = open_engine(); /* as dead there, for the same reason */
+    sett_engine_describe(second, found, sizeof found);
+    ck_assert_msg(strstr(found, "compiler: none: the compiler failed earlier in this process") != NULL, "%s", found);
+    memset(&err, 0, sizeof err);
     ck_assert_int_eq(sett_compile(second, scale, &o, &k, &err), SETT_E_NO_COMPILER);
+    ck_assert_str_eq(err.text, why);
     sett_engine_close(second);
     sett_engine_close(e);
 }
@@ -308,6 +328,7 @@ Suite *compile_suite(void)
     tcase_add_checked_fixture(t, make_root, drop_root);
     for (size_t i = 0; i < SETT__COUNT(tests); i++)
         tcase_add_test(t, tests[i]);
+    tcase_add_test(t, empty_plugin);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
     return s;
