@@ -81,7 +81,7 @@ static void print_const(sett__sink *out, sett_dtype d, int64_t imm)
 {
     uint64_t bits = (uint64_t)imm;
     int width = sett_dtype_bits(d);
-    bool fits = width == 64 || (width && !(bits >> width));
+    bool fits = width == 64 || (width > 0 && width < 64 && !(bits >> width));
     double x = fits ? sett__float_of_bits(d, bits) : 0;
     if (fits && d == SETT_BOOL)
         sett__put(out, bits ? "true" : "false");

@@ -46,7 +46,7 @@ bool sett__target_parse(const char *target, int *sm, char *suffix)
         return false;
     const char *p = target + 3;
     size_t digits = strspn(p, "0123456789");
-    if (digits < 2 || digits > 3)
+    if (digits < 2 || digits > 3 || *p == '0') /* LLVM knows each by one name */
         return false;
     int n = 0;
     for (size_t i = 0; i < digits; i++)

@@ -318,11 +318,59 @@ START_TEST(fatal)
 }
 END_TEST
 
+/* Every target that a name can be for compiles or is refused, and LLVM prints nothing of its own. */
+static int targets(sett_engine *e, int *refused)
+{
+    int made = 0;
+    for (int sm = 0; sm < 200; sm++)
+        for (const char *suffix = "\0af!"; *suffix != '!'; suffix++) {
+            char target[16];
+            sett_kernel *k;
+            sett_error err = {0};
+            snprintf(target, sizeof target, "sm_%02d%.1s", sm, suffix);
+            sett_compile_options o = sm90;
+            o.target = target;
+            o.ptx_only = true;
+            sett_status s = sett_compile(e, scale, &o, &k, &err);
+            ck_assert_msg(!s || s == SETT_E_ARGUMENT || s == SETT_E_TARGET, "%s: %s", target, err.text);
+            made += !s;
+            *refused += s != SETT_OK;
+            if (!s)
+                sett_kernel_release(k);
+        }
+    return made;
+}
+
+START_TEST(silent_for_every_target)
+{
+    if (!have_compiler())
+        return;
+    sett_engine *e = open_engine();
+    const char *path = in_root("printed");
+    int refused = 0, fds[2];
+    for (int i = 0; i < 2; i++) { /* stdout too */
+        fds[i] = dup(i + 1);
+        FILE *f = fopen(path, "a");
+        dup2(fileno(f), i + 1);
+        fclose(f);
+    }
+    int made = targets(e, &refused);
+    for (int i = 0; i < 2; i++) {
+        dup2(fds[i], i + 1);
+        close(fds[i]);
+    }
+    ck_assert_int_eq(made, 25);
+    ck_assert_int_eq(refused, 600 - 25);
+    ck_assert_uint_eq(file_size(path), 0);
+    sett_engine_close(e);
+}
+END_TEST
+
 Suite *compile_suite(void);
 Suite *compile_suite(void)
 {
     const TTest *const tests[] = {bad_plugins, disk_hit_without_compiler, damage_is_healed, ptx_only, assembler_fails, joined,
-        different_keys_at_once, fatal};
+        different_keys_at_once, silent_for_every_target, fatal};
     Suite *s = suite_create("compile");
     TCase *t = tcase_create("compile");
     tcase_add_checked_fixture(t, make_root, drop_root);
