@@ -25,7 +25,7 @@ sett_status sett__options(void *dst, size_t size, const void *src, const char *w
     if (!src)
         return SETT_OK;
     memcpy(&given, src, sizeof given);
-    if (given < sizeof given || given > PAGE)
+    if (!sett__known_size(given))
         return sett__error(err, SETT_E_ARGUMENT, "%s.size is %zu; set it to sizeof(%s)", what, given, what);
     for (size_t i = size; i < given; i++)
         if (((const unsigned char *)src)[i])
@@ -61,6 +61,8 @@ bool sett__same_process(const sett_engine *e)
 
 sett_status sett__engine_check(const sett_engine *e, sett_error *err)
 {
+    if (!e)
+        return sett__error(err, SETT_E_ARGUMENT, "the engine is NULL");
     if (atomic_load_explicit(&e->closed, memory_order_relaxed))
         return sett__error(err, SETT_E_CLOSED, "the engine was closed");
     if (!sett__engine_live(e))
@@ -266,17 +268,17 @@ int sett_default_device(const sett_engine *e)
 
 int sett_gpu_count(const sett_engine *e)
 {
-    return e->cuda ? sett__cuda_count(e->cuda) : 0;
+    return e && e->cuda ? sett__cuda_count(e->cuda) : 0;
 }
 
 int sett_device_target(const sett_engine *e, int device, char *buf, size_t size)
 {
     char target[16] = "cpu";
-    if (!sett__device(e, &device, NULL))
+    if (!e || !sett__device(e, &device, NULL))
         return -1;
     if (device != SETT_CPU && sett__cuda_target(e->cuda, device, target, NULL))
         return -1;
-    return snprintf(buf, size, "%s", target);
+    return snprintf(buf, buf ? size : 0, "%s", target);
 }
 
 typedef struct text {
@@ -296,6 +298,7 @@ SETT_PRINTF(2, 3) static void say(text *t, const char *format, ...)
 
 int sett_engine_describe(sett_engine *e, char *buf, size_t size)
 {
+    size = buf ? size : 0;
     text t = {buf, size, 0};
     if (size)
         buf[0] = 0;
@@ -361,7 +364,7 @@ void *sett_alloc(sett_engine *e, int device, size_t bytes)
 void sett_free(sett_engine *e, int device, void *p)
 {
     int saved = errno;
-    if (!p || !sett__device(e, &device, NULL))
+    if (!e || !p || !sett__device(e, &device, NULL))
         return;
     if (device == SETT_CPU)
         cpu_free(e, p);
@@ -409,7 +412,7 @@ void sett_engine_stats(const sett_engine *e, sett_stats *out)
 {
     sett__disk_stats disk = {0};
     const sett__counters *c = &e->count;
-    if (!out || out->size < sizeof out->size)
+    if (!e || !out || !sett__known_size(out->size))
         return;
     if (e->disk)
         sett__disk_stats_get(e->disk, &disk);

@@ -249,6 +249,11 @@ void sett__engine_release(sett_engine *);
 bool sett__device(const sett_engine *, int *device, sett_error *);
 double sett__now_ms(void);
 void sett__log(const sett_engine *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
+/* Of a caller's size-first struct: one that was set, and that no struct of any version passes. */
+static inline bool sett__known_size(size_t size)
+{
+    return size >= sizeof size && size <= 4096;
+}
 /* Copies a caller's size-first struct of an older or newer header: what it lacks is zero, what we do not know must
  * be zero. src NULL: all zero. */
 sett_status sett__options(void *dst, size_t size, const void *src, const char *what, sett_error *);

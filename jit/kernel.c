@@ -149,7 +149,7 @@ void sett_kernel_release(sett_kernel *k)
 
 sett_status sett_kernel_query(const sett_kernel *k, sett_kernel_info *out)
 {
-    if (!k || !out || out->size < sizeof out->size)
+    if (!k || !out || !sett__known_size(out->size))
         return SETT_E_ARGUMENT;
     const sett__meta *m = &k->meta;
     sett_kernel_info info = {
@@ -243,7 +243,7 @@ int sett_kernel_params(const sett_kernel *k)
 
 sett_status sett_kernel_param(const sett_kernel *k, int index, sett_param_info *out)
 {
-    if (!k || !out || !out->size || index < 0 || (uint32_t)index >= k->meta.sig.n_param)
+    if (!k || !out || !sett__known_size(out->size) || index < 0 || (uint32_t)index >= k->meta.sig.n_param)
         return SETT_E_ARGUMENT;
     const sett__param *p = &k->meta.sig.param[index];
     sett_param_info info = {

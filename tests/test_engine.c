@@ -125,6 +125,64 @@ START_TEST(devices_and_memory)
 }
 END_TEST
 
+/* A program that did not look at what sett_engine_open() returned. */
+START_TEST(no_engine)
+{
+    const sett_stream cpu = {SETT_CPU, NULL}, gpu = {0, NULL};
+    char text[16] = "kept";
+    sett_error err = {0};
+    sett_stats stats = {.size = sizeof stats, .compiles = 7};
+    ck_assert_int_eq(sett_default_device(NULL), SETT_CPU);
+    ck_assert_int_eq(sett_gpu_count(NULL), 0);
+    for (int device = -3; device < 2; device++) {
+        ck_assert_int_eq(sett_device_target(NULL, device, text, sizeof text), -1);
+        ck_assert_ptr_null(sett_alloc(NULL, device, 16));
+        sett_free(NULL, device, text);
+    }
+    ck_assert_str_eq(text, "kept");
+    ck_assert_int_eq(sett_engine_describe(NULL, text, sizeof text), 0);
+    ck_assert_str_eq(text, "");
+    ck_assert_int_eq(sett_memcpy(NULL, cpu, text, "x", 2), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_sync(NULL, gpu), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_sync_error(NULL, cpu, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "the engine is NULL");
+    sett_engine_stats(NULL, &stats);
+    ck_assert_uint_eq(stats.compiles, 7);
+    sett_engine *e = open_engine(); /* no buffer: the length alone, whatever the size says */
+    ck_assert_int_eq(sett_device_target(e, SETT_CPU, NULL, 10), 3);
+    ck_assert_int_eq(sett_engine_describe(e, NULL, 10), sett_engine_describe(e, NULL, 0));
+    sett_engine_close(e);
+}
+END_TEST
+
+/* A size that no struct has is a field that was not set, or set to -1: nothing is written. */
+START_TEST(sizes_of_structs)
+{
+    static const size_t wrong[] = {0, 7, 4097, (size_t)-1};
+    sett_engine *e = open_engine();
+    sett_kernel *k = compile(e, NULL);
+    for (size_t i = 0; i < SETT__COUNT(wrong); i++) {
+        sett_kernel_info info = {.size = wrong[i], .registers = 77};
+        sett_param_info param = {.size = wrong[i], .rank = 77};
+        sett_stats stats = {.size = wrong[i], .compiles = 77};
+        sett_engine_options eo = {.size = wrong[i]};
+        sett_compile_options co = {.size = wrong[i]};
+        sett_engine *other;
+        sett_kernel *none;
+        ck_assert_int_eq(sett_kernel_query(k, &info), SETT_E_ARGUMENT);
+        ck_assert_int_eq(sett_kernel_param(k, 0, &param), SETT_E_ARGUMENT);
+        sett_engine_stats(e, &stats);
+        ck_assert_int_eq(info.registers, 77);
+        ck_assert_int_eq(param.rank, 77);
+        ck_assert_uint_eq(stats.compiles, 77);
+        ck_assert_int_eq(sett_engine_open(&other, &eo, NULL), SETT_E_ARGUMENT);
+        ck_assert_int_eq(sett_compile(e, scale, &co, &none, NULL), SETT_E_ARGUMENT);
+    }
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
 static void note(void *user, sett_log_level level, const char *component, const char *message)
 {
     (void)component;
@@ -453,7 +511,7 @@ END_TEST
 Suite *engine_suite(void);
 Suite *engine_suite(void)
 {
-    const TTest *const tests[] = {open_refuses, memory_only, devices_and_memory, memory_that_is_not_there, keys, keys_of_tapes, compile_refuses, too_much_shared_memory, sealed, memo,
+    const TTest *const tests[] = {open_refuses, memory_only, devices_and_memory, no_engine, sizes_of_structs, memory_that_is_not_there, keys, keys_of_tapes, compile_refuses, too_much_shared_memory, sealed, memo,
         many_kernels, runs_on_the_cpu, kernel_outlives_engine, forked_child};
     Suite *s = suite_create("engine");
     TCase *t = tcase_create("engine");

@@ -72,6 +72,8 @@ SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options 
  * child it does nothing, as every other call there returns SETT_E_FORKED. NULL is ignored. */
 SETT_API void sett_engine_close(sett_engine *);
 
+/* Without an engine (NULL): the CPU, no GPU, no target, nothing to describe; memory is NULL, and what returns a status
+ * gives SETT_E_ARGUMENT. A buffer of NULL only asks for the length. */
 SETT_API int sett_default_device(const sett_engine *);
 SETT_API int sett_gpu_count(const sett_engine *);
 /* The target that kernels for this device are compiled for: "sm_90a", or "cpu". snprintf-like; negative: no such
