@@ -129,6 +129,40 @@ START_TEST(disk_every_byte)
 }
 END_TEST
 
+/* Folders with something in them in an entry's place: the oldest of what is kept makes room, whatever it is. */
+START_TEST(quarantine_of_folders)
+{
+    sample s;
+    size_t len;
+    char path[200], inside[300];
+    uint8_t *file = encode_sample(&s, &len);
+    sett__disk *d = open_root();
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    entry_path(&s.key, path);
+    for (int i = 0; i < 60; i++) { /* folders for long enough to fill all 16 slots, then files among them */
+        remove(path);
+        if (i < 20 || i % 3 == 0) {
+            ck_assert_int_eq(mkdir(path, 0700), 0);
+            snprintf(inside, sizeof inside, "%s/below", path);
+            ck_assert_int_eq(mkdir(inside, 0700), 0);
+            snprintf(inside, sizeof inside, "%s/below/file", path);
+            write_file(inside, file, 3);
+        } else {
+            write_file(path, file, len - 1);
+        }
+        ck_assert_int_eq(get(d, &s), SETT_E_NOT_CACHED);
+        ck_assert_msg(access(path, F_OK) != 0, "%d was left in place", i);
+    }
+    sett__disk_stats n;
+    sett__disk_stats_get(d, &n);
+    ck_assert_uint_eq(n.heals, 60);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(get(d, &s), SETT_OK);
+    sett__disk_close(d);
+    free(file);
+}
+END_TEST
+
 /* put also replaces what is there and unsound, and leaves what is sound. */
 START_TEST(disk_put_heals)
 {
@@ -344,6 +378,7 @@ Suite *disk_suite(void)
     tcase_add_test(disk, disk_put_get);
     tcase_add_test(disk, disk_every_byte);
     tcase_add_test(disk, disk_put_heals);
+    tcase_add_test(disk, quarantine_of_folders);
     tcase_add_loop_test(disk, disk_hostile, 0, N_TRICKS);
     tcase_add_test(disk, disk_bad_roots);
     tcase_add_test(disk, disk_read_only);

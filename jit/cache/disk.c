@@ -285,17 +285,41 @@ static int open_entry(const sett__disk *d, const char *path)
 static int quarantine_slot(int root)
 {
     int slot = 0;
-    time_t oldest = 0;
+    struct timespec oldest = {0};
     for (int i = 0; i < QUARANTINE_SLOTS; i++) {
         char name[32];
         struct stat st;
         snprintf(name, sizeof name, "quarantine/%02d.bad", i);
         if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW))
             return i;
-        if (!i || st.st_ctime < oldest)
-            slot = i, oldest = st.st_ctime;
+        if (!i || st.st_ctim.tv_sec < oldest.tv_sec ||
+            (st.st_ctim.tv_sec == oldest.tv_sec && st.st_ctim.tv_nsec < oldest.tv_nsec))
+            slot = i, oldest = st.st_ctim;
     }
     return slot;
+}
+
+/* Whatever lies there, with all below it: a folder that someone put in an entry's place may hold anything. Depth is
+ * bounded, as what is deeper is no accident; links are removed and not followed. */
+static bool remove_tree(int at, const char *name, int depth)
+{
+    if (!unlinkat(at, name, 0) || errno == ENOENT)
+        return true;
+    if (errno != EISDIR && errno != EPERM)
+        return false;
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    bool gone = depth > 0;
+    for (struct dirent *d; gone && (d = readdir(dir));)
+        if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
+            gone = remove_tree(fd, d->d_name, depth - 1);
+    closedir(dir);
+    return gone && !unlinkat(at, name, AT_REMOVEDIR);
 }
 
 /* Moves what was refused out of the way, unless another process has put something else there. */
@@ -309,7 +333,11 @@ static bool quarantine(const sett__disk *d, const char *path, const struct stat 
                     st.st_mtim.tv_sec != seen->st_mtim.tv_sec || st.st_mtim.tv_nsec != seen->st_mtim.tv_nsec))
         return false;
     snprintf(name, sizeof name, "quarantine/%02d.bad", quarantine_slot(d->root));
-    return !renameat(d->root, path, d->root, name);
+    if (!renameat(d->root, path, d->root, name))
+        return true;
+    /* A file does not replace a folder, nor a folder a file or a folder with something in it. */
+    return (errno == EISDIR || errno == ENOTDIR || errno == ENOTEMPTY || errno == EEXIST) &&
+           remove_tree(d->root, name, 8) && !renameat(d->root, path, d->root, name);
 }
 
 static sett_status refuse(sett__disk *d, const char *path, const struct stat *seen, const char *why, sett_error *err)
