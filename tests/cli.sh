@@ -61,8 +61,32 @@ for c in $(cat "$d/calls.help"); do
     grep -qx ".Ql $c\( ,\)\{0,1\}" docs/sett.1 || { echo "docs/sett.1 lacks the call $c"; bad=$((bad + 1)); }
 done
 expect 2 'takes one expression' layout
+# A shape is a compact layout where only a layout serves; other values say that they are none.
+expect 0 '<svg' layout '(4,8)' --emit svg
+expect 0 'size 32, cosize 32' layout '(4,8)' --facts
+expect 0 '"layout": "\(4,8\):\(1,4\)"' layout '(4,8)' --json
+expect 0 '^\(4,8\)$' layout '(4,8)'
+expect 0 '"value": "32"' layout 'size((4,8))' --json
+expect 2 'svg draws a layout; this is 32' layout 'size((4,8))' --emit svg
+for emit in text svg; do
+    n=$((n + 1))
+    "$sett" layout '(4,8)' --emit $emit -o "$d/layout.$emit" && [ -s "$d/layout.$emit" ] || { echo "layout --emit $emit -o wrote nothing"; bad=$((bad + 1)); }
+done
+expect 1 'nowhere/f: No such file' layout '(4,8)' -o "$d/nowhere/f"
+# What is wrong is shown in the expression, not in the command's own source.
+expect 1 '^sett: column 9: ' layout '(4,8):(8'
+expect 1 '^sett: sett_composition: ' layout 'composition((4,8):(8,1),3:5)'
+expect 2 'composition\( has no closing bracket' layout 'composition((4,8):(8,1),2'
+for command in layout compile run doctor; do
+    expect 0 "^usage: sett $command " $command --help
+    expect 0 "^usage: sett $command " help $command
+    expect 0 "^usage: sett $command " --help $command
+done
+expect 2 'frob is no command' help frob
+expect 1 'softmax' run frob
+expect 1 'frob is neither a kernel nor a file; the kernels are' compile frob --target sm_90a
 expect 2 'which kernel' run
-expect 1 'nofile' run nofile.tape
+expect 1 'nofile.tape is neither' run nofile.tape
 expect 2 '--op frob' run apply --op frob --dtype f16
 expect 2 '--dtype f99' compile apply --dtype f99
 expect 2 '--emit frob' compile apply --emit frob
@@ -70,6 +94,18 @@ expect 0 '\.target sm_90a' compile apply --target sm_90a
 expect 0 'param' compile saxpy --emit tape
 expect 1 'sm_1234|target' compile apply --target sm_1234
 expect 0 'sett_load: A .* x 16 bytes' compile add_tv --target cpu --emit report
+for json in '' --json; do # what only a cubin has
+    n=$((n + 1))
+    "$sett" compile add_tv --target cpu --emit report $json -o "$d/report" && grep -q sett_load "$d/report" &&
+        ! grep -E 'registers|spill|cubin|-1|assembl' "$d/report" || { echo "a CPU kernel's report $json"; bad=$((bad + 1)); }
+done
+if which script >/dev/null; then # a terminal is not for bytes
+    for emit in cubin tape-bytes; do
+        n=$((n + 1))
+        script -qec "$sett compile saxpy --target sm_90a --emit $emit" /dev/null </dev/null >"$d/typed" 2>&1
+        grep -q -- "^sett: --emit $emit gives bytes" "$d/typed" || { echo "--emit $emit to a terminal:"; cat -v "$d/typed"; bad=$((bad + 1)); }
+    done
+fi
 # Numbers are whole, decimal and positive, and the option at fault is named.
 for what in cols threads; do
     for text in abc 0x -1 0 '' 12x 99999999999; do
@@ -83,6 +119,7 @@ expect 2 '^sett: --device 1x: a number from 0 to' run saxpy --device 1x
 if [ $? = 5 ]; then
     expect 2 'give --target \(for example sm_90a\): there is no GPU here to take it from' compile apply
     expect 2 'give --target' compile apply --emit cubin
+    expect 5 '^sett: device 0: no CUDA driver here|^sett: device 0: .*GPU' run saxpy --device 0
 fi
 
 # The man page has the options and kernels of --help, and no others.

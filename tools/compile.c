@@ -4,28 +4,36 @@
 #include "../examples/kernels.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+/* What only a cubin has is left out of a CPU kernel's. */
 static void print_report(const options *o, const sett_kernel_info *i)
 {
     char key[65];
     for (int j = 0; j < 32; j++)
         snprintf(key + 2 * j, 3, "%02x", i->key[j]);
     if (o->json) {
-        printf("{\"schema_version\": 1, \"kernel\": \"%s\", \"target\": \"%s\", \"key\": \"%s\", \"registers\": %d, \"spill_stores\": %d, "
-               "\"spill_loads\": %d, \"smem\": %d, \"cubin_bytes\": %zu, \"record_ms\": %.3f, \"codegen_ms\": %.3f, \"assemble_ms\": %.3f, "
-               "\"assembler\": ",
-            i->name, i->target, key, i->registers, i->spill_stores, i->spill_loads, i->smem, i->cubin_size, i->record_ms, i->codegen_ms,
-            i->assemble_ms);
-        json_string(stdout, i->assembler ? i->assembler : "");
+        printf("{\"schema_version\": 1, \"kernel\": \"%s\", \"target\": \"%s\", \"key\": \"%s\", \"smem\": %d, \"record_ms\": %.3f", i->name,
+            i->target, key, i->smem, i->record_ms);
+        if (i->cubin) {
+            printf(", \"registers\": %d, \"spill_stores\": %d, \"spill_loads\": %d, \"cubin_bytes\": %zu, \"codegen_ms\": %.3f, "
+                   "\"assemble_ms\": %.3f, \"assembler\": ",
+                i->registers, i->spill_stores, i->spill_loads, i->cubin_size, i->codegen_ms, i->assemble_ms);
+            json_string(stdout, i->assembler ? i->assembler : "");
+        }
         fputs(", \"report\": ", stdout);
         json_string(stdout, i->report ? i->report : "");
         puts("}");
         return;
     }
-    printf("kernel     %s\ntarget     %s\nkey        %s\nregisters  %d, spills %d/%d bytes\nshared     %d bytes\ncubin      %zu bytes by %s\n"
-           "times      record %.3f, codegen %.3f, assemble %.3f ms\n%s",
-        i->name, i->target, key, i->registers, i->spill_stores, i->spill_loads, i->smem, i->cubin_size,
-        i->assembler ? i->assembler : "nobody", i->record_ms, i->codegen_ms, i->assemble_ms, i->report ? i->report : "");
+    printf("kernel     %s\ntarget     %s\nkey        %s\nshared     %d bytes\n", i->name, i->target, key, i->smem);
+    if (i->cubin)
+        printf("registers  %d, spills %d/%d bytes\ncubin      %zu bytes by %s\ntimes      record %.3f, codegen %.3f, assemble %.3f ms\n",
+            i->registers, i->spill_stores, i->spill_loads, i->cubin_size, i->assembler ? i->assembler : "nobody", i->record_ms,
+            i->codegen_ms, i->assemble_ms);
+    else
+        printf("times      record %.3f ms\n", i->record_ms);
+    fputs(i->report ? i->report : "", stdout);
 }
 
 /* The tape of a named kernel, or of a file in the other form. */
@@ -60,9 +68,11 @@ static int emit_code(const options *o, sett_engine *e, sett_dtype t, const char 
     sett_kernel_info info = {.size = sizeof info};
     sett_kernel_query(k, &info);
     const char *out = o->output ? o->output : "-";
-    if (report)
-        print_report(o, &info);
-    else if (ptx && !info.ptx)
+    if (report) {
+        code = output_open(o);
+        if (!code)
+            print_report(o, &info);
+    } else if (ptx && !info.ptx)
         code = fail("no PTX is kept of a kernel for %s", info.target);
     else if (ptx)
         code = file_write(out, info.ptx, strlen(info.ptx));
@@ -85,6 +95,8 @@ int compile_command(const options *o)
         return usage("compile takes one kernel");
     if (!known)
         return usage("--emit %s: one of ptx, cubin, tape, tape-bytes, report", emit);
+    if (!o->output && isatty(STDOUT_FILENO) && (!strcmp(emit, "cubin") || !strcmp(emit, "tape-bytes")))
+        return usage("--emit %s gives bytes, which would disturb the terminal: give -o FILE, or -o - to see them", emit);
     sett_dtype t = o->dtype ? dtype_of_name(o->dtype) : SETT_F16;
     if (!t)
         return usage("--dtype %s: no such element type", o->dtype);

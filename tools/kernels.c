@@ -4,6 +4,7 @@
 #include "../examples/kernels.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool fill_apply(const options *o, sett_dtype t, void *user)
 {
@@ -86,6 +87,11 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
         if (!named->fill(o, t, &user))
             return EXIT_USAGE;
         return sett_compile(e, named->body, &co, k, &err) ? fail("%s", err.text) : EXIT_OK;
+    }
+    if (strcmp(name, "-") && access(name, F_OK)) {
+        fail("%s is neither a kernel nor a file; the kernels are", name);
+        kernel_list(stderr);
+        return EXIT_FAILED;
     }
     size_t len;
     char *tape = file_read(name, &len);

@@ -228,12 +228,29 @@ static sett_arg evaluate(eval *v, const char *s, size_t len)
         name++;
     if (name > 1 && name < len && s[name] == '(' && s[len - 1] == ')')
         return call(v, s, name, s + name + 1, len - name - 2);
+    if (name > 1 && name < len && s[name] == '(')
+        return bad(v, "%.*s( has no closing bracket", s, name);
     char *text = strndup(s, len);
     if (!text)
         return bad(v, "%.*s: out of memory", s, 0);
     sett_arg a = strchr(text, ':') && *text != '<' ? SETT_A(sett_layout_parse(v->b, text)) : sett_arg_parse(v->b, text);
     free(text);
     return a;
+}
+
+/* A message of the library without the line of this file that called it, and without the reader's own name: the user
+ * wrote an expression. */
+static int refuse(const char *why)
+{
+    static const char *const readers[] = {"sett_layout_parse: ", "sett_arg_parse: "};
+    if (!strncmp(why, __FILE__ ":", sizeof __FILE__)) {
+        const char *end = strstr(why, ": ");
+        why = end ? end + 2 : why;
+    }
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        if (!strncmp(why, readers[i], strlen(readers[i])))
+            why += strlen(readers[i]);
+    return fail("%s", why);
 }
 
 static int64_t extent(sett_build *b, sett_arg a)
@@ -309,8 +326,43 @@ static int draw(const options *o, const eval *v, const sett_layout *l)
 {
     const char *why, *svg = sett_layout_svg(l, .tiler = v->tiler);
     if (sett_build_status(v->b, &why))
-        return fail("%s", why);
+        return refuse(why);
     return file_write(o->output ? o->output : "-", svg, strlen(svg));
+}
+
+/* What is no layout: a number, a tuple, a truth. */
+static int print_value(const options *o, sett_arg a)
+{
+    char text[4096];
+    sett_arg_str(a, text, sizeof text);
+    if (o->emit && !strcmp(o->emit, "svg"))
+        return usage("--emit svg draws a layout; this is %s", text);
+    int code = output_open(o);
+    if (code)
+        return code;
+    if (o->json)
+        fputs("{\"schema_version\": 1, \"value\": ", stdout), json_string(stdout, text), puts("}");
+    else
+        puts(text);
+    return EXIT_OK;
+}
+
+static int print_layout(const options *o, const eval *v, const sett_layout *l)
+{
+    char text[4096];
+    sett_layout_str(l, text, sizeof text);
+    if (o->emit && !strcmp(o->emit, "svg"))
+        return draw(o, v, l);
+    int code = output_open(o);
+    if (code)
+        return code;
+    if (!o->json)
+        puts(text);
+    if (o->facts || o->json)
+        print_facts(o, l, text);
+    if (!o->json && !o->facts && !o->emit)
+        print_table(v->b, l);
+    return EXIT_OK;
 }
 
 int layout_command(const options *o)
@@ -322,27 +374,19 @@ int layout_command(const options *o)
     eval v = {.b = sett_build_begin(), .text = o->argv[0]};
     if (!v.b)
         return fail("out of memory");
-    int code = EXIT_OK;
-    char text[4096];
-    const char *why = NULL;
-    sett_arg a = evaluate(&v, o->argv[0], strlen(o->argv[0]));
+    const char *why = NULL, *first = v.text + strspn(v.text, " \t\n");
+    sett_arg a = evaluate(&v, v.text, strlen(v.text));
+    /* Asked for what only layouts have, a shape that was written out is a compact one. */
+    if (!v.why[0] && !sett_build_status(v.b, &why) && a.kind != SETT_LAYOUT && strchr("(0123456789", *first) &&
+        (o->json || o->facts || (o->emit && !strcmp(o->emit, "svg"))))
+        a = of_layout(as_layout(&v, a));
+    int code;
     if (v.why[0])
         code = usage("%s", v.why);
     else if (sett_build_status(v.b, &why))
-        code = fail("%s", why);
-    else if (a.kind != SETT_LAYOUT)
-        sett_arg_str(a, text, sizeof text), puts(text);
-    else {
-        sett_layout_str(a.u.l, text, sizeof text);
-        if (o->emit && !strcmp(o->emit, "svg"))
-            code = draw(o, &v, a.u.l);
-        else if (!o->json)
-            puts(text);
-        if (o->facts || o->json)
-            print_facts(o, a.u.l, text);
-        if (!o->json && !o->facts && !o->emit)
-            print_table(v.b, a.u.l);
-    }
+        code = refuse(why);
+    else
+        code = a.kind == SETT_LAYOUT ? print_layout(o, &v, a.u.l) : print_value(o, a);
     sett_build_end(v.b, NULL);
     return code;
 }

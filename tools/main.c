@@ -95,6 +95,13 @@ char *file_read(const char *path, size_t *len)
     return data;
 }
 
+int output_open(const options *o)
+{
+    if (!o->output || !strcmp(o->output, "-") || freopen(o->output, "w", stdout))
+        return EXIT_OK;
+    return fail("%s: %s", o->output, strerror(errno));
+}
+
 int file_write(const char *path, const void *data, size_t len)
 {
     FILE *f = strcmp(path, "-") ? fopen(path, "wb") : stdout;
@@ -118,29 +125,49 @@ sett_engine *engine_open(const options *o)
     return e;
 }
 
-static int help(FILE *f)
+enum { LAYOUT = 1, COMPILE = 2, RUN = 4, DOCTOR = 8 }; /* 1 << index in commands */
+static const struct {
+    int of;
+    const char *text;
+} option_help[] = {
+    {COMPILE | RUN, "--target sm_90a     compile for this target (\"cpu\" too); default: the device's"},
+    {COMPILE | RUN | DOCTOR, "--device cpu|N      run on this device; default: GPU 0, or the CPU where there is none"},
+    {LAYOUT | COMPILE, "-o, --output FILE   where the result goes; default: standard output"},
+    {COMPILE, "--emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report"},
+    {LAYOUT, "--emit KIND         layout: text, svg"},
+    {COMPILE | RUN, "--dtype f16         element type of a named kernel where no file says it"},
+    {COMPILE | RUN, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
+    {COMPILE | RUN, "--cols N --threads N   of the kernel `softmax`"},
+    {COMPILE | RUN | DOCTOR, "--cache-dir DIR     disk cache; \"\" for none"},
+    {LAYOUT, "--facts             size, cosize, what can be proven of a layout"},
+    {LAYOUT | COMPILE | RUN | DOCTOR, "--json              data as JSON"},
+    {LAYOUT | COMPILE | RUN | DOCTOR, "--version, --help"},
+};
+
+/* Of one command, or of all. */
+static int help(FILE *f, int of)
 {
-    fputs("sett: GPU kernels from layouts, built at run time\n\nusage: sett COMMAND [options] arguments\n\n", f);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(f, "  %-8s %s\n           %s\n", commands[i].name, commands[i].args, commands[i].what);
-    fputs("\noptions\n"
-          "  --target sm_90a     compile for this target (\"cpu\" too); default: the device's\n"
-          "  --device cpu|N      run on this device; default: GPU 0, or the CPU where there is none\n"
-          "  -o, --output FILE   where the result goes; default: standard output\n"
-          "  --emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report\n"
-          "                      layout: text, svg\n"
-          "  --dtype f16         element type of a named kernel where no file says it\n"
-          "  --op NAME           operator of the kernel `apply`: add, mul, mul_relu\n"
-          "  --cols N --threads N   of the kernel `softmax`\n"
-          "  --cache-dir DIR     disk cache; \"\" for none\n"
-          "  --facts             layout: size, cosize, what can be proven of it\n"
-          "  --json              data as JSON\n"
-          "  --version, --help\n\nkernels\n",
-        f);
-    kernel_list(f);
-    fputs("\ncalls of layout expressions: L a layout or a shape, _ keeps a mode\n", f);
-    layout_calls(f);
-    fputs("\nexit codes: 0 done, 1 failed, 2 wrong usage, 5 no device (doctor)\n", f);
+    const size_t n = sizeof commands / sizeof *commands;
+    bool all = of == (1 << n) - 1;
+    if (all)
+        fputs("sett: GPU kernels from layouts, built at run time\n\nusage: sett COMMAND [options] arguments\n\n", f);
+    for (size_t i = 0; i < n; i++)
+        if (of & 1 << i)
+            fprintf(f, all ? "  %-8s %s\n           %s\n" : "usage: sett %s [options] %s\n\n%s\n", commands[i].name,
+                commands[i].args, commands[i].what);
+    fputs("\noptions\n", f);
+    for (size_t i = 0; i < sizeof option_help / sizeof *option_help; i++)
+        if (of & option_help[i].of)
+            fprintf(f, "  %s\n", option_help[i].text);
+    if (of & (COMPILE | RUN)) {
+        fputs("\nkernels\n", f);
+        kernel_list(f);
+    }
+    if (of & LAYOUT) {
+        fputs("\ncalls of layout expressions: L a layout or a shape, _ keeps a mode\n", f);
+        layout_calls(f);
+    }
+    fputs("\nexit codes: 0 done, 1 failed, 2 wrong usage, 5 no device\n", f);
     return EXIT_OK;
 }
 
@@ -160,7 +187,7 @@ static int parse(options *o, int argc, char **argv)
         if (c == 'o')
             o->output = optarg;
         else if (c == 'h')
-            exit(help(stdout));
+            o->help = true;
         else if (c == O_VERSION)
             exit(printf("sett %s\n", sett_version()) < 0);
         else if (c == O_JSON)
@@ -186,12 +213,15 @@ int main(int argc, char **argv)
     int code = parse(&o, argc, argv);
     if (code)
         return code;
+    bool ask = o.help || (o.argc && !strcmp(o.argv[0], "help"));
+    if (o.argc && ask && !strcmp(o.argv[0], "help"))
+        o.argc--, o.argv++;
     if (!o.argc)
-        return usage("no command given");
+        return ask ? help(stdout, LAYOUT | COMPILE | RUN | DOCTOR) : usage("no command given");
     const char *name = o.argv[0];
     o.argc--, o.argv++;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(name, commands[i].name))
-            return commands[i].run(&o);
-    return strcmp(name, "help") ? usage("%s is no command", name) : help(stdout);
+            return ask ? help(stdout, 1 << i) : commands[i].run(&o);
+    return usage("%s is no command", name);
 }

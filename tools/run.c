@@ -166,13 +166,22 @@ static sett_dtype first_dtype(const options *o)
     return SETT_F32;
 }
 
-static int run_kernel(const options *o, sett_engine *e, sett_kernel *k)
+/* Asked of the engine before anything else, so that a GPU that is not there is what is said. */
+static int find_device(const options *o, sett_engine *e, sett_stream *s)
+{
+    sett_error err = {0};
+    *s = (sett_stream){sett_default_device(e), NULL};
+    int code = o->device && strcmp(o->device, "cpu") ? count_parse("--device", o->device, 0, INT_MAX, &s->device) : EXIT_OK;
+    if (code || !sett_sync_error(e, *s, &err))
+        return code;
+    fail("%s", err.text);
+    return err.status == SETT_E_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILED;
+}
+
+static int run_kernel(const options *o, sett_engine *e, sett_stream s, sett_kernel *k)
 {
     argument args[MOST] = {0};
     int n = sett_kernel_params(k), code = n > MOST ? fail("more than %d arguments", MOST) : EXIT_OK;
-    sett_stream s = {sett_default_device(e), NULL};
-    if (!code && o->device && strcmp(o->device, "cpu"))
-        code = count_parse("--device", o->device, 0, INT_MAX, &s.device);
     for (int i = 0; i < n && !code; i++) {
         args[i].info.size = sizeof args[i].info;
         if (sett_kernel_param(k, i, &args[i].info))
@@ -206,9 +215,12 @@ int run_command(const options *o)
     if (!e)
         return EXIT_FAILED;
     sett_kernel *k = NULL;
-    int code = kernel_compile(e, o, o->argv[0], t, false, &k);
+    sett_stream s;
+    int code = find_device(o, e, &s);
     if (!code)
-        code = run_kernel(o, e, k);
+        code = kernel_compile(e, o, o->argv[0], t, false, &k);
+    if (!code)
+        code = run_kernel(o, e, s, k);
     sett_kernel_release(k);
     sett_engine_close(e);
     return code;

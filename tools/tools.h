@@ -9,7 +9,7 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_NO_DEVICE = 5 };
 
 /* ---- main.c ------------------------------------------------------------------ */
 typedef struct options { /* what every subcommand understands, and what is left */
-    bool json, quiet;
+    bool json, help;
     const char *target, *output, *emit, *kernel_op, *dtype, *device, *cache_dir;
     int cols, threads;
     bool facts;
@@ -26,6 +26,8 @@ void json_string(FILE *, const char *);
 sett_engine *engine_open(const options *);
 /* The whole file, NUL-ended, malloc'ed; NULL: the reason was printed. "-" is standard input. */
 char *file_read(const char *path, size_t *len);
+/* From here on standard output is -o's file, where one is given. An exit code. */
+int output_open(const options *);
 int file_write(const char *path, const void *data, size_t len); /* an exit code; "-" is standard output */
 
 /* ---- one a subcommand: exit codes --------------------------------------------- */
