@@ -78,8 +78,9 @@ NAMED := $(patsubst %,$(B)/obj/named/%.o,apply add_tv softmax saxpy)
 $(B)/obj/named/%.o: examples/%.c
 	@mkdir -p $(@D)
 	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=example_$* -MMD -MP -c -o $@ $<
+# In the build folder libsett.so lies beside it, installed in ../lib; a package with another LIBDIR sets its own.
 $(B)/sett: $(call obj,tools) $(NAMED) $(B)/libsett.so
-	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' $(SYS_LIBS)
 $(B)/demo: $(B)/obj/tools/demo/demo.o $(B)/obj/tools/npy.o $(NAMED) $(B)/libsett.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
 $(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett.so
@@ -161,10 +162,11 @@ lint: ## include rules, headers alone, exported symbols, formatting of shell
 	+@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so
 	@tests/lint.sh $(B)
 
-install: all ## DESTDIR= PREFIX=/usr/local
+install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
 	install -m 644 include/sett/*.h $(DESTDIR)$(INCLUDEDIR)/sett/
 	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-ptx.so $(DESTDIR)$(LIBDIR)/
+	install -m 644 $(B)/libsett.a $(DESTDIR)$(LIBDIR)/
 	ln -sf libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett.so
 	install -m 755 $(B)/sett $(DESTDIR)$(BINDIR)/
 	install -m 644 docs/sett.1 $(DESTDIR)$(MANDIR)/man1/
@@ -173,7 +175,7 @@ install: all ## DESTDIR= PREFIX=/usr/local
 
 uninstall: ## what install put there
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett
-	rm -f $(DESTDIR)$(LIBDIR)/libsett.so $(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett-ptx.so \
+	rm -f $(DESTDIR)$(LIBDIR)/libsett.a $(DESTDIR)$(LIBDIR)/libsett.so $(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett-ptx.so \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1
 
 clean: ## remove build/

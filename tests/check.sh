@@ -80,6 +80,7 @@ part examples examples $rel
 part cli tests/cli.sh $rel
 part user-compiler tests/user_compiler.sh $rel
 part readme tests/readme.sh $rel
+part install tests/install.sh
 part oom oom release
 part address-undefined memory
 part address-undefined-examples memory_examples

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a packager and a user of the package do: installs into a temporary DESTDIR, builds README.md's first program
+# through pkg-config against the shared and the static library, runs both and the installed command, uninstalls.
+set -u
+d=$(mktemp -d)
+trap 'rm -rf "$d"' EXIT
+make=${MAKE:-make}
+export SETT_CACHE_DIR="$d/cache"
+die() { echo "$*"; exit 1; }
+command -v pkg-config >/dev/null || { echo "skipped: pkg-config is not installed"; exit 0; }
+
+# Built anywhere, used anywhere: nothing may point back here.
+check() { # PREFIX, LIBDIR
+    root=$d/root
+    $make --no-print-directory -s install DESTDIR="$root" PREFIX="$1" LIBDIR="$2" >"$d/log" 2>&1 || { cat "$d/log"; die "make install fails"; }
+    export PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_PATH="$root$2/pkgconfig" PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
+    [ "$(pkg-config --modversion sett)" = "$(sed -n 's/^#define SETT_VERSION "\(.*\)"/\1/p' include/sett/base.h)" ] || die "sett.pc has another version"
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Werror -o "$d/shared" "$d/readme.c" $(pkg-config --cflags --libs sett) || die "it does not build"
+    ldd "$d/shared" | grep -q 'libsett\.so' || die "the shared library is not what it was linked with"
+    LD_LIBRARY_PATH="$root$2" "$d/shared" || die "it does not run"
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Werror -o "$d/static" "$d/readme.c" $(pkg-config --static --cflags --libs sett | sed 's/-lsett/-l:libsett.a/') || die "it does not build with libsett.a"
+    ldd "$d/static" | grep -q 'libsett' && die "libsett.a was not taken"
+    "$d/static" || die "it does not run with libsett.a"
+    if [ "$2" = "$1/lib" ]; then
+        env -u LD_LIBRARY_PATH "$root$1/bin/sett" --version || die "the installed command does not start"
+        env -u LD_LIBRARY_PATH "$root$1/bin/sett" compile saxpy --target sm_90a >"$d/ptx" || die "the installed command does not find the compiler"
+        env -u LD_LIBRARY_PATH "$root$1/bin/sett" doctor | grep -qF "compiler: $root$2/libsett-ptx.so" || die "the installed command takes the compiler from elsewhere"
+    fi
+    grep -rlF "$PWD" "$root$2/pkgconfig" && die "sett.pc names the folder that it was built in"
+    $make --no-print-directory -s uninstall DESTDIR="$root" PREFIX="$1" LIBDIR="$2" >"$d/log" 2>&1 || { cat "$d/log"; die "make uninstall fails"; }
+    left=$(find "$root" ! -type d)
+    [ -z "$left" ] || die "uninstall leaves $left"
+    [ ! -e "$root$1/include/sett" ] || die "uninstall leaves $1/include/sett"
+}
+
+awk '/^```c$/ {on = !done; text = ""; next} /^```/ {if (on && text ~ /int main/) {printf "%s", text; done = 1} on = 0} on {text = text $0 "\n"}' README.md >"$d/readme.c"
+[ -s "$d/readme.c" ] || die "README.md has no program"
+check /usr /usr/lib
+check /opt/sett /opt/sett/lib/x86_64-linux-gnu
+echo "install: ok"
