@@ -180,6 +180,10 @@ static LLVMValueRef unary(sett__lower *l, sett__code code, sett_dtype t, LLVMVal
     case SETT__NEG:
         return is_float ? LLVMBuildFNeg(l->b, x, "") : LLVMBuildNeg(l->b, x, "");
     case SETT__ABS:
+        if (!is_float && sett_dtype_bits(t) < 32) { /* ptxas takes the result of abs.s16 to be positive, MIN's too */
+            LLVMValueRef two[2] = {x, LLVMBuildNeg(l->b, x, "")};
+            return sett__ir_intrinsic(l, "llvm.smax", type, two, 2);
+        }
         return sett__ir_intrinsic(l, is_float ? "llvm.fabs" : "llvm.abs", type, in, is_float ? 1 : 2);
     case SETT__NOT:
         return LLVMBuildNot(l->b, x, "");

@@ -126,7 +126,7 @@ static void check_ops(sett_dtype d, int width)
             for (int a = 0; a < operands(code[c], d); a++)
                 in[a] = conform_get(x[a + !picks], picks && !a ? SETT_BOOL : d, i);
             sett_dtype to = test ? SETT_BOOL : d;
-            bool moves = picks || code[c] == SETT__NEG || code[c] == SETT__ABS;
+            bool moves = picks; /* a NaN stays a NaN, but hardware that negates one chooses its bits */
             judge(code[c], d, to, width, in, conform_get(test ? truth : out, to, (size_t)c * N + i), moves, true);
         }
     for (int i = 0; i < 4; i++)
