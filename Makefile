@@ -119,7 +119,7 @@ setup: ## install the Debian packages that are missing
 	@tools/setup
 
 check: setup ## everything that is tested without a GPU
-	+@tests/check.sh
+	@tests/check.sh
 
 check-one: $(RUNNER) $(B)/libsett-ptx.so ## one suite: make check-one SUITE=tape
 	$(RUNNER)
@@ -128,7 +128,7 @@ golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
 	$(B)/golden $(or $(GOLDEN),tests/golden)
 
 gpu-check: ## the suites and examples on a GPU; says why when there is none
-	+@tests/gpu_check.sh
+	@tests/gpu_check.sh
 
 # One process for a suite; a child for each test where one parks a thread, wants a process without the compiler, or
 # ignores signals. Some 15 minutes, most of them layout and sim.
@@ -141,8 +141,8 @@ valgrind: $(RUNNER) $(B)/libsett-ptx.so ## every suite under valgrind, or make v
 	done
 
 demo: setup ## the main job on real input, on a GPU or the CPU
-	+@$(MAKE) --no-print-directory -j$$(nproc) all
-	+@tools/demo/demo.sh $(B)
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@tools/demo/demo.sh $(B)
 
 bench: all $(BENCHES) ## benchmarks; the peers need a GPU and Python with torch
 	bench/run $(B)
@@ -159,7 +159,7 @@ portable: all bench-programs $(RUNNER) ## a stripped copy in build/portable/, to
 bench-programs: $(BENCHES)
 
 lint: ## include rules, headers alone, exported symbols, formatting of shell
-	+@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so
+	@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so
 	@tests/lint.sh $(B)
 
 install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local

@@ -64,6 +64,19 @@ if ! cmp -s "$b/codegen.sha256" tests/abi/codegen.sha256; then
     complain "then: cp $b/codegen.sha256 tests/abi/"
 fi
 
+# ---- make -n says what would run, and runs nothing ---------------------------------------------------------
+for target in check gpu-check demo; do
+    ran=$(CHECK_ONLY=nothing ${MAKE:-make} -n "$target" 2>&1 | grep -E ' skipped in |^sett: |elements equal|no GPU here')
+    [ -z "$ran" ] || complain "make -n $target runs: $ran"
+done
+
+# ---- links of the documents lead somewhere -------------------------------------------------------------------
+for md in README.md docs/*.md; do
+    for to in $(grep -oE '\]\([^)#:]+' "$md" | cut -c3- | sort -u); do
+        [ -e "$(dirname "$md")/$to" ] || complain "$md: $to is not there"
+    done
+done
+
 # ---- every file stays readable -----------------------------------------------------------------------------
 long=$(git ls-files '*.c' '*.h' | grep -v '^third_party/' | xargs wc -l 2>/dev/null | awk '$2 != "total" && $1 > 800 {print $2 " (" $1 ")"}')
 [ -z "$long" ] || complain "over 800 lines: $long"

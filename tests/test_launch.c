@@ -285,6 +285,38 @@ START_TEST(short_allocations)
 }
 END_TEST
 
+/* What was never written is no zero that passes unseen: NaN, -1, in each block anew. */
+static void unwritten(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T(2, 3)));
+    sett_tensor *f = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(4)), 0);
+    sett_tensor *i = sett_make_smem_tensor(b, SETT_I32, sett_make_layout(b, T1(4)), 0);
+    sett_tensor *r = sett_make_rmem_tensor(b, SETT_F32, 4);
+    sett_grid(b, 2);
+    sett_block(b, 1);
+    sett_val *block = sett_block_idx(b, 0);
+    sett_set(Y, sett_at(f, 3), block, 0);
+    sett_set(Y, sett_to(sett_at(i, 3), SETT_F32), block, 1);
+    sett_set(Y, sett_at(r, 3), block, 2);
+    sett_set(f, 7, 3);
+    sett_set(i, 7, 3);
+    sett_set(r, 7, 3);
+}
+
+START_TEST(unwritten_memory_is_nan)
+{
+    sett_kernel *k = compile(unwritten, "unwritten");
+    float to[6] = {0};
+    sett_buf Y = {to, SETT_F32, 2, {2, 3}, {1, 2}};
+    ck_assert_msg(!sett_launch(k, CPU, &err, &Y), "%s", err.text);
+    for (int block = 0; block < 2; block++)
+        ck_assert_msg(isnan(to[block]) && to[2 + block] == -1 && isnan(to[4 + block]), "block %d: %g %g %g", block,
+            (double)to[block], (double)to[2 + block], (double)to[4 + block]);
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* A kernel outlives its engine as memory, and says why it does not run. */
 START_TEST(launch_after_close)
 {
@@ -713,6 +745,7 @@ Suite *launch_suite(void)
     tcase_add_test(t, far_index_is_caught);
     tcase_add_test(t, launch_refusals);
     tcase_add_test(t, short_allocations);
+    tcase_add_test(t, unwritten_memory_is_nan);
     tcase_add_test(t, launch_after_close);
     tcase_add_test(t, symbol_without_a_buffer);
     tcase_add_loop_test(t, coordinates_past_31_bits, 0, (int)(sizeof edges / sizeof *edges));

@@ -5,7 +5,7 @@
  * algebra; picture.h pictures of them; tensor.h tensors; value.h values; control.h loops, branches, threads.
  * The host side (also C++17): engine.h devices, compiling, cached kernels;
  * launch.h buffers, launches, prepared calls.
- * By name only: dlpack.h, unstable.h. */
+ * By name only: dlpack.h. */
 #ifndef SETT_SETT_H
 #define SETT_SETT_H
 #include <sett/arg.h>
