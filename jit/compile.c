@@ -110,7 +110,9 @@ static sett_status record_body(
     b->in_kernel = true;
     b->no_fold = opt->no_fold;
     b->user = opt->user;
+    b->lent = true;
     body(b, opt->user);
+    b->lent = false;
     sett_status s = sett__build_finish(b, &out->tape, err);
     if (!s && report)
         s = keep_report(b, out, err);

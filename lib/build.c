@@ -79,6 +79,12 @@ sett_status sett_build_end(sett_build *b, sett_error *err)
 {
     if (!b)
         return sett__error(err, SETT_E_ARGUMENT, "sett_build_end: the build is NULL");
+    if (b->lent) {
+        sett__fail(b, (sett_site){0}, "sett_build_end", SETT_E_ARGUMENT, "a kernel's build is not its body's to end");
+        if (err)
+            *err = b->error;
+        return b->error.status;
+    }
     sett_status status = b->error.status;
     if (err && status)
         *err = b->error;
@@ -219,7 +225,9 @@ static bool use_constant(sett_build *b, sett_site site, const char *func, unsign
         [SETT_FLOORDIV] = "floordiv", [SETT_MOD] = "mod", [SETT_MIN] = "min", [SETT_MAX] = "max", [SETT_AND] = "and",
         [SETT_OR] = "or", [SETT_XOR] = "xor", [SETT_SHL] = "shl", [SETT_SHR] = "shr", [SETT_LT] = "lt", [SETT_LE] = "le",
         [SETT_GT] = "gt", [SETT_GE] = "ge", [SETT_EQ] = "eq", [SETT_NE] = "ne"};
-    if (from == SETT__FROM_TOO_LARGE)
+    if (from == SETT__FROM_TUPLE)
+        sett__fail(b, site, func, SETT_E_ARGUMENT, "a tuple has 0 to 255 children, and they are not NULL");
+    else if (from == SETT__FROM_TOO_LARGE)
         sett__fail(b, site, func, SETT_E_RANGE, "a number is above 2^63-1");
     else if (from == SETT__FROM_CEIL_DIV)
         sett__fail(b, site, func, SETT_E_RANGE,
@@ -232,7 +240,7 @@ static bool use_constant(sett_build *b, sett_site site, const char *func, unsign
     return false;
 }
 
-bool sett__use_arg(sett_build *b, sett_site site, const char *func, sett_arg a)
+static bool use_nested(sett_build *b, sett_site site, const char *func, sett_arg a, int level)
 {
     switch (a.kind) {
     case SETT_VALUE:
@@ -240,8 +248,10 @@ bool sett__use_arg(sett_build *b, sett_site site, const char *func, sett_arg a)
     case SETT_LAYOUT:
         return sett__use_layout(b, site, func, a.u.l);
     case SETT_NODE:
+        SETT__FAIL_IF(b, site, func, a.rank && !a.u.kid, false, SETT_E_ARGUMENT, "a tuple's %d children are NULL", a.rank);
+        SETT__FAIL_IF(b, site, func, level > SETT__MAX_NEST, false, SETT_E_LIMIT, "a tuple nests deeper than %d", SETT__MAX_NEST);
         for (int i = 0; i < a.rank; i++)
-            if (!sett__use_arg(b, site, func, a.u.kid[i]))
+            if (!use_nested(b, site, func, a.u.kid[i], level + 1))
                 return false;
         return true;
     case SETT_POISON:
@@ -259,7 +269,12 @@ bool sett__use_arg(sett_build *b, sett_site site, const char *func, sett_arg a)
     }
 }
 
-sett_build *sett__build_of(sett_arg a)
+bool sett__use_arg(sett_build *b, sett_site site, const char *func, sett_arg a)
+{
+    return use_nested(b, site, func, a, 1);
+}
+
+static sett_build *build_below(sett_arg a, int level)
 {
     sett_build *b = NULL;
     if (a.kind == SETT_VALUE)
@@ -268,10 +283,28 @@ sett_build *sett__build_of(sett_arg a)
         return a.u.l ? a.u.l->head.b : NULL;
     if (a.kind == SETT_POISON)
         return a.u.poisoned;
-    if (a.kind == SETT_NODE)
+    if (a.kind == SETT_NODE && a.u.kid && level <= SETT__MAX_NEST)
         for (int i = 0; i < a.rank && !b; i++)
-            b = sett__build_of(a.u.kid[i]);
+            b = build_below(a.u.kid[i], level + 1);
     return b;
+}
+
+sett_build *sett__build_of(sett_arg a)
+{
+    return build_below(a, 1);
+}
+
+bool sett__take_args(const sett__ctx *c, void *to, size_t size, const void *from)
+{
+    size_t given = 0;
+    memset(to, 0, size);
+    SETT__FAIL_IF(c->b, c->site, c->func, !from, false, SETT_E_ARGUMENT, "the arguments are NULL");
+    memcpy(&given, from, sizeof given);
+    bool sane = given >= sizeof(size_t) + sizeof(void *) && given <= 4096; /* all begin with size and a pointer */
+    SETT__FAIL_IF(c->b, c->site, c->func, !sane, false, SETT_E_ARGUMENT,
+        "the arguments' size is %zu: set it to the sizeof of their struct", given);
+    memcpy(to, from, given < size ? given : size);
+    return true;
 }
 
 /* ---- strings and sites: each kept once --------------------------------------------- */

@@ -83,7 +83,9 @@ static void end_region(sett_build *b, sett_site site)
 
 void sett_region_end(sett_region *r)
 {
-    sett_build *b = r->b;
+    sett_build *b = r ? r->b : NULL;
+    if (!r)
+        return;
     r->open = false;
     if (!b || b->error.status || !b->depth)
         return;
@@ -273,7 +275,7 @@ static uint32_t shuffle_op(sett_build *b, sett_site site, const sett_val *v, int
 
 sett_val *sett_shuffle_at(sett_site site, const char *func, sett_val *x, sett_shuffle_op op, sett_arg lane, int width)
 {
-    if (!sett__use_val(NULL, site, func, x))
+    if (!sett__use_val(x ? NULL : sett__build_of(lane), site, func, x))
         return x ? &x->head.b->poison->val : NULL;
     sett_build *b = x->head.b;
     sett__ctx c = {b, site, func};

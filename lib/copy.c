@@ -8,13 +8,10 @@ static sett_val *bad_val(const sett_tensor *t)
     return t ? &t->head.b->poison->val : NULL;
 }
 
-/* Options are size-first structs: a shorter one is an older caller's. */
-static bool take_options(const sett__ctx *c, void *to, size_t size, const void *from, size_t given)
+static sett_build *either(sett_arg x, sett_arg y)
 {
-    SETT__FAIL_IF(c->b, c->site, c->func, given < sizeof(size_t), false, SETT_E_ARGUMENT, "the options have no size");
-    memset(to, 0, size);
-    memcpy(to, from, given < size ? given : size);
-    return true;
+    sett_build *b = sett__build_of(x);
+    return b ? b : sett__build_of(y);
 }
 
 static bool use_pred(const sett__ctx *c, const sett_val *pred)
@@ -69,12 +66,11 @@ sett_val *sett_load_at(sett_site site, const sett_load_args *given)
 {
     sett__ctx c = {NULL, site, "sett_load"};
     sett_load_args a;
-    if (!given || given->size < offsetof(sett_load_args, src) + sizeof given->src || !given->src)
+    if (!sett__take_args(&c, &a, sizeof a, given))
         return NULL;
-    c.b = given->src->head.b;
-    if (!sett__use_tensor(NULL, site, c.func, given->src) || !take_options(&c, &a, sizeof a, given, given->size) ||
-        !use_pred(&c, a.pred))
-        return bad_val(given->src);
+    c.b = a.src ? a.src->head.b : a.pred ? a.pred->head.b : NULL;
+    if (!sett__use_tensor(c.b, site, c.func, a.src) || !use_pred(&c, a.pred))
+        return c.b ? &c.b->poison->val : NULL;
     SETT__FAIL_IF(
         c.b, site, c.func, a.cache, bad_val(a.src), SETT_E_ARGUMENT, ".cache is %d, it is reserved: 0", a.cache);
     return load(&c, &(sett__move){.t = a.src, .pred = a.pred, .fill = a.fill});
@@ -82,10 +78,13 @@ sett_val *sett_load_at(sett_site site, const sett_load_args *given)
 
 void sett_store_at(sett_site site, const sett_tensor *t, const sett_store_args *given)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_store"};
+    sett__ctx c = {t ? t->head.b : NULL, site, "sett_store"};
     sett_store_args a;
-    if (!given || !sett__use_tensor(NULL, site, c.func, t) || !take_options(&c, &a, sizeof a, given, given->size) ||
-        !sett__use_val(c.b, site, c.func, a.val) || !use_pred(&c, a.pred))
+    if (!sett__take_args(&c, &a, sizeof a, given))
+        return;
+    if (!t && a.val)
+        c.b = a.val->head.b;
+    if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_val(c.b, site, c.func, a.val) || !use_pred(&c, a.pred))
         return;
     SETT__FAIL_IF(c.b, site, c.func, a.cache, , SETT_E_ARGUMENT, ".cache is %d, it is reserved: 0", a.cache);
     SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, , SETT_E_SPACE,
@@ -100,8 +99,8 @@ void sett_store_at(sett_site site, const sett_tensor *t, const sett_store_args *
 /* ---- fill and copy ------------------------------------------------------------------------------ */
 void sett_fill_at(sett_site site, const sett_tensor *t, sett_arg a)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_fill"};
-    if (!sett__use_tensor(NULL, site, c.func, t))
+    const sett__ctx c = {t ? t->head.b : sett__build_of(a), site, "sett_fill"};
+    if (!sett__use_tensor(c.b, site, c.func, t))
         return;
     const sett_val *v = scalar_of(&c, t, a);
     if (v)
@@ -144,8 +143,8 @@ static bool check_copy(const sett__ctx *c, const sett_tensor *src, const sett_te
 
 void sett_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred)
 {
-    const sett__ctx c = {src ? src->head.b : NULL, site, "sett_copy"};
-    if (!sett__use_tensor(NULL, site, c.func, src) || !sett__use_tensor(c.b, site, c.func, dst) ||
+    const sett__ctx c = {src ? src->head.b : dst ? dst->head.b : NULL, site, "sett_copy"};
+    if (!sett__use_tensor(c.b, site, c.func, src) || !sett__use_tensor(c.b, site, c.func, dst) ||
         !use_pred(&c, pred) || !check_copy(&c, src, dst))
         return;
     const sett_arg *shape = &src->layout->shape;
@@ -204,9 +203,9 @@ static uint32_t touch(const sett__ctx *c, const spot *s, sett__emit e, uint32_t 
 
 sett_val *sett_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_at"};
+    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_at"};
     spot s;
-    if (!sett__use_tensor(NULL, site, c.func, t) || !find(&c, t, coord, &s))
+    if (!sett__use_tensor(c.b, site, c.func, t) || !find(&c, t, coord, &s))
         return bad_val(t);
     uint32_t id = touch(&c, &s, (sett__emit){.code = SETT__LOAD, .dtype = (sett_dtype)t->dtype, .n = 1}, SETT__NONE);
     return sett__val(c.b, id, (sett_arg){.kind = SETT_NODE}, true);
@@ -214,10 +213,10 @@ sett_val *sett_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
 
 sett_arg sett_coord_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_coord_at"};
+    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_coord_at"};
     const sett_arg poison = {.kind = SETT_POISON, .u = {.poisoned = c.b}};
     sett_arg at;
-    if (!sett__use_tensor(NULL, site, c.func, t))
+    if (!sett__use_tensor(c.b, site, c.func, t))
         return poison;
     SETT__FAIL_IF(c.b, site, c.func, t->space != SETT_COORD, poison, SETT_E_SPACE,
         "%s is no tensor of coordinates: sett_at reads it", sett__tensor_text(c.b, t));
@@ -236,8 +235,8 @@ void sett__set(const sett__ctx *c, const sett_tensor *t, sett_arg val, sett_arg 
 
 void sett_set_at(sett_site site, const sett_tensor *t, sett_arg val, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_set"};
-    if (!sett__use_tensor(NULL, site, c.func, t))
+    const sett__ctx c = {t ? t->head.b : either(val, coord), site, "sett_set"};
+    if (!sett__use_tensor(c.b, site, c.func, t))
         return;
     SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, , SETT_E_SPACE,
         "the tensor of coordinates %s cannot be written", sett__layout_text(c.b, t->layout));
@@ -277,9 +276,9 @@ static int atomic_op(const sett__ctx *c, const sett_tensor *t, sett_binary_op op
 
 sett_val *sett_atomic_at(sett_site site, const sett_tensor *t, sett_binary_op op, sett_arg val, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_atomic"};
+    const sett__ctx c = {t ? t->head.b : either(val, coord), site, "sett_atomic"};
     spot s;
-    if (!sett__use_tensor(NULL, site, c.func, t))
+    if (!sett__use_tensor(c.b, site, c.func, t))
         return bad_val(t);
     int i = atomic_op(&c, t, op);
     if (i < 0 || !find(&c, t, coord, &s))

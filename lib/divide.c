@@ -98,7 +98,7 @@ enum form { LOGICAL, ZIPPED, TILED, FLAT };
 
 static sett_layout *divide(sett_site site, const char *name, const sett_layout *l, sett_arg tiler, enum form form)
 {
-    if (!sett__use_layout(NULL, site, name, l))
+    if (!sett__use_layout(l ? NULL : sett__build_of(tiler), site, name, l))
         return (sett_layout *)(uintptr_t)l;
     sett__ctx ctx = {l->head.b, site, name}, *c = &ctx;
     if (!sett__use_arg(c->b, site, name, tiler))

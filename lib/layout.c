@@ -8,7 +8,7 @@
 
 sett_layout *sett__poison_layout(const sett_build *b)
 {
-    return &b->poison->layout;
+    return b ? (sett_layout *)&b->poison->layout : NULL;
 }
 
 bool sett__layout_poison(const sett_layout *l)
@@ -78,6 +78,8 @@ static sett_layout *unusable(const sett_layout *l)
         return unusable(l); \
     const sett__ctx ctx = {l->head.b, site, name}, *c = &ctx
 #define ENTER_ARG(l, name, arg) \
+    if (!l) \
+        sett__use_layout(sett__build_of(arg), site, name, NULL); \
     ENTER(l, name); \
     if (!sett__use_arg(c->b, site, name, arg)) \
     return sett__poison_layout(c->b)
@@ -148,6 +150,8 @@ static bool use(const sett__ctx *c, sett_arg a)
 sett_layout *sett_make_layout_at(sett_site site, sett_build *b, sett_arg shape, sett_arg stride)
 {
     sett__ctx c = {b, site, "sett_make_layout"};
+    if (!b)
+        return NULL;
     return use(&c, shape) && use(&c, stride) ? sett__make(&c, shape, stride) : sett__poison_layout(b);
 }
 
@@ -198,6 +202,8 @@ sett_layout *sett__ordered(const sett__ctx *c, sett_arg shape, sett_arg order)
 sett_layout *sett_make_ordered_layout_at(sett_site site, sett_build *b, sett_arg shape, sett_arg order)
 {
     sett__ctx c = {b, site, "sett_make_ordered_layout"};
+    if (!b)
+        return NULL;
     return use(&c, shape) && use(&c, order) ? sett__ordered(&c, shape, order) : sett__poison_layout(b);
 }
 
@@ -215,7 +221,7 @@ sett_layout *sett_row_major_at(sett_site site, sett_build *b, sett_arg shape)
 {
     sett__ctx c = {b, site, "sett_row_major"};
     sett_arg next = sett_arg_i(1);
-    if (!use(&c, shape) || !check_shape(&c, shape))
+    if (!b || !use(&c, shape) || !check_shape(&c, shape))
         return sett__poison_layout(b);
     shape = sett_arg_keep(b, shape);
     return sett__own(&c, shape, row_stride(&c, shape, &next));
@@ -240,7 +246,7 @@ static sett_arg basis(const sett__ctx *c, sett_arg shape, uint32_t path, int dep
 sett_layout *sett_make_identity_layout_at(sett_site site, sett_build *b, sett_arg shape)
 {
     sett__ctx c = {b, site, "sett_make_identity_layout"};
-    if (!use(&c, shape) || !check_shape(&c, shape))
+    if (!b || !use(&c, shape) || !check_shape(&c, shape))
         return sett__poison_layout(b);
     shape = sett_arg_keep(b, shape);
     return sett__own(&c, shape, basis(&c, shape, 0, 0));
@@ -278,6 +284,13 @@ sett_layout *sett_make_composed_layout_at(
     if (outer->has_inner) {
         sett__bad(
             c, SETT_E_ARGUMENT, "invalid: the outer layout %s is composed already", sett__layout_text(c->b, outer));
+        return sett__poison_layout(c->b);
+    }
+    int nested = 1;
+    for (const sett_layout *l = inner; l->has_inner == 2; l = l->inner)
+        nested++;
+    if (nested > SETT__MAX_NEST) {
+        sett__bad(c, SETT_E_LIMIT, "more than %d layouts are composed", SETT__MAX_NEST);
         return sett__poison_layout(c->b);
     }
     sett_layout *r = sett__own(c, outer->shape, outer->stride);
@@ -360,7 +373,7 @@ sett_arg sett_stride_arg(sett_arg a)
 sett_arg sett_size_arg(sett_arg a)
 {
     sett__ctx c = {sett__build_of(a), nowhere, "sett_size"};
-    if (c.b && !sett__use_arg(c.b, nowhere, c.func, a))
+    if (!sett__use_arg(c.b, nowhere, c.func, a))
         return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
     return sett__product(&c, a);
 }
@@ -413,16 +426,23 @@ int sett_rank_layout(const sett_layout *l)
     return usable(l, "sett_rank") ? sett_rank_arg(l->shape) : 1;
 }
 
-int sett_depth_arg(sett_arg a)
+static int depth_below(sett_arg a, int level)
 {
     int most = 0;
     if (a.kind != SETT_NODE)
         return a.kind == SETT_POISON ? 1 : 0;
+    if (level > SETT__MAX_NEST || !a.u.kid)
+        return 1;
     for (int i = 0; i < a.rank; i++) {
-        int d = sett_depth_arg(a.u.kid[i]);
+        int d = depth_below(a.u.kid[i], level + 1);
         most = d > most ? d : most;
     }
     return most + 1;
+}
+
+int sett_depth_arg(sett_arg a)
+{
+    return depth_below(a, 0);
 }
 
 int sett_depth_layout(const sett_layout *l)
@@ -453,6 +473,8 @@ sett_arg sett_get_arg_at(sett_site site, sett_arg a, int i)
     sett__ctx c = {sett__build_of(a), site, "sett_get"};
     if (a.kind == SETT_POISON)
         return a;
+    if (!sett__well_formed(a))
+        return (sett_arg){.kind = SETT_POISON, .reserved = SETT__FROM_TUPLE};
     return in_range(&c, a, i) ? sett__kid(a, i) : (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
 }
 
@@ -513,7 +535,7 @@ sett_arg sett__layout_at(const sett__ctx *c, const sett_layout *l, sett_arg crd)
 
 sett_arg sett_crd2idx_at(sett_site site, const sett_layout *l, sett_arg crd)
 {
-    if (!sett__use_layout(NULL, site, "sett_crd2idx", l))
+    if (!sett__use_layout(l ? NULL : sett__build_of(crd), site, "sett_crd2idx", l))
         return (sett_arg){.kind = SETT_POISON};
     sett__ctx c = {l->head.b, site, "sett_crd2idx"};
     if (!use(&c, crd))

@@ -38,12 +38,12 @@ static void put_int(out *o, const char *before, int64_t i)
 static void put_layout(out *o, const sett_layout *l);
 
 /* A tuple with a layout in it is a tiler, which has brackets of its own. */
-static bool has_layout(sett_arg a)
+static bool has_layout(sett_arg a, int level)
 {
     if (a.kind != SETT_NODE)
         return a.kind == SETT_LAYOUT;
-    for (int i = 0; i < a.rank; i++)
-        if (has_layout(a.u.kid[i]))
+    for (int i = 0; a.u.kid && level < SETT__MAX_NEST && i < a.rank; i++)
+        if (has_layout(a.u.kid[i], level + 1))
             return true;
     return false;
 }
@@ -61,10 +61,11 @@ static void put_dynamic(out *o, const sett_val *v)
     put(o, "}");
 }
 
-static void put_arg(out *o, sett_arg a)
+/* Shows what is refused, too: a message is made of it. */
+static void put_nested(out *o, sett_arg a, int level)
 {
     char text[40];
-    bool tiler = has_layout(a);
+    bool tiler = has_layout(a, level);
     switch (a.kind) {
     case SETT_INT:
         put_int(o, "", a.u.i);
@@ -84,9 +85,11 @@ static void put_arg(out *o, sett_arg a)
         break;
     case SETT_NODE:
         put(o, tiler ? "[" : "(");
-        for (int i = 0; i < a.rank; i++) {
+        if (a.rank && (level > SETT__MAX_NEST || !a.u.kid))
+            put(o, "...");
+        for (int i = 0; a.u.kid && level <= SETT__MAX_NEST && i < a.rank; i++) {
             put(o, !i ? "" : tiler ? ";" : ",");
-            put_arg(o, a.u.kid[i]);
+            put_nested(o, a.u.kid[i], level + 1);
         }
         put(o, tiler ? "]" : ")");
         break;
@@ -94,9 +97,14 @@ static void put_arg(out *o, sett_arg a)
         put(o, "poison");
         break;
     }
-    for (int level = 7; a.kind != SETT_NODE && level >= 0; level--) /* the innermost mode first */
-        if (a.path >> (4 * level) & 15)
-            put_int(o, "@", (int64_t)(a.path >> (4 * level) & 15) - 1);
+    for (int at = 7; a.kind != SETT_NODE && at >= 0; at--) /* the innermost mode first */
+        if (a.path >> (4 * at) & 15)
+            put_int(o, "@", (int64_t)(a.path >> (4 * at) & 15) - 1);
+}
+
+static void put_arg(out *o, sett_arg a)
+{
+    put_nested(o, a, 0);
 }
 
 static void put_layout(out *o, const sett_layout *l)
@@ -152,8 +160,8 @@ static const char *shorten(char *text, int n)
 
 const char *sett__arg_text(sett_build *b, sett_arg a)
 {
-    char *text = sett__new(b, LONGEST);
-    return shorten(text, sett__arg_str(a, text, LONGEST));
+    char *text = b ? sett__new(b, LONGEST) : NULL;
+    return !b ? "?" : shorten(text, sett__arg_str(a, text, LONGEST));
 }
 
 const char *sett__layout_text(sett_build *b, const sett_layout *l)
@@ -171,7 +179,7 @@ int sett_layout_str(const sett_layout *l, char *buf, size_t size)
 int sett_arg_str(sett_arg a, char *buf, size_t size)
 {
     sett_build *b = sett__build_of(a);
-    if (b && !sett__use_arg(b, (sett_site){0}, "sett_arg_str", a))
+    if (!sett__use_arg(b, (sett_site){0}, "sett_arg_str", a))
         a = (sett_arg){.kind = SETT_POISON};
     return sett__arg_str(a, buf, size);
 }
@@ -421,12 +429,16 @@ sett_arg sett__parse(const sett__ctx *c, const char *text, sett__dynamic_fn *dyn
 sett_arg sett_arg_parse_at(sett_site site, sett_build *b, const char *text)
 {
     sett__ctx c = {b, site, "sett_arg_parse"};
+    if (!b)
+        return (sett_arg){.kind = SETT_POISON};
     return sett__parse(&c, text, NULL, NULL);
 }
 
 sett_layout *sett_layout_parse_at(sett_site site, sett_build *b, const char *text)
 {
     sett__ctx c = {b, site, "sett_layout_parse"};
+    if (!b)
+        return NULL;
     sett_arg a = sett__parse(&c, text, NULL, NULL);
     if (a.kind == SETT_LAYOUT)
         return a.u.l;

@@ -471,6 +471,8 @@ static sett_arg ceil_div(const sett__ctx *c, sett_arg a, sett_arg d)
         return poison(c);
     if (a.kind == SETT_POISON || d.kind == SETT_POISON)
         return a.kind == SETT_POISON ? a : d;
+    if (!sett__well_formed(a) || !sett__well_formed(d))
+        return poison(c);
     sett_arg r = sett__ceil_div_tuple(c, a, d);
     if (r.kind == SETT_POISON && !c->b)
         r.reserved = SETT__FROM_CEIL_DIV;

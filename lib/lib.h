@@ -15,6 +15,7 @@
 #define SETT__NONE UINT32_MAX
 #define SETT__MAX_RANK 8      /* modes of a buffer */
 #define SETT__MAX_DEPTH 64    /* open regions */
+#define SETT__MAX_NEST 64     /* levels of a tuple, or of composed layouts */
 #define SETT__MAX_WIDTH 65536 /* elements of one value */
 #define SETT__MAX_OPS (1u << 24)
 #define SETT__MAX_STRING 65535 /* bytes of a name or format */
@@ -405,6 +406,7 @@ struct sett_build {
     sett_error error; /* the first one; OK until then */
     int suppressed;
     bool in_kernel;   /* false: a build for host-side algebra only, nothing may be recorded that has an effect */
+    bool lent;        /* to a body: not to be ended */
     bool no_fold;     /* tests: record what folding would compute */
     bool ended;
     sett__poison *poison;
@@ -463,8 +465,10 @@ bool sett__use_val(sett_build *, sett_site, const char *func, const sett_val *);
 bool sett__use_layout(sett_build *, sett_site, const char *func, const sett_layout *);
 bool sett__use_tensor(sett_build *, sett_site, const char *func, const sett_tensor *);
 /* sett_arg.reserved of a POISON that a call with constants alone gave, which has no build to fail: what it was. */
-enum { SETT__FROM_TOO_LARGE = 1, SETT__FROM_CEIL_DIV, SETT__FROM_BINARY /* and the sett_binary_op */ };
+enum { SETT__FROM_TUPLE = UINT16_MAX, SETT__FROM_TOO_LARGE = 1, SETT__FROM_CEIL_DIV, SETT__FROM_BINARY /* and the sett_binary_op */ };
 bool sett__use_arg(sett_build *, sett_site, const char *func, sett_arg); /* every leaf of it */
+/* A struct of arguments that begins with its size, which an older caller's may be shorter than ours. False: NULL or no size. */
+bool sett__take_args(const sett__ctx *, void *to, size_t size, const void *from);
 /* The build of an argument: the first object below it; NULL if it is all static. */
 sett_build *sett__build_of(sett_arg);
 
@@ -560,6 +564,7 @@ static inline sett_arg sett__kid(sett_arg a, int i) /* a leaf is its own only ch
     return a.kind == SETT_NODE ? a.u.kid[i] : a;
 }
 bool sett__is_poison(sett_arg);                      /* any leaf */
+bool sett__well_formed(sett_arg);                    /* children that are there, not nested too deep */
 bool sett__congruent(sett_arg, sett_arg);            /* the same profile */
 bool sett__weakly_congruent(sett_arg, sett_arg);     /* a's profile is a prefix of b's */
 int sett__leaves(sett_arg);

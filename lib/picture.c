@@ -133,11 +133,13 @@ static const char *escaped(sett_build *b, const char *s)
 const char *sett_layout_svg_at(sett_site site, const sett_svg_args *a)
 {
     static const char func[] = "sett_layout_svg";
-    if (!a->layout || !sett__use_layout(NULL, site, func, a->layout))
+    if (!a || !a->layout || !sett__use_layout(NULL, site, func, a->layout))
         return "";
     sett_build *b = a->layout->head.b;
     const sett__ctx ctx = {b, site, func};
     bool owners = a->tiler.kind == SETT_NODE;
+    if (owners && !sett__use_arg(b, site, func, a->tiler))
+        return "";
     grid g;
     const char *name = sett__layout_text(b, a->layout);
     SETT__FAIL_IF(b, site, func, !sett__is_static(a->layout->shape) || !sett__is_static(a->layout->stride), "", SETT_E_STATIC,

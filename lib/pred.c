@@ -202,9 +202,9 @@ static sett_val *lazy(sett_build *b, sett_arg shape, struct sett__pred *p)
 
 sett_val *sett_elem_less_at(sett_site site, const sett_tensor *crd, sett_arg limit)
 {
-    const sett__ctx c = {crd ? crd->head.b : NULL, site, "sett_elem_less"};
+    const sett__ctx c = {crd ? crd->head.b : sett__build_of(limit), site, "sett_elem_less"};
     sett__axes m;
-    if (!sett__use_tensor(NULL, site, c.func, crd) || !sett__use_arg(c.b, site, c.func, limit))
+    if (!sett__use_tensor(c.b, site, c.func, crd) || !sett__use_arg(c.b, site, c.func, limit))
         return c.b ? &c.b->poison->val : NULL;
     SETT__FAIL_IF(c.b, site, c.func, crd->space != SETT_COORD || crd->layout->has_inner, &c.b->poison->val,
         SETT_E_SPACE, "%s is no tensor of coordinates", sett__tensor_text(c.b, crd));

@@ -261,7 +261,7 @@ void sett_printf_n(sett_site site, sett_build *b, const char *format, int n, con
     writer w = {.c = &c};
     if (!b || b->error.status)
         return;
-    if (n < 0 || n > MAX_OPERANDS || (!format && !n)) {
+    if (n < 0 || n > MAX_OPERANDS || (!format && !n) || (n && !arg)) {
         sett__fail(b, site, c.func, SETT_E_ARGUMENT, "a format and up to %d operands are needed, not %d", MAX_OPERANDS, n);
         return;
     }

@@ -122,7 +122,7 @@ sett_layout *sett__tile_to_shape(const sett__ctx *c, const sett_layout *block, s
 sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const sett_layout *val)
 {
     sett_tv poison = {{.kind = SETT_POISON}, (sett_layout *)(uintptr_t)thr};
-    if (!sett__use_layout(NULL, site, "sett_make_layout_tv", thr))
+    if (!sett__use_layout(thr ? NULL : sett__build_of(sett_arg_l(val)), site, "sett_make_layout_tv", thr))
         return poison;
     sett__ctx ctx = {thr->head.b, site, "sett_make_layout_tv"}, *c = &ctx;
     poison = (sett_tv){{.kind = SETT_POISON, .u = {.poisoned = c->b}}, sett__poison_layout(c->b)};
@@ -146,7 +146,7 @@ enum form { LOGICAL, ZIPPED, TILED, FLAT };
 
 static sett_layout *product(sett_site site, const char *name, const sett_layout *l, sett_arg tiler, enum form form)
 {
-    if (!sett__use_layout(NULL, site, name, l))
+    if (!sett__use_layout(l ? NULL : sett__build_of(tiler), site, name, l))
         return (sett_layout *)(uintptr_t)l;
     sett__ctx ctx = {l->head.b, site, name}, *c = &ctx;
     if (!sett__use_arg(c->b, site, name, tiler))
@@ -171,7 +171,7 @@ PRODUCT(flat_product, FLAT)
 static sett_layout *side_by_side(
     sett_site site, const char *name, const sett_layout *block, const sett_layout *tiler, bool blocked)
 {
-    if (!sett__use_layout(NULL, site, name, block))
+    if (!sett__use_layout(block ? NULL : sett__build_of(sett_arg_l(tiler)), site, name, block))
         return (sett_layout *)(uintptr_t)block;
     sett__ctx c = {block->head.b, site, name};
     return sett__use_layout(c.b, site, name, tiler) ? sett__raked(&c, block, tiler, blocked) : sett__poison_layout(c.b);

@@ -11,6 +11,11 @@ static bool static_product(sett_arg a, int64_t *n)
     return p.kind == SETT_INT;
 }
 
+static bool formed(sett_arg a, sett_arg b)
+{
+    return sett__well_formed(a) && sett__well_formed(b);
+}
+
 /* By leaf; -1 where a is deeper than b, or a rank differs. */
 static int compare(sett_arg a, sett_arg b)
 {
@@ -31,12 +36,12 @@ static int compare(sett_arg a, sett_arg b)
 int sett_tuple_less_at(sett_site site, sett_arg a, sett_arg b)
 {
     (void)site;
-    return compare(a, b);
+    return formed(a, b) ? compare(a, b) : -1;
 }
 
 int sett_tuple_leq_at(sett_site site, sett_arg a, sett_arg b)
 {
-    int r = compare(b, a);
+    int r = formed(a, b) ? compare(b, a) : -1;
     (void)site;
     return r < 0 ? r : !r;
 }
@@ -44,19 +49,21 @@ int sett_tuple_leq_at(sett_site site, sett_arg a, sett_arg b)
 int sett_congruent_at(sett_site site, sett_arg a, sett_arg b)
 {
     (void)site;
-    return sett__congruent(a, b);
+    return formed(a, b) ? sett__congruent(a, b) : -1;
 }
 
 int sett_weakly_congruent_at(sett_site site, sett_arg a, sett_arg b)
 {
     (void)site;
-    return sett__weakly_congruent(a, b);
+    return !formed(a, b) ? -1 : sett__weakly_congruent(a, b);
 }
 
 int sett_compatible_at(sett_site site, sett_arg a, sett_arg b)
 {
     int64_t x, y;
     (void)site;
+    if (!formed(a, b))
+        return -1;
     if (a.kind != SETT_NODE)
         return !static_product(a, &x) || !static_product(b, &y) ? -1 : x == y;
     if (b.kind != SETT_NODE || a.rank != b.rank)
@@ -73,6 +80,8 @@ int sett_evenly_divides_at(sett_site site, sett_arg a, sett_arg b)
 {
     int64_t x, y;
     (void)site;
+    if (!formed(a, b))
+        return -1;
     if (b.kind != SETT_NODE)
         return !static_product(a, &x) || !static_product(b, &y) || !y ? -1 : x % y == 0;
     if (a.kind != SETT_NODE || b.rank > a.rank)

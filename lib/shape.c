@@ -369,6 +369,8 @@ sett_val *sett_element_at(sett_site site, const sett_val *x, sett_arg coord)
 {
     sett__ctx c = {NULL, site, "sett_element"};
     sett_val *v = use(&c, x);
+    if (!x)
+        sett__use_val(sett__build_of(coord), site, c.func, NULL);
     choice ch = {.c = &c, .index = true};
     if (!v)
         return poison_of(c.b);

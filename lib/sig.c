@@ -273,8 +273,9 @@ sett_val *sett_sym_at(sett_site site, sett_build *b, const sett_sym_args *args)
     sett__ctx c = {b, site, "sett_sym"};
     if (!ready(&c))
         return b ? &b->poison->val : NULL;
-    sett_sym_args a = {0};
-    memcpy(&a, args, args->size < sizeof a ? args->size : sizeof a);
+    sett_sym_args a;
+    if (!sett__take_args(&c, &a, sizeof a, args))
+        return &b->poison->val;
     SETT__FAIL_IF(b, site, c.func, a.div < 0, &b->poison->val, SETT_E_ARGUMENT, "%s: .div is %lld, it must be positive",
         a.name ? a.name : "(null)", (long long)a.div);
     int old = a.name ? find_sym(b, a.name) : -1;
@@ -366,8 +367,9 @@ sett_tensor *sett_param_at(sett_site site, sett_build *b, const char *name, sett
     if (!ready(&c))
         return b ? &b->poison->tensor : NULL;
     sett_tensor *poison = &b->poison->tensor;
-    sett_param_args a = {0};
-    memcpy(&a, args, args->size < sizeof a ? args->size : sizeof a);
+    sett_param_args a;
+    if (!sett__take_args(&c, &a, sizeof a, args))
+        return poison;
     SETT__FAIL_IF(b, site, c.func, !sett__dtype_valid((int)dtype), poison, SETT_E_DTYPE, "%d is not an element type", (int)dtype);
     SETT__FAIL_IF(b, site, c.func, a.align < 0 || (a.align & (a.align - 1)) || a.align > 1 << 20, poison, SETT_E_ALIGN,
         "%s: .align is %d, it must be a power of two up to 1048576", name ? name : "(null)", a.align);

@@ -263,7 +263,7 @@ bool sett__element_offset(const sett__ctx *c, const sett_tensor *t, sett_arg coo
 #define TENSOR_OP(op) \
     sett_tensor *sett_##op##_tensor_at(sett_site site, const sett_tensor *t, sett_arg rhs) \
     { \
-        if (!sett__use_tensor(NULL, site, "sett_" #op, t)) \
+        if (!sett__use_tensor(t ? NULL : sett__build_of(rhs), site, "sett_" #op, t)) \
             return bad(t); \
         return view(t, sett_##op##_layout_at(site, t->layout, rhs), t->offset); \
     }
@@ -288,7 +288,7 @@ static sett_tensor *slice(const sett__ctx *c, const sett_tensor *t, sett_arg coo
 
 sett_tensor *sett_slice_tensor_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
-    if (!sett__use_tensor(NULL, site, "sett_slice", t) || !sett__use_arg(t->head.b, site, "sett_slice", coord))
+    if (!sett__use_tensor(t ? NULL : sett__build_of(coord), site, "sett_slice", t) || !sett__use_arg(t->head.b, site, "sett_slice", coord))
         return bad(t);
     return slice(&(sett__ctx){t->head.b, site, "sett_slice"}, t, coord);
 }
@@ -319,8 +319,8 @@ static sett_tensor *slice_pair(const sett__ctx *c, const sett_tensor *t, sett_ar
 
 sett_tensor *sett_local_tile_at(sett_site site, const sett_tensor *t, sett_arg tiler, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_local_tile"};
-    if (!sett__use_tensor(NULL, site, c.func, t) || !sett__use_arg(c.b, site, c.func, tiler) ||
+    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_local_tile"};
+    if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_arg(c.b, site, c.func, tiler) ||
         !sett__use_arg(c.b, site, c.func, coord))
         return bad(t);
     sett_tensor *z = sett_zipped_divide_tensor_at(site, t, tiler);
@@ -372,8 +372,8 @@ static bool check_threads(const sett__ctx *c, const sett_layout *threads, sett_a
 
 sett_tensor *sett_local_partition_at(sett_site site, const sett_tensor *t, const sett_layout *threads, sett_arg idx)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_local_partition"};
-    if (!sett__use_tensor(NULL, site, c.func, t) || !sett__use_layout(c.b, site, c.func, threads) ||
+    const sett__ctx c = {t ? t->head.b : sett__build_of(sett_arg_l(threads)), site, "sett_local_partition"};
+    if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_layout(c.b, site, c.func, threads) ||
         !sett__use_arg(c.b, site, c.func, idx) || !check_threads(&c, threads, idx))
         return bad(t);
     bool tuple = threads->shape.kind == SETT_NODE;
@@ -396,8 +396,8 @@ sett_tensor *sett_local_partition_at(sett_site site, const sett_tensor *t, const
 
 sett_tensor *sett_domain_offset_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_domain_offset"};
-    if (!sett__use_tensor(NULL, site, c.func, t) || !sett__use_arg(c.b, site, c.func, coord) ||
+    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_domain_offset"};
+    if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_arg(c.b, site, c.func, coord) ||
         !check_coord(&c, t, coord, t->layout->shape, false, false))
         return bad(t);
     sett_arg by = distance(&c, t, coord);

@@ -28,6 +28,25 @@ bool sett__is_poison(sett_arg a)
     return false;
 }
 
+static bool well_formed(sett_arg a, int level)
+{
+    if (a.kind == SETT_VALUE || a.kind == SETT_LAYOUT)
+        return a.u.v || a.u.l;
+    if (a.kind != SETT_NODE || !a.rank)
+        return true;
+    if (!a.u.kid || level > SETT__MAX_NEST)
+        return false;
+    for (int i = 0; i < a.rank; i++)
+        if (!well_formed(a.u.kid[i], level + 1))
+            return false;
+    return true;
+}
+
+bool sett__well_formed(sett_arg a)
+{
+    return well_formed(a, 1);
+}
+
 static sett_arg keep(const sett__ctx *c, sett_arg a)
 {
     if (a.kind != SETT_NODE)
@@ -41,7 +60,7 @@ static sett_arg keep(const sett__ctx *c, sett_arg a)
 sett_arg sett_arg_keep(sett_build *b, sett_arg a)
 {
     sett__ctx c = {b, {0}, "sett_tuple"};
-    if (!sett__use_arg(b, c.site, c.func, a))
+    if (!b || !sett__use_arg(b, c.site, c.func, a))
         return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
     return keep(&c, a);
 }

@@ -30,7 +30,7 @@ enum { SETT_INT, SETT_FLOAT, SETT_VALUE, SETT_LAYOUT, SETT_SLICE, SETT_NODE, SET
 
 typedef struct sett_arg {
     uint8_t kind, rank; /* rank: children of a NODE */
-    uint16_t reserved;  /* 0; of POISON without a build what made it: 1 SETT_A, else the library's */
+    uint16_t reserved;  /* 0; of POISON without a build what made it: 1 SETT_A, UINT16_MAX sett_arg_n, else the library's */
     uint32_t path;      /* scaled basis v@m: one nibble a level, index + 1, the
                          * outermost mode in the lowest nibble; 0: a plain number */
     union {
@@ -44,7 +44,7 @@ typedef struct sett_arg {
 } sett_arg;
 static_assert(sizeof(sett_arg) == 16, "sett_arg is ABI");
 
-/* Copies a tuple and all below it into the build. */
+/* Copies a tuple and all below it into the build. Tuples nest up to 64 deep: SETT_E_LIMIT. */
 SETT_API sett_arg sett_arg_keep(sett_build *, sett_arg);
 
 #ifdef __cplusplus
@@ -76,9 +76,11 @@ static inline sett_arg sett_arg_self(sett_arg a)
 {
     return a;
 }
-/* kid stays the caller's; see sett_arg_keep. */
+/* kid stays the caller's; see sett_arg_keep. n is 0 to 255, and kid is NULL only for 0: else POISON. */
 static inline sett_arg sett_arg_n(int n, const sett_arg *kid)
 {
+    if (n < 0 || n > UINT8_MAX || (n && !kid))
+        return (sett_arg){.kind = SETT_POISON, .reserved = UINT16_MAX, .u = {.i = 0}};
     return (sett_arg){.kind = SETT_NODE, .rank = (uint8_t)n, .u = {.kid = kid}};
 }
 

@@ -28,7 +28,10 @@ extern "C" {
 typedef void (*sett_body)(sett_build *, const void *user);
 
 /* A build without a kernel, for layout algebra on the host. NULL when out of memory.
- * end frees all that was made in it; it returns the first error, and its text in *err. */
+ * end frees all that was made in it; it returns the first error, and its text in *err. It is called once, by who began the
+ * build: after it the pointer is as any freed one, and a second call cannot be told. A body that ends the build it was
+ * given gets SETT_E_ARGUMENT, and the compile fails. Given NULL for a build, calls give NULL, poison or nothing, which
+ * fails the first build that it reaches. */
 SETT_API sett_build *sett_build_begin(void);
 SETT_API sett_status sett_build_end(sett_build *, sett_error *err_or_null);
 /* The first error so far (SETT_OK: none). The text lives in the build. */
