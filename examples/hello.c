@@ -6,6 +6,7 @@ static void hello(sett_build *b, const void *user)
 {
     (void)user;
     printf("hello from the host, while the kernel is built\n");
+    sett_grid(b, 1);
     sett_block(b, 32);
     sett_if (b, sett_eq(sett_thread_idx(b, 0), 0))
         sett_printf(b, "hello from thread {} of block {}", sett_thread_idx(b, 0), sett_block_idx(b, 0));

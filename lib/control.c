@@ -72,6 +72,9 @@ static void end_region(sett_build *b, sett_site site)
     uint32_t end = sett__record(b, site, &(sett__emit){.code = SETT__END});
     if (b->error.status)
         return;
+    sett__note nothing = {.lost = SETT__EMPTY_BRANCH};
+    if (end == r.op + 1 && b->op[r.op].code != SETT__FOR)
+        sett__note_add(&(sett__ctx){b, site, opener(b, &r)}, &nothing);
     b->depth--;
     /* The end itself belongs to the block outside. */
     b->op[end].depth = (uint16_t)b->depth;
@@ -122,6 +125,8 @@ sett_region sett_else_begin(sett_site site, sett_build *b)
         return poisoned(b);
     }
     b->op[end].code = SETT__ELSE;
+    if (b->notes && b->notes->lost == SETT__EMPTY_BRANCH && b->op[end].imm + 1 == end)
+        b->notes = b->notes->older; /* an if of which only the else does anything is one */
     b->op[end].site = sett__site(b, site);
     b->ended_if = SETT__NONE;
     sett__region_push(b, site, end, b->ended_last);

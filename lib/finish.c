@@ -216,11 +216,33 @@ static void check_open(sett_build *b)
     sett__fail(b, r->site, name, SETT_E_REGION, "this region was left by return or goto and never ended");
 }
 
+/* An index of what has one value says that the launch's shape was forgotten. */
+static void check_launch_said(sett_build *b)
+{
+    static const struct {
+        uint8_t code;
+        bool block;
+        const char *func;
+    } uses[] = {{SETT__BID, false, "sett_block_idx"}, {SETT__GDIM, false, "sett_grid_dim"},
+        {SETT__TID, true, "sett_thread_idx"}, {SETT__BDIM, true, "sett_block_dim"}, {SETT__LANE, true, "sett_lane_idx"}};
+    for (uint32_t i = 0; i < b->n_op && !b->error.status; i++)
+        for (size_t k = 0; k < SETT__COUNT(uses); k++) {
+            const sett__op *op = &b->op[i];
+            if (op->code != uses[k].code || (uses[k].block ? b->block[0] : b->grid[0]))
+                continue;
+            const sett__site_ref *at = op->site == SETT__NONE ? NULL : &b->site[op->site];
+            const char *what = uses[k].block ? "block" : "grid";
+            sett__fail(b, (sett_site){at ? b->string[at->file] : NULL, NULL, at ? (int)at->line : 0}, uses[k].func,
+                SETT_E_ARGUMENT, "the %s was never said: sett_%s(b, ...)", what, what);
+        }
+}
+
 sett_status sett__build_finish(sett_build *b, sett__tape *t, sett_error *err)
 {
     memset(t, 0, sizeof *t);
     t->arena.mem = b->mem;
     check_open(b);
+    check_launch_said(b);
     if (b->error.status) {
         if (err)
             *err = b->error;

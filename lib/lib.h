@@ -709,7 +709,7 @@ void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg co
 
 /* ---- report.c: what the layouts decided ------------------------------------------------------------------------ */
 enum { SETT__LOST_NOTHING, SETT__LOST_ADJACENCY, SETT__LOST_ROOT, SETT__LOST_CONSTANT, SETT__LOST_BASE, SETT__LOST_BOUND,
-    SETT__LOST_PRED, SETT__LOST_RMEM };
+    SETT__LOST_PRED, SETT__LOST_RMEM, SETT__EMPTY_BRANCH /* no access: an arm of an if that records nothing */ };
 typedef struct sett__note {
     struct sett__note *older;
     const char *func;

@@ -167,14 +167,15 @@ static bool parse_spec(const char *s, spec *out)
     return s[i] && strchr("diuxXocfFeEgGaAps", s[i]) && out->longs < 3 && out->shorts < 3 && i < 32;
 }
 
-static bool check_spec(writer *w, const char *s, const spec *p, bool fraction, int bits)
+static bool check_spec(writer *w, const char *s, const spec *p, int at, sett_dtype d)
 {
     const sett__ctx *c = w->c;
     int len = (int)p->len;
     SETT__FAIL_IF(c->b, c->site, c->func, p->conv == 's', false, SETT_E_ARGUMENT, "%.*s: a kernel has no strings", len, s);
-    bool wants = strchr("fFeEgGaA", p->conv) != NULL;
-    SETT__FAIL_IF(c->b, c->site, c->func, wants != fraction, false, SETT_E_DTYPE, "%.*s takes %s", len, s, wants ? "a float" : "an integer");
-    bool narrow = bits == 64 && !fraction && !p->longs && p->conv != 'p';
+    bool wants = strchr("fFeEgGaA", p->conv) != NULL, fraction = sett__dtype_is_float(d);
+    SETT__FAIL_IF(c->b, c->site, c->func, wants != fraction, false, SETT_E_DTYPE, "%.*s takes %s; operand %d is %s", len, s,
+        wants ? "a float" : "an integer", at, sett_dtype_name(d));
+    bool narrow = sett_dtype_bits(d) == 64 && !fraction && !p->longs && p->conv != 'p';
     SETT__FAIL_IF(c->b, c->site, c->func, narrow, false, SETT_E_DTYPE, "%.*s takes 32 bits and the operand has 64: use %%ll%c", len, s, p->conv);
     return true;
 }
@@ -188,7 +189,7 @@ static void c_spec(char out[64], const char *s, const spec *p, bool wide)
         snprintf(out, 64, "%.*s%s%c", (int)p->head, s, wide ? "ll" : p->shorts == 2 ? "hh" : p->shorts ? "h" : "", p->conv);
 }
 
-static bool put_converted(writer *w, const char *s, const spec *p, sett_arg a)
+static bool put_converted(writer *w, const char *s, const spec *p, int at, sett_arg a)
 {
     const sett__ctx *c = w->c;
     char form[64], text[512];
@@ -199,14 +200,14 @@ static bool put_converted(writer *w, const char *s, const spec *p, sett_arg a)
         if (!v)
             return false;
         sett_dtype d = (sett_dtype)v->dtype;
-        if (!check_spec(w, s, p, sett__dtype_is_float(d), sett_dtype_bits(d)))
+        if (!check_spec(w, s, p, at, d))
             return false;
         bool wide = !sett__dtype_is_float(d) && (p->longs || p->conv == 'p');
         c_spec(form, s, p, wide);
         return puts_to(w, form) && operand(w, v, wide);
     }
     bool fits = a.kind != SETT_INT || (a.u.i >= INT32_MIN && a.u.i <= UINT32_MAX);
-    if (!check_spec(w, s, p, a.kind == SETT_FLOAT, fits ? 32 : 64))
+    if (!check_spec(w, s, p, at, a.kind == SETT_FLOAT ? SETT_F32 : fits ? SETT_I32 : SETT_I64))
         return false;
     bool wide = a.kind == SETT_INT && (p->longs || p->conv == 'p');
     c_spec(form, s, p, wide);
@@ -220,9 +221,8 @@ static bool put_converted(writer *w, const char *s, const spec *p, sett_arg a)
 }
 
 /* ---- the format ----------------------------------------------------------------------------- */
-static bool put_percent(writer *w, const char **s, const sett_arg *arg, int n, int *used)
+static bool put_percent(writer *w, const char **s, const sett_arg *arg, int *used)
 {
-    const sett__ctx *c = w->c;
     spec p;
     if ((*s)[1] == '%') {
         *s += 2;
@@ -232,22 +232,45 @@ static bool put_percent(writer *w, const char **s, const sett_arg *arg, int n, i
         *s += 1;
         return put(w, "%%", 2);
     }
-    SETT__FAIL_IF(c->b, c->site, c->func, *used >= n, false, SETT_E_ARGUMENT, "there is no operand for %.*s", (int)p.len, *s);
-    bool ok = put_converted(w, *s, &p, arg[(*used)++]);
+    int at = (*used)++;
+    bool ok = put_converted(w, *s, &p, at, arg[at]);
     *s += p.len;
     return ok;
+}
+
+/* Marks for operands in a format: `{}` and C conversions. */
+static int marks(const char *s)
+{
+    int n = 0;
+    spec p;
+    while (*s) {
+        bool braces = s[0] == '{' && s[1] == '}', conversion = s[0] == '%' && s[1] != '%' && parse_spec(s, &p);
+        n += braces || conversion;
+        s += braces ? 2 : conversion ? (int)p.len : s[0] == '%' && s[1] == '%' ? 2 : 1;
+    }
+    return n;
+}
+
+/* CuTe keeps surplus `{}` as text and drops surplus operands: there is no use for either. */
+static bool check_marks(const sett__ctx *c, const char *s, int n)
+{
+    int want = marks(s);
+    SETT__FAIL_IF(c->b, c->site, c->func, want != n, false, SETT_E_ARGUMENT,
+        "%d operand%s for %d mark%s: {} and C conversions are marks, {0} and {:d} are text", n, n == 1 ? "" : "s", want,
+        want == 1 ? "" : "s");
+    return true;
 }
 
 static bool put_format(writer *w, const char *s, int n, const sett_arg *arg)
 {
     int used = 0;
-    bool ok = true;
+    bool ok = check_marks(w->c, s, n);
     while (ok && *s) {
-        if (s[0] == '{' && s[1] == '}' && used < n) {
+        if (s[0] == '{' && s[1] == '}') {
             ok = put_arg(w, arg[used++], false);
             s += 2;
         } else if (*s == '%') {
-            ok = put_percent(w, &s, arg, n, &used);
+            ok = put_percent(w, &s, arg, &used);
         } else {
             ok = put(w, s++, 1);
         }

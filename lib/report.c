@@ -8,7 +8,7 @@
 
 static bool same(const sett__note *x, const sett__note *y)
 {
-    return x->site == y->site && x->t->root == y->t->root && x->lost == y->lost && x->have == y->have &&
+    return x->site == y->site && x->t && y->t && x->t->root == y->t->root && x->lost == y->lost && x->have == y->have &&
            x->need == y->need && x->split == y->split && !memcmp(x->count, y->count, sizeof x->count);
 }
 
@@ -134,9 +134,13 @@ const char *sett__report_text(sett_build *b)
         char buf[LINE];
         line l = {buf, 0};
         put_site(b, n, &l);
-        put(&l, "%s: ", sett__tensor_text(b, n->t));
-        put_widths(n, &l);
-        put_lost(b, n, &l);
+        if (n->lost == SETT__EMPTY_BRANCH) {
+            put(&l, "this branch records nothing; a C `continue` does not leave a loop of the kernel");
+        } else {
+            put(&l, "%s: ", sett__tensor_text(b, n->t));
+            put_widths(n, &l);
+            put_lost(b, n, &l);
+        }
         text[--i] = sett__arena_str(&b->arena, buf);
         if (!text[i])
             sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");

@@ -255,6 +255,8 @@ static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
         return poison_of(b);
     SETT__FAIL_IF(b, c->site, c->func, binary_info[op].bits && is_float(d), poison_of(b), SETT_E_DTYPE,
         "there are no bitwise operations on %s", sett_dtype_name(d));
+    bool by_zero = (op == SETT_FLOORDIV || op == SETT_MOD) && !is_float(d) && !o[1].v && o[1].number.u.i == 0;
+    SETT__FAIL_IF(b, c->site, c->func, by_zero, poison_of(b), SETT_E_RANGE, "the divisor is 0");
     if (!unify(c, o, 2, d))
         return poison_of(b);
     sett_dtype in = computes_in(op, d);
@@ -392,6 +394,16 @@ sett_val *sett_const_at(sett_site site, sett_build *b, sett_dtype dtype, sett_ar
     SETT__FAIL_IF(b, site, c.func, number.kind != SETT_INT && number.kind != SETT_FLOAT && number.kind != SETT_POISON,
         poison_of(b), SETT_E_STATIC, "a C number is needed, not %s", sett__arg_text(b, number));
     return element(&c, number, dtype);
+}
+
+sett_val *sett_value_at(sett_site site, sett_build *b, sett_arg a)
+{
+    const sett__ctx c = {b, site, "sett_value"};
+    if (!b || !sett__use_arg(b, site, c.func, a))
+        return poison_of(b);
+    SETT__FAIL_IF(b, site, c.func, a.path || (a.kind != SETT_INT && a.kind != SETT_VALUE), poison_of(b), SETT_E_ARGUMENT,
+        "an integer is needed, not %s", sett__arg_text(b, a));
+    return a.kind == SETT_VALUE ? a.u.v : sett__arg_val(b, site, a);
 }
 
 sett_val *sett__number(sett_build *b, sett_site site, const char *func, sett_arg a, sett_dtype d)

@@ -165,6 +165,7 @@ static void scalar_predicate(sett_build *b, const void *user)
 {
     (void)user;
     sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 64), .align = 16);
+    sett_block(b, sett_scalar(b, "threads", SETT_I32));
     sett_tensor *x = sett_local_tile(A, T1(8), T1(sett_thread_idx(b, 0)));
     sett_val *in = sett_lt(sett_thread_idx(b, 0), 7);
     sett_store(x, sett_add(sett_load(x, .pred = in, .fill = 2.5), 1.0), .pred = in);
@@ -185,6 +186,7 @@ static void vector_predicate(sett_build *b, const void *user)
 {
     (void)user;
     sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 8, 4), .align = 16);
+    sett_block(b, sett_scalar(b, "threads", SETT_I32));
     sett_tensor *row = sett_slice(A, sett_thread_idx(b, 0), ALL),
                 *c = sett_slice(sett_identity_tensor(b, 8, 4), sett_thread_idx(b, 0), ALL);
     sett_val *n = sett_scalar(b, "n", SETT_I32);
@@ -282,6 +284,7 @@ static void wide_offsets(sett_build *b, const void *user)
     const bool *wide = user;
     sett_val *M = sett_sym(b, "M", .wide = *wide);
     sett_tensor *A = sett_param(b, "A", SETT_F32, sett_make_layout(b, T(M, 4096), T(4096, 1)), .align = 16);
+    sett_grid(b, M);
     sett_block(b, 128);
     sett_tensor *row = sett_slice(A, sett_block_idx(b, 0), ALL);
     sett_tensor *x = sett_local_tile(row, T1(4), T1(sett_thread_idx(b, 0)));
@@ -309,6 +312,8 @@ static void narrower(sett_build *b, const void *user)
 {
     (void)user;
     sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 4, sett_sym(b, "N")), .align = 16);
+    sett_grid(b, sett_sym(b, "N"));
+    sett_block(b, 4);
     sett_tensor *x = sett_slice(sett_recast_tensor(A, SETT_U8), sett_thread_idx(b, 0), sett_block_idx(b, 0));
     sett_store(x, sett_load(x));
 }
@@ -559,7 +564,7 @@ static void law_body(sett_build *b, const void *user)
     if (l->pred == BOOLEAN)
         pred = sett_not(sett_not(pred));
     if (l->pred == SCALAR)
-        pred = sett_eq(sett_thread_idx(b, 0), l->scalar ? 0 : 1);
+        sett_grid(b, 1), pred = sett_eq(sett_block_idx(b, 0), l->scalar ? 0 : 1);
     if (l->store)
         sett_store(view, sett_load(out), .pred = pred);
     else

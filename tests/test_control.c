@@ -355,6 +355,67 @@ START_TEST(shuffles)
 }
 END_TEST
 
+/* An index in a grid or block that was never said is 0 in every thread: a mistake, told at its line. */
+START_TEST(launch_must_be_said)
+{
+    static const char *const names[] = {"sett_thread_idx", "sett_block_dim", "sett_lane_idx", "sett_block_idx", "sett_grid_dim"};
+    sett_val *(*const index[])(sett_site, sett_build *, int) = {
+        sett_thread_idx_at, sett_block_dim_at, NULL, sett_block_idx_at, sett_grid_dim_at};
+    for (int i = 0; i < 5; i++)
+        for (int said = 0; said < 2; said++) {
+            sett_build *b = kernel();
+            char want[200];
+            const char *what = i < 3 ? "block" : "grid";
+            if (i < 3)
+                sett_grid(b, 7);
+            else
+                sett_block(b, 32);
+            int line = __LINE__ + 1;
+            sett_val *x = index[i] ? index[i](SETT_HERE, b, 1) : sett_lane_idx(b);
+            sett_printf(b, "{}", x);
+            if (said && i < 3)
+                sett_block(b, sett_scalar(b, "n", SETT_I32));
+            else if (said)
+                sett_grid(b, 3);
+            snprintf(want, sizeof want, "%s: the %s was never said: sett_%s(b, ...)", names[i], what, what);
+            if (!said)
+                expect(b, SETT_E_ARGUMENT, line, want);
+            else
+                free(ops_text(b));
+        }
+}
+END_TEST
+
+/* `continue` in an if leaves only the recording of its branch, which the report tells; so does an empty else. */
+START_TEST(empty_branches_are_reported)
+{
+    sett_build *b = kernel();
+    sett_val *n = sett_scalar(b, "n", SETT_I32);
+    char want[500];
+    int line[2];
+    sett_for (b, i, 0, 4, 1) {
+        sett_if (b, sett_lt(i, n)) { line[0] = __LINE__;
+            continue;
+        }
+        sett_if (b, sett_lt(n, i))
+            ;
+        sett_else (b)
+            sett_sync_warp(b);
+        sett_if (b, sett_lt(n, 7))
+            sett_sync_warp(b);
+        sett_else (b) { line[1] = __LINE__;
+            continue;
+        }
+        sett_for (b, j, 0, 2, 1)
+            sett_sync_warp(b);
+    }
+    const char *text = "this branch records nothing; a C `continue` does not leave a loop of the kernel";
+    snprintf(want, sizeof want, "%s:%d: sett_if: %s\n%s:%d: sett_else: %s\n", __FILE__, line[0], text, __FILE__, line[1], text);
+    ck_assert_str_eq(sett__report_text(b), want);
+    free(ops_text(b));
+}
+END_TEST
+
 /* ---- printing ---------------------------------------------------------------------------- */
 #define PRINTS(want, ...) \
     do { \
@@ -384,14 +445,11 @@ START_TEST(formats)
     PRINTS("(16,%d,(2,_))\n", "{}", SETT_T(16, n, SETT_T(2, SETT_ALL)));
     PRINTS("(4,%d):(1,4)\n", "{}", sett_make_layout(b, SETT_T(4, n)));
     PRINTS("3 1.500000 -7\n", "{} {} %d", 3, 1.5, -7);
-    PRINTS("{{}}\n", "{{}}");
     PRINTS("{{%d}}\n", "{{{}}}", n);
-    PRINTS("{:d} {0}\n", "{:d} {0}", n);
-    PRINTS("%d {}\n", "{} {}", n);
+    PRINTS("{:d} {0}\n", "{:d} {0}");
     PRINTS("%10.3f|%-5d|%llx|%hhd\n", "%10.3f|%-5d|%lx|%hhd", f, n, u, n);
     PRINTS("    7 %%\n", "%5d %", 7);
     PRINTS("0x%llx\n", "%p", u);
-    PRINTS("%d\n", "%d", n, n);
     PRINTS("1@0@1\n", "{}", sett_get(sett_get(sett_stride(sett_make_identity_layout(b, 2, SETT_T(3, 4))), 1), 0));
     PRINTS("%d, (1,2), 1.000000\n", NULL, n, SETT_T(1, 2), 1.0);
 }
@@ -402,16 +460,28 @@ START_TEST(formats_refused)
     sett_build *b = kernel();
     int line;
     sett_printf(b, "%d"); line = __LINE__;
-    expect(b, SETT_E_ARGUMENT, line, "sett_printf: there is no operand for %d");
+    expect(b, SETT_E_ARGUMENT, line, "sett_printf: 0 operands for 1 mark: {} and C conversions are marks, {0} and {:d} are text");
+    static const struct {
+        const char *format, *want;
+        int n;
+    } counts[] = {{"{} {}", "1 operand for 2 marks", 1}, {"{}", "2 operands for 1 mark", 2}, {"%d", "2 operands for 1 mark", 2},
+        {"{{}}", "0 operands for 1 mark", 0}, {"{0} {:.2f} %% 100%", "1 operand for 0 marks", 1}, {"%% %d {}", "3 operands for 2 marks", 3}};
+    for (size_t i = 0; i < SETT__COUNT(counts); i++) {
+        char want[200];
+        b = kernel();
+        sett_printf_n(SETT_HERE, b, counts[i].format, counts[i].n, (const sett_arg[]){SETT_A(1), SETT_A(2), SETT_A(3)}); line = __LINE__;
+        snprintf(want, sizeof want, "sett_printf: %s: {} and C conversions are marks, {0} and {:d} are text", counts[i].want);
+        expect(b, SETT_E_ARGUMENT, line, want);
+    }
     b = kernel();
     sett_printf(b, "%s", 3); line = __LINE__;
     expect(b, SETT_E_ARGUMENT, line, "sett_printf: %s: a kernel has no strings");
     b = kernel();
     sett_printf(b, "%f", sett_thread_idx(b, 0)); line = __LINE__;
-    expect(b, SETT_E_DTYPE, line, "sett_printf: %f takes a float");
+    expect(b, SETT_E_DTYPE, line, "sett_printf: %f takes a float; operand 0 is i32");
     b = kernel();
     sett_printf(b, "%d", sett_scalar(b, "x", SETT_F32)); line = __LINE__;
-    expect(b, SETT_E_DTYPE, line, "sett_printf: %d takes an integer");
+    expect(b, SETT_E_DTYPE, line, "sett_printf: %d takes an integer; operand 0 is f32");
     b = kernel();
     sett_printf(b, "%d", sett_scalar(b, "x", SETT_I64)); line = __LINE__;
     expect(b, SETT_E_DTYPE, line, "sett_printf: %d takes 32 bits and the operand has 64: use %lld");
@@ -444,6 +514,8 @@ Suite *control_suite(void)
     tcase_add_test(t, misuse_of_regions);
     tcase_add_test(t, warp_index);
     tcase_add_test(t, shuffles);
+    tcase_add_test(t, launch_must_be_said);
+    tcase_add_test(t, empty_branches_are_reported);
     tcase_add_test(t, formats);
     tcase_add_test(t, formats_refused);
     suite_add_tcase(s, t);

@@ -91,6 +91,16 @@ START_TEST(numbers_that_do_not_fit)
     ck_assert(isinf(element(sett_add(sett_const(b, SETT_F16, 1), INFINITY), 0)));
     sett_const(b, SETT_I32, NAN); int line = __LINE__;
     expect(b, SETT_E_RANGE, line, "sett_const: i32 cannot be made of nan");
+    b = kernel();
+    sett_floordiv(sett_scalar(b, "i", SETT_I32), 0); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_floordiv: the divisor is 0");
+    b = kernel();
+    sett_mod(sett_full(b, SETT_U8, SETT_T(4), 3), 0); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_mod: the divisor is 0");
+    b = kernel();
+    ck_assert(isnan(element(sett_mod(sett_const(b, SETT_F32, 1), 0), 0)));
+    sett_ceil_div(sett_scalar(b, "i", SETT_I32), 0); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_ceil_div: a dynamic number divided by zero");
 }
 END_TEST
 
@@ -222,6 +232,33 @@ START_TEST(plain_numbers_stay_numbers)
 }
 END_TEST
 
+/* A sett_arg, static or dynamic, as a value to compute with. */
+START_TEST(numbers_as_values)
+{
+    sett_build *b = kernel();
+    sett_val *n = sett_sym(b, "N"), *v = sett_value(b, sett_ceil_div(n, 256));
+    ck_assert_int_eq(sett_val_dtype(v), SETT_I32);
+    ck_assert_int_eq(sett_val_dtype(sett_value(b, sett_mul(sett_sym(b, "W", .wide = true), 2))), SETT_I64);
+    ck_assert_ptr_eq(sett_value(b, sett_arg_v(n)), n);
+    sett_val *k = sett_value(b, sett_ceil_div(1000, 256)), *big = sett_value(b, INT64_C(1) << 40);
+    ck_assert_int_eq(sett_val_dtype(k), SETT_I32);
+    ck_assert_int_eq((int)element(k, 0), 4);
+    ck_assert_int_eq(sett_val_dtype(big), SETT_I64);
+    ck_assert_int_eq((int64_t)element(big, 0), INT64_C(1) << 40);
+    ck_assert_int_eq(sett_val_dtype(sett_add(k, sett_const(b, SETT_I8, 1))), SETT_I32); /* a type of its own, not weak */
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+    b = kernel();
+    sett_value(b, SETT_T(1, 2)); int line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_value: an integer is needed, not (1,2)");
+    b = kernel();
+    sett_value(b, 2.5); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_value: an integer is needed, not 2.5");
+    b = kernel();
+    sett_value(b, sett_floordiv(1, 0)); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_value: an argument has no value: it is sett_floordiv of constants that have no result");
+}
+END_TEST
+
 /* ---- exp2: at most 1 ulp, against the C library's long double ------------------------------- */
 static double ulps(sett_dtype d, double got, long double want)
 {
@@ -287,6 +324,7 @@ Suite *value_suite(void)
     tcase_add_test(t, elements_and_reductions);
     tcase_add_test(t, splats_are_one_element);
     tcase_add_test(t, plain_numbers_stay_numbers);
+    tcase_add_test(t, numbers_as_values);
     tcase_add_test(t, exp2_is_accurate);
     tcase_add_test(t, exp2_at_the_ends);
     suite_add_tcase(s, t);

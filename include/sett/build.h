@@ -74,7 +74,8 @@ SETT_API sett_val *sett_scalar_at(sett_site, sett_build *, const char *name, set
 #define sett_scalar(b, name, dtype) sett_scalar_at(SETT_HERE, b, name, dtype)
 
 /* Launch shape: up to three extents, expressions of symbols and integer scalars; the
- * rest 1. Without sett_grid one block; without sett_block one thread. The block's extents
+ * rest 1. Without sett_grid one block; without sett_block one thread: a body that asks for a block's index, or a
+ * thread's, must say them (SETT_E_ARGUMENT at the line that asks). The block's extents
  * are best static: then thread indices have known bounds. */
 SETT_API void sett_grid_at(sett_site, sett_build *, sett_arg);
 SETT_API void sett_block_at(sett_site, sett_build *, sett_arg);

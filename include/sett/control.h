@@ -37,7 +37,9 @@ SETT_API void sett_region_end(sett_region *);
     for (sett_region i##_region = sett_for_begin(SETT_HERE, b, SETT_A(lo), SETT_A(hi), SETT_A(step)); i##_region.open; \
         sett_region_end(&i##_region)) \
         for (sett_val *i = i##_region.iv; i && !i##_region.done; i##_region.done = true)
-/* cond: a Boolean scalar (of an integer: sett_ne(x, 0)). Both arms are always recorded. */
+/* cond: a Boolean scalar (of an integer: sett_ne(x, 0)). Both arms are always recorded. A C `continue` ends
+ * only the recording of the arm that it stands in, and never leaves a loop of the kernel; the kernel's report names a
+ * branch that records nothing. */
 #define sett_if(b, cond) SETT_REGION(SETT_CAT(sett_if_, __LINE__), sett_if_begin(SETT_HERE, b, cond))
 #define sett_else(b) SETT_REGION(SETT_CAT(sett_else_, __LINE__), sett_else_begin(SETT_HERE, b))
 
@@ -64,7 +66,8 @@ SETT_API void sett_sync_warp_at(sett_site, sett_build *);
 #define sett_sync_warp(b) sett_sync_warp_at(SETT_HERE, b)
 
 /* Prints from the kernel: each `{}` stands for one operand (integers %d, floats %f,
- * Booleans 1/0), C conversions are taken as in printf, with their widths checked. Static
+ * Booleans 1/0), C conversions are taken as in printf, with their widths checked. As many operands as `{}` and conversions
+ * are needed; what else stands in braces is text. Static
  * numbers, tuples, layouts and scalar values may be given (of a value with a shape: its elements); a newline is added
  * if there is none, as CuTe does. The CPU engine writes through the engine's print callback, else to stdout of the
  * process that runs the kernel, as the driver does for GPUs. Up to 32 operands. */

@@ -17,7 +17,7 @@ typedef enum sett_binary_op {
     SETT_ADD, SETT_SUB, SETT_MUL,
     SETT_DIV,      /* integers: Float32, as in CuTe; floats: IEEE */
     SETT_FLOORDIV, /* rounds toward minus infinity */
-    SETT_MOD,      /* sign of the dividend, as C's %; floats: fmod. By 0: no trap, x % 0 is x, x // 0 no use */
+    SETT_MOD,      /* sign of the dividend, as C's %; floats: fmod. By 0: an error where it is a C number, else no trap: x % 0 is x, x // 0 no use */
     SETT_MIN, SETT_MAX, /* a NaN operand gives NaN; -0 < +0 */
     SETT_AND, SETT_OR, SETT_XOR, /* integers and Booleans */
     SETT_SHL, SETT_SHR,          /* integers; by the width or more: 0, a signed SHR: the sign */
@@ -104,6 +104,10 @@ SETT_API sett_val *sett_where_at(sett_site, sett_val *cond, sett_arg x, sett_arg
  * wraps for integers, as CuTe's constructors do. */
 SETT_API sett_val *sett_const_at(sett_site, sett_build *, sett_dtype, sett_arg number);
 #define sett_const(b, dtype, number) sett_const_at(SETT_HERE, b, dtype, SETT_A(number))
+/* What a sett_arg stands for (sett_size, sett_ceil_div...), to compute with or convert: a dynamic one its value, an
+ * integer a constant of Int32, or Int64 where it does not fit. */
+SETT_API sett_val *sett_value_at(sett_site, sett_build *, sett_arg);
+#define sett_value(b, arg) sett_value_at(SETT_HERE, b, SETT_A(arg))
 /* A value of a static shape with every element `number`. */
 SETT_API sett_val *sett_full_at(sett_site, sett_build *, sett_dtype, sett_arg shape, sett_arg number);
 #define sett_full(b, dtype, shape, number) sett_full_at(SETT_HERE, b, dtype, SETT_A(shape), SETT_A(number))
@@ -112,7 +116,11 @@ SETT_API sett_val *sett_full_like_at(sett_site, const char *func, const sett_val
 #define sett_zeros_like(x) sett_full_like_at(SETT_HERE, "sett_zeros_like", x, SETT_A(0))
 #define sett_ones_like(x) sett_full_like_at(SETT_HERE, "sett_ones_like", x, SETT_A(1))
 
-/* Left fold in element order, starting from init, rounded to the type at each step. op
+/* Booleans are not counted by ADD: sett_add and sett_warp_reduce of them OR (arithmetic gives a Boolean: true + true is
+ * 2, which is true), and sett_reduce(x, SETT_ADD, 0) gives the PARITY of the trues, for it adds numbers of one bit, as
+ * CuTe's reduce does. To count, convert first: sett_reduce(sett_to(x, SETT_I32), SETT_ADD, 0).
+ *
+ * Left fold in element order, starting from init, rounded to the type at each step. op
  * is ADD, MUL, MIN or MAX (AND, OR, XOR for integers and Booleans). profile: a number
  * reduces all to a scalar; a tuple keeps the modes marked ALL and reduces the rest, one
  * flat mode a kept leaf; nothing reduced: x itself. */
