@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A C function to a cubin in memory, cold (first in its process) and warm, beside NVRTC on the same kernel in CUDA C++ with
- * cuda_fp16.h, in one run: `compile_time` starts itself for each sample, in random order.
+ * cuda_fp16.h, in one run: `compile_time` starts itself for each sample, in random order. Warm is a process that has compiled
+ * before; "a fresh engine" opens and closes one for each of its warm compiles. A sample that fails is left out and counted.
  *     compile_time [INCLUDE_DIR_OF_CUDA]       all, as a table
- *     compile_time sett|nvrtc DIR              one sample: "cold_ms warm_ms" */
+ *     compile_time sett|fresh|nvrtc            one sample: "cold_ms warm_ms peak_kB" */
 #define SETT_SHORT
 #include "common.h"
 #include <sys/resource.h>
 
 enum { SAMPLES = 11, WARM = 8 };
+enum { SETT, FRESH, NVRTC, N_WAYS };
 
 /* The same kernel for both: TV-layout add of halves, 128 threads of 4 x 8 values, scaled by a number that every sample
  * changes, so that no cache helps anyone. */
@@ -44,35 +46,53 @@ static double factor(int i)
     return 1.0 / (1 << (i & 7)) + i;
 }
 
-static double nvrtc_once(int i)
-{
-    char text[sizeof source + 64];
-    snprintf(text, sizeof text, source, factor(i));
+typedef struct nvrtc {
     int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
     int (*compile)(void *, int, const char *const *), (*size)(void *, size_t *), (*get)(void *, char *), (*destroy)(void **);
-    void *so = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL), *program;
+    int (*version)(int *, int *);
+} nvrtc;
+
+static bool nvrtc_open(nvrtc *n)
+{
+    void *so = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
     if (!so)
         so = dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL);
     if (!so)
-        return -1;
-    *(void **)&create = dlsym(so, "nvrtcCreateProgram"), *(void **)&compile = dlsym(so, "nvrtcCompileProgram");
-    *(void **)&size = dlsym(so, "nvrtcGetCUBINSize"), *(void **)&get = dlsym(so, "nvrtcGetCUBIN");
-    *(void **)&destroy = dlsym(so, "nvrtcDestroyProgram");
-    char include[512];
+        return false;
+    *(void **)&n->create = dlsym(so, "nvrtcCreateProgram"), *(void **)&n->compile = dlsym(so, "nvrtcCompileProgram");
+    *(void **)&n->size = dlsym(so, "nvrtcGetCUBINSize"), *(void **)&n->get = dlsym(so, "nvrtcGetCUBIN");
+    *(void **)&n->destroy = dlsym(so, "nvrtcDestroyProgram"), *(void **)&n->version = dlsym(so, "nvrtcVersion");
+    return n->version && n->create && n->compile && n->size && n->get && n->destroy;
+}
+
+static bool nvrtc_once(const nvrtc *rtc, int i)
+{
+    char text[sizeof source + 64], include[512];
+    void *program;
+    snprintf(text, sizeof text, source, factor(i));
     snprintf(include, sizeof include, "-I%s", getenv("BENCH_CUDA_INCLUDE"));
     const char *options[] = {"-arch=sm_90a", include, "-no-cache"}; /* CUDA 13 keeps results on disk; so would we */
     size_t n = 0;
-    if (create(&program, text, "add.cu", 0, NULL, NULL) || compile(program, 3, options) || size(program, &n) || !n)
-        return -1;
+    if (rtc->create(&program, text, "add.cu", 0, NULL, NULL) || rtc->compile(program, 3, options) || rtc->size(program, &n) || !n)
+        return false;
     char *cubin = malloc(n);
-    if (!cubin || get(program, cubin))
-        return -1;
+    if (!cubin || rtc->get(program, cubin))
+        return false;
     free(cubin);
-    destroy(&program);
-    return 0;
+    rtc->destroy(&program);
+    return true;
 }
 
-static double sett_once(sett_engine *e, int i)
+static sett_engine *engine(void)
+{
+    sett_engine *e;
+    sett_error err = {0};
+    sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    must(sett_engine_open(&e, &eo, &err), &err);
+    return e;
+}
+
+static void sett_once(sett_engine *e, int i)
 {
     sett_kernel *k;
     sett_error err = {0};
@@ -88,69 +108,90 @@ static double sett_once(sett_engine *e, int i)
     if (getenv("BENCH_PHASES"))
         fprintf(stderr, "record %.3f codegen %.3f assemble %.3f ms, %s\n", info.record_ms, info.codegen_ms, info.assemble_ms, info.assembler);
     sett_kernel_release(k);
-    return 0;
 }
 
-static int sample(const char *who, double start)
+static bool once(int way, const nvrtc *rtc, sett_engine **e, int i)
 {
-    double warm[WARM], cold;
-    if (!strcmp(who, "nvrtc")) {
-        if (nvrtc_once(0) < 0)
-            return 1;
-        cold = now_us() - start;
-        for (int i = 0; i < WARM; i++) {
-            double t = now_us();
-            if (nvrtc_once(i + 1) < 0)
-                return 1;
-            warm[i] = now_us() - t;
-        }
-    } else {
-        sett_engine *e;
-        sett_error err = {0};
-        sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
-        must(sett_engine_open(&e, &eo, &err), &err);
-        sett_once(e, 0);
-        cold = now_us() - start;
-        for (int i = 0; i < WARM; i++) {
-            double t = now_us();
-            sett_once(e, i + 1);
-            warm[i] = now_us() - t;
-        }
-        sett_engine_close(e);
+    if (way == NVRTC)
+        return nvrtc_once(rtc, i);
+    if (!*e)
+        *e = engine();
+    sett_once(*e, i);
+    if (way == FRESH) {
+        sett_engine_close(*e);
+        *e = NULL;
     }
+    return true;
+}
+
+static int sample(int way, double start)
+{
+    double warm[WARM], cold = 0;
+    nvrtc rtc = {0};
+    sett_engine *e = NULL;
+    if (way == NVRTC && !nvrtc_open(&rtc))
+        return 1;
+    for (int i = 0; i <= WARM; i++) {
+        double t = i ? now_us() : start;
+        if (!once(way, &rtc, &e, i))
+            return 1;
+        *(i ? &warm[i - 1] : &cold) = now_us() - t;
+    }
+    sett_engine_close(e);
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     printf("%f %f %ld\n", cold / 1e3, quantile(warm, WARM, 0.5) / 1e3, use.ru_maxrss);
     return 0;
 }
 
+typedef struct samples {
+    double cold[SAMPLES], warm[SAMPLES];
+    int tried, n; /* n of them gave a result */
+    long rss;
+} samples;
+
+static void take(samples *s, const char *self, const char *who)
+{
+    char command[600];
+    double cold, warm;
+    long rss;
+    snprintf(command, sizeof command, "'%s' %s", self, who);
+    FILE *p = popen(command, "r");
+    bool ok = p && fscanf(p, "%lf %lf %ld", &cold, &warm, &rss) == 3;
+    s->tried++;
+    if ((p && pclose(p)) || !ok)
+        return;
+    s->cold[s->n] = cold, s->warm[s->n] = warm, s->n++;
+    s->rss = rss > s->rss ? rss : s->rss;
+}
+
 int main(int argc, char **argv)
 {
+    static const char *const who[N_WAYS] = {"sett", "fresh", "nvrtc"};
+    static const char *const title[N_WAYS] = {"sett", "sett, a fresh engine for each", "NVRTC with cuda_fp16.h"};
     double start = now_us();
-    if (argc == 2 && (!strcmp(argv[1], "sett") || !strcmp(argv[1], "nvrtc")))
-        return sample(argv[1], start);
+    for (int w = 0; argc == 2 && w < N_WAYS; w++)
+        if (!strcmp(argv[1], who[w]))
+            return sample(w, start);
     setenv("BENCH_CUDA_INCLUDE", argc > 1 ? argv[1] : "/usr/local/cuda/include", 0);
-    static const char *const who[2] = {"sett", "nvrtc"};
-    double cold[2][SAMPLES], warm[2][SAMPLES];
-    int n[2] = {0, 0};
-    long rss[2] = {0, 0};
+    static samples s[N_WAYS];
     uint64_t seed = 7;
-    for (int i = 0; i < 2 * SAMPLES; i++) {
-        int w = n[0] == SAMPLES ? 1 : n[1] == SAMPLES ? 0 : (int)(random_next(&seed) >> 20 & 1);
-        char command[600];
-        snprintf(command, sizeof command, "%s %s", argv[0], who[w]);
-        FILE *p = popen(command, "r");
-        if (!p || fscanf(p, "%lf %lf %ld", &cold[w][n[w]], &warm[w][n[w]], &rss[w]) != 3) {
-            printf("%s: no sample\n", who[w]);
-            cold[w][n[w]] = warm[w][n[w]] = 0;
-        }
-        if (p)
-            pclose(p);
-        n[w]++;
+    for (int i = 0; i < N_WAYS * SAMPLES; i++) {
+        int w = (int)((random_next(&seed) >> 20) % N_WAYS);
+        while (s[w].tried == SAMPLES)
+            w = (w + 1) % N_WAYS;
+        take(&s[w], argv[0], who[w]);
     }
-    puts("| C function to cubin, elementwise | cold ms | warm ms | peak memory MB |\n| --- | --- | --- | --- |");
-    for (int w = 0; w < 2; w++)
-        printf("| %s | %.1f | %.1f | %.0f |\n", w ? "NVRTC with cuda_fp16.h" : "sett", quantile(cold[w], SAMPLES, 0.5),
-            quantile(warm[w], SAMPLES, 0.5), (double)rss[w] / 1024);
+    puts("| C function to cubin, elementwise | cold ms | warm ms | peak memory MB | samples |\n| --- | --- | --- | --- | --- |");
+    for (int w = 0; w < N_WAYS; w++)
+        if (s[w].n)
+            printf("| %s | %.1f | %.1f | %.0f | %d%s |\n", title[w], quantile(s[w].cold, s[w].n, 0.5),
+                quantile(s[w].warm, s[w].n, 0.5), (double)s[w].rss / 1024, s[w].n, s[w].n < SAMPLES ? ", others failed" : "");
+        else
+            printf("| %s | no sample: all %d failed | | | 0 |\n", title[w], SAMPLES);
+    nvrtc rtc = {0};
+    int major, minor;
+    if (nvrtc_open(&rtc) && !rtc.version(&major, &minor))
+        printf("\nNVRTC is of CUDA %d.%d.\n", major, minor);
     return 0;
 }

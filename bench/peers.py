@@ -4,9 +4,12 @@ medians and spread of device times, ratios. Prints Markdown.
 
     bench/peers.py BUILD_FOLDER [add] [softmax]
 
-Peers: torch, torch.compile, Triton (through torch), a hand-written CUDA kernel (nvcc), cuMemcpyDtoD, and CuTe DSL if its
-package is importable."""
+Peers: torch, torch.compile, Triton (through torch), a hand-written CUDA kernel (nvcc), the driver's cuMemcpyDtoDAsync, and
+CuTe DSL if its package and CUTLASS's examples (CUTLASS_EXAMPLES) are here. Whoever has a shape to choose is swept over it as
+sett is, and the shape that sett's example has by itself is a row beside its best. Every way is timed as a CUDA graph of BATCH
+launches, so that no peer pays for Python's time to issue one; what cannot be captured says so."""
 import ctypes
+import importlib.metadata
 import os
 import random
 import statistics
@@ -16,20 +19,35 @@ import tempfile
 
 import torch
 
+BATCH = 10
 HAND = r"""
 #include <cuda_fp16.h>
-extern "C" __global__ void add(const uint4 *a, const uint4 *b, uint4 *c, size_t n) {
-  size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) {
-    uint4 x = a[i], y = b[i], z;
-    __half2 *p = (__half2 *)&x, *q = (__half2 *)&y, *r = (__half2 *)&z;
-    for (int j = 0; j < 4; j++) r[j] = __hadd2(p[j], q[j]);
-    c[i] = z;
+template <int V> __global__ void add(const uint4 *a, const uint4 *b, uint4 *c, size_t n) {
+  size_t first = (size_t)blockIdx.x * blockDim.x * V + threadIdx.x;
+  uint4 x[V], y[V], z;
+#pragma unroll
+  for (int v = 0; v < V; v++) {
+    size_t i = first + (size_t)v * blockDim.x;
+    if (i < n) x[v] = a[i], y[v] = b[i];
+  }
+#pragma unroll
+  for (int v = 0; v < V; v++) {
+    size_t i = first + (size_t)v * blockDim.x;
+    if (i < n) {
+      __half2 *p = (__half2 *)&x[v], *q = (__half2 *)&y[v], *r = (__half2 *)&z;
+      for (int j = 0; j < 4; j++) r[j] = __hadd2(p[j], q[j]);
+      c[i] = z;
+    }
   }
 }
-extern "C" void hand_add(void *a, void *b, void *c, size_t n, cudaStream_t s) {
+template <int V> static int launch(const void *a, const void *b, void *c, size_t n, int threads, cudaStream_t s) {
+  size_t block = (size_t)threads * V;
+  add<V><<<(unsigned)((n + block - 1) / block), threads, 0, s>>>((const uint4 *)a, (const uint4 *)b, (uint4 *)c, n);
+  return cudaGetLastError();
+}
+extern "C" int hand_add(const void *a, const void *b, void *c, size_t n, int threads, int vectors, cudaStream_t s) {
   n /= 8;
-  add<<<(unsigned)((n + 255) / 256), 256, 0, s>>>((const uint4 *)a, (const uint4 *)b, (uint4 *)c, n);
+  return vectors == 1 ? launch<1>(a, b, c, n, threads, s) : vectors == 2 ? launch<2>(a, b, c, n, threads, s) : launch<4>(a, b, c, n, threads, s);
 }
 """
 
@@ -81,12 +99,50 @@ def hand_written(folder):
     return ctypes.CDLL(folder + "/hand.so").hand_add
 
 
-def measure(ways, bytes_moved, rounds=31, batch=10):
-    """Median GB/s of each way; every round runs all of them in a new random order."""
+def current_stream():
+    return ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+
+
+def prepare(name, go, out, check):
+    """BATCH launches of a way whose result was checked, as a CUDA graph that was checked too. A way returns its result or
+    writes it to out."""
+    poison = float("nan") if out.is_floating_point() else 0
+
+    def result(got):
+        return got if isinstance(got, torch.Tensor) else out
+
+    out.fill_(poison)
+    assert check(result(go())), name
+    go()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            for _ in range(BATCH):
+                got = go()
+        out.fill_(poison)
+        graph.replay()
+        torch.cuda.synchronize()
+        if check(result(got)): # a way that issues on a stream of its own leaves the graph empty
+            return graph.replay
+        why = "its launches do not follow the current stream"
+    except Exception as e:
+        why = str(e).strip().split("\n")[0]
+    torch.cuda.synchronize()
+    print(f"\n{name} cannot be captured ({why}): its times include issuing the launches")
+
+    def plain():
+        for _ in range(BATCH):
+            go()
+
+    return plain
+
+
+def measure(ways, bytes_moved, rounds=31):
+    """GB/s of each prepared way, sorted; every round runs all of them in a new random order."""
     times = {name: [] for name in ways}
     for go in ways.values():
-        for _ in range(3):
-            go()
+        go()
     torch.cuda.synchronize()
     for _ in range(rounds):
         order = list(ways)
@@ -95,12 +151,19 @@ def measure(ways, bytes_moved, rounds=31, batch=10):
             begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             ways[name]()
             begin.record()
-            for _ in range(batch):
-                ways[name]()
+            ways[name]()
             end.record()
             end.synchronize()
-            times[name].append(begin.elapsed_time(end) / batch)
+            times[name].append(begin.elapsed_time(end) / BATCH)
     return {n: sorted(bytes_moved / t / 1e6 for t in ts) for n, ts in times.items()}
+
+
+def sweep(who, ways, bytes_moved):
+    """The best of a way's shapes, all measured alike; says what each gave."""
+    rates = {n: statistics.median(r) for n, r in measure(ways, bytes_moved, rounds=7).items()}
+    print(f"\n{who}, median GB/s: " + "; ".join(f"{n}: {r:.0f}" for n, r in sorted(rates.items(), key=lambda x: -x[1])))
+    best = max(rates, key=rates.get)
+    return best, ways[best]
 
 
 def table(title, rates):
@@ -111,7 +174,7 @@ def table(title, rates):
         print(f"| {name} | {m:.0f} | {r[len(r) // 10]:.0f} | {r[-1 - len(r) // 10]:.0f} | {ours / m:.4f} |")
 
 
-def triton_add():
+def triton_add(a, b, c):
     import triton
     import triton.language as tl
 
@@ -120,11 +183,59 @@ def triton_add():
         i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         tl.store(z + i, tl.load(x + i, i < n) + tl.load(y + i, i < n), i < n)
 
-    def run(a, b, c):
-        n = a.numel()
-        kernel[(triton.cdiv(n, 4096),)](a, b, c, n, BLOCK=4096)
+    n = a.numel()
 
-    return run
+    def way(block, warps):
+        return lambda: kernel[(triton.cdiv(n, block),)](a, b, c, n, BLOCK=block, num_warps=warps)
+
+    return {f"BLOCK {block}, {warps} warps": way(block, warps) for block in (1024, 2048, 4096, 8192) for warps in (4, 8)}
+
+
+def hand_add(hand, a, b, c):
+    ptr = [ctypes.c_void_p(t.data_ptr()) for t in (a, b, c)]
+
+    def way(threads, vectors):
+        def go():
+            status = hand(*ptr, ctypes.c_size_t(a.numel()), ctypes.c_int(threads), ctypes.c_int(vectors), current_stream())
+            assert status == 0, status
+
+        return go
+
+    return {f"{t} threads, {v} x 16 bytes": way(t, v) for t in (128, 256, 512, 1024) for v in (1, 2, 4)}
+
+
+def compiled_ways(f, f_out):
+    """torch.compile as it is, with its own search, and writing to a tensor that is there. f and f_out take no arguments
+    but tensors that they close over, so each is compiled for these."""
+    return {
+        "torch.compile": torch.compile(f),
+        "torch.compile, max-autotune-no-cudagraphs": torch.compile(f, mode="max-autotune-no-cudagraphs"),
+        "torch.compile, out=": torch.compile(f_out),
+        "torch.compile, out=, max-autotune-no-cudagraphs": torch.compile(f_out, mode="max-autotune-no-cudagraphs"),
+    }
+
+
+def optional(ways, name, go, out, check):
+    """A peer that does not work here is named with its reason; one that gives wrong results ends the run."""
+    try:
+        ways[name] = prepare(name, go, out, check)
+    except AssertionError:
+        raise
+    except Exception as e:
+        print(f"\nno {name}: {str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__}")
+
+
+def device_copy(bytes_moved):
+    """The driver's copy that reads and writes as many bytes in all."""
+    x = torch.empty(bytes_moved // 2, dtype=torch.uint8, device="cuda").random_()
+    y = torch.empty_like(x)
+    copy = ctypes.CDLL("libcuda.so.1").cuMemcpyDtoDAsync_v2
+
+    def go():
+        status = copy(ctypes.c_uint64(y.data_ptr()), ctypes.c_uint64(x.data_ptr()), ctypes.c_size_t(x.numel()), current_stream())
+        assert status == 0, status
+
+    return prepare("cuMemcpyDtoDAsync", go, y, lambda got: torch.equal(got, x))
 
 
 def cute_dsl_add(a, b, c):
@@ -145,71 +256,113 @@ def cute_dsl_add(a, b, c):
     return lambda: compiled(*args)
 
 
-# (remap, thr_m, thr_n, val_m): the notebook's tile of 16 x 256 both ways round, then longer rows.
+# (remap, thr_m, thr_n, val_m): first what the example has by itself (the notebook's tile of 16 x 256), then the same with
+# row-wise tiles and longer rows.
 TV = [(0, 4, 32, 4), (1, 4, 32, 4), (1, 1, 128, 1), (1, 1, 256, 1), (1, 1, 512, 1), (1, 1, 128, 2), (1, 1, 256, 2), (1, 2, 128, 1), (1, 1, 128, 4)]
 
 
-def bench_add(sett, folder, m=16384, n=8192):
-    a, b = torch.randn(m, n, device="cuda").half(), torch.randn(m, n, device="cuda").half()
-    c = torch.empty_like(a)
-    found = []
+def tv_name(tv):
+    return f"threads ({tv[1]},{tv[2]}), values ({tv[3]},8), {'row' if tv[0] else 'column'}-wise tiles"
+
+
+def sett_add(sett, m, n, a, b, c, check):
+    ways = {}
     for tv in TV:
         call, report = sett.call("bench_add", ctypes.c_int64(m), ctypes.c_int64(n), (ctypes.c_int * 4)(*tv), a, b, c)
-        rate = statistics.median(measure({"sett": sett.runner(call)}, 3 * a.numel() * 2, rounds=7)["sett"])
-        found.append((rate, tv, call))
         wide = "ld.global.v4.b32" in report or "ld.global.nc.v4.b32" in report or "ld.global.v2.b64" in report
-        print(f"\nadd with threads ({tv[1]},{tv[2]}), values ({tv[3]},8), {'row' if tv[0] else 'column'}-wise tiles: {rate:.0f} GB/s; "
-              f"{report.splitlines()[0]}; 128-bit loads in the PTX: {'yes' if wide else 'no PTX kept' if '.entry' not in report else 'NO'}")
-    rate, tv, call = max(found)
-    ways = {"sett": sett.runner(call), "torch.add": lambda: torch.add(a, b, out=c)}
+        ways[tv_name(tv)] = prepare("sett", sett.runner(call), c, check)
+        print(f"\nsett's add, {tv_name(tv)}: {report.splitlines()[0]}; "
+              f"128-bit loads in the PTX: {'yes' if wide else 'no PTX kept' if '.entry' not in report else 'NO'}")
+    return ways
+
+
+def bench_add(sett, folder):
     hand = hand_written(folder)
-    if hand:
-        ptr = [ctypes.c_void_p(t.data_ptr()) for t in (a, b, c)]
-        ways["hand-written, 16 bytes a thread (nvcc)"] = lambda: hand(*ptr, ctypes.c_size_t(m * n), ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
-    tri = triton_add()
-    ways["Triton"] = lambda: tri(a, b, c)
+    for m, n in ((4096, 4096), (16384, 8192)):
+        add_of(sett, hand, m, n)
+
+
+def add_of(sett, hand, m, n):
+    a, b = torch.randn(m, n, device="cuda").half(), torch.randn(m, n, device="cuda").half()
+    c = torch.empty_like(a)
+    want = a + b
+    moved = 3 * a.numel() * 2
+
+    def check(got):
+        return torch.equal(got, want)
+
+    ours = sett_add(sett, m, n, a, b, c, check)
+    shape, best = sweep("sett", ours, moved)
+    ways = {"sett": best, "sett, the example's own shape": ours[tv_name(TV[0])]}
+    ways["torch.add, out="] = prepare("torch.add", lambda: torch.add(a, b, out=c), c, check)
+    for name, go in compiled_ways(lambda: a + b, lambda: torch.add(a, b, out=c)).items():
+        optional(ways, name, go, c, check)
+    peers = {"hand-written": hand_add(hand, a, b, c)} if hand else {}
+    try:
+        peers["Triton"] = triton_add(a, b, c)
+    except ImportError as e:
+        print(f"\nno Triton: {e}")
+    for who, shapes in peers.items():
+        label, go = sweep(who, {name: prepare(f"{who}, {name}", go, c, check) for name, go in shapes.items()}, moved)
+        ways[f"{who}, {label}"] = go
     dsl = cute_dsl_add(a, b, c)
     if dsl:
-        ways["CuTe DSL example"] = dsl
-    want = a + b
-    for name, go in ways.items():
-        c.fill_(float("nan"))
-        go()
-        assert torch.equal(c, want), name
-    moved = 3 * a.numel() * 2
-    rates = measure(ways, moved)
-    x = torch.empty(moved // 2, dtype=torch.uint8, device="cuda").random_()
-    y = torch.empty_like(x)
-    rates.update(measure({"cuMemcpyDtoD (of as many bytes)": lambda: y.copy_(x)}, moved))
-    table(f"add fp16 {m} x {n} (sett: threads ({tv[1]},{tv[2]}), values ({tv[3]},8))", rates)
+        optional(ways, "CuTe DSL example", dsl, c, check)
+    ways["cuMemcpyDtoDAsync (of as many bytes)"] = device_copy(moved)
+    table(f"add fp16 {m} x {n} (sett: {shape})", measure(ways, moved))
 
 
 def bench_softmax(sett, folder, m=8192, n=8192):
+    del folder
     x = torch.randn(m, n, device="cuda").bfloat16()
     y = torch.empty_like(x)
     want = torch.softmax(x.double(), 1)
-    compiled = torch.compile(lambda t: torch.softmax(t, 1))
-    ways = {"torch.softmax": lambda: torch.softmax(x, 1, out=y), "torch.compile": lambda: compiled(x)}
-    best = None
+    moved = 2 * x.numel() * 2
+
+    def error(got):
+        return ((got.double() - want).abs() / want).max().item()
+
+    def check(got):
+        return error(got) < 0.01
+
+    ours = {}
     for threads in (128, 256, 512, 1024):
         call, report = sett.call("bench_softmax", ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(threads), x, y)
-        y.fill_(float("nan"))
-        go = sett.runner(call)
-        go()
-        error = ((y.double() - want).abs() / want).max().item()
-        assert error < 0.01, error
-        rate = statistics.median(measure({"sett": go}, 2 * x.numel() * 2, rounds=5)["sett"])
-        print(f"\nsoftmax with {threads} threads: {report.splitlines()[0]}, worst relative error {error:.4f}, {rate:.0f} GB/s")
-        if not best or rate > best[0]:
-            best = (rate, go, threads)
-    ways["sett"] = best[1]
-    table(f"softmax bf16 {m} x {n} (sett with {best[2]} threads)", measure(ways, 2 * x.numel() * 2))
+        ours[f"{threads} threads"] = prepare("sett", sett.runner(call), y, check)
+        print(f"\nsett's softmax, {threads} threads: {report.splitlines()[0]}, worst relative error {error(y):.4f}")
+    shape, best = sweep("sett", ours, moved)
+    ways = {"sett": best, "sett, the example's own shape (128 threads)": ours["128 threads"]}
+    ways["torch.softmax, out="] = prepare("torch.softmax", lambda: torch.softmax(x, 1, out=y), y, check)
+    for name, go in compiled_ways(lambda: torch.softmax(x, 1), lambda: torch.softmax(x, 1, out=y)).items():
+        optional(ways, name, go, y, check)
+    ways["cuMemcpyDtoDAsync (of as many bytes)"] = device_copy(moved)
+    table(f"softmax bf16 {m} x {n} (sett: {shape})", measure(ways, moved))
+
+
+def versions():
+    def of(package):
+        try:
+            return importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            return "none"
+
+    def says(*command):
+        try:
+            return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip().splitlines()[-1]
+        except (OSError, subprocess.CalledProcessError, IndexError):
+            return "none"
+
+    print(f"\nPeers: torch {torch.__version__} (CUDA {torch.version.cuda}), Triton {of('triton')}, "
+          f"CuTe DSL {of('nvidia-cutlass-dsl')}, nvcc {says('nvcc', '--version')}, "
+          f"driver {says('nvidia-smi', '--query-gpu=driver_version', '--format=csv,noheader')}, "
+          f"on {torch.cuda.get_device_name(0)}.")
 
 
 def main():
     build, what = sys.argv[1], sys.argv[2:] or ["add", "softmax"]
     random.seed(1)
     torch.manual_seed(1)
+    versions()
     sett = Sett(build)
     with tempfile.TemporaryDirectory() as folder:
         for w in what:

@@ -78,8 +78,9 @@ int main(int argc, char **argv)
     sett_kernel *k = compile(e); /* fills the cache */
     sett_kernel_info info = {.size = sizeof info};
     must(sett_kernel_query(k, &info), NULL);
-    const char *path = "/tmp/sett-bench-start.cubin";
-    FILE *f = fopen(path, "wb");
+    char path[] = "/tmp/sett-bench-start-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "wb");
     if (!f || fwrite(info.cubin, 1, info.cubin_size, f) != info.cubin_size || fclose(f))
         return 1;
     sett_engine_close(e);
@@ -91,10 +92,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2 * SAMPLES; i++) { /* pairs, each in random order */
         int w = i & 1 ? n[0] > n[1] : (int)(random_next(&seed) >> 20 & 1);
         char command[600];
-        snprintf(command, sizeof command, "%s %s %s", argv[0], who[w], path);
+        snprintf(command, sizeof command, "'%s' %s %s", argv[0], who[w], path);
         FILE *p = popen(command, "r");
         if (!p || fscanf(p, "%lf %ld", &ms[w][n[w]], &rss[w]) != 2 || pclose(p)) {
             fprintf(stderr, "%s: no sample\n", who[w]);
+            remove(path);
             return 1;
         }
         n[w]++;
