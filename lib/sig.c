@@ -338,8 +338,8 @@ static bool declare_layout(declare *d, const sett_layout *l)
     int rank = l->shape.kind == SETT_NODE ? l->shape.rank : 1;
     SETT__FAIL_IF(b, d->c->site, d->c->func, l->has_inner, false, SETT_E_ARGUMENT,
         "%s: a parameter's layout is shape:stride, not %s", d->param->name, sett__layout_text(b, l));
-    SETT__FAIL_IF(b, d->c->site, d->c->func, rank > SETT__MAX_RANK || !rank, false, SETT_E_RANK,
-        "%s: a parameter has 1 to %d modes, not %d", d->param->name, SETT__MAX_RANK, rank);
+    SETT__FAIL_IF(b, d->c->site, d->c->func, rank > SETT__MAX_RANK, false, SETT_E_RANK,
+        "%s: a parameter has 0 to %d modes, not %d", d->param->name, SETT__MAX_RANK, rank);
     d->param->rank = (uint8_t)rank;
     d->param->leaf = b->sig.n_leaf;
     for (int i = 0; i < rank; i++) {

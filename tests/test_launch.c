@@ -337,6 +337,29 @@ START_TEST(launch_after_close)
 }
 END_TEST
 
+/* Y = X + 1, then X = 2 Y, of one number each. */
+static void rank_zero(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_layout *one = sett_make_layout(b, sett_arg_n(0, NULL));
+    sett_tensor *X = sett_param(b, "X", SETT_F32, one), *Y = sett_param(b, "Y", SETT_F32, one);
+    sett_store(Y, sett_add(sett_load(X), 1.0));
+    sett_set(X, sett_mul(sett_at(Y, sett_arg_n(0, NULL)), 2.0), 0);
+}
+
+START_TEST(buffers_of_rank_zero)
+{
+    float from = 3, to = 0;
+    sett_kernel *k = compile(rank_zero, "rank_zero");
+    sett_buf X = sett_buf_nd(&from, SETT_F32, 0, NULL), Y = sett_buf_nd(&to, SETT_F32, 0, NULL);
+    ck_assert_msg(!sett_launch(k, CPU, &err, &X, &Y), "%s", err.text);
+    ck_assert(from == 8 && to == 4);
+    Y = sett_buf_1d(&to, SETT_F32, 1);
+    ck_assert_int_eq(sett_launch(k, CPU, &err, &X, &Y), SETT_E_RANK);
+    sett_kernel_release(k);
+}
+END_TEST
+
 START_TEST(symbol_without_a_buffer)
 {
     sett_kernel *k = compile(scaled, "scaled");
@@ -747,6 +770,7 @@ Suite *launch_suite(void)
     tcase_add_test(t, short_allocations);
     tcase_add_test(t, unwritten_memory_is_nan);
     tcase_add_test(t, launch_after_close);
+    tcase_add_test(t, buffers_of_rank_zero);
     tcase_add_test(t, symbol_without_a_buffer);
     tcase_add_loop_test(t, coordinates_past_31_bits, 0, (int)(sizeof edges / sizeof *edges));
     tcase_add_test(t, call_stages_and_commits);

@@ -12,8 +12,20 @@ awk 'BEGIN {
 echo '#include <sett/sett.h>' >"$b/user/header.c"
 echo 'typedef int nothing;' >"$b/user/empty.c"
 ${CC:-cc} -O1 bench/cost.c -o "$b/user/cost" || exit 1
+# Two branches on one line, one in the other, in a macro: the user's warnings stay the user's.
+cat >"$b/user/shadow.c" <<'END'
+#include <sett/sett.h>
+#define BOTH(b, c, d) sett_if (b, c) { sett_if (b, d) sett_sync_warp(b); sett_else (b) { sett_if (b, c) sett_sync_warp(b); } }
+void shadow(sett_build *b, sett_val *c, sett_val *d);
+void shadow(sett_build *b, sett_val *c, sett_val *d)
+{
+    sett_if (b, c) sett_if (b, d) sett_sync_warp(b);
+    BOTH(b, c, d)
+}
+END
 for cc in gcc clang; do
     command -v $cc >/dev/null || { echo "$cc is not here: not tried"; continue; }
+    $cc -std=c11 -pedantic -Wall -Wextra -Wshadow -Werror -Iinclude -c "$b/user/shadow.c" -o "$b/user/shadow.o" || exit 1
     for f in empty header nested; do
         cost=$(ulimit -v 1000000 && ulimit -t 5 && "$b/user/cost" $cc -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude \
             -c "$b/user/$f.c" -o "$b/user/$f.o") || { echo "$cc: $f.c does not compile in 5 s and 1 GB"; exit 1; }

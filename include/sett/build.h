@@ -56,7 +56,8 @@ typedef struct sett_sym_args {
 SETT_API sett_val *sett_sym_at(sett_site, sett_build *, const sett_sym_args *);
 #define sett_sym(b, ...) sett_sym_at(SETT_HERE, b, &(sett_sym_args){.size = sizeof(sett_sym_args), .name = __VA_ARGS__})
 
-/* A tensor in global memory: sett_param(b, "A", SETT_F16, layout, .align = 16).
+/* A tensor in global memory: sett_param(b, "A", SETT_F16, layout, .align = 16), of 0 to 8 modes; the layout of one number
+ * is sett_make_layout(b, sett_arg_n(0, NULL)).
  * .align: bytes, a power of two, default the element's; checked by every launch.
  * .restricted: nothing else that the kernel is given overlaps it. */
 typedef struct sett_param_args {

@@ -40,8 +40,14 @@ SETT_API void sett_region_end(sett_region *);
 /* cond: a Boolean scalar (of an integer: sett_ne(x, 0)). Both arms are always recorded. A C `continue` ends
  * only the recording of the arm that it stands in, and never leaves a loop of the kernel; the kernel's report names a
  * branch that records nothing. */
-#define sett_if(b, cond) SETT_REGION(SETT_CAT(sett_if_, __LINE__), sett_if_begin(SETT_HERE, b, cond))
-#define sett_else(b) SETT_REGION(SETT_CAT(sett_else_, __LINE__), sett_else_begin(SETT_HERE, b))
+#define sett_if(b, cond) SETT_REGION(SETT_CAT(sett_if_, SETT_UNIQUE), sett_if_begin(SETT_HERE, b, cond))
+#define sett_else(b) SETT_REGION(SETT_CAT(sett_else_, SETT_UNIQUE), sett_else_begin(SETT_HERE, b))
+/* Two on one line, or in one macro, do not shadow each other where the compiler counts. */
+#ifdef __COUNTER__
+#define SETT_UNIQUE __COUNTER__
+#else
+#define SETT_UNIQUE __LINE__
+#endif
 
 /* Indices, Int32: of the thread in its block, the block in the grid (dim 0 is x), their
  * extents; the lane in the warp; the warp in the block (x fastest). */
