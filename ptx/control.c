@@ -81,7 +81,13 @@ static LLVMValueRef goes_on(sett__lower *l, const sett__frame *f, LLVMValueRef n
 {
     if (!may_wrap(f))
         return LLVMBuildICmp(l->b, f->sign ? LLVMIntSLT : LLVMIntULT, next, f->hi, "");
-    return LLVMBuildICmp(l->b, LLVMIntUGT, LLVMBuildSub(l->b, f->hi, f->phi, ""), f->step, "");
+    LLVMValueRef left = LLVMBuildSub(l->b, f->hi, f->phi, ""), step = f->step;
+    if (!LLVMIsAConstantInt(step)) { /* less one on both sides: then a step of 0 is the longest, and ends the loop too */
+        LLVMValueRef one = LLVMConstInt(LLVMTypeOf(step), 1, 0);
+        left = LLVMBuildSub(l->b, left, one, "");
+        step = LLVMBuildSub(l->b, step, one, "");
+    }
+    return LLVMBuildICmp(l->b, LLVMIntUGT, left, step, "");
 }
 
 static void end_for(sett__lower *l, sett__frame *f)

@@ -395,15 +395,15 @@ static const struct { sett_dtype type; int64_t hi, step; const char *want; } edg
     {SETT_I32, 0, 1, "CHECK: nounroll\nNOT: sub.s32\nCHECK: bra"},
     {SETT_I32, INT32_MAX - 2, 3, "CHECK: nounroll\nNOT: setp.gt.u32\nCHECK: bra"},
     {SETT_I32, 0, 3, "CHECK: nounroll\nCHECK: setp.gt.u32\nCHECK: bra"},
-    {SETT_U32, UINT32_MAX, 2, "CHECK: nounroll\nCHECK: setp.gt.u32\nCHECK: bra"},
-};
+    {SETT_U32, UINT32_MAX, 2, "CHECK: nounroll\nCHECK: setp.gt.u32\nCHECK: bra"}, /* step of 0: a symbol, which may be 0 */
+    {SETT_I32, INT32_MAX, 0, "CHECK: , -1;\nCHECK: setp.gt.u32\nCHECK: bra"}};
 START_TEST(test_loop_at_the_edge)
 {
     maker *m = start(32);
     m->sym[m->t.sig.n_sym++] = (sett__symbol){"K", 1, 0};
     int a = param(m, "A", edge[_i].type, 3), k = op(m, SETT__SYM, SETT_I32, 1, 0, 0, NONE);
     int lo = load(m, a, NO, 0, edge[_i].type, 1), hi = edge[_i].hi ? constant(m, edge[_i].type, edge[_i].hi) : k;
-    op(m, SETT__FOR, edge[_i].type, 1, 0, 0, A(lo, hi, constant(m, edge[_i].type, edge[_i].step)));
+    op(m, SETT__FOR, edge[_i].type, 1, 0, 0, A(lo, hi, edge[_i].step ? constant(m, edge[_i].type, edge[_i].step) : k));
     op(m, SETT__ATOM, edge[_i].type, 1, SETT__ADD, 0, A(a, NO, NO, lo));
     op(m, SETT__END, 0, 0, 0, 0, NONE);
     expect(m, "sm_80", edge[_i].want);

@@ -31,7 +31,8 @@ SETT_API sett_region sett_else_begin(sett_site, sett_build *);
 SETT_API void sett_region_end(sett_region *);
 /* Two loops: the inner runs the body once, and only its completion, not a break, sets done. */
 #define SETT_REGION(r, begin) for (sett_region r = begin; r.open; sett_region_end(&r)) for (; !r.done; r.done = true)
-/* i counts from lo while below hi; step is positive. A C `continue` leaves the rest of the body unrecorded; break is an
+/* i counts from lo while below hi; step is positive (a dynamic one that is not is a fault on
+ * the CPU engine, and ends the loop on a GPU). A C `continue` leaves the rest of the body unrecorded; break is an
  * error. i is an Int32, or an Int64 if a bound has 64 bits or is an Uint32. */
 #define sett_for(b, i, lo, hi, step) \
     for (sett_region i##_region = sett_for_begin(SETT_HERE, b, SETT_A(lo), SETT_A(hi), SETT_A(step)); i##_region.open; \

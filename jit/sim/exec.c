@@ -206,14 +206,35 @@ static void enter_round(sett__warp *w, uint32_t yes, uint32_t go, uint32_t end)
     }
 }
 
-static void open_for(sett__core *c, sett__warp *w, const sett__insn *i)
+/* A loop that would be entered with a step of 0 or less, in the lanes of `in`? Then the launch has failed. */
+static bool check_step(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t in)
+{
+    _Alignas(64) static const unsigned char zero[WARP * 8];
+    uint8_t positive[WARP];
+    const unsigned char *step = sett__at(c, w, i->c);
+    i->fn(positive, zero, step, NULL, 1, 0);
+    in &= ~truth(c, w, i, positive);
+    if (!in)
+        return true;
+    int lane = __builtin_ctz(in), spare = 64 - (8 << i->lg);
+    uint64_t bits = 0;
+    memcpy(&bits, step + ((size_t)lane << i->lg), (size_t)1 << i->lg);
+    return sett__fault(c, w, lane, i->op, "the step of a loop is %lld, it must be positive",
+        (long long)((int64_t)(bits << spare) >> spare));
+}
+
+static bool open_for(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint8_t less[WARP];
     void *v = sett__at(c, w, i->d);
     memcpy(v, sett__at(c, w, i->a), (size_t)WARP << i->lg);
     i->fn(less, v, sett__at(c, w, i->b), NULL, 1, 0);
+    uint32_t in = truth(c, w, i, less);
+    if (!check_step(c, w, i, in))
+        return false;
     push(w, 0);
-    enter_round(w, truth(c, w, i, less), w->pc, i->target);
+    enter_round(w, in, w->pc, i->target);
+    return true;
 }
 
 /* A variable that would wrap past the end of its type ends the loop. */
@@ -322,8 +343,7 @@ static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
         w->active = w->stack[--w->depth].saved;
         return true;
     case SETT__S_FOR:
-        open_for(c, w, i);
-        return true;
+        return open_for(c, w, i);
     case SETT__S_ENDFOR:
         next_round(c, w, i);
         return true;
