@@ -187,9 +187,9 @@ static bool use_visible(sett_build *b, sett_site site, const char *func, const s
     uint32_t at = v->id < b->n_op ? b->op[v->id].site : SETT__NONE;
     const char *opener = opener_name(b, v->serial);
     if (at == SETT__NONE)
-        sett__fail(b, site, func, SETT_E_REGION, "a value made inside %s is used outside it", opener);
+        sett__fail(b, site, func, SETT_E_REGION, "a value made inside %s is used outside it: keep it in a sett_var or an rmem tensor", opener);
     else
-        sett__fail(b, site, func, SETT_E_REGION, "a value made at %s:%u inside %s is used outside it",
+        sett__fail(b, site, func, SETT_E_REGION, "a value made at %s:%u inside %s is used outside it: keep it in a sett_var or an rmem tensor",
             b->string[b->site[at].file], b->site[at].line, opener);
     return false;
 }

@@ -458,8 +458,8 @@ void sett_block_at(sett_site site, sett_build *b, sett_arg a)
             threads = 0;
     }
     if (threads < 1 || threads > 1024)
-        sett__fail(b, site, c.func, SETT_E_LIMIT, "a block has 1 to 1024 threads, not %lld: %s", (long long)threads,
-            sett__arg_text(b, a));
+        sett__fail(b, site, c.func, SETT_E_LIMIT, "a block has 1 to 1024 threads; %s are %lld", sett__arg_text(b, a),
+            (long long)threads);
 }
 
 uint32_t sett__smem_alloc(sett_build *b, sett_site site, const char *func, uint64_t bytes, uint32_t align)

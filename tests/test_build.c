@@ -110,7 +110,7 @@ START_TEST(errors_of_the_launch_shape)
     expect(b, SETT_E_ARGUMENT, line, "sett_grid: this was said before");
     b = kernel();
     sett_block(b, 64, 32); line = __LINE__;
-    expect(b, SETT_E_LIMIT, line, "sett_block: a block has 1 to 1024 threads, not 2048: (64,32)");
+    expect(b, SETT_E_LIMIT, line, "sett_block: a block has 1 to 1024 threads; (64,32) are 2048");
     b = kernel();
     sett_block(b, 1.5); line = __LINE__;
     expect(b, SETT_E_ARGUMENT, line, "sett_block: extent 0 must be an integer, not 1.5");

@@ -232,14 +232,14 @@ START_TEST(values_stay_inside)
         kept = sett_mul(f, 2); made = __LINE__;
     }
     sett_add(kept, 1); line = __LINE__;
-    snprintf(text, sizeof text, "sett_add: a value made at %s:%d inside sett_if is used outside it", __FILE__, made);
+    snprintf(text, sizeof text, "sett_add: a value made at %s:%d inside sett_if is used outside it: keep it in a sett_var or an rmem tensor", __FILE__, made);
     expect(b, SETT_E_REGION, line, text);
     b = kernel();
     sett_for (b, i, 0, 4, 1) { made = __LINE__;
         kept = i;
     }
     sett_add(kept, 1); line = __LINE__;
-    snprintf(text, sizeof text, "sett_add: a value made at %s:%d inside sett_for is used outside it", __FILE__, made);
+    snprintf(text, sizeof text, "sett_add: a value made at %s:%d inside sett_for is used outside it: keep it in a sett_var or an rmem tensor", __FILE__, made);
     expect(b, SETT_E_REGION, line, text);
 }
 END_TEST
@@ -257,7 +257,7 @@ START_TEST(every_value_stays_inside)
             kept = kind == 0 ? sett_mul(lane, 2) : kind == 1 ? sett_lt(lane, 2) : kind == 2 ? sett_thread_idx(b, 0) : kind == 3 ? sett_sym(b, "K") : sett_mul(f, 2);
         }
         sett_add(kept, 1); line = __LINE__;
-        snprintf(text, sizeof text, "sett_add: a value made at %s:%d inside sett_if is used outside it", __FILE__, made);
+        snprintf(text, sizeof text, "sett_add: a value made at %s:%d inside sett_if is used outside it: keep it in a sett_var or an rmem tensor", __FILE__, made);
         expect(b, SETT_E_REGION, line, text);
     }
 }
@@ -285,7 +285,7 @@ START_TEST(made_again_outside)
     ck_assert_uint_eq(sett_sym(b, "K")->id, k->id);
     sett_set(Y, inner, 3); line = __LINE__;
     char text[300];
-    snprintf(text, sizeof text, "sett_set: a value made at %s:%d inside sett_if is used outside it", __FILE__, made);
+    snprintf(text, sizeof text, "sett_set: a value made at %s:%d inside sett_if is used outside it: keep it in a sett_var or an rmem tensor", __FILE__, made);
     expect(b, SETT_E_REGION, line, text);
 }
 END_TEST
