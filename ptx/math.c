@@ -62,6 +62,27 @@ static bool safe_divisor(LLVMValueRef y)
     return y && LLVMIsAConstantInt(y) && !LLVMIsNull(y) && LLVMConstIntGetSExtValue(y) != -1;
 }
 
+/* ptxas takes the results of neg.s16 and abs.s16 to fit 16 bits, those of -32768 too: a later widening keeps 32768. Seen on
+ * an H200, ptxas 13.0. LLVM would narrow 32-bit arithmetic to them again, so it must not see what this is. */
+static LLVMValueRef in_32_bits(sett__lower *l, const void *text, LLVMValueRef *in)
+{
+    LLVMValueRef wide = LLVMBuildSExt(l->b, in[0], l->i32, "");
+    return LLVMBuildTrunc(l->b, sett__ir_asm(l, l->i32, text, "=r,r", false, &wide, 1), LLVMTypeOf(in[0]), "");
+}
+
+static bool is_16_bits(LLVMValueRef x)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    return LLVMGetIntTypeWidth(LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type) == 16;
+}
+
+static LLVMValueRef negate(sett__lower *l, LLVMValueRef x)
+{
+    if (is_16_bits(x))
+        return sett__ir_by_lane(l, in_32_bits, "neg.s32 $0, $1;", LLVMIntTypeInContext(l->ctx, 16), &x, 1);
+    return LLVMBuildNeg(l->b, x, "");
+}
+
 /* x/0 = all ones, x%0 = x, MIN/-1 = MIN, MIN%-1 = 0: LLVM leaves all four undefined, so the
  * divisor is replaced by 1 there and the answer chosen. */
 static LLVMValueRef int_divide(sett__lower *l, bool rem, bool sign, bool nonneg, LLVMValueRef x, LLVMValueRef y)
@@ -84,7 +105,7 @@ static LLVMValueRef int_divide(sett__lower *l, bool rem, bool sign, bool nonneg,
     if (is_safe)
         return q;
     if (minus && !rem) /* x % 1 is 0 already */
-        q = LLVMBuildSelect(l->b, minus, LLVMBuildNeg(l->b, x, ""), q, "");
+        q = LLVMBuildSelect(l->b, minus, negate(l, x), q, "");
     return LLVMBuildSelect(l->b, zero, rem ? x : LLVMConstAllOnes(type), q, "");
 }
 
@@ -120,8 +141,10 @@ LLVMValueRef sett__ir_binary(sett__lower *l, sett__code code, sett_dtype t, int 
     case SETT__ADD:
         return LLVMBuildAdd(l->b, x, y, "");
     case SETT__SUB:
-        return LLVMBuildSub(l->b, x, y, "");
-    case SETT__MUL:
+        return LLVMIsNull(x) ? negate(l, y) : LLVMBuildSub(l->b, x, y, "");
+    case SETT__MUL: /* by -1 LLVM would make it a neg */
+        if (LLVMIsConstant(y) && y == LLVMConstAllOnes(LLVMTypeOf(y)))
+            return negate(l, x);
         return LLVMBuildMul(l->b, x, y, "");
     case SETT__AND:
         return LLVMBuildAnd(l->b, x, y, "");
@@ -178,12 +201,10 @@ static LLVMValueRef unary(sett__lower *l, sett__code code, sett_dtype t, LLVMVal
     LLVMValueRef in[2] = {x, LLVMConstNull(l->i1)};
     switch (code) {
     case SETT__NEG:
-        return is_float ? LLVMBuildFNeg(l->b, x, "") : LLVMBuildNeg(l->b, x, "");
+        return is_float ? LLVMBuildFNeg(l->b, x, "") : negate(l, x);
     case SETT__ABS:
-        if (!is_float && sett_dtype_bits(t) < 32) { /* ptxas takes the result of abs.s16 to be positive, MIN's too */
-            LLVMValueRef two[2] = {x, LLVMBuildNeg(l->b, x, "")};
-            return sett__ir_intrinsic(l, "llvm.smax", type, two, 2);
-        }
+        if (!is_float && is_16_bits(x))
+            return sett__ir_by_lane(l, in_32_bits, "abs.s32 $0, $1;", LLVMIntTypeInContext(l->ctx, 16), in, 1);
         return sett__ir_intrinsic(l, is_float ? "llvm.fabs" : "llvm.abs", type, in, is_float ? 1 : 2);
     case SETT__NOT:
         return LLVMBuildNot(l->b, x, "");
