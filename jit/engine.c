@@ -169,9 +169,8 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
     if (e->opt.cache_dir && *e->opt.cache_dir && *e->opt.cache_dir != '/')
         return sett__error(err, SETT_E_ARGUMENT, "cache_dir is not an absolute path: %s", e->opt.cache_dir);
-    if (e->opt.cpu_threads < 0 || e->opt.check_level < 0 || e->opt.check_level > 2)
-        return sett__error(err, SETT_E_ARGUMENT, "cpu_threads %d or check_level %d is out of range", e->opt.cpu_threads,
-            e->opt.check_level);
+    if (e->opt.cpu_threads < 0)
+        return sett__error(err, SETT_E_ARGUMENT, "cpu_threads %d is out of range", e->opt.cpu_threads);
     if (e->opt.compile_timeout_ms < 0)
         return sett__error(err, SETT_E_ARGUMENT, "compile_timeout_ms %d is negative", e->opt.compile_timeout_ms);
     if (!e->opt.cpu_threads)

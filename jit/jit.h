@@ -103,7 +103,6 @@ typedef struct sett__sim_launch {
     size_t params_len;
     const sett__extent *extent; /* one a sig.param (scalars: {0,0}) */
     int threads;        /* OS threads at most */
-    int check_level;
     const char *name;   /* of the kernel, for reports */
     sett_print_fn print; /* NULL: stdout */
     void *user;

@@ -55,7 +55,6 @@ sett_status sett__launch_cpu(const sett_kernel *k, const sett__bound *b, const s
         .params_len = b->params_len,
         .extent = extent,
         .threads = o->cpu_threads,
-        .check_level = o->check_level,
         .name = k->meta.name,
         .print = o->print,
         .user = o->user,

@@ -28,7 +28,7 @@ START_TEST(open_refuses)
         int which;
     } t[] = {{"sett_engine_options.size is 0; set it to sizeof(sett_engine_options)", 0},
         {"sett_engine_options has a field set that this version of sett (" SETT_VERSION ") does not know", 1},
-        {"cache_dir is not an absolute path: some/where", 2}, {"cpu_threads -1 or check_level 0 is out of range", 3},
+        {"cache_dir is not an absolute path: some/where", 2}, {"cpu_threads -1 is out of range", 3},
         {"assembler 9 is none of SETT_ASM_*", 4}};
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         sett_engine *e = (sett_engine *)&newer;

@@ -50,7 +50,6 @@ typedef struct sett_engine_options {
     bool sealed;            /* a miss is SETT_E_NOT_CACHED, never a compile */
     bool no_gpu;            /* do not look for a driver: the CPU only */
     int cpu_threads;        /* of the CPU engine; 0: one a core */
-    int check_level;        /* of the CPU engine; 0: bounds, alignment, barriers (always on) */
     sett_assembler assembler;
     const char *plugin;     /* path of libsett-ptx.so; NULL or "": beside libsett.so, then $SETT_PTX_PLUGIN's path, then
                              * the loader's */
