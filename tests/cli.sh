@@ -99,7 +99,7 @@ for json in '' --json; do # what only a cubin has
     "$sett" compile add_tv --target cpu --emit report $json -o "$d/report" && grep -q sett_load "$d/report" &&
         ! grep -E 'registers|spill|cubin|-1|assembl' "$d/report" || { echo "a CPU kernel's report $json"; bad=$((bad + 1)); }
 done
-if which script >/dev/null; then # a terminal is not for bytes
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then # a terminal, where there can be one, is not for bytes
     for emit in cubin tape-bytes; do
         n=$((n + 1))
         script -qec "$sett compile saxpy --target sm_90a --emit $emit" /dev/null </dev/null >"$d/typed" 2>&1

@@ -71,6 +71,15 @@ void kernel_list(FILE *f)
     fputs("  FILE     a tape, as text or bytes (sett compile --emit tape)\n", f);
 }
 
+/* A report is worth having where only the assembler's part of it cannot be had. */
+static bool without_assembler(const options *o, sett_status s, sett_compile_options *co)
+{
+    bool again = s == SETT_E_NO_ASSEMBLER && o->emit && !strcmp(o->emit, "report");
+    if (again)
+        co->ptx_only = true;
+    return again;
+}
+
 int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtype t, bool ptx_only, sett_kernel **k)
 {
     union {
@@ -86,7 +95,10 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
     if (named) {
         if (!named->fill(o, t, &user))
             return EXIT_USAGE;
-        return sett_compile(e, named->body, &co, k, &err) ? fail("%s", err.text) : EXIT_OK;
+        sett_status s = sett_compile(e, named->body, &co, k, &err);
+        if (without_assembler(o, s, &co))
+            s = sett_compile(e, named->body, &co, k, &err);
+        return s ? fail("%s", err.text) : EXIT_OK;
     }
     if (strcmp(name, "-") && access(name, F_OK)) {
         fail("%s is neither a kernel nor a file; the kernels are", name);
@@ -99,6 +111,8 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
         return EXIT_FAILED;
     co.name = NULL;
     sett_status s = sett_compile_tape(e, tape, len, &co, k, &err);
+    if (without_assembler(o, s, &co))
+        s = sett_compile_tape(e, tape, len, &co, k, &err);
     free(tape);
     return s ? fail("%s: %s", name, err.text) : EXIT_OK;
 }
