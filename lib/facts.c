@@ -216,16 +216,6 @@ static range range_of(sett_build *b, const sett__op *op)
 }
 
 /* ---- divisibility: 0 for zero, which everything divides -------------------------------- */
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
 static int64_t binary_div(sett__code code, const sett_val *x, const sett_val *y)
 {
     int64_t a = x->div, b = y->div, product;
@@ -235,7 +225,7 @@ static int64_t binary_div(sett__code code, const sett_val *x, const sett_val *y)
     case SETT__REM:
     case SETT__MIN:
     case SETT__MAX:
-        return gcd(a, b);
+        return sett__gcd(a, b);
     case SETT__MUL:
         return __builtin_mul_overflow(a, b, &product) ? max_of(a, b) : product;
     case SETT__DIV: /* by a constant that divides what divides x */
@@ -255,13 +245,13 @@ static int64_t div_of(sett_build *b, const sett__op *op, const sett_val *v)
     case SETT__C_BINARY:
         return binary_div((sett__code)op->code, val_at(b, op, 0), val_at(b, op, 1));
     case SETT__C_SELECT:
-        return gcd(val_at(b, op, 1)->div, val_at(b, op, 2)->div);
+        return sett__gcd(val_at(b, op, 1)->div, val_at(b, op, 2)->div);
     case SETT__C_CONVERT: {
         const sett_val *from = val_at(b, op, 0);
         return op->code == SETT__CONVERT && sett__dtype_is_int((sett_dtype)from->dtype) ? from->div : 1;
     }
     case SETT__C_FOR:
-        return gcd(val_at(b, op, 0)->div, val_at(b, op, 2)->div);
+        return sett__gcd(val_at(b, op, 0)->div, val_at(b, op, 2)->div);
     default:
         return 1;
     }

@@ -31,7 +31,7 @@ static uint64_t magnitude(int64_t x)
     return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
+int64_t sett__gcd(int64_t a, int64_t b)
 {
     uint64_t x = magnitude(a), y = magnitude(b);
     while (y) {
@@ -46,7 +46,7 @@ static facts facts_of(sett_arg a)
 {
     if (a.kind == SETT_VALUE)
         return (facts){a.u.v->div, a.u.v->lo, a.u.v->hi};
-    return (facts){gcd(a.u.i, 0), a.u.i, a.u.i};
+    return (facts){sett__gcd(a.u.i, 0), a.u.i, a.u.i};
 }
 
 int64_t sett__leaf_div(sett_arg a)
@@ -239,7 +239,7 @@ sett_arg sett__add(const sett__ctx *c, sett_arg a, sett_arg b)
     if (sett__is_int(b, 0))
         return same(c, a);
     facts x = facts_of(a), y = facts_of(b);
-    return emit(c, SETT__ADD, a, b, (facts){gcd(x.div, y.div), sat_add(x.lo, y.lo), sat_add(x.hi, y.hi)});
+    return emit(c, SETT__ADD, a, b, (facts){sett__gcd(x.div, y.div), sat_add(x.lo, y.lo), sat_add(x.hi, y.hi)});
 }
 
 sett_arg sett__sub(const sett__ctx *c, sett_arg a, sett_arg b)
@@ -254,7 +254,7 @@ sett_arg sett__sub(const sett__ctx *c, sett_arg a, sett_arg b)
         return same(c, a);
     facts x = facts_of(a), y = facts_of(b);
     return emit(
-        c, SETT__SUB, a, b, (facts){gcd(x.div, y.div), sat_add(x.lo, sat_neg(y.hi)), sat_add(x.hi, sat_neg(y.lo))});
+        c, SETT__SUB, a, b, (facts){sett__gcd(x.div, y.div), sat_add(x.lo, sat_neg(y.hi)), sat_add(x.hi, sat_neg(y.lo))});
 }
 
 /* v@path * n is (v*n)@path. */
@@ -365,7 +365,7 @@ sett_arg sett__rem(const sett__ctx *c, sett_arg a, sett_arg b)
         return static_div(c, a, b, true);
     if (stop(c, a, b, &out))
         return out;
-    facts x = facts_of(a), y = facts_of(b), f = {gcd(x.div, y.div), INT64_MIN, INT64_MAX};
+    facts x = facts_of(a), y = facts_of(b), f = {sett__gcd(x.div, y.div), INT64_MIN, INT64_MAX};
     if (sett__is_int(b, 0))
         return sett__bad(c, SETT_E_RANGE, "a dynamic number divided by zero");
     if (sett__is_int(a, 0) || (is_number(b) && b.u.i > 0 && x.div % b.u.i == 0))
@@ -417,7 +417,7 @@ static sett_arg extreme(const sett__ctx *c, sett_arg a, sett_arg b, bool max)
         return (a.u.i < b.u.i) != max ? a : b;
     if (stop(c, a, b, &out))
         return out;
-    facts x = facts_of(a), y = facts_of(b), f = {.div = gcd(x.div, y.div)};
+    facts x = facts_of(a), y = facts_of(b), f = {.div = sett__gcd(x.div, y.div)};
     if (x.hi <= y.lo || (a.kind == SETT_VALUE && b.kind == SETT_VALUE && a.u.v == b.u.v))
         return same(c, max ? b : a);
     if (y.hi <= x.lo)
@@ -453,7 +453,7 @@ sett_arg sett__xor_shift(const sett__ctx *c, sett_arg x, int bits, int base, int
         return out;
     facts f = facts_of(x);
     int low = base + (shift < 0 ? -shift : 0); /* bits below are untouched */
-    facts top = {1, 0, INT64_MAX}, all = {gcd(f.div, (int64_t)1 << low), f.lo >= 0 ? 0 : INT64_MIN, INT64_MAX};
+    facts top = {1, 0, INT64_MAX}, all = {sett__gcd(f.div, (int64_t)1 << low), f.lo >= 0 ? 0 : INT64_MIN, INT64_MAX};
     if (f.lo >= 0 && f.hi <= INT32_MAX)
         all.hi = INT32_MAX;
     sett_arg moved =

@@ -544,6 +544,7 @@ sett_arg sett__xor_shift(const sett__ctx *, sett_arg x, int bits, int base, int 
 /* Fails the build of the context (none: nothing is recorded) and gives POISON. */
 sett_arg sett__bad(const sett__ctx *, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
 int64_t sett__leaf_div(sett_arg);  /* what is known to divide it: |i| of a static one, 0 for zero */
+int64_t sett__gcd(int64_t, int64_t); /* >= 0; of 0 and x: |x| */
 bool sett__is_static(sett_arg);    /* every leaf INT */
 bool sett__is_int(sett_arg, int64_t); /* static and equal */
 /* CuTe text into a buffer, snprintf-like: "(4,(?{div=8},_))", layouts, tilers. */

@@ -105,16 +105,6 @@ sett_layout *sett_make_layout_like_at(sett_site site, const sett_layout *l)
     return sett__like(&(sett__ctx){l->head.b, site, "sett_make_layout_like"}, l);
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a < 0 ? -a : a;
-}
-
 /* The run of elements that follow each other from stride 1 on, cut so that every other stride is a
  * multiple of it. */
 sett_arg sett_max_alignment_at(sett_site site, const sett_layout *l)
@@ -134,6 +124,6 @@ sett_arg sett_max_alignment_at(sett_site site, const sett_layout *l)
         }
     }
     for (int i = 0; i < m.n; i++)
-        run = m.m[i][1].path ? 1 : gcd(run, sett__leaf_div(m.m[i][1]));
+        run = m.m[i][1].path ? 1 : sett__gcd(run, sett__leaf_div(m.m[i][1]));
     return sett_arg_i(run);
 }

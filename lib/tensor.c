@@ -26,16 +26,6 @@ static sett_tensor *view(const sett_tensor *t, sett_layout *l, sett_arg offset)
 }
 
 /* ---- offsets ------------------------------------------------------------------- */
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 sett_arg sett__peel(sett_build *b, sett_arg a, int64_t *constant)
 {
     *constant = 0;
@@ -54,7 +44,7 @@ sett_arg sett__peel(sett_build *b, sett_arg a, int64_t *constant)
         sett_val *v = b->val_of[rest];
         /* Only what is added: with k >= 0 the rest lies between 0 and the whole sum, so that a sum
          * that fits in its width has a rest that fits too. A promise on the sum alone keeps it whole. */
-        if (c->code != SETT__CONST || k < 0 || *constant > INT64_MAX - k || !v || gcd(v->div, k) < a.u.v->div)
+        if (c->code != SETT__CONST || k < 0 || *constant > INT64_MAX - k || !v || sett__gcd(v->div, k) < a.u.v->div)
             break;
         *constant += k;
         a = sett_arg_v(sett__val(b, rest, v->shape, v->scalar));
