@@ -410,9 +410,9 @@ sett_status sett_sync(sett_engine *e, sett_stream stream)
 void sett_engine_stats(const sett_engine *e, sett_stats *out)
 {
     sett__disk_stats disk = {0};
-    const sett__counters *c = &e->count;
     if (!e || !out || !sett__known_size(out->size))
         return;
+    const sett__counters *c = &e->count;
     if (e->disk)
         sett__disk_stats_get(e->disk, &disk);
     sett_stats s = {.size = out->size,
