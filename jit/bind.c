@@ -529,6 +529,39 @@ static sett_status bind_dims(const binder *bd, bool gpu, sett__bound *out)
     return SETT_OK;
 }
 
+/* ---- what the body relies on --------------------------------------------------------------------------- */
+static sett_status broken(const binder *bd, const sett__check *k)
+{
+    char values[200] = "", place[200] = "";
+    size_t at = 0;
+    for (uint32_t i = 0; i < k->expr.count && at < sizeof values; i++) {
+        const sett__xop *x = &bd->sig->code[k->expr.first + i];
+        bool seen = x->code != SETT__X_SYM && x->code != SETT__X_SCALAR;
+        for (uint32_t j = 0; j < i && !seen; j++) {
+            const sett__xop *y = &bd->sig->code[k->expr.first + j];
+            seen = y->code == x->code && y->imm == x->imm;
+        }
+        if (seen)
+            continue;
+        bool sym = x->code == SETT__X_SYM;
+        at += (size_t)snprintf(values + at, sizeof values - at, "%s%.60s = %" PRId64, at ? ", " : "",
+            sym ? bd->sig->sym[x->imm].name : bd->sig->param[x->imm].name, sym ? bd->sym[x->imm] : bd->scalar[x->imm]);
+    }
+    if (k->file)
+        snprintf(place, sizeof place, "%.180s:%u: ", k->file, (unsigned)k->line);
+    return REFUSE(bd, SETT_E_DIVIDE, "%s: %s%s, and %s", bd->name, place, k->text, values);
+}
+
+static sett_status check_promises(const binder *bd)
+{
+    for (const sett__check *k = bd->sig->check; k < bd->sig->check + bd->sig->n_check; k++) {
+        int64_t v;
+        if (!eval(bd, k->expr, &v) || v)
+            return broken(bd, k);
+    }
+    return SETT_OK;
+}
+
 /* ---- packing ---------------------------------------------------------------------------------------------- */
 /* At its natural alignment; gaps are zero, so that equal arguments make equal blocks. */
 static inline uint32_t put(sett__bound *out, uint32_t at, uint64_t value, uint32_t size)
@@ -578,6 +611,8 @@ sett_status sett__bind(const sett__sig *sig, const char *name, int n, const sett
             s = check_tensor(&bd, i, extents ? &extents[i] : NULL);
         else if (extents)
             extents[i] = (sett__extent){NULL, 0};
+    if (!s)
+        s = check_promises(&bd);
     if (!s)
         s = bind_dims(&bd, gpu, out);
     if (!s)

@@ -37,7 +37,7 @@ static void init_poison(sett_build *b)
 static void build_free(sett_build *b)
 {
     void *arrays[] = {b->op,   b->next,     b->arg,        b->index,   b->site,   b->string,   b->cse,     b->site_tab,
-                      b->string_tab, b->val_of, b->sig.sym, b->sig.param, b->sig.leaf, b->sig.code, b->sym_val, b->reserve};
+                      b->string_tab, b->val_of, b->sig.sym, b->sig.param, b->sig.leaf, b->sig.code, b->sig.check, b->sym_val, b->reserve};
     for (size_t i = 0; i < SETT__COUNT(arrays); i++)
         sett__mem_free(b->mem, arrays[i]);
     sett__arena_free(&b->arena);

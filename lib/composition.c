@@ -5,16 +5,24 @@
  * divided out of a mode (what is left goes on), and up to s coordinates are taken from it.
  * That gives a layout only if every division on the way is exact. Static leaves are held to
  * that, and to one condition more that CuTe does not check: the leaves of B together must not
- * carry from one mode of A into the next. With run-time leaves it is the caller's promise. */
+ * carry from one mode of A into the next. What run-time leaves leave open becomes a launch check
+ * (rely.c); what a launch does not know is the caller's promise. */
 #include "lib.h"
 #include <string.h>
+
+/* The largest coordinate that B reaches in one mode of A: the sum over its leaves of (take - 1) * step. */
+typedef struct reached {
+    int64_t most; /* -1: not known while building */
+    int leaves;
+    sett_arg take, step, sum; /* of the first leaf; of all, where there are several */
+} reached;
 
 typedef struct lhs {
     const sett_layout *l;
     bool strict;
     const char **why; /* where a refusal's reason goes instead of the build */
     sett__mode_list flat;
-    int64_t *used, small[16]; /* the largest coordinate that B reaches in each mode of flat; -1: not known */
+    reached *used, small[16]; /* one a mode of flat */
 } lhs;
 
 static bool refuse(const sett__ctx *c, const char *reason, const lhs *a, sett_arg s, sett_arg d, int mode)
@@ -36,13 +44,47 @@ static int64_t size_of(int64_t x)
     return x < 0 ? (x == INT64_MIN ? INT64_MAX : -x) : x;
 }
 
-static void reach(lhs *a, int mode, sett_arg s, sett_arg d)
+static sett_arg last_step(const sett__ctx *c, sett_arg take, sett_arg step)
 {
-    int64_t r, *used = &a->used[mode];
-    if (!s.kind && !d.kind && d.u.i >= 0 && *used >= 0 && !__builtin_mul_overflow(s.u.i - 1, d.u.i, &r) &&
-        !__builtin_add_overflow(r, *used, used))
+    return sett__mul(c, sett__sub(c, take, sett_arg_i(1)), step);
+}
+
+static void reach(const sett__ctx *c, lhs *a, int mode, sett_arg s, sett_arg d)
+{
+    int64_t r;
+    reached *u = &a->used[mode];
+    bool fixed = s.kind == SETT_INT && d.kind == SETT_INT && d.u.i >= 0 && u->most >= 0 &&
+                 !__builtin_mul_overflow(s.u.i - 1, d.u.i, &r) && !__builtin_add_overflow(r, u->most, &u->most);
+    if (!fixed)
+        u->most = -1;
+    bool last = mode == a->flat.n - 1; /* it has no next mode to carry into */
+    if (++u->leaves == 1)
+        u->take = s, u->step = d;
+    else if (!last && !a->why && (u->most < 0 || a->flat.m[mode][0].kind != SETT_INT))
+        u->sum = sett__add(c, u->leaves == 2 ? last_step(c, u->take, u->step) : u->sum, last_step(c, s, d));
+}
+
+/* What the exactness of one step rests on where leaves are dynamic: x is stride, extent, coordinates to take, and how
+ * many of them fit. */
+static void rely_on_steps(const sett__ctx *c, const lhs *a, sett_arg x[4], int mode)
+{
+    const sett_arg d = x[0], n = x[1];
+    if ((d.kind == SETT_INT && n.kind == SETT_INT) || sett__is_int(x[2], 1) || sett__divides(d, n) || sett__divides(n, d))
         return;
-    *used = -1;
+    if (!a->strict) /* a rest may run past what divides */
+        x[2] = x[3];
+    sett__rely(c, SETT__STEPS, x, "stride-divisibility: mode %d of coalesced %s: extent %s must divide or be divided by the stride %s that reaches it",
+        mode, sett__layout_text(c->b, a->l), sett__arg_text(c->b, n), sett__arg_text(c->b, d));
+}
+
+static void rely_on_fill(const sett__ctx *c, const lhs *a, sett_arg s, sett_arg take, int mode)
+{
+    bool fits = s.kind == SETT_INT && sett__leaf_div(take) >= s.u.i; /* if any do: of an extent of 0 none are taken */
+    if ((s.kind == SETT_INT && take.kind == SETT_INT) || fits || sett__divides(take, s))
+        return;
+    sett__rely(c, SETT__FILLS, (sett_arg[]){s, take},
+        "shape-divisibility: %s coordinates must be a multiple of the %s that fit mode %d of coalesced %s",
+        sett__arg_text(c->b, s), sett__arg_text(c->b, take), mode, sett__layout_text(c->b, a->l));
 }
 
 /* One leaf s:d of B over A's modes, appended to out. */
@@ -73,20 +115,26 @@ static bool walk(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett__mode_
             if (d.kind == SETT_INT && d.u.i < 0)
                 left = sett__sub(c, sett_arg_i(0), left);
         }
+        if (take.kind == SETT_POISON || left.kind == SETT_POISON)
+            return false;
+        if (!a->why)
+            rely_on_steps(c, a, (sett_arg[]){d.kind == SETT_INT ? sett_arg_i(size_of(d.u.i)) : d, n, s, take}, i);
         d = left;
         if (sett__is_int(take, 1) || sett__is_int(s, 1))
             continue;
+        if (!a->why)
+            rely_on_fill(c, a, s, take, i);
         take = sett__min(c, take, s);
-        if (take.kind == SETT_POISON || left.kind == SETT_POISON)
+        if (take.kind == SETT_POISON)
             return false;
         if (take.kind == SETT_INT && s.kind == SETT_INT && s.u.i % take.u.i)
             return refuse(c, "shape-divisibility", a, s0, d0, i);
-        reach(a, i, take, step);
+        reach(c, a, i, take, step);
         sett__push(c, out, take, sett__mul(c, step, a->flat.m[i][1]));
         s = sett__div(c, s, take);
     }
     if (!out->n || !sett__is_int(s, 1)) {
-        reach(a, last, s, d);
+        reach(c, a, last, s, d);
         sett__push(c, out, s, sett__mul(c, d, a->flat.m[last][1]));
     }
     return inexact < 0 || !a->strict || refuse(c, "stride-divisibility", a, s0, d0, inexact);
@@ -105,8 +153,15 @@ static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l, bool stri
     a->strict = strict;
     a->why = NULL;
     sett__coalesced(c, &a->flat, l->shape, l->stride, true);
-    a->used = a->flat.n <= (int)SETT__COUNT(a->small) ? a->small : sett__new(c->b, sizeof(int64_t) * (size_t)a->flat.n);
-    memset(a->used, 0, sizeof(int64_t) * (size_t)a->flat.n);
+    a->used = a->flat.n <= (int)SETT__COUNT(a->small) ? a->small : sett__new(c->b, sizeof(reached) * (size_t)a->flat.n);
+    memset(a->used, 0, sizeof(reached) * (size_t)a->flat.n);
+}
+
+static void rely_on_reach(const sett__ctx *c, const lhs *a, const sett_layout *b, int mode)
+{
+    sett__rely(c, SETT__BELOW, (sett_arg[]){a->used[mode].sum, a->flat.m[mode][0]},
+        "stride-divisibility: the modes of %s together must stay in mode %d of coalesced %s", sett__layout_text(c->b, b), mode,
+        sett__layout_text(c->b, a->l));
 }
 
 /* No carry out of a mode but the last? */
@@ -114,7 +169,10 @@ static bool exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
 {
     for (int i = 0; i + 1 < a->flat.n; i++) {
         sett_arg n = a->flat.m[i][0];
-        if (n.kind != SETT_INT || a->used[i] < n.u.i)
+        const reached *u = &a->used[i];
+        if (u->sum.kind == SETT_VALUE || (u->sum.kind == SETT_INT && u->leaves > 1 && n.kind == SETT_VALUE))
+            rely_on_reach(c, a, b, i);
+        if (n.kind != SETT_INT || u->most < n.u.i)
             continue;
         if (a->why)
             *a->why = "stride-divisibility";
@@ -122,7 +180,7 @@ static bool exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
             sett__bad(c, SETT_E_DIVIDE,
                 "stride-divisibility: the modes of %s together reach %lld in mode %d of coalesced %s, past its extent "
                 "%lld",
-                sett__layout_text(c->b, b), (long long)a->used[i], i, sett__layout_text(c->b, a->l), (long long)n.u.i);
+                sett__layout_text(c->b, b), (long long)u->most, i, sett__layout_text(c->b, a->l), (long long)n.u.i);
         return false;
     }
     return true;

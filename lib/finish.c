@@ -170,13 +170,18 @@ static bool take_sig(finish *f)
     s->param = take(t, s->param, s->n_param, sizeof *s->param);
     s->leaf = take(t, s->leaf, s->n_leaf, sizeof *s->leaf);
     s->code = take(t, s->code, s->n_code, sizeof *s->code);
-    if (!s->sym || !s->param || !s->leaf || !s->code)
+    s->check = take(t, s->check, s->n_check, sizeof *s->check);
+    if (!s->sym || !s->param || !s->leaf || !s->code || !s->check)
         return false;
     for (uint32_t i = 0; i < s->n_sym; i++)
         if (!(s->sym[i].name = sett__arena_str(&t->arena, s->sym[i].name)))
             return false;
     for (uint32_t i = 0; i < s->n_param; i++)
         if (!(s->param[i].name = sett__arena_str(&t->arena, s->param[i].name)))
+            return false;
+    for (uint32_t i = 0; i < s->n_check; i++)
+        if (!(s->check[i].text = sett__arena_str(&t->arena, s->check[i].text)) ||
+            (s->check[i].file && !(s->check[i].file = sett__arena_str(&t->arena, s->check[i].file))))
             return false;
     s->smem = b->smem_used;
     s->smem_align = b->smem_used ? b->smem_align : 1;

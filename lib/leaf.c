@@ -54,6 +54,11 @@ int64_t sett__leaf_div(sett_arg a)
     return a.kind == SETT_INT || a.kind == SETT_VALUE ? facts_of(a).div : 1;
 }
 
+bool sett__divides(sett_arg a, sett_arg b)
+{
+    return a.kind == SETT_INT && a.u.i && sett__leaf_div(b) % a.u.i == 0;
+}
+
 bool sett__is_int(sett_arg a, int64_t i)
 {
     return is_number(a) && a.u.i == i;

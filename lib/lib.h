@@ -21,6 +21,7 @@
 #define SETT__MAX_STRING 65535 /* bytes of a name or format */
 #define SETT__MAX_PARAMS 1024  /* parameters, and as many symbols */
 #define SETT__MAX_LEAVES 64    /* of one parameter's layout */
+#define SETT__MAX_CHECKS 1024  /* of one kernel */
 #define SETT__MAX_EXPR 1024    /* codes of one host expression */
 #define SETT__EXPR_DEPTH 64    /* numbers that one keeps while it is evaluated */
 #define SETT__PARAM_BYTES 4096 /* of a kernel's parameter block */
@@ -210,16 +211,23 @@ typedef struct sett__param {
     uint32_t leaf, n_leaf; /* in sig->leaf */
 } sett__param;
 enum { SETT__ACCESS_READ = 1, SETT__ACCESS_WRITE = 2 };
+/* What the body relies on and could not prove: expr is 0, or the launch is refused with SETT_E_DIVIDE. */
+typedef struct sett__check {
+    sett__expr expr;
+    const char *text, *file; /* text: "sett_composition: ..."; file NULL: not known */
+    uint32_t line;           /* file and line are no part of the key */
+} sett__check;
 /* What a launch must know: travels in META, so that no launch needs the tape.
  * Kernel parameters in order: each param (tensor: 64-bit address; scalar: its type,
  * BOOL as a byte), then each symbol (4 bytes, or 8 if wide), each at its natural
  * alignment. A kernel takes all of them, used or not. */
 typedef struct sett__sig {
-    uint32_t n_sym, n_param, n_leaf, n_code;
+    uint32_t n_sym, n_param, n_leaf, n_code, n_check;
     sett__symbol *sym;
     sett__param *param;
     sett__leaf *leaf;
     sett__xop *code;
+    sett__check *check;
     sett__expr grid[3], block[3], cluster[3];
     uint32_t smem;       /* bytes of the block's shared window: static in the code up to SETT__STATIC_SMEM, else given
                           * at launch */
@@ -253,6 +261,7 @@ void sett__tape_free(sett__tape *);
 /* The signature alone, for META: the same encoding. */
 sett_status sett__sig_write(const sett__sig *, const sett__allocator *, void **bytes, size_t *len, sett_error *);
 sett_status sett__sig_read(sett__sig *, sett__arena *, const void *bytes, size_t len, sett_error *);
+/* ---- tape_link.c ------------------------------------------------------------------------- */
 /* Fills op.depth, op.other, min_sm, min_ptx; used by read and by finish. False: regions do not nest.
  * IF, ELSE, FOR and END have the depth of what is around them. */
 bool sett__tape_link(sett__tape *);
@@ -431,7 +440,7 @@ struct sett_build {
     sett_val **val_of;       /* op index to its value object, so that CSE gives one object */
     uint32_t cap_val_of;
     sett__sig sig;           /* arrays grow as parameters are declared */
-    uint32_t cap_sym, cap_param, cap_leaf, cap_code;
+    uint32_t cap_sym, cap_param, cap_leaf, cap_code, cap_check;
     sett_val **sym_val;      /* one a symbol */
     uint32_t cap_sym_val;
     sett_val *grid[3], *block[3], *cluster[3]; /* as given; NULL: not given. Constants are const values */
@@ -502,6 +511,7 @@ sett_val *sett__number(sett_build *, sett_site, const char *func, sett_arg, sett
 /* As sett_const, or a scalar value converted: one element of a type. */
 sett_val *sett__element(const sett__ctx *, sett_arg, sett_dtype);
 sett_val *sett__unary(sett_build *, sett_site, sett__code, sett_val *); /* one UNARY op */
+sett_val *sett__assumed(const sett_val *, int64_t div); /* the same, known to be a multiple of div */
 /* Gives all (up to 3) one shape: elements repeated where an extent is 1. Scalars and values of one element
  * stay: an op takes them as splats. False: they do not broadcast; the build has failed. */
 bool sett__broadcast(const sett__ctx *, sett_val **, int n);
@@ -528,6 +538,18 @@ sett_status sett__build_finish(sett_build *, sett__tape *, sett_error *);
  * expression; false: it depends on something that a launch does not know. */
 bool sett__to_expr(sett_build *, sett_arg leaf, sett__expr *);
 
+/* ---- rely.c: what only a launch can confirm ----------------------------------------------------- */
+/* What the body relies on, as a launch check, where a launch knows all of it; nothing inside an if, whose arm may never
+ * run. The text says what is needed, without the function's name. */
+typedef enum sett__demand {
+    SETT__DIVIDES,    /* x[0] is a multiple of x[1] */
+    SETT__EITHER_WAY, /* x[0] divides x[1], or x[1] x[0] */
+    SETT__STEPS,      /* steps of x[0] through an extent of x[1] reach x[2] coordinates, x[3] of them in it */
+    SETT__FILLS,      /* x[0] coordinates are a multiple of x[1], or do not pass it */
+    SETT__BELOW       /* x[0] < x[1] */
+} sett__demand;
+void sett__rely(const sett__ctx *, sett__demand, const sett_arg *x, const char *format, ...) SETT_PRINTF(4, 5);
+
 /* ---- leaf.c: leaves, static or dynamic --------------------------------------------------------- */
 /* Leaf arithmetic of the algebra: static where both are, else recorded. Overflow of
  * 63 bits fails the build. func is the public name for messages. */
@@ -545,6 +567,7 @@ sett_arg sett__xor_shift(const sett__ctx *, sett_arg x, int bits, int base, int 
 sett_arg sett__bad(const sett__ctx *, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
 int64_t sett__leaf_div(sett_arg);  /* what is known to divide it: |i| of a static one, 0 for zero */
 int64_t sett__gcd(int64_t, int64_t); /* >= 0; of 0 and x: |x| */
+bool sett__divides(sett_arg a, sett_arg b); /* a divides b, whatever value b has at run time */
 bool sett__is_static(sett_arg);    /* every leaf INT */
 bool sett__is_int(sett_arg, int64_t); /* static and equal */
 /* CuTe text into a buffer, snprintf-like: "(4,(?{div=8},_))", layouts, tilers. */

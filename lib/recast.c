@@ -16,8 +16,12 @@ static leaf up(const sett__ctx *c, leaf x, int64_t n)
 {
     if (sett__is_int(x.d, 0))
         return x;
-    if (x.d.kind != SETT_INT) /* a dynamic stride is at least a unit, and whole units */
+    if (x.d.kind != SETT_INT) { /* a dynamic stride is at least a unit, and whole units */
+        if (!sett__divides(sett_arg_i(n), x.d))
+            sett__rely(c, SETT__DIVIDES, (sett_arg[]){x.d, sett_arg_i(n)},
+                "divisibility: stride %s must be whole units of %lld elements", sett__arg_text(c->b, x.d), (long long)n);
         return (leaf){x.s, sett__div(c, x.d, sett_arg_i(n))};
+    }
     if (x.d.path) {
         sett_arg bad = sett__bad(c, SETT_E_ARGUMENT, "invalid: basis strides are coordinates, not elements");
         return (leaf){bad, bad};

@@ -4,6 +4,7 @@
  *     "sett" version flags signature
  *     strings ops                        formats in the order in which ops name them
  *     [strings sites]                    when flags has bit 0
+ *     [checks]                           when flags has bit 1; with their places when it has bit 0
  *
  * All numbers are LEB128 in their shortest form, signed ones zigzag. Everything that a tape may hold
  * in more than one way (order and sharing of strings, expressions, pick lists) is written in the one
@@ -20,6 +21,7 @@ static const char magic[4] = {'s', 'e', 't', 't'};
 enum { HAS_SUB = 1, HAS_FLAGS = 2, HAS_IMM = 4, HAS_N = 8, ARGS_SHIFT = 4, ARGS_MANY = 15 };
 enum { P_SCALAR = 1, P_WIDE = 2, P_RESTRICTED = 4, P_ACCESS_SHIFT = 3, P_ALL = 31 };
 enum { SITE_NONE, SITE_SAME, SITE_NEW }; /* SITE_NEW + file */
+enum { WITH_SITES = 1, WITH_CHECKS = 2 };
 
 /* ---- writing ------------------------------------------------------------------- */
 struct writer {
@@ -150,6 +152,23 @@ static void put_sig(struct writer *w, const sett__sig *s)
             put_expr(w, s, dims[k][d]);
     put(w, s->smem);
     put(w, s->smem_align);
+}
+
+static void put_checks(struct writer *w, const sett__sig *s, bool places)
+{
+    uint64_t n_code = 0;
+    for (uint32_t i = 0; i < s->n_check; i++)
+        n_code += s->check[i].expr.count;
+    put(w, s->n_check);
+    put(w, n_code);
+    for (const sett__check *k = s->check; k < s->check + s->n_check; k++) {
+        put_expr(w, s, k->expr);
+        put_string(w, k->text);
+        if (!places)
+            continue;
+        put_string(w, k->file ? k->file : "");
+        put(w, k->line);
+    }
 }
 
 /* Numbers strings in the order of their first use, equal ones once. */
@@ -313,7 +332,7 @@ static sett_status put_tape(struct writer *w, const sett__tape *t, bool sites, s
     uint32_t formats = names->n;
     put_bytes(w, magic, sizeof magic);
     put(w, SETT__TAPE_VERSION);
-    put(w, sites);
+    put(w, (sites ? WITH_SITES : 0u) | (t->sig.n_check ? WITH_CHECKS : 0u));
     put_sig(w, &t->sig);
     put_names(w, names, 0);
     put(w, t->n_op);
@@ -326,6 +345,8 @@ static sett_status put_tape(struct writer *w, const sett__tape *t, bool sites, s
         put_names(w, names, formats);
         put_sites(w, t, names);
     }
+    if (t->sig.n_check)
+        put_checks(w, &t->sig, sites);
     return SETT_OK;
 }
 
@@ -369,6 +390,8 @@ sett_status sett__sig_write(const sett__sig *s, const sett__allocator *mem, void
         return status;
     put(&w, SETT__TAPE_VERSION);
     put_sig(&w, s);
+    if (s->n_check)
+        put_checks(&w, s, true);
     return finish(&w, SETT_OK, bytes, len, err);
 }
 
@@ -532,6 +555,30 @@ static void get_sig(struct reader *r, sett__sig *s)
         fail(r, "a count does not fit what follows");
 }
 
+static void get_checks(struct reader *r, sett__sig *s, bool places)
+{
+    uint32_t n = get_count(r, SETT__MAX_CHECKS, 2), n_code = get_count(r, UINT32_MAX - s->n_code, 1), used = s->n_code;
+    sett__xop *code = get_array(r, (size_t)used + n_code, sizeof *code);
+    s->check = get_array(r, n, sizeof *s->check);
+    if (!n || !n_code)
+        fail(r, "a zero is spelled out");
+    if (r->bad)
+        return;
+    memcpy(code, s->code, used * sizeof *code);
+    s->code = code;
+    s->n_code += n_code;
+    for (; s->n_check < n && !r->bad; s->n_check++) {
+        sett__check *k = &s->check[s->n_check];
+        k->expr = get_expr(r, s, &used);
+        k->text = get_string(r);
+        k->file = places ? get_string(r) : "";
+        k->file = *k->file ? k->file : NULL;
+        k->line = places ? (uint32_t)get_max(r, UINT32_MAX) : 0;
+    }
+    if (used != s->n_code)
+        fail(r, "a count does not fit what follows");
+}
+
 /* Adds strings behind those that the tape has. */
 static void get_strings(struct reader *r, sett__tape *t)
 {
@@ -645,7 +692,7 @@ static sett_status read_error(const struct reader *r, const char *what, sett_err
     return sett__error(err, SETT_E_PARSE, "byte %zu of a %s: %s", (size_t)(r->bad_at - r->base), what, r->bad);
 }
 
-static void get_head(struct reader *r, bool *sites)
+static void get_head(struct reader *r, uint32_t *flags)
 {
     if ((size_t)(r->end - r->at) < sizeof magic || memcmp(r->at, magic, sizeof magic)) {
         fail(r, "it does not begin as one");
@@ -654,7 +701,7 @@ static void get_head(struct reader *r, bool *sites)
     r->at += sizeof magic;
     if (get(r) != SETT__TAPE_VERSION)
         fail(r, "it is of another version of sett");
-    *sites = get_max(r, 1) != 0;
+    *flags = (uint32_t)get_max(r, WITH_SITES | WITH_CHECKS);
 }
 
 sett_status sett__tape_read_in(
@@ -663,15 +710,17 @@ sett_status sett__tape_read_in(
     *t = (sett__tape){.arena = {.mem = mem}};
     struct reader r = {
         .base = bytes, .at = bytes, .end = len ? (const uint8_t *)bytes + len : bytes, .arena = &t->arena};
-    bool sites = false;
-    get_head(&r, &sites);
+    uint32_t flags = 0;
+    get_head(&r, &flags);
     get_sig(&r, &t->sig);
     get_strings(&r, t);
     get_ops(&r, t);
-    if (sites) {
+    if (flags & WITH_SITES) {
         get_strings(&r, t);
         get_sites(&r, t);
     }
+    if (flags & WITH_CHECKS)
+        get_checks(&r, &t->sig, flags & WITH_SITES);
     if (r.at != r.end)
         fail(&r, "something follows its end");
     sett_status status = SETT_OK;
@@ -697,6 +746,8 @@ sett_status sett__sig_read(sett__sig *s, sett__arena *arena, const void *bytes, 
     if (get(&r) != SETT__TAPE_VERSION)
         fail(&r, "it is of another version of sett");
     get_sig(&r, s);
+    if (!r.bad && r.at != r.end)
+        get_checks(&r, s, true);
     if (r.at != r.end)
         fail(&r, "something follows its end");
     sett_status status = r.bad ? read_error(&r, "signature", err) : sett__sig_verify(s, err);
@@ -709,46 +760,4 @@ void sett__tape_free(sett__tape *t)
 {
     sett__arena_free(&t->arena);
     *t = (sett__tape){0};
-}
-
-/* ---- regions ------------------------------------------------------------------------------ */
-/* Only the top of the stack can be closed: by END, or, once and for an IF only, by an ELSE. */
-static bool link_region(sett__tape *t, uint32_t i, uint32_t *stack, int *depth)
-{
-    sett__op *op = &t->op[i];
-    bool closes = op->code == SETT__ELSE || op->code == SETT__END, opens = op->code != SETT__END;
-    if (closes) {
-        if (!*depth || (op->code == SETT__ELSE && t->op[stack[*depth - 1]].code != SETT__IF))
-            return false;
-        op->other = stack[--*depth];
-        t->op[op->other].other = i;
-    }
-    op->depth = (uint16_t)*depth;
-    if (opens && *depth == SETT__MAX_DEPTH)
-        return false;
-    if (opens)
-        stack[(*depth)++] = i;
-    return true;
-}
-
-bool sett__tape_link(sett__tape *t)
-{
-    uint32_t stack[SETT__MAX_DEPTH];
-    int depth = 0;
-    t->min_sm = t->min_ptx = 0;
-    for (uint32_t i = 0; i < t->n_op; i++) {
-        sett__op *op = &t->op[i];
-        if (op->code >= SETT__N_CODES)
-            return false;
-        const sett__op_info *info = &sett__ops[op->code];
-        if (info->min_sm > t->min_sm)
-            t->min_sm = info->min_sm;
-        if (info->min_ptx > t->min_ptx)
-            t->min_ptx = info->min_ptx;
-        op->depth = (uint16_t)depth;
-        op->other = SETT__NONE;
-        if (op->code >= SETT__IF && op->code <= SETT__END && !link_region(t, i, stack, &depth))
-            return false;
-    }
-    return depth == 0;
 }

@@ -9,7 +9,7 @@ struct parser {
     const sett__allocator *mem;
     sett__tape *t;
     int nest; /* of expressions */
-    uint32_t cap_op, cap_arg, cap_index, cap_string, cap_site, cap_sym, cap_param, cap_leaf, cap_code, cap_def;
+    uint32_t cap_op, cap_arg, cap_index, cap_string, cap_site, cap_sym, cap_param, cap_leaf, cap_code, cap_check, cap_def;
     uint32_t *def; /* op of a value number, plus one */
 };
 
@@ -271,6 +271,25 @@ static bool smem_line(struct parser *p, sett__sig *s)
            sett__lex_u32(&p->x, &s->smem_align, UINT32_MAX);
 }
 
+static bool file_and_line(struct parser *p, const char **file, uint32_t *line)
+{
+    return sett__lex_chars(&p->x, SETT__LETTERS SETT__DIGITS "_./+-", "a file", file) && sett__expect(&p->x, ":") &&
+           sett__lex_u32(&p->x, line, UINT32_MAX);
+}
+
+static bool check_line(struct parser *p, sett__sig *s)
+{
+    sett__check k = {.file = NULL};
+    if (s->n_check == SETT__MAX_CHECKS)
+        return SETT__LEX_FAIL(&p->x, "more than %d checks", SETT__MAX_CHECKS);
+    if (!expr(p, &k.expr) || !sett__lex_string(&p->x, &k.text) ||
+        (sett__accept(&p->x, "@") && !file_and_line(p, &k.file, &k.line)) ||
+        !grow(p, (void **)&s->check, &p->cap_check, s->n_check, sizeof k))
+        return false;
+    s->check[s->n_check++] = k;
+    return true;
+}
+
 /* False also where the line is none of the signature's, with nothing read. */
 static bool sig_line(struct parser *p, bool *found)
 {
@@ -290,6 +309,8 @@ static bool sig_line(struct parser *p, bool *found)
         return dims_line(p, s->cluster);
     if (sett__accept_word(&p->x, "smem"))
         return smem_line(p, s);
+    if (sett__accept_word(&p->x, "check"))
+        return check_line(p, s);
     return *found = false;
 }
 
@@ -628,14 +649,13 @@ static bool same_or_new(struct parser *p, const char *s, const uint32_t *last, u
 
 static bool site(struct parser *p)
 {
-    static const char plain[] = SETT__LETTERS SETT__DIGITS "_./+-";
     sett__tape *t = p->t;
     const char *file, *func;
     sett__site_ref s = {0, 0, 0}, *last = t->n_site ? &t->site[t->n_site - 1] : NULL;
     if (!sett__accept(&p->x, "@"))
         return !p->x.status;
-    if (!sett__lex_chars(&p->x, plain, "a file", &file) || !sett__expect(&p->x, ":") ||
-        !sett__lex_u32(&p->x, &s.line, UINT32_MAX) || !sett__lex_chars(&p->x, plain, "a function", &func) ||
+    if (!file_and_line(p, &file, &s.line) ||
+        !sett__lex_chars(&p->x, SETT__LETTERS SETT__DIGITS "_./+-", "a function", &func) ||
         !same_or_new(p, file, last ? &last->file : NULL, &s.file) ||
         !same_or_new(p, func, last ? &last->func : NULL, &s.func) ||
         !grow(p, (void **)&t->site, &p->cap_site, t->n_site, sizeof *t->site))
@@ -755,6 +775,7 @@ sett_status sett__tape_parse_in(sett__tape *t, const sett__allocator *mem, const
     settle(&p, &s->param, s->n_param * sizeof *s->param);
     settle(&p, &s->leaf, s->n_leaf * sizeof *s->leaf);
     settle(&p, &s->code, s->n_code * sizeof *s->code);
+    settle(&p, &s->check, s->n_check * sizeof *s->check);
     sett__mem_free(mem, p.def);
     if (!p.x.status && !sett__tape_link(t))
         p.x.status = sett__error(

@@ -363,7 +363,30 @@ static void print_dims(sett__sink *out, const sett__sig *s, const char *word, co
     sett__put(out, n ? "\n" : "");
 }
 
-static void print_sig(sett__sink *out, const sett__sig *s)
+static void print_place_word(sett__sink *out, const char *s)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
+    if (*s && strspn(s, plain) == strlen(s))
+        sett__put(out, s);
+    else
+        sett__put_quoted(out, s);
+}
+
+static void print_check(sett__sink *out, const sett__sig *s, const sett__check *k, bool places)
+{
+    sett__put(out, "check ");
+    sett__put_expr(out, s, k->expr);
+    sett__put(out, " ");
+    sett__put_quoted(out, k->text);
+    if (places && k->file) {
+        sett__put(out, " @ ");
+        print_place_word(out, k->file);
+        sett__putf(out, ":%u", k->line);
+    }
+    sett__put(out, "\n");
+}
+
+static void print_sig(sett__sink *out, const sett__sig *s, bool places)
 {
     for (uint32_t i = 0; i < s->n_sym; i++) {
         sett__put(out, "sym ");
@@ -379,15 +402,8 @@ static void print_sig(sett__sink *out, const sett__sig *s)
     print_dims(out, s, "cluster ", s->cluster);
     if (s->smem || s->smem_align)
         sett__putf(out, "smem %u align %u\n", s->smem, s->smem_align);
-}
-
-static void print_place_word(sett__sink *out, const char *s)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
-    if (*s && strspn(s, plain) == strlen(s))
-        sett__put(out, s);
-    else
-        sett__put_quoted(out, s);
+    for (uint32_t i = 0; i < s->n_check; i++)
+        print_check(out, s, &s->check[i], places);
 }
 
 static void print_site(sett__sink *out, const sett__tape *t, const sett__op *op)
@@ -409,7 +425,7 @@ sett_status sett__tape_print(const sett__tape *t, bool sites, const sett__alloca
     if (status)
         return status;
     sett__putf(&out, "sett tape %d\n", SETT__TAPE_VERSION);
-    print_sig(&out, &t->sig);
+    print_sig(&out, &t->sig, sites);
     sett__put(&out, "\n");
     for (uint32_t i = 0; i < t->n_op; i++) {
         for (int d = t->op[i].depth; d > 0; d--)

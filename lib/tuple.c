@@ -205,8 +205,12 @@ sett_arg sett__round_up_tuple(const sett__ctx *c, sett_arg a, sett_arg b)
 /* a/b where b divides a, 1 where a divides b. */
 static sett_arg shape_div(const sett__ctx *c, sett_arg a, sett_arg b)
 {
-    if (a.kind != SETT_INT || b.kind != SETT_INT)
+    if (a.kind != SETT_INT || b.kind != SETT_INT) {
+        if (c->b && !sett__divides(a, b) && !sett__divides(b, a))
+            sett__rely(c, SETT__EITHER_WAY, (sett_arg[]){a, b}, "divisibility: one of %s and %s must divide the other",
+                sett__arg_text(c->b, a), sett__arg_text(c->b, b));
         return sett__ceil_div(c, a, b);
+    }
     if (!a.u.i || !b.u.i)
         return sett__bad(c, SETT_E_RANGE, "invalid: %lld by %lld", (long long)a.u.i, (long long)b.u.i);
     if ((a.u.i % b.u.i && b.u.i % a.u.i))

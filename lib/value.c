@@ -439,10 +439,18 @@ sett_val *sett_assume_at(sett_site site, sett_val *x, int64_t div)
     bool fits = v->scalar && is_int((sett_dtype)v->dtype) && sett_dtype_bits((sett_dtype)v->dtype) >= 32;
     SETT__FAIL_IF(c.b, site, c.func, !fits, poison_of(c.b), SETT_E_DTYPE, "only an integer scalar of 32 or 64 bits has a divisor, not %s of shape %s",
         sett_dtype_name((sett_dtype)v->dtype), sett__arg_text(c.b, v->shape));
-    sett_val *view = sett__new(c.b, sizeof *view);
+    if (v->div % div)
+        sett__rely(&c, SETT__DIVIDES, (sett_arg[]){sett_arg_v(v), sett_arg_i(div)}, "a multiple of %lld is promised",
+            (long long)div);
+    return c.b->error.status ? poison_of(c.b) : sett__assumed(v, div);
+}
+
+sett_val *sett__assumed(const sett_val *v, int64_t div)
+{
+    sett_val *view = sett__new(v->head.b, sizeof *view);
     *view = *v;
     view->div = div;
-    return c.b->error.status ? poison_of(c.b) : view;
+    return view;
 }
 
 sett_dtype sett_val_dtype(const sett_val *v)

@@ -174,7 +174,7 @@ static bool swizzle_places(const sett__ctx *c, const sett_tensor *t, sett__place
             table[at] = (piece){is_static ? 0 : p->group[i], ++n, mid};
             sett_arg y = is_static ? sett_arg_i(0) : swizzle_value(c, l, sett__add(c, x, sett_arg_i(mid)));
             if (y.kind == SETT_VALUE) /* bits below 2^base pass unchanged */
-                y.u.v = sett_assume_at(c->site, y.u.v, (int64_t)lowest_bit((uint64_t)(unit | sett__leaf_div(x) | mid)));
+                y.u.v = sett__assumed(y.u.v, (int64_t)lowest_bit((uint64_t)(unit | sett__leaf_div(x) | mid)));
             base[n - 1] = sett__peel(c->b, sett__add_offset(c, t->offset, y), &extra[n - 1]);
         }
         p->group[i] = table[at].number - 1;

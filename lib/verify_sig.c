@@ -126,6 +126,15 @@ static sett_status verify_dims(const sett__sig *s, const char *what, const sett_
     return SETT_OK;
 }
 
+static sett_status verify_check(const sett__sig *s, const sett__check *k, sett_error *err)
+{
+    if (!sett__expr_valid(s, k->expr))
+        return sett__error(err, SETT_E_VERIFY, "a launch check is not a valid expression");
+    if (!k->text || strlen(k->text) > SETT__MAX_STRING || (k->file && (!*k->file || strlen(k->file) > SETT__MAX_STRING)))
+        return sett__error(err, SETT_E_VERIFY, "a launch check has no text, or too long a one");
+    return SETT_OK;
+}
+
 sett_status sett__sig_verify(const sett__sig *s, sett_error *err)
 {
     static const int64_t grid[] = {INT32_MAX, 65535, 65535}, block[] = {1024, 1024, 64}, cluster[] = {16, 16, 16};
@@ -145,6 +154,10 @@ sett_status sett__sig_verify(const sett__sig *s, sett_error *err)
         status = verify_dims(s, "block", s->block, 1, block, 1024, err);
     if (!status)
         status = verify_dims(s, "cluster", s->cluster, 1, cluster, 16, err);
+    if (!status && s->n_check > SETT__MAX_CHECKS)
+        status = sett__error(err, SETT_E_LIMIT, "a kernel has at most %d launch checks", SETT__MAX_CHECKS);
+    for (uint32_t i = 0; !status && i < s->n_check; i++)
+        status = verify_check(s, &s->check[i], err);
     if (!status && (s->smem > SETT__MAX_SMEM || s->smem_align > SETT__MAX_SMEM_ALIGN ||
                     (s->smem_align ? !power_of_two(s->smem_align) : s->smem != 0)))
         status = sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory aligned to %u: not possible on any device",

@@ -55,7 +55,9 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
 #define SETT_PICK(op, x) \
     _Generic((x), sett_layout *: sett_##op##_layout_at, const sett_layout *: sett_##op##_layout_at, \
         sett_tensor *: sett_##op##_tensor_at, const sett_tensor *: sett_##op##_tensor_at)
-/* R = A o B: R(c) = A(B(c)). */
+/* R = A o B: R(c) = A(B(c)). Where the extents and strides that B meets do not divide each other there is no such layout:
+ * SETT_E_DIVIDE. What run-time leaves leave open is checked by each launch (SETT_E_DIVIDE with this line), if symbols
+ * and integer scalars decide it and it stands outside of every if; else it is the caller's promise. */
 #define sett_composition(x, rhs) SETT_PICK(composition, x)(SETT_HERE, x, SETT_A(rhs))
 /* Cut into tiles, whose number is rounded up. (8,16):(16,1) by (2,4): logical ((2,4),(4,4)):((16,32),(1,4)), mode by mode
  * (inside, which); zipped ((2,4),(4,4)):((16,1),(32,4)), all insides, then which tile; tiled ((2,4),4,4); flat

@@ -150,8 +150,9 @@ SETT_API sett_val *sett_element_at(sett_site, const sett_val *, sett_arg coord);
 /* What is known: element type, shape, and for poison 0 and (). */
 SETT_API sett_dtype sett_val_dtype(const sett_val *);
 SETT_API sett_arg sett_val_shape(const sett_val *);
-/* A promise about a dynamic integer, which the kernel does not check: it is a multiple
- * of div. It replaces what was known, as CuTe's assume does. For what a launch supplies, use .div of sett_sym, which is checked. */
+/* A promise about a dynamic integer: it is a multiple of div. It replaces what was known, as CuTe's assume does. Made
+ * of symbols and integer scalars, and outside of every if, it is checked by each launch (SETT_E_DIVIDE, with this line);
+ * else nothing checks it. */
 SETT_API sett_val *sett_assume_at(sett_site, sett_val *, int64_t div);
 #define sett_assume(x, div) sett_assume_at(SETT_HERE, x, div)
 
