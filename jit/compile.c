@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_LEN = 128, MAX_OPT = 4 };
+enum { NAME_MAX_LEN = 128, MAX_OPT = 4, DEFAULT_WAIT_MS = 10000 };
 #define DEFAULT_NAME "kernel"
 
 /* What is asked for, checked and with every default filled in. */
@@ -188,25 +188,33 @@ static sett_status make_key(const request *r, recorded *rec, sett_error *err)
 }
 
 /* ---- making a kernel ---------------------------------------------------------------------------- */
+typedef struct lookup {
+    sett_engine *e;
+    const sett__digest *key;
+    sett_kernel **out;
+} lookup;
+
 /* A verified entry that this version cannot use after all (a META of another version) is damaged for us: it goes,
  * or it would stand in the way of the one that replaces it. */
+static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_error *err)
+{
+    const lookup *l = user;
+    sett_cache_layer_info info = {.size = sizeof info};
+    sett_status s = sett__kernel_of_entry(l->e, l->key, entry, SETT_FROM_DISK, l->out, err);
+    if (s)
+        return s;
+    sett__cache_layer(l->e->cache, layer, &info);
+    const char *path = sett__arena_str(&(*l->out)->arena, info.path);
+    (*l->out)->layer = path ? path : "";
+    atomic_fetch_add(&l->e->count.disk_hits, 1);
+    return SETT_OK;
+}
+
 static sett_status disk_kernel(
     sett_engine *e, const sett__digest *key, const sett__blob *material, sett_kernel **out, sett_error *err)
 {
-    sett__entry entry;
-    sett_status s = sett__disk_get(e->disk, key, material, &entry, err);
-    if (s)
-        return s;
-    s = sett__kernel_of_entry(e, key, &entry, SETT_FROM_DISK, out, err);
-    if (!s)
-        atomic_fetch_add(&e->count.disk_hits, 1);
-    if (s == SETT_E_PARSE || s == SETT_E_LIMIT) {
-        sett__disk_refuse(e->disk, key);
-        s = SETT_E_NOT_CACHED;
-        if (err)
-            err->status = s;
-    }
-    return s;
+    lookup l = {e, key, out};
+    return sett__cache_find(e->cache, key, material, use_entry, &l, err);
 }
 
 /* SETT_E_NOT_CACHED: the compiler's turn. */
@@ -214,23 +222,26 @@ static sett_status from_disk(const request *r, const recorded *rec, sett_kernel 
 {
     const sett__blob material = {rec->material, rec->material_len};
     sett_error why = {0};
-    sett_engine *e = r->e;
-    sett_status s =
-        e->disk && !r->opt.ptx_only ? disk_kernel(e, &rec->key, &material, out, &why) : SETT_E_NOT_CACHED;
-    if (s == SETT_E_MEMORY) /* LLVM would ask for far more, and a sealed engine would call it a miss */
+    sett_status s = disk_kernel(r->e, &rec->key, &material, out, &why);
+    if (s && s != SETT_E_NOT_CACHED) /* LLVM would ask for far more memory, and a sealed engine would call it a miss */
         return sett__error(err, s, "%s", why.text);
     if (s)
-        sett__log(e, SETT_LOG_DEBUG, "cache", "%s: %s", r->name, !e->disk ? e->no_disk : why.text);
-    return s ? SETT_E_NOT_CACHED : SETT_OK;
+        sett__log(r->e, SETT_LOG_DEBUG, "cache", "%s: %s", r->name, why.text);
+    return s;
 }
 
-static sett_status from_compiler(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
+static void remember_longest(sett_engine *e, double ms)
+{
+    uint_fast64_t us = (uint_fast64_t)(ms * 1e3), longest = atomic_load(&e->count.longest_us);
+    while (us > longest && !atomic_compare_exchange_weak(&e->count.longest_us, &longest, us))
+        ;
+}
+
+static sett_status from_compiler(
+    const request *r, recorded *rec, sett__ticket *ticket, sett_kernel **out, sett_error *err)
 {
     sett_engine *e = r->e;
     sett__compiled made;
-    if (e->opt.sealed)
-        return sett__error(
-            err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
     const sett__compile_job job = {.tape = rec->bytes,
         .tape_len = rec->len,
         .target = r->target,
@@ -239,6 +250,7 @@ static sett_status from_compiler(const request *r, recorded *rec, sett_kernel **
         .line_info = r->opt.line_info,
         .ptx_only = r->opt.ptx_only,
         .key = &rec->key,
+        .ticket = ticket,
         .key_material = {rec->material, rec->material_len},
         .sig = &rec->tape.sig,
         .report = rec->report ? rec->report : ""};
@@ -250,7 +262,35 @@ static sett_status from_compiler(const request *r, recorded *rec, sett_kernel **
         return s;
     (*out)->codegen_ms = made.codegen_ms;
     (*out)->assemble_ms = made.assemble_ms;
+    remember_longest(e, made.codegen_ms + made.assemble_ms);
     return SETT_OK;
+}
+
+static double wait_ms(const sett_engine *e)
+{
+    double thrice = 3e-3 * (double)atomic_load(&e->count.longest_us);
+    return e->opt.compile_wait_ms ? e->opt.compile_wait_ms : thrice > DEFAULT_WAIT_MS ? thrice : DEFAULT_WAIT_MS;
+}
+
+/* One process compiles what many miss. Whoever has waited looks again, and so does who got the turn at once: another may
+ * have had it between our look and our turn. */
+static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
+{
+    sett_engine *e = r->e;
+    sett__disk *folder = r->opt.ptx_only ? NULL : sett__cache_folder(e->cache);
+    sett__ticket ticket = {0};
+    if (e->opt.sealed)
+        return sett__error(
+            err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
+    sett__turn turn = folder ? sett__disk_lock(folder, &rec->key, wait_ms(e), &ticket) : SETT__TURN_NONE;
+    atomic_fetch_add(&e->count.waits, turn == SETT__TURN_WAITED || turn == SETT__TURN_TIMEOUT);
+    sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, out, err);
+    if (s == SETT_E_NOT_CACHED) {
+        atomic_fetch_add(&e->count.late, turn == SETT__TURN_TIMEOUT);
+        s = from_compiler(r, rec, &ticket, out, err);
+    }
+    sett__disk_unlock(&ticket);
+    return s;
 }
 
 /* Of a CPU kernel the report goes nowhere but into the kernel. */
@@ -269,14 +309,14 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     sett_status s = sett__meta_check(&limits, err);
     if (s)
         return s;
-    s = r->cpu ? SETT_E_NOT_CACHED : from_disk(r, rec, out, err);
+    s = r->cpu || r->opt.ptx_only ? SETT_E_NOT_CACHED : from_disk(r, rec, out, err);
     if (!s)
         (*out)->record_ms = rec->ms;
     if (s != SETT_E_NOT_CACHED)
         return s;
     atomic_fetch_add(&r->e->count.misses, 1);
     s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
-               : from_compiler(r, rec, out, err);
+               : from_compiler_in_turn(r, rec, out, err);
     if (s)
         return s;
     (*out)->record_ms = rec->ms;
@@ -391,8 +431,7 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
         atomic_fetch_add(&e->count.memory_hits, 1);
         return SETT_OK;
     }
-    s = e->disk ? disk_kernel(e, &digest, NULL, out, err)
-                : sett__error(err, SETT_E_NOT_CACHED, "the key is not in memory; %s", e->no_disk);
+    s = disk_kernel(e, &digest, NULL, out, err);
     if (!s)
         *out = sett__kernels_adopt(e->kernels, *out);
     errno = saved;

@@ -103,7 +103,7 @@ static void mark_process(sett_engine *e)
 /* The caller's strings die with the call. */
 static bool own_strings(sett_engine_options *o)
 {
-    const char **strings[] = {&o->cache_dir, &o->plugin, &o->ptxas, &o->nvjitlink};
+    const char **strings[] = {&o->cache_dir, &o->plugin, &o->ptxas, &o->nvjitlink, &o->cache_layers, &o->cache_secret};
     bool ok = true;
     for (size_t i = 0; i < SETT__COUNT(strings); i++)
         if (*strings[i]) {
@@ -115,7 +115,7 @@ static bool own_strings(sett_engine_options *o)
 
 static void free_strings(sett_engine_options *o)
 {
-    const char *strings[] = {o->cache_dir, o->plugin, o->ptxas, o->nvjitlink};
+    const char *strings[] = {o->cache_dir, o->plugin, o->ptxas, o->nvjitlink, o->cache_layers, o->cache_secret};
     for (size_t i = 0; i < SETT__COUNT(strings); i++)
         free((void *)(uintptr_t)strings[i]);
 }
@@ -142,24 +142,32 @@ static void open_cuda(sett_engine *e)
 
 /* No state of the disk is an error of the engine: at worst it goes on in memory and says so once. A lack of memory
  * is none of the disk's, and must not cost the cache for the life of the engine. */
-static sett_status open_disk(sett_engine *e, sett_error *err)
+static sett_status open_cache(sett_engine *e, sett_error *err)
 {
-    sett_error why = {0};
-    if (!sett__cache_root(e->opt.cache_dir, e->root, sizeof e->root)) {
-        e->root[0] = 0;
-        bool asked = e->opt.cache_dir && !*e->opt.cache_dir;
-        snprintf(e->no_disk, sizeof e->no_disk, "%s",
-            asked ? "memory only, as asked"
-                  : "memory only: none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path");
-        return SETT_OK;
-    }
-    sett_status s = sett__disk_open(&e->disk, e->root, &why);
-    if (s == SETT_E_MEMORY)
-        return sett__error(err, s, "%s", why.text);
-    if (!s)
-        return SETT_OK;
-    snprintf(e->no_disk, sizeof e->no_disk, "memory only: %.490s", why.text);
-    sett__log(e, SETT_LOG_WARNING, "cache", "%s", e->no_disk);
+    char root[4096];
+    const sett__cache_options o = {.layers = sett__cache_layer_paths(e->opt.cache_layers),
+        .folder = sett__cache_root(e->opt.cache_dir, root, sizeof root) ? root : NULL,
+        .trust = e->opt.cache_trust,
+        .secret = e->opt.cache_secret,
+        .cap = e->opt.cache_cap,
+        .log = e->opt.log,
+        .user = e->opt.user};
+    return sett__cache_open(&e->cache, &o, err);
+}
+
+static sett_status check_options(const sett_engine_options *o, sett_error *err)
+{
+    if (o->cache_dir && *o->cache_dir && *o->cache_dir != '/')
+        return sett__error(err, SETT_E_ARGUMENT, "cache_dir is not an absolute path: %s", o->cache_dir);
+    if (o->cpu_threads < 0)
+        return sett__error(err, SETT_E_ARGUMENT, "cpu_threads %d is out of range", o->cpu_threads);
+    if (o->compile_timeout_ms < 0 || o->compile_wait_ms < 0)
+        return sett__error(err, SETT_E_ARGUMENT, "compile_%s_ms %d is negative", o->compile_timeout_ms < 0 ? "timeout" : "wait",
+            o->compile_timeout_ms < 0 ? o->compile_timeout_ms : o->compile_wait_ms);
+    if ((unsigned)o->cache_trust > SETT_TRUST_OFF)
+        return sett__error(err, SETT_E_ARGUMENT, "cache_trust %d is none", (int)o->cache_trust);
+    if (o->cache_trust == SETT_TRUST_MAC && !o->cache_secret)
+        return sett__error(err, SETT_E_ARGUMENT, "cache_trust is SETT_TRUST_MAC and cache_secret is NULL");
     return SETT_OK;
 }
 
@@ -167,23 +175,20 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
 {
     if (!own_strings(&e->opt))
         return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
-    if (e->opt.cache_dir && *e->opt.cache_dir && *e->opt.cache_dir != '/')
-        return sett__error(err, SETT_E_ARGUMENT, "cache_dir is not an absolute path: %s", e->opt.cache_dir);
-    if (e->opt.cpu_threads < 0)
-        return sett__error(err, SETT_E_ARGUMENT, "cpu_threads %d is out of range", e->opt.cpu_threads);
-    if (e->opt.compile_timeout_ms < 0)
-        return sett__error(err, SETT_E_ARGUMENT, "compile_timeout_ms %d is negative", e->opt.compile_timeout_ms);
+    sett_status s = check_options(&e->opt, err);
+    if (s)
+        return s;
     if (!e->opt.cpu_threads)
         e->opt.cpu_threads = cores();
     mark_process(e);
     open_cuda(e);
     const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms};
-    sett_status s = sett__asm_open(&e->assembler, &config, err);
+    s = sett__asm_open(&e->assembler, &config, err);
     if (!s)
         s = sett__kernels_open(&e->kernels, err);
     if (!s)
         s = sett__workers_open(&e->workers, e, err);
-    return s ? s : open_disk(e, err);
+    return s ? s : open_cache(e, err);
 }
 
 sett_status sett_engine_open(sett_engine **out, const sett_engine_options *options, sett_error *err)
@@ -246,9 +251,9 @@ void sett_engine_close(sett_engine *e)
     atomic_store(&e->closed, true);
     sett__workers_close(e->workers);
     sett__asm_close(e->assembler);
-    sett__disk_close(e->disk);
+    sett__cache_close(e->cache);
     sett__kernels *kernels = e->kernels;
-    e->workers = NULL, e->assembler = NULL, e->disk = NULL, e->kernels = NULL;
+    e->workers = NULL, e->assembler = NULL, e->cache = NULL, e->kernels = NULL;
     sett__kernels_close(kernels);
     sett__engine_release(e);
     errno = saved;
@@ -295,6 +300,25 @@ SETT_PRINTF(2, 3) static void say(text *t, const char *format, ...)
     t->at += n > 0 ? (size_t)n : 0;
 }
 
+/* One line a layer, in the order they are asked. */
+static void describe_cache(const sett_engine *e, text *t)
+{
+    int n = sett__cache_layers(e->cache);
+    for (int i = 0; i < n; i++) {
+        sett_cache_layer_info l = {.size = sizeof l};
+        sett__cache_layer(e->cache, i, &l);
+        const char *kind = i + 1 == n && sett__cache_folder(e->cache) ? "cache" : "cache layer";
+        if (l.why_not)
+            say(t, "%s: %s is not used: %s\n", kind, l.path, l.why_not);
+        else
+            say(t, "%s: %s%s\n", kind, l.path, l.writable ? "" : " (read only)");
+    }
+    if (!n)
+        say(t, "cache: memory only: %s\n", e->opt.cache_dir && !*e->opt.cache_dir
+                ? "as asked"
+                : "none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path");
+}
+
 int sett_engine_describe(sett_engine *e, char *buf, size_t size)
 {
     size = buf ? size : 0;
@@ -317,10 +341,7 @@ int sett_engine_describe(sett_engine *e, char *buf, size_t size)
         say(&t, "driver: none: %s\n", e->no_cuda);
     PART(sett__plugin_describe, e->workers);
     PART(sett__asm_describe, e->assembler);
-    if (e->disk)
-        say(&t, "cache: %s%s\n", e->root, sett__disk_read_only(e->disk) ? " (read only)" : "");
-    else
-        say(&t, "cache: %s\n", e->no_disk);
+    describe_cache(e, &t);
 #undef PART
     return (int)t.at;
 }
@@ -409,12 +430,9 @@ sett_status sett_sync(sett_engine *e, sett_stream stream)
 /* ---- counters ------------------------------------------------------------------------------------ */
 void sett_engine_stats(const sett_engine *e, sett_stats *out)
 {
-    sett__disk_stats disk = {0};
     if (!e || !out || !sett__known_size(out->size))
         return;
     const sett__counters *c = &e->count;
-    if (e->disk)
-        sett__disk_stats_get(e->disk, &disk);
     sett_stats s = {.size = out->size,
         .memo_hits = c->memo_hits,
         .memory_hits = c->memory_hits,
@@ -422,10 +440,35 @@ void sett_engine_stats(const sett_engine *e, sett_stats *out)
         .misses = c->misses,
         .compiles = c->compiles,
         .joined = c->joined,
-        .heals = disk.heals,
-        .refusals = disk.refusals,
-        .disk_writes = disk.writes,
         .records = c->records,
-        .compiler_loaded = e->workers && sett__plugin_loaded(e->workers)};
+        .compiler_loaded = e->workers && sett__plugin_loaded(e->workers),
+        .waits = c->waits,
+        .late = c->late};
+    if (e->cache)
+        sett__cache_totals(e->cache, &s);
     memcpy(out, &s, out->size < sizeof s ? out->size : sizeof s);
+}
+
+int sett_cache_layers(const sett_engine *e)
+{
+    return sett__engine_check(e, NULL) ? 0 : sett__cache_layers(e->cache);
+}
+
+sett_status sett_cache_layer(const sett_engine *e, int index, sett_cache_layer_info *info)
+{
+    sett_status s = sett__engine_check(e, NULL);
+    return s ? s : !info || !sett__known_size(info->size) ? SETT_E_ARGUMENT : sett__cache_layer(e->cache, index, info);
+}
+
+sett_status sett_cache_trim(sett_engine *e, uint64_t bytes, uint64_t *left, sett_error *err)
+{
+    uint64_t stays;
+    sett_status s = sett__engine_check(e, err);
+    sett__disk *d = s ? NULL : sett__cache_folder(e->cache);
+    if (!s)
+        s = d ? sett__disk_trim(d, bytes, &stays, err)
+              : sett__error(err, SETT_E_IO, "sett_cache_trim: the engine has no cache folder to write to");
+    if (!s && left)
+        *left = stays;
+    return s;
 }

@@ -11,6 +11,7 @@
 #define SETT_JIT_H
 #include "../lib/lib.h"
 #include <pthread.h>
+#include <sett/cache.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -131,31 +132,83 @@ typedef struct sett__key_parts {
     bool line_info;
 } sett__key_parts;
 sett_status sett__key_encode(const sett__key_parts *, void **material, size_t *len, sett__digest *key, sett_error *);
-typedef struct sett__disk sett__disk; /* one writable folder; safe for many threads */
-typedef struct sett__disk_stats { uint64_t hits, misses, heals, refusals, writes; } sett__disk_stats;
-/* root: absolute path, made if missing (0700). Unwritable or untrusted: SETT_E_IO with the reason; the engine goes
- * on in memory. */
-sett_status sett__disk_open(sett__disk **, const char *root, sett_error *);
+typedef struct sett__os sett__os;     /* every call to the file system, replaced by tests: cache/cache.h */
+typedef struct sett__auth sett__auth; /* secrets of a folder that several users write */
+typedef struct sett__disk sett__disk; /* one folder; safe for many threads */
+typedef struct sett__disk_options {
+    const char *path;       /* absolute; made if missing (0700), unless it is a layer */
+    sett_cache_trust trust;
+    const sett__auth *auth; /* outlives the folder; with SETT_TRUST_MAC, else NULL */
+    uint64_t cap;           /* bytes; 0: the default */
+    bool layer_only;        /* only read */
+    const sett__os *os;     /* NULL: the C library's */
+} sett__disk_options;
+/* Unusable or untrusted: SETT_E_IO with the reason. */
+sett_status sett__disk_open(sett__disk **, const sett__disk_options *, sett_error *);
 void sett__disk_close(sett__disk *);
-/* SETT_E_NOT_CACHED on a miss and on any damaged or foreign entry (which is moved to quarantine and counted);
+/* SETT_E_NOT_CACHED on a miss, SETT_E_PARSE on any damaged or foreign entry (which is moved to quarantine and counted);
  * material NULL: by key alone. */
 sett_status sett__disk_get(sett__disk *, const sett__digest *key, const sett__blob *material, sett__entry *,
     sett_error *);
-/* What get gave cannot be used after all: out of the way with it, and counted. */
-void sett__disk_refuse(sett__disk *, const sett__digest *key);
-/* temp, fdatasync, rename. Any failure is a status and a counter, never fatal. */
-sett_status sett__disk_put(sett__disk *, const sett__digest *key, const sett__entry *, sett_error *);
+/* temp, fdatasync, rename. Any failure is a status and a counter, never fatal. replace: also a sound entry. */
+sett_status sett__disk_put(sett__disk *, const sett__digest *key, const sett__entry *, bool replace, sett_error *);
 bool sett__disk_read_only(const sett__disk *); /* a warmed folder that we may not write: it serves, put fails */
-void sett__disk_stats_get(const sett__disk *, sett__disk_stats *);
+void sett__disk_default_cap(sett__disk *);
+/* Removes what was used longest ago until at most this many bytes are left, and what crashes left. */
+sett_status sett__disk_trim(sett__disk *, uint64_t most, uint64_t *left, sett_error *);
+/* The right to compile a key, among the processes that write the folder. */
+typedef struct sett__ticket {
+    sett__disk *disk; /* NULL: not held */
+    off_t at;
+} sett__ticket;
+typedef enum sett__turn {
+    SETT__TURN_NONE,    /* no lock can be had: compile without */
+    SETT__TURN_AT_ONCE, /* held */
+    SETT__TURN_WAITED,  /* held, after another process had it: look again */
+    SETT__TURN_TIMEOUT, /* another process has it for too long: compile without */
+} sett__turn;
+sett__turn sett__disk_lock(sett__disk *, const sett__digest *key, double wait_ms, sett__ticket *);
+void sett__disk_unlock(sett__ticket *); /* of a ticket that is not held: nothing */
+
+/* layers.c: all the places that an engine reads entries from, and the one that it writes */
+typedef struct sett__cache sett__cache;
+typedef struct sett__cache_options {
+    const char *layers;  /* folders that are only read: absolute paths with ':' between; NULL, "": none */
+    const char *folder;  /* the one that is written; NULL, "": none */
+    sett_cache_trust trust;
+    const char *secret;  /* path, for SETT_TRUST_MAC */
+    uint64_t cap;
+    const sett__os *os;
+    sett_log_fn log;     /* each place that cannot be used, each entry that is refused */
+    void *user;
+} sett__cache_options;
+/* SETT_E_MEMORY alone: what cannot be used is left out, and sett__cache_layer tells why. */
+sett_status sett__cache_open(sett__cache **, const sett__cache_options *, sett_error *);
+void sett__cache_close(sett__cache *);
+/* What becomes of an entry that a layer has. It takes the entry. SETT_E_NOT_CACHED: not wanted, ask the next layer;
+ * SETT_E_PARSE, SETT_E_LIMIT: of no use to anyone, out of the way with it, ask the next. */
+typedef sett_status sett__cache_use(void *user, sett__entry *, int layer, sett_error *);
+/* Layer by layer until one is used. SETT_E_NOT_CACHED: none. */
+sett_status sett__cache_find(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
+    void *user, sett_error *);
+sett__disk *sett__cache_folder(const sett__cache *); /* that entries are written to; NULL: none */
+int sett__cache_layers(const sett__cache *); /* usable or not, in the order they are asked */
+sett_status sett__cache_layer(const sett__cache *, int index, sett_cache_layer_info *);
+void sett__cache_totals(const sett__cache *, sett_stats *); /* adds what the layers counted */
+
 void sett__entry_free(sett__entry *);
-/* Pure functions, fuzzed and tested alone: whole file to entry (its blobs point into the file), and back. */
-sett_status sett__entry_decode(const void *file, size_t len, const sett__digest *key, sett__entry *, sett_error *);
-sett_status sett__entry_encode(const sett__digest *key, const sett__entry *, void **file, size_t *len, sett_error *);
+/* Pure functions, fuzzed and tested alone: whole file to entry (its blobs point into the file), and back. auth: what
+ * is read must be, and what is written is, authenticated. */
+sett_status sett__entry_decode(const void *file, size_t len, const sett__digest *key, const sett__auth *auth,
+    sett__entry *, sett_error *);
+sett_status sett__entry_encode(const sett__digest *key, const sett__entry *, const sett__auth *auth, void **file,
+    size_t *len, sett_error *);
 /* One block that owns copies of all blobs, the cubin with zeros behind it. */
 sett_status sett__entry_copy(const sett__entry *from, sett__entry *to, sett_error *);
 /* Every offset in a cubin lies inside it: the driver takes no length. */
 sett_status sett__elf_check(const void *cubin, size_t len, sett_error *);
-/* cache_dir as in sett_engine_options to an absolute path; false: memory only. */
+/* cache_dir and cache_layers as in sett_engine_options; the first to an absolute path, false: there is none. */
+const char *sett__cache_layer_paths(const char *cache_layers);
 bool sett__cache_root(const char *cache_dir, char *path, size_t size);
 
 /* ---- meta.c: what a launch must know, beside the code ---------------------------------------------- */
@@ -214,7 +267,8 @@ sett_status sett__launch_check(const sett_kernel *, int *device, sett_error *);
 
 /* ---- engine.c: the engine; kernels keep it alive -------------------------------------------------------- */
 typedef struct sett__counters {
-    atomic_uint_fast64_t memo_hits, memory_hits, disk_hits, misses, compiles, joined, records;
+    atomic_uint_fast64_t memo_hits, memory_hits, disk_hits, misses, compiles, joined, records, waits, late;
+    atomic_uint_fast64_t longest_us; /* of a compile so far */
 } sett__counters;
 typedef struct sett__workers sett__workers; /* worker.c */
 typedef struct sett__kernels sett__kernels; /* store.c */
@@ -226,14 +280,13 @@ struct sett_engine {
     sett_engine_options opt;           /* its strings are owned */
     sett__cuda *cuda;                  /* NULL: no driver or no GPU; lives until the last kernel is gone */
     sett__asm *assembler;
-    sett__disk *disk;                  /* NULL: memory only */
+    sett__cache *cache;                /* NULL once closed */
     sett__workers *workers;            /* plug-in and compiling threads; NULL once closed */
     sett__kernels *kernels;            /* memory map, memo, compiles under way; NULL once closed */
     sett__counters count;
     sett__blocks blocks;
     const char *provoke;               /* tests: handed to the plug-in */
-    char no_cuda[256], no_disk[512];   /* why */
-    char root[4096];                   /* of the disk cache; "": none */
+    char no_cuda[256];                 /* why */
 };
 /* SETT_E_CLOSED, SETT_E_FORKED, or OK; cheap enough for every launch. */
 bool sett__same_process(const sett_engine *); /* asks the kernel */
@@ -266,6 +319,7 @@ struct sett_kernel {
     sett__arena arena;       /* holds meta */
     sett__meta meta;         /* of every kernel; sig is what launches bind */
     sett_origin origin;
+    const char *layer;       /* in the arena; "": in none */
     bool cpu, ptx_only;
     int block[3];            /* static extents, else 0 */
     /* a GPU's: */
@@ -327,6 +381,7 @@ typedef struct sett__compile_job {
     int opt_level;            /* 0..3 */
     bool line_info, ptx_only;
     const sett__digest *key;  /* of the entry that is written behind */
+    sett__ticket *ticket;     /* NULL, or what goes with the entry: it is given back once that is written */
     sett__blob key_material;
     const sett__sig *sig;     /* for META */
     const char *report;       /* what the layouts decided; "" */

@@ -35,6 +35,7 @@ static sett_kernel *kernel_new(sett_engine *e, const sett__digest *key, const se
     k->engine = sett__engine_retain(e);
     k->key = *key;
     k->slot = *slot;
+    k->layer = "";
     return k;
 }
 
@@ -172,6 +173,7 @@ sett_status sett_kernel_query(const sett_kernel *k, sett_kernel_info *out)
         .codegen_ms = k->codegen_ms,
         .assemble_ms = k->assemble_ms,
         .load_ms = (double)atomic_load(&k->load_ns) * 1e-6,
+        .layer = k->layer,
     };
     memcpy(info.key, k->key.b, sizeof info.key);
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);

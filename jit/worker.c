@@ -27,6 +27,7 @@ typedef struct write_back {
     struct write_back *next;
     sett__digest key;
     sett__entry entry;
+    sett__ticket ticket; /* other processes wait until the entry is there */
 } write_back;
 
 struct sett__workers {
@@ -282,7 +283,8 @@ static void compile(sett__workers *w, task *t)
 static write_back *plan_write(const sett__workers *w, const task *t)
 {
     write_back *wb = NULL;
-    if (t->status || t->job->ptx_only || !w->engine->disk || sett__disk_read_only(w->engine->disk))
+    const sett__disk *disk = sett__cache_folder(w->engine->cache);
+    if (t->status || t->job->ptx_only || !disk || sett__disk_read_only(disk))
         return NULL;
     sett__entry e = t->out->entry;
     e.ptx = (sett__blob){NULL, 0};
@@ -292,6 +294,10 @@ static write_back *plan_write(const sett__workers *w, const task *t)
         return NULL;
     }
     wb->key = *t->job->key;
+    if (t->job->ticket) {
+        wb->ticket = *t->job->ticket;
+        *t->job->ticket = (sett__ticket){0};
+    }
     return wb;
 }
 
@@ -323,8 +329,9 @@ static void run_write(sett__workers *w)
         w->last_write = &w->writes;
     w->writing++;
     pthread_mutex_unlock(&w->lock);
-    if (sett__disk_put(w->engine->disk, &wb->key, &wb->entry, &err))
+    if (sett__disk_put(sett__cache_folder(w->engine->cache), &wb->key, &wb->entry, false, &err))
         sett__log(w->engine, SETT_LOG_WARNING, "cache", "an entry was not written: %s", err.text);
+    sett__disk_unlock(&wb->ticket);
     sett__entry_free(&wb->entry);
     free(wb);
     pthread_mutex_lock(&w->lock);

@@ -35,6 +35,6 @@ uint8_t *encode_sample(sample *s, size_t *len)
     void *file;
     sett_error err = {0};
     fill_sample(s);
-    ck_assert_msg(!sett__entry_encode(&s->key, &s->entry, &file, len, &err), "%s", err.text);
+    ck_assert_msg(!sett__entry_encode(&s->key, &s->entry, NULL, &file, len, &err), "%s", err.text);
     return file;
 }

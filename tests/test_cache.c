@@ -108,7 +108,7 @@ START_TEST(entry_round_trip)
     size_t len;
     uint8_t *file = encode_sample(&s, &len);
     sett__entry e;
-    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, NULL), SETT_OK);
+    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, NULL, &e, NULL), SETT_OK);
     ck_assert_uint_eq(e.cubin.len, CUBIN);
     ck_assert_mem_eq(e.cubin.data, s.cubin, CUBIN);
     ck_assert_mem_eq(e.key_material.data, sample_material, sizeof sample_material);
@@ -129,19 +129,19 @@ START_TEST(entry_every_bit_flip_and_truncation)
     for (size_t bit = 0; bit < 8 * len; bit++) {
         file[bit / 8] ^= (uint8_t)(1 << bit % 8);
         ck_assert_msg(
-            sett__entry_decode(file, len, &s.key, &e, NULL) == SETT_E_PARSE, "bit %zu flipped was not seen", bit);
+            sett__entry_decode(file, len, &s.key, NULL, &e, NULL) == SETT_E_PARSE, "bit %zu flipped was not seen", bit);
         file[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     for (size_t n = 0; n < len; n++) {
         uint8_t *cut = malloc(n ? n : 1); /* its own block: a read past it shows under the sanitizer */
         memcpy(cut, file, n);
-        ck_assert_int_eq(sett__entry_decode(cut, n, &s.key, &e, NULL), SETT_E_PARSE);
+        ck_assert_int_eq(sett__entry_decode(cut, n, &s.key, NULL, &e, NULL), SETT_E_PARSE);
         free(cut);
     }
     memcpy(copy, file, len);
     for (size_t n = 1; n <= 64; n++) {
         copy[len + n - 1] = 0;
-        ck_assert_int_eq(sett__entry_decode(copy, len + n, &s.key, &e, NULL), SETT_E_PARSE);
+        ck_assert_int_eq(sett__entry_decode(copy, len + n, &s.key, NULL, &e, NULL), SETT_E_PARSE);
     }
     free(copy);
     free(file);
@@ -163,9 +163,9 @@ START_TEST(entry_rules)
         {12, 4, 520, "header is of 520"},
         {12, 4, 1 << 20, "header is of"},
         {16, 8, 7, "and says 7"},
-        {24, 4, 1, "compressed or authenticated"},
-        {24, 4, 2, "compressed or authenticated"},
-        {24, 4, 4, "compressed or authenticated"},
+        {24, 4, 1, "compressed or signed"},
+        {24, 4, 2, "authentication is of a kind"},
+        {24, 4, 4, "compressed or signed"},
         {28, 4, 0xFFFFFFFF, "section table is damaged"},
         {28, 4, 3, "section table is damaged"},
         {28, 4, 5, "outside the file"},
@@ -191,7 +191,7 @@ START_TEST(entry_rules)
         uint8_t *file = encode_sample(&s, &len);
         le(file + bad[i].at, bad[i].value, bad[i].bytes);
         reseal(file, len);
-        ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, &err), SETT_E_PARSE);
+        ck_assert_int_eq(sett__entry_decode(file, len, &s.key, NULL, &e, &err), SETT_E_PARSE);
         ck_assert_msg(
             strstr(err.text, bad[i].text) != NULL, "case %zu: \"%s\" is not in \"%s\"", i, bad[i].text, err.text);
         free(file);
@@ -208,14 +208,14 @@ START_TEST(entry_optional_section)
     uint8_t *file = encode_sample(&s, &len);
     le(file + 64 + 3 * 24, 900, 4); /* NOTES becomes type 900 */
     reseal(file, len);
-    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, NULL), SETT_E_PARSE);
+    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, NULL, &e, NULL), SETT_E_PARSE);
     le(file + 64 + 3 * 24 + 4, 1, 4);
     reseal(file, len);
-    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, NULL), SETT_OK);
+    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, NULL, &e, NULL), SETT_OK);
     ck_assert_uint_eq(e.notes.len, 0);
     file[HEADER] ^= 1;
     reseal(file, len);
-    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, &e, NULL), SETT_E_PARSE);
+    ck_assert_int_eq(sett__entry_decode(file, len, &s.key, NULL, &e, NULL), SETT_E_PARSE);
     free(file);
 }
 END_TEST
@@ -234,7 +234,7 @@ START_TEST(entry_random_damage)
             file[seed >> 8 & (k ? 127 : 1023) % len] = (uint8_t)(seed >> 24);
         }
         reseal(file, len);
-        if (!sett__entry_decode(file, len, &s.key, &e, NULL)) {
+        if (!sett__entry_decode(file, len, &s.key, NULL, &e, NULL)) {
             accepted++;
             ck_assert((const uint8_t *)e.cubin.data >= file);
             ck_assert((const uint8_t *)e.cubin.data + e.cubin.len <= file + len - DIGEST);

@@ -2,6 +2,7 @@
 /* The disk cache's folder: entries put, found, healed; hostile files and folders; many threads. */
 #include "folder.h"
 #include "sample.h"
+#include "../jit/cache/cache.h"
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,12 +24,17 @@ static void drop_root(void)
     folder_remove(root);
 }
 
-static sett__disk *open_root(void)
+static sett__disk *open_with(const sett__disk_options *o)
 {
     sett__disk *d;
     sett_error err = {0};
-    ck_assert_msg(!sett__disk_open(&d, root, &err), "%s", err.text);
+    ck_assert_msg(!sett__disk_open(&d, o, &err), "%s", err.text);
     return d;
+}
+
+static sett__disk *open_root(void)
+{
+    return open_with(&(sett__disk_options){.path = root});
 }
 
 static void entry_path(const sett__digest *key, char path[200])
@@ -47,7 +53,7 @@ static void write_file(const char *path, const void *data, size_t len)
     close(fd);
 }
 
-static sett_status get(sett__disk *d, sample *s)
+static sett_status get(sett__disk *d, const sample *s)
 {
     const sett__blob m = {sample_material, sizeof sample_material};
     sett__entry e;
@@ -69,19 +75,17 @@ static unsigned mode_of(const char *path)
 START_TEST(disk_put_get)
 {
     sample s;
-    sett__disk_stats n;
     char path[200], marker[100];
     fill_sample(&s);
     umask(0);
     sett__disk *d = open_root();
     ck_assert_int_eq(get(d, &s), SETT_E_NOT_CACHED);
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     ck_assert_int_eq(get(d, &s), SETT_OK);
-    sett__disk_stats_get(d, &n);
-    ck_assert_uint_eq(n.hits, 1);
-    ck_assert_uint_eq(n.misses, 1);
-    ck_assert_uint_eq(n.writes, 1);
-    ck_assert_uint_eq(n.refusals, 0);
+    ck_assert_uint_eq(d->layer.hits, 1);
+    ck_assert_uint_eq(d->layer.misses, 1);
+    ck_assert_uint_eq(d->layer.writes, 1);
+    ck_assert_uint_eq(d->layer.refusals, 0);
     entry_path(&s.key, path);
     ck_assert_uint_eq(mode_of(path), 0600);
     *strrchr(path, '/') = 0;
@@ -103,7 +107,7 @@ START_TEST(disk_every_byte)
     uint8_t *file = encode_sample(&s, &len);
     struct stat st;
     sett__disk *d = open_root();
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     entry_path(&s.key, path);
     for (size_t i = 0; i < 2 * len; i++) { /* each byte flipped, then each length */
         if (i < len)
@@ -111,18 +115,16 @@ START_TEST(disk_every_byte)
         write_file(path, file, i < len ? len : i - len);
         if (i < len)
             file[i] ^= 0x10;
-        ck_assert_msg(get(d, &s) == SETT_E_NOT_CACHED, "damage %zu was not seen", i);
+        ck_assert_msg(get(d, &s) == SETT_E_PARSE, "damage %zu was not seen", i);
         ck_assert_msg(access(path, F_OK) != 0, "damage %zu was left in place", i);
     }
-    sett__disk_stats n;
-    sett__disk_stats_get(d, &n);
-    ck_assert_uint_eq(n.refusals, 2 * len);
-    ck_assert_uint_eq(n.heals, 2 * len);
+    ck_assert_uint_eq(d->layer.refusals, 2 * len);
+    ck_assert_uint_eq(d->layer.heals, 2 * len);
     for (int i = 0; i <= 16; i++) { /* the last 16 are kept */
         snprintf(bad, sizeof bad, "%s/quarantine/%02d.bad", root, i);
         ck_assert_int_eq(stat(bad, &st) == 0, i < 16);
     }
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     ck_assert_int_eq(get(d, &s), SETT_OK);
     sett__disk_close(d);
     free(file);
@@ -137,7 +139,7 @@ START_TEST(quarantine_of_folders)
     char path[200], inside[300];
     uint8_t *file = encode_sample(&s, &len);
     sett__disk *d = open_root();
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     entry_path(&s.key, path);
     for (int i = 0; i < 60; i++) { /* folders for long enough to fill all 16 slots, then files among them */
         remove(path);
@@ -150,13 +152,11 @@ START_TEST(quarantine_of_folders)
         } else {
             write_file(path, file, len - 1);
         }
-        ck_assert_int_eq(get(d, &s), SETT_E_NOT_CACHED);
+        ck_assert_int_eq(get(d, &s), SETT_E_PARSE);
         ck_assert_msg(access(path, F_OK) != 0, "%d was left in place", i);
     }
-    sett__disk_stats n;
-    sett__disk_stats_get(d, &n);
-    ck_assert_uint_eq(n.heals, 60);
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_uint_eq(d->layer.heals, 60);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     ck_assert_int_eq(get(d, &s), SETT_OK);
     sett__disk_close(d);
     free(file);
@@ -172,14 +172,14 @@ START_TEST(disk_put_heals)
     struct stat before, after;
     uint8_t *file = encode_sample(&s, &len);
     sett__disk *d = open_root();
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     entry_path(&s.key, path);
     ck_assert_int_eq(stat(path, &before), 0);
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     ck_assert_int_eq(stat(path, &after), 0);
     ck_assert_uint_eq(before.st_ino, after.st_ino);
     write_file(path, file, len - 1);
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     ck_assert_int_eq(get(d, &s), SETT_OK);
     sett__disk_close(d);
     free(file);
@@ -229,17 +229,15 @@ START_TEST(disk_hostile)
     other.entry.key_material = (sett__blob){foreign, sizeof foreign};
     void *other_file;
     size_t other_len;
-    ck_assert_int_eq(sett__entry_encode(&other.key, &other.entry, &other_file, &other_len, NULL), SETT_OK);
+    ck_assert_int_eq(sett__entry_encode(&other.key, &other.entry, NULL, &other_file, &other_len, NULL), SETT_OK);
     sett__disk *d = open_root();
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     entry_path(&s.key, path);
     play(_i, path, _i == OTHER_KEY ? other_file : file, _i == OTHER_KEY ? other_len : len);
-    ck_assert_int_eq(get(d, &s), SETT_E_NOT_CACHED);
-    sett__disk_stats n;
-    sett__disk_stats_get(d, &n);
-    ck_assert_uint_eq(n.refusals, 1);
-    ck_assert_uint_eq(n.hits, 0);
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(get(d, &s), SETT_E_PARSE);
+    ck_assert_uint_eq(d->layer.refusals, 1);
+    ck_assert_uint_eq(d->layer.hits, 0);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     ck_assert_int_eq(get(d, &s), SETT_OK);
     sett__disk_close(d);
     free(other_file);
@@ -251,7 +249,7 @@ static void expect_no_open(const char *path, const char *text)
 {
     sett__disk *d = NULL;
     sett_error err = {0};
-    ck_assert_int_eq(sett__disk_open(&d, path, &err), SETT_E_IO);
+    ck_assert_int_eq(sett__disk_open(&d, &(sett__disk_options){.path = path}, &err), SETT_E_IO);
     ck_assert_ptr_null(d);
     ck_assert_msg(strstr(err.text, text) != NULL, "\"%s\" is not in \"%s\"", text, err.text);
 }
@@ -273,8 +271,7 @@ START_TEST(disk_bad_roots)
     ck_assert_int_eq(mkdir(sub, 0700), 0);
     expect_no_open(sub, "may be written by others");
     snprintf(path, sizeof path, "%s/made/on/the/way", root);
-    sett__disk *d;
-    ck_assert_int_eq(sett__disk_open(&d, path, NULL), SETT_OK);
+    sett__disk *d = open_with(&(sett__disk_options){.path = path});
     ck_assert_uint_eq(mode_of(path), 0700);
     sett__disk_close(d);
 }
@@ -305,7 +302,7 @@ START_TEST(disk_read_only)
     sample s;
     fill_sample(&s);
     sett__disk *d = open_root();
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_OK);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_OK);
     sett__disk_close(d);
     if (geteuid() == 0) {
         open_up(root);
@@ -316,7 +313,7 @@ START_TEST(disk_read_only)
     d = open_root();
     ck_assert(sett__disk_read_only(d));
     ck_assert_int_eq(get(d, &s), SETT_OK);
-    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, NULL), SETT_E_IO);
+    ck_assert_int_eq(sett__disk_put(d, &s.key, &s.entry, false, NULL), SETT_E_IO);
     sett__disk_close(d);
     if (getuid() == 0)
         ck_assert_int_eq(seteuid(0), 0);
@@ -338,7 +335,7 @@ static void *hammer(void *user)
     for (int i = 0; i < ROUNDS; i++) {
         const sett__blob m = {sample_material, sizeof sample_material};
         sett__entry e;
-        c->wrong += sett__disk_put(c->d, &c->s->key, &c->s->entry, NULL) != SETT_OK;
+        c->wrong += sett__disk_put(c->d, &c->s->key, &c->s->entry, false, NULL) != SETT_OK;
         if (sett__disk_get(c->d, &c->s->key, &m, &e, NULL))
             c->wrong++;
         else

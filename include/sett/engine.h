@@ -36,6 +36,11 @@ typedef struct sett_stream {
 SETT_API sett_stream sett_stream_of(int device, void *handle);
 
 typedef enum sett_assembler { SETT_ASM_AUTO, SETT_ASM_NVJITLINK, SETT_ASM_PTXAS, SETT_ASM_DRIVER } sett_assembler;
+/* Whose files a disk cache believes. Who may write it may put code into every process that reads it; see docs/cache.md.
+ * PRIVATE: each folder on the way there and each file belongs to this user or root, and nobody else may write it. MAC:
+ * whoever wrote it knows the secret of .cache_secret, whatever the owner and mode. OFF: no such check. Damage is found
+ * under all three. */
+typedef enum sett_cache_trust { SETT_TRUST_PRIVATE, SETT_TRUST_MAC, SETT_TRUST_OFF } sett_cache_trust;
 typedef enum sett_log_level { SETT_LOG_ERROR = 1, SETT_LOG_WARNING, SETT_LOG_INFO, SETT_LOG_DEBUG } sett_log_level;
 typedef void (*sett_log_fn)(void *user, sett_log_level, const char *component, const char *message);
 typedef void (*sett_print_fn)(void *user, const char *text, size_t len);
@@ -43,9 +48,9 @@ typedef void (*sett_print_fn)(void *user, const char *text, size_t len);
 /* Zero means default everywhere: sett_engine_options o = {.size = sizeof o}. */
 typedef struct sett_engine_options {
     size_t size;
-    /* The folder of the disk cache. NULL: $SETT_CACHE_DIR, else $XDG_CACHE_HOME/sett, else
-     * $HOME/.cache/sett, else memory only. "": memory only. The environment is ignored in
-     * set-uid programs. */
+    /* The folder of the disk cache, which new entries are written to. NULL: $SETT_CACHE_DIR, else
+     * $XDG_CACHE_HOME/sett, else $HOME/.cache/sett, else none. "": none. The environment is ignored in set-uid
+     * programs. */
     const char *cache_dir;
     bool sealed;            /* a miss is SETT_E_NOT_CACHED, never a compile */
     bool no_gpu;            /* do not look for a driver: the CPU only */
@@ -61,6 +66,15 @@ typedef struct sett_engine_options {
     void *user;             /* for log and print */
     int compile_timeout_ms; /* of one run of ptxas, which is killed after it (SETT_E_ASSEMBLE); 0:
                              * $SETT_JIT_TIMEOUT_MS, else two minutes. Assemblers in process cannot be stopped */
+    /* Folders that are only read, asked in this order before cache_dir: absolute paths with ':' between. NULL:
+     * $SETT_CACHE_LAYERS. "": none. */
+    const char *cache_layers;
+    sett_cache_trust cache_trust; /* of cache_dir and cache_layers */
+    const char *cache_secret; /* for SETT_TRUST_MAC: absolute path of a file that only its owner may read, with one or two
+                               * lines of 64 hexadecimal digits: the first signs, both are believed */
+    uint64_t cache_cap;     /* bytes that cache_dir may take; 0: a tenth of its file system, 4 GiB at most */
+    int compile_wait_ms;    /* how long a compile waits for another process that compiles the same kernel, before it does so
+                             * itself; 0: ten seconds, or three times the longest compile so far */
 } sett_engine_options;
 
 /* No driver, no assembler, no compiler and no writable cache are no errors here: what needs them says so when
@@ -153,6 +167,7 @@ typedef struct sett_kernel_info {
                              * this key. "" of a kernel that was made of a tape */
     const char *assembler;  /* who made the cubin */
     double record_ms, codegen_ms, assemble_ms, load_ms; /* of this handle's making; 0 where not done */
+    const char *layer;      /* path of the cache layer that it was found in; "": in none */
 } sett_kernel_info;
 /* info->size tells which fields the caller knows. */
 SETT_API sett_status sett_kernel_query(const sett_kernel *, sett_kernel_info *info);
@@ -176,11 +191,14 @@ SETT_API sett_status sett_prepare(sett_kernel *, int device, sett_error *or_null
 
 /* Counters since the engine was opened. memo_hits: nothing was recorded; memory_hits, disk_hits: found by key; misses:
  * found nowhere; joined: waited for another thread's compile; refusals: entries on disk that were damaged, foreign or
- * not trusted; heals: those that were moved out of the way, so that the compile which follows replaces them. */
+ * not trusted; heals: those that were moved out of the way, so that the compile which follows replaces them; waits:
+ * compiles that waited for another process, which then mostly are disk hits; late: those that waited in vain and compiled
+ * all the same; evictions: entries removed to keep under the cap. cache.h has the same of each layer. */
 typedef struct sett_stats {
     size_t size;
     uint64_t memo_hits, memory_hits, disk_hits, misses, compiles, joined, heals, refusals, disk_writes, records;
     bool compiler_loaded; /* libsett-ptx.so is mapped */
+    uint64_t waits, late, evictions;
 } sett_stats;
 SETT_API void sett_engine_stats(const sett_engine *, sett_stats *);
 

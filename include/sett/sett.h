@@ -3,7 +3,7 @@
  *
  * The language (C only): build.h a kernel's signature; layout.h layouts and their
  * algebra; picture.h pictures of them; tensor.h tensors; value.h values; control.h loops, branches, threads.
- * The host side (also C++17): engine.h devices, compiling, cached kernels;
+ * The host side (also C++17): engine.h devices, compiling, cached kernels; cache.h the cache on disk;
  * launch.h buffers, launches, prepared calls.
  * By name only: dlpack.h. */
 #ifndef SETT_SETT_H
@@ -11,6 +11,7 @@
 #include <sett/arg.h>
 #include <sett/base.h>
 #include <sett/build.h>
+#include <sett/cache.h>
 #include <sett/control.h>
 #include <sett/engine.h>
 #include <sett/launch.h>

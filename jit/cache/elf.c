@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A gate before the driver: it takes a cubin without a length, so every offset that it will
  * follow must lie inside. ELF64, little endian. */
-#include "../jit.h"
+#include "cache.h"
 #include "bytes.h"
 #include <string.h>
 

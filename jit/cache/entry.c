@@ -8,12 +8,13 @@
  *     32  key[32], the SHA-256 of the KEY section
  *     64  n_sections x {u32 type, u32 flags, u64 off, u64 len}, ascending, then zeros
  *    512  sections, gaps zero: 1 KEY, 2 META, 3 CUBIN, 4 PTX, 5 NOTES
+ * end-96  with flag 2: an authentication block, see auth.c
  * end-32  SHA-256 of everything before
  *
- * Flags name what a reader must understand: 1 compressed, 2 MAC, 4 signed. This version understands none and
- * refuses them. A section of unknown type is passed over if its flag 1 (optional) is set. */
-#include "../jit.h"
+ * Flags name what a reader must understand: 1 compressed, 2 MAC, 4 signed. This version understands the second and
+ * refuses the others. A section of unknown type is passed over if its flag 1 (optional) is set. */
 #include "bytes.h"
+#include "cache.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +27,8 @@ enum {
     HEADER_MAX = 65536,
     ALIGN = 64,
     DIGEST = 32,
-    TAIL = 4096, /* zeros after a cubin in memory: the driver takes no length */
-    FILE_MAX = 1 << 28,
-    OPTIONAL = 1,
+    OPTIONAL = 1, /* of a section */
+    FLAG_MAC = 2, /* of the file */
 };
 enum section { KEY = 1, META, CUBIN, PTX, NOTES, N_SECTIONS };
 static const uint8_t magic[8] = {0x89, 0x4B, 0x4A, 0x43, 0x0D, 0x0A, 0x1A, 0x0A};
@@ -62,7 +62,7 @@ void sett__entry_free(sett__entry *e)
 sett_status sett__entry_copy(const sett__entry *from, sett__entry *to, sett_error *err)
 {
     sett__entry copy = *from;
-    size_t total = TAIL;
+    size_t total = SETT__ENTRY_TAIL;
     for (uint32_t t = KEY; t < N_SECTIONS; t++)
         total += align_up(blob_of(&copy, t)->len + 1); /* + 1: PTX and notes end in a NUL */
     uint8_t *block = calloc(1, total), *at = block;
@@ -81,18 +81,28 @@ sett_status sett__entry_copy(const sett__entry *from, sett__entry *to, sett_erro
     return SETT_OK;
 }
 
-sett_status sett__entry_encode(const sett__digest *key, const sett__entry *e, void **file, size_t *len, sett_error *err)
+static void seal(uint8_t *p, size_t total, const sett__auth *auth)
+{
+    sett__digest sum;
+    if (auth)
+        sett__auth_sign(auth, p, total - DIGEST - SETT__AUTH_BYTES, p + total - DIGEST - SETT__AUTH_BYTES);
+    sett__sha256(p, total - DIGEST, &sum);
+    memcpy(p + total - DIGEST, sum.b, DIGEST);
+}
+
+sett_status sett__entry_encode(const sett__digest *key, const sett__entry *e, const sett__auth *auth, void **file,
+    size_t *len, sett_error *err)
 {
     sett__entry copy = *e;
     size_t total = HEADER;
     uint32_t n = 0;
     for (uint32_t t = KEY; t < N_SECTIONS; t++) {
         size_t size = blob_of(&copy, t)->len;
-        if (size > FILE_MAX - HEADER - DIGEST - ALIGN - total)
-            return sett__error(err, SETT_E_LIMIT, "a kernel past %d MiB is not cached", FILE_MAX >> 20);
+        if (size > SETT__ENTRY_MAX - HEADER - DIGEST - SETT__AUTH_BYTES - ALIGN - total)
+            return sett__error(err, SETT_E_LIMIT, "a kernel past %d MiB is not cached", SETT__ENTRY_MAX >> 20);
         total += align_up(size);
     }
-    total += DIGEST;
+    total += DIGEST + (auth ? SETT__AUTH_BYTES : 0);
     uint8_t *p = calloc(1, total);
     if (!p)
         return sett__error(err, SETT_E_MEMORY, "no memory for an entry of %zu bytes", total);
@@ -113,11 +123,10 @@ sett_status sett__entry_encode(const sett__digest *key, const sett__entry *e, vo
     put_le(p + 10, MINOR, 2);
     put_le(p + 12, HEADER, 4);
     put_le(p + 16, total, 8);
+    put_le(p + 24, auth ? FLAG_MAC : 0, 4);
     put_le(p + 28, n, 4);
     memcpy(p + 32, key->b, sizeof key->b);
-    sett__digest sum;
-    sett__sha256(p, total - DIGEST, &sum);
-    memcpy(p + total - DIGEST, sum.b, DIGEST);
+    seal(p, total, auth);
     *file = p;
     *len = total;
     return SETT_OK;
@@ -126,7 +135,7 @@ sett_status sett__entry_encode(const sett__digest *key, const sett__entry *e, vo
 static sett_status check_header(const uint8_t *p, size_t len, const sett__digest *key, sett_error *err)
 {
     sett__digest sum;
-    if (len < HEADER + DIGEST || len > FILE_MAX)
+    if (len < HEADER + DIGEST || len > SETT__ENTRY_MAX)
         return sett__error(err, SETT_E_PARSE, "an entry of %zu bytes", len);
     sett__sha256(p, len - DIGEST, &sum);
     if (memcmp(sum.b, p + len - DIGEST, DIGEST))
@@ -138,9 +147,8 @@ static sett_status check_header(const uint8_t *p, size_t len, const sett__digest
     if (get_le(p + 16, 8) != len)
         return sett__error(
             err, SETT_E_PARSE, "it has %zu bytes and says %llu", len, (unsigned long long)get_le(p + 16, 8));
-    if (get_le(p + 24, 4))
-        return sett__error(err, SETT_E_PARSE,
-            "it is compressed or authenticated (flags %#x), which this version cannot read",
+    if (get_le(p + 24, 4) & ~(uint64_t)FLAG_MAC)
+        return sett__error(err, SETT_E_PARSE, "it is compressed or signed (flags %#x), which this version cannot read",
             (unsigned)get_le(p + 24, 4));
     if (key && memcmp(p + 32, key->b, sizeof key->b))
         return sett__error(err, SETT_E_PARSE, "it belongs to another key");
@@ -170,9 +178,23 @@ static sett_status check_row(
     return SETT_OK;
 }
 
-static sett_status check_sections(const uint8_t *p, size_t len, sett__entry *e, sett_error *err)
+/* The block that a file with FLAG_MAC has before its digest; *body_end then lies before it. */
+static sett_status check_auth(const uint8_t *p, size_t *body_end, const sett__auth *auth, sett_error *err)
 {
-    size_t header = get_le(p + 12, 4), n = get_le(p + 28, 4), body_end = len - DIGEST, end = header;
+    if (!(get_le(p + 24, 4) & FLAG_MAC))
+        return auth ? sett__error(err, SETT_E_PARSE, "it is not authenticated, and this folder is shared") : SETT_OK;
+    if (*body_end < HEADER + SETT__AUTH_BYTES)
+        return sett__error(err, SETT_E_PARSE, "it is too short to be authenticated");
+    *body_end -= SETT__AUTH_BYTES;
+    const uint8_t *block = p + *body_end;
+    if (get_le(block, 8) != (1 | SETT__AUTH_BYTES << 16) || !zero(block + 56, 8))
+        return sett__error(err, SETT_E_PARSE, "its authentication is of a kind that this version does not know");
+    return auth ? sett__auth_verify(auth, p, *body_end, block, err) : SETT_OK;
+}
+
+static sett_status check_sections(const uint8_t *p, size_t body_end, sett__entry *e, sett_error *err)
+{
+    size_t header = get_le(p + 12, 4), n = get_le(p + 28, 4), end = header;
     if (header < HEADER || header > HEADER_MAX || header % ALIGN || header > body_end)
         return sett__error(err, SETT_E_PARSE, "its header is of %zu bytes", header);
     if (n > (header - FIXED) / ROW || !zero(p + FIXED + ROW * n, header - FIXED - ROW * n))
@@ -191,13 +213,17 @@ static sett_status check_sections(const uint8_t *p, size_t len, sett__entry *e, 
 }
 
 /* The blobs point into `file`; nothing is owned. */
-sett_status sett__entry_decode(const void *file, size_t len, const sett__digest *key, sett__entry *out, sett_error *err)
+sett_status sett__entry_decode(const void *file, size_t len, const sett__digest *key, const sett__auth *auth,
+    sett__entry *out, sett_error *err)
 {
+    size_t body_end = len - DIGEST; /* meaningful once the header was checked */
     sett__entry e = {0};
     sett__digest sum;
     sett_status s = check_header(file, len, key, err);
     if (!s)
-        s = check_sections(file, len, &e, err);
+        s = check_auth(file, &body_end, auth, err);
+    if (!s)
+        s = check_sections(file, body_end, &e, err);
     if (s)
         return s;
     sett__sha256(e.key_material.data, e.key_material.len, &sum);

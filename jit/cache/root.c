@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the disk cache lives. */
+/* Where the disk cache lives, by option or environment. */
 #include "../jit.h"
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,11 @@ static bool join(const char *base, const char *rest, char *path, size_t size)
         return false;
     int n = snprintf(path, size, "%s%s", base, rest);
     return n > 0 && (size_t)n < size;
+}
+
+const char *sett__cache_layer_paths(const char *cache_layers)
+{
+    return cache_layers ? cache_layers : secure_getenv("SETT_CACHE_LAYERS");
 }
 
 bool sett__cache_root(const char *cache_dir, char *path, size_t size)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an engine's disk cache consists of and what became of it: layers that are only read (an image's, a share's),
+ * asked in order, then the one folder that new entries are written to. docs/cache.md has the format of an entry, the
+ * protocol between processes, and what is trusted.
+ *
+ *     for (int i = 0; i < sett_cache_layers(e); i++) {
+ *         sett_cache_layer_info l = {.size = sizeof l};
+ *         sett_cache_layer(e, i, &l);
+ *         printf("%s: %s\n", l.path, l.why_not ? l.why_not : "in use");
+ *     } */
+#ifndef SETT_CACHE_H
+#define SETT_CACHE_H
+#include <sett/engine.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One place, with what it did since the engine was opened. Strings live as long as the engine. */
+typedef struct sett_cache_layer_info {
+    size_t size;
+    const char *path;
+    const char *why_not; /* it cannot be used; NULL: it is in use */
+    bool writable;       /* new entries go here: at most one */
+    uint64_t cap;        /* bytes that it may hold, where it is written */
+    uint64_t hits, misses;
+    uint64_t refusals;   /* entries that were damaged, foreign or not trusted */
+    uint64_t heals;      /* refused entries that were moved out of the way */
+    uint64_t writes, evictions;
+} sett_cache_layer_info;
+/* How many, usable or not, in the order that they are asked; 0 with no cache on disk. */
+SETT_API int sett_cache_layers(const sett_engine *);
+/* info->size tells which fields the caller knows. SETT_E_ARGUMENT past the last; SETT_E_CLOSED, SETT_E_FORKED. */
+SETT_API sett_status sett_cache_layer(const sett_engine *, int index, sett_cache_layer_info *info);
+
+/* Removes from the folder that is written what was used longest ago, until at most `bytes` are left, and what
+ * crashed writers left behind. *left: bytes that stay, or NULL. Safe while other processes read and write: a reader
+ * has the bytes or the open file. This also happens by itself when a new entry would pass the cap. SETT_E_IO: there is
+ * no such folder, or another process is trimming it for longer than 0.1 s. */
+SETT_API sett_status sett_cache_trim(sett_engine *, uint64_t bytes, uint64_t *left, sett_error *or_null);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

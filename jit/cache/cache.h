@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of cache/ share. jit.h has what the rest of the room may call.
+ *
+ *     layers.c  the stack: memory is above it, then layers that are only read, then one folder that is written
+ *     disk.c    one folder: opening, claiming, made anew when it was deleted
+ *     read.c    an entry out of it, verified; what is damaged goes to quarantine
+ *     write.c   an entry into it: temp, fdatasync, rename
+ *     lock.c    one compile a key among processes
+ *     trim.c    the cap
+ *     path.c    a folder whose ancestors nobody else may change
+ *     auth.c    message authentication for folders that several users write
+ *     entry.c   an entry's bytes; key.c the key's; elf.c the gate before the driver */
+#ifndef SETT_JIT_CACHE_H
+#define SETT_JIT_CACHE_H
+#include "../jit.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/statfs.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* ---- os.c: every call to the file system -------------------------------------------------- */
+/* X(result, failure, name, parameters, arguments). One list, so that a test's table, which counts and fails them, has
+ * every one. All set errno. */
+#define SETT__OS_CALLS(X) \
+    X(int, -1, openat, (int at, const char *path, int flags, mode_t mode), (at, path, flags, mode)) \
+    X(int, -1, close, (int fd), (fd)) \
+    X(int, -1, dup3, (int from, int to, int flags), (from, to, flags)) \
+    X(int, -1, fstat, (int fd, struct stat *st), (fd, st)) \
+    X(int, -1, fstatat, (int at, const char *path, struct stat *st, int flags), (at, path, st, flags)) \
+    X(int, -1, fstatfs, (int fd, struct statfs *st), (fd, st)) \
+    X(int, -1, faccessat, (int at, const char *path, int mode, int flags), (at, path, mode, flags)) \
+    X(ssize_t, -1, readlinkat, (int at, const char *path, char *to, size_t size), (at, path, to, size)) \
+    X(ssize_t, -1, pread, (int fd, void *to, size_t len, off_t at), (fd, to, len, at)) \
+    X(ssize_t, -1, pwrite, (int fd, const void *from, size_t len, off_t at), (fd, from, len, at)) \
+    X(int, -1, fdatasync, (int fd), (fd)) \
+    X(int, -1, fchmod, (int fd, mode_t mode), (fd, mode)) \
+    X(int, -1, futimens, (int fd, const struct timespec *times), (fd, times)) \
+    X(int, -1, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode)) \
+    X(int, -1, unlinkat, (int at, const char *path, int flags), (at, path, flags)) \
+    X(int, -1, renameat2, (int from_at, const char *from, int to_at, const char *to, unsigned flags), \
+        (from_at, from, to_at, to, flags)) \
+    X(int, -1, setlk, (int fd, struct flock *lock), (fd, lock)) /* F_OFD_SETLK */ \
+    X(DIR *, NULL, fdopendir, (int fd), (fd)) \
+    X(struct dirent *, NULL, readdir, (DIR * dir), (dir)) \
+    X(int, -1, closedir, (DIR * dir), (dir)) \
+    X(int, -1, clock_gettime, (clockid_t clock, struct timespec *to), (clock, to))
+struct sett__os {
+#define X(result, failure, name, parameters, arguments) result(*name) parameters;
+    SETT__OS_CALLS(X)
+#undef X
+};
+extern const sett__os sett__os_libc;
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+/* One place that entries come from. Each kind embeds this as its first member. */
+typedef struct sett__layer sett__layer;
+typedef struct sett__layer_ops {
+    /* As sett__cache_find's layers: SETT_E_NOT_CACHED for a miss, SETT_E_PARSE for an entry that was refused (it is then
+     * out of the way where that is possible), SETT_E_MEMORY. The entry's memory is the caller's. */
+    sett_status (*get)(sett__layer *, const sett__digest *, const sett__blob *material_or_null, sett__entry *, sett_error *);
+    bool (*has)(sett__layer *, const sett__digest *); /* a look, not a verification */
+    bool (*refuse)(sett__layer *, const sett__digest *); /* what get gave is of no use: out of the way, if it can be */
+    const char *(*name)(const sett__layer *);
+    void (*close)(sett__layer *);
+} sett__layer_ops;
+struct sett__layer {
+    const sett__layer_ops *ops;
+    atomic_uint_fast64_t hits, misses, refusals, heals, writes, evictions;
+};
+
+/* ---- disk.c ------------------------------------------------------------------------------------- */
+enum {
+    SETT__ENTRY_MAX = 1 << 28, /* bytes of a file */
+    SETT__ENTRY_TAIL = 4096,   /* zeros behind what is read: the driver is given no length */
+    SETT__QUARANTINE_SLOTS = 16,
+};
+#define SETT__MARKER "SETT1"
+struct sett__disk {
+    sett__layer layer;
+    const sett__os *os;
+    sett_cache_trust trust;
+    const sett__auth *auth; /* NULL unless trust is SETT_TRUST_MAC */
+    uint64_t cap;           /* bytes; 0: none */
+    atomic_int root, v1, tmp; /* folders; -1: not there. What they are open on changes when the folder is made anew */
+    mode_t mode;            /* of the root: of a folder that is shared, what its files are given */
+    bool layer_only;        /* may not be written, whatever its mode */
+    atomic_bool read_only;
+    atomic_uint_fast64_t serial;
+    pthread_mutex_t lock;   /* over remaking and the lock file */
+    int locks;              /* the lock file; -1: not opened; -2: none can be had */
+    pthread_mutex_t trimming;
+    char path[4096];
+};
+typedef struct sett__entry_name {
+    char dir[3], file[68]; /* "ab", "cdef....sett" */
+} sett__entry_name;
+void sett__entry_name_of(const sett__digest *, sett__entry_name *);
+bool sett__entry_name_read(const char *dir, const char *file, sett__digest *); /* false: no name of ours */
+/* Owned by us or by root; what the folder's trust has to say of others who may write. */
+bool sett__disk_owner(const struct stat *);
+bool sett__disk_trusts(const sett__disk *, const struct stat *);
+int sett__disk_subdir(sett__disk *, int at, const char *name, bool make); /* -1 with errno */
+bool sett__disk_remake(sett__disk *); /* it was deleted under us: false if it cannot be made again */
+
+/* ---- path.c ------------------------------------------------------------------------------------- */
+/* A folder's descriptor (O_RDONLY), every step of its path opened below the one before. trusted: every step belongs to
+ * us or root and can be changed by nobody else. make: as mkdir -p, 0700. */
+sett_status sett__path_open(const sett__os *, const char *path, bool make, bool trusted, int *fd, sett_error *);
+
+/* ---- read.c ------------------------------------------------------------------------------------- */
+extern const sett__layer_ops sett__disk_ops;
+bool sett__read_all(const sett__os *, int fd, void *to, size_t len);
+bool sett__disk_sound(sett__disk *, const sett__digest *); /* what lies there would be given */
+
+/* ---- write.c ------------------------------------------------------------------------------------ */
+bool sett__write_all(const sett__os *, int fd, const void *from, size_t len);
+bool sett__temp_name_is(const char *);
+
+/* ---- lock.c ------------------------------------------------------------------------------------- */
+/* Byte `at` of the lock file. False: held by another, or no lock can be had (*none). */
+bool sett__lock_try(sett__disk *, off_t at, bool *none);
+void sett__lock_drop(sett__disk *, off_t at);
+void sett__lock_close(sett__disk *);
+
+/* ---- trim.c ------------------------------------------------------------------------------------- */
+/* Room for `bytes` more: counts them, and trims when that passes the cap. */
+void sett__trim_for(sett__disk *, uint64_t bytes);
+
+/* ---- auth.c ------------------------------------------------------------------------------------- */
+enum { SETT__AUTH_BYTES = 64, SETT__AUTH_KEYS = 2 };
+struct sett__auth {
+    int n;
+    uint8_t id[SETT__AUTH_KEYS][16], key[SETT__AUTH_KEYS][32]; /* the first signs, all verify */
+};
+sett_status sett__auth_read(const sett__os *, const char *path, sett__auth *, sett_error *);
+void sett__auth_sign(const sett__auth *, const void *data, size_t len, uint8_t block[SETT__AUTH_BYTES]);
+sett_status sett__auth_verify(const sett__auth *, const void *data, size_t len, const uint8_t *block, sett_error *);
+#endif

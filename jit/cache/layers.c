@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The places that an engine reads entries from, in order: layers that are only read, then the folder that is also
+ * written. Memory, above them, is store.c. A place that cannot be used is left out and says why; with none at all the
+ * engine goes on in memory. */
+#include "cache.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct place {
+    sett__layer *layer; /* NULL: not usable */
+    char *path, *why;   /* why: NULL unless not usable */
+    bool folder;        /* the last one: written */
+} place;
+
+struct sett__cache {
+    int n;
+    place *place;
+    sett__auth auth;
+    sett_log_fn log;
+    void *user;
+};
+
+static void say(const sett__cache *c, sett_log_level level, const char *format, ...) SETT_PRINTF(3, 4);
+static void say(const sett__cache *c, sett_log_level level, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    if (!c->log)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    c->log(c->user, level, "cache", text);
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+static sett_status open_place(sett__cache *c, place *p, const sett__cache_options *o, const sett_error *no_secret)
+{
+    const sett__disk_options d = {.path = p->path,
+        .trust = o->trust,
+        .auth = o->trust == SETT_TRUST_MAC ? &c->auth : NULL,
+        .cap = o->cap,
+        .layer_only = !p->folder,
+        .os = o->os};
+    sett__disk *disk = NULL;
+    sett_error why = *no_secret;
+    sett_status s = why.status ? why.status : sett__disk_open(&disk, &d, &why);
+    if (!s) {
+        p->layer = (sett__layer *)disk;
+        return SETT_OK;
+    }
+    say(c, SETT_LOG_WARNING, "%s is not used: %s", p->path, why.text);
+    p->why = strdup(why.text);
+    return s != SETT_E_MEMORY && p->why ? SETT_OK : SETT_E_MEMORY;
+}
+
+static sett_status add_place(sett__cache *c, const char *path, size_t len, bool folder)
+{
+    place *more = realloc(c->place, (size_t)(c->n + 1) * sizeof *more);
+    if (!more)
+        return SETT_E_MEMORY;
+    c->place = more;
+    more[c->n] = (place){.path = strndup(path, len), .folder = folder};
+    return more[c->n++].path ? SETT_OK : SETT_E_MEMORY;
+}
+
+static sett_status list_places(sett__cache *c, const sett__cache_options *o)
+{
+    sett_status s = SETT_OK;
+    for (const char *at = o->layers; at && *at && !s;) {
+        size_t n = strcspn(at, ":");
+        if (n)
+            s = add_place(c, at, n, false);
+        at += n + (at[n] == ':');
+    }
+    return s || !o->folder || !*o->folder ? s : add_place(c, o->folder, strlen(o->folder), true);
+}
+
+sett_status sett__cache_open(sett__cache **out, const sett__cache_options *o, sett_error *err)
+{
+    sett_error no_secret = {0};
+    sett__cache *c = calloc(1, sizeof *c);
+    *out = NULL;
+    if (!c)
+        return sett__error(err, SETT_E_MEMORY, "no memory for a cache");
+    c->log = o->log;
+    c->user = o->user;
+    sett_status s = list_places(c, o);
+    if (o->trust == SETT_TRUST_MAC)
+        no_secret.status = sett__auth_read(o->os ? o->os : &sett__os_libc, o->secret, &c->auth, &no_secret);
+    for (int i = 0; i < c->n && !s; i++)
+        s = open_place(c, &c->place[i], o, &no_secret);
+    if (s) {
+        sett__cache_close(c);
+        return sett__error(err, SETT_E_MEMORY, "no memory for a cache");
+    }
+    *out = c;
+    return SETT_OK;
+}
+
+void sett__cache_close(sett__cache *c)
+{
+    if (!c)
+        return;
+    for (int i = 0; i < c->n; i++) {
+        if (c->place[i].layer)
+            c->place[i].layer->ops->close(c->place[i].layer);
+        free(c->place[i].path);
+        free(c->place[i].why);
+    }
+    free(c->place);
+    free(c);
+}
+
+sett__disk *sett__cache_folder(const sett__cache *c)
+{
+    const place *last = c->n ? &c->place[c->n - 1] : NULL;
+    return last && last->folder ? (sett__disk *)last->layer : NULL;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+/* The layer gave a sound entry that the caller cannot use. */
+static void was_no_hit(sett__layer *l)
+{
+    atomic_fetch_sub(&l->hits, 1);
+    atomic_fetch_add(&l->misses, 1);
+}
+
+static sett_status ask(sett__cache *c, int i, const sett__digest *key, const sett__blob *material, sett__cache_use *use,
+    void *user, sett_error *why)
+{
+    sett__layer *l = c->place[i].layer;
+    sett__entry entry;
+    sett_status s = l->ops->get(l, key, material, &entry, why);
+    if (s) {
+        if (s == SETT_E_PARSE)
+            say(c, SETT_LOG_WARNING, "%s: %s", c->place[i].path, why->text);
+        return s;
+    }
+    s = use(user, &entry, i, why);
+    if (s)
+        was_no_hit(l);
+    if (s == SETT_E_PARSE || s == SETT_E_LIMIT) {
+        bool moved = l->ops->refuse(l, key);
+        say(c, SETT_LOG_WARNING, "%s: an entry was refused%s: %s", c->place[i].path,
+            moved ? " and moved to quarantine" : "", why->text);
+    }
+    return s;
+}
+
+sett_status sett__cache_find(sett__cache *c, const sett__digest *key, const sett__blob *material, sett__cache_use *use,
+    void *user, sett_error *err)
+{
+    sett_error why = {0};
+    int asked = 0;
+    for (int i = 0; i < c->n; i++) {
+        if (!c->place[i].layer)
+            continue;
+        sett_status s = ask(c, i, key, material, use, user, &why);
+        asked++;
+        if (!s || s == SETT_E_MEMORY)
+            return s ? sett__error(err, s, "%s", why.text) : SETT_OK;
+    }
+    if (asked == 1)
+        return sett__error(err, SETT_E_NOT_CACHED, "%s", why.text);
+    return sett__error(err, SETT_E_NOT_CACHED, "it is in none of %d cache layers", asked);
+}
+
+/* ---- telling ------------------------------------------------------------------------------------ */
+int sett__cache_layers(const sett__cache *c)
+{
+    return c->n;
+}
+
+sett_status sett__cache_layer(const sett__cache *c, int i, sett_cache_layer_info *out)
+{
+    if (i < 0 || i >= c->n)
+        return SETT_E_ARGUMENT;
+    const place *p = &c->place[i];
+    sett_cache_layer_info info = {.size = out->size, .path = p->path, .why_not = p->why};
+    if (p->layer) {
+        const sett__layer *l = p->layer;
+        info.hits = l->hits, info.misses = l->misses, info.refusals = l->refusals;
+        info.heals = l->heals, info.writes = l->writes, info.evictions = l->evictions;
+    }
+    if (p->layer && p->folder) {
+        info.writable = !sett__disk_read_only((const sett__disk *)p->layer);
+        info.cap = ((const sett__disk *)p->layer)->cap;
+    }
+    memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
+    return SETT_OK;
+}
+
+void sett__cache_totals(const sett__cache *c, sett_stats *s)
+{
+    for (int i = 0; i < c->n; i++) {
+        const sett__layer *l = c->place[i].layer;
+        if (!l)
+            continue;
+        s->refusals += l->refusals;
+        s->heals += l->heals;
+        s->disk_writes += l->writes;
+        s->evictions += l->evictions;
+    }
+}

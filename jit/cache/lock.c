@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One compile a key among processes: an open-file-description lock on one byte of one file, which is never deleted. The
+ * byte's place is taken from the key; byte 0 is the trimmer's. The kernel drops a lock with the process that held it,
+ * so nothing stale is ever left behind. Waiting is polling, as only that can end at a deadline.
+ *
+ * A lock saves work and is never needed for the result: whoever cannot have one compiles. Where the folder is on a
+ * network, locks may be granted to all or to none; the file is then one of this machine, and there is at most one
+ * compile a machine. */
+#include "cache.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NONE = -2, FORK_SLOTS = 64, FIRST_DELAY_US = 500, LAST_DELAY_US = 8000 };
+
+/* ---- forks -------------------------------------------------------------------------------- */
+/* A forked child has its parent's open files, so it would hold the parent's locks when the parent is killed. A fork is
+ * an event of the process, and pthread_atfork() hands over nothing of ours: this table is the one thing in the library
+ * that is not some engine's. 0: free, else a descriptor and one. Past its end the deadline of those who wait serves. */
+static atomic_int locked_files[FORK_SLOTS];
+static pthread_once_t forks_watched = PTHREAD_ONCE_INIT;
+
+static void close_in_child(void)
+{
+    for (int i = 0; i < FORK_SLOTS; i++)
+        if (locked_files[i])
+            close(locked_files[i] - 1); /* closes this copy only; an unlock would be the parent's too */
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, close_in_child);
+}
+
+static void fork_slot(int from, int to)
+{
+    for (int i = 0; i < FORK_SLOTS; i++) {
+        int expected = from;
+        if (atomic_compare_exchange_strong(&locked_files[i], &expected, to))
+            return;
+    }
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+/* Magic numbers of statfs(2) and of the file systems' own sources: those whose locks may be one machine's or nobody's.
+ */
+static bool on_network(const sett__disk *d)
+{
+    static const uint32_t magic[] = {0x6969 /* NFS */, 0x517B /* SMB */, 0xFE534D42 /* SMB2 */, 0xFF534D42 /* CIFS */,
+        0x65735546 /* FUSE */, 0x0BD00BD0 /* Lustre */, 0x01021997 /* 9P */, 0x00C36400 /* Ceph */,
+        0x47504653 /* GPFS */, 0x19830326 /* BeeGFS */, 0x5346414F /* AFS */, 0x7461636F /* OCFS2 */,
+        0x01161970 /* GFS2 */};
+    struct statfs st;
+    if (d->os->fstatfs(d->root, &st))
+        return false;
+    for (size_t i = 0; i < SETT__COUNT(magic); i++)
+        if ((uint32_t)st.f_type == magic[i])
+            return true;
+    return false;
+}
+
+static int open_file(const sett__disk *d, int dir, const char *name, mode_t mode)
+{
+    const sett__os *os = d->os;
+    struct stat st;
+    int fd = os->openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        os->fchmod(fd, mode);
+    else if (errno == EEXIST) /* for writing too, or NFS gives no lock */
+        fd = os->openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    if (fd < 0 || (!os->fstat(fd, &st) && S_ISREG(st.st_mode) && sett__disk_trusts(d, &st)))
+        return fd;
+    os->close(fd);
+    return -1;
+}
+
+/* A folder that is ours alone, by construction or refused. */
+static int open_machine_file(const sett__disk *d)
+{
+    char path[128];
+    int dir, fd;
+    const char *run = secure_getenv("XDG_RUNTIME_DIR");
+    snprintf(path, sizeof path, "/dev/shm/sett-%lu", (unsigned long)geteuid());
+    if ((!run || sett__path_open(d->os, run, false, true, &dir, NULL)) &&
+        sett__path_open(d->os, path, true, true, &dir, NULL))
+        return -1;
+    fd = open_file(d, dir, "sett-locks", 0600);
+    d->os->close(dir);
+    return fd;
+}
+
+static bool answers(const sett__disk *d, int fd)
+{
+    struct flock probe = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_len = 1};
+    return fd >= 0 && !d->os->setlk(fd, &probe);
+}
+
+/* Called with the lock. */
+static void open_locks(sett__disk *d)
+{
+    int fd = on_network(d) ? -1 : open_file(d, d->root, "locks", d->mode & 0666);
+    if (!answers(d, fd)) {
+        if (fd >= 0)
+            d->os->close(fd);
+        fd = open_machine_file(d);
+    }
+    if (!answers(d, fd)) {
+        if (fd >= 0)
+            d->os->close(fd);
+        fd = NONE;
+    }
+    d->locks = fd;
+    if (fd < 0)
+        return;
+    pthread_once(&forks_watched, watch_forks);
+    fork_slot(0, fd + 1);
+}
+
+static int lock_file(sett__disk *d)
+{
+    pthread_mutex_lock(&d->lock);
+    if (d->locks == -1)
+        open_locks(d);
+    int fd = d->locks;
+    pthread_mutex_unlock(&d->lock);
+    return fd;
+}
+
+void sett__lock_close(sett__disk *d)
+{
+    pthread_mutex_lock(&d->lock);
+    if (d->locks >= 0) {
+        fork_slot(d->locks + 1, 0);
+        d->os->close(d->locks);
+    }
+    d->locks = -1;
+    pthread_mutex_unlock(&d->lock);
+}
+
+bool sett__lock_try(sett__disk *d, off_t at, bool *none)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+    int fd = lock_file(d);
+    bool got = fd >= 0 && !d->os->setlk(fd, &lock);
+    *none = !got && (fd < 0 || (errno != EAGAIN && errno != EACCES && errno != EINTR));
+    return got;
+}
+
+void sett__lock_drop(sett__disk *d, off_t at)
+{
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+    int fd = lock_file(d);
+    if (fd >= 0)
+        d->os->setlk(fd, &lock);
+}
+
+/* ---- for a key ----------------------------------------------------------------------------------- */
+static off_t byte_of(const sett__digest *key)
+{
+    uint64_t v;
+    memcpy(&v, key->b, sizeof v);
+    return (off_t)(v >> 1 ? v >> 1 : 1);
+}
+
+sett__turn sett__disk_lock(sett__disk *d, const sett__digest *key, double wait_ms, sett__ticket *ticket)
+{
+    int saved = errno;
+    double start = sett__now_ms();
+    sett__turn turn = SETT__TURN_NONE;
+    *ticket = (sett__ticket){.at = byte_of(key)};
+    for (long delay = FIRST_DELAY_US; !d->read_only; delay = 2 * delay < LAST_DELAY_US ? 2 * delay : LAST_DELAY_US) {
+        bool none;
+        if (sett__lock_try(d, ticket->at, &none)) {
+            ticket->disk = d;
+            turn = turn == SETT__TURN_NONE ? SETT__TURN_AT_ONCE : SETT__TURN_WAITED;
+            break;
+        }
+        if (none) {
+            turn = SETT__TURN_NONE;
+            break;
+        }
+        turn = SETT__TURN_TIMEOUT;
+        if (sett__now_ms() - start >= wait_ms)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = delay * 1000}, NULL);
+    }
+    errno = saved;
+    return turn;
+}
+
+void sett__disk_unlock(sett__ticket *ticket)
+{
+    int saved = errno;
+    if (ticket->disk)
+        sett__lock_drop(ticket->disk, ticket->at);
+    ticket->disk = NULL;
+    errno = saved;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cap of a folder. `trim` holds what the entries take, as counted, and when they were last looked at: two numbers
+ * of 8 bytes, little endian. Whoever writes an entry adds its size first, so that a crash counts too much and never too
+ * little; a sum past the cap, or of yesterday, makes the writer look at every entry and remove those that were
+ * used longest ago, down to 80 %. One does that at a time; readers are safe, as they hold the bytes or the open file.
+ *
+ * What is removed has a name that we make, is a plain file of ours, and lies in a folder with our marker. */
+#include "bytes.h"
+#include "cache.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    DAY = 86400,
+    HOUR = 3600,      /* a temporary file this old was left by a crash */
+    LOCK_TRIES = 100, /* 1 ms apart */
+    BLOCK = 4096,
+};
+
+typedef struct found {
+    sett__digest key;
+    struct timespec used;
+    uint64_t bytes;
+    ino_t ino;
+} found;
+
+typedef struct listing {
+    found *item;
+    size_t n, cap;
+    uint64_t bytes;
+    bool failed; /* no memory: what is not listed is not removed */
+} listing;
+
+static bool before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+static int by_use(const void *x, const void *y)
+{
+    const found *a = x, *b = y;
+    return before(&a->used, &b->used) ? -1 : before(&b->used, &a->used);
+}
+
+static void list_one(listing *l, const sett__digest *key, const struct stat *st)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 256;
+        found *more = realloc(l->item, cap * sizeof *more);
+        l->failed |= !more;
+        if (!more)
+            return;
+        l->item = more;
+        l->cap = cap;
+    }
+    l->item[l->n] = (found){*key, st->st_mtim, (uint64_t)st->st_blocks * 512, st->st_ino};
+    l->bytes += l->item[l->n++].bytes;
+}
+
+static DIR *open_listing(sett__disk *d, int at, const char *name)
+{
+    int fd = d->os->openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    DIR *dir = fd < 0 ? NULL : d->os->fdopendir(fd);
+    if (fd >= 0 && !dir)
+        d->os->close(fd);
+    return dir;
+}
+
+static void list_dir(sett__disk *d, const char *name, listing *l)
+{
+    DIR *dir = open_listing(d, d->v1, name);
+    sett__digest key;
+    struct stat st;
+    for (struct dirent *e; dir && (e = d->os->readdir(dir));)
+        if (sett__entry_name_read(name, e->d_name, &key) &&
+            !d->os->fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+            list_one(l, &key, &st);
+    if (dir)
+        d->os->closedir(dir);
+}
+
+static void list_all(sett__disk *d, listing *l)
+{
+    for (int i = 0; i < 256; i++) {
+        char name[3];
+        snprintf(name, sizeof name, "%02x", i);
+        list_dir(d, name, l);
+    }
+}
+
+/* A stamp of the future, of a clock that was wrong, would keep its entry for ever: it becomes now. */
+static void clamp(sett__disk *d, int dir, const char *file, found *f, const struct timespec *now)
+{
+    const struct timespec both[2] = {*now, *now};
+    if (!before(now, &f->used))
+        return;
+    f->used = *now;
+    int fd = d->os->openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    if (fd < 0)
+        return;
+    d->os->futimens(fd, both);
+    d->os->close(fd);
+}
+
+static int dir_of(sett__disk *d, const found *f, sett__entry_name *n)
+{
+    sett__entry_name_of(&f->key, n);
+    return d->os->openat(d->v1, n->dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+}
+
+static void clamp_all(sett__disk *d, listing *l, const struct timespec *now)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        sett__entry_name n;
+        if (!before(now, &l->item[i].used))
+            continue;
+        int dir = dir_of(d, &l->item[i], &n);
+        clamp(d, dir, n.file, &l->item[i], now);
+        if (dir >= 0)
+            d->os->close(dir);
+    }
+}
+
+/* Unless it was used, or replaced, since it was listed. */
+static bool remove_one(sett__disk *d, const found *f)
+{
+    sett__entry_name n;
+    struct stat st;
+    int dir = dir_of(d, f, &n);
+    bool gone = dir >= 0 && !d->os->fstatat(dir, n.file, &st, AT_SYMLINK_NOFOLLOW) && st.st_ino == f->ino &&
+                !before(&f->used, &st.st_mtim) && !d->os->unlinkat(dir, n.file, 0);
+    if (dir >= 0)
+        d->os->close(dir);
+    atomic_fetch_add(&d->layer.evictions, gone);
+    return gone;
+}
+
+static void remove_temps(sett__disk *d, const struct timespec *now)
+{
+    DIR *dir = open_listing(d, d->root, "tmp");
+    struct stat st;
+    for (struct dirent *e; dir && (e = d->os->readdir(dir));)
+        if (sett__temp_name_is(e->d_name) && !d->os->fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+            (now->tv_sec - st.st_mtim.tv_sec > HOUR || st.st_mtim.tv_sec - now->tv_sec > HOUR))
+            d->os->unlinkat(dirfd(dir), e->d_name, 0);
+    if (dir)
+        d->os->closedir(dir);
+}
+
+/* What is left after removing down to `most`. */
+static uint64_t trim_to(sett__disk *d, uint64_t most, const struct timespec *now)
+{
+    listing l = {0};
+    list_all(d, &l);
+    clamp_all(d, &l, now);
+    if (l.n)
+        qsort(l.item, l.n, sizeof *l.item, by_use);
+    for (size_t i = 0; i < l.n && l.bytes > most; i++)
+        if (remove_one(d, &l.item[i]))
+            l.bytes -= l.item[i].bytes;
+    remove_temps(d, now);
+    free(l.item);
+    return l.bytes;
+}
+
+/* ---- the sum ----------------------------------------------------------------------------------- */
+static bool read_sum(sett__disk *d, int fd, uint64_t *bytes, int64_t *when)
+{
+    uint8_t raw[16];
+    if (!sett__read_all(d->os, fd, raw, sizeof raw))
+        return false;
+    *bytes = get_le(raw, 8);
+    *when = (int64_t)get_le(raw + 8, 8);
+    return true;
+}
+
+static void write_sum(sett__disk *d, int fd, uint64_t bytes, int64_t when)
+{
+    uint8_t raw[16];
+    put_le(raw, bytes, 8);
+    put_le(raw + 8, (uint64_t)when, 8);
+    sett__write_all(d->os, fd, raw, sizeof raw);
+}
+
+static int open_sum(sett__disk *d)
+{
+    struct stat st;
+    int fd = d->os->openat(d->root, "trim", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+    if (fd < 0)
+        return -1;
+    if (!d->os->fstat(fd, &st) && S_ISREG(st.st_mode) && sett__disk_trusts(d, &st)) {
+        if (!st.st_size)
+            d->os->fchmod(fd, d->mode & 0666);
+        return fd;
+    }
+    d->os->close(fd);
+    return -1;
+}
+
+static uint64_t share(uint64_t cap)
+{
+    return cap / 5 * 4;
+}
+
+static void count(sett__disk *d, int fd, uint64_t bytes, const struct timespec *now)
+{
+    uint64_t sum;
+    int64_t when;
+    bool known = read_sum(d, fd, &sum, &when) && when <= now->tv_sec && now->tv_sec - when < DAY && sum <= INT64_MAX;
+    if (!known || sum + bytes > d->cap) {
+        uint64_t most = known ? share(d->cap) : d->cap;
+        sum = trim_to(d, most > bytes ? most - bytes : 0, now);
+        when = now->tv_sec;
+    }
+    write_sum(d, fd, sum + bytes, when);
+}
+
+/* The trimmer's turn, among processes by the lock file, among threads by the mutex; false: another has it for long. */
+static bool take_turn(sett__disk *d, bool *locked)
+{
+    bool none = false;
+    *locked = false;
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (!pthread_mutex_trylock(&d->trimming)) {
+            if ((*locked = sett__lock_try(d, 0, &none)) || none)
+                return true;
+            pthread_mutex_unlock(&d->trimming);
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return false;
+}
+
+static void end_turn(sett__disk *d, bool locked)
+{
+    if (locked)
+        sett__lock_drop(d, 0);
+    pthread_mutex_unlock(&d->trimming);
+}
+
+void sett__trim_for(sett__disk *d, uint64_t bytes)
+{
+    struct timespec now;
+    bool locked;
+    if (!d->cap || d->os->clock_gettime(CLOCK_REALTIME, &now) || !take_turn(d, &locked))
+        return;
+    int fd = open_sum(d);
+    if (fd >= 0) {
+        count(d, fd, (bytes + BLOCK - 1) / BLOCK * BLOCK, &now);
+        d->os->close(fd);
+    }
+    end_turn(d, locked);
+}
+
+sett_status sett__disk_trim(sett__disk *d, uint64_t most, uint64_t *left, sett_error *err)
+{
+    struct timespec now;
+    bool locked;
+    int saved = errno;
+    if (d->read_only)
+        return sett__error(err, SETT_E_IO, "%s can only be read", d->path);
+    if (d->os->clock_gettime(CLOCK_REALTIME, &now) || !take_turn(d, &locked))
+        return sett__error(err, SETT_E_IO, "%s is being trimmed by another", d->path);
+    int fd = open_sum(d);
+    *left = trim_to(d, most, &now);
+    if (fd >= 0) {
+        write_sum(d, fd, *left, now.tv_sec);
+        d->os->close(fd);
+    }
+    end_turn(d, locked);
+    errno = saved;
+    return SETT_OK;
+}
+
+/* A tenth of the file system, 4 GiB at most. */
+void sett__disk_default_cap(sett__disk *d)
+{
+    const uint64_t most = UINT64_C(4) << 30;
+    struct statfs st;
+    d->cap = most;
+    if (!d->os->fstatfs(d->root, &st) && st.f_blocks && st.f_bsize > 0 &&
+        (uint64_t)st.f_blocks / 10 < most / (uint64_t)st.f_bsize)
+        d->cap = (uint64_t)st.f_blocks / 10 * (uint64_t)st.f_bsize;
+}
