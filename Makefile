@@ -29,7 +29,7 @@ SYS_LIBS := -lm -ldl -lpthread
 Q = $(if $(V),,@echo '  $(1) $@';)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(1))))
-LIB_OBJ := $(call obj,lib)
+LIB_OBJ := $(call obj,lib lib/picture)
 JIT_OBJ := $(call obj,jit jit/asm jit/cache jit/cuda jit/sim)
 PTX_OBJ := $(call obj,ptx)
 SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))))

@@ -67,11 +67,40 @@ expect 0 'size 32, cosize 32' layout '(4,8)' --facts
 expect 0 '"layout": "\(4,8\):\(1,4\)"' layout '(4,8)' --json
 expect 0 '^\(4,8\)$' layout '(4,8)'
 expect 0 '"value": "32"' layout 'size((4,8))' --json
-expect 2 'svg draws a layout; this is 32' layout 'size((4,8))' --emit svg
-for emit in text svg; do
+expect 2 'a picture shows a layout; this is size\(\(4,8\)\)' layout 'size((4,8))' --emit svg
+for emit in text svg html; do
     n=$((n + 1))
     "$sett" layout '(4,8)' --emit $emit -o "$d/layout.$emit" && [ -s "$d/layout.$emit" ] || { echo "layout --emit $emit -o wrote nothing"; bad=$((bad + 1)); }
 done
+# Pictures: what they show, and which bytes; colour where it is asked for, and never in a file.
+expect 0 '^ *0 +T0 V0 +T0 V1' layout 'make_layout_tv((2,4):(4,1),(1,2))'
+expect 0 '^ 0 +\. +\. +T1 V0 +T1 V1 +\.' layout 'make_layout_tv((2,4):(4,1),(1,2))' --isolate 1
+expect 0 '^ 0 +T0 V0 +\. +T1 V0' layout 'make_layout_tv((2,4):(4,1),(1,2))' --isolate '(_,0)'
+expect 0 '^ +1 +T4 V0 +T4 V1 +T5 V0' layout '((4,8),(2,2)):((32,1),(16,8))' --tile '(16,8)'
+expect 0 'colour: value modulo 8' layout 'make_layout_tv((2,4):(4,1),(1,2))' --by value
+expect 0 'colour: four banks of 4 bytes, elements of 16 bits' layout 'make_layout_tv((2,4):(4,1),(1,2))' --by bank --dtype f16 --tensor '(2,8):(8,1)'
+expect 0 '^result: \(\(2,4\),\(4,2\)\)' layout --panels 'zipped_divide((8,8):(8,1),(2,4))'
+expect 0 '^after: S<2,0,2> o 0 o \(4,4\):\(4,1\)' layout --panels 'S<2,0,2> o 0 o (4,4):(4,1)'
+expect 0 '^30 of 32 cells differ' layout --diff 'row_major((4,8))' '(4,8)'
+expect 2 '^sett: --panels: \(4,8\):\(8,1\) has no operands to draw' layout --panels '(4,8):(8,1)'
+expect 2 '^sett: --emit frob: one of text, svg, html is needed' layout --emit frob '(4,8)'
+expect 2 '^sett: --by frob: one of offset, thread, value, bank' layout --by frob '(4,8)'
+expect 2 '^sett: --color frob: one of auto, always, never' layout --color frob '(4,8)'
+expect 2 '^sett: --dtype frob: no such element type' layout --dtype frob '(4,8)'
+expect 2 '^sett: --diff: frob: no such call' layout --diff 'frob(3)' '(4,8)'
+expect 1 '^sett: sett_layout_text: .*threads and values are those of a TV layout' layout --by thread '(4,8)'
+expect 1 '^sett: column 5: ' layout --tensor '(4,8' --tile '(4,8)' '(4,8)'
+for color in always auto never; do
+    n=$((n + 1))
+    "$sett" layout --color $color '(4,8):(8,1)' >"$d/colored"
+    [ "$(grep -c "$(printf '\033')" "$d/colored")" = "$([ $color = always ] && echo 4 || echo 0)" ] || { echo "--color $color:"; cat -v "$d/colored"; bad=$((bad + 1)); }
+done
+expect 0 'shared: 32-way bank conflict' layout --facts --dtype f32 '32:32'
+expect 0 'shared: 1-way, no bank conflict' layout --facts --dtype f32 'S<5,0,5> o 0 o 32:32'
+expect 0 'up to 4 sectors of 32 bytes' layout --facts --dtype f32 '32:1'
+expect 0 '4 accesses of 8 elements \(16 bytes\) a thread' layout --facts --dtype f16 --tensor '(16,256):(256,1)' 'make_layout_tv((4,32):(32,1),(4,8):(8,1))'
+expect 0 '"width": 8, .*"bank_ways": 1' layout --json --dtype f16 '(32,8):(8,1)'
+expect 1 'is element 12 of \(3,4\)' layout --facts --tensor '(3,4)' '(4,2):(4,1)'
 expect 1 'nowhere/f: No such file' layout '(4,8)' -o "$d/nowhere/f"
 # What is wrong is shown in the expression, not in the command's own source.
 expect 1 '^sett: column 9: ' layout '(4,8):(8'

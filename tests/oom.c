@@ -246,6 +246,24 @@ static sett_status try_gpu(const example *k, sett_error *err)
     return compile_only(k, "sm_90a", true, true, err);
 }
 
+/* Pictures and facts, of more cells than a build's reserve holds; a text comes in full or not at all. */
+static sett_status try_picture(const example *k, sett_error *err)
+{
+    static size_t whole;
+    (void)k;
+    sett_build *b = sett_build_begin();
+    if (!b)
+        return SETT_E_MEMORY;
+    sett_layout *a = sett_row_major(b, 64, 64), *r = sett_zipped_divide(a, T(8, 16));
+    size_t len = strlen(sett_layout_svg(r, .draw = SETT_DRAW_DIVIDE, .a = a, .b = T(8, 16)));
+    len += strlen(sett_layout_html(sett_make_swizzled(3, 0, 3, a), .draw = SETT_DRAW_SWIZZLE));
+    len += strlen(sett_layout_text(sett_make_layout(b, T(32, 128)), .tiler = T(64, 64), .tensor = a));
+    len += strlen(sett_layout_facts(r, .dtype = SETT_F32)->alignment);
+    sett_status s = sett_build_end(b, err);
+    whole = fail_at ? whole : len;
+    return s || len == whole ? s : SETT_E_INTERNAL;
+}
+
 /* The tape's bytes and text as they come from another process. */
 static sett_status try_tape(const example *k, sett_error *err)
 {
@@ -411,7 +429,7 @@ static int campaign(const scenario *sc, const example *k)
     }
     for_ever = false;
     one_try(sc, k, 0, &failures);
-    printf("oom: %-6s %-14s %4ld allocations%s\n", sc->name, k->name, n - 1, failures ? ": FAILED" : "");
+    printf("oom: %-7s %-14s %4ld allocations%s\n", sc->name, k->name, n - 1, failures ? ": FAILED" : "");
     return failures != 0;
 }
 
@@ -434,6 +452,7 @@ int main(int argc, char **argv)
 {
     static const scenario all[] = {{"record", try_record, NULL, false, false}, {"cpu", try_cpu, NULL, false, false},
         {"tape", try_tape, NULL, false, false}, {"launch", try_launch, NULL, false, false},
+        {"picture", try_picture, NULL, false, false},
         {"gpu", try_gpu, NULL, true, true}, {"warm", try_warm, try_gpu, true, false}};
     int failed = 0, passed = 0;
     if (!make_root())
@@ -444,7 +463,7 @@ int main(int argc, char **argv)
             bool few = all[i].compiles || all[i].fn == try_tape; /* what differs by kernel was tried before */
             if ((argc > 1 && strcmp(argv[1], all[i].name)) || (all[i].compiles && !compiler) ||
                 (few && strcmp(kernels[k].name, "hello") && strcmp(kernels[k].name, "row_sum")) ||
-                (all[i].fn == try_launch && strcmp(kernels[k].name, "saxpy")))
+                ((all[i].fn == try_launch || all[i].fn == try_picture) && strcmp(kernels[k].name, "saxpy")))
                 continue;
             int bad = campaign(&all[i], &kernels[k]);
             failed += bad;

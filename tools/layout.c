@@ -11,7 +11,10 @@ typedef struct eval {
     sett_build *b;
     const char *text; /* whole, for messages */
     char why[256];
-    sett_arg tiler; /* of the outermost make_layout_tv, for the picture */
+    /* Of the outermost call, for its picture: its name, operands (a NULL: no layout), and a TV layout's tile. */
+    const char *call;
+    const sett_layout *a;
+    sett_arg second, tiler;
 } eval;
 
 /* What an operand is: L a layout (a shape is a compact one), A anything, I a C number. */
@@ -213,6 +216,9 @@ static sett_arg call(eval *v, const char *s, size_t n, const char *args, size_t 
         if (operands[c->form][i] == 'L')
             l[i] = as_layout(v, a[i]);
     }
+    v->call = c->name;
+    v->a = l[0];
+    v->second = want < 2 ? (sett_arg){0} : l[1] ? SETT_A(l[1]) : a[1];
     v->tiler = (sett_arg){0};
     return apply(v, c, a, l);
 }
@@ -238,155 +244,74 @@ static sett_arg evaluate(eval *v, const char *s, size_t len)
     return a;
 }
 
-/* A message of the library without the line of this file that called it, and without the reader's own name: the user
- * wrote an expression. */
-static int refuse(const char *why)
+/* The layout that an option gives; NULL: the reason was printed, and *code is an exit code. */
+static sett_layout *option_layout(sett_build *b, const char *option, const char *text, int *code)
 {
-    static const char *const readers[] = {"sett_layout_parse: ", "sett_arg_parse: "};
-    if (!strncmp(why, __FILE__ ":", sizeof __FILE__)) {
-        const char *end = strstr(why, ": ");
-        why = end ? end + 2 : why;
-    }
-    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-        if (!strncmp(why, readers[i], strlen(readers[i])))
-            why += strlen(readers[i]);
-    return fail("%s", why);
+    eval v = {.b = b, .text = text};
+    const char *why;
+    sett_arg a = evaluate(&v, text, strlen(text));
+    sett_layout *l = v.why[0] || a.kind == SETT_POISON ? NULL : as_layout(&v, a);
+    *code = v.why[0] ? usage("%s: %s", option, v.why) : sett_build_status(b, &why) ? layout_refuse(why) : EXIT_OK;
+    return *code ? NULL : l;
 }
 
-static int64_t extent(sett_build *b, sett_arg a)
+static int option_tuple(sett_build *b, const char *text, sett_arg *out)
 {
-    return a.kind == SETT_INT ? a.u.i : sett_static_at(SETT_HERE, b, a);
+    const char *why;
+    if (!text)
+        return EXIT_OK;
+    *out = sett_arg_parse(b, text);
+    return sett_build_status(b, &why) ? layout_refuse(why) : EXIT_OK;
 }
 
-/* Offsets of a rank-2 layout (rank 1: one row), row by row. */
-static void print_table(sett_build *b, const sett_layout *l)
+/* The operands of the picture. An exit code. */
+static int take_operands(const options *o, const eval *v, sett_picture_args *p)
 {
-    int64_t rows = 1, cols = extent(b, sett_size(l));
-    if (sett_rank(l) == 2) {
-        rows = extent(b, sett_size(sett_get(l, 0)));
-        cols = extent(b, sett_size(sett_get(l, 1)));
-    }
-    if (sett_rank(l) > 2 || rows > 64 || cols > 64)
-        return;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++) {
-            char cell[64];
-            sett_arg at = rows == 1 && sett_rank(l) != 2 ? sett_crd2idx(j, l) : sett_crd2idx(sett_tuple(b, i, j), l);
-            sett_arg_str(at, cell, sizeof cell);
-            printf("%5s%s", cell, j + 1 < cols ? " " : "\n");
-        }
-}
-
-/* Of a static layout of at most MOST_FACTS elements: do no two coordinates share an offset, and is every offset below the
- * cosize met? False: that is not known. */
-enum { MOST_FACTS = 65536 };
-static bool image(const sett_layout *l, bool *injective, bool *surjective)
-{
-    sett_arg size = sett_size(l), cosize = sett_cosize(l);
-    if (size.kind != SETT_INT || cosize.kind != SETT_INT || size.u.i > MOST_FACTS || cosize.u.i < 0 || cosize.u.i > INT32_MAX)
-        return false;
-    unsigned char *met = calloc((size_t)cosize.u.i + 1, 1);
-    int64_t different = 0, i = 0;
-    for (; met && i < size.u.i; i++) {
-        sett_arg at = sett_crd2idx(i, l);
-        if (at.kind != SETT_INT || at.path || at.u.i < 0 || at.u.i >= cosize.u.i)
-            break;
-        different += !met[at.u.i];
-        met[at.u.i] = 1;
-    }
-    bool known = met && i == size.u.i;
-    free(met);
-    *injective = different == size.u.i;
-    *surjective = different == cosize.u.i;
-    return known;
-}
-
-static void print_facts(const options *o, const sett_layout *l, const char *text)
-{
-    char size[64], cosize[64];
-    bool in = false, on = false, known = image(l, &in, &on);
-    sett_arg_str(sett_size(l), size, sizeof size);
-    sett_arg_str(sett_cosize(l), cosize, sizeof cosize);
-    if (o->json) {
-        fputs("{\"schema_version\": 1, \"layout\": ", stdout), json_string(stdout, text);
-        printf(", \"rank\": %d, \"depth\": %d, \"size\": \"%s\", \"cosize\": \"%s\"", sett_rank(l), sett_depth(l), size, cosize);
-        if (known)
-            printf(", \"injective\": %s, \"surjective\": %s, \"bijective\": %s", in ? "true" : "false", on ? "true" : "false",
-                in && on ? "true" : "false");
-        puts("}");
-        return;
-    }
-    printf("rank %d, depth %d, size %s, cosize %s\n", sett_rank(l), sett_depth(l), size, cosize);
-    if (known)
-        printf("%sinjective, %ssurjective, %sbijective onto its cosize\n", in ? "" : "not ", on ? "" : "not ", in && on ? "" : "not ");
-}
-
-/* A layout as SVG; a TV layout as the tile that it covers. */
-static int draw(const options *o, const eval *v, const sett_layout *l)
-{
-    const char *why, *svg = sett_layout_svg(l, .tiler = v->tiler);
-    if (sett_build_status(v->b, &why))
-        return refuse(why);
-    return file_write(o->output ? o->output : "-", svg, strlen(svg));
-}
-
-/* What is no layout: a number, a tuple, a truth. */
-static int print_value(const options *o, sett_arg a)
-{
-    char text[4096];
-    sett_arg_str(a, text, sizeof text);
-    if (o->emit && !strcmp(o->emit, "svg"))
-        return usage("--emit svg draws a layout; this is %s", text);
-    int code = output_open(o);
-    if (code)
+    int code;
+    p->a = v->a;
+    p->b = v->second;
+    p->tiler = v->tiler;
+    if ((code = option_tuple(v->b, o->tile, &p->tiler)) || (code = option_tuple(v->b, o->isolate, &p->isolate)))
         return code;
-    if (o->json)
-        fputs("{\"schema_version\": 1, \"value\": ", stdout), json_string(stdout, text), puts("}");
-    else
-        puts(text);
-    return EXIT_OK;
-}
-
-static int print_layout(const options *o, const eval *v, const sett_layout *l)
-{
-    char text[4096];
-    sett_layout_str(l, text, sizeof text);
-    if (o->emit && !strcmp(o->emit, "svg"))
-        return draw(o, v, l);
-    int code = output_open(o);
-    if (code)
+    if (o->isolate && p->isolate.kind != SETT_NODE) /* 3 is (3,_) */
+        p->isolate = sett_tuple(v->b, p->isolate, SETT_ALL);
+    if (o->tensor && !(p->tensor = option_layout(v->b, "--tensor", o->tensor, &code)))
         return code;
-    if (!o->json)
-        puts(text);
-    if (o->facts || o->json)
-        print_facts(o, l, text);
-    if (!o->json && !o->facts && !o->emit)
-        print_table(v->b, l);
-    return EXIT_OK;
+    if (o->panels && (code = layout_link(v->call, v->text, p)))
+        return code;
+    if (o->diff && (p->a = option_layout(v->b, "--diff", o->diff, &code)))
+        p->draw = SETT_DRAW_DIFF;
+    return code;
 }
 
 int layout_command(const options *o)
 {
-    if (o->emit && strcmp(o->emit, "text") && strcmp(o->emit, "svg"))
-        return usage("--emit %s: text or svg", o->emit);
+    sett_picture_args p;
+    int emit, code;
     if (o->argc != 1)
         return usage("layout takes one expression");
+    if ((code = layout_options(o, &p, &emit)))
+        return code;
     eval v = {.b = sett_build_begin(), .text = o->argv[0]};
     if (!v.b)
         return fail("out of memory");
+    bool picture = o->panels || o->diff || o->tile || o->tensor || o->isolate || o->by || o->emit;
     const char *why = NULL, *first = v.text + strspn(v.text, " \t\n");
     sett_arg a = evaluate(&v, v.text, strlen(v.text));
     /* Asked for what only layouts have, a shape that was written out is a compact one. */
     if (!v.why[0] && !sett_build_status(v.b, &why) && a.kind != SETT_LAYOUT && strchr("(0123456789", *first) &&
-        (o->json || o->facts || (o->emit && !strcmp(o->emit, "svg"))))
+        (o->json || o->facts || picture))
         a = of_layout(as_layout(&v, a));
-    int code;
     if (v.why[0])
         code = usage("%s", v.why);
     else if (sett_build_status(v.b, &why))
-        code = refuse(why);
-    else
-        code = a.kind == SETT_LAYOUT ? print_layout(o, &v, a.u.l) : print_value(o, a);
+        code = layout_refuse(why);
+    else if (a.kind != SETT_LAYOUT)
+        code = picture ? usage("a picture shows a layout; this is %s", v.text) : layout_print_value(o, a);
+    else if (!(code = take_operands(o, &v, &p))) {
+        p.layout = a.u.l;
+        code = layout_print(o, v.b, &p, emit, picture);
+    }
     sett_build_end(v.b, NULL);
     return code;
 }

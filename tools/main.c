@@ -134,7 +134,15 @@ static const struct {
     {COMPILE | RUN | DOCTOR, "--device cpu|N      run on this device; default: GPU 0, or the CPU where there is none"},
     {LAYOUT | COMPILE, "-o, --output FILE   where the result goes; default: standard output"},
     {COMPILE, "--emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report"},
-    {LAYOUT, "--emit KIND         layout: text, svg"},
+    {LAYOUT, "--emit KIND         layout: text, svg, html"},
+    {LAYOUT, "--panels            draw the outermost call's operands beside its result; a swizzle before and after"},
+    {LAYOUT, "--diff EXPR         draw this layout (A) beside it, and where they differ"},
+    {LAYOUT, "--tile SHAPE        it is a TV layout, (thread,value) to element of a tile of this shape"},
+    {LAYOUT, "--tensor EXPR       of a TV layout: where the tile's elements lie"},
+    {LAYOUT, "--isolate T         of a TV layout: thread T alone, or (T,V), (_,V)"},
+    {LAYOUT, "--by WHAT           colour by offset, thread, value or bank"},
+    {LAYOUT, "--dtype f16         layout: element type, for banks (default f32) and --facts"},
+    {LAYOUT, "--color WHEN        auto (a terminal, unless NO_COLOR is set), always, never"},
     {COMPILE | RUN, "--dtype f16         element type of a named kernel where no file says it"},
     {COMPILE | RUN, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
     {COMPILE | RUN, "--cols N --threads N   of the kernel `softmax`"},
@@ -171,16 +179,20 @@ static int help(FILE *f, int of)
     return EXIT_OK;
 }
 
-enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION };
+enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION, O_PANELS,
+    O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR };
 
 static int parse(options *o, int argc, char **argv)
 {
     static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 1, NULL, O_DEVICE}, {"output", 1, NULL, 'o'},
         {"emit", 1, NULL, O_EMIT}, {"dtype", 1, NULL, O_DTYPE}, {"op", 1, NULL, O_OP}, {"cols", 1, NULL, O_COLS},
         {"threads", 1, NULL, O_THREADS}, {"cache-dir", 1, NULL, O_CACHE}, {"facts", 0, NULL, O_FACTS}, {"json", 0, NULL, O_JSON},
-        {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
+        {"panels", 0, NULL, O_PANELS}, {"diff", 1, NULL, O_DIFF}, {"tile", 1, NULL, O_TILE}, {"tensor", 1, NULL, O_TENSOR},
+        {"isolate", 1, NULL, O_ISOLATE}, {"by", 1, NULL, O_BY}, {"color", 1, NULL, O_COLOR}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
     const char **text[] = {[O_TARGET - 256] = &o->target, [O_DEVICE - 256] = &o->device, [O_EMIT - 256] = &o->emit,
-        [O_DTYPE - 256] = &o->dtype, [O_OP - 256] = &o->kernel_op, [O_CACHE - 256] = &o->cache_dir};
+        [O_DTYPE - 256] = &o->dtype, [O_OP - 256] = &o->kernel_op, [O_CACHE - 256] = &o->cache_dir,
+        [O_DIFF - 256] = &o->diff, [O_TILE - 256] = &o->tile, [O_TENSOR - 256] = &o->tensor, [O_ISOLATE - 256] = &o->isolate,
+        [O_BY - 256] = &o->by, [O_COLOR - 256] = &o->color};
     int c, code = EXIT_OK;
     opterr = 0;
     while (!code && (c = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
@@ -194,6 +206,8 @@ static int parse(options *o, int argc, char **argv)
             o->json = true;
         else if (c == O_FACTS)
             o->facts = true;
+        else if (c == O_PANELS)
+            o->panels = true;
         else if (c == O_COLS || c == O_THREADS)
             code = count_parse(c == O_COLS ? "--cols" : "--threads", optarg, 1, c == O_COLS ? INT_MAX : 1024,
                 c == O_COLS ? &o->cols : &o->threads);

@@ -12,7 +12,8 @@ typedef struct options { /* what every subcommand understands, and what is left 
     bool json, help;
     const char *target, *output, *emit, *kernel_op, *dtype, *device, *cache_dir;
     int cols, threads;
-    bool facts;
+    const char *diff, *tile, *tensor, *isolate, *by, *color; /* of layout: what is drawn */
+    bool facts, panels;
     int argc;
     char **argv;
 } options;
@@ -33,6 +34,14 @@ int file_write(const char *path, const void *data, size_t len); /* an exit code;
 /* ---- one a subcommand: exit codes --------------------------------------------- */
 int layout_command(const options *);
 void layout_calls(FILE *); /* the calls that an expression may have, one a line */
+/* layout_print.c. A message of the library, without the command's own line and calls, which the user did not write. */
+int layout_refuse(const char *why);
+/* What the options say of a picture, but for its operands; emit: which writer. */
+int layout_options(const options *, sett_picture_args *, int *emit);
+/* How the operands of the outermost call (NULL: none, the text is a layout) are drawn. */
+int layout_link(const char *call, const char *text, sett_picture_args *);
+int layout_print_value(const options *, sett_arg); /* no layout: a number, a tuple, a truth */
+int layout_print(const options *, sett_build *, const sett_picture_args *, int emit, bool picture);
 int compile_command(const options *);
 int run_command(const options *);
 int doctor_command(const options *);

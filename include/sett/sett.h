@@ -2,7 +2,8 @@
 /* The umbrella: everything a program needs.
  *
  * The language (C only): build.h a kernel's signature; layout.h layouts and their
- * algebra; picture.h pictures of them; tensor.h tensors; value.h values; control.h loops, branches, threads.
+ * algebra; picture.h pictures of them; facts.h what they cost; tensor.h tensors; value.h values; control.h loops,
+ * branches, threads.
  * The host side (also C++17): engine.h devices, compiling, cached kernels; cache.h the cache on disk;
  * launch.h buffers, launches, prepared calls.
  * By name only: dlpack.h. */
@@ -14,6 +15,7 @@
 #include <sett/cache.h>
 #include <sett/control.h>
 #include <sett/engine.h>
+#include <sett/facts.h>
 #include <sett/launch.h>
 #include <sett/layout.h>
 #include <sett/picture.h>

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map of lib/picture: static layouts as lists of offsets, and what can be shown and said of those. picture.c makes a
+ * picture's cells, once for every kind; svg.c, text.c and html.c only write them. */
+#ifndef SETT_LIB_PICTURE_H
+#define SETT_LIB_PICTURE_H
+#include "../lib.h"
+
+/* ---- offsets.c ---------------------------------------------------------------------------------------------------- */
+bool sett__all_static(const sett_layout *); /* its inner layouts and offsets too */
+bool sett__has_basis(sett_arg stride);
+/* Of a static layout the offsets of its first n coordinates, colexicographic; false: the build has failed. */
+bool sett__offsets(const sett__ctx *, const sett_layout *, int64_t n, int64_t *out);
+
+/* ---- picture.c: what svg.c, text.c and html.c write ------------------------------------------------------------- */
+enum { SETT__DIM = -1, SETT__CELL_TEXT = 64 };
+typedef struct sett__cell {
+    int64_t offset;        /* -1 where name stands for it */
+    int64_t key;           /* cells of one key are one element, in every panel */
+    const char *name;      /* a coordinate, of an identity layout */
+    int32_t thread, value; /* the first owner; -1: none */
+    int32_t more;          /* other owners */
+    int8_t bank;           /* -1: not shown */
+    int8_t color;          /* 0 to 7, or SETT__DIM */
+} sett__cell;
+typedef struct sett__panel {
+    const char *name, *text; /* "A" or NULL; what it draws, in CuTe's notation */
+    sett_arg row_shape, col_shape;
+    int rank;                /* modes that its coordinates have */
+    int64_t rows, cols;
+    sett__cell *cell;        /* colexicographic */
+} sett__panel;
+typedef struct sett__picture {
+    sett__panel panel[4]; /* three to be shown, and room for one that is only computed with */
+    int n;
+    bool owners, color; /* cells say thread and value; in colour */
+    const char *note;   /* what the colours mean, or "" */
+} sett__picture;
+/* False: the build has failed. */
+bool sett__picture_make(const sett__ctx *, const sett_picture_args *, sett__picture *);
+sett_build *sett__picture_build(sett_site, const char *func, const sett_picture_args *); /* NULL: none that lives */
+const char *sett__picture_text(sett_build *, sett__sink *); /* keeps it in the build; the sink is freed */
+int sett__cell_lines(const sett__picture *, const sett__cell *, char line[2][SETT__CELL_TEXT]); /* how many: 0 to 2 */
+/* 0, or how many modes of a nested extent (up to 3) begin anew before i. */
+int sett__edge(sett_arg shape, int64_t i);
+void sett__put_place(sett__sink *, const sett__ctx *, sett_arg shape, int64_t i); /* i as a coordinate of the shape */
+
+/* ---- svg.c -------------------------------------------------------------------------------------------------- */
+typedef struct sett__rgb { uint8_t r, g, b; bool dark; } sett__rgb; /* dark: its ink is white */
+extern const sett__rgb sett__palette[8];
+void sett__put_svg(sett__sink *, const sett__ctx *, const sett__picture *, bool hover); /* hover: with what HTML shows */
+void sett__put_xml(sett__sink *, const char *); /* & < > and quotes escaped */
+
+#endif
