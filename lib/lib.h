@@ -512,6 +512,9 @@ sett_val *sett__number(sett_build *, sett_site, const char *func, sett_arg, sett
 sett_val *sett__element(const sett__ctx *, sett_arg, sett_dtype);
 sett_val *sett__unary(sett_build *, sett_site, sett__code, sett_val *); /* one UNARY op */
 sett_val *sett__assumed(const sett_val *, int64_t div); /* the same, known to be a multiple of div */
+/* math_binary.c: POW and what follows it, of two operands of one type, which it takes */
+bool sett__expands(sett_binary_op, sett_dtype);
+sett_val *sett__expand_binary(const sett__ctx *, sett_binary_op, sett_val *, sett_val *);
 /* Gives all (up to 3) one shape: elements repeated where an extent is 1. Scalars and values of one element
  * stay: an op takes them as splats. False: they do not broadcast; the build has failed. */
 bool sett__broadcast(const sett__ctx *, sett_val **, int n);

@@ -235,6 +235,8 @@ static sett_val *apply(const sett__ctx *c, sett_binary_op op, sett_val *x, sett_
 {
     if (op == SETT_FLOORDIV)
         return floor_div(c, x, y);
+    if (op > SETT_NE)
+        return sett__expand_binary(c, op, x, y);
     int flags = op == SETT_MOD && is_int((sett_dtype)x->dtype) && natural(x) && natural(y) ? SETT__F_NONNEG : 0;
     return sett__op2(c->b, c->site, binary_info[op].code, flags, x, y);
 }
@@ -242,7 +244,7 @@ static sett_val *apply(const sett__ctx *c, sett_binary_op op, sett_val *x, sett_
 /* The type that an operation computes in, of the operands' common type. */
 static sett_dtype computes_in(sett_binary_op op, sett_dtype d)
 {
-    if (d != SETT_BOOL || binary_info[op].compare || op == SETT_AND || op == SETT_OR || op == SETT_XOR)
+    if (d != SETT_BOOL || (op <= SETT_NE && binary_info[op].compare) || op == SETT_AND || op == SETT_OR || op == SETT_XOR)
         return d;
     return SETT_I32;
 }
@@ -253,8 +255,10 @@ static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
     sett_dtype d;
     if (!common(c, o, 2, &d))
         return poison_of(b);
-    SETT__FAIL_IF(b, c->site, c->func, binary_info[op].bits && is_float(d), poison_of(b), SETT_E_DTYPE,
+    SETT__FAIL_IF(b, c->site, c->func, op <= SETT_NE && binary_info[op].bits && is_float(d), poison_of(b), SETT_E_DTYPE,
         "there are no bitwise operations on %s", sett_dtype_name(d));
+    SETT__FAIL_IF(b, c->site, c->func, op > SETT_NE && !sett__expands(op, d), poison_of(b), SETT_E_DTYPE,
+        "it does not take %s", sett_dtype_name(d));
     bool by_zero = (op == SETT_FLOORDIV || op == SETT_MOD) && !is_float(d) && !o[1].v && o[1].number.u.i == 0;
     SETT__FAIL_IF(b, c->site, c->func, by_zero, poison_of(b), SETT_E_RANGE, "the divisor is 0");
     if (!unify(c, o, 2, d))
@@ -278,7 +282,7 @@ sett_val *sett_binary_at(sett_site site, const char *func, sett_binary_op op, se
     operand o[2];
     if (!c.b)
         return NULL;
-    SETT__FAIL_IF(c.b, site, func, op < SETT_ADD || op > SETT_NE, poison_of(c.b), SETT_E_ARGUMENT, "%d is not an operation", (int)op);
+    SETT__FAIL_IF(c.b, site, func, op < SETT_ADD || op > SETT_FMAX, poison_of(c.b), SETT_E_ARGUMENT, "%d is not an operation", (int)op);
     sett_val *lazy = op == SETT_AND ? sett__pred_and(&c, x, y) : NULL;
     if (lazy)
         return lazy;

@@ -21,15 +21,23 @@ typedef enum sett_binary_op {
     SETT_MIN, SETT_MAX, /* a NaN operand gives NaN; -0 < +0 */
     SETT_AND, SETT_OR, SETT_XOR, /* integers and Booleans */
     SETT_SHL, SETT_SHR,          /* integers; by the width or more: 0, a signed SHR: the sign */
-    SETT_LT, SETT_LE, SETT_GT, SETT_GE, SETT_EQ, SETT_NE /* Boolean; ordered, NE true on NaN */
+    SETT_LT, SETT_LE, SETT_GT, SETT_GE, SETT_EQ, SETT_NE, /* Boolean; ordered, NE true on NaN */
+    SETT_POW,       /* floats: C's pow; integers: modulo 2^width, a negative power truncates toward zero */
+    SETT_ATAN2,     /* (y, x): the angle of (x, y), floats */
+    SETT_COPYSIGN,  /* |x| with y's sign, floats */
+    SETT_FMIN, SETT_FMAX /* of floats the operand that is no NaN, -0 < +0 */
 } sett_binary_op;
 typedef enum sett_unary_op {
     SETT_NEG, SETT_ABS, SETT_NOT, SETT_SQRT, SETT_FLOOR, SETT_CEIL, SETT_TRUNC, SETT_ROUNDEVEN,
-    SETT_EXP2, /* accurate: 1 ulp, the same bits on every engine */
-    /* the hardware's approximations, Float32 (16-bit floats through it) */
+    SETT_EXP2,
     SETT_EXP2_APPROX, SETT_LOG2_APPROX, SETT_RCP_APPROX, SETT_RSQRT_APPROX, SETT_SIN_APPROX, SETT_COS_APPROX,
     SETT_TANH_APPROX,
-    SETT_RCP, SETT_RSQRT /* 1/x and 1/sqrt(x), correctly rounded steps */
+    SETT_RCP, SETT_RSQRT,
+    SETT_EXP, SETT_EXPM1, SETT_LOG, SETT_LOG2, SETT_LOG10, SETT_LOG1P, SETT_SIN, SETT_COS, SETT_TAN, SETT_ASIN, SETT_ACOS,
+    SETT_ATAN, SETT_SINH, SETT_COSH, SETT_TANH, SETT_ASINH, SETT_ACOSH, SETT_ATANH, SETT_ERF, SETT_ERFC, SETT_CBRT,
+    SETT_ROUND,                                          /* to the nearest integer, halves away from zero */
+    SETT_ISNAN, SETT_ISINF, SETT_ISFINITE, SETT_ISNORMAL, /* Boolean */
+    SETT_EXP_APPROX, SETT_LOG_APPROX, SETT_LOG10_APPROX, SETT_TAN_APPROX
 } sett_unary_op;
 
 #ifndef __cplusplus
@@ -81,16 +89,65 @@ SETT_API sett_val *sett_unary_at(sett_site, const char *func, sett_unary_op, set
 #define sett_ceil(x) sett_unary_at(SETT_HERE, "sett_ceil", SETT_CEIL, x)
 #define sett_trunc(x) sett_unary_at(SETT_HERE, "sett_trunc", SETT_TRUNC, x)
 #define sett_roundeven(x) sett_unary_at(SETT_HERE, "sett_roundeven", SETT_ROUNDEVEN, x)
+#define sett_round(x) sett_unary_at(SETT_HERE, "sett_round", SETT_ROUND, x)
+#define sett_isnan(x) sett_unary_at(SETT_HERE, "sett_isnan", SETT_ISNAN, x)
+#define sett_isinf(x) sett_unary_at(SETT_HERE, "sett_isinf", SETT_ISINF, x)
+#define sett_isfinite(x) sett_unary_at(SETT_HERE, "sett_isfinite", SETT_ISFINITE, x)
+#define sett_isnormal(x) sett_unary_at(SETT_HERE, "sett_isnormal", SETT_ISNORMAL, x)
+
+/* Functions of floats, accurate: Float32 within 1 ulp, of tan, asin, acos, atan, atan2, sinh, cosh, asinh, acosh, atanh,
+ * erfc, cbrt and pow within 2; Float64 within 2; 16-bit floats are computed in Float32 and rounded. docs/ops.md has what
+ * was measured. Infinities, NaN, signed zeros and subnormal numbers as C's functions of these names have them. The same
+ * bits on every engine and GPU: each is an expansion into IEEE and integer operations. sett_sin and sett_cos of one value
+ * share all but their last steps. */
 #define sett_exp2(x) sett_unary_at(SETT_HERE, "sett_exp2", SETT_EXP2, x)
+#define sett_exp(x) sett_unary_at(SETT_HERE, "sett_exp", SETT_EXP, x)
+#define sett_expm1(x) sett_unary_at(SETT_HERE, "sett_expm1", SETT_EXPM1, x)
+#define sett_log(x) sett_unary_at(SETT_HERE, "sett_log", SETT_LOG, x)
+#define sett_log2(x) sett_unary_at(SETT_HERE, "sett_log2", SETT_LOG2, x)
+#define sett_log10(x) sett_unary_at(SETT_HERE, "sett_log10", SETT_LOG10, x)
+#define sett_log1p(x) sett_unary_at(SETT_HERE, "sett_log1p", SETT_LOG1P, x)
+#define sett_sin(x) sett_unary_at(SETT_HERE, "sett_sin", SETT_SIN, x)
+#define sett_cos(x) sett_unary_at(SETT_HERE, "sett_cos", SETT_COS, x)
+#define sett_tan(x) sett_unary_at(SETT_HERE, "sett_tan", SETT_TAN, x)
+#define sett_asin(x) sett_unary_at(SETT_HERE, "sett_asin", SETT_ASIN, x)
+#define sett_acos(x) sett_unary_at(SETT_HERE, "sett_acos", SETT_ACOS, x)
+#define sett_atan(x) sett_unary_at(SETT_HERE, "sett_atan", SETT_ATAN, x)
+#define sett_sinh(x) sett_unary_at(SETT_HERE, "sett_sinh", SETT_SINH, x)
+#define sett_cosh(x) sett_unary_at(SETT_HERE, "sett_cosh", SETT_COSH, x)
+#define sett_tanh(x) sett_unary_at(SETT_HERE, "sett_tanh", SETT_TANH, x)
+#define sett_asinh(x) sett_unary_at(SETT_HERE, "sett_asinh", SETT_ASINH, x)
+#define sett_acosh(x) sett_unary_at(SETT_HERE, "sett_acosh", SETT_ACOSH, x)
+#define sett_atanh(x) sett_unary_at(SETT_HERE, "sett_atanh", SETT_ATANH, x)
+#define sett_erf(x) sett_unary_at(SETT_HERE, "sett_erf", SETT_ERF, x)
+#define sett_erfc(x) sett_unary_at(SETT_HERE, "sett_erfc", SETT_ERFC, x)
 #define sett_rcp(x) sett_unary_at(SETT_HERE, "sett_rcp", SETT_RCP, x)
 #define sett_rsqrt(x) sett_unary_at(SETT_HERE, "sett_rsqrt", SETT_RSQRT, x)
+#define sett_cbrt(x) sett_unary_at(SETT_HERE, "sett_cbrt", SETT_CBRT, x)
+
+/* The hardware's approximations of Float32 (16-bit floats through it), with the PTX ISA's bounds: see docs/ops.md. On the
+ * CPU engine the correctly rounded value, so not bit-equal. Those of e and 10 are a product more than those of 2. */
+#define sett_exp_approx(x) sett_unary_at(SETT_HERE, "sett_exp_approx", SETT_EXP_APPROX, x)
 #define sett_exp2_approx(x) sett_unary_at(SETT_HERE, "sett_exp2_approx", SETT_EXP2_APPROX, x)
+#define sett_log_approx(x) sett_unary_at(SETT_HERE, "sett_log_approx", SETT_LOG_APPROX, x)
 #define sett_log2_approx(x) sett_unary_at(SETT_HERE, "sett_log2_approx", SETT_LOG2_APPROX, x)
+#define sett_log10_approx(x) sett_unary_at(SETT_HERE, "sett_log10_approx", SETT_LOG10_APPROX, x)
 #define sett_rcp_approx(x) sett_unary_at(SETT_HERE, "sett_rcp_approx", SETT_RCP_APPROX, x)
 #define sett_rsqrt_approx(x) sett_unary_at(SETT_HERE, "sett_rsqrt_approx", SETT_RSQRT_APPROX, x)
 #define sett_sin_approx(x) sett_unary_at(SETT_HERE, "sett_sin_approx", SETT_SIN_APPROX, x)
 #define sett_cos_approx(x) sett_unary_at(SETT_HERE, "sett_cos_approx", SETT_COS_APPROX, x)
+#define sett_tan_approx(x) sett_unary_at(SETT_HERE, "sett_tan_approx", SETT_TAN_APPROX, x)
 #define sett_tanh_approx(x) sett_unary_at(SETT_HERE, "sett_tanh_approx", SETT_TANH_APPROX, x)
+
+#define SETT_BINARY_VALUE(name, op, x, y) sett_binary_at(SETT_HERE, name, op, SETT_A(x), SETT_A(y))
+/* At least one operand is a sett_val; the other may be a number. */
+#define sett_pow(x, y) SETT_BINARY_VALUE("sett_pow", SETT_POW, x, y)
+#define sett_atan2(y, x) SETT_BINARY_VALUE("sett_atan2", SETT_ATAN2, y, x)
+#define sett_copysign(x, y) SETT_BINARY_VALUE("sett_copysign", SETT_COPYSIGN, x, y)
+#define sett_fmin(x, y) SETT_BINARY_VALUE("sett_fmin", SETT_FMIN, x, y)
+#define sett_fmax(x, y) SETT_BINARY_VALUE("sett_fmax", SETT_FMAX, x, y)
+/* min(max(x, lo), hi) */
+#define sett_clamp(x, lo, hi) sett_min(sett_max(x, lo), hi)
 
 /* x*y + z with one rounding; of integers modulo 2^width. */
 SETT_API sett_val *sett_fma_at(sett_site, sett_arg x, sett_arg y, sett_arg z);

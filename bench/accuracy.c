@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far functions are from the truth, in units of the result's last place:
+ *
+ *     accuracy [-s STRIDE] [-n SAMPLES] [-t f32|f64|f16|bf16] [-c] [-b] [-q] [NAME...]
+ *
+ * Float32: every STRIDE-th of the 2^32 inputs (1: all), against the C library's double functions; 16-bit types: all of
+ * them. Float64, and functions of two arguments: SAMPLES random ones, against long double. On a GPU where there is one;
+ * -c on the CPU engine, -b on both, whose bits must be equal. One line a function: name, type, inputs, worst error, where,
+ * what the result and the truth are, a checksum of all results that does not depend on the device, operations recorded.
+ * -q: only what is over its bound. Exits 1 if anything is, or if bits differ. */
+#define SETT_SHORT
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <sett/sett.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EACH = 8, BLOCK = 128, CHUNK = 1 << 21, MOST_THREADS = 256 };
+
+/* ---- what is measured -------------------------------------------------------------------------- */
+typedef long double ld;
+typedef struct function {
+    const char *name;
+    int op;
+    double (*d)(double);
+    ld (*l)(ld);
+    ld (*two)(ld, ld);   /* a binary operation, if not NULL */
+    double f32, f64;     /* promised */
+} function;
+
+static double rcp_d(double x) { return 1 / x; }
+static ld rcp_l(ld x) { return 1 / x; }
+static double rsqrt_d(double x) { return x == 0 ? copysign((double)INFINITY, x) : 1 / sqrt(x); }
+static ld rsqrt_l(ld x) { return x == 0 ? copysignl((ld)INFINITY, x) : 1 / sqrtl(x); }
+
+static const function functions[] = {
+#define ONE(name, NAME, f32, f64) {#name, SETT_##NAME, name, name##l, NULL, f32, f64},
+    ONE(exp, EXP, 1, 2) ONE(exp2, EXP2, 1, 2) ONE(expm1, EXPM1, 1, 2) ONE(log, LOG, 1, 2) ONE(log2, LOG2, 1, 2)
+    ONE(log10, LOG10, 1, 2) ONE(log1p, LOG1P, 1, 2) ONE(sin, SIN, 1, 2) ONE(cos, COS, 1, 2) ONE(tan, TAN, 2, 2)
+    ONE(asin, ASIN, 2, 2) ONE(acos, ACOS, 2, 2) ONE(atan, ATAN, 2, 2) ONE(sinh, SINH, 2, 2) ONE(cosh, COSH, 2, 2)
+    ONE(tanh, TANH, 1, 2) ONE(asinh, ASINH, 2, 2) ONE(acosh, ACOSH, 2, 2) ONE(atanh, ATANH, 2, 2) ONE(erf, ERF, 1, 2)
+    ONE(erfc, ERFC, 2, 2) ONE(cbrt, CBRT, 2, 2) ONE(sqrt, SQRT, 0.5, 0.5) ONE(round, ROUND, 0, 0)
+    {"rcp", SETT_RCP, rcp_d, rcp_l, NULL, 0.5, 0.5}, {"rsqrt", SETT_RSQRT, rsqrt_d, rsqrt_l, NULL, 1, 2},
+    {"pow", SETT_POW, NULL, NULL, powl, 2, 2}, {"atan2", SETT_ATAN2, NULL, NULL, atan2l, 2, 2},
+};
+
+static const struct format { const char *name; sett_dtype d; int bytes, mantissa, least, most; } formats[] = {
+    {"f32", SETT_F32, 4, 23, -126, 127}, {"f64", SETT_F64, 8, 52, -1022, 1023}, {"f16", SETT_F16, 2, 10, -14, 15},
+    {"bf16", SETT_BF16, 2, 7, -126, 127}};
+
+typedef struct job { const function *f; const struct format *t; } job;
+
+static void kernel(sett_build *b, const void *user)
+{
+    const job *j = user;
+    sett_val *n = sett_sym(b, "n", .div = EACH), *pieces = sett_floordiv(n, EACH);
+    sett_tensor *X = sett_param(b, "X", j->t->d, sett_make_layout(b, T1(n)), .align = 16);
+    sett_tensor *Y = j->f && j->f->two ? sett_param(b, "Y", j->t->d, sett_make_layout(b, T1(n)), .align = 16) : NULL;
+    sett_tensor *D = sett_param(b, "D", j->t->d, sett_make_layout(b, T1(n)), .align = 16);
+    sett_grid(b, sett_ceil_div(pieces, BLOCK));
+    sett_block(b, BLOCK);
+    sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), BLOCK), sett_thread_idx(b, 0));
+    sett_if (b, sett_lt(i, pieces)) {
+        sett_val *x = sett_load(sett_local_tile(X, T1(EACH), T1(i)));
+        if (Y)
+            x = sett_binary_at(SETT_HERE, j->f->name, (sett_binary_op)j->f->op, sett_arg_v(x),
+                sett_arg_v(sett_load(sett_local_tile(Y, T1(EACH), T1(i)))));
+        else if (j->f)
+            x = sett_unary_at(SETT_HERE, j->f->name, (sett_unary_op)j->f->op, x);
+        sett_store(sett_local_tile(D, T1(EACH), T1(i)), x);
+    }
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------------- */
+static ld number(const struct format *t, uint64_t bits)
+{
+    int width = t->bytes * 8;
+    uint64_t fraction = bits & ((UINT64_C(1) << t->mantissa) - 1), e = bits >> t->mantissa & ((UINT64_C(1) << (width - 1 - t->mantissa)) - 1);
+    double d;
+    float f;
+    ld x;
+    if (t->d == SETT_F32) {
+        uint32_t u = (uint32_t)bits;
+        memcpy(&f, &u, 4);
+        return f;
+    }
+    if (t->d == SETT_F64) {
+        memcpy(&d, &bits, 8);
+        return d;
+    }
+    if ((int)e == t->most - t->least + 2)
+        x = fraction ? (ld)NAN : (ld)INFINITY;
+    else
+        x = ldexpl((ld)(fraction | (uint64_t)(e != 0) << t->mantissa), (int)(e ? e : 1) - 1 + t->least - t->mantissa);
+    return bits >> (width - 1) ? -x : x;
+}
+
+static uint64_t get(const struct format *t, const void *p, size_t i)
+{
+    uint64_t v = 0;
+    memcpy(&v, (const char *)p + i * (size_t)t->bytes, (size_t)t->bytes);
+    return v;
+}
+
+/* In units of the last place of the type at the truth. An infinity counts as the next power of two. */
+static double error(const struct format *t, ld got, ld want)
+{
+    ld end = ldexpl(1, t->most + 1);
+    int e;
+    if (want != want || got != got)
+        return (want != want) == (got != got) ? 0 : (double)INFINITY;
+    if (want == 0 && got == 0)
+        return !signbit(want) == !signbit(got) ? 0 : (double)INFINITY;
+    want = want > end ? end : want < -end ? -end : want;
+    got = got > end ? end : got < -end ? -end : got;
+    if (got == want)
+        return 0;
+    frexpl(want, &e);
+    e = e - 1 < t->least ? t->least : e - 1 > t->most ? t->most : e - 1;
+    return (double)ldexpl(fabsl(got - want), t->mantissa - e);
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* Random bits; three quarters of them with an exponent near that of 1, where functions live. */
+static uint64_t sample(const struct format *t, uint64_t i)
+{
+    uint64_t r = mix(i * UINT64_C(0x9e3779b97f4a7c15) + 1), e;
+    int width = t->bytes * 8, near = r & 1 ? 3 : t->d == SETT_F64 ? 12 : 8;
+    if ((r & 3) == 3)
+        return mix(r) >> (64 - width);
+    e = (uint64_t)(1 - t->least - near) + (r >> 8) % (2 * (uint64_t)near);
+    r = mix(r);
+    return (r & ((UINT64_C(1) << t->mantissa) - 1)) | e << t->mantissa | (r >> 63) << (width - 1);
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------- */
+typedef struct verdict {
+    double worst;
+    uint64_t x, y, got, sum;
+    ld want;
+} verdict;
+typedef struct part {
+    pthread_t thread;
+    const job *j;
+    const char *x, *y, *got;
+    size_t from, to;
+    verdict v;
+} part;
+
+static ld truth(const job *j, ld x, ld y)
+{
+    if (j->f->two)
+        return j->f->two(x, y);
+    return j->t->d == SETT_F64 ? j->f->l(x) : (ld)j->f->d((double)x);
+}
+
+static void *compare(void *p)
+{
+    part *c = p;
+    for (size_t i = c->from; i < c->to; i++) {
+        uint64_t x = get(c->j->t, c->x, i), y = c->j->f->two ? get(c->j->t, c->y, i) : 0, got = get(c->j->t, c->got, i);
+        ld g = number(c->j->t, got), want = truth(c->j, number(c->j->t, x), number(c->j->t, y));
+        double off = error(c->j->t, g, want);
+        c->v.sum += mix((g != g ? UINT64_C(0x7fffffff) : got) ^ mix(x ^ mix(y)));
+        if (off > c->v.worst) {
+            uint64_t sum = c->v.sum;
+            c->v = (verdict){off, x, y, got, sum, want};
+        }
+    }
+    return NULL;
+}
+
+static void judge(const job *j, const void *x, const void *y, const void *got, size_t n, verdict *v)
+{
+    static part p[MOST_THREADS];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t threads = cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (size_t)cores;
+    for (size_t i = 0; i < threads; i++) {
+        p[i] = (part){.j = j, .x = x, .y = y, .got = got, .from = n * i / threads, .to = n * (i + 1) / threads};
+        if (pthread_create(&p[i].thread, NULL, compare, &p[i]))
+            exit(1);
+    }
+    for (size_t i = 0; i < threads; i++) {
+        pthread_join(p[i].thread, NULL);
+        uint64_t sum = v->sum + p[i].v.sum;
+        if (p[i].v.worst > v->worst)
+            *v = p[i].v;
+        v->sum = sum;
+    }
+}
+
+/* ---- running ------------------------------------------------------------------------------------------- */
+typedef struct options {
+    uint64_t stride, samples;
+    int device[2], devices;
+    bool quiet;
+} options;
+typedef struct place {
+    sett_kernel *k;
+    void *x, *y, *d; /* there */
+    void *host;
+} place;
+static sett_engine *engine;
+static sett_error err;
+
+static void need(sett_status s)
+{
+    if (s) {
+        fprintf(stderr, "accuracy: %s\n", err.text[0] ? err.text : sett_status_text(s));
+        exit(1);
+    }
+}
+
+static place prepare(const job *j, int device)
+{
+    char target[32] = "cpu";
+    size_t bytes = (size_t)CHUNK * (size_t)j->t->bytes;
+    place p = {.host = malloc(bytes), .x = sett_alloc(engine, device, bytes), .y = sett_alloc(engine, device, bytes),
+               .d = sett_alloc(engine, device, bytes)};
+    if (device != SETT_CPU)
+        sett_device_target(engine, device, target, sizeof target);
+    sett_compile_options o = {.size = sizeof o, .name = "accuracy", .user = j, .target = target};
+    need(p.host && p.x && p.y && p.d ? SETT_OK : SETT_E_MEMORY);
+    need(sett_compile(engine, kernel, &o, &p.k, &err));
+    return p;
+}
+
+static void run(const job *j, const place *p, int device, const void *x, const void *y, size_t n)
+{
+    const sett_stream s = {.device = device};
+    size_t bytes = n * (size_t)j->t->bytes;
+    sett_buf X = sett_buf_1d(p->x, j->t->d, (int64_t)n), Y = sett_buf_1d(p->y, j->t->d, (int64_t)n), D = sett_buf_1d(p->d, j->t->d, (int64_t)n);
+    need(sett_memcpy(engine, s, p->x, x, bytes));
+    if (j->f->two)
+        need(sett_memcpy(engine, s, p->y, y, bytes));
+    need(j->f->two ? sett_launch(p->k, s, &err, &X, &Y, &D) : sett_launch(p->k, s, &err, &X, &D));
+    need(sett_memcpy(engine, s, p->host, p->d, bytes));
+    need(sett_sync_error(engine, s, &err));
+}
+
+static int lines(const place *p)
+{
+    void *text;
+    size_t len;
+    int n = 0;
+    need(sett_kernel_tape(p->k, true, &text, &len, &err));
+    for (size_t i = 0; i < len; i++)
+        n += ((const char *)text)[i] == '\n';
+    sett_text_free(text);
+    return n;
+}
+
+static void drop(const place *p, int device)
+{
+    sett_kernel_release(p->k);
+    free(p->host);
+    sett_free(engine, device, p->x);
+    sett_free(engine, device, p->y);
+    sett_free(engine, device, p->d);
+}
+
+static int steps(const job *j, const place *p, int device)
+{
+    const job none = {NULL, j->t};
+    place base = prepare(&none, device);
+    int n = lines(p) - lines(&base) - (j->f->two ? 3 : 0); /* a parameter, its root, a load */
+    drop(&base, device);
+    return n;
+}
+
+/* The i-th input: in order if all of the type are asked for, else random. */
+static uint64_t input(const job *j, const options *o, uint64_t i, bool second)
+{
+    if (j->f->two || j->t->d == SETT_F64)
+        return sample(j->t, 2 * i + second);
+    return j->t->d == SETT_F32 ? i * o->stride : i;
+}
+
+static bool measure(const job *j, const options *o)
+{
+    uint64_t total = j->f->two || j->t->d == SETT_F64 ? o->samples : j->t->d == SETT_F32 ? ((UINT64_C(1) << 32) - 1) / o->stride + 1 : 1 << 16;
+    size_t bytes = (size_t)j->t->bytes, most = total < CHUNK ? (size_t)total : CHUNK;
+    char *x = malloc(CHUNK * bytes), *y = malloc(CHUNK * bytes);
+    verdict v = {0};
+    place p[2];
+    uint64_t differ = 0;
+    double bound = (j->t->d == SETT_F64 ? j->f->f64 : j->t->d == SETT_F32 ? j->f->f32 : 1);
+    need(x && y ? SETT_OK : SETT_E_MEMORY);
+    for (int k = 0; k < o->devices; k++)
+        p[k] = prepare(j, o->device[k]);
+    for (uint64_t first = 0; first < total; first += most) {
+        size_t n = (size_t)(total - first < most ? total - first : most), whole = (n + EACH - 1) / EACH * EACH;
+        for (size_t i = 0; i < whole; i++) {
+            uint64_t a = input(j, o, first + i, false), b = j->f->two ? input(j, o, first + i, true) : 0;
+            memcpy(x + i * bytes, &a, bytes);
+            memcpy(y + i * bytes, &b, bytes);
+        }
+        for (int k = 0; k < o->devices; k++)
+            run(j, &p[k], o->device[k], x, y, whole);
+        judge(j, x, y, p[0].host, n, &v);
+        for (size_t i = 0; o->devices > 1 && i < n; i++) {
+            uint64_t g = get(j->t, p[0].host, i), c = get(j->t, p[1].host, i);
+            differ += g != c && !(isnan((double)number(j->t, g)) && isnan((double)number(j->t, c)));
+        }
+    }
+    bool ok = v.worst <= bound && !differ;
+    if (!o->quiet || !ok) {
+        char at[64];
+        snprintf(at, sizeof at, j->f->two ? "%" PRIx64 ",%" PRIx64 : "%" PRIx64, v.x, v.y);
+        printf("%-6s %-4s %10" PRIu64 " worst %.4f at %s (%.9Lg) got %.9Lg want %.9Lg sum %016" PRIx64 " ops %d%s", j->f->name, j->t->name, total,
+            v.worst, at, number(j->t, v.x), number(j->t, v.got), v.want, v.sum, steps(j, &p[0], o->device[0]), v.worst <= bound ? "" : " OVER");
+        if (differ)
+            printf(", %" PRIu64 " DIFFER between the devices", differ);
+        printf("\n");
+        fflush(stdout);
+    }
+    for (int k = 0; k < o->devices; k++)
+        drop(&p[k], o->device[k]);
+    free(x);
+    free(y);
+    return ok;
+}
+
+static bool asked(const char *name, int n, char **names)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return !n;
+}
+
+int main(int argc, char **argv)
+{
+    options o = {.stride = 1 << 12, .samples = 1 << 20, .devices = 1};
+    const struct format *t = &formats[0];
+    bool cpu = false, both = false, ok = true;
+    for (int c; (c = getopt(argc, argv, "s:n:t:cbq")) != -1;) {
+        if (c == 's')
+            o.stride = strtoull(optarg, NULL, 0);
+        else if (c == 'n')
+            o.samples = strtoull(optarg, NULL, 0);
+        else if (c == 't') {
+            for (t = formats; t < formats + 4 && strcmp(t->name, optarg); t++)
+                continue;
+        } else if (c == '?')
+            return 2;
+        cpu |= c == 'c', both |= c == 'b', o.quiet |= c == 'q';
+    }
+    if (t == formats + 4 || !o.stride || !o.samples) {
+        fprintf(stderr, "accuracy: there is no such type, stride or number of samples\n");
+        return 2;
+    }
+    need(sett_engine_open(&engine, NULL, &err));
+    o.device[0] = cpu ? SETT_CPU : sett_default_device(engine);
+    o.device[1] = SETT_CPU;
+    o.devices = both && o.device[0] != SETT_CPU ? 2 : 1;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (asked(functions[i].name, argc - optind, argv + optind))
+            ok &= measure(&(job){&functions[i], t}, &o);
+    sett_engine_close(engine);
+    return !ok;
+}
