@@ -257,40 +257,151 @@ START_TEST(bounds)
 END_TEST
 
 /* ---- the expansions: the same bits everywhere, near the truth ------------------------------------------------------ */
+static long double rcpl(long double x)
+{
+    return 1 / x;
+}
+static long double rsqrtl(long double x)
+{
+    return x == 0 ? copysignl((long double)INFINITY, x) : 1 / sqrtl(x);
+}
+static const struct function {
+    const char *name;
+    sett_unary_op op;
+    long double (*f)(long double);
+    double ulps; /* of Float32; of Float64 at most 2 */
+} functions[] = {
+#define F(name, NAME, ulps) {#name, SETT_##NAME, name##l, ulps}
+    F(exp, EXP, 1), F(exp2, EXP2, 1), F(expm1, EXPM1, 1), F(log, LOG, 1), F(log2, LOG2, 1), F(log10, LOG10, 1), F(log1p, LOG1P, 1),
+    F(sin, SIN, 1), F(cos, COS, 1), F(tan, TAN, 2), F(asin, ASIN, 2), F(acos, ACOS, 2), F(atan, ATAN, 2), F(sinh, SINH, 2),
+    F(cosh, COSH, 2), F(tanh, TANH, 1), F(asinh, ASINH, 2), F(acosh, ACOSH, 2), F(atanh, ATANH, 2), F(erf, ERF, 1),
+    F(erfc, ERFC, 2), F(rcp, RCP, 0.5), F(rsqrt, RSQRT, 1), F(cbrt, CBRT, 2), F(round, ROUND, 0),
+#undef F
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions, CLASSES = 4, PAIRS = 5 };
+
+static sett_val *own_place(sett_build *b)
+{
+    sett_grid(b, N / BLOCK);
+    sett_block(b, BLOCK);
+    return sett_add(sett_mul(sett_block_idx(b, 0), BLOCK), sett_thread_idx(b, 0));
+}
+
 static void expansions(sett_build *b, const void *user)
 {
     sett_dtype d = *(const sett_dtype *)user;
     sett_tensor *X = sett_param(b, "X", d, sett_make_layout(b, T1(N)));
-    sett_tensor *D = sett_param(b, "D", d, sett_make_layout(b, T(N, 3)));
-    sett_grid(b, N / BLOCK);
-    sett_block(b, BLOCK);
-    sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), BLOCK), sett_thread_idx(b, 0)), *x = sett_at(X, i);
-    sett_set(D, sett_exp2(x), i, 0);
-    sett_set(D, sett_rcp(x), i, 1);
-    sett_set(D, sett_rsqrt(x), i, 2);
+    sett_tensor *D = sett_param(b, "D", d, sett_make_layout(b, T(N, FUNCTIONS)));
+    sett_tensor *B = sett_param(b, "B", SETT_BOOL, sett_make_layout(b, T(N, CLASSES)));
+    sett_val *i = own_place(b), *x = sett_at(X, i);
+    for (int k = 0; k < FUNCTIONS; k++)
+        sett_set(D, sett_unary_at(SETT_HERE, functions[k].name, functions[k].op, x), i, k);
+    for (int k = 0; k < CLASSES; k++)
+        sett_set(B, sett_unary_at(SETT_HERE, "class", (sett_unary_op)(SETT_ISNAN + k), x), i, k);
 }
 
+static double bound_of(sett_dtype d, double single)
+{
+    return d == SETT_F32 ? single : d == SETT_F64 ? (single > 0.5 ? 2 : single) : single > 0 ? 0.51 : 0;
+}
+
+static bool class_of(int k, sett_dtype d, double x)
+{
+    double least = d == SETT_F64 ? 0x1p-1022 : d == SETT_F16 ? 0x1p-14 : 0x1p-126;
+    switch (k) {
+    case 0: return isnan(x);
+    case 1: return isinf(x);
+    case 2: return isfinite(x);
+    default: return isfinite(x) && fabs(x) >= least;
+    }
+}
+
+/* On the device folded, on the CPU as recorded. */
 START_TEST(expanded_functions)
 {
     sett_dtype d = conform_types[9 + _i];
     size_t bytes = (size_t)sett__dtype_bytes(d);
+    static uint8_t class[2][CLASSES * N];
     void *x = conform_array(d, N, 77), *out[2];
     for (int k = 0; k < 2; k++) {
-        out[k] = calloc(3 * N, bytes);
+        out[k] = calloc(FUNCTIONS * N, bytes);
         sett_kernel *kernel = conform_compile(expansions, &d, (conform_how){.cpu = k, .no_fold = k});
-        sett_buf X = sett_buf_1d(x, d, N), D = {out[k], d, 2, {N, 3}, {1, N}};
-        conform_launch(kernel, k, 2, (const sett_bind[]){sett_bind_t(&X), sett_bind_t(&D)});
+        sett_buf X = sett_buf_1d(x, d, N), D = {out[k], d, 2, {N, FUNCTIONS}, {1, N}}, B = {class[k], SETT_BOOL, 2, {N, CLASSES}, {1, N}};
+        conform_launch(kernel, k, 3, (const sett_bind[]){sett_bind_t(&X), sett_bind_t(&D), sett_bind_t(&B)});
         sett_kernel_release(kernel);
     }
-    for (size_t i = 0; i < 3 * N; i++) {
+    for (size_t i = 0; i < (size_t)FUNCTIONS * N; i++) {
+        const struct function *f = &functions[i / N];
         uint64_t in = conform_get(x, d, i % N), got = conform_get(out[0], d, i), other = conform_get(out[1], d, i);
-        long double v = (long double)conform_number(d, in);
-        long double want = i < N ? exp2l(v) : i < 2 * N ? 1 / v : 1 / sqrtl(v);
-        const char *name = i < N ? "exp2" : i < 2 * N ? "rcp" : "rsqrt";
-        ck_assert_msg(conform_same(d, got, other), "%s %s(%" PRIx64 "): %" PRIx64 ", on the CPU %" PRIx64, name, sett_dtype_name(d), in, got, other);
-        ck_assert_msg(conform_near(d, got, want, i < N ? 1 : 1.51L), "%s %s(%" PRIx64 "): got %" PRIx64 ", want %Lg", name, sett_dtype_name(d), in, got, want);
+        long double want = f->f((long double)conform_number(d, in));
+        ck_assert_msg(conform_same(d, got, other), "%s %s(%" PRIx64 "): %" PRIx64 ", on the CPU %" PRIx64, f->name, sett_dtype_name(d), in, got, other);
+        ck_assert_msg(conform_near(d, got, want, (long double)bound_of(d, f->ulps)), "%s %s(%" PRIx64 "): got %" PRIx64 ", want %Lg", f->name,
+            sett_dtype_name(d), in, got, want);
+        bool minus = got >> (sett_dtype_bits(d) - 1);
+        ck_assert_msg(want != 0 || conform_number(d, got) != 0 || minus == (signbit(want) != 0), "%s %s(%" PRIx64 "): the sign of zero", f->name,
+            sett_dtype_name(d), in);
     }
+    for (size_t i = 0; i < (size_t)CLASSES * N; i++)
+        for (int k = 0; k < 2; k++)
+            ck_assert_int_eq(class[k][i], class_of((int)(i / N), d, conform_number(d, conform_get(x, d, i % N))));
     free(x);
+    free(out[0]);
+    free(out[1]);
+}
+END_TEST
+
+static void pairs(sett_build *b, const void *user)
+{
+    sett_dtype d = *(const sett_dtype *)user;
+    sett_tensor *X = sett_param(b, "X", d, sett_make_layout(b, T1(N))), *Y = sett_param(b, "Y", d, sett_make_layout(b, T1(N)));
+    sett_tensor *D = sett_param(b, "D", d, sett_make_layout(b, T(N, PAIRS)));
+    sett_val *i = own_place(b), *x = sett_at(X, i), *y = sett_at(Y, i);
+    for (int k = 0; k < PAIRS; k++)
+        sett_set(D, sett_binary_at(SETT_HERE, "pair", (sett_binary_op)(SETT_POW + k), sett_arg_v(x), sett_arg_v(y)), i, k);
+}
+
+static long double least_number(long double x, long double y)
+{
+    return x != x ? y : y != y ? x : x == y ? (signbit(x) ? x : y) : x < y ? x : y;
+}
+
+static long double greatest_number(long double x, long double y)
+{
+    return -least_number(-x, -y);
+}
+
+/* Edges against edges, then random. */
+START_TEST(expanded_pairs)
+{
+    static const struct { const char *name; long double (*f)(long double, long double); double ulps; } want[PAIRS] = {
+        {"pow", powl, 2}, {"atan2", atan2l, 2}, {"copysign", copysignl, 0}, {"fmin", least_number, 0}, {"fmax", greatest_number, 0}};
+    sett_dtype d = conform_types[9 + _i];
+    size_t bytes = (size_t)sett__dtype_bytes(d);
+    void *in[4], *out[2];
+    for (int i = 0; i < 4; i++)
+        in[i] = malloc(N * bytes);
+    fill(d, in);
+    for (int k = 0; k < 2; k++) {
+        out[k] = calloc(PAIRS * N, bytes);
+        sett_kernel *kernel = conform_compile(pairs, &d, (conform_how){.cpu = k, .no_fold = k});
+        sett_buf X = sett_buf_1d(in[1], d, N), Y = sett_buf_1d(in[2], d, N), D = {out[k], d, 2, {N, PAIRS}, {1, N}};
+        conform_launch(kernel, k, 3, (const sett_bind[]){sett_bind_t(&X), sett_bind_t(&Y), sett_bind_t(&D)});
+        sett_kernel_release(kernel);
+    }
+    for (size_t i = 0; i < (size_t)PAIRS * N; i++) {
+        uint64_t x = conform_get(in[1], d, i % N), y = conform_get(in[2], d, i % N), got = conform_get(out[0], d, i);
+        long double truth = want[i / N].f((long double)conform_number(d, x), (long double)conform_number(d, y));
+        const char *name = want[i / N].name;
+        ck_assert_msg(conform_same(d, got, conform_get(out[1], d, i)), "%s %s(%" PRIx64 ", %" PRIx64 "): %" PRIx64 ", on the CPU another", name,
+            sett_dtype_name(d), x, y, got);
+        ck_assert_msg(conform_near(d, got, truth, (long double)bound_of(d, want[i / N].ulps)), "%s %s(%" PRIx64 ", %" PRIx64 "): got %" PRIx64 ", want %Lg",
+            name, sett_dtype_name(d), x, y, got, truth);
+        bool minus = got >> (sett_dtype_bits(d) - 1);
+        ck_assert_msg(truth != 0 || conform_number(d, got) != 0 || minus == (signbit(truth) != 0), "%s %s(%" PRIx64 ", %" PRIx64 "): the sign of zero", name,
+            sett_dtype_name(d), x, y);
+    }
+    for (int i = 0; i < 4; i++)
+        free(in[i]);
     free(out[0]);
     free(out[1]);
 }
@@ -302,4 +413,5 @@ void conform_add_ops(TCase *t)
     tcase_add_loop_test(t, every_conversion, 0, CONFORM_TYPES);
     tcase_add_test(t, bounds);
     tcase_add_loop_test(t, expanded_functions, 0, 4);
+    tcase_add_loop_test(t, expanded_pairs, 0, 4);
 }

@@ -5,7 +5,7 @@
 set -u
 b=${B:-build/release}
 if command -v llvm-config-22 >/dev/null; then
-    ${MAKE:-make} --no-print-directory -j"$(nproc)" all "$b/runner" || exit 1
+    ${MAKE:-make} --no-print-directory -j"$(nproc)" all "$b/runner" "$b/bench/accuracy" || exit 1
 fi
 if ! "$b/sett" doctor; then
     echo "skipped: no GPU here (sett doctor says why)"
@@ -21,6 +21,9 @@ done
 for e in "$b"/examples/*; do
     [ -x "$e" ] || continue
     "$e" || { echo "$e: FAILED" && bad=1; }
+done
+for type in f32 f64 f16 bf16; do # the same bits as the CPU engine, a million inputs a function
+    "$b/bench/accuracy" -bq -t $type -s 4099 -n 1000000 || bad=1
 done
 [ "$bad" = 0 ] && echo "gpu-check: ok"
 exit $bad
