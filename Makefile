@@ -36,7 +36,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all check check-one golden valgrind portable accuracy bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all check check-one golden fault valgrind portable accuracy bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -94,7 +94,7 @@ $(B)/libbench.so: $(B)/obj/bench/kernels.o $(NAMED) $(B)/libsett.so
 # The runner links the objects, so that unit tests may look inside; Check is static, so that it can be carried.
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
-TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/oom.o $(B)/obj/tests/runner.o,$(call obj,tests))
+TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/fault% $(B)/obj/tests/fake_ptx.o $(B)/obj/tests/oom.o $(B)/obj/tests/runner.o,$(call obj,tests))
 $(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 # Out of memory on purpose: what allocates is renamed in sett's own objects, so that LLVM's and libc's calls stay theirs.
@@ -111,6 +111,11 @@ $(B)/oom/libsett-ptx.so: $(B)/oom/ptx.o $(B)/oom/lib.a ptx/ptx.map
 	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(B)/oom/ptx.o $(B)/oom/lib.a $(PTX_LIBS)
 $(B)/oom/oom: $(B)/obj/tests/oom.o $(NAMED) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
+# The fault campaign on the disk cache; its compiler knows no LLVM, and takes as long as it is told.
+$(B)/fake-ptx.so: $(B)/obj/tests/fake_ptx.o $(B)/lib.a
+	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(SYS_LIBS)
+$(B)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,rig.o folder.o sample.o) $(B)/libsett.a | $(B)/fake-ptx.so
+	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(B)/libsett.a
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
@@ -126,6 +131,9 @@ check-one: $(RUNNER) $(B)/libsett-ptx.so ## one suite: make check-one SUITE=tape
 
 golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
 	$(B)/golden $(or $(GOLDEN),tests/golden)
+
+fault: $(B)/fault ## the fault campaign on the disk cache, at its full numbers: an hour or so; make fault FAULT="F3 F4"
+	$(B)/fault --full $(FAULT)
 
 gpu-check: ## the suites and examples on a GPU; says why when there is none
 	@tests/gpu_check.sh

@@ -70,9 +70,17 @@ oom() { # an allocation that fails, each in turn
     shift
     build "$@" "$b/oom/oom" && "$b/oom/oom"
 }
+faults() { # a sample of the campaign on the disk cache; make fault is all of it
+    b=build/$1
+    shift
+    rows=$1
+    shift
+    # shellcheck disable=SC2086
+    build "$@" "$b/fault" && "$b/fault" $rows
+}
 races() {
     b=build/san-thread
-    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim sim_memory stress engine compile cache disk launch
+    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim sim_memory stress engine compile cache disk layers launch
 }
 
 part build build all $rel/runner $rel/golden
@@ -87,9 +95,11 @@ part user-compiler tests/user_compiler.sh $rel
 part readme tests/readme.sh $rel
 part install tests/install.sh
 part oom oom release
+part fault faults release ""
 part address-undefined memory
 part address-undefined-examples memory_examples
 part address-undefined-oom oom san-address-undefined SAN=address,undefined
+part address-undefined-fault faults san-address-undefined "F1 F4 Z" SAN=address,undefined
 part thread races
 echo "$passed passed, $failed failed, $skipped skipped in $(($(date +%s) - started)) s"
 [ "$failed" = 0 ]

@@ -156,7 +156,7 @@ static bool write_file(const char *path, const void *data, size_t len)
 static bool make_root(void)
 {
     char script[600], cubin[100];
-    unsigned char elf[64] = {0x7F, 'E', 'L', 'F', 2, 1, [18] = 190};
+    unsigned char elf[64] = {0x7F, 'E', 'L', 'F', 2, 1, 1, [18] = 190, [20] = 1, [52] = 64};
     strcpy(root, "/tmp/sett-oom-XXXXXX");
     if (!mkdtemp(root))
         return false;

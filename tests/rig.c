@@ -49,7 +49,7 @@ size_t file_size(const char *path)
 void make_root(void)
 {
     char script[1000];
-    unsigned char elf[64] = {0x7F, 'E', 'L', 'F', 2, 1, [18] = 190};
+    unsigned char elf[64] = {0x7F, 'E', 'L', 'F', 2, 1, 1, [18] = 190, [20] = 1, [52] = 64};
     folder_make(root);
     int n = snprintf(script, sizeof script,
         "#!/bin/sh\n"

@@ -12,8 +12,8 @@ void le(uint8_t *p, uint64_t v, int n)
 void fill_cubin(uint8_t cubin[CUBIN])
 {
     memset(cubin, 0, CUBIN);
-    memcpy(cubin, "\177ELF\2\1", 6);
-    le(cubin + 18, 190, 2);
+    memcpy(cubin, "\177ELF\2\1\1", 7);
+    le(cubin + 18, 190, 2), le(cubin + 20, 1, 4), le(cubin + 52, 64, 2);
     for (int i = 64; i < CUBIN; i++)
         cubin[i] = (uint8_t)(i * 7);
 }

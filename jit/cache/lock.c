@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NONE = -2, FORK_SLOTS = 64, FIRST_DELAY_US = 500, LAST_DELAY_US = 8000 };
+enum { NONE = -2, FORK_SLOTS = 64, FIRST_DELAY_US = 500, LAST_DELAY_US = 5000 };
 
 /* ---- forks -------------------------------------------------------------------------------- */
 /* A forked child has its parent's open files, so it would hold the parent's locks when the parent is killed. A fork is

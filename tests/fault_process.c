@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* F7, F8, F9, F10, F13: many processes on one folder. */
+#include "fault.h"
+#include "folder.h"
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- F7: one compile a key ---------------------------------------------------------------------- */
+enum { COMPILE_MS = 100, THREADS = 8 };
+
+typedef struct want {
+    int keys, threads, first;
+} want;
+
+typedef struct seeker {
+    sett_engine *e;
+    const want *w;
+    int start;
+    bool ok;
+} seeker;
+
+static void *seek(void *user)
+{
+    seeker *s = user;
+    s->ok = true;
+    for (int i = 0; i < s->w->keys; i++) { /* each starts elsewhere */
+        sett_kernel *k;
+        s->ok &= !engine_kernel(s->e, s->w->first + (s->start + i) % s->w->keys, &k, NULL) && kernel_right(k);
+    }
+    return NULL;
+}
+
+static sett_engine *engine; /* of a crew's process */
+
+static bool open_one(int index, void *user)
+{
+    (void)index, (void)user;
+    engine = engine_with(NULL, 60000);
+    return engine != NULL;
+}
+
+static bool seekers(int index, void *user)
+{
+    const want *w = user;
+    seeker s[THREADS];
+    pthread_t t[THREADS];
+    bool ok = true;
+    for (int i = 0; i < w->threads && ok; i++) {
+        s[i] = (seeker){engine, w, index * 7 + i * 3, false};
+        if (i)
+            ok = !pthread_create(&t[i], NULL, seek, &s[i]);
+    }
+    if (ok)
+        seek(&s[0]);
+    for (int i = 0; i < w->threads && ok; i++)
+        ok = (!i || !pthread_join(t[i], NULL)) && s[i].ok;
+    sett_engine_close(engine);
+    return ok;
+}
+
+static double longest(const double *ms, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++)
+        most = ms[i] > most ? ms[i] : most;
+    return most;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One process alone tells what one compile takes here; what many take longer than that is the overhead. */
+static long herd(int processes, int threads, int keys, int first, int rounds, char *figures, size_t size)
+{
+    enum { MOST = 100 };
+    double ms[64], over[MOST];
+    long bad = 0;
+    int compiles = 0;
+    setenv("FAKE_PTX_MS", keys > 1 ? "5" : "100", 1);
+    for (int r = 0; r < rounds; r++) {
+        want alone = {1, 1, 100000 + first + r}, many = {keys, threads, first + r * keys};
+        bad += crew_run(1, open_one, seekers, &alone, ms) != 0;
+        double one = ms[0];
+        int before = assembled();
+        int wrong = crew_run(processes, open_one, seekers, &many, ms);
+        if (wrong || assembled() - before != keys)
+            bad += complain("round %d: %d of %d processes failed, %d compiles", r, wrong, processes, assembled() - before);
+        over[r] = longest(ms, processes) - one;
+        compiles += assembled() - before;
+    }
+    unsetenv("FAKE_PTX_MS");
+    qsort(over, (size_t)rounds, sizeof *over, by_value);
+    int n = snprintf(figures, size, "%d rounds of %d processes x %d threads x %d keys: %d compiles", rounds, processes, threads,
+        keys, compiles);
+    if (keys == 1)
+        snprintf(figures + n, size - (size_t)n, ", the last of them done %.1f ms (median; best %.1f, worst %.1f) after one alone would be",
+            over[rounds / 2], over[0], over[rounds - 1]);
+    return bad;
+}
+
+long f7_one_key(bool full, char *figures, size_t size)
+{
+    return herd(full ? 64 : 24, 1, 1, 0, full ? 100 : 2, figures, size);
+}
+
+long f7_many_keys(bool full, char *figures, size_t size)
+{
+    return herd(full ? 64 : 12, 1, full ? 64 : 16, 0, full ? 100 : 1, figures, size);
+}
+
+long f7_threads(bool full, char *figures, size_t size)
+{
+    char one[200], eight[200];
+    long bad = herd(full ? 16 : 6, THREADS, 1, 0, full ? 100 : 2, one, sizeof one) +
+               herd(full ? 16 : 4, THREADS, 8, 1000, full ? 100 : 1, eight, sizeof eight);
+    snprintf(figures, size, "%s; %s", one, eight);
+    return bad;
+}
+
+/* ---- F8: who holds the turn does not give it back -------------------------------------------------- */
+enum { WAITERS = 16 };
+typedef struct vigil {
+    made m;
+    double wait_ms;
+    sett__turn expect;
+} vigil;
+
+static bool wait_for_turn(int index, void *user)
+{
+    const vigil *v = user;
+    sett__ticket t;
+    sett__disk *d = disk_open(in_root("cache"), NULL, 0);
+    (void)index;
+    if (!d)
+        return false;
+    sett__turn turn = sett__disk_lock(d, &v->m.key, v->wait_ms, &t);
+    sett__disk_unlock(&t);
+    sett__disk_close(d);
+    return turn == v->expect;
+}
+
+/* A process that takes the turn and keeps it; grandchild: and has a child that has its open files. */
+static pid_t keeper(const vigil *v, bool grandchild, pid_t *child)
+{
+    int told[2];
+    pid_t ids[2] = {0};
+    if (pipe(told))
+        return -1;
+    pid_t id = fork();
+    if (!id) {
+        sett__ticket t;
+        sett__disk *d = disk_open(in_root("cache"), NULL, 0);
+        bool ok = d && sett__disk_lock(d, &v->m.key, 1000, &t) == SETT__TURN_AT_ONCE;
+        ids[0] = grandchild ? fork() : 0;
+        if (grandchild && !ids[0])
+            for (;;)
+                pause();
+        ids[1] = ok;
+        if (write(told[1], ids, sizeof ids) == sizeof ids)
+            for (;;)
+                pause();
+        _exit(1);
+    }
+    bool ok = read(told[0], ids, sizeof ids) == sizeof ids && ids[1];
+    close(told[0]), close(told[1]);
+    *child = ids[0];
+    return ok ? id : -1;
+}
+
+typedef struct striker {
+    pid_t id;
+    int signal;
+    double at;
+} striker;
+
+static void *strike_later(void *user)
+{
+    striker *s = user;
+    nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+    s->at = sett__now_ms();
+    kill(s->id, s->signal);
+    return NULL;
+}
+
+/* How long after the strike all who waited had had their turn, at worst. */
+static long vigils(int rounds, int signal, bool grandchild, vigil *v, double limit, char *figures, size_t size)
+{
+    long bad = 0;
+    double worst = 0;
+    for (int r = 0; r < rounds; r++) {
+        double ms[WAITERS];
+        pthread_t t;
+        made_new(&v->m, (unsigned)r, 100);
+        pid_t child = 0;
+        striker s = {keeper(v, grandchild, &child), signal, 0};
+        if (s.id < 0 || pthread_create(&t, NULL, strike_later, &s))
+            return complain("nobody keeps the turn");
+        bad += crew_run(WAITERS, NULL, wait_for_turn, v, ms);
+        double ended = sett__now_ms();
+        pthread_join(t, NULL);
+        worst = ended - s.at > worst ? ended - s.at : worst;
+        kill(s.id, SIGKILL);
+        if (child)
+            kill(child, SIGKILL);
+        waitpid(s.id, NULL, 0);
+        made_free(&v->m);
+    }
+    bad += worst > limit ? complain("all had their turn only after %.1f ms", worst) : 0;
+    snprintf(figures, size, "%d rounds of %d who wait, the last done %.1f ms after it at worst", rounds, WAITERS, worst);
+    return bad;
+}
+
+/* The goal is 50 ms to the first who takes over; here all have had it one after another, on a machine that may be busy. */
+long f8_killed(bool full, char *figures, size_t size)
+{
+    vigil v = {.wait_ms = 60000, .expect = SETT__TURN_WAITED};
+    return vigils(full ? 100 : 4, SIGKILL, false, &v, 5000, figures, size);
+}
+
+long f8_forked(bool full, char *figures, size_t size)
+{
+    vigil v = {.wait_ms = 60000, .expect = SETT__TURN_WAITED};
+    return vigils(full ? 100 : 4, SIGKILL, true, &v, 5000, figures, size);
+}
+
+long f8_stopped(bool full, char *figures, size_t size)
+{
+    vigil v = {.wait_ms = 200, .expect = SETT__TURN_TIMEOUT};
+    return vigils(full ? 100 : 2, SIGSTOP, false, &v, 5000, figures, size);
+}
+
+/* ---- F9: a file system that does not keep its promises ------------------------------------------------- */
+typedef struct lies {
+    int keys;
+} lies;
+
+/* What an engine does, with an entry in place of a compile. At most one of each key. */
+static bool use_dishonest(int index, void *user)
+{
+    const lies *l = user;
+    bool ok = true;
+    planned.chance = 200;
+    sett__disk *d = disk_open(in_root("cache"), &os_dishonest, 0);
+    for (int i = 0; d && i < l->keys; i++) {
+        made m;
+        sett__ticket t;
+        made_new(&m, (unsigned)((i + index * 11) % l->keys), 500);
+        sett_status s = made_get(d, &m);
+        if (s == SETT_E_NOT_CACHED) {
+            sett__disk_lock(d, &m.key, 1000, &t);
+            s = made_get(d, &m);
+            if (s == SETT_E_NOT_CACHED)
+                sett__disk_put(d, &m.key, &m.entry, false, NULL); /* may fail: the kernel is in memory */
+            sett__disk_unlock(&t);
+        }
+        ok &= s == SETT_OK || s == SETT_E_NOT_CACHED;
+        made_free(&m);
+    }
+    ok &= d && !d->layer.refusals;
+    sett__disk_close(d);
+    return ok;
+}
+
+long f9_lies(bool full, char *figures, size_t size)
+{
+    lies l = {full ? 1000 : 60};
+    long bad = crew_run(8, NULL, use_dishonest, &l, NULL), there = 0;
+    sett__disk *d = disk_open(in_root("cache"), NULL, 0);
+    for (int i = 0; i < l.keys; i++) {
+        made m;
+        made_new(&m, (unsigned)i, 500);
+        sett_status s = made_get(d, &m);
+        bad += s && s != SETT_E_NOT_CACHED;
+        there += !s;
+        made_free(&m);
+    }
+    sett__disk_close(d);
+    snprintf(figures, size, "8 processes x %d keys, one call in five a lie; %ld entries stand, all right", l.keys, there);
+    return bad;
+}
+
+/* ---- F10: the cap -------------------------------------------------------------------------------------- */
+enum { WRITERS = 8, READERS = 8, TRIMMERS = 2 };
+typedef struct traffic {
+    uint64_t cap;
+    unsigned keys;
+    double seconds;
+    atomic_long *hits, *gets, *puts, *trims; /* shared */
+} traffic;
+
+static size_t cubin_of(unsigned number)
+{
+    return 8192 + number * 7919 % (56 << 10);
+}
+
+static int no_sync(int fd)
+{
+    (void)fd;
+    return 0;
+}
+
+static bool drive(int index, void *user)
+{
+    traffic *t = user;
+    uint64_t seed = (uint64_t)index * 977 + 12345;
+    bool ok = true;
+    sett__os os = sett__os_libc;
+    os.fdatasync = no_sync; /* of a memory file system nothing is lost, and there are more operations a second */
+    sett__disk *d = disk_open(in_root("shm/cache"), &os, t->cap);
+    double end = sett__now_ms() + t->seconds * 1e3;
+    for (long i = 0; d && ok && sett__now_ms() < end; i++) {
+        unsigned number = (unsigned)(dice(&seed) % t->keys);
+        made m;
+        if (index >= WRITERS + READERS) {
+            uint64_t left;
+            sett_status s = sett__disk_trim(d, t->cap / 10 * (5 + dice(&seed) % 5), &left, NULL);
+            ok = !s || s == SETT_E_IO; /* the others keep their turn */
+            atomic_fetch_add(t->trims, !s);
+            nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+            continue;
+        }
+        made_new(&m, number, cubin_of(number));
+        sett_status s = index < WRITERS ? sett__disk_put(d, &m.key, &m.entry, false, NULL) : made_get(d, &m);
+        if (index < WRITERS)
+            ok = !s, atomic_fetch_add(t->puts, 1);
+        else
+            ok = !s || s == SETT_E_NOT_CACHED, atomic_fetch_add(t->hits, !s), atomic_fetch_add(t->gets, 1);
+        made_free(&m);
+    }
+    ok &= d && !d->layer.refusals;
+    sett__disk_close(d);
+    return ok;
+}
+
+static uint64_t folder_bytes(const char *path)
+{
+    uint64_t sum = 0;
+    DIR *dir = opendir(path);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        char below[700];
+        struct stat st;
+        snprintf(below, sizeof below, "%s/%s", path, e->d_name);
+        if (e->d_name[0] != '.' && !lstat(below, &st))
+            sum += S_ISDIR(st.st_mode) ? folder_bytes(below) : (uint64_t)st.st_blocks * 512;
+    }
+    if (dir)
+        closedir(dir);
+    return sum;
+}
+
+typedef struct gauge {
+    atomic_bool stop;
+    uint64_t most;
+    char path[300];
+} gauge;
+
+static void *watch(void *user)
+{
+    gauge *g = user;
+    while (!g->stop) {
+        uint64_t now = folder_bytes(g->path);
+        g->most = now > g->most ? now : g->most;
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+    return NULL;
+}
+
+long f10_lru(bool full, char *figures, size_t size)
+{
+    char shm[64] = "/dev/shm/sett-fault-XXXXXX";
+    gauge g = {0};
+    pthread_t t;
+    atomic_long *n = mmap(NULL, 4 * sizeof *n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    traffic tr = {(full ? 64u : 8u) << 20, full ? 10000 : 1000, full ? 60 : 1.5, n, n + 1, n + 2, n + 3};
+    if (n == MAP_FAILED || !mkdtemp(shm) || symlink(shm, in_root("shm")))
+        return complain("no folder in memory");
+    snprintf(g.path, sizeof g.path, "%s/cache/v1", shm);
+    pthread_create(&t, NULL, watch, &g);
+    long bad = crew_run(WRITERS + READERS + TRIMMERS, NULL, drive, &tr, NULL);
+    g.stop = true;
+    pthread_join(t, NULL);
+    uint64_t limit = tr.cap + WRITERS * (uint64_t)(66 << 10);
+    if (g.most > limit || !g.most || !*tr.hits || !*tr.trims)
+        bad += complain("%llu bytes of %llu allowed, %ld hits", (unsigned long long)g.most, (unsigned long long)limit, (long)*tr.hits);
+    snprintf(figures, size, "%ld puts, %ld gets, %ld of them hits, %ld trims of %u keys; at most %.1f MiB under a cap of %.0f",
+        (long)*tr.puts, (long)*tr.gets, (long)*tr.hits, (long)*tr.trims, tr.keys, (double)g.most / 1048576, (double)tr.cap / 1048576);
+    folder_remove(shm);
+    unlink(in_root("shm"));
+    munmap(n, 4 * sizeof *n);
+    return bad;
+}
+
+/* ---- F13: rm -rf under a running server ------------------------------------------------------------------ */
+static bool keep_on(int index, void *user)
+{
+    const double *seconds = user;
+    uint64_t seed = (uint64_t)index + 99;
+    double end = sett__now_ms() + *seconds * 1e3;
+    bool ok = true;
+    sett__disk *d = disk_open(in_root("cache"), NULL, 0);
+    while (d && sett__now_ms() < end) {
+        made m;
+        made_new(&m, (unsigned)(dice(&seed) % 50), 500);
+        sett_status s = made_get(d, &m);
+        ok &= !s || s == SETT_E_NOT_CACHED;
+        if (s)
+            sett__disk_put(d, &m.key, &m.entry, false, NULL);
+        made_free(&m);
+    }
+    made m;
+    made_new(&m, 1000 + (unsigned)index, 500); /* nobody removes it any more: it is written and found */
+    ok &= d && !sett__disk_put(d, &m.key, &m.entry, false, NULL) && !made_get(d, &m);
+    made_free(&m);
+    sett__disk_close(d);
+    return ok;
+}
+
+static void *remove_all(void *user)
+{
+    double *seconds = user, end = sett__now_ms() + *seconds * 0.8e3;
+    for (int i = 0; sett__now_ms() < end; i++) {
+        char path[300], aside[300];
+        snprintf(path, sizeof path, "%s%s", in_root("cache"), i % 3 == 1 ? "/tmp" : i % 3 == 2 ? "/v1" : "");
+        snprintf(aside, sizeof aside, "%s-%d", in_root("moved"), i);
+        if (i % 6 != 3 || rename(path, aside))
+            folder_remove(path);
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return NULL;
+}
+
+long f13_removed(bool full, char *figures, size_t size)
+{
+    double seconds = full ? 30 : 1;
+    pthread_t t;
+    pthread_create(&t, NULL, remove_all, &seconds);
+    long bad = crew_run(8, NULL, keep_on, &seconds, NULL);
+    pthread_join(t, NULL);
+    snprintf(figures, size, "8 processes for %.0f s, folders removed or moved each 10 ms", seconds);
+    return bad;
+}
