@@ -225,13 +225,20 @@ static bool use_constant(sett_build *b, sett_site site, const char *func, unsign
         [SETT_FLOORDIV] = "floordiv", [SETT_MOD] = "mod", [SETT_MIN] = "min", [SETT_MAX] = "max", [SETT_AND] = "and",
         [SETT_OR] = "or", [SETT_XOR] = "xor", [SETT_SHL] = "shl", [SETT_SHR] = "shr", [SETT_LT] = "lt", [SETT_LE] = "le",
         [SETT_GT] = "gt", [SETT_GE] = "ge", [SETT_EQ] = "eq", [SETT_NE] = "ne"};
+    static const char *const divisions[] = {"ceil_div", "round_up", "shape_div"};
     if (from == SETT__FROM_TUPLE)
         sett__fail(b, site, func, SETT_E_ARGUMENT, "a tuple has 0 to 255 children, and they are not NULL");
     else if (from == SETT__FROM_TOO_LARGE)
         sett__fail(b, site, func, SETT_E_RANGE, "a number is above 2^63-1");
-    else if (from == SETT__FROM_CEIL_DIV)
+    else if (from >= SETT__FROM_CEIL_DIV && from <= SETT__FROM_SHAPE_DIV) {
+        const char *name = divisions[from - SETT__FROM_CEIL_DIV];
         sett__fail(b, site, func, SETT_E_RANGE,
-            "an argument has no value: it is sett_ceil_div by zero, or of tuples without a dynamic leaf, for which there is sett_ceil_div_in");
+            "an argument has no value: it is sett_%s of numbers that have no quotient, or of tuples without a dynamic leaf, for "
+            "which there is sett_%s(b, ...)",
+            name, name);
+    } else if (from == SETT__FROM_BASIS)
+        sett__fail(b, site, func, SETT_E_LIMIT,
+            "an argument has no value: a scaled basis is an integer @ 1 to 8 modes of 0 to 14");
     else if (from >= SETT__FROM_BINARY && from - SETT__FROM_BINARY < SETT__COUNT(ops))
         sett__fail(b, site, func, SETT_E_RANGE,
             "an argument has no value: it is sett_%s of constants that have no result", ops[from - SETT__FROM_BINARY]);

@@ -147,11 +147,30 @@ static bool use(const sett__ctx *c, sett_arg a)
     return sett__use_arg(c->b, c->site, c->func, a);
 }
 
+/* (a, b, ...) of layouts: a mode each. */
+static sett_layout *concatenated(const sett__ctx *c, sett_arg parts)
+{
+    sett_layout **l = sett__new(c->b, sizeof *l * parts.rank);
+    for (int i = 0; i < parts.rank; i++) {
+        sett_arg part = parts.u.kid[i];
+        if (part.kind != SETT_LAYOUT || part.u.l->has_inner) {
+            sett__bad(c, SETT_E_ARGUMENT, "invalid: mode %d is %s; layouts are joined only with shape:stride", i,
+                sett__arg_text(c->b, part));
+            return sett__poison_layout(c->b);
+        }
+        l[i] = part.u.l;
+    }
+    return sett__join(c, parts.rank, l);
+}
+
 sett_layout *sett_make_layout_at(sett_site site, sett_build *b, sett_arg shape, sett_arg stride)
 {
     sett__ctx c = {b, site, "sett_make_layout"};
     if (!b)
         return NULL;
+    bool layouts = shape.kind == SETT_NODE && shape.rank && shape.u.kid && shape.u.kid[0].kind == SETT_LAYOUT;
+    if (layouts && stride.kind == SETT_SLICE)
+        return use(&c, shape) ? concatenated(&c, shape) : sett__poison_layout(b);
     return use(&c, shape) && use(&c, stride) ? sett__make(&c, shape, stride) : sett__poison_layout(b);
 }
 
@@ -460,30 +479,6 @@ int64_t sett_static_at(sett_site site, sett_build *b, sett_arg a)
     return 1;
 }
 
-static bool in_range(const sett__ctx *c, sett_arg a, int i)
-{
-    if (i >= 0 && i < sett__arity(a))
-        return true;
-    sett__bad(c, SETT_E_RANK, "invalid: no mode %d in %s", i, c->b ? sett__arg_text(c->b, a) : "the tuple");
-    return false;
-}
-
-sett_arg sett_get_arg_at(sett_site site, sett_arg a, int i)
-{
-    sett__ctx c = {sett__build_of(a), site, "sett_get"};
-    if (a.kind == SETT_POISON)
-        return a;
-    if (!sett__well_formed(a))
-        return (sett_arg){.kind = SETT_POISON, .reserved = SETT__FROM_TUPLE};
-    return in_range(&c, a, i) ? sett__kid(a, i) : (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
-}
-
-sett_layout *sett_get_layout_at(sett_site site, const sett_layout *l, int i)
-{
-    ENTER(l, "sett_get");
-    return in_range(c, l->shape, i) ? sett__rewrap(c, l, sett__mode(c, l, i)) : sett__poison_layout(c->b);
-}
-
 static bool same_arg(sett_arg a, sett_arg b)
 {
     if (a.kind != b.kind || a.path != b.path)
@@ -541,127 +536,4 @@ sett_arg sett_crd2idx_at(sett_site site, const sett_layout *l, sett_arg crd)
     if (!use(&c, crd))
         return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
     return sett__layout_at(&c, l, crd);
-}
-
-/* ---- choosing modes --------------------------------------------------------------------------- */
-
-static bool all_slices(sett_arg crd)
-{
-    if (crd.kind != SETT_NODE)
-        return crd.kind == SETT_SLICE;
-    for (int i = 0; i < crd.rank; i++)
-        if (!all_slices(crd.u.kid[i]))
-            return false;
-    return true;
-}
-
-/* A slice of a composed layout starts elsewhere: the offset must go inside the swizzle. */
-static sett_layout *sliced(const sett__ctx *c, const sett_layout *l, sett_arg crd, bool slices)
-{
-    sett_arg s = sett__sieve(c, crd, l->shape, slices);
-    sett_arg d = sett__sieve(c, crd, l->stride, slices);
-    if (l->has_inner && s.kind == SETT_NODE && !s.rank) {
-        sett__bad(c, SETT_E_ARGUMENT, "invalid: nothing of %s is left at %s; use sett_crd2idx",
-            sett__layout_text(c->b, l), sett__arg_text(c->b, crd));
-        return sett__poison_layout(c->b);
-    }
-    return sett__rewrap(c, l, sett__own(c, s, d));
-}
-
-sett_layout *sett_slice_layout_at(sett_site site, const sett_layout *l, sett_arg crd)
-{
-    ENTER_ARG(l, "sett_slice", crd);
-    sett_layout *r = sliced(c, l, crd, true);
-    if (!l->has_inner || sett__layout_poison(r) || all_slices(crd))
-        return r;
-    r->offset = sett__sum(c, l->offset, sett__crd2idx(c, crd, l->shape, l->stride));
-    return sett__is_poison(r->offset) ? sett__poison_layout(c->b) : r;
-}
-
-sett_layout *sett_dice_layout_at(sett_site site, const sett_layout *l, sett_arg crd)
-{
-    ENTER_ARG(l, "sett_dice", crd);
-    return sliced(c, l, crd, false);
-}
-
-sett_arg sett__select(const sett__ctx *c, sett_arg x, sett_arg modes)
-{
-    int n = sett__arity(modes);
-    sett_arg *kid = sett__kids(c, n);
-    for (int i = 0; i < n; i++) {
-        sett_arg m = sett__kid(modes, i);
-        if (m.kind != SETT_INT || m.path)
-            return sett__bad(c, SETT_E_STATIC, "invalid: mode %s is not a static integer", sett__arg_text(c->b, m));
-        if (m.u.i < 0 || m.u.i >= sett__arity(x))
-            return sett__bad(c, SETT_E_RANK, "invalid: no mode %lld in %s", (long long)m.u.i, sett__arg_text(c->b, x));
-        kid[i] = sett__kid(x, (int)m.u.i);
-    }
-    return sett__node(c, n, kid);
-}
-
-sett_layout *sett_select_layout_at(sett_site site, const sett_layout *l, sett_arg modes)
-{
-    ENTER_ARG(l, "sett_select", modes);
-    sett_arg shape = sett__select(c, l->shape, modes);
-    return sett__rewrap(c, l, sett__own(c, shape, sett__select(c, l->stride, modes)));
-}
-
-sett_arg sett__group(const sett__ctx *c, sett_arg x, int begin, int end)
-{
-    int n = sett__arity(x);
-    if (begin < 0 || begin >= end || end > n)
-        return sett__bad(
-            c, SETT_E_RANK, "invalid: modes [%d,%d) of %s, which has %d", begin, end, sett__arg_text(c->b, x), n);
-    sett_arg *kid = sett__kids(c, n), *in = sett__kids(c, end - begin);
-    for (int i = 0; i < n; i++) {
-        if (i >= begin && i < end)
-            in[i - begin] = sett__kid(x, i);
-        else
-            kid[i < begin ? i : i - (end - begin) + 1] = sett__kid(x, i);
-    }
-    kid[begin] = sett_arg_n(end - begin, in);
-    return sett__node(c, n - (end - begin) + 1, kid);
-}
-
-sett_layout *sett_group_modes_at(sett_site site, const sett_layout *l, int begin, int end)
-{
-    ENTER(l, "sett_group_modes");
-    sett_arg shape = sett__group(c, l->shape, begin, end);
-    return sett__rewrap(c, l, sett__own(c, shape, sett__group(c, l->stride, begin, end)));
-}
-
-sett_layout *sett_flatten_at(sett_site site, const sett_layout *l)
-{
-    ENTER(l, "sett_flatten");
-    return sett__rewrap(c, l, sett__own(c, sett__flatten(c, l->shape), sett__flatten(c, l->stride)));
-}
-
-static sett_layout *extended(sett_site site, const char *name, const sett_layout *l, const sett_layout *m, bool front)
-{
-    ENTER(l, name);
-    if (!sett__use_layout(c->b, site, name, m))
-        return sett__poison_layout(c->b);
-    if (m->has_inner) {
-        sett__bad(c, SETT_E_ARGUMENT, "invalid: the new mode %s is composed", sett__layout_text(c->b, m));
-        return sett__poison_layout(c->b);
-    }
-    int n = sett__arity(l->shape);
-    sett_arg *s = sett__kids(c, n + 1), *d = sett__kids(c, n + 1);
-    for (int i = 0; i < n; i++) {
-        s[i + front] = sett__kid(l->shape, i);
-        d[i + front] = sett__kid(l->stride, i);
-    }
-    s[front ? 0 : n] = m->shape;
-    d[front ? 0 : n] = m->stride;
-    return sett__rewrap(c, l, sett__own(c, sett__node(c, n + 1, s), sett__node(c, n + 1, d)));
-}
-
-sett_layout *sett_append_at(sett_site site, const sett_layout *l, const sett_layout *mode)
-{
-    return extended(site, "sett_append", l, mode, false);
-}
-
-sett_layout *sett_prepend_at(sett_site site, const sett_layout *l, const sett_layout *mode)
-{
-    return extended(site, "sett_prepend", l, mode, true);
 }

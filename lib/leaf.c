@@ -467,30 +467,3 @@ sett_arg sett__xor_shift(const sett__ctx *c, sett_arg x, int bits, int base, int
         moved = emit(c, shift >= 0 ? SETT__SHR : SETT__SHL, moved, sett_arg_i(abs(shift)), top);
     return moved.kind == SETT_VALUE ? emit(c, SETT__XOR, x, moved, all) : moved;
 }
-
-/* ---- public --------------------------------------------------------------------------------- */
-
-static sett_arg ceil_div(const sett__ctx *c, sett_arg a, sett_arg d)
-{
-    if (c->b && (!sett__use_arg(c->b, c->site, c->func, a) || !sett__use_arg(c->b, c->site, c->func, d)))
-        return poison(c);
-    if (a.kind == SETT_POISON || d.kind == SETT_POISON)
-        return a.kind == SETT_POISON ? a : d;
-    if (!sett__well_formed(a) || !sett__well_formed(d))
-        return poison(c);
-    sett_arg r = sett__ceil_div_tuple(c, a, d);
-    if (r.kind == SETT_POISON && !c->b)
-        r.reserved = SETT__FROM_CEIL_DIV;
-    return r;
-}
-
-sett_arg sett_ceil_div_at(sett_site site, sett_arg a, sett_arg d)
-{
-    sett_build *b = sett__build_of(a);
-    return ceil_div(&(sett__ctx){b ? b : sett__build_of(d), site, "sett_ceil_div"}, a, d);
-}
-
-sett_arg sett_ceil_div_in_at(sett_site site, sett_build *b, sett_arg a, sett_arg d)
-{
-    return ceil_div(&(sett__ctx){b, site, "sett_ceil_div_in"}, a, d);
-}

@@ -474,7 +474,8 @@ bool sett__use_val(sett_build *, sett_site, const char *func, const sett_val *);
 bool sett__use_layout(sett_build *, sett_site, const char *func, const sett_layout *);
 bool sett__use_tensor(sett_build *, sett_site, const char *func, const sett_tensor *);
 /* sett_arg.reserved of a POISON that a call with constants alone gave, which has no build to fail: what it was. */
-enum { SETT__FROM_TUPLE = UINT16_MAX, SETT__FROM_TOO_LARGE = 1, SETT__FROM_CEIL_DIV, SETT__FROM_BINARY /* and the sett_binary_op */ };
+enum { SETT__FROM_TUPLE = UINT16_MAX, SETT__FROM_TOO_LARGE = 1, SETT__FROM_CEIL_DIV, SETT__FROM_ROUND_UP,
+    SETT__FROM_SHAPE_DIV, SETT__FROM_BASIS, SETT__FROM_BINARY /* and the sett_binary_op */ };
 bool sett__use_arg(sett_build *, sett_site, const char *func, sett_arg); /* every leaf of it */
 /* A struct of arguments that begins with its size, which an older caller's may be shorter than ours. False: NULL or no size. */
 bool sett__take_args(const sett__ctx *, void *to, size_t size, const void *from);
@@ -610,6 +611,9 @@ sett_arg sett__sieve(const sett__ctx *, sett_arg crd, sett_arg x, bool keep_slic
 /* Compact strides, in colexicographic order, from `start`; *next (if any) is what follows. */
 sett_arg sett__compact(const sett__ctx *, sett_arg shape, sett_arg start, sett_arg *next);
 
+/* ---- tuple_ops.c ------------------------------------------------------------------------------------------------- */
+sett_arg sett__find(const sett__ctx *, sett_arg x, sett_test_fn *, void *user); /* as sett_find_if */
+
 /* ---- layout*.c ------------------------------------------------------------------------------------------------- */
 /* idx = <coord, stride> through the profile; basis strides give an arithmetic tuple. */
 sett_arg sett__crd2idx(const sett__ctx *, sett_arg coord, sett_arg shape, sett_arg stride);
@@ -624,6 +628,8 @@ bool sett__layout_poison(const sett_layout *);
 /* Makers on checked arguments; a stride of `_` is compact. */
 sett_layout *sett__make(const sett__ctx *, sett_arg shape, sett_arg stride);
 sett_layout *sett__ordered(const sett__ctx *, sett_arg shape, sett_arg order);
+/* modes.c: parts of tuples and layouts */
+sett_layout *sett__slice(const sett__ctx *, const sett_layout *, sett_arg crd);
 sett_arg sett__select(const sett__ctx *, sett_arg x, sett_arg modes);
 sett_arg sett__group(const sett__ctx *, sett_arg x, int begin, int end);
 /* One mode of a plain shape:stride, and several joined. */

@@ -266,6 +266,18 @@ TENSOR_OP(dice)
 TENSOR_OP(select)
 TENSOR_OP(coalesce)
 
+sett_tensor *sett_group_modes_tensor_at(sett_site site, const sett_tensor *t, int begin, int end)
+{
+    bool ok = sett__use_tensor(NULL, site, "sett_group_modes", t);
+    return ok ? view(t, sett_group_modes_at(site, t->layout, begin, end), t->offset) : bad(t);
+}
+
+sett_tensor *sett_flatten_tensor_at(sett_site site, const sett_tensor *t)
+{
+    bool ok = sett__use_tensor(NULL, site, "sett_flatten", t);
+    return ok ? view(t, sett_flatten_at(site, t->layout), t->offset) : bad(t);
+}
+
 static sett_tensor *slice(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
 {
     if (!check_coord(c, t, coord, t->layout->shape, true, true))

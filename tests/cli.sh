@@ -51,7 +51,7 @@ expect 0 '^injective, not surjective, not bijective' layout --facts '(4,8):(9,1)
 expect 0 '^not injective, surjective, not bijective' layout --facts '(4,8):(0,1)'
 expect 0 '"bijective": true' layout --json '(4,8):(8,1)'
 # Every layout operation of the header is a call, and the man page has the calls of --help.
-sed -n 's/^#define sett_\([a-z0-9_]*\)(.*/\1/p' include/sett/layout.h | grep -vE '_by$|_in$|_parse$|^static$' | sort >"$d/calls.header"
+sed -n 's/^#define sett_\([a-z0-9_]*\)(.*/\1/p' include/sett/layout.h | grep -vE '_by$|_and_offset$|_parse$|^static$' | sort >"$d/calls.header"
 sed -n '/^calls of/,/^$/s/^  \([a-z0-9_]*\)(.*/\1/p' <<EOF | sort >"$d/calls.help"
 $("$sett" --help)
 EOF
@@ -60,6 +60,9 @@ n=$((n + 1))
 for c in $(cat "$d/calls.help"); do
     grep -qx ".Ql $c\( ,\)\{0,1\}" docs/sett.1 || { echo "docs/sett.1 lacks the call $c"; bad=$((bad + 1)); }
 done
+expect 0 '^170$' layout 'make_layout_image_mask((2,4):(1,2),(1,2),1)'
+expect 0 '^\(4,8,1,1\):\(1,4,0,0\)$' layout 'append_ones((4,8),4)'
+expect 0 '^\(1,1,3\)$' layout 'shape_div((4,5,6),40)'
 expect 2 'takes one expression' layout
 # A shape is a compact layout where only a layout serves; other values say that they are none.
 expect 0 '<svg' layout '(4,8)' --emit svg

@@ -69,27 +69,6 @@ static const struct {
 
 /* ---- the others ----------------------------------------------------------------------------- */
 
-static sett_arg at_path(run *r, sett_arg x, sett_arg path)
-{
-    for (int i = 0; i < sett__arity(path); i++) {
-        sett_arg m = sett__kid(path, i);
-        sett__ctx c = {r->b, here, "sett_get"};
-        x = m.kind == SETT_INT && m.u.i >= 0 && m.u.i < sett__arity(x)
-                ? sett__kid(x, (int)m.u.i)
-                : sett__bad(&c, SETT_E_RANK, "invalid: no mode %s", sett__arg_text(r->b, m));
-    }
-    return x;
-}
-
-static sett_layout *mode_at(run *r, const sett_layout *l, sett_arg path)
-{
-    sett_layout *at = (sett_layout *)(uintptr_t)l;
-    for (int i = 0; i < sett__arity(path); i++)
-        at = sett_get_layout_at(here, at, (int)sett__kid(path, i).u.i);
-    (void)r;
-    return at;
-}
-
 static void op_size(run *r, const char *op)
 {
     (void)op;
@@ -110,7 +89,8 @@ static void op_rank(run *r, const char *op)
 static void op_size_mode(run *r, const char *op)
 {
     (void)op;
-    give(r, sett_size_arg(at_path(r, r->in[0].kind == SETT_LAYOUT ? lay(r, 0)->shape : r->in[0], r->in[1])));
+    const sett_layout *l = r->in[0].kind == SETT_LAYOUT ? lay(r, 0) : sett_make_layout_at(here, r->b, r->in[0], SETT_ALL);
+    give(r, sett_size_layout(sett_get_layout_at(here, l, r->in[1])));
 }
 
 static void op_max_alignment(run *r, const char *op)
@@ -158,11 +138,8 @@ static void op_idx2crd(run *r, const char *op)
 
 static void op_increment(run *r, const char *op)
 {
-    sett__ctx c = {r->b, here, "increment_coord"};
-    sett_layout *l = sett_make_layout_at(here, r->b, r->in[1], SETT_ALL);
-    sett_arg next = sett__add(&c, sett_crd2idx_at(here, l, r->in[0]), sett_arg_i(1));
     (void)op;
-    give(r, sett_idx2crd_at(here, r->b, next, r->in[1]));
+    give(r, sett_increment_coord_at(here, r->b, r->in[0], r->in[1]));
 }
 
 static void put_value(run *r, size_t *n, sett_arg a)
@@ -218,15 +195,17 @@ static void op_slice_offset(run *r, const char *op)
 
 static void op_tuple(run *r, const char *op)
 {
-    sett__ctx c = {r->b, here, op};
-    if (!strcmp(op, "slice_tuple") || !strcmp(op, "dice_tuple"))
-        give(r, sett__sieve(&c, r->in[0], r->in[1], *op == 's'));
+    const sett_arg crd_first[2] = {r->in[1], r->in[0]};
+    if (!strcmp(op, "slice_tuple"))
+        give(r, sett_slice_tuple_at(here, r->b, sett_arg_n(2, crd_first)));
+    else if (!strcmp(op, "dice_tuple"))
+        give(r, sett_dice_tuple_at(here, r->b, sett_arg_n(2, crd_first)));
     else if (!strcmp(op, "get_tuple"))
-        give(r, at_path(r, r->in[0], r->in[1]));
+        give(r, sett_get_arg_at(here, r->in[0], r->in[1]));
     else if (!strcmp(op, "select_tuple"))
-        give(r, sett__select(&c, r->in[0], r->in[1]));
+        give(r, sett_select_tuple_at(here, r->b, sett_tuple_cat_at(here, r->b, SETT_T(SETT_T1(r->in[0]), r->in[1]))));
     else
-        give(r, sett__flatten(&c, r->in[0]));
+        give(r, sett_flatten_tuple_at(here, r->b, r->in[0]));
 }
 
 /* The modes of a tiler or coordinate where the projection is not `_`. */
@@ -295,7 +274,7 @@ static void op_local_partition(run *r, const char *op)
 static void op_get(run *r, const char *op)
 {
     (void)op;
-    give_layout(r, mode_at(r, lay(r, 0), r->in[1]));
+    give_layout(r, sett_get_layout_at(here, lay(r, 0), r->in[1]));
 }
 
 static void op_modes(run *r, const char *op)
@@ -314,10 +293,8 @@ static void op_modes(run *r, const char *op)
 
 static void op_pad(run *r, const char *op)
 {
-    sett_layout *l = lay(r, 0), *one = sett__layout(r->b, sett_arg_i(1), sett_arg_i(0));
-    while (sett_rank(l) < num(r, 1) && !sett__layout_poison(l))
-        l = *op == 'a' ? sett_append_at(here, l, one) : sett_prepend_at(here, l, one);
-    give_layout(r, l);
+    bool back = *op == 'a';
+    give_layout(r, (back ? sett_append_upto_at : sett_prepend_upto_at)(here, lay(r, 0), SETT_ALL, r->in[1]));
 }
 
 static void op_rescale(run *r, const char *op)
@@ -356,10 +333,8 @@ static void op_vector(run *r, const char *op)
 
 static void op_divide_shapes(run *r, const char *op)
 {
-    sett__ctx c = {r->b, here, op};
-    give(r, *op == 's'   ? sett__shape_div(&c, r->in[0], r->in[1])
-            : *op == 'c' ? sett__ceil_div_tuple(&c, r->in[0], r->in[1])
-                         : sett__round_up_tuple(&c, r->in[0], r->in[1]));
+    give(r, (*op == 's' ? sett_shape_div_in_at : *op == 'c' ? sett_ceil_div_in_at : sett_round_up_in_at)(
+                here, r->b, r->in[0], r->in[1]));
 }
 
 static void op_relation(run *r, const char *op)
@@ -382,8 +357,7 @@ static void op_relation(run *r, const char *op)
 
 static void op_product(run *r, const char *op)
 {
-    sett__ctx c = {r->b, here, op};
-    give(r, !strcmp(op, "product") ? sett__product(&c, r->in[0]) : sett__product_each(&c, r->in[0]));
+    give(r, !strcmp(op, "product") ? sett_product_at(here, r->in[0]) : sett_product_each_at(here, r->b, r->in[0]));
 }
 
 static void op_swizzle(run *r, const char *op)

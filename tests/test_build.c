@@ -161,15 +161,20 @@ START_TEST(constants_without_result)
         {sett_add(sett_mod(SETT_A(10), 0), 1), SETT_E_RANGE, "an argument has no value: it is sett_mod of constants that have no result"},
         {sett_and(SETT_A(1.5), 1), SETT_E_RANGE, "an argument has no value: it is sett_and of constants that have no result"},
         {SETT_A(UINT64_MAX), SETT_E_RANGE, "a number is above 2^63-1"},
-        {sett_ceil_div(10, 0), SETT_E_RANGE, "an argument has no value: it is sett_ceil_div by zero, or of tuples without a dynamic "
-                                             "leaf, for which there is sett_ceil_div_in"},
-        {sett_ceil_div(SETT_T(10, 7), SETT_T(4, 2)), SETT_E_RANGE, "an argument has no value: it is sett_ceil_div by zero, or of "
-                                             "tuples without a dynamic leaf, for which there is sett_ceil_div_in"},
+        {sett_ceil_div(10, 0), SETT_E_RANGE,
+            "an argument has no value: it is sett_ceil_div of numbers that have no quotient, or of tuples without a dynamic leaf, for which there is sett_ceil_div(b, ...)"},
+        {sett_ceil_div(SETT_T(10, 7), SETT_T(4, 2)), SETT_E_RANGE,
+            "an argument has no value: it is sett_ceil_div of numbers that have no quotient, or of tuples without a dynamic leaf, for which there is sett_ceil_div(b, ...)"},
+        {sett_round_up(10, 0), SETT_E_RANGE,
+            "an argument has no value: it is sett_round_up of numbers that have no quotient, or of tuples without a dynamic leaf, for which there is sett_round_up(b, ...)"},
+        {sett_shape_div(6, 4), SETT_E_RANGE,
+            "an argument has no value: it is sett_shape_div of numbers that have no quotient, or of tuples without a dynamic leaf, for which there is sett_shape_div(b, ...)"},
+        {sett_E(15), SETT_E_LIMIT, "an argument has no value: a scaled basis is an integer @ 1 to 8 modes of 0 to 14"},
         {{.kind = SETT_POISON}, SETT_E_ARGUMENT, "an argument has no value: the call that gave it failed and had no build"},
     };
     for (size_t i = 0; i < SETT__COUNT(t); i++)
         for (int call = 0; call < 4; call++) {
-            static const char *const calls[] = {"sett_make_layout", "sett_grid", "sett_add", "sett_ceil_div_in"};
+            static const char *const calls[] = {"sett_make_layout", "sett_grid", "sett_add", "sett_ceil_div"};
             char want[400];
             const char *text;
             ck_assert_int_eq(t[i].arg.kind, SETT_POISON);
@@ -182,7 +187,7 @@ START_TEST(constants_without_result)
             else if (call == 2)
                 sett_add(x, t[i].arg);
             else
-                sett_ceil_div_in(b, t[i].arg, 2);
+                sett_ceil_div(b, t[i].arg, 2);
             ck_assert_int_eq(sett_build_status(b, &text), t[i].status);
             snprintf(want, sizeof want, ": %s: %s", calls[call], t[i].text);
             ck_assert_msg(strstr(text, want) != NULL, "%s\nshould have\n%s", text, want);
@@ -190,9 +195,9 @@ START_TEST(constants_without_result)
         }
     sett_build *b = kernel();
     char text[40];
-    sett_arg_str(sett_ceil_div_in(b, SETT_T(10, 7), SETT_T(4, 2)), text, sizeof text);
+    sett_arg_str(sett_ceil_div(b, SETT_T(10, 7), SETT_T(4, 2)), text, sizeof text);
     ck_assert_str_eq(text, "(3,4)");
-    sett_arg_str(sett_ceil_div_in(b, 10, 4), text, sizeof text);
+    sett_arg_str(sett_ceil_div(b, 10, 4), text, sizeof text);
     ck_assert_str_eq(text, "3");
     ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
 }

@@ -29,21 +29,31 @@ typedef union fn {
     sett_layout *(*iiil)(sett_site, int, int, int, const sett_layout *);
     sett_layout *(*ba)(sett_site, sett_build *, sett_arg);
     sett_layout *(*baa)(sett_site, sett_build *, sett_arg, sett_arg);
-    sett_layout *(*li)(sett_site, const sett_layout *, int);
     sett_tv (*tv)(sett_site, const sett_layout *, const sett_layout *);
     sett_arg (*ask)(const sett_layout *);
     sett_arg (*find)(sett_site, const sett_layout *);
     sett_arg (*at)(sett_site, const sett_layout *, sett_arg);
     sett_arg (*both)(sett_site, const sett_layout *, const sett_layout *);
     sett_arg (*bargs)(sett_site, sett_build *, sett_arg, sett_arg);
+    sett_arg (*mask)(sett_site, const sett_layout *, sett_arg, int);
     int (*count)(const sett_layout *);
     int (*relation)(sett_site, sett_arg, sett_arg);
 } fn;
-enum form { F_L, F_LA, F_LL, F_LAA, F_LAL, F_LII, F_IIL, F_IIIL, F_BA, F_BAA, F_LI, F_TV, F_ASK, F_FIND, F_AT, F_BOTH, F_BARGS,
-    F_COUNT, F_RELATION };
+enum form { F_L, F_LA, F_LL, F_LAA, F_LAL, F_LII, F_IIL, F_IIIL, F_BA, F_BAA, F_TV, F_ASK, F_FIND, F_AT, F_BOTH, F_BARGS,
+    F_MASK, F_COUNT, F_RELATION };
 static const char *const operands[] = {[F_L] = "L", [F_LA] = "LA", [F_LL] = "LL", [F_LAA] = "LAA", [F_LAL] = "LAL",
-    [F_LII] = "LII", [F_IIL] = "IIL", [F_IIIL] = "IIIL", [F_BA] = "A", [F_BAA] = "AA", [F_LI] = "LI", [F_TV] = "LL", [F_ASK] = "L",
-    [F_FIND] = "L", [F_AT] = "LA", [F_BOTH] = "LL", [F_BARGS] = "AA", [F_COUNT] = "L", [F_RELATION] = "AA"};
+    [F_LII] = "LII", [F_IIL] = "IIL", [F_IIIL] = "IIIL", [F_BA] = "A", [F_BAA] = "AA", [F_TV] = "LL", [F_ASK] = "L",
+    [F_FIND] = "L", [F_AT] = "LA", [F_BOTH] = "LL", [F_BARGS] = "AA", [F_MASK] = "LAI", [F_COUNT] = "L", [F_RELATION] = "AA"};
+
+static sett_layout *append_ones(sett_site s, const sett_layout *l, sett_arg rank)
+{
+    return sett_append_upto_at(s, l, SETT_ALL, rank);
+}
+
+static sett_layout *prepend_ones(sett_site s, const sett_layout *l, sett_arg rank)
+{
+    return sett_prepend_upto_at(s, l, SETT_ALL, rank);
+}
 
 static const struct call {
     const char *name, *args;
@@ -69,7 +79,7 @@ static const struct call {
     {"group_modes", "L,BEGIN,END", F_LII, {.lii = sett_group_modes_at}, false},
     {"append", "L,MODE", F_LL, {.ll = sett_append_at}, false},
     {"prepend", "L,MODE", F_LL, {.ll = sett_prepend_at}, false},
-    {"get", "L,MODE", F_LI, {.li = sett_get_layout_at}, false},
+    {"get", "L,MODES", F_LA, {.la = sett_get_layout_at}, false},
     {"select", "L,MODES", F_LA, {.la = sett_select_layout_at}, false},
     {"slice", "L,COORD", F_LA, {.la = sett_slice_layout_at}, false},
     {"dice", "L,COORD", F_LA, {.la = sett_dice_layout_at}, false},
@@ -101,6 +111,17 @@ static const struct call {
     {"idx2crd", "INDEX,SHAPE", F_BARGS, {.bargs = sett_idx2crd_at}, false},
     {"get_flat_coord", "L,INDEX", F_AT, {.at = sett_get_flat_coord_at}, false},
     {"ceil_div", "A,B", F_BARGS, {.bargs = sett_ceil_div_in_at}, false},
+    {"round_up", "A,B", F_BARGS, {.bargs = sett_round_up_in_at}, false},
+    {"shape_div", "A,B", F_BARGS, {.bargs = sett_shape_div_in_at}, false},
+    {"product_like", "A,PROFILE", F_BARGS, {.bargs = sett_product_like_at}, false},
+    {"unflatten", "A,PROFILE", F_BARGS, {.bargs = sett_unflatten_at}, false},
+    {"increment_coord", "COORD,SHAPE", F_BARGS, {.bargs = sett_increment_coord_at}, false},
+    {"append_ones", "L,RANK", F_LA, {.la = append_ones}, false},
+    {"prepend_ones", "L,RANK", F_LA, {.la = prepend_ones}, false},
+    {"get_swizzle_portion", "L", F_L, {.l = sett_get_swizzle_portion_at}, false},
+    {"get_nonswizzle_portion", "L", F_L, {.l = sett_get_nonswizzle_portion_at}, false},
+    {"make_layout_image_mask", "L,COORD,MODE", F_MASK, {.mask = sett_make_layout_image_mask_at}, false},
+    {"leading_dim", "L", F_FIND, {.find = sett_leading_dim_at}, false},
     {"congruent", "A,B", F_RELATION, {.relation = sett_congruent_at}, false},
     {"weakly_congruent", "A,B", F_RELATION, {.relation = sett_weakly_congruent_at}, false},
     {"compatible", "A,B", F_RELATION, {.relation = sett_compatible_at}, false},
@@ -169,7 +190,6 @@ static sett_arg apply(eval *v, const struct call *c, const sett_arg *a, sett_lay
     case F_IIIL: return of_layout(f.iiil(s, (int)a[0].u.i, (int)a[1].u.i, (int)a[2].u.i, l[3]));
     case F_BA: return of_layout(f.ba(s, v->b, a[0]));
     case F_BAA: return of_layout(f.baa(s, v->b, a[0], a[1]));
-    case F_LI: return of_layout(f.li(s, l[0], (int)a[1].u.i));
     case F_TV:
         tv = f.tv(s, l[0], l[1]);
         v->tiler = tv.tiler;
@@ -179,6 +199,7 @@ static sett_arg apply(eval *v, const struct call *c, const sett_arg *a, sett_lay
     case F_AT: return f.at(s, l[0], a[1]);
     case F_BOTH: return f.both(s, l[0], l[1]);
     case F_BARGS: return f.bargs(s, v->b, a[0], a[1]);
+    case F_MASK: return f.mask(s, l[0], a[1], (int)a[2].u.i);
     case F_COUNT: return SETT_A(f.count(l[0]));
     default: return SETT_A(f.relation(s, a[0], a[1]));
     }

@@ -85,12 +85,13 @@ static inline sett_arg sett_arg_n(int n, const sett_arg *kid)
 }
 
 /* Any accepted C expression as a sett_arg. Names x twice (once unevaluated). */
-#define SETT_A(x) \
-    _Generic((x), bool: sett_arg_i, char: sett_arg_i, signed char: sett_arg_i, unsigned char: sett_arg_i, \
+#define SETT_A(x) _Generic((x), SETT_A_KINDS)(x)
+#define SETT_A_KINDS \
+    bool: sett_arg_i, char: sett_arg_i, signed char: sett_arg_i, unsigned char: sett_arg_i, \
         short: sett_arg_i, unsigned short: sett_arg_i, int: sett_arg_i, unsigned: sett_arg_i, long: sett_arg_i, \
         unsigned long: sett_arg_u, long long: sett_arg_i, unsigned long long: sett_arg_u, float: sett_arg_f, \
         double: sett_arg_f, sett_val *: sett_arg_v, const sett_val *: sett_arg_v, sett_layout *: sett_arg_l, \
-        const sett_layout *: sett_arg_l, sett_arg: sett_arg_self)(x)
+        const sett_layout *: sett_arg_l, sett_arg: sett_arg_self
 
 /* Macro machinery: count of 1 to 33 arguments, and M(a), M(b), ... */
 #define SETT_NARG(...) SETT_NARG_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, \

@@ -11,12 +11,13 @@
 #ifndef SETT_LAYOUT_H
 #define SETT_LAYOUT_H
 #include <sett/arg.h>
+#include <sett/tuple.h>
 
 #ifndef __cplusplus
 
 /* ---- making ------------------------------------------------------------------- */
 /* shape:stride; stride congruent with shape. sett_make_layout(b, shape) alone is compact,
- * colexicographic: (4,8) gives (4,8):(1,4). */
+ * colexicographic: (4,8) gives (4,8):(1,4). Of a tuple of layouts: their concatenation, a mode each. */
 SETT_API sett_layout *sett_make_layout_at(sett_site, sett_build *, sett_arg shape, sett_arg stride_or_all);
 #define sett_make_layout(...) SETT_CAT(SETT_MAKE_LAYOUT, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
 #define SETT_MAKE_LAYOUT2(b, shape) sett_make_layout_at(SETT_HERE, b, SETT_A(shape), SETT_ALL)
@@ -55,6 +56,9 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
 #define SETT_PICK(op, x) \
     _Generic((x), sett_layout *: sett_##op##_layout_at, const sett_layout *: sett_##op##_layout_at, \
         sett_tensor *: sett_##op##_tensor_at, const sett_tensor *: sett_##op##_tensor_at)
+#define SETT_PICK_OR_TUPLE(op, x) \
+    _Generic((x), sett_layout *: sett_##op##_layout_at, const sett_layout *: sett_##op##_layout_at, \
+        sett_tensor *: sett_##op##_tensor_at, const sett_tensor *: sett_##op##_tensor_at, sett_build *: sett_##op##_tuple_at)
 /* R = A o B: R(c) = A(B(c)). Where the extents and strides that B meets do not divide each other there is no such layout:
  * SETT_E_DIVIDE. What run-time leaves leave open is checked by each launch (SETT_E_DIVIDE with this line), if symbols
  * and integer scalars decide it and it stands outside of every if; else it is the caller's promise. */
@@ -68,15 +72,21 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
 #define sett_flat_divide(x, tiler) SETT_PICK(flat_divide, x)(SETT_HERE, x, SETT_A(tiler))
 /* slice: the modes whose coordinate is ALL (dice: those whose is not). A tensor's start moves by the others, and so does
  * the offset inside a swizzled or composed layout: (_,1) of S<1,0,2> o 0 o (4,4):(1,4) is S<1,0,2> o 4 o (4):(1). */
-#define sett_slice(x, ...) SETT_PICK(slice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
-#define sett_dice(x, ...) SETT_PICK(dice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
+#define sett_slice(x, ...) SETT_PICK_OR_TUPLE(slice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
+#define sett_dice(x, ...) SETT_PICK_OR_TUPLE(dice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
+/* A slice with where it starts, apart: (_,1) of (4,4):(1,4) is (4):(1) and 4. Of a swizzled or composed layout the start is
+ * inside, and the offset 0. */
+typedef struct sett_layout_offset {
+    sett_layout *layout;
+    sett_arg offset;
+} sett_layout_offset;
+SETT_API sett_layout_offset sett_slice_and_offset_at(sett_site, const sett_layout *, sett_arg coord);
+#define sett_slice_and_offset(l, ...) sett_slice_and_offset_at(SETT_HERE, l, SETT_TUPLE(__VA_ARGS__))
 /* The chosen top modes, in that order. */
-#define sett_select(x, ...) SETT_PICK(select, x)(SETT_HERE, x, SETT_TUPLE_OF(__VA_ARGS__))
+#define sett_select(x, ...) SETT_PICK_OR_TUPLE(select, x)(SETT_HERE, x, SETT_T(__VA_ARGS__))
 /* The same function with the fewest modes; sett_coalesce_by keeps the profile. */
 #define sett_coalesce(x) SETT_PICK(coalesce, x)(SETT_HERE, x, SETT_ALL)
 #define sett_coalesce_by(x, profile) SETT_PICK(coalesce, x)(SETT_HERE, x, SETT_A(profile))
-/* A tuple also of one argument. */
-#define SETT_TUPLE_OF(...) sett_arg_n(SETT_NARG(__VA_ARGS__), (const sett_arg[]){SETT_EACH(SETT_A, __VA_ARGS__)})
 
 /* ---- algebra on layouts alone -------------------------------------------------------------- */
 /* What l leaves free of [0, size(cotarget)), in order: 4:1 of 24 leaves 6:4; 4:2 leaves (2,3):(1,8).
@@ -128,21 +138,60 @@ SETT_API sett_layout *sett_max_common_layout_at(sett_site, const sett_layout *, 
 SETT_API sett_arg sett_max_common_vector_at(sett_site, const sett_layout *, const sett_layout *);
 #define sett_max_common_layout(a, b) sett_max_common_layout_at(SETT_HERE, a, b)
 #define sett_max_common_vector(a, b) sett_max_common_vector_at(SETT_HERE, a, b)
-/* Modes [begin,end) as one; all leaves as modes; one more mode behind, in front. */
+/* Modes [begin,end) as one; all leaves as modes. Of layouts, tensors, tuples. */
 SETT_API sett_layout *sett_group_modes_at(sett_site, const sett_layout *, int begin, int end);
+SETT_API sett_tensor *sett_group_modes_tensor_at(sett_site, const sett_tensor *, int begin, int end);
 SETT_API sett_layout *sett_flatten_at(sett_site, const sett_layout *);
+SETT_API sett_tensor *sett_flatten_tensor_at(sett_site, const sett_tensor *);
+#define sett_group_modes(...) SETT_CAT(SETT_GROUP_MODES, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
+#define SETT_GROUP_MODES3(x, begin, end) SETT_PICK_ONE(group_modes, x)(SETT_HERE, x, begin, end)
+#define SETT_GROUP_MODES4(b, x, begin, end) sett_group_modes_tuple_at(SETT_HERE, b, SETT_A(x), begin, end)
+#define sett_flatten(...) SETT_CAT(SETT_FLATTEN, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
+#define SETT_FLATTEN1(x) SETT_PICK_ONE(flatten, x)(SETT_HERE, x)
+#define SETT_FLATTEN2(b, x) sett_flatten_tuple_at(SETT_HERE, b, SETT_A(x))
+#define SETT_PICK_ONE(op, x) \
+    _Generic((x), sett_layout *: sett_##op##_at, const sett_layout *: sett_##op##_at, sett_tensor *: sett_##op##_tensor_at, \
+        const sett_tensor *: sett_##op##_tensor_at)
+/* One more mode behind (in front): sett_append(l, mode); with a rank as many as it takes to have that many,
+ * sett_append(l, mode, rank). Of tuples: sett_append(b, x, mode), sett_append(b, x, mode, rank). _ones: 1:0, and 1. */
 SETT_API sett_layout *sett_append_at(sett_site, const sett_layout *, const sett_layout *mode);
 SETT_API sett_layout *sett_prepend_at(sett_site, const sett_layout *, const sett_layout *mode);
-#define sett_group_modes(l, begin, end) sett_group_modes_at(SETT_HERE, l, begin, end)
-#define sett_flatten(l) sett_flatten_at(SETT_HERE, l)
-#define sett_append(l, mode) sett_append_at(SETT_HERE, l, mode)
-#define sett_prepend(l, mode) sett_prepend_at(SETT_HERE, l, mode)
+SETT_API sett_layout *sett_append_upto_at(sett_site, const sett_layout *, sett_arg mode_or_all, sett_arg rank);
+SETT_API sett_layout *sett_prepend_upto_at(sett_site, const sett_layout *, sett_arg mode_or_all, sett_arg rank);
+#define sett_append(...) SETT_CAT(SETT_APPEND, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
+#define SETT_APPEND2(l, mode) sett_append_at(SETT_HERE, l, mode)
+#define SETT_APPEND3(x, y, z) \
+    _Generic((x), sett_build *: sett_append_tuple_at, default: sett_append_upto_at)(SETT_HERE, x, SETT_A(y), SETT_A(z))
+#define SETT_APPEND4(b, x, mode, rank) sett_append_tuple_upto_at(SETT_HERE, b, SETT_A(x), SETT_A(mode), rank)
+#define sett_prepend(...) SETT_CAT(SETT_PREPEND, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
+#define SETT_PREPEND2(l, mode) sett_prepend_at(SETT_HERE, l, mode)
+#define SETT_PREPEND3(x, y, z) \
+    _Generic((x), sett_build *: sett_prepend_tuple_at, default: sett_prepend_upto_at)(SETT_HERE, x, SETT_A(y), SETT_A(z))
+#define SETT_PREPEND4(b, x, mode, rank) sett_prepend_tuple_upto_at(SETT_HERE, b, SETT_A(x), SETT_A(mode), rank)
+#define sett_append_ones(...) SETT_CAT(SETT_APPEND_ONES, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
+#define SETT_APPEND_ONES2(l, rank) sett_append_upto_at(SETT_HERE, l, SETT_ALL, SETT_A(rank))
+#define SETT_APPEND_ONES3(b, x, rank) sett_append_tuple_upto_at(SETT_HERE, b, SETT_A(x), sett_arg_i(1), rank)
+#define sett_prepend_ones(...) SETT_CAT(SETT_PREPEND_ONES, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
+#define SETT_PREPEND_ONES2(l, rank) sett_prepend_upto_at(SETT_HERE, l, SETT_ALL, SETT_A(rank))
+#define SETT_PREPEND_ONES3(b, x, rank) sett_prepend_tuple_upto_at(SETT_HERE, b, SETT_A(x), sett_arg_i(1), rank)
 /* inner o offset o outer: R(c) = inner(offset + outer(c)). */
 SETT_API sett_layout *sett_make_composed_layout_at(sett_site, const sett_layout *inner, sett_arg offset, const sett_layout *outer);
 #define sett_make_composed_layout(inner, offset, outer) sett_make_composed_layout_at(SETT_HERE, inner, SETT_A(offset), outer)
 /* In units of new_bits instead of old_bits: (32,4):(1,32) from 8 to 32 is (8,4):(1,8). */
 SETT_API sett_layout *sett_recast_layout_at(sett_site, int new_bits, int old_bits, const sett_layout *);
 #define sett_recast_layout(new_bits, old_bits, l) sett_recast_layout_at(SETT_HERE, new_bits, old_bits, l)
+
+/* Of S<..> o offset o layout: the swizzle alone, over coordinates 0 to 2^(bits it looks at), and the layout alone. A plain
+ * layout is all of the second; its first swizzles nothing. */
+SETT_API sett_layout *sett_get_swizzle_portion_at(sett_site, const sett_layout *);
+SETT_API sett_layout *sett_get_nonswizzle_portion_at(sett_site, const sett_layout *);
+#define sett_get_swizzle_portion(l) sett_get_swizzle_portion_at(SETT_HERE, l)
+#define sett_get_nonswizzle_portion(l) sett_get_nonswizzle_portion_at(SETT_HERE, l)
+/* Bit i set for each value i that a static layout of at most 16 values takes along one mode from a coordinate: the multicast
+ * mask of the blocks that share a tile. (2,4):(1,2) at (1,2) along mode 1: 0xaa. The coordinate may be dynamic; its own mode
+ * is not looked at. */
+SETT_API sett_arg sett_make_layout_image_mask_at(sett_site, const sett_layout *, sett_arg coord, int mode);
+#define sett_make_layout_image_mask(l, coord, mode) sett_make_layout_image_mask_at(SETT_HERE, l, SETT_A(coord), mode)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 /* name(x) of a layout, tensor, value or tuple. shape, stride: tuples; the others: integers. A value or tuple has no strides
@@ -170,11 +219,16 @@ SETT_API int sett_depth_arg(sett_arg), sett_depth_layout(const sett_layout *), s
 /* A static leaf as a C integer; SETT_E_STATIC (and 1) if it is dynamic or a tuple. */
 SETT_API int64_t sett_static_at(sett_site, sett_build *, sett_arg);
 #define sett_static(b, x) sett_static_at(SETT_HERE, b, SETT_A(x))
-/* Mode i of a tuple; of a layout, as a layout (a nested mode keeps its profile). */
-SETT_API sett_arg sett_get_arg_at(sett_site, sett_arg, int i);
-SETT_API sett_layout *sett_get_layout_at(sett_site, const sett_layout *, int i);
-#define sett_get(x, i) \
-    _Generic((x), sett_arg: sett_get_arg_at, sett_layout *: sett_get_layout_at, const sett_layout *: sett_get_layout_at)(SETT_HERE, x, i)
+/* Mode i of a tuple; of a layout, as a layout (a nested mode keeps its profile). Several lead inward: sett_get(x, 1, 0) is
+ * mode 0 of mode 1. */
+SETT_API sett_arg sett_get_arg_at(sett_site, sett_arg, sett_arg path);
+SETT_API sett_layout *sett_get_layout_at(sett_site, const sett_layout *, sett_arg path);
+#define sett_get(x, ...) \
+    _Generic((x), sett_arg: sett_get_arg_at, sett_layout *: sett_get_layout_at, const sett_layout *: sett_get_layout_at)( \
+        SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
+/* The mode of a layout that runs on, as sett_find gives it: the first of static stride 1 that has more than one element. */
+SETT_API sett_arg sett_leading_dim_at(sett_site, const sett_layout *);
+#define sett_leading_dim(l) sett_leading_dim_at(SETT_HERE, l)
 /* The layout as a function. */
 SETT_API sett_arg sett_crd2idx_at(sett_site, const sett_layout *, sett_arg coord);
 #define sett_crd2idx(coord, l) sett_crd2idx_at(SETT_HERE, l, SETT_A(coord))
@@ -201,12 +255,6 @@ SETT_API int sett_evenly_divides_at(sett_site, sett_arg a, sett_arg b);
 #define sett_weakly_congruent(a, b) sett_weakly_congruent_at(SETT_HERE, SETT_A(a), SETT_A(b))
 #define sett_compatible(a, b) sett_compatible_at(SETT_HERE, SETT_A(a), SETT_A(b))
 #define sett_evenly_divides(a, b) sett_evenly_divides_at(SETT_HERE, SETT_A(a), SETT_A(b))
-/* Rounded up, of two integers, static or dynamic: how many tiles. Of tuples leaf by leaf: (10,7) by (4,2) is (3,4). Tuples
- * without a dynamic leaf take sett_ceil_div_in, which keeps the result in the build. */
-SETT_API sett_arg sett_ceil_div_at(sett_site, sett_arg, sett_arg);
-#define sett_ceil_div(a, d) sett_ceil_div_at(SETT_HERE, SETT_A(a), SETT_A(d))
-SETT_API sett_arg sett_ceil_div_in_at(sett_site, sett_build *, sett_arg, sett_arg);
-#define sett_ceil_div_in(b, a, d) sett_ceil_div_in_at(SETT_HERE, b, SETT_A(a), SETT_A(d))
 /* Equal as texts: same profile, extents and strides. */
 SETT_API bool sett_layout_equal(const sett_layout *, const sett_layout *);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The umbrella: everything a program needs.
  *
- * The language (C only): build.h a kernel's signature; layout.h layouts and their
- * algebra; picture.h pictures of them; facts.h what they cost; tensor.h tensors; value.h values; control.h loops,
- * branches, threads.
+ * The language (C only): build.h a kernel's signature; tuple.h tuples of integers; layout.h layouts and
+ * their algebra; picture.h pictures of them; facts.h what they cost; tensor.h tensors; value.h values; control.h
+ * loops, branches, threads.
  * The host side (also C++17): engine.h devices, compiling, cached kernels; cache.h the cache on disk;
  * launch.h buffers, launches, prepared calls.
  * By name only: dlpack.h. */
@@ -20,5 +20,6 @@
 #include <sett/layout.h>
 #include <sett/picture.h>
 #include <sett/tensor.h>
+#include <sett/tuple.h>
 #include <sett/value.h>
 #endif

@@ -94,7 +94,16 @@ SETT_API void sett_store_at(sett_site, const sett_tensor *, const sett_store_arg
 /* crd < bound in every mode, for each element of a coordinate tensor of static shape; a leaf of bound that is ALL is
  * not tested. bound has the profile of the whole whose coordinates they are. */
 SETT_API sett_val *sett_elem_less_at(sett_site, const sett_tensor *crd, sett_arg bound);
-#define sett_elem_less(crd, bound) sett_elem_less_at(SETT_HERE, crd, SETT_A(bound))
+/* Of a coordinate tensor that predicate; of two tuples or integers whether all leaves are less (tuple.h). */
+#define sett_elem_less(crd, bound) \
+    _Generic((crd), sett_tensor *: sett_elem_less_at, const sett_tensor *: sett_elem_less_at, \
+        default: sett_elem_less_tuple_at)(SETT_HERE, SETT_TENSOR_OR_ARG(crd), SETT_A(bound))
+static inline const sett_tensor *sett_tensor_self(const sett_tensor *t)
+{
+    return t;
+}
+#define SETT_TENSOR_OR_ARG(x) \
+    _Generic((x), sett_tensor *: sett_tensor_self, const sett_tensor *: sett_tensor_self, SETT_A_KINDS)(x)
 
 /* One element at a coordinate (an integer is colexicographic), static or dynamic. A coordinate
  * tensor gives the coordinate: sett_coord_at. */
