@@ -36,7 +36,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all check check-one golden fault valgrind portable accuracy bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all check check-one golden pictures fault valgrind portable accuracy bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -134,6 +134,9 @@ golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
 
 fault: $(B)/fault ## the fault campaign on the disk cache, at its full numbers: an hour or so; make fault FAULT="F3 F4"
 	$(B)/fault --full $(FAULT)
+
+pictures: all ## draw docs/pictures/ anew; then look at them
+	@tests/console.sh $(B) update
 
 gpu-check: ## the suites and examples on a GPU; says why when there is none
 	@tests/gpu_check.sh

@@ -93,6 +93,7 @@ part accuracy accuracy
 part cli tests/cli.sh $rel
 part user-compiler tests/user_compiler.sh $rel
 part readme tests/readme.sh $rel
+part console tests/console.sh $rel
 part install tests/install.sh
 part oom oom release
 part fault faults release ""

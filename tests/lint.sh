@@ -71,7 +71,7 @@ for target in check gpu-check demo; do
 done
 
 # ---- links of the documents lead somewhere -------------------------------------------------------------------
-for md in README.md docs/*.md; do
+for md in README.md docs/*.md docs/*/*.md; do
     for to in $(grep -oE '\]\([^)#:]+' "$md" | cut -c3- | sort -u); do
         [ -e "$(dirname "$md")/$to" ] || complain "$md: $to is not there"
     done
