@@ -194,6 +194,19 @@ typedef struct lookup {
     sett_kernel **out;
 } lookup;
 
+/* What it refuses is a miss, not damage; the kernel is then released. */
+static sett_status check_toolchain(sett_engine *e, sett_kernel **k, sett_error *err)
+{
+    const sett__meta *m = &(*k)->meta;
+    if (e->opt.toolchain == SETT_TOOLCHAIN_ANY || sett__workers_would_use(e->workers, m->compiler, m->assembler))
+        return SETT_OK;
+    sett__error(err, SETT_E_NOT_CACHED, "%s was made by %s and %s, which this machine would not use", m->name, m->compiler,
+        m->assembler);
+    sett_kernel_release(*k);
+    *k = NULL;
+    return SETT_E_NOT_CACHED;
+}
+
 /* A verified entry that this version cannot use after all (a META of another version) is damaged for us: it goes,
  * or it would stand in the way of the one that replaces it. */
 static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_error *err)
@@ -201,6 +214,8 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
     const lookup *l = user;
     sett_cache_layer_info info = {.size = sizeof info};
     sett_status s = sett__kernel_of_entry(l->e, l->key, entry, SETT_FROM_DISK, l->out, err);
+    if (!s)
+        s = check_toolchain(l->e, l->out, err);
     if (s)
         return s;
     sett__cache_layer(l->e->cache, layer, &info);

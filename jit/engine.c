@@ -166,6 +166,8 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
             o->compile_timeout_ms < 0 ? o->compile_timeout_ms : o->compile_wait_ms);
     if ((unsigned)o->cache_trust > SETT_TRUST_OFF)
         return sett__error(err, SETT_E_ARGUMENT, "cache_trust %d is none", (int)o->cache_trust);
+    if ((unsigned)o->toolchain > SETT_TOOLCHAIN_EXACT)
+        return sett__error(err, SETT_E_ARGUMENT, "toolchain %d is none", (int)o->toolchain);
     if (o->cache_trust == SETT_TRUST_MAC && !o->cache_secret)
         return sett__error(err, SETT_E_ARGUMENT, "cache_trust is SETT_TRUST_MAC and cache_secret is NULL");
     return SETT_OK;

@@ -47,6 +47,8 @@ void sett__asm_close(sett__asm *);
 sett_status sett__assemble(sett__asm *, const sett__asm_job *, sett__asm_out *, sett_error *);
 void sett__asm_out_free(sett__asm_out *);
 void sett__asm_warm(sett__asm *); /* looks for the one that will be used, ahead of its first use */
+/* May it be asked here for a kernel's cubin, and is it of this identity? Looks for it if need be. */
+bool sett__asm_would_use(sett__asm *, const char *identity);
 /* One `name: value` line for each assembler: found where, version, or why not. snprintf-like. */
 int sett__asm_describe(sett__asm *, char *buf, size_t size);
 /* The parser of assembler logs, for tests: fills registers to serialized. */
@@ -215,7 +217,7 @@ bool sett__cache_root(const char *cache_dir, char *path, size_t size);
 enum { SETT__MAX_ARGS = 256 };
 typedef struct sett__meta {
     sett__sig sig;
-    const char *name, *target, *assembler;
+    const char *name, *target, *assembler, *compiler; /* who made the cubin and its PTX; "" of a CPU kernel */
     int min_driver, registers, spill_stores, spill_loads, stack;
     uint16_t ptx_isa;
     uint32_t params_len;
@@ -396,6 +398,8 @@ void sett__workers_close(sett__workers *); /* ends what is under way, and writes
 sett_status sett__workers_compile(sett__workers *, const sett__compile_job *, sett__compiled *, sett_error *);
 void sett__workers_flush(sett__workers *); /* until nothing is left to be written */
 bool sett__plugin_loaded(sett__workers *);
+/* Would this compiler ("LLVM 22.1.0") and this assembler be used here? May open both to ask. */
+bool sett__workers_would_use(sett__workers *, const char *compiler, const char *assembler);
 int sett__plugin_describe(sett__workers *, char *buf, size_t size); /* may load it */
 
 #endif

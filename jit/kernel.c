@@ -97,6 +97,7 @@ static sett_status fill_cpu_meta(sett_kernel *k, const char *name, sett_error *e
         .name = copy,
         .target = "cpu",
         .assembler = "cpu",
+        .compiler = "",
         .registers = -1,
         .spill_stores = -1,
         .spill_loads = -1,
@@ -174,6 +175,7 @@ sett_status sett_kernel_query(const sett_kernel *k, sett_kernel_info *out)
         .assemble_ms = k->assemble_ms,
         .load_ms = (double)atomic_load(&k->load_ns) * 1e-6,
         .layer = k->layer,
+        .compiler = m->compiler,
     };
     memcpy(info.key, k->key.b, sizeof info.key);
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);

@@ -2,7 +2,7 @@
 /* META: what a launch must know beside the code, so that it needs neither tape nor compiler.
  *
  *     u16 version, u16 ptx_isa, u32 params_len, i32 min_driver, registers, spill_stores, spill_loads, stack,
- *     then {u32 len, bytes} each: name, target, assembler, signature (as sett__sig_write gives it)
+ *     then {u32 len, bytes} each: name, target, assembler, compiler, signature (as sett__sig_write gives it)
  *
  * Little endian, read to the last byte or refused. */
 #include "cache/bytes.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 1, FIXED = 28, N_BLOBS = 4, MAX_TEXT = 512 };
+enum { VERSION = 2, FIXED = 28, N_BLOBS = 5, MAX_TEXT = 512 };
 
 /* The kernel's parameter block, as sett__sig describes it: for the reader to check what it is told. */
 uint32_t sett__params_len(const sett__sig *sig)
@@ -54,7 +54,7 @@ sett_status sett__meta_write(const sett__meta *m, void **bytes, size_t *len, set
     if (s)
         return s;
     const sett__blob blobs[N_BLOBS] = {{m->name, strlen(m->name)}, {m->target, strlen(m->target)},
-        {m->assembler, strlen(m->assembler)}, {sig, sig_len}};
+        {m->assembler, strlen(m->assembler)}, {m->compiler, strlen(m->compiler)}, {sig, sig_len}};
     for (int i = 0; i < N_BLOBS; i++)
         at += 4 + blobs[i].len;
     uint8_t *p = malloc(at);
@@ -110,6 +110,7 @@ sett_status sett__meta_read(sett__meta *m, sett__arena *arena, const void *bytes
     m->name = take_text(&c, arena, &s);
     m->target = take_text(&c, arena, &s);
     m->assembler = take_text(&c, arena, &s);
+    m->compiler = take_text(&c, arena, &s);
     size_t sig_len = (size_t)take_le(&c, 4);
     const uint8_t *sig = take(&c, sig_len);
     if (s)

@@ -96,6 +96,22 @@ int sett__plugin_describe(sett__workers *w, char *buf, size_t size)
     return snprintf(buf, size, "compiler: %s, LLVM %s\n", w->plugin.path, api->llvm_version);
 }
 
+/* As META keeps it. */
+static void name_compiler(const sett__ptx_plugin *api, char *to, size_t size)
+{
+    snprintf(to, size, "LLVM %s", api->llvm_version);
+}
+
+bool sett__workers_would_use(sett__workers *w, const char *compiler, const char *assembler)
+{
+    const sett__ptx_plugin *api;
+    char own[64];
+    if (plugin_get(w, &api, NULL))
+        return false;
+    name_compiler(api, own, sizeof own);
+    return !strcmp(own, compiler) && sett__asm_would_use(w->engine->assembler, assembler);
+}
+
 typedef struct fatal_ctx {
     sett__workers *w;
     task *t;
@@ -232,13 +248,17 @@ static char *report_of(const sett__compile_job *j, const sett__ptx_out *ptx, con
     return n < 0 ? NULL : text;
 }
 
-static sett_status pack_entry(task *t, const sett__ptx_out *ptx, const sett__asm_out *out)
+static sett_status pack_entry(
+    task *t, const sett__ptx_plugin *api, const sett__ptx_out *ptx, const sett__asm_out *out)
 {
     const sett__compile_job *j = t->job;
+    char compiler[64];
+    name_compiler(api, compiler, sizeof compiler);
     const sett__meta meta = {.sig = *j->sig,
         .name = j->name,
         .target = j->target,
         .assembler = j->ptx_only ? "" : out->identity,
+        .compiler = compiler,
         .min_driver = j->ptx_only ? 0 : driver_of(out->identity),
         .registers = out->registers,
         .spill_stores = out->spill_stores,
@@ -274,7 +294,7 @@ static void compile(sett__workers *w, task *t)
     if (!t->job->ptx_only)
         t->status = make_cubin(w, t, &ptx, &out);
     if (!t->status)
-        t->status = pack_entry(t, &ptx, &out);
+        t->status = pack_entry(t, api, &ptx, &out);
     sett__asm_out_free(&out);
     api->release(&ptx);
 }
@@ -329,7 +349,8 @@ static void run_write(sett__workers *w)
         w->last_write = &w->writes;
     w->writing++;
     pthread_mutex_unlock(&w->lock);
-    if (sett__disk_put(sett__cache_folder(w->engine->cache), &wb->key, &wb->entry, false, &err))
+    if (sett__disk_put(sett__cache_folder(w->engine->cache), &wb->key, &wb->entry,
+            w->engine->opt.toolchain == SETT_TOOLCHAIN_EXACT, &err))
         sett__log(w->engine, SETT_LOG_WARNING, "cache", "an entry was not written: %s", err.text);
     sett__disk_unlock(&wb->ticket);
     sett__entry_free(&wb->entry);

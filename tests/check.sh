@@ -80,7 +80,7 @@ faults() { # a sample of the campaign on the disk cache; make fault is all of it
 }
 races() {
     b=build/san-thread
-    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim sim_memory sim_bounds stress engine compile cache disk layers launch
+    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim sim_memory stress engine compile cache disk layers launch
 }
 
 part build build all $rel/runner $rel/golden

@@ -2,6 +2,7 @@
 /* fault [--full] [ROW...]: the fault campaign on the disk cache, a sample of it or all. One line a row; exit code 1
  * when a claim failed. */
 #include "fault.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,8 +66,9 @@ static bool wanted(const row *r, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] == '-')
             continue;
-        size_t n = strlen(argv[i]); /* F1 is not F10, F7 is F7a */
-        if (!strncmp(r->id, argv[i], n) && (r->id[n] < '0' || r->id[n] > '9'))
+        size_t n = strlen(argv[i]); /* F1 is not F10; F7 is F7a, Z is Z1 */
+        bool cut = n && isdigit((unsigned char)argv[i][n - 1]) && isdigit((unsigned char)r->id[n]);
+        if (!strncmp(r->id, argv[i], n) && !cut)
             return true;
         any = true;
     }

@@ -292,6 +292,7 @@ static sett__meta sample_meta(void)
     sett__meta m = {.name = "kern",
         .target = "sm_90a",
         .assembler = "ptxas 13.0",
+        .compiler = "LLVM 22.0",
         .min_driver = 13000,
         .registers = 24,
         .spill_stores = 0,
@@ -324,6 +325,7 @@ START_TEST(meta_round_trip)
     ck_assert_str_eq(r.name, "kern");
     ck_assert_str_eq(r.target, "sm_90a");
     ck_assert_str_eq(r.assembler, "ptxas 13.0");
+    ck_assert_str_eq(r.compiler, "LLVM 22.0");
     ck_assert_int_eq(r.min_driver, 13000);
     ck_assert_int_eq(r.registers, 24);
     ck_assert_int_eq(r.spill_loads, 4);
@@ -357,7 +359,7 @@ START_TEST(meta_damage)
     sett_error err = {0};
     ck_assert_int_eq(sett__meta_read(&r, &arena, bytes, len, &err), SETT_E_PARSE);
     ck_assert_str_eq(err.text, "META is of version 9");
-    ((uint8_t *)bytes)[0] = 1;
+    ((uint8_t *)bytes)[0] = 2;
     ((uint8_t *)bytes)[4] ^= 1; /* params_len */
     ck_assert_int_eq(sett__meta_read(&r, &arena, bytes, len, &err), SETT_E_PARSE);
     ck_assert_str_eq(err.text, "META's parameter block has 25 bytes, its signature 24");

@@ -130,6 +130,36 @@ START_TEST(damaged_layer)
 }
 END_TEST
 
+/* Another assembler's entry is used unless this machine's own is demanded; then it is replaced by that. */
+START_TEST(toolchain)
+{
+    sett_kernel_info info = {.size = sizeof info};
+    char *text = NULL;
+    size_t len = 0;
+    if (!warm(in_root("cache")))
+        return;
+    FILE *in = fopen(in_root("ptxas"), "r"), *out = open_memstream(&text, &len);
+    for (int c; (c = fgetc(in)) != EOF;) /* release 13.0, V13.0.99 becomes 14.0 */
+        fputc(c == '3' ? '4' : c, out);
+    fclose(in), fclose(out);
+    write_file(in_root("ptxas"), text, len, 0700);
+    free(text);
+    for (int round = 0; round < 3; round++) {
+        sett_engine_options o = options();
+        o.toolchain = round ? SETT_TOOLCHAIN_EXACT : SETT_TOOLCHAIN_ANY;
+        sett_engine *e = open_with(&o);
+        sett_kernel *k = compile(e, &sm90);
+        ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
+        ck_assert_str_eq(info.assembler, round ? "ptxas 14.0.99" : "ptxas 13.0.99");
+        ck_assert_int_eq(strncmp(info.compiler, "LLVM ", 5), 0);
+        ck_assert_int_eq(info.origin, round == 1 ? SETT_FROM_COMPILER : SETT_FROM_DISK);
+        ck_assert_uint_eq(stats(e).refusals, 0);
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+}
+END_TEST
+
 /* ---- message authentication --------------------------------------------------------------------------- */
 #define SECRET_A "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 #define SECRET_B "A00102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F"
@@ -340,7 +370,7 @@ END_TEST
 Suite *layers_suite(void);
 Suite *layers_suite(void)
 {
-    const TTest *const tests[] = {order_and_origin, layers_alone, damaged_layer, secrets, authentication_code, shared_folder, forged,
+    const TTest *const tests[] = {order_and_origin, layers_alone, damaged_layer, toolchain, secrets, authentication_code, shared_folder, forged,
         trust_of_an_engine, open_folder, trimming, temporary_names};
     Suite *s = suite_create("layers");
     TCase *t = tcase_create("layers");

@@ -41,6 +41,10 @@ typedef enum sett_assembler { SETT_ASM_AUTO, SETT_ASM_NVJITLINK, SETT_ASM_PTXAS,
  * whoever wrote it knows the secret of .cache_secret, whatever the owner and mode. OFF: no such check. Damage is found
  * under all three. */
 typedef enum sett_cache_trust { SETT_TRUST_PRIVATE, SETT_TRUST_MAC, SETT_TRUST_OFF } sett_cache_trust;
+/* Which entries of a disk cache are used, by the compiler and assembler that made them: ANY, as the key already tells what
+ * sett's own code generator did; EXACT, those alone that this machine would make itself, for runs that must not depend on
+ * what was cached when. EXACT opens both to ask, so without them it finds nothing. */
+typedef enum sett_toolchain { SETT_TOOLCHAIN_ANY, SETT_TOOLCHAIN_EXACT } sett_toolchain;
 typedef enum sett_log_level { SETT_LOG_ERROR = 1, SETT_LOG_WARNING, SETT_LOG_INFO, SETT_LOG_DEBUG } sett_log_level;
 typedef void (*sett_log_fn)(void *user, sett_log_level, const char *component, const char *message);
 typedef void (*sett_print_fn)(void *user, const char *text, size_t len);
@@ -72,6 +76,7 @@ typedef struct sett_engine_options {
     sett_cache_trust cache_trust; /* of cache_dir and cache_layers */
     const char *cache_secret; /* for SETT_TRUST_MAC: absolute path of a file that only its owner may read, with one or two
                                * lines of 64 hexadecimal digits: the first signs, both are believed */
+    sett_toolchain toolchain; /* of entries that are used */
     uint64_t cache_cap;     /* bytes that cache_dir may take; 0: a tenth of its file system, 4 GiB at most */
     int compile_wait_ms;    /* how long a compile waits for another process that compiles the same kernel, before it does so
                              * itself; 0: ten seconds, or three times the longest compile so far */
@@ -167,6 +172,7 @@ typedef struct sett_kernel_info {
                              * this key. "" of a kernel that was made of a tape */
     const char *assembler;  /* who made the cubin */
     double record_ms, codegen_ms, assemble_ms, load_ms; /* of this handle's making; 0 where not done */
+    const char *compiler;   /* who made its PTX: "LLVM 22.1.0"; "" for a CPU kernel */
     const char *layer;      /* path of the cache layer that it was found in; "": in none */
 } sett_kernel_info;
 /* info->size tells which fields the caller knows. */

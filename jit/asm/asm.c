@@ -98,16 +98,27 @@ static bool fits(const sett__asm *a, const sett__asm_job *job, sett_assembler wh
     return !(job->needs_ptxas && which == SETT_ASM_NVJITLINK);
 }
 
+/* As META keeps it. */
+static void name_one(const sett__asm *a, sett_assembler which, char *to, size_t size)
+{
+    if (which == SETT_ASM_NVJITLINK)
+        snprintf(to, size, "nvJitLink %u.%u", a->nvjitlink.major, a->nvjitlink.minor);
+    else if (which == SETT_ASM_PTXAS)
+        snprintf(to, size, "ptxas %s", a->ptxas.version);
+    else
+        snprintf(to, size, "driver-jit %d", sett__cuda_driver_version(a->cuda));
+}
+
 static sett_status run_driver(sett__asm *a, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
 {
     sett_status s = sett__cuda_link(a->cuda, job, &out->cubin, &out->cubin_len, &out->log, e);
-    snprintf(out->identity, sizeof out->identity, "driver-jit %d", sett__cuda_driver_version(a->cuda));
     return s;
 }
 
 static sett_status run_one(
     sett__asm *a, sett_assembler which, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
 {
+    name_one(a, which, out->identity, sizeof out->identity);
     if (which == SETT_ASM_NVJITLINK)
         return sett__nvjitlink_run(&a->nvjitlink, job, out, e);
     if (which == SETT_ASM_PTXAS)
@@ -203,6 +214,19 @@ void sett__asm_warm(sett__asm *a)
         have(a, SETT_ASM_PTXAS);
     else if (a->choice == SETT_ASM_NVJITLINK)
         have(a, SETT_ASM_NVJITLINK);
+}
+
+bool sett__asm_would_use(sett__asm *a, const char *identity)
+{
+    char own[64];
+    for (sett_assembler which = SETT_ASM_NVJITLINK; which <= SETT_ASM_DRIVER; which++) {
+        if ((a->choice != SETT_ASM_AUTO && a->choice != which) || !have(a, which))
+            continue;
+        name_one(a, which, own, sizeof own);
+        if (!strcmp(own, identity))
+            return true;
+    }
+    return false;
 }
 
 int sett__asm_describe(sett__asm *a, char *buf, size_t size)

@@ -126,7 +126,6 @@ static sett_status take_cubin(const sett__nvjitlink *n, void *handle, sett__asm_
     if (n->cubin(handle, out->cubin))
         return sett__error(e, SETT_E_ASSEMBLE, "nvJitLink: the cubin could not be read");
     out->cubin_len = size;
-    snprintf(out->identity, sizeof out->identity, "nvJitLink %u.%u", n->major, n->minor);
     return SETT_OK;
 }
 

@@ -166,7 +166,6 @@ static sett_status run_in(
     out->log = log.at;
     if (!s && !log.at)
         s = sett__error(e, SETT_E_MEMORY, "ptxas: out of memory");
-    snprintf(out->identity, sizeof out->identity, "ptxas %s", p->version);
     return s;
 }
 
