@@ -100,11 +100,26 @@ static sett_status keep_report(sett_build *b, recorded *out, sett_error *err)
     return sett__error(err, SETT_E_MEMORY, "no memory for a report");
 }
 
+/* The next kernel is recorded in the memory of the last one: to fault in fresh pages would take as long as to record. */
+static sett_build *take_build(sett_engine *e)
+{
+    sett_build *b = e ? atomic_exchange(&e->idle_build, NULL) : NULL;
+    return b ? b : sett_build_begin();
+}
+
+static void leave_build(sett_engine *e, sett_build *b)
+{
+    b = e && sett__build_again(b) ? atomic_exchange(&e->idle_build, b) : b;
+    if (b)
+        sett_build_end(b, NULL);
+}
+
+/* e NULL: no memory is kept. */
 static sett_status record_body(
-    sett_body body, const sett_compile_options *opt, bool report, recorded *out, sett_error *err)
+    sett_engine *e, sett_body body, const sett_compile_options *opt, bool report, recorded *out, sett_error *err)
 {
     double start = sett__now_ms();
-    sett_build *b = sett_build_begin();
+    sett_build *b = take_build(e);
     if (!b)
         return sett__error(err, SETT_E_MEMORY, "no memory for a build");
     b->in_kernel = true;
@@ -116,7 +131,7 @@ static sett_status record_body(
     sett_status s = sett__build_finish(b, &out->tape, err);
     if (!s && report)
         s = keep_report(b, out, err);
-    sett_build_end(b, NULL);
+    leave_build(e, b);
     out->ms = sett__now_ms() - start;
     return s;
 }
@@ -382,7 +397,7 @@ static sett_status compile_body(const request *r, sett_body body, sett_kernel **
         return SETT_OK;
     }
     atomic_fetch_add(&r->e->count.records, 1);
-    sett_status s = record_body(body, &r->opt, true, &rec, err);
+    sett_status s = record_body(r->e, body, &r->opt, true, &rec, err);
     if (s)
         return s;
     s = compile_recorded(r, &rec, out, err);
@@ -463,7 +478,7 @@ sett_status sett_key(
         return sett__error(err, SETT_E_ARGUMENT, "sett_key: the engine, the body or the place for the key is NULL");
     sett_status s = open_request(&r, e, options, err);
     if (!s)
-        s = record_body(body, &r.opt, false, &rec, err);
+        s = record_body(e, body, &r.opt, false, &rec, err);
     if (!s) {
         s = make_key(&r, &rec, err);
         if (!s)
@@ -489,7 +504,7 @@ sett_status sett_record(
     *len = 0;
     sett_status s = read_options(options, &opt, &name, err);
     if (!s)
-        s = record_body(body, &opt, false, &rec, err);
+        s = record_body(NULL, body, &opt, false, &rec, err);
     if (s)
         return s;
     if (!text) {

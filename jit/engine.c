@@ -231,6 +231,8 @@ void sett__engine_release(sett_engine *e)
         return;
     if (sett__same_process(e))
         sett__blocks_clear(&e->blocks);
+    if (e->idle_build)
+        sett_build_end(e->idle_build, NULL);
     sett__cuda_close(e->cuda);
     if (e->born)
         munmap((void *)(uintptr_t)e->born, PAGE);

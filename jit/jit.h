@@ -287,6 +287,7 @@ struct sett_engine {
     sett__kernels *kernels;            /* memory map, memo, compiles under way; NULL once closed */
     sett__counters count;
     sett__blocks blocks;
+    _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
     const char *provoke;               /* tests: handed to the plug-in */
     char no_cuda[256];                 /* why */
 };

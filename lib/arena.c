@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGN = 16, FIRST_CHUNK = 4096, HUGE_PAGE = 1 << 21, LARGEST_CHUNK = HUGE_PAGE };
+enum { ALIGN = 16, FIRST_CHUNK = 4096, HUGE_PAGE = 1 << 21, LARGEST_CHUNK = 4 * HUGE_PAGE };
 
 struct sett__chunk {
     struct sett__chunk *next;
@@ -31,39 +31,59 @@ void sett__mem_free(const sett__allocator *mem, void *p)
         free(p);
 }
 
-/* A long kernel's memory is touched once and given back: with small pages, faults were half of the time that
- * it takes to record. */
-static void *alloc_large(const sett__allocator *mem, size_t bytes)
+/* A long kernel's memory is touched once and in order: with small pages, faults were half of the time that it
+ * takes to record. */
+static void *with_huge_pages(void *p, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-    if (!mem && bytes >= HUGE_PAGE) {
-        size_t whole = (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
-        void *p = aligned_alloc(HUGE_PAGE, whole);
-        if (p)
-            madvise(p, whole, MADV_HUGEPAGE);
-        return p;
-    }
+    uintptr_t first = ((uintptr_t)p + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+    uintptr_t end = ((uintptr_t)p + bytes) & ~(uintptr_t)(HUGE_PAGE - 1);
+    if (p && first < end)
+        madvise((void *)first, end - first, MADV_HUGEPAGE);
 #endif
-    return sett__mem_alloc(mem, bytes);
+    return p;
 }
 
-/* Chunks grow so that a build of any size makes few calls, and in large steps (what is not touched costs
- * nothing) so that malloc, which adapts to what is given back, keeps them for the next build. A large request gets a chunk of its own behind the
- * current one, whose rest stays in use. */
-static void *new_chunk(sett__arena *a, size_t bytes)
+static void *alloc_large(const sett__allocator *mem, size_t bytes)
+{
+    return mem ? sett__mem_alloc(mem, bytes) : with_huge_pages(malloc(bytes), bytes);
+}
+
+void *sett__mem_zeroed(const sett__allocator *mem, size_t bytes)
+{
+    void *p = mem ? sett__mem_alloc(mem, bytes) : with_huge_pages(calloc(1, bytes), bytes);
+    return p && mem ? memset(p, 0, bytes) : p;
+}
+
+/* Chunks grow so that a build of any size makes few calls, and in large steps: what is not touched costs nothing.
+ * The size is that of the next one, unless one that was kept is large enough. */
+static struct sett__chunk *new_chunk(sett__arena *a, size_t bytes)
 {
     size_t size = a->head ? 16 * a->head->size : FIRST_CHUNK;
+    for (struct sett__chunk **c = &a->kept; *c; c = &(*c)->next)
+        if ((*c)->size >= bytes) {
+            struct sett__chunk *found = *c;
+            *c = found->next;
+            return found;
+        }
     if (size > LARGEST_CHUNK)
         size = LARGEST_CHUNK;
-    bool own = bytes > size / 4;
-    if (own)
-        size = sizeof(struct sett__chunk) + bytes;
+    if (bytes > size / 4)
+        size = bytes;
     struct sett__chunk *c = alloc_large(a->mem, size);
+    if (c)
+        c->size = size;
+    a->used += c ? size : 0;
+    return c;
+}
+
+/* A large request does not end the current chunk, whose rest stays in use. */
+static void *from_chunk(sett__arena *a, size_t bytes)
+{
+    struct sett__chunk *c = new_chunk(a, sizeof *c + bytes);
     if (!c)
         return NULL;
-    c->size = size;
-    a->used += size;
-    if (own && a->head) {
+    if (bytes > c->size / 4 && a->head) {
         c->next = a->head->next;
         a->head->next = c;
         return c + 1;
@@ -71,7 +91,7 @@ static void *new_chunk(sett__arena *a, size_t bytes)
     c->next = a->head;
     a->head = c;
     a->at = (char *)(c + 1) + bytes;
-    a->end = (char *)c + size;
+    a->end = (char *)c + c->size;
     return c + 1;
 }
 
@@ -87,7 +107,7 @@ void *sett__arena_alloc(sett__arena *a, size_t bytes)
         p = a->at;
         a->at += bytes;
     } else {
-        p = new_chunk(a, bytes);
+        p = from_chunk(a, bytes);
     }
     return p ? memset(p, 0, bytes) : NULL;
 }
@@ -99,13 +119,30 @@ char *sett__arena_str(sett__arena *a, const char *s)
     return p ? memcpy(p, s, n) : NULL;
 }
 
-void sett__arena_free(sett__arena *a)
+static void free_chunks(const sett__arena *a, struct sett__chunk *c)
 {
-    for (struct sett__chunk *c = a->head, *next; c; c = next) {
+    for (struct sett__chunk *next; c; c = next) {
         next = c->next;
         sett__mem_free(a->mem, c);
     }
+}
+
+void sett__arena_free(sett__arena *a)
+{
+    free_chunks(a, a->head);
+    free_chunks(a, a->kept);
     *a = (sett__arena){.mem = a->mem};
+}
+
+/* The oldest first: what asks for the same as before gets the same chunks. */
+void sett__arena_reset(sett__arena *a)
+{
+    for (struct sett__chunk *c = a->head, *next; c; c = next) {
+        next = c->next;
+        c->next = a->kept;
+        a->kept = c;
+    }
+    *a = (sett__arena){.mem = a->mem, .kept = a->kept, .used = a->used};
 }
 
 bool sett__grow(const sett__allocator *mem, void **data, uint32_t *cap, uint32_t need, size_t item)
@@ -117,12 +154,13 @@ bool sett__grow(const sett__allocator *mem, void **data, uint32_t *cap, uint32_t
         want = need;
     if (want > UINT32_MAX || want > SIZE_MAX / 2 / item)
         return false;
-    void *p = alloc_large(mem, (size_t)want * item);
+    void *p = mem ? sett__mem_alloc(mem, want * item) : with_huge_pages(realloc(*data, want * item), want * item);
     if (!p)
         return false;
-    if (*data)
+    if (mem && *data)
         memcpy(p, *data, *cap * item);
-    sett__mem_free(mem, *data);
+    if (mem)
+        sett__mem_free(mem, *data);
     *data = p;
     *cap = (uint32_t)want;
     return true;

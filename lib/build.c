@@ -15,9 +15,14 @@ static uint64_t new_stamp(const sett_build *b)
     return x | 1;
 }
 
-static sett__head head_of(sett_build *b, sett__kind kind, bool poison)
+sett__head sett__head_of(sett_build *b, sett__kind kind)
 {
-    return (sett__head){.b = b, .stamp = poison ? 0 : b->stamp, .kind = (uint8_t)kind, .poison = poison};
+    return (sett__head){.b = b, .stamp = b->stamp, .kind = (uint8_t)kind};
+}
+
+static sett__head poison_head(sett_build *b, sett__kind kind)
+{
+    return (sett__head){.b = b, .kind = (uint8_t)kind, .poison = true};
 }
 
 /* Poison is well formed, so that code that looks at it before checking reads no garbage. */
@@ -25,23 +30,46 @@ static void init_poison(sett_build *b)
 {
     sett__poison *p = b->poison;
     p->arg = (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
-    p->val = (sett_val){.head = head_of(b, SETT__K_VAL, true), .n = 1, .scalar = true, .div = 1};
+    p->val = (sett_val){.head = poison_head(b, SETT__K_VAL), .n = 1, .scalar = true, .div = 1};
     p->val.shape = (sett_arg){.kind = SETT_NODE};
-    p->layout = (sett_layout){.head = head_of(b, SETT__K_LAYOUT, true)};
+    p->layout = (sett_layout){.head = poison_head(b, SETT__K_LAYOUT)};
     p->layout.shape = (sett_arg){.kind = SETT_INT, .u = {.i = 1}};
-    p->tensor = (sett_tensor){.head = head_of(b, SETT__K_TENSOR, true), .space = SETT_GENERIC, .param = -1, .align = 1};
+    p->tensor = (sett_tensor){.head = poison_head(b, SETT__K_TENSOR), .space = SETT_GENERIC, .param = -1, .align = 1};
     p->tensor.layout = &p->layout;
     p->tensor.name = "";
 }
 
-static void build_free(sett_build *b)
+/* Of one build's symbols, parameters and their expressions. */
+static void free_signature(sett_build *b)
 {
-    void *arrays[] = {b->op,   b->next,     b->arg,        b->index,   b->site,   b->string,   b->cse,     b->site_tab,
-                      b->string_tab, b->val_of, b->sig.sym, b->sig.param, b->sig.leaf, b->sig.code, b->sig.check, b->sym_val, b->reserve};
+    void *arrays[] = {b->sig.sym, b->sig.param, b->sig.leaf, b->sig.code, b->sig.check, b->sym_val};
     for (size_t i = 0; i < SETT__COUNT(arrays); i++)
         sett__mem_free(b->mem, arrays[i]);
+}
+
+static void build_free(sett_build *b)
+{
+    void *arrays[] = {b->op, b->next, b->arg, b->index, b->site, b->string, b->val_of, b->cse, b->site_tab, b->string_tab,
+        b->reserve};
+    for (size_t i = 0; i < SETT__COUNT(arrays); i++)
+        sett__mem_free(b->mem, arrays[i]);
+    free_signature(b);
     sett__arena_free(&b->arena);
     sett__mem_free(b->mem, b);
+}
+
+/* All but the memory is zero. */
+static bool begin(sett_build *b)
+{
+    b->stamp = new_stamp(b);
+    b->ended_if = SETT__NONE;
+    b->poison = sett__arena_alloc(&b->arena, sizeof *b->poison);
+    if (!b->poison)
+        return false;
+    init_poison(b);
+    /* Op 0 heads the list of ops and is what a failed call gives as an index. */
+    sett__record(b, (sett_site){0}, &(sett__emit){.code = SETT__CONST, .dtype = SETT_BOOL, .n = 1});
+    return !b->error.status;
 }
 
 sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel)
@@ -52,22 +80,43 @@ sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel)
     memset(b, 0, sizeof *b);
     b->mem = b->arena.mem = mem;
     b->in_kernel = in_kernel;
-    b->stamp = new_stamp(b);
-    b->ended_if = SETT__NONE;
     b->reserve = sett__mem_alloc(mem, SETT__RESERVE);
-    b->poison = sett__arena_alloc(&b->arena, sizeof *b->poison);
-    if (!b->reserve || !b->poison) {
-        build_free(b);
-        return NULL;
+    if (b->reserve && begin(b))
+        return b;
+    build_free(b);
+    return NULL;
+}
+
+static size_t held(const sett_build *b)
+{
+    return b->arena.used + b->cap_op * sizeof *b->op + b->cap_next * sizeof *b->next + b->cap_arg * sizeof *b->arg +
+           b->cap_index * sizeof *b->index + b->cap_site * sizeof *b->site + b->cap_string * sizeof *b->string +
+           b->cap_val_of * sizeof *b->val_of + b->cap_cse * sizeof *b->cse;
+}
+
+/* One that was hardly used would cost more to clear than to make again. */
+static void clear_table(const sett_build *b, void **tab, uint32_t *cap, uint32_t n, size_t item)
+{
+    if (n >= *cap / 16) {
+        memset(*tab, 0, *cap * item);
+        return;
     }
-    init_poison(b);
-    /* Op 0 heads the list of ops and is what a failed call gives as an index. */
-    sett__record(b, (sett_site){0}, &(sett__emit){.code = SETT__CONST, .dtype = SETT_BOOL, .n = 1});
-    if (b->error.status) {
-        build_free(b);
-        return NULL;
-    }
-    return b;
+    sett__mem_free(b->mem, *tab);
+    *tab = NULL;
+    *cap = 0;
+}
+
+bool sett__build_again(sett_build *b)
+{
+    if (held(b) > SETT__KEPT)
+        return false;
+    clear_table(b, (void **)&b->cse, &b->cap_cse, b->n_cse, sizeof *b->cse);
+    clear_table(b, (void **)&b->site_tab, &b->cap_site_tab, b->n_site, sizeof *b->site_tab);
+    clear_table(b, (void **)&b->string_tab, &b->cap_string_tab, b->n_string, sizeof *b->string_tab);
+    free_signature(b);
+    sett__arena_reset(&b->arena);
+    memset((char *)b + offsetof(sett_build, stamp), 0, sizeof *b - offsetof(sett_build, stamp));
+    return begin(b);
 }
 
 sett_build *sett_build_begin(void)
@@ -144,7 +193,7 @@ void *sett__new(sett_build *b, size_t bytes)
 void *sett__new_object(sett_build *b, sett__kind kind, size_t bytes)
 {
     sett__head *head = sett__new(b, bytes);
-    *head = head_of(b, kind, false);
+    *head = sett__head_of(b, kind);
     return head;
 }
 
@@ -340,9 +389,8 @@ static bool table_room(sett_build *b, bool strings, uint32_t **tab, uint32_t *ca
     if (*cap && n < *cap / 2)
         return true;
     uint32_t grown = *cap ? *cap * 2 : 64;
-    uint32_t *fresh = sett__mem_alloc(b->mem, grown * sizeof *fresh);
+    uint32_t *fresh = sett__mem_zeroed(b->mem, grown * sizeof *fresh);
     SETT__FAIL_IF(b, (sett_site){0}, NULL, !fresh, false, SETT_E_MEMORY, "out of memory");
-    memset(fresh, 0, grown * sizeof *fresh);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = hash_entry(b, strings, i) & (grown - 1);
         while (fresh[at])

@@ -200,7 +200,7 @@ int64_t sett__int_of_bits(sett_dtype d, uint64_t bits)
     switch (sett__dtype_kind(d)) {
     case 'f': return (int64_t)sett__integer_of_float(d, SETT_I64, bits);
     case 'i': {
-        int shift = 64 - sett_dtype_bits(d);
+        int shift = 64 - dtypes[d].bits;
         return (int64_t)(bits << shift) >> shift;
     }
     default: return (int64_t)(bits & mask_of(d));

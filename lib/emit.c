@@ -56,18 +56,19 @@ static bool in_open_region(const sett_build *b, const sett__op *op)
     return !op->depth || (op->depth <= b->depth && b->region[op->depth - 1].serial == op->other);
 }
 
-/* An op's first places are the eight of its newest operand's line: new ops use new values, so the
- * table is mostly in cache. A full line sends it to where its hash says. Entries hold the hash, which
- * spares a miss the look at other ops. */
+/* An op's first places are the eight of one line: its newest operand's, since new ops use new values, or of a
+ * constant its number's, since unrolled code counts. So the table is mostly in cache. A full line sends it to where
+ * its hash says. Entries hold the hash, which spares a miss the look at other ops. */
 enum { LINE = 8 };
 
-static uint32_t home_of(const uint32_t *args, int n_args, uint32_t hash)
+static uint32_t home_of(sett__code code, int64_t imm, const uint32_t *args, int n_args, uint32_t hash)
 {
-    uint32_t newest = 0;
+    uint32_t newest = 0, number = (uint32_t)(imm ^ imm >> 32);
     for (int i = 0; i < n_args; i++)
         if (args[i] != SETT__NONE && args[i] > newest)
             newest = args[i];
-    return (newest ? newest * 2 : hash) & ~(uint32_t)(LINE - 1);
+    uint32_t at = newest ? newest * 2 : code == SETT__CONST ? number + (number >> 16) * LINE : hash;
+    return at & ~(uint32_t)(LINE - 1);
 }
 
 static bool at_slot(const sett_build *b, uint64_t entry, uint32_t hash, const sett__emit *x)
@@ -92,14 +93,14 @@ static bool grow_cse(sett_build *b)
     if (b->n_cse < b->cap_cse / 2)
         return true;
     uint32_t cap = b->cap_cse ? b->cap_cse * 2 : 256;
-    uint64_t *fresh = sett__mem_alloc(b->mem, cap * sizeof *fresh);
+    uint64_t *fresh = sett__mem_zeroed(b->mem, cap * sizeof *fresh);
     SETT__FAIL_IF(b, (sett_site){0}, NULL, !fresh, false, SETT_E_MEMORY, "out of memory");
-    memset(fresh, 0, cap * sizeof *fresh);
     for (uint32_t i = 0; i < b->cap_cse; i++) {
         if (!b->cse[i])
             continue;
         const sett__op *op = &b->op[(uint32_t)b->cse[i] - 1];
-        uint32_t hash = (uint32_t)(b->cse[i] >> 32), home = home_of(b->arg + op->args, op->n_args, hash);
+        uint32_t hash = (uint32_t)(b->cse[i] >> 32);
+        uint32_t home = home_of((sett__code)op->code, op->imm, b->arg + op->args, op->n_args, hash);
         fresh[cse_slot(b, fresh, cap, home, hash, NULL)] = b->cse[i];
     }
     sett__mem_free(b->mem, b->cse);
@@ -194,7 +195,7 @@ static uint32_t record_pure(sett_build *b, sett_site site, const sett__emit *x)
 {
     if (!grow_cse(b))
         return 0;
-    uint32_t hash = hash_op(b, x), home = home_of(x->args, x->n_args, hash);
+    uint32_t hash = hash_op(b, x), home = home_of(x->code, x->imm, x->args, x->n_args, hash);
     uint32_t slot = cse_slot(b, b->cse, b->cap_cse, home, hash, x), found = (uint32_t)b->cse[slot];
     if (found && in_open_region(b, &b->op[found - 1])) {
         drop_indices(b, x);
@@ -205,7 +206,7 @@ static uint32_t record_pure(sett_build *b, sett_site site, const sett__emit *x)
         return 0;
     b->n_cse += !found;
     b->cse[slot] = (uint64_t)hash << 32 | (id + 1); /* in place of one whose region was closed */
-    if (hoists(x)) /* facts now: a chain of them would recurse later */
+    if (hoists(x) && x->code != SETT__CONST) /* facts now: a chain of them would recurse later */
         sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
     return id;
 }
@@ -291,6 +292,18 @@ void sett__settle(sett_val *v)
     v->serial = b->depth ? b->region[b->depth - 1].serial : 0;
 }
 
+static void init_val(sett_build *b, sett_val *v, uint32_t id, sett_arg shape, bool scalar)
+{
+    v->id = id;
+    v->dtype = b->op[id].dtype;
+    v->scalar = scalar;
+    v->n = scalar ? 1 : size_of(shape);
+    v->shape = scalar ? (sett_arg){.kind = SETT_NODE} : sett_arg_keep(b, shape);
+    sett__settle(v);
+    v->div = 1;
+    sett__facts(b, v);
+}
+
 sett_val *sett__val(sett_build *b, uint32_t id, sett_arg shape, bool scalar)
 {
     if (b->error.status)
@@ -299,21 +312,13 @@ sett_val *sett__val(sett_build *b, uint32_t id, sett_arg shape, bool scalar)
     bool same = old && old->scalar == scalar && (scalar || sett__same_shape(old->shape, shape));
     if (same && sett__visible(old))
         return old;
-    const sett__op *op = &b->op[id];
     sett_val *v = sett__new_object(b, SETT__K_VAL, sizeof *v);
     if (same) { /* made in a region that has ended, and now here again: what was made there stays there */
         *v = *old;
         sett__settle(v);
         return b->error.status ? &b->poison->val : (b->val_of[id] = v);
     }
-    v->id = id;
-    v->dtype = op->dtype;
-    v->scalar = scalar;
-    v->n = scalar ? 1 : size_of(shape);
-    v->shape = scalar ? (sett_arg){.kind = SETT_NODE} : sett_arg_keep(b, shape);
-    sett__settle(v);
-    v->div = 1;
-    sett__facts(b, v);
+    init_val(b, v, id, shape, scalar);
     if (b->error.status)
         return &b->poison->val;
     if (!old)
@@ -321,14 +326,27 @@ sett_val *sett__val(sett_build *b, uint32_t id, sett_arg shape, bool scalar)
     return v;
 }
 
-sett_val *sett__const_bits(sett_build *b, sett_site site, sett_dtype dtype, uint64_t bits)
+static uint32_t record_const(sett_build *b, sett_site site, sett_dtype dtype, uint64_t bits)
 {
     int width = dtype == SETT_BOOL ? 1 : sett_dtype_bits(dtype);
     if (width < 64)
         bits &= (UINT64_C(1) << width) - 1;
-    uint32_t id =
-        sett__record(b, site, &(sett__emit){.code = SETT__CONST, .dtype = dtype, .n = 1, .imm = (int64_t)bits});
-    return sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    return sett__record(b, site, &(sett__emit){.code = SETT__CONST, .dtype = dtype, .n = 1, .imm = (int64_t)bits});
+}
+
+sett_val *sett__const_bits(sett_build *b, sett_site site, sett_dtype dtype, uint64_t bits)
+{
+    return sett__val(b, record_const(b, site, dtype, bits), (sett_arg){.kind = SETT_NODE}, true);
+}
+
+sett_val *sett__const_in(sett_build *b, sett_site site, sett_dtype dtype, uint64_t bits, sett_val *room)
+{
+    uint32_t id = record_const(b, site, dtype, bits);
+    if (b->error.status)
+        return &b->poison->val;
+    *room = (sett_val){.head = sett__head_of(b, SETT__K_VAL)};
+    init_val(b, room, id, (sett_arg){.kind = SETT_NODE}, true);
+    return room;
 }
 
 bool sett__val_const(const sett_val *v, uint64_t *bits)

@@ -7,7 +7,7 @@ typedef struct finish {
     sett_build *b;
     sett__tape *t;
     uint32_t *op, *string, *site; /* old index to new, SETT__NONE: dropped */
-    uint32_t *order, n_live;      /* old indices in order of execution */
+    uint32_t n_live;
     uint32_t n_arg, n_index;      /* of the live ops */
 } finish;
 
@@ -56,7 +56,8 @@ static void empty_regions(finish *f)
 static void mark(finish *f)
 {
     const sett_build *b = f->b;
-    empty_regions(f);
+    if (b->serials)
+        empty_regions(f);
     for (uint32_t i = b->n_op; i-- > 0;) {
         const sett__op *op = &b->op[i];
         bool empty = f->op[i] == EMPTY;
@@ -73,15 +74,6 @@ static void mark(finish *f)
     }
 }
 
-static void number(finish *f)
-{
-    for (uint32_t i = 0; i != SETT__NONE; i = f->b->next[i])
-        if (f->op[i] != SETT__NONE) {
-            f->order[f->n_live] = i;
-            f->op[i] = f->n_live++;
-        }
-}
-
 static bool talks(const sett__op *op)
 {
     return sett__ops[op->code].cls == SETT__C_PRINTF;
@@ -95,23 +87,28 @@ static void take_string(finish *f, uint32_t i)
     f->string[i] = f->t->n_string++;
 }
 
-/* Formats first: they are part of the kernel's identity, names of files are not. */
-static void take_strings(finish *f)
+/* Numbers what is live, and formats before the names of files: they are part of the kernel's identity, names are not. */
+static void number(finish *f)
 {
     const sett_build *b = f->b;
-    for (uint32_t i = 0; i < f->n_live; i++)
-        if (talks(&b->op[f->order[i]]))
-            take_string(f, (uint32_t)b->op[f->order[i]].imm);
-    for (uint32_t i = 0; i < f->n_live; i++) {
-        uint32_t site = b->op[f->order[i]].site;
-        if (site == SETT__NONE || f->site[site] != SETT__NONE)
+    for (uint32_t i = 0; i != SETT__NONE; i = b->next[i]) {
+        if (f->op[i] == SETT__NONE)
             continue;
-        take_string(f, b->site[site].file);
-        take_string(f, b->site[site].func);
-        f->t->site[f->t->n_site] = (sett__site_ref){.file = f->string[b->site[site].file],
-            .func = f->string[b->site[site].func], .line = b->site[site].line};
-        f->site[site] = f->t->n_site++;
+        f->op[i] = f->n_live++;
+        if (talks(&b->op[i]))
+            take_string(f, (uint32_t)b->op[i].imm);
     }
+}
+
+static uint32_t take_site(finish *f, uint32_t site)
+{
+    if (site == SETT__NONE || f->site[site] != SETT__NONE)
+        return site == SETT__NONE ? site : f->site[site];
+    const sett__site_ref *from = &f->b->site[site];
+    take_string(f, from->file);
+    take_string(f, from->func);
+    f->t->site[f->t->n_site] = (sett__site_ref){f->string[from->file], f->string[from->func], from->line};
+    return f->site[site] = f->t->n_site++;
 }
 
 static void note_access(sett_build *b, const sett__op *op)
@@ -135,7 +132,7 @@ static void take_op(finish *f, const sett__op *from)
     op->args = t->n_arg;
     op->depth = 0;
     op->other = SETT__NONE;
-    op->site = from->site == SETT__NONE ? SETT__NONE : f->site[from->site];
+    op->site = take_site(f, from->site);
     for (int i = 0; i < from->n_args; i++) {
         uint32_t id = b->arg[from->args + i];
         t->arg[t->n_arg++] = id == SETT__NONE ? SETT__NONE : f->op[id];
@@ -192,23 +189,25 @@ static bool take_all(finish *f)
 {
     sett_build *b = f->b;
     sett__tape *t = f->t;
+    t->string = sett__arena_alloc(&t->arena, (b->n_string + 1) * sizeof *t->string);
+    t->site = sett__arena_alloc(&t->arena, (b->n_site + 1) * sizeof *t->site);
+    if (!t->string || !t->site)
+        return false;
     mark(f);
     number(f);
     t->op = sett__arena_alloc(&t->arena, (f->n_live + 1) * sizeof *t->op);
     t->arg = sett__arena_alloc(&t->arena, (f->n_arg + 1) * sizeof *t->arg);
     t->index = sett__arena_alloc(&t->arena, (f->n_index + 1) * sizeof *t->index);
-    t->string = sett__arena_alloc(&t->arena, (b->n_string + 1) * sizeof *t->string);
-    t->site = sett__arena_alloc(&t->arena, (b->n_site + 1) * sizeof *t->site);
-    if (!t->op || !t->arg || !t->index || !t->string || !t->site)
+    if (!t->op || !t->arg || !t->index)
         return false;
-    take_strings(f);
+    for (uint32_t i = 0; i != SETT__NONE; i = b->next[i])
+        if (f->op[i] != SETT__NONE) {
+            note_access(b, &b->op[i]);
+            take_op(f, &b->op[i]);
+        }
     for (uint32_t i = 0; i < t->n_string; i++)
         if (!(t->string[i] = sett__arena_str(&t->arena, t->string[i])))
             return false;
-    for (uint32_t i = 0; i < f->n_live; i++) {
-        note_access(b, &b->op[f->order[i]]);
-        take_op(f, &b->op[f->order[i]]);
-    }
     return take_sig(f);
 }
 
@@ -254,12 +253,12 @@ sett_status sett__build_finish(sett_build *b, sett__tape *t, sett_error *err)
         return b->error.status;
     }
     b->ended = true;
-    size_t words = 2 * (size_t)b->n_op + b->n_string + b->n_site;
+    size_t words = (size_t)b->n_op + b->n_string + b->n_site;
     uint32_t *map = sett__mem_alloc(b->mem, words * sizeof *map);
     if (!map)
         return sett__error(err, SETT_E_MEMORY, "out of memory");
     memset(map, 0xff, words * sizeof *map);
-    finish f = {.b = b, .t = t, .op = map, .order = map + b->n_op, .string = map + 2 * (size_t)b->n_op};
+    finish f = {.b = b, .t = t, .op = map, .string = map + b->n_op};
     f.site = f.string + b->n_string;
     bool ok = take_all(&f);
     sett__mem_free(b->mem, map);

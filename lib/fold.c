@@ -11,7 +11,8 @@ typedef struct fold {
     sett__emit *x;
     uint32_t *args;
     sett_dtype dtype;      /* of the operands */
-    const sett_val *v[2];  /* facts of scalar integer operands, else NULL */
+    sett__known known[2];
+    const sett__known *v[2]; /* those of scalar integer operands, else NULL */
     bool is_const;         /* operand 1 is one known number */
     int64_t c;
 } fold;
@@ -26,17 +27,26 @@ static bool integral(sett_dtype dtype)
     return dtype == SETT_BOOL || sett__dtype_is_int(dtype);
 }
 
-static const sett_val *facts(sett_build *b, uint32_t id)
+/* NULL: not a scalar integer. */
+static const sett__known *facts(sett_build *b, uint32_t id, sett__known *room)
 {
     const sett__op *op = &b->op[id];
     if (op->n != 1 || !integral((sett_dtype)op->dtype))
         return NULL;
-    return b->val_of[id] ? b->val_of[id] : sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    *room = sett__know(b, id);
+    return room;
+}
+
+static void take_facts(fold *f)
+{
+    for (int i = 0; i < 2; i++)
+        f->v[i] = facts(f->b, f->args[i], &f->known[i]);
 }
 
 static bool one_number(sett_build *b, uint32_t id, int64_t *number)
 {
-    const sett_val *v = facts(b, id);
+    sett__known room;
+    const sett__known *v = facts(b, id, &room);
     if (!v || v->lo != v->hi)
         return false;
     *number = v->lo;
@@ -202,7 +212,8 @@ static bool tiled(const fold *f, uint32_t *y, int64_t *m, uint32_t *z)
         uint32_t l = b->arg[op->args], r = b->arg[op->args + 1];
         mul = b->op[l].code == SETT__MUL ? l : r;
         *z = mul == l ? r : l;
-        const sett_val *rest = facts(b, *z);
+        sett__known room;
+        const sett__known *rest = facts(b, *z, &room);
         if (!rest || rest->lo < 0 || rest->hi >= f->c || !sett__no_wrap(b, mul))
             return false;
         op = &b->op[mul];
@@ -210,7 +221,8 @@ static bool tiled(const fold *f, uint32_t *y, int64_t *m, uint32_t *z)
     if (op->code != SETT__MUL || !one_number(b, b->arg[op->args + 1], m))
         return false;
     *y = b->arg[op->args];
-    const sett_val *v = facts(b, *y);
+    sett__known room;
+    const sett__known *v = facts(b, *y, &room);
     return v && v->lo >= 0 && *m > 0 && *m % f->c == 0;
 }
 
@@ -227,7 +239,8 @@ static uint32_t fold_div(const fold *f)
         return binary(f, SETT__MUL, y, c / f->c);
     if (positive && f->is_const && chained(f, SETT__DIV, &y, &c) && c > 0 && natural(f, 0) &&
         !__builtin_mul_overflow(c, f->c, &c) && sett__int_of_bits(f->dtype, sett__bits_of_int(f->dtype, c)) == c) {
-        const sett_val *v = facts(f->b, y);
+        sett__known room;
+        const sett__known *v = facts(f->b, y, &room);
         if (v && v->lo >= 0)
             return binary(f, SETT__DIV, y, c);
     }
@@ -310,18 +323,25 @@ static uint32_t fold_shift(const fold *f)
     return NONE;
 }
 
-static void swap_args(const fold *f)
+static bool is_number(const sett__known *k)
 {
+    return k && k->lo == k->hi;
+}
+
+static void swap_args(fold *f)
+{
+    const sett__known *v = f->v[0];
     uint32_t t = f->args[0];
     f->args[0] = f->args[1];
     f->args[1] = t;
+    f->v[0] = f->v[1];
+    f->v[1] = v;
 }
 
 /* Constants last, and equal sums of two spellings are one op. */
-static void order_args(const fold *f)
+static void order_args(fold *f)
 {
-    int64_t c;
-    bool left = one_number(f->b, f->args[0], &c), right = one_number(f->b, f->args[1], &c);
+    bool left = is_number(f->v[0]), right = is_number(f->v[1]);
     if (left != right ? left : f->args[0] > f->args[1])
         swap_args(f);
 }
@@ -331,11 +351,11 @@ static uint32_t fold_binary(fold *f)
     if (!integral(f->dtype))
         return NONE;
     sett__code code = f->x->code;
+    take_facts(f);
     if (commutes(code))
         order_args(f);
-    f->v[0] = facts(f->b, f->args[0]);
-    f->v[1] = facts(f->b, f->args[1]);
-    f->is_const = one_number(f->b, f->args[1], &f->c);
+    f->is_const = is_number(f->v[1]);
+    f->c = f->is_const ? f->v[1]->lo : 0;
     switch (code) {
     case SETT__ADD: return fold_add(f);
     case SETT__SUB: return fold_sub(f);
@@ -364,7 +384,7 @@ static sett__code mirrored(sett__code code)
 }
 
 /* 1, 0, or -1: not decided by what is known. */
-static int decided(const fold *f, sett__code code, const sett_val *a, const sett_val *c)
+static int decided(const fold *f, sett__code code, const sett__known *a, const sett__known *c)
 {
     if (same(f))
         return code == SETT__LE || code == SETT__GE || code == SETT__EQ;
@@ -391,8 +411,7 @@ static uint32_t fold_compare(fold *f)
     }
     if (!integral(f->dtype))
         return NONE;
-    f->v[0] = facts(f->b, f->args[0]);
-    f->v[1] = facts(f->b, f->args[1]);
+    take_facts(f);
     int known = decided(f, f->x->code, f->v[0], f->v[1]);
     if (known >= 0)
         return number(f, known);
@@ -421,14 +440,16 @@ static uint32_t fold_unary(const fold *f)
     sett__code code = f->x->code;
     if (in->code == code && (code == SETT__NOT || code == SETT__NEG))
         return f->b->arg[in->args];
-    const sett_val *v = facts(f->b, f->args[0]);
+    sett__known room;
+    const sett__known *v = facts(f->b, f->args[0], &room);
     return code == SETT__ABS && v && v->lo >= 0 ? f->args[0] : NONE;
 }
 
 static bool keeps_value(sett_build *b, uint32_t id, sett_dtype to)
 {
     int64_t lo, hi;
-    const sett_val *v = facts(b, id);
+    sett__known room;
+    const sett__known *v = facts(b, id, &room);
     if (!v || to == SETT_BOOL)
         return false;
     sett__dtype_range(to, &lo, &hi);

@@ -34,6 +34,8 @@ static uint64_t magnitude(int64_t x)
 int64_t sett__gcd(int64_t a, int64_t b)
 {
     uint64_t x = magnitude(a), y = magnitude(b);
+    if (x == 1 || y == 1) /* most often */
+        return 1;
     while (y) {
         uint64_t r = x % y;
         x = y;

@@ -45,16 +45,18 @@ typedef struct sett__allocator {
 } sett__allocator;
 typedef struct sett__arena {
     const sett__allocator *mem; /* NULL: malloc and free */
-    struct sett__chunk *head;
+    struct sett__chunk *head, *kept; /* in use, the newest first; of a reset, to be used again */
     char *at, *end;
-    size_t used;
+    size_t used; /* bytes of all chunks */
 } sett__arena;
 void *sett__arena_alloc(sett__arena *, size_t bytes); /* 16-byte aligned, zeroed; NULL when out of memory */
 char *sett__arena_str(sett__arena *, const char *);
 void sett__arena_free(sett__arena *);
+void sett__arena_reset(sett__arena *); /* all of it is free again, and kept */
 /* A growing array in malloc'ed memory: false when out of memory (old data stays). */
 bool sett__grow(const sett__allocator *, void **data, uint32_t *cap, uint32_t need, size_t item);
 void *sett__mem_alloc(const sett__allocator *, size_t);
+void *sett__mem_zeroed(const sett__allocator *, size_t);
 void sett__mem_free(const sett__allocator *, void *);
 
 /* ---- error.c: messages ------------------------------------------------------ */
@@ -409,8 +411,21 @@ struct sett_tensor {
 };
 typedef struct sett__poison { sett_val val; sett_layout layout; sett_tensor tensor; sett_arg arg; } sett__poison;
 struct sett_build {
-    sett__arena arena;
+    /* Memory, which sett__build_again keeps. */
     const sett__allocator *mem;
+    sett__arena arena;
+    char *reserve;    /* what sett__new gives out after memory ran out */
+    /* the growing tape: ops in order of recording, linked in order of execution */
+    sett__op *op;
+    uint32_t *next, *arg, *index;
+    sett__site_ref *site;
+    const char **string;
+    sett_val **val_of;       /* op index to its value object, so that CSE gives one object */
+    uint64_t *cse;           /* pure ops: hash << 32 | index + 1, open addressing */
+    uint32_t *site_tab;      /* the same for sites */
+    uint32_t *string_tab;    /* and for strings */
+    uint32_t cap_op, cap_next, cap_arg, cap_index, cap_site, cap_string, cap_val_of, cap_cse, cap_site_tab, cap_string_tab;
+    /* The rest begins as zeros. */
     uint64_t stamp;
     sett_error error; /* the first one; OK until then */
     int suppressed;
@@ -419,26 +434,14 @@ struct sett_build {
     bool no_fold;     /* tests: record what folding would compute */
     bool ended;
     sett__poison *poison;
-    char *reserve;    /* what sett__new gives out after memory ran out */
     size_t reserve_at;
-    /* the growing tape: ops in order of recording, linked in order of execution */
-    sett__op *op;
-    uint32_t *next, *arg, *index;
-    sett__site_ref *site;
-    const char **string;
-    uint32_t n_op, cap_op, cap_next, n_arg, cap_arg, n_index, cap_index, n_site, cap_site, n_string, cap_string;
+    uint32_t n_op, n_arg, n_index, n_site, n_string, n_cse, last_site;
     uint32_t entry_last;     /* last op of the entry block */
     uint32_t tail;           /* last op recorded in execution order */
     sett__region region[SETT__MAX_DEPTH];
     int depth;               /* open regions */
     uint32_t serials;
     uint32_t ended_if, ended_last; /* END of the if that a sett_else may follow, and where its region's hoisted ops go */
-    uint64_t *cse;                               /* pure ops: hash << 32 | index + 1, open addressing */
-    uint32_t cap_cse, n_cse;
-    uint32_t *site_tab, cap_site_tab, last_site; /* the same for sites */
-    uint32_t *string_tab, cap_string_tab;        /* and for strings */
-    sett_val **val_of;       /* op index to its value object, so that CSE gives one object */
-    uint32_t cap_val_of;
     sett__sig sig;           /* arrays grow as parameters are declared */
     uint32_t cap_sym, cap_param, cap_leaf, cap_code, cap_check;
     sett_val **sym_val;      /* one a symbol */
@@ -452,6 +455,10 @@ struct sett_build {
 
 /* mem NULL: malloc. in_kernel: a body is about to record. NULL when out of memory. sett_build_end frees it. */
 sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel);
+/* Ends a build, and begins another one in its memory, which recording then need not fault in again. False: it holds
+ * more than SETT__KEPT bytes, or memory ran out; it is to be ended then. */
+bool sett__build_again(sett_build *);
+#define SETT__KEPT ((size_t)64 << 20) /* as much as glibc's malloc keeps */
 /* First error wins. site may have file NULL (no caller known). The message gets
  * "file:line: func: " in front. Returns the build's poison. */
 void sett__fail(sett_build *, sett_site, const char *func, sett_status, const char *format, ...) SETT_PRINTF(5, 6);
@@ -468,6 +475,7 @@ void sett__fail(sett_build *, sett_site, const char *func, sett_status, const ch
 #define SETT__RESERVE 65536
 void *sett__new(sett_build *, size_t);
 void *sett__new_object(sett_build *, sett__kind, size_t);
+sett__head sett__head_of(sett_build *, sett__kind);
 /* False if x is poison, of another build than b (b may be NULL: taken from x), or of
  * an ended one; then the error is recorded where there is a build to record it. */
 bool sett__use_val(sett_build *, sett_site, const char *func, const sett_val *);
@@ -499,6 +507,7 @@ sett_val *sett__val(sett_build *, uint32_t id, sett_arg shape, bool scalar); /* 
 bool sett__visible(const sett_val *);    /* is the region that it was made in open? */
 void sett__settle(sett_val *);           /* it is made here */
 sett_val *sett__const_bits(sett_build *, sett_site, sett_dtype, uint64_t bits);
+sett_val *sett__const_in(sett_build *, sett_site, sett_dtype, uint64_t bits, sett_val *room); /* as a value that lives in *room */
 bool sett__val_const(const sett_val *, uint64_t *bits); /* is it a CONST, folding on */
 /* A scalar integer leaf as a value of 32 bits (64 if it does not fit, or is). */
 sett_val *sett__arg_val(sett_build *, sett_site, sett_arg leaf);
@@ -530,6 +539,9 @@ uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t by
 /* What folds an op to an existing one: its index, or SETT__NONE. May rewrite the op. */
 uint32_t sett__fold(sett_build *, sett_site, sett__emit *, uint32_t *args);
 void sett__facts(sett_build *, sett_val *); /* fills div, lo, hi, uniform of an op's value */
+/* The same of a scalar integer or Boolean op. Constants, which are most operands, need no value object for it. */
+typedef struct sett__known { int64_t lo, hi, div; sett_dtype dtype; } sett__known;
+sett__known sett__know(sett_build *, uint32_t op);
 void sett__dtype_range(sett_dtype, int64_t *lo, int64_t *hi); /* of an integer type; U64: all of int64, meaning unknown */
 bool sett__no_wrap(sett_build *, uint32_t op); /* ADD SUB MUL of scalar integers: the ranges prove that it does not wrap */
 /* Regions: opened by an op just recorded; see control.c. */

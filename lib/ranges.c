@@ -7,24 +7,24 @@
 
 typedef struct range { int64_t lo, hi; } range;
 
-void sett__dtype_range(sett_dtype dtype, int64_t *lo, int64_t *hi)
-{
-    int bits = sett_dtype_bits(dtype);
-    bool is_signed = sett__dtype_kind(dtype) == 'i';
-    if (bits == 64) {
-        *lo = INT64_MIN;
-        *hi = INT64_MAX;
-        return;
-    }
-    *lo = is_signed ? -(INT64_C(1) << (bits - 1)) : 0;
-    *hi = (INT64_C(1) << (bits - is_signed)) - 1;
-}
+/* Of 64 bits: all of int64, which says nothing of U64. */
+#define TOP(bits, kind) ((bits) - ((kind) == 'i')) /* of the sign, or above the highest bit */
+#define ROW(name, id, text, bits, kind) \
+    [id] = {(bits) >= 64 ? INT64_MIN : (kind) == 'i' ? -(INT64_C(1) << (TOP(bits, kind) & 63)) : 0, \
+        (bits) >= 64 ? INT64_MAX : (INT64_C(1) << (TOP(bits, kind) & 63)) - 1},
+static const range ranges[] = {SETT_DTYPES(ROW)};
+#undef ROW
+#undef TOP
 
 static range all_of(sett_dtype dtype)
 {
-    range r;
-    sett__dtype_range(dtype, &r.lo, &r.hi);
-    return r;
+    return ranges[dtype];
+}
+
+void sett__dtype_range(sett_dtype dtype, int64_t *lo, int64_t *hi)
+{
+    *lo = ranges[dtype].lo;
+    *hi = ranges[dtype].hi;
 }
 
 static bool known(sett_dtype dtype, range r)
@@ -32,16 +32,19 @@ static bool known(sett_dtype dtype, range r)
     return dtype != SETT_U64 || r.lo >= 0;
 }
 
-static const sett_val *val_at(sett_build *b, const sett__op *op, int i)
+static sett__known known_of(const sett_val *v)
 {
-    uint32_t id = b->arg[op->args + i];
-    const sett_val *v = b->val_of[id];
-    return v ? v : sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    return (sett__known){v->lo, v->hi, v->div, (sett_dtype)v->dtype};
 }
 
-static range of(const sett_val *v)
+static sett__known known_at(sett_build *b, const sett__op *op, int i)
 {
-    return (range){v->lo, v->hi};
+    return sett__know(b, b->arg[op->args + i]);
+}
+
+static range of(sett__known k)
+{
+    return (range){k.lo, k.hi};
 }
 
 static int64_t min_of(int64_t a, int64_t b)
@@ -128,7 +131,7 @@ bool sett__no_wrap(sett_build *b, uint32_t id)
     if ((op->code != SETT__ADD && op->code != SETT__SUB && op->code != SETT__MUL) || op->n != 1 ||
         !sett__dtype_is_int(dtype))
         return false;
-    range a = of(val_at(b, op, 0)), c = of(val_at(b, op, 1));
+    range a = of(known_at(b, op, 0)), c = of(known_at(b, op, 1));
     if (!known(dtype, a) || !known(dtype, c) || !binary_range((sett__code)op->code, a, c, &r))
         return false;
     return r.lo >= (dtype == SETT_U64 ? 0 : all.lo) && r.hi <= all.hi;
@@ -155,7 +158,7 @@ static range sreg_range(const sett_build *b, const sett__op *op)
 /* An induction variable stays below the bound; it can pass the type's end only from there. */
 static range loop_range(sett_build *b, const sett__op *op)
 {
-    range lo = of(val_at(b, op, 0)), hi = of(val_at(b, op, 1)), step = of(val_at(b, op, 2));
+    range lo = of(known_at(b, op, 0)), hi = of(known_at(b, op, 1)), step = of(known_at(b, op, 2));
     range all = all_of((sett_dtype)op->dtype);
     int64_t end;
     bool wraps = __builtin_add_overflow(hi.hi, step.hi - 1, &end) || end > all.hi;
@@ -176,33 +179,30 @@ static range range_of(sett_build *b, const sett__op *op)
     sett_dtype dtype = (sett_dtype)op->dtype;
     range all = all_of(dtype), r = all, a, c;
     switch (sett__ops[op->code].cls) {
-    case SETT__C_CONST:
-        r.lo = r.hi = sett__int_of_bits(dtype, (uint64_t)op->imm);
-        return known(dtype, r) ? r : all;
     case SETT__C_SREG:
         return sreg_range(b, op);
     case SETT__C_SYM:
         return (range){0, all.hi};
     case SETT__C_BINARY:
-        a = of(val_at(b, op, 0));
-        c = of(val_at(b, op, 1));
+        a = of(known_at(b, op, 0));
+        c = of(known_at(b, op, 1));
         if (!known(dtype, a) || !known(dtype, c) || !binary_range((sett__code)op->code, a, c, &r))
             return all;
         break;
     case SETT__C_UNARY:
-        a = of(val_at(b, op, 0));
+        a = of(known_at(b, op, 0));
         r = known(dtype, a) ? unary_range((sett__code)op->code, a, all) : all;
         break;
     case SETT__C_SELECT:
-        a = of(val_at(b, op, 1));
-        c = of(val_at(b, op, 2));
+        a = of(known_at(b, op, 1));
+        c = of(known_at(b, op, 2));
         return (range){min_of(a.lo, c.lo), max_of(a.hi, c.hi)};
     case SETT__C_CONVERT: {
-        const sett_val *from = val_at(b, op, 0);
-        if (op->code != SETT__CONVERT || (from->dtype != SETT_BOOL && !sett__dtype_is_int((sett_dtype)from->dtype)))
+        sett__known from = known_at(b, op, 0);
+        if (op->code != SETT__CONVERT || (from.dtype != SETT_BOOL && !sett__dtype_is_int(from.dtype)))
             return all;
         r = of(from);
-        if (!known((sett_dtype)from->dtype, r))
+        if (!known(from.dtype, r))
             return all;
         break;
     }
@@ -216,9 +216,9 @@ static range range_of(sett_build *b, const sett__op *op)
 }
 
 /* ---- divisibility: 0 for zero, which everything divides -------------------------------- */
-static int64_t binary_div(sett__code code, const sett_val *x, const sett_val *y)
+static int64_t binary_div(sett__code code, sett__known x, sett__known y)
 {
-    int64_t a = x->div, b = y->div, product;
+    int64_t a = x.div, b = y.div, product;
     switch (code) {
     case SETT__ADD:
     case SETT__SUB:
@@ -229,29 +229,29 @@ static int64_t binary_div(sett__code code, const sett_val *x, const sett_val *y)
     case SETT__MUL:
         return __builtin_mul_overflow(a, b, &product) ? max_of(a, b) : product;
     case SETT__DIV: /* by a constant that divides what divides x */
-        return y->lo == y->hi && y->lo > 0 && a % y->lo == 0 ? a / y->lo : 1;
+        return y.lo == y.hi && y.lo > 0 && a % y.lo == 0 ? a / y.lo : 1;
     default:
         return 1;
     }
 }
 
-static int64_t div_of(sett_build *b, const sett__op *op, const sett_val *v)
+static int64_t div_of(sett_build *b, const sett__op *op, range r)
 {
-    if (v->lo == v->hi) /* also of what folds to a constant */
-        return v->lo == INT64_MIN ? 1 : v->lo < 0 ? -v->lo : v->lo;
+    if (r.lo == r.hi) /* also of what folds to a constant */
+        return r.lo == INT64_MIN ? 1 : r.lo < 0 ? -r.lo : r.lo;
     switch (sett__ops[op->code].cls) {
     case SETT__C_SYM:
         return b->sig.sym[op->imm].div;
     case SETT__C_BINARY:
-        return binary_div((sett__code)op->code, val_at(b, op, 0), val_at(b, op, 1));
+        return binary_div((sett__code)op->code, known_at(b, op, 0), known_at(b, op, 1));
     case SETT__C_SELECT:
-        return sett__gcd(val_at(b, op, 1)->div, val_at(b, op, 2)->div);
+        return sett__gcd(known_at(b, op, 1).div, known_at(b, op, 2).div);
     case SETT__C_CONVERT: {
-        const sett_val *from = val_at(b, op, 0);
-        return op->code == SETT__CONVERT && sett__dtype_is_int((sett_dtype)from->dtype) ? from->div : 1;
+        sett__known from = known_at(b, op, 0);
+        return op->code == SETT__CONVERT && sett__dtype_is_int(from.dtype) ? from.div : 1;
     }
     case SETT__C_FOR:
-        return sett__gcd(val_at(b, op, 0)->div, val_at(b, op, 2)->div);
+        return sett__gcd(known_at(b, op, 0).div, known_at(b, op, 2).div);
     default:
         return 1;
     }
@@ -264,23 +264,48 @@ static bool uniform_of(sett_build *b, const sett__op *op)
     if (!(sett__ops[op->code].flags & SETT__P) && op->code != SETT__FOR)
         return false;
     for (int i = 0; i < op->n_args; i++) {
-        const sett_val *v = b->val_of[b->arg[op->args + i]];
-        if (!v || !v->uniform)
+        uint32_t id = b->arg[op->args + i];
+        const sett_val *v = b->val_of[id];
+        if (v ? !v->uniform : b->op[id].code != SETT__CONST)
             return false;
     }
     return true;
+}
+
+static sett__known number_facts(const sett__op *op)
+{
+    sett_dtype dtype = (sett_dtype)op->dtype;
+    int64_t x = sett__int_of_bits(dtype, (uint64_t)op->imm);
+    if (dtype == SETT_U64 && x < 0)
+        return (sett__known){INT64_MIN, INT64_MAX, 1, dtype};
+    return (sett__known){x, x, x == INT64_MIN ? 1 : x < 0 ? -x : x, dtype};
+}
+
+static sett__known facts_of(sett_build *b, const sett__op *op)
+{
+    if (op->code == SETT__CONST)
+        return number_facts(op);
+    range r = range_of(b, op);
+    int64_t div = div_of(b, op, r);
+    return (sett__known){r.lo, r.hi, div < 1 && r.lo != r.hi ? 1 : div, (sett_dtype)op->dtype};
+}
+
+sett__known sett__know(sett_build *b, uint32_t id)
+{
+    const sett_val *v = b->val_of[id];
+    if (!v && b->op[id].code == SETT__CONST)
+        return number_facts(&b->op[id]);
+    return known_of(v ? v : sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true));
 }
 
 void sett__facts(sett_build *b, sett_val *v)
 {
     const sett__op *op = &b->op[v->id];
     if (op->n == 1 && (op->dtype == SETT_BOOL || sett__dtype_is_int((sett_dtype)op->dtype))) {
-        range r = range_of(b, op);
-        v->lo = r.lo;
-        v->hi = r.hi;
-        v->div = div_of(b, op, v);
-        if (v->div < 1 && v->lo != v->hi)
-            v->div = 1;
+        sett__known k = facts_of(b, op);
+        v->lo = k.lo;
+        v->hi = k.hi;
+        v->div = k.div;
     }
     v->uniform = uniform_of(b, op);
 }
@@ -297,7 +322,7 @@ sett_val *sett__op2(sett_build *b, sett_site site, sett__code code, int flags, s
     sett_val *v = sett__val(b, id, wide->scalar ? y->shape : wide->shape, scalar);
     if (b->error.status || !v->scalar || !sett__dtype_is_int(to) || v->lo == v->hi)
         return v;
-    int64_t div = binary_div(code, x, y);
+    int64_t div = binary_div(code, known_of(x), known_of(y));
     if (div <= v->div)
         return v;
     sett_val *view = sett__new(b, sizeof *view);

@@ -41,13 +41,14 @@ static bool visit_args(walk *w, const sett__op *op, int a, int c)
 static bool visit_power(walk *w, const sett__op *op)
 {
     sett_build *b = w->b;
-    const sett_val *x = b->val_of[b->arg[op->args]], *c = b->val_of[b->arg[op->args + 1]];
-    if (!x || !c || c->lo != c->hi || (x->lo < 0 && !(op->flags & SETT__F_NONNEG)))
+    uint32_t id = b->arg[op->args];
+    sett__known x = sett__know(b, id), c = sett__know(b, b->arg[op->args + 1]);
+    if (c.lo != c.hi || (x.lo < 0 && !(op->flags & SETT__F_NONNEG)))
         return false;
-    if (op->code == SETT__SHR && c->lo >= 0 && c->lo < 62)
-        return visit(w, x->id) && emit(w, SETT__X_CONST, INT64_C(1) << c->lo) && emit(w, SETT__X_DIV, 0);
-    if (op->code == SETT__AND && c->lo > 0 && !(c->lo & (c->lo + 1)))
-        return visit(w, x->id) && emit(w, SETT__X_CONST, c->lo + 1) && emit(w, SETT__X_REM, 0);
+    if (op->code == SETT__SHR && c.lo >= 0 && c.lo < 62)
+        return visit(w, id) && emit(w, SETT__X_CONST, INT64_C(1) << c.lo) && emit(w, SETT__X_DIV, 0);
+    if (op->code == SETT__AND && c.lo > 0 && !(c.lo & (c.lo + 1)))
+        return visit(w, id) && emit(w, SETT__X_CONST, c.lo + 1) && emit(w, SETT__X_REM, 0);
     return false;
 }
 

@@ -88,10 +88,10 @@ sett_arg sett__add_offset(const sett__ctx *c, sett_arg x, sett_arg y)
 {
     if (x.kind == SETT_POISON || y.kind == SETT_POISON)
         return c->b->poison->arg;
-    x = spread(c->b, x, y);
-    y = spread(c->b, y, x);
     if (x.kind != SETT_NODE && y.kind != SETT_NODE)
         return add_leaves(c, x, y);
+    x = spread(c->b, x, y);
+    y = spread(c->b, y, x);
     if (x.kind != SETT_NODE || y.kind != SETT_NODE) /* 0 beside a tuple: nothing moves there */
         return x.kind == SETT_NODE ? x : y;
     int rank = x.rank > y.rank ? x.rank : y.rank;

@@ -47,21 +47,6 @@ static bool int_fits(sett_dtype d, int64_t i)
     return i >= lo && i <= hi;
 }
 
-/* A weak number beside values of type d (which is a float where the number is). */
-static sett_val *weak(const sett__ctx *c, sett_arg a, sett_dtype d)
-{
-    sett_build *b = c->b;
-    if (a.kind == SETT_INT) {
-        SETT__FAIL_IF(b, c->site, c->func, !int_fits(d, a.u.i), poison_of(b), SETT_E_RANGE, "%s cannot hold %lld",
-            sett_dtype_name(d), (long long)a.u.i);
-        return sett__const_bits(b, c->site, d, bits_of_int(d, a.u.i));
-    }
-    uint64_t bits = is_float(d) ? sett__bits_of_float(d, a.u.f) : 0;
-    bool fits = is_float(d) && (!isfinite(a.u.f) || isfinite(sett__float_of_bits(d, bits)));
-    SETT__FAIL_IF(b, c->site, c->func, !fits, poison_of(b), SETT_E_RANGE, "%s cannot hold %g", sett_dtype_name(d), a.u.f);
-    return sett__const_bits(b, c->site, d, bits);
-}
-
 /* CuTe's constructors: integers wrap, a float truncates to an integer first. */
 static sett_val *construct(const sett__ctx *c, sett_arg a, sett_dtype d)
 {
@@ -81,7 +66,29 @@ static sett_val *construct(const sett__ctx *c, sett_arg a, sett_dtype d)
 typedef struct operand {
     sett_val *v; /* NULL: a C number */
     sett_arg number;
+    sett_val room; /* for the number as a value: most are in one op and never seen again */
 } operand;
+
+/* Of a weak number beside values of type d (which is a float where the number is). */
+static bool weak_bits(const sett__ctx *c, sett_arg a, sett_dtype d, uint64_t *bits)
+{
+    if (a.kind == SETT_INT) {
+        SETT__FAIL_IF(c->b, c->site, c->func, !int_fits(d, a.u.i), false, SETT_E_RANGE, "%s cannot hold %lld",
+            sett_dtype_name(d), (long long)a.u.i);
+        *bits = bits_of_int(d, a.u.i);
+        return true;
+    }
+    *bits = is_float(d) ? sett__bits_of_float(d, a.u.f) : 0;
+    bool fits = is_float(d) && (!isfinite(a.u.f) || isfinite(sett__float_of_bits(d, *bits)));
+    SETT__FAIL_IF(c->b, c->site, c->func, !fits, false, SETT_E_RANGE, "%s cannot hold %g", sett_dtype_name(d), a.u.f);
+    return true;
+}
+
+static sett_val *weak(const sett__ctx *c, operand *o, sett_dtype d)
+{
+    uint64_t bits;
+    return weak_bits(c, o->number, d, &bits) ? sett__const_in(c->b, c->site, d, bits, &o->room) : poison_of(c->b);
+}
 
 /* Checks one operand and records a lazy predicate: what is used in arithmetic is a value. */
 static sett_val *use(const sett__ctx *c, const sett_val *v)
@@ -96,7 +103,8 @@ static sett_val *use(const sett__ctx *c, const sett_val *v)
 
 static bool take(const sett__ctx *c, sett_arg a, operand *o)
 {
-    *o = (operand){.number = a};
+    o->v = NULL;
+    o->number = a;
     if (a.kind == SETT_POISON)
         return sett__use_arg(c->b, c->site, c->func, a);
     bool number = a.kind == SETT_INT || a.kind == SETT_FLOAT;
@@ -179,7 +187,7 @@ static bool unify(const sett__ctx *c, operand *o, int n, sett_dtype d)
 {
     sett_val *v[3];
     for (int i = 0; i < n; i++)
-        v[i] = o[i].v ? sett__to(c->b, c->site, o[i].v, d) : weak(c, o[i].number, d);
+        v[i] = o[i].v ? sett__to(c->b, c->site, o[i].v, d) : weak(c, &o[i], d);
     if (c->b->error.status || !sett__broadcast(c, v, n))
         return false;
     for (int i = 0; i < n; i++)
@@ -357,7 +365,7 @@ sett_val *sett_where_at(sett_site site, sett_val *cond, sett_arg x, sett_arg y)
         "the condition is %s, it must be Boolean", sett_dtype_name((sett_dtype)o[0].v->dtype));
     sett_val *v[3] = {NULL, NULL, o[0].v}; /* the condition last: the arms decide how the shape is written */
     for (int i = 1; i < 3; i++)
-        v[i - 1] = o[i].v ? sett__to(c.b, site, o[i].v, d) : weak(&c, o[i].number, d);
+        v[i - 1] = o[i].v ? sett__to(c.b, site, o[i].v, d) : weak(&c, &o[i], d);
     if (c.b->error.status || !sett__broadcast(&c, v, 3))
         return poison_of(c.b);
     return op3(&c, SETT__SELECT, (const operand[]){{.v = v[2]}, {.v = v[0]}, {.v = v[1]}});
@@ -416,8 +424,9 @@ sett_val *sett__number(sett_build *b, sett_site site, const char *func, sett_arg
     operand o;
     if (!need_arithmetic(&c, d) || !take(&c, a, &o))
         return poison_of(b);
+    uint64_t bits;
     if (!o.v)
-        return weak(&c, o.number, d);
+        return weak_bits(&c, o.number, d, &bits) ? sett__const_bits(b, site, d, bits) : poison_of(b);
     SETT__FAIL_IF(b, site, func, !o.v->scalar || o.v->dtype != d, poison_of(b), SETT_E_DTYPE, "a scalar of %s is needed, not %s of shape %s",
         sett_dtype_name(d), sett_dtype_name((sett_dtype)o.v->dtype), sett__arg_text(b, o.v->shape));
     return o.v;

@@ -417,6 +417,8 @@ static sett_status record_some(const sett__allocator *mem)
     sett_status status = sett__build_finish(b, &t, &e);
     if (!status)
         sett__tape_free(&t);
+    if (!status && !sett__build_again(b))
+        status = SETT_E_MEMORY;
     sett_build_end(b, NULL);
     return status;
 }
@@ -431,6 +433,55 @@ START_TEST(survives_without_memory)
         ck_assert_int_lt(n, 1000);
     }
     ck_assert_int_gt(n, 10);
+}
+END_TEST
+
+/* What a body of some ops and a parameter records, of which name and number come again in every tape. */
+static char *recorded_text(sett_build *b, int n)
+{
+    sett__tape t;
+    sett_error e = {SETT_OK, ""};
+    char *text = NULL;
+    b->in_kernel = true;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, SETT_T1(sett_sym(b, "N"))));
+    sett_grid(b, 1), sett_block(b, 32);
+    sett_val *i = sett_thread_idx(b, 0);
+    for (int k = 0; k < n; k++)
+        sett_set(X, sett_at(X, sett_add(i, k)), sett_add(i, 3 * k));
+    sett_printf(b, "{}", i);
+    ck_assert_msg(!sett__build_finish(b, &t, &e), "%s", e.text);
+    ck_assert_msg(!sett__tape_print(&t, true, NULL, &text, &e), "%s", e.text);
+    sett__tape_free(&t);
+    return text;
+}
+
+START_TEST(begins_again_in_its_memory)
+{
+    static const int sizes[] = {400, 400, 3, 2000, 400};
+    sett_build *b = kernel();
+    uint64_t stamp = 0;
+    for (size_t k = 0; k < SETT__COUNT(sizes); k++) {
+        sett_build *fresh = kernel();
+        char *text = recorded_text(b, sizes[k]), *want = recorded_text(fresh, sizes[k]);
+        size_t used = b->arena.used;
+        ck_assert_str_eq(text, want);
+        ck_assert_uint_ne(b->stamp, stamp);
+        stamp = b->stamp;
+        if (k == 1) { /* an error does not outlive its build */
+            ck_assert(sett__build_again(b));
+            sett_sym(b, "N", .div = -3);
+            ck_assert_int_eq(sett_build_status(b, NULL), SETT_E_ARGUMENT);
+        }
+        ck_assert(sett__build_again(b));
+        ck_assert_int_eq(sett_build_status(b, NULL), SETT_OK);
+        ck_assert_uint_eq(b->arena.used, used);
+        free(text);
+        free(want);
+        sett_build_end(fresh, NULL);
+    }
+    b->arena.used += SETT__KEPT;
+    ck_assert(!sett__build_again(b));
+    sett_build_end(b, NULL);
 }
 END_TEST
 
@@ -451,6 +502,7 @@ Suite *build_suite(void)
     tcase_add_test(t, what_is_known);
     tcase_add_test(t, folding_changes_nothing);
     tcase_add_test(t, survives_without_memory);
+    tcase_add_test(t, begins_again_in_its_memory);
     suite_add_tcase(s, t);
     return s;
 }
