@@ -98,7 +98,7 @@ static sett_layout *by_profile(const sett__ctx *c, const sett_layout *l, sett_ar
     return sett__rewrap(c, l, sett__join(c, n, m));
 }
 
-sett_layout *sett__coalesce_by(const sett__ctx *c, const sett_layout *l, sett_arg profile)
+static sett_layout *coalesce_by(const sett__ctx *c, const sett_layout *l, sett_arg profile)
 {
     return by_profile(c, l, profile, sett__coalesce);
 }
@@ -115,7 +115,7 @@ static void zeros_out(const sett__ctx *c, sett_arg s, sett_arg d, sett_arg *shap
     *shape = sett_arg_n(s.rank, kid);
 }
 
-sett_layout *sett__filter_zeros(const sett__ctx *c, const sett_layout *l)
+static sett_layout *filter_zeros(const sett__ctx *c, const sett_layout *l)
 {
     sett_arg shape;
     zeros_out(c, l->shape, l->stride, &shape);
@@ -124,10 +124,10 @@ sett_layout *sett__filter_zeros(const sett__ctx *c, const sett_layout *l)
 
 sett_layout *sett__filter(const sett__ctx *c, const sett_layout *l)
 {
-    return sett__coalesce(c, sett__filter_zeros(c, l));
+    return sett__coalesce(c, filter_zeros(c, l));
 }
 
-sett_layout *sett__filter_by(const sett__ctx *c, const sett_layout *l, sett_arg profile)
+static sett_layout *filter_by(const sett__ctx *c, const sett_layout *l, sett_arg profile)
 {
     return by_profile(c, l, profile, sett__filter);
 }
@@ -146,7 +146,7 @@ sett_layout *sett_coalesce_layout_at(sett_site site, const sett_layout *l, sett_
     sett__ctx c = {l->head.b, site, "sett_coalesce"};
     if (profile.kind == SETT_SLICE)
         return sett__coalesce(&c, l);
-    return sett__use_arg(c.b, site, c.func, profile) ? sett__coalesce_by(&c, l, profile) : sett__poison_layout(c.b);
+    return sett__use_arg(c.b, site, c.func, profile) ? coalesce_by(&c, l, profile) : sett__poison_layout(c.b);
 }
 
 sett_layout *sett_filter_at(sett_site site, const sett_layout *l)
@@ -156,7 +156,7 @@ sett_layout *sett_filter_at(sett_site site, const sett_layout *l)
 
 sett_layout *sett_filter_zeros_at(sett_site site, const sett_layout *l)
 {
-    return public(site, "sett_filter_zeros", l, sett__filter_zeros);
+    return public(site, "sett_filter_zeros", l, filter_zeros);
 }
 
 sett_layout *sett_filter_by_at(sett_site site, const sett_layout *l, sett_arg profile)
@@ -164,5 +164,5 @@ sett_layout *sett_filter_by_at(sett_site site, const sett_layout *l, sett_arg pr
     if (!sett__use_layout(NULL, site, "sett_filter", l))
         return (sett_layout *)(uintptr_t)l;
     sett__ctx c = {l->head.b, site, "sett_filter"};
-    return sett__use_arg(c.b, site, c.func, profile) ? sett__filter_by(&c, l, profile) : sett__poison_layout(c.b);
+    return sett__use_arg(c.b, site, c.func, profile) ? filter_by(&c, l, profile) : sett__poison_layout(c.b);
 }

@@ -195,11 +195,13 @@ static int64_t static_at(const sett__ctx *c, const sett_layout *l, int64_t x)
     return v.kind == SETT_INT && v.u.i > 0 ? v.u.i : 0;
 }
 
+static sett_layout *left_inverse(const sett__ctx *, const sett_layout *);
+
 /* (S o L)^-1 = L^-1 o S: S is its own inverse, and where L^-1 maps its bits to neighbouring bits again,
  * that is another swizzle around L^-1. */
 static sett_layout *swizzled_left_inverse(const sett__ctx *c, const sett_layout *l)
 {
-    sett_layout *inv = sett__left_inverse(c, sett__own(c, l->shape, l->stride));
+    sett_layout *inv = left_inverse(c, sett__own(c, l->shape, l->stride));
     if (sett__layout_poison(inv))
         return inv;
     int to = l->base + (l->shift < 0 ? -l->shift : 0), from = l->base + (l->shift > 0 ? l->shift : 0);
@@ -216,7 +218,7 @@ static sett_layout *swizzled_left_inverse(const sett__ctx *c, const sett_layout 
 }
 
 /* What undoes l on its image: coordinates between images go nowhere in particular (stride 0). */
-sett_layout *sett__left_inverse(const sett__ctx *c, const sett_layout *l)
+static sett_layout *left_inverse(const sett__ctx *c, const sett_layout *l)
 {
     sett__mode_list m, sorted, out;
     if (sett__layout_poison(l))
@@ -259,7 +261,7 @@ sett_layout *sett__left_inverse(const sett__ctx *c, const sett_layout *l)
     return sett__coalesce(c, sett__from_modes(c, &out));
 }
 
-sett_layout *sett__nullspace(const sett__ctx *c, const sett_layout *l)
+static sett_layout *nullspace(const sett__ctx *c, const sett_layout *l)
 {
     sett_arg s[64], d[64], before = sett_arg_i(1);
     sett__mode_list out;
@@ -277,7 +279,7 @@ sett_layout *sett__nullspace(const sett__ctx *c, const sett_layout *l)
     return sett__from_modes(c, &out);
 }
 
-sett_layout *sett__max_common(const sett__ctx *c, const sett_layout *a, const sett_layout *b, sett_arg *size)
+static sett_layout *max_common(const sett__ctx *c, const sett_layout *a, const sett_layout *b, sett_arg *size)
 {
     sett_layout *inv = sett__right_inverse(c, b);
     *size = sett_arg_i(1);
@@ -319,20 +321,20 @@ sett_layout *sett_right_inverse_at(sett_site site, const sett_layout *l)
 sett_layout *sett_left_inverse_at(sett_site site, const sett_layout *l)
 {
     ENTER(l, "sett_left_inverse");
-    return sett__left_inverse(c, l);
+    return left_inverse(c, l);
 }
 
 sett_layout *sett_nullspace_at(sett_site site, const sett_layout *l)
 {
     ENTER(l, "sett_nullspace");
-    return sett__nullspace(c, l);
+    return nullspace(c, l);
 }
 
 sett_layout *sett_max_common_layout_at(sett_site site, const sett_layout *a, const sett_layout *b)
 {
     sett_arg size;
     ENTER(a, "sett_max_common_layout");
-    return sett__use_layout(c->b, site, c->func, b) ? sett__max_common(c, a, b, &size) : sett__poison_layout(c->b);
+    return sett__use_layout(c->b, site, c->func, b) ? max_common(c, a, b, &size) : sett__poison_layout(c->b);
 }
 
 sett_arg sett_max_common_vector_at(sett_site site, const sett_layout *a, const sett_layout *b)
@@ -341,7 +343,7 @@ sett_arg sett_max_common_vector_at(sett_site site, const sett_layout *a, const s
     if (!sett__use_layout(NULL, site, "sett_max_common_vector", a))
         return size;
     sett__ctx c = {a->head.b, site, "sett_max_common_vector"};
-    if (!sett__use_layout(c.b, site, c.func, b) || sett__layout_poison(sett__max_common(&c, a, b, &size)))
+    if (!sett__use_layout(c.b, site, c.func, b) || sett__layout_poison(max_common(&c, a, b, &size)))
         return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
     return size;
 }

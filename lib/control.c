@@ -13,7 +13,7 @@ static const char *opener(const sett_build *b, const sett__region *r)
 
 /* ---- opening and ending --------------------------------------------------------- */
 /* last: the op before the opener, where what moves out of the region goes. */
-void sett__region_push(sett_build *b, sett_site site, uint32_t op, uint32_t last)
+static void region_push(sett_build *b, sett_site site, uint32_t op, uint32_t last)
 {
     if (b->error.status)
         return;
@@ -62,7 +62,7 @@ sett_region sett_if_begin(sett_site site, sett_build *b, sett_val *cond)
         return poisoned(b);
     uint32_t last = b->tail;
     uint32_t op = sett__record(b, site, &(sett__emit){.code = SETT__IF, .n_args = 1, .args = &v->id});
-    sett__region_push(b, site, op, last);
+    region_push(b, site, op, last);
     return opened(b, &b->poison->val);
 }
 
@@ -129,7 +129,7 @@ sett_region sett_else_begin(sett_site site, sett_build *b)
         b->notes = b->notes->older; /* an if of which only the else does anything is one */
     b->op[end].site = sett__site(b, site);
     b->ended_if = SETT__NONE;
-    sett__region_push(b, site, end, b->ended_last);
+    region_push(b, site, end, b->ended_last);
     return opened(b, &b->poison->val);
 }
 
@@ -168,7 +168,7 @@ sett_region sett_for_begin(sett_site site, sett_build *b, sett_arg lo, sett_arg 
         args[i] = sett__to(b, site, (sett_val *)(uintptr_t)bound[i], dtype)->id;
     uint32_t last = b->tail;
     uint32_t op = sett__record(b, site, &(sett__emit){.code = SETT__FOR, .dtype = dtype, .n = 1, .n_args = 3, .args = args});
-    sett__region_push(b, site, op, last);
+    region_push(b, site, op, last);
     if (b->error.status)
         return poisoned(b);
     /* The induction variable lives inside, though its op stands outside. */

@@ -20,7 +20,7 @@ static bool use_pred(const sett__ctx *c, const sett_val *pred)
 }
 
 /* ---- values that fit --------------------------------------------------------------------- */
-const sett_val *sett__stored(const sett__ctx *c, const sett_tensor *t, const sett_val *v)
+static const sett_val *stored(const sett__ctx *c, const sett_tensor *t, const sett_val *v)
 {
     sett_dtype from = (sett_dtype)v->dtype, to = (sett_dtype)t->dtype;
     bool widens = sett__dtype_kind(from) == sett__dtype_kind(to) && sett_dtype_bits(from) < sett_dtype_bits(to);
@@ -46,7 +46,7 @@ static const sett_val *scalar_of(const sett__ctx *c, const sett_tensor *t, sett_
     if (a.kind == SETT_VALUE) {
         SETT__FAIL_IF(c->b, c->site, c->func, a.u.v->n != 1, NULL, SETT_E_SHAPE, "a value of shape %s is no scalar",
             sett__arg_text(c->b, a.u.v->shape));
-        return sett__stored(c, t, a.u.v);
+        return stored(c, t, a.u.v);
     }
     sett_val *v = sett__number(c->b, c->site, c->func, a, (sett_dtype)t->dtype);
     return c->b->error.status ? NULL : v;
@@ -91,7 +91,7 @@ void sett_store_at(sett_site site, const sett_tensor *t, const sett_store_args *
         "the tensor of coordinates %s cannot be written", sett__layout_text(c.b, t->layout));
     SETT__FAIL_IF(c.b, site, c.func, !a.val->scalar && !sett__same_elements(a.val->shape, t->layout->shape), ,
         SETT_E_SHAPE, "a value of shape %s into %s", sett__arg_text(c.b, a.val->shape), sett__tensor_text(c.b, t));
-    const sett_val *v = sett__stored(&c, t, a.val);
+    const sett_val *v = stored(&c, t, a.val);
     if (v)
         sett__access(&c, &(sett__move){.t = t, .val = v, .pred = a.pred});
 }
@@ -151,7 +151,7 @@ void sett_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst
     sett_dtype as = carrier((sett_dtype)src->dtype);
     const sett_val *v = load(&c, &(sett__move){.t = src, .pred = pred, .shape = shape, .as = as});
     if (as == (sett_dtype)src->dtype && !v->head.poison)
-        v = sett__stored(&c, dst, v);
+        v = stored(&c, dst, v);
     if (v && !v->head.poison)
         sett__access(&c, &(sett__move){.t = dst,
                              .val = v,

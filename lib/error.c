@@ -32,7 +32,7 @@ const char *sett_status_text(sett_status s)
     return "unknown status";
 }
 
-sett_status sett__error_va(sett_error *e, sett_status status, const char *format, va_list ap)
+static sett_status error_va(sett_error *e, sett_status status, const char *format, va_list ap)
 {
     if (e) {
         e->status = status;
@@ -45,7 +45,7 @@ sett_status sett__error(sett_error *e, sett_status status, const char *format, .
 {
     va_list ap;
     va_start(ap, format);
-    sett__error_va(e, status, format, ap);
+    error_va(e, status, format, ap);
     va_end(ap);
     return status;
 }

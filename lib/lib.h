@@ -62,7 +62,6 @@ void sett__mem_free(const sett__allocator *, void *);
 /* ---- error.c: messages ------------------------------------------------------ */
 /* Fills e (if any) and returns the status, so that a caller can `return` it. */
 sett_status sett__error(sett_error *e, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
-sett_status sett__error_va(sett_error *e, sett_status, const char *format, va_list);
 
 /* ---- dtype.c ------------------------------------------------------------------ */
 bool sett__dtype_valid(int);
@@ -92,47 +91,6 @@ int64_t sett__int_of_bits(sett_dtype, uint64_t); /* sign- or zero-extended */
 uint64_t sett__float_convert(sett_dtype from, sett_dtype to, uint64_t bits);
 uint64_t sett__float_of_integer(sett_dtype to, bool negative, uint64_t magnitude);
 uint64_t sett__integer_of_float(sett_dtype from, sett_dtype to, uint64_t bits);
-/* The 16-bit cases of sett__float_convert on bits, inline for the engines' inner loops. */
-static inline uint32_t sett__f32_of_bf16(uint16_t h)
-{
-    return (h & 0x7fff) > 0x7f80 ? 0x7fffffff : (uint32_t)h << 16;
-}
-static inline uint16_t sett__bf16_of_f32(uint32_t f)
-{
-    return (uint16_t)((f & 0x7fffffff) > 0x7f800000 ? 0x7fff : (f + 0x7fff + (f >> 16 & 1)) >> 16);
-}
-static inline uint32_t sett__f32_of_f16(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3ff;
-    if (e == 31)
-        return m ? 0x7fffffff : sign | 0x7f800000;
-    if (e == 0 && m) { /* subnormal: bring its top bit to bit 10 */
-        int shift = __builtin_clz(m) - 21;
-        m = m << shift & 0x3ff;
-        e = (uint32_t)(1 - shift);
-    } else if (e == 0) {
-        return sign;
-    }
-    return sign | (e + 112) << 23 | m << 13;
-}
-static inline uint16_t sett__f16_of_f32(uint32_t f)
-{
-    uint32_t sign = f >> 16 & 0x8000, a = f & 0x7fffffff, h;
-    if (a > 0x7f800000)
-        return 0x7fff;
-    if (a >= 0x477ff000) { /* 65520 */
-        h = 0x7c00;
-    } else if (a >= 0x38800000) { /* 2^-14, the least normal */
-        h = (a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13;
-    } else if (a < 0x33000000) { /* 2^-25 */
-        h = 0;
-    } else {
-        uint32_t shift = 126 - (a >> 23), m = (a & 0x7fffff) | 0x800000, rest = m << (32 - shift);
-        h = m >> shift;
-        h += rest > 0x80000000 || (rest == 0x80000000 && (h & 1));
-    }
-    return (uint16_t)(sign | h);
-}
 
 /* ---- tape: the data ---------------------------------------------------------------- */
 #define SETT__TAPE_VERSION 1
@@ -282,7 +240,6 @@ void sett__put_n(sett__sink *, const char *text, size_t);
 void sett__putf(sett__sink *, const char *format, ...) SETT_PRINTF(2, 3); /* at most 255 bytes */
 void sett__put_int(sett__sink *, int64_t);
 void sett__put_quoted(sett__sink *, const char *); /* "a\n\x01" */
-bool sett__is_name(const char *);                  /* [A-Za-z_][A-Za-z0-9_]* */
 void sett__put_name(sett__sink *, const char *);   /* as it is, or quoted where it is no name, or `_` */
 
 /* ---- lex.c: tokens of a text --------------------------------------------------------------- */
@@ -529,8 +486,6 @@ sett_val *sett__expand_binary(const sett__ctx *, sett_binary_op, sett_val *, set
  * stay: an op takes them as splats. False: they do not broadcast; the build has failed. */
 bool sett__broadcast(const sett__ctx *, sett_val **, int n);
 bool sett__same_shape(sett_arg, sett_arg); /* static tuples that print the same */
-/* A static shape of 1 to SETT__MAX_WIDTH elements, else an error. */
-bool sett__value_shape(const sett__ctx *, sett_arg shape, uint32_t *n);
 /* result[i] = from[idx[i]]; looks through PACK and PICK. */
 uint32_t sett__pick(sett_build *, sett_site, uint32_t from, const uint32_t *idx, uint32_t n);
 uint32_t sett__splat(sett_build *, sett_site, uint32_t scalar, uint32_t n); /* a PICK of n times element 0 */
@@ -544,8 +499,6 @@ typedef struct sett__known { int64_t lo, hi, div; sett_dtype dtype; } sett__know
 sett__known sett__know(sett_build *, uint32_t op);
 void sett__dtype_range(sett_dtype, int64_t *lo, int64_t *hi); /* of an integer type; U64: all of int64, meaning unknown */
 bool sett__no_wrap(sett_build *, uint32_t op); /* ADD SUB MUL of scalar integers: the ranges prove that it does not wrap */
-/* Regions: opened by an op just recorded; see control.c. */
-void sett__region_push(sett_build *, sett_site, uint32_t op, uint32_t last);
 uint32_t sett__intern(sett_build *, const char *); /* index in string */
 uint32_t sett__site(sett_build *, sett_site);
 /* Orders, drops what is dead, renumbers, fills the signature, verifies. */
@@ -641,7 +594,6 @@ bool sett__layout_poison(const sett_layout *);
 sett_layout *sett__make(const sett__ctx *, sett_arg shape, sett_arg stride);
 sett_layout *sett__ordered(const sett__ctx *, sett_arg shape, sett_arg order);
 /* modes.c: parts of tuples and layouts */
-sett_layout *sett__slice(const sett__ctx *, const sett_layout *, sett_arg crd);
 sett_arg sett__select(const sett__ctx *, sett_arg x, sett_arg modes);
 sett_arg sett__group(const sett__ctx *, sett_arg x, int begin, int end);
 /* One mode of a plain shape:stride, and several joined. */
@@ -659,10 +611,7 @@ void sett__push(const sett__ctx *, sett__mode_list *, sett_arg extent, sett_arg 
 void sett__coalesced(const sett__ctx *, sett__mode_list *, sett_arg shape, sett_arg stride, bool open);
 sett_layout *sett__from_modes(const sett__ctx *, const sett__mode_list *); /* one mode: a leaf; none: 1:0 */
 sett_layout *sett__coalesce(const sett__ctx *, const sett_layout *);
-sett_layout *sett__coalesce_by(const sett__ctx *, const sett_layout *, sett_arg profile);
 sett_layout *sett__filter(const sett__ctx *, const sett_layout *);
-sett_layout *sett__filter_zeros(const sett__ctx *, const sett_layout *);
-sett_layout *sett__filter_by(const sett__ctx *, const sett_layout *, sett_arg profile);
 sett_layout *sett__by_mode(const sett__ctx *, const sett_layout *, sett_arg tiler,
     sett_layout *(*)(const sett__ctx *, const sett_layout *, sett_arg), bool keep); /* keep: the modes past the tiler */
 /* Composition with the rest of a divide, which may be rounded up. */
@@ -673,16 +622,10 @@ sett_layout *sett__tiler_layout(const sett__ctx *, sett_arg, int stride_of_one);
 sett_layout *sett__compose(const sett__ctx *, const sett_layout *, sett_arg rhs); /* rhs: layout, tiler or shape */
 sett_layout *sett__complement(const sett__ctx *, const sett_layout *, sett_arg cotarget);
 sett_layout *sett__right_inverse(const sett__ctx *, const sett_layout *);
-sett_layout *sett__left_inverse(const sett__ctx *, const sett_layout *);
-sett_layout *sett__nullspace(const sett__ctx *, const sett_layout *);
-sett_layout *sett__max_common(const sett__ctx *, const sett_layout *, const sett_layout *, sett_arg *size);
 sett_layout *sett__logical_divide(const sett__ctx *, const sett_layout *, sett_arg tiler);
 sett_layout *sett__zip_tiles(const sett__ctx *, const sett_layout *, sett_arg tiler); /* ((a,b),(c,d)) to ((a,c),(b,d)) */
 sett_layout *sett__open_tiles(const sett__ctx *, const sett_layout *, bool tile); /* then flat, or ((tile),r0,r1,...) */
 sett_layout *sett__logical_product(const sett__ctx *, const sett_layout *, sett_arg tiler);
-sett_layout *sett__raked(const sett__ctx *, const sett_layout *block, const sett_layout *tiler, bool blocked);
-sett_layout *sett__tile_to_shape(const sett__ctx *, const sett_layout *block, sett_arg shape, sett_arg order_or_all);
-sett_layout *sett__rescale(const sett__ctx *, const sett_layout *, int64_t n, bool wider); /* n units become one, or one n */
 
 /* ---- layout_text.c ---------------------------------------------------------------------------------------------- */
 /* A layout, tuple or tiler. The hook reads what begins with `?` and moves on behind it. */
@@ -694,7 +637,6 @@ sett_arg sett__parse(const sett__ctx *, const char *text, sett__dynamic_fn *, vo
 sett_tensor *sett__param_tensor(const sett__ctx *, const char *name, sett_dtype, int param, sett_layout *, uint32_t align);
 bool sett__check_element(const sett__ctx *, sett_dtype); /* may a tensor in memory have it? Else fails the build */
 const char *sett__tensor_text(sett_build *, const sett_tensor *); /* in the arena, for messages: "A (?,8):(8,1)" */
-bool sett__tensor_wide(const sett_tensor *);             /* its offsets are 64-bit */
 sett_arg sett__widen(const sett__ctx *, sett_arg);       /* dynamic leaves as Int64 */
 /* a without the non-negative constants that were added last, and their sum. Of a static one: 0 and itself. */
 sett_arg sett__peel(sett_build *, sett_arg a, int64_t *constant);
@@ -748,8 +690,6 @@ typedef struct sett__move {
 } sett__move;
 uint32_t sett__access(const sett__ctx *, const sett__move *); /* the loaded op; of a store, or after a failure, 0 */
 bool sett__same_elements(sett_arg shape, sett_arg other); /* static, the same extents in the same order */
-/* A value as one to be stored in a tensor: the same type, a weak one, or a narrower one of its kind; else NULL. */
-const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *);
 void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);
 
 /* ---- report.c: what the layouts decided ------------------------------------------------------------------------ */

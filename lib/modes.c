@@ -96,7 +96,7 @@ static sett_layout *sliced(const sett__ctx *c, const sett_layout *l, sett_arg cr
     return sett__rewrap(c, l, sett__own(c, s, d));
 }
 
-sett_layout *sett__slice(const sett__ctx *c, const sett_layout *l, sett_arg crd)
+static sett_layout *slice(const sett__ctx *c, const sett_layout *l, sett_arg crd)
 {
     sett_layout *r = sliced(c, l, crd, true);
     if (!l->has_inner || sett__layout_poison(r) || all_slices(crd))
@@ -108,7 +108,7 @@ sett_layout *sett__slice(const sett__ctx *c, const sett_layout *l, sett_arg crd)
 sett_layout *sett_slice_layout_at(sett_site site, const sett_layout *l, sett_arg crd)
 {
     ENTER_ARG(l, "sett_slice", crd);
-    return sett__slice(c, l, crd);
+    return slice(c, l, crd);
 }
 
 sett_layout_offset sett_slice_and_offset_at(sett_site site, const sett_layout *l, sett_arg crd)
@@ -122,7 +122,7 @@ sett_layout_offset sett_slice_and_offset_at(sett_site site, const sett_layout *l
     r = (sett_layout_offset){sett__poison_layout(c.b), poison(c.b)};
     if (!sett__use_arg(c.b, site, c.func, crd))
         return r;
-    sett_layout *s = sett__slice(&c, l, crd);
+    sett_layout *s = slice(&c, l, crd);
     sett_arg offset = l->has_inner ? sett_arg_i(0) : sett__crd2idx(&c, crd, l->shape, l->stride);
     return sett__layout_poison(s) || sett__is_poison(offset) ? r : (sett_layout_offset){s, offset};
 }

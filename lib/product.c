@@ -84,7 +84,7 @@ static sett_arg interleave(const sett__ctx *c, int n, sett_arg pairs, const bool
 }
 
 /* Mode by mode, the block's and the tiler's side by side: the block's first (blocked) or last (raked). */
-sett_layout *sett__raked(const sett__ctx *c, const sett_layout *block, const sett_layout *tiler, bool blocked)
+static sett_layout *raked(const sett__ctx *c, const sett_layout *block, const sett_layout *tiler, bool blocked)
 {
     if (sett__layout_poison(block) || sett__layout_poison(tiler))
         return sett__poison_layout(c->b);
@@ -102,7 +102,7 @@ sett_layout *sett__raked(const sett__ctx *c, const sett_layout *block, const set
         sett__own(c, interleave(c, rank, r->shape, leaf, blocked), interleave(c, rank, r->stride, leaf, blocked)));
 }
 
-sett_layout *sett__tile_to_shape(const sett__ctx *c, const sett_layout *block, sett_arg shape, sett_arg order)
+static sett_layout *tile_to_shape(const sett__ctx *c, const sett_layout *block, sett_arg shape, sett_arg order)
 {
     int n = sett__arity(block->shape), rank = sett__arity(shape);
     if (n > rank) {
@@ -116,7 +116,7 @@ sett_layout *sett__tile_to_shape(const sett__ctx *c, const sett_layout *block, s
         return sett__poison_layout(c->b);
     sett_layout *tiler = order.kind == SETT_SLICE ? sett__own(c, times, sett__compact(c, times, sett_arg_i(1), NULL))
                                                   : sett__ordered(c, times, order);
-    return sett__raked(c, pad, tiler, true);
+    return raked(c, pad, tiler, true);
 }
 
 sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const sett_layout *val)
@@ -128,7 +128,7 @@ sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const set
     poison = (sett_tv){{.kind = SETT_POISON, .u = {.poisoned = c->b}}, sett__poison_layout(c->b)};
     if (!sett__use_layout(c->b, site, c->func, val))
         return poison;
-    sett_layout *tile = sett__raked(c, thr, val, false), *inv = sett__right_inverse(c, tile);
+    sett_layout *tile = raked(c, thr, val, false), *inv = sett__right_inverse(c, tile);
     if (sett__layout_poison(inv))
         return poison;
     sett_arg *size = sett__kids(c, 2);
@@ -174,7 +174,7 @@ static sett_layout *side_by_side(
     if (!sett__use_layout(block ? NULL : sett__build_of(sett_arg_l(tiler)), site, name, block))
         return (sett_layout *)(uintptr_t)block;
     sett__ctx c = {block->head.b, site, name};
-    return sett__use_layout(c.b, site, name, tiler) ? sett__raked(&c, block, tiler, blocked) : sett__poison_layout(c.b);
+    return sett__use_layout(c.b, site, name, tiler) ? raked(&c, block, tiler, blocked) : sett__poison_layout(c.b);
 }
 
 sett_layout *sett_blocked_product_at(sett_site site, const sett_layout *block, const sett_layout *tiler)
@@ -194,5 +194,5 @@ sett_layout *sett_tile_to_shape_at(sett_site site, const sett_layout *block, set
     sett__ctx c = {block->head.b, site, "sett_tile_to_shape"};
     if (!sett__use_arg(c.b, site, c.func, shape) || !sett__use_arg(c.b, site, c.func, order))
         return sett__poison_layout(c.b);
-    return sett__tile_to_shape(&c, block, shape, order);
+    return tile_to_shape(&c, block, shape, order);
 }

@@ -68,7 +68,8 @@ static bool scale_swizzle(const sett__ctx *c, sett_layout *l, int64_t n, bool wi
     return (int64_t)1 << log2 == n && base >= 0 && base <= 30;
 }
 
-sett_layout *sett__rescale(const sett__ctx *c, const sett_layout *l, int64_t n, bool wider)
+/* n units become one, or one n. */
+static sett_layout *rescale(const sett__ctx *c, const sett_layout *l, int64_t n, bool wider)
 {
     if (sett__layout_poison(l) || n == 1)
         return (sett_layout *)(uintptr_t)l;
@@ -81,7 +82,7 @@ sett_layout *sett__rescale(const sett__ctx *c, const sett_layout *l, int64_t n, 
                 return sett__poison_layout(c->b);
             }
     }
-    sett_layout *inner = l->has_inner == 2 ? sett__rescale(c, l->inner, n, wider) : NULL;
+    sett_layout *inner = l->has_inner == 2 ? rescale(c, l->inner, n, wider) : NULL;
     if (inner && sett__layout_poison(inner))
         return inner;
     leaf r = each(c, (leaf){l->shape, l->stride}, n, wider ? up : down);
@@ -110,5 +111,5 @@ sett_layout *sett_recast_layout_at(sett_site site, int new_bits, int old_bits, c
         a = b;
         b = r;
     }
-    return sett__rescale(c, sett__rescale(c, l, old_bits / a, false), new_bits / a, true);
+    return rescale(c, rescale(c, l, old_bits / a, false), new_bits / a, true);
 }

@@ -48,7 +48,8 @@ static bool count(const sett__ctx *c, sett_arg a, uint64_t *n, int *leaves)
     return true;
 }
 
-bool sett__value_shape(const sett__ctx *c, sett_arg shape, uint32_t *n)
+/* A static shape of 1 to SETT__MAX_WIDTH elements, else an error. */
+static bool value_shape(const sett__ctx *c, sett_arg shape, uint32_t *n)
 {
     uint64_t size = 1;
     int leaves = 0;
@@ -200,7 +201,7 @@ sett_val *sett_broadcast_to_at(sett_site site, const sett_val *x, sett_arg shape
     sett_val *v = use(&c, x);
     uint32_t n;
     sett_arg joined;
-    if (!v || !sett__value_shape(&c, shape, &n))
+    if (!v || !value_shape(&c, shape, &n))
         return poison_of(c.b);
     if (v->scalar)
         return repeat(&c, v, shape, n);
@@ -218,7 +219,7 @@ sett_val *sett_broadcast_to_at(sett_site site, const sett_val *x, sett_arg shape
 static sett_val *full(sett__ctx *c, sett_dtype dtype, sett_arg shape, bool scalar, sett_arg number)
 {
     uint32_t n = 1;
-    if (c->b->error.status || (!scalar && !sett__value_shape(c, shape, &n)))
+    if (c->b->error.status || (!scalar && !value_shape(c, shape, &n)))
         return poison_of(c->b);
     sett_val *v = sett__element(c, number, dtype);
     return scalar || c->b->error.status ? v : repeat(c, v, shape, n);
@@ -243,7 +244,7 @@ sett_val *sett_reshape_at(sett_site site, const sett_val *x, sett_arg shape)
     sett__ctx c = {NULL, site, "sett_reshape"};
     sett_val *v = use(&c, x);
     uint32_t n;
-    if (!v || !sett__value_shape(&c, shape, &n))
+    if (!v || !value_shape(&c, shape, &n))
         return poison_of(c.b);
     SETT__FAIL_IF(c.b, site, c.func, n != v->n, poison_of(c.b), SETT_E_SHAPE, "%s has %u elements, %s has %u",
         sett__arg_text(c.b, v->shape), v->n, sett__arg_text(c.b, shape), n);

@@ -159,7 +159,8 @@ static sett_arg widen(const sett__ctx *c, sett_arg coord, sett_arg stride)
     return sett_arg_v(sett_to_at(c->site, coord.u.v, SETT_I64));
 }
 
-bool sett__tensor_wide(const sett_tensor *t)
+/* Are its offsets 64-bit? */
+static bool tensor_wide(const sett_tensor *t)
 {
     return t->wide || (t->param >= 0 && t->head.b->sig.param[t->param].wide);
 }
@@ -198,7 +199,7 @@ static sett_arg distance(const sett__ctx *c, const sett_tensor *t, sett_arg coor
     const sett_layout *l = t->layout;
     int64_t constant = 0;
     bool ok = true;
-    if (sett__tensor_wide(t))
+    if (tensor_wide(t))
         coord = widen(c, coord, l->stride);
     sett_arg sum = leafwise(c, coord, l->shape, l->stride, sett_arg_i(0), &constant, &ok);
     if (ok)
@@ -427,7 +428,7 @@ static sett_arg recast_offset(const sett__ctx *c, const sett_tensor *t, int from
 /* A launch checks that 32 bits count a parameter's elements, not those that they are cut into. */
 static const sett_tensor *widened(const sett__ctx *c, const sett_tensor *t)
 {
-    if (t->layout->has_inner || t->space != SETT_GMEM || sett__tensor_wide(t))
+    if (t->layout->has_inner || t->space != SETT_GMEM || tensor_wide(t))
         return t;
     sett_layout *l = sett__layout(c->b, t->layout->shape, sett__widen(c, t->layout->stride));
     sett_tensor *r = view(t, l, sett__widen(c, t->offset));

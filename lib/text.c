@@ -78,7 +78,7 @@ void sett__put_quoted(sett__sink *s, const char *text)
     sett__put(s, "\"");
 }
 
-bool sett__is_name(const char *s)
+static bool is_name(const char *s)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     return *s && !(*s >= '0' && *s <= '9') && strspn(s, letters) == strlen(s);
@@ -86,7 +86,7 @@ bool sett__is_name(const char *s)
 
 void sett__put_name(sett__sink *s, const char *name)
 {
-    if (sett__is_name(name) && strcmp(name, "_"))
+    if (is_name(name) && strcmp(name, "_"))
         sett__put(s, name);
     else
         sett__put_quoted(s, name);
