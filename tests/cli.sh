@@ -91,7 +91,9 @@ expect 2 '^sett: --by frob: one of offset, thread, value, bank' layout --by frob
 expect 2 '^sett: --color frob: one of auto, always, never' layout --color frob '(4,8)'
 expect 2 '^sett: --dtype frob: no such element type' layout --dtype frob '(4,8)'
 expect 2 '^sett: --diff: frob: no such call' layout --diff 'frob(3)' '(4,8)'
-expect 1 '^sett: sett_layout_text: .*threads and values are those of a TV layout' layout --by thread '(4,8)'
+expect 1 '^sett: sett_layout_text: .*threads, values and a tensor are those of a TV layout' layout --by thread '(4,8)'
+expect 1 '^sett: sett_layout_text: .*threads, values and a tensor are those of a TV layout' layout --tensor '(4,8)' '(4,8)'
+expect 0 '^rank 2, depth 1, size 32' layout --facts 'make_identity_layout((4,8))'
 expect 1 '^sett: column 5: ' layout --tensor '(4,8' --tile '(4,8)' '(4,8)'
 for color in always auto never; do
     n=$((n + 1))
@@ -102,6 +104,9 @@ expect 0 'shared: 32-way bank conflict' layout --facts --dtype f32 '32:32'
 expect 0 'shared: 1-way, no bank conflict' layout --facts --dtype f32 'S<5,0,5> o 0 o 32:32'
 expect 0 'up to 4 sectors of 32 bytes' layout --facts --dtype f32 '32:1'
 expect 0 '4 accesses of 8 elements \(16 bytes\) a thread' layout --facts --dtype f16 --tensor '(16,256):(256,1)' 'make_layout_tv((4,32):(32,1),(4,8):(8,1))'
+expect 0 'not 4 at once: offset 0 is aligned to 8 bytes only' layout --facts --dtype f32 --align 8 '(32,4):(4,1)'
+expect 2 '^sett: --align x: a number from 1' layout --facts --dtype f32 --align x '(32,4):(4,1)'
+expect 1 'align 12 is no power of two' layout --facts --dtype f32 --align 12 '(32,4):(4,1)'
 expect 0 '"width": 8, .*"bank_ways": 1' layout --json --dtype f16 '(32,8):(8,1)'
 expect 1 'is element 12 of \(3,4\)' layout --facts --tensor '(3,4)' '(4,2):(4,1)'
 expect 1 'nowhere/f: No such file' layout '(4,8)' -o "$d/nowhere/f"

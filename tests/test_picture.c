@@ -67,12 +67,13 @@ START_TEST(text_of_owners)
         "T: thread, V: value; colour: thread modulo 8\n");
     /* Both threads have both elements: the first is shown, unless another one is isolated. */
     sett_layout *shared = sett_make_layout(b, T(2, 2), T(0, 1));
-    ck_assert_ptr_nonnull(strstr(sett_layout_text(shared, .tiler = SETT_A(2)), "T0+ V0  T0+ V1\n"));
-    ck_assert_ptr_nonnull(
-        strstr(sett_layout_text(shared, .tiler = SETT_A(2), .isolate = T(1, ALL)), "T1+ V0  T1+ V1\n"));
+    const char *text = sett_layout_text(shared, .tiler = SETT_A(2));
+    ck_assert_msg(strstr(text, "T0+ V0  T0+ V1\n") != NULL, "%s", text);
+    text = sett_layout_text(shared, .tiler = SETT_A(2), .isolate = T(1, ALL));
+    ck_assert_msg(strstr(text, "T1+ V0  T1+ V1\n") != NULL, "%s", text);
     /* Nobody has element 1. */
-    ck_assert_ptr_nonnull(strstr(sett_layout_text(sett_make_layout(b, T(2, 1), T(2, 0)), .tiler = SETT_A(3)),
-        "T0 V0      .  T1 V0\n"));
+    text = sett_layout_text(sett_make_layout(b, T(2, 1), T(2, 0)), .tiler = SETT_A(3));
+    ck_assert_msg(strstr(text, "T0 V0      .  T1 V0\n") != NULL, "%s", text);
     ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
 }
 END_TEST
@@ -215,6 +216,42 @@ START_TEST(tiles_are_blocks_of_one_color)
 }
 END_TEST
 
+/* ---- offsets ------------------------------------------------------------------------------------------ */
+static void offsets_agree(sett_build *b, const sett_layout *l)
+{
+    const sett__ctx c = {b, SETT_HERE, "offsets_agree"};
+    int64_t n = sett_static(b, sett_size(l)), *at = sett__new(b, (size_t)n * sizeof *at);
+    ck_assert(sett__offsets(&c, l, n, at));
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_int_eq(at[i], sett_static(b, sett_crd2idx(i, l)));
+}
+
+START_TEST(offsets_are_the_layouts_own)
+{
+    sett_build *b = sett_build_begin();
+    sett_layout *plain = sett_make_layout(b, T(4, T(2, 1, 3)), T(-3, T(40, 7, 12)));
+    sett_layout *swizzled = sett_make_swizzled(2, 1, 3, sett_row_major(b, 8, 16));
+    sett_layout *inner = sett_make_layout(b, T(8, 8), T(8, 1));
+    offsets_agree(b, plain);
+    offsets_agree(b, swizzled);
+    offsets_agree(b, sett_slice(swizzled, ALL, 5)); /* its start is inside the swizzle */
+    offsets_agree(b, sett_make_composed_layout(inner, 3, sett_make_layout(b, T(2, 4), T(8, 2))));
+    offsets_agree(b, sett_make_composed_layout(swizzled, 1, sett_make_layout(b, T(2, 4), T(8, 2))));
+    /* Coordinates that the inner layout takes. */
+    offsets_agree(b, sett_make_composed_layout(inner, T(1, 2), sett_make_identity_layout(b, 3, 4)));
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+}
+END_TEST
+
+START_TEST(a_boolean_is_a_byte)
+{
+    sett_build *b = sett_build_begin();
+    const char *text = sett_layout_text(sett_make_layout(b, 9), .by = SETT_BY_BANK, .dtype = SETT_BOOL);
+    ck_assert_msg(strstr(text, "3 b0  4 b1") && strstr(text, "8 b2"), "%s", text);
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+}
+END_TEST
+
 /* ---- SVG and HTML ------------------------------------------------------------------------------------- */
 START_TEST(offsets)
 {
@@ -339,6 +376,10 @@ static const char *no_threads(sett_build *b)
 {
     return sett_layout_text(tile8(b), .by = SETT_BY_THREAD);
 }
+static const char *no_tile(sett_build *b)
+{
+    return sett_layout_text(tile8(b), .tensor = tile8(b));
+}
 static const char *no_such_thread(sett_build *b)
 {
     return sett_layout_text(tile8(b), .tiler = T(4, 2), .isolate = T(4, ALL));
@@ -373,7 +414,8 @@ START_TEST(refusals)
         {no_swizzle, SETT_E_ARGUMENT, "(4,2):(1,4) has no swizzle"},
         {no_operand, SETT_E_ARGUMENT, "this picture needs the operand b"},
         {other_extents, SETT_E_SHAPE, "(2,4):(1,2) and (4,2):(1,4): 2 x 4 cells and 4 x 2 have no difference to show"},
-        {no_threads, SETT_E_ARGUMENT, "threads and values are those of a TV layout over a tiler, which is not given"},
+        {no_threads, SETT_E_ARGUMENT, "threads, values and a tensor are those of a TV layout over a tiler, which is not given"},
+        {no_tile, SETT_E_ARGUMENT, "a tensor are those of a TV layout over a tiler, which is not given"},
         {no_such_thread, SETT_E_ARGUMENT, "isolate (4,_): (thread,value) or `_` of 4 threads and 2 values is needed"},
         {other_tensor, SETT_E_SHAPE, "the tensor (4,4):(1,4) has 16 elements, the tile (4,2) has 8"},
         {no_type, SETT_E_DTYPE, "99 is no element type"},
@@ -419,6 +461,8 @@ Suite *picture_suite(void)
     tcase_add_test(c, panels_are_linked);
     tcase_add_test(c, a_composition_links_its_operands);
     tcase_add_test(c, tiles_are_blocks_of_one_color);
+    tcase_add_test(c, offsets_are_the_layouts_own);
+    tcase_add_test(c, a_boolean_is_a_byte);
     tcase_add_test(c, offsets);
     tcase_add_test(c, owners);
     tcase_add_test(c, a_swizzle_is_escaped);

@@ -220,23 +220,17 @@ static void print_facts(const options *o, const sett_layout *l, const char *text
         print_access(f);
 }
 
-static bool has_basis(sett_arg stride)
-{
-    bool basis = stride.path != 0;
-    for (int i = 0; !basis && stride.kind == SETT_NODE && i < stride.rank; i++)
-        basis = has_basis(stride.u.kid[i]);
-    return basis;
-}
-
 /* Coverage is left out where nobody asked for more and there is none: too many coordinates, or no offsets. */
 static int facts(const options *o, sett_build *b, const sett_picture_args *p, const char *text)
 {
     sett_arg size = sett_size(p->layout);
-    bool countable = size.kind == SETT_INT && size.u.i > 0 && size.u.i <= 1 << 20 && !has_basis(sett_stride(p->layout));
+    bool countable = size.kind == SETT_INT && size.u.i > 0 && size.u.i <= 1 << 20;
+    sett_arg last = countable ? sett_crd2idx(size.u.i - 1, p->layout) : size;
+    countable = countable && last.kind == SETT_INT && !last.path;
     const sett_facts *f = NULL;
     const char *why;
     if (countable || p->tensor || p->dtype)
-        f = sett_layout_facts(p->layout, .tensor = p->tensor, .dtype = p->dtype);
+        f = sett_layout_facts(p->layout, .tensor = p->tensor, .dtype = p->dtype, .align = o->align);
     if (sett_build_status(b, &why))
         return layout_refuse(why);
     int code = output_open(o);

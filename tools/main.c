@@ -148,6 +148,7 @@ static const struct {
     {COMPILE | RUN, "--cols N --threads N   of the kernel `softmax`"},
     {COMPILE | RUN | DOCTOR, "--cache-dir DIR     disk cache; \"\" for none"},
     {LAYOUT, "--facts             size, cosize, what can be proven of a layout"},
+    {LAYOUT, "--align N           of --facts: bytes that the address of offset 0 is a multiple of; default 16"},
     {LAYOUT | COMPILE | RUN | DOCTOR, "--json              data as JSON"},
     {LAYOUT | COMPILE | RUN | DOCTOR, "--version, --help"},
 };
@@ -179,7 +180,7 @@ static int help(FILE *f, int of)
     return EXIT_OK;
 }
 
-enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION, O_PANELS,
+enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION, O_PANELS, O_ALIGN,
     O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR };
 
 static int parse(options *o, int argc, char **argv)
@@ -187,7 +188,7 @@ static int parse(options *o, int argc, char **argv)
     static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 1, NULL, O_DEVICE}, {"output", 1, NULL, 'o'},
         {"emit", 1, NULL, O_EMIT}, {"dtype", 1, NULL, O_DTYPE}, {"op", 1, NULL, O_OP}, {"cols", 1, NULL, O_COLS},
         {"threads", 1, NULL, O_THREADS}, {"cache-dir", 1, NULL, O_CACHE}, {"facts", 0, NULL, O_FACTS}, {"json", 0, NULL, O_JSON},
-        {"panels", 0, NULL, O_PANELS}, {"diff", 1, NULL, O_DIFF}, {"tile", 1, NULL, O_TILE}, {"tensor", 1, NULL, O_TENSOR},
+        {"panels", 0, NULL, O_PANELS}, {"align", 1, NULL, O_ALIGN}, {"diff", 1, NULL, O_DIFF}, {"tile", 1, NULL, O_TILE}, {"tensor", 1, NULL, O_TENSOR},
         {"isolate", 1, NULL, O_ISOLATE}, {"by", 1, NULL, O_BY}, {"color", 1, NULL, O_COLOR}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
     const char **text[] = {[O_TARGET - 256] = &o->target, [O_DEVICE - 256] = &o->device, [O_EMIT - 256] = &o->emit,
         [O_DTYPE - 256] = &o->dtype, [O_OP - 256] = &o->kernel_op, [O_CACHE - 256] = &o->cache_dir,
@@ -206,6 +207,8 @@ static int parse(options *o, int argc, char **argv)
             o->json = true;
         else if (c == O_FACTS)
             o->facts = true;
+        else if (c == O_ALIGN)
+            code = count_parse("--align", optarg, 1, 65536, &o->align);
         else if (c == O_PANELS)
             o->panels = true;
         else if (c == O_COLS || c == O_THREADS)

@@ -11,7 +11,7 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_NO_DEVICE = 5 };
 typedef struct options { /* what every subcommand understands, and what is left */
     bool json, help;
     const char *target, *output, *emit, *kernel_op, *dtype, *device, *cache_dir;
-    int cols, threads;
+    int cols, threads, align;
     const char *diff, *tile, *tensor, *isolate, *by, *color; /* of layout: what is drawn */
     bool facts, panels;
     int argc;

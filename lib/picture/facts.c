@@ -78,10 +78,6 @@ static bool through_tensor(study *s)
 static bool coverage(study *s)
 {
     const sett__ctx *c = &s->c;
-    const sett_layout *both[2] = {s->a.layout, s->a.tensor};
-    for (int i = 0; i < 2; i++)
-        SETT__FAIL_IF(c->b, c->site, c->func, both[i] && !both[i]->has_inner && sett__has_basis(both[i]->stride), false,
-            SETT_E_SHAPE, "%s gives coordinates, not offsets", sett__layout_text(c->b, both[i]));
     if (!sett__offsets(c, s->a.layout, s->n, s->at))
         return false;
     memcpy(s->sorted, s->at, (size_t)s->n * sizeof *s->at);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A static layout as the list of its offsets. */
 #include "picture.h"
+#include <inttypes.h>
 
 /* shape:stride alone, digit by digit. False: an offset does not fit 63 bits. */
 static bool outer_offsets(const sett__ctx *c, const sett_layout *l, int64_t n, int64_t *out)
@@ -28,30 +29,41 @@ static bool outer_offsets(const sett__ctx *c, const sett_layout *l, int64_t n, i
     return true;
 }
 
-bool sett__has_basis(sett_arg stride)
+static bool has_basis(sett_arg stride)
 {
     if (stride.kind != SETT_NODE)
         return stride.path != 0;
     for (int i = 0; i < stride.rank; i++)
-        if (sett__has_basis(stride.u.kid[i]))
+        if (has_basis(stride.u.kid[i]))
             return true;
     return false;
 }
 
+bool sett__gives_coordinates(const sett_layout *l)
+{
+    return l->has_inner == 2 ? sett__gives_coordinates(l->inner) : has_basis(l->stride);
+}
+
+/* What is around shape:stride, for one of its offsets. */
+static sett_arg through_inner(const sett__ctx *c, const sett_layout *l, sett_arg at)
+{
+    at = sett__add(c, l->offset, at);
+    if (at.kind != SETT_INT)
+        return at;
+    return l->has_inner == 1 ? sett__xor_shift(c, at, l->bits, l->base, l->shift) : sett__layout_at(c, l->inner, at);
+}
+
 bool sett__offsets(const sett__ctx *c, const sett_layout *l, int64_t n, int64_t *out)
 {
-    if (!outer_offsets(c, l, n, out)) {
-        sett__bad(c, SETT_E_RANGE, "%s: an offset does not fit 64 bits", sett__layout_text(c->b, l));
-        return false;
-    }
+    bool basis = has_basis(l->stride); /* coordinates, which an inner layout may take */
+    SETT__FAIL_IF(c->b, c->site, c->func, sett__gives_coordinates(l), false, SETT_E_SHAPE, "%s gives coordinates, not offsets",
+        sett__layout_text(c->b, l));
+    SETT__FAIL_IF(c->b, c->site, c->func, !basis && !outer_offsets(c, l, n, out), false, SETT_E_RANGE,
+        "%s: an offset does not fit 64 bits", sett__layout_text(c->b, l));
     for (int64_t i = 0; l->has_inner && i < n; i++) {
-        sett_arg at = sett__add(c, l->offset, sett_arg_i(out[i]));
-        if (at.kind == SETT_INT)
-            at = l->has_inner == 1 ? sett__xor_shift(c, at, l->bits, l->base, l->shift) : sett__layout_at(c, l->inner, at);
-        if (at.kind != SETT_INT || at.path) {
-            sett__bad(c, SETT_E_SHAPE, "%s does not map to numbers", sett__layout_text(c->b, l));
-            return false;
-        }
+        sett_arg at = basis ? sett__layout_at(c, l, sett_arg_i(i)) : through_inner(c, l, sett_arg_i(out[i]));
+        SETT__FAIL_IF(c->b, c->site, c->func, at.kind != SETT_INT || at.path, false, SETT_E_SHAPE,
+            "%s gives at %" PRId64 " no offset", sett__layout_text(c->b, l), i);
         out[i] = at.u.i;
     }
     return true;

@@ -40,7 +40,7 @@ static bool set_extents(const drawing *d, sett__panel *panel, sett_arg shape)
         panel->row_shape = shape.u.kid[0];
         panel->col_shape = shape.rank == 2 ? shape.u.kid[1] : sett_arg_n(shape.rank - 1, shape.u.kid + 1);
     }
-    bool known = extent_of(panel->row_shape, &panel->rows) & extent_of(panel->col_shape, &panel->cols);
+    bool known = extent_of(panel->row_shape, &panel->rows) && extent_of(panel->col_shape, &panel->cols);
     SETT__FAIL_IF(c->b, c->site, c->func, !known, false, SETT_E_RANGE, "%s has no size", sett__arg_text(c->b, shape));
     bool fits = panel->rows > 0 && panel->cols > 0 && panel->rows <= MOST / panel->cols;
     SETT__FAIL_IF(c->b, c->site, c->func, !fits, false, SETT_E_LIMIT, "%s: %" PRId64 " x %" PRId64 " cells, at most %d",
@@ -103,7 +103,7 @@ static sett__panel *add_offsets(const drawing *d, const char *name, const sett_l
     sett__panel *panel = panel_new(d, name, l->shape, text);
     if (!panel)
         return NULL;
-    if (!l->has_inner && sett__has_basis(l->stride))
+    if (sett__gives_coordinates(l))
         return fill_names(d, l, panel) ? panel : NULL;
     int64_t *offset = sett__new(c->b, (size_t)cells(panel) * sizeof *offset);
     if (!offset || !sett__offsets(c, l, cells(panel), offset))
@@ -168,9 +168,14 @@ static bool color_by(const drawing *d, const sett__panel *by, bool by_column, in
 #define COLOR_BY(d, by, by_column, ...) \
     color_by(d, by, by_column, sizeof((sett__panel *[]){__VA_ARGS__}) / sizeof(sett__panel *), (sett__panel *[]){__VA_ARGS__})
 
+static int element_bits(const drawing *d)
+{
+    return d->a.dtype == SETT_BOOL ? 8 : sett_dtype_bits(d->a.dtype); /* a Boolean is stored as a byte */
+}
+
 static void set_banks(const drawing *d, sett__panel *panel)
 {
-    int64_t bits = sett_dtype_bits(d->a.dtype);
+    int64_t bits = element_bits(d);
     for (int64_t i = 0; i < cells(panel); i++) {
         sett__cell *cell = &panel->cell[i];
         if (cell->offset < 0 || cell->offset > INT64_MAX / 128)
@@ -195,7 +200,7 @@ static void note(const drawing *d, const char *format, ...)
 
 static void note_banks(const drawing *d)
 {
-    note(d, "b: shared-memory bank of 4 bytes, elements of %d bits (%s); colour: four banks", sett_dtype_bits(d->a.dtype),
+    note(d, "b: shared-memory bank of 4 bytes, elements of %d bits (%s); colour: four banks", element_bits(d),
         sett_dtype_name(d->a.dtype));
 }
 
@@ -305,7 +310,7 @@ static bool add_owners(const drawing *d)
     note(d, "T: thread, V: value; colour: %s modulo 8", d->a.by == SETT_BY_VALUE ? "value" : "thread");
     if (d->a.by == SETT_BY_BANK) {
         set_banks(d, panel);
-        note(d, "T: thread, V: value; colour: four banks of 4 bytes, elements of %d bits", sett_dtype_bits(d->a.dtype));
+        note(d, "T: thread, V: value; colour: four banks of 4 bytes, elements of %d bits", element_bits(d));
     }
     return true;
 }
@@ -512,8 +517,9 @@ static bool check_operands(const drawing *d)
     SETT__FAIL_IF(c->b, c->site, c->func, (kinds[a->draw].a && !a->a) || (kinds[a->draw].b && !given(a->b)), false,
         SETT_E_ARGUMENT, "this picture needs the operand %s", kinds[a->draw].a && !a->a ? "a" : "b");
     bool owners = a->draw == SETT_DRAW_LAYOUT && given(a->tiler);
-    SETT__FAIL_IF(c->b, c->site, c->func, !owners && (a->by == SETT_BY_THREAD || a->by == SETT_BY_VALUE || given(a->isolate)),
-        false, SETT_E_ARGUMENT, "threads and values are those of a TV layout over a tiler, which is not given");
+    bool asks = a->by == SETT_BY_THREAD || a->by == SETT_BY_VALUE || given(a->isolate) || a->tensor;
+    SETT__FAIL_IF(c->b, c->site, c->func, !owners && asks, false, SETT_E_ARGUMENT,
+        "threads, values and a tensor are those of a TV layout over a tiler, which is not given");
     for (size_t i = 0; i < SETT__COUNT(args); i++)
         if (!sett__use_arg(c->b, c->site, c->func, args[i]))
             return false;

@@ -7,7 +7,7 @@
 
 /* ---- offsets.c ---------------------------------------------------------------------------------------------------- */
 bool sett__all_static(const sett_layout *); /* its inner layouts and offsets too */
-bool sett__has_basis(sett_arg stride);
+bool sett__gives_coordinates(const sett_layout *); /* an identity layout */
 /* Of a static layout the offsets of its first n coordinates, colexicographic; false: the build has failed. */
 bool sett__offsets(const sett__ctx *, const sett_layout *, int64_t n, int64_t *out);
 
