@@ -36,7 +36,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all check check-one golden pictures fault valgrind portable accuracy bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all check check-one properties golden pictures fault valgrind portable accuracy bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -128,6 +128,10 @@ check: setup ## everything that is tested without a GPU
 
 check-one: $(RUNNER) $(B)/libsett-ptx.so ## one suite: make check-one SUITE=tape
 	$(RUNNER)
+
+# A failing case says what to set to have it again.
+properties: $(RUNNER) ## laws of the layout algebra on random cases: make properties [CASES=10000 of each] [SEED=n] [LAW=name]
+	SETT_TEST_CASES=$(or $(CASES),10000) SETT_TEST_SEED=$(or $(SEED),$(shell date +%s)) SETT_TEST_LAW=$(LAW) $(RUNNER) properties
 
 golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
 	$(B)/golden $(or $(GOLDEN),tests/golden)

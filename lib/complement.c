@@ -139,6 +139,10 @@ sett_layout *sett__complement(const sett__ctx *c, const sett_layout *l, sett_arg
             return bad(c, SETT_E_RANGE, "invalid: a negative stride has no complement", l);
         if (d.kind == SETT_INT && next.kind == SETT_INT && d.u.i < next.u.i)
             return bad(c, SETT_E_DIVIDE, "non-injective: a stride is below what the smaller strides cover", l);
+        if (d.kind == SETT_VALUE || next.kind == SETT_VALUE)
+            sett__rely(c, SETT__BELOW, (sett_arg[]){sett__sub(c, next, sett_arg_i(1)), d},
+                "non-injective: stride %s of %s must be at least %s, which the smaller strides cover", sett__arg_text(c->b, d),
+                sett__layout_text(c->b, l), sett__arg_text(c->b, next));
         sett__push(c, &out, sett__div(c, d, next), next);
         next = sett__mul(c, s, d);
     }
@@ -309,7 +313,9 @@ sett_layout *sett_complement_at(sett_site site, const sett_layout *l, sett_arg c
         return sett__poison_layout(c->b);
     if (cotarget.kind == SETT_LAYOUT)
         cotarget = cotarget.u.l->shape;
-    return cotarget.kind == SETT_SLICE ? open_complement(c, l) : sett__complement(c, l, cotarget);
+    if (cotarget.kind == SETT_SLICE)
+        return open_complement(c, l);
+    return sett__check_shape(c, cotarget) ? sett__complement(c, l, cotarget) : sett__poison_layout(c->b);
 }
 
 sett_layout *sett_right_inverse_at(sett_site site, const sett_layout *l)

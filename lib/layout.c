@@ -92,11 +92,11 @@ static bool good_leaf(sett_arg a)
            (a.kind == SETT_VALUE && a.u.v->scalar && sett__dtype_is_int((sett_dtype)a.u.v->dtype));
 }
 
-static bool check_shape(const sett__ctx *c, sett_arg s)
+bool sett__check_shape(const sett__ctx *c, sett_arg s)
 {
     if (s.kind == SETT_NODE) {
         for (int i = 0; i < s.rank; i++)
-            if (!check_shape(c, s.u.kid[i]))
+            if (!sett__check_shape(c, s.u.kid[i]))
                 return false;
         return true;
     }
@@ -126,7 +126,7 @@ static bool check_stride(const sett__ctx *c, sett_arg d)
 
 sett_layout *sett__make(const sett__ctx *c, sett_arg shape, sett_arg stride)
 {
-    if (!check_shape(c, shape))
+    if (!sett__check_shape(c, shape))
         return sett__poison_layout(c->b);
     if (stride.kind == SETT_SLICE) {
         shape = sett_arg_keep(c->b, shape);
@@ -204,7 +204,7 @@ static void in_order(const sett__ctx *c, sett_arg shape, sett_arg order, sett_ar
 
 sett_layout *sett__ordered(const sett__ctx *c, sett_arg shape, sett_arg order)
 {
-    if (!check_shape(c, shape))
+    if (!sett__check_shape(c, shape))
         return sett__poison_layout(c->b);
     bool empty = order.kind == SETT_NODE && !order.rank && shape.kind == SETT_NODE && shape.rank;
     if (empty || !sett__weakly_congruent(order, shape)) {
@@ -240,7 +240,7 @@ sett_layout *sett_row_major_at(sett_site site, sett_build *b, sett_arg shape)
 {
     sett__ctx c = {b, site, "sett_row_major"};
     sett_arg next = sett_arg_i(1);
-    if (!b || !use(&c, shape) || !check_shape(&c, shape))
+    if (!b || !use(&c, shape) || !sett__check_shape(&c, shape))
         return sett__poison_layout(b);
     shape = sett_arg_keep(b, shape);
     return sett__own(&c, shape, row_stride(&c, shape, &next));
@@ -265,7 +265,7 @@ static sett_arg basis(const sett__ctx *c, sett_arg shape, uint32_t path, int dep
 sett_layout *sett_make_identity_layout_at(sett_site site, sett_build *b, sett_arg shape)
 {
     sett__ctx c = {b, site, "sett_make_identity_layout"};
-    if (!b || !use(&c, shape) || !check_shape(&c, shape))
+    if (!b || !use(&c, shape) || !sett__check_shape(&c, shape))
         return sett__poison_layout(b);
     shape = sett_arg_keep(b, shape);
     return sett__own(&c, shape, basis(&c, shape, 0, 0));

@@ -403,17 +403,23 @@ static sett_layout *swizzled(parser *p)
     return p->failed ? sett__poison_layout(p->c->b) : composed(p, s, NULL);
 }
 
+/* A o x o B o y o C is (A o x o B) o y o C: an outer layout is never composed itself. */
 static sett_arg any(parser *p)
 {
+    sett_layout *l;
     blanks(p);
-    if (*p->at == 'S')
-        return sett_arg_l(swizzled(p));
-    sett_arg a = tuple(p);
-    blanks(p);
-    if (p->failed || *p->at != ':')
-        return a;
-    sett_layout *l = plain(p, a);
-    return sett_arg_l(!p->failed && word_o(p) ? composed(p, NULL, l) : l);
+    if (*p->at == 'S') {
+        l = swizzled(p);
+    } else {
+        sett_arg a = tuple(p);
+        blanks(p);
+        if (p->failed || *p->at != ':')
+            return a;
+        l = plain(p, a);
+    }
+    while (!p->failed && word_o(p))
+        l = composed(p, NULL, l);
+    return sett_arg_l(l);
 }
 
 sett_arg sett__parse(const sett__ctx *c, const char *text, sett__dynamic_fn *dynamic, void *user)

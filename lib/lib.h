@@ -590,6 +590,7 @@ sett_layout *sett__own(const sett__ctx *, sett_arg shape, sett_arg stride);
 sett_layout *sett__rewrap(const sett__ctx *, const sett_layout *like, const sett_layout *outer);
 sett_layout *sett__poison_layout(const sett_build *);
 bool sett__layout_poison(const sett_layout *);
+bool sett__check_shape(const sett__ctx *, sett_arg); /* positive extents, or dynamic ones; else fails the build */
 /* Makers on checked arguments; a stride of `_` is compact. */
 sett_layout *sett__make(const sett__ctx *, sett_arg shape, sett_arg stride);
 sett_layout *sett__ordered(const sett__ctx *, sett_arg shape, sett_arg order);

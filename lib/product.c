@@ -192,7 +192,7 @@ sett_layout *sett_tile_to_shape_at(sett_site site, const sett_layout *block, set
     if (!sett__use_layout(NULL, site, "sett_tile_to_shape", block))
         return (sett_layout *)(uintptr_t)block;
     sett__ctx c = {block->head.b, site, "sett_tile_to_shape"};
-    if (!sett__use_arg(c.b, site, c.func, shape) || !sett__use_arg(c.b, site, c.func, order))
+    if (!sett__use_arg(c.b, site, c.func, shape) || !sett__use_arg(c.b, site, c.func, order) || !sett__check_shape(&c, shape))
         return sett__poison_layout(c.b);
     return tile_to_shape(&c, block, shape, order);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD = 256 };
+enum { GUARD = 256, ARGUMENTS = 512 };
 static sett_engine *engine;
 static char printed[1 << 16];
 static size_t n_printed;
@@ -133,11 +133,11 @@ static void fetch(sett_stream s, placed *p, int index)
 
 void conform_launch(sett_kernel *k, bool cpu, int n, const sett_bind *bind)
 {
-    placed p[32] = {0};
-    sett_bind args[32];
+    placed *p = calloc(ARGUMENTS, sizeof *p);
+    sett_bind args[ARGUMENTS];
     sett_error err;
     const sett_stream s = {!cpu && conform_on_gpu() ? 0 : SETT_CPU, NULL};
-    ck_assert_int_le(n, 32);
+    ck_assert(p && n <= ARGUMENTS);
     for (int i = 0; i < n; i++) {
         args[i] = bind[i];
         if (bind[i].kind == SETT_BIND_BUF) {
@@ -150,6 +150,7 @@ void conform_launch(sett_kernel *k, bool cpu, int n, const sett_bind *bind)
     for (int i = 0; i < n; i++)
         if (p[i].device)
             fetch(s, &p[i], i);
+    free(p);
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ static void promising(sett_build *b, const void *user)
     if (*which == 'n') sett_composition(m, sett_make_layout(b, 2, 2)), sett_logical_divide(m, T(4, 2));
     if (*which == 'a') sett_assume(N, 8), sett_assume(D, 2);
     if (*which == 'r') sett_recast_layout(32, 16, sett_make_layout(b, T(8, 4), T(1, N)));
+    if (*which == 'c') sett_complement(sett_make_layout(b, T(N, 2), T(1, 16)), 64);
     if (*which == 'i') sett_if (b, sett_gt(N, 8)) sett_composition(l, sett_make_layout(b, 6, 4));
     if (*which == 't') sett_composition(sett_make_layout(b, T(sett_thread_idx(b, 0), 4)), sett_make_layout(b, 6, 4));
 #line 33
@@ -55,6 +56,8 @@ START_TEST(recorded)
         {"n", NULL},
         {"a", "check N%max(8,1) \"sett_assume: a multiple of 8 is promised\" @ "},
         {"r", "check N%max(2,1) \"sett_recast_layout: divisibility: stride ? must be whole units of 2 elements\" @ "},
+        {"c", "check select(N-1<16,0,1) \"sett_complement: non-injective: stride 16 of (?,2):(1,16) must be at least ?, "
+              "which the smaller strides cover\" @ "},
         {"i", NULL},
         {"t", NULL},
     };

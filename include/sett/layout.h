@@ -90,7 +90,8 @@ SETT_API sett_layout_offset sett_slice_and_offset_at(sett_site, const sett_layou
 
 /* ---- algebra on layouts alone -------------------------------------------------------------- */
 /* What l leaves free of [0, size(cotarget)), in order: 4:1 of 24 leaves 6:4; 4:2 leaves (2,3):(1,8).
- * cotarget ALL: without an end; a last extent of 1 has the stride at which it goes on. */
+ * cotarget ALL: without an end; a last extent of 1 has the stride at which it goes on. Each stride, also of an extent that
+ * only turns out to be 1, is at least what the smaller strides cover: SETT_E_DIVIDE here, or at launch. */
 SETT_API sett_layout *sett_complement_at(sett_site, const sett_layout *, sett_arg cotarget);
 #define sett_complement(l, cotarget) sett_complement_at(SETT_HERE, l, SETT_A(cotarget))
 /* (block, copies of it in the tiler's order): (2,2):(2,1) and 3 give ((2,2),3):((2,1),4). SETT_E_DIVIDE where copies
@@ -177,7 +178,8 @@ SETT_API sett_layout *sett_prepend_upto_at(sett_site, const sett_layout *, sett_
 /* inner o offset o outer: R(c) = inner(offset + outer(c)). */
 SETT_API sett_layout *sett_make_composed_layout_at(sett_site, const sett_layout *inner, sett_arg offset, const sett_layout *outer);
 #define sett_make_composed_layout(inner, offset, outer) sett_make_composed_layout_at(SETT_HERE, inner, SETT_A(offset), outer)
-/* In units of new_bits instead of old_bits: (32,4):(1,32) from 8 to 32 is (8,4):(1,8). */
+/* In units of new_bits instead of old_bits: (32,4):(1,32) from 8 to 32 is (8,4):(1,8). A dynamic stride is taken to be
+ * whole units of both, and not 1: a contiguous mode's stride must be static. */
 SETT_API sett_layout *sett_recast_layout_at(sett_site, int new_bits, int old_bits, const sett_layout *);
 #define sett_recast_layout(new_bits, old_bits, l) sett_recast_layout_at(SETT_HERE, new_bits, old_bits, l)
 
