@@ -452,27 +452,3 @@ void sett_engine_stats(const sett_engine *e, sett_stats *out)
         sett__cache_totals(e->cache, &s);
     memcpy(out, &s, out->size < sizeof s ? out->size : sizeof s);
 }
-
-int sett_cache_layers(const sett_engine *e)
-{
-    return sett__engine_check(e, NULL) ? 0 : sett__cache_layers(e->cache);
-}
-
-sett_status sett_cache_layer(const sett_engine *e, int index, sett_cache_layer_info *info)
-{
-    sett_status s = sett__engine_check(e, NULL);
-    return s ? s : !info || !sett__known_size(info->size) ? SETT_E_ARGUMENT : sett__cache_layer(e->cache, index, info);
-}
-
-sett_status sett_cache_trim(sett_engine *e, uint64_t bytes, uint64_t *left, sett_error *err)
-{
-    uint64_t stays;
-    sett_status s = sett__engine_check(e, err);
-    sett__disk *d = s ? NULL : sett__cache_folder(e->cache);
-    if (!s)
-        s = d ? sett__disk_trim(d, bytes, &stays, err)
-              : sett__error(err, SETT_E_IO, "sett_cache_trim: the engine has no cache folder to write to");
-    if (!s && left)
-        *left = stays;
-    return s;
-}

@@ -134,6 +134,9 @@ typedef struct sett__key_parts {
     bool line_info;
 } sett__key_parts;
 sett_status sett__key_encode(const sett__key_parts *, void **material, size_t *len, sett__digest *key, sett_error *);
+/* What decides two kernels' codes, a line each: "target: sm_80 | sm_90a" for a field that differs. snprintf-like; 0: no
+ * difference; negative: one is no key material. */
+int sett__key_compare(sett__blob a, sett__blob b, char *buf, size_t size);
 typedef struct sett__os sett__os;     /* every call to the file system, replaced by tests: cache/cache.h */
 typedef struct sett__auth sett__auth; /* secrets of a folder that several users write */
 typedef struct sett__disk sett__disk; /* one folder; safe for many threads */
@@ -193,6 +196,10 @@ typedef sett_status sett__cache_use(void *user, sett__entry *, int layer, sett_e
 /* Layer by layer until one is used. SETT_E_NOT_CACHED: none. */
 sett_status sett__cache_find(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
     void *user, sett_error *);
+/* Every entry of every layer, verified: why is NULL for those that are sound. Anything but SETT_OK ends the walk. */
+typedef sett_status sett__cache_visit(void *user, int layer, const sett__digest *key, sett__blob meta,
+    sett__blob key_material, uint64_t bytes, int64_t used, const char *why);
+sett_status sett__cache_walk(sett__cache *, sett__cache_visit *, void *user);
 sett__disk *sett__cache_folder(const sett__cache *); /* that entries are written to; NULL: none */
 int sett__cache_layers(const sett__cache *); /* usable or not, in the order they are asked */
 sett_status sett__cache_layer(const sett__cache *, int index, sett_cache_layer_info *);
@@ -266,6 +273,8 @@ sett_status sett__launch_cpu(const sett_kernel *, const sett__bound *, const set
 /* What every launch asks first, in a few loads when all is well: the engine lives, the kernel can run there.
  * Resolves SETT_DEFAULT_DEVICE. */
 sett_status sett__launch_check(const sett_kernel *, int *device, sett_error *);
+
+/* ---- cache_info.c: what is in the cache, for people: no prototypes, all of it is public ------------------- */
 
 /* ---- engine.c: the engine; kernels keep it alive -------------------------------------------------------- */
 typedef struct sett__counters {

@@ -114,7 +114,7 @@ expect 1 'nowhere/f: No such file' layout '(4,8)' -o "$d/nowhere/f"
 expect 1 '^sett: column 9: ' layout '(4,8):(8'
 expect 1 '^sett: sett_composition: ' layout 'composition((4,8):(8,1),3:5)'
 expect 2 'composition\( has no closing bracket' layout 'composition((4,8):(8,1),2'
-for command in layout compile run doctor; do
+for command in layout compile run cache doctor; do
     expect 0 "^usage: sett $command " $command --help
     expect 0 "^usage: sett $command " help $command
     expect 0 "^usage: sett $command " --help $command
@@ -123,6 +123,10 @@ expect 2 'frob is no command' help frob
 expect 1 'softmax' run frob
 expect 1 'frob is neither a kernel nor a file; the kernels are' compile frob --target sm_90a
 expect 2 'which kernel' run
+expect 2 'cache takes layers, ls, verify' cache frob
+expect 2 'trim needs a size' cache trim 5X
+expect 2 'needs two keys' cache explain abcd
+expect 2 'xyz is no key' cache explain xyz abcd
 expect 1 'nofile.tape is neither' run nofile.tape
 expect 2 '--op frob' run apply --op frob --dtype f16
 expect 2 '--dtype f99' compile apply --dtype f99
@@ -206,6 +210,33 @@ if [ -x "$b/demo" ]; then
     head -c 100 "$d/a.npy" >"$d/cut.npy"
     expect 1 'cut' run apply A="$d/cut.npy" B="$d/b.npy" C=:"$d/c.npy"
 fi
+# The cache: what was compiled is listed, damage is found, keys are compared, trimming removes. Without an assembler there
+# is nothing to list.
+c=$d/cache
+printf '#!/bin/sh\n[ "$1" = --version ] && echo "release 13.0, V13.0.99" && exit\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && cp %s "$2"; shift; done\n' "$d/elf" >"$d/ptxas"
+chmod 700 "$d/ptxas"
+printf '\177ELF\002\001\001\000\000\000\000\000\000\000\000\000\002\000\276\000\001\000\000\000' >"$d/elf"
+head -c 28 /dev/zero >>"$d/elf"
+printf '\100\000' >>"$d/elf"
+head -c 10 /dev/zero >>"$d/elf"
+export SETT_PTXAS="$d/ptxas" SETT_NVJITLINK=/nowhere/libnvJitLink.so
+for t in sm_80 sm_90a; do expect 0 . compile saxpy --target $t --emit report --cache-dir "$c"; done
+expect 0 "^0  $c: written, up to [0-9]+ MiB" cache --cache-dir "$c"
+expect 0 '"why_not": ""' cache --json --cache-dir "$c"
+expect 0 '^[0-9a-f]{16}  0 +[0-9]+  20[0-9-]+T[0-9:]+Z  sm_80 saxpy  LLVM [0-9.]+, ptxas 13.0.99' cache ls --cache-dir "$c"
+expect 0 '"target": "sm_90a", "compiler": "LLVM' cache ls --json --cache-dir "$c"
+expect 0 '^2 entries, [0-9]+ bytes, 0 damaged' cache verify --cache-dir "$c"
+keys=$("$sett" cache ls --cache-dir "$c" | sed -n 's/^\([0-9a-f]\{16\}\) .*/\1/p')
+# shellcheck disable=SC2086
+expect 0 '^target: sm_[0-9a]+ \| sm_[0-9a]+$' cache explain $keys --cache-dir "$c"
+expect 0 'the same key' cache explain "${keys%%[!0-9a-f]*}" "${keys%%[!0-9a-f]*}" --cache-dir "$c"
+expect 1 'no such key' cache explain 0123456789 0123456789 --cache-dir "$c"
+for f in "$c"/v1/*/*.sett; do printf x >>"$f" && break; done
+expect 1 'damaged: an entry|damaged: its digest' cache verify --cache-dir "$c"
+SETT_CACHE_LAYERS=$c:/nowhere expect 0 '^1  /nowhere: not used' cache layers --cache-dir ''
+expect 0 '^0 bytes are left' cache trim 0 --cache-dir "$c"
+expect 0 '^0 entries' cache ls --cache-dir "$c"
+unset SETT_PTXAS SETT_NVJITLINK
 # doctor: 5 without a device, 0 with one; the text names the compiler either way
 "$sett" doctor >"$d/doctor" 2>&1
 code=$?

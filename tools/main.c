@@ -16,6 +16,8 @@ static const struct command {
     {"layout", "'EXPR'", "print a layout: its text, its table, facts; EXPR is a layout or a call of the algebra", layout_command},
     {"compile", "KERNEL", "compile a named kernel or a tape file for --target; -o FILE, --emit ptx|cubin|tape|report", compile_command},
     {"run", "KERNEL NAME=IN.npy[:OUT.npy] NAME=:OUT.npy NAME=NUMBER ...", "run a kernel over NumPy files", run_command},
+    {"cache", "[layers | ls | verify | explain A B | trim SIZE]",
+        "the disk cache: its layers, its entries, the damaged ones (exit 1), why keys A and B differ, fewer bytes", cache_command},
     {"doctor", "", "what was found: driver, devices, compiler plug-in, assemblers, cache folder", doctor_command},
 };
 
@@ -125,7 +127,7 @@ sett_engine *engine_open(const options *o)
     return e;
 }
 
-enum { LAYOUT = 1, COMPILE = 2, RUN = 4, DOCTOR = 8 }; /* 1 << index in commands */
+enum { LAYOUT = 1, COMPILE = 2, RUN = 4, CACHE = 8, DOCTOR = 16 }; /* 1 << index in commands */
 static const struct {
     int of;
     const char *text;
@@ -146,11 +148,11 @@ static const struct {
     {COMPILE | RUN, "--dtype f16         element type of a named kernel where no file says it"},
     {COMPILE | RUN, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
     {COMPILE | RUN, "--cols N --threads N   of the kernel `softmax`"},
-    {COMPILE | RUN | DOCTOR, "--cache-dir DIR     disk cache; \"\" for none"},
+    {COMPILE | RUN | CACHE | DOCTOR, "--cache-dir DIR     disk cache; \"\" for none"},
     {LAYOUT, "--facts             size, cosize, what can be proven of a layout"},
     {LAYOUT, "--align N           of --facts: bytes that the address of offset 0 is a multiple of; default 16"},
-    {LAYOUT | COMPILE | RUN | DOCTOR, "--json              data as JSON"},
-    {LAYOUT | COMPILE | RUN | DOCTOR, "--version, --help"},
+    {LAYOUT | COMPILE | RUN | CACHE | DOCTOR, "--json              data as JSON"},
+    {LAYOUT | COMPILE | RUN | CACHE | DOCTOR, "--version, --help"},
 };
 
 /* Of one command, or of all. */
@@ -234,7 +236,7 @@ int main(int argc, char **argv)
     if (o.argc && ask && !strcmp(o.argv[0], "help"))
         o.argc--, o.argv++;
     if (!o.argc)
-        return ask ? help(stdout, LAYOUT | COMPILE | RUN | DOCTOR) : usage("no command given");
+        return ask ? help(stdout, LAYOUT | COMPILE | RUN | CACHE | DOCTOR) : usage("no command given");
     const char *name = o.argv[0];
     o.argc--, o.argv++;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

@@ -44,6 +44,7 @@ int layout_print_value(const options *, sett_arg); /* no layout: a number, a tup
 int layout_print(const options *, sett_build *, const sett_picture_args *, int emit, bool picture);
 int compile_command(const options *);
 int run_command(const options *);
+int cache_command(const options *);
 int doctor_command(const options *);
 
 /* ---- kernels.c: kernels by name -------------------------------------------------- */

@@ -33,6 +33,25 @@ SETT_API int sett_cache_layers(const sett_engine *);
 /* info->size tells which fields the caller knows. SETT_E_ARGUMENT past the last; SETT_E_CLOSED, SETT_E_FORKED. */
 SETT_API sett_status sett_cache_layer(const sett_engine *, int index, sett_cache_layer_info *info);
 
+/* One entry as it lies there. Strings live until the callback returns. */
+typedef struct sett_cache_entry {
+    size_t size;
+    int layer;           /* index of its layer */
+    uint8_t key[32];
+    uint64_t bytes;      /* of the file */
+    int64_t used;        /* when it was last used, to the hour: seconds since 1970; 0: not known */
+    const char *damage;  /* why it would be refused; NULL: it is sound, and what follows is known */
+    const char *name, *target, *compiler, *assembler;
+} sett_cache_entry;
+typedef bool (*sett_cache_entry_fn)(void *user, const sett_cache_entry *); /* false: enough */
+/* Reads and verifies every entry of every layer, in no order; nothing is changed. SETT_E_MEMORY, SETT_E_ARGUMENT. */
+SETT_API sett_status sett_cache_walk(sett_engine *, sett_cache_entry_fn, void *user, sett_error *or_null);
+/* Why two kernels have two keys: a line for each thing that decides the code and differs, "target: sm_80 | sm_90a".
+ * snprintf-like: the length of the text, 0 for equal keys. Negative, with SETT_E_NOT_CACHED in the error: one of them is
+ * in no layer. */
+SETT_API int sett_cache_explain(sett_engine *, const uint8_t a[32], const uint8_t b[32], char *buf, size_t size,
+    sett_error *or_null);
+
 /* Removes from the folder that is written what was used longest ago, until at most `bytes` are left, and what
  * crashed writers left behind. *left: bytes that stay, or NULL. Safe while other processes read and write: a reader
  * has the bytes or the open file. This also happens by itself when a new entry would pass the cap. SETT_E_IO: there is

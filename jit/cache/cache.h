@@ -55,12 +55,21 @@ extern const sett__os sett__os_libc;
 /* ---- layers ---------------------------------------------------------------------------------- */
 /* One place that entries come from. Each kind embeds this as its first member. */
 typedef struct sett__layer sett__layer;
+typedef struct sett__layer_item { /* one entry, verified */
+    const sett__digest *key;
+    uint64_t bytes;
+    int64_t used;         /* when last, seconds since 1970; 0: not known */
+    const sett__entry *entry; /* NULL: refused, for `why` */
+    const char *why;
+} sett__layer_item;
+typedef sett_status sett__layer_visit(void *user, const sett__layer_item *); /* anything but OK ends the walk */
 typedef struct sett__layer_ops {
     /* As sett__cache_find's layers: SETT_E_NOT_CACHED for a miss, SETT_E_PARSE for an entry that was refused (it is then
      * out of the way where that is possible), SETT_E_MEMORY. The entry's memory is the caller's. */
     sett_status (*get)(sett__layer *, const sett__digest *, const sett__blob *material_or_null, sett__entry *, sett_error *);
     bool (*has)(sett__layer *, const sett__digest *); /* a look, not a verification */
     bool (*refuse)(sett__layer *, const sett__digest *); /* what get gave is of no use: out of the way, if it can be */
+    sett_status (*walk)(sett__layer *, sett__layer_visit *, void *user); /* every entry; nothing is healed or marked used */
     const char *(*name)(const sett__layer *);
     void (*close)(sett__layer *);
 } sett__layer_ops;
@@ -124,6 +133,9 @@ void sett__lock_drop(sett__disk *, off_t at);
 void sett__lock_close(sett__disk *);
 
 /* ---- trim.c ------------------------------------------------------------------------------------- */
+/* Every file with an entry's name, in no order. */
+typedef void sett__disk_seen(void *user, const sett__digest *, const struct stat *);
+void sett__disk_each(sett__disk *, sett__disk_seen *, void *user);
 /* Room for `bytes` more: counts them, and trims when that passes the cap. */
 void sett__trim_for(sett__disk *, uint64_t bytes);
 

@@ -62,3 +62,61 @@ sett_status sett__key_encode(const sett__key_parts *k, void **material, size_t *
     *len = total;
     return SETT_OK;
 }
+
+/* ---- reading it ------------------------------------------------------------------------- */
+static const struct {
+    uint16_t tag;
+    bool number;
+    const char *name;
+} names[] = {{TAG_TAPE, false, "tape"}, {TAG_TAPE_VERSION, true, "tape version"},
+    {TAG_CODEGEN, false, "code generator"}, {TAG_TARGET, false, "target"}, {TAG_PTX_ISA, true, "PTX version"},
+    {TAG_OPT_LEVEL, true, "optimisation"}, {TAG_LINE_INFO, true, "line info"}};
+static_assert(SETT__COUNT(names) == N_TAGS - 1, "a name for every tag");
+
+/* The field's bytes, or none. */
+static sett__blob find(sett__blob material, uint16_t tag, bool *sound)
+{
+    cursor c = {material.data, material.len, false};
+    const uint8_t *start = take(&c, sizeof domain - 1);
+    sett__blob found = {NULL, 0};
+    while (start && c.left && !c.bad) {
+        uint16_t at = (uint16_t)take_le(&c, 2);
+        size_t len = (size_t)take_le(&c, 4);
+        const uint8_t *p = take(&c, len);
+        if (p && at == tag)
+            found = (sett__blob){p, len};
+    }
+    *sound &= start && !memcmp(start, domain, sizeof domain - 1) && !c.bad;
+    return found;
+}
+
+static void print(sett__blob b, int i, char text[80])
+{
+    const uint8_t *p = b.data;
+    if (!p)
+        strcpy(text, "none");
+    else if (names[i].number)
+        snprintf(text, 80, "%llu", (unsigned long long)get_le(p, b.len < 8 ? (int)b.len : 8));
+    else if (names[i].tag == TAG_TAPE)
+        for (size_t k = 0; k < 8 && k < b.len; k++)
+            snprintf(text + 2 * k, 3, "%02x", p[k]);
+    else
+        snprintf(text, 80, "%.*s", (int)(b.len < 79 ? b.len : 79), (const char *)p);
+}
+
+int sett__key_compare(sett__blob a, sett__blob b, char *buf, size_t size)
+{
+    bool sound = true;
+    size_t at = 0;
+    for (int i = 0; i < N_TAGS - 1; i++) {
+        char one[80], other[80];
+        sett__blob x = find(a, names[i].tag, &sound), y = find(b, names[i].tag, &sound);
+        if (x.len == y.len && (!x.len || !memcmp(x.data, y.data, x.len)))
+            continue;
+        print(x, i, one), print(y, i, other);
+        int n = snprintf(
+            at < size ? buf + at : NULL, at < size ? size - at : 0, "%s: %s | %s\n", names[i].name, one, other);
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return sound ? (int)at : -1;
+}

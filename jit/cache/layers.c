@@ -167,6 +167,31 @@ sett_status sett__cache_find(sett__cache *c, const sett__digest *key, const sett
     return sett__error(err, SETT_E_NOT_CACHED, "it is in none of %d cache layers", asked);
 }
 
+typedef struct walker {
+    int layer;
+    sett__cache_visit *fn;
+    void *user;
+} walker;
+
+static sett_status step(void *user, const sett__layer_item *item)
+{
+    const walker *w = user;
+    const sett__blob none = {NULL, 0};
+    return w->fn(w->user, w->layer, item->key, item->entry ? item->entry->meta : none,
+        item->entry ? item->entry->key_material : none, item->bytes, item->used, item->entry ? NULL : item->why);
+}
+
+sett_status sett__cache_walk(sett__cache *c, sett__cache_visit *fn, void *user)
+{
+    sett_status s = SETT_OK;
+    for (int i = 0; i < c->n && !s; i++) {
+        walker w = {i, fn, user};
+        if (c->place[i].layer)
+            s = c->place[i].layer->ops->walk(c->place[i].layer, step, &w);
+    }
+    return s;
+}
+
 /* ---- telling ------------------------------------------------------------------------------------ */
 int sett__cache_layers(const sett__cache *c)
 {

@@ -20,6 +20,7 @@ typedef struct image {
     size_t len;
     struct stat st;
     bool foreign; /* not a plain file of ours: st was never trusted */
+    bool used;    /* it is wanted, and not only looked at */
 } image;
 
 bool sett__read_all(const sett__os *os, int fd, void *to, size_t len)
@@ -87,7 +88,8 @@ static sett_status read_image(sett__disk *d, int fd, image *im, sett_error *err)
     memset(im->data + im->len, 0, SETT__ENTRY_TAIL);
     if (!sett__read_all(d->os, fd, im->data, im->len))
         return sett__error(err, SETT_E_IO, "read: %s", strerror(errno));
-    touch(d, fd, &im->st);
+    if (im->used)
+        touch(d, fd, &im->st);
     return SETT_OK;
 }
 
@@ -141,7 +143,7 @@ static sett_status load(
     sett__entry_name_of(key, &n);
     for (int i = 0; i < TRIES && s == SETT_E_IO && (!i || errno == ESTALE); i++) {
         free(im->data);
-        *im = (image){0};
+        *im = (image){.used = im->used};
         s = load_once(d, &n, im, err);
     }
     return s ? s : check_image(d, im, key, material, e, err);
@@ -252,7 +254,7 @@ static bool refuse(sett__disk *d, const sett__digest *key, const struct stat *se
 sett_status sett__disk_get(
     sett__disk *d, const sett__digest *key, const sett__blob *material, sett__entry *out, sett_error *err)
 {
-    image im = {0};
+    image im = {.used = true};
     sett_error why = {0};
     int saved = errno;
     *out = (sett__entry){0};
@@ -305,6 +307,38 @@ static bool disk_refuse(sett__layer *l, const sett__digest *key)
     return moved;
 }
 
+typedef struct visit {
+    sett__disk *d;
+    sett__layer_visit *fn;
+    void *user;
+    sett_status status;
+} visit;
+
+static void visit_one(void *user, const sett__digest *key, const struct stat *st)
+{
+    visit *v = user;
+    image im = {0};
+    sett__entry e = {0};
+    sett_error why = {0};
+    if (v->status)
+        return;
+    sett_status s = load(v->d, key, NULL, &im, &e, &why);
+    if (s != SETT_E_NOT_CACHED) { /* it may have gone since it was listed */
+        const sett__layer_item item = {key, (uint64_t)st->st_size, st->st_mtim.tv_sec, s ? NULL : &e, why.text};
+        v->status = s == SETT_E_MEMORY ? s : v->fn(v->user, &item);
+    }
+    free(im.data);
+}
+
+static sett_status disk_walk(sett__layer *l, sett__layer_visit *fn, void *user)
+{
+    visit v = {(sett__disk *)l, fn, user, SETT_OK};
+    int saved = errno;
+    sett__disk_each(v.d, visit_one, &v);
+    errno = saved;
+    return v.status;
+}
+
 static const char *disk_name(const sett__layer *l)
 {
     return ((const sett__disk *)l)->path;
@@ -315,4 +349,4 @@ static void disk_close(sett__layer *l)
     sett__disk_close((sett__disk *)l);
 }
 
-const sett__layer_ops sett__disk_ops = {disk_get, disk_has, disk_refuse, disk_name, disk_close};
+const sett__layer_ops sett__disk_ops = {disk_get, disk_has, disk_refuse, disk_walk, disk_name, disk_close};

@@ -44,8 +44,9 @@ static int by_use(const void *x, const void *y)
     return before(&a->used, &b->used) ? -1 : before(&b->used, &a->used);
 }
 
-static void list_one(listing *l, const sett__digest *key, const struct stat *st)
+static void list_one(void *user, const sett__digest *key, const struct stat *st)
 {
+    listing *l = user;
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 256;
         found *more = realloc(l->item, cap * sizeof *more);
@@ -68,7 +69,7 @@ static DIR *open_listing(sett__disk *d, int at, const char *name)
     return dir;
 }
 
-static void list_dir(sett__disk *d, const char *name, listing *l)
+static void each_in(sett__disk *d, const char *name, sett__disk_seen *seen, void *user)
 {
     DIR *dir = open_listing(d, d->v1, name);
     sett__digest key;
@@ -76,17 +77,17 @@ static void list_dir(sett__disk *d, const char *name, listing *l)
     for (struct dirent *e; dir && (e = d->os->readdir(dir));)
         if (sett__entry_name_read(name, e->d_name, &key) &&
             !d->os->fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
-            list_one(l, &key, &st);
+            seen(user, &key, &st);
     if (dir)
         d->os->closedir(dir);
 }
 
-static void list_all(sett__disk *d, listing *l)
+void sett__disk_each(sett__disk *d, sett__disk_seen *seen, void *user)
 {
     for (int i = 0; i < 256; i++) {
         char name[3];
         snprintf(name, sizeof name, "%02x", i);
-        list_dir(d, name, l);
+        each_in(d, name, seen, user);
     }
 }
 
@@ -153,7 +154,7 @@ static void remove_temps(sett__disk *d, const struct timespec *now)
 static uint64_t trim_to(sett__disk *d, uint64_t most, const struct timespec *now)
 {
     listing l = {0};
-    list_all(d, &l);
+    sett__disk_each(d, list_one, &l);
     clamp_all(d, &l, now);
     if (l.n)
         qsort(l.item, l.n, sizeof *l.item, by_use);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cache on disk as people look at it: layers, entries, why two keys differ, trimming. */
+#include "jit.h"
+#include <errno.h>
+#include <string.h>
+
+int sett_cache_layers(const sett_engine *e)
+{
+    return sett__engine_check(e, NULL) ? 0 : sett__cache_layers(e->cache);
+}
+
+sett_status sett_cache_layer(const sett_engine *e, int index, sett_cache_layer_info *info)
+{
+    sett_status s = sett__engine_check(e, NULL);
+    return s ? s : !info || !sett__known_size(info->size) ? SETT_E_ARGUMENT : sett__cache_layer(e->cache, index, info);
+}
+
+sett_status sett_cache_trim(sett_engine *e, uint64_t bytes, uint64_t *left, sett_error *err)
+{
+    uint64_t stays;
+    sett_status s = sett__engine_check(e, err);
+    sett__disk *d = s ? NULL : sett__cache_folder(e->cache);
+    if (!s)
+        s = d ? sett__disk_trim(d, bytes, &stays, err)
+              : sett__error(err, SETT_E_IO, "sett_cache_trim: the engine has no cache folder to write to");
+    if (!s && left)
+        *left = stays;
+    return s;
+}
+
+/* ---- entries ---------------------------------------------------------------------------- */
+typedef struct walk {
+    sett_cache_entry_fn fn;
+    void *user;
+    bool enough;
+} walk;
+
+static sett_status visit(void *user, int layer, const sett__digest *key, sett__blob meta, sett__blob material,
+    uint64_t bytes, int64_t used, const char *why)
+{
+    walk *w = user;
+    sett__arena arena = {0};
+    sett__meta m = {0};
+    sett_error err = {0};
+    (void)material;
+    sett_cache_entry e = {.size = sizeof e, .layer = layer, .bytes = bytes, .used = used, .damage = why};
+    memcpy(e.key, key->b, sizeof e.key);
+    sett_status s = why ? SETT_OK : sett__meta_read(&m, &arena, meta.data, meta.len, &err);
+    if (s && s != SETT_E_MEMORY)
+        e.damage = err.text;
+    else if (!why)
+        e.name = m.name, e.target = m.target, e.compiler = m.compiler, e.assembler = m.assembler;
+    if (s != SETT_E_MEMORY)
+        w->enough = !w->fn(w->user, &e);
+    sett__arena_free(&arena);
+    return s == SETT_E_MEMORY ? s : w->enough ? SETT_E_CLOSED : SETT_OK;
+}
+
+sett_status sett_cache_walk(sett_engine *e, sett_cache_entry_fn fn, void *user, sett_error *err)
+{
+    walk w = {fn, user, false};
+    if (!e || !fn)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_cache_walk: the engine or the function is NULL");
+    sett_status s = sett__engine_check(e, err);
+    if (s)
+        return s;
+    s = sett__cache_walk(e->cache, visit, &w);
+    return !s || w.enough ? SETT_OK : sett__error(err, s, "no memory to look at the cache");
+}
+
+/* ---- two keys ------------------------------------------------------------------------------ */
+static sett_status keep_material(void *user, sett__entry *entry, int layer, sett_error *err)
+{
+    (void)layer, (void)err;
+    *(sett__entry *)user = *entry;
+    return SETT_OK;
+}
+
+int sett_cache_explain(
+    sett_engine *e, const uint8_t a[32], const uint8_t b[32], char *buf, size_t size, sett_error *err)
+{
+    const uint8_t *const keys[2] = {a, b};
+    sett__entry found[2] = {{.owned = NULL}, {.owned = NULL}};
+    int n = -1;
+    sett_status s =
+        a && b ? sett__engine_check(e, err) : sett__error(err, SETT_E_ARGUMENT, "sett_cache_explain: a key is NULL");
+    for (int i = 0; i < 2 && !s; i++) {
+        sett__digest key;
+        memcpy(key.b, keys[i], sizeof key.b);
+        s = sett__cache_find(e->cache, &key, NULL, keep_material, &found[i], err);
+    }
+    if (size && buf)
+        buf[0] = 0;
+    if (!s)
+        n = sett__key_compare(found[0].key_material, found[1].key_material, buf, buf ? size : 0);
+    sett__entry_free(&found[0]);
+    sett__entry_free(&found[1]);
+    return n;
+}

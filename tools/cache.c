@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sett cache: the layers of the disk cache, what lies in them, why two keys differ, and trimming. */
+#include "tools.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SHORT = 16 }; /* digits of a key that a list shows */
+
+static void hex(const uint8_t key[32], char text[65])
+{
+    for (int i = 0; i < 32; i++)
+        snprintf(text + 2 * i, 3, "%02x", key[i]);
+}
+
+/* ---- layers ------------------------------------------------------------------------------ */
+static int layers(sett_engine *e, const options *o)
+{
+    int n = sett_cache_layers(e);
+    if (o->json)
+        fputs("{\"schema_version\": 1, \"layers\": [", stdout);
+    for (int i = 0; i < n; i++) {
+        sett_cache_layer_info l = {.size = sizeof l};
+        sett_cache_layer(e, i, &l);
+        if (o->json) {
+            fputs(i ? ", {\"path\": " : "{\"path\": ", stdout), json_string(stdout, l.path);
+            printf(", \"writable\": %s, \"cap\": %llu, \"why_not\": ", l.writable ? "true" : "false", (unsigned long long)l.cap);
+            json_string(stdout, l.why_not ? l.why_not : ""), putchar('}');
+        } else if (l.why_not) {
+            printf("%d  %s: not used: %s\n", i, l.path, l.why_not);
+        } else {
+            printf("%d  %s: %s", i, l.path, l.writable ? "written" : "only read");
+            printf(l.writable ? ", up to %llu MiB\n" : "\n", (unsigned long long)(l.cap >> 20));
+        }
+    }
+    if (o->json)
+        puts("]}");
+    return EXIT_OK;
+}
+
+/* ---- entries ------------------------------------------------------------------------------- */
+typedef struct listing {
+    const options *o;
+    bool damaged_only;
+    int n, damaged;
+    uint64_t bytes;
+} listing;
+
+static void print_entry(const sett_cache_entry *e)
+{
+    char key[65], used[32] = "";
+    time_t t = (time_t)e->used;
+    struct tm tm;
+    hex(e->key, key);
+    if (e->used && gmtime_r(&t, &tm))
+        strftime(used, sizeof used, "%Y-%m-%dT%H:%MZ", &tm);
+    printf("%.*s  %d  %8llu  %s  ", SHORT, key, e->layer, (unsigned long long)e->bytes, used);
+    if (e->damage)
+        printf("damaged: %s\n", e->damage);
+    else
+        printf("%s %s  %s, %s\n", e->target, e->name, e->compiler, e->assembler);
+}
+
+static void print_entry_json(const sett_cache_entry *e)
+{
+    const char *const text[][2] = {{"name", e->name}, {"target", e->target}, {"compiler", e->compiler},
+        {"assembler", e->assembler}, {"damage", e->damage}};
+    char key[65];
+    hex(e->key, key);
+    printf("{\"schema_version\": 1, \"key\": \"%s\", \"layer\": %d, \"bytes\": %llu, \"used\": %lld", key, e->layer,
+        (unsigned long long)e->bytes, (long long)e->used);
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        if (text[i][1])
+            printf(", \"%s\": ", text[i][0]), json_string(stdout, text[i][1]);
+    puts("}");
+}
+
+static bool list_one(void *user, const sett_cache_entry *e)
+{
+    listing *l = user;
+    l->n++;
+    l->damaged += e->damage != NULL;
+    l->bytes += e->bytes;
+    if (!l->damaged_only || e->damage)
+        (l->o->json ? print_entry_json : print_entry)(e);
+    return true;
+}
+
+static int list(sett_engine *e, const options *o, bool damaged_only)
+{
+    listing l = {o, damaged_only, 0, 0, 0};
+    sett_error err = {0};
+    if (sett_cache_walk(e, list_one, &l, &err))
+        return fail("%s", err.text);
+    if (!o->json)
+        printf("%d entries, %llu bytes, %d damaged\n", l.n, (unsigned long long)l.bytes, l.damaged);
+    return damaged_only && l.damaged ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- two keys ------------------------------------------------------------------------------------ */
+typedef struct wanted {
+    const char *digits;
+    size_t n;
+    int found;
+    uint8_t key[32];
+} wanted;
+
+static bool match(void *user, const sett_cache_entry *e)
+{
+    wanted *w = user;
+    char key[65];
+    hex(e->key, key);
+    if (strncmp(key, w->digits, w->n) || (w->found && !memcmp(w->key, e->key, sizeof w->key)))
+        return true;
+    memcpy(w->key, e->key, sizeof w->key);
+    return ++w->found < 2;
+}
+
+static int find_key(sett_engine *e, const char *digits, wanted *w)
+{
+    sett_error err = {0};
+    *w = (wanted){digits, strlen(digits), 0, {0}};
+    if (w->n < 4 || w->n > 64 || strspn(digits, "0123456789abcdef") != w->n)
+        return usage("%s is no key: 4 to 64 hexadecimal digits, as sett cache ls prints them", digits);
+    if (sett_cache_walk(e, match, w, &err))
+        return fail("%s", err.text);
+    return w->found == 1 ? EXIT_OK : fail("%s: %s", digits, w->found ? "more than one key starts so" : "no such key in the cache");
+}
+
+static int explain(sett_engine *e, const options *o)
+{
+    wanted a, b;
+    char text[2048];
+    sett_error err = {0};
+    if (o->argc != 3)
+        return usage("cache explain needs two keys");
+    int code = find_key(e, o->argv[1], &a);
+    code = code ? code : find_key(e, o->argv[2], &b);
+    if (code)
+        return code;
+    int n = sett_cache_explain(e, a.key, b.key, text, sizeof text, &err);
+    if (n < 0)
+        return fail("%s", err.text);
+    fputs(n ? text : "they are the same key\n", stdout);
+    return EXIT_OK;
+}
+
+/* ---- trimming --------------------------------------------------------------------------------------- */
+/* 0, 500M, 4G: bytes, or with K, M, G, T powers of 1024. */
+static bool size_parse(const char *text, uint64_t *bytes)
+{
+    const char *units = "KMGT", *unit;
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    unsigned long long n = strtoull(text, &end, 10);
+    int shift = *end && (unit = strchr(units, toupper((unsigned char)*end))) ? 10 * (int)(unit - units + 1) : 0;
+    if (end[shift != 0] || (shift && n >> (64 - shift)))
+        return false;
+    *bytes = (uint64_t)n << shift;
+    return true;
+}
+
+static int trim(sett_engine *e, const options *o)
+{
+    uint64_t bytes, left;
+    sett_error err = {0};
+    if (o->argc != 2 || !size_parse(o->argv[1], &bytes))
+        return usage("cache trim needs a size: bytes, or 500M, 4G");
+    if (sett_cache_trim(e, bytes, &left, &err))
+        return fail("%s", err.text);
+    printf("%llu bytes are left\n", (unsigned long long)left);
+    return EXIT_OK;
+}
+
+int cache_command(const options *o)
+{
+    const char *what = o->argc ? o->argv[0] : "layers";
+    options here = *o;
+    here.device = "cpu"; /* nobody asks for a GPU here */
+    sett_engine *e = engine_open(&here);
+    if (!e)
+        return EXIT_FAILED;
+    int code;
+    if (!strcmp(what, "layers") && o->argc < 2)
+        code = layers(e, o);
+    else if ((!strcmp(what, "ls") || !strcmp(what, "verify")) && o->argc == 1)
+        code = list(e, o, *what == 'v');
+    else if (!strcmp(what, "explain"))
+        code = explain(e, o);
+    else if (!strcmp(what, "trim"))
+        code = trim(e, o);
+    else
+        code = usage("cache takes layers, ls, verify, explain A B or trim SIZE");
+    sett_engine_close(e);
+    return code;
+}
