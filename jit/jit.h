@@ -385,6 +385,18 @@ typedef struct sett__plugin {
 /* asked: sett_engine_options.plugin. SETT_E_NO_COMPILER with the reason. */
 sett_status sett__plugin_open(sett__plugin *, const char *asked, sett_error *);
 
+/* ---- spare.c: memory that a compiling thread keeps at hand ------------------------------------------------- */
+enum { SETT__SPARE_BLOCKS = 6 };
+typedef struct sett__spare {
+    void *block[SETT__SPARE_BLOCKS]; /* NULL: given back, or no memory */
+    void *lid;                       /* NULL: nothing is kept */
+    atomic_int touched;              /* blocks, from the first */
+} sett__spare;
+void sett__spare_take(sett__spare *); /* on the thread that will compile; less where there is no memory */
+void sett__spare_touch(sett__spare *, const atomic_bool *until); /* on any thread, from where one was left */
+void sett__spare_give(sett__spare *, bool all); /* blocks, or the touched ones, to malloc, which keeps them */
+void sett__spare_drop(sett__spare *); /* all of it, to the system */
+
 /* ---- worker.c: the threads that compile -------------------------------------------------------- */
 typedef struct sett__compile_job {
     const void *tape;         /* canonical bytes, with sites if line_info */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STACK = 8 << 20, MAX_THREADS = 16 };
+enum { STACK = 8 << 20, MAX_THREADS = 16, KEEP_SECONDS = 2 };
 
 typedef struct task {
     struct task *next;
@@ -39,9 +39,7 @@ struct sett__workers {
     int writing; /* being written now */
     pthread_t thread[MAX_THREADS];
     int n_thread, max_thread, idle, queued;
-    bool quit;
-    pthread_t warm; /* looks for the assembler, and ends */
-    bool warmed, warming; /* it was asked for; it was started */
+    bool quit, warmed; /* the first compile to a cubin has begun */
     /* the plug-in */
     pthread_mutex_t open_lock; /* held while it is opened */
     sett__plugin plugin;
@@ -112,12 +110,59 @@ bool sett__workers_would_use(sett__workers *w, const char *compiler, const char 
     return !strcmp(own, compiler) && sett__asm_would_use(w->engine->assembler, assembler);
 }
 
+/* ---- the first compile ------------------------------------------------------------------- */
+/* A thread that gets ready what comes after the code generator: looks for the assembler, whose mapping takes as long as
+ * lowering a kernel, and touches memory. Not before the plug-in is open, as the loader opens one library at a time and
+ * that one is needed first. */
+typedef struct warmer {
+    sett__workers *w;
+    sett__spare *spare;
+    pthread_t thread;
+    bool running;
+    atomic_bool opened, done;
+} warmer;
+
+static bool spawn(pthread_t *, void *(*)(void *), void *user);
+
+static void *warm(void *user)
+{
+    warmer *m = user;
+    const sett__ptx_plugin *api;
+    sett__spare_touch(m->spare, &m->opened);
+    if (!plugin_get(m->w, &api, NULL))
+        sett__asm_warm(m->w->engine->assembler);
+    atomic_store(&m->done, true);
+    return NULL;
+}
+
+static void warm_begin(warmer *m)
+{
+    sett__workers *w = m->w;
+    pthread_mutex_lock(&w->lock);
+    bool first = !w->warmed;
+    w->warmed = true;
+    pthread_mutex_unlock(&w->lock);
+    if (first)
+        m->running = spawn(&m->thread, warm, m);
+}
+
+static void warm_end(warmer *m)
+{
+    atomic_store(&m->opened, true);
+    if (m->running) {
+        sett__spare_touch(m->spare, &m->done); /* nothing else to do until then */
+        pthread_join(m->thread, NULL);
+    }
+    m->running = false;
+    sett__spare_give(m->spare, true);
+}
+
+/* ---- a compiler that failed --------------------------------------------------------------- */
 typedef struct fatal_ctx {
     sett__workers *w;
     task *t;
+    warmer *m;
 } fatal_ctx;
-
-static bool spawn(pthread_t *, void *(*)(void *), void *user);
 static bool start_thread(sett__workers *w);
 
 /* Called with the lock, by a thread that will never work again; what waits for it is handed on. */
@@ -147,6 +192,7 @@ static void fatal(void *user, const char *text)
     const fatal_ctx *ctx = user;
     sett__workers *w = ctx->w;
     task *t = ctx->t;
+    warm_end(ctx->m);
     pthread_mutex_lock(&w->lock);
     sett__error(&w->why, SETT_E_NO_COMPILER, SETT__PLUGIN_DEAD, text);
     w->dead = true;
@@ -160,30 +206,10 @@ static void fatal(void *user, const char *text)
 }
 
 /* ---- one compile ------------------------------------------------------------------------- */
-static void *warm(void *user)
-{
-    sett__workers *w = user;
-    sett__asm_warm(w->engine->assembler);
-    return NULL;
-}
-
-/* Mapping the assembler takes as long as lowering a kernel: on a cold start both happen at once (measured on 16 cores:
- * 22 ms in place of 27). Not earlier, as the loader opens one library at a time, and the compiler is needed first;
- * and not on a second worker, which would take every other compile with nothing warm. */
-static void start_warm(sett__workers *w)
-{
-    pthread_mutex_lock(&w->lock);
-    if (!w->warmed) {
-        w->warmed = true;
-        w->warming = spawn(&w->warm, warm, w);
-    }
-    pthread_mutex_unlock(&w->lock);
-}
-
-static sett_status make_ptx(sett__workers *w, task *t, const sett__ptx_plugin **api, sett__ptx_out *ptx)
+static sett_status make_ptx(sett__workers *w, task *t, warmer *m, const sett__ptx_plugin **api, sett__ptx_out *ptx)
 {
     const sett__compile_job *j = t->job;
-    fatal_ctx ctx = {w, t};
+    fatal_ctx ctx = {w, t, m};
     const sett__ptx_job job = {.tape = j->tape,
         .tape_len = j->tape_len,
         .target = j->target,
@@ -193,10 +219,10 @@ static sett_status make_ptx(sett__workers *w, task *t, const sett__ptx_plugin **
         .user = &ctx,
         .provoke = w->engine->provoke};
     sett_status s = plugin_get(w, api, &t->error);
+    atomic_store(&m->opened, true);
+    sett__spare_give(m->spare, false);
     if (s)
         return s;
-    if (!j->ptx_only)
-        start_warm(w);
     double start = sett__now_ms();
     s = (*api)->compile(&job, ptx, &t->error);
     t->out->codegen_ms = sett__now_ms() - start;
@@ -283,12 +309,19 @@ static sett_status pack_entry(
     return s;
 }
 
-static void compile(sett__workers *w, task *t)
+static void compile(sett__workers *w, task *t, sett__spare *spare)
 {
+    warmer m = {.w = w, .spare = spare};
     const sett__ptx_plugin *api;
     sett__ptx_out ptx = {0};
     sett__asm_out out = {.registers = -1, .spill_stores = -1, .spill_loads = -1, .stack = -1, .smem = -1};
-    t->status = make_ptx(w, t, &api, &ptx);
+    if (!t->job->ptx_only) {
+        if (!spare->lid)
+            sett__spare_take(spare);
+        warm_begin(&m);
+    }
+    t->status = make_ptx(w, t, &m, &api, &ptx);
+    warm_end(&m);
     if (t->status)
         return;
     if (!t->job->ptx_only)
@@ -322,14 +355,14 @@ static write_back *plan_write(const sett__workers *w, const task *t)
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
-static void run_task(sett__workers *w, task *t)
+static void run_task(sett__workers *w, task *t, sett__spare *spare)
 {
     w->first = t->next;
     w->queued--;
     if (!w->first)
         w->last = &w->first;
     pthread_mutex_unlock(&w->lock);
-    compile(w, t);
+    compile(w, t, spare);
     write_back *wb = plan_write(w, t);
     pthread_mutex_lock(&w->lock);
     t->done = true;
@@ -360,24 +393,39 @@ static void run_write(sett__workers *w)
     pthread_cond_broadcast(&w->done);
 }
 
+static void rest(sett__workers *w, sett__spare *spare)
+{
+    struct timespec until;
+    if (!spare->lid) {
+        pthread_cond_wait(&w->work, &w->lock);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += KEEP_SECONDS;
+    if (pthread_cond_timedwait(&w->work, &w->lock, &until) == ETIMEDOUT)
+        sett__spare_drop(spare);
+}
+
 static void *worker(void *user)
 {
     sett__workers *w = user;
+    sett__spare spare = {0};
     pthread_mutex_lock(&w->lock);
     for (;;) {
         if (w->first)
-            run_task(w, w->first); /* whoever waits comes before the disk */
+            run_task(w, w->first, &spare); /* whoever waits comes before the disk */
         else if (w->writes)
             run_write(w);
         else if (w->quit)
             break;
         else {
             w->idle++;
-            pthread_cond_wait(&w->work, &w->lock);
+            rest(w, &spare);
             w->idle--;
         }
     }
     pthread_mutex_unlock(&w->lock);
+    sett__spare_drop(&spare);
     return NULL;
 }
 
@@ -441,12 +489,16 @@ void sett__workers_flush(sett__workers *w)
 sett_status sett__workers_open(sett__workers **out, sett_engine *e, sett_error *err)
 {
     sett__workers *w = calloc(1, sizeof *w);
+    pthread_condattr_t monotonic;
     *out = NULL;
     if (!w)
         return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
     pthread_mutex_init(&w->lock, NULL); /* these fail for want of nothing on Linux: no memory is taken */
     pthread_mutex_init(&w->open_lock, NULL);
-    pthread_cond_init(&w->work, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->work, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     pthread_cond_init(&w->done, NULL);
     w->engine = e;
     w->last = &w->first;
@@ -470,8 +522,6 @@ void sett__workers_close(sett__workers *w)
         pthread_mutex_lock(&w->lock);
     }
     pthread_mutex_unlock(&w->lock);
-    if (w->warming)
-        pthread_join(w->warm, NULL);
     sett__workers_flush(w);
     pthread_mutex_destroy(&w->lock);
     pthread_mutex_destroy(&w->open_lock);
