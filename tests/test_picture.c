@@ -121,10 +121,13 @@ START_TEST(swizzles_and_differences)
 END_TEST
 
 /* ---- links ----------------------------------------------------------------------------------------- */
+enum { CELLS = 8192 };
 typedef struct seen {
     int panel, cells;
-    long long key[512];
-    char fill[512][8];
+    struct seen_cell {
+        long long key;
+        char fill[8];
+    } cell[CELLS];
     int n[4];
 } seen;
 
@@ -136,14 +139,20 @@ static void read_cells(const char *html, seen *s)
     for (const char *p = html; (p = strpbrk(p, "<")); p++) {
         if (!strncmp(p, "<text x=", 8) && strstr(p, "font-weight") && strstr(p, "font-weight") < strchr(p, '>'))
             s->panel++;
-        if (sscanf(p, "<g data-k=\"%lld\"", &s->key[s->cells]) != 1)
+        if (sscanf(p, "<g data-k=\"%lld\"", &s->cell[s->cells].key) != 1)
             continue;
-        ck_assert_int_lt(s->cells, 511);
+        ck_assert_int_lt(s->cells, CELLS - 1);
         ck_assert(s->panel >= 0 && s->panel < 4);
-        ck_assert_int_eq(sscanf(strstr(p, "fill=\""), "fill=\"%7s", s->fill[s->cells]), 1);
+        ck_assert_int_eq(sscanf(strstr(p, "fill=\""), "fill=\"%7s", s->cell[s->cells].fill), 1);
         s->cells++;
         s->n[s->panel]++;
     }
+}
+
+static int by_key(const void *x, const void *y)
+{
+    const struct seen_cell *a = x, *b = y;
+    return (a->key > b->key) - (a->key < b->key);
 }
 
 static void one_color_an_element(const char *html, int panels)
@@ -151,10 +160,10 @@ static void one_color_an_element(const char *html, int panels)
     static seen s;
     read_cells(html, &s);
     ck_assert_int_eq(s.panel + 1, panels);
-    for (int i = 0; i < s.cells; i++)
-        for (int j = 0; j < i; j++)
-            if (s.key[i] == s.key[j])
-                ck_assert_msg(!strcmp(s.fill[i], s.fill[j]), "cells %d and %d: %s %s", i, j, s.fill[i], s.fill[j]);
+    qsort(s.cell, (size_t)s.cells, sizeof s.cell[0], by_key);
+    for (int i = 1; i < s.cells; i++)
+        ck_assert_msg(s.cell[i].key != s.cell[i - 1].key || !strcmp(s.cell[i].fill, s.cell[i - 1].fill), "element %lld: %s %s",
+            s.cell[i].key, s.cell[i - 1].fill, s.cell[i].fill);
 }
 
 START_TEST(panels_are_linked)
@@ -192,10 +201,10 @@ START_TEST(a_composition_links_its_operands)
     ck_assert_int_eq(s.n[0], 24);
     ck_assert_int_eq(s.n[1], 6);
     for (int c = 0; c < 6; c++) {
-        ck_assert_int_eq(s.key[24 + c], s.key[30 + c]);
-        ck_assert_int_eq(s.key[24 + c], s.key[4 * c]);
+        ck_assert_int_eq(s.cell[24 + c].key, s.cell[30 + c].key);
+        ck_assert_int_eq(s.cell[24 + c].key, s.cell[4 * c].key);
     }
-    ck_assert_str_eq(s.fill[1], "#ffffff"); /* not reached: it fades */
+    ck_assert_str_eq(s.cell[1].fill, "#ffffff"); /* not reached: it fades */
     ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
 }
 END_TEST
@@ -210,7 +219,7 @@ START_TEST(tiles_are_blocks_of_one_color)
         int tile = i / 8 / 2 + i % 8 / 4 * 2;
         char fill[8];
         snprintf(fill, sizeof fill, "#%02x%02x%02x", sett__palette[tile].r, sett__palette[tile].g, sett__palette[tile].b);
-        ck_assert_str_eq(s.fill[i], fill);
+        ck_assert_str_eq(s.cell[i].fill, fill);
     }
     ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
 }
@@ -342,6 +351,128 @@ START_TEST(ink_can_be_read)
 }
 END_TEST
 
+/* Lab of linear RGB under D65 (CIE 1976). */
+static void lab_of(const double rgb[3], double lab[3])
+{
+    static const double to_xyz[3][3] = {
+        {0.4124 / 0.95047, 0.3576 / 0.95047, 0.1805 / 0.95047}, {0.2126, 0.7152, 0.0722},
+        {0.0193 / 1.08883, 0.1192 / 1.08883, 0.9505 / 1.08883}};
+    double f[3];
+    for (int i = 0; i < 3; i++) {
+        double t = 0;
+        for (int k = 0; k < 3; k++)
+            t += to_xyz[i][k] * rgb[k];
+        f[i] = t > 0.008856 ? cbrt(t) : 7.787 * t + 16.0 / 116;
+    }
+    lab[0] = 116 * f[1] - 16, lab[1] = 500 * (f[0] - f[1]), lab[2] = 200 * (f[1] - f[2]);
+}
+
+static double distance(const double see[3][3], sett__rgb x, sett__rgb y)
+{
+    const sett__rgb pair[2] = {x, y};
+    double lab[2][3], sum = 0;
+    for (int p = 0; p < 2; p++) {
+        const int c[3] = {pair[p].r, pair[p].g, pair[p].b};
+        double rgb[3], cone[3];
+        for (int i = 0; i < 3; i++)
+            rgb[i] = pow((c[i] / 255.0 + 0.055) / 1.055, 2.4);
+        for (int i = 0; i < 3; i++)
+            cone[i] = fmin(1, fmax(0, see[i][0] * rgb[0] + see[i][1] * rgb[1] + see[i][2] * rgb[2]));
+        lab_of(cone, lab[p]);
+    }
+    for (int i = 0; i < 3; i++)
+        sum += (lab[0][i] - lab[1][i]) * (lab[0][i] - lab[1][i]);
+    return sqrt(sum);
+}
+
+/* What people without one kind of cone see: the matrices of Machado, Oliveira and Fernandes (2009), severity 1. A
+ * difference of 2.3 can be noticed; colours of areas should differ by several times that. */
+START_TEST(colors_stay_apart)
+{
+    static const double see[4][3][3] = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+        {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
+        {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
+        {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}};
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < 8; i++)
+            for (int j = 0; j < i; j++)
+                ck_assert_msg(distance(see[k], sett__palette[i], sett__palette[j]) > 12, "vision %d: colors %d and %d", k, i, j);
+}
+END_TEST
+
+/* ---- random ----------------------------------------------------------------------------------------------- */
+static unsigned next(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static sett_layout *random_layout(sett_build *b, unsigned *seed, unsigned kinds)
+{
+    int n[3];
+    for (int i = 0; i < 3; i++)
+        n[i] = 1 + (int)(next(seed) % 4);
+    switch (next(seed) % kinds) {
+    case 0: return sett_make_layout(b, n[0] * n[1], n[2]);
+    case 1: return sett_row_major(b, n[0], n[1]);
+    case 2: return sett_make_layout(b, T(T(n[0], n[1]), n[2]));
+    case 3: return sett_make_layout(b, T(n[0], T(n[1], n[2])), T(n[1] * n[2], T(1, n[1])));
+    case 4: return sett_make_swizzled(1, 0, 2, sett_row_major(b, 4, 4));
+    default: return sett_make_identity_layout(b, n[0], n[1]);
+    }
+}
+
+/* The operation of a kind of picture. */
+static sett_layout *random_result(unsigned *seed, sett_picture_args *p, const sett_layout *with)
+{
+    const sett_layout *a = p->a;
+    switch (p->draw) {
+    case SETT_DRAW_COMPOSITION: return sett_composition(a, with);
+    case SETT_DRAW_DIVIDE:
+        return next(seed) % 2 ? sett_zipped_divide(a, with) : sett_logical_divide(a, with);
+    case SETT_DRAW_PRODUCT:
+        return next(seed) % 2 ? sett_logical_product(a, with) : sett_blocked_product(a, with);
+    case SETT_DRAW_COMPLEMENT: return sett_complement(a, 48);
+    case SETT_DRAW_INVERSE: return next(seed) % 2 ? sett_right_inverse(a) : sett_left_inverse(a);
+    case SETT_DRAW_VIEW: return sett_coalesce(a);
+    case SETT_DRAW_DIFF: return sett_make_layout_at(SETT_HERE, a->head.b, sett_shape(a), SETT_ALL);
+    default: return (sett_layout *)(uintptr_t)a;
+    }
+}
+
+START_TEST(random_pictures)
+{
+    const char *given = getenv("SETT_SEED");
+    unsigned seed = given ? (unsigned)strtoul(given, NULL, 0) : 1, drawn[9] = {0};
+    for (int i = 0; i < 600; i++) {
+        unsigned was = seed;
+        sett_build *b = sett_build_begin();
+        const char *why;
+        sett_picture_args p = {.size = sizeof p, .draw = (sett_draw)(next(&seed) % 9), .a = random_layout(b, &seed, 6)};
+        const sett_layout *with = random_layout(b, &seed, 5);
+        p.b = SETT_A(with);
+        p.layout = random_result(&seed, &p, with);
+        if (!sett_build_status(b, &why)) { /* the operation itself was allowed */
+            const char *html = sett_layout_html_at(SETT_HERE, &p), *svg = sett_layout_svg_at(SETT_HERE, &p),
+                       *text = sett_layout_text_at(SETT_HERE, &p);
+            bool failed = sett_build_status(b, &why) != SETT_OK;
+            char name[128];
+            sett_layout_str(p.layout, name, sizeof name);
+            ck_assert_msg(failed == !*svg && failed == !*html && failed == !*text, "seed %u: draw %d of %s", was, p.draw, name);
+            if (!failed && p.draw != SETT_DRAW_DIFF) { /* whose panels have a colour each */
+                static seen s;
+                read_cells(html, &s);
+                one_color_an_element(html, s.panel + 1);
+            }
+            drawn[p.draw] += !failed;
+        }
+        sett_build_end(b, NULL);
+    }
+    for (int k = 0; k < 9; k++)
+        ck_assert_msg(drawn[k] > 5, "draw %d: %u pictures", k, drawn[k]);
+}
+END_TEST
+
 /* ---- refusals --------------------------------------------------------------------------------------------- */
 static sett_layout *tile8(sett_build *b)
 {
@@ -468,6 +599,8 @@ Suite *picture_suite(void)
     tcase_add_test(c, a_swizzle_is_escaped);
     tcase_add_test(c, html_stands_alone);
     tcase_add_test(c, ink_can_be_read);
+    tcase_add_test(c, colors_stay_apart);
+    tcase_add_test(c, random_pictures);
     tcase_add_test(c, refusals);
     tcase_add_test(c, a_dynamic_layout_is_refused);
     suite_add_tcase(s, c);

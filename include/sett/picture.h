@@ -19,7 +19,7 @@
 typedef enum sett_draw {
     SETT_DRAW_LAYOUT,      /* R alone; given a tiler, the tile that the TV layout R covers */
     SETT_DRAW_SWIZZLE,     /* R without its swizzle, and with it, in shared-memory banks */
-    SETT_DRAW_DIFF,        /* a and R, over the same extents: where they differ */
+    SETT_DRAW_DIFF,        /* a and R, over the same extents: a colour each where they differ */
     SETT_DRAW_VIEW,        /* a, and R that shows some of the same offsets: a slice, a coalesced or selected a */
     SETT_DRAW_COMPOSITION, /* a, b and R = a o b */
     SETT_DRAW_DIVIDE,      /* a, the tile b, and R = any of the divides: coloured by tile */
