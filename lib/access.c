@@ -300,6 +300,8 @@ static uint32_t touch(const access *a, uint32_t first, uint32_t n, uint32_t guar
     uint32_t pred = boolean(guard), fill = pred == SETT__NONE ? SETT__NONE : a->fill;
     const uint32_t args[4] = {
         a->t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE, pred, is_load(a) ? fill : value};
+    if (!sett__inside(&a->c, a->t, base, a->spot[first].imm, n, a->bytes))
+        return 0;
     sett__emit e = {.imm = a->spot[first].imm, .n_args = 4, .args = args, .sub = (uint8_t)__builtin_ctz(align)};
     e.code = is_load(a) ? SETT__LOAD : SETT__STORE;
     e.dtype = is_load(a) ? a->dtype : (sett_dtype)0;

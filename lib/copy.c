@@ -191,10 +191,12 @@ static uint32_t touch(const sett__ctx *c, const spot *s, sett__emit e, uint32_t 
 {
     const sett_tensor *t = s->t;
     uint32_t base = s->base.kind == SETT_VALUE ? s->base.u.v->id : SETT__NONE;
+    uint32_t bytes = (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype);
     const uint32_t args[4] = {t->root, base, SETT__NONE, last};
+    if (!sett__inside(c, t, s->base, s->imm, 1, bytes))
+        return 0;
     if (e.code != SETT__ATOM)
-        e.sub = (uint8_t)__builtin_ctz(
-            sett__align_at(t, (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype), s->base, s->imm));
+        e.sub = (uint8_t)__builtin_ctz(sett__align_at(t, bytes, s->base, s->imm));
     e.imm = s->imm;
     e.n_args = 4;
     e.args = args;

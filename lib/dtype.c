@@ -44,6 +44,23 @@ char sett__dtype_class(sett_dtype d)
     return d == SETT_F64 ? 'd' : d == SETT_F32 ? 'f' : 'h';
 }
 
+const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT])
+{
+    sett_dtype last = (sett_dtype)0;
+    size_t n = 0;
+    buf[0] = 0;
+    for (int d = 1; d <= (int)SETT__COUNT(dtypes); d++) {
+        bool end = d == (int)SETT__COUNT(dtypes), one = end || strchr(classes, sett__dtype_class((sett_dtype)d));
+        if (last && one) {
+            n += (size_t)snprintf(buf + n, SETT__TYPES_TEXT - n, "%s%s", !n ? "" : end ? " or " : ", ", sett_dtype_name(last));
+            last = (sett_dtype)0;
+        }
+        if (one && !end)
+            last = (sett_dtype)d;
+    }
+    return buf;
+}
+
 int sett__dtype_bytes(sett_dtype d)
 {
     return (sett_dtype_bits(d) + 7) / 8;

@@ -15,6 +15,7 @@
 typedef struct out {
     char *buf;
     size_t size, len; /* len may pass size, as snprintf's */
+    bool names;       /* of symbols and scalars, in place of `?`: for messages */
 } out;
 
 static void put(out *o, const char *text)
@@ -48,14 +49,23 @@ static bool has_layout(sett_arg a, int level)
     return false;
 }
 
+/* What the caller calls it: a symbol or a scalar parameter. */
+static const char *name_of(const sett_val *v)
+{
+    const sett_build *b = v->head.b;
+    const sett__op *op = v->id < b->n_op ? &b->op[v->id] : NULL;
+    if (op && op->code == SETT__SYM)
+        return b->sig.sym[op->imm].name;
+    return op && op->code == SETT__SCALAR ? b->sig.param[op->imm].name : "?";
+}
+
 static void put_dynamic(out *o, const sett_val *v)
 {
     bool wide = v->dtype == SETT_I64 || v->dtype == SETT_U64;
-    if (!v->scalar || (!wide && v->div <= 1)) {
-        put(o, "?");
+    put(o, o->names ? name_of(v) : "?");
+    if (!v->scalar || (!wide && v->div <= 1))
         return;
-    }
-    put(o, wide ? "?{i64" : "?{");
+    put(o, wide ? "{i64" : "{");
     if (v->div > 1)
         put_int(o, wide ? " div=" : "div=", v->div);
     put(o, "}");
@@ -130,22 +140,32 @@ static void put_layout(out *o, const sett_layout *l)
     put_arg(o, l->stride);
 }
 
-int sett__arg_str(sett_arg a, char *buf, size_t size)
+static int arg_str(sett_arg a, char *buf, size_t size, bool names)
 {
-    out o = {buf, size, 0};
+    out o = {buf, size, 0, names};
     if (size)
         *buf = 0;
     put_arg(&o, a);
     return (int)o.len;
 }
 
-int sett__layout_str(const sett_layout *l, char *buf, size_t size)
+static int layout_str(const sett_layout *l, char *buf, size_t size, bool names)
 {
-    out o = {buf, size, 0};
+    out o = {buf, size, 0, names};
     if (size)
         *buf = 0;
     put_layout(&o, l);
     return (int)o.len;
+}
+
+int sett__arg_str(sett_arg a, char *buf, size_t size)
+{
+    return arg_str(a, buf, size, false);
+}
+
+int sett__layout_str(const sett_layout *l, char *buf, size_t size)
+{
+    return layout_str(l, buf, size, false);
 }
 
 /* Messages show the start of what is very long. */
@@ -161,13 +181,13 @@ static const char *shorten(char *text, int n)
 const char *sett__arg_text(sett_build *b, sett_arg a)
 {
     char *text = b ? sett__new(b, LONGEST) : NULL;
-    return !b ? "?" : shorten(text, sett__arg_str(a, text, LONGEST));
+    return !b ? "?" : shorten(text, arg_str(a, text, LONGEST, true));
 }
 
 const char *sett__layout_text(sett_build *b, const sett_layout *l)
 {
     char *text = sett__new(b, LONGEST);
-    return shorten(text, sett__layout_str(l, text, LONGEST));
+    return shorten(text, layout_str(l, text, LONGEST, true));
 }
 
 int sett_layout_str(const sett_layout *l, char *buf, size_t size)

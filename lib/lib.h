@@ -67,6 +67,8 @@ sett_status sett__error(sett_error *e, sett_status, const char *format, ...) SET
 bool sett__dtype_valid(int);
 char sett__dtype_kind(sett_dtype);  /* 'b' 'i' 'u' 'f' 's', see SETT_DTYPES */
 char sett__dtype_class(sett_dtype); /* the letter of ops.def: b i u h f d, or 's' */
+#define SETT__TYPES_TEXT 128
+const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT]); /* "hfd": "f16, bf16, f32 or f64" */
 int sett__dtype_bytes(sett_dtype);  /* storage of one element, bits rounded up; BOOL 1 */
 /* Asked several times an op: one bit a type. */
 #define SETT__INT_BIT(name, id, text, bits, kind) | ((uint64_t)(kind == 'i' || kind == 'u') << id)
@@ -542,7 +544,7 @@ bool sett__is_int(sett_arg, int64_t); /* static and equal */
 /* CuTe text into a buffer, snprintf-like: "(4,(?{div=8},_))", layouts, tilers. */
 int sett__arg_str(sett_arg, char *buf, size_t size);
 int sett__layout_str(const sett_layout *, char *buf, size_t size);
-const char *sett__arg_text(sett_build *, sett_arg); /* in the arena, for messages */
+const char *sett__arg_text(sett_build *, sett_arg); /* in the arena, for messages: names of symbols in place of `?` */
 const char *sett__layout_text(sett_build *, const sett_layout *);
 
 /* ---- tuple.c ------------------------------------------------------------------------------------------------------- */
@@ -660,6 +662,8 @@ bool sett__tensor_places(const sett__ctx *, const sett_tensor *, sett__places *)
 typedef struct sett__spot { uint32_t group, elem, kind; int64_t imm; } sett__spot;
 sett__spot *sett__spots(const sett__ctx *, const sett__places *, const uint32_t *kind_or_null);
 uint32_t sett__run(const sett__spot *, uint32_t n); /* spots from the first that are adjacent and of its kind */
+/* Do n elements of `bytes` at base + imm lie in the tensor's memory, as far as a build can know? Else it fails. */
+bool sett__inside(const sett__ctx *, const sett_tensor *, sett_arg base, int64_t imm, uint32_t n, uint32_t bytes);
 /* The power of two that base + imm elements from the root is known to be a multiple of, in bytes. */
 uint32_t sett__align_at(const sett_tensor *, uint32_t bytes, sett_arg base, int64_t imm);
 /* The largest width, a power of two up to n, that some value of base makes aligned. */

@@ -126,10 +126,13 @@ sett_val *sett_unary_at(sett_site site, const char *func, sett_unary_op op, sett
         return poison_of(b);
     const struct unary_info *info = &unary_info[op];
     sett_dtype d = (sett_dtype)v->dtype;
-    SETT__FAIL_IF(b, site, func, !takes(info->types, d), poison_of(b), SETT_E_DTYPE, "it does not take %s", sett_dtype_name(d));
+    char types[SETT__TYPES_TEXT];
+    SETT__FAIL_IF(b, site, func, !takes(info->types, d), poison_of(b), SETT_E_DTYPE, "it takes %s, not %s: sett_to converts",
+        sett__types_text(info->types, types), sett_dtype_name(d));
     /* As in CuTe: in Int32 and back, a shaped Boolean is its own negative; a scalar one is refused. */
     if (op == SETT_NEG && d == SETT_BOOL) {
-        SETT__FAIL_IF(b, site, func, v->scalar, poison_of(b), SETT_E_DTYPE, "it does not take %s", sett_dtype_name(d));
+        SETT__FAIL_IF(b, site, func, v->scalar, poison_of(b), SETT_E_DTYPE,
+            "it does not take a scalar %s: sett_not negates it, sett_to makes a number of it", sett_dtype_name(d));
         return v;
     }
     if (op == SETT_ABS && (d == SETT_BOOL || sett__dtype_kind(d) == 'u'))

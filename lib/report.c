@@ -107,6 +107,10 @@ static void put_lost(sett_build *b, const sett__note *note, line *l)
                "test for several at once", note->have);
         return;
     }
+    if (note->lost == SETT__LOST_BOUND) { /* the addresses are aligned: there are no bytes to be had */
+        put(l, "; a bound or coordinate is not known to be a multiple of %u", note->need / note->bytes);
+        return;
+    }
     put(l, "; have %u bytes, need %u: ", note->have, note->need);
     switch (note->lost) {
     case SETT__LOST_ROOT:
@@ -115,11 +119,8 @@ static void put_lost(sett_build *b, const sett__note *note, line *l)
     case SETT__LOST_CONSTANT:
         put(l, "it starts %lld elements past a multiple of %u", (long long)note->imm, note->need / note->bytes);
         break;
-    case SETT__LOST_BASE:
+    default: /* LOST_BASE */
         put_base(b, note, l);
-        break;
-    default: /* LOST_BOUND */
-        put(l, "a bound or coordinate is not known to be a multiple of %u", note->need / note->bytes);
     }
 }
 

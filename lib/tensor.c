@@ -364,7 +364,8 @@ static bool check_threads(const sett__ctx *c, const sett_layout *threads, sett_a
     SETT__FAIL_IF(b, c->site, c->func, threads->has_inner, false, SETT_E_ARGUMENT, "the thread layout %s is swizzled",
         sett__layout_text(b, threads));
     SETT__FAIL_IF(b, c->site, c->func, !sett__is_static(threads->shape) || !sett__is_static(threads->stride), false,
-        SETT_E_STATIC, "the thread layout %s is not static", sett__layout_text(b, threads));
+        SETT_E_STATIC, "the thread layout %s is not static: it says how many threads take part, in C integers",
+        sett__layout_text(b, threads));
     bool integer = idx.kind == SETT_INT
                        ? idx.u.i >= 0
                        : idx.kind == SETT_VALUE && idx.u.v->n == 1 && sett__dtype_is_int((sett_dtype)idx.u.v->dtype);

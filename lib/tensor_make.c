@@ -123,7 +123,8 @@ static bool check_static(const sett__ctx *c, const sett_layout *l)
 {
     bool is_static =
         sett__is_static(l->shape) && sett__is_static(l->stride) && (!l->has_inner || sett__is_static(l->offset));
-    SETT__FAIL_IF(c->b, c->site, c->func, !is_static, false, SETT_E_STATIC, "the layout %s is not static",
+    SETT__FAIL_IF(c->b, c->site, c->func, !is_static, false, SETT_E_STATIC, "the layout %s is not static: its "
+        "elements are allocated while building, so its extents and strides must be C integers",
         sett__layout_text(c->b, l));
     return true;
 }
@@ -164,7 +165,8 @@ sett_tensor *sett_make_rmem_tensor_at(sett_site site, sett_build *b, sett_dtype 
     if (!sett__use_arg(b, site, c.func, shape))
         return &b->poison->tensor;
     SETT__FAIL_IF(b, site, c.func, shape.kind != SETT_LAYOUT && !sett__is_static(shape), &b->poison->tensor,
-        SETT_E_STATIC, "the shape %s is not static", sett__arg_text(b, shape));
+        SETT_E_STATIC, "the shape %s is not static: registers are allocated while building, so it must be of C integers",
+        sett__arg_text(b, shape));
     return make_rmem(
         &c, dtype, shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL), "rmem");
 }

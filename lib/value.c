@@ -265,8 +265,9 @@ static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
         return poison_of(b);
     SETT__FAIL_IF(b, c->site, c->func, op <= SETT_NE && binary_info[op].bits && is_float(d), poison_of(b), SETT_E_DTYPE,
         "there are no bitwise operations on %s", sett_dtype_name(d));
+    char types[SETT__TYPES_TEXT];
     SETT__FAIL_IF(b, c->site, c->func, op > SETT_NE && !sett__expands(op, d), poison_of(b), SETT_E_DTYPE,
-        "it does not take %s", sett_dtype_name(d));
+        "it takes %s, not %s: sett_to converts", sett__types_text("hfd", types), sett_dtype_name(d));
     bool by_zero = (op == SETT_FLOORDIV || op == SETT_MOD) && !is_float(d) && !o[1].v && o[1].number.u.i == 0;
     SETT__FAIL_IF(b, c->site, c->func, by_zero, poison_of(b), SETT_E_RANGE, "the divisor is 0");
     if (!unify(c, o, 2, d))

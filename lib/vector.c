@@ -34,7 +34,8 @@ static bool flatten(const sett__ctx *c, sett_arg shape, sett_arg stride, int top
     if (shape.kind == SETT_NODE)
         return true;
     SETT__FAIL_IF(c->b, c->site, c->func, shape.kind != SETT_INT, false, SETT_E_STATIC,
-        "the extent %s of mode %d is not static", sett__arg_text(c->b, shape), top < 0 ? 0 : top);
+        "the extent %s of mode %d is not static: take a tile of static shape with sett_local_tile, or an element with sett_at",
+        sett__arg_text(c->b, shape), top < 0 ? 0 : top);
     m->mode[m->n++] = (sett__axis){shape.u.i, stride};
     SETT__FAIL_IF(c->b, c->site, c->func, __builtin_mul_overflow(m->size, shape.u.i, &m->size), false, SETT_E_RANGE,
         "the size is past 2^63-1");
@@ -250,6 +251,18 @@ uint32_t sett__run(const sett__spot *spot, uint32_t n)
     while (i < n && spot[i].group == spot[0].group && spot[i].kind == spot[0].kind && spot[i].imm == spot[0].imm + i)
         i++;
     return i;
+}
+
+bool sett__inside(const sett__ctx *c, const sett_tensor *t, sett_arg base, int64_t imm, uint32_t n, uint32_t bytes)
+{
+    const sett__op *root = &c->b->op[t->root];
+    int64_t room = root->code == SETT__PARAM ? INT64_MAX : (int64_t)root->n * sett__dtype_bytes((sett_dtype)root->dtype) / bytes;
+    if (base.kind != SETT_INT || (imm >= 0 && imm <= room - (int64_t)n))
+        return true;
+    sett__fail(c->b, c->site, c->func, SETT_E_RANGE, imm < 0 ? "%s reaches element %lld, before its memory begins"
+                                                              : "%s reaches element %lld of its memory, which has %lld",
+        sett__tensor_text(c->b, t), (long long)(imm < 0 ? imm : imm + (int64_t)n - 1), (long long)room);
+    return false;
 }
 
 uint32_t sett__align_at(const sett_tensor *t, uint32_t bytes, sett_arg base, int64_t imm)

@@ -93,11 +93,18 @@ static bool takes(sett__code code, int dtype)
     return *types == '*' || strchr(types, sett__dtype_class((sett_dtype)dtype));
 }
 
+static bool refuse_type(struct check *c, sett__code code, int dtype)
+{
+    char types[SETT__TYPES_TEXT];
+    return bad(c, SETT_E_DTYPE, "%s takes %s, not %s", sett__ops[code].text, sett__types_text(sett__ops[code].types, types),
+        sett_dtype_name((sett_dtype)dtype));
+}
+
 static bool takes_type(struct check *c, int dtype)
 {
     if (takes((sett__code)c->op->code, dtype))
         return true;
-    return bad(c, SETT_E_DTYPE, "%s does not take %s", sett__ops[c->op->code].text, sett_dtype_name((sett_dtype)dtype));
+    return refuse_type(c, (sett__code)c->op->code, dtype);
 }
 
 static bool result_is(struct check *c, int dtype, uint32_t n)
@@ -244,8 +251,7 @@ static bool check_reduce(struct check *c)
     if (!folds(sub))
         return bad(c, SETT_E_VERIFY, "it folds by an op that it does not know");
     if (!takes((sett__code)sub, c->op->dtype))
-        return bad(
-            c, SETT_E_DTYPE, "%s does not take %s", sett__ops[sub].text, sett_dtype_name((sett_dtype)c->op->dtype));
+        return refuse_type(c, (sett__code)sub, c->op->dtype);
     return typed(c, 0, c->op->dtype, 0) && scalar(c, 1, c->op->dtype) && takes_type(c, c->op->dtype) &&
            result_is(c, c->op->dtype, 1);
 }

@@ -113,7 +113,7 @@ START_TEST(ragged_bound)
     ck_count(t, " gt i1 ", 5); /* before any branch: what is all inside; by element only where it is not */
     *first = '\n';
     ck_assert_ptr_nonnull(
-        strstr(report, "sett_load: A ((8,4)):((1,?)): 4 x 16 bytes (4 of them wide only where a test"));
+        strstr(report, "sett_load: A ((8,4)):((1,N)): 4 x 16 bytes (4 of them wide only where a test"));
     free(t);
 }
 END_TEST
@@ -139,7 +139,7 @@ START_TEST(no_predicate)
         int n;
         const char *why;
     } cases[] = {
-        {{8, 16, SETT_F16, false}, "load f16x8 ", 4, "A ((8,4)):((1,?{div=8})): 4 x 16 bytes\n"},
+        {{8, 16, SETT_F16, false}, "load f16x8 ", 4, "A ((8,4)):((1,N{div=8})): 4 x 16 bytes\n"},
         {{4, 16, SETT_F16, false}, "load f16x4 ", 4,
             "4 x 8 bytes; have 8 bytes, need 16: offset ?{div=4} x 2 bytes: needs .div = 8 on N"},
         {{1, 16, SETT_F16, false}, "load f16 ", 16, "needs .div = 8 on N"},
@@ -692,6 +692,21 @@ static void e_copy_type(sett_build *b) { sett_copy(regs(b), sett_make_rmem_tenso
 static void e_atomic_space(sett_build *b) { sett_atomic(sett_make_rmem_tensor(b, SETT_I32, 4), SETT_ADD, 1, 0); }
 static void e_atomic_op(sett_build *b) { sett_atomic(sett_param(b, "A", SETT_I32, sett_row_major(b, 4)), SETT_SUB, 1, 0); }
 static void e_atomic_type(sett_build *b) { sett_atomic(sett_param(b, "A", SETT_F32, sett_row_major(b, 4)), SETT_MAX, 1, 0); }
+static void e_past(sett_build *b) { sett_set(sett_domain_offset(regs(b), T(3, 1)), 1, T(1, 1)); }
+static void e_past_wide(sett_build *b)
+{
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, 32), 0);
+    sett_load(sett_composition(s, sett_make_layout(b, 16, 3)));
+}
+static void e_past_narrow(sett_build *b)
+{
+    sett_tensor *s = sett_recast_tensor(sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, 8), 0), SETT_F16);
+    sett_store(sett_domain_offset(s, 4), sett_full(b, SETT_F16, 16, 0));
+}
+static void e_before(sett_build *b)
+{
+    sett_at(sett_domain_offset(sett_param(b, "A", SETT_F32, sett_row_major(b, 4)), -1), 0);
+}
 static void e_bound(sett_build *b) { sett_elem_less(sett_identity_tensor(b, 4, 4), T1(3)); }
 static void e_not_coords(sett_build *b) { sett_elem_less(regs(b), T(4, 2)); }
 /* clang-format on */
@@ -703,7 +718,8 @@ START_TEST(misuse_is_named)
         sett_status status;
         const char *text;
     } cases[] = {
-        {e_dynamic, SETT_E_STATIC, "sett_load: the extent ? of mode 1 is not static"},
+        {e_dynamic, SETT_E_STATIC, "sett_load: the extent N of mode 1 is not static: take a tile of static shape with "
+                                   "sett_local_tile, or an element with sett_at"},
         {e_coord_load, SETT_E_SPACE, "sett_load: the tensor of coordinates"},
         {e_coord_store, SETT_E_SPACE, "sett_store: the tensor of coordinates"},
         {e_shape, SETT_E_SHAPE, "sett_store: a value of shape (2,4) into rmem (4,2):(1,4)"},
@@ -723,6 +739,10 @@ START_TEST(misuse_is_named)
         {e_atomic_space, SETT_E_SPACE, "sett_atomic: an atomic on rmem"},
         {e_atomic_op, SETT_E_ARGUMENT, "sett_atomic: an atomic is ADD, MIN, MAX, AND, OR or XOR"},
         {e_atomic_type, SETT_E_DTYPE, "sett_atomic: no atomic MAX of f32"},
+        {e_past, SETT_E_RANGE, "sett_set: rmem (4,2):(1,4) reaches element 12 of its memory, which has 8"},
+        {e_past_wide, SETT_E_RANGE, "sett_load: smem 16:3 reaches element 33 of its memory, which has 32"},
+        {e_past_narrow, SETT_E_RANGE, "sett_store: smem 16:1 reaches element 19 of its memory, which has 16"},
+        {e_before, SETT_E_RANGE, "sett_at: A 4:1 reaches element -1, before its memory begins"},
         {e_bound, SETT_E_RANK, "sett_elem_less: the bound (3) does not fit coordinates like (0,0)"},
         {e_not_coords, SETT_E_SPACE, "sett_elem_less: rmem (4,2):(1,4) is no tensor of coordinates"},
     };

@@ -223,7 +223,7 @@ static const struct {
     {e_recast, SETT_E_DIVIDE, "sett_recast_layout: divisibility: neither of 6 and 4 divides the other"},
     {e_bits, SETT_E_ARGUMENT, "widths 0 and 8 must be positive"},
     {e_coalesce, SETT_E_RANK, "profile (1,1,1) has more modes than (4,8):(8,1)"},
-    {e_static, SETT_E_STATIC, "sett_static: ? is not a static integer"},
+    {e_static, SETT_E_STATIC, "sett_static: n is not a static integer"},
     {e_invert, SETT_E_STATIC, "sett_right_inverse: invalid: extents must be static"},
     {e_left, SETT_E_DIVIDE, "left-inverse-divisibility"},
     {e_size, SETT_E_RANGE, "1099511627776 * 1099511627776 overflows 64 bits"},

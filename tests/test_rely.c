@@ -50,13 +50,13 @@ START_TEST(recorded)
     } t[] = {
         {"s", "check select(4<N,min(N%max(4,1),max(4-"},
         {"f", "check min(12%max(N,1),max(12-N,0)) \"sett_composition: shape-divisibility: 12 coordinates must be a "
-              "multiple of the ? that fit mode 0 of coalesced (?,4):(1,?)\" @ "},
+              "multiple of the N that fit mode 0 of coalesced (N,4):(1,N)\" @ "},
         {"b", "check select(2<N,min(N%max(2,1),max(2-(N%2+N/2),0)),2%max(N,1)) \"sett_composition: stride-divisibility: mode 0 of coalesced "
-              "(?,8):(1,?{div=2}): extent ? must divide or be divided by the stride 2 that reaches it\" @ "},
+              "(N,8):(1,?{div=2}): extent N must divide or be divided by the stride 2 that reaches it\" @ "},
         {"n", NULL},
         {"a", "check N%max(8,1) \"sett_assume: a multiple of 8 is promised\" @ "},
-        {"r", "check N%max(2,1) \"sett_recast_layout: divisibility: stride ? must be whole units of 2 elements\" @ "},
-        {"c", "check select(N-1<16,0,1) \"sett_complement: non-injective: stride 16 of (?,2):(1,16) must be at least ?, "
+        {"r", "check N%max(2,1) \"sett_recast_layout: divisibility: stride N must be whole units of 2 elements\" @ "},
+        {"c", "check select(N-1<16,0,1) \"sett_complement: non-injective: stride 16 of (N,2):(1,16) must be at least N, "
               "which the smaller strides cover\" @ "},
         {"i", NULL},
         {"t", NULL},
@@ -141,18 +141,18 @@ START_TEST(checked_at_launch)
         const char *error; /* NULL: it runs */
     } t[] = {
         {"s", 16, NULL}, {"s", 8, NULL}, {"s", 2, NULL}, {"s", 0, NULL},
-        {"s", 6, "k: F:100: sett_composition: stride-divisibility: mode 0 of coalesced (?,4):(1,?): extent ? must divide or be "
+        {"s", 6, "k: F:100: sett_composition: stride-divisibility: mode 0 of coalesced (N,4):(1,N): extent N must divide or be "
                  "divided by the stride 4 that reaches it, and N = 6"},
         {"f", 6, NULL}, {"f", 12, NULL}, {"f", 13, NULL},
-        {"f", 5, "k: F:101: sett_composition: shape-divisibility: 12 coordinates must be a multiple of the ? that fit mode 0 of "
-                 "coalesced (?,4):(1,?), and N = 5"},
+        {"f", 5, "k: F:101: sett_composition: shape-divisibility: 12 coordinates must be a multiple of the N that fit mode 0 of "
+                 "coalesced (N,4):(1,N), and N = 5"},
         {"b", 8, NULL},
         {"b", 6, "k: F:102: sett_composition: stride-divisibility: the modes of (2,3):(2,2) together must stay in mode 0 of "
-                 "coalesced (?,8):(1,?{div=2}), and N = 6"},
+                 "coalesced (N,8):(1,?{div=2}), and N = 6"},
         {"a", 16, NULL}, {"a", 0, NULL},
         {"a", 12, "k: F:104: sett_assume: a multiple of 8 is promised, and N = 12"},
         {"r", 6, NULL},
-        {"r", 7, "k: F:105: sett_recast_layout: divisibility: stride ? must be whole units of 2 elements, and N = 7"},
+        {"r", 7, "k: F:105: sett_recast_layout: divisibility: stride N must be whole units of 2 elements, and N = 7"},
     };
     sett_engine *e = open_engine();
     static float x[4 * 64], y[4];

@@ -63,7 +63,7 @@ static void copy(sett_build *b, const void *user)
 }
 
 #define WIDE \
-    "1 x 16 bytes (1 of them wide only where a test at run time allows, else narrow); have 2 bytes, need 16: a bound or " \
+    "1 x 16 bytes (1 of them wide only where a test at run time allows, else narrow); a bound or " \
     "coordinate is not known to be a multiple of 8\n"
 static const struct {
     how h;
