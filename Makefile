@@ -65,11 +65,11 @@ $(B)/libsett.so.$(SOVERSION): $(LIB_OBJ) $(JIT_OBJ) lib/sett.map
 	    -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now -Wl,-O1 $(if $(SAN),,-Wl,-z,defs) -o $@ $(LIB_OBJ) $(JIT_OBJ) $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/libsett.so: $(B)/libsett.so.$(SOVERSION)
 	ln -sf $(<F) $@
-PTX_LDFLAGS := -shared -Wl,-s -Wl,--version-script=ptx/ptx.map -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
+PTX_LDFLAGS := -shared -Wl,-s -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
 PTX_LIBS = -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs nvptx passes) \
     -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(SYS_LIBS)
 # LLVM static and hidden; one exported symbol, the other 20 MB of names stripped. The first use is the first miss.
-$(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map
+$(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map ptx/options.ld
 	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(PTX_OBJ) $(B)/lib.a $(PTX_LIBS)
 
 # ---- programs ---------------------------------------------------------------------
@@ -107,7 +107,7 @@ $(B)/oom/ptx.o: $(PTX_OBJ)
 	@mkdir -p $(@D)
 	$(call Q,LD)ld -r -o $@ $^
 	@objcopy $(OOM_SYMBOLS) $@
-$(B)/oom/libsett-ptx.so: $(B)/oom/ptx.o $(B)/oom/lib.a ptx/ptx.map
+$(B)/oom/libsett-ptx.so: $(B)/oom/ptx.o $(B)/oom/lib.a ptx/ptx.map ptx/options.ld
 	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(B)/oom/ptx.o $(B)/oom/lib.a $(PTX_LIBS)
 $(B)/oom/oom: $(B)/obj/tests/oom.o $(NAMED) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)

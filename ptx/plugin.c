@@ -6,7 +6,7 @@
  * -fdata-sections; those of ptx/ with $(llvm-config-22 --cppflags). Then
  *
  *     gcc -shared -o libsett-ptx.so OBJECTS -Wl,-soname,libsett-ptx.so
- *         -Wl,--version-script=ptx/ptx.map -Wl,-Bsymbolic -Wl,--gc-sections
+ *         -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,-Bsymbolic -Wl,--gc-sections
  *         -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-O1 -s      (36 MB; 56 without -s)
  *         -L$(llvm-config-22 --libdir) $(llvm-config-22 --link-static --libs nvptx passes)
  *         -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic -lm -ldl -lpthread
