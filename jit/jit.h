@@ -5,8 +5,8 @@
  * kernel (memo, memory, disk, plug-in, assembler); bind.c checks arguments and packs them;
  * launch.c and call.c run a kernel on a GPU (cuda/) or on the CPU (sim/).
  *
- * This header is all that one folder shows to another. asm/asm.h, cache/bytes.h, cuda/cuda.h, sim/sim.h and
- * sim/wide.h hold what the files of that one folder share; meta.c alone borrows bytes.h. */
+ * This header is all that one folder shows to another. asm/asm.h, cache/cache.h, cache/bytes.h, cuda/cuda.h, sim/sim.h
+ * and sim/wide.h hold what the files of that one folder share; meta.c alone borrows bytes.h. */
 #ifndef SETT_JIT_H
 #define SETT_JIT_H
 #include "../lib/lib.h"

@@ -43,6 +43,7 @@ struct sett__flight {
 struct sett__kernels {
     pthread_mutex_t lock;
     table slots, memo;
+    table cpu; /* kernels of the CPU by public key, which is not their slot */
     sett__flight *flights;
 };
 
@@ -148,6 +149,7 @@ void sett__kernels_close(sett__kernels *ks)
     if (!ks)
         return;
     drop(&ks->memo);
+    drop(&ks->cpu);
     drop(&ks->slots);
     pthread_mutex_destroy(&ks->lock);
     free(ks);
@@ -207,13 +209,9 @@ sett_kernel *sett__kernels_peek(sett__kernels *ks, const sett__digest *key)
     const key_ref ref = slot_ref(&k);
     pthread_mutex_lock(&ks->lock);
     node *n = look(&ks->slots, &ref);
-    sett_kernel *kernel = n ? n->kernel : NULL;
-    /* A CPU kernel's slot is not its key; such a lookup is no hot path. */
-    for (size_t i = 0; i < ks->slots.cap && !kernel; i++)
-        for (n = ks->slots.bucket[i]; n && !kernel; n = n->next)
-            if (n->kernel->cpu && !memcmp(&n->kernel->key, key, sizeof *key))
-                kernel = n->kernel;
-    sett_kernel_retain(kernel);
+    if (!n)
+        n = look(&ks->cpu, &ref);
+    sett_kernel *kernel = n ? sett_kernel_retain(n->kernel) : NULL;
     pthread_mutex_unlock(&ks->lock);
     return kernel;
 }
@@ -227,6 +225,10 @@ static sett_kernel *adopt(sett__kernels *ks, sett_kernel *kernel)
     if (n)
         return sett_kernel_retain(n->kernel);
     insert(&ks->slots, &ref, kernel);
+    const slot_key by_key = make_slot_key(&kernel->key, false);
+    const key_ref key = slot_ref(&by_key);
+    if (kernel->cpu && !look(&ks->cpu, &key))
+        insert(&ks->cpu, &key, kernel);
     return kernel;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SMALL_CUBIN = 7400, LARGE_CUBIN = 64 << 10, HEAD = 512, DIGEST = 32 };
+enum { SMALL_CUBIN = 7500, LARGE_CUBIN = 64 << 10, HEAD = 512, DIGEST = 32 };
 
 typedef struct patient {
     made m;

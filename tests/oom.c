@@ -307,6 +307,33 @@ static sett_status try_warm(const example *k, sett_error *err)
     return s;
 }
 
+static bool see(void *user, const sett_cache_entry *entry)
+{
+    *(int *)user += !entry->damage;
+    return true;
+}
+
+/* The warm cache as a layer under an empty folder: found, looked through, compared with itself, trimmed. */
+static sett_status try_cache(const example *k, sett_error *err)
+{
+    char own[120], text[256];
+    sett_compile_options o = options_of(k, "sm_90a");
+    sett_engine *e = NULL;
+    uint8_t key[32];
+    int seen = 0;
+    o.line_info = true;
+    snprintf(own, sizeof own, "%s/own", root);
+    sett_engine_options eo = {.size = sizeof eo, .cache_layers = cache, .cache_dir = own, .sealed = true, .no_gpu = true};
+    sett_status s = sett_engine_open(&e, &eo, err);
+    STEP(sett_key(e, k->body, &o, key, err));
+    STEP(sett_cache_walk(e, see, &seen, err));
+    STEP(seen ? SETT_OK : SETT_E_INTERNAL);
+    STEP(sett_cache_explain(e, key, key, text, sizeof text, err) ? err->status : SETT_OK);
+    STEP(sett_cache_trim(e, 0, NULL, err));
+    sett_engine_close(e);
+    return s;
+}
+
 static sett_status launch_all_ways(sett_engine *e, sett_kernel *k, const sett_buf *X, const sett_buf *Y, sett_error *err)
 {
     const sett_stream cpu = {SETT_CPU, NULL};
@@ -453,7 +480,8 @@ int main(int argc, char **argv)
     static const scenario all[] = {{"record", try_record, NULL, false, false}, {"cpu", try_cpu, NULL, false, false},
         {"tape", try_tape, NULL, false, false}, {"launch", try_launch, NULL, false, false},
         {"picture", try_picture, NULL, false, false},
-        {"gpu", try_gpu, NULL, true, true}, {"warm", try_warm, try_gpu, true, false}};
+        {"gpu", try_gpu, NULL, true, true}, {"warm", try_warm, try_gpu, true, false},
+        {"cache", try_cache, try_gpu, true, false}};
     int failed = 0, passed = 0;
     if (!make_root())
         return 1;

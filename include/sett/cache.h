@@ -44,7 +44,8 @@ typedef struct sett_cache_entry {
     const char *name, *target, *compiler, *assembler;
 } sett_cache_entry;
 typedef bool (*sett_cache_entry_fn)(void *user, const sett_cache_entry *); /* false: enough */
-/* Reads and verifies every entry of every layer, in no order; nothing is changed. SETT_E_MEMORY, SETT_E_ARGUMENT. */
+/* Reads and verifies every entry of every layer, in no order; nothing is changed. SETT_E_MEMORY; SETT_E_IO: a
+ * folder cannot be read. */
 SETT_API sett_status sett_cache_walk(sett_engine *, sett_cache_entry_fn, void *user, sett_error *or_null);
 /* Why two kernels have two keys: a line for each thing that decides the code and differs, "target: sm_80 | sm_90a".
  * snprintf-like: the length of the text, 0 for equal keys. Negative, with SETT_E_NOT_CACHED in the error: one of them is
@@ -55,7 +56,7 @@ SETT_API int sett_cache_explain(sett_engine *, const uint8_t a[32], const uint8_
 /* Removes from the folder that is written what was used longest ago, until at most `bytes` are left, and what
  * crashed writers left behind. *left: bytes that stay, or NULL. Safe while other processes read and write: a reader
  * has the bytes or the open file. This also happens by itself when a new entry would pass the cap. SETT_E_IO: there is
- * no such folder, or another process is trimming it for longer than 0.1 s. */
+ * no such folder, it cannot be read, or another process is trimming it for longer than 0.1 s. */
 SETT_API sett_status sett_cache_trim(sett_engine *, uint64_t bytes, uint64_t *left, sett_error *or_null);
 
 #ifdef __cplusplus

@@ -133,9 +133,9 @@ void sett__lock_drop(sett__disk *, off_t at);
 void sett__lock_close(sett__disk *);
 
 /* ---- trim.c ------------------------------------------------------------------------------------- */
-/* Every file with an entry's name, in no order. */
+/* Every file with an entry's name, in no order. False with errno: not all could be seen. */
 typedef void sett__disk_seen(void *user, const sett__digest *, const struct stat *);
-void sett__disk_each(sett__disk *, sett__disk_seen *, void *user);
+bool sett__disk_each(sett__disk *, sett__disk_seen *, void *user);
 /* Room for `bytes` more: counts them, and trims when that passes the cap. */
 void sett__trim_for(sett__disk *, uint64_t bytes);
 

@@ -334,7 +334,9 @@ static sett_status disk_walk(sett__layer *l, sett__layer_visit *fn, void *user)
 {
     visit v = {(sett__disk *)l, fn, user, SETT_OK};
     int saved = errno;
-    sett__disk_each(v.d, visit_one, &v);
+    bool whole = sett__disk_each(v.d, visit_one, &v);
+    if (!whole && !v.status)
+        v.status = errno == ENOMEM ? SETT_E_MEMORY : SETT_E_IO;
     errno = saved;
     return v.status;
 }

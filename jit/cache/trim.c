@@ -30,7 +30,7 @@ typedef struct listing {
     found *item;
     size_t n, cap;
     uint64_t bytes;
-    bool failed; /* no memory: what is not listed is not removed */
+    bool partial; /* what is not listed is not removed, and not counted */
 } listing;
 
 static bool before(const struct timespec *a, const struct timespec *b)
@@ -50,7 +50,7 @@ static void list_one(void *user, const sett__digest *key, const struct stat *st)
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 256;
         found *more = realloc(l->item, cap * sizeof *more);
-        l->failed |= !more;
+        l->partial |= !more;
         if (!more)
             return;
         l->item = more;
@@ -69,26 +69,36 @@ static DIR *open_listing(sett__disk *d, int at, const char *name)
     return dir;
 }
 
-static void each_in(sett__disk *d, const char *name, sett__disk_seen *seen, void *user)
+/* False with errno: not all was seen. */
+static bool each_in(sett__disk *d, const char *name, sett__disk_seen *seen, void *user)
 {
     DIR *dir = open_listing(d, d->v1, name);
     sett__digest key;
     struct stat st;
-    for (struct dirent *e; dir && (e = d->os->readdir(dir));)
+    if (!dir)
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+    struct dirent *e;
+    while ((errno = 0, e = d->os->readdir(dir)))
         if (sett__entry_name_read(name, e->d_name, &key) &&
             !d->os->fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
             seen(user, &key, &st);
-    if (dir)
-        d->os->closedir(dir);
+    int why = errno;
+    d->os->closedir(dir);
+    errno = why;
+    return !why;
 }
 
-void sett__disk_each(sett__disk *d, sett__disk_seen *seen, void *user)
+bool sett__disk_each(sett__disk *d, sett__disk_seen *seen, void *user)
 {
+    int why = 0;
     for (int i = 0; i < 256; i++) {
         char name[3];
         snprintf(name, sizeof name, "%02x", i);
-        each_in(d, name, seen, user);
+        if (!each_in(d, name, seen, user))
+            why = errno;
     }
+    errno = why;
+    return !why;
 }
 
 /* A stamp of the future, of a clock that was wrong, would keep its entry for ever: it becomes now. */
@@ -150,11 +160,11 @@ static void remove_temps(sett__disk *d, const struct timespec *now)
         d->os->closedir(dir);
 }
 
-/* What is left after removing down to `most`. */
-static uint64_t trim_to(sett__disk *d, uint64_t most, const struct timespec *now)
+/* What is left after removing down to `most`; *partial: at least. */
+static uint64_t trim_to(sett__disk *d, uint64_t most, const struct timespec *now, bool *partial)
 {
     listing l = {0};
-    sett__disk_each(d, list_one, &l);
+    *partial = !sett__disk_each(d, list_one, &l) || l.partial;
     clamp_all(d, &l, now);
     if (l.n)
         qsort(l.item, l.n, sizeof *l.item, by_use);
@@ -212,8 +222,9 @@ static void count(sett__disk *d, int fd, uint64_t bytes, const struct timespec *
     bool known = read_sum(d, fd, &sum, &when) && when <= now->tv_sec && now->tv_sec - when < DAY && sum <= INT64_MAX;
     if (!known || sum + bytes > d->cap) {
         uint64_t most = known ? share(d->cap) : d->cap;
-        sum = trim_to(d, most > bytes ? most - bytes : 0, now);
-        when = now->tv_sec;
+        bool partial;
+        sum = trim_to(d, most > bytes ? most - bytes : 0, now, &partial);
+        when = partial ? 0 : now->tv_sec; /* 0: the next one looks again */
     }
     write_sum(d, fd, sum + bytes, when);
 }
@@ -265,14 +276,15 @@ sett_status sett__disk_trim(sett__disk *d, uint64_t most, uint64_t *left, sett_e
     if (d->os->clock_gettime(CLOCK_REALTIME, &now) || !take_turn(d, &locked))
         return sett__error(err, SETT_E_IO, "%s is being trimmed by another", d->path);
     int fd = open_sum(d);
-    *left = trim_to(d, most, &now);
+    bool partial;
+    *left = trim_to(d, most, &now, &partial);
     if (fd >= 0) {
-        write_sum(d, fd, *left, now.tv_sec);
+        write_sum(d, fd, *left, partial ? 0 : now.tv_sec);
         d->os->close(fd);
     }
     end_turn(d, locked);
     errno = saved;
-    return SETT_OK;
+    return partial ? sett__error(err, SETT_E_IO, "%s could not be looked at as a whole", d->path) : SETT_OK;
 }
 
 /* A tenth of the file system, 4 GiB at most. */
