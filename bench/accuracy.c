@@ -247,14 +247,16 @@ static void run(const job *j, const place *p, int device, const void *x, const v
     need(sett_sync_error(engine, s, &err));
 }
 
-static int lines(const place *p)
+/* Operations of a kernel's tape, but constants and those that only name bits anew. */
+static int operations(const job *j)
 {
+    const sett_compile_options o = {.size = sizeof o, .name = "accuracy", .user = j};
     void *text;
     size_t len;
     int n = 0;
-    need(sett_kernel_tape(p->k, true, &text, &len, &err));
-    for (size_t i = 0; i < len; i++)
-        n += ((const char *)text)[i] == '\n';
+    need(sett_record(kernel, &o, true, &text, &len, &err));
+    for (const char *at = text; (at = strstr(at, " = ")); at++)
+        n += strncmp(at + 3, "const ", 6) && strncmp(at + 3, "bitcast ", 8);
     sett_text_free(text);
     return n;
 }
@@ -268,13 +270,9 @@ static void drop(const place *p, int device)
     sett_free(engine, device, p->d);
 }
 
-static int steps(const job *j, const place *p, int device)
+static int steps(const job *j)
 {
-    const job none = {NULL, j->t};
-    place base = prepare(&none, device);
-    int n = lines(p) - lines(&base) - (j->f->two ? 3 : 0); /* a parameter, its root, a load */
-    drop(&base, device);
-    return n;
+    return operations(j) - operations(&(job){NULL, j->t}) - (j->f->two ? 2 : 0); /* a root and a load */
 }
 
 /* The i-th input: in order if all of the type are asked for, else random. */
@@ -317,7 +315,7 @@ static bool measure(const job *j, const options *o)
         char at[64];
         snprintf(at, sizeof at, j->f->two ? "%" PRIx64 ",%" PRIx64 : "%" PRIx64, v.x, v.y);
         printf("%-6s %-4s %10" PRIu64 " worst %.4f at %s (%.9Lg) got %.9Lg want %.9Lg sum %016" PRIx64 " ops %d%s", j->f->name, j->t->name, total,
-            v.worst, at, number(j->t, v.x), number(j->t, v.got), v.want, v.sum, steps(j, &p[0], o->device[0]), v.worst <= bound ? "" : " OVER");
+            v.worst, at, number(j->t, v.x), number(j->t, v.got), v.want, v.sum, steps(j), v.worst <= bound ? "" : " OVER");
         if (differ)
             printf(", %" PRIu64 " DIFFER between the devices", differ);
         printf("\n");

@@ -502,10 +502,9 @@ static bool take_tensor(access *a)
         "the tensor of coordinates %s has no elements in memory", sett__layout_text(b, t->layout));
     SETT__FAIL_IF(b, a->c.site, a->c.func, t->space != SETT_GMEM && t->space != SETT_SMEM && t->space != SETT_RMEM,
         false, SETT_E_SPACE, "%s lies where loads and stores do not reach", sett__tensor_text(b, t));
-    a->dtype = a->m->as ? a->m->as : (sett_dtype)t->dtype;
-    SETT__FAIL_IF(b, a->c.site, a->c.func, sett__dtype_class(a->dtype) == 's', false, SETT_E_DTYPE,
-        "elements of %s are only stored: recast %s to an integer type of its width", sett_dtype_name(a->dtype),
-        t->name);
+    a->dtype = (sett_dtype)t->dtype;
+    SETT__FAIL_IF(b, a->c.site, a->c.func, !sett__dtype_has_values(a->dtype), false, SETT_E_DTYPE,
+        "elements of %s cannot be loaded or stored: recast %s to an integer type", sett_dtype_name(a->dtype), t->name);
     a->bytes = (uint32_t)sett__dtype_bytes(a->dtype);
     return true;
 }

@@ -23,7 +23,7 @@ static bool use_pred(const sett__ctx *c, const sett_val *pred)
 static const sett_val *stored(const sett__ctx *c, const sett_tensor *t, const sett_val *v)
 {
     sett_dtype from = (sett_dtype)v->dtype, to = (sett_dtype)t->dtype;
-    bool widens = sett__dtype_kind(from) == sett__dtype_kind(to) && sett_dtype_bits(from) < sett_dtype_bits(to);
+    bool widens = sett__dtype_kind(from) == sett__dtype_kind(to) && sett__dtype_kind(to) != 's' && sett_dtype_bits(from) < sett_dtype_bits(to);
     v = sett__materialise(c->site, v);
     if (c->b->error.status)
         return NULL;
@@ -41,8 +41,8 @@ static const sett_val *scalar_of(const sett__ctx *c, const sett_tensor *t, sett_
 {
     if (!sett__use_arg(c->b, c->site, c->func, a))
         return NULL;
-    SETT__FAIL_IF(c->b, c->site, c->func, sett__dtype_class((sett_dtype)t->dtype) == 's' || !t->dtype, NULL,
-        SETT_E_DTYPE, "%s has no elements that arithmetic can make", sett__tensor_text(c->b, t));
+    SETT__FAIL_IF(c->b, c->site, c->func, !sett__dtype_has_values((sett_dtype)t->dtype), NULL, SETT_E_DTYPE,
+        "%s has no elements that a value can have", sett__tensor_text(c->b, t));
     if (a.kind == SETT_VALUE) {
         SETT__FAIL_IF(c->b, c->site, c->func, a.u.v->n != 1, NULL, SETT_E_SHAPE, "a value of shape %s is no scalar",
             sett__arg_text(c->b, a.u.v->shape));
@@ -107,21 +107,6 @@ void sett_fill_at(sett_site site, const sett_tensor *t, sett_arg a)
         sett__access(&c, &(sett__move){.t = t, .val = v});
 }
 
-/* What carries elements that are only stored, such as f8, bit by bit; 0: nothing does. */
-static sett_dtype carrier(sett_dtype dtype)
-{
-    if (sett__dtype_class(dtype) != 's')
-        return dtype;
-    switch (sett__dtype_bytes(dtype)) {
-    case 1:
-        return SETT_U8;
-    case 4:
-        return SETT_U32;
-    default:
-        return (sett_dtype)0;
-    }
-}
-
 static bool check_copy(const sett__ctx *c, const sett_tensor *src, const sett_tensor *dst)
 {
     sett_build *b = c->b;
@@ -133,8 +118,6 @@ static bool check_copy(const sett__ctx *c, const sett_tensor *src, const sett_te
         return false;
     SETT__FAIL_IF(b, c->site, c->func, m.size != k.size, false, SETT_E_SHAPE, "%lld elements of %s to %lld of %s",
         (long long)m.size, sett__tensor_text(b, src), (long long)k.size, sett__tensor_text(b, dst));
-    SETT__FAIL_IF(b, c->site, c->func, !carrier((sett_dtype)src->dtype), false, SETT_E_DTYPE,
-        "elements of %s cannot be copied", sett_dtype_name((sett_dtype)src->dtype));
     SETT__FAIL_IF(b, c->site, c->func, sett__dtype_class((sett_dtype)src->dtype) == 's' && src->dtype != dst->dtype,
         false, SETT_E_DTYPE, "%s of %s to %s of %s", sett__tensor_text(b, src), sett_dtype_name((sett_dtype)src->dtype),
         sett__tensor_text(b, dst), sett_dtype_name((sett_dtype)dst->dtype));
@@ -148,16 +131,11 @@ void sett_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst
         !use_pred(&c, pred) || !check_copy(&c, src, dst))
         return;
     const sett_arg *shape = &src->layout->shape;
-    sett_dtype as = carrier((sett_dtype)src->dtype);
-    const sett_val *v = load(&c, &(sett__move){.t = src, .pred = pred, .shape = shape, .as = as});
-    if (as == (sett_dtype)src->dtype && !v->head.poison)
+    const sett_val *v = load(&c, &(sett__move){.t = src, .pred = pred, .shape = shape});
+    if (!v->head.poison)
         v = stored(&c, dst, v);
     if (v && !v->head.poison)
-        sett__access(&c, &(sett__move){.t = dst,
-                             .val = v,
-                             .pred = pred,
-                             .shape = shape,
-                             .as = as == (sett_dtype)src->dtype ? (sett_dtype)0 : as});
+        sett__access(&c, &(sett__move){.t = dst, .val = v, .pred = pred, .shape = shape});
 }
 
 /* ---- one element ------------------------------------------------------------------------------------ */
@@ -175,8 +153,8 @@ static bool find(const sett__ctx *c, const sett_tensor *t, sett_arg coord, spot 
         sett__layout_text(c->b, t->layout));
     SETT__FAIL_IF(c->b, c->site, c->func, t->space > SETT_RMEM, false, SETT_E_SPACE,
         "%s lies where loads and stores do not reach", sett__tensor_text(c->b, t));
-    SETT__FAIL_IF(c->b, c->site, c->func, sett__dtype_class((sett_dtype)t->dtype) == 's', false, SETT_E_DTYPE,
-        "elements of %s are only stored: recast %s to an integer type of its width",
+    SETT__FAIL_IF(c->b, c->site, c->func, !sett__dtype_has_values((sett_dtype)t->dtype), false, SETT_E_DTYPE,
+        "elements of %s cannot be loaded or stored: recast %s to an integer type",
         sett_dtype_name((sett_dtype)t->dtype), t->name);
     if (!sett__element_offset(c, t, coord, &at))
         return false;

@@ -170,11 +170,103 @@ uint64_t sett__integer_of_float(sett_dtype from, sett_dtype to, uint64_t bits)
     return (x.sign ? 0 - m : m) & mask;
 }
 
+/* ---- floats of 8 bits and less --------------------------------------------------- */
+static const struct narrow {
+    int mant, bias;
+    uint8_t sign, most, over, nan; /* the sign's bit, the greatest number, what is past it if nothing saturates */
+} narrows[] = {
+    [SETT_F8E4M3FN] = {3, 7, 0x80, 0x7e, 0x7f, 0x7f}, [SETT_F8E5M2] = {2, 15, 0x80, 0x7b, 0x7c, 0x7f},
+    [SETT_F6E3M2FN] = {2, 3, 0x20, 0x1f, 0x1f, 0x1f}, [SETT_F6E2M3FN] = {3, 1, 0x20, 0x1f, 0x1f, 0x1f},
+    [SETT_F4E2M1FN] = {1, 1, 0x08, 0x07, 0x07, 0x07}, [SETT_F8E4M3] = {3, 7, 0x80, 0x77, 0x78, 0x7c},
+    [SETT_F8E4M3B11FNUZ] = {3, 11, 0x80, 0x7f, 0x80, 0x80},
+};
+
+/* 2^(code - 127); 255 is NaN, as is what is negative. */
+static uint64_t e8m0_of_f32(uint32_t bits, bool up)
+{
+    uint32_t a = bits & 0x7fffffff, half = up ? 0x7fffff : 0x3fffff + (a >> 23 & 1);
+    if (a > 0x7f800000 || (a && bits >> 31))
+        return 0xff;
+    if (a <= 0x400000)
+        return 0;
+    uint32_t code = (a + half) >> 23;
+    return up && code > 0xfe ? 0xfe : code;
+}
+
+uint64_t sett__narrow_of_f32(sett_dtype d, uint32_t bits, bool saturate)
+{
+    if (d == SETT_F8E8M0FNU)
+        return e8m0_of_f32(bits, saturate);
+    struct narrow f = narrows[d];
+    uint32_t a = bits & 0x7fffffff, sign = bits >> 31 ? f.sign : 0;
+    if (a > 0x7f800000)
+        return f.nan;
+    uint64_t m = (a & 0x7fffff) | (uint64_t)(a >> 23 != 0) << 23;
+    int e = (int)(a >> 23 ? a >> 23 : 1) - 127, least = 1 - f.bias, shift = 23 - f.mant + (e < least ? least - e : 0);
+    uint64_t q = shift < 40 ? m >> shift : 0, rest = shift < 40 ? m & ((UINT64_C(1) << shift) - 1) : 0;
+    uint64_t half = UINT64_C(1) << (shift < 40 ? shift - 1 : 39);
+    q += rest > half || (rest == half && (q & 1));
+    if (e >= least) /* q holds the hidden bit, and a carry moves to the exponent */
+        q += (uint64_t)(e - least) << f.mant;
+    if (q > f.most || a == 0x7f800000)
+        return saturate ? sign | f.most : f.over == f.sign ? f.over : sign | f.over;
+    return q || f.nan != f.sign ? sign | q : 0; /* fnuz has one zero */
+}
+
+uint32_t sett__f32_of_narrow(sett_dtype d, uint64_t bits)
+{
+    if (d == SETT_F8E8M0FNU)
+        return bits == 0xff ? 0x7fffffff : bits ? (uint32_t)bits << 23 : 0x400000;
+    struct narrow f = narrows[d];
+    uint32_t a = (uint32_t)bits & (f.sign - 1u), sign = bits & f.sign ? 0x80000000 : 0;
+    if (f.nan == f.sign ? bits == f.nan : a > f.most && f.over != f.most)
+        return a == f.over && f.over != f.nan ? sign | 0x7f800000 : 0x7fffffff;
+    if (a >> f.mant)
+        return sign | ((a << (23 - f.mant)) + ((uint32_t)(127 - f.bias) << 23));
+    return sign | (uint32_t)sett__float_convert(SETT_F64, SETT_F32, sett__float_of_integer(SETT_F64, false, a) -
+        (a ? (uint64_t)(f.bias - 1 + f.mant) << 52 : 0));
+}
+
+bool sett__dtype_converts(sett_dtype from, sett_dtype to)
+{
+    bool f8_from = from == SETT_F8E4M3FN || from == SETT_F8E5M2, f8_to = to == SETT_F8E4M3FN || to == SETT_F8E5M2;
+    if (!sett__dtype_valid((int)from) || !sett__dtype_valid((int)to))
+        return false;
+    if (sett__dtype_kind(from) == 's' || sett__dtype_kind(to) == 's')
+        return (f8_from && to == SETT_F16) || (from == SETT_F32 && f8_to);
+    return true;
+}
+
+bool sett__dtype_has_values(sett_dtype d)
+{
+    return sett__dtype_valid((int)d) && sett_dtype_bits(d) <= 64;
+}
+
 /* ---- numbers of the builder ------------------------------------------------------ */
 static uint64_t mask_of(sett_dtype d)
 {
     int bits = sett_dtype_bits(d);
     return bits == 0 ? 0 : bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+}
+
+/* To odd: one more rounding then is the only one, since Float32 has more than two bits to spare. */
+static uint32_t f32_to_odd(uint64_t bits)
+{
+    uint32_t f = (uint32_t)sett__float_convert(SETT_F64, SETT_F32, bits);
+    uint64_t back = sett__float_convert(SETT_F32, SETT_F64, f), low = INT64_MAX;
+    if (back == bits || (bits & low) > UINT64_C(0x7ff0000000000000) || f & 1)
+        return f;
+    return (back & low) > (bits & low) ? f - 1 : f + 1;
+}
+
+/* As CuTe's constructors: no saturation. */
+static uint64_t stored_of_float(sett_dtype d, uint64_t bits)
+{
+    if (d == SETT_TF32)
+        return sett__float_convert(SETT_F64, SETT_F32, bits);
+    if (sett_dtype_bits(d) <= 8 && d != SETT_I4)
+        return sett__narrow_of_f32(d, f32_to_odd(bits), false);
+    return 0;
 }
 
 uint64_t sett__bits_of_float(sett_dtype d, double x)
@@ -186,7 +278,7 @@ uint64_t sett__bits_of_float(sett_dtype d, double x)
     case 'i':
     case 'u': return sett__integer_of_float(SETT_F64, d, bits);
     case 'b': return (bits << 1) != 0; /* not a zero of either sign */
-    default: return 0;
+    default: return stored_of_float(d, bits);
     }
 }
 
@@ -195,6 +287,12 @@ uint64_t sett__bits_of_int(sett_dtype d, int64_t x)
     switch (sett__dtype_kind(d)) {
     case 'f': return sett__float_of_integer(d, x < 0, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
     case 'b': return x != 0;
+    case 's': /* past 2^53 all of them are past the greatest number, or powers of two that rounding keeps */
+        if (d == SETT_TF32)
+            return sett__bits_of_int(SETT_F32, x);
+        if (d != SETT_I4)
+            return sett__bits_of_float(d, (double)x);
+        return (uint64_t)x & mask_of(d);
     default: return (uint64_t)x & mask_of(d);
     }
 }

@@ -225,11 +225,14 @@ static bool eval_float(sett__code code, sett_dtype d, const uint64_t *in, uint64
 static bool convert(sett_dtype from, sett_dtype to, uint64_t bits, uint64_t *out)
 {
     bool source = sett__dtype_is_float(from), result = sett__dtype_is_float(to);
-    if (!sett__dtype_class(from) || sett__dtype_class(from) == 's' || !sett__dtype_class(to) ||
-        sett__dtype_class(to) == 's')
+    if (!sett__dtype_converts(from, to))
         return false;
     if (from == to)
         *out = bits;
+    else if (sett__dtype_kind(to) == 's')
+        *out = sett__narrow_of_f32(to, (uint32_t)bits, true);
+    else if (sett__dtype_kind(from) == 's')
+        *out = sett__float_convert(SETT_F32, to, sett__f32_of_narrow(from, bits));
     else if (to == SETT_BOOL)
         *out = source ? bits << (65 - sett_dtype_bits(from)) != 0 : bits != 0;
     else if (source)
@@ -275,7 +278,7 @@ bool sett__eval(
         return convert(dtype, to, x[0], out);
     if (code == SETT__BITCAST) {
         *out = x[0];
-        return sett_dtype_bits(dtype) == sett_dtype_bits(to);
+        return sett__dtype_bytes(dtype) == sett__dtype_bytes(to);
     }
     if (code == SETT__SELECT)
         return select_one(x, out);

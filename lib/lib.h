@@ -93,6 +93,11 @@ int64_t sett__int_of_bits(sett_dtype, uint64_t); /* sign- or zero-extended */
 uint64_t sett__float_convert(sett_dtype from, sett_dtype to, uint64_t bits);
 uint64_t sett__float_of_integer(sett_dtype to, bool negative, uint64_t magnitude);
 uint64_t sett__integer_of_float(sett_dtype from, sett_dtype to, uint64_t bits);
+bool sett__dtype_converts(sett_dtype from, sett_dtype to); /* is there a CONVERT? Others are made of several, and BITCASTs */
+/* Of the floats of 8 bits and less. To them: to nearest even (f8E8M0FNU: up), and past the greatest number that number;
+ * without saturate as CuTe's constructors do: infinity or NaN where there is one, f8E8M0FNU to nearest even. */
+uint64_t sett__narrow_of_f32(sett_dtype, uint32_t bits, bool saturate);
+uint32_t sett__f32_of_narrow(sett_dtype, uint64_t bits);
 
 /* ---- tape: the data ---------------------------------------------------------------- */
 #define SETT__TAPE_VERSION 1
@@ -474,6 +479,8 @@ sett_val *sett__arg_val(sett_build *, sett_site, sett_arg leaf);
  * splat. Knows more of the result than sett__val(sett__record()): what sett_assume promised. */
 sett_val *sett__op2(sett_build *, sett_site, sett__code, int flags, sett_val *, sett_val *);
 sett_val *sett__to(sett_build *, sett_site, sett_val *, sett_dtype); /* CONVERT, if it is another type */
+sett_val *sett__to_narrow(sett_build *, sett_site, sett_val *, sett_dtype); /* narrow.c: of or to a type that is only stored */
+bool sett__dtype_has_values(sett_dtype); /* can a value have it? */
 /* A C number, or a scalar value of that type already, as a value of a type; a number that
  * the type cannot hold is SETT_E_RANGE. func is the public name. */
 sett_val *sett__number(sett_build *, sett_site, const char *func, sett_arg, sett_dtype);
@@ -684,13 +691,11 @@ sett_val *sett__pred_and(const sett__ctx *, sett_arg, sett_arg);
 uint32_t sett__and(const sett__ctx *, uint32_t x, uint32_t y, bool stay); /* of Boolean ops or SETT__TRUE, SETT__FALSE */
 
 /* ---- access.c, copy.c ------------------------------------------------------------------------------------------- */
-/* One load or store of a whole view. Loads: val NULL; stores: fill unused. pred may be NULL. as: the type to move
- * the elements as (0: the tensor's). shape: what pred broadcasts over (the tensor's where it is absent: NULL). */
+/* One load or store of a whole view. Loads: val NULL; stores: fill unused. pred may be NULL. shape: what pred broadcasts over (the tensor's where it is absent: NULL). */
 typedef struct sett__move {
     const sett_tensor *t;
     const sett_val *val, *pred;
     const sett_arg *shape;
-    sett_dtype as;
     double fill;
 } sett__move;
 uint32_t sett__access(const sett__ctx *, const sett__move *); /* the loaded op; of a store, or after a failure, 0 */
@@ -720,7 +725,7 @@ const char *sett__report_text(sett_build *);
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
  * hashes the sources that decide and fails when the id was not raised. */
-#define SETT__CODEGEN_ID "0.1.0-6"
+#define SETT__CODEGEN_ID "0.1.0-7"
 #define SETT__PLUGIN_ABI 3
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
 #define SETT__PLUGIN_DEAD "the compiler failed earlier in this process and is not used again: %.400s"

@@ -29,8 +29,6 @@ static uint64_t bits_of_int(sett_dtype d, int64_t i)
 {
     if (d == SETT_BOOL)
         return i != 0;
-    if (is_float(d))
-        return sett__float_of_integer(d, i < 0, i < 0 ? 0 - (uint64_t)i : (uint64_t)i);
     return sett__bits_of_int(d, i);
 }
 
@@ -171,6 +169,8 @@ sett_val *sett__to(sett_build *b, sett_site site, sett_val *v, sett_dtype dtype)
         return poison_of(b);
     if (v->dtype == dtype)
         return v;
+    if (sett__dtype_kind((sett_dtype)v->dtype) == 's' || sett__dtype_kind(dtype) == 's')
+        return sett__to_narrow(b, site, v, dtype);
     uint32_t id = sett__record(b, site,
         &(sett__emit){.code = SETT__CONVERT, .dtype = dtype, .n = v->n, .n_args = 1, .args = &v->id});
     sett_val *r = sett__val(b, id, v->shape, v->scalar);
@@ -373,10 +373,10 @@ sett_val *sett_where_at(sett_site site, sett_val *cond, sett_arg x, sett_arg y)
 }
 
 /* ---- constants ------------------------------------------------------------------------ */
-static bool need_arithmetic(const sett__ctx *c, sett_dtype d)
+static bool need_values(const sett__ctx *c, sett_dtype d)
 {
     SETT__FAIL_IF(c->b, c->site, c->func, !sett__dtype_valid((int)d), false, SETT_E_DTYPE, "%d is not an element type", (int)d);
-    SETT__FAIL_IF(c->b, c->site, c->func, !is_arithmetic(d), false, SETT_E_DTYPE, "there are no values of %s", sett_dtype_name(d));
+    SETT__FAIL_IF(c->b, c->site, c->func, !sett__dtype_has_values(d), false, SETT_E_DTYPE, "there are no values of %s", sett_dtype_name(d));
     return !c->b->error.status;
 }
 
@@ -384,7 +384,7 @@ static bool need_arithmetic(const sett__ctx *c, sett_dtype d)
 static sett_val *element(const sett__ctx *c, sett_arg a, sett_dtype d)
 {
     operand o;
-    if (!need_arithmetic(c, d) || !take(c, a, &o))
+    if (!need_values(c, d) || !take(c, a, &o))
         return poison_of(c->b);
     if (!o.v)
         return construct(c, o.number, d);
@@ -423,23 +423,37 @@ sett_val *sett__number(sett_build *b, sett_site site, const char *func, sett_arg
 {
     sett__ctx c = {b, site, func};
     operand o;
-    if (!need_arithmetic(&c, d) || !take(&c, a, &o))
+    if (!need_values(&c, d) || !take(&c, a, &o))
         return poison_of(b);
     uint64_t bits;
-    if (!o.v)
+    if (!o.v) {
+        if (sett__dtype_kind(d) == 's')
+            return construct(&c, o.number, d);
         return weak_bits(&c, o.number, d, &bits) ? sett__const_bits(b, site, d, bits) : poison_of(b);
+    }
     SETT__FAIL_IF(b, site, func, !o.v->scalar || o.v->dtype != d, poison_of(b), SETT_E_DTYPE, "a scalar of %s is needed, not %s of shape %s",
         sett_dtype_name(d), sett_dtype_name((sett_dtype)o.v->dtype), sett__arg_text(b, o.v->shape));
     return o.v;
 }
 
 /* ---- conversions ------------------------------------------------------------------------ */
+/* CuTe makes no run-time value of these two either. */
+static bool only_constant(sett_dtype d)
+{
+    return d == SETT_F8E4M3 || d == SETT_F8E4M3B11FNUZ;
+}
+
 sett_val *sett_to_at(sett_site site, const sett_val *x, sett_dtype dtype)
 {
     sett__ctx c = {x ? x->head.b : NULL, site, "sett_to"};
-    sett_val *v = use(&c, x);
-    if (!v || !need_arithmetic(&c, dtype))
+    if (!sett__use_val(c.b, site, c.func, x))
         return poison_of(c.b);
+    sett_val *v = (sett_val *)(uintptr_t)sett__materialise(site, x);
+    if (c.b->error.status || !need_values(&c, dtype))
+        return poison_of(c.b);
+    sett_dtype odd = only_constant(dtype) ? dtype : (sett_dtype)v->dtype;
+    SETT__FAIL_IF(c.b, site, c.func, only_constant(odd) && v->dtype != dtype, poison_of(c.b), SETT_E_DTYPE,
+        "%s is not converted; f8E4M3FN is the type that tensor cores take", sett_dtype_name(odd));
     return sett__to(c.b, site, v, dtype);
 }
 

@@ -205,10 +205,13 @@ static bool check_convert(struct check *c)
     const sett__op *x = value(c, 0), *op = c->op;
     if (!x || !takes_type(c, x->dtype) || !takes_type(c, op->dtype))
         return false;
+    if (op->code == SETT__CONVERT && !sett__dtype_converts((sett_dtype)x->dtype, (sett_dtype)op->dtype))
+        return bad(c, SETT_E_DTYPE, "there is no step from %s to %s", sett_dtype_name((sett_dtype)x->dtype),
+            sett_dtype_name((sett_dtype)op->dtype));
     if (op->code == SETT__CONVERT)
         return x->n == op->n || bad(c, SETT_E_SHAPE, "operand 0 has %u elements, not %u", x->n, op->n);
-    uint64_t from = (uint64_t)x->n * (uint64_t)sett_dtype_bits((sett_dtype)x->dtype);
-    uint64_t to = (uint64_t)op->n * (uint64_t)sett_dtype_bits((sett_dtype)op->dtype);
+    uint64_t from = 8 * (uint64_t)x->n * (uint64_t)sett__dtype_bytes((sett_dtype)x->dtype);
+    uint64_t to = 8 * (uint64_t)op->n * (uint64_t)sett__dtype_bytes((sett_dtype)op->dtype);
     return from == to ||
            bad(c, SETT_E_SHAPE, "%llu bits become %llu", (unsigned long long)from, (unsigned long long)to);
 }

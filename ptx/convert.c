@@ -86,6 +86,91 @@ static LLVMValueRef float_to_float(sett__lower *l, sett_dtype from, sett_dtype t
     return have < want ? LLVMBuildFPExt(l->b, x, type, "") : LLVMBuildFPTrunc(l->b, x, type, "");
 }
 
+/* ---- floats of 8 bits ------------------------------------------------------------------ */
+static const struct f8 { const char *to, *from; int mant, bias, most; } f8s[] = {
+    {"llvm.nvvm.ff.to.e4m3x2.rn", "llvm.nvvm.e4m3x2.to.f16x2.rn", 3, 7, 0x7e},
+    {"llvm.nvvm.ff.to.e5m2x2.rn", "llvm.nvvm.e5m2x2.to.f16x2.rn", 2, 15, 0x7b}};
+
+/* To nearest even, at most the greatest number, NaN 0x7f. Before sm_90 on the bits: what is below the normal numbers
+ * rounds in a sum with a number whose last place is their step. */
+static LLVMValueRef f8_by_bits(sett__lower *l, const struct f8 *f, LLVMValueRef x)
+{
+    LLVMTypeRef i32 = sett__ir_like(l->i32, x), f32 = LLVMTypeOf(x);
+    LLVMValueRef u = LLVMBuildBitCast(l->b, x, i32, ""), m = LLVMBuildAnd(l->b, u, sett__ir_int(i32, 0x7fffffff), "");
+    LLVMValueRef shift = sett__ir_int(i32, (uint64_t)(23 - f->mant)), one = sett__ir_int(i32, 1);
+    LLVMValueRef r = LLVMBuildAdd(l->b, m, sett__ir_int(i32, (1u << (22 - f->mant)) - 1), "");
+    r = LLVMBuildAdd(l->b, r, LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, m, shift, ""), one, ""), "");
+    r = LLVMBuildSub(l->b, LLVMBuildLShr(l->b, r, shift, ""), sett__ir_int(i32, (uint64_t)(127 - f->bias) << f->mant), "");
+    LLVMValueRef magic = sett__ir_int(i32, (uint64_t)(127 + 24 - f->bias - f->mant) << 23);
+    LLVMValueRef sum = LLVMBuildFAdd(l->b, LLVMBuildBitCast(l->b, m, f32, ""), LLVMBuildBitCast(l->b, magic, f32, ""), "");
+    LLVMValueRef tiny = LLVMBuildSub(l->b, LLVMBuildBitCast(l->b, sum, i32, ""), magic, "");
+    LLVMValueRef small = LLVMBuildICmp(l->b, LLVMIntULT, m, sett__ir_int(i32, (uint64_t)(128 - f->bias) << 23), "");
+    LLVMValueRef least[2] = {LLVMBuildSelect(l->b, small, tiny, r, ""), sett__ir_int(i32, (uint64_t)f->most)};
+    LLVMValueRef sign = LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, u, sett__ir_int(i32, 24), ""), sett__ir_int(i32, 0x80), "");
+    r = LLVMBuildOr(l->b, sett__ir_intrinsic(l, "llvm.umin", i32, least, 2), sign, "");
+    LLVMValueRef nan = LLVMBuildICmp(l->b, LLVMIntUGT, m, sett__ir_int(i32, 0x7f800000), "");
+    r = LLVMBuildSelect(l->b, nan, sett__ir_int(i32, 0x7f), r, "");
+    return LLVMBuildTrunc(l->b, r, sett__ir_like(LLVMInt8TypeInContext(l->ctx), x), "");
+}
+
+/* f16 has e5m2's exponents, and e4m3's times 2^8. */
+static LLVMValueRef f16_by_bits(sett__lower *l, const struct f8 *f, LLVMValueRef x)
+{
+    LLVMTypeRef i16 = sett__ir_like(LLVMIntTypeInContext(l->ctx, 16), x), f16 = sett__ir_like(LLVMHalfTypeInContext(l->ctx), x);
+    LLVMValueRef h = LLVMBuildZExt(l->b, x, i16, ""), m = LLVMBuildAnd(l->b, h, sett__ir_int(i16, 0x7f), "");
+    LLVMValueRef sign = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, h, sett__ir_int(i16, 0x80), ""), sett__ir_int(i16, 8), "");
+    LLVMValueRef r = LLVMBuildShl(l->b, m, sett__ir_int(i16, (uint64_t)(10 - f->mant)), "");
+    if (f->mant == 3) {
+        LLVMValueRef scale = LLVMConstReal(f16, 256);
+        if (LLVMGetTypeKind(f16) == LLVMVectorTypeKind)
+            scale = sett__ir_splat(l, LLVMConstReal(LLVMGetElementType(f16), 256), LLVMGetVectorSize(f16));
+        r = LLVMBuildBitCast(l->b, LLVMBuildFMul(l->b, LLVMBuildBitCast(l->b, r, f16, ""), scale, ""), i16, "");
+    }
+    r = LLVMBuildOr(l->b, r, sign, "");
+    LLVMValueRef nan = LLVMBuildICmp(l->b, LLVMIntUGT, m, sett__ir_int(i16, f->mant == 3 ? 0x7e : 0x7c), "");
+    return LLVMBuildBitCast(l->b, LLVMBuildSelect(l->b, nan, sett__ir_int(i16, 0x7fff), r, ""), f16, "");
+}
+
+static LLVMValueRef element(sett__lower *l, LLVMValueRef v, unsigned i)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind ? LLVMBuildExtractElement(l->b, v, sett__ir_int(l->i32, i), "") : v;
+}
+
+/* The hardware does two at a time; the first operand is the upper one. */
+static LLVMValueRef f8_by_pairs(sett__lower *l, const struct f8 *f, bool widen, LLVMValueRef x)
+{
+    bool vector = LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind;
+    unsigned n = vector ? LLVMGetVectorSize(LLVMTypeOf(x)) : 1;
+    LLVMTypeRef i8 = LLVMInt8TypeInContext(l->ctx), i16 = LLVMIntTypeInContext(l->ctx, 16);
+    LLVMTypeRef to = widen ? LLVMHalfTypeInContext(l->ctx) : i8, pair = LLVMVectorType(i8, 2);
+    LLVMValueRef r = LLVMGetPoison(sett__ir_like(to, x));
+    for (unsigned i = 0; i < n; i += 2) {
+        LLVMValueRef low = element(l, x, i), high = i + 1 < n ? element(l, x, i + 1) : low, in[2] = {high, low}, both;
+        if (widen) {
+            LLVMValueRef v = LLVMBuildInsertElement(l->b, LLVMGetPoison(pair), low, sett__ir_int(l->i32, 0), "");
+            v = LLVMBuildInsertElement(l->b, v, high, sett__ir_int(l->i32, 1), "");
+            v = LLVMBuildBitCast(l->b, v, i16, "");
+            both = sett__ir_intrinsic(l, f->from, NULL, &v, 1);
+        } else {
+            both = LLVMBuildBitCast(l->b, sett__ir_intrinsic(l, f->to, NULL, in, 2), pair, "");
+        }
+        if (!vector)
+            return LLVMBuildExtractElement(l->b, both, sett__ir_int(l->i32, 0), "");
+        for (unsigned k = i; k < i + 2 && k < n; k++)
+            r = LLVMBuildInsertElement(l->b, r, LLVMBuildExtractElement(l->b, both, sett__ir_int(l->i32, k - i), ""), sett__ir_int(l->i32, k), "");
+    }
+    return r;
+}
+
+static LLVMValueRef f8_convert(sett__lower *l, sett_dtype from, sett_dtype to, LLVMValueRef x)
+{
+    bool widen = to == SETT_F16;
+    const struct f8 *f = &f8s[(widen ? from : to) == SETT_F8E5M2];
+    if (l->sm >= 90)
+        return f8_by_pairs(l, f, widen, x);
+    return widen ? f16_by_bits(l, f, x) : f8_by_bits(l, f, x);
+}
+
 LLVMValueRef sett__ir_convert(sett__lower *l, sett_dtype from, sett_dtype to, LLVMValueRef x)
 {
     bool float_in = sett__dtype_is_float(from), float_out = sett__dtype_is_float(to);
@@ -93,6 +178,8 @@ LLVMValueRef sett__ir_convert(sett__lower *l, sett_dtype from, sett_dtype to, LL
         LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(x));
         return float_in ? LLVMBuildFCmp(l->b, LLVMRealUNE, x, zero, "") : LLVMBuildICmp(l->b, LLVMIntNE, x, zero, "");
     }
+    if (sett__dtype_kind(from) == 's' || sett__dtype_kind(to) == 's')
+        return f8_convert(l, from, to, x);
     if (float_in && float_out)
         return float_to_float(l, from, to, x);
     if (float_out)

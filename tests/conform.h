@@ -59,4 +59,5 @@ void conform_add_control(TCase *);
 void conform_add_memory(TCase *);
 void conform_add_lanes(TCase *);
 void conform_add_random(TCase *);
+void conform_add_narrow(TCase *);
 #endif

@@ -6,7 +6,7 @@ Suite *conform_suite(void)
 {
     static const struct { const char *name; void (*add)(TCase *); } parts[] = {
         {"ops", conform_add_ops}, {"control", conform_add_control}, {"memory", conform_add_memory}, {"lanes", conform_add_lanes},
-        {"random", conform_add_random},
+        {"random", conform_add_random}, {"narrow", conform_add_narrow},
     };
     Suite *s = suite_create("conform");
     for (size_t i = 0; i < SETT__COUNT(parts); i++) {

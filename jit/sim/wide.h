@@ -499,6 +499,30 @@ MAP1(F16_to_F16, uint16_t, uint16_t, x)
 MAP1(BF16_to_BF16, uint16_t, uint16_t, x)
 MAP1(F64_to_F16, uint16_t, double, narrow1_F16(odd_F32(x)))
 MAP1(F64_to_BF16, uint16_t, double, narrow1_BF16(odd_F32(x)))
+/* Floats of 8 bits: to the nearest even number, at most the greatest one; NaN is 0x7f. */
+INLINE uint8_t narrow1_F8(float x, int mant, int bias, uint32_t most)
+{
+    uint32_t u = bits_F32(x), m = u & 0x7fffffff, last = m >> (23 - mant) & 1;
+    uint32_t normal = ((m + (1u << (22 - mant)) - 1 + last) >> (23 - mant)) - ((uint32_t)(127 - bias) << mant);
+    float magic = from_F32((uint32_t)(127 + 24 - bias - mant) << 23); /* a sum with it rounds at the least number */
+    uint32_t tiny = bits_F32(from_F32(m) + magic) - bits_F32(magic);
+    uint32_t r = m < (uint32_t)(128 - bias) << 23 ? tiny : normal;
+    r = (r < most ? r : most) | (u >> 24 & 0x80);
+    return (uint8_t)(m > 0x7f800000u ? 0x7f : r);
+}
+INLINE uint16_t widen1_F8E4M3FN(uint8_t h)
+{
+    float x = from_F32((uint32_t)(h & 0x7f) << 20) * 0x1p120f;
+    return (uint16_t)((h & 0x7f) == 0x7f ? 0x7fff : narrow1_F16(x) | (h & 0x80) << 8);
+}
+INLINE uint16_t widen1_F8E5M2(uint8_t h)
+{
+    return (uint16_t)((h & 0x7f) > 0x7c ? 0x7fff : h << 8);
+}
+MAP1(F32_to_F8E4M3FN, uint8_t, float, narrow1_F8(x, 3, 7, 0x7e))
+MAP1(F32_to_F8E5M2, uint8_t, float, narrow1_F8(x, 2, 15, 0x7b))
+MAP1(F8E4M3FN_to_F16, uint16_t, uint8_t, widen1_F8E4M3FN(x))
+MAP1(F8E5M2_to_F16, uint16_t, uint8_t, widen1_F8E5M2(x))
 #define HALF_FLOAT(T) \
     ROW T##_to_F32(ARGS) \
     { \
@@ -627,9 +651,9 @@ static void drain(void)
      [SETT_U16] = S16##_to_U16, [SETT_I32] = S32##_to_U32, [SETT_U32] = S32##_to_U32, [SETT_I64] = S64##_to_U64, \
      [SETT_U64] = S64##_to_U64, TO_FLOATS(S)}
 #define FROM_FLOAT(S, test) \
-    {[SETT_BOOL] = test, [SETT_I8] = S##_to_I8, [SETT_I16] = S##_to_I16, [SETT_I32] = S##_to_I32, \
+    [SETT_BOOL] = test, [SETT_I8] = S##_to_I8, [SETT_I16] = S##_to_I16, [SETT_I32] = S##_to_I32, \
      [SETT_I64] = S##_to_I64, [SETT_U8] = S##_to_U8, [SETT_U16] = S##_to_U16, [SETT_U32] = S##_to_U32, \
-     [SETT_U64] = S##_to_U64, TO_FLOATS(S)}
+     [SETT_U64] = S##_to_U64, TO_FLOATS(S)
 #define TURNS(t) {t##_N, t##_2, t##_4, t##_8}
 const sett__wide SETT__WIDE = {
     .op = {
@@ -679,10 +703,12 @@ const sett__wide SETT__WIDE = {
         [SETT_U16] = FROM_INT(U16, U16, U16, U16, U16, U16),
         [SETT_U32] = FROM_INT(U32, U32, U32, U32, U32, U32),
         [SETT_U64] = FROM_INT(U64, U64, U64, U64, U64, U64),
-        [SETT_F16] = FROM_FLOAT(F16, TEST_half),
-        [SETT_BF16] = FROM_FLOAT(BF16, TEST_half),
-        [SETT_F32] = FROM_FLOAT(F32, TEST_F32),
-        [SETT_F64] = FROM_FLOAT(F64, TEST_F64),
+        [SETT_F16] = {FROM_FLOAT(F16, TEST_half)},
+        [SETT_BF16] = {FROM_FLOAT(BF16, TEST_half)},
+        [SETT_F32] = {[SETT_F8E4M3FN] = F32_to_F8E4M3FN, [SETT_F8E5M2] = F32_to_F8E5M2, FROM_FLOAT(F32, TEST_F32)},
+        [SETT_F8E4M3FN] = {[SETT_F16] = F8E4M3FN_to_F16},
+        [SETT_F8E5M2] = {[SETT_F16] = F8E5M2_to_F16},
+        [SETT_F64] = {FROM_FLOAT(F64, TEST_F64)},
     },
     .select = {SELECT_U8, SELECT_U16, SELECT_U32, SELECT_U64},
     .affine = {affine_I32, affine_I64},

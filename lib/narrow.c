@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conversions of the types that are only stored. Through Float32 or Float16, which hold every
+ * number of 8 bits and less; CONVERT has the steps that hardware has, the others are expansions
+ * on the bits, the same on every engine. */
+#include "expand.h"
+#include <math.h>
+
+static sett_val *u32(const sett__at *a, uint32_t x)
+{
+    return sett__const_bits(a->b, a->site, SETT_U32, x);
+}
+
+/* Float64 to Float32, rounded to odd: the next rounding, to fewer bits, is then the only one. */
+static sett_val *to_odd(const sett__at *a, sett_val *x)
+{
+    sett_val *f = X_TO(x, SETT_F32), *back = X_TO(f, SETT_F64), *bits = X_1(SETT__BITCAST, SETT_U32, f), *one = u32(a, 1);
+    sett_val *more = X_TEST(SETT__GT, X_1(SETT__ABS, SETT_F64, back), X_1(SETT__ABS, SETT_F64, x));
+    sett_val *even = X_TEST(SETT__EQ, X_AND(bits, one), u32(a, 0));
+    sett_val *fix = X_AND(even, X_TEST(SETT__NE, back, x));
+    return X_1(SETT__BITCAST, SETT_F32, X_IF(fix, X_IF(more, X_SUB(bits, one), X_OR(bits, one)), bits));
+}
+
+static sett_val *single(const sett__at *a, sett_val *x)
+{
+    return x->dtype == SETT_F64 ? to_odd(a, x) : sett__to(a->b, a->site, x, SETT_F32);
+}
+
+/* e bits of exponent, m of mantissa, no infinity, no NaN: 2^(code - bias). */
+static const struct format { int e, m, bias; } formats[] = {
+    [SETT_F6E3M2FN] = {3, 2, 3}, [SETT_F6E2M3FN] = {2, 3, 1}, [SETT_F4E2M1FN] = {2, 1, 1}};
+
+/* To nearest even, and past the greatest number that number; a NaN gives it too, as the hardware does. */
+static sett_val *to_small(const sett__at *a, sett_val *x, const struct format *f)
+{
+    sett_val *bits = X_1(SETT__BITCAST, SETT_U32, x), *mag = X_AND(bits, u32(a, 0x7fffffff));
+    sett_val *last = X_AND(X_SHR(mag, u32(a, (uint32_t)(23 - f->m))), u32(a, 1));
+    sett_val *sum = X_ADD(X_ADD(mag, u32(a, (UINT32_C(1) << (22 - f->m)) - 1)), last);
+    sett_val *normal = X_SUB(X_SHR(sum, u32(a, (uint32_t)(23 - f->m))), u32(a, (uint32_t)(127 - f->bias) << f->m));
+    sett_val *magic = X_REAL(ldexp(1, 24 - f->bias - f->m)); /* a sum with it rounds at the least subnormal number */
+    sett_val *tiny = X_ADD(X_1(SETT__BITCAST, SETT_F32, mag), magic);
+    tiny = X_SUB(X_1(SETT__BITCAST, SETT_U32, tiny), X_1(SETT__BITCAST, SETT_U32, magic));
+    sett_val *q = X_IF(X_TEST(SETT__LT, mag, u32(a, (uint32_t)(128 - f->bias) << 23)), tiny, normal);
+    q = X_MIN(q, u32(a, (UINT32_C(1) << (f->e + f->m)) - 1));
+    sett_val *sign = X_SHL(X_SHR(bits, u32(a, 31)), u32(a, (uint32_t)(f->e + f->m)));
+    sign = X_IF(X_TEST(SETT__NE, x, x), u32(a, 0), sign);
+    return X_OR(q, sign);
+}
+
+/* The bits at the place of Float32's are the number times a power of two, subnormal ones too. */
+static sett_val *of_small(const sett__at *a, sett_val *bits, const struct format *f)
+{
+    sett_val *mag = X_AND(bits, u32(a, (UINT32_C(1) << (f->e + f->m)) - 1));
+    sett_val *sign = X_SHL(X_SHR(bits, u32(a, (uint32_t)(f->e + f->m))), u32(a, 31));
+    sett_val *x = X_1(SETT__BITCAST, SETT_F32, X_OR(X_SHL(mag, u32(a, (uint32_t)(23 - f->m))), sign));
+    return X_MUL(x, X_REAL(ldexp(1, 127 - f->bias)));
+}
+
+/* 2^(code - 127), up; zero is the least, infinity the greatest, what is negative or NaN is NaN. */
+static sett_val *to_scale(const sett__at *a, sett_val *x)
+{
+    sett_val *bits = X_1(SETT__BITCAST, SETT_U32, x), *mag = X_AND(bits, u32(a, 0x7fffffff)), *zero = u32(a, 0);
+    sett_val *q = X_MIN(X_SHR(X_ADD(mag, u32(a, 0x7fffff)), u32(a, 23)), u32(a, 0xfe));
+    q = X_IF(X_TEST(SETT__LE, mag, u32(a, 0x400000)), zero, q);
+    sett_val *real = X_1(SETT__BITCAST, SETT_F32, bits), *valid = X_TEST(SETT__GE, real, X_REAL(0));
+    return X_IF(valid, q, u32(a, 0xff));
+}
+
+static sett_val *of_scale(const sett__at *a, sett_val *bits)
+{
+    sett_val *u = X_IF(X_TEST(SETT__EQ, bits, u32(a, 0)), u32(a, 0x400000), X_SHL(bits, u32(a, 23)));
+    return X_1(SETT__BITCAST, SETT_F32, X_IF(X_TEST(SETT__EQ, bits, u32(a, 0xff)), u32(a, 0x7fffffff), u));
+}
+
+/* An arithmetic value of the same number. */
+static sett_val *opened(const sett__at *a, sett_val *x)
+{
+    sett_dtype from = (sett_dtype)x->dtype;
+    if (from == SETT_TF32)
+        return X_1(SETT__BITCAST, SETT_F32, x);
+    if (from == SETT_F8E4M3FN || from == SETT_F8E5M2)
+        return X_TO(x, SETT_F16);
+    sett_val *bits = X_1(SETT__BITCAST, SETT_U8, x);
+    if (from == SETT_I4) { /* up, and down with the sign */
+        sett_val *four = sett__const_bits(a->b, a->site, SETT_I8, 4);
+        return X_SHR(X_SHL(X_1(SETT__BITCAST, SETT_I8, bits), four), four);
+    }
+    bits = X_TO(bits, SETT_U32);
+    return from == SETT_F8E8M0FNU ? of_scale(a, bits) : of_small(a, bits, &formats[from]);
+}
+
+static sett_val *to_i4(const sett__at *a, sett_val *x)
+{
+    if (sett__dtype_is_float((sett_dtype)x->dtype)) {
+        x = X_MIN(X_TO(x, SETT_I8), sett__const_bits(a->b, a->site, SETT_I8, 7));
+        x = X_MAX(x, sett__const_bits(a->b, a->site, SETT_I8, (uint64_t)-8));
+    }
+    return X_AND(sett__to(a->b, a->site, x, SETT_U8), sett__const_bits(a->b, a->site, SETT_U8, 15));
+}
+
+sett_val *sett__to_narrow(sett_build *b, sett_site site, sett_val *x, sett_dtype to)
+{
+    const sett__at at = sett__at_of(b, site, SETT_F32), *a = &at;
+    if (sett__dtype_kind((sett_dtype)x->dtype) == 's')
+        x = opened(a, x);
+    if (sett__dtype_kind(to) != 's')
+        return sett__to(b, site, x, to);
+    if (to == SETT_TF32)
+        return X_1(SETT__BITCAST, to, sett__to(b, site, x, SETT_F32));
+    if (to == SETT_I4)
+        return X_1(SETT__BITCAST, to, to_i4(a, x));
+    x = single(a, x);
+    if (to == SETT_F8E4M3FN || to == SETT_F8E5M2)
+        return X_TO(x, to);
+    return X_1(SETT__BITCAST, to, X_TO(to == SETT_F8E8M0FNU ? to_scale(a, x) : to_small(a, x, &formats[to]), SETT_U8));
+}
