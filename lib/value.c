@@ -51,7 +51,7 @@ static sett_val *construct(const sett__ctx *c, sett_arg a, sett_dtype d)
     sett_build *b = c->b;
     if (a.kind == SETT_INT)
         return sett__const_bits(b, c->site, d, bits_of_int(d, a.u.i));
-    if (is_float(d))
+    if (is_float(d) || (sett__dtype_kind(d) == 's' && d != SETT_I4))
         return sett__const_bits(b, c->site, d, sett__bits_of_float(d, a.u.f));
     if (d == SETT_BOOL)
         return sett__const_bits(b, c->site, d, a.u.f != 0);
