@@ -129,10 +129,10 @@ START_TEST(types_that_do_not_fit)
     b = kernel();
     sett_pow(sett_scalar(b, "f", SETT_F32), sett_lt(sett_scalar(b, "x", SETT_F32), 0)); line = __LINE__;
     sett_atan2(sett_scalar(b, "i", SETT_I32), 1); line = __LINE__;
-    expect(b, SETT_E_DTYPE, line, "sett_atan2: it does not take i32");
+    expect(b, SETT_E_DTYPE, line, "sett_atan2: it takes f16, bf16, f32 or f64, not i32: sett_to converts");
     b = kernel();
     sett_sin(sett_scalar(b, "i", SETT_I32)); line = __LINE__;
-    expect(b, SETT_E_DTYPE, line, "sett_sin: it does not take i32");
+    expect(b, SETT_E_DTYPE, line, "sett_sin: it takes f16, bf16, f32 or f64, not i32: sett_to converts");
     b = kernel();
     sett_val *c = sett_lt(sett_scalar(b, "i", SETT_I32), 1), *f = sett_scalar(b, "f", SETT_F32);
     sett_where(c, f, sett_scalar(b, "g", SETT_F64)); line = __LINE__;
