@@ -36,7 +36,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all check check-one properties golden pictures fault valgrind portable accuracy bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all check check-one properties fuzz fuzz-run golden pictures fault valgrind portable accuracy bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -119,6 +119,12 @@ $(B)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)
 $(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(B)/libsett.a
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
+FUZZED := $(patsubst %,$(B)/obj/tests/%.o,fuzz_targets law law_algebra law_dynamic law_range law_tiles) $(B)/lib.a
+$(B)/fuzz-replay: $(B)/obj/tests/fuzz_replay.o $(FUZZED)
+	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $^ $(SYS_LIBS)
+$(B)/fuzz-%: tests/fuzz.c $(FUZZED)
+	$(call Q,LD)$(CC) $(CFLAGS) -DFUZZ=fuzz_$* $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(SYS_LIBS)
+
 # ---- targets -------------------------------------------------------------------------
 setup: ## install the Debian packages that are missing
 	@tools/setup
@@ -132,6 +138,14 @@ check-one: $(RUNNER) $(B)/libsett-ptx.so ## one suite: make check-one SUITE=tape
 # A failing case says what to set to have it again.
 properties: $(RUNNER) ## laws of the layout algebra on random cases: make properties [CASES=10000 of each] [SEED=n] [LAW=name]
 	SETT_TEST_CASES=$(or $(CASES),10000) SETT_TEST_SEED=$(or $(SEED),$(shell date +%s)) SETT_TEST_LAW=$(LAW) $(RUNNER) properties
+
+# What is new stays in build/fuzz/NAME; what fails too, as a file to be run by fuzz-replay NAME=FILE.
+fuzz: ## libFuzzer, by clang: make fuzz FUZZ=layout_text|laws|tape_bytes|tape_text [SECONDS=60]
+	@$(MAKE) --no-print-directory CC=$(or $(FUZZ_CC),clang) SAN=fuzzer-no-link,address,undefined fuzz-run
+
+fuzz-run: $(B)/fuzz-$(FUZZ)
+	@mkdir -p build/fuzz/$(FUZZ)
+	$< -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -artifact_prefix=build/fuzz/$(FUZZ)- build/fuzz/$(FUZZ) tests/fuzz/$(FUZZ)
 
 golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
 	$(B)/golden $(or $(GOLDEN),tests/golden)

@@ -78,6 +78,11 @@ faults() { # a sample of the campaign on the disk cache; make fault is all of it
     # shellcheck disable=SC2086
     build "$@" "$b/fault" && "$b/fault" $rows
 }
+fuzz() { # the corpus and mutations of it; make fuzz is libFuzzer
+    b=build/$1
+    shift
+    build "$@" "$b/fuzz-replay" && "$b/fuzz-replay"
+}
 races() {
     b=build/san-thread
     build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim sim_memory stress engine compile cache disk layers launch
@@ -97,7 +102,9 @@ part console tests/console.sh $rel
 part install tests/install.sh
 part oom oom release
 part fault faults release ""
+part fuzz fuzz release
 part address-undefined memory
+part address-undefined-fuzz fuzz san-address-undefined SAN=address,undefined
 part address-undefined-examples memory_examples
 part address-undefined-oom oom san-address-undefined SAN=address,undefined
 part address-undefined-fault faults san-address-undefined "F1 F4 Z" SAN=address,undefined

@@ -189,20 +189,24 @@ bool law_check(const law *l, uint64_t seed, int cases)
 
 /* ---- plain arithmetic ---------------------------------------------------------------------------------- */
 
+static const law_wide largest = (((law_wide)1 << 126) - 1) * 2 + 1;
+
 law_wide flat_size(const flat *f)
 {
     law_wide n = 1;
     for (int i = 0; i < f->n; i++)
-        n *= f->s[i];
+        if (__builtin_mul_overflow(n, f->s[i], &n))
+            return largest;
     return n;
 }
 
 law_wide flat_at(const flat *f, law_wide c)
 {
-    law_wide v = 0;
+    law_wide v = 0, step;
     for (int i = 0; i < f->n; i++) {
         bool last = i == f->n - 1;
-        v += (last ? c : c % f->s[i]) * f->d[i];
+        if (__builtin_mul_overflow(last ? c : c % f->s[i], f->d[i], &step) || __builtin_add_overflow(v, step, &v))
+            return largest;
         c /= f->s[i];
     }
     return v;
@@ -236,11 +240,9 @@ void law_same(trial *t, const char *what, const flat *x, const flat *y)
             (int64_t)flat_at(x, c), (int64_t)flat_at(y, c));
 }
 
-enum { OFFSETS = 1 << 20 };
-
 static bool mark(uint32_t *seen, uint32_t round, law_wide v, bool *again)
 {
-    bool inside = v >= 0 && v < OFFSETS;
+    bool inside = v >= 0 && v < LAW_OFFSETS;
     *again = inside && seen[v] == round;
     if (inside)
         seen[v] = round;
@@ -249,7 +251,7 @@ static bool mark(uint32_t *seen, uint32_t round, law_wide v, bool *again)
 
 bool law_is_injective(const flat *f)
 {
-    static uint32_t seen[OFFSETS], round;
+    static uint32_t seen[LAW_OFFSETS], round;
     bool again;
     round++;
     for (law_wide c = 0; c < flat_size(f); c++)
@@ -260,7 +262,7 @@ bool law_is_injective(const flat *f)
 
 bool law_within(const flat *x, int m, const flat *y, int n)
 {
-    static uint32_t seen[OFFSETS], round;
+    static uint32_t seen[LAW_OFFSETS], round;
     bool again;
     round++;
     for (law_wide c = 0; c < flat_size(y); c++)

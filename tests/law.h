@@ -9,7 +9,7 @@
 #include "../lib/lib.h"
 #include <inttypes.h>
 
-__extension__ typedef __int128 law_wide; /* the reference: no product of the tests wraps in it */
+__extension__ typedef __int128 law_wide; /* the reference: what does not fit it is its largest value */
 
 /* ---- law.c: one case ----------------------------------------------------------------------------- */
 enum { LAW_DRAWS = 512, LAW_TEXT = 4096, LAW_SYMBOLS = 64, LAW_OPS = 4096 };
@@ -58,7 +58,7 @@ void law_from_seed(trial *, uint64_t seed);
 bool law_check(const law *, uint64_t seed, int cases);
 
 /* ---- law.c: layouts as lists of leaves, and plain arithmetic on them ------------------------------------ */
-enum { LAW_LEAVES = 64, LAW_SIZE = 1024 };
+enum { LAW_LEAVES = 64, LAW_SIZE = 1024, LAW_OFFSETS = 1 << 20 };
 typedef struct flat {
     int n;
     int64_t s[LAW_LEAVES], d[LAW_LEAVES];
@@ -81,7 +81,7 @@ sett_arg law_reveal(trial *, sett_arg); /* symbols as their values; claims and r
 sett__ctx law_ctx(sett_build *);
 /* Are x and y the same function? Else the case fails, naming them. */
 void law_same(trial *, const char *what, const flat *x, const flat *y);
-/* Of offsets in [0, 2^20): all different; x's, divided by m, are among y's, divided by n. */
+/* Of offsets in [0, LAW_OFFSETS): all different; x's, divided by m, are among y's, divided by n. */
 bool law_is_injective(const flat *);
 bool law_within(const flat *x, int m, const flat *y, int n);
 
@@ -93,6 +93,8 @@ bool law_divides_evenly(const sett_layout *a, sett_arg tiler);
 typedef struct law_pair { sett_build *fixed; sett_layout *want, *got; } law_pair;
 bool law_both(trial *, law_pair *);
 bool law_launches(const trial *); /* what the build could not prove holds for the symbols' values */
+/* Printed, it is read as the same. */
+void law_reads_back(trial *, sett_arg);
 #define LAW_LIST(X) \
     X(evaluates, 90, 0) X(coalesces, 90, 0) X(composes, 30, LAW_BIT(SETT_E_DIVIDE)) X(composes_by_mode, 20, LAW_BIT(SETT_E_DIVIDE)) \
     X(complements, 90, 0) X(right_inverts, 90, 0) X(left_inverts, 50, LAW_BIT(SETT_E_DIVIDE)) X(commons, 20, LAW_BIT(SETT_E_DIVIDE)) \

@@ -235,7 +235,7 @@ static sett_layout *step(trial *t, sett_layout **pool)
     return r;
 }
 
-static void reads_back(trial *t, sett_arg a)
+void law_reads_back(trial *t, sett_arg a)
 {
     char text[4096], again[4096];
     if (sett__arg_str(a, text, sizeof text) >= (int)sizeof text)
@@ -263,7 +263,7 @@ void law_survives(trial *t)
         if (sett__leaves(r->shape) > 32)
             continue;
         law_note_layout(t, "step", r);
-        reads_back(t, sett_arg_l(r));
+        law_reads_back(t, sett_arg_l(r));
         if (!r->has_inner && sett__is_static(r->shape) && sett__is_static(r->stride) && sett__leaves(r->shape))
             is_honest(t, r);
         if (sett_build_status(t->b, NULL) || t->failed)
@@ -302,5 +302,5 @@ void law_prints(trial *t)
     pool[5] = sett_make_identity_layout(t->b, SETT_T(4, SETT_T(2, 3)));
     sett_arg a = law_pick(t, 3) ? law_pick(t, 2) ? sett_arg_l(pool[law_pick(t, POOL)]) : tuple(t, pool, 0) : basis(t, 0);
     law_note(t, "text", a);
-    reads_back(t, a);
+    law_reads_back(t, a);
 }

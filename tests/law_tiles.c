@@ -116,6 +116,8 @@ static sett_layout *matrix(trial *t, flat *f, int n)
     int64_t below = 1;
     for (int i = 0; i < n; i++) {
         f[i] = flat_compact(t, 2);
+        if (below * flat_size(&f[i]) > LAW_OFFSETS / 4)
+            f[i] = (flat){1, {1}, {1}};
         for (int k = 0; k < f[i].n; k++)
             f[i].d[k] *= below;
         below *= (int64_t)flat_size(&f[i]);

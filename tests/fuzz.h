@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is fuzzed: each takes any bytes, and aborts where a promise is broken. `make fuzz` gives them to libFuzzer;
+ * fuzz_replay runs the corpus and mutations of it with any compiler. */
+#ifndef SETT_TESTS_FUZZ_H
+#define SETT_TESTS_FUZZ_H
+#include <stddef.h>
+#include <stdint.h>
+
+/* The text of a layout, tuple or tiler. The choices that one law makes. A tape's bytes, and its text. */
+#define FUZZ_LIST(X) X(layout_text) X(laws) X(tape_bytes) X(tape_text)
+#define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *, size_t);
+FUZZ_LIST(FUZZ_DECLARE)
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz-replay [-n N] [target...]: every file of tests/fuzz/TARGET, then N random mutations of them, the same ones each
+ * time. A file to be run alone is given as TARGET=FILE. */
+#include "fuzz.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct target {
+    const char *name;
+    void (*run)(const uint8_t *, size_t);
+} targets[] = {
+#define FUZZ_ENTRY(name) {#name, fuzz_##name},
+    FUZZ_LIST(FUZZ_ENTRY)
+};
+enum { N_TARGETS = sizeof targets / sizeof *targets, MOST_FILES = 512, LONGEST = 1 << 16 };
+
+typedef struct input {
+    uint8_t *data;
+    size_t len;
+} input;
+
+static uint64_t random_next(uint64_t *s)
+{
+    *s ^= *s << 13, *s ^= *s >> 7, *s ^= *s << 17;
+    return *s;
+}
+
+static input read_file(const char *path)
+{
+    input in = {malloc(LONGEST), 0};
+    FILE *f = fopen(path, "rb");
+    if (!f || !in.data) {
+        perror(path);
+        exit(2);
+    }
+    in.len = fread(in.data, 1, LONGEST, f);
+    fclose(f);
+    return in;
+}
+
+static int read_corpus(const char *name, input *in)
+{
+    char path[512];
+    int n = 0;
+    snprintf(path, sizeof path, "tests/fuzz/%s", name);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && n < MOST_FILES && (e = readdir(d));)
+        if (e->d_name[0] != '.') {
+            snprintf(path, sizeof path, "tests/fuzz/%s/%s", name, e->d_name);
+            in[n++] = read_file(path);
+        }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* A piece of `from` over, into or out of `in`, and some bytes changed. */
+static input mutated(const input *in, const input *from, uint64_t *s)
+{
+    input out = {malloc(2 * LONGEST), in->len};
+    if (!out.data)
+        exit(2);
+    memcpy(out.data, in->data, in->len);
+    size_t at = random_next(s) % (in->len + 1), piece = from->len ? random_next(s) % from->len : 0;
+    size_t n = from->len ? random_next(s) % (from->len - piece) : 0;
+    if (random_next(s) % 4 == 0) { /* from there on the other's rest */
+        memcpy(out.data + at, from->data + piece, n);
+        out.len = at + n;
+    }
+    for (uint64_t k = random_next(s) % 6; out.len && k; k--) {
+        uint8_t *p = &out.data[random_next(s) % out.len];
+        *p = random_next(s) % 2 ? (uint8_t)random_next(s) : *p ^ (uint8_t)(1 << random_next(s) % 8);
+    }
+    return out;
+}
+
+static void replay(const struct target *t, int mutations)
+{
+    static input in[MOST_FILES];
+    uint64_t s = 0x5e77;
+    int n = read_corpus(t->name, in);
+    if (!n) {
+        fprintf(stderr, "tests/fuzz/%s is empty\n", t->name);
+        exit(2);
+    }
+    for (int i = 0; i < n; i++)
+        t->run(in[i].data, in[i].len);
+    for (int i = 0; i < mutations; i++) {
+        input m = mutated(&in[i % n], &in[random_next(&s) % (uint64_t)n], &s);
+        t->run(m.data, m.len);
+        free(m.data);
+    }
+    for (int i = 0; i < n; i++)
+        free(in[i].data);
+    printf("%s: %d files, %d mutations\n", t->name, n, mutations);
+}
+
+int main(int argc, char **argv)
+{
+    int mutations = 2000, first = 1, found = 0;
+    if (argc > 2 && !strcmp(argv[1], "-n")) {
+        mutations = atoi(argv[2]);
+        first = 3;
+    }
+    for (int i = 0; i < N_TARGETS; i++)
+        for (int a = first; a < argc || (a == first && first == argc); a++) {
+            size_t n = strlen(targets[i].name);
+            if (a < argc && strncmp(argv[a], targets[i].name, n))
+                continue;
+            found++;
+            if (a < argc && argv[a][n] == '=') {
+                input one = read_file(argv[a] + n + 1);
+                targets[i].run(one.data, one.len);
+                free(one.data);
+            } else {
+                replay(&targets[i], mutations);
+            }
+        }
+    if (!found)
+        fprintf(stderr, "there are: layout_text laws tape_bytes tape_text\n");
+    return found ? 0 : 2;
+}
