@@ -99,7 +99,7 @@ static void replay(const struct target *t, int mutations)
 
 int main(int argc, char **argv)
 {
-    int mutations = 2000, first = 1, found = 0;
+    int mutations = 10000, first = 1, found = 0;
     if (argc > 2 && !strcmp(argv[1], "-n")) {
         mutations = atoi(argv[2]);
         first = 3;
