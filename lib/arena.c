@@ -119,6 +119,14 @@ char *sett__arena_str(sett__arena *a, const char *s)
     return p ? memcpy(p, s, n) : NULL;
 }
 
+bool sett__arena_holds(const sett__arena *a, const void *p)
+{
+    for (const struct sett__chunk *c = a->head; c; c = c->next)
+        if ((uintptr_t)p - (uintptr_t)c < c->size)
+            return true;
+    return false;
+}
+
 static void free_chunks(const sett__arena *a, struct sett__chunk *c)
 {
     for (struct sett__chunk *next; c; c = next) {

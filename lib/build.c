@@ -203,10 +203,11 @@ static bool use_head(sett_build *b, sett_site site, const char *func, const sett
 {
     const char *name = kind_name[kind];
     SETT__FAIL_IF(b, site, func, !head, false, SETT_E_ARGUMENT, "the %s is NULL", name);
-    sett_build *of = head->b;
+    /* Whatever is not b's may lie in memory that is gone: it is not looked at. */
+    SETT__FAIL_IF(b, site, func, b && !sett__arena_holds(&b->arena, head), false, SETT_E_STALE,
+        "the %s belongs to another build, or to one that has ended", name);
     if (!b)
-        b = of;
-    SETT__FAIL_IF(b, site, func, of != b, false, SETT_E_STALE, "the %s belongs to another build", name);
+        b = head->b;
     if (head->poison || b->error.status)
         return false;
     SETT__FAIL_IF(b, site, func, head->kind != kind, false, SETT_E_ARGUMENT, "this is not a %s", name);

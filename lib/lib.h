@@ -51,6 +51,7 @@ typedef struct sett__arena {
 } sett__arena;
 void *sett__arena_alloc(sett__arena *, size_t bytes); /* 16-byte aligned, zeroed; NULL when out of memory */
 char *sett__arena_str(sett__arena *, const char *);
+bool sett__arena_holds(const sett__arena *, const void *); /* is it in use, of this one? Looks at the address alone */
 void sett__arena_free(sett__arena *);
 void sett__arena_reset(sett__arena *); /* all of it is free again, and kept */
 /* A growing array in malloc'ed memory: false when out of memory (old data stays). */

@@ -27,6 +27,10 @@ extern "C" {
  * be called again for another build; it must not keep what it makes. */
 typedef void (*sett_body)(sett_build *, const void *user);
 
+/* Layouts, tensors and values die with their build; nothing else frees them. One that is used in another build gives
+ * SETT_E_STALE, also after its own has ended: a build knows its objects by their address, and does not look at others.
+ * Calls that take objects alone, all of an ended build, have no build to ask: there they are as freed memory. */
+
 /* A build without a kernel, for layout algebra on the host. NULL when out of memory.
  * end frees all that was made in it; it returns the first error, and its text in *err. It is called once, by who began the
  * build: after it the pointer is as any freed one, and a second call cannot be told. A body that ends the build it was
