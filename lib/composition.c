@@ -66,13 +66,11 @@ static void reach(const sett__ctx *c, lhs *a, int mode, sett_arg s, sett_arg d)
 
 /* What the exactness of one step rests on where leaves are dynamic: x is stride, extent, coordinates to take, and how
  * many of them fit. */
-static void rely_on_steps(const sett__ctx *c, const lhs *a, sett_arg x[4], int mode)
+static void rely_on_steps(const sett__ctx *c, const lhs *a, const sett_arg x[4], int mode)
 {
     const sett_arg d = x[0], n = x[1];
     if ((d.kind == SETT_INT && n.kind == SETT_INT) || sett__is_int(x[2], 1) || sett__divides(d, n) || sett__divides(n, d))
         return;
-    if (!a->strict) /* a rest may run past what divides */
-        x[2] = x[3];
     sett__rely(c, SETT__STEPS, x, "stride-divisibility: mode %d of coalesced %s: extent %s must divide or be divided by the stride %s that reaches it",
         mode, sett__layout_text(c->b, a->l), sett__arg_text(c->b, n), sett__arg_text(c->b, d));
 }

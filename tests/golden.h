@@ -9,7 +9,7 @@ enum { MOST_FIELDS = 12, TEXT = 1 << 16 };
 
 typedef struct tally {
     int passed, failed, skipped;
-    bool quiet;
+    bool quiet, print_answers;
 } tally;
 
 /* One case while it runs: a build whose symbols have known values. */
@@ -47,5 +47,10 @@ void golden_dynamic_line(tally *, const char *file, int line, char **field, int 
 void golden_value_line(tally *, const char *file, int line, char **field, int n);
 /* Two formats have a file of this name: numbers name their type first, layouts their operation. */
 void golden_construct_line(tally *, const char *file, int line, char **field, int n);
+/* Information: our answer to field[0..n) and who agrees, against what is written beside the file. */
+void golden_answer(tally *, const char *file, int line, char **field, int n, const char *got, const char *who);
+void golden_refusal(const run *r, char *got, size_t size);
+void golden_dynamic_divergent_line(tally *, const char *file, int line, char **field, int n);
+void golden_divergent_line(tally *, const char *file, int line, char **field, int n);
 void golden_verdict(tally *, bool ok, const char *file, int line, char **field, int n, const char *got);
 #endif

@@ -88,9 +88,21 @@ static void op_rank(run *r, const char *op)
 
 static void op_size_mode(run *r, const char *op)
 {
-    (void)op;
     const sett_layout *l = r->in[0].kind == SETT_LAYOUT ? lay(r, 0) : sett_make_layout_at(here, r->b, r->in[0], SETT_ALL);
-    give(r, sett_size_layout(sett_get_layout_at(here, l, r->in[1])));
+    l = sett_get_layout_at(here, l, r->in[1]);
+    give(r, *op == 's' ? sett_size_layout(l) : sett_cosize_layout(l));
+}
+
+static void op_leading_dim(run *r, const char *op)
+{
+    (void)op;
+    give(r, sett_leading_dim_at(here, lay(r, 0)));
+}
+
+static void op_all_less(run *r, const char *op)
+{
+    (void)op;
+    give(r, sett_elem_less_tuple_at(here, r->in[0], r->in[1]));
 }
 
 static void op_max_alignment(run *r, const char *op)
@@ -373,7 +385,8 @@ static const struct {
     void (*f)(run *, const char *op);
     int least; /* inputs */
 } others[] = {{"size", op_size, 1}, {"cosize", op_cosize, 1}, {"rank", op_rank, 1}, {"depth", op_rank, 1},
-    {"size_mode", op_size_mode, 2}, {"max_alignment", op_max_alignment, 1}, {"complement0", op_complement0, 1},
+    {"size_mode", op_size_mode, 2}, {"cosize_mode", op_size_mode, 2},
+    {"leading_dim", op_leading_dim, 1}, {"all_less", op_all_less, 2}, {"max_alignment", op_max_alignment, 1}, {"complement0", op_complement0, 1},
     {"tile_to_shape", op_tile_to_shape, 2}, {"eval", op_eval, 2}, {"crd2idx", op_crd2idx, 2}, {"idx2crd", op_idx2crd, 2},
     {"increment_coord", op_increment, 2}, {"table", op_table, 1}, {"slice", op_slice, 2}, {"dice", op_slice, 2},
     {"slice_offset", op_slice_offset, 2}, {"slice_tensor", op_slice_offset, 2}, {"slice_tuple", op_tuple, 2},
