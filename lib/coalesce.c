@@ -45,9 +45,7 @@ static void add(const sett__ctx *c, sett__mode_list *l, sett_arg s, sett_arg d, 
 
 void sett__coalesced(const sett__ctx *c, sett__mode_list *l, sett_arg shape, sett_arg stride, bool open)
 {
-    l->m = l->small;
-    l->n = 0;
-    l->cap = (int)SETT__COUNT(l->small);
+    sett__no_modes(l);
     add(c, l, shape, stride, open);
 }
 
@@ -70,6 +68,8 @@ sett_layout *sett__coalesce(const sett__ctx *c, const sett_layout *l)
     sett__mode_list m;
     if (sett__layout_poison(l))
         return sett__poison_layout(c->b);
+    if (l->shape.kind == SETT_NODE && !l->shape.rank) /* of no coordinates but (), and stays so */
+        return (sett_layout *)(uintptr_t)l;
     sett__coalesced(c, &m, l->shape, l->stride, false);
     return sett__rewrap(c, l, sett__from_modes(c, &m));
 }

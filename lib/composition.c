@@ -138,13 +138,6 @@ static bool walk(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett__mode_
     return inexact < 0 || !a->strict || refuse(c, "stride-divisibility", a, s0, d0, inexact);
 }
 
-static void list_init(sett__mode_list *l)
-{
-    l->m = l->small;
-    l->n = 0;
-    l->cap = (int)SETT__COUNT(l->small);
-}
-
 static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l, bool strict)
 {
     a->l = l;
@@ -202,7 +195,7 @@ static bool descend(const sett__ctx *c, const sett_layout **l, uint32_t path)
 static bool leaf(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *shape, sett_arg *stride)
 {
     sett__mode_list out;
-    list_init(&out);
+    sett__no_modes(&out);
     if (d.path) {
         const sett_layout *l = a->l;
         lhs sub;

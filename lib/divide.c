@@ -34,7 +34,7 @@ sett_layout *sett__logical_divide(const sett__ctx *c, const sett_layout *l, sett
     sett_layout *whole = sett__coalesce(c, l);
     if (sett__layout_poison(whole))
         return whole;
-    t[1] = sett__complement(c, t[0], whole->shape);
+    t[1] = sett__complement(c, t[0], sett__has_basis(t[0]->stride) ? l->shape : whole->shape);
     if (sett__layout_poison(t[1]))
         return t[1];
     if (refused(c, l, t))

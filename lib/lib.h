@@ -567,6 +567,7 @@ static inline sett_arg sett__kid(sett_arg a, int i) /* a leaf is its own only ch
     return a.kind == SETT_NODE ? a.u.kid[i] : a;
 }
 bool sett__is_poison(sett_arg);                      /* any leaf */
+bool sett__has_basis(sett_arg);                      /* a scaled basis vector */
 bool sett__well_formed(sett_arg);                    /* children that are there, not nested too deep */
 bool sett__congruent(sett_arg, sett_arg);            /* the same profile */
 bool sett__weakly_congruent(sett_arg, sett_arg);     /* a's profile is a prefix of b's */
@@ -617,6 +618,10 @@ typedef struct sett__mode_list { /* leaves of a layout, innermost mode first */
     int n, cap;
     sett_arg small[16][2];
 } sett__mode_list;
+static inline void sett__no_modes(sett__mode_list *l)
+{
+    l->m = l->small, l->n = 0, l->cap = (int)SETT__COUNT(l->small);
+}
 void sett__push(const sett__ctx *, sett__mode_list *, sett_arg extent, sett_arg stride);
 /* The coalesced leaves; open keeps the stride of a last mode of extent 1, for coordinates past it. */
 void sett__coalesced(const sett__ctx *, sett__mode_list *, sett_arg shape, sett_arg stride, bool open);
@@ -632,6 +637,13 @@ sett_layout *sett__compose_rest(const sett__ctx *, const sett_layout *, const se
 sett_layout *sett__tiler_layout(const sett__ctx *, sett_arg, int stride_of_one); /* a layout itself; n as n:1 */
 sett_layout *sett__compose(const sett__ctx *, const sett_layout *, sett_arg rhs); /* rhs: layout, tiler or shape */
 sett_layout *sett__complement(const sett__ctx *, const sett_layout *, sett_arg cotarget);
+sett_layout *sett__open_complement(const sett__ctx *, const sett_layout *); /* without an end */
+void sett__sort_modes(sett__mode_list *); /* by static strides */
+/* One layout a coordinate that the strides point into, in the coordinates' profile; of plain numbers one. NULL: f gave
+ * none, or a coordinate is used as a number and as a tuple. */
+typedef sett_layout *sett__coordinate_fn(const sett__ctx *, const sett__mode_list *, uint32_t path);
+sett_layout *sett__by_coordinate(const sett__ctx *, const sett__mode_list *, sett__coordinate_fn *);
+sett_layout *sett__bad_layout(const sett__ctx *, sett_status, const char *text, const sett_layout *);
 sett_layout *sett__right_inverse(const sett__ctx *, const sett_layout *);
 sett_layout *sett__logical_divide(const sett__ctx *, const sett_layout *, sett_arg tiler);
 sett_layout *sett__zip_tiles(const sett__ctx *, const sett_layout *, sett_arg tiler); /* ((a,b),(c,d)) to ((a,c),(b,d)) */

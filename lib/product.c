@@ -53,8 +53,13 @@ sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block,
     if (sett__layout_poison(t))
         return sett__poison_layout(c->b);
     sett_layout *outer = sett__own(c, block->shape, block->stride); /* the swizzle stays around the whole */
-    sett_arg room = sett__mul(c, sett__product(c, block->shape), sett_cosize_layout(t));
-    sett_layout *rest = sett__is_poison(room) ? NULL : sett__complement(c, outer, room);
+    sett_layout *rest;
+    if (sett__has_basis(block->stride)) { /* coordinates have no end that a size could say */
+        rest = sett__open_complement(c, outer);
+    } else {
+        sett_arg room = sett__mul(c, sett__product(c, block->shape), sett_cosize_layout(t));
+        rest = sett__is_poison(room) ? NULL : sett__complement(c, outer, room);
+    }
     sett_layout *pair[2] = {outer, copies(c, outer, rest, t)};
     return sett__rewrap(c, block, sett__join(c, 2, pair));
 }

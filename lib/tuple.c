@@ -28,6 +28,16 @@ bool sett__is_poison(sett_arg a)
     return false;
 }
 
+bool sett__has_basis(sett_arg stride)
+{
+    if (stride.kind != SETT_NODE)
+        return stride.path != 0;
+    for (int i = 0; i < stride.rank; i++)
+        if (sett__has_basis(stride.u.kid[i]))
+            return true;
+    return false;
+}
+
 static bool well_formed(sett_arg a, int level)
 {
     if (a.kind == SETT_VALUE || a.kind == SETT_LAYOUT)

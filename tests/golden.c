@@ -19,7 +19,7 @@ static const char *base_of(const char *path)
 static reader *reader_of(const char *name, const char **why)
 {
     static const char *const layout[] = {"basic", "coalesce", "composition", "complement", "inverse", "divide", "product",
-        "coord", "slice", "modes", "recast", "tuple", "swizzle", "basis", "dynamic", "reject", "inexact"};
+        "coord", "slice", "modes", "recast", "tuple", "swizzle", "basis", "dynamic", "reject", "inexact", "dsl_only"};
     static const char *const value[] = {"binary", "unary", "convert", "tensorssa"};
     static const char *const later[] = {"mma_atom", "gmma", "copy_atom", "tiled_mma", "tiled_copy"};
     char stem[64];
@@ -38,7 +38,7 @@ static reader *reader_of(const char *name, const char **why)
     for (size_t i = 0; i < SETT__COUNT(later); i++)
         if (!strcmp(stem, later[i]))
             *why = "tensor-core atoms are not there yet";
-    return !strcmp(stem, "divergent") || !strcmp(stem, "dsl_only") ? golden_divergent_line : NULL;
+    return !strcmp(stem, "divergent") ? golden_divergent_line : NULL;
 }
 
 int golden_fields(char *line, char **field)

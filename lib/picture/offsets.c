@@ -29,19 +29,9 @@ static bool outer_offsets(const sett__ctx *c, const sett_layout *l, int64_t n, i
     return true;
 }
 
-static bool has_basis(sett_arg stride)
-{
-    if (stride.kind != SETT_NODE)
-        return stride.path != 0;
-    for (int i = 0; i < stride.rank; i++)
-        if (has_basis(stride.u.kid[i]))
-            return true;
-    return false;
-}
-
 bool sett__gives_coordinates(const sett_layout *l)
 {
-    return l->has_inner == 2 ? sett__gives_coordinates(l->inner) : has_basis(l->stride);
+    return l->has_inner == 2 ? sett__gives_coordinates(l->inner) : sett__has_basis(l->stride);
 }
 
 /* What is around shape:stride, for one of its offsets. */
@@ -55,7 +45,7 @@ static sett_arg through_inner(const sett__ctx *c, const sett_layout *l, sett_arg
 
 bool sett__offsets(const sett__ctx *c, const sett_layout *l, int64_t n, int64_t *out)
 {
-    bool basis = has_basis(l->stride); /* coordinates, which an inner layout may take */
+    bool basis = sett__has_basis(l->stride); /* coordinates, which an inner layout may take */
     SETT__FAIL_IF(c->b, c->site, c->func, sett__gives_coordinates(l), false, SETT_E_SHAPE, "%s gives coordinates, not offsets",
         sett__layout_text(c->b, l));
     SETT__FAIL_IF(c->b, c->site, c->func, !basis && !outer_offsets(c, l, n, out), false, SETT_E_RANGE,
