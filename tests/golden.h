@@ -49,7 +49,7 @@ void golden_value_line(tally *, const char *file, int line, char **field, int n)
 void golden_construct_line(tally *, const char *file, int line, char **field, int n);
 /* Information: our answer to field[0..n) and who agrees, against what is written beside the file. */
 void golden_answer(tally *, const char *file, int line, char **field, int n, const char *got, const char *who);
-void golden_refusal(const run *r, char *got, size_t size);
+void golden_refusal(const char *what, const char *text, char *got, size_t size);
 void golden_dynamic_divergent_line(tally *, const char *file, int line, char **field, int n);
 void golden_divergent_line(tally *, const char *file, int line, char **field, int n);
 void golden_verdict(tally *, bool ok, const char *file, int line, char **field, int n, const char *got);

@@ -57,9 +57,11 @@ void golden_answer(tally *t, const char *file, int line, char **field, int n, co
     golden_verdict(t, is && !strcmp(is, want), file, line, field, n, is ? want : "no line in the answers");
 }
 
-/* An error's text without the place that the runner gives itself. */
-void golden_refusal(const run *r, char *got, size_t size)
+/* The function and the reason's word of a text; what stands behind may be said better one day. */
+void golden_refusal(const char *what, const char *text, char *got, size_t size)
 {
-    const char *text = r->b->error.text, *place = "golden:1: ";
-    snprintf(got, size, "refused: %s", strncmp(text, place, strlen(place)) ? text : text + strlen(place));
+    const char *place = "golden:1: ", *from = strncmp(text, place, strlen(place)) ? text : text + strlen(place);
+    const char *end = strchr(from, ':');
+    end = end ? strchr(end + 1, ':') : NULL;
+    snprintf(got, size, "%s %.*s", what, end ? (int)(end - from) : (int)strlen(from), from);
 }

@@ -262,7 +262,7 @@ static bool launch_refuses(const run *r, char *got, size_t size)
         int64_t v;
         if (sett__expr_eval(&r->b->sig, k->expr, r->value, NULL, &v) && !v)
             continue;
-        snprintf(got, size, "refused at launch: %s", k->text);
+        golden_refusal("refused at launch:", k->text, got, size);
         return true;
     }
     return false;
@@ -283,7 +283,7 @@ void golden_dynamic_divergent_line(tally *t, const char *file, int line, char **
     bool done = evaluate(&r, form, field, 0, plain, traced, TEXT), done_static = evaluate(&s, form, field, 1, fixed, other, TEXT);
     const char *who = "as static leaves";
     if (!done)
-        golden_refusal(&r, got, sizeof got);
+        golden_refusal("refused:", r.b->error.text, got, sizeof got);
     else if (!launch_refuses(&r, got, sizeof got))
         snprintf(got, sizeof got, "%s", traced);
     bool refused = !done || !strncmp(got, "refused", 7);

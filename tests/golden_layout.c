@@ -458,7 +458,7 @@ void golden_divergent_line(tally *t, const char *file, int line, char **field, i
     if (!known)
         snprintf(got, sizeof got, "no such operation, or poison without an error");
     else if (r.b->error.status)
-        golden_refusal(&r, got, sizeof got);
+        golden_refusal("refused:", r.b->error.text, got, sizeof got);
     else
         split_equal(&r, '?', false, true, got, "");
     who_agrees(&r, dynamic, field[n - 2], who, sizeof who);

@@ -77,6 +77,11 @@ for md in README.md docs/*.md docs/*/*.md; do
     done
 done
 
+# ---- what we give where other systems disagree is explained -----------------------------------------------------
+for op in $(cut -f1 tests/golden/*/divergent.answers | sort -u); do
+    grep -qF "\`$op\`" docs/differences.md || complain "docs/differences.md does not say what $op gives where systems disagree"
+done
+
 # ---- every file stays readable -----------------------------------------------------------------------------
 long=$(git ls-files '*.c' '*.h' | grep -v '^third_party/' | xargs wc -l 2>/dev/null | awk '$2 != "total" && $1 > 800 {print $2 " (" $1 ")"}')
 [ -z "$long" ] || complain "over 800 lines: $long"

@@ -40,6 +40,27 @@ static void end(sett_build *b)
     sett_build_end(b, NULL);
 }
 
+/* ---- laws of what the random layouts do not hold ---------------------------------------------- */
+
+/* Swizzles keep their bits neighbours on the other side, or there is no inverse; of an image with holes a part is inverted. */
+START_TEST(inverts_swizzles)
+{
+    static const char *const text[] = {"S<3,4,3>o0o(8,16):(16,1)", "S<1,0,2>o0o(4,4):(4,1)", "S<1,0,1>o0o(4,4):(8,1)",
+        "S<3,3,3>o0o(8,64):(64,1)", "S<1,4,3>o0o(8,32):(32,1)", "S<2,0,-2>o0o(4,4):(1,4)"};
+    sett_build *b = sett_build_begin();
+    for (size_t i = 0; i < SETT__COUNT(text); i++) {
+        sett_layout *l = sett_layout_parse(b, text[i]), *r = sett_right_inverse(l);
+        sett_arg n = sett_size(r);
+        ck_assert_msg(n.kind == SETT_INT && n.u.i > 1, "%s", text[i]);
+        for (int64_t k = 0; k < n.u.i; k++) {
+            sett_arg back = sett_crd2idx(sett_crd2idx(k, r), l);
+            ck_assert_msg(back.kind == SETT_INT && back.u.i == k, "%s at %d", text[i], (int)k);
+        }
+    }
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+}
+END_TEST
+
 /* A thread layout and a value layout cover the tile once. */
 START_TEST(partitions)
 {
@@ -174,6 +195,9 @@ static void e_swizzle(sett_build *b) { sett_make_swizzled(3, 3, 2, L("64:1")); }
 static void e_coord(sett_build *b) { sett_crd2idx(SETT_T(1, 2, 3), L("(4,8):(8,1)")); }
 static void e_crd_slice(sett_build *b) { sett_slice(L("(4,8):(8,1)"), 1, 2, SETT_ALL); }
 static void e_select(sett_build *b) { sett_select(L("(4,8):(8,1)"), 2); }
+static void e_mixed_basis(sett_build *b) { sett_right_inverse(L("(2,3):(1@0,1@0@0)")); }
+static void e_swizzle_inverse(sett_build *b) { sett_right_inverse(L("S<3,3,3>o0o(8,16):(16,1)")); }
+static void e_cotarget(sett_build *b) { sett_complement(L("(2,3):(1@0,1@2)"), SETT_T(4, 6)); }
 static void e_get(sett_build *b) { sett_get(L("(4,8):(8,1)"), -1); }
 static void e_group(sett_build *b) { sett_group_modes(L("(4,8):(8,1)"), 1, 1); }
 static void e_order(sett_build *b) { sett_make_ordered_layout(b, SETT_T(4, 8), SETT_T(0, 1, 2)); }
@@ -217,6 +241,9 @@ static const struct {
     {e_coord, SETT_E_RANK, "sett_crd2idx: invalid: coordinate (1,2,3) does not fit shape (4,8)"},
     {e_crd_slice, SETT_E_RANK, "sett_slice: invalid: coordinate (1,2,_) does not fit (4,8)"},
     {e_select, SETT_E_RANK, "sett_select: invalid: no mode 2 in (4,8)"},
+    {e_mixed_basis, SETT_E_ARGUMENT, "sett_right_inverse: invalid: a coordinate is used as a number and as a tuple: (2,3):(1@0,1@0@0)"},
+    {e_swizzle_inverse, SETT_E_DIVIDE, "sett_right_inverse: invalid: the inverse does not map the swizzle's bits to neighbouring"},
+    {e_cotarget, SETT_E_RANK, "sett_complement: invalid: the basis strides point outside the cotarget's coordinates"},
     {e_get, SETT_E_RANK, "sett_get: invalid: no mode -1 in (4,8)"},
     {e_group, SETT_E_RANK, "sett_group_modes: invalid: modes [1,1) of (4,8), which has 2"},
     {e_order, SETT_E_RANK, "order (0,1,2) does not fit shape (4,8)"},
@@ -302,6 +329,7 @@ Suite *layout_suite(void)
 {
     Suite *s = suite_create("layout");
     TCase *exact = tcase_create("exact");
+    tcase_add_test(exact, inverts_swizzles);
     tcase_add_test(exact, getters);
     tcase_add_test(exact, partitions);
     tcase_add_test(exact, divisibility_is_printed);
