@@ -197,7 +197,7 @@ static void e_crd_slice(sett_build *b) { sett_slice(L("(4,8):(8,1)"), 1, 2, SETT
 static void e_select(sett_build *b) { sett_select(L("(4,8):(8,1)"), 2); }
 static void e_mixed_basis(sett_build *b) { sett_right_inverse(L("(2,3):(1@0,1@0@0)")); }
 static void e_swizzle_inverse(sett_build *b) { sett_right_inverse(L("S<3,3,3>o0o(8,16):(16,1)")); }
-static void e_cotarget(sett_build *b) { sett_complement(L("(2,3):(1@0,1@2)"), SETT_T(4, 6)); }
+static void e_coordinate(sett_build *b) { sett_complement(L("(2,3):(1@0,1@2)"), SETT_T(4, 6)); }
 static void e_get(sett_build *b) { sett_get(L("(4,8):(8,1)"), -1); }
 static void e_group(sett_build *b) { sett_group_modes(L("(4,8):(8,1)"), 1, 1); }
 static void e_order(sett_build *b) { sett_make_ordered_layout(b, SETT_T(4, 8), SETT_T(0, 1, 2)); }
@@ -243,7 +243,7 @@ static const struct {
     {e_select, SETT_E_RANK, "sett_select: invalid: no mode 2 in (4,8)"},
     {e_mixed_basis, SETT_E_ARGUMENT, "sett_right_inverse: invalid: a coordinate is used as a number and as a tuple: (2,3):(1@0,1@0@0)"},
     {e_swizzle_inverse, SETT_E_DIVIDE, "sett_right_inverse: invalid: the inverse does not map the swizzle's bits to neighbouring"},
-    {e_cotarget, SETT_E_RANK, "sett_complement: invalid: the basis strides point outside the cotarget's coordinates"},
+    {e_coordinate, SETT_E_RANK, "sett_complement: invalid: the basis strides point outside the cotarget's coordinates"},
     {e_get, SETT_E_RANK, "sett_get: invalid: no mode -1 in (4,8)"},
     {e_group, SETT_E_RANK, "sett_group_modes: invalid: modes [1,1) of (4,8), which has 2"},
     {e_order, SETT_E_RANK, "order (0,1,2) does not fit shape (4,8)"},
