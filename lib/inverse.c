@@ -44,6 +44,15 @@ static int64_t static_at(const sett__ctx *c, const sett_layout *l, int64_t x)
     return v.kind == SETT_INT && v.u.i > 0 ? v.u.i : 0;
 }
 
+/* The bits that S moves of numbers below n; -1: it moves some of them past n. */
+static int bits_below(const sett_layout *l, int64_t n)
+{
+    int to = l->base + (l->shift < 0 ? -l->shift : 0), from = l->base + (l->shift > 0 ? l->shift : 0), bits = 0;
+    while (bits < l->bits && (int64_t)1 << (from + bits) < n)
+        bits++;
+    return bits && n % ((int64_t)1 << (to + bits)) ? -1 : bits;
+}
+
 /* (S o L)^-1 = L^-1 o S: S is its own inverse, and where L^-1 maps its bits to neighbouring bits again,
  * that is another swizzle around L^-1. */
 static sett_layout *unswizzled(
@@ -53,8 +62,13 @@ static sett_layout *unswizzled(
     if (sett__layout_poison(inv))
         return inv;
     int to = l->base + (l->shift < 0 ? -l->shift : 0), from = l->base + (l->shift > 0 ? l->shift : 0);
+    int bits = inverse == sett__right_inverse ? bits_below(l, sett__product(c, inv->shape).u.i) : l->bits;
+    if (!bits && sett__is_int(l->offset, 0)) /* it moves nothing that is inverted */
+        return inv;
     int64_t z = static_at(c, inv, (int64_t)1 << to), y = static_at(c, inv, (int64_t)1 << from);
-    bool fits = z && y && sett__is_int(l->offset, 0);
+    bool fits = z && y && bits > 0 && sett__is_int(l->offset, 0);
+    if (bits < l->bits) /* the others are never set: nor may they meet bits that are */
+        fits = fits && y << bits >= sett_cosize_layout(inv).u.i;
     for (int i = 0; fits && i < l->bits; i++)
         fits = static_at(c, inv, (int64_t)1 << (to + i)) == z << i &&
                static_at(c, inv, (int64_t)1 << (from + i)) == y << i;
