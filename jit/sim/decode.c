@@ -172,8 +172,7 @@ static uint64_t align_up(uint64_t at, uint64_t to)
     return (at + to - 1) / to * to;
 }
 
-/* Where the packed block has a parameter (index below n_param) or a symbol; SETT__NONE: its end. */
-static uint32_t packed_at(const sett__sig *sig, uint32_t index, bool symbol)
+uint32_t sett__packed_at(const sett__sig *sig, uint32_t index, bool symbol)
 {
     uint64_t at = 0;
     for (uint32_t i = 0; i < sig->n_param + sig->n_sym; i++) {
@@ -195,7 +194,7 @@ static sett_status entry(decoder *d, const sett__op *o)
     sett__insn i = start(d, o, o->code == SETT__CONST ? SETT__S_CONST : SETT__S_SREG);
     if (o->code == SETT__SYM || o->code == SETT__SCALAR) {
         i.step = SETT__S_VALUE;
-        i.imm = packed_at(&d->tape->sig, (uint32_t)o->imm, o->code == SETT__SYM);
+        i.imm = sett__packed_at(&d->tape->sig, (uint32_t)o->imm, o->code == SETT__SYM);
     } else if (o->code != SETT__CONST) {
         i.imm = o->code;
     }
@@ -215,7 +214,7 @@ static sett_status root(decoder *d, const sett__op *o)
     int bits = o->dtype == SETT_BOOL ? 8 : sett_dtype_bits(o->dtype);
     r.bytes = ((uint64_t)o->n * (uint64_t)bits + 7) / 8;
     r.param = o->code == SETT__PARAM ? (uint32_t)o->imm : 0;
-    r.offset = o->code == SETT__PARAM  ? packed_at(&d->tape->sig, r.param, false)
+    r.offset = o->code == SETT__PARAM  ? sett__packed_at(&d->tape->sig, r.param, false)
                : o->code == SETT__SMEM ? (uint32_t)o->imm
                                        : d->slot[d->at].at;
     r.width = d->slot[d->at].width;
@@ -464,29 +463,52 @@ static sett_status decode_all(decoder *d)
     sett_status status = sett__slots(d->p, d->slot, d->error);
     for (d->section = 0; d->section < SETT__N_SECTIONS && !status; d->section++)
         status = decode_section(d);
-    d->p->params_len = packed_at(&d->tape->sig, SETT__NONE, true);
+    d->p->params_len = sett__packed_at(&d->tape->sig, SETT__NONE, true);
     return status;
 }
 
-sett_status sett__program_make(const sett__tape *tape, sett__program **out, sett_error *e)
+static sett_status make(const sett__tape *tape, sett__program *p, sett_error *e)
 {
     size_t n = (size_t)tape->n_op + 1;
-    sett__program *p = calloc(1, sizeof *p);
     decoder d = {.p = p, .tape = tape, .last_base = SETT__NONE, .error = e};
     d.slot = calloc(n, sizeof *d.slot);
     d.root_of = calloc(n, sizeof *d.root_of);
     d.insn_of = calloc(n, sizeof *d.insn_of);
     sett_status status;
-    if (!p || !d.slot || !d.root_of || !d.insn_of) {
-        status = sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
-    } else {
-        p->tape = tape;
-        p->wide = sett__wide_best();
+    p->tape = tape;
+    p->wide = sett__wide_best();
+    if (d.slot && d.root_of && d.insn_of)
         status = decode_all(&d);
-    }
+    else
+        status = sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
     free(d.slot);
     free(d.root_of);
     free(d.insn_of);
+    return status;
+}
+
+/* Blocks of both kinds run in one launch: an atomic in one of them is seen by all. */
+static sett_status make_unguarded(sett__program *p, sett_error *e)
+{
+    bool ok = sett__unguard(p->tape, &p->bare);
+    if (ok && !p->bare.n_test)
+        return SETT_OK;
+    ok = ok && sett__find_facts(p, p->bare.test, p->bare.n_test);
+    p->unguarded = ok ? calloc(1, sizeof *p) : NULL;
+    if (!p->unguarded)
+        return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+    sett_status status = make(&p->bare.tape, p->unguarded, e);
+    p->unguarded->origin = p->bare.origin;
+    p->unguarded->atomics = p->atomics;
+    return status;
+}
+
+sett_status sett__program_make(const sett__tape *tape, sett__program **out, sett_error *e)
+{
+    sett__program *p = calloc(1, sizeof *p);
+    sett_status status = p ? make(tape, p, e) : sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+    if (!status)
+        status = make_unguarded(p, e);
     if (status) {
         sett__program_free(p);
         p = NULL;
@@ -499,6 +521,10 @@ void sett__program_free(sett__program *p)
 {
     if (!p)
         return;
+    sett__program_free(p->unguarded);
+    if (p->bare.n_test)
+        sett__arena_free(&p->bare.tape.arena);
+    free(p->fact);
     sett__mem_free(NULL, p->code);
     sett__mem_free(NULL, p->root);
     sett__mem_free(NULL, p->place);

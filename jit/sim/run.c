@@ -34,9 +34,8 @@ static size_t round_up(size_t n, size_t to)
 }
 
 /* Frames of neighbouring warps start in other cache sets. */
-static bool core_make(sett__core *c, struct sett__run *run)
+static bool core_make(sett__core *c, struct sett__run *run, const sett__program *p)
 {
-    const sett__program *p = run->program;
     const uint32_t *b = run->launch->block;
     size_t frame = round_up(p->warp_bytes + 64, 128) + 64, shared = round_up(p->tape->sig.smem + 64, 64);
     *c = (sett__core){.program = p, .launch = run->launch, .run = run, .threads = b[0] * b[1] * b[2]};
@@ -172,31 +171,72 @@ static void start_warp(sett__core *c, sett__warp *w)
     }
 }
 
+/* ---- a worker --------------------------------------------------------------------------------- */
+enum { GUARDED, UNGUARDED, N_KINDS };
+typedef struct worker {
+    struct sett__run *run;
+    sett__core core[N_KINDS]; /* made when a block first asks for it */
+    sett__range *known;       /* by fact; NULL: nothing is to be proven */
+} worker;
+
+static void out_of_memory(struct sett__run *run, uint64_t block)
+{
+    sett_error e = {.status = SETT_OK};
+    sett__error(
+        &e, SETT_E_MEMORY, "out of memory for the warps of kernel %s", run->launch->name ? run->launch->name : "?");
+    record_fault(run, block, &e);
+}
+
+static void run_as(worker *w, int kind, uint64_t from, uint64_t to)
+{
+    sett__core *c = &w->core[kind];
+    const sett__program *p = kind == GUARDED ? w->run->program : w->run->program->unguarded;
+    if (!c->memory) {
+        if (!core_make(c, w->run, p)) {
+            core_free(c);
+            *c = (sett__core){.memory = NULL};
+            out_of_memory(w->run, from);
+            return;
+        }
+        windows(c);
+        sett__exec_section(c, &c->warp[0], SETT__ONCE);
+        for (uint32_t i = 0; i < c->n_warps; i++)
+            start_warp(c, &c->warp[i]);
+    }
+    run_blocks(c, from, to);
+}
+
+/* What is true of no block as a whole may be true of most of its halves. */
+static void run_range(worker *w, uint64_t from, uint64_t to)
+{
+    const struct sett__run *r = w->run;
+    sett__proof proof = w->known ? sett__prove(r->program, r->launch, w->known, from, to) : SETT__NOWHERE;
+    uint64_t middle = from + (to - from) / 2;
+    if (proof == SETT__OPEN && middle > from) {
+        run_range(w, from, middle);
+        run_range(w, middle, to);
+        return;
+    }
+    run_as(w, proof == SETT__EVERYWHERE ? UNGUARDED : GUARDED, from, to);
+}
+
 static void work(struct sett__run *run)
 {
-    sett__core c;
+    const sett__program *p = run->program;
+    worker w = {.run = run, .known = p->n_fact ? malloc(p->n_fact * sizeof *w.known) : NULL};
     fenv_t env;
     fegetenv(&env);
     fesetenv(FE_DFL_ENV); /* the caller may round otherwise, or flush subnormals */
-    if (core_make(&c, run)) {
-        windows(&c);
-        sett__exec_section(&c, &c.warp[0], SETT__ONCE);
-        for (uint32_t i = 0; i < c.n_warps; i++)
-            start_warp(&c, &c.warp[i]);
-        for (uint64_t b; (b = atomic_fetch_add(&run->next, run->chunk)) < run->blocks;)
-            run_blocks(&c, b, run->blocks - b < run->chunk ? run->blocks : b + run->chunk);
-        run->program->wide->drain();
-    } else {
-        sett_error e = {.status = SETT_OK};
-        sett__error(
-            &e, SETT_E_MEMORY, "out of memory for the warps of kernel %s", run->launch->name ? run->launch->name : "?");
-        record_fault(run, 0, &e);
-    }
-    core_free(&c);
+    for (uint64_t b; (b = atomic_fetch_add(&run->next, run->chunk)) < run->blocks;)
+        run_range(&w, b, run->blocks - b < run->chunk ? run->blocks : b + run->chunk);
+    p->wide->drain();
+    for (int kind = 0; kind < N_KINDS; kind++)
+        core_free(&w.core[kind]);
+    free(w.known);
     fesetenv(&env);
 }
 
-static void *worker(void *run)
+static void *thread_main(void *run)
 {
     work(run);
     return NULL;
@@ -221,7 +261,7 @@ static void run_all(struct sett__run *run, uint32_t workers)
     bool masked = workers > 1 && !sigfillset(&all) && !pthread_sigmask(SIG_SETMASK, &all, &old);
     if (masked && !pthread_attr_init(&attr)) {
         pthread_attr_setstacksize(&attr, 256 << 10);
-        while (started + 1 < workers && !pthread_create(&thread[started], &attr, worker, run))
+        while (started + 1 < workers && !pthread_create(&thread[started], &attr, thread_main, run))
             started++;
         pthread_attr_destroy(&attr);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The map of sim/: a tape becomes a program of warp-wide instructions (decode.c, slots.c), which
+/* The map of sim/: a tape becomes a program of warp-wide instructions (decode.c, slots.c, flat.c), which
  * workers run block by block (run.c), a warp at a time until it blocks (exec.c, memory.c). All state
  * of a warp is data: a program counter, a mask, a stack of masks and a frame of rows, so a warp that
  * waits simply returns. talk.c writes reports and what kernels print.
@@ -7,7 +7,10 @@
  * A row is one element of a value for all 32 lanes. Rows lie in two kinds of frame: the warp's own,
  * and the worker's uniform one, where constants, parameters and what depends on them and the block's
  * index alone are computed once a launch or once a block. Rows that depend on the thread's index but not
- * on the block's are computed once a launch too, and keep their place in the warp's frame. */
+ * on the block's are computed once a launch too, and keep their place in the warp's frame.
+ *
+ * A kernel that tests bounds has a second program for the blocks in which every test is known to be true before they
+ * run (unguard.c, range.c): the same tape without those tests and what they guard against. */
 #ifndef SETT_SIM_H
 #define SETT_SIM_H
 #include "../jit.h"
@@ -33,6 +36,19 @@ typedef struct sett__wide {
 } sett__wide;
 extern const sett__wide sett__wide_base, sett__wide_avx2;
 const sett__wide *sett__wide_best(void); /* for the machine that runs this */
+
+/* ---- unguard.c: a tape for most blocks --------------------------------------------------------- */
+/* The tape without the tests of bounds: the arms for which they are true stand alone, predicated accesses are plain
+ * ones, and what is read back from an array of the thread's own is used directly. Strings, sites and the signature
+ * are those of the first tape, which must outlive it. */
+typedef struct sett__unguarded {
+    sett__tape tape;  /* its arena holds all that is new */
+    uint32_t *origin; /* by op: in the first tape */
+    uint32_t *test;   /* ops of the first tape that must be true in all threads of a block */
+    uint32_t n_test;  /* 0: there is nothing to assume, and no tape */
+} sett__unguarded;
+/* False: out of memory. */
+bool sett__unguard(const sett__tape *, sett__unguarded *);
 
 /* ---- decode.c: the program ----------------------------------------------------------------- */
 /* Where an operand's rows are: a byte offset in a frame, a multiple of SETT__ROW_ALIGN, and below
@@ -92,8 +108,20 @@ typedef struct sett__order {
 } sett__order;
 
 enum { SETT__ONCE, SETT__PER_BLOCK, SETT__PER_THREAD, SETT__BODY, SETT__N_SECTIONS };
+/* An op that a test depends on; operands are facts before it. */
+typedef struct sett__fact {
+    uint8_t code, dtype, sub;
+    bool test, moves; /* test: to be proven; moves: changes from block to block */
+    uint32_t arg[3];  /* SETT__NONE: none */
+    int64_t imm;      /* CONST: the bits; SYM, SCALAR: where in the parameters */
+} sett__fact;
 struct sett__program {
     const sett__tape *tape;
+    const uint32_t *origin;   /* by op: in the tape that was given; NULL: that is this one */
+    sett__program *unguarded; /* for blocks where all tests among the facts are true; NULL: none */
+    sett__unguarded bare;     /* its tape */
+    sett__fact *fact;
+    uint32_t n_fact;
     const sett__wide *wide;
     sett__insn *code;
     uint32_t section[SETT__N_SECTIONS]; /* first instruction; each ends in a STOP */
@@ -107,6 +135,21 @@ struct sett__program {
     size_t warp_bytes, uniform_bytes; /* of the frames */
     uint32_t local_at, local_bytes;   /* rmem in the warp's frame: poisoned when a block starts */
 };
+
+/* Where the packed block has a parameter (index below n_param) or a symbol; index SETT__NONE: its end. */
+uint32_t sett__packed_at(const sett__sig *, uint32_t index, bool symbol);
+
+/* ---- range.c: what is known of blocks before they run ------------------------------------------- */
+typedef struct sett__range {
+    int64_t lo, hi; /* lo <= x <= hi */
+    uint64_t rest;
+    uint8_t bits;   /* x = rest modulo 2^bits */
+} sett__range;
+typedef enum sett__proof { SETT__NOWHERE, SETT__OPEN, SETT__EVERYWHERE } sett__proof; /* OPEN: fewer blocks may show more */
+bool sett__has_range(const sett__op *); /* if its operands have */
+bool sett__find_facts(sett__program *, const uint32_t *test, uint32_t n_test); /* false: out of memory */
+/* Are the tests true in every thread of blocks [from, to)? Room for a range per fact. */
+sett__proof sett__prove(const sett__program *, const sett__sim_launch *, sett__range *, uint64_t from, uint64_t to);
 
 /* ---- slots.c: which value lives where -------------------------------------------------------- */
 typedef struct sett__slot {

@@ -12,7 +12,7 @@ const char *sett__where(const sett__program *p, uint32_t op, char *buf, size_t s
     if (site < t->n_site && t->site[site].file < t->n_string)
         snprintf(buf, size, "%s:%u", t->string[t->site[site].file], t->site[site].line);
     else
-        snprintf(buf, size, "op %u", op);
+        snprintf(buf, size, "op %u", p->origin && op < t->n_op ? p->origin[op] : op);
     return buf;
 }
 
