@@ -16,10 +16,16 @@ typedef struct decoder {
     sett_error *error;
 } decoder;
 
+/* The op being decoded, in the tape that was given. */
+static uint32_t here(const decoder *d)
+{
+    return d->p->rewritten.changed ? d->p->rewritten.origin[d->at] : d->at;
+}
+
 static sett_status fail(decoder *d, sett_status status, const char *what)
 {
     char where[128];
-    return sett__error(d->error, status, "%s: %s: %s", sett__where(d->p, d->at, where, sizeof where),
+    return sett__error(d->error, status, "%s: %s: %s", sett__where(d->p, here(d), where, sizeof where),
         sett__ops[d->tape->op[d->at].code].text, what);
 }
 
@@ -50,7 +56,7 @@ static sett_status push(decoder *d, sett__insn i)
 {
     if (!sett__grow(NULL, (void **)&d->p->code, &d->cap_code, d->p->n_code + 1, sizeof i))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
-    i.op = d->at;
+    i.op = here(d);
     d->p->code[d->p->n_code++] = i;
     return SETT_OK;
 }
@@ -209,8 +215,7 @@ static sett_status root(decoder *d, const sett__op *o)
     sett__root r = {.space = o->code == SETT__PARAM  ? SETT__GLOBAL
                              : o->code == SETT__SMEM ? SETT__SHARED
                                                      : SETT__LOCAL,
-        .lg = d->slot[d->at].lg,
-        .op = d->at};
+        .lg = d->slot[d->at].lg};
     int bits = o->dtype == SETT_BOOL ? 8 : sett_dtype_bits(o->dtype);
     r.bytes = ((uint64_t)o->n * (uint64_t)bits + 7) / 8;
     r.param = o->code == SETT__PARAM ? (uint32_t)o->imm : 0;
@@ -277,6 +282,8 @@ static sett_status memory(decoder *d, const sett__op *o, sett__step step)
     i.c = step == SETT__S_LOAD ? ref(d, value) : SETT__NONE;
     i.e = step == SETT__S_LOAD ? SETT__NONE : ref(d, value);
     i.align = o->sub;
+    if (d->p->rewritten.changed)
+        i.parts = d->p->rewritten.parts[d->at];
     if (step == SETT__S_STORE) {
         i.n = d->tape->op[value].n;
         i.lg = d->slot[value].lg;
@@ -467,20 +474,23 @@ static sett_status decode_all(decoder *d)
     return status;
 }
 
-static sett_status make(const sett__tape *tape, sett__program *p, sett_error *e)
+static sett_status no_memory(sett_error *e)
 {
-    size_t n = (size_t)tape->n_op + 1;
-    decoder d = {.p = p, .tape = tape, .last_base = SETT__NONE, .error = e};
+    return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+}
+
+/* Of what p->rewritten holds already. */
+static sett_status make(sett__program *p, const sett__tape *given, sett_error *e)
+{
+    p->given = given;
+    p->tape = p->rewritten.changed ? &p->rewritten.tape : given;
+    p->wide = sett__wide_best();
+    size_t n = (size_t)p->tape->n_op + 1;
+    decoder d = {.p = p, .tape = p->tape, .last_base = SETT__NONE, .error = e};
     d.slot = calloc(n, sizeof *d.slot);
     d.root_of = calloc(n, sizeof *d.root_of);
     d.insn_of = calloc(n, sizeof *d.insn_of);
-    sett_status status;
-    p->tape = tape;
-    p->wide = sett__wide_best();
-    if (d.slot && d.root_of && d.insn_of)
-        status = decode_all(&d);
-    else
-        status = sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+    sett_status status = d.slot && d.root_of && d.insn_of ? decode_all(&d) : no_memory(e);
     free(d.slot);
     free(d.root_of);
     free(d.insn_of);
@@ -490,23 +500,25 @@ static sett_status make(const sett__tape *tape, sett__program *p, sett_error *e)
 /* Blocks of both kinds run in one launch: an atomic in one of them is seen by all. */
 static sett_status make_unguarded(sett__program *p, sett_error *e)
 {
-    bool ok = sett__unguard(p->tape, &p->bare);
-    if (ok && !p->bare.n_test)
+    sett__program *q = p->unguarded = calloc(1, sizeof *q);
+    if (!q || !sett__rewrite(p->given, true, &q->rewritten))
+        return no_memory(e);
+    if (!q->rewritten.changed) {
+        sett__program_free(q);
+        p->unguarded = NULL;
         return SETT_OK;
-    ok = ok && sett__find_facts(p, p->bare.test, p->bare.n_test);
-    p->unguarded = ok ? calloc(1, sizeof *p) : NULL;
-    if (!p->unguarded)
-        return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
-    sett_status status = make(&p->bare.tape, p->unguarded, e);
-    p->unguarded->origin = p->bare.origin;
-    p->unguarded->atomics = p->atomics;
+    }
+    sett_status status = make(q, p->given, e);
+    q->atomics = p->atomics;
+    if (!status && !sett__find_facts(p, q->rewritten.test, q->rewritten.n_test))
+        status = no_memory(e);
     return status;
 }
 
 sett_status sett__program_make(const sett__tape *tape, sett__program **out, sett_error *e)
 {
     sett__program *p = calloc(1, sizeof *p);
-    sett_status status = p ? make(tape, p, e) : sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+    sett_status status = p && sett__rewrite(tape, false, &p->rewritten) ? make(p, tape, e) : no_memory(e);
     if (!status)
         status = make_unguarded(p, e);
     if (status) {
@@ -522,8 +534,7 @@ void sett__program_free(sett__program *p)
     if (!p)
         return;
     sett__program_free(p->unguarded);
-    if (p->bare.n_test)
-        sett__arena_free(&p->bare.tape.arena);
+    sett__arena_free(&p->rewritten.tape.arena);
     free(p->fact);
     sett__mem_free(NULL, p->code);
     sett__mem_free(NULL, p->root);

@@ -15,6 +15,7 @@ typedef struct touch {
     const sett__root *root;
     sett__window window;
     uint32_t mask;       /* lanes that take part */
+    uint32_t wide;       /* elements of a lane that lie side by side in a flat value */
     bool one;            /* all at index[0] */
     int64_t index[WARP]; /* elements from the root */
 } touch;
@@ -128,6 +129,7 @@ static void begin(touch *a, sett__core *c, sett__warp *w, const sett__insn *i)
     a->root = &c->program->root[i->root];
     a->window = c->window[i->root];
     a->one = false;
+    a->wide = i->n;
     if (!(i->flags & SETT__I_SAME))
         c->in_order = 2;
     if (a->root->space == SETT__LOCAL)
@@ -239,11 +241,11 @@ static void move_bytes(const touch *a, int lane, const unsigned char *from, unsi
     }
 }
 
-/* ---- load ------------------------------------------------------------------------------------ */
+/* ---- lane by lane ------------------------------------------------------------------------------ */
 static inline void load_lanes(const touch *a, unsigned char *d, size_t size)
 {
     bool flat = a->insn->flags & SETT__I_FLAT;
-    size_t lane = flat ? a->insn->n * size : size, row = flat ? size : WARP * size;
+    size_t lane = flat ? a->wide * size : size, row = flat ? size : WARP * size;
     for (uint32_t e = 0; e < a->insn->n; e++, d += row)
         for (int l = 0; l < WARP; l++)
             if (a->mask >> l & 1)
@@ -277,6 +279,68 @@ static void load_each(const touch *a, unsigned char *d)
     }
 }
 
+static inline void store_lanes(const touch *a, const unsigned char *s, size_t step, size_t size)
+{
+    bool flat = a->insn->flags & SETT__I_FLAT;
+    size_t lane = flat ? a->wide * size : size;
+    for (uint32_t e = 0; e < a->insn->n; e++, s += flat ? size : step)
+        for (int l = 0; l < WARP; l++)
+            if (a->mask >> l & 1)
+                memcpy(element(a, l, e), s + (size_t)l * lane, size);
+}
+
+static void store_each(const touch *a, const unsigned char *s, bool splat)
+{
+    size_t step = splat ? 0 : (size_t)WARP << a->insn->lg;
+    if (a->root->space == SETT__LOCAL && a->root->lg != a->insn->lg) {
+        for (int l = 0; l < WARP; l++)
+            if (a->mask >> l & 1)
+                move_bytes(a, l, s, NULL, splat);
+        return;
+    }
+    switch (a->insn->lg) {
+    case 0:
+        store_lanes(a, s, step, 1);
+        break;
+    case 1:
+        store_lanes(a, s, step, 2);
+        break;
+    case 2:
+        store_lanes(a, s, step, 4);
+        break;
+    case 3:
+        store_lanes(a, s, step, 8);
+        break;
+    default:
+        store_lanes(a, s, step, (size_t)1 << a->insn->lg);
+        break;
+    }
+}
+
+/* Accesses that were joined, and after all do not lie together: one after another, as the kernel has them. One of d and s. */
+static bool apart(const touch *whole, unsigned char *d, const unsigned char *s, bool splat)
+{
+    const sett__insn *all = whole->insn;
+    size_t row = (size_t)1 << all->lg;
+    row *= all->flags & SETT__I_FLAT ? 1 : WARP;
+    const sett__part *part = whole->core->program->rewritten.part + all->parts.first;
+    sett__insn one = *all;
+    touch a = *whole;
+    a.insn = &one;
+    for (uint32_t k = 0; k < all->parts.n; k++, one.imm += one.n) {
+        one.n = part[k].n, one.align = part[k].align, one.op = part[k].op;
+        aim(&a);
+        if (!check(&a))
+            return false;
+        if (d)
+            load_each(&a, d), d += one.n * row;
+        else
+            store_each(&a, s, splat), s += splat ? 0 : one.n * row;
+    }
+    return true;
+}
+
+/* ---- load ------------------------------------------------------------------------------------ */
 /* All lanes at one place, or at one element of their arrays. */
 static void load_one(const touch *a, unsigned char *d)
 {
@@ -335,6 +399,8 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
         fill(c, w, i, d);
     if (!a.mask)
         return true;
+    if (i->parts.n)
+        return apart(&a, d, NULL, false);
     aim(&a);
     if (!check(&a))
         return false;
@@ -366,44 +432,6 @@ bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
 }
 
 /* ---- store ------------------------------------------------------------------------------------- */
-static inline void store_lanes(const touch *a, const unsigned char *s, size_t step, size_t size)
-{
-    bool flat = a->insn->flags & SETT__I_FLAT;
-    size_t lane = flat ? a->insn->n * size : size;
-    for (uint32_t e = 0; e < a->insn->n; e++, s += flat ? size : step)
-        for (int l = 0; l < WARP; l++)
-            if (a->mask >> l & 1)
-                memcpy(element(a, l, e), s + (size_t)l * lane, size);
-}
-
-static void store_each(const touch *a, const unsigned char *s, bool splat)
-{
-    size_t step = splat ? 0 : (size_t)WARP << a->insn->lg;
-    if (a->root->space == SETT__LOCAL && a->root->lg != a->insn->lg) {
-        for (int l = 0; l < WARP; l++)
-            if (a->mask >> l & 1)
-                move_bytes(a, l, s, NULL, splat);
-        return;
-    }
-    switch (a->insn->lg) {
-    case 0:
-        store_lanes(a, s, step, 1);
-        break;
-    case 1:
-        store_lanes(a, s, step, 2);
-        break;
-    case 2:
-        store_lanes(a, s, step, 4);
-        break;
-    case 3:
-        store_lanes(a, s, step, 8);
-        break;
-    default:
-        store_lanes(a, s, step, (size_t)1 << a->insn->lg);
-        break;
-    }
-}
-
 /* Whole rows: lanes that the block does not have may be written too. */
 static bool store_rows(const touch *a, const unsigned char *s, bool splat)
 {
@@ -455,6 +483,8 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
         c->program->wide->scatter[i->lg][turn_of(i->n)](block, s, i->n);
         return true;
     }
+    if (i->parts.n)
+        return apart(&a, NULL, s, splat);
     aim(&a);
     if (!check(&a))
         return false;

@@ -286,7 +286,7 @@ static sett__fact fact_of(const sett__tape *t, const sett__fact *facts, const ui
 bool sett__find_facts(sett__program *p, const uint32_t *test, uint32_t n_test)
 {
     enum { NEEDED = 1, TESTED = 2 };
-    const sett__tape *t = p->tape;
+    const sett__tape *t = p->given;
     uint32_t *of = calloc((size_t)t->n_op + 1, sizeof *of), n = 0;
     for (uint32_t i = 0; i < n_test && of; i++)
         of[test[i]] = NEEDED | TESTED;

@@ -9,8 +9,8 @@
  * index alone are computed once a launch or once a block. Rows that depend on the thread's index but not
  * on the block's are computed once a launch too, and keep their place in the warp's frame.
  *
- * A kernel that tests bounds has a second program for the blocks in which every test is known to be true before they
- * run (unguard.c, range.c): the same tape without those tests and what they guard against. */
+ * A tape is simplified first (rewrite.c). A kernel that tests bounds has a second program for the blocks in which every
+ * test is known to be true before they run (range.c): the same tape without those tests and what they guard against. */
 #ifndef SETT_SIM_H
 #define SETT_SIM_H
 #include "../jit.h"
@@ -37,18 +37,21 @@ typedef struct sett__wide {
 extern const sett__wide sett__wide_base, sett__wide_avx2;
 const sett__wide *sett__wide_best(void); /* for the machine that runs this */
 
-/* ---- unguard.c: a tape for most blocks --------------------------------------------------------- */
-/* The tape without the tests of bounds: the arms for which they are true stand alone, predicated accesses are plain
- * ones, and what is read back from an array of the thread's own is used directly. Strings, sites and the signature
- * are those of the first tape, which must outlive it. */
-typedef struct sett__unguarded {
-    sett__tape tape;  /* its arena holds all that is new */
-    uint32_t *origin; /* by op: in the first tape */
-    uint32_t *test;   /* ops of the first tape that must be true in all threads of a block */
-    uint32_t n_test;  /* 0: there is nothing to assume, and no tape */
-} sett__unguarded;
-/* False: out of memory. */
-bool sett__unguard(const sett__tape *, sett__unguarded *);
+/* ---- rewrite.c: what is changed in a tape before it is decoded -------------------------------------- */
+typedef struct sett__part { uint32_t op, n; uint8_t align; } sett__part; /* an access that was joined with others */
+typedef struct sett__parts { uint32_t first, n; } sett__parts;           /* n 0: an access as it was */
+/* Strings, sites and the signature are those of the first tape, which must outlive it. */
+typedef struct sett__rewritten {
+    bool changed;       /* else there is nothing else in it */
+    sett__tape tape;    /* its arena holds all that is new */
+    uint32_t *origin;   /* by op: in the first tape */
+    uint32_t *test;     /* ops of the first tape that must be true in all threads of a block */
+    sett__part *part;   /* by op of the first tape */
+    sett__parts *parts; /* by op: which of them */
+    uint32_t n_test, n_part;
+} sett__rewritten;
+/* tests_hold: for blocks in which every test of bounds is true; changes nothing where there is none. False: out of memory. */
+bool sett__rewrite(const sett__tape *, bool tests_hold, sett__rewritten *);
 
 /* ---- decode.c: the program ----------------------------------------------------------------- */
 /* Where an operand's rows are: a byte offset in a frame, a multiple of SETT__ROW_ALIGN, and below
@@ -67,7 +70,7 @@ typedef enum sett__step {
     SETT__S_CONST,   /* imm in every lane */
     SETT__S_VALUE,   /* bytes at imm of the launch's parameters in every lane */
     SETT__S_SREG,    /* imm: the code, sub: the dimension */
-    SETT__S_LOAD, SETT__S_STORE, SETT__S_ATOM, /* base a, predicate b, fill c, value e */
+    SETT__S_LOAD, SETT__S_STORE, SETT__S_ATOM, /* base a, predicate b, fill c, value e; parts: of accesses that were joined */
     SETT__S_BARRIER,
     SETT__S_SHFL,    /* value a, lane b */
     SETT__S_IF, SETT__S_ELSE, SETT__S_ENDIF,
@@ -81,11 +84,12 @@ enum { SETT__MAX_ORDER = 64 }; /* of the tests of sett__order */
 typedef struct sett__insn {
     uint8_t step, lg, sub, flags; /* lg: log2 of the element's bytes */
     uint8_t align, splat, n_args, dtype; /* align: log2 of the proven alignment; splat: as row functions take it */
-    uint32_t n, op;               /* rows; index of the tape's op */
+    uint32_t n, op;               /* rows; index of the given tape's op */
     uint32_t root, target;        /* in program->root; where to go on */
     sett__ref d, a, b, c, e;
     uint32_t lazy[3];             /* in core->lazy: LOAD, STORE: the value; PIECES: operands; SETT__NONE: in the frame */
     uint32_t pieces;
+    sett__parts parts;            /* LOAD, STORE */
     uint8_t lgs[3], order;        /* PIECES: lg of operands; the base is in order where warp->in_order says so */
     sett__row_fn fn, fn2;
     int64_t imm;
@@ -97,7 +101,6 @@ typedef struct sett__root {
     uint32_t param;  /* GLOBAL: index in sig.param */
     uint32_t offset; /* SHARED: in the window; LOCAL: in the warp's frame; GLOBAL: of the address in the parameters */
     uint64_t bytes;  /* SHARED, LOCAL: of one thread's array */
-    uint32_t op;
     uint32_t width;  /* LOCAL in memory's order: elements of a lane that lie side by side; else 1 */
 } sett__root;
 /* Do the lanes of a value lie n apart? Asked once a launch; sums with uniform values inherit the answer. */
@@ -116,10 +119,9 @@ typedef struct sett__fact {
     int64_t imm;      /* CONST: the bits; SYM, SCALAR: where in the parameters */
 } sett__fact;
 struct sett__program {
-    const sett__tape *tape;
-    const uint32_t *origin;   /* by op: in the tape that was given; NULL: that is this one */
+    const sett__tape *given, *tape; /* tape: as rewritten; reports and instructions speak of the given one */
+    sett__rewritten rewritten;
     sett__program *unguarded; /* for blocks where all tests among the facts are true; NULL: none */
-    sett__unguarded bare;     /* its tape */
     sett__fact *fact;
     uint32_t n_fact;
     const sett__wide *wide;
@@ -147,7 +149,7 @@ typedef struct sett__range {
 } sett__range;
 typedef enum sett__proof { SETT__NOWHERE, SETT__OPEN, SETT__EVERYWHERE } sett__proof; /* OPEN: fewer blocks may show more */
 bool sett__has_range(const sett__op *); /* if its operands have */
-bool sett__find_facts(sett__program *, const uint32_t *test, uint32_t n_test); /* false: out of memory */
+bool sett__find_facts(sett__program *, const uint32_t *test, uint32_t n_test); /* of the given tape; false: out of memory */
 /* Are the tests true in every thread of blocks [from, to)? Room for a range per fact. */
 sett__proof sett__prove(const sett__program *, const sett__sim_launch *, sett__range *, uint64_t from, uint64_t to);
 

@@ -7,12 +7,12 @@
 
 const char *sett__where(const sett__program *p, uint32_t op, char *buf, size_t size)
 {
-    const sett__tape *t = p->tape;
+    const sett__tape *t = p->given;
     uint32_t site = op < t->n_op ? t->op[op].site : SETT__NONE;
     if (site < t->n_site && t->site[site].file < t->n_string)
         snprintf(buf, size, "%s:%u", t->string[t->site[site].file], t->site[site].line);
     else
-        snprintf(buf, size, "op %u", p->origin && op < t->n_op ? p->origin[op] : op);
+        snprintf(buf, size, "op %u", op);
     return buf;
 }
 
@@ -166,7 +166,7 @@ static void put_operand(text *t, conversion *c, uint8_t dtype, uint64_t bits)
 
 static void format_lane(const sett__core *c, const sett__warp *w, const sett__insn *i, int lane, text *t)
 {
-    const sett__tape *tape = c->program->tape;
+    const sett__tape *tape = c->program->given;
     const sett__op *o = &tape->op[i->op];
     const char *s = tape->string[o->imm];
     int k = 0;
@@ -208,7 +208,7 @@ bool sett__print(sett__core *c, sett__warp *w, const sett__insn *i)
 
 bool sett__check_assert(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const sett__tape *t = c->program->tape;
+    const sett__tape *t = c->program->given;
     uint32_t held = sett__mask_of(sett__at(c, w, c->program->place[i->imm])), broken = w->active & ~held;
     int64_t said = t->op[i->op].imm;
     if (!broken)
