@@ -155,6 +155,7 @@ static sett_status set_up(sett_call *c, int n, const sett_bind *args, sett_error
 {
     sett_status s = SETT_OK;
     if (!c->kernel->cpu) {
+        atomic_fetch_add(&c->kernel->calls, 1);
         s = sett_prepare(c->kernel, c->device, err);
         c->function = s ? NULL : sett__gpu_function(c->kernel->gpu, c->device);
         if (!s && !c->function)
@@ -226,6 +227,8 @@ void sett_call_free(sett_call *c)
 {
     if (!c)
         return;
+    if (!c->kernel->cpu)
+        atomic_fetch_sub(&c->kernel->calls, 1);
     sett_kernel_release(c->kernel);
     free(c);
 }

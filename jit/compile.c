@@ -309,9 +309,11 @@ static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_k
     sett_engine *e = r->e;
     sett__disk *folder = r->opt.ptx_only ? NULL : sett__cache_folder(e->cache);
     sett__ticket ticket = {0};
-    if (e->opt.sealed)
+    if (atomic_load_explicit(&e->sealed, memory_order_relaxed)) {
+        sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s is missed, and the engine is sealed", r->name, r->target);
         return sett__error(
             err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
+    }
     sett__turn turn = folder ? sett__disk_lock(folder, &rec->key, wait_ms(e), &ticket) : SETT__TURN_NONE;
     atomic_fetch_add(&e->count.waits, turn == SETT__TURN_WAITED || turn == SETT__TURN_TIMEOUT);
     sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, out, err);

@@ -182,6 +182,7 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         return s;
     if (!e->opt.cpu_threads)
         e->opt.cpu_threads = cores();
+    atomic_store(&e->sealed, e->opt.sealed);
     mark_process(e);
     open_cuda(e);
     const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms};
@@ -261,6 +262,12 @@ void sett_engine_close(sett_engine *e)
     sett__kernels_close(kernels);
     sett__engine_release(e);
     errno = saved;
+}
+
+void sett_engine_seal(sett_engine *e, bool sealed)
+{
+    if (e)
+        atomic_store(&e->sealed, sealed);
 }
 
 /* ---- devices ------------------------------------------------------------------------------ */

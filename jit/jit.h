@@ -85,6 +85,8 @@ void sett__gpu_kernel_free(sett__gpu_kernel *);
 /* Loads code and sets attributes for a device, in the caller's current context (else the primary one). */
 sett_status sett__gpu_prepare(sett__gpu_kernel *, int device, sett_error *);
 bool sett__gpu_prepared(const sett__gpu_kernel *, int device);
+/* From every device and context; whoever calls knows that nothing runs or holds it. */
+sett_status sett__gpu_unload(sett__gpu_kernel *, sett_error *);
 /* cuLaunchKernelEx with a packed parameter block. A kernel not prepared on a stream under capture:
  * SETT_E_CAPTURING. The caller's current context is left as found. */
 sett_status sett__gpu_launch(sett__gpu_kernel *, sett_stream, const sett__launch_dims *, void *params,
@@ -285,7 +287,7 @@ typedef struct sett__workers sett__workers; /* worker.c */
 typedef struct sett__kernels sett__kernels; /* store.c */
 struct sett_engine {
     atomic_uint refs;                  /* the user's, each kernel's, each call's that is under way */
-    atomic_bool closed;
+    atomic_bool closed, sealed;
     const volatile uint32_t *born;     /* a page that a fork wipes; NULL: compare pid */
     pid_t pid;
     sett_engine_options opt;           /* its strings are owned */
@@ -342,6 +344,7 @@ struct sett_kernel {
     sett__program *program;
     double record_ms, codegen_ms, assemble_ms;
     atomic_uint_fast64_t load_ns; /* of the first prepare */
+    atomic_uint calls;       /* prepared ones that hold its code */
 };
 /* A device that this kernel can run on: SETT_OK; else SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT. */
 sett_status sett__kernel_device(const sett_kernel *, int device, sett_error *);

@@ -240,6 +240,22 @@ sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
     return s;
 }
 
+sett_status sett_unload(sett_kernel *k, sett_error *err)
+{
+    int saved = errno;
+    if (!k)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_unload: the kernel is NULL");
+    sett_status s = sett__engine_check(k->engine, err);
+    unsigned calls = atomic_load(&k->calls);
+    if (!s && calls)
+        s = sett__error(err, SETT_E_ARGUMENT, "%s: %u prepared call%s its code: free %s first", k->meta.name, calls,
+            calls == 1 ? " holds" : "s hold", calls == 1 ? "it" : "them");
+    if (!s && k->gpu)
+        s = sett__gpu_unload(k->gpu, err);
+    errno = saved;
+    return s;
+}
+
 int sett_kernel_params(const sett_kernel *k)
 {
     return k ? (int)k->meta.sig.n_param : 0;

@@ -16,7 +16,10 @@ static struct fake {
     int depth; /* of stack; its top is current */
     int retains, libraries, modules, kernel_attrs, function_attrs, launches, loads_in_strict_mode;
     int mode; /* of capture */
-    int capturing, capturing_result, load_result, launch_result;
+    int capturing, capturing_result, load_result, launch_result, unload_result;
+    int syncs, sync_result, allocs_in_strict_mode;
+    void *unloaded, *unloaded_in; /* a library or module, and the context */
+    int unloads;
     /* of the last launch */
     void *function, *in_context;
     sett__cu_config config;
@@ -127,6 +130,35 @@ static sett__cu module_load(void **module, const void *code)
     *module = (void *)(uintptr_t)(2000 + ++f.modules);
     return f.load_result;
 }
+static sett__cu library_unload(void *library)
+{
+    f.unloads++;
+    f.unloaded = library;
+    return f.unload_result;
+}
+static sett__cu module_unload(void *module)
+{
+    f.unloaded_in = current();
+    return library_unload(module);
+}
+static sett__cu alloc(uint64_t *p, size_t bytes)
+{
+    f.allocs_in_strict_mode += f.mode != SETT__CU_CAPTURE_RELAXED;
+    *p = bytes * 256;
+    return 0;
+}
+static sett__cu give_back(uint64_t p)
+{
+    ck_assert_uint_ne(p, 0);
+    f.allocs_in_strict_mode += f.mode != SETT__CU_CAPTURE_RELAXED;
+    return 0;
+}
+static sett__cu stream_sync(void *stream)
+{
+    (void)stream;
+    f.syncs++;
+    return f.sync_result;
+}
 static sett__cu module_function(void **function, void *module, const char *name)
 {
     ck_assert_str_eq(name, "kernel");
@@ -203,6 +235,11 @@ static void start(int gpus, uint32_t smem, bool module_api)
         .library_kernel = library_kernel,
         .kernel_function = kernel_function,
         .kernel_attr = kernel_attr,
+        .library_unload = library_unload,
+        .module_unload = module_unload,
+        .alloc = alloc,
+        .free = give_back,
+        .stream_sync = stream_sync,
         .launch = launch};
     ck_assert_int_eq(pthread_mutex_init(&cuda.lock, NULL), 0);
     for (int i = 0; i < gpus; i++)
@@ -365,6 +402,103 @@ START_TEST(captures)
 }
 END_TEST
 
+/* Waiting for a captured stream would end the capture; allocating is no business of another stream's. */
+START_TEST(sync_and_memory_beside_a_capture)
+{
+    start(1, 0, false);
+    f.capturing = 1;
+    ck_assert_int_eq(sett__cuda_sync(&cuda, (sett_stream){0, STREAM}, &err), SETT_E_CAPTURING);
+    ck_assert_str_eq(err.text, "the stream is being captured: waiting for it would end the capture");
+    f.capturing = 0;
+    f.capturing_result = 906; /* the default stream would wait for the captured one */
+    ck_assert_int_eq(sett__cuda_sync(&cuda, (sett_stream){0, NULL}, &err), SETT_E_CAPTURING);
+    ck_assert_int_eq(f.syncs, 0);
+    void *p = sett__cuda_alloc(&cuda, 0, 3);
+    ck_assert_ptr_eq(p, (void *)768);
+    sett__cuda_free(&cuda, 0, p);
+    ck_assert_int_eq(f.allocs_in_strict_mode, 0);
+    f.capturing_result = 0;
+    ck_assert_int_eq(sett__cuda_sync(&cuda, (sett_stream){0, NULL}, &err), SETT_OK);
+    ck_assert_int_eq(f.syncs, 1);
+    stop();
+}
+END_TEST
+
+START_TEST(unload_library)
+{
+    start(2, 100000, false);
+    ck_assert_int_eq(sett__gpu_unload(kernel, &err), SETT_OK); /* never loaded */
+    ck_assert_int_eq(f.unloads, 0);
+    ck_assert_msg(!go(0, STREAM) && !go(1, STREAM), "%s", err.text);
+    ck_assert_int_eq(sett__gpu_unload(kernel, &err), SETT_OK);
+    ck_assert_ptr_eq(f.unloaded, (void *)1000);
+    ck_assert(!sett__gpu_prepared(kernel, 0) && !sett__gpu_prepared(kernel, 1) && !sett__gpu_function(kernel, 0));
+    ck_assert_int_eq(sett__gpu_unload(kernel, &err), SETT_OK);
+    ck_assert_int_eq(f.unloads, 1);
+    ck_assert_msg(!go(0, STREAM), "%s", err.text); /* again, attributes and all */
+    ck_assert_int_eq(f.libraries, 2);
+    ck_assert_int_eq(f.kernel_attrs, 3);
+    f.unload_result = 4; /* the driver is going, and the code with it */
+    ck_assert_int_eq(sett__gpu_unload(kernel, &err), SETT_OK);
+    stop();
+}
+END_TEST
+
+START_TEST(unload_modules)
+{
+    start(2, 0, true);
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ctx_push(&f.context[2]);
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    f.id[2] = 99; /* destroyed, and its module with it */
+    ck_assert_int_eq(sett__gpu_unload(kernel, &err), SETT_OK);
+    ck_assert_int_eq(f.unloads, 1);
+    ck_assert_ptr_eq(f.unloaded, (void *)2001);
+    ck_assert_ptr_eq(f.unloaded_in, &f.context[0]);
+    ck_assert_ptr_eq(current(), &f.context[2]); /* as found */
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ck_assert_int_eq(f.modules, 3);
+    f.unload_result = 1;
+    ck_assert_int_eq(sett__gpu_unload(kernel, &err), SETT_E_DRIVER);
+    ck_assert_msg(!go(0, STREAM), "%s", err.text); /* it is still there */
+    ck_assert_int_eq(f.modules, 3);
+    stop();
+}
+END_TEST
+
+/* The results of which cuda.h says that the process must be ended, and some that are none. */
+static const short faults[] = {226, 700, 702, 714, 715, 716, 717, 718, 719, 721, 810, 911, 1, 2, 209, 701, 710, 900, 999};
+enum { LASTING = 12 };
+START_TEST(faults_that_stay)
+{
+    bool lasting = _i < LASTING;
+    char text[512], want[32];
+    start(1, 0, false);
+    ck_assert_int_gt(sett__cuda_describe(&cuda, text, sizeof text), 0);
+    ck_assert_ptr_null(strstr(text, "fault"));
+    f.sync_result = faults[_i];
+    ck_assert_int_ne(sett__cuda_sync(&cuda, (sett_stream){0, STREAM}, &err), SETT_OK);
+    f.sync_result = 0;
+    if (!lasting) {
+        ck_assert_msg(!go(0, STREAM), "%s", err.text);
+        ck_assert_int_eq(sett__cuda_sync(&cuda, (sett_stream){0, STREAM}, &err), SETT_OK);
+        stop();
+        return;
+    }
+    int syncs = f.syncs;
+    ck_assert_int_eq(sett__cuda_error(&cuda, 721, "cuX", NULL), SETT_E_FAULT); /* no news: the first is told */
+    snprintf(want, sizeof want, "(%d): ", faults[_i]);
+    ck_assert_int_eq(sett__cuda_sync(&cuda, (sett_stream){0, STREAM}, &err), SETT_E_FAULT);
+    ck_assert_msg(!strncmp(err.text, "an earlier fault: CUDA_ERROR_", 29) && strstr(err.text, want), "%s", err.text);
+    ck_assert_int_eq(sett__gpu_prepare(kernel, 0, &err), SETT_E_FAULT);
+    ck_assert_ptr_null(sett__cuda_alloc(&cuda, 0, 64));
+    sett__cuda_describe(&cuda, text, sizeof text);
+    ck_assert_msg(strstr(text, "\nfault: an earlier fault: CUDA_ERROR_") != NULL, "%s", text);
+    ck_assert(f.syncs == syncs && f.libraries == 0); /* the driver was not asked */
+    stop();
+}
+END_TEST
+
 START_TEST(limits_and_numbers)
 {
     start(1, 232449, false);
@@ -417,7 +551,8 @@ START_TEST(results_are_ours)
     ck_assert_int_eq(err.status, results[_i].status);
     ck_assert_msg(!strncmp(err.text, "cuLaunchKernelEx: CUDA_ERROR_", 29), "%s", err.text);
     f.launch_result = 0;
-    ck_assert_int_eq(go(0, STREAM), SETT_OK); /* nothing is remembered */
+    /* The driver is asked again, unless a context must be entered in a process that has had its fault. */
+    ck_assert_int_eq(go(0, STREAM), cuda.fault && _i & 1 ? SETT_E_FAULT : SETT_OK);
     ck_assert_int_eq(f.depth, 0);
     stop();
 }
@@ -449,6 +584,10 @@ Suite *cuda_suite(void)
     tcase_add_test(t, modules_by_context);
     tcase_add_test(t, modules_where_no_libraries);
     tcase_add_loop_test(t, captures, 0, 2);
+    tcase_add_test(t, sync_and_memory_beside_a_capture);
+    tcase_add_test(t, unload_library);
+    tcase_add_test(t, unload_modules);
+    tcase_add_loop_test(t, faults_that_stay, 0, (int)SETT__COUNT(faults));
     tcase_add_test(t, limits_and_numbers);
     tcase_add_test(t, not_a_cubin);
     tcase_add_test(t, after_a_fork);

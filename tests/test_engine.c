@@ -371,6 +371,18 @@ START_TEST(sealed)
     ck_assert_str_eq(err.text, "scale for sm_90a is not in the cache, and the engine is sealed");
     ck_assert_int_eq(stats(e).compiles, 0);
     sett_kernel_release(compile(e, NULL)); /* the CPU engine compiles nothing */
+    sett_engine_seal(e, false);
+    sett_engine_seal(NULL, true);
+    if (have_compiler()) { /* a server warms up, and seals: what it has it has */
+        const variant other = {40, 64, 2.0};
+        sett_compile_options c = sm90;
+        sett_kernel_release(compile(e, &sm90));
+        sett_engine_seal(e, true);
+        sett_kernel_release(compile(e, &sm90));
+        c.user = &other;
+        ck_assert_int_eq(sett_compile(e, scale, &c, &k, &err), SETT_E_NOT_CACHED);
+        ck_assert_int_eq(stats(e).compiles, 1);
+    }
     sett_engine_close(e);
 }
 END_TEST
@@ -450,6 +462,8 @@ START_TEST(runs_on_the_cpu)
     ck_assert_int_eq(info.block[1], 1);
     ck_assert_ptr_null(info.cubin);
     ck_assert_int_eq(sett_prepare(k, SETT_CPU, &err), SETT_OK);
+    ck_assert_int_eq(sett_unload(k, &err), SETT_OK); /* there is nothing to unload */
+    ck_assert_int_eq(sett_unload(NULL, &err), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_prepare(k, 0, &err), SETT_E_NO_DEVICE);
     sett_kernel_info part = {.size = offsetof(sett_kernel_info, key)}; /* an older caller's */
     part.smem = 77;
@@ -476,6 +490,7 @@ START_TEST(kernel_outlives_engine)
     ck_assert_int_eq(sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, &X), SETT_E_CLOSED);
     ck_assert_str_eq(err.text, "the engine was closed");
     ck_assert_int_eq(sett_prepare(k, SETT_CPU, &err), SETT_E_CLOSED);
+    ck_assert_int_eq(sett_unload(k, &err), SETT_E_CLOSED);
     ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
     ck_assert_str_eq(info.name, "kernel");
     sett_kernel_release(k);

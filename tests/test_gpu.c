@@ -326,6 +326,8 @@ START_TEST(captures)
     ck_assert_int_eq(cu.capture_begin(stream, 0), 0);
     ck_assert_int_eq(sett_launch(unloaded, s, &err, &Z), SETT_E_CAPTURING);
     ck_assert_ptr_nonnull(strstr(err.text, "sett_prepare"));
+    ck_assert_int_eq(sett_sync(e, s), SETT_E_CAPTURING);
+    sett_free(e, 0, sett_alloc(e, 0, 1 << 20));
     ck_assert_int_eq(cu.capturing(stream, &state), 0);
     ck_assert_int_eq(state, 1); /* still active */
     ck_assert_int_eq(sett_call_run(c, s), SETT_OK);
@@ -347,6 +349,33 @@ START_TEST(captures)
     ck_assert_int_eq(cu.release(0), 0);
     sett_kernel_release(k);
     sett_kernel_release(unloaded);
+}
+END_TEST
+
+/* Unloaded and loaded again, by name and by call; while a call holds the code it stays. */
+START_TEST(unload)
+{
+    if (!device())
+        return;
+    sett_engine *e = engine_of(_i);
+    sett_kernel *k = compile(e, axpy, NULL);
+    const sett_stream s = {0, NULL};
+    sett_call *c;
+    upload(e);
+    for (int round = 0; round < 3; round++) {
+        ck_assert_msg(!sett_call_make(k, 0, &c, &err, &X, &Y, 0.5), "%s", err.text);
+        ck_assert_int_eq(sett_call_run(c, s), SETT_OK);
+        ck_assert_int_eq(sett_sync(e, s), SETT_OK);
+        ck_assert_int_eq(sett_unload(k, &err), SETT_E_ARGUMENT);
+        ck_assert_str_eq(err.text, "gpu_test: 1 prepared call holds its code: free it first");
+        sett_call_free(c);
+        ck_assert_msg(!sett_unload(k, &err), "%s", err.text);
+        ck_assert_msg(!sett_launch(k, s, &err, &X, &Y, 0.5), "%s", err.text);
+        expect_steps(e, s, N, 2, 0.5f);
+        ck_assert_msg(!sett_unload(k, &err), "%s", err.text);
+    }
+    drop(e);
+    sett_kernel_release(k);
 }
 END_TEST
 
@@ -485,6 +514,7 @@ Suite *gpu_suite(void)
     tcase_add_loop_test(t, prepared_call, 0, 2);
     tcase_add_loop_test(t, as_a_function, 0, 2);
     tcase_add_loop_test(t, captures, 0, 2);
+    tcase_add_loop_test(t, unload, 0, 2);
     tcase_add_loop_test(t, loading_beside_a_capture, 0, 2);
     tcase_add_loop_test(t, shared_memory, 0, 2);
     tcase_add_loop_test(t, refusals, 0, 2);

@@ -90,6 +90,10 @@ SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options 
  * child it does nothing, as every other call there returns SETT_E_FORKED. NULL is ignored. */
 SETT_API void sett_engine_close(sett_engine *);
 
+/* From now on a miss is SETT_E_NOT_CACHED and a line to the log, never a compile; or compiles again. As .sealed of the
+ * options, for a server that warms up first. A compile that is under way ends as it would have. NULL is ignored. */
+SETT_API void sett_engine_seal(sett_engine *, bool sealed);
+
 /* Without an engine (NULL): the CPU, no GPU, no target, nothing to describe; memory is NULL, and what returns a status
  * gives SETT_E_ARGUMENT. A buffer of NULL only asks for the length. */
 SETT_API int sett_default_device(const sett_engine *);
@@ -111,7 +115,9 @@ SETT_API void sett_free(sett_engine *, int device, void *);
 /* Between host and the stream's device, or within either; in order on the stream. Pageable host
  * memory may be reused when the call returns. SETT_E_RANGE: past the end of what sett_alloc gave on the CPU. */
 SETT_API sett_status sett_memcpy(sett_engine *, sett_stream, void *dst, const void *src, size_t bytes);
-/* Waits for all work on the stream; reports a fault of an earlier launch. */
+/* Waits for all work on the stream; reports a fault of an earlier launch. While the stream is captured:
+ * SETT_E_CAPTURING, and the capture goes on. A fault that only the end of the process mends (SETT_E_FAULT; cuda.h says it
+ * of 12 results) is remembered: what needs the driver after it, launches apart, is told it at once. */
 SETT_API sett_status sett_sync(sett_engine *, sett_stream);
 SETT_API sett_status sett_sync_error(sett_engine *, sett_stream, sett_error *);
 
@@ -194,6 +200,13 @@ SETT_API sett_status sett_kernel_param(const sett_kernel *, int index, sett_para
 /* Loads everything that a launch on this device needs (code, attributes), so that launches and captures
  * load nothing. */
 SETT_API sett_status sett_prepare(sett_kernel *, int device, sett_error *or_null);
+/* Gives the code back to the driver, on every device. Nothing else ever does, a release neither: launches that are queued
+ * and graphs hold code in ways that the driver does not tell. So the caller promises that every launch of this kernel has
+ * ended (sett_sync), that no graph holds it, instantiated or not, that no other thread launches or prepares it
+ * meanwhile, and that nothing in the process is being captured. A prepared call holds it too; those are counted:
+ * SETT_E_ARGUMENT. The kernel stays usable: the next prepare or launch loads the code again. Of a CPU kernel there is
+ * nothing to unload. */
+SETT_API sett_status sett_unload(sett_kernel *, sett_error *or_null);
 
 /* Counters since the engine was opened. memo_hits: nothing was recorded; memory_hits, disk_hits: found by key; misses:
  * found nowhere; joined: waited for another thread's compile; refusals: entries on disk that were damaged, foreign or

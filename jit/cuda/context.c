@@ -29,6 +29,9 @@ sett_status sett__cuda_enter(sett__cuda *c, int device, sett__entered *in, sett_
         return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", device, c->count);
     if (c->pid != getpid())
         return sett__error(e, SETT_E_FORKED, "the CUDA driver was started before a fork and cannot be used after it");
+    int fault = atomic_load_explicit(&c->fault, memory_order_relaxed);
+    if (fault)
+        return sett__cuda_error(c, fault, "an earlier fault", e);
     if (use_current(c, device, in))
         return SETT_OK;
     sett__cu r = primary(c, device, &in->context);
@@ -44,4 +47,28 @@ void sett__cuda_leave(sett__cuda *c, const sett__entered *in)
     sett__cu_handle popped;
     if (in->pushed)
         c->ctx_pop(&popped);
+}
+
+/* ---- captures -------------------------------------------------------------------- */
+sett__relaxed sett__cuda_relax(sett__cuda *c)
+{
+    sett__relaxed r = {.mode = SETT__CU_CAPTURE_RELAXED};
+    r.changed = c->capture_mode && !c->capture_mode(&r.mode);
+    return r;
+}
+
+void sett__cuda_restore(sett__cuda *c, const sett__relaxed *r)
+{
+    sett__cu mode = r->mode;
+    if (r->changed)
+        c->capture_mode(&mode);
+}
+
+sett_status sett__cuda_uncaptured(sett__cuda *c, sett__cu_handle stream, const char *why, sett_error *e)
+{
+    sett__cu capturing = 0;
+    sett__cu r = c->capturing(stream, &capturing);
+    if (capturing || (r >= SETT__CU_CAPTURE_FIRST && r <= SETT__CU_CAPTURE_LAST))
+        return sett__error(e, SETT_E_CAPTURING, "%s", why);
+    return sett__cuda_error(c, r, "cuStreamIsCapturing", e);
 }

@@ -13,7 +13,7 @@ typedef uint64_t sett__cu_pointer; /* CUdeviceptr */
 
 /* CUresult */
 enum {
-    SETT__CU_NO_DEVICE = 100, SETT__CU_INVALID_CONTEXT = 201, SETT__CU_INVALID_HANDLE = 400,
+    SETT__CU_DEINITIALIZED = 4, SETT__CU_NO_DEVICE = 100, SETT__CU_INVALID_CONTEXT = 201, SETT__CU_INVALID_HANDLE = 400,
     SETT__CU_CAPTURE_FIRST = 900, SETT__CU_CAPTURE_LAST = 908,
 };
 /* CUdevice_attribute, CUfunction_attribute, CUjit_option, CUjitInputType, CUlaunchAttributeID, CUstreamCaptureMode */
@@ -66,6 +66,8 @@ static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the
     X(copy, "cuMemcpyAsync", "cuMemcpyAsync", 4000, 1, (sett__cu_pointer, sett__cu_pointer, size_t, sett__cu_handle)) \
     X(stream_sync, "cuStreamSynchronize", "cuStreamSynchronize", 2000, 1, (sett__cu_handle)) \
     X(capturing, "cuStreamIsCapturing", "cuStreamIsCapturing", 10000, 1, (sett__cu_handle, sett__cu *)) \
+    X(library_unload, "cuLibraryUnload", "cuLibraryUnload", 12000, 0, (sett__cu_handle)) \
+    X(module_unload, "cuModuleUnload", "cuModuleUnload", 2000, 1, (sett__cu_handle)) \
     X(capture_mode, "cuThreadExchangeStreamCaptureMode", "cuThreadExchangeStreamCaptureMode", 10010, 0, (sett__cu *)) \
     X(module_load, "cuModuleLoadData", "cuModuleLoadData", 2000, 1, (sett__cu_handle *, const void *)) \
     X(module_function, "cuModuleGetFunction", "cuModuleGetFunction", 2000, 1, \
@@ -102,14 +104,15 @@ struct sett__cuda {
 #undef SETT__CU_FIELD
     void *lib;
     int version;
+    atomic_int fault; /* the first result that the process cannot get rid of; 0: none */
     pid_t pid;
     pthread_mutex_t lock; /* over retaining */
     sett__gpu gpu[SETT__GPUS_MAX];
 };
 
 /* ---- error.c ---------------------------------------------------------------------- */
-/* "cuX: CUDA_ERROR_Y (N): text". Faults that the process cannot get rid of say so. */
-sett_status sett__cuda_error(const sett__cuda *, sett__cu, const char *what, sett_error *);
+/* "cuX: CUDA_ERROR_Y (N): text". A fault that the process cannot get rid of says so, and is remembered. */
+sett_status sett__cuda_error(sett__cuda *, sett__cu, const char *what, sett_error *);
 
 /* ---- context.c ---------------------------------------------------------------------- */
 /* Between enter and leave the device's context is current: the caller's own where it belongs to the device
@@ -117,5 +120,11 @@ sett_status sett__cuda_error(const sett__cuda *, sett__cu, const char *what, set
 typedef struct sett__entered { sett__cu_handle context; bool pushed; } sett__entered;
 sett_status sett__cuda_enter(sett__cuda *, int device, sett__entered *, sett_error *);
 void sett__cuda_leave(sett__cuda *, const sett__entered *);
+/* Allocating and loading must not break a capture that another stream is in: meanwhile the thread's mode is relaxed. */
+typedef struct sett__relaxed { sett__cu mode; bool changed; } sett__relaxed;
+sett__relaxed sett__cuda_relax(sett__cuda *);
+void sett__cuda_restore(sett__cuda *, const sett__relaxed *);
+/* SETT_OK: the stream is not captured, nor is one that it would wait for; else SETT_E_CAPTURING with `why`. */
+sett_status sett__cuda_uncaptured(sett__cuda *, sett__cu_handle stream, const char *why, sett_error *);
 
 #endif

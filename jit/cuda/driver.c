@@ -41,7 +41,7 @@ static sett_status bind_functions(sett__cuda *c, sett_error *e)
         memcpy((char *)c + functions[i].offset, &p, sizeof p);
     }
     /* The library interface is used as a whole or not at all. */
-    if (!c->library_kernel || !c->kernel_function || !c->kernel_attr)
+    if (!c->library_kernel || !c->kernel_function || !c->kernel_attr || !c->library_unload)
         c->library_load = NULL;
     if (!c->link_add || !c->link_complete || !c->link_destroy)
         c->link_create = NULL;
@@ -161,6 +161,11 @@ int sett__cuda_describe(sett__cuda *c, char *buf, size_t size)
         n += snprintf(size ? buf + at : buf, size - at, "gpu %d: %s, %s, %d SMs, %d bytes of shared memory a block\n",
             i, g->name, g->target, g->sms, g->smem_optin);
     }
+    sett_error fault = {0};
+    if (sett__cuda_error(c, atomic_load(&c->fault), "an earlier fault", &fault)) {
+        size_t at = (size_t)n < size ? (size_t)n : size;
+        n += snprintf(size ? buf + at : buf, size - at, "fault: %s\n", fault.text);
+    }
     return n;
 }
 
@@ -169,8 +174,12 @@ void *sett__cuda_alloc(sett__cuda *c, int device, size_t bytes)
 {
     sett__entered in;
     sett__cu_pointer p = 0;
-    if (!sett__cuda_enter(c, device, &in, NULL) && c->alloc(&p, bytes ? bytes : 1))
-        p = 0;
+    if (!sett__cuda_enter(c, device, &in, NULL)) {
+        sett__relaxed mode = sett__cuda_relax(c);
+        if (sett__cuda_error(c, c->alloc(&p, bytes ? bytes : 1), "cuMemAlloc", NULL))
+            p = 0;
+        sett__cuda_restore(c, &mode);
+    }
     sett__cuda_leave(c, &in);
     return (void *)(uintptr_t)p;
 }
@@ -180,8 +189,11 @@ void sett__cuda_free(sett__cuda *c, int device, void *p)
     sett__entered in;
     if (!p)
         return;
-    if (!sett__cuda_enter(c, device, &in, NULL))
-        c->free((sett__cu_pointer)(uintptr_t)p);
+    if (!sett__cuda_enter(c, device, &in, NULL)) {
+        sett__relaxed mode = sett__cuda_relax(c);
+        sett__cuda_error(c, c->free((sett__cu_pointer)(uintptr_t)p), "cuMemFree", NULL);
+        sett__cuda_restore(c, &mode);
+    }
     sett__cuda_leave(c, &in);
 }
 
@@ -202,6 +214,8 @@ sett_status sett__cuda_sync(sett__cuda *c, sett_stream stream, sett_error *e)
 {
     sett__entered in;
     sett_status s = sett__cuda_enter(c, stream.device, &in, e);
+    if (!s)
+        s = sett__cuda_uncaptured(c, stream.handle, "the stream is being captured: waiting for it would end the capture", e);
     if (!s)
         s = sett__cuda_error(c, c->stream_sync(stream.handle), "cuStreamSynchronize", e);
     sett__cuda_leave(c, &in);

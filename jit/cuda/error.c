@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's results as ours. */
 #include "cuda.h"
+#include <string.h>
 
 static const struct {
     short from, to; /* CUresults, inclusive */
@@ -24,7 +25,16 @@ static const struct {
     {911, 911, SETT_E_FAULT, "; the process must be restarted"},
 };
 
-sett_status sett__cuda_error(const sett__cuda *c, sett__cu r, const char *what, sett_error *e)
+/* Nothing helps but to end the process (cuda.h says so of each): what comes later is told the first of them. Cache
+ * entries have no part in it. */
+static void latch(sett__cuda *c, sett__cu r, const char *advice)
+{
+    int none = 0;
+    if (strstr(advice, "restarted"))
+        atomic_compare_exchange_strong(&c->fault, &none, r);
+}
+
+sett_status sett__cuda_error(sett__cuda *c, sett__cu r, const char *what, sett_error *e)
 {
     if (!r)
         return SETT_OK;
@@ -37,6 +47,7 @@ sett_status sett__cuda_error(const sett__cuda *c, sett__cu r, const char *what, 
             status = table[i].status;
             advice = table[i].advice;
         }
+    latch(c, r, advice);
     return sett__error(
         e, status, "%s: %s (%d): %s%s", what, name ? name : "CUDA error", r, text ? text : "unknown", advice);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded code. One CUlibrary serves every device and context of a target and is loaded once; where the driver
- * lacks it, or on request, one CUmodule for each context. Nothing is ever unloaded: launches may be under way and
- * captured graphs hold the code, which we cannot see. */
+ * lacks it, or on request, one CUmodule for each context. Nothing is unloaded unless the caller asks for it: launches may
+ * be under way and captured graphs hold the code, which we cannot see. */
 #include "cuda.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct module {
     struct module *next;
-    sett__cu_handle context, function;
+    sett__cu_handle context, module, function;
     unsigned long long id; /* of the context: addresses are used again */
 } module;
 struct sett__gpu_kernel {
@@ -18,6 +18,7 @@ struct sett__gpu_kernel {
     uint32_t smem;
     bool modules;
     pthread_mutex_t lock;            /* over loading, and the list of modules */
+    sett__cu_handle library;         /* under the lock */
     _Atomic(sett__cu_handle) kernel; /* CUkernel, once loaded */
     atomic_uint_fast64_t ready;      /* a bit a device: kernel has its attributes there and its code is resident */
     module *module;
@@ -63,13 +64,15 @@ void sett__gpu_kernel_free(sett__gpu_kernel *k)
 static sett_status load_library(sett__gpu_kernel *k, sett_error *e)
 {
     sett__cuda *c = k->cuda;
-    sett__cu_handle library, kernel;
+    sett__cu_handle kernel;
     if (atomic_load(&k->kernel))
         return SETT_OK;
-    sett__cu r = c->library_load(&library, k->cubin, NULL, NULL, 0, NULL, NULL, 0);
-    if (r)
+    sett__cu r = k->library ? 0 : c->library_load(&k->library, k->cubin, NULL, NULL, 0, NULL, NULL, 0);
+    if (r) {
+        k->library = NULL;
         return sett__cuda_error(c, r, "cuLibraryLoadData", e);
-    r = c->library_kernel(&kernel, library, k->symbol);
+    }
+    r = c->library_kernel(&kernel, k->library, k->symbol);
     if (r)
         return sett__cuda_error(c, r, "cuLibraryGetKernel", e);
     atomic_store(&k->kernel, kernel);
@@ -117,20 +120,19 @@ static module *find_module(const sett__gpu_kernel *k, sett__cu_handle context)
     return m;
 }
 
-static sett_status load_module(sett__gpu_kernel *k, sett__cu_handle *function, sett_error *e)
+static sett_status load_module(sett__gpu_kernel *k, module *m, sett_error *e)
 {
     sett__cuda *c = k->cuda;
-    sett__cu_handle loaded;
-    sett__cu r = c->module_load(&loaded, k->cubin);
+    sett__cu r = c->module_load(&m->module, k->cubin);
     if (r)
         return sett__cuda_error(c, r, "cuModuleLoadData", e);
-    r = c->module_function(function, loaded, k->symbol);
+    r = c->module_function(&m->function, m->module, k->symbol);
     if (r)
         return sett__cuda_error(c, r, "cuModuleGetFunction", e);
     if (k->smem > SETT__STATIC_SMEM)
-        r = c->function_attr(*function, SETT__CU_MAX_DYNAMIC_SMEM, (int)k->smem);
+        r = c->function_attr(m->function, SETT__CU_MAX_DYNAMIC_SMEM, (int)k->smem);
     if (!r && c->function_load)
-        r = c->function_load(*function);
+        r = c->function_load(m->function);
     return sett__cuda_error(c, r, "cuFuncSetAttribute", e);
 }
 
@@ -141,7 +143,7 @@ static sett_status ready_module(sett__gpu_kernel *k, sett__cu_handle context, se
     module *m = calloc(1, sizeof *m);
     if (!m)
         return sett__error(e, SETT_E_MEMORY, "out of memory");
-    sett_status s = load_module(k, &m->function, e);
+    sett_status s = load_module(k, m, e);
     if (s) {
         free(m);
         return s;
@@ -154,21 +156,18 @@ static sett_status ready_module(sett__gpu_kernel *k, sett__cu_handle context, se
 }
 
 /* ---- either ---------------------------------------------------------------------------- */
-/* In the device's context. The thread's capture mode is relaxed meanwhile: loading must not break a capture that some
- * other stream is in. */
+/* In the device's context. */
 static sett_status load(sett__gpu_kernel *k, int device, sett__cu_handle context, sett_error *e)
 {
     sett__cuda *c = k->cuda;
     if (k->smem > (uint32_t)c->gpu[device].smem_optin)
         return sett__error(e, SETT_E_LIMIT, "%s: %u bytes of shared memory a block; GPU %d (%s) has %d", k->symbol,
             k->smem, device, c->gpu[device].target, c->gpu[device].smem_optin);
-    sett__cu mode = SETT__CU_CAPTURE_RELAXED;
-    bool relaxed = c->capture_mode && !c->capture_mode(&mode);
+    sett__relaxed mode = sett__cuda_relax(c);
     pthread_mutex_lock(&k->lock);
     sett_status s = k->modules ? ready_module(k, context, e) : ready_library(k, device, e);
     pthread_mutex_unlock(&k->lock);
-    if (relaxed)
-        c->capture_mode(&mode);
+    sett__cuda_restore(c, &mode);
     return s;
 }
 
@@ -210,6 +209,52 @@ bool sett__gpu_prepared(const sett__gpu_kernel *k, int device)
     if (!k->modules)
         return atomic_load_explicit(&k->ready, memory_order_acquire) >> device & 1;
     return sett__gpu_function((sett__gpu_kernel *)(uintptr_t)k, device) != NULL;
+}
+
+/* ---- unloading ----------------------------------------------------------------------------- */
+/* A driver that is shutting down has unloaded it. */
+static sett_status unloaded(sett__cuda *c, sett__cu r, const char *what, sett_error *e)
+{
+    return r == SETT__CU_DEINITIALIZED ? SETT_OK : sett__cuda_error(c, r, what, e);
+}
+
+/* In the context that it was loaded in. Where that was destroyed, the code went with it. */
+static sett_status unload_module(sett__cuda *c, const module *m, sett_error *e)
+{
+    sett__cu_handle popped;
+    if (context_id(c, m->context) != m->id || c->ctx_push(m->context))
+        return SETT_OK;
+    sett_status s = unloaded(c, c->module_unload(m->module), "cuModuleUnload", e);
+    c->ctx_pop(&popped);
+    return s;
+}
+
+static sett_status unload_modules(sett__gpu_kernel *k, sett_error *e)
+{
+    sett_status s = SETT_OK;
+    for (module *m; (m = k->module) && !(s = unload_module(k->cuda, m, e));) {
+        k->module = m->next;
+        free(m);
+    }
+    return s;
+}
+
+static sett_status unload_library(sett__gpu_kernel *k, sett_error *e)
+{
+    atomic_store(&k->ready, 0);
+    atomic_store(&k->kernel, NULL);
+    sett_status s = k->library ? unloaded(k->cuda, k->cuda->library_unload(k->library), "cuLibraryUnload", e) : SETT_OK;
+    if (!s)
+        k->library = NULL;
+    return s;
+}
+
+sett_status sett__gpu_unload(sett__gpu_kernel *k, sett_error *e)
+{
+    pthread_mutex_lock(&k->lock);
+    sett_status s = k->modules ? unload_modules(k, e) : unload_library(k, e);
+    pthread_mutex_unlock(&k->lock);
+    return s;
 }
 
 /* ---- launching ----------------------------------------------------------------------------- */
@@ -273,15 +318,12 @@ sett_status sett__gpu_run(
 /* Loads for a launch, unless the stream is captured. */
 static sett_status load_for(sett__gpu_kernel *k, sett_stream stream, sett__cu_handle context, sett_error *e)
 {
-    sett__cuda *c = k->cuda;
-    sett__cu capturing = 0;
-    sett__cu r = c->capturing(stream.handle, &capturing);
-    if (capturing || (r >= SETT__CU_CAPTURE_FIRST && r <= SETT__CU_CAPTURE_LAST))
-        return sett__error(e, SETT_E_CAPTURING,
-            "%s is not prepared for GPU %d, and its stream is being captured: call "
-            "sett_prepare before the capture",
-            k->symbol, stream.device);
-    return r ? sett__cuda_error(c, r, "cuStreamIsCapturing", e) : load(k, stream.device, context, e);
+    char why[256];
+    snprintf(why, sizeof why,
+        "%.128s is not prepared for GPU %d, and its stream is being captured: call sett_prepare before the capture",
+        k->symbol, stream.device);
+    sett_status s = sett__cuda_uncaptured(k->cuda, stream.handle, why, e);
+    return s ? s : load(k, stream.device, context, e);
 }
 
 sett_status sett__gpu_launch(
