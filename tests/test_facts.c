@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about layouts: known cases, and random ones against a slower way of finding out. */
 #define SETT_SHORT
+#include "lib.h"
 #include <check.h>
-#include <sett/sett.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +106,61 @@ START_TEST(coverage)
     f = sett_layout_facts(sett_make_layout(b, T(4, 2), T(-1, -4)));
     ck_assert(f->injective && f->surjective && f->low == -7 && f->high == 0);
     ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+}
+END_TEST
+
+/* ---- dynamic strides ------------------------------------------------------------------------------------------ */
+typedef struct promise {
+    int div, align, width, accesses;
+    const char *alignment;
+} promise;
+
+/* 4 x 32 threads, each 4 rows of 8 halves, over a tile of a row-major matrix whose rows are ?{div} long. */
+START_TEST(divisibility_proves_width)
+{
+    static const promise cases[] = {
+        {256, 16, 8, 4, "every access starts at a multiple of 8 elements"},
+        {8, 16, 8, 4, "every access starts at a multiple of 8 elements"},
+        {4, 16, 4, 8,
+            "every access starts at a multiple of 4 elements; not 8 at once: stride ?{div=4} is not known to be a multiple of 8"},
+        {1, 16, 1, 32, "one element at a time; not 2 at once: stride ? is not known to be a multiple of 2"},
+        {8, 4, 2, 16, "every access starts at a multiple of 2 elements; not 4 at once: offset 0 is aligned to 4 bytes only"},
+    };
+    for (size_t i = 0; i < SETT__COUNT(cases); i++) {
+        const promise *p = &cases[i];
+        sett_build *b = sett__build_new(NULL, true);
+        sett_val *N = sett_sym(b, "N", .div = p->div);
+        sett_layout *tile = sett_make_layout(b, T(16, 256), T(N, 1));
+        sett_tv tv = sett_make_layout_tv(sett_row_major(b, 4, 32), sett_row_major(b, 4, 8));
+        const sett_facts *f = sett_layout_facts(tv.tv, .tensor = tile, .dtype = SETT_F16, .align = p->align);
+        ck_assert_str_eq(f->alignment, p->alignment);
+        ck_assert_int_eq(f->width, p->width);
+        ck_assert_int_eq(f->width_bytes, 2 * p->width);
+        ck_assert_int_eq(f->accesses, p->accesses);
+        ck_assert(!f->exact && f->threads == 128 && f->values == 32 && !f->sectors && !f->reached);
+        ck_assert_int_eq(sett_build_status(b, NULL), SETT_OK);
+        sett_build_end(b, NULL);
+    }
+}
+END_TEST
+
+/* A value mode that is dynamic has a start of its own for each coordinate; a thread's static stride must divide too. */
+START_TEST(dynamic_modes)
+{
+    sett_build *b = sett__build_new(NULL, true);
+    sett_val *N = sett_sym(b, "N", .div = 4);
+    const sett_facts *f = sett_layout_facts(sett_make_layout(b, T(32, T(4, 3)), T(4, T(1, N))), .dtype = SETT_F32);
+    ck_assert(f->width == 4 && f->accesses == 3);
+    f = sett_layout_facts(sett_make_layout(b, T(32, T(4, 3)), T(6, T(1, N))), .dtype = SETT_F32);
+    ck_assert(f->width == 2 && f->accesses == 6);
+    ck_assert_ptr_nonnull(strstr(f->alignment, "stride 6 is not known to be a multiple of 4"));
+    f = sett_layout_facts(sett_make_layout(b, T(T(32, 2), T(2, 2)), T(T(2, N), T(0, 1))), .dtype = SETT_F32);
+    ck_assert(f->width == 2 && f->accesses == 1); /* two of the values are one place */
+    f = sett_layout_facts(sett_make_layout(b, T(32, 4), T(N, 32)), .dtype = SETT_F32);
+    ck_assert(f->width == 1 && f->accesses == 4);
+    ck_assert_ptr_nonnull(strstr(f->alignment, "values 0 and 1 of thread 0 are at offsets 0 and 32, not adjacent"));
+    ck_assert_int_eq(sett_build_status(b, NULL), SETT_OK);
+    sett_build_end(b, NULL);
 }
 END_TEST
 
@@ -303,6 +358,16 @@ static const sett_facts *far(sett_build *b)
     return sett_layout_facts(sett_make_layout(b, T(2, 2), T(INT64_MAX / 4, 1)), .dtype = SETT_F32);
 }
 
+static const sett_facts *dynamic_extent(sett_build *b)
+{
+    return sett_layout_facts(sett_make_layout(b, T(32, sett_sym(b, "N"))), .dtype = SETT_F32);
+}
+static const sett_facts *dynamic_swizzle(sett_build *b)
+{
+    sett_layout *l = sett_make_layout(b, T(8, 8), T(sett_sym(b, "N"), 1));
+    return sett_layout_facts(sett_make_swizzled(3, 0, 3, l), .dtype = SETT_F32);
+}
+
 START_TEST(refusals)
 {
     static const struct {
@@ -315,12 +380,15 @@ START_TEST(refusals)
         {coordinates, SETT_E_SHAPE, "(4,8):(1@0,1@1) gives coordinates, not offsets"},
         {six_bits, SETT_E_DTYPE, "f6E3M2FN: an element of a power of two bits is needed"},
         {odd_align, SETT_E_ARGUMENT, "align 12 is no power of two"},
+        {dynamic_extent, SETT_E_STATIC, "(32,?):(1,32): facts need static extents; of a kernel's accesses its report says them"},
+        {dynamic_swizzle, SETT_E_STATIC, "what a swizzle of dynamic strides costs is known at run time only"},
         {far, SETT_E_RANGE, "an offset is out of range"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sett_build *b = sett_build_begin();
+        sett_build *b = sett__build_new(NULL, true);
         sett_error err;
         const sett_facts *f = cases[i].ask(b);
+        memset(&err, 0, sizeof err);
         ck_assert(f && !f->threads && !*f->alignment);
         ck_assert_int_eq(sett_build_end(b, &err), cases[i].status);
         ck_assert_msg(strstr(err.text, cases[i].text) != NULL, "%s", err.text);
@@ -336,6 +404,8 @@ Suite *facts_suite(void)
     tcase_add_test(c, known_cases);
     tcase_add_test(c, alignment_says_why);
     tcase_add_test(c, coverage);
+    tcase_add_test(c, divisibility_proves_width);
+    tcase_add_test(c, dynamic_modes);
     tcase_add_test(c, random_cases);
     tcase_add_test(c, refusals);
     suite_add_tcase(s, c);

@@ -4,8 +4,8 @@
  *     (thread,value) -> offset           32:32 over f32 is a column of a row-major 32 x 32 tile, one element a thread:
  *                                        4 bytes an access, 32 sectors a request, a 32-way bank conflict
  *
- * Every coordinate is looked at, so what is said is proven. For layouts with run-time leaves the kernel's report says what
- * the builder could prove (see guide.md). */
+ * Of a static layout every coordinate is looked at, so what is said is proven. Strides that are known only at run time leave
+ * the width, as far as their divisibility proves it; it is what the kernel's report says of such an access. */
 #ifndef SETT_FACTS_H
 #define SETT_FACTS_H
 #include <sett/arg.h>
@@ -13,6 +13,8 @@
 #ifndef __cplusplus
 
 typedef struct sett_facts {
+    bool exact;               /* every coordinate was looked at; false: some strides are dynamic, and all but threads,
+                               * values, width, width_bytes, accesses and alignment is 0 */
     /* Coverage. Of the layout's offsets; given a tensor, of the tensor's elements. */
     int64_t threads, values;  /* extents of mode 0, and of the other modes together (1 where there are none) */
     int64_t low, high;        /* the least and the greatest offset in memory */
@@ -41,8 +43,8 @@ typedef struct sett_facts {
 /* sett_layout_facts(tv, .tensor = a, .dtype = SETT_F16): of a layout (thread,value) -> index of the tensor's elements,
  * which lie as the tensor's layout says; without a tensor of (thread,value) -> offset itself.
  * .align: bytes that the address of offset 0 is a multiple of, a power of two; default 16.
- * The facts live in the build; never NULL: all zero after an error. SETT_E_STATIC for a dynamic layout, SETT_E_LIMIT past
- * 2^20 coordinates, SETT_E_SHAPE where an index is outside the tensor or an offset is no number, SETT_E_DTYPE for an
+ * The facts live in the build; never NULL: all zero after an error. SETT_E_STATIC for a dynamic extent or a swizzle of
+ * dynamic strides, SETT_E_LIMIT past 2^20 coordinates, SETT_E_SHAPE where an index is outside the tensor or an offset is no number, SETT_E_DTYPE for an
  * element of other than a power of two bits. */
 typedef struct sett_facts_args {
     size_t size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about a static layout, by looking at every coordinate. */
+/* Facts about a static layout, by looking at every coordinate; the width of a dynamic one, by divisibility. */
 #include "picture.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +17,8 @@ typedef struct study {
     int64_t *value;   /* the values that differ, in order of thread 0's offsets */
     int64_t n_value;
     int64_t bits;     /* of an element */
+    sett_arg *far;    /* strides that are dynamic, or a thread's of a layout with such */
+    int n_far;
 } study;
 
 static int compare(const void *x, const void *y)
@@ -41,8 +43,8 @@ static bool extents(study *s)
     const sett__ctx *c = &s->c;
     const sett_layout *l = s->a.layout, *both[2] = {l, s->a.tensor};
     for (int i = 0; i < 2; i++)
-        SETT__FAIL_IF(c->b, c->site, c->func, both[i] && !sett__all_static(both[i]), false, SETT_E_STATIC,
-            "%s is dynamic: its facts are in the kernel's report", sett__layout_text(c->b, both[i]));
+        SETT__FAIL_IF(c->b, c->site, c->func, both[i] && !sett__is_static(both[i]->shape), false, SETT_E_STATIC,
+            "%s: facts need static extents; of a kernel's accesses its report says them", sett__layout_text(c->b, both[i]));
     sett_arg n = sett_size_arg(l->shape), t = sett_size_arg(sett__kid(l->shape, 0)),
              size = s->a.tensor ? sett_size_arg(s->a.tensor->shape) : sett_arg_i(0);
     if (l->shape.kind == SETT_NODE && !l->shape.rank)
@@ -130,7 +132,7 @@ static bool order_values(study *s)
 }
 
 /* May every thread move its values w at a time? If not, why. */
-static bool width_fits(const study *s, int64_t w, char why[WHY])
+static bool width_fits(const study *s, int64_t w, char *why)
 {
     why[0] = 0;
     if (w * s->bits > 8 * s->a.align)
@@ -149,17 +151,15 @@ static bool width_fits(const study *s, int64_t w, char why[WHY])
     return !why[0];
 }
 
-static bool width(study *s)
+/* The widest access that `fits` allows, and why none is wider. */
+static bool widen(study *s, bool (*fits)(const study *, int64_t, char *))
 {
     char why[WHY] = "", text[2 * WHY];
     int64_t w = 1;
-    if (!order_values(s))
-        return false;
-    while (2 * w * s->bits <= 8 * WIDEST && width_fits(s, 2 * w, why))
+    while (2 * w * s->bits <= 8 * WIDEST && fits(s, 2 * w, why))
         w *= 2;
     s->f->width = (int)w;
     s->f->width_bytes = (int)((w * s->bits + 7) / 8);
-    s->f->accesses = s->n_value / w;
     int n = w > 1 ? snprintf(text, sizeof text, "every access starts at a multiple of %" PRId64 " elements", w)
                   : snprintf(text, sizeof text, "one element at a time");
     if (2 * w * s->bits <= 8 * WIDEST)
@@ -167,6 +167,71 @@ static bool width(study *s)
     const char *kept = sett__arena_str(&s->c.b->arena, text);
     s->f->alignment = kept ? kept : "";
     return kept != NULL;
+}
+
+static bool width(study *s)
+{
+    if (!order_values(s) || !widen(s, width_fits))
+        return false;
+    s->f->accesses = s->n_value / s->f->width;
+    return true;
+}
+
+/* ---- dynamic strides ---------------------------------------------------------------------------------- */
+/* Every stride that a thread or a dynamic mode adds is a multiple of w. */
+static bool strides_fit(const study *s, int64_t w, char *why)
+{
+    for (int i = 0; i < s->n_far; i++)
+        if (sett__leaf_div(s->far[i]) % w) {
+            char text[64];
+            sett__arg_str(s->far[i], text, sizeof text);
+            snprintf(why, WHY, "stride %s is not known to be a multiple of %" PRId64, text, w);
+            return false;
+        }
+    return width_fits(s, w, why);
+}
+
+/* What threads and dynamic modes add to an offset need only divide; static values are looked at, as one thread's. */
+static bool split_modes(study *s, const sett_layout *l, int64_t *copies)
+{
+    const sett__ctx *c = &s->c;
+    int n_near = 0, n = sett__leaves(l->shape), threads = l->shape.kind == SETT_NODE ? sett__leaves(l->shape.u.kid[0]) : n;
+    sett_arg *extent = sett__kids(c, n), *stride = sett__kids(c, n);
+    s->far = sett__kids(c, n);
+    if (!extent || !stride || !s->far)
+        return false;
+    sett__flat(l->shape, extent);
+    sett__flat(l->stride, stride);
+    for (int i = 0; i < n; i++)
+        if (extent[i].u.i > 1 && (i < threads || stride[i].kind != SETT_INT)) {
+            s->far[s->n_far++] = stride[i];
+            *copies *= i < threads ? 1 : extent[i].u.i;
+        } else if (i >= threads) {
+            extent[n_near] = extent[i];
+            stride[n_near++] = stride[i];
+        }
+    const sett_layout *own = sett__own(c, sett__node(c, n_near, extent), sett__node(c, n_near, stride));
+    s->f->threads = 1;
+    s->f->values = s->n = sett_size_arg(own->shape).u.i;
+    s->at = sett__new(c->b, (size_t)s->n * sizeof *s->at);
+    return s->at && sett__offsets(c, own, s->n, s->at);
+}
+
+static bool dynamic(study *s)
+{
+    const sett__ctx *c = &s->c;
+    const sett_layout *l = s->a.tensor ? sett__compose(c, s->a.tensor, sett_arg_l(s->a.layout)) : s->a.layout;
+    int64_t threads = s->f->threads, values = s->f->values, copies = 1;
+    if (sett__layout_poison(l))
+        return false;
+    SETT__FAIL_IF(c->b, c->site, c->func, l->has_inner, false, SETT_E_STATIC,
+        "%s: what a swizzle of dynamic strides costs is known at run time only", sett__layout_text(c->b, l));
+    if (!split_modes(s, l, &copies) || !order_values(s) || (s->a.dtype && !widen(s, strides_fit)))
+        return false;
+    s->f->threads = threads;
+    s->f->values = values;
+    s->f->accesses = s->a.dtype ? s->n_value / s->f->width * copies : 0;
+    return true;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------- */
@@ -253,6 +318,11 @@ static void find_out(study *s, const sett_facts_args *args)
     sett_build *b = s->c.b;
     if (!take(s, args) || !extents(s))
         return;
+    s->f->exact = sett__all_static(s->a.layout) && (!s->a.tensor || sett__all_static(s->a.tensor));
+    if (!s->f->exact) {
+        dynamic(s);
+        return;
+    }
     s->at = sett__new(b, (size_t)s->n * sizeof *s->at);
     s->sorted = sett__new(b, (size_t)s->n * sizeof *s->sorted);
     if (!s->at || !s->sorted || !coverage(s) || !s->a.dtype || !width(s))
