@@ -122,8 +122,8 @@ START_TEST(divisibility_proves_width)
         {256, 16, 8, 4, "every access starts at a multiple of 8 elements"},
         {8, 16, 8, 4, "every access starts at a multiple of 8 elements"},
         {4, 16, 4, 8,
-            "every access starts at a multiple of 4 elements; not 8 at once: stride ?{div=4} is not known to be a multiple of 8"},
-        {1, 16, 1, 32, "one element at a time; not 2 at once: stride ? is not known to be a multiple of 2"},
+            "every access starts at a multiple of 4 elements; not 8 at once: stride N{div=4} is not known to be a multiple of 8"},
+        {1, 16, 1, 32, "one element at a time; not 2 at once: stride N is not known to be a multiple of 2"},
         {8, 4, 2, 16, "every access starts at a multiple of 2 elements; not 4 at once: offset 0 is aligned to 4 bytes only"},
     };
     for (size_t i = 0; i < SETT__COUNT(cases); i++) {
@@ -380,7 +380,7 @@ START_TEST(refusals)
         {coordinates, SETT_E_SHAPE, "(4,8):(1@0,1@1) gives coordinates, not offsets"},
         {six_bits, SETT_E_DTYPE, "f6E3M2FN: an element of a power of two bits is needed"},
         {odd_align, SETT_E_ARGUMENT, "align 12 is no power of two"},
-        {dynamic_extent, SETT_E_STATIC, "(32,?):(1,32): facts need static extents; of a kernel's accesses its report says them"},
+        {dynamic_extent, SETT_E_STATIC, "(32,N):(1,32): facts need static extents; of a kernel's accesses its report says them"},
         {dynamic_swizzle, SETT_E_STATIC, "what a swizzle of dynamic strides costs is known at run time only"},
         {far, SETT_E_RANGE, "an offset is out of range"},
     };

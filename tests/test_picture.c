@@ -575,7 +575,7 @@ START_TEST(a_dynamic_layout_is_refused)
     const char *why;
     dynamic_body(b, NULL);
     ck_assert_int_eq(sett_build_status(b, &why), SETT_E_STATIC);
-    ck_assert_ptr_nonnull(strstr(why, "sett_layout_svg: (4,N):(N,1) is dynamic: there is no picture of it"));
+    ck_assert_msg(strstr(why, "sett_layout_svg: (4,N):(N,1) is dynamic: there is no picture of it") != NULL, "%s", why);
     sett_build_end(b, NULL);
 }
 END_TEST

@@ -183,9 +183,7 @@ static bool strides_fit(const study *s, int64_t w, char *why)
 {
     for (int i = 0; i < s->n_far; i++)
         if (sett__leaf_div(s->far[i]) % w) {
-            char text[64];
-            sett__arg_str(s->far[i], text, sizeof text);
-            snprintf(why, WHY, "stride %s is not known to be a multiple of %" PRId64, text, w);
+            snprintf(why, WHY, "stride %.64s is not known to be a multiple of %" PRId64, sett__arg_text(s->c.b, s->far[i]), w);
             return false;
         }
     return width_fits(s, w, why);
