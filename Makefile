@@ -182,14 +182,15 @@ demo: setup ## the main job on real input, on a GPU or the CPU
 bench: all $(BENCHES) ## benchmarks; the peers need a GPU and Python with torch
 	bench/run $(B)
 
-portable: all bench-programs $(RUNNER) ## a stripped copy in build/portable/, to run on a machine without a compiler: make gpu-check B=build/portable
+portable: all bench-programs $(RUNNER) $(B)/golden ## a stripped copy in build/portable/, to run on a machine without a compiler: make gpu-check B=build/portable
 	rm -rf build/portable
 	mkdir -p build/portable/examples build/portable/bench
 	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(B)/libbench.so $(B)/sett $(B)/demo build/portable/
 	cp $(RUNNER) build/portable/runner
+	cp $(B)/golden build/portable/golden
 	cp $(EXAMPLES) build/portable/examples/
 	cp $(filter $(B)/bench/%,$(BENCHES)) build/portable/bench/
-	strip $(addprefix build/portable/,libsett.so.$(SOVERSION) libsett-ptx.so libbench.so sett demo runner) build/portable/examples/* build/portable/bench/*
+	strip $(addprefix build/portable/,libsett.so.$(SOVERSION) libsett-ptx.so libbench.so sett demo runner golden) build/portable/examples/* build/portable/bench/*
 
 accuracy: $(B)/libsett-ptx.so $(B)/bench/accuracy ## worst error of every function: all 2^32 Float32 inputs, on a GPU if there is one
 	$(B)/bench/accuracy -s 1 -n 1000000

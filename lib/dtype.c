@@ -305,6 +305,8 @@ double sett__float_of_bits(sett_dtype d, uint64_t bits)
         memcpy(&x, &bits, sizeof x);
         return x;
     }
+    if (sett__dtype_kind(d) == 's' && sett_dtype_bits(d) <= 32 && d != SETT_I4)
+        return sett__float_of_bits(SETT_F32, d == SETT_TF32 ? bits : sett__f32_of_narrow(d, bits & mask_of(d)));
     if (sett__dtype_kind(d) == 'u')
         return (double)(bits & mask_of(d));
     return (double)sett__int_of_bits(d, bits);

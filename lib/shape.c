@@ -270,7 +270,8 @@ sett_val *sett_bitcast_at(sett_site site, const sett_val *x, sett_dtype dtype)
     if (!v)
         return poison_of(c.b);
     sett_dtype from = (sett_dtype)v->dtype;
-    bool valid = sett__dtype_valid((int)dtype) && dtype != SETT_BOOL && from != SETT_BOOL && sett__dtype_kind(dtype) != 's';
+    bool valid = sett__dtype_valid((int)dtype) && dtype != SETT_BOOL && from != SETT_BOOL && sett_dtype_bits(dtype) >= 8 && sett_dtype_bits(from) >= 8 &&
+        sett__dtype_has_values(dtype);
     SETT__FAIL_IF(c.b, site, c.func, !valid, poison_of(c.b), SETT_E_DTYPE, "%s has no bits to read as %s",
         sett_dtype_name(from), sett_dtype_name(dtype));
     if (from == dtype)

@@ -49,9 +49,10 @@ static bool int_fits(sett_dtype d, int64_t i)
 static sett_val *construct(const sett__ctx *c, sett_arg a, sett_dtype d)
 {
     sett_build *b = c->b;
+    SETT__FAIL_IF(b, c->site, c->func, d == SETT_I4, poison_of(b), SETT_E_DTYPE, "there are no constants of i4; convert an integer with sett_to");
     if (a.kind == SETT_INT)
         return sett__const_bits(b, c->site, d, bits_of_int(d, a.u.i));
-    if (is_float(d) || (sett__dtype_kind(d) == 's' && d != SETT_I4))
+    if (is_float(d) || sett__dtype_kind(d) == 's')
         return sett__const_bits(b, c->site, d, sett__bits_of_float(d, a.u.f));
     if (d == SETT_BOOL)
         return sett__const_bits(b, c->site, d, a.u.f != 0);
@@ -268,6 +269,9 @@ static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
     char types[SETT__TYPES_TEXT];
     SETT__FAIL_IF(b, c->site, c->func, op > SETT_NE && !sett__expands(op, d), poison_of(b), SETT_E_DTYPE,
         "it takes %s, not %s: sett_to converts", sett__types_text("hfd", types), sett_dtype_name(d));
+    bool mixed = op > SETT_POW && o[0].v && o[1].v && o[0].v->dtype != o[1].v->dtype; /* as in CuTe: math functions promote nothing */
+    SETT__FAIL_IF(b, c->site, c->func, mixed, poison_of(b), SETT_E_DTYPE, "the operands have types %s and %s",
+        sett_dtype_name((sett_dtype)o[0].v->dtype), sett_dtype_name((sett_dtype)o[1].v->dtype));
     bool by_zero = (op == SETT_FLOORDIV || op == SETT_MOD) && !is_float(d) && !o[1].v && o[1].number.u.i == 0;
     SETT__FAIL_IF(b, c->site, c->func, by_zero, poison_of(b), SETT_E_RANGE, "the divisor is 0");
     if (!unify(c, o, 2, d))

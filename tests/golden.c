@@ -31,6 +31,8 @@ static reader *reader_of(const char *name, const char **why)
     for (size_t i = 0; i < SETT__COUNT(value); i++)
         if (!strcmp(stem, value[i]))
             return golden_value_line;
+    if (!strcmp(stem, "argument"))
+        return golden_argument_line;
     if (!strcmp(stem, "construct"))
         return golden_construct_line;
     if (!strcmp(stem, "dynamic_layout"))
@@ -101,6 +103,7 @@ static void run_file(tally *t, const char *path)
         int fields = golden_fields(line, field);
         read(t, path, n, field, fields);
     }
+    golden_flush(t);
     fclose(f);
 }
 

@@ -46,6 +46,8 @@ void golden_layout_line(tally *, const char *file, int line, char **field, int n
 void golden_dynamic_line(tally *, const char *file, int line, char **field, int n);
 void golden_value_line(tally *, const char *file, int line, char **field, int n);
 /* Two formats have a file of this name: numbers name their type first, layouts their operation. */
+void golden_argument_line(tally *, const char *file, int line, char **field, int n);
+void golden_flush(tally *); /* at the end of each file: runs what waits */
 void golden_construct_line(tally *, const char *file, int line, char **field, int n);
 /* Information: our answer to field[0..n) and who agrees, against what is written beside the file. */
 void golden_answer(tally *, const char *file, int line, char **field, int n, const char *got, const char *who);

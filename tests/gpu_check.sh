@@ -5,7 +5,7 @@
 set -u
 b=${B:-build/release}
 if command -v llvm-config-22 >/dev/null; then
-    ${MAKE:-make} --no-print-directory -j"$(nproc)" all "$b/runner" "$b/bench/accuracy" || exit 1
+    ${MAKE:-make} --no-print-directory -j"$(nproc)" all "$b/runner" "$b/bench/accuracy" "$b/golden" || exit 1
 fi
 if ! "$b/sett" doctor; then
     echo "skipped: no GPU here (sett doctor says why)"
@@ -18,6 +18,7 @@ trap 'rm -rf "$SETT_CACHE_DIR"' EXIT
 for suite in gpu conform properties; do # each by itself: the last test of gpu spoils its process
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
+SETT_TEST_GPU=1 "$b/golden" tests/golden/numeric || bad=1
 for e in "$b"/examples/*; do
     [ -x "$e" ] || continue
     "$e" || { echo "$e: FAILED" && bad=1; }

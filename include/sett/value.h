@@ -142,6 +142,7 @@ SETT_API sett_val *sett_unary_at(sett_site, const char *func, sett_unary_op, set
 #define SETT_BINARY_VALUE(name, op, x, y) sett_binary_at(SETT_HERE, name, op, SETT_A(x), SETT_A(y))
 /* At least one operand is a sett_val; the other may be a number. */
 #define sett_pow(x, y) SETT_BINARY_VALUE("sett_pow", SETT_POW, x, y)
+/* Of atan2, copysign, fmin and fmax both have one type, or one is a C number. */
 #define sett_atan2(y, x) SETT_BINARY_VALUE("sett_atan2", SETT_ATAN2, y, x)
 #define sett_copysign(x, y) SETT_BINARY_VALUE("sett_copysign", SETT_COPYSIGN, x, y)
 #define sett_fmin(x, y) SETT_BINARY_VALUE("sett_fmin", SETT_FMIN, x, y)
