@@ -66,6 +66,7 @@ sett_status sett__error(sett_error *e, sett_status, const char *format, ...) SET
 
 /* ---- dtype.c ------------------------------------------------------------------ */
 bool sett__dtype_valid(int);
+bool sett__dtype_has_values(sett_dtype); /* can a value have it? */
 char sett__dtype_kind(sett_dtype);  /* 'b' 'i' 'u' 'f' 's', see SETT_DTYPES */
 char sett__dtype_class(sett_dtype); /* the letter of ops.def: b i u h f d, or 's' */
 #define SETT__TYPES_TEXT 128
@@ -324,7 +325,7 @@ bool sett__expr_const(const sett__sig *, sett__expr, int64_t *out); /* depends o
 
 typedef struct sett__ctx sett__ctx; /* below */
 
-/* ---- build.c, sig.c, fold.c, emit.c: recording -------------------------------------------------------------------------------- */
+/* ---- recording: the data -------------------------------------------------------------------------- */
 typedef struct sett__region {
     uint32_t op;       /* IF, ELSE or FOR that opened it */
     uint32_t last;     /* op after which a hoisted op goes: the last one before the open child */
@@ -418,6 +419,7 @@ struct sett_build {
     const void *user;
 };
 
+/* ---- build.c: a build and its objects ----------------------------------------------------------- */
 /* mem NULL: malloc. in_kernel: a body is about to record. NULL when out of memory. sett_build_end frees it. */
 sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel);
 /* Ends a build, and begins another one in its memory, which recording then need not fault in again. False: it holds
@@ -454,7 +456,9 @@ bool sett__use_arg(sett_build *, sett_site, const char *func, sett_arg); /* ever
 bool sett__take_args(const sett__ctx *, void *to, size_t size, const void *from);
 /* The build of an argument: the first object below it; NULL if it is all static. */
 sett_build *sett__build_of(sett_arg);
-
+uint32_t sett__intern(sett_build *, const char *); /* index in string */
+uint32_t sett__site(sett_build *, sett_site);
+/* ---- emit.c: recording one op ------------------------------------------------------------------- */
 /* Records one op: folds, merges with an equal visible one, hoists pure integer scalars
  * to the outermost region where their operands are visible. Returns its index. */
 typedef struct sett__emit {
@@ -476,47 +480,49 @@ sett_val *sett__const_in(sett_build *, sett_site, sett_dtype, uint64_t bits, set
 bool sett__val_const(const sett_val *, uint64_t *bits); /* is it a CONST, folding on */
 /* A scalar integer leaf as a value of 32 bits (64 if it does not fit, or is). */
 sett_val *sett__arg_val(sett_build *, sett_site, sett_arg leaf);
-/* One elementwise op on operands of one type, already converted; an operand of one element is a
- * splat. Knows more of the result than sett__val(sett__record()): what sett_assume promised. */
-sett_val *sett__op2(sett_build *, sett_site, sett__code, int flags, sett_val *, sett_val *);
-sett_val *sett__to(sett_build *, sett_site, sett_val *, sett_dtype); /* CONVERT, if it is another type */
-sett_val *sett__to_narrow(sett_build *, sett_site, sett_val *, sett_dtype); /* narrow.c: of or to a type that is only stored */
-bool sett__dtype_has_values(sett_dtype); /* can a value have it? */
-/* A C number, or a scalar value of that type already, as a value of a type; a number that
- * the type cannot hold is SETT_E_RANGE. func is the public name. */
-sett_val *sett__number(sett_build *, sett_site, const char *func, sett_arg, sett_dtype);
-/* As sett_const, or a scalar value converted: one element of a type. */
-sett_val *sett__element(const sett__ctx *, sett_arg, sett_dtype);
-sett_val *sett__unary(sett_build *, sett_site, sett__code, sett_val *); /* one UNARY op */
-sett_val *sett__assumed(const sett_val *, int64_t div); /* the same, known to be a multiple of div */
-/* math_binary.c: POW and what follows it, of two operands of one type, which it takes */
-bool sett__expands(sett_binary_op, sett_dtype);
-sett_val *sett__expand_binary(const sett__ctx *, sett_binary_op, sett_val *, sett_val *);
-/* Gives all (up to 3) one shape: elements repeated where an extent is 1. Scalars and values of one element
- * stay: an op takes them as splats. False: they do not broadcast; the build has failed. */
-bool sett__broadcast(const sett__ctx *, sett_val **, int n);
 bool sett__same_shape(sett_arg, sett_arg); /* static tuples that print the same */
 /* result[i] = from[idx[i]]; looks through PACK and PICK. */
 uint32_t sett__pick(sett_build *, sett_site, uint32_t from, const uint32_t *idx, uint32_t n);
 uint32_t sett__splat(sett_build *, sett_site, uint32_t scalar, uint32_t n); /* a PICK of n times element 0 */
-/* Byte offset of a new piece of the block's shared window. */
-uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t bytes, uint32_t align);
+/* ---- fold.c: what an op folds to ---------------------------------------------------------------- */
 /* What folds an op to an existing one: its index, or SETT__NONE. May rewrite the op. */
 uint32_t sett__fold(sett_build *, sett_site, sett__emit *, uint32_t *args);
+/* ---- ranges.c: what is known of integers -------------------------------------------------------- */
+/* One elementwise op on operands of one type, already converted; an operand of one element is a
+ * splat. Knows more of the result than sett__val(sett__record()): what sett_assume promised. */
+sett_val *sett__op2(sett_build *, sett_site, sett__code, int flags, sett_val *, sett_val *);
 void sett__facts(sett_build *, sett_val *); /* fills div, lo, hi, uniform of an op's value */
 /* The same of a scalar integer or Boolean op. Constants, which are most operands, need no value object for it. */
 typedef struct sett__known { int64_t lo, hi, div; sett_dtype dtype; } sett__known;
 sett__known sett__know(sett_build *, uint32_t op);
 void sett__dtype_range(sett_dtype, int64_t *lo, int64_t *hi); /* of an integer type; U64: all of int64, meaning unknown */
 bool sett__no_wrap(sett_build *, uint32_t op); /* ADD SUB MUL of scalar integers: the ranges prove that it does not wrap */
-uint32_t sett__intern(sett_build *, const char *); /* index in string */
-uint32_t sett__site(sett_build *, sett_site);
-/* Orders, drops what is dead, renumbers, fills the signature, verifies. */
-sett_status sett__build_finish(sett_build *, sett__tape *, sett_error *);
+/* ---- value.c: arithmetic ------------------------------------------------------------------------ */
+sett_val *sett__to(sett_build *, sett_site, sett_val *, sett_dtype); /* CONVERT, if it is another type */
+/* A C number, or a scalar value of that type already, as a value of a type; a number that
+ * the type cannot hold is SETT_E_RANGE. func is the public name. */
+sett_val *sett__number(sett_build *, sett_site, const char *func, sett_arg, sett_dtype);
+/* As sett_const, or a scalar value converted: one element of a type. */
+sett_val *sett__element(const sett__ctx *, sett_arg, sett_dtype);
+sett_val *sett__assumed(const sett_val *, int64_t div); /* the same, known to be a multiple of div */
+/* ---- narrow.c: types that are only stored ------------------------------------------------------- */
+sett_val *sett__to_narrow(sett_build *, sett_site, sett_val *, sett_dtype); /* narrow.c: of or to a type that is only stored */
+/* ---- math.c: one operand ------------------------------------------------------------------------ */
+sett_val *sett__unary(sett_build *, sett_site, sett__code, sett_val *); /* one UNARY op */
+/* ---- math_binary.c: POW and what follows it ----------------------------------------------------- */
+/* Of two operands of one type, which it takes. */
+bool sett__expands(sett_binary_op, sett_dtype);
+sett_val *sett__expand_binary(const sett__ctx *, sett_binary_op, sett_val *, sett_val *);
+/* ---- shape.c: shapes of values ------------------------------------------------------------------ */
+/* Gives all (up to 3) one shape: elements repeated where an extent is 1. Scalars and values of one element
+ * stay: an op takes them as splats. False: they do not broadcast; the build has failed. */
+bool sett__broadcast(const sett__ctx *, sett_val **, int n);
+/* ---- sig.c: the signature ----------------------------------------------------------------------- */
+/* Byte offset of a new piece of the block's shared window. */
+uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t bytes, uint32_t align);
 /* Turns a dynamic integer (made of symbols, integer scalars and constants only) into a host
  * expression; false: it depends on something that a launch does not know. */
 bool sett__to_expr(sett_build *, sett_arg leaf, sett__expr *);
-
 /* ---- rely.c: what only a launch can confirm ----------------------------------------------------- */
 /* What the body relies on, as a launch check, where a launch knows all of it; nothing inside an if, whose arm may never
  * run. The text says what is needed, without the function's name. */
@@ -528,8 +534,10 @@ typedef enum sett__demand {
     SETT__BELOW       /* x[0] < x[1] */
 } sett__demand;
 void sett__rely(const sett__ctx *, sett__demand, const sett_arg *x, const char *format, ...) SETT_PRINTF(4, 5);
-
-/* ---- leaf.c: leaves, static or dynamic --------------------------------------------------------- */
+/* ---- finish.c: from a build to a tape ----------------------------------------------------------- */
+/* Orders, drops what is dead, renumbers, fills the signature, verifies. */
+sett_status sett__build_finish(sett_build *, sett__tape *, sett_error *);
+/* ---- leaf.c: leaves, static or dynamic ---------------------------------------------------------- */
 /* Leaf arithmetic of the algebra: static where both are, else recorded. Overflow of
  * 63 bits fails the build. func is the public name for messages. */
 struct sett__ctx { sett_build *b; sett_site site; const char *func; };
@@ -549,13 +557,7 @@ int64_t sett__gcd(int64_t, int64_t); /* >= 0; of 0 and x: |x| */
 bool sett__divides(sett_arg a, sett_arg b); /* a divides b, whatever value b has at run time */
 bool sett__is_static(sett_arg);    /* every leaf INT */
 bool sett__is_int(sett_arg, int64_t); /* static and equal */
-/* CuTe text into a buffer, snprintf-like: "(4,(?{div=8},_))", layouts, tilers. */
-int sett__arg_str(sett_arg, char *buf, size_t size);
-int sett__layout_str(const sett_layout *, char *buf, size_t size);
-const char *sett__arg_text(sett_build *, sett_arg); /* in the arena, for messages: names of symbols in place of `?` */
-const char *sett__layout_text(sett_build *, const sett_layout *);
-
-/* ---- tuple.c ------------------------------------------------------------------------------------------------------- */
+/* ---- tuple.c: tuples ---------------------------------------------------------------------------- */
 sett_arg *sett__kids(const sett__ctx *, int n);     /* arena room for n children */
 sett_arg sett__node(const sett__ctx *, int n, const sett_arg *kid); /* a tuple; SETT_E_LIMIT past 255 */
 static inline int sett__arity(sett_arg a)           /* children of a tuple, 1 for a leaf */
@@ -586,13 +588,11 @@ sett_arg sett__append(const sett__ctx *, sett_arg, sett_arg); /* one more mode; 
 sett_arg sett__sieve(const sett__ctx *, sett_arg crd, sett_arg x, bool keep_slices);
 /* Compact strides, in colexicographic order, from `start`; *next (if any) is what follows. */
 sett_arg sett__compact(const sett__ctx *, sett_arg shape, sett_arg start, sett_arg *next);
-
-/* ---- tuple_ops.c ------------------------------------------------------------------------------------------------- */
-sett_arg sett__find(const sett__ctx *, sett_arg x, sett_test_fn *, void *user); /* as sett_find_if */
-
-/* ---- layout*.c ------------------------------------------------------------------------------------------------- */
 /* idx = <coord, stride> through the profile; basis strides give an arithmetic tuple. */
 sett_arg sett__crd2idx(const sett__ctx *, sett_arg coord, sett_arg shape, sett_arg stride);
+/* ---- tuple_ops.c -------------------------------------------------------------------------------- */
+sett_arg sett__find(const sett__ctx *, sett_arg x, sett_test_fn *, void *user); /* as sett_find_if */
+/* ---- layout.c ----------------------------------------------------------------------------------- */
 sett_layout *sett__layout(sett_build *, sett_arg shape, sett_arg stride); /* keeps the tuples; no checks */
 sett_arg sett__layout_at(const sett__ctx *, const sett_layout *, sett_arg coord); /* evaluates, swizzle and offset too */
 /* Like sett__layout, but the tuples are in the arena already; poison if a leaf is. */
@@ -605,14 +605,13 @@ bool sett__check_shape(const sett__ctx *, sett_arg); /* positive extents, or dyn
 /* Makers on checked arguments; a stride of `_` is compact. */
 sett_layout *sett__make(const sett__ctx *, sett_arg shape, sett_arg stride);
 sett_layout *sett__ordered(const sett__ctx *, sett_arg shape, sett_arg order);
-/* modes.c: parts of tuples and layouts */
-sett_arg sett__select(const sett__ctx *, sett_arg x, sett_arg modes);
-sett_arg sett__group(const sett__ctx *, sett_arg x, int begin, int end);
 /* One mode of a plain shape:stride, and several joined. */
 sett_layout *sett__mode(const sett__ctx *, const sett_layout *, int i);
 sett_layout *sett__join(const sett__ctx *, int n, sett_layout *const *);
-
-/* ---- coalesce.c, composition.c, complement.c, inverse.c, divide.c, product.c, recast.c: on plain shape:stride ---- */
+/* ---- modes.c: parts of tuples and layouts ------------------------------------------------------- */
+sett_arg sett__select(const sett__ctx *, sett_arg x, sett_arg modes);
+sett_arg sett__group(const sett__ctx *, sett_arg x, int begin, int end);
+/* ---- coalesce.c --------------------------------------------------------------------------------- */
 typedef struct sett__mode_list { /* leaves of a layout, innermost mode first */
     sett_arg (*m)[2];            /* extent, stride */
     int n, cap;
@@ -628,14 +627,16 @@ void sett__coalesced(const sett__ctx *, sett__mode_list *, sett_arg shape, sett_
 sett_layout *sett__from_modes(const sett__ctx *, const sett__mode_list *); /* one mode: a leaf; none: 1:0 */
 sett_layout *sett__coalesce(const sett__ctx *, const sett_layout *);
 sett_layout *sett__filter(const sett__ctx *, const sett_layout *);
+/* ---- composition.c ------------------------------------------------------------------------------ */
 sett_layout *sett__by_mode(const sett__ctx *, const sett_layout *, sett_arg tiler,
     sett_layout *(*)(const sett__ctx *, const sett_layout *, sett_arg), bool keep); /* keep: the modes past the tiler */
-/* Composition with the rest of a divide, which may be rounded up. */
 /* Why the composition of static layouts is refused, as a word; NULL: it is not, or that is not known. */
 const char *sett__refusal(const sett__ctx *, const sett_layout *, const sett_layout *, bool strict);
+/* With the rest of a divide, which may be rounded up. */
 sett_layout *sett__compose_rest(const sett__ctx *, const sett_layout *, const sett_layout *);
 sett_layout *sett__tiler_layout(const sett__ctx *, sett_arg, int stride_of_one); /* a layout itself; n as n:1 */
 sett_layout *sett__compose(const sett__ctx *, const sett_layout *, sett_arg rhs); /* rhs: layout, tiler or shape */
+/* ---- complement.c ------------------------------------------------------------------------------- */
 sett_layout *sett__complement(const sett__ctx *, const sett_layout *, sett_arg cotarget);
 sett_layout *sett__open_complement(const sett__ctx *, const sett_layout *); /* without an end */
 void sett__sort_modes(sett__mode_list *); /* by static strides */
@@ -644,13 +645,20 @@ void sett__sort_modes(sett__mode_list *); /* by static strides */
 typedef sett_layout *sett__coordinate_fn(const sett__ctx *, const sett__mode_list *, uint32_t path);
 sett_layout *sett__by_coordinate(const sett__ctx *, const sett__mode_list *, sett__coordinate_fn *);
 sett_layout *sett__bad_layout(const sett__ctx *, sett_status, const char *text, const sett_layout *);
+/* ---- inverse.c ---------------------------------------------------------------------------------- */
 sett_layout *sett__right_inverse(const sett__ctx *, const sett_layout *);
+/* ---- divide.c ----------------------------------------------------------------------------------- */
 sett_layout *sett__logical_divide(const sett__ctx *, const sett_layout *, sett_arg tiler);
 sett_layout *sett__zip_tiles(const sett__ctx *, const sett_layout *, sett_arg tiler); /* ((a,b),(c,d)) to ((a,c),(b,d)) */
 sett_layout *sett__open_tiles(const sett__ctx *, const sett_layout *, bool tile); /* then flat, or ((tile),r0,r1,...) */
+/* ---- product.c ---------------------------------------------------------------------------------- */
 sett_layout *sett__logical_product(const sett__ctx *, const sett_layout *, sett_arg tiler);
-
-/* ---- layout_text.c ---------------------------------------------------------------------------------------------- */
+/* ---- layout_text.c: notation -------------------------------------------------------------------- */
+/* CuTe text into a buffer, snprintf-like: "(4,(?{div=8},_))", layouts, tilers. */
+int sett__arg_str(sett_arg, char *buf, size_t size);
+int sett__layout_str(const sett_layout *, char *buf, size_t size);
+const char *sett__arg_text(sett_build *, sett_arg); /* in the arena, for messages: names of symbols in place of `?` */
+const char *sett__layout_text(sett_build *, const sett_layout *);
 /* A layout, tuple or tiler. The hook reads what begins with `?` and moves on behind it. */
 typedef bool sett__dynamic_fn(void *user, const char **at, sett_arg *leaf);
 sett_arg sett__parse(const sett__ctx *, const char *text, sett__dynamic_fn *, void *user);
