@@ -564,7 +564,8 @@ static void get_checks(struct reader *r, sett__sig *s, bool places)
         fail(r, "a zero is spelled out");
     if (r->bad)
         return;
-    memcpy(code, s->code, used * sizeof *code);
+    if (used)
+        memcpy(code, s->code, used * sizeof *code);
     s->code = code;
     s->n_code += n_code;
     for (; s->n_check < n && !r->bad; s->n_check++) {

@@ -320,7 +320,7 @@ int sett__op_str(const sett__tape *t, uint32_t i, char *buf, size_t size)
 /* Extents or strides of a parameter; the leaves of one mode in brackets of their own. */
 static void print_tuple(sett__sink *out, const sett__sig *s, const sett__param *p, bool strides)
 {
-    const sett__leaf *leaf = s->leaf + p->leaf;
+    const sett__leaf *leaf = p->n_leaf ? s->leaf + p->leaf : NULL;
     sett__put(out, "(");
     for (uint32_t i = 0; i < p->n_leaf; i++) {
         bool first = !i || leaf[i - 1].mode != leaf[i].mode;
