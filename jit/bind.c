@@ -554,7 +554,8 @@ static sett_status broken(const binder *bd, const sett__check *k)
 
 static sett_status check_promises(const binder *bd)
 {
-    for (const sett__check *k = bd->sig->check; k < bd->sig->check + bd->sig->n_check; k++) {
+    for (uint32_t i = 0; i < bd->sig->n_check; i++) {
+        const sett__check *k = &bd->sig->check[i];
         int64_t v;
         if (!eval(bd, k->expr, &v) || v)
             return broken(bd, k);

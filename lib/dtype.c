@@ -51,7 +51,7 @@ const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT])
     buf[0] = 0;
     for (int d = 1; d <= (int)SETT__COUNT(dtypes); d++) {
         bool end = d == (int)SETT__COUNT(dtypes), one = end || strchr(classes, sett__dtype_class((sett_dtype)d));
-        if (last && one) {
+        if (last && one && n < SETT__TYPES_TEXT) {
             n += (size_t)snprintf(buf + n, SETT__TYPES_TEXT - n, "%s%s", !n ? "" : end ? " or " : ", ", sett_dtype_name(last));
             last = (sett_dtype)0;
         }

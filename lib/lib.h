@@ -69,7 +69,7 @@ bool sett__dtype_valid(int);
 bool sett__dtype_has_values(sett_dtype); /* can a value have it? */
 char sett__dtype_kind(sett_dtype);  /* 'b' 'i' 'u' 'f' 's', see SETT_DTYPES */
 char sett__dtype_class(sett_dtype); /* the letter of ops.def: b i u h f d, or 's' */
-#define SETT__TYPES_TEXT 128
+#define SETT__TYPES_TEXT 320 /* the names of all types */
 const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT]); /* "hfd": "f16, bf16, f32 or f64" */
 int sett__dtype_bytes(sett_dtype);  /* storage of one element, bits rounded up; BOOL 1 */
 /* Asked several times an op: one bit a type. */

@@ -110,7 +110,8 @@ static void put_param(struct writer *w, const sett__sig *sig, const sett__param 
     put(w, p->align);
     put(w, p->rank);
     put(w, p->n_leaf);
-    for (const sett__leaf *l = sig->leaf + p->leaf; l < sig->leaf + p->leaf + p->n_leaf; l++) {
+    for (uint32_t i = 0; i < p->n_leaf; i++) {
+        const sett__leaf *l = &sig->leaf[p->leaf + i];
         put(w, l->mode);
         put_expr(w, sig, l->extent);
         put_expr(w, sig, l->stride);
@@ -161,7 +162,8 @@ static void put_checks(struct writer *w, const sett__sig *s, bool places)
         n_code += s->check[i].expr.count;
     put(w, s->n_check);
     put(w, n_code);
-    for (const sett__check *k = s->check; k < s->check + s->n_check; k++) {
+    for (uint32_t i = 0; i < s->n_check; i++) {
+        const sett__check *k = &s->check[i];
         put_expr(w, s, k->expr);
         put_string(w, k->text);
         if (!places)

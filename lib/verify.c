@@ -120,6 +120,8 @@ static bool check_const(struct check *c)
     int width = sett_dtype_bits((sett_dtype)c->op->dtype);
     if (!takes_type(c, c->op->dtype))
         return false;
+    if (width > 64)
+        return bad(c, SETT_E_VERIFY, "a constant has up to 64 bits, %s has %d", sett_dtype_name((sett_dtype)c->op->dtype), width);
     if (width < 64 && (uint64_t)c->op->imm >> width)
         return bad(c, SETT_E_VERIFY, "the bits do not fit the type");
     return result_is(c, c->op->dtype, 1);

@@ -242,6 +242,7 @@ static const struct {
     {"%9 = add f32 %1, %2", SETT_E_VERIFY, "operand 0 is memory"},
     {"%9 = and f32 %2, %2", SETT_E_DTYPE, "and takes i1, i8, i16, i32, i64, u8, u16, u32 or u64, not f32"},
     {"%9 = add i1 %3, %3", SETT_E_DTYPE, "add takes i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32 or f64, not i1"},
+    {"%9 = bitcast i8 %3", SETT_E_DTYPE, "f8E4M3 or f8E4M3B11FNUZ, not i1"},
     {"%9 = lt i32 %0, %0", SETT_E_VERIFY, "the result must be 1 of i1"},
     {"%9 = select f32 %0, %2, %2", SETT_E_DTYPE, "operand 0 is i32, not i1"},
     {"%9 = tid.x u32", SETT_E_VERIFY, "the result must be 1 of i32"},
