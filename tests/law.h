@@ -29,6 +29,7 @@ typedef struct trial {
     bool failed, refused;
 } trial;
 int law_pick(trial *, int n); /* 0 to n-1; the lower the simpler */
+int64_t law_huge(trial *);     /* 1 to 2^63-1, of all sizes */
 /* Notes an operand; printed when the case fails. */
 void law_note(trial *, const char *name, sett_arg);
 void law_note_layout(trial *, const char *name, const sett_layout *);
@@ -104,7 +105,7 @@ void law_reads_back(trial *, sett_arg);
     X(dynamic, 40, LAW_BIT(SETT_E_DIVIDE) | LAW_BIT(SETT_E_STATIC)) \
     X(dynamic_inverts, 90, 0) \
     X(stays_in_range, 10, LAW_BIT(SETT_E_DIVIDE) | LAW_BIT(SETT_E_RANGE)) \
-    X(survives, 1, ~UINT64_C(1))
+    X(counts, 90, 0) X(survives, 1, ~UINT64_C(1))
 #define LAW_DECLARE(name, least, refuses) void law_##name(trial *);
 LAW_LIST(LAW_DECLARE)
 #endif

@@ -7,7 +7,7 @@
 /* ---- numbers up to 2^62 ------------------------------------------------------------------------------- */
 
 /* Small ones, powers of two and their neighbours, products of small primes, anything. */
-static int64_t huge(trial *t)
+int64_t law_huge(trial *t)
 {
     int kind = law_pick(t, 5), bits = law_pick(t, 63);
     int64_t x = 1;
@@ -28,8 +28,8 @@ static flat huge_flat(trial *t, int most)
 {
     flat f = {.n = 1 + law_pick(t, most)};
     for (int i = 0; i < f.n; i++) {
-        f.s[i] = huge(t);
-        f.d[i] = law_pick(t, 6) ? huge(t) : 0;
+        f.s[i] = law_huge(t);
+        f.d[i] = law_pick(t, 6) ? law_huge(t) : 0;
         if (!law_pick(t, 8))
             f.d[i] = -f.d[i];
     }
@@ -50,7 +50,7 @@ static bool fits(law_wide x)
 /* A coordinate, small, at the end or anywhere in 64 bits. */
 static law_wide somewhere(trial *t, law_wide size)
 {
-    law_wide c = law_pick(t, 2) ? size - 1 - law_pick(t, 3) : huge(t);
+    law_wide c = law_pick(t, 2) ? size - 1 - law_pick(t, 3) : law_huge(t);
     c = size > 0 && c >= size ? c % size : c;
     return c < 0 ? 0 : c > INT64_MAX ? INT64_MAX : c;
 }
@@ -105,7 +105,7 @@ void law_stays_in_range(trial *t)
     sett_layout *a = law_layout(t, t->b, &fa), *b = law_layout(t, t->b, &fb), *r = a;
     law_note_layout(t, "A", a);
     law_note_layout(t, "B", b);
-    int64_t n = huge(t);
+    int64_t n = law_huge(t);
     law_note(t, "n", sett_arg_i(n));
     switch (op) {
     case 0: break;
@@ -135,6 +135,52 @@ void law_stays_in_range(trial *t)
     is_honest(t, r);
 }
 
+/* ---- host expressions ------------------------------------------------------------------------------------------ */
+
+/* One step in 128 bits. False: it has no value, or none of 64 bits. */
+static bool exactly(sett__xcode code, law_wide x, law_wide y, law_wide *r)
+{
+    switch (code) {
+    case SETT__X_ADD: *r = x + y; break;
+    case SETT__X_SUB: *r = x - y; break;
+    case SETT__X_MUL: *r = x * y; break;
+    case SETT__X_DIV: *r = y ? x / y : (law_wide)INT64_MAX + 1; break;
+    case SETT__X_REM: *r = y ? x % y : (law_wide)INT64_MAX + 1; break;
+    case SETT__X_MIN: *r = x < y ? x : y; break;
+    case SETT__X_MAX: *r = x > y ? x : y; break;
+    default: *r = x < y; break;
+    }
+    return fits(*r);
+}
+
+/* Grids, extents, strides and checks of a launch: the true value, or none. */
+void law_counts(trial *t)
+{
+    enum { STEPS_IN_IT = 6 };
+    static const sett__xcode codes[] = {SETT__X_ADD, SETT__X_SUB, SETT__X_MUL, SETT__X_DIV, SETT__X_REM, SETT__X_MIN, SETT__X_MAX, SETT__X_LT};
+    sett__xop code[2 * STEPS_IN_IT + 1];
+    int64_t sym[STEPS_IN_IT + 1], got;
+    law_wide want = sym[0] = law_pick(t, 4) ? law_huge(t) : -law_huge(t);
+    sett__sig sig = {.code = code};
+    bool ok = true;
+    char text[512];
+    code[0] = (sett__xop){SETT__X_SYM, 0};
+    for (int i = 1; i <= STEPS_IN_IT && ok; i++) {
+        sett__xcode c = codes[law_pick(t, (int)SETT__COUNT(codes))];
+        sym[i] = law_pick(t, 4) ? law_huge(t) : law_pick(t, 3) - 1;
+        bool fixed = law_pick(t, 2);
+        code[2 * i - 1] = (sett__xop){fixed ? SETT__X_CONST : SETT__X_SYM, fixed ? sym[i] : i};
+        code[2 * i] = (sett__xop){(uint8_t)c, 0};
+        sig.n_code = (uint32_t)(2 * i + 1);
+        ok = exactly(c, want, sym[i], &want);
+        snprintf(text, sizeof text, "%s of that and %" PRId64, sett__xops[c].text, sym[i]);
+        law_note(t, text, sett_arg_i(ok ? (int64_t)want : 0));
+    }
+    bool valued = sett__expr_eval(&sig, (sett__expr){0, sig.n_code}, sym, NULL, &got);
+    LAW(t, valued == ok, ok ? "it is said to have no value" : "it has no 64 bits, and is said to be %" PRId64, valued ? got : 0);
+    LAW(t, !ok || got == want, "it is said to be %" PRId64, got);
+}
+
 /* ---- operations in any order ---------------------------------------------------------------------------------- */
 
 enum { POOL = 8 };
@@ -154,7 +200,7 @@ static sett_arg tuple(trial *t, sett_layout **pool, int level)
     if (kind == 1)
         return sett_arg_l(pool[law_pick(t, POOL)]);
     if (kind < 5)
-        return sett_arg_i(kind == 2 ? huge(t) : law_pick(t, 17) - (kind == 3));
+        return sett_arg_i(kind == 2 ? law_huge(t) : law_pick(t, 17) - (kind == 3));
     int n = law_pick(t, 4);
     sett_arg *kid = sett__kids(&c, n);
     for (int i = 0; i < n; i++)
@@ -279,7 +325,7 @@ static sett_arg basis(trial *t, int level)
     sett__ctx c = law_ctx(t->b);
     int n = law_pick(t, 4);
     if (level == 3 || !n) {
-        sett_arg a = sett_arg_i(huge(t) * (law_pick(t, 2) ? -1 : 1));
+        sett_arg a = sett_arg_i(law_huge(t) * (law_pick(t, 2) ? -1 : 1));
         for (int i = law_pick(t, 4); i > 0; i--)
             a.path = a.path << 4 | (uint32_t)(1 + law_pick(t, 15));
         return a;

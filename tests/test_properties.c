@@ -111,6 +111,47 @@ START_TEST(on_the_device)
 }
 END_TEST
 
+/* ---- at launch ---------------------------------------------------------------------------------------- */
+
+static void launched(sett_build *b, const void *wide)
+{
+    sett_sym_args a[5] = {{.name = "G"}, {.name = "M"}, {.name = "N"}, {.name = "p"}, {.name = "q"}};
+    sett_val *v[5];
+    for (int i = 0; i < 5; i++) {
+        a[i].size = sizeof a[i];
+        a[i].wide = i && wide;
+        v[i] = sett_sym_at(SETT_HERE, b, &a[i]);
+    }
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T(v[1], v[2]), T(v[3], v[4])));
+    sett_grid(b, v[0]);
+    sett_block(b, 1);
+    sett_set(X, 0.0f, 0, 0);
+}
+
+/* Extents and strides of any size: a launch takes them (here on no blocks) only where no offset wraps. */
+START_TEST(launches_without_wrapping)
+{
+    static float data[4];
+    static trial t;
+    int taken = 0;
+    sett_kernel *k = conform_compile(launched, _i ? "wide" : NULL, (conform_how){.cpu = true});
+    law_from_seed(&t, setting("SETT_TEST_SEED", 20261121));
+    for (int i = 0; i < 4000; i++, t.n_drawn = 0) {
+        sett_buf x = {data, SETT_F32, 2, {law_huge(&t), law_huge(&t)}, {law_huge(&t), law_huge(&t)}};
+        if (law_pick(&t, 3) == 0)
+            x.shape[1] = x.stride[0] = 1 + law_pick(&t, 3);
+        sett_bind bind[] = {sett_bind_t(&x), sett_bind_i(0)};
+        law_wide last = ((law_wide)x.shape[0] - 1) * x.stride[0] + ((law_wide)x.shape[1] - 1) * x.stride[1];
+        sett_status s = sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, 2, bind, NULL);
+        taken += !s;
+        ck_assert_msg(s || last < (_i ? INT64_MAX / 32 : (law_wide)1 << 31),
+            "(%" PRId64 ",%" PRId64 "):(%" PRId64 ",%" PRId64 ") is taken", x.shape[0], x.shape[1], x.stride[0], x.stride[1]);
+    }
+    ck_assert_int_gt(taken, 40);
+    sett_kernel_release(k);
+}
+END_TEST
+
 Suite *properties_suite(void)
 {
     Suite *s = suite_create("properties");
@@ -120,6 +161,7 @@ Suite *properties_suite(void)
     if (!getenv("SETT_TEST_GPU")) /* on the host they are the same everywhere */
         tcase_add_loop_test(t, holds, 0, n_laws);
     tcase_add_test(device, on_the_device);
+    tcase_add_loop_test(device, launches_without_wrapping, 0, 2);
     suite_add_tcase(s, t);
     suite_add_tcase(s, device);
     return s;
