@@ -36,7 +36,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all check check-one properties fuzz fuzz-run golden pictures fault valgrind portable accuracy bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all check check-one properties fuzz fuzz-run golden pictures fault valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -192,9 +192,12 @@ portable: all bench-programs $(RUNNER) $(B)/golden ## a stripped copy in build/p
 	cp $(filter $(B)/bench/%,$(BENCHES)) build/portable/bench/
 	strip $(addprefix build/portable/,libsett.so.$(SOVERSION) libsett-ptx.so libbench.so sett demo runner golden) build/portable/examples/* build/portable/bench/*
 
-accuracy: $(B)/libsett-ptx.so $(B)/bench/accuracy ## worst error of every function: all 2^32 Float32 inputs, on a GPU if there is one
-	$(B)/bench/accuracy -s 1 -n 1000000
-	$(B)/bench/accuracy -t f64 -n 10000000
+accuracy: $(B)/libsett-ptx.so $(B)/bench/accuracy ## worst error of every function, all 2^32 Float32 inputs; on a GPU write docs/ops-gpu.txt with it
+	$(B)/bench/accuracy -s 1 -n 20000000
+	$(B)/bench/accuracy -t f64 -n 20000000
+
+ops-table: $(B)/libsett.so $(B)/bench/accuracy ## write docs/ops.md: every operation, type and error
+	tests/ops_table.sh $(B) write
 
 bench-programs: $(BENCHES)
 

@@ -42,9 +42,8 @@ examples() { # variant folder: each example says what it checked; a failure is i
         "$e" || return 1
     done
 }
-accuracy() { # on the CPU engine: a million inputs of every Float32 function, some of Float64, all of 16 bits
-    build $rel/bench/accuracy && a=$rel/bench/accuracy || return 1
-    $a -cq -s 4099 -n 200000 && $a -cq -t f64 -n 100000 && $a -cq -t f16 -n 50000 && $a -cq -t bf16 -n 50000
+ops_table() { # every function inside its bound, and docs/ops.md what is measured
+    build $rel/bench/accuracy && tests/ops_table.sh $rel
 }
 # Suites as processes of their own, as many at once as there are cores, the long ones first. Each test is a forked child:
 # a sanitizer's report or a leak is its exit code, and what it leaves behind disturbs no other.
@@ -94,7 +93,7 @@ part lint tests/lint.sh $rel
 part unit suites $rel/runner $(all_suites)
 part golden $rel/golden tests/golden
 part examples examples $rel
-part accuracy accuracy
+part ops-table ops_table
 part cli tests/cli.sh $rel
 part user-compiler tests/user_compiler.sh $rel
 part readme tests/readme.sh $rel
