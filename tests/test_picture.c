@@ -301,6 +301,8 @@ START_TEST(owners)
     ck_assert_int_eq(count(svg, orange), 8);
     svg = sett_layout_svg(tv.tv, .tiler = tv.tiler, .isolate = T(0, ALL));
     ck_assert_int_eq(count(svg, orange), 4);
+    svg = sett_layout_svg(tv.tv, .tiler = tv.tiler, .by = SETT_BY_OFFSET); /* offsets 0, 8, 16, 24 */
+    ck_assert_int_eq(count(svg, orange), 4);
     /* A row of eight is two groups of four banks. */
     svg = sett_layout_svg(tv.tv, .tiler = tv.tiler, .tensor = sett_row_major(b, 4, 8), .by = SETT_BY_BANK);
     ck_assert_int_eq(count(svg, orange), 4);
@@ -511,6 +513,14 @@ static const char *no_tile(sett_build *b)
 {
     return sett_layout_text(tile8(b), .tensor = tile8(b));
 }
+static const char *no_pair(sett_build *b)
+{
+    return sett_layout_text(tile8(b), .tiler = T(4, 2), .isolate = SETT_A(3));
+}
+static const char *colors_of_links(sett_build *b)
+{
+    return sett_layout_text(tile8(b), .draw = SETT_DRAW_VIEW, .a = tile8(b), .by = SETT_BY_BANK);
+}
 static const char *no_such_thread(sett_build *b)
 {
     return sett_layout_text(tile8(b), .tiler = T(4, 2), .isolate = T(4, ALL));
@@ -547,6 +557,8 @@ START_TEST(refusals)
         {other_extents, SETT_E_SHAPE, "(2,4):(1,2) and (4,2):(1,4): 2 x 4 cells and 4 x 2 have no difference to show"},
         {no_threads, SETT_E_ARGUMENT, "threads, values and a tensor are those of a TV layout over a tiler, which is not given"},
         {no_tile, SETT_E_ARGUMENT, "a tensor are those of a TV layout over a tiler, which is not given"},
+        {no_pair, SETT_E_ARGUMENT, "isolate 3: (thread,value) or `_`"},
+        {colors_of_links, SETT_E_ARGUMENT, "say what is the same element; they have no choice of by"},
         {no_such_thread, SETT_E_ARGUMENT, "isolate (4,_): (thread,value) or `_` of 4 threads and 2 values is needed"},
         {other_tensor, SETT_E_SHAPE, "the tensor (4,4):(1,4) has 16 elements, the tile (4,2) has 8"},
         {no_type, SETT_E_DTYPE, "99 is no element type"},

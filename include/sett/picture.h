@@ -28,7 +28,7 @@ typedef enum sett_draw {
     SETT_DRAW_INVERSE,     /* a, and its right or left inverse R */
 } sett_draw;
 
-/* What a colour says: a number modulo 8, of banks the group of four (16 bytes). */
+/* What a colour says, in a picture of one panel: a number modulo 8, of banks the group of four (16 bytes). */
 typedef enum sett_color_by { SETT_BY_DEFAULT, SETT_BY_OFFSET, SETT_BY_THREAD, SETT_BY_VALUE, SETT_BY_BANK } sett_color_by;
 
 /* A layout of rank 1 is one row; of rank 3 and more mode 0 is the rows, and the others together are the columns. Borders

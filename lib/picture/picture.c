@@ -219,8 +219,8 @@ static bool check_isolate(const drawing *d, int64_t threads, int64_t values)
     const sett__ctx *c = &d->c;
     const int64_t most[2] = {threads, values};
     sett_arg only = d->a.isolate;
-    bool ok = only.kind != SETT_NODE || only.rank == 2;
-    for (int i = 0; ok && only.kind == SETT_NODE && i < 2; i++) {
+    bool ok = !given(only) || (only.kind == SETT_NODE && only.rank == 2);
+    for (int i = 0; ok && given(only) && i < 2; i++) {
         sett_arg x = only.u.kid[i];
         ok = x.kind == SETT_SLICE || (x.kind == SETT_INT && x.u.i >= 0 && x.u.i < most[i]);
     }
@@ -289,6 +289,7 @@ static bool fill_owners(const drawing *d, sett__panel *panel, int64_t threads, i
 
 static bool add_owners(const drawing *d)
 {
+    static const char *const by_name[] = {"thread", "offset", "thread", "value", ""};
     const sett__ctx *c = &d->c;
     const sett_layout *tv = d->a.layout;
     const char *text = sett__layout_text(c->b, tv);
@@ -307,11 +308,15 @@ static bool add_owners(const drawing *d)
     if (!panel || !fill_tile(d, panel) || !fill_owners(d, panel, threads, values))
         return false;
     d->p->owners = true;
-    note(d, "T: thread, V: value; colour: %s modulo 8", d->a.by == SETT_BY_VALUE ? "value" : "thread");
-    if (d->a.by == SETT_BY_BANK) {
+    if (d->a.by == SETT_BY_BANK)
         set_banks(d, panel);
+    for (int64_t i = 0; d->a.by == SETT_BY_OFFSET && i < cells(panel); i++)
+        if (panel->cell[i].color != SETT__DIM)
+            panel->cell[i].color = tint(panel->cell[i].offset);
+    if (d->a.by == SETT_BY_BANK)
         note(d, "T: thread, V: value; colour: four banks of 4 bytes, elements of %d bits", element_bits(d));
-    }
+    else
+        note(d, "T: thread, V: value; colour: %s modulo 8", by_name[d->a.by]);
     return true;
 }
 
@@ -520,6 +525,9 @@ static bool check_operands(const drawing *d)
     bool asks = a->by == SETT_BY_THREAD || a->by == SETT_BY_VALUE || given(a->isolate) || a->tensor;
     SETT__FAIL_IF(c->b, c->site, c->func, !owners && asks, false, SETT_E_ARGUMENT,
         "threads, values and a tensor are those of a TV layout over a tiler, which is not given");
+    bool colored = a->draw == SETT_DRAW_LAYOUT || !a->by || (a->draw == SETT_DRAW_SWIZZLE && a->by == SETT_BY_BANK);
+    SETT__FAIL_IF(c->b, c->site, c->func, !colored, false, SETT_E_ARGUMENT,
+        "the colours of a picture of several panels say what is the same element; they have no choice of by");
     for (size_t i = 0; i < SETT__COUNT(args); i++)
         if (!sett__use_arg(c->b, c->site, c->func, args[i]))
             return false;
@@ -590,9 +598,18 @@ int sett__edge(sett_arg shape, int64_t i)
     return level < 3 ? level : 3;
 }
 
-void sett__put_place(sett__sink *s, const sett__ctx *c, sett_arg shape, int64_t i)
+int sett__place_str(const sett__ctx *c, sett_arg shape, int64_t i, char *buf, size_t size)
 {
-    char text[128];
-    sett__arg_str(sett__idx2crd(c, sett_arg_i(i), shape), text, sizeof text);
-    sett__put(s, text);
+    return sett__arg_str(sett__idx2crd(c, sett_arg_i(i), shape), buf, size);
+}
+
+int sett__place_width(const sett__ctx *c, sett_arg shape, int64_t n)
+{
+    char text[SETT__PLACE_TEXT];
+    int most = 1;
+    for (int64_t i = 0; i < n; i++) {
+        int len = sett__place_str(c, shape, i, text, sizeof text);
+        most = len > most ? len : most;
+    }
+    return most;
 }

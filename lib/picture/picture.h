@@ -12,7 +12,7 @@ bool sett__gives_coordinates(const sett_layout *); /* an identity layout */
 bool sett__offsets(const sett__ctx *, const sett_layout *, int64_t n, int64_t *out);
 
 /* ---- picture.c: what svg.c, text.c and html.c write ------------------------------------------------------------- */
-enum { SETT__DIM = -1, SETT__CELL_TEXT = 64 };
+enum { SETT__DIM = -1, SETT__CELL_TEXT = 64, SETT__PLACE_TEXT = 128 };
 typedef struct sett__cell {
     int64_t offset;        /* -1 where name stands for it */
     int64_t key;           /* cells of one key are one element, in every panel */
@@ -42,7 +42,8 @@ const char *sett__picture_text(sett_build *, sett__sink *); /* keeps it in the b
 int sett__cell_lines(const sett__picture *, const sett__cell *, char line[2][SETT__CELL_TEXT]); /* how many: 0 to 2 */
 /* 0, or how many modes of a nested extent (up to 3) begin anew before i. */
 int sett__edge(sett_arg shape, int64_t i);
-void sett__put_place(sett__sink *, const sett__ctx *, sett_arg shape, int64_t i); /* i as a coordinate of the shape */
+int sett__place_str(const sett__ctx *, sett_arg shape, int64_t i, char *buf, size_t); /* i as a coordinate; snprintf-like */
+int sett__place_width(const sett__ctx *, sett_arg shape, int64_t n);                  /* letters of the longest of n */
 
 /* ---- svg.c -------------------------------------------------------------------------------------------------- */
 typedef struct sett__rgb { uint8_t r, g, b; bool dark; } sett__rgb; /* dark: its ink is white */

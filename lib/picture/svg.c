@@ -39,17 +39,6 @@ void sett__put_xml(sett__sink *s, const char *text)
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------------- */
-static int64_t header_letters(const sett__ctx *c, sett_arg shape, int64_t n)
-{
-    char text[128];
-    int64_t most = 1;
-    for (int64_t i = 0; i < n; i++) {
-        int len = sett__arg_str(sett__idx2crd(c, sett_arg_i(i), shape), text, sizeof text);
-        most = len > most ? len : most;
-    }
-    return most;
-}
-
 static int64_t most(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -65,10 +54,10 @@ static void measure(const sett__ctx *c, const sett__picture *p, const sett__pane
         for (int k = 0; k < n; k++)
             letters = most(letters, (int64_t)strlen(line[k]));
     }
-    int64_t head = header_letters(c, panel->col_shape, panel->cols);
+    int64_t head = sett__place_width(c, panel->col_shape, panel->cols);
     f->w = most(LEAST, most(letters, head) * LETTER + 8);
     f->h = most(LEAST - 4, lines * LINE + 8);
-    f->left = panel->rank > 1 ? header_letters(c, panel->row_shape, panel->rows) * LETTER + 10 : 2;
+    f->left = panel->rank > 1 ? sett__place_width(c, panel->row_shape, panel->rows) * LETTER + 10 : 2;
     f->top = 2 * LINE + 10;
     int64_t caption = (int64_t)(strlen(panel->text) + (panel->name ? strlen(panel->name) + 2 : 0)) * LETTER;
     f->width = most(f->left + panel->cols * f->w, caption) + 4;
@@ -109,14 +98,14 @@ static void put_text(sett__sink *s, int64_t x, int64_t y, const char *how, const
 
 static void put_coordinate(sett__sink *s, const sett__ctx *c, const sett__panel *panel, int64_t i, int64_t j)
 {
-    if (panel->rank > 1) {
-        sett__put(s, "(");
-        sett__put_place(s, c, panel->row_shape, i);
-        sett__put(s, ",");
-    }
-    sett__put_place(s, c, panel->col_shape, j);
-    if (panel->rank > 1)
-        sett__put(s, ")");
+    char row[SETT__PLACE_TEXT], col[SETT__PLACE_TEXT];
+    sett__place_str(c, panel->row_shape, i, row, sizeof row);
+    sett__place_str(c, panel->col_shape, j, col, sizeof col);
+    sett__put(s, panel->rank > 1 ? "(" : "");
+    sett__put(s, panel->rank > 1 ? row : "");
+    sett__put(s, panel->rank > 1 ? "," : "");
+    sett__put(s, col);
+    sett__put(s, panel->rank > 1 ? ")" : "");
 }
 
 /* One line a fact, for the box that HTML shows. */
@@ -159,7 +148,7 @@ static void put_cell(sett__sink *s, const sett__picture *p, const sett__cell *ce
 
 static void put_headers(sett__sink *s, const sett__ctx *c, const sett__panel *panel, const frame *f)
 {
-    char text[128];
+    char text[SETT__PLACE_TEXT];
     int64_t x = f->x - f->left;
     sett__putf(s, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\" text-anchor=\"start\" font-weight=\"bold\">", x + 2,
         f->y - f->top + 14);
@@ -170,11 +159,11 @@ static void put_headers(sett__sink *s, const sett__ctx *c, const sett__panel *pa
     sett__put_xml(s, panel->text);
     sett__put(s, "</text>\n");
     for (int64_t j = 0; j < panel->cols; j++) {
-        sett__arg_str(sett__idx2crd(c, sett_arg_i(j), panel->col_shape), text, sizeof text);
+        sett__place_str(c, panel->col_shape, j, text, sizeof text);
         put_text(s, f->x + j * f->w + f->w / 2, f->y - 7, " fill=\"#505050\"", text);
     }
     for (int64_t i = 0; panel->rank > 1 && i < panel->rows; i++) {
-        sett__arg_str(sett__idx2crd(c, sett_arg_i(i), panel->row_shape), text, sizeof text);
+        sett__place_str(c, panel->row_shape, i, text, sizeof text);
         put_text(s, f->x - 6, f->y + i * f->h + f->h / 2 + 5, " fill=\"#505050\" text-anchor=\"end\"", text);
     }
     sett__put(s, "\n");

@@ -22,26 +22,10 @@ static void cell_text(const sett__picture *p, const sett__cell *cell, char out[2
         snprintf(out, 2 * SETT__CELL_TEXT, n > 1 ? "%s %s" : "%s", line[0], line[1]);
 }
 
-static void place_text(const sett__ctx *c, sett_arg shape, int64_t i, char *out, size_t size)
-{
-    sett__arg_str(sett__idx2crd(c, sett_arg_i(i), shape), out, size);
-}
-
-static int widest(const sett__ctx *c, sett_arg shape, int64_t n)
-{
-    char text[128];
-    size_t most = 0;
-    for (int64_t i = 0; i < n; i++) {
-        place_text(c, shape, i, text, sizeof text);
-        most = strlen(text) > most ? strlen(text) : most;
-    }
-    return (int)most;
-}
-
 static int column_width(const sett__ctx *c, const sett__picture *p, const sett__panel *panel)
 {
     char text[2 * SETT__CELL_TEXT];
-    int most = widest(c, panel->col_shape, panel->cols);
+    int most = sett__place_width(c, panel->col_shape, panel->cols);
     for (int64_t i = 0; i < panel->rows * panel->cols; i++) {
         cell_text(p, &panel->cell[i], text);
         most = (int)strlen(text) > most ? (int)strlen(text) : most;
@@ -90,8 +74,8 @@ static void put_row(sett__sink *s, const sett__picture *p, const sett__panel *pa
 
 static void put_panel(sett__sink *s, const sett__ctx *c, const sett__picture *p, const sett__panel *panel)
 {
-    char text[128];
-    int width = column_width(c, p, panel), head = panel->rank > 1 ? widest(c, panel->row_shape, panel->rows) + 1 : 0;
+    char text[SETT__PLACE_TEXT];
+    int width = column_width(c, p, panel), head = panel->rank > 1 ? sett__place_width(c, panel->row_shape, panel->rows) + 1 : 0;
     if (panel->name) {
         sett__put(s, panel->name);
         sett__put(s, ": ");
@@ -101,7 +85,7 @@ static void put_panel(sett__sink *s, const sett__ctx *c, const sett__picture *p,
     if (panel->rank > 1) {
         put_right(s, "", head);
         for (int64_t j = 0; j < panel->cols; j++) {
-            place_text(c, panel->col_shape, j, text, sizeof text);
+            sett__place_str(c, panel->col_shape, j, text, sizeof text);
             sett__put(s, j && sett__edge(panel->col_shape, j) ? "  " : "");
             put_right(s, text, p->color ? width - 1 : width);
             sett__put(s, p->color ? " " : "");
@@ -112,7 +96,7 @@ static void put_panel(sett__sink *s, const sett__ctx *c, const sett__picture *p,
         if (i && sett__edge(panel->row_shape, i))
             put_rule(s, panel, head, width);
         if (panel->rank > 1) {
-            place_text(c, panel->row_shape, i, text, sizeof text);
+            sett__place_str(c, panel->row_shape, i, text, sizeof text);
             put_right(s, text, head);
         }
         put_row(s, p, panel, i, width);
