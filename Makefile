@@ -109,7 +109,7 @@ $(B)/oom/ptx.o: $(PTX_OBJ)
 	@objcopy $(OOM_SYMBOLS) $@
 $(B)/oom/libsett-ptx.so: $(B)/oom/ptx.o $(B)/oom/lib.a ptx/ptx.map ptx/options.ld
 	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(B)/oom/ptx.o $(B)/oom/lib.a $(PTX_LIBS)
-$(B)/oom/oom: $(B)/obj/tests/oom.o $(NAMED) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
+$(B)/oom/oom: $(B)/obj/tests/oom.o $(B)/obj/tests/folder.o $(NAMED) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 # The fault campaign on the disk cache; its compiler knows no LLVM, and takes as long as it is told.
 $(B)/fake-ptx.so: $(B)/obj/tests/fake_ptx.o $(B)/lib.a

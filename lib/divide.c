@@ -2,11 +2,6 @@
 /* Divides: a layout split into a tile and the rest, A o (T, complement(T, size A)). */
 #include "lib.h"
 
-static sett_layout *divide_mode(const sett__ctx *c, const sett_layout *l, sett_arg tiler)
-{
-    return tiler.kind == SETT_SLICE ? (sett_layout *)(uintptr_t)l : sett__logical_divide(c, l, tiler);
-}
-
 static sett_layout *plain(const sett__ctx *c, const sett_layout *l)
 {
     return l->has_inner ? sett__own(c, l->shape, l->stride) : (sett_layout *)(uintptr_t)l;
@@ -26,8 +21,10 @@ static bool refused(const sett__ctx *c, const sett_layout *l, sett_layout *const
 sett_layout *sett__logical_divide(const sett__ctx *c, const sett_layout *l, sett_arg tiler)
 {
     sett_layout *t[2];
+    if (tiler.kind == SETT_SLICE)
+        return (sett_layout *)(uintptr_t)l;
     if (tiler.kind == SETT_NODE)
-        return sett__by_mode(c, l, tiler, divide_mode, true);
+        return sett__by_mode(c, l, tiler, sett__logical_divide, true);
     t[0] = sett__tiler_layout(c, tiler, 0);
     if (sett__layout_poison(t[0]))
         return t[0];
@@ -87,33 +84,32 @@ static sett_arg opened(const sett__ctx *c, sett_arg pair, bool tile, bool rest)
 }
 
 /* ((tile),(rest)) to ((tile),r0,r1,...) or (t0,t1,...,r0,r1,...). */
-sett_layout *sett__open_tiles(const sett__ctx *c, const sett_layout *l, bool tile)
+static sett_layout *open_tiles(const sett__ctx *c, const sett_layout *l, bool tile)
 {
     if (sett__layout_poison(l))
         return sett__poison_layout(c->b);
     return sett__rewrap(c, l, sett__own(c, opened(c, l->shape, tile, true), opened(c, l->stride, tile, true)));
 }
 
-enum form { LOGICAL, ZIPPED, TILED, FLAT };
-
-static sett_layout *divide(sett_site site, const char *name, const sett_layout *l, sett_arg tiler, enum form form)
+sett_layout *sett__tiled(sett_site site, const char *name, const sett_layout *l, sett_arg tiler, sett__tile_fn *f,
+    sett__tile_form form)
 {
     if (!sett__use_layout(l ? NULL : sett__build_of(tiler), site, name, l))
         return (sett_layout *)(uintptr_t)l;
     sett__ctx ctx = {l->head.b, site, name}, *c = &ctx;
     if (!sett__use_arg(c->b, site, name, tiler))
         return sett__poison_layout(c->b);
-    sett_layout *r = divide_mode(c, l, tiler);
-    if (form == LOGICAL)
+    sett_layout *r = f(c, l, tiler);
+    if (form == SETT__LOGICAL)
         return r;
     r = sett__zip_tiles(c, r, tiler);
-    return form == ZIPPED ? r : sett__open_tiles(c, r, form == FLAT);
+    return form == SETT__ZIPPED ? r : open_tiles(c, r, form == SETT__FLAT);
 }
 
 #define DIVIDE(name, form) \
     sett_layout *sett_##name##_layout_at(sett_site site, const sett_layout *l, sett_arg tiler) \
     { \
-        return divide(site, "sett_" #name, l, tiler, form); \
+        return sett__tiled(site, "sett_" #name, l, tiler, sett__logical_divide, SETT__##form); \
     }
 DIVIDE(logical_divide, LOGICAL)
 DIVIDE(zipped_divide, ZIPPED)

@@ -650,7 +650,10 @@ sett_layout *sett__right_inverse(const sett__ctx *, const sett_layout *);
 /* ---- divide.c ----------------------------------------------------------------------------------- */
 sett_layout *sett__logical_divide(const sett__ctx *, const sett_layout *, sett_arg tiler);
 sett_layout *sett__zip_tiles(const sett__ctx *, const sett_layout *, sett_arg tiler); /* ((a,b),(c,d)) to ((a,c),(b,d)) */
-sett_layout *sett__open_tiles(const sett__ctx *, const sett_layout *, bool tile); /* then flat, or ((tile),r0,r1,...) */
+/* A public divide or product: f's, its pairs zipped to (tiles,rest), then opened to (tiles,r0,r1,...) or (t0,t1,...,r0,...). */
+typedef enum sett__tile_form { SETT__LOGICAL, SETT__ZIPPED, SETT__TILED, SETT__FLAT } sett__tile_form;
+typedef sett_layout *sett__tile_fn(const sett__ctx *, const sett_layout *, sett_arg tiler);
+sett_layout *sett__tiled(sett_site, const char *name, const sett_layout *, sett_arg tiler, sett__tile_fn *, sett__tile_form);
 /* ---- product.c ---------------------------------------------------------------------------------- */
 sett_layout *sett__logical_product(const sett__ctx *, const sett_layout *, sett_arg tiler);
 /* ---- layout_text.c: notation -------------------------------------------------------------------- */

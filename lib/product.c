@@ -147,26 +147,10 @@ sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const set
 
 /* ---- public ------------------------------------------------------------------------------- */
 
-enum form { LOGICAL, ZIPPED, TILED, FLAT };
-
-static sett_layout *product(sett_site site, const char *name, const sett_layout *l, sett_arg tiler, enum form form)
-{
-    if (!sett__use_layout(l ? NULL : sett__build_of(tiler), site, name, l))
-        return (sett_layout *)(uintptr_t)l;
-    sett__ctx ctx = {l->head.b, site, name}, *c = &ctx;
-    if (!sett__use_arg(c->b, site, name, tiler))
-        return sett__poison_layout(c->b);
-    sett_layout *r = sett__logical_product(c, l, tiler);
-    if (form == LOGICAL)
-        return r;
-    r = sett__zip_tiles(c, r, tiler);
-    return form == ZIPPED ? r : sett__open_tiles(c, r, form == FLAT);
-}
-
 #define PRODUCT(name, form) \
     sett_layout *sett_##name##_at(sett_site site, const sett_layout *l, sett_arg tiler) \
     { \
-        return product(site, "sett_" #name, l, tiler, form); \
+        return sett__tiled(site, "sett_" #name, l, tiler, sett__logical_product, SETT__##form); \
     }
 PRODUCT(logical_product, LOGICAL)
 PRODUCT(zipped_product, ZIPPED)

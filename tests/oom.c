@@ -6,6 +6,7 @@
  * sound. */
 #define SETT_SHORT
 #include "../examples/kernels.h"
+#include "folder.h"
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -127,25 +128,6 @@ void oom_free(void *p)
 /* ---- a folder: cache/, and an assembler that is a script ------------------------------------------ */
 static char root[64], cache[100], ptxas[100];
 
-static void remove_tree(const char *path)
-{
-    DIR *dir = opendir(path);
-    for (struct dirent *d; dir && (d = readdir(dir));) {
-        char below[600];
-        struct stat st;
-        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
-            continue;
-        snprintf(below, sizeof below, "%s/%s", path, d->d_name);
-        if (!lstat(below, &st) && S_ISDIR(st.st_mode))
-            remove_tree(below);
-        else
-            unlink(below);
-    }
-    if (dir)
-        closedir(dir);
-    rmdir(path);
-}
-
 static bool write_file(const char *path, const void *data, size_t len)
 {
     FILE *f = fopen(path, "wb");
@@ -157,8 +139,7 @@ static bool make_root(void)
 {
     char script[600], cubin[100];
     unsigned char elf[64] = {0x7F, 'E', 'L', 'F', 2, 1, 1, [18] = 190, [20] = 1, [52] = 64};
-    strcpy(root, "/tmp/sett-oom-XXXXXX");
-    if (!mkdtemp(root))
+    if (!folder_make(root))
         return false;
     snprintf(cache, sizeof cache, "%s/cache", root);
     snprintf(ptxas, sizeof ptxas, "%s/ptxas", root);
@@ -425,7 +406,7 @@ static bool one_try(const scenario *sc, const example *k, long n, int *failures)
 {
     sett_error err = {0};
     if (sc->cold)
-        remove_tree(cache);
+        folder_remove(cache);
     long before = live;
     count = 0;
     fail_at = n;
@@ -497,7 +478,7 @@ int main(int argc, char **argv)
             failed += bad;
             passed += !bad;
         }
-    remove_tree(root);
+    folder_remove(root);
     printf("oom: %d passed, %d failed\n", passed, failed);
     return failed || !passed;
 }

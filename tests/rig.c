@@ -50,7 +50,7 @@ void make_root(void)
 {
     char script[1000];
     unsigned char elf[64] = {0x7F, 'E', 'L', 'F', 2, 1, 1, [18] = 190, [20] = 1, [52] = 64};
-    folder_make(root);
+    ck_assert(folder_make(root));
     int n = snprintf(script, sizeof script,
         "#!/bin/sh\n"
         "if [ \"$1\" = --version ]; then echo 'release 13.0, V13.0.99'; exit 0; fi\n"

@@ -16,7 +16,7 @@ static char root[64];
 
 static void make_root(void)
 {
-    folder_make(root);
+    ck_assert(folder_make(root));
 }
 
 static void drop_root(void)
