@@ -236,6 +236,77 @@ static bool tree(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *s
     return true;
 }
 
+static sett_layout *with_layout(const sett__ctx *c, const sett_layout *a, const sett_layout *b, bool strict);
+
+/* A o (I o offset o L) is (A o I) o offset o L; what L reaches of I must be inside it, for A o I to be A(I(c)) there. */
+static sett_layout *with_inner(const sett__ctx *c, const sett_layout *a, const sett_layout *b, bool strict)
+{
+    sett_arg size = sett_size_layout(b->inner), end = sett_arg_i(0);
+    bool numbers = !sett__has_basis(b->stride) && b->offset.kind == SETT_INT;
+    if (numbers)
+        end = sett__add(c, b->offset, sett_cosize_layout(sett__own(c, b->shape, b->stride)));
+    if (end.kind == SETT_INT && size.kind == SETT_INT && end.u.i > size.u.i) {
+        sett__bad(c, SETT_E_RANGE, "invalid: %s reaches %lld, past the %lld coordinates of what is inside",
+            sett__layout_text(c->b, b), (long long)end.u.i - 1, (long long)size.u.i);
+        return sett__poison_layout(c->b);
+    }
+    sett_layout *inner = with_layout(c, a, b->inner, strict), *outer = sett__own(c, b->shape, b->stride);
+    if (sett__layout_poison(inner) || sett__layout_poison(outer))
+        return sett__poison_layout(c->b);
+    return sett_make_composed_layout_at(c->site, inner, b->offset, outer);
+}
+
+static int log2_of(int64_t x)
+{
+    return x > 0 && !(x & (x - 1)) ? __builtin_ctzll((uint64_t)x) : -1;
+}
+
+/* Where A takes the bits of a number: out[i] for bit i, the last mode without an end. False: not bit by bit. */
+static bool bit_map(const sett__mode_list *m, int8_t out[63])
+{
+    int bit = 0, from = 0;
+    for (int i = 0; i < m->n; i++) {
+        int n = m->m[i][0].kind == SETT_INT ? log2_of(m->m[i][0].u.i) : -1;
+        int d = m->m[i][1].kind == SETT_INT && !m->m[i][1].path ? log2_of(m->m[i][1].u.i) : -1;
+        bool last = i == m->n - 1;
+        if ((n < 0 && !last) || d < 0)
+            return false;
+        for (from = bit; bit < 63 && (last || bit < from + n); bit++)
+            out[bit] = (int8_t)(d + bit - from < 63 ? d + bit - from : 63);
+    }
+    return m->n > 0;
+}
+
+/* A o (S o offset o L): where A moves bits only, and those of S to neighbours, it is S' o A o offset o L. */
+static sett_layout *with_swizzle(const sett__ctx *c, const sett_layout *a, const sett_layout *b)
+{
+    sett__mode_list m;
+    int8_t at[63];
+    uint64_t seen = 0;
+    int to = b->base + (b->shift < 0 ? -b->shift : 0), from = b->base + (b->shift > 0 ? b->shift : 0);
+    sett_arg size = sett_size_layout(a);
+    sett_layout *plain = sett__own(c, b->shape, b->stride), *moved;
+    sett__coalesced(c, &m, a->shape, a->stride, false);
+    bool fits = !a->has_inner && size.kind == SETT_INT && bit_map(&m, at);
+    for (int i = 0; fits && i < 63 && (i < to + b->bits || i < from + b->bits || (int64_t)1 << i < size.u.i); i++) {
+        fits = at[i] < 63 && !(seen >> at[i] & 1);
+        seen |= fits ? (uint64_t)1 << at[i] : 0;
+    }
+    for (int i = 1; fits && i < b->bits; i++)
+        fits = at[to + i] == at[to] + i && at[from + i] == at[from] + i;
+    if (!fits) {
+        sett__bad(c, SETT_E_ARGUMENT,
+            "invalid: %s does not keep the swizzle of %s: its extents and strides must be powers of two, and keep the bits "
+            "that are swizzled together",
+            sett__layout_text(c->b, a), sett__layout_text(c->b, b));
+        return sett__poison_layout(c->b);
+    }
+    int base = at[to] < at[from] ? at[to] : at[from], shift = at[from] - at[to];
+    bool starts = sett__is_int(b->offset, 0);
+    moved = sett_make_swizzled_at(c->site, b->bits, base, shift, starts ? with_layout(c, a, plain, true) : a);
+    return starts || sett__layout_poison(moved) ? moved : sett_make_composed_layout_at(c->site, moved, b->offset, plain);
+}
+
 /* strict: R is A o B everywhere; else, where a leaf of B runs past what divides, it may be longer. */
 static sett_layout *with_layout(const sett__ctx *c, const sett_layout *a, const sett_layout *b, bool strict)
 {
@@ -243,10 +314,8 @@ static sett_layout *with_layout(const sett__ctx *c, const sett_layout *a, const 
     sett_arg shape, stride;
     if (sett__layout_poison(a) || sett__layout_poison(b))
         return sett__poison_layout(c->b);
-    if (b->has_inner) {
-        sett__bad(c, SETT_E_ARGUMENT, "invalid: the right operand %s is composed", sett__layout_text(c->b, b));
-        return sett__poison_layout(c->b);
-    }
+    if (b->has_inner)
+        return b->has_inner == 1 ? with_swizzle(c, a, b) : with_inner(c, a, b, strict);
     lhs_init(c, &left, a, strict);
     if (!tree(c, &left, b->shape, b->stride, &shape, &stride) || (strict && !exact(c, &left, b)))
         return sett__poison_layout(c->b);

@@ -60,6 +60,11 @@ sett_layout *sett__join(const sett__ctx *c, int n, sett_layout *const *l)
     for (int i = 0; i < n; i++) {
         if (sett__layout_poison(l[i]))
             return sett__poison_layout(c->b);
+        if (l[i]->has_inner) {
+            sett__bad(c, SETT_E_ARGUMENT, "invalid: mode %d would be %s, and one mode alone cannot be composed", i,
+                sett__layout_text(c->b, l[i]));
+            return sett__poison_layout(c->b);
+        }
         s[i] = l[i]->shape;
         d[i] = l[i]->stride;
     }

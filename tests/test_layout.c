@@ -42,6 +42,32 @@ static void end(sett_build *b)
 
 /* ---- laws of what the random layouts do not hold ---------------------------------------------- */
 
+/* R(c) = A(B(c)) of a right operand that is composed or swizzled. */
+START_TEST(composes_with_composed)
+{
+    static const char *const text[][2] = {
+        {"(4,8):(16,1)", "S<1,0,2>o0o(4,8):(1,4)"}, {"32:1", "S<2,1,2>o0o(8,4):(4,1)"}, {"32:1", "S<2,1,2>o8o(4,4):(4,1)"},
+        {"(4,8):(16,1)", "S<1,0,2>o9o(2,4):(1,4)"}, {"(8,8):(8,1)", "S<2,1,-3>o0o(8,8):(8,1)"},
+        {"64:3", "(4,8):(8,1)o0o(2,3):(1,5)"}, {"(8,8):(8,1)", "(4,8):(8,1)o2o(2,3):(1,5)"},
+        {"S<2,3,3>o0o(8,8):(8,1)", "(8,8):(8,1)o0o(4,2):(2,16)"}, {"(6,2):(8,2)", "(4,3):(3,1)o4o(2,4):(4,1)"},
+        {"20:2", "(5,4):(4,1)o(1,2)o(2,2):(1@0,1@1)"}, {"(64,2):(1,128)", "S<1,2,3>o32o(8,8):(1,8)"}};
+    sett_build *b = sett_build_begin();
+    for (size_t i = 0; i < SETT__COUNT(text); i++) {
+        const char *why;
+        sett_layout *x = sett_layout_parse(b, text[i][0]), *y = sett_layout_parse(b, text[i][1]), *r = sett_composition(x, y);
+        ck_assert_msg(!sett_build_status(b, &why), "%s", why);
+        int64_t n = sett_size(y).u.i;
+        ck_assert(sett_size(r).u.i == n);
+        for (int64_t k = 0; k < n; k++) {
+            sett_arg want = sett_crd2idx(sett_crd2idx(k, y), x), got = sett_crd2idx(k, r);
+            ck_assert_msg(want.kind == SETT_INT && got.u.i == want.u.i, "%s o %s = %s at %d: %d, not %d", text[i][0], text[i][1],
+                text_of(r), (int)k, (int)got.u.i, (int)want.u.i);
+        }
+    }
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+}
+END_TEST
+
 /* Swizzles keep their bits neighbours on the other side, or there is no inverse; of an image with holes a part is inverted. */
 START_TEST(inverts_swizzles)
 {
@@ -190,11 +216,15 @@ static void e_carry(sett_build *b) { sett_composition(L("(8,32):(32,1)"), SETT_A
 static void e_tiler_rank(sett_build *b) { sett_zipped_divide(L("(4,8):(8,1)"), SETT_T(1, 2, 3)); }
 static void e_tiler(sett_build *b) { sett_zipped_divide(L("(4,8):(8,1)"), SETT_T(4, -2)); }
 static void e_overlap(sett_build *b) { sett_complement(L("(4,4):(1,2)"), 24); }
-static void e_right(sett_build *b) { sett_composition(L("64:1"), SETT_A(sett_make_swizzled(1, 0, 1, L("8:1")))); }
 static void e_swizzle(sett_build *b) { sett_make_swizzled(3, 3, 2, L("64:1")); }
 static void e_coord(sett_build *b) { sett_crd2idx(SETT_T(1, 2, 3), L("(4,8):(8,1)")); }
 static void e_crd_slice(sett_build *b) { sett_slice(L("(4,8):(8,1)"), 1, 2, SETT_ALL); }
 static void e_select(sett_build *b) { sett_select(L("(4,8):(8,1)"), 2); }
+static void e_past(sett_build *b) { sett_composition(L("64:3"), L("(4,4):(4,1)o4o(2,5):(1,3)")); }
+static void e_swizzle_right(sett_build *b) { sett_composition(L("(4,8):(3,12)"), L("S<1,0,2>o0o(4,8):(1,4)")); }
+static void e_swizzle_apart(sett_build *b) { sett_composition(L("(2,16):(16,1)"), L("S<2,0,3>o0o(4,8):(1,4)")); }
+static void e_swizzles(sett_build *b) { sett_composition(L("S<1,0,2>o0o32:1"), L("S<1,0,3>o0o(4,8):(1,4)")); }
+static void e_composed_mode(sett_build *b) { sett_composition(L("(32,4):(1,32)"), SETT_T(L("S<1,0,2>o0o(4,8):(1,4)"), 4)); }
 static void e_mixed_basis(sett_build *b) { sett_right_inverse(L("(2,3):(1@0,1@0@0)")); }
 static void e_swizzle_inverse(sett_build *b) { sett_right_inverse(L("S<3,3,3>o0o(8,16):(16,1)")); }
 static void e_coordinate(sett_build *b) { sett_complement(L("(2,3):(1@0,1@2)"), SETT_T(4, 6)); }
@@ -236,11 +266,15 @@ static const struct {
     {e_tiler_rank, SETT_E_RANK, "sett_zipped_divide: invalid: tiler (1,2,3) has more modes than (4,8):(8,1)"},
     {e_tiler, SETT_E_ARGUMENT, "-2 is no tiler"},
     {e_overlap, SETT_E_DIVIDE, "sett_complement: non-injective"},
-    {e_right, SETT_E_ARGUMENT, "the right operand S<1,0,1> o 0 o 8:1 is composed"},
     {e_swizzle, SETT_E_RANGE, "S<3,3,2> is no swizzle"},
     {e_coord, SETT_E_RANK, "sett_crd2idx: invalid: coordinate (1,2,3) does not fit shape (4,8)"},
     {e_crd_slice, SETT_E_RANK, "sett_slice: invalid: coordinate (1,2,_) does not fit (4,8)"},
     {e_select, SETT_E_RANK, "sett_select: invalid: no mode 2 in (4,8)"},
+    {e_past, SETT_E_RANGE, "sett_composition: invalid: (4,4):(4,1) o 4 o (2,5):(1,3) reaches 17, past the 16 coordinates of what is inside"},
+    {e_swizzle_right, SETT_E_ARGUMENT, "sett_composition: invalid: (4,8):(3,12) does not keep the swizzle of S<1,0,2> o 0 o (4,8):(1,4)"},
+    {e_swizzle_apart, SETT_E_ARGUMENT, "sett_composition: invalid: (2,16):(16,1) does not keep the swizzle of"},
+    {e_swizzles, SETT_E_ARGUMENT, "sett_composition: invalid: S<1,0,2> o 0 o 32:1 does not keep the swizzle of"},
+    {e_composed_mode, SETT_E_ARGUMENT, "sett_composition: invalid: mode 0 would be S<1,0,2> o 0 o (4,8):(1,4), and one mode alone"},
     {e_mixed_basis, SETT_E_ARGUMENT, "sett_right_inverse: invalid: a coordinate is used as a number and as a tuple: (2,3):(1@0,1@0@0)"},
     {e_swizzle_inverse, SETT_E_DIVIDE, "sett_right_inverse: invalid: the inverse does not map the swizzle's bits to neighbouring"},
     {e_coordinate, SETT_E_RANK, "sett_complement: invalid: the basis strides point outside the cotarget's coordinates"},
@@ -329,6 +363,7 @@ Suite *layout_suite(void)
 {
     Suite *s = suite_create("layout");
     TCase *exact = tcase_create("exact");
+    tcase_add_test(exact, composes_with_composed);
     tcase_add_test(exact, inverts_swizzles);
     tcase_add_test(exact, getters);
     tcase_add_test(exact, partitions);

@@ -61,7 +61,9 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
         sett_tensor *: sett_##op##_tensor_at, const sett_tensor *: sett_##op##_tensor_at, sett_build *: sett_##op##_tuple_at)
 /* R = A o B: R(c) = A(B(c)). Where the extents and strides that B meets do not divide each other there is no such layout:
  * SETT_E_DIVIDE. What run-time leaves leave open is checked by each launch (SETT_E_DIVIDE with this line), if symbols
- * and integer scalars decide it and it stands outside of every if; else it is the caller's promise. */
+ * and integer scalars decide it and it stands outside of every if; else it is the caller's promise. B may be composed:
+ * A o (I o off o L) is (A o I) o off o L; or swizzled, where A moves bits only and keeps those of the swizzle neighbours:
+ *     (4,8):(16,1) o S<1,0,2>o0o(4,8):(1,4)  is  S<1,0,-4>o0o(4,8):(16,1) */
 #define sett_composition(x, rhs) SETT_PICK(composition, x)(SETT_HERE, x, SETT_A(rhs))
 /* Cut into tiles, whose number is rounded up. (8,16):(16,1) by (2,4): logical ((2,4),(4,4)):((16,32),(1,4)), mode by mode
  * (inside, which); zipped ((2,4),(4,4)):((16,1),(32,4)), all insides, then which tile; tiled ((2,4),4,4); flat
