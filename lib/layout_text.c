@@ -54,8 +54,10 @@ static const char *name_of(const sett_val *v)
 {
     const sett_build *b = v->head.b;
     const sett__op *op = v->id < b->n_op ? &b->op[v->id] : NULL;
-    if (op && op->code == SETT__SYM)
-        return b->sig.sym[op->imm].name;
+    if (op && op->code == SETT__SYM) { /* `_1` stands for a `?` that was read */
+        const char *name = b->sig.sym[op->imm].name;
+        return *name == '_' && !name[1 + strspn(name + 1, "0123456789")] && !b->in_kernel ? "?" : name;
+    }
     return op && op->code == SETT__SCALAR ? b->sig.param[op->imm].name : "?";
 }
 
@@ -354,7 +356,8 @@ static sett_arg tuple(parser *p)
         return SETT_ALL;
     case '?':
         if (!p->dynamic || !p->dynamic(p->user, &p->at, &a)) {
-            fail(p, "a run-time number has no text that can be read back");
+            fail(p, p->dynamic ? "a run-time number is written ?, ?{div=8}, ?{i64} or ?{i64 div=8}"
+                               : "a run-time number has no text that can be read back in a kernel: use its symbol");
             return (sett_arg){.kind = SETT_POISON};
         }
         break;
@@ -418,8 +421,13 @@ static sett_layout *swizzled(parser *p)
     expect(p, ',', "`,` is needed here");
     s[2] = small(p, -30, 30);
     expect(p, '>', "`>` is needed here");
-    if (!p->failed && !word_o(p))
-        fail(p, "`o`, an offset, `o` and a layout are needed here");
+    if (!p->failed && !word_o(p)) { /* alone: over all that it looks at; more bits than there are is its maker's error */
+        int bits = s[0] + s[1] + abs(s[2]);
+        sett_layout *all = sett__own(p->c, sett_arg_i(INT64_C(1) << (bits < 62 ? bits : 62)), sett_arg_i(1));
+        sett_layout *l = sett_make_swizzled_at(p->c->site, s[0], s[1], s[2], all);
+        p->failed = sett__layout_poison(l);
+        return l;
+    }
     return p->failed ? sett__poison_layout(p->c->b) : composed(p, s, NULL);
 }
 
@@ -452,12 +460,47 @@ sett_arg sett__parse(const sett__ctx *c, const char *text, sett__dynamic_fn *dyn
     return p.failed ? (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c->b}} : a;
 }
 
+/* `?` and its marks as a symbol without a name of the caller's. */
+static bool unnamed(void *user, const char **at, sett_arg *leaf)
+{
+    const sett__ctx *c = user;
+    static const char *const mark[] = {"?{i64 div=", "?{div=", "?{i64}", "?"};
+    sett_sym_args a = {.size = sizeof a, .div = 1};
+    char name[16], *end;
+    for (size_t i = 0; i < SETT__COUNT(mark); i++) {
+        size_t n = strlen(mark[i]);
+        if (strncmp(*at, mark[i], n))
+            continue;
+        end = (char *)(uintptr_t)*at + n;
+        a.wide = i == 0 || i == 2;
+        if (mark[i][n - 1] == '=') {
+            a.div = strtoll(*at + n, &end, 10);
+            if (end == *at + n || *end++ != '}' || a.div < 1 || a.div == INT64_MAX)
+                return false;
+        } else if (*end == '{') {
+            return false;
+        }
+        *at = end;
+        snprintf(name, sizeof name, "_%u", (unsigned)c->b->sig.n_sym);
+        a.name = name;
+        *leaf = sett_arg_v(sett_sym_at(c->site, c->b, &a));
+        return true;
+    }
+    return false;
+}
+
+/* In a kernel a `?` would be no argument's; beside one it is a number that nothing more is known of. */
+static sett_arg parsed(sett__ctx *c, const char *text)
+{
+    return sett__parse(c, text, c->b->in_kernel ? NULL : unnamed, c);
+}
+
 sett_arg sett_arg_parse_at(sett_site site, sett_build *b, const char *text)
 {
     sett__ctx c = {b, site, "sett_arg_parse"};
     if (!b)
         return (sett_arg){.kind = SETT_POISON};
-    return sett__parse(&c, text, NULL, NULL);
+    return parsed(&c, text);
 }
 
 sett_layout *sett_layout_parse_at(sett_site site, sett_build *b, const char *text)
@@ -465,7 +508,7 @@ sett_layout *sett_layout_parse_at(sett_site site, sett_build *b, const char *tex
     sett__ctx c = {b, site, "sett_layout_parse"};
     if (!b)
         return NULL;
-    sett_arg a = sett__parse(&c, text, NULL, NULL);
+    sett_arg a = parsed(&c, text);
     if (a.kind == SETT_LAYOUT)
         return a.u.l;
     if (a.kind != SETT_POISON)

@@ -338,6 +338,16 @@ sett_tensor *sett_local_tile_at(sett_site site, const sett_tensor *t, sett_arg t
     return slice_pair(&c, z, all_of(c.b, tile), coord);
 }
 
+sett_tensor *sett_local_tile_proj_at(sett_site site, const sett_tensor *t, sett_arg tiler, sett_arg coord, sett_arg proj)
+{
+    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_local_tile"};
+    if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_arg(c.b, site, c.func, tiler) ||
+        !sett__use_arg(c.b, site, c.func, coord) || !sett__use_arg(c.b, site, c.func, proj))
+        return bad(t);
+    sett_arg tile = sett__sieve(&c, proj, tiler, false), at = sett__sieve(&c, proj, coord, false);
+    return sett__is_poison(tile) || sett__is_poison(at) ? bad(t) : sett_local_tile_at(site, t, tile, at);
+}
+
 /* One top mode of a thread layout: the colexicographic coordinate in it of thread idx. */
 static sett_arg thread_coord(const sett__ctx *c, sett_arg shape, sett_arg stride, sett_arg idx, int64_t *size)
 {

@@ -60,6 +60,7 @@ n=$((n + 1))
 for c in $(cat "$d/calls.help"); do
     grep -qx ".Ql $c\( ,\)\{0,1\}" docs/sett.1 || { echo "docs/sett.1 lacks the call $c"; bad=$((bad + 1)); }
 done
+expect 0 '^\(\(2,2\),3\):\(\(\?\{div=3\},2\),\?\)$' layout 'composition((6,2):(?,2),(4,3):(3,1))'
 expect 0 '^170$' layout 'make_layout_image_mask((2,4):(1,2),(1,2),1)'
 expect 0 '^\(4,8,1,1\):\(1,4,0,0\)$' layout 'append_ones((4,8),4)'
 expect 0 '^\(1,1,3\)$' layout 'shape_div((4,5,6),40)'

@@ -134,7 +134,73 @@ START_TEST(divisibility_is_printed)
     ops = b->n_op;
     sett_zipped_divide(sett_row_major(b, 64, 64), SETT_T(4, 8));
     ck_assert_uint_eq(b->n_op, ops); /* static leaves record nothing */
+    sett_val *even = sett_sym(b, "even", .div = 2); /* one extent of (8,4,16,2):(2,16,64,1), then others, as a symbol */
+    same(b, sett_make_ordered_layout(b, SETT_T(even, 4, 16, 2), SETT_T(1, 2, 3, 0)), "(?{div=2},4,16,2):(2,?{div=4},?{div=16},1)");
+    same(b, sett_make_ordered_layout(b, SETT_T(8, even, 16, 2), SETT_T(1, 2, 3, 0)), "(8,?{div=2},16,2):(2,16,?{div=32},1)");
+    same(b, sett_make_ordered_layout(b, SETT_T(8, even, 16, sett_sym(b, "e2", .div = 2)), SETT_T(1, 2, 3, 0)),
+        "(8,?{div=2},16,?{div=2}):(?{div=2},?{div=16},?{div=32},1)");
+    same(b, sett_make_ordered_layout(b, SETT_T(1, 4, n, 32, 1), SETT_T(3, 0, 2, 4, 1)), "(1,4,?,32,1):(0,1,4,?{div=4},0)");
     end(b);
+}
+END_TEST
+
+/* What comes out static records nothing, whatever else of the operands is dynamic. */
+START_TEST(static_results_record_nothing)
+{
+    sett_build *b = begin();
+    sett_val *n = sett_sym(b, "n"), *s = sett_sym(b, "s");
+    sett_layout *l = sett_make_layout(b, SETT_T(4, 8, n), SETT_T(1, 4, 32)), *m = sett_make_layout(b, SETT_T(SETT_T(2, 4), n), SETT_T(SETT_T(1, 2), s));
+    sett_layout *tile = sett_layout_parse(b, "(4,4):(1,4)"), *sw = sett_make_swizzled(2, 3, 3, l);
+    uint32_t ops = b->n_op;
+    same(b, sett_composition(l, tile), "(4,4):(1,4)");
+    same(b, sett_composition(l, sett_layout_parse(b, "(2,2):(8,2)")), "(2,2):(8,2)");
+    same(b, sett_composition(m, SETT_T1(4)), "(4):(1)");
+    same(b, sett_composition(sw, tile), "S<2,3,3> o 0 o (4,4):(1,4)");
+    same(b, sett_logical_divide(m, SETT_T(4, SETT_ALL)), "((4,2),?):((1,4),?)");
+    same(b, sett_slice(m, SETT_ALL, 3), "((2,4)):((1,2))");
+    same(b, sett_slice_and_offset(m, SETT_ALL, 0).layout, "((2,4)):((1,2))");
+    same(b, sett_select(l, 1, 0), "(8,4):(4,1)");
+    same(b, sett_get(m, 0), "(2,4):(1,2)");
+    same(b, sett_group_modes(l, 0, 2), "((4,8),?):((1,4),32)");
+    same(b, sett_coalesce(l), "(32,?):(1,32)");
+    same(b, sett_flatten(m), "(2,4,?):(1,2,?)");
+    same(b, sett_append_ones(m, 3), "((2,4),?,1):((1,2),?,0)");
+    same(b, sett_right_inverse(sett_make_layout(b, SETT_T(4, 8), SETT_T(1, s))), "4:1");
+    same(b, sett_logical_product(tile, 2), "((4,4),2):((1,4),16)");
+    same(b, sett_make_layout_like(sett_make_layout(b, SETT_T(4, 8), SETT_T(s, 1))), "(4,8):(8,1)");
+    same(b, sett_recast_layout(32, 16, tile), "(2,4):(1,2)");
+    ck_assert_uint_eq(b->n_op, ops);
+    ck_assert_uint_eq(b->sig.n_check, 0);
+    end(b);
+}
+END_TEST
+
+/* Run-time numbers are read back in a build that is no kernel's. */
+START_TEST(dynamic_text)
+{
+    static const char *const texts[] = {"?", "(?,?{div=8}):(?{i64},?{i64 div=16})", "((?{div=3},2),?)", "S<2,3,3> o ? o (8,?):(8,1)",
+        "[?:1;4]", "?{i64}@1"};
+    static const char *const broken[] = {"?{div=0}", "?{div=}", "?{i32}", "?{div=8", "?{i64 div=-4}", "?{div=99999999999999999999}"};
+    for (size_t i = 0; i < SETT__COUNT(texts); i++) {
+        sett_build *b = sett_build_begin();
+        char out[128];
+        sett_arg_str(sett_arg_parse(b, texts[i]), out, sizeof out);
+        ck_assert_str_eq(out, texts[i]);
+        ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+        b = sett_build_begin();
+        const char *why;
+        sett_arg_parse(b, broken[i]);
+        ck_assert_int_eq(sett_build_status(b, &why), SETT_E_PARSE);
+        ck_assert_msg(strstr(why, "column 1: a run-time number is written ?, ?{div=8}") && strchr(why, '^'), "%s: %s", broken[i], why);
+        sett_build_end(b, NULL);
+    }
+    sett_build *b = sett_build_begin();
+    same(b, sett_composition(sett_layout_parse(b, "(6,2):(?,2)"), sett_layout_parse(b, "(4,3):(3,1)")), "((2,2),3):((?{div=3},2),?)");
+    same(b, sett_layout_parse(b, "S<2,3,3>"), "S<2,3,3> o 0 o 256:1");
+    same(b, sett_composition(sett_layout_parse(b, "S<2,3,3>"), sett_layout_parse(b, "(8,8):(8,1)")), "S<2,3,3> o 0 o (8,8):(8,1)");
+    sett_layout_parse(b, "S<30,30,30>");
+    ck_assert_int_eq(sett_build_status(b, NULL), SETT_E_RANGE);
+    sett_build_end(b, NULL);
 }
 END_TEST
 
@@ -368,6 +434,8 @@ Suite *layout_suite(void)
     tcase_add_test(exact, getters);
     tcase_add_test(exact, partitions);
     tcase_add_test(exact, divisibility_is_printed);
+    tcase_add_test(exact, static_results_record_nothing);
+    tcase_add_test(exact, dynamic_text);
     tcase_add_test(exact, vectors);
     tcase_add_test(exact, parse_prints);
     tcase_add_loop_test(exact, messages, 0, (int)SETT__COUNT(errors));

@@ -144,6 +144,20 @@ START_TEST(tiles)
 }
 END_TEST
 
+/* One tiler and coordinate of M, N and K for three operands; one thread layout for two. */
+START_TEST(projections)
+{
+    sett_arg tiler = sett_tuple(b, 32, 64, 8), at = sett_tuple(b, 6, 5, SETT_ALL);
+    shows(sett_local_tile(coordinates("(256,96)"), tiler, at, T(1, ALL, 1)), "tensor<(192,0) o (32,8,12):(1@0,1@1,8@1)>");
+    shows(sett_local_tile(coordinates("(512,96)"), tiler, at, T(ALL, 1, 1)), "tensor<(320,0) o (64,8,12):(1@0,1@1,8@1)>");
+    shows(sett_local_tile(coordinates("(256,512)"), tiler, at, T(1, 1, ALL)), "tensor<(192,320) o (32,64):(1@0,1@1)>");
+    sett_layout *threads = sett_row_major(b, 4, 8); /* thread 13 is (1,5) */
+    shows(sett_local_partition(coordinates("(16,3)"), threads, 13, T(1, ALL)), "tensor<(1,0) o (4,3):(4@0,1@1)>");
+    shows(sett_local_partition(coordinates("(16,3)"), threads, 13, T(ALL, 1)), "tensor<(5,0) o (2,3):(8@0,1@1)>");
+    fine();
+}
+END_TEST
+
 /* Every element goes to exactly one thread, at the thread's own coordinate. */
 START_TEST(partition_covers)
 {
@@ -300,6 +314,7 @@ static void e_rank(void) { sett_slice(memory("(4,8):(8,1)"), 1, ALL, 0); }
 static void e_profile(void) { sett_slice(memory("(4,8):(8,1)"), T(1, 1), ALL); }
 static void e_float(void) { sett_slice(memory("(4,8):(8,1)"), sett_const(b, SETT_F32, 1.0), ALL); }
 static void e_tile(void) { sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(0, 0, 0)); }
+static void e_projection(void) { sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(0, 0), T(1, ALL, 1)); }
 static void e_tile_range(void) { sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(2, 0)); }
 static void e_threads(void) { sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, sett_sym(b, "N")), 0); }
 static void e_thread(void) { sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, 4), -1); }
@@ -330,6 +345,7 @@ START_TEST(misuse_is_named)
         {e_profile, SETT_E_RANK, "sett_slice: coordinate (1,1) does not fit mode 4 of A (4,8):(8,1)"},
         {e_float, SETT_E_DTYPE, "sett_slice: a coordinate of A (4,8):(8,1) is no integer"},
         {e_tile, SETT_E_RANK, "sett_local_tile: coordinate (0,0,0) has more modes than the tiles (2,4)"},
+        {e_projection, SETT_E_RANK, "sett_local_tile: invalid: coordinate (1,_,1) does not fit (2,2)"},
         {e_tile_range, SETT_E_RANGE, "sett_local_tile: coordinate 2 is outside extent 2"},
         {e_threads, SETT_E_STATIC, "sett_local_partition: the thread layout N:1 is not static: it says how many threads take part, in C integers"},
         {e_thread, SETT_E_ARGUMENT, "sett_local_partition: the thread's index is no integer of at least 0"},
@@ -395,7 +411,7 @@ END_TEST
 
 Suite *tensor_suite(void)
 {
-    const TTest *const tests[] = {texts, coordinate_slices, slices_of_memory, dynamic_starts, tiles, partition_covers,
+    const TTest *const tests[] = {texts, coordinate_slices, slices_of_memory, dynamic_starts, tiles, projections, partition_covers,
         other_views, swizzled_slices, fragments, shared_memory, asking, misuse_is_named, poison_passes, host_build};
     Suite *s = suite_create("tensor");
     TCase *c = tcase_create("views");

@@ -258,7 +258,7 @@ int layout_print_value(const options *o, sett_arg a)
 static bool small(const sett_layout *l)
 {
     sett_arg size = sett_size(l), rows = sett_rank(l) > 1 ? sett_size(sett_get(l, 0)) : SETT_A(1);
-    return size.kind == SETT_INT && rows.kind == SETT_INT && size.u.i > 0 && rows.u.i <= 64 && size.u.i / rows.u.i <= 64;
+    return sett_is_static(l) && size.kind == SETT_INT && rows.kind == SETT_INT && size.u.i > 0 && rows.u.i <= 64 && size.u.i / rows.u.i <= 64;
 }
 
 int layout_print(const options *o, sett_build *b, const sett_picture_args *p, int emit, bool picture)

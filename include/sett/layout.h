@@ -265,7 +265,9 @@ SETT_API bool sett_layout_equal(const sett_layout *, const sett_layout *);
 /* ---- text: "(4,(2,3)):(1,(4,8))", snprintf-like ----------------------------------------------- */
 SETT_API int sett_layout_str(const sett_layout *, char *buf, size_t size);
 SETT_API int sett_arg_str(sett_arg, char *buf, size_t size);
-/* What sett_layout_str prints, back: a layout, swizzled or composed too. Errors show a caret. */
+/* What sett_layout_str prints, back: a layout, swizzled or composed too; sett_arg_parse also tuples, tilers and bases.
+ * S<3,4,3> alone is as of sett_get_swizzle_portion. In a build that is no kernel's, `?`, `?{div=8}`, `?{i64}` and `?{i64 div=8}`
+ * are run-time numbers of which that is known; in a kernel SETT_E_PARSE. Errors show the text and a caret below the column. */
 SETT_API sett_layout *sett_layout_parse_at(sett_site, sett_build *, const char *text);
 #define sett_layout_parse(b, text) sett_layout_parse_at(SETT_HERE, b, text)
 SETT_API sett_arg sett_arg_parse_at(sett_site, sett_build *, const char *text);

@@ -50,11 +50,21 @@ SETT_API sett_tensor *sett_var_at(sett_site, sett_build *, sett_dtype, sett_arg 
  * those that it lacks, keep that rest mode.
  *     (256,96), tiler (32,8), coord (6,_): (32,8,12), starts at row 192 */
 SETT_API sett_tensor *sett_local_tile_at(sett_site, const sett_tensor *, sett_arg tiler, sett_arg coord);
-#define sett_local_tile(t, tiler, coord) sett_local_tile_at(SETT_HERE, t, SETT_A(tiler), SETT_A(coord))
+/* With a projection only the modes of tiler and coordinate where it is not ALL: of (BLK_M,BLK_N,BLK_K) and (m,n,k) A takes
+ * T(1, ALL, 1), B T(ALL, 1, 1) and C T(1, 1, ALL). */
+SETT_API sett_tensor *sett_local_tile_proj_at(sett_site, const sett_tensor *, sett_arg tiler, sett_arg coord, sett_arg proj);
+#define sett_local_tile(t, tiler, ...) SETT_CAT(SETT_LOCAL_TILE, SETT_NARG(__VA_ARGS__))(t, tiler, __VA_ARGS__)
+#define SETT_LOCAL_TILE1(t, tiler, coord) sett_local_tile_at(SETT_HERE, t, SETT_A(tiler), SETT_A(coord))
+#define SETT_LOCAL_TILE2(t, tiler, coord, proj) \
+    sett_local_tile_proj_at(SETT_HERE, t, SETT_A(tiler), SETT_A(coord), SETT_A(proj))
 /* What thread `idx` of a static thread layout gets of a tensor: zipped_divide by the layout's shape, sliced at
  * the thread's coordinate. (16,24) among (4,8):(8,1): each thread gets (4,3), thread t starts at (t/8, t%8). */
 SETT_API sett_tensor *sett_local_partition_at(sett_site, const sett_tensor *, const sett_layout *threads, sett_arg idx);
-#define sett_local_partition(t, threads, idx) sett_local_partition_at(SETT_HERE, t, threads, SETT_A(idx))
+#define sett_local_partition(t, threads, ...) SETT_CAT(SETT_LOCAL_PARTITION, SETT_NARG(__VA_ARGS__))(t, threads, __VA_ARGS__)
+#define SETT_LOCAL_PARTITION1(t, threads, idx) sett_local_partition_at(SETT_HERE, t, threads, SETT_A(idx))
+/* With a projection: among the modes of the thread layout where it is not ALL; threads that differ in the others share. */
+#define SETT_LOCAL_PARTITION2(t, threads, idx, proj) \
+    sett_local_partition_at(SETT_HERE, t, sett_dice_layout_at(SETT_HERE, threads, SETT_A(proj)), SETT_A(idx))
 /* The same memory as elements of another type; mode strides scale as in recast_layout. SETT_E_DIVIDE: it does not
  * start at a whole element of the wider type. */
 SETT_API sett_tensor *sett_recast_tensor_at(sett_site, const sett_tensor *, sett_dtype);
