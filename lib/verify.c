@@ -596,9 +596,11 @@ static sett_status too_much_smem(const sett__tape *t, const char *target, int sm
 {
     char where[160] = "in one tensor", part[200] = "";
     const sett__op *most = NULL;
-    for (const sett__op *op = t->op; op < t->op + t->n_op; op++)
+    for (uint32_t i = 0; i < t->n_op; i++) {
+        const sett__op *op = &t->op[i];
         if (op->code == SETT__SMEM && (!most || bytes_of(op->dtype, op->n) > bytes_of(most->dtype, most->n)))
             most = op;
+    }
     const sett__site_ref *s = most && most->site < t->n_site ? &t->site[most->site] : NULL;
     if (s && s->file < t->n_string)
         snprintf(where, sizeof where, "at %.130s:%u", t->string[s->file], s->line);
