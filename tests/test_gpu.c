@@ -3,10 +3,10 @@
  * a device every test says so and ends. Run without forking (CK_FORK=no): a driver does not survive a fork, so each
  * test leaves the process as it was; the test of a fault, which cannot, comes last. */
 #define SETT_SHORT
+#include "axpy.h"
 #include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <math.h>
 #include <sett/sett.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,20 +78,6 @@ static sett_engine *engine_of(int i)
 }
 
 /* ---- kernels ---------------------------------------------------------------------------- */
-static void axpy(sett_build *b, const void *user)
-{
-    (void)user;
-    sett_val *n = sett_sym(b, "N");
-    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(n)));
-    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(n)));
-    sett_val *a = sett_scalar(b, "a", SETT_F32);
-    sett_grid(b, sett_ceil_div(n, 128));
-    sett_block(b, 128);
-    sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), 128), sett_thread_idx(b, 0));
-    sett_if (b, sett_lt(i, n))
-        sett_set(Y, sett_fma(a, sett_at(X, i), sett_at(Y, i)), i);
-}
-
 /* Y reversed through a window of shared memory of user's number of floats: past 48 KiB an attribute is needed, past
  * 227 KiB there is none. One block of 256 threads. */
 static void reverse(sett_build *b, const void *user)
@@ -122,10 +108,7 @@ static sett_buf X, Y;
 static void upload(sett_engine *e)
 {
     const sett_stream s = {0, NULL};
-    for (int i = 0; i < N; i++) {
-        x[i] = (float)(i % 97) - 48;
-        y[i] = was[i] = (float)(i % 31) * 0.25f;
-    }
+    axpy_fill(x, y, was, N);
     X = sett_buf_1d(sett_alloc(e, 0, sizeof x), SETT_F32, N);
     Y = sett_buf_1d(sett_alloc(e, 0, sizeof y), SETT_F32, N);
     ck_assert_ptr_nonnull(X.data);
@@ -140,11 +123,7 @@ static void expect_steps(sett_engine *e, sett_stream s, int n, int steps, float 
 {
     ck_assert_int_eq(sett_memcpy(e, s, y, Y.data, sizeof y), SETT_OK);
     ck_assert_msg(!sett_sync_error(e, s, &err), "%s", err.text);
-    for (int i = 0; i < N; i++) {
-        for (int t = 0; t < steps && i < n; t++)
-            was[i] = fmaf(a, x[i], was[i]);
-        ck_assert_msg(y[i] == was[i], "y[%d] is %g, not %g", i, (double)y[i], (double)was[i]);
-    }
+    axpy_expect(x, y, was, N, n, steps, a);
 }
 
 static void drop(sett_engine *e)

@@ -3,9 +3,9 @@
  * reference is a loop in C. */
 #define SETT_SHORT
 #include "../third_party/dlpack/dlpack.h"
+#include "axpy.h"
 #include <check.h>
 #include <errno.h>
-#include <math.h>
 #include <sett/dlpack.h>
 #include <sett/sett.h>
 #include <stdlib.h>
@@ -13,21 +13,6 @@
 
 enum { N_MAX = 1000 };
 #define CPU ((sett_stream){SETT_CPU, NULL})
-
-/* Y = a X + Y, N of it; `count` is a scalar that must equal N to write anything. */
-static void axpy(sett_build *b, const void *user)
-{
-    (void)user;
-    sett_val *N = sett_sym(b, "N");
-    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(N)));
-    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(N)));
-    sett_val *a = sett_scalar(b, "a", SETT_F32);
-    sett_grid(b, sett_ceil_div(N, 64));
-    sett_block(b, 64);
-    sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), 64), sett_thread_idx(b, 0));
-    sett_if (b, sett_lt(i, N))
-        sett_set(Y, sett_fma(a, sett_at(X, i), sett_at(Y, i)), i);
-}
 
 /* Y = X of a stride. */
 static void strided(sett_build *b, const void *stride)
@@ -145,21 +130,14 @@ static sett_kernel *compile(sett_body body, const char *name)
 
 static void refill(void)
 {
-    for (int i = 0; i < N_MAX; i++) {
-        x[i] = (float)(i % 97) - 48;
-        y[i] = was[i] = (float)(i % 31) * 0.25f;
-    }
+    axpy_fill(x, y, was, N_MAX);
 }
 
-/* The first n took the step, the rest did not; was follows. */
 static void expect_step(int n, float a)
 {
-    for (int i = 0; i < N_MAX; i++) {
-        if (i < n)
-            was[i] = fmaf(a, x[i], was[i]);
-        ck_assert_msg(y[i] == was[i], "y[%d] is %g, not %g", i, (double)y[i], (double)was[i]);
-    }
+    axpy_expect(x, y, was, N_MAX, n, 1, a);
 }
+
 
 /* ---- one-off launches -------------------------------------------------------------- */
 START_TEST(launch_steps)
