@@ -28,6 +28,7 @@ static const row rows[] = {
     {"F11", "clocks that are wrong: nothing kept for ever, nothing fresh thrown away", f11_clocks},
     {"F12", "links, pipes, owners, modes, swaps: not followed, not waited on, logged", f12_attacks},
     {"F13", "the folder is removed while it is used: made again", f13_removed},
+    {"T", "threads that get, read, write and trim: every one right", t_threads},
     {"Z1", "the entry reader under random damage", fuzz_entry},
     {"Z2", "the ELF gate under random damage", fuzz_elf},
 };

@@ -71,5 +71,6 @@ long f7_one_key(bool, char *, size_t), f7_many_keys(bool, char *, size_t), f7_th
 long f8_killed(bool, char *, size_t), f8_stopped(bool, char *, size_t), f8_forked(bool, char *, size_t);
 long f9_lies(bool, char *, size_t), f10_lru(bool, char *, size_t), f11_clocks(bool, char *, size_t);
 long f12_attacks(bool, char *, size_t), f13_removed(bool, char *, size_t);
+long t_threads(bool, char *, size_t);
 long fuzz_entry(bool, char *, size_t), fuzz_elf(bool, char *, size_t);
 #endif

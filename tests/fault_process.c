@@ -132,6 +132,7 @@ typedef struct vigil {
     made m;
     double wait_ms;
     sett__turn expect;
+    _Atomic double *struck; /* shared: when; 0: not yet */
 } vigil;
 
 static bool wait_for_turn(int index, void *user)
@@ -142,10 +143,11 @@ static bool wait_for_turn(int index, void *user)
     (void)index;
     if (!d)
         return false;
+    bool late = *v->struck != 0; /* on a busy machine: then there may be nobody to wait for */
     sett__turn turn = sett__disk_lock(d, &v->m.key, v->wait_ms, &t);
     sett__disk_unlock(&t);
     sett__disk_close(d);
-    return turn == v->expect;
+    return turn == v->expect || (late && turn == SETT__TURN_AT_ONCE);
 }
 
 /* A process that takes the turn and keeps it; grandchild: and has a child that has its open files. */
@@ -179,14 +181,14 @@ static pid_t keeper(const vigil *v, bool grandchild, pid_t *child)
 typedef struct striker {
     pid_t id;
     int signal;
-    double at;
+    _Atomic double *at;
 } striker;
 
 static void *strike_later(void *user)
 {
     striker *s = user;
     nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
-    s->at = sett__now_ms();
+    *s->at = sett__now_ms();
     kill(s->id, s->signal);
     return NULL;
 }
@@ -196,24 +198,27 @@ static long vigils(int rounds, int signal, bool grandchild, vigil *v, double lim
 {
     long bad = 0;
     double worst = 0;
-    for (int r = 0; r < rounds; r++) {
+    v->struck = mmap(NULL, sizeof *v->struck, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int r = 0; r < rounds && v->struck != MAP_FAILED; r++) {
         double ms[WAITERS];
         pthread_t t;
+        *v->struck = 0;
         made_new(&v->m, (unsigned)r, 100);
         pid_t child = 0;
-        striker s = {keeper(v, grandchild, &child), signal, 0};
+        striker s = {keeper(v, grandchild, &child), signal, v->struck};
         if (s.id < 0 || pthread_create(&t, NULL, strike_later, &s))
             return complain("nobody keeps the turn");
         bad += crew_run(WAITERS, NULL, wait_for_turn, v, ms);
         double ended = sett__now_ms();
         pthread_join(t, NULL);
-        worst = ended - s.at > worst ? ended - s.at : worst;
+        worst = ended - *v->struck > worst ? ended - *v->struck : worst;
         kill(s.id, SIGKILL);
         if (child)
             kill(child, SIGKILL);
         waitpid(s.id, NULL, 0);
         made_free(&v->m);
     }
+    munmap((void *)(uintptr_t)v->struck, sizeof *v->struck);
     bad += worst > limit ? complain("all had their turn only after %.1f ms", worst) : 0;
     snprintf(figures, size, "%d rounds of %d who wait, the last done %.1f ms after it at worst", rounds, WAITERS, worst);
     return bad;
@@ -446,5 +451,75 @@ long f13_removed(bool full, char *figures, size_t size)
     long bad = crew_run(8, NULL, keep_on, &seconds, NULL);
     pthread_join(t, NULL);
     snprintf(figures, size, "8 processes for %.0f s, folders removed or moved each 10 ms", seconds);
+    return bad;
+}
+
+/* ---- T: threads of one process ------------------------------------------------------------------------------ */
+enum { SWARM = 32, SWARM_KERNELS = 16 };
+typedef struct swarm {
+    sett_engine *e;
+    uint8_t key[SWARM_KERNELS][32];
+    sett__disk *d;
+    long gets;
+} swarm;
+typedef struct bee {
+    swarm *s;
+    uint64_t seed;
+    bool ok;
+} bee;
+
+/* Mostly kernels by key from memory; now and then the folder under it, read, written, damaged by nobody, trimmed. */
+static void *fly(void *user)
+{
+    bee *b = user;
+    for (long i = 0; i < b->s->gets; i++) {
+        uint64_t r = dice(&b->seed);
+        sett_kernel *k = NULL;
+        b->ok &= !sett_kernel_get(b->s->e, b->s->key[r % SWARM_KERNELS], &k, NULL);
+        sett_kernel_release(k);
+        if (i % (b->s->gets / 100))
+            continue;
+        made m;
+        sett__ticket t;
+        uint64_t left;
+        made_new(&m, (unsigned)(r >> 8) % 64, 4000);
+        sett_status s = made_get(b->s->d, &m);
+        b->ok &= !s || s == SETT_E_NOT_CACHED;
+        if (s && sett__disk_lock(b->s->d, &m.key, 5, &t) != SETT__TURN_TIMEOUT)
+            b->ok &= !sett__disk_put(b->s->d, &m.key, &m.entry, false, NULL);
+        if (s)
+            sett__disk_unlock(&t);
+        if (r % 61 == 0)
+            sett__disk_trim(b->s->d, 100000, &left, NULL);
+        made_free(&m);
+    }
+    return NULL;
+}
+
+long t_threads(bool full, char *figures, size_t size)
+{
+    swarm s = {.e = engine_with(NULL, 0), .d = disk_open(in_root("other"), NULL, 200000), .gets = full ? 1000000 : 4000};
+    bee b[SWARM];
+    pthread_t t[SWARM];
+    long bad = 0;
+    for (int i = 0; s.e && i < SWARM_KERNELS; i++) {
+        sett_kernel_info info = {.size = sizeof info};
+        sett_kernel *k;
+        if (engine_kernel(s.e, i, &k, NULL) || sett_kernel_query(k, &info))
+            return complain("no kernels to get");
+        memcpy(s.key[i], info.key, 32);
+        sett_kernel_release(k);
+    }
+    for (int i = 0; i < SWARM; i++) {
+        b[i] = (bee){&s, (uint64_t)i * 7919 + 1, true};
+        pthread_create(&t[i], NULL, fly, &b[i]);
+    }
+    for (int i = 0; i < SWARM; i++)
+        bad += pthread_join(t[i], NULL) || !b[i].ok;
+    bad += s.d->layer.refusals != 0;
+    snprintf(figures, size, "%d threads x %ld kernels by key; %ld hits, %ld writes, %ld evictions on disk", SWARM, s.gets,
+        (long)s.d->layer.hits, (long)s.d->layer.writes, (long)s.d->layer.evictions);
+    sett__disk_close(s.d);
+    sett_engine_close(s.e);
     return bad;
 }

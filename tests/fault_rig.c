@@ -117,8 +117,7 @@ sett_engine *engine_with(const sett__os *os, int wait_ms)
         return NULL;
     }
     if (sett__cache_open(&cache, &(sett__cache_options){.folder = in_root("cache"), .os = os}, &err)) {
-        complain("%s", err.text);
-        sett_engine_close(e);
+        sett_engine_close(e); /* no memory, as was planned */
         return NULL;
     }
     sett__cache_close(e->cache);

@@ -245,38 +245,137 @@ START_TEST(entry_random_damage)
 }
 END_TEST
 
+/* Each rule of the gate by one damage. Where the parts of the cubin lie: see fill_whole_cubin. */
 START_TEST(elf_gate)
 {
+    enum { SECTION = 448, SEGMENT = SECTION + 7 * 64, SYMBOL = 192, RELOC = 320, NOTES = 384 };
     static const struct {
         size_t at;
         int bytes;
         uint64_t value;
-    } bad[] = {{0, 1, 0}, {4, 1, 1}, {5, 1, 2}, {18, 2, 62}, {60, 2, 9}, {56, 2, 1}, {40, 8, 64}};
-    uint8_t cubin[CUBIN], elf[CUBIN];
+        const char *text; /* NULL: it is no damage */
+    } t[] = {
+        {0, 1, 0, "no ELF64 header"},
+        {4, 1, 1, "no ELF64 header"},
+        {5, 1, 2, "no ELF64 header"},
+        {6, 1, 0, "no ELF64 header"},
+        {18, 2, 62, "another machine"},
+        {20, 4, 2, "another version or size"},
+        {52, 2, 52, "another version or size"},
+        {60, 2, 0, "a section table without sections"},
+        {60, 2, 20, "its section table lies outside"},
+        {58, 2, 40, "its section table lies outside"},
+        {40, 8, UINT64_MAX, "its section table lies outside"},
+        {62, 2, 7, "its section table lies outside"},
+        {62, 2, 3, "its section table lies outside"}, /* the symbols are no names */
+        {62, 2, 0, NULL},
+        {SECTION + 64, 4, 40, "a section's name lies outside"},
+        {SECTION + 64 + 48, 8, 3, "alignment is no power of two"},
+        {SECTION + 64 + 48, 8, 0, NULL},
+        {SECTION + 64 + 24, 8, WHOLE_CUBIN, "a section lies outside"},
+        {SECTION + 4 * 64 + 32, 8, UINT64_MAX, "a section lies outside"},
+        {SECTION + 2 * 64 + 32, 8, 4, "a string table has no end"},
+        {SECTION + 2 * 64 + 32, 8, 0, "a symbol's name lies outside"},
+        {SECTION + 3 * 64 + 40, 4, 9, "a symbol table is damaged"},
+        {SECTION + 3 * 64 + 40, 4, 4, "a symbol table is damaged"},
+        {SECTION + 3 * 64 + 56, 8, 16, "a symbol table is damaged"},
+        {SECTION + 3 * 64 + 32, 8, 47, "a symbol table is damaged"},
+        {SYMBOL + 24, 4, 16, "a symbol's name lies outside"},
+        {SYMBOL + 24 + 6, 2, 7, "a symbol is in no section"},
+        {SYMBOL + 24 + 6, 2, 0xFFF1, NULL}, /* absolute */
+        {SECTION + 3 * 64 + 4, 4, 11, NULL}, /* a table for the dynamic linker */
+        {SECTION + 5 * 64 + 40, 4, 9, "a table of relocations is damaged"},
+        {SECTION + 5 * 64 + 40, 4, 2, "a table of relocations is damaged"},
+        {SECTION + 5 * 64 + 32, 8, 47, "a table of relocations is damaged"},
+        {SECTION + 5 * 64 + 56, 8, 16, "a table of relocations is damaged"},
+        {SECTION + 5 * 64 + 4, 4, 9, "a table of relocations is damaged"}, /* those without addends are shorter */
+        {SECTION + 5 * 64 + 44, 4, 9, "a relocation lies outside its section"},
+        {RELOC + 24, 8, 64, "a relocation lies outside its section"},
+        {RELOC + 24, 8, UINT64_MAX, "a relocation lies outside its section"},
+        {RELOC + 24 + 12, 4, 2, "a relocation's symbol lies outside"},
+        {NOTES, 4, UINT32_MAX, "a note lies outside"},
+        {NOTES + 4, 4, 100, "a note lies outside"},
+        {NOTES + 4, 4, 16, NULL},
+        {SECTION + 4 * 64 + 4, 4, 0x7000000A, NULL}, /* shared memory: a size, and no bytes */
+        {54, 2, 32, "its program headers lie outside"},
+        {56, 2, 3, "its program headers lie outside"},
+        {32, 8, UINT64_MAX - 5, "its program headers lie outside"},
+        {56, 2, 0, NULL},
+        {SEGMENT + 8, 8, WHOLE_CUBIN, "a segment lies outside"},
+        {SEGMENT + 32, 8, UINT64_MAX, "a segment lies outside"},
+        {SEGMENT + 40, 8, 63, "a segment's size or alignment is damaged"},
+        {SEGMENT + 48, 8, 6, "a segment's size or alignment is damaged"},
+        {SEGMENT + 56 + 32, 8, 30, "a note lies outside"},
+    };
+    uint8_t cubin[CUBIN], whole[WHOLE_CUBIN];
     fill_cubin(cubin);
     ck_assert_int_eq(sett__elf_check(cubin, CUBIN, NULL), SETT_OK);
     ck_assert_int_eq(sett__elf_check(cubin, 63, NULL), SETT_E_PARSE);
-    for (size_t i = 0; i < SETT__COUNT(bad); i++) {
-        memcpy(elf, cubin, CUBIN);
-        le(elf + bad[i].at, bad[i].value, bad[i].bytes);
-        ck_assert_msg(sett__elf_check(elf, CUBIN, NULL) == SETT_E_PARSE, "case %zu went through the gate", i);
+    fill_whole_cubin(whole);
+    ck_assert_int_eq(sett__elf_check(whole, WHOLE_CUBIN, NULL), SETT_OK);
+    for (size_t i = 0; i < SETT__COUNT(t); i++) {
+        sett_error err = {0};
+        fill_whole_cubin(whole);
+        le(whole + t[i].at, t[i].value, t[i].bytes);
+        sett_status s = sett__elf_check(whole, WHOLE_CUBIN, &err);
+        ck_assert_msg(s == (t[i].text ? SETT_E_PARSE : SETT_OK) && (!s || strstr(err.text, t[i].text)), "case %zu: %s", i, err.text);
     }
-    memcpy(elf, cubin, CUBIN); /* one section header at 64, of a table that ends at 128 */
-    memset(elf + 64, 0, CUBIN - 64);
-    le(elf + 40, 64, 8);
-    le(elf + 58, 64, 2);
-    le(elf + 60, 1, 2);
-    le(elf + 64 + 4, 3, 4); /* a string table at 128.. */
-    le(elf + 64 + 24, 128, 8);
-    le(elf + 64 + 32, CUBIN - 128, 8);
-    ck_assert_int_eq(sett__elf_check(elf, CUBIN, NULL), SETT_OK);
-    elf[CUBIN - 1] = 'x'; /* without an end */
-    ck_assert_int_eq(sett__elf_check(elf, CUBIN, NULL), SETT_E_PARSE);
-    elf[CUBIN - 1] = 0;
-    le(elf + 64 + 32, CUBIN - 127, 8);
-    ck_assert_int_eq(sett__elf_check(elf, CUBIN, NULL), SETT_E_PARSE);
-    le(elf + 64 + 24, UINT64_MAX, 8);
-    ck_assert_int_eq(sett__elf_check(elf, CUBIN, NULL), SETT_E_PARSE);
+}
+END_TEST
+
+/* What no file of a folder can show: sizes past the limit, an entry without room for its code, none asked for by key. */
+START_TEST(entry_limits)
+{
+    sample s;
+    size_t len;
+    void *none;
+    sett__entry e, big;
+    sett_error err = {0};
+    uint8_t *file = encode_sample(&s, &len), small[HEADER + DIGEST] = {0};
+    ck_assert_int_eq(sett__entry_decode(file, len, NULL, NULL, &e, NULL), SETT_OK);
+    big = s.entry;
+    big.cubin.len = 1 << 28;
+    ck_assert_int_eq(sett__entry_encode(&s.key, &big, NULL, &none, &len, &err), SETT_E_LIMIT);
+    ck_assert_str_eq(err.text, "a kernel past 256 MiB is not cached");
+    ck_assert_int_eq(sett__entry_decode(file, ((size_t)1 << 28) + 1, NULL, NULL, &e, &err), SETT_E_PARSE);
+    memcpy(small, file, 64);
+    le(small + 12, HEADER, 4), le(small + 16, sizeof small, 8), le(small + 24, 2, 4), le(small + 28, 0, 4);
+    reseal(small, sizeof small);
+    ck_assert_int_eq(sett__entry_decode(small, sizeof small, &s.key, NULL, &e, &err), SETT_E_PARSE);
+    ck_assert_str_eq(err.text, "it is too short to be authenticated");
+    le(small + 24, 0, 4);
+    reseal(small, sizeof small);
+    ck_assert_int_eq(sett__entry_decode(small, sizeof small, &s.key, NULL, &e, &err), SETT_E_PARSE);
+    ck_assert_str_eq(err.text, "section 1 is missing");
+    free(file);
+}
+END_TEST
+
+START_TEST(keys_compared)
+{
+    const sett__key_parts one = {.tape = {"tape", 4}, .target = "sm_90a", .ptx_isa = 80, .opt_level = 3},
+                          two = {.tape = {"tapf", 4}, .target = "sm_80", .ptx_isa = 70, .opt_level = 2, .line_info = true};
+    sett__blob a = {NULL, 0}, b = {NULL, 0};
+    sett__digest key;
+    char text[500];
+    ck_assert_int_eq(sett__key_encode(&one, (void **)&a.data, &a.len, &key, NULL), SETT_OK);
+    ck_assert_int_eq(sett__key_encode(&two, (void **)&b.data, &b.len, &key, NULL), SETT_OK);
+    ck_assert_int_eq(sett__key_compare(a, a, text, sizeof text), 0);
+    int n = sett__key_compare(a, b, text, sizeof text);
+    ck_assert_int_eq(n, (int)strlen(text));
+    const char *rest = strchr(text, '\n');
+    ck_assert_int_eq(strncmp(text, "tape: ", 6), 0);
+    ck_assert_str_eq(rest, "\ntarget: sm_90a | sm_80\nPTX version: 80 | 70\noptimisation: 3 | 2\nline info: 0 | 1\n");
+    ck_assert_int_eq(sett__key_compare(a, b, NULL, 0), n);
+    for (size_t cut = 0; cut < a.len; cut++) { /* no cut is read past, none is taken for whole unless a field ends there */
+        void *part = malloc(cut ? cut : 1);
+        memcpy(part, a.data, cut);
+        sett__key_compare((sett__blob){part, cut}, b, text, sizeof text);
+        ck_assert_int_le(cut < 11 ? sett__key_compare((sett__blob){part, cut}, b, text, sizeof text) : -1, -1);
+        free(part);
+    }
+    free((void *)(uintptr_t)a.data);
+    free((void *)(uintptr_t)b.data);
 }
 END_TEST
 
@@ -412,6 +511,8 @@ Suite *cache_suite(void)
     tcase_add_test(bytes, entry_optional_section);
     tcase_add_test(bytes, entry_random_damage);
     tcase_add_test(bytes, elf_gate);
+    tcase_add_test(bytes, entry_limits);
+    tcase_add_test(bytes, keys_compared);
     tcase_add_test(bytes, meta_round_trip);
     tcase_add_test(bytes, meta_damage);
     tcase_add_test(bytes, root_rules);
