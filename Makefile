@@ -119,11 +119,11 @@ $(B)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)
 $(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(B)/libsett.a
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
-FUZZED := $(patsubst %,$(B)/obj/tests/%.o,fuzz_targets law law_algebra law_dynamic law_range law_tiles) $(B)/lib.a
+FUZZED := $(patsubst %,$(B)/obj/tests/%.o,fuzz_targets fuzz_cache law law_algebra law_dynamic law_range law_tiles) $(B)/libsett.a
 $(B)/fuzz-replay: $(B)/obj/tests/fuzz_replay.o $(FUZZED)
-	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $^ $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/fuzz-%: tests/fuzz.c $(FUZZED)
-	$(call Q,LD)$(CC) $(CFLAGS) -DFUZZ=fuzz_$* $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(CFLAGS) -DFUZZ=fuzz_$* $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
 
 # ---- targets -------------------------------------------------------------------------
 setup: ## install the Debian packages that are missing
@@ -140,7 +140,7 @@ properties: $(RUNNER) ## laws of the layout algebra on random cases: make proper
 	SETT_TEST_CASES=$(or $(CASES),10000) SETT_TEST_SEED=$(or $(SEED),$(shell date +%s)) SETT_TEST_LAW=$(LAW) $(RUNNER) properties
 
 # What is new stays in build/fuzz/NAME; what fails too, as a file to be run by fuzz-replay NAME=FILE.
-fuzz: ## libFuzzer, by clang: make fuzz FUZZ=layout_text|laws|tape_bytes|tape_text [SECONDS=60]
+fuzz: ## libFuzzer, by clang: make fuzz FUZZ=layout_text|laws|tape_bytes|tape_text|cache_entry|meta|cubin [SECONDS=60]
 	@$(MAKE) --no-print-directory CC=$(or $(FUZZ_CC),clang) SAN=fuzzer-no-link,address,undefined fuzz-run
 
 fuzz-run: $(B)/fuzz-$(FUZZ)
