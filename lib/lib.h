@@ -66,6 +66,8 @@ sett_status sett__error(sett_error *e, sett_status, const char *format, ...) SET
 
 /* ---- dtype.c ------------------------------------------------------------------ */
 bool sett__dtype_valid(int);
+/* The bits as n elements of a type, of which one or the other is narrower than a byte: the lowest bits first. */
+sett_val *sett__bitcast_packed(sett_build *, sett_site, sett_val *, sett_dtype to, uint32_t n);
 bool sett__dtype_has_values(sett_dtype); /* can a value have it? */
 char sett__dtype_kind(sett_dtype);  /* 'b' 'i' 'u' 'f' 's', see SETT_DTYPES */
 char sett__dtype_class(sett_dtype); /* the letter of ops.def: b i u h f d, or 's' */

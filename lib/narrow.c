@@ -113,3 +113,73 @@ sett_val *sett__to_narrow(sett_build *b, sett_site site, sett_val *x, sett_dtype
         return X_TO(x, to);
     return X_1(SETT__BITCAST, to, X_TO(to == SETT_F8E8M0FNU ? to_scale(a, x) : to_small(a, x, &formats[to]), SETT_U8));
 }
+
+/* ---- packed elements ------------------------------------------------------------------- */
+/* Elements first, first + step, ... of v. */
+static sett_val *every(const sett__at *a, const sett_val *v, uint32_t first, uint32_t step, uint32_t n)
+{
+    uint32_t *index = sett__new(a->b, n * sizeof *index);
+    for (uint32_t i = 0; index && i < n; i++)
+        index[i] = first + i * step;
+    if (a->b->error.status)
+        return &a->b->poison->val;
+    return sett__val(a->b, sett__pick(a->b, a->site, v->id, index, n), sett_arg_i(n), false);
+}
+
+/* The first elements of the groups, then the second ones...: back in order. */
+static sett_val *interleave(const sett__at *a, sett_val *const *part, uint32_t parts, uint32_t groups)
+{
+    uint32_t id[8], n = parts * groups, *index = sett__new(a->b, n * sizeof *index);
+    if (a->b->error.status)
+        return &a->b->poison->val;
+    for (uint32_t k = 0; k < parts; k++)
+        id[k] = part[k]->id;
+    for (uint32_t i = 0; i < n; i++)
+        index[i] = i % parts * groups + i / parts;
+    uint32_t all = sett__record(a->b, a->site,
+        &(sett__emit){.code = SETT__PACK, .dtype = SETT_U8, .n = n, .n_args = (int)parts, .args = id});
+    return sett__val(a->b, sett__pick(a->b, a->site, all, index, n), sett_arg_i(n), false);
+}
+
+/* Elements of `have` bits, a byte each, as elements of `want` bits: the same stream of bits, the lowest first. */
+static sett_val *regroup(const sett__at *a, const sett_val *v, uint32_t have, uint32_t want)
+{
+    uint32_t group = have;
+    while (group % want)
+        group += have;
+    uint32_t in = group / have, out = group / want, groups = v->n / in;
+    sett_val *from[8], *to[8];
+    for (uint32_t i = 0; i < in; i++)
+        from[i] = every(a, v, i, in, groups);
+    for (uint32_t t = 0; t < out; t++) {
+        to[t] = NULL;
+        for (uint32_t i = 0; i < in; i++) {
+            int at = (int)(i * have) - (int)(t * want);
+            if (at >= (int)want || at + (int)have <= 0)
+                continue;
+            sett_val *by = sett__const_bits(a->b, a->site, SETT_U8, (uint64_t)(at < 0 ? -at : at));
+            sett_val *piece = at < 0 ? X_SHR(from[i], by) : X_SHL(from[i], by);
+            to[t] = to[t] ? X_OR(to[t], piece) : piece;
+        }
+        to[t] = X_AND(to[t], sett__const_bits(a->b, a->site, SETT_U8, (UINT64_C(1) << want) - 1));
+    }
+    return interleave(a, to, out, groups);
+}
+
+static sett_val *as_type(const sett__at *a, sett_val *v, sett_dtype d, uint32_t n)
+{
+    uint32_t id = sett__record(a->b, a->site, &(sett__emit){.code = SETT__BITCAST, .dtype = d, .n = n, .n_args = 1, .args = &v->id});
+    return sett__val(a->b, id, sett_arg_i(n), false);
+}
+
+sett_val *sett__bitcast_packed(sett_build *b, sett_site site, sett_val *v, sett_dtype to, uint32_t n)
+{
+    const sett__at at = sett__at_of(b, site, SETT_F32), *a = &at;
+    uint32_t old = (uint32_t)sett_dtype_bits((sett_dtype)v->dtype), bits = (uint32_t)sett_dtype_bits(to);
+    v = as_type(a, v, SETT_U8, old < 8 ? v->n : v->n * (old / 8));
+    if (old != bits) {
+        uint32_t have = old < 8 ? old : 8, want = bits < 8 ? bits : 8;
+        v = have == want ? v : regroup(a, v, have, want);
+    }
+    return b->error.status ? v : as_type(a, v, to, n);
+}

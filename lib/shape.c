@@ -270,8 +270,7 @@ sett_val *sett_bitcast_at(sett_site site, const sett_val *x, sett_dtype dtype)
     if (!v)
         return poison_of(c.b);
     sett_dtype from = (sett_dtype)v->dtype;
-    bool valid = sett__dtype_valid((int)dtype) && dtype != SETT_BOOL && from != SETT_BOOL && sett_dtype_bits(dtype) >= 8 && sett_dtype_bits(from) >= 8 &&
-        sett__dtype_has_values(dtype);
+    bool valid = sett__dtype_valid((int)dtype) && dtype != SETT_BOOL && from != SETT_BOOL && sett__dtype_has_values(dtype);
     SETT__FAIL_IF(c.b, site, c.func, !valid, poison_of(c.b), SETT_E_DTYPE, "%s has no bits to read as %s",
         sett_dtype_name(from), sett_dtype_name(dtype));
     if (from == dtype)
@@ -281,12 +280,14 @@ sett_val *sett_bitcast_at(sett_site site, const sett_val *x, sett_dtype dtype)
     while (first.kind == SETT_NODE && first.rank)
         first = first.u.kid[0];
     int64_t extent = first.kind == SETT_INT ? first.u.i : 1;
-    SETT__FAIL_IF(c.b, site, c.func, extent * old % bits || (v->scalar && old != bits), poison_of(c.b), SETT_E_DIVIDE,
+    bool packed = (old < 8 || bits < 8) && old != bits; /* whole bytes, then */
+    SETT__FAIL_IF(c.b, site, c.func, extent * old % bits || (packed && extent * old % 8) || (v->scalar && old != bits), poison_of(c.b), SETT_E_DIVIDE,
         "%d bits do not divide the first mode of %s: %lld of %d bits", bits, sett__arg_text(c.b, v->shape), (long long)extent, old);
     uint32_t n = (uint32_t)((uint64_t)v->n * (unsigned)old / (unsigned)bits);
     SETT__FAIL_IF(c.b, site, c.func, n > SETT__MAX_WIDTH, poison_of(c.b), SETT_E_LIMIT, "a value has up to %d elements, not %u",
         SETT__MAX_WIDTH, n);
-    uint32_t id = sett__record(c.b, site, &(sett__emit){.code = SETT__BITCAST, .dtype = dtype, .n = n, .n_args = 1, .args = &v->id});
+    uint32_t id = old < 8 || bits < 8 ? sett__bitcast_packed(c.b, site, v, dtype, n)->id
+                                      : sett__record(c.b, site, &(sett__emit){.code = SETT__BITCAST, .dtype = dtype, .n = n, .n_args = 1, .args = &v->id});
     return sett__val(c.b, id, v->scalar ? v->shape : with_first(c.b, v->shape, extent * old / bits), v->scalar);
 }
 

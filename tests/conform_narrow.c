@@ -172,8 +172,48 @@ START_TEST(every_code)
 }
 END_TEST
 
+/* Packed elements: bytes opened as numbers, and numbers as bytes. */
+enum { PACKED = 24, THREADS = 64 };
+
+static void packed_elements(sett_build *b, const void *user)
+{
+    const struct narrow *t = user;
+    int each = PACKED * 8 / t->bits;
+    sett_tensor *X = sett_param(b, "X", SETT_U8, sett_make_layout(b, T1(PACKED * THREADS)));
+    sett_tensor *D = sett_param(b, "D", SETT_F32, sett_make_layout(b, sett_tuple(b, each * THREADS)));
+    sett_tensor *C = sett_param(b, "C", SETT_U8, sett_make_layout(b, T1(PACKED * THREADS)));
+    sett_grid(b, 1);
+    sett_block(b, THREADS);
+    sett_val *i = sett_thread_idx(b, 0);
+    sett_val *number = sett_to(sett_bitcast(sett_load(sett_local_tile(X, T1(PACKED), T1(i))), t->d), SETT_F32);
+    sett_store(sett_local_tile(D, sett_tuple(b, each), T1(i)), number);
+    sett_store(sett_local_tile(C, T1(PACKED), T1(i)), sett_bitcast(sett_to(number, t->d), SETT_U8));
+}
+
+START_TEST(packed_in_bytes)
+{
+    const struct narrow *t = &types[3 + _i];
+    uint8_t x[PACKED * THREADS + 1], c[PACKED * THREADS];
+    static float d[PACKED * THREADS * 2];
+    uint64_t seed = 4;
+    int n = PACKED * THREADS * 8 / t->bits;
+    for (int i = 0; i <= PACKED * THREADS; i++)
+        x[i] = (uint8_t)conform_random(&seed);
+    sett_kernel *k = conform_compile(packed_elements, t, (conform_how){0});
+    sett_buf X = sett_buf_1d(x, SETT_U8, PACKED * THREADS), D = sett_buf_1d(d, SETT_F32, n), C = sett_buf_1d(c, SETT_U8, PACKED * THREADS);
+    conform_run(k, &X, &D, &C);
+    for (int i = 0; i < n; i++) {
+        int bit = i * t->bits, code = (x[bit / 8] | x[bit / 8 + 1] << 8) >> bit % 8 & ((1 << t->bits) - 1);
+        ck_assert_msg(same_number(d[i], meaning(t, code)), "%s element %d, %x: got %g", sett_dtype_name(t->d), i, code, (double)d[i]);
+    }
+    ck_assert(!memcmp(x, c, sizeof c));
+    sett_kernel_release(k);
+}
+END_TEST
+
 void conform_add_narrow(TCase *t)
 {
     tcase_add_loop_test(t, narrow_conversions, 0, TYPES);
     tcase_add_loop_test(t, every_code, 0, 3);
+    tcase_add_loop_test(t, packed_in_bytes, 0, 4);
 }

@@ -54,8 +54,8 @@ among all numbers of the type).
 | --- | --- | --- | --- |
 | f8E4M3FN, f8E5M2 | 448, 57344, infinity too | 0x7f | by hardware from sm_90 on, by integer operations before |
 | f8E8M0FNU | rounds up; 2^127; zero is 2^-127 | 0xff, negative numbers too | integer operations |
-| f6E3M2FN, f6E2M3FN, f4E2M1FN | 28, 7.5, 6 | the greatest number | integer operations; in registers only |
-| i4 | integers wrap, floats saturate | 0 | integer operations; in registers only |
+| f6E3M2FN, f6E2M3FN, f4E2M1FN | 28, 7.5, 6 | the greatest number | integer operations; in memory packed in bytes, which `sett_bitcast` opens |
+| i4 | integers wrap, floats saturate | 0 | integer operations; packed likewise |
 | tf32 | as f32 | as f32 | the bits of f32, unrounded: tensor cores read the upper 19 |
 | f8E4M3, f8E4M3B11FNUZ | constants only: infinity, NaN | 0x7c, 0x80 | not converted, as in CuTe |
 | i128, u128 | no values | | declared in signatures only |

@@ -190,7 +190,8 @@ SETT_API sett_val *sett_reduce_at(sett_site, const sett_val *, sett_binary_op, s
  * integer truncates, saturates, NaN gives 0; to Boolean x != 0. */
 SETT_API sett_val *sett_to_at(sett_site, const sett_val *, sett_dtype);
 #define sett_to(x, dtype) sett_to_at(SETT_HERE, x, dtype)
-/* The same bits as another type; mode 0 scales when the widths differ. */
+/* The same bits as another type; mode 0 scales when the widths differ. Elements of 4 and 6 bits are packed, the lowest
+ * bits first: memory of them is a tensor of SETT_U8, and 8 of its bytes are 16 of SETT_F4E2M1FN, 6 are 8 of SETT_F6E3M2FN. */
 SETT_API sett_val *sett_bitcast_at(sett_site, const sett_val *, sett_dtype);
 #define sett_bitcast(x, dtype) sett_bitcast_at(SETT_HERE, x, dtype)
 /* The same elements under another static shape of equal size. */
