@@ -108,6 +108,11 @@ expect 0 '4 accesses of 8 elements \(16 bytes\) a thread' layout --facts --dtype
 expect 0 'not 4 at once: offset 0 is aligned to 8 bytes only' layout --facts --dtype f32 --align 8 '(32,4):(4,1)'
 expect 2 '^sett: --align x: a number from 1' layout --facts --dtype f32 --align x '(32,4):(4,1)'
 expect 1 'align 12 is no power of two' layout --facts --dtype f32 --align 12 '(32,4):(4,1)'
+# Run-time strides: what their divisibility proves, and nothing else; no picture.
+expect 0 '^alignment: every access starts at a multiple of 8 elements$' layout --facts --dtype f16 '((32,4),(8,4)):((8,?{div=8}),(1,?{div=8}))'
+expect 0 '"values": 32, "width": 4, .*is not known to be a multiple of 8"\}$' layout --json --dtype f16 '((32,4),(8,4)):((8,?{div=4}),(1,?{div=8}))'
+expect 0 '^\(4,8\):\(\?,1\)$' layout '(4,8):(?,1)'
+expect 1 'is dynamic: there is no picture of it' layout --emit svg '(4,8):(?,1)'
 expect 0 '"width": 8, .*"bank_ways": 1' layout --json --dtype f16 '(32,8):(8,1)'
 expect 1 'is element 12 of \(3,4\)' layout --facts --tensor '(3,4)' '(4,2):(4,1)'
 expect 1 'nowhere/f: No such file' layout '(4,8)' -o "$d/nowhere/f"

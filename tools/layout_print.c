@@ -162,6 +162,8 @@ static void print_access(const sett_facts *f)
         f->threads > 1 ? "s" : "", (long long)f->values, f->values > 1 ? "s" : "", (long long)f->accesses,
         f->accesses > 1 ? "es" : "", f->width, f->width > 1 ? "s" : "", f->width_bytes, f->width_bytes > 1 ? "s" : "");
     printf("alignment: %s\n", f->alignment);
+    if (!f->exact) /* what memory makes of dynamic strides is not known yet */
+        return;
     printf("global: %lld request%s of up to %d bytes, up to %d sector%s of 32 bytes each (%d would hold its bytes)\n",
         (long long)f->requests, f->requests > 1 ? "s" : "", f->request_bytes, f->sectors, f->sectors > 1 ? "s" : "",
         f->sectors_least);
@@ -183,17 +185,21 @@ static void json_bool(const char *name, bool b)
 
 static void json_facts(const sett_facts *f, bool access)
 {
-    json_bool("injective", f->injective);
-    json_bool("surjective", f->surjective);
-    json_bool("bijective", f->injective && f->surjective);
-    printf(", \"threads\": %lld, \"values\": %lld, \"low\": %lld, \"high\": %lld, \"elements\": %lld, \"reached\": %lld",
-        (long long)f->threads, (long long)f->values, (long long)f->low, (long long)f->high, (long long)f->elements,
-        (long long)f->reached);
+    printf(", \"threads\": %lld, \"values\": %lld", (long long)f->threads, (long long)f->values);
+    if (f->exact) {
+        json_bool("injective", f->injective);
+        json_bool("surjective", f->surjective);
+        json_bool("bijective", f->injective && f->surjective);
+        printf(", \"low\": %lld, \"high\": %lld, \"elements\": %lld, \"reached\": %lld", (long long)f->low,
+            (long long)f->high, (long long)f->elements, (long long)f->reached);
+    }
     if (!access)
         return;
     printf(", \"width\": %d, \"width_bytes\": %d, \"accesses\": %lld, \"alignment\": ", f->width, f->width_bytes,
         (long long)f->accesses);
     json_string(stdout, f->alignment);
+    if (!f->exact)
+        return;
     printf(", \"requests\": %lld, \"request_bytes\": %d, \"sectors\": %d, \"sectors_least\": %d, \"sectors_all\": %lld",
         (long long)f->requests, f->request_bytes, f->sectors, f->sectors_least, (long long)f->sectors_all);
     printf(", \"bank_ways\": %d", f->bank_ways);
@@ -214,7 +220,7 @@ static void print_facts(const options *o, const sett_layout *l, const char *text
     }
     puts(text);
     printf("rank %d, depth %d, size %s, cosize %s\n", sett_rank(l), sett_depth(l), size, cosize);
-    if (f)
+    if (f && f->exact)
         print_coverage(f, tensor);
     if (f && f->width)
         print_access(f);
