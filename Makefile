@@ -36,7 +36,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all check check-one properties fuzz fuzz-run golden pictures fault valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all facts check check-one properties fuzz fuzz-run golden pictures fault valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -198,6 +198,9 @@ accuracy: $(B)/libsett-ptx.so $(B)/bench/accuracy ## worst error of every functi
 
 ops-table: $(B)/libsett.so $(B)/bench/accuracy ## write docs/ops.md: every operation, type and error
 	tests/ops_table.sh $(B) write
+
+facts: all $(B)/bench/facts ## what the CUDA driver does where its manual is silent, on a GPU, as Markdown: docs/runtime.md
+	$(B)/bench/facts
 
 bench-programs: $(BENCHES)
 
