@@ -147,6 +147,7 @@ fuzz-run: $(B)/fuzz-$(FUZZ)
 	@mkdir -p build/fuzz/$(FUZZ)
 	$< -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -artifact_prefix=build/fuzz/$(FUZZ)- build/fuzz/$(FUZZ) tests/fuzz/$(FUZZ)
 
+# build/release/golden -a X/divergent.tsv >X/divergent.answers writes down what we give where other systems disagree.
 golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
 	$(B)/golden $(or $(GOLDEN),tests/golden)
 

@@ -158,12 +158,34 @@ typedef struct example {
     const void *user;
 } example;
 
+static sett_arg doubled(sett_arg leaf, void *user)
+{
+    (void)user;
+    return sett_mul(leaf, 2);
+}
+
+/* Launch checks, tuples by function, composed layouts: what the examples do without. */
+static void relying(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *n = sett_sym(b, "N");
+    sett_layout *l = sett_make_layout(b, T(n, 4)), *swizzled = sett_make_swizzled(2, 1, 3, sett_make_layout(b, T(8, 8)));
+    sett_tensor *x = sett_param(b, "X", SETT_F32, l);
+    sett_composition(l, sett_make_layout(b, 4, 4));
+    sett_composition(sett_make_layout(b, T(8, 8), T(8, 1)), swizzled);
+    sett_right_inverse(sett_make_identity_layout(b, 4, T(2, 3)));
+    sett_block(b, 32);
+    sett_arg tile = sett_transform_leaf(b, sett_unflatten(b, sett_repeat(b, 2, 2), T(0, 0)), doubled, NULL);
+    sett_set(sett_local_tile(x, tile, T(0, 0)), sett_to(sett_assume(n, 2), SETT_F32), 0);
+}
+
 static const struct apply relu = {SETT_F16, apply_mul_relu};
 static const struct add_tv tv = {.remap = 1};
 static const struct softmax rows = {SETT_BF16, 512, 64};
 static const example kernels[] = {{"hello", hello, NULL}, {"add_naive", add_naive, NULL},
     {"add_vectorised", add_vectorised, NULL}, {"add_tv", add_tv, &tv}, {"apply", apply, &relu},
-    {"transpose", transpose, NULL}, {"row_sum", row_sum, NULL}, {"softmax", softmax, &rows}, {"saxpy", saxpy, NULL}};
+    {"transpose", transpose, NULL}, {"row_sum", row_sum, NULL}, {"softmax", softmax, &rows}, {"saxpy", saxpy, NULL},
+    {"relying", relying, NULL}};
 
 /* The first failure of a try; later steps are left out. */
 #define STEP(call) \
