@@ -152,7 +152,7 @@ static void print_pick(sett__sink *out, const sett__tape *t, const sett__op *op)
         sett__put(out, "?]");
         return;
     }
-    const uint32_t *index = t->index + op->imm;
+    const uint32_t *index = op->n ? t->index + op->imm : NULL;
     for (uint32_t i = 0, end; i < op->n; i = end) {
         for (end = i + 1; end < op->n && index[end] == index[end - 1] + 1; end++)
             ;

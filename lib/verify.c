@@ -225,7 +225,7 @@ static bool check_pick(struct check *c)
         return false;
     if (op->imm < 0 || op->n > c->t->n_index || op->imm > c->t->n_index - op->n)
         return bad(c, SETT_E_VERIFY, "its indices are not there");
-    const uint32_t *index = c->t->index + op->imm;
+    const uint32_t *index = op->n ? c->t->index + op->imm : NULL;
     for (uint32_t k = 0; k < op->n; k++)
         if (index[k] >= x->n)
             return bad(c, SETT_E_VERIFY, "index %u of %u elements", index[k], x->n);
