@@ -39,7 +39,10 @@ sett_val *sett__erf(const sett__at *a, sett_val *x)
     sett_val *y = X_ABS(x), *one = X_REAL(1), *z = X_MUL(y, y);
     sett_val *small = X_FMA(y, X_POLY(erf, z), y);
     sett_val *most = X_REAL(a->wide ? 5.95 : 3.95), *top = X_MIN(y, most);
-    sett_val *large = X_SUB(one, sett__exp(a, X_POLY(log_erfc, top)));
+    const double *term = a->wide ? log_erfc_64 : log_erfc_32; /* its last step as hi + lo: half an ulp of 2 is felt */
+    int n = (int)(a->wide ? SETT__COUNT(log_erfc_64) : SETT__COUNT(log_erfc_32));
+    sett__two log = sett__mul2(a, top, sett__poly(a, top, term + 1, n - 1));
+    sett_val *large = X_SUB(one, sett__exp_two(a, sett__sum2(a, log.hi, X_ADD(log.lo, X_REAL(term[0])))));
     return sett__with_sign(a, X_IF(X_TEST(SETT__LT, y, one), small, large), x);
 }
 
