@@ -22,6 +22,7 @@
     X(get, cuCtxGetCurrent, (void **)) \
     X(sync, cuCtxSynchronize, (void)) \
     X(alloc, cuMemAlloc_v2, (uint64_t *, size_t)) \
+    X(free, cuMemFree_v2, (uint64_t)) \
     X(to_device, cuMemcpyHtoD_v2, (uint64_t, const void *, size_t)) \
     X(to_host, cuMemcpyDtoH_v2, (void *, uint64_t, size_t)) \
     X(stream, cuStreamCreate, (void **, unsigned)) \
@@ -158,6 +159,8 @@ static int step(void)
         return cu.attribute(in.function, 8, 100 << 10); /* MAX_DYNAMIC_SHARED_SIZE_BYTES */
     if (!strcmp(s, "encode"))
         return encode();
+    if (!strcmp(s, "free"))
+        return cu.free(X);
     return cu.alloc(&(uint64_t){0}, 1 << 20);
 }
 
@@ -548,10 +551,10 @@ static void letters(const char *id, const char *what, const char *name, size_t b
 static void captures(const char *id, const char *env)
 {
     static const char *const modes[] = {"global", "thread-local", "relaxed"}, *const threads[] = {"same", "other"};
-    static const char *const steps[] = {"load", "function", "launch", "attribute", "encode", "alloc"};
+    static const char *const steps[] = {"load", "function", "launch", "attribute", "encode", "alloc", "free"};
     for (int m = 0; m < 3; m++)
         for (int t = 0; t < 2; t++)
-            for (int s = 0; s < 6; s++) {
+            for (int s = 0; s < 7; s++) {
                 char args[64], what[160];
                 snprintf(args, sizeof args, "capture %d %s %s", m, threads[t], steps[s]);
                 snprintf(what, sizeof what, "%s in a %s capture, %s thread%s%s", steps[s], modes[m], threads[t],

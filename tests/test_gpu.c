@@ -306,7 +306,8 @@ START_TEST(captures)
     ck_assert_int_eq(sett_launch(unloaded, s, &err, &Z), SETT_E_CAPTURING);
     ck_assert_ptr_nonnull(strstr(err.text, "sett_prepare"));
     ck_assert_int_eq(sett_sync(e, s), SETT_E_CAPTURING);
-    sett_free(e, 0, sett_alloc(e, 0, 1 << 20));
+    void *memory = sett_alloc(e, 0, 1 << 20);
+    ck_assert_ptr_nonnull(memory);
     ck_assert_int_eq(cu.capturing(stream, &state), 0);
     ck_assert_int_eq(state, 1); /* still active */
     ck_assert_int_eq(sett_call_run(c, s), SETT_OK);
@@ -319,6 +320,7 @@ START_TEST(captures)
     expect_steps(e, s, N, 2, 0.5f);
     ck_assert_msg(!sett_launch(unloaded, s, &err, &Z), "%s", err.text); /* outside the capture it loads */
     ck_assert_int_eq(sett_sync(e, s), SETT_OK);
+    sett_free(e, 0, memory);
     ck_assert_int_eq(cu.exec_destroy(exec), 0);
     ck_assert_int_eq(cu.graph_destroy(graph), 0);
     sett_call_free(c);
