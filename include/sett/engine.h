@@ -135,7 +135,8 @@ typedef struct sett_compile_options {
     bool no_fold;       /* tests: leave to the engines what the builder could fold */
     bool ptx_only;      /* stop at PTX: no assembler is needed, and the kernel cannot be launched */
 } sett_compile_options;
-/* Records the body, then looks its key up: memory, disk, compiler. The caller releases *kernel, which is NULL on
+/* Records the body, then looks its key up: memory, disk, compiler. The memory that it was recorded in, up to 64 MiB, stays
+ * with the engine for the next body. The caller releases *kernel, which is NULL on
  * failure. A kernel that was found keeps the name that it was first compiled with. The entry is written to disk after
  * the call returns, by the engine's own thread. A failing compiler costs its kernel and later
  * compiles (SETT_E_COMPILE with its text, then SETT_E_NO_COMPILER), never the process. What .user_size remembers it
