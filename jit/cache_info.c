@@ -65,8 +65,10 @@ sett_status sett_cache_walk(sett_engine *e, sett_cache_entry_fn fn, void *user, 
     if (s)
         return s;
     s = sett__cache_walk(e->cache, visit, &w);
-    return !s || w.enough ? SETT_OK
-                          : sett__error(err, s, s == SETT_E_MEMORY ? "no memory to look at the cache" : "a folder of the cache cannot be read");
+    return !s || w.enough
+               ? SETT_OK
+               : sett__error(err, s,
+                     s == SETT_E_MEMORY ? "no memory to look at the cache" : "a folder of the cache cannot be read");
 }
 
 /* ---- two keys ------------------------------------------------------------------------------ */

@@ -25,7 +25,8 @@ static int layers(sett_engine *e, const options *o)
         sett_cache_layer(e, i, &l);
         if (o->json) {
             fputs(i ? ", {\"path\": " : "{\"path\": ", stdout), json_string(stdout, l.path);
-            printf(", \"writable\": %s, \"cap\": %llu, \"why_not\": ", l.writable ? "true" : "false", (unsigned long long)l.cap);
+            printf(", \"writable\": %s, \"cap\": %llu, \"why_not\": ", l.writable ? "true" : "false",
+                (unsigned long long)l.cap);
             json_string(stdout, l.why_not ? l.why_not : ""), putchar('}');
         } else if (l.why_not) {
             printf("%d  %s: not used: %s\n", i, l.path, l.why_not);
@@ -125,7 +126,9 @@ static int find_key(sett_engine *e, const char *digits, wanted *w)
         return usage("%s is no key: 4 to 64 hexadecimal digits, as sett cache ls prints them", digits);
     if (sett_cache_walk(e, match, w, &err))
         return fail("%s", err.text);
-    return w->found == 1 ? EXIT_OK : fail("%s: %s", digits, w->found ? "more than one key starts so" : "no such key in the cache");
+    return w->found == 1
+               ? EXIT_OK
+               : fail("%s: %s", digits, w->found ? "more than one key starts so" : "no such key in the cache");
 }
 
 static int explain(sett_engine *e, const options *o)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A gate before the driver: it takes a cubin without a length, so whatever it will follow must lie inside. ELF64, little
- * endian: the header, each segment and section, string tables and the names that point into them, symbols, relocations
- * and the places that they change, notes. What sections of NVIDIA's own types mean is not documented, and not judged. */
+/* A gate before the driver: it takes a cubin without a length, so whatever it will follow must lie inside. ELF64,
+ * little endian: the header, each segment and section, string tables and the names that point into them, symbols,
+ * relocations and the places that they change, notes. What sections of NVIDIA's own types mean is not documented, and
+ * not judged. */
 #include "bytes.h"
 #include "cache.h"
 #include <string.h>
@@ -35,8 +36,8 @@ static sett_status bad(sett_error *err, const char *what)
 static section section_at(const elf *e, uint64_t i)
 {
     const uint8_t *s = e->p + e->sections + i * SHDR;
-    return (section){get_le(s, 4), get_le(s + 4, 4), get_le(s + 24, 8), get_le(s + 32, 8), get_le(s + 40, 4), get_le(s + 44, 4),
-        get_le(s + 48, 8), get_le(s + 56, 8)};
+    return (section){get_le(s, 4), get_le(s + 4, 4), get_le(s + 24, 8), get_le(s + 32, 8), get_le(s + 40, 4),
+        get_le(s + 44, 4), get_le(s + 48, 8), get_le(s + 56, 8)};
 }
 
 /* ---- what sections hold -------------------------------------------------------------------------- */
@@ -169,7 +170,8 @@ sett_status sett__elf_check(const void *cubin, size_t len, sett_error *err)
         return bad(err, "made for another machine");
     if (get_le(p + 20, 4) != 1 || get_le(p + 52, 2) != EHDR)
         return bad(err, "its header is of another version or size");
-    const elf e = {p, len, get_le(p + 40, 8), get_le(p + 32, 8), get_le(p + 60, 2), get_le(p + 56, 2), get_le(p + 62, 2)};
+    const elf e = {
+        p, len, get_le(p + 40, 8), get_le(p + 32, 8), get_le(p + 60, 2), get_le(p + 56, 2), get_le(p + 62, 2)};
     sett_status s = check_sections(&e, err);
     return s ? s : check_segments(&e, err);
 }

@@ -90,8 +90,8 @@ static void seal(uint8_t *p, size_t total, const sett__auth *auth)
     memcpy(p + total - DIGEST, sum.b, DIGEST);
 }
 
-sett_status sett__entry_encode(const sett__digest *key, const sett__entry *e, const sett__auth *auth, void **file,
-    size_t *len, sett_error *err)
+sett_status sett__entry_encode(
+    const sett__digest *key, const sett__entry *e, const sett__auth *auth, void **file, size_t *len, sett_error *err)
 {
     sett__entry copy = *e;
     size_t total = HEADER;
@@ -213,8 +213,8 @@ static sett_status check_sections(const uint8_t *p, size_t body_end, sett__entry
 }
 
 /* The blobs point into `file`; nothing is owned. */
-sett_status sett__entry_decode(const void *file, size_t len, const sett__digest *key, const sett__auth *auth,
-    sett__entry *out, sett_error *err)
+sett_status sett__entry_decode(
+    const void *file, size_t len, const sett__digest *key, const sett__auth *auth, sett__entry *out, sett_error *err)
 {
     size_t body_end = len - DIGEST; /* meaningful once the header was checked */
     sett__entry e = {0};
