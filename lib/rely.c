@@ -116,7 +116,7 @@ static const char *kept(sett_build *b, const char *text)
 void sett__rely(const sett__ctx *c, sett__demand demand, const sett_arg *x, const char *format, ...)
 {
     sett_build *b = c->b;
-    sett__check k = {.line = (uint32_t)c->site.line};
+    sett__check k = {.line = 0};
     char text[384];
     uint32_t n_code = b->sig.n_code;
     if (!b->in_kernel || b->error.status || inside_if(b))
@@ -129,6 +129,7 @@ void sett__rely(const sett__ctx *c, sett__demand demand, const sett_arg *x, cons
     bool known = put_in(b, demand, x, &k.expr); /* else made of what only the kernel knows: the caller's promise */
     k.text = known ? kept(b, text) : NULL;
     k.file = known && c->site.file && *c->site.file ? kept(b, c->site.file) : NULL;
+    k.line = k.file ? (uint32_t)c->site.line : 0;
     if (!known || b->error.status || !add_check(c, &k))
         b->sig.n_code = n_code;
 }

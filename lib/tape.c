@@ -577,6 +577,8 @@ static void get_checks(struct reader *r, sett__sig *s, bool places)
         k->file = places ? get_string(r) : "";
         k->file = *k->file ? k->file : NULL;
         k->line = places ? (uint32_t)get_max(r, UINT32_MAX) : 0;
+        if (k->line && !k->file)
+            fail(r, "a line is of no file");
     }
     if (used != s->n_code)
         fail(r, "a count does not fit what follows");
