@@ -72,8 +72,9 @@ sett_val *sett__asin(const sett__at *a, sett_val *x)
 {
     const struct arc_info *k = &info[a->wide];
     chord c = chord_of(a, x);
-    sett_val *far = X_SUB(X_SUB(X_REAL(k->half_hi), X_ADD(c.s, c.s)), X_SUB(X_ADD(c.more, c.more), X_REAL(k->half_lo)));
-    return sett__with_sign(a, X_IF(c.far, far, X_ADD(c.s, c.more)), x);
+    sett__two far = sett__sum2(a, X_REAL(k->half_hi), X_NEG(X_ADD(c.s, c.s)));
+    sett_val *low = X_SUB(far.lo, X_SUB(X_ADD(c.more, c.more), X_REAL(k->half_lo)));
+    return sett__with_sign(a, X_IF(c.far, X_ADD(far.hi, low), X_ADD(c.s, c.more)), x);
 }
 
 /* acos(x) = 2 asin(s) if far right, pi - 2 asin(s) if far left, else pi/2 -+ asin(|x|) */
