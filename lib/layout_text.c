@@ -492,6 +492,8 @@ static bool unnamed(void *user, const char **at, sett_arg *leaf)
 /* In a kernel a `?` would be no argument's; beside one it is a number that nothing more is known of. */
 static sett_arg parsed(sett__ctx *c, const char *text)
 {
+    if (!text)
+        return sett__bad(c, SETT_E_ARGUMENT, "the text is NULL");
     return sett__parse(c, text, c->b->in_kernel ? NULL : unnamed, c);
 }
 

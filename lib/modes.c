@@ -222,6 +222,8 @@ sett_layout *sett_prepend_at(sett_site site, const sett_layout *l, const sett_la
 static sett_layout *upto(sett_site site, const char *name, const sett_layout *l, sett_arg mode, sett_arg rank, bool front)
 {
     ENTER_ARG(l, name, mode);
+    if (!sett__use_arg(c->b, site, name, rank))
+        return sett__poison_layout(c->b);
     int n = sett__arity(l->shape);
     if (mode.kind == SETT_SLICE)
         mode = sett_arg_l(sett__own(c, sett_arg_i(1), sett_arg_i(0)));

@@ -62,6 +62,8 @@ static sett_arg division(sett_site site, sett_build *b, const char *func, two_fn
         return on_two(site, b, func, f, x, d);
     if (x.kind == SETT_POISON || d.kind == SETT_POISON)
         return x.kind == SETT_POISON ? x : d;
+    if (!sett__use_arg(NULL, site, func, x) || !sett__use_arg(NULL, site, func, d))
+        return poison(NULL);
     bool plain = x.kind != SETT_NODE && d.kind != SETT_NODE;
     sett_arg r = plain ? f(&c, x, d) : poison(NULL);
     if (r.kind == SETT_POISON)
@@ -194,9 +196,9 @@ static sett_arg repeat_like(const sett__ctx *c, sett_arg x, sett_arg profile)
 }
 ON_TWO(repeat_like, repeat_like)
 
-sett_arg sett_repeat_as_tuple_at(sett_site site, sett_build *b, sett_arg x, int n)
+static sett_arg repeat(sett_site site, sett_build *b, const char *func, sett_arg x, int n)
 {
-    sett__ctx c = {b, site, "sett_repeat_as_tuple"};
+    sett__ctx c = {b, site, func};
     if (!use(&c, x))
         return poison(b);
     if (n < 0 || n > UINT8_MAX)
@@ -207,9 +209,14 @@ sett_arg sett_repeat_as_tuple_at(sett_site site, sett_build *b, sett_arg x, int 
     return kept(&c, sett__node(&c, n, kid));
 }
 
+sett_arg sett_repeat_as_tuple_at(sett_site site, sett_build *b, sett_arg x, int n)
+{
+    return repeat(site, b, "sett_repeat_as_tuple", x, n);
+}
+
 sett_arg sett_repeat_at(sett_site site, sett_build *b, sett_arg x, int n)
 {
-    sett_arg r = sett_repeat_as_tuple_at(site, b, x, n);
+    sett_arg r = repeat(site, b, "sett_repeat", x, n);
     return r.kind == SETT_NODE && n == 1 ? r.u.kid[0] : r;
 }
 

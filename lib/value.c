@@ -406,10 +406,10 @@ sett_val *sett__element(const sett__ctx *c, sett_arg a, sett_dtype d)
 sett_val *sett_const_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg number)
 {
     sett__ctx c = {b, site, "sett_const"};
-    if (!b)
-        return NULL;
-    SETT__FAIL_IF(b, site, c.func, number.kind != SETT_INT && number.kind != SETT_FLOAT && number.kind != SETT_POISON,
-        poison_of(b), SETT_E_STATIC, "a C number is needed, not %s", sett__arg_text(b, number));
+    if (!b || !sett__use_arg(b, site, c.func, number))
+        return poison_of(b);
+    SETT__FAIL_IF(b, site, c.func, number.kind != SETT_INT && number.kind != SETT_FLOAT, poison_of(b), SETT_E_STATIC,
+        "a C number is needed, not %s", sett__arg_text(b, number));
     return element(&c, number, dtype);
 }
 

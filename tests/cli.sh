@@ -37,6 +37,9 @@ expect 1 '\^' layout '(4,8):(8'
 expect 2 'no such call' layout 'frob((4,8):(8,1))'
 expect 2 'group_modes takes \(L,BEGIN,END\)' layout 'group_modes((4,8))'
 expect 2 '^sett: _: not a number' layout 'group_modes((4,8,2),_,2)'
+expect 2 '^sett: 4294967297: not a number of 32 bits' layout 'group_modes((4,8,2),4294967297,2)'
+expect 2 '^sett: zipped_divide\( has no closing bracket' layout 'zipped_divide((8,8):(8,1),(2,4)'
+expect 2 '^sett: nothing more is expected behind size\(\(4,8\)\)' layout 'size((4,8)) + size((2,3))'
 for c in 'logical_product((2,2):(2,1),3)=((2,2),3):((2,1),4)' 'blocked_product((2,5):(5,1),(3,4):(1,3))=((2,3),(5,4)):((5,10),(1,30))' \
     'raked_product((2,5):(5,1),(3,4):(1,3))=((3,2),(4,5)):((10,5),(30,1))' 'right_inverse((4,8):(8,1))=(8,4):(4,1)' \
     'left_inverse((4,8):(8,1))=(8,4):(4,1)' 'complement(4:2,24)=(2,3):(1,8)' 'group_modes((4,8,2),0,2)=((4,8),2):((1,4),32)' \

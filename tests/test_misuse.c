@@ -13,7 +13,8 @@ START_TEST(null_builds)
     sett_build *no = NULL, *b = sett_build_begin();
     sett_layout *made[] = {sett_make_layout(no, T(1, 2)), sett_make_layout(no, T(1, 2), T(1, 1)), sett_row_major(no, 1, 2),
         sett_make_ordered_layout(no, T(1, 2), T(0, 1)), sett_make_identity_layout(no, 2, 3), sett_layout_parse(no, "1:1")};
-    sett_arg args[] = {sett_tuple(no, 1, 2), sett_arg_keep(no, T(1, 2)), sett_arg_parse(no, "1"), sett_idx2crd(no, 1, T(2, 2))};
+    sett_arg args[] = {sett_tuple(no, 1, 2), sett_arg_keep(no, T(1, 2)), sett_arg_parse(no, "1"), sett_idx2crd(no, 1, T(2, 2)),
+        sett_ceil_div(sett_sym(no, "n"), 4), sett_round_up(4, sett_sym(no, "n")), sett_shape_div(sett_sym(no, "n"), 4)};
     for (size_t i = 0; i < SETT__COUNT(made); i++) {
         ck_assert_ptr_null(made[i]);
         ck_assert_int_eq(sett_rank(made[i]), 1);
@@ -103,6 +104,9 @@ CASE(tuple_count, sett_make_layout(w->b, sett_arg_n(-1, &w->dynamic)))
 CASE(tuple_wide, sett_make_layout(w->b, sett_arg_n(256, &w->dynamic)))
 CASE(tuple_by_hand, sett_make_layout(w->b, ((sett_arg){.kind = SETT_NODE, .rank = 3})))
 CASE(value_by_hand, sett_make_layout(w->b, ((sett_arg){.kind = SETT_VALUE})))
+CASE(number_of, sett_const(w->b, SETT_F32, w->no_val))
+CASE(append_rank, sett_append(w->l, w->l, w->no_val))
+CASE(parse_nothing, sett_layout_parse(w->b, NULL))
 CASE(kind_by_hand, sett_make_layout(w->b, ((sett_arg){.kind = 77})))
 
 typedef struct test_case {
@@ -116,7 +120,8 @@ static const test_case operands[] = {ROW(add_left) ROW(add_right) ROW(where_cond
     ROW(product_of) ROW(blocked_of) ROW(tv_of) ROW(index_of) ROW(store_to) ROW(store_what) ROW(store_nothing) ROW(set_to)
     ROW(set_at) ROW(set_what) ROW(fill_to) ROW(copy_from) ROW(copy_to) ROW(if_what) ROW(sym_args) ROW(sym_size)
     ROW(sym_large) ROW(param_args) ROW(param_size) ROW(param_layout) ROW(store_size) ROW(printf_list) ROW(printf_count)
-    ROW(tuple_kids) ROW(tuple_count) ROW(tuple_wide) ROW(tuple_by_hand) ROW(value_by_hand) ROW(kind_by_hand)};
+    ROW(tuple_kids) ROW(tuple_count) ROW(tuple_wide) ROW(tuple_by_hand) ROW(value_by_hand) 
+    ROW(number_of) ROW(append_rank) ROW(parse_nothing) ROW(kind_by_hand)};
 
 START_TEST(fails_the_build)
 {

@@ -233,7 +233,7 @@ static sett_arg call(eval *v, const char *s, size_t n, const char *args, size_t 
         if (a[i].kind == SETT_POISON)
             return a[i];
         if (operands[c->form][i] == 'I' && (a[i].kind != SETT_INT || a[i].u.i != (int)a[i].u.i))
-            return bad(v, "%.*s: not a number", part[i], part_len[i]);
+            return bad(v, "%.*s: not a number of 32 bits", part[i], part_len[i]);
         if (operands[c->form][i] == 'L')
             l[i] = as_layout(v, a[i]);
     }
@@ -242,6 +242,17 @@ static sett_arg call(eval *v, const char *s, size_t n, const char *args, size_t 
     v->second = want < 2 ? (sett_arg){0} : l[1] ? SETT_A(l[1]) : a[1];
     v->tiler = (sett_arg){0};
     return apply(v, c, a, l);
+}
+
+/* Where the bracket at s[at] is closed; len: nowhere. */
+static size_t closing(const char *s, size_t len, size_t at)
+{
+    for (int depth = 0; at < len; at++) {
+        depth += strchr("(<[", s[at]) ? 1 : strchr(")>]", s[at]) ? -1 : 0;
+        if (!depth)
+            break;
+    }
+    return at;
 }
 
 static sett_arg evaluate(eval *v, const char *s, size_t len)
@@ -253,10 +264,14 @@ static sett_arg evaluate(eval *v, const char *s, size_t len)
     size_t name = 0;
     while (name < len && (isalpha((unsigned char)s[name]) || s[name] == '_' || (name && isdigit((unsigned char)s[name]))))
         name++;
-    if (name > 1 && name < len && s[name] == '(' && s[len - 1] == ')')
+    if (name > 1 && name < len && s[name] == '(') {
+        size_t end = closing(s, len, name);
+        if (end == len)
+            return bad(v, "%.*s( has no closing bracket", s, name);
+        if (end + 1 < len)
+            return bad(v, "nothing more is expected behind %.*s", s, end + 1);
         return call(v, s, name, s + name + 1, len - name - 2);
-    if (name > 1 && name < len && s[name] == '(')
-        return bad(v, "%.*s( has no closing bracket", s, name);
+    }
     char *text = strndup(s, len);
     if (!text)
         return bad(v, "%.*s: out of memory", s, 0);
