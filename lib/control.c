@@ -18,7 +18,7 @@ static void region_push(sett_build *b, sett_site site, uint32_t op, uint32_t las
     if (b->error.status)
         return;
     if (b->depth >= SETT__MAX_DEPTH) {
-        sett__fail(b, site, NULL, SETT_E_LIMIT, "regions nest up to %d deep", SETT__MAX_DEPTH);
+        sett__fail(b, site, opener(b, &(sett__region){.op = op}), SETT_E_LIMIT, "regions nest up to %d deep", SETT__MAX_DEPTH);
         return;
     }
     b->region[b->depth++] = (sett__region){.op = op, .last = last, .serial = ++b->serials, .site = site};

@@ -239,11 +239,19 @@ static bool new_name(const sett__ctx *c, const char *name)
 {
     sett_build *b = c->b;
     SETT__FAIL_IF(b, c->site, c->func, !is_name(name), false, SETT_E_ARGUMENT,
-        "a name is letters, digits and _, not starting with a digit: \"%s\"", name ? name : "(null)");
+        "a name is 1 to 255 letters, digits and _, not starting with a digit: \"%.260s\"", name ? name : "(null)");
     bool taken = find_sym(b, name) >= 0;
     for (uint32_t i = 0; i < b->sig.n_param && !taken; i++)
         taken = !strcmp(b->sig.param[i].name, name);
     SETT__FAIL_IF(b, c->site, c->func, taken, false, SETT_E_ARGUMENT, "the name %s is taken", name);
+    return true;
+}
+
+/* n of them there are already, parameters or symbols. */
+static bool has_room(const sett__ctx *c, uint32_t n)
+{
+    SETT__FAIL_IF(c->b, c->site, c->func, n >= SETT__MAX_PARAMS, false, SETT_E_LIMIT,
+        "a kernel has at most %d parameters, and as many symbols", SETT__MAX_PARAMS);
     return true;
 }
 
@@ -257,7 +265,7 @@ static sett_val *new_sym(const sett__ctx *c, const sett_sym_args *a)
 {
     sett_build *b = c->b;
     uint32_t i = b->sig.n_sym;
-    if (!new_name(c, a->name) || !grow(b, (void **)&b->sig.sym, &b->cap_sym, i + 1, sizeof *b->sig.sym) ||
+    if (!new_name(c, a->name) || !has_room(c, i) || !grow(b, (void **)&b->sig.sym, &b->cap_sym, i + 1, sizeof *b->sig.sym) ||
         !grow(b, (void **)&b->sym_val, &b->cap_sym_val, i + 1, sizeof *b->sym_val))
         return &b->poison->val;
     const char *name = keep_name(b, a->name);
@@ -356,7 +364,7 @@ static bool declare_layout(declare *d, const sett_layout *l)
 static bool add_param(const sett__ctx *c, const sett__param *p)
 {
     sett_build *b = c->b;
-    if (!grow(b, (void **)&b->sig.param, &b->cap_param, b->sig.n_param + 1, sizeof *p))
+    if (!has_room(c, b->sig.n_param) || !grow(b, (void **)&b->sig.param, &b->cap_param, b->sig.n_param + 1, sizeof *p))
         return false;
     b->sig.param[b->sig.n_param++] = *p;
     return true;
@@ -466,8 +474,9 @@ void sett_block_at(sett_site site, sett_build *b, sett_arg a)
 uint32_t sett__smem_alloc(sett_build *b, sett_site site, const char *func, uint64_t bytes, uint32_t align)
 {
     uint64_t at = ((uint64_t)b->smem_used + align - 1) & ~(uint64_t)(align - 1);
-    SETT__FAIL_IF(b, site, func, bytes > INT32_MAX || at + bytes > INT32_MAX, 0, SETT_E_LIMIT,
-        "shared memory of %llu bytes and %u before it is too much", (unsigned long long)bytes, b->smem_used);
+    SETT__FAIL_IF(b, site, func, bytes > SETT__MAX_SMEM || at + bytes > SETT__MAX_SMEM, 0, SETT_E_LIMIT,
+        "%llu bytes of shared memory and %u before them; no device gives a block as much as %d", (unsigned long long)bytes,
+        b->smem_used, SETT__MAX_SMEM);
     b->smem_used = (uint32_t)(at + bytes);
     if (align > b->smem_align)
         b->smem_align = align;

@@ -71,7 +71,7 @@ START_TEST(errors_of_the_signature)
     sett_build *b = kernel();
     int line;
     sett_sym(b, "a b"); line = __LINE__;
-    expect(b, SETT_E_ARGUMENT, line, "sett_sym: a name is letters, digits and _, not starting with a digit: \"a b\"");
+    expect(b, SETT_E_ARGUMENT, line, "sett_sym: a name is 1 to 255 letters, digits and _, not starting with a digit: \"a b\"");
     b = kernel();
     sett_scalar(b, "N", SETT_I32);
     sett_sym(b, "N"); line = __LINE__;
@@ -92,6 +92,31 @@ START_TEST(errors_of_the_signature)
     b = kernel();
     sett_param(b, "X", SETT_F32, NULL); line = __LINE__;
     expect(b, SETT_E_ARGUMENT, line, "sett_param: the layout is NULL");
+}
+END_TEST
+
+START_TEST(too_many)
+{
+    sett_build *b = kernel();
+    int line = 0;
+    char name[8];
+    for (int i = 0; i <= 1024; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        ck_assert_int_eq(sett_build_status(b, NULL), SETT_OK);
+        sett_sym(b, name); line = __LINE__;
+    }
+    expect(b, SETT_E_LIMIT, line, "sett_sym: a kernel has at most 1024 parameters, and as many symbols");
+    b = kernel();
+    for (int i = 0; i <= 1024; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        sett_scalar(b, name, SETT_I8); line = __LINE__;
+    }
+    expect(b, SETT_E_LIMIT, line, "sett_scalar: a kernel has at most 1024 parameters, and as many symbols");
+    b = kernel();
+    for (int i = 0; i <= 64 && !sett_build_status(b, NULL); i++)
+        sett_if_begin(SETT_HERE, b, sett_eq(sett_const(b, SETT_I32, i), sett_lane_idx(b)));
+    line = __LINE__ - 1;
+    expect(b, SETT_E_LIMIT, line, "sett_if: regions nest up to 64 deep");
 }
 END_TEST
 
@@ -526,6 +551,7 @@ Suite *build_suite(void)
     tcase_add_test(t, begins_and_ends);
     tcase_add_test(t, first_error_wins);
     tcase_add_test(t, errors_of_the_signature);
+    tcase_add_test(t, too_many);
     tcase_add_test(t, errors_of_the_launch_shape);
     tcase_add_test(t, objects_of_another_build);
     tcase_add_test(t, objects_of_a_freed_build);

@@ -326,6 +326,11 @@ static void e_rmem_dynamic(void) { sett_make_rmem_tensor(b, SETT_F32, sett_sym(b
 static void e_rmem_many(void) { sett_make_rmem_tensor(b, SETT_F32, 70000); }
 static void e_smem_dynamic(void) { sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, sett_sym(b, "N")), 0); }
 static void e_smem_align(void) { sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 4), 24); }
+static void e_smem_large(void)
+{
+    sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 1024), 0);
+    sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 1 << 18), 0);
+}
 static void e_smem_below(void) { sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(4), T1(-1)), 0); }
 static void e_fragment(void) { sett_make_fragment_like(coordinates("(4,8)"), 0); }
 static void e_fragment_dynamic(void) { sett_make_fragment_like(sett_identity_tensor(b, 4, sett_sym(b, "N")), SETT_BOOL); }
@@ -357,6 +362,7 @@ START_TEST(misuse_is_named)
         {e_rmem_many, SETT_E_LIMIT, "sett_make_rmem_tensor: the layout 70000:1 needs 70000 elements, of at most 65536"},
         {e_smem_dynamic, SETT_E_STATIC, "sett_make_smem_tensor: the layout N:1 is not static: its elements are allocated while building"},
         {e_smem_align, SETT_E_ALIGN, "sett_make_smem_tensor: an alignment of 24 is no power of two up to 1024"},
+        {e_smem_large, SETT_E_LIMIT, "sett_make_smem_tensor: 1048576 bytes of shared memory and 4096 before them; no device gives a block as much as 1048576"},
         {e_smem_below, SETT_E_RANGE, "sett_make_smem_tensor: the layout (4):(-1) reaches below 0"},
         {e_fragment, SETT_E_DTYPE,
             "sett_make_fragment_like: a fragment like a coordinate tensor needs an element type"},
