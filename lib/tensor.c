@@ -320,13 +320,19 @@ static sett_tensor *slice_pair(const sett__ctx *c, const sett_tensor *t, sett_ar
     return slice(c, t, sett_arg_n(2, pair));
 }
 
+/* sett_zipped_divide, with the caller's name in its errors. */
+static sett_tensor *tiles_of(const sett__ctx *c, const sett_tensor *t, sett_arg tiler)
+{
+    return view(t, sett__tiled(c->site, c->func, t->layout, tiler, sett__logical_divide, SETT__ZIPPED), t->offset);
+}
+
 sett_tensor *sett_local_tile_at(sett_site site, const sett_tensor *t, sett_arg tiler, sett_arg coord)
 {
     const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_local_tile"};
     if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_arg(c.b, site, c.func, tiler) ||
         !sett__use_arg(c.b, site, c.func, coord))
         return bad(t);
-    sett_tensor *z = sett_zipped_divide_tensor_at(site, t, tiler);
+    sett_tensor *z = tiles_of(&c, t, tiler);
     if (z->head.poison)
         return z;
     sett_arg tile = z->layout->shape.u.kid[0], rest = z->layout->shape.u.kid[1];
@@ -400,7 +406,7 @@ sett_tensor *sett_local_partition_at(sett_site site, const sett_tensor *t, const
             tuple ? threads->stride.u.kid[i] : threads->stride, idx, &size);
         tiler[i] = sett_arg_i(size);
     }
-    sett_tensor *z = sett_zipped_divide_tensor_at(site, t, sett_arg_n(rank, tiler));
+    sett_tensor *z = tiles_of(&c, t, sett_arg_n(rank, tiler));
     if (z->head.poison)
         return z;
     sett_arg tile = z->layout->shape.u.kid[0], rest = z->layout->shape.u.kid[1];

@@ -326,6 +326,11 @@ static void e_rmem_dynamic(void) { sett_make_rmem_tensor(b, SETT_F32, sett_sym(b
 static void e_rmem_many(void) { sett_make_rmem_tensor(b, SETT_F32, 70000); }
 static void e_smem_dynamic(void) { sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, sett_sym(b, "N")), 0); }
 static void e_smem_align(void) { sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 4), 24); }
+static void e_tile_zero(void) { sett_local_tile(memory("(4,8):(8,1)"), T1(0), T1(0)); }
+static void e_threads_rank(void)
+{
+    sett_local_partition(memory("32:1"), sett_row_major(b, 4, 8), sett_thread_idx(b, 0));
+}
 static void e_smem_large(void)
 {
     sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 1024), 0);
@@ -362,6 +367,8 @@ START_TEST(misuse_is_named)
         {e_rmem_many, SETT_E_LIMIT, "sett_make_rmem_tensor: the layout 70000:1 needs 70000 elements, of at most 65536"},
         {e_smem_dynamic, SETT_E_STATIC, "sett_make_smem_tensor: the layout N:1 is not static: its elements are allocated while building"},
         {e_smem_align, SETT_E_ALIGN, "sett_make_smem_tensor: an alignment of 24 is no power of two up to 1024"},
+        {e_tile_zero, SETT_E_ARGUMENT, "sett_local_tile: invalid: 0 is no tiler"},
+        {e_threads_rank, SETT_E_RANK, "sett_local_partition: invalid: tiler (4,8) has more modes than 32:1"},
         {e_smem_large, SETT_E_LIMIT, "sett_make_smem_tensor: 1048576 bytes of shared memory and 4096 before them; no device gives a block as much as 1048576"},
         {e_smem_below, SETT_E_RANGE, "sett_make_smem_tensor: the layout (4):(-1) reaches below 0"},
         {e_fragment, SETT_E_DTYPE,
