@@ -49,6 +49,9 @@ $(B)/obj/tests/%.o: override CFLAGS += -Ilib -Ijit
 $(B)/obj/lib/%.o: override CFLAGS += -D_POSIX_C_SOURCE=200809L
 $(B)/obj/ptx/%.o: override CFLAGS += -D_GNU_SOURCE -isystem $(LLVM_INCLUDE)
 $(B)/obj/jit/sim/%.o $(B)/obj/bench/cpu.o: override CFLAGS += -O3
+# Half the size, for machines whose vectors are narrow anyhow; text is off every hot path.
+$(B)/obj/jit/sim/wide_base.o: override CFLAGS += -O2 -ftree-vectorize
+$(patsubst %,$(B)/obj/lib/%.o,layout_text tape_text tape_parse lex text report verify_sig) $(patsubst %.c,$(B)/obj/%.o,$(wildcard lib/picture/*.c)): override CFLAGS += -Os
 $(B)/obj/ptx/%.o: LLVM_INCLUDE = $(shell $(LLVM_CONFIG) --includedir)
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)

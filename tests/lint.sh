@@ -39,6 +39,11 @@ done
 # ---- exported symbols ----------------------------------------------------------------------------------
 symbols() { nm -D --defined-only "$1" | awk '$2 != "A" {print $3}' | sed 's/@@.*//' | sort; }
 symbols "$b/libsett.so" >"$b/libsett.symbols"
+case $b in
+*/release)
+    strip -o "$b/stripped" "$b/libsett.so" && [ "$(stat -c %s "$b/stripped")" -le 1048576 ] || complain "libsett.so is over 1 MiB stripped"
+    rm -f "$b/stripped" ;;
+esac
 diff -u tests/abi/libsett.symbols "$b/libsett.symbols" || complain "exported symbols changed; if it is meant: cp $b/libsett.symbols tests/abi/"
 # What the headers declare is there, and nothing else: no name that only links, no promise that does not.
 printf '#include <%s>\n' dlpack/dlpack.h sett/sett.h sett/picture.h sett/facts.h sett/dlpack.h >"$b/declared.c"

@@ -288,7 +288,8 @@ static sett__cu issue_entered(
     sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d, void *params, size_t len)
 {
     sett__entered in;
-    sett__cu r = SETT__CU_INVALID_CONTEXT;
+    int fault = atomic_load_explicit(&c->fault, memory_order_relaxed); /* what entering then refuses */
+    sett__cu r = fault ? fault : SETT__CU_INVALID_CONTEXT;
     if (!sett__cuda_enter(c, device, &in, NULL))
         r = issue(c, function, stream, d, params, len);
     atomic_store_explicit(&c->absent, in.pushed, memory_order_relaxed);
