@@ -446,7 +446,7 @@ sett_val *sett_reduce_at(sett_site site, const sett_val *x, sett_binary_op op, s
         return poison_of(c.b);
     if (!ch.rest.n) /* as in CuTe, init does not enter */
         return profile.kind == SETT_SLICE ? v : sett__val(c.b, v->id, sett_arg_n(ch.modes, ch.mode), false);
-    sett_val *start = sett__element(&c, init, (sett_dtype)v->dtype);
+    sett_val *start = sett__exact_element(&c, init, (sett_dtype)v->dtype);
     uint32_t n = size_of(&ch.kept), m = size_of(&ch.rest);
     uint32_t *scratch = c.b->error.status ? NULL : indices(&c, 2 * n + 2 * m);
     if (!scratch)

@@ -403,6 +403,21 @@ sett_val *sett__element(const sett__ctx *c, sett_arg a, sett_dtype d)
     return element(c, a, d);
 }
 
+/* Wrapped or truncated, the start of a fold would be a wrong sum; a float's infinity is the start of a MIN or MAX. */
+sett_val *sett__exact_element(const sett__ctx *c, sett_arg a, sett_dtype d)
+{
+    operand o;
+    uint64_t bits;
+    if (!take(c, a, &o))
+        return poison_of(c->b);
+    if (o.v || is_float(d))
+        return element(c, a, d);
+    double f = o.number.kind == SETT_FLOAT ? o.number.u.f : 0.5;
+    if (f >= -0x1p63 && f < 0x1p63 && trunc(f) == f)
+        o.number = sett_arg_i((int64_t)f);
+    return weak_bits(c, o.number, d, &bits) ? sett__const_bits(c->b, c->site, d, bits) : poison_of(c->b);
+}
+
 sett_val *sett_const_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg number)
 {
     sett__ctx c = {b, site, "sett_const"};

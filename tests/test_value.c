@@ -186,6 +186,15 @@ START_TEST(shapes_that_do_not_fit)
     sett_reduce(sett_full(b, SETT_F32, SETT_T(2, 3), 0), SETT_SUB, 0); line = __LINE__;
     expect(b, SETT_E_ARGUMENT, line, "sett_reduce: f32 reduces by ADD, MUL, MIN or MAX, integers and Booleans also by AND, OR or XOR");
     b = kernel();
+    sett_reduce(sett_full(b, SETT_I32, 4, 0), SETT_ADD, 0.5); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_reduce: i32 cannot hold 0.5");
+    b = kernel();
+    sett_reduce(sett_full(b, SETT_I8, 4, 0), SETT_ADD, 1000); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_reduce: i8 cannot hold 1000");
+    b = kernel();
+    sett_reduce(sett_full(b, SETT_U8, 4, 0), SETT_MAX, -1); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_reduce: u8 cannot hold -1");
+    b = kernel();
     sett_bitcast(sett_full(b, SETT_F16, SETT_T(3, 2), 0), SETT_F32); line = __LINE__;
     expect(b, SETT_E_DIVIDE, line, "sett_bitcast: 32 bits do not divide the first mode of (3,2): 3 of 16 bits");
 }
@@ -199,6 +208,9 @@ START_TEST(elements_and_reductions)
     ck_assert(element(sett_element(v, 3, SETT_T(1, 2)), 0) == 23);
     ck_assert(element(sett_element(v, SETT_ALL, 5), 1) == 21);
     ck_assert(element(sett_reduce(v, SETT_ADD, 1000), 0) == 1276);
+    ck_assert(element(sett_reduce(arange(b, SETT_I8, SETT_T1(4), 4), SETT_ADD, -2.0), 0) == 4);
+    ck_assert(element(sett_reduce(arange(b, SETT_F16, SETT_T1(4), 4), SETT_MAX, -1e9), 0) == 3);
+    ck_assert(element(sett_reduce(arange(b, SETT_U8, SETT_T1(4), 4), SETT_ADD, sett_const(b, SETT_I32, 257)), 0) == 7); /* converted */
     sett_val *rows = sett_reduce_by(v, SETT_MAX, -1, SETT_T(SETT_ALL, 1));
     ck_assert_str_eq(sett__arg_text(b, rows->shape), "(4)");
     ck_assert(element(rows, 2) == 22);
