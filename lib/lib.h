@@ -506,7 +506,7 @@ sett_val *sett__to(sett_build *, sett_site, sett_val *, sett_dtype); /* CONVERT,
 sett_val *sett__number(sett_build *, sett_site, const char *func, sett_arg, sett_dtype);
 /* As sett_const, or a scalar value converted: one element of a type. */
 sett_val *sett__element(const sett__ctx *, sett_arg, sett_dtype);
-/* The same, where an integer type must hold the number; a float type rounds it, also to infinity. */
+/* The same, where an integer type must hold an integer; a fraction truncates, a float type rounds, also to infinity. */
 sett_val *sett__exact_element(const sett__ctx *, sett_arg, sett_dtype);
 sett_val *sett__assumed(const sett_val *, int64_t div); /* the same, known to be a multiple of div */
 /* ---- narrow.c: types that are only stored ------------------------------------------------------- */

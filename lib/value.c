@@ -403,18 +403,16 @@ sett_val *sett__element(const sett__ctx *c, sett_arg a, sett_dtype d)
     return element(c, a, d);
 }
 
-/* Wrapped or truncated, the start of a fold would be a wrong sum; a float's infinity is the start of a MIN or MAX. */
+/* A wrapped integer would start a fold from a number nobody wrote. Fractions truncate and floats round, also to infinity: as in
+ * CuTe. */
 sett_val *sett__exact_element(const sett__ctx *c, sett_arg a, sett_dtype d)
 {
     operand o;
     uint64_t bits;
     if (!take(c, a, &o))
         return poison_of(c->b);
-    if (o.v || is_float(d))
+    if (o.v || is_float(d) || o.number.kind != SETT_INT)
         return element(c, a, d);
-    double f = o.number.kind == SETT_FLOAT ? o.number.u.f : 0.5;
-    if (f >= -0x1p63 && f < 0x1p63 && trunc(f) == f)
-        o.number = sett_arg_i((int64_t)f);
     return weak_bits(c, o.number, d, &bits) ? sett__const_bits(c->b, c->site, d, bits) : poison_of(c->b);
 }
 

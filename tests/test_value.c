@@ -186,9 +186,6 @@ START_TEST(shapes_that_do_not_fit)
     sett_reduce(sett_full(b, SETT_F32, SETT_T(2, 3), 0), SETT_SUB, 0); line = __LINE__;
     expect(b, SETT_E_ARGUMENT, line, "sett_reduce: f32 reduces by ADD, MUL, MIN or MAX, integers and Booleans also by AND, OR or XOR");
     b = kernel();
-    sett_reduce(sett_full(b, SETT_I32, 4, 0), SETT_ADD, 0.5); line = __LINE__;
-    expect(b, SETT_E_RANGE, line, "sett_reduce: i32 cannot hold 0.5");
-    b = kernel();
     sett_reduce(sett_full(b, SETT_I8, 4, 0), SETT_ADD, 1000); line = __LINE__;
     expect(b, SETT_E_RANGE, line, "sett_reduce: i8 cannot hold 1000");
     b = kernel();
@@ -208,7 +205,7 @@ START_TEST(elements_and_reductions)
     ck_assert(element(sett_element(v, 3, SETT_T(1, 2)), 0) == 23);
     ck_assert(element(sett_element(v, SETT_ALL, 5), 1) == 21);
     ck_assert(element(sett_reduce(v, SETT_ADD, 1000), 0) == 1276);
-    ck_assert(element(sett_reduce(arange(b, SETT_I8, SETT_T1(4), 4), SETT_ADD, -2.0), 0) == 4);
+    ck_assert(element(sett_reduce(arange(b, SETT_I8, SETT_T1(4), 4), SETT_ADD, -2.5), 0) == 4); /* as in CuTe */
     ck_assert(element(sett_reduce(arange(b, SETT_F16, SETT_T1(4), 4), SETT_MAX, -1e9), 0) == 3);
     ck_assert(element(sett_reduce(arange(b, SETT_U8, SETT_T1(4), 4), SETT_ADD, sett_const(b, SETT_I32, 257)), 0) == 7); /* converted */
     sett_val *rows = sett_reduce_by(v, SETT_MAX, -1, SETT_T(SETT_ALL, 1));

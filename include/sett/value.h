@@ -178,8 +178,9 @@ SETT_API sett_val *sett_full_like_at(sett_site, const char *func, const sett_val
  * 2, which is true), and sett_reduce(x, SETT_ADD, 0) gives the PARITY of the trues, for it adds numbers of one bit, as
  * CuTe's reduce does. To count, convert first: sett_reduce(sett_to(x, SETT_I32), SETT_ADD, 0).
  *
- * Left fold in element order, starting from init, rounded to the type at each step. An integer or Boolean type must hold a
- * number init exactly (SETT_E_RANGE: 0.5 for Int32, -1 for Uint8); a float type rounds it, also to infinity. op
+ * Left fold in element order, starting from init, rounded to the type at each step. An integer type must hold an
+ * integer init (SETT_E_RANGE: 1000 for Int8, -1 for Uint8); as in CuTe it truncates a fraction (0.5 is 0), and a float type
+ * rounds, also to infinity. op
  * is ADD, MUL, MIN or MAX (AND, OR, XOR for integers and Booleans). profile: a number
  * reduces all to a scalar; a tuple keeps the modes marked ALL and reduces the rest, one
  * flat mode a kept leaf; nothing reduced: x itself. */
