@@ -267,6 +267,23 @@ sett_layout *sett_get_nonswizzle_portion_at(sett_site site, const sett_layout *l
 
 enum { MASK_BITS = 16 };
 
+/* The static numbers of a coordinate against the extents; its profile is crd2idx's to judge. */
+static bool inside(const sett__ctx *c, const sett_layout *l, sett_arg crd, sett_arg shape)
+{
+    if (crd.kind == SETT_NODE) {
+        for (int i = 0; shape.kind == SETT_NODE && i < crd.rank && i < shape.rank; i++)
+            if (!inside(c, l, crd.u.kid[i], shape.u.kid[i]))
+                return false;
+        return true;
+    }
+    sett_arg size = sett__product(c, shape);
+    bool ok = crd.kind != SETT_INT || size.kind != SETT_INT || (crd.u.i >= 0 && crd.u.i < size.u.i);
+    if (!ok)
+        sett__bad(c, SETT_E_RANGE, "invalid: coordinate %lld is outside extent %s of %s", (long long)crd.u.i,
+            sett__arg_text(c->b, shape), sett__layout_text(c->b, l));
+    return ok;
+}
+
 static sett_arg image_mask(const sett__ctx *c, const sett_layout *l, sett_arg crd, int mode)
 {
     int n = sett__arity(l->shape);
@@ -283,8 +300,11 @@ static sett_arg image_mask(const sett__ctx *c, const sett_layout *l, sett_arg cr
             return sett__bad(c, SETT_E_ARGUMENT, "invalid: %s takes values that are no bits", sett__layout_text(c->b, l));
         bits.u.i |= INT64_C(1) << v.u.i;
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         at[i] = i == mode ? sett_arg_i(0) : crd.u.kid[i];
+        if (!inside(c, l, at[i], sett__kid(l->shape, i)))
+            return poison(c->b);
+    }
     sett_arg base = sett__crd2idx(c, sett_arg_n(n, at), l->shape, l->stride);
     return base.kind == SETT_POISON ? base : sett_index_at(c->site, c->func, SETT_SHL, bits, base);
 }

@@ -285,6 +285,8 @@ static void e_join_swizzled(void) { sett_make_layout(b, T(L("4:1"), L("S<1,0,1>o
 static void e_less(void) { sett_elem_less(T(sett_sym(b, "n"), 1), T(1, 2, 3)), sett_elem_less(T(sett_sym(b, "n"), T(1, 2)), T(1, 2)); }
 static void e_mask(void) { sett_make_layout_image_mask(L("(4,5):(1,4)"), T(0, 0), 0); }
 static void e_mask_mode(void) { sett_make_layout_image_mask(L("(4,4):(1,4)"), T(0, 0), 2); }
+static void e_mask_outside(void) { sett_make_layout_image_mask(L("(2,4):(1,2)"), T(7, 2), 1); }
+static void e_mask_nested(void) { sett_make_layout_image_mask(L("((2,2),2):((1,2),4)"), T(T(1, -1), 0), 1); }
 static void e_portion(void) { sett_get_swizzle_portion(L("(4,5):(1,4)o2o(2,2):(1,5)")); }
 static void e_product(void) { sett_product_each(b, T(T(INT64_MAX, 2), 1)); }
 static void e_order(void) { sett_tile_to_shape(L("(2,2):(1,2)"), T(4, 4), T(1, T(1, 2))); }
@@ -321,6 +323,8 @@ START_TEST(refuses)
         {e_less, SETT_E_RANK, "sett_elem_less: invalid: (1,2) is not of the profile of 2"},
         {e_mask, SETT_E_RANGE, "sett_make_layout_image_mask: invalid: (4,5):(1,4) is not static with values below 16"},
         {e_mask_mode, SETT_E_RANK, "sett_make_layout_image_mask: invalid: mode 2 at coordinate (0,0) of (4,4):(1,4)"},
+        {e_mask_outside, SETT_E_RANGE, "sett_make_layout_image_mask: invalid: coordinate 7 is outside extent 2 of (2,4):(1,2)"},
+        {e_mask_nested, SETT_E_RANGE, "sett_make_layout_image_mask: invalid: coordinate -1 is outside extent 2 of ((2,2),2):((1,2),4)"},
         {e_portion, SETT_E_ARGUMENT, "sett_get_swizzle_portion: invalid: (4,5):(1,4) o 2 o (2,2):(1,5) is composed, not swizzled"},
         {e_product, SETT_E_RANGE, "sett_product_each: 9223372036854775807 * 2 overflows 64 bits"},
         {e_order, SETT_E_RANK, "sett_tile_to_shape: invalid: order (1,(1,2)) does not fit shape (2,2)"},

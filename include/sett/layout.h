@@ -193,7 +193,7 @@ SETT_API sett_layout *sett_get_nonswizzle_portion_at(sett_site, const sett_layou
 #define sett_get_nonswizzle_portion(l) sett_get_nonswizzle_portion_at(SETT_HERE, l)
 /* Bit i set for each value i that a static layout of at most 16 values takes along one mode from a coordinate: the multicast
  * mask of the blocks that share a tile. (2,4):(1,2) at (1,2) along mode 1: 0xaa. The coordinate may be dynamic; its own mode
- * is not looked at. */
+ * is not looked at. A static one outside its extent is SETT_E_RANGE. */
 SETT_API sett_arg sett_make_layout_image_mask_at(sett_site, const sett_layout *, sett_arg coord, int mode);
 #define sett_make_layout_image_mask(l, coord, mode) sett_make_layout_image_mask_at(SETT_HERE, l, SETT_A(coord), mode)
 
