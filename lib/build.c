@@ -97,7 +97,7 @@ static size_t held(const sett_build *b)
 /* One that was hardly used would cost more to clear than to make again. */
 static void clear_table(const sett_build *b, void **tab, uint32_t *cap, uint32_t n, size_t item)
 {
-    if (n >= *cap / 16) {
+    if (*tab && n >= *cap / 16) {
         memset(*tab, 0, *cap * item);
         return;
     }

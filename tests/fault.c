@@ -68,8 +68,9 @@ static bool wanted(const row *r, int argc, char **argv)
         if (argv[i][0] == '-')
             continue;
         size_t n = strlen(argv[i]); /* F1 is not F10; F7 is F7a, Z is Z1 */
-        bool cut = n && isdigit((unsigned char)argv[i][n - 1]) && isdigit((unsigned char)r->id[n]);
-        if (!strncmp(r->id, argv[i], n) && !cut)
+        bool starts = !strncmp(r->id, argv[i], n);
+        bool cut = starts && n && isdigit((unsigned char)argv[i][n - 1]) && isdigit((unsigned char)r->id[n]);
+        if (starts && !cut)
             return true;
         any = true;
     }

@@ -71,7 +71,7 @@ static input mutated(const input *in, const input *from, uint64_t *s)
     }
     for (uint64_t k = random_next(s) % 6; out.len && k; k--) {
         uint8_t *p = &out.data[random_next(s) % out.len];
-        *p = random_next(s) % 2 ? (uint8_t)random_next(s) : *p ^ (uint8_t)(1 << random_next(s) % 8);
+        *p = (uint8_t)(random_next(s) % 2 ? random_next(s) : *p ^ 1u << random_next(s) % 8);
     }
     return out;
 }

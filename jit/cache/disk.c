@@ -86,20 +86,27 @@ static sett_status check_empty(const sett__disk *d, sett_error *err)
                        d->path);
 }
 
-/* The marker is made before all else, so a folder that holds something else was never ours. */
+static bool marked(const sett__disk *d, struct stat *st)
+{
+    return !d->os->fstatat(d->root, SETT__MARKER, st, AT_SYMLINK_NOFOLLOW);
+}
+
+/* The marker is made before all else, so a folder that holds something else was never ours, unless another process
+ * has marked it since we looked. */
 static sett_status claim(const sett__disk *d, sett_error *err)
 {
     struct stat st;
-    if (!d->os->fstatat(d->root, SETT__MARKER, &st, AT_SYMLINK_NOFOLLOW))
+    bool ours = marked(d, &st);
+    if (!ours && d->layer_only)
+        return sett__error(err, SETT_E_IO, "%s holds no " SETT__MARKER ": it is not a cache folder", d->path);
+    sett_status s = ours ? SETT_OK : check_empty(d, err);
+    if (s && !marked(d, &st))
+        return s;
+    if (ours || s)
         return S_ISREG(st.st_mode) && (d->trust != SETT_TRUST_PRIVATE || sett__disk_owner(&st))
                    ? SETT_OK
                    : sett__error(err, SETT_E_IO,
                          "the cache folder is not trusted: its " SETT__MARKER " is not a file of ours: %s", d->path);
-    if (d->layer_only)
-        return sett__error(err, SETT_E_IO, "%s holds no " SETT__MARKER ": it is not a cache folder", d->path);
-    sett_status s = check_empty(d, err);
-    if (s)
-        return s;
     int fd = d->os->openat(d->root, SETT__MARKER, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return io_error(d, "the cache folder cannot be written", err);
