@@ -693,8 +693,9 @@ bool sett__axes_of(const sett__ctx *, sett_arg shape, sett_arg stride, sett__axe
 typedef struct sett__places { uint32_t n, n_group, *group; sett_arg *base; int64_t *imm; } sett__places;
 bool sett__places_of(const sett__ctx *, const sett__axes *, sett_arg origin, sett__places *);
 bool sett__tensor_places(const sett__ctx *, const sett_tensor *, sett__places *); /* offsets from the root */
-/* Elements in order of place; those of different kinds are never accessed together. */
-typedef struct sett__spot { uint32_t group, elem, kind; int64_t imm; } sett__spot;
+/* Elements in order of place, of each group layer by layer: in one, a place has elements of one kind. A layer's places
+ * are among those of the layer below. Of sett__run, those of different kinds are never accessed together. */
+typedef struct sett__spot { uint32_t group, elem, kind, layer; int64_t imm; } sett__spot;
 sett__spot *sett__spots(const sett__ctx *, const sett__places *, const uint32_t *kind_or_null);
 uint32_t sett__run(const sett__spot *, uint32_t n); /* spots from the first that are adjacent and of its kind */
 /* Do n elements of `bytes` at base + imm lie in the tensor's memory, as far as a build can know? Else it fails. */

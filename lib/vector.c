@@ -227,9 +227,25 @@ static int by_place(const void *a, const void *b)
     const sett__spot *x = a, *y = b;
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
+    if (x->layer != y->layer)
+        return x->layer < y->layer ? -1 : 1;
     if (x->imm != y->imm)
         return x->imm < y->imm ? -1 : 1;
     return x->elem < y->elem ? -1 : x->elem > y->elem;
+}
+
+/* Rows that a stride of 0 lays on each other: the first element of a place goes to layer 0, the next of another kind to
+ * layer 1. In place order they would part each other's neighbours. */
+static bool take_layers(sett__spot *spot, uint32_t n)
+{
+    bool parted = false;
+    for (uint32_t i = 1; i < n; i++) {
+        const sett__spot *s = &spot[i - 1];
+        if (s->group == spot[i].group && s->imm == spot[i].imm)
+            spot[i].layer = s->layer + (s->kind != spot[i].kind);
+        parted = parted || spot[i].layer;
+    }
+    return parted;
 }
 
 sett__spot *sett__spots(const sett__ctx *c, const sett__places *p, const uint32_t *kind)
@@ -237,10 +253,12 @@ sett__spot *sett__spots(const sett__ctx *c, const sett__places *p, const uint32_
     sett__spot *spot = sett__new(c->b, p->n * sizeof *spot);
     bool sorted = true;
     for (uint32_t i = 0; spot && i < p->n; i++) {
-        spot[i] = (sett__spot){p->group[i], i, kind ? kind[i] : 0, p->imm[i]};
+        spot[i] = (sett__spot){.group = p->group[i], .elem = i, .kind = kind ? kind[i] : 0, .imm = p->imm[i]};
         sorted = sorted && (!i || by_place(&spot[i - 1], &spot[i]) < 0);
     }
     if (spot && !sorted)
+        qsort(spot, p->n, sizeof *spot, by_place);
+    if (spot && take_layers(spot, p->n))
         qsort(spot, p->n, sizeof *spot, by_place);
     return spot;
 }

@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum { CASES = 2500, ROOM = 36 << 10, UNTOUCHED = 0xAA };
-enum { PLAIN, MOVED_ORIGIN, COPY, WAYS };                               /* how the body goes through the matrix */
+/* How the body goes through the matrix. ONE_LINE: A is one row or column for all. */
+enum { PLAIN, MOVED_ORIGIN, COPY, ONE_LINE, WAYS };
 enum { WHOLE, BY_MODE, SOME_THREADS, OUTSIDE_BOX, INSIDE_BOX, PREDICATES }; /* what it asks for */
 
 typedef struct problem {
@@ -63,6 +64,7 @@ static problem random_problem(void)
     p.threads = 1 + below(p.thread_m * p.thread_n);
     p.box_m = 1 + below(p.m + 2);
     p.box_n = 1 + below(p.n + 2);
+    p.by_fragment = p.by_fragment && p.way != ONE_LINE; /* a fragment like A has one element for all that share one */
     if (p.way == MOVED_ORIGIN)
         p.skip_m = below(p.m), p.skip_n = below(p.n);
     return p;
@@ -105,7 +107,8 @@ static void body(sett_build *b, const void *user)
     sett_arg M = number(b, p, p->m_known, "M", p->m, p->m_div), N = number(b, p, p->n_known, "N", p->n, p->n_div);
     sett_arg ld = number(b, p, p->ld_known, "LD", p->ld, p->ld_div);
     sett_layout *l = sett_make_layout(b, T(M, N), p->column_major ? T(1, ld) : T(ld, 1));
-    sett_tensor *A = sett_param(b, "A", p->dtype, l, .align = (uint32_t)p->align);
+    sett_layout *line = sett_make_layout(b, T(M, N), p->column_major ? T(1, 0) : T(0, 1));
+    sett_tensor *A = sett_param(b, "A", p->dtype, p->way == ONE_LINE ? line : l, .align = (uint32_t)p->align);
     sett_tensor *C = sett_param(b, "C", p->dtype, l, .align = (uint32_t)p->align);
     sett_tv tv = sett_make_layout_tv(ordered(b, p->thread_m, p->thread_n, p->thread_columns),
         ordered(b, p->value_m, p->value_n, p->value_columns));
@@ -148,8 +151,9 @@ static void plainly(const problem *p, const unsigned char *a, unsigned char *c)
     for (int64_t i = p->skip_m; i < p->m; i++)
         for (int64_t j = p->skip_n; j < p->n; j++) {
             size_t at = (size_t)(i * step_m + j * step_n) * bytes;
+            size_t from = p->way == ONE_LINE ? (size_t)(p->column_major ? i : j) * bytes : at;
             uint64_t x = 0;
-            memcpy(&x, a + at, bytes);
+            memcpy(&x, a + from, bytes);
             x = p->way == COPY ? x : x + x;
             if (wanted(p, i, j))
                 memcpy(c + at, &x, bytes);
@@ -188,6 +192,8 @@ static void check_one(sett_engine *e, uint64_t seed, bool fold)
     size_t from = (size_t)(p.align * (1 + below(3))), to = (size_t)(p.align * (1 + below(3)));
     sett_buf A = {a.at + from, p.dtype, 2, {p.m, p.n}, {p.column_major ? 1 : p.ld, p.column_major ? p.ld : 1}}, C = A;
     C.data = c.at + to;
+    if (p.way == ONE_LINE)
+        A.stride[p.column_major] = 0;
     s = sett_launch(k, ((sett_stream){SETT_CPU, NULL}), &err, &A, &C);
     ck_assert_msg(!s, "seed %llu: %s", (unsigned long long)seed, err.text);
     plainly(&p, a.at + from, want.at + to);

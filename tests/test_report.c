@@ -126,6 +126,59 @@ START_TEST(conjunctions)
 }
 END_TEST
 
+/* A row for all rows: under a predicate its elements at one address, each with a bound of its own, are as many rows. */
+typedef struct bias {
+    int div;
+    bool rows_first, by_row;
+} bias;
+
+static sett_tensor *of_thread(sett_build *b, sett_tensor *t, sett_tv tv)
+{
+    sett_tensor *tile = sett_local_tile(t, tv.tiler, T(sett_block_idx(b, 1), sett_block_idx(b, 0)));
+    return sett_slice(sett_composition(tile, tv.tv), sett_thread_idx(b, 0), ALL);
+}
+
+static void broadcast_row(sett_build *b, const void *user)
+{
+    const bias *p = user;
+    sett_val *M = sett_sym(b, "M", .div = 8), *N = sett_sym(b, "N", .div = p->div);
+    sett_tensor *B = sett_param(b, "B", SETT_BF16, sett_make_layout(b, T(M, N), T(0, 1)), .align = 16);
+    sett_layout *values = p->rows_first ? sett_make_layout(b, T(2, 8)) : sett_row_major(b, 2, 8);
+    sett_tv tv = sett_make_layout_tv(sett_row_major(b, 4, 32), values);
+    sett_grid(b, sett_ceil_div(N, 256), sett_ceil_div(M, 8));
+    sett_block(b, 128);
+    sett_val *in = sett_elem_less(of_thread(b, sett_identity_tensor(b, M, N), tv), T(M, N));
+    if (p->by_row) { /* one Boolean for each */
+        sett_tensor *rows = sett_make_rmem_tensor(b, SETT_BOOL, sett_make_layout(b, T1(T(1, 2))));
+        sett_set(rows, sett_lt(sett_thread_idx(b, 0), 5), 0);
+        sett_set(rows, sett_lt(sett_thread_idx(b, 0), 7), 1);
+        in = sett_load(rows);
+    }
+    sett_load(of_thread(b, B, tv), .pred = in);
+}
+
+START_TEST(broadcast_rows_stay_wide)
+{
+    static const struct {
+        bias user;
+        const char *line;
+    } lines[] = {
+        {{256, false, false}, "B ((8,2)):((1,0)): 2 x 16 bytes\n"},
+        {{256, true, false}, "B ((2,8)):((0,1)): 2 x 16 bytes\n"},
+        {{1, false, false}, "B ((8,2)):((1,0)): 2 x 16 bytes (2 of them wide only where a test"},
+        {{256, false, true}, "B ((8,2)):((1,0)): 2 x 16 bytes\n"},
+    };
+    for (size_t i = 0; i < SETT__COUNT(lines); i++) {
+        sett_build *b = sett__build_new(NULL, true);
+        broadcast_row(b, &lines[i].user);
+        const char *report = sett__report_text(b), *text;
+        ck_assert_msg(!sett_build_status(b, &text), "%s", text);
+        ck_assert_msg(strstr(report, lines[i].line) != NULL, "%zu: %s", i, report);
+        sett_build_end(b, NULL);
+    }
+}
+END_TEST
+
 /* A kernel that came as a tape has none: what its layouts were is gone. */
 START_TEST(tapes_have_no_report)
 {
@@ -182,6 +235,7 @@ Suite *report_suite(void)
     tcase_add_loop_test(c, conjunctions, 0, SETT__COUNT(cases));
     tcase_add_test(c, tapes_have_no_report);
     tcase_add_test(c, tape_places_are_named);
+    tcase_add_test(c, broadcast_rows_stay_wide);
     suite_add_tcase(s, c);
     return s;
 }
