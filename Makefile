@@ -222,6 +222,9 @@ install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
 	install -m 644 docs/sett.1 $(DESTDIR)$(MANDIR)/man1/
 	sed -e 's|@prefix@|$(PREFIX)|;s|@libdir@|$(LIBDIR)|;s|@includedir@|$(INCLUDEDIR)|;s|@version@|$(VERSION)|' lib/sett.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc
+	@[ -n "$(DESTDIR)" ] || { PATH="$$PATH:/usr/sbin:/sbin"; [ "$$(id -u)" != 0 ] || ldconfig; \
+	    ldconfig -p 2>/dev/null | grep -qF '$(LIBDIR)/libsett.so' || \
+	    echo "The loader does not search $(LIBDIR): run ldconfig as root, or set LD_LIBRARY_PATH=$(LIBDIR)"; }
 
 uninstall: ## what install put there
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett

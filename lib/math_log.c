@@ -63,10 +63,13 @@ static reduced reduce_any(const sett__at *a, sett_val *x, int64_t least)
 /* k log 2 + log(1 + f + low) in a base; low NULL: 0. */
 static sett_val *log_of(const sett__at *a, reduced v, sett_val *low, const struct base *base)
 {
-    sett_val *tail = X_MUL(X_MUL(v.f, v.f), X_POLY(log, v.f));
+    sett_val *square = X_MUL(v.f, v.f), *rest = X_POLY(log, v.f), *tail = X_MUL(square, rest);
     if (low)
         tail = X_ADD(tail, X_FMA(X_NEG(low), v.f, low)); /* log' = 1/(1 + f) */
-    sett__two p = sett__sum2(a, v.f, tail);
+    sett__two p = {X_ADD(v.f, tail), NULL};
+    sett_val *left = X_SUB(v.f, p.hi);
+    /* Not of the rounded tail: just above 4/3, where k and p nearly cancel, its rounding would take log2 over an ulp. */
+    p.lo = low ? X_ADD(left, tail) : X_FMA(square, rest, left);
     if (base->per_hi != 1) {
         sett_val *hi = X_REAL(base->per_hi), *y = X_MUL(p.hi, hi);
         p.lo = X_FMA(p.hi, X_REAL(base->per_lo), X_FMA(p.lo, hi, X_FMA(p.hi, hi, X_NEG(y))));

@@ -316,6 +316,9 @@ static bool class_of(int k, sett_dtype d, double x)
     }
 }
 
+/* Float32 inputs at which a function was, or is, farthest from the truth of all 2^32: log2, log, log10. */
+static const uint32_t farthest[] = {0x3faad49e, 0x3faab6d0, 0x3faaabaf};
+
 /* On the device folded, on the CPU as recorded. */
 START_TEST(expanded_functions)
 {
@@ -323,6 +326,8 @@ START_TEST(expanded_functions)
     size_t bytes = (size_t)sett__dtype_bytes(d);
     static uint8_t class[2][CLASSES * N];
     void *x = conform_array(d, N, 77), *out[2];
+    if (d == SETT_F32)
+        memcpy(x, farthest, sizeof farthest);
     for (int k = 0; k < 2; k++) {
         out[k] = calloc(FUNCTIONS * N, bytes);
         sett_kernel *kernel = conform_compile(expansions, &d, (conform_how){.cpu = k, .no_fold = k});

@@ -132,8 +132,8 @@ SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor 
 #define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
 #define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, pred)
 /* Read-modify-write of one element in gmem or smem, relaxed, device scope (block scope in smem);
- * gives the old value. op: ADD of 32- and 64-bit integers and floats; MIN, MAX, AND, OR, XOR of 32- and 64-bit
- * integers. */
+ * gives the old value. op: ADD of 32- and 64-bit integers, f16, bf16, f32 and f64; MIN, MAX, AND, OR, XOR of 32- and
+ * 64-bit integers. */
 SETT_API sett_val *sett_atomic_at(sett_site, const sett_tensor *, sett_binary_op, sett_arg val, sett_arg coord);
 #define sett_atomic(t, op, val, ...) sett_atomic_at(SETT_HERE, t, op, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 
