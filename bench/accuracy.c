@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far functions are from the truth, in units of the result's last place:
  *
- *     accuracy [-s STRIDE] [-n SAMPLES] [-t f32|f64|f16|bf16] [-c] [-b] [-q] [NAME...]
+ *     accuracy [-s STRIDE] [-n SAMPLES] [-t f32|f64|f16|bf16] [-c] [-b] [-g] [-q] [NAME...]
  *
  * Float32: every STRIDE-th of the 2^32 inputs (1: all), against the C library's double functions; 16-bit types: all of
  * them. Float64, and functions of two arguments: SAMPLES random ones, against long double. On a GPU where there is one;
- * -c on the CPU engine, -b on both, whose bits must be equal. One line a function: name, type, inputs, worst error, where,
+ * -c on the CPU engine, -b on both, whose bits must be equal; -g compares on the GPU too, with the double functions of CUDA
+ * (at most 2 of their last places off, 2^-28 of ours) compiled by NVRTC: all 2^32 inputs of Float32 in a second. One line a function: name, type, inputs, worst error, where,
  * what the result and the truth are, a checksum of all results that does not depend on the device, operations recorded.
- * -q: only what is over its bound. Exits 1 if anything is, or if bits differ. */
+ * -q: only what is over its bound. Exits 1 if anything is, or if bits differ;
+ * 2 where it cannot measure as asked. */
 #define SETT_SHORT
+#include "common.h"
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
-#include <sett/sett.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { EACH = 8, BLOCK = 128, CHUNK = 1 << 21, MOST_THREADS = 256 };
@@ -202,7 +201,7 @@ static void judge(const job *j, const void *x, const void *y, const void *got, s
 typedef struct options {
     uint64_t stride, samples;
     int device[2], devices;
-    bool quiet;
+    bool quiet, gpu;
 } options;
 typedef struct place {
     sett_kernel *k;
@@ -284,6 +283,23 @@ static uint64_t input(const job *j, const options *o, uint64_t i, bool second)
     return j->t->d == SETT_F32 ? i * o->stride : i;
 }
 
+static bool say(const job *j, const options *o, uint64_t total, const verdict *v, uint64_t differ)
+{
+    double bound = (j->t->d == SETT_F64 ? j->f->f64 : j->t->d == SETT_F32 ? j->f->f32 : 1);
+    bool ok = v->worst <= bound && !differ;
+    char at[64];
+    if (o->quiet && ok)
+        return ok;
+    snprintf(at, sizeof at, j->f->two ? "%" PRIx64 ",%" PRIx64 : "%" PRIx64, v->x, v->y);
+    printf("%-6s %-4s %10" PRIu64 " worst %.4f at %s (%.9Lg) got %.9Lg want %.9Lg sum %016" PRIx64 " ops %d%s", j->f->name, j->t->name, total,
+        v->worst, at, number(j->t, v->x), number(j->t, v->got), v->want, v->sum, steps(j), v->worst <= bound ? "" : " OVER");
+    if (differ)
+        printf(", %" PRIu64 " DIFFER between the devices", differ);
+    printf("\n");
+    fflush(stdout);
+    return ok;
+}
+
 static bool measure(const job *j, const options *o)
 {
     uint64_t total = j->f->two || j->t->d == SETT_F64 ? o->samples : j->t->d == SETT_F32 ? ((UINT64_C(1) << 32) - 1) / o->stride + 1 : 1 << 16;
@@ -292,7 +308,6 @@ static bool measure(const job *j, const options *o)
     verdict v = {0};
     place p[2];
     uint64_t differ = 0;
-    double bound = (j->t->d == SETT_F64 ? j->f->f64 : j->t->d == SETT_F32 ? j->f->f32 : 1);
     need(x && y ? SETT_OK : SETT_E_MEMORY);
     for (int k = 0; k < o->devices; k++)
         p[k] = prepare(j, o->device[k]);
@@ -311,22 +326,118 @@ static bool measure(const job *j, const options *o)
             differ += g != c && !(isnan((double)number(j->t, g)) && isnan((double)number(j->t, c)));
         }
     }
-    bool ok = v.worst <= bound && !differ;
-    if (!o->quiet || !ok) {
-        char at[64];
-        snprintf(at, sizeof at, j->f->two ? "%" PRIx64 ",%" PRIx64 : "%" PRIx64, v.x, v.y);
-        printf("%-6s %-4s %10" PRIu64 " worst %.4f at %s (%.9Lg) got %.9Lg want %.9Lg sum %016" PRIx64 " ops %d%s", j->f->name, j->t->name, total,
-            v.worst, at, number(j->t, v.x), number(j->t, v.got), v.want, v.sum, steps(j), v.worst <= bound ? "" : " OVER");
-        if (differ)
-            printf(", %" PRIu64 " DIFFER between the devices", differ);
-        printf("\n");
-        fflush(stdout);
-    }
     for (int k = 0; k < o->devices; k++)
         drop(&p[k], o->device[k]);
     free(x);
     free(y);
-    return ok;
+    return say(j, o, total, &v, differ);
+}
+
+/* ---- all of it on a GPU ----------------------------------------------------------------------------- */
+/* Each thread's worst, and its share of the sum: as error() and compare() above have them. */
+static const char judge_source[] =
+    "typedef unsigned long long u64;\n"
+    "struct worst { double off, want; u64 sum; unsigned x, got; };\n"
+    "__device__ u64 mix(u64 x) { x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull; x = (x ^ x >> 27) * 0x94d049bb133111ebull;\n"
+    "  return x ^ x >> 31; }\n"
+    "__device__ double error(double got, double want) {\n"
+    "  const double end = ldexp(1.0, 128);\n"
+    "  if (want != want || got != got) return (want != want) == (got != got) ? 0 : CUDART_INF;\n"
+    "  if (want == 0 && got == 0) return signbit(want) == signbit(got) ? 0 : CUDART_INF;\n"
+    "  want = want > end ? end : want < -end ? -end : want; got = got > end ? end : got < -end ? -end : got;\n"
+    "  if (got == want) return 0;\n"
+    "  int e = ilogb(want); e = e < -126 ? -126 : e > 127 ? 127 : e;\n"
+    "  return ldexp(fabs(got - want), 23 - e); }\n"
+    "extern \"C\" __global__ void judge(unsigned *X, const unsigned *D, worst *W, u64 first, u64 stride, int n, int fill) {\n"
+    "  worst w = {};\n"
+    "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
+    "    unsigned bits = (unsigned)((first + i) * stride);\n"
+    "    if (fill) { X[i] = bits; continue; }\n"
+    "    double x = __uint_as_float(bits), got = __uint_as_float(D[i]), want = TRUTH, off = error(got, want);\n"
+    "    w.sum += mix((got != got ? 0x7fffffffull : D[i]) ^ mix(bits ^ mix(0)));\n"
+    "    if (off > w.off) { w.off = off; w.want = want; w.x = bits; w.got = D[i]; }\n"
+    "  }\n"
+    "  if (!fill) W[blockIdx.x * blockDim.x + threadIdx.x] = w;\n"
+    "}\n";
+typedef struct worst {
+    double off, want;
+    uint64_t sum;
+    uint32_t x, got;
+} worst;
+enum { JUDGE_BLOCKS = 1056, JUDGE_THREADS = 256, JUDGE_CHUNK = 1 << 28 };
+
+static void *judge_kernel(driver *d, const job *j, const char *target)
+{
+    static nvrtc rtc;
+    char text[sizeof judge_source + 256], truth[64], arch[64];
+    void *program;
+    size_t n = 0;
+    bool rcp = !strcmp(j->f->name, "rcp"), rsqrt = !strcmp(j->f->name, "rsqrt");
+    if (!rtc.create && !nvrtc_open(&rtc))
+        return NULL;
+    snprintf(truth, sizeof truth, rcp ? "1 / x" : rsqrt ? "(x == 0 ? copysign(CUDART_INF, x) : 1 / sqrt(x))" : "%s(x)", j->f->name);
+    snprintf(text, sizeof text, "#define CUDART_INF __longlong_as_double(0x7ff0000000000000ll)\n#define TRUTH %s\n%s", truth, judge_source);
+    snprintf(arch, sizeof arch, "-arch=%s", target);
+    const char *flags[] = {arch, "-no-cache"};
+    if (rtc.create(&program, text, "judge.cu", 0, NULL, NULL) || rtc.compile(program, 2, flags) || rtc.size(program, &n) || !n)
+        return NULL;
+    char *cubin = malloc(n);
+    void *kernel = cubin && !rtc.get(program, cubin) ? driver_kernel(d, cubin) : NULL;
+    rtc.destroy(&program);
+    free(cubin);
+    return kernel;
+}
+
+static void judge_launch(driver *d, void *kernel, void *x, void *got, void *w, uint64_t first, uint64_t stride, int n, int fill)
+{
+    raw_config c = {.grid = {JUDGE_BLOCKS, 1, 1}, .block = {JUDGE_THREADS, 1, 1}};
+    void *args[] = {&x, &got, &w, &first, &stride, &n, &fill};
+    if (d->launch(&c, kernel, args, NULL) || d->sync()) {
+        fprintf(stderr, "accuracy: the reference did not run\n");
+        exit(1);
+    }
+}
+
+static bool measure_there(const job *j, const options *o)
+{
+    static driver d;
+    static worst w[JUDGE_BLOCKS * JUDGE_THREADS];
+    const uint64_t total = ((UINT64_C(1) << 32) - 1) / o->stride + 1;
+    const sett_stream s = {.device = o->device[0]};
+    char target[32];
+    verdict v = {0};
+    sett_kernel *k;
+    sett_device_target(engine, s.device, target, sizeof target);
+    sett_compile_options opt = {.size = sizeof opt, .name = "accuracy", .user = j, .target = target};
+    void *x = sett_alloc(engine, s.device, (size_t)JUDGE_CHUNK * 4), *y = sett_alloc(engine, s.device, (size_t)JUDGE_CHUNK * 4);
+    void *r = sett_alloc(engine, s.device, sizeof w), *judge = NULL;
+    need(x && y && r ? SETT_OK : SETT_E_MEMORY);
+    need(sett_compile(engine, kernel, &opt, &k, &err));
+    if ((!d.launch && !driver_start(&d)) || !(judge = judge_kernel(&d, j, target))) {
+        fprintf(stderr, "accuracy: -g needs a GPU and NVRTC\n");
+        exit(2);
+    }
+    for (uint64_t first = 0; first < total; first += JUDGE_CHUNK) {
+        int n = total - first < JUDGE_CHUNK ? (int)(total - first) : JUDGE_CHUNK, whole = (n + EACH - 1) / EACH * EACH;
+        sett_buf X = sett_buf_1d(x, SETT_F32, whole), D = sett_buf_1d(y, SETT_F32, whole);
+        judge_launch(&d, judge, x, y, r, first, o->stride, whole, 1);
+        need(sett_launch(k, s, &err, &X, &D));
+        need(sett_sync_error(engine, s, &err));
+        judge_launch(&d, judge, x, y, r, first, o->stride, n, 0);
+        need(sett_memcpy(engine, s, w, r, sizeof w));
+        need(sett_sync_error(engine, s, &err));
+        for (size_t i = 0; i < sizeof w / sizeof *w; i++) {
+            uint64_t sum = v.sum + w[i].sum;
+            if (w[i].off > v.worst)
+                v = (verdict){.worst = w[i].off, .x = w[i].x, .got = w[i].got, .want = w[i].want};
+            v.sum = sum;
+        }
+    }
+    sett_kernel_release(k);
+    sett_free(engine, s.device, x);
+    sett_free(engine, s.device, y);
+    sett_free(engine, s.device, r);
+    return say(j, o, total, &v, 0);
 }
 
 static bool asked(const char *name, int n, char **names)
@@ -342,7 +453,7 @@ int main(int argc, char **argv)
     options o = {.stride = 1 << 12, .samples = 1 << 20, .devices = 1};
     const struct format *t = &formats[0];
     bool cpu = false, both = false, ok = true;
-    for (int c; (c = getopt(argc, argv, "s:n:t:cbq")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "s:n:t:cbgq")) != -1;) {
         if (c == 's')
             o.stride = strtoull(optarg, NULL, 0);
         else if (c == 'n')
@@ -352,7 +463,7 @@ int main(int argc, char **argv)
                 continue;
         } else if (c == '?')
             return 2;
-        cpu |= c == 'c', both |= c == 'b', o.quiet |= c == 'q';
+        cpu |= c == 'c', both |= c == 'b', o.gpu |= c == 'g', o.quiet |= c == 'q';
     }
     if (t == formats + 4 || !o.stride || !o.samples) {
         fprintf(stderr, "accuracy: there is no such type, stride or number of samples\n");
@@ -361,10 +472,14 @@ int main(int argc, char **argv)
     need(sett_engine_open(&engine, NULL, &err));
     o.device[0] = cpu ? SETT_CPU : sett_default_device(engine);
     o.device[1] = SETT_CPU;
+    if (o.gpu && (t->d != SETT_F32 || o.device[0] == SETT_CPU)) {
+        fprintf(stderr, "accuracy: -g is for f32, on a GPU\n");
+        return 2;
+    }
     o.devices = both && o.device[0] != SETT_CPU ? 2 : 1;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (asked(functions[i].name, argc - optind, argv + optind))
-            ok &= measure(&(job){&functions[i], t}, &o);
+            ok &= (o.gpu && !functions[i].two ? measure_there : measure)(&(job){&functions[i], t}, &o);
     sett_engine_close(engine);
     return !ok;
 }

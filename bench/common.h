@@ -86,4 +86,24 @@ static inline void *driver_kernel(driver *d, const void *cubin)
     void *library, *kernel = NULL;
     return d->library_load(&library, cubin, NULL, NULL, 0, NULL, NULL, 0) || d->kernels(&kernel, 1, library) ? NULL : kernel;
 }
+
+/* CUDA's own run-time compiler, as a peer and as a reference. */
+typedef struct nvrtc {
+    int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
+    int (*compile)(void *, int, const char *const *), (*size)(void *, size_t *), (*get)(void *, char *), (*destroy)(void **);
+    int (*version)(int *, int *);
+} nvrtc;
+
+static inline bool nvrtc_open(nvrtc *n)
+{
+    void *so = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
+    if (!so)
+        so = dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL);
+    if (!so)
+        return false;
+    *(void **)&n->create = dlsym(so, "nvrtcCreateProgram"), *(void **)&n->compile = dlsym(so, "nvrtcCompileProgram");
+    *(void **)&n->size = dlsym(so, "nvrtcGetCUBINSize"), *(void **)&n->get = dlsym(so, "nvrtcGetCUBIN");
+    *(void **)&n->destroy = dlsym(so, "nvrtcDestroyProgram"), *(void **)&n->version = dlsym(so, "nvrtcVersion");
+    return n->version && n->create && n->compile && n->size && n->get && n->destroy;
+}
 #endif

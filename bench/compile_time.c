@@ -46,25 +46,6 @@ static double factor(int i)
     return 1.0 / (1 << (i & 7)) + i;
 }
 
-typedef struct nvrtc {
-    int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
-    int (*compile)(void *, int, const char *const *), (*size)(void *, size_t *), (*get)(void *, char *), (*destroy)(void **);
-    int (*version)(int *, int *);
-} nvrtc;
-
-static bool nvrtc_open(nvrtc *n)
-{
-    void *so = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
-    if (!so)
-        so = dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL);
-    if (!so)
-        return false;
-    *(void **)&n->create = dlsym(so, "nvrtcCreateProgram"), *(void **)&n->compile = dlsym(so, "nvrtcCompileProgram");
-    *(void **)&n->size = dlsym(so, "nvrtcGetCUBINSize"), *(void **)&n->get = dlsym(so, "nvrtcGetCUBIN");
-    *(void **)&n->destroy = dlsym(so, "nvrtcDestroyProgram"), *(void **)&n->version = dlsym(so, "nvrtcVersion");
-    return n->version && n->create && n->compile && n->size && n->get && n->destroy;
-}
-
 static bool nvrtc_once(const nvrtc *rtc, int i)
 {
     char text[sizeof source + 64], include[512];

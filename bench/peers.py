@@ -2,7 +2,7 @@
 """sett beside what a user would pick instead, in one process and one run: random data, peers interleaved in random order,
 medians and spread of device times, ratios. Prints Markdown.
 
-    bench/peers.py BUILD_FOLDER [add] [softmax]
+    bench/peers.py BUILD_FOLDER [add] [softmax] [rms_norm] [silu_mul] [sum]
 
 Peers: torch, torch.compile, Triton (through torch), a hand-written CUDA kernel (nvcc), the driver's cuMemcpyDtoDAsync, and
 CuTe DSL if its package and CUTLASS's examples (CUTLASS_EXAMPLES) are here. Whoever has a shape to choose is swept over it as
@@ -60,7 +60,7 @@ class Sett:
     def __init__(self, build):
         self.sett = ctypes.CDLL(os.path.join(build, "libsett.so"), mode=ctypes.RTLD_GLOBAL)
         self.lib = ctypes.CDLL(os.path.join(build, "libbench.so"))
-        for f in ("bench_open", "bench_add", "bench_softmax"):
+        for f in ("bench_open", "bench_add", "bench_softmax", "bench_rms_norm", "bench_silu_mul", "bench_sum"):
             getattr(self.lib, f).restype = ctypes.c_void_p
         self.sett.sett_call_run.argtypes = [ctypes.c_void_p, Stream]
         why = ctypes.create_string_buffer(512)
@@ -325,18 +325,91 @@ def bench_softmax(sett, folder, m=8192, n=8192):
     def check(got):
         return error(got) < 0.01
 
+    ours = sett_ways(sett, "softmax", {f"{t} threads": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), x, y)
+                                       for t in (128, 256, 512, 1024)}, y, check)
+    print(f"\nworst relative error of sett's: {error(y):.4f}")
+    beside(f"softmax bf16 {m} x {n}", ours, "128 threads", moved, y, check, "torch.softmax",
+           lambda: torch.softmax(x, 1), lambda: torch.softmax(x, 1, out=y))
+
+
+def sett_ways(sett, kernel, shapes, out, check):
+    """sett's kernel in each shape, by name: the arguments of its bench_ function."""
     ours = {}
-    for threads in (128, 256, 512, 1024):
-        call, report = sett.call("bench_softmax", ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(threads), x, y)
-        ours[f"{threads} threads"] = prepare("sett", sett.runner(call), y, check)
-        print(f"\nsett's softmax, {threads} threads: {report.splitlines()[0]}, worst relative error {error(y):.4f}")
+    for name, args in shapes.items():
+        call, report = sett.call("bench_" + kernel, *args)
+        ours[name] = prepare("sett", sett.runner(call), out, check)
+        print(f"\nsett's {kernel}, {name}: {report.splitlines()[0]}")
+    return ours
+
+
+def beside(title, ours, own, moved, out, check, torch_name, f, f_out):
+    """sett's best shape and its example's own, torch's way (f_out, where it writes to a tensor that is there, else f),
+    torch.compile of both, and the driver's copy of as many bytes."""
     shape, best = sweep("sett", ours, moved)
-    ways = {"sett": best, "sett, the example's own shape (128 threads)": ours["128 threads"]}
-    ways["torch.softmax, out="] = prepare("torch.softmax", lambda: torch.softmax(x, 1, out=y), y, check)
-    for name, go in compiled_ways(lambda: torch.softmax(x, 1), lambda: torch.softmax(x, 1, out=y)).items():
-        optional(ways, name, go, y, check)
+    ways = {"sett": best, f"sett, the example's own shape ({own})": ours[own]}
+    optional(ways, torch_name, f_out or f, out, check)
+    for name, go in compiled_ways(f, f_out or f).items():
+        if f_out or "out=" not in name:
+            optional(ways, name, go, out, check)
     ways["cuMemcpyDtoDAsync (of as many bytes)"] = device_copy(moved)
-    table(f"softmax bf16 {m} x {n} (sett: {shape})", measure(ways, moved))
+    table(f"{title} (sett: {shape})", measure(ways, moved))
+
+
+def bench_rms_norm(sett, folder, m=8192, n=8192, eps=1e-5):
+    del folder
+    x, w = torch.randn(m, n, device="cuda").bfloat16(), torch.randn(n, device="cuda").bfloat16()
+    y = torch.empty_like(x)
+    d = x.double()
+    want = d * torch.rsqrt((d * d).mean(1, keepdim=True) + eps) * w.double()
+    del d
+
+    def check(got):
+        return ((got.double() - want).abs() / (want.abs() + 1e-3)).max().item() < 0.01
+
+    def by_hand():
+        f = x.float()
+        return (f * torch.rsqrt((f * f).mean(1, keepdim=True) + eps) * w).bfloat16()
+
+    ours = sett_ways(sett, "rms_norm", {f"{t} threads": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), x, w, y, ctypes.c_double(eps))
+                                        for t in (128, 256, 512, 1024)}, y, check)
+    beside(f"RMSNorm bf16 {m} x {n}", ours, "128 threads", 2 * x.numel() * 2, y, check, "torch.nn.functional.rms_norm",
+           lambda: torch.nn.functional.rms_norm(x, (n,), w, eps), None)
+    beside(f"RMSNorm bf16 {m} x {n}, torch.compile of its formula", ours, "128 threads", 2 * x.numel() * 2, y, check,
+           "torch, the formula", by_hand, None)
+
+
+def bench_silu_mul(sett, folder, m=4096, n=14336):
+    del folder
+    x = torch.randn(m, 2 * n, device="cuda").bfloat16()
+    y = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
+    gate, up = x[:, :n], x[:, n:]
+    want = torch.nn.functional.silu(gate.double()) * up.double()
+    moved = 3 * m * n * 2
+
+    def check(got):
+        return ((got.double() - want).abs() / (want.abs() + 1e-3)).max().item() < 0.02
+
+    ours = sett_ways(sett, "silu_mul", {f"{t} threads, {e} x 16 bytes": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(e), x, y)
+                                        for t, e in ((256, 1), (128, 1), (128, 2), (256, 7), (896, 1), (896, 2), (448, 1), (448, 2), (448, 4), (224, 2))}, y, check)
+    beside(f"SiLU-mul bf16 {m} x (2 x {n})", ours, "256 threads, 1 x 16 bytes", moved, y, check, "torch, two kernels",
+           lambda: torch.nn.functional.silu(gate) * up, None)
+
+
+def bench_sum(sett, folder, n=1 << 28):
+    del folder
+    x = torch.rand(n, device="cuda")
+    y, done = torch.empty(1, device="cuda"), torch.zeros(1, device="cuda", dtype=torch.int32)
+    part = torch.empty(1 << 16, device="cuda")
+    want = x.double().sum().item()
+
+    def check(got):
+        return abs(got.double().item() - want) < 1e-5 * want
+
+    shapes = ((256, 1024, 4), (256, 2048, 4), (512, 512, 4), (512, 512, 2), (512, 1024, 2), (512, 1024, 4), (512, 1024, 8), (512, 2048, 4))
+    ours = sett_ways(sett, "sum", {f"{t} threads, {b} blocks, {e} x 16 bytes": (ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(b), ctypes.c_int(e), x, part, done, y)
+                                   for t, b, e in shapes}, y, check)
+    beside(f"sum f32 2^{n.bit_length() - 1}", ours, "512 threads, 1024 blocks, 4 x 16 bytes", 4 * n, y, check, "torch.sum, out=",
+           lambda: torch.sum(x), lambda: torch.sum(x, 0, keepdim=True, out=y))
 
 
 def versions():
@@ -359,7 +432,7 @@ def versions():
 
 
 def main():
-    build, what = sys.argv[1], sys.argv[2:] or ["add", "softmax"]
+    build, what = sys.argv[1], sys.argv[2:] or ["add", "softmax", "rms_norm", "silu_mul", "sum"]
     random.seed(1)
     torch.manual_seed(1)
     versions()

@@ -29,6 +29,28 @@ struct softmax {
 };
 void softmax(sett_build *, const void *user);
 
+/* rms_norm.c: by rows; as softmax. Arguments: X, W of one row, Y, eps. */
+struct rms_norm {
+    sett_dtype dtype;
+    int cols, threads;
+};
+void rms_norm(sett_build *, const void *user);
+
+/* silu_mul.c: X is (M,2,cols), Y (M,cols); a thread takes `each` x 16 bytes of both halves, threads x each x 16 bytes divide
+ * a row. */
+struct silu_mul {
+    sett_dtype dtype;
+    int cols, threads, each;
+};
+void silu_mul(sett_build *, const void *user);
+
+/* sum.c: Float32, a multiple of 4 elements. Arguments: X, a part for each block, a counter that is 0, Y. A thread takes
+ * `each` x 16 bytes a round. blocks: a multiple of threads. */
+struct sum {
+    int threads, blocks, each;
+};
+void sum(sett_build *, const void *user);
+
 /* saxpy.c: y = a x + y in Float32. No user data. */
 void saxpy(sett_build *, const void *user);
 #endif

@@ -189,10 +189,16 @@ static sett_status check_scalar(binder *bd, uint32_t i)
     return SETT_OK;
 }
 
+/* Those before the symbols that the launch computes. */
+static inline uint32_t given_symbols(const sett__sig *sig)
+{
+    return sig->n_sym - sig->n_derived;
+}
+
 static sett_status check_arguments(binder *bd)
 {
     const sett__sig *sig = bd->sig;
-    if (bd->n < (int)sig->n_param || bd->n > (int)(sig->n_param + sig->n_sym))
+    if (bd->n < (int)sig->n_param || bd->n > (int)(sig->n_param + given_symbols(sig)))
         return wrong_count(bd);
     if (bd->n && !bd->arg)
         return REFUSE(bd, SETT_E_BIND, "%s: the array of its %d arguments is NULL", bd->name, bd->n);
@@ -294,7 +300,7 @@ static sett_status bind_given(binder *bd)
 
 static bool all_bound(const binder *bd)
 {
-    for (uint32_t s = 0; s < bd->sig->n_sym; s++)
+    for (uint32_t s = 0; s < given_symbols(bd->sig); s++)
         if (bd->from[s] == UNBOUND)
             return false;
     return true;
@@ -333,7 +339,7 @@ static sett_status check_symbol(const binder *bd, uint32_t i)
 
 static sett_status bind_symbols(binder *bd)
 {
-    for (uint32_t s = 0; s < bd->sig->n_sym; s++)
+    for (uint32_t s = 0; s < given_symbols(bd->sig); s++)
         bd->from[s] = UNBOUND;
     bind_extents(bd);
     if (!all_bound(bd))
@@ -341,7 +347,7 @@ static sett_status bind_symbols(binder *bd)
     sett_status st = bind_given(bd);
     if (!st && !all_bound(bd))
         bind_strides(bd, true);
-    for (uint32_t s = 0; s < bd->sig->n_sym && !st; s++)
+    for (uint32_t s = 0; s < given_symbols(bd->sig) && !st; s++)
         st = check_symbol(bd, s);
     return st;
 }
@@ -445,7 +451,7 @@ static sett_status check_memory(const binder *bd, uint32_t i, const sett_buf *t,
         return REFUSE(bd, SETT_E_RANGE, "%s: the extents and strides of %s overflow 64 bits", bd->name, p->name);
     if (!p->wide && (hi >= INT64_C(1) << 31 || lo < -(INT64_C(1) << 31)))
         return REFUSE(bd, SETT_E_RANGE,
-            "%s: %s spans %" PRId64 " elements, past the 2^31 of 32-bit offsets: declare its symbols .wide" WIDE_INDEX,
+            "%s: %s spans %" PRId64 " elements, past the 2^31 of 32-bit offsets: declare its symbols .wide (of a marked tensor: no use_32bit_stride)" WIDE_INDEX,
             bd->name,
             p->name, cosize);
     if (x)
@@ -530,26 +536,34 @@ static sett_status bind_dims(const binder *bd, bool gpu, sett__bound *out)
 }
 
 /* ---- what the body relies on --------------------------------------------------------------------------- */
-static sett_status broken(const binder *bd, const sett__check *k)
+/* "N = 8, M = 3": what an expression is made of. */
+static const char *values_text(const binder *bd, sett__expr e, char buf[200])
 {
-    char values[200] = "", place[200] = "";
     size_t at = 0;
-    for (uint32_t i = 0; i < k->expr.count && at < sizeof values; i++) {
-        const sett__xop *x = &bd->sig->code[k->expr.first + i];
+    buf[0] = 0;
+    for (uint32_t i = 0; i < e.count && at < 200; i++) {
+        const sett__xop *x = &bd->sig->code[e.first + i];
         bool seen = x->code != SETT__X_SYM && x->code != SETT__X_SCALAR;
         for (uint32_t j = 0; j < i && !seen; j++) {
-            const sett__xop *y = &bd->sig->code[k->expr.first + j];
+            const sett__xop *y = &bd->sig->code[e.first + j];
             seen = y->code == x->code && y->imm == x->imm;
         }
         if (seen)
             continue;
         bool sym = x->code == SETT__X_SYM;
-        at += (size_t)snprintf(values + at, sizeof values - at, "%s%.60s = %" PRId64, at ? ", " : "",
+        at += (size_t)snprintf(buf + at, 200 - at, "%s%.60s = %" PRId64, at ? ", " : "",
             sym ? bd->sig->sym[x->imm].name : bd->sig->param[x->imm].name, sym ? bd->sym[x->imm] : bd->scalar[x->imm]);
     }
+    return buf;
+}
+
+static sett_status broken(const binder *bd, const sett__check *k)
+{
+    char values[200], place[200] = "";
     if (k->file)
         snprintf(place, sizeof place, "%.180s:%u: ", k->file, (unsigned)k->line);
-    return REFUSE(bd, SETT_E_DIVIDE, "%s: %s%s, and %s", bd->name, place, k->text, values);
+    return REFUSE(bd, SETT_E_DIVIDE, "%s: %s%s, and %s", bd->name, place, k->text,
+        values_text(bd, k->expr, values));
 }
 
 static sett_status check_promises(const binder *bd)
@@ -559,6 +573,30 @@ static sett_status check_promises(const binder *bd)
         int64_t v;
         if (!eval(bd, k->expr, &v) || v)
             return broken(bd, k);
+    }
+    return SETT_OK;
+}
+
+/* What the launch computes for the kernel: divisors, and what they are multiplied by instead. */
+static sett_status no_derived(const binder *bd, const sett__symbol *s, int64_t v, bool known)
+{
+    char expr[200], values[200];
+    sett__expr_str(bd->sig, s->value, expr, sizeof expr);
+    values_text(bd, s->value, values);
+    if (known)
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, is %" PRId64 ", not 0 to 2^31 - 1, where %s", bd->name, s->name, expr,
+            v, values);
+    return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, has no value where %s: a divisor is 1 to 2^31 - 1", bd->name, s->name,
+        expr, values);
+}
+
+static sett_status derive(binder *bd)
+{
+    for (uint32_t i = given_symbols(bd->sig); i < bd->sig->n_sym; i++) {
+        const sett__symbol *s = &bd->sig->sym[i];
+        bool known = eval(bd, s->value, &bd->sym[i]);
+        if (!known || bd->sym[i] < 0 || bd->sym[i] > INT32_MAX)
+            return no_derived(bd, s, bd->sym[i], known);
     }
     return SETT_OK;
 }
@@ -585,7 +623,7 @@ static uint64_t scalar_bits(const binder *bd, uint32_t i)
     return sett__bits_of_float(dtype, a->kind == SETT_BIND_FLOAT ? a->u.f : (double)a->u.i);
 }
 
-static void pack(const binder *bd, sett__bound *out)
+static void pack(const binder *bd, bool gpu, sett__bound *out)
 {
     const sett__sig *sig = bd->sig;
     uint32_t at = 0;
@@ -596,6 +634,8 @@ static void pack(const binder *bd, sett__bound *out)
             at = put(out, at, (uintptr_t)bd->arg[i].u.t->data, 8);
     for (uint32_t s = 0; s < sig->n_sym; s++)
         at = put(out, at, (uint64_t)bd->sym[s], sig->sym[s].wide ? 8 : 4);
+    if (gpu && sig->n_claim)
+        at = put(out, at, 0, 8); /* sett__gpu_address fills it in */
     out->params_len = at;
 }
 
@@ -616,7 +656,11 @@ sett_status sett__bind(const sett__sig *sig, const char *name, int n, const sett
         s = check_promises(&bd);
     if (!s)
         s = bind_dims(&bd, gpu, out);
+    if (!s && !out->empty)
+        s = derive(&bd);
+    for (uint32_t i = given_symbols(sig); i < sig->n_sym && out->empty && !s; i++)
+        bd.sym[i] = 0; /* nothing runs: extents of 0 divide nothing */
     if (!s)
-        pack(&bd, out);
+        pack(&bd, gpu, out);
     return s;
 }

@@ -46,7 +46,7 @@ bool sett__block_remove(sett__blocks *all, const void *p)
     return b != NULL;
 }
 
-bool sett__block_find(sett__blocks *all, const void *p, sett__extent *out)
+static bool block_of(sett__blocks *all, const void *p, sett__extent *out)
 {
     const block key = {(uintptr_t)p, 1};
     pthread_mutex_lock(&all->lock);
@@ -60,7 +60,7 @@ bool sett__block_find(sett__blocks *all, const void *p, sett__extent *out)
 bool sett__blocks_hold(sett__blocks *all, const void *p, size_t bytes)
 {
     sett__extent x;
-    return !sett__block_find(all, p, &x) || bytes <= x.bytes - (size_t)((const char *)p - (const char *)x.data);
+    return !block_of(all, p, &x) || bytes <= x.bytes - (size_t)((const char *)p - (const char *)x.data);
 }
 
 sett_status sett__blocks_check(
@@ -68,7 +68,7 @@ sett_status sett__blocks_check(
 {
     for (uint32_t i = 0; i < m->sig.n_param; i++) {
         sett__extent x;
-        if (!extent[i].bytes || !sett__block_find(all, arg[i].u.t->data, &x))
+        if (!extent[i].bytes || !block_of(all, arg[i].u.t->data, &x))
             continue;
         const char *p = arg[i].u.t->data, *low = extent[i].data, *start = x.data, *end = start + x.bytes;
         if ((uintptr_t)low < (uintptr_t)start)

@@ -28,6 +28,52 @@ sett_status sett_cache_trim(sett_engine *e, uint64_t bytes, uint64_t *left, sett
     return s;
 }
 
+/* ---- packs ------------------------------------------------------------------------------ */
+sett_status sett_pack_write(
+    sett_engine *e, const char *path, const sett_pack_options *options, uint64_t *entries, sett_error *err)
+{
+    sett_pack_options o;
+    uint64_t n = 0;
+    sett_error why = {0};
+    int saved = errno;
+    sett_status s = path && *path ? sett__engine_check(e, &why) : sett__error(&why, SETT_E_ARGUMENT, "the path is empty");
+    if (!s)
+        s = sett__options(&o, sizeof o, options, "sett_pack_options", &why);
+    if (!s)
+        s = sett__pack_write(e->cache, path, &o, &n, &why);
+    if (s)
+        sett__error(err, s, "sett_pack_write: %s", why.text);
+    if (entries)
+        *entries = n;
+    errno = saved;
+    return s;
+}
+
+sett_status sett_pack_unpack(sett_engine *e, uint64_t *entries, sett_error *err)
+{
+    uint64_t n = 0;
+    sett_error why = {0};
+    int saved = errno;
+    sett_status s = sett__engine_check(e, &why);
+    if (!s)
+        s = sett__unpack(e->cache, &n, &why);
+    if (s)
+        sett__error(err, s, "sett_pack_unpack: %s", why.text);
+    if (entries)
+        *entries = n;
+    errno = saved;
+    return s;
+}
+
+sett_status sett_pack_public_key(const char *secret_key, uint8_t public_key[32], sett_error *err)
+{
+    int saved = errno;
+    sett_status s = public_key ? sett__public_key(secret_key, public_key, err)
+                               : sett__error(err, SETT_E_ARGUMENT, "sett_pack_public_key: the place for the key is NULL");
+    errno = saved;
+    return s;
+}
+
 /* ---- entries ---------------------------------------------------------------------------- */
 typedef struct walk {
     sett_cache_entry_fn fn;

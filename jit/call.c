@@ -28,7 +28,7 @@ int sett_kernel_argument(const sett_kernel *k, const char *name)
     for (uint32_t i = 0; i < sig->n_param; i++)
         if (!strcmp(sig->param[i].name, name))
             return (int)i;
-    for (uint32_t i = 0; i < sig->n_sym; i++)
+    for (uint32_t i = 0; i < sig->n_sym - sig->n_derived; i++)
         if (!strcmp(sig->sym[i].name, name))
             return (int)(sig->n_param + i);
     return -1;
@@ -119,6 +119,8 @@ sett_status sett_call_commit(sett_call *c, sett_error *err)
             &c->bound[next], c->extent[next], err);
     if (!s && c->kernel->cpu)
         s = sett__blocks_check(&c->kernel->engine->blocks, &c->kernel->meta, c->bind, c->extent[next], err);
+    if (!s && !c->kernel->cpu)
+        sett__gpu_address(c->kernel->gpu, c->device, c->bound[next].params, c->bound[next].params_len);
     if (!s) {
         c->in_use = next;
         c->committed = true;
@@ -131,7 +133,7 @@ sett_status sett_call_commit(sett_call *c, sett_error *err)
 /* One block for the arrays: binds, buffers, extents, all of 8-byte members. */
 static sett_call *new_call(sett_kernel *k)
 {
-    size_t n_param = k->meta.sig.n_param, n_sym = k->meta.sig.n_sym;
+    size_t n_param = k->meta.sig.n_param, n_sym = k->meta.sig.n_sym - k->meta.sig.n_derived;
     size_t binds = (n_param + n_sym) * sizeof(sett_bind), bufs = n_param * sizeof(sett_buf);
     size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0;
     sett_call *c = calloc(1, sizeof *c + binds + bufs + 2 * extents);

@@ -72,9 +72,24 @@ static sett_status read_options(
     *name = opt->name ? opt->name : DEFAULT_NAME;
     if (opt->opt_level < 0 || opt->opt_level > MAX_OPT)
         return sett__error(err, SETT_E_ARGUMENT, "opt_level %d is not 0 to %d", opt->opt_level, MAX_OPT);
+    if ((unsigned)opt->asserts > SETT_ASSERTS_ON)
+        return sett__error(err, SETT_E_ARGUMENT, "asserts %d is none", (int)opt->asserts);
     if (opt->user_size && !opt->user)
         return sett__error(err, SETT_E_ARGUMENT, "user_size is %zu and user is NULL", opt->user_size);
     return check_name(*name, err);
+}
+
+/* Neither of the two values: as if it were not set. */
+static bool environment_asserts(bool otherwise)
+{
+    const char *env = secure_getenv("SETT_ASSERTS");
+    return env && !strcmp(env, "1") ? true : env && !strcmp(env, "0") ? false : otherwise;
+}
+
+static void settle_asserts(sett_compile_options *opt, bool cpu)
+{
+    if (opt->asserts == SETT_ASSERTS_DEFAULT)
+        opt->asserts = environment_asserts(cpu) ? SETT_ASSERTS_ON : SETT_ASSERTS_OFF;
 }
 
 static sett_status open_request(request *r, sett_engine *e, const sett_compile_options *options, sett_error *err)
@@ -86,7 +101,9 @@ static sett_status open_request(request *r, sett_engine *e, const sett_compile_o
     if (s)
         return s;
     r->opt_level = r->opt.opt_level == 0 ? 3 : r->opt.opt_level % MAX_OPT; /* 4 is -O0 */
-    return set_target(r, err);
+    s = set_target(r, err);
+    settle_asserts(&r->opt, r->cpu);
+    return s;
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
@@ -124,6 +141,7 @@ static sett_status record_body(
         return sett__error(err, SETT_E_MEMORY, "no memory for a build");
     b->in_kernel = true;
     b->no_fold = opt->no_fold;
+    b->asserts = opt->asserts == SETT_ASSERTS_ON;
     b->user = opt->user;
     b->lent = true;
     body(b, opt->user);
@@ -385,14 +403,20 @@ static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **o
 static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
     sett_status s = make_key(r, rec, err);
-    return s ? s : find_or_make(r, rec, out, err);
+    if (!s)
+        sett__dump_tape(r->e, r->name, &rec->key, &rec->tape);
+    if (!s)
+        s = find_or_make(r, rec, out, err);
+    if (!s)
+        sett__dump_write(r->e, SETT__DUMP_CUBIN, r->name, &rec->key, (*out)->entry.cubin.data, (*out)->entry.cubin.len);
+    return s;
 }
 
 /* ---- public ------------------------------------------------------------------------------------------ */
 static sett_status compile_body(const request *r, sett_body body, sett_kernel **out, sett_error *err)
 {
     const sett__memo_key memo = {body, r->opt.user, r->opt.user_size, r->target, r->opt_level, r->opt.line_info,
-        r->opt.no_fold, r->opt.ptx_only};
+        r->opt.no_fold, r->opt.ptx_only, r->opt.asserts == SETT_ASSERTS_ON};
     recorded rec = {0};
     if (r->opt.user_size && (*out = sett__memo_get(r->e->kernels, &memo))) {
         atomic_fetch_add(&r->e->count.memo_hits, 1);
@@ -491,6 +515,23 @@ sett_status sett_key(
     return s;
 }
 
+sett_status sett__key_of_tape(sett_engine *e, const void *tape, size_t len, const sett_compile_options *options,
+    sett__digest *key, sett_error *err)
+{
+    request r;
+    recorded rec = {0};
+    *key = rec.key;
+    sett_status s = open_request(&r, e, options, err);
+    if (!s)
+        s = read_tape(tape, len, &rec.tape, err);
+    if (!s) {
+        s = make_key(&r, &rec, err);
+        *key = rec.key;
+        recorded_free(&rec);
+    }
+    return s;
+}
+
 sett_status sett_record(
     sett_body body, const sett_compile_options *options, bool text, void **tape, size_t *len, sett_error *err)
 {
@@ -505,6 +546,7 @@ sett_status sett_record(
     *tape = NULL;
     *len = 0;
     sett_status s = read_options(options, &opt, &name, err);
+    settle_asserts(&opt, !s && opt.target && !strcmp(opt.target, "cpu"));
     if (!s)
         s = record_body(NULL, body, &opt, false, &rec, err);
     if (s)

@@ -72,20 +72,36 @@ static sett_status copy_modes(const DLTensor *t, sett_buf *buf, bool *empty, set
     return SETT_OK;
 }
 
+/* All but where it lies. */
+static sett_status read_kind(const DLTensor *t, sett_buf *buf, bool *empty, sett_error *err)
+{
+    if (t->ndim < 0 || t->ndim > SETT__MAX_RANK)
+        return sett__error(
+            err, SETT_E_RANK, "the DLPack tensor has %d modes; a buffer has 0 to %d", (int)t->ndim, SETT__MAX_RANK);
+    buf->dtype = find_type(t->dtype);
+    if (!buf->dtype)
+        return sett__error(err, SETT_E_DTYPE, "no element type for DLPack's (code %d, %d bits, %d lanes)",
+            t->dtype.code, t->dtype.bits, t->dtype.lanes);
+    return copy_modes(t, buf, empty, err);
+}
+
+sett_status sett_from_dlpack(const DLTensor *t, int align, bool narrow, sett_marked *to, sett_error *err)
+{
+    sett_buf buf = {0};
+    bool empty = false;
+    if (!t)
+        return sett__error(err, SETT_E_ARGUMENT, "the DLPack tensor is NULL");
+    sett_status s = read_kind(t, &buf, &empty, err);
+    return s ? s : sett_from_buf(&buf, align, narrow, to, err);
+}
+
 sett_status sett_buf_dltensor(const DLTensor *t, sett_buf *to, int *device, sett_error *err)
 {
     sett_buf buf = {0};
     bool empty = false;
     if (!t || !to)
         return sett__error(err, SETT_E_ARGUMENT, "the DLPack tensor or the place for the buffer is NULL");
-    if (t->ndim < 0 || t->ndim > SETT__MAX_RANK)
-        return sett__error(
-            err, SETT_E_RANK, "the DLPack tensor has %d modes; a buffer has 0 to %d", (int)t->ndim, SETT__MAX_RANK);
-    buf.dtype = find_type(t->dtype);
-    if (!buf.dtype)
-        return sett__error(err, SETT_E_DTYPE, "no element type for DLPack's (code %d, %d bits, %d lanes)",
-            t->dtype.code, t->dtype.bits, t->dtype.lanes);
-    sett_status s = copy_modes(t, &buf, &empty, err);
+    sett_status s = read_kind(t, &buf, &empty, err);
     if (s)
         return s;
     if (!t->data && !empty)

@@ -103,7 +103,8 @@ static void mark_process(sett_engine *e)
 /* The caller's strings die with the call. */
 static bool own_strings(sett_engine_options *o)
 {
-    const char **strings[] = {&o->cache_dir, &o->plugin, &o->ptxas, &o->nvjitlink, &o->cache_layers, &o->cache_secret};
+    const char **strings[] = {&o->cache_dir, &o->plugin, &o->ptxas, &o->nvjitlink, &o->cache_layers, &o->cache_secret,
+        &o->cache_signers};
     bool ok = true;
     for (size_t i = 0; i < SETT__COUNT(strings); i++)
         if (*strings[i]) {
@@ -115,7 +116,8 @@ static bool own_strings(sett_engine_options *o)
 
 static void free_strings(sett_engine_options *o)
 {
-    const char *strings[] = {o->cache_dir, o->plugin, o->ptxas, o->nvjitlink, o->cache_layers, o->cache_secret};
+    const char *strings[] = {o->cache_dir, o->plugin, o->ptxas, o->nvjitlink, o->cache_layers, o->cache_secret,
+        o->cache_signers};
     for (size_t i = 0; i < SETT__COUNT(strings); i++)
         free((void *)(uintptr_t)strings[i]);
 }
@@ -146,9 +148,13 @@ static sett_status open_cache(sett_engine *e, sett_error *err)
 {
     char root[4096];
     const sett__cache_options o = {.layers = sett__cache_layer_paths(e->opt.cache_layers),
-        .folder = sett__cache_root(e->opt.cache_dir, root, sizeof root) ? root : NULL,
+        .folder = (e->opt.cache_dir || e->opt.cache_trust != SETT_TRUST_SIGNED) &&
+                          sett__cache_root(e->opt.cache_dir, root, sizeof root)
+                      ? root
+                      : NULL,
         .trust = e->opt.cache_trust,
         .secret = e->opt.cache_secret,
+        .signers = e->opt.cache_signers,
         .cap = e->opt.cache_cap,
         .log = e->opt.log,
         .user = e->opt.user};
@@ -164,13 +170,19 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
     if (o->compile_timeout_ms < 0 || o->compile_wait_ms < 0)
         return sett__error(err, SETT_E_ARGUMENT, "compile_%s_ms %d is negative", o->compile_timeout_ms < 0 ? "timeout" : "wait",
             o->compile_timeout_ms < 0 ? o->compile_timeout_ms : o->compile_wait_ms);
-    if ((unsigned)o->cache_trust > SETT_TRUST_OFF)
+    if ((unsigned)o->cache_trust > SETT_TRUST_SIGNED)
         return sett__error(err, SETT_E_ARGUMENT, "cache_trust %d is none", (int)o->cache_trust);
     if ((unsigned)o->toolchain > SETT_TOOLCHAIN_EXACT)
         return sett__error(err, SETT_E_ARGUMENT, "toolchain %d is none", (int)o->toolchain);
     if (o->cache_trust == SETT_TRUST_MAC && !o->cache_secret)
         return sett__error(err, SETT_E_ARGUMENT, "cache_trust is SETT_TRUST_MAC and cache_secret is NULL");
-    return SETT_OK;
+    if (o->cache_trust == SETT_TRUST_SIGNED && (!o->cache_signers || !*o->cache_signers))
+        return sett__error(err, SETT_E_ARGUMENT, "cache_trust is SETT_TRUST_SIGNED and cache_signers names no public key");
+    uint8_t(*keys)[32];
+    int n;
+    sett_status s = sett__signers_read(o->cache_signers, &keys, &n, err);
+    free(keys);
+    return s;
 }
 
 static sett_status open_parts(sett_engine *e, sett_error *err)
@@ -184,6 +196,7 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         e->opt.cpu_threads = cores();
     atomic_store(&e->sealed, e->opt.sealed);
     mark_process(e);
+    sett__dump_open(e);
     open_cuda(e);
     const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms};
     s = sett__asm_open(&e->assembler, &config, err);
@@ -431,6 +444,13 @@ sett_status sett_sync_error(sett_engine *e, sett_stream stream, sett_error *err)
 {
     sett_status s = check_stream(e, &stream, err);
     return s || stream.device == SETT_CPU ? s : sett__cuda_sync(e->cuda, stream, err);
+}
+
+sett_status sett_poll(sett_engine *e, int device, sett_error *err)
+{
+    sett_stream stream = {device, NULL};
+    sett_status s = check_stream(e, &stream, err);
+    return s || stream.device == SETT_CPU ? s : sett__cuda_failed(e->cuda, stream.device, err);
 }
 
 sett_status sett_sync(sett_engine *e, sett_stream stream)

@@ -3,10 +3,10 @@
  *
  * engine.c opens devices, cache and compiler; compile.c takes a body or a tape to a
  * kernel (memo, memory, disk, plug-in, assembler); bind.c checks arguments and packs them;
- * launch.c and call.c run a kernel on a GPU (cuda/) or on the CPU (sim/).
+ * launch.c and call.c run a kernel on a GPU (cuda/) or on the CPU (sim/); warm/ fills a cache ahead of time, by processes.
  *
- * This header is all that one folder shows to another. asm/asm.h, cache/cache.h, cache/bytes.h, cuda/cuda.h, sim/sim.h
- * and sim/wide.h hold what the files of that one folder share; meta.c alone borrows bytes.h. */
+ * This header is all that one folder shows to another. asm/asm.h, cache/cache.h, cache/bytes.h, cuda/cuda.h, sim/sim.h,
+ * sim/wide.h and warm/warm.h hold what the files of that one folder share; meta.c alone borrows bytes.h. */
 #ifndef SETT_JIT_H
 #define SETT_JIT_H
 #include "../lib/lib.h"
@@ -80,6 +80,13 @@ sett_status sett__cuda_link(sett__cuda *, const sett__asm_job *, void **cubin, s
  * live as long as the handle. */
 sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, const char *symbol, uint32_t smem,
     bool module_api, sett__gpu_kernel **, sett_error *);
+/* Of a kernel with assertions: the signature lives as long as the handle. What fails is found by sett__cuda_failed, also
+ * after the handle is gone. */
+sett_status sett__gpu_claims(sett__gpu_kernel *, const sett__sig *, sett_error *);
+/* The end of a packed block, if the kernel has assertions: where it writes what failed. After prepare. */
+void sett__gpu_address(const sett__gpu_kernel *, int device, void *params, size_t params_len);
+/* SETT_E_FAULT with the report of an assertion that failed on the device, once; waits for nothing. */
+sett_status sett__cuda_failed(sett__cuda *, int device, sett_error *);
 /* Unloads nothing while the process may still use it. */
 void sett__gpu_kernel_free(sett__gpu_kernel *);
 /* Loads code and sets attributes for a device, in the caller's current context (else the primary one). */
@@ -96,6 +103,18 @@ void *sett__gpu_function(sett__gpu_kernel *, int device);
 sett_status sett__gpu_run(sett__cuda *, void *function, int device, void *stream, const sett__launch_dims *,
     void *params, size_t params_len);
 
+/* cuda/clock.c: microseconds of each iteration by events. once issues an iteration's work on the stream that it is given; graph:
+ * it is called once, captured, and replayed on a stream of its own. Nothing is in flight when it returns. */
+typedef struct sett__timing {
+    bool graph;
+    int warmup, iterations;
+    sett_status (*once)(void *user, sett_stream, sett_error *);
+    void *user;
+} sett__timing;
+sett_status sett__cuda_time(sett__cuda *, sett_stream, const sett__timing *, double *us, sett_error *);
+uint64_t sett__cuda_cache(const sett__cuda *, int device); /* bytes of its L2; 0: not known */
+const char *sett__cuda_name(const sett__cuda *, int device); /* of a device that is there */
+
 /* ---- sim/: the CPU engine --------------------------------------------------------------------- */
 typedef struct sett__program sett__program; /* a tape decoded for the interpreter; immutable */
 typedef struct sett__extent {
@@ -108,6 +127,7 @@ typedef struct sett__sim_launch {
     size_t params_len;
     const sett__extent *extent; /* one a sig.param (scalars: {0,0}) */
     int threads;        /* OS threads at most */
+    uint64_t most_rounds; /* of while loops, by one warp in a block: more are a fault; 0: 2^31 */
     const char *name;   /* of the kernel, for reports */
     sett_print_fn print; /* NULL: stdout */
     void *user;
@@ -115,6 +135,9 @@ typedef struct sett__sim_launch {
 /* The program keeps a pointer to the tape, which must outlive it. */
 sett_status sett__program_make(const sett__tape *, sett__program **, sett_error *);
 void sett__program_free(sett__program *);
+/* The report of an assertion that failed: SETT_E_FAULT. operand: the bits of each. */
+sett_status sett__claim_error(sett_error *, const sett__claim *, const uint64_t *operand, const uint32_t block[3],
+    const uint32_t thread[3], const char *kernel);
 /* Runs the whole grid before it returns. SETT_E_FAULT with a report that names the kernel's C line. */
 sett_status sett__sim_run(const sett__program *, const sett__sim_launch *, sett_error *);
 
@@ -180,15 +203,18 @@ void sett__disk_unlock(sett__ticket *); /* of a ticket that is not held: nothing
 /* layers.c: all the places that an engine reads entries from, and the one that it writes */
 typedef struct sett__cache sett__cache;
 typedef struct sett__cache_options {
-    const char *layers;  /* folders that are only read: absolute paths with ':' between; NULL, "": none */
+    const char *layers;  /* folders and packs that are only read: absolute paths with ':' between; NULL, "": none */
     const char *folder;  /* the one that is written; NULL, "": none */
     sett_cache_trust trust;
     const char *secret;  /* path, for SETT_TRUST_MAC */
+    const char *signers; /* as in sett_engine_options, and well-formed */
     uint64_t cap;
     const sett__os *os;
     sett_log_fn log;     /* each place that cannot be used, each entry that is refused */
     void *user;
 } sett__cache_options;
+/* Public keys of 64 digits with ':' between: SETT_E_ARGUMENT where they are not. keys is malloc'ed; NULL: none. */
+sett_status sett__signers_read(const char *text, uint8_t (**keys)[32], int *n, sett_error *);
 /* SETT_E_MEMORY alone: what cannot be used is left out, and sett__cache_layer tells why. */
 sett_status sett__cache_open(sett__cache **, const sett__cache_options *, sett_error *);
 void sett__cache_close(sett__cache *);
@@ -205,6 +231,11 @@ sett_status sett__cache_walk(sett__cache *, sett__cache_visit *, void *user);
 sett__disk *sett__cache_folder(const sett__cache *); /* that entries are written to; NULL: none */
 int sett__cache_layers(const sett__cache *); /* usable or not, in the order they are asked */
 sett_status sett__cache_layer(const sett__cache *, int index, sett_cache_layer_info *);
+/* pack_write.c: cache.h's calls behind their checks. entries: how many. */
+sett_status sett__pack_write(
+    sett__cache *, const char *path, const sett_pack_options *, uint64_t *entries, sett_error *);
+sett_status sett__unpack(sett__cache *, uint64_t *entries, sett_error *);
+sett_status sett__public_key(const char *secret_path, uint8_t key[32], sett_error *);
 void sett__cache_totals(const sett__cache *, sett_stats *); /* adds what the layers counted */
 
 void sett__entry_free(sett__entry *);
@@ -261,7 +292,6 @@ typedef struct sett__blocks {
 } sett__blocks;
 bool sett__block_add(sett__blocks *, const void *, size_t bytes); /* false: no memory */
 bool sett__block_remove(sett__blocks *, const void *);            /* false: no block starts there */
-bool sett__block_find(sett__blocks *, const void *inside, sett__extent *);
 /* Unless the address lies in a block that ends before these bytes do. */
 bool sett__blocks_hold(sett__blocks *, const void *, size_t bytes);
 /* Bound arguments against the blocks that their addresses lie in: SETT_E_RANGE. */
@@ -275,6 +305,11 @@ sett_status sett__launch_cpu(const sett_kernel *, const sett__bound *, const set
 /* What every launch asks first, in a few loads when all is well: the engine lives, the kernel can run there.
  * Resolves SETT_DEFAULT_DEVICE. */
 sett_status sett__launch_check(const sett_kernel *, int *device, sett_error *);
+
+/* ---- compile.c: what it has beside its public calls -------------------------------------------------------- */
+/* As sett_key, of a tape. */
+sett_status sett__key_of_tape(sett_engine *, const void *tape, size_t len, const sett_compile_options *or_null,
+    sett__digest *key, sett_error *);
 
 /* ---- cache_info.c: what is in the cache, for people: no prototypes, all of it is public ------------------- */
 
@@ -299,9 +334,18 @@ struct sett_engine {
     sett__counters count;
     sett__blocks blocks;
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
+    unsigned dump;                     /* sett__dump_kind's that are wanted */
+    char dump_to[3800];                /* a folder */
     const char *provoke;               /* tests: handed to the plug-in */
     char no_cuda[256];                 /* why */
 };
+/* ---- dump.c: $SETT_DUMP --------------------------------------------------------------------------------- */
+typedef enum sett__dump_kind { SETT__DUMP_TAPE = 1, SETT__DUMP_LLVM = 2, SETT__DUMP_PTX = 4, SETT__DUMP_CUBIN = 8 } sett__dump_kind;
+void sett__dump_open(sett_engine *); /* reads it */
+/* To FOLDER/NAME-KEY.kind, if it is wanted and there is something. */
+void sett__dump_write(const sett_engine *, sett__dump_kind, const char *name, const sett__digest *key, const void *, size_t);
+void sett__dump_tape(const sett_engine *, const char *name, const sett__digest *key, const sett__tape *);
+
 /* SETT_E_CLOSED, SETT_E_FORKED, or OK; cheap enough for every launch. */
 bool sett__same_process(const sett_engine *); /* asks the kernel */
 static inline bool sett__engine_live(const sett_engine *e)
@@ -375,7 +419,7 @@ typedef struct sett__memo_key {
     size_t user_size;
     const char *target;
     int opt_level;
-    bool line_info, no_fold, ptx_only;
+    bool line_info, no_fold, ptx_only, asserts;
 } sett__memo_key;
 sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; or NULL */
 void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* failure to remember is no error */
@@ -385,6 +429,8 @@ typedef struct sett__plugin {
     const sett__ptx_plugin *api; /* NULL: not opened, or unfit */
     char path[4096];             /* what was tried */
 } sett__plugin;
+/* A file of this name in the folder of the object that this code is in: libsett.so, or a program that has it linked in. */
+bool sett__beside(const char *name, char *path, size_t size);
 /* asked: sett_engine_options.plugin. SETT_E_NO_COMPILER with the reason. */
 sett_status sett__plugin_open(sett__plugin *, const char *asked, sett_error *);
 

@@ -80,6 +80,8 @@ sett_status sett__kernel_of_entry(
     if (!s && !k->ptx_only && e->cuda)
         s = sett__gpu_kernel_make(e->cuda, k->entry.cubin.data, k->entry.cubin.len, k->meta.name, k->meta.sig.smem,
             e->opt.module_api, &k->gpu, err);
+    if (!s && k->gpu && k->meta.sig.n_claim)
+        s = sett__gpu_claims(k->gpu, &k->meta.sig, err);
     if (s)
         kernel_free(k);
     else

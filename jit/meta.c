@@ -2,7 +2,8 @@
 /* META: what a launch must know beside the code, so that it needs neither tape nor compiler.
  *
  *     u16 version, u16 ptx_isa, u32 params_len, i32 min_driver, registers, spill_stores, spill_loads, stack,
- *     then {u32 len, bytes} each: name, target, assembler, compiler, signature (as sett__sig_write gives it)
+ *     then {u32 len, bytes} each: name, target, assembler, compiler, signature (as sett__sig_write gives it), assertions:
+ *     {u32 line, op, len of text, file ("": not known) and types, the three texts} each
  *
  * Little endian, read to the last byte or refused. */
 #include "cache/bytes.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 2, FIXED = 28, N_BLOBS = 5, MAX_TEXT = 512 };
+enum { VERSION = 3, FIXED = 28, N_BLOBS = 6, MAX_TEXT = 512, CLAIM = 20 };
 
 /* The kernel's parameter block, as sett__sig describes it: for the reader to check what it is told. */
 uint32_t sett__params_len(const sett__sig *sig)
@@ -24,6 +25,8 @@ uint32_t sett__params_len(const sett__sig *sig)
         uint64_t size = sig->sym[i].wide ? 8 : 4;
         at = (at + size - 1) / size * size + size;
     }
+    if (sig->n_claim)
+        at = (at + 7) / 8 * 8 + 8;
     return at > UINT32_MAX ? UINT32_MAX : (uint32_t)at;
 }
 
@@ -46,20 +49,97 @@ sett_status sett__meta_check(const sett__meta *m, sett_error *err)
     return SETT_OK;
 }
 
+/* ---- assertions ------------------------------------------------------------------------ */
+static void *put_claims(const sett__sig *sig, size_t *len)
+{
+    *len = 0;
+    for (uint32_t i = 0; i < sig->n_claim; i++) {
+        const sett__claim *k = &sig->claim[i];
+        *len += CLAIM + strlen(k->text) + (k->file ? strlen(k->file) : 0) + strlen(k->types);
+    }
+    uint8_t *bytes = malloc(*len ? *len : 1), *p = bytes;
+    for (uint32_t i = 0; bytes && i < sig->n_claim; i++) {
+        const sett__claim *k = &sig->claim[i];
+        const char *texts[] = {k->text, k->file ? k->file : "", k->types};
+        uint8_t *at = p;
+        put_le(p, k->line, 4);
+        put_le(p + 4, k->op, 4);
+        p += CLAIM;
+        for (int t = 0; t < 3; t++) {
+            size_t n = strlen(texts[t]);
+            put_le(at + 8 + 4 * t, n, 4);
+            memcpy(p, texts[t], n);
+            p += n;
+        }
+    }
+    return bytes;
+}
+
+static char *take_chars(cursor *c, sett__arena *a, size_t len, sett_status *s)
+{
+    const uint8_t *p = take(c, len);
+    char *text = p ? sett__arena_alloc(a, len + 1) : NULL;
+    if (p && !text)
+        *s = SETT_E_MEMORY;
+    if (!text)
+        return NULL;
+    memcpy(text, p, len);
+    c->bad |= memchr(text, 0, len) != NULL;
+    return text;
+}
+
+static bool types_valid(const char *types)
+{
+    size_t n = 0;
+    while (types[n] && sett__dtype_valid(types[n]) && sett__dtype_class((sett_dtype)types[n]) != 's')
+        n++;
+    return !types[n] && n <= SETT__MAX_PRINT;
+}
+
+static void take_claim(cursor *c, sett__arena *a, sett__claim *k, sett_status *s)
+{
+    size_t len[3];
+    k->line = (uint32_t)take_le(c, 4);
+    k->op = (uint32_t)take_le(c, 4);
+    for (int t = 0; t < 3; t++)
+        len[t] = (size_t)take_le(c, 4);
+    k->text = take_chars(c, a, len[0], s);
+    const char *file = take_chars(c, a, len[1], s);
+    k->file = file && *file ? file : NULL;
+    k->types = take_chars(c, a, len[2], s);
+    c->bad |= k->types && !types_valid(k->types);
+}
+
+static void take_claims(cursor *c, sett__arena *a, sett__sig *sig, sett_status *s)
+{
+    size_t len = (size_t)take_le(c, 4);
+    cursor in = {take(c, len), len, false};
+    if (c->bad || !len)
+        return;
+    sig->claim = sett__arena_alloc(a, len / CLAIM * sizeof *sig->claim + 1);
+    if (!sig->claim)
+        *s = SETT_E_MEMORY;
+    for (; !*s && !in.bad && in.left >= CLAIM; sig->n_claim++)
+        take_claim(&in, a, &sig->claim[sig->n_claim], s);
+    c->bad |= in.bad || in.left;
+}
+
 sett_status sett__meta_write(const sett__meta *m, void **bytes, size_t *len, sett_error *err)
 {
     void *sig = NULL;
-    size_t sig_len = 0, at = FIXED;
+    size_t sig_len = 0, claims_len, at = FIXED;
     sett_status s = sett__sig_write(&m->sig, NULL, &sig, &sig_len, err);
     if (s)
         return s;
+    void *claims = put_claims(&m->sig, &claims_len);
     const sett__blob blobs[N_BLOBS] = {{m->name, strlen(m->name)}, {m->target, strlen(m->target)},
-        {m->assembler, strlen(m->assembler)}, {m->compiler, strlen(m->compiler)}, {sig, sig_len}};
+        {m->assembler, strlen(m->assembler)}, {m->compiler, strlen(m->compiler)}, {sig, sig_len}, {claims, claims_len}};
     for (int i = 0; i < N_BLOBS; i++)
         at += 4 + blobs[i].len;
-    uint8_t *p = malloc(at);
+    uint8_t *p = claims ? malloc(at) : NULL;
     if (!p) {
         sett__mem_free(NULL, sig);
+        free(claims);
         return sett__error(err, SETT_E_MEMORY, "no memory for META of %zu bytes", at);
     }
     *bytes = p;
@@ -77,6 +157,7 @@ sett_status sett__meta_write(const sett__meta *m, void **bytes, size_t *len, set
         p += 4 + blobs[i].len;
     }
     sett__mem_free(NULL, sig);
+    free(claims);
     return SETT_OK;
 }
 
@@ -113,6 +194,8 @@ sett_status sett__meta_read(sett__meta *m, sett__arena *arena, const void *bytes
     m->compiler = take_text(&c, arena, &s);
     size_t sig_len = (size_t)take_le(&c, 4);
     const uint8_t *sig = take(&c, sig_len);
+    sett__sig claims = {0};
+    take_claims(&c, arena, &claims, &s);
     if (s)
         return sett__error(err, s, "no memory for META");
     if (c.bad || c.left || version != VERSION)
@@ -125,6 +208,7 @@ sett_status sett__meta_read(sett__meta *m, sett__arena *arena, const void *bytes
     m->spill_loads = numbers[4];
     m->stack = numbers[5];
     s = sett__sig_read(&m->sig, arena, sig, sig_len, err);
+    m->sig.claim = claims.claim, m->sig.n_claim = s ? 0 : claims.n_claim;
     if (!s)
         s = sett__meta_check(m, err);
     if (!s && m->params_len != sett__params_len(&m->sig))

@@ -11,8 +11,7 @@
 
 #define FILE_NAME "libsett-ptx.so"
 
-/* The folder of the object that this code is in: libsett.so, or a program that has it linked in. */
-static bool beside(char *path, size_t size)
+bool sett__beside(const char *name, char *path, size_t size)
 {
     union {
         sett_status (*fn)(sett__plugin *, const char *, sett_error *);
@@ -25,7 +24,7 @@ static bool beside(char *path, size_t size)
     char real[PATH_MAX]; /* no allocation, so that a lack of memory is not taken for a lack of the file */
     if (!realpath(info.dli_fname, real))
         return false;
-    int n = snprintf(path, size, "%s/" FILE_NAME, dirname(real));
+    int n = snprintf(path, size, "%s/%s", dirname(real), name);
     return n > 0 && (size_t)n < size && !stat(path, &st);
 }
 
@@ -34,7 +33,7 @@ static void choose(const char *asked, char *path, size_t size)
     const char *env = secure_getenv("SETT_PTX_PLUGIN");
     if (asked)
         snprintf(path, size, "%s", asked);
-    else if (!beside(path, size))
+    else if (!sett__beside(FILE_NAME, path, size))
         snprintf(path, size, "%s", env && *env ? env : FILE_NAME);
 }
 

@@ -309,7 +309,7 @@ static bool memo_ref(const sett__memo_key *k, memo_head *h, key_ref *ref)
         return false;
     h->body = (uint64_t)(uintptr_t)k->body;
     h->opt_level = k->opt_level;
-    h->flags[0] = k->line_info, h->flags[1] = k->no_fold, h->flags[2] = k->ptx_only;
+    h->flags[0] = k->line_info, h->flags[1] = k->no_fold, h->flags[2] = k->ptx_only, h->flags[3] = k->asserts;
     strcpy(h->target, k->target);
     *ref = (key_ref){h, k->user, sizeof *h, k->user_size};
     return true;

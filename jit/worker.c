@@ -215,6 +215,7 @@ static sett_status make_ptx(sett__workers *w, task *t, warmer *m, const sett__pt
         .target = j->target,
         .name = j->name,
         .line_info = j->line_info,
+        .keep_ir = (w->engine->dump & SETT__DUMP_LLVM) != 0,
         .fatal = fatal,
         .user = &ctx,
         .provoke = w->engine->provoke};
@@ -226,6 +227,10 @@ static sett_status make_ptx(sett__workers *w, task *t, warmer *m, const sett__pt
     double start = sett__now_ms();
     s = (*api)->compile(&job, ptx, &t->error);
     t->out->codegen_ms = sett__now_ms() - start;
+    if (!s && ptx->ir)
+        sett__dump_write(w->engine, SETT__DUMP_LLVM, j->name, j->key, ptx->ir, strlen(ptx->ir));
+    if (!s)
+        sett__dump_write(w->engine, SETT__DUMP_PTX, j->name, j->key, ptx->ptx, ptx->ptx_len);
     return s;
 }
 

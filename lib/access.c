@@ -84,23 +84,21 @@ bool sett__same_elements(sett_arg x, sett_arg y)
     return true;
 }
 
-static bool map_pred(access *a, sett_arg shape, const sett_val *pred)
+uint32_t *sett__pred_map(const sett__ctx *c, uint32_t n, sett_arg shape, const sett_val *pred)
 {
-    uint32_t digit[256] = {0}, at = 0;
+    uint32_t digit[256] = {0}, at = 0, *map = sett__new(c->b, n * sizeof *map);
     walk w = {.at = 1};
-    a->map = sett__new(a->c.b, a->p.n * sizeof *a->map);
-    if (!a->map || pred->n == 1)
-        return a->map != NULL;
+    if (!map || pred->n == 1)
+        return map;
     bool fits = map_modes(shape, pred->shape, &w);
-    if (!fits && pred->n == a->p.n) { /* another profile, or modes that coalesced only in one of the two layouts */
-        w = (walk){.extent = {a->p.n}, .step = {1}, .n = 1};
+    if (!fits && pred->n == n) { /* another profile, or modes that coalesced only in one of the two layouts */
+        w = (walk){.extent = {n}, .step = {1}, .n = 1};
         fits = true;
     }
-    SETT__FAIL_IF(a->c.b, a->c.site, a->c.func, !fits, false, SETT_E_SHAPE,
-        "a predicate of shape %s does not broadcast to %s", sett__arg_text(a->c.b, pred->shape),
-        sett__arg_text(a->c.b, shape));
-    for (uint32_t i = 0; i < a->p.n; i++) {
-        a->map[i] = at;
+    SETT__FAIL_IF(c->b, c->site, c->func, !fits, NULL, SETT_E_SHAPE, "a predicate of shape %s does not broadcast to %s",
+        sett__arg_text(c->b, pred->shape), sett__arg_text(c->b, shape));
+    for (uint32_t i = 0; i < n; i++) {
+        map[i] = at;
         for (int k = 0; k < w.n; k++) {
             at += w.step[k];
             if (++digit[k] < w.extent[k])
@@ -109,7 +107,7 @@ static bool map_pred(access *a, sett_arg shape, const sett_val *pred)
             digit[k] = 0;
         }
     }
-    return true;
+    return map;
 }
 
 static bool take_pred(access *a)
@@ -120,8 +118,16 @@ static bool take_pred(access *a)
         return true;
     SETT__FAIL_IF(a->c.b, a->c.site, a->c.func, pred->dtype != SETT_BOOL, false, SETT_E_DTYPE,
         "a predicate is Boolean, not %s", sett_dtype_name((sett_dtype)pred->dtype));
-    if (!map_pred(a, a->m->shape ? *a->m->shape : a->t->layout->shape, pred))
+    uint32_t n = a->m->which ? a->m->elements : a->p.n;
+    uint32_t *map = sett__pred_map(&a->c, n, a->m->shape ? *a->m->shape : a->t->layout->shape, pred);
+    if (!map)
         return false;
+    a->map = map;
+    if (a->m->which) {
+        a->map = sett__new(a->c.b, a->p.n * sizeof *a->map);
+        for (uint32_t i = 0; a->map && i < a->p.n; i++)
+            a->map[i] = map[a->m->which[i]];
+    }
     if (pred->id == SETT__NONE && a->t->space != SETT_RMEM)
         a->less = pred->pred;
     else
@@ -194,22 +200,26 @@ static bool parts_alike(const access *a, uint32_t first, uint32_t n, uint32_t pa
     return true;
 }
 
-static void lose(access *a, uint32_t spot, uint32_t have, uint32_t need, bool by_bound)
+void sett__note_lost(sett__note *note, const sett_tensor *t, sett_arg base, int64_t imm, uint32_t bytes, uint32_t have, uint32_t need)
 {
-    sett__note *note = &a->note;
     if (note->lost)
         return;
-    uint64_t imm = (uint64_t)a->spot[spot].imm * a->bytes;
-    note->lost = by_bound                        ? SETT__LOST_BOUND
-                 : a->t->align < need * a->bytes ? SETT__LOST_ROOT
-                 : base_of(a, spot).kind == SETT_VALUE && (uint64_t)sett__leaf_div(base_of(a, spot)) % need
-                     ? SETT__LOST_BASE
-                 : imm % (need * a->bytes) ? SETT__LOST_CONSTANT
-                                           : SETT__LOST_BASE;
-    note->have = have * a->bytes;
-    note->need = need * a->bytes;
-    note->base = base_of(a, spot);
-    note->imm = a->spot[spot].imm;
+    note->lost = t->align < need * bytes                                                        ? SETT__LOST_ROOT
+                 : base.kind == SETT_VALUE && (uint64_t)sett__leaf_div(base) % need               ? SETT__LOST_BASE
+                 : (uint64_t)imm * bytes % (need * bytes)                                         ? SETT__LOST_CONSTANT
+                                                                                                  : SETT__LOST_BASE;
+    note->have = have * bytes;
+    note->need = need * bytes;
+    note->base = base;
+    note->imm = imm;
+}
+
+static void lose(access *a, uint32_t spot, uint32_t have, uint32_t need, bool by_bound)
+{
+    bool first = !a->note.lost;
+    sett__note_lost(&a->note, a->t, base_of(a, spot), a->spot[spot].imm, a->bytes, have, need);
+    if (first && by_bound)
+        a->note.lost = SETT__LOST_BOUND;
 }
 
 /* The access that starts at a spot with `left` spots of its run to go. */
@@ -302,7 +312,8 @@ static uint32_t touch(const access *a, uint32_t first, uint32_t n, uint32_t guar
         a->t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE, pred, is_load(a) ? fill : value};
     if (!sett__inside(&a->c, a->t, base, a->spot[first].imm, n, a->bytes))
         return 0;
-    sett__emit e = {.imm = a->spot[first].imm, .n_args = 4, .args = args, .sub = (uint8_t)__builtin_ctz(align)};
+    sett__emit e = {.imm = a->spot[first].imm, .n_args = 4, .args = args, .sub = (uint8_t)__builtin_ctz(align),
+        .flags = (uint8_t)(a->m->cache << SETT__F_CACHE_AT)};
     e.code = is_load(a) ? SETT__LOAD : SETT__STORE;
     e.dtype = is_load(a) ? a->dtype : (sett_dtype)0;
     e.n = is_load(a) ? n : 0;
@@ -502,9 +513,7 @@ static bool take_tensor(access *a)
         "the tensor of coordinates %s has no elements in memory", sett__layout_text(b, t->layout));
     SETT__FAIL_IF(b, a->c.site, a->c.func, t->space != SETT_GMEM && t->space != SETT_SMEM && t->space != SETT_RMEM,
         false, SETT_E_SPACE, "%s lies where loads and stores do not reach", sett__tensor_text(b, t));
-    a->dtype = (sett_dtype)t->dtype;
-    SETT__FAIL_IF(b, a->c.site, a->c.func, !sett__dtype_has_values(a->dtype), false, SETT_E_DTYPE,
-        "elements of %s cannot be loaded or stored: recast %s to an integer type", sett_dtype_name(a->dtype), t->name);
+    a->dtype = a->m->bytes ? SETT_U8 : (sett_dtype)t->dtype;
     a->bytes = (uint32_t)sett__dtype_bytes(a->dtype);
     return true;
 }
@@ -529,7 +538,13 @@ uint32_t sett__access(const sett__ctx *c, const sett__move *m)
     a->c = *c;
     a->m = m;
     a->fill = SETT__NONE;
-    if (!take_tensor(a) || !sett__tensor_places(c, a->t, &a->p) || !take_pred(a) || !take_fill(a))
+    if (!take_tensor(a) || (!m->bytes && !sett__tensor_places(c, a->t, &a->p)))
+        return 0;
+    if (m->bytes)
+        a->p = *m->bytes;
+    else if (sett__is_packed(a->t))
+        return sett__packed_access(c, m, &a->p);
+    if (!take_pred(a) || !take_fill(a))
         return 0;
     bool fixed = a->p.n_group == 1 && a->p.base[0].kind == SETT_INT;
     if (m->pred && a->t->space == SETT_RMEM && fixed)

@@ -197,7 +197,7 @@ void *sett__new_object(sett_build *b, sett__kind kind, size_t bytes)
     return head;
 }
 
-static const char *const kind_name[] = {"object", "value", "layout", "tensor"};
+static const char *const kind_name[] = {"object", "value", "layout", "tensor", "struct"};
 
 static bool use_head(sett_build *b, sett_site site, const char *func, const sett__head *head, sett__kind kind)
 {
@@ -223,8 +223,8 @@ static const char *opener_name(const sett_build *b, uint32_t serial)
         const sett__op *op = &b->op[i];
         if (op->imm != serial)
             continue;
-        if (op->code == SETT__IF || op->code == SETT__ELSE || op->code == SETT__FOR)
-            return op->code == SETT__IF ? "sett_if" : op->code == SETT__ELSE ? "sett_else" : "sett_for";
+        if (sett__opens(op->code))
+            return sett__opener(op->code);
     }
     return "a region";
 }
@@ -268,6 +268,11 @@ bool sett__use_tensor(sett_build *b, sett_site site, const char *func, const set
            sett__use_layout(t->head.b, site, func, t->layout);
 }
 
+bool sett__use_struct(sett_build *b, sett_site site, const char *func, const sett_struct *s)
+{
+    return use_head(b, site, func, (const sett__head *)s, SETT__K_STRUCT);
+}
+
 /* The result of a call that had no build to fail: it fails the one that it reaches. */
 static bool use_constant(sett_build *b, sett_site site, const char *func, unsigned from)
 {
@@ -297,8 +302,9 @@ static bool use_constant(sett_build *b, sett_site site, const char *func, unsign
     return false;
 }
 
-static bool use_nested(sett_build *b, sett_site site, const char *func, sett_arg a, int level)
+static bool use_nested(sett_build *b, sett_site site, const char *func, sett_arg a, int level, int *room)
 {
+    SETT__FAIL_IF(b, site, func, --*room < 0, false, SETT_E_LIMIT, "a tuple has more than %d leaves", SETT__TUPLE_LEAVES);
     switch (a.kind) {
     case SETT_VALUE:
         return sett__use_val(b, site, func, a.u.v);
@@ -308,8 +314,9 @@ static bool use_nested(sett_build *b, sett_site site, const char *func, sett_arg
         SETT__FAIL_IF(b, site, func, a.rank && !a.u.kid, false, SETT_E_ARGUMENT, "a tuple's %d children are NULL", a.rank);
         SETT__FAIL_IF(b, site, func, level > SETT__MAX_NEST, false, SETT_E_LIMIT, "a tuple nests deeper than %d", SETT__MAX_NEST);
         for (int i = 0; i < a.rank; i++)
-            if (!use_nested(b, site, func, a.u.kid[i], level + 1))
+            if (!use_nested(b, site, func, a.u.kid[i], level + 1, room))
                 return false;
+        ++*room; /* it was no leaf */
         return true;
     case SETT_POISON:
         if (!a.u.poisoned)
@@ -328,12 +335,16 @@ static bool use_nested(sett_build *b, sett_site site, const char *func, sett_arg
 
 bool sett__use_arg(sett_build *b, sett_site site, const char *func, sett_arg a)
 {
-    return use_nested(b, site, func, a, 1);
+    int room = SETT__TUPLE_LEAVES;
+    return use_nested(b, site, func, a, 1, &room);
 }
 
-static sett_build *build_below(sett_arg a, int level)
+/* Looks at no more than what sett__use_arg lets pass. */
+static sett_build *build_below(sett_arg a, int level, int *room)
 {
     sett_build *b = NULL;
+    if (--*room < 0)
+        return NULL;
     if (a.kind == SETT_VALUE)
         return a.u.v ? a.u.v->head.b : NULL;
     if (a.kind == SETT_LAYOUT)
@@ -342,13 +353,14 @@ static sett_build *build_below(sett_arg a, int level)
         return a.u.poisoned;
     if (a.kind == SETT_NODE && a.u.kid && level <= SETT__MAX_NEST)
         for (int i = 0; i < a.rank && !b; i++)
-            b = build_below(a.u.kid[i], level + 1);
+            b = build_below(a.u.kid[i], level + 1, room);
     return b;
 }
 
 sett_build *sett__build_of(sett_arg a)
 {
-    return build_below(a, 1);
+    int room = SETT__TUPLE_LEAVES + SETT__MAX_NEST;
+    return build_below(a, 1, &room);
 }
 
 bool sett__take_args(const sett__ctx *c, void *to, size_t size, const void *from)

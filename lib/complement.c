@@ -181,8 +181,11 @@ sett_layout *sett__complement(const sett__ctx *c, const sett_layout *l, sett_arg
         sett_arg s = m.m[i][0], d = m.m[i][1];
         if (d.kind == SETT_INT && d.u.i < 0)
             return sett__bad_layout(c, SETT_E_RANGE, "invalid: a negative stride has no complement", l);
-        if (d.kind == SETT_INT && next.kind == SETT_INT && d.u.i < next.u.i)
-            return sett__bad_layout(c, SETT_E_DIVIDE, "non-injective: a stride is below what the smaller strides cover", l);
+        if (d.kind == SETT_INT && next.kind == SETT_INT && d.u.i < next.u.i) {
+            sett__bad(c, SETT_E_DIVIDE, "non-injective: the mode %s:%s of %s needs a stride of at least %s, which the smaller strides cover",
+                sett__arg_text(c->b, s), sett__arg_text(c->b, d), sett__layout_text(c->b, l), sett__arg_text(c->b, next));
+            return sett__poison_layout(c->b);
+        }
         if (d.kind == SETT_VALUE || next.kind == SETT_VALUE)
             sett__rely(c, SETT__BELOW, (sett_arg[]){sett__sub(c, next, sett_arg_i(1)), d},
                 "non-injective: stride %s of %s must be at least %s, which the smaller strides cover", sett__arg_text(c->b, d),

@@ -10,9 +10,9 @@
 #include "lib.h"
 #include <string.h>
 
-/* The largest coordinate that B reaches in one mode of A: the sum over its leaves of (take - 1) * step. */
+/* The largest coordinates that B reaches in one mode of A, forward and back: the sum over its leaves of (take - 1) * step. */
 typedef struct reached {
-    int64_t most; /* -1: not known while building */
+    int64_t most, back; /* most -1: not known while building */
     int leaves;
     sett_arg take, step, sum; /* of the first leaf; of all, where there are several */
 } reached;
@@ -21,6 +21,8 @@ typedef struct lhs {
     const sett_layout *l;
     bool strict;
     const char **why; /* where a refusal's reason goes instead of the build */
+    uint32_t path;    /* of the mode that basis strides of B point to, 0 for the whole */
+    struct lhs *next; /* of another such mode */
     sett__mode_list flat;
     reached *used, small[16]; /* one a mode of flat */
 } lhs;
@@ -53,10 +55,12 @@ static void reach(const sett__ctx *c, lhs *a, int mode, sett_arg s, sett_arg d)
 {
     int64_t r;
     reached *u = &a->used[mode];
-    bool fixed = s.kind == SETT_INT && d.kind == SETT_INT && d.u.i >= 0 && u->most >= 0 &&
-                 !__builtin_mul_overflow(s.u.i - 1, d.u.i, &r) && !__builtin_add_overflow(r, u->most, &u->most);
+    bool fixed = s.kind == SETT_INT && d.kind == SETT_INT && u->most >= 0;
+    int64_t *sum = fixed && d.u.i < 0 ? &u->back : &u->most;
     if (!fixed)
         u->most = -1;
+    else if (__builtin_mul_overflow(s.u.i - 1, size_of(d.u.i), &r) || __builtin_add_overflow(r, *sum, sum))
+        *sum = INT64_MAX;
     bool last = mode == a->flat.n - 1; /* it has no next mode to carry into */
     if (++u->leaves == 1)
         u->take = s, u->step = d;
@@ -138,11 +142,13 @@ static bool walk(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett__mode_
     return inexact < 0 || !a->strict || refuse(c, "stride-divisibility", a, s0, d0, inexact);
 }
 
-static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l, bool strict)
+static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l, bool strict, const char **why)
 {
     a->l = l;
     a->strict = strict;
-    a->why = NULL;
+    a->why = why;
+    a->path = 0;
+    a->next = NULL;
     sett__coalesced(c, &a->flat, l->shape, l->stride, true);
     a->used = a->flat.n <= (int)SETT__COUNT(a->small) ? a->small : sett__new(c->b, sizeof(reached) * (size_t)a->flat.n);
     memset(a->used, 0, sizeof(reached) * (size_t)a->flat.n);
@@ -155,25 +161,59 @@ static void rely_on_reach(const sett__ctx *c, const lhs *a, const sett_layout *b
         sett__layout_text(c->b, a->l));
 }
 
-/* No carry out of a mode but the last? */
-static bool exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
+static bool carries(const sett__ctx *c, const lhs *a, const sett_layout *b, int mode)
 {
-    for (int i = 0; i + 1 < a->flat.n; i++) {
+    const reached *u = &a->used[mode];
+    if (a->why)
+        *a->why = "stride-divisibility";
+    else
+        sett__bad(c, SETT_E_DIVIDE,
+            "stride-divisibility: the modes of %s together reach %lld in mode %d of coalesced %s, past its extent "
+            "%lld",
+            sett__layout_text(c->b, b), u->back > u->most ? -(long long)u->back : (long long)u->most, mode,
+            sett__layout_text(c->b, a->l), (long long)a->flat.m[mode][0].u.i);
+    return false;
+}
+
+/* A step back in one mode and one forward in another would borrow between them. */
+static bool borrows(const sett__ctx *c, const lhs *a, const sett_layout *b)
+{
+    if (a->why)
+        *a->why = "stride-divisibility";
+    else
+        sett__bad(c, SETT_E_DIVIDE,
+            "stride-divisibility: %s steps both forward and back, through more than one mode of coalesced %s: strides of one "
+            "sign, or that stay in one mode, are legal",
+            sett__layout_text(c->b, b), sett__layout_text(c->b, a->l));
+    return false;
+}
+
+/* No carry out of a mode but the last, and no borrow? */
+static bool exact_mode(const sett__ctx *c, const lhs *a, const sett_layout *b)
+{
+    int modes = 0, last = a->flat.n - 1;
+    bool forward = false, back = false;
+    for (int i = 0; i <= last; i++) {
         sett_arg n = a->flat.m[i][0];
         const reached *u = &a->used[i];
+        modes += u->most > 0 || u->back > 0;
+        forward |= u->most > 0;
+        back |= u->back > 0;
+        if (i == last)
+            break;
         if (u->sum.kind == SETT_VALUE || (u->sum.kind == SETT_INT && u->leaves > 1 && n.kind == SETT_VALUE))
             rely_on_reach(c, a, b, i);
-        if (n.kind != SETT_INT || u->most < n.u.i)
-            continue;
-        if (a->why)
-            *a->why = "stride-divisibility";
-        else
-            sett__bad(c, SETT_E_DIVIDE,
-                "stride-divisibility: the modes of %s together reach %lld in mode %d of coalesced %s, past its extent "
-                "%lld",
-                sett__layout_text(c->b, b), (long long)u->most, i, sett__layout_text(c->b, a->l), (long long)n.u.i);
-        return false;
+        if (n.kind == SETT_INT && (u->most >= n.u.i || u->back >= n.u.i))
+            return carries(c, a, b, i);
     }
+    return !(forward && back && modes > 1) || borrows(c, a, b);
+}
+
+static bool exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
+{
+    for (; a; a = a->next)
+        if (!exact_mode(c, a, b))
+            return false;
     return true;
 }
 
@@ -192,23 +232,30 @@ static bool descend(const sett__ctx *c, const sett_layout **l, uint32_t path)
     return true;
 }
 
+/* A, or the mode of it that a basis stride points to, with what B's earlier leaves reached there. */
+static lhs *pointed(const sett__ctx *c, lhs *a, uint32_t path)
+{
+    const sett_layout *l = a->l;
+    lhs **at = &a;
+    for (; *at; at = &(*at)->next)
+        if ((*at)->path == path)
+            return *at;
+    if (!descend(c, &l, path))
+        return NULL;
+    lhs *sub = *at = sett__new(c->b, sizeof *sub);
+    lhs_init(c, sub, l, a->strict, a->why);
+    sub->path = path;
+    return sub;
+}
+
 static bool leaf(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *shape, sett_arg *stride)
 {
     sett__mode_list out;
     sett__no_modes(&out);
-    if (d.path) {
-        const sett_layout *l = a->l;
-        lhs sub;
-        if (!descend(c, &l, d.path))
-            return false;
-        d.path = 0;
-        lhs_init(c, &sub, l, a->strict);
-        sub.why = a->why;
-        if (!walk(c, &sub, s, d, &out))
-            return false;
-    } else if (!walk(c, a, s, d, &out)) {
+    lhs *in = pointed(c, a, d.path);
+    d.path = 0;
+    if (!in || !walk(c, in, s, d, &out))
         return false;
-    }
     *shape = out.m[0][0];
     *stride = out.m[0][1];
     if (out.n == 1)
@@ -287,13 +334,20 @@ static sett_layout *with_swizzle(const sett__ctx *c, const sett_layout *a, const
     sett_arg size = sett_size_layout(a);
     sett_layout *plain = sett__own(c, b->shape, b->stride), *moved;
     sett__coalesced(c, &m, a->shape, a->stride, false);
-    bool fits = !a->has_inner && size.kind == SETT_INT && bit_map(&m, at);
+    bool fits = size.kind == SETT_INT && bit_map(&m, at);
     for (int i = 0; fits && i < 63 && (i < to + b->bits || i < from + b->bits || (int64_t)1 << i < size.u.i); i++) {
         fits = at[i] < 63 && !(seen >> at[i] & 1);
         seen |= fits ? (uint64_t)1 << at[i] : 0;
     }
     for (int i = 1; fits && i < b->bits; i++)
         fits = at[to + i] == at[to] + i && at[from + i] == at[from] + i;
+    if (a->has_inner) {
+        sett__bad(c, SETT_E_ARGUMENT,
+            "invalid: %s and %s each have an inner function, and a layout has one: compose what sett_get_nonswizzle_portion gives, "
+            "and swizzle the result",
+            sett__layout_text(c->b, a), sett__layout_text(c->b, b));
+        return sett__poison_layout(c->b);
+    }
     if (!fits) {
         sett__bad(c, SETT_E_ARGUMENT,
             "invalid: %s does not keep the swizzle of %s: its extents and strides must be powers of two, and keep the bits "
@@ -316,7 +370,7 @@ static sett_layout *with_layout(const sett__ctx *c, const sett_layout *a, const 
         return sett__poison_layout(c->b);
     if (b->has_inner)
         return b->has_inner == 1 ? with_swizzle(c, a, b) : with_inner(c, a, b, strict);
-    lhs_init(c, &left, a, strict);
+    lhs_init(c, &left, a, strict, NULL);
     if (!tree(c, &left, b->shape, b->stride, &shape, &stride) || (strict && !exact(c, &left, b)))
         return sett__poison_layout(c->b);
     return sett__rewrap(c, a, sett__own(c, shape, stride));
@@ -335,8 +389,7 @@ const char *sett__refusal(const sett__ctx *c, const sett_layout *a, const sett_l
     bool fixed = sett__is_static(a->shape) && sett__is_static(b->shape) && sett__is_static(b->stride);
     if (!fixed)
         return NULL;
-    lhs_init(c, &left, a, strict);
-    left.why = &why;
+    lhs_init(c, &left, a, strict, &why);
     if (tree(c, &left, b->shape, b->stride, &shape, &stride) && strict)
         exact(c, &left, b);
     return why;

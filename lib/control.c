@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions, thread and block indices, barriers, shuffles.
+/* Branches, thread and block indices, barriers, shuffles; what all regions share.
  *
  * The end of an if is recorded when its region ends; a sett_else turns that end into the
  * else, so nothing may have been recorded in between. */
 #include "lib.h"
 
+const char *sett__opener(int code)
+{
+    return code == SETT__FOR ? "sett_for" : code == SETT__LOOP ? "sett_while" : code == SETT__IF ? "sett_if" : "sett_else";
+}
+
 static const char *opener(const sett_build *b, const sett__region *r)
 {
-    sett__code code = (sett__code)b->op[r->op].code;
-    return code == SETT__FOR ? "sett_for" : code == SETT__IF ? "sett_if" : "sett_else";
+    return sett__opener(b->op[r->op].code);
 }
 
 /* ---- opening and ending --------------------------------------------------------- */
@@ -26,19 +30,26 @@ static void region_push(sett_build *b, sett_site site, uint32_t op, uint32_t las
 }
 
 /* A build that has failed runs the body once more or less: nothing is recorded. */
-static sett_region poisoned(sett_build *b)
+sett_region sett__poisoned_region(sett_build *b)
 {
     return (sett_region){.b = b, .iv = b ? &b->poison->val : NULL, .open = b != NULL};
 }
 
-static sett_region opened(sett_build *b, sett_val *iv)
+static sett_region opened(sett_build *b)
 {
     if (b->error.status)
-        return poisoned(b);
-    return (sett_region){.b = b, .iv = iv, .serial = b->serials, .open = true};
+        return sett__poisoned_region(b);
+    return (sett_region){.b = b, .iv = &b->poison->val, .serial = b->serials, .open = true};
 }
 
-static const sett_val *need_scalar(const sett__ctx *c, const sett_val *v, const char *what, bool boolean)
+sett_region sett__open_region(sett_build *b, sett_site site, const sett__emit *opener)
+{
+    uint32_t last = b->tail, op = sett__record(b, site, opener);
+    region_push(b, site, op, last);
+    return opened(b);
+}
+
+const sett_val *sett__need_scalar(const sett__ctx *c, const sett_val *v, const char *what, bool boolean)
 {
     if (!sett__use_val(c->b, c->site, c->func, v))
         return NULL;
@@ -56,14 +67,11 @@ sett_region sett_if_begin(sett_site site, sett_build *b, sett_val *cond)
 {
     sett__ctx c = {b, site, "sett_if"};
     if (!b)
-        return poisoned(NULL);
-    const sett_val *v = need_scalar(&c, cond, "the condition", true);
+        return sett__poisoned_region(NULL);
+    const sett_val *v = sett__need_scalar(&c, cond, "the condition", true);
     if (!v)
-        return poisoned(b);
-    uint32_t last = b->tail;
-    uint32_t op = sett__record(b, site, &(sett__emit){.code = SETT__IF, .n_args = 1, .args = &v->id});
-    region_push(b, site, op, last);
-    return opened(b, &b->poison->val);
+        return sett__poisoned_region(b);
+    return sett__open_region(b, site, &(sett__emit){.code = SETT__IF, .n_args = 1, .args = &v->id});
 }
 
 static void end_region(sett_build *b, sett_site site)
@@ -73,7 +81,7 @@ static void end_region(sett_build *b, sett_site site)
     if (b->error.status)
         return;
     sett__note nothing = {.lost = SETT__EMPTY_BRANCH};
-    if (end == r.op + 1 && b->op[r.op].code != SETT__FOR)
+    if (end == r.op + 1 && b->op[r.op].code != SETT__FOR && b->op[r.op].code != SETT__LOOP)
         sett__note_add(&(sett__ctx){b, site, opener(b, &r)}, &nothing);
     b->depth--;
     /* The end itself belongs to the block outside. */
@@ -90,7 +98,7 @@ void sett_region_end(sett_region *r)
     if (!r)
         return;
     r->open = false;
-    if (!b || b->error.status || !b->depth)
+    if (!b || b->error.status || sett__copies_end(r) || !b->depth)
         return;
     sett__region *top = &b->region[b->depth - 1];
     const char *name = opener(b, top);
@@ -98,8 +106,10 @@ void sett_region_end(sett_region *r)
         sett__fail(b, top->site, name, SETT_E_REGION, "this region was left by break, return or goto");
     else if (!r->done)
         sett__fail(b, top->site, name, SETT_E_REGION, "this region was left by break");
-    else
+    else {
         end_region(b, top->site);
+        sett__rest_begin(r);
+    }
 }
 
 /* The op recorded after the if that ended, if any: it stands where only the else may. */
@@ -111,18 +121,18 @@ static uint32_t between(const sett_build *b)
 sett_region sett_else_begin(sett_site site, sett_build *b)
 {
     if (!b || b->error.status)
-        return poisoned(b);
+        return sett__poisoned_region(b);
     uint32_t end = b->ended_if, op = between(b);
     uint32_t home = b->depth ? b->region[b->depth - 1].serial : 0;
     if (end == SETT__NONE || !end || b->op[end].other != home || b->op[end].code != SETT__END) {
         sett__fail(b, site, "sett_else", SETT_E_REGION, "there is no sett_if that ended just before");
-        return poisoned(b);
+        return sett__poisoned_region(b);
     }
     if (op != SETT__NONE) {
         const sett__site_ref *at = b->op[op].site == SETT__NONE ? NULL : &b->site[b->op[op].site];
         sett_site where = at ? (sett_site){b->string[at->file], NULL, (int)at->line} : site;
         sett__fail(b, where, "sett_else", SETT_E_REGION, "this was recorded between sett_if and its sett_else");
-        return poisoned(b);
+        return sett__poisoned_region(b);
     }
     b->op[end].code = SETT__ELSE;
     if (b->notes && b->notes->lost == SETT__EMPTY_BRANCH && b->op[end].imm + 1 == end)
@@ -130,51 +140,7 @@ sett_region sett_else_begin(sett_site site, sett_build *b)
     b->op[end].site = sett__site(b, site);
     b->ended_if = SETT__NONE;
     region_push(b, site, end, b->ended_last);
-    return opened(b, &b->poison->val);
-}
-
-/* The type of a loop: that of its bounds, 32 bits unless one has 64. */
-static bool loop_bounds(const sett__ctx *c, const sett_arg in[3], const sett_val *out[3], sett_dtype *dtype)
-{
-    static const char *const names[] = {"the first bound", "the second bound", "the step"};
-    sett_build *b = c->b;
-    *dtype = SETT_I32;
-    for (int i = 0; i < 3; i++) {
-        bool number = in[i].kind == SETT_INT;
-        SETT__FAIL_IF(b, c->site, c->func, !number && in[i].kind != SETT_VALUE && in[i].kind != SETT_POISON, false,
-            SETT_E_ARGUMENT, "%s must be an integer, not %s", names[i], sett__arg_text(b, in[i]));
-        if (!sett__use_arg(b, c->site, c->func, in[i]))
-            return false;
-        out[i] = number ? sett__arg_val(b, c->site, in[i]) : need_scalar(c, in[i].u.v, names[i], false);
-        if (!out[i] || b->error.status)
-            return false;
-        if (sett_dtype_bits((sett_dtype)out[i]->dtype) == 64 || out[i]->dtype == SETT_U32)
-            *dtype = SETT_I64;
-    }
-    SETT__FAIL_IF(b, c->site, c->func, out[2]->lo == out[2]->hi && out[2]->lo < 1, false, SETT_E_ARGUMENT,
-        "the step is %lld, it must be positive", (long long)out[2]->lo);
-    return true;
-}
-
-sett_region sett_for_begin(sett_site site, sett_build *b, sett_arg lo, sett_arg hi, sett_arg step)
-{
-    sett__ctx c = {b, site, "sett_for"};
-    const sett_val *bound[3];
-    sett_dtype dtype;
-    if (!b || b->error.status || !loop_bounds(&c, (const sett_arg[]){lo, hi, step}, bound, &dtype))
-        return poisoned(b);
-    uint32_t args[3];
-    for (int i = 0; i < 3; i++)
-        args[i] = sett__to(b, site, (sett_val *)(uintptr_t)bound[i], dtype)->id;
-    uint32_t last = b->tail;
-    uint32_t op = sett__record(b, site, &(sett__emit){.code = SETT__FOR, .dtype = dtype, .n = 1, .n_args = 3, .args = args});
-    region_push(b, site, op, last);
-    if (b->error.status)
-        return poisoned(b);
-    /* The induction variable lives inside, though its op stands outside. */
-    b->op[op].depth = (uint16_t)b->depth;
-    b->op[op].other = b->serials;
-    return opened(b, sett__val(b, op, (sett_arg){.kind = SETT_NODE}, true));
+    return opened(b);
 }
 
 /* ---- indices ----------------------------------------------------------------------- */
@@ -296,7 +262,7 @@ sett_val *sett_shuffle_at(sett_site site, const char *func, sett_val *x, sett_sh
         "the lane is %lld, it may be 0 to 31", (long long)lane.u.i);
     if (!sett__use_arg(b, site, func, lane))
         return poison;
-    const sett_val *at = lane.kind == SETT_INT ? sett__arg_val(b, site, lane) : need_scalar(&c, lane.u.v, "the lane", false);
+    const sett_val *at = lane.kind == SETT_INT ? sett__arg_val(b, site, lane) : sett__need_scalar(&c, lane.u.v, "the lane", false);
     if (!at || b->error.status)
         return poison;
     at = sett__to(b, site, (sett_val *)(uintptr_t)at, SETT_I32);
@@ -304,9 +270,8 @@ sett_val *sett_shuffle_at(sett_site site, const char *func, sett_val *x, sett_sh
     return sett__val(b, id, v->shape, v->scalar);
 }
 
-sett_val *sett_warp_reduce_at(sett_site site, sett_val *x, sett_binary_op op, int width)
+sett_val *sett__warp_reduce(sett_site site, const char *func, sett_val *x, sett_binary_op op, int width)
 {
-    const char *func = "sett_warp_reduce";
     if (!sett__use_val(NULL, site, func, x))
         return x ? &x->head.b->poison->val : NULL;
     sett_build *b = x->head.b;
@@ -320,4 +285,9 @@ sett_val *sett_warp_reduce_at(sett_site site, sett_val *x, sett_binary_op op, in
         x = sett_to_at(site, sett_binary_at(site, func, op, sett_arg_v(x), sett_arg_v(y)), dtype);
     }
     return x;
+}
+
+sett_val *sett_warp_reduce_at(sett_site site, sett_val *x, sett_binary_op op, int width)
+{
+    return sett__warp_reduce(site, "sett_warp_reduce", x, op, width);
 }

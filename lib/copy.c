@@ -20,7 +20,7 @@ static bool use_pred(const sett__ctx *c, const sett_val *pred)
 }
 
 /* ---- values that fit --------------------------------------------------------------------- */
-static const sett_val *stored(const sett__ctx *c, const sett_tensor *t, const sett_val *v)
+const sett_val *sett__stored(const sett__ctx *c, const sett_tensor *t, const sett_val *v)
 {
     sett_dtype from = (sett_dtype)v->dtype, to = (sett_dtype)t->dtype;
     bool widens = sett__dtype_kind(from) == sett__dtype_kind(to) && sett__dtype_kind(to) != 's' && sett_dtype_bits(from) < sett_dtype_bits(to);
@@ -41,12 +41,10 @@ static const sett_val *scalar_of(const sett__ctx *c, const sett_tensor *t, sett_
 {
     if (!sett__use_arg(c->b, c->site, c->func, a))
         return NULL;
-    SETT__FAIL_IF(c->b, c->site, c->func, !sett__dtype_has_values((sett_dtype)t->dtype), NULL, SETT_E_DTYPE,
-        "%s has no elements that a value can have", sett__tensor_text(c->b, t));
     if (a.kind == SETT_VALUE) {
         SETT__FAIL_IF(c->b, c->site, c->func, a.u.v->n != 1, NULL, SETT_E_SHAPE, "a value of shape %s is no scalar",
             sett__arg_text(c->b, a.u.v->shape));
-        return stored(c, t, a.u.v);
+        return sett__stored(c, t, a.u.v);
     }
     sett_val *v = sett__number(c->b, c->site, c->func, a, (sett_dtype)t->dtype);
     return c->b->error.status ? NULL : v;
@@ -62,6 +60,17 @@ static sett_val *load(const sett__ctx *c, const sett__move *m)
     return sett__val(c->b, id, shape, shape.kind == SETT_NODE && !shape.rank);
 }
 
+/* not: the mode that this direction lacks, with SETT_CACHE_NONE of stores. */
+static bool take_cache(const sett__ctx *c, const sett_tensor *t, int cache, sett_cache not, sett__move *m)
+{
+    bool store = not == SETT_CACHE_LAST_USE;
+    SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)cache >= SETT__COUNT(sett__cache_word) || cache == (int)not || (store && cache == SETT_CACHE_NONE), false,
+        SETT_E_ARGUMENT, ".cache is %d, which is no cache mode of a %s", cache, store ? "store" : "load");
+    SETT__FAIL_IF(c->b, c->site, c->func, cache && t->space != SETT_GMEM, false, SETT_E_SPACE, "a cache mode for %s: it is for gmem", sett__tensor_text(c->b, t));
+    m->cache = (uint8_t)cache;
+    return true;
+}
+
 sett_val *sett_load_at(sett_site site, const sett_load_args *given)
 {
     sett__ctx c = {NULL, site, "sett_load"};
@@ -71,9 +80,8 @@ sett_val *sett_load_at(sett_site site, const sett_load_args *given)
     c.b = a.src ? a.src->head.b : a.pred ? a.pred->head.b : NULL;
     if (!sett__use_tensor(c.b, site, c.func, a.src) || !use_pred(&c, a.pred))
         return c.b ? &c.b->poison->val : NULL;
-    SETT__FAIL_IF(
-        c.b, site, c.func, a.cache, bad_val(a.src), SETT_E_ARGUMENT, ".cache is %d, it is reserved: 0", a.cache);
-    return load(&c, &(sett__move){.t = a.src, .pred = a.pred, .fill = a.fill});
+    sett__move m = {.t = a.src, .pred = a.pred, .fill = a.fill};
+    return take_cache(&c, a.src, (int)a.cache, SETT_CACHE_WRITE_THROUGH, &m) ? load(&c, &m) : bad_val(a.src);
 }
 
 void sett_store_at(sett_site site, const sett_tensor *t, const sett_store_args *given)
@@ -86,14 +94,14 @@ void sett_store_at(sett_site site, const sett_tensor *t, const sett_store_args *
         c.b = a.val->head.b;
     if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_val(c.b, site, c.func, a.val) || !use_pred(&c, a.pred))
         return;
-    SETT__FAIL_IF(c.b, site, c.func, a.cache, , SETT_E_ARGUMENT, ".cache is %d, it is reserved: 0", a.cache);
     SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, , SETT_E_SPACE,
         "the tensor of coordinates %s cannot be written", sett__layout_text(c.b, t->layout));
     SETT__FAIL_IF(c.b, site, c.func, !a.val->scalar && !sett__same_elements(a.val->shape, t->layout->shape), ,
         SETT_E_SHAPE, "a value of shape %s into %s", sett__arg_text(c.b, a.val->shape), sett__tensor_text(c.b, t));
-    const sett_val *v = stored(&c, t, a.val);
-    if (v)
-        sett__access(&c, &(sett__move){.t = t, .val = v, .pred = a.pred});
+    sett__move m = {.t = t, .pred = a.pred};
+    m.val = take_cache(&c, t, (int)a.cache, SETT_CACHE_LAST_USE, &m) ? sett__stored(&c, t, a.val) : NULL;
+    if (m.val)
+        sett__access(&c, &m);
 }
 
 /* ---- fill and copy ------------------------------------------------------------------------------ */
@@ -107,7 +115,7 @@ void sett_fill_at(sett_site site, const sett_tensor *t, sett_arg a)
         sett__access(&c, &(sett__move){.t = t, .val = v});
 }
 
-static bool check_copy(const sett__ctx *c, const sett_tensor *src, const sett_tensor *dst)
+bool sett__check_copy(const sett__ctx *c, const sett_tensor *src, const sett_tensor *dst)
 {
     sett_build *b = c->b;
     sett__axes m, k;
@@ -128,12 +136,12 @@ void sett_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst
 {
     const sett__ctx c = {src ? src->head.b : dst ? dst->head.b : NULL, site, "sett_copy"};
     if (!sett__use_tensor(c.b, site, c.func, src) || !sett__use_tensor(c.b, site, c.func, dst) ||
-        !use_pred(&c, pred) || !check_copy(&c, src, dst))
+        !use_pred(&c, pred) || !sett__check_copy(&c, src, dst))
         return;
     const sett_arg *shape = &src->layout->shape;
     const sett_val *v = load(&c, &(sett__move){.t = src, .pred = pred, .shape = shape});
     if (!v->head.poison)
-        v = stored(&c, dst, v);
+        v = sett__stored(&c, dst, v);
     if (v && !v->head.poison)
         sett__access(&c, &(sett__move){.t = dst, .val = v, .pred = pred, .shape = shape});
 }
@@ -153,9 +161,6 @@ static bool find(const sett__ctx *c, const sett_tensor *t, sett_arg coord, spot 
         sett__layout_text(c->b, t->layout));
     SETT__FAIL_IF(c->b, c->site, c->func, t->space > SETT_RMEM, false, SETT_E_SPACE,
         "%s lies where loads and stores do not reach", sett__tensor_text(c->b, t));
-    SETT__FAIL_IF(c->b, c->site, c->func, !sett__dtype_has_values((sett_dtype)t->dtype), false, SETT_E_DTYPE,
-        "elements of %s cannot be loaded or stored: recast %s to an integer type",
-        sett_dtype_name((sett_dtype)t->dtype), t->name);
     if (!sett__element_offset(c, t, coord, &at))
         return false;
     s->t = t;
@@ -163,6 +168,15 @@ static bool find(const sett__ctx *c, const sett_tensor *t, sett_arg coord, spot 
     if (t->space == SETT_RMEM && s->base.kind == SETT_VALUE)
         sett__note_add(c, &(sett__note){.t = t, .lost = SETT__LOST_RMEM});
     return true;
+}
+
+static uint32_t touch_packed(const sett__ctx *c, const spot *s, const sett_val *v)
+{
+    uint32_t group = 0;
+    sett_arg base = s->base, one = sett_arg_n(0, NULL);
+    int64_t imm = s->imm;
+    const sett__places p = {.n = 1, .n_group = 1, .group = &group, .base = &base, .imm = &imm};
+    return sett__packed_access(c, &(sett__move){.t = s->t, .val = v, .shape = &one}, &p);
 }
 
 static uint32_t touch(const sett__ctx *c, const spot *s, sett__emit e, uint32_t last)
@@ -173,8 +187,7 @@ static uint32_t touch(const sett__ctx *c, const spot *s, sett__emit e, uint32_t 
     const uint32_t args[4] = {t->root, base, SETT__NONE, last};
     if (!sett__inside(c, t, s->base, s->imm, 1, bytes))
         return 0;
-    if (e.code != SETT__ATOM)
-        e.sub = (uint8_t)__builtin_ctz(sett__align_at(t, bytes, s->base, s->imm));
+    e.sub = (uint8_t)__builtin_ctz(sett__align_at(t, bytes, s->base, s->imm));
     e.imm = s->imm;
     e.n_args = 4;
     e.args = args;
@@ -187,7 +200,8 @@ sett_val *sett_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
     spot s;
     if (!sett__use_tensor(c.b, site, c.func, t) || !find(&c, t, coord, &s))
         return bad_val(t);
-    uint32_t id = touch(&c, &s, (sett__emit){.code = SETT__LOAD, .dtype = (sett_dtype)t->dtype, .n = 1}, SETT__NONE);
+    const sett__emit load = {.code = SETT__LOAD, .dtype = (sett_dtype)t->dtype, .n = 1};
+    uint32_t id = sett__is_packed(t) ? touch_packed(&c, &s, NULL) : touch(&c, &s, load, SETT__NONE);
     return sett__val(c.b, id, (sett_arg){.kind = SETT_NODE}, true);
 }
 
@@ -209,7 +223,9 @@ void sett__set(const sett__ctx *c, const sett_tensor *t, sett_arg val, sett_arg 
     if (!find(c, t, coord, &s))
         return;
     const sett_val *v = scalar_of(c, t, val);
-    if (v)
+    if (v && sett__is_packed(t))
+        touch_packed(c, &s, v);
+    else if (v)
         touch(c, &s, (sett__emit){.code = SETT__STORE}, v->id);
 }
 
@@ -224,49 +240,78 @@ void sett_set_at(sett_site site, const sett_tensor *t, sett_arg val, sett_arg co
 }
 
 /* ---- atomics ------------------------------------------------------------------------------------------ */
-static const struct {
-    sett_binary_op op;
-    sett__code code;
+typedef struct atomic_op {
+    int op;
+    uint8_t code;
+    bool ints; /* integers alone */
     const char *name;
-    bool ints;
-} atomic_ops[] = {
-    {SETT_ADD, SETT__ADD, "ADD", false},
-    {SETT_MIN, SETT__MIN, "MIN", true},
-    {SETT_MAX, SETT__MAX, "MAX", true},
-    {SETT_AND, SETT__AND, "AND", true},
-    {SETT_OR, SETT__OR, "OR", true},
-    {SETT_XOR, SETT__XOR, "XOR", true},
-};
+} atomic_op;
 
-static int atomic_op(const sett__ctx *c, const sett_tensor *t, sett_binary_op op)
+static const atomic_op *atomic_named(int op)
+{
+    static const atomic_op ops[] = {{SETT_ATOMIC_ADD, SETT__ADD, false, "ADD"}, {SETT_ATOMIC_MIN, SETT__MIN, false, "MIN"},
+        {SETT_ATOMIC_MAX, SETT__MAX, false, "MAX"}, {SETT_ATOMIC_AND, SETT__AND, true, "AND"}, {SETT_ATOMIC_OR, SETT__OR, true, "OR"},
+        {SETT_ATOMIC_XOR, SETT__XOR, true, "XOR"}, {SETT_ATOMIC_EXCH, SETT__XCHG, false, "EXCH"}, {SETT_ATOMIC_CAS, SETT__CAS, false, "CAS"}};
+    for (size_t i = 0; i < SETT__COUNT(ops); i++)
+        if (ops[i].op == op)
+            return &ops[i];
+    return NULL;
+}
+
+static bool check_atomic(const sett__ctx *c, const sett_tensor *t, const sett_atomic_how *how)
 {
     sett_dtype dtype = (sett_dtype)t->dtype;
-    unsigned i = 0;
-    while (i < SETT__COUNT(atomic_ops) && atomic_ops[i].op != op)
-        i++;
-    SETT__FAIL_IF(c->b, c->site, c->func, i == SETT__COUNT(atomic_ops), -1, SETT_E_ARGUMENT,
-        "an atomic is ADD, MIN, MAX, AND, OR or XOR");
-    bool is_int = sett__dtype_is_int(dtype) && sett_dtype_bits(dtype) >= 32;
-    SETT__FAIL_IF(c->b, c->site, c->func, !is_int && (atomic_ops[i].ints || !sett__dtype_is_float(dtype)), -1,
-        SETT_E_DTYPE, "no atomic %s of %s", atomic_ops[i].name, sett_dtype_name(dtype));
-    SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_GMEM && t->space != SETT_SMEM, -1, SETT_E_SPACE,
+    const atomic_op *op = atomic_named((int)how->op);
+    bool exchange = how->op >= SETT_ATOMIC_EXCH, is_float = sett__dtype_is_float(dtype);
+    SETT__FAIL_IF(c->b, c->site, c->func, !op, false, SETT_E_ARGUMENT, "an atomic is ADD, MIN, MAX, AND, OR, XOR or EXCH");
+    SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)how->sem > SETT_SEM_ACQ_REL, false, SETT_E_ARGUMENT, "%d is not an order", (int)how->sem);
+    SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)how->scope > SETT_SCOPE_SYS, false, SETT_E_ARGUMENT, "%d is not a scope", (int)how->scope);
+    bool is_int = sett__dtype_is_int(dtype) && sett_dtype_bits(dtype) >= (exchange ? 16 : 32);
+    SETT__FAIL_IF(c->b, c->site, c->func, (!is_int && (op->ints || !is_float)) || sett_dtype_bits(dtype) > 64, false,
+        SETT_E_DTYPE, "no atomic %s of %s", op->name, sett_dtype_name(dtype));
+    SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_GMEM && t->space != SETT_SMEM, false, SETT_E_SPACE,
         "an atomic on %s, which other threads do not see", sett__tensor_text(c->b, t));
-    return (int)i;
+    return true;
+}
+
+static sett_val *atomic(const sett__ctx *c, const sett_tensor *t, const sett_atomic_how *how, sett_arg val, const sett_arg *was, sett_arg coord)
+{
+    spot s;
+    if (!check_atomic(c, t, how) || !find(c, t, coord, &s))
+        return bad_val(t);
+    const sett_val *v = scalar_of(c, t, val), *w = was && v ? scalar_of(c, t, *was) : v;
+    if (!v || !w || !sett__inside(c, t, s.base, s.imm, 1, (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype)))
+        return bad_val(t);
+    const uint32_t args[5] = {t->root, s.base.kind == SETT_VALUE ? s.base.u.v->id : SETT__NONE, SETT__NONE, v->id, w->id};
+    uint32_t id = sett__record(c->b, c->site, &(sett__emit){.code = SETT__ATOM, .dtype = (sett_dtype)t->dtype, .n = 1, .imm = s.imm,
+        .sub = atomic_named((int)how->op)->code, .flags = (uint8_t)((unsigned)how->sem << SETT__F_SEM_AT | (unsigned)how->scope << SETT__F_SCOPE_AT),
+        .n_args = was ? 5 : 4, .args = args});
+    return sett__val(c->b, id, (sett_arg){.kind = SETT_NODE}, true);
 }
 
 sett_val *sett_atomic_at(sett_site site, const sett_tensor *t, sett_binary_op op, sett_arg val, sett_arg coord)
 {
     const sett__ctx c = {t ? t->head.b : either(val, coord), site, "sett_atomic"};
-    spot s;
+    const sett_atomic_how how = {.op = (sett_atomic_op)op};
     if (!sett__use_tensor(c.b, site, c.func, t))
         return bad_val(t);
-    int i = atomic_op(&c, t, op);
-    if (i < 0 || !find(&c, t, coord, &s))
+    SETT__FAIL_IF(c.b, site, c.func, !atomic_named((int)op) || how.op >= SETT_ATOMIC_EXCH, bad_val(t), SETT_E_ARGUMENT,
+        "an atomic is ADD, MIN, MAX, AND, OR or XOR; to exchange there are sett_atomic_exch and sett_atomic_cas");
+    return atomic(&c, t, &how, val, NULL, coord);
+}
+
+sett_val *sett_atomic_how_at(sett_site site, const char *func, const sett_tensor *t, sett_atomic_how how, sett_arg val, sett_arg coord)
+{
+    const sett__ctx c = {t ? t->head.b : either(val, coord), site, func};
+    if (!sett__use_tensor(c.b, site, c.func, t))
         return bad_val(t);
-    const sett_val *v = scalar_of(&c, t, val);
-    if (!v)
-        return bad_val(t);
-    sett__emit e = {.code = SETT__ATOM, .dtype = (sett_dtype)t->dtype, .n = 1, .sub = (uint8_t)atomic_ops[i].code};
-    uint32_t id = touch(&c, &s, e, v->id);
-    return sett__val(c.b, id, (sett_arg){.kind = SETT_NODE}, true);
+    SETT__FAIL_IF(c.b, site, func, how.op == SETT_ATOMIC_CAS, bad_val(t), SETT_E_ARGUMENT, "sett_atomic_cas takes what is compared");
+    return atomic(&c, t, &how, val, NULL, coord);
+}
+
+sett_val *sett_atomic_cas_at(sett_site site, const sett_tensor *t, sett_arg was, sett_arg val, sett_sem sem, sett_scope scope, sett_arg coord)
+{
+    const sett__ctx c = {t ? t->head.b : either(val, coord), site, "sett_atomic_cas"};
+    const sett_atomic_how how = {SETT_ATOMIC_CAS, sem, scope};
+    return sett__use_tensor(c.b, site, c.func, t) ? atomic(&c, t, &how, val, &was, coord) : bad_val(t);
 }

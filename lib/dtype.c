@@ -40,7 +40,7 @@ char sett__dtype_class(sett_dtype d)
 {
     char kind = sett__dtype_kind(d);
     if (kind != 'f')
-        return kind;
+        return sett__dtype_is_wide(d) ? 'w' : kind;
     return d == SETT_F64 ? 'd' : d == SETT_F32 ? 'f' : 'h';
 }
 
@@ -234,12 +234,7 @@ bool sett__dtype_converts(sett_dtype from, sett_dtype to)
         return false;
     if (sett__dtype_kind(from) == 's' || sett__dtype_kind(to) == 's')
         return (f8_from && to == SETT_F16) || (from == SETT_F32 && f8_to);
-    return true;
-}
-
-bool sett__dtype_has_values(sett_dtype d)
-{
-    return sett__dtype_valid((int)d) && sett_dtype_bits(d) <= 64;
+    return sett__dtype_is_wide(from) ? !sett__dtype_is_float(to) : !sett__dtype_is_wide(to) || !sett__dtype_is_float(from);
 }
 
 /* ---- numbers of the builder ------------------------------------------------------ */
@@ -317,7 +312,7 @@ int64_t sett__int_of_bits(sett_dtype d, uint64_t bits)
     switch (sett__dtype_kind(d)) {
     case 'f': return (int64_t)sett__integer_of_float(d, SETT_I64, bits);
     case 'i': {
-        int shift = 64 - dtypes[d].bits;
+        int shift = dtypes[d].bits < 64 ? 64 - dtypes[d].bits : 0;
         return (int64_t)(bits << shift) >> shift;
     }
     default: return (int64_t)(bits & mask_of(d));

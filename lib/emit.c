@@ -100,7 +100,7 @@ static bool grow_cse(sett_build *b)
             continue;
         const sett__op *op = &b->op[(uint32_t)b->cse[i] - 1];
         uint32_t hash = (uint32_t)(b->cse[i] >> 32);
-        uint32_t home = home_of((sett__code)op->code, op->imm, b->arg + op->args, op->n_args, hash);
+        uint32_t home = home_of((sett__code)op->code, op->imm, op->n_args ? b->arg + op->args : NULL, op->n_args, hash);
         fresh[cse_slot(b, fresh, cap, home, hash, NULL)] = b->cse[i];
     }
     sett__mem_free(b->mem, b->cse);
@@ -329,6 +329,10 @@ sett_val *sett__val(sett_build *b, uint32_t id, sett_arg shape, bool scalar)
 static uint32_t record_const(sett_build *b, sett_site site, sett_dtype dtype, uint64_t bits)
 {
     int width = dtype == SETT_BOOL ? 1 : sett_dtype_bits(dtype);
+    if (sett__dtype_is_wide(dtype)) { /* a constant has up to 64 bits */
+        uint32_t id = record_const(b, site, SETT_I64, bits);
+        return sett__record(b, site, &(sett__emit){.code = SETT__CONVERT, .dtype = dtype, .n = 1, .n_args = 1, .args = &id});
+    }
     if (width < 64)
         bits &= (UINT64_C(1) << width) - 1;
     return sett__record(b, site, &(sett__emit){.code = SETT__CONST, .dtype = dtype, .n = 1, .imm = (int64_t)bits});

@@ -86,6 +86,19 @@ static uint64_t shift(sett__code code, sett_dtype d, struct integer x, uint64_t 
     return by < width ? x.u >> by : 0;
 }
 
+/* Of the lowest `width` bits. */
+static uint64_t bits_of(sett__code code, int width, uint64_t x)
+{
+    uint64_t r = 0, count = 0, top = (uint64_t)width;
+    for (int i = 0; i < width; i++) {
+        uint64_t bit = x >> i & 1;
+        r |= bit << (width - 1 - i);
+        count += bit;
+        top = bit ? (uint64_t)(width - 1 - i) : top;
+    }
+    return code == SETT__POPC ? count : code == SETT__CLZ ? top : r;
+}
+
 static bool eval_int(sett__code code, sett_dtype d, const uint64_t *in, uint64_t *out)
 {
     struct integer x = integer_of(d, in[0]), y = integer_of(d, in[1]);
@@ -112,6 +125,9 @@ static bool eval_int(sett__code code, sett_dtype d, const uint64_t *in, uint64_t
     case SETT__NEG: *out = 0 - x.u; return true;
     case SETT__ABS: *out = sign && x.s < 0 ? 0 - x.u : x.u; return true;
     case SETT__NOT: *out = ~x.u; return true;
+    case SETT__POPC:
+    case SETT__CLZ:
+    case SETT__BREV: *out = bits_of(code, sett_dtype_bits(d), in[0]); return true;
     default: return false;
     }
 }
@@ -270,7 +286,8 @@ bool sett__eval(
     (void)flags; /* promises about operands change no result */
     uint64_t x[3] = {0, 0, 0};
     char kind = sett__dtype_kind(dtype), cls = sett__dtype_class(dtype);
-    if (!cls || n_in != arity(code) || !n_in || !strchr(sett__ops[code].types, cls))
+    bool wide = sett__dtype_is_wide(dtype) || sett__dtype_is_wide(to);
+    if (!cls || wide || n_in != arity(code) || !n_in || !strchr(sett__ops[code].types, cls))
         return false;
     memcpy(x, in, (size_t)n_in * sizeof *x);
     bool done;

@@ -8,6 +8,7 @@ const sett__xinfo sett__xops[SETT__N_XCODES] = {
     [SETT__X_DIV] = {2, 5, "/"},        [SETT__X_REM] = {2, 5, "%"},      [SETT__X_SHL] = {2, 3, "<<"},
     [SETT__X_SHR] = {2, 3, ">>"},       [SETT__X_LT] = {2, 2, "<"},       [SETT__X_AND] = {2, 1, "&"},
     [SETT__X_MIN] = {2, 0, "min"},      [SETT__X_MAX] = {2, 0, "max"},    [SETT__X_SELECT] = {3, 0, "select"},
+    [SETT__X_LOG2] = {1, 0, "ceil_log2"},
 };
 
 static bool in_code(const sett__sig *s, sett__expr e)
@@ -18,7 +19,7 @@ static bool in_code(const sett__sig *s, sett__expr e)
 static bool leaf_exists(const sett__sig *s, const sett__xop *x)
 {
     if (x->code == SETT__X_SYM)
-        return x->imm >= 0 && x->imm < s->n_sym;
+        return x->imm >= 0 && x->imm < s->n_sym && !s->sym[x->imm].value.count;
     if (x->code != SETT__X_SCALAR)
         return true;
     return x->imm >= 0 && x->imm < s->n_param && s->param[x->imm].scalar &&
@@ -46,6 +47,15 @@ static bool shift_left(int64_t a, int64_t b, int64_t *r)
     if (b < 0 || b > 62)
         return b > 62 && a == 0 && (*r = 0, true);
     return !__builtin_mul_overflow(a, INT64_C(1) << b, r);
+}
+
+/* The least k for which 2^k is at least x. */
+static bool ceil_log2(int64_t x, int64_t *r)
+{
+    if (x < 1)
+        return false;
+    *r = x == 1 ? 0 : 64 - __builtin_clzll((unsigned long long)x - 1);
+    return true;
 }
 
 static bool apply(sett__xcode code, int64_t a, int64_t b, int64_t *r)
@@ -84,6 +94,10 @@ bool sett__expr_eval(const sett__sig *s, sett__expr e, const int64_t *sym, const
             top -= 2;
             stack[top - 1] = stack[top - 1] ? stack[top] : stack[top + 1];
             break;
+        case SETT__X_LOG2:
+            if (!ceil_log2(stack[top - 1], &stack[top - 1]))
+                return false;
+            break;
         default:
             top--;
             if (!apply((sett__xcode)x->code, stack[top - 1], stack[top], &stack[top - 1]))
@@ -92,6 +106,16 @@ bool sett__expr_eval(const sett__sig *s, sett__expr e, const int64_t *sym, const
     }
     *out = stack[0];
     return true;
+}
+
+bool sett__expr_same(const sett__sig *s, sett__expr a, sett__expr b)
+{
+    bool same = a.count == b.count;
+    for (uint32_t i = 0; i < a.count && same; i++) {
+        const sett__xop *x = &s->code[a.first + i], *y = &s->code[b.first + i];
+        same = x->code == y->code && x->imm == y->imm;
+    }
+    return same;
 }
 
 bool sett__expr_const(const sett__sig *s, sett__expr e, int64_t *out)
@@ -122,19 +146,22 @@ static void print_tree(const struct printer *p, uint32_t end, int level)
     case SETT__X_SCALAR: sett__put_name(p->out, p->sig->param[x->imm].name); return;
     default: break;
     }
+    int operands = sett__xops[x->code].operands;
     uint32_t last = end - 1, mid = p->first[last] - 1u, open = own && own < level;
     if (!own) { /* a call */
         sett__put(p->out, sett__xops[x->code].text);
         sett__put(p->out, "(");
-        if (sett__xops[x->code].operands == 3) {
+        if (operands == 3) {
             print_tree(p, p->first[mid] - 1u, 0);
             sett__put(p->out, ",");
         }
     } else if (open) {
         sett__put(p->out, "(");
     }
-    print_tree(p, mid, own);
-    sett__put(p->out, own ? sett__xops[x->code].text : ",");
+    if (operands > 1) {
+        print_tree(p, mid, own);
+        sett__put(p->out, own ? sett__xops[x->code].text : ",");
+    }
     print_tree(p, last, own ? own + 1 : 0);
     if (!own || open)
         sett__put(p->out, ")");

@@ -19,7 +19,7 @@ static bool keeps(const sett__op *op)
 #define EMPTY (SETT__NONE - 1)
 
 typedef struct region {
-    uint32_t op, other; /* its else */
+    uint32_t op, other, test; /* its else; its while */
     bool acts, other_acts;
 } region;
 
@@ -27,13 +27,17 @@ typedef struct region {
  * dead. An if without effects keeps its place when its else has some. */
 static void empty_regions(finish *f)
 {
-    region open[SETT__MAX_DEPTH + 1] = {{.other = SETT__NONE}}, *r = open; /* the first: what is outside of all */
+    region open[SETT__MAX_DEPTH + 1] = {{.other = SETT__NONE, .test = SETT__NONE}}, *r = open; /* the first: what is outside of all */
     for (uint32_t i = 0; i != SETT__NONE; i = f->b->next[i]) {
         const sett__op *op = &f->b->op[i];
         sett__class cls = (sett__class)sett__ops[op->code].cls;
         bool acts = keeps(op);
-        if (cls == SETT__C_IF || cls == SETT__C_FOR) {
-            *++r = (region){.op = i, .other = SETT__NONE};
+        if (cls == SETT__C_IF || cls == SETT__C_FOR || cls == SETT__C_LOOP) {
+            *++r = (region){.op = i, .other = SETT__NONE, .test = SETT__NONE};
+            continue;
+        }
+        if (cls == SETT__C_WHILE) {
+            r->test = i;
             continue;
         }
         if (cls == SETT__C_ELSE) {
@@ -44,6 +48,8 @@ static void empty_regions(finish *f)
             acts = r->acts || r->other_acts;
             if (!acts)
                 f->op[r->op] = f->op[i] = EMPTY;
+            if (!acts && r->test != SETT__NONE)
+                f->op[r->test] = EMPTY;
             if (r->other != SETT__NONE && !r->other_acts)
                 f->op[r->other] = EMPTY;
             r--;
@@ -115,6 +121,8 @@ static void note_access(sett_build *b, const sett__op *op)
 {
     uint8_t flags = sett__ops[op->code].flags & (SETT__R | SETT__W);
     sett__class cls = (sett__class)sett__ops[op->code].cls;
+    if (cls == SETT__C_CPASYNC)
+        b->sig.param[b->op[b->arg[op->args + 3]].imm].access |= SETT__ACCESS_READ;
     if (cls != SETT__C_LOAD && cls != SETT__C_STORE && cls != SETT__C_ATOM)
         return;
     const sett__op *root = &b->op[b->arg[op->args]];
@@ -137,14 +145,13 @@ static void take_op(finish *f, const sett__op *from)
         uint32_t id = b->arg[from->args + i];
         t->arg[t->n_arg++] = id == SETT__NONE ? SETT__NONE : f->op[id];
     }
-    sett__class cls = (sett__class)sett__ops[op->code].cls;
     if (op->code == SETT__PICK) {
         memcpy(t->index + t->n_index, b->index + from->imm, from->n * sizeof *t->index);
         op->imm = t->n_index;
         t->n_index += from->n;
     } else if (talks(op)) {
         op->imm = f->string[from->imm];
-    } else if (cls == SETT__C_IF || cls == SETT__C_ELSE || cls == SETT__C_FOR || cls == SETT__C_END) {
+    } else if (sett__opens(op->code) || sett__closes(op->code)) {
         op->imm = 0; /* held the region's serial */
     }
 }
@@ -185,6 +192,25 @@ static bool take_sig(finish *f)
     return true;
 }
 
+/* The symbols that have a value go behind the others. */
+static void order_symbols(sett__tape *t)
+{
+    sett__sig *s = &t->sig;
+    sett__symbol sym[SETT__MAX_PARAMS];
+    uint32_t to[SETT__MAX_PARAMS], n[2] = {0, s->n_sym - s->n_derived};
+    for (uint32_t i = 0; i < s->n_sym; i++) {
+        to[i] = n[s->sym[i].value.count > 0]++;
+        sym[to[i]] = s->sym[i];
+    }
+    memcpy(s->sym, sym, s->n_sym * sizeof *sym);
+    for (uint32_t i = 0; i < s->n_code; i++)
+        if (s->code[i].code == SETT__X_SYM)
+            s->code[i].imm = to[s->code[i].imm];
+    for (uint32_t i = 0; i < t->n_op; i++)
+        if (t->op[i].code == SETT__SYM)
+            t->op[i].imm = to[t->op[i].imm];
+}
+
 static bool take_all(finish *f)
 {
     sett_build *b = f->b;
@@ -208,7 +234,11 @@ static bool take_all(finish *f)
     for (uint32_t i = 0; i < t->n_string; i++)
         if (!(t->string[i] = sett__arena_str(&t->arena, t->string[i])))
             return false;
-    return take_sig(f);
+    if (!take_sig(f))
+        return false;
+    if (t->sig.n_derived)
+        order_symbols(t);
+    return true;
 }
 
 static void check_open(sett_build *b)
@@ -216,8 +246,7 @@ static void check_open(sett_build *b)
     if (!b->depth)
         return;
     const sett__region *r = &b->region[b->depth - 1];
-    const char *name = b->op[r->op].code == SETT__FOR ? "sett_for" : b->op[r->op].code == SETT__IF ? "sett_if" : "sett_else";
-    sett__fail(b, r->site, name, SETT_E_REGION, "this region was left by return or goto and never ended");
+    sett__fail(b, r->site, sett__opener(b->op[r->op].code), SETT_E_REGION, "this region was left by return or goto and never ended");
 }
 
 /* An index of what has one value says that the launch's shape was forgotten. */
@@ -269,6 +298,8 @@ sett_status sett__build_finish(sett_build *b, sett__tape *t, sett_error *err)
         status = sett__error(err, SETT_E_INTERNAL, "the recorded regions do not nest");
     else
         status = sett__tape_verify(t, NULL, err);
+    if (!status && !sett__tape_claims(t))
+        status = sett__error(err, SETT_E_MEMORY, "out of memory");
     if (status)
         sett__tape_free(t);
     return status;

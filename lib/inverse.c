@@ -9,7 +9,7 @@ static sett_layout *chain(const sett__ctx *c, const sett__mode_list *m, uint32_t
     sett__mode_list out;
     int64_t next = 1;
     sett__no_modes(&out);
-    for (bool found = true; found;) {
+    for (bool found = true, ends = false; found && !ends;) { /* past 2^63 no stride can go on */
         sett_arg before = sett_arg_i(1);
         found = false;
         for (int i = 0; i < m->n && !found; i++) {
@@ -17,7 +17,7 @@ static sett_layout *chain(const sett__ctx *c, const sett__mode_list *m, uint32_t
             found = d.kind == SETT_INT && d.path == path && (d.u.i == next || d.u.i == -next);
             if (found) {
                 sett__push(c, &out, m->m[i][0], d.u.i < 0 ? sett__sub(c, sett_arg_i(0), before) : before);
-                found = !__builtin_mul_overflow(next, m->m[i][0].u.i, &next);
+                ends = __builtin_mul_overflow(next, m->m[i][0].u.i, &next);
             }
             before = sett__mul(c, before, m->m[i][0]);
         }
@@ -91,8 +91,11 @@ sett_layout *sett__right_inverse(const sett__ctx *c, const sett_layout *l)
         return sett__bad_layout(c, SETT_E_ARGUMENT, "invalid: a composed layout has no inverse layout", l);
     sett__coalesced(c, &m, l->shape, l->stride, false);
     for (int i = 0; i < m.n; i++)
-        if (m.m[i][0].kind != SETT_INT)
-            return sett__bad_layout(c, SETT_E_STATIC, "invalid: extents must be static to invert", l);
+        if (m.m[i][0].kind != SETT_INT) {
+            sett__bad(c, SETT_E_STATIC, "invalid: extents must be static to invert, and mode %d of coalesced %s is %s:%s", i,
+                sett__layout_text(c->b, l), sett__arg_text(c->b, m.m[i][0]), sett__arg_text(c->b, m.m[i][1]));
+            return sett__poison_layout(c->b);
+        }
     sett_layout *r = sett__by_coordinate(c, &m, chain);
     return r ? r : unclear(c, l);
 }

@@ -4,8 +4,10 @@
  *     tuple    5  -3  _  1@0@1  (4,(2,3))  ()         ? and ?{i64 div=8} when printed
  *     layout   (4,8):(1,4)     S<3,4,3> o 0 o (8,64):(64,1)     (4,5):(1,4) o 2 o (2,2):(1,5)
  *     tiler    [(2,3):(1,2);4;_]    also <(2,3):(1,2),4,_>
+ *
+ * In only: S<3,4,3> o (8,64):(64,1), Swizzle<...> and Sw<...> for S<...>, and C++'s _8 for 8.
  */
-#include "lib.h"
+#include "print.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +49,11 @@ static bool has_layout(sett_arg a, int level)
         if (has_layout(a.u.kid[i], level + 1))
             return true;
     return false;
+}
+
+bool sett__has_layout(sett_arg a)
+{
+    return has_layout(a, 0);
 }
 
 /* What the caller calls it: a symbol or a scalar parameter. */
@@ -92,6 +99,11 @@ static void put_nested(out *o, sett_arg a, int level)
     case SETT_LAYOUT:
         put_layout(o, a.u.l);
         break;
+    case SETT_TENSOR: {
+        bool room = o->len < o->size;
+        o->len += (size_t)sett_tensor_str(a.u.t, room ? o->buf + o->len : NULL, room ? o->size - o->len : 0);
+        break;
+    }
     case SETT_SLICE:
         put(o, "_");
         break;
@@ -223,14 +235,16 @@ typedef struct parser {
 static void fail(parser *p, const char *what)
 {
     enum { AROUND = 60 };
+    char line[8 * AROUND + 1] = "";
+    sett__sink shown = {.buf = line, .cap = sizeof line};
     if (p->failed)
         return;
     p->failed = true;
     size_t at = (size_t)(p->at - p->text), from = at > AROUND ? at - AROUND : 0, n = strlen(p->text + from);
     if (n > 2 * AROUND)
         n = 2 * AROUND;
-    sett__bad(p->c, SETT_E_PARSE, "column %zu: %s\n    %.*s\n    %*s^", at + 1, what, (int)n, p->text + from,
-        (int)(at - from), "");
+    int caret = (int)sett__put_shown(&shown, p->text + from, n, at - from);
+    sett__bad(p->c, SETT_E_PARSE, "column %zu: %s\n    %s\n    %*s^", at + 1, what, line, caret, "");
 }
 
 static void blanks(parser *p)
@@ -353,7 +367,10 @@ static sett_arg tuple(parser *p)
         return list(p, '>', ',', true);
     case '_':
         p->at++;
-        return SETT_ALL;
+        if (*p->at < '0' || *p->at > '9')
+            return SETT_ALL;
+        a = sett_arg_i(number(p));
+        break;
     case '?':
         if (!p->dynamic || !p->dynamic(p->user, &p->at, &a)) {
             fail(p, p->dynamic ? "a run-time number is written ?, ?{div=8}, ?{i64} or ?{i64 div=8}"
@@ -392,13 +409,19 @@ static sett_layout *plain(parser *p, sett_arg shape)
     return l;
 }
 
-/* What follows `inner`: o offset o layout. */
+/* What follows `inner`: o offset o layout. Of a swizzle the offset may be left out. */
 static sett_layout *composed(parser *p, const int *swizzle, sett_layout *inner)
 {
-    sett_arg offset = tuple(p);
-    if (!p->failed && !word_o(p))
+    sett_arg offset = tuple(p), shape = offset;
+    blanks(p);
+    bool brief = swizzle && *p->at == ':';
+    if (brief)
+        offset = sett_arg_i(0);
+    if (!p->failed && !brief && !word_o(p))
         fail(p, "`o` and the outer layout are needed here");
-    sett_layout *outer = p->failed ? NULL : plain(p, tuple(p));
+    if (!p->failed && !brief)
+        shape = tuple(p);
+    sett_layout *outer = p->failed ? NULL : plain(p, shape);
     if (p->failed)
         return sett__poison_layout(p->c->b);
     sett_layout *l = swizzle ? sett_make_swizzled_at(p->c->site, swizzle[0], swizzle[1], swizzle[2], outer)
@@ -412,8 +435,13 @@ static sett_layout *composed(parser *p, const int *swizzle, sett_layout *inner)
 
 static sett_layout *swizzled(parser *p)
 {
+    static const char *const word[] = {"Swizzle", "Sw", "S"};
     int s[3];
-    expect(p, 'S', "`S` is needed here");
+    for (size_t i = 0; i < SETT__COUNT(word); i++)
+        if (!strncmp(p->at, word[i], strlen(word[i]))) {
+            p->at += strlen(word[i]);
+            break;
+        }
     expect(p, '<', "`<` is needed here");
     s[0] = small(p, 0, 30);
     expect(p, ',', "`,` is needed here");

@@ -9,7 +9,8 @@ enum { SHOWN = 100 };
 
 bool sett__lex_fail(sett__lex *p, const char *at, const char *format, ...)
 {
-    char what[160], shown[SHOWN + 1], caret[SHOWN + 1];
+    char what[160], line_text[4 * SHOWN + 1] = "", told[2 * sizeof what] = "";
+    sett__sink shown = {.buf = line_text, .cap = sizeof line_text}, message = {.buf = told, .cap = sizeof told};
     if (p->status)
         return false;
     va_list ap;
@@ -21,14 +22,10 @@ bool sett__lex_fail(sett__lex *p, const char *at, const char *format, ...)
         line += *s == '\n';
     size_t column = (size_t)(at - p->line), from = column > SHOWN - 20 ? column - (SHOWN - 20) : 0;
     size_t n = strcspn(p->line + from, "\n");
-    n = n < SHOWN ? n : SHOWN;
-    for (size_t i = 0; i < n; i++)
-        shown[i] = p->line[from + i] == '\t' ? ' ' : p->line[from + i];
-    shown[n] = 0;
-    memset(caret, ' ', column - from);
-    memcpy(caret + (column - from), "^", 2);
-    p->status =
-        sett__error(p->err, SETT_E_PARSE, "line %d, column %zu: %s\n  %s\n  %s", line, column + 1, what, shown, caret);
+    int caret = (int)sett__put_shown(&shown, p->line + from, n < SHOWN ? n : SHOWN, column - from);
+    sett__put_shown(&message, what, strlen(what), 0);
+    p->status = sett__error(p->err, SETT_E_PARSE, "line %d, column %zu: %s\n  %s\n  %*s^", line, column + 1, told,
+        line_text, caret, "");
     return false;
 }
 

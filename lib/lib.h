@@ -8,333 +8,18 @@
  * compiles it. Nothing in a tape is a pointer into the build. */
 #ifndef SETT_LIB_H
 #define SETT_LIB_H
-#include <sett/sett.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#define SETT__NONE UINT32_MAX
-#define SETT__MAX_RANK 8      /* modes of a buffer */
-#define SETT__MAX_DEPTH 64    /* open regions */
-#define SETT__MAX_NEST 64     /* levels of a tuple, or of composed layouts */
-#define SETT__MAX_WIDTH 65536 /* elements of one value */
-#define SETT__MAX_OPS (1u << 24)
-#define SETT__MAX_STRING 65535 /* bytes of a name or format */
-#define SETT__MAX_PARAMS 1024  /* parameters, and as many symbols */
-#define SETT__MAX_LEAVES 64    /* of one parameter's layout */
-#define SETT__MAX_CHECKS 1024  /* of one kernel */
-#define SETT__MAX_EXPR 1024    /* codes of one host expression */
-#define SETT__EXPR_DEPTH 64    /* numbers that one keeps while it is evaluated */
-#define SETT__PARAM_BYTES 4096 /* of a kernel's parameter block */
-#define SETT__MAX_ALIGN 128    /* bytes that an access may claim */
-#define SETT__MAX_PARAM_ALIGN 65536
-#define SETT__MAX_SMEM (1 << 20)
-#define SETT__STATIC_SMEM (48 << 10) /* static in the code on every device; a larger window is given at launch */
-#define SETT__MAX_SMEM_ALIGN 1024
-#define SETT__MAX_PRINT 32     /* operands of one printf */
-#define SETT__COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-/* ---- arena.c: memory that dies at once ------------------------------------ */
-/* The allocator hook is what the out-of-memory tests replace. On failure alloc
- * returns NULL; callers inside a build go through sett__new(), which then fails the
- * build with SETT_E_MEMORY and returns memory of the build's reserve, so that no
- * caller of it needs a check. */
-typedef struct sett__allocator {
-    void *(*alloc)(void *user, size_t bytes);
-    void (*free)(void *user, void *p);
-    void *user;
-} sett__allocator;
-typedef struct sett__arena {
-    const sett__allocator *mem; /* NULL: malloc and free */
-    struct sett__chunk *head, *kept; /* in use, the newest first; of a reset, to be used again */
-    char *at, *end;
-    size_t used; /* bytes of all chunks */
-} sett__arena;
-void *sett__arena_alloc(sett__arena *, size_t bytes); /* 16-byte aligned, zeroed; NULL when out of memory */
-char *sett__arena_str(sett__arena *, const char *);
-bool sett__arena_holds(const sett__arena *, const void *); /* is it in use, of this one? Looks at the address alone */
-void sett__arena_free(sett__arena *);
-void sett__arena_reset(sett__arena *); /* all of it is free again, and kept */
-/* A growing array in malloc'ed memory: false when out of memory (old data stays). */
-bool sett__grow(const sett__allocator *, void **data, uint32_t *cap, uint32_t need, size_t item);
-void *sett__mem_alloc(const sett__allocator *, size_t);
-void *sett__mem_zeroed(const sett__allocator *, size_t);
-void sett__mem_free(const sett__allocator *, void *);
-
-/* ---- error.c: messages ------------------------------------------------------ */
-/* Fills e (if any) and returns the status, so that a caller can `return` it. */
-sett_status sett__error(sett_error *e, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
-
-/* ---- dtype.c ------------------------------------------------------------------ */
-bool sett__dtype_valid(int);
-/* The bits as n elements of a type, of which one or the other is narrower than a byte: the lowest bits first. */
-sett_val *sett__bitcast_packed(sett_build *, sett_site, sett_val *, sett_dtype to, uint32_t n);
-bool sett__dtype_has_values(sett_dtype); /* can a value have it? */
-char sett__dtype_kind(sett_dtype);  /* 'b' 'i' 'u' 'f' 's', see SETT_DTYPES */
-char sett__dtype_class(sett_dtype); /* the letter of ops.def: b i u h f d, or 's' */
-#define SETT__TYPES_TEXT 320 /* the names of all types */
-const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT]); /* "hfd": "f16, bf16, f32 or f64" */
-int sett__dtype_bytes(sett_dtype);  /* storage of one element, bits rounded up; BOOL 1 */
-/* Asked several times an op: one bit a type. */
-#define SETT__INT_BIT(name, id, text, bits, kind) | ((uint64_t)(kind == 'i' || kind == 'u') << id)
-#define SETT__FLOAT_BIT(name, id, text, bits, kind) | ((uint64_t)(kind == 'f') << id)
-static inline bool sett__dtype_is_float(sett_dtype d)
-{
-    return (unsigned)d < 64 && (0 SETT_DTYPES(SETT__FLOAT_BIT)) >> d & 1;
-}
-static inline bool sett__dtype_is_int(sett_dtype d)
-{
-    return (unsigned)d < 64 && (0 SETT_DTYPES(SETT__INT_BIT)) >> d & 1;
-}
-sett_dtype sett__dtype_parse(const char *text, size_t len); /* 0: none */
-/* Bits of a number of a type and back; floats round to nearest even. */
-uint64_t sett__bits_of_float(sett_dtype, double);
-uint64_t sett__bits_of_int(sett_dtype, int64_t); /* wraps */
-double sett__float_of_bits(sett_dtype, uint64_t);
-int64_t sett__int_of_bits(sett_dtype, uint64_t); /* sign- or zero-extended */
-/* The same between bits of arithmetic types, rounding once, whatever the floating-point environment:
- * float to float, |integer| to float, float to integer (truncates, saturates, NaN 0). A NaN result is
- * always f16, bf16 0x7fff, f32 0x7fffffff, f64 0x7ff8000000000000. */
-uint64_t sett__float_convert(sett_dtype from, sett_dtype to, uint64_t bits);
-uint64_t sett__float_of_integer(sett_dtype to, bool negative, uint64_t magnitude);
-uint64_t sett__integer_of_float(sett_dtype from, sett_dtype to, uint64_t bits);
-bool sett__dtype_converts(sett_dtype from, sett_dtype to); /* is there a CONVERT? Others are made of several, and BITCASTs */
-/* Of the floats of 8 bits and less. To them: to nearest even (f8E8M0FNU: up), and past the greatest number that number;
- * without saturate as CuTe's constructors do: infinity or NaN where there is one, f8E8M0FNU to nearest even. */
-uint64_t sett__narrow_of_f32(sett_dtype, uint32_t bits, bool saturate);
-uint32_t sett__f32_of_narrow(sett_dtype, uint64_t bits);
-
-/* ---- tape: the data ---------------------------------------------------------------- */
-#define SETT__TAPE_VERSION 1
-enum { /* op flags in ops.def */
-    SETT__P = 1,  /* pure: may be merged, moved out of regions and dropped */
-    SETT__R = 2,  /* reads memory */
-    SETT__W = 4,  /* writes memory, or another effect: never dropped */
-    SETT__C = 8,  /* convergent */
-    SETT__A = 16, /* aligned: all lanes of the warp together */
-    SETT__E = 32, /* belongs to the entry block */
-};
-typedef enum sett__class {
-    SETT__C_CONST, SETT__C_SREG, SETT__C_SYM, SETT__C_SCALAR, SETT__C_ROOT, SETT__C_BINARY, SETT__C_COMPARE,
-    SETT__C_TERNARY, SETT__C_SELECT, SETT__C_UNARY, SETT__C_CONVERT, SETT__C_PICK, SETT__C_PACK, SETT__C_REDUCE,
-    SETT__C_LOAD, SETT__C_STORE, SETT__C_ATOM, SETT__C_BARRIER, SETT__C_SHFL, SETT__C_IF, SETT__C_ELSE,
-    SETT__C_FOR, SETT__C_END, SETT__C_PRINTF,
-} sett__class;
-typedef enum sett__code {
-#define OP(name, text, cls, types, flags, sm, ptx) SETT__##name,
-#include "ops.def"
-    SETT__N_CODES
-} sett__code;
-enum { SETT__SHFL_IDX, SETT__SHFL_UP, SETT__SHFL_DOWN, SETT__SHFL_BFLY }; /* sub of SHFL */
-enum { SETT__XCHG = 255 };                                                 /* sub of ATOM, beside op codes */
-enum { /* per-op flags */
-    SETT__F_NONNEG = 1,   /* DIV REM SHR: both operands are known to be >= 0 */
-    SETT__F_VOLATILE = 2, /* LOAD STORE */
-};
-typedef struct sett__op_info {
-    const char *text, *types;
-    uint8_t cls, flags, min_sm, min_ptx;
-} sett__op_info;
-extern const sett__op_info sett__ops[SETT__N_CODES]; /* tape.c */
-
-typedef struct sett__op {
-    uint8_t code, dtype; /* dtype of the result's elements (of a root: its declared ones); 0: no result */
-    uint8_t sub, flags;
-    uint32_t n;          /* elements of the result; 0: none, or an unsized root */
-    uint32_t args;       /* first operand in tape->arg: an op index, or SETT__NONE */
-    uint16_t n_args;
-    uint16_t depth;      /* of open regions; filled by the reader, not serialised. While recording: where it lives */
-    uint32_t site;       /* in tape->site; SETT__NONE: unknown */
-    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR: its END; END: its opener (of an arm, the ELSE). Filled by the reader.
-                          * While recording: the serial of the region that the op lives in */
-    int64_t imm;
-} sett__op;
-
-/* Host expressions over symbols: postfix, evaluated in 64 bits with overflow checks
- * by expr.c. Grid, extents, strides, checks. */
-typedef enum sett__xcode {
-    SETT__X_CONST, SETT__X_SYM, SETT__X_ADD, SETT__X_SUB, SETT__X_MUL, SETT__X_DIV, SETT__X_REM, SETT__X_MIN,
-    SETT__X_MAX, SETT__X_SHL, SETT__X_SHR, SETT__X_AND, SETT__X_SELECT, SETT__X_LT, SETT__X_SCALAR, SETT__N_XCODES
-} sett__xcode;
-typedef struct sett__xop {
-    uint8_t code; /* sett__xcode */
-    int64_t imm;  /* CONST: the number; SYM, SCALAR: index */
-} sett__xop;
-typedef struct sett__expr { uint32_t first, count; } sett__expr; /* in sig->code; count 0: absent (means 1 for grid, block, cluster) */
-
-typedef struct sett__symbol {
-    const char *name;
-    int64_t div;  /* >= 1; checked at launch */
-    uint8_t wide; /* 64 bits in the kernel, else 32 and checked to fit */
-} sett__symbol;
-typedef struct sett__leaf { /* one leaf of a parameter's layout, colexicographic order */
-    uint8_t mode;           /* top-level mode that it belongs to */
-    sett__expr extent, stride;
-} sett__leaf;
-typedef struct sett__param {
-    const char *name;
-    uint8_t scalar; /* 1: a number passed by value, no leaves */
-    uint8_t dtype;
-    uint8_t access; /* SETT__ACCESS_*: what the kernel does with it */
-    uint8_t wide;   /* 1: offsets are 64-bit; 0: the launch checks that cosize is at most 2^31 */
-    uint8_t restricted;
-    uint32_t align; /* bytes, power of two; checked at launch */
-    uint8_t rank;   /* top-level modes */
-    uint32_t leaf, n_leaf; /* in sig->leaf */
-} sett__param;
-enum { SETT__ACCESS_READ = 1, SETT__ACCESS_WRITE = 2 };
-/* What the body relies on and could not prove: expr is 0, or the launch is refused with SETT_E_DIVIDE. */
-typedef struct sett__check {
-    sett__expr expr;
-    const char *text, *file; /* text: "sett_composition: ..."; file NULL: not known */
-    uint32_t line;           /* file and line are no part of the key */
-} sett__check;
-/* What a launch must know: travels in META, so that no launch needs the tape.
- * Kernel parameters in order: each param (tensor: 64-bit address; scalar: its type,
- * BOOL as a byte), then each symbol (4 bytes, or 8 if wide), each at its natural
- * alignment. A kernel takes all of them, used or not. */
-typedef struct sett__sig {
-    uint32_t n_sym, n_param, n_leaf, n_code, n_check;
-    sett__symbol *sym;
-    sett__param *param;
-    sett__leaf *leaf;
-    sett__xop *code;
-    sett__check *check;
-    sett__expr grid[3], block[3], cluster[3];
-    uint32_t smem;       /* bytes of the block's shared window: static in the code up to SETT__STATIC_SMEM, else given
-                          * at launch */
-    uint32_t smem_align; /* of the window */
-} sett__sig;
-
-typedef struct sett__site_ref { uint32_t file, func; uint32_t line; } sett__site_ref; /* file, func: in tape->string */
-typedef struct sett__tape {
-    sett__arena arena; /* owns all below */
-    sett__sig sig;
-    uint32_t n_op, n_arg, n_index, n_string, n_site;
-    sett__op *op;
-    uint32_t *arg;
-    uint32_t *index;      /* PICK */
-    const char **string;  /* PRINTF formats first met first; also file names of sites */
-    sett__site_ref *site; /* not part of the key */
-    uint16_t min_sm, min_ptx; /* over the ops; filled by the reader and by finish */
-} sett__tape;
-
-/* ---- tape.c: bytes ---------------------------------------------------------------------- */
-/* Canonical: equal tapes give equal bytes; little endian, LEB128, versioned. With
- * sites false the bytes are the kernel's identity (what the key hashes); with true a
- * section of call sites follows. *bytes is from the allocator (NULL: malloc). */
-sett_status sett__tape_write(const sett__tape *, bool sites, const sett__allocator *, void **bytes, size_t *len, sett_error *);
-/* Bounds-checked; also runs sett__tape_verify. The tape owns copies of everything. */
-sett_status sett__tape_read(sett__tape *, const void *bytes, size_t len, sett_error *);
-/* The same with the tape's memory from an allocator that outlives it. Both overwrite the tape, and
- * leave it empty when they fail. */
-sett_status sett__tape_read_in(sett__tape *, const sett__allocator *, const void *bytes, size_t len, sett_error *);
-void sett__tape_free(sett__tape *);
-/* The signature alone, for META: the same encoding. */
-sett_status sett__sig_write(const sett__sig *, const sett__allocator *, void **bytes, size_t *len, sett_error *);
-sett_status sett__sig_read(sett__sig *, sett__arena *, const void *bytes, size_t len, sett_error *);
-/* ---- tape_link.c ------------------------------------------------------------------------- */
-/* Fills op.depth, op.other, min_sm, min_ptx; used by read and by finish. False: regions do not nest.
- * IF, ELSE, FOR and END have the depth of what is around them. */
-bool sett__tape_link(sett__tape *);
-
-/* ---- text.c: growing text --------------------------------------------------------------- */
-/* Either grows in memory of `mem` (grow true), or writes at most cap bytes as snprintf does.
- * len counts all that was put, buf is NUL-ended if cap > 0. */
-typedef struct sett__sink {
-    char *buf;
-    size_t len, cap;
-    const sett__allocator *mem;
-    bool grow, failed;
-} sett__sink;
-void sett__put(sett__sink *, const char *text);
-void sett__put_n(sett__sink *, const char *text, size_t);
-void sett__putf(sett__sink *, const char *format, ...) SETT_PRINTF(2, 3); /* at most 255 bytes */
-void sett__put_int(sett__sink *, int64_t);
-void sett__put_quoted(sett__sink *, const char *); /* "a\n\x01" */
-void sett__put_name(sett__sink *, const char *);   /* as it is, or quoted where it is no name, or `_` */
-
-/* ---- lex.c: tokens of a text --------------------------------------------------------------- */
-typedef struct sett__lex {
-    const char *text, *at, *line; /* all of it, here, and the start of this line */
-    size_t len;
-    sett__arena *arena; /* of names and strings */
-    sett_error *err;
-    sett_status status; /* the first failure; then nothing more is read */
-} sett__lex;
-bool sett__lex_fail(sett__lex *, const char *at, const char *format, ...) SETT_PRINTF(3, 4); /* false, all of them */
-bool sett__lex_no_memory(sett__lex *);
-#define SETT__LEX_FAIL(x, ...) sett__lex_fail(x, (x)->at, __VA_ARGS__)
-void sett__lex_space(sett__lex *);                      /* and a comment, which `;` begins; not a line's end */
-bool sett__sees(sett__lex *, const char *token);
-bool sett__accept(sett__lex *, const char *token);      /* false: not here, no failure */
-bool sett__accept_word(sett__lex *, const char *word);  /* the whole of a word */
-bool sett__expect(sett__lex *, const char *token);
-bool sett__lex_digits(sett__lex *, uint64_t *, uint64_t most);
-bool sett__lex_u32(sett__lex *, uint32_t *, uint32_t most);
-bool sett__lex_int(sett__lex *, int64_t *);
-bool sett__lex_hex(sett__lex *, uint64_t *);            /* behind 0x */
-bool sett__lex_string(sett__lex *, const char **);
-bool sett__lex_chars(sett__lex *, const char *set, const char *what, const char **); /* or a string */
-bool sett__lex_name(sett__lex *, const char *what, const char **);                   /* or a string */
-bool sett__lex_type(sett__lex *, uint8_t *dtype, uint32_t *n);
-#define SETT__LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#define SETT__DIGITS "0123456789"
-
-/* ---- tape_text.c, tape_parse.c: print and parse --------------------------------------------------------- */
-/* print, then parse, then write gives identical bytes. Sites print as `@ file:line func`
- * at the line's end when asked for. The text is NUL-ended, from the allocator. */
-sett_status sett__tape_print(const sett__tape *, bool sites, const sett__allocator *, char **text, sett_error *);
-sett_status sett__tape_parse(sett__tape *, const char *text, sett_error *); /* errors show line, column and a caret */
-sett_status sett__tape_parse_in(sett__tape *, const sett__allocator *, const char *text, sett_error *);
-/* One op in that form, whatever is wrong with it. snprintf-like. */
-int sett__op_str(const sett__tape *, uint32_t op, char *buf, size_t size);
-
-/* ---- verify.c, verify_sig.c ---------------------------------------------------------------------------------- */
-/* Types, operand counts, dominance by regions, spaces, alignment, bounds of static
- * accesses to smem and rmem, limits. target NULL: any; else "sm_90a": min sm and the
- * target's shared memory too. Errors name the site of the op. */
-sett_status sett__tape_verify(const sett__tape *, const char *target, sett_error *);
-/* Of a tape that was verified for any target: the rest of it for one. */
-sett_status sett__tape_fits(const sett__tape *, const char *target, sett_error *);
-/* The same for a signature alone: names, layouts, expressions, constant grid, block, cluster. */
-sett_status sett__sig_verify(const sett__sig *, sett_error *);
-
-/* ---- target.c ------------------------------------------------------------------------------------------- */
-/* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */
-bool sett__target_parse(const char *target, int *sm, char *suffix);
-uint32_t sett__target_smem(int sm); /* bytes of shared memory that one block may use */
-/* The lowest PTX ISA that holds the target and what needs min_ptx: 78 for 7.8; in the key. 0: no code is made for it. */
-int sett__target_isa(const char *target, int min_ptx);
-
-/* ---- eval.c: one op on constants ------------------------------------------------------------------ */
-/* Bits in, bits out, bit for bit as the engines compute. dtype: the operands' type
- * (CONVERT: source type; sub carries nothing, to is the result's type). False: this op is
- * not folded (approximations). */
-bool sett__eval(sett__code, sett_dtype dtype, sett_dtype to, int flags, const uint64_t *in, int n_in, uint64_t *out);
-
-/* ---- expr.c --------------------------------------------------------------------------------------------- */
-/* sym: one value a symbol; scalar: one value a param (integers only). False: overflow, division by zero. */
-bool sett__expr_eval(const sett__sig *, sett__expr, const int64_t *sym, const int64_t *scalar, int64_t *out);
-/* Text in CuTe's way with names: "(N+255)/256". snprintf-like. */
-int sett__expr_str(const sett__sig *, sett__expr, char *buf, size_t size);
-void sett__put_expr(sett__sink *, const sett__sig *, sett__expr);
-/* How a code takes its operands and reads: infix with C's precedence, or (level 0) as a call. */
-typedef struct sett__xinfo { uint8_t operands, level; const char *text; } sett__xinfo;
-extern const sett__xinfo sett__xops[SETT__N_XCODES];
-/* Postfix that leaves one number, over symbols and integer scalars that exist. */
-bool sett__expr_valid(const sett__sig *, sett__expr);
-bool sett__expr_const(const sett__sig *, sett__expr, int64_t *out); /* depends on nothing, and has a value */
+#include "tape.h"
 
 typedef struct sett__ctx sett__ctx; /* below */
 
 /* ---- recording: the data -------------------------------------------------------------------------- */
 typedef struct sett__region {
-    uint32_t op;       /* IF, ELSE or FOR that opened it */
+    uint32_t op;       /* IF, ELSE, FOR or LOOP that opened it */
     uint32_t last;     /* op after which a hoisted op goes: the last one before the open child */
     uint32_t serial;   /* values carry the serial of the region that they live in */
     sett_site site;
 } sett__region;
-typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR } sett__kind;
+typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR, SETT__K_STRUCT } sett__kind;
 /* Head of every object: sett__use() checks it before anything else is read. */
 typedef struct sett__head {
     sett_build *b;
@@ -399,6 +84,7 @@ struct sett_build {
     int suppressed;
     bool in_kernel;   /* false: a build for host-side algebra only, nothing may be recorded that has an effect */
     bool lent;        /* to a body: not to be ended */
+    bool asserts;     /* sett_assert records */
     bool no_fold;     /* tests: record what folding would compute */
     bool ended;
     sett__poison *poison;
@@ -450,6 +136,7 @@ sett__head sett__head_of(sett_build *, sett__kind);
 bool sett__use_val(sett_build *, sett_site, const char *func, const sett_val *);
 bool sett__use_layout(sett_build *, sett_site, const char *func, const sett_layout *);
 bool sett__use_tensor(sett_build *, sett_site, const char *func, const sett_tensor *);
+bool sett__use_struct(sett_build *, sett_site, const char *func, const sett_struct *);
 /* sett_arg.reserved of a POISON that a call with constants alone gave, which has no build to fail: what it was. */
 enum { SETT__FROM_TUPLE = UINT16_MAX, SETT__FROM_TOO_LARGE = 1, SETT__FROM_CEIL_DIV, SETT__FROM_ROUND_UP,
     SETT__FROM_SHAPE_DIV, SETT__FROM_BASIS, SETT__FROM_BINARY /* and the sett_binary_op */ };
@@ -509,7 +196,8 @@ sett_val *sett__element(const sett__ctx *, sett_arg, sett_dtype);
 /* The same, where an integer type must hold an integer; a fraction truncates, a float type rounds, also to infinity. */
 sett_val *sett__exact_element(const sett__ctx *, sett_arg, sett_dtype);
 sett_val *sett__assumed(const sett_val *, int64_t div); /* the same, known to be a multiple of div */
-/* ---- narrow.c: types that are only stored ------------------------------------------------------- */
+/* ---- wide_int.c, narrow.c: integers of 128 bits, and types that are only stored ------------------ */
+sett_val *sett__to_wide(sett_build *, sett_site, sett_val *, sett_dtype); /* a float to an integer of 128 bits, or back */
 sett_val *sett__to_narrow(sett_build *, sett_site, sett_val *, sett_dtype); /* narrow.c: of or to a type that is only stored */
 /* ---- math.c: one operand ------------------------------------------------------------------------ */
 sett_val *sett__unary(sett_build *, sett_site, sett__code, sett_val *); /* one UNARY op */
@@ -517,16 +205,36 @@ sett_val *sett__unary(sett_build *, sett_site, sett__code, sett_val *); /* one U
 /* Of two operands of one type, which it takes. */
 bool sett__expands(sett_binary_op, sett_dtype);
 sett_val *sett__expand_binary(const sett__ctx *, sett_binary_op, sett_val *, sett_val *);
+/* ---- printf.c: formats -------------------------------------------------------------------------- */
+/* A CuTe format as C's, with one conversion an operand that travels: in the arena, and the operands' ops; NULL: the build
+ * has failed. n negative: plain text. */
+const char *sett__format(
+    const sett__ctx *, const char *format, int n, const sett_arg *, uint32_t id[SETT__MAX_PRINT], int *n_id);
 /* ---- shape.c: shapes of values ------------------------------------------------------------------ */
 /* Gives all (up to 3) one shape: elements repeated where an extent is 1. Scalars and values of one element
  * stay: an op takes them as splats. False: they do not broadcast; the build has failed. */
 bool sett__broadcast(const sett__ctx *, sett_val **, int n);
 /* ---- sig.c: the signature ----------------------------------------------------------------------- */
+/* sett_param; wide: 64-bit offsets, whatever its layout shows. */
+sett_tensor *sett__declare_param(const sett__ctx *, const char *name, sett_dtype, const sett_param_args *, bool wide);
 /* Byte offset of a new piece of the block's shared window. */
 uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t bytes, uint32_t align);
 /* Turns a dynamic integer (made of symbols, integer scalars and constants only) into a host
  * expression; false: it depends on something that a launch does not know. */
 bool sett__to_expr(sett_build *, sett_arg leaf, sett__expr *);
+/* As sett__to_expr; false: the build has failed, saying that `what`, and its number i unless that is negative, is not known
+ * at launch. */
+bool sett__need_expr(const sett__ctx *, const char *what, int i, sett_arg leaf, sett__expr *);
+/* An Int32 that the launch computes: what is to be the last of the signature's code. One of the same value is given again. */
+sett_val *sett__derived(const sett__ctx *, sett__expr value, const char *name, unsigned number);
+/* ---- control.c ----------------------------------------------------------------------------------- */
+const char *sett__opener(int code); /* "sett_for": the public name of what opens a region */
+sett_region sett__poisoned_region(sett_build *), sett__open_region(sett_build *, sett_site, const sett__emit *opener);
+/* A Boolean or an integer scalar, else the build fails. */
+const sett_val *sett__need_scalar(const sett__ctx *, const sett_val *, const char *what, bool boolean);
+sett_val *sett__warp_reduce(sett_site, const char *func, sett_val *, sett_binary_op, int width);
+bool sett__copies_end(const sett_region *); /* loop.c: is it unrolled in full, without a region? */
+void sett__rest_begin(sett_region *); /* loop.c: opens the loop over what rounds of copies left, if there is one */
 /* ---- rely.c: what only a launch can confirm ----------------------------------------------------- */
 /* What the body relies on, as a launch check, where a launch knows all of it; nothing inside an if, whose arm may never
  * run. The text says what is needed, without the function's name. */
@@ -537,6 +245,9 @@ typedef enum sett__demand {
     SETT__FILLS,      /* x[0] coordinates are a multiple of x[1], or do not pass it */
     SETT__BELOW       /* x[0] < x[1] */
 } sett__demand;
+/* The code of a rule, where SYM i stands for operand x[i], of n_x up to 4. False: a launch does not know an operand, or the
+ * whole is too long. */
+bool sett__put_in(sett_build *, const sett__xop *rule, uint32_t n_rule, const sett_arg *x, uint32_t n_x, sett__expr *);
 void sett__rely(const sett__ctx *, sett__demand, const sett_arg *x, const char *format, ...) SETT_PRINTF(4, 5);
 /* ---- finish.c: from a build to a tape ----------------------------------------------------------- */
 /* Orders, drops what is dead, renumbers, fills the signature, verifies. */
@@ -671,6 +382,8 @@ typedef bool sett__dynamic_fn(void *user, const char **at, sett_arg *leaf);
 sett_arg sett__parse(const sett__ctx *, const char *text, sett__dynamic_fn *, void *user);
 
 /* ---- tensor.c, tensor_make.c -------------------------------------------------------------------------------------- */
+sett_tensor *sett__slice(const sett__ctx *, const sett_tensor *, sett_arg coord);
+sett_tensor *sett__rmem_tensor(const sett__ctx *, sett_dtype, sett_layout *, const char *name);
 /* The tensor of a parameter, which sett_param_at returns: records its root. Strides of a wide one become 64-bit. */
 sett_tensor *sett__param_tensor(const sett__ctx *, const char *name, sett_dtype, int param, sett_layout *, uint32_t align);
 bool sett__check_element(const sett__ctx *, sett_dtype); /* may a tensor in memory have it? Else fails the build */
@@ -726,10 +439,23 @@ typedef struct sett__move {
     const sett_val *val, *pred;
     const sett_arg *shape;
     double fill;
+    const sett__places *bytes; /* packed.c: of bytes, in place of t's elements; and, of each, which of t's elements (or NULL) */
+    const uint32_t *which;     /* has its predicate */
+    uint32_t elements;
+    uint8_t cache; /* a sett_cache */
 } sett__move;
 uint32_t sett__access(const sett__ctx *, const sett__move *); /* the loaded op; of a store, or after a failure, 0 */
+/* ---- packed.c: elements narrower than a byte, but no Booleans */
+bool sett__is_packed(const sett_tensor *);
+uint64_t sett__packed_bytes(sett_dtype, uint64_t n); /* of n elements of any type, in whole units */
+uint32_t sett__packed_access(const sett__ctx *, const sett__move *, const sett__places *); /* as sett__access; of elements at places */
+/* Which element of a predicate each of n elements of a shape looks at; NULL: it does not broadcast, and the build has failed. */
+uint32_t *sett__pred_map(const sett__ctx *, uint32_t n, sett_arg shape, const sett_val *pred);
+bool sett__check_copy(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst); /* copy.c: as many elements, of types that go */
+const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *); /* as t's type; NULL: failed */
 bool sett__same_elements(sett_arg shape, sett_arg other); /* static, the same extents in the same order */
 void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);
+sett_val *sett__dynamic_element(const sett__ctx *, const sett_val *, sett_arg coord); /* gather.c: of a value, by values */
 
 /* ---- report.c: what the layouts decided ------------------------------------------------------------------------ */
 enum { SETT__LOST_NOTHING, SETT__LOST_ADJACENCY, SETT__LOST_ROOT, SETT__LOST_CONSTANT, SETT__LOST_BASE, SETT__LOST_BOUND,
@@ -747,6 +473,8 @@ typedef struct sett__note {
     int64_t imm;           /* LOST_CONSTANT: the constant */
 } sett__note;
 void sett__note_add(const sett__ctx *, sett__note *); /* copies; fills site and func */
+/* access.c: the first access that is `have` elements of `bytes` wide where `need` would do, for the alignment of base + imm. */
+void sett__note_lost(sett__note *, const sett_tensor *, sett_arg base, int64_t imm, uint32_t bytes, uint32_t have, uint32_t need);
 /* One line an access: its widths, and what lost some; in order of recording, NUL-ended, in the arena; "" for
  * none. Valid until the build ends. Without memory the build fails, and lines may be missing. */
 const char *sett__report_text(sett_build *);
@@ -754,7 +482,7 @@ const char *sett__report_text(sett_build *);
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
  * hashes the sources that decide and fails when the id was not raised. */
-#define SETT__CODEGEN_ID "0.1.0-7"
+#define SETT__CODEGEN_ID "0.1.0-9"
 #define SETT__PLUGIN_ABI 3
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
 #define SETT__PLUGIN_DEAD "the compiler failed earlier in this process and is not used again: %.400s"

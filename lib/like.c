@@ -117,8 +117,10 @@ sett_arg sett_max_alignment_at(sett_site site, const sett_layout *l)
     int64_t run = 1;
     sett__coalesced(c, &m, f->shape, f->stride, false);
     for (int i = 0, from = 0; i < m.n; i++) {
+        int64_t longer;
         bool next = sett__is_int(m.m[i][1], run) && m.m[i][0].kind == SETT_INT;
-        if (next && !__builtin_mul_overflow(run, m.m[i][0].u.i, &run)) {
+        if (next && !__builtin_mul_overflow(run, m.m[i][0].u.i, &longer)) {
+            run = longer;
             m.m[i][1] = sett_arg_i(0); /* taken */
             i = from - 1;
         }

@@ -63,6 +63,12 @@ static sett_val *log10_approx(const sett__at *a, sett_val *x)
     return X_MUL(X_1(SETT__LG2A, a->d, x), X_REAL(0x1.344136p-2));
 }
 
+/* Right at 0 and infinity, too, whose reciprocals are each other. */
+static sett_val *sqrt_approx(const sett__at *a, sett_val *x)
+{
+    return X_1(SETT__RCPA, a->d, X_1(SETT__RSQA, a->d, x));
+}
+
 static sett_val *tan_approx(const sett__at *a, sett_val *x)
 {
     sett_val *s = X_1(SETT__SINA, a->d, x);
@@ -76,9 +82,12 @@ static const struct unary_info {
     bool single;                    /* 16-bit floats go through Float32 */
     sett__math_fn *expand;
 } unary_info[] = {
-    [SETT_NEG] = {SETT__NEG, "biuhfd", 0, NULL},
-    [SETT_ABS] = {SETT__ABS, "biuhfd", 0, NULL},
-    [SETT_NOT] = {SETT__NOT, "biu", 0, NULL},
+    [SETT_NEG] = {SETT__NEG, "biuwhfd", 0, NULL},
+    [SETT_ABS] = {SETT__ABS, "biuwhfd", 0, NULL},
+    [SETT_NOT] = {SETT__NOT, "biuw", 0, NULL},
+    [SETT_POPC] = {SETT__POPC, "iu", 0, NULL},
+    [SETT_CLZ] = {SETT__CLZ, "iu", 0, NULL},
+    [SETT_BREV] = {SETT__BREV, "iu", 0, NULL},
     [SETT_SQRT] = {SETT__SQRT, "hfd", 0, NULL},
     [SETT_FLOOR] = {SETT__FLOOR, "hfd", 0, NULL},
     [SETT_CEIL] = {SETT__CEIL, "hfd", 0, NULL},
@@ -94,6 +103,7 @@ static const struct unary_info {
 #define EXPANDED(name, types, single, f) [SETT_##name] = {SETT__N_CODES, types, single, f},
     EXPANDED(EXP_APPROX, "hf", 1, exp_approx) EXPANDED(LOG_APPROX, "hf", 1, log_approx)
     EXPANDED(LOG10_APPROX, "hf", 1, log10_approx) EXPANDED(TAN_APPROX, "hf", 1, tan_approx)
+    EXPANDED(SQRT_APPROX, "hf", 1, sqrt_approx)
     EXPANDED(ISNAN, "hfd", 0, is_nan) EXPANDED(ISINF, "hfd", 0, is_inf)
     EXPANDED(ISFINITE, "hfd", 0, is_finite) EXPANDED(ISNORMAL, "hfd", 0, is_normal)
 #define ACCURATE(name, f) EXPANDED(name, "hfd", 1, sett__##f)
@@ -144,4 +154,14 @@ sett_val *sett_unary_at(sett_site site, const char *func, sett_unary_op op, sett
     const sett__at a = sett__at_of(b, site, (sett_dtype)in->dtype);
     sett_val *r = info->expand ? info->expand(&a, in) : sett__unary(b, site, info->code, in);
     return r->dtype == SETT_BOOL ? r : sett__to(b, site, r, d);
+}
+
+void sett_sincos_at(sett_site site, const char *func, sett_val *x, bool approx, sett_val **s, sett_val **c)
+{
+    sett_build *b = x ? x->head.b : NULL;
+    SETT__FAIL_IF(b, site, func, b && (!s || !c), , SETT_E_ARGUMENT, "there is no place for %s", s ? "the cosine" : "the sine");
+    sett_val *sine = sett_unary_at(site, func, approx ? SETT_SIN_APPROX : SETT_SIN, x);
+    sett_val *cosine = sett_unary_at(site, func, approx ? SETT_COS_APPROX : SETT_COS, x);
+    if (s && c)
+        *s = sine, *c = cosine;
 }

@@ -57,5 +57,8 @@ sett_val *sett__erfc(const sett__at *a, sett_val *x)
     sett__two square = sett__mul2(a, X_NEG(y), y);
     sett_val *r = sett__exp_times(a, square, (sett__two){q, rest});
     r = X_IF(X_TEST(SETT__LT, x, X_REAL(0)), X_SUB(X_REAL(2), r), r);
-    return X_IF(X_TEST(SETT__LT, y, X_REAL(0.46875)), X_SUB(one, X_FMA(x, X_POLY(erf, X_MUL(x, x)), x)), r);
+    /* 1 - x - x p: where the result is below 1/2, a rounded erf(x) would be felt twice */
+    sett_val *hi = X_SUB(one, x), *lo = X_SUB(X_SUB(one, hi), x);
+    sett_val *near = X_ADD(hi, X_FMA(X_NEG(x), X_POLY(erf, X_MUL(x, x)), lo));
+    return X_IF(X_TEST(SETT__LT, y, X_REAL(0.75)), near, r);
 }

@@ -37,7 +37,8 @@ sett_val *sett__int_pow(const sett__ctx *c, sett_val *x, sett_val *y)
     const sett__at at = {.b = c->b, .site = c->site, .d = d, .i = d}, *a = &at;
     sett_val *one = X_WHOLE(1), *zero = X_WHOLE(0), *r = one, *power = x;
     for (int bit = 0; bit < sett_dtype_bits(d) && !c->b->error.status; bit++) {
-        sett_val *set = X_TEST(SETT__NE, X_AND(y, X_WHOLE((int64_t)(UINT64_C(1) << bit))), zero);
+        sett_val *mask = bit < 64 ? X_WHOLE((int64_t)(UINT64_C(1) << bit)) : X_SHL(one, X_WHOLE(bit));
+        sett_val *set = X_TEST(SETT__NE, X_AND(y, mask), zero);
         r = X_IF(set, X_MUL(r, power), r);
         power = X_MUL(power, power);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sett_printf: a CuTe format becomes a C format with one conversion an operand. What is
  * static is written into the text here; what is dynamic travels as I32, U32, I64, U64 or F64,
- * so that the engines need no types. */
-#include "lib.h"
+ * so that the engines need no types. A tensor ends the text so far: its elements are printed by a loop. */
+#include "print.h"
 #include <string.h>
 
-enum { MAX_TEXT = 4096, MAX_OPERANDS = 32 };
+enum { MAX_TEXT = 4096, MAX_OPERANDS = SETT__MAX_PRINT };
 
 typedef struct writer {
     const sett__ctx *c;
@@ -55,7 +55,9 @@ static const sett_val *scalar(writer *w, sett_arg a)
     const sett__ctx *c = w->c;
     const sett_val *v = sett__materialise(c->site, a.u.v);
     SETT__FAIL_IF(c->b, c->site, c->func, !v->scalar && !v->head.poison, NULL, SETT_E_RANK,
-        "a value of shape %s cannot be printed; print its elements", sett__arg_text(c->b, v->shape));
+        "a value of shape %s has no one number: sett_print_tensor prints it", sett__arg_text(c->b, v->shape));
+    if (sett__dtype_kind((sett_dtype)v->dtype) == 's') /* only stored: as the number that it is */
+        v = sett__to(c->b, c->site, (sett_val *)(uintptr_t)v, v->dtype == SETT_I4 ? SETT_I32 : SETT_F32);
     return c->b->error.status ? NULL : v;
 }
 
@@ -69,12 +71,23 @@ static bool operand(writer *w, const sett_val *v, bool wide)
     return !c->b->error.status;
 }
 
+/* Integers of 128 bits show their bits. */
+static bool put_wide(writer *w, const sett_val *v)
+{
+    const sett__ctx *c = w->c;
+    sett_val *x = (sett_val *)(uintptr_t)v, *half = sett__const_bits(c->b, c->site, (sett_dtype)v->dtype, 64);
+    sett_val *hi = sett__to(c->b, c->site, sett__op2(c->b, c->site, SETT__SHR, 0, x, half), SETT_U64);
+    return puts_to(w, "0x%016llx%016llx") && operand(w, hi, false) && operand(w, sett__to(c->b, c->site, x, SETT_U64), false);
+}
+
 /* ---- `{}` --------------------------------------------------------------------------- */
 static bool put_value(writer *w, sett_arg a)
 {
     const sett_val *v = scalar(w, a);
     if (!v)
         return false;
+    if (sett__dtype_is_wide((sett_dtype)v->dtype))
+        return put_wide(w, v);
     sett_dtype as = travels_as((sett_dtype)v->dtype, false);
     const char *spec = as == SETT_F64 ? "%f" : as == SETT_I64 ? "%lld" : as == SETT_U64 ? "%llu" : as == SETT_U32 ? "%u" : "%d";
     return puts_to(w, spec) && operand(w, v, false);
@@ -117,11 +130,33 @@ static bool put_tuple(writer *w, sett_arg a)
     return ok && puts_to(w, ")");
 }
 
+/* A tuple with a layout in it: [(2,3):(1,2);4:1], a number being the layout of so many in a row. */
+static bool put_tiler(writer *w, sett_arg a)
+{
+    if (a.kind != SETT_NODE)
+        return put_arg(w, a, true) && (a.kind == SETT_LAYOUT || a.kind == SETT_SLICE || puts_to(w, ":1"));
+    bool ok = puts_to(w, "[");
+    for (int i = 0; ok && i < a.rank; i++)
+        ok = (!i || puts_to(w, ";")) && put_tiler(w, a.u.kid[i]);
+    return ok && puts_to(w, "]");
+}
+
+/* Records what was written so far. */
+static bool flush(writer *w)
+{
+    const sett__ctx *c = w->c;
+    if (w->len)
+        sett__record(c->b, c->site, &(sett__emit){.code = SETT__PRINTF, .imm = sett__intern(c->b, w->text), .n_args = w->n, .args = w->id});
+    w->len = 0;
+    w->n = 0;
+    return !c->b->error.status;
+}
+
 static bool put_arg(writer *w, sett_arg a, bool inside)
 {
     const sett__ctx *c = w->c;
     char text[512];
-    bool fraction = a.kind == SETT_FLOAT || (a.kind == SETT_VALUE && sett__dtype_is_float((sett_dtype)a.u.v->dtype));
+    bool fraction = a.kind == SETT_FLOAT || (a.kind == SETT_VALUE && (sett__dtype_is_float((sett_dtype)a.u.v->dtype) || sett__dtype_kind((sett_dtype)a.u.v->dtype) == 's'));
     SETT__FAIL_IF(c->b, c->site, c->func, inside && fraction, false, SETT_E_DTYPE, "a tuple holds integers, not floats");
     switch (a.kind) {
     case SETT_INT:
@@ -136,8 +171,10 @@ static bool put_arg(writer *w, sett_arg a, bool inside)
         return put_layout(w, a.u.l);
     case SETT_SLICE:
         return puts_to(w, "_");
+    case SETT_TENSOR:
+        return flush(w) && sett__print_memory(c, a.u.t);
     default:
-        return put_tuple(w, a);
+        return sett__has_layout(a) ? put_tiler(w, a) : put_tuple(w, a);
     }
 }
 
@@ -175,6 +212,8 @@ static bool check_spec(writer *w, const char *s, const spec *p, int at, sett_dty
     bool wants = strchr("fFeEgGaA", p->conv) != NULL, fraction = sett__dtype_is_float(d);
     SETT__FAIL_IF(c->b, c->site, c->func, wants != fraction, false, SETT_E_DTYPE, "%.*s takes %s; operand %d is %s", len, s,
         wants ? "a float" : "an integer", at, sett_dtype_name(d));
+    SETT__FAIL_IF(c->b, c->site, c->func, sett__dtype_is_wide(d), false, SETT_E_DTYPE, "%.*s takes up to 64 bits and operand %d is %s: use {}",
+        len, s, at, sett_dtype_name(d));
     bool narrow = sett_dtype_bits(d) == 64 && !fraction && !p->longs && p->conv != 'p';
     SETT__FAIL_IF(c->b, c->site, c->func, narrow, false, SETT_E_DTYPE, "%.*s takes 32 bits and the operand has 64: use %%ll%c", len, s, p->conv);
     return true;
@@ -278,6 +317,38 @@ static bool put_format(writer *w, const char *s, int n, const sett_arg *arg)
     return ok;
 }
 
+const char *sett__format(
+    const sett__ctx *c, const char *format, int n, const sett_arg *arg, uint32_t id[SETT__MAX_PRINT], int *n_id)
+{
+    writer w = {.c = c};
+    for (int i = 0; i < n; i++) {
+        SETT__FAIL_IF(c->b, c->site, c->func, arg[i].kind == SETT_TENSOR, NULL, SETT_E_ARGUMENT,
+            "operand %d is a tensor, which only sett_printf prints", i);
+        if (!sett__use_arg(c->b, c->site, c->func, arg[i]))
+            return NULL;
+    }
+    if (!(n < 0 ? put_literal(&w, format) : put_format(&w, format, n, arg)))
+        return NULL;
+    char *text = sett__new(c->b, w.len + 1);
+    memcpy(text, w.text, w.len + 1);
+    memcpy(id, w.id, (size_t)w.n * sizeof *id);
+    *n_id = w.n;
+    return text;
+}
+
+bool sett__printf(const sett__ctx *c, const char *format, int n, const sett_arg *arg)
+{
+    writer w = {.c = c};
+    return !c->b->error.status && put_format(&w, format, n, arg) && flush(&w);
+}
+
+static bool use_operand(const sett__ctx *c, sett_arg a)
+{
+    if (a.kind == SETT_TENSOR)
+        return sett__use_tensor(c->b, c->site, c->func, a.u.t);
+    return sett__use_arg(c->b, c->site, c->func, a);
+}
+
 void sett_printf_n(sett_site site, sett_build *b, const char *format, int n, const sett_arg *arg)
 {
     sett__ctx c = {b, site, "sett_printf"};
@@ -289,15 +360,13 @@ void sett_printf_n(sett_site site, sett_build *b, const char *format, int n, con
         return;
     }
     for (int i = 0; i < n; i++)
-        if (!sett__use_arg(b, site, c.func, arg[i]))
+        if (!use_operand(&c, arg[i]))
             return;
     bool ok = true;
     if (format)
         ok = put_format(&w, format, n, arg);
     for (int i = 0; ok && !format && i < n; i++) /* as CuTe without a format */
         ok = (!i || puts_to(&w, ", ")) && put_arg(&w, arg[i], false);
-    if (!ok || ((!w.len || w.text[w.len - 1] != '\n') && !put(&w, "\n", 1)))
-        return;
-    uint32_t text = sett__intern(b, w.text);
-    sett__record(b, site, &(sett__emit){.code = SETT__PRINTF, .imm = text, .n_args = w.n, .args = w.id});
+    if (ok && ((w.len && w.text[w.len - 1] == '\n') || put(&w, "\n", 1)))
+        flush(&w);
 }

@@ -61,6 +61,15 @@ sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block,
         rest = sett__is_poison(room) ? NULL : sett__complement(c, outer, room);
     }
     sett_layout *pair[2] = {outer, copies(c, outer, rest, t)};
+    bool placed = sett__has_basis(t->stride) && !sett__has_basis(block->stride); /* at coordinates of the complement */
+    if (placed && !sett__layout_poison(pair[1]) && sett__is_static(pair[1]->shape) && sett__is_static(outer->shape) &&
+        sett__is_static(outer->stride) && !apart(c, outer, pair[1])) {
+        sett__bad(c, SETT_E_DIVIDE,
+            "non-injective: the copies of %s at the coordinates %s of its complement %s overlap: they must "
+            "stay inside its extents",
+            sett__layout_text(c->b, block), sett__layout_text(c->b, t), sett__layout_text(c->b, rest));
+        return sett__poison_layout(c->b);
+    }
     return sett__rewrap(c, block, sett__join(c, 2, pair));
 }
 
@@ -124,6 +133,21 @@ static sett_layout *tile_to_shape(const sett__ctx *c, const sett_layout *block, 
     return raked(c, pad, tiler, true);
 }
 
+/* Static layouts of threads and values that leave holes, or meet, have no inverse to number the tile by. */
+static bool fills_tile(
+    const sett__ctx *c, const sett_layout *thr, const sett_layout *val, const sett_layout *inv, sett_arg size)
+{
+    sett_arg given = sett__product(c, size), reached = sett__product(c, inv->shape);
+    if (given.kind != SETT_INT || reached.kind != SETT_INT || given.u.i == reached.u.i)
+        return true;
+    sett__bad(c, SETT_E_ARGUMENT,
+        "non-bijective: threads %s and values %s reach %lld of the tile's %lld elements once, in a row from the first: "
+        "compact "
+        "strides, each the product of the extents of the smaller ones, as (4,8):(8,1), reach them all",
+        sett__layout_text(c->b, thr), sett__layout_text(c->b, val), (long long)reached.u.i, (long long)given.u.i);
+    return false;
+}
+
 sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const sett_layout *val)
 {
     sett_tv poison = {{.kind = SETT_POISON}, (sett_layout *)(uintptr_t)thr};
@@ -140,6 +164,8 @@ sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const set
     size[0] = sett__product(c, thr->shape);
     size[1] = sett__product(c, val->shape);
     sett_arg both = sett__node(c, 2, size);
+    if (!fills_tile(c, thr, val, inv, both))
+        return poison;
     sett_layout *tv =
         sett__compose(c, inv, sett_arg_l(sett__own(c, both, sett__compact(c, both, sett_arg_i(1), NULL))));
     return sett__layout_poison(tv) ? poison : (sett_tv){sett__product_each(c, tile->shape), tv};
@@ -181,7 +207,8 @@ sett_layout *sett_tile_to_shape_at(sett_site site, const sett_layout *block, set
     if (!sett__use_layout(NULL, site, "sett_tile_to_shape", block))
         return (sett_layout *)(uintptr_t)block;
     sett__ctx c = {block->head.b, site, "sett_tile_to_shape"};
-    if (!sett__use_arg(c.b, site, c.func, shape) || !sett__use_arg(c.b, site, c.func, order) || !sett__check_shape(&c, shape))
+    if (!sett__use_arg(c.b, site, c.func, shape) || !sett__use_arg(c.b, site, c.func, order) ||
+        !sett__check_shape(&c, shape))
         return sett__poison_layout(c.b);
     return tile_to_shape(&c, block, shape, order);
 }

@@ -6,9 +6,10 @@ typedef struct leaf {
     sett_arg s, d;
 } leaf;
 
+/* |x|; of INT64_MIN, whose size has no 64 bits, half of it, which the same unit widths divide. */
 static int64_t size_of(int64_t x)
 {
-    return x < 0 ? -x : x;
+    return sett__gcd(x, 0);
 }
 
 /* n elements become one. */

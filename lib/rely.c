@@ -42,18 +42,18 @@ static bool append(sett_build *b, const sett__xop *x, uint32_t n)
     return true;
 }
 
-/* The rule with its operands put in; they are made behind the code that is there, and dropped again. */
-static bool put_in(sett_build *b, sett__demand demand, const sett_arg *x, sett__expr *out)
+/* The operands are made behind the code that is there, and dropped again. */
+bool sett__put_in(sett_build *b, const sett__xop *rule, uint32_t n_rule, const sett_arg *x, uint32_t n_x, sett__expr *out)
 {
     sett__sig *s = &b->sig;
     sett__expr operand[4];
     sett__xop part[SETT__MAX_EXPR];
     uint32_t first = s->n_code, n = 0;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < rule_of[demand].operands; i++)
+    for (uint32_t i = 0; ok && i < n_x; i++)
         ok = sett__to_expr(b, x[i], &operand[i]);
-    for (uint32_t i = 0; ok && i < rule_of[demand].n; i++) {
-        const sett__xop *code = &rule_of[demand].code[i];
+    for (uint32_t i = 0; ok && i < n_rule; i++) {
+        const sett__xop *code = &rule[i];
         bool leaf = code->code == SETT__X_SYM;
         uint32_t count = leaf ? operand[code->imm].count : 1;
         ok = n + count <= SETT__MAX_EXPR;
@@ -76,14 +76,7 @@ static bool inside_if(const sett_build *b)
 
 static bool same_check(const sett__sig *s, const sett__check *a, const sett__check *b)
 {
-    if (a->expr.count != b->expr.count || a->line != b->line || strcmp(a->text, b->text))
-        return false;
-    for (uint32_t i = 0; i < a->expr.count; i++) {
-        const sett__xop *x = &s->code[a->expr.first + i], *y = &s->code[b->expr.first + i];
-        if (x->code != y->code || x->imm != y->imm)
-            return false;
-    }
-    return true;
+    return a->line == b->line && !strcmp(a->text, b->text) && sett__expr_same(s, a->expr, b->expr);
 }
 
 /* Unless it is there already, or says nothing of the arguments. False: it is not needed, or the build has failed. */
@@ -126,7 +119,8 @@ void sett__rely(const sett__ctx *c, sett__demand demand, const sett_arg *x, cons
     va_start(args, format);
     vsnprintf(text + at, sizeof text - (size_t)at, format, args);
     va_end(args);
-    bool known = put_in(b, demand, x, &k.expr); /* else made of what only the kernel knows: the caller's promise */
+    bool known = sett__put_in(
+        b, rule_of[demand].code, rule_of[demand].n, x, rule_of[demand].operands, &k.expr); /* else made of what only the kernel knows: the caller's promise */
     k.text = known ? kept(b, text) : NULL;
     k.file = known && c->site.file && *c->site.file ? kept(b, c->site.file) : NULL;
     k.line = k.file ? (uint32_t)c->site.line : 0;

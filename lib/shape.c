@@ -270,7 +270,7 @@ sett_val *sett_bitcast_at(sett_site site, const sett_val *x, sett_dtype dtype)
     if (!v)
         return poison_of(c.b);
     sett_dtype from = (sett_dtype)v->dtype;
-    bool valid = sett__dtype_valid((int)dtype) && dtype != SETT_BOOL && from != SETT_BOOL && sett__dtype_has_values(dtype);
+    bool valid = sett__dtype_valid((int)dtype) && dtype != SETT_BOOL && from != SETT_BOOL;
     SETT__FAIL_IF(c.b, site, c.func, !valid, poison_of(c.b), SETT_E_DTYPE, "%s has no bits to read as %s",
         sett_dtype_name(from), sett_dtype_name(dtype));
     if (from == dtype)
@@ -368,6 +368,14 @@ static uint32_t size_of(const walk *w)
     return n;
 }
 
+static bool has_value(sett_arg a)
+{
+    for (int i = 0; a.kind == SETT_NODE && i < a.rank; i++)
+        if (has_value(a.u.kid[i]))
+            return true;
+    return a.kind == SETT_VALUE;
+}
+
 sett_val *sett_element_at(sett_site site, const sett_val *x, sett_arg coord)
 {
     sett__ctx c = {NULL, site, "sett_element"};
@@ -378,6 +386,8 @@ sett_val *sett_element_at(sett_site site, const sett_val *x, sett_arg coord)
     if (!v)
         return poison_of(c.b);
     SETT__FAIL_IF(c.b, site, c.func, v->scalar, poison_of(c.b), SETT_E_RANK, "a scalar has no elements");
+    if (has_value(coord))
+        return sett__use_arg(c.b, site, c.func, coord) ? sett__dynamic_element(&c, v, coord) : poison_of(c.b);
     if (!choose_all(&ch, v, coord))
         return poison_of(c.b);
     if (ch.modes && !ch.rest.n)
@@ -454,4 +464,22 @@ sett_val *sett_reduce_at(sett_site site, const sett_val *x, sett_binary_op op, s
     uint32_t id = reduce_ops(&ch, v, start->id, code, scratch);
     sett__mem_free(c.b->mem, scratch);
     return sett__val(c.b, id, sett_arg_n(ch.modes, ch.mode), !ch.modes);
+}
+
+/* Of numbers: whether they are not 0, as for sett_to; a NaN is not. */
+sett_val *sett_test_at(sett_site site, const char *func, const sett_val *x, bool all)
+{
+    sett__ctx c = {NULL, site, func};
+    sett_val *v = use(&c, x);
+    if (!v)
+        return poison_of(c.b);
+    v = sett__to(c.b, site, v, SETT_BOOL);
+    if (c.b->error.status || v->scalar)
+        return v;
+    sett__code code = all ? SETT__AND : SETT__OR;
+    uint32_t start = sett__const_bits(c.b, site, SETT_BOOL, all)->id;
+    uint32_t id = sett__record(c.b, site,
+        &(sett__emit){.code = SETT__REDUCE, .dtype = SETT_BOOL, .sub = (uint8_t)code, .n = 1, .n_args = 2,
+            .args = (const uint32_t[]){v->id, start}});
+    return sett__val(c.b, id, (sett_arg){.kind = SETT_NODE}, true);
 }

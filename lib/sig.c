@@ -122,6 +122,20 @@ static bool refuse(walk *w, uint32_t id)
     return false;
 }
 
+/* Or the value of one that the launch computes, which no expression names. */
+static bool emit_symbol(walk *w, const sett__expr *value, int64_t imm)
+{
+    sett__expr e = *value;
+    if (!e.count)
+        return emit(w, SETT__X_SYM, imm);
+    for (uint32_t i = 0; i < e.count; i++) {
+        const sett__xop x = w->b->sig.code[e.first + i];
+        if (!emit(w, (sett__xcode)x.code, x.imm))
+            return false;
+    }
+    return true;
+}
+
 static bool visit_op(walk *w, uint32_t id)
 {
     sett_build *b = w->b;
@@ -133,9 +147,9 @@ static bool visit_op(walk *w, uint32_t id)
     case SETT__C_CONST:
         return emit(w, SETT__X_CONST, sett__int_of_bits((sett_dtype)op.dtype, (uint64_t)op.imm));
     case SETT__C_SYM:
-        return emit(w, SETT__X_SYM, op.imm);
+        return emit_symbol(w, &b->sig.sym[op.imm].value, op.imm);
     case SETT__C_SCALAR:
-        return boolean ? refuse(w, id) : emit(w, SETT__X_SCALAR, op.imm);
+        return boolean || op.code == SETT__ADDR ? refuse(w, id) : emit(w, SETT__X_SCALAR, op.imm);
     case SETT__C_BINARY:
         if ((op.code == SETT__SHR || op.code == SETT__AND) && visit_power(w, &op))
             return true;
@@ -191,20 +205,22 @@ bool sett__to_expr(sett_build *b, sett_arg leaf, sett__expr *out)
     return to_expr(&w, leaf, out);
 }
 
-/* As sett__to_expr, for a part of the signature: says what stands in the way. */
-static bool need_expr(const sett__ctx *c, const char *what, int i, sett_arg leaf, sett__expr *out)
+bool sett__need_expr(const sett__ctx *c, const char *what, int i, sett_arg leaf, sett__expr *out)
 {
     walk w = {.b = c->b};
+    char numbered[80];
     if (to_expr(&w, leaf, out))
         return true;
+    if (i >= 0)
+        snprintf(numbered, sizeof numbered, "%s %d", what, i), what = numbered;
     if (w.culprit == SETT__NONE) {
-        sett__fail(c->b, c->site, c->func, SETT_E_LIMIT, "%s %d is too long an expression", what, i);
+        sett__fail(c->b, c->site, c->func, SETT_E_LIMIT, "%s is too long an expression", what);
         return false;
     }
     const sett__op *op = &c->b->op[w.culprit];
     const sett__site_ref *at = op->site == SETT__NONE ? NULL : &c->b->site[op->site];
     sett__fail(c->b, c->site, c->func, SETT_E_STATIC,
-        "%s %d must be made of symbols, integer scalars and constants, not of %s%s%s:%u", what, i,
+        "%s must be made of symbols, integer scalars and constants, not of %s%s%s:%u", what,
         sett__ops[op->code].text, at ? " at " : "", at ? c->b->string[at->file] : "", at ? at->line : 0);
     return false;
 }
@@ -261,20 +277,42 @@ static bool ready(const sett__ctx *c)
 }
 
 /* ---- symbols ---------------------------------------------------------------------------- */
-static sett_val *new_sym(const sett__ctx *c, const sett_sym_args *a)
+static sett_val *add_sym(const sett__ctx *c, const sett__symbol *sym)
 {
     sett_build *b = c->b;
     uint32_t i = b->sig.n_sym;
-    if (!new_name(c, a->name) || !has_room(c, i) || !grow(b, (void **)&b->sig.sym, &b->cap_sym, i + 1, sizeof *b->sig.sym) ||
+    if (!has_room(c, i) || !grow(b, (void **)&b->sig.sym, &b->cap_sym, i + 1, sizeof *b->sig.sym) ||
         !grow(b, (void **)&b->sym_val, &b->cap_sym_val, i + 1, sizeof *b->sym_val))
         return &b->poison->val;
-    const char *name = keep_name(b, a->name);
-    b->sig.sym[i] = (sett__symbol){.name = name, .div = a->div ? a->div : 1, .wide = a->wide};
+    const char *name = keep_name(b, sym->name);
+    b->sig.sym[i] = *sym;
+    b->sig.sym[i].name = name;
     b->sym_val[i] = &b->poison->val;
     b->sig.n_sym++;
+    b->sig.n_derived += sym->value.count > 0;
     uint32_t id = sett__record(b, c->site,
-        &(sett__emit){.code = SETT__SYM, .dtype = a->wide ? SETT_I64 : SETT_I32, .n = 1, .imm = i});
+        &(sett__emit){.code = SETT__SYM, .dtype = sym->wide ? SETT_I64 : SETT_I32, .n = 1, .imm = i});
     return b->sym_val[i] = sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+}
+
+static sett_val *new_sym(const sett__ctx *c, const sett_sym_args *a)
+{
+    if (!new_name(c, a->name))
+        return &c->b->poison->val;
+    return add_sym(c, &(sett__symbol){.name = a->name, .div = a->div ? a->div : 1, .wide = a->wide});
+}
+
+sett_val *sett__derived(const sett__ctx *c, sett__expr value, const char *name, unsigned number)
+{
+    sett_build *b = c->b;
+    char text[80];
+    for (uint32_t i = 0; i < b->sig.n_sym; i++)
+        if (b->sig.sym[i].value.count && sett__expr_same(&b->sig, b->sig.sym[i].value, value)) {
+            b->sig.n_code = value.first;
+            return sett__val(b, b->sym_val[i]->id, (sett_arg){.kind = SETT_NODE}, true);
+        }
+    snprintf(text, sizeof text, "%s %u", name, number); /* a blank: no symbol or parameter of the caller's is called so */
+    return add_sym(c, &(sett__symbol){.name = text, .div = 1, .value = value});
 }
 
 sett_val *sett_sym_at(sett_site site, sett_build *b, const sett_sym_args *args)
@@ -315,8 +353,8 @@ static bool declare_leaf(declare *d, int mode, sett_arg extent, sett_arg stride)
     sett__leaf leaf = {.mode = (uint8_t)mode};
     SETT__FAIL_IF(b, d->c->site, d->c->func, extent.path || stride.path, false, SETT_E_ARGUMENT,
         "%s: a parameter's strides are integers, not basis vectors", d->param->name);
-    if (!need_expr(d->c, "the extent of mode", mode, extent, &leaf.extent) ||
-        !need_expr(d->c, "the stride of mode", mode, stride, &leaf.stride) ||
+    if (!sett__need_expr(d->c, "the extent of mode", mode, extent, &leaf.extent) ||
+        !sett__need_expr(d->c, "the stride of mode", mode, stride, &leaf.stride) ||
         !grow(b, (void **)&b->sig.leaf, &b->cap_leaf, b->sig.n_leaf + 1, sizeof leaf))
         return false;
     b->sig.leaf[b->sig.n_leaf++] = leaf;
@@ -370,28 +408,34 @@ static bool add_param(const sett__ctx *c, const sett__param *p)
     return true;
 }
 
+sett_tensor *sett__declare_param(
+    const sett__ctx *c, const char *name, sett_dtype dtype, const sett_param_args *a, bool wide)
+{
+    sett_build *b = c->b;
+    sett_tensor *poison = &b->poison->tensor;
+    SETT__FAIL_IF(b, c->site, c->func, !sett__dtype_valid((int)dtype), poison, SETT_E_DTYPE, "%d is not an element type",
+        (int)dtype);
+    SETT__FAIL_IF(b, c->site, c->func, a->align < 0 || (a->align & (a->align - 1)) || a->align > SETT__MAX_PARAM_ALIGN, poison, SETT_E_ALIGN,
+        "%s: .align is %d, it must be a power of two up to %d", name ? name : "(null)", a->align, SETT__MAX_PARAM_ALIGN);
+    if (!sett__use_layout(b, c->site, c->func, a->layout) || !new_name(c, name))
+        return poison;
+    int bytes = sett__dtype_bytes(dtype);
+    uint32_t align = (uint32_t)(a->align > bytes ? a->align : bytes);
+    sett__param p = {.name = keep_name(b, name), .dtype = (uint8_t)dtype, .align = align,
+        .restricted = a->restricted, .wide = wide};
+    declare d = {.c = c, .param = &p};
+    if (b->error.status || !declare_layout(&d, a->layout) || !add_param(c, &p))
+        return poison;
+    return sett__param_tensor(c, p.name, dtype, (int)b->sig.n_param - 1, a->layout, align);
+}
+
 sett_tensor *sett_param_at(sett_site site, sett_build *b, const char *name, sett_dtype dtype, const sett_param_args *args)
 {
     sett__ctx c = {b, site, "sett_param"};
+    sett_param_args a;
     if (!ready(&c))
         return b ? &b->poison->tensor : NULL;
-    sett_tensor *poison = &b->poison->tensor;
-    sett_param_args a;
-    if (!sett__take_args(&c, &a, sizeof a, args))
-        return poison;
-    SETT__FAIL_IF(b, site, c.func, !sett__dtype_valid((int)dtype), poison, SETT_E_DTYPE, "%d is not an element type", (int)dtype);
-    SETT__FAIL_IF(b, site, c.func, a.align < 0 || (a.align & (a.align - 1)) || a.align > 1 << 20, poison, SETT_E_ALIGN,
-        "%s: .align is %d, it must be a power of two up to 1048576", name ? name : "(null)", a.align);
-    if (!sett__use_layout(b, site, c.func, a.layout) || !new_name(&c, name))
-        return poison;
-    int bytes = sett__dtype_bytes(dtype);
-    uint32_t align = (uint32_t)(a.align > bytes ? a.align : bytes);
-    sett__param p = {.name = keep_name(b, name), .dtype = (uint8_t)dtype, .align = align,
-        .restricted = a.restricted};
-    declare d = {.c = &c, .param = &p};
-    if (b->error.status || !declare_layout(&d, a.layout) || !add_param(&c, &p))
-        return poison;
-    return sett__param_tensor(&c, p.name, dtype, (int)b->sig.n_param - 1, a.layout, align);
+    return sett__take_args(&c, &a, sizeof a, args) ? sett__declare_param(&c, name, dtype, &a, false) : &b->poison->tensor;
 }
 
 sett_val *sett_scalar_at(sett_site site, sett_build *b, const char *name, sett_dtype dtype)
@@ -399,7 +443,7 @@ sett_val *sett_scalar_at(sett_site site, sett_build *b, const char *name, sett_d
     sett__ctx c = {b, site, "sett_scalar"};
     if (!ready(&c))
         return b ? &b->poison->val : NULL;
-    bool valid = sett__dtype_valid((int)dtype) && sett__dtype_kind(dtype) != 's';
+    bool valid = sett__dtype_valid((int)dtype) && sett__dtype_kind(dtype) != 's' && !sett__dtype_is_wide(dtype);
     SETT__FAIL_IF(b, site, c.func, !valid, &b->poison->val, SETT_E_DTYPE, "%s: a scalar cannot be %s",
         name ? name : "(null)", sett_dtype_name(dtype));
     if (!new_name(&c, name))
@@ -423,7 +467,7 @@ static bool launch_extent(const sett__ctx *c, int i, sett_arg a, int64_t most, s
     SETT__FAIL_IF(b, c->site, c->func, a.kind == SETT_INT && (a.u.i < 0 || a.u.i > most), false, SETT_E_LIMIT,
         "extent %d is %lld, it may be up to %lld", i, (long long)a.u.i, (long long)most);
     *val = sett__arg_val(b, c->site, a);
-    return need_expr(c, "extent", i, a, expr);
+    return sett__need_expr(c, "extent", i, a, expr);
 }
 
 static bool launch_shape(const sett__ctx *c, sett_arg a, const int64_t most[3], sett__expr expr[3], sett_val *val[3])

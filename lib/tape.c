@@ -19,6 +19,7 @@ const sett__op_info sett__ops[SETT__N_CODES] = {
 
 static const char magic[4] = {'s', 'e', 't', 't'};
 enum { HAS_SUB = 1, HAS_FLAGS = 2, HAS_IMM = 4, HAS_N = 8, ARGS_SHIFT = 4, ARGS_MANY = 15 };
+enum { S_WIDE = 1, S_DERIVED = 2 };
 enum { P_SCALAR = 1, P_WIDE = 2, P_RESTRICTED = 4, P_ACCESS_SHIFT = 3, P_ALL = 31 };
 enum { SITE_NONE, SITE_SAME, SITE_NEW }; /* SITE_NEW + file */
 enum { WITH_SITES = 1, WITH_CHECKS = 2 };
@@ -122,6 +123,8 @@ static void put_param(struct writer *w, const sett__sig *sig, const sett__param 
 static void count_sig(const sett__sig *s, uint64_t *n_leaf, uint64_t *n_code)
 {
     *n_leaf = *n_code = 0;
+    for (uint32_t i = 0; i < s->n_sym; i++)
+        *n_code += s->sym[i].value.count;
     for (uint32_t i = 0; i < s->n_param; i++) {
         const sett__param *p = &s->param[i];
         for (uint32_t j = 0; !p->scalar && j < p->n_leaf; j++)
@@ -143,7 +146,9 @@ static void put_sig(struct writer *w, const sett__sig *s)
     for (uint32_t i = 0; i < s->n_sym; i++) {
         put_string(w, s->sym[i].name);
         put(w, (uint64_t)s->sym[i].div);
-        put(w, s->sym[i].wide != 0);
+        put(w, (s->sym[i].wide ? S_WIDE : 0u) | (s->sym[i].value.count ? S_DERIVED : 0u));
+        if (s->sym[i].value.count)
+            put_expr(w, s, s->sym[i].value);
     }
     for (uint32_t i = 0; i < s->n_param; i++)
         put_param(w, s, &s->param[i]);
@@ -543,7 +548,11 @@ static void get_sig(struct reader *r, sett__sig *s)
     for (uint32_t i = 0; i < s->n_sym && !r->bad; i++) {
         s->sym[i].name = get_string(r);
         s->sym[i].div = (int64_t)get_max(r, INT64_MAX);
-        s->sym[i].wide = (uint8_t)get_max(r, 1);
+        uint64_t bits = get_max(r, S_WIDE | S_DERIVED);
+        s->sym[i].wide = bits & S_WIDE;
+        if (bits & S_DERIVED && !(s->sym[i].value = get_expr(r, s, &code)).count)
+            fail(r, "a symbol's value is empty");
+        s->n_derived += bits & S_DERIVED ? 1 : 0;
     }
     for (uint32_t i = 0; i < s->n_param && !r->bad; i++)
         get_param(r, s, &s->param[i], &leaves, &code);
@@ -647,6 +656,11 @@ static void get_op(struct reader *r, sett__tape *t, uint32_t i, uint32_t *args, 
         fail(r, "an op is malformed");
         return;
     }
+    uint8_t cls = sett__ops[op->code].cls;
+    if ((cls == SETT__C_LOAD || cls == SETT__C_STORE) && (op->sub > 31 || 1u << op->sub > SETT__MAX_ALIGN)) {
+        fail(r, "an access claims more alignment than there is");
+        return;
+    }
     op->args = *args;
     op->site = SETT__NONE;
     for (uint32_t a = 0; a < op->n_args; a++) {
@@ -735,6 +749,8 @@ sett_status sett__tape_read_in(
         status = sett__error(err, SETT_E_VERIFY, "the tape's regions do not nest");
     else
         status = sett__tape_verify(t, NULL, err);
+    if (!status && !sett__tape_claims(t))
+        status = sett__error(err, SETT_E_MEMORY, "out of memory while reading a tape");
     if (status)
         sett__tape_free(t);
     return status;

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ops of a tape open and close one region, and what a target must have for all of them. */
+/* Which ops of a tape open and close one region, what a target must have for all of them, what its assertions say. */
 #include "lib.h"
+
+bool sett__opens(int code)
+{
+    return code == SETT__IF || code == SETT__ELSE || code == SETT__FOR || code == SETT__LOOP;
+}
+
+bool sett__closes(int code)
+{
+    return code == SETT__ELSE || code == SETT__END;
+}
 
 /* Only the top of the stack can be closed: by END, or, once and for an IF only, by an ELSE. */
 static bool link_region(sett__tape *t, uint32_t i, uint32_t *stack, int *depth)
 {
     sett__op *op = &t->op[i];
-    bool closes = op->code == SETT__ELSE || op->code == SETT__END, opens = op->code != SETT__END;
+    bool closes = sett__closes(op->code), opens = sett__opens(op->code);
     if (closes) {
         if (!*depth || (op->code == SETT__ELSE && t->op[stack[*depth - 1]].code != SETT__IF))
             return false;
@@ -35,10 +45,48 @@ bool sett__tape_link(sett__tape *t)
             t->min_sm = info->min_sm;
         if (info->min_ptx > t->min_ptx)
             t->min_ptx = info->min_ptx;
+        bool accesses = info->cls == SETT__C_LOAD || info->cls == SETT__C_STORE; /* L1's priorities came with PTX 7.4 */
+        if (accesses && op->flags >> SETT__F_CACHE_AT >= SETT_CACHE_EVICT_FIRST && t->min_ptx < 74)
+            t->min_ptx = 74;
         op->depth = (uint16_t)depth;
         op->other = SETT__NONE;
-        if (op->code >= SETT__IF && op->code <= SETT__END && !link_region(t, i, stack, &depth))
+        if ((sett__opens(op->code) || sett__closes(op->code)) && !link_region(t, i, stack, &depth))
             return false;
+        if (op->code == SETT__WHILE && depth)
+            op->other = stack[depth - 1];
     }
     return depth == 0;
+}
+
+/* ---- assertions -------------------------------------------------------------------- */
+static bool claim_of(sett__tape *t, uint32_t i, sett__claim *k)
+{
+    const sett__op *op = &t->op[i];
+    const sett__site_ref *at = op->site < t->n_site ? &t->site[op->site] : NULL;
+    char *types = sett__arena_alloc(&t->arena, op->n_args);
+    if (!types)
+        return false;
+    for (uint32_t j = 1; j < op->n_args; j++) /* 0 is the condition */
+        types[j - 1] = (char)t->op[t->arg[op->args + j]].dtype;
+    *k = (sett__claim){.text = t->string[op->imm], .types = types, .op = i};
+    if (at && at->file < t->n_string)
+        k->file = t->string[at->file], k->line = at->line;
+    return true;
+}
+
+bool sett__tape_claims(sett__tape *t)
+{
+    sett__sig *s = &t->sig;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_op; i++)
+        n += t->op[i].code == SETT__ASSERT;
+    s->n_claim = 0;
+    if (!n)
+        return true;
+    if (!(s->claim = sett__arena_alloc(&t->arena, n * sizeof *s->claim)))
+        return false;
+    for (uint32_t i = 0; i < t->n_op; i++)
+        if (t->op[i].code == SETT__ASSERT && !claim_of(t, i, &s->claim[s->n_claim++]))
+            return false;
+    return true;
 }

@@ -1,327 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tape as text: parsing what tape_text.c prints. Value numbers may be any that are not used twice,
  * so that a line can be added by hand; printing numbers them anew. */
-#include "lib.h"
+#include "parse.h"
 #include <string.h>
 
-struct parser {
-    sett__lex x;
-    const sett__allocator *mem;
-    sett__tape *t;
-    int nest; /* of expressions */
-    uint32_t cap_op, cap_arg, cap_index, cap_string, cap_site, cap_sym, cap_param, cap_leaf, cap_code, cap_check, cap_def;
-    uint32_t *def; /* op of a value number, plus one */
-};
-
 /* ---- growing arrays ---------------------------------------------------------------------- */
-static bool grow(struct parser *p, void **data, uint32_t *cap, uint32_t n, size_t item)
-{
-    return sett__grow(p->mem, data, cap, n + 1, item) || sett__lex_no_memory(&p->x);
-}
-
-static bool add_arg(struct parser *p, uint32_t value)
+static bool add_arg(sett__parser *p, uint32_t value)
 {
     sett__tape *t = p->t;
     if (t->op[t->n_op].n_args == UINT16_MAX)
         return SETT__LEX_FAIL(&p->x, "too many operands");
-    if (!grow(p, (void **)&t->arg, &p->cap_arg, t->n_arg, sizeof *t->arg))
+    if (!sett__parse_grow(p, (void **)&t->arg, &p->cap_arg, t->n_arg, sizeof *t->arg))
         return false;
     t->arg[t->n_arg++] = value;
     t->op[t->n_op].n_args++;
     return true;
 }
 
-static bool add_string(struct parser *p, const char *s, uint32_t *id)
+static bool add_string(sett__parser *p, const char *s, uint32_t *id)
 {
     sett__tape *t = p->t;
-    if (!grow(p, (void **)&t->string, &p->cap_string, t->n_string, sizeof *t->string))
+    if (!sett__parse_grow(p, (void **)&t->string, &p->cap_string, t->n_string, sizeof *t->string))
         return false;
     *id = t->n_string;
     t->string[t->n_string++] = s;
     return true;
 }
 
-/* ---- expressions and layouts ----------------------------------------------------------------- */
-static bool add_code(struct parser *p, sett__xcode code, int64_t imm)
-{
-    sett__sig *s = &p->t->sig;
-    if (!grow(p, (void **)&s->code, &p->cap_code, s->n_code, sizeof *s->code))
-        return false;
-    s->code[s->n_code++] = (sett__xop){(uint8_t)code, imm};
-    return true;
-}
-
-static bool binary(struct parser *p, int level);
-
-static bool call(struct parser *p, sett__xcode code)
-{
-    for (int i = 0; i < sett__xops[code].operands; i++)
-        if (!sett__expect(&p->x, i ? "," : "(") || !binary(p, 1))
-            return false;
-    return sett__expect(&p->x, ")") && add_code(p, code, 0);
-}
-
-static bool symbol(struct parser *p)
-{
-    const sett__sig *s = &p->t->sig;
-    const char *at = p->x.at, *text;
-    if (!sett__lex_name(&p->x, "a number, a symbol or a bracket", &text))
-        return false;
-    if (*at != '"' && sett__sees(&p->x, "("))
-        for (int code = 0; code < SETT__N_XCODES; code++)
-            if (sett__xops[code].operands && !sett__xops[code].level && !strcmp(sett__xops[code].text, text))
-                return call(p, (sett__xcode)code);
-    for (uint32_t i = 0; i < s->n_sym; i++)
-        if (!strcmp(s->sym[i].name, text))
-            return add_code(p, SETT__X_SYM, i);
-    for (uint32_t i = 0; i < s->n_param; i++)
-        if (s->param[i].scalar && !strcmp(s->param[i].name, text))
-            return add_code(p, SETT__X_SCALAR, i);
-    return sett__lex_fail(&p->x, at, "there is no symbol or scalar %.60s", text);
-}
-
-static bool primary(struct parser *p)
-{
-    int64_t x;
-    bool ok;
-    sett__lex_space(&p->x);
-    if (*p->x.at == '-' || (*p->x.at >= '0' && *p->x.at <= '9'))
-        return sett__lex_int(&p->x, &x) && add_code(p, SETT__X_CONST, x);
-    if (++p->nest > SETT__MAX_EXPR)
-        return SETT__LEX_FAIL(&p->x, "brackets nest too deep");
-    ok = sett__accept(&p->x, "(") ? binary(p, 1) && sett__expect(&p->x, ")") : symbol(p);
-    p->nest--;
-    return ok;
-}
-
-/* The operator here that binds at least as tight as level; N_XCODES: none. */
-static sett__xcode operator_at(struct parser *p, int level)
-{
-    sett__xcode best = SETT__N_XCODES;
-    for (int code = 0; code < SETT__N_XCODES; code++)
-        if (sett__xops[code].level && sett__sees(&p->x, sett__xops[code].text) &&
-            (best == SETT__N_XCODES || strlen(sett__xops[code].text) > strlen(sett__xops[best].text)))
-            best = (sett__xcode)code;
-    return best != SETT__N_XCODES && sett__xops[best].level >= level ? best : SETT__N_XCODES;
-}
-
-static bool binary(struct parser *p, int level)
-{
-    sett__xcode code;
-    if (!primary(p))
-        return false;
-    while ((code = operator_at(p, level)) != SETT__N_XCODES) {
-        p->x.at += strlen(sett__xops[code].text);
-        if (!binary(p, sett__xops[code].level + 1) || !add_code(p, code, 0))
-            return false;
-    }
-    return true;
-}
-
-static bool expr(struct parser *p, sett__expr *e)
-{
-    const char *start = p->x.at;
-    e->first = p->t->sig.n_code;
-    if (!binary(p, 1))
-        return false;
-    e->count = p->t->sig.n_code - e->first;
-    return sett__expr_valid(&p->t->sig, *e) ||
-           sett__lex_fail(&p->x, start, "the expression is too long, or takes too much room");
-}
-
-/* Is the bracket here a tuple, and not an expression's: has it a comma of its own? */
-static bool is_tuple(const char *s)
-{
-    int depth = 0;
-    for (; *s && *s != '\n'; s++) {
-        if (*s == '"')
-            for (s++; *s && *s != '\n' && *s != '"'; s++)
-                s += *s == '\\' && s[1] && s[1] != '\n';
-        if (!*s || *s == '\n')
-            return false;
-        depth += (*s == '(') - (*s == ')');
-        if (!depth || (depth == 1 && *s == ','))
-            return depth == 1;
-    }
-    return false;
-}
-
-/* The leaves of one tuple: extents make leaves, strides must find them. */
-static bool leaf(struct parser *p, sett__param *param, bool strides, uint32_t *k, uint8_t mode)
-{
-    sett__sig *s = &p->t->sig;
-    sett__expr e;
-    if (strides ? *k >= param->n_leaf || s->leaf[param->leaf + *k].mode != mode : *k >= SETT__MAX_LEAVES)
-        return SETT__LEX_FAIL(&p->x, strides ? "the strides do not have the extents' profile" : "too many extents");
-    if (!expr(p, &e))
-        return false;
-    if (!strides) {
-        if (!grow(p, (void **)&s->leaf, &p->cap_leaf, s->n_leaf, sizeof *s->leaf))
-            return false;
-        s->leaf[s->n_leaf++] = (sett__leaf){.mode = mode, .extent = e};
-        param->n_leaf++;
-    } else {
-        s->leaf[param->leaf + *k].stride = e;
-    }
-    ++*k;
-    return true;
-}
-
-static bool mode_of(struct parser *p, sett__param *param, bool strides, uint32_t *k, uint8_t mode)
-{
-    sett__lex_space(&p->x);
-    if (*p->x.at != '(' || !is_tuple(p->x.at))
-        return leaf(p, param, strides, k, mode);
-    p->x.at++;
-    do {
-        if (!leaf(p, param, strides, k, mode))
-            return false;
-    } while (sett__accept(&p->x, ","));
-    return sett__expect(&p->x, ")");
-}
-
-static bool tuple(struct parser *p, sett__param *param, bool strides)
-{
-    uint32_t k = 0;
-    uint8_t mode = 0;
-    if (!sett__expect(&p->x, "("))
-        return false;
-    if (!sett__sees(&p->x, ")"))
-        do {
-            if (mode == SETT__MAX_RANK)
-                return SETT__LEX_FAIL(&p->x, "more than %d modes", SETT__MAX_RANK);
-            if (!mode_of(p, param, strides, &k, mode++))
-                return false;
-        } while (sett__accept(&p->x, ","));
-    if (strides && (k != param->n_leaf || mode != param->rank))
-        return SETT__LEX_FAIL(&p->x, "the strides do not have the extents' profile");
-    param->rank = mode;
-    return sett__expect(&p->x, ")");
-}
-
-/* ---- the signature ------------------------------------------------------------------------------ */
-static bool sym_line(struct parser *p)
-{
-    sett__sig *s = &p->t->sig;
-    sett__symbol sym = {.div = 1};
-    uint64_t div;
-    if (!sett__lex_name(&p->x, "a name", &sym.name))
-        return false;
-    if (sett__accept_word(&p->x, "div")) {
-        if (!sett__lex_digits(&p->x, &div, INT64_MAX))
-            return false;
-        sym.div = (int64_t)div;
-    }
-    sym.wide = sett__accept_word(&p->x, "wide");
-    if (s->n_sym == SETT__MAX_PARAMS)
-        return SETT__LEX_FAIL(&p->x, "more than %d symbols", SETT__MAX_PARAMS);
-    if (!grow(p, (void **)&s->sym, &p->cap_sym, s->n_sym, sizeof *s->sym))
-        return false;
-    s->sym[s->n_sym++] = sym;
-    return true;
-}
-
-static bool param_line(struct parser *p, bool scalar)
-{
-    sett__sig *s = &p->t->sig;
-    sett__param param = {.scalar = scalar, .leaf = s->n_leaf};
-    uint32_t n;
-    if (s->n_param == SETT__MAX_PARAMS)
-        return SETT__LEX_FAIL(&p->x, "more than %d parameters", SETT__MAX_PARAMS);
-    if (!sett__lex_name(&p->x, "a name", &param.name) || !sett__lex_type(&p->x, &param.dtype, &n))
-        return false;
-    if (n != 1)
-        return SETT__LEX_FAIL(&p->x, "a parameter has one type");
-    param.align = (uint32_t)sett__dtype_bytes((sett_dtype)param.dtype);
-    if (!scalar) {
-        if (!tuple(p, &param, false) || !sett__expect(&p->x, ":") || !tuple(p, &param, true) ||
-            !sett__expect(&p->x, "align") || !sett__lex_u32(&p->x, &param.align, UINT32_MAX))
-            return false;
-        param.access = sett__accept_word(&p->x, "read") ? SETT__ACCESS_READ : 0;
-        if (sett__accept_word(&p->x, "write"))
-            param.access |= SETT__ACCESS_WRITE;
-        param.wide = sett__accept_word(&p->x, "wide");
-        param.restricted = sett__accept_word(&p->x, "restrict");
-    }
-    if (!grow(p, (void **)&s->param, &p->cap_param, s->n_param, sizeof *s->param))
-        return false;
-    s->param[s->n_param++] = param;
-    return true;
-}
-
-static bool dims_line(struct parser *p, sett__expr *dim)
-{
-    if (dim[0].count || dim[1].count || dim[2].count)
-        return SETT__LEX_FAIL(&p->x, "it is given twice");
-    for (int d = 0; d < 3; d++) {
-        bool absent = sett__accept_word(&p->x, "_");
-        if (!absent && !expr(p, &dim[d]))
-            return false;
-        if (!sett__accept(&p->x, ","))
-            return true;
-    }
-    return SETT__LEX_FAIL(&p->x, "more than three extents");
-}
-
-static bool smem_line(struct parser *p, sett__sig *s)
-{
-    if (s->smem_align)
-        return SETT__LEX_FAIL(&p->x, "it is given twice");
-    return sett__lex_u32(&p->x, &s->smem, UINT32_MAX) && sett__expect(&p->x, "align") &&
-           sett__lex_u32(&p->x, &s->smem_align, UINT32_MAX);
-}
-
-static bool file_and_line(struct parser *p, const char **file, uint32_t *line)
-{
-    return sett__lex_chars(&p->x, SETT__LETTERS SETT__DIGITS "_./+-", "a file", file) && sett__expect(&p->x, ":") &&
-           sett__lex_u32(&p->x, line, UINT32_MAX);
-}
-
-static bool check_line(struct parser *p, sett__sig *s)
-{
-    sett__check k = {.file = NULL};
-    if (s->n_check == SETT__MAX_CHECKS)
-        return SETT__LEX_FAIL(&p->x, "more than %d checks", SETT__MAX_CHECKS);
-    if (!expr(p, &k.expr) || !sett__lex_string(&p->x, &k.text) ||
-        (sett__accept(&p->x, "@") && !file_and_line(p, &k.file, &k.line)) ||
-        !grow(p, (void **)&s->check, &p->cap_check, s->n_check, sizeof k))
-        return false;
-    s->check[s->n_check++] = k;
-    return true;
-}
-
-/* False also where the line is none of the signature's, with nothing read. */
-static bool sig_line(struct parser *p, bool *found)
-{
-    sett__sig *s = &p->t->sig;
-    *found = true;
-    if (sett__accept_word(&p->x, "sym"))
-        return sym_line(p);
-    if (sett__accept_word(&p->x, "param"))
-        return param_line(p, false);
-    if (sett__accept_word(&p->x, "scalar"))
-        return param_line(p, true);
-    if (sett__accept_word(&p->x, "grid"))
-        return dims_line(p, s->grid);
-    if (sett__accept_word(&p->x, "block"))
-        return dims_line(p, s->block);
-    if (sett__accept_word(&p->x, "cluster"))
-        return dims_line(p, s->cluster);
-    if (sett__accept_word(&p->x, "smem"))
-        return smem_line(p, s);
-    if (sett__accept_word(&p->x, "check"))
-        return check_line(p, s);
-    return *found = false;
-}
-
 /* ---- ops --------------------------------------------------------------------------------------------- */
-static sett__op *now(struct parser *p)
+static sett__op *now(sett__parser *p)
 {
     return &p->t->op[p->t->n_op];
 }
 
 /* %7, which an earlier line made. */
-static bool value(struct parser *p, uint32_t *id)
+static bool value(sett__parser *p, uint32_t *id)
 {
     uint64_t number;
     sett__lex_space(&p->x);
@@ -334,13 +47,13 @@ static bool value(struct parser *p, uint32_t *id)
     return true;
 }
 
-static bool operand(struct parser *p)
+static bool operand(sett__parser *p)
 {
     uint32_t id;
     return value(p, &id) && add_arg(p, id);
 }
 
-static bool operands(struct parser *p)
+static bool operands(sett__parser *p)
 {
     do {
         if (!operand(p))
@@ -350,7 +63,7 @@ static bool operands(struct parser *p)
 }
 
 /* Numbers below the text's length: what is printed never has others, and it bounds memory. */
-static bool define(struct parser *p, uint64_t number, const char *at)
+static bool define(sett__parser *p, uint64_t number, const char *at)
 {
     uint32_t old = p->cap_def;
     if (number > p->x.len)
@@ -377,30 +90,27 @@ static bool find_op(const char *s, size_t n, uint8_t *code)
 
 static bool find_sub(sett__op *op, const char *s, size_t n)
 {
-    static const char *const words[] = {"x", "y", "z", "idx", "up", "down", "bfly"};
-    sett__class cls = (sett__class)sett__ops[op->code].cls;
-    if (cls == SETT__C_REDUCE || cls == SETT__C_ATOM) {
-        bool exchange = cls == SETT__C_ATOM && n == 4 && !memcmp(s, "xchg", 4);
-        op->sub = exchange ? SETT__XCHG : 0;
-        return exchange || find_op(s, n, &op->sub);
+    sett__code code = (sett__code)op->code;
+    if (code == SETT__REDUCE || code == SETT__ATOM || code == SETT__REDUX) {
+        bool exchange = code == SETT__ATOM && n == 4 && !memcmp(s, "xchg", 4), cas = code == SETT__ATOM && n == 3 && !memcmp(s, "cas", 3);
+        op->sub = exchange ? SETT__XCHG : cas ? SETT__CAS : 0;
+        return exchange || cas || find_op(s, n, &op->sub);
     }
-    int from = cls == SETT__C_SHFL ? 3 : 0, to = cls == SETT__C_SHFL                             ? 7
-                                                 : cls == SETT__C_SREG && op->code != SETT__LANE ? 3
-                                                                                                 : 0;
-    for (int i = from; i < to; i++)
-        if (strlen(words[i]) == n && !memcmp(words[i], s, n)) {
-            op->sub = (uint8_t)(i - from);
+    const char *word;
+    for (int i = 0; (word = sett__sub_word(code, i)); i++)
+        if (strlen(word) == n && !memcmp(word, s, n)) {
+            op->sub = (uint8_t)i;
             return true;
         }
     return false;
 }
 
 /* add, ex2.approx, reduce.add: a whole name first, else what the last dot cuts off. */
-static bool op_name(struct parser *p)
+static bool op_name(sett__parser *p)
 {
     sett__lex_space(&p->x);
     const char *s = p->x.at;
-    size_t n = strspn(s, SETT__LETTERS SETT__DIGITS "."), dot = n;
+    size_t n = strspn(s, SETT__LETTERS SETT__DIGITS "._"), dot = n;
     sett__op *op = now(p);
     bool found = find_op(s, n, &op->code);
     while (!found && dot && s[dot - 1] != '.')
@@ -414,7 +124,7 @@ static bool op_name(struct parser *p)
 }
 
 /* Digits with a point, exactly or to the nearest: up to 2^53 over a power of ten that a double holds. */
-static bool decimal(struct parser *p, sett_dtype d, uint64_t *bits)
+static bool decimal(sett__parser *p, sett_dtype d, uint64_t *bits)
 {
     sett__lex_space(&p->x);
     const char *start = p->x.at;
@@ -442,7 +152,7 @@ static bool decimal(struct parser *p, sett_dtype d, uint64_t *bits)
     return true;
 }
 
-static bool constant(struct parser *p)
+static bool constant(sett__parser *p)
 {
     sett__op *op = now(p);
     sett_dtype d = (sett_dtype)op->dtype;
@@ -470,7 +180,7 @@ static bool constant(struct parser *p)
     return ok;
 }
 
-static bool named(struct parser *p)
+static bool named(sett__parser *p)
 {
     const sett__sig *s = &p->t->sig;
     bool sym = now(p)->code == SETT__SYM;
@@ -487,7 +197,7 @@ static bool named(struct parser *p)
     return sett__lex_fail(&p->x, at, "there is no %s %.60s", sym ? "symbol" : "parameter", text);
 }
 
-static bool pick_list(struct parser *p)
+static bool pick_list(sett__parser *p)
 {
     sett__tape *t = p->t;
     if (!operand(p) || !sett__expect(&p->x, "["))
@@ -503,7 +213,7 @@ static bool pick_list(struct parser *p)
         for (; first <= last; first++) {
             if (t->n_index - (uint32_t)now(p)->imm == SETT__MAX_WIDTH)
                 return SETT__LEX_FAIL(&p->x, "more than %d indices", SETT__MAX_WIDTH);
-            if (!grow(p, (void **)&t->index, &p->cap_index, t->n_index, sizeof *t->index))
+            if (!sett__parse_grow(p, (void **)&t->index, &p->cap_index, t->n_index, sizeof *t->index))
                 return false;
             t->index[t->n_index++] = first;
         }
@@ -514,7 +224,7 @@ static bool pick_list(struct parser *p)
 }
 
 /* %1[%2 + 4], %1[4] */
-static bool place(struct parser *p)
+static bool place(sett__parser *p)
 {
     if (!operand(p) || !sett__expect(&p->x, "["))
         return false;
@@ -533,7 +243,7 @@ static bool place(struct parser *p)
     return sett__expect(&p->x, "]");
 }
 
-static bool align_of(struct parser *p)
+static bool align_of(sett__parser *p)
 {
     uint32_t bytes;
     if (!sett__expect(&p->x, "align") || !sett__lex_u32(&p->x, &bytes, SETT__MAX_ALIGN))
@@ -544,21 +254,32 @@ static bool align_of(struct parser *p)
     return true;
 }
 
-static bool option(struct parser *p, const char *word)
+static bool option(sett__parser *p, const char *word)
 {
     return sett__accept_word(&p->x, word) ? operand(p) : add_arg(p, SETT__NONE);
 }
 
-static bool load(struct parser *p)
+/* One of the words 1 to n - 1, if there is one, into the op's flags. */
+static void flag_word(sett__parser *p, const char *const *word, int n, int at)
+{
+    for (int i = 1; i < n; i++)
+        if (sett__accept_word(&p->x, word[i])) {
+            now(p)->flags |= (uint8_t)(i << at);
+            return;
+        }
+}
+
+static bool load(sett__parser *p)
 {
     if (!place(p) || !align_of(p) || !option(p, "pred") || !option(p, "fill"))
         return false;
     now(p)->flags = sett__accept_word(&p->x, "volatile") ? SETT__F_VOLATILE : 0;
+    flag_word(p, sett__cache_word, SETT__COUNT(sett__cache_word), SETT__F_CACHE_AT);
     return true;
 }
 
 /* The value comes before the predicate here, and after it in the operands. */
-static bool store(struct parser *p, bool atom)
+static bool store(sett__parser *p, bool atom)
 {
     uint32_t id, n;
     uint8_t dtype;
@@ -571,14 +292,51 @@ static bool store(struct parser *p, bool atom)
         return false;
     if (typed && (p->t->op[id].dtype != dtype || p->t->op[id].n != n))
         return sett__lex_fail(&p->x, at, "the value is not of this type");
-    if ((!atom && !align_of(p)) || !option(p, "pred") || !add_arg(p, id))
+    uint32_t was = SETT__NONE;
+    if (atom && sett__accept_word(&p->x, "was") && !value(p, &was))
+        return false;
+    if ((!atom && !align_of(p)) || !option(p, "pred") || !add_arg(p, id) || (was != SETT__NONE && !add_arg(p, was)))
         return false;
     if (!atom && sett__accept_word(&p->x, "volatile"))
         now(p)->flags = SETT__F_VOLATILE;
+    flag_word(p, atom ? sett__sem_word : sett__cache_word, atom ? 4 : SETT__COUNT(sett__cache_word), atom ? SETT__F_SEM_AT : SETT__F_CACHE_AT);
+    if (atom)
+        flag_word(p, sett__scope_word, 4, SETT__F_SCOPE_AT);
     return true;
 }
 
-static bool print_line(struct parser *p)
+/* %2[%5 + 8] %1[%4] bytes 16 of 4 cg pred %7: the predicate is written behind, and stands between. */
+static bool cp_async(sett__parser *p)
+{
+    uint32_t bytes, size, pred = SETT__NONE;
+    if (!place(p))
+        return false;
+    int64_t to = now(p)->imm;
+    now(p)->imm = 0;
+    if (!add_arg(p, SETT__NONE) || !place(p) || !sett__expect(&p->x, "bytes") || !sett__lex_u32(&p->x, &bytes, 16) ||
+        !sett__expect(&p->x, "of") || !sett__lex_u32(&p->x, &size, 8))
+        return false;
+    int64_t from = now(p)->imm;
+    if (bytes < 4 || bytes & (bytes - 1) || !size || size & (size - 1) || SETT__CP_TO(to) != to ||
+        from < -SETT__CP_FAR || from >= SETT__CP_FAR)
+        return SETT__LEX_FAIL(&p->x, "there is no such copy");
+    now(p)->imm = SETT__CP_IMM(to, from);
+    now(p)->sub = (uint8_t)((__builtin_ctz(bytes) - 2) | __builtin_ctz(size) << SETT__CP_ELEMENT_AT);
+    now(p)->sub |= sett__accept_word(&p->x, "cg") ? SETT__CP_CG : 0;
+    if (sett__accept_word(&p->x, "pred") && !value(p, &pred))
+        return false;
+    p->t->arg[now(p)->args + 2] = pred;
+    return option(p, "keep");
+}
+
+static bool barrier_line(sett__parser *p)
+{
+    if (now(p)->code == SETT__CPWAIT)
+        return sett__lex_int(&p->x, &now(p)->imm);
+    return (now(p)->code != SETT__BARSYNC && now(p)->code != SETT__BARARRIVE) || operands(p);
+}
+
+static bool print_line(sett__parser *p)
 {
     const char *s;
     uint32_t id;
@@ -587,10 +345,10 @@ static bool print_line(struct parser *p)
     if (!sett__lex_string(&p->x, &s) || !add_string(p, s, &id))
         return false;
     now(p)->imm = id;
-    return now(p)->code == SETT__ASSERT || !sett__accept(&p->x, ",") || operands(p);
+    return !sett__accept(&p->x, ",") || operands(p);
 }
 
-static bool for_line(struct parser *p)
+static bool for_line(sett__parser *p)
 {
     uint64_t number;
     sett__op *op = now(p);
@@ -606,12 +364,14 @@ static bool for_line(struct parser *p)
 }
 
 /* What follows name and type. */
-static bool rest(struct parser *p)
+static bool rest(sett__parser *p)
 {
     sett__op *op = now(p);
     switch (sett__ops[op->code].cls) {
-    case SETT__C_SREG:
-    case SETT__C_BARRIER: return true;
+    case SETT__C_SREG: return true;
+    case SETT__C_BARRIER: return barrier_line(p);
+    case SETT__C_CPASYNC: return cp_async(p);
+    case SETT__C_WARP: return op->code == SETT__ELECT || op->code == SETT__SPECIAL || operands(p);
     case SETT__C_CONST: return constant(p);
     case SETT__C_SYM:
     case SETT__C_SCALAR: return named(p);
@@ -626,6 +386,8 @@ static bool rest(struct parser *p)
     case SETT__C_STORE: return store(p, false);
     case SETT__C_ATOM: return store(p, true);
     case SETT__C_IF: return operand(p) && sett__expect(&p->x, "{");
+    case SETT__C_LOOP: return sett__expect(&p->x, "{");
+    case SETT__C_WHILE: return operand(p);
     case SETT__C_FOR: return for_line(p);
     case SETT__C_PRINTF: return print_line(p);
     case SETT__C_SHFL: return operands(p) && sett__expect(&p->x, "width") && sett__lex_int(&p->x, &op->imm);
@@ -638,7 +400,7 @@ static bool rest(struct parser *p)
 }
 
 /* "file", as the last site has it, or a new one. */
-static bool same_or_new(struct parser *p, const char *s, const uint32_t *last, uint32_t *id)
+static bool same_or_new(sett__parser *p, const char *s, const uint32_t *last, uint32_t *id)
 {
     if (last && !strcmp(p->t->string[*last], s)) {
         *id = *last;
@@ -647,18 +409,18 @@ static bool same_or_new(struct parser *p, const char *s, const uint32_t *last, u
     return add_string(p, s, id);
 }
 
-static bool site(struct parser *p)
+static bool site(sett__parser *p)
 {
     sett__tape *t = p->t;
     const char *file, *func;
     sett__site_ref s = {0, 0, 0}, *last = t->n_site ? &t->site[t->n_site - 1] : NULL;
     if (!sett__accept(&p->x, "@"))
         return !p->x.status;
-    if (!file_and_line(p, &file, &s.line) ||
+    if (!sett__parse_place(p, &file, &s.line) ||
         !sett__lex_chars(&p->x, SETT__LETTERS SETT__DIGITS "_./+-", "a function", &func) ||
         !same_or_new(p, file, last ? &last->file : NULL, &s.file) ||
         !same_or_new(p, func, last ? &last->func : NULL, &s.func) ||
-        !grow(p, (void **)&t->site, &p->cap_site, t->n_site, sizeof *t->site))
+        !sett__parse_grow(p, (void **)&t->site, &p->cap_site, t->n_site, sizeof *t->site))
         return false;
     now(p)->site = t->n_site;
     t->site[t->n_site++] = s;
@@ -670,22 +432,25 @@ static bool has_result(sett__code code)
     switch (sett__ops[code].cls) {
     case SETT__C_STORE:
     case SETT__C_BARRIER:
+    case SETT__C_CPASYNC:
     case SETT__C_IF:
     case SETT__C_ELSE:
     case SETT__C_FOR: /* which is not written as one */
     case SETT__C_END:
+    case SETT__C_LOOP:
+    case SETT__C_WHILE:
     case SETT__C_PRINTF: return false;
     default: return true;
     }
 }
 
-static bool op_line(struct parser *p)
+static bool op_line(sett__parser *p)
 {
     sett__tape *t = p->t;
     uint64_t number = 0;
     if (t->n_op == SETT__MAX_OPS)
         return SETT__LEX_FAIL(&p->x, "more than %u ops", SETT__MAX_OPS);
-    if (!grow(p, (void **)&t->op, &p->cap_op, t->n_op, sizeof *t->op))
+    if (!sett__parse_grow(p, (void **)&t->op, &p->cap_op, t->n_op, sizeof *t->op))
         return false;
     *now(p) = (sett__op){.args = t->n_arg, .site = SETT__NONE, .other = SETT__NONE};
     sett__lex_space(&p->x);
@@ -712,7 +477,7 @@ static bool op_line(struct parser *p)
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------- */
-static bool parse_line(struct parser *p, bool *header)
+static bool parse_line(sett__parser *p, bool *header)
 {
     uint32_t version;
     bool found;
@@ -726,10 +491,10 @@ static bool parse_line(struct parser *p, bool *header)
             return SETT__LEX_FAIL(&p->x, "a tape begins with: sett tape %d", SETT__TAPE_VERSION);
         return version == SETT__TAPE_VERSION || SETT__LEX_FAIL(&p->x, "it is of another version of sett");
     }
-    return sig_line(p, &found) || (!found && op_line(p));
+    return sett__parse_sig_line(p, &found) || (!found && op_line(p));
 }
 
-static bool parse_lines(struct parser *p)
+static bool parse_lines(sett__parser *p)
 {
     bool header = false;
     while (*p->x.at) {
@@ -745,7 +510,7 @@ static bool parse_lines(struct parser *p)
 }
 
 /* The tape's arrays move into its arena; the growing ones are freed, whatever happened. */
-static void settle(struct parser *p, void *field, size_t bytes)
+static void settle(sett__parser *p, void *field, size_t bytes)
 {
     void *from, *to = NULL;
     memcpy(&from, field, sizeof from);
@@ -760,7 +525,7 @@ static void settle(struct parser *p, void *field, size_t bytes)
 sett_status sett__tape_parse_in(sett__tape *t, const sett__allocator *mem, const char *text, sett_error *err)
 {
     *t = (sett__tape){.arena = {.mem = mem}};
-    struct parser p = {
+    sett__parser p = {
         .x = {.text = text, .at = text, .line = text, .len = strlen(text), .arena = &t->arena, .err = err},
         .mem = mem,
         .t = t};
@@ -782,6 +547,8 @@ sett_status sett__tape_parse_in(sett__tape *t, const sett__allocator *mem, const
             err, SETT_E_PARSE, "regions do not nest: an end or else has no beginning, or one is open at the end");
     if (!p.x.status)
         p.x.status = sett__tape_verify(t, NULL, err);
+    if (!p.x.status && !sett__tape_claims(t))
+        p.x.status = sett__error(err, SETT_E_MEMORY, "out of memory while reading a tape");
     if (p.x.status)
         sett__tape_free(t);
     return p.x.status;

@@ -114,16 +114,42 @@ static void print_comment(sett__sink *out, const sett__op *op)
 }
 
 /* ---- ops ---------------------------------------------------------------------------- */
+#define SREG_TEXT(name, text, bits) text,
+#define SREG_WIDE(name, text, bits) bits == 64,
+sett_dtype sett__sreg_type(int sub)
+{
+    static const bool wide[] = {SETT__SREGS(SREG_WIDE)};
+    return wide[sub] ? SETT_U64 : SETT_U32;
+}
+
+const char *sett__sub_word(sett__code code, int sub)
+{
+    static const char *const dims[] = {"x", "y", "z", NULL}, *const lanes[] = {"idx", "up", "down", "bfly", NULL},
+                             *const votes[] = {"all", "any", "uni", "ballot", NULL}, *const scopes[] = {"cta", "gpu", "sys", NULL},
+                             *const sregs[] = {SETT__SREGS(SREG_TEXT) NULL};
+    const char *const *words = code == SETT__LANE ? NULL
+                               : code == SETT__SHFL                        ? lanes
+                               : code == SETT__VOTE || code == SETT__MATCH ? votes
+                               : code == SETT__FENCE                       ? scopes
+                               : code == SETT__SPECIAL                     ? sregs
+                               : sett__ops[code].cls == SETT__C_SREG       ? dims
+                                                                           : NULL;
+    for (int i = 0; words && words[i]; i++)
+        if (i == sub)
+            return words[i];
+    return NULL;
+}
+
+const char *const sett__sem_word[4] = {"relaxed", "acquire", "release", "acq_rel"}, *const sett__scope_word[4] = {"", "cta", "gpu", "sys"};
+const char *const sett__cache_word[9] = {"", "always", "global", "streaming", "last_use", "no_cache", "write_through", "evict_first", "evict_last"};
+
 static const char *sub_name(const sett__op *op)
 {
-    static const char *const dims[] = {"x", "y", "z"}, *const lanes[] = {"idx", "up", "down", "bfly"};
-    switch (sett__ops[op->code].cls) {
-    case SETT__C_SREG: return op->code == SETT__LANE ? NULL : op->sub < 3 ? dims[op->sub] : "?";
-    case SETT__C_SHFL: return op->sub < 4 ? lanes[op->sub] : "?";
-    case SETT__C_REDUCE:
-    case SETT__C_ATOM: return op->sub == SETT__XCHG ? "xchg" : op->sub < SETT__N_CODES ? sett__ops[op->sub].text : "?";
-    default: return NULL;
-    }
+    sett__code code = (sett__code)op->code;
+    if (code == SETT__REDUCE || code == SETT__ATOM || code == SETT__REDUX)
+        return op->sub == SETT__CAS ? "cas" : op->sub == SETT__XCHG ? "xchg" : op->sub < SETT__N_CODES ? sett__ops[op->sub].text : "?";
+    const char *word = sett__sub_word(code, op->sub);
+    return word || !sett__sub_word(code, 0) ? word : "?";
 }
 
 static void print_name(sett__sink *out, const sett__tape *t, const sett__op *op)
@@ -168,21 +194,21 @@ static void print_pick(sett__sink *out, const sett__tape *t, const sett__op *op)
     sett__put(out, "]");
 }
 
-static void print_place(sett__sink *out, const sett__tape *t, const sett__op *op)
+/* Operands k and k + 1: %root[%base + imm]. */
+static void print_place(sett__sink *out, const sett__tape *t, const sett__op *op, uint32_t k, int64_t imm)
 {
-    uint32_t base = operand(t, op, 1);
+    uint32_t base = operand(t, op, k + 1);
     sett__put(out, " ");
-    print_value(out, operand(t, op, 0));
+    print_value(out, operand(t, op, k));
     sett__put(out, "[");
     if (base == SETT__NONE) {
-        sett__put_int(out, op->imm);
+        sett__put_int(out, imm);
     } else {
         print_value(out, base);
-        if (op->imm) {
-            sett__put(out, op->imm < 0 ? " - " : " + ");
+        if (imm) {
+            sett__put(out, imm < 0 ? " - " : " + ");
             char buf[24]; /* the magnitude, which an int64 may not hold */
-            snprintf(buf, sizeof buf, "%llu",
-                (unsigned long long)(op->imm < 0 ? 0 - (uint64_t)op->imm : (uint64_t)op->imm));
+            snprintf(buf, sizeof buf, "%llu", (unsigned long long)(imm < 0 ? 0 - (uint64_t)imm : (uint64_t)imm));
             sett__put(out, buf);
         }
     }
@@ -200,7 +226,7 @@ static void print_option(sett__sink *out, const char *word, uint32_t value)
 static void print_access(sett__sink *out, const sett__tape *t, const sett__op *op)
 {
     bool load = op->code == SETT__LOAD, atom = op->code == SETT__ATOM;
-    print_place(out, t, op);
+    print_place(out, t, op, 0, op->imm);
     if (!load) {
         uint32_t value = operand(t, op, 3);
         sett__put(out, " ");
@@ -212,14 +238,49 @@ static void print_access(sett__sink *out, const sett__tape *t, const sett__op *o
     }
     if (!atom)
         sett__putf(out, " align %llu", op->sub < 64 ? 1ull << op->sub : 0ull);
+    else
+        print_option(out, " was ", operand(t, op, 4));
     print_option(out, " pred ", operand(t, op, 2));
     if (load)
         print_option(out, " fill ", operand(t, op, 3));
-    if (op->flags & SETT__F_VOLATILE)
+    int words[2] = {atom ? (op->flags & SETT__F_SEM) >> SETT__F_SEM_AT : (op->flags & SETT__F_CACHE) >> SETT__F_CACHE_AT,
+        atom ? (op->flags & SETT__F_SCOPE) >> SETT__F_SCOPE_AT : 0};
+    if (!atom && op->flags & SETT__F_VOLATILE)
         sett__put(out, " volatile");
+    if (words[0])
+        sett__putf(out, " %s", atom ? sett__sem_word[words[0]] : words[0] < (int)SETT__COUNT(sett__cache_word) ? sett__cache_word[words[0]] : "?");
+    if (words[1])
+        sett__putf(out, " %s", sett__scope_word[words[1]]);
+}
+
+/* cp.async %2[%5 + 8] %1[%4] bytes 16 of 4 cg pred %7 */
+static void print_cp_async(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    print_place(out, t, op, 0, SETT__CP_TO(op->imm));
+    print_place(out, t, op, 3, SETT__CP_FROM(op->imm));
+    sett__putf(out, " bytes %u of %u%s", SETT__CP_BYTES(op->sub), SETT__CP_SIZE(op->sub), op->sub & SETT__CP_CG ? " cg" : "");
+    print_option(out, " pred ", operand(t, op, 2));
+    print_option(out, " keep ", operand(t, op, 5));
 }
 
 /* What follows the op's name and type. */
+/* An assertion's condition stands before its text. */
+static void print_talk(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    uint32_t first = op->code == SETT__ASSERT && op->n_args;
+    if (first) {
+        sett__put(out, " ");
+        print_value(out, operand(t, op, 0));
+        sett__put(out, ",");
+    }
+    sett__put(out, " ");
+    print_string(out, t, op->imm);
+    if (op->n_args > first) {
+        sett__put(out, ",");
+        print_operands(out, t, op, first);
+    }
+}
+
 static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
 {
     switch (sett__ops[op->code].cls) {
@@ -238,21 +299,14 @@ static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
     case SETT__C_LOAD:
     case SETT__C_STORE:
     case SETT__C_ATOM: print_access(out, t, op); break;
+    case SETT__C_CPASYNC: print_cp_async(out, t, op); break;
+    case SETT__C_LOOP:
     case SETT__C_IF:
         print_operands(out, t, op, 0);
         sett__put(out, " {");
         break;
     case SETT__C_PRINTF:
-        if (op->code == SETT__ASSERT) {
-            print_operands(out, t, op, 0);
-            sett__put(out, ",");
-        }
-        sett__put(out, " ");
-        print_string(out, t, op->imm);
-        if (op->code != SETT__ASSERT && op->n_args) {
-            sett__put(out, ",");
-            print_operands(out, t, op, 0);
-        }
+        print_talk(out, t, op);
         break;
     default:
         print_operands(out, t, op, 0);
@@ -260,6 +314,8 @@ static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
             print_pick(out, t, op);
         if (op->code == SETT__SHFL)
             sett__putf(out, " width %lld", (long long)op->imm);
+        if (op->code == SETT__CPWAIT)
+            sett__putf(out, " %lld", (long long)op->imm);
         if (op->flags & SETT__F_NONNEG)
             sett__put(out, " nonneg");
     }
@@ -386,17 +442,28 @@ static void print_check(sett__sink *out, const sett__sig *s, const sett__check *
     sett__put(out, "\n");
 }
 
+static void print_sym(sett__sink *out, const sett__sig *s, const sett__symbol *sym)
+{
+    sett__put(out, "sym ");
+    sett__put_name(out, sym->name);
+    if (sym->div != 1)
+        sett__putf(out, " div %lld", (long long)sym->div);
+    sett__put(out, sym->wide ? " wide" : "");
+    if (sym->value.count) {
+        sett__put(out, " = ");
+        sett__put_expr(out, s, sym->value);
+    }
+    sett__put(out, "\n");
+}
+
 static void print_sig(sett__sink *out, const sett__sig *s, bool places)
 {
-    for (uint32_t i = 0; i < s->n_sym; i++) {
-        sett__put(out, "sym ");
-        sett__put_name(out, s->sym[i].name);
-        if (s->sym[i].div != 1)
-            sett__putf(out, " div %lld", (long long)s->sym[i].div);
-        sett__put(out, s->sym[i].wide ? " wide\n" : "\n");
-    }
+    for (uint32_t i = 0; i < s->n_sym - s->n_derived; i++)
+        print_sym(out, s, &s->sym[i]);
     for (uint32_t i = 0; i < s->n_param; i++)
         print_param(out, s, &s->param[i]);
+    for (uint32_t i = s->n_sym - s->n_derived; i < s->n_sym; i++) /* may name scalars */
+        print_sym(out, s, &s->sym[i]);
     print_dims(out, s, "grid ", s->grid);
     print_dims(out, s, "block ", s->block);
     print_dims(out, s, "cluster ", s->cluster);

@@ -279,7 +279,7 @@ sett_tensor *sett_flatten_tensor_at(sett_site site, const sett_tensor *t)
     return ok ? view(t, sett_flatten_at(site, t->layout), t->offset) : bad(t);
 }
 
-static sett_tensor *slice(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
+sett_tensor *sett__slice(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
 {
     if (!check_coord(c, t, coord, t->layout->shape, true, true))
         return bad(t);
@@ -293,7 +293,7 @@ sett_tensor *sett_slice_tensor_at(sett_site site, const sett_tensor *t, sett_arg
 {
     if (!sett__use_tensor(t ? NULL : sett__build_of(coord), site, "sett_slice", t) || !sett__use_arg(t->head.b, site, "sett_slice", coord))
         return bad(t);
-    return slice(&(sett__ctx){t->head.b, site, "sett_slice"}, t, coord);
+    return sett__slice(&(sett__ctx){t->head.b, site, "sett_slice"}, t, coord);
 }
 
 /* (a, b, _, _...): tuple of n, the first taken from coord. */
@@ -317,7 +317,7 @@ static sett_tensor *slice_pair(const sett__ctx *c, const sett_tensor *t, sett_ar
     sett_arg *pair = sett__new(c->b, 2 * sizeof *pair);
     pair[0] = first;
     pair[1] = second;
-    return slice(c, t, sett_arg_n(2, pair));
+    return sett__slice(c, t, sett_arg_n(2, pair));
 }
 
 /* sett_zipped_divide, with the caller's name in its errors. */
@@ -433,13 +433,14 @@ sett_tensor *sett_domain_offset_at(sett_site site, const sett_tensor *t, sett_ar
 
 static sett_arg recast_offset(const sett__ctx *c, const sett_tensor *t, int from, int to)
 {
-    if (from >= to)
+    int64_t both = sett__gcd(from, to);
+    int ratio = (int)(to / both);
+    if (ratio == 1)
         return sett__mul(c, t->offset, sett_arg_i(from / to));
-    int ratio = to / from;
     SETT__FAIL_IF(c->b, c->site, c->func, sett__leaf_div(t->offset) % ratio, c->b->poison->arg, SETT_E_DIVIDE,
         "the offset %s of %s is not known to be a multiple of %d elements", sett__arg_text(c->b, t->offset),
         sett__tensor_text(c->b, t), ratio);
-    return sett__div(c, t->offset, sett_arg_i(ratio));
+    return sett__mul(c, sett__div(c, t->offset, sett_arg_i(ratio)), sett_arg_i(from / both));
 }
 
 /* A launch checks that 32 bits count a parameter's elements, not those that they are cut into. */
@@ -461,7 +462,7 @@ sett_tensor *sett_recast_tensor_at(sett_site site, const sett_tensor *t, sett_dt
         return bad(t);
     SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, bad(t), SETT_E_SPACE, "%s has no memory to recast",
         sett__tensor_text(c.b, t));
-    int from = 8 * sett__dtype_bytes((sett_dtype)t->dtype), to = 8 * sett__dtype_bytes(dtype);
+    int from = t->dtype == SETT_BOOL ? 8 : sett_dtype_bits((sett_dtype)t->dtype), to = dtype == SETT_BOOL ? 8 : sett_dtype_bits(dtype);
     if (from > to)
         t = widened(&c, t);
     if (t->head.poison)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making tensors, asking about them, and their text. */
-#include "lib.h"
+#include "print.h"
 #include <string.h>
 
 #define RMEM_ALIGN 32 /* CuTe's, of a register tensor */
@@ -25,8 +25,6 @@ bool sett__check_element(const sett__ctx *c, sett_dtype dtype)
 {
     SETT__FAIL_IF(
         c->b, c->site, c->func, !sett__dtype_valid(dtype), false, SETT_E_DTYPE, "%d is no element type", (int)dtype);
-    SETT__FAIL_IF(c->b, c->site, c->func, dtype != SETT_BOOL && sett_dtype_bits(dtype) < 8, false, SETT_E_DTYPE,
-        "elements of %s are narrower than a byte, which tensors in memory do not support", sett_dtype_name(dtype));
     return true;
 }
 
@@ -143,7 +141,7 @@ static uint32_t room(const sett__ctx *c, const sett_layout *l, int64_t most)
     return (uint32_t)n;
 }
 
-static sett_tensor *make_rmem(const sett__ctx *c, sett_dtype dtype, sett_layout *l, const char *name)
+sett_tensor *sett__rmem_tensor(const sett__ctx *c, sett_dtype dtype, sett_layout *l, const char *name)
 {
     sett_build *b = c->b;
     if (l->head.poison || !check_kernel(c) || !sett__check_element(c, dtype))
@@ -153,7 +151,9 @@ static sett_tensor *make_rmem(const sett__ctx *c, sett_dtype dtype, sett_layout 
     if (!n || t->head.poison)
         return &b->poison->tensor;
     t->align = RMEM_ALIGN;
-    t->root = sett__record(b, c->site, &(sett__emit){.code = SETT__RMEM, .dtype = dtype, .n = n});
+    bool bytes = sett__is_packed(t);
+    t->root = sett__record(b, c->site,
+        &(sett__emit){.code = SETT__RMEM, .dtype = bytes ? SETT_U8 : dtype, .n = bytes ? (uint32_t)sett__packed_bytes(dtype, n) : n});
     return b->error.status ? &b->poison->tensor : t;
 }
 
@@ -167,28 +167,32 @@ sett_tensor *sett_make_rmem_tensor_at(sett_site site, sett_build *b, sett_dtype 
     SETT__FAIL_IF(b, site, c.func, shape.kind != SETT_LAYOUT && !sett__is_static(shape), &b->poison->tensor,
         SETT_E_STATIC, "the shape %s is not static: registers are allocated while building, so it must be of C integers",
         sett__arg_text(b, shape));
-    return make_rmem(
+    return sett__rmem_tensor(
         &c, dtype, shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL), "rmem");
 }
 
-sett_tensor *sett_make_smem_tensor_at(sett_site site, sett_build *b, sett_dtype dtype, sett_layout *l, int align)
+sett_tensor *sett_make_smem_tensor_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg shape, int align)
 {
     const sett__ctx c = {b, site, "sett_make_smem_tensor"};
     if (!b)
         return NULL;
-    if (!sett__use_layout(b, site, c.func, l) || !check_kernel(&c) || !sett__check_element(&c, dtype))
+    if (!sett__use_arg(b, site, c.func, shape) || !check_kernel(&c) || !sett__check_element(&c, dtype))
         return &b->poison->tensor;
+    sett_layout *l = shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL);
     uint32_t bytes = (uint32_t)sett__dtype_bytes(dtype), to = align ? (uint32_t)align : SMEM_ALIGN;
     SETT__FAIL_IF(b, site, c.func, align < 0 || (to & (to - 1)) || to > 1024, &b->poison->tensor, SETT_E_ALIGN,
         "an alignment of %d is no power of two up to 1024", align);
     to = to < bytes ? bytes : to;
-    uint32_t n = room(&c, l, SMEM_MOST / bytes);
+    uint32_t n = l->head.poison ? 0 : room(&c, l, SMEM_MOST / bytes);
     sett_tensor *t = make(b, SETT_SMEM, dtype, l, "smem");
     if (!n || t->head.poison)
         return &b->poison->tensor;
-    uint32_t at = sett__smem_alloc(b, site, c.func, (uint64_t)n * bytes, to);
+    uint64_t all = sett__packed_bytes(dtype, n);
+    uint32_t at = sett__smem_alloc(b, site, c.func, all, to);
     t->align = to;
-    t->root = sett__record(b, site, &(sett__emit){.code = SETT__SMEM, .dtype = dtype, .n = n, .imm = at});
+    bool packed = sett__is_packed(t);
+    t->root = sett__record(b, site,
+        &(sett__emit){.code = SETT__SMEM, .dtype = packed ? SETT_U8 : dtype, .n = packed ? (uint32_t)all : n, .imm = at});
     return b->error.status ? &b->poison->tensor : t;
 }
 
@@ -251,7 +255,7 @@ sett_tensor *sett_make_fragment_like_at(sett_site site, const sett_tensor *t, se
     like(&m, stride, order);
     const int64_t *leaf = stride;
     sett_layout *l = sett__layout(c.b, t->layout->shape, unflatten(c.b, t->layout->shape, &leaf));
-    return make_rmem(&c, dtype ? dtype : (sett_dtype)t->dtype, l, "fragment");
+    return sett__rmem_tensor(&c, dtype ? dtype : (sett_dtype)t->dtype, l, "fragment");
 }
 
 sett_tensor *sett_var_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg init)
@@ -261,7 +265,7 @@ sett_tensor *sett_var_at(sett_site site, sett_build *b, sett_dtype dtype, sett_a
         return NULL;
     if (!sett__use_arg(b, site, c.func, init))
         return &b->poison->tensor;
-    sett_tensor *t = make_rmem(&c, dtype, sett__layout(b, sett_arg_i(1), sett_arg_i(0)), "var");
+    sett_tensor *t = sett__rmem_tensor(&c, dtype, sett__layout(b, sett_arg_i(1), sett_arg_i(0)), "var");
     if (!t->head.poison)
         sett__set(&c, t, init, sett_arg_i(0));
     return b->error.status ? &b->poison->tensor : t;
@@ -303,10 +307,15 @@ sett_layout *sett_tensor_layout(const sett_tensor *t)
 /* ---- text ---------------------------------------------------------------------------------------- */
 static const char *const space_name[] = {"?", "gmem", "smem", "rmem", "dsmem", "tmem", "generic", "coord"};
 
-/* What the address of element 0 is known to be a multiple of. */
-static uint32_t start_align(const sett_tensor *t)
+const char *sett__space_name(sett_space s)
 {
-    uint64_t by = (uint64_t)sett__leaf_div(t->offset) * (uint64_t)sett__dtype_bytes((sett_dtype)t->dtype) | t->align;
+    return space_name[s];
+}
+
+uint32_t sett__start_align(const sett_tensor *t)
+{
+    uint64_t bits = (uint64_t)(t->dtype == SETT_BOOL ? 8 : sett_dtype_bits((sett_dtype)t->dtype));
+    uint64_t by = (uint64_t)sett__leaf_div(t->offset) * bits / 8 | t->align;
     return (uint32_t)(by & (0 - by));
 }
 
@@ -344,11 +353,10 @@ int sett_tensor_str(const sett_tensor *t, char *buf, size_t size)
         char *at = rest(&s, &left);
         s.n += sett__arg_str(t->offset, at, left);
     } else {
-        /* Booleans lie in memory as bytes. */
-        put(&s, "tensor<ptr<%s, %s", t->dtype == SETT_BOOL ? "i8" : sett_dtype_name((sett_dtype)t->dtype),
+        put(&s, "tensor<ptr<%s, %s", sett__memory_type((sett_dtype)t->dtype),
             space_name[t->space]);
-        if (start_align(t) > (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype))
-            put(&s, ", align<%u>", start_align(t));
+        if (sett__start_align(t) > (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype))
+            put(&s, ", align<%u>", sett__start_align(t));
         put(&s, ">");
     }
     put(&s, " o ");

@@ -62,19 +62,32 @@ void sett__put_int(sett__sink *s, int64_t x)
     sett__put_n(s, p, (size_t)(buf + sizeof buf - p));
 }
 
+static void put_char(sett__sink *s, char c)
+{
+    if ((unsigned char)c < 32 || c == 127)
+        sett__putf(s, c == '\n' ? "\\n" : "\\x%02x", (unsigned)(unsigned char)c);
+    else
+        sett__put_n(s, &c, 1);
+}
+
+size_t sett__put_shown(sett__sink *s, const char *text, size_t n, size_t at)
+{
+    size_t start = s->len, column = at > n ? at - n : 0; /* past the end */
+    for (size_t i = 0; i < n; i++) {
+        put_char(s, text[i] == '\t' ? ' ' : text[i]);
+        column = i < at ? s->len - start + (at > n ? at - n : 0) : column;
+    }
+    return column;
+}
+
 void sett__put_quoted(sett__sink *s, const char *text)
 {
-    static const char plain[] = "\n\t\"\\", letter[] = "nt\"\\";
     sett__put(s, "\"");
-    for (; *text; text++) {
-        const char *escape = strchr(plain, *text);
-        if (escape)
-            sett__put_n(s, (char[]){'\\', letter[escape - plain]}, 2);
-        else if ((unsigned char)*text < 32 || *text == 127)
-            sett__putf(s, "\\x%02x", (unsigned)(unsigned char)*text);
+    for (; *text; text++)
+        if (*text == '\t' || *text == '"' || *text == '\\')
+            sett__put_n(s, (char[]){'\\', *text == '\t' ? 't' : *text}, 2);
         else
-            sett__put_n(s, text, 1);
-    }
+            put_char(s, *text);
     sett__put(s, "\"");
 }
 

@@ -223,7 +223,9 @@ static sett_arg shape_div(const sett__ctx *c, sett_arg a, sett_arg b)
     }
     if (!a.u.i || !b.u.i)
         return sett__bad(c, SETT_E_RANGE, "invalid: %lld by %lld", (long long)a.u.i, (long long)b.u.i);
-    if ((a.u.i % b.u.i && b.u.i % a.u.i))
+    if (a.u.i == -1 || b.u.i == -1) /* INT64_MIN % -1 traps */
+        return b.u.i == -1 ? sett__div(c, a, b) : sett_arg_i(b.u.i < 0 ? 1 : -1);
+    if (a.u.i % b.u.i && b.u.i % a.u.i)
         return sett__bad(c, SETT_E_DIVIDE, "divisibility: neither of %lld and %lld divides the other; pad one of them",
             (long long)a.u.i, (long long)b.u.i);
     if (a.u.i % b.u.i == 0)
@@ -371,6 +373,8 @@ static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_a
 {
     if (crd.kind == SETT_POISON)
         return crd;
+    if (stride.kind == SETT_POISON) /* compact strides of a shape whose product overflows */
+        return stride;
     if (crd.kind == SETT_SLICE)
         crd = sett_arg_i(0);
     if (crd.kind == SETT_NODE) {

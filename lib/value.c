@@ -21,7 +21,7 @@ static bool is_int(sett_dtype d)
 
 static bool is_arithmetic(sett_dtype d)
 {
-    return d == SETT_BOOL || is_int(d) || is_float(d);
+    return d == SETT_BOOL || is_int(d) || is_float(d) || sett__dtype_is_wide(d);
 }
 
 /* ---- C numbers ---------------------------------------------------------------- */
@@ -39,8 +39,10 @@ static bool int_fits(sett_dtype d, int64_t i)
         return i == 0 || i == 1;
     if (is_float(d))
         return isfinite(sett__float_of_bits(d, bits_of_int(d, i)));
-    if (d == SETT_U64)
+    if (d == SETT_U64 || d == SETT_U128)
         return i >= 0;
+    if (d == SETT_I4)
+        return i >= -8 && i <= 7;
     sett__dtype_range(d, &lo, &hi);
     return i >= lo && i <= hi;
 }
@@ -49,10 +51,9 @@ static bool int_fits(sett_dtype d, int64_t i)
 static sett_val *construct(const sett__ctx *c, sett_arg a, sett_dtype d)
 {
     sett_build *b = c->b;
-    SETT__FAIL_IF(b, c->site, c->func, d == SETT_I4, poison_of(b), SETT_E_DTYPE, "there are no constants of i4; convert an integer with sett_to");
     if (a.kind == SETT_INT)
         return sett__const_bits(b, c->site, d, bits_of_int(d, a.u.i));
-    if (is_float(d) || sett__dtype_kind(d) == 's')
+    if (is_float(d) || (sett__dtype_kind(d) == 's' && d != SETT_I4))
         return sett__const_bits(b, c->site, d, sett__bits_of_float(d, a.u.f));
     if (d == SETT_BOOL)
         return sett__const_bits(b, c->site, d, a.u.f != 0);
@@ -172,6 +173,8 @@ sett_val *sett__to(sett_build *b, sett_site site, sett_val *v, sett_dtype dtype)
         return v;
     if (sett__dtype_kind((sett_dtype)v->dtype) == 's' || sett__dtype_kind(dtype) == 's')
         return sett__to_narrow(b, site, v, dtype);
+    if (sett__dtype_is_wide((sett_dtype)v->dtype) ? is_float(dtype) : sett__dtype_is_wide(dtype) && is_float((sett_dtype)v->dtype))
+        return sett__to_wide(b, site, v, dtype);
     uint32_t id = sett__record(b, site,
         &(sett__emit){.code = SETT__CONVERT, .dtype = dtype, .n = v->n, .n_args = 1, .args = &v->id});
     sett_val *r = sett__val(b, id, v->shape, v->scalar);
@@ -212,7 +215,7 @@ static const struct binary_info {
 
 static bool natural(const sett_val *v)
 {
-    return sett__dtype_kind((sett_dtype)v->dtype) == 'u' || (v->scalar && v->lo >= 0);
+    return sett__dtype_kind((sett_dtype)v->dtype) == 'u' || (v->scalar && is_int((sett_dtype)v->dtype) && v->lo >= 0);
 }
 
 static sett_val *zero_like(const sett__ctx *c, const sett_val *v)
@@ -380,7 +383,6 @@ sett_val *sett_where_at(sett_site site, sett_val *cond, sett_arg x, sett_arg y)
 static bool need_values(const sett__ctx *c, sett_dtype d)
 {
     SETT__FAIL_IF(c->b, c->site, c->func, !sett__dtype_valid((int)d), false, SETT_E_DTYPE, "%d is not an element type", (int)d);
-    SETT__FAIL_IF(c->b, c->site, c->func, !sett__dtype_has_values(d), false, SETT_E_DTYPE, "there are no values of %s", sett_dtype_name(d));
     return !c->b->error.status;
 }
 
@@ -444,7 +446,7 @@ sett_val *sett__number(sett_build *b, sett_site site, const char *func, sett_arg
         return poison_of(b);
     uint64_t bits;
     if (!o.v) {
-        if (sett__dtype_kind(d) == 's')
+        if (sett__dtype_kind(d) == 's' && d != SETT_I4)
             return construct(&c, o.number, d);
         return weak_bits(&c, o.number, d, &bits) ? sett__const_bits(b, site, d, bits) : poison_of(b);
     }

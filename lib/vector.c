@@ -277,9 +277,9 @@ bool sett__inside(const sett__ctx *c, const sett_tensor *t, sett_arg base, int64
     int64_t room = root->code == SETT__PARAM ? INT64_MAX : (int64_t)root->n * sett__dtype_bytes((sett_dtype)root->dtype) / bytes;
     if (base.kind != SETT_INT || (imm >= 0 && imm <= room - (int64_t)n))
         return true;
-    sett__fail(c->b, c->site, c->func, SETT_E_RANGE, imm < 0 ? "%s reaches element %lld, before its memory begins"
-                                                              : "%s reaches element %lld of its memory, which has %lld",
-        sett__tensor_text(c->b, t), (long long)(imm < 0 ? imm : imm + (int64_t)n - 1), (long long)room);
+    sett__fail(c->b, c->site, c->func, SETT_E_RANGE, imm < 0 ? "%s reaches %s %lld, before its memory begins"
+                                                              : "%s reaches %s %lld of its memory, which has %lld",
+        sett__tensor_text(c->b, t), sett__is_packed(t) ? "byte" : "element", (long long)(imm < 0 ? imm : imm + (int64_t)n - 1), (long long)room);
     return false;
 }
 

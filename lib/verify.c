@@ -10,6 +10,7 @@ struct check {
     uint32_t i;
     int depth;                       /* open regions, and their openers */
     uint32_t open[SETT__MAX_DEPTH];
+    uint64_t tested;                 /* bit k: open[k] is a LOOP that has its WHILE */
     sett_error *err;
     sett_status status;
 };
@@ -120,8 +121,6 @@ static bool check_const(struct check *c)
     int width = sett_dtype_bits((sett_dtype)c->op->dtype);
     if (!takes_type(c, c->op->dtype))
         return false;
-    if (width > 64)
-        return bad(c, SETT_E_VERIFY, "a constant has up to 64 bits, %s has %d", sett_dtype_name((sett_dtype)c->op->dtype), width);
     if (width < 64 && (uint64_t)c->op->imm >> width)
         return bad(c, SETT_E_VERIFY, "the bits do not fit the type");
     return result_is(c, c->op->dtype, 1);
@@ -149,9 +148,10 @@ static const sett__param *param_of(const struct check *c, const sett__op *op)
 static bool check_scalar(struct check *c)
 {
     const sett__param *p = param_of(c, c->op);
-    if (!p || !p->scalar)
-        return bad(c, SETT_E_VERIFY, "there is no such scalar parameter");
-    return result_is(c, p->dtype, 1);
+    bool address = c->op->code == SETT__ADDR;
+    if (!p || p->scalar == address)
+        return bad(c, SETT_E_VERIFY, "there is no such %s parameter", address ? "tensor" : "scalar");
+    return result_is(c, address ? SETT_U64 : (sett_dtype)p->dtype, 1);
 }
 
 static uint64_t bytes_of(int dtype, uint64_t n)
@@ -264,6 +264,14 @@ static bool check_reduce(struct check *c)
 /* ---- memory ------------------------------------------------------------------------- */
 enum { FAR_OFFSET = 48 }; /* bits of a static offset */
 
+/* Operands k and k + 1, a root and a base, and what is said of the address. */
+struct place {
+    const sett__op *root;
+    uint32_t k;
+    int64_t imm;
+    uint64_t element, align; /* bytes */
+};
+
 /* What is known to divide the root's address. */
 static uint64_t root_align(const struct check *c, const sett__op *root)
 {
@@ -276,30 +284,30 @@ static uint64_t root_align(const struct check *c, const sett__op *root)
     return low && low < s->smem_align ? low : s->smem_align;
 }
 
-static bool check_align(struct check *c, const sett__op *root, uint64_t element)
+static bool check_align(struct check *c, const struct place *at)
 {
-    uint64_t claim = UINT64_C(1) << (c->op->sub < 63 ? c->op->sub : 63);
+    uint64_t claim = at->align, have = root_align(c, at->root);
     if (claim > SETT__MAX_ALIGN)
         return bad(c, SETT_E_ALIGN, "an alignment is at most %d bytes", SETT__MAX_ALIGN);
-    if (claim > root_align(c, root))
-        return bad(
-            c, SETT_E_ALIGN, "%%%u is aligned to %llu bytes", arg(c, 0), (unsigned long long)root_align(c, root));
-    if (arg(c, 1) == SETT__NONE && (uint64_t)c->op->imm * element % claim)
-        return bad(c, SETT_E_ALIGN, "offset %lld is not so aligned", (long long)c->op->imm);
+    if (claim > have)
+        return bad(c, SETT_E_ALIGN, "%%%u is aligned to %llu bytes", arg(c, at->k), (unsigned long long)have);
+    if (arg(c, at->k + 1) == SETT__NONE && (uint64_t)at->imm * at->element % claim)
+        return bad(c, SETT_E_ALIGN, "offset %lld is not so aligned", (long long)at->imm);
     return true;
 }
 
-static bool check_offset(struct check *c, const sett__op *root, uint64_t element, uint32_t n)
+static bool check_offset(struct check *c, const struct place *at, uint32_t n)
 {
-    int64_t imm = c->op->imm;
+    int64_t imm = at->imm;
+    const sett__op *root = at->root;
     if (imm >> FAR_OFFSET != 0 && imm >> FAR_OFFSET != -1)
         return bad(c, SETT_E_RANGE, "the offset is too large");
-    if (arg(c, 1) == SETT__NONE) {
-        bool inside = root->code == SETT__PARAM || ((uint64_t)imm + n) * element <= bytes_of(root->dtype, root->n);
+    if (arg(c, at->k + 1) == SETT__NONE) {
+        bool inside = root->code == SETT__PARAM || ((uint64_t)imm + n) * at->element <= bytes_of(root->dtype, root->n);
         return (imm >= 0 && inside) || bad(c, SETT_E_RANGE, "elements %lld to %lld are not in %%%u", (long long)imm,
-                                           (long long)imm + (n - INT64_C(1)), arg(c, 0));
+                                           (long long)imm + (n - INT64_C(1)), arg(c, at->k));
     }
-    const sett__op *base = value(c, 1);
+    const sett__op *base = value(c, at->k + 1);
     if (!base)
         return false;
     if (base->n != 1 || (base->dtype != SETT_I32 && base->dtype != SETT_I64))
@@ -312,7 +320,8 @@ static bool check_param_access(struct check *c, const sett__op *root)
     if (root->code != SETT__PARAM)
         return true;
     const sett__param *p = &c->t->sig.param[root->imm];
-    int need = c->op->code == SETT__LOAD ? SETT__ACCESS_READ : SETT__ACCESS_WRITE;
+    bool reads = c->op->code == SETT__LOAD || c->op->code == SETT__CPASYNC;
+    int need = reads ? SETT__ACCESS_READ : SETT__ACCESS_WRITE;
     if (p->access & need)
         return true;
     return bad(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name,
@@ -320,7 +329,7 @@ static bool check_param_access(struct check *c, const sett__op *root)
 }
 
 /* n elements of a type at the place that operands 0 and 1 and imm name, under operand 2. */
-static bool check_place(struct check *c, const sett__op **root_out, int dtype, uint32_t n)
+static bool check_place(struct check *c, struct place *at, int dtype, uint32_t n)
 {
     int bits = sett_dtype_bits((sett_dtype)dtype);
     const sett__op *root = operand(c, 0);
@@ -328,18 +337,30 @@ static bool check_place(struct check *c, const sett__op **root_out, int dtype, u
         return false;
     if (sett__ops[root->code].cls != SETT__C_ROOT)
         return bad(c, SETT_E_SPACE, "operand 0 is not memory");
-    if (dtype != SETT_BOOL && bits != 8 && bits != 16 && bits != 32 && bits != 64)
+    if (dtype != SETT_BOOL && bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128)
         return bad(c, SETT_E_DTYPE, "memory is not accessed as %s", sett_dtype_name((sett_dtype)dtype));
-    *root_out = root;
-    return (arg(c, 2) == SETT__NONE || scalar(c, 2, SETT_BOOL)) &&
-           check_offset(c, root, (uint64_t)sett__dtype_bytes((sett_dtype)dtype), n) && check_param_access(c, root);
+    *at = (struct place){root, 0, c->op->imm, (uint64_t)sett__dtype_bytes((sett_dtype)dtype), UINT64_C(1) << (c->op->sub & 63)};
+    return (arg(c, 2) == SETT__NONE || scalar(c, 2, SETT_BOOL)) && check_offset(c, at, n) && check_param_access(c, root);
+}
+
+/* Of a load or a store. */
+static bool check_cache(struct check *c, const struct place *at)
+{
+    int cache = (c->op->flags & SETT__F_CACHE) >> SETT__F_CACHE_AT;
+    bool load = c->op->code == SETT__LOAD;
+    if (cache >= (int)SETT__COUNT(sett__cache_word) || cache == (load ? SETT_CACHE_WRITE_THROUGH : SETT_CACHE_LAST_USE) ||
+        (!load && cache == SETT_CACHE_NONE))
+        return bad(c, SETT_E_VERIFY, "there is no such cache mode");
+    if (cache && at->root->code != SETT__PARAM)
+        return bad(c, SETT_E_SPACE, "a cache mode is for global memory");
+    return !cache || !(c->op->flags & SETT__F_VOLATILE) || bad(c, SETT_E_VERIFY, "a volatile access has no cache mode");
 }
 
 static bool check_load(struct check *c)
 {
-    const sett__op *op = c->op, *root;
-    if (!check_place(c, &root, op->dtype, op->n) ||
-        !check_align(c, root, (uint64_t)sett__dtype_bytes((sett_dtype)op->dtype)))
+    const sett__op *op = c->op;
+    struct place at;
+    if (!check_place(c, &at, op->dtype, op->n) || !check_align(c, &at) || !check_cache(c, &at))
         return false;
     if (arg(c, 3) == SETT__NONE)
         return true;
@@ -350,25 +371,50 @@ static bool check_load(struct check *c)
 
 static bool check_store(struct check *c)
 {
-    const sett__op *x = value(c, 3), *root;
-    return x && check_place(c, &root, x->dtype, x->n) &&
-           check_align(c, root, (uint64_t)sett__dtype_bytes((sett_dtype)x->dtype));
+    const sett__op *x = value(c, 3);
+    struct place at;
+    return x && check_place(c, &at, x->dtype, x->n) && check_align(c, &at) && check_cache(c, &at);
 }
 
 static bool check_atom(struct check *c)
 {
-    const sett__op *op = c->op, *root;
-    bool exchange = op->sub == SETT__XCHG;
+    const sett__op *op = c->op;
+    struct place at;
+    bool cas = op->sub == SETT__CAS, exchange = cas || op->sub == SETT__XCHG;
+    if (op->n_args != (cas ? 5 : 4))
+        return bad(c, SETT_E_VERIFY, "it takes %d operands, not %u", cas ? 5 : 4, op->n_args);
     if (!exchange && (!folds(op->sub) || op->sub == SETT__MUL))
         return bad(c, SETT_E_VERIFY, "there is no such atomic");
     if (!takes_type(c, op->dtype) || !result_is(c, op->dtype, 1) || !scalar(c, 3, op->dtype))
         return false;
-    bool small = sett__dtype_is_int((sett_dtype)op->dtype) && sett_dtype_bits((sett_dtype)op->dtype) < 32;
+    bool small = sett__dtype_is_int((sett_dtype)op->dtype) && sett_dtype_bits((sett_dtype)op->dtype) < (exchange ? 16 : 32);
     if (small || (!exchange && !takes((sett__code)op->sub, op->dtype)))
         return bad(c, SETT_E_DTYPE, "there is no such atomic of %s", sett_dtype_name((sett_dtype)op->dtype));
-    if (!check_place(c, &root, op->dtype, 1))
+    if (!check_place(c, &at, op->dtype, 1) || (cas && !scalar(c, 4, op->dtype)))
         return false;
-    return root->code != SETT__RMEM || bad(c, SETT_E_SPACE, "registers have no atomics");
+    return at.root->code != SETT__RMEM || bad(c, SETT_E_SPACE, "registers have no atomics");
+}
+
+/* One of the two ends of a copy: operands k and k + 1. */
+static bool check_end(struct check *c, uint32_t k, sett__code space, int64_t imm)
+{
+    uint64_t element = SETT__CP_SIZE(c->op->sub), bytes = SETT__CP_BYTES(c->op->sub);
+    struct place at = {operand(c, k), k, imm, element, bytes};
+    if (!at.root)
+        return false;
+    if (at.root->code != space)
+        return bad(c, SETT_E_SPACE, "it copies global memory to shared memory");
+    return check_offset(c, &at, (uint32_t)(bytes / element)) && check_align(c, &at) && check_param_access(c, at.root);
+}
+
+static bool check_cp_async(struct check *c)
+{
+    uint8_t sub = c->op->sub;
+    if (sub > (SETT__CP_CG | SETT__CP_ELEMENT | 2) || (sub & SETT__CP_LG) == 3 || SETT__CP_SIZE(sub) > SETT__CP_BYTES(sub) ||
+        (sub & SETT__CP_CG && SETT__CP_BYTES(sub) != 16))
+        return bad(c, SETT_E_VERIFY, "there is no such copy");
+    return check_end(c, 0, SETT__SMEM, SETT__CP_TO(c->op->imm)) && check_end(c, 3, SETT__PARAM, SETT__CP_FROM(c->op->imm)) &&
+           (arg(c, 2) == SETT__NONE || scalar(c, 2, SETT_BOOL)) && (arg(c, 5) == SETT__NONE || scalar(c, 5, SETT_BOOL));
 }
 
 /* ---- threads, regions, talk ------------------------------------------------------------ */
@@ -376,6 +422,55 @@ static bool check_none(struct check *c)
 {
     (void)c;
     return true;
+}
+
+/* A constant operand of which the value is bounded; others are checked as they run. */
+static bool bounded(struct check *c, uint32_t k, int64_t lo, int64_t hi, int64_t step, const char *what)
+{
+    if (!scalar(c, k, SETT_I32))
+        return false;
+    const sett__op *x = &c->t->op[arg(c, k)];
+    int64_t v = sett__int_of_bits(SETT_I32, (uint64_t)x->imm);
+    return x->code != SETT__CONST || (v >= lo && v <= hi && v % step == 0) || bad(c, SETT_E_RANGE, "%s", what);
+}
+
+static bool check_barrier(struct check *c)
+{
+    const sett__op *op = c->op;
+    bool named = op->code == SETT__BARSYNC || op->code == SETT__BARARRIVE;
+    if (op->n_args != (named ? 2 : 0))
+        return bad(c, SETT_E_VERIFY, "it takes %d operands, not %u", named ? 2 : 0, op->n_args);
+    if (op->sub > (op->code == SETT__FENCE ? SETT__SCOPE_SYS : 0) || (op->imm && op->code != SETT__CPWAIT))
+        return bad(c, SETT_E_VERIFY, "it has an attribute that it does not take");
+    if (op->imm < -1 || op->imm > SETT__MAX_GROUPS)
+        return bad(c, SETT_E_RANGE, "%lld groups: -1 to %d", (long long)op->imm, SETT__MAX_GROUPS);
+    return !named || (bounded(c, 0, 1, 15, 1, "a named barrier is 1 to 15") &&
+                         bounded(c, 1, 32, 1024, 32, "a barrier is for a multiple of 32 threads, up to 1024"));
+}
+
+static bool check_warp(struct check *c)
+{
+    const sett__op *op = c->op, *x;
+    bool none = op->code == SETT__ELECT || op->code == SETT__SPECIAL;
+    if (op->n_args != !none)
+        return bad(c, SETT_E_VERIFY, "it takes %d operands, not %u", !none, op->n_args);
+    if (op->code == SETT__SPECIAL)
+        return op->sub < SETT__N_SREGS ? result_is(c, sett__sreg_type(op->sub), 1) : bad(c, SETT_E_VERIFY, "there is no such register");
+    if (op->code == SETT__ELECT)
+        return op->sub ? bad(c, SETT_E_VERIFY, "it has an attribute that it does not take") : result_is(c, SETT_BOOL, 1);
+    if (!(x = value(c, 0)) || !takes_type(c, x->dtype) || !scalar(c, 0, x->dtype))
+        return false;
+    int bits = sett_dtype_bits((sett_dtype)x->dtype);
+    if (op->code == SETT__VOTE)
+        return op->sub > SETT__VOTE_BALLOT ? bad(c, SETT_E_VERIFY, "there is no such vote")
+                                           : result_is(c, op->sub == SETT__VOTE_BALLOT ? SETT_U32 : SETT_BOOL, 1);
+    if (op->code == SETT__MATCH)
+        return op->sub > SETT__VOTE_ANY       ? bad(c, SETT_E_VERIFY, "there is no such match")
+               : bits != 32 && bits != 64 ? bad(c, SETT_E_DTYPE, "lanes are compared by 32 or 64 bits")
+                                          : result_is(c, SETT_U32, 1);
+    if (!folds(op->sub) || op->sub == SETT__MUL)
+        return bad(c, SETT_E_VERIFY, "it folds by an op that it does not know");
+    return bits == 32 ? result_is(c, x->dtype, 1) : bad(c, SETT_E_DTYPE, "lanes are folded by 32 bits");
 }
 
 static bool check_shfl(struct check *c)
@@ -401,6 +496,15 @@ static bool check_shfl(struct check *c)
 
 static bool check_if(struct check *c)
 {
+    return scalar(c, 0, SETT_BOOL);
+}
+
+static bool check_while(struct check *c)
+{
+    int at = c->depth - 1;
+    if (at < 0 || c->op->other != c->open[at] || c->t->op[c->open[at]].code != SETT__LOOP || c->tested >> at & 1)
+        return bad(c, SETT_E_REGION, "it stands once in each loop, directly in it");
+    c->tested |= UINT64_C(1) << at;
     return scalar(c, 0, SETT_BOOL);
 }
 
@@ -467,20 +571,22 @@ static bool check_printf(struct check *c)
     const sett__op *op = c->op;
     if (op->imm < 0 || op->imm >= c->t->n_string)
         return bad(c, SETT_E_VERIFY, "its text is not there");
-    if (op->code == SETT__ASSERT)
-        return op->n_args == 1 ? scalar(c, 0, SETT_BOOL) : bad(c, SETT_E_VERIFY, "it takes one operand");
-    if (op->n_args > SETT__MAX_PRINT)
+    uint32_t first = op->code == SETT__ASSERT, n = first; /* the condition is not printed */
+    if (op->n_args < first)
+        return bad(c, SETT_E_VERIFY, "it has no condition");
+    if (first && !scalar(c, 0, SETT_BOOL))
+        return false;
+    if (op->n_args > first + SETT__MAX_PRINT)
         return bad(c, SETT_E_LIMIT, "it prints at most %d operands", SETT__MAX_PRINT);
     const char *p = c->t->string[op->imm];
-    uint32_t n = 0;
     int longs;
     for (char letter; (letter = next_conversion(&p, &longs)); n++) {
         if (letter == '?')
-            return bad(c, SETT_E_VERIFY, "conversion %u is none that a kernel can print", n);
+            return bad(c, SETT_E_VERIFY, "conversion %u is none that a kernel can print", n - first);
         if (n < op->n_args && !check_conversion(c, n, letter, longs))
             return false;
     }
-    return n == op->n_args || bad(c, SETT_E_VERIFY, "%u conversions for %u operands", n, op->n_args);
+    return n == op->n_args || bad(c, SETT_E_VERIFY, "%u conversions for %u operands", n - first, op->n_args - first);
 }
 
 /* ---- what all ops share ---------------------------------------------------------------- */
@@ -506,22 +612,29 @@ static const struct rule {
     [SETT__C_REDUCE] = {2, SUB | RESULT, check_reduce},
     [SETT__C_LOAD] = {4, SUB | IMM | RESULT, check_load},
     [SETT__C_STORE] = {4, SUB | IMM, check_store},
-    [SETT__C_ATOM] = {4, SUB | IMM | RESULT, check_atom},
-    [SETT__C_BARRIER] = {0, 0, check_none},
+    [SETT__C_ATOM] = {ANY, SUB | IMM | RESULT, check_atom},
+    [SETT__C_BARRIER] = {ANY, SUB | IMM, check_barrier},
+    [SETT__C_CPASYNC] = {6, SUB | IMM, check_cp_async},
+    [SETT__C_WARP] = {ANY, SUB | RESULT, check_warp},
     [SETT__C_SHFL] = {2, SUB | IMM | RESULT, check_shfl},
     [SETT__C_IF] = {1, 0, check_if},
     [SETT__C_ELSE] = {0, 0, check_none},
     [SETT__C_FOR] = {3, RESULT, check_for},
     [SETT__C_END] = {0, 0, check_none},
     [SETT__C_PRINTF] = {ANY, IMM, check_printf},
+    [SETT__C_LOOP] = {0, 0, check_none},
+    [SETT__C_WHILE] = {1, 0, check_while},
 };
 
 static int flags_of(const sett__op *op)
 {
     if (op->code == SETT__LOAD || op->code == SETT__STORE)
-        return SETT__F_VOLATILE;
+        return SETT__F_VOLATILE | SETT__F_CACHE;
+    if (op->code == SETT__ATOM)
+        return SETT__F_SEM | SETT__F_SCOPE;
     bool bounded = op->code == SETT__DIV || op->code == SETT__REM || op->code == SETT__SHR;
-    return bounded && sett__dtype_is_int((sett_dtype)op->dtype) ? SETT__F_NONNEG : 0;
+    char cls = sett__dtype_class((sett_dtype)op->dtype);
+    return bounded && cls && strchr("iuw", cls) ? SETT__F_NONNEG : 0;
 }
 
 static bool check_result(struct check *c, int uses)
@@ -541,12 +654,14 @@ static bool check_result(struct check *c, int uses)
 static bool check_region(struct check *c)
 {
     const sett__op *op = c->op;
-    if (op->code == SETT__ELSE || op->code == SETT__END) {
+    if (sett__closes(op->code)) {
         uint32_t opener = c->depth ? c->open[c->depth - 1] : SETT__NONE;
         if (opener == SETT__NONE || c->t->op[opener].other != c->i || (op->code == SETT__END && op->other != opener) ||
             (op->code == SETT__ELSE && c->t->op[opener].code != SETT__IF))
             return bad(c, SETT_E_REGION, "it closes no region of its kind");
         c->depth--;
+        if (c->t->op[opener].code == SETT__LOOP && !(c->tested >> c->depth & 1))
+            return bad(c, SETT_E_REGION, "its loop has no while");
     }
     if (op->depth != c->depth)
         return bad(c, SETT_E_REGION, "its region is not the one that is open");
@@ -555,10 +670,11 @@ static bool check_region(struct check *c)
 
 static bool open_region(struct check *c)
 {
-    if (c->op->code != SETT__IF && c->op->code != SETT__ELSE && c->op->code != SETT__FOR)
+    if (!sett__opens(c->op->code))
         return true;
     if (c->depth == SETT__MAX_DEPTH)
         return bad(c, SETT_E_LIMIT, "regions nest at most %d deep", SETT__MAX_DEPTH);
+    c->tested &= ~(UINT64_C(1) << c->depth);
     c->open[c->depth++] = c->i;
     return true;
 }
@@ -591,23 +707,30 @@ static bool check_target(struct check *c, int sm)
            bad(c, SETT_E_TARGET, "%s needs sm_%d, the target is sm_%d", sett__ops[c->op->code].text, need, sm);
 }
 
-/* The sum is too large: its largest part is where to look. */
+/* The sum is too large: what it is of, as far as there is room to say it. */
 static sett_status too_much_smem(const sett__tape *t, const char *target, int sm, sett_error *err)
 {
-    char where[160] = "in one tensor", part[200] = "";
-    const sett__op *most = NULL;
+    char parts[340] = "";
+    size_t at = 0;
+    uint32_t more = 0;
     for (uint32_t i = 0; i < t->n_op; i++) {
         const sett__op *op = &t->op[i];
-        if (op->code == SETT__SMEM && (!most || bytes_of(op->dtype, op->n) > bytes_of(most->dtype, most->n)))
-            most = op;
+        const sett__site_ref *s = op->site < t->n_site ? &t->site[op->site] : NULL;
+        char where[130] = "?";
+        if (op->code != SETT__SMEM)
+            continue;
+        if (s && s->file < t->n_string)
+            snprintf(where, sizeof where, "%.100s:%u", t->string[s->file], s->line);
+        if (at + strlen(where) + 32 > sizeof parts)
+            more++;
+        else
+            at += (size_t)snprintf(parts + at, sizeof parts - at, "%s %llu at %s", at ? "," : ":",
+                (unsigned long long)bytes_of(op->dtype, op->n), where);
     }
-    const sett__site_ref *s = most && most->site < t->n_site ? &t->site[most->site] : NULL;
-    if (s && s->file < t->n_string)
-        snprintf(where, sizeof where, "at %.130s:%u", t->string[s->file], s->line);
-    if (most)
-        snprintf(part, sizeof part, ", %llu of them %s", (unsigned long long)bytes_of(most->dtype, most->n), where);
-    return sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory%s: %s gives a block at most %u", t->sig.smem, part,
-        target, sett__target_smem(sm));
+    if (more)
+        snprintf(parts + at, sizeof parts - at, ", %u more", more);
+    return sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory, and %s gives a block at most %u%s", t->sig.smem,
+        target, sett__target_smem(sm), parts);
 }
 
 static sett_status verify_target(const sett__tape *t, const char *target, int sm, sett_error *err)

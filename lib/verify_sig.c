@@ -135,15 +135,26 @@ static sett_status verify_check(const sett__sig *s, const sett__check *k, sett_e
     return SETT_OK;
 }
 
+static sett_status verify_symbol(const sett__sig *s, uint32_t i, sett_error *err)
+{
+    const sett__symbol *sym = &s->sym[i];
+    if (sym->div < 1 || sym->wide > 1)
+        return sett__error(err, SETT_E_VERIFY, "symbol %.100s: its divisor must be positive", sym->name);
+    if ((sym->value.count > 0) != (i >= s->n_sym - s->n_derived))
+        return sett__error(err, SETT_E_VERIFY, "symbol %.100s: those that have a value follow the others", sym->name);
+    if (sym->value.count && (sym->wide || sym->div != 1 || !sett__expr_valid(s, sym->value)))
+        return sett__error(err, SETT_E_VERIFY, "symbol %.100s: its value is not a valid expression of 32 bits", sym->name);
+    return SETT_OK;
+}
+
 sett_status sett__sig_verify(const sett__sig *s, sett_error *err)
 {
     static const int64_t grid[] = {INT32_MAX, 65535, 65535}, block[] = {1024, 1024, 64}, cluster[] = {16, 16, 16};
-    if (s->n_sym > SETT__MAX_PARAMS || s->n_param > SETT__MAX_PARAMS)
+    if (s->n_sym > SETT__MAX_PARAMS || s->n_derived > s->n_sym || s->n_param > SETT__MAX_PARAMS)
         return sett__error(err, SETT_E_LIMIT, "a kernel has at most %d parameters and symbols", SETT__MAX_PARAMS);
     sett_status status = verify_names(s, err);
     for (uint32_t i = 0; !status && i < s->n_sym; i++)
-        if (s->sym[i].div < 1 || s->sym[i].wide > 1)
-            status = sett__error(err, SETT_E_VERIFY, "symbol %.100s: its divisor must be positive", s->sym[i].name);
+        status = verify_symbol(s, i, err);
     for (uint32_t i = 0; !status && i < s->n_param; i++)
         status = verify_param(s, &s->param[i], err);
     if (!status)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Read-modify-writes, relaxed, device scope (block scope in shared memory). By inline asm,
+/* Read-modify-writes, of any order and scope. By inline asm,
  * because LLVM 22 drops the scope of an atomicrmw; what the target has no instruction for
  * is a compare-and-swap loop. */
 #include "ptx.h"
 #include <string.h>
 
 typedef struct place {
-    const char *scope, *space; /* "gpu", "global" */
+    const char *sem, *scope, *space; /* "relaxed", "gpu", "global" */
     LLVMValueRef address;
 } place;
 
@@ -41,6 +41,9 @@ static const char *native(const sett__lower *l, int code, int dtype)
         {SETT__XOR, "i8u8", "xor.b64", 70},
         {SETT__XCHG, "i4u4f4", "exch.b32", 70},
         {SETT__XCHG, "i8u8d8", "exch.b64", 70},
+        {SETT__CAS, "i2u2h2H2", "cas.b16", 70},
+        {SETT__CAS, "i4u4f4", "cas.b32", 70},
+        {SETT__CAS, "i8u8d8", "cas.b64", 70},
     };
     char key[3] = {dtype == SETT_BF16 ? 'H' : sett__dtype_class((sett_dtype)dtype),
         (char)('0' + sett__dtype_bytes((sett_dtype)dtype)), 0};
@@ -68,8 +71,8 @@ static LLVMValueRef instruction(
 {
     char text[96], regs[32];
     const char *operands[] = {"[$1]", "[$1], $2", "[$1], $2, $3"};
-    snprintf(text, sizeof(text), "%s.relaxed.%s.%s.%s $0, %s;", n == 1 ? "ld" : "atom", at->scope, at->space, what,
-        operands[n - 1]);
+    snprintf(text, sizeof(text), "%s.%s.%s.%s.%s $0, %s;", n == 1 ? "ld" : "atom", n == 1 ? "relaxed" : at->sem, at->scope, at->space,
+        what, operands[n - 1]);
     char c = constraint(type);
     int len = snprintf(regs, sizeof(regs), "=%c,l", c);
     for (unsigned i = 1; i < n; i++)
@@ -110,17 +113,23 @@ static LLVMValueRef cas_loop(sett__lower *l, const sett__op *op, const place *at
 static LLVMValueRef atom(sett__lower *l, const sett__op *op)
 {
     bool shared = sett__arg_of(l, op, 0)->code == SETT__SMEM;
-    place at = {.scope = shared ? "cta" : "gpu", .space = shared ? "shared" : "global"};
+    int scope = (op->flags & SETT__F_SCOPE) >> SETT__F_SCOPE_AT;
+    place at = {.sem = sett__sem_word[(op->flags & SETT__F_SEM) >> SETT__F_SEM_AT], .space = shared ? "shared" : "global",
+        .scope = scope ? sett__scope_word[scope] : shared ? "cta" : "gpu"};
     at.address = sett__ir_address(l, op, op->dtype);
     LLVMValueRef v = sett__ir_scalar(l, op, 3);
     LLVMTypeRef type = LLVMTypeOf(v);
     const char *what = native(l, op->sub, op->dtype);
     if (!what)
         return cas_loop(l, op, &at, v);
-    bool half = sett__dtype_class((sett_dtype)op->dtype) == 'h'; /* asm takes 16 bits as an integer */
-    LLVMTypeRef asm_type = half ? l->i16 : type;
-    LLVMValueRef in[2] = {at.address, LLVMBuildBitCast(l->b, v, asm_type, "")};
-    return LLVMBuildBitCast(l->b, instruction(l, &at, what, asm_type, in, 2), type, "");
+    bool half = sett__dtype_class((sett_dtype)op->dtype) == 'h', cas = op->sub == SETT__CAS; /* asm takes 16 bits as an integer */
+    LLVMTypeRef asm_type = half ? l->i16 : cas ? LLVMIntTypeInContext(l->ctx, 8u * (unsigned)sett__dtype_bytes((sett_dtype)op->dtype)) : type;
+    LLVMValueRef in[3] = {at.address, LLVMBuildBitCast(l->b, v, asm_type, "")};
+    if (cas) { /* [address], was, value */
+        in[2] = in[1];
+        in[1] = LLVMBuildBitCast(l->b, sett__ir_scalar(l, op, 4), asm_type, "");
+    }
+    return LLVMBuildBitCast(l->b, instruction(l, &at, what, asm_type, in, cas ? 3 : 2), type, "");
 }
 
 void sett__lower_atom(sett__lower *l, const sett__op *op, LLVMValueRef *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions to basic blocks, and what the threads of a block or warp do together. */
+/* Regions to basic blocks, and shuffles. */
 #include "ptx.h"
 
 static sett__frame *push(sett__lower *l, sett__code code)
@@ -44,6 +44,22 @@ void sett__lower_for(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     LLVMAddIncoming(f->phi, &lo, &from, 1);
     out[0] = f->phi;
     f->sign = sign;
+}
+
+void sett__lower_loop(sett__lower *l)
+{
+    sett__frame *f = push(l, SETT__LOOP);
+    f->head = sett__ir_block(l, "loop");
+    f->after = sett__ir_block(l, "endloop");
+    LLVMBuildBr(l->b, f->head);
+    sett__ir_enter(l, f->head);
+}
+
+void sett__lower_while(sett__lower *l, const sett__op *op)
+{
+    LLVMBasicBlockRef body = sett__ir_block(l, "while");
+    LLVMBuildCondBr(l->b, sett__ir_scalar(l, op, 0), body, l->frame[l->depth - 1].after);
+    sett__ir_enter(l, body);
 }
 
 /* ptxas would unroll, and takes several times as long over it: the builder unrolls what
@@ -103,6 +119,8 @@ void sett__lower_end(sett__lower *l)
     sett__frame *f = &l->frame[--l->depth];
     if (f->phi) {
         end_for(l, f);
+    } else if (f->code == SETT__LOOP) {
+        no_unroll(l, LLVMBuildBr(l->b, f->head));
     } else {
         LLVMBuildBr(l->b, f->after);
         if (f->code == SETT__IF) { /* no else: the other arm is empty */
@@ -111,13 +129,6 @@ void sett__lower_end(sett__lower *l)
         }
     }
     sett__ir_enter(l, f->after);
-}
-
-void sett__lower_barrier(sett__lower *l, const sett__op *op)
-{
-    bool warp = op->code == SETT__SYNCWARP;
-    LLVMValueRef in = sett__ir_int(l->i32, warp ? 0xffffffff : 0);
-    sett__ir_intrinsic(l, warp ? "llvm.nvvm.bar.warp.sync" : "llvm.nvvm.barrier.cta.sync.aligned.all", NULL, &in, 1);
 }
 
 static LLVMValueRef shfl32(sett__lower *l, const sett__op *op, LLVMValueRef v, LLVMValueRef lane)

@@ -98,7 +98,7 @@ static void name_params(sett__lower *l)
 static bool make_function(sett__lower *l)
 {
     const sett__sig *sig = &l->tape->sig;
-    uint32_t n = sig->n_param + sig->n_sym;
+    uint32_t n = sig->n_param + sig->n_sym + (sig->n_claim > 0);
     LLVMTypeRef *in = (LLVMTypeRef *)malloc((n + 1u) * sizeof(*in)), global = LLVMPointerTypeInContext(l->ctx, 1);
     if (!in)
         return false;
@@ -106,6 +106,8 @@ static bool make_function(sett__lower *l)
         in[i] = sig->param[i].scalar ? sett__ir_mem_type(l, sig->param[i].dtype) : global;
     for (uint32_t i = 0; i < sig->n_sym; i++)
         in[sig->n_param + i] = sig->sym[i].wide ? l->i64 : l->i32;
+    if (sig->n_claim)
+        in[n - 1] = global; /* of a sett__failure */
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), in, n, 0);
     free(in);
     l->fn = LLVMAddFunction(l->module, l->name, type);
@@ -117,19 +119,26 @@ static bool make_function(sett__lower *l)
 
 /* ---- the ops -------------------------------------------------------------------------------- */
 
+LLVMValueRef sett__ir_sreg(sett__lower *l, const char *reg, uint32_t dim)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "llvm.nvvm.read.ptx.sreg.%s.%c", reg, "xyz"[dim % 3]);
+    return sett__ir_intrinsic(l, name, NULL, NULL, 0);
+}
+
 static LLVMValueRef sreg(sett__lower *l, const sett__op *op)
 {
     static const char *const reg[] = {"tid", "ctaid", "ntid", "nctaid"};
-    char name[64];
     if (op->code == SETT__LANE)
         return sett__ir_intrinsic(l, "llvm.nvvm.read.ptx.sreg.laneid", NULL, NULL, 0);
-    snprintf(name, sizeof(name), "llvm.nvvm.read.ptx.sreg.%s.%c", reg[op->code - SETT__TID], "xyz"[op->sub % 3]);
-    return sett__ir_intrinsic(l, name, NULL, NULL, 0);
+    return sett__ir_sreg(l, reg[op->code - SETT__TID], op->sub);
 }
 
 static LLVMValueRef scalar_param(sett__lower *l, const sett__op *op)
 {
     LLVMValueRef v = LLVMGetParam(l->fn, (unsigned)op->imm);
+    if (op->code == SETT__ADDR)
+        return LLVMBuildPtrToInt(l->b, v, l->i64, "");
     return op->dtype == SETT_BOOL ? LLVMBuildICmp(l->b, LLVMIntNE, v, sett__ir_int(l->i8, 0), "") : v;
 }
 
@@ -207,11 +216,23 @@ static void one_op(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     case SETT__C_BARRIER:
         sett__lower_barrier(l, op);
         break;
+    case SETT__C_CPASYNC:
+        sett__lower_cp_async(l, op);
+        break;
+    case SETT__C_WARP:
+        sett__lower_warp(l, op, out);
+        break;
     case SETT__C_SHFL:
         sett__lower_shfl(l, op, out);
         break;
     case SETT__C_IF:
         sett__lower_if(l, op);
+        break;
+    case SETT__C_LOOP:
+        sett__lower_loop(l);
+        break;
+    case SETT__C_WHILE:
+        sett__lower_while(l, op);
         break;
     case SETT__C_ELSE:
         sett__lower_else(l);

@@ -208,6 +208,12 @@ static LLVMValueRef unary(sett__lower *l, sett__code code, sett_dtype t, LLVMVal
         return sett__ir_intrinsic(l, is_float ? "llvm.fabs" : "llvm.abs", type, in, is_float ? 1 : 2);
     case SETT__NOT:
         return LLVMBuildNot(l->b, x, "");
+    case SETT__POPC:
+        return sett__ir_intrinsic(l, "llvm.ctpop", type, in, 1);
+    case SETT__CLZ: /* in[1]: of 0 it is defined */
+        return sett__ir_intrinsic(l, "llvm.ctlz", type, in, 2);
+    case SETT__BREV:
+        return sett__ir_intrinsic(l, "llvm.bitreverse", type, in, 1);
     case SETT__SQRT:
     case SETT__FLOOR:
     case SETT__CEIL:

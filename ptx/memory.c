@@ -43,18 +43,22 @@ void sett__lower_root(sett__lower *l, const sett__op *op, LLVMValueRef *out)
         out[0] = rmem(l, op);
 }
 
-LLVMValueRef sett__ir_address(sett__lower *l, const sett__op *op, int dtype)
+LLVMValueRef sett__ir_place(sett__lower *l, const sett__op *op, int k, LLVMTypeRef element, int64_t imm)
 {
-    LLVMTypeRef element = sett__ir_mem_type(l, dtype);
-    LLVMValueRef p = sett__ir_scalar(l, op, 0);
-    const sett__op *base = sett__arg_of(l, op, 1);
+    LLVMValueRef p = sett__ir_scalar(l, op, k);
+    const sett__op *base = sett__arg_of(l, op, k + 1);
     if (base) {
-        LLVMValueRef at = sett__ir_scalar(l, op, 1); /* getelementptr extends by the sign */
+        LLVMValueRef at = sett__ir_scalar(l, op, k + 1); /* getelementptr extends by the sign */
         if (sett__dtype_kind((sett_dtype)base->dtype) == 'u')
             at = LLVMBuildZExt(l->b, at, l->i64, "");
         p = LLVMBuildGEP2(l->b, element, p, &at, 1, "");
     }
-    return offset(l, element, p, op->imm);
+    return offset(l, element, p, imm);
+}
+
+LLVMValueRef sett__ir_address(sett__lower *l, const sett__op *op, int dtype)
+{
+    return sett__ir_place(l, op, 0, sett__ir_mem_type(l, dtype), op->imm);
 }
 
 /* Alignment of element `first` of an access. More than 16 bytes is of no use, and more than
@@ -68,15 +72,24 @@ static unsigned align_at(const sett__op *op, int dtype, uint32_t first)
     return align;
 }
 
+static LLVMValueRef load_piece(sett__lower *l, const sett__op *op, LLVMTypeRef type, uint32_t width, uint32_t first, LLVMValueRef p)
+{
+    unsigned align = align_at(op, op->dtype, first);
+    if (op->flags & SETT__F_CACHE)
+        return sett__ir_cached_load(l, op, type, width * (unsigned)sett__dtype_bytes((sett_dtype)op->dtype), align, p);
+    LLVMValueRef v = LLVMBuildLoad2(l->b, type, p, "");
+    LLVMSetAlignment(v, align);
+    LLVMSetVolatile(v, (op->flags & SETT__F_VOLATILE) != 0);
+    return v;
+}
+
 static void load_pieces(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
     LLVMTypeRef element = sett__ir_mem_type(l, op->dtype);
     LLVMValueRef p = sett__ir_address(l, op, op->dtype);
     for (uint32_t first = 0, width; first < op->n; first += width, out++) {
         width = sett__ir_piece_width(op->n, first);
-        LLVMValueRef v = LLVMBuildLoad2(l->b, sett__ir_vec_type(element, width), offset(l, element, p, first), "");
-        LLVMSetAlignment(v, align_at(op, op->dtype, first));
-        LLVMSetVolatile(v, (op->flags & SETT__F_VOLATILE) != 0);
+        LLVMValueRef v = load_piece(l, op, sett__ir_vec_type(element, width), width, first, offset(l, element, p, first));
         *out = op->dtype == SETT_BOOL ? LLVMBuildICmp(l->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "") : v;
     }
 }
@@ -128,8 +141,13 @@ static void store_pieces(sett__lower *l, const sett__op *op)
         LLVMValueRef v = l->val[value][piece];
         if (dtype == SETT_BOOL)
             v = LLVMBuildZExt(l->b, v, sett__ir_like(l->i8, v), "");
+        unsigned align = align_at(op, dtype, first);
+        if (op->flags & SETT__F_CACHE) {
+            sett__ir_cached_store(l, op, v, width * (unsigned)sett__dtype_bytes((sett_dtype)dtype), align, offset(l, element, p, first));
+            continue;
+        }
         LLVMValueRef s = LLVMBuildStore(l->b, v, offset(l, element, p, first));
-        LLVMSetAlignment(s, align_at(op, dtype, first));
+        LLVMSetAlignment(s, align);
         LLVMSetVolatile(s, (op->flags & SETT__F_VOLATILE) != 0);
     }
 }

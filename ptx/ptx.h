@@ -35,6 +35,7 @@ typedef struct sett__lower {
     LLVMBasicBlockRef allocas; /* the entry block: holds nothing else */
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
     LLVMValueRef smem;
+    uint32_t claims; /* assertions so far */
     LLVMValueRef **val;    /* op to its pieces; roots: the pointer */
     LLVMValueRef *scratch; /* as many as the widest value has elements */
     sett__frame frame[SETT__MAX_DEPTH];
@@ -55,6 +56,8 @@ sett_status sett__lower_tape(sett__lower *);
 void sett__lower_fail(sett__lower *, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
 uint32_t sett__arg_op(const sett__lower *, const sett__op *, int k);        /* SETT__NONE: absent */
 const sett__op *sett__arg_of(const sett__lower *, const sett__op *, int k); /* NULL: absent */
+
+LLVMValueRef sett__ir_sreg(sett__lower *, const char *reg, uint32_t dim); /* "tid" */
 
 /* ---- lanes.c: types, pieces, elements --------------------------------------------------- */
 enum { SETT__PIECE = 16 };
@@ -95,16 +98,25 @@ void sett__lower_bitcast(sett__lower *, const sett__op *, LLVMValueRef *out);
 /* ---- memory.c ------------------------------------------------------------------------------------- */
 void sett__lower_root(sett__lower *, const sett__op *, LLVMValueRef *out);
 LLVMValueRef sett__ir_address(sett__lower *, const sett__op *, int dtype);
+LLVMValueRef sett__ir_place(sett__lower *, const sett__op *, int k, LLVMTypeRef element, int64_t imm); /* operands k, k + 1 */
 void sett__lower_load(sett__lower *, const sett__op *, LLVMValueRef *out);
 void sett__lower_store(sett__lower *, const sett__op *);
+/* ---- cached.c: of `bytes` as a type, at an address of global memory ----------------------------------- */
+LLVMValueRef sett__ir_cached_load(sett__lower *, const sett__op *, LLVMTypeRef, unsigned bytes, unsigned align, LLVMValueRef p);
+void sett__ir_cached_store(sett__lower *, const sett__op *, LLVMValueRef, unsigned bytes, unsigned align, LLVMValueRef p);
 /* ---- atomic.c --------------------------------------------------------------------------------------- */
 void sett__lower_atom(sett__lower *, const sett__op *, LLVMValueRef *out);
-/* ---- control.c: regions, barriers, shuffles ------------------------------------------------------------ */
+/* ---- warp.c: votes, matches; barriers, fences, copies in the background --------------------------------- */
+void sett__lower_warp(sett__lower *, const sett__op *, LLVMValueRef *out);
+void sett__lower_barrier(sett__lower *, const sett__op *);
+void sett__lower_cp_async(sett__lower *, const sett__op *);
+/* ---- control.c: regions, shuffles ---------------------------------------------------------------------- */
 void sett__lower_if(sett__lower *, const sett__op *);
 void sett__lower_else(sett__lower *);
+void sett__lower_loop(sett__lower *);
+void sett__lower_while(sett__lower *, const sett__op *);
 void sett__lower_for(sett__lower *, const sett__op *, LLVMValueRef *out);
 void sett__lower_end(sett__lower *);
-void sett__lower_barrier(sett__lower *, const sett__op *);
 void sett__lower_shfl(sett__lower *, const sett__op *, LLVMValueRef *out);
 /* ---- print.c ----------------------------------------------------------------------------------------------- */
 void sett__lower_printf(sett__lower *, const sett__op *);

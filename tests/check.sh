@@ -84,7 +84,7 @@ fuzz() { # the corpus and mutations of it; make fuzz is libFuzzer
 }
 races() {
     b=build/san-thread
-    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim sim_memory sim_bounds stress engine compile cache disk layers launch &&
+    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim sim_memory sim_bounds stress engine compile cache disk layers pack warm launch &&
         build SAN=thread $b/fault && $b/fault T
 }
 
@@ -107,7 +107,7 @@ part address-undefined memory
 part address-undefined-fuzz fuzz san-address-undefined SAN=address,undefined
 part address-undefined-examples memory_examples
 part address-undefined-oom oom san-address-undefined SAN=address,undefined
-part address-undefined-fault faults san-address-undefined "F1 F4 Z" SAN=address,undefined
+part address-undefined-fault faults san-address-undefined "F1 F4 P Z" SAN=address,undefined
 part thread races
 echo "$passed passed, $failed failed, $skipped skipped in $(($(date +%s) - started)) s"
 [ "$failed" = 0 ]

@@ -27,6 +27,8 @@ expect 0 'exit codes' help
 expect 2 'no command' 
 expect 2 'frob is no command' frob
 expect 2 'is no option' layout --frob
+expect 2 '-4 is no option' layout '-4:1'
+expect 2 '--json=1 is no option' layout --json=1 4:1
 expect 2 'needs a value' compile --target
 expect 0 '^\(\(2,2\),3\):\(\(24,2\),8\)$' layout 'composition((6,2):(8,2),(4,3):(3,1))'
 expect 0 '^\(\(32,4\),\(8,4\)\):\(\(128,4\),\(16,1\)\)$' layout 'make_layout_tv((4,32):(32,1),(4,8):(8,1))'
@@ -123,7 +125,7 @@ expect 1 'nowhere/f: No such file' layout '(4,8)' -o "$d/nowhere/f"
 expect 1 '^sett: column 9: ' layout '(4,8):(8'
 expect 1 '^sett: sett_composition: ' layout 'composition((4,8):(8,1),3:5)'
 expect 2 'composition\( has no closing bracket' layout 'composition((4,8):(8,1),2'
-for command in layout compile run cache doctor; do
+for command in layout compile run bench cache warm doctor; do
     expect 0 "^usage: sett $command " $command --help
     expect 0 "^usage: sett $command " help $command
     expect 0 "^usage: sett $command " --help $command
@@ -132,6 +134,27 @@ expect 2 'frob is no command' help frob
 expect 1 'softmax' run frob
 expect 1 'frob is neither a kernel nor a file; the kernels are' compile frob --target sm_90a
 expect 2 'which kernel' run
+expect 2 'bench: which kernel' bench
+expect 0 '^saxpy on CPU engine: median [0-9.]+ us \(p10 [0-9.]+, p90 [0-9.]+, spread [0-9.]+ %\)$' bench saxpy X=1000 Y=1000 a=2 --device cpu
+expect 0 '^3 iterations of 2 launches, by the wall clock, warm caches: 1 workspace of 0.008 MB$' \
+    bench saxpy X=1000 Y=1000 a=2 --device cpu --hot --iterations 3 --launches 2 --warmup 1
+expect 0 '^[0-9.e+-]+ GB/s, [0-9.e+-]+ TFLOP/s$' bench apply A=16x64 B=16x64 --device cpu --workspaces 2 --iterations 2 --flops 1e3
+expect 0 '^\{"arguments": \[\{"name": "X", "dtype": "f32", "shape": \[10\]\}, .*"benchmark": \{"schema_version": 1, "kernel": "saxpy", .*"iterations": 5,' \
+    bench saxpy X=10 Y=10 a=1 --device cpu --workspaces 2 --iterations 5 --json
+{ # four zeros as a .npy file
+    printf '\223NUMPY\001\000v\000'
+    printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }"
+    head -c 16 /dev/zero
+} >"$d/zero.npy"
+expect 1 '^sett: sett_benchmark: saxpy: X is all zeros' bench saxpy X="$d/zero.npy" Y=4 a=1 --device cpu
+expect 0 'median' bench saxpy X="$d/zero.npy" Y=4 a=1 --device cpu --zeros --workspaces 1 --iterations 1
+expect 2 '^sett: X=10x10: 1 extent is needed, as in 4096$' bench saxpy X=10x10 Y=10 a=1 --device cpu
+expect 2 '^sett: A=10x: 2 extents are needed, as in 4096x4096$' bench apply A=10x B=10x10 --device cpu
+expect 2 '^sett: the argument Y is missing' bench saxpy X=10 a=1 --device cpu
+expect 2 '^sett: --bytes -1: a positive number is needed' bench saxpy --bytes -1
+expect 2 '^sett: --iterations 0: a number from 1 to 100000' bench saxpy --iterations 0
+expect 1 '^sett: saxpy: Y mode 0 is 11, X mode 0 gives N = 10' bench saxpy X=10 Y=11 a=1 --device cpu
+expect 5 '^sett: sett_benchmark: .graph needs a GPU' bench saxpy X=10 Y=10 a=1 --device cpu --graph
 expect 2 'cache takes layers, ls, verify' cache frob
 expect 2 'trim needs a size' cache trim 5X
 expect 2 'needs two keys' cache explain abcd
@@ -240,11 +263,79 @@ keys=$("$sett" cache ls --cache-dir "$c" | sed -n 's/^\([0-9a-f]\{16\}\) .*/\1/p
 expect 0 '^target: sm_[0-9a]+ \| sm_[0-9a]+$' cache explain $keys --cache-dir "$c"
 expect 0 'the same key' cache explain "${keys%%[!0-9a-f]*}" "${keys%%[!0-9a-f]*}" --cache-dir "$c"
 expect 1 'no such key' cache explain 0123456789 0123456789 --cache-dir "$c"
+# Packs: the same bytes each time, signed, merged, unpacked; a source instead of the machine's own cache.
+expect 0 ': 2 entries$' cache pack -o "$d/a.settpack" --cache-dir "$c"
+# shellcheck disable=SC2086
+expect 0 ': 2 entries$' cache pack $keys -o "$d/b.settpack" --cache-dir "$c"
+expect 0 ': 1 entries$' cache pack "${keys%%[!0-9a-f]*}" -o "$d/one.settpack" --cache-dir "$c"
+expect 0 ': 2 entries$' cache merge "$d/one.settpack" "$c" -o "$d/m.settpack"
+n=$((n + 1))
+cmp "$d/a.settpack" "$d/b.settpack" && cmp "$d/a.settpack" "$d/m.settpack" || { echo 'equal caches give different packs'; bad=$((bad + 1)); }
+expect 0 '^[0-9a-f]{64}$' cache keygen -o "$d/secret"
+expect 1 'secret: File exists' cache keygen -o "$d/secret"
+"$sett" cache keygen -o "$d/secret2" >"$d/other.pub"
+expect 0 ': 2 entries$' cache sign "$d/a.settpack" -o "$d/s.settpack" --secret-key "$d/secret"
+pub=$(SETT_CACHE_LAYERS=$d/s.settpack "$sett" cache layers --cache-dir '' | sed -n 's/.* signed by //p')
+expect 0 '^2 entries, [0-9]+ bytes, 0 damaged' cache verify "$d/s.settpack" --signed-by "$pub"
+expect 1 'is none of .cache_signers' cache verify "$d/s.settpack" --signed-by "$d/other.pub"
+expect 1 'it is not signed' cache verify "$d/a.settpack" --signed-by "$pub"
+expect 1 'a public key is 64' cache verify "$d/a.settpack" --signed-by "$d/elf"
+expect 0 '^2 entries' cache unpack "$d/s.settpack" --signed-by "$pub" --cache-dir "$d/unpacked"
+expect 1 'it is not signed' cache unpack "$d/a.settpack" --signed-by "$pub" --cache-dir "$d/unpacked"
+expect 0 '^2 entries' cache ls "$d/unpacked"
+# shellcheck disable=SC2086
+expect 0 '^target: sm_[0-9a]+ \| sm_[0-9a]+$' cache explain $keys "$d/a.settpack"
+expect 2 'needs -o' cache pack
+expect 2 'needs packs or folders' cache merge -o "$d/x"
+expect 2 'sign needs a pack' cache sign "$d/a.settpack" -o "$d/x"
+expect 2 'writes to --cache-dir' cache unpack
+expect 2 'keygen needs -o' cache keygen
+expect 1 'nothing.settpack: No such file' cache verify "$d/nothing.settpack"
+printf x | dd of="$d/a.settpack" bs=1 seek=700 conv=notrunc 2>/dev/null
+expect 1 'damaged: its digest does not match its bytes' cache verify "$d/a.settpack"
+expect 1 'is damaged' cache merge "$d/a.settpack" -o "$d/x"
+printf x | dd of="$d/a.settpack" bs=1 seek=300 conv=notrunc 2>/dev/null
+expect 1 "a.settpack: the pack cannot be used: its index's digest" cache verify "$d/a.settpack"
 for f in "$c"/v1/*/*.sett; do printf x >>"$f" && break; done
 expect 1 'damaged: an entry|damaged: its digest' cache verify --cache-dir "$c"
 SETT_CACHE_LAYERS=$c:/nowhere expect 0 '^1  /nowhere: not used' cache layers --cache-dir ''
 expect 0 '^0 bytes are left' cache trim 0 --cache-dir "$c"
 expect 0 '^0 entries' cache ls --cache-dir "$c"
+# Warming: what a manifest names, by processes; the rest when it is asked again; a part of it; what cannot be made.
+m=$d/k.warm w=$d/warmed
+printf 'family %s softmax_family\n dtype = f16\n cols = 1024..4096*2\n threads = 128, 256\nfamily %s saxpy_family\n' "$PWD/$b/libfamilies.so" "$PWD/$b/libfamilies.so" >"$m"
+expect 0 '^[0-9a-f]{64}  sm_80 softmax  dtype=f16 cols=1024 threads=128$' warm "$m" --targets sm_80 --list
+expect 0 '"params": "dtype=f16 cols=4096 threads=256", "key": "[0-9a-f]{64}"\}$' warm "$m" --targets sm_80 --list --json
+expect 0 '"total": 6, "cached": 0, "compiled": 6, "failed": 0, "pack": ' warm "$m" --targets sm_80 -j 2 --cache-dir "$w" --pack "$d/w.settpack"
+expect 0 '"done": 6, "total": 6, "state": "cached"' warm "$m" --targets sm_80 --cache-dir "$w"
+expect 0 '^6 entries, [0-9]+ bytes, 0 damaged' cache verify "$d/w.settpack"
+JOB_COMPLETION_INDEX=0 expect 0 '"total": 3, "cached": 0, "compiled": 3' warm "$m" --targets sm_80 --shard 2 --cache-dir "$w.0" --pack "$d/w0.settpack"
+SLURM_ARRAY_TASK_ID=5 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_STEP=4 \
+    expect 0 '"total": 3, "cached": 0, "compiled": 3' warm "$m" --targets sm_80 --shard 2 --cache-dir "$w.1" --pack "$d/w1.settpack"
+expect 0 ': 6 entries$' cache merge "$d/w0.settpack" "$d/w1.settpack" -o "$d/w01.settpack"
+n=$((n + 1))
+cmp "$d/w.settpack" "$d/w01.settpack" || { echo 'two shards are not the whole'; bad=$((bad + 1)); }
+printf '.opt_level = 9\n' >>"$m"
+expect 1 'k.warm:6: .opt_level = 9: the options are' warm "$m" --targets sm_80
+expect 2 'takes one manifest' warm
+expect 2 'worker is of the processes' warm --worker </dev/null
+expect 2 '^sett: --shard 3: a number from 0 to 1 is needed' warm "$m" --shard 3/2
+expect 2 'needs a number in .SLURM_ARRAY_TASK_ID' warm "$m" --shard 2
+JOB_COMPLETION_INDEX=2 expect 2 'part 2 of 2: they are numbered from 0' warm "$m" --shard 2
+expect 2 '--jobs 0: a number from 1' warm "$m" -j 0
+expect 1 'nothing.warm: No such file' warm "$d/nothing.warm" --targets sm_80
+# An assembler that fails: what it refused is told, the rest was made, and the exit code says so.
+printf 'family %s saxpy_family\n .targets = sm_80, sm_90a\n' "$PWD/$b/libfamilies.so" >"$m"
+sed -i '2s/.*/case "$*" in *sm_90a*) echo refused; exit 1 ;; esac; &/' "$d/ptxas"
+sed -i '2s/^/[ "$1" = --version ] \&\& echo "release 13.0, V13.0.99" \&\& exit; /' "$d/ptxas"
+expect 3 '"total": 2, "cached": 0, "compiled": 1, "failed": 1' warm "$m" --cache-dir "$w.2"
+expect 3 'sett: sett_warm: 1 of 2 kernels were not made' warm "$m" --cache-dir "$w.2"
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+    n=$((n + 1))
+    script -qec "$sett warm $m --cache-dir $w.2" /dev/null </dev/null >"$d/typed" 2>&1
+    grep -q '\[##* *\] 2/2, 1 failed  sm_90a saxpy' "$d/typed" && grep -q '2 kernels: 1 were there, 0 compiled, 1 failed' "$d/typed" ||
+        { echo 'warm on a terminal:'; cat -v "$d/typed"; bad=$((bad + 1)); }
+fi
 unset SETT_PTXAS SETT_NVJITLINK
 # doctor: 5 without a device, 0 with one; the text names the compiler either way
 "$sett" doctor >"$d/doctor" 2>&1

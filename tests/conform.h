@@ -26,7 +26,7 @@ void conform_launch(sett_kernel *, bool cpu, int n, const sett_bind *);
         conform_run(conform_k, __VA_ARGS__); \
         sett_kernel_release(conform_k); \
     } while (0)
-/* What sett_printf wrote on the CPU since the last call. */
+/* What kernels printed since the last call; an address past 0x10000 of 16 digits reads 0x*. */
 const char *conform_printed(void);
 
 /* ---- conform.c: numbers --------------------------------------------------------------------------- */
@@ -54,10 +54,22 @@ bool conform_approximates(sett__code, float x, float got);
 bool conform_near(sett_dtype, uint64_t got, long double want, long double ulps);
 
 /* ---- each part's tests, added by conform_suite() ----------------------------------------------------- */
+void conform_add_values(TCase *);
+void conform_add_program(TCase *);
 void conform_add_ops(TCase *);
 void conform_add_control(TCase *);
 void conform_add_memory(TCase *);
 void conform_add_lanes(TCase *);
 void conform_add_random(TCase *);
 void conform_add_narrow(TCase *);
+void conform_add_mark(TCase *);
+void conform_add_async(TCase *);
+void conform_add_arch(TCase *);
+void conform_add_bits(TCase *);
+void conform_add_print(TCase *);
+void conform_add_wide(TCase *);
+void conform_add_packed(TCase *);
+void conform_add_assert(TCase *);
+void conform_add_struct(TCase *);
+void conform_add_divmod(TCase *);
 #endif

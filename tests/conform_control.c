@@ -254,8 +254,132 @@ START_TEST(register_arrays)
 }
 END_TEST
 
+/* ---- while: a condition that each round computes anew, in lanes of different counts ----------------------------- */
+static void collatz(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *A = array(b, "A"), *C = array(b, "C"), *D = array(b, "D");
+    sett_val *at = place(b);
+    sett_if (b, sett_lt(at, N)) {
+        sett_val *most = sett_at(C, at);
+        sett_tensor *n = sett_var(b, SETT_I32, sett_add(sett_at(A, at), 9)), *rounds = sett_var(b, SETT_I32, 0);
+        sett_while (b, sett_and(sett_gt(sett_at(n, 0), 1), sett_lt(sett_at(rounds, 0), most))) {
+            sett_val *x = sett_at(n, 0);
+            sett_tensor *inner = sett_var(b, SETT_I32, 0);
+            sett_if (b, sett_ne(sett_and(x, 1), 0))
+                sett_set(n, sett_add(sett_mul(x, 3), 1), 0);
+            sett_else (b)
+                sett_set(n, sett_shr(x, 1), 0);
+            sett_while (b, sett_lt(sett_mul(sett_at(inner, 0), 2), sett_and(x, 7))) /* in a loop, and of another count */
+                sett_set(inner, sett_add(sett_at(inner, 0), 1), 0);
+            sett_set(rounds, sett_add(sett_at(rounds, 0), sett_add(sett_at(inner, 0), 1)), 0);
+        }
+        sett_set(D, sett_add(sett_mul(sett_at(n, 0), 1000), sett_at(rounds, 0)), at);
+    }
+}
+
+static int32_t collatz_in_c(int32_t a, int32_t c)
+{
+    int32_t n = a + 9, rounds = 0;
+    while (n > 1 && rounds < c) {
+        rounds += 1 + ((n & 7) + 1) / 2;
+        n = n & 1 ? n * 3 + 1 : n >> 1;
+    }
+    return n * 1000 + rounds;
+}
+
+START_TEST(while_loops)
+{
+    static data x;
+    run(collatz, NULL, &x);
+    for (int i = 0; i < N; i++)
+        CHECK(&x, i, collatz_in_c(x.a[i], x.c[i]));
+}
+END_TEST
+
+/* Warps that wait for each other in a loop: every thread of the block puts itself into the one place, in turn. */
+static void take_turns(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *turn = sett_param(b, "turn", SETT_I32, sett_make_layout(b, T1(1)));
+    sett_tensor *order = sett_param(b, "order", SETT_I32, sett_make_layout(b, T1(4)));
+    sett_grid(b, 1);
+    sett_block(b, 128);
+    sett_if (b, sett_eq(sett_lane_idx(b), 0)) {
+        sett_val *w = sett_warp_idx(b);
+        sett_while (b, sett_ne(sett_add(sett_atomic(turn, SETT_ADD, 0, 0), w), 3)) {
+        } /* the last warp goes first */
+        sett_set(order, sett_at(order, sett_sub(3, w)), w);
+        sett_atomic(turn, SETT_ADD, 1, 0);
+    }
+}
+
+START_TEST(warps_wait)
+{
+    int32_t turn = 0, order[4] = {10, 20, 30, 40};
+    sett_buf T0 = sett_buf_1d(&turn, SETT_I32, 1), O = sett_buf_1d(order, SETT_I32, 4);
+    conform_body(take_turns, NULL, &T0, &O);
+    ck_assert_int_eq(turn, 4);
+    ck_assert_int_eq(order[3], 10); /* warps 3 and 2 read what nobody has written yet */
+    ck_assert_int_eq(order[2], 20);
+    ck_assert_int_eq(order[1], 20);
+    ck_assert_int_eq(order[0], 10);
+}
+END_TEST
+
+/* ---- unrolled loops: the same numbers in the same order ------------------------------------------------------------ */
+typedef struct unroll { int copies, step; bool full, wide; } unroll;
+
+static void record_unrolled(sett_build *b, const void *user)
+{
+    const unroll *u = user;
+    sett_tensor *A = array(b, "A"), *C = array(b, "C"), *D = array(b, "D");
+    sett_val *at = place(b);
+    sett_if (b, sett_lt(at, N)) {
+        sett_val *lo = sett_at(A, at), *hi = sett_at(C, at);
+        sett_tensor *s = sett_var(b, SETT_I32, 1);
+        if (u->wide) { /* of 64 bits, past the ends of 32, and near the ends of the type */
+            lo = sett_add(sett_to(lo, SETT_I64), INT64_C(0x7fffffffffffffc3));
+            hi = sett_sub(sett_to(hi, SETT_I64), -INT64_C(0x7fffffffffffffc3));
+        }
+        if (u->full)
+            sett_for (b, i, -3, 40, u->step, .unroll_full = true)
+                sett_set(s, sett_add(sett_mul(sett_at(s, 0), 5), i), 0);
+        else
+            sett_for (b, i, lo, hi, u->step, .unroll = u->copies)
+                sett_set(s, sett_add(sett_mul(sett_at(s, 0), 5), sett_to(i, SETT_I32)), 0);
+        sett_for (b, j, 2, 9, 3, .unroll = 8) /* fewer than the copies: no loop */
+            sett_set(s, sett_xor(sett_at(s, 0), j), 0);
+        sett_for (b, k, 5, 5, 1, .unroll_full = true)
+            sett_set(s, 0, 0);
+        sett_set(D, sett_at(s, 0), at);
+    }
+}
+
+START_TEST(unrolled_loops)
+{
+    static const unroll how[] = {{2, 1, 0, 0}, {4, 1, 0, 0}, {3, 2, 0, 0}, {7, 5, 0, 0}, {64, 1, 0, 0}, {0, 1, 1, 0}, {0, 4, 1, 0},
+        {4, 3, 0, 1}, {5, 1, 0, 1}};
+    static data x;
+    const unroll *u = &how[_i];
+    run(record_unrolled, u, &x);
+    for (int i = 0; i < N; i++) {
+        int64_t lo = u->full ? -3 : x.a[i], hi = u->full ? 40 : x.c[i];
+        uint32_t s = 1;
+        for (int64_t k = lo; k < hi; k += u->step)
+            s = s * 5 + (uint32_t)(u->wide ? k + (int64_t)0xffffffc3 : k);
+        for (uint32_t j = 2; j < 9; j += 3)
+            s ^= j;
+        CHECK(&x, i, (int32_t)s);
+    }
+}
+END_TEST
+
 void conform_add_control(TCase *t)
 {
+    tcase_add_test(t, while_loops);
+    tcase_add_test(t, warps_wait);
+    tcase_add_loop_test(t, unrolled_loops, 0, 9);
     tcase_add_test(t, loops_and_branches);
     tcase_add_loop_test(t, deep_nesting, 0, 6);
     tcase_add_test(t, index_types);

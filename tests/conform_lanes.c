@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads together: shuffles, warp reductions, barriers in odd blocks, indices, printing; and what is done to the
+/* Threads together: shuffles, warp reductions, barriers in odd blocks, indices; and what is done to the
  * elements of one thread's value: reductions, picks, reshapes, broadcasts, promotion. */
 #include "conform.h"
 #include <stdlib.h>
@@ -285,27 +285,6 @@ START_TEST(barriers)
 }
 END_TEST
 
-/* ---- printing: what it says, on the CPU; on a GPU the driver prints ---------------------------------------------------- */
-static void speak(sett_build *b, const void *user)
-{
-    (void)user;
-    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(2)));
-    sett_block(b, 2);
-    sett_val *i = sett_thread_idx(b, 0), *x = sett_at(X, i);
-    sett_if (b, sett_eq(i, 1))
-        sett_printf(b, "thread {}: {} %5.2f %d %llx {}", i, x, sett_to(x, SETT_F16), sett_to(x, SETT_I8), sett_to(x, SETT_U64), sett_gt(x, 1));
-}
-
-START_TEST(printing)
-{
-    float x[2] = {1, -2.75f};
-    sett_buf X = sett_buf_1d(x, SETT_F32, 2);
-    conform_body(speak, NULL, &X);
-    if (!conform_on_gpu())
-        ck_assert_str_eq(conform_printed(), "thread 1: -2.750000 -2.75 -2 0 0\n");
-}
-END_TEST
-
 void conform_add_lanes(TCase *t)
 {
     tcase_add_loop_test(t, every_shuffle, 0, CONFORM_TYPES);
@@ -313,5 +292,4 @@ void conform_add_lanes(TCase *t)
     tcase_add_loop_test(t, every_element, 0, CONFORM_TYPES);
     tcase_add_test(t, weak_numbers);
     tcase_add_test(t, barriers);
-    tcase_add_test(t, printing);
 }

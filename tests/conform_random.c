@@ -119,7 +119,7 @@ static void region(program *p)
     bool loops = pick(p, 2);
     p->depth++;
     for (int arm = 0; arm < (loops ? 1 : 2); arm++) {
-        sett_region r = loops ? sett_for_begin(SETT_HERE, p->b, sett_arg_i(0), sett_arg_v(number), sett_arg_i(1))
+        sett_region r = loops ? sett_for_begin(SETT_HERE, p->b, sett_arg_i(0), sett_arg_v(number), sett_arg_i(1), NULL)
                         : arm ? sett_else_begin(SETT_HERE, p->b)
                               : sett_if_begin(SETT_HERE, p->b, sett_gt(number, 1));
         keep(p, sett_load(state));

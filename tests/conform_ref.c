@@ -13,6 +13,11 @@ __extension__ typedef unsigned __int128 uwide;
 static const struct format { int mantissa, least, most; } formats[] = { /* bits with the hidden one; exponents */
     [SETT_F16] = {11, -14, 15}, [SETT_BF16] = {8, -126, 127}, [SETT_F32] = {24, -126, 127}, [SETT_F64] = {53, -1022, 1023}};
 
+uint64_t conform_mask(sett_dtype d)
+{
+    return UINT64_MAX >> (64 - sett_dtype_bits(d));
+}
+
 double conform_number(sett_dtype d, uint64_t bits)
 {
     const struct format *f = &formats[d];
@@ -92,6 +97,14 @@ static bool integers(sett__code code, sett_dtype d, const uint64_t *in, uint64_t
     case SETT__NEG: r = -x; break;
     case SETT__ABS: r = x < 0 ? -x : x; break;
     case SETT__NOT: r = ~x; break;
+    case SETT__POPC:
+    case SETT__CLZ:
+    case SETT__BREV:
+        r = code == SETT__CLZ ? width : 0;
+        for (int i = 0; i < width; i++)
+            if (in[0] >> i & 1)
+                r = code == SETT__POPC ? r + 1 : code == SETT__CLZ ? width - 1 - i : r | (wide)1 << (width - 1 - i);
+        break;
     default: return false;
     }
     *out = (uint64_t)r & conform_mask(d);

@@ -28,9 +28,14 @@ static const row rows[] = {
     {"F11", "clocks that are wrong: nothing kept for ever, nothing fresh thrown away", f11_clocks},
     {"F12", "links, pipes, owners, modes, swaps: not followed, not waited on, logged", f12_attacks},
     {"F13", "the folder is removed while it is used: made again", f13_removed},
+    {"P1", "every bit of a pack flipped: it is refused, or the entry; the rest serves, a folder behind it heals", p1_bits},
+    {"P2", "a pack cut to every length, lengthened, replaced while open: refused, or its old self", p2_lengths},
+    {"P3", "killed or failing at each call of writing a pack: all of it stands there, or what stood there", p3_writes},
+    {"P4", "a pack of many: it opens at once, each entry is found, nothing is written", p4_many},
     {"T", "threads that get, read, write and trim: every one right", t_threads},
     {"Z1", "the entry reader under random damage", fuzz_entry},
     {"Z2", "the ELF gate under random damage", fuzz_elf},
+    {"Z3", "the pack reader under random damage", fuzz_packs},
 };
 
 long complain(const char *format, ...)

@@ -72,5 +72,8 @@ long f8_killed(bool, char *, size_t), f8_stopped(bool, char *, size_t), f8_forke
 long f9_lies(bool, char *, size_t), f10_lru(bool, char *, size_t), f11_clocks(bool, char *, size_t);
 long f12_attacks(bool, char *, size_t), f13_removed(bool, char *, size_t);
 long t_threads(bool, char *, size_t);
+long p1_bits(bool, char *, size_t), p2_lengths(bool, char *, size_t), p3_writes(bool, char *, size_t);
+long p4_many(bool, char *, size_t);
+long fuzz_packs(bool, char *, size_t);
 long fuzz_entry(bool, char *, size_t), fuzz_elf(bool, char *, size_t);
 #endif

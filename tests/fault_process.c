@@ -405,14 +405,19 @@ long f10_lru(bool full, char *figures, size_t size)
 }
 
 /* ---- F13: rm -rf under a running server ------------------------------------------------------------------ */
+typedef struct removal {
+    double seconds;
+    volatile bool *over; /* shared by the processes: nobody removes any more */
+} removal;
+
 static bool keep_on(int index, void *user)
 {
-    const double *seconds = user;
+    const removal *r = user;
     uint64_t seed = (uint64_t)index + 99;
-    double end = sett__now_ms() + *seconds * 1e3;
+    double end = sett__now_ms() + r->seconds * 1e3;
     bool ok = true;
     sett__disk *d = disk_open(in_root("cache"), NULL, 0);
-    while (d && sett__now_ms() < end) {
+    while (d && (sett__now_ms() < end || !*r->over)) {
         made m;
         made_new(&m, (unsigned)(dice(&seed) % 50), 500);
         sett_status s = made_get(d, &m);
@@ -422,7 +427,7 @@ static bool keep_on(int index, void *user)
         made_free(&m);
     }
     made m;
-    made_new(&m, 1000 + (unsigned)index, 500); /* nobody removes it any more: it is written and found */
+    made_new(&m, 1000 + (unsigned)index, 500); /* it is written and found */
     ok &= d && !sett__disk_put(d, &m.key, &m.entry, false, NULL) && !made_get(d, &m);
     made_free(&m);
     sett__disk_close(d);
@@ -431,7 +436,8 @@ static bool keep_on(int index, void *user)
 
 static void *remove_all(void *user)
 {
-    double *seconds = user, end = sett__now_ms() + *seconds * 0.8e3;
+    const removal *r = user;
+    double end = sett__now_ms() + r->seconds * 0.8e3;
     for (int i = 0; sett__now_ms() < end; i++) {
         char path[300], aside[300];
         snprintf(path, sizeof path, "%s%s", in_root("cache"), i % 3 == 1 ? "/tmp" : i % 3 == 2 ? "/v1" : "");
@@ -440,17 +446,19 @@ static void *remove_all(void *user)
             folder_remove(path);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
+    *r->over = true;
     return NULL;
 }
 
 long f13_removed(bool full, char *figures, size_t size)
 {
-    double seconds = full ? 30 : 1;
+    removal r = {full ? 30 : 1, mmap(NULL, sizeof *r.over, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
     pthread_t t;
-    pthread_create(&t, NULL, remove_all, &seconds);
-    long bad = crew_run(8, NULL, keep_on, &seconds, NULL);
+    pthread_create(&t, NULL, remove_all, &r);
+    long bad = crew_run(8, NULL, keep_on, &r, NULL);
     pthread_join(t, NULL);
-    snprintf(figures, size, "8 processes for %.0f s, folders removed or moved each 10 ms", seconds);
+    munmap((void *)(uintptr_t)r.over, sizeof *r.over);
+    snprintf(figures, size, "8 processes for %.0f s, folders removed or moved each 10 ms", r.seconds);
     return bad;
 }
 

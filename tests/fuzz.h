@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* The text of a layout, tuple or tiler. The choices that one law makes. A tape's bytes, and its text. An
- * entry of the disk cache, the META in it, the cubin in it. */
-#define FUZZ_LIST(X) X(layout_text) X(laws) X(tape_bytes) X(tape_text) X(cache_entry) X(meta) X(cubin)
+ * entry of the disk cache, the META in it, the cubin in it; a pack of entries. */
+#define FUZZ_LIST(X) X(layout_text) X(laws) X(tape_bytes) X(tape_text) X(cache_entry) X(meta) X(cubin) X(pack)
 #define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *, size_t);
 FUZZ_LIST(FUZZ_DECLARE)
 #endif

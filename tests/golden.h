@@ -10,7 +10,12 @@ enum { MOST_FIELDS = 12, TEXT = 1 << 16 };
 typedef struct tally {
     int passed, failed, skipped;
     bool quiet, print_answers;
+    struct {
+        const char *why;
+        int n;
+    } aside[16]; /* of this file: lines that say nothing of us, by rule */
 } tally;
+void golden_aside(tally *, const char *why); /* a string that stays */
 
 /* One case while it runs: a build whose symbols have known values. */
 typedef struct run {
@@ -45,8 +50,17 @@ int golden_fields(char *line, char **field);
 void golden_layout_line(tally *, const char *file, int line, char **field, int n);
 void golden_dynamic_line(tally *, const char *file, int line, char **field, int n);
 void golden_value_line(tally *, const char *file, int line, char **field, int n);
+void golden_print_line(tally *, const char *file, int line, char **field, int n);
+void golden_print_divergent_line(tally *, const char *file, int line, char **field, int n);
+void golden_dlpack_line(tally *, const char *file, int line, char **field, int n);
+void golden_dlpack_divergent_line(tally *, const char *file, int line, char **field, int n);
 /* Two formats have a file of this name: numbers name their type first, layouts their operation. */
 void golden_argument_line(tally *, const char *file, int line, char **field, int n);
+void golden_ssa_line(tally *, const char *file, int line, char **field, int n);
+void golden_right_line(tally *, const char *file, int line, char **field, int n); /* golden_right.c: judged by plain C */
+bool golden_is_right_line(char **field, int n);
+void golden_ssa_flush(tally *);
+sett_engine *golden_engine(void); /* golden_value.c: of the CPU, or where SETT_TEST_GPU is set of GPUs too */
 void golden_flush(tally *); /* at the end of each file: runs what waits */
 void golden_construct_line(tally *, const char *file, int line, char **field, int n);
 /* Information: our answer to field[0..n) and who agrees, against what is written beside the file. */

@@ -446,7 +446,19 @@ void golden_divergent_line(tally *t, const char *file, int line, char **field, i
 {
     static char got[TEXT], who[64];
     run r = {0};
-    if (n > 1 && strlen(field[1]) > 1) { /* the other format with a file of this name */
+    if (n == 9 && field[0][0] == '(') { /* the other formats with a file of this name */
+        golden_dlpack_divergent_line(t, file, line, field, n);
+        return;
+    }
+    if (strstr(file, "print/")) {
+        golden_print_divergent_line(t, file, line, field, n);
+        return;
+    }
+    if (golden_is_right_line(field, n)) {
+        golden_right_line(t, file, line, field, n);
+        return;
+    }
+    if (n > 1 && strlen(field[1]) > 1) {
         golden_dynamic_divergent_line(t, file, line, field, n);
         return;
     }

@@ -18,7 +18,7 @@ trap 'rm -rf "$SETT_CACHE_DIR"' EXIT
 for suite in gpu conform properties; do # each by itself: the last test of gpu spoils its process
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
-SETT_TEST_GPU=1 "$b/golden" tests/golden/numeric || bad=1
+SETT_TEST_GPU=1 "$b/golden" tests/golden/numeric tests/golden/tensorssa tests/golden/print || bad=1
 for e in "$b"/examples/*; do
     [ -x "$e" ] || continue
     "$e" || { echo "$e: FAILED" && bad=1; }

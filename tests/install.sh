@@ -28,6 +28,10 @@ check() { # PREFIX, LIBDIR
         env -u LD_LIBRARY_PATH "$root$1/bin/sett" --version || die "the installed command does not start"
         env -u LD_LIBRARY_PATH "$root$1/bin/sett" compile saxpy --target sm_90a >"$d/ptx" || die "the installed command does not find the compiler"
         env -u LD_LIBRARY_PATH "$root$1/bin/sett" doctor | grep -qF "compiler: $root$2/libsett-ptx.so" || die "the installed command takes the compiler from elsewhere"
+        # Its processes are the installed command, which the library finds from where it lies. There is no assembler.
+        "$root$1/bin/sett" compile saxpy --emit tape -o "$d/saxpy.tape" && echo "tape saxpy.tape" >"$d/k.warm"
+        SETT_PTXAS=/nowhere SETT_NVJITLINK=/nowhere "$root$1/bin/sett" warm "$d/k.warm" --targets sm_90a --cache-dir "$d/warm" >"$d/log" 2>&1
+        [ $? = 3 ] && grep -q '"state": "failed"' "$d/log" || { cat "$d/log"; die "the installed command starts no processes"; }
     fi
     grep -rlF "$PWD" "$root$2/pkgconfig" && die "sett.pc names the folder that it was built in"
     $make --no-print-directory -s uninstall DESTDIR="$root" PREFIX="$1" LIBDIR="$2" >"$d/log" 2>&1 || { cat "$d/log"; die "make uninstall fails"; }

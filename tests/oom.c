@@ -33,6 +33,12 @@
 #define main example_row_sum
 #include "../examples/row_sum.c"
 #undef main
+#define main example_blocks
+#include "../examples/blocks.c"
+#undef main
+#define main example_heads
+#include "../examples/heads.c"
+#undef main
 #define main example_transpose
 #include "../examples/transpose.c"
 #undef main
@@ -179,13 +185,47 @@ static void relying(sett_build *b, const void *user)
     sett_set(sett_local_tile(x, tile, T(0, 0)), sett_to(sett_assume(n, 2), SETT_F32), 0);
 }
 
+/* Loops that end by themselves or are unrolled, elements by values. */
+static void looping(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *n = sett_sym(b, "N"), *s, *c;
+    sett_tensor *x = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(n))), *sum = sett_var(b, SETT_F32, 0);
+    sett_block(b, 32);
+    sett_for (b, i, 0, n, 3, .unroll = 2)
+        sett_set(sum, sett_add(sett_at(sum, 0), sett_at(x, i)), 0);
+    sett_for (b, k, 0, 2, 1, .unroll_full = true)
+        sett_set(sum, sett_mul(sett_at(sum, 0), sett_to(k, SETT_F32)), 0);
+    sett_while (b, sett_gt(sett_at(sum, 0), 1))
+        sett_set(sum, sett_mul(sett_at(sum, 0), 0.5), 0);
+    sett_val *idx = sett_reshape(sett_full(b, SETT_I32, T(2, 3), n), T(3, 2)), *v = sett_gather(x, idx, .pred = sett_lt(idx, n));
+    sett_sincos_approx(sett_element(v, n), &s, &c);
+    sett_scatter(x, idx, sett_add(sett_mul(v, s), c), .pred = sett_any(v));
+}
+
+/* Packed elements, at places known and not, under predicates; integers of 128 bits. */
+static void packing(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *n = sett_sym(b, "n"), *i = sett_thread_idx(b, 0);
+    sett_tensor *X = sett_param(b, "X", SETT_F6E3M2FN, sett_make_layout(b, T1(n))), *D = sett_param(b, "D", SETT_I128, sett_make_layout(b, T1(n)));
+    sett_grid(b, 1);
+    sett_block(b, 32);
+    sett_tensor *r = sett_make_rmem_tensor(b, SETT_I4, 5), *c = sett_local_tile(sett_identity_tensor(b, T1(n)), T1(7), T1(i));
+    sett_val *x = sett_load(sett_local_tile(X, T1(7), T1(i)), .pred = sett_elem_less(c, T1(n)), .fill = 2);
+    sett_fill(r, 1);
+    sett_store(r, sett_full(b, SETT_I4, 5, 3), .pred = sett_gt(sett_to(sett_element(x, 1), SETT_F32), 0.0));
+    sett_set(r, sett_at(r, 4), sett_mod(i, 5));
+    sett_set(D, sett_to(sett_add(sett_to(sett_at(r, 0), SETT_F32), sett_to(sett_at(D, i), SETT_F32)), SETT_I128), i);
+}
+
 static const struct apply relu = {SETT_F16, apply_mul_relu};
 static const struct add_tv tv = {.remap = 1};
 static const struct softmax rows = {SETT_BF16, 512, 64};
 static const example kernels[] = {{"hello", hello, NULL}, {"add_naive", add_naive, NULL},
     {"add_vectorised", add_vectorised, NULL}, {"add_tv", add_tv, &tv}, {"apply", apply, &relu},
     {"transpose", transpose, NULL}, {"row_sum", row_sum, NULL}, {"softmax", softmax, &rows}, {"saxpy", saxpy, NULL},
-    {"relying", relying, NULL}};
+    {"relying", relying, NULL}, {"dequantise", dequantise, NULL}, {"swap_heads", swap_heads, NULL}, {"looping", looping, NULL}, {"packing", packing, NULL}};
 
 /* The first failure of a try; later steps are left out. */
 #define STEP(call) \
@@ -196,7 +236,8 @@ static const example kernels[] = {{"hello", hello, NULL}, {"add_naive", add_naiv
 
 static sett_compile_options options_of(const example *k, const char *target)
 {
-    return (sett_compile_options){.size = sizeof(sett_compile_options), .name = k->name, .user = k->user, .target = target};
+    return (sett_compile_options){.size = sizeof(sett_compile_options), .name = k->name, .user = k->user, .target = target,
+                                  .asserts = SETT_ASSERTS_ON};
 }
 
 static sett_status open_engine(sett_engine **e, bool disk, bool sealed, sett_error *err)
@@ -316,6 +357,61 @@ static bool see(void *user, const sett_cache_entry *entry)
     return true;
 }
 
+/* The warm cache to a pack, and the pack into a folder. */
+static sett_status try_pack(sett_error *err)
+{
+    char pack[120], own[120];
+    uint64_t in = 0, out = 0;
+    sett_engine *e = NULL;
+    snprintf(pack, sizeof pack, "%s/p.settpack", root);
+    snprintf(own, sizeof own, "%s/unpacked", root);
+    sett_engine_options eo = {.size = sizeof eo, .cache_layers = cache, .cache_dir = "", .no_gpu = true};
+    sett_status s = sett_engine_open(&e, &eo, err);
+    STEP(sett_pack_write(e, pack, NULL, &in, err));
+    sett_engine_close(e);
+    e = NULL;
+    eo.cache_layers = pack, eo.cache_dir = own;
+    STEP(sett_engine_open(&e, &eo, err));
+    STEP(sett_pack_unpack(e, &out, err));
+    STEP(in && in == out ? SETT_OK : SETT_E_INTERNAL);
+    sett_engine_close(e);
+    return s;
+}
+
+static bool count_sound(void *user, const sett_warm_event *event)
+{
+    *(int *)user += !event->status;
+    return true;
+}
+
+/* The keys of a manifest: of the kernel's tape, for two targets, and once more. */
+static sett_status try_manifest(const example *k, sett_error *err)
+{
+    char path[120], text[400];
+    const sett_warm_options o = {.size = sizeof o, .targets = "sm_80,sm_90a", .shards = 1};
+    sett_compile_options co = options_of(k, "sm_90a");
+    sett_engine *e = NULL;
+    void *tape = NULL;
+    size_t len = 0;
+    int sound = 0;
+    sett_status s = sett_record(k->body, &co, false, &tape, &len, err);
+    if (s)
+        return s;
+    snprintf(path, sizeof path, "%s/k.tape", root);
+    FILE *f = fopen(path, "wb");
+    fwrite(tape, 1, len, f), fclose(f);
+    sett_text_free(tape);
+    int n = snprintf(text, sizeof text, "tape k.tape\n .name = k\ntape %s\n .targets = sm_90a, sm_100a\n", path);
+    snprintf(path, sizeof path, "%s/k.warm", root);
+    f = fopen(path, "wb");
+    fwrite(text, 1, (size_t)n, f), fclose(f);
+    STEP(open_engine(&e, false, false, err));
+    STEP(sett_family_keys(e, path, &o, count_sound, &sound, err));
+    STEP(sound == 3 ? SETT_OK : SETT_E_INTERNAL);
+    sett_engine_close(e);
+    return s;
+}
+
 /* The warm cache as a layer under an empty folder: found, looked through, compared with itself, trimmed. */
 static sett_status try_cache(const example *k, sett_error *err)
 {
@@ -334,7 +430,7 @@ static sett_status try_cache(const example *k, sett_error *err)
     STEP(sett_cache_explain(e, key, key, text, sizeof text, err) ? err->status : SETT_OK);
     STEP(sett_cache_trim(e, 0, NULL, err));
     sett_engine_close(e);
-    return s;
+    return s ? s : try_pack(err);
 }
 
 static sett_status launch_all_ways(sett_engine *e, sett_kernel *k, const sett_buf *X, const sett_buf *Y, sett_error *err)
@@ -352,6 +448,9 @@ static sett_status launch_all_ways(sett_engine *e, sett_kernel *k, const sett_bu
     STEP(sett_call_run(call, cpu));
     STEP(sett_kernel_function(k, cpu, &f, &enter, err));
     STEP(((sett_status(*)(const sett_buf *, const sett_buf *, float))enter)(X, Y, 4.0f));
+    const sett_benchmark_options few = {.size = sizeof few, .warmup = 1, .iterations = 2, .workspaces = 2};
+    sett_benchmark_result times = {.size = sizeof times};
+    STEP(sett_benchmark(k, cpu, &few, &times, err, X, Y, 5.0)); /* on copies */
     sett_call_free(call);
     sett_function_free(f);
     sett_engine_describe(e, text, sizeof text);
@@ -482,7 +581,7 @@ int main(int argc, char **argv)
 {
     static const scenario all[] = {{"record", try_record, NULL, false, false}, {"cpu", try_cpu, NULL, false, false},
         {"tape", try_tape, NULL, false, false}, {"launch", try_launch, NULL, false, false},
-        {"picture", try_picture, NULL, false, false},
+        {"picture", try_picture, NULL, false, false}, {"keys", try_manifest, NULL, false, false},
         {"gpu", try_gpu, NULL, true, true}, {"warm", try_warm, try_gpu, true, false},
         {"cache", try_cache, try_gpu, true, false}};
     int failed = 0, passed = 0;

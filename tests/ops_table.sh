@@ -28,14 +28,15 @@ the last place of the result's type, against the exact value; 0.5 is correct rou
 
 `=`: the same bits on the CPU engine and on every GPU, equal to an independent reference in C (`tests/conform_ops.c`
 runs every cell on both): integers modulo 2^width, floats correctly rounded (IEEE, subnormals kept), NaN as NaN.
-`-`: there is no such operation on the type. bool, int: Int8 to Int64, uint: Uint8 to Uint64, half: Float16 and BFloat16.
+`-`: there is no such operation on the type. bool, int: Int8 to Int64, uint: Uint8 to Uint64, int128: Int128 and Uint128
+(`tests/conform_wide.c`), half: Float16 and BFloat16.
 
-| operation | bool | int | uint | half | f32 | f64 |
-| --- | --- | --- | --- | --- | --- | --- |
+| operation | bool | int | uint | int128 | half | f32 | f64 |
+| --- | --- | --- | --- | --- | --- | --- | --- |
 TEXT
-    sed -n '/^OP(ADD/,/^OP(BITCAST/p' lib/ops.def | grep '^OP(' | grep -v approx | awk -F'"' '{
+    sed -n '/^OP(ADD,/,/^OP(BITCAST/p; /^OP(POPC/,/^OP(BREV/p' lib/ops.def | grep '^OP(' | grep -v approx | awk -F'"' '{
         printf "| %s |", $2
-        n = split("b i u h f d", kind, " ")
+        n = split("b i u w h f d", kind, " ")
         for (k = 1; k <= n; k++) printf " %s |", index($4, kind[k]) ? "=" : "-"
         print ""
     }'
@@ -43,6 +44,10 @@ TEXT
 
 Division of integers by 0 gives all ones and the remainder the dividend; `sett_floordiv` rounds down, `sett_mod` has the
 sign of the dividend. Shifts by the width or more give 0, or the sign. Float to integer truncates and saturates, NaN is 0.
+
+Int128 and Uint128 have no constants on the tape (a C number is a converted Int64) and no hardware steps to and from floats
+(`lib/wide_int.c` has the expansions, each of which rounds once). They are no index, loop variable, scalar parameter or
+atomic, and lanes do not exchange them: `sett_bitcast` makes Uint32 of them. `sett_printf` shows their bits.
 
 ## Types that are only stored
 
@@ -54,11 +59,10 @@ among all numbers of the type).
 | --- | --- | --- | --- |
 | f8E4M3FN, f8E5M2 | 448, 57344, infinity too | 0x7f | by hardware from sm_90 on, by integer operations before |
 | f8E8M0FNU | rounds up; 2^127; zero is 2^-127 | 0xff, negative numbers too | integer operations |
-| f6E3M2FN, f6E2M3FN, f4E2M1FN | 28, 7.5, 6 | the greatest number | integer operations; in memory packed in bytes, which `sett_bitcast` opens |
+| f6E3M2FN, f6E2M3FN, f4E2M1FN | 28, 7.5, 6 | the greatest number | integer operations; packed in memory, two of 4 bits a byte, four of 6 bits in three |
 | i4 | integers wrap, floats saturate | 0 | integer operations; packed likewise |
 | tf32 | as f32 | as f32 | the bits of f32, unrounded: tensor cores read the upper 19 |
 | f8E4M3, f8E4M3B11FNUZ | constants only: infinity, NaN | 0x7c, 0x80 | not converted, as in CuTe |
-| i128, u128 | no values | | declared in signatures only |
 
 ## Functions
 
@@ -100,6 +104,9 @@ value. Bounds of the PTX ISA, which `make check` and `make gpu-check` hold both 
 | exp_approx | exp2_approx of x log2(e), a rounded product: relative 2^-22 + abs(x) 2^-24 |
 | log_approx, log10_approx | log2_approx times a constant |
 | tan_approx | sin_approx / cos_approx |
+| sqrt_approx | rcp_approx of rsqrt_approx: relative 2^-21.9 |
+| div_approx(x, y) | x rcp_approx(y): relative 2^-22 while 1/y is normal |
+| pow_approx(x, y) | exp2_approx of y log2_approx(x): relative 2^-22 + abs(y log2 x) 2^-22 |
 TEXT
 } >"$out"
 if [ "${2:-}" = write ]; then

@@ -24,8 +24,8 @@ static char root[64];
 
 const char *in_root(const char *name)
 {
-    static char path[8][200];
-    static int next;
+    static _Thread_local char path[8][200];
+    static _Thread_local int next;
     next = (next + 1) % 8;
     snprintf(path[next], sizeof path[next], "%s/%s", root, name);
     return path[next];

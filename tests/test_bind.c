@@ -52,7 +52,7 @@ static sett__expr ceil_div(fixture *f, int s, int64_t by)
 
 static int add_sym(fixture *f, const char *name, int64_t div, bool wide)
 {
-    f->sym[f->sig.n_sym] = (sett__symbol){name, div, wide};
+    f->sym[f->sig.n_sym] = (sett__symbol){.name = name, .div = div, .wide = wide};
     return (int)f->sig.n_sym++;
 }
 
@@ -340,7 +340,7 @@ START_TEST(refuses_sizes)
         "add: M = 2147483648 (A mode 0) is past 2^31 - 1: declare it .wide and form own indices from sett_to(sett_block_idx(b, 0), SETT_I64)");
     a = buf2(1 << 16, (1 << 15) + 1);
     expect(bind3(&f, &a, &a, &a, &out, &err), SETT_E_RANGE, &err,
-        "add: A spans 2147549184 elements, past the 2^31 of 32-bit offsets: declare its symbols .wide and form own indices from sett_to(sett_block_idx(b, 0), SETT_I64)");
+        "add: A spans 2147549184 elements, past the 2^31 of 32-bit offsets: declare its symbols .wide (of a marked tensor: no use_32bit_stride) and form own indices from sett_to(sett_block_idx(b, 0), SETT_I64)");
     a = buf2(1 << 16, 1 << 15); /* exactly 2^31 */
     ck_assert_int_eq(bind3(&f, &a, &a, &a, &out, &err), SETT_OK);
     for (int i = 0; i < 3; i++)

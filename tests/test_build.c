@@ -85,7 +85,7 @@ START_TEST(errors_of_the_signature)
     expect(b, SETT_E_DTYPE, line, "sett_scalar: s: a scalar cannot be tf32");
     b = kernel();
     sett_param(b, "X", SETT_F32, sett_row_major(b, 4), .align = 12); line = __LINE__;
-    expect(b, SETT_E_ALIGN, line, "sett_param: X: .align is 12, it must be a power of two up to 1048576");
+    expect(b, SETT_E_ALIGN, line, "sett_param: X: .align is 12, it must be a power of two up to 65536");
     b = kernel();
     sett_param(b, "X", SETT_F32, sett_make_identity_layout(b, 4, 2)); line = __LINE__;
     expect(b, SETT_E_ARGUMENT, line, "sett_param: X: a parameter's strides are integers, not basis vectors");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The disk cache's bytes: keys, entries, META, and what a damaged or hostile file does to a reader (nothing but
  * a miss). */
+#include "../jit/cache/cache.h"
 #include "sample.h"
 #include <check.h>
 #include <stdlib.h>
@@ -32,6 +33,40 @@ START_TEST(sha256_vectors)
         for (int k = 0; k < 32; k++)
             snprintf(hex + 2 * k, 3, "%02x", d.b[k]);
         ck_assert_str_eq(hex, v[i].hex);
+    }
+}
+END_TEST
+
+/* A million times the letter a (FIPS 180-4). */
+START_TEST(sha256_million)
+{
+    enum { MILLION = 1000000 };
+    static const uint8_t million[32] = {0xcd, 0xc7, 0x6e, 0x5c, 0x99, 0x14, 0xfb, 0x92, 0x81, 0xa1, 0xc7, 0xe2, 0x84, 0xd7, 0x3e,
+        0x67, 0xf1, 0x80, 0x9a, 0x48, 0xa4, 0x97, 0x20, 0x0e, 0x04, 0x6d, 0x39, 0xcc, 0xc7, 0x11, 0x2c, 0xd0};
+    sett__digest d;
+    char *a = malloc(MILLION);
+    memset(a, 'a', MILLION);
+    sett__sha256(a, MILLION, &d);
+    ck_assert(!memcmp(d.b, million, 32));
+    free(a);
+}
+END_TEST
+
+/* RFC 4231, cases 1 and 2: a shorter key is one that ends in zeros. */
+START_TEST(hmac_vectors)
+{
+    static const struct {
+        const char *key, *text, *mac;
+    } v[] = {{"\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b", "Hi There",
+                 "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"},
+        {"Jefe", "what do ya want for nothing?", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"}};
+    for (size_t i = 0; i < SETT__COUNT(v); i++) {
+        uint8_t key[32] = {0}, mac[32];
+        char hex[65];
+        memcpy(key, v[i].key, strlen(v[i].key));
+        sett__hmac_sha256(key, v[i].text, strlen(v[i].text), mac);
+        sett__hex_write(mac, hex);
+        ck_assert_str_eq(hex, v[i].mac);
     }
 }
 END_TEST
@@ -388,6 +423,7 @@ static sett__meta sample_meta(void)
     static sett__param param[] = {
         {.name = "A", .dtype = SETT_F16, .access = SETT__ACCESS_READ, .align = 16, .rank = 1, .leaf = 0, .n_leaf = 1},
         {.name = "a", .dtype = SETT_F32, .scalar = 1, .align = 4, .leaf = 1}};
+    static sett__claim claim[] = {{"%d of %f", "k.c", "\4\16", 31, 7}, {"x", NULL, "", 0, 9}};
     sett__meta m = {.name = "kern",
         .target = "sm_90a",
         .assembler = "ptxas 13.0",
@@ -407,7 +443,9 @@ static sett__meta sample_meta(void)
         .leaf = leaf,
         .code = code,
         .smem = 1024,
-        .smem_align = 16};
+        .smem_align = 16,
+        .n_claim = 2,
+        .claim = claim};
     m.sig.block[0] = (sett__expr){2, 1};
     return m;
 }
@@ -430,7 +468,10 @@ START_TEST(meta_round_trip)
     ck_assert_int_eq(r.spill_loads, 4);
     ck_assert_int_eq(r.stack, -1);
     ck_assert_int_eq(r.ptx_isa, 80);
-    ck_assert_uint_eq(r.params_len, 8 + 4 + 4 + 8); /* A, a, N, K: each at its natural alignment */
+    ck_assert_uint_eq(r.params_len, 8 + 4 + 4 + 8 + 8); /* A, a, N, K: each at its natural alignment; where assertions write */
+    ck_assert_str_eq(r.sig.claim[0].types, "\4\16");
+    ck_assert_uint_eq(r.sig.claim[0].line, 31);
+    ck_assert_ptr_null(r.sig.claim[1].file);
     ck_assert_uint_eq(r.sig.n_param, 2);
     ck_assert_str_eq(r.sig.sym[1].name, "K");
     ck_assert_uint_eq(r.sig.smem, 1024);
@@ -458,10 +499,10 @@ START_TEST(meta_damage)
     sett_error err = {0};
     ck_assert_int_eq(sett__meta_read(&r, &arena, bytes, len, &err), SETT_E_PARSE);
     ck_assert_str_eq(err.text, "META is of version 9");
-    ((uint8_t *)bytes)[0] = 2;
+    ((uint8_t *)bytes)[0] = 3;
     ((uint8_t *)bytes)[4] ^= 1; /* params_len */
     ck_assert_int_eq(sett__meta_read(&r, &arena, bytes, len, &err), SETT_E_PARSE);
-    ck_assert_str_eq(err.text, "META's parameter block has 25 bytes, its signature 24");
+    ck_assert_str_eq(err.text, "META's parameter block has 33 bytes, its signature 32");
     sett__arena_free(&arena);
     free(bytes);
 }
@@ -503,6 +544,8 @@ Suite *cache_suite(void)
     Suite *s = suite_create("cache");
     TCase *bytes = tcase_create("bytes");
     tcase_add_test(bytes, sha256_vectors);
+    tcase_add_test(bytes, sha256_million);
+    tcase_add_test(bytes, hmac_vectors);
     tcase_add_test(bytes, key_encoding);
     tcase_add_test(bytes, key_has_every_field);
     tcase_add_test(bytes, entry_round_trip);

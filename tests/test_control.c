@@ -145,6 +145,151 @@ START_TEST(loops_take_64_bits)
 }
 END_TEST
 
+/* The condition is in the loop, and what does nothing goes, the condition with it. */
+START_TEST(while_ops)
+{
+    sett_build *b = kernel();
+    sett_val *n = sett_scalar(b, "n", SETT_I32);
+    sett_tensor *v = sett_var(b, SETT_I32, n);
+    sett_while (b, sett_gt(n, sett_at(v, 0)))
+        sett_mul(sett_at(v, 0), 3);
+    sett_while (b, sett_gt(n, sett_at(v, 0)))
+        sett_sync_warp(b);
+    expect_ops(b,
+        "%0 = scalar i32 n\n"
+        "%1 = rmem i32\n"
+        "store %1[0] i32 %0 align 32\n"
+        "loop {\n"
+        "    %4 = load i32 %1[0] align 32\n"
+        "    %5 = gt i1 %0, %4\n"
+        "    while %5\n"
+        "    syncwarp\n"
+        "}\n");
+}
+END_TEST
+
+START_TEST(while_misused)
+{
+    sett_build *b = kernel();
+    sett_val *n = sett_scalar(b, "n", SETT_I32);
+    int line = __LINE__ + 1;
+    sett_while (b, n)
+        sett_sync_warp(b);
+    expect(b, SETT_E_DTYPE, line, "sett_while: the condition must be a Boolean scalar, not i32 of shape ()");
+    b = kernel();
+    n = sett_scalar(b, "n", SETT_I32);
+    line = __LINE__ + 1;
+    sett_while (b, sett_gt(n, 0))
+        break;
+    expect(b, SETT_E_REGION, line, "sett_while: this region was left by break");
+    b = kernel();
+    sett_val *late = NULL;
+    int made = __LINE__ + 2;
+    sett_while (b, sett_gt(sett_scalar(b, "n", SETT_I32), 0))
+        late = sett_at(sett_var(b, SETT_I32, 1), 0);
+    line = __LINE__ + 1;
+    sett_neg(late);
+    char text[200];
+    snprintf(text, sizeof text, "sett_neg: a value made at %s:%d inside sett_while is used outside it: keep it in a sett_var or an rmem tensor",
+        __FILE__, made);
+    expect(b, SETT_E_REGION, line, text);
+    sett_region none = sett_while_begin(SETT_HERE, NULL); /* without a build nothing happens */
+    ck_assert(!none.open);
+    sett_while_test(SETT_HERE, NULL, NULL);
+    sett_while_test(SETT_HERE, &none, NULL);
+    ck_assert_ptr_null(sett_region_next(NULL));
+}
+END_TEST
+
+START_TEST(unroll_misused)
+{
+    sett_build *b = kernel();
+    sett_val *n = sett_scalar(b, "n", SETT_I32);
+    int line = __LINE__ + 1;
+    sett_for (b, i, 0, n, 1, .unroll_full = true)
+        sett_sync_warp(b);
+    expect(b, SETT_E_STATIC, line, "sett_for: a loop that is unrolled in full has static bounds");
+    b = kernel();
+    n = sett_scalar(b, "n", SETT_I32);
+    line = __LINE__ + 1;
+    sett_for (b, i, 0, 9, n, .unroll = 2)
+        sett_sync_warp(b);
+    expect(b, SETT_E_STATIC, line, "sett_for: a loop that is unrolled has a static step");
+    b = kernel();
+    line = __LINE__ + 1;
+    sett_for (b, i, 0, 9, 1, .unroll = -2)
+        sett_sync_warp(b);
+    expect(b, SETT_E_ARGUMENT, line, "sett_for: .unroll is -2, it must be positive");
+    b = kernel();
+    line = __LINE__ + 1;
+    sett_for (b, i, 0, 9, 1, .unroll = 2, .unroll_full = true)
+        sett_sync_warp(b);
+    expect(b, SETT_E_ARGUMENT, line, "sett_for: .unroll is 2 and .unroll_full is true: one of them");
+    b = kernel();
+    n = sett_scalar(b, "n", SETT_I32);
+    line = __LINE__ + 1;
+    sett_for (b, i, 0, n, 1 << 29, .unroll = 4)
+        sett_sync_warp(b);
+    expect(b, SETT_E_LIMIT, line, "sett_for: a body has up to 4096 copies, and a round of them ends within the variable's type");
+    b = kernel();
+    line = __LINE__ + 1;
+    sett_for (b, i, 0, 10000, 1, .unroll_full = true)
+        sett_sync_warp(b);
+    expect(b, SETT_E_LIMIT, line, "sett_for: a body has up to 4096 copies, and a round of them ends within the variable's type");
+    b = kernel();
+    line = __LINE__ + 1;
+    sett_for (b, i, 0, 9, 1, .unroll_full = true)
+        break;
+    expect(b, SETT_E_REGION, line, "sett_for: this region was left by break");
+    b = kernel();
+    n = sett_scalar(b, "n", SETT_I32);
+    line = __LINE__ + 1;
+    sett_for (b, i, 0, n, 1, .unroll = 2)
+        if (sett_val_dtype(i)) /* in the second copy, or the first */
+            break;
+    expect(b, SETT_E_REGION, line, "sett_for: this region was left by break");
+}
+END_TEST
+
+/* Three rounds of two and no rest; the constants of copies. */
+START_TEST(unrolled_ops)
+{
+    sett_build *b = kernel();
+    sett_tensor *v = sett_var(b, SETT_I32, 0);
+    sett_for (b, i, 1, 7, 1, .unroll = 2)
+        sett_set(v, i, 0);
+    sett_for (b, j, 4, -1, 1, .unroll_full = true)
+        sett_set(v, j, 0);
+    sett_for (b, k, 4, 9, 3, .unroll_full = true)
+        sett_set(v, k, 0);
+    sett_printf(b, "{}", sett_at(v, 0));
+    char *text = ops_text(b);
+    ck_assert_ptr_nonnull(strstr(text, " step "));
+    ck_assert_ptr_null(strstr(strstr(text, " step ") + 1, " step "));
+    int stores = 0;
+    for (const char *s = text; (s = strstr(s, "store ")); s++)
+        stores++;
+    ck_assert_int_eq(stores, 1 + 2 + 2);
+    free(text);
+}
+END_TEST
+
+/* Copy times step has no 64 bits, and the variable has. */
+START_TEST(unrolled_far)
+{
+    static const int64_t is[] = {INT64_MIN, -((int64_t)1 << 62), 0, (int64_t)1 << 62};
+    sett_build *b = kernel();
+    size_t n = 0;
+    sett_for (b, i, INT64_MIN, INT64_MAX, (int64_t)1 << 62, .unroll_full = true) {
+        ck_assert_uint_lt(n, 4);
+        ck_assert_int_eq(i->lo, is[n]);
+        ck_assert_int_eq(i->hi, is[n++]);
+    }
+    ck_assert_uint_eq(n, 4);
+    free(ops_text(b));
+}
+END_TEST
+
 START_TEST(left_by_break)
 {
     sett_build *b = kernel();
@@ -493,7 +638,55 @@ START_TEST(formats_refused)
     expect(b, SETT_E_DTYPE, line, "sett_printf: a tuple holds integers, not floats");
     b = kernel();
     sett_printf(b, "{}", sett_full(b, SETT_F32, SETT_T(2, 3), 0)); line = __LINE__;
-    expect(b, SETT_E_RANK, line, "sett_printf: a value of shape (2,3) cannot be printed; print its elements");
+    expect(b, SETT_E_RANK, line, "sett_printf: a value of shape (2,3) has no one number: sett_print_tensor prints it");
+}
+END_TEST
+
+/* As many ops for a large tensor as for a small one. */
+START_TEST(print_tensor_is_a_loop)
+{
+    uint32_t n[2];
+    for (int i = 0; i < 2; i++) {
+        sett_build *b = kernel();
+        int64_t side = i ? 4096 : 8;
+        sett_tensor *x = sett_param(b, "X", SETT_F32, sett_make_layout(b, SETT_T(side, side, 7)));
+        sett_print_tensor(x);
+        sett_print_tensor(x, .verbose = true);
+        sett_printf(b, "{}", x);
+        n[i] = b->n_op;
+        free(ops_text(b));
+    }
+    ck_assert_uint_le(n[1], n[0] + 8); /* constants */
+    ck_assert_uint_lt(n[0], 400);
+}
+END_TEST
+
+START_TEST(print_tensor_refused)
+{
+    sett_build *b = kernel();
+    int line;
+    sett_print_tensor(sett_scalar(b, "x", SETT_F32)); line = __LINE__;
+    expect(b, SETT_E_RANK, line, "sett_print_tensor: a scalar of f32 has no elements: sett_printf prints it");
+    b = kernel();
+    const sett_print_tensor_args layout = {sizeof layout, sett_arg_l(sett_make_layout(b, SETT_T(4, sett_sym(b, "N")))), false};
+    sett_print_tensor_at(SETT_HERE, &layout); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_print_tensor: a tensor or a value with a shape is printed, not (4,N):(1,4): use sett_printf");
+    b = kernel();
+    sett_printf(b, "{}", sett_identity_tensor(b, 2, 3)); line = __LINE__;
+    expect(b, SETT_E_SPACE, line, "sett_printf: the tensor of coordinates (2,3):(1@0,1@1) lies in no memory: sett_print_tensor prints it");
+    b = kernel();
+    sett_printf(b, "%d", sett_make_rmem_tensor(b, SETT_I32, 4)); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_printf: %d takes a number, not tensor<ptr<i32, rmem, align<32>> o 4:1>: use {}");
+    b = kernel();
+    sett_print_tensor((sett_tensor *)NULL);
+    sett_print_tensor((sett_val *)NULL);
+    sett_print_tensor_at(SETT_HERE, NULL);
+    sett_print_tensor_at(SETT_HERE, &(sett_print_tensor_args){.what = sett_arg_i(3)}); /* no size: nothing is read */
+    sett_printf(b, "{}", (sett_tensor *)NULL); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_printf: the tensor is NULL");
+    b = sett_build_begin();
+    sett_print_tensor(sett_identity_tensor(b, 4)); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line, "sett_print_tensor: is possible only in a kernel's body");
 }
 END_TEST
 
@@ -504,6 +697,11 @@ Suite *control_suite(void)
     tcase_add_test(t, empty_regions_go);
     tcase_add_test(t, if_else_for);
     tcase_add_test(t, loops_take_64_bits);
+    tcase_add_test(t, while_ops);
+    tcase_add_test(t, while_misused);
+    tcase_add_test(t, unroll_misused);
+    tcase_add_test(t, unrolled_ops);
+    tcase_add_test(t, unrolled_far);
     tcase_add_test(t, left_by_break);
     tcase_add_test(t, continue_ends_the_body);
     tcase_add_test(t, left_by_return);
@@ -518,6 +716,8 @@ Suite *control_suite(void)
     tcase_add_test(t, empty_branches_are_reported);
     tcase_add_test(t, formats);
     tcase_add_test(t, formats_refused);
+    tcase_add_test(t, print_tensor_is_a_loop);
+    tcase_add_test(t, print_tensor_refused);
     suite_add_tcase(s, t);
     return s;
 }

@@ -27,6 +27,8 @@ static struct fake {
     unsigned char params[64];
     size_t params_len;
     bool had_extra;
+    void *registered; /* the last page */
+    int registers, unregisters, register_result;
 } f;
 
 static int index_of(const void *context)
@@ -190,6 +192,25 @@ static sett__cu launch(const sett__cu_config *config, void *function, void **par
     }
     return f.launch_result;
 }
+static sett__cu host_register(void *p, size_t bytes, unsigned flags)
+{
+    ck_assert(current() && bytes == 4096 && flags == 3 && (uintptr_t)p % 4096 == 0);
+    f.registers += !f.register_result;
+    f.registered = p;
+    return f.register_result;
+}
+static sett__cu host_unregister(void *p)
+{
+    ck_assert(p && current());
+    f.unregisters++;
+    return 0;
+}
+static sett__cu host_pointer(uint64_t *to, void *p, unsigned flags)
+{
+    ck_assert(p == f.registered && !flags);
+    *to = (uintptr_t)p + 0x1000000; /* need not be the host's */
+    return 0;
+}
 static sett__cu error_name(sett__cu r, const char **name)
 {
     *name = r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_SOME";
@@ -240,6 +261,9 @@ static void start(int gpus, uint32_t smem, bool module_api)
         .alloc = alloc,
         .free = give_back,
         .stream_sync = stream_sync,
+        .host_register = host_register,
+        .host_unregister = host_unregister,
+        .host_pointer = host_pointer,
         .launch = launch};
     ck_assert_int_eq(pthread_mutex_init(&cuda.lock, NULL), 0);
     for (int i = 0; i < gpus; i++)
@@ -253,6 +277,8 @@ static void stop(void)
     ck_assert_int_eq(f.loads_in_strict_mode, 0);
     ck_assert_int_eq(f.mode, 0); /* given back */
     sett__gpu_kernel_free(kernel);
+    sett__cuda_pages_free(&cuda);
+    ck_assert_int_eq(f.unregisters, f.registers);
     pthread_mutex_destroy(&cuda.lock);
 }
 
@@ -576,6 +602,83 @@ START_TEST(load_fails)
 }
 END_TEST
 
+/* ---- assertions ------------------------------------------------------------------------------ */
+static sett__claim said[] = {{"i = %d of %lld, 100%%", "k.c", "\4\5", 31, 7}, {"x is %f", NULL, "\16", 0, 9}};
+static const sett__sig two_claims = {.n_claim = 2, .claim = said};
+
+/* As the kernel's thread does. */
+static void write_down(const sett__failure *what)
+{
+    sett__failure *to = f.registered;
+    memcpy(&to->claim, &what->claim, sizeof *to - sizeof to->state);
+    __atomic_store_n(&to->state, SETT__FAILURE_TOLD, __ATOMIC_RELEASE);
+}
+
+static const sett__failure first = {0, 0, {1, 2, 3}, {4, 5, 6}, {(uint32_t)-2, (uint64_t)1 << 40}},
+                           second = {0, 1, {0}, {9, 0, 0}, {0x4004000000000000}};
+#define FIRST "k.c:31: assertion failed: i = -2 of 1099511627776, 100%, block (1,2,3) thread (4,5,6), kernel kernel"
+#define SECOND "op 9: assertion failed: x is 2.500000, block (0,0,0) thread (9,0,0), kernel kernel"
+
+START_TEST(assertions_are_told)
+{
+    start(2, 0, _i);
+    ck_assert(!sett__gpu_claims(kernel, &two_claims, &err));
+    ck_assert_msg(!go(0, NULL), "%s", err.text);
+    uint64_t to;
+    memcpy(&to, f.params, 8); /* the end of the block, which is all of it here */
+    ck_assert_uint_eq(to, (uintptr_t)f.registered + 0x1000000);
+    ck_assert_msg(!go(0, STREAM), "%s", err.text);
+    ck_assert_int_eq(f.registers, 1);
+    const sett_stream s = {0, NULL}, other = {1, NULL};
+    ck_assert_msg(!sett__cuda_sync(&cuda, s, &err), "%s", err.text);
+    write_down(&first);
+    ck_assert_int_eq(sett__cuda_sync(&cuda, other, &err), SETT_OK); /* of another device */
+    ck_assert_int_eq(sett__cuda_sync(&cuda, s, &err), SETT_E_FAULT);
+    ck_assert_str_eq(err.text, FIRST);
+    ck_assert_int_eq(sett__cuda_sync(&cuda, s, &err), SETT_OK); /* once */
+    ck_assert_int_eq(atomic_load(&cuda.fault), 0);              /* none that stays */
+    ck_assert_msg(!go(0, NULL), "%s", err.text);
+    write_down(&second);
+    ck_assert_int_eq(sett__cuda_failed(&cuda, 0, &err), SETT_E_FAULT);
+    ck_assert_str_eq(err.text, SECOND);
+    ((sett__failure *)f.registered)->state = SETT__FAILURE_TAKEN; /* still being written */
+    ck_assert_int_eq(sett__cuda_failed(&cuda, 0, &err), SETT_OK);
+    stop();
+}
+END_TEST
+
+/* A launch may be under way when the handle goes; memory that a broken kernel wrote is not believed. */
+START_TEST(assertions_outlive_the_handle)
+{
+    start(1, 0, false);
+    ck_assert(!sett__gpu_claims(kernel, &two_claims, &err) && !go(0, NULL));
+    sett__gpu_kernel_free(kernel);
+    kernel = NULL;
+    write_down(&first);
+    ck_assert_int_eq(sett__cuda_failed(&cuda, 0, &err), SETT_E_FAULT);
+    ck_assert_str_eq(err.text, FIRST);
+    const sett__failure none = {.claim = 2};
+    write_down(&none);
+    ck_assert_int_eq(sett__cuda_failed(&cuda, 0, &err), SETT_E_FAULT);
+    ck_assert_str_eq(err.text, "kernel: an assertion failed, which its report does not name");
+    stop();
+}
+END_TEST
+
+START_TEST(assertions_without_a_page)
+{
+    start(1, 0, false);
+    f.register_result = 801;
+    ck_assert(!sett__gpu_claims(kernel, &two_claims, &err));
+    ck_assert_int_eq(go(0, NULL), SETT_E_DRIVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "cuMemHostRegister"));
+    ck_assert(!sett__gpu_prepared(kernel, 0));
+    f.register_result = 0;
+    ck_assert_msg(!go(0, NULL), "%s", err.text);
+    stop();
+}
+END_TEST
+
 Suite *cuda_suite(void)
 {
     Suite *s = suite_create("cuda");
@@ -595,6 +698,9 @@ Suite *cuda_suite(void)
     tcase_add_test(t, after_a_fork);
     tcase_add_loop_test(t, results_are_ours, 0, (int)SETT__COUNT(results));
     tcase_add_loop_test(t, load_fails, 0, 2);
+    tcase_add_loop_test(t, assertions_are_told, 0, 2);
+    tcase_add_test(t, assertions_outlive_the_handle);
+    tcase_add_test(t, assertions_without_a_page);
     suite_add_tcase(s, t);
     return s;
 }

@@ -297,6 +297,22 @@ static void open_up(const char *path)
 }
 
 /* Root's folder, warmed and readable, serves a user who may not write it. */
+/* Another process that marks the folder, and puts its entries there, after we saw no marker and before we list it. */
+static DIR *marked_meanwhile(int fd)
+{
+    sett__disk_close(open_root());
+    return fdopendir(fd);
+}
+
+START_TEST(disk_marked_meanwhile)
+{
+    sett__os os = sett__os_libc;
+    os.fdopendir = marked_meanwhile;
+    sett__disk *d = open_with(&(sett__disk_options){.path = root, .os = &os});
+    sett__disk_close(d);
+}
+END_TEST
+
 START_TEST(disk_read_only)
 {
     sample s;
@@ -378,6 +394,7 @@ Suite *disk_suite(void)
     tcase_add_test(disk, quarantine_of_folders);
     tcase_add_loop_test(disk, disk_hostile, 0, N_TRICKS);
     tcase_add_test(disk, disk_bad_roots);
+    tcase_add_test(disk, disk_marked_meanwhile);
     tcase_add_test(disk, disk_read_only);
     tcase_add_test(disk, disk_threads);
     tcase_set_timeout(disk, 60);

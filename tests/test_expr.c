@@ -19,7 +19,7 @@ static uint32_t next(uint32_t below)
 }
 
 /* N, M and "a b" are symbols; k is a scalar, x a scalar that no expression may use. */
-static sett__symbol syms[] = {{"N", 1, 0}, {"M", 1, 0}, {"a b", 1, 0}};
+static sett__symbol syms[] = {{.name = "N", .div = 1}, {.name = "M", .div = 1}, {.name = "a b", .div = 1}};
 static sett__param params[] = {{.name = "k", .scalar = 1, .dtype = SETT_I32, .align = 4},
     {.name = "x", .scalar = 1, .dtype = SETT_F32, .align = 4}};
 static const int64_t sym_values[] = {1000, 7, -3}, scalar_values[] = {11, 0};
@@ -78,11 +78,19 @@ static wide leaf(struct tree *t)
 static wide grow(struct tree *t, int depth)
 {
     static const uint8_t codes[] = {SETT__X_ADD, SETT__X_SUB, SETT__X_MUL, SETT__X_DIV, SETT__X_REM, SETT__X_MIN,
-        SETT__X_MAX, SETT__X_SHL, SETT__X_SHR, SETT__X_AND, SETT__X_SELECT, SETT__X_LT};
+        SETT__X_MAX, SETT__X_SHL, SETT__X_SHR, SETT__X_AND, SETT__X_SELECT, SETT__X_LT, SETT__X_LOG2};
     if (!depth || !next(4))
         return leaf(t);
     int code = codes[next(SETT__COUNT(codes))];
-    wide a = grow(t, depth - 1), b = grow(t, depth - 1), r;
+    wide a = grow(t, depth - 1), b, r;
+    if (code == SETT__X_LOG2) {
+        t->ok &= a > 0;
+        for (r = 0; t->ok && (wide)1 << r < a;)
+            r++;
+        t->code[t->n++] = (sett__xop){(uint8_t)code, 0};
+        return r;
+    }
+    b = grow(t, depth - 1);
     if (code == SETT__X_SELECT) {
         wide c = grow(t, depth - 1);
         r = a ? b : c;
@@ -188,6 +196,14 @@ static const struct {
     {{C(INT64_MIN), C(-1), OP(REM)}, 3, "-9223372036854775808%-1", true, 0},
     {{N, C(0), OP(DIV)}, 3, "N/0", false, 0},
     {{N, C(0), OP(REM)}, 3, "N%0", false, 0},
+    {{N, OP(LOG2)}, 2, "ceil_log2(N)", true, 10},
+    {{C(1024), OP(LOG2), C(2), OP(MUL)}, 4, "ceil_log2(1024)*2", true, 20},
+    {{C(1025), C(2), OP(ADD), OP(LOG2)}, 4, "ceil_log2(1025+2)", true, 11},
+    {{C(1), OP(LOG2)}, 2, "ceil_log2(1)", true, 0},
+    {{C(2), OP(LOG2)}, 2, "ceil_log2(2)", true, 1},
+    {{C(INT64_MAX), OP(LOG2)}, 2, "ceil_log2(9223372036854775807)", true, 63},
+    {{C(0), OP(LOG2)}, 2, "ceil_log2(0)", false, 0},
+    {{C(-1), OP(LOG2)}, 2, "ceil_log2(-1)", false, 0},
 };
 
 START_TEST(known_texts)
@@ -212,6 +228,7 @@ static const struct {
     uint32_t n;
 } wrong[] = {
     {{OP(ADD)}, 1},                    /* nothing to add */
+    {{OP(LOG2)}, 1},                   /* of nothing */
     {{N, OP(ADD)}, 2},                 /* one operand */
     {{N, M}, 2},                       /* two results */
     {{N, M, OP(SELECT)}, 3},           /* two of three operands */

@@ -283,6 +283,31 @@ START_TEST(as_a_function)
 }
 END_TEST
 
+/* By events and from a graph: times that can be, the caller's memory and context as they were. */
+START_TEST(measured)
+{
+    if (!device())
+        return;
+    sett_engine *e = engine_of(_i);
+    sett_kernel *k = compile(e, axpy, NULL);
+    const sett_stream s = {0, NULL};
+    upload(e);
+    for (int graph = 0; graph < 2; graph++) {
+        sett_benchmark_options o = {.size = sizeof o, .iterations = 50, .workspaces = 3, .graph = graph, .bytes = 12.0 * N};
+        sett_benchmark_result r = {.size = sizeof r};
+        ck_assert_msg(!sett_benchmark(k, s, &o, &r, &err, &X, &Y, 0.5), "%s", err.text);
+        ck_assert(r.gpu && r.graph == graph && r.launches == (graph ? 20 : 1) && r.workspaces == 3 && r.device[0]);
+        ck_assert_msg(r.min_us > 0.1 && r.min_us <= r.median_us && r.median_us <= r.max_us && r.max_us < 1e6, "%g %g %g us", r.min_us,
+            r.median_us, r.max_us);
+        ck_assert(r.gbps > 0 && !r.cold);
+        ck_assert_ptr_null(current());
+        expect_steps(e, s, 0, 1, 2);
+    }
+    drop(e);
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* A kernel that is not loaded is refused under capture, and the capture goes on; a prepared one is captured, and its
  * graph keeps the arguments. */
 START_TEST(captures)
@@ -494,6 +519,7 @@ Suite *gpu_suite(void)
     tcase_add_loop_test(t, with_a_context, 0, 2);
     tcase_add_loop_test(t, prepared_call, 0, 2);
     tcase_add_loop_test(t, as_a_function, 0, 2);
+    tcase_add_loop_test(t, measured, 0, 2);
     tcase_add_loop_test(t, captures, 0, 2);
     tcase_add_loop_test(t, unload, 0, 2);
     tcase_add_loop_test(t, loading_beside_a_capture, 0, 2);

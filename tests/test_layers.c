@@ -139,9 +139,11 @@ START_TEST(toolchain)
     if (!warm(in_root("cache")))
         return;
     FILE *in = fopen(in_root("ptxas"), "r"), *out = open_memstream(&text, &len);
-    for (int c; (c = fgetc(in)) != EOF;) /* release 13.0, V13.0.99 becomes 14.0 */
-        fputc(c == '3' ? '4' : c, out);
+    for (int c; (c = fgetc(in)) != EOF;)
+        fputc(c, out);
     fclose(in), fclose(out);
+    for (char *at = text; (at = strstr(at, "13.0"));) /* and not a 3 of the folder's name */
+        at[1] = '4';
     write_file(in_root("ptxas"), text, len, 0700);
     free(text);
     for (int round = 0; round < 3; round++) {

@@ -197,6 +197,10 @@ START_TEST(dynamic_text)
     sett_build *b = sett_build_begin();
     same(b, sett_composition(sett_layout_parse(b, "(6,2):(?,2)"), sett_layout_parse(b, "(4,3):(3,1)")), "((2,2),3):((?{div=3},2),?)");
     same(b, sett_layout_parse(b, "S<2,3,3>"), "S<2,3,3> o 0 o 256:1");
+    same(b, sett_layout_parse(b, "S<3,3,3> o (8,8):(8,1)"), "S<3,3,3> o 0 o (8,8):(8,1)");
+    same(b, sett_layout_parse(b, "Swizzle<3,3,3> o 64:1"), "S<3,3,3> o 0 o 64:1");
+    same(b, sett_layout_parse(b, "Sw<3,3,3> o _0 o (_8,(_2,4)):(_8,(_1,_2))"), "S<3,3,3> o 0 o (8,(2,4)):(8,(1,2))");
+    same(b, sett_logical_product(sett_layout_parse(b, "2:2"), sett_layout_parse(b, "(2,2):(1@0,1@1)")), "(2,(2,2)):(2,(1,4))");
     same(b, sett_composition(sett_layout_parse(b, "S<2,3,3>"), sett_layout_parse(b, "(8,8):(8,1)")), "S<2,3,3> o 0 o (8,8):(8,1)");
     sett_layout_parse(b, "S<30,30,30>");
     ck_assert_int_eq(sett_build_status(b, NULL), SETT_E_RANGE);
@@ -227,6 +231,7 @@ START_TEST(vectors)
     SAME(sett_raked_product(L("(3,4):(4,1)"), L("(2,5):(1,2)")), "((2,3),(5,4)):((12,4),(24,1))");
     SAME(sett_recast_layout(32, 8, L("(32,4):(1,32)")), "(8,4):(1,8)");
     SAME(sett_recast_layout(4, 6, L("(8,4):(1,8)")), "(12,4):(1,12)");
+    SAME(sett_recast_layout(16, 8, L("(2,2):(1,-9223372036854775808)")), "(1,2):(1,-4611686018427387904)");
     SAME(sett_coalesce_by(L("(2,(1,6)):(1,(6,2))"), SETT_T(1, 1)), "(2,6):(1,2)");
     SAME(sett_right_inverse(L("(4,8):(8,1)")), "(8,4):(4,1)");
     SAME(sett_select(L("(2,3,5):(1,2,6)"), 2, 0), "(5,2):(6,1)");
@@ -279,6 +284,15 @@ static void e_float(sett_build *b) { sett_make_layout(b, SETT_T(4, 2.5)); }
 static void e_stride(sett_build *b) { sett_composition(L("(4,8):(2,1)"), SETT_A(L("33:5"))); }
 static void e_shape(sett_build *b) { sett_composition(L("(4,6):(6,1)"), SETT_A(L("6:1"))); }
 static void e_carry(sett_build *b) { sett_composition(L("(8,32):(32,1)"), SETT_A(L("(4,32):(1,2)"))); }
+static void e_carry_below(sett_build *b) { sett_composition(L("((4,4),2):((4,1),100)"), SETT_A(L("(4,4):(1@0,1@0)"))); }
+static void e_carry_back(sett_build *b) { sett_composition(L("(4,4):(4,1)"), SETT_A(L("(4,4):(-1,-1)"))); }
+static void e_borrow(sett_build *b) { sett_composition(L("(16,16,16):(16,16,3)"), SETT_A(L("(8,4):(16,-4)"))); }
+static void e_doubled(sett_build *b)
+{
+    sett_layout *l = L("(2,3):(1,2)");
+    for (int i = 0; i < 40; i++)
+        l = sett_append(l, l);
+}
 static void e_tiler_rank(sett_build *b) { sett_zipped_divide(L("(4,8):(8,1)"), SETT_T(1, 2, 3)); }
 static void e_tiler(sett_build *b) { sett_zipped_divide(L("(4,8):(8,1)"), SETT_T(4, -2)); }
 static void e_overlap(sett_build *b) { sett_complement(L("(4,4):(1,2)"), 24); }
@@ -315,6 +329,13 @@ static void e_parse_tail(sett_build *b) { L("(4,8):(1,4) x"); }
 static void e_cotarget(sett_build *b) { sett_complement(L("4:1"), -1); }
 static void e_cotarget_nested(sett_build *b) { sett_complement(L("4:1"), SETT_T(4, SETT_T(0, 2))); }
 static void e_fill(sett_build *b) { sett_tile_to_shape(L("(4,8):(8,1)"), SETT_T(0, 8), SETT_ALL); }
+static void e_control(sett_build *b) { L("(4,\t\033[2J8\n"); }
+static void e_name(sett_build *b) { L("Swizzled<3,3,3>"); }
+static void e_inner(sett_build *b) { L("(4,8):(8,1) o (2,2):(1,2)"); }
+static void e_tv_holes(sett_build *b) { sett_make_layout_tv(L("4:1"), L("4:2")); }
+static void e_tv_meet(sett_build *b) { sett_make_layout_tv(L("4:0"), L("2:1")); }
+static void e_tv_gap(sett_build *b) { sett_make_layout_tv(L("(4,4):(4,1)"), L("(2,2):(3,1)")); }
+static void e_copies(sett_build *b) { sett_logical_product(L("8:2"), L("(4,2):(1@0,1@1)")); }
 #undef L
 
 static const struct {
@@ -329,6 +350,10 @@ static const struct {
     {e_stride, SETT_E_DIVIDE, "sett_composition: stride-divisibility: 33:5 over mode 0 of coalesced (4,8):(2,1): extent 4"},
     {e_shape, SETT_E_DIVIDE, "sett_composition: shape-divisibility: 6:1 over mode 0"},
     {e_carry, SETT_E_DIVIDE, "together reach 9 in mode 0"},
+    {e_carry_below, SETT_E_DIVIDE, "together reach 6 in mode 0 of coalesced (4,4):(4,1)"},
+    {e_carry_back, SETT_E_DIVIDE, "together reach -6 in mode 0"},
+    {e_doubled, SETT_E_LIMIT, "a tuple has more than 4096 leaves"},
+    {e_borrow, SETT_E_DIVIDE, "(8,4):(16,-4) steps both forward and back"},
     {e_tiler_rank, SETT_E_RANK, "sett_zipped_divide: invalid: tiler (1,2,3) has more modes than (4,8):(8,1)"},
     {e_tiler, SETT_E_ARGUMENT, "-2 is no tiler"},
     {e_overlap, SETT_E_DIVIDE, "sett_complement: non-injective"},
@@ -339,7 +364,7 @@ static const struct {
     {e_past, SETT_E_RANGE, "sett_composition: invalid: (4,4):(4,1) o 4 o (2,5):(1,3) reaches 17, past the 16 coordinates of what is inside"},
     {e_swizzle_right, SETT_E_ARGUMENT, "sett_composition: invalid: (4,8):(3,12) does not keep the swizzle of S<1,0,2> o 0 o (4,8):(1,4)"},
     {e_swizzle_apart, SETT_E_ARGUMENT, "sett_composition: invalid: (2,16):(16,1) does not keep the swizzle of"},
-    {e_swizzles, SETT_E_ARGUMENT, "sett_composition: invalid: S<1,0,2> o 0 o 32:1 does not keep the swizzle of"},
+    {e_swizzles, SETT_E_ARGUMENT, "sett_composition: invalid: S<1,0,2> o 0 o 32:1 and S<1,0,3> o 0 o (4,8):(1,4) each have an inner function, and a layout has one: compose what sett_get_nonswizzle_portion gives"},
     {e_composed_mode, SETT_E_ARGUMENT, "sett_composition: invalid: mode 0 would be S<1,0,2> o 0 o (4,8):(1,4), and one mode alone"},
     {e_mixed_basis, SETT_E_ARGUMENT, "sett_right_inverse: invalid: a coordinate is used as a number and as a tuple: (2,3):(1@0,1@0@0)"},
     {e_swizzle_inverse, SETT_E_DIVIDE, "sett_right_inverse: invalid: the inverse does not map the swizzle's bits to neighbouring"},
@@ -365,6 +390,13 @@ static const struct {
     {e_parse_dynamic, SETT_E_PARSE, "column 2: a run-time number has no text"},
     {e_parse_range, SETT_E_PARSE, "column 1: the number does not fit 64 bits"},
     {e_parse_tail, SETT_E_PARSE, "column 13: nothing more is expected here"},
+    {e_control, SETT_E_PARSE, "column 5: a number is needed here\n    (4, \\x1b[2J8\\n\n        ^"},
+    {e_name, SETT_E_PARSE, "column 8: `<` is needed here\n    Swizzled<3,3,3>\n           ^"},
+    {e_inner, SETT_E_PARSE, "`o` and the outer layout are needed here"},
+    {e_tv_holes, SETT_E_ARGUMENT, "sett_make_layout_tv: non-bijective: threads 4:1 and values 4:2 reach 4 of the tile's 16 elements"},
+    {e_tv_meet, SETT_E_ARGUMENT, "sett_make_layout_tv: non-bijective: threads 4:0 and values 2:1 reach 2 of the tile's 8 elements"},
+    {e_tv_gap, SETT_E_ARGUMENT, "sett_make_layout_tv: non-bijective: threads (4,4):(4,1) and values (2,2):(3,1) reach "},
+    {e_copies, SETT_E_DIVIDE, "sett_logical_product: non-injective: the copies of 8:2 at the coordinates (4,2):(1@0,1@1) of its complement "},
 };
 
 START_TEST(messages)

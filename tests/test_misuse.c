@@ -58,6 +58,7 @@ typedef struct world {
     }
 CASE(add_left, sett_add(w->no_val, w->v))
 CASE(add_right, sett_add(w->v, w->no_val))
+CASE(divmod_of, sett_divmod(w->no_val, sett_make_fast_divmod(w->b, 3)))
 CASE(where_cond, sett_where(w->no_val, w->v, 1))
 CASE(fma_first, sett_fma(w->no_val, w->v, 1))
 CASE(shuffle_of, sett_shuffle_sync(w->no_val, w->v, 32))
@@ -114,7 +115,7 @@ typedef struct test_case {
     void (*f)(world *);
 } test_case;
 #define ROW(f) {#f, f},
-static const test_case operands[] = {ROW(add_left) ROW(add_right) ROW(where_cond) ROW(fma_first) ROW(shuffle_of)
+static const test_case operands[] = {ROW(add_left) ROW(add_right) ROW(divmod_of) ROW(where_cond) ROW(fma_first) ROW(shuffle_of)
     ROW(element_of) ROW(at_of) ROW(coord_of) ROW(load_of) ROW(atomic_of) ROW(slice_of) ROW(tile_of) ROW(partition_of)
     ROW(offset_of) ROW(less_of) ROW(tensor_composition) ROW(layout_composition) ROW(layout_slice) ROW(divide_of)
     ROW(product_of) ROW(blocked_of) ROW(tv_of) ROW(index_of) ROW(store_to) ROW(store_what) ROW(store_nothing) ROW(set_to)

@@ -326,7 +326,7 @@ END_TEST
 static maker *add_kernel(int restricted)
 {
     maker *m = start(256);
-    m->sym[0] = (sett__symbol){"N", 1, 0};
+    m->sym[0] = (sett__symbol){.name = "N", .div = 1};
     m->t.sig.n_sym = 1;
     int a = param(m, "A", SETT_F16, SETT__ACCESS_READ), b = param(m, "B", SETT_F16, SETT__ACCESS_READ);
     int c = param(m, "C", SETT_F16, SETT__ACCESS_WRITE);
@@ -367,7 +367,7 @@ END_TEST
 START_TEST(test_loop_in_registers)
 {
     maker *m = start(0);
-    m->sym[0] = (sett__symbol){"K", 1, 0};
+    m->sym[0] = (sett__symbol){.name = "K", .div = 1};
     m->t.sig.n_sym = 1;
     m->t.sig.block[0] = number(m, 0);
     m->code[0] = (sett__xop){SETT__X_SYM, 0}; /* a block that is not static */
@@ -400,7 +400,7 @@ static const struct { sett_dtype type; int64_t hi, step; const char *want; } edg
 START_TEST(test_loop_at_the_edge)
 {
     maker *m = start(32);
-    m->sym[m->t.sig.n_sym++] = (sett__symbol){"K", 1, 0};
+    m->sym[m->t.sig.n_sym++] = (sett__symbol){.name = "K", .div = 1};
     int a = param(m, "A", edge[_i].type, 3), k = op(m, SETT__SYM, SETT_I32, 1, 0, 0, NONE);
     int lo = load(m, a, NO, 0, edge[_i].type, 1), hi = edge[_i].hi ? constant(m, edge[_i].type, edge[_i].hi) : k;
     op(m, SETT__FOR, edge[_i].type, 1, 0, 0, A(lo, hi, edge[_i].step ? constant(m, edge[_i].type, edge[_i].step) : k));
@@ -492,10 +492,10 @@ START_TEST(test_printf)
     op(m, SETT__PRINTF, 0, 0, 0, 0, A(i, h, w, b));
     op(m, SETT__ASSERT, 0, 0, 0, 1, A(op(m, SETT__GT, SETT_BOOL, 1, 0, 0, A(w, zero))));
     expect(m, "sm_90a",
-        "CHECK: .extern .func {{*}} vprintf\nCHECK: __assertfail\nCHECK: .entry kernel\nCHECK: .param .align 2 .b8 "
+        "CHECK: .extern .func {{*}} vprintf\nCHECK: .entry kernel\nCHECK: .param .align 2 .b8 "
         "kernel_param_0[2]\n"
         "CHECK: .local .align 8 .b8 __local_depot{{*}}[32]\nCHECK: cvt.f64.f16\nCHECK: st.local.b32\n"
-        "CHECK: call.uni {{*}}vprintf\nCHECK: __assertfail\nCHECK: exit;");
+        "CHECK: call.uni {{*}}vprintf\nCHECK: cas.b32\nCHECK: st.release.sys\nCHECK: exit;");
 }
 END_TEST
 

@@ -141,13 +141,13 @@ static sett_tensor *of_thread(sett_build *b, sett_tensor *t, sett_tv tv)
 static void broadcast_row(sett_build *b, const void *user)
 {
     const bias *p = user;
-    sett_val *M = sett_sym(b, "M", .div = 8), *N = sett_sym(b, "N", .div = p->div);
-    sett_tensor *B = sett_param(b, "B", SETT_BF16, sett_make_layout(b, T(M, N), T(0, 1)), .align = 16);
+    sett_val *M = sett_sym(b, "M", .div = 8), *cols = sett_sym(b, "N", .div = p->div);
+    sett_tensor *B = sett_param(b, "B", SETT_BF16, sett_make_layout(b, T(M, cols), T(0, 1)), .align = 16);
     sett_layout *values = p->rows_first ? sett_make_layout(b, T(2, 8)) : sett_row_major(b, 2, 8);
     sett_tv tv = sett_make_layout_tv(sett_row_major(b, 4, 32), values);
-    sett_grid(b, sett_ceil_div(N, 256), sett_ceil_div(M, 8));
+    sett_grid(b, sett_ceil_div(cols, 256), sett_ceil_div(M, 8));
     sett_block(b, 128);
-    sett_val *in = sett_elem_less(of_thread(b, sett_identity_tensor(b, M, N), tv), T(M, N));
+    sett_val *in = sett_elem_less(of_thread(b, sett_identity_tensor(b, M, cols), tv), T(M, cols));
     if (p->by_row) { /* one Boolean for each */
         sett_tensor *rows = sett_make_rmem_tensor(b, SETT_BOOL, sett_make_layout(b, T1(T(1, 2))));
         sett_set(rows, sett_lt(sett_thread_idx(b, 0), 5), 0);

@@ -221,8 +221,8 @@ START_TEST(test_instruction_sets)
     _Alignas(64) uint64_t in[3][WARP], d[2][WARP];
     uint64_t seed = 5;
     const sett__wide *best = sett__wide_best();
-    for (int code = 0; code < SETT__N_CODES; code++)
-        for (int t = 0; t < SETT__N_DTYPES; t++) {
+    for (int code = 0; code < SETT__ROW_CODES; code++)
+        for (int t = 0; t < SETT__ROW_TYPES; t++) {
             sett__row_fn a = sett__wide_base.op[code][t], b = best->op[code][t];
             ck_assert(!a == !b);
             for (int round = 0; a && round < 8; round++) {
@@ -461,6 +461,8 @@ static const struct { const char *name, *text; uint32_t block; const char *want;
      "op 8: the step of a loop is -3, it must be positive, block (0,0,0) thread (0,0,0), kernel k"},
     {"step 0 of a loop that is not entered", A_D "block 32\n" IDS "%4 = load i32 %2[0] align 4\nfor %5 = %4 to %4 step %4 {\nsyncwarp\n}\n%6 = load i32 %2[1000] align 4\n", 32,
      "op 8: load of A: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (0,0,0), kernel k"},
+    {"a loop without end", A_D "block 64\n" IDS "%4 = const i32 5\nloop {\n%6 = load i32 %2[%0] align 4\n%7 = lt i1 %6, %4\nwhile %7\nsyncwarp\n} @ a.c:7 f\n", 64,
+     "a.c:7: this warp has gone round its while loops 5000 times: they do not end, block (0,0,0) thread (0,0,0), kernel k"},
     {"no line", A_D "block 64\n" IDS "%4 = load i32 %2[1000] align 4\n", 64,
      "op 4: load of A: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (0,0,0), kernel k"},
 };
@@ -469,6 +471,7 @@ START_TEST(test_faults)
 {
     pair p;
     job j = pair_job(&p, fault[_i].text, 1, fault[_i].block);
+    j.most_rounds = 5000;
     faults(&j, fault[_i].want);
 }
 END_TEST

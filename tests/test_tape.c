@@ -240,8 +240,14 @@ static const struct {
     {"%9 = add i32 %0, %2 @ a.c:31 f", SETT_E_DTYPE, "a.c:31: op 9 `%9 = add i32 %0, %2`: operand 1 is f32, not i32"},
     {"%9 = add f32x8 %7, %2", SETT_E_SHAPE, "operand 0 has 4 elements, not 8"},
     {"%9 = add f32 %1, %2", SETT_E_VERIFY, "operand 0 is memory"},
-    {"%9 = and f32 %2, %2", SETT_E_DTYPE, "and takes i1, i8, i16, i32, i64, u8, u16, u32 or u64, not f32"},
-    {"%9 = add i1 %3, %3", SETT_E_DTYPE, "add takes i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32 or f64, not i1"},
+    {"%9 = and f32 %2, %2", SETT_E_DTYPE, "and takes i1, i8, i16, i32, i64, u8, u16, u32, u64, i128 or u128, not f32"},
+    {"%9 = const i128 1", SETT_E_PARSE, "the number does not fit the type"},
+    {"%9 = const i128 0x1", SETT_E_PARSE, "the number does not fit the type"},
+    {"%9 = convert i128 %2", SETT_E_DTYPE, "there is no step from f32 to i128"},
+    {"%9 = convert u128 %0\n%10 = convert f64 %9", SETT_E_DTYPE, "there is no step from u128 to f64"},
+    {"%9 = convert i128 %0\n%10 = atom.add i128 %4[0] %9", SETT_E_DTYPE, "not i128"},
+    {"%9 = convert i128 %0\n%10 = load f32 %4[%9] align 4", SETT_E_DTYPE, "the offset must be one i32 or i64"},
+    {"%9 = add i1 %3, %3", SETT_E_DTYPE, "add takes i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, i128 or u128, not i1"},
     {"%9 = bitcast i8 %3", SETT_E_DTYPE, "f8E4M3 or f8E4M3B11FNUZ, not i1"},
     {"%9 = lt i32 %0, %0", SETT_E_VERIFY, "the result must be 1 of i1"},
     {"%9 = select f32 %0, %2, %2", SETT_E_DTYPE, "operand 0 is i32, not i1"},
@@ -280,7 +286,7 @@ static const struct {
     {"%9 = bitcast i8x3 %2", SETT_E_SHAPE, "32 bits become 24"},
     {"%9 = convert f16 %7", SETT_E_SHAPE, "4 elements, not 1"},
     {"%9 = reduce.sub f32 %7, %2", SETT_E_VERIFY, "does not know"},
-    {"%9 = reduce.and f32 %7, %2", SETT_E_DTYPE, "and takes i1, i8, i16, i32, i64, u8, u16, u32 or u64, not f32"},
+    {"%9 = reduce.and f32 %7, %2", SETT_E_DTYPE, "and takes i1, i8, i16, i32, i64, u8, u16, u32, u64, i128 or u128, not f32"},
     {"%9 = reduce.add f32x2 %7, %2", SETT_E_VERIFY, "the result must be 1 of f32"},
     {"%9 = shfl.idx f32 %2, %0 width 12", SETT_E_RANGE, "width 12 is not a power of two"},
     {"%9 = shfl.idx i64 %6, %0 width 32", SETT_E_DTYPE, "16 or 32 bits"},
@@ -292,6 +298,13 @@ static const struct {
     {"if %3 {\n%10 = neg i32 %0\n} else {\n%12 = neg i32 %10\n}", SETT_E_REGION, "made in a region that has ended"},
     {"for %9 = %0 to %0 step %0 {\n}\n%11 = neg i32 %9", SETT_E_REGION, "made in a region that has ended"},
     {"if %3 {\n%10 = const i32 1\n}", SETT_E_REGION, "outside of all regions"},
+    {"loop {\n}", SETT_E_REGION, "its loop has no while"},
+    {"loop {\nwhile %3\nwhile %3\n}", SETT_E_REGION, "once in each loop"},
+    {"loop {\nif %3 {\nwhile %3\n}\n}", SETT_E_REGION, "directly in it"},
+    {"while %3", SETT_E_REGION, "directly in it"},
+    {"loop {\nwhile %0\n}", SETT_E_DTYPE, "operand 0 is"},
+    {"loop {\nwhile %3\n} else {\n}", SETT_E_PARSE, "regions do not nest"},
+    {"loop {\n%10 = neg i32 %0\nwhile %3\n}\n%13 = neg i32 %10", SETT_E_REGION, "made in a region that has ended"},
     {"for %9 = %0 to %0 step %6 {\n}", SETT_E_DTYPE, "operand 2 is i64, not i32"},
     {"for %9 = %8 to %8 step %8 {\n}", SETT_E_DTYPE, "32 or 64 bits"},
     {"%9 = const i32 0\nfor %10 = %0 to %0 step %9 {\n}", SETT_E_RANGE, "the step must be positive"},
@@ -405,7 +418,7 @@ START_TEST(targets)
     t.sig.smem = 100 * 1024;
     ck_assert_int_eq(sett__tape_verify(&t, "sm_80", &err), SETT_OK);
     ck_assert_int_eq(sett__tape_verify(&t, "sm_89", &err), SETT_E_LIMIT);
-    ck_assert_str_eq(err.text, "102400 bytes of shared memory, 256 of them in one tensor: sm_89 gives a block at most 101376");
+    ck_assert_str_eq(err.text, "102400 bytes of shared memory, and sm_89 gives a block at most 101376: 256 at ?");
     sett__tape_free(&t);
     t = parsed("sett tape 1\ncluster 2\n");
     ck_assert_int_eq(sett__tape_verify(&t, "sm_90a", &err), SETT_OK);

@@ -320,7 +320,11 @@ static void e_threads(void) { sett_local_partition(memory("(4,8):(8,1)"), sett_r
 static void e_thread(void) { sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, 4), -1); }
 static void e_recast(void) { sett_recast_tensor(sett_domain_offset(memory("(4,8):(8,1)"), 0, 1), SETT_F64); }
 static void e_recast_crd(void) { sett_recast_tensor(coordinates("(4,8)"), SETT_F64); }
-static void e_narrow(void) { sett_make_rmem_tensor(b, SETT_F4E2M1FN, 8); }
+static void e_narrow(void)
+{
+    sett_tensor *t = sett_make_rmem_tensor(b, SETT_I4, 8);
+    sett_recast_tensor(sett_domain_offset(t, 1), SETT_U8);
+}
 static void e_dtype(void) { sett_make_rmem_tensor(b, (sett_dtype)99, 8); }
 static void e_rmem_dynamic(void) { sett_make_rmem_tensor(b, SETT_F32, sett_sym(b, "N")); }
 static void e_rmem_many(void) { sett_make_rmem_tensor(b, SETT_F32, 70000); }
@@ -361,7 +365,7 @@ START_TEST(misuse_is_named)
         {e_thread, SETT_E_ARGUMENT, "sett_local_partition: the thread's index is no integer of at least 0"},
         {e_recast, SETT_E_DIVIDE, "sett_recast_"},
         {e_recast_crd, SETT_E_SPACE, "sett_recast_tensor: coordinates (4,8):(1@0,1@1) has no memory to recast"},
-        {e_narrow, SETT_E_DTYPE, "sett_make_rmem_tensor: elements of f4E2M1FN are narrower than a byte"},
+        {e_narrow, SETT_E_DIVIDE, "sett_recast_tensor: the offset 1 of rmem 8:1 is not known to be a multiple of 2 elements"},
         {e_dtype, SETT_E_DTYPE, "sett_make_rmem_tensor: 99 is no element type"},
         {e_rmem_dynamic, SETT_E_STATIC, "sett_make_rmem_tensor: the shape N is not static: registers are allocated while building, so it must be of C integers"},
         {e_rmem_many, SETT_E_LIMIT, "sett_make_rmem_tensor: the layout 70000:1 needs 70000 elements, of at most 65536"},

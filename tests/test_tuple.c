@@ -106,6 +106,8 @@ START_TEST(computes)
     SHOWS(sett_shape_div(b, T(4, 5, 6), 40), "(1,1,3)");
     SHOWS(sett_shape_div(b, T(4, T(5, 6)), T(2, 30)), "(2,(1,1))");
     SHOWS(sett_shape_div(12, 4), "3");
+    SHOWS(sett_shape_div(12, -1), "-12");
+    SHOWS(sett_shape_div(b, T(-1, INT64_MIN, -1), T(INT64_MIN, 1, 1)), "(1,-9223372036854775808,-1)");
     SHOWS(sett_increment_coord(b, T(1, T(2, 0)), T(4, T(3, 8))), "(2,(2,0))");
     SHOWS(sett_increment_coord(b, T(3, T(2, 0)), T(4, T(3, 8))), "(0,(0,1))");
     SHOWS(sett_increment_coord(b, T(1, 1), T(2, 2)), "(0,2)");
@@ -264,6 +266,8 @@ static void e_unflatten(void) { sett_unflatten(b, T(1, 2, 3), T(0, 0)); }
 static void e_like(void) { sett_product_like(b, T(2, 3), T(1, T(1, 1))); }
 static void e_front(void) { sett_append(b, sett_front(sett_tuple(b, sett_arg_n(0, NULL))), 1); }
 static void e_shape_div(void) { sett_shape_div(b, T(4, 6), T(4, 4)); }
+static void e_shape_div_overflow(void) { sett_shape_div(b, INT64_MIN, -1); }
+static void e_increment_overflow(void) { sett_increment_coord(b, 0, T(T(2, 2), T((int64_t)1 << 62, 2), T(2, 2))); }
 static void e_divide_ranks(void) { sett_ceil_div(b, T(4, 6), T(4, 4, 4)); }
 static void e_divide_zero(void) { sett_round_up(b, T(4, 6), T(4, 0)); }
 static void e_divide_overflow(void) { sett_round_up(b, INT64_MAX, 4); }
@@ -302,6 +306,8 @@ START_TEST(refuses)
         {e_like, SETT_E_RANK, "sett_product_like: invalid: profile (1,1) does not fit 3"},
         {e_front, SETT_E_ARGUMENT, "sett_append: an argument has no value"},
         {e_shape_div, SETT_E_DIVIDE, "sett_shape_div: divisibility: neither of 6 and 4 divides the other; pad one of them"},
+        {e_shape_div_overflow, SETT_E_RANGE, "sett_shape_div: -9223372036854775808 / -1 overflows 64 bits"},
+        {e_increment_overflow, SETT_E_RANGE, "sett_increment_coord: 4 * 4611686018427387904 overflows 64 bits"},
         {e_divide_ranks, SETT_E_RANK, "sett_ceil_div: invalid ceil_div: (4,4,4) has more modes than (4,6)"},
         {e_divide_zero, SETT_E_RANGE, "sett_round_up: 6 divided by zero"},
         {e_divide_overflow, SETT_E_RANGE, "sett_round_up: 2305843009213693952 * 4 overflows 64 bits"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sett cache: the layers of the disk cache, what lies in them, why two keys differ, and trimming. */
+/* sett cache: the layers of the disk cache, what lies in them, why two keys differ, and trimming; packs are in pack.c. */
 #include "tools.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { SHORT = 16 }; /* digits of a key that a list shows */
 
-static void hex(const uint8_t key[32], char text[65])
+void hex(const uint8_t key[32], char text[65])
 {
     for (int i = 0; i < 32; i++)
         snprintf(text + 2 * i, 3, "%02x", key[i]);
@@ -23,13 +23,21 @@ static int layers(sett_engine *e, const options *o)
     for (int i = 0; i < n; i++) {
         sett_cache_layer_info l = {.size = sizeof l};
         sett_cache_layer(e, i, &l);
+        char signer[65] = "";
+        if (l.is_signed)
+            hex(l.signer, signer);
         if (o->json) {
             fputs(i ? ", {\"path\": " : "{\"path\": ", stdout), json_string(stdout, l.path);
+            if (l.pack)
+                printf(", \"entries\": %llu, \"signer\": \"%s\"", (unsigned long long)l.entries, signer);
             printf(", \"writable\": %s, \"cap\": %llu, \"why_not\": ", l.writable ? "true" : "false",
                 (unsigned long long)l.cap);
             json_string(stdout, l.why_not ? l.why_not : ""), putchar('}');
         } else if (l.why_not) {
             printf("%d  %s: not used: %s\n", i, l.path, l.why_not);
+        } else if (l.pack) {
+            printf("%d  %s: a pack of %llu entries, %s%s\n", i, l.path, (unsigned long long)l.entries,
+                l.is_signed ? "signed by " : "not signed", signer);
         } else {
             printf("%d  %s: %s", i, l.path, l.writable ? "written" : "only read");
             printf(l.writable ? ", up to %llu MiB\n" : "\n", (unsigned long long)(l.cap >> 20));
@@ -118,31 +126,32 @@ static bool match(void *user, const sett_cache_entry *e)
     return ++w->found < 2;
 }
 
-static int find_key(sett_engine *e, const char *digits, wanted *w)
+int key_find(sett_engine *e, const char *digits, uint8_t out[32])
 {
     sett_error err = {0};
-    *w = (wanted){digits, strlen(digits), 0, {0}};
-    if (w->n < 4 || w->n > 64 || strspn(digits, "0123456789abcdef") != w->n)
+    wanted w = {digits, strlen(digits), 0, {0}};
+    if (w.n < 4 || w.n > 64 || strspn(digits, "0123456789abcdef") != w.n)
         return usage("%s is no key: 4 to 64 hexadecimal digits, as sett cache ls prints them", digits);
-    if (sett_cache_walk(e, match, w, &err))
+    if (sett_cache_walk(e, match, &w, &err))
         return fail("%s", err.text);
-    return w->found == 1
+    memcpy(out, w.key, sizeof w.key);
+    return w.found == 1
                ? EXIT_OK
-               : fail("%s: %s", digits, w->found ? "more than one key starts so" : "no such key in the cache");
+               : fail("%s: %s", digits, w.found ? "more than one key starts so" : "no such key in the cache");
 }
 
 static int explain(sett_engine *e, const options *o)
 {
-    wanted a, b;
+    uint8_t a[32], b[32];
     char text[2048];
     sett_error err = {0};
-    if (o->argc != 3)
+    if (o->argc < 3)
         return usage("cache explain needs two keys");
-    int code = find_key(e, o->argv[1], &a);
-    code = code ? code : find_key(e, o->argv[2], &b);
+    int code = key_find(e, o->argv[1], a);
+    code = code ? code : key_find(e, o->argv[2], b);
     if (code)
         return code;
-    int n = sett_cache_explain(e, a.key, b.key, text, sizeof text, &err);
+    int n = sett_cache_explain(e, a, b, text, sizeof text, &err);
     if (n < 0)
         return fail("%s", err.text);
     fputs(n ? text : "they are the same key\n", stdout);
@@ -177,25 +186,42 @@ static int trim(sett_engine *e, const options *o)
     return EXIT_OK;
 }
 
+static int ask(sett_engine *e, const options *o, const char *what)
+{
+    if (!strcmp(what, "layers"))
+        return layers(e, o);
+    if (!strcmp(what, "ls") || !strcmp(what, "verify"))
+        return list(e, o, *what == 'v');
+    return !strcmp(what, "explain") ? explain(e, o) : trim(e, o);
+}
+
 int cache_command(const options *o)
 {
+    static const struct {
+        const char *name;
+        int sources; /* how many words stand before them; -1: it has none */
+    } verbs[] = {{"layers", -1}, {"ls", 1}, {"verify", 1}, {"explain", 3}, {"trim", -1}};
     const char *what = o->argc ? o->argv[0] : "layers";
     options here = *o;
     here.device = "cpu"; /* nobody asks for a GPU here */
-    sett_engine *e = engine_open(&here);
+    cache_verb *pack = pack_verb(what);
+    if (pack) {
+        here.argc--, here.argv++;
+        return pack(&here);
+    }
+    size_t i = 0, n = sizeof verbs / sizeof *verbs;
+    while (i < n && strcmp(what, verbs[i].name))
+        i++;
+    if (i == n || (!strcmp(what, "layers") && o->argc > 1))
+        return usage("cache takes layers, ls, verify, explain A B, trim SIZE, pack, merge, sign, unpack or keygen");
+    int own = verbs[i].sources;
+    bool sources = own > 0 && o->argc > own;
+    if (sources)
+        here.trust = SETT_TRUST_OFF; /* they are looked at, and nothing of them is run */
+    sett_engine *e = sources ? sources_open(&here, o->argc - own, o->argv + own, false) : engine_open(&here);
     if (!e)
         return EXIT_FAILED;
-    int code;
-    if (!strcmp(what, "layers") && o->argc < 2)
-        code = layers(e, o);
-    else if ((!strcmp(what, "ls") || !strcmp(what, "verify")) && o->argc == 1)
-        code = list(e, o, *what == 'v');
-    else if (!strcmp(what, "explain"))
-        code = explain(e, o);
-    else if (!strcmp(what, "trim"))
-        code = trim(e, o);
-    else
-        code = usage("cache takes layers, ls, verify, explain A B or trim SIZE");
+    int code = ask(e, o, what);
     sett_engine_close(e);
     return code;
 }

@@ -16,8 +16,14 @@ static const struct command {
     {"layout", "'EXPR'", "print a layout: its text, its table, facts; EXPR is a layout or a call of the algebra", layout_command},
     {"compile", "KERNEL", "compile a named kernel or a tape file for --target; -o FILE, --emit ptx|cubin|tape|report", compile_command},
     {"run", "KERNEL NAME=IN.npy[:OUT.npy] NAME=:OUT.npy NAME=NUMBER ...", "run a kernel over NumPy files", run_command},
-    {"cache", "[layers | ls | verify | explain A B | trim SIZE]",
-        "the disk cache: its layers, its entries, the damaged ones (exit 1), why keys A and B differ, fewer bytes", cache_command},
+    {"bench", "KERNEL NAME=4096x4096 NAME=IN.npy NAME=NUMBER ...", "how long a launch takes, over random numbers or NumPy files", bench_command},
+    {"cache", "[layers | ls [SOURCE...] | verify [SOURCE...] | explain A B [SOURCE...] | trim SIZE | pack [KEY...] -o PACK | "
+              "merge SOURCE... -o PACK | sign PACK -o PACK | unpack SOURCE... | keygen -o FILE]",
+        "the disk cache: its layers, its entries, the damaged ones (exit 1), why keys A and B differ, fewer bytes; packs of it, "
+        "signed or not. SOURCE: a pack or a folder instead of the machine's own",
+        cache_command},
+    {"warm", "MANIFEST", "compile every kernel that a manifest names into the cache, without a GPU; what is there stays. Exit 3: some were not made",
+        warm_command},
     {"doctor", "", "what was found: driver, devices, compiler plug-in, assemblers, cache folder", doctor_command},
 };
 
@@ -114,12 +120,24 @@ int file_write(const char *path, const void *data, size_t len)
     return bad ? fail("%s: %s", path, strerror(errno)) : EXIT_OK;
 }
 
+static void say(void *user, sett_log_level level, const char *component, const char *message)
+{
+    (void)user;
+    if (level <= SETT_LOG_WARNING)
+        fprintf(stderr, "sett: %s: %s\n", component, message);
+}
+
 sett_engine *engine_open(const options *o)
 {
     sett_engine *e = NULL;
     sett_error err = {0};
-    sett_engine_options eo = {.size = sizeof eo, .cache_dir = o->cache_dir};
+    sett_engine_options eo = {.size = sizeof eo,
+        .cache_dir = o->cache_dir,
+        .cache_layers = o->layers,
+        .cache_trust = o->trust,
+        .cache_signers = o->trust == SETT_TRUST_SIGNED ? o->signed_by : NULL};
     eo.no_gpu = o->device && !strcmp(o->device, "cpu");
+    eo.log = say;
     if (sett_engine_open(&e, &eo, &err)) {
         fail("%s", err.text);
         return NULL;
@@ -127,14 +145,14 @@ sett_engine *engine_open(const options *o)
     return e;
 }
 
-enum { LAYOUT = 1, COMPILE = 2, RUN = 4, CACHE = 8, DOCTOR = 16 }; /* 1 << index in commands */
+enum { LAYOUT = 1, COMPILE = 2, RUN = 4, BENCH = 8, CACHE = 16, WARM = 32, DOCTOR = 64 }; /* 1 << index in commands */
 static const struct {
     int of;
     const char *text;
 } option_help[] = {
-    {COMPILE | RUN, "--target sm_90a     compile for this target (\"cpu\" too); default: the device's"},
-    {COMPILE | RUN | DOCTOR, "--device cpu|N      run on this device; default: GPU 0, or the CPU where there is none"},
-    {LAYOUT | COMPILE, "-o, --output FILE   where the result goes; default: standard output"},
+    {COMPILE | RUN | BENCH, "--target sm_90a     compile for this target (\"cpu\" too); default: the device's"},
+    {COMPILE | RUN | BENCH | DOCTOR, "--device cpu|N      run on this device; default: GPU 0, or the CPU where there is none"},
+    {LAYOUT | COMPILE | CACHE, "-o, --output FILE   where the result goes; default: standard output"},
     {COMPILE, "--emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report"},
     {LAYOUT, "--emit KIND         layout: text, svg, html"},
     {LAYOUT, "--panels            draw the outermost call's operands beside its result; a swizzle before and after"},
@@ -145,15 +163,37 @@ static const struct {
     {LAYOUT, "--by WHAT           colour by offset, thread, value or bank"},
     {LAYOUT, "--dtype f16         layout: element type, for banks (default f32) and --facts"},
     {LAYOUT, "--color WHEN        auto (a terminal, unless NO_COLOR is set), always, never"},
-    {COMPILE | RUN, "--dtype f16         element type of a named kernel where no file says it"},
-    {COMPILE | RUN, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
-    {COMPILE | RUN, "--cols N --threads N   of the kernel `softmax`"},
-    {COMPILE | RUN | CACHE | DOCTOR, "--cache-dir DIR     disk cache; \"\" for none"},
+    {COMPILE | RUN | BENCH, "--dtype f16         element type of a named kernel where no file says it"},
+    {COMPILE | RUN | BENCH, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
+    {COMPILE | RUN | BENCH, "--cols N --threads N   of the kernel `softmax`"},
+    {WARM, "--targets LIST      warm: for these, as sm_80,sm_90a, where a block of the manifest has no .targets"},
+    {WARM, "-j, --jobs N        warm: processes; default: one a core"},
+    {WARM, "--shard K/N         warm: part K of N, from 0; N alone: K is $SLURM_ARRAY_TASK_ID or $JOB_COMPLETION_INDEX"},
+    {WARM, "--pack FILE         warm: writes what was made, and was there, as a pack"},
+    {WARM, "--list              warm: prints the kernels and their keys, and compiles nothing"},
+    {COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--cache-dir DIR     disk cache; \"\" for none"},
+    {CACHE | WARM, "--secret-key FILE   cache pack, merge, sign; warm --pack: signs the pack with this key (sett cache keygen makes one)"},
+    {CACHE, "--signed-by KEY     believe a pack only if this public key (64 digits, or a file of them) has signed it"},
     {LAYOUT, "--facts             size, cosize, what can be proven of a layout"},
     {LAYOUT, "--align N           of --facts: bytes that the address of offset 0 is a multiple of; default 16"},
-    {LAYOUT | COMPILE | RUN | CACHE | DOCTOR, "--json              data as JSON"},
-    {LAYOUT | COMPILE | RUN | CACHE | DOCTOR, "--version, --help"},
+    {BENCH, "--iterations N --warmup N --launches N   samples (100), uncounted ones (10), launches a sample (1)"},
+    {BENCH, "--workspaces N      copies of the arguments, in turn; default: four times the last-level cache"},
+    {BENCH, "--hot --graph       one workspace, so that caches are warm; replayed from a CUDA graph"},
+    {BENCH, "--bytes N --flops N   of a launch, for GB/s (default: each tensor once) and TFLOP/s"},
+    {BENCH, "--zeros             inputs may be all zeros"},
+    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--json              data as JSON"},
+    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--version, --help"},
 };
+
+/* A positive number, also as 1.5e9. */
+static int amount_parse(const char *option, const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out > 0 && *out < 1e30))
+        return usage("%s %s: a positive number is needed", option, text);
+    return EXIT_OK;
+}
 
 /* Of one command, or of all. */
 static int help(FILE *f, int of)
@@ -170,7 +210,7 @@ static int help(FILE *f, int of)
     for (size_t i = 0; i < sizeof option_help / sizeof *option_help; i++)
         if (of & option_help[i].of)
             fprintf(f, "  %s\n", option_help[i].text);
-    if (of & (COMPILE | RUN)) {
+    if (of & (COMPILE | RUN | BENCH)) {
         fputs("\nkernels\n", f);
         kernel_list(f);
     }
@@ -178,12 +218,13 @@ static int help(FILE *f, int of)
         fputs("\ncalls of layout expressions: L a layout or a shape, _ keeps a mode\n", f);
         layout_calls(f);
     }
-    fputs("\nexit codes: 0 done, 1 failed, 2 wrong usage, 5 no device\n", f);
+    fputs("\nexit codes: 0 done, 1 failed, 2 wrong usage, 3 done in part, 5 no device\n", f);
     return EXIT_OK;
 }
 
 enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION, O_PANELS, O_ALIGN,
-    O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR };
+    O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR, O_SECRET, O_SIGNED,
+    O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_BYTES, O_FLOPS };
 
 static int parse(options *o, int argc, char **argv)
 {
@@ -191,35 +232,49 @@ static int parse(options *o, int argc, char **argv)
         {"emit", 1, NULL, O_EMIT}, {"dtype", 1, NULL, O_DTYPE}, {"op", 1, NULL, O_OP}, {"cols", 1, NULL, O_COLS},
         {"threads", 1, NULL, O_THREADS}, {"cache-dir", 1, NULL, O_CACHE}, {"facts", 0, NULL, O_FACTS}, {"json", 0, NULL, O_JSON},
         {"panels", 0, NULL, O_PANELS}, {"align", 1, NULL, O_ALIGN}, {"diff", 1, NULL, O_DIFF}, {"tile", 1, NULL, O_TILE}, {"tensor", 1, NULL, O_TENSOR},
-        {"isolate", 1, NULL, O_ISOLATE}, {"by", 1, NULL, O_BY}, {"color", 1, NULL, O_COLOR}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
+        {"isolate", 1, NULL, O_ISOLATE}, {"by", 1, NULL, O_BY}, {"targets", 1, NULL, O_TARGETS}, {"jobs", 1, NULL, 'j'}, {"shard", 1, NULL, O_SHARD}, {"pack", 1, NULL, O_PACK},
+        {"list", 0, NULL, O_LIST}, {"worker", 0, NULL, O_WORKER}, {"secret-key", 1, NULL, O_SECRET}, {"signed-by", 1, NULL, O_SIGNED}, {"color", 1, NULL, O_COLOR},
+        {"iterations", 1, NULL, O_ITERATIONS}, {"warmup", 1, NULL, O_WARMUP}, {"launches", 1, NULL, O_LAUNCHES},
+        {"workspaces", 1, NULL, O_WORKSPACES}, {"hot", 0, NULL, O_HOT}, {"graph", 0, NULL, O_GRAPH}, {"zeros", 0, NULL, O_ZEROS},
+        {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
     const char **text[] = {[O_TARGET - 256] = &o->target, [O_DEVICE - 256] = &o->device, [O_EMIT - 256] = &o->emit,
         [O_DTYPE - 256] = &o->dtype, [O_OP - 256] = &o->kernel_op, [O_CACHE - 256] = &o->cache_dir,
         [O_DIFF - 256] = &o->diff, [O_TILE - 256] = &o->tile, [O_TENSOR - 256] = &o->tensor, [O_ISOLATE - 256] = &o->isolate,
-        [O_BY - 256] = &o->by, [O_COLOR - 256] = &o->color};
+        [O_BY - 256] = &o->by, [O_COLOR - 256] = &o->color, [O_SECRET - 256] = &o->secret_key,
+        [O_SIGNED - 256] = &o->signed_by, [O_TARGETS - 256] = &o->targets, [O_SHARD - 256] = &o->shard, [O_PACK - 256] = &o->pack};
+    bool *flag[] = {[O_JSON - 256] = &o->json, [O_FACTS - 256] = &o->facts, [O_PANELS - 256] = &o->panels, [O_HOT - 256] = &o->hot,
+        [O_GRAPH - 256] = &o->graph, [O_ZEROS - 256] = &o->zeros, [O_LIST - 256] = &o->list, [O_WORKER - 256] = &o->worker};
+    const struct count {
+        const char *name;
+        int most, *to;
+    } counts[] = {[O_ALIGN - 256] = {"--align", 65536, &o->align}, [O_COLS - 256] = {"--cols", INT_MAX, &o->cols},
+        [O_THREADS - 256] = {"--threads", 1024, &o->threads}, [O_ITERATIONS - 256] = {"--iterations", 100000, &o->iterations},
+        [O_WARMUP - 256] = {"--warmup", 100000, &o->warmup}, [O_LAUNCHES - 256] = {"--launches", 100000, &o->launches},
+        [O_WORKSPACES - 256] = {"--workspaces", 1024, &o->workspaces}};
     int c, code = EXIT_OK;
     opterr = 0;
-    while (!code && (c = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
+    while (!code && (c = getopt_long(argc, argv, ":o:hj:", longs, NULL)) != -1) {
+        size_t i = (size_t)c - 256;
         if (c == 'o')
             o->output = optarg;
         else if (c == 'h')
             o->help = true;
         else if (c == O_VERSION)
             exit(printf("sett %s\n", sett_version()) < 0);
-        else if (c == O_JSON)
-            o->json = true;
-        else if (c == O_FACTS)
-            o->facts = true;
-        else if (c == O_ALIGN)
-            code = count_parse("--align", optarg, 1, 65536, &o->align);
-        else if (c == O_PANELS)
-            o->panels = true;
-        else if (c == O_COLS || c == O_THREADS)
-            code = count_parse(c == O_COLS ? "--cols" : "--threads", optarg, 1, c == O_COLS ? INT_MAX : 1024,
-                c == O_COLS ? &o->cols : &o->threads);
+        else if (c == 'j')
+            code = count_parse("--jobs", optarg, 1, 1024, &o->jobs);
+        else if (c == '?' && optopt > 0 && optopt <= UCHAR_MAX && !strchr("ohj", optopt)) /* a letter: optind may still be at its word */
+            return usage("-%c is no option; an operand that begins with - comes after --", optopt);
         else if (c == '?' || c == ':')
             return usage("%s %s", argv[optind - 1], c == '?' ? "is no option" : "needs a value");
+        else if (c == O_BYTES || c == O_FLOPS)
+            code = amount_parse(c == O_BYTES ? "--bytes" : "--flops", optarg, c == O_BYTES ? &o->bytes : &o->flops);
+        else if (i < sizeof flag / sizeof *flag && flag[i])
+            *flag[i] = true;
+        else if (i < sizeof counts / sizeof *counts && counts[i].name)
+            code = count_parse(counts[i].name, optarg, 1, counts[i].most, counts[i].to);
         else
-            *text[c - 256] = optarg;
+            *text[i] = optarg;
     }
     o->argc = argc - optind;
     o->argv = argv + optind;
@@ -236,7 +291,7 @@ int main(int argc, char **argv)
     if (o.argc && ask && !strcmp(o.argv[0], "help"))
         o.argc--, o.argv++;
     if (!o.argc)
-        return ask ? help(stdout, LAYOUT | COMPILE | RUN | CACHE | DOCTOR) : usage("no command given");
+        return ask ? help(stdout, LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR) : usage("no command given");
     const char *name = o.argv[0];
     o.argc--, o.argv++;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

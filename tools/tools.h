@@ -5,7 +5,7 @@
 #include <sett/sett.h>
 #include <stdio.h>
 
-enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_NO_DEVICE = 5 };
+enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_PARTIAL, EXIT_NO_DEVICE = 5 };
 
 /* ---- main.c ------------------------------------------------------------------ */
 typedef struct options { /* what every subcommand understands, and what is left */
@@ -14,6 +14,15 @@ typedef struct options { /* what every subcommand understands, and what is left 
     int cols, threads, align;
     const char *diff, *tile, *tensor, *isolate, *by, *color; /* of layout: what is drawn */
     bool facts, panels;
+    int warmup, iterations, launches, workspaces; /* of bench: as in sett_benchmark_options */
+    bool hot, graph, zeros;
+    double bytes, flops;
+    const char *secret_key, *signed_by; /* of packs: a file; a public key or a file of one */
+    const char *targets, *shard, *pack; /* of warm */
+    bool list, worker;
+    int jobs;
+    const char *layers;  /* folders and packs instead of the environment's; NULL: those */
+    sett_cache_trust trust;
     int argc;
     char **argv;
 } options;
@@ -44,7 +53,18 @@ int layout_print_value(const options *, sett_arg); /* no layout: a number, a tup
 int layout_print(const options *, sett_build *, const sett_picture_args *, int emit, bool picture);
 int compile_command(const options *);
 int run_command(const options *);
+int bench_command(const options *);
 int cache_command(const options *);
+void hex(const uint8_t key[32], char text[65]);
+/* The key that starts with these digits, in the engine's cache. An exit code. */
+int key_find(sett_engine *, const char *digits, uint8_t key[32]);
+/* pack.c: sett cache pack, merge, sign, unpack, keygen */
+typedef int cache_verb(const options *); /* argv: what follows the verb */
+cache_verb *pack_verb(const char *name); /* NULL: none */
+/* An engine whose layers are the sources in argv, instead of the machine's own; folder: it writes to --cache-dir. NULL: the
+ * reason was printed. */
+sett_engine *sources_open(const options *, int argc, char **argv, bool folder);
+int warm_command(const options *);
 int doctor_command(const options *);
 
 /* ---- kernels.c: kernels by name -------------------------------------------------- */
@@ -72,4 +92,23 @@ int npy_read(const char *path, npy *);        /* an exit code; the reason was pr
 int npy_write(const char *path, const npy *); /* row-major */
 /* "f16", "float16", "<f2" ... ; 0: none */
 sett_dtype dtype_of_name(const char *);
+
+/* ---- arguments.c: a kernel's arguments from the command line ---------------------------- */
+enum { ARGUMENTS_MOST = 32 };
+typedef struct argument {
+    sett_param_info info;
+    const char *in, *out, *number, *extents; /* files, or what was written of them; extents: "4096x4096" */
+    npy array;
+    sett_buf buf;
+} argument;
+/* Exit codes; the reasons were printed. *n arguments, with what the command line says of them; sizes: extents are taken. */
+int arguments_parse(const options *, sett_kernel *, bool sizes, argument *, int *n);
+int arguments_upload(sett_engine *, sett_stream, argument *, int n);
+int arguments_bind(argument *, int n, sett_bind *);
+void arguments_free(sett_engine *, sett_stream, argument *, int n);
+sett_dtype arguments_dtype(const options *); /* 0: the reason was printed, but for --dtype's */
+int device_find(const options *, sett_engine *, sett_stream *);
+/* run.c */
+int kernel_command(const options *, const char *command,
+    int (*with)(const options *, sett_engine *, sett_stream, sett_kernel *));
 #endif

@@ -25,8 +25,8 @@ typedef struct sett_val sett_val;       /* a scalar, or a value with a shape (Te
 typedef struct sett_layout sett_layout; /* shape:stride, swizzled, composed */
 typedef struct sett_tensor sett_tensor; /* engine o layout */
 
-/* The kinds of sett_arg. POISON carries a failed build's error onward. */
-enum { SETT_INT, SETT_FLOAT, SETT_VALUE, SETT_LAYOUT, SETT_SLICE, SETT_NODE, SETT_POISON };
+/* The kinds of sett_arg. POISON carries a failed build's error onward; TENSOR is an operand of sett_printf alone. */
+enum { SETT_INT, SETT_FLOAT, SETT_VALUE, SETT_LAYOUT, SETT_SLICE, SETT_NODE, SETT_POISON, SETT_TENSOR };
 
 typedef struct sett_arg {
     uint8_t kind, rank; /* rank: children of a NODE */
@@ -38,6 +38,7 @@ typedef struct sett_arg {
         double f;
         sett_val *v;
         sett_layout *l;
+        sett_tensor *t;
         const struct sett_arg *kid;
         sett_build *poisoned;
     } u;

@@ -59,6 +59,7 @@ SETT_API const char *sett_version(void);
     X(E_DRIVER, 36, "the CUDA driver reported an error") \
     X(E_FORKED, 37, "the engine was opened before a fork") \
     X(E_CLOSED, 38, "the engine was closed") \
+    X(E_CANCELLED, 39, "it was cancelled by its callback") \
     X(E_COMPILE, 50, "the code generator refused the kernel") \
     X(E_ASSEMBLE, 51, "the assembler refused the PTX") \
     X(E_VERIFY, 52, "the tape is not valid") \
@@ -121,8 +122,8 @@ typedef struct sett_site {
     X(F6E2M3FN, 19, "f6E2M3FN", 6, 's') \
     X(F4E2M1FN, 20, "f4E2M1FN", 4, 's') \
     X(I4, 21, "i4", 4, 's') \
-    X(I128, 22, "i128", 128, 's') \
-    X(U128, 23, "u128", 128, 's') \
+    X(I128, 22, "i128", 128, 'i') \
+    X(U128, 23, "u128", 128, 'u') \
     X(F8E4M3, 24, "f8E4M3", 8, 's') \
     X(F8E4M3B11FNUZ, 25, "f8E4M3B11FNUZ", 8, 's')
 

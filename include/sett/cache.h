@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an engine's disk cache consists of and what became of it: layers that are only read (an image's, a share's),
- * asked in order, then the one folder that new entries are written to. docs/cache.md has the format of an entry, the
+/* What an engine's disk cache consists of and what became of it: layers that are only read (folders and packs of an image
+ * or a share), asked in order, then the one folder that new entries are written to. docs/cache.md has the formats, the
  * protocol between processes, and what is trusted.
  *
  *     for (int i = 0; i < sett_cache_layers(e); i++) {
@@ -27,6 +27,9 @@ typedef struct sett_cache_layer_info {
     uint64_t refusals;   /* entries that were damaged, foreign or not trusted */
     uint64_t heals;      /* refused entries that were moved out of the way */
     uint64_t writes, evictions;
+    bool pack, is_signed; /* one file; signed, which only SETT_TRUST_SIGNED and SETT_TRUST_MAC verify */
+    uint64_t entries;     /* of a pack */
+    uint8_t signer[32];   /* of a signed pack: the public key that it names */
 } sett_cache_layer_info;
 /* How many, usable or not, in the order that they are asked; 0 with no cache on disk. */
 SETT_API int sett_cache_layers(const sett_engine *);
@@ -52,6 +55,28 @@ SETT_API sett_status sett_cache_walk(sett_engine *, sett_cache_entry_fn, void *u
  * in no layer. */
 SETT_API int sett_cache_explain(sett_engine *, const uint8_t a[32], const uint8_t b[32], char *buf, size_t size,
     sett_error *or_null);
+
+/* ---- packs: many entries as one file, a layer that is only read ------------------------------- */
+typedef struct sett_pack_options {
+    size_t size;
+    const uint8_t (*keys)[32]; /* which entries, as a launch would find them; NULL: all of every layer */
+    size_t n_keys;
+    const char *secret_key; /* signs: absolute path of a file that only its owner may read, with one line of 64
+                             * hexadecimal digits (an Ed25519 seed). NULL: unsigned. Needs libsodium */
+} sett_pack_options;
+/* Writes a pack of what the engine's layers hold: temp, fdatasync, rename. Of layers that are packs it is their merge. The
+ * same kernels give the same bytes, wherever and whenever; their reports (sett_kernel_info.report), which name source
+ * files, stay behind. entries: how many it has, or NULL. SETT_E_ARGUMENT: one key stands for two kernels, in two layers;
+ * SETT_E_PARSE: an entry is damaged; SETT_E_NOT_CACHED: one of .keys is in no layer; SETT_E_IO: a layer cannot be read,
+ * the file cannot be written, no signature can be made. */
+SETT_API sett_status sett_pack_write(
+    sett_engine *, const char *path, const sett_pack_options *or_null, uint64_t *entries, sett_error *or_null2);
+/* Copies every entry of the layers that are only read into the folder that is written; what is there and sound stays.
+ * entries: how many were looked at, or NULL. SETT_E_IO: there is no such folder, a layer cannot be read or the folder
+ * not written; SETT_E_PARSE: an entry is damaged. */
+SETT_API sett_status sett_pack_unpack(sett_engine *, uint64_t *entries, sett_error *or_null);
+/* The public key of .secret_key, for .cache_signers of who reads the pack. */
+SETT_API sett_status sett_pack_public_key(const char *secret_key, uint8_t public_key[32], sett_error *or_null);
 
 /* Removes from the folder that is written what was used longest ago, until at most `bytes` are left, and what
  * crashed writers left behind. *left: bytes that stay, or NULL. Safe while other processes read and write: a reader

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel does over time and with other threads. These emit: sett_for is a loop
+/* What a kernel does over time and with other threads. These emit: sett_for and sett_while are loops
  * at run time, sett_if a branch at run time. A plain C for or if is evaluated while the
  * kernel is built: it unrolls, or chooses (CuTe's constexpr).
  *
@@ -24,8 +24,17 @@ typedef struct sett_region {
     sett_val *iv;
     uint32_t serial;
     bool open, done;
+    struct sett__copies *copies;
 } sett_region;
-SETT_API sett_region sett_for_begin(sett_site, sett_build *, sett_arg lo, sett_arg hi, sett_arg step);
+typedef struct sett_for_options {
+    size_t size;
+    int unroll;       /* copies of the body in a round; 0, 1: one */
+    bool unroll_full; /* one copy for each number, and no loop: bounds and step are static */
+} sett_for_options;
+SETT_API sett_region sett_for_begin(sett_site, sett_build *, sett_arg lo, sett_arg hi, sett_arg step, const sett_for_options *);
+SETT_API sett_val *sett_region_next(sett_region *); /* the variable of the body's next copy, or NULL */
+SETT_API sett_region sett_while_begin(sett_site, sett_build *);
+SETT_API void sett_while_test(sett_site, sett_region *, sett_val *cond);
 SETT_API sett_region sett_if_begin(sett_site, sett_build *, sett_val *cond);
 SETT_API sett_region sett_else_begin(sett_site, sett_build *);
 SETT_API void sett_region_end(sett_region *);
@@ -33,11 +42,32 @@ SETT_API void sett_region_end(sett_region *);
 #define SETT_REGION(r, begin) for (sett_region r = begin; r.open; sett_region_end(&r)) for (; !r.done; r.done = true)
 /* i counts from lo while below hi; step is positive (a dynamic one that is not is a fault on
  * the CPU engine, and ends the loop on a GPU). A C `continue` leaves the rest of the body unrecorded; break is an
- * error. i is an Int32, or an Int64 if a bound has 64 bits or is an Uint32. */
-#define sett_for(b, i, lo, hi, step) \
-    for (sett_region i##_region = sett_for_begin(SETT_HERE, b, SETT_A(lo), SETT_A(hi), SETT_A(step)); i##_region.open; \
-        sett_region_end(&i##_region)) \
-        for (sett_val *i = i##_region.iv; i && !i##_region.done; i##_region.done = true)
+ * error. i is an Int32, or an Int64 if a bound has 64 bits or is an Uint32.
+ *
+ *     sett_for (b, i, 0, n, 1, .unroll = 4)          rounds of 4 copies of the body, then a loop over the rest
+ *     sett_for (b, i, 0, 16, 2, .unroll_full = true) 8 copies, in which i is a constant
+ *
+ * Unrolled, the C statement behind it runs once a copy; up to 4096 of them. In full, there is no region: what is made in a
+ * copy may be used after it, as with a C for. */
+#define sett_for(b, i, lo, hi, ...) \
+    for (sett_region i##_region = sett_for_begin(SETT_HERE, b, SETT_A(lo), SETT_A(hi), SETT_A(SETT_FOR_STEP(__VA_ARGS__, 0)), \
+             &(sett_for_options){SETT_FOR_OPTIONS(__VA_ARGS__, .size = sizeof(sett_for_options))}); \
+        i##_region.open; sett_region_end(&i##_region)) \
+        for (sett_val *i = i##_region.iv; i && !i##_region.done; i = sett_region_next(&i##_region))
+#define SETT_FOR_STEP(step, ...) step
+#define SETT_FOR_OPTIONS(step, ...) __VA_ARGS__
+/* The body again and again while cond, a Boolean scalar, which each round computes anew: what it reads must change, so it
+ * reads registers or memory.
+ *
+ *     sett_while (b, sett_gt(sett_at(n, 0), 1))
+ *         sett_set(n, sett_shr(sett_at(n, 0), 1), 0);
+ *
+ * One that never ends hangs a GPU; the CPU engine gives other warps of the block their turns and makes it a fault after
+ * 2^31 rounds of a warp. Blocks may not wait for each other: nothing says that they run at the same time. */
+#define sett_while(b, cond) SETT_WHILE(b, cond, SETT_CAT(sett_while_, SETT_UNIQUE))
+#define SETT_WHILE(b, cond, r) \
+    for (sett_region r = sett_while_begin(SETT_HERE, b); r.open; sett_region_end(&r)) \
+        for (sett_while_test(SETT_HERE, &r, cond); !r.done; r.done = true)
 /* cond: a Boolean scalar (of an integer: sett_ne(x, 0)). Both arms are always recorded. A C `continue` ends
  * only the recording of the arm that it stands in, and never leaves a loop of the kernel; the kernel's report names a
  * branch that records nothing. */
@@ -74,14 +104,79 @@ SETT_API void sett_sync_warp_at(sett_site, sett_build *);
 
 /* Prints from the kernel: each `{}` stands for one operand (integers %d, floats %f,
  * Booleans 1/0), C conversions are taken as in printf, with their widths checked. As many operands as `{}` and conversions
- * are needed; what else stands in braces is text. Static
- * numbers, tuples, layouts and scalar values may be given (of a value with a shape: its elements); a newline is added
- * if there is none, as CuTe does. The CPU engine writes through the engine's print callback, else to stdout of the
- * process that runs the kernel, as the driver does for GPUs. Up to 32 operands. */
+ * are needed; what else stands in braces is text. Numbers, scalar values, tuples, coordinates, layouts and tilers may be
+ * given, dynamic leaves with the value that they have, and tensors in memory:
+ *
+ *     raw_ptr(0x00007f2c18000000: i32, gmem, align<16>) o (2,3):(1,2) =      of a dynamic layout without elements
+ *       ( 0, 1, 2, 3, 4, 5 )
+ *
+ * A newline is added if there is none. The CPU engine writes through the engine's print callback, else to
+ * stdout of the process that runs the kernel, as the driver does for GPUs, at the next sett_sync; a GPU keeps the last
+ * MiB or so of what was printed since. Up to 32 operands. */
 SETT_API void sett_printf_n(sett_site, sett_build *, const char *format, int n, const sett_arg *);
 #define sett_printf(b, ...) SETT_PRINTF_(b, __VA_ARGS__, 0)
 #define SETT_PRINTF_(b, format, ...) \
-    sett_printf_n(SETT_HERE, b, format, SETT_NARG(__VA_ARGS__) - 1, (const sett_arg[]){SETT_EACH(SETT_A, __VA_ARGS__)})
+    sett_printf_n(SETT_HERE, b, format, SETT_NARG(__VA_ARGS__) - 1, (const sett_arg[]){SETT_EACH(SETT_SHOWN, __VA_ARGS__)})
+/* What sett_printf and sett_text take: whatever SETT_A does, and tensors. */
+#define SETT_SHOWN(x) \
+    _Generic((x), sett_tensor *: sett_arg_t, const sett_tensor *: sett_arg_t, SETT_A_KINDS)(x)
+static inline sett_arg sett_arg_t(const sett_tensor *t)
+{
+    return (sett_arg){.kind = SETT_TENSOR, .u = {.t = (sett_tensor *)(uintptr_t)t}};
+}
+
+/* What CuTe's print shows while a kernel is traced, of numbers, values, tuples, coordinates, layouts, tilers and tensors:
+ *
+ *     puts(sett_text(b, A));        tensor<ptr<f32, gmem, align<16>> o (?,8):(8,1)>
+ *
+ * The text lives in the build; "" after an error. The sett_..._str calls write the same into a buffer. */
+SETT_API const char *sett_text_at(sett_site, sett_build *, sett_arg);
+#define sett_text(b, x) sett_text_at(SETT_HERE, b, SETT_SHOWN(x))
+
+/* Prints a tensor as CuTe's print_tensor does; of a coordinate tensor its coordinates, of a value with a shape
+ * (TensorSSA) what it would be in registers. Every thread that gets here prints: mostly that is for one thread to do.
+ *
+ *     tensor(raw_ptr(0x00007f2c18000000: f32, gmem, align<4>) o (8,5):(5,1), data=
+ *            [[ 0.000000,  1.000000,  2.000000,  3.000000,  4.000000, ],
+ *             [ 5.000000,  6.000000, ...
+ *
+ * Mode 0 is the rows, mode 1 the columns, the blocks after them go through the other modes, the earliest fastest. Of more
+ * than 6 rows or columns the first and last three are shown. .verbose: every element, none left out, one a line:
+ * `(i,j)= v`, in colexicographic order. The address is that of element 0; in shared memory the byte offset in the block's
+ * window, in registers in the tensor's own. It is printed by loops, so an rmem tensor is copied to local memory first.
+ * Floats of 8 bits print as numbers, 128-bit integers as hexadecimal.
+ * SETT_E_RANK of a scalar, which sett_printf prints. */
+typedef struct sett_print_tensor_args {
+    size_t size;
+    sett_arg what; /* a tensor or a value */
+    bool verbose;
+} sett_print_tensor_args;
+SETT_API void sett_print_tensor_at(sett_site, const sett_print_tensor_args *);
+#define sett_print_tensor(...) SETT_PRINT_TENSOR_(__VA_ARGS__, .size = sizeof(sett_print_tensor_args))
+#define SETT_PRINT_TENSOR_(x, ...) \
+    sett_print_tensor_at(SETT_HERE, &(sett_print_tensor_args){ \
+        .what = _Generic((x), sett_tensor *: sett_arg_t, const sett_tensor *: sett_arg_t, sett_val *: sett_arg_v, \
+            const sett_val *: sett_arg_v)(x), __VA_ARGS__})
+
+/* A claim of the kernel: sett_assert(b, cond), or with a text as sett_printf takes it, without which the text is the
+ * condition's source.
+ *     sett_assert(b, sett_lt(i, N));
+ *     sett_assert(b, sett_gt(x, 0.0), "x[{}] is {}", i, x);
+ * cond is a Boolean value, of any shape: all of its elements must be true. A C number is judged while recording
+ * (SETT_E_ARGUMENT). Assertions are compiled in as sett_compile_options.asserts says; without, this records nothing.
+ *
+ * One that fails reports "file:line: assertion failed: text, block (x,y,z) thread (x,y,z), kernel name" as SETT_E_FAULT. The
+ * CPU engine stops the launch and gives it there. On a GPU the thread that failed leaves the kernel and all others
+ * go on, no trap and no lost context; the first failure of a kernel on a device is kept, and the next sett_sync or sett_poll
+ * of the device gives it. Barriers of the block and shuffles do not wait for a thread that has left; code that counts
+ * threads by itself does. With .line_info or not, the place is the one of the body that was compiled first under
+ * this key. Up to 31 operands. */
+SETT_API void sett_assert_n(
+    sett_site, sett_build *, sett_arg cond, const char *said, const char *format_or_null, int n, const sett_arg *);
+#define sett_assert(b, ...) SETT_ASSERT_(b, #__VA_ARGS__, __VA_ARGS__, 0, 0)
+#define SETT_ASSERT_(b, said, cond, format, ...) \
+    sett_assert_n(SETT_HERE, b, SETT_A(cond), said, format, SETT_NARG(__VA_ARGS__) - 2, \
+        (const sett_arg[]){SETT_EACH(SETT_A, __VA_ARGS__)})
 
 #endif /* __cplusplus */
 #endif

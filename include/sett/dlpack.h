@@ -14,6 +14,7 @@
 #ifndef SETT_DLPACK_H
 #define SETT_DLPACK_H
 #include <sett/launch.h>
+#include <sett/mark.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,10 @@ SETT_API sett_status sett_buf_dlpack(
 #ifdef DLPACK_DLPACK_H_
 /* The same of a bare tensor, whose strides, dtype and shape are as in DLPack 1.x. */
 SETT_API sett_status sett_buf_dltensor(const DLTensor *, sett_buf *buf, int *device, sett_error *or_null);
+/* sett_from_buf (mark.h) of a bare tensor: what a kernel's parameter is to be like, to be marked dynamic. The address is
+ * looked at by launches alone, so a tensor of no memory, and on any device, will do. */
+SETT_API sett_status sett_from_dlpack(
+    const DLTensor *, int assumed_align, bool use_32bit_stride, sett_marked *, sett_error *or_null);
 #endif
 
 #ifdef __cplusplus

@@ -38,9 +38,10 @@ SETT_API sett_stream sett_stream_of(int device, void *handle);
 typedef enum sett_assembler { SETT_ASM_AUTO, SETT_ASM_NVJITLINK, SETT_ASM_PTXAS, SETT_ASM_DRIVER } sett_assembler;
 /* Whose files a disk cache believes. Who may write it may put code into every process that reads it; see docs/cache.md.
  * PRIVATE: each folder on the way there and each file belongs to this user or root, and nobody else may write it. MAC:
- * whoever wrote it knows the secret of .cache_secret, whatever the owner and mode. OFF: no such check. Damage is found
- * under all three. */
-typedef enum sett_cache_trust { SETT_TRUST_PRIVATE, SETT_TRUST_MAC, SETT_TRUST_OFF } sett_cache_trust;
+ * whoever wrote it knows the secret of .cache_secret, whatever the owner and mode; a pack must be signed. OFF: no such
+ * check. SIGNED: packs that one of .cache_signers has signed, and no folder, so that nothing is written. Damage is found
+ * under all four. */
+typedef enum sett_cache_trust { SETT_TRUST_PRIVATE, SETT_TRUST_MAC, SETT_TRUST_OFF, SETT_TRUST_SIGNED } sett_cache_trust;
 /* Which entries of a disk cache are used, by the compiler and assembler that made them: ANY, as the key already tells what
  * sett's own code generator did; EXACT, those alone that this machine would make itself, for runs that must not depend on
  * what was cached when. EXACT opens both to ask, so without them it finds nothing. */
@@ -70,7 +71,7 @@ typedef struct sett_engine_options {
     void *user;             /* for log and print */
     int compile_timeout_ms; /* of one run of ptxas, which is killed after it (SETT_E_ASSEMBLE); 0:
                              * $SETT_JIT_TIMEOUT_MS, else two minutes. Assemblers in process cannot be stopped */
-    /* Folders that are only read, asked in this order before cache_dir: absolute paths with ':' between. NULL:
+    /* Folders and packs that are only read, asked in this order before cache_dir: absolute paths with ':' between. NULL:
      * $SETT_CACHE_LAYERS. "": none. */
     const char *cache_layers;
     sett_cache_trust cache_trust; /* of cache_dir and cache_layers */
@@ -80,6 +81,8 @@ typedef struct sett_engine_options {
     uint64_t cache_cap;     /* bytes that cache_dir may take; 0: a tenth of its file system, 4 GiB at most */
     int compile_wait_ms;    /* how long a compile waits for another process that compiles the same kernel, before it does so
                              * itself; 0: ten seconds, or three times the longest compile so far */
+    const char *cache_signers; /* for SETT_TRUST_SIGNED, and packs under SETT_TRUST_MAC: the public keys (Ed25519) that are
+                                * believed, 64 hexadecimal digits each with ':' between. NULL, "": none */
 } sett_engine_options;
 
 /* No driver, no assembler, no compiler and no writable cache are no errors here: what needs them says so when
@@ -120,8 +123,15 @@ SETT_API sett_status sett_memcpy(sett_engine *, sett_stream, void *dst, const vo
  * of 12 results) is remembered: what needs the driver after it, launches apart, is told it at once. */
 SETT_API sett_status sett_sync(sett_engine *, sett_stream);
 SETT_API sett_status sett_sync_error(sett_engine *, sett_stream, sett_error *);
+/* For who waits by other means: has a sett_assert failed in a kernel on this device? SETT_E_FAULT with its report, once:
+ * sett_sync gives the same, and whichever is called first. It waits for nothing. SETT_OK on the CPU, whose launches tell
+ * it themselves. */
+SETT_API sett_status sett_poll(sett_engine *, int device, sett_error *);
 
 /* ---- compiling ----------------------------------------------------------------- */
+/* Are sett_assert's compiled in? DEFAULT: as $SETT_ASSERTS says, 1 or 0; else on the CPU, which checks accesses and barriers
+ * too, and not for GPUs. A kernel with them is another kernel, with a key of its own. */
+typedef enum sett_asserts { SETT_ASSERTS_DEFAULT, SETT_ASSERTS_OFF, SETT_ASSERTS_ON } sett_asserts;
 typedef struct sett_compile_options {
     size_t size;
     const char *name;   /* of the kernel, for reports and profilers; letters, digits, _; not in the key */
@@ -134,6 +144,7 @@ typedef struct sett_compile_options {
     bool line_info;     /* source lines in the cubin; call sites then join the key */
     bool no_fold;       /* tests: leave to the engines what the builder could fold */
     bool ptx_only;      /* stop at PTX: no assembler is needed, and the kernel cannot be launched */
+    sett_asserts asserts; /* of sett_assert; a tape that is compiled has them or not */
 } sett_compile_options;
 /* Records the body, then looks its key up: memory, disk, compiler. The memory that it was recorded in, up to 64 MiB, stays
  * with the engine for the next body. The caller releases *kernel, which is NULL on

@@ -28,6 +28,21 @@ SETT_API sett_buf sett_buf_1d(const void *data, sett_dtype, int64_t n);
 SETT_API sett_buf sett_buf_2d(const void *data, sett_dtype, int64_t rows, int64_t cols);
 SETT_API sett_buf sett_buf_nd(const void *data, sett_dtype, int rank, const int64_t *shape);
 
+/* Prints what lies in a buffer, on the host or on a device, as sett_print_tensor does in a kernel. The stream says where
+ * the memory is and what it waits for; SETT_CPU is for memory that the host reads, and an address that it cannot read is
+ * SETT_E_RANGE, not a crash. It waits for the stream. NULL options: all defaults. */
+typedef struct sett_buf_print_options {
+    size_t size;
+    const char *layout;  /* the memory seen as another layout, in CuTe's notation: "((2,4),2):((1,2),8)", swizzled ones
+                          * too; SETT_E_PARSE, SETT_E_STATIC, and SETT_E_RANGE where it reaches past the buffer. NULL: the
+                          * buffer's extents and strides */
+    bool verbose;        /* every element, with its coordinate; else of more than 6 rows or columns three at each end */
+    sett_print_fn print; /* gets the whole text in one call; NULL: the engine's .print, else stdout of the process */
+    void *user;          /* for print */
+} sett_buf_print_options;
+SETT_API sett_status sett_buf_print(
+    sett_engine *, sett_stream, const sett_buf *, const sett_buf_print_options *or_null, sett_error *or_null2);
+
 /* One argument of a launch. */
 typedef enum sett_bind_kind { SETT_BIND_BUF = 1, SETT_BIND_INT, SETT_BIND_FLOAT } sett_bind_kind;
 typedef struct sett_bind {
@@ -83,21 +98,42 @@ SETT_API sett_status sett_kernel_function(
     sett_kernel *, sett_stream, sett_function **, void (**function)(void), sett_error *or_null);
 SETT_API void sett_function_free(sett_function *); /* and with it the C function; NULL is ignored */
 
-#ifdef __cplusplus
-}
-#else
 static inline sett_bind sett_bind_t(const sett_buf *t)
 {
-    return (sett_bind){SETT_BIND_BUF, {.t = t}};
+    sett_bind b = {SETT_BIND_BUF, {t}};
+    return b;
 }
 static inline sett_bind sett_bind_i(long long i)
 {
-    return (sett_bind){SETT_BIND_INT, {.i = i}};
+    sett_bind b = {SETT_BIND_INT, {0}};
+    b.u.i = i;
+    return b;
 }
 static inline sett_bind sett_bind_f(double f)
 {
-    return (sett_bind){SETT_BIND_FLOAT, {.f = f}};
+    sett_bind b = {SETT_BIND_FLOAT, {0}};
+    b.u.f = f;
+    return b;
 }
+#ifdef __cplusplus
+}
+/* The same names as in C, with overloads where C has _Generic. */
+inline sett_bind sett_bind_of(const sett_buf *t) { return sett_bind_t(t); }
+inline sett_bind sett_bind_of(sett_buf *t) { return sett_bind_t(t); }
+inline sett_bind sett_bind_of(double f) { return sett_bind_f(f); }
+inline sett_bind sett_bind_of(float f) { return sett_bind_f(f); }
+template <typename integer> sett_bind sett_bind_of(integer i) { return sett_bind_i(i); }
+template <typename... args> sett_status sett_launch(sett_kernel *k, sett_stream stream, sett_error *or_null, args... arg)
+{
+    const sett_bind bind[] = {sett_bind_of(arg)..., sett_bind()};
+    return sett_launch_n(k, stream, sizeof...(arg), bind, or_null);
+}
+template <typename... args> sett_status sett_call_make(sett_kernel *k, int device, sett_call **call, sett_error *or_null, args... arg)
+{
+    const sett_bind bind[] = {sett_bind_of(arg)..., sett_bind()};
+    return sett_call_make_n(k, device, sizeof...(arg), bind, call, or_null);
+}
+#else
 #define SETT_BIND(x) \
     _Generic((x), sett_buf *: sett_bind_t, const sett_buf *: sett_bind_t, float: sett_bind_f, double: sett_bind_f, default: sett_bind_i)(x)
 #define SETT_BINDS(...) SETT_NARG(__VA_ARGS__) - 1, (const sett_bind[]){SETT_EACH(SETT_BIND, __VA_ARGS__)}

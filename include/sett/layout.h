@@ -36,7 +36,7 @@ SETT_API sett_layout *sett_make_swizzled_at(sett_site, int bits, int base, int s
 #define sett_make_swizzled(bits, base, shift, l) sett_make_swizzled_at(SETT_HERE, bits, base, shift, l)
 /* Thread layout (M,N)->thread and value layout (m,n)->value give the tile that the block covers and
  * the layout (thread, value) -> element of it. (4,32):(32,1) and (4,8):(8,1): (16,256) and
- * ((32,4),(8,4)):((128,4),(16,1)). */
+ * ((32,4),(8,4)):((128,4),(16,1)). Static ones must number the whole tile, each element once (SETT_E_ARGUMENT). */
 typedef struct sett_tv {
     sett_arg tiler;
     sett_layout *tv;
@@ -266,7 +266,8 @@ SETT_API bool sett_layout_equal(const sett_layout *, const sett_layout *);
 SETT_API int sett_layout_str(const sett_layout *, char *buf, size_t size);
 SETT_API int sett_arg_str(sett_arg, char *buf, size_t size);
 /* What sett_layout_str prints, back: a layout, swizzled or composed too; sett_arg_parse also tuples, tilers and bases.
- * S<3,4,3> alone is as of sett_get_swizzle_portion. In a build that is no kernel's, `?`, `?{div=8}`, `?{i64}` and `?{i64 div=8}`
+ * S<3,4,3> alone is as of sett_get_swizzle_portion, S<3,4,3> o L is S<3,4,3> o 0 o L; what CuTe C++ prints is read too,
+ * Sw<3,4,3> and Swizzle<3,4,3>, and _8 for 8. In a build that is no kernel's, `?`, `?{div=8}`, `?{i64}` and `?{i64 div=8}`
  * are run-time numbers of which that is known; in a kernel SETT_E_PARSE. Errors show the text and a caret below the column. */
 SETT_API sett_layout *sett_layout_parse_at(sett_site, sett_build *, const char *text);
 #define sett_layout_parse(b, text) sett_layout_parse_at(SETT_HERE, b, text)

@@ -11,8 +11,9 @@
  *     composed with a TV layout, sliced at a thread: ((8,4)):((1,N)): four accesses of 16 bytes
  *
  * A static coordinate outside its extent is SETT_E_RANGE; an integer coordinate of several modes is
- * colexicographic. Booleans lie in memory as bytes, 0 or 1. Element types that are only stored (f8, tf32, ...)
- * can be copied, not loaded; those narrower than a byte have no tensors yet: SETT_E_DTYPE. */
+ * colexicographic. Booleans lie in memory as bytes, 0 or 1. Elements narrower than a byte are packed, the lowest bits first:
+ * f4 and i4 two a byte, f6 four in three bytes. Strides and offsets count elements. Loads take any of them; stores to
+ * gmem and smem take whole such units, under one predicate each, else SETT_E_ALIGN, since another thread may write the rest. */
 #ifndef SETT_TENSOR_H
 #define SETT_TENSOR_H
 #include <sett/arg.h>
@@ -33,10 +34,12 @@ SETT_API sett_tensor *sett_identity_tensor_at(sett_site, sett_build *, sett_arg 
  * index that is known only at run time puts all of the tensor in local memory; the report says so. */
 SETT_API sett_tensor *sett_make_rmem_tensor_at(sett_site, sett_build *, sett_dtype, sett_arg shape);
 #define sett_make_rmem_tensor(b, dtype, ...) sett_make_rmem_tensor_at(SETT_HERE, b, dtype, SETT_TUPLE(__VA_ARGS__))
-/* Shared memory of the block, with a static layout, swizzled or not; align in bytes, a power of two up to 1024, 0:
- * 16. The sum of all becomes the launch's size. SETT_E_LIMIT past the target's limit, when it is compiled. */
-SETT_API sett_tensor *sett_make_smem_tensor_at(sett_site, sett_build *, sett_dtype, sett_layout *, int align);
-#define sett_make_smem_tensor(b, dtype, layout, align) sett_make_smem_tensor_at(SETT_HERE, b, dtype, layout, align)
+/* Shared memory of the block, of a static shape (compact, mode 0 fastest) or with a static layout, swizzled or not; align
+ * in bytes, a power of two up to 1024, 0: 16. The sum of all is the launch's size, past 48 KiB too: the driver is told. More
+ * than the target has (99 KiB on sm_86 and sm_89, 163 on sm_80 and sm_87, 227 on sm_90 and sm_100) is SETT_E_LIMIT
+ * when it is compiled, with the place and bytes of each. */
+SETT_API sett_tensor *sett_make_smem_tensor_at(sett_site, sett_build *, sett_dtype, sett_arg shape, int align);
+#define sett_make_smem_tensor(b, dtype, shape, align) sett_make_smem_tensor_at(SETT_HERE, b, dtype, SETT_A(shape), align)
 /* An rmem tensor of another tensor's static shape, compact in the order of its strides (CuTe's
  * make_layout_like: modes of extent 1 or stride 0 get stride 0, dynamic strides come last). dtype 0: the same.
  *     (4,6,2):(6,1,24) keeps its strides, (4,2):(N,1) gives (4,2):(2,1). */
@@ -82,13 +85,28 @@ SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett
  * (colexicographic). Where it is false nothing is read and .fill stands for the element, or nothing is written. One made by sett_elem_less keeps its coordinates: an access whose elements are
  * provably all inside or all outside costs one test and stays wide; others are wide where all elements are inside
  * (and aligned, if that is not proven), and by element where not. A scalar predicate keeps the access whole, and
- * sett_and of one by sett_elem_less with a scalar, or with another of its shape, is like it. Others are by element. .cache: reserved, 0. */
+ * sett_and of one by sett_elem_less with a scalar, or with another of its shape, is like it. Others are by element.
+ *
+ * .cache: how the caches treat it, a hint that changes no result; of gmem only. A mode that the direction lacks is
+ * SETT_E_ARGUMENT. EVICT_FIRST and EVICT_LAST are L1's priorities; the rest are the PTX cache operators. The CPU engine
+ * takes them and does nothing. */
+typedef enum sett_cache {
+    SETT_CACHE_DEFAULT,
+    SETT_CACHE_ALWAYS,        /* .ca, .wb: all levels */
+    SETT_CACHE_GLOBAL,        /* .cg: past L1 */
+    SETT_CACHE_STREAMING,     /* .cs: likely touched once */
+    SETT_CACHE_LAST_USE,      /* .lu: loads */
+    SETT_CACHE_NONE,          /* .cv: loads, fetched again each time */
+    SETT_CACHE_WRITE_THROUGH, /* .wt: stores */
+    SETT_CACHE_EVICT_FIRST,
+    SETT_CACHE_EVICT_LAST,
+} sett_cache;
 typedef struct sett_load_args {
     size_t size;
     const sett_tensor *src;
     sett_val *pred;
     double fill;
-    int cache;
+    sett_cache cache;
 } sett_load_args;
 SETT_API sett_val *sett_load_at(sett_site, const sett_load_args *);
 #define sett_load(...) sett_load_at(SETT_HERE, &(sett_load_args){.size = sizeof(sett_load_args), .src = __VA_ARGS__})
@@ -96,11 +114,36 @@ typedef struct sett_store_args {
     size_t size;
     sett_val *val;
     sett_val *pred;
-    int cache;
+    sett_cache cache;
 } sett_store_args;
 SETT_API void sett_store_at(sett_site, const sett_tensor *, const sett_store_args *);
 #define sett_store(dst, ...) \
     sett_store_at(SETT_HERE, dst, &(sett_store_args){.size = sizeof(sett_store_args), .val = __VA_ARGS__})
+/* By indices: element i of the result is src at idx[i], and val[i] goes to dst at idx[i]. idx is an integer value of any
+ * shape, which the result has; each element is a coordinate of one number, colexicographic. val and pred are scalars, or
+ * have its extents. Where pred is false nothing is touched, and .fill stands for the element. Of equal indices a scatter
+ * leaves one of the values. One access an element.
+ *
+ *     sett_gather(table, sett_load(codes))     sett_scatter(hist, bin, count, .pred = first) */
+typedef struct sett_gather_args {
+    size_t size;
+    const sett_tensor *src;
+    const sett_val *idx;
+    sett_val *pred;
+    double fill;
+} sett_gather_args;
+SETT_API sett_val *sett_gather_at(sett_site, const sett_gather_args *);
+#define sett_gather(tensor, ...) \
+    sett_gather_at(SETT_HERE, &(sett_gather_args){.size = sizeof(sett_gather_args), .src = tensor, .idx = __VA_ARGS__})
+typedef struct sett_scatter_args {
+    size_t size;
+    const sett_val *idx;
+    sett_val *val;
+    sett_val *pred;
+} sett_scatter_args;
+SETT_API void sett_scatter_at(sett_site, const sett_tensor *, const sett_scatter_args *);
+#define sett_scatter(dst, indices, ...) \
+    sett_scatter_at(SETT_HERE, dst, &(sett_scatter_args){.size = sizeof(sett_scatter_args), .idx = indices, .val = __VA_ARGS__})
 /* crd < bound in every mode, for each element of a coordinate tensor of static shape; a leaf of bound that is ALL is
  * not tested. bound has the profile of the whole whose coordinates they are. */
 SETT_API sett_val *sett_elem_less_at(sett_site, const sett_tensor *crd, sett_arg bound);
@@ -131,11 +174,35 @@ SETT_API void sett_fill_at(sett_site, const sett_tensor *, sett_arg);
 SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred);
 #define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
 #define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, pred)
-/* Read-modify-write of one element in gmem or smem, relaxed, device scope (block scope in smem);
- * gives the old value. op: ADD of 32- and 64-bit integers, f16, bf16, f32 and f64; MIN, MAX, AND, OR, XOR of 32- and
- * 64-bit integers. */
+/* Read-modify-write of one element in gmem or smem; gives the old value (one that nobody uses costs no round trip: the
+ * assembler makes a reduction of it). op: ADD of 32- and 64-bit integers, f16, bf16, f32 and f64; MIN and MAX of the same, of
+ * floats as sett_min and sett_max; AND, OR, XOR of 32- and 64-bit integers; EXCH and CAS of all these and of 16-bit integers.
+ * What the target has no instruction for is a loop of compare-and-swap. Relaxed, and of device scope (block scope in
+ * smem), unless an order and a scope are given. CAS writes val where the old value has the bits of `was`. */
+typedef enum sett_atomic_op { /* what sett_atomic takes, by the same numbers, and two that are no binary operations */
+    SETT_ATOMIC_ADD = SETT_ADD, SETT_ATOMIC_MIN = SETT_MIN, SETT_ATOMIC_MAX = SETT_MAX, SETT_ATOMIC_AND = SETT_AND,
+    SETT_ATOMIC_OR = SETT_OR, SETT_ATOMIC_XOR = SETT_XOR, SETT_ATOMIC_EXCH = 256, SETT_ATOMIC_CAS } sett_atomic_op;
+typedef enum sett_sem { SETT_SEM_RELAXED, SETT_SEM_ACQUIRE, SETT_SEM_RELEASE, SETT_SEM_ACQ_REL } sett_sem;
+typedef enum sett_scope { SETT_SCOPE_DEFAULT, SETT_SCOPE_CTA, SETT_SCOPE_GPU, SETT_SCOPE_SYS } sett_scope; /* block, device, all */
+typedef struct sett_atomic_how { sett_atomic_op op; sett_sem sem; sett_scope scope; } sett_atomic_how;
 SETT_API sett_val *sett_atomic_at(sett_site, const sett_tensor *, sett_binary_op, sett_arg val, sett_arg coord);
 #define sett_atomic(t, op, val, ...) sett_atomic_at(SETT_HERE, t, op, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+SETT_API sett_val *sett_atomic_how_at(sett_site, const char *func, const sett_tensor *, sett_atomic_how, sett_arg val, sett_arg coord);
+#define SETT_ATOMIC(func, op, sem, scope, t, val, ...) \
+    sett_atomic_how_at(SETT_HERE, func, t, (sett_atomic_how){op, sem, scope}, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+#define sett_atomic_add(t, val, ...) SETT_ATOMIC("sett_atomic_add", SETT_ATOMIC_ADD, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_min(t, val, ...) SETT_ATOMIC("sett_atomic_min", SETT_ATOMIC_MIN, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_max(t, val, ...) SETT_ATOMIC("sett_atomic_max", SETT_ATOMIC_MAX, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_and(t, val, ...) SETT_ATOMIC("sett_atomic_and", SETT_ATOMIC_AND, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_or(t, val, ...) SETT_ATOMIC("sett_atomic_or", SETT_ATOMIC_OR, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_xor(t, val, ...) SETT_ATOMIC("sett_atomic_xor", SETT_ATOMIC_XOR, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_exch(t, val, ...) SETT_ATOMIC("sett_atomic_exch", SETT_ATOMIC_EXCH, 0, 0, t, val, __VA_ARGS__)
+/* With an order and a scope: sett_atomic_ordered(t, SETT_ATOMIC_ADD, SETT_SEM_RELEASE, SETT_SCOPE_GPU, 1, 0). */
+#define sett_atomic_ordered(t, op, sem, scope, val, ...) SETT_ATOMIC("sett_atomic_ordered", op, sem, scope, t, val, __VA_ARGS__)
+SETT_API sett_val *sett_atomic_cas_at(sett_site, const sett_tensor *, sett_arg was, sett_arg val, sett_sem, sett_scope, sett_arg coord);
+#define sett_atomic_cas(t, was, val, ...) sett_atomic_cas_ordered(t, SETT_SEM_RELAXED, SETT_SCOPE_DEFAULT, was, val, __VA_ARGS__)
+#define sett_atomic_cas_ordered(t, sem, scope, was, val, ...) \
+    sett_atomic_cas_at(SETT_HERE, t, SETT_A(was), SETT_A(val), sem, scope, SETT_TUPLE(__VA_ARGS__))
 
 SETT_API sett_dtype sett_tensor_dtype(const sett_tensor *);
 SETT_API sett_space sett_tensor_space(const sett_tensor *);

@@ -37,7 +37,8 @@ typedef enum sett_unary_op {
     SETT_ATAN, SETT_SINH, SETT_COSH, SETT_TANH, SETT_ASINH, SETT_ACOSH, SETT_ATANH, SETT_ERF, SETT_ERFC, SETT_CBRT,
     SETT_ROUND,                                          /* to the nearest integer, halves away from zero */
     SETT_ISNAN, SETT_ISINF, SETT_ISFINITE, SETT_ISNORMAL, /* Boolean */
-    SETT_EXP_APPROX, SETT_LOG_APPROX, SETT_LOG10_APPROX, SETT_TAN_APPROX
+    SETT_EXP_APPROX, SETT_LOG_APPROX, SETT_LOG10_APPROX, SETT_TAN_APPROX, SETT_SQRT_APPROX,
+    SETT_POPC, SETT_CLZ, SETT_BREV /* of bits: see arch.h */
 } sett_unary_op;
 
 #ifndef __cplusplus
@@ -138,6 +139,15 @@ SETT_API sett_val *sett_unary_at(sett_site, const char *func, sett_unary_op, set
 #define sett_cos_approx(x) sett_unary_at(SETT_HERE, "sett_cos_approx", SETT_COS_APPROX, x)
 #define sett_tan_approx(x) sett_unary_at(SETT_HERE, "sett_tan_approx", SETT_TAN_APPROX, x)
 #define sett_tanh_approx(x) sett_unary_at(SETT_HERE, "sett_tanh_approx", SETT_TANH_APPROX, x)
+#define sett_sqrt_approx(x) sett_unary_at(SETT_HERE, "sett_sqrt_approx", SETT_SQRT_APPROX, x)
+/* x times rcp_approx(y), within 2^-22 of x/y while 1/y is a normal number; 2 to the power of y log2_approx(x), x positive.
+ * Of the first y is a value, of the second x. */
+#define sett_div_approx(x, y) sett_mul(x, sett_rcp_approx(y))
+#define sett_pow_approx(x, y) sett_exp2_approx(sett_mul(y, sett_log2_approx(x)))
+/* Both at once: *s and *c. They share what sett_sin and sett_cos have in common. */
+SETT_API void sett_sincos_at(sett_site, const char *func, sett_val *x, bool approx, sett_val **s, sett_val **c);
+#define sett_sincos(x, s, c) sett_sincos_at(SETT_HERE, "sett_sincos", x, false, s, c)
+#define sett_sincos_approx(x, s, c) sett_sincos_at(SETT_HERE, "sett_sincos_approx", x, true, s, c)
 
 #define SETT_BINARY_VALUE(name, op, x, y) sett_binary_at(SETT_HERE, name, op, SETT_A(x), SETT_A(y))
 /* At least one operand is a sett_val; the other may be a number. */
@@ -188,12 +198,17 @@ SETT_API sett_val *sett_reduce_at(sett_site, const sett_val *, sett_binary_op, s
 #define sett_reduce(x, op, init) sett_reduce_at(SETT_HERE, x, op, SETT_A(init), SETT_A(0))
 #define sett_reduce_by(x, op, init, profile) sett_reduce_at(SETT_HERE, x, op, SETT_A(init), SETT_A(profile))
 
+/* Whether any element, or every one, is true: of numbers, not 0 (a NaN is not 0). A Boolean scalar. */
+SETT_API sett_val *sett_test_at(sett_site, const char *func, const sett_val *, bool all);
+#define sett_any(x) sett_test_at(SETT_HERE, "sett_any", x, false)
+#define sett_all(x) sett_test_at(SETT_HERE, "sett_all", x, true)
+
 /* Conversion: to narrower integers wraps; to floats rounds to nearest even; float to
  * integer truncates, saturates, NaN gives 0; to Boolean x != 0. */
 SETT_API sett_val *sett_to_at(sett_site, const sett_val *, sett_dtype);
 #define sett_to(x, dtype) sett_to_at(SETT_HERE, x, dtype)
 /* The same bits as another type; mode 0 scales when the widths differ. Elements of 4 and 6 bits are packed, the lowest
- * bits first: memory of them is a tensor of SETT_U8, and 8 of its bytes are 16 of SETT_F4E2M1FN, 6 are 8 of SETT_F6E3M2FN. */
+ * bits first: as in a tensor of them, and 8 bytes are 16 of SETT_F4E2M1FN, 6 are 8 of SETT_F6E3M2FN. */
 SETT_API sett_val *sett_bitcast_at(sett_site, const sett_val *, sett_dtype);
 #define sett_bitcast(x, dtype) sett_bitcast_at(SETT_HERE, x, dtype)
 /* The same elements under another static shape of equal size. */
@@ -203,14 +218,17 @@ SETT_API sett_val *sett_reshape_at(sett_site, const sett_val *, sett_arg shape);
  * extent 1 would be added, as in CuTe. */
 SETT_API sett_val *sett_broadcast_to_at(sett_site, const sett_val *, sett_arg shape);
 #define sett_broadcast_to(x, shape) sett_broadcast_to_at(SETT_HERE, x, SETT_A(shape))
-/* The element at a static coordinate (an integer is colexicographic), or with ALL leaves
- * the value over those modes. */
+/* The element at a coordinate (an integer is colexicographic), or with ALL leaves the value over those modes. A leaf that
+ * is a value, known at run time, takes x through local memory (the report says so) and is possible only in a kernel. */
 SETT_API sett_val *sett_element_at(sett_site, const sett_val *, sett_arg coord);
 #define sett_element(x, ...) sett_element_at(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
 
 /* What is known: element type, shape, and for poison 0 and (). */
 SETT_API sett_dtype sett_val_dtype(const sett_val *);
 SETT_API sett_arg sett_val_shape(const sett_val *);
+/* "tensor_value<vector<12xf32> o (3, 4)>", as CuTe prints a TensorSSA; a scalar is `?`, or `?{div=8}`, `?{i64 div=8}` where
+ * more is known of it. snprintf-like. */
+SETT_API int sett_val_str(const sett_val *, char *buf, size_t size);
 /* A promise about a dynamic integer: it is a multiple of div. It replaces what was known, as CuTe's assume does. Made
  * of symbols and integer scalars, and outside of every if, it is checked by each launch (SETT_E_DIVIDE, with this line);
  * else nothing checks it. */

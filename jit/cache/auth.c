@@ -9,7 +9,6 @@
 #include "bytes.h"
 #include "cache.h"
 #include <errno.h>
-#include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +31,23 @@ static int hex(char c)
     return at ? (int)(at - all) : -1;
 }
 
+bool sett__hex_read(const char *text, uint8_t out[32])
+{
+    for (int i = 0; i < 32; i++) {
+        int high = hex(text[2 * i]), low = high < 0 ? -1 : hex(text[2 * i + 1]);
+        if (low < 0)
+            return false;
+        out[i] = (uint8_t)(high * 16 + low);
+    }
+    return true;
+}
+
+void sett__hex_write(const uint8_t in[32], char text[65])
+{
+    for (int i = 0; i < 32; i++)
+        snprintf(text + 2 * i, 3, "%02x", in[i]);
+}
+
 /* One secret a line, 64 hexadecimal digits; blank lines do not count. */
 static bool parse(const char *text, sett__auth *a)
 {
@@ -41,12 +57,9 @@ static bool parse(const char *text, sett__auth *a)
             return a->n > 0;
         if (a->n == SETT__AUTH_KEYS)
             return false;
-        for (int i = 0; i < SECRET; i++, text += 2) {
-            int high = hex(text[0]), low = high < 0 ? -1 : hex(text[1]);
-            if (low < 0)
-                return false;
-            a->key[a->n][i] = (uint8_t)(high * 16 + low);
-        }
+        if (!sett__hex_read(text, a->key[a->n]))
+            return false;
+        text += 2 * SECRET;
         if (*text && !strchr(" \t\r\n", *text))
             return false;
         set_id(a, a->n++);
@@ -69,31 +82,16 @@ static sett_status read_file(const sett__os *os, int fd, const char *path, sett_
 
 sett_status sett__auth_read(const sett__os *os, const char *path, sett__auth *a, sett_error *err)
 {
-    char folder[PATH_MAX];
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    int dir;
+    int fd;
     *a = (sett__auth){0};
-    if (!slash || path[0] != '/' || (size_t)(slash - path) >= sizeof folder)
-        return sett__error(err, SETT_E_IO, "a shared cache folder needs the absolute path of its secret");
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash == path ? 1 : slash - path), path);
-    sett_status s = sett__path_open(os, folder, false, true, &dir, err);
+    if (!path || path[0] != '/')
+        return sett__error(err, SETT_E_IO, "a secret needs the absolute path of its file");
+    sett_status s = sett__path_open_file(os, path, true, &fd, err);
     if (s)
         return s;
-    int fd = os->openat(dir, slash + 1, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
-    os->close(dir);
-    if (fd < 0)
-        return sett__error(err, SETT_E_IO, "%s: %s", path, strerror(errno));
     s = read_file(os, fd, path, a, err);
     os->close(fd);
     return s;
-}
-
-static void mac_of(const uint8_t key[SECRET], const void *data, size_t len, uint8_t mac[32])
-{
-    struct hmac_sha256_ctx ctx;
-    hmac_sha256_set_key(&ctx, SECRET, key);
-    hmac_sha256_update(&ctx, len, data);
-    hmac_sha256_digest(&ctx, 32, mac);
 }
 
 void sett__auth_sign(const sett__auth *a, const void *data, size_t len, uint8_t block[SETT__AUTH_BYTES])
@@ -102,7 +100,7 @@ void sett__auth_sign(const sett__auth *a, const void *data, size_t len, uint8_t 
     put_le(block, ALGORITHM, 2);
     put_le(block + 2, SETT__AUTH_BYTES, 2);
     memcpy(block + 8, a->id[0], ID);
-    mac_of(a->key[0], data, len, block + 8 + ID);
+    sett__hmac_sha256(a->key[0], data, len, block + 8 + ID);
 }
 
 sett_status sett__auth_verify(const sett__auth *a, const void *data, size_t len, const uint8_t *block, sett_error *err)
@@ -111,7 +109,7 @@ sett_status sett__auth_verify(const sett__auth *a, const void *data, size_t len,
     for (int i = 0; i < a->n; i++) {
         if (memcmp(a->id[i], block + 8, ID))
             continue;
-        mac_of(a->key[i], data, len, mac);
+        sett__hmac_sha256(a->key[i], data, len, mac);
         return memeql_sec(mac, block + 8 + ID, sizeof mac)
                    ? SETT_OK
                    : sett__error(err, SETT_E_PARSE, "its authentication code does not match its bytes");

@@ -7,8 +7,9 @@
  *     write.c   an entry into it: temp, fdatasync, rename
  *     lock.c    one compile a key among processes
  *     trim.c    the cap
+ *     pack.c    a layer that is one file, only read; pack_write.c makes it
  *     path.c    a folder whose ancestors nobody else may change
- *     auth.c    message authentication for folders that several users write
+ *     auth.c    message authentication for folders that several users write; sign.c signatures of packs
  *     entry.c   an entry's bytes; key.c the key's; elf.c the gate before the driver */
 #ifndef SETT_JIT_CACHE_H
 #define SETT_JIT_CACHE_H
@@ -116,14 +117,28 @@ bool sett__disk_remake(sett__disk *); /* it was deleted under us: false if it ca
 /* A folder's descriptor (O_RDONLY), every step of its path opened below the one before. trusted: every step belongs to
  * us or root and can be changed by nobody else. make: as mkdir -p, 0700. */
 sett_status sett__path_open(const sett__os *, const char *path, bool make, bool trusted, int *fd, sett_error *);
+/* A file of an absolute path, for reading, its folder opened so; a link or a pipe in its place is not followed, not
+ * waited on. Whoever calls looks at what it is. */
+sett_status sett__path_open_file(const sett__os *, const char *path, bool trusted, int *fd, sett_error *);
 
 /* ---- read.c ------------------------------------------------------------------------------------- */
 extern const sett__layer_ops sett__disk_ops;
-bool sett__read_all(const sett__os *, int fd, void *to, size_t len);
+bool sett__read_at(const sett__os *, int fd, void *to, size_t len, uint64_t at);
+static inline bool sett__read_all(const sett__os *os, int fd, void *to, size_t len)
+{
+    return sett__read_at(os, fd, to, len, 0);
+}
+/* A whole entry's bytes to its parts: digest, key, material (NULL: not compared), ELF gate. */
+sett_status sett__entry_verify(const void *file, size_t len, const sett__digest *key, const sett__blob *material,
+    const sett__auth *, sett__entry *, sett_error *);
 bool sett__disk_sound(sett__disk *, const sett__digest *); /* what lies there would be given */
 
 /* ---- write.c ------------------------------------------------------------------------------------ */
-bool sett__write_all(const sett__os *, int fd, const void *from, size_t len);
+bool sett__write_at(const sett__os *, int fd, const void *from, size_t len, uint64_t at);
+static inline bool sett__write_all(const sett__os *os, int fd, const void *from, size_t len)
+{
+    return sett__write_at(os, fd, from, len, 0);
+}
 bool sett__temp_name_is(const char *);
 
 /* ---- lock.c ------------------------------------------------------------------------------------- */
@@ -139,6 +154,9 @@ bool sett__disk_each(sett__disk *, sett__disk_seen *, void *user);
 /* Room for `bytes` more: counts them, and trims when that passes the cap. */
 void sett__trim_for(sett__disk *, uint64_t bytes);
 
+/* ---- sha256.c ----------------------------------------------------------------------------------- */
+void sett__hmac_sha256(const uint8_t key[32], const void *data, size_t len, uint8_t mac[32]);
+
 /* ---- auth.c ------------------------------------------------------------------------------------- */
 enum { SETT__AUTH_BYTES = 64, SETT__AUTH_KEYS = 2 };
 struct sett__auth {
@@ -146,6 +164,63 @@ struct sett__auth {
     uint8_t id[SETT__AUTH_KEYS][16], key[SETT__AUTH_KEYS][32]; /* the first signs, all verify */
 };
 sett_status sett__auth_read(const sett__os *, const char *path, sett__auth *, sett_error *);
+bool sett__hex_read(const char *digits, uint8_t out[32]); /* 64 of them; what follows is not looked at */
+void sett__hex_write(const uint8_t in[32], char digits[65]);
 void sett__auth_sign(const sett__auth *, const void *data, size_t len, uint8_t block[SETT__AUTH_BYTES]);
 sett_status sett__auth_verify(const sett__auth *, const void *data, size_t len, const uint8_t *block, sett_error *);
+
+/* ---- pack.c -------------------------------------------------------------------------------------- */
+enum {
+    SETT__PACK_HEAD = 256,   /* bytes before the index */
+    SETT__PACK_ROW = 80,     /* of the index: key[32], u64 off, u64 len, digest[32] */
+    SETT__PACK_ALIGN = 64,   /* of entries */
+    SETT__PACK_COVERED = 96, /* bytes of the header that a signature covers */
+    SETT__PACK_MAX = 1 << 24, /* entries */
+};
+static inline uint64_t sett__pack_align(uint64_t n)
+{
+    return (n + SETT__PACK_ALIGN - 1) & ~(uint64_t)(SETT__PACK_ALIGN - 1);
+}
+typedef struct sett__pack_head {
+    uint64_t file_len, count;
+    bool is_signed;
+    uint8_t index_sum[32], signer[32], signature[64];
+} sett__pack_head;
+typedef struct sett__pack_row {
+    sett__digest key, sum; /* sum: what the entry's bytes end in */
+    uint64_t off, len;
+} sett__pack_row;
+/* Pure functions, fuzzed and tested alone. A header's bytes, of a file of this length; then its index, which says where
+ * each entry lies: keys ascending, entries behind one another with nothing between. */
+sett_status sett__pack_head_read(const uint8_t p[SETT__PACK_HEAD], uint64_t file_len, sett__pack_head *, sett_error *);
+sett_status sett__pack_index_check(const uint8_t *index, const sett__pack_head *, sett_error *);
+void sett__pack_row_read(const uint8_t *index, uint64_t i, sett__pack_row *);
+/* Writes index_sum and all that the header has; signs where sign is set. */
+typedef struct sett__signer sett__signer;
+sett_status sett__pack_head_write(uint8_t p[SETT__PACK_HEAD], sett__pack_head *, const sett__signer *sign, sett_error *);
+typedef struct sett__pack_options {
+    const char *path;
+    sett_cache_trust trust; /* MAC, SIGNED: it must be signed by one of these */
+    const uint8_t (*signers)[32];
+    int n_signers;
+    const sett__os *os; /* NULL: the C library's */
+} sett__pack_options;
+/* Damaged, untrusted or no pack: SETT_E_IO with the reason. */
+sett_status sett__pack_open(sett__layer **, const sett__pack_options *, sett_error *);
+void sett__pack_info(const sett__layer *, sett_cache_layer_info *); /* fills what a pack has */
+
+/* ---- sign.c --------------------------------------------------------------------------------------- */
+/* Ed25519 by libsodium, opened when it is needed and closed after. SETT_E_IO: it is not there. */
+struct sett__signer {
+    uint8_t public_key[32], secret_key[64];
+};
+sett_status sett__signer_read(const sett__os *, const char *path, sett__signer *, sett_error *);
+sett_status sett__signature_make(const sett__signer *, const void *data, size_t len, uint8_t signature[64], sett_error *);
+/* SETT_E_PARSE: it is not of these bytes. */
+sett_status sett__signature_check(const uint8_t public_key[32], const void *data, size_t len, const uint8_t signature[64],
+    sett_error *);
+
+/* ---- layers.c -------------------------------------------------------------------------------------- */
+sett__layer *sett__cache_place(const sett__cache *, int i, const char **path, const char **why); /* NULL: not usable */
+const sett__os *sett__cache_os(const sett__cache *);
 #endif

@@ -17,6 +17,9 @@ struct sett__cache {
     int n;
     place *place;
     sett__auth auth;
+    uint8_t (*signer)[32]; /* who may sign packs */
+    int n_signers;
+    const sett__os *os;
     sett_log_fn log;
     void *user;
 };
@@ -35,21 +38,66 @@ static void say(const sett__cache *c, sett_log_level level, const char *format, 
 }
 
 /* ---- opening ----------------------------------------------------------------------------- */
-static sett_status open_place(sett__cache *c, place *p, const sett__cache_options *o, const sett_error *no_secret)
+sett_status sett__signers_read(const char *text, uint8_t (**keys)[32], int *n, sett_error *err)
+{
+    size_t most = text ? (strlen(text) + 1) / 65 : 0;
+    *keys = NULL;
+    *n = 0;
+    if (!text || !*text)
+        return SETT_OK;
+    uint8_t(*out)[32] = calloc(most + 1, sizeof *out);
+    if (!out)
+        return sett__error(err, SETT_E_MEMORY, "no memory for public keys");
+    for (const char *at = text;; at += 65) {
+        if (!sett__hex_read(at, out[*n]) || (at[64] && at[64] != ':')) {
+            free(out);
+            return sett__error(err, SETT_E_ARGUMENT,
+                "cache_signers are public keys of 64 hexadecimal digits with ':' between, not \"%.80s\"", at);
+        }
+        ++*n;
+        if (!at[64])
+            break;
+    }
+    *keys = out;
+    return SETT_OK;
+}
+
+/* A hint: what it is, and whose, is looked at when it is open. */
+static bool is_file(const sett__cache *c, const char *path)
+{
+    struct stat st;
+    return !c->os->fstatat(AT_FDCWD, path, &st, 0) && !S_ISDIR(st.st_mode);
+}
+
+static sett_status open_folder(
+    sett__cache *c, place *p, const sett__cache_options *o, const sett_error *no_secret, sett_error *why)
 {
     const sett__disk_options d = {.path = p->path,
         .trust = o->trust,
         .auth = o->trust == SETT_TRUST_MAC ? &c->auth : NULL,
         .cap = o->cap,
         .layer_only = !p->folder,
-        .os = o->os};
+        .os = c->os};
     sett__disk *disk = NULL;
-    sett_error why = *no_secret;
-    sett_status s = why.status ? why.status : sett__disk_open(&disk, &d, &why);
-    if (!s) {
-        p->layer = (sett__layer *)disk;
+    *why = *no_secret;
+    sett_status s = why->status ? why->status : sett__disk_open(&disk, &d, why);
+    p->layer = (sett__layer *)disk;
+    return s;
+}
+
+static sett_status open_place(sett__cache *c, place *p, const sett__cache_options *o, const sett_error *no_secret)
+{
+    const sett__pack_options pack = {p->path, o->trust, (const uint8_t (*)[32])c->signer, c->n_signers, o->os};
+    sett_error why = {0};
+    sett_status s;
+    if (!p->folder && is_file(c, p->path))
+        s = sett__pack_open(&p->layer, &pack, &why);
+    else if (o->trust == SETT_TRUST_SIGNED)
+        s = sett__error(&why, SETT_E_IO, "it is a folder, and only signed packs are used");
+    else
+        s = open_folder(c, p, o, no_secret, &why);
+    if (!s)
         return SETT_OK;
-    }
     say(c, SETT_LOG_WARNING, "%s is not used: %s", p->path, why.text);
     p->why = strdup(why.text);
     return s != SETT_E_MEMORY && p->why ? SETT_OK : SETT_E_MEMORY;
@@ -86,14 +134,17 @@ sett_status sett__cache_open(sett__cache **out, const sett__cache_options *o, se
         return sett__error(err, SETT_E_MEMORY, "no memory for a cache");
     c->log = o->log;
     c->user = o->user;
+    c->os = o->os ? o->os : &sett__os_libc;
     sett_status s = list_places(c, o);
+    if (!s)
+        s = sett__signers_read(o->signers, &c->signer, &c->n_signers, NULL);
     if (o->trust == SETT_TRUST_MAC)
-        no_secret.status = sett__auth_read(o->os ? o->os : &sett__os_libc, o->secret, &c->auth, &no_secret);
+        no_secret.status = sett__auth_read(c->os, o->secret, &c->auth, &no_secret);
     for (int i = 0; i < c->n && !s; i++)
         s = open_place(c, &c->place[i], o, &no_secret);
     if (s) {
         sett__cache_close(c);
-        return sett__error(err, SETT_E_MEMORY, "no memory for a cache");
+        return sett__error(err, s, "no memory for a cache");
     }
     *out = c;
     return SETT_OK;
@@ -109,8 +160,21 @@ void sett__cache_close(sett__cache *c)
         free(c->place[i].path);
         free(c->place[i].why);
     }
+    free(c->signer);
     free(c->place);
     free(c);
+}
+
+sett__layer *sett__cache_place(const sett__cache *c, int i, const char **path, const char **why)
+{
+    *path = c->place[i].path;
+    *why = c->place[i].why;
+    return c->place[i].layer;
+}
+
+const sett__os *sett__cache_os(const sett__cache *c)
+{
+    return c->os;
 }
 
 sett__disk *sett__cache_folder(const sett__cache *c)
@@ -213,6 +277,8 @@ sett_status sett__cache_layer(const sett__cache *c, int i, sett_cache_layer_info
         info.writable = !sett__disk_read_only((const sett__disk *)p->layer);
         info.cap = ((const sett__disk *)p->layer)->cap;
     }
+    if (p->layer)
+        sett__pack_info(p->layer, &info);
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
     return SETT_OK;
 }

@@ -59,7 +59,8 @@ static sett_status follow(walk *w, int fd, sett_error *err)
     errno = ELOOP;
     if (!n || n >= PATH_MAX || ++w->links > LINKS_MAX || (size_t)n + strlen(w->rest) + 2 > sizeof to)
         return failed(w, "the cache folder cannot be opened", err);
-    snprintf(to + n, sizeof to - (size_t)n, "/%s", w->rest);
+    to[n] = '/';
+    strcpy(to + n + 1, w->rest);
     strcpy(w->rest, to);
     if (to[0] == '/')
         return enter_top(w, err);
@@ -129,4 +130,23 @@ sett_status sett__path_open(const sett__os *os, const char *path, bool make, boo
     if (w.at >= 0)
         os->close(w.at);
     return s;
+}
+
+sett_status sett__path_open_file(const sett__os *os, const char *path, bool trusted, int *fd, sett_error *err)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int dir;
+    *fd = -1;
+    if (path[0] != '/' || (size_t)(slash - path) >= sizeof folder)
+        return sett__error(err, SETT_E_IO, "%s: not an absolute path of at most %d bytes", path, PATH_MAX - 1);
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash == path ? 1 : slash - path), path);
+    sett_status s = sett__path_open(os, folder, false, trusted, &dir, err);
+    if (s)
+        return s;
+    *fd = os->openat(dir, slash + 1, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    int why = errno;
+    os->close(dir);
+    errno = why;
+    return *fd < 0 ? sett__error(err, SETT_E_IO, "%s: %s", path, strerror(why)) : SETT_OK;
 }

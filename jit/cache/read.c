@@ -23,11 +23,11 @@ typedef struct image {
     bool used;    /* it is wanted, and not only looked at */
 } image;
 
-bool sett__read_all(const sett__os *os, int fd, void *to, size_t len)
+bool sett__read_at(const sett__os *os, int fd, void *to, size_t len, uint64_t from)
 {
     size_t at = 0;
     for (int breaks = 0; at < len;) {
-        ssize_t n = os->pread(fd, (uint8_t *)to + at, len - at, (off_t)at);
+        ssize_t n = os->pread(fd, (uint8_t *)to + at, len - at, (off_t)(from + at));
         if (n < 0 && errno == EINTR && ++breaks < INTERRUPTS)
             continue;
         if (n <= 0) {
@@ -40,11 +40,11 @@ bool sett__read_all(const sett__os *os, int fd, void *to, size_t len)
     return true;
 }
 
-bool sett__write_all(const sett__os *os, int fd, const void *from, size_t len)
+bool sett__write_at(const sett__os *os, int fd, const void *from, size_t len, uint64_t to)
 {
     size_t at = 0;
     for (int breaks = 0; at < len;) {
-        ssize_t n = os->pwrite(fd, (const uint8_t *)from + at, len - at, (off_t)at);
+        ssize_t n = os->pwrite(fd, (const uint8_t *)from + at, len - at, (off_t)(to + at));
         if (n < 0 && errno == EINTR && ++breaks < INTERRUPTS)
             continue;
         if (n <= 0) {
@@ -104,10 +104,10 @@ static int open_entry(const sett__disk *d, const sett__entry_name *n)
     return fd;
 }
 
-static sett_status check_image(const sett__disk *d, const image *im, const sett__digest *key,
-    const sett__blob *material, sett__entry *e, sett_error *err)
+sett_status sett__entry_verify(const void *file, size_t len, const sett__digest *key, const sett__blob *material,
+    const sett__auth *auth, sett__entry *e, sett_error *err)
 {
-    sett_status s = sett__entry_decode(im->data, im->len, key, d->auth, e, err);
+    sett_status s = sett__entry_decode(file, len, key, auth, e, err);
     if (s)
         return s;
     if (material &&
@@ -146,7 +146,7 @@ static sett_status load(
         *im = (image){.used = im->used};
         s = load_once(d, &n, im, err);
     }
-    return s ? s : check_image(d, im, key, material, e, err);
+    return s ? s : sett__entry_verify(im->data, im->len, key, material, d->auth, e, err);
 }
 
 bool sett__disk_sound(sett__disk *d, const sett__digest *key)

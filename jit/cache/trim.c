@@ -78,11 +78,16 @@ static bool each_in(sett__disk *d, const char *name, sett__disk_seen *seen, void
     if (!dir)
         return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
     struct dirent *e;
-    while ((errno = 0, e = d->os->readdir(dir)))
-        if (sett__entry_name_read(name, e->d_name, &key) &&
-            !d->os->fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+    int unseen = 0;
+    while ((errno = 0, e = d->os->readdir(dir))) {
+        if (!sett__entry_name_read(name, e->d_name, &key))
+            continue;
+        if (d->os->fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+            unseen = errno == ENOENT ? unseen : errno; /* ENOENT: it went since it was listed */
+        else if (S_ISREG(st.st_mode))
             seen(user, &key, &st);
-    int why = errno;
+    }
+    int why = errno ? errno : unseen;
     d->os->closedir(dir);
     errno = why;
     return !why;

@@ -80,7 +80,7 @@ static sett_status write_entry(
     } else if (!publish(d, temp, dir, n.file, key, replace)) {
         why = errno;
         d->os->unlinkat(d->tmp, temp, 0);
-        s = sett__error(err, SETT_E_IO, "v1/%s/%s: %s", n.dir, n.file, strerror(why));
+        s = sett__error(err, why == ENOMEM ? SETT_E_MEMORY : SETT_E_IO, "v1/%s/%s: %s", n.dir, n.file, strerror(why));
     }
     d->os->close(dir);
     errno = why;

@@ -18,13 +18,15 @@ enum {
 };
 /* CUdevice_attribute, CUfunction_attribute, CUjit_option, CUjitInputType, CUlaunchAttributeID, CUstreamCaptureMode */
 enum {
-    SETT__CU_CC_MAJOR = 75, SETT__CU_CC_MINOR = 76, SETT__CU_SMEM_OPTIN = 97, SETT__CU_SMS = 16,
+    SETT__CU_CC_MAJOR = 75, SETT__CU_CC_MINOR = 76, SETT__CU_SMEM_OPTIN = 97, SETT__CU_SMS = 16, SETT__CU_L2_BYTES = 38,
     SETT__CU_MAX_DYNAMIC_SMEM = 8,
     SETT__CU_JIT_INFO = 3, SETT__CU_JIT_INFO_SIZE = 4, SETT__CU_JIT_ERROR = 5, SETT__CU_JIT_ERROR_SIZE = 6,
     SETT__CU_JIT_LEVEL = 7, SETT__CU_JIT_TARGET = 9, SETT__CU_JIT_VERBOSE = 12, SETT__CU_JIT_LINES = 13,
     SETT__CU_INPUT_PTX = 1,
     SETT__CU_ATTR_CLUSTER = 4,
-    SETT__CU_CAPTURE_RELAXED = 2,
+    SETT__CU_CAPTURE_THREAD = 1, SETT__CU_CAPTURE_RELAXED = 2,
+    SETT__CU_HOST_PORTABLE_MAPPED = 3, /* CU_MEMHOSTREGISTER_PORTABLE | _DEVICEMAP */
+    SETT__CU_STREAM_NON_BLOCKING = 1,
 };
 
 typedef struct sett__cu_attr { /* CUlaunchAttribute */
@@ -64,6 +66,10 @@ static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the
     X(alloc, "cuMemAlloc", "cuMemAlloc_v2", 3020, 1, (sett__cu_pointer *, size_t)) \
     X(free, "cuMemFree", "cuMemFree_v2", 3020, 1, (sett__cu_pointer)) \
     X(copy, "cuMemcpyAsync", "cuMemcpyAsync", 4000, 1, (sett__cu_pointer, sett__cu_pointer, size_t, sett__cu_handle)) \
+    X(host_register, "cuMemHostRegister", "cuMemHostRegister_v2", 6050, 1, (void *, size_t, unsigned)) \
+    X(host_unregister, "cuMemHostUnregister", "cuMemHostUnregister", 4000, 1, (void *)) \
+    X(host_pointer, "cuMemHostGetDevicePointer", "cuMemHostGetDevicePointer_v2", 3020, 1, \
+        (sett__cu_pointer *, void *, unsigned)) \
     X(stream_sync, "cuStreamSynchronize", "cuStreamSynchronize", 2000, 1, (sett__cu_handle)) \
     X(capturing, "cuStreamIsCapturing", "cuStreamIsCapturing", 10000, 1, (sett__cu_handle, sett__cu *)) \
     X(library_unload, "cuLibraryUnload", "cuLibraryUnload", 12000, 0, (sett__cu_handle)) \
@@ -85,7 +91,20 @@ static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the
     X(link_add, "cuLinkAddData", "cuLinkAddData_v2", 6050, 0, \
         (sett__cu_handle, sett__cu, void *, size_t, const char *, unsigned, sett__cu *, void **)) \
     X(link_complete, "cuLinkComplete", "cuLinkComplete", 5050, 0, (sett__cu_handle, void **, size_t *)) \
-    X(link_destroy, "cuLinkDestroy", "cuLinkDestroy", 5050, 0, (sett__cu_handle))
+    X(link_destroy, "cuLinkDestroy", "cuLinkDestroy", 5050, 0, (sett__cu_handle)) \
+    X(event_create, "cuEventCreate", "cuEventCreate", 2000, 0, (sett__cu_handle *, unsigned)) \
+    X(event_record, "cuEventRecord", "cuEventRecord", 2000, 0, (sett__cu_handle, sett__cu_handle)) \
+    X(event_elapsed, "cuEventElapsedTime", "cuEventElapsedTime", 2000, 0, (float *, sett__cu_handle, sett__cu_handle)) \
+    X(event_destroy, "cuEventDestroy", "cuEventDestroy_v2", 4000, 0, (sett__cu_handle)) \
+    X(stream_create, "cuStreamCreate", "cuStreamCreate", 2000, 0, (sett__cu_handle *, unsigned)) \
+    X(stream_destroy, "cuStreamDestroy", "cuStreamDestroy_v2", 4000, 0, (sett__cu_handle)) \
+    X(capture_begin, "cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010, 0, (sett__cu_handle, sett__cu)) \
+    X(capture_end, "cuStreamEndCapture", "cuStreamEndCapture", 10000, 0, (sett__cu_handle, sett__cu_handle *)) \
+    X(graph_make, "cuGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags", 11040, 0, \
+        (sett__cu_handle *, sett__cu_handle, unsigned long long)) \
+    X(graph_launch, "cuGraphLaunch", "cuGraphLaunch", 10000, 0, (sett__cu_handle, sett__cu_handle)) \
+    X(graph_exec_free, "cuGraphExecDestroy", "cuGraphExecDestroy", 10000, 0, (sett__cu_handle)) \
+    X(graph_free, "cuGraphDestroy", "cuGraphDestroy", 10000, 0, (sett__cu_handle))
 
 enum { SETT__GPUS_MAX = 64 };
 typedef struct sett__gpu {
@@ -106,13 +125,21 @@ struct sett__cuda {
     int version;
     atomic_int fault; /* the first result that the process cannot get rid of; 0: none */
     pid_t pid;
-    pthread_mutex_t lock; /* over retaining */
+    pthread_mutex_t lock; /* over retaining, and failures */
+    struct sett__page *failures; /* report.c */
     sett__gpu gpu[SETT__GPUS_MAX];
 };
 
 /* ---- error.c ---------------------------------------------------------------------- */
 /* "cuX: CUDA_ERROR_Y (N): text". A fault that the process cannot get rid of says so, and is remembered. */
 sett_status sett__cuda_error(sett__cuda *, sett__cu, const char *what, sett_error *);
+
+/* ---- report.c ------------------------------------------------------------------------- */
+/* A page for what fails in one kernel on one device, which is entered; lives until the driver is closed, as launches of a
+ * kernel may be under way when its handle is freed. *to: its address on the device. */
+sett_status sett__cuda_page(sett__cuda *, int device, const char *symbol, const sett__sig *, sett__cu_pointer *to,
+    sett_error *);
+void sett__cuda_pages_free(sett__cuda *);
 
 /* ---- context.c ---------------------------------------------------------------------- */
 /* Between enter and leave the device's context is current: the caller's own where it belongs to the device

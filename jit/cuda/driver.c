@@ -129,6 +129,8 @@ void sett__cuda_close(sett__cuda *c)
 {
     if (!c)
         return;
+    if (c->pid == getpid())
+        sett__cuda_pages_free(c);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -219,5 +221,5 @@ sett_status sett__cuda_sync(sett__cuda *c, sett_stream stream, sett_error *e)
     if (!s)
         s = sett__cuda_error(c, c->stream_sync(stream.handle), "cuStreamSynchronize", e);
     sett__cuda_leave(c, &in);
-    return s;
+    return s ? s : sett__cuda_failed(c, stream.device, e);
 }

@@ -22,6 +22,8 @@ struct sett__gpu_kernel {
     _Atomic(sett__cu_handle) kernel; /* CUkernel, once loaded */
     atomic_uint_fast64_t ready;      /* a bit a device: kernel has its attributes there and its code is resident */
     module *module;
+    const sett__sig *claims;         /* NULL: no assertions */
+    sett__cu_pointer *page;          /* one a device, where they write; 0: not prepared there */
 };
 static_assert(SETT__GPUS_MAX <= 64, "ready has a bit for each");
 
@@ -57,7 +59,21 @@ void sett__gpu_kernel_free(sett__gpu_kernel *k)
     }
     pthread_mutex_destroy(&k->lock);
     free(k->symbol);
+    free(k->page);
     free(k);
+}
+
+sett_status sett__gpu_claims(sett__gpu_kernel *k, const sett__sig *sig, sett_error *e)
+{
+    k->claims = sig;
+    k->page = calloc(SETT__GPUS_MAX, sizeof *k->page);
+    return k->page ? SETT_OK : sett__error(e, SETT_E_MEMORY, "%s: out of memory", k->symbol);
+}
+
+void sett__gpu_address(const sett__gpu_kernel *k, int device, void *params, size_t len)
+{
+    if (k->page)
+        memcpy((char *)params + len - sizeof k->page[device], &k->page[device], sizeof k->page[device]);
 }
 
 /* ---- one library --------------------------------------------------------------- */
@@ -165,7 +181,11 @@ static sett_status load(sett__gpu_kernel *k, int device, sett__cu_handle context
             k->smem, device, c->gpu[device].target, c->gpu[device].smem_optin);
     sett__relaxed mode = sett__cuda_relax(c);
     pthread_mutex_lock(&k->lock);
-    sett_status s = k->modules ? ready_module(k, context, e) : ready_library(k, device, e);
+    sett_status s = SETT_OK;
+    if (k->page && !k->page[device])
+        s = sett__cuda_page(c, device, k->symbol, k->claims, &k->page[device], e);
+    if (!s)
+        s = k->modules ? ready_module(k, context, e) : ready_library(k, device, e);
     pthread_mutex_unlock(&k->lock);
     sett__cuda_restore(c, &mode);
     return s;
@@ -336,6 +356,8 @@ sett_status sett__gpu_launch(
         return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", device, c->count);
     void *function = k->modules ? NULL : function_in(k, device, NULL);
     if (function)
+        sett__gpu_address(k, device, params, len);
+    if (function)
         return sett__cuda_error(
             c, issue_anywhere(c, function, device, stream.handle, d, params, len), "cuLaunchKernelEx", e);
     sett__entered in;
@@ -344,6 +366,8 @@ sett_status sett__gpu_launch(
         s = load_for(k, stream, in.context, e);
         function = s ? NULL : function_in(k, device, in.context);
     }
+    if (!s)
+        sett__gpu_address(k, device, params, len);
     if (!s)
         s = sett__cuda_error(c, issue(c, function, stream.handle, d, params, len), "cuLaunchKernelEx", e);
     sett__cuda_leave(c, &in);

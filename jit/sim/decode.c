@@ -8,7 +8,7 @@ typedef struct decoder {
     const sett__tape *tape;
     sett__slot *slot;
     uint32_t *root_of; /* by op: index in program->root */
-    uint32_t *insn_of; /* by op: IF, ELSE and FOR, for their targets */
+    uint32_t *insn_of; /* by op: IF, ELSE, FOR and LOOP, for their targets */
     uint32_t cap_code, cap_root, cap_place;
     uint32_t at;                /* op being decoded */
     int section;                /* being written */
@@ -104,22 +104,33 @@ static sett_status row_op(decoder *d, sett__insn i, sett__row_fn fn, const uint3
     return push(d, i);
 }
 
+/* to: of a CONVERT. */
+static sett__row_fn row_fn(const decoder *d, sett__code code, sett_dtype type, sett_dtype to)
+{
+    if (sett__dtype_is_wide(type) || sett__dtype_is_wide(to))
+        return sett__row_128(code, type, to);
+    if (type >= SETT__ROW_TYPES || to >= SETT__ROW_TYPES)
+        return NULL;
+    if (code >= SETT__ROW_CODES)
+        return code == SETT__CONVERT ? d->p->wide->convert[type][to] : sett__row_bits(code, d->slot[d->at].lg);
+    return d->p->wide->op[code][type];
+}
+
 static sett_status elementwise(decoder *d, const sett__op *o)
 {
     uint32_t a[3] = {arg(d, o, 0), arg(d, o, 1), arg(d, o, 2)};
     uint8_t type = d->tape->op[a[0]].dtype;
     sett__code code = o->code;
-    const sett__wide *w = d->p->wide;
     sett__insn i = start(d, o, SETT__S_ROW);
     if (code == SETT__CONVERT)
-        return row_op(d, i, w->convert[type][o->dtype], a, 1);
+        return row_op(d, i, row_fn(d, code, type, o->dtype), a, 1);
     if (code == SETT__SELECT)
-        return row_op(d, i, i.lg < 4 ? w->select[i.lg] : NULL, a, 3);
+        return row_op(d, i, i.lg < 4 ? d->p->wide->select[i.lg] : sett__row_128(code, o->dtype, o->dtype), a, 3);
     if (code == SETT__GT || code == SETT__GE) {
         uint32_t swapped[2] = {a[1], a[0]};
-        return row_op(d, i, w->op[code == SETT__GT ? SETT__LT : SETT__LE][type], swapped, 2);
+        return row_op(d, i, row_fn(d, code == SETT__GT ? SETT__LT : SETT__LE, type, type), swapped, 2);
     }
-    return row_op(d, i, w->op[code][type], a, o->n_args);
+    return row_op(d, i, row_fn(d, code, type, type), a, o->n_args);
 }
 
 /* rows of v to a place in the op's own storage */
@@ -169,7 +180,7 @@ static sett_status reduce(decoder *d, const sett__op *o)
     uint32_t a[2] = {arg(d, o, 0), arg(d, o, 1)};
     sett__insn i = start(d, o, SETT__S_REDUCE);
     i.n = d->tape->op[a[0]].n;
-    return o->sub < SETT__N_CODES ? row_op(d, i, d->p->wide->op[o->sub][o->dtype], a, 2)
+    return o->sub < SETT__ROW_CODES ? row_op(d, i, row_fn(d, o->sub, o->dtype, o->dtype), a, 2)
                                   : fail(d, SETT_E_VERIFY, "not an operation to fold by");
 }
 
@@ -198,7 +209,7 @@ uint32_t sett__packed_at(const sett__sig *sig, uint32_t index, bool symbol)
 static sett_status entry(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, o->code == SETT__CONST ? SETT__S_CONST : SETT__S_SREG);
-    if (o->code == SETT__SYM || o->code == SETT__SCALAR) {
+    if (o->code == SETT__SYM || o->code == SETT__SCALAR || o->code == SETT__ADDR) {
         i.step = SETT__S_VALUE;
         i.imm = sett__packed_at(&d->tape->sig, (uint32_t)o->imm, o->code == SETT__SYM);
     } else if (o->code != SETT__CONST) {
@@ -279,7 +290,7 @@ static sett_status memory(decoder *d, const sett__op *o, sett__step step)
     i.root = d->root_of[arg(d, o, 0)];
     i.a = ref(d, base);
     i.b = ref(d, arg(d, o, 2));
-    i.c = step == SETT__S_LOAD ? ref(d, value) : SETT__NONE;
+    i.c = step == SETT__S_LOAD ? ref(d, value) : step == SETT__S_ATOM ? ref(d, arg(d, o, 4)) : SETT__NONE;
     i.e = step == SETT__S_LOAD ? SETT__NONE : ref(d, value);
     i.align = o->sub;
     if (d->p->rewritten.changed)
@@ -290,8 +301,8 @@ static sett_status memory(decoder *d, const sett__op *o, sett__step step)
         i.dtype = d->tape->op[value].dtype;
     } else if (step == SETT__S_ATOM) {
         i.align = i.lg;
-        i.fn = o->sub < SETT__N_CODES ? d->p->wide->op[o->sub][o->dtype] : NULL;
-        if (!i.fn && o->sub != SETT__XCHG)
+        i.fn = o->sub < SETT__ROW_CODES ? d->p->wide->op[o->sub][o->dtype] : NULL;
+        if (!i.fn && o->sub != SETT__XCHG && o->sub != SETT__CAS)
             return fail(d, SETT_E_VERIFY, "the CPU engine has no such atomic on this element type");
     }
     if (base != SETT__NONE) {
@@ -364,10 +375,33 @@ static sett_status open_for(decoder *d, const sett__op *o)
     return push(d, i);
 }
 
-/* The opener of an END is its FOR or IF, or the IF's ELSE. */
+static sett_status open_loop(decoder *d, const sett__op *o)
+{
+    d->insn_of[d->at] = d->p->n_code;
+    return push(d, start(d, o, SETT__S_LOOP));
+}
+
+/* The loop's target is its WHILE, for the END, which says where that one goes. */
+static sett_status test_loop(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, SETT__S_WHILE);
+    i.a = ref(d, arg(d, o, 0));
+    i.flags = d->slot[arg(d, o, 0)].uniform ? SETT__I_UNIFORM : 0;
+    d->p->code[d->insn_of[o->other]].target = d->p->n_code;
+    return push(d, i);
+}
+
+/* The opener of an END is its FOR, LOOP or IF, or the IF's ELSE. */
 static sett_status close_region(decoder *d, const sett__op *o)
 {
     uint32_t here = d->p->n_code, opener = d->insn_of[o->other];
+    if (d->tape->op[o->other].code == SETT__LOOP) {
+        uint32_t test = d->p->code[opener].target;
+        sett__insn i = start(d, o, SETT__S_ENDLOOP);
+        i.target = opener + 1;
+        d->p->code[test].target = here + 1;
+        return push(d, i);
+    }
     if (d->tape->op[o->other].code == SETT__FOR) {
         sett__insn i = d->p->code[opener];
         i.step = SETT__S_ENDFOR;
@@ -383,7 +417,7 @@ static sett_status talk(decoder *d, const sett__op *o)
 {
     sett__program *p = d->p;
     sett__insn i = start(d, o, o->code == SETT__ASSERT ? SETT__S_ASSERT : SETT__S_PRINTF);
-    sett_status status = o->code == SETT__PRINTF ? sett__print_check(d->tape, o, d->error) : SETT_OK;
+    sett_status status = sett__print_check(d->tape, o, d->error);
     if (status)
         return status;
     i.imm = p->n_place;
@@ -395,15 +429,75 @@ static sett_status talk(decoder *d, const sett__op *o)
     return push(d, i);
 }
 
+static uint8_t base_flags(const decoder *d, uint32_t base)
+{
+    if (base == SETT__NONE)
+        return 0;
+    const sett__slot *s = &d->slot[base];
+    return (uint8_t)((s->uniform ? SETT__I_UNIFORM : 0) | (s->lg == 3 ? SETT__I_BASE64 : 0));
+}
+
+/* The verifier has seen that bases are signed integers of 32 or 64 bits. */
+static sett_status cp_async(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, SETT__S_CP_ASYNC);
+    i.root = d->root_of[arg(d, o, 0)];
+    i.target = d->root_of[arg(d, o, 3)];
+    i.a = ref(d, arg(d, o, 1));
+    i.d = ref(d, arg(d, o, 4));
+    i.flags = base_flags(d, arg(d, o, 1));
+    i.splat = base_flags(d, arg(d, o, 4));
+    i.b = ref(d, arg(d, o, 2));
+    i.c = ref(d, arg(d, o, 5));
+    i.lg = (uint8_t)((o->sub & SETT__CP_ELEMENT) >> SETT__CP_ELEMENT_AT);
+    i.n = SETT__CP_BYTES(o->sub) >> i.lg;
+    i.align = (uint8_t)(2 + (o->sub & SETT__CP_LG));
+    i.order = SETT__MAX_ORDER;
+    return push(d, i);
+}
+
+static sett_status ask_warp(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, SETT__S_WARP);
+    i.align = o->code;
+    if (o->n_args) {
+        i.a = ref(d, arg(d, o, 0));
+        i.n_args = d->slot[arg(d, o, 0)].lg;
+    }
+    i.fn = o->code == SETT__REDUX && o->sub < SETT__ROW_CODES ? d->p->wide->op[o->sub][o->dtype] : NULL;
+    return push(d, i);
+}
+
 static sett_status barrier(decoder *d, const sett__op *o)
 {
-    return o->code == SETT__BARRIER ? push(d, start(d, o, SETT__S_BARRIER)) : SETT_OK; /* lanes never drift apart */
+    sett__insn i = start(d, o, SETT__S_BARRIER);
+    switch (o->code) {
+    case SETT__SYNCWARP: /* lanes never drift apart */
+        return SETT_OK;
+    case SETT__FENCE:
+        i.step = SETT__S_FENCE;
+        break;
+    case SETT__CPCOMMIT:
+    case SETT__CPWAIT:
+        i.step = o->code == SETT__CPWAIT ? SETT__S_CP_WAIT : SETT__S_CP_COMMIT;
+        break;
+    case SETT__BARSYNC:
+    case SETT__BARARRIVE:
+        i.step = SETT__S_NAMED;
+        i.sub = o->code;
+        i.a = ref(d, arg(d, o, 0));
+        i.b = ref(d, arg(d, o, 1));
+        break;
+    default:
+        break;
+    }
+    return push(d, i);
 }
 
 static sett_status decode(decoder *d, const sett__op *o)
 {
     uint8_t cls = sett__ops[o->code].cls;
-    if (cls == SETT__C_IF || cls == SETT__C_ELSE || cls == SETT__C_FOR || cls == SETT__C_END || cls == SETT__C_BARRIER)
+    if (sett__opens(o->code) || sett__closes(o->code) || cls == SETT__C_WHILE || cls == SETT__C_BARRIER)
         d->last_base = SETT__NONE;
     switch ((sett__class)sett__ops[o->code].cls) {
     case SETT__C_CONST:
@@ -434,6 +528,10 @@ static sett_status decode(decoder *d, const sett__op *o)
         return memory(d, o, SETT__S_ATOM);
     case SETT__C_BARRIER:
         return barrier(d, o);
+    case SETT__C_CPASYNC:
+        return cp_async(d, o);
+    case SETT__C_WARP:
+        return ask_warp(d, o);
     case SETT__C_SHFL:
         return shuffle(d, o);
     case SETT__C_IF:
@@ -444,6 +542,10 @@ static sett_status decode(decoder *d, const sett__op *o)
         return open_for(d, o);
     case SETT__C_END:
         return close_region(d, o);
+    case SETT__C_LOOP:
+        return open_loop(d, o);
+    case SETT__C_WHILE:
+        return test_loop(d, o);
     case SETT__C_PRINTF:
         return talk(d, o);
     }

@@ -4,6 +4,9 @@
 #include "sim.h"
 #include <string.h>
 
+enum { TURN = 1024 };                  /* rounds of while loops between turns of the other warps */
+#define MOST_ROUNDS (UINT64_C(1) << 31)
+
 /* Eight Booleans at once: the product moves bit 0 of byte i to bit 56 + i. */
 uint32_t sett__mask_of(const uint8_t *row)
 {
@@ -73,7 +76,7 @@ static void regroup(const sett__core *c, const sett__warp *w, const sett__insn *
 
 static void reduce(const sett__core *c, const sett__warp *w, const sett__insn *i)
 {
-    _Alignas(64) unsigned char even[WARP * 8], odd[WARP * 8];
+    _Alignas(64) unsigned char even[WARP * 16], odd[WARP * 16];
     const unsigned char *a = sett__at(c, w, i->a), *init = sett__at(c, w, i->b);
     size_t bytes = (size_t)WARP << i->lg, step = i->a & SETT__REF_SPLAT ? 0 : bytes;
     const unsigned char *acc = init;
@@ -129,7 +132,7 @@ static int source_lane(int sub, int lane, int b, int width)
     return j > most ? lane : j;
 }
 
-static bool missing_lanes(sett__core *c, sett__warp *w, const sett__insn *i, const char *what)
+bool sett__missing_lanes(sett__core *c, sett__warp *w, const sett__insn *i, const char *what)
 {
     uint32_t off = w->live & ~w->active;
     return sett__fault(c, w, __builtin_ctz(off), i->op,
@@ -142,7 +145,7 @@ static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
     uint8_t from[WARP];
     const uint32_t *lane = sett__at(c, w, i->b);
     if (w->active != w->live)
-        return missing_lanes(c, w, i, "shfl in a branch");
+        return sett__missing_lanes(c, w, i, "shfl in a branch");
     for (int l = 0; l < WARP; l++) {
         from[l] = (uint8_t)source_lane(i->sub, l, (int)(lane[l] & 31), (int)i->imm);
         if (!(w->live >> from[l] & 1) && (w->live >> l & 1))
@@ -252,11 +255,32 @@ static void next_round(sett__core *c, sett__warp *w, const sett__insn *i)
     enter_round(w, truth(c, w, i, less), i->target, w->pc);
 }
 
+/* Lanes leave where their condition is false; the stack has all that entered. */
+static void test_round(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    enter_round(w, truth(c, w, i, sett__at(c, w, i->a)), w->pc, i->target);
+}
+
+/* Now and then other warps get their turn: the condition may wait for what they write. One that cannot become false is a
+ * fault in the end: here, nobody could stop it. */
+static bool end_round(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    w->pc = i->target;
+    w->rounds++;
+    if (w->rounds % TURN == 0)
+        w->state = SETT__PAUSED;
+    if (w->rounds < (c->launch->most_rounds ? c->launch->most_rounds : MOST_ROUNDS))
+        return true;
+    return sett__fault(c, w, __builtin_ctz(w->active), i->op, "this warp has gone round its while loops %llu times: they do not end",
+        (unsigned long long)w->rounds);
+}
+
 static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     if (w->active != w->live)
-        return missing_lanes(c, w, i, "barrier in a branch");
+        return sett__missing_lanes(c, w, i, "barrier in a branch");
     w->state = SETT__WAITING;
+    w->barrier = 0;
     return true;
 }
 
@@ -331,8 +355,22 @@ static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
         return sett__atom(c, w, i);
     case SETT__S_BARRIER:
         return barrier(c, w, i);
+    case SETT__S_FENCE: /* blocks run on several threads */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        return true;
+    case SETT__S_NAMED:
+        return sett__named_barrier(c, w, i);
     case SETT__S_SHFL:
         return shuffle(c, w, i);
+    case SETT__S_WARP:
+        return sett__ask_warp(c, w, i);
+    case SETT__S_CP_ASYNC:
+        return sett__cp_async(c, w, i);
+    case SETT__S_CP_COMMIT:
+        return sett__commit(w) || sett__fault(c, w, 0, i->op, "out of memory for copies in the background");
+    case SETT__S_CP_WAIT:
+        sett__complete(w, i->imm);
+        return true;
     case SETT__S_IF:
         open_if(c, w, i);
         return true;
@@ -347,6 +385,14 @@ static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
     case SETT__S_ENDFOR:
         next_round(c, w, i);
         return true;
+    case SETT__S_LOOP:
+        push(w, 0);
+        return true;
+    case SETT__S_WHILE:
+        test_round(c, w, i);
+        return true;
+    case SETT__S_ENDLOOP:
+        return end_round(c, w, i);
     case SETT__S_PRINTF:
         return sett__print(c, w, i);
     case SETT__S_ASSERT:

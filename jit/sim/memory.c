@@ -21,7 +21,7 @@ typedef struct touch {
 } touch;
 
 static const char *const verb[] = {
-    [SETT__S_LOAD] = "load of", [SETT__S_STORE] = "store to", [SETT__S_ATOM] = "atomic on"};
+    [SETT__S_LOAD] = "load of", [SETT__S_STORE] = "store to", [SETT__S_ATOM] = "atomic on", [SETT__S_CP_ASYNC] = "cp.async of"};
 
 static const char *root_name(const touch *a)
 {
@@ -443,12 +443,10 @@ static bool store_rows(const touch *a, const unsigned char *s, bool splat)
         memcpy(element(a, 0, 0), s, i->n * bytes);
         return true;
     }
-    if (a->root->width > 1) /* one row, the same in all lanes: any order will do */
-        for (uint32_t e = 0; e < i->n; e++)
-            memcpy(a->window.p + (((uint64_t)a->index[0] + e) * bytes), s, bytes);
-    else
-    for (uint32_t e = 0; e < i->n; e++)
-        memcpy(element(a, 0, e), s, bytes);
+    if (a->root->width > 1 && !(i->e & SETT__REF_UNIFORM))
+        return false; /* one row, but lanes lie elsewhere there than in it */
+    for (uint32_t e = 0; e < i->n; e++) /* the same in all lanes: any order will do */
+        memcpy(a->root->width > 1 ? a->window.p + ((uint64_t)a->index[0] + e) * bytes : element(a, 0, e), s, bytes);
     return true;
 }
 
@@ -495,11 +493,11 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
 
 /* ---- atomics ---------------------------------------------------------------------------------------- */
 /* What the memory holds afterwards: the one definition of arithmetic, on a row of which one lane counts. */
-static uint64_t combine(const sett__insn *i, uint64_t old, uint64_t value)
+static uint64_t combine(const sett__insn *i, uint64_t old, uint64_t value, uint64_t was)
 {
     _Alignas(64) uint64_t x[WARP] = {old}, y[WARP] = {value}, z[WARP] = {0};
-    if (i->sub == SETT__XCHG)
-        return value;
+    if (i->sub == SETT__XCHG || i->sub == SETT__CAS)
+        return i->sub == SETT__XCHG || old == was ? value : old;
     if (i->sub == SETT__ADD && !sett__dtype_is_float(i->dtype))
         return old + value;
     i->fn(z, x, y, NULL, 1, 0);
@@ -507,11 +505,11 @@ static uint64_t combine(const sett__insn *i, uint64_t old, uint64_t value)
 }
 
 #define EXCHANGE(T) \
-    static uint64_t exchange_##T(const sett__insn *i, void *p, uint64_t value) \
+    static uint64_t exchange_##T(const sett__insn *i, void *p, uint64_t value, uint64_t was) \
     { \
         T *at = p, old = __atomic_load_n(at, __ATOMIC_RELAXED); \
         while (!__atomic_compare_exchange_n( \
-            at, &old, (T)combine(i, old, value), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
+            at, &old, (T)combine(i, old, value, was), true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) \
             ; \
         return old; \
     }
@@ -519,7 +517,8 @@ EXCHANGE(uint8_t)
 EXCHANGE(uint16_t)
 EXCHANGE(uint32_t)
 EXCHANGE(uint64_t)
-static uint64_t (*const exchange[])(const sett__insn *, void *, uint64_t) = {
+/* Acquire and release whatever the kernel asks for: it costs nothing beside the rest. */
+static uint64_t (*const exchange[])(const sett__insn *, void *, uint64_t, uint64_t) = {
     exchange_uint8_t, exchange_uint16_t, exchange_uint32_t, exchange_uint64_t};
 
 bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
@@ -537,11 +536,54 @@ bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
         return false;
     for (int l = 0; l < WARP; l++)
         if (a.mask >> l & 1) {
-            uint64_t value = 0, old;
+            uint64_t value = 0, was = 0, old;
             memcpy(&value, s + (size_t)l * size, size);
-            old = exchange[i->lg](i, element(&a, l, 0), value);
+            if (i->c != SETT__NONE)
+                memcpy(&was, (const char *)sett__at(c, w, i->c) + (size_t)l * size, size);
+            old = exchange[i->lg](i, element(&a, l, 0), value, was);
             if (d)
                 memcpy(d + (size_t)l * size, &old, size);
         }
+    return true;
+}
+
+/* ---- copies in the background ------------------------------------------------------------------------ */
+/* One end of a copy, looked at as an access of its own. */
+static bool end_of(touch *a, sett__insn *as, sett__core *c, sett__warp *w, uint32_t mask)
+{
+    as->flags &= (uint8_t)~SETT__I_SAME;
+    begin(a, c, w, as);
+    a->mask = mask;
+    if (!mask)
+        return true;
+    aim(a);
+    return check(a);
+}
+
+/* The source is read now and written when its group is waited for: who reads before that sees what was there. */
+bool sett__cp_async(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    sett__insn to = *i, from = *i;
+    touch d, s;
+    uint32_t lanes = w->active, bytes = i->n << i->lg;
+    if (i->b != SETT__NONE)
+        lanes &= sett__mask_of(sett__at(c, w, i->b));
+    uint32_t kept = i->c == SETT__NONE ? lanes : lanes & sett__mask_of(sett__at(c, w, i->c));
+    to.imm = SETT__CP_TO(i->imm), from.imm = SETT__CP_FROM(i->imm);
+    from.root = i->target, from.a = i->d, from.flags = i->splat;
+    to.b = from.b = SETT__NONE;
+    if (!end_of(&d, &to, c, w, lanes) || !end_of(&s, &from, c, w, kept))
+        return false;
+    for (int l = 0; l < WARP; l++) {
+        if (!(lanes >> l & 1))
+            continue;
+        void *p = sett__pend(w, l, element(&d, l, 0), bytes);
+        if (!p)
+            return sett__fault(c, w, l, i->op, "out of memory for copies in the background");
+        if (kept >> l & 1)
+            memcpy(p, element(&s, l, 0), bytes);
+        else
+            memset(p, 0, bytes);
+    }
     return true;
 }

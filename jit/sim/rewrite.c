@@ -190,7 +190,7 @@ static void follow_arrays(draft *d)
                 args(d, o)[i] = d->same[args(d, o)[i]];
         if (d->dropped[v])
             continue;
-        if (o->code == SETT__FOR || o->code == SETT__ELSE || o->code == SETT__END)
+        if (o->code == SETT__FOR || o->code == SETT__LOOP || o->code == SETT__ELSE || o->code == SETT__END)
             afresh = d->now++;
         if (!is_access(o) || d->op[args(d, o)[0]].code != SETT__RMEM)
             continue;

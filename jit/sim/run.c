@@ -65,6 +65,8 @@ static bool core_make(sett__core *c, struct sett__run *run, const sett__program 
 
 static void core_free(sett__core *c)
 {
+    for (uint32_t i = 0; c->warp && i < c->n_warps; i++)
+        free(c->warp[i].pending);
     free(c->memory);
     free(c->warp);
     free(c->window);
@@ -94,32 +96,40 @@ static void start_block(sett__core *c)
 {
     const sett__program *p = c->program;
     memset(c->shared, POISON, p->tape->sig.smem);
+    memset(c->barrier, 0, sizeof c->barrier);
     sett__exec_section(c, &c->warp[0], SETT__PER_BLOCK);
     for (uint32_t i = 0; i < c->n_warps; i++) {
         sett__warp *w = &c->warp[i];
         w->active = w->live;
         w->pc = p->section[SETT__BODY];
         w->depth = 0;
+        w->rounds = 0;
         w->state = SETT__RUNNING;
+        sett__forget(w);
         if (p->local_bytes)
             memset(w->frame + p->local_at, POISON, p->local_bytes);
     }
 }
 
-/* All warps stand still: all ended, or all at one barrier, else they never go on. */
+/* No warp goes on by itself: all ended, or all at the block's barrier, else they never go on. */
 static bool release(sett__core *c, bool *ended)
 {
     uint32_t waiting = 0, first = 0;
     bool together = true;
     for (uint32_t i = c->n_warps; i-- > 0;)
-        if (c->warp[i].state == SETT__WAITING) {
-            together &= !waiting || c->warp[i].pc == c->warp[first].pc;
+        if (c->warp[i].state == SETT__PAUSED || c->warp[i].state == SETT__RUNNING) { /* a named barrier let it go */
+            return true;
+        } else if (c->warp[i].state == SETT__WAITING) {
+            together &= !c->warp[i].barrier && (!waiting || c->warp[i].pc == c->warp[first].pc);
             first = i;
             waiting++;
         }
     *ended = !waiting;
     if (waiting && (!together || waiting < c->n_warps))
         sett__deadlock(c, first);
+    for (uint32_t i = 0; i < c->n_warps; i++)
+        if (c->warp[i].state == SETT__WAITING)
+            c->warp[i].state = SETT__RUNNING;
     return !c->fault.status;
 }
 
@@ -128,7 +138,7 @@ static bool run_block(sett__core *c)
     start_block(c);
     for (bool ended = false; !ended;) {
         for (uint32_t i = 0; i < c->n_warps; i++)
-            if (c->warp[i].state != SETT__DONE && sett__exec(c, &c->warp[i]) == SETT__FAULTED)
+            if ((c->warp[i].state == SETT__RUNNING || c->warp[i].state == SETT__PAUSED) && sett__exec(c, &c->warp[i]) == SETT__FAULTED)
                 return false;
         if (!release(c, &ended))
             return false;

@@ -18,14 +18,16 @@
 #define WARP 32
 #define SETT__ROW_ALIGN 32u
 #define SETT__N_DTYPES (SETT_F8E4M3B11FNUZ + 1)
+#define SETT__ROW_CODES (SETT__TANHA + 1) /* what has functions on rows comes first in ops.def */
+#define SETT__ROW_TYPES (SETT_F8E5M2 + 1) /* and their types: past them are those that are only moved, and of 128 bits */
 
 /* ---- wide.h: arithmetic on rows ------------------------------------------------------ */
 typedef void (*sett__row_fn)(void *restrict d, const void *a, const void *b, const void *c, uint32_t rows,
                              uint32_t splat);
 typedef void (*sett__turn_fn)(void *restrict d, const void *s, uint32_t n);
 typedef struct sett__wide {
-    sett__row_fn op[SETT__N_CODES][SETT__N_DTYPES];
-    sett__row_fn convert[SETT__N_DTYPES][SETT__N_DTYPES];
+    sett__row_fn op[SETT__ROW_CODES][SETT__ROW_TYPES];
+    sett__row_fn convert[SETT__ROW_TYPES][SETT__ROW_TYPES];
     sett__row_fn select[4];                        /* by log2 of the element's bytes */
     bool (*affine[2])(const void *row, int64_t step); /* 32-bit, 64-bit: row[l] == row[0] + l * step, all l */
     /* [log2 bytes][0: any n; 1, 2, 3: n = 2, 4, 8]: lanes of n elements to rows, and back */
@@ -36,6 +38,9 @@ typedef struct sett__wide {
 } sett__wide;
 extern const sett__wide sett__wide_base, sett__wide_avx2;
 const sett__wide *sett__wide_best(void); /* for the machine that runs this */
+/* ---- wide_128.c: the same for i128 and u128, on every machine --------------------------- */
+sett__row_fn sett__row_bits(sett__code, uint8_t lg); /* POPC, CLZ, BREV of integers of 1 << lg bytes */
+sett__row_fn sett__row_128(sett__code, sett_dtype operands, sett_dtype to); /* NULL: there is none */
 
 /* ---- rewrite.c: what is changed in a tape before it is decoded -------------------------------------- */
 typedef struct sett__part { uint32_t op, n; uint8_t align; } sett__part; /* an access that was joined with others */
@@ -72,8 +77,14 @@ typedef enum sett__step {
     SETT__S_SREG,    /* imm: the code, sub: the dimension */
     SETT__S_LOAD, SETT__S_STORE, SETT__S_ATOM, /* base a, predicate b, fill c, value e; parts: of accesses that were joined */
     SETT__S_BARRIER,
+    SETT__S_FENCE,
+    SETT__S_NAMED,   /* id a, threads b; sub: the code */
     SETT__S_SHFL,    /* value a, lane b */
+    SETT__S_WARP,    /* value a; align: the code */
+    SETT__S_CP_ASYNC, /* to root, base a; from root `target`, base d of flags `splat`; predicates b, c; imm: both offsets */
+    SETT__S_CP_COMMIT, SETT__S_CP_WAIT, /* imm: groups that may stay */
     SETT__S_IF, SETT__S_ELSE, SETT__S_ENDIF,
+    SETT__S_LOOP, SETT__S_WHILE, SETT__S_ENDLOOP, /* a: the condition (WHILE) */
     SETT__S_FOR, SETT__S_ENDFOR, /* d: the variable; a: lo (FOR); b: hi; c: step; fn: less; fn2: add */
     SETT__S_PRINTF, SETT__S_ASSERT, /* operands from the tape, places in program->place from imm */
 } sett__step;
@@ -174,12 +185,15 @@ sett_status sett__slots(sett__program *, sett__slot *, sett_error *);
 
 /* ---- exec.c, memory.c ------------------------------------------------------------------------------ */
 typedef struct sett__mask { uint32_t saved, other; } sett__mask;
-typedef enum sett__state { SETT__RUNNING, SETT__WAITING, SETT__DONE, SETT__FAULTED } sett__state;
+typedef enum sett__state { SETT__RUNNING, SETT__WAITING, SETT__PAUSED, SETT__DONE, SETT__FAULTED } sett__state;
 typedef struct sett__warp {
+    struct sett__pending *pending; /* copies in the background; NULL: there were none yet */
+    uint8_t barrier;               /* named one that it waits at; 0: the block's, if it waits */
     unsigned char *frame;
     uint32_t index, live, active, pc, depth;
     sett__state state;
     uint64_t in_order; /* by program->order */
+    uint64_t rounds;   /* of while loops, in this block */
     sett__mask stack[SETT__MAX_DEPTH];
 } sett__warp;
 typedef struct sett__window {
@@ -187,6 +201,7 @@ typedef struct sett__window {
     int64_t lo, hi; /* bytes around p that may be touched */
     bool ahead, stream; /* too large for near caches: fetch ahead; for any: stores go past them */
 } sett__window;
+enum { SETT__BARRIERS = 16 };
 typedef struct sett__core { /* one worker */
     const sett__program *program;
     const sett__sim_launch *launch;
@@ -198,9 +213,10 @@ typedef struct sett__core { /* one worker */
     uint32_t n_warps, threads;
     uint8_t in_order; /* do the lanes of the last base follow each other? 2: not looked at */
     uint32_t block[3];
+    struct { uint32_t come, want; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come */
     sett_error fault;
 } sett__core;
-/* Runs a warp until it ends, waits or faults; the new state is in it too. */
+/* Runs a warp until it ends, waits, pauses or faults; the new state is in it too. */
 sett__state sett__exec(sett__core *, sett__warp *);
 /* Straight-line code of another section. */
 void sett__exec_section(sett__core *, sett__warp *, int section);
@@ -214,6 +230,17 @@ void sett__spread(void *row, const void *element, uint32_t bytes); /* into all l
 bool sett__load(sett__core *, sett__warp *, const sett__insn *);
 bool sett__store(sett__core *, sett__warp *, const sett__insn *);
 bool sett__atom(sett__core *, sett__warp *, const sett__insn *);
+bool sett__cp_async(sett__core *, sett__warp *, const sett__insn *);
+
+/* ---- warp.c: votes and the like, named barriers; copies that wait for their group ------------------------ */
+bool sett__ask_warp(sett__core *, sett__warp *, const sett__insn *);
+bool sett__named_barrier(sett__core *, sett__warp *, const sett__insn *);
+bool sett__missing_lanes(sett__core *, sett__warp *, const sett__insn *, const char *what); /* faults; exec.c */
+/* Room for what one lane copies to `to` later; NULL: out of memory. */
+void *sett__pend(sett__warp *, int lane, void *to, uint32_t bytes);
+bool sett__commit(sett__warp *);             /* of the active lanes; false: out of memory */
+void sett__complete(sett__warp *, int64_t keep); /* all groups but the newest `keep`; -1: what is in no group too */
+void sett__forget(sett__warp *);             /* what is pending: the block has ended */
 
 /* ---- talk.c -------------------------------------------------------------------------------------------- */
 /* "file:line", or the op's number where no line is known. */

@@ -202,13 +202,14 @@ static bool live_ranges(scan *s)
         } else if (slot->home != v && s->slot[slot->home].first > v) {
             s->slot[slot->home].first = v;
         }
-        if (o->code == SETT__FOR) {
+        if (o->code == SETT__FOR || o->code == SETT__LOOP) {
             if (open.depth == SETT__MAX_DEPTH)
                 return false;
-            use(s, &open, arg(t, o, 0), v);
+            if (o->code == SETT__FOR)
+                use(s, &open, arg(t, o, 0), v);
             open.at[open.depth++] = v;
             slot->last = o->other;
-        } else if (o->code == SETT__END && t->op[o->other].code == SETT__FOR) {
+        } else if (o->code == SETT__END && (t->op[o->other].code == SETT__FOR || t->op[o->other].code == SETT__LOOP)) {
             open.depth--;
         }
         for (int i = o->code == SETT__FOR; i < o->n_args; i++) {

@@ -104,7 +104,7 @@ sett_status sett__print_check(const sett__tape *t, const sett__op *o, sett_error
         return sett__error(e, SETT_E_VERIFY, "printf: no such format");
     const char *format = t->string[o->imm];
     conversion c;
-    int n = 0;
+    int n = o->code == SETT__ASSERT; /* its condition */
     for (const char *s = strchr(format, '%'); s; s = strchr(c.end, '%')) {
         if (!parse(s, &c))
             return sett__error(e, SETT_E_VERIFY, "printf: not a conversion that kernels have: \"%.40s\"", s);
@@ -164,30 +164,46 @@ static void put_operand(text *t, conversion *c, uint8_t dtype, uint64_t bits)
         put(t, buf, (size_t)len < sizeof buf ? (size_t)len : sizeof buf - 1);
 }
 
-static void format_lane(const sett__core *c, const sett__warp *w, const sett__insn *i, int lane, text *t)
+/* Text and operands of the types given; what has no operand is left out. */
+static void put_format(text *t, const char *s, const char *types, const uint64_t *operand)
 {
-    const sett__tape *tape = c->program->given;
-    const sett__op *o = &tape->op[i->op];
-    const char *s = tape->string[o->imm];
-    int k = 0;
     for (const char *at = strchr(s, '%'); at; at = strchr(s, '%')) {
         conversion conv;
         put(t, s, (size_t)(at - s));
         if (!parse(at, &conv))
             return;
         s = conv.end;
-        if (conv.letter == '%') {
+        if (conv.letter == '%')
             put(t, "%", 1);
-            continue;
-        }
-        uint8_t dtype = tape->op[tape->arg[o->args + (uint32_t)k]].dtype;
-        size_t size = (size_t)sett__dtype_bytes(dtype);
-        uint64_t bits = 0;
-        memcpy(&bits, (const char *)sett__at(c, w, c->program->place[i->imm + k]) + (size_t)lane * size, size);
-        put_operand(t, &conv, dtype, bits);
-        k++;
+        else if (*types)
+            put_operand(t, &conv, (uint8_t)*types++, *operand++);
     }
     put(t, s, strlen(s));
+}
+
+/* The operands of a lane from the `first` on. */
+static void take_operands(const sett__core *c, const sett__warp *w, const sett__insn *i, int lane, int first,
+    char types[SETT__MAX_PRINT + 1], uint64_t operand[SETT__MAX_PRINT])
+{
+    const sett__tape *tape = c->program->given;
+    const sett__op *o = &tape->op[i->op];
+    int n = 0;
+    for (int k = first; k < o->n_args; k++, n++) {
+        uint8_t dtype = tape->op[tape->arg[o->args + (uint32_t)k]].dtype;
+        size_t size = (size_t)sett__dtype_bytes(dtype);
+        types[n] = (char)dtype;
+        operand[n] = 0;
+        memcpy(&operand[n], (const char *)sett__at(c, w, c->program->place[i->imm + k]) + (size_t)lane * size, size);
+    }
+    types[n] = 0;
+}
+
+static void format_lane(const sett__core *c, const sett__warp *w, const sett__insn *i, int lane, text *t)
+{
+    char types[SETT__MAX_PRINT + 1];
+    uint64_t operand[SETT__MAX_PRINT];
+    take_operands(c, w, i, lane, 0, types, operand);
+    put_format(t, c->program->given->string[c->program->given->op[i->op].imm], types, operand);
 }
 
 /* One write for all lanes of the instruction, in their order: lines of other workers do not cut in. */
@@ -206,13 +222,37 @@ bool sett__print(sett__core *c, sett__warp *w, const sett__insn *i)
     return ok;
 }
 
+sett_status sett__claim_error(sett_error *e, const sett__claim *k, const uint64_t *operand, const uint32_t block[3],
+    const uint32_t thread[3], const char *kernel)
+{
+    text t = {0};
+    char where[160];
+    put_format(&t, k->text, k->types, operand);
+    if (k->file)
+        snprintf(where, sizeof where, "%s:%u", k->file, k->line);
+    else
+        snprintf(where, sizeof where, "op %u", k->op);
+    sett_status s = sett__error(e, SETT_E_FAULT, "%s: assertion failed: %.200s, block (%u,%u,%u) thread (%u,%u,%u), kernel %s",
+        where, t.failed || !t.p ? k->text : t.p, block[0], block[1], block[2], thread[0], thread[1], thread[2], kernel);
+    free(t.p);
+    return s;
+}
+
 bool sett__check_assert(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const sett__tape *t = c->program->given;
+    const sett__sig *sig = &c->program->given->sig;
     uint32_t held = sett__mask_of(sett__at(c, w, c->program->place[i->imm])), broken = w->active & ~held;
-    int64_t said = t->op[i->op].imm;
-    if (!broken)
-        return true;
-    return sett__fault(c, w, __builtin_ctz(broken), i->op, "assertion failed: %s",
-        said >= 0 && said < t->n_string ? t->string[said] : "");
+    if (!broken || c->fault.status)
+        return !broken;
+    char types[SETT__MAX_PRINT + 1];
+    uint64_t operand[SETT__MAX_PRINT];
+    const sett__claim *k = sig->claim;
+    while (k->op != i->op)
+        k++;
+    int lane = __builtin_ctz(broken);
+    uint32_t at = w->index * WARP + (uint32_t)lane, x = c->launch->block[0], y = c->launch->block[1];
+    take_operands(c, w, i, lane, 1, types, operand);
+    sett__claim_error(&c->fault, k, operand, c->block, (uint32_t[]){at % x, at / x % y, at / x / y},
+        c->launch->name ? c->launch->name : "?");
+    return false;
 }

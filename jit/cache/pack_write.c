@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pack out of the layers of an engine, and the entries of its layers into the folder that it writes. What goes into a
+ * pack is encoded anew, without what tells where it was made (reports name source files) and without a folder's message
+ * authentication, so that equal kernels give equal packs. */
+#include "bytes.h"
+#include "cache.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct item {
+    sett__pack_row row;
+    int layer;
+} item;
+
+typedef struct packing {
+    const sett__cache *cache;
+    const sett__os *os;
+    item *at;
+    size_t n, cap;
+    int layer; /* that is being walked */
+    sett_error *err;
+} packing;
+
+/* ---- what goes in ------------------------------------------------------------------------------- */
+static sett_status encode(const sett__digest *key, const sett__entry *e, void **file, size_t *len, sett_error *err)
+{
+    const sett__entry bare = {.key_material = e->key_material, .meta = e->meta, .cubin = e->cubin};
+    return sett__entry_encode(key, &bare, NULL, file, len, err);
+}
+
+static const char *place_of(const packing *p, int layer)
+{
+    const char *path, *why;
+    sett__cache_place(p->cache, layer, &path, &why);
+    return path;
+}
+
+static sett_status add(packing *p, const sett__digest *key, const sett__entry *e, int layer)
+{
+    void *file;
+    size_t len, cap = p->cap ? 2 * p->cap : 64;
+    if (p->n == SETT__PACK_MAX)
+        return sett__error(p->err, SETT_E_LIMIT, "a pack holds %d entries", SETT__PACK_MAX);
+    item *more = p->n < p->cap ? p->at : realloc(p->at, cap * sizeof *more);
+    if (!more)
+        return sett__error(p->err, SETT_E_MEMORY, "no memory for a pack of %zu entries", p->n);
+    p->cap = p->n < p->cap ? p->cap : cap;
+    p->at = more;
+    sett_status s = encode(key, e, &file, &len, p->err);
+    if (s)
+        return s;
+    item *i = &p->at[p->n++];
+    *i = (item){.row = {.key = *key, .len = len}, .layer = layer};
+    memcpy(i->row.sum.b, (const uint8_t *)file + len - sizeof i->row.sum.b, sizeof i->row.sum.b);
+    free(file);
+    return SETT_OK;
+}
+
+static sett_status visit(void *user, const sett__layer_item *it)
+{
+    packing *p = user;
+    char name[65];
+    sett__hex_write(it->key->b, name);
+    return it->entry
+               ? add(p, it->key, it->entry, p->layer)
+               : sett__error(p->err, SETT_E_PARSE, "%s: %.16s is damaged: %s", place_of(p, p->layer), name, it->why);
+}
+
+/* Every place must be readable: a merge that leaves one out is none. */
+static sett_status gather_all(packing *p)
+{
+    sett_status s = SETT_OK;
+    int n = sett__cache_layers(p->cache);
+    for (p->layer = 0; p->layer < n && !s; p->layer++) {
+        const char *path, *why;
+        sett__layer *l = sett__cache_place(p->cache, p->layer, &path, &why);
+        if (!l)
+            return sett__error(p->err, SETT_E_IO, "%s cannot be read: %s", path, why);
+        sett_error before = p->err ? *p->err : (sett_error){0};
+        s = l->ops->walk(l, visit, p);
+        if (s && p->err && !memcmp(p->err, &before, sizeof before))
+            sett__error(p->err, s, s == SETT_E_MEMORY ? "no memory to read %s" : "%s cannot be read", path);
+    }
+    return s;
+}
+
+/* As a launch would find it: the first layer that has it sound. */
+static sett_status get_from(const packing *p, int first, int last, const sett__digest *key, sett__entry *e, int *layer)
+{
+    sett_status s = SETT_E_NOT_CACHED;
+    for (int i = first; i < last && s && s != SETT_E_MEMORY; i++) {
+        const char *path, *why;
+        sett__layer *l = sett__cache_place(p->cache, i, &path, &why);
+        s = l ? l->ops->get(l, key, NULL, e, NULL) : SETT_E_NOT_CACHED;
+        *layer = i;
+    }
+    return s;
+}
+
+static sett_status gather_keys(packing *p, const uint8_t (*keys)[32], size_t n)
+{
+    sett_status s = SETT_OK;
+    for (size_t i = 0; i < n && !s; i++) {
+        sett__digest key;
+        sett__entry e;
+        int layer;
+        char name[65];
+        memcpy(key.b, keys[i], sizeof key.b);
+        s = get_from(p, 0, sett__cache_layers(p->cache), &key, &e, &layer);
+        sett__hex_write(key.b, name);
+        if (s) {
+            s = s == SETT_E_MEMORY ? s : SETT_E_NOT_CACHED;
+            return sett__error(
+                p->err, s, s == SETT_E_MEMORY ? "no memory for a pack" : "%s is in no layer of the cache", name);
+        }
+        s = add(p, &key, &e, layer);
+        sett__entry_free(&e);
+    }
+    return s;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    int c = memcmp(x->row.key.b, y->row.key.b, sizeof x->row.key.b);
+    return c ? c : (x->layer > y->layer) - (x->layer < y->layer);
+}
+
+/* One key, one entry, each in its place. */
+static sett_status settle(packing *p, uint64_t *total)
+{
+    size_t n = 0;
+    if (p->n)
+        qsort(p->at, p->n, sizeof *p->at, by_key);
+    for (size_t i = 0; i < p->n; i++) {
+        const item *last = n ? &p->at[n - 1] : NULL, *it = &p->at[i];
+        char name[65];
+        if (!last || memcmp(last->row.key.b, it->row.key.b, sizeof it->row.key.b)) {
+            p->at[n++] = *it;
+            continue;
+        }
+        sett__hex_write(it->row.key.b, name);
+        if (memcmp(last->row.sum.b, it->row.sum.b, sizeof it->row.sum.b))
+            return sett__error(p->err, SETT_E_ARGUMENT, "%.16s is one kernel in %s and another in %s", name,
+                place_of(p, last->layer), place_of(p, it->layer));
+    }
+    p->n = n;
+    *total = sett__pack_align(SETT__PACK_HEAD + n * SETT__PACK_ROW);
+    for (size_t i = 0; i < n; i++) {
+        p->at[i].row.off = *total;
+        *total = sett__pack_align(*total + p->at[i].row.len);
+    }
+    return SETT_OK;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------- */
+static sett_status wrote(const packing *p, bool ok)
+{
+    return ok ? SETT_OK : sett__error(p->err, SETT_E_IO, "write: %s", strerror(errno));
+}
+
+static sett_status write_head(packing *p, int fd, uint64_t total, const sett__signer *sign)
+{
+    size_t bytes = p->n * SETT__PACK_ROW;
+    uint8_t head[SETT__PACK_HEAD], *index = calloc(1, bytes + SETT__PACK_ALIGN);
+    sett__pack_head h = {.file_len = total, .count = p->n};
+    sett__digest sum;
+    if (!index)
+        return sett__error(p->err, SETT_E_MEMORY, "no memory for an index of %zu bytes", bytes);
+    for (size_t i = 0; i < p->n; i++) {
+        const sett__pack_row *r = &p->at[i].row;
+        uint8_t *to = index + i * SETT__PACK_ROW;
+        memcpy(to, r->key.b, 32);
+        put_le(to + 32, r->off, 8), put_le(to + 40, r->len, 8);
+        memcpy(to + 48, r->sum.b, 32);
+    }
+    sett__sha256(index, bytes, &sum);
+    memcpy(h.index_sum, sum.b, sizeof h.index_sum);
+    sett_status s = sett__pack_head_write(head, &h, sign, p->err);
+    size_t padded = (size_t)sett__pack_align(SETT__PACK_HEAD + bytes) - SETT__PACK_HEAD;
+    if (!s)
+        s = wrote(p,
+            sett__write_at(p->os, fd, index, padded, SETT__PACK_HEAD) && sett__write_all(p->os, fd, head, sizeof head));
+    free(index);
+    return s;
+}
+
+static sett_status write_entry(packing *p, int fd, const item *it)
+{
+    static const uint8_t zeros[SETT__PACK_ALIGN];
+    const sett__pack_row *r = &it->row;
+    sett__entry e;
+    void *file;
+    size_t len;
+    int layer;
+    sett_status s = get_from(p, it->layer, it->layer + 1, &r->key, &e, &layer);
+    if (s == SETT_E_MEMORY)
+        return sett__error(p->err, s, "no memory for an entry");
+    if (s)
+        return sett__error(p->err, SETT_E_IO, "an entry of %s went while it was packed", place_of(p, it->layer));
+    s = encode(&r->key, &e, &file, &len, p->err);
+    sett__entry_free(&e);
+    if (s)
+        return s;
+    if (len != r->len || memcmp((const uint8_t *)file + len - 32, r->sum.b, 32))
+        s = sett__error(p->err, SETT_E_IO, "an entry of %s changed while it was packed", place_of(p, it->layer));
+    else
+        s = wrote(p, sett__write_at(p->os, fd, file, len, r->off) &&
+                         sett__write_at(p->os, fd, zeros, (size_t)(sett__pack_align(len) - len), r->off + len));
+    free(file);
+    return s;
+}
+
+static sett_status write_file(packing *p, const char *temp, uint64_t total, const sett__signer *sign)
+{
+    int fd = p->os->openat(AT_FDCWD, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return sett__error(p->err, SETT_E_IO, "%s: %s", temp, strerror(errno));
+    sett_status s = SETT_OK;
+    for (size_t i = 0; i < p->n && !s; i++)
+        s = write_entry(p, fd, &p->at[i]);
+    if (!s)
+        s = write_head(p, fd, total, sign);
+    if (!s)
+        s = wrote(p, !p->os->fchmod(fd, 0644) && !p->os->fdatasync(fd)); /* whatever the umask: others read it */
+    if (p->os->close(fd) && !s)
+        s = wrote(p, false);
+    return s;
+}
+
+/* The name, too, survives a power failure. Where a folder cannot be synced the file still stands. */
+static void sync_folder(const sett__os *os, const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+    int fd = os->openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd >= 0) {
+        os->fdatasync(fd);
+        os->close(fd);
+    }
+}
+
+static sett_status publish(packing *p, const char *path, const sett__signer *sign)
+{
+    char temp[PATH_MAX];
+    uint64_t total = 0;
+    struct timespec now = {0};
+    p->os->clock_gettime(CLOCK_REALTIME, &now);
+    int n = snprintf(temp, sizeof temp, "%s.%ld-%ld.tmp", path, (long)getpid(), now.tv_nsec);
+    if (n < 0 || (size_t)n >= sizeof temp)
+        return sett__error(p->err, SETT_E_ARGUMENT, "the path of a pack is too long");
+    sett_status s = settle(p, &total);
+    if (s)
+        return s;
+    s = write_file(p, temp, total, sign);
+    if (!s && p->os->renameat2(AT_FDCWD, temp, AT_FDCWD, path, 0))
+        s = sett__error(p->err, SETT_E_IO, "%s: %s", path, strerror(errno));
+    if (s)
+        p->os->unlinkat(AT_FDCWD, temp, 0);
+    else
+        sync_folder(p->os, path);
+    return s;
+}
+
+sett_status sett__pack_write(
+    sett__cache *c, const char *path, const sett_pack_options *o, uint64_t *entries, sett_error *err)
+{
+    packing p = {.cache = c, .os = sett__cache_os(c), .err = err};
+    sett__signer sign;
+    sett_status s = o->secret_key ? sett__signer_read(p.os, o->secret_key, &sign, err) : SETT_OK;
+    if (!s)
+        s = o->keys ? gather_keys(&p, o->keys, o->n_keys) : gather_all(&p);
+    if (!s)
+        s = publish(&p, path, o->secret_key ? &sign : NULL);
+    if (!s)
+        *entries = p.n;
+    explicit_bzero(&sign, sizeof sign);
+    free(p.at);
+    return s;
+}
+
+sett_status sett__public_key(const char *path, uint8_t key[32], sett_error *err)
+{
+    sett__signer sign;
+    sett_status s = sett__signer_read(&sett__os_libc, path, &sign, err);
+    if (!s)
+        memcpy(key, sign.public_key, sizeof sign.public_key);
+    explicit_bzero(&sign, sizeof sign);
+    return s;
+}
+
+/* ---- and out again -------------------------------------------------------------------------------------- */
+typedef struct unpacking {
+    sett__disk *to;
+    const char *from;
+    uint64_t n;
+    sett_error *err;
+} unpacking;
+
+static sett_status put(void *user, const sett__layer_item *it)
+{
+    unpacking *u = user;
+    char name[65];
+    sett__hex_write(it->key->b, name);
+    if (!it->entry)
+        return sett__error(u->err, SETT_E_PARSE, "%s: %.16s is damaged: %s", u->from, name, it->why);
+    sett_status s = sett__disk_put(u->to, it->key, it->entry, false, u->err);
+    u->n += !s;
+    return s;
+}
+
+sett_status sett__unpack(sett__cache *c, uint64_t *entries, sett_error *err)
+{
+    unpacking u = {.to = sett__cache_folder(c), .err = err};
+    sett_status s = SETT_OK;
+    if (!u.to)
+        return sett__error(err, SETT_E_IO, "there is no cache folder to write to");
+    for (int i = 0; i + 1 < sett__cache_layers(c) && !s; i++) {
+        const char *why;
+        sett__layer *l = sett__cache_place(c, i, &u.from, &why);
+        s = l ? l->ops->walk(l, put, &u) : sett__error(err, SETT_E_IO, "%s cannot be read: %s", u.from, why);
+    }
+    *entries = u.n;
+    return s;
+}

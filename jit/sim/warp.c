@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the lanes of a warp ask each other, barriers of some of a block's warps, and copies in the background: those are
+ * kept with the warp, and reach shared memory when a wait says that their group must have. */
+#include "sim.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- votes -------------------------------------------------------------------------------- */
+static uint64_t bits_at(const unsigned char *row, int lane, uint8_t lg)
+{
+    uint64_t x = 0;
+    memcpy(&x, row + ((size_t)lane << lg), (size_t)1 << lg);
+    return x;
+}
+
+static void spread32(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t x)
+{
+    uint8_t truth = (uint8_t)x;
+    sett__spread(sett__at(c, w, i->d), i->dtype == SETT_BOOL ? (void *)&truth : (void *)&x, i->dtype == SETT_BOOL ? 1 : 4);
+}
+
+static void vote(sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    uint32_t yes = sett__mask_of(sett__at(c, w, i->a)) & w->live;
+    const uint32_t result[] = {yes == w->live, yes != 0, yes == w->live || !yes, yes};
+    spread32(c, w, i, result[i->sub & 3]);
+}
+
+static void match(sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    const unsigned char *a = sett__at(c, w, i->a);
+    uint8_t lg = i->n_args; /* of the value */
+    uint32_t *d = sett__at(c, w, i->d), masks[WARP] = {0};
+    for (int l = 0; l < WARP; l++)
+        for (int k = 0; k < WARP; k++)
+            if (w->live >> k & 1 && bits_at(a, k, lg) == bits_at(a, l, lg))
+                masks[l] |= 1u << k;
+    for (int l = 0; l < WARP; l++)
+        d[l] = i->sub == SETT__VOTE_ANY ? masks[l] : masks[0] == w->live ? w->live : 0;
+}
+
+static void redux(sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    _Alignas(64) uint32_t acc[WARP], next[WARP], x[WARP];
+    const uint32_t *a = sett__at(c, w, i->a);
+    sett__spread(acc, a, 4);
+    for (int l = 1; l < WARP; l++) {
+        if (!(w->live >> l & 1))
+            continue;
+        sett__spread(x, a + l, 4);
+        i->fn(next, acc, x, NULL, 1, 0);
+        memcpy(acc, next, sizeof acc);
+    }
+    memcpy(sett__at(c, w, i->d), acc, sizeof acc);
+}
+
+static void elect(sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    uint8_t *d = sett__at(c, w, i->d);
+    for (int l = 0; l < WARP; l++)
+        d[l] = l == __builtin_ctz(w->live);
+}
+
+static uint64_t nanoseconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t special(const sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    uint32_t smem = c->program->tape->sig.smem;
+    switch (i->sub) {
+    case SETT__SREG_NSMID:
+        return 1; /* workers come and go: one processor */
+    case SETT__SREG_WARPID:
+        return w->index;
+    case SETT__SREG_NWARPID:
+        return c->n_warps;
+    case SETT__SREG_CLOCK:
+    case SETT__SREG_CLOCK64:
+        return nanoseconds(CLOCK_MONOTONIC);
+    case SETT__SREG_GLOBALTIMER:
+        return nanoseconds(CLOCK_REALTIME);
+    case SETT__SREG_ACTIVEMASK:
+        return w->active;
+    case SETT__SREG_DYNAMIC_SMEM:
+        return smem > SETT__STATIC_SMEM ? smem : 0;
+    case SETT__SREG_TOTAL_SMEM:
+        return smem;
+    default:
+        return 0;
+    }
+}
+
+bool sett__ask_warp(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    sett__code code = (sett__code)i->align;
+    uint64_t x;
+    if (sett__ops[code].flags & SETT__A && w->active != w->live)
+        return sett__missing_lanes(c, w, i, sett__ops[code].text);
+    switch (code) {
+    case SETT__VOTE:
+        vote(c, w, i);
+        return true;
+    case SETT__MATCH:
+        match(c, w, i);
+        return true;
+    case SETT__REDUX:
+        redux(c, w, i);
+        return true;
+    case SETT__ELECT:
+        elect(c, w, i);
+        return true;
+    default:
+        x = special(c, w, i);
+        sett__spread(sett__at(c, w, i->d), &x, 1u << i->lg);
+        return true;
+    }
+}
+
+/* ---- named barriers -------------------------------------------------------------------------- */
+static void let_go(sett__core *c, uint32_t id)
+{
+    c->barrier[id].come = c->barrier[id].want = 0;
+    for (uint32_t k = 0; k < c->n_warps; k++)
+        if (c->warp[k].state == SETT__WAITING && c->warp[k].barrier == id)
+            c->warp[k].state = SETT__RUNNING;
+}
+
+/* A warp counts as 32 threads, whole or not; all its lanes must name the same barrier. */
+bool sett__named_barrier(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    const int32_t *ids = sett__at(c, w, i->a), *counts = sett__at(c, w, i->b);
+    int32_t id = ids[0], want = counts[0];
+    const char *name = sett__ops[i->sub].text;
+    if (w->active != w->live)
+        return sett__missing_lanes(c, w, i, name);
+    for (int l = 0; l < WARP; l++)
+        if (w->live >> l & 1 && (ids[l] != id || counts[l] != want))
+            return sett__fault(c, w, l, i->op, "%s: lanes of one warp name barrier %d for %d threads, and %d for %d", name, id, want, ids[l], counts[l]);
+    if (id < 1 || id >= SETT__BARRIERS)
+        return sett__fault(c, w, 0, i->op, "%s: there is no named barrier %d", name, id);
+    if (want < WARP || want % WARP || (uint32_t)want > c->n_warps * WARP)
+        return sett__fault(c, w, 0, i->op, "%s: barrier %d is for %d threads: a multiple of 32, up to the block's %u", name, id, want, c->n_warps * WARP);
+    if (c->barrier[id].want && c->barrier[id].want != (uint32_t)want)
+        return sett__fault(c, w, 0, i->op, "%s: barrier %d is for %d threads here, and for %u where others wait", name, id, want, c->barrier[id].want);
+    c->barrier[id].want = (uint32_t)want;
+    c->barrier[id].come += WARP;
+    bool all = c->barrier[id].come == c->barrier[id].want;
+    if (all)
+        let_go(c, (uint32_t)id);
+    else if (i->sub == SETT__BARSYNC) {
+        w->state = SETT__WAITING;
+        w->barrier = (uint8_t)id;
+    }
+    return true;
+}
+
+/* ---- copies in the background ------------------------------------------------------------------ */
+typedef struct copy {
+    unsigned char *to;
+    uint32_t group; /* of its lane */
+    uint8_t lane, bytes;
+    unsigned char data[16];
+} copy;
+struct sett__pending {
+    uint32_t groups[WARP], n, cap; /* groups: that each lane has committed */
+    copy copy[];
+};
+
+static bool room(sett__warp *w, uint32_t n)
+{
+    struct sett__pending *p = w->pending;
+    uint32_t cap = p ? p->cap : 0;
+    if (p && n <= cap)
+        return true;
+    cap = n < 2 * cap ? 2 * cap : n < 2 * WARP ? 2 * WARP : n;
+    struct sett__pending *q = realloc(p, sizeof *q + cap * sizeof *q->copy);
+    if (!q)
+        return false;
+    if (!p)
+        memset(q, 0, sizeof *q);
+    q->cap = cap;
+    w->pending = q;
+    return true;
+}
+
+void *sett__pend(sett__warp *w, int lane, void *to, uint32_t bytes)
+{
+    if (!room(w, w->pending ? w->pending->n + 1 : 1))
+        return NULL;
+    struct sett__pending *p = w->pending;
+    copy *x = &p->copy[p->n++];
+    *x = (copy){.to = to, .group = p->groups[lane], .lane = (uint8_t)lane, .bytes = (uint8_t)bytes};
+    return x->data;
+}
+
+bool sett__commit(sett__warp *w)
+{
+    if (!room(w, 0))
+        return false;
+    for (int l = 0; l < WARP; l++)
+        w->pending->groups[l] += w->active >> l & 1;
+    return true;
+}
+
+void sett__complete(sett__warp *w, int64_t keep)
+{
+    struct sett__pending *p = w->pending;
+    uint32_t left = 0;
+    for (uint32_t k = 0; p && k < p->n; k++) {
+        const copy *x = &p->copy[k];
+        bool due = keep < 0 || x->group + keep < p->groups[x->lane];
+        if (due && w->active >> x->lane & 1)
+            memcpy(x->to, x->data, x->bytes);
+        else
+            p->copy[left++] = *x;
+    }
+    if (p)
+        p->n = left;
+}
+
+void sett__forget(sett__warp *w)
+{
+    if (w->pending)
+        memset(w->pending->groups, 0, sizeof w->pending->groups), w->pending->n = 0;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A manifest's text to blocks; warm.h (public) has its form. Points of a block are numbered as its axes are written,
+ * the last one fastest. */
+#include "warm.h"
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MAX = 1 << 20, BLOCKS_MAX = 4096 };
+
+typedef struct reader {
+    sett__manifest *m;
+    const char *path;
+    int line;
+    sett_error *err;
+} reader;
+
+SETT_PRINTF(3, 4) static sett_status refuse(const reader *r, sett_status s, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return sett__error(r->err, s, "%s:%d: %s", r->path, r->line, text);
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+static bool fits(int64_t v, size_t bytes)
+{
+    int64_t most = bytes < 8 ? ((int64_t)1 << (8 * bytes)) - 1 : INT64_MAX,
+            least = bytes < 8 ? -(most / 2) - 1 : INT64_MIN;
+    return v >= least && v <= most;
+}
+
+static sett_status add_value(reader *r, sett__warm_axis *a, int64_t integer, double number, const char *text)
+{
+    if (!a->param->floating && !fits(integer, a->param->bytes))
+        return refuse(r, SETT_E_PARSE, "%s: %s does not fit into %zu bytes", a->param->name, text, a->param->bytes);
+    if (a->n == SETT__WARM_POINTS)
+        return refuse(r, SETT_E_LIMIT, "%s has more than %d values", a->param->name, SETT__WARM_POINTS);
+    if (!(a->n & (a->n - 1))) { /* at powers of two */
+        sett__warm_value *more = realloc(a->value, (a->n ? 2 * a->n : 1) * sizeof *more);
+        if (!more)
+            return refuse(r, SETT_E_MEMORY, "no memory for the values of %s", a->param->name);
+        a->value = more;
+    }
+    sett__warm_value *v = &a->value[a->n++];
+    *v = (sett__warm_value){.integer = integer, .number = number};
+    snprintf(v->text, sizeof v->text, "%s", text);
+    return SETT_OK;
+}
+
+static bool whole(const char *text, char **end, int64_t *v)
+{
+    errno = 0;
+    *v = strtoll(text, end, 10);
+    return *end != text && !errno;
+}
+
+/* FROM..TO, with +N or *N behind it. */
+static sett_status add_range(reader *r, sett__warm_axis *a, const char *text, int64_t from, const char *rest)
+{
+    char *end, name[SETT__WARM_VALUE];
+    int64_t to, step = 1;
+    bool ok = whole(rest, &end, &to), times = ok && *end == '*';
+    if (ok && (*end == '+' || times))
+        ok = whole(end + 1, &end, &step);
+    if (!ok || *end || from > to || step < (times ? 2 : 1) || (times && from < 1))
+        return refuse(
+            r, SETT_E_PARSE, "%s: %s is no range: FROM..TO, FROM..TO+N or FROM..TO*N, growing", a->param->name, text);
+    sett_status s = SETT_OK;
+    for (int64_t v = from; v <= to && !s;) {
+        snprintf(name, sizeof name, "%lld", (long long)v);
+        s = add_value(r, a, v, (double)v, name);
+        if (times ? __builtin_mul_overflow(v, step, &v) : __builtin_add_overflow(v, step, &v))
+            break;
+    }
+    return s;
+}
+
+static sett_status add_text(reader *r, sett__warm_axis *a, const char *text)
+{
+    char *end;
+    int64_t v;
+    if (strlen(text) >= 3 * SETT__WARM_VALUE)
+        return refuse(r, SETT_E_PARSE, "%s: a value of %zu characters", a->param->name, strlen(text));
+    bool is_whole = whole(text, &end, &v);
+    if (is_whole && !strncmp(end, "..", 2))
+        return add_range(r, a, text, v, end + 2);
+    if (is_whole && !*end)
+        return add_value(r, a, v, (double)v, text);
+    if (a->param->floating) {
+        double d = strtod(text, &end);
+        return end != text && !*end ? add_value(r, a, 0, d, text)
+                                    : refuse(r, SETT_E_PARSE, "%s: %s is no number", a->param->name, text);
+    }
+    bool truth = !strcmp(text, "true");
+    if (truth || !strcmp(text, "false"))
+        return add_value(r, a, truth, truth, text);
+    v = sett__dtype_parse(text, strlen(text));
+    return v ? add_value(r, a, v, 0, text)
+             : refuse(r, SETT_E_PARSE, "%s: %s is no integer, element type, true or false", a->param->name, text);
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+static char *trim(char *text)
+{
+    text += strspn(text, " \t");
+    for (size_t n = strlen(text); n && isspace((unsigned char)text[n - 1]);)
+        text[--n] = 0;
+    return text;
+}
+
+static sett_status set_option(reader *r, sett__warm_block *b, const char *name, const char *value)
+{
+    if (!strcmp(name, ".name"))
+        snprintf(b->name, sizeof b->name, "%s", value);
+    else if (!strcmp(name, ".targets"))
+        free(b->targets), b->targets = strdup(value);
+    else if (!strcmp(name, ".opt_level") && value[0] >= '0' && value[0] <= '4' && !value[1])
+        b->opt_level = value[0] - '0';
+    else if (!strcmp(name, ".line_info") && (!strcmp(value, "true") || !strcmp(value, "false")))
+        b->line_info = *value == 't';
+    else
+        return refuse(r, SETT_E_PARSE,
+            "%s = %s: the options are .name, .targets, .opt_level from 0 to 4, .line_info true or false", name, value);
+    return strcmp(name, ".targets") || b->targets ? SETT_OK : refuse(r, SETT_E_MEMORY, "no memory for targets");
+}
+
+static sett_status set_values(reader *r, char *text)
+{
+    sett__warm_block *b = r->m->n ? &r->m->block[r->m->n - 1] : NULL;
+    char *eq = strchr(text, '='), *save = NULL;
+    if (!eq || !b)
+        return refuse(r, SETT_E_PARSE, "%s: %s", text,
+            b ? "not NAME = VALUES, nor family OBJECT SYMBOL, nor tape FILE" : "no family or tape is named before it");
+    *eq = 0;
+    char *name = trim(text), *values = trim(eq + 1);
+    if (*name == '.')
+        return set_option(r, b, name, values);
+    sett__warm_axis *a = &b->axis[b->n_axes];
+    *a = (sett__warm_axis){0};
+    for (int i = 0; b->family && i < b->family->n_params; i++)
+        if (!strcmp(b->family->params[i].name, name))
+            a->param = &b->family->params[i];
+    if (!a->param)
+        return refuse(r, SETT_E_PARSE, "%s has no parameter %s", b->path, name);
+    for (int i = 0; i < b->n_axes; i++)
+        if (b->axis[i].param == a->param)
+            return refuse(r, SETT_E_PARSE, "%s is given twice; a second block takes other values", name);
+    if (b->n_axes == SETT__WARM_AXES - 1)
+        return refuse(r, SETT_E_LIMIT, "more than %d parameters", SETT__WARM_AXES - 1);
+    b->n_axes++;
+    sett_status s = SETT_OK;
+    for (char *at = strtok_r(values, ",", &save); at && !s; at = strtok_r(NULL, ",", &save))
+        s = add_text(r, a, trim(at));
+    return s || a->n ? s : refuse(r, SETT_E_PARSE, "%s has no value", name);
+}
+
+/* Relative to the manifest's folder; a bare name too, which dlopen would look for elsewhere. */
+static bool place(const reader *r, const char *path, char out[PATH_MAX])
+{
+    const char *slash = path[0] == '/' ? NULL : strrchr(r->path, '/');
+    int n = path[0] == '/' ? snprintf(out, PATH_MAX, "%s", path)
+            : slash        ? snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - r->path), r->path, path)
+                           : snprintf(out, PATH_MAX, "./%s", path);
+    return n > 0 && n < PATH_MAX;
+}
+
+static const char *family_fault(const sett_family *f)
+{
+    if (!f || f->size < sizeof *f || !sett__known_size(f->size))
+        return "is no sett_family of this version: its .size is not that of the struct";
+    if (!f->body || f->n_params < 0 || (f->n_params && !f->params))
+        return "has no body, or no parameters where it counts some";
+    for (int i = 0; i < f->n_params; i++) {
+        const sett_family_param *p = &f->params[i];
+        bool sized =
+            p->floating ? p->bytes == 4 || p->bytes == 8 : p->bytes && p->bytes <= 8 && !(p->bytes & (p->bytes - 1));
+        if (!p->name || !sized || p->offset > f->user_size || p->bytes > f->user_size - p->offset)
+            return "has a parameter without a name, of odd size, or outside its user data";
+    }
+    return NULL;
+}
+
+static sett_status open_family(reader *r, sett__warm_block *b, const char *symbol)
+{
+    void *lib = dlopen(b->path, RTLD_NOW | RTLD_LOCAL);
+    if (!lib) {
+        const char *why = dlerror();
+        return refuse(r, SETT_E_IO, "%s", why ? why : b->path);
+    }
+    b->family = dlsym(lib, symbol);
+    if (!b->family)
+        return refuse(r, SETT_E_IO, "%s has no symbol %s", b->path, symbol);
+    const char *fault = family_fault(b->family);
+    if (fault)
+        return refuse(r, SETT_E_ARGUMENT, "%s of %s %s", symbol, b->path, fault);
+    if (b->family->name)
+        snprintf(b->name, sizeof b->name, "%s", b->family->name);
+    return SETT_OK;
+}
+
+static sett_status read_file(const reader *r, const char *path, char **text, size_t *len)
+{
+    FILE *f = fopen(path, "rbe");
+    char *p = f ? malloc(TEXT_MAX + 1) : NULL;
+    size_t n = p ? fread(p, 1, TEXT_MAX + 1, f) : 0;
+    bool bad = !f || (p && ferror(f));
+    int why = errno;
+    if (f)
+        fclose(f);
+    if (!bad && p && n <= TEXT_MAX) {
+        p[n] = 0;
+        *text = p, *len = n;
+        return SETT_OK;
+    }
+    free(p);
+    return bad  ? sett__error(r->err, SETT_E_IO, "%s: %s", path, strerror(why))
+           : !p ? sett__error(r->err, SETT_E_MEMORY, "no memory to read %s", path)
+                : sett__error(r->err, SETT_E_LIMIT, "%s is larger than %d bytes", path, TEXT_MAX);
+}
+
+static sett_status begin_block(reader *r, char *text, bool family)
+{
+    sett__warm_block *more = realloc(r->m->block, (size_t)(r->m->n + 1) * sizeof *more);
+    char *save = NULL, *object = strtok_r(text, " \t", &save), *symbol = strtok_r(NULL, " \t", &save);
+    if (!more)
+        return refuse(r, SETT_E_MEMORY, "no memory for a block");
+    r->m->block = more;
+    sett__warm_block *b = &more[r->m->n];
+    *b = (sett__warm_block){.line = r->line};
+    if (r->m->n == BLOCKS_MAX)
+        return refuse(r, SETT_E_LIMIT, "more than %d blocks", BLOCKS_MAX);
+    r->m->n++;
+    if (!object || !symbol == family || strtok_r(NULL, " \t", &save))
+        return refuse(r, SETT_E_PARSE, "a block begins with %s", family ? "family OBJECT SYMBOL" : "tape FILE");
+    if (!place(r, object, b->path))
+        return refuse(r, SETT_E_PARSE, "%.60s...: the path is too long", object);
+    return family ? open_family(r, b, symbol) : read_file(r, b->path, &b->tape, &b->tape_len);
+}
+
+static sett_status read_line(reader *r, char *text)
+{
+    text[strcspn(text, "#")] = 0;
+    text = trim(text);
+    size_t word = strcspn(text, " \t");
+    bool family = word == 6 && !strncmp(text, "family", 6), tape = word == 4 && !strncmp(text, "tape", 4);
+    if (!*text)
+        return SETT_OK;
+    return (family || tape) && text[word + strspn(text + word, " \t")] != '=' ? begin_block(r, text + word, family)
+                                                                              : set_values(r, text);
+}
+
+/* Every parameter has a value or a default, and the points can be counted. */
+static sett_status check_block(reader *r, sett__warm_block *b)
+{
+    r->line = b->line;
+    b->points = 1;
+    for (int i = 0; i < b->n_axes; i++)
+        if (__builtin_mul_overflow(b->points, b->axis[i].n, &b->points) || b->points > SETT__WARM_POINTS)
+            return refuse(r, SETT_E_LIMIT, "the block has more than %d combinations", SETT__WARM_POINTS);
+    for (int i = 0; b->family && !b->family->defaults && i < b->family->n_params; i++) {
+        bool given = false;
+        for (int k = 0; k < b->n_axes; k++)
+            given |= b->axis[k].param == &b->family->params[i];
+        if (!given)
+            return refuse(r, SETT_E_PARSE, "parameter %s has no value", b->family->params[i].name);
+    }
+    return SETT_OK;
+}
+
+sett_status sett__manifest_read(sett__manifest *m, const char *path, sett_error *err)
+{
+    reader r = {m, path, 0, err};
+    char *text = NULL;
+    size_t len;
+    *m = (sett__manifest){0};
+    sett_status s = read_file(&r, path, &text, &len);
+    if (!s && strlen(text) < len)
+        s = sett__error(err, SETT_E_PARSE, "%s is no text", path);
+    for (char *at = text; at && *at && !s;) {
+        char *end = at + strcspn(at, "\n");
+        bool more = *end;
+        *end = 0;
+        r.line++;
+        s = read_line(&r, at);
+        at = end + more;
+    }
+    free(text);
+    for (int i = 0; i < m->n && !s; i++)
+        s = check_block(&r, &m->block[i]);
+    if (!s && !m->n)
+        s = sett__error(err, SETT_E_PARSE, "%s names no family and no tape", path);
+    if (s)
+        sett__manifest_free(m);
+    return s;
+}
+
+void sett__manifest_free(sett__manifest *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        sett__warm_block *b = &m->block[i];
+        for (int k = 0; k < b->n_axes; k++)
+            free(b->axis[k].value);
+        free(b->tape);
+        free(b->targets);
+    }
+    free(m->block);
+    *m = (sett__manifest){0};
+}
+
+/* ---- points ------------------------------------------------------------------------------------ */
+static void store(unsigned char *user, const sett_family_param *p, const sett__warm_value *v)
+{
+    float single = (float)v->number;
+    if (!p->floating)
+        memcpy(user + p->offset, &v->integer, p->bytes); /* little endian, as all that sett runs on */
+    else
+        memcpy(user + p->offset, p->bytes == 4 ? (const void *)&single : &v->number, p->bytes);
+}
+
+void *sett__manifest_point(const sett__warm_block *b, size_t point, char text[SETT__WARM_TEXT])
+{
+    size_t at = 0, radix = b->points;
+    unsigned char *user = b->family ? calloc(1, b->family->user_size + 1) : NULL;
+    if (user && b->family->defaults)
+        memcpy(user, b->family->defaults, b->family->user_size);
+    text[0] = 0;
+    if (!b->family)
+        snprintf(text, SETT__WARM_TEXT, "%.*s", SETT__WARM_TEXT - 1, b->path);
+    for (int i = 0; i < b->n_axes; i++) {
+        const sett__warm_axis *a = &b->axis[i];
+        radix /= a->n;
+        const sett__warm_value *v = &a->value[point / radix % a->n];
+        if (user)
+            store(user, a->param, v);
+        int n = snprintf(text + at, SETT__WARM_TEXT - at, "%s%s=%s", i ? " " : "", a->param->name, v->text);
+        at += n > 0 && (size_t)n < SETT__WARM_TEXT - at ? (size_t)n : 0;
+    }
+    return user;
+}
+
+void sett__warm_compile_options(
+    const sett__warm_block *b, const void *user, const char *target, sett_compile_options *o)
+{
+    *o = (sett_compile_options){.size = sizeof *o,
+        .name = b->name[0] ? b->name : NULL,
+        .target = target,
+        .user = user,
+        .opt_level = b->opt_level,
+        .line_info = b->line_info};
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process that compiles for another. They talk over a socket of whole messages: first what the engine is to be opened
+ * with and the manifest, which is answered; then a job and its answer, one at a time, until the socket is closed. It
+ * has an engine of its own; what it made is on disk before it answers. After a failure it ends, as its compiler may
+ * have: who asked starts another. */
+#include "warm.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { SOCKET = 0, N_STRINGS = 9 };
+/* Both have to be of one build: it goes first, and what follows may change with it. */
+#define VERSION SETT_VERSION ", code generator " SETT__CODEGEN_ID
+typedef struct hello { /* strings follow, each with its NUL; one that starts with '-' is NULL, others start with '+' */
+    int32_t assembler, trust, toolchain, timeout_ms, wait_ms;
+    uint64_t cap;
+} hello;
+
+static bool put_string(char *out, size_t *at, const char *s)
+{
+    int n = snprintf(out + *at, SETT__WARM_MESSAGE - *at, "%c%s", s ? '+' : '-', s ? s : "");
+    bool fits = n > 0 && (size_t)n < SETT__WARM_MESSAGE - *at;
+    *at += fits ? (size_t)n + 1 : 0;
+    return fits;
+}
+
+size_t sett__warm_hello(const sett_engine *e, const char *folder, const char *manifest, char out[SETT__WARM_MESSAGE])
+{
+    const sett_engine_options *o = &e->opt;
+    const hello h = {(int32_t)o->assembler, (int32_t)o->cache_trust, (int32_t)o->toolchain, o->compile_timeout_ms,
+        o->compile_wait_ms, o->cache_cap};
+    const char *layers = sett__cache_layer_paths(o->cache_layers);
+    const char *const strings[N_STRINGS] = {VERSION, manifest, folder, layers ? layers : "", o->plugin, o->ptxas,
+        o->nvjitlink, o->cache_secret, o->cache_signers};
+    size_t at = sizeof h;
+    memcpy(out, &h, sizeof h);
+    for (int i = 0; i < N_STRINGS; i++)
+        if (!put_string(out, &at, strings[i]))
+            return 0;
+    return at;
+}
+
+static bool read_hello(const char *in, size_t len, const char **version, const char **manifest, sett_engine_options *o)
+{
+    hello h;
+    const char **strings[N_STRINGS] = {version, manifest, &o->cache_dir, &o->cache_layers, &o->plugin, &o->ptxas,
+        &o->nvjitlink, &o->cache_secret, &o->cache_signers};
+    size_t at = sizeof h;
+    if (len < sizeof h || in[len - 1])
+        return false;
+    memcpy(&h, in, sizeof h);
+    *o = (sett_engine_options){.size = sizeof *o,
+        .assembler = (sett_assembler)h.assembler,
+        .cache_trust = (sett_cache_trust)h.trust,
+        .toolchain = (sett_toolchain)h.toolchain,
+        .compile_timeout_ms = h.timeout_ms,
+        .compile_wait_ms = h.wait_ms,
+        .cache_cap = h.cap,
+        .cpu_threads = 1,
+        .no_gpu = h.assembler != SETT_ASM_DRIVER};
+    for (int i = 0; i < N_STRINGS && at < len; i++) {
+        *strings[i] = in[at] == '+' ? in + at + 1 : NULL;
+        at += strlen(in + at) + 1;
+    }
+    return *version && *manifest && o->cache_dir;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+static bool answer(sett_status s, double ms, const char *text)
+{
+    char out[sizeof(sett__warm_reply) + sizeof((sett_error *)0)->text];
+    const sett__warm_reply r = {(int32_t)s, ms};
+    size_t n = strlen(text);
+    memcpy(out, &r, sizeof r);
+    memcpy(out + sizeof r, text, n);
+    return send(SOCKET, out, sizeof r + n, MSG_NOSIGNAL) == (ssize_t)(sizeof r + n);
+}
+
+static sett_status compile(sett_engine *e, const sett__warm_block *b, const sett__warm_job *j, sett_error *err)
+{
+    char text[SETT__WARM_TEXT];
+    sett_kernel *k = NULL;
+    sett_compile_options o;
+    void *user = sett__manifest_point(b, j->point, text);
+    if (b->family && !user)
+        return sett__error(err, SETT_E_MEMORY, "no memory for user data");
+    sett__warm_compile_options(b, user, j->target, &o);
+    sett_status s = b->family ? sett_compile(e, b->family->body, &o, &k, err)
+                              : sett_compile_tape(e, b->tape, b->tape_len, &o, &k, err);
+    free(user);
+    sett_kernel_release(k);
+    if (!s)
+        sett__workers_flush(e->workers);
+    return s;
+}
+
+static int serve(sett_engine *e, const sett__manifest *m)
+{
+    sett__warm_job j;
+    sett_status s = SETT_OK;
+    while (!s && recv(SOCKET, &j, sizeof j, 0) == (ssize_t)sizeof j) {
+        sett_error err = {0};
+        double start = sett__now_ms();
+        j.target[sizeof j.target - 1] = 0;
+        s = j.block < (uint32_t)m->n && j.point < m->block[j.block].points
+                ? compile(e, &m->block[j.block], &j, &err)
+                : sett__error(&err, SETT_E_ARGUMENT, "the manifest has changed");
+        if (!answer(s, sett__now_ms() - start, err.text))
+            break;
+    }
+    return s != SETT_OK;
+}
+
+int sett_warm_worker(void)
+{
+    char *in = malloc(SETT__WARM_MESSAGE);
+    const char *version = NULL, *manifest = NULL;
+    sett_engine_options o;
+    sett_engine *e = NULL;
+    sett__manifest m = {0};
+    sett_error err = {0};
+    ssize_t n = in ? recv(SOCKET, in, SETT__WARM_MESSAGE, 0) : -1;
+    if (n <= 0 || !read_hello(in, (size_t)n, &version, &manifest, &o)) {
+        free(in);
+        return 2;
+    }
+    sett_status s = strcmp(version, VERSION)
+                        ? sett__error(&err, SETT_E_NO_COMPILER, "it is sett %s, and not %s", VERSION, version)
+                        : sett_engine_open(&e, &o, &err);
+    if (!s)
+        s = sett__manifest_read(&m, manifest, &err);
+    int code = answer(s, 0, err.text) && !s ? serve(e, &m) : 1;
+    sett__manifest_free(&m);
+    sett_engine_close(e);
+    free(in);
+    return code;
+}

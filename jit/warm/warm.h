@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of warm/ share.
+ *
+ *     manifest.c  the text: blocks of families and tapes, and the values of their parameters
+ *     keys.c      every kernel of it with its key, each once; which shard makes it
+ *     pool.c      processes that compile them
+ *     serve.c     what such a process does, and what is said between them */
+#ifndef SETT_JIT_WARM_H
+#define SETT_JIT_WARM_H
+#include "../jit.h"
+#include <sett/warm.h>
+
+/* ---- manifest.c --------------------------------------------------------------------- */
+enum { SETT__WARM_TEXT = 512, SETT__WARM_AXES = 16, SETT__WARM_VALUE = 24, SETT__WARM_POINTS = 1 << 20 };
+typedef struct sett__warm_value {
+    int64_t integer;
+    double number;
+    char text[SETT__WARM_VALUE]; /* as it was given */
+} sett__warm_value;
+typedef struct sett__warm_axis {
+    const sett_family_param *param;
+    sett__warm_value *value;
+    size_t n;
+} sett__warm_axis;
+typedef struct sett__warm_block {
+    const sett_family *family; /* NULL: a tape */
+    char *tape;
+    size_t tape_len;
+    char path[PATH_MAX], name[129];
+    char *targets; /* NULL: the call's */
+    int line, opt_level;
+    bool line_info;
+    int n_axes;
+    sett__warm_axis axis[SETT__WARM_AXES];
+    size_t points;
+} sett__warm_block;
+typedef struct sett__manifest {
+    int n;
+    sett__warm_block *block;
+} sett__manifest;
+sett_status sett__manifest_read(sett__manifest *, const char *path, sett_error *);
+void sett__manifest_free(sett__manifest *);
+/* The user data of a point (malloc'ed; NULL: no memory, or the block is a tape) and what it is called. */
+void *sett__manifest_point(const sett__warm_block *, size_t point, char text[SETT__WARM_TEXT]);
+void sett__warm_compile_options(const sett__warm_block *, const void *user, const char *target, sett_compile_options *);
+
+/* ---- keys.c ---------------------------------------------------------------------------- */
+typedef struct sett__warm_item {
+    uint32_t block, point;
+    uint64_t order;
+    char target[16];
+    sett__digest key;
+    sett_status status; /* not recorded, or not made */
+    char *error;        /* NULL: none */
+} sett__warm_item;
+typedef struct sett__warm_list {
+    sett__warm_item *at;
+    size_t n, cap;
+} sett__warm_list;
+/* A call's options, checked, its manifest, and the kernels that they ask for; the last two are to be freed in any case. */
+sett_status sett__warm_open(sett_engine *, const char *manifest, const sett_warm_options *given, sett_warm_options *, sett__manifest *,
+    sett__warm_list *, sett_error *);
+void sett__warm_list_free(sett__warm_list *);
+/* Fills what an item says of itself; text lives as long as the event is used. */
+void sett__warm_describe(
+    const sett__manifest *, const sett__warm_item *, char text[SETT__WARM_TEXT], sett_warm_event *);
+
+/* ---- serve.c ------------------------------------------------------------------------------ */
+enum { SETT__WARM_MESSAGE = 1 << 16 };
+typedef struct sett__warm_job {
+    uint32_t block, point;
+    char target[16];
+} sett__warm_job;
+typedef struct sett__warm_reply { /* text follows, not ended by a NUL */
+    int32_t status;
+    double ms;
+} sett__warm_reply;
+/* What a process must know before its first job, from an engine: how many bytes, 0: too many. */
+size_t sett__warm_hello(const sett_engine *, const char *folder, const char *manifest, char out[SETT__WARM_MESSAGE]);
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A shared object with families, for the suite warm: sound ones, one whose compile kills its process, one that never
+ * records the same, and ones that are declared wrongly. */
+#define SETT_SHORT
+#include <errno.h>
+#include <signal.h>
+#include <sett/sett.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct scaling {
+    bool deadly, odd;
+    short block;
+    int64_t columns;
+    float factor;
+    double more;
+    sett_dtype dtype;
+} scaling;
+
+static void scaled(sett_build *b, const void *user)
+{
+    const scaling *p = user;
+    bool working = !strcmp(program_invocation_short_name, "sett");
+    if (p->deadly && working)
+        raise(SIGKILL);
+    sett_val *M = sett_sym(b, "M");
+    sett_layout *l = sett_row_major(b, M, p->columns);
+    sett_tensor *X = sett_param(b, "X", p->dtype, l), *Y = sett_param(b, "Y", p->dtype, l);
+    sett_grid(b, M);
+    sett_block(b, p->block);
+    sett_val *row = sett_block_idx(b, 0), *j = sett_thread_idx(b, 0);
+    sett_if (b, sett_lt(j, p->columns))
+        sett_set(Y, sett_mul(sett_at(X, row, j), p->factor + p->more + (p->odd ? (double)getpid() : 0.0)), row, j);
+}
+
+static bool narrow_enough(const void *user)
+{
+    const scaling *p = user;
+    return p->columns <= p->block;
+}
+
+static const scaling plain = {.block = 64, .columns = 40, .factor = 2, .dtype = SETT_F32};
+static const sett_family_param params[] = {SETT_FAMILY_PARAM(scaling, deadly), SETT_FAMILY_PARAM(scaling, odd),
+    SETT_FAMILY_PARAM(scaling, block), SETT_FAMILY_PARAM(scaling, columns), SETT_FAMILY_PARAM(scaling, factor),
+    SETT_FAMILY_PARAM(scaling, more), SETT_FAMILY_PARAM(scaling, dtype)};
+#define FAMILY(...) \
+    { \
+        .size = sizeof(sett_family), .body = scaled, .user_size = sizeof(scaling), .params = params, .n_params = 7, \
+        __VA_ARGS__ \
+    }
+extern const sett_family defaults_family, bare_family, wrong_size, wrong_param;
+const sett_family defaults_family = FAMILY(.name = "scaled", .defaults = &plain, .wanted = narrow_enough);
+const sett_family bare_family = FAMILY(.name = NULL);
+const sett_family wrong_size = {.size = 3};
+static const sett_family_param outside[] = {{"far", sizeof(scaling), 4, false}};
+const sett_family wrong_param = {
+    .size = sizeof(sett_family), .body = scaled, .user_size = sizeof(scaling), .params = outside, .n_params = 1};
