@@ -9,6 +9,7 @@ typedef struct decoder {
     sett__slot *slot;
     uint32_t *root_of; /* by op: index in program->root */
     uint32_t *insn_of; /* by op: IF, ELSE, FOR and LOOP, for their targets */
+    uint8_t *kind;     /* by op: of sett__find_strips */
     uint32_t cap_code, cap_root, cap_place;
     uint32_t at;                /* op being decoded */
     int section;                /* being written */
@@ -99,6 +100,7 @@ static sett_status row_op(decoder *d, sett__insn i, sett__row_fn fn, const uint3
     i.a = r[0], i.b = r[1], i.c = r[2];
     i.fn = fn;
     i.n_args = (uint8_t)n;
+    i.flags = d->kind[d->at] == 2 ? SETT__I_DATA : 0;
     if (i.step == SETT__S_ROW)
         in_pieces(d, &i, arg_of, n);
     return push(d, i);
@@ -316,6 +318,8 @@ static sett_status memory(decoder *d, const sett__op *o, sett__step step)
     i.order = base != SETT__NONE && !d->slot[base].uniform ? order(d, base, i.n) : SETT__MAX_ORDER;
     i.lazy[0] = step == SETT__S_ATOM ? SETT__NONE : lazy(d, step == SETT__S_LOAD ? d->at : value);
     i.pieces = i.lazy[0] == SETT__NONE ? 0 : i.n / d->slot[d->slot[step == SETT__S_LOAD ? d->at : value].home].width;
+    i.bytes = (i.n * WARP) << i.lg;
+    i.piece = i.pieces ? i.bytes / i.pieces : 0;
     d->p->atomics |= step == SETT__S_ATOM;
     i.flags |= usual(d, &i) ? SETT__I_STRAIGHT : 0;
     if (base != SETT__NONE && base == d->last_base && i.n == d->last_n)
@@ -570,9 +574,11 @@ static sett_status decode_section(decoder *d)
 static sett_status decode_all(decoder *d)
 {
     sett_status status = sett__slots(d->p, d->slot, d->error);
+    bool strips = !status && sett__find_strips(d->tape, d->slot, d->kind);
     for (d->section = 0; d->section < SETT__N_SECTIONS && !status; d->section++)
         status = decode_section(d);
     d->p->params_len = sett__packed_at(&d->tape->sig, SETT__NONE, true);
+    d->p->n_access = strips && !status ? sett__strip_accesses(d->p) : 0;
     return status;
 }
 
@@ -592,10 +598,12 @@ static sett_status make(sett__program *p, const sett__tape *given, sett_error *e
     d.slot = calloc(n, sizeof *d.slot);
     d.root_of = calloc(n, sizeof *d.root_of);
     d.insn_of = calloc(n, sizeof *d.insn_of);
-    sett_status status = d.slot && d.root_of && d.insn_of ? decode_all(&d) : no_memory(e);
+    d.kind = calloc(n, sizeof *d.kind);
+    sett_status status = d.slot && d.root_of && d.insn_of && d.kind ? decode_all(&d) : no_memory(e);
     free(d.slot);
     free(d.root_of);
     free(d.insn_of);
+    free(d.kind);
     return status;
 }
 

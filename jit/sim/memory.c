@@ -5,7 +5,7 @@
 #include "sim.h"
 #include <string.h>
 
-enum { PREFETCH_MOST = 1024 };
+enum { PREFETCH_MOST = 512 };
 #define FAR ((int64_t)1 << 48)
 
 typedef struct touch {
@@ -151,20 +151,24 @@ static bool in_order(const touch *a, const void *base, int64_t first)
     return *known;
 }
 
-/* Do all 32 lanes lie one after another, all inside, and aligned? Gives their place. */
-static unsigned char *block_of(touch *a)
+/* Do the lanes that take part lie one after another, none of them missing, all inside, and aligned? Gives the place of
+ * the first; which it is, and how many they are. */
+static unsigned char *block_of(touch *a, uint32_t *lane, uint32_t *count)
 {
     const sett__insn *i = a->insn;
-    if (a->mask != UINT32_MAX || i->a == SETT__NONE || i->flags & SETT__I_UNIFORM || i->lg > 3 ||
+    *lane = a->mask ? (uint32_t)__builtin_ctz(a->mask) : 0;
+    uint32_t run = a->mask >> *lane;
+    if (!run || run & (run + 1) || i->a == SETT__NONE || i->flags & SETT__I_UNIFORM || i->lg > 3 ||
         a->root->space == SETT__LOCAL)
         return NULL;
+    *count = (uint32_t)__builtin_popcount(run);
     const void *base = sett__at(a->core, a->warp, i->a);
     int64_t least, lane0 = index_at(i, base, 0);
-    uint64_t span, first = (uint64_t)lane0 + (uint64_t)i->imm;
+    uint64_t span, first = (uint64_t)lane0 + (uint64_t)i->imm + *lane * (uint64_t)i->n;
     if (!in_order(a, base, lane0) || !allowed(a, &least, &span) || first - (uint64_t)least > span)
         return NULL;
     uint64_t align = ((uint64_t)1 << (i->align & 63)) - 1;
-    uint64_t last = first - (uint64_t)least + (WARP - 1) * (uint64_t)i->n;
+    uint64_t last = first - (uint64_t)least + (*count - 1) * (uint64_t)i->n;
     if (last > span || !aligned(a, (int64_t)first) || ((uint64_t)i->n << i->lg & align))
         return NULL;
     return a->window.p + (first << i->lg);
@@ -172,10 +176,10 @@ static unsigned char *block_of(touch *a)
 
 /* The same in short, for the accesses that a kernel has most of: a whole warp, no predicate, and a base of which
  * the order is known, or a thread's array. NULL: ask block_of. */
-static inline unsigned char *straight(const sett__core *c, const sett__warp *w, const sett__insn *i)
+static inline unsigned char *straight(const sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t blocks)
 {
     const sett__window *m = &c->window[i->root];
-    int64_t first, last, bytes = (int64_t)((uint64_t)i->n * WARP << i->lg);
+    int64_t first, last;
     if (!(i->flags & SETT__I_STRAIGHT) || w->active != UINT32_MAX)
         return NULL;
     if (i->a == SETT__NONE)
@@ -189,18 +193,32 @@ static inline unsigned char *straight(const sett__core *c, const sett__warp *w, 
         return NULL;
     int64_t at = (first + i->imm) * ((int64_t)1 << i->lg);
     unsigned char *p = m->p + at;
-    bool good = at >= m->lo && at + bytes <= m->hi && !((uintptr_t)p & (((uintptr_t)1 << i->align) - 1));
+    bool good = at >= m->lo && at + (int64_t)i->bytes * blocks <= m->hi && !((uintptr_t)p & (((uintptr_t)1 << i->align) - 1));
     return good ? p : NULL;
 }
 
-/* The next warp is likely to go on where this one ends. A wrong guess costs little, and a prefetch never
- * faults. Into the second level: tensors that start at pages share the sets of the first. */
+/* The same of `blocks` blocks, whose lanes lie one after another if their index does not wrap. */
+unsigned char *sett__straight(const sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t blocks)
+{
+    unsigned char *p = straight(c, w, i, blocks);
+    int64_t most = i->flags & SETT__I_BASE_UNSIGNED ? (int64_t)UINT32_MAX : INT32_MAX;
+    bool narrow = !(i->flags & SETT__I_BASE64);
+    return p && narrow && index_at(i, sett__at(c, w, i->a), 0) + (int64_t)WARP * i->n * blocks > most ? NULL : p;
+}
+
+/* The next warp is likely to go on where this one ends. A wrong guess costs little, and a prefetch never faults. Into the
+ * second level: tensors that start at pages share the sets of the first. Only for accesses that are too short for the
+ * processor to see where they lead: beside its own prefetching this one is in the way. */
 static void expect_next(const sett__insn *i, const unsigned char *block)
 {
-    size_t bytes = (size_t)i->n * WARP << i->lg;
-    uintptr_t next = (uintptr_t)block + bytes;
-    for (size_t k = 0; k < bytes && k < PREFETCH_MOST; k += 64)
-        __builtin_prefetch((const void *)(next + k), 0, 2);
+    for (uint32_t k = 0; k < i->bytes && i->bytes <= PREFETCH_MOST; k += 64)
+        __builtin_prefetch(block + i->bytes + k, 0, 2);
+}
+
+/* Of lanes whose elements lie side by side in registers too. */
+static void copy_run(const sett__insn *i, void *to, const void *from, uint32_t lanes)
+{
+    memcpy(to, from, lanes == WARP ? i->bytes : (size_t)lanes * i->n << i->lg);
 }
 
 static int turn_of(uint32_t n)
@@ -370,9 +388,8 @@ static void fill(sett__core *c, sett__warp *w, const sett__insn *i, unsigned cha
 /* What is loaded is used where it lies. */
 static bool leave(const sett__core *c, const sett__insn *i, const unsigned char *at)
 {
-    size_t bytes = i->pieces ? ((size_t)i->n / i->pieces * WARP) << i->lg : 0;
-    for (uint32_t k = 0; k < i->pieces; k++)
-        c->lazy[i->lazy[0] + k] = at + k * bytes;
+    for (uint32_t k = 0; k < i->pieces; k++, at += i->piece)
+        c->lazy[i->lazy[0] + k] = at;
     return true;
 }
 
@@ -381,16 +398,14 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
     touch a;
     begin(&a, c, w, i);
     unsigned char *d = sett__at(c, w, i->d);
-    const unsigned char *block = block_of(&a);
-    if (block && a.window.ahead)
+    uint32_t lane, count;
+    const unsigned char *block = block_of(&a, &lane, &count);
+    bool whole = block && count == WARP, same = i->n == 1 || i->flags & SETT__I_FLAT;
+    if (whole && a.window.ahead)
         expect_next(i, block);
-    if (block && i->pieces)
+    if (whole && i->pieces)
         return leave(c, i, block);
-    if (block && (i->n == 1 || i->flags & SETT__I_FLAT)) {
-        memcpy(d, block, ((size_t)i->n * WARP) << i->lg);
-        return true;
-    }
-    if (block) {
+    if (whole && !same) {
         c->program->wide->gather[i->lg][turn_of(i->n)](d, block, i->n);
         return true;
     }
@@ -399,6 +414,10 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
         fill(c, w, i, d);
     if (!a.mask)
         return true;
+    if (block && same) {
+        copy_run(i, d + ((size_t)lane * i->n << i->lg), block, count);
+        return true;
+    }
     if (i->parts.n)
         return apart(&a, d, NULL, false);
     aim(&a);
@@ -416,7 +435,7 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
 /* Any byte but 0 is true: registers hold 0 or 1. */
 bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const unsigned char *block = i->pieces ? straight(c, w, i) : NULL;
+    const unsigned char *block = i->pieces ? straight(c, w, i, 1) : NULL;
     if (block) {
         if (c->window[i->root].ahead)
             expect_next(i, block);
@@ -450,34 +469,44 @@ static bool store_rows(const touch *a, const unsigned char *s, bool splat)
     return true;
 }
 
-static bool store_block(const sett__core *c, const sett__insn *i, unsigned char *block, const unsigned char *s)
+void sett__store_whole(const sett__core *c, const sett__insn *i, unsigned char *to, const unsigned char *from, size_t bytes)
 {
-    size_t bytes = ((size_t)i->n * WARP) << i->lg;
     if (c->window[i->root].stream) {
-        c->program->wide->stream(block, s, bytes);
+        c->program->wide->stream(to, from, bytes);
     } else {
         if (c->window[i->root].ahead)
-            expect_next(i, block);
-        memcpy(block, s, bytes);
+            expect_next(i, to);
+        memcpy(to, from, bytes);
     }
+}
+
+static bool store_block(const sett__core *c, const sett__insn *i, unsigned char *block, const unsigned char *s)
+{
+    sett__store_whole(c, i, block, s, i->bytes);
     return true;
 }
 
 bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     bool splat = i->e & SETT__REF_SPLAT && i->n > 1;
-    unsigned char *block = i->n == 1 || i->flags & SETT__I_FLAT || i->a == SETT__NONE ? straight(c, w, i) : NULL;
+    unsigned char *block = i->n == 1 || i->flags & SETT__I_FLAT || i->a == SETT__NONE ? straight(c, w, i, 1) : NULL;
     if (block && !splat)
         return store_block(c, i, block, i->pieces ? c->lazy[i->lazy[0]] : sett__at(c, w, i->e));
     touch a;
     begin(&a, c, w, i);
     if (!a.mask)
         return true;
-    block = block_of(&a);
+    uint32_t lane, count;
+    block = block_of(&a, &lane, &count);
+    bool whole = block && count == WARP, same = i->n == 1 || i->flags & SETT__I_FLAT;
     const unsigned char *s = i->pieces ? c->lazy[i->lazy[0]] : sett__at(c, w, i->e);
-    if (block && (i->n == 1 || i->flags & SETT__I_FLAT))
+    if (whole && same)
         return store_block(c, i, block, s);
-    if (block && !splat) {
+    if (block && same) {
+        copy_run(i, block, s + ((size_t)lane * i->n << i->lg), count);
+        return true;
+    }
+    if (whole && !splat) {
         c->program->wide->scatter[i->lg][turn_of(i->n)](block, s, i->n);
         return true;
     }

@@ -71,6 +71,7 @@ static void core_free(sett__core *c)
     free(c->warp);
     free(c->window);
     free(c->lazy);
+    free(c->strip);
 }
 
 static void windows(sett__core *c)
@@ -133,15 +134,34 @@ static bool release(sett__core *c, bool *ended)
     return !c->fault.status;
 }
 
+/* Every warp once, all of which may run: how the most of them get from one barrier to the next, or to the end. */
+static bool run_all_warps(sett__core *c, bool *together, bool *ended)
+{
+    const sett__warp *w = c->warp;
+    *together = *ended = true;
+    for (uint32_t i = 0; i < c->n_warps; i++) {
+        sett__state s = sett__exec(c, &c->warp[i]);
+        if (s == SETT__FAULTED)
+            return false;
+        *ended &= s == SETT__DONE;
+        *together &= s == SETT__WAITING && !w[i].barrier && w[i].pc == w->pc;
+    }
+    return true;
+}
+
 static bool run_block(sett__core *c)
 {
+    bool together = true, ended = false;
     start_block(c);
-    for (bool ended = false; !ended;) {
-        for (uint32_t i = 0; i < c->n_warps; i++)
-            if ((c->warp[i].state == SETT__RUNNING || c->warp[i].state == SETT__PAUSED) && sett__exec(c, &c->warp[i]) == SETT__FAULTED)
-                return false;
+    while (together)
+        if (!run_all_warps(c, &together, &ended))
+            return false;
+    while (!ended) {
         if (!release(c, &ended))
             return false;
+        for (uint32_t i = 0; i < c->n_warps && !ended; i++)
+            if ((c->warp[i].state == SETT__RUNNING || c->warp[i].state == SETT__PAUSED) && sett__exec(c, &c->warp[i]) == SETT__FAULTED)
+                return false;
     }
     return true;
 }
@@ -160,10 +180,15 @@ static void record_fault(struct sett__run *run, uint64_t block, const sett_error
 static void run_blocks(sett__core *c, uint64_t from, uint64_t to)
 {
     const uint32_t *g = c->launch->grid;
-    for (uint64_t b = from; b < to && b < atomic_load_explicit(&c->run->stop, memory_order_relaxed); b++) {
+    uint32_t n = 0;
+    for (uint64_t b = from; b < to && b < atomic_load_explicit(&c->run->stop, memory_order_relaxed); b += n) {
         c->block[0] = (uint32_t)(b % g[0]);
         c->block[1] = (uint32_t)(b / g[0] % g[1]);
         c->block[2] = (uint32_t)(b / g[0] / g[1]);
+        n = c->strip ? sett__strip_run(c, to - b) : 0;
+        if (n)
+            continue;
+        n = 1;
         if (!run_block(c)) {
             record_fault(c->run, b, &c->fault);
             c->fault.status = SETT_OK;
@@ -212,6 +237,7 @@ static void run_as(worker *w, int kind, uint64_t from, uint64_t to)
         sett__exec_section(c, &c->warp[0], SETT__ONCE);
         for (uint32_t i = 0; i < c->n_warps; i++)
             start_warp(c, &c->warp[i]);
+        sett__strip_make(c);
     }
     run_blocks(c, from, to);
 }

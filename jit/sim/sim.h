@@ -2,7 +2,7 @@
 /* The map of sim/: a tape becomes a program of warp-wide instructions (decode.c, slots.c, flat.c), which
  * workers run block by block (run.c), a warp at a time until it blocks (exec.c, memory.c). All state
  * of a warp is data: a program counter, a mask, a stack of masks and a frame of rows, so a warp that
- * waits simply returns. talk.c writes reports and what kernels print.
+ * waits simply returns. Neighbouring blocks of elementwise kernels run as one (strip.c). talk.c writes reports and what kernels print.
  *
  * A row is one element of a value for all 32 lanes. Rows lie in two kinds of frame: the warp's own,
  * and the worker's uniform one, where constants, parameters and what depends on them and the block's
@@ -88,10 +88,11 @@ typedef enum sett__step {
     SETT__S_FOR, SETT__S_ENDFOR, /* d: the variable; a: lo (FOR); b: hi; c: step; fn: less; fn2: add */
     SETT__S_PRINTF, SETT__S_ASSERT, /* operands from the tape, places in program->place from imm */
 } sett__step;
-enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8, SETT__I_SAME = 16, SETT__I_STRAIGHT = 32 };
+enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8, SETT__I_SAME = 16, SETT__I_STRAIGHT = 32, SETT__I_DATA = 64 };
 enum { SETT__MAX_ORDER = 64 }; /* of the tests of sett__order */
 /* flags: condition, bounds or base are uniform; a flat value; base and width are those of the access before,
- * which always ran just before; straight: no predicate, not a thread's own, and of an order that is known */
+ * which always ran just before; straight: no predicate, not a thread's own, and of an order that is known;
+ * data: arithmetic on what may change otherwise than by a step from block to block */
 typedef struct sett__insn {
     uint8_t step, lg, sub, flags; /* lg: log2 of the element's bytes */
     uint8_t align, splat, n_args, dtype; /* align: log2 of the proven alignment; splat: as row functions take it */
@@ -100,6 +101,7 @@ typedef struct sett__insn {
     sett__ref d, a, b, c, e;
     uint32_t lazy[3];             /* in core->lazy: LOAD, STORE: the value; PIECES: operands; SETT__NONE: in the frame */
     uint32_t pieces;
+    uint32_t bytes, piece;        /* LOAD, STORE: of a whole warp, and of one of its pieces */
     sett__parts parts;            /* LOAD, STORE */
     uint8_t lgs[3], order;        /* PIECES: lg of operands; the base is in order where warp->in_order says so */
     sett__row_fn fn, fn2;
@@ -142,6 +144,7 @@ struct sett__program {
     sett__order order[SETT__MAX_ORDER];
     uint32_t n_code, n_root, n_order, n_lazy;
     bool atomics; /* others may look while a launch runs */
+    uint32_t n_access; /* of a warp, where blocks may run as strips; else 0 */
     sett__ref *place; /* of printed operands */
     uint32_t n_place;
     uint32_t params_len;
@@ -209,6 +212,7 @@ typedef struct sett__core { /* one worker */
     unsigned char *uniform, *shared, *memory;
     sett__window *window; /* one a root */
     const unsigned char **lazy; /* where what was loaded last lies, by pieces */
+    struct sett__strip *strip;  /* NULL: blocks run one by one */
     sett__warp *warp;
     uint32_t n_warps, threads;
     uint8_t in_order; /* do the lanes of the last base follow each other? 2: not looked at */
@@ -231,6 +235,17 @@ bool sett__load(sett__core *, sett__warp *, const sett__insn *);
 bool sett__store(sett__core *, sett__warp *, const sett__insn *);
 bool sett__atom(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cp_async(sett__core *, sett__warp *, const sett__insn *);
+
+/* Where a whole warp of each of `blocks` blocks has its access, if one after another and inside; NULL: not so, or not known. */
+unsigned char *sett__straight(const sett__core *, const sett__warp *, const sett__insn *, uint32_t blocks);
+void sett__store_whole(const sett__core *, const sett__insn *, unsigned char *to, const unsigned char *from, size_t bytes);
+
+/* ---- strip.c: neighbouring blocks as one ------------------------------------------------------------ */
+/* May a kernel's blocks, as far as its tape goes? kind: by op, set; 2: SETT__I_DATA. */
+bool sett__find_strips(const sett__tape *, const sett__slot *, uint8_t *kind);
+uint32_t sett__strip_accesses(const sett__program *); /* 0: its instructions do not allow it */
+void sett__strip_make(sett__core *); /* for a launch, once its warps have started; no memory, no strips */
+uint32_t sett__strip_run(sett__core *, uint64_t most); /* blocks that it ran, from c->block on; 0: none */
 
 /* ---- warp.c: votes and the like, named barriers; copies that wait for their group ------------------------ */
 bool sett__ask_warp(sett__core *, sett__warp *, const sett__insn *);
