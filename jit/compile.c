@@ -254,7 +254,7 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
     sett__cache_layer(l->e->cache, layer, &info);
     const char *path = sett__arena_str(&(*l->out)->arena, info.path);
     (*l->out)->layer = path ? path : "";
-    atomic_fetch_add(&l->e->count.disk_hits, 1);
+    sett__count(&l->e->count.disk_hits, 1);
     return SETT_OK;
 }
 
@@ -302,10 +302,11 @@ static sett_status from_compiler(
         .key_material = {rec->material, rec->material_len},
         .sig = &rec->tape.sig,
         .report = rec->report ? rec->report : ""};
-    atomic_fetch_add(&e->count.compiles, 1);
+    sett__count(&e->count.compiles, 1);
     sett_status s = sett__workers_compile(e->workers, &job, &made, err);
     if (!s)
         s = sett__kernel_of_entry(e, &rec->key, &made.entry, SETT_FROM_COMPILER, out, err);
+    sett__count(&e->count.failures, s != SETT_OK);
     if (s)
         return s;
     (*out)->codegen_ms = made.codegen_ms;
@@ -320,6 +321,15 @@ static double wait_ms(const sett_engine *e)
     return e->opt.compile_wait_ms ? e->opt.compile_wait_ms : thrice > DEFAULT_WAIT_MS ? thrice : DEFAULT_WAIT_MS;
 }
 
+static sett__turn turn_of(const request *r, sett__disk *folder, const sett__digest *key, sett__ticket *ticket)
+{
+    double start = sett__now_ms();
+    sett__turn turn = sett__disk_lock(folder, key, wait_ms(r->e), ticket);
+    if (turn == SETT__TURN_WAITED || turn == SETT__TURN_TIMEOUT)
+        sett__count_ms(&r->e->count.waits, &r->e->count.wait_ns, sett__now_ms() - start);
+    return turn;
+}
+
 /* One process compiles what many miss. Whoever has waited looks again, and so does who got the turn at once: another may
  * have had it between our look and our turn. */
 static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
@@ -328,15 +338,19 @@ static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_k
     sett__disk *folder = r->opt.ptx_only ? NULL : sett__cache_folder(e->cache);
     sett__ticket ticket = {0};
     if (atomic_load_explicit(&e->sealed, memory_order_relaxed)) {
+        sett__count(&e->count.sealed_misses, 1);
         sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s is missed, and the engine is sealed", r->name, r->target);
         return sett__error(
             err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
     }
-    sett__turn turn = folder ? sett__disk_lock(folder, &rec->key, wait_ms(e), &ticket) : SETT__TURN_NONE;
-    atomic_fetch_add(&e->count.waits, turn == SETT__TURN_WAITED || turn == SETT__TURN_TIMEOUT);
+    sett__turn turn = folder ? turn_of(r, folder, &rec->key, &ticket) : SETT__TURN_NONE;
     sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, out, err);
     if (s == SETT_E_NOT_CACHED) {
-        atomic_fetch_add(&e->count.late, turn == SETT__TURN_TIMEOUT);
+        if (turn == SETT__TURN_TIMEOUT) {
+            sett__count(&e->count.late, 1);
+            sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s is compiled although another process has been at it for %.0f ms",
+                r->name, r->target, wait_ms(e));
+        }
         s = from_compiler(r, rec, &ticket, out, err);
     }
     sett__disk_unlock(&ticket);
@@ -364,7 +378,7 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
         (*out)->record_ms = rec->ms;
     if (s != SETT_E_NOT_CACHED)
         return s;
-    atomic_fetch_add(&r->e->count.misses, 1);
+    sett__count(&r->e->count.misses, 1);
     s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler_in_turn(r, rec, out, err);
     if (s)
@@ -385,13 +399,15 @@ static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **o
     if (s)
         return s;
     if (found.kernel) {
-        atomic_fetch_add(&e->count.memory_hits, 1);
+        sett__count(&e->count.memory_hits, 1);
         *out = found.kernel;
         return SETT_OK;
     }
     if (!found.lead) {
-        atomic_fetch_add(&e->count.joined, 1);
-        return sett__kernels_wait(e->kernels, found.flight, out, err);
+        double start = sett__now_ms();
+        s = sett__kernels_wait(e->kernels, found.flight, out, err);
+        sett__count_ms(&e->count.joined, &e->count.join_ns, sett__now_ms() - start);
+        return s;
     }
     s = make(r, rec, out, &why);
     if (s && err)
@@ -419,11 +435,11 @@ static sett_status compile_body(const request *r, sett_body body, sett_kernel **
         r->opt.no_fold, r->opt.ptx_only, r->opt.asserts == SETT_ASSERTS_ON};
     recorded rec = {0};
     if (r->opt.user_size && (*out = sett__memo_get(r->e->kernels, &memo))) {
-        atomic_fetch_add(&r->e->count.memo_hits, 1);
+        sett__count(&r->e->count.memo_hits, 1);
         return SETT_OK;
     }
-    atomic_fetch_add(&r->e->count.records, 1);
     sett_status s = record_body(r->e, body, &r->opt, true, &rec, err);
+    sett__count_ms(&r->e->count.records, &r->e->count.record_ns, rec.ms);
     if (s)
         return s;
     s = compile_recorded(r, &rec, out, err);
@@ -484,7 +500,7 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
         return s;
     memcpy(digest.b, key, sizeof digest.b);
     if ((*out = sett__kernels_peek(e->kernels, &digest))) {
-        atomic_fetch_add(&e->count.memory_hits, 1);
+        sett__count(&e->count.memory_hits, 1);
         return SETT_OK;
     }
     s = disk_kernel(e, &digest, NULL, out, err);

@@ -42,18 +42,6 @@ double sett__now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-void sett__log(const sett_engine *e, sett_log_level level, const char *component, const char *format, ...)
-{
-    if (!e->opt.log)
-        return;
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    e->opt.log(e->opt.user, level, component, text);
-}
-
 bool sett__same_process(const sett_engine *e)
 {
     return getpid() == e->pid;
@@ -135,7 +123,7 @@ static void open_cuda(sett_engine *e)
     sett_error why = {0};
     if (e->opt.no_gpu)
         snprintf(e->no_cuda, sizeof e->no_cuda, "the engine was opened with .no_gpu");
-    else if (sett__cuda_open(&e->cuda, &why)) {
+    else if (sett__cuda_open(&e->cuda, &e->log, &why)) {
         e->cuda = NULL;
         snprintf(e->no_cuda, sizeof e->no_cuda, "%.250s", why.text);
         sett__log(e, SETT_LOG_INFO, "cuda", "%s", why.text);
@@ -156,8 +144,7 @@ static sett_status open_cache(sett_engine *e, sett_error *err)
         .secret = e->opt.cache_secret,
         .signers = e->opt.cache_signers,
         .cap = e->opt.cache_cap,
-        .log = e->opt.log,
-        .user = e->opt.user};
+        .log = &e->log};
     return sett__cache_open(&e->cache, &o, err);
 }
 
@@ -172,6 +159,8 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
             o->compile_timeout_ms < 0 ? o->compile_timeout_ms : o->compile_wait_ms);
     if ((unsigned)o->cache_trust > SETT_TRUST_SIGNED)
         return sett__error(err, SETT_E_ARGUMENT, "cache_trust %d is none", (int)o->cache_trust);
+    if ((unsigned)o->log_level > SETT_LOG_DEBUG)
+        return sett__error(err, SETT_E_ARGUMENT, "log_level %d is none", (int)o->log_level);
     if ((unsigned)o->toolchain > SETT_TOOLCHAIN_EXACT)
         return sett__error(err, SETT_E_ARGUMENT, "toolchain %d is none", (int)o->toolchain);
     if (o->cache_trust == SETT_TRUST_MAC && !o->cache_secret)
@@ -196,6 +185,7 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         e->opt.cpu_threads = cores();
     atomic_store(&e->sealed, e->opt.sealed);
     mark_process(e);
+    sett__logger_open(&e->log, &e->opt, &e->count.log_drops);
     sett__dump_open(e);
     open_cuda(e);
     const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms};
@@ -273,6 +263,7 @@ void sett_engine_close(sett_engine *e)
     sett__kernels *kernels = e->kernels;
     e->workers = NULL, e->assembler = NULL, e->cache = NULL, e->kernels = NULL;
     sett__kernels_close(kernels);
+    e->log.fn = NULL; /* what the caller gave goes with the engine, which its kernels may outlive */
     sett__engine_release(e);
     errno = saved;
 }
@@ -456,26 +447,4 @@ sett_status sett_poll(sett_engine *e, int device, sett_error *err)
 sett_status sett_sync(sett_engine *e, sett_stream stream)
 {
     return sett_sync_error(e, stream, NULL);
-}
-
-/* ---- counters ------------------------------------------------------------------------------------ */
-void sett_engine_stats(const sett_engine *e, sett_stats *out)
-{
-    if (!e || !out || !sett__known_size(out->size))
-        return;
-    const sett__counters *c = &e->count;
-    sett_stats s = {.size = out->size,
-        .memo_hits = c->memo_hits,
-        .memory_hits = c->memory_hits,
-        .disk_hits = c->disk_hits,
-        .misses = c->misses,
-        .compiles = c->compiles,
-        .joined = c->joined,
-        .records = c->records,
-        .compiler_loaded = e->workers && sett__plugin_loaded(e->workers),
-        .waits = c->waits,
-        .late = c->late};
-    if (e->cache)
-        sett__cache_totals(e->cache, &s);
-    memcpy(out, &s, out->size < sizeof s ? out->size : sizeof s);
 }

@@ -12,9 +12,78 @@
 #include "../lib/lib.h"
 #include <pthread.h>
 #include <sett/cache.h>
+#include <sett/metrics.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <sys/types.h>
+
+/* ---- what is counted --------------------------------------------------------------------- */
+/* Every counter, once: from these lists come the counters themselves, sett_stats, sett_cache_layer_info and
+ * sett_device_counts, and Prometheus' text (metrics.c); docs/runtime.md is compared with that. A public struct that lacks
+ * one, or has one more, does not compile.
+ * C(field, help): how often, or how many bytes. T(count, nanoseconds, name, help): how often, and how long in all. */
+#define SETT__COUNTERS(C, T) \
+    C(memo_hits, "Kernels found by user data, not recorded") \
+    C(memory_hits, "Kernels found in memory by key") \
+    C(disk_hits, "Kernels found on disk") \
+    C(misses, "Kernels found nowhere at the first look") \
+    C(sealed_misses, "Misses refused by a sealed engine") \
+    C(compiles, "Compiles begun") \
+    C(failures, "Compiles that failed") \
+    C(late, "Compiles begun after a wait in vain for another process") \
+    C(write_failures, "Kernels that could not be written to disk") \
+    C(log_drops, "Warnings and errors not logged, after many like them") \
+    T(records, record_ns, "record", "Recording bodies") \
+    T(codegens, codegen_ns, "codegen", "Generating PTX, by LLVM") \
+    T(assembles, assemble_ns, "assemble", "Assembling PTX to cubins") \
+    T(waits, wait_ns, "wait", "Waiting for another process that compiles the kernel") \
+    T(joined, join_ns, "join", "Waiting for another thread that compiles the kernel")
+/* Of one layer of the disk cache. */
+#define SETT__LAYER_COUNTERS(C) \
+    C(hits, "Entries found and sound") \
+    C(misses, "Entries not found, or not usable") \
+    C(refusals, "Entries that were damaged, foreign or not trusted") \
+    C(heals, "Refused entries that were moved out of the way") \
+    C(writes, "Entries written") \
+    C(duplicates, "Entries compiled here that another process had written") \
+    C(evictions, "Entries removed to keep under the cap") \
+    C(read_bytes, "Bytes of the entries found") \
+    C(written_bytes, "Bytes of the entries written")
+/* Of one GPU. */
+#define SETT__DEVICE_COUNTERS(C, T) \
+    C(loaded_bytes, "Bytes of the cubins loaded") \
+    T(loads, load_ns, "load", "Loading cubins")
+#define SETT__COUNT_FIELD(field, ...) atomic_uint_fast64_t field;
+#define SETT__TIME_FIELD(count, ns, ...) atomic_uint_fast64_t count, ns;
+static inline void sett__count(atomic_uint_fast64_t *c, uint64_t n)
+{
+    atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+}
+static inline void sett__count_ms(atomic_uint_fast64_t *times, atomic_uint_fast64_t *ns, double ms)
+{
+    sett__count(times, 1);
+    sett__count(ns, ms > 0 ? (uint64_t)(ms * 1e6) : 0);
+}
+
+/* ---- log.c: lines for whoever listens ------------------------------------------------------ */
+enum { SETT__LOG_KINDS = 16, SETT__LOG_BURST = 10, SETT__LOG_MS = 60000 };
+typedef struct sett__log_kind {
+    const char *format;
+    double since; /* ms */
+    unsigned said, held;
+} sett__log_kind;
+typedef struct sett__logger {
+    sett_log_fn fn; /* NULL: nobody listens */
+    void *user;
+    sett_log_level level; /* the last one that is told */
+    atomic_uint_fast64_t *drops;
+    pthread_mutex_t lock; /* over kinds; not held while fn runs */
+    sett__log_kind kind[SETT__LOG_KINDS];
+} sett__logger;
+void sett__logger_open(sett__logger *, const sett_engine_options *, atomic_uint_fast64_t *drops);
+/* NULL: nobody listens. component: one of those that engine.h lists; format: a literal, which is what kinds are told by. */
+void sett__say(sett__logger *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
+void sett__log(const sett_engine *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
 
 /* ---- asm/: PTX to cubin ------------------------------------------------------------- */
 typedef struct sett__asm sett__asm; /* what was found: nvJitLink, ptxas, driver; safe for many threads */
@@ -62,11 +131,13 @@ typedef struct sett__launch_dims {
     uint32_t smem; /* of the block's window, as in the signature; past SETT__STATIC_SMEM it is dynamic */
 } sett__launch_dims;
 /* SETT_E_NO_DEVICE when there is no libcuda.so.1 or no GPU; the text says which. */
-sett_status sett__cuda_open(sett__cuda **, sett_error *);
+sett_status sett__cuda_open(sett__cuda **, sett__logger *, sett_error *); /* the logger outlives it */
 void sett__cuda_close(sett__cuda *);
 int sett__cuda_count(const sett__cuda *);
 sett_status sett__cuda_target(sett__cuda *, int device, char target[16], sett_error *); /* "sm_90a" */
 int sett__cuda_driver_version(const sett__cuda *); /* 13000 */
+bool sett__cuda_faulted(const sett__cuda *); /* what only the end of the process mends */
+sett_status sett__cuda_counts(const sett__cuda *, int device, sett_device_counts *); /* adds them; SETT_E_NO_DEVICE */
 int sett__cuda_describe(sett__cuda *, char *buf, size_t size);
 void *sett__cuda_alloc(sett__cuda *, int device, size_t);
 void sett__cuda_free(sett__cuda *, int device, void *);
@@ -210,8 +281,7 @@ typedef struct sett__cache_options {
     const char *signers; /* as in sett_engine_options, and well-formed */
     uint64_t cap;
     const sett__os *os;
-    sett_log_fn log;     /* each place that cannot be used, each entry that is refused */
-    void *user;
+    sett__logger *log;   /* each place that cannot be used, each entry that is refused; or NULL */
 } sett__cache_options;
 /* Public keys of 64 digits with ':' between: SETT_E_ARGUMENT where they are not. keys is malloc'ed; NULL: none. */
 sett_status sett__signers_read(const char *text, uint8_t (**keys)[32], int *n, sett_error *);
@@ -315,7 +385,7 @@ sett_status sett__key_of_tape(sett_engine *, const void *tape, size_t len, const
 
 /* ---- engine.c: the engine; kernels keep it alive -------------------------------------------------------- */
 typedef struct sett__counters {
-    atomic_uint_fast64_t memo_hits, memory_hits, disk_hits, misses, compiles, joined, records, waits, late;
+    SETT__COUNTERS(SETT__COUNT_FIELD, SETT__TIME_FIELD)
     atomic_uint_fast64_t longest_us; /* of a compile so far */
 } sett__counters;
 typedef struct sett__workers sett__workers; /* worker.c */
@@ -332,6 +402,7 @@ struct sett_engine {
     sett__workers *workers;            /* plug-in and compiling threads; NULL once closed */
     sett__kernels *kernels;            /* memory map, memo, compiles under way; NULL once closed */
     sett__counters count;
+    sett__logger log;
     sett__blocks blocks;
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
     unsigned dump;                     /* sett__dump_kind's that are wanted */
@@ -358,7 +429,6 @@ void sett__engine_release(sett_engine *);
 /* SETT_DEFAULT_DEVICE resolved; false and SETT_E_NO_DEVICE: there is none of this number. */
 bool sett__device(const sett_engine *, int *device, sett_error *);
 double sett__now_ms(void);
-void sett__log(const sett_engine *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
 /* Of a caller's size-first struct: one that was set, and that no struct of any version passes. */
 static inline bool sett__known_size(size_t size)
 {
@@ -406,6 +476,7 @@ void sett__kernels_close(sett__kernels *); /* releases every kernel that it hold
 /* A kernel of the slot (retained), or a flight: *lead is set if the caller must fly it and then land it. */
 typedef struct sett__found { sett_kernel *kernel; sett__flight *flight; bool lead; } sett__found;
 sett_status sett__kernels_find(sett__kernels *, const sett__digest *slot, bool ptx_only, sett__found *, sett_error *);
+uint64_t sett__kernels_held(sett__kernels *); /* how many the map has */
 sett_kernel *sett__kernels_peek(sett__kernels *, const sett__digest *key); /* by public key; retained; or NULL */
 /* Puts a kernel in the map and takes the reference; where the map has one already, that one is given instead. */
 sett_kernel *sett__kernels_adopt(sett__kernels *, sett_kernel *);
@@ -472,5 +543,7 @@ bool sett__plugin_loaded(sett__workers *);
 /* Would this compiler ("LLVM 22.1.0") and this assembler be used here? May open both to ask. */
 bool sett__workers_would_use(sett__workers *, const char *compiler, const char *assembler);
 int sett__plugin_describe(sett__workers *, char *buf, size_t size); /* may load it */
+
+/* ---- metrics.c: what is counted, for monitoring: no prototypes, all of it is public ------------------------ */
 
 #endif

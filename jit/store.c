@@ -203,6 +203,14 @@ sett_status sett__kernels_find(
     return found->kernel || found->flight ? SETT_OK : sett__error(err, SETT_E_MEMORY, "no memory for a compile");
 }
 
+uint64_t sett__kernels_held(sett__kernels *ks)
+{
+    pthread_mutex_lock(&ks->lock);
+    uint64_t n = ks->slots.count;
+    pthread_mutex_unlock(&ks->lock);
+    return n;
+}
+
 sett_kernel *sett__kernels_peek(sett__kernels *ks, const sett__digest *key)
 {
     const slot_key k = make_slot_key(key, false);

@@ -193,6 +193,7 @@ static void fatal(void *user, const char *text)
     sett__workers *w = ctx->w;
     task *t = ctx->t;
     warm_end(ctx->m);
+    sett__log(w->engine, SETT_LOG_ERROR, "compiler", "%s: the compiler failed: %s", t->job->name, text);
     pthread_mutex_lock(&w->lock);
     sett__error(&w->why, SETT_E_NO_COMPILER, SETT__PLUGIN_DEAD, text);
     w->dead = true;
@@ -227,6 +228,7 @@ static sett_status make_ptx(sett__workers *w, task *t, warmer *m, const sett__pt
     double start = sett__now_ms();
     s = (*api)->compile(&job, ptx, &t->error);
     t->out->codegen_ms = sett__now_ms() - start;
+    sett__count_ms(&w->engine->count.codegens, &w->engine->count.codegen_ns, t->out->codegen_ms);
     if (!s && ptx->ir)
         sett__dump_write(w->engine, SETT__DUMP_LLVM, j->name, j->key, ptx->ir, strlen(ptx->ir));
     if (!s)
@@ -246,6 +248,12 @@ static sett_status make_cubin(sett__workers *w, task *t, const sett__ptx_out *pt
     double start = sett__now_ms();
     sett_status s = sett__assemble(w->engine->assembler, &job, out, &t->error);
     t->out->assemble_ms = sett__now_ms() - start;
+    sett__count_ms(&w->engine->count.assembles, &w->engine->count.assemble_ns, t->out->assemble_ms);
+    if (!s && t->error.text[0]) /* what the one that was asked first had to say */
+        sett__log(w->engine, SETT_LOG_WARNING, "assembler", "%s: assembled by %s, as another refused it: %s", j->name,
+            out->identity, t->error.text);
+    if (!s && out->serialized)
+        sett__log(w->engine, SETT_LOG_WARNING, "assembler", "%s: %s serialised the wgmma pipeline", j->name, out->identity);
     return s ? s : sett__elf_check(out->cubin, out->cubin_len, &t->error);
 }
 
@@ -348,6 +356,8 @@ static write_back *plan_write(const sett__workers *w, const task *t)
     e.ptx = (sett__blob){NULL, 0};
     wb = calloc(1, sizeof *wb);
     if (!wb || sett__entry_copy(&e, &wb->entry, NULL)) {
+        sett__count(&w->engine->count.write_failures, 1);
+        sett__log(w->engine, SETT_LOG_WARNING, "cache", "%s is not written: no memory", t->job->name);
         free(wb);
         return NULL;
     }
@@ -388,8 +398,10 @@ static void run_write(sett__workers *w)
     w->writing++;
     pthread_mutex_unlock(&w->lock);
     if (sett__disk_put(sett__cache_folder(w->engine->cache), &wb->key, &wb->entry,
-            w->engine->opt.toolchain == SETT_TOOLCHAIN_EXACT, &err))
+            w->engine->opt.toolchain == SETT_TOOLCHAIN_EXACT, &err)) {
+        sett__count(&w->engine->count.write_failures, 1);
         sett__log(w->engine, SETT_LOG_WARNING, "cache", "an entry was not written: %s", err.text);
+    }
     sett__disk_unlock(&wb->ticket);
     sett__entry_free(&wb->entry);
     free(wb);

@@ -342,5 +342,16 @@ unset SETT_PTXAS SETT_NVJITLINK
 code=$?
 [ $code = 0 ] || [ $code = 5 ] || { echo "doctor: exit $code"; bad=$((bad + 1)); }
 grep -q '^compiler: ' "$d/doctor" || { echo "doctor names no compiler"; cat "$d/doctor"; bad=$((bad + 1)); }
+expect 2 "metrics is Prometheus' format" doctor --metrics --json
+"$sett" doctor --metrics --cache-dir "$d/metrics" >"$d/prom" 2>"$d/prom.err"
+grep -qE '^sett_misses_total [12]$' "$d/prom" && grep -qE "^sett_layer_misses_total\\{layer=\"0\",path=\"$d/metrics\"\\} [12]$" "$d/prom" ||
+    { echo "doctor --metrics:"; cat "$d/prom" "$d/prom.err"; bad=$((bad + 1)); }
+# docs/runtime.md lists every metric, and no others.
+sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' "$d/prom" | sort >"$d/metrics.there"
+sed -n '/^## Watching it/,/^## /s/^| `\(sett_[a-z_]*\)`.*/\1/p' docs/runtime.md | sort >"$d/metrics.told"
+if [ ! -s "$d/metrics.there" ] || ! diff "$d/metrics.there" "$d/metrics.told"; then
+    echo "docs/runtime.md and sett doctor --metrics differ"
+    bad=$((bad + 1))
+fi
 echo "$n passed, $bad failed"
 [ "$bad" = 0 ]

@@ -244,7 +244,11 @@ static bool use_cache(attack *a)
     char root[300];
     sett__ticket t = {0};
     snprintf(root, sizeof root, "%s/above/cache", in_root("f12"));
-    const sett__cache_options o = {.folder = root, .log = keep_count, .user = &a->logged, .cap = 1 << 20};
+    atomic_uint_fast64_t drops = 0;
+    sett__logger log = {0};
+    const sett_engine_options to = {.log = keep_count, .user = &a->logged};
+    sett__logger_open(&log, &to, &drops);
+    const sett__cache_options o = {.folder = root, .log = &log, .cap = 1 << 20};
     if (sett__cache_open(&c, &o, NULL))
         return false;
     sett_status s = sett__cache_find(c, &a->ours.key, &a->ours.entry.key_material, is_it, a, NULL);

@@ -525,8 +525,8 @@ long t_threads(bool full, char *figures, size_t size)
     for (int i = 0; i < SWARM; i++)
         bad += pthread_join(t[i], NULL) || !b[i].ok;
     bad += s.d->layer.refusals != 0;
-    snprintf(figures, size, "%d threads x %ld kernels by key; %ld hits, %ld writes, %ld evictions on disk", SWARM, s.gets,
-        (long)s.d->layer.hits, (long)s.d->layer.writes, (long)s.d->layer.evictions);
+    snprintf(figures, size, "%d threads x %ld kernels by key; %ld bytes read, %ld writes, %ld evictions on disk", SWARM, s.gets,
+        (long)s.d->layer.read_bytes, (long)s.d->layer.writes, (long)s.d->layer.evictions);
     sett__disk_close(s.d);
     sett_engine_close(s.e);
     return bad;

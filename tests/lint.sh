@@ -27,6 +27,12 @@ for f in $(git ls-files '*.c' '*.h' '*.def' '*.sh' Makefile 2>/dev/null | grep -
     head -n 3 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || complain "$f has no SPDX line"
 done
 
+# ---- whoever filters by component knows them all ---------------------------------------------------------
+for c in $(grep -rhoE 'SETT_LOG_[A-Z]+, "[a-z]+"' jit | cut -d'"' -f2 | sort -u); do
+    sed -n '/^ \* kernel was not in the cache. component/,/^typedef enum sett_log_level/p' include/sett/engine.h | grep -qF "\"$c\"" && grep -qF "| \`$c\` |" docs/runtime.md ||
+        complain "the component $c of the log is not listed in engine.h and docs/runtime.md"
+done
+
 # ---- every public header compiles alone, as C11 and as C++17 -----------------------------------------
 for h in include/sett/*.h; do
     name=sett/$(basename "$h")

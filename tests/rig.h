@@ -18,6 +18,10 @@ sett_engine *open_engine(void);
 sett_stats stats(const sett_engine *);
 bool have_compiler(void); /* tests of what needs the plug-in end early, and say so, where it was not built */
 
+/* A driver that runs nothing (fake_cuda.c) stands in for the real one, in this test's process: engines have two GPUs. What
+ * it gives is the result of the next calls that load or wait. NULL: it cannot, and the reason was printed. */
+int *fake_driver(void);
+
 typedef struct variant {
     int64_t columns, block; /* columns 0: dynamic. No padding: the memo compares bytes */
     double factor;

@@ -159,7 +159,7 @@ START_TEST(every_entry_is_found)
         want.key_material.len--;
         ck_assert_int_eq(l->ops->get(l, &key, &want.key_material, &got, NULL), SETT_E_PARSE);
     }
-    ck_assert_uint_eq(l->hits, ENTRIES);
+    ck_assert_uint_gt(l->read_bytes, ENTRIES * CUBIN);
     ck_assert_uint_eq(l->refusals, ENTRIES);
     sett__cache_close(c);
 }

@@ -47,10 +47,18 @@ static void try_chain(sett_engine *e, int device, FILE *out)
     sett_kernel_release(k);
 }
 
+static bool to_stdout(void *user, const char *text, size_t len)
+{
+    (void)user;
+    return fwrite(text, 1, len, stdout) == len;
+}
+
 int doctor_command(const options *o)
 {
     if (o->argc)
         return usage("doctor takes no arguments");
+    if (o->json && o->metrics)
+        return usage("--metrics is Prometheus' format: there is none of it as JSON");
     sett_engine *e = engine_open(o);
     if (!e)
         return EXIT_FAILED;
@@ -71,7 +79,9 @@ int doctor_command(const options *o)
     int device = sett_default_device(e);
     try_chain(e, device, out);
     fclose(out);
-    if (o->json)
+    if (o->metrics)
+        sett_metrics_write(&(sett_metrics_source){e, NULL}, 1, to_stdout, NULL, NULL);
+    else if (o->json)
         print_json(text);
     else
         fputs(text, stdout);

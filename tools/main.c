@@ -137,7 +137,7 @@ sett_engine *engine_open(const options *o)
         .cache_trust = o->trust,
         .cache_signers = o->trust == SETT_TRUST_SIGNED ? o->signed_by : NULL};
     eo.no_gpu = o->device && !strcmp(o->device, "cpu");
-    eo.log = say;
+    eo.log = getenv("SETT_LOG") ? NULL : say;
     if (sett_engine_open(&e, &eo, &err)) {
         fail("%s", err.text);
         return NULL;
@@ -181,6 +181,7 @@ static const struct {
     {BENCH, "--hot --graph       one workspace, so that caches are warm; replayed from a CUDA graph"},
     {BENCH, "--bytes N --flops N   of a launch, for GB/s (default: each tensor once) and TFLOP/s"},
     {BENCH, "--zeros             inputs may be all zeros"},
+    {DOCTOR, "--metrics           what its engine counted meanwhile, as Prometheus reads it"},
     {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--json              data as JSON"},
     {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--version, --help"},
 };
@@ -224,7 +225,7 @@ static int help(FILE *f, int of)
 
 enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION, O_PANELS, O_ALIGN,
     O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR, O_SECRET, O_SIGNED,
-    O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_BYTES, O_FLOPS };
+    O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_METRICS, O_BYTES, O_FLOPS };
 
 static int parse(options *o, int argc, char **argv)
 {
@@ -235,7 +236,7 @@ static int parse(options *o, int argc, char **argv)
         {"isolate", 1, NULL, O_ISOLATE}, {"by", 1, NULL, O_BY}, {"targets", 1, NULL, O_TARGETS}, {"jobs", 1, NULL, 'j'}, {"shard", 1, NULL, O_SHARD}, {"pack", 1, NULL, O_PACK},
         {"list", 0, NULL, O_LIST}, {"worker", 0, NULL, O_WORKER}, {"secret-key", 1, NULL, O_SECRET}, {"signed-by", 1, NULL, O_SIGNED}, {"color", 1, NULL, O_COLOR},
         {"iterations", 1, NULL, O_ITERATIONS}, {"warmup", 1, NULL, O_WARMUP}, {"launches", 1, NULL, O_LAUNCHES},
-        {"workspaces", 1, NULL, O_WORKSPACES}, {"hot", 0, NULL, O_HOT}, {"graph", 0, NULL, O_GRAPH}, {"zeros", 0, NULL, O_ZEROS},
+        {"workspaces", 1, NULL, O_WORKSPACES}, {"hot", 0, NULL, O_HOT}, {"graph", 0, NULL, O_GRAPH}, {"zeros", 0, NULL, O_ZEROS}, {"metrics", 0, NULL, O_METRICS},
         {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
     const char **text[] = {[O_TARGET - 256] = &o->target, [O_DEVICE - 256] = &o->device, [O_EMIT - 256] = &o->emit,
         [O_DTYPE - 256] = &o->dtype, [O_OP - 256] = &o->kernel_op, [O_CACHE - 256] = &o->cache_dir,
@@ -243,7 +244,7 @@ static int parse(options *o, int argc, char **argv)
         [O_BY - 256] = &o->by, [O_COLOR - 256] = &o->color, [O_SECRET - 256] = &o->secret_key,
         [O_SIGNED - 256] = &o->signed_by, [O_TARGETS - 256] = &o->targets, [O_SHARD - 256] = &o->shard, [O_PACK - 256] = &o->pack};
     bool *flag[] = {[O_JSON - 256] = &o->json, [O_FACTS - 256] = &o->facts, [O_PANELS - 256] = &o->panels, [O_HOT - 256] = &o->hot,
-        [O_GRAPH - 256] = &o->graph, [O_ZEROS - 256] = &o->zeros, [O_LIST - 256] = &o->list, [O_WORKER - 256] = &o->worker};
+        [O_GRAPH - 256] = &o->graph, [O_ZEROS - 256] = &o->zeros, [O_LIST - 256] = &o->list, [O_WORKER - 256] = &o->worker, [O_METRICS - 256] = &o->metrics};
     const struct count {
         const char *name;
         int most, *to;

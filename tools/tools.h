@@ -20,6 +20,7 @@ typedef struct options { /* what every subcommand understands, and what is left 
     const char *secret_key, *signed_by; /* of packs: a file; a public key or a file of one */
     const char *targets, *shard, *pack; /* of warm */
     bool list, worker;
+    bool metrics; /* of doctor */
     int jobs;
     const char *layers;  /* folders and packs instead of the environment's; NULL: those */
     sett_cache_trust trust;

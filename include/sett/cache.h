@@ -30,6 +30,8 @@ typedef struct sett_cache_layer_info {
     bool pack, is_signed; /* one file; signed, which only SETT_TRUST_SIGNED and SETT_TRUST_MAC verify */
     uint64_t entries;     /* of a pack */
     uint8_t signer[32];   /* of a signed pack: the public key that it names */
+    uint64_t duplicates;  /* entries that another process had written when this one had compiled them */
+    uint64_t read_bytes, written_bytes;
 } sett_cache_layer_info;
 /* How many, usable or not, in the order that they are asked; 0 with no cache on disk. */
 SETT_API int sett_cache_layers(const sett_engine *);

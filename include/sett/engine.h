@@ -46,6 +46,11 @@ typedef enum sett_cache_trust { SETT_TRUST_PRIVATE, SETT_TRUST_MAC, SETT_TRUST_O
  * sett's own code generator did; EXACT, those alone that this machine would make itself, for runs that must not depend on
  * what was cached when. EXACT opens both to ask, so without them it finds nothing. */
 typedef enum sett_toolchain { SETT_TOOLCHAIN_ANY, SETT_TOOLCHAIN_EXACT } sett_toolchain;
+/* ERROR: something is lost; WARNING: it goes on, slower or without what was asked for; INFO: what was found; DEBUG: why a
+ * kernel was not in the cache. component, which part it is about: "cache", "compiler" (the plug-in), "assembler", "cuda",
+ * "memory", "dump" ($SETT_DUMP), "log". The strings live until the function returns. It is called on any thread, also on
+ * several at once, and calls nothing of sett itself. Of the warnings and errors of one kind ten a minute
+ * are told, and the next one after that says "(N more like it)"; sett_stats.log_drops counts the others. */
 typedef enum sett_log_level { SETT_LOG_ERROR = 1, SETT_LOG_WARNING, SETT_LOG_INFO, SETT_LOG_DEBUG } sett_log_level;
 typedef void (*sett_log_fn)(void *user, sett_log_level, const char *component, const char *message);
 typedef void (*sett_print_fn)(void *user, const char *text, size_t len);
@@ -66,7 +71,7 @@ typedef struct sett_engine_options {
     const char *ptxas;      /* absolute path; NULL: $SETT_PTXAS, then the usual places */
     const char *nvjitlink;  /* path or name for dlopen; NULL: $SETT_NVJITLINK, then the usual names */
     bool module_api;        /* load by cuModuleLoadData per context, not cuLibraryLoadData */
-    sett_log_fn log;
+    sett_log_fn log;        /* NULL: to stderr from the level that $SETT_LOG names (error, warning, info, debug), else nowhere */
     sett_print_fn print;    /* sett_printf of the CPU engine; NULL: stdout of the process */
     void *user;             /* for log and print */
     int compile_timeout_ms; /* of one run of ptxas, which is killed after it (SETT_E_ASSEMBLE); 0:
@@ -83,6 +88,7 @@ typedef struct sett_engine_options {
                              * itself; 0: ten seconds, or three times the longest compile so far */
     const char *cache_signers; /* for SETT_TRUST_SIGNED, and packs under SETT_TRUST_MAC: the public keys (Ed25519) that are
                                 * believed, 64 hexadecimal digits each with ':' between. NULL, "": none */
+    sett_log_level log_level; /* the last one that .log is called with; 0: all */
 } sett_engine_options;
 
 /* No driver, no assembler, no compiler and no writable cache are no errors here: what needs them says so when
@@ -224,13 +230,23 @@ SETT_API sett_status sett_unload(sett_kernel *, sett_error *or_null);
  * found nowhere; joined: waited for another thread's compile; refusals: entries on disk that were damaged, foreign or
  * not trusted; heals: those that were moved out of the way, so that the compile which follows replaces them; waits:
  * compiles that waited for another process, which then mostly are disk hits; late: those that waited in vain and compiled
- * all the same; evictions: entries removed to keep under the cap. cache.h has the same of each layer. */
+ * all the same; duplicates: compiled, and then another process had written it; evictions: entries removed to keep under
+ * the cap. cache.h has the same of each layer, metrics.h all of it for monitoring. */
 typedef struct sett_stats {
     size_t size;
     uint64_t memo_hits, memory_hits, disk_hits, misses, compiles, joined, heals, refusals, disk_writes, records;
     bool compiler_loaded; /* libsett-ptx.so is mapped */
+    bool sealed;
+    bool faulted; /* the driver has told of a fault that only the end of the process mends */
     uint64_t waits, late, evictions;
+    uint64_t duplicates, failures, sealed_misses, write_failures, log_drops;
+    uint64_t kernels; /* held in memory now */
+    /* How often each phase was done, and the nanoseconds that it took in all. Recording, waiting for another process and
+     * for another thread are counted above: records, waits, joined. */
+    uint64_t codegens, assembles, record_ns, codegen_ns, assemble_ns, wait_ns, join_ns;
 } sett_stats;
+/* From any thread, at any time; no launch waits for it. Each is read by itself: of a compile that ends meanwhile some are
+ * new and some old. In a forked child nothing is written. */
 SETT_API void sett_engine_stats(const sett_engine *, sett_stats *);
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
  * division by multiplying; control.h loops, branches, threads; arch.h the rest of the hardware: copies in the background, votes, named barriers, clocks.
  * The host side (also C++17): engine.h devices, compiling, cached kernels; cache.h the cache on disk;
  * launch.h buffers, launches, prepared calls; mark.h (half of it C only) parameters made after a buffer;
- * bench.h how long launches take.
+ * bench.h how long launches take; metrics.h what an engine counts, for monitoring.
  * By name only: dlpack.h. */
 #ifndef SETT_SETT_H
 #define SETT_SETT_H
@@ -23,6 +23,7 @@
 #include <sett/launch.h>
 #include <sett/layout.h>
 #include <sett/mark.h>
+#include <sett/metrics.h>
 #include <sett/picture.h>
 #include <sett/struct.h>
 #include <sett/tensor.h>

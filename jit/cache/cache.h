@@ -76,7 +76,7 @@ typedef struct sett__layer_ops {
 } sett__layer_ops;
 struct sett__layer {
     const sett__layer_ops *ops;
-    atomic_uint_fast64_t hits, misses, refusals, heals, writes, evictions;
+    SETT__LAYER_COUNTERS(SETT__COUNT_FIELD)
 };
 
 /* ---- disk.c ------------------------------------------------------------------------------------- */

@@ -20,22 +20,8 @@ struct sett__cache {
     uint8_t (*signer)[32]; /* who may sign packs */
     int n_signers;
     const sett__os *os;
-    sett_log_fn log;
-    void *user;
+    sett__logger *log;
 };
-
-static void say(const sett__cache *c, sett_log_level level, const char *format, ...) SETT_PRINTF(3, 4);
-static void say(const sett__cache *c, sett_log_level level, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    if (!c->log)
-        return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    c->log(c->user, level, "cache", text);
-}
 
 /* ---- opening ----------------------------------------------------------------------------- */
 sett_status sett__signers_read(const char *text, uint8_t (**keys)[32], int *n, sett_error *err)
@@ -98,7 +84,7 @@ static sett_status open_place(sett__cache *c, place *p, const sett__cache_option
         s = open_folder(c, p, o, no_secret, &why);
     if (!s)
         return SETT_OK;
-    say(c, SETT_LOG_WARNING, "%s is not used: %s", p->path, why.text);
+    sett__say(c->log, SETT_LOG_WARNING, "cache", "%s is not used: %s", p->path, why.text);
     p->why = strdup(why.text);
     return s != SETT_E_MEMORY && p->why ? SETT_OK : SETT_E_MEMORY;
 }
@@ -133,7 +119,6 @@ sett_status sett__cache_open(sett__cache **out, const sett__cache_options *o, se
     if (!c)
         return sett__error(err, SETT_E_MEMORY, "no memory for a cache");
     c->log = o->log;
-    c->user = o->user;
     c->os = o->os ? o->os : &sett__os_libc;
     sett_status s = list_places(c, o);
     if (!s)
@@ -184,13 +169,6 @@ sett__disk *sett__cache_folder(const sett__cache *c)
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
-/* The layer gave a sound entry that the caller cannot use. */
-static void was_no_hit(sett__layer *l)
-{
-    atomic_fetch_sub(&l->hits, 1);
-    atomic_fetch_add(&l->misses, 1);
-}
-
 static sett_status ask(sett__cache *c, int i, const sett__digest *key, const sett__blob *material, sett__cache_use *use,
     void *user, sett_error *why)
 {
@@ -198,16 +176,16 @@ static sett_status ask(sett__cache *c, int i, const sett__digest *key, const set
     sett__entry entry;
     sett_status s = l->ops->get(l, key, material, &entry, why);
     if (s) {
+        sett__count(&l->misses, 1);
         if (s == SETT_E_PARSE)
-            say(c, SETT_LOG_WARNING, "%s: %s", c->place[i].path, why->text);
+            sett__say(c->log, SETT_LOG_WARNING, "cache", "%s: %s", c->place[i].path, why->text);
         return s;
     }
     s = use(user, &entry, i, why);
-    if (s)
-        was_no_hit(l);
+    sett__count(s ? &l->misses : &l->hits, 1); /* a counter never goes back: what is no use was no hit */
     if (s == SETT_E_PARSE || s == SETT_E_LIMIT) {
         bool moved = l->ops->refuse(l, key);
-        say(c, SETT_LOG_WARNING, "%s: an entry was refused%s: %s", c->place[i].path,
+        sett__say(c->log, SETT_LOG_WARNING, "cache", "%s: an entry was refused%s: %s", c->place[i].path,
             moved ? " and moved to quarantine" : "", why->text);
     }
     return s;
@@ -270,8 +248,9 @@ sett_status sett__cache_layer(const sett__cache *c, int i, sett_cache_layer_info
     sett_cache_layer_info info = {.size = out->size, .path = p->path, .why_not = p->why};
     if (p->layer) {
         const sett__layer *l = p->layer;
-        info.hits = l->hits, info.misses = l->misses, info.refusals = l->refusals;
-        info.heals = l->heals, info.writes = l->writes, info.evictions = l->evictions;
+#define X(field, help) info.field = l->field;
+        SETT__LAYER_COUNTERS(X)
+#undef X
     }
     if (p->layer && p->folder) {
         info.writable = !sett__disk_read_only((const sett__disk *)p->layer);
@@ -293,5 +272,6 @@ void sett__cache_totals(const sett__cache *c, sett_stats *s)
         s->heals += l->heals;
         s->disk_writes += l->writes;
         s->evictions += l->evictions;
+        s->duplicates += l->duplicates;
     }
 }

@@ -271,8 +271,8 @@ static sett_status pack_get(
     int saved = errno;
     *out = (sett__entry){0};
     sett_status s = find(p, key, &r) ? load(p, &r, material, out, &why) : SETT_E_NOT_CACHED;
-    atomic_fetch_add(s ? &l->misses : &l->hits, 1);
-    atomic_fetch_add(&l->refusals, s == SETT_E_PARSE);
+    sett__count(&l->read_bytes, s ? 0 : r.len);
+    sett__count(&l->refusals, s == SETT_E_PARSE);
     if (s) {
         *out = (sett__entry){0};
         sett__hex_write(key->b, name);
@@ -293,7 +293,7 @@ static bool pack_has(sett__layer *l, const sett__digest *key)
 static bool pack_refuse(sett__layer *l, const sett__digest *key)
 {
     (void)key;
-    atomic_fetch_add(&l->refusals, 1);
+    sett__count(&l->refusals, 1);
     return false;
 }
 

@@ -246,8 +246,8 @@ static bool quarantine(sett__disk *d, const sett__digest *key, const struct stat
 static bool refuse(sett__disk *d, const sett__digest *key, const struct stat *seen)
 {
     bool moved = quarantine(d, key, seen);
-    atomic_fetch_add(&d->layer.refusals, 1);
-    atomic_fetch_add(&d->layer.heals, moved);
+    sett__count(&d->layer.refusals, 1);
+    sett__count(&d->layer.heals, moved);
     return moved;
 }
 
@@ -261,11 +261,10 @@ sett_status sett__disk_get(
     sett_status s = load(d, key, material, &im, out, &why);
     if (!s) {
         out->owned = im.data;
-        atomic_fetch_add(&d->layer.hits, 1);
+        sett__count(&d->layer.read_bytes, im.len);
     } else {
         free(im.data);
         *out = (sett__entry){0};
-        atomic_fetch_add(&d->layer.misses, 1);
         sett__entry_name n;
         sett__entry_name_of(key, &n);
         bool moved = s == SETT_E_PARSE && refuse(d, key, im.foreign ? NULL : &im.st);

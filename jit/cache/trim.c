@@ -149,7 +149,7 @@ static bool remove_one(sett__disk *d, const found *f)
                 !before(&f->used, &st.st_mtim) && !d->os->unlinkat(dir, n.file, 0);
     if (dir >= 0)
         d->os->close(dir);
-    atomic_fetch_add(&d->layer.evictions, gone);
+    sett__count(&d->layer.evictions, gone);
     return gone;
 }
 

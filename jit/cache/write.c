@@ -55,6 +55,7 @@ static bool publish(sett__disk *d, const char *temp, int dir, const char *file, 
         return true;
     if (!replace && errno == EEXIST && sett__disk_sound(d, key)) {
         os->unlinkat(d->tmp, temp, 0);
+        sett__count(&d->layer.duplicates, 1);
         return true;
     }
     if (!replace && errno != EEXIST && errno != EINVAL && errno != ENOSYS)
@@ -119,8 +120,10 @@ sett_status sett__disk_put(sett__disk *d, const sett__digest *key, const sett__e
         sett__trim_for(d, len);
         s = write_or_remake(d, key, file, len, replace, err);
     }
-    if (!s)
-        atomic_fetch_add(&d->layer.writes, 1);
+    if (!s) {
+        sett__count(&d->layer.writes, 1);
+        sett__count(&d->layer.written_bytes, len);
+    }
     free(file);
     errno = saved;
     return s;

@@ -109,6 +109,7 @@ static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the
 enum { SETT__GPUS_MAX = 64 };
 typedef struct sett__gpu {
     sett__cu id;
+    SETT__DEVICE_COUNTERS(SETT__COUNT_FIELD, SETT__TIME_FIELD)
     char target[16], name[96];
     int smem_optin, sms;
     sett__cu_handle primary; /* retained at the first need and never given back: the user's streams and memory, and
@@ -123,6 +124,7 @@ struct sett__cuda {
 #undef SETT__CU_FIELD
     void *lib;
     int version;
+    sett__logger *log;
     atomic_int fault; /* the first result that the process cannot get rid of; 0: none */
     pid_t pid;
     pthread_mutex_t lock; /* over retaining, and failures */

@@ -97,7 +97,7 @@ static sett_status start(sett__cuda *c, sett_error *e)
     return SETT_E_NO_DEVICE;
 }
 
-sett_status sett__cuda_open(sett__cuda **to, sett_error *e)
+sett_status sett__cuda_open(sett__cuda **to, sett__logger *log, sett_error *e)
 {
     int saved = errno;
     *to = NULL;
@@ -107,6 +107,7 @@ sett_status sett__cuda_open(sett__cuda **to, sett_error *e)
         return sett__error(e, SETT_E_MEMORY, "out of memory");
     }
     c->pid = getpid();
+    c->log = log;
     /* By its full name: libcuda.so is the toolkit's stub. Local: other copies of its symbols exist. */
     c->lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     sett_status s;
@@ -138,6 +139,24 @@ void sett__cuda_close(sett__cuda *c)
 int sett__cuda_count(const sett__cuda *c)
 {
     return c->count;
+}
+
+bool sett__cuda_faulted(const sett__cuda *c)
+{
+    return atomic_load_explicit(&c->fault, memory_order_relaxed) != 0;
+}
+
+sett_status sett__cuda_counts(const sett__cuda *c, int device, sett_device_counts *to)
+{
+    if (device < 0 || device >= c->count)
+        return SETT_E_NO_DEVICE;
+    const sett__gpu *g = &c->gpu[device];
+#define C(field, ...) to->field += g->field;
+#define T(times, ns, ...) to->times += g->times, to->ns += g->ns;
+    SETT__DEVICE_COUNTERS(C, T)
+#undef C
+#undef T
+    return SETT_OK;
 }
 
 int sett__cuda_driver_version(const sett__cuda *c)

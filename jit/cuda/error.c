@@ -27,11 +27,10 @@ static const struct {
 
 /* Nothing helps but to end the process (cuda.h says so of each): what comes later is told the first of them. Cache
  * entries have no part in it. */
-static void latch(sett__cuda *c, sett__cu r, const char *advice)
+static bool latch(sett__cuda *c, sett__cu r, const char *advice)
 {
     int none = 0;
-    if (strstr(advice, "restarted"))
-        atomic_compare_exchange_strong(&c->fault, &none, r);
+    return strstr(advice, "restarted") && atomic_compare_exchange_strong(&c->fault, &none, r);
 }
 
 sett_status sett__cuda_error(sett__cuda *c, sett__cu r, const char *what, sett_error *e)
@@ -47,7 +46,10 @@ sett_status sett__cuda_error(sett__cuda *c, sett__cu r, const char *what, sett_e
             status = table[i].status;
             advice = table[i].advice;
         }
-    latch(c, r, advice);
-    return sett__error(
-        e, status, "%s: %s (%d): %s%s", what, name ? name : "CUDA error", r, text ? text : "unknown", advice);
+    sett_error own;
+    e = e ? e : &own;
+    sett__error(e, status, "%s: %s (%d): %s%s", what, name ? name : "CUDA error", r, text ? text : "unknown", advice);
+    if (latch(c, r, advice))
+        sett__say(c->log, SETT_LOG_ERROR, "cuda", "%s", e->text);
+    return status;
 }

@@ -14,6 +14,7 @@ typedef struct module {
 struct sett__gpu_kernel {
     sett__cuda *cuda;
     const void *cubin;
+    size_t len;
     char *symbol;
     uint32_t smem;
     bool modules;
@@ -42,6 +43,7 @@ sett_status sett__gpu_kernel_make(sett__cuda *c, const void *cubin, size_t len, 
     }
     k->cuda = c;
     k->cubin = cubin;
+    k->len = len;
     k->symbol = name;
     k->smem = smem;
     k->modules = module_api || !c->library_load;
@@ -97,7 +99,7 @@ static sett_status load_library(sett__gpu_kernel *k, sett_error *e)
 
 /* For the device of the current context. cuKernelGetFunction makes the code resident, which lazy loading would put off
  * until the first launch. */
-static sett_status ready_library(sett__gpu_kernel *k, int device, sett_error *e)
+static sett_status ready_library(sett__gpu_kernel *k, int device, bool *fresh, sett_error *e)
 {
     sett__cuda *c = k->cuda;
     sett__cu_handle function;
@@ -115,7 +117,7 @@ static sett_status ready_library(sett__gpu_kernel *k, int device, sett_error *e)
         r = c->function_load(function);
     if (r)
         return sett__cuda_error(c, r, "cuKernelGetFunction", e);
-    atomic_fetch_or(&k->ready, (uint_fast64_t)1 << device);
+    *fresh = !(atomic_fetch_or(&k->ready, (uint_fast64_t)1 << device) >> device & 1);
     return SETT_OK;
 }
 
@@ -152,7 +154,7 @@ static sett_status load_module(sett__gpu_kernel *k, module *m, sett_error *e)
     return sett__cuda_error(c, r, "cuFuncSetAttribute", e);
 }
 
-static sett_status ready_module(sett__gpu_kernel *k, sett__cu_handle context, sett_error *e)
+static sett_status ready_module(sett__gpu_kernel *k, sett__cu_handle context, bool *fresh, sett_error *e)
 {
     if (find_module(k, context))
         return SETT_OK;
@@ -168,6 +170,7 @@ static sett_status ready_module(sett__gpu_kernel *k, sett__cu_handle context, se
     m->id = context_id(k->cuda, context);
     m->next = k->module;
     k->module = m;
+    *fresh = true;
     return SETT_OK;
 }
 
@@ -179,15 +182,21 @@ static sett_status load(sett__gpu_kernel *k, int device, sett__cu_handle context
     if (k->smem > (uint32_t)c->gpu[device].smem_optin)
         return sett__error(e, SETT_E_LIMIT, "%s: %u bytes of shared memory a block; GPU %d (%s) has %d", k->symbol,
             k->smem, device, c->gpu[device].target, c->gpu[device].smem_optin);
+    double start = sett__now_ms();
+    bool fresh = false;
     sett__relaxed mode = sett__cuda_relax(c);
     pthread_mutex_lock(&k->lock);
     sett_status s = SETT_OK;
     if (k->page && !k->page[device])
         s = sett__cuda_page(c, device, k->symbol, k->claims, &k->page[device], e);
     if (!s)
-        s = k->modules ? ready_module(k, context, e) : ready_library(k, device, e);
+        s = k->modules ? ready_module(k, context, &fresh, e) : ready_library(k, device, &fresh, e);
     pthread_mutex_unlock(&k->lock);
     sett__cuda_restore(c, &mode);
+    if (fresh) {
+        sett__count_ms(&c->gpu[device].loads, &c->gpu[device].load_ns, sett__now_ms() - start);
+        sett__count(&c->gpu[device].loaded_bytes, k->len);
+    }
     return s;
 }
 
