@@ -158,7 +158,7 @@ $(B)/fuzz-%: tests/fuzz.c $(FUZZED)
 setup: ## install the Debian packages that are missing
 	@tools/setup
 
-check: setup ## everything that is tested without a GPU
+check: setup ## everything that is tested without a GPU; CHECK_ONLY="unit lint": some of its parts, by the names it prints
 	@tests/check.sh
 
 check-one: $(RUNNER) $(B)/libsett-ptx.so ## one suite: make check-one SUITE=tape
@@ -200,7 +200,7 @@ valgrind: $(RUNNER) $(B)/libsett-ptx.so ## every suite under valgrind, or make v
 	    case $$s in conform) cases="$(VALGRIND_CONFORM)" ;; *) cases=all ;; esac; \
 	    for c in $$cases; do \
 	        echo "== $$s$$([ $$c = all ] || echo ", $$c")"; [ $$c = all ] && unset CK_RUN_CASE || export CK_RUN_CASE=$$c; \
-	        CK_FORK=$$fork CK_TIMEOUT_MULTIPLIER=50 valgrind -q --leak-check=full --show-leak-kinds=definite \
+	        CK_FORK=$$fork CK_TIMEOUT_MULTIPLIER=50 valgrind -q --suppressions=tests/valgrind.supp --leak-check=full --show-leak-kinds=definite \
 	            --errors-for-leak-kinds=definite --error-exitcode=9 $(RUNNER) $$s || exit 1; \
 	    done; \
 	done
@@ -218,6 +218,7 @@ portable: all bench-programs $(RUNNER) $(B)/golden ## a stripped copy in build/p
 	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(B)/libbench.so $(B)/libfamilies.so $(B)/test-family.so $(B)/sett $(B)/demo build/portable/
 	cp $(RUNNER) build/portable/runner
 	cp $(B)/golden build/portable/golden
+	sed 's|\.\./build/release/|./|' examples/kernels.warm >build/portable/kernels.warm
 	cp $(EXAMPLES) build/portable/examples/
 	cp $(filter $(B)/bench/%,$(BENCHES)) build/portable/bench/
 	strip $(addprefix build/portable/,libsett.so.$(SOVERSION) libsett-ptx.so libbench.so sett demo runner golden) build/portable/examples/* build/portable/bench/*
@@ -250,7 +251,9 @@ install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc
 	@[ -n "$(DESTDIR)" ] || { PATH="$$PATH:/usr/sbin:/sbin"; [ "$$(id -u)" != 0 ] || ldconfig; \
 	    ldconfig -p 2>/dev/null | grep -qF '$(LIBDIR)/libsett.so' || \
-	    echo "The loader does not search $(LIBDIR): run ldconfig as root, or set LD_LIBRARY_PATH=$(LIBDIR)"; }
+	    echo "The loader does not search $(LIBDIR): run ldconfig as root, or set LD_LIBRARY_PATH=$(LIBDIR)"; \
+    ! command -v pkg-config >/dev/null || [ "$$(pkg-config --variable=libdir sett 2>/dev/null)" = '$(LIBDIR)' ] || \
+    echo "pkg-config does not search $(LIBDIR)/pkgconfig: set PKG_CONFIG_PATH=$(LIBDIR)/pkgconfig"; }
 
 uninstall: ## what install put there
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett

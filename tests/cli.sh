@@ -30,6 +30,20 @@ expect 2 'is no option' layout --frob
 expect 2 '-4 is no option' layout '-4:1'
 expect 2 '--json=1 is no option' layout --json=1 4:1
 expect 2 'needs a value' compile --target
+# What is misspelt is guessed where few letters are wrong, and nothing is made up where many are.
+expect 2 'cahce is no command; did you mean cache\?$' cahce
+expect 2 'frobnicate is no command$' frobnicate
+expect 2 '^sett: --tarket=3 is no option; did you mean --target\?$' compile saxpy --tarket=3
+expect 2 '^sett: --workerr is no option$' warm --workerr
+expect 2 'merg: cache takes .*; did you mean merge\?$' cache merg
+expect 2 'vrify: cache takes .*; did you mean verify\?$' cache vrify
+expect 1 'sofmax is neither a kernel nor a file; did you mean softmax\?$' run sofmax
+expect 2 '^sett: --emit pxt: one of ptx, .*; did you mean ptx\?$' compile saxpy --emit pxt
+expect 2 '^sett: --emit svgg: one of text, svg, html is needed; did you mean svg\?$' layout --emit svgg '(4,8)'
+expect 2 '^sett: zipped_divde: no such call; did you mean zipped_divide\?$' layout 'zipped_divde((4,8),2)'
+long=$(head -c 5000 /dev/zero | tr '\0' l)
+expect 2 'is no command$' "$long"
+expect 2 'no such call; sett layout --help lists them$' layout "$long(4)"
 expect 0 '^\(\(2,2\),3\):\(\(24,2\),8\)$' layout 'composition((6,2):(8,2),(4,3):(3,1))'
 expect 0 '^\(\(32,4\),\(8,4\)\):\(\(128,4\),\(16,1\)\)$' layout 'make_layout_tv((4,32):(32,1),(4,8):(8,1))'
 expect 0 '"size": "32"' layout --json '(4,8):(8,1)'
@@ -70,6 +84,20 @@ expect 0 '^170$' layout 'make_layout_image_mask((2,4):(1,2),(1,2),1)'
 expect 0 '^\(4,8,1,1\):\(1,4,0,0\)$' layout 'append_ones((4,8),4)'
 expect 0 '^\(1,1,3\)$' layout 'shape_div((4,5,6),40)'
 expect 2 'takes one expression' layout
+# Operands that are a tuple in C are one here: sett_row_major(b, 4, 8), sett_slice(l, ALL, 2).
+for c in 'row_major(4,8)=(4,8):(8,1)' 'row_major((4,8))=(4,8):(8,1)' 'row_major(4)=4:1' 'row_major(4,(2,3))=(4,(2,3)):(6,(3,1))' \
+    'row_major(1,2,3,4,5,6)=(1,2,3,4,5,6):(0,360,120,30,6,1)' 'make_identity_layout(4,8)=(4,8):(1@0,1@1)' \
+    'slice((4,8):(8,1),_,2)=(4):(8)' 'dice((4,8):(8,1),_,2)=(8):(1)' 'get((4,(2,3)),1,0)=2:4' 'select((2,3,4),0,2)=(2,4):(1,6)'; do
+    n=$((n + 1))
+    [ "$("$sett" layout "${c%=*}" 2>/dev/null | head -n 1)" = "${c##*=}" ] || { echo "sett layout ${c%=*}: not ${c##*=}"; bad=$((bad + 1)); }
+done
+expect 2 'slice takes \(L,COORD\.\.\.\)' layout 'slice((4,8))'
+expect 2 'size takes \(L\)' layout 'size(4,8)'
+# A table that is not printed is not passed over in silence, on standard error.
+expect 0 '^sett: its table has more than 64 rows or columns: --emit text prints it' layout '(65,65):(65,1)'
+expect 0 '^ *64 +4160 ' layout --emit text '(65,65):(65,1)'
+n=$((n + 1))
+[ "$("$sett" layout '(65,65):(65,1)' 2>/dev/null)" = '(65,65):(65,1)' ] || { echo 'layout of 65 x 65 prints more than its text'; bad=$((bad + 1)); }
 # A shape is a compact layout where only a layout serves; other values say that they are none.
 expect 0 '<svg' layout '(4,8)' --emit svg
 expect 0 'size 32, cosize 32' layout '(4,8)' --facts
@@ -132,7 +160,7 @@ for command in layout compile run bench cache warm doctor; do
 done
 expect 2 'frob is no command' help frob
 expect 1 'softmax' run frob
-expect 1 'frob is neither a kernel nor a file; the kernels are' compile frob --target sm_90a
+expect 1 'frob is neither a kernel nor a file$' compile frob --target sm_90a
 expect 2 'which kernel' run
 expect 2 'bench: which kernel' bench
 expect 0 '^saxpy on CPU engine: median [0-9.]+ us \(p10 [0-9.]+, p90 [0-9.]+, spread [0-9.]+ %\)$' bench saxpy X=1000 Y=1000 a=2 --device cpu
@@ -148,6 +176,7 @@ expect 0 '^\{"arguments": \[\{"name": "X", "dtype": "f32", "shape": \[10\]\}, .*
 } >"$d/zero.npy"
 expect 1 '^sett: sett_benchmark: saxpy: X is all zeros' bench saxpy X="$d/zero.npy" Y=4 a=1 --device cpu
 expect 0 'median' bench saxpy X="$d/zero.npy" Y=4 a=1 --device cpu --zeros --workspaces 1 --iterations 1
+expect 1 '^sett: softmax: X mode 1 is 1024, the kernel was made for 4096; --cols N makes it for N$' bench softmax X=8x1024 Y=8x1024 --device cpu
 expect 2 '^sett: X=10x10: 1 extent is needed, as in 4096$' bench saxpy X=10x10 Y=10 a=1 --device cpu
 expect 2 '^sett: A=10x: 2 extents are needed, as in 4096x4096$' bench apply A=10x B=10x10 --device cpu
 expect 2 '^sett: the argument Y is missing' bench saxpy X=10 a=1 --device cpu
@@ -233,6 +262,7 @@ if [ -x "$b/demo" ]; then
     "$b/demo" check mul "$d/a.npy" "$d/b.npy" "$d/c.npy" || bad=$((bad + 1))
     expect 0 '"origin"' run add_tv --json A="$d/a.npy" B="$d/b.npy" C=:"$d/c.npy"
     "$b/demo" check add "$d/a.npy" "$d/b.npy" "$d/c.npy" || bad=$((bad + 1))
+    expect 0 '^sett: Y was written by the kernel and not saved: Y=.*/zero.npy:OUT.npy saves it$' run saxpy X="$d/zero.npy" Y="$d/zero.npy" a=2 --device cpu
     expect 2 'argument B is missing' run apply A="$d/a.npy" C=:"$d/c.npy"
     expect 2 'no argument of that name' run apply A="$d/a.npy" Q="$d/b.npy" C=:"$d/c.npy"
     "$b/demo" make "$d/small.npy" 32 512 3
@@ -257,6 +287,13 @@ expect 0 "^0  $c: written, up to [0-9]+ MiB" cache --cache-dir "$c"
 expect 0 '"why_not": ""' cache --json --cache-dir "$c"
 expect 0 '^[0-9a-f]{16}  0 +[0-9]+  20[0-9-]+T[0-9:]+Z  sm_80 saxpy  LLVM [0-9.]+, ptxas 13.0.99' cache ls --cache-dir "$c"
 expect 0 '"target": "sm_90a", "compiler": "LLVM' cache ls --json --cache-dir "$c"
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then # headings are for who looks
+    n=$((n + 1))
+    script -qec "$sett cache ls --cache-dir $c" /dev/null </dev/null >"$d/typed" 2>&1
+    head -n 1 "$d/typed" | grep -q '^KEY  *L  *BYTES  LAST USED' || { echo 'cache ls on a terminal:'; cat -v "$d/typed"; bad=$((bad + 1)); }
+fi
+n=$((n + 1))
+"$sett" cache ls --cache-dir "$c" | grep -q KEY && { echo 'cache ls has headings in a pipe'; bad=$((bad + 1)); }
 expect 0 '^2 entries, [0-9]+ bytes, 0 damaged' cache verify --cache-dir "$c"
 keys=$("$sett" cache ls --cache-dir "$c" | sed -n 's/^\([0-9a-f]\{16\}\) .*/\1/p')
 # shellcheck disable=SC2086
@@ -316,6 +353,12 @@ expect 0 ': 6 entries$' cache merge "$d/w0.settpack" "$d/w1.settpack" -o "$d/w01
 n=$((n + 1))
 cmp "$d/w.settpack" "$d/w01.settpack" || { echo 'two shards are not the whole'; bad=$((bad + 1)); }
 printf '.opt_level = 9\n' >>"$m"
+for at in . ././. "$d"; do # a path is told as it was written, once
+    printf 'tape %s/gone.tape\n' "$at" >"$d/gone.warm"
+    (cd "$d" && "$OLDPWD/$sett" warm gone.warm --targets sm_80 2>&1) | grep -qxE "sett: sett_warm: gone.warm:1: (\./|$d/)gone\.tape: No such file or directory" ||
+        { echo "a tape at $at is not told well"; bad=$((bad + 1)); }
+    n=$((n + 1))
+done
 expect 1 'k.warm:6: .opt_level = 9: the options are' warm "$m" --targets sm_80
 expect 2 'takes one manifest' warm
 expect 2 'worker is of the processes' warm --worker </dev/null
@@ -341,6 +384,9 @@ unset SETT_PTXAS SETT_NVJITLINK
 "$sett" doctor >"$d/doctor" 2>&1
 code=$?
 [ $code = 0 ] || [ $code = 5 ] || { echo "doctor: exit $code"; bad=$((bad + 1)); }
+n=$((n + 1))
+"$sett" doctor --cache-dir "$d/fresh" >/dev/null 2>&1
+[ -z "$(find "$d/fresh" -name '*.sett' 2>/dev/null)" ] || { echo 'doctor leaves a kernel in the cache'; bad=$((bad + 1)); }
 grep -q '^compiler: ' "$d/doctor" || { echo "doctor names no compiler"; cat "$d/doctor"; bad=$((bad + 1)); }
 expect 2 "metrics is Prometheus' format" doctor --metrics --json
 "$sett" doctor --metrics --cache-dir "$d/metrics" >"$d/prom" 2>"$d/prom.err"

@@ -45,12 +45,14 @@ awk '/^```c$/ {on = !done; text = ""; next} /^```/ {if (on && text ~ /int main/)
 check /usr /usr/lib
 check /opt/sett /opt/sett/lib/x86_64-linux-gnu
 
+unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 # Into the running system: ldconfig runs as root, and what it did not mend is said. One that only notes its calls stands in for it.
 mkdir "$d/bin"
 printf '#!/bin/sh\necho "ldconfig $*" >>"%s/calls"\n' "$d" >"$d/bin/ldconfig"
 chmod +x "$d/bin/ldconfig"
 PATH="$d/bin:$PATH" $make --no-print-directory -s install DESTDIR= PREFIX="$d/here" >"$d/log" 2>&1 || { cat "$d/log"; die "make install fails"; }
 grep -qF "LD_LIBRARY_PATH=$d/here/lib" "$d/log" || die "make install does not say that the loader will not find the library"
+grep -qF "set PKG_CONFIG_PATH=$d/here/lib/pkgconfig" "$d/log" || die "make install does not say that pkg-config will not find sett"
 want=$([ "$(id -u)" = 0 ] && echo "ldconfig ldconfig -p" || echo "ldconfig -p")
 [ "$(sed 's/ *$//' "$d/calls" | paste -sd' ')" = "$want" ] || die "make install called $(cat "$d/calls")"
 echo "install: ok"

@@ -70,7 +70,7 @@ static int bench_kernel(const options *o, sett_engine *e, sett_stream s, sett_ke
         .flops = o->flops};
     sett_status st = code ? SETT_OK : sett_benchmark_n(k, s, n, bind, &bo, &r, &err);
     if (st)
-        code = fail("%s", err.text), code = st == SETT_E_NO_DEVICE ? EXIT_NO_DEVICE : code;
+        code = launch_refused(o, &err);
     if (!code && o->json)
         print_json(k, args, n, &r);
     else if (!code)

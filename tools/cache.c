@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { SHORT = 16 }; /* digits of a key that a list shows */
 
@@ -64,7 +65,7 @@ static void print_entry(const sett_cache_entry *e)
     hex(e->key, key);
     if (e->used && gmtime_r(&t, &tm))
         strftime(used, sizeof used, "%Y-%m-%dT%H:%MZ", &tm);
-    printf("%.*s  %d  %8llu  %s  ", SHORT, key, e->layer, (unsigned long long)e->bytes, used);
+    printf("%.*s  %d  %8llu  %-17s  ", SHORT, key, e->layer, (unsigned long long)e->bytes, used);
     if (e->damage)
         printf("damaged: %s\n", e->damage);
     else
@@ -100,6 +101,8 @@ static int list(sett_engine *e, const options *o, bool damaged_only)
 {
     listing l = {o, damaged_only, 0, 0, 0};
     sett_error err = {0};
+    if (!o->json && isatty(STDOUT_FILENO)) /* for who looks; what is piped has rows alone */
+        printf("%-*s  %s  %8s  %-17s  %s\n", SHORT, "KEY", "L", "BYTES", "LAST USED (UTC)", "TARGET KERNEL  COMPILER, ASSEMBLER");
     if (sett_cache_walk(e, list_one, &l, &err))
         return fail("%s", err.text);
     if (!o->json)
@@ -195,12 +198,23 @@ static int ask(sett_engine *e, const options *o, const char *what)
     return !strcmp(what, "explain") ? explain(e, o) : trim(e, o);
 }
 
+static const struct {
+    const char *name;
+    int sources; /* how many words stand before them; -1: it has none */
+} verbs[] = {{"layers", -1}, {"ls", 1}, {"verify", 1}, {"explain", 3}, {"trim", -1}};
+
+static int no_verb(const char *what)
+{
+    guess g = guess_of(what, strlen(what));
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        guess_add(&g, verbs[i].name);
+    pack_verbs(&g);
+    return usage("%s: cache takes layers, ls, verify, explain A B, trim SIZE, pack, merge, sign, unpack or keygen%s", what,
+        guess_text(&g));
+}
+
 int cache_command(const options *o)
 {
-    static const struct {
-        const char *name;
-        int sources; /* how many words stand before them; -1: it has none */
-    } verbs[] = {{"layers", -1}, {"ls", 1}, {"verify", 1}, {"explain", 3}, {"trim", -1}};
     const char *what = o->argc ? o->argv[0] : "layers";
     options here = *o;
     here.device = "cpu"; /* nobody asks for a GPU here */
@@ -212,8 +226,10 @@ int cache_command(const options *o)
     size_t i = 0, n = sizeof verbs / sizeof *verbs;
     while (i < n && strcmp(what, verbs[i].name))
         i++;
-    if (i == n || (!strcmp(what, "layers") && o->argc > 1))
-        return usage("cache takes layers, ls, verify, explain A B, trim SIZE, pack, merge, sign, unpack or keygen");
+    if (i == n)
+        return no_verb(what);
+    if (!strcmp(what, "layers") && o->argc > 1)
+        return usage("cache layers: %s: nothing stands behind it", o->argv[1]);
     int own = verbs[i].sources;
     bool sources = own > 0 && o->argc > own;
     if (sources)

@@ -89,12 +89,15 @@ int compile_command(const options *o)
     static const char *const kinds[] = {"ptx", "cubin", "tape", "tape-bytes", "report"};
     const char *emit = o->emit ? o->emit : "ptx";
     bool known = false;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    guess g = guess_of(emit, strlen(emit));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         known |= !strcmp(emit, kinds[i]);
+        guess_add(&g, kinds[i]);
+    }
     if (o->argc != 1)
         return usage("compile takes one kernel");
     if (!known)
-        return usage("--emit %s: one of ptx, cubin, tape, tape-bytes, report", emit);
+        return usage("--emit %s: one of ptx, cubin, tape, tape-bytes, report%s", emit, guess_text(&g));
     if (!o->output && isatty(STDOUT_FILENO) && (!strcmp(emit, "cubin") || !strcmp(emit, "tape-bytes")))
         return usage("--emit %s gives bytes, which would disturb the terminal: give -o FILE, or -o - to see them", emit);
     sett_dtype t = o->dtype ? dtype_of_name(o->dtype) : SETT_F16;

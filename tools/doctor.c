@@ -28,23 +28,35 @@ static void tiny(sett_build *b, const void *user)
     sett_set(X, 1.0, 0);
 }
 
-static void try_chain(sett_engine *e, int device, FILE *out)
+static void try_on(sett_engine *e, FILE *out)
 {
     char target[16] = "sm_90a";
     sett_error err = {0};
     sett_kernel *k = NULL;
-    if (device >= 0)
-        sett_device_target(e, device, target, sizeof target);
+    if (sett_default_device(e) >= 0)
+        sett_device_target(e, sett_default_device(e), target, sizeof target);
     sett_compile_options co = {.size = sizeof co, .name = "doctor", .target = target, .ptx_only = true};
     sett_status s = sett_compile(e, tiny, &co, &k, &err);
     fprintf(out, "compile to PTX for %s: %s\n", target, s ? err.text : "works");
     sett_kernel_release(k), k = NULL;
-    if (s)
-        return;
     co.ptx_only = false;
-    s = sett_compile(e, tiny, &co, &k, &err);
-    fprintf(out, "assemble a cubin: %s\n", s ? err.text : "works");
-    sett_kernel_release(k);
+    if (!s) {
+        s = sett_compile(e, tiny, &co, &k, &err);
+        fprintf(out, "assemble a cubin: %s\n", s ? err.text : "works");
+        sett_kernel_release(k);
+    }
+}
+
+/* On an engine without a cache: what was cached would prove nothing, and nothing is left behind. Metrics are of the
+ * engine that has one. */
+static void try_chain(const options *o, sett_engine *e, FILE *out)
+{
+    options bare = *o;
+    bare.cache_dir = bare.layers = "";
+    sett_engine *own = o->metrics ? NULL : engine_open(&bare);
+    if (own || o->metrics)
+        try_on(own ? own : e, out);
+    sett_engine_close(own);
 }
 
 static bool to_stdout(void *user, const char *text, size_t len)
@@ -77,7 +89,7 @@ int doctor_command(const options *o)
     }
     free(found);
     int device = sett_default_device(e);
-    try_chain(e, device, out);
+    try_chain(o, e, out);
     fclose(out);
     if (o->metrics)
         sett_metrics_write(&(sett_metrics_source){e, NULL}, 1, to_stdout, NULL, NULL);

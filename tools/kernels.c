@@ -50,10 +50,10 @@ static bool fill_nothing(const options *o, sett_dtype t, void *user)
 }
 
 static const named_kernel kernels[] = {
-    {"apply", "C = op(A, B) for --op, any size and type", apply, fill_apply, sizeof(struct apply)},
-    {"add_tv", "C = A + B in f16, M a multiple of 16, N of 256", add_tv, fill_add_tv, sizeof(struct add_tv)},
-    {"softmax", "Y = softmax of X by rows, --cols and --threads", softmax, fill_softmax, sizeof(struct softmax)},
-    {"saxpy", "Y = a X + Y in f32", saxpy, fill_nothing, 0},
+    {"apply", "C = op(A, B) for --op, any size and type", apply, fill_apply, sizeof(struct apply), NULL},
+    {"add_tv", "C = A + B in f16, M a multiple of 16, N of 256", add_tv, fill_add_tv, sizeof(struct add_tv), NULL},
+    {"softmax", "Y = softmax of X by rows, --cols and --threads", softmax, fill_softmax, sizeof(struct softmax), "--cols"},
+    {"saxpy", "Y = a X + Y in f32", saxpy, fill_nothing, 0, NULL},
 };
 
 const named_kernel *kernel_find(const char *name)
@@ -101,7 +101,10 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
         return s ? fail("%s", err.text) : EXIT_OK;
     }
     if (strcmp(name, "-") && access(name, F_OK)) {
-        fail("%s is neither a kernel nor a file; the kernels are", name);
+        guess g = guess_of(name, strlen(name));
+        for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+            guess_add(&g, kernels[i].name);
+        fail("%s is neither a kernel nor a file%s\nthe kernels are", name, guess_text(&g));
         kernel_list(stderr);
         return EXIT_FAILED;
     }

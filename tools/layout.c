@@ -59,75 +59,76 @@ static const struct call {
     const char *name, *args;
     enum form form;
     fn op;
-    bool short_ok; /* the last operand may be left out: it is `_` */
+    enum { EXACT, SHORT, MANY } last; /* SHORT: the last operand may be left out, and is `_`. MANY: it may be several, which
+                                       * are a tuple, as in C: row_major(4,8) is row_major((4,8)) */
 } calls[] = {
-    {"make_layout", "SHAPE[,STRIDE]", F_BAA, {.baa = sett_make_layout_at}, true},
-    {"make_ordered_layout", "SHAPE,ORDER", F_BAA, {.baa = sett_make_ordered_layout_at}, false},
-    {"make_layout_like", "L", F_L, {.l = sett_make_layout_like_at}, false},
-    {"make_identity_layout", "SHAPE", F_BA, {.ba = sett_make_identity_layout_at}, false},
-    {"make_swizzled", "BITS,BASE,SHIFT,L", F_IIIL, {.iiil = sett_make_swizzled_at}, false},
-    {"make_composed_layout", "L,OFFSET,L", F_LAL, {.lal = sett_make_composed_layout_at}, false},
-    {"make_layout_tv", "THREADS,VALUES", F_TV, {.tv = sett_make_layout_tv_at}, false},
-    {"row_major", "SHAPE", F_BA, {.ba = sett_row_major_at}, false},
-    {"composition", "L,TILER", F_LA, {.la = sett_composition_layout_at}, false},
-    {"complement", "L[,SHAPE]", F_LA, {.la = sett_complement_at}, true},
-    {"coalesce", "L[,PROFILE]", F_LA, {.la = sett_coalesce_layout_at}, true},
-    {"filter", "L", F_L, {.l = sett_filter_at}, false},
-    {"filter_by", "L,PROFILE", F_LA, {.la = sett_filter_by_at}, false},
-    {"filter_zeros", "L", F_L, {.l = sett_filter_zeros_at}, false},
-    {"flatten", "L", F_L, {.l = sett_flatten_at}, false},
-    {"group_modes", "L,BEGIN,END", F_LII, {.lii = sett_group_modes_at}, false},
-    {"append", "L,MODE", F_LL, {.ll = sett_append_at}, false},
-    {"prepend", "L,MODE", F_LL, {.ll = sett_prepend_at}, false},
-    {"get", "L,MODES", F_LA, {.la = sett_get_layout_at}, false},
-    {"select", "L,MODES", F_LA, {.la = sett_select_layout_at}, false},
-    {"slice", "L,COORD", F_LA, {.la = sett_slice_layout_at}, false},
-    {"dice", "L,COORD", F_LA, {.la = sett_dice_layout_at}, false},
-    {"logical_divide", "L,TILER", F_LA, {.la = sett_logical_divide_layout_at}, false},
-    {"zipped_divide", "L,TILER", F_LA, {.la = sett_zipped_divide_layout_at}, false},
-    {"tiled_divide", "L,TILER", F_LA, {.la = sett_tiled_divide_layout_at}, false},
-    {"flat_divide", "L,TILER", F_LA, {.la = sett_flat_divide_layout_at}, false},
-    {"logical_product", "L,TILER", F_LA, {.la = sett_logical_product_at}, false},
-    {"zipped_product", "L,TILER", F_LA, {.la = sett_zipped_product_at}, false},
-    {"tiled_product", "L,TILER", F_LA, {.la = sett_tiled_product_at}, false},
-    {"flat_product", "L,TILER", F_LA, {.la = sett_flat_product_at}, false},
-    {"blocked_product", "L,L", F_LL, {.ll = sett_blocked_product_at}, false},
-    {"raked_product", "L,L", F_LL, {.ll = sett_raked_product_at}, false},
-    {"tile_to_shape", "L,SHAPE[,ORDER]", F_LAA, {.laa = sett_tile_to_shape_at}, true},
-    {"right_inverse", "L", F_L, {.l = sett_right_inverse_at}, false},
-    {"left_inverse", "L", F_L, {.l = sett_left_inverse_at}, false},
-    {"nullspace", "L", F_L, {.l = sett_nullspace_at}, false},
-    {"max_common_layout", "L,L", F_LL, {.ll = sett_max_common_layout_at}, false},
-    {"max_common_vector", "L,L", F_BOTH, {.both = sett_max_common_vector_at}, false},
-    {"recast_layout", "NEW_BITS,OLD_BITS,L", F_IIL, {.iil = sett_recast_layout_at}, false},
-    {"shape", "L", F_ASK, {.ask = sett_shape_layout}, false},
-    {"stride", "L", F_ASK, {.ask = sett_stride_layout}, false},
-    {"size", "L", F_ASK, {.ask = sett_size_layout}, false},
-    {"cosize", "L", F_ASK, {.ask = sett_cosize_layout}, false},
-    {"rank", "L", F_COUNT, {.count = sett_rank_layout}, false},
-    {"depth", "L", F_COUNT, {.count = sett_depth_layout}, false},
-    {"max_alignment", "L", F_FIND, {.find = sett_max_alignment_at}, false},
-    {"crd2idx", "L,COORD", F_AT, {.at = sett_crd2idx_at}, false},
-    {"idx2crd", "INDEX,SHAPE", F_BARGS, {.bargs = sett_idx2crd_at}, false},
-    {"get_flat_coord", "L,INDEX", F_AT, {.at = sett_get_flat_coord_at}, false},
-    {"ceil_div", "A,B", F_BARGS, {.bargs = sett_ceil_div_in_at}, false},
-    {"round_up", "A,B", F_BARGS, {.bargs = sett_round_up_in_at}, false},
-    {"shape_div", "A,B", F_BARGS, {.bargs = sett_shape_div_in_at}, false},
-    {"product_like", "A,PROFILE", F_BARGS, {.bargs = sett_product_like_at}, false},
-    {"unflatten", "A,PROFILE", F_BARGS, {.bargs = sett_unflatten_at}, false},
-    {"increment_coord", "COORD,SHAPE", F_BARGS, {.bargs = sett_increment_coord_at}, false},
-    {"append_ones", "L,RANK", F_LA, {.la = append_ones}, false},
-    {"prepend_ones", "L,RANK", F_LA, {.la = prepend_ones}, false},
-    {"get_swizzle_portion", "L", F_L, {.l = sett_get_swizzle_portion_at}, false},
-    {"get_nonswizzle_portion", "L", F_L, {.l = sett_get_nonswizzle_portion_at}, false},
-    {"make_layout_image_mask", "L,COORD,MODE", F_MASK, {.mask = sett_make_layout_image_mask_at}, false},
-    {"leading_dim", "L", F_FIND, {.find = sett_leading_dim_at}, false},
-    {"congruent", "A,B", F_RELATION, {.relation = sett_congruent_at}, false},
-    {"weakly_congruent", "A,B", F_RELATION, {.relation = sett_weakly_congruent_at}, false},
-    {"compatible", "A,B", F_RELATION, {.relation = sett_compatible_at}, false},
-    {"evenly_divides", "A,B", F_RELATION, {.relation = sett_evenly_divides_at}, false},
-    {"tuple_less", "A,B", F_RELATION, {.relation = sett_tuple_less_at}, false},
-    {"tuple_leq", "A,B", F_RELATION, {.relation = sett_tuple_leq_at}, false},
+    {"make_layout", "SHAPE[,STRIDE]", F_BAA, {.baa = sett_make_layout_at}, SHORT},
+    {"make_ordered_layout", "SHAPE,ORDER", F_BAA, {.baa = sett_make_ordered_layout_at}, EXACT},
+    {"make_layout_like", "L", F_L, {.l = sett_make_layout_like_at}, EXACT},
+    {"make_identity_layout", "SHAPE...", F_BA, {.ba = sett_make_identity_layout_at}, MANY},
+    {"make_swizzled", "BITS,BASE,SHIFT,L", F_IIIL, {.iiil = sett_make_swizzled_at}, EXACT},
+    {"make_composed_layout", "L,OFFSET,L", F_LAL, {.lal = sett_make_composed_layout_at}, EXACT},
+    {"make_layout_tv", "THREADS,VALUES", F_TV, {.tv = sett_make_layout_tv_at}, EXACT},
+    {"row_major", "SHAPE...", F_BA, {.ba = sett_row_major_at}, MANY},
+    {"composition", "L,TILER", F_LA, {.la = sett_composition_layout_at}, EXACT},
+    {"complement", "L[,SHAPE]", F_LA, {.la = sett_complement_at}, SHORT},
+    {"coalesce", "L[,PROFILE]", F_LA, {.la = sett_coalesce_layout_at}, SHORT},
+    {"filter", "L", F_L, {.l = sett_filter_at}, EXACT},
+    {"filter_by", "L,PROFILE", F_LA, {.la = sett_filter_by_at}, EXACT},
+    {"filter_zeros", "L", F_L, {.l = sett_filter_zeros_at}, EXACT},
+    {"flatten", "L", F_L, {.l = sett_flatten_at}, EXACT},
+    {"group_modes", "L,BEGIN,END", F_LII, {.lii = sett_group_modes_at}, EXACT},
+    {"append", "L,MODE", F_LL, {.ll = sett_append_at}, EXACT},
+    {"prepend", "L,MODE", F_LL, {.ll = sett_prepend_at}, EXACT},
+    {"get", "L,MODES...", F_LA, {.la = sett_get_layout_at}, MANY},
+    {"select", "L,MODES...", F_LA, {.la = sett_select_layout_at}, MANY},
+    {"slice", "L,COORD...", F_LA, {.la = sett_slice_layout_at}, MANY},
+    {"dice", "L,COORD...", F_LA, {.la = sett_dice_layout_at}, MANY},
+    {"logical_divide", "L,TILER", F_LA, {.la = sett_logical_divide_layout_at}, EXACT},
+    {"zipped_divide", "L,TILER", F_LA, {.la = sett_zipped_divide_layout_at}, EXACT},
+    {"tiled_divide", "L,TILER", F_LA, {.la = sett_tiled_divide_layout_at}, EXACT},
+    {"flat_divide", "L,TILER", F_LA, {.la = sett_flat_divide_layout_at}, EXACT},
+    {"logical_product", "L,TILER", F_LA, {.la = sett_logical_product_at}, EXACT},
+    {"zipped_product", "L,TILER", F_LA, {.la = sett_zipped_product_at}, EXACT},
+    {"tiled_product", "L,TILER", F_LA, {.la = sett_tiled_product_at}, EXACT},
+    {"flat_product", "L,TILER", F_LA, {.la = sett_flat_product_at}, EXACT},
+    {"blocked_product", "L,L", F_LL, {.ll = sett_blocked_product_at}, EXACT},
+    {"raked_product", "L,L", F_LL, {.ll = sett_raked_product_at}, EXACT},
+    {"tile_to_shape", "L,SHAPE[,ORDER]", F_LAA, {.laa = sett_tile_to_shape_at}, SHORT},
+    {"right_inverse", "L", F_L, {.l = sett_right_inverse_at}, EXACT},
+    {"left_inverse", "L", F_L, {.l = sett_left_inverse_at}, EXACT},
+    {"nullspace", "L", F_L, {.l = sett_nullspace_at}, EXACT},
+    {"max_common_layout", "L,L", F_LL, {.ll = sett_max_common_layout_at}, EXACT},
+    {"max_common_vector", "L,L", F_BOTH, {.both = sett_max_common_vector_at}, EXACT},
+    {"recast_layout", "NEW_BITS,OLD_BITS,L", F_IIL, {.iil = sett_recast_layout_at}, EXACT},
+    {"shape", "L", F_ASK, {.ask = sett_shape_layout}, EXACT},
+    {"stride", "L", F_ASK, {.ask = sett_stride_layout}, EXACT},
+    {"size", "L", F_ASK, {.ask = sett_size_layout}, EXACT},
+    {"cosize", "L", F_ASK, {.ask = sett_cosize_layout}, EXACT},
+    {"rank", "L", F_COUNT, {.count = sett_rank_layout}, EXACT},
+    {"depth", "L", F_COUNT, {.count = sett_depth_layout}, EXACT},
+    {"max_alignment", "L", F_FIND, {.find = sett_max_alignment_at}, EXACT},
+    {"crd2idx", "L,COORD", F_AT, {.at = sett_crd2idx_at}, EXACT},
+    {"idx2crd", "INDEX,SHAPE", F_BARGS, {.bargs = sett_idx2crd_at}, EXACT},
+    {"get_flat_coord", "L,INDEX", F_AT, {.at = sett_get_flat_coord_at}, EXACT},
+    {"ceil_div", "A,B", F_BARGS, {.bargs = sett_ceil_div_in_at}, EXACT},
+    {"round_up", "A,B", F_BARGS, {.bargs = sett_round_up_in_at}, EXACT},
+    {"shape_div", "A,B", F_BARGS, {.bargs = sett_shape_div_in_at}, EXACT},
+    {"product_like", "A,PROFILE", F_BARGS, {.bargs = sett_product_like_at}, EXACT},
+    {"unflatten", "A,PROFILE", F_BARGS, {.bargs = sett_unflatten_at}, EXACT},
+    {"increment_coord", "COORD,SHAPE", F_BARGS, {.bargs = sett_increment_coord_at}, EXACT},
+    {"append_ones", "L,RANK", F_LA, {.la = append_ones}, EXACT},
+    {"prepend_ones", "L,RANK", F_LA, {.la = prepend_ones}, EXACT},
+    {"get_swizzle_portion", "L", F_L, {.l = sett_get_swizzle_portion_at}, EXACT},
+    {"get_nonswizzle_portion", "L", F_L, {.l = sett_get_nonswizzle_portion_at}, EXACT},
+    {"make_layout_image_mask", "L,COORD,MODE", F_MASK, {.mask = sett_make_layout_image_mask_at}, EXACT},
+    {"leading_dim", "L", F_FIND, {.find = sett_leading_dim_at}, EXACT},
+    {"congruent", "A,B", F_RELATION, {.relation = sett_congruent_at}, EXACT},
+    {"weakly_congruent", "A,B", F_RELATION, {.relation = sett_weakly_congruent_at}, EXACT},
+    {"compatible", "A,B", F_RELATION, {.relation = sett_compatible_at}, EXACT},
+    {"evenly_divides", "A,B", F_RELATION, {.relation = sett_evenly_divides_at}, EXACT},
+    {"tuple_less", "A,B", F_RELATION, {.relation = sett_tuple_less_at}, EXACT},
+    {"tuple_leq", "A,B", F_RELATION, {.relation = sett_tuple_leq_at}, EXACT},
 };
 
 void layout_calls(FILE *f)
@@ -213,6 +214,29 @@ static const struct call *call_find(const char *s, size_t n)
     return NULL;
 }
 
+static sett_arg no_call(eval *v, const char *s, size_t n)
+{
+    char format[128];
+    guess g = guess_of(s, n);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        guess_add(&g, calls[i].name);
+    snprintf(format, sizeof format, "%%.*s: no such call%s", g.best ? guess_text(&g) : "; sett layout --help lists them");
+    return bad(v, format, s, n < 60 ? n : 60);
+}
+
+/* The operands from `from` to `end`, as if a bracket stood around them. */
+static sett_arg tuple_of(eval *v, const char *from, const char *end)
+{
+    size_t len = (size_t)(end - from);
+    char *text = malloc(len + 3);
+    if (!text)
+        return bad(v, "%.*s: out of memory", from, 0);
+    snprintf(text, len + 3, "(%.*s)", (int)len, from);
+    sett_arg a = evaluate(v, text, len + 2);
+    free(text);
+    return a;
+}
+
 static sett_arg call(eval *v, const char *s, size_t n, const char *args, size_t args_len)
 {
     const char *part[4];
@@ -221,15 +245,18 @@ static sett_arg call(eval *v, const char *s, size_t n, const char *args, size_t 
     sett_layout *l[4] = {NULL};
     const struct call *c = call_find(s, n);
     if (!c)
-        return bad(v, "%.*s: no such call; sett layout --help lists them", s, n);
+        return no_call(v, s, n);
     int argc = split(args, args_len, part, part_len, 4), want = (int)strlen(operands[c->form]);
-    if (argc != want && !(c->short_ok && argc == want - 1)) {
+    bool many = c->last == MANY && argc > want;
+    if (argc != want && !many && !(c->last == SHORT && argc == want - 1)) {
         char format[128];
         snprintf(format, sizeof format, "%%.*s takes (%s)", c->args);
         return bad(v, format, s, n);
     }
     for (int i = 0; i < want; i++) {
-        a[i] = i < argc ? evaluate(v, part[i], part_len[i]) : SETT_ALL;
+        a[i] = i >= argc              ? SETT_ALL
+               : many && i + 1 == want ? tuple_of(v, part[i], args + args_len)
+                                       : evaluate(v, part[i], part_len[i]);
         if (a[i].kind == SETT_POISON)
             return a[i];
         if (operands[c->form][i] == 'I' && (a[i].kind != SETT_INT || a[i].u.i != (int)a[i].u.i))

@@ -28,14 +28,16 @@ static int choose(const char *option, const char *text, const word *words, int *
 {
     char all[128];
     int n = 0;
+    guess g = guess_of(text, strlen(text));
     for (const word *w = words; w->name; w++) {
         if (!strcmp(text, w->name)) {
             *out = w->is;
             return EXIT_OK;
         }
         n += snprintf(all + n, sizeof all - (size_t)n, "%s%s", n ? ", " : "", w->name);
+        guess_add(&g, w->name);
     }
-    return usage("%s %s: one of %s is needed", option, text, all);
+    return usage("%s %s: one of %s is needed%s", option, text, all, guess_text(&g));
 }
 
 static int color_wanted(const options *o)
@@ -276,7 +278,12 @@ int layout_print(const options *o, sett_build *b, const sett_picture_args *p, in
     if (picture || (!o->emit && small(p->layout)))
         return draw(o, b, p, emit);
     int code = output_open(o);
-    if (!code)
-        puts(text);
-    return code;
+    if (code)
+        return code;
+    puts(text);
+    fflush(stdout);
+    if (sett_is_static(p->layout))
+        fputs("sett: its table has more than 64 rows or columns: --emit text prints it, --emit svg -o FILE draws it, --facts "
+              "has what can be counted\n", stderr);
+    return EXIT_OK;
 }

@@ -227,6 +227,17 @@ enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CAC
     O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR, O_SECRET, O_SIGNED,
     O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_METRICS, O_BYTES, O_FLOPS };
 
+static int no_option(const char *word, const struct option *longs)
+{
+    bool is_long = !strncmp(word, "--", 2);
+    guess g = is_long ? guess_of(word + 2, strcspn(word + 2, "=")) : guess_of("", 0);
+    for (; longs->name; longs++)
+        guess_add(&g, longs->val == O_WORKER ? NULL : longs->name);
+    if (g.best)
+        return usage("%s is no option; did you mean --%s?", word, g.best);
+    return usage("%s is no option", word);
+}
+
 static int parse(options *o, int argc, char **argv)
 {
     static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 1, NULL, O_DEVICE}, {"output", 1, NULL, 'o'},
@@ -267,7 +278,7 @@ static int parse(options *o, int argc, char **argv)
         else if (c == '?' && optopt > 0 && optopt <= UCHAR_MAX && !strchr("ohj", optopt)) /* a letter: optind may still be at its word */
             return usage("-%c is no option; an operand that begins with - comes after --", optopt);
         else if (c == '?' || c == ':')
-            return usage("%s %s", argv[optind - 1], c == '?' ? "is no option" : "needs a value");
+            return c == ':' ? usage("%s needs a value", argv[optind - 1]) : no_option(argv[optind - 1], longs);
         else if (c == O_BYTES || c == O_FLOPS)
             code = amount_parse(c == O_BYTES ? "--bytes" : "--flops", optarg, c == O_BYTES ? &o->bytes : &o->flops);
         else if (i < sizeof flag / sizeof *flag && flag[i])
@@ -298,5 +309,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(name, commands[i].name))
             return ask ? help(stdout, 1 << i) : commands[i].run(&o);
-    return usage("%s is no command", name);
+    guess g = guess_of(name, strlen(name));
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        guess_add(&g, commands[i].name);
+    return usage("%s is no command%s", name, guess_text(&g));
 }

@@ -210,14 +210,21 @@ static int keygen(const options *o)
     return EXIT_OK;
 }
 
+static const struct {
+    const char *name;
+    cache_verb *run;
+} verbs[] = {{"pack", pack}, {"merge", merge}, {"sign", sign}, {"unpack", unpack}, {"keygen", keygen}};
+
 cache_verb *pack_verb(const char *name)
 {
-    static const struct {
-        const char *name;
-        cache_verb *run;
-    } verbs[] = {{"pack", pack}, {"merge", merge}, {"sign", sign}, {"unpack", unpack}, {"keygen", keygen}};
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (!strcmp(name, verbs[i].name))
             return verbs[i].run;
     return NULL;
+}
+
+void pack_verbs(guess *g)
+{
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        guess_add(g, verbs[i].name);
 }

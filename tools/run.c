@@ -3,21 +3,35 @@
 #include "tools.h"
 #include <string.h>
 
-static int launch(sett_kernel *k, sett_engine *e, sett_stream s, argument *args, int n)
+int launch_refused(const options *o, const sett_error *err)
+{
+    const named_kernel *k = kernel_find(o->argv[0]);
+    if (err->status == SETT_E_SHAPE && k && k->fixed)
+        fail("%s; %s N makes it for N", err->text, k->fixed);
+    else
+        fail("%s", err->text);
+    return err->status == SETT_E_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILED;
+}
+
+static int launch(const options *o, sett_kernel *k, sett_engine *e, sett_stream s, argument *args, int n)
 {
     sett_bind bind[ARGUMENTS_MOST];
     sett_error err = {0};
     int code = arguments_bind(args, n, bind);
     if (!code && (sett_launch_n(k, s, n, bind, &err) || sett_sync_error(e, s, &err)))
-        code = fail("%s", err.text);
+        code = launch_refused(o, &err);
     return code;
 }
 
 static int download(sett_engine *e, sett_stream s, argument *a)
 {
     sett_error err = {0};
-    if (!a->out)
+    if (!a->out) {
+        if (a->info.written && !a->info.scalar)
+            fprintf(stderr, "sett: %s was written by the kernel and not saved: %s=%s:OUT.npy saves it\n", a->info.name,
+                a->info.name, a->in ? a->in : "");
         return EXIT_OK;
+    }
     if (sett_memcpy(e, s, a->array.data, a->buf.data, a->array.bytes) || sett_sync_error(e, s, &err))
         return fail("%s: %s", a->info.name, err.text);
     if (a->array.fortran)
@@ -49,7 +63,7 @@ static int run_kernel(const options *o, sett_engine *e, sett_stream s, sett_kern
     if (!code)
         code = arguments_upload(e, s, args, n);
     if (!code)
-        code = launch(k, e, s, args, n);
+        code = launch(o, k, e, s, args, n);
     for (int i = 0; i < n && !code; i++)
         code = download(e, s, &args[i]);
     arguments_free(e, s, args, n);

@@ -41,6 +41,17 @@ char *file_read(const char *path, size_t *len);
 int output_open(const options *);
 int file_write(const char *path, const void *data, size_t len); /* an exit code; "-" is standard output */
 
+/* ---- words.c: "; did you mean layout?" ------------------------------------------- */
+typedef struct guess { /* of a word that is none of those known */
+    const char *word, *best;
+    size_t len;
+    int far; /* of best: how many edits */
+    char text[64];
+} guess;
+guess guess_of(const char *word, size_t len);
+void guess_add(guess *, const char *known_or_null);
+const char *guess_text(guess *); /* "": nothing is near */
+
 /* ---- one a subcommand: exit codes --------------------------------------------- */
 int layout_command(const options *);
 void layout_calls(FILE *); /* the calls that an expression may have, one a line */
@@ -62,6 +73,7 @@ int key_find(sett_engine *, const char *digits, uint8_t key[32]);
 /* pack.c: sett cache pack, merge, sign, unpack, keygen */
 typedef int cache_verb(const options *); /* argv: what follows the verb */
 cache_verb *pack_verb(const char *name); /* NULL: none */
+void pack_verbs(guess *);                /* their names */
 /* An engine whose layers are the sources in argv, instead of the machine's own; folder: it writes to --cache-dir. NULL: the
  * reason was printed. */
 sett_engine *sources_open(const options *, int argc, char **argv, bool folder);
@@ -74,6 +86,7 @@ typedef struct named_kernel {
     sett_body body;
     bool (*fill)(const options *, sett_dtype, void *user); /* false: the reason was printed */
     size_t user_size;
+    const char *fixed; /* the option that gives an extent which the kernel is made for; NULL: none */
 } named_kernel;
 const named_kernel *kernel_find(const char *name); /* NULL: none */
 void kernel_list(FILE *);
@@ -110,6 +123,8 @@ void arguments_free(sett_engine *, sett_stream, argument *, int n);
 sett_dtype arguments_dtype(const options *); /* 0: the reason was printed, but for --dtype's */
 int device_find(const options *, sett_engine *, sett_stream *);
 /* run.c */
+/* A launch or benchmark that was refused: says so, and which option makes the kernel for other extents. An exit code. */
+int launch_refused(const options *, const sett_error *);
 int kernel_command(const options *, const char *command,
     int (*with)(const options *, sett_engine *, sett_stream, sett_kernel *));
 #endif

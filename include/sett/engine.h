@@ -62,7 +62,8 @@ typedef struct sett_engine_options {
      * $XDG_CACHE_HOME/sett, else $HOME/.cache/sett, else none. "": none. The environment is ignored in set-uid
      * programs. */
     const char *cache_dir;
-    bool sealed;            /* a miss is SETT_E_NOT_CACHED, never a compile */
+    bool sealed;            /* a miss is SETT_E_NOT_CACHED, never a compile. A kernel for "cpu" needs no compile: it is its
+                             * tape, in no disk cache, and is made as ever */
     bool no_gpu;            /* do not look for a driver: the CPU only */
     int cpu_threads;        /* of the CPU engine; 0: one a core */
     sett_assembler assembler;

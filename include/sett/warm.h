@@ -16,10 +16,11 @@
  *         .name = saxpy
  *
  * A manifest is lines; # starts a comment, paths are relative to its folder. `family OBJECT SYMBOL` or `tape FILE` begins a
- * block, whose kernels are all combinations of the values that follow. A value is an integer, a number with a point (of
- * float and double), an element type (of integers: its id) or true, false; FROM..TO are integers, each 1 more than the one
- * before, or with +N, *N at the end by so much. What begins with a dot is of the compile: .name, .targets (instead of those
- * of the call), .opt_level, .line_info. A block may be given again with other values; a kernel that comes twice is one. */
+ * block, whose kernels are all combinations of the values that follow. A value is an integer (a float or
+ * double takes one too: `scale = 2` is 2.0), a number with a point (of float and double), an element type (of integers: its
+ * id) or true, false; FROM..TO are integers, each 1 more than the one before, or with +N, *N at the end by so much. What
+ * begins with a dot is of the compile: .name, .targets (instead of those of the call), .opt_level, .line_info. A block may
+ * be given again with other values; a kernel that comes twice is one. */
 #ifndef SETT_WARM_H
 #define SETT_WARM_H
 #include <sett/engine.h>

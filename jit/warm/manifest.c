@@ -164,6 +164,8 @@ static sett_status set_values(reader *r, char *text)
 static bool place(const reader *r, const char *path, char out[PATH_MAX])
 {
     const char *slash = path[0] == '/' ? NULL : strrchr(r->path, '/');
+    while (!strncmp(path, "./", 2))
+        path += 1 + strspn(path + 1, "/");
     int n = path[0] == '/' ? snprintf(out, PATH_MAX, "%s", path)
             : slash        ? snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - r->path), r->path, path)
                            : snprintf(out, PATH_MAX, "./%s", path);
@@ -219,9 +221,12 @@ static sett_status read_file(const reader *r, const char *path, char **text, siz
         return SETT_OK;
     }
     free(p);
-    return bad  ? sett__error(r->err, SETT_E_IO, "%s: %s", path, strerror(why))
-           : !p ? sett__error(r->err, SETT_E_MEMORY, "no memory to read %s", path)
-                : sett__error(r->err, SETT_E_LIMIT, "%s is larger than %d bytes", path, TEXT_MAX);
+    char place[PATH_MAX + 16] = ""; /* of a tape: the line that names it */
+    if (r->line)
+        snprintf(place, sizeof place, "%s:%d: ", r->path, r->line);
+    return bad  ? sett__error(r->err, SETT_E_IO, "%s%s: %s", place, path, strerror(why))
+           : !p ? sett__error(r->err, SETT_E_MEMORY, "%sno memory to read %s", place, path)
+                : sett__error(r->err, SETT_E_LIMIT, "%s%s is larger than %d bytes", place, path, TEXT_MAX);
 }
 
 static sett_status begin_block(reader *r, char *text, bool family)

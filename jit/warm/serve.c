@@ -14,7 +14,7 @@ enum { SOCKET = 0, N_STRINGS = 9 };
 /* Both have to be of one build: it goes first, and what follows may change with it. */
 #define VERSION SETT_VERSION ", code generator " SETT__CODEGEN_ID
 typedef struct hello { /* strings follow, each with its NUL; one that starts with '-' is NULL, others start with '+' */
-    int32_t assembler, trust, toolchain, timeout_ms, wait_ms;
+    int32_t assembler, trust, toolchain, timeout_ms, wait_ms, zero; /* every byte is sent: no padding */
     uint64_t cap;
 } hello;
 
@@ -30,7 +30,7 @@ size_t sett__warm_hello(const sett_engine *e, const char *folder, const char *ma
 {
     const sett_engine_options *o = &e->opt;
     const hello h = {(int32_t)o->assembler, (int32_t)o->cache_trust, (int32_t)o->toolchain, o->compile_timeout_ms,
-        o->compile_wait_ms, o->cache_cap};
+        o->compile_wait_ms, 0, o->cache_cap};
     const char *layers = sett__cache_layer_paths(o->cache_layers);
     const char *const strings[N_STRINGS] = {VERSION, manifest, folder, layers ? layers : "", o->plugin, o->ptxas,
         o->nvjitlink, o->cache_secret, o->cache_signers};

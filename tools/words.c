@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* "did you mean ...?": the known word that fewest edits lead to. */
+#include "tools.h"
+#include <string.h>
+
+enum { WORD_MOST = 32 };
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters inserted, left out, changed, or two neighbours exchanged (optimal string alignment). */
+static int edits(const char *a, int n, const char *b, int m)
+{
+    int d[WORD_MOST + 1][WORD_MOST + 1];
+    for (int i = 0; i <= n; i++)
+        for (int j = 0; j <= m; j++) {
+            if (!i || !j) {
+                d[i][j] = i + j;
+                continue;
+            }
+            d[i][j] = least(least(d[i - 1][j], d[i][j - 1]) + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[n][m];
+}
+
+guess guess_of(const char *word, size_t len)
+{
+    return (guess){.word = word, .len = len};
+}
+
+void guess_add(guess *g, const char *known)
+{
+    size_t n = known ? strlen(known) : 0;
+    if (!n || n > WORD_MOST || !g->len || g->len > WORD_MOST)
+        return;
+    int far = edits(g->word, (int)g->len, known, (int)n), most = (int)(n > g->len ? n : g->len) / 3;
+    if (far <= (most ? most : 1) && far < (int)n && (!g->best || far < g->far))
+        g->best = known, g->far = far;
+}
+
+const char *guess_text(guess *g)
+{
+    g->text[0] = 0;
+    if (g->best)
+        snprintf(g->text, sizeof g->text, "; did you mean %.*s?", WORD_MOST, g->best);
+    return g->text;
+}
