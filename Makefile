@@ -120,11 +120,14 @@ $(B)/libbench.so: $(B)/obj/bench/kernels.o $(NAMED) $(MEASURED) $(B)/libsett.so
 # A driver that stands in for the real one where there is none.
 $(B)/fake-cuda.so: $(B)/obj/tests/fake_cuda.o
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -o $@ $^
+# A profiler's library; by the older one's name too.
+$(B)/fake-nvtx.so: $(B)/obj/tests/fake_nvtx.o
+	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,libnvToolsExt.so.1 -o $@ $^
 # The runner links the objects, so that unit tests may look inside; Check is static, so that it can be carried.
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
 TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/fault% $(B)/obj/tests/fake_% $(B)/obj/tests/family.o $(B)/obj/tests/oom.o $(B)/obj/tests/runner.o,$(call obj,tests))
-$(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so
+$(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 # Out of memory on purpose: what allocates is renamed in sett's own objects, so that LLVM's and libc's calls stay theirs.
 OOM_SYMBOLS := $(foreach f,malloc calloc realloc free aligned_alloc strdup strndup asprintf fdopendir ffi_closure_alloc \

@@ -323,10 +323,14 @@ static double wait_ms(const sett_engine *e)
 
 static sett__turn turn_of(const request *r, sett__disk *folder, const sett__digest *key, sett__ticket *ticket)
 {
+    sett__turn turn = sett__disk_lock(folder, key, 0, ticket);
+    if (turn != SETT__TURN_TIMEOUT)
+        return turn;
     double start = sett__now_ms();
-    sett__turn turn = sett__disk_lock(folder, key, wait_ms(r->e), ticket);
-    if (turn == SETT__TURN_WAITED || turn == SETT__TURN_TIMEOUT)
-        sett__count_ms(&r->e->count.waits, &r->e->count.wait_ns, sett__now_ms() - start);
+    sett__range_begin("wait", r->name);
+    turn = sett__disk_lock(folder, key, wait_ms(r->e), ticket);
+    sett__range_end();
+    sett__count_ms(&r->e->count.waits, &r->e->count.wait_ns, sett__now_ms() - start);
     return turn;
 }
 
@@ -405,7 +409,9 @@ static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **o
     }
     if (!found.lead) {
         double start = sett__now_ms();
+        sett__range_begin("join", r->name);
         s = sett__kernels_wait(e->kernels, found.flight, out, err);
+        sett__range_end();
         sett__count_ms(&e->count.joined, &e->count.join_ns, sett__now_ms() - start);
         return s;
     }
@@ -438,7 +444,9 @@ static sett_status compile_body(const request *r, sett_body body, sett_kernel **
         sett__count(&r->e->count.memo_hits, 1);
         return SETT_OK;
     }
+    sett__range_begin("record", r->name);
     sett_status s = record_body(r->e, body, &r->opt, true, &rec, err);
+    sett__range_end();
     sett__count_ms(&r->e->count.records, &r->e->count.record_ns, rec.ms);
     if (s)
         return s;

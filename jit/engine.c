@@ -187,6 +187,7 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
     mark_process(e);
     sett__logger_open(&e->log, &e->opt, &e->count.log_drops);
     sett__dump_open(e);
+    sett__ranges_open();
     open_cuda(e);
     const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms};
     s = sett__asm_open(&e->assembler, &config, err);

@@ -85,6 +85,12 @@ void sett__logger_open(sett__logger *, const sett_engine_options *, atomic_uint_
 void sett__say(sett__logger *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
 void sett__log(const sett_engine *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
 
+/* ---- nvtx.c: ranges for profilers ----------------------------------------------------------- */
+void sett__ranges_open(void); /* once a process: looks who listens */
+/* "record saxpy" on this thread until sett__range_end(): the last one that was begun ends first. */
+void sett__range_begin(const char *what, const char *name);
+void sett__range_end(void);
+
 /* ---- asm/: PTX to cubin ------------------------------------------------------------- */
 typedef struct sett__asm sett__asm; /* what was found: nvJitLink, ptxas, driver; safe for many threads */
 typedef struct sett__asm_config {

@@ -193,6 +193,7 @@ static void fatal(void *user, const char *text)
     sett__workers *w = ctx->w;
     task *t = ctx->t;
     warm_end(ctx->m);
+    sett__range_end();
     sett__log(w->engine, SETT_LOG_ERROR, "compiler", "%s: the compiler failed: %s", t->job->name, text);
     pthread_mutex_lock(&w->lock);
     sett__error(&w->why, SETT_E_NO_COMPILER, SETT__PLUGIN_DEAD, text);
@@ -226,7 +227,9 @@ static sett_status make_ptx(sett__workers *w, task *t, warmer *m, const sett__pt
     if (s)
         return s;
     double start = sett__now_ms();
+    sett__range_begin("codegen", j->name);
     s = (*api)->compile(&job, ptx, &t->error);
+    sett__range_end();
     t->out->codegen_ms = sett__now_ms() - start;
     sett__count_ms(&w->engine->count.codegens, &w->engine->count.codegen_ns, t->out->codegen_ms);
     if (!s && ptx->ir)
@@ -246,7 +249,9 @@ static sett_status make_cubin(sett__workers *w, task *t, const sett__ptx_out *pt
         .line_info = j->line_info,
         .needs_ptxas = strstr(ptx->ptx, "setmaxnreg") != NULL};
     double start = sett__now_ms();
+    sett__range_begin("assemble", j->name);
     sett_status s = sett__assemble(w->engine->assembler, &job, out, &t->error);
+    sett__range_end();
     t->out->assemble_ms = sett__now_ms() - start;
     sett__count_ms(&w->engine->count.assembles, &w->engine->count.assemble_ns, t->out->assemble_ms);
     if (!s && t->error.text[0]) /* what the one that was asked first had to say */

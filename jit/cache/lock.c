@@ -16,8 +16,8 @@ enum { NONE = -2, FORK_SLOTS = 64, FIRST_DELAY_US = 500, LAST_DELAY_US = 5000 };
 
 /* ---- forks -------------------------------------------------------------------------------- */
 /* A forked child has its parent's open files, so it would hold the parent's locks when the parent is killed. A fork is
- * an event of the process, and pthread_atfork() hands over nothing of ours: this table is the one thing in the library
- * that is not some engine's. 0: free, else a descriptor and one. Past its end the deadline of those who wait serves. */
+ * an event of the process, and pthread_atfork() hands over nothing of ours: so this table, as what a profiler fills
+ * (nvtx.c), is not some engine's. 0: free, else a descriptor and one. Past its end the deadline of those who wait serves. */
 static atomic_int locked_files[FORK_SLOTS];
 static pthread_once_t forks_watched = PTHREAD_ONCE_INIT;
 

@@ -184,6 +184,7 @@ static sett_status load(sett__gpu_kernel *k, int device, sett__cu_handle context
             k->smem, device, c->gpu[device].target, c->gpu[device].smem_optin);
     double start = sett__now_ms();
     bool fresh = false;
+    sett__range_begin("load", k->symbol);
     sett__relaxed mode = sett__cuda_relax(c);
     pthread_mutex_lock(&k->lock);
     sett_status s = SETT_OK;
@@ -193,6 +194,7 @@ static sett_status load(sett__gpu_kernel *k, int device, sett__cu_handle context
         s = k->modules ? ready_module(k, context, &fresh, e) : ready_library(k, device, &fresh, e);
     pthread_mutex_unlock(&k->lock);
     sett__cuda_restore(c, &mode);
+    sett__range_end();
     if (fresh) {
         sett__count_ms(&c->gpu[device].loads, &c->gpu[device].load_ns, sett__now_ms() - start);
         sett__count(&c->gpu[device].loaded_bytes, k->len);
