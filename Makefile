@@ -40,7 +40,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/families.c,$(wildcard examples/*.c)))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all facts check check-one properties fuzz fuzz-run golden pictures fault valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -151,11 +151,33 @@ $(B)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)
 $(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(B)/obj/tests/plain.o $(B)/obj/tests/conform_ref.o $(B)/libsett.a
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
-FUZZED := $(patsubst %,$(B)/obj/tests/%.o,fuzz_targets fuzz_cache law law_algebra law_dynamic law_range law_tiles) $(B)/libsett.a
+FUZZED := $(patsubst %,$(B)/obj/tests/%.o,fuzz_targets fuzz_cache fuzz_warm law law_algebra law_dynamic law_range law_tiles) $(B)/obj/tools/size.o $(B)/libsett.a
 $(B)/fuzz-replay: $(B)/obj/tests/fuzz_replay.o $(FUZZED)
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/fuzz-%: tests/fuzz.c $(FUZZED)
 	$(call Q,LD)$(CC) $(CFLAGS) -DFUZZ=fuzz_$* $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
+
+# Branch coverage of the readers of untrusted files: they alone are compiled for it, and go before the library's own.
+COVER := build/coverage
+COVERED := $(patsubst %,jit/cache/%.c,entry read pack elf)
+COVER_OBJ := $(COVERED:%.c=$(COVER)/obj/%.o)
+COVER_SUITES := cache disk layers pack
+$(COVER)/obj/%.o: %.c $(wildcard jit/cache/*.h) jit/jit.h
+	@mkdir -p $(@D); rm -f $(@:.o=.gcda)
+	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -D_GNU_SOURCE -O0 --coverage -c -o $@ $<
+$(COVER)/oom/%.o: $(COVER)/obj/%.o
+	@mkdir -p $(@D)
+	$(call Q,OBJCOPY)objcopy $(OOM_SYMBOLS) $< $@
+$(COVER)/runner: tests/runner.c Makefile $(patsubst %,$(B)/obj/tests/test_%.o,$(COVER_SUITES)) $(TEST_SHARED) $(COVER_OBJ) $(B)/libsett.a | $(B)/sett
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) --coverage -rdynamic '-DSUITES=$(foreach s,$(COVER_SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
+$(COVER)/fuzz-replay: $(B)/obj/tests/fuzz_replay.o $(COVER_OBJ) $(FUZZED)
+	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
+$(COVER)/oom/oom: $(B)/obj/tests/oom.o $(B)/obj/tests/folder.o $(NAMED) $(COVERED:%.c=$(COVER)/oom/%.o) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
+	@mkdir -p $(@D); ln -sf ../../../$(B)/oom/libsett-ptx.so $(@D)/
+	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
+$(COVER)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,rig.o folder.o sample.o fuzz_cache.o) $(COVER_OBJ) $(B)/libsett.a | $(B)/fake-ptx.so
+	@mkdir -p $(@D); ln -sf ../../$(B)/fake-ptx.so $(@D)/
+	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
 # ---- targets -------------------------------------------------------------------------
 setup: ## install the Debian packages that are missing
@@ -172,7 +194,7 @@ properties: $(RUNNER) ## laws of the layout algebra on random cases: make proper
 	SETT_TEST_CASES=$(or $(CASES),10000) SETT_TEST_SEED=$(or $(SEED),$(shell date +%s)) SETT_TEST_LAW=$(LAW) $(RUNNER) properties
 
 # What is new stays in build/fuzz/NAME; what fails too, as a file to be run by fuzz-replay NAME=FILE.
-fuzz: ## libFuzzer, by clang: make fuzz FUZZ=layout_text|laws|tape_bytes|tape_text|cache_entry|meta|cubin|pack [SECONDS=60]
+fuzz: ## libFuzzer, by clang: make fuzz FUZZ=layout_text|laws|tape_bytes|tape_text|cache_entry|meta|cubin|pack|manifest|environment [SECONDS=60]
 	@$(MAKE) --no-print-directory CC=$(or $(FUZZ_CC),clang) SAN=fuzzer-no-link,address,undefined fuzz-run
 
 fuzz-run: $(B)/fuzz-$(FUZZ)
@@ -185,6 +207,9 @@ golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
 
 fault: $(B)/fault ## the fault campaign on the disk cache, at its full numbers: an hour or so; make fault FAULT="F3 F4"
 	$(B)/fault --full $(FAULT)
+
+coverage: $(COVER)/runner $(COVER)/fuzz-replay $(COVER)/fault $(COVER)/oom/oom $(B)/libsett-ptx.so ## lines and branches of what reads cache entries, packs and cubins, by gcov
+	@tests/coverage.sh $(COVER) $(COVERED)
 
 pictures: all ## draw docs/pictures/ anew; then look at them
 	@tests/console.sh $(B) update

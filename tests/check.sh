@@ -107,7 +107,7 @@ part address-undefined memory
 part address-undefined-fuzz fuzz san-address-undefined SAN=address,undefined
 part address-undefined-examples memory_examples
 part address-undefined-oom oom san-address-undefined SAN=address,undefined
-part address-undefined-fault faults san-address-undefined "F1 F4 P Z" SAN=address,undefined
+part address-undefined-fault faults san-address-undefined "F1 F4 P R Z" SAN=address,undefined
 part thread races
 echo "$passed passed, $failed failed, $skipped skipped in $(($(date +%s) - started)) s"
 [ "$failed" = 0 ]

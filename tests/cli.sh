@@ -186,6 +186,8 @@ expect 1 '^sett: saxpy: Y mode 0 is 11, X mode 0 gives N = 10' bench saxpy X=10 
 expect 5 '^sett: sett_benchmark: .graph needs a GPU' bench saxpy X=10 Y=10 a=1 --device cpu --graph
 expect 2 'cache takes layers, ls, verify' cache frob
 expect 2 'trim needs a size' cache trim 5X
+expect 2 'trim needs a size' cache trim 99999999999999999999
+expect 2 'trim needs a size' cache trim 16777216T
 expect 2 'needs two keys' cache explain abcd
 expect 2 'xyz is no key' cache explain xyz abcd
 expect 1 'nofile.tape is neither' run nofile.tape

@@ -33,6 +33,7 @@ typedef struct plan { /* of this process */
 extern plan planned;
 extern atomic_long calls[N_CALLS], calls_in_all;
 extern const char *const call_names[N_CALLS];
+long calls_that_write(void); /* since plan_set */
 void plan_set(const plan *); /* NULL: nothing; counts start anew */
 extern const sett__os os_faulty; /* does what was planned */
 extern const sett__os os_dishonest; /* locks are granted to all; names appear late; handles go stale; names are busy */
@@ -74,6 +75,7 @@ long f12_attacks(bool, char *, size_t), f13_removed(bool, char *, size_t);
 long t_threads(bool, char *, size_t);
 long p1_bits(bool, char *, size_t), p2_lengths(bool, char *, size_t), p3_writes(bool, char *, size_t);
 long p4_many(bool, char *, size_t);
+long p5_reads(bool, char *, size_t), r1_folder(bool, char *, size_t), f16_other_user(bool, char *, size_t);
 long fuzz_packs(bool, char *, size_t);
 long fuzz_entry(bool, char *, size_t), fuzz_elf(bool, char *, size_t);
 #endif

@@ -3,6 +3,7 @@
 #include "fault.h"
 #include "folder.h"
 #include <errno.h>
+#include <ftw.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,82 @@ long f6_read_only(bool full, char *figures, size_t size)
 {
     (void)full;
     return told(in_child(read_only, NULL), "hits go on, no write is tried", figures, size);
+}
+
+/* ---- F16: an image's layers ----------------------------------------------------------------------------- */
+enum { SHIPPED = 20 };
+/* Everybody may read it: its folders and files, as an image's are. */
+static int open_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)type, (void)at;
+    return chmod(path, S_ISDIR(st->st_mode) ? 0755 : 0644);
+}
+static bool open_to_all(const char *folder)
+{
+    return !nftw(folder, open_one, 16, FTW_PHYS);
+}
+
+static bool ship(const char *folder, const char *pack, made *m)
+{
+    const sett_pack_options o = {.size = sizeof o};
+    sett__cache *c = NULL;
+    uint64_t n = 0;
+    sett__disk *d = disk_open(folder, NULL, 1 << 20);
+    bool ok = d != NULL;
+    for (unsigned i = 0; i < SHIPPED; i++) {
+        made_new(&m[i], i, 500);
+        ok = ok && !sett__disk_put(d, &m[i].key, &m[i].entry, false, NULL);
+    }
+    sett__disk_close(d);
+    ok = ok && !sett__cache_open(&c, &(sett__cache_options){.layers = folder}, NULL) && !sett__pack_write(c, pack, &o, &n, NULL);
+    sett__cache_close(c);
+    return ok && n == SHIPPED && open_to_all(folder);
+}
+
+static sett_status keep(void *user, sett__entry *e, int layer, sett_error *err)
+{
+    (void)layer, (void)err;
+    *(sett__entry *)user = *e;
+    return SETT_OK;
+}
+
+/* The pack, then the folder, each alone, as a user who owns neither and may write nothing. */
+static int other_user(void *user)
+{
+    char folder[300], pack[300];
+    made m[SHIPPED];
+    bool ok = true;
+    (void)user;
+    if (!mount_small())
+        return SKIPPED;
+    snprintf(folder, sizeof folder, "%s/cache", in_root("disk"));
+    snprintf(pack, sizeof pack, "%s/p.settpack", in_root("disk"));
+    if (!ship(folder, pack, m) || chmod(in_root("disk"), 0755) || chmod(in_root("."), 0711))
+        return FAILED;
+    if (mount(NULL, in_root("disk"), NULL, MS_REMOUNT | MS_RDONLY, NULL) || setuid(65534))
+        return SKIPPED;
+    for (int which = 0; which < 2; which++) {
+        sett__cache *c;
+        plan_set(NULL);
+        if (sett__cache_open(&c, &(sett__cache_options){.layers = which ? folder : pack, .os = &os_faulty}, NULL))
+            return FAILED;
+        for (int i = 0; i < SHIPPED; i++) {
+            sett__entry e = {0};
+            ok &= !sett__cache_find(c, &m[i].key, &m[i].entry.key_material, keep, &e, NULL) && made_is(&m[i], &e);
+            sett__entry_free(&e);
+        }
+        sett__cache_close(c);
+        ok &= calls_in_all > SHIPPED && !calls_that_write();
+    }
+    for (int i = 0; i < SHIPPED; i++)
+        made_free(&m[i]);
+    return ok ? OK : FAILED;
+}
+
+long f16_other_user(bool full, char *figures, size_t size)
+{
+    (void)full;
+    return told(in_child(other_user, NULL), "20 of a pack and 20 of a folder, all hits, no call that writes", figures, size);
 }
 
 static void count_warnings(void *user, sett_log_level level, const char *component, const char *message)

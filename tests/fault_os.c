@@ -22,6 +22,16 @@ void plan_set(const plan *p)
         calls[i] = 0;
 }
 
+long calls_that_write(void)
+{
+    static const int writing[] = {CALL_pwrite, CALL_fdatasync, CALL_fchmod, CALL_futimens, CALL_mkdirat, CALL_unlinkat,
+        CALL_renameat2, CALL_linkat, CALL_setlk};
+    long n = 0;
+    for (size_t i = 0; i < SETT__COUNT(writing); i++)
+        n += calls[writing[i]];
+    return n;
+}
+
 static bool struck(int call)
 {
     long of_this = atomic_fetch_add(&calls[call], 1) + 1, of_all = atomic_fetch_add(&calls_in_all, 1) + 1;

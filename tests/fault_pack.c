@@ -228,16 +228,6 @@ static bool write_many(const char *path, unsigned n)
     return ok;
 }
 
-static long writes(void)
-{
-    static const int writing[] = {CALL_pwrite, CALL_fdatasync, CALL_fchmod, CALL_futimens, CALL_mkdirat, CALL_unlinkat,
-        CALL_renameat2, CALL_setlk};
-    long n = 0;
-    for (size_t i = 0; i < SETT__COUNT(writing); i++)
-        n += calls[writing[i]];
-    return n;
-}
-
 long p4_many(bool full, char *figures, size_t size)
 {
     enum { MOST = 10000, OPENS = 21 };
@@ -271,8 +261,84 @@ long p4_many(bool full, char *figures, size_t size)
         made_free(&m);
     }
     l->ops->close(l);
-    bad += writes() ? complain("%ld calls that write", writes()) : 0;
+    bad += calls_that_write() ? complain("%ld calls that write", calls_that_write()) : 0;
     snprintf(figures, size, "%d keys, opened in %.1f ms at best of %d, %.1f us an entry, no call that writes", MOST, best, OPENS, get_us);
+    return bad;
+}
+
+static sett_status count_wrong(void *user, const sett__layer_item *it)
+{
+    const patient *p = ((void **)user)[0];
+    long *wrong = ((void **)user)[1];
+    bool any = !it->entry;
+    for (int i = 0; i < ENTRIES && !any; i++)
+        any = !memcmp(&p->m[i].key, it->key, sizeof *it->key) && made_is(&p->m[i], it->entry);
+    *wrong += !any;
+    return *wrong > 0 ? SETT_E_CLOSED : SETT_OK;
+}
+
+static sett_status enough(void *user, const sett__layer_item *it)
+{
+    (void)user, (void)it;
+    return SETT_E_CLOSED;
+}
+
+static long calls_made;
+static long read_pack(const patient *p, const plan *how)
+{
+    sett__layer *l;
+    long wrong = 0;
+    void *user[] = {(void *)(uintptr_t)p, &wrong};
+    int files = open_files();
+    plan_set(how);
+    sett_status s = sett__pack_open(&l, &(sett__pack_options){.path = p->path, .os = &os_faulty}, NULL);
+    if (!s) {
+        wrong += right(p, l) < 0;
+        sett_status seen = l->ops->walk(l, count_wrong, user);
+        wrong += seen && seen != SETT_E_MEMORY;
+        wrong += !how && l->ops->walk(l, enough, NULL) != SETT_E_CLOSED;
+        wrong += l->ops->refuse(l, &p->m[0].key); /* it cannot be moved out of a pack */
+        l->ops->close(l);
+    }
+    calls_made = calls_in_all;
+    plan_set(NULL);
+    wrong += open_files() != files || (s && s != SETT_E_IO && s != SETT_E_MEMORY) || (s && !how);
+    return wrong;
+}
+
+/* Who may write it, or it belongs to: refused, whatever it holds. */
+static long strangers(const patient *p)
+{
+    sett__layer *l;
+    sett_error err = {0};
+    const sett__pack_options o = {.path = p->path};
+    long bad = chmod(p->path, 0666) || sett__pack_open(&l, &o, &err) != SETT_E_IO || !strstr(err.text, "written by others");
+    bad += chmod(p->path, 0620) || sett__pack_open(&l, &o, &err) != SETT_E_IO || !strstr(err.text, "written by others");
+    bad += chmod(p->path, 0600) != 0;
+    if (!geteuid())
+        bad += chown(p->path, 1, 1) || sett__pack_open(&l, &o, &err) != SETT_E_IO || !strstr(err.text, "another user") || chown(p->path, 0, 0);
+    return bad ? complain("a stranger's pack: %s", err.text) : 0;
+}
+
+long p5_reads(bool full, char *figures, size_t size)
+{
+    static const int errors[] = {EIO, ENOSPC, EACCES, EPERM, EROFS, EMFILE, ENFILE, ENOMEM, EINTR, ESTALE, EBUSY, ENOENT};
+    patient p = {0};
+    long bad = 0, tried = 0, turn = 0;
+    if (!admit(&p))
+        return complain("no pack to read");
+    bad += read_pack(&p, NULL) + strangers(&p);
+    for (long at = 1, total = calls_made; at <= total; at++)
+        for (size_t i = 0; i < 2 * SETT__COUNT(errors); i++) {
+            if (turn++ % (full ? 1 : 5))
+                continue;
+            long wrong = read_pack(&p, &(plan){MISHAP_ERROR, -1, at, i % 2, errors[i / 2], 0, 0});
+            bad += wrong ? complain("call %ld gave %s: something wrong", at, strerror(errors[i / 2])) : 0;
+            tried++;
+        }
+    bad += read_pack(&p, &(plan){.what = MISHAP_SHORT, .call = -1, .at = -1}) != 0;
+    snprintf(figures, size, "%ld errors over %ld calls", tried, turn / 24);
+    discharge(&p);
     return bad;
 }
 
@@ -286,11 +352,13 @@ static bool is_whole(const char *path, const patient *p)
     return same;
 }
 
-/* Written over the word "old". A process of its own; its exit status, or that it was killed. */
-static int write_in_child(const char *path, const plan *how)
+/* Written over the word "old", or where nothing stood. A process of its own; its exit status, or that it was killed. */
+static int write_in_child(const char *path, bool over, const plan *how)
 {
     int status = 0;
-    write_file(path, "old", 3, 0644);
+    unlink(path);
+    if (over)
+        write_file(path, "old", 3, 0644);
     pid_t id = fork();
     if (!id) {
         plan_set(how);
@@ -300,34 +368,62 @@ static int write_in_child(const char *path, const plan *how)
     return status;
 }
 
+static int names_beside(const char *path)
+{
+    int n = 0;
+    const char *name = strrchr(path, '/') + 1;
+    DIR *dir = opendir(in_root("."));
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        n += !strncmp(e->d_name, name, strlen(name)) && e->d_name[strlen(name)];
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+/* What stands there is whole or what stood there; what lies beside it goes with the next pack, two hours later. */
+static long after_kill(const char *path, const patient *p, bool over, long at, long *left)
+{
+    long bad = 0;
+    bool stood = over ? file_size(path) == 3 : access(path, F_OK) != 0;
+    if (!stood && !is_whole(path, p))
+        bad += complain("killed at call %ld: a part of a pack stands there", at);
+    *left += names_beside(path);
+    plan_set(&(plan){.clock = 7200});
+    if (write_pack(&os_faulty, path) || !is_whole(path, p) || names_beside(path))
+        bad += complain("killed at call %ld: the next pack leaves %d names", at, names_beside(path));
+    plan_set(NULL);
+    return bad;
+}
+
 long p3_writes(bool full, char *figures, size_t size)
 {
     static const int errors[] = {EIO, ENOSPC, EACCES, EINTR, EROFS, EMFILE};
     patient p = {0};
-    long bad = 0, kills = 0, failures = 0, total;
+    long bad = 0, kills = 0, failures = 0, left = 0, total;
     if (!admit(&p))
         return complain("no pack to write");
-    const char *path = in_root("out");
+    char path[300];
+    snprintf(path, sizeof path, "%s", in_root("out")); /* in_root gives one of 8 buffers */
     plan_set(NULL);
     bad += write_pack(&os_faulty, path) || !is_whole(path, &p);
     total = calls_in_all;
-    for (long at = 1; at <= total; at += full ? 1 : 4) {
-        for (mishap what = MISHAP_KILL_BEFORE; what <= MISHAP_KILL_AFTER; what++, kills++) {
-            write_in_child(path, &(plan){.what = what, .call = -1, .at = at});
-            if (file_size(path) != 3 && !is_whole(path, &p))
-                bad += complain("killed at call %ld: a part of a pack stands there", at);
+    for (long at = 1; at <= total; at += full ? 1 : 12) {
+        for (int how = 0; how < 4; how++, kills++) {
+            bool over = how / 2;
+            write_in_child(path, over, &(plan){.what = how % 2 ? MISHAP_KILL_AFTER : MISHAP_KILL_BEFORE, .call = -1, .at = at});
+            bad += after_kill(path, &p, over, at, &left);
         }
         for (size_t i = 0; i < SETT__COUNT(errors); i++, failures++) {
-            int status = write_in_child(path, &(plan){.what = MISHAP_ERROR, .call = -1, .at = at, .error = errors[i]});
+            int status = write_in_child(path, true, &(plan){.what = MISHAP_ERROR, .call = -1, .at = at, .error = errors[i]});
             bool done = WIFEXITED(status) && !WEXITSTATUS(status), whole = is_whole(path, &p);
             if (!WIFEXITED(status) || (done ? !whole : !whole && file_size(path) != 3))
                 bad += complain(
                     "call %ld gave %s: status %d, %s", at, strerror(errors[i]), status, whole ? "whole" : "not whole");
         }
     }
-    bad += write_in_child(path, &(plan){.what = MISHAP_SHORT, .call = -1, .at = -1}) || !is_whole(path, &p);
+    bad += write_in_child(path, true, &(plan){.what = MISHAP_SHORT, .call = -1, .at = -1}) || !is_whole(path, &p);
     plan_set(NULL);
-    snprintf(figures, size, "%ld kills, %ld errors over %ld calls", kills, failures, total);
+    snprintf(figures, size, "%ld kills, %ld of them left a file for the next to remove, %ld errors over %ld calls", kills, left, failures, total);
     discharge(&p);
     return bad;
 }

@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /* The text of a layout, tuple or tiler. The choices that one law makes. A tape's bytes, and its text. An
- * entry of the disk cache, the META in it, the cubin in it; a pack of entries. */
-#define FUZZ_LIST(X) X(layout_text) X(laws) X(tape_bytes) X(tape_text) X(cache_entry) X(meta) X(cubin) X(pack)
+ * entry of the disk cache, the META in it, the cubin in it; a pack of entries. A manifest; the environment and options. */
+#define FUZZ_LIST(X) X(layout_text) X(laws) X(tape_bytes) X(tape_text) X(cache_entry) X(meta) X(cubin) X(pack) \
+    X(manifest) X(environment)
 #define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *, size_t);
 FUZZ_LIST(FUZZ_DECLARE)
 #endif

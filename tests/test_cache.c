@@ -332,6 +332,9 @@ START_TEST(elf_gate)
         {NOTES + 4, 4, 100, "a note lies outside"},
         {NOTES + 4, 4, 16, NULL},
         {SECTION + 4 * 64 + 4, 4, 0x7000000A, NULL}, /* shared memory: a size, and no bytes */
+        {SECTION + 4 * 64 + 4, 4, 0x70000009, NULL}, /* local, global, zeros */
+        {SECTION + 4 * 64 + 4, 4, 0x70000007, NULL},
+        {SECTION + 4 * 64 + 4, 4, 8, NULL},
         {54, 2, 32, "its program headers lie outside"},
         {56, 2, 3, "its program headers lie outside"},
         {32, 8, UINT64_MAX - 5, "its program headers lie outside"},

@@ -151,7 +151,6 @@ START_TEST(every_entry_is_found)
         key_of(i, &key);
         sett_status s = l->ops->get(l, &key, &want.key_material, &got, NULL);
         ck_assert_int_eq(s, i < ENTRIES ? SETT_OK : SETT_E_NOT_CACHED);
-        ck_assert_int_eq(l->ops->has(l, &key), i < ENTRIES);
         if (s)
             continue;
         ck_assert(got.cubin.len == CUBIN && !memcmp(got.cubin.data, cubin, CUBIN) && !got.notes.len);
@@ -351,7 +350,9 @@ START_TEST(misuse)
     o.cache_trust = SETT_TRUST_SIGNED;
     ck_assert_int_eq(sett_engine_open(&e, &o, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "cache_trust is SETT_TRUST_SIGNED and cache_signers names no public key");
-    static const char *const bad[] = {"abc", PUBLIC ":", PUBLIC "x", PUBLIC ":" PUBLIC "0"};
+    char control[65] = ""; /* '0' without a bit is no digit */
+    const char *const bad[] = {"abc", PUBLIC ":", PUBLIC "x", PUBLIC ":" PUBLIC "0", control};
+    memset(control, '0' & ~0x20, 64);
     for (size_t i = 0; i < SETT__COUNT(bad); i++) {
         o.cache_signers = bad[i];
         ck_assert_int_eq(sett_engine_open(&e, &o, &err), SETT_E_ARGUMENT);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sett cache: the layers of the disk cache, what lies in them, why two keys differ, and trimming; packs are in pack.c. */
 #include "tools.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -162,21 +161,6 @@ static int explain(sett_engine *e, const options *o)
 }
 
 /* ---- trimming --------------------------------------------------------------------------------------- */
-/* 0, 500M, 4G: bytes, or with K, M, G, T powers of 1024. */
-static bool size_parse(const char *text, uint64_t *bytes)
-{
-    const char *units = "KMGT", *unit;
-    char *end;
-    if (!isdigit((unsigned char)*text))
-        return false;
-    unsigned long long n = strtoull(text, &end, 10);
-    int shift = *end && (unit = strchr(units, toupper((unsigned char)*end))) ? 10 * (int)(unit - units + 1) : 0;
-    if (end[shift != 0] || (shift && n >> (64 - shift)))
-        return false;
-    *bytes = (uint64_t)n << shift;
-    return true;
-}
-
 static int trim(sett_engine *e, const options *o)
 {
     uint64_t bytes, left;

@@ -52,6 +52,10 @@ guess guess_of(const char *word, size_t len);
 void guess_add(guess *, const char *known_or_null);
 const char *guess_text(guess *); /* "": nothing is near */
 
+/* ---- size.c ----------------------------------------------------------------------- */
+/* 0, 500M, 4G: bytes, or with K, M, G, T powers of 1024. False: it is none, or past 2^64. */
+bool size_parse(const char *text, uint64_t *bytes);
+
 /* ---- one a subcommand: exit codes --------------------------------------------- */
 int layout_command(const options *);
 void layout_calls(FILE *); /* the calls that an expression may have, one a line */

@@ -27,8 +27,8 @@ static void set_id(sett__auth *a, int i)
 
 static int hex(char c)
 {
-    const char *all = "0123456789abcdef", *at = c ? strchr(all, c | 0x20) : NULL;
-    return at ? (int)(at - all) : -1;
+    const char *all = "0123456789abcdefABCDEF", *at = c ? strchr(all, c) : NULL;
+    return !at ? -1 : at - all < 16 ? (int)(at - all) : (int)(at - all) - 6;
 }
 
 bool sett__hex_read(const char *text, uint8_t out[32])

@@ -41,6 +41,8 @@
     X(int, -1, unlinkat, (int at, const char *path, int flags), (at, path, flags)) \
     X(int, -1, renameat2, (int from_at, const char *from, int to_at, const char *to, unsigned flags), \
         (from_at, from, to_at, to, flags)) \
+    X(int, -1, linkat, (int from_at, const char *from, int to_at, const char *to, int flags), \
+        (from_at, from, to_at, to, flags)) \
     X(int, -1, setlk, (int fd, struct flock *lock), (fd, lock)) /* F_OFD_SETLK */ \
     X(DIR *, NULL, fdopendir, (int fd), (fd)) \
     X(struct dirent *, NULL, readdir, (DIR * dir), (dir)) \
@@ -68,10 +70,8 @@ typedef struct sett__layer_ops {
     /* As sett__cache_find's layers: SETT_E_NOT_CACHED for a miss, SETT_E_PARSE for an entry that was refused (it is then
      * out of the way where that is possible), SETT_E_MEMORY. The entry's memory is the caller's. */
     sett_status (*get)(sett__layer *, const sett__digest *, const sett__blob *material_or_null, sett__entry *, sett_error *);
-    bool (*has)(sett__layer *, const sett__digest *); /* a look, not a verification */
     bool (*refuse)(sett__layer *, const sett__digest *); /* what get gave is of no use: out of the way, if it can be */
     sett_status (*walk)(sett__layer *, sett__layer_visit *, void *user); /* every entry; nothing is healed or marked used */
-    const char *(*name)(const sett__layer *);
     void (*close)(sett__layer *);
 } sett__layer_ops;
 struct sett__layer {
@@ -194,6 +194,9 @@ typedef struct sett__pack_row {
  * each entry lies: keys ascending, entries behind one another with nothing between. */
 sett_status sett__pack_head_read(const uint8_t p[SETT__PACK_HEAD], uint64_t file_len, sett__pack_head *, sett_error *);
 sett_status sett__pack_index_check(const uint8_t *index, const sett__pack_head *, sett_error *);
+/* The same rules without the digests, for fuzzers. */
+sett_status sett__pack_head_parse(const uint8_t p[SETT__PACK_HEAD], uint64_t file_len, sett__pack_head *, sett_error *);
+sett_status sett__pack_index_parse(const uint8_t *index, const sett__pack_head *, sett_error *);
 void sett__pack_row_read(const uint8_t *index, uint64_t i, sett__pack_row *);
 /* Writes index_sum and all that the header has; signs where sign is set. */
 typedef struct sett__signer sett__signer;

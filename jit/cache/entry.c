@@ -134,12 +134,8 @@ sett_status sett__entry_encode(
 
 static sett_status check_header(const uint8_t *p, size_t len, const sett__digest *key, sett_error *err)
 {
-    sett__digest sum;
     if (len < HEADER + DIGEST || len > SETT__ENTRY_MAX)
         return sett__error(err, SETT_E_PARSE, "an entry of %zu bytes", len);
-    sett__sha256(p, len - DIGEST, &sum);
-    if (memcmp(sum.b, p + len - DIGEST, DIGEST))
-        return sett__error(err, SETT_E_PARSE, "its digest does not match its bytes");
     if (memcmp(p, magic, sizeof magic))
         return sett__error(err, SETT_E_PARSE, "it does not start as an entry does");
     if (get_le(p + 8, 2) != MAJOR)
@@ -168,7 +164,7 @@ static sett_status check_row(
     if (!zero(p + *end, (size_t)off - *end))
         return sett__error(err, SETT_E_PARSE, "there are bytes between its sections");
     *end = (size_t)last;
-    sett__blob *b = blob_of(e, type > N_SECTIONS ? 0 : (uint32_t)type);
+    sett__blob *b = blob_of(e, (uint32_t)type);
     if (!b)
         return flags & OPTIONAL ? SETT_OK
                                 : sett__error(err, SETT_E_PARSE, "section type %u is not known", (unsigned)type);
@@ -212,22 +208,38 @@ static sett_status check_sections(const uint8_t *p, size_t body_end, sett__entry
     return SETT_OK;
 }
 
-/* The blobs point into `file`; nothing is owned. */
-sett_status sett__entry_decode(
+sett_status sett__entry_parse(
     const void *file, size_t len, const sett__digest *key, const sett__auth *auth, sett__entry *out, sett_error *err)
 {
     size_t body_end = len - DIGEST; /* meaningful once the header was checked */
     sett__entry e = {0};
-    sett__digest sum;
     sett_status s = check_header(file, len, key, err);
     if (!s)
         s = check_auth(file, &body_end, auth, err);
     if (!s)
         s = check_sections(file, body_end, &e, err);
+    if (!s)
+        *out = e;
+    return s;
+}
+
+/* What is damaged is not parsed: the digest of all bytes comes first. */
+sett_status sett__entry_decode(
+    const void *file, size_t len, const sett__digest *key, const sett__auth *auth, sett__entry *out, sett_error *err)
+{
+    const uint8_t *p = file;
+    sett__entry e;
+    sett__digest sum;
+    if (len > DIGEST && len <= SETT__ENTRY_MAX) {
+        sett__sha256(p, len - DIGEST, &sum);
+        if (memcmp(sum.b, p + len - DIGEST, DIGEST))
+            return sett__error(err, SETT_E_PARSE, "its digest does not match its bytes");
+    }
+    sett_status s = sett__entry_parse(p, len, key, auth, &e, err);
     if (s)
         return s;
     sett__sha256(e.key_material.data, e.key_material.len, &sum);
-    if (memcmp(sum.b, (const uint8_t *)file + 32, sizeof sum.b))
+    if (memcmp(sum.b, p + 32, sizeof sum.b))
         return sett__error(err, SETT_E_PARSE, "its key is not that of its key section");
     *out = e;
     return SETT_OK;

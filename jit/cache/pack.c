@@ -64,6 +64,7 @@ sett_status sett__pack_head_write(
 {
     uint8_t text[DOMAIN + SETT__PACK_COVERED];
     sett__digest sum;
+    sett_status s = SETT_OK;
     memset(p, 0, SETT__PACK_HEAD);
     memcpy(p, magic, sizeof magic);
     put_le(p + 8, MAJOR, 2), put_le(p + 10, MINOR, 2), put_le(p + 12, sign ? SIGNED : 0, 4);
@@ -72,28 +73,20 @@ sett_status sett__pack_head_write(
     if (sign) {
         memcpy(p + 64, sign->public_key, 32);
         covered(p, text);
-        sett_status s = sett__signature_make(sign, text, sizeof text, p + SETT__PACK_COVERED, err);
-        if (s)
-            return s;
+        s = sett__signature_make(sign, text, sizeof text, p + SETT__PACK_COVERED, err);
     }
     sett__sha256(p, HEAD_SUM, &sum);
     memcpy(p + HEAD_SUM, sum.b, DIGEST);
-    return SETT_OK;
+    return s;
 }
 
-sett_status sett__pack_head_read(
+sett_status sett__pack_head_parse(
     const uint8_t p[SETT__PACK_HEAD], uint64_t file_len, sett__pack_head *h, sett_error *err)
 {
-    sett__digest sum;
     *h = (sett__pack_head){get_le(p + 16, 8), get_le(p + 24, 8), get_le(p + 12, 4) == SIGNED, {0}, {0}, {0}};
     memcpy(h->index_sum, p + 32, DIGEST);
     memcpy(h->signer, p + 64, sizeof h->signer);
     memcpy(h->signature, p + 96, sizeof h->signature);
-    sett__sha256(p, HEAD_SUM, &sum);
-    if (memcmp(p, magic, sizeof magic))
-        return sett__error(err, SETT_E_PARSE, "it does not start as a pack does");
-    if (memcmp(sum.b, p + HEAD_SUM, DIGEST))
-        return sett__error(err, SETT_E_PARSE, "its header's digest does not match its bytes");
     if (get_le(p + 8, 2) != MAJOR)
         return sett__error(err, SETT_E_PARSE, "it is a pack of format %d, not %d", (int)get_le(p + 8, 2), MAJOR);
     if (get_le(p + 12, 4) > SIGNED || !zero(p + ZEROS, HEAD_SUM - ZEROS) || (!h->is_signed && !zero(p + 64, 96)))
@@ -107,6 +100,18 @@ sett_status sett__pack_head_read(
     return SETT_OK;
 }
 
+sett_status sett__pack_head_read(
+    const uint8_t p[SETT__PACK_HEAD], uint64_t file_len, sett__pack_head *h, sett_error *err)
+{
+    sett__digest sum;
+    sett__sha256(p, HEAD_SUM, &sum);
+    if (memcmp(p, magic, sizeof magic))
+        return sett__error(err, SETT_E_PARSE, "it does not start as a pack does");
+    if (memcmp(sum.b, p + HEAD_SUM, DIGEST))
+        return sett__error(err, SETT_E_PARSE, "its header's digest does not match its bytes");
+    return sett__pack_head_parse(p, file_len, h, err);
+}
+
 void sett__pack_row_read(const uint8_t *index, uint64_t i, sett__pack_row *r)
 {
     const uint8_t *p = index + i * SETT__PACK_ROW;
@@ -115,13 +120,9 @@ void sett__pack_row_read(const uint8_t *index, uint64_t i, sett__pack_row *r)
     memcpy(r->sum.b, p + 48, DIGEST);
 }
 
-sett_status sett__pack_index_check(const uint8_t *index, const sett__pack_head *h, sett_error *err)
+sett_status sett__pack_index_parse(const uint8_t *index, const sett__pack_head *h, sett_error *err)
 {
-    sett__digest sum;
-    uint64_t bytes = h->count * SETT__PACK_ROW, at = sett__pack_align(SETT__PACK_HEAD + bytes);
-    sett__sha256(index, bytes, &sum);
-    if (memcmp(sum.b, h->index_sum, DIGEST))
-        return sett__error(err, SETT_E_PARSE, "its index's digest does not match its bytes");
+    uint64_t at = sett__pack_align(SETT__PACK_HEAD + h->count * SETT__PACK_ROW);
     for (uint64_t i = 0; i < h->count; i++) {
         sett__pack_row r;
         sett__pack_row_read(index, i, &r);
@@ -134,6 +135,15 @@ sett_status sett__pack_index_check(const uint8_t *index, const sett__pack_head *
         at = sett__pack_align(at + r.len);
     }
     return at == h->file_len ? SETT_OK : sett__error(err, SETT_E_PARSE, "there are bytes after its entries");
+}
+
+sett_status sett__pack_index_check(const uint8_t *index, const sett__pack_head *h, sett_error *err)
+{
+    sett__digest sum;
+    sett__sha256(index, h->count * SETT__PACK_ROW, &sum);
+    if (memcmp(sum.b, h->index_sum, DIGEST))
+        return sett__error(err, SETT_E_PARSE, "its index's digest does not match its bytes");
+    return sett__pack_index_parse(index, h, err);
 }
 
 /* ---- opening -------------------------------------------------------------------------------------- */
@@ -284,12 +294,6 @@ static sett_status pack_get(
     return s;
 }
 
-static bool pack_has(sett__layer *l, const sett__digest *key)
-{
-    sett__pack_row r;
-    return find((const pack *)l, key, &r);
-}
-
 static bool pack_refuse(sett__layer *l, const sett__digest *key)
 {
     (void)key;
@@ -316,12 +320,7 @@ static sett_status pack_walk(sett__layer *l, sett__layer_visit *fn, void *user)
     return s;
 }
 
-static const char *pack_name(const sett__layer *l)
-{
-    return ((const pack *)l)->path;
-}
-
-static const sett__layer_ops pack_ops = {pack_get, pack_has, pack_refuse, pack_walk, pack_name, pack_close};
+static const sett__layer_ops pack_ops = {pack_get, pack_refuse, pack_walk, pack_close};
 
 void sett__pack_info(const sett__layer *l, sett_cache_layer_info *info)
 {

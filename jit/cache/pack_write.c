@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LEFT_SECONDS = 3600 };
+
 typedef struct item {
     sett__pack_row row;
     int layer;
@@ -213,11 +215,55 @@ static sett_status write_entry(packing *p, int fd, const item *it)
     return s;
 }
 
-static sett_status write_file(packing *p, const char *temp, uint64_t total, const sett__signer *sign)
+/* Where a pack goes. While it is written it has no name, where the file system can do that; else, and for the moment in
+ * which it replaces another, it has one of temporary form beside the old. */
+typedef struct place {
+    const char *path, *name; /* name: what follows the folder */
+    char folder[PATH_MAX], temp[PATH_MAX];
+    bool named; /* temp stands there */
+} place;
+
+static bool place_new(const packing *p, const char *path, place *to)
 {
-    int fd = p->os->openat(AT_FDCWD, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const char *slash = strrchr(path, '/');
+    struct timespec now = {0};
+    p->os->clock_gettime(CLOCK_REALTIME, &now);
+    *to = (place){.path = path, .name = slash ? slash + 1 : path};
+    snprintf(to->folder, sizeof to->folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+    int n = snprintf(to->temp, sizeof to->temp, "%s.%ld-0-%lld.%09ld", path, (long)getpid(), (long long)now.tv_sec, now.tv_nsec);
+    return n > 0 && (size_t)n < sizeof to->temp;
+}
+
+/* A file without a name is given one through /proc. */
+static int open_temp(const sett__os *os, place *to)
+{
+    int fd = os->faccessat(AT_FDCWD, "/proc/self/fd", X_OK, 0)
+                 ? -1
+                 : os->openat(AT_FDCWD, to->folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    fd = os->openat(AT_FDCWD, to->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    to->named = fd >= 0;
+    return fd;
+}
+
+static bool name_it(const sett__os *os, int fd, place *to)
+{
+    char self[40];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    if (!to->named && !os->linkat(AT_FDCWD, self, AT_FDCWD, to->path, AT_SYMLINK_FOLLOW))
+        return true; /* nothing stood there */
+    if (!to->named && os->linkat(AT_FDCWD, self, AT_FDCWD, to->temp, AT_SYMLINK_FOLLOW))
+        return false;
+    to->named = true;
+    return !os->renameat2(AT_FDCWD, to->temp, AT_FDCWD, to->path, 0);
+}
+
+static sett_status write_file(packing *p, place *to, uint64_t total, const sett__signer *sign)
+{
+    int fd = open_temp(p->os, to);
     if (fd < 0)
-        return sett__error(p->err, SETT_E_IO, "%s: %s", temp, strerror(errno));
+        return sett__error(p->err, SETT_E_IO, "%s: %s", to->temp, strerror(errno));
     sett_status s = SETT_OK;
     for (size_t i = 0; i < p->n && !s; i++)
         s = write_entry(p, fd, &p->at[i]);
@@ -225,43 +271,57 @@ static sett_status write_file(packing *p, const char *temp, uint64_t total, cons
         s = write_head(p, fd, total, sign);
     if (!s)
         s = wrote(p, !p->os->fchmod(fd, 0644) && !p->os->fdatasync(fd)); /* whatever the umask: others read it */
-    if (p->os->close(fd) && !s)
-        s = wrote(p, false);
+    if (!s && !name_it(p->os, fd, to))
+        s = sett__error(p->err, SETT_E_IO, "%s: %s", to->path, strerror(errno));
+    p->os->close(fd); /* after fdatasync it has nothing to tell */
+    if (s && to->named)
+        p->os->unlinkat(AT_FDCWD, to->temp, 0);
     return s;
 }
 
-/* The name, too, survives a power failure. Where a folder cannot be synced the file still stands. */
-static void sync_folder(const sett__os *os, const char *path)
+/* What others were killed over, an hour ago or more: names that place_new gives for this pack. */
+static void sweep(const sett__os *os, DIR *dir, int fd, const char *name)
 {
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
-    int fd = os->openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (fd >= 0) {
-        os->fdatasync(fd);
-        os->close(fd);
+    struct timespec now;
+    size_t n = strlen(name);
+    if (os->clock_gettime(CLOCK_REALTIME, &now))
+        return;
+    for (struct dirent *e; (e = os->readdir(dir));) {
+        struct stat st;
+        if (!strncmp(e->d_name, name, n) && e->d_name[n] == '.' && sett__temp_name_is(e->d_name + n + 1) &&
+            !os->fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+            now.tv_sec - st.st_mtim.tv_sec > LEFT_SECONDS)
+            os->unlinkat(fd, e->d_name, 0);
     }
+}
+
+/* The name, too, survives a power failure. Where a folder cannot be synced the file still stands. */
+static void tidy_folder(const sett__os *os, const place *to)
+{
+    int fd = os->openat(AT_FDCWD, to->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    os->fdatasync(fd);
+    DIR *dir = os->fdopendir(fd);
+    if (!dir) {
+        os->close(fd);
+        return;
+    }
+    sweep(os, dir, fd, to->name);
+    os->closedir(dir);
 }
 
 static sett_status publish(packing *p, const char *path, const sett__signer *sign)
 {
-    char temp[PATH_MAX];
+    place to;
     uint64_t total = 0;
-    struct timespec now = {0};
-    p->os->clock_gettime(CLOCK_REALTIME, &now);
-    int n = snprintf(temp, sizeof temp, "%s.%ld-%ld.tmp", path, (long)getpid(), now.tv_nsec);
-    if (n < 0 || (size_t)n >= sizeof temp)
+    if (!place_new(p, path, &to))
         return sett__error(p->err, SETT_E_ARGUMENT, "the path of a pack is too long");
     sett_status s = settle(p, &total);
-    if (s)
-        return s;
-    s = write_file(p, temp, total, sign);
-    if (!s && p->os->renameat2(AT_FDCWD, temp, AT_FDCWD, path, 0))
-        s = sett__error(p->err, SETT_E_IO, "%s: %s", path, strerror(errno));
-    if (s)
-        p->os->unlinkat(AT_FDCWD, temp, 0);
-    else
-        sync_folder(p->os, path);
+    if (!s)
+        s = write_file(p, &to, total, sign);
+    if (!s)
+        tidy_folder(p->os, &to);
     return s;
 }
 

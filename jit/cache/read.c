@@ -11,7 +11,7 @@
 enum {
     TOUCH_SECONDS = 3600, /* an entry's mtime is its last use, kept to the hour */
     TRIES = 3,            /* of a stale handle (NFS): the name is looked up anew */
-    INTERRUPTS = 100,     /* in a row, of one read or write */
+    INTERRUPTS = 100,     /* in a row, of one read */
     TREE_DEPTH = 8,
 };
 
@@ -32,23 +32,6 @@ bool sett__read_at(const sett__os *os, int fd, void *to, size_t len, uint64_t fr
             continue;
         if (n <= 0) {
             errno = n ? errno : ENODATA; /* it was cut while we read */
-            return false;
-        }
-        at += (size_t)n;
-        breaks = 0;
-    }
-    return true;
-}
-
-bool sett__write_at(const sett__os *os, int fd, const void *from, size_t len, uint64_t to)
-{
-    size_t at = 0;
-    for (int breaks = 0; at < len;) {
-        ssize_t n = os->pwrite(fd, (const uint8_t *)from + at, len - at, (off_t)(to + at));
-        if (n < 0 && errno == EINTR && ++breaks < INTERRUPTS)
-            continue;
-        if (n <= 0) {
-            errno = n ? errno : ENOSPC;
             return false;
         }
         at += (size_t)n;
@@ -285,19 +268,6 @@ static sett_status disk_get(
     return sett__disk_get((sett__disk *)l, key, material, out, err);
 }
 
-static bool disk_has(sett__layer *l, const sett__digest *key)
-{
-    const sett__disk *d = (const sett__disk *)l;
-    int saved = errno;
-    sett__entry_name n;
-    sett__entry_name_of(key, &n);
-    int fd = open_entry(d, &n);
-    if (fd >= 0)
-        d->os->close(fd);
-    errno = saved;
-    return fd >= 0;
-}
-
 static bool disk_refuse(sett__layer *l, const sett__digest *key)
 {
     int saved = errno;
@@ -340,14 +310,9 @@ static sett_status disk_walk(sett__layer *l, sett__layer_visit *fn, void *user)
     return v.status;
 }
 
-static const char *disk_name(const sett__layer *l)
-{
-    return ((const sett__disk *)l)->path;
-}
-
 static void disk_close(sett__layer *l)
 {
     sett__disk_close((sett__disk *)l);
 }
 
-const sett__layer_ops sett__disk_ops = {disk_get, disk_has, disk_refuse, disk_walk, disk_name, disk_close};
+const sett__layer_ops sett__disk_ops = {disk_get, disk_refuse, disk_walk, disk_close};

@@ -6,7 +6,24 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TEMP_NAME = 64 };
+enum { TEMP_NAME = 64, INTERRUPTS = 100 /* in a row, of one write */ };
+
+bool sett__write_at(const sett__os *os, int fd, const void *from, size_t len, uint64_t to)
+{
+    size_t at = 0;
+    for (int breaks = 0; at < len;) {
+        ssize_t n = os->pwrite(fd, (const uint8_t *)from + at, len - at, (off_t)(to + at));
+        if (n < 0 && errno == EINTR && ++breaks < INTERRUPTS)
+            continue;
+        if (n <= 0) {
+            errno = n ? errno : ENOSPC;
+            return false;
+        }
+        at += (size_t)n;
+        breaks = 0;
+    }
+    return true;
+}
 
 /* The clock is in the name as a process of another pid namespace may share the folder. */
 static void temp_name(sett__disk *d, char name[TEMP_NAME])

@@ -13,6 +13,7 @@ enum { TEXT_MAX = 1 << 20, BLOCKS_MAX = 4096 };
 typedef struct reader {
     sett__manifest *m;
     const char *path;
+    sett__warm_source *source;
     int line;
     sett_error *err;
 } reader;
@@ -188,16 +189,12 @@ static const char *family_fault(const sett_family *f)
     return NULL;
 }
 
-static sett_status open_family(reader *r, sett__warm_block *b, const char *symbol)
+static sett_status open_block(reader *r, sett__warm_block *b, const char *symbol)
 {
-    void *lib = dlopen(b->path, RTLD_NOW | RTLD_LOCAL);
-    if (!lib) {
-        const char *why = dlerror();
-        return refuse(r, SETT_E_IO, "%s", why ? why : b->path);
-    }
-    b->family = dlsym(lib, symbol);
-    if (!b->family)
-        return refuse(r, SETT_E_IO, "%s has no symbol %s", b->path, symbol);
+    sett_error why = {0};
+    sett_status s = r->source(b, symbol, &why);
+    if (s || !symbol)
+        return s ? refuse(r, s, "%s", why.text) : SETT_OK;
     const char *fault = family_fault(b->family);
     if (fault)
         return refuse(r, SETT_E_ARGUMENT, "%s of %s %s", symbol, b->path, fault);
@@ -206,7 +203,7 @@ static sett_status open_family(reader *r, sett__warm_block *b, const char *symbo
     return SETT_OK;
 }
 
-static sett_status read_file(const reader *r, const char *path, char **text, size_t *len)
+static sett_status read_file(const char *path, char **text, size_t *len, sett_error *err)
 {
     FILE *f = fopen(path, "rbe");
     char *p = f ? malloc(TEXT_MAX + 1) : NULL;
@@ -221,12 +218,22 @@ static sett_status read_file(const reader *r, const char *path, char **text, siz
         return SETT_OK;
     }
     free(p);
-    char place[PATH_MAX + 16] = ""; /* of a tape: the line that names it */
-    if (r->line)
-        snprintf(place, sizeof place, "%s:%d: ", r->path, r->line);
-    return bad  ? sett__error(r->err, SETT_E_IO, "%s%s: %s", place, path, strerror(why))
-           : !p ? sett__error(r->err, SETT_E_MEMORY, "%sno memory to read %s", place, path)
-                : sett__error(r->err, SETT_E_LIMIT, "%s%s is larger than %d bytes", place, path, TEXT_MAX);
+    return bad  ? sett__error(err, SETT_E_IO, "%s: %s", path, strerror(why))
+           : !p ? sett__error(err, SETT_E_MEMORY, "no memory to read %s", path)
+                : sett__error(err, SETT_E_LIMIT, "%s is larger than %d bytes", path, TEXT_MAX);
+}
+
+static sett_status open_source(sett__warm_block *b, const char *symbol, sett_error *err)
+{
+    if (!symbol)
+        return read_file(b->path, &b->tape, &b->tape_len, err);
+    void *lib = dlopen(b->path, RTLD_NOW | RTLD_LOCAL);
+    if (!lib) {
+        const char *why = dlerror();
+        return sett__error(err, SETT_E_IO, "%s", why ? why : b->path);
+    }
+    b->family = dlsym(lib, symbol);
+    return b->family ? SETT_OK : sett__error(err, SETT_E_IO, "%s has no symbol %s", b->path, symbol);
 }
 
 static sett_status begin_block(reader *r, char *text, bool family)
@@ -245,7 +252,7 @@ static sett_status begin_block(reader *r, char *text, bool family)
         return refuse(r, SETT_E_PARSE, "a block begins with %s", family ? "family OBJECT SYMBOL" : "tape FILE");
     if (!place(r, object, b->path))
         return refuse(r, SETT_E_PARSE, "%.60s...: the path is too long", object);
-    return family ? open_family(r, b, symbol) : read_file(r, b->path, &b->tape, &b->tape_len);
+    return open_block(r, b, symbol);
 }
 
 static sett_status read_line(reader *r, char *text)
@@ -278,16 +285,13 @@ static sett_status check_block(reader *r, sett__warm_block *b)
     return SETT_OK;
 }
 
-sett_status sett__manifest_read(sett__manifest *m, const char *path, sett_error *err)
+sett_status sett__manifest_parse(
+    sett__manifest *m, const char *path, char *text, size_t len, sett__warm_source *source, sett_error *err)
 {
-    reader r = {m, path, 0, err};
-    char *text = NULL;
-    size_t len;
+    reader r = {m, path, source, 0, err};
+    sett_status s = strlen(text) < len ? sett__error(err, SETT_E_PARSE, "%s is no text", path) : SETT_OK;
     *m = (sett__manifest){0};
-    sett_status s = read_file(&r, path, &text, &len);
-    if (!s && strlen(text) < len)
-        s = sett__error(err, SETT_E_PARSE, "%s is no text", path);
-    for (char *at = text; at && *at && !s;) {
+    for (char *at = text; *at && !s;) {
         char *end = at + strcspn(at, "\n");
         bool more = *end;
         *end = 0;
@@ -295,13 +299,24 @@ sett_status sett__manifest_read(sett__manifest *m, const char *path, sett_error 
         s = read_line(&r, at);
         at = end + more;
     }
-    free(text);
     for (int i = 0; i < m->n && !s; i++)
         s = check_block(&r, &m->block[i]);
     if (!s && !m->n)
         s = sett__error(err, SETT_E_PARSE, "%s names no family and no tape", path);
     if (s)
         sett__manifest_free(m);
+    return s;
+}
+
+sett_status sett__manifest_read(sett__manifest *m, const char *path, sett_error *err)
+{
+    char *text = NULL;
+    size_t len;
+    *m = (sett__manifest){0};
+    sett_status s = read_file(path, &text, &len, err);
+    if (!s)
+        s = sett__manifest_parse(m, path, text, len, open_source, err);
+    free(text);
     return s;
 }
 

@@ -39,6 +39,11 @@ typedef struct sett__manifest {
     sett__warm_block *block;
 } sett__manifest;
 sett_status sett__manifest_read(sett__manifest *, const char *path, sett_error *);
+/* The same of its text (ended by a NUL, and written to). source: fills a block's family, or where the symbol is NULL its
+ * tape, from its path. */
+typedef sett_status sett__warm_source(sett__warm_block *, const char *symbol_or_null, sett_error *);
+sett_status sett__manifest_parse(
+    sett__manifest *, const char *path, char *text, size_t len, sett__warm_source *, sett_error *);
 void sett__manifest_free(sett__manifest *);
 /* The user data of a point (malloc'ed; NULL: no memory, or the block is a tape) and what it is called. */
 void *sett__manifest_point(const sett__warm_block *, size_t point, char text[SETT__WARM_TEXT]);
