@@ -268,13 +268,14 @@ lint: ## include rules, headers alone, exported symbols, formatting of shell
 	@tests/lint.sh $(B)
 
 install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5
 	install -m 644 include/sett/*.h $(DESTDIR)$(INCLUDEDIR)/sett/
 	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-ptx.so $(DESTDIR)$(LIBDIR)/
 	install -m 644 $(B)/libsett.a $(DESTDIR)$(LIBDIR)/
 	ln -sf libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett.so
 	install -m 755 $(B)/sett $(DESTDIR)$(BINDIR)/
 	install -m 644 docs/sett.1 $(DESTDIR)$(MANDIR)/man1/
+	install -m 644 docs/sett-cache.5 docs/sett-manifest.5 $(DESTDIR)$(MANDIR)/man5/
 	sed -e 's|@prefix@|$(PREFIX)|;s|@libdir@|$(LIBDIR)|;s|@includedir@|$(INCLUDEDIR)|;s|@version@|$(VERSION)|' lib/sett.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc
 	@[ -n "$(DESTDIR)" ] || { PATH="$$PATH:/usr/sbin:/sbin"; [ "$$(id -u)" != 0 ] || ldconfig; \
@@ -286,7 +287,8 @@ install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
 uninstall: ## what install put there
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett
 	rm -f $(DESTDIR)$(LIBDIR)/libsett.a $(DESTDIR)$(LIBDIR)/libsett.so $(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett-ptx.so \
-	    $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1 \
+	    $(DESTDIR)$(MANDIR)/man5/sett-cache.5 $(DESTDIR)$(MANDIR)/man5/sett-manifest.5
 
 clean: ## remove build/
 	rm -rf build

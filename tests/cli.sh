@@ -297,6 +297,38 @@ fi
 n=$((n + 1))
 "$sett" cache ls --cache-dir "$c" | grep -q KEY && { echo 'cache ls has headings in a pipe'; bad=$((bad + 1)); }
 expect 0 '^2 entries, [0-9]+ bytes, 0 damaged' cache verify --cache-dir "$c"
+# Their bytes as sett-cache(5) says, read by other programs.
+word() { od -A n -t u"$3" -j "$2" -N "$3" "$1" | tr -d ' '; } # file, offset, bytes
+digest() { head -c "$2" "$1" | tail -c +$(($3 + 1)) | sha256sum | cut -d' ' -f1; } # of bytes $3 to $2
+hex_at() { od -A n -t x1 -j "$2" -N "$3" "$1" | tr -d ' \n'; }
+same() { # what, one, other
+    n=$((n + 1))
+    [ "$2" = "$3" ] || { echo "sett-cache(5): $1: $2, not $3"; bad=$((bad + 1)); }
+}
+"$sett" cache pack --cache-dir "$c" -o "$d/two.settpack" >/dev/null
+p=$d/two.settpack row=256
+same "a pack's magic" "$(hex_at "$p" 0 8)" 8953504b0d0a1a0a
+same "a pack's length" "$(word "$p" 16 8)" "$(stat -c %s "$p")"
+same "a pack's entries" "$(word "$p" 24 8)" 2
+same "its index" "$(hex_at "$p" 32 32)" "$(digest "$p" $((256 + 2 * 80)) 256)"
+same "its header" "$(hex_at "$p" 224 32)" "$(digest "$p" 224 0)"
+for f in "$c"/v1/*/*.sett; do # ascending, as the rows are
+    len=$(stat -c %s "$f") rest=${f#"$c"/v1/}
+    key=$(echo "${rest%.sett}" | tr -d /)
+    same magic "$(hex_at "$f" 0 8)" 894b4a430d0a1a0a
+    same length "$(word "$f" 16 8)" "$len"
+    same key "$(hex_at "$f" 32 32)" "$key"
+    from=$(word "$f" 72 8)
+    same "the key's section" "$(word "$f" 64 4)" 1
+    same "the key's digest" "$(digest "$f" $((from + $(word "$f" 80 8))) "$from")" "$key"
+    same "the key's start" "$(hex_at "$f" "$from" 11)" "$(printf 'sett-key\0v1' | od -A n -t x1 | tr -d ' \n')"
+    same digest "$(hex_at "$f" $((len - 32)) 32)" "$(digest "$f" $((len - 32)) 0)"
+    at=$(word "$p" $((row + 32)) 8) packed=$(word "$p" $((row + 40)) 8)
+    same "a row's key" "$(hex_at "$p" $row 32)" "$key"
+    same "a row's digest" "$(hex_at "$p" $((row + 48)) 32)" "$(hex_at "$p" $((at + packed - 32)) 32)"
+    same "a row's entry" "$(hex_at "$p" $((at + 32)) 32)" "$key"
+    row=$((row + 80))
+done
 keys=$("$sett" cache ls --cache-dir "$c" | sed -n 's/^\([0-9a-f]\{16\}\) .*/\1/p')
 # shellcheck disable=SC2086
 expect 0 '^target: sm_[0-9a]+ \| sm_[0-9a]+$' cache explain $keys --cache-dir "$c"

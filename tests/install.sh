@@ -33,6 +33,13 @@ check() { # PREFIX, LIBDIR
         SETT_PTXAS=/nowhere SETT_NVJITLINK=/nowhere "$root$1/bin/sett" warm "$d/k.warm" --targets sm_90a --cache-dir "$d/warm" >"$d/log" 2>&1
         [ $? = 3 ] && grep -q '"state": "failed"' "$d/log" || { cat "$d/log"; die "the installed command starts no processes"; }
     fi
+    for page in man1/sett.1 man5/sett-cache.5 man5/sett-manifest.5; do
+        [ -s "$root$1/share/man/$page" ] || die "$page is not installed"
+        # What it refers to is installed too.
+        sed -n 's/^\.Xr \(sett[a-z-]*\) \([1-9]\).*/\1 \2/p' "$root$1/share/man/$page" | sort -u | while read -r name section; do
+            [ -s "$root$1/share/man/man$section/$name.$section" ] || die "$page refers to $name($section)"
+        done || exit 1
+    done
     grep -rlF "$PWD" "$root$2/pkgconfig" && die "sett.pc names the folder that it was built in"
     $make --no-print-directory -s uninstall DESTDIR="$root" PREFIX="$1" LIBDIR="$2" >"$d/log" 2>&1 || { cat "$d/log"; die "make uninstall fails"; }
     left=$(find "$root" ! -type d)

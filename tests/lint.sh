@@ -93,6 +93,19 @@ for op in $(cut -f1 tests/golden/*/divergent.answers | sort -u); do
     grep -qF "\`$op\`" docs/differences.md || complain "docs/differences.md does not say what $op gives where systems disagree"
 done
 
+# ---- man pages: well-formed, and of the formats that docs/cache.md has --------------------------------------------
+if command -v man >/dev/null && command -v groff >/dev/null; then
+    for page in docs/*.[1-9]; do
+        why=$(LC_ALL=C.UTF-8 man --warnings -E UTF-8 -l "$page" 2>&1 >/dev/null)
+        [ -z "$why" ] || complain "$page: $why"
+    done
+fi
+if command -v mandoc >/dev/null; then
+    why=$(mandoc -Tlint -W warning docs/*.[1-9]) || complain "$why"
+fi
+sed -nE 's/^\| ((end - )?[0-9]+) \|.*/\1/p' docs/cache.md >"$b/offsets"
+sed -nE 's/^\.It ((end - )?[0-9]+)$/\1/p' docs/sett-cache.5 | diff "$b/offsets" - || complain "docs/sett-cache.5 and docs/cache.md have other offsets"
+
 # ---- every file stays readable -----------------------------------------------------------------------------
 long=$(git ls-files '*.c' '*.h' | grep -v '^third_party/' | xargs wc -l 2>/dev/null | awk '$2 != "total" && $1 > 800 {print $2 " (" $1 ")"}')
 [ -z "$long" ] || complain "over 800 lines: $long"
