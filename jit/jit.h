@@ -59,11 +59,7 @@ static inline void sett__count(atomic_uint_fast64_t *c, uint64_t n)
 {
     atomic_fetch_add_explicit(c, n, memory_order_relaxed);
 }
-static inline void sett__count_ms(atomic_uint_fast64_t *times, atomic_uint_fast64_t *ns, double ms)
-{
-    sett__count(times, 1);
-    sett__count(ns, ms > 0 ? (uint64_t)(ms * 1e6) : 0);
-}
+void sett__count_ms(atomic_uint_fast64_t *times, atomic_uint_fast64_t *ns, double ms);
 
 /* ---- log.c: lines for whoever listens ------------------------------------------------------ */
 enum { SETT__LOG_KINDS = 16, SETT__LOG_BURST = 10, SETT__LOG_MS = 60000 };
@@ -83,7 +79,7 @@ typedef struct sett__logger {
 void sett__logger_open(sett__logger *, const sett_engine_options *, atomic_uint_fast64_t *drops);
 /* NULL: nobody listens. component: one of those that engine.h lists; format: a literal, which is what kinds are told by. */
 void sett__say(sett__logger *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
-void sett__log(const sett_engine *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
+#define sett__log(e, ...) sett__say(sett__logger_of(e), __VA_ARGS__) /* for who has an engine, also a const one */
 
 /* ---- nvtx.c: ranges for profilers ----------------------------------------------------------- */
 void sett__ranges_open(void); /* once a process: looks who listens */
@@ -419,6 +415,11 @@ struct sett_engine {
     const char *provoke;               /* tests: handed to the plug-in */
     char no_cuda[256];                 /* why */
 };
+static inline sett__logger *sett__logger_of(const sett_engine *e)
+{
+    return (sett__logger *)(uintptr_t)&e->log;
+}
+
 /* ---- dump.c: $SETT_DUMP --------------------------------------------------------------------------------- */
 typedef enum sett__dump_kind { SETT__DUMP_TAPE = 1, SETT__DUMP_LLVM = 2, SETT__DUMP_PTX = 4, SETT__DUMP_CUBIN = 8 } sett__dump_kind;
 void sett__dump_open(sett_engine *); /* reads it */
@@ -553,6 +554,6 @@ bool sett__plugin_loaded(sett__workers *);
 bool sett__workers_would_use(sett__workers *, const char *compiler, const char *assembler);
 int sett__plugin_describe(sett__workers *, char *buf, size_t size); /* may load it */
 
-/* ---- metrics.c: what is counted, for monitoring: no prototypes, all of it is public ------------------------ */
+/* ---- metrics.c: what is counted, for monitoring: sett__count_ms above; the rest is public ------------------------ */
 
 #endif

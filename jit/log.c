@@ -59,32 +59,19 @@ static bool may_say(sett__logger *l, const char *format, unsigned *held)
     return may;
 }
 
-static void say(sett__logger *l, sett_log_level level, const char *component, const char *format, va_list args)
+void sett__say(sett__logger *l, sett_log_level level, const char *component, const char *format, ...)
 {
     char text[1024];
     unsigned held = 0;
     int saved = errno;
+    va_list args;
     if (!l || !l->fn || level > l->level || (level <= SETT_LOG_WARNING && !may_say(l, format, &held)))
         return;
+    va_start(args, format);
     int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     if (held && n > 0)
         snprintf((size_t)n < sizeof text - 40 ? text + n : text + sizeof text - 41, 41, " (%u more like it)", held);
     l->fn(l->user, level, component, text);
     errno = saved;
-}
-
-void sett__say(sett__logger *l, sett_log_level level, const char *component, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    say(l, level, component, format, args);
-    va_end(args);
-}
-
-void sett__log(const sett_engine *e, sett_log_level level, const char *component, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    say((sett__logger *)(uintptr_t)&e->log, level, component, format, args);
-    va_end(args);
 }

@@ -4,6 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+void sett__count_ms(atomic_uint_fast64_t *times, atomic_uint_fast64_t *ns, double ms)
+{
+    sett__count(times, 1);
+    sett__count(ns, (uint64_t)(ms * 1e6));
+}
+
 /* ---- as structs ------------------------------------------------------------------------ */
 #define ONE(...) +1
 #define TWO(...) +2
