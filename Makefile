@@ -63,7 +63,7 @@ $(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -f
 # and made for size.
 FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition emit expr finish fold layout leaf ranges rely shape \
     tape tape_link tensor tuple value vector verify) \
-    $(patsubst %,jit/%.c,bind blocks call kernel launch cuda/context cuda/kernel cache/entry cache/key cache/read cache/sha256 \
+    $(patsubst %,jit/%.c,bind blocks call kernel launch plan store cuda/context cuda/kernel cache/entry cache/key cache/read cache/sha256 \
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
 SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
 $(SMALL_OBJ): override CFLAGS += -Os
@@ -117,9 +117,12 @@ $(B)/bench/%: $(B)/obj/bench/%.o $(NAMED) $(B)/libsett.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
 $(B)/libbench.so: $(B)/obj/bench/kernels.o $(NAMED) $(MEASURED) $(B)/libsett.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
-# A driver that stands in for the real one where there is none.
+# A driver that stands in for the real one where there is none; by its name for LD_LIBRARY_PATH=$(B)/fake.
 $(B)/fake-cuda.so: $(B)/obj/tests/fake_cuda.o
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -o $@ $^
+$(B)/fake/libcuda.so.1: $(B)/fake-cuda.so
+	@mkdir -p $(@D)
+	ln -sf ../$(<F) $@
 # A profiler's library; by the older one's name too.
 $(B)/fake-nvtx.so: $(B)/obj/tests/fake_nvtx.o
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,libnvToolsExt.so.1 -o $@ $^
@@ -237,7 +240,7 @@ demo: setup ## the main job on real input, on a GPU or the CPU
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@tools/demo/demo.sh $(B)
 
-bench: all $(BENCHES) ## benchmarks; the peers need a GPU and Python with torch
+bench: all bench-programs ## benchmarks; the peers need a GPU and Python with torch
 	bench/run $(B)
 
 portable: all bench-programs $(RUNNER) $(B)/golden ## a stripped copy in build/portable/, to run on a machine without a compiler: make gpu-check B=build/portable
@@ -261,7 +264,7 @@ ops-table: $(B)/libsett.so $(B)/bench/accuracy ## write docs/ops.md: every opera
 facts: all $(B)/bench/facts ## what the CUDA driver does where its manual is silent, on a GPU, as Markdown: docs/runtime.md
 	$(B)/bench/facts
 
-bench-programs: $(BENCHES)
+bench-programs: $(BENCHES) $(B)/fake/libcuda.so.1
 
 lint: ## include rules, headers alone, exported symbols, formatting of shell
 	@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host time to issue one launch: raw cuLaunchKernelEx (both ways to pass arguments, the same ones every time) beside
  * sett_call_run, sett_launch with other buffers every time, and a commit of changed buffers, all of the same kernel on the
- * same small problem. Batches in random order, paired by round; medians of the differences to the faster raw way. */
+ * same small problem. Batches in random order, paired by round; medians of the differences to the faster raw way.
+ *     issue               the table           issue WAY COUNT    0 to 4 of it, so often, for a profiler
+ * FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake gives it a driver that returns at once: what is left is our own. */
 #include "common.h"
 #include "../examples/kernels.h"
 
@@ -99,7 +101,7 @@ static void print_table(double us[N_WAYS][ROUNDS], const char *const *names)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const char *const names[] = {"raw, kernelParams", "raw, packed buffer", "sett_call_run", "sett_launch, other buffers each time", "buf + commit"};
     static double us[N_WAYS][ROUNDS];
@@ -113,6 +115,11 @@ int main(void)
         return 0;
     }
     set_up(&s, e);
+    if (argc == 3) {
+        for (int i = 0; i < atoi(argv[2]); i += BATCH)
+            batch(&s, atoi(argv[1]) % N_WAYS);
+        return 0;
+    }
     for (int w = 0; w < N_WAYS; w++)
         batch(&s, w);
     for (int r = 0; r < ROUNDS; r++) {

@@ -11,11 +11,9 @@
 enum {
     UNBOUND = 0xFFFF, /* of binder.from */
     GIVEN = 0xFFFE,   /* by an entry behind the parameters */
-    BLOCK_THREADS = 1024,
-    SMEM_MAX = 227 * 1024, /* of any target so far; the compile has checked the kernel's own */
 };
-#define GRID_X INT32_MAX
-#define GRID_YZ 65535
+const sett__dim_rule sett__dim_rules[3] = {{"grid", 0, {INT32_MAX, 65535, 65535}}, {"block", 1, {1024, 1024, 64}},
+    {"cluster", 1, {16, 16, 16}}};
 
 typedef struct binder {
     const sett__sig *sig;
@@ -147,7 +145,7 @@ static sett_status check_buffer(const binder *bd, uint32_t i)
 }
 
 /* U64 takes every 64-bit pattern: a C caller's large number arrives as a negative one. */
-static bool int_fits(sett_dtype dtype, int64_t v)
+bool sett__int_fits(sett_dtype dtype, int64_t v)
 {
     int bits = sett_dtype_bits(dtype);
     switch (sett__dtype_kind(dtype)) {
@@ -169,7 +167,7 @@ static sett_status check_scalar(binder *bd, uint32_t i)
     sett_dtype dtype = (sett_dtype)p->dtype;
     bool is_float = sett__dtype_is_float(dtype);
     bd->scalar[i] = 0;
-    if (a->kind == SETT_BIND_INT && int_fits(dtype, a->u.i)) {
+    if (a->kind == SETT_BIND_INT && sett__int_fits(dtype, a->u.i)) {
         bd->scalar[i] = a->u.i;
         return SETT_OK;
     }
@@ -479,13 +477,8 @@ static sett_status check_tensor(const binder *bd, uint32_t i, sett__extent *x)
 }
 
 /* ---- dimensions --------------------------------------------------------------------------------------- */
-typedef struct dim_rule {
-    const char *what;
-    int64_t least, most[3];
-} dim_rule;
-
 /* "the grid's x, ceil_div(N, 4)," */
-static const char *dim_text(const binder *bd, sett__expr e, const dim_rule *rule, int i, char buf[300])
+static const char *dim_text(const binder *bd, sett__expr e, const sett__dim_rule *rule, int i, char buf[300])
 {
     char expr[200];
     bool constant = e.count == 1 && bd->sig->code[e.first].code == SETT__X_CONST;
@@ -495,7 +488,7 @@ static const char *dim_text(const binder *bd, sett__expr e, const dim_rule *rule
     return buf;
 }
 
-static sett_status eval_dims(const binder *bd, const sett__expr e[3], const dim_rule *rule, uint32_t out[3])
+static sett_status eval_dims(const binder *bd, const sett__expr e[3], const sett__dim_rule *rule, uint32_t out[3])
 {
     char text[300];
     for (int i = 0; i < 3; i++) {
@@ -513,23 +506,21 @@ static sett_status eval_dims(const binder *bd, const sett__expr e[3], const dim_
 
 static sett_status bind_dims(const binder *bd, bool gpu, sett__bound *out)
 {
-    static const dim_rule grid = {"grid", 0, {GRID_X, GRID_YZ, GRID_YZ}}, block = {"block", 1, {1024, 1024, 64}},
-                          cluster = {"cluster", 1, {16, 16, 16}};
     sett__launch_dims *d = &out->dims;
-    sett_status s = eval_dims(bd, bd->sig->grid, &grid, d->grid);
+    sett_status s = eval_dims(bd, bd->sig->grid, &sett__dim_rules[0], d->grid);
     if (!s)
-        s = eval_dims(bd, bd->sig->block, &block, d->block);
+        s = eval_dims(bd, bd->sig->block, &sett__dim_rules[1], d->block);
     if (!s)
-        s = eval_dims(bd, bd->sig->cluster, &cluster, d->cluster);
+        s = eval_dims(bd, bd->sig->cluster, &sett__dim_rules[2], d->cluster);
     if (s)
         return s;
     uint32_t threads = d->block[0] * d->block[1] * d->block[2];
-    if (threads > BLOCK_THREADS)
+    if (threads > SETT__BLOCK_THREADS)
         return REFUSE(
-            bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, BLOCK_THREADS);
-    if (gpu && bd->sig->smem > SMEM_MAX)
+            bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, SETT__BLOCK_THREADS);
+    if (gpu && bd->sig->smem > SETT__SMEM_MAX)
         return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %d is the limit", bd->name,
-            (unsigned)bd->sig->smem, SMEM_MAX);
+            (unsigned)bd->sig->smem, SETT__SMEM_MAX);
     d->smem = bd->sig->smem;
     out->empty = !d->grid[0] || !d->grid[1] || !d->grid[2];
     return SETT_OK;

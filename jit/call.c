@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prepared calls. Setters write into a staging area; a commit binds all of it into the bound block that is not
- * in use and, if every check passes, makes it the one in use: a run sees the old arguments or the new ones. */
+/* Prepared calls. Setters write into a staging area; a commit binds all of it and, if every check passes, lays out what
+ * the next runs hand over: a run sees the old arguments or the new ones. */
 #include "jit.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { LINE = 64 };
 struct sett_call {
-    sett_kernel *kernel; /* counted */
+    /* All that a run reads is this line and the block that is handed over. */
+    alignas(LINE) sett__shot shot; /* of a GPU, where there is something to launch */
+    const atomic_uint *gate;       /* the engine's */
+    sett_kernel *kernel;           /* counted */
+    void *function;                /* of a GPU kernel */
     int device;
-    void *function; /* of a GPU kernel */
     int n_param, n_sym;
-    bool committed;          /* bound[in_use] is valid */
-    int in_use;              /* of the two below */
+    bool committed, empty;
     int wrong;               /* an index that a setter was given and that is none; -1: all were right */
     sett_bind *bind;         /* n_param + n_sym; kind 0: not given */
     sett_buf *buf;           /* n_param: what the binds of buffers point to */
-    sett__extent *extent[2]; /* n_param each, of a CPU kernel */
-    sett__bound bound[2];
+    sett__extent *extent[2]; /* n_param each, of a CPU kernel: in use, and for the next commit */
+    sett__launch_dims dims;  /* of a CPU kernel */
+    uint32_t params_len;
+    alignas(LINE) unsigned char params[];
 };
+static_assert(offsetof(struct sett_call, kernel) == LINE, "one line");
 
 int sett_kernel_argument(const sett_kernel *k, const char *name)
 {
@@ -48,7 +54,7 @@ static sett_bind *place(sett_call *c, int arg, bool symbols)
     return NULL;
 }
 
-void sett_call_buf(sett_call *c, int arg, const sett_buf *t)
+SETT__HOT void sett_call_buf(sett_call *c, int arg, const sett_buf *t)
 {
     sett_bind *b = place(c, arg, false);
     if (!b)
@@ -107,39 +113,59 @@ static sett_status check_staged(sett_call *c, sett_error *err)
     return SETT_OK;
 }
 
-sett_status sett_call_commit(sett_call *c, sett_error *err)
+/* What was bound becomes what runs. */
+static void take_over(sett_call *c, sett__bound *b)
+{
+    const sett_kernel *k = c->kernel;
+    if (!k->cpu && k->meta.sig.n_claim)
+        sett__gpu_address(k->gpu, c->device, b->params, b->params_len);
+    memcpy(c->params, b->params, b->params_len);
+    c->params_len = b->params_len;
+    c->empty = b->empty;
+    c->committed = true;
+    c->shot.loaded = false;
+    if (k->cpu) {
+        sett__extent *was = c->extent[0];
+        c->extent[0] = c->extent[1], c->extent[1] = was;
+        c->dims = b->dims;
+    } else if (!b->empty) {
+        sett__gpu_load(&c->shot, k->engine->cuda, c->function, c->device, &b->dims, b->params_len);
+    }
+}
+
+SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
 {
     int saved = errno;
     if (!c)
         return sett__error(err, SETT_E_ARGUMENT, "sett_call_commit: the call is NULL");
-    int next = !c->in_use;
-    sett_status s = check_staged(c, err);
-    if (!s)
-        s = sett__bind(&c->kernel->meta.sig, c->kernel->meta.name, c->n_param + c->n_sym, c->bind, !c->kernel->cpu,
-            &c->bound[next], c->extent[next], err);
-    if (!s && c->kernel->cpu)
-        s = sett__blocks_check(&c->kernel->engine->blocks, &c->kernel->meta, c->bind, c->extent[next], err);
-    if (!s && !c->kernel->cpu)
-        sett__gpu_address(c->kernel->gpu, c->device, c->bound[next].params, c->bound[next].params_len);
-    if (!s) {
-        c->in_use = next;
-        c->committed = true;
+    sett__bound b;
+    const sett_kernel *k = c->kernel;
+    sett_status s = SETT_OK;
+    if (c->wrong >= 0 || !k->plan || !sett__plan_follow(k->plan, c->n_param + c->n_sym, c->bind, &b)) {
+        s = check_staged(c, err);
+        if (!s)
+            s = sett__bind_kernel(k, c->n_param + c->n_sym, c->bind, &b, c->extent[1], err);
     }
+    if (!s)
+        take_over(c, &b);
     errno = saved;
     return s;
 }
 
 /* ---- make, run, free ----------------------------------------------------------------- */
-/* One block for the arrays: binds, buffers, extents, all of 8-byte members. */
+/* One block, with the arrays behind: binds, buffers, extents, all of 8-byte members. */
 static sett_call *new_call(sett_kernel *k)
 {
     size_t n_param = k->meta.sig.n_param, n_sym = k->meta.sig.n_sym - k->meta.sig.n_derived;
     size_t binds = (n_param + n_sym) * sizeof(sett_bind), bufs = n_param * sizeof(sett_buf);
     size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0;
-    sett_call *c = calloc(1, sizeof *c + binds + bufs + 2 * extents);
+    size_t params = (sett__params_len(&k->meta.sig) + LINE - 1) / LINE * LINE;
+    size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + LINE - 1) / LINE * LINE;
+    sett_call *c = aligned_alloc(LINE, size);
     if (!c)
         return NULL;
-    char *at = (char *)(c + 1);
+    memset(c, 0, size);
+    char *at = (char *)c->params + params;
     c->bind = (sett_bind *)(void *)at;
     c->buf = (sett_buf *)(void *)(at + binds);
     if (k->cpu) {
@@ -149,6 +175,7 @@ static sett_call *new_call(sett_kernel *k)
     c->n_param = (int)n_param;
     c->n_sym = (int)n_sym;
     c->wrong = -1;
+    c->gate = k->gate;
     c->kernel = sett_kernel_retain(k);
     return c;
 }
@@ -202,25 +229,21 @@ static sett_status run_otherwise(sett_call *c, sett_stream stream)
         return SETT_E_NO_DEVICE;
     if (!c->committed)
         return SETT_E_BIND;
-    const sett__bound *b = &c->bound[c->in_use];
+    if (c->empty)
+        return SETT_OK;
     if (k->cpu)
-        return sett__launch_cpu(k, b, c->extent[c->in_use], NULL);
-    stream.device = c->device;
-    return b->empty ? SETT_OK : sett_call_run(c, stream);
+        return sett__launch_cpu(k, &c->dims, c->params, c->params_len, c->extent[0], NULL);
+    return sett__gpu_shoot(&c->shot, stream.handle, c->params);
 }
 
-sett_status sett_call_run(sett_call *c, sett_stream stream)
+SETT__HOT sett_status sett_call_run(sett_call *c, sett_stream stream)
 {
     int saved = errno;
     if (!c)
         return SETT_E_ARGUMENT;
-    sett__bound *b = &c->bound[c->in_use];
-    sett_status s;
-    if (c->function && c->committed && !b->empty && stream.device == c->device && sett__engine_live(c->kernel->engine))
-        s = sett__gpu_run(
-            c->kernel->engine->cuda, c->function, c->device, stream.handle, &b->dims, b->params, b->params_len);
-    else
-        s = run_otherwise(c, stream);
+    sett_status s = c->shot.loaded && stream.device == c->shot.device && sett__gate_open(c->gate)
+                        ? sett__gpu_shoot(&c->shot, stream.handle, c->params)
+                        : run_otherwise(c, stream);
     errno = saved;
     return s;
 }

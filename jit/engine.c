@@ -73,19 +73,21 @@ bool sett__device(const sett_engine *e, int *device, sett_error *err)
 }
 
 /* ---- opening ------------------------------------------------------------------------ */
-/* A page that reads 1 here and 0 in a forked child costs one load to ask. */
+/* A page that a fork fills with zeros costs one load to ask. */
 static void mark_process(sett_engine *e)
 {
     e->pid = getpid();
-    uint32_t *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    atomic_init(&e->own_gate, SETT__GATE_ASK);
+    e->gate = &e->own_gate;
+    atomic_uint *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return;
     if (madvise(page, PAGE, MADV_WIPEONFORK)) {
         munmap(page, PAGE);
         return;
     }
-    *page = 1;
-    e->born = page;
+    atomic_init(page, SETT__GATE_OPEN);
+    e->gate = page;
 }
 
 /* The caller's strings die with the call. */
@@ -123,7 +125,7 @@ static void open_cuda(sett_engine *e)
     sett_error why = {0};
     if (e->opt.no_gpu)
         snprintf(e->no_cuda, sizeof e->no_cuda, "the engine was opened with .no_gpu");
-    else if (sett__cuda_open(&e->cuda, &e->log, &why)) {
+    else if (sett__cuda_open(&e->cuda, e->gate, &e->log, &why)) {
         e->cuda = NULL;
         snprintf(e->no_cuda, sizeof e->no_cuda, "%.250s", why.text);
         sett__log(e, SETT_LOG_INFO, "cuda", "%s", why.text);
@@ -239,8 +241,8 @@ void sett__engine_release(sett_engine *e)
     if (e->idle_build)
         sett_build_end(e->idle_build, NULL);
     sett__cuda_close(e->cuda);
-    if (e->born)
-        munmap((void *)(uintptr_t)e->born, PAGE);
+    if (e->gate != &e->own_gate)
+        munmap(e->gate, PAGE);
     free_strings(&e->opt);
     free(e);
 }
@@ -258,6 +260,7 @@ void sett_engine_close(sett_engine *e)
         return;
     }
     atomic_store(&e->closed, true);
+    atomic_store(e->gate, SETT__GATE_CLOSED);
     sett__workers_close(e->workers);
     sett__asm_close(e->assembler);
     sett__cache_close(e->cache);

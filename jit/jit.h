@@ -17,6 +17,9 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+/* What a launch runs through: side by side in the code, as it comes from memory each time. */
+#define SETT__HOT __attribute__((hot))
+
 /* ---- what is counted --------------------------------------------------------------------- */
 /* Every counter, once: from these lists come the counters themselves, sett_stats, sett_cache_layer_info and
  * sett_device_counts, and Prometheus' text (metrics.c); docs/runtime.md is compared with that. A public struct that lacks
@@ -132,8 +135,8 @@ typedef struct sett__launch_dims {
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1: none */
     uint32_t smem; /* of the block's window, as in the signature; past SETT__STATIC_SMEM it is dynamic */
 } sett__launch_dims;
-/* SETT_E_NO_DEVICE when there is no libcuda.so.1 or no GPU; the text says which. */
-sett_status sett__cuda_open(sett__cuda **, sett__logger *, sett_error *); /* the logger outlives it */
+/* SETT_E_NO_DEVICE when there is no libcuda.so.1 or no GPU; the text says which. Of the engine, which outlives it. */
+sett_status sett__cuda_open(sett__cuda **, const atomic_uint *gate, sett__logger *, sett_error *);
 void sett__cuda_close(sett__cuda *);
 int sett__cuda_count(const sett__cuda *);
 sett_status sett__cuda_target(sett__cuda *, int device, char target[16], sett_error *); /* "sm_90a" */
@@ -171,10 +174,23 @@ sett_status sett__gpu_unload(sett__gpu_kernel *, sett_error *);
  * SETT_E_CAPTURING. The caller's current context is left as found. */
 sett_status sett__gpu_launch(sett__gpu_kernel *, sett_stream, const sett__launch_dims *, void *params,
     size_t params_len, sett_error *);
-/* The same with everything known: handle from gpu_function after prepare; nothing else is looked at. */
-void *sett__gpu_function(sett__gpu_kernel *, int device);
-sett_status sett__gpu_run(sett__cuda *, void *function, int device, void *stream, const sett__launch_dims *,
-    void *params, size_t params_len);
+void *sett__gpu_function(sett__gpu_kernel *, int device); /* to launch there, after prepare; NULL: not loaded */
+/* A launch of which all but the stream and the packed block is known, in less than a cache line: what the driver leaves of
+ * ours in the caches is little, and each line is another wait for memory. */
+struct sett__cu_config;
+typedef struct sett__shot {
+    sett__cuda *cuda;
+    int (*launch)(const struct sett__cu_config *, void *, void **, void **);
+    void *function;
+    uint32_t grid_x, smem; /* smem: to be asked for at launch */
+    uint16_t grid_y, grid_z, block[3], params_len;
+    uint8_t cluster[3];
+    bool clustered;
+    int8_t device;
+    bool loaded; /* false: the shot is none yet */
+} sett__shot;
+void sett__gpu_load(sett__shot *, sett__cuda *, void *function, int device, const sett__launch_dims *, size_t params_len);
+sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params);
 
 /* cuda/clock.c: microseconds of each iteration by events. once issues an iteration's work on the stream that it is given; graph:
  * it is called once, captured, and replayed on a stream of its own. Nothing is in flight when it returns. */
@@ -360,6 +376,23 @@ typedef struct sett__bound {
 sett_status sett__bind(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *,
     sett__extent *extents, sett_error *);
 
+/* Of grid, block, cluster: x, y, z. */
+enum { SETT__BLOCK_THREADS = 1024, SETT__SMEM_MAX = 227 * 1024 /* of any target so far; the compile has checked the kernel's own */ };
+typedef struct sett__dim_rule {
+    const char *what;
+    int64_t least, most[3];
+} sett__dim_rule;
+extern const sett__dim_rule sett__dim_rules[3];
+bool sett__int_fits(sett_dtype, int64_t); /* does a scalar of this integer type take it? */
+
+/* ---- plan.c: the same for a GPU's kernel, where all is as usual --------------------------------------------- */
+typedef struct sett__plan sett__plan;
+/* The signature lives as long as the arena. NULL: not of a kind that can be planned, or no memory. */
+const sett__plan *sett__plan_make(sett__arena *, const sett__sig *);
+/* True: the arguments are right, and *out is what sett__bind would make of them for a GPU; nothing is empty. False: ask
+ * sett__bind. */
+bool sett__plan_follow(const sett__plan *, int n, const sett_bind *, sett__bound *);
+
 /* ---- blocks.c: what sett_alloc gave on the CPU --------------------------------------------------------------- */
 typedef struct sett__blocks {
     pthread_mutex_t lock;
@@ -376,7 +409,10 @@ void sett__blocks_clear(sett__blocks *); /* forgets them; the memory stays the c
 
 /* ---- launch.c, call.c: running ----------------------------------------------------------------------------- */
 /* One launch of a CPU kernel that was bound; returns when it has run. */
-sett_status sett__launch_cpu(const sett_kernel *, const sett__bound *, const sett__extent *, sett_error *);
+sett_status sett__launch_cpu(const sett_kernel *, const sett__launch_dims *, const void *params, size_t params_len,
+    const sett__extent *, sett_error *);
+/* sett__bind of a kernel: by its plan, if it has one. */
+sett_status sett__bind_kernel(const sett_kernel *, int n, const sett_bind *, sett__bound *, sett__extent *, sett_error *);
 /* What every launch asks first, in a few loads when all is well: the engine lives, the kernel can run there.
  * Resolves SETT_DEFAULT_DEVICE. */
 sett_status sett__launch_check(const sett_kernel *, int *device, sett_error *);
@@ -398,7 +434,8 @@ typedef struct sett__kernels sett__kernels; /* store.c */
 struct sett_engine {
     atomic_uint refs;                  /* the user's, each kernel's, each call's that is under way */
     atomic_bool closed, sealed;
-    const volatile uint32_t *born;     /* a page that a fork wipes; NULL: compare pid */
+    atomic_uint *gate;                 /* sett__gate: in a page that a fork wipes, or own_gate */
+    atomic_uint own_gate;
     pid_t pid;
     sett_engine_options opt;           /* its strings are owned */
     sett__cuda *cuda;                  /* NULL: no driver or no GPU; lives until the last kernel is gone */
@@ -427,12 +464,19 @@ void sett__dump_open(sett_engine *); /* reads it */
 void sett__dump_write(const sett_engine *, sett__dump_kind, const char *name, const sett__digest *key, const void *, size_t);
 void sett__dump_tape(const sett_engine *, const char *name, const sett__digest *key, const sett__tape *);
 
-/* SETT_E_CLOSED, SETT_E_FORKED, or OK; cheap enough for every launch. */
 bool sett__same_process(const sett_engine *); /* asks the kernel */
+/* Whether an engine's kernels may be launched: every launch asks, by one load. */
+enum { SETT__GATE_FORKED, SETT__GATE_OPEN, SETT__GATE_CLOSED, SETT__GATE_ASK /* no page that a fork wipes: compare the pid */ };
+static inline bool sett__gate_open(const atomic_uint *gate) /* false: maybe */
+{
+    return atomic_load_explicit(gate, memory_order_relaxed) == SETT__GATE_OPEN;
+}
 static inline bool sett__engine_live(const sett_engine *e)
 {
-    return !atomic_load_explicit(&e->closed, memory_order_relaxed) && (e->born ? *e->born == 1 : sett__same_process(e));
+    return sett__gate_open(e->gate) ||
+           (atomic_load_explicit(e->gate, memory_order_relaxed) == SETT__GATE_ASK && sett__same_process(e));
 }
+/* SETT_E_CLOSED, SETT_E_FORKED, or OK. */
 sett_status sett__engine_check(const sett_engine *, sett_error *);
 sett_engine *sett__engine_retain(sett_engine *);
 void sett__engine_release(sett_engine *);
@@ -450,19 +494,21 @@ sett_status sett__options(void *dst, size_t size, const void *src, const char *w
 
 /* ---- kernel.c ---------------------------------------------------------------------------------------------- */
 struct sett_kernel {
-    atomic_uint refs;
+    /* What a launch reads, together. */
     sett_engine *engine;     /* counted */
+    const atomic_uint *gate; /* the engine's */
+    sett__gpu_kernel *gpu;   /* a GPU's; NULL: no driver, or ptx_only */
+    const sett__plan *plan;  /* of a GPU's launches; NULL: bind.c alone */
+    bool cpu, ptx_only;
+    atomic_uint refs;
     sett__digest key;        /* public: without call sites unless line_info */
     sett__digest slot;       /* in the memory map: of a CPU kernel with call sites, which its reports name */
     sett__arena arena;       /* holds meta */
     sett__meta meta;         /* of every kernel; sig is what launches bind */
     sett_origin origin;
     const char *layer;       /* in the arena; "": in none */
-    bool cpu, ptx_only;
     int block[3];            /* static extents, else 0 */
-    /* a GPU's: */
     sett__entry entry;       /* cubin, ptx, notes (the report); owns them */
-    sett__gpu_kernel *gpu;   /* NULL: no driver, or ptx_only */
     /* the CPU's: */
     sett__tape *tape;        /* owned; program points into it */
     sett__program *program;

@@ -33,6 +33,7 @@ static sett_kernel *kernel_new(sett_engine *e, const sett__digest *key, const se
     }
     atomic_init(&k->refs, 1);
     k->engine = sett__engine_retain(e);
+    k->gate = e->gate;
     k->key = *key;
     k->slot = *slot;
     k->layer = "";
@@ -82,6 +83,8 @@ sett_status sett__kernel_of_entry(
             e->opt.module_api, &k->gpu, err);
     if (!s && k->gpu && k->meta.sig.n_claim)
         s = sett__gpu_claims(k->gpu, &k->meta.sig, err);
+    if (!s && k->gpu)
+        k->plan = sett__plan_make(&k->arena, &k->meta.sig);
     if (s)
         kernel_free(k);
     else

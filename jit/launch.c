@@ -33,10 +33,10 @@ sett_buf sett_buf_2d(const void *data, sett_dtype dtype, int64_t rows, int64_t c
 }
 
 /* ---- launches -------------------------------------------------------------------- */
-sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
+SETT__HOT sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
 {
     const sett_engine *e = k->engine;
-    if (!sett__engine_live(e))
+    if (!sett__gate_open(k->gate) && !sett__engine_live(e))
         return sett__engine_check(e, err);
     /* What was prepared on a device has passed the slow questions before. */
     if (k->cpu ? *device == SETT_CPU : k->gpu && sett__gpu_prepared(k->gpu, *device))
@@ -44,44 +44,49 @@ sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *er
     return sett__device(e, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
 }
 
-sett_status sett__launch_cpu(const sett_kernel *k, const sett__bound *b, const sett__extent *extent, sett_error *err)
+sett_status sett__launch_cpu(const sett_kernel *k, const sett__launch_dims *d, const void *params, size_t params_len,
+    const sett__extent *extent, sett_error *err)
 {
     const sett_engine_options *o = &k->engine->opt;
-    const sett__launch_dims *d = &b->dims;
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
-        .params = b->params,
-        .params_len = b->params_len,
+        .params = params,
+        .params_len = params_len,
         .extent = extent,
         .threads = o->cpu_threads,
         .name = k->meta.name,
         .print = o->print,
         .user = o->user,
     };
-    return b->empty ? SETT_OK : sett__sim_run(k->program, &launch, err);
+    return sett__sim_run(k->program, &launch, err);
+}
+
+SETT__HOT sett_status sett__bind_kernel(
+    const sett_kernel *k, int n, const sett_bind *args, sett__bound *bound, sett__extent *extent, sett_error *err)
+{
+    if (k->plan && sett__plan_follow(k->plan, n, args, bound))
+        return SETT_OK;
+    sett_status s = sett__bind(&k->meta.sig, k->meta.name, n, args, !k->cpu, bound, extent, err);
+    return s || !k->cpu ? s : sett__blocks_check(&k->engine->blocks, &k->meta, args, extent, err);
 }
 
 static sett_status on_cpu(const sett_kernel *k, int n, const sett_bind *args, sett_error *err)
 {
-    sett__bound bound;
+    sett__bound b;
     sett__extent extent[SETT__MAX_ARGS];
-    sett_status s = sett__bind(&k->meta.sig, k->meta.name, n, args, false, &bound, extent, err);
-    if (!s)
-        s = sett__blocks_check(&k->engine->blocks, &k->meta, args, extent, err);
-    return s ? s : sett__launch_cpu(k, &bound, extent, err);
+    sett_status s = sett__bind_kernel(k, n, args, &b, extent, err);
+    return s || b.empty ? s : sett__launch_cpu(k, &b.dims, b.params, b.params_len, extent, err);
 }
 
-static sett_status on_gpu(const sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+static SETT__HOT sett_status on_gpu(const sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
 {
-    sett__bound bound;
-    sett_status s = sett__bind(&k->meta.sig, k->meta.name, n, args, true, &bound, NULL, err);
-    if (s || bound.empty)
-        return s;
-    return sett__gpu_launch(k->gpu, stream, &bound.dims, bound.params, bound.params_len, err);
+    sett__bound b;
+    sett_status s = sett__bind_kernel(k, n, args, &b, NULL, err);
+    return s || b.empty ? s : sett__gpu_launch(k->gpu, stream, &b.dims, b.params, b.params_len, err);
 }
 
-sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+SETT__HOT sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
 {
     int saved = errno;
     if (!k)

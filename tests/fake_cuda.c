@@ -1,77 +1,312 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CUDA driver of two devices (sm_90) that runs nothing, for tests of what sett asks of one: its name is libcuda.so.1, so
- * that who opens that after this was opened has this one. Entries that it is not asked for are not there. */
-#include <stddef.h>
+#include "fake_cuda.h"
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
 #define EXPORT __attribute__((visibility("default")))
+enum { GPUS = 8, DEPTH = 16, LAUNCHES = 64 };
+enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_FOUND = 500,
+    CAPTURE_UNSUPPORTED = 900, CAPTURE_IMPLICIT = 906 };
 
-enum { DEVICES = 2, CONTEXTS = 4, INVALID = 1 };
-/* Primary contexts are 1 and 2 plus a base, so that they are told from NULL. */
-static char contexts[CONTEXTS];
-static _Thread_local void *stack[8];
-static _Thread_local int depth;
-EXPORT int fake_cuda_result; /* of the next loads: 0, or an error */
+typedef struct context {
+    struct context *next;
+    int device;
+} context;
+typedef struct config {
+    unsigned grid[3], block[3], smem;
+    void *stream, *attrs;
+    unsigned n_attrs;
+} config;
+typedef struct kept { /* a launch that a graph holds, with the arguments that it had */
+    config config;
+    void *kernel;
+    size_t len;
+    unsigned char params[256];
+} kept;
+typedef struct graph {
+    int n;
+    kept launch[LAUNCHES];
+} graph;
+typedef struct stream {
+    context *context;
+    graph *capture; /* NULL: not captured */
+    int mode;
+} stream;
+typedef struct code { /* a library, module, kernel and function in one */
+    context *context;   /* of a module; NULL: a library, for all */
+    unsigned char *copy; /* of the ELF header: the caller's bytes may go */
+} code;
 
-#define OK(name, ...) \
-    EXPORT int name(__VA_ARGS__); \
-    EXPORT int name(__VA_ARGS__)
-OK(cuInit, unsigned flags) { return (int)flags; }
-OK(cuDeviceGetCount, int *n) { return *n = DEVICES, 0; }
-OK(cuDeviceGet, int *to, int i) { return *to = i, 0; }
-OK(cuDeviceGetName, char *to, int n, int d) { return snprintf(to, (size_t)n, "fake %d", d) < 0; }
-OK(cuDeviceGetAttribute, int *to, int what, int d)
+EXPORT fake_driver fake_cuda;
+EXPORT int fake_cuda_result; /* of the next loads and waits: 0, or an error */
+static context primary[GPUS];
+static context *green;
+static size_t touched; /* bytes that a launch writes: $FAKE_CUDA_TOUCH, in KiB, at most 8192 */
+static int strict; /* streams that are captured, unless relaxed */
+static __attribute__((tls_model("initial-exec"))) _Thread_local context *stack[DEPTH];
+static __attribute__((tls_model("initial-exec"))) _Thread_local int depth, mode;
+
+static context *current(void)
 {
-    *to = what == 75 ? 9 : what == 76 ? 0 : what == 97 ? 232448 : 1 + d - d;
+    return depth ? stack[depth - 1] : NULL;
+}
+static bool is_default(const void *s)
+{
+    return (uintptr_t)s <= 2;
+}
+static bool forbidden(void) /* what a capture in global mode forbids every thread, unless its own mode is relaxed */
+{
+    return strict && mode != 2;
+}
+
+/* ---- devices and contexts ------------------------------------------------------------ */
+EXPORT int cuInit(unsigned flags)
+{
+    const char *env = getenv("FAKE_CUDA_GPUS");
+    if (!fake_cuda.gpus)
+        fake_cuda.gpus = env ? atoi(env) : 2;
+    env = getenv("FAKE_CUDA_TOUCH");
+    touched = env ? (size_t)atoi(env) % 8193 << 10 : 0;
+    for (int i = 0; i < GPUS; i++)
+        primary[i].device = i;
+    return flags ? INVALID_VALUE : 0;
+}
+EXPORT int cuDriverGetVersion(int *v) { return *v = 13000, 0; }
+EXPORT int cuDeviceGetCount(int *n) { return *n = fake_cuda.gpus, 0; }
+EXPORT int cuDeviceGet(int *d, int i) { return i < 0 || i >= fake_cuda.gpus ? NO_DEVICE + 1 : (*d = i, 0); }
+EXPORT int cuDeviceGetName(char *name, int len, int d)
+{
+    return snprintf(name, (size_t)len, "fake %d", d) < 0;
+}
+EXPORT int cuDeviceGetAttribute(int *v, int attribute, int d)
+{
+    (void)d;
+    *v = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? 232448 : attribute == 16 ? 132 : 1 << 20;
     return 0;
 }
-OK(cuDriverGetVersion, int *to) { return *to = 13000, 0; }
-OK(cuGetErrorName, int r, const char **to) { return *to = r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR", 0; }
-OK(cuGetErrorString, int r, const char **to) { return *to = r ? "something" : "nothing", 0; }
-OK(cuDevicePrimaryCtxRetain, void **to, int d) { return *to = &contexts[d], 0; }
-OK(cuCtxGetCurrent, void **to) { return *to = depth ? stack[depth - 1] : NULL, 0; }
-OK(cuCtxGetDevice, int *to)
+EXPORT int cuGetErrorName(int r, const char **s) { return *s = r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR", 0; }
+EXPORT int cuGetErrorString(int r, const char **s) { return *s = r ? "something" : "nothing", 0; }
+EXPORT int cuDevicePrimaryCtxRetain(void **c, int d) { return *c = &primary[d], 0; }
+EXPORT int cuDevicePrimaryCtxRelease_v2(int d) { return (void)d, 0; }
+EXPORT int cuCtxGetCurrent(void **c) { return *c = current(), 0; }
+EXPORT int cuCtxGetDevice(int *d) { return current() ? (*d = current()->device, 0) : INVALID_CONTEXT; }
+EXPORT int cuCtxPushCurrent_v2(void *c)
 {
-    *to = depth ? (int)((char *)stack[depth - 1] - contexts) : 0;
-    return depth ? 0 : 201;
+    if (depth == DEPTH)
+        return OUT_OF_MEMORY;
+    fake_cuda.context_changes++;
+    stack[depth++] = c;
+    return 0;
 }
-OK(cuCtxPushCurrent_v2, void *c) { return stack[depth++] = c, 0; }
-OK(cuCtxPopCurrent_v2, void **to) { return *to = stack[--depth], 0; }
-OK(cuMemAlloc_v2, uint64_t *to, size_t n) { return *to = 0x1000 + n, 0; }
-OK(cuMemFree_v2, uint64_t p) { return p == 0; }
-OK(cuMemcpyAsync, uint64_t to, uint64_t from, size_t n, void *s) { return to == from && n && s == &contexts; }
-OK(cuMemHostRegister_v2, void *p, size_t n, unsigned flags) { return !p || !n || !flags; }
-OK(cuMemHostUnregister, void *p) { return !p; }
-OK(cuMemHostGetDevicePointer_v2, uint64_t *to, void *p, unsigned flags) { return *to = (uintptr_t)p + flags, 0; }
-OK(cuStreamSynchronize, void *s) { return s ? INVALID : fake_cuda_result; }
-OK(cuStreamIsCapturing, void *s, int *to) { return *to = 0, s == &contexts; }
-OK(cuModuleLoadData, void **to, const void *p) { return *to = (void *)(uintptr_t)p, fake_cuda_result; }
-OK(cuModuleUnload, void *m) { return !m; }
-OK(cuModuleGetFunction, void **to, void *m, const char *name) { return *to = m, !*name; }
-OK(cuFuncSetAttribute, void *f, int what, int value) { return !f || !what || !value; }
-OK(cuLibraryLoadData, void **to, const void *p, int *o, void **ov, unsigned no, int *l, void **lv, unsigned nl)
+EXPORT int cuCtxPopCurrent_v2(void **c) { return depth ? (*c = stack[--depth], 0) : INVALID_CONTEXT; }
+EXPORT int cuCtxSetCurrent(void *c)
 {
-    *to = (void *)(uintptr_t)p;
-    return o || ov || no || l || lv || nl ? INVALID : fake_cuda_result;
+    depth -= depth > 0;
+    if (c)
+        stack[depth++] = c;
+    return 0;
 }
-OK(cuLibraryUnload, void *m) { return !m; }
-OK(cuLibraryGetKernel, void **to, void *m, const char *name) { return *to = m, !*name; }
-OK(cuKernelGetFunction, void **to, void *k) { return *to = k, 0; }
-OK(cuKernelSetAttribute, int what, int value, void *k, int d) { return !what || !value || !k || d >= DEVICES; }
+EXPORT int cuCtxGetId(void *c, unsigned long long *id) { return *id = (uintptr_t)c, 0; }
+EXPORT int cuCtxSynchronize(void) { return 0; }
+EXPORT void *fake_green(int device)
+{
+    context *c = calloc(1, sizeof *c);
+    if (c)
+        c->device = device, c->next = green, green = c;
+    return c;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+EXPORT int cuMemAlloc_v2(uint64_t *p, size_t bytes)
+{
+    if (!current() || forbidden())
+        return current() ? CAPTURE_UNSUPPORTED : INVALID_CONTEXT;
+    void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    *p = (uintptr_t)memory;
+    return memory ? 0 : OUT_OF_MEMORY;
+}
+EXPORT int cuMemFree_v2(uint64_t p) { return forbidden() ? CAPTURE_UNSUPPORTED : (free((void *)(uintptr_t)p), 0); }
+EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t n, void *s)
+{
+    return (void)s, memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n), 0;
+}
+EXPORT int cuMemHostRegister_v2(void *p, size_t n, unsigned flags) { return (void)p, (void)n, (void)flags, 0; }
+EXPORT int cuMemHostUnregister(void *p) { return (void)p, 0; }
+EXPORT int cuMemHostGetDevicePointer_v2(uint64_t *to, void *p, unsigned flags) { return (void)flags, *to = (uintptr_t)p, 0; }
+
+/* ---- streams, captures, graphs ----------------------------------------------------------------- */
+EXPORT int cuStreamCreate(void **s, unsigned flags)
+{
+    stream *made = current() ? calloc(1, sizeof *made) : NULL;
+    (void)flags;
+    if (!made)
+        return current() ? OUT_OF_MEMORY : INVALID_CONTEXT;
+    made->context = current();
+    return *s = made, 0;
+}
+EXPORT int cuStreamDestroy_v2(void *s) { return free(s), 0; }
+EXPORT int cuStreamSynchronize(void *s) 
+{
+    return !is_default(s) && ((stream *)s)->capture ? CAPTURE_UNSUPPORTED : fake_cuda_result;
+}
+EXPORT int cuStreamIsCapturing(void *s, int *yes)
+{
+    *yes = !is_default(s) && ((stream *)s)->capture;
+    return is_default(s) && strict ? CAPTURE_IMPLICIT : 0;
+}
+EXPORT int cuThreadExchangeStreamCaptureMode(int *m)
+{
+    int was = mode;
+    mode = *m;
+    return *m = was, 0;
+}
+EXPORT int cuStreamBeginCapture_v2(void *s, int m)
+{
+    stream *st = s;
+    if (is_default(s) || st->capture || !(st->capture = calloc(1, sizeof(graph))))
+        return CAPTURE_UNSUPPORTED;
+    st->mode = m;
+    strict += m != 2;
+    return 0;
+}
+EXPORT int cuStreamEndCapture(void *s, void **g)
+{
+    stream *st = s;
+    *g = st->capture;
+    if (!st->capture)
+        return INVALID_VALUE;
+    strict -= st->mode != 2;
+    st->capture = NULL;
+    return 0;
+}
+EXPORT int cuGraphInstantiateWithFlags(void **exec, void *g, unsigned long long flags)
+{
+    (void)flags;
+    graph *copy = malloc(sizeof *copy);
+    if (!copy)
+        return OUT_OF_MEMORY;
+    memcpy(copy, g, sizeof *copy);
+    return *exec = copy, 0;
+}
+EXPORT int cuGraphDestroy(void *g) { return free(g), 0; }
+EXPORT int cuGraphExecDestroy(void *g) { return free(g), 0; }
+
+/* ---- code --------------------------------------------------------------------------------------- */
+static int load(void **to, const void *image, context *of)
+{
+    enum { ELF_HEADER = 64 };
+    code *c = calloc(1, sizeof *c);
+    if (forbidden() || fake_cuda_result) {
+        free(c);
+        return forbidden() ? CAPTURE_UNSUPPORTED : fake_cuda_result;
+    }
+    if (!c || !(c->copy = malloc(ELF_HEADER))) {
+        free(c);
+        return OUT_OF_MEMORY;
+    }
+    memcpy(c->copy, image, ELF_HEADER);
+    c->context = of;
+    fake_cuda.loads++;
+    fake_cuda.loaded += ELF_HEADER;
+    return *to = c, 0;
+}
+static int unload(code *c)
+{
+    free(c->copy);
+    free(c);
+    return 0;
+}
+EXPORT int cuLibraryLoadData(
+    void **library, const void *image, int *a, void **b, unsigned n, int *d, void **e, unsigned m)
+{
+    (void)a, (void)b, (void)d, (void)e;
+    return n || m ? INVALID_VALUE : load(library, image, NULL);
+}
+EXPORT int cuLibraryUnload(void *c) { return unload(c); }
+EXPORT int cuLibraryGetKernel(void **kernel, void *library, const char *name) { return (void)name, *kernel = library, 0; }
+EXPORT int cuLibraryEnumerateKernels(void **kernels, unsigned n, void *library) { return n ? (*kernels = library, 0) : INVALID_VALUE; }
+EXPORT int cuKernelGetFunction(void **function, void *kernel)
+{
+    return current() ? (fake_cuda.resident[current()->device]++, *function = kernel, 0) : INVALID_CONTEXT;
+}
+EXPORT int cuKernelSetAttribute(int attribute, int value, void *kernel, int device)
+{
+    (void)attribute, (void)value, (void)kernel;
+    fake_cuda.attributes[device]++;
+    return 0;
+}
+EXPORT int cuModuleLoadData(void **module, const void *image) { return current() ? load(module, image, current()) : INVALID_CONTEXT; }
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) { return (void)name, *function = module, 0; }
+EXPORT int cuModuleUnload(void *c) { return unload(c); }
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) { return (void)function, (void)attribute, (void)value, 0; }
+EXPORT int cuFuncLoad(void *function) { return (void)function, 0; }
+
 /* An assembler to which every PTX is the smallest cubin. */
 static const unsigned char elf[64] = {0x7F, 'E', 'L', 'F', 2, 1, 1, [18] = 190, [20] = 1, [52] = 64};
-OK(cuLinkCreate_v2, unsigned n, int *options, void **values, void **to)
+EXPORT int cuLinkCreate_v2(unsigned n, int *options, void **values, void **to)
 {
-    return *to = contexts, n && options && values ? 0 : INVALID;
+    return n && options && values ? (*to = &fake_cuda, 0) : INVALID_VALUE;
 }
-OK(cuLinkAddData_v2, void *s, int type, void *p, size_t len, const char *name, unsigned n, int *options, void **values)
+EXPORT int cuLinkAddData_v2(void *s, int type, void *p, size_t len, const char *name, unsigned n, int *options, void **values)
 {
     return !s || !p || !len || !name || type != 1 || n || options || values;
 }
-OK(cuLinkComplete, void *s, void **to, size_t *len) { return *to = (void *)(uintptr_t)elf, *len = sizeof elf, !s; }
-OK(cuLinkDestroy, void *s) { return !s; }
-OK(cuLaunchKernelEx, const void *config, void *f, void **params, void **extra)
+EXPORT int cuLinkComplete(void *s, void **to, size_t *len) { return *to = (void *)(uintptr_t)elf, *len = sizeof elf, !s; }
+EXPORT int cuLinkDestroy(void *s) { return !s; }
+
+/* ---- launches ------------------------------------------------------------------------------------ */
+static int run(const config *g, context *in, code *kernel, const void *params, size_t len)
 {
-    return !config || !f || (params && extra) ? INVALID : 0;
+    if (kernel->context && kernel->context != in)
+        return INVALID_HANDLE;
+    fake_launch l = {{g->grid[0], g->grid[1], g->grid[2]}, {g->block[0], g->block[1], g->block[2]}, g->smem, in->device, in,
+        kernel->copy, params, len};
+    if (fake_cuda.kernel)
+        fake_cuda.kernel(fake_cuda.user, &l);
+    return 0;
+}
+/* A driver leaves little of its caller's in the caches. */
+static void touch(void)
+{
+    static volatile char memory[8 << 20];
+    for (size_t i = 0; i < touched; i += 64)
+        memory[i]++;
+}
+static int keep(graph *to, const config *g, void *kernel, const void *params, size_t len)
+{
+    if (to->n == LAUNCHES || len > sizeof to->launch->params)
+        return OUT_OF_MEMORY;
+    kept *k = &to->launch[to->n++];
+    *k = (kept){.config = *g, .kernel = kernel, .len = len};
+    if (len)
+        memcpy(k->params, params, len);
+    return 0;
+}
+EXPORT int cuLaunchKernelEx(const config *g, void *kernel, void **params, void **extra)
+{
+    context *in = is_default(g->stream) ? current() : ((stream *)g->stream)->context;
+    if (!in)
+        return INVALID_CONTEXT;
+    fake_cuda.launches++;
+    if (touched)
+        touch();
+    if (!fake_cuda.kernel && !strict) /* benchmarks: at once */
+        return 0;
+    const void *block = extra ? extra[1] : NULL;
+    size_t len = extra ? *(size_t *)extra[3] : 0;
+    (void)params;
+    if (!is_default(g->stream) && ((stream *)g->stream)->capture)
+        return keep(((stream *)g->stream)->capture, g, kernel, block, len);
+    return run(g, in, kernel, block, len);
+}
+EXPORT int cuGraphLaunch(void *exec, void *s)
+{
+    const graph *g = exec;
+    int r = 0;
+    for (int i = 0; i < g->n && !r; i++)
+        r = run(&g->launch[i].config, is_default(s) ? current() : ((stream *)s)->context, g->launch[i].kernel, g->launch[i].params,
+            g->launch[i].len);
+    return r;
 }

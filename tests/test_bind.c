@@ -17,10 +17,7 @@ typedef struct fixture {
 static void start(fixture *f)
 {
     memset(f, 0, sizeof *f);
-    f->sig.sym = f->sym;
-    f->sig.param = f->param;
-    f->sig.leaf = f->leaf;
-    f->sig.code = f->code;
+    f->sig = (sett__sig){.sym = f->sym, .param = f->param, .leaf = f->leaf, .code = f->code};
 }
 
 static sett__expr op(fixture *f, sett__expr before, int code, int64_t imm)
@@ -43,8 +40,7 @@ static sett__expr symbol(fixture *f, int s)
 
 static sett__expr ceil_div(fixture *f, int s, int64_t by)
 {
-    sett__expr e = symbol(f, s);
-    e = op(f, e, SETT__X_CONST, by - 1);
+    sett__expr e = op(f, symbol(f, s), SETT__X_CONST, by - 1);
     e = op(f, e, SETT__X_ADD, 0);
     e = op(f, e, SETT__X_CONST, by);
     return op(f, e, SETT__X_DIV, 0);
@@ -79,6 +75,18 @@ static void add_scalar(fixture *f, const char *name, sett_dtype dtype)
     add_param(f, name, dtype, 0)->scalar = 1;
 }
 
+/* As sett_ceil_div records it. */
+static sett__expr recorded_ceil_div(fixture *f, int s, int64_t by)
+{
+    static const uint8_t code[] = {SETT__X_SYM, SETT__X_CONST, SETT__X_REM, SETT__X_CONST, SETT__X_MIN, SETT__X_SYM, SETT__X_CONST,
+        SETT__X_DIV, SETT__X_ADD};
+    const int64_t imm[] = {s, by, 0, 1, 0, s, by, 0, 0};
+    sett__expr e = {0, 0};
+    for (size_t i = 0; i < sizeof code; i++)
+        e = op(f, e, code[i], imm[i]);
+    return e;
+}
+
 /* (M,N) row-major, as sett_row_major(b, M, N) declares it. */
 static void add_matrix(fixture *f, const char *name, sett_dtype dtype, int M, int N, uint32_t align)
 {
@@ -101,13 +109,34 @@ static void add_kernel(fixture *f, int64_t div)
 
 static alignas(64) char memory[4096];
 
+/* Every bind of this suite is also one by a plan, which may pass but must not differ. */
+static int followed;
+static sett_status bind(const sett__sig *sig, const char *name, int n, const sett_bind *arg, bool gpu, sett__bound *out,
+    sett__extent *extents, sett_error *err)
+{
+    static sett__bound by_plan, want;
+    sett__arena a = {0};
+    sett_error why = {0};
+    const sett__plan *p = sett__plan_make(&a, sig);
+    memset(&by_plan, 0xAA, sizeof by_plan);
+    if (p && sett__plan_follow(p, n, arg, &by_plan)) {
+        ck_assert_msg(!sett__bind(sig, name, n, arg, true, &want, NULL, &why), "a plan says yes, and: %s", why.text);
+        ck_assert(!want.empty && !by_plan.empty && by_plan.params_len == want.params_len);
+        ck_assert_mem_eq(by_plan.params, want.params, want.params_len);
+        ck_assert_mem_eq(&by_plan.dims, &want.dims, sizeof want.dims);
+        followed++;
+    }
+    sett__arena_free(&a);
+    return sett__bind(sig, name, n, arg, gpu, out, extents, err);
+}
+#define sett__bind bind
+
 static sett_buf buf2(int64_t m, int64_t n)
 {
     return (sett_buf){memory, SETT_F16, 2, {m, n}, {n, 1}};
 }
 
-static sett_status bind3(
-    const fixture *f, const sett_buf *a, const sett_buf *b, const sett_buf *c, sett__bound *out, sett_error *err)
+static sett_status bind3(const fixture *f, const sett_buf *a, const sett_buf *b, const sett_buf *c, sett__bound *out, sett_error *err)
 {
     const sett_bind args[3] = {{SETT_BIND_BUF, {.t = a}}, {SETT_BIND_BUF, {.t = b}}, {SETT_BIND_BUF, {.t = c}}};
     memset(err, 0, sizeof *err);
@@ -117,8 +146,7 @@ static sett_status bind3(
 static void expect(sett_status got, sett_status want, const sett_error *err, const char *text)
 {
     ck_assert_str_eq(err->text, text);
-    ck_assert_int_eq(got, want);
-    ck_assert_int_eq(err->status, want);
+    ck_assert(got == want && err->status == want);
 }
 
 START_TEST(packs_and_evaluates)
@@ -137,11 +165,8 @@ START_TEST(packs_and_evaluates)
     ck_assert_msg(!bind3(&f, &a, &b, &c, &out, &err), "%s", err.text);
     ck_assert_uint_eq(out.params_len, sizeof want);
     ck_assert_mem_eq(out.params, &want, sizeof want);
-    ck_assert_uint_eq(out.dims.grid[0], 5);
-    ck_assert_uint_eq(out.dims.grid[1], 125);
-    ck_assert_uint_eq(out.dims.grid[2], 1);
-    ck_assert_uint_eq(out.dims.block[0], 128);
-    ck_assert_uint_eq(out.dims.cluster[0], 1);
+    const sett__launch_dims dims = {{5, 125, 1}, {128, 1, 1}, {1, 1, 1}, 0};
+    ck_assert_mem_eq(&out.dims, &dims, sizeof dims);
     ck_assert(!out.empty);
 }
 END_TEST
@@ -597,12 +622,152 @@ START_TEST(law_of_sizes)
         int64_t m = (seed = seed * 1664525 + 1013904223) >> 16, n = (seed = seed * 1664525 + 1013904223) >> 18;
         sett_buf a = buf2(m, n);
         ck_assert_msg(!bind3(&f, &a, &a, &a, &out, &err), "%lld x %lld: %s", (long long)m, (long long)n, err.text);
-        ck_assert_int_eq(out.dims.grid[0], (n + 255) / 256);
-        ck_assert_int_eq(out.dims.grid[1], (m + 15) / 16);
-        ck_assert_int_eq(out.empty, !m || !n);
-        ck_assert_int_eq(((int32_t *)(void *)out.params)[6], m);
-        ck_assert_int_eq(((int32_t *)(void *)out.params)[7], n);
+        const int32_t *sym = (int32_t *)(void *)out.params + 6;
+        ck_assert(out.dims.grid[0] == (n + 255) / 256 && out.dims.grid[1] == (m + 15) / 16);
+        ck_assert(out.empty == (!m || !n) && sym[0] == m && sym[1] == n);
     }
+}
+END_TEST
+
+/* ---- plans --------------------------------------------------------------------------------- */
+static uint32_t pick(uint32_t *seed, uint32_t n)
+{
+    return (uint32_t)(((uint64_t)(*seed = *seed * 1664525 + 1013904223) * n) >> 32);
+}
+
+typedef struct chance {
+    fixture f;
+    int64_t value[3]; /* of the symbols */
+    sett_buf buf[4];
+    sett_bind arg[8];
+    int n; /* of arg */
+} chance;
+
+static int64_t random_leaf(chance *c, uint32_t *seed, sett__expr *e)
+{
+    int s = (int)pick(seed, 3);
+    int64_t k = pick(seed, 5) + 1;
+    switch (pick(seed, 4)) {
+    case 0: return *e = num(&c->f, k), k;
+    case 1: return *e = op(&c->f, op(&c->f, num(&c->f, k), SETT__X_SYM, s), SETT__X_MUL, 0), k * c->value[s];
+    default: return *e = symbol(&c->f, s), c->value[s];
+    }
+}
+
+static void random_argument(chance *c, uint32_t *seed, int i)
+{
+    static const sett_dtype types[] = {SETT_F32, SETT_F16, SETT_I8, SETT_U16, SETT_BOOL, SETT_I64, SETT_F64, SETT_BF16};
+    static const double floats[] = {0, 1.5, -65504, 1e5, 1e38, 1e39, HUGE_VAL};
+    static const int64_t ints[] = {0, 1, -1, 127, -128, 65535, INT64_MAX};
+    sett_dtype dtype = types[pick(seed, SETT__COUNT(types))];
+    if (!pick(seed, 3)) {
+        add_scalar(&c->f, "a", dtype);
+        c->arg[i] = pick(seed, 2) ? (sett_bind){SETT_BIND_INT, {.i = ints[pick(seed, SETT__COUNT(ints))]}}
+                                  : (sett_bind){SETT_BIND_FLOAT, {.f = floats[pick(seed, SETT__COUNT(floats))]}};
+        return;
+    }
+    sett_buf *t = &c->buf[i];
+    *t = (sett_buf){.data = memory + 16 * pick(seed, 4), .dtype = dtype, .rank = (int)pick(seed, 4)};
+    sett__param *p = add_param(&c->f, "X", dtype, t->rank);
+    p->wide = (uint8_t)pick(seed, 2);
+    p->align = 1u << pick(seed, 6);
+    for (int m = 0; m < t->rank; m++) {
+        sett__expr extent, stride;
+        t->shape[m] = random_leaf(c, seed, &extent);
+        t->stride[m] = random_leaf(c, seed, &stride);
+        add_leaf(&c->f, m, extent, stride);
+    }
+    c->arg[i] = (sett_bind){SETT_BIND_BUF, {.t = t}};
+}
+
+/* One thing wrong, or not. */
+static void spoil(chance *c, uint32_t *seed)
+{
+    sett_buf *t = &c->buf[pick(seed, 3)];
+    static const int64_t odd[] = {0, -1, INT64_MAX, INT64_MIN, (int64_t)1 << 31, (int64_t)1 << 53, 3};
+    int64_t v = odd[pick(seed, SETT__COUNT(odd))];
+    switch (pick(seed, 12)) {
+    case 0: t->shape[pick(seed, 3)] = v; break;
+    case 1: t->stride[pick(seed, 3)] = v; break;
+    case 2: t->data = pick(seed, 2) ? NULL : memory + 1; break;
+    case 3: t->dtype = (sett_dtype)pick(seed, 20); break;
+    case 4: t->rank = (int)pick(seed, 9) - 2; break;
+    case 5: c->n += (int)pick(seed, 3) - 1; break;
+    case 6: c->arg[pick(seed, 6)].kind = (int)pick(seed, 5); break;
+    default: break;
+    }
+}
+
+static void random_launch(chance *c, uint32_t *seed)
+{
+    static const int64_t divs[] = {1, 1, 2, 8, 3, 1 << 20}, values[] = {1, 2, 8, 24, 24, 48, 4096, (int64_t)1 << 31, INT64_MAX};
+    memset(c, 0, sizeof *c);
+    start(&c->f);
+    for (int s = 0; s < 3; s++) {
+        add_sym(&c->f, "S", divs[pick(seed, SETT__COUNT(divs))], pick(seed, 2));
+        c->value[s] = values[pick(seed, pick(seed, 4) ? 6 : SETT__COUNT(values))];
+    }
+    if (!pick(seed, 3)) { /* one that the launch computes, as a divisor's */
+        sett__expr e = op(&c->f, op(&c->f, symbol(&c->f, 0), SETT__X_CONST, pick(seed, 9)), SETT__X_DIV, 0);
+        c->f.sym[add_sym(&c->f, "D", 1, false)].value = e;
+        c->f.sig.n_derived = 1;
+    }
+    int params = (int)pick(seed, 3) + 1;
+    for (int i = 0; i < params; i++)
+        random_argument(c, seed, i);
+    for (int s = 0; s < 3; s++) /* some of them are given by nothing else */
+        c->arg[params + s] = pick(seed, 3) ? (sett_bind){SETT_BIND_INT, {.i = c->value[s]}} : (sett_bind){0, {.i = 0}};
+    c->n = params + (int)pick(seed, 4);
+    c->f.sig.grid[0] = pick(seed, 2) ? recorded_ceil_div(&c->f, 0, pick(seed, 300) + 1) : symbol(&c->f, 1);
+    c->f.sig.grid[1] = ceil_div(&c->f, 2, 16);
+    c->f.sig.block[0] = pick(seed, 4) ? num(&c->f, 128) : symbol(&c->f, 1);
+    c->f.sig.cluster[1] = pick(seed, 8) ? num(&c->f, 1) : num(&c->f, 2);
+    c->f.sig.smem = pick(seed, 8) ? 0 : 60000;
+    spoil(c, seed);
+}
+
+START_TEST(plans_never_differ)
+{
+    static chance c;
+    static sett__bound out;
+    uint32_t seed = 12345;
+    int right = 0;
+    followed = 0;
+    for (int i = 0; i < 100000; i++) {
+        sett_error err = {0};
+        random_launch(&c, &seed);
+        right += !sett__bind(&c.f.sig, "k", c.n, c.arg, true, &out, NULL, &err) && !out.empty;
+    }
+    ck_assert_msg(right > 3000 && followed > right * 3 / 4, "%d launches were right, %d by plan", right, followed);
+}
+END_TEST
+
+/* What kernels usually are, a plan takes: a wrong guess here costs no correctness, and every launch. */
+START_TEST(plans_take_what_is_usual)
+{
+    fixture f;
+    sett__bound out;
+    sett_error err = {0};
+    sett_buf a = buf2(1999, 1203), ld = {memory, SETT_F32, 2, {4, 10}, {16, 1}};
+    const int64_t half = INT64_C(1) << 30; /* the last offset is 2^31, of two modes that are each below */
+    sett_buf far = {memory, SETT_I8, 2, {2, half + 1}, {half, 1}};
+    const sett_bind arg = {SETT_BIND_BUF, {.t = &ld}}, x = {SETT_BIND_BUF, {.t = &far}}, a_bind = {SETT_BIND_BUF, {.t = &a}};
+    const sett_bind each[] = {a_bind, a_bind, a_bind, {0, {.i = 0}}, {0, {.i = 0}}};
+    add_kernel(&f, 1);
+    f.sig.grid[0] = recorded_ceil_div(&f, 1, 256);
+    followed = 0;
+    ck_assert(!bind3(&f, &a, &a, &a, &out, &err) && followed == 1);
+    ck_assert(!sett__bind(&f.sig, "add", 5, each, true, &out, NULL, &err) && followed == 2); /* as a call's commit gives them */
+    ld_kernel(&f);
+    ck_assert(!sett__bind(&f.sig, "k", 1, &arg, true, &out, NULL, &err) && followed == 3);
+    f.sig.n_claim = 1; /* the address of a report is behind the arguments */
+    ck_assert(!sett__bind(&f.sig, "k", 1, &arg, true, &out, NULL, &err) && followed == 4);
+    start(&f);
+    ck_assert(!sett__bind(&f.sig, "hello", 0, NULL, true, &out, NULL, &err) && followed == 5);
+    add_param(&f, "X", SETT_I8, 2);
+    add_leaf(&f, 0, num(&f, 2), num(&f, half));
+    add_leaf(&f, 1, num(&f, half + 1), num(&f, 1));
+    ck_assert_int_eq(sett__bind(&f.sig, "k", 1, &x, true, &out, NULL, &err), SETT_E_RANGE);
 }
 END_TEST
 
@@ -628,6 +793,8 @@ Suite *bind_suite(void)
     tcase_add_test(t, nested_modes);
     tcase_add_test(t, memory_bounds);
     tcase_add_test(t, law_of_sizes);
+    tcase_add_test(t, plans_never_differ);
+    tcase_add_test(t, plans_take_what_is_usual);
     suite_add_tcase(s, t);
     return s;
 }

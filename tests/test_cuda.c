@@ -288,6 +288,13 @@ static sett_status go(int device, void *stream)
     return sett__gpu_launch(kernel, (sett_stream){device, stream}, &dims, params, sizeof params, &err);
 }
 
+static sett_status shoot(void *stream, const sett__launch_dims *d)
+{
+    sett__shot shot;
+    sett__gpu_load(&shot, &cuda, (void *)1001, 0, d, 0);
+    return sett__gpu_shoot(&shot, stream, NULL);
+}
+
 #define STREAM ((void *)0x5000)
 
 START_TEST(launch_hands_over)
@@ -304,7 +311,7 @@ START_TEST(launch_hands_over)
     sett__launch_dims clustered = dims;
     clustered.cluster[1] = 2;
     clustered.smem = 49153;
-    ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, STREAM, &clustered, NULL, 0), SETT_OK);
+    ck_assert_int_eq(shoot(STREAM, &clustered), SETT_OK);
     ck_assert(f.config.n_attrs == 1 && f.attr.id == 4 && f.attr.value.cluster.x == 1 && f.attr.value.cluster.y == 2);
     ck_assert_uint_eq(f.config.smem, 49153);
     ck_assert(!f.had_extra); /* a kernel without parameters */
@@ -340,20 +347,20 @@ START_TEST(context_of_a_default_stream)
         ck_assert_msg(!go(0, NULL), "%s", err.text); /* prepared by now */
         ck_assert_ptr_eq(f.in_context, &f.context[0]);
         for (int i = 0; i < 2; i++) {
-            ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, NULL, &dims, NULL, 0), SETT_OK);
+            ck_assert_int_eq(shoot(NULL, &dims), SETT_OK);
             ck_assert_ptr_eq(f.in_context, &f.context[0]);
         }
         ck_assert_int_eq(f.depth, 0);
         ctx_push(&f.context[2]); /* of device 0, not its primary one */
         ck_assert_msg(!go(0, NULL), "%s", err.text);
         ck_assert_ptr_eq(f.in_context, &f.context[2]);
-        ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, (void *)2, &dims, NULL, 0), SETT_OK);
+        ck_assert_int_eq(shoot((void *)2, &dims), SETT_OK);
         ck_assert_ptr_eq(f.in_context, &f.context[2]);
         if (gpus == 2) {
             ctx_push(&f.context[3]); /* of device 1 */
             ck_assert_msg(!go(0, NULL), "%s", err.text);
             ck_assert_ptr_eq(f.in_context, &f.context[0]);
-            ck_assert_int_eq(sett__gpu_run(&cuda, (void *)1001, 0, (void *)1, &dims, NULL, 0), SETT_OK);
+            ck_assert_int_eq(shoot((void *)1, &dims), SETT_OK);
             ck_assert_ptr_eq(f.in_context, &f.context[0]);
             ck_assert_msg(!go(1, NULL), "%s", err.text);
             ck_assert_ptr_eq(f.in_context, &f.context[3]);

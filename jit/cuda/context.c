@@ -22,12 +22,19 @@ static sett__cu primary(sett__cuda *c, int device, sett__cu_handle *context)
     return r;
 }
 
+/* Asking the kernel who we are is as dear as a launch may be. */
+static bool forked(const sett__cuda *c)
+{
+    unsigned gate = c->gate ? atomic_load_explicit(c->gate, memory_order_relaxed) : SETT__GATE_ASK;
+    return gate == SETT__GATE_FORKED || (gate == SETT__GATE_ASK && c->pid != getpid());
+}
+
 sett_status sett__cuda_enter(sett__cuda *c, int device, sett__entered *in, sett_error *e)
 {
     in->pushed = false;
     if (device < 0 || device >= c->count)
         return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", device, c->count);
-    if (c->pid != getpid())
+    if (forked(c))
         return sett__error(e, SETT_E_FORKED, "the CUDA driver was started before a fork and cannot be used after it");
     int fault = atomic_load_explicit(&c->fault, memory_order_relaxed);
     if (fault)

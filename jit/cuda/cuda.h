@@ -126,6 +126,7 @@ struct sett__cuda {
     int version;
     sett__logger *log;
     atomic_int fault; /* the first result that the process cannot get rid of; 0: none */
+    const atomic_uint *gate; /* the engine's, which outlives it; NULL: none */
     pid_t pid;
     pthread_mutex_t lock; /* over retaining, and failures */
     struct sett__page *failures; /* report.c */

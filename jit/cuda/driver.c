@@ -97,7 +97,7 @@ static sett_status start(sett__cuda *c, sett_error *e)
     return SETT_E_NO_DEVICE;
 }
 
-sett_status sett__cuda_open(sett__cuda **to, sett__logger *log, sett_error *e)
+sett_status sett__cuda_open(sett__cuda **to, const atomic_uint *gate, sett__logger *log, sett_error *e)
 {
     int saved = errno;
     *to = NULL;
@@ -108,6 +108,7 @@ sett_status sett__cuda_open(sett__cuda **to, sett__logger *log, sett_error *e)
     }
     c->pid = getpid();
     c->log = log;
+    c->gate = gate;
     /* By its full name: libcuda.so is the toolkit's stub. Local: other copies of its symbols exist. */
     c->lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     sett_status s;

@@ -233,7 +233,7 @@ void *sett__gpu_function(sett__gpu_kernel *k, int device)
     return function;
 }
 
-bool sett__gpu_prepared(const sett__gpu_kernel *k, int device)
+SETT__HOT bool sett__gpu_prepared(const sett__gpu_kernel *k, int device)
 {
     if (device < 0 || device >= k->cuda->count)
         return false;
@@ -289,62 +289,100 @@ sett_status sett__gpu_unload(sett__gpu_kernel *k, sett_error *e)
 }
 
 /* ---- launching ----------------------------------------------------------------------------- */
-static sett__cu issue(
-    const sett__cuda *c, void *function, void *stream, const sett__launch_dims *d, void *params, size_t len)
+/* What the driver is handed. Its parts point at each other: it stays where it was made. */
+typedef struct order {
+    sett__cu_config config;
+    void *function, *extra[5];
+    size_t len;
+    sett__cu_attr attr; /* of a cluster */
+} order;
+
+static inline void fill(order *o, void *function, void *stream, void *params, size_t len)
 {
-    sett__cu_attr attr;
-    sett__cu_config config = {.grid = {d->grid[0], d->grid[1], d->grid[2]},
-        .block = {d->block[0], d->block[1], d->block[2]},
-        .smem = d->smem > SETT__STATIC_SMEM ? d->smem : 0,
-        .stream = stream};
-    void *extra[] = {(void *)1, params, (void *)2, &len, NULL}; /* BUFFER_POINTER, BUFFER_SIZE, END */
-    if ((d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1) {
-        attr = (sett__cu_attr){
-            .id = SETT__CU_ATTR_CLUSTER, .value.cluster = {d->cluster[0], d->cluster[1], d->cluster[2]}};
-        config.attrs = &attr;
-        config.n_attrs = 1;
-    }
-    return c->launch(&config, function, NULL, len ? extra : NULL);
+    o->config.stream = stream;
+    o->config.attrs = NULL;
+    o->config.n_attrs = 0;
+    o->function = function;
+    o->len = len;
+    o->extra[0] = (void *)1, o->extra[1] = params;  /* BUFFER_POINTER */
+    o->extra[2] = (void *)2, o->extra[3] = &o->len; /* BUFFER_SIZE */
+    o->extra[4] = NULL;
 }
 
-/* A stream that is real knows its context. The default streams (NULL, and the marks 1 and 2) mean the current
- * context's: with one GPU it is right or absent, and absence is an answer of the driver, which costs nothing to wait
- * for (then it is remembered, as the answer itself takes the driver long); with several it is looked at first. */
-static bool is_default(const void *stream)
+static void ask_cluster(order *o, uint32_t x, uint32_t y, uint32_t z)
 {
-    return (uintptr_t)stream <= 2;
+    o->attr = (sett__cu_attr){.id = SETT__CU_ATTR_CLUSTER, .value.cluster = {x, y, z}};
+    o->config.attrs = &o->attr;
+    o->config.n_attrs = 1;
 }
 
-static sett__cu issue_entered(
-    sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d, void *params, size_t len)
+static inline sett__cu issue(int (*launch)(const sett__cu_config *, void *, void **, void **), order *o)
+{
+    return launch(&o->config, o->function, NULL, o->len ? o->extra : NULL);
+}
+
+static sett__cu issue_entered(sett__cuda *c, order *o, int device)
 {
     sett__entered in;
     int fault = atomic_load_explicit(&c->fault, memory_order_relaxed); /* what entering then refuses */
     sett__cu r = fault ? fault : SETT__CU_INVALID_CONTEXT;
     if (!sett__cuda_enter(c, device, &in, NULL))
-        r = issue(c, function, stream, d, params, len);
-    atomic_store_explicit(&c->absent, in.pushed, memory_order_relaxed);
+        r = issue(c->launch, o);
+    if (atomic_load_explicit(&c->absent, memory_order_relaxed) != in.pushed) /* every thread's launches read that line */
+        atomic_store_explicit(&c->absent, in.pushed, memory_order_relaxed);
     sett__cuda_leave(c, &in);
     return r;
 }
 
-static sett__cu issue_anywhere(
-    sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d, void *params, size_t len)
+/* A stream that is real knows its context. The default streams (NULL, and the marks 1 and 2) mean the current
+ * context's: with one GPU it is right or absent, and absence is an answer of the driver, which costs nothing to wait
+ * for (then it is remembered, as the answer itself takes the driver long); with several it is looked at first. */
+static SETT__HOT __attribute__((noinline)) sett_status issue_again(sett__cuda *c, order *o, int device, sett__cu r, sett_error *e)
 {
-    if (!is_default(stream))
-        return issue(c, function, stream, d, params, len);
-    sett__cu r = SETT__CU_INVALID_CONTEXT;
-    if (c->count == 1 && !atomic_load_explicit(&c->absent, memory_order_relaxed))
-        r = issue(c, function, stream, d, params, len);
-    if (r == SETT__CU_INVALID_CONTEXT || r == SETT__CU_INVALID_HANDLE)
-        r = issue_entered(c, function, device, stream, d, params, len);
-    return r;
+    if ((uintptr_t)o->config.stream <= 2 && (r == SETT__CU_INVALID_CONTEXT || r == SETT__CU_INVALID_HANDLE))
+        r = issue_entered(c, o, device);
+    return sett__cuda_error(c, r, "cuLaunchKernelEx", e);
 }
 
-sett_status sett__gpu_run(
-    sett__cuda *c, void *function, int device, void *stream, const sett__launch_dims *d, void *params, size_t len)
+static inline sett_status issue_anywhere(
+    sett__cuda *c, int (*launch)(const sett__cu_config *, void *, void **, void **), order *o, int device, sett_error *e)
 {
-    return sett__cuda_error(c, issue_anywhere(c, function, device, stream, d, params, len), "cuLaunchKernelEx", NULL);
+    sett__cu r = SETT__CU_INVALID_CONTEXT;
+    if ((uintptr_t)o->config.stream > 2 || (c->count == 1 && !atomic_load_explicit(&c->absent, memory_order_relaxed)))
+        r = issue(launch, o);
+    return r ? issue_again(c, o, device, r, e) : SETT_OK;
+}
+
+void sett__gpu_load(
+    sett__shot *s, sett__cuda *c, void *function, int device, const sett__launch_dims *d, size_t params_len)
+{
+    *s = (sett__shot){c, c->launch, function, d->grid[0], d->smem > SETT__STATIC_SMEM ? d->smem : 0, (uint16_t)d->grid[1],
+        (uint16_t)d->grid[2], {(uint16_t)d->block[0], (uint16_t)d->block[1], (uint16_t)d->block[2]}, (uint16_t)params_len,
+        {(uint8_t)d->cluster[0], (uint8_t)d->cluster[1], (uint8_t)d->cluster[2]},
+        (d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1, (int8_t)device, true};
+}
+static_assert(sizeof(sett__shot) <= 56 && SETT__PARAM_BYTES <= UINT16_MAX && SETT__GPUS_MAX <= INT8_MAX, "what lies in a shot");
+
+SETT__HOT sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params)
+{
+    order o;
+    fill(&o, s->function, stream, params, s->params_len);
+    o.config.grid[0] = s->grid_x, o.config.grid[1] = s->grid_y, o.config.grid[2] = s->grid_z;
+    o.config.block[0] = s->block[0], o.config.block[1] = s->block[1], o.config.block[2] = s->block[2];
+    o.config.smem = s->smem;
+    if (s->clustered)
+        ask_cluster(&o, s->cluster[0], s->cluster[1], s->cluster[2]);
+    return issue_anywhere(s->cuda, s->launch, &o, s->device, NULL);
+}
+
+static inline void give_order(order *o, void *function, void *stream, const sett__launch_dims *d, void *params, size_t len)
+{
+    fill(o, function, stream, params, len);
+    memcpy(o->config.grid, d->grid, sizeof d->grid);
+    memcpy(o->config.block, d->block, sizeof d->block);
+    o->config.smem = d->smem > SETT__STATIC_SMEM ? d->smem : 0;
+    if ((d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1)
+        ask_cluster(o, d->cluster[0], d->cluster[1], d->cluster[2]);
 }
 
 /* Loads for a launch, unless the stream is captured. */
@@ -358,29 +396,40 @@ static sett_status load_for(sett__gpu_kernel *k, sett_stream stream, sett__cu_ha
     return s ? s : load(k, stream.device, context, e);
 }
 
-sett_status sett__gpu_launch(
+/* What is not loaded yet, or is in each context by itself. */
+static sett_status launch_entered(
     sett__gpu_kernel *k, sett_stream stream, const sett__launch_dims *d, void *params, size_t len, sett_error *e)
 {
     sett__cuda *c = k->cuda;
-    int device = stream.device;
-    if (device < 0 || device >= c->count)
-        return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", device, c->count);
-    void *function = k->modules ? NULL : function_in(k, device, NULL);
-    if (function)
-        sett__gpu_address(k, device, params, len);
-    if (function)
-        return sett__cuda_error(
-            c, issue_anywhere(c, function, device, stream.handle, d, params, len), "cuLaunchKernelEx", e);
     sett__entered in;
-    sett_status s = sett__cuda_enter(c, device, &in, e);
-    if (!s && !(function = function_in(k, device, in.context))) {
+    order o;
+    void *function = NULL;
+    sett_status s = sett__cuda_enter(c, stream.device, &in, e);
+    if (!s && !(function = function_in(k, stream.device, in.context))) {
         s = load_for(k, stream, in.context, e);
-        function = s ? NULL : function_in(k, device, in.context);
+        function = s ? NULL : function_in(k, stream.device, in.context);
     }
-    if (!s)
-        sett__gpu_address(k, device, params, len);
-    if (!s)
-        s = sett__cuda_error(c, issue(c, function, stream.handle, d, params, len), "cuLaunchKernelEx", e);
+    if (!s) {
+        sett__gpu_address(k, stream.device, params, len);
+        give_order(&o, function, stream.handle, d, params, len);
+        s = sett__cuda_error(c, issue(c->launch, &o), "cuLaunchKernelEx", e);
+    }
     sett__cuda_leave(c, &in);
     return s;
+}
+
+SETT__HOT sett_status sett__gpu_launch(
+    sett__gpu_kernel *k, sett_stream stream, const sett__launch_dims *d, void *params, size_t len, sett_error *e)
+{
+    sett__cuda *c = k->cuda;
+    order o;
+    if (stream.device < 0 || stream.device >= c->count)
+        return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", stream.device, c->count);
+    void *function = k->modules ? NULL : function_in(k, stream.device, NULL);
+    if (!function)
+        return launch_entered(k, stream, d, params, len, e);
+    if (k->page)
+        sett__gpu_address(k, stream.device, params, len);
+    give_order(&o, function, stream.handle, d, params, len);
+    return issue_anywhere(c, c->launch, &o, stream.device, e);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A CUDA driver without a GPU: libcuda.so.1 of tests/fake_cuda.c, for what lies on our side of a launch. Its device memory is
+ * the host's, a launch calls `kernel` at once if there is one, captures and graphs keep launches and replay them, and it
+ * answers as the driver does to a stream of another device, a capture in the wrong mode, no context. A program finds it by
+ * LD_LIBRARY_PATH, or by opening it before its first engine: its name is the driver's. */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct fake_launch {
+    unsigned grid[3], block[3], smem;
+    int device;    /* that it would run on */
+    void *context; /* of its stream */
+    void *code;    /* what the kernel was loaded from, a copy */
+    const unsigned char *params;
+    size_t params_len;
+} fake_launch;
+typedef struct fake_driver { /* the symbol fake_cuda is one */
+    int gpus;              /* before cuInit; $FAKE_CUDA_GPUS, else 2 */
+    void (*kernel)(void *user, const fake_launch *);
+    void *user;
+    int launches, loads, attributes[8], resident[8], context_changes;
+    size_t loaded; /* bytes handed over by cuLibraryLoadData and cuModuleLoadData that were looked at */
+} fake_driver;
+/* Beside the driver's own functions it has
+ *     void *fake_green(int device);    a further context of a device, as a green one is */
+#endif
