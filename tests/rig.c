@@ -124,6 +124,30 @@ sett_stats stats(const sett_engine *e)
     return s;
 }
 
+sett_cache_layer_info layer(const sett_engine *e, int i)
+{
+    sett_cache_layer_info l = {.size = sizeof l};
+    ck_assert_int_eq(sett_cache_layer(e, i, &l), SETT_OK);
+    return l;
+}
+
+char *tape_of(sett_body body, const sett_compile_options *o)
+{
+    sett_error err;
+    char *text;
+    size_t len;
+    ck_assert_msg(!sett_record(body, o, true, (void **)&text, &len, &err), "%s", err.text);
+    return text;
+}
+
+void tape_refused(const char *text, sett_status status, const char *why)
+{
+    sett__tape tape;
+    sett_error err;
+    ck_assert_int_eq(sett__tape_parse(&tape, text, &err), status);
+    ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
+}
+
 bool have_compiler(void)
 {
     sett_engine_options o = options();

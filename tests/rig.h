@@ -16,6 +16,10 @@ sett_engine_options options(void);
 sett_engine *open_with(const sett_engine_options *);
 sett_engine *open_engine(void);
 sett_stats stats(const sett_engine *);
+sett_cache_layer_info layer(const sett_engine *, int);
+/* The text that a body records, for sett_text_free. */
+char *tape_of(sett_body, const sett_compile_options *or_null);
+void tape_refused(const char *text, sett_status, const char *why); /* why: a part of the message */
 bool have_compiler(void); /* tests of what needs the plug-in end early, and say so, where it was not built */
 
 /* A driver that runs nothing (fake_cuda.c) stands in for the real one, in this test's process: engines have two GPUs. What

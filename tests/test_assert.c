@@ -3,7 +3,7 @@
  * it fails is in conform_assert.c, for both engines; how the host hears of a GPU's failures in test_cuda.c. */
 #define SETT_SHORT
 #include "rig.h"
-#include <check.h>
+#include "suite.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,21 +20,16 @@ static void claims(sett_build *b, const void *user)
     sett_assert(b, sett_ge(sett_at(X, t), 0.0), "{} {}: 100%\n", t, sett_at(X, t));
     sett_set(X, 1.0, t);
 }
-#line 25 "tests/test_assert.c"
+#line 24 "tests/test_assert.c"
 
-static char *tape_of(sett_body body, const char *target, sett_asserts asserts)
+static char *asserting(sett_body body, const char *target, sett_asserts asserts)
 {
-    sett_compile_options co = {.size = sizeof co, .target = target, .asserts = asserts};
-    sett_error err;
-    char *text;
-    size_t len;
-    ck_assert_msg(!sett_record(body, &co, true, (void **)&text, &len, &err), "%s", err.text);
-    return text;
+    return tape_of(body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = target, .asserts = asserts});
 }
 
 static bool asserts_in(const char *target, sett_asserts asserts)
 {
-    char *text = tape_of(claims, target, asserts);
+    char *text = asserting(claims, target, asserts);
     bool has = strstr(text, "\nassert ") != NULL;
     sett_text_free(text);
     return has;
@@ -92,7 +87,7 @@ static void without(sett_build *b, const void *user)
 
 START_TEST(as_a_tape)
 {
-    char *on = tape_of(claims, "cpu", 0), *off = tape_of(claims, "cpu", SETT_ASSERTS_OFF), *no = tape_of(without, NULL, 0);
+    char *on = asserting(claims, "cpu", 0), *off = asserting(claims, "cpu", SETT_ASSERTS_OFF), *no = asserting(without, NULL, 0);
     ck_assert_str_eq(off, no);
     ck_assert_ptr_null(strstr(on, "known"));
     ck_assert_ptr_nonnull(strstr(on, ", \"sett_le(t, 62)\"\n"));
@@ -148,7 +143,7 @@ static void wrong(sett_build *b, const void *user)
     case 'v': sett_assert(b, is, "{}", sett_full(b, SETT_F32, 2, 1)); break;
     }
 }
-#line 150 "tests/test_assert.c"
+#line 147 "tests/test_assert.c"
 
 START_TEST(refused)
 {
@@ -225,18 +220,4 @@ START_TEST(from_disk)
 }
 END_TEST
 
-Suite *assert_suite(void)
-{
-    Suite *s = suite_create("assert");
-    TCase *t = tcase_create("assert");
-    tcase_add_checked_fixture(t, make_root, drop_root);
-    tcase_add_test(t, when);
-    tcase_add_test(t, keys);
-    tcase_add_test(t, as_a_tape);
-    tcase_add_test(t, damaged);
-    tcase_add_test(t, refused);
-    tcase_add_test(t, ptx);
-    tcase_add_test(t, from_disk);
-    suite_add_tcase(s, t);
-    return s;
-}
+SUITE_IN_ROOT(assert, when, keys, as_a_tape, damaged, refused, ptx, from_disk)

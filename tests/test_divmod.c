@@ -2,11 +2,9 @@
 /* sett_fast_divmod: what a kernel computes and what its launch does; conform_divmod.c has the results. */
 #define SETT_SHORT
 #include "rig.h"
-#include <check.h>
+#include "suite.h"
 #include <stdlib.h>
 #include <string.h>
-
-Suite *divmod_suite(void);
 
 /* Twice by N, once by a number made of N and M, through a division; N and M are declared around them. */
 static void dividing(sett_build *b, const void *user)
@@ -24,22 +22,12 @@ static void dividing(sett_build *b, const void *user)
     sett_set(Y, sett_add(sett_add(a.quotient, again.remainder), sett_add(e.quotient, e.remainder)), i, j);
 }
 
-static char *tape_of(sett_body body)
-{
-    sett_compile_options co = {.size = sizeof co};
-    sett_error err;
-    char *text;
-    size_t len;
-    ck_assert_msg(!sett_record(body, &co, true, (void **)&text, &len, &err), "%s", err.text);
-    return text;
-}
-
 START_TEST(launches_divide_and_kernels_multiply)
 {
     static const char signature[] = "sym N\nsym M\nparam Y i32 (N,M):(M,1) align 4 write\n"
                                     "sym \"multiplier 0\" = ((2147483648<<ceil_log2(N))+N-1)/N-2147483648\n"
                                     "sym \"shift 0\" = ceil_log2(N)\n";
-    char *text = tape_of(dividing);
+    char *text = tape_of(dividing, NULL);
     const char *ops = strstr(text, "\n\n");
     ck_assert_msg(strstr(text, signature) != NULL, "%s", text);
     ck_assert_msg(strstr(text, "sym \"divisor 2\" = min(M%N,1)+M/N\ngrid N, M\n") != NULL, "%s", text);
@@ -55,7 +43,7 @@ END_TEST
 
 START_TEST(kept)
 {
-    char *text = tape_of(dividing), *again;
+    char *text = tape_of(dividing, NULL), *again;
     sett__tape t, u;
     sett_error err;
     void *bytes;
@@ -88,12 +76,8 @@ START_TEST(refused_by_the_verifier)
         {"sett tape 1\nsym N\nsym m wide = N\n", "symbol m: its value is not a valid expression of 32 bits", SETT_E_VERIFY},
         {"sett tape 1\nsym N\nsym m div 2 = N\n", "symbol m: its value is not a valid expression of 32 bits", SETT_E_VERIFY},
     };
-    for (size_t i = 0; i < SETT__COUNT(t); i++) {
-        sett__tape tape;
-        sett_error err;
-        ck_assert_int_eq(sett__tape_parse(&tape, t[i].text, &err), t[i].status);
-        ck_assert_msg(strstr(err.text, t[i].error) != NULL, "%s", err.text);
-    }
+    for (size_t i = 0; i < SETT__COUNT(t); i++)
+        tape_refused(t[i].text, t[i].status, t[i].error);
 }
 END_TEST
 
@@ -205,17 +189,5 @@ START_TEST(numbers_fold)
 }
 END_TEST
 
-Suite *divmod_suite(void)
-{
-    Suite *s = suite_create("divmod");
-    TCase *t = tcase_create("divmod");
-    tcase_add_checked_fixture(t, make_root, drop_root);
-    tcase_add_test(t, launches_divide_and_kernels_multiply);
-    tcase_add_test(t, kept);
-    tcase_add_test(t, refused_by_the_verifier);
-    tcase_add_test(t, checked_at_launch);
-    tcase_add_test(t, wrong_operands);
-    tcase_add_test(t, numbers_fold);
-    suite_add_tcase(s, t);
-    return s;
-}
+SUITE_IN_ROOT(divmod, launches_divide_and_kernels_multiply, kept, refused_by_the_verifier, checked_at_launch, wrong_operands,
+    numbers_fold)

@@ -2,7 +2,7 @@
 /* The engine from opening to closing: devices, keys, what compiling refuses, memory and the memo, lives. */
 #define SETT_SHORT
 #include "rig.h"
-#include <check.h>
+#include "suite.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -524,17 +524,6 @@ START_TEST(forked_child)
 }
 END_TEST
 
-Suite *engine_suite(void);
-Suite *engine_suite(void)
-{
-    const TTest *const tests[] = {open_refuses, memory_only, devices_and_memory, no_engine, sizes_of_structs, memory_that_is_not_there, keys, keys_of_tapes, compile_refuses, too_much_shared_memory, sealed, memo,
-        many_kernels, runs_on_the_cpu, kernel_outlives_engine, forked_child};
-    Suite *s = suite_create("engine");
-    TCase *t = tcase_create("engine");
-    tcase_add_checked_fixture(t, make_root, drop_root);
-    for (size_t i = 0; i < SETT__COUNT(tests); i++)
-        tcase_add_test(t, tests[i]);
-    tcase_set_timeout(t, 60);
-    suite_add_tcase(s, t);
-    return s;
-}
+SUITE_IN_ROOT(engine, open_refuses, memory_only, devices_and_memory, no_engine, sizes_of_structs,
+    memory_that_is_not_there, keys, keys_of_tapes, compile_refuses, too_much_shared_memory, sealed, memo, many_kernels,
+    runs_on_the_cpu, kernel_outlives_engine, forked_child)

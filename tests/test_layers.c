@@ -4,7 +4,7 @@
 #include "../jit/cache/cache.h"
 #include "rig.h"
 #include "sample.h"
-#include <check.h>
+#include "suite.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,13 +41,6 @@ static bool warm(const char *folder)
     sett_kernel_release(compile(e, &sm90));
     sett_engine_close(e);
     return true;
-}
-
-static sett_cache_layer_info layer(const sett_engine *e, int i)
-{
-    sett_cache_layer_info l = {.size = sizeof l};
-    ck_assert_int_eq(sett_cache_layer(e, i, &l), SETT_OK);
-    return l;
 }
 
 START_TEST(order_and_origin)
@@ -369,17 +362,5 @@ START_TEST(temporary_names)
 }
 END_TEST
 
-Suite *layers_suite(void);
-Suite *layers_suite(void)
-{
-    const TTest *const tests[] = {order_and_origin, layers_alone, damaged_layer, toolchain, secrets, authentication_code, shared_folder, forged,
-        trust_of_an_engine, open_folder, trimming, temporary_names};
-    Suite *s = suite_create("layers");
-    TCase *t = tcase_create("layers");
-    tcase_add_checked_fixture(t, make_root, drop_root);
-    for (size_t i = 0; i < SETT__COUNT(tests); i++)
-        tcase_add_test(t, tests[i]);
-    tcase_set_timeout(t, 60);
-    suite_add_tcase(s, t);
-    return s;
-}
+SUITE_IN_ROOT(layers, order_and_origin, layers_alone, damaged_layer, toolchain, secrets, authentication_code,
+    shared_folder, forged, trust_of_an_engine, open_folder, trimming, temporary_names)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log: levels, components, standard error by the environment, many lines of one kind, and that what goes wrong says so. */
 #include "rig.h"
-#include <check.h>
+#include "suite.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -302,16 +302,5 @@ START_TEST(driver)
 }
 END_TEST
 
-Suite *log_suite(void);
-Suite *log_suite(void)
-{
-    Suite *s = suite_create("log");
-    TCase *t = tcase_create("all");
-    const TTest *const tests[] = {levels, environment, storms, many_kinds, sealed_and_refused, late_and_unwritten, compilers,
-        serialised, driver};
-    tcase_add_checked_fixture(t, make_root, drop_root);
-    for (size_t i = 0; i < SETT__COUNT(tests); i++)
-        tcase_add_test(t, tests[i]);
-    suite_add_tcase(s, t);
-    return s;
-}
+SUITE_IN_ROOT(log, levels, environment, storms, many_kinds, sealed_and_refused, late_and_unwritten, compilers,
+    serialised, driver)

@@ -4,7 +4,7 @@
 #include "../jit/cache/cache.h"
 #include "rig.h"
 #include "sample.h"
-#include <check.h>
+#include "suite.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -95,13 +95,6 @@ static uint8_t *slurp(const char *path, size_t *len)
     ck_assert_uint_eq(fread(p, 1, *len, f), *len);
     fclose(f);
     return p;
-}
-
-static sett_cache_layer_info layer(const sett_engine *e, int i)
-{
-    sett_cache_layer_info l = {.size = sizeof l};
-    ck_assert_int_eq(sett_cache_layer(e, i, &l), SETT_OK);
-    return l;
 }
 
 static const char *refused(const char *path, sett_cache_trust trust, const char *signers)
@@ -498,17 +491,5 @@ START_TEST(serves_a_kernel)
 }
 END_TEST
 
-Suite *pack_suite(void);
-Suite *pack_suite(void)
-{
-    const TTest *const tests[] = {same_kernels_same_bytes, every_entry_is_found, none_and_some, rules, owners_and_modes,
-        signatures, misuse, merging, unpacking, serves_a_kernel};
-    Suite *s = suite_create("pack");
-    TCase *t = tcase_create("pack");
-    tcase_add_checked_fixture(t, make_root, drop_root);
-    for (size_t i = 0; i < SETT__COUNT(tests); i++)
-        tcase_add_test(t, tests[i]);
-    tcase_set_timeout(t, 60);
-    suite_add_tcase(s, t);
-    return s;
-}
+SUITE_IN_ROOT(pack, same_kernels_same_bytes, every_entry_is_found, none_and_some, rules, owners_and_modes, signatures,
+    misuse, merging, unpacking, serves_a_kernel)

@@ -2,7 +2,7 @@
 /* What a body relies on and the build cannot prove: recorded, kept with the kernel, and refused at launch. */
 #define SETT_SHORT
 #include "rig.h"
-#include <check.h>
+#include "suite.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,19 +28,14 @@ static void promising(sett_build *b, const void *user)
     if (*which == 'c') sett_complement(sett_make_layout(b, T(N, 2), T(1, 16)), 64);
     if (*which == 'i') sett_if (b, sett_gt(N, 8)) sett_composition(l, sett_make_layout(b, 6, 4));
     if (*which == 't') sett_composition(sett_make_layout(b, T(sett_thread_idx(b, 0), 4)), sett_make_layout(b, 6, 4));
-#line 33
+#line 32
     sett_grid(b, 1);
     sett_block(b, 8);
 }
 
-static char *tape_of(const char *which)
+static char *promised(const char *which)
 {
-    sett_compile_options co = {.size = sizeof co, .user = which, .line_info = true};
-    sett_error err;
-    char *text;
-    size_t len;
-    ck_assert_msg(!sett_record(promising, &co, true, (void **)&text, &len, &err), "%s", err.text);
-    return text;
+    return tape_of(promising, &(sett_compile_options){.size = sizeof(sett_compile_options), .user = which, .line_info = true});
 }
 
 START_TEST(recorded)
@@ -62,7 +57,7 @@ START_TEST(recorded)
         {"t", NULL},
     };
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
-        char *text = tape_of(t[i].which);
+        char *text = promised(t[i].which);
         const char *check = strstr(text, "check ");
         if (t[i].line)
             ck_assert_msg(check && !strncmp(check, t[i].line, strlen(t[i].line)), "%s: %s", t[i].which, text);
@@ -76,7 +71,7 @@ END_TEST
 /* Text, bytes with and without places, and META's signature keep a check. */
 START_TEST(kept)
 {
-    char *text = tape_of("a"), *again;
+    char *text = promised("a"), *again;
     sett__tape t, u;
     sett_error err;
     void *bytes[2];
@@ -124,12 +119,8 @@ START_TEST(refused_by_the_verifier)
         {"sett tape 1\ncheck 1 \"x\" @ f\n", "line 2, column 16: expected :"},
         {"sett tape 1\ncheck 1 \"\033\" @ f\n", "line 2, column 16: expected :\n  check 1 \"\\x1b\" @ f\n                    ^"},
     };
-    for (size_t i = 0; i < SETT__COUNT(t); i++) {
-        sett__tape tape;
-        sett_error err;
-        ck_assert_int_eq(sett__tape_parse(&tape, t[i].text, &err), SETT_E_PARSE);
-        ck_assert_msg(!strncmp(err.text, t[i].error, strlen(t[i].error)), "%s", err.text);
-    }
+    for (size_t i = 0; i < SETT__COUNT(t); i++)
+        tape_refused(t[i].text, SETT_E_PARSE, t[i].error);
 }
 END_TEST
 
@@ -178,15 +169,4 @@ START_TEST(checked_at_launch)
 }
 END_TEST
 
-Suite *rely_suite(void)
-{
-    Suite *s = suite_create("rely");
-    TCase *t = tcase_create("rely");
-    tcase_add_checked_fixture(t, make_root, drop_root);
-    tcase_add_test(t, recorded);
-    tcase_add_test(t, kept);
-    tcase_add_test(t, refused_by_the_verifier);
-    tcase_add_test(t, checked_at_launch);
-    suite_add_tcase(s, t);
-    return s;
-}
+SUITE_IN_ROOT(rely, recorded, kept, refused_by_the_verifier, checked_at_launch)

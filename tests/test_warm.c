@@ -2,7 +2,7 @@
 /* Manifests, keys of families, warming by processes: shards, crashes, resuming, cancelling. The processes run the sett
  * command that was built beside; the families are those of family.c. */
 #include "rig.h"
-#include <check.h>
+#include "suite.h"
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -440,17 +440,5 @@ START_TEST(why_kernels_fail)
 }
 END_TEST
 
-Suite *warm_suite(void);
-Suite *warm_suite(void)
-{
-    const TTest *const tests[] = {keys_of_a_family, keys_are_those_of_compiling, errors_of_a_manifest, misuse,
-        makes_what_is_missing, shards_merge_to_one_run, a_crash_costs_one_kernel, exact_toolchain, why_kernels_fail};
-    Suite *s = suite_create("warm");
-    TCase *t = tcase_create("warm");
-    tcase_add_checked_fixture(t, make_root, drop_root);
-    for (size_t i = 0; i < SETT__COUNT(tests); i++)
-        tcase_add_test(t, tests[i]);
-    tcase_set_timeout(t, 60);
-    suite_add_tcase(s, t);
-    return s;
-}
+SUITE_IN_ROOT(warm, keys_of_a_family, keys_are_those_of_compiling, errors_of_a_manifest, misuse, makes_what_is_missing,
+    shards_merge_to_one_run, a_crash_costs_one_kernel, exact_toolchain, why_kernels_fail)
