@@ -42,6 +42,16 @@ static inline void must(sett_status s, const sett_error *e)
     }
 }
 
+/* Without a GPU and without a disk cache. */
+static inline sett_engine *engine(void)
+{
+    sett_engine *e;
+    sett_error err = {0};
+    sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    must(sett_engine_open(&e, &eo, &err), &err);
+    return e;
+}
+
 /* The driver's own interface, as much of it as the raw peers take. */
 typedef struct raw_config {
     unsigned grid[3], block[3], smem;

@@ -64,15 +64,6 @@ static bool nvrtc_once(const nvrtc *rtc, int i)
     return true;
 }
 
-static sett_engine *engine(void)
-{
-    sett_engine *e;
-    sett_error err = {0};
-    sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
-    must(sett_engine_open(&e, &eo, &err), &err);
-    return e;
-}
-
 static void sett_once(sett_engine *e, int i)
 {
     sett_kernel *k;

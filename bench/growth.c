@@ -69,15 +69,6 @@ static long calls_of(const family *f)
     return f->kind == 0 ? f->n + f->n / 2 : f->kind == 1 ? f->n / 2 * 4 : f->n / 4 * 5;
 }
 
-static sett_engine *engine(void)
-{
-    sett_engine *e;
-    sett_error err = {0};
-    sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
-    must(sett_engine_open(&e, &eo, &err), &err);
-    return e;
-}
-
 /* One compile in an engine that has none of it yet; false: there is no assembler. */
 static bool compile_once(family *f, bool ptx_only, double *codegen_ms, double *assemble_ms)
 {

@@ -4,7 +4,7 @@
  * at. */
 #define SETT_SHORT
 #include "../jit/cuda/cuda.h"
-#include <check.h>
+#include "recording.h"
 #include <math.h>
 #include <sett/bench.h>
 #include <stdlib.h>
@@ -132,13 +132,6 @@ START_TEST(shared_memory_stays_shared)
     sett_kernel_release(k);
 }
 END_TEST
-
-#define REFUSED(call, status, message) \
-    do { \
-        err.text[0] = 0; \
-        ck_assert_int_eq(call, status); \
-        ck_assert_str_eq(err.text, message); \
-    } while (0)
 
 START_TEST(misuse_is_refused)
 {

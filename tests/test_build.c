@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recording: objects and errors, folding against not folding, merging, hoisting, the signature. */
 #include "golden_value.h"
-#include <check.h>
-
-static sett_build *kernel(void)
-{
-    sett_build *b = sett__build_new(NULL, true);
-    ck_assert_ptr_nonnull(b);
-    return b;
-}
-
-/* The error of a build that failed at a line of this file; ends the build. */
-static void expect(sett_build *b, sett_status status, int line, const char *text)
-{
-    char want[600];
-    snprintf(want, sizeof want, "%s:%d: %s", __FILE__, line, text);
-    ck_assert_str_eq(b->error.text, want);
-    ck_assert_int_eq(b->error.status, status);
-    ck_assert_int_eq(sett_build_end(b, NULL), status);
-}
+#include "recording.h"
 
 static sett_error finish_error(sett_build *b)
 {

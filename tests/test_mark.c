@@ -4,7 +4,7 @@
 #define SETT_SHORT
 #include "../third_party/dlpack/dlpack.h"
 #include "lib.h"
-#include <check.h>
+#include "recording.h"
 #include <sett/dlpack.h>
 #include <string.h>
 
@@ -35,13 +35,6 @@ static sett_marked from(const sett_buf *t, int align, bool narrow)
     ck_assert_msg(!sett_from_buf(t, align, narrow, &m, &err), "%s", err.text);
     return m;
 }
-
-#define REFUSED(call, status, message) \
-    do { \
-        err.text[0] = 0; \
-        ck_assert_int_eq(call, status); \
-        ck_assert_str_eq(err.text, message); \
-    } while (0)
 
 /* ---- refusals ---------------------------------------------------------------------------------- */
 START_TEST(buffers_are_refused)

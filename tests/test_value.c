@@ -2,24 +2,8 @@
 /* Arithmetic on values: numbers and types, shapes, reductions, functions. The tables of another
  * system run in the golden program; here stand our own rules. */
 #include "golden_value.h"
-#include <check.h>
+#include "recording.h"
 #include <math.h>
-
-static sett_build *kernel(void)
-{
-    sett_build *b = sett__build_new(NULL, true);
-    ck_assert_ptr_nonnull(b);
-    return b;
-}
-
-static void expect(sett_build *b, sett_status status, int line, const char *text)
-{
-    char want[600];
-    snprintf(want, sizeof want, "%s:%d: %s", __FILE__, line, text);
-    ck_assert_str_eq(b->error.text, want);
-    ck_assert_int_eq(b->error.status, status);
-    sett_build_end(b, NULL);
-}
 
 /* Element i of a value made of constants. */
 static double element(const sett_val *v, uint32_t i)
