@@ -88,6 +88,14 @@ for md in README.md docs/*.md docs/*/*.md; do
     done
 done
 
+# ---- the maps of folders and examples have what is there --------------------------------------------------------
+for e in examples/*.c; do
+    grep -qF "(../$e)" docs/guide.md || complain "docs/guide.md does not name $e"
+done
+for d in $(git ls-files 2>/dev/null | grep / | cut -d/ -f1 | grep -v "^\." | sort -u); do
+    grep -q "^| \`$d/" README.md || complain "README.md's table of folders lacks $d/"
+done
+
 # ---- what we give where other systems disagree is explained -----------------------------------------------------
 for op in $(cut -f1 tests/golden/*/divergent.answers | sort -u); do
     grep -qF "\`$op\`" docs/differences.md || complain "docs/differences.md does not say what $op gives where systems disagree"
