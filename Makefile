@@ -254,7 +254,8 @@ bench: all bench-programs ## benchmarks; the peers need a GPU and Python with to
 
 portable: all bench-programs $(RUNNER) $(B)/golden ## a stripped copy in build/portable/, to run on a machine without a compiler: make gpu-check B=build/portable
 	rm -rf build/portable
-	mkdir -p build/portable/examples build/portable/bench
+	mkdir -p build/portable/examples build/portable/bench build/portable/fake
+	cp -L $(B)/fake/libcuda.so.1 build/portable/fake/
 	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(B)/libbench.so $(B)/libfamilies.so $(B)/test-family.so $(B)/sett $(B)/demo build/portable/
 	cp $(RUNNER) build/portable/runner
 	cp $(B)/golden build/portable/golden

@@ -3,6 +3,7 @@
  * sett_call_run, sett_launch with other buffers every time, and a commit of changed buffers, all of the same kernel on the
  * same small problem. Batches in random order, paired by round; medians of the differences to the faster raw way.
  *     issue               the table           issue WAY COUNT    0 to 4 of it, so often, for a profiler
+ *     issue against OTHER [PAIRS]    its own table and another build's bench/issue, in turn, so that both have the same host
  * FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake gives it a driver that returns at once: what is left is our own. */
 #include "common.h"
 #include "../examples/kernels.h"
@@ -101,8 +102,59 @@ static void print_table(double us[N_WAYS][ROUNDS], const char *const *names)
     }
 }
 
+/* ---- two builds ---------------------------------------------------------------------------- */
+enum { LINES = 3, MOST_PAIRS = 101 };
+static const char *const lines[LINES] = {"sett_call_run", "sett_launch", "buf + commit"};
+
+/* ns of each line of what the program prints: beyond the raw launch, a commit's own. */
+static bool table_of(const char *program, double ns[LINES])
+{
+    char command[1100], line[400];
+    int found = 0;
+    snprintf(command, sizeof command, "'%s'", program);
+    FILE *p = popen(command, "r");
+    while (p && fgets(line, sizeof line, p))
+        for (int i = 0; i < LINES; i++) {
+            const char *name = strncmp(line, "| ", 2) ? NULL : strstr(line + 2, lines[i]), *us = strchr(line + 2, '|');
+            const char *diff = us ? strchr(us + 1, '|') : NULL;
+            if (name != line + 2 || !diff)
+                continue;
+            ns[i] = i == LINES - 1 ? atof(us + 1) * 1e3 : atof(diff + 1);
+            found++;
+        }
+    return p && !pclose(p) && found == LINES;
+}
+
+static int against(const char *self, const char *other, int pairs)
+{
+    static double ns[2][LINES][MOST_PAIRS], diff[MOST_PAIRS];
+    for (int i = 0; i < pairs; i++)
+        for (int j = 0; j < 2; j++) {
+            int w = (i ^ j) & 1;
+            double one[LINES];
+            if (!table_of(w ? other : self, one)) {
+                fprintf(stderr, "%s gave no table\n", w ? other : self);
+                return 1;
+            }
+            for (int l = 0; l < LINES; l++)
+                ns[w][l][i] = one[l];
+        }
+    printf("| ns, medians of %d runs in turn | this | %s | this less that (p10, p90) |\n| --- | --- | --- | --- |\n", pairs, other);
+    for (int l = 0; l < LINES; l++) {
+        for (int i = 0; i < pairs; i++)
+            diff[i] = ns[0][l][i] - ns[1][l][i];
+        double d = quantile(diff, pairs, 0.5);
+        printf("| %s | %.0f | %.0f | %.0f (%.0f, %.0f) |\n", lines[l], quantile(ns[0][l], pairs, 0.5), quantile(ns[1][l], pairs, 0.5), d,
+            quantile(diff, pairs, 0.1), quantile(diff, pairs, 0.9));
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    int pairs = argc > 3 ? atoi(argv[3]) : 9;
+    if (argc > 2 && !strcmp(argv[1], "against"))
+        return against(argv[0], argv[2], pairs < 1 ? 1 : pairs > MOST_PAIRS ? MOST_PAIRS : pairs);
     static const char *const names[] = {"raw, kernelParams", "raw, packed buffer", "sett_call_run", "sett_launch, other buffers each time", "buf + commit"};
     static double us[N_WAYS][ROUNDS];
     sett_engine *e;

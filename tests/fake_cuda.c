@@ -39,7 +39,7 @@ typedef struct code { /* a library, module, kernel and function in one */
     unsigned char *copy; /* of the ELF header: the caller's bytes may go */
 } code;
 
-EXPORT fake_driver fake_cuda;
+EXPORT fake_state fake_cuda;
 EXPORT int fake_cuda_result; /* of the next loads and waits: 0, or an error */
 static context primary[GPUS];
 static context *green;

@@ -16,13 +16,13 @@ typedef struct fake_launch {
     const unsigned char *params;
     size_t params_len;
 } fake_launch;
-typedef struct fake_driver { /* the symbol fake_cuda is one */
+typedef struct fake_state { /* the symbol fake_cuda is one */
     int gpus;              /* before cuInit; $FAKE_CUDA_GPUS, else 2 */
     void (*kernel)(void *user, const fake_launch *);
     void *user;
     int launches, loads, attributes[8], resident[8], context_changes;
     size_t loaded; /* bytes handed over by cuLibraryLoadData and cuModuleLoadData that were looked at */
-} fake_driver;
+} fake_state;
 /* Beside the driver's own functions it has
  *     void *fake_green(int device);    a further context of a device, as a green one is */
 #endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One kernel on several devices and in further contexts: launches, prepared calls, captures, what is loaded where. On two GPUs
+ * where they are (gpu_check.sh: SETT_TEST_GPU, without forking); else over the driver of fake_cuda.c, whose launches do here
+ * what the kernel would. Without either each test says so and ends. */
+#include "axpy.h"
+#include "fake_cuda.h"
+#include "rig.h"
+#include <check.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 1003, DEVICES = 2 };
+typedef void *handle;
+static struct {
+    int (*ctx_get)(handle *), (*ctx_set)(handle), (*retain)(handle *, int);
+    int (*stream_create)(handle *, unsigned), (*stream_destroy)(handle);
+    int (*capture_begin)(handle, int), (*capture_end)(handle, handle *), (*capturing)(handle, int *);
+    int (*instantiate)(handle *, handle, unsigned long long), (*graph_launch)(handle, handle);
+    int (*graph_destroy)(handle), (*exec_destroy)(handle);
+} cu;
+static void *lib;
+static fake_state *fake; /* NULL: a real one */
+static sett_engine *engine;
+static sett_error err;
+
+static void find(void *to, const char *name)
+{
+    void *p = dlsym(lib, name);
+    ck_assert_msg(p != NULL, "%s", name);
+    memcpy(to, &p, sizeof p);
+}
+
+/* ---- what the fake driver's device does: axpy's packed block is X, Y, a, N --------------------- */
+static void run(void *user, const fake_launch *l)
+{
+    struct {
+        const float *x;
+        float *y, a;
+        int32_t n;
+    } p;
+    (void)user;
+    ck_assert_uint_eq(l->params_len, 24);
+    memcpy(&p, l->params, 24);
+    ck_assert(l->block[0] == 64 && l->grid[0] == (unsigned)(p.n + 63) / 64);
+    for (int i = 0; i < p.n; i++)
+        p.y[i] = __builtin_fmaf(p.a, p.x[i], p.y[i]);
+}
+
+static bool open_devices(bool module_api)
+{
+    sett_engine_options o = {.size = sizeof o, .cache_dir = "", .module_api = module_api};
+    if (!have_compiler())
+        return false;
+    if (!getenv("SETT_TEST_GPU")) {
+        if (!fake_driver())
+            return false;
+        o.assembler = SETT_ASM_DRIVER;
+    }
+    engine = open_with(&o);
+    if (sett_gpu_count(engine) < DEVICES) {
+        fprintf(stderr, "skipped: %d GPUs here, two are needed\n", sett_gpu_count(engine));
+        sett_engine_close(engine);
+        return false;
+    }
+    lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    fake = dlsym(lib, "fake_cuda");
+    if (fake)
+        fake->kernel = run;
+    find(&cu.ctx_get, "cuCtxGetCurrent");
+    find(&cu.ctx_set, "cuCtxSetCurrent");
+    find(&cu.retain, "cuDevicePrimaryCtxRetain");
+    find(&cu.stream_create, "cuStreamCreate");
+    find(&cu.stream_destroy, "cuStreamDestroy_v2");
+    find(&cu.capture_begin, "cuStreamBeginCapture_v2");
+    find(&cu.capture_end, "cuStreamEndCapture");
+    find(&cu.capturing, "cuStreamIsCapturing");
+    find(&cu.instantiate, "cuGraphInstantiateWithFlags");
+    find(&cu.graph_launch, "cuGraphLaunch");
+    find(&cu.graph_destroy, "cuGraphDestroy");
+    find(&cu.exec_destroy, "cuGraphExecDestroy");
+    return true;
+}
+
+static handle current(void)
+{
+    handle c = NULL;
+    ck_assert_int_eq(cu.ctx_get(&c), 0);
+    return c;
+}
+
+static handle stream_in(handle context)
+{
+    handle was = current(), s;
+    ck_assert_int_eq(cu.ctx_set(context), 0);
+    ck_assert_int_eq(cu.stream_create(&s, 1), 0);
+    ck_assert_int_eq(cu.ctx_set(was), 0);
+    return s;
+}
+
+static handle primary(int device)
+{
+    handle c;
+    ck_assert_int_eq(cu.retain(&c, device), 0);
+    return c;
+}
+
+/* A further context, with a share of the device's multiprocessors; NULL: the driver knows none. */
+static handle green_context(int device, handle *stream)
+{
+    int (*resource)(int, void *, int), (*split)(void *, unsigned *, const void *, void *, unsigned, unsigned);
+    int (*describe)(handle *, void *, unsigned), (*create)(handle *, handle, int, unsigned), (*context_of)(handle *, handle);
+    int (*make_stream)(handle *, handle, unsigned, int), (*device_of)(int *, int), id;
+    static _Alignas(16) char all[1024], part[1024], rest[1024]; /* CUdevResource */
+    unsigned groups = 1;
+    handle described, green, context;
+    if (fake) {
+        handle (*make)(int);
+        find(&make, "fake_green");
+        context = make(device);
+        *stream = stream_in(context);
+        return context;
+    }
+    if (!dlsym(lib, "cuGreenCtxStreamCreate"))
+        return NULL;
+    find(&resource, "cuDeviceGetDevResource"), find(&split, "cuDevSmResourceSplitByCount");
+    find(&describe, "cuDevResourceGenerateDesc"), find(&create, "cuGreenCtxCreate");
+    find(&context_of, "cuCtxFromGreenCtx"), find(&make_stream, "cuGreenCtxStreamCreate");
+    find(&device_of, "cuDeviceGet");
+    ck_assert_int_eq(device_of(&id, device), 0);
+    ck_assert_int_eq(resource(id, all, 1), 0);
+    ck_assert_int_eq(split(part, &groups, all, rest, 0, 16), 0);
+    ck_assert_int_eq(describe(&described, part, 1), 0);
+    ck_assert_int_eq(create(&green, described, id, 1), 0);
+    ck_assert_int_eq(context_of(&context, green), 0);
+    ck_assert_int_eq(make_stream(stream, green, 1, 0), 0);
+    return context;
+}
+
+/* ---- data on each device ---------------------------------------------------------------------- */
+static struct on {
+    float x[N], y[N], was[N];
+    sett_buf X, Y;
+} on[DEVICES];
+
+static void upload(int d)
+{
+    struct on *o = &on[d];
+    const sett_stream s = {d, NULL};
+    axpy_fill(o->x, o->y, o->was, N);
+    o->X = sett_buf_1d(sett_alloc(engine, d, sizeof o->x), SETT_F32, N);
+    o->Y = sett_buf_1d(sett_alloc(engine, d, sizeof o->y), SETT_F32, N);
+    ck_assert(o->X.data && o->Y.data);
+    ck_assert(!sett_memcpy(engine, s, o->X.data, o->x, sizeof o->x) && !sett_memcpy(engine, s, o->Y.data, o->y, sizeof o->y));
+    ck_assert_msg(!sett_sync_error(engine, s, &err), "%s", err.text);
+}
+
+static void expect_steps(sett_stream s, int steps, float a)
+{
+    struct on *o = &on[s.device];
+    ck_assert_int_eq(sett_memcpy(engine, s, o->y, o->Y.data, sizeof o->y), SETT_OK);
+    ck_assert_msg(!sett_sync_error(engine, s, &err), "%s", err.text);
+    axpy_expect(o->x, o->y, o->was, N, N, steps, a);
+}
+
+static sett_kernel *make(const char *name)
+{
+    sett_kernel *k;
+    const sett_compile_options o = {.size = sizeof o, .name = name};
+    ck_assert_msg(!sett_compile(engine, axpy, &o, &k, &err), "%s", err.text);
+    return k;
+}
+
+static void done(sett_kernel *k)
+{
+    for (int d = 0; d < DEVICES; d++) {
+        sett_free(engine, d, on[d].X.data);
+        sett_free(engine, d, on[d].Y.data);
+    }
+    ck_assert_ptr_null(current()); /* as it was */
+    sett_kernel_release(k);
+    sett_engine_close(engine);
+}
+
+static sett_device_counts counts(int d)
+{
+    sett_device_counts c = {.size = sizeof c};
+    ck_assert_int_eq(sett_device_stats(engine, d, &c), SETT_OK);
+    return c;
+}
+
+/* ---- each by cuLibraryLoadData (0) and by cuModuleLoadData (1) --------------------------------- */
+START_TEST(launches_on_each)
+{
+    if (!open_devices(_i))
+        return;
+    sett_kernel *k = make("each");
+    sett_kernel_info info = {.size = sizeof info};
+    sett_kernel_query(k, &info);
+    for (int d = 0; d < DEVICES; d++)
+        upload(d);
+    for (int d = 0; d < DEVICES; d++) {
+        const sett_stream own = {d, stream_in(primary(d))}, plain = {d, NULL};
+        ck_assert_uint_eq(counts(d).loads, 0); /* the other's is none of its own */
+        ck_assert_msg(!sett_prepare(k, d, &err), "%s", err.text);
+        ck_assert(counts(d).loads == 1 && counts(d).loaded_bytes == info.cubin_size);
+        ck_assert_msg(!sett_launch(k, plain, &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
+        expect_steps(plain, 1, 0.5f);
+        for (int other = 0; other < DEVICES; other++) { /* whatever is current */
+            if (_i && other != d)
+                continue; /* a module is of the context that is current */
+            ck_assert_int_eq(cu.ctx_set(primary(other)), 0);
+            ck_assert_msg(!sett_launch(k, own, &err, &on[d].X, &on[d].Y, 2), "%s", err.text);
+            expect_steps(own, 1, 2);
+            ck_assert_msg(!sett_launch(k, plain, &err, &on[d].X, &on[d].Y, 2), "%s", err.text);
+            expect_steps(plain, 1, 2);
+            ck_assert_ptr_eq(current(), primary(other));
+        }
+        ck_assert_int_eq(cu.ctx_set(NULL), 0);
+        ck_assert_uint_eq(counts(d).loads, 1);
+        ck_assert_int_eq(cu.stream_destroy(own.handle), 0);
+    }
+    done(k);
+}
+END_TEST
+
+START_TEST(calls_on_each)
+{
+    if (!open_devices(_i))
+        return;
+    sett_kernel *k = make("calls");
+    sett_call *c[DEVICES];
+    for (int d = 0; d < DEVICES; d++) {
+        upload(d);
+        ck_assert_msg(!sett_call_make(k, d, &c[d], &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
+    }
+    for (int round = 0; round < 3; round++)
+        for (int d = 0; d < DEVICES; d++)
+            ck_assert_int_eq(sett_call_run(c[d], (sett_stream){d, NULL}), SETT_OK);
+    for (int d = 0; d < DEVICES; d++) {
+        expect_steps((sett_stream){d, NULL}, 3, 0.5f);
+        ck_assert_int_eq(sett_call_run(c[d], (sett_stream){!d, NULL}), SETT_E_NO_DEVICE); /* it is the other's */
+        sett_call_free(c[d]);
+    }
+    done(k);
+}
+END_TEST
+
+/* Prepared in the primary context, it runs in a green one, on its own stream and on the default one while it is current. */
+START_TEST(in_a_green_context)
+{
+    if (!open_devices(_i))
+        return;
+    handle stream, green = green_context(1, &stream);
+    if (!green) {
+        fprintf(stderr, "skipped: the driver has no green contexts\n");
+        sett_engine_close(engine);
+        return;
+    }
+    sett_kernel *k = make("green");
+    upload(0), upload(1);
+    ck_assert_msg(!sett_prepare(k, 1, &err), "%s", err.text);
+    const sett_stream own = {1, stream}, plain = {1, NULL};
+    sett_call *c;
+    if (_i)
+        ck_assert_int_eq(cu.ctx_set(green), 0); /* a module is of the context that is current */
+    ck_assert_msg(!sett_launch(k, own, &err, &on[1].X, &on[1].Y, 0.5), "%s", err.text);
+    expect_steps(own, 1, 0.5f);
+    ck_assert_int_eq(cu.ctx_set(green), 0);
+    ck_assert_msg(!sett_call_make(k, 1, &c, &err, &on[1].X, &on[1].Y, 2), "%s", err.text);
+    ck_assert_int_eq(sett_call_run(c, own), SETT_OK);
+    expect_steps(own, 1, 2);
+    ck_assert_msg(!sett_launch(k, plain, &err, &on[1].X, &on[1].Y, 2), "%s", err.text);
+    expect_steps(plain, 1, 2);
+    ck_assert_ptr_eq(current(), green);
+    ck_assert_int_eq(cu.ctx_set(NULL), 0);
+    sett_call_free(c);
+    done(k);
+}
+END_TEST
+
+/* On each device: what is not prepared there is refused and the capture goes on; what is, is captured and replayed. */
+START_TEST(captures_on_each)
+{
+    if (!open_devices(_i))
+        return;
+    sett_kernel *k = make("captured"), *elsewhere = NULL;
+    for (int d = 0; d < DEVICES; d++) {
+        handle graph = NULL, exec = NULL;
+        int state = 0;
+        const sett_stream s = {d, stream_in(primary(d))};
+        sett_call *c;
+        upload(d);
+        ck_assert_int_eq(cu.ctx_set(primary(d)), 0);
+        ck_assert_msg(!sett_call_make(k, d, &c, &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
+        const sett_compile_options o = {.size = sizeof o, .name = "elsewhere", .opt_level = d + 1};
+        ck_assert_msg(!sett_compile(engine, axpy, &o, &elsewhere, &err), "%s", err.text);
+        ck_assert_msg(!sett_prepare(elsewhere, !d, &err), "%s", err.text); /* on the other device alone */
+        int before = fake ? fake->launches : 0;
+        ck_assert_int_eq(cu.capture_begin(s.handle, 0), 0);
+        ck_assert_int_eq(sett_launch(elsewhere, s, &err, &on[d].X, &on[d].Y, 9), SETT_E_CAPTURING);
+        ck_assert_msg(strstr(err.text, d ? "is not prepared for GPU 1" : "is not prepared for GPU 0") != NULL, "%s", err.text);
+        ck_assert(!fake || fake->launches == before); /* the driver was not asked */
+        ck_assert(!cu.capturing(s.handle, &state) && state == 1);
+        ck_assert_int_eq(sett_call_run(c, s), SETT_OK);
+        ck_assert_msg(!sett_launch(k, s, &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
+        ck_assert_int_eq(cu.capture_end(s.handle, &graph), 0);
+        ck_assert_int_eq(cu.instantiate(&exec, graph, 0), 0);
+        expect_steps(s, 0, 0); /* captured, not run */
+        for (int replay = 0; replay < 2; replay++)
+            ck_assert_int_eq(cu.graph_launch(exec, s.handle), 0);
+        expect_steps(s, 4, 0.5f);
+        ck_assert(!cu.exec_destroy(exec) && !cu.graph_destroy(graph) && !cu.stream_destroy(s.handle));
+        ck_assert_int_eq(cu.ctx_set(NULL), 0);
+        sett_call_free(c);
+        sett_kernel_release(elsewhere);
+    }
+    done(k);
+}
+END_TEST
+
+Suite *devices_suite(void);
+Suite *devices_suite(void)
+{
+    Suite *s = suite_create("devices");
+    TCase *t = tcase_create("devices");
+    tcase_add_checked_fixture(t, make_root, drop_root);
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, launches_on_each, 0, 2);
+    tcase_add_loop_test(t, calls_on_each, 0, 2);
+    tcase_add_loop_test(t, in_a_green_context, 0, 2);
+    tcase_add_loop_test(t, captures_on_each, 0, 2);
+    suite_add_tcase(s, t);
+    return s;
+}
