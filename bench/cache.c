@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the cache costs: a kernel from memory by its key, by its memo and by recording, with few and with many kernels; from
  * the folder, with digest and ELF gate, by size; written. Medians; the last two need an assembler.
- *     cache [KERNELS]     many kernels: this number, 5000 without it (35 kB each) */
+ *     cache [KERNELS]     many kernels: this number, 5000 without it (35 kB each)
+ *     cache fake KERNELS  GPU kernels by the drivers that tests have, 10 kB each, a million of them in some minutes:
+ *                         FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake, and build/release/fake-ptx.so is made */
 #include "common.h"
 #include <unistd.h>
 
@@ -38,9 +40,12 @@ static sett_kernel *compile(sett_engine *e, const variant *v, const char *target
     return k;
 }
 
+static const char *plugin; /* of cache fake */
+
 static sett_engine *open_engine(const char *folder)
 {
-    const sett_engine_options o = {.size = sizeof o, .cache_dir = folder, .no_gpu = true};
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = folder, .no_gpu = !plugin, .plugin = plugin,
+        .assembler = plugin ? SETT_ASM_DRIVER : SETT_ASM_AUTO};
     sett_engine *e;
     sett_error err = {0};
     must(sett_engine_open(&e, &o, &err), &err);
@@ -48,6 +53,7 @@ static sett_engine *open_engine(const char *folder)
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
+static const char *target = "cpu";
 typedef enum way { BY_KEY, BY_MEMO, BY_RECORDING } way;
 
 /* ns of one hit, among n kernels. */
@@ -56,14 +62,19 @@ static double hit(sett_engine *e, const uint8_t (*key)[32], int n, way w)
     static double sample[SAMPLES];
     uint64_t seed = 12345;
     for (int i = 0; i < SAMPLES; i++) {
+        variant v[BATCH] = {{0}};
+        uint8_t at_hand[BATCH][32]; /* as the caller of a server has it: in the cache */
+        for (int j = 0; j < BATCH; j++) {
+            v[j].number = (int64_t)((random_next(&seed) >> 20) % (uint64_t)n);
+            memcpy(at_hand[j], key[v[j].number], 32);
+        }
         double start = now_us();
         for (int j = 0; j < BATCH; j++) {
-            const variant v = {(int64_t)(random_next(&seed) % (uint64_t)n), 0};
             sett_kernel *k;
             if (w == BY_KEY)
-                must(sett_kernel_get(e, key[v.number], &k, NULL), NULL);
+                must(sett_kernel_get(e, at_hand[j], &k, NULL), NULL);
             else
-                k = compile(e, &v, "cpu", w == BY_MEMO);
+                k = compile(e, &v[j], target, w == BY_MEMO);
             sett_kernel_release(k);
         }
         sample[i] = (now_us() - start) * 1e3 / BATCH;
@@ -76,22 +87,35 @@ static void fill(sett_engine *e, uint8_t (*key)[32], int from, int to)
     for (int i = from; i < to; i++) {
         const variant v = {i, 0};
         sett_kernel_info info = {.size = sizeof info};
-        sett_kernel *k = compile(e, &v, "cpu", true);
+        sett_kernel *k = compile(e, &v, target, true);
         sett_kernel_query(k, &info);
         memcpy(key[i], info.key, sizeof info.key);
         sett_kernel_release(k);
     }
 }
 
+/* Bytes of this process that are in memory. */
+static double resident(void)
+{
+    long pages = 0, all = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld %ld", &all, &pages) != 2)
+        exit(1);
+    fclose(f);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
 static void memory(int many)
 {
     uint8_t(*key)[32] = calloc((size_t)many, sizeof *key);
     sett_engine *e = open_engine("");
-    double ns[2][3];
+    double ns[2][3], bytes = 0;
     if (!key)
         exit(1);
     for (int round = 0; round < 2; round++) {
+        bytes = round ? resident() : 0;
         fill(e, key, round ? FEW : 0, round ? many : FEW);
+        bytes = (resident() - bytes) / (round ? many - FEW : FEW);
         for (way w = BY_KEY; w <= BY_RECORDING; w++)
             ns[round][w] = hit(e, (const uint8_t(*)[32])key, round ? many : FEW, w);
     }
@@ -99,6 +123,7 @@ static void memory(int many)
     const char *const names[] = {"`sett_kernel_get` by key", "`sett_compile`, remembered by `.user_size`", "`sett_compile`, recorded (3 ops)"};
     for (way w = BY_KEY; w <= BY_RECORDING; w++)
         printf("| %s | %.0f | %.0f | %.2f |\n", names[w], ns[0][w], ns[1][w], ns[1][w] / ns[0][w]);
+    printf("\nA kernel takes %.0f bytes, its places in the tables included.\n", bytes);
     sett_engine_close(e);
     free(key);
 }
@@ -142,6 +167,16 @@ static bool disk(const char *folder, int64_t lines)
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/sett-bench-XXXXXX", command[100];
+    if (argc == 3 && !strcmp(argv[1], "fake")) {
+        char path[4000];
+        snprintf(path, sizeof path, "%.*s../fake-ptx.so", (int)(strrchr(argv[0], '/') - argv[0]) + 1, argv[0]);
+        plugin = realpath(path, NULL);
+        target = "sm_90a";
+        if (!plugin)
+            return 1;
+        memory(atoi(argv[2]));
+        return 0;
+    }
     memory(argc > 1 ? atoi(argv[1]) : 5000);
     if (!mkdtemp(folder))
         return 1;

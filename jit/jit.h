@@ -494,15 +494,15 @@ sett_status sett__options(void *dst, size_t size, const void *src, const char *w
 
 /* ---- kernel.c ---------------------------------------------------------------------------------------------- */
 struct sett_kernel {
-    /* What a launch reads, together. */
-    sett_engine *engine;     /* counted */
-    const atomic_uint *gate; /* the engine's */
+    /* What a launch or a hit in memory reads: one line. */
+    alignas(64) const atomic_uint *gate; /* the engine's */
     sett__gpu_kernel *gpu;   /* a GPU's; NULL: no driver, or ptx_only */
     const sett__plan *plan;  /* of a GPU's launches; NULL: bind.c alone */
-    bool cpu, ptx_only;
     atomic_uint refs;
-    sett__digest key;        /* public: without call sites unless line_info */
+    bool cpu, ptx_only;
     sett__digest slot;       /* in the memory map: of a CPU kernel with call sites, which its reports name */
+    sett_engine *engine;     /* counted */
+    sett__digest key;        /* public: without call sites unless line_info */
     sett__arena arena;       /* holds meta */
     sett__meta meta;         /* of every kernel; sig is what launches bind */
     sett_origin origin;

@@ -26,11 +26,12 @@ static void kernel_free(sett_kernel *k)
 
 static sett_kernel *kernel_new(sett_engine *e, const sett__digest *key, const sett__digest *slot, sett_error *err)
 {
-    sett_kernel *k = calloc(1, sizeof *k);
+    sett_kernel *k = aligned_alloc(alignof(sett_kernel), sizeof *k);
     if (!k) {
         sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
         return NULL;
     }
+    memset(k, 0, sizeof *k);
     atomic_init(&k->refs, 1);
     k->engine = sett__engine_retain(e);
     k->gate = e->gate;

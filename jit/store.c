@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an engine has in memory: kernels by slot, kernels by what their caller will ask with (the memo), and the
- * compiles under way. One lock, held for a lookup and never while anything is recorded, read or compiled. */
+ * compiles under way. Kernels are found by digest without a lock; the rest has one, never held while anything is recorded,
+ * read or compiled. */
 #include "jit.h"
 #include <stdlib.h>
 #include <string.h>
@@ -40,10 +41,29 @@ struct sett__flight {
     pthread_cond_t done;
 };
 
+/* Kernels by digest. Readers take no lock: no kernel leaves before the engine closes, a place's kernel is stored after its
+ * hash, and tables that were outgrown stay until the end. The digests are the kernels' own, beside the count of references
+ * that a hit adds to. */
+typedef struct place {
+    atomic_uint_fast64_t hash;
+    _Atomic(sett_kernel *) kernel; /* NULL: none, and none behind it */
+} place;
+typedef struct places {
+    struct places *older;
+    size_t cap; /* a power of two; at least one place is empty */
+    place at[];
+} places;
+typedef struct kernel_map {
+    _Atomic(places *) now;
+    size_t count;
+    bool by_key; /* not by slot */
+} kernel_map;
+
 struct sett__kernels {
+    kernel_map slots;
+    kernel_map cpu; /* kernels of the CPU by public key, which is not their slot */
     pthread_mutex_t lock;
-    table slots, memo;
-    table cpu; /* kernels of the CPU by public key, which is not their slot */
+    table memo;
     sett__flight *flights;
 };
 
@@ -131,6 +151,86 @@ static void drop(table *t)
     free(t->bucket);
 }
 
+/* ---- maps ------------------------------------------------------------------------------ */
+static uint64_t digest_hash(const slot_key *k)
+{
+    uint64_t h;
+    memcpy(&h, k->slot.b, sizeof h); /* a digest is as random as a hash can be */
+    return h ^ k->ptx_only;
+}
+
+static slot_key key_of(const kernel_map *m, const sett_kernel *k)
+{
+    return m->by_key ? (slot_key){k->key, false} : (slot_key){k->slot, k->ptx_only};
+}
+
+static SETT__HOT sett_kernel *map_look(const kernel_map *m, const slot_key *k)
+{
+    const places *p = atomic_load_explicit(&m->now, memory_order_acquire);
+    uint64_t h = digest_hash(k);
+    for (size_t i = h; p; i++) {
+        const place *at = &p->at[i & (p->cap - 1)];
+        sett_kernel *kernel = atomic_load_explicit(&at->kernel, memory_order_acquire);
+        if (!kernel)
+            return NULL;
+        if (atomic_load_explicit(&at->hash, memory_order_relaxed) == h &&
+            !memcmp(m->by_key ? &kernel->key : &kernel->slot, &k->slot, sizeof k->slot) &&
+            (m->by_key || kernel->ptx_only == k->ptx_only))
+            return kernel;
+    }
+    return NULL;
+}
+
+/* Under the lock, as all that writes. */
+static void map_put(places *p, uint64_t hash, sett_kernel *kernel)
+{
+    size_t i = hash & (p->cap - 1);
+    while (atomic_load_explicit(&p->at[i].kernel, memory_order_relaxed))
+        i = (i + 1) & (p->cap - 1);
+    atomic_store_explicit(&p->at[i].hash, hash, memory_order_relaxed);
+    atomic_store_explicit(&p->at[i].kernel, kernel, memory_order_release);
+}
+
+static bool map_widen(kernel_map *m)
+{
+    places *old = atomic_load_explicit(&m->now, memory_order_relaxed);
+    size_t cap = old ? 2 * old->cap : 64;
+    places *p = calloc(1, sizeof *p + cap * sizeof *p->at);
+    if (!p)
+        return false;
+    p->cap = cap;
+    p->older = old;
+    for (size_t i = 0; old && i < old->cap; i++) {
+        sett_kernel *k = atomic_load_explicit(&old->at[i].kernel, memory_order_relaxed);
+        if (k)
+            map_put(p, atomic_load_explicit(&old->at[i].hash, memory_order_relaxed), k);
+    }
+    atomic_store_explicit(&m->now, p, memory_order_release);
+    return true;
+}
+
+/* Takes a reference of its own. Without memory the kernel is simply not found again. */
+static void map_insert(kernel_map *m, sett_kernel *kernel)
+{
+    const places *p = atomic_load_explicit(&m->now, memory_order_relaxed);
+    const slot_key k = key_of(m, kernel);
+    if ((!p || 4 * (m->count + 1) > 3 * p->cap) && !map_widen(m) && (!p || m->count + 2 > p->cap))
+        return;
+    m->count++;
+    map_put(atomic_load_explicit(&m->now, memory_order_relaxed), digest_hash(&k), sett_kernel_retain(kernel));
+}
+
+static void map_drop(kernel_map *m)
+{
+    places *p = atomic_load_explicit(&m->now, memory_order_relaxed);
+    for (size_t i = 0; p && i < p->cap; i++)
+        sett_kernel_release(atomic_load_explicit(&p->at[i].kernel, memory_order_relaxed));
+    for (places *older; p; p = older) {
+        older = p->older;
+        free(p);
+    }
+}
+
 /* ---- opening and closing ------------------------------------------------------------------- */
 sett_status sett__kernels_open(sett__kernels **out, sett_error *err)
 {
@@ -140,6 +240,7 @@ sett_status sett__kernels_open(sett__kernels **out, sett_error *err)
         free(ks);
         return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
     }
+    ks->cpu.by_key = true;
     *out = ks;
     return SETT_OK;
 }
@@ -149,8 +250,8 @@ void sett__kernels_close(sett__kernels *ks)
     if (!ks)
         return;
     drop(&ks->memo);
-    drop(&ks->cpu);
-    drop(&ks->slots);
+    map_drop(&ks->cpu);
+    map_drop(&ks->slots);
     pthread_mutex_destroy(&ks->lock);
     free(ks);
 }
@@ -161,10 +262,6 @@ static slot_key make_slot_key(const sett__digest *slot, bool ptx_only)
     return (slot_key){*slot, ptx_only};
 }
 
-static key_ref slot_ref(const slot_key *k)
-{
-    return (key_ref){k, NULL, sizeof *k, 0};
-}
 static_assert(sizeof(slot_key) == 33, "no padding: it is compared as bytes");
 
 static sett__flight *new_flight(sett__kernels *ks, const slot_key *k)
@@ -184,13 +281,12 @@ sett_status sett__kernels_find(
     sett__kernels *ks, const sett__digest *slot, bool ptx_only, sett__found *found, sett_error *err)
 {
     const slot_key k = make_slot_key(slot, ptx_only);
-    const key_ref ref = slot_ref(&k);
-    *found = (sett__found){0};
+    *found = (sett__found){.kernel = sett_kernel_retain(map_look(&ks->slots, &k))};
+    if (found->kernel)
+        return SETT_OK;
     pthread_mutex_lock(&ks->lock);
-    node *n = look(&ks->slots, &ref);
-    if (n)
-        found->kernel = sett_kernel_retain(n->kernel);
-    for (sett__flight *f = ks->flights; f && !n && !found->flight; f = f->next)
+    found->kernel = sett_kernel_retain(map_look(&ks->slots, &k)); /* it may have landed meanwhile */
+    for (sett__flight *f = ks->flights; f && !found->kernel && !found->flight; f = f->next)
         if (!memcmp(&f->key, &k, sizeof k)) {
             found->flight = f;
             f->waiting++;
@@ -211,32 +307,23 @@ uint64_t sett__kernels_held(sett__kernels *ks)
     return n;
 }
 
-sett_kernel *sett__kernels_peek(sett__kernels *ks, const sett__digest *key)
+SETT__HOT sett_kernel *sett__kernels_peek(sett__kernels *ks, const sett__digest *key)
 {
     const slot_key k = make_slot_key(key, false);
-    const key_ref ref = slot_ref(&k);
-    pthread_mutex_lock(&ks->lock);
-    node *n = look(&ks->slots, &ref);
-    if (!n)
-        n = look(&ks->cpu, &ref);
-    sett_kernel *kernel = n ? sett_kernel_retain(n->kernel) : NULL;
-    pthread_mutex_unlock(&ks->lock);
-    return kernel;
+    sett_kernel *kernel = map_look(&ks->slots, &k);
+    return sett_kernel_retain(kernel ? kernel : map_look(&ks->cpu, &k));
 }
 
-/* Called with the lock. Without memory for the map the kernel is simply not found again. */
+/* Called with the lock. */
 static sett_kernel *adopt(sett__kernels *ks, sett_kernel *kernel)
 {
-    const slot_key k = make_slot_key(&kernel->slot, kernel->ptx_only);
-    const key_ref ref = slot_ref(&k);
-    node *n = look(&ks->slots, &ref);
-    if (n)
-        return sett_kernel_retain(n->kernel);
-    insert(&ks->slots, &ref, kernel);
-    const slot_key by_key = make_slot_key(&kernel->key, false);
-    const key_ref key = slot_ref(&by_key);
-    if (kernel->cpu && !look(&ks->cpu, &key))
-        insert(&ks->cpu, &key, kernel);
+    const slot_key k = key_of(&ks->slots, kernel), by_key = key_of(&ks->cpu, kernel);
+    sett_kernel *there = map_look(&ks->slots, &k);
+    if (there)
+        return sett_kernel_retain(there);
+    map_insert(&ks->slots, kernel);
+    if (kernel->cpu && !map_look(&ks->cpu, &by_key))
+        map_insert(&ks->cpu, kernel);
     return kernel;
 }
 
