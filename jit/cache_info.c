@@ -125,6 +125,17 @@ static sett_status keep_material(void *user, sett__entry *entry, int layer, sett
     return SETT_OK;
 }
 
+/* What a kernel was compiled from: in memory, where that has it, or on disk. A CPU kernel has neither. */
+static sett_status find_material(sett_engine *e, const uint8_t bytes[32], sett__entry *to, sett_error *err)
+{
+    sett__digest key;
+    memcpy(key.b, bytes, sizeof key.b);
+    sett_kernel *k = sett__kernels_peek(e->kernels, &key);
+    sett_status s = k && k->entry.key_material.len ? sett__entry_copy(&k->entry, to, err) : SETT_E_NOT_CACHED;
+    sett_kernel_release(k);
+    return s == SETT_E_NOT_CACHED ? sett__cache_find(e->cache, &key, NULL, keep_material, to, err) : s;
+}
+
 int sett_cache_explain(
     sett_engine *e, const uint8_t a[32], const uint8_t b[32], char *buf, size_t size, sett_error *err)
 {
@@ -133,11 +144,8 @@ int sett_cache_explain(
     int n = -1;
     sett_status s =
         a && b ? sett__engine_check(e, err) : sett__error(err, SETT_E_ARGUMENT, "sett_cache_explain: a key is NULL");
-    for (int i = 0; i < 2 && !s; i++) {
-        sett__digest key;
-        memcpy(key.b, keys[i], sizeof key.b);
-        s = sett__cache_find(e->cache, &key, NULL, keep_material, &found[i], err);
-    }
+    for (int i = 0; i < 2 && !s; i++)
+        s = find_material(e, keys[i], &found[i], err);
     if (size && buf)
         buf[0] = 0;
     if (!s)

@@ -495,6 +495,51 @@ START_TEST(older_struct)
 }
 END_TEST
 
+/* ---- why a kernel is another ----------------------------------------------------------------------- */
+static void key_of(sett_engine *e, const sett_compile_options *o, uint8_t key[32])
+{
+    ck_assert_int_eq(sett_key(e, scale, o, key, NULL), SETT_OK);
+    get(e, o);
+}
+
+/* Each field by name; on disk, and in the memory of an engine that has no disk. */
+START_TEST(explain)
+{
+    static const variant v = {0, 64, 3.0};
+    sett_compile_options o[5] = {sm90, sm90, sm90, sm90, sm90};
+    static const char *const want[] = {"", "target: sm_90a | sm_80\n", "optimisation: 3 | 1\n", "line info: 0 | 1\n", "tape: "};
+    uint8_t key[5][32];
+    char text[400];
+    sett_error err = {0};
+    if (!have_compiler())
+        return;
+    o[1].target = "sm_80", o[2].opt_level = 1, o[3].line_info = true, o[4].user = &v;
+    sett_engine_options eo = options();
+    eo.cache_dir = _i ? "" : eo.cache_dir;
+    sett_engine *e = open_with(&eo);
+    for (int i = 0; i < 5; i++)
+        key_of(e, &o[i], key[i]);
+    if (!_i) { /* another engine, which has them on disk alone */
+        sett_engine_close(e);
+        e = open_with(&eo);
+    }
+    for (int i = 0; i < 5; i++) {
+        int n = sett_cache_explain(e, key[0], key[i], text, sizeof text, &err);
+        ck_assert_int_eq(n, (int)strlen(text));
+        ck_assert_msg(strstr(text, want[i]) && !i == !n, "%d: %s", i, text);
+        /* Another target may have another PTX version, and line information is another tape. */
+        ck_assert_msg(i % 2 || !n || strchr(text, '\n') == text + n - 1, "%s", text);
+        ck_assert_int_eq(sett_cache_explain(e, key[0], key[i], NULL, 0, NULL), n);
+    }
+    key[1][0] ^= 1;
+    ck_assert_int_eq(sett_cache_explain(e, key[0], key[1], text, sizeof text, &err), -1);
+    ck_assert_int_eq(err.status, SETT_E_NOT_CACHED);
+    ck_assert_int_eq(sett_cache_explain(e, key[0], NULL, text, sizeof text, &err), -1);
+    ck_assert_str_eq(err.text, "sett_cache_explain: a key is NULL");
+    sett_engine_close(e);
+}
+END_TEST
+
 /* ---- devices ------------------------------------------------------------------------------------- */
 static void device_is(sett_engine *e, int device, uint64_t loads, uint64_t bytes)
 {
@@ -594,6 +639,7 @@ Suite *metrics_suite(void)
     for (size_t i = 0; i < SETT__COUNT(tests); i++)
         tcase_add_test(t, tests[i]);
     tcase_add_loop_test(t, devices, 0, 2);
+    tcase_add_loop_test(t, explain, 0, 2);
     suite_add_tcase(s, t);
     return s;
 }
