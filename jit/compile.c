@@ -301,7 +301,8 @@ static sett_status from_compiler(
         .ticket = ticket,
         .key_material = {rec->material, rec->material_len},
         .sig = &rec->tape.sig,
-        .report = rec->report ? rec->report : ""};
+        .report = rec->report ? rec->report : "",
+        .recorded = &rec->tape};
     sett__count(&e->count.compiles, 1);
     sett_status s = sett__workers_compile(e->workers, &job, &made, err);
     if (!s)

@@ -211,6 +211,7 @@ sett_status sett_engine_open(sett_engine **out, const sett_engine_options *optio
         return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
     atomic_init(&e->refs, 1);
     pthread_mutex_init(&e->blocks.lock, NULL);
+    pthread_mutex_init(&e->stand_ins.lock, NULL);
     sett_status s = sett__options(&e->opt, sizeof e->opt, options, "sett_engine_options", err);
     if (s) {
         free(e); /* nothing in it is ours yet */
@@ -237,7 +238,7 @@ void sett__engine_release(sett_engine *e)
     if (atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (sett__same_process(e))
-        sett__blocks_clear(&e->blocks);
+        sett__blocks_clear(&e->blocks), sett__stand_ins_clear(&e->stand_ins);
     if (e->idle_build)
         sett_build_end(e->idle_build, NULL);
     sett__cuda_close(e->cuda);

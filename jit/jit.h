@@ -220,7 +220,15 @@ typedef struct sett__sim_launch {
     const char *name;   /* of the kernel, for reports */
     sett_print_fn print; /* NULL: stdout */
     void *user;
+    void (*const *stand_in)(void); /* by sett__call */
 } sett__sim_launch;
+/* What a program calls in place of inline PTX, by index; NULL: past the last. */
+typedef struct sett__call sett__call;
+const sett__call *sett__program_call(const sett__program *, uint32_t index);
+/* SETT_E_TARGET, SETT_E_DTYPE: why a call cannot be made by a function of these types (NULL: there is none); else SETT_OK. */
+sett_status sett__call_check(const sett__program *, const sett__call *, const char *kernel, const char *types, sett_error *);
+/* Its stand-in's name, of so many bytes; 0: none. */
+const char *sett__call_name(const sett__call *, size_t *len);
 /* The program keeps a pointer to the tape, which must outlive it. */
 sett_status sett__program_make(const sett__tape *, sett__program **, sett_error *);
 void sett__program_free(sett__program *);
@@ -407,6 +415,15 @@ sett_status sett__blocks_check(
     sett__blocks *, const sett__meta *, const sett_bind *, const sett__extent *, sett_error *);
 void sett__blocks_clear(sett__blocks *); /* forgets them; the memory stays the caller's */
 
+/* ---- stand_in.c: C functions in place of inline PTX ---------------------------------------------------------- */
+typedef struct sett__stand_ins {
+    pthread_mutex_t lock;
+    struct sett__named *first;
+} sett__stand_ins;
+void sett__stand_ins_clear(sett__stand_ins *);
+/* One a call of the program, which the caller frees; NULL: it has no calls, or a failure. */
+sett_status sett__stand_ins_of(sett__stand_ins *, const sett__program *, const char *kernel, void (***to)(void), sett_error *);
+
 /* ---- launch.c, call.c: running ----------------------------------------------------------------------------- */
 /* One launch of a CPU kernel that was bound; returns when it has run. */
 sett_status sett__launch_cpu(const sett_kernel *, const sett__launch_dims *, const void *params, size_t params_len,
@@ -446,6 +463,7 @@ struct sett_engine {
     sett__counters count;
     sett__logger log;
     sett__blocks blocks;
+    sett__stand_ins stand_ins;
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
     unsigned dump;                     /* sett__dump_kind's that are wanted */
     char dump_to[3800];                /* a folder */
@@ -573,6 +591,10 @@ void sett__spare_touch(sett__spare *, const atomic_bool *until); /* on any threa
 void sett__spare_give(sett__spare *, bool all); /* blocks, or the touched ones, to malloc, which keeps them */
 void sett__spare_drop(sett__spare *); /* all of it, to the system */
 
+/* ---- blame.c ------------------------------------------------------------------------------------- */
+/* Puts the line of the sett_inline_ptx in front, if an assembler's error is about its text. */
+void sett__blame(const sett__tape *, const char *ptx, sett_error *);
+
 /* ---- worker.c: the threads that compile -------------------------------------------------------- */
 typedef struct sett__compile_job {
     const void *tape;         /* canonical bytes, with sites if line_info */
@@ -585,6 +607,7 @@ typedef struct sett__compile_job {
     sett__blob key_material;
     const sett__sig *sig;     /* for META */
     const char *report;       /* what the layouts decided; "" */
+    const sett__tape *recorded; /* with its sites */
 } sett__compile_job;
 typedef struct sett__compiled {
     sett__entry entry;        /* owns its blobs; ptx_only: META and PTX alone */

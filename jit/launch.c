@@ -2,6 +2,7 @@
 /* Buffers, and one-off launches on both engines: check, bind, go. */
 #include "jit.h"
 #include <errno.h>
+#include <stdlib.h>
 
 /* ---- buffers ------------------------------------------------------------------- */
 /* A shape that overflows gets strides that no launch takes; a rank that is none, rank -1, likewise. */
@@ -48,6 +49,10 @@ sett_status sett__launch_cpu(const sett_kernel *k, const sett__launch_dims *d, c
     const sett__extent *extent, sett_error *err)
 {
     const sett_engine_options *o = &k->engine->opt;
+    void (**stand_in)(void) = NULL;
+    sett_status s = sett__stand_ins_of(&k->engine->stand_ins, k->program, k->meta.name, &stand_in, err);
+    if (s)
+        return s;
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
@@ -58,8 +63,11 @@ sett_status sett__launch_cpu(const sett_kernel *k, const sett__launch_dims *d, c
         .name = k->meta.name,
         .print = o->print,
         .user = o->user,
+        .stand_in = stand_in,
     };
-    return sett__sim_run(k->program, &launch, err);
+    s = sett__sim_run(k->program, &launch, err);
+    free(stand_in);
+    return s;
 }
 
 SETT__HOT sett_status sett__bind_kernel(

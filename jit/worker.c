@@ -259,6 +259,8 @@ static sett_status make_cubin(sett__workers *w, task *t, const sett__ptx_out *pt
             out->identity, t->error.text);
     if (!s && out->serialized)
         sett__log(w->engine, SETT_LOG_WARNING, "assembler", "%s: %s serialised the wgmma pipeline", j->name, out->identity);
+    if (s == SETT_E_ASSEMBLE)
+        sett__blame(j->recorded, ptx->ptx, &t->error);
     return s ? s : sett__elf_check(out->cubin, out->cubin_len, &t->error);
 }
 

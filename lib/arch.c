@@ -5,7 +5,7 @@
 /* x as a scalar that is recorded; NULL: it is none, and the build has failed. */
 static const sett_val *scalar(sett_site site, const char *func, sett_val *x, const char *what)
 {
-    if (!sett__use_val(NULL, site, func, x))
+    if (!sett__use_val(NULL, site, func, x) || !sett__in_kernel(x->head.b, site, func))
         return NULL;
     sett_build *b = x->head.b;
     const sett_val *v = sett__materialise(site, x);
@@ -78,15 +78,17 @@ sett_val *sett_warp_redux_sync_at(sett_site site, sett_val *x, sett_binary_op op
 
 sett_val *sett_elect_one_at(sett_site site, sett_build *b)
 {
-    return b ? ask(b, site, &(sett__emit){.code = SETT__ELECT, .dtype = SETT_BOOL, .n = 1}) : NULL;
+    if (!sett__in_kernel(b, site, "sett_elect_one"))
+        return b ? &b->poison->val : NULL;
+    return ask(b, site, &(sett__emit){.code = SETT__ELECT, .dtype = SETT_BOOL, .n = 1});
 }
 
 static_assert((int)SETT_SREG_TOTAL_SMEM_SIZE == (int)SETT__SREG_TOTAL_SMEM && (int)SETT_SREG_CLOCK == (int)SETT__SREG_CLOCK,
     "the tape's numbers are the header's");
 sett_val *sett_special_at(sett_site site, sett_build *b, sett_sreg which)
 {
-    if (!b)
-        return NULL;
+    if (!sett__in_kernel(b, site, "sett_special"))
+        return b ? &b->poison->val : NULL;
     SETT__FAIL_IF(b, site, "sett_special", (unsigned)which >= SETT__N_SREGS, &b->poison->val, SETT_E_ARGUMENT, "%d is not a register", (int)which);
     return ask(b, site, &(sett__emit){.code = SETT__SPECIAL, .dtype = sett__sreg_type((int)which), .sub = (uint8_t)which, .n = 1});
 }
@@ -110,7 +112,7 @@ void sett_barrier_at(sett_site site, sett_build *b, sett_arg id, sett_arg thread
 {
     const char *func = wait ? "sett_barrier" : "sett_barrier_arrive";
     uint32_t args[2];
-    if (!b)
+    if (!sett__in_kernel(b, site, func))
         return;
     SETT__FAIL_IF(b, site, func, id.kind == SETT_INT && (id.u.i < 1 || id.u.i > 15), , SETT_E_RANGE, "the barrier is %lld, it may be 1 to 15",
         (long long)id.u.i);
@@ -122,7 +124,7 @@ void sett_barrier_at(sett_site site, sett_build *b, sett_arg id, sett_arg thread
 
 void sett_fence_acq_rel_at(sett_site site, sett_build *b, sett_scope scope)
 {
-    if (!b)
+    if (!sett__in_kernel(b, site, "sett_fence_acq_rel"))
         return;
     SETT__FAIL_IF(b, site, "sett_fence_acq_rel", scope < SETT_SCOPE_CTA || scope > SETT_SCOPE_SYS, , SETT_E_ARGUMENT, "%d is not a scope", (int)scope);
     sett__record(b, site, &(sett__emit){.code = SETT__FENCE, .sub = (uint8_t)(scope - SETT_SCOPE_CTA)});

@@ -235,7 +235,8 @@ static bool check(const sett__ctx *c, const sett_cp_async_args *a)
     SETT__FAIL_IF(c->b, c->site, c->func, a->dst->dtype != a->src->dtype, false, SETT_E_DTYPE, "%s of %s to %s of %s: bits are copied, none converted",
         sett__tensor_text(c->b, a->src), sett_dtype_name(dtype), sett__tensor_text(c->b, a->dst), sett_dtype_name((sett_dtype)a->dst->dtype));
     SETT__FAIL_IF(c->b, c->site, c->func, dtype != SETT_BOOL && bits != 8 && bits != 16 && bits != 32 && bits != 64, false, SETT_E_DTYPE,
-        "elements of %s are not copied: recast the tensors", sett_dtype_name(dtype));
+        "%s: it copies bytes in place, and elements of %d bits may begin inside one: recast both tensors to u8 (sett_recast_tensor), or use sett_copy",
+        sett_dtype_name(dtype), bits);
     SETT__FAIL_IF(c->b, c->site, c->func, a->cache < SETT_CACHE_DEFAULT || a->cache > SETT_CACHE_GLOBAL, false, SETT_E_ARGUMENT,
         ".cache is %d, it is no cache mode of a copy", (int)a->cache);
     SETT__FAIL_IF(c->b, c->site, c->func, a->zfill && !a->pred, false, SETT_E_ARGUMENT, ".zfill is for what a .pred leaves out");

@@ -74,9 +74,52 @@ sett_region sett_if_begin(sett_site site, sett_build *b, sett_val *cond)
     return sett__open_region(b, site, &(sett__emit){.code = SETT__IF, .n_args = 1, .args = &v->id});
 }
 
+/* Of the ops from `loop` on up to `test`, those that `test` needs are marked. Does one of them read what may change: memory
+ * that others see, or registers that the loop writes? */
+static bool changes(const sett_build *b, uint32_t loop, uint32_t test, uint8_t *needed)
+{
+    needed[test - loop] = 1;
+    for (uint32_t i = test; i > loop; i--) {
+        const sett__op *op = &b->op[i];
+        if (!needed[i - loop])
+            continue;
+        uint32_t root = op->code == SETT__LOAD && !(op->flags & SETT__F_VOLATILE) ? b->arg[op->args] : SETT__NONE;
+        bool own = root != SETT__NONE && b->op[root].code == SETT__RMEM;
+        if (!own && i != test && !(sett__ops[op->code].flags & (SETT__P | SETT__E)))
+            return true;
+        for (uint32_t w = loop; own && w < b->n_op; w++)
+            if (b->op[w].code == SETT__STORE && b->arg[b->op[w].args] == root)
+                return true;
+        for (int k = 0; k < op->n_args; k++)
+            if (b->arg[op->args + k] != SETT__NONE && b->arg[op->args + k] > loop)
+                needed[b->arg[op->args + k] - loop] = 1;
+    }
+    return false;
+}
+
+/* A while loop of which nothing changes the condition would never end; one that is known to be false is none. */
+static void check_while(sett_build *b, const sett__region *r)
+{
+    uint32_t test = r->op + 1;
+    while (test < b->n_op && (b->op[test].code != SETT__WHILE || b->op[test].other != r->serial))
+        test++;
+    const sett__op *cond = test < b->n_op ? &b->op[b->arg[b->op[test].args]] : NULL;
+    if (!cond || (cond->code == SETT__CONST && !cond->imm))
+        return;
+    uint8_t *needed = sett__mem_zeroed(b->mem, test - r->op + 1);
+    if (!needed)
+        sett__fail(b, r->site, "sett_while", SETT_E_MEMORY, "out of memory");
+    else if (!changes(b, r->op, test, needed))
+        sett__fail(b, r->site, "sett_while", SETT_E_REGION,
+            "nothing in the loop changes its condition: let it read, in the loop, a sett_var that the body sets, or memory");
+    sett__mem_free(b->mem, needed);
+}
+
 static void end_region(sett_build *b, sett_site site)
 {
     sett__region r = b->region[b->depth - 1];
+    if (b->op[r.op].code == SETT__LOOP)
+        check_while(b, &r);
     uint32_t end = sett__record(b, site, &(sett__emit){.code = SETT__END});
     if (b->error.status)
         return;
@@ -146,8 +189,8 @@ sett_region sett_else_begin(sett_site site, sett_build *b)
 /* ---- indices ----------------------------------------------------------------------- */
 static sett_val *special(sett_site site, sett_build *b, const char *func, sett__code code, int dim)
 {
-    if (!b)
-        return NULL;
+    if (!sett__in_kernel(b, site, func))
+        return b ? &b->poison->val : NULL;
     SETT__FAIL_IF(b, site, func, dim < 0 || dim > 2, &b->poison->val, SETT_E_RANGE, "dim is %d, it may be 0, 1 or 2", dim);
     uint32_t id = sett__record(b, site, &(sett__emit){.code = code, .dtype = SETT_I32, .sub = (uint8_t)dim, .n = 1});
     sett_val *v = sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
@@ -201,20 +244,20 @@ sett_val *sett_warp_idx_at(sett_site site, sett_build *b)
 }
 
 /* ---- threads together ------------------------------------------------------------------ */
-static void barrier(sett_site site, sett_build *b, sett__code code)
+static void barrier(sett_site site, sett_build *b, const char *func, sett__code code)
 {
-    if (b)
+    if (sett__in_kernel(b, site, func))
         sett__record(b, site, &(sett__emit){.code = code});
 }
 
 void sett_sync_threads_at(sett_site site, sett_build *b)
 {
-    barrier(site, b, SETT__BARRIER);
+    barrier(site, b, "sett_sync_threads", SETT__BARRIER);
 }
 
 void sett_sync_warp_at(sett_site site, sett_build *b)
 {
-    barrier(site, b, SETT__SYNCWARP);
+    barrier(site, b, "sett_sync_warp", SETT__SYNCWARP);
 }
 
 /* Lanes exchange registers of 16 or 32 bits; others travel as those. */
@@ -251,6 +294,8 @@ sett_val *sett_shuffle_at(sett_site site, const char *func, sett_val *x, sett_sh
     sett_build *b = x->head.b;
     sett__ctx c = {b, site, func};
     sett_val *poison = &b->poison->val;
+    if (!sett__in_kernel(b, site, func))
+        return poison;
     const sett_val *v = sett__materialise(site, x);
     SETT__FAIL_IF(b, site, func, width < 2 || width > 32 || (width & (width - 1)), poison, SETT_E_ARGUMENT,
         "the width is %d, it must be 2, 4, 8, 16 or 32", width);

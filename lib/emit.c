@@ -211,13 +211,25 @@ static uint32_t record_pure(sett_build *b, sett_site site, const sett__emit *x)
     return id;
 }
 
+bool sett__in_kernel(sett_build *b, sett_site site, const char *func)
+{
+    SETT__FAIL_IF(b, site, func, b && !b->in_kernel, false, SETT_E_ARGUMENT, "is possible only in a kernel's body, which sett_compile calls");
+    return b != NULL;
+}
+
+/* The public name of what has an effect, where no caller of ours asked before. */
+static const char *effect(sett__code code)
+{
+    return code == SETT__PRINTF ? "sett_printf" : code == SETT__ASSERT ? "sett_assert" : sett__opens(code) ? sett__opener(code) : sett__ops[code].text;
+}
+
 uint32_t sett__record(sett_build *b, sett_site site, const sett__emit *e)
 {
     if (b->error.status)
         return 0;
     uint8_t flags = sett__ops[e->code].flags;
-    SETT__FAIL_IF(b, site, site.func, (flags & SETT__W) && !b->in_kernel, 0, SETT_E_ARGUMENT,
-        "%s is possible only in a kernel's body", sett__ops[e->code].text);
+    if (flags & SETT__W && !b->in_kernel && !sett__in_kernel(b, site, effect(e->code)))
+        return 0;
     if (!(flags & SETT__P))
         return append(b, site, e);
     if (e->n_args > 4 || !e->n_args || b->no_fold)

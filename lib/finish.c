@@ -80,11 +80,6 @@ static void mark(finish *f)
     }
 }
 
-static bool talks(const sett__op *op)
-{
-    return sett__ops[op->code].cls == SETT__C_PRINTF;
-}
-
 static void take_string(finish *f, uint32_t i)
 {
     if (f->string[i] != SETT__NONE)
@@ -101,7 +96,7 @@ static void number(finish *f)
         if (f->op[i] == SETT__NONE)
             continue;
         f->op[i] = f->n_live++;
-        if (talks(&b->op[i]))
+        if (SETT__HAS_TEXT(&b->op[i]))
             take_string(f, (uint32_t)b->op[i].imm);
     }
 }
@@ -149,7 +144,7 @@ static void take_op(finish *f, const sett__op *from)
         memcpy(t->index + t->n_index, b->index + from->imm, from->n * sizeof *t->index);
         op->imm = t->n_index;
         t->n_index += from->n;
-    } else if (talks(op)) {
+    } else if (SETT__HAS_TEXT(op)) {
         op->imm = f->string[from->imm];
     } else if (sett__opens(op->code) || sett__closes(op->code)) {
         op->imm = 0; /* held the region's serial */

@@ -545,6 +545,8 @@ uint32_t sett__fold(sett_build *b, sett_site site, sett__emit *x, uint32_t *args
 {
     fold f = {.b = b, .site = site, .x = x, .args = args};
     sett__class cls = (sett__class)sett__ops[x->code].cls;
+    if (cls == SETT__C_INLINE)
+        return NONE;
     if (cls == SETT__C_PICK)
         return fold_pick(&f);
     if (cls == SETT__C_PACK)

@@ -161,6 +161,7 @@ typedef struct sett__emit {
     bool stay; /* a scalar integer or Boolean that is needed in this region alone: not moved out of it */
 } sett__emit;
 uint32_t sett__record(sett_build *, sett_site, const sett__emit *);
+bool sett__in_kernel(sett_build *, sett_site, const char *func); /* else the build fails; NULL: no */
 sett_val *sett__val(sett_build *, uint32_t id, sett_arg shape, bool scalar); /* the value object of an op */
 bool sett__visible(const sett_val *);    /* is the region that it was made in open? */
 void sett__settle(sett_val *);           /* it is made here */
@@ -482,7 +483,7 @@ const char *sett__report_text(sett_build *);
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
  * hashes the sources that decide and fails when the id was not raised. */
-#define SETT__CODEGEN_ID "0.1.0-9"
+#define SETT__CODEGEN_ID "0.1.0-10"
 #define SETT__PLUGIN_ABI 3
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
 #define SETT__PLUGIN_DEAD "the compiler failed earlier in this process and is not used again: %.400s"

@@ -20,8 +20,25 @@ static sett_val *to_odd(const sett__at *a, sett_val *x)
     return X_1(SETT__BITCAST, SETT_F32, X_IF(fix, X_IF(more, X_SUB(bits, one), X_OR(bits, one)), bits));
 }
 
-static sett_val *single(const sett__at *a, sett_val *x)
+/* An integer of 64 bits as one of the same magnitude or so that a Float64 holds: past 2^53 its lowest 12 bits become the odd
+ * one above them, which decides a later rounding as they would have. */
+static sett_val *odd_integer(const sett__at *a, sett_val *x)
 {
+    sett_dtype d = (sett_dtype)x->dtype;
+    sett_val *zero = sett__const_bits(a->b, a->site, d, 0), *low = sett__const_bits(a->b, a->site, d, 0xfff);
+    sett_val *high = X_SHR(x, sett__const_bits(a->b, a->site, d, 53));
+    sett_val *large = X_AND(X_TEST(SETT__NE, high, zero), X_TEST(SETT__NE, high, sett__const_bits(a->b, a->site, d, UINT64_MAX)));
+    sett_val *sticky = X_IF(X_TEST(SETT__NE, X_AND(x, low), zero), sett__const_bits(a->b, a->site, d, 0x1000), zero);
+    return X_IF(large, X_OR(X_AND(x, sett__const_bits(a->b, a->site, d, ~UINT64_C(0xfff))), sticky), x);
+}
+
+/* Rounded once in the end: what a Float32 does not hold is rounded to odd on the way. Of integers that matters to
+ * f8E8M0FNU alone: past 2^24 the others have only their greatest number. */
+static sett_val *single(const sett__at *a, sett_val *x, sett_dtype to)
+{
+    sett_dtype d = (sett_dtype)x->dtype;
+    if (to == SETT_F8E8M0FNU && sett__dtype_is_int(d) && sett_dtype_bits(d) >= 32)
+        x = X_TO(sett_dtype_bits(d) == 64 ? odd_integer(a, x) : x, SETT_F64);
     return x->dtype == SETT_F64 ? to_odd(a, x) : sett__to(a->b, a->site, x, SETT_F32);
 }
 
@@ -108,7 +125,7 @@ sett_val *sett__to_narrow(sett_build *b, sett_site site, sett_val *x, sett_dtype
         return X_1(SETT__BITCAST, to, sett__to(b, site, x, SETT_F32));
     if (to == SETT_I4)
         return X_1(SETT__BITCAST, to, to_i4(a, x));
-    x = single(a, x);
+    x = single(a, x, to);
     if (to == SETT_F8E4M3FN || to == SETT_F8E5M2)
         return X_TO(x, to);
     return X_1(SETT__BITCAST, to, X_TO(to == SETT_F8E8M0FNU ? to_scale(a, x) : to_small(a, x, &formats[to]), SETT_U8));

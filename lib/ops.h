@@ -16,6 +16,7 @@ typedef enum sett__class {
     SETT__C_TERNARY, SETT__C_SELECT, SETT__C_UNARY, SETT__C_CONVERT, SETT__C_PICK, SETT__C_PACK, SETT__C_REDUCE,
     SETT__C_LOAD, SETT__C_STORE, SETT__C_ATOM, SETT__C_BARRIER, SETT__C_SHFL, SETT__C_IF, SETT__C_ELSE,
     SETT__C_FOR, SETT__C_END, SETT__C_PRINTF, SETT__C_LOOP, SETT__C_WHILE, SETT__C_CPASYNC, SETT__C_WARP,
+    SETT__C_INLINE,
 } sett__class;
 typedef enum sett__code {
 #define OP(name, text, cls, types, flags, sm, ptx) SETT__##name,
@@ -53,8 +54,11 @@ enum { /* per-op flags */
     SETT__F_SEM_AT = 2,
     SETT__F_SCOPE = 48,   /* ATOM: a sett_scope, at SETT__F_SCOPE_AT; DEFAULT: the device, of shared memory the block */
     SETT__F_SCOPE_AT = 4,
+    SETT__F_PTX = 127,    /* PTX PTXV: the least PTX ISA, 78 for 7.8; 0: any */
+    SETT__F_MEMORY = 128, /* PTXV: it reads or writes memory */
 };
 extern const char *const sett__sem_word[4], *const sett__scope_word[4], *const sett__cache_word[9]; /* tape_text.c */
+#define SETT__HAS_TEXT(op) (sett__ops[(op)->code].cls == SETT__C_PRINTF || sett__ops[(op)->code].cls == SETT__C_INLINE) /* imm: its place in tape->string */
 typedef struct sett__op_info {
     const char *text, *types;
     uint8_t cls, flags, min_sm, min_ptx;

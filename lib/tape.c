@@ -242,7 +242,7 @@ static bool writable(const sett__tape *t, uint32_t i)
             return false;
     if (op->code == SETT__PICK)
         return op->imm >= 0 && op->n <= t->n_index && (uint64_t)op->imm <= t->n_index - op->n;
-    if (sett__ops[op->code].cls == SETT__C_PRINTF)
+    if (SETT__HAS_TEXT(op))
         return op->imm >= 0 && op->imm < t->n_string;
     return true;
 }
@@ -251,7 +251,7 @@ static void put_op(struct writer *w, const sett__tape *t, uint32_t i, struct nam
 {
     const sett__op *op = &t->op[i];
     bool pick = op->code == SETT__PICK;
-    int64_t imm = pick ? 0 : sett__ops[op->code].cls == SETT__C_PRINTF ? name_id(names, (uint32_t)op->imm) : op->imm;
+    int64_t imm = pick ? 0 : SETT__HAS_TEXT(op) ? name_id(names, (uint32_t)op->imm) : op->imm;
     uint32_t usual = op->dtype ? 1 : 0;
     uint32_t few = op->n_args < ARGS_MANY ? op->n_args : ARGS_MANY;
     if (!room(w, 64 + 5 * (size_t)op->n_args))
@@ -333,7 +333,7 @@ static sett_status put_tape(struct writer *w, const sett__tape *t, bool sites, s
             return sett__error(err, SETT_E_VERIFY, "op %u cannot be written: an operand or index is out of range", i);
         n_arg += op->n_args;
         n_index += op->code == SETT__PICK ? op->n : 0;
-        if (sett__ops[op->code].cls == SETT__C_PRINTF)
+        if (SETT__HAS_TEXT(op))
             name_id(names, (uint32_t)op->imm);
     }
     uint32_t formats = names->n;

@@ -228,6 +228,7 @@ sett_status sett__sig_read(sett__sig *, sett__arena *, const void *bytes, size_t
 bool sett__tape_link(sett__tape *);
 /* Fills sig.claim of a verified tape. False: out of memory. */
 bool sett__tape_claims(sett__tape *);
+int sett__least_sm(const sett__op *); /* 0: any */
 bool sett__opens(int code); /* a region */
 bool sett__closes(int code);
 
@@ -307,6 +308,24 @@ int sett__target_isa(const char *target, int min_ptx);
  * (CONVERT: source type; sub carries nothing, to is the result's type). False: this op is
  * not folded (approximations). */
 bool sett__eval(sett__code, sett_dtype dtype, sett_dtype to, int flags, const uint64_t *in, int n_in, uint64_t *out);
+
+/* ---- op_text.c: texts that ops carry ------------------------------------------------------------ */
+/* The next conversion of a printf format after *p: its letter, 0 at the end, '?' if it is none that a kernel may print. */
+char sett__next_conversion(const char **p, int *longs);
+/* The text of inline PTX: "xor3 u32:lop3.b32 $0, $1, $2, $3, 0x96;": the stand-in's name, or -; the results' types; what the
+ * assembler reads, where $n is a result or, after those, an operand, and $$ a dollar. */
+enum { SETT__INLINE_RESULTS = 16, SETT__INLINE_OPERANDS = 32, SETT__INLINE_WHAT = 160 };
+typedef struct sett__inline {
+    const char *name, *text; /* name: not ended; of length 0: none */
+    uint32_t name_len;
+    uint8_t n_result, result[SETT__INLINE_RESULTS];
+} sett__inline;
+/* False: `what` says what is wrong, beside an op of so many operands. */
+bool sett__inline_read(const char *, uint32_t n_operands, sett__inline *, char what[SETT__INLINE_WHAT]);
+#define SETT__INLINE_MARK "// of op " /* in PTX, before such text: and the op's number */
+#define SETT__INLINE_NAME "a stand-in's name is 1 to 100 letters, digits, _ and dots"
+bool sett__inline_takes(int dtype); /* as an operand or a result */
+bool sett__ptx_isa_known(int isa);  /* 78 for 7.8; 0 too */
 
 /* ---- expr.c --------------------------------------------------------------------------------------------- */
 /* sym: one value a symbol; scalar: one value a param (integers only). False: overflow, division by zero. */

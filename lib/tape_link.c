@@ -31,6 +31,20 @@ static bool link_region(sett__tape *t, uint32_t i, uint32_t *stack, int *depth)
     return true;
 }
 
+int sett__least_sm(const sett__op *op)
+{
+    return sett__ops[op->code].cls == SETT__C_INLINE ? op->sub : sett__ops[op->code].min_sm;
+}
+
+static int least_ptx(const sett__op *op)
+{
+    const sett__op_info *info = &sett__ops[op->code];
+    bool accesses = info->cls == SETT__C_LOAD || info->cls == SETT__C_STORE; /* L1's priorities came with PTX 7.4 */
+    if (accesses && op->flags >> SETT__F_CACHE_AT >= SETT_CACHE_EVICT_FIRST)
+        return 74;
+    return info->cls == SETT__C_INLINE ? op->flags & SETT__F_PTX : info->min_ptx;
+}
+
 bool sett__tape_link(sett__tape *t)
 {
     uint32_t stack[SETT__MAX_DEPTH];
@@ -40,14 +54,9 @@ bool sett__tape_link(sett__tape *t)
         sett__op *op = &t->op[i];
         if (op->code >= SETT__N_CODES)
             return false;
-        const sett__op_info *info = &sett__ops[op->code];
-        if (info->min_sm > t->min_sm)
-            t->min_sm = info->min_sm;
-        if (info->min_ptx > t->min_ptx)
-            t->min_ptx = info->min_ptx;
-        bool accesses = info->cls == SETT__C_LOAD || info->cls == SETT__C_STORE; /* L1's priorities came with PTX 7.4 */
-        if (accesses && op->flags >> SETT__F_CACHE_AT >= SETT_CACHE_EVICT_FIRST && t->min_ptx < 74)
-            t->min_ptx = 74;
+        int sm = sett__least_sm(op), ptx = least_ptx(op);
+        t->min_sm = sm > t->min_sm ? (uint16_t)sm : t->min_sm;
+        t->min_ptx = ptx > t->min_ptx ? (uint16_t)ptx : t->min_ptx;
         op->depth = (uint16_t)depth;
         op->other = SETT__NONE;
         if ((sett__opens(op->code) || sett__closes(op->code)) && !link_region(t, i, stack, &depth))

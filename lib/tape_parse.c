@@ -348,6 +348,18 @@ static bool print_line(sett__parser *p)
     return !sett__accept(&p->x, ",") || operands(p);
 }
 
+/* "xor3 u32:lop3...", %1, %2 sm 80 isa 78 memory */
+static bool inline_line(sett__parser *p)
+{
+    uint32_t sm = 0, isa = 0;
+    if (!print_line(p) || (sett__accept_word(&p->x, "sm") && !sett__lex_u32(&p->x, &sm, UINT8_MAX)) ||
+        (sett__accept_word(&p->x, "isa") && !sett__lex_u32(&p->x, &isa, SETT__F_PTX)))
+        return false;
+    now(p)->sub = (uint8_t)sm;
+    now(p)->flags = (uint8_t)(isa | (sett__accept_word(&p->x, "memory") ? SETT__F_MEMORY : 0u));
+    return true;
+}
+
 static bool for_line(sett__parser *p)
 {
     uint64_t number;
@@ -390,6 +402,7 @@ static bool rest(sett__parser *p)
     case SETT__C_WHILE: return operand(p);
     case SETT__C_FOR: return for_line(p);
     case SETT__C_PRINTF: return print_line(p);
+    case SETT__C_INLINE: return inline_line(p);
     case SETT__C_SHFL: return operands(p) && sett__expect(&p->x, "width") && sett__lex_int(&p->x, &op->imm);
     default:
         if (!operands(p))
@@ -463,7 +476,7 @@ static bool op_line(sett__parser *p)
     else if (!op_name(p))
         return false;
     sett__code code = (sett__code)now(p)->code;
-    bool gives = has_result(code);
+    bool gives = code == SETT__PTXV ? result : has_result(code);
     if (gives != result)
         return sett__lex_fail(&p->x, start, gives ? "%s has a result" : "%s has no result", sett__ops[code].text);
     if (result && !sett__lex_type(&p->x, &now(p)->dtype, &now(p)->n))

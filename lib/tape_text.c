@@ -308,6 +308,14 @@ static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
     case SETT__C_PRINTF:
         print_talk(out, t, op);
         break;
+    case SETT__C_INLINE:
+        print_talk(out, t, op);
+        if (op->sub)
+            sett__putf(out, " sm %u", op->sub);
+        if (op->flags & SETT__F_PTX)
+            sett__putf(out, " isa %u", op->flags & SETT__F_PTX);
+        sett__put(out, op->flags & SETT__F_MEMORY ? " memory" : "");
+        break;
     default:
         print_operands(out, t, op, 0);
         if (op->code == SETT__PICK)

@@ -435,11 +435,18 @@ bool sett_is_major_at(sett_site site, int mode, sett_arg stride)
     return sett__is_int(d, 1);
 }
 
+static bool counts(sett_arg a)
+{
+    return a.kind == SETT_INT || (a.kind == SETT_VALUE && sett__dtype_is_int((sett_dtype)a.u.v->dtype));
+}
+
 static sett_arg all_less(const sett__ctx *c, sett_arg a, sett_arg b)
 {
     sett_arg all = sett_arg_i(1);
     if (b.kind == SETT_SLICE)
         return all;
+    if (a.kind != SETT_NODE && (!counts(a) || (b.kind != SETT_NODE && !counts(b))))
+        return sett__bad(c, SETT_E_DTYPE, "a coordinate or its bound is no integer");
     if (a.kind != SETT_NODE)
         return sett_index_at(c->site, c->func, SETT_LT, a, sett__product(c, b));
     if (b.kind != SETT_NODE || a.rank > b.rank)

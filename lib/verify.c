@@ -525,30 +525,6 @@ static bool check_for(struct check *c)
     return true;
 }
 
-/* The next conversion of a printf format after *p: its letter, 0 at the end, '?' if it is none that
- * a kernel may print. */
-static char next_conversion(const char **p, int *longs)
-{
-    const char *s = *p;
-    *longs = 0;
-    for (; *s; s++) {
-        if (*s != '%')
-            continue;
-        if (*++s == '%')
-            continue;
-        s += strspn(s, "-+ #0");
-        s += strspn(s, "0123456789");
-        if (*s == '.')
-            s += 1 + strspn(s + 1, "0123456789");
-        for (; *s == 'l' || *s == 'h'; s++)
-            *longs += *s == 'l';
-        *p = *s ? s + 1 : s;
-        return *s && strchr("dioxXucfFeEgGaA", *s) ? *s : '?';
-    }
-    *p = s;
-    return 0;
-}
-
 static bool check_conversion(struct check *c, uint32_t k, char letter, int longs)
 {
     const sett__op *x = value(c, k);
@@ -580,13 +556,37 @@ static bool check_printf(struct check *c)
         return bad(c, SETT_E_LIMIT, "it prints at most %d operands", SETT__MAX_PRINT);
     const char *p = c->t->string[op->imm];
     int longs;
-    for (char letter; (letter = next_conversion(&p, &longs)); n++) {
+    for (char letter; (letter = sett__next_conversion(&p, &longs)); n++) {
         if (letter == '?')
             return bad(c, SETT_E_VERIFY, "conversion %u is none that a kernel can print", n - first);
         if (n < op->n_args && !check_conversion(c, n, letter, longs))
             return false;
     }
     return n == op->n_args || bad(c, SETT_E_VERIFY, "%u conversions for %u operands", n - first, op->n_args - first);
+}
+
+static bool check_inline(struct check *c)
+{
+    const sett__op *op = c->op;
+    char what[SETT__INLINE_WHAT];
+    sett__inline x;
+    if (op->imm < 0 || op->imm >= c->t->n_string)
+        return bad(c, SETT_E_VERIFY, "its text is not there");
+    if (!sett__inline_read(c->t->string[op->imm], op->n_args, &x, what))
+        return bad(c, SETT_E_VERIFY, "%s", what);
+    for (uint32_t k = 0; k < op->n_args; k++) {
+        const sett__op *v = value(c, k);
+        if (!v || !scalar(c, k, v->dtype))
+            return false;
+        if (!sett__inline_takes(v->dtype))
+            return bad(c, SETT_E_DTYPE, "no register of PTX holds %s", sett_dtype_name((sett_dtype)v->dtype));
+    }
+    if (op->code == SETT__PTX && (!x.n_result || op->flags & SETT__F_MEMORY))
+        return bad(c, SETT_E_VERIFY, "what has no result, or an effect on memory, is volatile");
+    if (!sett__ptx_isa_known(op->flags & SETT__F_PTX))
+        return bad(c, SETT_E_VERIFY, "there is no PTX %d.%d", (op->flags & SETT__F_PTX) / 10, (op->flags & SETT__F_PTX) % 10);
+    return x.n_result ? result_is(c, x.n_result > 1 ? SETT_U64 : x.result[0], x.n_result)
+                      : !op->dtype || bad(c, SETT_E_VERIFY, "it has no result");
 }
 
 /* ---- what all ops share ---------------------------------------------------------------- */
@@ -624,6 +624,7 @@ static const struct rule {
     [SETT__C_PRINTF] = {ANY, IMM, check_printf},
     [SETT__C_LOOP] = {0, 0, check_none},
     [SETT__C_WHILE] = {1, 0, check_while},
+    [SETT__C_INLINE] = {ANY, SUB | IMM | RESULT, check_inline},
 };
 
 static int flags_of(const sett__op *op)
@@ -632,6 +633,8 @@ static int flags_of(const sett__op *op)
         return SETT__F_VOLATILE | SETT__F_CACHE;
     if (op->code == SETT__ATOM)
         return SETT__F_SEM | SETT__F_SCOPE;
+    if (sett__ops[op->code].cls == SETT__C_INLINE)
+        return SETT__F_PTX | SETT__F_MEMORY;
     bool bounded = op->code == SETT__DIV || op->code == SETT__REM || op->code == SETT__SHR;
     char cls = sett__dtype_class((sett_dtype)op->dtype);
     return bounded && cls && strchr("iuw", cls) ? SETT__F_NONNEG : 0;
@@ -640,7 +643,7 @@ static int flags_of(const sett__op *op)
 static bool check_result(struct check *c, int uses)
 {
     const sett__op *op = c->op;
-    if (!(uses & RESULT))
+    if (!(uses & RESULT) || (op->code == SETT__PTXV && !op->dtype))
         return (!op->dtype && !op->n) || bad(c, SETT_E_VERIFY, "it has no result");
     if (!sett__dtype_valid(op->dtype))
         return bad(c, SETT_E_VERIFY, "its result has no type");
@@ -702,7 +705,7 @@ static bool check_op(struct check *c)
 /* ---- targets --------------------------------------------------------------------------- */
 static bool check_target(struct check *c, int sm)
 {
-    int need = sett__ops[c->op->code].min_sm;
+    int need = sett__least_sm(c->op);
     return !sm || need <= sm ||
            bad(c, SETT_E_TARGET, "%s needs sm_%d, the target is sm_%d", sett__ops[c->op->code].text, need, sm);
 }

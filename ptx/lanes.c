@@ -187,7 +187,7 @@ LLVMValueRef sett__ir_intrinsic(sett__lower *l, const char *name, LLVMTypeRef ov
 LLVMValueRef sett__ir_asm(sett__lower *l, LLVMTypeRef result, const char *text, const char *constraints, bool effect,
     LLVMValueRef *args, unsigned n)
 {
-    LLVMTypeRef in[5];
+    LLVMTypeRef in[SETT__INLINE_OPERANDS];
     for (unsigned i = 0; i < n; i++)
         in[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef type = LLVMFunctionType(result, in, n, 0);

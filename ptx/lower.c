@@ -222,6 +222,9 @@ static void one_op(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     case SETT__C_WARP:
         sett__lower_warp(l, op, out);
         break;
+    case SETT__C_INLINE:
+        sett__lower_inline(l, op, out);
+        break;
     case SETT__C_SHFL:
         sett__lower_shfl(l, op, out);
         break;

@@ -110,6 +110,8 @@ void sett__lower_atom(sett__lower *, const sett__op *, LLVMValueRef *out);
 void sett__lower_warp(sett__lower *, const sett__op *, LLVMValueRef *out);
 void sett__lower_barrier(sett__lower *, const sett__op *);
 void sett__lower_cp_async(sett__lower *, const sett__op *);
+/* ---- inline.c: the user's own ------------------------------------------------------------------------- */
+void sett__lower_inline(sett__lower *, const sett__op *, LLVMValueRef *out);
 /* ---- control.c: regions, shuffles ---------------------------------------------------------------------- */
 void sett__lower_if(sett__lower *, const sett__op *);
 void sett__lower_else(sett__lower *);

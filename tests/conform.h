@@ -72,4 +72,5 @@ void conform_add_packed(TCase *);
 void conform_add_assert(TCase *);
 void conform_add_struct(TCase *);
 void conform_add_divmod(TCase *);
+void conform_add_inline(TCase *);
 #endif

@@ -13,7 +13,7 @@ static const struct narrow { sett_dtype d; int bits, e, m, bias; bool memory, ha
     {SETT_F6E2M3FN, 6, 2, 3, 1, false, false, 0x1f}, {SETT_F4E2M1FN, 4, 2, 1, 1, false, false, 0x07},
     {SETT_I4, 4, 0, 3, 0, false, false, 0x07}};
 enum { TYPES = sizeof types / sizeof *types };
-static const sett_dtype sources[] = {SETT_F16, SETT_BF16, SETT_F32, SETT_F64, SETT_I32, SETT_U8};
+static const sett_dtype sources[] = {SETT_F16, SETT_BF16, SETT_F32, SETT_F64, SETT_I32, SETT_U8, SETT_U32, SETT_I64, SETT_U64};
 
 /* What a code means; NaN beyond the greatest number (but infinity is a number of f8E5M2). */
 static double meaning(const struct narrow *t, int code)
@@ -40,11 +40,11 @@ static void tabulate(const struct narrow *t)
 }
 
 /* The nearest number, of two the one with the even code; of f8E8M0FNU the next one up. */
-static double nearest(const struct narrow *t, double x)
+static double nearest(const struct narrow *t, long double x)
 {
     double most = table[t->most], best = 0, off = (double)INFINITY;
     if (x != x)
-        return t->has_nan ? x : most;
+        return t->has_nan ? (double)NAN : most;
     if (t->e == 8) {
         if (x < 0)
             return (double)NAN;
@@ -53,21 +53,21 @@ static double nearest(const struct narrow *t, double x)
                 return table[code];
         return most;
     }
-    if (fabs(x) > most)
-        return copysign(most, x);
+    if (fabsl(x) > most)
+        return x < 0 ? -most : most;
     for (int code = 0; code <= t->most; code++) {
-        double d = fabs(table[code] - fabs(x));
+        double d = (double)fabsl(table[code] - fabsl(x));
         if (d < off || (d == off && !(code & 1)))
             best = table[code], off = d;
     }
-    return copysign(best, x);
+    return copysign(best, (double)x);
 }
 
-static double int4(sett_dtype from, double x)
+static double int4(sett_dtype from, long double x)
 {
     if (!sett__dtype_is_float(from))
-        return (double)((int64_t)((uint64_t)(int64_t)x << 60) >> 60);
-    return x != x ? 0 : x > 7 ? 7 : x < -8 ? -8 : trunc(x);
+        return (double)((int64_t)((uint64_t)(x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x) << 60) >> 60);
+    return x != x ? 0 : x > 7 ? 7 : x < -8 ? -8 : trunc((double)x);
 }
 
 typedef struct job { const struct narrow *t; sett_dtype from; } job;
@@ -94,10 +94,15 @@ static void fill_source(void *x, sett_dtype from)
     uint64_t seed = 0xf8;
     for (size_t i = 0; i < N; i++)
         conform_put(x, from, i, sett_dtype_bits(from) == 16 ? i : conform_value(from, i, &seed));
+    int bits = sett_dtype_bits(from);
+    for (size_t i = 64; i < N && bits >= 32 && !sett__dtype_is_float(from); i += 2) { /* beside powers of two, by one or more in a lower place */
+        uint64_t power = UINT64_C(1) << i / 2 % (size_t)bits, off = UINT64_C(1) << i / 128 % (size_t)bits;
+        conform_put(x, from, i, (i % 4 ? power + off : power - off) & conform_mask(from));
+    }
     for (size_t i = 64; i < N && (from == SETT_F32 || from == SETT_F64); i += 2) { /* ties of the types, and what is just beside them */
         double tie = ldexp((double)(i % 64) + 0.5, (int)(i / 64 % 40) - 24);
-        uint64_t bits = sett__bits_of_float(from, i % 4 ? tie : -tie);
-        conform_put(x, from, i, bits + (i / 4096) % 3 - 1);
+        uint64_t near = sett__bits_of_float(from, i % 4 ? tie : -tie);
+        conform_put(x, from, i, near + (i / 4096) % 3 - 1);
     }
 }
 
@@ -119,10 +124,10 @@ static void check_type(const job *j)
     conform_launch(k, false, j->t->memory ? 3 : 2, (const sett_bind[]){sett_bind_t(&X), sett_bind_t(&D), sett_bind_t(&C)});
     for (size_t i = 0; i < N; i++) {
         uint64_t in = conform_get(x, j->from, i);
-        double from = sett__dtype_is_float(j->from) ? conform_number(j->from, in) : (double)sett__int_of_bits(j->from, in);
+        long double from = sett__dtype_is_float(j->from) ? conform_number(j->from, in) : j->from == SETT_U64 ? (long double)in : sett__int_of_bits(j->from, in);
         double want = j->t->d == SETT_I4 ? int4(j->from, from) : nearest(j->t, from);
         ck_assert_msg(same_number(d[i], want) || (j->t->d == SETT_I4 && d[i] == want), "%s %" PRIx64 " (%g) to %s: got %g, want %g",
-            sett_dtype_name(j->from), in, from, sett_dtype_name(j->t->d), d[i], want);
+            sett_dtype_name(j->from), in, (double)from, sett_dtype_name(j->t->d), d[i], want);
         ck_assert(!j->t->memory || same_number(table[c[i]], d[i]));
     }
     sett_kernel_release(k);

@@ -31,11 +31,25 @@ runs every cell on both): integers modulo 2^width, floats correctly rounded (IEE
 `-`: there is no such operation on the type. bool, int: Int8 to Int64, uint: Uint8 to Uint64, int128: Int128 and Uint128
 (`tests/conform_wide.c`), half: Float16 and BFloat16.
 
-| operation | bool | int | uint | int128 | half | f32 | f64 |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+| operation | function | bool | int | uint | int128 | half | f32 | f64 |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 TEXT
-    sed -n '/^OP(ADD,/,/^OP(BITCAST/p; /^OP(POPC/,/^OP(BREV/p' lib/ops.def | grep '^OP(' | grep -v approx | awk -F'"' '{
-        printf "| %s |", $2
+    # By the tables of what is one operation; beside them the four that have no row there.
+    functions=$(sed -n 's/ *\[SETT_\([A-Z0-9_]*\)\] = {SETT__/\n\1 /gp' lib/value.c lib/math.c | sed -n 's/^\([A-Z0-9_]*\) \([A-Z0-9]*\),.*/\2 \1/p' | tr '[:upper:]' '[:lower:]'
+        printf '%s\n' 'rem mod' 'fma fma' 'select where' 'convert to' 'bitcast bitcast')
+    sed -n '/^OP(ADD,/,/^OP(BITCAST/p; /^OP(POPC/,/^OP(BREV/p' lib/ops.def | grep '^OP(' | grep -v approx | awk -F'"' -v functions="$functions" '
+    BEGIN {
+        n = split(functions, line, "\n")
+        for (k = 1; k <= n; k++) {
+            split(line[k], of, " ")
+            if (!(of[1] in name)) name[of[1]] = "sett_" of[2]
+        }
+    }
+    {
+        code = tolower(substr($1, 4))
+        sub(/,.*/, "", code)
+        if (!(code in name)) { print "no function of " code > "/dev/stderr"; exit 1 }
+        printf "| %s | `%s` |", $2, name[code]
         n = split("b i u w h f d", kind, " ")
         for (k = 1; k <= n; k++) printf " %s |", index($4, kind[k]) ? "=" : "-"
         print ""

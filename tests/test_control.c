@@ -144,10 +144,10 @@ START_TEST(while_ops)
     sett_build *b = kernel();
     sett_val *n = sett_scalar(b, "n", SETT_I32);
     sett_tensor *v = sett_var(b, SETT_I32, n);
-    sett_while (b, sett_gt(n, sett_at(v, 0)))
+    sett_while (b, sett_gt(n, sett_to(sett_clock(b), SETT_I32)))
         sett_mul(sett_at(v, 0), 3);
     sett_while (b, sett_gt(n, sett_at(v, 0)))
-        sett_sync_warp(b);
+        sett_set(v, n, 0);
     expect_ops(b,
         "%0 = scalar i32 n\n"
         "%1 = rmem i32\n"
@@ -156,7 +156,7 @@ START_TEST(while_ops)
         "    %4 = load i32 %1[0] align 32\n"
         "    %5 = gt i1 %0, %4\n"
         "    while %5\n"
-        "    syncwarp\n"
+        "    store %1[0] i32 %0 align 32\n"
         "}\n");
 }
 END_TEST
@@ -178,7 +178,7 @@ START_TEST(while_misused)
     b = kernel();
     sett_val *late = NULL;
     int made = __LINE__ + 2;
-    sett_while (b, sett_gt(sett_scalar(b, "n", SETT_I32), 0))
+    sett_while (b, sett_gt(sett_to(sett_clock(b), SETT_I32), 0))
         late = sett_at(sett_var(b, SETT_I32, 1), 0);
     line = __LINE__ + 1;
     sett_neg(late);
@@ -186,6 +186,40 @@ START_TEST(while_misused)
     snprintf(text, sizeof text, "sett_neg: a value made at %s:%d inside sett_while is used outside it: keep it in a sett_var or an rmem tensor",
         __FILE__, made);
     expect(b, SETT_E_REGION, line, text);
+    static const char unchanged[] = "sett_while: nothing in the loop changes its condition: let it read, in the loop, a sett_var that the body sets, or memory";
+    b = kernel(); /* of an argument, a number, a variable that is read before, one that another loop sets */
+    n = sett_scalar(b, "n", SETT_I32);
+    line = __LINE__ + 1;
+    sett_while (b, sett_gt(n, 0))
+        sett_sync_warp(b);
+    expect(b, SETT_E_REGION, line, unchanged);
+    b = kernel();
+    line = __LINE__ + 1;
+    sett_while (b, sett_const(b, SETT_BOOL, 1))
+        sett_sync_warp(b);
+    expect(b, SETT_E_REGION, line, unchanged);
+    b = kernel();
+    sett_tensor *v = sett_var(b, SETT_I32, 9);
+    sett_val *early = sett_gt(sett_at(v, 0), 0);
+    line = __LINE__ + 1;
+    sett_while (b, early)
+        sett_set(v, 0, 0);
+    expect(b, SETT_E_REGION, line, unchanged);
+    b = kernel();
+    sett_tensor *u = sett_var(b, SETT_I32, 9), *w = sett_var(b, SETT_I32, 9);
+    sett_set(u, 3, 0);
+    line = __LINE__ + 1;
+    sett_while (b, sett_gt(sett_at(u, 0), 0))
+        sett_set(w, 0, 0);
+    expect(b, SETT_E_REGION, line, unchanged);
+    b = kernel(); /* none at all, and one whose variable an inner loop sets */
+    sett_while (b, sett_const(b, SETT_BOOL, 0))
+        sett_sync_warp(b);
+    u = sett_var(b, SETT_I32, 9);
+    sett_while (b, sett_gt(sett_add(sett_at(u, 0), 1), 0))
+        sett_for (b, i, 0, 3, 1)
+            sett_set(u, i, 0);
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
     sett_region none = sett_while_begin(SETT_HERE, NULL); /* without a build nothing happens */
     ck_assert(!none.open);
     sett_while_test(SETT_HERE, NULL, NULL);

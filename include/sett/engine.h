@@ -115,6 +115,22 @@ SETT_API int sett_device_target(const sett_engine *, int device, char *buf, size
  * folder. snprintf-like. It opens the compiler to ask it. */
 SETT_API int sett_engine_describe(sett_engine *, char *buf, size_t size);
 
+/* The C function that does on the CPU engine what inline PTX does on a GPU (sett_inline_ptx, .stand_in): for one thread at a time.
+ * types: "u32(u32, u32)", the result and the operands by the names of sett_dtype_name, as the PTX has them, and void where
+ * there is none. Integers and f32, f64 are what C has; i1 is bool, other floats are their bits, uint8_t, uint16_t and
+ * uint32_t. Several results, "u32,u32(u32, u32)", are void in C, and pointers to them are the first arguments:
+ *
+ *     static uint32_t xor3(uint32_t x, uint32_t y, uint32_t z) { return x ^ y ^ z; }
+ *     sett_engine_stand_in(e, "xor3", "u32(u32,u32,u32)", (void (*)(void))xor3, &err);
+ *
+ * Launches that begin later use it, also of kernels that are compiled already; another one of the name replaces it, NULL takes
+ * it away. Worker threads call it, several at once, on stacks of 256 KiB, for the threads of a warp in order and, where a
+ * branch or a predicate has threads left out, not for those; it must not launch, nor leave by longjmp. Its shared object stays
+ * loaded until the last such launch has ended. Any thread may give one at any time. A launch whose PTX has other types is SETT_E_DTYPE, with both;
+ * a name that is none, or NULL, SETT_E_ARGUMENT. */
+SETT_API sett_status sett_engine_stand_in(
+    sett_engine *, const char *name, const char *types, void (*function)(void), sett_error *or_null);
+
 /* ---- memory: the same program on every device ------------------------------- */
 /* NULL when out of memory or no such device. 256-byte aligned. A GPU's memory is the driver's, in the
  * caller's current context, else the primary one. */

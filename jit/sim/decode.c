@@ -417,13 +417,16 @@ static sett_status close_region(decoder *d, const sett__op *o)
     return push(d, start(d, o, SETT__S_ENDIF));
 }
 
+/* What is printed, and what a stand-in is called with. */
 static sett_status talk(decoder *d, const sett__op *o)
 {
     sett__program *p = d->p;
-    sett__insn i = start(d, o, o->code == SETT__ASSERT ? SETT__S_ASSERT : SETT__S_PRINTF);
-    sett_status status = sett__print_check(d->tape, o, d->error);
+    bool call = sett__ops[o->code].cls == SETT__C_INLINE;
+    sett__insn i = start(d, o, call ? SETT__S_INLINE : o->code == SETT__ASSERT ? SETT__S_ASSERT : SETT__S_PRINTF);
+    sett_status status = call ? SETT_OK : sett__print_check(d->tape, o, d->error);
     if (status)
         return status;
+    i.target = call ? sett__call_of(p, here(d)) : 0;
     i.imm = p->n_place;
     if (!sett__grow(NULL, (void **)&p->place, &d->cap_place, p->n_place + o->n_args, sizeof *p->place))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
@@ -551,6 +554,7 @@ static sett_status decode(decoder *d, const sett__op *o)
     case SETT__C_WHILE:
         return test_loop(d, o);
     case SETT__C_PRINTF:
+    case SETT__C_INLINE:
         return talk(d, o);
     }
     return fail(d, SETT_E_VERIFY, "the CPU engine does not know this operation");
@@ -614,10 +618,13 @@ static sett_status make_unguarded(sett__program *p, sett_error *e)
     if (!q || !sett__rewrite(p->given, true, &q->rewritten))
         return no_memory(e);
     if (!q->rewritten.changed) {
+        q->n_call = 0;
         sett__program_free(q);
         p->unguarded = NULL;
         return SETT_OK;
     }
+    q->call = p->call;
+    q->n_call = p->n_call;
     sett_status status = make(q, p->given, e);
     q->atomics = p->atomics;
     if (!status && !sett__find_facts(p, q->rewritten.test, q->rewritten.n_test))
@@ -628,7 +635,13 @@ static sett_status make_unguarded(sett__program *p, sett_error *e)
 sett_status sett__program_make(const sett__tape *tape, sett__program **out, sett_error *e)
 {
     sett__program *p = calloc(1, sizeof *p);
-    sett_status status = p && sett__rewrite(tape, false, &p->rewritten) ? make(p, tape, e) : no_memory(e);
+    sett_status status = p && sett__rewrite(tape, false, &p->rewritten) ? SETT_OK : no_memory(e);
+    if (!status) {
+        p->given = tape;
+        status = sett__find_calls(p, e);
+    }
+    if (!status)
+        status = make(p, tape, e);
     if (!status)
         status = make_unguarded(p, e);
     if (status) {
@@ -643,7 +656,10 @@ void sett__program_free(sett__program *p)
 {
     if (!p)
         return;
+    if (p->unguarded)
+        p->unguarded->n_call = 0; /* they are ours */
     sett__program_free(p->unguarded);
+    sett__free_calls(p);
     sett__arena_free(&p->rewritten.tape.arena);
     free(p->fact);
     sett__mem_free(NULL, p->code);

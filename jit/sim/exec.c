@@ -380,6 +380,9 @@ static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
     case SETT__S_CP_WAIT:
         sett__complete(w, i->imm);
         return true;
+    case SETT__S_INLINE:
+        sett__stand_in(c, w, i);
+        return true;
     case SETT__S_IF:
         open_if(c, w, i);
         return true;

@@ -14,6 +14,7 @@
 #ifndef SETT_SIM_H
 #define SETT_SIM_H
 #include "../jit.h"
+#include <ffi.h>
 
 #define WARP 32
 #define SETT__ROW_ALIGN 32u
@@ -86,6 +87,7 @@ typedef enum sett__step {
     SETT__S_IF, SETT__S_ELSE, SETT__S_ENDIF,
     SETT__S_LOOP, SETT__S_WHILE, SETT__S_ENDLOOP, /* a: the condition (WHILE) */
     SETT__S_FOR, SETT__S_ENDFOR, /* d: the variable; a: lo (FOR); b: hi; c: step; fn: less; fn2: add */
+    SETT__S_INLINE,  /* the stand-in of program->call[target], operands as of: */
     SETT__S_PRINTF, SETT__S_ASSERT, /* operands from the tape, places in program->place from imm */
 } sett__step;
 enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8, SETT__I_SAME = 16, SETT__I_STRAIGHT = 32, SETT__I_DATA = 64 };
@@ -131,7 +133,19 @@ typedef struct sett__fact {
     uint32_t arg[3];  /* SETT__NONE: none */
     int64_t imm;      /* CONST: the bits; SYM, SCALAR: where in the parameters */
 } sett__fact;
+/* How the stand-in of one op is called. */
+struct sett__call {
+    const char *name;   /* of the stand-in, not ended; */
+    uint32_t name_len;  /* 0: none */
+    uint32_t op;        /* in the given tape */
+    uint8_t n_result, n_arg, result[SETT__INLINE_RESULTS], arg[SETT__INLINE_OPERANDS];
+    char *types;        /* "u32(u32,u32)" */
+    ffi_cif cif;
+    ffi_type *type[SETT__INLINE_RESULTS + SETT__INLINE_OPERANDS];
+};
 struct sett__program {
+    sett__call *call; /* of an unguarded program: the other one's */
+    uint32_t n_call;
     const sett__tape *given, *tape; /* tape: as rewritten; reports and instructions speak of the given one */
     sett__rewritten rewritten;
     sett__program *unguarded; /* for blocks where all tests among the facts are true; NULL: none */
@@ -256,6 +270,12 @@ void *sett__pend(sett__warp *, int lane, void *to, uint32_t bytes);
 bool sett__commit(sett__warp *);             /* of the active lanes; false: out of memory */
 void sett__complete(sett__warp *, int64_t keep); /* all groups but the newest `keep`; -1: what is in no group too */
 void sett__forget(sett__warp *);             /* what is pending: the block has ended */
+
+/* ---- inline.c: stand-ins of inline PTX ------------------------------------------------------------------ */
+sett_status sett__find_calls(sett__program *, sett_error *); /* fills call */
+void sett__free_calls(sett__program *);
+uint32_t sett__call_of(const sett__program *, uint32_t op); /* of the given tape */
+void sett__stand_in(sett__core *, sett__warp *, const sett__insn *);
 
 /* ---- talk.c -------------------------------------------------------------------------------------------- */
 /* "file:line", or the op's number where no line is known. */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C functions that a program gave for inline PTX, by name. A launch takes what it needs when it begins. */
+#include "jit.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sett__named {
+    struct sett__named *next;
+    void (*function)(void);
+    char *types, name[]; /* types: without blanks, behind the name */
+};
+
+void sett__stand_ins_clear(sett__stand_ins *s)
+{
+    for (struct sett__named *n = s->first, *next; n; n = next) {
+        next = n->next;
+        free(n);
+    }
+    pthread_mutex_destroy(&s->lock);
+}
+
+/* ---- what is given ------------------------------------------------------------------------------- */
+static struct sett__named *make(const char *name, const char *types, void (*function)(void))
+{
+    size_t n = strlen(name) + 1;
+    struct sett__named *x = malloc(sizeof *x + n + strlen(types) + 1);
+    if (!x)
+        return NULL;
+    x->function = function;
+    x->types = x->name + n;
+    memcpy(x->name, name, n);
+    char *to = x->types;
+    for (; *types; types++)
+        if (*types != ' ')
+            *to++ = *types;
+    *to = 0;
+    return x;
+}
+
+static struct sett__named **find(sett__stand_ins *s, const char *name, size_t len)
+{
+    struct sett__named **at = &s->first;
+    while (*at && (strlen((*at)->name) != len || memcmp((*at)->name, name, len) != 0))
+        at = &(*at)->next;
+    return at;
+}
+
+static void put(sett__stand_ins *s, const char *name, struct sett__named *x)
+{
+    pthread_mutex_lock(&s->lock);
+    struct sett__named **at = find(s, name, strlen(name)), *old = *at;
+    if (old)
+        *at = old->next;
+    if (x)
+        x->next = s->first, s->first = x;
+    pthread_mutex_unlock(&s->lock);
+    free(old);
+}
+
+sett_status sett_engine_stand_in(sett_engine *e, const char *name, const char *types, void (*function)(void), sett_error *err)
+{
+    int saved = errno;
+    struct sett__named *x = NULL;
+    size_t n = name ? strspn(name, SETT__LETTERS SETT__DIGITS "_.") : 0;
+    if (!e || !name || (function && !types))
+        return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: the %s NULL", !e ? "engine is" : !name ? "name is" : "types are");
+    if (!n || n > 100 || name[n])
+        return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: \"%.100s\": " SETT__INLINE_NAME, name);
+    sett_status s = sett__engine_check(e, err);
+    if (!s && function) {
+        x = make(name, types, function);
+        s = x ? SETT_OK : sett__error(err, SETT_E_MEMORY, "sett_engine_stand_in: out of memory");
+    }
+    if (s)
+        free(x);
+    else
+        put(&e->stand_ins, name, x);
+    errno = saved;
+    return s;
+}
+
+/* ---- what a launch takes ---------------------------------------------------------------------------- */
+sett_status sett__stand_ins_of(sett__stand_ins *s, const sett__program *p, const char *kernel, void (***to)(void), sett_error *err)
+{
+    const sett__call *k;
+    uint32_t n = 0;
+    sett_status status = SETT_OK;
+    *to = NULL;
+    while (sett__program_call(p, n))
+        n++;
+    if (!n)
+        return SETT_OK;
+    void (**function)(void) = malloc(n * sizeof *function);
+    if (!function)
+        return sett__error(err, SETT_E_MEMORY, "%s: no memory for a launch", kernel);
+    pthread_mutex_lock(&s->lock);
+    for (uint32_t i = 0; !status && (k = sett__program_call(p, i)); i++) {
+        size_t len;
+        const char *name = sett__call_name(k, &len);
+        const struct sett__named *x = *find(s, name, len);
+        status = sett__call_check(p, k, kernel, x ? x->types : NULL, err);
+        function[i] = x ? x->function : NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (status)
+        free(function);
+    else
+        *to = function;
+    return status;
+}
