@@ -64,7 +64,7 @@ static sett_val *load(const sett__ctx *c, const sett__move *m)
 static bool take_cache(const sett__ctx *c, const sett_tensor *t, int cache, sett_cache not, sett__move *m)
 {
     bool store = not == SETT_CACHE_LAST_USE;
-    SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)cache >= SETT__COUNT(sett__cache_word) || cache == (int)not || (store && cache == SETT_CACHE_NONE), false,
+    SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)cache >= SETT__COUNT(sett__cache_word) || cache == (int)not || (store && (cache == SETT_CACHE_NONE || cache >= SETT_CACHE_L2_64B)), false,
         SETT_E_ARGUMENT, ".cache is %d, which is no cache mode of a %s", cache, store ? "store" : "load");
     SETT__FAIL_IF(c->b, c->site, c->func, cache && t->space != SETT_GMEM, false, SETT_E_SPACE, "a cache mode for %s: it is for gmem", sett__tensor_text(c->b, t));
     m->cache = (uint8_t)cache;
@@ -266,8 +266,8 @@ static bool check_atomic(const sett__ctx *c, const sett_tensor *t, const sett_at
     SETT__FAIL_IF(c->b, c->site, c->func, !op, false, SETT_E_ARGUMENT, "an atomic is ADD, MIN, MAX, AND, OR, XOR or EXCH");
     SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)how->sem > SETT_SEM_ACQ_REL, false, SETT_E_ARGUMENT, "%d is not an order", (int)how->sem);
     SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)how->scope > SETT_SCOPE_SYS, false, SETT_E_ARGUMENT, "%d is not a scope", (int)how->scope);
-    bool is_int = sett__dtype_is_int(dtype) && sett_dtype_bits(dtype) >= (exchange ? 16 : 32);
-    SETT__FAIL_IF(c->b, c->site, c->func, (!is_int && (op->ints || !is_float)) || sett_dtype_bits(dtype) > 64, false,
+    bool is_int = sett__dtype_is_int(dtype) || (exchange && sett__dtype_is_wide(dtype));
+    SETT__FAIL_IF(c->b, c->site, c->func, !is_int && (op->ints || !is_float), false,
         SETT_E_DTYPE, "no atomic %s of %s", op->name, sett_dtype_name(dtype));
     SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_GMEM && t->space != SETT_SMEM, false, SETT_E_SPACE,
         "an atomic on %s, which other threads do not see", sett__tensor_text(c->b, t));

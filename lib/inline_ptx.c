@@ -155,3 +155,42 @@ sett_val *sett_inline_ptx_at(sett_site site, sett_build *b, const sett_inline_pt
     sett__mem_free(b->mem, ids);
     return first;
 }
+
+/* ---- addresses ------------------------------------------------------------------------------------- */
+static sett_val *address(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
+{
+    sett_arg at;
+    sett_build *b = c->b;
+    sett_val *poison = b ? &b->poison->val : NULL;
+    if (!sett__use_tensor(b, c->site, c->func, t))
+        return poison;
+    SETT__FAIL_IF(b, c->site, c->func, t->space != SETT_GMEM || sett__is_packed(t), poison, SETT_E_SPACE,
+        "%s: it is for gmem, and elements of whole bytes", sett__tensor_text(b, t));
+    if (!sett__element_offset(c, t, coord, &at))
+        return poison;
+    sett_val *off = sett__to(b, c->site, sett__arg_val(b, c->site, at), SETT_I64);
+    off = sett__op2(b, c->site, SETT__MUL, 0, off, sett__const_bits(b, c->site, SETT_I64, (uint64_t)sett__dtype_bytes((sett_dtype)t->dtype)));
+    uint32_t id = sett__record(b, c->site, &(sett__emit){.code = SETT__ADDR, .dtype = SETT_U64, .n = 1, .imm = t->param});
+    sett_val *base = sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    return b->error.status ? poison : sett__op2(b, c->site, SETT__ADD, 0, base, sett__to(b, c->site, off, SETT_U64));
+}
+
+sett_val *sett_address_at(sett_site site, const sett_tensor *t, sett_arg coord)
+{
+    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_address"};
+    sett_val *v = address(&c, t, coord);
+    if (c.b && !c.b->error.status)
+        c.b->sig.param[t->param].access |= SETT__ACCESS_READ | SETT__ACCESS_WRITE;
+    return v;
+}
+
+void sett_prefetch_at(sett_site site, const sett_tensor *t, sett_prefetch_level level, sett_arg coord)
+{
+    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_prefetch"};
+    SETT__FAIL_IF(c.b, site, c.func, c.b && level != SETT_PREFETCH_L1 && level != SETT_PREFETCH_L2, , SETT_E_ARGUMENT, "%d is not a level", (int)level);
+    const sett_arg at = sett_arg_v(address(&c, t, coord));
+    const sett_inline_ptx_args how = {.size = sizeof how, .text = level == SETT_PREFETCH_L1 ? "prefetch.global.L1 [$0];" : "prefetch.global.L2 [$0];",
+        .in = {1, &at}, .stand_in = SETT_NOTHING};
+    if (c.b && !c.b->error.status)
+        sett_inline_ptx_at(site, c.b, &how);
+}

@@ -102,6 +102,9 @@ bool sett__inline_read(const char *s, uint32_t n_operands, sett__inline *to, cha
     }
     if (!read_types(&s, to, what))
         return false;
+    to->nothing = n == strlen(SETT_NOTHING) && !memcmp(to->name, SETT_NOTHING, n);
+    if (to->nothing && to->n_result)
+        return snprintf(what, SETT__INLINE_WHAT, SETT_NOTHING " stands in for what has no result"), false;
     to->text = s + 1;
     if (*s != ':' || !s[1]) {
         snprintf(what, SETT__INLINE_WHAT, "there is no PTX");

@@ -57,7 +57,7 @@ enum { /* per-op flags */
     SETT__F_PTX = 127,    /* PTX PTXV: the least PTX ISA, 78 for 7.8; 0: any */
     SETT__F_MEMORY = 128, /* PTXV: it reads or writes memory */
 };
-extern const char *const sett__sem_word[4], *const sett__scope_word[4], *const sett__cache_word[9]; /* tape_text.c */
+extern const char *const sett__sem_word[4], *const sett__scope_word[4], *const sett__cache_word[14]; /* tape_text.c */
 #define SETT__HAS_TEXT(op) (sett__ops[(op)->code].cls == SETT__C_PRINTF || sett__ops[(op)->code].cls == SETT__C_INLINE) /* imm: its place in tape->string */
 typedef struct sett__op_info {
     const char *text, *types;

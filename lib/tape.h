@@ -318,6 +318,7 @@ enum { SETT__INLINE_RESULTS = 16, SETT__INLINE_OPERANDS = 32, SETT__INLINE_WHAT 
 typedef struct sett__inline {
     const char *name, *text; /* name: not ended; of length 0: none */
     uint32_t name_len;
+    bool nothing; /* of its stand-in: SETT_NOTHING */
     uint8_t n_result, result[SETT__INLINE_RESULTS];
 } sett__inline;
 /* False: `what` says what is wrong, beside an op of so many operands. */

@@ -31,8 +31,15 @@ static bool link_region(sett__tape *t, uint32_t i, uint32_t *stack, int *depth)
     return true;
 }
 
+static bool wide_atom(const sett__op *op)
+{
+    return op->code == SETT__ATOM && sett__dtype_is_wide((sett_dtype)op->dtype);
+}
+
 int sett__least_sm(const sett__op *op)
 {
+    if (wide_atom(op))
+        return 90;
     return sett__ops[op->code].cls == SETT__C_INLINE ? op->sub : sett__ops[op->code].min_sm;
 }
 
@@ -42,6 +49,8 @@ static int least_ptx(const sett__op *op)
     bool accesses = info->cls == SETT__C_LOAD || info->cls == SETT__C_STORE; /* L1's priorities came with PTX 7.4 */
     if (accesses && op->flags >> SETT__F_CACHE_AT >= SETT_CACHE_EVICT_FIRST)
         return 74;
+    if (wide_atom(op))
+        return 83;
     return info->cls == SETT__C_INLINE ? op->flags & SETT__F_PTX : info->min_ptx;
 }
 

@@ -141,7 +141,8 @@ const char *sett__sub_word(sett__code code, int sub)
 }
 
 const char *const sett__sem_word[4] = {"relaxed", "acquire", "release", "acq_rel"}, *const sett__scope_word[4] = {"", "cta", "gpu", "sys"};
-const char *const sett__cache_word[9] = {"", "always", "global", "streaming", "last_use", "no_cache", "write_through", "evict_first", "evict_last"};
+const char *const sett__cache_word[14] = {"", "always", "global", "streaming", "last_use", "no_cache", "write_through", "evict_first", "evict_last",
+    "l2_evict_first", "l2_evict_last", "l2_64b", "l2_128b", "l2_256b"};
 
 static const char *sub_name(const sett__op *op)
 {

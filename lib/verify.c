@@ -349,7 +349,7 @@ static bool check_cache(struct check *c, const struct place *at)
     int cache = (c->op->flags & SETT__F_CACHE) >> SETT__F_CACHE_AT;
     bool load = c->op->code == SETT__LOAD;
     if (cache >= (int)SETT__COUNT(sett__cache_word) || cache == (load ? SETT_CACHE_WRITE_THROUGH : SETT_CACHE_LAST_USE) ||
-        (!load && cache == SETT_CACHE_NONE))
+        (!load && (cache == SETT_CACHE_NONE || cache >= SETT_CACHE_L2_64B)))
         return bad(c, SETT_E_VERIFY, "there is no such cache mode");
     if (cache && at->root->code != SETT__PARAM)
         return bad(c, SETT_E_SPACE, "a cache mode is for global memory");
@@ -387,8 +387,7 @@ static bool check_atom(struct check *c)
         return bad(c, SETT_E_VERIFY, "there is no such atomic");
     if (!takes_type(c, op->dtype) || !result_is(c, op->dtype, 1) || !scalar(c, 3, op->dtype))
         return false;
-    bool small = sett__dtype_is_int((sett_dtype)op->dtype) && sett_dtype_bits((sett_dtype)op->dtype) < (exchange ? 16 : 32);
-    if (small || (!exchange && !takes((sett__code)op->sub, op->dtype)))
+    if ((!exchange && sett__dtype_is_wide((sett_dtype)op->dtype)) || (!exchange && !takes((sett__code)op->sub, op->dtype)))
         return bad(c, SETT_E_DTYPE, "there is no such atomic of %s", sett_dtype_name((sett_dtype)op->dtype));
     if (!check_place(c, &at, op->dtype, 1) || (cas && !scalar(c, 4, op->dtype)))
         return false;

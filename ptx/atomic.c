@@ -44,6 +44,8 @@ static const char *native(const sett__lower *l, int code, int dtype)
         {SETT__CAS, "i2u2h2H2", "cas.b16", 70},
         {SETT__CAS, "i4u4f4", "cas.b32", 70},
         {SETT__CAS, "i8u8d8", "cas.b64", 70},
+        {SETT__XCHG, "w@", "exch.b128", 90}, /* @: 16 bytes */
+        {SETT__CAS, "w@", "cas.b128", 90},
     };
     char key[3] = {dtype == SETT_BF16 ? 'H' : sett__dtype_class((sett_dtype)dtype),
         (char)('0' + sett__dtype_bytes((sett_dtype)dtype)), 0};
@@ -62,7 +64,7 @@ static char constraint(LLVMTypeRef t)
     case LLVMDoubleTypeKind:
         return 'd';
     default:
-        return LLVMGetIntTypeWidth(t) == 16 ? 'h' : LLVMGetIntTypeWidth(t) == 32 ? 'r' : 'l';
+        return LLVMGetIntTypeWidth(t) == 16 ? 'h' : LLVMGetIntTypeWidth(t) == 32 ? 'r' : LLVMGetIntTypeWidth(t) == 64 ? 'l' : 'q';
     }
 }
 
@@ -83,15 +85,43 @@ static LLVMValueRef instruction(
 
 static LLVMValueRef combine(sett__lower *l, const sett__op *op, LLVMValueRef old, LLVMValueRef v)
 {
+    if (op->sub == SETT__CAS)
+        return LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, old, sett__ir_scalar(l, op, 4), ""), v, old, "");
     return op->sub == SETT__XCHG ? v : sett__ir_binary(l, (sett__code)op->sub, (sett_dtype)op->dtype, 0, old, v);
+}
+
+/* A byte is a part of the aligned word around it: its place there in bits, and the word's address in place of its own. */
+static LLVMValueRef word_around(sett__lower *l, LLVMValueRef *address)
+{
+    LLVMTypeRef pointer = LLVMTypeOf(*address);
+    LLVMValueRef at = LLVMBuildPtrToInt(l->b, *address, l->i64, ""), three = sett__ir_int(l->i64, 3);
+    LLVMValueRef byte = LLVMBuildTrunc(l->b, LLVMBuildAnd(l->b, at, three, ""), l->i32, "");
+    *address = LLVMBuildIntToPtr(l->b, LLVMBuildAnd(l->b, at, LLVMBuildNot(l->b, three, ""), ""), pointer, "");
+    return LLVMBuildShl(l->b, byte, sett__ir_int(l->i32, 3), "");
+}
+
+/* The word with an element in it, at `shift` (NULL: it is the whole of it). */
+static LLVMValueRef put(sett__lower *l, LLVMValueRef was, LLVMValueRef v, LLVMValueRef shift)
+{
+    if (!shift)
+        return LLVMBuildBitCast(l->b, v, LLVMTypeOf(was), "");
+    LLVMValueRef mask = LLVMBuildShl(l->b, sett__ir_int(l->i32, 0xff), shift, "");
+    v = LLVMBuildShl(l->b, LLVMBuildZExt(l->b, v, l->i32, ""), shift, "");
+    return LLVMBuildOr(l->b, LLVMBuildAnd(l->b, was, LLVMBuildNot(l->b, mask, ""), ""), v, "");
+}
+
+static LLVMValueRef get(sett__lower *l, LLVMTypeRef element, LLVMValueRef word, LLVMValueRef shift)
+{
+    return shift ? LLVMBuildTrunc(l->b, LLVMBuildLShr(l->b, word, shift, ""), element, "") : LLVMBuildBitCast(l->b, word, element, "");
 }
 
 static LLVMValueRef cas_loop(sett__lower *l, const sett__op *op, const place *at, LLVMValueRef v)
 {
     LLVMTypeRef element = sett__ir_reg_type(l, op->dtype);
-    unsigned bits = 8u * (unsigned)sett__dtype_bytes((sett_dtype)op->dtype); /* the verifier: 16, 32 or 64 */
+    unsigned bits = 8u * (unsigned)sett__dtype_bytes((sett_dtype)op->dtype); /* the verifier: 8, 16, 32 or 64 */
+    LLVMValueRef address = at->address, shift = bits == 8 ? word_around(l, &address) : NULL;
+    bits = bits == 8 ? 32 : bits;
     LLVMTypeRef word = LLVMIntTypeInContext(l->ctx, bits);
-    LLVMValueRef address = at->address;
     char ld[8], cas[12];
     snprintf(ld, sizeof(ld), "b%u", bits);
     snprintf(cas, sizeof(cas), "cas.b%u", bits);
@@ -100,8 +130,8 @@ static LLVMValueRef cas_loop(sett__lower *l, const sett__op *op, const place *at
                       done = sett__ir_block(l, "swapped");
     LLVMBuildBr(l->b, head);
     sett__ir_enter(l, head);
-    LLVMValueRef was = LLVMBuildPhi(l->b, word, ""), old = LLVMBuildBitCast(l->b, was, element, "");
-    LLVMValueRef in[3] = {address, was, LLVMBuildBitCast(l->b, combine(l, op, old, v), word, "")};
+    LLVMValueRef was = LLVMBuildPhi(l->b, word, ""), old = get(l, element, was, shift);
+    LLVMValueRef in[3] = {address, was, put(l, was, combine(l, op, old, v), shift)};
     LLVMValueRef now = instruction(l, at, cas, word, in, 3);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(l->b);
     LLVMAddIncoming(was, (LLVMValueRef[]){seen, now}, (LLVMBasicBlockRef[]){from, latch}, 2);

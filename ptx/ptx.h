@@ -35,6 +35,7 @@ typedef struct sett__lower {
     LLVMBasicBlockRef allocas; /* the entry block: holds nothing else */
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
     LLVMValueRef smem;
+    LLVMValueRef policy[2]; /* of L2: evict first, evict last; NULL: not made yet */
     uint32_t claims; /* assertions so far */
     LLVMValueRef **val;    /* op to its pieces; roots: the pointer */
     LLVMValueRef *scratch; /* as many as the widest value has elements */

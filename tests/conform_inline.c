@@ -241,8 +241,55 @@ START_TEST(in_control)
 }
 END_TEST
 
+/* ---- addresses ------------------------------------------------------------------------------------------------------- */
+static void red(uint64_t at, uint32_t x)
+{
+    __atomic_fetch_add((uint32_t *)(uintptr_t)at, x, __ATOMIC_RELAXED);
+}
+
+static uint16_t load16(uint64_t at)
+{
+    uint16_t x;
+    memcpy(&x, (const void *)(uintptr_t)at, sizeof x);
+    return x;
+}
+
+static void by_address(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *n = sett_sym(b, "n");
+    sett_tensor *X = sett_param(b, "X", SETT_U16, sett_make_layout(b, T(n, 2), T(2, 1))), *D = sett_param(b, "D", SETT_U32, sett_make_layout(b, T1(N)));
+    sett_block(b, N);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_prefetch(X, SETT_PREFETCH_L2, sett_add(t, 1000), 0);
+    sett_val *x = sett_inline_ptx(b, "ld.global.u16 $0, [$1];", .result = {SETT_U16}, .in = SETT_IN(sett_address(X, t, 1)), .memory = true, .stand_in = "load16");
+    sett_inline_ptx(b, "red.global.add.u32 [$0], $1;", .in = SETT_IN(sett_address(sett_domain_offset(D, 3), sett_mod(t, 8)), sett_to(x, SETT_U32)), .memory = true,
+        .stand_in = "red");
+    sett_inline_ptx(b, "membar.gl;", .memory = true, .stand_in = SETT_NOTHING);
+}
+
+START_TEST(of_addresses)
+{
+    static uint16_t x[N][2];
+    static uint32_t d[N];
+    for (int i = 0; i < 2 * N; i++)
+        x[i / 2][i % 2] = (uint16_t)(i * 977);
+    give("load16", "u16(u64)", (function)load16);
+    give("red", "void(u64,u32)", (function)red);
+    sett_buf X = {x, SETT_U16, 2, {N, 2}, {2, 1}}, D = sett_buf_1d(d, SETT_U32, N);
+    conform_body(by_address, NULL, &X, &D);
+    for (int i = 0; i < N; i++) {
+        uint32_t want = 0;
+        for (int t = i - 3; i >= 3 && i < 11 && t < N; t += 8)
+            want += (uint16_t)((2 * t + 1) * 977);
+        ck_assert_uint_eq(d[i], want);
+    }
+}
+END_TEST
+
 void conform_add_inline(TCase *t)
 {
+    tcase_add_test(t, of_addresses);
     tcase_add_test(t, of_values);
     tcase_add_test(t, of_several);
     tcase_add_loop_test(t, of_every_type, 0, (int)SETT__COUNT(passes));

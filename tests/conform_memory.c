@@ -209,7 +209,7 @@ END_TEST
 /* ---- atomics --------------------------------------------------------------------------------------------------------- */
 enum { CELLS = 8, WORKERS = 2 * 80 };
 static const sett_binary_op atomic_ops[] = {SETT_ADD, SETT_MIN, SETT_MAX, SETT_AND, SETT_OR, SETT_XOR};
-static const sett_dtype atomic_types[] = {SETT_I32, SETT_I64, SETT_U32, SETT_U64, SETT_F16, SETT_BF16, SETT_F32, SETT_F64};
+static const sett_dtype atomic_types[] = {SETT_I8, SETT_U8, SETT_I16, SETT_U16, SETT_I32, SETT_I64, SETT_U32, SETT_U64, SETT_F16, SETT_BF16, SETT_F32, SETT_F64};
 
 /* G[op][cell] op= A[i], in gmem and by way of smem; D[i] is what an add of 1 found. */
 static void atomics(sett_build *b, const void *user)
@@ -312,7 +312,7 @@ static void chains(sett_build *b, const void *user)
     sett_atomic_cas(C, 3, 5, 2);
 }
 
-static const sett_dtype exchanged[] = {SETT_I16, SETT_U16, SETT_I32, SETT_I64, SETT_U32, SETT_U64, SETT_F16, SETT_BF16, SETT_F32, SETT_F64};
+static const sett_dtype exchanged[] = {SETT_I8, SETT_U8, SETT_I16, SETT_U16, SETT_I32, SETT_I64, SETT_U32, SETT_U64, SETT_F16, SETT_BF16, SETT_F32, SETT_F64};
 
 static double as_number(sett_dtype d, const void *x, size_t i)
 {
@@ -335,6 +335,52 @@ START_TEST(exchanges)
     ck_assert_msg(as_number(d, counter, 1) == WORKERS, "cas of %s: counted to %g", sett_dtype_name(d), as_number(d, counter, 1));
     found_once(d, out, WORKERS, WORKERS, 1);
     ck_assert_msg(as_number(d, counter, 2) == 9, "cas of %s wrote where it compared unequal", sett_dtype_name(d));
+}
+END_TEST
+
+/* 128 bits: a sum that carries from one half to the other, by compare and swap; a chain of exchanges. */
+static sett_val *wide(sett_build *b, sett_val *hi, sett_val *lo)
+{
+    return sett_or(sett_shl(sett_to(hi, SETT_U128), sett_to(sett_const(b, SETT_I32, 64), SETT_U128)), sett_to(sett_to(lo, SETT_U64), SETT_U128));
+}
+
+static void wide_chains(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *C = sett_param(b, "C", SETT_U128, sett_make_layout(b, T1(2)), .align = 16), *D = sett_param(b, "D", SETT_U128, sett_make_layout(b, T1(WORKERS)), .align = 16);
+    sett_block(b, WORKERS);
+    sett_val *t = sett_thread_idx(b, 0), *step = wide(b, sett_const(b, SETT_U64, 1), sett_const(b, SETT_I64, -1));
+    sett_set(D, sett_atomic_exch(C, wide(b, sett_add(t, 1), t), 0), t);
+    sett_tensor *old = sett_var(b, SETT_U128, sett_at(C, 1)), *left = sett_var(b, SETT_I32, 1);
+    sett_while (b, sett_ne(sett_at(left, 0), 0)) {
+        sett_val *was = sett_at(old, 0), *seen = sett_atomic_cas(C, was, sett_add(was, step), 1);
+        sett_set(old, seen, 0);
+        sett_if (b, sett_eq(seen, was))
+            sett_set(left, 0, 0);
+    }
+}
+
+START_TEST(wide_exchanges)
+{
+    static _Alignas(16) uint64_t c[2][2], d[WORKERS][2];
+    const char *target = getenv("SETT_TEST_TARGET");
+    char suffix, mine[16] = "sm_90";
+    int sm = 90;
+    if (conform_on_gpu())
+        sett_device_target(conform_engine(), 0, mine, sizeof mine);
+    if ((target && (!sett__target_parse(target, &sm, &suffix) || sm < 90)) || !sett__target_parse(mine, &sm, &suffix) || sm < 90)
+        return; /* refused there: test_arch.c */
+    sett_buf C = sett_buf_1d(c, SETT_U128, 2), D = sett_buf_1d(d, SETT_U128, WORKERS);
+    conform_body(wide_chains, NULL, &C, &D);
+    uint64_t lo = 0, hi = 0;
+    for (int i = 0; i < WORKERS; i++) {
+        ck_assert(d[i][1] == d[i][0] + 1 || (!d[i][0] && !d[i][1])); /* halves of one number */
+        lo += d[i][0], hi += d[i][1];
+    }
+    ck_assert_uint_eq(lo + c[0][0], WORKERS * (WORKERS - 1) / 2);
+    ck_assert_uint_eq(hi + c[0][1], WORKERS * (WORKERS + 1) / 2);
+    ck_assert_uint_eq(c[1][0], UINT64_C(0) - WORKERS); /* WORKERS (2^65 - 1) */
+    ck_assert_uint_eq(c[1][1], 2 * WORKERS - 1);
 }
 END_TEST
 
@@ -412,6 +458,7 @@ void conform_add_memory(TCase *t)
     tcase_add_test(t, other_views);
     tcase_add_loop_test(t, every_atomic, 0, SETT__COUNT(atomic_types));
     tcase_add_loop_test(t, exchanges, 0, SETT__COUNT(exchanged));
+    tcase_add_test(t, wide_exchanges);
     tcase_add_loop_test(t, false_predicates, 0, SETT__COUNT(atomic_types));
     tcase_add_test(t, far_offsets);
 }

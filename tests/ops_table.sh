@@ -60,8 +60,9 @@ Division of integers by 0 gives all ones and the remainder the dividend; `sett_f
 sign of the dividend. Shifts by the width or more give 0, or the sign. Float to integer truncates and saturates, NaN is 0.
 
 Int128 and Uint128 have no constants on the tape (a C number is a converted Int64) and no hardware steps to and from floats
-(`lib/wide_int.c` has the expansions, each of which rounds once). They are no index, loop variable, scalar parameter or
-atomic, and lanes do not exchange them: `sett_bitcast` makes Uint32 of them. `sett_printf` shows their bits.
+(`lib/wide_int.c` has the expansions, each of which rounds once). They are no index, loop variable or scalar
+parameter, lanes do not exchange them (`sett_bitcast` makes Uint32 of them), and of atomics they have `sett_atomic_exch` and
+`sett_atomic_cas`, from sm_90 on. `sett_printf` shows their bits.
 
 ## Types that are only stored
 

@@ -133,7 +133,33 @@ static void packed(sett_build *b, const void *user)
     }
 }
 
+static void hints(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_block(b, 32);
+    sett_tensor *X = param(b, "X", SETT_F32, 256), *Y = param(b, "Y", SETT_F32, 256), *B = param(b, "B", SETT_I8, 64);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_tensor *x = sett_local_tile(X, T1(4), T1(t)), *y = sett_local_tile(Y, T1(4), T1(t)), *y1 = sett_local_tile(Y, T1(1), T1(t));
+    sett_prefetch(X, SETT_PREFETCH_L2, sett_add(t, 128));
+    sett_prefetch(X, SETT_PREFETCH_L1, 0);
+    sett_store(y, sett_load(x, .cache = SETT_CACHE_L2_EVICT_FIRST), .cache = SETT_CACHE_L2_EVICT_LAST);
+    sett_store(y1, sett_load(y1, .cache = SETT_CACHE_L2_EVICT_LAST), .cache = SETT_CACHE_L2_EVICT_FIRST);
+    sett_store(y, sett_load(x, .cache = SETT_CACHE_L2_64B));
+    sett_store(y, sett_load(x, .cache = SETT_CACHE_L2_128B));
+    sett_store(y, sett_load(x, .cache = SETT_CACHE_L2_256B));
+    sett_inline_ptx(b, "red.global.add.f32 [$0], $1;", .in = SETT_IN(sett_address(Y, t), 1.0), .memory = true);
+    sett_atomic_add(B, 1, t);
+    sett_atomic_cas(B, 1, 2, t);
+}
+
 static const struct { sett_body body; const char *want; } made[] = {
+    {hints, "CHECK: createpolicy.fractional.L2::evict_first.b64 %rd{{*}}, 1.0;\nCHECK: createpolicy.fractional.L2::evict_last.b64 %rd{{*}}, 1.0;\n"
+            "NOT: createpolicy\nCHECK: prefetch.global.L2 [%rd{{*}}];\nCHECK: prefetch.global.L1 [%rd{{*}}];\n"
+            "CHECK: ld.global.L2::cache_hint.v4.b32 {%r{{*}},%r{{*}},%r{{*}},%r{{*}}}, [%rd{{*}}], %rd{{*}};\n"
+            "CHECK: st.global.L2::cache_hint.v4.b32 [%rd{{*}}], {%r{{*}},%r{{*}},%r{{*}},%r{{*}}}, %rd{{*}};\n"
+            "CHECK: ld.global.L2::cache_hint.b32 %r{{*}}, [%rd{{*}}], %rd{{*}};\nCHECK: st.global.L2::cache_hint.b32 [%rd{{*}}], %r{{*}}, %rd{{*}};\n"
+            "CHECK: ld.global.L2::64B.v4.b32\nCHECK: ld.global.L2::128B.v4.b32\nCHECK: ld.global.L2::256B.v4.b32\nCHECK: red.global.add.f32 [%rd{{*}}], %r{{*}};\n"
+            "CHECK: ld.relaxed.gpu.global.b32\nCHECK: atom.relaxed.gpu.global.cas.b32\nCHECK: atom.relaxed.gpu.global.cas.b32"},
     {copies, "CHECK: cp.async.cg.shared.global [{{*}}], [{{*}}], 16;\nCHECK: cp.async.ca.shared.global [{{*}}], [{{*}}], 16;\n"
              "CHECK: cp.async.commit_group;\nCHECK: setp.ne.b32 p, {{*}}, 0; @p cp.async.cg.shared.global [{{*}}], [{{*}}], 16; }\n"
              "CHECK: cp.async.cg.shared.global [{{*}}], [{{*}}], 16, %r\nCHECK: cp.async.ca.shared.global [{{*}}], [{{*}}], 8;\n"
@@ -229,8 +255,13 @@ CASE(match_wide, sett_match_any_sync(w->wide))
 CASE(redux_float, sett_warp_redux_sync(w->f, SETT_ADD))
 CASE(redux_mul, sett_warp_redux_sync(w->t, SETT_MUL))
 CASE(special_what, sett_special_at(SETT_HERE, w->b, (sett_sreg)99))
-CASE(atomic_bytes, sett_atomic_add(w->s8, 1, 0))
-CASE(atomic_char8, sett_atomic_exch(w->s8, 1, 0))
+CASE(atomic_wide, sett_atomic_add(sett_make_smem_tensor(w->b, SETT_I128, T1(4), 16), 1, 0))
+CASE(atomic_char8, sett_atomic_exch(sett_recast_tensor(w->s8, SETT_F8E4M3FN), 1, 0))
+CASE(address_smem, sett_address(w->s, 0))
+CASE(address_rmem, sett_prefetch(w->r, SETT_PREFETCH_L2, 0))
+CASE(prefetch_level, sett_prefetch(w->g, (sett_prefetch_level)2, 0))
+CASE(nothing_gives, sett_inline_ptx(w->b, "mov.u32 $0, 1;", .result = {SETT_U32}, .stand_in = SETT_NOTHING))
+CASE(store_ahead, sett_store(w->g, sett_full(w->b, SETT_F32, T1(4), 1), .cache = SETT_CACHE_L2_128B))
 CASE(atomic_bits, sett_atomic_xor(w->g, 1, 0))
 CASE(atomic_rmem, sett_atomic_exch(w->r, 1, 0))
 CASE(atomic_sem, sett_atomic_ordered(w->g, SETT_ATOMIC_ADD, (sett_sem)4, SETT_SCOPE_GPU, 1, 0))
@@ -293,8 +324,13 @@ static const struct { const char *name; void (*f)(world *); sett_status status; 
     ROW(redux_mul, SETT_E_ARGUMENT, "the operation must be ADD, MIN, MAX, AND, OR or XOR"),
     ROW(block_op, SETT_E_ARGUMENT, "sett_block_reduce: the operation must be ADD, MUL, MIN, MAX, AND, OR or XOR"),
     ROW(special_what, SETT_E_ARGUMENT, "99 is not a register"),
-    ROW(atomic_bytes, SETT_E_DTYPE, "sett_atomic_add: no atomic ADD of u8"),
-    ROW(atomic_char8, SETT_E_DTYPE, "sett_atomic_exch: no atomic EXCH of u8"),
+    ROW(atomic_wide, SETT_E_DTYPE, "sett_atomic_add: no atomic ADD of i128"),
+    ROW(atomic_char8, SETT_E_DTYPE, "sett_atomic_exch: no atomic EXCH of f8E4M3FN"),
+    ROW(address_smem, SETT_E_SPACE, "sett_address: smem (4):(1): it is for gmem, and elements of whole bytes"),
+    ROW(address_rmem, SETT_E_SPACE, "sett_prefetch: rmem (4):(1): it is for gmem, and elements of whole bytes"),
+    ROW(prefetch_level, SETT_E_ARGUMENT, "sett_prefetch: 2 is not a level"),
+    ROW(nothing_gives, SETT_E_ARGUMENT, "sett_inline_ptx: sett.nothing stands in for what has no result"),
+    ROW(store_ahead, SETT_E_ARGUMENT, ".cache is 12, which is no cache mode of a store"),
     ROW(atomic_bits, SETT_E_DTYPE, "sett_atomic_xor: no atomic XOR of f32"),
     ROW(atomic_rmem, SETT_E_SPACE, "sett_atomic_exch: an atomic on rmem"),
     ROW(atomic_sem, SETT_E_ARGUMENT, "sett_atomic_ordered: 4 is not an order"),

@@ -265,9 +265,19 @@ START_TEST(assemblers_error)
 }
 END_TEST
 
+static void wide_swap(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = sett_param(b, "X", SETT_U128, sett_make_layout(b, T1(2)), .align = 16);
+    sett_block(b, 32);
+    sett_atomic_cas(X, sett_at(X, 1), sett_const(b, SETT_U128, 7), 0);
+}
+
 START_TEST(old_target)
 {
     sett_error err = {0};
+    compiled(wide_swap, "sm_80", true, SETT_E_TARGET, &err);
+    ck_assert_msg(strstr(err.text, "atom needs sm_90, the target is sm_80") && strstr(err.text, "test_inline.c:"), "%s", err.text);
     compiled(misspelt, "sm_75", true, SETT_E_TARGET, &err);
     ck_assert_msg(strstr(err.text, "ptx needs sm_80, the target is sm_75") && strstr(err.text, "test_inline.c:"), "%s", err.text);
 }

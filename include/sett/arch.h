@@ -53,6 +53,12 @@ SETT_API void sett_cp_async_wait_group_at(sett_site, sett_build *, const char *f
 #define sett_cp_async_wait_group(b, groups) sett_cp_async_wait_group_at(SETT_HERE, b, "sett_cp_async_wait_group", groups)
 #define sett_cp_async_wait_all(b) sett_cp_async_wait_group_at(SETT_HERE, b, "sett_cp_async_wait_all", INT_MIN)
 
+/* Asks for the line of an element of gmem to be brought to L1, or to L2; one instruction, of which the CPU engine makes nothing.
+ * An element that is not there is none that it asks for. */
+typedef enum sett_prefetch_level { SETT_PREFETCH_L1, SETT_PREFETCH_L2 } sett_prefetch_level;
+SETT_API void sett_prefetch_at(sett_site, const sett_tensor *, sett_prefetch_level, sett_arg coord);
+#define sett_prefetch(t, level, ...) sett_prefetch_at(SETT_HERE, t, level, SETT_TUPLE(__VA_ARGS__))
+
 /* ---- barriers and fences -------------------------------------------------------------------- */
 /* A barrier for `threads` of the block's threads, those of whole warps: a multiple of 32. id: 1 to 15 (0 is
  * sett_sync_threads). Both may be dynamic, and are the same in all lanes of a warp. sett_barrier waits until so many have
@@ -182,6 +188,7 @@ SETT_API sett_val *sett_special_at(sett_site, sett_build *, sett_sreg);
  * engine by sett_engine_stand_in() before it launches; without, a launch on the CPU is SETT_E_TARGET. What lanes give each
  * other (shfl, mma) has no stand-in. SETT_E_ARGUMENT: the text names no such operand, leaves one out, or holds another byte
  * than a printable one. */
+#define SETT_NOTHING "sett.nothing" /* a .stand_in: without results; the CPU engine does nothing, and needs no function */
 enum { SETT_INLINE_RESULTS = 16 };
 typedef struct sett_operands { int n; const sett_arg *arg; } sett_operands; /* up to 32 */
 #define SETT_IN(...) ((sett_operands){SETT_NARG(__VA_ARGS__), (const sett_arg[]){SETT_EACH(SETT_A, __VA_ARGS__)}})
@@ -195,6 +202,13 @@ typedef struct sett_inline_ptx_args {
     bool is_volatile, memory;
     int least_sm, least_ptx;
 } sett_inline_ptx_args;
+/* Where an element of gmem lies, an Uint64, for such PTX as an operand of `[$1]`: sett_address(t, i, j). The kernel counts as
+ * one that reads and writes the parameter. A stand-in gets the address too, and what it does with it nobody checks.
+ *
+ *     sett_inline_ptx(b, "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};", .in = SETT_IN(sett_address(Y, i), x, y, z, w),
+ *         .memory = true, .least_sm = 90, .least_ptx = 81, .stand_in = "add4"); */
+SETT_API sett_val *sett_address_at(sett_site, const sett_tensor *, sett_arg coord);
+#define sett_address(t, ...) sett_address_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
 SETT_API sett_val *sett_inline_ptx_at(sett_site, sett_build *, const sett_inline_ptx_args *);
 #define sett_inline_ptx(b, ...) \
     sett_inline_ptx_at(SETT_HERE, b, &(sett_inline_ptx_args){.size = sizeof(sett_inline_ptx_args), .text = __VA_ARGS__})

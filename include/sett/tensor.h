@@ -88,8 +88,8 @@ SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett
  * sett_and of one by sett_elem_less with a scalar, or with another of its shape, is like it. Others are by element.
  *
  * .cache: how the caches treat it, a hint that changes no result; of gmem only. A mode that the direction lacks is
- * SETT_E_ARGUMENT. EVICT_FIRST and EVICT_LAST are L1's priorities; the rest are the PTX cache operators. The CPU engine
- * takes them and does nothing. */
+ * SETT_E_ARGUMENT. EVICT_FIRST and EVICT_LAST are L1's priorities, those with L2 are L2's; the rest are the PTX cache
+ * operators. Targets before the first that has a mode, and the CPU engine, take it and do nothing. */
 typedef enum sett_cache {
     SETT_CACHE_DEFAULT,
     SETT_CACHE_ALWAYS,        /* .ca, .wb: all levels */
@@ -100,6 +100,11 @@ typedef enum sett_cache {
     SETT_CACHE_WRITE_THROUGH, /* .wt: stores */
     SETT_CACHE_EVICT_FIRST,
     SETT_CACHE_EVICT_LAST,
+    SETT_CACHE_L2_EVICT_FIRST, /* by a policy: from sm_80 */
+    SETT_CACHE_L2_EVICT_LAST,
+    SETT_CACHE_L2_64B,        /* loads: L2 fetches so many bytes around; from sm_75, 256 from sm_80 */
+    SETT_CACHE_L2_128B,
+    SETT_CACHE_L2_256B,
 } sett_cache;
 typedef struct sett_load_args {
     size_t size;
@@ -175,9 +180,10 @@ SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor 
 #define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
 #define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, pred)
 /* Read-modify-write of one element in gmem or smem; gives the old value (one that nobody uses costs no round trip: the
- * assembler makes a reduction of it). op: ADD of 32- and 64-bit integers, f16, bf16, f32 and f64; MIN and MAX of the same, of
- * floats as sett_min and sett_max; AND, OR, XOR of 32- and 64-bit integers; EXCH and CAS of all these and of 16-bit integers.
- * What the target has no instruction for is a loop of compare-and-swap. Relaxed, and of device scope (block scope in
+ * assembler makes a reduction of it). op: ADD, MIN and MAX of integers of 8 to 64 bits, f16, bf16, f32 and f64, of floats as
+ * sett_min and sett_max; AND, OR, XOR of those integers; EXCH and CAS of all these, and of Int128 and Uint128 from sm_90 on,
+ * at addresses that 16 divides. What the target has no instruction for is a loop of compare-and-swap: of 8 bits on the aligned
+ * word of 32 around them, of which the other bytes keep what they hold. Relaxed, and of device scope (block scope in
  * smem), unless an order and a scope are given. CAS writes val where the old value has the bits of `was`. */
 typedef enum sett_atomic_op { /* what sett_atomic takes, by the same numbers, and two that are no binary operations */
     SETT_ATOMIC_ADD = SETT_ADD, SETT_ATOMIC_MIN = SETT_MIN, SETT_ATOMIC_MAX = SETT_MAX, SETT_ATOMIC_AND = SETT_AND,

@@ -553,8 +553,9 @@ static sett_status decode(decoder *d, const sett__op *o)
         return open_loop(d, o);
     case SETT__C_WHILE:
         return test_loop(d, o);
-    case SETT__C_PRINTF:
     case SETT__C_INLINE:
+        return sett__is_call(d->tape, o) ? talk(d, o) : SETT_OK;
+    case SETT__C_PRINTF:
         return talk(d, o);
     }
     return fail(d, SETT_E_VERIFY, "the CPU engine does not know this operation");

@@ -30,9 +30,12 @@ static void put_types(sett__sink *out, const sett__call *k)
     sett__put(out, ")");
 }
 
-static bool is_call(const sett__op *o)
+/* The verifier has read the text before. */
+bool sett__is_call(const sett__tape *t, const sett__op *o)
 {
-    return sett__ops[o->code].cls == SETT__C_INLINE;
+    char what[SETT__INLINE_WHAT];
+    sett__inline x;
+    return sett__ops[o->code].cls == SETT__C_INLINE && sett__inline_read(t->string[o->imm], o->n_args, &x, what) && !x.nothing;
 }
 
 uint32_t sett__call_of(const sett__program *p, uint32_t op)
@@ -43,7 +46,6 @@ uint32_t sett__call_of(const sett__program *p, uint32_t op)
     return i;
 }
 
-/* The verifier has read the text before. */
 static sett_status make_call(sett__program *p, uint32_t op, sett_error *err)
 {
     const sett__tape *t = p->given;
@@ -79,11 +81,11 @@ sett_status sett__find_calls(sett__program *p, sett_error *err)
     uint32_t n = 0;
     sett_status status = SETT_OK;
     for (uint32_t i = 0; i < t->n_op; i++)
-        n += is_call(&t->op[i]);
+        n += sett__is_call(t, &t->op[i]);
     if (n && !(p->call = calloc(n, sizeof *p->call)))
         return sett__error(err, SETT_E_MEMORY, "out of memory while decoding a kernel");
     for (uint32_t i = 0; n && i < t->n_op && !status; i++)
-        if (is_call(&t->op[i]))
+        if (sett__is_call(t, &t->op[i]))
             status = make_call(p, i, err);
     return status;
 }

@@ -564,7 +564,13 @@ bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
     if (!check(&a))
         return false;
     for (int l = 0; l < WARP; l++)
-        if (a.mask >> l & 1) {
+        if (a.mask >> l & 1 && i->lg == 4) {
+            unsigned char old[16];
+            sett__exchange_128(c, element(&a, l, 0), i->c == SETT__NONE ? NULL : (unsigned char *)sett__at(c, w, i->c) + (size_t)l * size,
+                s + (size_t)l * size, old);
+            if (d)
+                memcpy(d + (size_t)l * size, old, size);
+        } else if (a.mask >> l & 1) {
             uint64_t value = 0, was = 0, old;
             memcpy(&value, s + (size_t)l * size, size);
             if (i->c != SETT__NONE)

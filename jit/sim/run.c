@@ -346,6 +346,16 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
     return run.status;
 }
 
+/* Not every machine has an instruction of 16 bytes: these exclude each other. */
+void sett__exchange_128(sett__core *c, void *at, const void *was, const void *value, void *old)
+{
+    pthread_mutex_lock(&c->run->lock);
+    memcpy(old, at, 16);
+    if (!was || !memcmp(old, was, 16))
+        memcpy(at, value, 16);
+    pthread_mutex_unlock(&c->run->lock);
+}
+
 void sett__emit_text(sett__core *c, const char *s, size_t len)
 {
     pthread_mutex_lock(&c->run->lock);

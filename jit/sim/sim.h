@@ -249,6 +249,7 @@ bool sett__load(sett__core *, sett__warp *, const sett__insn *);
 bool sett__store(sett__core *, sett__warp *, const sett__insn *);
 bool sett__atom(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cp_async(sett__core *, sett__warp *, const sett__insn *);
+void sett__exchange_128(sett__core *, void *at, const void *was_or_null, const void *value, void *old); /* run.c */
 
 /* Where a whole warp of each of `blocks` blocks has its access, if one after another and inside; NULL: not so, or not known. */
 unsigned char *sett__straight(const sett__core *, const sett__warp *, const sett__insn *, uint32_t blocks);
@@ -274,6 +275,7 @@ void sett__forget(sett__warp *);             /* what is pending: the block has e
 /* ---- inline.c: stand-ins of inline PTX ------------------------------------------------------------------ */
 sett_status sett__find_calls(sett__program *, sett_error *); /* fills call */
 void sett__free_calls(sett__program *);
+bool sett__is_call(const sett__tape *, const sett__op *); /* else it is none, or nothing is done */
 uint32_t sett__call_of(const sett__program *, uint32_t op); /* of the given tape */
 void sett__stand_in(sett__core *, sett__warp *, const sett__insn *);
 
