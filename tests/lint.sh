@@ -48,7 +48,10 @@ symbols "$b/libsett.so" >"$b/libsett.symbols"
 case $b in
 */release)
     strip -o "$b/stripped" "$b/libsett.so" && [ "$(stat -c %s "$b/stripped")" -le 1048576 ] || complain "libsett.so is over 1 MiB stripped"
-    rm -f "$b/stripped" ;;
+    rm -f "$b/stripped"
+    for guard in __stack_chk_fail __memcpy_chk; do # the flags of GUARDED are not lost
+        nm -D --undefined-only "$b/libsett.so" | grep -qw "$guard" || complain "libsett.so is not guarded: it calls no $guard"
+    done ;;
 esac
 diff -u tests/abi/libsett.symbols "$b/libsett.symbols" || complain "exported symbols changed; if it is meant: cp $b/libsett.symbols tests/abi/"
 # What the headers declare is there, and nothing else: no name that only links, no promise that does not.

@@ -38,7 +38,10 @@ static int parse_binding(argument *args, int n, char *text, bool sizes)
         a->in = eq[1] ? eq + 1 : NULL;
         return a->in || a->out ? EXIT_OK : usage("%s=: a file name is missing", text);
     }
-    return usage("%s: the kernel has no argument of that name", text);
+    guess g = guess_of(text, strlen(text));
+    for (int i = 0; i < n; i++)
+        guess_add(&g, args[i].info.name);
+    return usage("%s: the kernel has no argument of that name%s", text, guess_text(&g));
 }
 
 int arguments_parse(const options *o, sett_kernel *k, bool sizes, argument *args, int *count)

@@ -102,7 +102,7 @@ int compile_command(const options *o)
         return usage("--emit %s gives bytes, which would disturb the terminal: give -o FILE, or -o - to see them", emit);
     sett_dtype t = o->dtype ? dtype_of_name(o->dtype) : SETT_F16;
     if (!t)
-        return usage("--dtype %s: no such element type", o->dtype);
+        return dtype_refused(o->dtype);
     sett_engine *e = engine_open(o);
     if (!e)
         return EXIT_FAILED;

@@ -60,7 +60,7 @@ static int dtype_wanted(const options *o, sett_dtype *out)
     for (int id = 1; !*out && sett_dtype_bits((sett_dtype)id); id++)
         if (!strcmp(o->dtype, sett_dtype_name((sett_dtype)id)))
             *out = (sett_dtype)id;
-    return *out ? EXIT_OK : usage("--dtype %s: no such element type", o->dtype);
+    return *out ? EXIT_OK : dtype_refused(o->dtype);
 }
 
 enum { EMIT_TEXT, EMIT_SVG, EMIT_HTML };

@@ -80,7 +80,7 @@ int kernel_command(const options *o, const char *command,
         return usage("%s: which kernel?", command);
     sett_dtype t = arguments_dtype(o);
     if (!t)
-        return o->dtype ? usage("--dtype %s: no such element type", o->dtype) : EXIT_FAILED;
+        return o->dtype ? dtype_refused(o->dtype) : EXIT_FAILED;
     sett_engine *e = engine_open(o);
     if (!e)
         return EXIT_FAILED;

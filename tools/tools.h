@@ -51,6 +51,7 @@ typedef struct guess { /* of a word that is none of those known */
 guess guess_of(const char *word, size_t len);
 void guess_add(guess *, const char *known_or_null);
 const char *guess_text(guess *); /* "": nothing is near */
+int dtype_refused(const char *text); /* of --dtype: usage() */
 
 /* ---- size.c ----------------------------------------------------------------------- */
 /* 0, 500M, 4G: bytes, or with K, M, G, T powers of 1024. False: it is none, or past 2^64. */

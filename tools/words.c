@@ -49,3 +49,11 @@ const char *guess_text(guess *g)
         snprintf(g->text, sizeof g->text, "; did you mean %.*s?", WORD_MOST, g->best);
     return g->text;
 }
+
+int dtype_refused(const char *text)
+{
+    guess g = guess_of(text, strlen(text));
+    for (int id = 1; sett_dtype_bits((sett_dtype)id); id++)
+        guess_add(&g, sett_dtype_name((sett_dtype)id));
+    return usage("--dtype %s: no such element type%s", text, guess_text(&g));
+}
