@@ -127,13 +127,13 @@ static sett_val *collect(const inlined *x, uint32_t r, const uint32_t *ids, uint
 sett_val *sett_inline_ptx_at(sett_site site, sett_build *b, const sett_inline_ptx_args *given)
 {
     inlined x = {.c = {b, site, "sett_inline_ptx"}};
-    if (!b || b->error.status || !sett__in_kernel(b, site, x.c.func))
-        return b ? &b->poison->val : NULL;
-    sett_val *poison = &b->poison->val;
+    sett_val *poison = b ? &b->poison->val : NULL;
     if (!sett__take_args(&x.c, &x.a, sizeof x.a, given))
         return poison;
     for (int r = 0; x.a.to && r < SETT_INLINE_RESULTS && x.a.result[r]; r++)
-        x.a.to[r] = poison;
+        x.a.to[r] = poison; /* also where the build has failed before: the body goes on with them */
+    if (!b || b->error.status || !sett__in_kernel(b, site, x.c.func))
+        return poison;
     SETT__FAIL_IF(b, site, x.c.func, !x.a.text || !*x.a.text, poison, SETT_E_ARGUMENT, "there is no PTX");
     if (!take_operands(&x) || !plan(&x))
         return poison;

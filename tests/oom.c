@@ -219,13 +219,27 @@ static void packing(sett_build *b, const void *user)
     sett_set(D, sett_to(sett_add(sett_to(sett_at(r, 0), SETT_F32), sett_to(sett_at(D, i), SETT_F32)), SETT_I128), i);
 }
 
+/* PTX of the user's, element by element, and addresses. */
+static void inlining(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = sett_param(b, "X", SETT_U32, sett_make_layout(b, T1(64)));
+    sett_block(b, 32);
+    sett_val *i = sett_thread_idx(b, 0), *sum[2], *x = sett_load(sett_local_tile(X, T1(2), T1(i)));
+    sett_prefetch(X, SETT_PREFETCH_L2, i);
+    sett_inline_ptx(b, "add.cc.u32 $0, $2, $3; addc.u32 $1, $2, 0;", .result = {SETT_U32, SETT_U32}, .to = sum, .in = SETT_IN(x, 7), .stand_in = "add");
+    sett_store(sett_local_tile(X, T1(2), T1(i)), sett_add(sum[0], sum[1]));
+    sett_inline_ptx(b, "red.global.add.u32 [$0], $1;", .in = SETT_IN(sett_address(X, i), i), .memory = true, .stand_in = SETT_NOTHING);
+}
+
 static const struct apply relu = {SETT_F16, apply_mul_relu};
 static const struct add_tv tv = {.remap = 1};
 static const struct softmax rows = {SETT_BF16, 512, 64};
 static const example kernels[] = {{"hello", hello, NULL}, {"add_naive", add_naive, NULL},
     {"add_vectorised", add_vectorised, NULL}, {"add_tv", add_tv, &tv}, {"apply", apply, &relu},
     {"transpose", transpose, NULL}, {"row_sum", row_sum, NULL}, {"softmax", softmax, &rows}, {"saxpy", saxpy, NULL},
-    {"relying", relying, NULL}, {"dequantise", dequantise, NULL}, {"swap_heads", swap_heads, NULL}, {"looping", looping, NULL}, {"packing", packing, NULL}};
+    {"relying", relying, NULL}, {"dequantise", dequantise, NULL}, {"swap_heads", swap_heads, NULL}, {"looping", looping, NULL}, {"packing", packing, NULL},
+    {"inlining", inlining, NULL}};
 
 /* The first failure of a try; later steps are left out. */
 #define STEP(call) \
