@@ -649,7 +649,7 @@ static int64_t random_leaf(chance *c, uint32_t *seed, sett__expr *e)
     int64_t k = pick(seed, 5) + 1;
     switch (pick(seed, 4)) {
     case 0: return *e = num(&c->f, k), k;
-    case 1: return *e = op(&c->f, op(&c->f, num(&c->f, k), SETT__X_SYM, s), SETT__X_MUL, 0), k * c->value[s];
+    case 1: return *e = op(&c->f, op(&c->f, num(&c->f, k), SETT__X_SYM, s), SETT__X_MUL, 0), (int64_t)((uint64_t)k * (uint64_t)c->value[s]);
     default: return *e = symbol(&c->f, s), c->value[s];
     }
 }
