@@ -257,9 +257,19 @@ static bool use_layout_parts(sett_build *b, sett_site site, const char *func, co
     return ok && (l->has_inner != 2 || sett__use_layout(b, site, func, l->inner));
 }
 
+/* A layout does not change: what was visible stays so until the region ends that was the innermost one then. */
 bool sett__use_layout(sett_build *b, sett_site site, const char *func, const sett_layout *l)
 {
-    return use_head(b, site, func, l ? &l->head : NULL, SETT__K_LAYOUT) && use_layout_parts(l->head.b, site, func, l);
+    if (!use_head(b, site, func, l ? &l->head : NULL, SETT__K_LAYOUT))
+        return false;
+    b = l->head.b;
+    if (l->seen == 1 || (l->seen && l->seen - 2 < (uint32_t)b->depth && b->region[l->seen - 2].serial == l->seen_in))
+        return true;
+    if (!use_layout_parts(b, site, func, l))
+        return false;
+    ((sett_layout *)l)->seen = (uint32_t)b->depth + 1;
+    ((sett_layout *)l)->seen_in = b->depth ? b->region[b->depth - 1].serial : 0;
+    return true;
 }
 
 bool sett__use_tensor(sett_build *b, sett_site site, const char *func, const sett_tensor *t)

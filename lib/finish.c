@@ -254,7 +254,7 @@ static void check_launch_said(sett_build *b)
     } uses[] = {{SETT__BID, false, "sett_block_idx"}, {SETT__GDIM, false, "sett_grid_dim"},
         {SETT__TID, true, "sett_thread_idx"}, {SETT__BDIM, true, "sett_block_dim"}, {SETT__LANE, true, "sett_lane_idx"}};
     for (uint32_t i = 0; i < b->n_op && !b->error.status; i++)
-        for (size_t k = 0; k < SETT__COUNT(uses); k++) {
+        for (size_t k = 0; sett__ops[b->op[i].code].cls == SETT__C_SREG && k < SETT__COUNT(uses); k++) {
             const sett__op *op = &b->op[i];
             if (op->code != uses[k].code || (uses[k].block ? b->block[0] : b->grid[0]))
                 continue;

@@ -50,6 +50,7 @@ struct sett_layout {
     int8_t shift;
     sett_arg offset;             /* INT, VALUE or an arithmetic tuple; of a composed layout */
     sett_layout *inner;          /* when has_inner is 2: any layout */
+    uint32_t seen, seen_in;      /* sett__use_layout found its values visible at depth seen - 1, in the region of this serial */
 };
 struct sett_tensor {
     sett__head head;

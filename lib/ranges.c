@@ -174,6 +174,14 @@ static range unary_range(sett__code code, range a, range all)
     return all;
 }
 
+/* What would wrap is not known. */
+static range in_type(sett_dtype dtype, range r)
+{
+    range all = all_of(dtype);
+    return r.lo >= (dtype == SETT_U64 ? 0 : all.lo) && r.hi <= all.hi ? r : all;
+}
+
+/* Of an operation of one operand, of three or of none. */
 static range range_of(sett_build *b, const sett__op *op)
 {
     sett_dtype dtype = (sett_dtype)op->dtype;
@@ -183,12 +191,6 @@ static range range_of(sett_build *b, const sett__op *op)
         return sreg_range(b, op);
     case SETT__C_SYM:
         return (range){0, all.hi};
-    case SETT__C_BINARY:
-        a = of(known_at(b, op, 0));
-        c = of(known_at(b, op, 1));
-        if (!known(dtype, a) || !known(dtype, c) || !binary_range((sett__code)op->code, a, c, &r))
-            return all;
-        break;
     case SETT__C_UNARY:
         a = of(known_at(b, op, 0));
         r = known(dtype, a) ? unary_range((sett__code)op->code, a, all) : all;
@@ -211,8 +213,7 @@ static range range_of(sett_build *b, const sett__op *op)
     default:
         return all;
     }
-    int64_t least = dtype == SETT_U64 ? 0 : all.lo; /* what would wrap is not known */
-    return r.lo >= least && r.hi <= all.hi ? r : all;
+    return in_type(dtype, r);
 }
 
 /* ---- divisibility: 0 for zero, which everything divides -------------------------------- */
@@ -235,15 +236,11 @@ static int64_t binary_div(sett__code code, sett__known x, sett__known y)
     }
 }
 
-static int64_t div_of(sett_build *b, const sett__op *op, range r)
+static int64_t div_of(sett_build *b, const sett__op *op)
 {
-    if (r.lo == r.hi) /* also of what folds to a constant */
-        return r.lo == INT64_MIN ? 1 : r.lo < 0 ? -r.lo : r.lo;
     switch (sett__ops[op->code].cls) {
     case SETT__C_SYM:
         return b->sig.sym[op->imm].div;
-    case SETT__C_BINARY:
-        return binary_div((sett__code)op->code, known_at(b, op, 0), known_at(b, op, 1));
     case SETT__C_SELECT:
         return sett__gcd(known_at(b, op, 1).div, known_at(b, op, 2).div);
     case SETT__C_CONVERT: {
@@ -281,13 +278,31 @@ static sett__known number_facts(const sett__op *op)
     return (sett__known){x, x, x == INT64_MIN ? 1 : x < 0 ? -x : x, dtype};
 }
 
+/* div: unless the range is one number, which may be what folds to a constant. */
+static sett__known with_div(sett_dtype dtype, range r, int64_t div)
+{
+    if (r.lo == r.hi)
+        div = r.lo == INT64_MIN ? 1 : r.lo < 0 ? -r.lo : r.lo;
+    else if (div < 1)
+        div = 1;
+    return (sett__known){r.lo, r.hi, div, dtype};
+}
+
+static sett__known binary_facts(sett__code code, sett_dtype dtype, sett__known x, sett__known y)
+{
+    range r;
+    bool have = known(dtype, of(x)) && known(dtype, of(y)) && binary_range(code, of(x), of(y), &r);
+    return with_div(dtype, have ? in_type(dtype, r) : all_of(dtype), binary_div(code, x, y));
+}
+
 static sett__known facts_of(sett_build *b, const sett__op *op)
 {
+    sett_dtype dtype = (sett_dtype)op->dtype;
     if (op->code == SETT__CONST)
         return number_facts(op);
-    range r = range_of(b, op);
-    int64_t div = div_of(b, op, r);
-    return (sett__known){r.lo, r.hi, div < 1 && r.lo != r.hi ? 1 : div, (sett_dtype)op->dtype};
+    if (sett__ops[op->code].cls == SETT__C_BINARY)
+        return binary_facts((sett__code)op->code, dtype, known_at(b, op, 0), known_at(b, op, 1));
+    return with_div(dtype, range_of(b, op), div_of(b, op));
 }
 
 sett__known sett__know(sett_build *b, uint32_t id)

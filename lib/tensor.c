@@ -427,6 +427,7 @@ sett_tensor *sett_domain_offset_at(sett_site site, const sett_tensor *t, sett_ar
     sett__head head = l->head;
     *l = *t->layout;
     l->head = head;
+    l->seen = 0;
     l->offset = sett__add_offset(&c, t->layout->offset, by);
     return l->offset.kind == SETT_POISON ? bad(t) : view(t, l, t->offset);
 }

@@ -435,6 +435,46 @@ START_TEST(every_value_stays_inside)
 }
 END_TEST
 
+/* A layout is looked at once in a region: not so that its values get out, into what follows or into another at the same depth. */
+START_TEST(values_of_layouts_stay_inside)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        sett_build *b = kernel();
+        sett_val *lane = sett_lane_idx(b);
+        sett_tensor *S = sett_make_smem_tensor(b, SETT_F32, sett_make_swizzled(2, 0, 2, sett_row_major(b, 8, 8)), 16), *moved = NULL;
+        sett_layout *l = NULL, *outer = sett_make_layout(b, 4, sett_add(lane, 1));
+        int made = 0, shifted = 0, line;
+        char text[300];
+        sett_coalesce(S);
+        sett_if (b, sett_lt(lane, 9)) {
+            sett_val *n = sett_mul(lane, 2); made = __LINE__;
+            l = sett_make_layout(b, 4, n);
+            moved = sett_domain_offset(S, SETT_T(n, 0)); shifted = __LINE__;
+            for (int i = 0; i < 2; i++)
+                sett_coalesce(l), sett_coalesce(outer), sett_coalesce(moved);
+            sett_if (b, sett_lt(lane, 3))
+                sett_coalesce(l);
+            sett_coalesce(l);
+        }
+        sett_coalesce(outer);
+        const char *why;
+        ck_assert_msg(!sett_build_status(b, &why), "%s", why);
+        if (kind == 0)
+            sett_coalesce(l), line = __LINE__;
+        else if (kind == 1)
+            sett_coalesce(moved), line = __LINE__;
+        else
+            sett_if (b, sett_lt(lane, 2)) {
+                sett_coalesce(outer);
+                kind == 2 ? (void)sett_coalesce(l) : (void)sett_coalesce(moved); line = __LINE__;
+            }
+        snprintf(text, sizeof text, "sett_coalesce: a value made at %s:%d inside sett_if is used outside it: keep it in a sett_var or an rmem tensor",
+            __FILE__, kind % 2 ? shifted : made);
+        expect(b, SETT_E_REGION, line, text);
+    }
+}
+END_TEST
+
 /* What is made again outside is visible there, though it is the same op; and what was made inside stays there. */
 START_TEST(made_again_outside)
 {
@@ -735,6 +775,7 @@ Suite *control_suite(void)
     tcase_add_test(t, else_needs_its_if);
     tcase_add_test(t, values_stay_inside);
     tcase_add_test(t, every_value_stays_inside);
+    tcase_add_test(t, values_of_layouts_stay_inside);
     tcase_add_test(t, made_again_outside);
     tcase_add_test(t, misuse_of_regions);
     tcase_add_test(t, warp_index);
