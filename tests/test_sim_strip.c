@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Neighbouring blocks that the CPU engine runs as one: what it may do so for, and that nobody can tell. */
+/* Neighbouring blocks, and warps, that the CPU engine runs as one: what it may do so for, and that nobody can tell. */
 #include "sim_rig.h"
 
 enum { ELEMENTS = 1 << 16 };
@@ -48,6 +48,10 @@ static const place places[] = {
     {"%4 = const i32 4\n%5 = mul i32 %0, %4\n%6 = const i32 160\n%7 = mul i32 %1, %6\n%9 = add i32 %5, %7\n", 4, 32, 3, 4},
     {"%4 = const i32 4\n%5 = mul i32 %0, %4\n%6 = const i32 1\n%7 = xor i32 %1, %6\n%8 = const i32 128\n%10 = mul i32 %7, %8\n%9 = add i32 %5, %10\n", 4,
      32, 0, 5},
+    {"%4 = const i32 4\n%5 = mul i32 %0, %4\n%6 = const i32 384\n%7 = mul i32 %1, %6\n%9 = add i32 %5, %7\n", 4, 96, 3, 7},
+    {"%4 = const i32 64\n%5 = mul i32 %1, %4\n%9 = add i32 %0, %5\n", 1, 64, 3, 8},
+    {"%4 = const i32 4\n%5 = mul i32 %0, %4\n%6 = const i32 256\n%7 = xor i32 %5, %6\n%8 = const i32 512\n%10 = mul i32 %1, %8\n%9 = add i32 %7, %10\n", 4,
+     128, 3, 9},
     {"%4 = const i32 4\n%5 = mul i32 %0, %4\n%6 = const i32 128\n%7 = mul i32 %1, %1\n%8 = mul i32 %7, %6\n%9 = add i32 %5, %8\n", 4, 32, 0, 6},
 };
 
@@ -66,6 +70,12 @@ static int place_of(int at, int t, int x, int grid)
         return t * 4 + x * 160;
     case 5:
         return t * 4 + (x ^ 1) * 128;
+    case 7:
+        return t * 4 + x * 384;
+    case 8:
+        return t + x * 64;
+    case 9:
+        return (t * 4 ^ 256) + x * 512;
     default:
         return t * 4 + x * x * 128;
     }

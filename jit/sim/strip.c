@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strips: neighbouring blocks run as one. Where a kernel only loads, computes element by element and stores, and each access
- * of a warp goes on in the next block where it ends in this one, the accesses of several blocks are one long one, and each
- * instruction is carried out once for all of them. Order and bounds are asked of the whole strip before any of it runs; where
- * the answer is no, its blocks run one by one. */
+/* Strips: neighbouring blocks, or the warps of a block, run as one. Where a kernel only loads, computes element by element and
+ * stores, and each access of a warp goes on in the next block (or warp) where it ends in this one, their accesses are one
+ * long one, and each instruction is carried out once for all of them. Order and bounds are asked of the whole strip before
+ * any of it runs; where the answer is no, its blocks run one by one. */
 #include "sim.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 enum { MOST_BLOCKS = 32, MOST_BYTES = 4096, MOST_FRAME = 256 << 10 }; /* of an access and of a frame: near caches hold them */
 
 struct sett__strip {
-    uint32_t blocks;      /* at most so many */
-    unsigned char *frame; /* as a warp's for one block, everything `blocks` times as large; only for what is computed from loads */
+    uint32_t blocks;      /* at most so many; 1: the warps of each */
+    unsigned char *frame; /* as a warp's, everything as many times as large; only for what is computed from loads */
     unsigned char **place; /* by warp and access */
 };
 
@@ -167,21 +167,37 @@ static bool goes_on(sett__core *c)
     return true;
 }
 
+/* Does each warp's access go on in the next warp? Of the places that were found last. */
+static bool warps_follow(const sett__core *c)
+{
+    const uint32_t n = c->program->n_access;
+    unsigned char *const *place = c->strip->place;
+    for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
+        if (i->step == SETT__S_LOAD || i->step == SETT__S_STORE) {
+            for (uint32_t k = 1; k < c->n_warps; k++)
+                if (place[k * (size_t)n] != place[0] + (size_t)k * i->bytes)
+                    return false;
+            place++;
+        }
+    return true;
+}
+
 void sett__strip_make(sett__core *c)
 {
     const sett__program *p = c->program;
-    uint32_t blocks = p->n_access ? most_blocks(p) : 0;
-    if (blocks < 2 || c->launch->grid[0] < 2 || c->threads % WARP)
+    uint32_t blocks = p->n_access ? most_blocks(p) : 0, warps = c->n_warps <= 2 * blocks ? c->n_warps : 1;
+    if (!blocks || c->threads % WARP)
         return;
     size_t places = (c->n_warps + 2) * (size_t)p->n_access * sizeof *c->strip->place;
-    c->strip = malloc(sizeof *c->strip + places + 64 + p->warp_bytes * blocks);
+    c->strip = malloc(sizeof *c->strip + places + 64 + p->warp_bytes * (blocks > warps ? blocks : warps));
     if (!c->strip)
         return;
-    c->strip->blocks = blocks;
     c->strip->place = (unsigned char **)(c->strip + 1);
     uintptr_t frame = (uintptr_t)c->strip->place + places + 63;
     c->strip->frame = (unsigned char *)(frame - frame % 64);
-    if (!goes_on(c)) {
+    c->strip->blocks = blocks > 1 && c->launch->grid[0] > 1 && goes_on(c) ? blocks : 1;
+    memset(c->block, 0, sizeof c->block);
+    if (c->strip->blocks == 1 && (warps < 2 || !find_places(c, 1) || !warps_follow(c))) {
         free(c->strip);
         c->strip = NULL;
     }
@@ -231,8 +247,12 @@ uint32_t sett__strip_run(sett__core *c, uint64_t most)
     uint32_t blocks = c->launch->grid[0] - c->block[0];
     blocks = least(blocks, c->strip->blocks);
     blocks = most < blocks ? (uint32_t)most : blocks;
-    if (blocks < 2 || !find_places(c, blocks))
+    if ((blocks < 2 && c->strip->blocks > 1) || !find_places(c, blocks))
         return 0;
+    if (c->strip->blocks == 1 && warps_follow(c)) {
+        run_warp(c, c->strip->place, c->n_warps);
+        return 1;
+    }
     for (uint32_t k = 0; k < c->n_warps; k++)
         run_warp(c, c->strip->place + k * (size_t)c->program->n_access, blocks);
     return blocks;
