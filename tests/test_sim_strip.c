@@ -139,6 +139,28 @@ START_TEST(test_refusals)
 }
 END_TEST
 
+/* What is stored is the same in all of the launch, and has one row. */
+START_TEST(test_fill)
+{
+    static const struct { const char *text; int threads, n; } way[] = {
+        {"%9 = const i32 32\n%10 = mul i32 %1, %9\n%11 = add i32 %0, %10\n%12 = const i32 77\nstore %3[%11] i32 %12 align 4\n", 32, 1},
+        {"%9 = const i32 128\n%10 = mul i32 %1, %9\n%11 = add i32 %0, %10\n%12 = const i32 77\nstore %3[%11] i32 %12 align 4\n", 128, 1},
+        {"%9 = const i32 128\n%10 = mul i32 %1, %9\n%13 = const i32 4\n%14 = mul i32 %0, %13\n%11 = add i32 %14, %10\n%15 = const i32 77\n"
+         "%12 = pack i32x4 %15, %15, %15, %15\nstore %3[%11] i32x4 %12 align 4\n", 32, 4}};
+    for (size_t k = 0; k < SETT__COUNT(way); k++) {
+        char text[1024];
+        sett_error e;
+        snprintf(text, sizeof text, PARAMS "block %d\n%s%s", way[k].threads, IDS, way[k].text);
+        job j = {.text = text, .grid = {40}, .block = {(uint32_t)way[k].threads}, .data = {a, d}, .bytes = {sizeof a, sizeof d}, .n_data = 2, .threads = 1};
+        start(d, 11);
+        launch(&j, true, &e);
+        ck_assert_msg(!e.status, "%s", e.text);
+        for (int i = 0; i < 40 * way[k].threads * way[k].n; i++)
+            ck_assert_int_eq(d[i], 77);
+    }
+}
+END_TEST
+
 /* Halves that become floats and halves again, a number of the launch, and rows of tiles: as block by block. */
 START_TEST(test_types)
 {
@@ -202,6 +224,7 @@ Suite *sim_strip_suite(void)
     tcase_set_timeout(c, 120);
     tcase_add_test(c, test_places);
     tcase_add_test(c, test_refusals);
+    tcase_add_test(c, test_fill);
     tcase_add_test(c, test_types);
     tcase_add_test(c, test_faults);
     suite_add_tcase(s, c);

@@ -59,7 +59,7 @@ static bool good_access(const sett__tape *t, const sett__slot *slot, const uint8
     const uint32_t *arg = t->arg + o->args;
     bool store = o->code == SETT__STORE;
     return t->op[arg[0]].code == SETT__PARAM && arg[1] != SETT__NONE && kind[arg[1]] != JUMPS && arg[2] == SETT__NONE &&
-           (!store || good_operand(slot, kind, &t->op[arg[3]], arg[3]));
+           (!store || (slot[arg[3]].section == SETT__BODY && good_operand(slot, kind, &t->op[arg[3]], arg[3])));
 }
 
 bool sett__find_strips(const sett__tape *t, const sett__slot *slot, uint8_t *kind)
