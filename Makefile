@@ -36,15 +36,18 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(1))))
 LIB_OBJ := $(call obj,lib lib/picture)
 JIT_OBJ := $(call obj,jit jit/asm jit/cache jit/cuda jit/sim jit/warm)
 PTX_OBJ := $(call obj,ptx)
+REMOTE_OBJ := $(call obj,remote)
+# What speaks to a remote cache is made where its libraries are, and nothing else needs it.
+REMOTE := $(if $(shell pkg-config --exists libcurl hiredis 2>/dev/null && echo yes),$(B)/libsett-remote.so)
 SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/families.c,$(wildcard examples/*.c)))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all no-remote facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/sett $(B)/demo $(EXAMPLES) $(B)/libfamilies.so $(B)/obj/tests/host_kernel.o ## build the libraries, the sett command and the examples
+all: $(B)/libsett.so $(B)/libsett-ptx.so $(or $(REMOTE),no-remote) $(B)/sett $(B)/demo $(EXAMPLES) $(B)/libfamilies.so $(B)/obj/tests/host_kernel.o ## build the libraries, the sett command and the examples
 
 # ---- objects and libraries ------------------------------------------------------
 $(B)/obj/jit/%.o $(B)/obj/tools/%.o $(B)/obj/tests/%.o $(B)/obj/examples/%.o $(B)/obj/bench/%.o: override CFLAGS += -D_GNU_SOURCE
@@ -52,6 +55,7 @@ $(B)/obj/jit/%.o $(B)/obj/tools/%.o $(B)/obj/tests/%.o $(B)/obj/examples/%.o $(B
 $(B)/obj/tests/%.o: override CFLAGS += -Ilib -Ijit
 $(B)/obj/lib/%.o: override CFLAGS += -D_POSIX_C_SOURCE=200809L
 $(B)/obj/ptx/%.o: override CFLAGS += -D_GNU_SOURCE -isystem $(LLVM_INCLUDE)
+$(B)/obj/remote/%.o: override CFLAGS += -D_GNU_SOURCE -Os
 $(B)/obj/jit/sim/%.o $(B)/obj/bench/cpu.o: override CFLAGS += -O3
 # Half the size where AVX2 is what runs; elsewhere this is the code that runs.
 $(B)/obj/jit/sim/wide_base.o: override CFLAGS += $(if $(filter x86_64,$(shell uname -m)),-Os,-O2 -ftree-vectorize)
@@ -71,7 +75,7 @@ $(SMALL_OBJ): override CFLAGS += -Os
 $(patsubst %,$(B)/obj/%.o,$(filter lib/%,$(basename $(FAST)))): override CFLAGS += $(if $(findstring clang,$(CC)),,-falign-functions=1 -falign-loops=1 -falign-jumps=1 -falign-labels=1)
 # What reads bytes or text that others wrote is guarded: copies past an object and smashed stacks end the process. All of
 # it would cost 40 KiB; a launch calls none of these.
-GUARDED := $(wildcard jit/cache/*.c) $(addprefix jit/,meta.c warm/manifest.c warm/serve.c asm/log.c asm/spawn.c) \
+GUARDED := $(wildcard jit/cache/*.c remote/*.c) $(addprefix jit/,meta.c warm/manifest.c warm/serve.c asm/log.c asm/spawn.c) \
     $(addprefix lib/,layout_text.c lex.c sig.c tape.c tape_parse.c tape_parse_sig.c verify.c verify_sig.c)
 ifeq ($(SAN)$(filter -O0,$(CFLAGS)),)
 $(patsubst %.c,$(B)/obj/%.o,$(GUARDED)): override CFLAGS += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong
@@ -98,6 +102,12 @@ PTX_LIBS = -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs 
 # LLVM static and hidden; one exported symbol, the other 20 MB of names stripped. The first use is the first miss.
 $(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map ptx/options.ld
 	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(PTX_OBJ) $(B)/lib.a $(PTX_LIBS)
+# The libraries of its servers are linked as they are installed: a machine that has none of them does without.
+$(B)/libsett-remote.so: $(REMOTE_OBJ) $(B)/lib.a remote/remote.map
+	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,--version-script=remote/remote.map -Wl,--gc-sections -Wl,--exclude-libs,ALL \
+	    -Wl,-z,relro,-z,now $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(REMOTE_OBJ) $(B)/lib.a -lcurl -lhiredis $(SYS_LIBS)
+no-remote:
+	@echo "  libsett-remote.so is not built: libcurl4-openssl-dev or libhiredis-dev is not installed"
 
 # ---- programs ---------------------------------------------------------------------
 # The kernels that the command knows by name are the examples' own, without their main().
@@ -139,7 +149,7 @@ $(B)/fake-nvtx.so: $(B)/obj/tests/fake_nvtx.o
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
 TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/fault% $(B)/obj/tests/fake_% $(B)/obj/tests/family.o $(B)/obj/tests/oom.o $(B)/obj/tests/runner.o,$(call obj,tests))
-$(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so
+$(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 # Out of memory on purpose: what allocates is renamed in sett's own objects, so that LLVM's and libc's calls stay theirs.
 OOM_SYMBOLS := $(foreach f,malloc calloc realloc free aligned_alloc strdup strndup asprintf fdopendir ffi_closure_alloc \
@@ -256,13 +266,13 @@ portable: all bench-programs $(RUNNER) $(B)/golden ## a stripped copy in build/p
 	rm -rf build/portable
 	mkdir -p build/portable/examples build/portable/bench build/portable/fake
 	cp -L $(B)/fake/libcuda.so.1 build/portable/fake/
-	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(B)/libbench.so $(B)/libfamilies.so $(B)/test-family.so $(B)/sett $(B)/demo build/portable/
+	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(REMOTE) $(B)/libbench.so $(B)/libfamilies.so $(B)/test-family.so $(B)/sett $(B)/demo build/portable/
 	cp $(RUNNER) build/portable/runner
 	cp $(B)/golden build/portable/golden
 	sed 's|\.\./build/release/|./|' examples/kernels.warm >build/portable/kernels.warm
 	cp $(EXAMPLES) build/portable/examples/
 	cp $(filter $(B)/bench/%,$(BENCHES)) build/portable/bench/
-	strip $(addprefix build/portable/,libsett.so.$(SOVERSION) libsett-ptx.so libbench.so sett demo runner golden) build/portable/examples/* build/portable/bench/*
+	strip $(addprefix build/portable/,libsett.so.$(SOVERSION) libsett-ptx.so $(notdir $(REMOTE)) libbench.so sett demo runner golden) build/portable/examples/* build/portable/bench/*
 
 accuracy: $(B)/libsett-ptx.so $(B)/bench/accuracy ## worst error of every function, all 2^32 Float32 inputs; on a GPU write docs/ops-gpu.txt with it
 	$(B)/bench/accuracy -g -s 1 -n 20000000 || { [ $$? = 2 ] && $(B)/bench/accuracy -s 1 -n 20000000; }
@@ -277,13 +287,13 @@ facts: all $(B)/bench/facts ## what the CUDA driver does where its manual is sil
 bench-programs: $(BENCHES) $(B)/fake/libcuda.so.1
 
 lint: ## include rules, headers alone, exported symbols, formatting of shell
-	@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so
+	@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so $(REMOTE)
 	@tests/lint.sh $(B)
 
 install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5
 	install -m 644 include/sett/*.h $(DESTDIR)$(INCLUDEDIR)/sett/
-	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-ptx.so $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-ptx.so $(REMOTE) $(DESTDIR)$(LIBDIR)/
 	install -m 644 $(B)/libsett.a $(DESTDIR)$(LIBDIR)/
 	ln -sf libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett.so
 	install -m 755 $(B)/sett $(DESTDIR)$(BINDIR)/
@@ -300,7 +310,7 @@ install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
 uninstall: ## what install put there
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett
 	rm -f $(DESTDIR)$(LIBDIR)/libsett.a $(DESTDIR)$(LIBDIR)/libsett.so $(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett-ptx.so \
-	    $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1 \
+	    $(DESTDIR)$(LIBDIR)/libsett-remote.so $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1 \
 	    $(DESTDIR)$(MANDIR)/man5/sett-cache.5 $(DESTDIR)$(MANDIR)/man5/sett-manifest.5
 
 clean: ## remove build/

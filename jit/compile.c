@@ -225,6 +225,8 @@ typedef struct lookup {
     sett_engine *e;
     const sett__digest *key;
     sett_kernel **out;
+    sett_origin origin;
+    sett__ticket *ticket; /* goes with what the folder is given; or NULL */
 } lookup;
 
 /* What it refuses is a miss, not damage; the kernel is then released. */
@@ -246,23 +248,38 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
 {
     const lookup *l = user;
     sett_cache_layer_info info = {.size = sizeof info};
-    sett_status s = sett__kernel_of_entry(l->e, l->key, entry, SETT_FROM_DISK, l->out, err);
+    sett__disk *folder = l->origin == SETT_FROM_REMOTE ? sett__cache_folder(l->e->cache) : NULL;
+    sett__entry copy = {0};
+    if (folder && !sett__disk_read_only(folder))
+        sett__entry_copy(entry, &copy, NULL); /* without memory for it, it is fetched again another time */
+    sett_status s = sett__kernel_of_entry(l->e, l->key, entry, l->origin, l->out, err);
     if (!s)
         s = check_toolchain(l->e, l->out, err);
-    if (s)
+    if (s) {
+        sett__entry_free(&copy);
         return s;
+    }
+    if (copy.owned)
+        sett__workers_keep(l->e->workers, l->key, &copy, l->ticket);
     sett__cache_layer(l->e->cache, layer, &info);
     const char *path = sett__arena_str(&(*l->out)->arena, info.path);
     (*l->out)->layer = path ? path : "";
-    sett__count(&l->e->count.disk_hits, 1);
+    sett__count(l->origin == SETT_FROM_DISK ? &l->e->count.disk_hits : &l->e->count.remote_hits, 1);
     return SETT_OK;
 }
 
 static sett_status disk_kernel(
     sett_engine *e, const sett__digest *key, const sett__blob *material, sett_kernel **out, sett_error *err)
 {
-    lookup l = {e, key, out};
+    lookup l = {e, key, out, SETT_FROM_DISK, NULL};
     return sett__cache_find(e->cache, key, material, use_entry, &l, err);
+}
+
+static sett_status remote_kernel(sett_engine *e, const sett__digest *key, const sett__blob *material, sett__ticket *ticket,
+    sett_kernel **out, sett_error *err)
+{
+    lookup l = {e, key, out, SETT_FROM_REMOTE, ticket};
+    return sett__cache_fetch(e->cache, key, material, use_entry, &l, err);
 }
 
 /* SETT_E_NOT_CACHED: the compiler's turn. */
@@ -276,6 +293,16 @@ static sett_status from_disk(const request *r, const recorded *rec, sett_kernel 
     if (s)
         sett__log(r->e, SETT_LOG_DEBUG, "cache", "%s: %s", r->name, why.text);
     return s;
+}
+
+/* The same from the remote, for a kernel that this machine has not. */
+static sett_status from_remote(
+    const request *r, const recorded *rec, sett__ticket *ticket, sett_kernel **out, sett_error *err)
+{
+    const sett__blob material = {rec->material, rec->material_len};
+    sett_error why = {0};
+    sett_status s = r->opt.ptx_only ? SETT_E_NOT_CACHED : remote_kernel(r->e, &rec->key, &material, ticket, out, &why);
+    return s && s != SETT_E_NOT_CACHED ? sett__error(err, s, "%s", why.text) : s;
 }
 
 static void remember_longest(sett_engine *e, double ms)
@@ -335,21 +362,29 @@ static sett__turn turn_of(const request *r, sett__disk *folder, const sett__dige
     return turn;
 }
 
-/* One process compiles what many miss. Whoever has waited looks again, and so does who got the turn at once: another may
- * have had it between our look and our turn. */
+static sett_status sealed_miss(const request *r, sett_error *err)
+{
+    sett__count(&r->e->count.sealed_misses, 1);
+    sett__log(r->e, SETT_LOG_WARNING, "cache", "%s for %s is missed, and the engine is sealed", r->name, r->target);
+    return sett__error(
+        err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
+}
+
+/* One process asks the remote for, and compiles, what many miss. Whoever has waited looks again, and so does who got the
+ * turn at once: another may have had it between our look and our turn. A sealed engine takes no turn. */
 static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
     sett_engine *e = r->e;
     sett__disk *folder = r->opt.ptx_only ? NULL : sett__cache_folder(e->cache);
     sett__ticket ticket = {0};
     if (atomic_load_explicit(&e->sealed, memory_order_relaxed)) {
-        sett__count(&e->count.sealed_misses, 1);
-        sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s is missed, and the engine is sealed", r->name, r->target);
-        return sett__error(
-            err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
+        sett_status s = from_remote(r, rec, NULL, out, err);
+        return s == SETT_E_NOT_CACHED ? sealed_miss(r, err) : s;
     }
     sett__turn turn = folder ? turn_of(r, folder, &rec->key, &ticket) : SETT__TURN_NONE;
     sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, out, err);
+    if (s == SETT_E_NOT_CACHED)
+        s = from_remote(r, rec, &ticket, out, err);
     if (s == SETT_E_NOT_CACHED) {
         if (turn == SETT__TURN_TIMEOUT) {
             sett__count(&e->count.late, 1);
@@ -513,6 +548,8 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
         return SETT_OK;
     }
     s = disk_kernel(e, &digest, NULL, out, err);
+    if (s == SETT_E_NOT_CACHED)
+        s = remote_kernel(e, &digest, NULL, NULL, out, NULL);
     if (!s)
         *out = sett__kernels_adopt(e->kernels, *out);
     errno = saved;

@@ -94,7 +94,7 @@ static void mark_process(sett_engine *e)
 static bool own_strings(sett_engine_options *o)
 {
     const char **strings[] = {&o->cache_dir, &o->plugin, &o->ptxas, &o->nvjitlink, &o->cache_layers, &o->cache_secret,
-        &o->cache_signers};
+        &o->cache_signers, &o->cache_remote};
     bool ok = true;
     for (size_t i = 0; i < SETT__COUNT(strings); i++)
         if (*strings[i]) {
@@ -107,7 +107,7 @@ static bool own_strings(sett_engine_options *o)
 static void free_strings(sett_engine_options *o)
 {
     const char *strings[] = {o->cache_dir, o->plugin, o->ptxas, o->nvjitlink, o->cache_layers, o->cache_secret,
-        o->cache_signers};
+        o->cache_signers, o->cache_remote};
     for (size_t i = 0; i < SETT__COUNT(strings); i++)
         free((void *)(uintptr_t)strings[i]);
 }
@@ -142,6 +142,8 @@ static sett_status open_cache(sett_engine *e, sett_error *err)
                           sett__cache_root(e->opt.cache_dir, root, sizeof root)
                       ? root
                       : NULL,
+        .remote = sett__cache_remote_text(e->opt.cache_remote),
+        .remote_asked = e->opt.cache_remote != NULL,
         .trust = e->opt.cache_trust,
         .secret = e->opt.cache_secret,
         .signers = e->opt.cache_signers,
@@ -323,7 +325,7 @@ SETT_PRINTF(2, 3) static void say(text *t, const char *format, ...)
 /* One line a layer, in the order they are asked. */
 static void describe_cache(const sett_engine *e, text *t)
 {
-    int n = sett__cache_layers(e->cache);
+    int n = sett__cache_local(e->cache);
     for (int i = 0; i < n; i++) {
         sett_cache_layer_info l = {.size = sizeof l};
         sett__cache_layer(e->cache, i, &l);
@@ -337,6 +339,14 @@ static void describe_cache(const sett_engine *e, text *t)
         say(t, "cache: memory only: %s\n", e->opt.cache_dir && !*e->opt.cache_dir
                 ? "as asked"
                 : "none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path");
+    if (sett__cache_layers(e->cache) == n)
+        return;
+    sett_cache_layer_info l = {.size = sizeof l};
+    sett_error err = {0};
+    sett_status s = sett__cache_probe(e->cache, &err);
+    sett__cache_layer(e->cache, n, &l);
+    say(t, "remote cache: %s %s%s\n", l.path, !s ? "answers" : l.why_not ? "is not used: " : "does not answer: ",
+        !s ? l.writable ? "" : " (read only)" : l.why_not ? l.why_not : err.text);
 }
 
 int sett_engine_describe(sett_engine *e, char *buf, size_t size)

@@ -29,6 +29,7 @@
     C(memo_hits, "Kernels found by user data, not recorded") \
     C(memory_hits, "Kernels found in memory by key") \
     C(disk_hits, "Kernels found on disk") \
+    C(remote_hits, "Kernels found on the remote, after a miss") \
     C(misses, "Kernels found nowhere at the first look") \
     C(sealed_misses, "Misses refused by a sealed engine") \
     C(compiles, "Compiles begun") \
@@ -51,7 +52,9 @@
     C(duplicates, "Entries compiled here that another process had written") \
     C(evictions, "Entries removed to keep under the cap") \
     C(read_bytes, "Bytes of the entries found") \
-    C(written_bytes, "Bytes of the entries written")
+    C(written_bytes, "Bytes of the entries written") \
+    C(errors, "Requests of a remote that failed") \
+    C(skipped, "Requests of a remote not made, as it had failed too often")
 /* Of one GPU. */
 #define SETT__DEVICE_COUNTERS(C, T) \
     C(loaded_bytes, "Bytes of the cubins loaded") \
@@ -302,6 +305,8 @@ typedef struct sett__cache sett__cache;
 typedef struct sett__cache_options {
     const char *layers;  /* folders and packs that are only read: absolute paths with ':' between; NULL, "": none */
     const char *folder;  /* the one that is written; NULL, "": none */
+    const char *remote;  /* as sett_engine_options.cache_remote; NULL, "": none */
+    bool remote_asked;   /* by the option: a malformed one is an error, and not left out */
     sett_cache_trust trust;
     const char *secret;  /* path, for SETT_TRUST_MAC */
     const char *signers; /* as in sett_engine_options, and well-formed */
@@ -311,21 +316,28 @@ typedef struct sett__cache_options {
 } sett__cache_options;
 /* Public keys of 64 digits with ':' between: SETT_E_ARGUMENT where they are not. keys is malloc'ed; NULL: none. */
 sett_status sett__signers_read(const char *text, uint8_t (**keys)[32], int *n, sett_error *);
-/* SETT_E_MEMORY alone: what cannot be used is left out, and sett__cache_layer tells why. */
+/* SETT_E_MEMORY and SETT_E_ARGUMENT alone: what cannot be used is left out, and sett__cache_layer tells why. */
 sett_status sett__cache_open(sett__cache **, const sett__cache_options *, sett_error *);
 void sett__cache_close(sett__cache *);
 /* What becomes of an entry that a layer has. It takes the entry. SETT_E_NOT_CACHED: not wanted, ask the next layer;
  * SETT_E_PARSE, SETT_E_LIMIT: of no use to anyone, out of the way with it, ask the next. */
 typedef sett_status sett__cache_use(void *user, sett__entry *, int layer, sett_error *);
-/* Layer by layer until one is used. SETT_E_NOT_CACHED: none. */
+/* Layer by layer of this machine until one is used. SETT_E_NOT_CACHED: none. */
 sett_status sett__cache_find(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
     void *user, sett_error *);
+/* The same of the remote alone, if there is one; any failure of it is SETT_E_NOT_CACHED, and told to the log. */
+sett_status sett__cache_fetch(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
+    void *user, sett_error *);
+bool sett__cache_sends(const sett__cache *); /* there is a remote, and entries are sent to it */
+void sett__cache_send(sett__cache *, const sett__digest *key, const sett__entry *); /* only then */
+sett_status sett__cache_probe(sett__cache *, sett_error *); /* does the remote answer? SETT_E_NOT_CACHED: there is none */
 /* Every entry of every layer, verified: why is NULL for those that are sound. Anything but SETT_OK ends the walk. */
 typedef sett_status sett__cache_visit(void *user, int layer, const sett__digest *key, sett__blob meta,
     sett__blob key_material, uint64_t bytes, int64_t used, const char *why);
 sett_status sett__cache_walk(sett__cache *, sett__cache_visit *, void *user);
 sett__disk *sett__cache_folder(const sett__cache *); /* that entries are written to; NULL: none */
-int sett__cache_layers(const sett__cache *); /* usable or not, in the order they are asked */
+int sett__cache_layers(const sett__cache *); /* usable or not, in the order they are asked; a remote is the last */
+int sett__cache_local(const sett__cache *);  /* without it; the folder is the last */
 sett_status sett__cache_layer(const sett__cache *, int index, sett_cache_layer_info *);
 /* pack_write.c: cache.h's calls behind their checks. entries: how many. */
 sett_status sett__pack_write(
@@ -348,8 +360,9 @@ sett_status sett__entry_encode(const sett__digest *key, const sett__entry *, con
 sett_status sett__entry_copy(const sett__entry *from, sett__entry *to, sett_error *);
 /* Every offset in a cubin lies inside it: the driver takes no length. */
 sett_status sett__elf_check(const void *cubin, size_t len, sett_error *);
-/* cache_dir and cache_layers as in sett_engine_options; the first to an absolute path, false: there is none. */
+/* cache_dir, cache_layers and cache_remote as in sett_engine_options; the first to an absolute path, false: there is none. */
 const char *sett__cache_layer_paths(const char *cache_layers);
+const char *sett__cache_remote_text(const char *cache_remote);
 bool sett__cache_root(const char *cache_dir, char *path, size_t size);
 
 /* ---- meta.c: what a launch must know, beside the code ---------------------------------------------- */
@@ -569,10 +582,17 @@ typedef struct sett__memo_key {
 sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; or NULL */
 void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* failure to remember is no error */
 
-/* ---- plugin.c: finding and opening the compiler ------------------------------------------------------------ */
+/* ---- plugin.c: finding and opening what lies beside libsett.so --------------------------------------------- */
+enum { SETT__SHARED_PATH = 4096 };
+typedef struct sett__shared { /* a shared object of ours */
+    const char *what, *file, *env, *symbol; /* env: names its path where it does not lie beside */
+} sett__shared;
+/* Its symbol; path: what was tried. NULL: `status` with the reason. asked: this path and no other; NULL, "": looked for. */
+void *sett__shared_symbol(
+    const sett__shared *, const char *asked, char path[SETT__SHARED_PATH], sett_status status, sett_error *);
 typedef struct sett__plugin {
-    const sett__ptx_plugin *api; /* NULL: not opened, or unfit */
-    char path[4096];             /* what was tried */
+    const sett__ptx_plugin *api;  /* NULL: not opened, or unfit */
+    char path[SETT__SHARED_PATH]; /* what was tried */
 } sett__plugin;
 /* A file of this name in the folder of the object that this code is in: libsett.so, or a program that has it linked in. */
 bool sett__beside(const char *name, char *path, size_t size);
@@ -617,6 +637,8 @@ sett_status sett__workers_open(sett__workers **, sett_engine *, sett_error *);
 void sett__workers_close(sett__workers *); /* ends what is under way, and writes what is to be written */
 /* Runs it on one of the threads and waits. */
 sett_status sett__workers_compile(sett__workers *, const sett__compile_job *, sett__compiled *, sett_error *);
+/* An entry from elsewhere into the folder, behind the caller's back; takes the entry, and the ticket unless NULL. */
+void sett__workers_keep(sett__workers *, const sett__digest *key, sett__entry *, sett__ticket *);
 void sett__workers_flush(sett__workers *); /* until nothing is left to be written */
 bool sett__plugin_loaded(sett__workers *);
 /* Would this compiler ("LLVM 22.1.0") and this assembler be used here? May open both to ask. */

@@ -72,6 +72,7 @@ enum { COUNTER, SUMMARY, GAUGE, FLAG, IS_NULL, INFO }; /* of what lies at `at`: 
     X(ENGINE, FLAG, sett_stats, faulted, size, "faulted", "Did the driver tell of a fault that stays until the process ends?") \
     SETT__LAYER_COUNTERS(L) \
     X(LAYER, IS_NULL, sett_cache_layer_info, why_not, size, "usable", "Is it in use?") \
+    X(LAYER, FLAG, sett_cache_layer_info, off, size, "off", "Is it a remote that is left alone, after failures?") \
     X(LAYER, GAUGE, sett_cache_layer_info, cap, size, "cap_bytes", "Bytes that it may hold; 0: it is not written") \
     SETT__DEVICE_COUNTERS(DC, DT)
 #define C(field, help) X(ENGINE, COUNTER, sett_stats, field, size, #field, help)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding and opening libsett-ptx.so. It is opened on the first miss and never closed: LLVM
- * leaves thread-local and exit-time state behind that an unload would pull the code away from. */
+/* Finding and opening the shared objects that lie beside libsett.so: libsett-ptx.so, the compiler, and libsett-remote.so.
+ * They are opened on the first miss that needs them and never closed: LLVM and TLS libraries leave thread-local and
+ * exit-time state behind that an unload would pull the code away from. */
 #include "jit.h"
 #include <dlfcn.h>
 #include <libgen.h>
@@ -8,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define FILE_NAME "libsett-ptx.so"
 
 bool sett__beside(const char *name, char *path, size_t size)
 {
@@ -28,13 +27,29 @@ bool sett__beside(const char *name, char *path, size_t size)
     return n > 0 && (size_t)n < size && !stat(path, &st);
 }
 
-static void choose(const char *asked, char *path, size_t size)
+static void choose(const sett__shared *w, const char *asked, char *path, size_t size)
 {
-    const char *env = secure_getenv("SETT_PTX_PLUGIN");
+    const char *env = secure_getenv(w->env);
     if (asked)
         snprintf(path, size, "%s", asked);
-    else if (!sett__beside(FILE_NAME, path, size))
-        snprintf(path, size, "%s", env && *env ? env : FILE_NAME);
+    else if (!sett__beside(w->file, path, size))
+        snprintf(path, size, "%s", env && *env ? env : w->file);
+}
+
+void *sett__shared_symbol(
+    const sett__shared *w, const char *asked, char path[SETT__SHARED_PATH], sett_status status, sett_error *err)
+{
+    asked = asked && *asked ? asked : NULL;
+    choose(w, asked, path, SETT__SHARED_PATH);
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), *symbol = lib ? dlsym(lib, w->symbol) : NULL;
+    if (!lib) {
+        const char *why = dlerror();
+        sett__error(err, status, asked ? "the %s cannot be opened: %s" : "the %s cannot be opened: %s (looked for beside "
+            "libsett.so, in $%s, and by the loader)", w->what, why ? why : path, w->env);
+    } else if (!symbol) {
+        sett__error(err, status, "%s is no %s: it lacks %s", path, w->what, w->symbol);
+    }
+    return symbol;
 }
 
 static sett_status check(const sett__ptx_plugin *api, const char *path, sett_error *err)
@@ -52,22 +67,14 @@ static sett_status check(const sett__ptx_plugin *api, const char *path, sett_err
 
 sett_status sett__plugin_open(sett__plugin *p, const char *asked, sett_error *err)
 {
+    static const sett__shared compiler = {
+        "compiler plug-in", "libsett-ptx.so", "SETT_PTX_PLUGIN", SETT__PLUGIN_SYMBOL};
     union {
         void *address;
         sett__ptx_plugin_fn fn;
-    } entry;
-    asked = asked && *asked ? asked : NULL;
-    choose(asked, p->path, sizeof p->path);
-    void *lib = dlopen(p->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!lib) {
-        const char *why = dlerror();
-        return sett__error(err, SETT_E_NO_COMPILER, "the compiler plug-in cannot be opened: %s%s", why ? why : p->path,
-            asked ? "" : " (looked for beside libsett.so, in $SETT_PTX_PLUGIN, and by the loader)");
-    }
-    entry.address = dlsym(lib, SETT__PLUGIN_SYMBOL);
+    } entry = {sett__shared_symbol(&compiler, asked, p->path, SETT_E_NO_COMPILER, err)};
     if (!entry.address)
-        return sett__error(
-            err, SETT_E_NO_COMPILER, "%s is no compiler plug-in: it lacks " SETT__PLUGIN_SYMBOL, p->path);
+        return SETT_E_NO_COMPILER;
     const sett__ptx_plugin *api = entry.fn();
     sett_status s = check(api, p->path, err);
     p->api = s ? NULL : api;

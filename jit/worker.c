@@ -4,7 +4,8 @@
  * text, the plug-in is dead for this process (it keeps that itself), and the thread stays parked for the life of the process with
  * its stack and whatever LLVM held (leaked on purpose: there is no way to unwind it).
  *
- * Entries are written to disk by the same threads, after the waiter has its kernel. */
+ * Entries are written to disk by the same threads, after the waiter has its kernel, and then sent to the remote by one of
+ * them at a time, which is none of those that may compile while it waits for the server. */
 #include "jit.h"
 #include <errno.h>
 #include <signal.h>
@@ -28,6 +29,7 @@ typedef struct write_back {
     sett__digest key;
     sett__entry entry;
     sett__ticket ticket; /* other processes wait until the entry is there */
+    bool keep, send;     /* in the folder; to the remote */
 } write_back;
 
 struct sett__workers {
@@ -35,9 +37,10 @@ struct sett__workers {
     pthread_mutex_t lock; /* over all below */
     pthread_cond_t work, done;
     task *first, **last;
-    write_back *writes, **last_write;
+    write_back *writes, **last_write, *sends, **last_send;
     int writing; /* being written now */
-    pthread_t thread[MAX_THREADS];
+    bool sending; /* by one thread */
+    pthread_t thread[MAX_THREADS + 1];
     int n_thread, max_thread, idle, queued;
     bool quit, warmed; /* the first compile to a cubin has begun */
     /* the plug-in */
@@ -355,13 +358,14 @@ static void compile(sett__workers *w, task *t, sett__spare *spare)
 /* The entry as it goes to disk: without PTX, which only who compiled is shown. NULL: nothing to write. */
 static write_back *plan_write(const sett__workers *w, const task *t)
 {
-    write_back *wb = NULL;
-    const sett__disk *disk = sett__cache_folder(w->engine->cache);
-    if (t->status || t->job->ptx_only || !disk || sett__disk_read_only(disk))
+    const sett__cache *cache = w->engine->cache;
+    const sett__disk *disk = sett__cache_folder(cache);
+    bool keep = disk && !sett__disk_read_only(disk), send = sett__cache_sends(cache);
+    if (t->status || t->job->ptx_only || (!keep && !send))
         return NULL;
     sett__entry e = t->out->entry;
     e.ptx = (sett__blob){NULL, 0};
-    wb = calloc(1, sizeof *wb);
+    write_back *wb = calloc(1, sizeof *wb);
     if (!wb || sett__entry_copy(&e, &wb->entry, NULL)) {
         sett__count(&w->engine->count.write_failures, 1);
         sett__log(w->engine, SETT_LOG_WARNING, "cache", "%s is not written: no memory", t->job->name);
@@ -369,11 +373,21 @@ static write_back *plan_write(const sett__workers *w, const task *t)
         return NULL;
     }
     wb->key = *t->job->key;
+    wb->keep = keep;
+    wb->send = send;
     if (t->job->ticket) {
         wb->ticket = *t->job->ticket;
         *t->job->ticket = (sett__ticket){0};
     }
     return wb;
+}
+
+/* Called with the lock. */
+static void push_write(sett__workers *w, write_back *wb)
+{
+    wb->next = NULL;
+    *w->last_write = wb;
+    w->last_write = &wb->next;
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -388,11 +402,15 @@ static void run_task(sett__workers *w, task *t, sett__spare *spare)
     write_back *wb = plan_write(w, t);
     pthread_mutex_lock(&w->lock);
     t->done = true;
-    if (wb) {
-        *w->last_write = wb;
-        w->last_write = &wb->next;
-    }
+    if (wb)
+        push_write(w, wb);
     pthread_cond_broadcast(&w->done);
+}
+
+static void drop_write(write_back *wb)
+{
+    sett__entry_free(&wb->entry);
+    free(wb);
 }
 
 static void run_write(sett__workers *w)
@@ -404,16 +422,37 @@ static void run_write(sett__workers *w)
         w->last_write = &w->writes;
     w->writing++;
     pthread_mutex_unlock(&w->lock);
-    if (sett__disk_put(sett__cache_folder(w->engine->cache), &wb->key, &wb->entry,
-            w->engine->opt.toolchain == SETT_TOOLCHAIN_EXACT, &err)) {
+    if (wb->keep && sett__disk_put(sett__cache_folder(w->engine->cache), &wb->key, &wb->entry,
+                        w->engine->opt.toolchain == SETT_TOOLCHAIN_EXACT, &err)) {
         sett__count(&w->engine->count.write_failures, 1);
         sett__log(w->engine, SETT_LOG_WARNING, "cache", "an entry was not written: %s", err.text);
     }
     sett__disk_unlock(&wb->ticket);
-    sett__entry_free(&wb->entry);
-    free(wb);
+    bool send = wb->send;
+    if (!send)
+        drop_write(wb);
     pthread_mutex_lock(&w->lock);
+    if (send) {
+        wb->next = NULL;
+        *w->last_send = wb;
+        w->last_send = &wb->next;
+    }
     w->writing--;
+    pthread_cond_broadcast(&w->done);
+}
+
+static void run_send(sett__workers *w)
+{
+    write_back *wb = w->sends;
+    w->sends = wb->next;
+    if (!w->sends)
+        w->last_send = &w->sends;
+    w->sending = true;
+    pthread_mutex_unlock(&w->lock);
+    sett__cache_send(w->engine->cache, &wb->key, &wb->entry);
+    drop_write(wb);
+    pthread_mutex_lock(&w->lock);
+    w->sending = false;
     pthread_cond_broadcast(&w->done);
 }
 
@@ -440,6 +479,8 @@ static void *worker(void *user)
             run_task(w, w->first, &spare); /* whoever waits comes before the disk */
         else if (w->writes)
             run_write(w);
+        else if (w->sends && !w->sending)
+            run_send(w);
         else if (w->quit)
             break;
         else {
@@ -481,7 +522,7 @@ sett_status sett__workers_compile(sett__workers *w, const sett__compile_job *job
     task t = {.job = job, .out = out};
     *out = (sett__compiled){0};
     pthread_mutex_lock(&w->lock);
-    if (w->queued >= w->idle && w->n_thread < w->max_thread)
+    if (w->queued >= w->idle && w->n_thread - w->sending < w->max_thread)
         start_thread(w);
     if (!w->n_thread) {
         pthread_mutex_unlock(&w->lock);
@@ -499,12 +540,35 @@ sett_status sett__workers_compile(sett__workers *w, const sett__compile_job *job
     return t.status;
 }
 
+void sett__workers_keep(sett__workers *w, const sett__digest *key, sett__entry *entry, sett__ticket *ticket)
+{
+    write_back *wb = calloc(1, sizeof *wb);
+    if (!wb) {
+        sett__entry_free(entry);
+        return;
+    }
+    *wb = (write_back){.key = *key, .entry = *entry, .keep = true};
+    if (ticket) {
+        wb->ticket = *ticket;
+        *ticket = (sett__ticket){0};
+    }
+    pthread_mutex_lock(&w->lock);
+    push_write(w, wb);
+    if (!w->n_thread)
+        start_thread(w); /* if it cannot be, the entry is written when the engine is closed */
+    pthread_cond_signal(&w->work);
+    pthread_mutex_unlock(&w->lock);
+}
+
 void sett__workers_flush(sett__workers *w)
 {
     pthread_mutex_lock(&w->lock);
-    while (w->writes || w->writing)
+    pthread_cond_broadcast(&w->work); /* who left something to do may have been parked since */
+    while (w->writes || w->writing || w->sends || w->sending)
         if (w->writes && !w->n_thread) /* its last thread is parked */
             run_write(w);
+        else if (w->sends && !w->n_thread && !w->sending)
+            run_send(w);
         else
             pthread_cond_wait(&w->done, &w->lock);
     pthread_mutex_unlock(&w->lock);
@@ -527,6 +591,7 @@ sett_status sett__workers_open(sett__workers **out, sett_engine *e, sett_error *
     w->engine = e;
     w->last = &w->first;
     w->last_write = &w->writes;
+    w->last_send = &w->sends;
     w->max_thread = e->opt.cpu_threads < MAX_THREADS ? e->opt.cpu_threads : MAX_THREADS;
     *out = w;
     return SETT_OK;

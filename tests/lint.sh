@@ -7,20 +7,22 @@ b=${1:-build/release}
 bad=0
 complain() { echo "lint: $*" && bad=1; }
 
-# ---- rooms: lib <- jit, lib <- ptx; LLVM only in ptx; the toolkit's headers nowhere -----------------
+# ---- rooms: lib <- jit, lib <- ptx, lib <- remote; LLVM only in ptx; the toolkit's headers nowhere -----------------
 forbid() { # where, pattern, why
     # shellcheck disable=SC2086
     hits=$(grep -rnE "^ *# *include *$2" $1 --include=*.c --include=*.h --include=*.def 2>/dev/null)
     [ -z "$hits" ] || complain "$3:
 $hits"
 }
-forbid "include lib jit tests bench tools examples" '[<"]llvm' "LLVM belongs to ptx/"
-forbid "include lib jit ptx tests bench tools examples" '<(cuda|nv)' "the CUDA toolkit is not needed to build"
+forbid "include lib jit remote tests bench tools examples" '[<"]llvm' "LLVM belongs to ptx/"
+forbid "include lib jit ptx tests bench tools examples" '<(curl|hiredis)' "what speaks to servers belongs to remote/"
+forbid "include lib jit ptx remote tests bench tools examples" '<(cuda|nv)' "the CUDA toolkit is not needed to build"
 forbid "include" '"' "public headers include only <sett/...> and libc"
-forbid "lib" '"[^"]*(jit|ptx)' "lib/ includes include/ and lib/ only"
-forbid "jit" '"[^"]*ptx' "jit/ includes include/, lib/ and jit/ only"
-forbid "ptx" '"[^"]*jit' "ptx/ includes include/, lib/ and ptx/ only"
-forbid "tools examples bench" '"[^"]*(lib/|jit/|ptx/)' "programs use the public headers only"
+forbid "lib" '"[^"]*(jit|ptx|remote)' "lib/ includes include/ and lib/ only"
+forbid "jit" '"[^"]*(ptx|remote)' "jit/ includes include/, lib/ and jit/ only"
+forbid "ptx" '"[^"]*(jit|remote)' "ptx/ includes include/, lib/ and ptx/ only"
+forbid "remote" '"[^"]*(jit|ptx)' "remote/ includes include/, lib/ and remote/ only"
+forbid "tools examples bench" '"[^"]*(lib/|jit/|ptx/|remote/)' "programs use the public headers only"
 
 for f in $(git ls-files '*.c' '*.h' '*.def' '*.sh' Makefile 2>/dev/null | grep -v '^third_party/'); do
     [ -f "$f" ] || continue
@@ -60,6 +62,11 @@ ${CC:-gcc} -std=c11 -E -P -Iinclude -Ithird_party "$b/declared.c" | tr '\n' ' ' 
     grep -oE '[^a-z0-9_](sett_[a-z0-9_]+)\(' | tr -cd 'a-z0-9_\n' | sort -u >"$b/declared.symbols"
 diff "$b/declared.symbols" "$b/libsett.symbols" || complain "what the headers declare is not what libsett.so exports"
 [ "$(symbols "$b/libsett-ptx.so")" = sett_ptx_plugin ] || complain "libsett-ptx.so exports more than sett_ptx_plugin"
+if [ -e "$b/libsett-remote.so" ]; then
+    [ "$(symbols "$b/libsett-remote.so")" = sett_remote_plugin ] || complain "libsett-remote.so exports more than sett_remote_plugin"
+    odd=$(objdump -p "$b/libsett-remote.so" | awk '/NEEDED/ {print $2}' | grep -vE '^(libcurl|libhiredis|libc|ld-linux-x86-64)\.so')
+    [ -z "$odd" ] || complain "libsett-remote.so needs $odd"
+fi
 for so in libsett.so libsett-ptx.so; do
     odd=$(objdump -p "$b/$so" | awk '/NEEDED/ {print $2}' | grep -vE '^(libc|libm|libdl|libpthread|ld-linux-x86-64)\.so')
     [ -z "$odd" ] || complain "$so needs $odd"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an engine's disk cache consists of and what became of it: layers that are only read (folders and packs of an image
- * or a share), asked in order, then the one folder that new entries are written to. docs/cache.md has the formats, the
+ * or a share), asked in order, then the one folder that new entries are written to, then a server. docs/cache.md has the formats, the
  * protocol between processes, and what is trusted.
  *
  *     for (int i = 0; i < sett_cache_layers(e); i++) {
@@ -21,19 +21,21 @@ typedef struct sett_cache_layer_info {
     size_t size;
     const char *path;
     const char *why_not; /* it cannot be used; NULL: it is in use */
-    bool writable;       /* new entries go here: at most one */
+    bool writable;       /* new entries go here: at most one folder, and a remote */
     uint64_t cap;        /* bytes that it may hold, where it is written */
     uint64_t hits, misses;
     uint64_t refusals;   /* entries that were damaged, foreign or not trusted */
     uint64_t heals;      /* refused entries that were moved out of the way */
     uint64_t writes, evictions;
     bool pack, is_signed; /* one file; signed, which only SETT_TRUST_SIGNED and SETT_TRUST_MAC verify */
+    bool remote, off;     /* a server, path being its URL without user and password; left alone for a while, after failures */
     uint64_t entries;     /* of a pack */
     uint8_t signer[32];   /* of a signed pack: the public key that it names */
     uint64_t duplicates;  /* entries that another process had written when this one had compiled them */
     uint64_t read_bytes, written_bytes;
+    uint64_t errors, skipped; /* requests of a remote that failed; that were not made, while it was off */
 } sett_cache_layer_info;
-/* How many, usable or not, in the order that they are asked; 0 with no cache on disk. */
+/* How many, usable or not, in the order that they are asked; 0 with no cache but memory. */
 SETT_API int sett_cache_layers(const sett_engine *);
 /* info->size tells which fields the caller knows. SETT_E_ARGUMENT past the last; SETT_E_CLOSED, SETT_E_FORKED. */
 SETT_API sett_status sett_cache_layer(const sett_engine *, int index, sett_cache_layer_info *info);
@@ -49,7 +51,7 @@ typedef struct sett_cache_entry {
     const char *name, *target, *compiler, *assembler;
 } sett_cache_entry;
 typedef bool (*sett_cache_entry_fn)(void *user, const sett_cache_entry *); /* false: enough */
-/* Reads and verifies every entry of every layer, in no order; nothing is changed. SETT_E_MEMORY; SETT_E_IO: a
+/* Reads and verifies every entry of every layer but a remote, in no order; nothing is changed. SETT_E_MEMORY; SETT_E_IO: a
  * folder cannot be read. */
 SETT_API sett_status sett_cache_walk(sett_engine *, sett_cache_entry_fn, void *user, sett_error *or_null);
 /* Why two kernels have two keys: a line for each thing that decides the code and differs, "target: sm_80 | sm_90a".

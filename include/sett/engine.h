@@ -81,7 +81,7 @@ typedef struct sett_engine_options {
      * $SETT_CACHE_LAYERS. "": none. */
     const char *cache_layers;
     sett_cache_trust cache_trust; /* of cache_dir and cache_layers */
-    const char *cache_secret; /* for SETT_TRUST_MAC: absolute path of a file that only its owner may read, with one or two
+    const char *cache_secret; /* for SETT_TRUST_MAC and .cache_remote: absolute path of a file that only its owner may read, with one or two
                                * lines of 64 hexadecimal digits: the first signs, both are believed */
     sett_toolchain toolchain; /* of entries that are used */
     uint64_t cache_cap;     /* bytes that cache_dir may take; 0: a tenth of its file system, 4 GiB at most */
@@ -90,6 +90,13 @@ typedef struct sett_engine_options {
     const char *cache_signers; /* for SETT_TRUST_SIGNED, and packs under SETT_TRUST_MAC: the public keys (Ed25519) that are
                                 * believed, 64 hexadecimal digits each with ':' between. NULL, "": none */
     sett_log_level log_level; /* the last one that .log is called with; 0: all */
+    /* A server that is asked for what this machine lacks, and sent what it compiles: "https://host/prefix",
+     * "http://host:port/prefix" or "redis://host:port/db", then attributes: "http://host/sett|layout=bazel|read-only".
+     * NULL: $SETT_CACHE_REMOTE. "": none. Its entries must carry the authentication code of .cache_secret, or of
+     * |secret=FILE, whatever .cache_trust says, unless |trusted says that it and the way there are trusted. docs/cache.md
+     * has the attributes and the rules. It needs libsett-remote.so, beside libsett.so or in $SETT_REMOTE_PLUGIN, and no failure
+     * of it is an error */
+    const char *cache_remote;
 } sett_engine_options;
 
 /* No driver, no assembler, no compiler and no writable cache are no errors here: what needs them says so when
@@ -112,7 +119,7 @@ SETT_API int sett_gpu_count(const sett_engine *);
  * device. */
 SETT_API int sett_device_target(const sett_engine *, int device, char *buf, size_t size);
 /* What was found and where, one `name: value` line each: driver, devices, plug-in, assemblers, cache
- * folder. snprintf-like. It opens the compiler to ask it. */
+ * folder, remote. snprintf-like. It opens the compiler to ask it, and asks the remote whether it answers. */
 SETT_API int sett_engine_describe(sett_engine *, char *buf, size_t size);
 
 /* The C function that does on the CPU engine what inline PTX does on a GPU (sett_inline_ptx, .stand_in): for one thread at a time.
@@ -180,7 +187,7 @@ SETT_API sett_status sett_compile(
 /* The same from a tape's bytes or text. */
 SETT_API sett_status sett_compile_tape(sett_engine *, const void *tape, size_t len,
     const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
-/* The kernel of a key from memory or disk; SETT_E_NOT_CACHED if it is in neither. Never compiles. */
+/* The kernel of a key from memory, disk or remote; SETT_E_NOT_CACHED if it is in none. Never compiles. */
 SETT_API sett_status sett_kernel_get(sett_engine *, const uint8_t key[32], sett_kernel **kernel, sett_error *or_null);
 SETT_API sett_kernel *sett_kernel_retain(sett_kernel *);
 SETT_API void sett_kernel_release(sett_kernel *); /* NULL is ignored */
@@ -196,7 +203,7 @@ SETT_API sett_status sett_kernel_tape(const sett_kernel *, bool text, void **tap
 SETT_API void sett_text_free(void *);
 
 /* What is known of a kernel. Strings live as long as the kernel. */
-typedef enum sett_origin { SETT_FROM_COMPILER, SETT_FROM_MEMORY, SETT_FROM_DISK } sett_origin;
+typedef enum sett_origin { SETT_FROM_COMPILER, SETT_FROM_MEMORY, SETT_FROM_DISK, SETT_FROM_REMOTE } sett_origin;
 typedef struct sett_kernel_info {
     size_t size;
     const char *name, *target;
@@ -244,11 +251,12 @@ SETT_API sett_status sett_prepare(sett_kernel *, int device, sett_error *or_null
 SETT_API sett_status sett_unload(sett_kernel *, sett_error *or_null);
 
 /* Counters since the engine was opened. memo_hits: nothing was recorded; memory_hits, disk_hits: found by key; misses:
- * found nowhere; joined: waited for another thread's compile; refusals: entries on disk that were damaged, foreign or
+ * found nowhere on this machine; joined: waited for another thread's compile; refusals: entries on disk that were damaged, foreign or
  * not trusted; heals: those that were moved out of the way, so that the compile which follows replaces them; waits:
  * compiles that waited for another process, which then mostly are disk hits; late: those that waited in vain and compiled
  * all the same; duplicates: compiled, and then another process had written it; evictions: entries removed to keep under
- * the cap. cache.h has the same of each layer, metrics.h all of it for monitoring. */
+ * the cap; remote_hits: found on the remote, after a miss. cache.h has the same of each layer, metrics.h all of it for
+ * monitoring. */
 typedef struct sett_stats {
     size_t size;
     uint64_t memo_hits, memory_hits, disk_hits, misses, compiles, joined, heals, refusals, disk_writes, records;
@@ -261,6 +269,7 @@ typedef struct sett_stats {
     /* How often each phase was done, and the nanoseconds that it took in all. Recording, waiting for another process and
      * for another thread are counted above: records, waits, joined. */
     uint64_t codegens, assembles, record_ns, codegen_ns, assemble_ns, wait_ns, join_ns;
+    uint64_t remote_hits;
 } sett_stats;
 /* From any thread, at any time; no launch waits for it. Each is read by itself: of a compile that ends meanwhile some are
  * new and some old. In a forked child nothing is written. */

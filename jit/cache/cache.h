@@ -8,6 +8,7 @@
  *     lock.c    one compile a key among processes
  *     trim.c    the cap
  *     pack.c    a layer that is one file, only read; pack_write.c makes it
+ *     remote.c  the layer behind them all: a server, by libsett-remote.so
  *     path.c    a folder whose ancestors nobody else may change
  *     auth.c    message authentication for folders that several users write; sign.c signatures of packs
  *     entry.c   an entry's bytes; key.c the key's; elf.c the gate before the driver */
@@ -222,6 +223,17 @@ sett_status sett__signature_make(const sett__signer *, const void *data, size_t 
 /* SETT_E_PARSE: it is not of these bytes. */
 sett_status sett__signature_check(const uint8_t public_key[32], const void *data, size_t len, const uint8_t signature[64],
     sett_error *);
+
+/* ---- remote.c --------------------------------------------------------------------------------------- */
+typedef struct sett__remote_layer sett__remote_layer; /* a sett__layer first */
+/* Connects to nothing yet. shown: its URL as anyone may read it, malloc'ed, or as it was. SETT_E_ARGUMENT: the text is
+ * malformed; SETT_E_IO: it cannot be used, or must not be, as it is configured. */
+sett_status sett__remote_open(sett__layer **, char **shown, const sett__cache_options *, const sett__os *, sett_error *);
+bool sett__remote_sends(const sett__remote_layer *);
+/* SETT_E_CANCELLED: it was not asked, as it failed too often. */
+sett_status sett__remote_send(sett__remote_layer *, const sett__digest *, const sett__entry *, sett_error *);
+sett_status sett__remote_probe(sett__remote_layer *, sett_error *);
+bool sett__remote_off(const sett__remote_layer *); /* left alone, after failures */
 
 /* ---- layers.c -------------------------------------------------------------------------------------- */
 sett__layer *sett__cache_place(const sett__cache *, int i, const char **path, const char **why); /* NULL: not usable */

@@ -178,7 +178,7 @@ static sett_status check_row(
 static sett_status check_auth(const uint8_t *p, size_t *body_end, const sett__auth *auth, sett_error *err)
 {
     if (!(get_le(p + 24, 4) & FLAG_MAC))
-        return auth ? sett__error(err, SETT_E_PARSE, "it is not authenticated, and this folder is shared") : SETT_OK;
+        return auth ? sett__error(err, SETT_E_PARSE, "it is not authenticated") : SETT_OK;
     if (*body_end < HEADER + SETT__AUTH_BYTES)
         return sett__error(err, SETT_E_PARSE, "it is too short to be authenticated");
     *body_end -= SETT__AUTH_BYTES;

@@ -14,7 +14,8 @@ typedef struct place {
 } place;
 
 struct sett__cache {
-    int n;
+    int n;       /* of this machine */
+    bool remote; /* one more place behind them */
     place *place;
     sett__auth auth;
     uint8_t (*signer)[32]; /* who may sign packs */
@@ -71,12 +72,29 @@ static sett_status open_folder(
     return s;
 }
 
-static sett_status open_place(sett__cache *c, place *p, const sett__cache_options *o, const sett_error *no_secret)
+static sett__remote_layer *remote_of(const sett__cache *c)
+{
+    return c->remote ? (sett__remote_layer *)c->place[c->n].layer : NULL;
+}
+
+/* What cannot be read is not shown: it may hold a password. */
+static sett_status open_remote(sett__cache *c, place *p, const sett__cache_options *o, sett_error *why)
+{
+    sett_status s = sett__remote_open(&p->layer, &p->path, o, c->os, why);
+    if (!p->path)
+        p->path = strdup("remote");
+    return p->path ? s : SETT_E_MEMORY;
+}
+
+static sett_status open_place(
+    sett__cache *c, place *p, const sett__cache_options *o, const sett_error *no_secret, sett_error *err)
 {
     const sett__pack_options pack = {p->path, o->trust, (const uint8_t (*)[32])c->signer, c->n_signers, o->os};
     sett_error why = {0};
     sett_status s;
-    if (!p->folder && is_file(c, p->path))
+    if (c->remote && p == &c->place[c->n])
+        s = open_remote(c, p, o, &why);
+    else if (!p->folder && is_file(c, p->path))
         s = sett__pack_open(&p->layer, &pack, &why);
     else if (o->trust == SETT_TRUST_SIGNED)
         s = sett__error(&why, SETT_E_IO, "it is a folder, and only signed packs are used");
@@ -84,14 +102,16 @@ static sett_status open_place(sett__cache *c, place *p, const sett__cache_option
         s = open_folder(c, p, o, no_secret, &why);
     if (!s)
         return SETT_OK;
+    if (s == SETT_E_ARGUMENT && o->remote_asked)
+        return sett__error(err, s, "%s", why.text);
     sett__say(c->log, SETT_LOG_WARNING, "cache", "%s is not used: %s", p->path, why.text);
     p->why = strdup(why.text);
-    return s != SETT_E_MEMORY && p->why ? SETT_OK : SETT_E_MEMORY;
+    return s != SETT_E_MEMORY && p->why ? SETT_OK : sett__error(err, SETT_E_MEMORY, "no memory for a cache");
 }
 
 static sett_status add_place(sett__cache *c, const char *path, size_t len, bool folder)
 {
-    place *more = realloc(c->place, (size_t)(c->n + 1) * sizeof *more);
+    place *more = realloc(c->place, (size_t)(c->n + 2) * sizeof *more); /* one for a remote */
     if (!more)
         return SETT_E_MEMORY;
     c->place = more;
@@ -108,7 +128,15 @@ static sett_status list_places(sett__cache *c, const sett__cache_options *o)
             s = add_place(c, at, n, false);
         at += n + (at[n] == ':');
     }
-    return s || !o->folder || !*o->folder ? s : add_place(c, o->folder, strlen(o->folder), true);
+    if (!s && o->folder && *o->folder)
+        s = add_place(c, o->folder, strlen(o->folder), true);
+    if (s || !o->remote || !*o->remote)
+        return s;
+    if (!c->place && !(c->place = malloc(sizeof *c->place)))
+        return SETT_E_MEMORY;
+    c->place[c->n] = (place){.layer = NULL};
+    c->remote = true;
+    return SETT_OK;
 }
 
 sett_status sett__cache_open(sett__cache **out, const sett__cache_options *o, sett_error *err)
@@ -123,13 +151,15 @@ sett_status sett__cache_open(sett__cache **out, const sett__cache_options *o, se
     sett_status s = list_places(c, o);
     if (!s)
         s = sett__signers_read(o->signers, &c->signer, &c->n_signers, NULL);
+    if (s)
+        sett__error(err, s, "no memory for a cache");
     if (o->trust == SETT_TRUST_MAC)
         no_secret.status = sett__auth_read(c->os, o->secret, &c->auth, &no_secret);
-    for (int i = 0; i < c->n && !s; i++)
-        s = open_place(c, &c->place[i], o, &no_secret);
+    for (int i = 0; i < sett__cache_layers(c) && !s; i++)
+        s = open_place(c, &c->place[i], o, &no_secret, err);
     if (s) {
         sett__cache_close(c);
-        return sett__error(err, s, "no memory for a cache");
+        return s;
     }
     *out = c;
     return SETT_OK;
@@ -139,7 +169,7 @@ void sett__cache_close(sett__cache *c)
 {
     if (!c)
         return;
-    for (int i = 0; i < c->n; i++) {
+    for (int i = 0; i < sett__cache_layers(c); i++) {
         if (c->place[i].layer)
             c->place[i].layer->ops->close(c->place[i].layer);
         free(c->place[i].path);
@@ -176,8 +206,13 @@ static sett_status ask(sett__cache *c, int i, const sett__digest *key, const set
     sett__entry entry;
     sett_status s = l->ops->get(l, key, material, &entry, why);
     if (s) {
+        if (s == SETT_E_CANCELLED) { /* a remote that is left alone was not asked */
+            sett__count(&l->skipped, 1);
+            return s;
+        }
         sett__count(&l->misses, 1);
-        if (s == SETT_E_PARSE)
+        sett__count(&l->errors, s == SETT_E_IO); /* of a remote; else it is a miss like any other */
+        if (s == SETT_E_PARSE || s == SETT_E_IO)
             sett__say(c->log, SETT_LOG_WARNING, "cache", "%s: %s", c->place[i].path, why->text);
         return s;
     }
@@ -209,6 +244,36 @@ sett_status sett__cache_find(sett__cache *c, const sett__digest *key, const sett
     return sett__error(err, SETT_E_NOT_CACHED, "it is in none of %d cache layers", asked);
 }
 
+sett_status sett__cache_fetch(sett__cache *c, const sett__digest *key, const sett__blob *material, sett__cache_use *use,
+    void *user, sett_error *err)
+{
+    sett_error why = {0};
+    sett_status s = remote_of(c) ? ask(c, c->n, key, material, use, user, &why) : SETT_E_NOT_CACHED;
+    return !s ? s : sett__error(err, s == SETT_E_MEMORY ? s : SETT_E_NOT_CACHED, "%s", why.text);
+}
+
+bool sett__cache_sends(const sett__cache *c)
+{
+    return remote_of(c) && sett__remote_sends(remote_of(c));
+}
+
+/* No failure of a server is anyone's problem but its operator's. */
+void sett__cache_send(sett__cache *c, const sett__digest *key, const sett__entry *entry)
+{
+    sett_error why = {0};
+    sett_status s = sett__remote_send(remote_of(c), key, entry, &why);
+    sett__layer *l = c->place[c->n].layer;
+    sett__count(&l->skipped, s == SETT_E_CANCELLED);
+    sett__count(&l->errors, s == SETT_E_IO);
+    if (s && s != SETT_E_CANCELLED)
+        sett__say(c->log, SETT_LOG_WARNING, "cache", "%s: an entry was not sent: %s", c->place[c->n].path, why.text);
+}
+
+sett_status sett__cache_probe(sett__cache *c, sett_error *err)
+{
+    return remote_of(c) ? sett__remote_probe(remote_of(c), err) : SETT_E_NOT_CACHED;
+}
+
 typedef struct walker {
     int layer;
     sett__cache_visit *fn;
@@ -237,12 +302,17 @@ sett_status sett__cache_walk(sett__cache *c, sett__cache_visit *fn, void *user)
 /* ---- telling ------------------------------------------------------------------------------------ */
 int sett__cache_layers(const sett__cache *c)
 {
+    return c->n + c->remote;
+}
+
+int sett__cache_local(const sett__cache *c)
+{
     return c->n;
 }
 
 sett_status sett__cache_layer(const sett__cache *c, int i, sett_cache_layer_info *out)
 {
-    if (i < 0 || i >= c->n)
+    if (i < 0 || i >= sett__cache_layers(c))
         return SETT_E_ARGUMENT;
     const place *p = &c->place[i];
     sett_cache_layer_info info = {.size = out->size, .path = p->path, .why_not = p->why};
@@ -256,8 +326,13 @@ sett_status sett__cache_layer(const sett__cache *c, int i, sett_cache_layer_info
         info.writable = !sett__disk_read_only((const sett__disk *)p->layer);
         info.cap = ((const sett__disk *)p->layer)->cap;
     }
-    if (p->layer)
+    info.remote = i == c->n;
+    if (p->layer && info.remote) {
+        info.writable = sett__cache_sends(c);
+        info.off = sett__remote_off(remote_of(c));
+    } else if (p->layer) {
         sett__pack_info(p->layer, &info);
+    }
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
     return SETT_OK;
 }
@@ -274,4 +349,6 @@ void sett__cache_totals(const sett__cache *c, sett_stats *s)
         s->evictions += l->evictions;
         s->duplicates += l->duplicates;
     }
+    if (remote_of(c))
+        s->refusals += c->place[c->n].layer->refusals;
 }

@@ -74,7 +74,7 @@ static sett_status visit(void *user, const sett__layer_item *it)
 static sett_status gather_all(packing *p)
 {
     sett_status s = SETT_OK;
-    int n = sett__cache_layers(p->cache);
+    int n = sett__cache_local(p->cache);
     for (p->layer = 0; p->layer < n && !s; p->layer++) {
         const char *path, *why;
         sett__layer *l = sett__cache_place(p->cache, p->layer, &path, &why);
@@ -110,7 +110,7 @@ static sett_status gather_keys(packing *p, const uint8_t (*keys)[32], size_t n)
         int layer;
         char name[65];
         memcpy(key.b, keys[i], sizeof key.b);
-        s = get_from(p, 0, sett__cache_layers(p->cache), &key, &e, &layer);
+        s = get_from(p, 0, sett__cache_local(p->cache), &key, &e, &layer);
         sett__hex_write(key.b, name);
         if (s) {
             s = s == SETT_E_MEMORY ? s : SETT_E_NOT_CACHED;
@@ -378,7 +378,7 @@ sett_status sett__unpack(sett__cache *c, uint64_t *entries, sett_error *err)
     sett_status s = SETT_OK;
     if (!u.to)
         return sett__error(err, SETT_E_IO, "there is no cache folder to write to");
-    for (int i = 0; i + 1 < sett__cache_layers(c) && !s; i++) {
+    for (int i = 0; i + 1 < sett__cache_local(c) && !s; i++) {
         const char *why;
         sett__layer *l = sett__cache_place(c, i, &u.from, &why);
         s = l ? l->ops->walk(l, put, &u) : sett__error(err, SETT_E_IO, "%s cannot be read: %s", u.from, why);

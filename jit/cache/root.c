@@ -28,6 +28,11 @@ const char *sett__cache_layer_paths(const char *cache_layers)
     return cache_layers ? cache_layers : secure_getenv("SETT_CACHE_LAYERS");
 }
 
+const char *sett__cache_remote_text(const char *cache_remote)
+{
+    return cache_remote ? cache_remote : secure_getenv("SETT_CACHE_REMOTE");
+}
+
 bool sett__cache_root(const char *cache_dir, char *path, size_t size)
 {
     if (cache_dir)

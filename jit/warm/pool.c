@@ -350,7 +350,7 @@ static sett_status warm(run *r, const char *manifest)
     sett_cache_layer_info last = {.size = sizeof last};
     if (!d || sett__disk_read_only(d))
         return sett__error(r->err, SETT_E_IO, "the engine has no cache folder to write to");
-    sett__cache_layer(r->engine->cache, sett__cache_layers(r->engine->cache) - 1, &last);
+    sett__cache_layer(r->engine->cache, sett__cache_local(r->engine->cache) - 1, &last);
     snprintf(folder, sizeof folder, "%s", last.path);
     r->result->total = r->list->n;
     r->hello = malloc(SETT__WARM_MESSAGE);

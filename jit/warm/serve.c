@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { SOCKET = 0, N_STRINGS = 9 };
+enum { SOCKET = 0, N_STRINGS = 10 };
 /* Both have to be of one build: it goes first, and what follows may change with it. */
 #define VERSION SETT_VERSION ", code generator " SETT__CODEGEN_ID
 typedef struct hello { /* strings follow, each with its NUL; one that starts with '-' is NULL, others start with '+' */
@@ -31,9 +31,9 @@ size_t sett__warm_hello(const sett_engine *e, const char *folder, const char *ma
     const sett_engine_options *o = &e->opt;
     const hello h = {(int32_t)o->assembler, (int32_t)o->cache_trust, (int32_t)o->toolchain, o->compile_timeout_ms,
         o->compile_wait_ms, 0, o->cache_cap};
-    const char *layers = sett__cache_layer_paths(o->cache_layers);
+    const char *layers = sett__cache_layer_paths(o->cache_layers), *remote = sett__cache_remote_text(o->cache_remote);
     const char *const strings[N_STRINGS] = {VERSION, manifest, folder, layers ? layers : "", o->plugin, o->ptxas,
-        o->nvjitlink, o->cache_secret, o->cache_signers};
+        o->nvjitlink, o->cache_secret, o->cache_signers, remote ? remote : ""};
     size_t at = sizeof h;
     memcpy(out, &h, sizeof h);
     for (int i = 0; i < N_STRINGS; i++)
@@ -46,7 +46,7 @@ static bool read_hello(const char *in, size_t len, const char **version, const c
 {
     hello h;
     const char **strings[N_STRINGS] = {version, manifest, &o->cache_dir, &o->cache_layers, &o->plugin, &o->ptxas,
-        &o->nvjitlink, &o->cache_secret, &o->cache_signers};
+        &o->nvjitlink, &o->cache_secret, &o->cache_signers, &o->cache_remote};
     size_t at = sizeof h;
     if (len < sizeof h || in[len - 1])
         return false;
