@@ -84,7 +84,7 @@ fuzz() { # the corpus and mutations of it; make fuzz is libFuzzer
 }
 races() {
     b=build/san-thread
-    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim sim_memory sim_bounds stress engine compile cache disk layers pack warm launch metrics nvtx &&
+    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner sim sim_memory sim_bounds stress engine compile cache disk layers pack warm launch metrics nvtx remote &&
         build SAN=thread $b/fault && $b/fault T
 }
 
@@ -100,6 +100,7 @@ part user-compiler tests/user_compiler.sh $rel
 part readme tests/readme.sh $rel
 part console tests/console.sh $rel
 part install tests/install.sh
+part remote tests/remote.sh $rel
 part oom oom release
 part fault faults release ""
 part fuzz fuzz release

@@ -30,11 +30,13 @@ static int layers(sett_engine *e, const options *o)
             fputs(i ? ", {\"path\": " : "{\"path\": ", stdout), json_string(stdout, l.path);
             if (l.pack)
                 printf(", \"entries\": %llu, \"signer\": \"%s\"", (unsigned long long)l.entries, signer);
-            printf(", \"writable\": %s, \"cap\": %llu, \"why_not\": ", l.writable ? "true" : "false",
-                (unsigned long long)l.cap);
+            printf(", \"remote\": %s, \"writable\": %s, \"cap\": %llu, \"why_not\": ", l.remote ? "true" : "false",
+                l.writable ? "true" : "false", (unsigned long long)l.cap);
             json_string(stdout, l.why_not ? l.why_not : ""), putchar('}');
         } else if (l.why_not) {
             printf("%d  %s: not used: %s\n", i, l.path, l.why_not);
+        } else if (l.remote) {
+            printf("%d  %s: a server, %s\n", i, l.path, l.writable ? "read and written" : "only read");
         } else if (l.pack) {
             printf("%d  %s: a pack of %llu entries, %s%s\n", i, l.path, (unsigned long long)l.entries,
                 l.is_signed ? "signed by " : "not signed", signer);

@@ -134,6 +134,7 @@ sett_engine *engine_open(const options *o)
     sett_engine_options eo = {.size = sizeof eo,
         .cache_dir = o->cache_dir,
         .cache_layers = o->layers,
+        .cache_remote = o->layers ? "" : NULL, /* sources are looked at, not a server */
         .cache_trust = o->trust,
         .cache_signers = o->trust == SETT_TRUST_SIGNED ? o->signed_by : NULL};
     eo.no_gpu = o->device && !strcmp(o->device, "cpu");

@@ -1,0 +1,152 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The remote tier over the servers that fleets run: nginx, with passwords and TLS too, and Redis, on loopback, in a folder of
+# their own. First what suite `remote` does over every server, then the sett command as an operator uses it.
+set -u
+b=${1:-build/release}
+sett=$b/sett
+PATH=$PATH:/usr/sbin:/sbin
+d=$(mktemp -d)
+nginx='' redis='' bad=0 n=0
+trap 'kill $nginx $redis 2>/dev/null; wait; rm -rf "$d"' EXIT
+skip() { echo "skipped: $*"; exit 0; }
+
+[ -e "$b/libsett-remote.so" ] || skip "libsett-remote.so was not built"
+why=$(tools/setup servers 2>&1) || [ -x "$(command -v nginx)" ] && [ -x "$(command -v redis-server)" ] ||
+    skip "nginx and redis-server are not installed: $(printf '%s' "$why" | tail -n 1)"
+
+# ---- the servers -------------------------------------------------------------------------------------
+secret=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+echo $secret >"$d/secret" && chmod 600 "$d/secret"
+echo 'operator:{PLAIN}pass word' >"$d/users"
+mkdir "$d/store"
+tls=
+if command -v openssl >/dev/null; then
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 \
+        -keyout "$d/key.pem" -out "$d/cert.pem" 2>/dev/null && tls=yes
+fi
+configure() { # port
+    cat <<EOF
+$([ "$(id -u)" = 0 ] && echo 'user root;')
+daemon off;
+pid $d/nginx.pid;
+error_log $d/error.log;
+worker_processes 1;
+events { worker_connections 256; }
+http {
+    access_log $d/access.log;
+    client_body_temp_path $d/body;
+    proxy_temp_path $d/proxy;
+    fastcgi_temp_path $d/fastcgi;
+    uwsgi_temp_path $d/uwsgi;
+    scgi_temp_path $d/scgi;
+    client_max_body_size 64m;
+    root $d/store;
+    dav_methods PUT;
+    create_full_put_path on;
+    server {
+        listen 127.0.0.1:$1;
+        location / { }
+        location /private/ { auth_basic sett; auth_basic_user_file $d/users; }
+        location /moved/ { return 302 /cli/; }
+        location /broken/ { return 500; }
+        location /given/ { alias $d/store/cli/; limit_except GET { deny all; } }
+    }
+    ${tls:+server { listen 127.0.0.1:$(($1 + 1)) ssl; ssl_certificate $d/cert.pem; ssl_certificate_key $d/key.pem; location / { \}\}}
+}
+EOF
+}
+answers() { # process, port: it lives, and has bound the port
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        kill -0 "$1" 2>/dev/null || return 1
+        grep -qi "$(printf ':%04X 00000000:0000 0A' "$2")" /proc/net/tcp && return 0
+        sleep 0.1
+    done
+    return 1
+}
+port=$((20000 + $$ % 20000))
+for _ in 1 2 3 4 5 6 7 8; do
+    port=$((port + 17))
+    configure $port >"$d/nginx.conf"
+    nginx -p "$d" -c "$d/nginx.conf" 2>"$d/nginx.log" &
+    nginx=$!
+    answers $nginx $port && break
+    kill $nginx 2>/dev/null
+    nginx=
+done
+[ -n "$nginx" ] || { cat "$d/nginx.log"; echo "nginx does not start"; exit 1; }
+redis_port=$((port + 2))
+for _ in 1 2 3 4 5 6 7 8; do
+    redis_port=$((redis_port + 17))
+    redis-server --port $redis_port --bind 127.0.0.1 --save '' --appendonly no --dir "$d" --requirepass 'p@ss' --maxmemory 64mb \
+        --maxmemory-policy allkeys-lru >"$d/redis.log" 2>&1 &
+    redis=$!
+    answers $redis $redis_port && break
+    kill $redis 2>/dev/null
+    redis=
+done
+[ -n "$redis" ] || { cat "$d/redis.log"; echo "redis-server does not start"; exit 1; }
+
+# ---- the suite over them -------------------------------------------------------------------------------
+u=http://127.0.0.1:$port
+all="$u/plain $u/bazel|layout=bazel http://operator:pass%20word@127.0.0.1:$port/private redis://:p%40ss@127.0.0.1:$redis_port
+redis://default:p%40ss@localhost:$redis_port/1|prefix=kernels/"
+[ -z "$tls" ] || all="$all https://127.0.0.1:$((port + 1))/tls/|ca=$d/cert.pem"
+SETT_TEST_REMOTES=$(echo "$all" | tr '\n' ' ') CK_RUN_CASE="over every server" "$b/runner" remote >"$d/suite" 2>&1 || {
+    cat "$d/suite"
+    bad=$((bad + 1))
+}
+grep -qE '^100%: Checks: 80,' "$d/suite" || { cat "$d/suite"; bad=$((bad + 1)); }
+n=$((n + 80))
+[ -n "$(find "$d/store/bazel/cas" "$d/store/plain" "$d/store/private" -type f)" ] || { echo "nginx has no file"; bad=$((bad + 1)); }
+kept=$(for db in 0 1; do redis-cli -p $redis_port -a 'p@ss' --no-auth-warning -n $db dbsize; done | tr '\n' ' ')
+echo "$kept" | grep -qE '^[1-9][0-9]* [1-9][0-9]* $' || { echo "Redis holds $kept"; bad=$((bad + 1)); }
+
+# ---- the command ----------------------------------------------------------------------------------------
+expect() { # exit code, pattern in stdout+stderr, arguments...
+    want=$1 pattern=$2
+    shift 2
+    out=$("$sett" "$@" 2>&1)
+    got=$?
+    n=$((n + 1))
+    if [ "$got" != "$want" ] || ! printf '%s\n' "$out" | grep -qE -- "$pattern"; then
+        echo "sett $*: exit $got (want $want), output: $out"
+        echo "    should match: $pattern"
+        bad=$((bad + 1))
+    fi
+}
+# An assembler that makes the least cubin that is sound, and one that fails: who has the first one's kernels needs none.
+{ printf '\177ELF\002\001\001\000\000\000\000\000\000\000\000\000\000\000\276\000\001\000\000\000' && head -c 28 /dev/zero && printf '\100' &&
+    head -c 11 /dev/zero; } >"$d/cubin"
+version='[ "$1" = --version ] && echo "release 13.0, V13.0.99" && exit'
+printf '#!/bin/sh\n%s\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && cat %s/cubin >"$2"; shift; done\nexit 0\n' "$version" "$d" >"$d/works"
+printf '#!/bin/sh\n%s\necho refused; exit 1\n' "$version" >"$d/fails"
+chmod +x "$d/works" "$d/fails"
+printf 'family %s saxpy_family\n .targets = sm_80, sm_90a\n' "$PWD/$b/libfamilies.so" >"$d/k.warm"
+export SETT_NVJITLINK=/nowhere SETT_PTXAS="$d/works" SETT_CACHE_REMOTE="$u/cli|secret=$d/secret"
+expect 0 '"compiled": 2, "failed": 0' warm "$d/k.warm" --cache-dir "$d/a"
+[ "$(find "$d/store/cli" -type f | grep -cE '/[0-9a-f]{64}$')" = 2 ] || { echo "nginx was not sent two entries"; bad=$((bad + 1)); }
+expect 0 "^1  $u/cli: a server, read and written" cache layers --cache-dir "$d/a"
+expect 0 '"remote": true, "writable": true' cache layers --json --cache-dir "$d/a"
+SETT_PTXAS=$d/fails expect 0 '"compiled": 2, "failed": 0' warm "$d/k.warm" --cache-dir "$d/b"
+expect 0 '^2 entries, [0-9]+ bytes, 0 damaged' cache verify --cache-dir "$d/b"
+SETT_CACHE_REMOTE="$u/given|secret=$d/secret" SETT_PTXAS=$d/fails expect 0 '"failed": 0' warm "$d/k.warm" --cache-dir "$d/c"
+"$sett" doctor >"$d/doctor" 2>&1
+grep -qxF "remote cache: $u/cli answers" "$d/doctor" || { cat "$d/doctor"; bad=$((bad + 1)); }
+# Each of these costs a warning, and no kernel.
+compile_says() { # pattern, remote
+    SETT_CACHE_REMOTE="$2" SETT_CACHE_DIR='' expect 0 "$1" compile saxpy --target sm_90a --emit cubin -o "$d/out"
+}
+compile_says "$u/moved: HTTP 302: a redirect, which is not followed" "$u/moved|secret=$d/secret"
+compile_says "$u/broken: HTTP 500" "$u/broken|secret=$d/secret"
+compile_says "http://127.0.0.1:$port/private: HTTP 401" "http://operator:wrong@127.0.0.1:$port/private|secret=$d/secret"
+compile_says "Redis: WRONGPASS" "redis://:wrong@127.0.0.1:$redis_port|secret=$d/secret"
+compile_says "its entries must be authenticated" "$u/cli"
+[ -z "$tls" ] || compile_says "(certificate|SSL)" "https://127.0.0.1:$((port + 1))/tls|secret=$d/secret"
+kill $nginx && wait $nginx 2>/dev/null
+nginx=
+compile_says "$u/cli: .*(refused|connect)" "$u/cli|secret=$d/secret"
+"$sett" doctor >"$d/doctor" 2>&1
+grep -qF "remote cache: $u/cli does not answer: " "$d/doctor" || { cat "$d/doctor"; bad=$((bad + 1)); }
+echo "$n passed, $bad failed"
+[ "$bad" = 0 ]
