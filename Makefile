@@ -103,9 +103,10 @@ PTX_LIBS = -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs 
 $(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map ptx/options.ld
 	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(PTX_OBJ) $(B)/lib.a $(PTX_LIBS)
 # The libraries of its servers are linked as they are installed: a machine that has none of them does without.
+REMOTE_LDFLAGS := -shared -Wl,--version-script=remote/remote.map -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now
+REMOTE_LIBS := -lcurl -lhiredis $(SYS_LIBS)
 $(B)/libsett-remote.so: $(REMOTE_OBJ) $(B)/lib.a remote/remote.map
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,--version-script=remote/remote.map -Wl,--gc-sections -Wl,--exclude-libs,ALL \
-	    -Wl,-z,relro,-z,now $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(REMOTE_OBJ) $(B)/lib.a -lcurl -lhiredis $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) $(REMOTE_LDFLAGS) -o $@ $(REMOTE_OBJ) $(B)/lib.a $(REMOTE_LIBS)
 no-remote:
 	@echo "  libsett-remote.so is not built: libcurl4-openssl-dev or libhiredis-dev is not installed"
 
@@ -163,7 +164,13 @@ $(B)/oom/ptx.o: $(PTX_OBJ)
 	@objcopy $(OOM_SYMBOLS) $@
 $(B)/oom/libsett-ptx.so: $(B)/oom/ptx.o $(B)/oom/lib.a ptx/ptx.map ptx/options.ld
 	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(B)/oom/ptx.o $(B)/oom/lib.a $(PTX_LIBS)
-$(B)/oom/oom: $(B)/obj/tests/oom.o $(B)/obj/tests/folder.o $(NAMED) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
+$(B)/oom/remote.o: $(REMOTE_OBJ)
+	@mkdir -p $(@D)
+	$(call Q,LD)ld -r -o $@ $^
+	@objcopy $(OOM_SYMBOLS) $@
+$(B)/oom/libsett-remote.so: $(B)/oom/remote.o $(B)/oom/lib.a remote/remote.map
+	$(call Q,LD)$(CC) $(LDFLAGS) $(REMOTE_LDFLAGS) -o $@ $(B)/oom/remote.o $(B)/oom/lib.a $(REMOTE_LIBS)
+$(B)/oom/oom: $(B)/obj/tests/oom.o $(B)/obj/tests/folder.o $(NAMED) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so $(REMOTE:$(B)/%=$(B)/oom/%)
 	$(call Q,LD)$(CC) $(LDFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 # The fault campaign on the disk cache; its compiler knows no LLVM, and takes as long as it is told.
 $(B)/fake-ptx.so: $(B)/obj/tests/fake_ptx.o $(B)/lib.a

@@ -535,6 +535,7 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
 {
     int saved = errno;
     sett__digest digest;
+    sett_error why = {0};
     if (!e || !key || !out)
         return sett__error(
             err, SETT_E_ARGUMENT, "sett_kernel_get: the engine, the key or the place for the kernel is NULL");
@@ -548,8 +549,8 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
         return SETT_OK;
     }
     s = disk_kernel(e, &digest, NULL, out, err);
-    if (s == SETT_E_NOT_CACHED)
-        s = remote_kernel(e, &digest, NULL, NULL, out, NULL);
+    if (s == SETT_E_NOT_CACHED && (s = remote_kernel(e, &digest, NULL, NULL, out, &why)) == SETT_E_MEMORY)
+        sett__error(err, s, "%s", why.text);
     if (!s)
         *out = sett__kernels_adopt(e->kernels, *out);
     errno = saved;

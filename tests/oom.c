@@ -447,6 +447,33 @@ static sett_status try_cache(const example *k, sett_error *err)
     return s ? s : try_pack(err);
 }
 
+/* A remote where nobody answers: told so, and that is all. */
+static sett_status ask_nobody(const example *k, const char *url, sett_error *err)
+{
+    char text[8192];
+    sett_compile_options o = options_of(k, "sm_90a");
+    sett_engine *e = NULL;
+    sett_kernel *kernel = NULL;
+    uint8_t key[32];
+    sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .cache_remote = url, .no_gpu = true};
+    sett_status s = sett_engine_open(&e, &eo, err);
+    STEP(sett_key(e, k->body, &o, key, err));
+    for (int i = 0; i < 2 && !s; i++) { /* the second finds it left alone */
+        s = sett_kernel_get(e, key, &kernel, err);
+        s = s == SETT_E_NOT_CACHED ? SETT_OK : s ? s : SETT_E_INTERNAL;
+    }
+    if (!s)
+        sett_engine_describe(e, text, sizeof text);
+    sett_engine_close(e);
+    return s;
+}
+
+static sett_status try_remote(const example *k, sett_error *err)
+{
+    sett_status s = ask_nobody(k, "http://user:pw@127.0.0.1:1/x|trusted|failures=1", err);
+    return s ? s : ask_nobody(k, "redis://:pw@127.0.0.1:1/2|trusted|failures=1|prefix=k:", err);
+}
+
 static sett_status launch_all_ways(sett_engine *e, sett_kernel *k, const sett_buf *X, const sett_buf *Y, sett_error *err)
 {
     const sett_stream cpu = {SETT_CPU, NULL};
@@ -597,7 +624,7 @@ int main(int argc, char **argv)
         {"tape", try_tape, NULL, false, false}, {"launch", try_launch, NULL, false, false},
         {"picture", try_picture, NULL, false, false}, {"keys", try_manifest, NULL, false, false},
         {"gpu", try_gpu, NULL, true, true}, {"warm", try_warm, try_gpu, true, false},
-        {"cache", try_cache, try_gpu, true, false}};
+        {"cache", try_cache, try_gpu, true, false}, {"remote", try_remote, NULL, false, false}};
     int failed = 0, passed = 0;
     if (!make_root())
         return 1;
@@ -607,7 +634,7 @@ int main(int argc, char **argv)
             bool few = all[i].compiles || all[i].fn == try_tape; /* what differs by kernel was tried before */
             if ((argc > 1 && strcmp(argv[1], all[i].name)) || (all[i].compiles && !compiler) ||
                 (few && strcmp(kernels[k].name, "hello") && strcmp(kernels[k].name, "row_sum")) ||
-                ((all[i].fn == try_launch || all[i].fn == try_picture) && strcmp(kernels[k].name, "saxpy")))
+                ((all[i].fn == try_launch || all[i].fn == try_picture || all[i].fn == try_remote) && strcmp(kernels[k].name, "saxpy")))
                 continue;
             int bad = campaign(&all[i], &kernels[k]);
             failed += bad;

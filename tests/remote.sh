@@ -52,10 +52,19 @@ http {
         location /broken/ { return 500; }
         location /given/ { alias $d/store/cli/; limit_except GET { deny all; } }
     }
+    include $d/docs.conf;
     ${tls:+server { listen 127.0.0.1:$(($1 + 1)) ssl; ssl_certificate $d/cert.pem; ssl_certificate_key $d/key.pem; location / { \}\}}
 }
 EOF
 }
+# What docs/cache.md tells operators to write, but for its port and folder.
+operators() { # port
+    sed -n '/^```nginx$/,/^```$/p' docs/cache.md | grep -v '^```' |
+        sed "s|listen 8080;|listen 127.0.0.1:$1;|; s|/srv/sett|$d/operator|g" >"$d/docs.conf"
+}
+mkdir -p "$d/operator/store" "$d/operator/tmp"
+redis_line=$(sed -n 's/^    redis-server --port 6379 \(--.*\) --requirepass .*/\1/p' docs/cache.md)
+[ -n "$redis_line" ] || { echo "docs/cache.md starts no Redis"; exit 1; }
 answers() { # process, port: it lives, and has bound the port
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         kill -0 "$1" 2>/dev/null || return 1
@@ -68,6 +77,8 @@ port=$((20000 + $$ % 20000))
 for _ in 1 2 3 4 5 6 7 8; do
     port=$((port + 17))
     configure $port >"$d/nginx.conf"
+    operators $((port + 2))
+    grep -q 'listen 127' "$d/docs.conf" || { echo "docs/cache.md has no server of nginx"; exit 1; }
     nginx -p "$d" -c "$d/nginx.conf" 2>"$d/nginx.log" &
     nginx=$!
     answers $nginx $port && break
@@ -75,11 +86,10 @@ for _ in 1 2 3 4 5 6 7 8; do
     nginx=
 done
 [ -n "$nginx" ] || { cat "$d/nginx.log"; echo "nginx does not start"; exit 1; }
-redis_port=$((port + 2))
+redis_port=$((port + 3))
 for _ in 1 2 3 4 5 6 7 8; do
     redis_port=$((redis_port + 17))
-    redis-server --port $redis_port --bind 127.0.0.1 --save '' --appendonly no --dir "$d" --requirepass 'p@ss' --maxmemory 64mb \
-        --maxmemory-policy allkeys-lru >"$d/redis.log" 2>&1 &
+    eval "redis-server $redis_line --port $redis_port --bind 127.0.0.1 --dir $d --requirepass p@ss --maxmemory 64mb" >"$d/redis.log" 2>&1 &
     redis=$!
     answers $redis $redis_port && break
     kill $redis 2>/dev/null
@@ -89,7 +99,7 @@ done
 
 # ---- the suite over them -------------------------------------------------------------------------------
 u=http://127.0.0.1:$port
-all="$u/plain $u/bazel|layout=bazel http://operator:pass%20word@127.0.0.1:$port/private redis://:p%40ss@127.0.0.1:$redis_port
+all="$u/plain http://127.0.0.1:$((port + 2))/sett $u/bazel|layout=bazel http://operator:pass%20word@127.0.0.1:$port/private redis://:p%40ss@127.0.0.1:$redis_port
 redis://default:p%40ss@localhost:$redis_port/1|prefix=kernels/"
 [ -z "$tls" ] || all="$all https://127.0.0.1:$((port + 1))/tls/|ca=$d/cert.pem"
 SETT_TEST_REMOTES=$(echo "$all" | tr '\n' ' ') CK_RUN_CASE="over every server" "$b/runner" remote >"$d/suite" 2>&1 || {
@@ -98,7 +108,7 @@ SETT_TEST_REMOTES=$(echo "$all" | tr '\n' ' ') CK_RUN_CASE="over every server" "
 }
 grep -qE '^100%: Checks: 80,' "$d/suite" || { cat "$d/suite"; bad=$((bad + 1)); }
 n=$((n + 80))
-[ -n "$(find "$d/store/bazel/cas" "$d/store/plain" "$d/store/private" -type f)" ] || { echo "nginx has no file"; bad=$((bad + 1)); }
+[ -n "$(find "$d/store/bazel/cas" "$d/store/plain" "$d/store/private" "$d/operator/store/sett" -type f)" ] || { echo "nginx has no file"; bad=$((bad + 1)); }
 kept=$(for db in 0 1; do redis-cli -p $redis_port -a 'p@ss' --no-auth-warning -n $db dbsize; done | tr '\n' ' ')
 echo "$kept" | grep -qE '^[1-9][0-9]* [1-9][0-9]* $' || { echo "Redis holds $kept"; bad=$((bad + 1)); }
 
