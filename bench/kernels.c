@@ -45,7 +45,7 @@ sett_call *bench_add(sett_engine *e, int64_t m, int64_t n, const int *tv, void *
     struct add_tv user = {tv[0], tv[1], tv[2], tv[3]};
     sett_compile_options opt = {.size = sizeof opt, .name = "add_tv", .user = &user};
     sett_buf A = sett_buf_2d(a, SETT_F16, m, n), B = sett_buf_2d(b, SETT_F16, m, n), C = sett_buf_2d(c, SETT_F16, m, n);
-    sett_bind bind[] = {{SETT_BIND_BUF, {.t = &A}}, {SETT_BIND_BUF, {.t = &B}}, {SETT_BIND_BUF, {.t = &C}}};
+    sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &A}}, {SETT_BIND_BUF, .u = {.t = &B}}, {SETT_BIND_BUF, .u = {.t = &C}}};
     return prepared(e, add_tv, &opt, 3, bind, report, len);
 }
 
@@ -54,7 +54,7 @@ sett_call *bench_softmax(sett_engine *e, int64_t m, int64_t n, int threads, void
     struct softmax user = {SETT_BF16, (int)n, threads};
     sett_compile_options opt = {.size = sizeof opt, .name = "softmax", .user = &user};
     sett_buf X = sett_buf_2d(x, SETT_BF16, m, n), Y = sett_buf_2d(y, SETT_BF16, m, n);
-    sett_bind bind[] = {{SETT_BIND_BUF, {.t = &X}}, {SETT_BIND_BUF, {.t = &Y}}};
+    sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &Y}}};
     return prepared(e, softmax, &opt, 2, bind, report, len);
 }
 
@@ -63,7 +63,7 @@ sett_call *bench_rms_norm(sett_engine *e, int64_t m, int64_t n, int threads, voi
     struct rms_norm user = {SETT_BF16, (int)n, threads};
     sett_compile_options opt = {.size = sizeof opt, .name = "rms_norm", .user = &user};
     sett_buf X = sett_buf_2d(x, SETT_BF16, m, n), W = sett_buf_1d(w, SETT_BF16, n), Y = sett_buf_2d(y, SETT_BF16, m, n);
-    sett_bind bind[] = {{SETT_BIND_BUF, {.t = &X}}, {SETT_BIND_BUF, {.t = &W}}, {SETT_BIND_BUF, {.t = &Y}}, {SETT_BIND_FLOAT, {.f = eps}}};
+    sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &W}}, {SETT_BIND_BUF, .u = {.t = &Y}}, {SETT_BIND_FLOAT, .u = {.f = eps}}};
     return prepared(e, rms_norm, &opt, 4, bind, report, len);
 }
 
@@ -72,7 +72,7 @@ sett_call *bench_silu_mul(sett_engine *e, int64_t m, int64_t n, int threads, int
     struct silu_mul user = {SETT_BF16, (int)n, threads, each};
     sett_compile_options opt = {.size = sizeof opt, .name = "silu_mul", .user = &user};
     sett_buf X = sett_buf_nd(x, SETT_BF16, 3, (const int64_t[]){m, 2, n}), Y = sett_buf_2d(y, SETT_BF16, m, n);
-    sett_bind bind[] = {{SETT_BIND_BUF, {.t = &X}}, {SETT_BIND_BUF, {.t = &Y}}};
+    sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &Y}}};
     return prepared(e, silu_mul, &opt, 2, bind, report, len);
 }
 
@@ -81,6 +81,6 @@ sett_call *bench_sum(sett_engine *e, int64_t n, int threads, int blocks, int eac
     struct sum user = {threads, blocks, each};
     sett_compile_options opt = {.size = sizeof opt, .name = "sum", .user = &user};
     sett_buf X = sett_buf_1d(x, SETT_F32, n), P = sett_buf_1d(part, SETT_F32, blocks), D = sett_buf_1d(done, SETT_U32, 1), Y = sett_buf_1d(y, SETT_F32, 1);
-    sett_bind bind[] = {{SETT_BIND_BUF, {.t = &X}}, {SETT_BIND_BUF, {.t = &P}}, {SETT_BIND_BUF, {.t = &D}}, {SETT_BIND_BUF, {.t = &Y}}};
+    sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &P}}, {SETT_BIND_BUF, .u = {.t = &D}}, {SETT_BIND_BUF, .u = {.t = &Y}}};
     return prepared(e, sum, &opt, 4, bind, report, len);
 }

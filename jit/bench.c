@@ -21,22 +21,22 @@ enum {
     ADDRESS_BITS = 255, /* of an argument's address, that its copies keep: sett_alloc gives the rest as zeros */
 };
 
-static const char func[] = "sett_benchmark";
+static const char func[] = "sett_benchmark", function_func[] = "sett_benchmark_function";
 
 /* ---- options ---------------------------------------------------------------------------- */
-static sett_status bad_count(const char *name, int n, int least, int most, sett_error *err)
+static sett_status bad_count(const char *by, const char *name, int n, int least, int most, sett_error *err)
 {
-    return sett__error(err, SETT_E_ARGUMENT, "%s: .%s is %d, it must be %d to %d", func, name, n, least, most);
+    return sett__error(err, SETT_E_ARGUMENT, "%s: .%s is %d, it must be %d to %d", by, name, n, least, most);
 }
 
-static sett_status take_options(sett_benchmark_options *o, const sett_benchmark_options *given,
+static sett_status take_options(const char *by, sett_benchmark_options *o, const sett_benchmark_options *given,
     const sett_benchmark_result *result, bool gpu, sett_error *err)
 {
     sett_status s = sett__options(o, sizeof *o, given, "sett_benchmark_options", err);
     if (s)
         return s;
     if (!result || !sett__known_size(result->size))
-        return sett__error(err, SETT_E_ARGUMENT, "%s: the place for the result is NULL, or its .size is not set", func);
+        return sett__error(err, SETT_E_ARGUMENT, "%s: the place for the result is NULL, or its .size is not set", by);
     const struct {
         const char *name;
         int *n, most, otherwise;
@@ -45,18 +45,18 @@ static sett_status take_options(sett_benchmark_options *o, const sett_benchmark_
         {"workspaces", &o->workspaces, MOST_WORKSPACES, 0}};
     for (size_t i = 0; i < SETT__COUNT(counts); i++) {
         if (*counts[i].n < 0 || *counts[i].n > counts[i].most)
-            return bad_count(counts[i].name, *counts[i].n, 0, counts[i].most, err);
+            return bad_count(by, counts[i].name, *counts[i].n, 0, counts[i].most, err);
         if (!*counts[i].n)
             *counts[i].n = counts[i].otherwise;
     }
     if (o->workspaces > 1 && (o->hot || o->in_place))
-        return sett__error(err, SETT_E_ARGUMENT, "%s: .%s means one workspace, and .workspaces is %d", func,
+        return sett__error(err, SETT_E_ARGUMENT, "%s: .%s means one workspace, and .workspaces is %d", by,
             o->hot ? "hot" : "in_place", o->workspaces);
     if (!(o->bytes >= 0 && o->flops >= 0) || isinf(o->bytes) || isinf(o->flops))
         return sett__error(err, SETT_E_ARGUMENT,
-            "%s: .bytes = %g, .flops = %g: both must be positive, or 0 for not told", func, o->bytes, o->flops);
+            "%s: .bytes = %g, .flops = %g: both must be positive, or 0 for not told", by, o->bytes, o->flops);
     if (o->graph && !gpu)
-        return sett__error(err, SETT_E_NO_DEVICE, "%s: .graph needs a GPU; the CPU engine has no graphs", func);
+        return sett__error(err, SETT_E_NO_DEVICE, "%s: .graph needs a GPU; the CPU engine has no graphs", by);
     return SETT_OK;
 }
 
@@ -98,6 +98,7 @@ static void summarise(double *us, const sett_benchmark_options *o, sett_benchmar
 
 /* ---- iterations ------------------------------------------------------------------------------- */
 typedef struct work {
+    const char *by; /* the public call */
     sett_benchmark_fn fn;
     void *user;
     int launches, workspaces, next;
@@ -110,7 +111,7 @@ static sett_status once(void *user, sett_stream stream, sett_error *err)
         sett_status s = w->fn(w->user, stream, w->next);
         w->next = (w->next + 1) % w->workspaces;
         if (s)
-            return sett__error(err, s, "%s: a launch failed: %s", func, sett_status_text(s));
+            return sett__error(err, s, "%s: a launch failed: %s", w->by, sett_status_text(s));
     }
     return SETT_OK;
 }
@@ -128,16 +129,16 @@ static sett_status time_cpu(work *w, sett_stream stream, const sett_benchmark_op
 }
 
 /* Options are taken, workspaces known; what is known of r is in it. */
-static sett_status measure(sett_engine *e, sett_stream stream, sett_benchmark_fn fn, void *user,
+static sett_status measure(const char *by, sett_engine *e, sett_stream stream, sett_benchmark_fn fn, void *user,
     sett_benchmark_options *o, sett_benchmark_result *r, sett_benchmark_result *to, sett_error *err)
 {
     if (!o->launches)
         o->launches = o->graph ? (o->workspaces > GRAPH_LAUNCHES ? o->workspaces : GRAPH_LAUNCHES) : 1;
-    work w = {fn, user, o->launches, o->workspaces, 0};
+    work w = {by, fn, user, o->launches, o->workspaces, 0};
     const sett__timing t = {o->graph, o->warmup, o->iterations, once, &w};
     double *us = malloc((size_t)o->iterations * sizeof *us);
     if (!us)
-        return sett__error(err, SETT_E_MEMORY, "%s: out of memory", func);
+        return sett__error(err, SETT_E_MEMORY, "%s: out of memory", by);
     r->gpu = stream.device != SETT_CPU;
     snprintf(r->device, sizeof r->device, "%s", r->gpu ? sett__cuda_name(e->cuda, stream.device) : "CPU engine");
     sett_status s = sett_sync_error(e, stream, err);
@@ -159,15 +160,15 @@ sett_status sett_benchmark_function(sett_engine *e, sett_stream stream, sett_ben
     sett_benchmark_result r = {0};
     int saved = errno;
     if (!e || !fn)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_benchmark_function: the %s is NULL", e ? "function" : "engine");
+        return sett__error(err, SETT_E_ARGUMENT, "%s: the %s is NULL", function_func, e ? "function" : "engine");
     sett_status s = sett_sync_error(e, stream, err);
     if (!s && !sett__device(e, &stream.device, err))
         s = SETT_E_NO_DEVICE;
     if (!s)
-        s = take_options(&o, options, to, stream.device != SETT_CPU, err);
+        s = take_options(function_func, &o, options, to, stream.device != SETT_CPU, err);
     if (!s) {
         o.workspaces = o.workspaces ? o.workspaces : 1;
-        s = measure(e, stream, fn, user, &o, &r, to, err);
+        s = measure(function_func, e, stream, fn, user, &o, &r, to, err);
     }
     errno = saved;
     return s;
@@ -374,7 +375,7 @@ static sett_status run_bench(bench *p, sett_benchmark_options *o, sett_benchmark
     p->o = o;
     s = make_workspaces(p, err);
     if (!s)
-        s = measure(p->e, p->stream, run_call, p, o, &r, to, err);
+        s = measure(func, p->e, p->stream, run_call, p, o, &r, to, err);
     drop_workspaces(p);
     return s;
 }
@@ -388,7 +389,7 @@ sett_status sett_benchmark_n(sett_kernel *k, sett_stream stream, int n, const se
         return sett__error(err, SETT_E_ARGUMENT, "%s: the kernel is NULL", func);
     sett_status s = sett__launch_check(k, &stream.device, err);
     if (!s)
-        s = take_options(&o, options, to, stream.device != SETT_CPU, err);
+        s = take_options(func, &o, options, to, stream.device != SETT_CPU, err);
     if (!s)
         s = sett_sync_error(k->engine, stream, err);
     bench *p = s ? NULL : calloc(1, sizeof *p);

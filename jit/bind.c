@@ -35,6 +35,7 @@ typedef struct mode_ref {
 
 /* What .wide does not change: the arithmetic that a body does with the Int32 numbers of blocks and threads. */
 #define WIDE_INDEX " and form own indices from sett_to(sett_block_idx(b, 0), SETT_I64)"
+#define MARKED " (of a marked tensor: no use_32bit_stride)"
 #define REFUSE(bd, status, ...) sett__error((bd)->err, status, __VA_ARGS__)
 
 /* ---- words ------------------------------------------------------------------------- */
@@ -119,13 +120,20 @@ static inline mode_ref modes_of(const binder *bd, uint32_t param)
 }
 
 /* ---- kinds, types, ranks ------------------------------------------------------------------ */
+static const char *given_text(const sett_bind *a)
+{
+    static const char *const text[] = {[SETT_BIND_BUF] = "a buffer", [SETT_BIND_INT] = "a number",
+        [SETT_BIND_FLOAT] = "a number", [SETT_BIND_STRUCT] = "a struct"};
+    return (unsigned)a->kind < SETT__COUNT(text) && a->kind ? text[a->kind] : "nothing";
+}
+
 static sett_status check_buffer(const binder *bd, uint32_t i)
 {
     const sett__param *p = &bd->sig->param[i];
     const sett_buf *t = bd->arg[i].u.t;
     if (bd->arg[i].kind != SETT_BIND_BUF)
-        return REFUSE(bd, SETT_E_BIND, "%s: %s is a tensor, and a number was given (argument %u)", bd->name, p->name,
-            (unsigned)i);
+        return REFUSE(bd, SETT_E_BIND, "%s: %s is a tensor, and %s was given (argument %u)", bd->name, p->name,
+            given_text(&bd->arg[i]), (unsigned)i);
     if (!t)
         return REFUSE(
             bd, SETT_E_BIND, "%s: %s: the buffer given is NULL (argument %u)", bd->name, p->name, (unsigned)i);
@@ -160,6 +168,21 @@ bool sett__int_fits(sett_dtype dtype, int64_t v)
     }
 }
 
+static sett_status check_struct(const binder *bd, uint32_t i)
+{
+    const sett__param *p = &bd->sig->param[i];
+    const sett_bind *a = &bd->arg[i];
+    if (a->kind != SETT_BIND_STRUCT)
+        return REFUSE(bd, SETT_E_BIND, "%s: %s is a struct of %u bytes, and %s was given (argument %u): SETT_STRUCT(x) gives one",
+            bd->name, p->name, (unsigned)p->bytes, given_text(a), (unsigned)i);
+    if (a->bytes != p->bytes)
+        return REFUSE(bd, SETT_E_SHAPE, "%s: %s is a struct of %u bytes, the one given has %u (argument %u)", bd->name,
+            p->name, (unsigned)p->bytes, (unsigned)a->bytes, (unsigned)i);
+    if (!a->u.p)
+        return REFUSE(bd, SETT_E_BIND, "%s: %s: the struct given is NULL (argument %u)", bd->name, p->name, (unsigned)i);
+    return SETT_OK;
+}
+
 static sett_status check_scalar(binder *bd, uint32_t i)
 {
     const sett__param *p = &bd->sig->param[i];
@@ -167,6 +190,8 @@ static sett_status check_scalar(binder *bd, uint32_t i)
     sett_dtype dtype = (sett_dtype)p->dtype;
     bool is_float = sett__dtype_is_float(dtype);
     bd->scalar[i] = 0;
+    if (p->scalar == SETT__BY_STRUCT)
+        return check_struct(bd, i);
     if (a->kind == SETT_BIND_INT && sett__int_fits(dtype, a->u.i)) {
         bd->scalar[i] = a->u.i;
         return SETT_OK;
@@ -176,7 +201,7 @@ static sett_status check_scalar(binder *bd, uint32_t i)
             sett_dtype_name(dtype));
     if (a->kind != SETT_BIND_FLOAT)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a number, and %s was given (argument %u)", bd->name, p->name,
-            a->kind == SETT_BIND_BUF ? "a buffer" : "nothing", (unsigned)i);
+            given_text(a), (unsigned)i);
     if (!is_float)
         return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, and the floating number %g was given", bd->name, p->name,
             sett_dtype_name(dtype), a->u.f);
@@ -326,8 +351,8 @@ static sett_status check_symbol(const binder *bd, uint32_t i)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is negative", bd->name, s->name, v,
             place_text(bd, bd->from[i], place));
     if (!s->wide && v > INT32_MAX)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is past 2^31 - 1: declare it .wide" WIDE_INDEX, bd->name,
-            s->name, v, place_text(bd, bd->from[i], place));
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is past 2^31 - 1: declare it .wide%s" WIDE_INDEX, bd->name,
+            s->name, v, place_text(bd, bd->from[i], place), bd->from[i] < GIVEN && bd->from[i] & 1 ? MARKED : "");
     /* A power of two by a mask: a division would be the dearest step of a launch. */
     if (s->div > 1 && (s->div & (s->div - 1) ? v % s->div : v & (s->div - 1)))
         return REFUSE(bd, SETT_E_DIVIDE, "%s: %s = %" PRId64 " (%s) is not a multiple of %" PRId64, bd->name, s->name,
@@ -449,7 +474,7 @@ static sett_status check_memory(const binder *bd, uint32_t i, const sett_buf *t,
         return REFUSE(bd, SETT_E_RANGE, "%s: the extents and strides of %s overflow 64 bits", bd->name, p->name);
     if (!p->wide && (hi >= INT64_C(1) << 31 || lo < -(INT64_C(1) << 31)))
         return REFUSE(bd, SETT_E_RANGE,
-            "%s: %s spans %" PRId64 " elements, past the 2^31 of 32-bit offsets: declare its symbols .wide (of a marked tensor: no use_32bit_stride)" WIDE_INDEX,
+            "%s: %s spans %" PRId64 " elements, past the 2^31 of 32-bit offsets: declare its symbols .wide" MARKED WIDE_INDEX,
             bd->name,
             p->name, cosize);
     if (x)
@@ -504,6 +529,27 @@ static sett_status eval_dims(const binder *bd, const sett__expr e[3], const sett
     return SETT_OK;
 }
 
+/* What is given at launch is all of the window, or nothing. */
+static sett_status bind_smem(const binder *bd, int64_t most, sett__launch_dims *d)
+{
+    const sett__sig *sig = bd->sig;
+    char expr[200];
+    int64_t more = 0;
+    bool known = !sig->smem_more.count || eval(bd, sig->smem_more, &more);
+    if (known && more >= 0 && more <= most - (int64_t)sig->smem) {
+        d->smem = sett__smem_static(sig) ? 0 : sig->smem + (uint32_t)more;
+        return SETT_OK;
+    }
+    if (!sig->smem_more.count)
+        return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %" PRId64 " is the limit", bd->name,
+            (unsigned)sig->smem, most);
+    sett__expr_str(sig, sig->smem_more, expr, sizeof expr);
+    if (!known)
+        return REFUSE(bd, SETT_E_RANGE, "%s: the bytes of shared memory, %s, overflow or divide by zero", bd->name, expr);
+    return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory and %s = %" PRId64 " that the launch adds; the limit is %" PRId64,
+        bd->name, (unsigned)sig->smem, expr, more, most);
+}
+
 static sett_status bind_dims(const binder *bd, bool gpu, sett__bound *out)
 {
     sett__launch_dims *d = &out->dims;
@@ -518,10 +564,9 @@ static sett_status bind_dims(const binder *bd, bool gpu, sett__bound *out)
     if (threads > SETT__BLOCK_THREADS)
         return REFUSE(
             bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, SETT__BLOCK_THREADS);
-    if (gpu && bd->sig->smem > SETT__SMEM_MAX)
-        return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %d is the limit", bd->name,
-            (unsigned)bd->sig->smem, SETT__SMEM_MAX);
-    d->smem = bd->sig->smem;
+    s = bind_smem(bd, gpu ? SETT__SMEM_MAX : SETT__MAX_SMEM, d);
+    if (s)
+        return s;
     out->empty = !d->grid[0] || !d->grid[1] || !d->grid[2];
     return SETT_OK;
 }
@@ -605,6 +650,14 @@ static inline uint32_t put(sett__bound *out, uint32_t at, uint64_t value, uint32
     return at + size;
 }
 
+static uint32_t put_struct(sett__bound *out, uint32_t at, const sett__param *p, const void *from)
+{
+    while (at & (p->align - 1))
+        out->params[at++] = 0;
+    memcpy(out->params + at, from, p->bytes);
+    return at + p->bytes;
+}
+
 static uint64_t scalar_bits(const binder *bd, uint32_t i)
 {
     const sett_bind *a = &bd->arg[i];
@@ -619,7 +672,9 @@ static void pack(const binder *bd, bool gpu, sett__bound *out)
     const sett__sig *sig = bd->sig;
     uint32_t at = 0;
     for (uint32_t i = 0; i < sig->n_param; i++)
-        if (sig->param[i].scalar)
+        if (sig->param[i].scalar == SETT__BY_STRUCT)
+            at = put_struct(out, at, &sig->param[i], bd->arg[i].u.p);
+        else if (sig->param[i].scalar)
             at = put(out, at, scalar_bits(bd, i), (uint32_t)sett__dtype_bytes((sett_dtype)sig->param[i].dtype));
         else
             at = put(out, at, (uintptr_t)bd->arg[i].u.t->data, 8);

@@ -20,6 +20,7 @@ struct sett_call {
     sett_bind *bind;         /* n_param + n_sym; kind 0: not given */
     sett_buf *buf;           /* n_param: what the binds of buffers point to */
     sett__extent *extent[2]; /* n_param each, of a CPU kernel: in use, and for the next commit */
+    unsigned char *structs;  /* staged, one after another */
     sett__launch_dims dims;  /* of a CPU kernel */
     uint32_t params_len;
     alignas(LINE) unsigned char params[];
@@ -61,21 +62,35 @@ SETT__HOT void sett_call_buf(sett_call *c, int arg, const sett_buf *t)
         return;
     if (t)
         c->buf[arg] = *t;
-    *b = (sett_bind){SETT_BIND_BUF, {.t = t ? &c->buf[arg] : NULL}};
+    *b = (sett_bind){SETT_BIND_BUF, .u = {.t = t ? &c->buf[arg] : NULL}};
 }
 
 void sett_call_int(sett_call *c, int arg, int64_t i)
 {
     sett_bind *b = place(c, arg, true);
     if (b)
-        *b = (sett_bind){SETT_BIND_INT, {.i = i}};
+        *b = (sett_bind){SETT_BIND_INT, .u = {.i = i}};
 }
 
 void sett_call_float(sett_call *c, int arg, double f)
 {
     sett_bind *b = place(c, arg, true);
     if (b)
-        *b = (sett_bind){SETT_BIND_FLOAT, {.f = f}};
+        *b = (sett_bind){SETT_BIND_FLOAT, .u = {.f = f}};
+}
+
+void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
+{
+    sett_bind *b = place(c, arg, false);
+    if (!b)
+        return;
+    const sett__param *param = c->kernel->meta.sig.param;
+    unsigned char *copy = c->structs;
+    for (int i = 0; i < arg; i++)
+        copy += param[i].bytes;
+    if (p && bytes == param[arg].bytes)
+        memcpy(copy, p, bytes);
+    *b = sett_bind_struct(p ? copy : NULL, bytes);
 }
 
 static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_error *err)
@@ -86,6 +101,8 @@ static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_er
     for (int i = 0; i < n; i++) {
         if (args[i].kind == SETT_BIND_BUF && i < c->n_param)
             sett_call_buf(c, i, args[i].u.t);
+        else if (args[i].kind == SETT_BIND_STRUCT && i < c->n_param)
+            sett_call_struct(c, i, args[i].u.p, args[i].bytes);
         else
             c->bind[i] = args[i];
     }
@@ -141,10 +158,14 @@ SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
     sett__bound b;
     const sett_kernel *k = c->kernel;
     sett_status s = SETT_OK;
-    if (c->wrong >= 0 || !k->plan || !sett__plan_follow(k->plan, c->n_param + c->n_sym, c->bind, &b)) {
-        s = check_staged(c, err);
+    if (c->wrong >= 0 || !k->plan || !sett__gate_open(c->gate) || !sett__plan_follow(k->plan, c->n_param + c->n_sym, c->bind, &b)) {
+        s = sett__engine_check(k->engine, err);
+        if (!s)
+            s = check_staged(c, err);
         if (!s)
             s = sett__bind_kernel(k, c->n_param + c->n_sym, c->bind, &b, c->extent[1], err);
+        if (!s && !k->cpu)
+            s = sett__gpu_fits(k->gpu, c->device, &b.dims, err);
     }
     if (!s)
         take_over(c, &b);
@@ -158,9 +179,11 @@ static sett_call *new_call(sett_kernel *k)
 {
     size_t n_param = k->meta.sig.n_param, n_sym = k->meta.sig.n_sym - k->meta.sig.n_derived;
     size_t binds = (n_param + n_sym) * sizeof(sett_bind), bufs = n_param * sizeof(sett_buf);
-    size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0;
+    size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0, structs = 0;
+    for (size_t i = 0; i < n_param; i++)
+        structs += k->meta.sig.param[i].bytes;
     size_t params = (sett__params_len(&k->meta.sig) + LINE - 1) / LINE * LINE;
-    size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + LINE - 1) / LINE * LINE;
+    size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + structs + LINE - 1) / LINE * LINE;
     sett_call *c = aligned_alloc(LINE, size);
     if (!c)
         return NULL;
@@ -172,6 +195,7 @@ static sett_call *new_call(sett_kernel *k)
         c->extent[0] = (sett__extent *)(void *)(at + binds + bufs);
         c->extent[1] = (sett__extent *)(void *)(at + binds + bufs + extents);
     }
+    c->structs = (unsigned char *)at + binds + bufs + 2 * extents;
     c->n_param = (int)n_param;
     c->n_sym = (int)n_sym;
     c->wrong = -1;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct {
@@ -39,6 +40,8 @@ void sett__dump_open(sett_engine *e)
         if (at[n] != ',')
             break;
     }
+    if (e->dump && mkdir(e->dump_to, 0777) && errno != EEXIST)
+        sett__log(e, SETT_LOG_WARNING, "dump", "SETT_DUMP: %s cannot be made: %s", e->dump_to, strerror(errno));
 }
 
 /* No failure of a dump is one of the compile. */

@@ -63,23 +63,23 @@ static sett_bind scalar_of(const ffi_type *type, const void *p)
     memcpy(&v, p, type->size);
     switch (type->type) {
     case FFI_TYPE_FLOAT:
-        return (sett_bind){SETT_BIND_FLOAT, {.f = (double)v.f}};
+        return (sett_bind){SETT_BIND_FLOAT, .u = {.f = (double)v.f}};
     case FFI_TYPE_DOUBLE:
-        return (sett_bind){SETT_BIND_FLOAT, {.f = v.d}};
+        return (sett_bind){SETT_BIND_FLOAT, .u = {.f = v.d}};
     case FFI_TYPE_UINT8:
-        return (sett_bind){SETT_BIND_INT, {.i = v.u8}};
+        return (sett_bind){SETT_BIND_INT, .u = {.i = v.u8}};
     case FFI_TYPE_SINT8:
-        return (sett_bind){SETT_BIND_INT, {.i = v.i8}};
+        return (sett_bind){SETT_BIND_INT, .u = {.i = v.i8}};
     case FFI_TYPE_UINT16:
-        return (sett_bind){SETT_BIND_INT, {.i = v.u16}};
+        return (sett_bind){SETT_BIND_INT, .u = {.i = v.u16}};
     case FFI_TYPE_SINT16:
-        return (sett_bind){SETT_BIND_INT, {.i = v.i16}};
+        return (sett_bind){SETT_BIND_INT, .u = {.i = v.i16}};
     case FFI_TYPE_UINT32:
-        return (sett_bind){SETT_BIND_INT, {.i = v.u32}};
+        return (sett_bind){SETT_BIND_INT, .u = {.i = v.u32}};
     case FFI_TYPE_SINT32:
-        return (sett_bind){SETT_BIND_INT, {.i = v.i32}};
+        return (sett_bind){SETT_BIND_INT, .u = {.i = v.i32}};
     default:
-        return (sett_bind){SETT_BIND_INT, {.i = v.i64}};
+        return (sett_bind){SETT_BIND_INT, .u = {.i = v.i64}};
     }
 }
 
@@ -89,8 +89,11 @@ static void enter(ffi_cif *cif, void *result, void **args, void *user)
     const sett_function *f = user;
     sett_bind bind[SETT__MAX_ARGS];
     for (unsigned i = 0; i < cif->nargs; i++) {
-        if (f->type[i]->type == FFI_TYPE_POINTER)
-            bind[i] = (sett_bind){SETT_BIND_BUF, {.t = *(const sett_buf *const *)args[i]}};
+        const sett__param *p = &f->kernel->meta.sig.param[i];
+        if (p->scalar == SETT__BY_STRUCT)
+            bind[i] = sett_bind_struct(*(const void *const *)args[i], p->bytes);
+        else if (f->type[i]->type == FFI_TYPE_POINTER)
+            bind[i] = sett_bind_t(*(const sett_buf *const *)args[i]);
         else
             bind[i] = scalar_of(f->type[i], args[i]);
     }
@@ -102,7 +105,7 @@ static sett_status find_types(sett_function *f, sett_error *err)
     const sett__sig *sig = &f->kernel->meta.sig;
     for (uint32_t i = 0; i < sig->n_param; i++) {
         const sett__param *p = &sig->param[i];
-        f->type[i] = p->scalar ? scalar_type(p->dtype) : &ffi_type_pointer;
+        f->type[i] = p->scalar == SETT__BY_NUMBER ? scalar_type(p->dtype) : &ffi_type_pointer;
         if (!f->type[i])
             return sett__error(err, SETT_E_DTYPE, "sett_kernel_function: %s: %s is %s, which has no type in C",
                 f->kernel->meta.name, p->name, sett_dtype_name((sett_dtype)p->dtype));

@@ -136,7 +136,7 @@ typedef struct sett__cuda sett__cuda;
 typedef struct sett__gpu_kernel sett__gpu_kernel; /* loaded code: a CUlibrary and CUkernel, or CUmodules per context */
 typedef struct sett__launch_dims {
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1: none */
-    uint32_t smem; /* of the block's window, as in the signature; past SETT__STATIC_SMEM it is dynamic */
+    uint32_t smem; /* of the block's window, where it is not in the code: sett__smem_static */
 } sett__launch_dims;
 /* SETT_E_NO_DEVICE when there is no libcuda.so.1 or no GPU; the text says which. Of the engine, which outlives it. */
 sett_status sett__cuda_open(sett__cuda **, const atomic_uint *gate, sett__logger *, sett_error *);
@@ -162,6 +162,8 @@ sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, c
 /* Of a kernel with assertions: the signature lives as long as the handle. What fails is found by sett__cuda_failed, also
  * after the handle is gone. */
 sett_status sett__gpu_claims(sett__gpu_kernel *, const sett__sig *, sett_error *);
+void sett__gpu_more_smem(sett__gpu_kernel *); /* launches may add to its shared memory; before it is prepared */
+sett_status sett__gpu_fits(const sett__gpu_kernel *, int device, const sett__launch_dims *, sett_error *); /* does that? */
 /* The end of a packed block, if the kernel has assertions: where it writes what failed. After prepare. */
 void sett__gpu_address(const sett__gpu_kernel *, int device, void *params, size_t params_len);
 /* SETT_E_FAULT with the report of an assertion that failed on the device, once; waits for nothing. */
@@ -219,6 +221,7 @@ typedef struct sett__sim_launch {
     size_t params_len;
     const sett__extent *extent; /* one a sig.param (scalars: {0,0}) */
     int threads;        /* OS threads at most */
+    uint32_t smem_more; /* bytes of shared memory behind the signature's */
     uint64_t most_rounds; /* of while loops, by one warp in a block: more are a fault; 0: 2^31 */
     const char *name;   /* of the kernel, for reports */
     sett_print_fn print; /* NULL: stdout */

@@ -82,6 +82,8 @@ sett_status sett__kernel_of_entry(
     if (!s && !k->ptx_only && e->cuda)
         s = sett__gpu_kernel_make(e->cuda, k->entry.cubin.data, k->entry.cubin.len, k->meta.name, k->meta.sig.smem,
             e->opt.module_api, &k->gpu, err);
+    if (!s && k->gpu && k->meta.sig.smem_more.count)
+        sett__gpu_more_smem(k->gpu);
     if (!s && k->gpu && k->meta.sig.n_claim)
         s = sett__gpu_claims(k->gpu, &k->meta.sig, err);
     if (!s && k->gpu)
@@ -273,7 +275,8 @@ sett_status sett_kernel_param(const sett_kernel *k, int index, sett_param_info *
         return SETT_E_ARGUMENT;
     const sett__param *p = &k->meta.sig.param[index];
     sett_param_info info = {
-        .size = sizeof info, .name = p->name, .dtype = (sett_dtype)p->dtype, .rank = p->rank, .scalar = p->scalar};
+        .size = sizeof info, .name = p->name, .dtype = (sett_dtype)p->dtype, .rank = p->rank, .scalar = p->scalar != 0,
+        .bytes = p->bytes};
     info.read = (p->access & SETT__ACCESS_READ) != 0;
     info.written = (p->access & SETT__ACCESS_WRITE) != 0;
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);

@@ -56,6 +56,7 @@ sett_status sett__launch_cpu(const sett_kernel *k, const sett__launch_dims *d, c
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
+        .smem_more = k->meta.sig.smem_more.count ? d->smem - k->meta.sig.smem : 0,
         .params = params,
         .params_len = params_len,
         .extent = extent,

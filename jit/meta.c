@@ -16,15 +16,7 @@ enum { VERSION = 3, FIXED = 28, N_BLOBS = 6, MAX_TEXT = 512, CLAIM = 20 };
 /* The kernel's parameter block, as sett__sig describes it: for the reader to check what it is told. */
 uint32_t sett__params_len(const sett__sig *sig)
 {
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < sig->n_param; i++) {
-        uint64_t size = sig->param[i].scalar ? (uint64_t)sett__dtype_bytes((sett_dtype)sig->param[i].dtype) : 8;
-        at = (at + size - 1) / size * size + size;
-    }
-    for (uint32_t i = 0; i < sig->n_sym; i++) {
-        uint64_t size = sig->sym[i].wide ? 8 : 4;
-        at = (at + size - 1) / size * size + size;
-    }
+    uint64_t at = sett__packed_at(sig, sig->n_param + sig->n_sym);
     if (sig->n_claim)
         at = (at + 7) / 8 * 8 + 8;
     return at > UINT32_MAX ? UINT32_MAX : (uint32_t)at;

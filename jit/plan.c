@@ -151,7 +151,7 @@ static bool plan_dims(sett__plan *p)
     for (uint8_t slot = 0; slot < 9 && ok; slot++)
         ok = plan_dim(p, slot, of[slot / 3][slot % 3], &sett__dim_rules[slot / 3]);
     const uint32_t *b = p->dims.block;
-    p->dims.smem = p->sig->smem;
+    p->dims.smem = sett__smem_static(p->sig) ? 0 : p->sig->smem;
     return ok && (p->free_block || b[0] * b[1] * b[2] <= SETT__BLOCK_THREADS) && p->sig->smem <= SETT__SMEM_MAX;
 }
 
@@ -169,13 +169,13 @@ static bool plan_arguments(sett__plan *p)
     const sett__sig *sig = p->sig;
     mode_plan *mode = p->mode;
     uint32_t end = 0;
-    bool ok = sett__params_len(sig) <= SETT__PARAM_BYTES;
+    bool ok = sett__params_len(sig) <= SETT__PARAM_BYTES && !sig->smem_more.count;
     for (uint32_t i = 0; i < sig->n_param && ok; i++) {
         const sett__param *q = &sig->param[i];
         uint32_t bytes = q->scalar ? (uint32_t)sett__dtype_bytes((sett_dtype)q->dtype) : 8;
         p->arg[i] = (arg_plan){q->dtype, q->rank, q->align ? q->align - 1 : 0, place(p, &end, bytes), q->wide,
             (uint8_t)(q->scalar ? bytes : 0)};
-        ok = q->scalar || plan_modes(sig, q, mode);
+        ok = !q->bytes && (q->scalar || plan_modes(sig, q, mode));
         mode += q->n_leaf;
     }
     for (uint32_t i = 0; i < sig->n_sym && ok; i++) {

@@ -505,14 +505,24 @@ static uint32_t select_rmem(const access *a)
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
+bool sett__reached(const sett__ctx *c, const sett_tensor *t, bool written)
+{
+    bool by_value = t->space == SETT_GENERIC && t->param >= 0;
+    SETT__FAIL_IF(c->b, c->site, c->func, by_value && written, false, SETT_E_SPACE, "%s is passed by value: it is only read",
+        sett__tensor_text(c->b, t));
+    SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_GMEM && t->space != SETT_SMEM && t->space != SETT_RMEM && !by_value,
+        false, SETT_E_SPACE, "%s lies where loads and stores do not reach", sett__tensor_text(c->b, t));
+    return true;
+}
+
 static bool take_tensor(access *a)
 {
     sett_build *b = a->c.b;
     const sett_tensor *t = a->t = a->m->t;
     SETT__FAIL_IF(b, a->c.site, a->c.func, t->space == SETT_COORD, false, SETT_E_SPACE,
         "the tensor of coordinates %s has no elements in memory", sett__layout_text(b, t->layout));
-    SETT__FAIL_IF(b, a->c.site, a->c.func, t->space != SETT_GMEM && t->space != SETT_SMEM && t->space != SETT_RMEM,
-        false, SETT_E_SPACE, "%s lies where loads and stores do not reach", sett__tensor_text(b, t));
+    if (!sett__reached(&a->c, t, !is_load(a)))
+        return false;
     a->dtype = a->m->bytes ? SETT_U8 : (sett_dtype)t->dtype;
     a->bytes = (uint32_t)sett__dtype_bytes(a->dtype);
     return true;

@@ -129,7 +129,7 @@ sett_status sett_build_end(sett_build *b, sett_error *err)
     if (!b)
         return sett__error(err, SETT_E_ARGUMENT, "sett_build_end: the build is NULL");
     if (b->lent) {
-        sett__fail(b, (sett_site){0}, "sett_build_end", SETT_E_ARGUMENT, "a kernel's build is not its body's to end");
+        sett__fail(b, (sett_site){0}, "sett_build_end", SETT_E_ARGUMENT, "a build is not ended by what it calls: a kernel's body, or the function of a leaf");
         if (err)
             *err = b->error;
         return b->error.status;

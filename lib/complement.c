@@ -154,7 +154,7 @@ sett_layout *sett__open_complement(const sett__ctx *c, const sett_layout *l)
     sett__mode_list m;
     const sett_layout *flat = sett__filter(c, l);
     if (l->has_inner || !sett__is_static(l->stride))
-        return sett__bad_layout(c, SETT_E_STATIC, "invalid: a complement without an end needs static strides and no swizzle", l);
+        return sett__bad_layout(c, SETT_E_STATIC, "invalid: a complement without an end needs strides that are C integers, and no swizzle", l);
     sett__coalesced(c, &m, flat->shape, flat->stride, false);
     sett__sort_modes(&m);
     sett_layout *r = sett__by_coordinate(c, &m, open_end);
@@ -174,7 +174,7 @@ sett_layout *sett__complement(const sett__ctx *c, const sett_layout *l, sett_arg
     if (sett__has_basis(l->stride))
         return below_cotarget(c, &m, cotarget, 0, 0, l);
     if (m.n > 1 && dynamic_stride(&m))
-        return sett__bad_layout(c, SETT_E_STATIC, "invalid: strides must be static to complement several modes", l);
+        return sett__bad_layout(c, SETT_E_STATIC, "invalid: strides must be static, C integers, to complement several modes", l);
     sett__sort_modes(&m);
     sett_arg next = sett_arg_i(1);
     for (int i = 0; i < m.n; i++) {

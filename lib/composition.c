@@ -275,9 +275,13 @@ static bool tree(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *s
     if (s.kind != SETT_NODE)
         return leaf(c, a, s, d, shape, stride);
     sett_arg *ks = sett__kids(c, s.rank), *kd = sett__kids(c, s.rank);
-    for (int i = 0; i < s.rank; i++)
-        if (!tree(c, a, s.u.kid[i], d.u.kid[i], &ks[i], &kd[i]))
+    for (int i = 0; i < s.rank; i++) {
+        bool ok = tree(c, a, s.u.kid[i], d.u.kid[i], &ks[i], &kd[i]);
+        if (c->b->error.status)
+            sett__of_mode(c, (sett_arg){.kind = SETT_POISON}, i, s);
+        if (!ok)
             return false;
+    }
     *shape = sett_arg_n(s.rank, ks);
     *stride = sett_arg_n(s.rank, kd);
     return true;

@@ -36,18 +36,24 @@ const sett_val *sett__stored(const sett__ctx *c, const sett_tensor *t, const set
     return c->b->error.status ? NULL : v;
 }
 
+const sett_val *sett__stored_arg(const sett__ctx *c, const sett_tensor *t, sett_arg a)
+{
+    if (!sett__use_arg(c->b, c->site, c->func, a))
+        return NULL;
+    if (a.kind == SETT_VALUE)
+        return sett__stored(c, t, a.u.v);
+    sett_val *v = sett__number(c->b, c->site, c->func, a, (sett_dtype)t->dtype);
+    return c->b->error.status ? NULL : v;
+}
+
 /* A number or a scalar value as one element of a tensor. */
 static const sett_val *scalar_of(const sett__ctx *c, const sett_tensor *t, sett_arg a)
 {
     if (!sett__use_arg(c->b, c->site, c->func, a))
         return NULL;
-    if (a.kind == SETT_VALUE) {
-        SETT__FAIL_IF(c->b, c->site, c->func, a.u.v->n != 1, NULL, SETT_E_SHAPE, "a value of shape %s is no scalar",
-            sett__arg_text(c->b, a.u.v->shape));
-        return sett__stored(c, t, a.u.v);
-    }
-    sett_val *v = sett__number(c->b, c->site, c->func, a, (sett_dtype)t->dtype);
-    return c->b->error.status ? NULL : v;
+    SETT__FAIL_IF(c->b, c->site, c->func, a.kind == SETT_VALUE && a.u.v->n != 1, NULL, SETT_E_SHAPE,
+        "a value of shape %s is no scalar", sett__arg_text(c->b, a.u.v->shape));
+    return sett__stored_arg(c, t, a);
 }
 
 /* ---- load and store -------------------------------------------------------------------------- */
@@ -90,16 +96,17 @@ void sett_store_at(sett_site site, const sett_tensor *t, const sett_store_args *
     sett_store_args a;
     if (!sett__take_args(&c, &a, sizeof a, given))
         return;
-    if (!t && a.val)
-        c.b = a.val->head.b;
-    if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_val(c.b, site, c.func, a.val) || !use_pred(&c, a.pred))
+    if (!t)
+        c.b = sett__build_of(a.val);
+    if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_arg(c.b, site, c.func, a.val) || !use_pred(&c, a.pred))
         return;
     SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, , SETT_E_SPACE,
         "the tensor of coordinates %s cannot be written", sett__layout_text(c.b, t->layout));
-    SETT__FAIL_IF(c.b, site, c.func, !a.val->scalar && !sett__same_elements(a.val->shape, t->layout->shape), ,
-        SETT_E_SHAPE, "a value of shape %s into %s", sett__arg_text(c.b, a.val->shape), sett__tensor_text(c.b, t));
+    const sett_val *v = a.val.kind == SETT_VALUE ? a.val.u.v : NULL;
+    SETT__FAIL_IF(c.b, site, c.func, v && !v->scalar && !sett__same_elements(v->shape, t->layout->shape), ,
+        SETT_E_SHAPE, "a value of shape %s into %s", sett__arg_text(c.b, v->shape), sett__tensor_text(c.b, t));
     sett__move m = {.t = t, .pred = a.pred};
-    m.val = take_cache(&c, t, (int)a.cache, SETT_CACHE_LAST_USE, &m) ? sett__stored(&c, t, a.val) : NULL;
+    m.val = take_cache(&c, t, (int)a.cache, SETT_CACHE_LAST_USE, &m) ? sett__stored_arg(&c, t, a.val) : NULL;
     if (m.val)
         sett__access(&c, &m);
 }
@@ -153,15 +160,13 @@ typedef struct spot {
     int64_t imm;
 } spot;
 
-static bool find(const sett__ctx *c, const sett_tensor *t, sett_arg coord, spot *s)
+static bool find(const sett__ctx *c, const sett_tensor *t, sett_arg coord, bool written, spot *s)
 {
     sett_arg at;
     SETT__FAIL_IF(c->b, c->site, c->func, t->space == SETT_COORD, false, SETT_E_SPACE,
         "the tensor of coordinates %s has no elements in memory: sett_coord_at gives one",
         sett__layout_text(c->b, t->layout));
-    SETT__FAIL_IF(c->b, c->site, c->func, t->space > SETT_RMEM, false, SETT_E_SPACE,
-        "%s lies where loads and stores do not reach", sett__tensor_text(c->b, t));
-    if (!sett__element_offset(c, t, coord, &at))
+    if (!sett__reached(c, t, written) || !sett__element_offset(c, t, coord, &at))
         return false;
     s->t = t;
     s->base = sett__peel(c->b, at, &s->imm);
@@ -187,6 +192,11 @@ static uint32_t touch(const sett__ctx *c, const spot *s, sett__emit e, uint32_t 
     const uint32_t args[4] = {t->root, base, SETT__NONE, last};
     if (!sett__inside(c, t, s->base, s->imm, 1, bytes))
         return 0;
+    if (t->space != SETT_RMEM) {
+        sett__note note = {.t = t, .bytes = (uint8_t)bytes};
+        note.count[__builtin_ctz(bytes)] = 1;
+        sett__note_add(c, &note);
+    }
     e.sub = (uint8_t)__builtin_ctz(sett__align_at(t, bytes, s->base, s->imm));
     e.imm = s->imm;
     e.n_args = 4;
@@ -198,7 +208,7 @@ sett_val *sett_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
     const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_at"};
     spot s;
-    if (!sett__use_tensor(c.b, site, c.func, t) || !find(&c, t, coord, &s))
+    if (!sett__use_tensor(c.b, site, c.func, t) || !find(&c, t, coord, false, &s))
         return bad_val(t);
     const sett__emit load = {.code = SETT__LOAD, .dtype = (sett_dtype)t->dtype, .n = 1};
     uint32_t id = sett__is_packed(t) ? touch_packed(&c, &s, NULL) : touch(&c, &s, load, SETT__NONE);
@@ -220,7 +230,7 @@ sett_arg sett_coord_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
 void sett__set(const sett__ctx *c, const sett_tensor *t, sett_arg val, sett_arg coord)
 {
     spot s;
-    if (!find(c, t, coord, &s))
+    if (!find(c, t, coord, true, &s))
         return;
     const sett_val *v = scalar_of(c, t, val);
     if (v && sett__is_packed(t))
@@ -277,7 +287,7 @@ static bool check_atomic(const sett__ctx *c, const sett_tensor *t, const sett_at
 static sett_val *atomic(const sett__ctx *c, const sett_tensor *t, const sett_atomic_how *how, sett_arg val, const sett_arg *was, sett_arg coord)
 {
     spot s;
-    if (!check_atomic(c, t, how) || !find(c, t, coord, &s))
+    if (!check_atomic(c, t, how) || !find(c, t, coord, true, &s))
         return bad_val(t);
     const sett_val *v = scalar_of(c, t, val), *w = was && v ? scalar_of(c, t, *was) : v;
     if (!v || !w || !sett__inside(c, t, s.base, s.imm, 1, (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype)))

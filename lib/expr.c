@@ -22,7 +22,7 @@ static bool leaf_exists(const sett__sig *s, const sett__xop *x)
         return x->imm >= 0 && x->imm < s->n_sym && !s->sym[x->imm].value.count;
     if (x->code != SETT__X_SCALAR)
         return true;
-    return x->imm >= 0 && x->imm < s->n_param && s->param[x->imm].scalar &&
+    return x->imm >= 0 && x->imm < s->n_param && s->param[x->imm].scalar == SETT__BY_NUMBER &&
            sett__dtype_is_int((sett_dtype)s->param[x->imm].dtype);
 }
 

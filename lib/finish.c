@@ -121,7 +121,7 @@ static void note_access(sett_build *b, const sett__op *op)
     if (cls != SETT__C_LOAD && cls != SETT__C_STORE && cls != SETT__C_ATOM)
         return;
     const sett__op *root = &b->op[b->arg[op->args]];
-    if (root->code == SETT__PARAM)
+    if (root->code == SETT__PARAM && !b->sig.param[root->imm].scalar)
         b->sig.param[root->imm].access |=
             (uint8_t)((flags & SETT__R ? SETT__ACCESS_READ : 0) | (flags & SETT__W ? SETT__ACCESS_WRITE : 0));
 }
@@ -182,8 +182,9 @@ static bool take_sig(finish *f)
         if (!(s->check[i].text = sett__arena_str(&t->arena, s->check[i].text)) ||
             (s->check[i].file && !(s->check[i].file = sett__arena_str(&t->arena, s->check[i].file))))
             return false;
-    s->smem = b->smem_used;
-    s->smem_align = b->smem_used ? b->smem_align : 1;
+    bool more = s->smem_more.count > 0;
+    s->smem = more ? (b->smem_used + b->more_align - 1) & ~(b->more_align - 1) : b->smem_used;
+    s->smem_align = b->smem_used || more ? b->smem_align : 1;
     return true;
 }
 

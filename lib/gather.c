@@ -100,10 +100,10 @@ void sett_scatter_at(sett_site site, const sett_tensor *t, const sett_scatter_ar
         return;
     sett_build *b = g.c.b = t ? t->head.b : a.idx ? a.idx->head.b : NULL;
     g.idx = a.idx, g.pred = a.pred;
-    if (!sett__use_tensor(b, site, g.c.func, t) || !sett__use_val(b, site, g.c.func, a.val))
+    if (!sett__use_tensor(b, site, g.c.func, t) || !sett__use_arg(b, site, g.c.func, a.val))
         return;
-    g.val = a.val;
-    if (!check(&g) || !(g.val = sett__stored(&g.c, t, a.val)))
+    g.val = a.val.kind == SETT_VALUE ? a.val.u.v : NULL;
+    if (!check(&g) || !(g.val = sett__stored_arg(&g.c, t, a.val)))
         return;
     for (uint32_t i = 0; i < g.idx->n && !b->error.status; i++)
         touch(&g, i);

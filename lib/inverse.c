@@ -92,7 +92,7 @@ sett_layout *sett__right_inverse(const sett__ctx *c, const sett_layout *l)
     sett__coalesced(c, &m, l->shape, l->stride, false);
     for (int i = 0; i < m.n; i++)
         if (m.m[i][0].kind != SETT_INT) {
-            sett__bad(c, SETT_E_STATIC, "invalid: extents must be static to invert, and mode %d of coalesced %s is %s:%s", i,
+            sett__bad(c, SETT_E_STATIC, "invalid: extents must be static, C integers, to invert, and mode %d of coalesced %s is %s:%s", i,
                 sett__layout_text(c->b, l), sett__arg_text(c->b, m.m[i][0]), sett__arg_text(c->b, m.m[i][1]));
             return sett__poison_layout(c->b);
         }
@@ -139,7 +139,7 @@ static sett_layout *left_inverse(const sett__ctx *c, const sett_layout *l)
     if (l->has_inner)
         return sett__bad_layout(c, SETT_E_ARGUMENT, "invalid: a composed layout has no inverse layout", l);
     if (!sett__is_static(l->shape) || !sett__is_static(l->stride))
-        return sett__bad_layout(c, SETT_E_STATIC, "invalid: extents and strides must be static to invert", l);
+        return sett__bad_layout(c, SETT_E_STATIC, "invalid: extents and strides must be static, C integers, to invert", l);
     sett__coalesced(c, &m, l->shape, l->stride, false);
     for (int i = 0; i < m.n; i++)
         if (m.m[i][1].u.i < 0)

@@ -355,7 +355,7 @@ static sett_arg last_offset(const sett__ctx *c, sett_arg s, sett_arg d)
     sett_arg sum = sett_arg_i(0);
     if (s.kind == SETT_NODE) {
         for (int i = 0; i < s.rank; i++)
-            sum = sett__sum(c, sum, last_offset(c, s.u.kid[i], d.u.kid[i]));
+            sum = sett__of_mode(c, sett__sum(c, sum, last_offset(c, s.u.kid[i], d.u.kid[i])), i, s);
         return sum;
     }
     if (d.kind == SETT_INT && d.u.i < 0) /* the highest offset is what a buffer must hold beyond its start */
@@ -480,7 +480,7 @@ int64_t sett_static_at(sett_site site, sett_build *b, sett_arg a)
     if (a.kind == SETT_INT && !a.path)
         return a.u.i;
     if (use(&c, a))
-        sett__bad(&c, SETT_E_STATIC, "%s is not a static integer", sett__arg_text(b, a));
+        sett__bad(&c, SETT_E_STATIC, "%s is not a static integer: it is known when the kernel runs, not while building", sett__arg_text(b, a));
     return 1;
 }
 

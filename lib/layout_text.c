@@ -56,22 +56,91 @@ bool sett__has_layout(sett_arg a)
     return has_layout(a, 0);
 }
 
-/* What the caller calls it: a symbol or a scalar parameter. */
-static const char *name_of(const sett_val *v)
+enum { WORDS_DEPTH = 5 };
+
+/* How an op that computes an integer reads: infix where it has a level. */
+static const struct {
+    uint8_t code, level;
+    const char *text;
+} words[] = {{SETT__ADD, 1, "+"}, {SETT__SUB, 1, "-"}, {SETT__MUL, 2, "*"}, {SETT__DIV, 2, "/"}, {SETT__REM, 2, "%"}, {SETT__SHR, 2, "/"}, {SETT__AND, 2, "%"},
+    {SETT__MIN, 0, "min"}, {SETT__MAX, 0, "max"}, {SETT__TID, 0, "thread_idx"}, {SETT__BID, 0, "block_idx"},
+    {SETT__BDIM, 0, "block_dim"}, {SETT__GDIM, 0, "grid_dim"}, {SETT__LANE, 0, "lane_idx"}};
+
+static void put_words(out *o, const sett_build *b, uint32_t id, int level, int depth);
+
+static int64_t constant(const sett_build *b, uint32_t id)
 {
-    const sett_build *b = v->head.b;
-    const sett__op *op = v->id < b->n_op ? &b->op[v->id] : NULL;
-    if (op && op->code == SETT__SYM) { /* `_1` stands for a `?` that was read */
-        const char *name = b->sig.sym[op->imm].name;
-        return *name == '_' && !name[1 + strspn(name + 1, "0123456789")] && !b->in_kernel ? "?" : name;
+    const sett__op *op = &b->op[id];
+    return op->code == SETT__CONST ? sett__int_of_bits((sett_dtype)op->dtype, (uint64_t)op->imm) : -1;
+}
+
+/* Shifts and masks that folding made of divisions read as divisions again. */
+static void put_operands(out *o, const sett_build *b, const sett__op *op, size_t w, int level, int depth)
+{
+    int own = words[w].level;
+    bool open = !own || own < level;
+    uint32_t second = b->arg[op->args + 1];
+    put(o, own ? "" : words[w].text);
+    put(o, open ? "(" : "");
+    put_words(o, b, b->arg[op->args], own, depth);
+    put(o, own ? words[w].text : ",");
+    if (op->code == SETT__SHR || op->code == SETT__AND)
+        put_int(o, "", op->code == SETT__SHR ? INT64_C(1) << constant(b, second) : constant(b, second) + 1);
+    else
+        put_words(o, b, second, !own || op->code == SETT__ADD ? own : own + 1, depth);
+    put(o, open ? ")" : "");
+}
+
+static size_t word_of(const sett_build *b, const sett__op *op)
+{
+    size_t w = 0;
+    while (w < SETT__COUNT(words) && words[w].code != op->code)
+        w++;
+    if (op->code == SETT__SHR || op->code == SETT__AND) {
+        int64_t k = constant(b, b->arg[op->args + 1]);
+        bool power = op->code == SETT__SHR ? k >= 0 && k < 62 : k > 0 && k < INT64_MAX && !(k & (k + 1));
+        return power ? w : SETT__COUNT(words);
     }
-    return op && op->code == SETT__SCALAR ? b->sig.param[op->imm].name : "?";
+    return w;
+}
+
+static bool same_number(const sett_build *b, const sett__op *op)
+{
+    return op->code == SETT__CONVERT && sett__dtype_is_int((sett_dtype)op->dtype) &&
+           sett__dtype_is_int((sett_dtype)b->op[b->arg[op->args]].dtype);
+}
+
+/* As the caller would write it, of symbols, scalar parameters and indices; `?` where it is made of other things. */
+static void put_words(out *o, const sett_build *b, uint32_t id, int level, int depth)
+{
+    const sett__op *op = &b->op[id];
+    size_t w = word_of(b, op);
+    if (op->code == SETT__SYM) { /* `_1` stands for a `?` that was read */
+        const char *name = b->sig.sym[op->imm].name;
+        put(o, *name == '_' && !name[1 + strspn(name + 1, "0123456789")] && !b->in_kernel ? "?" : name);
+    } else if (op->code == SETT__SCALAR) {
+        put(o, b->sig.param[op->imm].name);
+    } else if (op->code == SETT__CONST && sett__dtype_is_int((sett_dtype)op->dtype)) {
+        put_int(o, "", sett__int_of_bits((sett_dtype)op->dtype, (uint64_t)op->imm));
+    } else if (same_number(b, op) && depth) {
+        put_words(o, b, b->arg[op->args], level, depth - 1);
+    } else if (w < SETT__COUNT(words) && sett__ops[op->code].cls == SETT__C_SREG) {
+        put(o, words[w].text);
+        put(o, op->code == SETT__LANE ? "" : op->sub == 0 ? ".x" : op->sub == 1 ? ".y" : ".z");
+    } else if (w < SETT__COUNT(words) && depth && op->n == 1) {
+        put_operands(o, b, op, w, level, depth - 1);
+    } else {
+        put(o, "?");
+    }
 }
 
 static void put_dynamic(out *o, const sett_val *v)
 {
     bool wide = v->dtype == SETT_I64 || v->dtype == SETT_U64;
-    put(o, o->names ? name_of(v) : "?");
+    if (o->names && v->scalar && v->id < v->head.b->n_op)
+        put_words(o, v->head.b, v->id, 0, WORDS_DEPTH);
+    else
+        put(o, "?");
     if (!v->scalar || (!wide && v->div <= 1))
         return;
     put(o, wide ? "{i64" : "{");

@@ -4,6 +4,7 @@
  * along, because widths of accesses and merges of modes are proven from it. */
 #include "lib.h"
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct facts {
     int64_t div, lo, hi; /* div 0: the number is zero */
@@ -228,9 +229,20 @@ static facts mul_facts(facts a, facts b)
 
 /* ---- the operations -------------------------------------------------------------------- */
 
+#define OVERFLOWS " overflows 64 bits"
+
+sett_arg sett__of_mode(const sett__ctx *c, sett_arg r, int mode, sett_arg whole)
+{
+    char *text = c->b ? c->b->error.text : NULL;
+    size_t n = text && r.kind == SETT_POISON ? strlen(text) : 0, end = sizeof OVERFLOWS - 1;
+    if (n > end && !strcmp(text + n - end, OVERFLOWS))
+        snprintf(text + n, sizeof c->b->error.text - n, ", in mode %d of %s", mode, sett__arg_text(c->b, whole));
+    return r;
+}
+
 static sett_arg overflow(const sett__ctx *c, sett_arg a, const char *op, sett_arg b)
 {
-    return sett__bad(c, SETT_E_RANGE, "%lld %s %lld overflows 64 bits", (long long)a.u.i, op, (long long)b.u.i);
+    return sett__bad(c, SETT_E_RANGE, "%lld %s %lld" OVERFLOWS, (long long)a.u.i, op, (long long)b.u.i);
 }
 
 sett_arg sett__add(const sett__ctx *c, sett_arg a, sett_arg b)

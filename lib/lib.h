@@ -103,7 +103,9 @@ struct sett_build {
     uint32_t cap_sym_val;
     sett_val *grid[3], *block[3], *cluster[3]; /* as given; NULL: not given. Constants are const values */
     int64_t block_size[3];   /* static extents of the block, 0: not static or not given yet */
-    uint32_t smem_used, smem_align;
+    uint32_t smem_used, smem_align, more_align;
+    sett_arg more;           /* bytes that a launch adds so far; more_root: the root of all of them, once there are any */
+    uint32_t more_root;
     struct sett__note *notes; /* what layouts decided: widths, what lost them (report.c) */
     const void *user;
 };
@@ -219,8 +221,12 @@ bool sett__broadcast(const sett__ctx *, sett_val **, int n);
 /* ---- sig.c: the signature ----------------------------------------------------------------------- */
 /* sett_param; wide: 64-bit offsets, whatever its layout shows. */
 sett_tensor *sett__declare_param(const sett__ctx *, const char *name, sett_dtype, const sett_param_args *, bool wide);
+/* A struct passed by value: its bytes, (bytes):(1). */
+sett_tensor *sett__declare_struct(const sett__ctx *, const char *name, int64_t bytes, int align);
 /* Byte offset of a new piece of the block's shared window. */
 uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t bytes, uint32_t align);
+/* The same of bytes that the launch computes, from where those begin; false: the build has failed. */
+bool sett__smem_more(const sett__ctx *, sett_arg bytes, uint32_t align, sett_arg *at);
 /* Turns a dynamic integer (made of symbols, integer scalars and constants only) into a host
  * expression; false: it depends on something that a launch does not know. */
 bool sett__to_expr(sett_build *, sett_arg leaf, sett__expr *);
@@ -261,6 +267,8 @@ struct sett__ctx { sett_build *b; sett_site site; const char *func; };
 sett_arg sett__add(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__sub(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__mul(const sett__ctx *, sett_arg, sett_arg);
+/* r as it is; where it is what overflowed, the error's text names the mode of the whole that it was computed for. */
+sett_arg sett__of_mode(const sett__ctx *, sett_arg r, int mode, sett_arg whole);
 sett_arg sett__div(const sett__ctx *, sett_arg, sett_arg);     /* floor of non-negatives */
 sett_arg sett__rem(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__ceil_div(const sett__ctx *, sett_arg, sett_arg);
@@ -446,6 +454,7 @@ typedef struct sett__move {
     uint32_t elements;
     uint8_t cache; /* a sett_cache */
 } sett__move;
+bool sett__reached(const sett__ctx *, const sett_tensor *, bool written); /* of none of coordinates: is it memory that can be? */
 uint32_t sett__access(const sett__ctx *, const sett__move *); /* the loaded op; of a store, or after a failure, 0 */
 /* ---- packed.c: elements narrower than a byte, but no Booleans */
 bool sett__is_packed(const sett_tensor *);
@@ -455,6 +464,7 @@ uint32_t sett__packed_access(const sett__ctx *, const sett__move *, const sett__
 uint32_t *sett__pred_map(const sett__ctx *, uint32_t n, sett_arg shape, const sett_val *pred);
 bool sett__check_copy(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst); /* copy.c: as many elements, of types that go */
 const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *); /* as t's type; NULL: failed */
+const sett_val *sett__stored_arg(const sett__ctx *, const sett_tensor *, sett_arg); /* a number is a scalar of t's type */
 bool sett__same_elements(sett_arg shape, sett_arg other); /* static, the same extents in the same order */
 void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);
 sett_val *sett__dynamic_element(const sett__ctx *, const sett_val *, sett_arg coord); /* gather.c: of a value, by values */
@@ -484,7 +494,7 @@ const char *sett__report_text(sett_build *);
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
  * hashes the sources that decide and fails when the id was not raised. */
-#define SETT__CODEGEN_ID "0.1.0-11"
+#define SETT__CODEGEN_ID "0.1.0-12"
 #define SETT__PLUGIN_ABI 3
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
 #define SETT__PLUGIN_DEAD "the compiler failed earlier in this process and is not used again: %.400s"

@@ -110,13 +110,13 @@ static sett_region unrolled(const sett__ctx *c, const sett_for_options *o, sett_
 {
     sett_build *b = c->b;
     sett_region none = sett__poisoned_region(b);
-    SETT__FAIL_IF(b, c->site, c->func, v[2]->lo != v[2]->hi, none, SETT_E_STATIC, "a loop that is unrolled has a static step");
+    SETT__FAIL_IF(b, c->site, c->func, v[2]->lo != v[2]->hi, none, SETT_E_STATIC, "a loop that is unrolled has a static step, a C integer");
     struct sett__copies *u = sett__new(b, sizeof *u);
     if (b->error.status)
         return none;
     int64_t n = trips(v[0], v[1], v[2]->lo), most = dtype == SETT_I32 ? INT32_MAX : INT64_MAX;
     bool full = o->unroll_full || (n >= 0 && n <= o->unroll);
-    SETT__FAIL_IF(b, c->site, c->func, full && n < 0, none, SETT_E_STATIC, "a loop that is unrolled in full has static bounds");
+    SETT__FAIL_IF(b, c->site, c->func, full && n < 0, none, SETT_E_STATIC, "a loop that is unrolled in full has static bounds, C integers: .unroll copies a body of others");
     SETT__FAIL_IF(b, c->site, c->func, (full && n > MOST_COPIES) || (!full && (o->unroll > MOST_COPIES || v[2]->lo > most / o->unroll)), none,
         SETT_E_LIMIT, "a body has up to %d copies, and a round of them ends within the variable's type", MOST_COPIES);
     *u = (struct sett__copies){.site = c->site, .dtype = dtype, .step = v[2]->lo, .lo = v[0]->lo, .n = full ? n : o->unroll};

@@ -25,7 +25,7 @@ static sett_arg walk_down(const sett__ctx *c, sett_arg x, sett_arg path)
     for (int i = 0; i < sett__arity(path); i++) {
         sett_arg m = sett__kid(path, i);
         if (m.kind != SETT_INT || m.path)
-            return sett__bad(c, SETT_E_STATIC, "invalid: mode %s is not a static integer",
+            return sett__bad(c, SETT_E_STATIC, "invalid: mode %s is not a static integer: modes are named by C integers",
                 c->b ? sett__arg_text(c->b, m) : "given");
         if (m.u.i < 0 || m.u.i >= sett__arity(x))
             return sett__bad(c, SETT_E_RANK, "invalid: no mode %lld in %s", (long long)m.u.i,
@@ -140,7 +140,7 @@ sett_arg sett__select(const sett__ctx *c, sett_arg x, sett_arg modes)
     for (int i = 0; i < n; i++) {
         sett_arg m = sett__kid(modes, i);
         if (m.kind != SETT_INT || m.path)
-            return sett__bad(c, SETT_E_STATIC, "invalid: mode %s is not a static integer", sett__arg_text(c->b, m));
+            return sett__bad(c, SETT_E_STATIC, "invalid: mode %s is not a static integer: modes are named by C integers", sett__arg_text(c->b, m));
         if (m.u.i < 0 || m.u.i >= sett__arity(x))
             return sett__bad(c, SETT_E_RANK, "invalid: no mode %lld in %s", (long long)m.u.i, sett__arg_text(c->b, x));
         kid[i] = sett__kid(x, (int)m.u.i);

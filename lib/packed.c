@@ -290,15 +290,15 @@ static bool check_store(const packed *k, bool free)
     const sett__ctx *c = k->c;
     bool own = k->t->space == SETT_RMEM;
     SETT__FAIL_IF(c->b, c->site, c->func, free && (!own || k->bits != 4), false, SETT_E_ALIGN,
-        "elements of %s are stored %u together, in whole bytes: where %s begins is not known to be a multiple of %u elements",
-        sett_dtype_name(k->dtype), k->per, sett__tensor_text(c->b, k->t), k->per);
+        "elements of %s are stored %u together, in whole bytes: where %s begins is not known to be a multiple of %u elements: give its symbols .div = %u, or sett_assume it",
+        sett_dtype_name(k->dtype), k->per, sett__tensor_text(c->b, k->t), k->per, k->per);
     for (uint32_t i = 0; i < k->n_unit && !own; i++)
         SETT__FAIL_IF(c->b, c->site, c->func, !whole(k, &k->unit[i]), false, SETT_E_ALIGN,
-            "elements of %s are stored %u together, in whole bytes: %s has less of some, and another thread may write the rest",
-            sett_dtype_name(k->dtype), k->per, sett__tensor_text(c->b, k->t));
+            "elements of %s are stored %u together, in whole bytes: %s has less of some, and another thread may write the rest: store %u neighbours at once",
+            sett_dtype_name(k->dtype), k->per, sett__tensor_text(c->b, k->t), k->per);
     SETT__FAIL_IF(c->b, c->site, c->func, !own && k->m->pred && !alike(k), false, SETT_E_ALIGN,
-        "elements of %s are stored %u together, in whole bytes: the predicate is not known to be the same for those of %s",
-        sett_dtype_name(k->dtype), k->per, sett__tensor_text(c->b, k->t));
+        "elements of %s are stored %u together, in whole bytes: the predicate is not known to be the same for those of %s: give the symbols of its bound .div = %u",
+        sett_dtype_name(k->dtype), k->per, sett__tensor_text(c->b, k->t), k->per);
     return true;
 }
 

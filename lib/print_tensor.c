@@ -63,7 +63,7 @@ static bool say_pointer(const printer *p)
         sett_arg_v(sett_to_at(p->c.site, sett__arg_val(b, p->c.site, t->offset), SETT_U64)));
     if (packed)
         at = sett_binary_at(p->c.site, p->c.func, SETT_SHR, sett_arg_v(at), sett_arg_i(3));
-    if (t->param >= 0) {
+    if (t->space == SETT_GMEM && t->param >= 0) {
         uint32_t id = sett__record(b, p->c.site, &(sett__emit){.code = SETT__ADDR, .dtype = SETT_U64, .n = 1, .imm = t->param});
         at = sett_binary_at(p->c.site, p->c.func, SETT_ADD, sett_arg_v(sett__val(b, id, sett_arg_n(0, NULL), true)), sett_arg_v(at));
     }
@@ -288,7 +288,7 @@ static const sett_tensor *of_value(const sett__ctx *c, const sett_val *v)
     SETT__FAIL_IF(c->b, c->site, c->func, v->scalar, NULL, SETT_E_RANK, "a scalar of %s has no elements: sett_printf prints it",
         sett_dtype_name((sett_dtype)v->dtype));
     sett_tensor *t = sett_make_rmem_tensor_at(c->site, c->b, (sett_dtype)v->dtype, v->shape);
-    sett_store_at(c->site, t, &(sett_store_args){.size = sizeof(sett_store_args), .val = (sett_val *)(uintptr_t)v});
+    sett_store_at(c->site, t, &(sett_store_args){.size = sizeof(sett_store_args), .val = sett_arg_v(v)});
     return c->b->error.status ? NULL : t;
 }
 

@@ -58,8 +58,13 @@ static void put_widths(const sett__note *note, line *l)
             put(l, "%s%u x %u byte%s", between, note->count[k], 1u << k, k ? "s" : "");
             between = ", ";
         }
-    if (note->split)
-        put(l, " (%u of them wide only where a test at run time allows, else narrow)", note->split);
+    unsigned all = 0;
+    for (int k = 0; k < 32; k++)
+        all += note->count[k];
+    if (note->split && note->split == all)
+        put(l, " where a test finds all of its elements inside (and aligned), else by element");
+    else if (note->split)
+        put(l, ", %u of them where a test finds all of its elements inside (and aligned), else by element", note->split);
 }
 
 /* The symbol, among those that an offset is made of, that is not known to be a multiple of div. */
@@ -124,6 +129,22 @@ static void put_lost(sett_build *b, const sett__note *note, line *l)
     }
 }
 
+/* "shared memory: 4096 bytes a block, and 4*n that the launch adds" */
+static void put_shared(const sett_build *b, char *to, size_t size)
+{
+    sett__sink out = {.buf = to, .cap = size};
+    *to = 0;
+    if (b->smem_used || b->more_align)
+        sett__putf(&out, "shared memory: %u bytes a block", b->smem_used);
+    if (b->more_align) {
+        char more[200];
+        sett__expr_str(&b->sig, b->sig.smem_more, more, sizeof more);
+        sett__putf(&out, ", and %s that the launch adds", more);
+    }
+    if (out.len)
+        sett__put(&out, "\n");
+}
+
 const char *sett__report_text(sett_build *b)
 {
     size_t count = 0, size = 1;
@@ -147,11 +168,14 @@ const char *sett__report_text(sett_build *b)
             sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
         size += text[i] ? strlen(text[i]) + 1 : 0;
     }
-    char *all = sett__new(b, size), *at = all;
+    char shared[400];
+    put_shared(b, shared, sizeof shared);
+    char *all = sett__new(b, size + strlen(shared)), *at = all;
     if (!text || !all)
         return "";
     for (i = 0; i < count; i++)
         if (text[i])
             at += sprintf(at, "%s\n", text[i]);
+    memcpy(at, shared, strlen(shared) + 1);
     return all;
 }

@@ -413,6 +413,8 @@ sett_tensor *sett__declare_param(
 {
     sett_build *b = c->b;
     sett_tensor *poison = &b->poison->tensor;
+    if (!ready(c))
+        return poison;
     SETT__FAIL_IF(b, c->site, c->func, !sett__dtype_valid((int)dtype), poison, SETT_E_DTYPE, "%d is not an element type",
         (int)dtype);
     SETT__FAIL_IF(b, c->site, c->func, a->align < 0 || (a->align & (a->align - 1)) || a->align > SETT__MAX_PARAM_ALIGN, poison, SETT_E_ALIGN,
@@ -438,6 +440,25 @@ sett_tensor *sett_param_at(sett_site site, sett_build *b, const char *name, sett
     return sett__take_args(&c, &a, sizeof a, args) ? sett__declare_param(&c, name, dtype, &a, false) : &b->poison->tensor;
 }
 
+sett_tensor *sett__declare_struct(const sett__ctx *c, const char *name, int64_t bytes, int align)
+{
+    sett_build *b = c->b;
+    sett_tensor *poison = &b->poison->tensor;
+    if (!ready(c) || !new_name(c, name))
+        return poison;
+    SETT__FAIL_IF(b, c->site, c->func, bytes > SETT__PARAM_BYTES, poison, SETT_E_LIMIT,
+        "%s has %lld bytes: what a kernel is passed by value has at most %d in all; sett_param_struct reads it from memory",
+        name, (long long)bytes, SETT__PARAM_BYTES);
+    uint32_t to = (uint32_t)(align > SETT__VALUE_ALIGN ? SETT__VALUE_ALIGN : align);
+    sett__param p = {.name = keep_name(b, name), .scalar = SETT__BY_STRUCT, .dtype = SETT_U8, .align = to,
+        .bytes = (uint32_t)bytes};
+    if (b->error.status || !add_param(c, &p))
+        return poison;
+    const sett_arg size = sett_arg_i(bytes), one = sett_arg_i(1);
+    sett_layout *l = sett__layout(b, sett_arg_n(1, &size), sett_arg_n(1, &one));
+    return sett__param_tensor(c, p.name, SETT_U8, (int)b->sig.n_param - 1, l, to);
+}
+
 sett_val *sett_scalar_at(sett_site site, sett_build *b, const char *name, sett_dtype dtype)
 {
     sett__ctx c = {b, site, "sett_scalar"};
@@ -449,7 +470,7 @@ sett_val *sett_scalar_at(sett_site site, sett_build *b, const char *name, sett_d
     if (!new_name(&c, name))
         return &b->poison->val;
     uint32_t align = (uint32_t)sett__dtype_bytes(dtype);
-    sett__param p = {.name = keep_name(b, name), .scalar = 1, .dtype = (uint8_t)dtype, .align = align};
+    sett__param p = {.name = keep_name(b, name), .scalar = SETT__BY_NUMBER, .dtype = (uint8_t)dtype, .align = align};
     if (b->error.status || !add_param(&c, &p))
         return &b->poison->val;
     uint32_t id = sett__record(b, site,
@@ -513,6 +534,22 @@ void sett_block_at(sett_site site, sett_build *b, sett_arg a)
     if (threads < 1 || threads > 1024)
         sett__fail(b, site, c.func, SETT_E_LIMIT, "a block has 1 to 1024 threads; %s are %lld", sett__arg_text(b, a),
             (long long)threads);
+}
+
+bool sett__smem_more(const sett__ctx *c, sett_arg bytes, uint32_t align, sett_arg *at)
+{
+    sett_build *b = c->b;
+    const sett_arg to = sett_arg_i(align);
+    bool first = !b->more_align;
+    *at = first ? sett_arg_i(0) : sett__mul(c, sett__ceil_div(c, b->more, to), to);
+    b->more = sett__add(c, *at, bytes);
+    if (b->error.status || !sett__need_expr(c, "the layout's size", -1, b->more, &b->sig.smem_more))
+        return false;
+    b->more_align = align > b->more_align ? align : b->more_align;
+    b->smem_align = align > b->smem_align ? align : b->smem_align;
+    if (first)
+        b->more_root = sett__record(b, c->site, &(sett__emit){.code = SETT__SMEM, .dtype = SETT_U8});
+    return !b->error.status;
 }
 
 uint32_t sett__smem_alloc(sett_build *b, sett_site site, const char *func, uint64_t bytes, uint32_t align)

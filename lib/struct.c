@@ -180,15 +180,22 @@ int sett_struct_str(const sett_struct *s, char *buf, size_t size)
 /* ---- in memory ------------------------------------------------------------------------------- */
 sett_tensor *sett_param_struct_at(sett_site site, sett_build *b, const char *name, const sett_struct *s, sett_arg n)
 {
-    const char *func = "sett_param_struct";
+    const sett__ctx c = {b, site, "sett_param_struct"};
     if (!b)
         return NULL;
-    if (!sett__use_struct(b, site, func, s) || !sett__use_arg(b, site, func, n))
+    if (!sett__use_struct(b, site, c.func, s) || !sett__use_arg(b, site, c.func, n))
         return &b->poison->tensor;
     const sett_arg shape[] = {n, sett_arg_i(s->size)}, stride[] = {sett_arg_i(s->size), sett_arg_i(1)};
-    sett_param_args args = {.size = sizeof args, .align = s->align,
-        .layout = sett_make_layout_at(site, b, sett_arg_n(2, shape), sett_arg_n(2, stride))};
-    return sett_param_at(site, b, name, SETT_U8, &args);
+    return sett__declare_param(&c, name, SETT_U8,
+        &(sett_param_args){.align = s->align, .layout = sett__make(&c, sett_arg_n(2, shape), sett_arg_n(2, stride))}, false);
+}
+
+sett_tensor *sett_scalar_struct_at(sett_site site, sett_build *b, const char *name, const sett_struct *s)
+{
+    const sett__ctx c = {b, site, "sett_scalar_struct"};
+    if (!b)
+        return NULL;
+    return sett__use_struct(b, site, c.func, s) ? sett__declare_struct(&c, name, s->size, s->align) : &b->poison->tensor;
 }
 
 sett_tensor *sett_make_smem_struct_at(sett_site site, sett_build *b, const sett_struct *s)
@@ -265,22 +272,43 @@ static bool holds(const sett__ctx *c, const sett_tensor *t, const sett_struct *s
     return true;
 }
 
-sett_tensor *sett_field_tensor_at(sett_site site, const sett_tensor *t, const sett_struct *s, const char *path)
+/* is_struct: does the path end with one? */
+static sett_tensor *field_of(const sett__ctx *c, const sett_tensor *t, const sett_struct *s, const char *path, bool *is_struct)
 {
-    const sett__ctx c = {t ? t->head.b : s ? s->head.b : NULL, site, "sett_field_tensor"};
-    walk w = {.c = &c};
-    if (!c.b)
-        return NULL;
-    sett_tensor *no = &c.b->poison->tensor;
-    if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_struct(c.b, site, c.func, s) || !holds(&c, t, s))
+    walk w = {.c = c};
+    sett_tensor *no = &c->b->poison->tensor;
+    if (!sett__use_tensor(c->b, c->site, c->func, t) || !sett__use_struct(c->b, c->site, c->func, s) || !holds(c, t, s))
         return no;
-    SETT__FAIL_IF(c.b, site, c.func, !path || !*path, no, SETT_E_ARGUMENT, "the path is %s", path ? "empty" : "NULL");
+    SETT__FAIL_IF(c->b, c->site, c->func, !path || !*path, no, SETT_E_ARGUMENT, "the path is %s", path ? "empty" : "NULL");
     for (int i = 0; i < sett__arity(t->layout->shape) - 1; i++)
         if (!mode(&w, sett__kid(t->layout->shape, i), sett__kid(t->layout->stride, i)))
             return no;
     const sett_field *f = follow(&w, s, path);
+    *is_struct = f && f->of;
     if (!f || (f->of && !mode(&w, sett_arg_i(f->of->size), sett_arg_i(1))))
         return no;
     sett_tensor *bytes = bytes_of(&w, t);
-    return bytes->head.poison || f->of ? bytes : sett_recast_tensor_at(site, bytes, f->dtype);
+    return bytes->head.poison || f->of ? bytes : sett_recast_tensor_at(c->site, bytes, f->dtype);
+}
+
+sett_tensor *sett_field_tensor_at(sett_site site, const sett_tensor *t, const sett_struct *s, const char *path)
+{
+    const sett__ctx c = {t ? t->head.b : s ? s->head.b : NULL, site, "sett_field_tensor"};
+    bool is_struct;
+    return c.b ? field_of(&c, t, s, path, &is_struct) : NULL;
+}
+
+sett_val *sett_field_at(sett_site site, const sett_tensor *t, const sett_struct *s, const char *path)
+{
+    const sett__ctx c = {t ? t->head.b : s ? s->head.b : NULL, site, "sett_field"};
+    bool is_struct = false;
+    if (!c.b)
+        return NULL;
+    const sett_tensor *f = field_of(&c, t, s, path, &is_struct);
+    SETT__FAIL_IF(c.b, site, c.func, is_struct && !f->head.poison, &c.b->poison->val, SETT_E_DTYPE,
+        "%s is a struct, not a number or an array: a path goes on to one of its fields", path);
+    if (f->head.poison)
+        return &c.b->poison->val;
+    bool number = sett__is_int(f->layout->shape, 1) && sett__is_int(f->layout->stride, 0);
+    return number ? sett_at_at(site, f, sett_arg_i(0)) : sett_load_at(site, &(sett_load_args){.size = sizeof(sett_load_args), .src = f});
 }

@@ -20,7 +20,8 @@ const sett__op_info sett__ops[SETT__N_CODES] = {
 static const char magic[4] = {'s', 'e', 't', 't'};
 enum { HAS_SUB = 1, HAS_FLAGS = 2, HAS_IMM = 4, HAS_N = 8, ARGS_SHIFT = 4, ARGS_MANY = 15 };
 enum { S_WIDE = 1, S_DERIVED = 2 };
-enum { P_SCALAR = 1, P_WIDE = 2, P_RESTRICTED = 4, P_ACCESS_SHIFT = 3, P_ALL = 31 };
+enum { P_SCALAR = 1, P_WIDE = 2, P_RESTRICTED = 4, P_ACCESS_SHIFT = 3, P_ALL = 31, P_STRUCT = P_SCALAR | P_WIDE };
+enum { SMEM_MORE = 1 << 16 }; /* in the alignment of shared memory: an expression follows */
 enum { SITE_NONE, SITE_SAME, SITE_NEW }; /* SITE_NEW + file */
 enum { WITH_SITES = 1, WITH_CHECKS = 2 };
 
@@ -104,7 +105,9 @@ static void put_param(struct writer *w, const sett__sig *sig, const sett__param 
     put_string(w, p->name);
     put(w, p->dtype);
     if (p->scalar) {
-        put(w, P_SCALAR);
+        put(w, p->bytes ? P_STRUCT : P_SCALAR);
+        if (p->bytes)
+            put(w, p->align), put(w, p->bytes);
         return;
     }
     put(w, (p->wide ? P_WIDE : 0u) | (p->restricted ? P_RESTRICTED : 0u) | (uint32_t)p->access << P_ACCESS_SHIFT);
@@ -131,6 +134,7 @@ static void count_sig(const sett__sig *s, uint64_t *n_leaf, uint64_t *n_code)
             *n_code += (uint64_t)s->leaf[p->leaf + j].extent.count + s->leaf[p->leaf + j].stride.count;
         *n_leaf += p->scalar ? 0 : p->n_leaf;
     }
+    *n_code += s->smem_more.count;
     for (int d = 0; d < 3; d++)
         *n_code += (uint64_t)s->grid[d].count + s->block[d].count + s->cluster[d].count;
 }
@@ -157,7 +161,9 @@ static void put_sig(struct writer *w, const sett__sig *s)
         for (int d = 0; d < 3; d++)
             put_expr(w, s, dims[k][d]);
     put(w, s->smem);
-    put(w, s->smem_align);
+    put(w, s->smem_align | (s->smem_more.count ? SMEM_MORE : 0u));
+    if (s->smem_more.count)
+        put_expr(w, s, s->smem_more);
 }
 
 static void put_checks(struct writer *w, const sett__sig *s, bool places)
@@ -512,7 +518,12 @@ static void get_param(struct reader *r, sett__sig *s, sett__param *p, uint32_t *
     p->dtype = (uint8_t)get_max(r, UINT8_MAX);
     uint32_t bits = (uint32_t)get_max(r, P_ALL);
     p->leaf = *leaves;
-    p->scalar = bits & P_SCALAR;
+    p->scalar = bits == P_STRUCT ? SETT__BY_STRUCT : bits & P_SCALAR;
+    if (bits == P_STRUCT) {
+        p->align = (uint32_t)get_max(r, SETT__VALUE_ALIGN);
+        p->bytes = (uint32_t)get_max(r, SETT__PARAM_BYTES);
+        return;
+    }
     if (p->scalar) {
         if (bits != P_SCALAR)
             fail(r, "a scalar has a tensor's attributes");
@@ -562,6 +573,9 @@ static void get_sig(struct reader *r, sett__sig *s)
             dims[k][d] = get_expr(r, s, &code);
     s->smem = (uint32_t)get_max(r, UINT32_MAX);
     s->smem_align = (uint32_t)get_max(r, UINT32_MAX);
+    if (s->smem_align & SMEM_MORE && !(s->smem_more = get_expr(r, s, &code)).count)
+        fail(r, "the size of shared memory is empty");
+    s->smem_align &= ~(uint32_t)SMEM_MORE;
     if (leaves != s->n_leaf || code != s->n_code)
         fail(r, "a count does not fit what follows");
 }

@@ -21,6 +21,7 @@
 #define SETT__MAX_EXPR 1024    /* codes of one host expression */
 #define SETT__EXPR_DEPTH 64    /* numbers that one keeps while it is evaluated */
 #define SETT__PARAM_BYTES 4096 /* of a kernel's parameter block */
+#define SETT__VALUE_ALIGN 16   /* of a struct in it, at most */
 #define SETT__MAX_ALIGN 128    /* bytes that an access may claim */
 #define SETT__MAX_PARAM_ALIGN 65536
 #define SETT__MAX_SMEM (1 << 20)
@@ -142,7 +143,7 @@ typedef struct sett__leaf { /* one leaf of a parameter's layout, colexicographic
 } sett__leaf;
 typedef struct sett__param {
     const char *name;
-    uint8_t scalar; /* 1: a number passed by value, no leaves */
+    uint8_t scalar; /* SETT__BY_*: passed by value, no leaves */
     uint8_t dtype;
     uint8_t access; /* SETT__ACCESS_*: what the kernel does with it */
     uint8_t wide;   /* 1: offsets are 64-bit; 0: the launch checks that cosize is at most 2^31 */
@@ -150,7 +151,9 @@ typedef struct sett__param {
     uint32_t align; /* bytes, power of two; checked at launch */
     uint8_t rank;   /* top-level modes */
     uint32_t leaf, n_leaf; /* in sig->leaf */
+    uint32_t bytes; /* of a struct; dtype is U8 then */
 } sett__param;
+enum { SETT__BY_NUMBER = 1, SETT__BY_STRUCT };
 enum { SETT__ACCESS_READ = 1, SETT__ACCESS_WRITE = 2 };
 /* What the body relies on and could not prove: expr is 0, or the launch is refused with SETT_E_DIVIDE. */
 typedef struct sett__check {
@@ -168,7 +171,7 @@ typedef struct sett__claim {
 } sett__claim;
 /* What a launch must know: travels in META, so that no launch needs the tape.
  * Kernel parameters in order: each param (tensor: 64-bit address; scalar: its type,
- * BOOL as a byte), then each symbol (4 bytes, or 8 if wide), each at its natural
+ * BOOL as a byte; struct: its bytes), then each symbol (4 bytes, or 8 if wide), each at its natural
  * alignment. A kernel takes all of them, used or not. */
 typedef struct sett__sig {
     uint32_t n_sym, n_param, n_leaf, n_code, n_check;
@@ -181,10 +184,16 @@ typedef struct sett__sig {
     uint32_t smem;       /* bytes of the block's shared window: static in the code up to SETT__STATIC_SMEM, else given
                           * at launch */
     uint32_t smem_align; /* of the window */
+    sett__expr smem_more; /* any: bytes that a launch adds behind smem, all of them given at launch then */
     uint32_t n_derived;  /* symbols with a value: the last of n_sym */
     uint32_t n_claim;    /* any: on a GPU the packed block ends with the address of a sett__failure */
     sett__claim *claim;
 } sett__sig;
+/* Is the block's window in the code, or given at launch? */
+static inline bool sett__smem_static(const sett__sig *s)
+{
+    return s->smem <= SETT__STATIC_SMEM && !s->smem_more.count;
+}
 /* What a GPU's thread writes when an assertion fails, into memory that the host reads. The first thread of all takes it
  * (FREE to TAKEN), writes the rest, then TOLD; the host makes it FREE again. */
 enum { SETT__FAILURE_FREE, SETT__FAILURE_TAKEN, SETT__FAILURE_TOLD };
@@ -295,6 +304,9 @@ sett_status sett__tape_verify(const sett__tape *, const char *target, sett_error
 sett_status sett__tape_fits(const sett__tape *, const char *target, sett_error *);
 /* The same for a signature alone: names, layouts, expressions, constant grid, block, cluster. */
 sett_status sett__sig_verify(const sett__sig *, sett_error *);
+
+/* Where parameter i of the packed block begins, or symbol i - n_param; i = n_param + n_sym: where the last one ends. */
+uint64_t sett__packed_at(const sett__sig *, uint32_t i);
 
 /* ---- target.c ------------------------------------------------------------------------------------------- */
 /* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */

@@ -43,7 +43,7 @@ static bool symbol(sett__parser *p)
         if (!strcmp(s->sym[i].name, text))
             return add_code(p, SETT__X_SYM, i);
     for (uint32_t i = 0; i < s->n_param; i++)
-        if (s->param[i].scalar && !strcmp(s->param[i].name, text))
+        if (s->param[i].scalar == SETT__BY_NUMBER && !strcmp(s->param[i].name, text))
             return add_code(p, SETT__X_SCALAR, i);
     return sett__lex_fail(&p->x, at, "there is no symbol or scalar %.60s", text);
 }
@@ -192,19 +192,34 @@ static bool sym_line(sett__parser *p)
     return true;
 }
 
-static bool param_line(sett__parser *p, bool scalar)
+/* "24 align 8" */
+static bool struct_line(sett__parser *p, sett__param *param)
+{
+    param->dtype = SETT_U8;
+    return sett__lex_u32(&p->x, &param->bytes, SETT__PARAM_BYTES) && sett__expect(&p->x, "align") &&
+           sett__lex_u32(&p->x, &param->align, SETT__VALUE_ALIGN);
+}
+
+static bool type_of(sett__parser *p, sett__param *param)
+{
+    uint32_t n;
+    if (!sett__lex_type(&p->x, &param->dtype, &n))
+        return false;
+    param->align = (uint32_t)sett__dtype_bytes((sett_dtype)param->dtype);
+    return n == 1 || SETT__LEX_FAIL(&p->x, "a parameter has one type");
+}
+
+/* by: SETT__BY_*, or 0 for a tensor. */
+static bool param_line(sett__parser *p, uint8_t by)
 {
     sett__sig *s = &p->t->sig;
-    sett__param param = {.scalar = scalar, .leaf = s->n_leaf};
-    uint32_t n;
+    sett__param param = {.scalar = by, .leaf = by ? 0 : s->n_leaf};
     if (s->n_param == SETT__MAX_PARAMS)
         return SETT__LEX_FAIL(&p->x, "more than %d parameters", SETT__MAX_PARAMS);
-    if (!sett__lex_name(&p->x, "a name", &param.name) || !sett__lex_type(&p->x, &param.dtype, &n))
+    if (!sett__lex_name(&p->x, "a name", &param.name) ||
+        !(by == SETT__BY_STRUCT ? struct_line : type_of)(p, &param))
         return false;
-    if (n != 1)
-        return SETT__LEX_FAIL(&p->x, "a parameter has one type");
-    param.align = (uint32_t)sett__dtype_bytes((sett_dtype)param.dtype);
-    if (!scalar) {
+    if (!by) {
         if (!tuple(p, &param, false) || !sett__expect(&p->x, ":") || !tuple(p, &param, true) ||
             !sett__expect(&p->x, "align") || !sett__lex_u32(&p->x, &param.align, UINT32_MAX))
             return false;
@@ -239,7 +254,8 @@ static bool smem_line(sett__parser *p, sett__sig *s)
     if (s->smem_align)
         return SETT__LEX_FAIL(&p->x, "it is given twice");
     return sett__lex_u32(&p->x, &s->smem, UINT32_MAX) && sett__expect(&p->x, "align") &&
-           sett__lex_u32(&p->x, &s->smem_align, UINT32_MAX);
+           sett__lex_u32(&p->x, &s->smem_align, UINT32_MAX) &&
+           (!sett__accept_word(&p->x, "more") || expr(p, &s->smem_more));
 }
 
 bool sett__parse_place(sett__parser *p, const char **file, uint32_t *line)
@@ -268,9 +284,11 @@ bool sett__parse_sig_line(sett__parser *p, bool *found)
     if (sett__accept_word(&p->x, "sym"))
         return sym_line(p);
     if (sett__accept_word(&p->x, "param"))
-        return param_line(p, false);
+        return param_line(p, 0);
     if (sett__accept_word(&p->x, "scalar"))
-        return param_line(p, true);
+        return param_line(p, SETT__BY_NUMBER);
+    if (sett__accept_word(&p->x, "struct"))
+        return param_line(p, SETT__BY_STRUCT);
     if (sett__accept_word(&p->x, "grid"))
         return dims_line(p, s->grid);
     if (sett__accept_word(&p->x, "block"))

@@ -400,9 +400,13 @@ static void print_tuple(sett__sink *out, const sett__sig *s, const sett__param *
 
 static void print_param(sett__sink *out, const sett__sig *s, const sett__param *p)
 {
-    sett__put(out, p->scalar ? "scalar " : "param ");
+    sett__put(out, p->scalar == SETT__BY_STRUCT ? "struct " : p->scalar ? "scalar " : "param ");
     sett__put_name(out, p->name);
     sett__put(out, " ");
+    if (p->scalar == SETT__BY_STRUCT) {
+        sett__putf(out, "%u align %u\n", p->bytes, p->align);
+        return;
+    }
     print_type(out, p->dtype, 1);
     if (!p->scalar) {
         sett__put(out, " ");
@@ -476,8 +480,14 @@ static void print_sig(sett__sink *out, const sett__sig *s, bool places)
     print_dims(out, s, "grid ", s->grid);
     print_dims(out, s, "block ", s->block);
     print_dims(out, s, "cluster ", s->cluster);
-    if (s->smem || s->smem_align)
-        sett__putf(out, "smem %u align %u\n", s->smem, s->smem_align);
+    if (s->smem || s->smem_align) {
+        sett__putf(out, "smem %u align %u", s->smem, s->smem_align);
+        if (s->smem_more.count) {
+            sett__put(out, " more ");
+            sett__put_expr(out, s, s->smem_more);
+        }
+        sett__put(out, "\n");
+    }
     for (uint32_t i = 0; i < s->n_check; i++)
         print_check(out, s, &s->check[i], places);
 }

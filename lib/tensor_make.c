@@ -57,7 +57,7 @@ sett_tensor *sett__param_tensor(
     sett_build *b = c->b;
     if (b->sig.param[param].wide && !l->has_inner)
         l = sett__layout(b, l->shape, sett__widen(c, l->stride));
-    sett_tensor *t = make(b, SETT_GMEM, dtype, l, name);
+    sett_tensor *t = make(b, b->sig.param[param].scalar ? SETT_GENERIC : SETT_GMEM, dtype, l, name);
     if (t->head.poison || l->head.poison)
         return &b->poison->tensor;
     t->param = param;
@@ -117,21 +117,17 @@ static int64_t reach(const sett__ctx *c, const sett_layout *l)
     return hi + 1;
 }
 
-static bool check_static(const sett__ctx *c, const sett_layout *l)
+static bool is_static(const sett_layout *l)
 {
-    bool is_static =
-        sett__is_static(l->shape) && sett__is_static(l->stride) && (!l->has_inner || sett__is_static(l->offset));
-    SETT__FAIL_IF(c->b, c->site, c->func, !is_static, false, SETT_E_STATIC, "the layout %s is not static: its "
-        "elements are allocated while building, so its extents and strides must be C integers",
-        sett__layout_text(c->b, l));
-    return true;
+    return sett__is_static(l->shape) && sett__is_static(l->stride) && (!l->has_inner || sett__is_static(l->offset));
 }
 
 /* Elements to allocate for a static layout; 0: the build has failed. */
 static uint32_t room(const sett__ctx *c, const sett_layout *l, int64_t most)
 {
-    if (!check_static(c, l))
-        return 0;
+    SETT__FAIL_IF(c->b, c->site, c->func, !is_static(l), 0, SETT_E_STATIC, "the layout %s is not static: its "
+        "elements are allocated while building, so its extents and strides must be C integers",
+        sett__layout_text(c->b, l));
     int64_t n = reach(c, l);
     SETT__FAIL_IF(c->b, c->site, c->func, n < 1, 0, SETT_E_RANGE, "the layout %s reaches below 0 or past 2^31",
         sett__layout_text(c->b, l));
@@ -171,6 +167,24 @@ sett_tensor *sett_make_rmem_tensor_at(sett_site site, sett_build *b, sett_dtype 
         &c, dtype, shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL), "rmem");
 }
 
+/* Of a size that the launch computes: behind what is static, in order. */
+static sett_tensor *more_smem(const sett__ctx *c, sett_dtype dtype, sett_layout *l, bool compact, uint32_t align)
+{
+    sett_build *b = c->b;
+    sett_tensor *t = make(b, SETT_SMEM, dtype, l, "smem");
+    const sett_arg element = sett_arg_i(sett__dtype_bytes(dtype));
+    SETT__FAIL_IF(b, c->site, c->func, l->has_inner || sett__is_packed(t), &b->poison->tensor, SETT_E_STATIC,
+        "the layout %s of %s is not static: of elements narrower than a byte, or swizzled, it must be of C integers",
+        sett__layout_text(b, l), sett_dtype_name(dtype));
+    sett_arg at, bytes = sett__mul(c, compact ? sett__product(c, l->shape) : sett_cosize_layout(l), element);
+    if (b->error.status || !sett__smem_more(c, bytes, align, &at))
+        return &b->poison->tensor;
+    t->align = align;
+    t->root = b->more_root;
+    t->offset = sett__div(c, at, element);
+    return b->error.status ? &b->poison->tensor : t;
+}
+
 sett_tensor *sett_make_smem_tensor_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg shape, int align)
 {
     const sett__ctx c = {b, site, "sett_make_smem_tensor"};
@@ -183,6 +197,8 @@ sett_tensor *sett_make_smem_tensor_at(sett_site site, sett_build *b, sett_dtype 
     SETT__FAIL_IF(b, site, c.func, align < 0 || (to & (to - 1)) || to > 1024, &b->poison->tensor, SETT_E_ALIGN,
         "an alignment of %d is no power of two up to 1024", align);
     to = to < bytes ? bytes : to;
+    if (!l->head.poison && !is_static(l))
+        return more_smem(&c, dtype, l, shape.kind != SETT_LAYOUT, to);
     uint32_t n = l->head.poison ? 0 : room(&c, l, SMEM_MOST / bytes);
     sett_tensor *t = make(b, SETT_SMEM, dtype, l, "smem");
     if (!n || t->head.poison)

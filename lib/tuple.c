@@ -135,7 +135,7 @@ sett_arg sett__product(const sett__ctx *c, sett_arg a)
         return a;
     sett_arg p = sett_arg_i(1);
     for (int i = 0; i < a.rank; i++)
-        p = sett__mul(c, p, sett__product(c, a.u.kid[i]));
+        p = sett__of_mode(c, sett__mul(c, p, sett__product(c, a.u.kid[i])), i, a);
     return p;
 }
 
@@ -174,7 +174,7 @@ static sett_arg divide_through(const sett__ctx *c, leaf_fn *f, sett_arg a, sett_
     }
     sett_arg *kid = sett__kids(c, a.rank);
     for (int i = 0; i < a.rank; i++)
-        kid[i] = divide_through(c, f, a.u.kid[i], n);
+        kid[i] = sett__of_mode(c, divide_through(c, f, a.u.kid[i], n), i, a);
     return sett__node(c, a.rank, kid);
 }
 
@@ -191,7 +191,7 @@ static sett_arg by_leaf(const sett__ctx *c, const char *what, leaf_fn *f, sett_a
         return sett__bad(c, SETT_E_ARGUMENT, "tuples need a build");
     sett_arg *kid = sett__kids(c, a.rank);
     for (int i = 0; i < a.rank; i++)
-        kid[i] = i < b.rank ? by_leaf(c, what, f, a.u.kid[i], b.u.kid[i]) : a.u.kid[i];
+        kid[i] = i < b.rank ? sett__of_mode(c, by_leaf(c, what, f, a.u.kid[i], b.u.kid[i]), i, a) : a.u.kid[i];
     return sett__node(c, a.rank, kid);
 }
 
@@ -297,8 +297,10 @@ static sett_arg compact(const sett__ctx *c, sett_arg shape, sett_arg *next)
 {
     if (shape.kind == SETT_NODE) {
         sett_arg *kid = sett__kids(c, shape.rank);
-        for (int i = 0; i < shape.rank; i++)
+        for (int i = 0; i < shape.rank; i++) {
             kid[i] = compact(c, shape.u.kid[i], next);
+            sett__of_mode(c, *next, i, shape);
+        }
         return sett__node(c, shape.rank, kid);
     }
     if (sett__is_int(shape, 1))
@@ -383,7 +385,7 @@ static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_a
                 sett__arg_text(c->b, shape));
         sett_arg s = sett_arg_i(0);
         for (int i = 0; i < crd.rank; i++)
-            s = sum(c, s, crd2idx(c, crd.u.kid[i], shape.u.kid[i], stride.u.kid[i]));
+            s = sett__of_mode(c, sum(c, s, crd2idx(c, crd.u.kid[i], shape.u.kid[i], stride.u.kid[i])), i, shape);
         return s;
     }
     if (crd.kind == SETT_VALUE && is_far(shape, stride)) /* a tile's number times its size, say */
@@ -395,6 +397,7 @@ static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_a
         bool last = i == shape.rank - 1;
         sett_arg size = last ? sett_arg_i(1) : sett__product(c, shape.u.kid[i]);
         s = sum(c, s, crd2idx(c, last ? crd : sett__rem(c, crd, size), shape.u.kid[i], stride.u.kid[i]));
+        sett__of_mode(c, s, i, shape);
         crd = sett__div(c, crd, size);
     }
     return s;

@@ -42,7 +42,7 @@ static sett_arg product_like(const sett__ctx *c, sett_arg x, sett_arg profile)
             sett__arg_text(c->b, x));
     sett_arg *kid = sett__kids(c, x.rank);
     for (int i = 0; i < x.rank; i++)
-        kid[i] = product_like(c, x.u.kid[i], profile.u.kid[i]);
+        kid[i] = sett__of_mode(c, product_like(c, x.u.kid[i], profile.u.kid[i]), i, x);
     return sett__node(c, x.rank, kid);
 }
 ON_TWO(product_like, product_like)
@@ -221,10 +221,22 @@ sett_arg sett_repeat_at(sett_site site, sett_build *b, sett_arg x, int n)
 }
 
 /* ---- by a function of the caller's -------------------------------------------------------------------- */
+/* It may record in the build, but not end it. */
+static sett_arg ask(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, void *user)
+{
+    bool lent = c->b && c->b->lent;
+    if (c->b)
+        c->b->lent = true;
+    sett_arg r = f(x, user);
+    if (c->b)
+        c->b->lent = lent;
+    return r;
+}
+
 static sett_arg transform(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, void *user)
 {
     if (x.kind != SETT_NODE) {
-        sett_arg r = f(x, user);
+        sett_arg r = ask(c, x, f, user);
         return use(c, r) ? kept(c, r) : poison(c->b);
     }
     sett_arg *kid = sett__kids(c, x.rank);
@@ -251,7 +263,7 @@ sett_arg sett_filter_tuple_at(sett_site site, sett_build *b, sett_arg x, sett_le
     int n = sett__arity(x);
     sett_arg *kid = sett__kids(&c, n);
     for (int i = 0; i < n; i++) {
-        sett_arg r = f(sett__kid(x, i), user);
+        sett_arg r = ask(&c, sett__kid(x, i), f, user);
         if (!use(&c, r))
             return poison(b);
         if (r.kind != SETT_NODE)

@@ -149,7 +149,7 @@ static bool check_scalar(struct check *c)
 {
     const sett__param *p = param_of(c, c->op);
     bool address = c->op->code == SETT__ADDR;
-    if (!p || p->scalar == address)
+    if (!p || p->scalar != (address ? 0 : SETT__BY_NUMBER))
         return bad(c, SETT_E_VERIFY, "there is no such %s parameter", address ? "tensor" : "scalar");
     return result_is(c, address ? SETT_U64 : (sett_dtype)p->dtype, 1);
 }
@@ -164,10 +164,12 @@ static bool check_root(struct check *c)
     const sett__op *op = c->op;
     if (op->code == SETT__PARAM) {
         const sett__param *p = param_of(c, op);
-        if (!p || p->scalar)
+        if (!p || p->scalar == SETT__BY_NUMBER)
             return bad(c, SETT_E_VERIFY, "there is no such tensor parameter");
         return result_is(c, p->dtype, 0);
     }
+    if (op->code == SETT__SMEM && !op->n && !op->imm && c->t->sig.smem_more.count)
+        return true;
     if (!op->n)
         return bad(c, SETT_E_VERIFY, "it has no elements");
     if (op->code == SETT__RMEM)
@@ -280,7 +282,7 @@ static uint64_t root_align(const struct check *c, const sett__op *root)
         return s->param[root->imm].align;
     if (root->code == SETT__RMEM)
         return UINT64_C(1) << 63;
-    uint64_t at = (uint64_t)root->imm, low = at & (0 - at);
+    uint64_t at = root->n ? (uint64_t)root->imm : s->smem, low = at & (0 - at);
     return low && low < s->smem_align ? low : s->smem_align;
 }
 
@@ -303,7 +305,9 @@ static bool check_offset(struct check *c, const struct place *at, uint32_t n)
     if (imm >> FAR_OFFSET != 0 && imm >> FAR_OFFSET != -1)
         return bad(c, SETT_E_RANGE, "the offset is too large");
     if (arg(c, at->k + 1) == SETT__NONE) {
-        bool inside = root->code == SETT__PARAM || ((uint64_t)imm + n) * at->element <= bytes_of(root->dtype, root->n);
+        uint32_t by_value = root->code == SETT__PARAM ? c->t->sig.param[root->imm].bytes : 0;
+        uint64_t room = by_value ? by_value : root->n ? bytes_of(root->dtype, root->n) : UINT64_MAX;
+        bool inside = ((uint64_t)imm + n) * at->element <= room;
         return (imm >= 0 && inside) || bad(c, SETT_E_RANGE, "elements %lld to %lld are not in %%%u", (long long)imm,
                                            (long long)imm + (n - INT64_C(1)), arg(c, at->k));
     }
@@ -322,6 +326,8 @@ static bool check_param_access(struct check *c, const sett__op *root)
     const sett__param *p = &c->t->sig.param[root->imm];
     bool reads = c->op->code == SETT__LOAD || c->op->code == SETT__CPASYNC;
     int need = reads ? SETT__ACCESS_READ : SETT__ACCESS_WRITE;
+    if (p->scalar)
+        return c->op->code == SETT__LOAD || bad(c, SETT_E_SPACE, "%s is passed by value: it is only read", p->name);
     if (p->access & need)
         return true;
     return bad(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name,
@@ -351,7 +357,7 @@ static bool check_cache(struct check *c, const struct place *at)
     if (cache >= (int)SETT__COUNT(sett__cache_word) || cache == (load ? SETT_CACHE_WRITE_THROUGH : SETT_CACHE_LAST_USE) ||
         (!load && (cache == SETT_CACHE_NONE || cache >= SETT_CACHE_L2_64B)))
         return bad(c, SETT_E_VERIFY, "there is no such cache mode");
-    if (cache && at->root->code != SETT__PARAM)
+    if (cache && (at->root->code != SETT__PARAM || c->t->sig.param[at->root->imm].scalar))
         return bad(c, SETT_E_SPACE, "a cache mode is for global memory");
     return !cache || !(c->op->flags & SETT__F_VOLATILE) || bad(c, SETT_E_VERIFY, "a volatile access has no cache mode");
 }

@@ -75,8 +75,9 @@ static sett_status verify_param(const sett__sig *s, const sett__param *p, sett_e
 {
     if (!sett__dtype_valid(p->dtype) || (p->scalar && !scalar_type(p->dtype)))
         return sett__error(err, SETT_E_VERIFY, "parameter %.100s: it has no type that can be passed", p->name);
+    bool number = p->scalar == SETT__BY_NUMBER ? !p->bytes : p->bytes && p->dtype == SETT_U8 && p->align <= SETT__VALUE_ALIGN;
     if (p->scalar)
-        return p->scalar == 1 && !p->n_leaf && !p->rank && !p->access && !p->wide && !p->restricted
+        return p->scalar <= SETT__BY_STRUCT && number && power_of_two(p->align) && !p->n_leaf && !p->rank && !p->access && !p->wide && !p->restricted
                    ? SETT_OK
                    : sett__error(err, SETT_E_VERIFY, "parameter %.100s: a scalar with a tensor's attributes", p->name);
     if (!power_of_two(p->align) || p->align > SETT__MAX_PARAM_ALIGN)
@@ -87,21 +88,29 @@ static sett_status verify_param(const sett__sig *s, const sett__param *p, sett_e
     return verify_layout(s, p, err);
 }
 
-static void add_bytes(uint32_t *at, uint32_t size)
+uint64_t sett__packed_at(const sett__sig *s, uint32_t index)
 {
-    *at = ((*at + size - 1) & ~(size - 1)) + size;
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < s->n_param + s->n_sym; i++) {
+        const sett__param *p = i < s->n_param ? &s->param[i] : NULL;
+        uint64_t align = !p                   ? (s->sym[i - s->n_param].wide ? 8 : 4)
+                         : p->bytes           ? p->align
+                         : p->scalar          ? (uint64_t)sett__dtype_bytes((sett_dtype)p->dtype)
+                                              : 8;
+        at = (at + align - 1) & (0 - align);
+        if (i == index)
+            break;
+        at += p && p->bytes ? p->bytes : align;
+    }
+    return at;
 }
 
 static sett_status verify_block(const sett__sig *s, sett_error *err)
 {
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < s->n_param; i++)
-        add_bytes(&at, s->param[i].scalar ? (uint32_t)sett__dtype_bytes((sett_dtype)s->param[i].dtype) : 8);
-    for (uint32_t i = 0; i < s->n_sym; i++)
-        add_bytes(&at, s->sym[i].wide ? 8 : 4);
-    return at <= SETT__PARAM_BYTES
-               ? SETT_OK
-               : sett__error(err, SETT_E_LIMIT, "the parameters take %u bytes, of at most %d", at, SETT__PARAM_BYTES);
+    uint64_t at = sett__packed_at(s, s->n_param + s->n_sym);
+    return at <= SETT__PARAM_BYTES ? SETT_OK
+                                   : sett__error(err, SETT_E_LIMIT, "the parameters take %llu bytes, of at most %d",
+                                         (unsigned long long)at, SETT__PARAM_BYTES);
 }
 
 /* What is constant of three extents is checked now, the rest at launch. */
@@ -170,7 +179,8 @@ sett_status sett__sig_verify(const sett__sig *s, sett_error *err)
     for (uint32_t i = 0; !status && i < s->n_check; i++)
         status = verify_check(s, &s->check[i], err);
     if (!status && (s->smem > SETT__MAX_SMEM || s->smem_align > SETT__MAX_SMEM_ALIGN ||
-                    (s->smem_align ? !power_of_two(s->smem_align) : s->smem != 0)))
+                    (s->smem_align ? !power_of_two(s->smem_align) : s->smem != 0 || s->smem_more.count) ||
+                    (s->smem_more.count && !sett__expr_valid(s, s->smem_more))))
         status = sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory aligned to %u: not possible on any device",
             s->smem, s->smem_align);
     return status;

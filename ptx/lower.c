@@ -77,6 +77,16 @@ static void launch_attributes(sett__lower *l)
         extents_attribute(l, "nvvm.cluster_dim", n);
 }
 
+/* Its bytes are the parameter; what is only read of it is read from there. */
+static void by_value(sett__lower *l, unsigned i, const sett__param *p)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName("byval", 5), align = LLVMGetEnumAttributeKindForName("align", 5);
+    LLVMAttributeRef type = LLVMCreateTypeAttribute(l->ctx, kind, LLVMArrayType2(l->i8, p->bytes));
+    LLVMAddAttributeAtIndex(l->fn, i + 1, type);
+    LLVMAddAttributeAtIndex(l->fn, i + 1, LLVMCreateEnumAttribute(l->ctx, align, p->align));
+    param_flag(l, i, "readonly");
+}
+
 /* `noalias readonly` makes LLVM load through the read-only path. */
 static void name_params(sett__lower *l)
 {
@@ -84,6 +94,8 @@ static void name_params(sett__lower *l)
     for (uint32_t i = 0; i < sig->n_param; i++) {
         const sett__param *p = &sig->param[i];
         LLVMSetValueName2(LLVMGetParam(l->fn, i), p->name, strlen(p->name));
+        if (p->bytes)
+            by_value(l, i, p);
         if (p->scalar)
             continue;
         if (p->restricted)
@@ -103,7 +115,9 @@ static bool make_function(sett__lower *l)
     if (!in)
         return false;
     for (uint32_t i = 0; i < sig->n_param; i++)
-        in[i] = sig->param[i].scalar ? sett__ir_mem_type(l, sig->param[i].dtype) : global;
+        in[i] = sig->param[i].bytes    ? LLVMPointerTypeInContext(l->ctx, 0)
+                : sig->param[i].scalar ? sett__ir_mem_type(l, sig->param[i].dtype)
+                                       : global;
     for (uint32_t i = 0; i < sig->n_sym; i++)
         in[sig->n_param + i] = sig->sym[i].wide ? l->i64 : l->i32;
     if (sig->n_claim)

@@ -8,7 +8,7 @@ static LLVMValueRef smem_window(sett__lower *l)
     if (l->smem)
         return l->smem;
     uint32_t size = l->tape->sig.smem, align = l->tape->sig.smem_align;
-    bool is_static = size <= SETT__STATIC_SMEM;
+    bool is_static = sett__smem_static(&l->tape->sig);
     l->smem = LLVMAddGlobalInAddressSpace(l->module, LLVMArrayType2(l->i8, is_static ? size : 0), "smem", 3);
     LLVMSetLinkage(l->smem, is_static ? LLVMInternalLinkage : LLVMExternalLinkage);
     if (is_static)
@@ -38,7 +38,7 @@ void sett__lower_root(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     if (op->code == SETT__PARAM)
         out[0] = LLVMGetParam(l->fn, (unsigned)op->imm);
     else if (op->code == SETT__SMEM)
-        out[0] = offset(l, l->i8, smem_window(l), op->imm);
+        out[0] = offset(l, l->i8, smem_window(l), op->n ? op->imm : (int64_t)l->tape->sig.smem);
     else
         out[0] = rmem(l, op);
 }

@@ -256,13 +256,13 @@ START_TEST(packed_refusals)
         const char *text;
     } cases[] = {
         {e_odd, SETT_E_ALIGN, "sett_fill: elements of i4 are stored 2 together, in whole bytes: W 5:1 has less of some, "
-                                     "and another thread may write the rest"},
+                                     "and another thread may write the rest: store 2 neighbours at once"},
         {e_apart, SETT_E_ALIGN, "sett_fill: elements of i4 are stored 2 together, in whole bytes: W 4:2 has less"},
         {e_one, SETT_E_ALIGN, "sett_set: elements of i4 are stored 2 together, in whole bytes: W 64:1 has less"},
         {e_where, SETT_E_ALIGN, "sett_fill: elements of i4 are stored 2 together, in whole bytes: where W 8:1 begins is "
-                                       "not known to be a multiple of 2 elements"},
+                                       "not known to be a multiple of 2 elements: give its symbols .div = 2, or sett_assume it"},
         {e_pred, SETT_E_ALIGN, "sett_store: elements of i4 are stored 2 together, in whole bytes: the predicate is not "
-                                      "known to be the same for those of W 8:1"},
+                                      "known to be the same for those of W 8:1: give the symbols of its bound .div = 2"},
         {e_range, SETT_E_RANGE, "sett_fill: i4 cannot hold 8"},
         {e_filled, SETT_E_RANGE, "sett_load: i4 cannot hold 1e+300"},
         {e_past, SETT_E_RANGE, "sett_load: rmem 8:1 reaches byte 8 of its memory, which has 6"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C structs in global and shared memory, and windows of shared memory past 48 KiB, against plain C. */
+/* C structs in global and shared memory and by value, and windows of shared memory past 48 KiB or sized by launches, against plain C. */
 #include "conform.h"
 #include <stdlib.h>
 #include <string.h>
@@ -145,8 +145,116 @@ START_TEST(in_shared_memory)
 }
 END_TEST
 
+/* ---- passed by value ----------------------------------------------------------------------- */
+struct knobs {
+    uint8_t mode;
+    _Alignas(32) float scale;
+    int16_t q[6];
+    struct stage stage[2];
+    double sum;
+    bool on;
+    int64_t base;
+};
+
+static sett_struct *knobs_of(sett_build *b)
+{
+    return sett_make_struct(b, "knobs", SETT_FIELD("mode", SETT_U8), SETT_FIELD("scale", SETT_F32, .align = 32), SETT_FIELD("q", SETT_I16, .count = 6),
+        SETT_FIELD_OF("stage", stage_of(b), .count = 2), SETT_FIELD("sum", SETT_F64), SETT_FIELD("on", SETT_BOOL), SETT_FIELD("base", SETT_I64));
+}
+
+/* Numbers, arrays as values, and arrays at an index that threads compute. */
+static void turn(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_struct *Knobs = knobs_of(b), *Stage = stage_of(b);
+    sett_val *odd = sett_scalar(b, "odd", SETT_I8);
+    sett_tensor *K = sett_scalar_struct(b, "K", Knobs), *Y = sett_param(b, "Y", SETT_F64, sett_make_layout(b, T1(64)));
+    sett_val *last = sett_scalar(b, "last", SETT_F32);
+    sett_block(b, 64);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_tensor *stage = sett_slice(sett_field_tensor(K, Knobs, "stage"), sett_mod(t, 2), ALL);
+    sett_val *a = sett_at(sett_field_tensor(stage, Stage, "a"), sett_mod(t, 12));
+    sett_val *v = sett_add(sett_to(a, SETT_F64), sett_to(sett_at(sett_field_tensor(K, Knobs, "q"), sett_mod(t, 6)), SETT_F64));
+    v = sett_add(v, sett_field(K, Knobs, "sum"));
+    v = sett_add(v, sett_to(sett_reduce(sett_field(K, Knobs, "q"), SETT_ADD, 0), SETT_F64));
+    v = sett_add(sett_mul(v, sett_to(sett_field(K, Knobs, "scale"), SETT_F64)), sett_to(sett_field(K, Knobs, "base"), SETT_F64));
+    v = sett_where(sett_field(K, Knobs, "on"), v, sett_to(sett_field(stage, Stage, "phase"), SETT_F64));
+    v = sett_add(v, sett_to(sett_add(sett_field(K, Knobs, "mode"), odd), SETT_F64));
+    sett_set(Y, sett_add(v, sett_to(last, SETT_F64)), t);
+}
+
+START_TEST(by_value)
+{
+    struct knobs k = {.mode = 200, .scale = 0.5f, .q = {1, -2, 3, -4, 5, 600}, .sum = 7.25, .on = _i != 0, .base = INT64_C(1) << 40};
+    for (int s = 0; s < 2; s++) {
+        k.stage[s].phase = (uint8_t)(30 + s);
+        for (int j = 0; j < 12; j++)
+            k.stage[s].a[j] = 100 * s + j;
+    }
+    double y[64];
+    sett_buf Y = sett_buf_1d(y, SETT_F64, 64);
+    conform_body(turn, NULL, 3, SETT_STRUCT(k), &Y, 0.25);
+    for (int t = 0; t < 64; t++) {
+        double want = k.stage[t % 2].a[t % 12] + k.q[t % 6] + k.sum + 603;
+        want = k.on ? want * (double)k.scale + (double)k.base : k.stage[t % 2].phase;
+        ck_assert_double_eq(y[t], want + (uint8_t)(200 + 3) + 0.25);
+    }
+}
+END_TEST
+
+/* ---- shared memory that launches size ------------------------------------------------------- */
+/* Rows turned round through it, between a static tensor and a second one of another type. */
+static void turn_rows(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *N = sett_sym(b, "N"), *rows = sett_sym(b, "rows");
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(N))), *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(N)));
+    sett_block(b, 64);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_tensor *fixed = sett_make_smem_tensor(b, SETT_U8, 3, 0);
+    sett_tensor *back = sett_make_smem_tensor(b, SETT_I16, T(rows, 3), 0);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, N, 32);
+    sett_if (b, sett_eq(t, 0))
+        sett_store(fixed, 1);
+    sett_for (b, i, 0, sett_floordiv(sett_add(N, 63), 64), 1) {
+        sett_val *at = sett_add(sett_mul(i, 64), t);
+        sett_if (b, sett_lt(at, N))
+            sett_set(s, sett_at(X, at), at);
+    }
+    sett_if (b, sett_lt(t, rows))
+        sett_set(back, sett_to(t, SETT_I16), t, 2);
+    sett_sync_threads(b);
+    sett_for (b, i, 0, sett_floordiv(sett_add(N, 63), 64), 1) {
+        sett_val *at = sett_add(sett_mul(i, 64), t), *row = sett_mod(at, rows);
+        sett_if (b, sett_lt(at, N)) {
+            sett_val *add = sett_to(sett_add(sett_at(back, row, 2), sett_at(fixed, 1)), SETT_F32);
+            sett_set(Y, sett_add(sett_at(s, sett_sub(sett_sub(N, 1), at)), add), at);
+        }
+    }
+}
+
+START_TEST(sized_by_launches)
+{
+    static const int sizes[][2] = {{5, 1}, {1000, 7}, {30000, 64}}; /* the last is 120 KiB */
+    static float x[30000], y[30000];
+    sett_kernel *k = conform_compile(turn_rows, NULL, (conform_how){0});
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        int n = sizes[i][0], rows = sizes[i][1];
+        for (int j = 0; j < n; j++)
+            x[j] = (float)(j % 4096), y[j] = -1;
+        sett_buf X = sett_buf_1d(x, SETT_F32, n), Y = sett_buf_1d(y, SETT_F32, n);
+        conform_launch(k, false, 4, (const sett_bind[]){sett_bind_t(&X), sett_bind_t(&Y), {0}, sett_bind_i(rows)});
+        for (int j = 0; j < n; j++)
+            ck_assert_float_eq(y[j], x[n - 1 - j] + (float)(j % rows) + 1);
+    }
+    sett_kernel_release(k);
+}
+END_TEST
+
 void conform_add_struct(TCase *t)
 {
+    tcase_add_loop_test(t, by_value, 0, 2);
+    tcase_add_test(t, sized_by_launches);
     tcase_add_test(t, in_global_memory);
     tcase_add_loop_test(t, in_shared_memory, 0, 3);
 }

@@ -174,7 +174,7 @@ static sett_status bind(outcome *o, sett_build *b, const DLTensor *t)
     sett_status s = sett_buf_dltensor(t, &buf, NULL, &o->err);
     if (!s)
         s = sett__build_finish(b, &tape, &o->err);
-    const sett_bind arg = {SETT_BIND_BUF, {.t = &buf}};
+    const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &buf}};
     if (!s)
         s = sett__bind(&tape.sig, "golden", 1, &arg, false, &bound, NULL, &o->err);
     if (!s)

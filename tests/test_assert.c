@@ -173,6 +173,36 @@ START_TEST(refused)
 END_TEST
 
 /* A thread that fails takes the report, writes it and leaves by `exit`, not by the return that the others reach. */
+/* A sett_error has 507 characters: a longer text ends in three dots, and what names block, thread and kernel stays. */
+static void long_claim(sett_build *b, const void *user)
+{
+    sett_tensor *X = sett_param(b, "X", SETT_I32, sett_make_layout(b, T1(1)));
+    sett_assert(b, sett_lt(sett_at(X, 0), 0), user, sett_at(X, 0));
+}
+
+START_TEST(long_texts)
+{
+    char said[700], want[600];
+    int32_t x[1] = {5};
+    sett_buf X = sett_buf_1d(x, SETT_I32, 1);
+    sett_engine *e = open_engine();
+    for (int n = 200; n <= 600; n += 400) {
+        snprintf(said, sizeof said, "%0*d {}", n, 0);
+        sett_compile_options co = {.size = sizeof co, .user = said, .target = "cpu", .name = "k"};
+        sett_kernel *k;
+        sett_error err;
+        ck_assert_msg(!sett_compile(e, long_claim, &co, &k, &err), "%s", err.text);
+        ck_assert_int_eq(sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X), SETT_E_FAULT);
+        ck_assert_ptr_nonnull(strstr(err.text, "assertion failed: 000"));
+        snprintf(want, sizeof want, "%s, block (0,0,0) thread (0,0,0), kernel k", n == 200 ? " 5" : "...");
+        ck_assert_msg(strlen(err.text) > strlen(want) && !strcmp(err.text + strlen(err.text) - strlen(want), want), "%s", err.text);
+        ck_assert_uint_eq(strlen(err.text), n == 200 ? strcspn(err.text, "0") + 202 + strlen(want) - 2 : sizeof err.text - 1);
+        sett_kernel_release(k);
+    }
+    sett_engine_close(e);
+}
+END_TEST
+
 START_TEST(ptx)
 {
     if (!have_compiler())
@@ -220,4 +250,4 @@ START_TEST(from_disk)
 }
 END_TEST
 
-SUITE_IN_ROOT(assert, when, keys, as_a_tape, damaged, refused, ptx, from_disk)
+SUITE_IN_ROOT(assert, when, keys, as_a_tape, damaged, refused, long_texts, ptx, from_disk)

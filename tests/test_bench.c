@@ -230,7 +230,7 @@ START_TEST(functions_are_measured)
     ck_assert(r.workspaces == 5 && !r.cold && r.workspace_bytes == 0);
     s = (seen){.fail_at = 7};
     REFUSED(sett_benchmark_function(engine, CPU, note, &s, &o, &r, &err), SETT_E_LIMIT,
-        "sett_benchmark: a launch failed: a limit of the device or of sett is exceeded");
+        "sett_benchmark_function: a launch failed: a limit of the device or of sett is exceeded");
     ck_assert_int_eq(s.calls, 7);
     REFUSED(sett_benchmark_function(engine, CPU, NULL, &s, &o, &r, &err), SETT_E_ARGUMENT,
         "sett_benchmark_function: the function is NULL");

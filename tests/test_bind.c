@@ -138,7 +138,7 @@ static sett_buf buf2(int64_t m, int64_t n)
 
 static sett_status bind3(const fixture *f, const sett_buf *a, const sett_buf *b, const sett_buf *c, sett__bound *out, sett_error *err)
 {
-    const sett_bind args[3] = {{SETT_BIND_BUF, {.t = a}}, {SETT_BIND_BUF, {.t = b}}, {SETT_BIND_BUF, {.t = c}}};
+    const sett_bind args[3] = {{SETT_BIND_BUF, .u = {.t = a}}, {SETT_BIND_BUF, .u = {.t = b}}, {SETT_BIND_BUF, .u = {.t = c}}};
     memset(err, 0, sizeof *err);
     return sett__bind(&f->sig, "add", 3, args, true, out, NULL, err);
 }
@@ -192,9 +192,9 @@ START_TEST(packs_scalars)
         const char *name;
         sett_dtype dtype;
         sett_bind value;
-    } s[] = {{"flag", SETT_BOOL, {SETT_BIND_INT, {.i = 1}}}, {"half", SETT_F16, {SETT_BIND_FLOAT, {.f = 1.5}}},
-        {"byte", SETT_I8, {SETT_BIND_INT, {.i = -3}}}, {"d", SETT_F64, {SETT_BIND_FLOAT, {.f = 0.1}}},
-        {"x", SETT_F32, {SETT_BIND_INT, {.i = 7}}}, {"wide", SETT_U64, {SETT_BIND_INT, {.i = -1}}}};
+    } s[] = {{"flag", SETT_BOOL, {SETT_BIND_INT, .u = {.i = 1}}}, {"half", SETT_F16, {SETT_BIND_FLOAT, .u = {.f = 1.5}}},
+        {"byte", SETT_I8, {SETT_BIND_INT, .u = {.i = -3}}}, {"d", SETT_F64, {SETT_BIND_FLOAT, .u = {.f = 0.1}}},
+        {"x", SETT_F32, {SETT_BIND_INT, .u = {.i = 7}}}, {"wide", SETT_U64, {SETT_BIND_INT, .u = {.i = -1}}}};
     sett_bind args[7];
     start(&f);
     for (size_t i = 0; i < SETT__COUNT(s); i++) {
@@ -202,7 +202,7 @@ START_TEST(packs_scalars)
         args[i] = s[i].value;
     }
     add_sym(&f, "k", 1, false);
-    args[6] = (sett_bind){SETT_BIND_INT, {.i = 40}}; /* a symbol that no buffer gives */
+    args[6] = (sett_bind){SETT_BIND_INT, .u = {.i = 40}}; /* a symbol that no buffer gives */
     ck_assert_msg(!sett__bind(&f.sig, "k", 7, args, false, &out, extent, &err), "%s", err.text);
     ck_assert_uint_eq(out.params_len, offsetof(__typeof__(want), k) + 4);
     ck_assert_mem_eq(out.params, &want, out.params_len);
@@ -285,7 +285,7 @@ START_TEST(refuses_counts_and_kinds)
     sett_error err = {0};
     sett_buf a = buf2(64, 1203);
     sett_bind args[6] = {
-        {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}, {SETT_BIND_BUF, {.t = &a}}};
+        {SETT_BIND_BUF, .u = {.t = &a}}, {SETT_BIND_BUF, .u = {.t = &a}}, {SETT_BIND_BUF, .u = {.t = &a}}, {SETT_BIND_BUF, .u = {.t = &a}}};
     add_kernel(&f, 1);
     expect(sett__bind(&f.sig, "add", 2, args, true, &out, NULL, &err), SETT_E_BIND, &err,
         "add takes 3 arguments (A, B, C), 2 were given");
@@ -297,10 +297,10 @@ START_TEST(refuses_counts_and_kinds)
         "add takes 3 arguments (A, B, C), 6 were given");
     expect(sett__bind(&f.sig, "add", 3, NULL, true, &out, NULL, &err), SETT_E_BIND, &err,
         "add: the array of its 3 arguments is NULL");
-    args[1] = (sett_bind){SETT_BIND_INT, {.i = 5}};
+    args[1] = (sett_bind){SETT_BIND_INT, .u = {.i = 5}};
     expect(sett__bind(&f.sig, "add", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err,
         "add: B is a tensor, and a number was given (argument 1)");
-    args[1] = (sett_bind){SETT_BIND_BUF, {.t = NULL}};
+    args[1] = (sett_bind){SETT_BIND_BUF, .u = {.t = NULL}};
     expect(sett__bind(&f.sig, "add", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err,
         "add: B: the buffer given is NULL (argument 1)");
     start(&f);
@@ -319,24 +319,24 @@ START_TEST(refuses_scalars)
         sett_status status;
         const char *text;
     } bad[] = {
-        {SETT_I32, {SETT_BIND_INT, {.i = INT64_C(1) << 31}}, SETT_E_RANGE, "k: a = 2147483648 does not fit i32"},
-        {SETT_I8, {SETT_BIND_INT, {.i = -129}}, SETT_E_RANGE, "k: a = -129 does not fit i8"},
-        {SETT_U16, {SETT_BIND_INT, {.i = -1}}, SETT_E_RANGE, "k: a = -1 does not fit u16"},
-        {SETT_U32, {SETT_BIND_INT, {.i = INT64_C(1) << 32}}, SETT_E_RANGE, "k: a = 4294967296 does not fit u32"},
-        {SETT_BOOL, {SETT_BIND_INT, {.i = 2}}, SETT_E_RANGE, "k: a = 2 does not fit i1"},
-        {SETT_I32, {SETT_BIND_FLOAT, {.f = 1.0}}, SETT_E_DTYPE, "k: a is i32, and the floating number 1 was given"},
-        {SETT_F16, {SETT_BIND_FLOAT, {.f = 1e6}}, SETT_E_RANGE, "k: a = 1e+06 does not fit f16"},
-        {SETT_F32, {SETT_BIND_FLOAT, {.f = -1e39}}, SETT_E_RANGE, "k: a = -1e+39 does not fit f32"},
-        {SETT_F32, {SETT_BIND_BUF, {.t = NULL}}, SETT_E_BIND, "k: a is a number, and a buffer was given (argument 0)"},
-        {SETT_F32, {0, {.i = 0}}, SETT_E_BIND, "k: a is a number, and nothing was given (argument 0)"},
+        {SETT_I32, {SETT_BIND_INT, .u = {.i = INT64_C(1) << 31}}, SETT_E_RANGE, "k: a = 2147483648 does not fit i32"},
+        {SETT_I8, {SETT_BIND_INT, .u = {.i = -129}}, SETT_E_RANGE, "k: a = -129 does not fit i8"},
+        {SETT_U16, {SETT_BIND_INT, .u = {.i = -1}}, SETT_E_RANGE, "k: a = -1 does not fit u16"},
+        {SETT_U32, {SETT_BIND_INT, .u = {.i = INT64_C(1) << 32}}, SETT_E_RANGE, "k: a = 4294967296 does not fit u32"},
+        {SETT_BOOL, {SETT_BIND_INT, .u = {.i = 2}}, SETT_E_RANGE, "k: a = 2 does not fit i1"},
+        {SETT_I32, {SETT_BIND_FLOAT, .u = {.f = 1.0}}, SETT_E_DTYPE, "k: a is i32, and the floating number 1 was given"},
+        {SETT_F16, {SETT_BIND_FLOAT, .u = {.f = 1e6}}, SETT_E_RANGE, "k: a = 1e+06 does not fit f16"},
+        {SETT_F32, {SETT_BIND_FLOAT, .u = {.f = -1e39}}, SETT_E_RANGE, "k: a = -1e+39 does not fit f32"},
+        {SETT_F32, {SETT_BIND_BUF, .u = {.t = NULL}}, SETT_E_BIND, "k: a is a number, and a buffer was given (argument 0)"},
+        {SETT_F32, {0, .u = {.i = 0}}, SETT_E_BIND, "k: a is a number, and nothing was given (argument 0)"},
     };
     static const struct {
         sett_dtype dtype;
         sett_bind value;
-    } good[] = {{SETT_I32, {SETT_BIND_INT, {.i = INT32_MIN}}}, {SETT_U32, {SETT_BIND_INT, {.i = UINT32_MAX}}},
-        {SETT_I64, {SETT_BIND_INT, {.i = INT64_MIN}}}, {SETT_F16, {SETT_BIND_FLOAT, {.f = 65504}}},
-        {SETT_F32, {SETT_BIND_FLOAT, {.f = HUGE_VAL}}}, {SETT_BF16, {SETT_BIND_FLOAT, {.f = 3e38}}},
-        {SETT_I8, {SETT_BIND_INT, {.i = 127}}}};
+    } good[] = {{SETT_I32, {SETT_BIND_INT, .u = {.i = INT32_MIN}}}, {SETT_U32, {SETT_BIND_INT, .u = {.i = UINT32_MAX}}},
+        {SETT_I64, {SETT_BIND_INT, .u = {.i = INT64_MIN}}}, {SETT_F16, {SETT_BIND_FLOAT, .u = {.f = 65504}}},
+        {SETT_F32, {SETT_BIND_FLOAT, .u = {.f = HUGE_VAL}}}, {SETT_BF16, {SETT_BIND_FLOAT, .u = {.f = 3e38}}},
+        {SETT_I8, {SETT_BIND_INT, .u = {.i = 127}}}};
     sett__bound out;
     for (size_t i = 0; i < SETT__COUNT(bad) + SETT__COUNT(good); i++) {
         fixture f;
@@ -426,7 +426,7 @@ START_TEST(grid_overflow)
     fixture f;
     sett__bound out;
     sett_error err = {0};
-    const sett_bind huge[] = {{SETT_BIND_INT, {.i = INT64_MAX}}}, none[] = {{SETT_BIND_INT, {.i = 0}}};
+    const sett_bind huge[] = {{SETT_BIND_INT, .u = {.i = INT64_MAX}}}, none[] = {{SETT_BIND_INT, .u = {.i = 0}}};
     start(&f);
     add_sym(&f, "N", 1, true);
     f.sig.grid[0] = op(&f, op(&f, symbol(&f, 0), SETT__X_CONST, 2), SETT__X_MUL, 0);
@@ -476,7 +476,7 @@ START_TEST(strides_of_one_are_ignored)
     ld_kernel(&f);
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         sett_buf a = {memory, SETT_F32, 2, {t[i].rows, t[i].cols}, {t[i].stride0, t[i].stride1}};
-        const sett_bind arg = {SETT_BIND_BUF, {.t = &a}};
+        const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &a}};
         ck_assert_msg(!sett__bind(&f.sig, "k", 1, &arg, true, &out, NULL, &err), "case %zu: %s", i, err.text);
         memcpy(sym, out.params + 8, sizeof sym);
         ck_assert_int_eq(sym[0], t[i].rows);
@@ -484,7 +484,7 @@ START_TEST(strides_of_one_are_ignored)
         ck_assert_int_eq(sym[2], t[i].ld);
     }
     sett_buf a = {memory, SETT_F32, 2, {4, 10}, {12, 1}};
-    const sett_bind arg = {SETT_BIND_BUF, {.t = &a}};
+    const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &a}};
     expect(sett__bind(&f.sig, "k", 1, &arg, true, &out, NULL, &err), SETT_E_DIVIDE, &err,
         "k: LD = 12 (A stride 0) is not a multiple of 8");
     a.stride[0] = -16;
@@ -499,7 +499,7 @@ START_TEST(free_symbols)
     sett__bound out;
     sett_error err = {0};
     sett_buf a = {memory, SETT_F32, 1, {10}, {1}};
-    sett_bind args[3] = {{SETT_BIND_BUF, {.t = &a}}, {0, {.i = 0}}, {SETT_BIND_INT, {.i = 6}}};
+    sett_bind args[3] = {{SETT_BIND_BUF, .u = {.t = &a}}, {0, .u = {.i = 0}}, {SETT_BIND_INT, .u = {.i = 6}}};
     start(&f);
     int N = add_sym(&f, "N", 1, false);
     add_sym(&f, "steps", 2, false);
@@ -514,7 +514,7 @@ START_TEST(free_symbols)
     expect(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_E_DIVIDE, &err,
         "k: steps = 5 (the caller) is not a multiple of 2");
     args[2].u.i = 6;
-    args[1] = (sett_bind){SETT_BIND_INT, {.i = 11}};
+    args[1] = (sett_bind){SETT_BIND_INT, .u = {.i = 11}};
     expect(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err,
         "k: N = 11 was given, X mode 0 gives 10");
     args[1].u.i = 10;
@@ -523,11 +523,11 @@ START_TEST(free_symbols)
     sett_buf b = {memory, SETT_F32, 1, {6}, {1}};
     add_param(&f, "Y", SETT_F32, 1);
     add_leaf(&f, 1, symbol(&f, 1), num(&f, 1));
-    sett_bind more[4] = {args[0], {SETT_BIND_BUF, {.t = &b}}, {SETT_BIND_INT, {.i = 11}}, {0, {.i = 0}}};
+    sett_bind more[4] = {args[0], {SETT_BIND_BUF, .u = {.t = &b}}, {SETT_BIND_INT, .u = {.i = 11}}, {0, .u = {.i = 0}}};
     for (int n = 3; n <= 4; n++)
         expect(sett__bind(&f.sig, "k", n, more, true, &out, NULL, &err), SETT_E_BIND, &err,
             "k takes 2 arguments (X, Y), 3 were given; a number behind them is a symbol: N = 11, and X mode 0 gives 10");
-    more[2] = (sett_bind){SETT_BIND_FLOAT, {.f = 11}};
+    more[2] = (sett_bind){SETT_BIND_FLOAT, .u = {.f = 11}};
     expect(sett__bind(&f.sig, "k", 3, more, true, &out, NULL, &err), SETT_E_BIND, &err,
         "k takes 2 arguments (X, Y), 3 were given");
     ck_assert_int_eq(sett__bind(&f.sig, "k", 2, more, true, &out, NULL, &err), SETT_OK);
@@ -545,7 +545,7 @@ START_TEST(expressions_agree)
     sett__bound out;
     sett_error err;
     sett_buf x = {memory, SETT_F32, 1, {20}, {1}}, y = {memory, SETT_F32, 1, {10}, {1}};
-    const sett_bind args[2] = {{SETT_BIND_BUF, {.t = &x}}, {SETT_BIND_BUF, {.t = &y}}};
+    const sett_bind args[2] = {{SETT_BIND_BUF, .u = {.t = &x}}, {SETT_BIND_BUF, .u = {.t = &y}}};
     start(&f);
     int N = add_sym(&f, "N", 1, false);
     add_param(&f, "X", SETT_F32, 1);
@@ -567,7 +567,7 @@ START_TEST(nested_modes)
     sett__bound out;
     sett_error err;
     sett_buf x = {memory, SETT_F32, 1, {40}, {1}};
-    sett_bind args[3] = {{SETT_BIND_BUF, {.t = &x}}, {SETT_BIND_INT, {.i = 10}}};
+    sett_bind args[3] = {{SETT_BIND_BUF, .u = {.t = &x}}, {SETT_BIND_INT, .u = {.i = 10}}};
     start(&f);
     int N = add_sym(&f, "N", 1, false);
     add_param(&f, "X", SETT_F32, 1);
@@ -598,7 +598,7 @@ START_TEST(memory_bounds)
         {SETT_F32, 4, 10, 0, 0, 0, 4}, {SETT_F4E2M1FN, 2, 5, 5, 1, 0, 5}, {SETT_F64, 0, 5, 5, 1, 0, 0}};
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         sett_buf a = {memory + 1024, t[i].dtype, 2, {t[i].rows, t[i].cols}, {t[i].stride0, t[i].stride1}};
-        const sett_bind arg = {SETT_BIND_BUF, {.t = &a}};
+        const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &a}};
         start(&f);
         add_param(&f, "A", t[i].dtype, 2)->align = 1;
         add_leaf(&f, 0, num(&f, t[i].rows), num(&f, t[i].stride0));

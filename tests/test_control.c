@@ -235,13 +235,13 @@ START_TEST(unroll_misused)
     int line = __LINE__ + 1;
     sett_for (b, i, 0, n, 1, .unroll_full = true)
         sett_sync_warp(b);
-    expect(b, SETT_E_STATIC, line, "sett_for: a loop that is unrolled in full has static bounds");
+    expect(b, SETT_E_STATIC, line, "sett_for: a loop that is unrolled in full has static bounds, C integers: .unroll copies a body of others");
     b = kernel();
     n = sett_scalar(b, "n", SETT_I32);
     line = __LINE__ + 1;
     sett_for (b, i, 0, 9, n, .unroll = 2)
         sett_sync_warp(b);
-    expect(b, SETT_E_STATIC, line, "sett_for: a loop that is unrolled has a static step");
+    expect(b, SETT_E_STATIC, line, "sett_for: a loop that is unrolled has a static step, a C integer");
     b = kernel();
     line = __LINE__ + 1;
     sett_for (b, i, 0, 9, 1, .unroll = -2)

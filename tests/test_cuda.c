@@ -27,6 +27,7 @@ static struct fake {
     unsigned char params[64];
     size_t params_len;
     bool had_extra;
+    int most; /* of the last attribute */
     void *registered; /* the last page */
     int registers, unregisters, register_result;
 } f;
@@ -119,7 +120,8 @@ static sett__cu kernel_function(void **function, void *kernel)
 static sett__cu kernel_attr(sett__cu attr, int value, void *kernel, sett__cu device)
 {
     ck_assert_int_eq(attr, 8);
-    ck_assert_int_eq(value, 100000);
+    f.most = value;
+    ck_assert(value == 100000 || value == 232448);
     ck_assert_ptr_eq(kernel, (void *)1001);
     ck_assert_int_ge(device, 70);
     f.kernel_attrs++;
@@ -169,7 +171,8 @@ static sett__cu module_function(void **function, void *module, const char *name)
 }
 static sett__cu function_attr(void *function, sett__cu attr, int value)
 {
-    ck_assert(function && attr == 8 && value == 100000);
+    f.most = value;
+    ck_assert(function && attr == 8 && (value == 100000 || value == 232448));
     f.function_attrs++;
     return 0;
 }
@@ -301,7 +304,7 @@ START_TEST(launch_hands_over)
 {
     start(1, 0, false);
     ck_assert_msg(!go(0, STREAM), "%s", err.text);
-    const uint32_t want[] = {3, 4, 5, 128, 2, 1, 0}; /* 96 bytes of shared memory are in the code */
+    const uint32_t want[] = {3, 4, 5, 128, 2, 1, 96};
     ck_assert_mem_eq(&f.config, want, sizeof want);
     ck_assert_ptr_eq(f.config.stream, STREAM);
     ck_assert_uint_eq(f.config.n_attrs, 0);
@@ -315,6 +318,24 @@ START_TEST(launch_hands_over)
     ck_assert(f.config.n_attrs == 1 && f.attr.id == 4 && f.attr.value.cluster.x == 1 && f.attr.value.cluster.y == 2);
     ck_assert_uint_eq(f.config.smem, 49153);
     ck_assert(!f.had_extra); /* a kernel without parameters */
+    stop();
+}
+END_TEST
+
+/* A kernel whose launches add shared memory may take all that the device has, and no more. */
+START_TEST(launches_add_shared_memory)
+{
+    start(1, 64, _i);
+    sett__gpu_more_smem(kernel);
+    sett__launch_dims d = dims;
+    d.smem = 232448;
+    unsigned char params[8] = {0};
+    ck_assert_msg(!sett__gpu_launch(kernel, (sett_stream){0, STREAM}, &d, params, sizeof params, &err), "%s", err.text);
+    ck_assert_uint_eq(f.config.smem, 232448);
+    ck_assert_int_eq(f.most, 232448);
+    d.smem++;
+    ck_assert_int_eq(sett__gpu_launch(kernel, (sett_stream){0, STREAM}, &d, params, sizeof params, &err), SETT_E_LIMIT);
+    ck_assert_str_eq(err.text, "kernel: 232449 bytes of shared memory a block, of which the launch adds 232385; GPU 0 (sm_90a) has 232448");
     stop();
 }
 END_TEST
@@ -623,8 +644,8 @@ static void write_down(const sett__failure *what)
 
 static const sett__failure first = {0, 0, {1, 2, 3}, {4, 5, 6}, {(uint32_t)-2, (uint64_t)1 << 40}},
                            second = {0, 1, {0}, {9, 0, 0}, {0x4004000000000000}};
-#define FIRST "k.c:31: assertion failed: i = -2 of 1099511627776, 100%, block (1,2,3) thread (4,5,6), kernel kernel"
-#define SECOND "op 9: assertion failed: x is 2.500000, block (0,0,0) thread (9,0,0), kernel kernel"
+#define FIRST "k.c:31: assertion failed: i = -2 of 1099511627776, 100%, block (1,2,3) thread (4,5,6), kernel"
+#define SECOND "op 9: assertion failed: x is 2.500000, block (0,0,0) thread (9,0,0), kernel"
 
 START_TEST(assertions_are_told)
 {
@@ -691,6 +712,7 @@ Suite *cuda_suite(void)
     Suite *s = suite_create("cuda");
     TCase *t = tcase_create("driver");
     tcase_add_test(t, launch_hands_over);
+    tcase_add_loop_test(t, launches_add_shared_memory, 0, 2);
     tcase_add_test(t, loads_once);
     tcase_add_test(t, context_of_a_default_stream);
     tcase_add_test(t, modules_by_context);

@@ -160,7 +160,7 @@ START_TEST(wrong_operands)
         "sett_divmod: the dividend is 0 to 2^31 - 1, not -1",
         "sett_divmod: the dividend is an Int32, not ?{i64}",
         "sett_divmod: the divisor was not made by sett_make_fast_divmod",
-        "sett_divmod: the dividend is 0 to 2^31 - 1, not ?",
+        "sett_divmod: the dividend is 0 to 2^31 - 1, not -1-block_idx.x",
         "sett_divmod: the value is NULL",
         "sett_make_fast_divmod: the divisor is 0, it must be 1 to 2^31 - 1",
     };

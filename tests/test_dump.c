@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char logged[1000];
 static void keep_log(void *user, sett_log_level level, const char *component, const char *message)
@@ -92,6 +93,12 @@ START_TEST(wrong)
     ck_assert_ptr_nonnull(text);
     ck_assert_str_eq(logged, "SETT_DUMP: \"sass\" is none of tape, llvm, ptx, cubin, all");
     free(text);
+    char made[300];
+    snprintf(made, sizeof made, "tape:%s/new", in_root("")); /* a folder that is not there is made */
+    setenv("SETT_DUMP", made, 1);
+    sett_engine_options quiet = options();
+    sett_engine_close(open_with(&quiet));
+    ck_assert_int_eq(access(made + 5, W_OK | X_OK), 0);
     setenv("SETT_DUMP", "all:/nowhere/at/all", 1); /* a compile goes on */
     sett_engine_options eo = options();
     eo.log = keep_log;

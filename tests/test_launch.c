@@ -306,6 +306,8 @@ START_TEST(launch_after_close)
     refill();
     ck_assert_int_eq(sett_launch(k, CPU, &err, &X, &Y, 1.0), SETT_E_CLOSED);
     ck_assert_int_eq(sett_call_run(c, CPU), SETT_E_CLOSED);
+    sett_call_float(c, 2, 3.0);
+    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_CLOSED);
     sett_call *other = c;
     ck_assert_int_eq(sett_call_make(k, SETT_CPU, &other, &err, &X, &Y, 1.0), SETT_E_CLOSED);
     ck_assert_ptr_null(other);

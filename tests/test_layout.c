@@ -319,6 +319,10 @@ static void e_invert(sett_build *b) { sett_right_inverse(sett_make_layout(b, SET
 static void e_left(sett_build *b) { sett_left_inverse(L("(5,3):(3,2)")); }
 static void e_size(sett_build *b) { sett_size(sett_make_layout(b, SETT_T(1ll << 40, 1ll << 40), SETT_T(1, 1))); }
 static void e_compact(sett_build *b) { sett_make_layout(b, SETT_T(1ll << 40, 1ll << 40, 2)); }
+static void e_nested(sett_build *b) { sett_make_layout(b, SETT_T(2, SETT_T(2, 1ll << 62))); }
+static void e_cosize(sett_build *b) { sett_cosize(sett_make_layout(b, SETT_T(3, 4), SETT_T(1, 1ll << 62))); }
+static void e_crd(sett_build *b) { sett_crd2idx(SETT_T(1, 2), sett_make_layout(b, SETT_T(4, 4), SETT_T(1, 1ll << 62))); }
+static void e_composed_stride(sett_build *b) { sett_composition(sett_make_layout(b, SETT_T(64), SETT_T(1ll << 62)), sett_make_layout(b, SETT_T(2, 3), SETT_T(1, 4))); }
 static void e_offset(sett_build *b) { sett_crd2idx(SETT_T(1ll << 40), L("(4):(8388608)")); }
 static void e_null(sett_build *b) { sett_zipped_product(L("4:1"), SETT_A((sett_layout *)NULL)); }
 static void e_parse(sett_build *b) { L("(4,8:(1,4)"); }
@@ -378,9 +382,13 @@ static const struct {
     {e_static, SETT_E_STATIC, "sett_static: n is not a static integer"},
     {e_invert, SETT_E_STATIC, "sett_right_inverse: invalid: extents must be static"},
     {e_left, SETT_E_DIVIDE, "left-inverse-divisibility"},
-    {e_size, SETT_E_RANGE, "1099511627776 * 1099511627776 overflows 64 bits"},
-    {e_compact, SETT_E_RANGE, "overflows 64 bits"},
+    {e_size, SETT_E_RANGE, "sett_size: 1099511627776 * 1099511627776 overflows 64 bits, in mode 1 of (1099511627776,1099511627776)"},
+    {e_compact, SETT_E_RANGE, "sett_make_layout: 1099511627776 * 1099511627776 overflows 64 bits, in mode 1 of (1099511627776,1099511627776,2)"},
     {e_offset, SETT_E_RANGE, "overflows 64 bits"},
+    {e_nested, SETT_E_RANGE, "sett_make_layout: 4 * 4611686018427387904 overflows 64 bits, in mode 1 of (2,4611686018427387904)"},
+    {e_cosize, SETT_E_RANGE, "sett_cosize: 3 * 4611686018427387904 overflows 64 bits, in mode 1 of (3,4)"},
+    {e_crd, SETT_E_RANGE, "sett_crd2idx: 2 * 4611686018427387904 overflows 64 bits, in mode 1 of (4,4)"},
+    {e_composed_stride, SETT_E_RANGE, "sett_composition: 4 * 4611686018427387904 overflows 64 bits, in mode 1 of (2,3)"},
     {e_null, SETT_E_ARGUMENT, "NULL"},
     {e_cotarget, SETT_E_SHAPE, "sett_complement: invalid: extent -1 is not positive"},
     {e_cotarget_nested, SETT_E_SHAPE, "sett_complement: invalid: extent 0 is not positive"},

@@ -97,7 +97,7 @@ CASE(sym_large, sett_sym_at(SETT_HERE, w->b, &(sett_sym_args){.size = (size_t)-1
 CASE(param_args, sett_param_at(SETT_HERE, w->b, "p", SETT_F32, NULL))
 CASE(param_size, sett_param_at(SETT_HERE, w->b, "p", SETT_F32, &(sett_param_args){.size = 5000, .layout = w->l}))
 CASE(param_layout, sett_param(w->b, "p", SETT_F32, NULL))
-CASE(store_size, (sett_store_at(SETT_HERE, w->t, &(sett_store_args){.size = 4097, .val = w->v}), 0))
+CASE(store_size, (sett_store_at(SETT_HERE, w->t, &(sett_store_args){.size = 4097, .val = sett_arg_v(w->v)}), 0))
 STATEMENT(printf_list, sett_printf_n(SETT_HERE, w->b, "{}", 1, NULL))
 STATEMENT(printf_count, sett_printf_n(SETT_HERE, w->b, "{}", -5, NULL))
 CASE(tuple_kids, sett_make_layout(w->b, sett_arg_n(3, NULL)))
@@ -216,7 +216,7 @@ START_TEST(body_ends_its_build)
     const sett_compile_options o = {.size = sizeof o, .target = "cpu"};
     ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
     ck_assert_int_eq(sett_compile(e, ends_its_build, &o, &k, &err), SETT_E_ARGUMENT);
-    ck_assert_msg(strstr(err.text, "sett_build_end: a kernel's build is not its body's to end") != NULL, "%s", err.text);
+    ck_assert_msg(strstr(err.text, "sett_build_end: a build is not ended by what it calls: a kernel's body, or the function of a leaf") != NULL, "%s", err.text);
     sett_engine_close(e);
 }
 END_TEST

@@ -47,7 +47,7 @@ START_TEST(recorded)
         {"f", "check min(12%max(N,1),max(12-N,0)) \"sett_composition: shape-divisibility: 12 coordinates must be a "
               "multiple of the N that fit mode 0 of coalesced (N,4):(1,N)\" @ "},
         {"b", "check select(2<N,min(N%max(2,1),max(2-(N%2+N/2),0)),2%max(N,1)) \"sett_composition: stride-divisibility: mode 0 of coalesced "
-              "(N,8):(1,?{div=2}): extent N must divide or be divided by the stride 2 that reaches it\" @ "},
+              "(N,8):(1,N*2{div=2}): extent N must divide or be divided by the stride 2 that reaches it\" @ "},
         {"n", NULL},
         {"a", "check N%max(8,1) \"sett_assume: a multiple of 8 is promised\" @ "},
         {"r", "check N%max(2,1) \"sett_recast_layout: divisibility: stride N must be whole units of 2 elements\" @ "},
@@ -140,7 +140,7 @@ START_TEST(checked_at_launch)
                  "coalesced (N,4):(1,N), and N = 5"},
         {"b", 8, NULL},
         {"b", 6, "k: F:102: sett_composition: stride-divisibility: the modes of (2,3):(2,2) together must stay in mode 0 of "
-                 "coalesced (N,8):(1,?{div=2}), and N = 6"},
+                 "coalesced (N,8):(1,N*2{div=2}), and N = 6"},
         {"a", 16, NULL}, {"a", 0, NULL},
         {"a", 12, "k: F:104: sett_assume: a multiple of 8 is promised, and N = 12"},
         {"r", 6, NULL},

@@ -63,7 +63,7 @@ static void copy(sett_build *b, const void *user)
 }
 
 #define WIDE \
-    "1 x 16 bytes (1 of them wide only where a test at run time allows, else narrow); a bound or " \
+    "1 x 16 bytes where a test finds all of its elements inside (and aligned), else by element; a bound or " \
     "coordinate is not known to be a multiple of 8\n"
 static const struct {
     how h;
@@ -165,7 +165,7 @@ START_TEST(broadcast_rows_stay_wide)
     } lines[] = {
         {{256, false, false}, "B ((8,2)):((1,0)): 2 x 16 bytes\n"},
         {{256, true, false}, "B ((2,8)):((0,1)): 2 x 16 bytes\n"},
-        {{1, false, false}, "B ((8,2)):((1,0)): 2 x 16 bytes (2 of them wide only where a test"},
+        {{1, false, false}, "B ((8,2)):((1,0)): 2 x 16 bytes where a test finds"},
         {{256, false, true}, "B ((8,2)):((1,0)): 2 x 16 bytes\n"},
     };
     for (size_t i = 0; i < SETT__COUNT(lines); i++) {

@@ -116,6 +116,11 @@ START_TEST(views)
     is(sett_field_tensor(P, s, "in.w"), "tensor<ptr<f32, gmem> o (?,2,3):(16,4,1)>");
     is(sett_field_tensor(S, s, "h"), "tensor<ptr<f16, smem, align<16>> o (8):(1)>");
     is(sett_field_tensor(S, s, "in.k"), "tensor<ptr<i8, smem, align<8>> o (2):(16)>");
+    sett_tensor *V = sett_scalar_struct(b, "V", s);
+    is(V, "tensor<ptr<i8, generic, align<16>> o (64):(1)>");
+    is(sett_field_tensor(V, s, "in.w"), "tensor<ptr<f32, generic> o (2,3):(4,1)>");
+    ck_assert(sett_rank(sett_field(V, s, "d")) == 0 && sett_val_dtype(sett_field(V, s, "d")) == SETT_F64);
+    ck_assert_int_eq(sett_static(b, sett_size(sett_field(V, s, "in.w"))), 6);
 }
 END_TEST
 
@@ -143,6 +148,17 @@ static void r_path(void) { sett_field_tensor(sett_make_smem_struct(b, two()), tw
 static void r_null(void) { sett_make_smem_struct(b, NULL); }
 static void r_param(void) { sett_param_struct(b, "P", (sett_struct *)sett_row_major(b, 2, 2), 3); }
 
+static sett_tensor *value(void) { return sett_scalar_struct(b, "V", two()); }
+static void r_value_large(void) { sett_scalar_struct(b, "V", sett_make_struct(b, "s", SETT_FIELD("x", SETT_F64, .count = 513))); }
+static void r_value_name(void) { sett_scalar_struct(b, "V", two()), sett_scalar_struct(b, "V", two()); }
+static void r_value_store(void) { sett_store(sett_field_tensor(value(), two(), "y"), 1.0); }
+static void r_value_set(void) { sett_set(sett_field_tensor(value(), two(), "x"), 1.0, 0); }
+static void r_value_atomic(void) { sett_atomic(sett_field_tensor(value(), two(), "x"), SETT_ADD, 1.0, 0); }
+static void r_value_past(void) { sett_at(sett_field_tensor(value(), two(), "y"), 4); }
+static void r_field_struct(void) { sett_field(value(), sett_make_struct(b, "o", SETT_FIELD_OF("in", two())), "in"); }
+static void r_field_none(void) { sett_field(value(), two(), "z"); }
+static void r_param_align(void) { sett_param_struct(b, "3", two(), 3); }
+
 START_TEST(refused)
 {
     static const struct { void (*f)(void); sett_status status; const char *text; } t[] = {
@@ -164,6 +180,15 @@ START_TEST(refused)
         {r_path, SETT_E_ARGUMENT, "sett_field_tensor: the path is NULL"},
         {r_null, SETT_E_ARGUMENT, "sett_make_smem_struct: the struct is NULL"},
         {r_param, SETT_E_ARGUMENT, "sett_param_struct: this is not a struct"},
+        {r_param_align, SETT_E_ARGUMENT, "sett_param_struct: a name is 1 to 255 letters"},
+        {r_value_large, SETT_E_LIMIT, "sett_scalar_struct: V has 4104 bytes: what a kernel is passed by value has at most 4096 in all; sett_param_struct reads it from memory"},
+        {r_value_name, SETT_E_ARGUMENT, "sett_scalar_struct: the name V is taken"},
+        {r_value_store, SETT_E_SPACE, "sett_store: V (4):(1) is passed by value: it is only read"},
+        {r_value_set, SETT_E_SPACE, "sett_set: V 1:0 is passed by value: it is only read"},
+        {r_value_atomic, SETT_E_SPACE, "sett_atomic: an atomic on V 1:0, which other threads do not see"},
+        {r_value_past, SETT_E_RANGE, "sett_at: "},
+        {r_field_struct, SETT_E_DTYPE, "sett_field: in is a struct, not a number or an array: a path goes on to one of its fields"},
+        {r_field_none, SETT_E_ARGUMENT, "sett_field: z is no field of two"},
     };
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         end(); /* the fixture's, at first */

@@ -20,10 +20,11 @@ static const char good[] =
     "param v f32 (M):(1) align 4 read write\n"
     "scalar alpha f32\n"
     "scalar k i32\n"
+    "struct knobs 26 align 8\n"
     "grid (M+15)/16, min(max(N,3),select(M<4,k,\"odd name\"-(M-1))), (M&3)*(2+1)%5<<2>>1\n"
     "block 32*4\n"
     "cluster _, 2\n"
-    "smem 4096 align 128\n"
+    "smem 4096 align 128 more (M+1)*4+k\n"
     "\n"
     "%0 = tid.y i32 @ a.c:3 f\n"
     "%1 = param f16 A @ a.c:4 f\n"
@@ -259,6 +260,18 @@ static const struct {
     {"%9 = param f32 s", SETT_E_VERIFY, "no such tensor"},
     {"%9 = smem f32x256 at 256", SETT_E_VERIFY, "leaves the block's 1024 bytes"},
     {"%9 = smem f32x4 at -16", SETT_E_VERIFY, "leaves the block's 1024 bytes"},
+    {"%9 = smem f32x0 at 0", SETT_E_VERIFY, "no elements"},
+    {"struct p 24 align 8\n%9 = param u8 p\n%10 = load i32x2 %9[5] align 4", SETT_E_RANGE, "elements 5 to 6 are not in %9"},
+    {"struct p 24 align 8\n%9 = param u8 p\n%10 = load i32x4 %9[0] align 16", SETT_E_ALIGN, "%9 is aligned to 8 bytes"},
+    {"struct p 24 align 8\n%9 = param u8 p\nstore %9[0] f32 %2 align 4", SETT_E_SPACE, "p is passed by value: it is only read"},
+    {"struct p 24 align 8\n%9 = param u8 p\n%10 = atom.add f32 %9[0] %2", SETT_E_SPACE, "p is passed by value: it is only read"},
+    {"struct p 24 align 8\n%9 = scalar u8 p", SETT_E_VERIFY, "no such scalar"},
+    {"struct p 24 align 8\n%9 = addr u64 p", SETT_E_VERIFY, "no such tensor"},
+    {"struct p 0 align 8", SETT_E_VERIFY, "parameter p: a scalar with a tensor's attributes"},
+    {"struct p 8 align 3", SETT_E_VERIFY, "parameter p: a scalar with a tensor's attributes"},
+    {"struct p 4097 align 8", SETT_E_PARSE, "a number above"},
+    {"struct p 4000 align 8\nstruct q 80 align 8", SETT_E_LIMIT, "take 4100 bytes, of at most 4096"},
+    {"struct p 24 align 8\ngrid p", SETT_E_PARSE, "there is no symbol or scalar p"},
     {"%9 = rmem f32x65537", SETT_E_LIMIT, "at most 65536"},
     {"%9 = rmem f32x0", SETT_E_VERIFY, "no elements"},
     {"%9 = load f32 %2[0] align 4", SETT_E_SPACE, "operand 0 is not memory"},

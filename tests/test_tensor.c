@@ -328,7 +328,13 @@ static void e_narrow(void)
 static void e_dtype(void) { sett_make_rmem_tensor(b, (sett_dtype)99, 8); }
 static void e_rmem_dynamic(void) { sett_make_rmem_tensor(b, SETT_F32, sett_sym(b, "N")); }
 static void e_rmem_many(void) { sett_make_rmem_tensor(b, SETT_F32, 70000); }
-static void e_smem_dynamic(void) { sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, sett_sym(b, "N")), 0); }
+static void e_smem_dynamic(void) { sett_make_smem_tensor(b, SETT_I4, sett_row_major(b, sett_sym(b, "N")), 0); }
+static void e_smem_swizzled(void) { sett_make_smem_tensor(b, SETT_F32, sett_make_swizzled(2, 3, 3, sett_row_major(b, sett_sym(b, "N"), 64)), 0); }
+static void e_smem_thread(void)
+{
+    sett_block(b, 32);
+    sett_make_smem_tensor(b, SETT_F32, sett_thread_idx(b, 0), 0);
+}
 static void e_smem_align(void) { sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 4), 24); }
 static void e_tile_zero(void) { sett_local_tile(memory("(4,8):(8,1)"), T1(0), T1(0)); }
 static void e_threads_rank(void)
@@ -369,7 +375,9 @@ START_TEST(misuse_is_named)
         {e_dtype, SETT_E_DTYPE, "sett_make_rmem_tensor: 99 is no element type"},
         {e_rmem_dynamic, SETT_E_STATIC, "sett_make_rmem_tensor: the shape N is not static: registers are allocated while building, so it must be of C integers"},
         {e_rmem_many, SETT_E_LIMIT, "sett_make_rmem_tensor: the layout 70000:1 needs 70000 elements, of at most 65536"},
-        {e_smem_dynamic, SETT_E_STATIC, "sett_make_smem_tensor: the layout N:1 is not static: its elements are allocated while building"},
+        {e_smem_dynamic, SETT_E_STATIC, "sett_make_smem_tensor: the layout N:1 of i4 is not static: of elements narrower than a byte, or swizzled, it must be of C integers"},
+        {e_smem_swizzled, SETT_E_STATIC, "of f32 is not static: of elements narrower than a byte, or swizzled"},
+        {e_smem_thread, SETT_E_STATIC, "sett_make_smem_tensor: the layout's size must be made of symbols, integer scalars and constants, not of tid at "},
         {e_smem_align, SETT_E_ALIGN, "sett_make_smem_tensor: an alignment of 24 is no power of two up to 1024"},
         {e_tile_zero, SETT_E_ARGUMENT, "sett_local_tile: invalid: 0 is no tiler"},
         {e_threads_rank, SETT_E_RANK, "sett_local_partition: invalid: tiler (4,8) has more modes than 32:1"},

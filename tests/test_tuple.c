@@ -292,6 +292,14 @@ static void e_mask_mode(void) { sett_make_layout_image_mask(L("(4,4):(1,4)"), T(
 static void e_mask_outside(void) { sett_make_layout_image_mask(L("(2,4):(1,2)"), T(7, 2), 1); }
 static void e_mask_nested(void) { sett_make_layout_image_mask(L("((2,2),2):((1,2),4)"), T(T(1, -1), 0), 1); }
 static void e_portion(void) { sett_get_swizzle_portion(L("(4,5):(1,4)o2o(2,2):(1,5)")); }
+static sett_arg ends_it(sett_arg leaf, void *user)
+{
+    sett_error e;
+    ck_assert_int_eq(sett_build_end(user, &e), SETT_E_ARGUMENT);
+    return leaf;
+}
+static void e_ends(void) { sett_transform_leaf_at(SETT_HERE, b, T(1, T(2, 3)), ends_it, b); }
+static void e_ends_filter(void) { sett_filter_tuple_at(SETT_HERE, b, T(1, 2), ends_it, b); }
 static void e_product(void) { sett_product_each(b, T(T(INT64_MAX, 2), 1)); }
 static void e_order(void) { sett_tile_to_shape(L("(2,2):(1,2)"), T(4, 4), T(1, T(1, 2))); }
 
@@ -320,6 +328,8 @@ START_TEST(refuses)
         {e_append, SETT_E_RANK, "sett_append: invalid: (4,5) has more than 1 modes already"},
         {e_append_layout, SETT_E_RANK, "sett_append: invalid: (4,5):(5,1) cannot get 1 modes of"},
         {e_transform, SETT_E_ARGUMENT, "sett_transform_leaf: the function is NULL"},
+        {e_ends, SETT_E_ARGUMENT, "sett_build_end: a build is not ended by what it calls: a kernel's body, or the function of a leaf"},
+        {e_ends_filter, SETT_E_ARGUMENT, "sett_build_end: a build is not ended by what it calls"},
         {e_basis, SETT_E_LIMIT, "sett_make_layout: an argument has no value: a scaled basis is an integer @ 1 to 8 modes of 0 to 14"},
         {e_basis_get, SETT_E_RANK, "sett_basis_get: invalid: (n,3) has no mode 2"},
         {e_get, SETT_E_RANK, "sett_get: invalid: no mode 2 in (2,3)"},
@@ -332,7 +342,7 @@ START_TEST(refuses)
         {e_mask_outside, SETT_E_RANGE, "sett_make_layout_image_mask: invalid: coordinate 7 is outside extent 2 of (2,4):(1,2)"},
         {e_mask_nested, SETT_E_RANGE, "sett_make_layout_image_mask: invalid: coordinate -1 is outside extent 2 of ((2,2),2):((1,2),4)"},
         {e_portion, SETT_E_ARGUMENT, "sett_get_swizzle_portion: invalid: (4,5):(1,4) o 2 o (2,2):(1,5) is composed, not swizzled"},
-        {e_product, SETT_E_RANGE, "sett_product_each: 9223372036854775807 * 2 overflows 64 bits"},
+        {e_product, SETT_E_RANGE, "sett_product_each: 9223372036854775807 * 2 overflows 64 bits, in mode 1 of (9223372036854775807,2)"},
         {e_order, SETT_E_RANK, "sett_tile_to_shape: invalid: order (1,(1,2)) does not fit shape (2,2)"},
     };
     for (size_t i = 0; i < SETT__COUNT(t); i++) {

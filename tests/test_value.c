@@ -210,6 +210,14 @@ START_TEST(shapes_that_do_not_fit)
     sett_scatter(sett_var(b, SETT_I32, 0), sett_full(b, SETT_I32, 3, 0), sett_full(b, SETT_F32, 3, 0)); line = __LINE__;
     expect(b, SETT_E_DTYPE, line, "sett_scatter: a value of f32 into var 1:0 of i32: convert it with sett_to");
     b = kernel();
+    sett_scatter(sett_var(b, SETT_I8, 0), sett_full(b, SETT_I32, 1, 0), 127); /* a number is of the tensor's type */
+    sett_scatter(sett_var(b, SETT_I8, 0), sett_full(b, SETT_I32, 1, 0), 300); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_scatter: i8 cannot hold 300");
+    b = kernel();
+    sett_store(sett_var(b, SETT_F16, 0), 2);
+    sett_store(sett_var(b, SETT_I8, 0), 1.5); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_store: i8 cannot hold 1.5");
+    b = kernel();
     sett_scatter(sett_var(b, SETT_I32, 0), sett_full(b, SETT_I32, 3, 0), sett_full(b, SETT_I32, SETT_T(1, 3), 0)); line = __LINE__;
     expect(b, SETT_E_SHAPE, line, "sett_scatter: the value has shape (1,3), the indices 3");
     b = kernel();

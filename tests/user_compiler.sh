@@ -23,9 +23,17 @@ void shadow(sett_build *b, sett_val *c, sett_val *d)
     BOTH(b, c, d)
 }
 END
+# A wrong argument of a launch says what is right.
+cat >"$b/user/wrong.c" <<'END'
+#include <sett/sett.h>
+sett_status wrong(sett_kernel *k, sett_buf x);
+sett_status wrong(sett_kernel *k, sett_buf x) { return sett_launch(k, sett_stream_of(0, NULL), NULL, x); }
+END
 for cc in gcc clang; do
     command -v $cc >/dev/null || { echo "$cc is not here: not tried"; continue; }
     $cc -std=c11 -pedantic -Wall -Wextra -Wshadow -Werror -Iinclude -c "$b/user/shadow.c" -o "$b/user/shadow.o" || exit 1
+    $cc -std=c11 -Iinclude -c "$b/user/wrong.c" -o "$b/user/wrong.o" 2>"$b/user/wrong.log" && { echo "$cc: a buffer by value was taken"; exit 1; }
+    grep -q 'an argument of a launch is a number, the address of a sett_buf, or SETT_STRUCT(x)' "$b/user/wrong.log" || { cat "$b/user/wrong.log"; exit 1; }
     for f in empty header nested; do
         cost=$(ulimit -v 1000000 && ulimit -t 5 && "$b/user/cost" $cc -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude \
             -c "$b/user/$f.c" -o "$b/user/$f.o") || { echo "$cc: $f.c does not compile in 5 s and 1 GB"; exit 1; }

@@ -194,11 +194,11 @@ int arguments_bind(argument *args, int n, sett_bind *bind)
         argument *a = &args[i];
         char *end = NULL;
         if (!a->info.scalar) {
-            bind[i] = (sett_bind){SETT_BIND_BUF, {.t = &a->buf}};
+            bind[i] = (sett_bind){SETT_BIND_BUF, .u = {.t = &a->buf}};
             continue;
         }
         bool real = strpbrk(a->number, ".eEnN") != NULL;
-        bind[i] = real ? (sett_bind){SETT_BIND_FLOAT, {.f = strtod(a->number, &end)}} : (sett_bind){SETT_BIND_INT, {.i = strtoll(a->number, &end, 0)}};
+        bind[i] = real ? (sett_bind){SETT_BIND_FLOAT, .u = {.f = strtod(a->number, &end)}} : (sett_bind){SETT_BIND_INT, .u = {.i = strtoll(a->number, &end, 0)}};
         if (end == a->number || *end)
             return usage("%s=%s: not a number", a->info.name, a->number);
     }

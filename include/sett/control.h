@@ -145,7 +145,7 @@ SETT_API const char *sett_text_at(sett_site, sett_build *, sett_arg);
  * `(i,j)= v`, in colexicographic order. The address is that of element 0; in shared memory the byte offset in the block's
  * window, in registers in the tensor's own. It is printed by loops, so an rmem tensor is copied to local memory first.
  * Floats of 8 bits print as numbers, 128-bit integers as hexadecimal.
- * SETT_E_RANK of a scalar, which sett_printf prints. */
+ * SETT_E_RANK of a scalar, which sett_printf prints. NULL prints nothing: it has no build that could fail. */
 typedef struct sett_print_tensor_args {
     size_t size;
     sett_arg what; /* a tensor or a value */
@@ -165,7 +165,7 @@ SETT_API void sett_print_tensor_at(sett_site, const sett_print_tensor_args *);
  * cond is a Boolean value, of any shape: all of its elements must be true. A C number is judged while recording
  * (SETT_E_ARGUMENT). Assertions are compiled in as sett_compile_options.asserts says; without, this records nothing.
  *
- * One that fails reports "file:line: assertion failed: text, block (x,y,z) thread (x,y,z), kernel name" as SETT_E_FAULT. The
+ * A text that is too long for a sett_error ends in "...". One that fails reports "file:line: assertion failed: text, block (x,y,z) thread (x,y,z), kernel name" as SETT_E_FAULT. The
  * CPU engine stops the launch and gives it there. On a GPU the thread that failed leaves the kernel and all others
  * go on, no trap and no lost context; the first failure of a kernel on a device is kept, and the next sett_sync or sett_poll
  * of the device gives it. Barriers of the block and shuffles do not wait for a thread that has left; code that counts

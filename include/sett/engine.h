@@ -210,7 +210,7 @@ typedef struct sett_kernel_info {
     uint8_t key[32];
     sett_origin origin;     /* of this handle's code when it was first got */
     int registers, spill_stores, spill_loads, stack; /* of the cubin, bytes but for registers; -1 unknown */
-    int smem;               /* bytes of shared memory a block */
+    int smem;               /* bytes of shared memory a block; what launches add is not among them */
     int block[3];           /* threads; 0 where not static */
     const void *cubin;      /* NULL for a CPU kernel or ptx_only */
     size_t cubin_size;
@@ -233,8 +233,9 @@ typedef struct sett_param_info {
     const char *name;
     sett_dtype dtype;
     int rank;    /* of a tensor's buffer */
-    bool scalar; /* a number, not a tensor */
+    bool scalar; /* a number or a struct, not a tensor */
     bool read, written;
+    uint32_t bytes; /* of a struct passed by value, else 0 */
 } sett_param_info;
 SETT_API int sett_kernel_params(const sett_kernel *);
 SETT_API sett_status sett_kernel_param(const sett_kernel *, int index, sett_param_info *info);

@@ -44,13 +44,15 @@ SETT_API sett_status sett_buf_print(
     sett_engine *, sett_stream, const sett_buf *, const sett_buf_print_options *or_null, sett_error *or_null2);
 
 /* One argument of a launch. */
-typedef enum sett_bind_kind { SETT_BIND_BUF = 1, SETT_BIND_INT, SETT_BIND_FLOAT } sett_bind_kind;
+typedef enum sett_bind_kind { SETT_BIND_BUF = 1, SETT_BIND_INT, SETT_BIND_FLOAT, SETT_BIND_STRUCT } sett_bind_kind;
 typedef struct sett_bind {
-    int kind; /* sett_bind_kind */
+    int kind;       /* sett_bind_kind */
+    uint32_t bytes; /* of a struct */
     union {
         const sett_buf *t;
         int64_t i;
         double f;
+        const void *p; /* a struct: it is copied while the launch is called */
     } u;
 } sett_bind;
 
@@ -76,6 +78,7 @@ SETT_API int sett_kernel_argument(const sett_kernel *, const char *name);
 SETT_API void sett_call_buf(sett_call *, int arg, const sett_buf *);
 SETT_API void sett_call_int(sett_call *, int arg, int64_t);
 SETT_API void sett_call_float(sett_call *, int arg, double);
+SETT_API void sett_call_struct(sett_call *, int arg, const void *, size_t bytes); /* is copied */
 /* Evaluates every check and the grid with what is staged; on failure the call runs with what it had, and what
  * was staged stays staged until it is staged anew. */
 SETT_API sett_status sett_call_commit(sett_call *, sett_error *or_null);
@@ -88,7 +91,7 @@ SETT_API void sett_call_free(sett_call *); /* NULL is ignored */
 
 /* A kernel as a plain C function, sett_status f(arguments in order of declaration), bound to a stream; many threads
  * may call it. Tensors are const sett_buf *; scalars int8_t to uint64_t, bool, float, double by their element type,
- * float for the 16-bit floats. It checks and launches as sett_launch does. Cast *function to its type:
+ * float for the 16-bit floats; structs const struct s *, taken at its word to have the size. It checks and launches as sett_launch does. Cast *function to its type:
  *
  *     sett_status (*axpy)(const sett_buf *x, const sett_buf *y, float a);
  *     sett_kernel_function(k, stream, &f, (void (**)(void))&axpy, &err);
@@ -100,26 +103,34 @@ SETT_API void sett_function_free(sett_function *); /* and with it the C function
 
 static inline sett_bind sett_bind_t(const sett_buf *t)
 {
-    sett_bind b = {SETT_BIND_BUF, {t}};
+    sett_bind b = {SETT_BIND_BUF, 0, {t}};
     return b;
 }
 static inline sett_bind sett_bind_i(long long i)
 {
-    sett_bind b = {SETT_BIND_INT, {0}};
+    sett_bind b = {SETT_BIND_INT, 0, {0}};
     b.u.i = i;
     return b;
 }
 static inline sett_bind sett_bind_f(double f)
 {
-    sett_bind b = {SETT_BIND_FLOAT, {0}};
+    sett_bind b = {SETT_BIND_FLOAT, 0, {0}};
     b.u.f = f;
     return b;
 }
+static inline sett_bind sett_bind_struct(const void *p, size_t bytes)
+{
+    sett_bind b = {SETT_BIND_STRUCT, bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes, {0}};
+    b.u.p = p;
+    return b;
+}
+#define SETT_STRUCT(x) sett_bind_struct(&(x), sizeof(x)) /* of sett_scalar_struct */
 #ifdef __cplusplus
 }
 /* The same names as in C, with overloads where C has _Generic. */
 inline sett_bind sett_bind_of(const sett_buf *t) { return sett_bind_t(t); }
 inline sett_bind sett_bind_of(sett_buf *t) { return sett_bind_t(t); }
+inline sett_bind sett_bind_of(sett_bind b) { return b; }
 inline sett_bind sett_bind_of(double f) { return sett_bind_f(f); }
 inline sett_bind sett_bind_of(float f) { return sett_bind_f(f); }
 template <typename integer> sett_bind sett_bind_of(integer i) { return sett_bind_i(i); }
@@ -134,8 +145,16 @@ template <typename... args> sett_status sett_call_make(sett_kernel *k, int devic
     return sett_call_make_n(k, device, sizeof...(arg), bind, call, or_null);
 }
 #else
+static inline sett_bind sett_bind_self(sett_bind b)
+{
+    return b;
+}
 #define SETT_BIND(x) \
-    _Generic((x), sett_buf *: sett_bind_t, const sett_buf *: sett_bind_t, float: sett_bind_f, double: sett_bind_f, default: sett_bind_i)(x)
+    ((void)sizeof(struct { _Static_assert(SETT_BINDS_AS_(x), "an argument of a launch is a number, the address of a sett_buf, or SETT_STRUCT(x)"); int i; }), \
+        _Generic((x), sett_buf *: sett_bind_t, const sett_buf *: sett_bind_t, float: sett_bind_f, double: sett_bind_f, sett_bind: sett_bind_self, default: sett_bind_i)(x))
+#define SETT_BINDS_AS_(x) \
+    _Generic((x), sett_buf *: 1, const sett_buf *: 1, sett_bind: 1, float: 1, double: 1, _Bool: 1, char: 1, signed char: 1, unsigned char: 1, short: 1, \
+        unsigned short: 1, int: 1, unsigned: 1, long: 1, unsigned long: 1, long long: 1, unsigned long long: 1, default: 0)
 #define SETT_BINDS(...) SETT_NARG(__VA_ARGS__) - 1, (const sett_bind[]){SETT_EACH(SETT_BIND, __VA_ARGS__)}
 /* sett_launch(kernel, stream, &err, arguments...): 0 to 32 of them, buffers by address, C numbers. Streams:
  * sett_launch(k, sett_stream_of(0, s), &err, &x). */

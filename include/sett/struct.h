@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structs in memory: what a C struct looks like to a kernel, in global or in shared memory (CuTe's cute.struct).
+/* Structs: what a C struct looks like to a kernel, in global or in shared memory (CuTe's cute.struct) or passed by value
+ * (cute.native_struct).
  *
  *     struct item { float scale; int16_t q[6]; double sum; };         the host's
  *     sett_struct *Item = sett_make_struct(b, "item", SETT_FIELD("scale", SETT_F32), SETT_FIELD("q", SETT_I16, .count = 6),
@@ -57,6 +58,14 @@ SETT_API sett_struct *sett_make_struct_at(sett_site, sett_build *, const char *n
  * checks size and alignment. */
 SETT_API sett_tensor *sett_param_struct_at(sett_site, sett_build *, const char *name, const sett_struct *, sett_arg n);
 #define sett_param_struct(b, name, s, n) sett_param_struct_at(SETT_HERE, b, name, s, SETT_A(n))
+/* One struct passed by value: (size):(1) of bytes that are only read, in the memory of the kernel's parameters, so that a
+ * dynamic index into an array of it costs no more than a load. All parameters of a kernel together have at most 4096 bytes
+ * (SETT_E_LIMIT). A launch takes SETT_STRUCT(x) in its place, of which the size must be the struct's:
+ *
+ *     sett_tensor *P = sett_scalar_struct(b, "p", Item);   sett_mul(x, sett_field(P, Item, "scale"))
+ *     sett_launch(k, s, &err, &X, SETT_STRUCT(item))       with struct item item = {...} */
+SETT_API sett_tensor *sett_scalar_struct_at(sett_site, sett_build *, const char *name, const sett_struct *);
+#define sett_scalar_struct(b, name, s) sett_scalar_struct_at(SETT_HERE, b, name, s)
 /* One struct in shared memory: (size):(1), aligned as it needs. Members of a union share their bytes: what is no longer
  * needed is used again. */
 SETT_API sett_tensor *sett_make_smem_struct_at(sett_site, sett_build *, const sett_struct *);
@@ -67,6 +76,10 @@ SETT_API sett_tensor *sett_make_smem_struct_at(sett_site, sett_build *, const se
  * sett_composition(x, layout), a swizzled one too. */
 SETT_API sett_tensor *sett_field_tensor_at(sett_site, const sett_tensor *t, const sett_struct *, const char *path);
 #define sett_field_tensor(t, s, path) sett_field_tensor_at(SETT_HERE, t, s, path)
+/* What is in a field: of one struct a number's value, or of an array all of it, with the array's shape. As
+ * sett_load(sett_field_tensor(t, s, path)), where a number is a scalar. */
+SETT_API sett_val *sett_field_at(sett_site, const sett_tensor *t, const sett_struct *, const char *path);
+#define sett_field(t, s, path) sett_field_at(SETT_HERE, t, s, path)
 
 #endif /* __cplusplus */
 #endif

@@ -37,7 +37,18 @@ SETT_API sett_tensor *sett_make_rmem_tensor_at(sett_site, sett_build *, sett_dty
 /* Shared memory of the block, of a static shape (compact, mode 0 fastest) or with a static layout, swizzled or not; align
  * in bytes, a power of two up to 1024, 0: 16. The sum of all is the launch's size, past 48 KiB too: the driver is told. More
  * than the target has (99 KiB on sm_86 and sm_89, 163 on sm_80 and sm_87, 227 on sm_90 and sm_100) is SETT_E_LIMIT
- * when it is compiled, with the place and bytes of each. */
+ * when it is compiled, with the place and bytes of each.
+ *
+ * Extents and strides may also be made of symbols and integer scalars, as the grid is: then each launch computes the size
+ * (CuTe's dynamic shared memory). Such tensors lie behind the others, in order; the layout is shape:stride with strides of 0
+ * or more, the elements have whole bytes. A symbol that no argument has is given behind the arguments, so that the caller of a
+ * launch decides:
+ *
+ *     sett_val *n = sett_sym(b, "n");   sett_tensor *S = sett_make_smem_tensor(b, SETT_F32, n, 16);   (n):(1)
+ *     sett_launch(k, s, &err, &X, 4096)                            4096 floats
+ *
+ * A launch that asks for more than the device has is SETT_E_LIMIT. What the CPU engine checks is that an access stays in what
+ * the launch gave. */
 SETT_API sett_tensor *sett_make_smem_tensor_at(sett_site, sett_build *, sett_dtype, sett_arg shape, int align);
 #define sett_make_smem_tensor(b, dtype, shape, align) sett_make_smem_tensor_at(SETT_HERE, b, dtype, SETT_A(shape), align)
 /* An rmem tensor of another tensor's static shape, compact in the order of its strides (CuTe's
@@ -78,7 +89,8 @@ SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett
 
 /* ---- access ---------------------------------------------------------------------------- */
 /* sett_load gives a value of the tensor's shape. sett_store takes one of the same extents, or a scalar; its type is
- * the tensor's, or a narrower one of its kind (f16 into f32); others are SETT_E_DTYPE, see sett_to. Of elements that
+ * the tensor's, or a narrower one of its kind (f16 into f32); others are SETT_E_DTYPE, see sett_to. A C number is a scalar of
+ * the tensor's type, SETT_E_RANGE where that cannot hold it. Of elements that
  * share an address a store leaves one of the values; which one is not specified.
  *
  * Predicates: a Boolean value broadcast over the tensor, or of its size in another shape, element i for element i
@@ -117,13 +129,13 @@ SETT_API sett_val *sett_load_at(sett_site, const sett_load_args *);
 #define sett_load(...) sett_load_at(SETT_HERE, &(sett_load_args){.size = sizeof(sett_load_args), .src = __VA_ARGS__})
 typedef struct sett_store_args {
     size_t size;
-    sett_val *val;
+    sett_arg val; /* a value, or a number for every element */
     sett_val *pred;
     sett_cache cache;
 } sett_store_args;
 SETT_API void sett_store_at(sett_site, const sett_tensor *, const sett_store_args *);
-#define sett_store(dst, ...) \
-    sett_store_at(SETT_HERE, dst, &(sett_store_args){.size = sizeof(sett_store_args), .val = __VA_ARGS__})
+#define sett_store(dst, ...) SETT_STORE_(dst, __VA_ARGS__, .size = sizeof(sett_store_args))
+#define SETT_STORE_(dst, x, ...) sett_store_at(SETT_HERE, dst, &(sett_store_args){.val = SETT_A(x), __VA_ARGS__})
 /* By indices: element i of the result is src at idx[i], and val[i] goes to dst at idx[i]. idx is an integer value of any
  * shape, which the result has; each element is a coordinate of one number, colexicographic. val and pred are scalars, or
  * have its extents. Where pred is false nothing is touched, and .fill stands for the element. Of equal indices a scatter
@@ -143,12 +155,13 @@ SETT_API sett_val *sett_gather_at(sett_site, const sett_gather_args *);
 typedef struct sett_scatter_args {
     size_t size;
     const sett_val *idx;
-    sett_val *val;
+    sett_arg val; /* as of sett_store */
     sett_val *pred;
 } sett_scatter_args;
 SETT_API void sett_scatter_at(sett_site, const sett_tensor *, const sett_scatter_args *);
-#define sett_scatter(dst, indices, ...) \
-    sett_scatter_at(SETT_HERE, dst, &(sett_scatter_args){.size = sizeof(sett_scatter_args), .idx = indices, .val = __VA_ARGS__})
+#define sett_scatter(dst, indices, ...) SETT_SCATTER_(dst, indices, __VA_ARGS__, .size = sizeof(sett_scatter_args))
+#define SETT_SCATTER_(dst, indices, x, ...) \
+    sett_scatter_at(SETT_HERE, dst, &(sett_scatter_args){.idx = indices, .val = SETT_A(x), __VA_ARGS__})
 /* crd < bound in every mode, for each element of a coordinate tensor of static shape; a leaf of bound that is ALL is
  * not tested. bound has the profile of the whole whose coordinates they are. */
 SETT_API sett_val *sett_elem_less_at(sett_site, const sett_tensor *crd, sett_arg bound);

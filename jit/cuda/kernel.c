@@ -16,8 +16,8 @@ struct sett__gpu_kernel {
     const void *cubin;
     size_t len;
     char *symbol;
-    uint32_t smem;
-    bool modules;
+    uint32_t smem;                   /* of every launch, which may add some if `more` */
+    bool modules, more;
     pthread_mutex_t lock;            /* over loading, and the list of modules */
     sett__cu_handle library;         /* under the lock */
     _Atomic(sett__cu_handle) kernel; /* CUkernel, once loaded */
@@ -49,6 +49,26 @@ sett_status sett__gpu_kernel_make(sett__cuda *c, const void *cubin, size_t len, 
     k->modules = module_api || !c->library_load;
     *to = k;
     return SETT_OK;
+}
+
+void sett__gpu_more_smem(sett__gpu_kernel *k)
+{
+    k->more = true;
+}
+
+/* What launches may be given on a device; 0: nothing, the code has its window. */
+static int most_smem(const sett__gpu_kernel *k, int device)
+{
+    return k->more ? k->cuda->gpu[device].smem_optin : k->smem > SETT__STATIC_SMEM ? (int)k->smem : 0;
+}
+
+sett_status sett__gpu_fits(const sett__gpu_kernel *k, int device, const sett__launch_dims *d, sett_error *e)
+{
+    const sett__gpu *g = &k->cuda->gpu[device];
+    if (!k->more || d->smem <= (uint32_t)g->smem_optin)
+        return SETT_OK;
+    return sett__error(e, SETT_E_LIMIT, "%s: %u bytes of shared memory a block, of which the launch adds %u; GPU %d (%s) has %d",
+        k->symbol, d->smem, d->smem - k->smem, device, g->target, g->smem_optin);
 }
 
 void sett__gpu_kernel_free(sett__gpu_kernel *k)
@@ -108,8 +128,8 @@ static sett_status ready_library(sett__gpu_kernel *k, int device, bool *fresh, s
         return s;
     sett__cu_handle kernel = atomic_load(&k->kernel);
     sett__cu r = 0;
-    if (k->smem > SETT__STATIC_SMEM)
-        r = c->kernel_attr(SETT__CU_MAX_DYNAMIC_SMEM, (int)k->smem, kernel, c->gpu[device].id);
+    if (most_smem(k, device))
+        r = c->kernel_attr(SETT__CU_MAX_DYNAMIC_SMEM, most_smem(k, device), kernel, c->gpu[device].id);
     if (r)
         return sett__cuda_error(c, r, "cuKernelSetAttribute", e);
     r = c->kernel_function(&function, kernel);
@@ -138,7 +158,7 @@ static module *find_module(const sett__gpu_kernel *k, sett__cu_handle context)
     return m;
 }
 
-static sett_status load_module(sett__gpu_kernel *k, module *m, sett_error *e)
+static sett_status load_module(sett__gpu_kernel *k, int device, module *m, sett_error *e)
 {
     sett__cuda *c = k->cuda;
     sett__cu r = c->module_load(&m->module, k->cubin);
@@ -147,21 +167,21 @@ static sett_status load_module(sett__gpu_kernel *k, module *m, sett_error *e)
     r = c->module_function(&m->function, m->module, k->symbol);
     if (r)
         return sett__cuda_error(c, r, "cuModuleGetFunction", e);
-    if (k->smem > SETT__STATIC_SMEM)
-        r = c->function_attr(m->function, SETT__CU_MAX_DYNAMIC_SMEM, (int)k->smem);
+    if (most_smem(k, device))
+        r = c->function_attr(m->function, SETT__CU_MAX_DYNAMIC_SMEM, most_smem(k, device));
     if (!r && c->function_load)
         r = c->function_load(m->function);
     return sett__cuda_error(c, r, "cuFuncSetAttribute", e);
 }
 
-static sett_status ready_module(sett__gpu_kernel *k, sett__cu_handle context, bool *fresh, sett_error *e)
+static sett_status ready_module(sett__gpu_kernel *k, int device, sett__cu_handle context, bool *fresh, sett_error *e)
 {
     if (find_module(k, context))
         return SETT_OK;
     module *m = calloc(1, sizeof *m);
     if (!m)
         return sett__error(e, SETT_E_MEMORY, "out of memory");
-    sett_status s = load_module(k, m, e);
+    sett_status s = load_module(k, device, m, e);
     if (s) {
         free(m);
         return s;
@@ -191,7 +211,7 @@ static sett_status load(sett__gpu_kernel *k, int device, sett__cu_handle context
     if (k->page && !k->page[device])
         s = sett__cuda_page(c, device, k->symbol, k->claims, &k->page[device], e);
     if (!s)
-        s = k->modules ? ready_module(k, context, &fresh, e) : ready_library(k, device, &fresh, e);
+        s = k->modules ? ready_module(k, device, context, &fresh, e) : ready_library(k, device, &fresh, e);
     pthread_mutex_unlock(&k->lock);
     sett__cuda_restore(c, &mode);
     sett__range_end();
@@ -356,7 +376,7 @@ static inline sett_status issue_anywhere(
 void sett__gpu_load(
     sett__shot *s, sett__cuda *c, void *function, int device, const sett__launch_dims *d, size_t params_len)
 {
-    *s = (sett__shot){c, c->launch, function, d->grid[0], d->smem > SETT__STATIC_SMEM ? d->smem : 0, (uint16_t)d->grid[1],
+    *s = (sett__shot){c, c->launch, function, d->grid[0], d->smem, (uint16_t)d->grid[1],
         (uint16_t)d->grid[2], {(uint16_t)d->block[0], (uint16_t)d->block[1], (uint16_t)d->block[2]}, (uint16_t)params_len,
         {(uint8_t)d->cluster[0], (uint8_t)d->cluster[1], (uint8_t)d->cluster[2]},
         (d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1, (int8_t)device, true};
@@ -380,7 +400,7 @@ static inline void give_order(order *o, void *function, void *stream, const sett
     fill(o, function, stream, params, len);
     memcpy(o->config.grid, d->grid, sizeof d->grid);
     memcpy(o->config.block, d->block, sizeof d->block);
-    o->config.smem = d->smem > SETT__STATIC_SMEM ? d->smem : 0;
+    o->config.smem = d->smem;
     if ((d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1)
         ask_cluster(o, d->cluster[0], d->cluster[1], d->cluster[2]);
 }
@@ -425,6 +445,8 @@ SETT__HOT sett_status sett__gpu_launch(
     order o;
     if (stream.device < 0 || stream.device >= c->count)
         return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", stream.device, c->count);
+    if (k->more && sett__gpu_fits(k, stream.device, d, e))
+        return SETT_E_LIMIT;
     void *function = k->modules ? NULL : function_in(k, stream.device, NULL);
     if (!function)
         return launch_entered(k, stream, d, params, len, e);

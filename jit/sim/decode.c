@@ -186,34 +186,12 @@ static sett_status reduce(decoder *d, const sett__op *o)
                                   : fail(d, SETT_E_VERIFY, "not an operation to fold by");
 }
 
-static uint64_t align_up(uint64_t at, uint64_t to)
-{
-    return (at + to - 1) / to * to;
-}
-
-uint32_t sett__packed_at(const sett__sig *sig, uint32_t index, bool symbol)
-{
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < sig->n_param + sig->n_sym; i++) {
-        bool sym = i >= sig->n_param;
-        uint32_t k = sym ? i - sig->n_param : i;
-        uint64_t size = sym                    ? (sig->sym[k].wide ? 8 : 4)
-                        : sig->param[k].scalar ? (uint64_t)sett__dtype_bytes(sig->param[k].dtype)
-                                               : 8;
-        at = align_up(at, size);
-        if (sym == symbol && k == index)
-            return (uint32_t)at;
-        at += size;
-    }
-    return (uint32_t)at;
-}
-
 static sett_status entry(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, o->code == SETT__CONST ? SETT__S_CONST : SETT__S_SREG);
     if (o->code == SETT__SYM || o->code == SETT__SCALAR || o->code == SETT__ADDR) {
         i.step = SETT__S_VALUE;
-        i.imm = sett__packed_at(&d->tape->sig, (uint32_t)o->imm, o->code == SETT__SYM);
+        i.imm = (int64_t)sett__packed_at(&d->tape->sig, (uint32_t)o->imm + (o->code == SETT__SYM ? d->tape->sig.n_param : 0));
     } else if (o->code != SETT__CONST) {
         i.imm = o->code;
     }
@@ -232,8 +210,10 @@ static sett_status root(decoder *d, const sett__op *o)
     int bits = o->dtype == SETT_BOOL ? 8 : sett_dtype_bits(o->dtype);
     r.bytes = ((uint64_t)o->n * (uint64_t)bits + 7) / 8;
     r.param = o->code == SETT__PARAM ? (uint32_t)o->imm : 0;
-    r.offset = o->code == SETT__PARAM  ? sett__packed_at(&d->tape->sig, r.param, false)
-               : o->code == SETT__SMEM ? (uint32_t)o->imm
+    if (o->code == SETT__PARAM)
+        r.bytes = d->tape->sig.param[r.param].bytes;
+    r.offset = o->code == SETT__PARAM  ? (uint32_t)sett__packed_at(&d->tape->sig, r.param)
+               : o->code == SETT__SMEM ? (o->n ? (uint32_t)o->imm : d->tape->sig.smem)
                                        : d->slot[d->at].at;
     r.width = d->slot[d->at].width;
     if (o->code == SETT__SMEM && (uint64_t)o->imm + r.bytes > d->tape->sig.smem)
@@ -582,7 +562,7 @@ static sett_status decode_all(decoder *d)
     bool strips = !status && sett__find_strips(d->tape, d->slot, d->kind);
     for (d->section = 0; d->section < SETT__N_SECTIONS && !status; d->section++)
         status = decode_section(d);
-    d->p->params_len = sett__packed_at(&d->tape->sig, SETT__NONE, true);
+    d->p->params_len = (uint32_t)sett__packed_at(&d->tape->sig, SETT__NONE);
     d->p->n_access = strips && !status ? sett__strip_accesses(d->p) : 0;
     return status;
 }

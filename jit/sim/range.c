@@ -275,7 +275,7 @@ static sett__fact fact_of(const sett__tape *t, const sett__fact *facts, const ui
     const sett__op *o = &t->op[v];
     sett__fact f = {.code = o->code, .dtype = o->dtype, .sub = o->sub, .moves = o->code == SETT__BID, .imm = o->imm};
     if (o->code == SETT__SYM || o->code == SETT__SCALAR)
-        f.imm = sett__packed_at(&t->sig, (uint32_t)o->imm, o->code == SETT__SYM);
+        f.imm = (int64_t)sett__packed_at(&t->sig, (uint32_t)o->imm + (o->code == SETT__SYM ? t->sig.n_param : 0));
     for (int i = 0; i < 3; i++) {
         f.arg[i] = i < o->n_args ? of[t->arg[o->args + (uint32_t)i]] : SETT__NONE;
         f.moves |= f.arg[i] != SETT__NONE && facts[f.arg[i]].moves;

@@ -37,7 +37,7 @@ static size_t round_up(size_t n, size_t to)
 static bool core_make(sett__core *c, struct sett__run *run, const sett__program *p)
 {
     const uint32_t *b = run->launch->block;
-    size_t frame = round_up(p->warp_bytes + 64, 128) + 64, shared = round_up(p->tape->sig.smem + 64, 64);
+    size_t frame = round_up(p->warp_bytes + 64, 128) + 64, shared = round_up((size_t)p->tape->sig.smem + run->launch->smem_more + 64, 64);
     *c = (sett__core){.program = p, .launch = run->launch, .run = run, .threads = b[0] * b[1] * b[2]};
     c->n_warps = (c->threads + WARP - 1) / WARP;
     size_t align = p->tape->sig.smem_align > 256 ? p->tape->sig.smem_align : 256;
@@ -81,7 +81,11 @@ static void windows(sett__core *c)
         const sett__root *r = &p->root[i];
         sett__window *w = &c->window[i];
         *w = (sett__window){c->shared + r->offset, 0, (int64_t)r->bytes, false, false};
-        if (r->space == SETT__GLOBAL) {
+        if (r->space == SETT__SHARED && !r->bytes) /* what the launch adds */
+            w->hi = c->launch->smem_more;
+        if (r->space == SETT__GLOBAL && r->bytes) { /* passed by value */
+            w->p = (unsigned char *)(uintptr_t)c->launch->params + r->offset;
+        } else if (r->space == SETT__GLOBAL) {
             const sett__extent *e = &c->launch->extent[r->param];
             memcpy(&w->p, (const char *)c->launch->params + r->offset, sizeof w->p);
             w->lo = (int64_t)((uintptr_t)e->data - (uintptr_t)w->p);
@@ -96,7 +100,7 @@ static void windows(sett__core *c)
 static void start_block(sett__core *c)
 {
     const sett__program *p = c->program;
-    memset(c->shared, POISON, p->tape->sig.smem);
+    memset(c->shared, POISON, (size_t)p->tape->sig.smem + c->launch->smem_more);
     memset(c->barrier, 0, sizeof c->barrier);
     sett__exec_section(c, &c->warp[0], SETT__PER_BLOCK);
     for (uint32_t i = 0; i < c->n_warps; i++) {
@@ -218,7 +222,7 @@ static void out_of_memory(struct sett__run *run, uint64_t block)
 {
     sett_error e = {.status = SETT_OK};
     sett__error(
-        &e, SETT_E_MEMORY, "out of memory for the warps of kernel %s", run->launch->name ? run->launch->name : "?");
+        &e, SETT_E_MEMORY, "out of memory for the warps of %s", run->launch->name ? run->launch->name : "?");
     record_fault(run, block, &e);
 }
 
@@ -313,14 +317,14 @@ static sett_status check_launch(const sett__program *p, const sett__sim_launch *
     const char *name = l->name ? l->name : "?";
     uint64_t threads = (uint64_t)l->block[0] * l->block[1];
     if (!l->block[0] || !l->block[1] || !l->block[2] || threads > 1024 || threads * l->block[2] > 1024)
-        return sett__error(e, SETT_E_LIMIT, "kernel %s: a block of (%u,%u,%u) threads; 1 to 1024 are possible", name,
+        return sett__error(e, SETT_E_LIMIT, "%s: a block of (%u,%u,%u) threads; 1 to 1024 are possible", name,
             l->block[0], l->block[1], l->block[2]);
     if (l->grid[0] > INT32_MAX || l->grid[1] > 65535 || l->grid[2] > 65535)
-        return sett__error(e, SETT_E_LIMIT, "kernel %s: a grid of (%u,%u,%u) blocks is past (2^31-1,65535,65535)", name,
+        return sett__error(e, SETT_E_LIMIT, "%s: a grid of (%u,%u,%u) blocks is past (2^31-1,65535,65535)", name,
             l->grid[0], l->grid[1], l->grid[2]);
     if (l->params_len < p->params_len || (p->params_len && !l->params) || (p->tape->sig.n_param && !l->extent))
         return sett__error(
-            e, SETT_E_BIND, "kernel %s: %zu bytes of parameters; it takes %u", name, l->params_len, p->params_len);
+            e, SETT_E_BIND, "%s: %zu bytes of parameters; it takes %u", name, l->params_len, p->params_len);
     if (p->n_call && !l->stand_in)
         return sett__call_check(p, p->call, name, NULL, e);
     return SETT_OK;

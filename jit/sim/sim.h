@@ -114,8 +114,8 @@ typedef enum sett__space { SETT__GLOBAL, SETT__SHARED, SETT__LOCAL } sett__space
 typedef struct sett__root {
     uint8_t space, lg;
     uint32_t param;  /* GLOBAL: index in sig.param */
-    uint32_t offset; /* SHARED: in the window; LOCAL: in the warp's frame; GLOBAL: of the address in the parameters */
-    uint64_t bytes;  /* SHARED, LOCAL: of one thread's array */
+    uint32_t offset; /* SHARED: in the window; LOCAL: in the warp's frame; GLOBAL: of the address in the parameters, or of the struct itself */
+    uint64_t bytes;  /* SHARED, LOCAL: of one thread's array; GLOBAL: of a struct passed by value, else 0 */
     uint32_t width;  /* LOCAL in memory's order: elements of a lane that lie side by side; else 1 */
 } sett__root;
 /* Do the lanes of a value lie n apart? Asked once a launch; sums with uniform values inherit the answer. */
@@ -166,8 +166,7 @@ struct sett__program {
     uint32_t local_at, local_bytes;   /* rmem in the warp's frame: poisoned when a block starts */
 };
 
-/* Where the packed block has a parameter (index below n_param) or a symbol; index SETT__NONE: its end. */
-uint32_t sett__packed_at(const sett__sig *, uint32_t index, bool symbol);
+const char *sett__kernel_words(const char *name); /* talk.c */
 
 /* ---- range.c: what is known of blocks before they run ------------------------------------------- */
 typedef struct sett__range {

@@ -24,12 +24,19 @@ static const char *thread_text(const sett__core *c, uint32_t t, char buf[48])
     return buf;
 }
 
+/* What stands before a kernel's name; one that was given none is called "kernel". */
+const char *sett__kernel_words(const char *name)
+{
+    return strcmp(name, "kernel") ? ", kernel " : ", ";
+}
+
 static void fault_text(sett__core *c, uint32_t op, const char *what, const char *thread)
 {
     char where[160];
-    sett__error(&c->fault, SETT_E_FAULT, "%s: %s, block (%u,%u,%u)%s%s, kernel %s",
+    const char *name = c->launch->name ? c->launch->name : "?";
+    sett__error(&c->fault, SETT_E_FAULT, "%s: %s, block (%u,%u,%u)%s%s%s%s",
         sett__where(c->program, op, where, sizeof where), what, c->block[0], c->block[1], c->block[2],
-        *thread ? " thread " : "", thread, c->launch->name ? c->launch->name : "?");
+        *thread ? " thread " : "", thread, sett__kernel_words(name), name);
 }
 
 bool sett__fault(sett__core *c, const sett__warp *w, int lane, uint32_t op, const char *format, ...)
@@ -226,14 +233,18 @@ sett_status sett__claim_error(sett_error *e, const sett__claim *k, const uint64_
     const uint32_t thread[3], const char *kernel)
 {
     text t = {0};
-    char where[160];
+    char where[160], who[200];
     put_format(&t, k->text, k->types, operand);
     if (k->file)
         snprintf(where, sizeof where, "%s:%u", k->file, k->line);
     else
         snprintf(where, sizeof where, "op %u", k->op);
-    sett_status s = sett__error(e, SETT_E_FAULT, "%s: assertion failed: %.200s, block (%u,%u,%u) thread (%u,%u,%u), kernel %s",
-        where, t.failed || !t.p ? k->text : t.p, block[0], block[1], block[2], thread[0], thread[1], thread[2], kernel);
+    int rest = snprintf(who, sizeof who, ", block (%u,%u,%u) thread (%u,%u,%u)%s%.100s", block[0], block[1], block[2],
+        thread[0], thread[1], thread[2], sett__kernel_words(kernel), kernel);
+    const char *said = t.failed || !t.p ? k->text : t.p, before[] = ": assertion failed: ";
+    int room = (int)(sizeof e->text - sizeof before - strlen(where)) - rest;
+    bool cut = strlen(said) > (size_t)room;
+    sett_status s = sett__error(e, SETT_E_FAULT, "%s%s%.*s%s%s", where, before, cut ? room - 3 : room, said, cut ? "..." : "", who);
     free(t.p);
     return s;
 }

@@ -71,7 +71,8 @@ static uint64_t nanoseconds(clockid_t clock)
 
 static uint64_t special(const sett__core *c, const sett__warp *w, const sett__insn *i)
 {
-    uint32_t smem = c->program->tape->sig.smem;
+    const sett__sig *sig = &c->program->tape->sig;
+    uint32_t smem = sig->smem + c->launch->smem_more;
     switch (i->sub) {
     case SETT__SREG_NSMID:
         return 1; /* workers come and go: one processor */
@@ -87,7 +88,7 @@ static uint64_t special(const sett__core *c, const sett__warp *w, const sett__in
     case SETT__SREG_ACTIVEMASK:
         return w->active;
     case SETT__SREG_DYNAMIC_SMEM:
-        return smem > SETT__STATIC_SMEM ? smem : 0;
+        return sett__smem_static(sig) ? 0 : smem;
     case SETT__SREG_TOTAL_SMEM:
         return smem;
     default:
