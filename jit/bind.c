@@ -120,11 +120,10 @@ static inline mode_ref modes_of(const binder *bd, uint32_t param)
 }
 
 /* ---- kinds, types, ranks ------------------------------------------------------------------ */
-static const char *given_text(const sett_bind *a)
+static __attribute__((noinline, cold)) const char *given_text(const sett_bind *a)
 {
-    static const char *const text[] = {[SETT_BIND_BUF] = "a buffer", [SETT_BIND_INT] = "a number",
-        [SETT_BIND_FLOAT] = "a number", [SETT_BIND_STRUCT] = "a struct"};
-    return (unsigned)a->kind < SETT__COUNT(text) && a->kind ? text[a->kind] : "nothing";
+    int kind = a->kind;
+    return kind == SETT_BIND_BUF ? "a buffer" : kind == SETT_BIND_STRUCT ? "a struct" : kind ? "a number" : "nothing";
 }
 
 static sett_status check_buffer(const binder *bd, uint32_t i)
@@ -168,7 +167,7 @@ bool sett__int_fits(sett_dtype dtype, int64_t v)
     }
 }
 
-static sett_status check_struct(const binder *bd, uint32_t i)
+static __attribute__((noinline, cold)) sett_status check_struct(const binder *bd, uint32_t i)
 {
     const sett__param *p = &bd->sig->param[i];
     const sett_bind *a = &bd->arg[i];
@@ -529,17 +528,10 @@ static sett_status eval_dims(const binder *bd, const sett__expr e[3], const sett
     return SETT_OK;
 }
 
-/* What is given at launch is all of the window, or nothing. */
-static sett_status bind_smem(const binder *bd, int64_t most, sett__launch_dims *d)
+static __attribute__((noinline, cold)) sett_status no_smem(const binder *bd, int64_t most, bool known, int64_t more)
 {
     const sett__sig *sig = bd->sig;
     char expr[200];
-    int64_t more = 0;
-    bool known = !sig->smem_more.count || eval(bd, sig->smem_more, &more);
-    if (known && more >= 0 && more <= most - (int64_t)sig->smem) {
-        d->smem = sett__smem_static(sig) ? 0 : sig->smem + (uint32_t)more;
-        return SETT_OK;
-    }
     if (!sig->smem_more.count)
         return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %" PRId64 " is the limit", bd->name,
             (unsigned)sig->smem, most);
@@ -548,6 +540,19 @@ static sett_status bind_smem(const binder *bd, int64_t most, sett__launch_dims *
         return REFUSE(bd, SETT_E_RANGE, "%s: the bytes of shared memory, %s, overflow or divide by zero", bd->name, expr);
     return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory and %s = %" PRId64 " that the launch adds; the limit is %" PRId64,
         bd->name, (unsigned)sig->smem, expr, more, most);
+}
+
+/* What is given at launch is all of the window, or nothing. */
+static sett_status bind_smem(const binder *bd, int64_t most, sett__launch_dims *d)
+{
+    const sett__sig *sig = bd->sig;
+    int64_t more = 0;
+    bool known = !sig->smem_more.count || eval(bd, sig->smem_more, &more);
+    if (known && more >= 0 && more <= most - (int64_t)sig->smem) {
+        d->smem = sett__smem_static(sig) ? 0 : sig->smem + (uint32_t)more;
+        return SETT_OK;
+    }
+    return no_smem(bd, most, known, more);
 }
 
 static sett_status bind_dims(const binder *bd, bool gpu, sett__bound *out)

@@ -278,7 +278,7 @@ static bool tree(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *s
     for (int i = 0; i < s.rank; i++) {
         bool ok = tree(c, a, s.u.kid[i], d.u.kid[i], &ks[i], &kd[i]);
         if (c->b->error.status)
-            sett__of_mode(c, (sett_arg){.kind = SETT_POISON}, i, s);
+            sett__name_mode(c, i, &s);
         if (!ok)
             return false;
     }

@@ -354,8 +354,10 @@ static sett_arg last_offset(const sett__ctx *c, sett_arg s, sett_arg d)
 {
     sett_arg sum = sett_arg_i(0);
     if (s.kind == SETT_NODE) {
-        for (int i = 0; i < s.rank; i++)
-            sum = sett__of_mode(c, sett__sum(c, sum, last_offset(c, s.u.kid[i], d.u.kid[i])), i, s);
+        for (int i = 0; i < s.rank; i++) {
+            sum = sett__sum(c, sum, last_offset(c, s.u.kid[i], d.u.kid[i]));
+            SETT__OF_MODE(c, sum, i, s);
+        }
         return sum;
     }
     if (d.kind == SETT_INT && d.u.i < 0) /* the highest offset is what a buffer must hold beyond its start */

@@ -61,7 +61,7 @@ enum { WORDS_DEPTH = 5 };
 /* How an op that computes an integer reads: infix where it has a level. */
 static const struct {
     uint8_t code, level;
-    const char *text;
+    char text[11]; /* in place: pointers would be relocated */
 } words[] = {{SETT__ADD, 1, "+"}, {SETT__SUB, 1, "-"}, {SETT__MUL, 2, "*"}, {SETT__DIV, 2, "/"}, {SETT__REM, 2, "%"}, {SETT__SHR, 2, "/"}, {SETT__AND, 2, "%"},
     {SETT__MIN, 0, "min"}, {SETT__MAX, 0, "max"}, {SETT__TID, 0, "thread_idx"}, {SETT__BID, 0, "block_idx"},
     {SETT__BDIM, 0, "block_dim"}, {SETT__GDIM, 0, "grid_dim"}, {SETT__LANE, 0, "lane_idx"}};

@@ -231,13 +231,12 @@ static facts mul_facts(facts a, facts b)
 
 #define OVERFLOWS " overflows 64 bits"
 
-sett_arg sett__of_mode(const sett__ctx *c, sett_arg r, int mode, sett_arg whole)
+void sett__name_mode(const sett__ctx *c, int mode, const sett_arg *whole)
 {
     char *text = c->b ? c->b->error.text : NULL;
-    size_t n = text && r.kind == SETT_POISON ? strlen(text) : 0, end = sizeof OVERFLOWS - 1;
+    size_t n = text ? strlen(text) : 0, end = sizeof OVERFLOWS - 1;
     if (n > end && !strcmp(text + n - end, OVERFLOWS))
-        snprintf(text + n, sizeof c->b->error.text - n, ", in mode %d of %s", mode, sett__arg_text(c->b, whole));
-    return r;
+        snprintf(text + n, sizeof c->b->error.text - n, ", in mode %d of %s", mode, sett__arg_text(c->b, *whole));
 }
 
 static sett_arg overflow(const sett__ctx *c, sett_arg a, const char *op, sett_arg b)

@@ -267,8 +267,9 @@ struct sett__ctx { sett_build *b; sett_site site; const char *func; };
 sett_arg sett__add(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__sub(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__mul(const sett__ctx *, sett_arg, sett_arg);
-/* r as it is; where it is what overflowed, the error's text names the mode of the whole that it was computed for. */
-sett_arg sett__of_mode(const sett__ctx *, sett_arg r, int mode, sett_arg whole);
+/* Of what overflowed: the error's text names the mode of the whole that it was computed for. */
+void sett__name_mode(const sett__ctx *, int mode, const sett_arg *whole) __attribute__((cold));
+#define SETT__OF_MODE(c, r, mode, whole) ((r).kind == SETT_POISON ? sett__name_mode(c, mode, &(whole)) : (void)0)
 sett_arg sett__div(const sett__ctx *, sett_arg, sett_arg);     /* floor of non-negatives */
 sett_arg sett__rem(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__ceil_div(const sett__ctx *, sett_arg, sett_arg);

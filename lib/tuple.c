@@ -134,8 +134,10 @@ sett_arg sett__product(const sett__ctx *c, sett_arg a)
     if (a.kind != SETT_NODE)
         return a;
     sett_arg p = sett_arg_i(1);
-    for (int i = 0; i < a.rank; i++)
-        p = sett__of_mode(c, sett__mul(c, p, sett__product(c, a.u.kid[i])), i, a);
+    for (int i = 0; i < a.rank; i++) {
+        p = sett__mul(c, p, sett__product(c, a.u.kid[i]));
+        SETT__OF_MODE(c, p, i, a);
+    }
     return p;
 }
 
@@ -173,8 +175,10 @@ static sett_arg divide_through(const sett__ctx *c, leaf_fn *f, sett_arg a, sett_
         return q;
     }
     sett_arg *kid = sett__kids(c, a.rank);
-    for (int i = 0; i < a.rank; i++)
-        kid[i] = sett__of_mode(c, divide_through(c, f, a.u.kid[i], n), i, a);
+    for (int i = 0; i < a.rank; i++) {
+        kid[i] = divide_through(c, f, a.u.kid[i], n);
+        SETT__OF_MODE(c, kid[i], i, a);
+    }
     return sett__node(c, a.rank, kid);
 }
 
@@ -190,8 +194,10 @@ static sett_arg by_leaf(const sett__ctx *c, const char *what, leaf_fn *f, sett_a
     if (!c->b)
         return sett__bad(c, SETT_E_ARGUMENT, "tuples need a build");
     sett_arg *kid = sett__kids(c, a.rank);
-    for (int i = 0; i < a.rank; i++)
-        kid[i] = i < b.rank ? sett__of_mode(c, by_leaf(c, what, f, a.u.kid[i], b.u.kid[i]), i, a) : a.u.kid[i];
+    for (int i = 0; i < a.rank; i++) {
+        kid[i] = i < b.rank ? by_leaf(c, what, f, a.u.kid[i], b.u.kid[i]) : a.u.kid[i];
+        SETT__OF_MODE(c, kid[i], i, a);
+    }
     return sett__node(c, a.rank, kid);
 }
 
@@ -299,7 +305,7 @@ static sett_arg compact(const sett__ctx *c, sett_arg shape, sett_arg *next)
         sett_arg *kid = sett__kids(c, shape.rank);
         for (int i = 0; i < shape.rank; i++) {
             kid[i] = compact(c, shape.u.kid[i], next);
-            sett__of_mode(c, *next, i, shape);
+            SETT__OF_MODE(c, *next, i, shape);
         }
         return sett__node(c, shape.rank, kid);
     }
@@ -384,8 +390,10 @@ static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_a
             return sett__bad(c, SETT_E_RANK, "invalid: coordinate %s does not fit shape %s", sett__arg_text(c->b, crd),
                 sett__arg_text(c->b, shape));
         sett_arg s = sett_arg_i(0);
-        for (int i = 0; i < crd.rank; i++)
-            s = sett__of_mode(c, sum(c, s, crd2idx(c, crd.u.kid[i], shape.u.kid[i], stride.u.kid[i])), i, shape);
+        for (int i = 0; i < crd.rank; i++) {
+            s = sum(c, s, crd2idx(c, crd.u.kid[i], shape.u.kid[i], stride.u.kid[i]));
+            SETT__OF_MODE(c, s, i, shape);
+        }
         return s;
     }
     if (crd.kind == SETT_VALUE && is_far(shape, stride)) /* a tile's number times its size, say */
@@ -397,7 +405,7 @@ static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_a
         bool last = i == shape.rank - 1;
         sett_arg size = last ? sett_arg_i(1) : sett__product(c, shape.u.kid[i]);
         s = sum(c, s, crd2idx(c, last ? crd : sett__rem(c, crd, size), shape.u.kid[i], stride.u.kid[i]));
-        sett__of_mode(c, s, i, shape);
+        SETT__OF_MODE(c, s, i, shape);
         crd = sett__div(c, crd, size);
     }
     return s;

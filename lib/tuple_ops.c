@@ -41,8 +41,10 @@ static sett_arg product_like(const sett__ctx *c, sett_arg x, sett_arg profile)
         return sett__bad(c, SETT_E_RANK, "invalid: profile %s does not fit %s", sett__arg_text(c->b, profile),
             sett__arg_text(c->b, x));
     sett_arg *kid = sett__kids(c, x.rank);
-    for (int i = 0; i < x.rank; i++)
-        kid[i] = sett__of_mode(c, product_like(c, x.u.kid[i], profile.u.kid[i]), i, x);
+    for (int i = 0; i < x.rank; i++) {
+        kid[i] = product_like(c, x.u.kid[i], profile.u.kid[i]);
+        SETT__OF_MODE(c, kid[i], i, x);
+    }
     return sett__node(c, x.rank, kid);
 }
 ON_TWO(product_like, product_like)

@@ -38,6 +38,8 @@ int main()
     for (float v : y)
         if (v != 42.0f)
             return 1;
+    if (sett_launch(k, sett_stream_of(SETT_CPU, nullptr), &err, SETT_STRUCT(options)) != SETT_E_BIND) // it takes a buffer
+        return 1;
     sett_call *call = nullptr;
     if (sett_call_make(k, SETT_CPU, &call, &err, &Y) || sett_call_run(call, sett_stream_of(SETT_CPU, nullptr)) || y[999] != 43.0f)
         return 1;

@@ -662,8 +662,8 @@ static void random_argument(chance *c, uint32_t *seed, int i)
     sett_dtype dtype = types[pick(seed, SETT__COUNT(types))];
     if (!pick(seed, 3)) {
         add_scalar(&c->f, "a", dtype);
-        c->arg[i] = pick(seed, 2) ? (sett_bind){SETT_BIND_INT, {.i = ints[pick(seed, SETT__COUNT(ints))]}}
-                                  : (sett_bind){SETT_BIND_FLOAT, {.f = floats[pick(seed, SETT__COUNT(floats))]}};
+        c->arg[i] = pick(seed, 2) ? (sett_bind){SETT_BIND_INT, .u = {.i = ints[pick(seed, SETT__COUNT(ints))]}}
+                                  : (sett_bind){SETT_BIND_FLOAT, .u = {.f = floats[pick(seed, SETT__COUNT(floats))]}};
         return;
     }
     sett_buf *t = &c->buf[i];
@@ -677,7 +677,7 @@ static void random_argument(chance *c, uint32_t *seed, int i)
         t->stride[m] = random_leaf(c, seed, &stride);
         add_leaf(&c->f, m, extent, stride);
     }
-    c->arg[i] = (sett_bind){SETT_BIND_BUF, {.t = t}};
+    c->arg[i] = (sett_bind){SETT_BIND_BUF, .u = {.t = t}};
 }
 
 /* One thing wrong, or not. */
@@ -716,7 +716,7 @@ static void random_launch(chance *c, uint32_t *seed)
     for (int i = 0; i < params; i++)
         random_argument(c, seed, i);
     for (int s = 0; s < 3; s++) /* some of them are given by nothing else */
-        c->arg[params + s] = pick(seed, 3) ? (sett_bind){SETT_BIND_INT, {.i = c->value[s]}} : (sett_bind){0, {.i = 0}};
+        c->arg[params + s] = pick(seed, 3) ? (sett_bind){SETT_BIND_INT, .u = {.i = c->value[s]}} : (sett_bind){0, .u = {.i = 0}};
     c->n = params + (int)pick(seed, 4);
     c->f.sig.grid[0] = pick(seed, 2) ? recorded_ceil_div(&c->f, 0, pick(seed, 300) + 1) : symbol(&c->f, 1);
     c->f.sig.grid[1] = ceil_div(&c->f, 2, 16);
@@ -751,8 +751,8 @@ START_TEST(plans_take_what_is_usual)
     sett_buf a = buf2(1999, 1203), ld = {memory, SETT_F32, 2, {4, 10}, {16, 1}};
     const int64_t half = INT64_C(1) << 30; /* the last offset is 2^31, of two modes that are each below */
     sett_buf far = {memory, SETT_I8, 2, {2, half + 1}, {half, 1}};
-    const sett_bind arg = {SETT_BIND_BUF, {.t = &ld}}, x = {SETT_BIND_BUF, {.t = &far}}, a_bind = {SETT_BIND_BUF, {.t = &a}};
-    const sett_bind each[] = {a_bind, a_bind, a_bind, {0, {.i = 0}}, {0, {.i = 0}}};
+    const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &ld}}, x = {SETT_BIND_BUF, .u = {.t = &far}}, a_bind = {SETT_BIND_BUF, .u = {.t = &a}};
+    const sett_bind each[] = {a_bind, a_bind, a_bind, {0, .u = {.i = 0}}, {0, .u = {.i = 0}}};
     add_kernel(&f, 1);
     f.sig.grid[0] = recorded_ceil_div(&f, 1, 256);
     followed = 0;
