@@ -65,7 +65,7 @@ $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -O2
 $(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -fno-asynchronous-unwind-tables
 # What records, hashes, finds and launches, and the CPU engine's inner loops. All else is off every hot path
 # and made for size.
-FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition emit expr finish fold layout leaf ranges rely shape \
+FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition emit expr finish fold layout leaf ranges rely \
     tape_link tensor tuple value vector) \
     $(patsubst %,jit/%.c,blocks call launch plan store cuda/context cuda/kernel cache/sha256 \
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
