@@ -66,7 +66,7 @@ $(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -f
 # What records, hashes, finds and launches, and the CPU engine's inner loops. All else is off every hot path
 # and made for size.
 FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition emit expr finish fold layout leaf ranges rely \
-    tape_link tensor tuple value vector) \
+    tape_link tuple value vector) \
     $(patsubst %,jit/%.c,blocks call launch plan store cuda/context cuda/kernel cache/sha256 \
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
 SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
