@@ -58,7 +58,7 @@ $(B)/obj/ptx/%.o: override CFLAGS += -D_GNU_SOURCE -isystem $(LLVM_INCLUDE)
 $(B)/obj/remote/%.o: override CFLAGS += -D_GNU_SOURCE -Os
 $(B)/obj/jit/sim/%.o $(B)/obj/bench/cpu.o: override CFLAGS += -O3
 # Half the size where AVX2 is what runs; elsewhere this is the code that runs.
-$(B)/obj/jit/sim/wide_base.o: override CFLAGS += $(if $(filter x86_64,$(shell uname -m)),-Os,-O2 -ftree-vectorize)
+$(B)/obj/jit/sim/wide_base.o: override CFLAGS += $(if $(filter x86_64,$(shell uname -m)),-Oz,-O2 -ftree-vectorize)
 # -O3 made it 30 KiB larger and no faster (bench/cpu).
 $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -O2
 # Thousands of small functions that call nothing: tables to unwind them would be a tenth of the library. -g has them all the same.
@@ -70,9 +70,9 @@ FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition em
     $(patsubst %,jit/%.c,blocks call launch plan store cuda/context cuda/kernel cache/sha256 \
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
 SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
-$(SMALL_OBJ): override CFLAGS += -Os
-# Aligned functions and loops made lib/ 10 KiB larger, and recording no faster (bench/algebra).
-$(patsubst %,$(B)/obj/%.o,$(filter lib/%,$(basename $(FAST)))): override CFLAGS += $(if $(findstring clang,$(CC)),,-falign-functions=1 -falign-loops=1 -falign-jumps=1 -falign-labels=1)
+$(SMALL_OBJ): override CFLAGS += -Oz
+# Aligned functions and loops made it 14 KiB larger, and recording no faster (bench/algebra).
+$(patsubst %.c,$(B)/obj/%.o,$(FAST)): override CFLAGS += $(if $(findstring clang,$(CC)),,-falign-functions=1 -falign-loops=1 -falign-jumps=1 -falign-labels=1)
 # What reads bytes or text that others wrote is guarded: copies past an object and smashed stacks end the process. All of
 # it would cost 40 KiB; a launch calls none of these.
 GUARDED := $(wildcard jit/cache/*.c remote/*.c) $(addprefix jit/,meta.c warm/manifest.c warm/serve.c asm/log.c asm/spawn.c) \
