@@ -149,7 +149,7 @@ $(B)/fake-nvtx.so: $(B)/obj/tests/fake_nvtx.o
 # The runner links the objects, so that unit tests may look inside; Check is static, so that it can be carried.
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
-TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/fault% $(B)/obj/tests/fake_% $(B)/obj/tests/family.o $(B)/obj/tests/oom.o $(B)/obj/tests/runner.o,$(call obj,tests))
+TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/fault% $(B)/obj/tests/fake_% $(B)/obj/tests/preload.o $(B)/obj/tests/family.o $(B)/obj/tests/oom.o $(B)/obj/tests/runner.o,$(call obj,tests))
 $(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 # Out of memory on purpose: what allocates is renamed in sett's own objects, so that LLVM's and libc's calls stay theirs.
@@ -175,7 +175,9 @@ $(B)/oom/oom: $(B)/obj/tests/oom.o $(B)/obj/tests/folder.o $(NAMED) $(B)/oom/lib
 # The fault campaign on the disk cache; its compiler knows no LLVM, and takes as long as it is told.
 $(B)/fake-ptx.so: $(B)/obj/tests/fake_ptx.o $(B)/lib.a
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(SYS_LIBS)
-$(B)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,rig.o folder.o sample.o fuzz_cache.o) $(B)/libsett.a | $(B)/fake-ptx.so
+$(B)/preload.so: $(B)/obj/tests/preload.o
+	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
+$(B)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,rig.o folder.o sample.o fuzz_cache.o) $(B)/libsett.a | $(B)/fake-ptx.so $(B)/preload.so $(B)/sett
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(B)/obj/tests/plain.o $(B)/obj/tests/conform_ref.o $(B)/libsett.a
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)

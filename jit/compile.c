@@ -248,6 +248,10 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
 {
     const lookup *l = user;
     sett_cache_layer_info info = {.size = sizeof info};
+    if (sett__kernels_refused(l->e->kernels, l->key)) {
+        sett__entry_free(entry);
+        return sett__error(err, SETT_E_NOT_CACHED, "the driver did not load its code before");
+    }
     sett__disk *folder = l->origin == SETT_FROM_REMOTE ? sett__cache_folder(l->e->cache) : NULL;
     sett__entry copy = {0};
     if (folder && !sett__disk_read_only(folder))

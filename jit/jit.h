@@ -173,6 +173,7 @@ void sett__gpu_kernel_free(sett__gpu_kernel *);
 /* Loads code and sets attributes for a device, in the caller's current context (else the primary one). */
 sett_status sett__gpu_prepare(sett__gpu_kernel *, int device, sett_error *);
 bool sett__gpu_prepared(const sett__gpu_kernel *, int device);
+bool sett__gpu_refused(sett__gpu_kernel *); /* the last try to load it failed for its bytes; told once */
 /* From every device and context; whoever calls knows that nothing runs or holds it. */
 sett_status sett__gpu_unload(sett__gpu_kernel *, sett_error *);
 /* cuLaunchKernelEx with a packed parameter block. A kernel not prepared on a stream under capture:
@@ -338,6 +339,8 @@ sett_status sett__cache_probe(sett__cache *, sett_error *); /* does the remote a
 typedef sett_status sett__cache_visit(void *user, int layer, const sett__digest *key, sett__blob meta,
     sett__blob key_material, uint64_t bytes, int64_t used, const char *why);
 sett_status sett__cache_walk(sett__cache *, sett__cache_visit *, void *user);
+/* What the layer of this path gave is of no use after all: out of the way with it, where it can be. */
+void sett__cache_refuse(sett__cache *, const char *layer, const sett__digest *key, const char *why);
 sett__disk *sett__cache_folder(const sett__cache *); /* that entries are written to; NULL: none */
 int sett__cache_layers(const sett__cache *); /* usable or not, in the order they are asked; a remote is the last */
 int sett__cache_local(const sett__cache *);  /* without it; the folder is the last */
@@ -548,6 +551,7 @@ struct sett_kernel {
     sett__program *program;
     double record_ms, codegen_ms, assemble_ms;
     atomic_uint_fast64_t load_ns; /* of the first prepare */
+    atomic_bool refused;     /* the driver would not load its code: the engine's maps pass it over */
     atomic_uint calls;       /* prepared ones that hold its code */
 };
 /* A device that this kernel can run on: SETT_OK; else SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT. */
@@ -557,6 +561,10 @@ sett_status sett__kernel_of_entry(sett_engine *, const sett__digest *key, sett__
     sett_error *);
 sett_status sett__kernel_of_tape(sett_engine *, const sett__digest *key, const sett__digest *slot, const char *name,
     sett__tape *, sett_kernel **, sett_error *);
+
+/* What a failed try to load it, or to launch it, gave. Where the driver will not have the code and it is the cache's: the
+ * entry goes, and the engine's maps forget the kernel, once; so the next compile makes it anew. */
+sett_status sett__kernel_not_loaded(sett_kernel *, sett_status, sett_error *);
 
 /* ---- store.c: kernels by key, the memo, compiles under way ------------------------------------------------- */
 /* One compile of one key; whoever asks for it meanwhile waits for it. */
@@ -568,6 +576,9 @@ typedef struct sett__found { sett_kernel *kernel; sett__flight *flight; bool lea
 sett_status sett__kernels_find(sett__kernels *, const sett__digest *slot, bool ptx_only, sett__found *, sett_error *);
 uint64_t sett__kernels_held(sett__kernels *); /* how many the map has */
 sett_kernel *sett__kernels_peek(sett__kernels *, const sett__digest *key); /* by public key; retained; or NULL */
+/* Out of the maps with it, and no entry of its key is used again. False: that is so already. */
+bool sett__kernels_refuse(sett__kernels *, sett_kernel *);
+bool sett__kernels_refused(sett__kernels *, const sett__digest *key);
 /* Puts a kernel in the map and takes the reference; where the map has one already, that one is given instead. */
 sett_kernel *sett__kernels_adopt(sett__kernels *, sett_kernel *);
 /* For all waiters. Takes the flight, not the reference to the kernel. */

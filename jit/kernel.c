@@ -229,6 +229,15 @@ sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *er
     return s;
 }
 
+sett_status sett__kernel_not_loaded(sett_kernel *k, sett_status s, sett_error *err)
+{
+    sett_error why = err ? *err : (sett_error){0};
+    if (k->origin == SETT_FROM_COMPILER || !sett__gpu_refused(k->gpu) || !sett__kernels_refuse(k->engine->kernels, k))
+        return s;
+    sett__cache_refuse(k->engine->cache, k->layer, &k->key, err ? why.text : "the driver does not load its code");
+    return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, k->meta.name);
+}
+
 sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
 {
     int saved = errno;
@@ -242,6 +251,7 @@ sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
         uint_fast64_t none = 0;
         sett__device(k->engine, &device, NULL);
         s = sett__gpu_prepare(k->gpu, device, err);
+        s = s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
         atomic_compare_exchange_strong(&k->load_ns, &none, (uint_fast64_t)((sett__now_ms() - start) * 1e6));
     }
     errno = saved;

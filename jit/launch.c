@@ -88,11 +88,14 @@ static sett_status on_cpu(const sett_kernel *k, int n, const sett_bind *args, se
     return s || b.empty ? s : sett__launch_cpu(k, &b.dims, b.params, b.params_len, extent, err);
 }
 
-static SETT__HOT sett_status on_gpu(const sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+static SETT__HOT sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
 {
     sett__bound b;
     sett_status s = sett__bind_kernel(k, n, args, &b, NULL, err);
-    return s || b.empty ? s : sett__gpu_launch(k->gpu, stream, &b.dims, b.params, b.params_len, err);
+    if (s || b.empty)
+        return s;
+    s = sett__gpu_launch(k->gpu, stream, &b.dims, b.params, b.params_len, err);
+    return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
 }
 
 SETT__HOT sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)

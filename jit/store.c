@@ -164,7 +164,8 @@ static slot_key key_of(const kernel_map *m, const sett_kernel *k)
     return m->by_key ? (slot_key){k->key, false} : (slot_key){k->slot, k->ptx_only};
 }
 
-static SETT__HOT sett_kernel *map_look(const kernel_map *m, const slot_key *k)
+/* refused: the one whose code the driver would not load. It stays in its place, as readers take no lock, and is passed over. */
+static SETT__HOT sett_kernel *map_look_for(const kernel_map *m, const slot_key *k, bool refused)
 {
     const places *p = atomic_load_explicit(&m->now, memory_order_acquire);
     uint64_t h = digest_hash(k);
@@ -175,10 +176,16 @@ static SETT__HOT sett_kernel *map_look(const kernel_map *m, const slot_key *k)
             return NULL;
         if (atomic_load_explicit(&at->hash, memory_order_relaxed) == h &&
             !memcmp(m->by_key ? &kernel->key : &kernel->slot, &k->slot, sizeof k->slot) &&
-            (m->by_key || kernel->ptx_only == k->ptx_only))
+            (m->by_key || kernel->ptx_only == k->ptx_only) &&
+            atomic_load_explicit(&kernel->refused, memory_order_relaxed) == refused)
             return kernel;
     }
     return NULL;
+}
+
+static SETT__HOT sett_kernel *map_look(const kernel_map *m, const slot_key *k)
+{
+    return map_look_for(m, k, false);
 }
 
 /* Under the lock, as all that writes. */
@@ -229,6 +236,22 @@ static void map_drop(kernel_map *m)
         older = p->older;
         free(p);
     }
+}
+
+/* Whoever calls holds a reference of his own. */
+static void forget(table *t, const sett_kernel *kernel)
+{
+    for (size_t i = 0; i < t->cap; i++)
+        for (node **at = &t->bucket[i], *n; (n = *at);) {
+            if (n->kernel != kernel) {
+                at = &n->next;
+                continue;
+            }
+            *at = n->next;
+            t->count--;
+            sett_kernel_release(n->kernel);
+            free(n);
+        }
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
@@ -312,6 +335,21 @@ SETT__HOT sett_kernel *sett__kernels_peek(sett__kernels *ks, const sett__digest 
     const slot_key k = make_slot_key(key, false);
     sett_kernel *kernel = map_look(&ks->slots, &k);
     return sett_kernel_retain(kernel ? kernel : map_look(&ks->cpu, &k));
+}
+
+bool sett__kernels_refused(sett__kernels *ks, const sett__digest *key)
+{
+    const slot_key k = make_slot_key(key, false);
+    return map_look_for(&ks->slots, &k, true) != NULL;
+}
+
+bool sett__kernels_refuse(sett__kernels *ks, sett_kernel *kernel)
+{
+    bool first = !atomic_exchange(&kernel->refused, true);
+    pthread_mutex_lock(&ks->lock);
+    forget(&ks->memo, kernel);
+    pthread_mutex_unlock(&ks->lock);
+    return first;
 }
 
 /* Called with the lock. */

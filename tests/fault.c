@@ -35,6 +35,7 @@ static const row rows[] = {
     {"P5", "each call of opening and reading a pack fails in each way: an entry, or none; nothing leaks", p5_reads},
     {"R", "whatever stands in an entry's place, and whichever call of reading fails: the entry or a miss, then it heals", r1_folder},
     {"F16", "layers on a read-only mount, read by another user: every get a hit, nothing is written", f16_other_user},
+    {"L", "the command itself, its calls to the C library failing under it: an exit status that is documented, the cache whole", l_command},
     {"T", "threads that get, read, write and trim: every one right", t_threads},
     {"Z1", "the entry reader under random damage", fuzz_entry},
     {"Z2", "the ELF gate under random damage", fuzz_elf},

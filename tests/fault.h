@@ -76,6 +76,7 @@ long t_threads(bool, char *, size_t);
 long p1_bits(bool, char *, size_t), p2_lengths(bool, char *, size_t), p3_writes(bool, char *, size_t);
 long p4_many(bool, char *, size_t);
 long p5_reads(bool, char *, size_t), r1_folder(bool, char *, size_t), f16_other_user(bool, char *, size_t);
+long l_command(bool, char *, size_t);
 long fuzz_packs(bool, char *, size_t);
 long fuzz_entry(bool, char *, size_t), fuzz_elf(bool, char *, size_t);
 #endif

@@ -241,7 +241,8 @@ SETT_API int sett_kernel_params(const sett_kernel *);
 SETT_API sett_status sett_kernel_param(const sett_kernel *, int index, sett_param_info *info);
 
 /* Loads everything that a launch on this device needs (code, attributes), so that launches and captures
- * load nothing. */
+ * load nothing. Where the driver will not have code that came out of the cache, its entry goes to quarantine and the engine
+ * forgets it: the error says so, and the next sett_compile makes the kernel anew, once. A launch that loads does the same. */
 SETT_API sett_status sett_prepare(sett_kernel *, int device, sett_error *or_null);
 /* Gives the code back to the driver, on every device. Nothing else ever does, a release neither: launches that are queued
  * and graphs hold code in ways that the driver does not tell. So the caller promises that every launch of this kernel has

@@ -274,6 +274,17 @@ sett_status sett__cache_probe(sett__cache *c, sett_error *err)
     return remote_of(c) ? sett__remote_probe(remote_of(c), err) : SETT_E_NOT_CACHED;
 }
 
+void sett__cache_refuse(sett__cache *c, const char *layer, const sett__digest *key, const char *why)
+{
+    for (int i = 0; i < c->n; i++) {
+        sett__layer *l = c->place[i].layer;
+        if (!l || strcmp(c->place[i].path, layer))
+            continue;
+        bool moved = l->ops->refuse(l, key);
+        sett__say(c->log, SETT_LOG_WARNING, "cache", "%s: an entry was refused%s: %s", layer, moved ? " and moved to quarantine" : "", why);
+    }
+}
+
 typedef struct walker {
     int layer;
     sett__cache_visit *fn;

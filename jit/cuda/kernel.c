@@ -23,6 +23,7 @@ struct sett__gpu_kernel {
     _Atomic(sett__cu_handle) kernel; /* CUkernel, once loaded */
     atomic_uint_fast64_t ready;      /* a bit a device: kernel has its attributes there and its code is resident */
     module *module;
+    atomic_bool refused;             /* the driver would not load the code */
     const sett__sig *claims;         /* NULL: no assertions */
     sett__cu_pointer *page;          /* one a device, where they write; 0: not prepared there */
 };
@@ -98,6 +99,22 @@ void sett__gpu_address(const sett__gpu_kernel *k, int device, void *params, size
         memcpy((char *)params + len - sizeof k->page[device], &k->page[device], sizeof k->page[device]);
 }
 
+/* What the driver says, at loading alone, of code that is damaged or not for it. After a fault that stays nothing that it
+ * says tells of the code. */
+static sett_status load_error(sett__gpu_kernel *k, sett__cu r, const char *what, sett_error *e)
+{
+    static const short of_the_code[] = {1, 200, 209, 218, 222, 300, 302, 500};
+    for (size_t i = 0; i < SETT__COUNT(of_the_code); i++)
+        if (r == of_the_code[i] && !k->cuda->fault)
+            atomic_store(&k->refused, true);
+    return sett__cuda_error(k->cuda, r, what, e);
+}
+
+bool sett__gpu_refused(sett__gpu_kernel *k)
+{
+    return atomic_exchange(&k->refused, false);
+}
+
 /* ---- one library --------------------------------------------------------------- */
 static sett_status load_library(sett__gpu_kernel *k, sett_error *e)
 {
@@ -108,11 +125,11 @@ static sett_status load_library(sett__gpu_kernel *k, sett_error *e)
     sett__cu r = k->library ? 0 : c->library_load(&k->library, k->cubin, NULL, NULL, 0, NULL, NULL, 0);
     if (r) {
         k->library = NULL;
-        return sett__cuda_error(c, r, "cuLibraryLoadData", e);
+        return load_error(k, r, "cuLibraryLoadData", e);
     }
     r = c->library_kernel(&kernel, k->library, k->symbol);
     if (r)
-        return sett__cuda_error(c, r, "cuLibraryGetKernel", e);
+        return load_error(k, r, "cuLibraryGetKernel", e);
     atomic_store(&k->kernel, kernel);
     return SETT_OK;
 }
@@ -136,7 +153,7 @@ static sett_status ready_library(sett__gpu_kernel *k, int device, bool *fresh, s
     if (!r && c->function_load)
         r = c->function_load(function);
     if (r)
-        return sett__cuda_error(c, r, "cuKernelGetFunction", e);
+        return load_error(k, r, "cuKernelGetFunction", e);
     *fresh = !(atomic_fetch_or(&k->ready, (uint_fast64_t)1 << device) >> device & 1);
     return SETT_OK;
 }
@@ -163,10 +180,10 @@ static sett_status load_module(sett__gpu_kernel *k, int device, module *m, sett_
     sett__cuda *c = k->cuda;
     sett__cu r = c->module_load(&m->module, k->cubin);
     if (r)
-        return sett__cuda_error(c, r, "cuModuleLoadData", e);
+        return load_error(k, r, "cuModuleLoadData", e);
     r = c->module_function(&m->function, m->module, k->symbol);
     if (r)
-        return sett__cuda_error(c, r, "cuModuleGetFunction", e);
+        return load_error(k, r, "cuModuleGetFunction", e);
     if (most_smem(k, device))
         r = c->function_attr(m->function, SETT__CU_MAX_DYNAMIC_SMEM, most_smem(k, device));
     if (!r && c->function_load)
