@@ -316,24 +316,56 @@ static void remember_longest(sett_engine *e, double ms)
         ;
 }
 
+static sett__compile_job job_of(const request *r, const recorded *rec, const char *name)
+{
+    return (sett__compile_job){.tape = rec->bytes,
+        .tape_len = rec->len,
+        .target = r->target,
+        .name = name,
+        .opt_level = r->opt_level,
+        .line_info = r->opt.line_info,
+        .ptx_only = r->opt.ptx_only,
+        .key = &rec->key,
+        .key_material = {rec->material, rec->material_len},
+        .sig = &rec->tape.sig,
+        .report = rec->report ? rec->report : "",
+        .recorded = &rec->tape};
+}
+
+static bool same_bytes(const sett__blob *a, const sett__blob *b)
+{
+    return a->len == b->len && !memcmp(a->data, b->data, a->len);
+}
+
+/* .cache_verify: what was found on disk, made again under its name. */
+static void verify(const request *r, const recorded *rec, const sett_kernel *found)
+{
+    sett_engine *e = r->e;
+    sett__compiled made;
+    sett_error why = {0};
+    sett__compile_job job = job_of(r, rec, found->meta.name);
+    job.compare = true;
+    sett__count(&e->count.compiles, 1);
+    if (sett__workers_compile(e->workers, &job, &made, &why)) {
+        sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s is not verified: %s", r->name, r->target, why.text);
+        return;
+    }
+    bool code = same_bytes(&found->entry.cubin, &made.entry.cubin), meta = same_bytes(&found->entry.meta, &made.entry.meta);
+    sett__count(&e->count.verified, 1);
+    sett__count(&e->count.differences, !code || !meta);
+    if (!code || !meta)
+        sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s: the %s in %s, by %s and %s, is not what is compiled here", r->name,
+            r->target, code ? "META" : "cubin", found->layer, found->meta.compiler, found->meta.assembler);
+    sett__entry_free(&made.entry);
+}
+
 static sett_status from_compiler(
     const request *r, recorded *rec, sett__ticket *ticket, sett_kernel **out, sett_error *err)
 {
     sett_engine *e = r->e;
     sett__compiled made;
-    const sett__compile_job job = {.tape = rec->bytes,
-        .tape_len = rec->len,
-        .target = r->target,
-        .name = r->name,
-        .opt_level = r->opt_level,
-        .line_info = r->opt.line_info,
-        .ptx_only = r->opt.ptx_only,
-        .key = &rec->key,
-        .ticket = ticket,
-        .key_material = {rec->material, rec->material_len},
-        .sig = &rec->tape.sig,
-        .report = rec->report ? rec->report : "",
-        .recorded = &rec->tape};
+    sett__compile_job job = job_of(r, rec, r->name);
+    job.ticket = ticket;
     sett__count(&e->count.compiles, 1);
     sett_status s = sett__workers_compile(e->workers, &job, &made, err);
     if (!s)
@@ -420,6 +452,8 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     s = r->cpu || r->opt.ptx_only ? SETT_E_NOT_CACHED : from_disk(r, rec, out, err);
     if (!s)
         (*out)->record_ms = rec->ms;
+    if (!s && r->e->opt.cache_verify && !atomic_load_explicit(&r->e->sealed, memory_order_relaxed))
+        verify(r, rec, *out);
     if (s != SETT_E_NOT_CACHED)
         return s;
     sett__count(&r->e->count.misses, 1);

@@ -31,6 +31,8 @@
     C(disk_hits, "Kernels found on disk") \
     C(remote_hits, "Kernels found on the remote, after a miss") \
     C(misses, "Kernels found nowhere at the first look") \
+    C(verified, "Kernels found on disk and, to verify them, compiled again") \
+    C(differences, "Kernels found on disk whose bytes this machine does not make") \
     C(sealed_misses, "Misses refused by a sealed engine") \
     C(compiles, "Compiles begun") \
     C(failures, "Compiles that failed") \
@@ -642,6 +644,7 @@ typedef struct sett__compile_job {
     const sett__sig *sig;     /* for META */
     const char *report;       /* what the layouts decided; "" */
     const sett__tape *recorded; /* with its sites */
+    bool compare;             /* with what is on disk: nothing is written */
 } sett__compile_job;
 typedef struct sett__compiled {
     sett__entry entry;        /* owns its blobs; ptx_only: META and PTX alone */

@@ -361,7 +361,7 @@ static write_back *plan_write(const sett__workers *w, const task *t)
     const sett__cache *cache = w->engine->cache;
     const sett__disk *disk = sett__cache_folder(cache);
     bool keep = disk && !sett__disk_read_only(disk), send = sett__cache_sends(cache);
-    if (t->status || t->job->ptx_only || (!keep && !send))
+    if (t->status || t->job->ptx_only || t->job->compare || (!keep && !send))
         return NULL;
     sett__entry e = t->out->entry;
     e.ptx = (sett__blob){NULL, 0};

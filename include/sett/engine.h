@@ -97,6 +97,9 @@ typedef struct sett_engine_options {
      * has the attributes and the rules. It needs libsett-remote.so, beside libsett.so or in $SETT_REMOTE_PLUGIN, and no failure
      * of it is an error */
     const char *cache_remote;
+    bool cache_verify;      /* what is found on disk is compiled all the same and compared, cubin and META byte by byte:
+                             * sett_stats.verified and .differences, a line to the log for each that differs. What was found is
+                             * used either way; a sealed engine does not. Also set by $SETT_CACHE_VERIFY=1 */
 } sett_engine_options;
 
 /* No driver, no assembler, no compiler and no writable cache are no errors here: what needs them says so when
@@ -267,6 +270,7 @@ typedef struct sett_stats {
     bool faulted; /* the driver has told of a fault that only the end of the process mends */
     uint64_t waits, late, evictions;
     uint64_t duplicates, failures, sealed_misses, write_failures, log_drops;
+    uint64_t verified, differences; /* .cache_verify */
     uint64_t kernels; /* held in memory now */
     /* How often each phase was done, and the nanoseconds that it took in all. Recording, waiting for another process and
      * for another thread are counted above: records, waits, joined. */
