@@ -63,11 +63,11 @@ $(B)/obj/jit/sim/wide_base.o: override CFLAGS += $(if $(filter x86_64,$(shell un
 $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -O2
 # Thousands of small functions that call nothing: tables to unwind them would be a tenth of the library. -g has them all the same.
 $(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -fno-asynchronous-unwind-tables
-# What records, hashes, finds and launches, and the CPU engine's inner loops. All else is off every hot path
-# and made for size.
-FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition emit expr finish fold layout leaf ranges rely \
-    tape_link tuple value vector) \
-    $(patsubst %,jit/%.c,blocks call launch plan store cuda/context cuda/kernel cache/sha256 \
+# What records, verifies, hashes, finds and launches, and the CPU engine's inner loops. All else is off every hot path and made
+# for size: jit/bind.c too, which a GPU's launches reach where jit/plan.c is not sure.
+FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition emit expr finish fold layout leaf ranges rely shape \
+    tape_link tensor tuple value vector) \
+    $(patsubst %,jit/%.c,blocks call kernel launch plan store cuda/context cuda/kernel cache/key cache/sha256 \
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
 SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
 $(SMALL_OBJ): override CFLAGS += -Oz
