@@ -43,7 +43,7 @@ static inline void must(sett_status s, const sett_error *e)
 }
 
 /* Without a GPU and without a disk cache. */
-static inline sett_engine *engine(void)
+static inline sett_engine *bench_engine(void)
 {
     sett_engine *e;
     sett_error err = {0};

@@ -87,7 +87,7 @@ static bool once(int way, const nvrtc *rtc, sett_engine **e, int i)
     if (way == NVRTC)
         return nvrtc_once(rtc, i);
     if (!*e)
-        *e = engine();
+        *e = bench_engine();
     sett_once(*e, i);
     if (way == FRESH) {
         sett_engine_close(*e);

@@ -72,7 +72,7 @@ static long calls_of(const family *f)
 /* One compile in an engine that has none of it yet; false: there is no assembler. */
 static bool compile_once(family *f, bool ptx_only, double *codegen_ms, double *assemble_ms)
 {
-    sett_engine *e = engine();
+    sett_engine *e = bench_engine();
     sett_kernel *k;
     sett_error err = {0};
     sett_kernel_info info = {.size = sizeof info};
@@ -95,7 +95,7 @@ static void recording(const char *name, int kind)
     enum { SIZES = 4 };
     double us[SIZES], best = 1e30;
     long ops[SIZES], calls[SIZES];
-    sett_engine *e = engine();
+    sett_engine *e = bench_engine();
     for (int i = 0, n = 100; i < SIZES; i++, n *= 10) {
         family f = {name, kind, n};
         us[i] = best_key(e, &f, n < 10000 ? 50 : 9);
