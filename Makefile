@@ -153,7 +153,7 @@ TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $
 $(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 # Out of memory on purpose: what allocates is renamed in sett's own objects, so that LLVM's and libc's calls stay theirs.
-OOM_SYMBOLS := $(foreach f,malloc calloc realloc free aligned_alloc strdup strndup asprintf fdopendir ffi_closure_alloc \
+OOM_SYMBOLS := $(foreach f,malloc calloc realloc free aligned_alloc strdup strndup asprintf __asprintf_chk fdopendir ffi_closure_alloc \
     pthread_create,--redefine-sym $(f)=oom_$(f))
 $(B)/oom/%.a: $(B)/%.a
 	@mkdir -p $(@D)

@@ -70,6 +70,7 @@ HOOK void *oom_aligned_alloc(size_t align, size_t n);
 HOOK char *oom_strdup(const char *s);
 HOOK char *oom_strndup(const char *s, size_t n);
 HOOK int oom_asprintf(char **to, const char *format, ...) SETT_PRINTF(2, 3);
+HOOK int oom___asprintf_chk(char **to, int flag, const char *format, ...) SETT_PRINTF(3, 4); /* what _FORTIFY_SOURCE calls */
 HOOK DIR *oom_fdopendir(int fd);
 HOOK void *oom_ffi_closure_alloc(size_t size, void **code);
 HOOK int oom_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -110,15 +111,27 @@ void *oom_ffi_closure_alloc(size_t size, void **code)
 {
     return denied() ? NULL : ffi_closure_alloc(size, code);
 }
+static int print(char **to, const char *format, va_list args)
+{
+    int n = denied() ? -1 : vasprintf(to, format, args);
+    live += n >= 0;
+    return n;
+}
 int oom_asprintf(char **to, const char *format, ...)
 {
     va_list args;
-    if (denied())
-        return -1;
     va_start(args, format);
-    int n = vasprintf(to, format, args);
+    int n = print(to, format, args);
     va_end(args);
-    live += n >= 0;
+    return n;
+}
+int oom___asprintf_chk(char **to, int flag, const char *format, ...)
+{
+    va_list args;
+    (void)flag;
+    va_start(args, format);
+    int n = print(to, format, args);
+    va_end(args);
     return n;
 }
 int oom_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *user)
