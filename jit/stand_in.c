@@ -58,6 +58,27 @@ static void put(sett__stand_ins *s, const char *name, struct sett__named *x)
     free(old);
 }
 
+/* "u32,f32" up to `end`, which *at is then behind; void stands for nothing. */
+static bool types_to(const char **at, char end)
+{
+    for (const char *s = *at;;) {
+        s += strspn(s, " ");
+        size_t n = strcspn(s, " ,()");
+        bool known = sett__dtype_parse(s, n) || (n == 4 && !memcmp(s, "void", 4)) || (!n && end == ')' && *s == end);
+        s += n;
+        s += strspn(s, " ");
+        if (!known || (*s != ',' && *s != end))
+            return false;
+        if (*s++ == end)
+            return *at = s, true;
+    }
+}
+
+static bool types_good(const char *types)
+{
+    return types_to(&types, '(') && types_to(&types, ')') && !types[strspn(types, " ")];
+}
+
 sett_status sett_engine_stand_in(sett_engine *e, const char *name, const char *types, void (*function)(void), sett_error *err)
 {
     int saved = errno;
@@ -67,6 +88,9 @@ sett_status sett_engine_stand_in(sett_engine *e, const char *name, const char *t
         return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: the %s NULL", !e ? "engine is" : !name ? "name is" : "types are");
     if (!n || n > 100 || name[n])
         return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: \"%.100s\": " SETT__INLINE_NAME, name);
+    if (function && (!types_good(types) || !strcmp(name, SETT_NOTHING)))
+        return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: %.100s as %.200s: %s", name, types,
+            types_good(types) ? "that name is of a stand-in that does nothing" : "types are as in u32(u32,f32), by the names of sett_dtype_name");
     sett_status s = sett__engine_check(e, err);
     if (!s && function) {
         x = make(name, types, function);

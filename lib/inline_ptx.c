@@ -69,20 +69,36 @@ static const char *tape_text(inlined *x)
     return c->b->error.status ? NULL : s;
 }
 
+/* Square brackets are how PTX writes an address; that of a prefetch is only a hint. */
+static bool uses_memory(const char *text)
+{
+    return strchr(text, '[') && strncmp(text, "prefetch", 8) != 0;
+}
+
+/* An assembler that meets the next instruction instead of a `;` blames that one's line. */
+static bool ends(const char *text)
+{
+    size_t n = strlen(text);
+    while (n && strchr(" \t\n", text[n - 1]))
+        n--;
+    return n && (text[n - 1] == ';' || text[n - 1] == '}');
+}
+
 static bool plan(inlined *x)
 {
     const sett__ctx *c = &x->c;
     const char *text = tape_text(x);
     if (!text)
         return false;
+    SETT__FAIL_IF(c->b, c->site, c->func, !ends(x->a.text), false, SETT_E_ARGUMENT, "the PTX ends in neither ; nor }");
     int isa = x->a.least_ptx, sm = x->a.least_sm;
-    bool effect = x->a.is_volatile || x->a.memory || !x->n_result;
+    bool memory = x->a.memory || uses_memory(x->a.text), effect = x->a.is_volatile || memory || !x->n_result;
     bool known = isa >= 0 && isa <= SETT__F_PTX && sett__ptx_isa_known(isa) && sm >= 0 && sm <= UINT8_MAX;
     SETT__FAIL_IF(c->b, c->site, c->func, !known, false, SETT_E_ARGUMENT, ".least_ptx = %d, .least_sm = %d: as in 78 for PTX 7.8 and 90 for sm_90",
         isa, sm);
     SETT__FAIL_IF(c->b, c->site, c->func, x->n_result > 1 && !x->a.to, false, SETT_E_ARGUMENT, "of %d results .to is needed, an array for them",
         x->n_result);
-    x->op = (sett__emit){.code = effect ? SETT__PTXV : SETT__PTX, .sub = (uint8_t)sm, .flags = (uint8_t)(isa | (x->a.memory ? SETT__F_MEMORY : 0)),
+    x->op = (sett__emit){.code = effect ? SETT__PTXV : SETT__PTX, .sub = (uint8_t)sm, .flags = (uint8_t)(isa | (memory ? SETT__F_MEMORY : 0)),
         .dtype = x->n_result > 1 ? SETT_U64 : x->n_result ? x->a.result[0] : (sett_dtype)0, .n = (uint32_t)x->n_result,
         .imm = sett__intern(c->b, text), .n_args = x->a.in.n, .stay = true};
     return !c->b->error.status;

@@ -98,6 +98,48 @@ START_TEST(text_reads_back)
 }
 END_TEST
 
+/* Square brackets are an address: not merged over a store in between; a prefetch is a hint. */
+static void addressed(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_block(b, 32);
+    sett_tensor *X = sett_param(b, "X", SETT_U32, sett_row_major(b, 32, 2));
+    sett_val *t = sett_thread_idx(b, 0), *at = sett_address(X, t, 0);
+    sett_val *was = sett_inline_ptx(b, "ld.global.u32 $0, [$1];", .result = {SETT_U32}, .in = SETT_IN(at), .stand_in = "load");
+    sett_set(X, 7, t, 0);
+    sett_prefetch(X, SETT_PREFETCH_L2, t, 0);
+    sett_set(X, sett_sub(sett_inline_ptx(b, "ld.global.u32 $0, [$1];", .result = {SETT_U32}, .in = SETT_IN(at), .stand_in = "load"), was), t, 1);
+}
+
+static uint32_t load(uint64_t at)
+{
+    return *(const uint32_t *)(uintptr_t)at;
+}
+
+START_TEST(addresses_are_memory)
+{
+    void *text;
+    size_t n;
+    sett_error err = {0};
+    ck_assert_msg(!sett_record(addressed, NULL, true, &text, &n, &err), "%s", err.text);
+    char *bad = match(text, "CHECK: = ptx.volatile u32 \"load u32:ld.global.u32 $0, [$1];\", %{{*}} memory\nCHECK: prefetch.global.L2 [$0];\", %{{*}}\n"
+                            "CHECK: = ptx.volatile u32 \"load u32:ld.global.u32 $0, [$1];\", %{{*}} memory\n");
+    ck_assert_msg(!bad, "%s\n%s", bad, (char *)text);
+    sett_text_free(text);
+    uint32_t x[64] = {0};
+    const sett_stream cpu = {SETT_CPU, NULL};
+    sett_buf X = sett_buf_2d(x, SETT_U32, 32, 2);
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu"};
+    sett_kernel *k;
+    ck_assert_msg(!sett_compile(engine, addressed, &o, &k, &err), "%s", err.text);
+    ck_assert_int_eq(sett_engine_stand_in(engine, "load", "u32(u64)", (void (*)(void))load, &err), SETT_OK);
+    ck_assert_msg(!sett_launch(k, cpu, &err, &X), "%s", err.text);
+    for (int i = 0; i < 32; i++)
+        ck_assert_msg(x[2 * i] == 7 && x[2 * i + 1] == 7, "%d: %u %u", i, x[2 * i], x[2 * i + 1]);
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 static const sett_inline_ptx_args keyed[] = {
     {.text = "add.s32 $0, $1, 1;"}, {.text = "add.s32 $0, $1, 2;"}, {.text = "add.s32 $0, $1, 1; "}, {.text = "add.s32 $0, $1, 1;", .stand_in = "a"},
@@ -145,6 +187,7 @@ CASE(one_more, "add.s32 $0, $1, $2;", .result = {SETT_I32}, .in = SETT_IN(t))
 CASE(not_named, "add.s32 $0, $1, 1;", .result = {SETT_I32}, .in = SETT_IN(t, 3))
 CASE(no_result, "mov.u32 $1, 1;", .result = {SETT_I32, SETT_I32}, .to = (sett_val *[2]){0})
 CASE(dollar, "mov.u32 $0, $x;", .result = {SETT_I32})
+CASE(no_end, "mov.u32 $0, 1 ", .result = {SETT_I32})
 CASE(at_end, "mov.u32 $0, 1; $", .result = {SETT_I32})
 CASE(long_number, "mov.u32 $0, $123456;", .result = {SETT_I32})
 CASE(control, "mov.u32 $0, 1;\r", .result = {SETT_I32})
@@ -165,6 +208,7 @@ static const struct wrong { void (*f)(sett_build *, sett_val *, sett_val *); set
     {not_named, SETT_E_ARGUMENT, "sett_inline_ptx: the PTX does not name $2, its operand 1"},
     {no_result, SETT_E_ARGUMENT, "sett_inline_ptx: the PTX does not name $0, its result 0"},
     {dollar, SETT_E_ARGUMENT, "sett_inline_ptx: in the PTX a $ is followed by an operand's number, or by another $"},
+    {no_end, SETT_E_ARGUMENT, "sett_inline_ptx: the PTX ends in neither ; nor }"},
     {at_end, SETT_E_ARGUMENT, "sett_inline_ptx: in the PTX a $ is followed by an operand's number, or by another $"},
     {long_number, SETT_E_ARGUMENT, "sett_inline_ptx: the PTX names $123456: it has 1 result and 0 operands"},
     {control, SETT_E_ARGUMENT, "sett_inline_ptx: the PTX holds the byte 0x0d"},
@@ -323,7 +367,7 @@ START_TEST(stand_ins)
     ck_assert_int_eq(launched("seen", x, &err), SETT_E_TARGET);
     ck_assert_msg(strstr(err.text, "sett_inline_ptx: on the CPU k needs a C function for this PTX, the .stand_in seen as u32(i32,u32,u32), from sett_engine_stand_in"),
         "%s", err.text);
-    static const char *const types[] = {"u32(i32,u32)", "u32(u32,u32,u32)", "u32,u32(i32,u32,u32)", "void(i32,u32,u32)", "nonsense"};
+    static const char *const types[] = {"u32(i32,u32)", "u32(u32,u32,u32)", "u32,u32(i32,u32,u32)", "void(i32,u32,u32)"};
     for (size_t i = 0; i < SETT__COUNT(types); i++) {
         ck_assert_int_eq(sett_engine_stand_in(engine, "seen", types[i], (function)seen, &err), SETT_OK);
         ck_assert_int_eq(launched("seen", x, &err), SETT_E_DTYPE);
@@ -347,7 +391,13 @@ START_TEST(stand_ins_misused)
 {
     static const struct { const char *name, *types, *text; } t[] = {{NULL, "void()", "sett_engine_stand_in: the name is NULL"},
         {"x", NULL, "sett_engine_stand_in: the types are NULL"}, {"", "void()", "sett_engine_stand_in: \"\": a stand-in's name is 1 to 100 letters, digits, _ and dots"},
-        {"a b", "void()", "sett_engine_stand_in: \"a b\": a stand-in's name is 1 to 100 letters, digits, _ and dots"}};
+        {"a b", "void()", "sett_engine_stand_in: \"a b\": a stand-in's name is 1 to 100 letters, digits, _ and dots"},
+        {"x", "f32(f32", "sett_engine_stand_in: x as f32(f32: types are as in u32(u32,f32), by the names of sett_dtype_name"},
+        {"x", "float(float)", "sett_engine_stand_in: x as float(float): types are as in u32(u32,f32), by the names of sett_dtype_name"},
+        {"x", "u32,(u32)", "sett_engine_stand_in: x as u32,(u32): types are as in u32(u32,f32), by the names of sett_dtype_name"},
+        {"x", "(u32)", "sett_engine_stand_in: x as (u32): types are as in u32(u32,f32), by the names of sett_dtype_name"},
+        {"x", "void()x", "sett_engine_stand_in: x as void()x: types are as in u32(u32,f32), by the names of sett_dtype_name"},
+        {SETT_NOTHING, "void()", "sett_engine_stand_in: sett.nothing as void(): that name is of a stand-in that does nothing"}};
     sett_error err = {0};
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         ck_assert_int_eq(sett_engine_stand_in(engine, t[i].name, t[i].types, (function)seen, &err), SETT_E_ARGUMENT);
@@ -443,6 +493,7 @@ Suite *inline_suite(void)
     tcase_add_checked_fixture(c, open_bare, close_bare);
     tcase_add_test(c, generated);
     tcase_add_test(c, text_reads_back);
+    tcase_add_test(c, addresses_are_memory);
     tcase_add_test(c, keys_differ);
     tcase_add_loop_test(c, misuse, 0, (int)SETT__COUNT(wrong));
     tcase_add_test(c, tapes_refused);

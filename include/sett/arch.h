@@ -180,14 +180,14 @@ SETT_API sett_val *sett_special_at(sett_site, sett_build *, sett_sreg);
  * results have that shape.
  *
  * The text has no effect but its results, unless it is .is_volatile (never dropped, merged or moved past another such one; what
- * has no result is) or .memory (volatile, and it reads or writes memory). .least_sm, .least_ptx: what it needs, 90 and 78 for
+ * has no result is) or .memory (volatile, and it reads or writes memory; what has an address, `[$1]`, is, but prefetch). .least_sm, .least_ptx: what it needs, 90 and 78 for
  * sm_90 and PTX 7.8: an older target is refused (SETT_E_TARGET), and the PTX is of that version. What the assembler refuses
  * is SETT_E_ASSEMBLE with its text, in front of it the line of this call. All of it is in the key.
  *
  * .stand_in: the name of a C function that does the same for one thread: what the CPU engine calls. The program gives it to the
  * engine by sett_engine_stand_in() before it launches; without, a launch on the CPU is SETT_E_TARGET. What lanes give each
- * other (shfl, mma) has no stand-in. SETT_E_ARGUMENT: the text names no such operand, leaves one out, or holds another byte
- * than a printable one. */
+ * other (shfl, mma) has no stand-in. SETT_E_ARGUMENT: the text names no such operand, leaves one out, does not end in ; or },
+ * or holds another byte than a printable one. */
 #define SETT_NOTHING "sett.nothing" /* a .stand_in: without results; the CPU engine does nothing, and needs no function */
 enum { SETT_INLINE_RESULTS = 16 };
 typedef struct sett_operands { int n; const sett_arg *arg; } sett_operands; /* up to 32 */
