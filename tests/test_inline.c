@@ -362,7 +362,7 @@ START_TEST(stand_ins)
     uint32_t x[40] = {0};
     sett_error err = {0};
     ck_assert_int_eq(launched(NULL, x, &err), SETT_E_TARGET);
-    ck_assert_msg(strstr(err.text, "test_inline.c:") && strstr(err.text, "sett_inline_ptx: on the CPU k needs a C function for this PTX, which names no .stand_in as "
+    ck_assert_msg(strstr(err.text, "test_inline.c:") && strstr(err.text, "sett_inline_ptx: on the CPU k needs a C function for this PTX, which has no .stand_in, one as "
                                                                            "u32(i32,u32,u32), from sett_engine_stand_in"), "%s", err.text);
     ck_assert_int_eq(launched("seen", x, &err), SETT_E_TARGET);
     ck_assert_msg(strstr(err.text, "sett_inline_ptx: on the CPU k needs a C function for this PTX, the .stand_in seen as u32(i32,u32,u32), from sett_engine_stand_in"),

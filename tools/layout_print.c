@@ -283,7 +283,7 @@ int layout_print(const options *o, sett_build *b, const sett_picture_args *p, in
     puts(text);
     fflush(stdout);
     if (sett_is_static(p->layout))
-        fputs("sett: its table has more than 64 rows or columns: --emit text prints it, --emit svg -o FILE draws it, --facts "
-              "has what can be counted\n", stderr);
+        fputs("(no table: it has more than 64 rows or columns; --emit text prints it, --emit svg -o FILE draws it, --facts "
+              "has what can be counted)\n", stderr);
     return EXIT_OK;
 }

@@ -118,7 +118,7 @@ sett_status sett__call_check(const sett__program *p, const sett__call *k, const 
     if (types && n && !strcmp(types, k->types))
         return SETT_OK;
     return sett__error(err, types ? SETT_E_DTYPE : SETT_E_TARGET, "%s: sett_inline_ptx: on the CPU %s needs a C function for this PTX, %s%.*s as %s, %s%s",
-        where, kernel, n ? "the .stand_in " : "which names no .stand_in", n, k->name, k->types,
+        where, kernel, n ? "the .stand_in " : "which has no .stand_in, one", n, k->name, k->types,
         types ? "and sett_engine_stand_in was given " : "from sett_engine_stand_in", types ? types : "");
 }
 
