@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fake_cuda.h"
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ typedef struct stream {
     int mode;
 } stream;
 typedef struct code { /* a library, module, kernel and function in one */
+    struct code *next;  /* of those that are loaded */
     context *context;   /* of a module; NULL: a library, for all */
     unsigned char *copy; /* of the ELF header: the caller's bytes may go */
 } code;
@@ -194,6 +196,26 @@ EXPORT int cuGraphDestroy(void *g) { return free(g), 0; }
 EXPORT int cuGraphExecDestroy(void *g) { return free(g), 0; }
 
 /* ---- code --------------------------------------------------------------------------------------- */
+/* What is loaded stays until it is unloaded, and a driver knows it: to LeakSanitizer it is not lost. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static code *loaded_code;
+static void know(code *c)
+{
+    pthread_mutex_lock(&lock);
+    c->next = loaded_code;
+    loaded_code = c;
+    pthread_mutex_unlock(&lock);
+}
+static void forget(const code *c)
+{
+    pthread_mutex_lock(&lock);
+    code **at = &loaded_code;
+    while (*at && *at != c)
+        at = &(*at)->next;
+    if (*at)
+        *at = c->next;
+    pthread_mutex_unlock(&lock);
+}
 static int load(void **to, const void *image, context *of)
 {
     enum { ELF_HEADER = 64 };
@@ -208,12 +230,14 @@ static int load(void **to, const void *image, context *of)
     }
     memcpy(c->copy, image, ELF_HEADER);
     c->context = of;
+    know(c);
     fake_cuda.loads++;
     fake_cuda.loaded += ELF_HEADER;
     return *to = c, 0;
 }
 static int unload(code *c)
 {
+    forget(c);
     free(c->copy);
     free(c);
     return 0;

@@ -273,6 +273,7 @@ START_TEST(in_a_green_context)
     ck_assert_msg(!sett_launch(k, plain, &err, &on[1].X, &on[1].Y, 2), "%s", err.text);
     expect_steps(plain, 1, 2);
     ck_assert_ptr_eq(current(), green);
+    ck_assert_int_eq(cu.stream_destroy(stream), 0);
     ck_assert_int_eq(cu.ctx_set(NULL), 0);
     sett_call_free(c);
     done(k);
