@@ -8,6 +8,12 @@
 #include <check.h>
 #include <inttypes.h>
 
+/* Check writes a message to a pipe for each assertion that holds too: of one an element, that is most of the time. */
+#undef ck_assert
+#undef ck_assert_msg
+#define ck_assert(x) ((x) ? (void)0 : ck_abort_msg("Assertion '%s' failed", #x))
+#define ck_assert_msg(x, ...) ((x) ? (void)0 : ck_abort_msg(__VA_ARGS__))
+
 /* ---- conform.c: where it runs -------------------------------------------------------------------- */
 bool conform_on_gpu(void);
 sett_engine *conform_engine(void);
