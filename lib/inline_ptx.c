@@ -69,10 +69,10 @@ static const char *tape_text(inlined *x)
     return c->b->error.status ? NULL : s;
 }
 
-/* Square brackets are how PTX writes an address; that of a prefetch is only a hint. */
-static bool uses_memory(const char *text)
+/* Square brackets are how PTX writes an address; of a mere hint it is no matter when. */
+static bool uses_memory(const sett_inline_ptx_args *a)
 {
-    return strchr(text, '[') && strncmp(text, "prefetch", 8) != 0;
+    return a->memory || (strchr(a->text, '[') && !(a->stand_in && !strcmp(a->stand_in, SETT_NOTHING)));
 }
 
 /* An assembler that meets the next instruction instead of a `;` blames that one's line. */
@@ -92,7 +92,7 @@ static bool plan(inlined *x)
         return false;
     SETT__FAIL_IF(c->b, c->site, c->func, !ends(x->a.text), false, SETT_E_ARGUMENT, "the PTX ends in neither ; nor }");
     int isa = x->a.least_ptx, sm = x->a.least_sm;
-    bool memory = x->a.memory || uses_memory(x->a.text), effect = x->a.is_volatile || memory || !x->n_result;
+    bool memory = uses_memory(&x->a), effect = x->a.is_volatile || memory || !x->n_result;
     bool known = isa >= 0 && isa <= SETT__F_PTX && sett__ptx_isa_known(isa) && sm >= 0 && sm <= UINT8_MAX;
     SETT__FAIL_IF(c->b, c->site, c->func, !known, false, SETT_E_ARGUMENT, ".least_ptx = %d, .least_sm = %d: as in 78 for PTX 7.8 and 90 for sm_90",
         isa, sm);

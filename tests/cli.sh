@@ -9,18 +9,8 @@ trap 'rm -rf "$d"' EXIT
 bad=0
 n=0
 
-expect() { # exit code, pattern in stdout+stderr, arguments...
-    want=$1 pattern=$2
-    shift 2
-    out=$("$sett" "$@" 2>&1)
-    got=$?
-    n=$((n + 1))
-    if [ "$got" != "$want" ] || ! printf '%s\n' "$out" | grep -qE -- "$pattern"; then
-        echo "sett $*: exit $got (want $want), output: $out"
-        echo "    should match: $pattern"
-        bad=$((bad + 1))
-    fi
-}
+# shellcheck source=tests/expect.sh
+. "$(dirname "$0")/expect.sh"
 expect 0 '^sett [0-9]+\.[0-9]+\.[0-9]+$' --version
 expect 0 'exit codes' --help
 expect 0 'exit codes' help

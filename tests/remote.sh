@@ -113,18 +113,8 @@ kept=$(for db in 0 1; do redis-cli -p $redis_port -a 'p@ss' --no-auth-warning -n
 echo "$kept" | grep -qE '^[1-9][0-9]* [1-9][0-9]* $' || { echo "Redis holds $kept"; bad=$((bad + 1)); }
 
 # ---- the command ----------------------------------------------------------------------------------------
-expect() { # exit code, pattern in stdout+stderr, arguments...
-    want=$1 pattern=$2
-    shift 2
-    out=$("$sett" "$@" 2>&1)
-    got=$?
-    n=$((n + 1))
-    if [ "$got" != "$want" ] || ! printf '%s\n' "$out" | grep -qE -- "$pattern"; then
-        echo "sett $*: exit $got (want $want), output: $out"
-        echo "    should match: $pattern"
-        bad=$((bad + 1))
-    fi
-}
+# shellcheck source=tests/expect.sh
+. "$(dirname "$0")/expect.sh"
 # An assembler that makes the least cubin that is sound, and one that fails: who has the first one's kernels needs none.
 { printf '\177ELF\002\001\001\000\000\000\000\000\000\000\000\000\000\000\276\000\001\000\000\000' && head -c 28 /dev/zero && printf '\100' &&
     head -c 11 /dev/zero; } >"$d/cubin"

@@ -180,7 +180,8 @@ SETT_API sett_val *sett_special_at(sett_site, sett_build *, sett_sreg);
  * results have that shape.
  *
  * The text has no effect but its results, unless it is .is_volatile (never dropped, merged or moved past another such one; what
- * has no result is) or .memory (volatile, and it reads or writes memory; what has an address, `[$1]`, is, but prefetch). .least_sm, .least_ptx: what it needs, 90 and 78 for
+ * has no result is) or .memory (volatile, and it reads or writes memory; what has an address, `[$1]`, is, but a mere hint,
+ * SETT_NOTHING). .least_sm, .least_ptx: what it needs, 90 and 78 for
  * sm_90 and PTX 7.8: an older target is refused (SETT_E_TARGET), and the PTX is of that version. What the assembler refuses
  * is SETT_E_ASSEMBLE with its text, in front of it the line of this call. All of it is in the key.
  *
