@@ -574,7 +574,7 @@ static void write_file(const char *folder, const char *name, const void *bytes, 
 
 static size_t make_cubin(sett_engine *e, const char *folder, const char *name, const char *file, const char *to)
 {
-    struct softmax big = {SETT_BF16, 8192, 256};
+    struct softmax big = {SETT_BF16, 8192, 256, 0};
     sett_kernel *k;
     sett_error err = {0};
     bool soft = !strcmp(name, "softmax");

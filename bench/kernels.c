@@ -7,10 +7,10 @@
 
 SETT_API sett_engine *bench_open(char *why, size_t n);
 SETT_API sett_call *bench_add(sett_engine *, int64_t m, int64_t n, const int *tv, void *a, void *b, void *c, char *report, size_t len);
-SETT_API sett_call *bench_softmax(sett_engine *, int64_t m, int64_t n, int threads, void *x, void *y, char *report, size_t len);
-SETT_API sett_call *bench_rms_norm(sett_engine *, int64_t m, int64_t n, int threads, void *x, void *w, void *y, double eps, char *report, size_t len);
-SETT_API sett_call *bench_silu_mul(sett_engine *, int64_t m, int64_t n, int threads, int each, void *x, void *y, char *report, size_t len);
-SETT_API sett_call *bench_sum(sett_engine *, int64_t n, int threads, int blocks, int each, void *x, void *part, void *done, void *y, char *report, size_t len);
+SETT_API sett_call *bench_softmax(sett_engine *, int64_t m, int64_t n, int threads, int early, void *x, void *y, char *report, size_t len);
+SETT_API sett_call *bench_rms_norm(sett_engine *, int64_t m, int64_t n, int threads, int early, void *x, void *w, void *y, double eps, char *report, size_t len);
+SETT_API sett_call *bench_silu_mul(sett_engine *, int64_t m, int64_t n, int threads, int each, int early, void *x, void *y, char *report, size_t len);
+SETT_API sett_call *bench_sum(sett_engine *, int64_t n, int threads, int blocks, int each, int early, void *x, void *part, void *done, void *y, char *report, size_t len);
 
 sett_engine *bench_open(char *why, size_t n)
 {
@@ -49,36 +49,36 @@ sett_call *bench_add(sett_engine *e, int64_t m, int64_t n, const int *tv, void *
     return prepared(e, add_tv, &opt, 3, bind, report, len);
 }
 
-sett_call *bench_softmax(sett_engine *e, int64_t m, int64_t n, int threads, void *x, void *y, char *report, size_t len)
+sett_call *bench_softmax(sett_engine *e, int64_t m, int64_t n, int threads, int early, void *x, void *y, char *report, size_t len)
 {
-    struct softmax user = {SETT_BF16, (int)n, threads};
+    struct softmax user = {SETT_BF16, (int)n, threads, early};
     sett_compile_options opt = {.size = sizeof opt, .name = "softmax", .user = &user};
     sett_buf X = sett_buf_2d(x, SETT_BF16, m, n), Y = sett_buf_2d(y, SETT_BF16, m, n);
     sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &Y}}};
     return prepared(e, softmax, &opt, 2, bind, report, len);
 }
 
-sett_call *bench_rms_norm(sett_engine *e, int64_t m, int64_t n, int threads, void *x, void *w, void *y, double eps, char *report, size_t len)
+sett_call *bench_rms_norm(sett_engine *e, int64_t m, int64_t n, int threads, int early, void *x, void *w, void *y, double eps, char *report, size_t len)
 {
-    struct rms_norm user = {SETT_BF16, (int)n, threads};
+    struct rms_norm user = {SETT_BF16, (int)n, threads, early};
     sett_compile_options opt = {.size = sizeof opt, .name = "rms_norm", .user = &user};
     sett_buf X = sett_buf_2d(x, SETT_BF16, m, n), W = sett_buf_1d(w, SETT_BF16, n), Y = sett_buf_2d(y, SETT_BF16, m, n);
     sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &W}}, {SETT_BIND_BUF, .u = {.t = &Y}}, {SETT_BIND_FLOAT, .u = {.f = eps}}};
     return prepared(e, rms_norm, &opt, 4, bind, report, len);
 }
 
-sett_call *bench_silu_mul(sett_engine *e, int64_t m, int64_t n, int threads, int each, void *x, void *y, char *report, size_t len)
+sett_call *bench_silu_mul(sett_engine *e, int64_t m, int64_t n, int threads, int each, int early, void *x, void *y, char *report, size_t len)
 {
-    struct silu_mul user = {SETT_BF16, (int)n, threads, each};
+    struct silu_mul user = {SETT_BF16, (int)n, threads, each, early};
     sett_compile_options opt = {.size = sizeof opt, .name = "silu_mul", .user = &user};
     sett_buf X = sett_buf_nd(x, SETT_BF16, 3, (const int64_t[]){m, 2, n}), Y = sett_buf_2d(y, SETT_BF16, m, n);
     sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &Y}}};
     return prepared(e, silu_mul, &opt, 2, bind, report, len);
 }
 
-sett_call *bench_sum(sett_engine *e, int64_t n, int threads, int blocks, int each, void *x, void *part, void *done, void *y, char *report, size_t len)
+sett_call *bench_sum(sett_engine *e, int64_t n, int threads, int blocks, int each, int early, void *x, void *part, void *done, void *y, char *report, size_t len)
 {
-    struct sum user = {threads, blocks, each};
+    struct sum user = {threads, blocks, each, early};
     sett_compile_options opt = {.size = sizeof opt, .name = "sum", .user = &user};
     sett_buf X = sett_buf_1d(x, SETT_F32, n), P = sett_buf_1d(part, SETT_F32, blocks), D = sett_buf_1d(done, SETT_U32, 1), Y = sett_buf_1d(y, SETT_F32, 1);
     sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &P}}, {SETT_BIND_BUF, .u = {.t = &D}}, {SETT_BIND_BUF, .u = {.t = &Y}}};

@@ -325,11 +325,19 @@ def bench_softmax(sett, folder, m=8192, n=8192):
     def check(got):
         return error(got) < 0.01
 
-    ours = sett_ways(sett, "softmax", {f"{t} threads": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), x, y)
-                                       for t in (128, 256, 512, 1024)}, y, check)
+    ours = sett_ways(sett, "softmax", {f"{t} threads{e}": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), early(e), x, y)
+                                       for t in (128, 256, 512, 1024) for e in EARLY}, y, check)
     print(f"\nworst relative error of sett's: {error(y):.4f}")
     beside(f"softmax bf16 {m} x {n}", ours, "128 threads", moved, y, check, "torch.softmax",
            lambda: torch.softmax(x, 1), lambda: torch.softmax(x, 1, out=y))
+
+
+# As any kernel is launched, or begun while the one before it ends (griddepcontrol): no peer has that, so both are shown.
+EARLY = ("", ", begun early")
+
+
+def early(name):
+    return ctypes.c_int(name != "")
 
 
 def sett_ways(sett, kernel, shapes, out, check):
@@ -343,10 +351,11 @@ def sett_ways(sett, kernel, shapes, out, check):
 
 
 def beside(title, ours, own, moved, out, check, torch_name, f, f_out):
-    """sett's best shape and its example's own, torch's way (f_out, where it writes to a tensor that is there, else f),
+    """sett's best shape, its best that is launched as any kernel, and its example's own, torch's way (f_out, where it writes to a tensor that is there, else f),
     torch.compile of both, and the driver's copy of as many bytes."""
     shape, best = sweep("sett", ours, moved)
-    ways = {"sett": best, f"sett, the example's own shape ({own})": ours[own]}
+    plain, best_plain = sweep("sett, launched plainly", {n: go for n, go in ours.items() if not n.endswith(EARLY[1])}, moved)
+    ways = {"sett": best, f"sett, launched plainly ({plain})": best_plain, f"sett, the example's own shape ({own})": ours[own]}
     optional(ways, torch_name, f_out or f, out, check)
     for name, go in compiled_ways(f, f_out or f).items():
         if f_out or "out=" not in name:
@@ -370,8 +379,8 @@ def bench_rms_norm(sett, folder, m=8192, n=8192, eps=1e-5):
         f = x.float()
         return (f * torch.rsqrt((f * f).mean(1, keepdim=True) + eps) * w).bfloat16()
 
-    ours = sett_ways(sett, "rms_norm", {f"{t} threads": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), x, w, y, ctypes.c_double(eps))
-                                        for t in (128, 256, 512, 1024)}, y, check)
+    ours = sett_ways(sett, "rms_norm", {f"{t} threads{e}": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), early(e), x, w, y, ctypes.c_double(eps))
+                                        for t in (128, 256, 512, 1024) for e in EARLY}, y, check)
     beside(f"RMSNorm bf16 {m} x {n}", ours, "128 threads", 2 * x.numel() * 2, y, check, "torch.nn.functional.rms_norm",
            lambda: torch.nn.functional.rms_norm(x, (n,), w, eps), None)
     beside(f"RMSNorm bf16 {m} x {n}, torch.compile of its formula", ours, "128 threads", 2 * x.numel() * 2, y, check,
@@ -389,8 +398,9 @@ def bench_silu_mul(sett, folder, m=4096, n=14336):
     def check(got):
         return ((got.double() - want).abs() / (want.abs() + 1e-3)).max().item() < 0.02
 
-    ours = sett_ways(sett, "silu_mul", {f"{t} threads, {e} x 16 bytes": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(e), x, y)
-                                        for t, e in ((256, 1), (128, 1), (128, 2), (256, 7), (896, 1), (896, 2), (448, 1), (448, 2), (448, 4), (224, 2))}, y, check)
+    ours = sett_ways(sett, "silu_mul", {f"{t} threads, {v} x 16 bytes{e}": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(v), early(e), x, y)
+                                        for t, v in ((256, 1), (128, 1), (128, 2), (256, 7), (896, 1), (896, 2), (448, 1), (448, 2), (448, 4), (224, 2))
+                                        for e in EARLY}, y, check)
     beside(f"SiLU-mul bf16 {m} x (2 x {n})", ours, "256 threads, 1 x 16 bytes", moved, y, check, "torch, two kernels",
            lambda: torch.nn.functional.silu(gate) * up, None)
 
@@ -406,8 +416,8 @@ def bench_sum(sett, folder, n=1 << 28):
         return abs(got.double().item() - want) < 1e-5 * want
 
     shapes = ((256, 1024, 4), (256, 2048, 4), (512, 512, 4), (512, 512, 2), (512, 1024, 2), (512, 1024, 4), (512, 1024, 8), (512, 2048, 4))
-    ours = sett_ways(sett, "sum", {f"{t} threads, {b} blocks, {e} x 16 bytes": (ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(b), ctypes.c_int(e), x, part, done, y)
-                                   for t, b, e in shapes}, y, check)
+    ours = sett_ways(sett, "sum", {f"{t} threads, {b} blocks, {v} x 16 bytes{e}": (ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(b), ctypes.c_int(v), early(e), x, part, done, y)
+                                   for t, b, v in shapes for e in EARLY}, y, check)
     beside(f"sum f32 2^{n.bit_length() - 1}", ours, "512 threads, 1024 blocks, 4 x 16 bytes", 4 * n, y, check, "torch.sum, out=",
            lambda: torch.sum(x), lambda: torch.sum(x, 0, keepdim=True, out=y))
 

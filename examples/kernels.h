@@ -22,10 +22,21 @@ struct add_tv {
 };
 void add_tv(sett_build *, const void *user);
 
+/* What begins while the kernel before it ends, and then waits for it: between kernels that follow each other in a stream or graph
+ * it hides what a launch takes to start. */
+static inline void begin_early(sett_build *b, int early)
+{
+    if (!early)
+        return;
+    sett_griddepcontrol_launch_dependents(b);
+    sett_griddepcontrol_wait(b);
+}
+
 /* softmax.c: by rows; cols a multiple of threads x 16 bytes, threads of 32. */
 struct softmax {
     sett_dtype dtype;
     int cols, threads;
+    int early; /* see begin_early */
 };
 void softmax(sett_build *, const void *user);
 
@@ -33,6 +44,7 @@ void softmax(sett_build *, const void *user);
 struct rms_norm {
     sett_dtype dtype;
     int cols, threads;
+    int early; /* see begin_early */
 };
 void rms_norm(sett_build *, const void *user);
 
@@ -41,6 +53,7 @@ void rms_norm(sett_build *, const void *user);
 struct silu_mul {
     sett_dtype dtype;
     int cols, threads, each;
+    int early; /* see begin_early */
 };
 void silu_mul(sett_build *, const void *user);
 
@@ -48,6 +61,7 @@ void silu_mul(sett_build *, const void *user);
  * `each` x 16 bytes a round. blocks: a multiple of threads. */
 struct sum {
     int threads, blocks, each;
+    int early; /* see begin_early */
 };
 void sum(sett_build *, const void *user);
 

@@ -16,6 +16,7 @@ void rms_norm(sett_build *b, const void *user)
     sett_val *eps = sett_scalar(b, "eps", SETT_F32), *t = sett_thread_idx(b, 0), *row = sett_block_idx(b, 0);
     sett_grid(b, M);
     sett_block(b, p->threads);
+    begin_early(b, p->early);
 
     /* (threads, (vec, rest)) over one row: each access 16 bytes, neighbours adjacent */
     sett_layout *tv = sett_make_layout(b, T(p->threads, T(vec, rest)), T(vec, T(1, vec * p->threads)));
@@ -37,7 +38,7 @@ void rms_norm(sett_build *b, const void *user)
 int main(void)
 {
     run r = run_open();
-    struct rms_norm p = {SETT_BF16, 4096, 128};
+    struct rms_norm p = {SETT_BF16, 4096, 128, 1};
     const int64_t m = 64, n = p.cols;
     const double eps = 1e-5;
     matrix X = matrix_random(&r, p.dtype, m, n), W = matrix_random(&r, p.dtype, 1, n), Y = matrix_random(&r, p.dtype, m, n);

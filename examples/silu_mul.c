@@ -14,6 +14,7 @@ void silu_mul(sett_build *b, const void *user)
     sett_tensor *Y = sett_param(b, "Y", p->dtype, sett_row_major(b, M, p->cols), .align = 16);
     sett_grid(b, p->cols / piece, M);
     sett_block(b, p->threads);
+    begin_early(b, p->early);
 
     sett_layout *tv = sett_make_layout(b, T(p->threads, T(vec, p->each)), T(vec, T(1, vec * p->threads)));
     sett_tensor *of[3] = {sett_slice(X, row, 0, ALL), sett_slice(X, row, 1, ALL), sett_slice(Y, row, ALL)};
@@ -29,7 +30,7 @@ void silu_mul(sett_build *b, const void *user)
 int main(void)
 {
     run r = run_open();
-    struct silu_mul p = {SETT_BF16, 14336, 256, 1};
+    struct silu_mul p = {SETT_BF16, 14336, 256, 1, 1};
     const int64_t m = 16, n = p.cols;
     matrix X = matrix_random(&r, p.dtype, m, 2 * n), Y = matrix_random(&r, p.dtype, m, n);
     X.buf = sett_buf_nd(X.buf.data, p.dtype, 3, (const int64_t[]){m, 2, n});

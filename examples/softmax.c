@@ -24,6 +24,7 @@ void softmax(sett_build *b, const void *user)
     sett_tensor *Y = sett_param(b, "Y", p->dtype, sett_row_major(b, M, p->cols), .align = 16);
     sett_grid(b, M);
     sett_block(b, p->threads);
+    begin_early(b, p->early);
 
     /* (threads, (vec, rest)) over one row: each access 16 bytes, neighbours adjacent */
     sett_layout *tv = sett_make_layout(b, T(p->threads, T(vec, rest)), T(vec, T(1, vec * p->threads)));
@@ -39,7 +40,7 @@ void softmax(sett_build *b, const void *user)
 int main(void)
 {
     run r = run_open();
-    struct softmax p = {SETT_BF16, 4096, 128};
+    struct softmax p = {SETT_BF16, 4096, 128, 0};
     const int64_t m = 64, n = p.cols;
     matrix X = matrix_random(&r, p.dtype, m, n), Y = matrix_random(&r, p.dtype, m, n);
     sett_kernel *k;

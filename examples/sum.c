@@ -16,6 +16,7 @@ void sum(sett_build *b, const void *user)
     sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(1)));
     sett_grid(b, p->blocks);
     sett_block(b, p->threads);
+    begin_early(b, p->early);
 
     sett_layout *tv = sett_make_layout(b, T(p->threads, T(vec, p->each)), T(vec, T(1, vec * p->threads)));
     sett_tensor *acc = sett_make_rmem_tensor(b, SETT_F32, sett_make_layout(b, T1(T(vec, p->each))));
@@ -53,7 +54,7 @@ void sum(sett_build *b, const void *user)
 int main(void)
 {
     run r = run_open();
-    struct sum p = {256, 512, 4};
+    struct sum p = {256, 512, 4, 0};
     sett_kernel *k;
     sett_compile_options opt = {.size = sizeof opt, .name = "sum", .user = &p, .user_size = sizeof p};
     check(&r, sett_compile(r.e, sum, &opt, &k, &r.err));

@@ -146,7 +146,7 @@ static void take_over(sett_call *c, sett__bound *b)
         c->extent[0] = c->extent[1], c->extent[1] = was;
         c->dims = b->dims;
     } else if (!b->empty) {
-        sett__gpu_load(&c->shot, k->engine->cuda, c->function, c->device, &b->dims, b->params_len);
+        sett__gpu_load(&c->shot, k->gpu, c->function, c->device, &b->dims, b->params_len);
     }
 }
 

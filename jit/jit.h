@@ -164,6 +164,7 @@ sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, c
 /* Of a kernel with assertions: the signature lives as long as the handle. What fails is found by sett__cuda_failed, also
  * after the handle is gone. */
 sett_status sett__gpu_claims(sett__gpu_kernel *, const sett__sig *, sett_error *);
+void sett__gpu_early(sett__gpu_kernel *); /* it waits for the grids before it by itself, and may begin before they end */
 void sett__gpu_more_smem(sett__gpu_kernel *); /* launches may add to its shared memory; before it is prepared */
 sett_status sett__gpu_fits(const sett__gpu_kernel *, int device, const sett__launch_dims *, sett_error *); /* does that? */
 /* The end of a packed block, if the kernel has assertions: where it writes what failed. After prepare. */
@@ -193,11 +194,11 @@ typedef struct sett__shot {
     uint32_t grid_x, smem; /* smem: to be asked for at launch */
     uint16_t grid_y, grid_z, block[3], params_len;
     uint8_t cluster[3];
-    bool clustered;
+    bool clustered, early;
     int8_t device;
     bool loaded; /* false: the shot is none yet */
 } sett__shot;
-void sett__gpu_load(sett__shot *, sett__cuda *, void *function, int device, const sett__launch_dims *, size_t params_len);
+void sett__gpu_load(sett__shot *, const sett__gpu_kernel *, void *function, int device, const sett__launch_dims *, size_t params_len);
 sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params);
 
 /* cuda/clock.c: microseconds of each iteration by events. once issues an iteration's work on the stream that it is given; graph:

@@ -62,6 +62,14 @@ static sett_status check_target(const sett_kernel *k, sett_error *err)
     return SETT_OK;
 }
 
+/* Has its code the wait? What the driver compiled for an older target has none. */
+static bool begins_early(const char *target)
+{
+    int sm;
+    char suffix;
+    return sett__target_parse(target, &sm, &suffix) && sm >= 90;
+}
+
 sett_status sett__kernel_of_entry(
     sett_engine *e, const sett__digest *key, sett__entry *entry, sett_origin origin, sett_kernel **out, sett_error *err)
 {
@@ -84,6 +92,8 @@ sett_status sett__kernel_of_entry(
             e->opt.module_api, &k->gpu, err);
     if (!s && k->gpu && k->meta.sig.smem_more.count)
         sett__gpu_more_smem(k->gpu);
+    if (!s && k->gpu && k->meta.sig.early && begins_early(k->meta.target))
+        sett__gpu_early(k->gpu);
     if (!s && k->gpu && k->meta.sig.n_claim)
         s = sett__gpu_claims(k->gpu, &k->meta.sig, err);
     if (!s && k->gpu)

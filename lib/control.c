@@ -260,6 +260,11 @@ void sett_sync_warp_at(sett_site site, sett_build *b)
     barrier(site, b, "sett_sync_warp", SETT__SYNCWARP);
 }
 
+void sett_griddepcontrol_at(sett_site site, sett_build *b, bool wait)
+{
+    barrier(site, b, wait ? "sett_griddepcontrol_wait" : "sett_griddepcontrol_launch_dependents", wait ? SETT__DEPWAIT : SETT__DEPLAUNCH);
+}
+
 /* Lanes exchange registers of 16 or 32 bits; others travel as those. */
 static sett_dtype carrier(sett_dtype dtype)
 {

@@ -21,9 +21,8 @@ static const char magic[4] = {'s', 'e', 't', 't'};
 enum { HAS_SUB = 1, HAS_FLAGS = 2, HAS_IMM = 4, HAS_N = 8, ARGS_SHIFT = 4, ARGS_MANY = 15 };
 enum { S_WIDE = 1, S_DERIVED = 2 };
 enum { P_SCALAR = 1, P_WIDE = 2, P_RESTRICTED = 4, P_ACCESS_SHIFT = 3, P_ALL = 31, P_STRUCT = P_SCALAR | P_WIDE };
-enum { SMEM_MORE = 1 << 16 }; /* in the alignment of shared memory: an expression follows */
-enum { SITE_NONE, SITE_SAME, SITE_NEW }; /* SITE_NEW + file */
-enum { WITH_SITES = 1, WITH_CHECKS = 2 };
+enum { SMEM_MORE = 1 << 16, EARLY = 1 << 17 }; /* in the alignment of shared memory: an expression follows; the kernel begins early */
+enum { SITE_NONE, SITE_SAME, SITE_NEW /* + file */, WITH_SITES = 1, WITH_CHECKS = 2 };
 
 /* ---- writing ------------------------------------------------------------------- */
 struct writer {
@@ -161,7 +160,7 @@ static void put_sig(struct writer *w, const sett__sig *s)
         for (int d = 0; d < 3; d++)
             put_expr(w, s, dims[k][d]);
     put(w, s->smem);
-    put(w, s->smem_align | (s->smem_more.count ? SMEM_MORE : 0u));
+    put(w, s->smem_align | (s->smem_more.count ? SMEM_MORE : 0u) | (s->early ? EARLY : 0u));
     if (s->smem_more.count)
         put_expr(w, s, s->smem_more);
 }
@@ -572,10 +571,10 @@ static void get_sig(struct reader *r, sett__sig *s)
         for (int d = 0; d < 3; d++)
             dims[k][d] = get_expr(r, s, &code);
     s->smem = (uint32_t)get_max(r, UINT32_MAX);
-    s->smem_align = (uint32_t)get_max(r, UINT32_MAX);
-    if (s->smem_align & SMEM_MORE && !(s->smem_more = get_expr(r, s, &code)).count)
+    uint32_t align = (uint32_t)get_max(r, UINT32_MAX);
+    s->early = align & EARLY, s->smem_align = align & ~(uint32_t)(SMEM_MORE | EARLY);
+    if (align & SMEM_MORE && !(s->smem_more = get_expr(r, s, &code)).count)
         fail(r, "the size of shared memory is empty");
-    s->smem_align &= ~(uint32_t)SMEM_MORE;
     if (leaves != s->n_leaf || code != s->n_code)
         fail(r, "a count does not fit what follows");
 }
@@ -757,10 +756,13 @@ sett_status sett__tape_read_in(
     if (r.at != r.end)
         fail(&r, "something follows its end");
     sett_status status = SETT_OK;
+    bool early = t->sig.early;
     if (r.bad)
         status = read_error(&r, "tape", err);
     else if (!sett__tape_link(t))
         status = sett__error(err, SETT_E_VERIFY, "the tape's regions do not nest");
+    else if (early != t->sig.early)
+        status = sett__error(err, SETT_E_PARSE, "the tape says that it %s griddepcontrol.wait", early ? "has" : "has no");
     else
         status = sett__tape_verify(t, NULL, err);
     if (!status && !sett__tape_claims(t))

@@ -186,6 +186,7 @@ typedef struct sett__sig {
     uint32_t smem_align; /* of the window */
     sett__expr smem_more; /* any: bytes that a launch adds behind smem, all of them given at launch then */
     uint32_t n_derived;  /* symbols with a value: the last of n_sym */
+    bool early;          /* it has a DEPWAIT: from sm_90 on it may begin before the grids before it end */
     uint32_t n_claim;    /* any: on a GPU the packed block ends with the address of a sett__failure */
     sett__claim *claim;
 } sett__sig;

@@ -59,6 +59,7 @@ bool sett__tape_link(sett__tape *t)
     uint32_t stack[SETT__MAX_DEPTH];
     int depth = 0;
     t->min_sm = t->min_ptx = 0;
+    t->sig.early = false;
     for (uint32_t i = 0; i < t->n_op; i++) {
         sett__op *op = &t->op[i];
         if (op->code >= SETT__N_CODES)
@@ -66,6 +67,7 @@ bool sett__tape_link(sett__tape *t)
         int sm = sett__least_sm(op), ptx = least_ptx(op);
         t->min_sm = sm > t->min_sm ? (uint16_t)sm : t->min_sm;
         t->min_ptx = ptx > t->min_ptx ? (uint16_t)ptx : t->min_ptx;
+        t->sig.early |= op->code == SETT__DEPWAIT;
         op->depth = (uint16_t)depth;
         op->other = SETT__NONE;
         if ((sett__opens(op->code) || sett__closes(op->code)) && !link_region(t, i, stack, &depth))

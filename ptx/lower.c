@@ -87,7 +87,7 @@ static void by_value(sett__lower *l, unsigned i, const sett__param *p)
     param_flag(l, i, "readonly");
 }
 
-/* `noalias readonly` makes LLVM load through the read-only path. */
+/* `noalias readonly` makes LLVM load through the read-only path: not where the kernel begins while others still write. */
 static void name_params(sett__lower *l)
 {
     const sett__sig *sig = &l->tape->sig;
@@ -96,7 +96,7 @@ static void name_params(sett__lower *l)
         LLVMSetValueName2(LLVMGetParam(l->fn, i), p->name, strlen(p->name));
         if (p->bytes)
             by_value(l, i, p);
-        if (p->scalar)
+        if (p->scalar || sig->early)
             continue;
         if (p->restricted)
             param_flag(l, i, "noalias");

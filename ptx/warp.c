@@ -40,6 +40,11 @@ void sett__lower_barrier(sett__lower *l, const sett__op *op)
     case SETT__BARARRIVE:
         named(l, op);
         break;
+    case SETT__DEPWAIT:
+    case SETT__DEPLAUNCH: /* older machines begin a grid when those before it have ended */
+        if (l->sm >= 90)
+            nullary(l, op->code == SETT__DEPWAIT ? "griddepcontrol.wait;" : "griddepcontrol.launch_dependents;");
+        break;
     case SETT__SYNCWARP:
         sett__ir_intrinsic(l, "llvm.nvvm.bar.warp.sync", NULL, &all, 1);
         break;

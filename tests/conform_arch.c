@@ -264,6 +264,60 @@ START_TEST(fences)
 }
 END_TEST
 
+/* ---- kernels that follow each other: each reads what other blocks of the one before wrote -------------------------------- */
+enum { LINKS = 60 };
+
+static void link(sett_build *b, const void *user)
+{
+    const int plain = *(const int *)user, threads = 128;
+    sett_val *N = sett_sym(b, "N", .div = 128);
+    sett_tensor *X = sett_param(b, "X", SETT_U32, sett_make_layout(b, T1(N))), *Y = sett_param(b, "Y", SETT_U32, sett_make_layout(b, T1(N)));
+    sett_block(b, threads);
+    sett_grid(b, sett_ceil_div(N, threads));
+    if (!plain) {
+        sett_griddepcontrol_launch_dependents(b);
+        sett_griddepcontrol_wait(b);
+    }
+    sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), threads), sett_thread_idx(b, 0));
+    sett_set(Y, sett_add(sett_mul(sett_at(X, sett_sub(sett_sub(N, 1), i)), 3), 1), i);
+}
+
+/* every: each so many-th is launched as any kernel, 0: none. */
+static void chain(int every, int64_t n)
+{
+    static const int no = 0, yes = 1;
+    sett_engine *e = conform_engine();
+    const sett_stream s = {conform_on_gpu() ? 0 : SETT_CPU, NULL};
+    sett_kernel *k[2] = {conform_compile(link, &no, (conform_how){0}), conform_compile(link, &yes, (conform_how){0})};
+    const size_t bytes = (size_t)n * sizeof(uint32_t);
+    uint32_t *host = malloc(bytes);
+    ck_assert_ptr_nonnull(host);
+    for (int64_t i = 0; i < n; i++)
+        host[i] = (uint32_t)i * 2654435761u;
+    sett_buf X = sett_buf_1d(sett_alloc(e, s.device, bytes), SETT_U32, n), Y = sett_buf_1d(sett_alloc(e, s.device, bytes), SETT_U32, n);
+    sett_error err = {0};
+    ck_assert(X.data && Y.data && !sett_memcpy(e, s, X.data, host, bytes));
+    for (int i = 0; i < LINKS; i++)
+        ck_assert_msg(!sett_launch(k[every && i % every == 0], s, &err, i % 2 ? &Y : &X, i % 2 ? &X : &Y), "%s", err.text);
+    ck_assert_msg(!sett_memcpy(e, s, host, X.data, bytes) && !sett_sync_error(e, s, &err), "%s", err.text);
+    for (int64_t i = 0; i < n; i++) { /* an even number of turns puts each in its place again */
+        uint32_t want = (uint32_t)i * 2654435761u;
+        for (int j = 0; j < LINKS; j++)
+            want = 3 * want + 1;
+        ck_assert_msg(host[i] == want, "element %lld of a chain with every %d-th plain: %u, not %u", (long long)i, every, host[i], want);
+    }
+    free(host);
+    sett_free(e, s.device, X.data), sett_free(e, s.device, Y.data);
+    sett_kernel_release(k[0]), sett_kernel_release(k[1]);
+}
+
+START_TEST(grids_in_a_chain)
+{
+    for (int every = 0; every < 5; every++)
+        chain(every, conform_on_gpu() ? 1 << 22 : 1 << 11);
+}
+END_TEST
+
 /* ---- registers of the machine: what holds of them anywhere ------------------------------------------------------------------ */
 enum { IDS = 13 };
 
@@ -316,5 +370,6 @@ void conform_add_arch(TCase *t)
     tcase_add_test(t, election);
     tcase_add_test(t, named_barriers);
     tcase_add_test(t, fences);
+    tcase_add_test(t, grids_in_a_chain);
     tcase_add_test(t, registers);
 }

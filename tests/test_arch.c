@@ -152,7 +152,20 @@ static void hints(sett_build *b, const void *user)
     sett_atomic_cas(B, 1, 2, t);
 }
 
+static void follows(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_block(b, 32);
+    sett_tensor *X = param(b, "X", SETT_F32, 32), *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(32)), .restricted = true);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_griddepcontrol_launch_dependents(b);
+    sett_val *x = sett_at(X, t); /* from before the wait: again after it */
+    sett_griddepcontrol_wait(b);
+    sett_set(Y, sett_add(x, sett_at(X, t)), t);
+}
+
 static const struct { sett_body body; const char *want; } made[] = {
+    {follows, "CHECK: ld.global.b32\nCHECK: st.global.b32"},
     {hints, "CHECK: createpolicy.fractional.L2::evict_first.b64 %rd{{*}}, 1.0;\nCHECK: createpolicy.fractional.L2::evict_last.b64 %rd{{*}}, 1.0;\n"
             "NOT: createpolicy\nCHECK: prefetch.global.L2 [%rd{{*}}];\nCHECK: prefetch.global.L1 [%rd{{*}}];\n"
             "CHECK: ld.global.L2::cache_hint.v4.b32 {%r{{*}},%r{{*}},%r{{*}},%r{{*}}}, [%rd{{*}}], %rd{{*}};\n"
@@ -206,6 +219,11 @@ START_TEST(generated)
     char *bad = match(info.ptx, made[_i / TARGETS].want);
     ck_assert_msg(!bad, "%s: %s\n%s", o.target, bad, info.ptx);
     ck_assert(o.ptx_only || info.cubin_size > 0);
+    if (made[_i / TARGETS].body == follows) {
+        const char *go = strstr(info.ptx, "griddepcontrol.launch_dependents;"), *wait = strstr(info.ptx, "griddepcontrol.wait;");
+        const char *first = strstr(info.ptx, "ld.global.b32"), *second = strstr(first + 1, "ld.global.b32");
+        ck_assert(_i % TARGETS ? go && go < first && first < wait && wait < second : !go && !wait && !second); /* not before sm_90 */
+    }
     if (made[_i / TARGETS].body == asks)
         ck_assert_int_eq(strstr(info.ptx, "elect.sync") != NULL, _i % TARGETS > 0); /* lane 0 on sm_80 */
     sett_kernel_release(k);
@@ -396,6 +414,7 @@ START_TEST(no_build)
     sett_cp_async_wait_all(NULL);
     sett_barrier(NULL, 1, 32);
     sett_fence_acq_rel_gpu(NULL);
+    sett_griddepcontrol_wait(NULL);
     ck_assert_ptr_null(sett_elect_one(NULL));
     ck_assert_ptr_null(sett_smid(NULL));
     ck_assert_ptr_null(sett_match_any_sync(NULL));

@@ -23,7 +23,7 @@ static struct fake {
     /* of the last launch */
     void *function, *in_context;
     sett__cu_config config;
-    sett__cu_attr attr;
+    sett__cu_attr attr[2];
     unsigned char params[64];
     size_t params_len;
     bool had_extra;
@@ -185,8 +185,9 @@ static sett__cu launch(const sett__cu_config *config, void *function, void **par
     f.function = function;
     f.in_context = current();
     f.config = *config;
+    ck_assert_uint_le(config->n_attrs, SETT__COUNT(f.attr));
     if (config->n_attrs)
-        f.attr = *config->attrs;
+        memcpy(f.attr, config->attrs, config->n_attrs * sizeof *f.attr);
     f.had_extra = extra != NULL;
     if (extra) {
         ck_assert(extra[0] == (void *)1 && extra[2] == (void *)2 && extra[4] == NULL);
@@ -294,7 +295,7 @@ static sett_status go(int device, void *stream)
 static sett_status shoot(void *stream, const sett__launch_dims *d)
 {
     sett__shot shot;
-    sett__gpu_load(&shot, &cuda, (void *)1001, 0, d, 0);
+    sett__gpu_load(&shot, kernel, (void *)1001, 0, d, 0);
     return sett__gpu_shoot(&shot, stream, NULL);
 }
 
@@ -315,9 +316,13 @@ START_TEST(launch_hands_over)
     clustered.cluster[1] = 2;
     clustered.smem = 49153;
     ck_assert_int_eq(shoot(STREAM, &clustered), SETT_OK);
-    ck_assert(f.config.n_attrs == 1 && f.attr.id == 4 && f.attr.value.cluster.x == 1 && f.attr.value.cluster.y == 2);
+    ck_assert(f.config.n_attrs == 1 && f.attr[0].id == 4 && f.attr[0].value.cluster.x == 1 && f.attr[0].value.cluster.y == 2);
     ck_assert_uint_eq(f.config.smem, 49153);
     ck_assert(!f.had_extra); /* a kernel without parameters */
+    sett__gpu_early(kernel);
+    ck_assert(!shoot(STREAM, &clustered) && f.config.n_attrs == 2);
+    ck_assert(f.attr[0].id == 4 && f.attr[1].id == 6 && f.attr[1].value.early == 1);
+    ck_assert(!go(0, STREAM) && f.config.n_attrs == 1 && f.attr[0].id == 6 && f.attr[0].value.early == 1);
     stop();
 }
 END_TEST

@@ -499,6 +499,38 @@ START_TEST(regions_are_linked)
 }
 END_TEST
 
+/* That a kernel begins early is said of its ops in the signature, which alone travels with its code. */
+START_TEST(early_signature)
+{
+    static const char *const text[] = {"sett tape 1\n%0 = const i32 1 @ a.c:1 f", "sett tape 1\ngriddepcontrol.wait @ a.c:1 f",
+        "sett tape 1\ngriddepcontrol.launch_dependents @ a.c:1 f"};
+    for (int i = 0; i < 3; i++) {
+        sett__tape t = parsed(text[i]), u;
+        sett_error err;
+        sett__arena arena = {.mem = NULL};
+        sett__sig s;
+        void *bytes;
+        size_t n;
+        ck_assert_int_eq(t.sig.early, i == 1);
+        ck_assert(!sett__sig_write(&t.sig, NULL, &bytes, &n, NULL) && !sett__sig_read(&s, &arena, bytes, n, NULL));
+        ck_assert_int_eq(s.early, i == 1);
+        free(bytes);
+        for (int lie = 0; lie < 2; lie++) {
+            t.sig.early ^= lie;
+            ck_assert(!sett__tape_write(&t, true, NULL, &bytes, &n, NULL));
+            ck_assert_int_eq(sett__tape_read(&u, bytes, n, &err), lie ? SETT_E_PARSE : SETT_OK);
+            if (lie)
+                ck_assert_str_eq(err.text, i == 1 ? "the tape says that it has no griddepcontrol.wait" : "the tape says that it has griddepcontrol.wait");
+            else
+                sett__tape_free(&u);
+            free(bytes);
+        }
+        sett__arena_free(&arena);
+        sett__tape_free(&t);
+    }
+}
+END_TEST
+
 START_TEST(signature_travels_alone)
 {
     sett__tape t = parsed(good);
@@ -653,6 +685,7 @@ Suite *tape_suite(void)
     tcase_add_test(t, target_names);
     tcase_add_test(t, regions_are_linked);
     tcase_add_test(t, signature_travels_alone);
+    tcase_add_test(t, early_signature);
     tcase_add_test(t, wide_values);
     tcase_add_test(t, memory_runs_out_at_every_point);
     tcase_add_test(t, arena_gives_zeroed_aligned_memory);

@@ -74,6 +74,20 @@ SETT_API void sett_fence_acq_rel_at(sett_site, sett_build *, sett_scope);
 #define sett_fence_acq_rel_gpu(b) sett_fence_acq_rel_at(SETT_HERE, b, SETT_SCOPE_GPU)
 #define sett_fence_acq_rel_sys(b) sett_fence_acq_rel_at(SETT_HERE, b, SETT_SCOPE_SYS)
 
+/* ---- kernels that follow each other (programmatic dependent launch) --------------------------- */
+/* A kernel with griddepcontrol_wait may begin, on sm_90 and later, while the kernels before it on its stream still run: its
+ * launches ask for that by themselves, captured ones too. What it does before the wait overlaps their end; the wait lasts until they have
+ * ended and all that they wrote is seen. Every thread that reads what they wrote, or writes what they use, waits first
+ * (sett_if of one thread and a barrier do as well). Read before it what no kernel before it writes: weights, tables.
+ * griddepcontrol_launch_dependents lets the next such kernel begin once every block has called it or ended: call it
+ * as soon as the next one's blocks may take what this one leaves free, at the start as a rule. Without it they begin as
+ * this one ends. Each of the two is allowed alone, anywhere, any number of times. Older targets and the CPU engine
+ * begin a kernel when those before it have ended: there both are nothing. Every kernel that waits runs after all before
+ * it, so a chain of them stays in order; one that has launch_dependents and no wait is launched as any other. */
+SETT_API void sett_griddepcontrol_at(sett_site, sett_build *, bool wait);
+#define sett_griddepcontrol_wait(b) sett_griddepcontrol_at(SETT_HERE, b, true)
+#define sett_griddepcontrol_launch_dependents(b) sett_griddepcontrol_at(SETT_HERE, b, false)
+
 /* ---- questions to a warp ---------------------------------------------------------------------- */
 /* Of a Boolean scalar. all, any: Boolean. uni: Boolean, is it the same in all lanes? ballot: Uint32, bit l is lane l's. */
 typedef enum sett_vote_op { SETT_VOTE_ALL, SETT_VOTE_ANY, SETT_VOTE_UNI, SETT_VOTE_BALLOT } sett_vote_op;

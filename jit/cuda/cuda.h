@@ -23,7 +23,7 @@ enum {
     SETT__CU_JIT_INFO = 3, SETT__CU_JIT_INFO_SIZE = 4, SETT__CU_JIT_ERROR = 5, SETT__CU_JIT_ERROR_SIZE = 6,
     SETT__CU_JIT_LEVEL = 7, SETT__CU_JIT_TARGET = 9, SETT__CU_JIT_VERBOSE = 12, SETT__CU_JIT_LINES = 13,
     SETT__CU_INPUT_PTX = 1,
-    SETT__CU_ATTR_CLUSTER = 4,
+    SETT__CU_ATTR_CLUSTER = 4, SETT__CU_ATTR_EARLY = 6, /* PROGRAMMATIC_STREAM_SERIALIZATION */
     SETT__CU_CAPTURE_THREAD = 1, SETT__CU_CAPTURE_RELAXED = 2,
     SETT__CU_HOST_PORTABLE_MAPPED = 3, /* CU_MEMHOSTREGISTER_PORTABLE | _DEVICEMAP */
     SETT__CU_STREAM_NON_BLOCKING = 1,
@@ -34,6 +34,7 @@ typedef struct sett__cu_attr { /* CUlaunchAttribute */
     char pad[4];
     union {
         struct { uint32_t x, y, z; } cluster;
+        int early;
         char bytes[64];
     } value;
 } sett__cu_attr;

@@ -17,7 +17,7 @@ struct sett__gpu_kernel {
     size_t len;
     char *symbol;
     uint32_t smem;                   /* of every launch, which may add some if `more` */
-    bool modules, more;
+    bool modules, more, early;
     pthread_mutex_t lock;            /* over loading, and the list of modules */
     sett__cu_handle library;         /* under the lock */
     _Atomic(sett__cu_handle) kernel; /* CUkernel, once loaded */
@@ -55,6 +55,11 @@ sett_status sett__gpu_kernel_make(sett__cuda *c, const void *cubin, size_t len, 
 void sett__gpu_more_smem(sett__gpu_kernel *k)
 {
     k->more = true;
+}
+
+void sett__gpu_early(sett__gpu_kernel *k)
+{
+    k->early = true;
 }
 
 /* What launches may be given on a device; 0: nothing, the code has its window. */
@@ -331,7 +336,7 @@ typedef struct order {
     sett__cu_config config;
     void *function, *extra[5];
     size_t len;
-    sett__cu_attr attr; /* of a cluster */
+    sett__cu_attr attr[2];
 } order;
 
 static inline void fill(order *o, void *function, void *stream, void *params, size_t len)
@@ -346,11 +351,21 @@ static inline void fill(order *o, void *function, void *stream, void *params, si
     o->extra[4] = NULL;
 }
 
+static void ask(order *o, const sett__cu_attr *what)
+{
+    o->config.attrs = o->attr;
+    o->attr[o->config.n_attrs++] = *what;
+}
+
 static void ask_cluster(order *o, uint32_t x, uint32_t y, uint32_t z)
 {
-    o->attr = (sett__cu_attr){.id = SETT__CU_ATTR_CLUSTER, .value.cluster = {x, y, z}};
-    o->config.attrs = &o->attr;
-    o->config.n_attrs = 1;
+    ask(o, &(sett__cu_attr){.id = SETT__CU_ATTR_CLUSTER, .value.cluster = {x, y, z}});
+}
+
+/* To begin while what is before it on the stream still runs: the kernel waits for it by itself. */
+static void ask_early(order *o)
+{
+    ask(o, &(sett__cu_attr){.id = SETT__CU_ATTR_EARLY, .value.early = 1});
 }
 
 static inline sett__cu issue(int (*launch)(const sett__cu_config *, void *, void **, void **), order *o)
@@ -390,13 +405,12 @@ static inline sett_status issue_anywhere(
     return r ? issue_again(c, o, device, r, e) : SETT_OK;
 }
 
-void sett__gpu_load(
-    sett__shot *s, sett__cuda *c, void *function, int device, const sett__launch_dims *d, size_t params_len)
+void sett__gpu_load(sett__shot *s, const sett__gpu_kernel *k, void *function, int device, const sett__launch_dims *d, size_t params_len)
 {
-    *s = (sett__shot){c, c->launch, function, d->grid[0], d->smem, (uint16_t)d->grid[1],
+    *s = (sett__shot){k->cuda, k->cuda->launch, function, d->grid[0], d->smem, (uint16_t)d->grid[1],
         (uint16_t)d->grid[2], {(uint16_t)d->block[0], (uint16_t)d->block[1], (uint16_t)d->block[2]}, (uint16_t)params_len,
         {(uint8_t)d->cluster[0], (uint8_t)d->cluster[1], (uint8_t)d->cluster[2]},
-        (d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1, (int8_t)device, true};
+        (d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1, k->early, (int8_t)device, true};
 }
 static_assert(sizeof(sett__shot) <= 56 && SETT__PARAM_BYTES <= UINT16_MAX && SETT__GPUS_MAX <= INT8_MAX, "what lies in a shot");
 
@@ -409,10 +423,13 @@ SETT__HOT sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *p
     o.config.smem = s->smem;
     if (s->clustered)
         ask_cluster(&o, s->cluster[0], s->cluster[1], s->cluster[2]);
+    if (s->early)
+        ask_early(&o);
     return issue_anywhere(s->cuda, s->launch, &o, s->device, NULL);
 }
 
-static inline void give_order(order *o, void *function, void *stream, const sett__launch_dims *d, void *params, size_t len)
+static inline void give_order(
+    order *o, const sett__gpu_kernel *k, void *function, void *stream, const sett__launch_dims *d, void *params, size_t len)
 {
     fill(o, function, stream, params, len);
     memcpy(o->config.grid, d->grid, sizeof d->grid);
@@ -420,6 +437,8 @@ static inline void give_order(order *o, void *function, void *stream, const sett
     o->config.smem = d->smem;
     if ((d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1)
         ask_cluster(o, d->cluster[0], d->cluster[1], d->cluster[2]);
+    if (k->early)
+        ask_early(o);
 }
 
 /* Loads for a launch, unless the stream is captured. */
@@ -448,7 +467,7 @@ static sett_status launch_entered(
     }
     if (!s) {
         sett__gpu_address(k, stream.device, params, len);
-        give_order(&o, function, stream.handle, d, params, len);
+        give_order(&o, k, function, stream.handle, d, params, len);
         s = sett__cuda_error(c, issue(c->launch, &o), "cuLaunchKernelEx", e);
     }
     sett__cuda_leave(c, &in);
@@ -469,6 +488,6 @@ SETT__HOT sett_status sett__gpu_launch(
         return launch_entered(k, stream, d, params, len, e);
     if (k->page)
         sett__gpu_address(k, stream.device, params, len);
-    give_order(&o, function, stream.handle, d, params, len);
+    give_order(&o, k, function, stream.handle, d, params, len);
     return issue_anywhere(c, c->launch, &o, stream.device, e);
 }

@@ -460,6 +460,8 @@ static sett_status barrier(decoder *d, const sett__op *o)
     sett__insn i = start(d, o, SETT__S_BARRIER);
     switch (o->code) {
     case SETT__SYNCWARP: /* lanes never drift apart */
+    case SETT__DEPWAIT:  /* a kernel begins when those before it have ended */
+    case SETT__DEPLAUNCH:
         return SETT_OK;
     case SETT__FENCE:
         i.step = SETT__S_FENCE;
