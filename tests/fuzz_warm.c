@@ -52,13 +52,17 @@ static sett_status source(sett__warm_block *b, const char *symbol, sett_error *e
     return b->family ? SETT_OK : sett__error(err, SETT_E_IO, "%s has no symbol %s", b->path, symbol);
 }
 
-/* A range of a million values is no error, but too slow for this. */
+/* A range of thousands of values is no error, but what a run then spends its time on. */
 static bool too_long(const char *text)
 {
-    size_t digits = 0;
-    for (; *text; text++) {
-        digits = *text >= '0' && *text <= '9' ? digits + 1 : 0;
-        if (digits > 4)
+    enum { MOST = 100 };
+    for (const char *at = text; (at = strstr(at, "..")); at += 2) {
+        const char *first = at;
+        while (first > text && strchr("+-0123456789", first[-1]))
+            first--;
+        char *end;
+        long long from = strtoll(first, NULL, 10), to = strtoll(at + 2, &end, 10), step = *end == '+' ? strtoll(end, NULL, 10) : 1;
+        if (*end != '*' && to > from && ((unsigned long long)to - (unsigned long long)from) / (step > 1 ? (unsigned long long)step : 1) > MOST)
             return true;
     }
     return false;
