@@ -273,10 +273,10 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
 }
 
 static sett_status disk_kernel(
-    sett_engine *e, const sett__digest *key, const sett__blob *material, sett_kernel **out, sett_error *err)
+    sett_engine *e, const sett__digest *key, const sett__blob *material, bool again, sett_kernel **out, sett_error *err)
 {
     lookup l = {e, key, out, SETT_FROM_DISK, NULL};
-    return sett__cache_find(e->cache, key, material, use_entry, &l, err);
+    return (again ? sett__cache_find_again : sett__cache_find)(e->cache, key, material, use_entry, &l, err);
 }
 
 static sett_status remote_kernel(sett_engine *e, const sett__digest *key, const sett__blob *material, sett__ticket *ticket,
@@ -287,11 +287,11 @@ static sett_status remote_kernel(sett_engine *e, const sett__digest *key, const 
 }
 
 /* SETT_E_NOT_CACHED: the compiler's turn. */
-static sett_status from_disk(const request *r, const recorded *rec, sett_kernel **out, sett_error *err)
+static sett_status from_disk(const request *r, const recorded *rec, bool again, sett_kernel **out, sett_error *err)
 {
     const sett__blob material = {rec->material, rec->material_len};
     sett_error why = {0};
-    sett_status s = disk_kernel(r->e, &rec->key, &material, out, &why);
+    sett_status s = disk_kernel(r->e, &rec->key, &material, again, out, &why);
     if (s && s != SETT_E_NOT_CACHED) /* LLVM would ask for far more memory, and a sealed engine would call it a miss */
         return sett__error(err, s, "%s", why.text);
     if (s)
@@ -418,7 +418,7 @@ static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_k
         return s == SETT_E_NOT_CACHED ? sealed_miss(r, err) : s;
     }
     sett__turn turn = folder ? turn_of(r, folder, &rec->key, &ticket) : SETT__TURN_NONE;
-    sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, out, err);
+    sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, true, out, err);
     if (s == SETT_E_NOT_CACHED)
         s = from_remote(r, rec, &ticket, out, err);
     if (s == SETT_E_NOT_CACHED) {
@@ -449,7 +449,7 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     sett_status s = sett__meta_check(&limits, err);
     if (s)
         return s;
-    s = r->cpu || r->opt.ptx_only ? SETT_E_NOT_CACHED : from_disk(r, rec, out, err);
+    s = r->cpu || r->opt.ptx_only ? SETT_E_NOT_CACHED : from_disk(r, rec, false, out, err);
     if (!s)
         (*out)->record_ms = rec->ms;
     if (!s && r->e->opt.cache_verify && !atomic_load_explicit(&r->e->sealed, memory_order_relaxed))
@@ -586,7 +586,7 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
         sett__count(&e->count.memory_hits, 1);
         return SETT_OK;
     }
-    s = disk_kernel(e, &digest, NULL, out, err);
+    s = disk_kernel(e, &digest, NULL, false, out, err);
     if (s == SETT_E_NOT_CACHED && (s = remote_kernel(e, &digest, NULL, NULL, out, &why)) == SETT_E_MEMORY)
         sett__error(err, s, "%s", why.text);
     if (!s)

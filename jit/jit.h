@@ -332,6 +332,10 @@ typedef sett_status sett__cache_use(void *user, sett__entry *, int layer, sett_e
 /* Layer by layer of this machine until one is used. SETT_E_NOT_CACHED: none. */
 sett_status sett__cache_find(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
     void *user, sett_error *);
+/* The same of the folder that is written, alone: by who has waited for a key's turn, or got it at once, as only that folder can
+ * hold now what it did not. Such a miss is the one that was counted before. */
+sett_status sett__cache_find_again(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
+    void *user, sett_error *);
 /* The same of the remote alone, if there is one; any failure of it is SETT_E_NOT_CACHED, and told to the log. */
 sett_status sett__cache_fetch(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
     void *user, sett_error *);

@@ -112,7 +112,9 @@ START_TEST(damaged_layer)
     ck_assert_int_eq(truncate(path, 700), 0);
     for (int round = 0; round < 2; round++) {
         sett_kernel_release(compile(e, &sm90));
-        ck_assert_uint_eq(layer(e, 0).refusals, 1 + !round); /* the first looked again with the turn in hand */
+        ck_assert_uint_eq(layer(e, 0).refusals, 1); /* with the turn in hand only our own folder is looked at again */
+        ck_assert_uint_eq(layer(e, 0).misses, 1);
+        ck_assert_uint_eq(layer(e, 1).misses, !round); /* and that look is not counted */
         ck_assert_uint_eq(layer(e, 0).heals, 0);
         ck_assert_uint_eq(file_size(path), 700);
         ck_assert_uint_eq(stats(e).compiles, !round);

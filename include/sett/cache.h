@@ -23,7 +23,7 @@ typedef struct sett_cache_layer_info {
     const char *why_not; /* it cannot be used; NULL: it is in use */
     bool writable;       /* new entries go here: at most one folder, and a remote */
     uint64_t cap;        /* bytes that it may hold, where it is written */
-    uint64_t hits, misses;
+    uint64_t hits, misses; /* a compile's second look, with the turn in hand, is no second miss */
     uint64_t refusals;   /* entries that were damaged, foreign or not trusted */
     uint64_t heals;      /* refused entries that were moved out of the way */
     uint64_t writes, evictions;

@@ -199,8 +199,8 @@ sett__disk *sett__cache_folder(const sett__cache *c)
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
-static sett_status ask(sett__cache *c, int i, const sett__digest *key, const sett__blob *material, sett__cache_use *use,
-    void *user, sett_error *why)
+static sett_status ask(sett__cache *c, int i, const sett__digest *key, const sett__blob *material, bool again,
+    sett__cache_use *use, void *user, sett_error *why)
 {
     sett__layer *l = c->place[i].layer;
     sett__entry entry;
@@ -210,14 +210,14 @@ static sett_status ask(sett__cache *c, int i, const sett__digest *key, const set
             sett__count(&l->skipped, 1);
             return s;
         }
-        sett__count(&l->misses, 1);
+        sett__count(&l->misses, !again);
         sett__count(&l->errors, s == SETT_E_IO); /* of a remote; else it is a miss like any other */
         if (s == SETT_E_PARSE || s == SETT_E_IO)
             sett__say(c->log, SETT_LOG_WARNING, "cache", "%s: %s", c->place[i].path, why->text);
         return s;
     }
     s = use(user, &entry, i, why);
-    sett__count(s ? &l->misses : &l->hits, 1); /* a counter never goes back: what is no use was no hit */
+    sett__count(s ? &l->misses : &l->hits, !s || !again); /* a counter never goes back: what is no use was no hit */
     if (s == SETT_E_PARSE || s == SETT_E_LIMIT) {
         bool moved = l->ops->refuse(l, key);
         sett__say(c->log, SETT_LOG_WARNING, "cache", "%s: an entry was refused%s: %s", c->place[i].path,
@@ -234,7 +234,7 @@ sett_status sett__cache_find(sett__cache *c, const sett__digest *key, const sett
     for (int i = 0; i < c->n; i++) {
         if (!c->place[i].layer)
             continue;
-        sett_status s = ask(c, i, key, material, use, user, &why);
+        sett_status s = ask(c, i, key, material, false, use, user, &why);
         asked++;
         if (!s || s == SETT_E_MEMORY)
             return s ? sett__error(err, s, "%s", why.text) : SETT_OK;
@@ -244,11 +244,19 @@ sett_status sett__cache_find(sett__cache *c, const sett__digest *key, const sett
     return sett__error(err, SETT_E_NOT_CACHED, "it is in none of %d cache layers", asked);
 }
 
+sett_status sett__cache_find_again(sett__cache *c, const sett__digest *key, const sett__blob *material,
+    sett__cache_use *use, void *user, sett_error *err)
+{
+    sett_error why = {0};
+    sett_status s = sett__cache_folder(c) ? ask(c, c->n - 1, key, material, true, use, user, &why) : SETT_E_NOT_CACHED;
+    return !s ? s : sett__error(err, s == SETT_E_MEMORY ? s : SETT_E_NOT_CACHED, "%s", why.text);
+}
+
 sett_status sett__cache_fetch(sett__cache *c, const sett__digest *key, const sett__blob *material, sett__cache_use *use,
     void *user, sett_error *err)
 {
     sett_error why = {0};
-    sett_status s = remote_of(c) ? ask(c, c->n, key, material, use, user, &why) : SETT_E_NOT_CACHED;
+    sett_status s = remote_of(c) ? ask(c, c->n, key, material, false, use, user, &why) : SETT_E_NOT_CACHED;
     return !s ? s : sett__error(err, s == SETT_E_MEMORY ? s : SETT_E_NOT_CACHED, "%s", why.text);
 }
 
