@@ -120,10 +120,11 @@ int file_write(const char *path, const void *data, size_t len)
     return bad ? fail("%s: %s", path, strerror(errno)) : EXIT_OK;
 }
 
+static bool hushed; /* while sources are opened: who names one that cannot be used is told so once, as an error */
 static void say(void *user, sett_log_level level, const char *component, const char *message)
 {
     (void)user;
-    if (level <= SETT_LOG_WARNING)
+    if (level <= SETT_LOG_WARNING && !hushed)
         fprintf(stderr, "sett: %s: %s\n", component, message);
 }
 
@@ -139,10 +140,10 @@ sett_engine *engine_open(const options *o)
         .cache_signers = o->trust == SETT_TRUST_SIGNED ? o->signed_by : NULL};
     eo.no_gpu = o->device && !strcmp(o->device, "cpu");
     eo.log = getenv("SETT_LOG") ? NULL : say;
-    if (sett_engine_open(&e, &eo, &err)) {
+    hushed = o->layers != NULL;
+    if (sett_engine_open(&e, &eo, &err))
         fail("%s", err.text);
-        return NULL;
-    }
+    hushed = false;
     return e;
 }
 

@@ -61,14 +61,21 @@ static const char *state_of(const sett_warm_event *e)
     return e->status ? "failed" : e->cached ? "cached" : "compiled";
 }
 
+typedef struct shown {
+    bool list; /* of which nothing is made */
+    uint64_t failed;
+} shown;
+
 static bool show_json(void *user, const sett_warm_event *e)
 {
+    shown *all = user;
     const char *const text[][2] = {{"kernel", e->name}, {"target", e->target}, {"params", e->params}};
     char key[65];
     hex(e->key, key);
     printf("{\"schema_version\": 1, \"done\": %llu, \"total\": %llu", (unsigned long long)e->done,
         (unsigned long long)e->total);
-    if (!*(const bool *)user) /* of a list nothing is made */
+    all->failed += e->status != SETT_OK;
+    if (!all->list)
         printf(", \"state\": \"%s\", \"ms\": %.3f", state_of(e), e->ms);
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         printf(", \"%s\": ", text[i][0]), json_string(stdout, text[i][1]);
@@ -99,8 +106,9 @@ static bool show_bar(void *user, const sett_warm_event *e)
 static bool show_line(void *user, const sett_warm_event *e)
 {
     char key[65];
-    (void)user;
+    shown *all = user;
     hex(e->key, key);
+    all->failed += e->status != SETT_OK;
     if (e->status)
         printf("%-64s  %s %s  %s: %s\n", "-", e->target, e->name, e->params, e->error);
     else
@@ -126,18 +134,20 @@ static void summary(const options *o, const sett_warm_result *r, bool json)
 static int list(sett_engine *e, const options *o, const sett_warm_options *w)
 {
     sett_error err = {0};
-    bool listing = true;
-    return sett_family_keys(e, o->argv[0], w, o->json ? show_json : show_line, &listing, &err) ? fail("%s", err.text)
-                                                                                               : EXIT_OK;
+    shown all = {.list = true};
+    if (sett_family_keys(e, o->argv[0], w, o->json ? show_json : show_line, &all, &err))
+        return fail("%s", err.text);
+    return all.failed ? EXIT_PARTIAL : EXIT_OK;
 }
 
 static int make(sett_engine *e, const options *o, sett_warm_options *w)
 {
     sett_warm_result r = {.size = sizeof r};
     sett_error err = {0};
-    bool listing = false, json = o->json || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO);
+    shown all = {0};
+    bool json = o->json || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO);
     w->progress = json ? show_json : show_bar;
-    w->user = &listing;
+    w->user = &all;
     sett_status s = sett_warm(e, o->argv[0], w, &r, &err);
     if (!s || s == SETT_E_COMPILE)
         summary(o, &r, json);
