@@ -34,7 +34,7 @@ static bool fill_add_tv(const options *o, sett_dtype t, void *user)
 static bool fill_softmax(const options *o, sett_dtype t, void *user)
 {
     struct softmax *p = user;
-    *p = (struct softmax){t, o->cols ? o->cols : 4096, o->threads ? o->threads : 128};
+    *p = (struct softmax){.dtype = t, .cols = o->cols ? o->cols : 4096, .threads = o->threads ? o->threads : 128};
     int per = p->threads * 128 / sett_dtype_bits(t);
     if (p->threads % 32)
         usage("--threads %d: not a multiple of 32, the threads of a warp", p->threads);
