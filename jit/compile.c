@@ -187,7 +187,7 @@ static sett_status encode_key(const request *r, const recorded *rec, const void 
         .target = r->target,
         .line_info = line_info,
         .opt_level = r->cpu ? 0 : r->opt_level,
-        .ptx_isa = r->cpu ? 0 : sett__target_isa(r->target, rec->tape.min_ptx)};
+        .ptx_isa = r->cpu ? 0 : sett__tape_isa(&rec->tape, r->target)};
     return sett__key_encode(&parts, material, material_len, key, err);
 }
 

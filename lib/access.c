@@ -43,6 +43,11 @@ static bool is_load(const access *a)
     return !a->m->val;
 }
 
+static bool gives(const access *a) /* a value of the tensor's shape */
+{
+    return is_load(a) || a->m->atomic;
+}
+
 /* ---- which part of a predicate an element looks at -------------------------------------- */
 /* The modes of `to` with their steps through `from`, which broadcasts to it; false: it does not. *at counts the
  * elements of from that were passed. */
@@ -136,7 +141,7 @@ static bool take_pred(access *a)
 }
 
 /* ---- order -------------------------------------------------------------------------------- */
-/* Elements in one place: a load needs one of them, of a store the last stays. */
+/* Elements in one place: a load needs one of them, of a store the last stays; atomics do all. */
 static bool take_spots(access *a)
 {
     a->spot = sett__spots(&a->c, &a->p, a->map);
@@ -145,7 +150,7 @@ static bool take_spots(access *a)
         return false;
     for (uint32_t i = 0; i < a->p.n; i++) {
         sett__spot s = a->spot[i], *last = a->n ? &a->spot[a->n - 1] : NULL;
-        bool same = last && last->group == s.group && last->imm == s.imm && last->kind == s.kind;
+        bool same = last && !a->m->atomic && last->group == s.group && last->imm == s.imm && last->kind == s.kind;
         if (!same)
             a->spot[a->n++] = s;
         else if (!is_load(a))
@@ -222,13 +227,24 @@ static void lose(access *a, uint32_t spot, uint32_t have, uint32_t need, bool by
         a->note.lost = SETT__LOST_BOUND;
 }
 
+/* Bytes of one access. Of atomics only additions have instructions for several elements; in smem of pairs of 16 bits. */
+static uint32_t widest(const access *a)
+{
+    bool halves = a->dtype == SETT_F16 || a->dtype == SETT_BF16;
+    if (!a->m->atomic)
+        return WIDEST;
+    if (a->m->atomic != SETT__ADD || (!halves && a->dtype != SETT_F32))
+        return a->bytes;
+    return a->t->space == SETT_GMEM ? SETT__ATOM_WIDEST : 4;
+}
+
 /* The access that starts at a spot with `left` spots of its run to go. */
 static piece choose(access *a, uint32_t first, uint32_t left)
 {
     if (a->t->space == SETT_RMEM && base_of(a, first).kind == SETT_INT && a->pred == SETT__TRUE)
         return (piece){first, left, left}; /* registers: no address, no limit */
     uint32_t most = 1, proven = 1, hope, align = align_of(a, first);
-    while (most * 2 <= left && most * 2 * a->bytes <= WIDEST)
+    while (most * 2 <= left && most * 2 * a->bytes <= widest(a))
         most *= 2;
     while (proven * 2 <= most && proven * 2 * a->bytes <= align)
         proven *= 2;
@@ -281,7 +297,7 @@ static bool plan(access *a)
             at += p.n;
         }
     }
-    if (longest * a->bytes < WIDEST && longest < a->n && !a->note.lost) {
+    if (longest * a->bytes < widest(a) && longest < a->n && !a->note.lost) {
         a->note.lost = !a->less && parted_by_pred(a) ? SETT__LOST_PRED : SETT__LOST_ADJACENCY;
         a->note.have = longest * a->bytes;
     }
@@ -300,37 +316,43 @@ static uint32_t boolean(uint32_t op) /* of a guard: no operand if it is known to
     return op == SETT__TRUE ? SETT__NONE : op;
 }
 
-/* LOAD or STORE of n spots under a guard that is not SETT__FALSE. */
-static uint32_t touch(const access *a, uint32_t first, uint32_t n, uint32_t guard, uint32_t value)
+/* The part of a value that n spots take. */
+static uint32_t chunk(const access *a, const sett_val *val, uint32_t first, uint32_t n)
+{
+    uint32_t small[MOST_WIDE], *idx = n <= MOST_WIDE ? small : sett__new(a->c.b, n * sizeof *idx);
+    bool whole = n == val->n;
+    if (val->n == 1)
+        return n == 1 ? val->id : sett__splat(a->c.b, a->c.site, val->id, n);
+    for (uint32_t i = 0; idx && i < n; i++) {
+        idx[i] = a->spot[first + i].elem;
+        whole = whole && idx[i] == i;
+    }
+    return whole ? val->id : idx ? sett__pick(a->c.b, a->c.site, val->id, idx, n) : 0;
+}
+
+/* LOAD, STORE or ATOM of n spots under a guard that is not SETT__FALSE. */
+static uint32_t touch(const access *a, uint32_t first, uint32_t n, uint32_t guard)
 {
     sett_arg base = base_of(a, first);
     uint32_t align = align_of(a, first);
     if (a->t->space != SETT_RMEM && align < n * a->bytes)
         align = n * a->bytes; /* tested at run time */
     uint32_t pred = boolean(guard), fill = pred == SETT__NONE ? SETT__NONE : a->fill;
-    const uint32_t args[4] = {
-        a->t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE, pred, is_load(a) ? fill : value};
+    uint32_t args[5] = {a->t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE, pred, fill};
     if (!sett__inside(&a->c, a->t, base, a->spot[first].imm, n, a->bytes))
         return 0;
-    sett__emit e = {.imm = a->spot[first].imm, .n_args = 4, .args = args, .sub = (uint8_t)__builtin_ctz(align),
-        .flags = (uint8_t)(a->m->cache << SETT__F_CACHE_AT)};
-    e.code = is_load(a) ? SETT__LOAD : SETT__STORE;
-    e.dtype = is_load(a) ? a->dtype : (sett_dtype)0;
-    e.n = is_load(a) ? n : 0;
-    return sett__record(a->c.b, a->c.site, &e);
-}
-
-static uint32_t chunk(const access *a, uint32_t first, uint32_t n)
-{
-    uint32_t small[MOST_WIDE], *idx = n <= MOST_WIDE ? small : sett__new(a->c.b, n * sizeof *idx);
-    bool whole = n == a->m->val->n;
-    if (a->m->val->n == 1)
-        return n == 1 ? a->m->val->id : sett__splat(a->c.b, a->c.site, a->m->val->id, n);
-    for (uint32_t i = 0; idx && i < n; i++) {
-        idx[i] = a->spot[first + i].elem;
-        whole = whole && idx[i] == i;
+    sett__emit e = {.code = SETT__LOAD, .dtype = a->dtype, .n = n, .imm = a->spot[first].imm, .n_args = 4, .args = args,
+        .sub = (uint8_t)__builtin_ctz(align), .flags = (uint8_t)(a->m->cache << SETT__F_CACHE_AT)};
+    if (!is_load(a)) {
+        e.code = SETT__STORE, e.dtype = (sett_dtype)0, e.n = 0;
+        args[3] = chunk(a, a->m->val, first, n);
     }
-    return whole ? a->m->val->id : idx ? sett__pick(a->c.b, a->c.site, a->m->val->id, idx, n) : 0;
+    if (a->m->atomic) {
+        e.code = SETT__ATOM, e.dtype = a->dtype, e.n = n, e.sub = a->m->atomic, e.flags = a->m->flags;
+        args[4] = a->m->was ? chunk(a, a->m->was, first, n) : SETT__NONE;
+        e.n_args = a->m->was ? 5 : 4;
+    }
+    return sett__record(a->c.b, a->c.site, &e);
 }
 
 static void keep(access *a, uint32_t first, uint32_t id)
@@ -350,12 +372,12 @@ static void keep(access *a, uint32_t first, uint32_t id)
 
 static void guarded(access *a, uint32_t first, uint32_t n, uint32_t guard)
 {
-    if (guard == SETT__FALSE && is_load(a))
+    if (guard == SETT__FALSE && gives(a))
         keep(a, first, n == 1 ? a->fill : sett__splat(a->c.b, a->c.site, a->fill, n));
-    else if (is_load(a))
-        keep(a, first, touch(a, first, n, guard, 0));
+    else if (gives(a))
+        keep(a, first, touch(a, first, n, guard));
     else if (guard != SETT__FALSE)
-        touch(a, first, n, guard, chunk(a, first, n));
+        touch(a, first, n, guard);
 }
 
 static uint32_t guard_of(const access *a, uint32_t first, uint32_t n, bool stay)
@@ -532,7 +554,7 @@ static bool take_tensor(access *a)
 static bool take_fill(access *a)
 {
     double f = a->m->fill;
-    if (!is_load(a) || !a->m->pred)
+    if (!gives(a) || !a->m->pred)
         return true;
     bool whole = f >= -9e18 && f <= 9e18 && (double)(int64_t)f == f;
     sett_arg number = whole && !sett__dtype_is_float(a->dtype) ? sett_arg_i((int64_t)f) : sett_arg_f(f);
@@ -567,7 +589,7 @@ uint32_t sett__access(const sett__ctx *c, const sett__move *m)
         a->note.lost = fixed ? SETT__LOST_NOTHING : SETT__LOST_RMEM;
     if (a->t->space != SETT_RMEM || !fixed)
         sett__note_add(c, &a->note);
-    if (is_load(a))
+    if (gives(a))
         return gather(a);
     record_pieces(a);
     return 0;

@@ -284,18 +284,50 @@ static bool check_atomic(const sett__ctx *c, const sett_tensor *t, const sett_at
     return true;
 }
 
+/* A number, a scalar or a value of the tensor's shape. */
+static const sett_val *shaped(const sett__ctx *c, const sett_tensor *t, sett_arg a)
+{
+    if (!sett__use_arg(c->b, c->site, c->func, a))
+        return NULL;
+    const sett_val *v = a.kind == SETT_VALUE ? a.u.v : NULL;
+    SETT__FAIL_IF(c->b, c->site, c->func, v && !v->scalar && !sett__same_elements(v->shape, t->layout->shape), NULL, SETT_E_SHAPE,
+        "a value of shape %s for %s", sett__arg_text(c->b, v->shape), sett__tensor_text(c->b, t));
+    return sett__stored_arg(c, t, a);
+}
+
+/* Of every element of a view. */
+static sett_val *atomic_view(const sett__ctx *c, const sett_tensor *t, sett__move *m, sett_arg val, const sett_arg *was, sett_arg coord)
+{
+    if (coord.kind != SETT_SLICE)
+        t = sett__slice(c, t, coord);
+    if (t->head.poison)
+        return bad_val(t);
+    m->t = t;
+    m->val = shaped(c, t, val);
+    m->was = was && m->val ? shaped(c, t, *was) : NULL;
+    return m->val && (m->was || !was) ? load(c, m) : bad_val(t);
+}
+
 static sett_val *atomic(const sett__ctx *c, const sett_tensor *t, const sett_atomic_how *how, sett_arg val, const sett_arg *was, sett_arg coord)
 {
     spot s;
-    if (!check_atomic(c, t, how) || !find(c, t, coord, true, &s))
+    if (!check_atomic(c, t, how) || !use_pred(c, how->pred) || !sett__use_arg(c->b, c->site, c->func, coord))
         return bad_val(t);
-    const sett_val *v = scalar_of(c, t, val), *w = was && v ? scalar_of(c, t, *was) : v;
-    if (!v || !w || !sett__inside(c, t, s.base, s.imm, 1, (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype)))
+    sett__move m = {.pred = how->pred, .atomic = atomic_named((int)how->op)->code,
+        .flags = (uint8_t)((unsigned)how->sem << SETT__F_SEM_AT | (unsigned)how->scope << SETT__F_SCOPE_AT)};
+    if (sett__any_slice(coord))
+        return atomic_view(c, t, &m, val, was, coord);
+    if (!find(c, t, coord, true, &s))
         return bad_val(t);
-    const uint32_t args[5] = {t->root, s.base.kind == SETT_VALUE ? s.base.u.v->id : SETT__NONE, SETT__NONE, v->id, w->id};
+    const sett_val *v = scalar_of(c, t, val), *w = was && v ? scalar_of(c, t, *was) : v, *p = how->pred;
+    SETT__FAIL_IF(c->b, c->site, c->func, p && (p->dtype != SETT_BOOL || p->n != 1), bad_val(t), SETT_E_SHAPE,
+        "a predicate of shape %s of %s for one element", sett__arg_text(c->b, p->shape), sett_dtype_name((sett_dtype)p->dtype));
+    p = p ? sett__materialise(c->site, p) : NULL;
+    if (!v || !w || c->b->error.status || !sett__inside(c, t, s.base, s.imm, 1, (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype)))
+        return bad_val(t);
+    const uint32_t args[5] = {t->root, s.base.kind == SETT_VALUE ? s.base.u.v->id : SETT__NONE, p ? p->id : SETT__NONE, v->id, w->id};
     uint32_t id = sett__record(c->b, c->site, &(sett__emit){.code = SETT__ATOM, .dtype = (sett_dtype)t->dtype, .n = 1, .imm = s.imm,
-        .sub = atomic_named((int)how->op)->code, .flags = (uint8_t)((unsigned)how->sem << SETT__F_SEM_AT | (unsigned)how->scope << SETT__F_SCOPE_AT),
-        .n_args = was ? 5 : 4, .args = args});
+        .sub = m.atomic, .flags = m.flags, .n_args = was ? 5 : 4, .args = args});
     return sett__val(c->b, id, (sett_arg){.kind = SETT_NODE}, true);
 }
 
@@ -322,6 +354,6 @@ sett_val *sett_atomic_how_at(sett_site site, const char *func, const sett_tensor
 sett_val *sett_atomic_cas_at(sett_site site, const sett_tensor *t, sett_arg was, sett_arg val, sett_sem sem, sett_scope scope, sett_arg coord)
 {
     const sett__ctx c = {t ? t->head.b : either(val, coord), site, "sett_atomic_cas"};
-    const sett_atomic_how how = {SETT_ATOMIC_CAS, sem, scope};
+    const sett_atomic_how how = {SETT_ATOMIC_CAS, sem, scope, NULL};
     return sett__use_tensor(c.b, site, c.func, t) ? atomic(&c, t, &how, val, &was, coord) : bad_val(t);
 }

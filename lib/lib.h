@@ -295,6 +295,7 @@ static inline sett_arg sett__kid(sett_arg a, int i) /* a leaf is its own only ch
     return a.kind == SETT_NODE ? a.u.kid[i] : a;
 }
 bool sett__is_poison(sett_arg);                      /* any leaf */
+bool sett__any_slice(sett_arg);                      /* a _ in it; tuple_ops.c */
 bool sett__has_basis(sett_arg);                      /* a scaled basis vector */
 bool sett__well_formed(sett_arg);                    /* children that are there, not nested too deep */
 bool sett__congruent(sett_arg, sett_arg);            /* the same profile */
@@ -454,6 +455,8 @@ typedef struct sett__move {
     const uint32_t *which;     /* has its predicate */
     uint32_t elements;
     uint8_t cache; /* a sett_cache */
+    uint8_t atomic, flags; /* not 0: of ATOM what it does, and in which order and scope. It has a value, and gives one */
+    const sett_val *was;   /* of CAS */
 } sett__move;
 bool sett__reached(const sett__ctx *, const sett_tensor *, bool written); /* of none of coordinates: is it memory that can be? */
 uint32_t sett__access(const sett__ctx *, const sett__move *); /* the loaded op; of a store, or after a failure, 0 */
@@ -495,7 +498,7 @@ const char *sett__report_text(sett_build *);
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
  * hashes the sources that decide and fails when the id was not raised. */
-#define SETT__CODEGEN_ID "0.1.0-12"
+#define SETT__CODEGEN_ID "0.1.0-13"
 #define SETT__PLUGIN_ABI 3
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
 #define SETT__PLUGIN_DEAD "the compiler failed earlier in this process and is not used again: %.400s"

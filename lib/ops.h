@@ -25,6 +25,7 @@ typedef enum sett__code {
 } sett__code;
 enum { SETT__SHFL_IDX, SETT__SHFL_UP, SETT__SHFL_DOWN, SETT__SHFL_BFLY }; /* sub of SHFL */
 enum { SETT__XCHG = 255, SETT__CAS = 254 };                                /* sub of ATOM, beside op codes */
+enum { SETT__ATOM_WIDEST = 16 };                                           /* bytes of an ATOM of several elements */
 enum { SETT__VOTE_ALL, SETT__VOTE_ANY, SETT__VOTE_UNI, SETT__VOTE_BALLOT };  /* sub of VOTE; of MATCH the first two */
 enum { SETT__SCOPE_CTA, SETT__SCOPE_GPU, SETT__SCOPE_SYS };                  /* sub of FENCE */
 /* sub of SPECIAL: name in PTX (less the %), and bits. */

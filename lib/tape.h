@@ -215,6 +215,7 @@ typedef struct sett__tape {
     const char **string;  /* PRINTF formats first met first; also file names of sites */
     sett__site_ref *site; /* not part of the key */
     uint16_t min_sm, min_ptx; /* over the ops; filled by the reader and by finish */
+    uint16_t min_ptx_90;      /* of sm_90 and later, for instructions that other targets do without */
 } sett__tape;
 
 /* ---- tape.c: bytes ---------------------------------------------------------------------- */
@@ -315,6 +316,7 @@ bool sett__target_parse(const char *target, int *sm, char *suffix);
 uint32_t sett__target_smem(int sm); /* bytes of shared memory that one block may use */
 /* The lowest PTX ISA that holds the target and what needs min_ptx: 78 for 7.8; in the key. 0: no code is made for it. */
 int sett__target_isa(const char *target, int min_ptx);
+int sett__tape_isa(const sett__tape *, const char *target);
 
 /* ---- eval.c: one op on constants ------------------------------------------------------------------ */
 /* Bits in, bits out, bit for bit as the engines compute. dtype: the operands' type

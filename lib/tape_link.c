@@ -54,11 +54,17 @@ static int least_ptx(const sett__op *op)
     return info->cls == SETT__C_INLINE ? op->flags & SETT__F_PTX : info->min_ptx;
 }
 
+/* Has sm_90 an instruction for several elements at once? */
+static bool vector_atom(const sett__op *op)
+{
+    return op->code == SETT__ATOM && op->n > 1 && op->sub == SETT__ADD && sett__dtype_is_float((sett_dtype)op->dtype) && op->dtype != SETT_F64;
+}
+
 bool sett__tape_link(sett__tape *t)
 {
     uint32_t stack[SETT__MAX_DEPTH];
     int depth = 0;
-    t->min_sm = t->min_ptx = 0;
+    t->min_sm = t->min_ptx = t->min_ptx_90 = 0;
     t->sig.early = false;
     for (uint32_t i = 0; i < t->n_op; i++) {
         sett__op *op = &t->op[i];
@@ -68,6 +74,7 @@ bool sett__tape_link(sett__tape *t)
         t->min_sm = sm > t->min_sm ? (uint16_t)sm : t->min_sm;
         t->min_ptx = ptx > t->min_ptx ? (uint16_t)ptx : t->min_ptx;
         t->sig.early |= op->code == SETT__DEPWAIT;
+        t->min_ptx_90 = vector_atom(op) ? 81 : t->min_ptx_90;
         op->depth = (uint16_t)depth;
         op->other = SETT__NONE;
         if ((sett__opens(op->code) || sett__closes(op->code)) && !link_region(t, i, stack, &depth))

@@ -68,3 +68,11 @@ int sett__target_isa(const char *target, int min_ptx)
     int isa = suffix == 'a' ? t->a : suffix == 'f' ? t->f : t->plain;
     return isa && min_ptx > isa ? min_ptx : isa;
 }
+
+int sett__tape_isa(const sett__tape *t, const char *target)
+{
+    int sm = 0;
+    char suffix;
+    bool more = sett__target_parse(target, &sm, &suffix) && sm >= 90 && t->min_ptx_90 > t->min_ptx;
+    return sett__target_isa(target, more ? t->min_ptx_90 : t->min_ptx);
+}

@@ -369,10 +369,10 @@ bool sett_is_static_at(sett_site site, sett_arg x)
     return alone(&c, x) && (x.kind == SETT_LAYOUT ? layout_is_static(x.u.l) : sett__is_static(x));
 }
 
-static bool any_slice(sett_arg x)
+bool sett__any_slice(sett_arg x)
 {
     for (int i = 0; x.kind == SETT_NODE && i < x.rank; i++)
-        if (any_slice(x.u.kid[i]))
+        if (sett__any_slice(x.u.kid[i]))
             return true;
     return x.kind == SETT_SLICE;
 }
@@ -380,7 +380,7 @@ static bool any_slice(sett_arg x)
 bool sett_has_underscore_at(sett_site site, sett_arg x)
 {
     sett__ctx c = {NULL, site, "sett_has_underscore"};
-    return alone(&c, x) && any_slice(x);
+    return alone(&c, x) && sett__any_slice(x);
 }
 
 static bool is_integer(sett_arg x)

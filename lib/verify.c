@@ -391,13 +391,16 @@ static bool check_atom(struct check *c)
         return bad(c, SETT_E_VERIFY, "it takes %d operands, not %u", cas ? 5 : 4, op->n_args);
     if (!exchange && (!folds(op->sub) || op->sub == SETT__MUL))
         return bad(c, SETT_E_VERIFY, "there is no such atomic");
-    if (!takes_type(c, op->dtype) || !result_is(c, op->dtype, 1) || !scalar(c, 3, op->dtype))
+    if (!takes_type(c, op->dtype) || !result_is(c, op->dtype, op->n) || !typed(c, 3, op->dtype, op->n))
         return false;
     if ((!exchange && sett__dtype_is_wide((sett_dtype)op->dtype)) || (!exchange && !takes((sett__code)op->sub, op->dtype)))
         return bad(c, SETT_E_DTYPE, "there is no such atomic of %s", sett_dtype_name((sett_dtype)op->dtype));
-    if (!check_place(c, &at, op->dtype, 1) || (cas && !scalar(c, 4, op->dtype)))
+    if (op->n & (op->n - 1) || (op->n > 1 && bytes_of(op->dtype, op->n) > SETT__ATOM_WIDEST))
+        return bad(c, SETT_E_VERIFY, "%u elements: an atomic has one, or 2, 4, 8 or 16 in up to %d bytes", op->n, SETT__ATOM_WIDEST);
+    if (!check_place(c, &at, op->dtype, op->n) || (cas && !typed(c, 4, op->dtype, op->n)))
         return false;
-    return at.root->code != SETT__RMEM || bad(c, SETT_E_SPACE, "registers have no atomics");
+    at.align = op->n > 1 ? bytes_of(op->dtype, op->n) : 1; /* sub names the op */
+    return check_align(c, &at) && (at.root->code != SETT__RMEM || bad(c, SETT_E_SPACE, "registers have no atomics"));
 }
 
 /* One of the two ends of a copy: operands k and k + 1. */
@@ -711,8 +714,7 @@ static bool check_op(struct check *c)
 static bool check_target(struct check *c, int sm)
 {
     int need = sett__least_sm(c->op);
-    return !sm || need <= sm ||
-           bad(c, SETT_E_TARGET, "%s needs sm_%d, the target is sm_%d", sett__ops[c->op->code].text, need, sm);
+    return !sm || need <= sm || bad(c, SETT_E_TARGET, "%s needs sm_%d, the target is sm_%d", sett__ops[c->op->code].text, need, sm);
 }
 
 /* The sum is too large: what it is of, as far as there is room to say it. */

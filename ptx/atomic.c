@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Read-modify-writes, of any order and scope. By inline asm,
  * because LLVM 22 drops the scope of an atomicrmw; what the target has no instruction for
- * is a compare-and-swap loop. */
+ * is a compare-and-swap loop. Of several elements by the widest instruction that it has, else one after another;
+ * what nobody reads needs no red of its own: the assembler makes one of an atom. */
 #include "ptx.h"
 #include <string.h>
 
 typedef struct place {
     const char *sem, *scope, *space; /* "relaxed", "gpu", "global" */
     LLVMValueRef address;
+    uint32_t first; /* element of the op's values that lies there */
 } place;
 
 /* "op.type" of the instruction, and the first sm that has it. NULL: none. */
@@ -83,10 +85,10 @@ static LLVMValueRef instruction(
     return sett__ir_asm(l, type, text, regs, true, in, n);
 }
 
-static LLVMValueRef combine(sett__lower *l, const sett__op *op, LLVMValueRef old, LLVMValueRef v)
+static LLVMValueRef combine(sett__lower *l, const sett__op *op, LLVMValueRef old, LLVMValueRef v, LLVMValueRef was)
 {
     if (op->sub == SETT__CAS)
-        return LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, old, sett__ir_scalar(l, op, 4), ""), v, old, "");
+        return LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, old, was, ""), v, old, "");
     return op->sub == SETT__XCHG ? v : sett__ir_binary(l, (sett__code)op->sub, (sett_dtype)op->dtype, 0, old, v);
 }
 
@@ -115,7 +117,7 @@ static LLVMValueRef get(sett__lower *l, LLVMTypeRef element, LLVMValueRef word, 
     return shift ? LLVMBuildTrunc(l->b, LLVMBuildLShr(l->b, word, shift, ""), element, "") : LLVMBuildBitCast(l->b, word, element, "");
 }
 
-static LLVMValueRef cas_loop(sett__lower *l, const sett__op *op, const place *at, LLVMValueRef v)
+static LLVMValueRef cas_loop(sett__lower *l, const sett__op *op, const place *at, LLVMValueRef v, LLVMValueRef with)
 {
     LLVMTypeRef element = sett__ir_reg_type(l, op->dtype);
     unsigned bits = 8u * (unsigned)sett__dtype_bytes((sett_dtype)op->dtype); /* the verifier: 8, 16, 32 or 64 */
@@ -131,7 +133,7 @@ static LLVMValueRef cas_loop(sett__lower *l, const sett__op *op, const place *at
     LLVMBuildBr(l->b, head);
     sett__ir_enter(l, head);
     LLVMValueRef was = LLVMBuildPhi(l->b, word, ""), old = get(l, element, was, shift);
-    LLVMValueRef in[3] = {address, was, put(l, was, combine(l, op, old, v), shift)};
+    LLVMValueRef in[3] = {address, was, put(l, was, combine(l, op, old, v, with), shift)};
     LLVMValueRef now = instruction(l, at, cas, word, in, 3);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(l->b);
     LLVMAddIncoming(was, (LLVMValueRef[]){seen, now}, (LLVMBasicBlockRef[]){from, latch}, 2);
@@ -140,26 +142,118 @@ static LLVMValueRef cas_loop(sett__lower *l, const sett__op *op, const place *at
     return old;
 }
 
-static LLVMValueRef atom(sett__lower *l, const sett__op *op)
+/* ---- several at once ------------------------------------------------------------------------------------- */
+typedef struct form {
+    const char *text;
+    uint32_t n, regs; /* elements that it takes, in so many registers */
+} form;
+
+/* The widest for at most `left` elements; n of 1: none takes two. PTX ISA: vectors are for global memory alone. */
+static form form_of(const sett__lower *l, const sett__op *op, bool shared, uint32_t left)
+{
+    static const struct {
+        int dtype;
+        form form;
+        int sm;
+        bool shared;
+    } table[] = {
+        {SETT_F32, {"add.v4.f32", 4, 4}, 90, false},
+        {SETT_F32, {"add.v2.f32", 2, 2}, 90, false},
+        {SETT_F16, {"add.noftz.v4.f16x2", 8, 4}, 90, false},
+        {SETT_F16, {"add.noftz.v2.f16x2", 4, 2}, 90, false},
+        {SETT_F16, {"add.noftz.f16x2", 2, 1}, 70, true},
+        {SETT_BF16, {"add.noftz.v4.bf16x2", 8, 4}, 90, false},
+        {SETT_BF16, {"add.noftz.v2.bf16x2", 4, 2}, 90, false},
+        {SETT_BF16, {"add.noftz.bf16x2", 2, 1}, 90, true},
+    };
+    for (size_t i = 0; i < SETT__COUNT(table) && op->sub == SETT__ADD; i++)
+        if (table[i].dtype == op->dtype && table[i].form.n <= left && l->sm >= table[i].sm && (table[i].shared || !shared))
+            return table[i].form;
+    return (form){NULL, 1, 1};
+}
+
+/* "{$0,$1}", or "$0" of one: registers from k on. */
+static int print_regs(char *to, size_t size, uint32_t k, uint32_t n)
+{
+    int len = snprintf(to, size, n > 1 ? "{$%u" : "$%u", k);
+    for (uint32_t i = 1; i < n; i++)
+        len += snprintf(to + len, size - (size_t)len, ",$%u", k + i);
+    return len + snprintf(to + len, size - (size_t)len, "%s", n > 1 ? "}" : "");
+}
+
+/* old[0..n) of one instruction for them all. */
+static void vector(sett__lower *l, const sett__op *op, const place *at, const form *f, LLVMValueRef *old)
+{
+    char text[128], regs[64];
+    uint32_t per = f->n / f->regs, n = f->regs;
+    LLVMTypeRef element = sett__ir_reg_type(l, op->dtype), lanes = sett__ir_vec_type(element, per), reg = per > 1 ? l->i32 : element, all[4];
+    LLVMValueRef in[5] = {at->address};
+    int len = snprintf(text, sizeof text, "atom.%s.%s.%s.%s ", at->sem, at->scope, at->space, f->text), r = 0;
+    len += print_regs(text + len, sizeof text - (size_t)len, 0, n);
+    len += snprintf(text + len, sizeof text - (size_t)len, ", [$%u], ", n);
+    len += print_regs(text + len, sizeof text - (size_t)len, n + 1, n);
+    snprintf(text + len, sizeof text - (size_t)len, ";");
+    char c = constraint(reg);
+    for (uint32_t i = 0; i < n; i++) {
+        LLVMValueRef part[2];
+        for (uint32_t k = 0; k < per; k++)
+            part[k] = sett__ir_element(l, sett__arg_op(l, op, 3), at->first + i * per + k);
+        LLVMValueRef v = LLVMGetPoison(lanes);
+        for (uint32_t k = 0; k < per && per > 1; k++)
+            v = LLVMBuildInsertElement(l->b, v, part[k], sett__ir_int(l->i32, k), "");
+        in[i + 1] = per > 1 ? LLVMBuildBitCast(l->b, v, reg, "") : part[0];
+        all[i] = reg;
+        r += snprintf(regs + r, sizeof regs - (size_t)r, "=%c,", c);
+    }
+    r += snprintf(regs + r, sizeof regs - (size_t)r, "l");
+    for (uint32_t i = 0; i < n; i++)
+        r += snprintf(regs + r, sizeof regs - (size_t)r, ",%c", c);
+    snprintf(regs + r, sizeof regs - (size_t)r, ",~{memory}");
+    LLVMValueRef got = sett__ir_asm(l, n > 1 ? LLVMStructTypeInContext(l->ctx, all, n, 0) : reg, text, regs, true, in, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        LLVMValueRef v = LLVMBuildBitCast(l->b, n > 1 ? LLVMBuildExtractValue(l->b, got, i, "") : got, lanes, "");
+        for (uint32_t k = 0; k < per; k++)
+            *old++ = per > 1 ? LLVMBuildExtractElement(l->b, v, sett__ir_int(l->i32, k), "") : v;
+    }
+}
+
+static LLVMValueRef one(sett__lower *l, const sett__op *op, const place *at)
+{
+    bool cas = op->sub == SETT__CAS;
+    LLVMValueRef v = sett__ir_element(l, sett__arg_op(l, op, 3), at->first);
+    LLVMValueRef was = cas ? sett__ir_element(l, sett__arg_op(l, op, 4), at->first) : NULL;
+    LLVMTypeRef type = LLVMTypeOf(v);
+    const char *what = native(l, op->sub, op->dtype);
+    if (!what)
+        return cas_loop(l, op, at, v, was);
+    bool half = sett__dtype_class((sett_dtype)op->dtype) == 'h'; /* asm takes 16 bits as an integer */
+    LLVMTypeRef asm_type = half ? l->i16 : cas ? LLVMIntTypeInContext(l->ctx, 8u * (unsigned)sett__dtype_bytes((sett_dtype)op->dtype)) : type;
+    LLVMValueRef in[3] = {at->address, LLVMBuildBitCast(l->b, v, asm_type, "")};
+    if (cas) { /* [address], was, value */
+        in[2] = in[1];
+        in[1] = LLVMBuildBitCast(l->b, was, asm_type, "");
+    }
+    return LLVMBuildBitCast(l->b, instruction(l, at, what, asm_type, in, cas ? 3 : 2), type, "");
+}
+
+static void atom(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
     bool shared = sett__arg_of(l, op, 0)->code == SETT__SMEM;
     int scope = (op->flags & SETT__F_SCOPE) >> SETT__F_SCOPE_AT;
     place at = {.sem = sett__sem_word[(op->flags & SETT__F_SEM) >> SETT__F_SEM_AT], .space = shared ? "shared" : "global",
         .scope = scope ? sett__scope_word[scope] : shared ? "cta" : "gpu"};
-    at.address = sett__ir_address(l, op, op->dtype);
-    LLVMValueRef v = sett__ir_scalar(l, op, 3);
-    LLVMTypeRef type = LLVMTypeOf(v);
-    const char *what = native(l, op->sub, op->dtype);
-    if (!what)
-        return cas_loop(l, op, &at, v);
-    bool half = sett__dtype_class((sett_dtype)op->dtype) == 'h', cas = op->sub == SETT__CAS; /* asm takes 16 bits as an integer */
-    LLVMTypeRef asm_type = half ? l->i16 : cas ? LLVMIntTypeInContext(l->ctx, 8u * (unsigned)sett__dtype_bytes((sett_dtype)op->dtype)) : type;
-    LLVMValueRef in[3] = {at.address, LLVMBuildBitCast(l->b, v, asm_type, "")};
-    if (cas) { /* [address], was, value */
-        in[2] = in[1];
-        in[1] = LLVMBuildBitCast(l->b, sett__ir_scalar(l, op, 4), asm_type, "");
+    LLVMValueRef start = sett__ir_address(l, op, op->dtype), old[SETT__ATOM_WIDEST];
+    LLVMTypeRef element = sett__ir_mem_type(l, op->dtype);
+    for (uint32_t n = 1; at.first < op->n; at.first += n) {
+        form f = form_of(l, op, shared, op->n - at.first);
+        LLVMValueRef by = sett__ir_int(l->i64, at.first);
+        at.address = at.first ? LLVMBuildInBoundsGEP2(l->b, element, start, &by, 1, "") : start;
+        if ((n = f.n) > 1)
+            vector(l, op, &at, &f, old + at.first);
+        else
+            old[at.first] = one(l, op, &at);
     }
-    return LLVMBuildBitCast(l->b, instruction(l, &at, what, asm_type, in, cas ? 3 : 2), type, "");
+    sett__ir_collect(l, out, op->n, sett__ir_reg_type(l, op->dtype), old);
 }
 
 void sett__lower_atom(sett__lower *l, const sett__op *op, LLVMValueRef *out)
@@ -169,14 +263,15 @@ void sett__lower_atom(sett__lower *l, const sett__op *op, LLVMValueRef *out)
         return;
     }
     if (!sett__arg_of(l, op, 2)) {
-        out[0] = atom(l, op);
+        atom(l, op, out);
         return;
     }
     LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), then = sett__ir_block(l, "atom"),
                       done = sett__ir_block(l, "atom.done");
     LLVMBuildCondBr(l->b, sett__ir_scalar(l, op, 2), then, done);
     sett__ir_enter(l, then);
-    LLVMValueRef v = atom(l, op);
+    LLVMValueRef v;
+    atom(l, op, &v); /* at most 16 elements: one piece */
     then = LLVMGetInsertBlock(l->b);
     LLVMBuildBr(l->b, done);
     sett__ir_enter(l, done);

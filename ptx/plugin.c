@@ -199,7 +199,7 @@ static sett_status generate(sett__lower *l, const sett__ptx_job *job, LLVMTarget
 
 static sett_status lower(const sett__ptx_job *job, const sett__tape *tape, sett__ptx_out *out, sett_error *e)
 {
-    int sm, isa = sett__target_isa(job->target, tape->min_ptx);
+    int sm, isa = sett__tape_isa(tape, job->target);
     char suffix;
     if (!isa || !sett__target_parse(job->target, &sm, &suffix))
         return sett__error(e, SETT_E_TARGET, "%s is not a target of this compiler", job->target);

@@ -79,4 +79,5 @@ void conform_add_assert(TCase *);
 void conform_add_struct(TCase *);
 void conform_add_divmod(TCase *);
 void conform_add_inline(TCase *);
+void conform_add_atomic(TCase *);
 #endif

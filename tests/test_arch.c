@@ -288,6 +288,13 @@ CASE(atomic_exch, sett_atomic(w->g, (sett_binary_op)SETT_ATOMIC_EXCH, 1, 0))
 CASE(atomic_op, sett_atomic_ordered(w->g, (sett_atomic_op)9999, SETT_SEM_RELAXED, SETT_SCOPE_GPU, 1, 0))
 CASE(atomic_cas, sett_atomic_ordered(w->g, SETT_ATOMIC_CAS, SETT_SEM_RELAXED, SETT_SCOPE_GPU, 1, 0))
 CASE(atomic_was, sett_atomic_cas(w->g, w->wide, 1, 0))
+CASE(atomic_shape, sett_atomic_add(w->g, w->wide, ALL))
+CASE(atomic_was_shape, sett_atomic_cas(w->g, w->wide, 1, ALL))
+CASE(atomic_if_pred, sett_atomic_if(w->t, w->g, SETT_ATOMIC_ADD, 1, ALL))
+CASE(atomic_if_one, sett_atomic_if(w->t, w->g, SETT_ATOMIC_ADD, 1, 0))
+CASE(atomic_if_wide, sett_atomic_if(sett_full(w->b, SETT_BOOL, T1(3), 1), w->g, SETT_ATOMIC_ADD, 1, ALL))
+CASE(atomic_rank, sett_atomic_add(w->g, 1, ALL, 0))
+CASE(atomic_many, sett_atomic_add(sett_param(w->b, "dynamic", SETT_F32, sett_make_layout(w->b, T1(sett_sym(w->b, "N")))), 1, ALL))
 CASE(atomic_past, sett_atomic_cas(w->s, 1, 2, 99))
 CASE(cache_load, sett_load(w->g, .cache = SETT_CACHE_WRITE_THROUGH))
 CASE(cache_store, sett_store(w->g, sett_load(w->g), .cache = SETT_CACHE_LAST_USE))
@@ -358,6 +365,13 @@ static const struct { const char *name; void (*f)(world *); sett_status status; 
     ROW(atomic_cas, SETT_E_ARGUMENT, "sett_atomic_ordered: sett_atomic_cas takes what is compared"),
     ROW(atomic_was, SETT_E_SHAPE, "sett_atomic_cas: a value of shape (2) is no scalar"),
     ROW(atomic_past, SETT_E_RANGE, "sett_atomic_cas: "),
+    ROW(atomic_shape, SETT_E_SHAPE, "sett_atomic_add: a value of shape (2) for g (4):(1)"),
+    ROW(atomic_was_shape, SETT_E_SHAPE, "sett_atomic_cas: a value of shape (2) for g (4):(1)"),
+    ROW(atomic_if_pred, SETT_E_DTYPE, "sett_atomic_if: a predicate is Boolean, not i32"),
+    ROW(atomic_if_one, SETT_E_SHAPE, "sett_atomic_if: a predicate of shape () of i32 for one element"),
+    ROW(atomic_if_wide, SETT_E_SHAPE, "sett_atomic_if: a predicate of shape (3) does not broadcast to (4)"),
+    ROW(atomic_rank, SETT_E_RANK, "sett_atomic_add: "),
+    ROW(atomic_many, SETT_E_STATIC, "sett_atomic_add: the extent N of mode 0 is not static"),
     ROW(cache_load, SETT_E_ARGUMENT, "sett_load: .cache is 6, which is no cache mode of a load"),
     ROW(cache_store, SETT_E_ARGUMENT, "sett_store: .cache is 4, which is no cache mode of a store"),
     ROW(cache_none, SETT_E_ARGUMENT, "sett_store: .cache is 5, which is no cache mode of a store"),

@@ -10,7 +10,7 @@ Suite *conform_suite(void)
         {"random", conform_add_random}, {"narrow", conform_add_narrow}, {"mark", conform_add_mark},
         {"async", conform_add_async}, {"arch", conform_add_arch}, {"bits", conform_add_bits}, {"assert", conform_add_assert},
         {"print", conform_add_print}, {"wide", conform_add_wide}, {"struct", conform_add_struct}, {"packed", conform_add_packed},
-        {"divmod", conform_add_divmod}, {"inline", conform_add_inline},
+        {"divmod", conform_add_divmod}, {"inline", conform_add_inline}, {"atomic", conform_add_atomic},
     };
     Suite *s = suite_create("conform");
     for (size_t i = 0; i < SETT__COUNT(parts); i++) {

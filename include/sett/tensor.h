@@ -197,18 +197,32 @@ SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor 
  * sett_min and sett_max; AND, OR, XOR of those integers; EXCH and CAS of all these, and of Int128 and Uint128 from sm_90 on,
  * at addresses that 16 divides. What the target has no instruction for is a loop of compare-and-swap: of 8 bits on the aligned
  * word of 32 around them, of which the other bytes keep what they hold. Relaxed, and of device scope (block scope in
- * smem), unless an order and a scope are given. CAS writes val where the old value has the bits of `was`. */
+ * smem), unless an order and a scope are given. CAS writes val where the old value has the bits of `was`.
+ *
+ * A coordinate with ALL in it does every element of the view that sett_slice gives (of static shape; ALL alone: of t):
+ *     sett_atomic_add(row, x, ALL);      row (8):(1) of bf16 aligned to 16 bytes, x a value of shape (8), or a scalar for all
+ * gives the old values in the view's shape. Each element is an atomic of its own, and the whole is not one: others may see
+ * some of it done. Order between them: none; the order that is asked for is each one's. Additions in gmem of f32, f16 and
+ * bf16 take as many at once as alignment and adjacency prove, up to 16 bytes, where the target has an instruction (sm_90:
+ * red and atom .v4.f32, .v4.bf16x2 and narrower; before it, and in smem, f16x2, and in smem of sm_90 bf16x2), else one
+ * after another, with the same result in each element; all others go one after another. The kernel report says what
+ * width they have and what lost it.
+ * sett_atomic_if has a predicate: a scalar, or of the view's shape as sett_load's; where it is false nothing is done and
+ * the old value reads 0. SETT_E_SHAPE: a value or a predicate of another shape; SETT_E_STATIC: a view of dynamic shape. */
 typedef enum sett_atomic_op { /* what sett_atomic takes, by the same numbers, and two that are no binary operations */
     SETT_ATOMIC_ADD = SETT_ADD, SETT_ATOMIC_MIN = SETT_MIN, SETT_ATOMIC_MAX = SETT_MAX, SETT_ATOMIC_AND = SETT_AND,
     SETT_ATOMIC_OR = SETT_OR, SETT_ATOMIC_XOR = SETT_XOR, SETT_ATOMIC_EXCH = 256, SETT_ATOMIC_CAS } sett_atomic_op;
 typedef enum sett_sem { SETT_SEM_RELAXED, SETT_SEM_ACQUIRE, SETT_SEM_RELEASE, SETT_SEM_ACQ_REL } sett_sem;
 typedef enum sett_scope { SETT_SCOPE_DEFAULT, SETT_SCOPE_CTA, SETT_SCOPE_GPU, SETT_SCOPE_SYS } sett_scope; /* block, device, all */
-typedef struct sett_atomic_how { sett_atomic_op op; sett_sem sem; sett_scope scope; } sett_atomic_how;
+typedef struct sett_atomic_how { sett_atomic_op op; sett_sem sem; sett_scope scope; sett_val *pred; } sett_atomic_how;
 SETT_API sett_val *sett_atomic_at(sett_site, const sett_tensor *, sett_binary_op, sett_arg val, sett_arg coord);
 #define sett_atomic(t, op, val, ...) sett_atomic_at(SETT_HERE, t, op, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 SETT_API sett_val *sett_atomic_how_at(sett_site, const char *func, const sett_tensor *, sett_atomic_how, sett_arg val, sett_arg coord);
 #define SETT_ATOMIC(func, op, sem, scope, t, val, ...) \
-    sett_atomic_how_at(SETT_HERE, func, t, (sett_atomic_how){op, sem, scope}, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+    sett_atomic_how_at(SETT_HERE, func, t, (sett_atomic_how){op, sem, scope, NULL}, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+/* sett_atomic_if(sett_elem_less(crd, M), row, SETT_ATOMIC_ADD, x, ALL) */
+#define sett_atomic_if(predicate, t, op, val, ...) \
+    sett_atomic_how_at(SETT_HERE, "sett_atomic_if", t, (sett_atomic_how){op, SETT_SEM_RELAXED, SETT_SCOPE_DEFAULT, predicate}, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 #define sett_atomic_add(t, val, ...) SETT_ATOMIC("sett_atomic_add", SETT_ATOMIC_ADD, 0, 0, t, val, __VA_ARGS__)
 #define sett_atomic_min(t, val, ...) SETT_ATOMIC("sett_atomic_min", SETT_ATOMIC_MIN, 0, 0, t, val, __VA_ARGS__)
 #define sett_atomic_max(t, val, ...) SETT_ATOMIC("sett_atomic_max", SETT_ATOMIC_MAX, 0, 0, t, val, __VA_ARGS__)

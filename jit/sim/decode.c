@@ -282,7 +282,7 @@ static sett_status memory(decoder *d, const sett__op *o, sett__step step)
         i.lg = d->slot[value].lg;
         i.dtype = d->tape->op[value].dtype;
     } else if (step == SETT__S_ATOM) {
-        i.align = i.lg;
+        i.align = (uint8_t)(i.lg + (i.n > 1 ? 31 - __builtin_clz(i.n) : 0));
         i.fn = o->sub < SETT__ROW_CODES ? d->p->wide->op[o->sub][o->dtype] : NULL;
         if (!i.fn && o->sub != SETT__XCHG && o->sub != SETT__CAS)
             return fail(d, SETT_E_VERIFY, "the CPU engine has no such atomic on this element type");

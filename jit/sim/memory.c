@@ -550,35 +550,46 @@ EXCHANGE(uint64_t)
 static uint64_t (*const exchange[])(const sett__insn *, void *, uint64_t, uint64_t) = {
     exchange_uint8_t, exchange_uint16_t, exchange_uint32_t, exchange_uint64_t};
 
+/* An element of a lane; was, old: NULL if there is none, or nobody asks. */
+static void exchange_one(const touch *a, void *at, const unsigned char *was, const unsigned char *value, unsigned char *old)
+{
+    size_t size = (size_t)1 << a->insn->lg;
+    uint64_t v = 0, w = 0, before;
+    unsigned char whole[16];
+    if (a->insn->lg == 4) {
+        sett__exchange_128(a->core, at, was, value, whole);
+    } else {
+        memcpy(&v, value, size);
+        if (was)
+            memcpy(&w, was, size);
+        before = exchange[a->insn->lg](a->insn, at, v, w);
+        memcpy(whole, &before, sizeof before);
+    }
+    if (old)
+        memcpy(old, whole, size);
+}
+
+/* Element e's lane in an operand of n rows, or of one for all. */
+static unsigned char *lane_of(const touch *a, sett__ref r, uint32_t e, int lane)
+{
+    uint32_t row = r & SETT__REF_SPLAT ? 0 : e;
+    return r == SETT__NONE ? NULL : (unsigned char *)sett__at(a->core, a->warp, r) + (((size_t)row * WARP + (size_t)lane) << a->insn->lg);
+}
+
 bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     touch a;
     begin(&a, c, w, i);
-    unsigned char *d = i->d == SETT__NONE ? NULL : sett__at(c, w, i->d), *s = sett__at(c, w, i->e);
-    size_t size = (size_t)1 << i->lg;
-    if (d)
-        memset(d, 0, WARP * size);
+    if (i->d != SETT__NONE)
+        memset(sett__at(c, w, i->d), 0, (size_t)i->n * WARP << i->lg);
     if (!a.mask)
         return true;
     aim(&a);
     if (!check(&a))
         return false;
     for (int l = 0; l < WARP; l++)
-        if (a.mask >> l & 1 && i->lg == 4) {
-            unsigned char old[16];
-            sett__exchange_128(c, element(&a, l, 0), i->c == SETT__NONE ? NULL : (unsigned char *)sett__at(c, w, i->c) + (size_t)l * size,
-                s + (size_t)l * size, old);
-            if (d)
-                memcpy(d + (size_t)l * size, old, size);
-        } else if (a.mask >> l & 1) {
-            uint64_t value = 0, was = 0, old;
-            memcpy(&value, s + (size_t)l * size, size);
-            if (i->c != SETT__NONE)
-                memcpy(&was, (const char *)sett__at(c, w, i->c) + (size_t)l * size, size);
-            old = exchange[i->lg](i, element(&a, l, 0), value, was);
-            if (d)
-                memcpy(d + (size_t)l * size, &old, size);
-        }
+        for (uint32_t e = 0; e < i->n && a.mask >> l & 1; e++)
+            exchange_one(&a, element(&a, l, e), lane_of(&a, i->c, e, l), lane_of(&a, i->e, e, l), lane_of(&a, i->d, e, l));
     return true;
 }
 
