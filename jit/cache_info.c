@@ -125,13 +125,13 @@ static sett_status keep_material(void *user, sett__entry *entry, int layer, sett
     return SETT_OK;
 }
 
-/* What a kernel was compiled from: in memory, where that has it, or on disk. A CPU kernel has neither. */
+/* What a kernel was compiled from: in memory, where it was compiled here, or on disk. A CPU kernel has neither. */
 static sett_status find_material(sett_engine *e, const uint8_t bytes[32], sett__entry *to, sett_error *err)
 {
     sett__digest key;
     memcpy(key.b, bytes, sizeof key.b);
     sett_kernel *k = sett__kernels_peek(e->kernels, &key);
-    sett_status s = k && k->entry.key_material.len ? sett__entry_copy(&k->entry, to, err) : SETT_E_NOT_CACHED;
+    sett_status s = k && k->rest->made ? sett__entry_copy(k->rest->made, to, err) : SETT_E_NOT_CACHED;
     sett_kernel_release(k);
     return s == SETT_E_NOT_CACHED ? sett__cache_find(e->cache, &key, NULL, keep_material, to, err) : s;
 }

@@ -29,7 +29,7 @@ static_assert(offsetof(struct sett_call, kernel) == LINE, "one line");
 
 int sett_kernel_argument(const sett_kernel *k, const char *name)
 {
-    const sett__sig *sig = k ? &k->meta.sig : NULL;
+    const sett__sig *sig = k ? &sett__meta_of(k)->sig : NULL;
     if (!sig || !name)
         return -1;
     for (uint32_t i = 0; i < sig->n_param; i++)
@@ -84,7 +84,7 @@ void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
     sett_bind *b = place(c, arg, false);
     if (!b)
         return;
-    const sett__param *param = c->kernel->meta.sig.param;
+    const sett__param *param = sett__meta_of(c->kernel)->sig.param;
     unsigned char *copy = c->structs;
     for (int i = 0; i < arg; i++)
         copy += param[i].bytes;
@@ -96,7 +96,7 @@ void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
 static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_error *err)
 {
     if (n < 0 || n > c->n_param + c->n_sym || (n && !args))
-        return sett__error(err, SETT_E_BIND, "%s takes %d argument%s, %d %s given%s", c->kernel->meta.name, c->n_param,
+        return sett__error(err, SETT_E_BIND, "%s takes %d argument%s, %d %s given%s", sett__meta_of(c->kernel)->name, c->n_param,
             c->n_param == 1 ? "" : "s", n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
     for (int i = 0; i < n; i++) {
         if (args[i].kind == SETT_BIND_BUF && i < c->n_param)
@@ -112,7 +112,7 @@ static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_er
 /* ---- commit ------------------------------------------------------------------------ */
 static sett_status check_staged(sett_call *c, sett_error *err)
 {
-    const sett__meta *m = &c->kernel->meta;
+    const sett__meta *m = sett__meta_of(c->kernel);
     int wrong = c->wrong;
     c->wrong = -1;
     if (wrong == INT32_MAX)
@@ -134,8 +134,8 @@ static sett_status check_staged(sett_call *c, sett_error *err)
 static void take_over(sett_call *c, sett__bound *b)
 {
     const sett_kernel *k = c->kernel;
-    if (!k->cpu && k->meta.sig.n_claim)
-        sett__gpu_address(k->gpu, c->device, b->params, b->params_len);
+    if (!k->cpu && sett__meta_of(k)->sig.n_claim)
+        sett__gpu_address(sett__kernel_gpu(k), c->device, b->params, b->params_len);
     memcpy(c->params, b->params, b->params_len);
     c->params_len = b->params_len;
     c->empty = b->empty;
@@ -146,7 +146,7 @@ static void take_over(sett_call *c, sett__bound *b)
         c->extent[0] = c->extent[1], c->extent[1] = was;
         c->dims = b->dims;
     } else if (!b->empty) {
-        sett__gpu_load(&c->shot, k->gpu, c->function, c->device, &b->dims, b->params_len);
+        sett__gpu_load(&c->shot, sett__kernel_gpu(k), c->function, c->device, &b->dims, b->params_len);
     }
 }
 
@@ -159,13 +159,13 @@ SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
     const sett_kernel *k = c->kernel;
     sett_status s = SETT_OK;
     if (c->wrong >= 0 || !k->plan || !sett__gate_open(c->gate) || !sett__plan_follow(k->plan, c->n_param + c->n_sym, c->bind, &b)) {
-        s = sett__engine_check(k->engine, err);
+        s = sett__engine_check(k->rest->engine, err);
         if (!s)
             s = check_staged(c, err);
         if (!s)
             s = sett__bind_kernel(k, c->n_param + c->n_sym, c->bind, &b, c->extent[1], err);
         if (!s && !k->cpu)
-            s = sett__gpu_fits(k->gpu, c->device, &b.dims, err);
+            s = sett__gpu_fits(sett__kernel_gpu(k), c->device, &b.dims, err);
     }
     if (!s)
         take_over(c, &b);
@@ -177,12 +177,12 @@ SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
 /* One block, with the arrays behind: binds, buffers, extents, all of 8-byte members. */
 static sett_call *new_call(sett_kernel *k)
 {
-    size_t n_param = k->meta.sig.n_param, n_sym = k->meta.sig.n_sym - k->meta.sig.n_derived;
+    size_t n_param = sett__meta_of(k)->sig.n_param, n_sym = sett__meta_of(k)->sig.n_sym - sett__meta_of(k)->sig.n_derived;
     size_t binds = (n_param + n_sym) * sizeof(sett_bind), bufs = n_param * sizeof(sett_buf);
     size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0, structs = 0;
     for (size_t i = 0; i < n_param; i++)
-        structs += k->meta.sig.param[i].bytes;
-    size_t params = (sett__params_len(&k->meta.sig) + LINE - 1) / LINE * LINE;
+        structs += sett__meta_of(k)->sig.param[i].bytes;
+    size_t params = (sett__params_len(&sett__meta_of(k)->sig) + LINE - 1) / LINE * LINE;
     size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + structs + LINE - 1) / LINE * LINE;
     sett_call *c = aligned_alloc(LINE, size);
     if (!c)
@@ -208,11 +208,11 @@ static sett_status set_up(sett_call *c, int n, const sett_bind *args, sett_error
 {
     sett_status s = SETT_OK;
     if (!c->kernel->cpu) {
-        atomic_fetch_add(&c->kernel->calls, 1);
+        atomic_fetch_add(&c->kernel->rest->calls, 1);
         s = sett_prepare(c->kernel, c->device, err);
-        c->function = s ? NULL : sett__gpu_function(c->kernel->gpu, c->device);
+        c->function = s ? NULL : sett__gpu_function(sett__kernel_gpu(c->kernel), c->device);
         if (!s && !c->function)
-            s = sett__error(err, SETT_E_DRIVER, "%s: not loaded in this context", c->kernel->meta.name);
+            s = sett__error(err, SETT_E_DRIVER, "%s: not loaded in this context", sett__meta_of(c->kernel)->name);
     }
     if (!s)
         s = stage_all(c, n, args, err);
@@ -246,10 +246,10 @@ sett_status sett_call_make_n(sett_kernel *k, int device, int n, const sett_bind 
 static sett_status run_otherwise(sett_call *c, sett_stream stream)
 {
     const sett_kernel *k = c->kernel;
-    sett_status s = sett__engine_check(k->engine, NULL);
+    sett_status s = sett__engine_check(k->rest->engine, NULL);
     if (s)
         return s;
-    if (stream.device != c->device && !(sett__device(k->engine, &stream.device, NULL) && stream.device == c->device))
+    if (stream.device != c->device && !(sett__device(k->rest->engine, &stream.device, NULL) && stream.device == c->device))
         return SETT_E_NO_DEVICE;
     if (!c->committed)
         return SETT_E_BIND;
@@ -277,7 +277,7 @@ void sett_call_free(sett_call *c)
     if (!c)
         return;
     if (!c->kernel->cpu)
-        atomic_fetch_sub(&c->kernel->calls, 1);
+        atomic_fetch_sub(&c->kernel->rest->calls, 1);
     sett_kernel_release(c->kernel);
     free(c);
 }

@@ -232,7 +232,7 @@ typedef struct lookup {
 /* What it refuses is a miss, not damage; the kernel is then released. */
 static sett_status check_toolchain(sett_engine *e, sett_kernel **k, sett_error *err)
 {
-    const sett__meta *m = &(*k)->meta;
+    const sett__meta *m = sett__meta_of(*k);
     if (e->opt.toolchain == SETT_TOOLCHAIN_ANY || sett__workers_would_use(e->workers, m->compiler, m->assembler))
         return SETT_OK;
     sett__error(err, SETT_E_NOT_CACHED, "%s was made by %s and %s, which this machine would not use", m->name, m->compiler,
@@ -256,7 +256,8 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
     sett__entry copy = {0};
     if (folder && !sett__disk_read_only(folder))
         sett__entry_copy(entry, &copy, NULL); /* without memory for it, it is fetched again another time */
-    sett_status s = sett__kernel_of_entry(l->e, l->key, entry, l->origin, l->out, err);
+    sett__cache_layer(l->e->cache, layer, &info);
+    sett_status s = sett__kernel_of_entry(l->e, l->key, entry, l->origin, info.path ? info.path : "", l->out, err);
     if (!s)
         s = check_toolchain(l->e, l->out, err);
     if (s) {
@@ -265,9 +266,6 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
     }
     if (copy.owned)
         sett__workers_keep(l->e->workers, l->key, &copy, l->ticket);
-    sett__cache_layer(l->e->cache, layer, &info);
-    const char *path = sett__arena_str(&(*l->out)->arena, info.path);
-    (*l->out)->layer = path ? path : "";
     sett__count(l->origin == SETT_FROM_DISK ? &l->e->count.disk_hits : &l->e->count.remote_hits, 1);
     return SETT_OK;
 }
@@ -343,19 +341,21 @@ static void verify(const request *r, const recorded *rec, const sett_kernel *fou
     sett_engine *e = r->e;
     sett__compiled made;
     sett_error why = {0};
-    sett__compile_job job = job_of(r, rec, found->meta.name);
+    sett__compile_job job = job_of(r, rec, sett__meta_of(found)->name);
     job.compare = true;
     sett__count(&e->count.compiles, 1);
     if (sett__workers_compile(e->workers, &job, &made, &why)) {
         sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s is not verified: %s", r->name, r->target, why.text);
         return;
     }
-    bool code = same_bytes(&found->entry.cubin, &made.entry.cubin), meta = same_bytes(&found->entry.meta, &made.entry.meta);
+    const sett__rest *f = found->rest;
+    bool code = same_bytes(&(sett__blob){f->cubin, f->cubin_len}, &made.entry.cubin);
+    bool meta = f->made && same_bytes(&f->made->meta, &made.entry.meta);
     sett__count(&e->count.verified, 1);
     sett__count(&e->count.differences, !code || !meta);
     if (!code || !meta)
         sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s: the %s in %s, by %s and %s, is not what is compiled here", r->name,
-            r->target, code ? "META" : "cubin", found->layer, found->meta.compiler, found->meta.assembler);
+            r->target, code ? "META" : "cubin", f->common->layer, sett__meta_of(found)->compiler, sett__meta_of(found)->assembler);
     sett__entry_free(&made.entry);
 }
 
@@ -369,12 +369,12 @@ static sett_status from_compiler(
     sett__count(&e->count.compiles, 1);
     sett_status s = sett__workers_compile(e->workers, &job, &made, err);
     if (!s)
-        s = sett__kernel_of_entry(e, &rec->key, &made.entry, SETT_FROM_COMPILER, out, err);
+        s = sett__kernel_of_entry(e, &rec->key, &made.entry, SETT_FROM_COMPILER, "", out, err);
     sett__count(&e->count.failures, s != SETT_OK);
     if (s)
         return s;
-    (*out)->codegen_ms = made.codegen_ms;
-    (*out)->assemble_ms = made.assemble_ms;
+    (*out)->rest->codegen_ms = made.codegen_ms;
+    (*out)->rest->assemble_ms = made.assemble_ms;
     remember_longest(e, made.codegen_ms + made.assemble_ms);
     return SETT_OK;
 }
@@ -438,8 +438,7 @@ static void give_report(recorded *rec, sett_kernel *k)
 {
     if (!rec->report)
         return;
-    k->entry.owned = rec->report;
-    k->entry.notes = (sett__blob){rec->report, strlen(rec->report)};
+    k->rest->report = k->rest->cpu->report = rec->report;
     rec->report = NULL;
 }
 
@@ -451,7 +450,7 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
         return s;
     s = r->cpu || r->opt.ptx_only ? SETT_E_NOT_CACHED : from_disk(r, rec, false, out, err);
     if (!s)
-        (*out)->record_ms = rec->ms;
+        (*out)->rest->record_ms = rec->ms;
     if (!s && r->e->opt.cache_verify && !atomic_load_explicit(&r->e->sealed, memory_order_relaxed))
         verify(r, rec, *out);
     if (s != SETT_E_NOT_CACHED)
@@ -461,7 +460,7 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
                : from_compiler_in_turn(r, rec, out, err);
     if (s)
         return s;
-    (*out)->record_ms = rec->ms;
+    (*out)->rest->record_ms = rec->ms;
     if (r->cpu)
         give_report(rec, *out);
     return SETT_OK;
@@ -504,7 +503,7 @@ static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel
     if (!s)
         s = find_or_make(r, rec, out, err);
     if (!s)
-        sett__dump_write(r->e, SETT__DUMP_CUBIN, r->name, &rec->key, (*out)->entry.cubin.data, (*out)->entry.cubin.len);
+        sett__dump_write(r->e, SETT__DUMP_CUBIN, r->name, &rec->key, (*out)->rest->cubin, (*out)->rest->cubin_len);
     return s;
 }
 

@@ -198,7 +198,7 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
     const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms};
     s = sett__asm_open(&e->assembler, &config, err);
     if (!s)
-        s = sett__kernels_open(&e->kernels, err);
+        s = sett__kernels_open(&e->kernels, &e->heads, err);
     if (!s)
         s = sett__workers_open(&e->workers, e, err);
     return s ? s : open_cache(e, err);
@@ -216,6 +216,8 @@ sett_status sett_engine_open(sett_engine **out, const sett_engine_options *optio
     atomic_init(&e->refs, 1);
     pthread_mutex_init(&e->blocks.lock, NULL);
     pthread_mutex_init(&e->stand_ins.lock, NULL);
+    pthread_mutex_init(&e->heads.lock, NULL);
+    pthread_mutex_init(&e->commons.lock, NULL);
     sett_status s = sett__options(&e->opt, sizeof e->opt, options, "sett_engine_options", err);
     if (s) {
         free(e); /* nothing in it is ours yet */
@@ -246,6 +248,8 @@ void sett__engine_release(sett_engine *e)
     if (e->idle_build)
         sett_build_end(e->idle_build, NULL);
     sett__cuda_close(e->cuda);
+    sett__heads_free(&e->heads);
+    pthread_mutex_destroy(&e->commons.lock);
     if (e->gate != &e->own_gate)
         munmap(e->gate, PAGE);
     free_strings(&e->opt);

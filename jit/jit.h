@@ -157,10 +157,11 @@ sett_status sett__cuda_sync(sett__cuda *, sett_stream, sett_error *);
  * empty when the driver's own cache ($CUDA_CACHE_PATH) had it. */
 sett_status sett__cuda_link(sett__cuda *, const sett__asm_job *, void **cubin, size_t *cubin_len, char **log,
     sett_error *);
-/* symbol: the kernel's name in the cubin. Nothing is loaded until prepare or launch; the cubin's bytes must
- * live as long as the handle. */
+/* In memory of the caller's. symbol: the kernel's name in the cubin. Nothing is loaded until prepare or launch; symbol and the
+ * cubin's bytes must live as long as the handle. */
+enum { SETT__GPU_KERNEL_BYTES = 88 };
 sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, const char *symbol, uint32_t smem,
-    bool module_api, sett__gpu_kernel **, sett_error *);
+    bool module_api, sett__gpu_kernel *, sett_error *);
 /* Of a kernel with assertions: the signature lives as long as the handle. What fails is found by sett__cuda_failed, also
  * after the handle is gone. */
 sett_status sett__gpu_claims(sett__gpu_kernel *, const sett__sig *, sett_error *);
@@ -172,7 +173,7 @@ void sett__gpu_address(const sett__gpu_kernel *, int device, void *params, size_
 /* SETT_E_FAULT with the report of an assertion that failed on the device, once; waits for nothing. */
 sett_status sett__cuda_failed(sett__cuda *, int device, sett_error *);
 /* Unloads nothing while the process may still use it. */
-void sett__gpu_kernel_free(sett__gpu_kernel *);
+void sett__gpu_kernel_end(sett__gpu_kernel *);
 /* Loads code and sets attributes for a device, in the caller's current context (else the primary one). */
 sett_status sett__gpu_prepare(sett__gpu_kernel *, int device, sett_error *);
 bool sett__gpu_prepared(const sett__gpu_kernel *, int device);
@@ -369,7 +370,7 @@ sett_status sett__entry_parse(const void *file, size_t len, const sett__digest *
     sett__entry *, sett_error *);
 sett_status sett__entry_encode(const sett__digest *key, const sett__entry *, const sett__auth *auth, void **file,
     size_t *len, sett_error *);
-/* One block that owns copies of all blobs, the cubin with zeros behind it. */
+/* One block that owns copies of all blobs. */
 sett_status sett__entry_copy(const sett__entry *from, sett__entry *to, sett_error *);
 /* Every offset in a cubin lies inside it: the driver takes no length. */
 sett_status sett__elf_check(const void *cubin, size_t len, sett_error *);
@@ -393,6 +394,10 @@ sett_status sett__meta_write(const sett__meta *, void **bytes, size_t *len, sett
 uint32_t sett__params_len(const sett__sig *);
 sett_status sett__meta_check(const sett__meta *, sett_error *);
 sett_status sett__meta_read(sett__meta *, sett__arena *, const void *bytes, size_t len, sett_error *);
+/* What the assembler said of the code: each kernel's own, where else META is that of many kernels. */
+typedef struct sett__said { int registers, spill_stores, spill_loads, stack; } sett__said;
+sett__said sett__meta_said(sett__blob meta); /* of META that can be read */
+int sett__meta_compare(sett__blob a, sett__blob b); /* but for that: an order */
 
 /* ---- bind.c: arguments to symbols, checks, packed block and dims ---------------------------------------- */
 typedef struct sett__bound {
@@ -467,6 +472,41 @@ sett_status sett__key_of_tape(sett_engine *, const void *tape, size_t len, const
 
 /* ---- cache_info.c: what is in the cache, for people: no prototypes, all of it is public ------------------- */
 
+/* ---- common.c: what kernels share ---------------------------------------------------------------------------- */
+/* What kernels of equal META from one layer share: META but for what the assembler said of the code, and its plan. */
+typedef struct sett__common {
+    size_t refs;         /* under the lock of the engine's commons */
+    bool shared;         /* it is in their tree */
+    sett__meta meta;     /* sig is what launches bind; registers, spills and stack are each kernel's own */
+    const sett__plan *plan;
+    const char *layer;   /* "": in none */
+    int block[3];        /* static extents, else 0 */
+    sett__blob bytes;    /* what it is known by */
+} sett__common;
+typedef struct sett__commons {
+    pthread_mutex_t lock;
+    void *tree; /* of tsearch() */
+} sett__commons;
+/* Of META's bytes, of a kernel from this layer. What is each kernel's own in its meta is of whoever asked first. */
+sett_status sett__common_get(sett__commons *, sett__blob meta, const char *layer, sett__common **, sett_error *);
+void sett__common_drop(sett__commons *, sett__common *); /* or NULL */
+void sett__common_of_sig(sett__common *, sett__arena *plan_in); /* fills what its signature tells; NULL: no plan */
+
+/* ---- heads.c: kernels' handles, side by side ---------------------------------------------------------------- */
+/* So that one word names a kernel, and a million of them lie in few pages. None moves; a chunk has as many as all before. */
+enum { SETT__HEADS_FIRST = 64, SETT__HEAD_BITS = 26, SETT__HEAD_CHUNKS = SETT__HEAD_BITS - 5 };
+typedef struct sett__heads {
+    pthread_mutex_t lock;
+    uint32_t used;
+    sett_kernel *spare;  /* given back: a list */
+    sett_kernel *chunk[SETT__HEAD_CHUNKS];
+} sett__heads;
+sett_kernel *sett__head_take(sett__heads *); /* zeros; NULL: no memory */
+void sett__head_give(sett__heads *, sett_kernel *);
+uint32_t sett__head_index(const sett__heads *, const sett_kernel *);
+static inline sett_kernel *sett__head_at(const sett__heads *, uint32_t i);
+void sett__heads_free(sett__heads *); /* none is in use */
+
 /* ---- engine.c: the engine; kernels keep it alive -------------------------------------------------------- */
 typedef struct sett__counters {
     SETT__COUNTERS(SETT__COUNT_FIELD, SETT__TIME_FIELD)
@@ -485,6 +525,8 @@ struct sett_engine {
     sett__asm *assembler;
     sett__cache *cache;                /* NULL once closed */
     sett__workers *workers;            /* plug-in and compiling threads; NULL once closed */
+    sett__heads heads;                 /* of its kernels, which keep the engine */
+    sett__commons commons;
     sett__kernels *kernels;            /* memory map, memo, compiles under way; NULL once closed */
     sett__counters count;
     sett__logger log;
@@ -537,35 +579,67 @@ static inline bool sett__known_size(size_t size)
 sett_status sett__options(void *dst, size_t size, const void *src, const char *what, sett_error *);
 
 /* ---- kernel.c ---------------------------------------------------------------------------------------------- */
+/* What a hit in memory and a launch read of a kernel: one line. */
 struct sett_kernel {
-    /* What a launch or a hit in memory reads: one line. */
-    alignas(64) const atomic_uint *gate; /* the engine's */
-    sett__gpu_kernel *gpu;   /* a GPU's; NULL: no driver, or ptx_only */
+    alignas(64) sett__digest slot; /* in the memory map: of a CPU kernel with call sites, which its reports name */
+    const atomic_uint *gate; /* the engine's */
     const sett__plan *plan;  /* of a GPU's launches; NULL: bind.c alone */
+    struct sett__rest *rest; /* NULL only while it is made */
     atomic_uint refs;
     bool cpu, ptx_only;
-    sett__digest slot;       /* in the memory map: of a CPU kernel with call sites, which its reports name */
-    sett_engine *engine;     /* counted */
-    sett__digest key;        /* public: without call sites unless line_info */
-    sett__arena arena;       /* holds meta */
-    sett__meta meta;         /* of every kernel; sig is what launches bind */
-    sett_origin origin;
-    const char *layer;       /* in the arena; "": in none */
-    int block[3];            /* static extents, else 0 */
-    sett__entry entry;       /* cubin, ptx, notes (the report); owns them */
-    /* the CPU's: */
-    sett__tape *tape;        /* owned; program points into it */
+    bool on_gpu;             /* there is a driver to load it: sett__kernel_gpu */
+    atomic_bool refused;     /* the driver would not load its code: the engine's maps pass it over */
+};
+static_assert(sizeof(struct sett_kernel) == 64, "one line");
+
+/* What a kernel of the CPU has beside. */
+typedef struct sett__cpu_kernel {
+    sett__digest key;       /* public: without call sites unless line_info */
+    sett__tape *tape;       /* program points into it */
     sett__program *program;
+    char *report;           /* malloc'ed; NULL: none */
+    sett__arena arena;      /* of its name */
+    sett__common common;    /* of its tape: not shared */
+} sett__cpu_kernel;
+
+/* The rest of a kernel, in one block with what loads it on a GPU, its cubin and its report behind. */
+typedef struct sett__rest {
+    sett_engine *engine;    /* counted */
+    sett__common *common;
+    sett__cpu_kernel *cpu;  /* NULL: a GPU's */
+    sett__entry *made;      /* of who compiled it: PTX and key material, which no cache has to give; or NULL */
+    const char *report;
+    const void *cubin;
+    size_t cubin_len;
     double record_ms, codegen_ms, assemble_ms;
     atomic_uint_fast64_t load_ns; /* of the first prepare */
-    atomic_bool refused;     /* the driver would not load its code: the engine's maps pass it over */
-    atomic_uint calls;       /* prepared ones that hold its code */
-};
+    sett__said said;
+    atomic_uint calls;      /* prepared ones that hold its code */
+    sett_origin origin;
+} sett__rest;
+static inline const sett__meta *sett__meta_of(const sett_kernel *k)
+{
+    return &k->rest->common->meta;
+}
+static inline sett__gpu_kernel *sett__kernel_gpu(const sett_kernel *k) /* NULL: no driver, ptx_only, or a CPU's */
+{
+    return k->on_gpu ? (sett__gpu_kernel *)(void *)(k->rest + 1) : NULL;
+}
+static inline const sett__digest *sett__kernel_key(const sett_kernel *k) /* public */
+{
+    return k->cpu ? &k->rest->cpu->key : &k->slot;
+}
+static inline sett_kernel *sett__head_at(const sett__heads *h, uint32_t i)
+{
+    unsigned top = 31 - (unsigned)__builtin_clz(i | (SETT__HEADS_FIRST - 1));
+    return h->chunk[top - 5] + (i - ((1u << top) & ~(SETT__HEADS_FIRST - 1u)));
+}
+
 /* A device that this kernel can run on: SETT_OK; else SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT. */
 sett_status sett__kernel_device(const sett_kernel *, int device, sett_error *);
-/* Takes the entry (also on failure) / the tape (also on failure). */
-sett_status sett__kernel_of_entry(sett_engine *, const sett__digest *key, sett__entry *, sett_origin, sett_kernel **,
-    sett_error *);
+/* Takes the entry (also on failure) / the tape (also on failure). layer: where it is from; "" */
+sett_status sett__kernel_of_entry(sett_engine *, const sett__digest *key, sett__entry *, sett_origin, const char *layer,
+    sett_kernel **, sett_error *);
 sett_status sett__kernel_of_tape(sett_engine *, const sett__digest *key, const sett__digest *slot, const char *name,
     sett__tape *, sett_kernel **, sett_error *);
 
@@ -576,7 +650,7 @@ sett_status sett__kernel_not_loaded(sett_kernel *, sett_status, sett_error *);
 /* ---- store.c: kernels by key, the memo, compiles under way ------------------------------------------------- */
 /* One compile of one key; whoever asks for it meanwhile waits for it. */
 typedef struct sett__flight sett__flight;
-sett_status sett__kernels_open(sett__kernels **, sett_error *);
+sett_status sett__kernels_open(sett__kernels **, const sett__heads *, sett_error *);
 void sett__kernels_close(sett__kernels *); /* releases every kernel that it holds */
 /* A kernel of the slot (retained), or a flight: *lead is set if the caller must fly it and then land it. */
 typedef struct sett__found { sett_kernel *kernel; sett__flight *flight; bool lead; } sett__found;

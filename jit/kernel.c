@@ -6,59 +6,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void free_cpu(sett__cpu_kernel *c)
+{
+    if (c->program)
+        sett__program_free(c->program);
+    if (c->tape)
+        sett__tape_free(c->tape);
+    free(c->tape);
+    free(c->report);
+    sett__arena_free(&c->arena);
+}
+
+/* A forked child must not call the driver, and locks may be held there for ever: its copy goes with its exit. */
 static void kernel_free(sett_kernel *k)
 {
-    sett_engine *e = k->engine;
-    /* A forked child must not call the driver; its copy goes with its exit. */
-    if (k->gpu && sett__same_process(e))
-        sett__gpu_kernel_free(k->gpu);
-    if (k->program)
-        sett__program_free(k->program);
-    if (k->tape) {
-        sett__tape_free(k->tape);
-        free(k->tape);
-    }
-    sett__entry_free(&k->entry);
-    sett__arena_free(&k->arena);
-    free(k);
+    sett__rest *r = k->rest;
+    sett_engine *e = r->engine;
+    if (!sett__same_process(e))
+        return;
+    if (k->on_gpu)
+        sett__gpu_kernel_end(sett__kernel_gpu(k));
+    if (r->cpu)
+        free_cpu(r->cpu);
+    else
+        sett__common_drop(&e->commons, r->common);
+    if (r->made)
+        sett__entry_free(r->made);
+    free(r->made);
+    free(r);
+    sett__head_give(&e->heads, k);
     sett__engine_release(e);
 }
 
-static sett_kernel *kernel_new(sett_engine *e, const sett__digest *key, const sett__digest *slot, sett_error *err)
+/* more: bytes behind the rest, which are not zeros. */
+static sett_kernel *kernel_new(sett_engine *e, const sett__digest *slot, size_t more, sett_error *err)
 {
-    sett_kernel *k = aligned_alloc(alignof(sett_kernel), sizeof *k);
+    sett__rest *r = malloc(sizeof *r + more);
+    sett_kernel *k = r ? sett__head_take(&e->heads) : NULL;
     if (!k) {
+        free(r);
         sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
         return NULL;
     }
-    memset(k, 0, sizeof *k);
+    memset(r, 0, sizeof *r);
+    r->engine = sett__engine_retain(e);
+    r->report = "";
     atomic_init(&k->refs, 1);
-    k->engine = sett__engine_retain(e);
+    k->rest = r;
     k->gate = e->gate;
-    k->key = *key;
     k->slot = *slot;
-    k->layer = "";
     return k;
 }
 
-static void static_block(sett_kernel *k)
-{
-    const sett__sig *sig = &k->meta.sig;
-    for (int i = 0; i < 3; i++) {
-        const sett__xop *x = sig->block[i].count ? &sig->code[sig->block[i].first] : NULL;
-        k->block[i] = !x ? 1 : sig->block[i].count == 1 && x->code == SETT__X_CONST ? (int)x->imm : 0;
-    }
-}
-
-static sett_status check_target(const sett_kernel *k, sett_error *err)
+static sett_status check_target(const sett__meta *m, sett_error *err)
 {
     int sm;
     char suffix;
-    if (!sett__target_parse(k->meta.target, &sm, &suffix))
-        return sett__error(err, SETT_E_PARSE, "META names the target %s", k->meta.target);
-    if (k->meta.sig.smem > sett__target_smem(sm))
-        return sett__error(err, SETT_E_LIMIT, "%s takes %u bytes of shared memory; %s has %u", k->meta.name,
-            (unsigned)k->meta.sig.smem, k->meta.target, (unsigned)sett__target_smem(sm));
+    if (!sett__target_parse(m->target, &sm, &suffix))
+        return sett__error(err, SETT_E_PARSE, "META names the target %s", m->target);
+    if (m->sig.smem > sett__target_smem(sm))
+        return sett__error(err, SETT_E_LIMIT, "%s takes %u bytes of shared memory; %s has %u", m->name,
+            (unsigned)m->sig.smem, m->target, (unsigned)sett__target_smem(sm));
     return SETT_OK;
 }
 
@@ -70,35 +78,67 @@ static bool begins_early(const char *target)
     return sett__target_parse(target, &sm, &suffix) && sm >= 90;
 }
 
-sett_status sett__kernel_of_entry(
-    sett_engine *e, const sett__digest *key, sett__entry *entry, sett_origin origin, sett_kernel **out, sett_error *err)
+/* Of who compiled it, or compiles it again to compare: in memory alone. */
+static sett_status keep_made(sett__rest *r, const sett__entry *entry, sett_error *err)
+{
+    const sett__entry parts = {.key_material = entry->key_material, .meta = entry->meta, .ptx = entry->ptx};
+    r->made = calloc(1, sizeof *r->made);
+    return r->made ? sett__entry_copy(&parts, r->made, err) : sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+}
+
+static sett_status keep_code(sett_kernel *k, const sett__entry *entry, sett_error *err)
+{
+    sett__rest *r = k->rest;
+    const sett__meta *m = sett__meta_of(k);
+    char *at = (char *)(r + 1) + (r->engine->cuda ? SETT__GPU_KERNEL_BYTES : 0);
+    r->cubin = memcpy(at, entry->cubin.data, entry->cubin.len);
+    r->cubin_len = entry->cubin.len;
+    if (!r->engine->cuda)
+        return SETT_OK;
+    sett__gpu_kernel *gpu = (void *)(r + 1);
+    sett_status s = sett__gpu_kernel_make(
+        r->engine->cuda, r->cubin, r->cubin_len, m->name, m->sig.smem, r->engine->opt.module_api, gpu, err);
+    if (s)
+        return s;
+    k->on_gpu = true;
+    k->plan = r->common->plan;
+    if (m->sig.smem_more.count)
+        sett__gpu_more_smem(gpu);
+    if (m->sig.early && begins_early(m->target))
+        sett__gpu_early(gpu);
+    return m->sig.n_claim ? sett__gpu_claims(gpu, &m->sig, err) : SETT_OK;
+}
+
+static sett_status fill_gpu(sett_kernel *k, const sett__entry *entry, sett_origin origin, const char *layer, sett_error *err)
+{
+    sett__rest *r = k->rest;
+    sett_status s = sett__common_get(&r->engine->commons, entry->meta, layer, &r->common, err);
+    if (s)
+        return s;
+    r->origin = origin;
+    r->said = sett__meta_said(entry->meta);
+    k->ptx_only = !entry->cubin.len;
+    s = check_target(sett__meta_of(k), err);
+    if (!s && (origin == SETT_FROM_COMPILER || r->engine->opt.cache_verify))
+        s = keep_made(r, entry, err);
+    if (!s && entry->notes.len) {
+        char *report = (char *)(r + 1) + (r->engine->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len;
+        memcpy(report, entry->notes.data, entry->notes.len);
+        report[entry->notes.len] = 0;
+        r->report = report;
+    }
+    return s || k->ptx_only ? s : keep_code(k, entry, err);
+}
+
+sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett__entry *entry, sett_origin origin,
+    const char *layer, sett_kernel **out, sett_error *err)
 {
     *out = NULL;
-    sett_kernel *k = kernel_new(e, key, key, err);
-    if (!k) {
-        sett__entry_free(entry);
-        return SETT_E_MEMORY;
-    }
-    k->entry = *entry;
-    *entry = (sett__entry){0};
-    k->origin = origin;
-    k->ptx_only = !k->entry.cubin.len;
-    sett_status s = sett__meta_read(&k->meta, &k->arena, k->entry.meta.data, k->entry.meta.len, err);
-    if (!s)
-        s = check_target(k, err);
-    static_block(k);
-    if (!s && !k->ptx_only && e->cuda)
-        s = sett__gpu_kernel_make(e->cuda, k->entry.cubin.data, k->entry.cubin.len, k->meta.name, k->meta.sig.smem,
-            e->opt.module_api, &k->gpu, err);
-    if (!s && k->gpu && k->meta.sig.smem_more.count)
-        sett__gpu_more_smem(k->gpu);
-    if (!s && k->gpu && k->meta.sig.early && begins_early(k->meta.target))
-        sett__gpu_early(k->gpu);
-    if (!s && k->gpu && k->meta.sig.n_claim)
-        s = sett__gpu_claims(k->gpu, &k->meta.sig, err);
-    if (!s && k->gpu)
-        k->plan = sett__plan_make(&k->arena, &k->meta.sig);
-    if (s)
+    sett_kernel *k = kernel_new(
+        e, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len + entry->notes.len + 1, err);
+    sett_status s = k ? fill_gpu(k, entry, origin, layer, err) : SETT_E_MEMORY;
+    sett__entry_free(entry);
+    if (s && k)
         kernel_free(k);
     else
         *out = k;
@@ -106,44 +146,47 @@ sett_status sett__kernel_of_entry(
 }
 
 /* The tape's own signature serves: its memory is the kernel's. */
-static sett_status fill_cpu_meta(sett_kernel *k, const char *name, sett_error *err)
+static sett_status fill_cpu_meta(sett__cpu_kernel *c, const char *name, sett_error *err)
 {
-    char *copy = sett__arena_str(&k->arena, name);
+    char *copy = sett__arena_str(&c->arena, name);
     if (!copy)
         return sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
-    k->meta = (sett__meta){.sig = k->tape->sig,
+    c->common = (sett__common){.layer = "", .meta = {.sig = c->tape->sig,
         .name = copy,
         .target = "cpu",
         .assembler = "cpu",
         .compiler = "",
-        .registers = -1,
-        .spill_stores = -1,
-        .spill_loads = -1,
-        .stack = -1,
-        .params_len = sett__params_len(&k->tape->sig)};
-    return sett__meta_check(&k->meta, err);
+        .params_len = sett__params_len(&c->tape->sig)}};
+    sett__common_of_sig(&c->common, NULL);
+    return sett__meta_check(&c->common.meta, err);
 }
 
 sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const sett__digest *slot, const char *name,
     sett__tape *tape, sett_kernel **out, sett_error *err)
 {
     *out = NULL;
-    sett_kernel *k = kernel_new(e, key, slot, err);
+    sett__cpu_kernel *c;
+    sett_kernel *k = kernel_new(e, slot, sizeof *c, err);
     sett__tape *kept = k ? malloc(sizeof *kept) : NULL;
+    if (k) {
+        c = k->rest->cpu = memset(k->rest + 1, 0, sizeof *c);
+        k->rest->common = &c->common;
+        k->rest->said = (sett__said){-1, -1, -1, -1};
+        k->cpu = true;
+    }
     if (!kept) {
         sett__tape_free(tape);
         if (k)
             kernel_free(k);
         return sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
     }
+    c->key = *key;
+    c->tape = kept;
     *kept = *tape;
     *tape = (sett__tape){0};
-    k->tape = kept;
-    k->cpu = true;
-    sett_status s = fill_cpu_meta(k, name, err);
+    sett_status s = fill_cpu_meta(c, name, err);
     if (!s)
-        s = sett__program_make(k->tape, &k->program, err);
-    static_block(k);
+        s = sett__program_make(kept, &c->program, err);
     if (s)
         kernel_free(k);
     else
@@ -171,31 +214,33 @@ sett_status sett_kernel_query(const sett_kernel *k, sett_kernel_info *out)
 {
     if (!k || !out || !sett__known_size(out->size))
         return SETT_E_ARGUMENT;
-    const sett__meta *m = &k->meta;
+    const sett__meta *m = sett__meta_of(k);
+    const sett__rest *r = k->rest;
+    const int *block = r->common->block;
     sett_kernel_info info = {
         .size = out->size,
         .name = m->name,
         .target = m->target,
-        .origin = k->origin,
-        .registers = m->registers,
-        .spill_stores = m->spill_stores,
-        .spill_loads = m->spill_loads,
-        .stack = m->stack,
+        .origin = r->origin,
+        .registers = r->said.registers,
+        .spill_stores = r->said.spill_stores,
+        .spill_loads = r->said.spill_loads,
+        .stack = r->said.stack,
         .smem = (int)m->sig.smem,
-        .block = {k->block[0], k->block[1], k->block[2]},
-        .cubin = k->entry.cubin.len ? k->entry.cubin.data : NULL,
-        .cubin_size = k->entry.cubin.len,
-        .ptx = k->entry.ptx.len ? k->entry.ptx.data : NULL,
-        .report = k->entry.notes.len ? k->entry.notes.data : "",
+        .block = {block[0], block[1], block[2]},
+        .cubin = r->cubin,
+        .cubin_size = r->cubin_len,
+        .ptx = r->made && r->made->ptx.len ? r->made->ptx.data : NULL,
+        .report = r->report,
         .assembler = m->assembler,
-        .record_ms = k->record_ms,
-        .codegen_ms = k->codegen_ms,
-        .assemble_ms = k->assemble_ms,
-        .load_ms = (double)atomic_load(&k->load_ns) * 1e-6,
-        .layer = k->layer,
+        .record_ms = r->record_ms,
+        .codegen_ms = r->codegen_ms,
+        .assemble_ms = r->assemble_ms,
+        .load_ms = (double)atomic_load(&r->load_ns) * 1e-6,
+        .layer = r->common->layer,
         .compiler = m->compiler,
     };
-    memcpy(info.key, k->key.b, sizeof info.key);
+    memcpy(info.key, sett__kernel_key(k)->b, sizeof info.key);
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
     return SETT_OK;
 }
@@ -217,35 +262,35 @@ static bool runs_on(const char *made_for, const char *device)
 sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *err)
 {
     char target[16];
-    if (!sett__device(k->engine, &device, err))
+    if (!sett__device(k->rest->engine, &device, err))
         return SETT_E_NO_DEVICE;
     if (k->cpu != (device == SETT_CPU))
-        return sett__error(err, SETT_E_TARGET, "%s was made for %s and cannot run on %s", k->meta.name, k->meta.target,
+        return sett__error(err, SETT_E_TARGET, "%s was made for %s and cannot run on %s", sett__meta_of(k)->name, sett__meta_of(k)->target,
             device == SETT_CPU ? "the CPU" : "a GPU");
     if (k->cpu)
         return SETT_OK;
-    if (!k->gpu)
-        return sett__error(err, SETT_E_ARGUMENT, "%s was compiled to PTX only", k->meta.name);
-    int driver = sett__cuda_driver_version(k->engine->cuda);
-    if (k->meta.min_driver > driver) /* an older one of the same major version loads it: see driver_of in worker.c */
+    if (!k->on_gpu)
+        return sett__error(err, SETT_E_ARGUMENT, "%s was compiled to PTX only", sett__meta_of(k)->name);
+    int driver = sett__cuda_driver_version(k->rest->engine->cuda);
+    if (sett__meta_of(k)->min_driver > driver) /* an older one of the same major version loads it: see driver_of in worker.c */
         return sett__error(err, SETT_E_DRIVER,
-            "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", k->meta.name,
-            k->meta.assembler, k->meta.min_driver / 1000, k->meta.min_driver % 1000 / 10, driver / 1000,
+            "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", sett__meta_of(k)->name,
+            sett__meta_of(k)->assembler, sett__meta_of(k)->min_driver / 1000, sett__meta_of(k)->min_driver % 1000 / 10, driver / 1000,
             driver % 1000 / 10);
-    sett_status s = sett__cuda_target(k->engine->cuda, device, target, err);
-    if (!s && !runs_on(k->meta.target, target))
+    sett_status s = sett__cuda_target(k->rest->engine->cuda, device, target, err);
+    if (!s && !runs_on(sett__meta_of(k)->target, target))
         s = sett__error(
-            err, SETT_E_TARGET, "%s was made for %s, device %d is %s", k->meta.name, k->meta.target, device, target);
+            err, SETT_E_TARGET, "%s was made for %s, device %d is %s", sett__meta_of(k)->name, sett__meta_of(k)->target, device, target);
     return s;
 }
 
 sett_status sett__kernel_not_loaded(sett_kernel *k, sett_status s, sett_error *err)
 {
     sett_error why = err ? *err : (sett_error){0};
-    if (k->origin == SETT_FROM_COMPILER || !sett__gpu_refused(k->gpu) || !sett__kernels_refuse(k->engine->kernels, k))
+    if (k->rest->origin == SETT_FROM_COMPILER || !sett__gpu_refused(sett__kernel_gpu(k)) || !sett__kernels_refuse(k->rest->engine->kernels, k))
         return s;
-    sett__cache_refuse(k->engine->cache, k->layer, &k->key, err ? why.text : "the driver does not load its code");
-    return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, k->meta.name);
+    sett__cache_refuse(k->rest->engine->cache, k->rest->common->layer, &k->slot, err ? why.text : "the driver does not load its code");
+    return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, sett__meta_of(k)->name);
 }
 
 sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
@@ -253,16 +298,16 @@ sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
     int saved = errno;
     if (!k)
         return sett__error(err, SETT_E_ARGUMENT, "sett_prepare: the kernel is NULL");
-    sett_status s = sett__engine_check(k->engine, err);
+    sett_status s = sett__engine_check(k->rest->engine, err);
     if (!s)
         s = sett__kernel_device(k, device, err);
     if (!s && !k->cpu) {
         double start = sett__now_ms();
         uint_fast64_t none = 0;
-        sett__device(k->engine, &device, NULL);
-        s = sett__gpu_prepare(k->gpu, device, err);
+        sett__device(k->rest->engine, &device, NULL);
+        s = sett__gpu_prepare(sett__kernel_gpu(k), device, err);
         s = s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
-        atomic_compare_exchange_strong(&k->load_ns, &none, (uint_fast64_t)((sett__now_ms() - start) * 1e6));
+        atomic_compare_exchange_strong(&k->rest->load_ns, &none, (uint_fast64_t)((sett__now_ms() - start) * 1e6));
     }
     errno = saved;
     return s;
@@ -273,27 +318,27 @@ sett_status sett_unload(sett_kernel *k, sett_error *err)
     int saved = errno;
     if (!k)
         return sett__error(err, SETT_E_ARGUMENT, "sett_unload: the kernel is NULL");
-    sett_status s = sett__engine_check(k->engine, err);
-    unsigned calls = atomic_load(&k->calls);
+    sett_status s = sett__engine_check(k->rest->engine, err);
+    unsigned calls = atomic_load(&k->rest->calls);
     if (!s && calls)
-        s = sett__error(err, SETT_E_ARGUMENT, "%s: %u prepared call%s its code: free %s first", k->meta.name, calls,
+        s = sett__error(err, SETT_E_ARGUMENT, "%s: %u prepared call%s its code: free %s first", sett__meta_of(k)->name, calls,
             calls == 1 ? " holds" : "s hold", calls == 1 ? "it" : "them");
-    if (!s && k->gpu)
-        s = sett__gpu_unload(k->gpu, err);
+    if (!s && k->on_gpu)
+        s = sett__gpu_unload(sett__kernel_gpu(k), err);
     errno = saved;
     return s;
 }
 
 int sett_kernel_params(const sett_kernel *k)
 {
-    return k ? (int)k->meta.sig.n_param : 0;
+    return k ? (int)sett__meta_of(k)->sig.n_param : 0;
 }
 
 sett_status sett_kernel_param(const sett_kernel *k, int index, sett_param_info *out)
 {
-    if (!k || !out || !sett__known_size(out->size) || index < 0 || (uint32_t)index >= k->meta.sig.n_param)
+    if (!k || !out || !sett__known_size(out->size) || index < 0 || (uint32_t)index >= sett__meta_of(k)->sig.n_param)
         return SETT_E_ARGUMENT;
-    const sett__param *p = &k->meta.sig.param[index];
+    const sett__param *p = &sett__meta_of(k)->sig.param[index];
     sett_param_info info = {
         .size = sizeof info, .name = p->name, .dtype = (sett_dtype)p->dtype, .rank = p->rank, .scalar = p->scalar != 0,
         .bytes = p->bytes};
@@ -311,11 +356,11 @@ sett_status sett_kernel_tape(const sett_kernel *k, bool text, void **tape, size_
             !k ? "kernel" : !tape ? "place for the tape" : "place for its length");
     *tape = NULL;
     *len = 0;
-    if (!k->tape)
-        return sett__error(err, SETT_E_ARGUMENT, "%s: a kernel for %s keeps no tape", k->meta.name, k->meta.target);
+    if (!k->cpu)
+        return sett__error(err, SETT_E_ARGUMENT, "%s: a kernel for %s keeps no tape", sett__meta_of(k)->name, sett__meta_of(k)->target);
     if (!text)
-        return sett__tape_write(k->tape, true, NULL, tape, len, err);
-    sett_status s = sett__tape_print(k->tape, true, NULL, &printed, err);
+        return sett__tape_write(k->rest->cpu->tape, true, NULL, tape, len, err);
+    sett_status s = sett__tape_print(k->rest->cpu->tape, true, NULL, &printed, err);
     if (!s) {
         *tape = printed;
         *len = strlen(printed);

@@ -36,37 +36,36 @@ sett_buf sett_buf_2d(const void *data, sett_dtype dtype, int64_t rows, int64_t c
 /* ---- launches -------------------------------------------------------------------- */
 SETT__HOT sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
 {
-    const sett_engine *e = k->engine;
-    if (!sett__gate_open(k->gate) && !sett__engine_live(e))
-        return sett__engine_check(e, err);
+    if (!sett__gate_open(k->gate) && !sett__engine_live(k->rest->engine))
+        return sett__engine_check(k->rest->engine, err);
     /* What was prepared on a device has passed the slow questions before. */
-    if (k->cpu ? *device == SETT_CPU : k->gpu && sett__gpu_prepared(k->gpu, *device))
+    if (k->cpu ? *device == SETT_CPU : k->on_gpu && sett__gpu_prepared(sett__kernel_gpu(k), *device))
         return SETT_OK;
-    return sett__device(e, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
+    return sett__device(k->rest->engine, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
 }
 
 sett_status sett__launch_cpu(const sett_kernel *k, const sett__launch_dims *d, const void *params, size_t params_len,
     const sett__extent *extent, sett_error *err)
 {
-    const sett_engine_options *o = &k->engine->opt;
+    const sett_engine_options *o = &k->rest->engine->opt;
     void (**stand_in)(void) = NULL;
-    sett_status s = sett__stand_ins_of(&k->engine->stand_ins, k->program, k->meta.name, &stand_in, err);
+    sett_status s = sett__stand_ins_of(&k->rest->engine->stand_ins, k->rest->cpu->program, sett__meta_of(k)->name, &stand_in, err);
     if (s)
         return s;
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
-        .smem_more = k->meta.sig.smem_more.count ? d->smem - k->meta.sig.smem : 0,
+        .smem_more = sett__meta_of(k)->sig.smem_more.count ? d->smem - sett__meta_of(k)->sig.smem : 0,
         .params = params,
         .params_len = params_len,
         .extent = extent,
         .threads = o->cpu_threads,
-        .name = k->meta.name,
+        .name = sett__meta_of(k)->name,
         .print = o->print,
         .user = o->user,
         .stand_in = stand_in,
     };
-    s = sett__sim_run(k->program, &launch, err);
+    s = sett__sim_run(k->rest->cpu->program, &launch, err);
     free(stand_in);
     return s;
 }
@@ -76,8 +75,8 @@ SETT__HOT sett_status sett__bind_kernel(
 {
     if (k->plan && sett__plan_follow(k->plan, n, args, bound))
         return SETT_OK;
-    sett_status s = sett__bind(&k->meta.sig, k->meta.name, n, args, !k->cpu, bound, extent, err);
-    return s || !k->cpu ? s : sett__blocks_check(&k->engine->blocks, &k->meta, args, extent, err);
+    sett_status s = sett__bind(&sett__meta_of(k)->sig, sett__meta_of(k)->name, n, args, !k->cpu, bound, extent, err);
+    return s || !k->cpu ? s : sett__blocks_check(&k->rest->engine->blocks, sett__meta_of(k), args, extent, err);
 }
 
 static sett_status on_cpu(const sett_kernel *k, int n, const sett_bind *args, sett_error *err)
@@ -94,7 +93,7 @@ static SETT__HOT sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, c
     sett_status s = sett__bind_kernel(k, n, args, &b, NULL, err);
     if (s || b.empty)
         return s;
-    s = sett__gpu_launch(k->gpu, stream, &b.dims, b.params, b.params_len, err);
+    s = sett__gpu_launch(sett__kernel_gpu(k), stream, &b.dims, b.params, b.params_len, err);
     return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
 }
 

@@ -208,3 +208,24 @@ sett_status sett__meta_read(sett__meta *m, sett__arena *arena, const void *bytes
             (unsigned)m->params_len, (unsigned)sett__params_len(&m->sig));
     return s;
 }
+
+/* ---- what kernels share -------------------------------------------------------------------- */
+enum { SAID = 12 }; /* where it lies: the last of the fixed numbers */
+
+sett__said sett__meta_said(sett__blob meta)
+{
+    cursor c = {(const uint8_t *)meta.data + SAID, FIXED - SAID, false};
+    int n[4];
+    for (size_t i = 0; i < SETT__COUNT(n); i++)
+        n[i] = (int)(int32_t)take_le(&c, 4);
+    return (sett__said){n[0], n[1], n[2], n[3]};
+}
+
+int sett__meta_compare(sett__blob a, sett__blob b)
+{
+    const uint8_t *p = a.data, *q = b.data;
+    if (a.len != b.len || a.len < FIXED)
+        return a.len < b.len ? -1 : a.len > b.len ? 1 : memcmp(p, q, a.len);
+    int order = memcmp(p, q, SAID);
+    return order ? order : memcmp(p + FIXED, q + FIXED, a.len - FIXED);
+}

@@ -41,17 +41,15 @@ struct sett__flight {
     pthread_cond_t done;
 };
 
-/* Kernels by digest. Readers take no lock: no kernel leaves before the engine closes, a place's kernel is stored after its
- * hash, and tables that were outgrown stay until the end. The digests are the kernels' own, beside the count of references
- * that a hit adds to. */
-typedef struct place {
-    atomic_uint_fast64_t hash;
-    _Atomic(sett_kernel *) kernel; /* NULL: none, and none behind it */
-} place;
+/* Kernels by digest. Readers take no lock: no kernel leaves before the engine closes, a place is stored after what it names,
+ * and tables that were outgrown stay until the end. A place is one word, so that a million of them are little beside a
+ * machine's last cache; the digest is in the kernel's handle, beside the count of references that a hit adds to: with many
+ * kernels a hit waits for that one line of memory. */
+enum { PLACE_INDEX = (1 << SETT__HEAD_BITS) - 1 }; /* of a place: its handle's index and 1; above, bits of the digest. 0: empty */
 typedef struct places {
     struct places *older;
-    size_t cap; /* a power of two; at least one place is empty */
-    place at[];
+    size_t cap; /* a power of two; half of them are empty */
+    atomic_uint at[];
 } places;
 typedef struct kernel_map {
     _Atomic(places *) now;
@@ -60,6 +58,7 @@ typedef struct kernel_map {
 } kernel_map;
 
 struct sett__kernels {
+    const sett__heads *heads;
     kernel_map slots;
     kernel_map cpu; /* kernels of the CPU by public key, which is not their slot */
     pthread_mutex_t lock;
@@ -161,77 +160,96 @@ static uint64_t digest_hash(const slot_key *k)
 
 static slot_key key_of(const kernel_map *m, const sett_kernel *k)
 {
-    return m->by_key ? (slot_key){k->key, false} : (slot_key){k->slot, k->ptx_only};
+    return m->by_key ? (slot_key){*sett__kernel_key(k), false} : (slot_key){k->slot, k->ptx_only};
+}
+
+static bool has_key(const kernel_map *m, const sett_kernel *k, const slot_key *key)
+{
+    return m->by_key ? !memcmp(sett__kernel_key(k), &key->slot, sizeof key->slot)
+                     : !memcmp(&k->slot, &key->slot, sizeof key->slot) && k->ptx_only == key->ptx_only;
+}
+
+static uint32_t mark_of(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) & ~(uint32_t)PLACE_INDEX; /* where a place lies comes of the low bits */
 }
 
 /* refused: the one whose code the driver would not load. It stays in its place, as readers take no lock, and is passed over. */
-static SETT__HOT sett_kernel *map_look_for(const kernel_map *m, const slot_key *k, bool refused)
+static SETT__HOT sett_kernel *map_look_for(const kernel_map *m, const sett__heads *heads, const slot_key *k, bool refused)
 {
     const places *p = atomic_load_explicit(&m->now, memory_order_acquire);
     uint64_t h = digest_hash(k);
     for (size_t i = h; p; i++) {
-        const place *at = &p->at[i & (p->cap - 1)];
-        sett_kernel *kernel = atomic_load_explicit(&at->kernel, memory_order_acquire);
-        if (!kernel)
+        uint32_t at = atomic_load_explicit(&p->at[i & (p->cap - 1)], memory_order_acquire);
+        if (!at)
             return NULL;
-        if (atomic_load_explicit(&at->hash, memory_order_relaxed) == h &&
-            !memcmp(m->by_key ? &kernel->key : &kernel->slot, &k->slot, sizeof k->slot) &&
-            (m->by_key || kernel->ptx_only == k->ptx_only) &&
-            atomic_load_explicit(&kernel->refused, memory_order_relaxed) == refused)
+        if (mark_of(h) != (at & ~(uint32_t)PLACE_INDEX))
+            continue;
+        sett_kernel *kernel = sett__head_at(heads, (at & PLACE_INDEX) - 1);
+        if (has_key(m, kernel, k) && atomic_load_explicit(&kernel->refused, memory_order_relaxed) == refused)
             return kernel;
     }
     return NULL;
 }
 
-static SETT__HOT sett_kernel *map_look(const kernel_map *m, const slot_key *k)
+static SETT__HOT sett_kernel *map_look(const kernel_map *m, const sett__heads *heads, const slot_key *k)
 {
-    return map_look_for(m, k, false);
+    return map_look_for(m, heads, k, false);
 }
 
 /* Under the lock, as all that writes. */
-static void map_put(places *p, uint64_t hash, sett_kernel *kernel)
+static void map_put(places *p, uint64_t hash, uint32_t index)
 {
     size_t i = hash & (p->cap - 1);
-    while (atomic_load_explicit(&p->at[i].kernel, memory_order_relaxed))
+    while (atomic_load_explicit(&p->at[i], memory_order_relaxed))
         i = (i + 1) & (p->cap - 1);
-    atomic_store_explicit(&p->at[i].hash, hash, memory_order_relaxed);
-    atomic_store_explicit(&p->at[i].kernel, kernel, memory_order_release);
+    atomic_store_explicit(&p->at[i], mark_of(hash) | (index + 1), memory_order_release);
 }
 
-static bool map_widen(kernel_map *m)
+/* The kernel that a place names; NULL: it is empty. */
+static sett_kernel *kernel_at(const places *p, size_t i, const sett__heads *heads)
+{
+    uint32_t at = atomic_load_explicit(&p->at[i], memory_order_relaxed);
+    return at ? sett__head_at(heads, (at & PLACE_INDEX) - 1) : NULL;
+}
+
+static bool map_widen(kernel_map *m, const sett__heads *heads)
 {
     places *old = atomic_load_explicit(&m->now, memory_order_relaxed);
     size_t cap = old ? 2 * old->cap : 64;
-    places *p = calloc(1, sizeof *p + cap * sizeof *p->at);
+    places *p = sett__mem_zeroed(NULL, sizeof *p + cap * sizeof *p->at);
     if (!p)
         return false;
     p->cap = cap;
     p->older = old;
     for (size_t i = 0; old && i < old->cap; i++) {
-        sett_kernel *k = atomic_load_explicit(&old->at[i].kernel, memory_order_relaxed);
+        const sett_kernel *k = kernel_at(old, i, heads);
+        const slot_key key = k ? key_of(m, k) : (slot_key){0};
         if (k)
-            map_put(p, atomic_load_explicit(&old->at[i].hash, memory_order_relaxed), k);
+            map_put(p, digest_hash(&key), (atomic_load_explicit(&old->at[i], memory_order_relaxed) & PLACE_INDEX) - 1);
     }
     atomic_store_explicit(&m->now, p, memory_order_release);
     return true;
 }
 
 /* Takes a reference of its own. Without memory the kernel is simply not found again. */
-static void map_insert(kernel_map *m, sett_kernel *kernel)
+static void map_insert(kernel_map *m, const sett__heads *heads, sett_kernel *kernel)
 {
     const places *p = atomic_load_explicit(&m->now, memory_order_relaxed);
     const slot_key k = key_of(m, kernel);
-    if ((!p || 4 * (m->count + 1) > 3 * p->cap) && !map_widen(m) && (!p || m->count + 2 > p->cap))
+    const uint32_t index = sett__head_index(heads, kernel);
+    if (index >= PLACE_INDEX || ((!p || 2 * (m->count + 1) > p->cap) && !map_widen(m, heads) && (!p || m->count + 2 > p->cap)))
         return;
     m->count++;
-    map_put(atomic_load_explicit(&m->now, memory_order_relaxed), digest_hash(&k), sett_kernel_retain(kernel));
+    sett_kernel_retain(kernel);
+    map_put(atomic_load_explicit(&m->now, memory_order_relaxed), digest_hash(&k), index);
 }
 
-static void map_drop(kernel_map *m)
+static void map_drop(kernel_map *m, const sett__heads *heads)
 {
     places *p = atomic_load_explicit(&m->now, memory_order_relaxed);
     for (size_t i = 0; p && i < p->cap; i++)
-        sett_kernel_release(atomic_load_explicit(&p->at[i].kernel, memory_order_relaxed));
+        sett_kernel_release(kernel_at(p, i, heads));
     for (places *older; p; p = older) {
         older = p->older;
         free(p);
@@ -255,7 +273,7 @@ static void forget(table *t, const sett_kernel *kernel)
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
-sett_status sett__kernels_open(sett__kernels **out, sett_error *err)
+sett_status sett__kernels_open(sett__kernels **out, const sett__heads *heads, sett_error *err)
 {
     sett__kernels *ks = calloc(1, sizeof *ks);
     *out = NULL;
@@ -264,6 +282,7 @@ sett_status sett__kernels_open(sett__kernels **out, sett_error *err)
         return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
     }
     ks->cpu.by_key = true;
+    ks->heads = heads;
     *out = ks;
     return SETT_OK;
 }
@@ -273,8 +292,8 @@ void sett__kernels_close(sett__kernels *ks)
     if (!ks)
         return;
     drop(&ks->memo);
-    map_drop(&ks->cpu);
-    map_drop(&ks->slots);
+    map_drop(&ks->cpu, ks->heads);
+    map_drop(&ks->slots, ks->heads);
     pthread_mutex_destroy(&ks->lock);
     free(ks);
 }
@@ -304,11 +323,11 @@ sett_status sett__kernels_find(
     sett__kernels *ks, const sett__digest *slot, bool ptx_only, sett__found *found, sett_error *err)
 {
     const slot_key k = make_slot_key(slot, ptx_only);
-    *found = (sett__found){.kernel = sett_kernel_retain(map_look(&ks->slots, &k))};
+    *found = (sett__found){.kernel = sett_kernel_retain(map_look(&ks->slots, ks->heads, &k))};
     if (found->kernel)
         return SETT_OK;
     pthread_mutex_lock(&ks->lock);
-    found->kernel = sett_kernel_retain(map_look(&ks->slots, &k)); /* it may have landed meanwhile */
+    found->kernel = sett_kernel_retain(map_look(&ks->slots, ks->heads, &k)); /* it may have landed meanwhile */
     for (sett__flight *f = ks->flights; f && !found->kernel && !found->flight; f = f->next)
         if (!memcmp(&f->key, &k, sizeof k)) {
             found->flight = f;
@@ -333,14 +352,14 @@ uint64_t sett__kernels_held(sett__kernels *ks)
 SETT__HOT sett_kernel *sett__kernels_peek(sett__kernels *ks, const sett__digest *key)
 {
     const slot_key k = make_slot_key(key, false);
-    sett_kernel *kernel = map_look(&ks->slots, &k);
-    return sett_kernel_retain(kernel ? kernel : map_look(&ks->cpu, &k));
+    sett_kernel *kernel = map_look(&ks->slots, ks->heads, &k);
+    return sett_kernel_retain(kernel ? kernel : map_look(&ks->cpu, ks->heads, &k));
 }
 
 bool sett__kernels_refused(sett__kernels *ks, const sett__digest *key)
 {
     const slot_key k = make_slot_key(key, false);
-    return map_look_for(&ks->slots, &k, true) != NULL;
+    return map_look_for(&ks->slots, ks->heads, &k, true) != NULL;
 }
 
 bool sett__kernels_refuse(sett__kernels *ks, sett_kernel *kernel)
@@ -356,12 +375,12 @@ bool sett__kernels_refuse(sett__kernels *ks, sett_kernel *kernel)
 static sett_kernel *adopt(sett__kernels *ks, sett_kernel *kernel)
 {
     const slot_key k = key_of(&ks->slots, kernel), by_key = key_of(&ks->cpu, kernel);
-    sett_kernel *there = map_look(&ks->slots, &k);
+    sett_kernel *there = map_look(&ks->slots, ks->heads, &k);
     if (there)
         return sett_kernel_retain(there);
-    map_insert(&ks->slots, kernel);
-    if (kernel->cpu && !map_look(&ks->cpu, &by_key))
-        map_insert(&ks->cpu, kernel);
+    map_insert(&ks->slots, ks->heads, kernel);
+    if (kernel->cpu && !map_look(&ks->cpu, ks->heads, &by_key))
+        map_insert(&ks->cpu, ks->heads, kernel);
     return kernel;
 }
 

@@ -33,7 +33,7 @@ void sett__mem_free(const sett__allocator *mem, void *p)
 
 /* A long kernel's memory is touched once and in order: with small pages, faults were half of the time that it
  * takes to record. */
-static void *with_huge_pages(void *p, size_t bytes)
+void *sett__huge_pages(void *p, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
     uintptr_t first = ((uintptr_t)p + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
@@ -46,12 +46,12 @@ static void *with_huge_pages(void *p, size_t bytes)
 
 static void *alloc_large(const sett__allocator *mem, size_t bytes)
 {
-    return mem ? sett__mem_alloc(mem, bytes) : with_huge_pages(malloc(bytes), bytes);
+    return mem ? sett__mem_alloc(mem, bytes) : sett__huge_pages(malloc(bytes), bytes);
 }
 
 void *sett__mem_zeroed(const sett__allocator *mem, size_t bytes)
 {
-    void *p = mem ? sett__mem_alloc(mem, bytes) : with_huge_pages(calloc(1, bytes), bytes);
+    void *p = mem ? sett__mem_alloc(mem, bytes) : sett__huge_pages(calloc(1, bytes), bytes);
     return p && mem ? memset(p, 0, bytes) : p;
 }
 
@@ -162,7 +162,7 @@ bool sett__grow(const sett__allocator *mem, void **data, uint32_t *cap, uint32_t
         want = need;
     if (want > UINT32_MAX || want > SIZE_MAX / 2 / item)
         return false;
-    void *p = mem ? sett__mem_alloc(mem, want * item) : with_huge_pages(realloc(*data, want * item), want * item);
+    void *p = mem ? sett__mem_alloc(mem, want * item) : sett__huge_pages(realloc(*data, want * item), want * item);
     if (!p)
         return false;
     if (mem && *data)

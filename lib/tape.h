@@ -50,6 +50,7 @@ void *sett__arena_alloc(sett__arena *, size_t bytes); /* 16-byte aligned, zeroed
 char *sett__arena_str(sett__arena *, const char *);
 bool sett__arena_holds(const sett__arena *, const void *); /* is it in use, of this one? Looks at the address alone */
 void sett__arena_free(sett__arena *);
+void *sett__huge_pages(void *p, size_t bytes); /* p, where a large block lies in them if it can; NULL likewise */
 void sett__arena_reset(sett__arena *); /* all of it is free again, and kept */
 /* A growing array in malloc'ed memory: false when out of memory (old data stays). */
 bool sett__grow(const sett__allocator *, void **data, uint32_t *cap, uint32_t need, size_t item);

@@ -56,7 +56,7 @@ typedef bool (*sett_cache_entry_fn)(void *user, const sett_cache_entry *); /* fa
 SETT_API sett_status sett_cache_walk(sett_engine *, sett_cache_entry_fn, void *user, sett_error *or_null);
 /* Why two kernels have two keys: a line for each thing that decides the code and differs, "target: sm_80 | sm_90a".
  * snprintf-like: the length of the text, 0 for equal keys. Negative, with SETT_E_NOT_CACHED in the error: one of them is
- * neither in memory, where CPU kernels keep no such thing, nor in a layer. */
+ * neither in memory, where only a GPU's kernel that was compiled here keeps such a thing, nor in a layer. */
 SETT_API int sett_cache_explain(sett_engine *, const uint8_t a[32], const uint8_t b[32], char *buf, size_t size,
     sett_error *or_null);
 

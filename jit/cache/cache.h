@@ -83,7 +83,6 @@ struct sett__layer {
 /* ---- disk.c ------------------------------------------------------------------------------------- */
 enum {
     SETT__ENTRY_MAX = 1 << 28, /* bytes of a file */
-    SETT__ENTRY_TAIL = 4096,   /* zeros behind what is read: the driver is given no length */
     SETT__QUARANTINE_SLOTS = 16,
 };
 #define SETT__MARKER "SETT1"

@@ -26,6 +26,7 @@ enum {
     HEADER = 512, /* what we write */
     HEADER_MAX = 65536,
     ALIGN = 64,
+    COPY_GAP = 16, /* at most, behind each blob of a copy in memory, where it starts at a multiple of this */
     DIGEST = 32,
     OPTIONAL = 1, /* of a section */
     FLAG_MAC = 2, /* of the file */
@@ -58,13 +59,13 @@ void sett__entry_free(sett__entry *e)
     *e = (sett__entry){0};
 }
 
-/* Copies every blob into one block, as one file's bytes would lie: what a kernel keeps. */
+/* Copies every blob into one block, one behind another. */
 sett_status sett__entry_copy(const sett__entry *from, sett__entry *to, sett_error *err)
 {
     sett__entry copy = *from;
-    size_t total = SETT__ENTRY_TAIL;
+    size_t total = 1;
     for (uint32_t t = KEY; t < N_SECTIONS; t++)
-        total += align_up(blob_of(&copy, t)->len + 1); /* + 1: PTX and notes end in a NUL */
+        total += blob_of(&copy, t)->len + COPY_GAP; /* PTX and notes end in a NUL */
     uint8_t *block = calloc(1, total), *at = block;
     if (!block)
         return sett__error(err, SETT_E_MEMORY, "no memory for a kernel of %zu bytes", total);
@@ -74,7 +75,7 @@ sett_status sett__entry_copy(const sett__entry *from, sett__entry *to, sett_erro
             continue;
         memcpy(at, b->data, b->len);
         b->data = at;
-        at += align_up(b->len + 1);
+        at += (b->len + COPY_GAP) / COPY_GAP * COPY_GAP;
     }
     copy.owned = block;
     *to = copy;

@@ -253,10 +253,9 @@ static sett_status load(
     const pack *p, const sett__pack_row *r, const sett__blob *material, sett__entry *e, sett_error *err)
 {
     size_t len = (size_t)r->len, gap = (size_t)(sett__pack_align(r->off + r->len) - r->off) - len;
-    uint8_t *data = malloc(len + SETT__ENTRY_TAIL);
+    uint8_t *data = malloc(len + gap);
     if (!data)
         return sett__error(err, SETT_E_MEMORY, "no memory for an entry of %zu bytes", len);
-    memset(data + len, 0, SETT__ENTRY_TAIL);
     sett_status s = sett__read_at(p->os, p->fd, data, len + gap, r->off)
                         ? SETT_OK
                         : sett__error(err, SETT_E_IO, "read: %s", strerror(errno));

@@ -65,10 +65,9 @@ static sett_status read_image(sett__disk *d, int fd, image *im, sett_error *err)
     if (im->st.st_size <= 0 || im->st.st_size > SETT__ENTRY_MAX)
         return sett__error(err, SETT_E_PARSE, "an entry of %lld bytes", (long long)im->st.st_size);
     im->len = (size_t)im->st.st_size;
-    im->data = malloc(im->len + SETT__ENTRY_TAIL);
+    im->data = malloc(im->len);
     if (!im->data)
         return sett__error(err, SETT_E_MEMORY, "no memory for an entry of %zu bytes", im->len);
-    memset(im->data + im->len, 0, SETT__ENTRY_TAIL);
     if (!sett__read_all(d->os, fd, im->data, im->len))
         return sett__error(err, SETT_E_IO, "read: %s", strerror(errno));
     if (im->used)

@@ -130,6 +130,7 @@ struct sett__cuda {
     const atomic_uint *gate; /* the engine's, which outlives it; NULL: none */
     pid_t pid;
     pthread_mutex_t lock; /* over retaining, and failures */
+    pthread_mutex_t loading[16];  /* over kernels' loading, each over many: kernel.c */
     struct sett__page *failures; /* report.c */
     sett__gpu gpu[SETT__GPUS_MAX];
 };

@@ -106,6 +106,8 @@ sett_status sett__cuda_open(sett__cuda **to, const atomic_uint *gate, sett__logg
         free(c);
         return sett__error(e, SETT_E_MEMORY, "out of memory");
     }
+    for (size_t n = 0; n < SETT__COUNT(c->loading); n++)
+        pthread_mutex_init(&c->loading[n], NULL);
     c->pid = getpid();
     c->log = log;
     c->gate = gate;
@@ -133,6 +135,8 @@ void sett__cuda_close(sett__cuda *c)
         return;
     if (c->pid == getpid())
         sett__cuda_pages_free(c);
+    for (size_t i = 0; i < SETT__COUNT(c->loading); i++)
+        pthread_mutex_destroy(&c->loading[i]);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

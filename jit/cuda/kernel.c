@@ -6,49 +6,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TAIL = 4096 /* bytes of zeros behind what is loaded */ };
 typedef struct module {
     struct module *next;
     sett__cu_handle context, module, function;
     unsigned long long id; /* of the context: addresses are used again */
 } module;
 struct sett__gpu_kernel {
+    /* What a launch reads. */
     sett__cuda *cuda;
-    const void *cubin;
-    size_t len;
-    char *symbol;
-    uint32_t smem;                   /* of every launch, which may add some if `more` */
-    bool modules, more, early;
-    pthread_mutex_t lock;            /* over loading, and the list of modules */
-    sett__cu_handle library;         /* under the lock */
     _Atomic(sett__cu_handle) kernel; /* CUkernel, once loaded */
     atomic_uint_fast64_t ready;      /* a bit a device: kernel has its attributes there and its code is resident */
-    module *module;
+    uint32_t smem;                   /* of every launch, which may add some if `more` */
+    bool modules, more, early;
     atomic_bool refused;             /* the driver would not load the code */
+    sett__cu_pointer *page;          /* one a device, where assertions write; 0: not prepared there. NULL: there are none */
+    /* What loading does. */
+    const void *cubin;
+    size_t len;
+    const char *symbol;
+    sett__cu_handle library;         /* under lock_of() */
+    module *module;                  /* likewise */
     const sett__sig *claims;         /* NULL: no assertions */
-    sett__cu_pointer *page;          /* one a device, where they write; 0: not prepared there */
 };
 static_assert(SETT__GPUS_MAX <= 64, "ready has a bit for each");
+static_assert(sizeof(sett__gpu_kernel) <= SETT__GPU_KERNEL_BYTES, "whoever calls has room for it");
+
+/* Over loading, and the list of modules: some for all kernels, as there may be a million of them. */
+static pthread_mutex_t *lock_of(const sett__gpu_kernel *k)
+{
+    return &k->cuda->loading[((uintptr_t)k >> 6) % SETT__COUNT(k->cuda->loading)];
+}
 
 sett_status sett__gpu_kernel_make(sett__cuda *c, const void *cubin, size_t len, const char *symbol, uint32_t smem,
-    bool module_api, sett__gpu_kernel **to, sett_error *e)
+    bool module_api, sett__gpu_kernel *k, sett_error *e)
 {
-    *to = NULL;
     if (!cubin || len < 64 || memcmp(cubin, "\177ELF", 4))
         return sett__error(e, SETT_E_ARGUMENT, "%s: %zu bytes are not a cubin", symbol, len);
-    sett__gpu_kernel *k = calloc(1, sizeof *k);
-    char *name = strdup(symbol);
-    if (!k || !name || pthread_mutex_init(&k->lock, NULL)) {
-        free(k);
-        free(name);
-        return sett__error(e, SETT_E_MEMORY, "%s: out of memory", symbol);
-    }
-    k->cuda = c;
-    k->cubin = cubin;
-    k->len = len;
-    k->symbol = name;
-    k->smem = smem;
-    k->modules = module_api || !c->library_load;
-    *to = k;
+    *k = (sett__gpu_kernel){.cuda = c, .cubin = cubin, .len = len, .symbol = symbol, .smem = smem,
+        .modules = module_api || !c->library_load};
     return SETT_OK;
 }
 
@@ -77,24 +73,19 @@ sett_status sett__gpu_fits(const sett__gpu_kernel *k, int device, const sett__la
         k->symbol, d->smem, d->smem - k->smem, device, g->target, g->smem_optin);
 }
 
-void sett__gpu_kernel_free(sett__gpu_kernel *k)
+void sett__gpu_kernel_end(sett__gpu_kernel *k)
 {
-    if (!k)
-        return;
     for (module *m = k->module, *next; m; m = next) {
         next = m->next;
         free(m);
     }
-    pthread_mutex_destroy(&k->lock);
-    free(k->symbol);
     free(k->page);
-    free(k);
 }
 
 sett_status sett__gpu_claims(sett__gpu_kernel *k, const sett__sig *sig, sett_error *e)
 {
     k->claims = sig;
-    k->page = calloc(SETT__GPUS_MAX, sizeof *k->page);
+    k->page = calloc((size_t)k->cuda->count, sizeof *k->page);
     return k->page ? SETT_OK : sett__error(e, SETT_E_MEMORY, "%s: out of memory", k->symbol);
 }
 
@@ -120,6 +111,20 @@ bool sett__gpu_refused(sett__gpu_kernel *k)
     return atomic_exchange(&k->refused, false);
 }
 
+/* What the driver is handed: it is given no length, so behind the code lie zeros. It keeps a copy of its own, and this one
+ * goes; a kernel that is only cached takes no more than its code. */
+static void *padded(const sett__gpu_kernel *k, sett_error *e)
+{
+    char *code = malloc(k->len + TAIL);
+    if (!code) {
+        sett__error(e, SETT_E_MEMORY, "%s: no memory to load %zu bytes", k->symbol, k->len);
+        return NULL;
+    }
+    memcpy(code, k->cubin, k->len);
+    memset(code + k->len, 0, TAIL);
+    return code;
+}
+
 /* ---- one library --------------------------------------------------------------- */
 static sett_status load_library(sett__gpu_kernel *k, sett_error *e)
 {
@@ -127,7 +132,14 @@ static sett_status load_library(sett__gpu_kernel *k, sett_error *e)
     sett__cu_handle kernel;
     if (atomic_load(&k->kernel))
         return SETT_OK;
-    sett__cu r = k->library ? 0 : c->library_load(&k->library, k->cubin, NULL, NULL, 0, NULL, NULL, 0);
+    sett__cu r = 0;
+    if (!k->library) {
+        void *code = padded(k, e);
+        if (!code)
+            return SETT_E_MEMORY;
+        r = c->library_load(&k->library, code, NULL, NULL, 0, NULL, NULL, 0);
+        free(code);
+    }
     if (r) {
         k->library = NULL;
         return load_error(k, r, "cuLibraryLoadData", e);
@@ -183,7 +195,11 @@ static module *find_module(const sett__gpu_kernel *k, sett__cu_handle context)
 static sett_status load_module(sett__gpu_kernel *k, int device, module *m, sett_error *e)
 {
     sett__cuda *c = k->cuda;
-    sett__cu r = c->module_load(&m->module, k->cubin);
+    void *code = padded(k, e);
+    if (!code)
+        return SETT_E_MEMORY;
+    sett__cu r = c->module_load(&m->module, code);
+    free(code);
     if (r)
         return load_error(k, r, "cuModuleLoadData", e);
     r = c->module_function(&m->function, m->module, k->symbol);
@@ -228,13 +244,13 @@ static sett_status load(sett__gpu_kernel *k, int device, sett__cu_handle context
     bool fresh = false;
     sett__range_begin("load", k->symbol);
     sett__relaxed mode = sett__cuda_relax(c);
-    pthread_mutex_lock(&k->lock);
+    pthread_mutex_lock(lock_of(k));
     sett_status s = SETT_OK;
     if (k->page && !k->page[device])
         s = sett__cuda_page(c, device, k->symbol, k->claims, &k->page[device], e);
     if (!s)
         s = k->modules ? ready_module(k, device, context, &fresh, e) : ready_library(k, device, &fresh, e);
-    pthread_mutex_unlock(&k->lock);
+    pthread_mutex_unlock(lock_of(k));
     sett__cuda_restore(c, &mode);
     sett__range_end();
     if (fresh) {
@@ -249,9 +265,9 @@ static sett__cu_handle function_in(sett__gpu_kernel *k, int device, sett__cu_han
 {
     if (!k->modules)
         return atomic_load_explicit(&k->ready, memory_order_acquire) >> device & 1 ? atomic_load(&k->kernel) : NULL;
-    pthread_mutex_lock(&k->lock);
+    pthread_mutex_lock(lock_of(k));
     module *m = find_module(k, context);
-    pthread_mutex_unlock(&k->lock);
+    pthread_mutex_unlock(lock_of(k));
     return m ? m->function : NULL;
 }
 
@@ -324,9 +340,9 @@ static sett_status unload_library(sett__gpu_kernel *k, sett_error *e)
 
 sett_status sett__gpu_unload(sett__gpu_kernel *k, sett_error *e)
 {
-    pthread_mutex_lock(&k->lock);
+    pthread_mutex_lock(lock_of(k));
     sett_status s = k->modules ? unload_modules(k, e) : unload_library(k, e);
-    pthread_mutex_unlock(&k->lock);
+    pthread_mutex_unlock(lock_of(k));
     return s;
 }
 
