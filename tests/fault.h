@@ -20,7 +20,7 @@ enum {
 #undef X
     N_CALLS
 };
-typedef enum mishap { MISHAP_NONE, MISHAP_ERROR, MISHAP_SHORT, MISHAP_KILL_BEFORE, MISHAP_KILL_AFTER } mishap;
+typedef enum mishap { MISHAP_NONE, MISHAP_ERROR, MISHAP_SHORT, MISHAP_KILL_BEFORE, MISHAP_KILL_AFTER, MISHAP_REMOVAL } mishap;
 typedef struct plan { /* of this process */
     mishap what;
     int call;      /* -1: any */
@@ -31,6 +31,7 @@ typedef struct plan { /* of this process */
     int chance;    /* of 1000: dishonest() strikes */
 } plan;
 extern plan planned;
+extern void (*removal_planned)(void); /* what MISHAP_REMOVAL does before the call */
 extern atomic_long calls[N_CALLS], calls_in_all;
 extern const char *const call_names[N_CALLS];
 long calls_that_write(void); /* since plan_set */
@@ -72,6 +73,7 @@ long f7_one_key(bool, char *, size_t), f7_many_keys(bool, char *, size_t), f7_th
 long f8_killed(bool, char *, size_t), f8_stopped(bool, char *, size_t), f8_forked(bool, char *, size_t);
 long f9_lies(bool, char *, size_t), f10_lru(bool, char *, size_t), f11_clocks(bool, char *, size_t);
 long f12_attacks(bool, char *, size_t), f13_removed(bool, char *, size_t);
+long f15_verify(bool, char *, size_t);
 long t_threads(bool, char *, size_t);
 long p1_bits(bool, char *, size_t), p2_lengths(bool, char *, size_t), p3_writes(bool, char *, size_t);
 long p4_many(bool, char *, size_t);

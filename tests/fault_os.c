@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 plan planned;
+void (*removal_planned)(void);
 atomic_long calls[N_CALLS], calls_in_all;
 const char *const call_names[N_CALLS] = {
 #define X(result, failure, name, parameters, arguments) #name,
@@ -45,6 +46,8 @@ static bool struck(int call)
         bool hit = struck(CALL_##name); \
         if (hit && planned.what == MISHAP_KILL_BEFORE) \
             raise(SIGKILL); \
+        if (hit && planned.what == MISHAP_REMOVAL) \
+            removal_planned(); \
         if (hit && planned.what == MISHAP_ERROR) { \
             errno = planned.error; \
             return failure; \

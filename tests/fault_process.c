@@ -421,14 +421,17 @@ static bool keep_on(int index, void *user)
         made m;
         made_new(&m, (unsigned)(dice(&seed) % 50), 500);
         sett_status s = made_get(d, &m);
-        ok &= !s || s == SETT_E_NOT_CACHED;
+        if (s && s != SETT_E_NOT_CACHED)
+            ok = !complain("process %d got status %d", index, s);
         if (s)
             sett__disk_put(d, &m.key, &m.entry, false, NULL);
         made_free(&m);
     }
     made m;
+    sett_error err = {0};
     made_new(&m, 1000 + (unsigned)index, 500); /* it is written and found */
-    ok &= d && !sett__disk_put(d, &m.key, &m.entry, false, NULL) && !made_get(d, &m);
+    if (!d || sett__disk_put(d, &m.key, &m.entry, false, &err) || made_get(d, &m))
+        ok = !complain("process %d has lost its folder: %s", index, d && err.text[0] ? err.text : d ? "not found" : "not opened");
     made_free(&m);
     sett__disk_close(d);
     return ok;
@@ -450,16 +453,80 @@ static void *remove_all(void *user)
     return NULL;
 }
 
+/* What a removal leaves: nothing; what was made after it had passed, in any of two orders; all but the marker. */
+static void leave_nothing(void)
+{
+    folder_remove(in_root("cache"));
+}
+static void leave_tmp(void)
+{
+    folder_remove(in_root("cache/v1"));
+    unlink(in_root("cache/SETT1"));
+}
+static void leave_v1(void)
+{
+    folder_remove(in_root("cache/tmp"));
+    folder_remove(in_root("cache/quarantine"));
+    unlink(in_root("cache/SETT1"));
+}
+static void leave_all_but_marker(void)
+{
+    unlink(in_root("cache/SETT1"));
+}
+static void (*const removals[])(void) = {leave_nothing, leave_tmp, leave_v1, leave_all_but_marker};
+
+/* Opened, written and read, with one removal before call k: the entry is written, at the latest the next one is, and who
+ * comes later finds that. *total: how many calls there are. */
+static long removed_once(long k, bool there, long *total)
+{
+    const plan p = {.what = MISHAP_REMOVAL, .call = -1, .at = k};
+    made m, next;
+    long bad = 0;
+    made_new(&m, 1, 500), made_new(&next, 2, 500);
+    folder_remove(in_root("cache"));
+    if (there)
+        sett__disk_close(disk_open(in_root("cache"), NULL, 0));
+    plan_set(&p);
+    sett__disk *d = disk_open(in_root("cache"), &os_faulty, 0);
+    sett_status put = d ? sett__disk_put(d, &m.key, &m.entry, false, NULL) : SETT_E_IO, got = d ? made_get(d, &m) : SETT_E_IO;
+    *total = calls_in_all;
+    plan_set(NULL);
+    if (put || (got && got != SETT_E_NOT_CACHED))
+        bad += complain("removed before call %ld: put %d, got %d", k, put, got);
+    if (d && (sett__disk_put(d, &next.key, &next.entry, false, NULL) || made_get(d, &next)))
+        bad += complain("removed before call %ld: never made again", k);
+    sett__disk_close(d);
+    d = disk_open(in_root("cache"), NULL, 0);
+    if (!d || made_get(d, &next))
+        bad += complain("removed before call %ld: who comes later finds nothing", k);
+    sett__disk_close(d);
+    made_free(&m), made_free(&next);
+    return bad;
+}
+
+static long removed_anywhere(bool full, long *tried)
+{
+    long bad = 0, total = 1;
+    for (size_t i = 0; i < 2 * SETT__COUNT(removals); i++) {
+        removal_planned = removals[i / 2];
+        for (long k = 1; k <= total && bad < 20; k += full ? 1 : 1 + k / 8, ++*tried)
+            bad += removed_once(k, i % 2, &total);
+    }
+    folder_remove(in_root("cache"));
+    return bad;
+}
+
 long f13_removed(bool full, char *figures, size_t size)
 {
+    long tried = 0, wrong = removed_anywhere(full, &tried);
     removal r = {full ? 30 : 1, mmap(NULL, sizeof *r.over, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
     pthread_t t;
     pthread_create(&t, NULL, remove_all, &r);
     long bad = crew_run(8, NULL, keep_on, &r, NULL);
     pthread_join(t, NULL);
     munmap((void *)(uintptr_t)r.over, sizeof *r.over);
-    snprintf(figures, size, "8 processes for %.0f s, folders removed or moved each 10 ms", r.seconds);
-    return bad;
+    snprintf(figures, size, "%ld removals before a call; 8 processes for %.0f s, folders removed or moved each 10 ms", tried, r.seconds);
+    return bad + wrong;
 }
 
 /* ---- T: threads of one process ------------------------------------------------------------------------------ */

@@ -252,13 +252,18 @@ START_TEST(disk_hostile)
 }
 END_TEST
 
-static void expect_no_open(const char *path, const char *text)
+static void expect_no(const sett__disk_options *o, const char *text)
 {
     sett__disk *d = NULL;
     sett_error err = {0};
-    ck_assert_int_eq(sett__disk_open(&d, &(sett__disk_options){.path = path}, &err), SETT_E_IO);
+    ck_assert_int_eq(sett__disk_open(&d, o, &err), SETT_E_IO);
     ck_assert_ptr_null(d);
     ck_assert_msg(strstr(err.text, text) != NULL, "\"%s\" is not in \"%s\"", text, err.text);
+}
+
+static void expect_no_open(const char *path, const char *text)
+{
+    expect_no(&(sett__disk_options){.path = path}, text);
 }
 
 START_TEST(disk_bad_roots)
@@ -317,6 +322,24 @@ START_TEST(disk_marked_meanwhile)
     os.fdopendir = marked_meanwhile;
     sett__disk *d = open_with(&(sett__disk_options){.path = root, .os = &os});
     sett__disk_close(d);
+}
+END_TEST
+
+/* A removal that was cut short, or that met one who made the folder anew: what is left of ours is ours. */
+START_TEST(disk_marker_lost)
+{
+    char marker[200], other[200];
+    snprintf(marker, sizeof marker, "%s/SETT1", root);
+    snprintf(other, sizeof other, "%s/v1.old", root);
+    sett__disk_close(open_root());
+    ck_assert_int_eq(unlink(marker), 0);
+    expect_no(&(sett__disk_options){.path = root, .layer_only = true}, "holds no SETT1"); /* who only reads makes none */
+    write_file(other, "x", 1);
+    expect_no_open(root, "holds other files and no SETT1");
+    ck_assert_int_eq(access(marker, F_OK), -1);
+    ck_assert_int_eq(unlink(other), 0);
+    sett__disk_close(open_root());
+    ck_assert_int_eq(access(marker, F_OK), 0);
 }
 END_TEST
 
@@ -402,6 +425,7 @@ Suite *disk_suite(void)
     tcase_add_loop_test(disk, disk_hostile, 0, N_TRICKS);
     tcase_add_test(disk, disk_bad_roots);
     tcase_add_test(disk, disk_marked_meanwhile);
+    tcase_add_test(disk, disk_marker_lost);
     tcase_add_test(disk, disk_read_only);
     tcase_add_test(disk, disk_threads);
     tcase_set_timeout(disk, 60);

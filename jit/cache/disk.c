@@ -67,7 +67,17 @@ static sett_status io_error(const sett__disk *d, const char *what, sett_error *e
     return sett__error(err, errno == ENOMEM ? SETT_E_MEMORY : SETT_E_IO, "%s: %s: %s", what, d->path, strerror(errno));
 }
 
-static sett_status check_empty(const sett__disk *d, sett_error *err)
+/* Names that we make. Who removes a folder of ours while one of us makes it anew can take the marker and fail at the rest. */
+static bool ours_by_name(const char *name)
+{
+    static const char names[][12] = {".", "..", "lost+found", "v1", "tmp", "quarantine", "locks", "trim"};
+    for (size_t i = 0; i < SETT__COUNT(names); i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
+static sett_status check_others(const sett__disk *d, sett_error *err)
 {
     int fd = d->os->openat(d->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     DIR *dir = fd < 0 ? NULL : d->os->fdopendir(fd);
@@ -77,12 +87,12 @@ static sett_status check_empty(const sett__disk *d, sett_error *err)
             d->os->close(fd);
         return s;
     }
-    bool empty = true;
-    for (struct dirent *e; empty && (e = d->os->readdir(dir));)
-        empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || !strcmp(e->d_name, "lost+found");
+    bool ours = true;
+    for (struct dirent *e; ours && (e = d->os->readdir(dir));)
+        ours = ours_by_name(e->d_name);
     d->os->closedir(dir);
-    return empty ? SETT_OK
-                 : sett__error(err, SETT_E_IO, "%s holds other files and no " SETT__MARKER ": it is not a cache folder",
+    return ours ? SETT_OK
+                : sett__error(err, SETT_E_IO, "%s holds other files and no " SETT__MARKER ": it is not a cache folder",
                        d->path);
 }
 
@@ -91,15 +101,15 @@ static bool marked(const sett__disk *d, struct stat *st)
     return !d->os->fstatat(d->root, SETT__MARKER, st, AT_SYMLINK_NOFOLLOW);
 }
 
-/* The marker is made before all else, so a folder that holds something else was never ours, unless another process
- * has marked it since we looked. */
+/* The marker is made before all else, so a folder without it that holds what we never make was never ours, unless another
+ * process has marked it since we looked. */
 static sett_status claim(const sett__disk *d, sett_error *err)
 {
     struct stat st;
     bool ours = marked(d, &st);
     if (!ours && d->layer_only)
         return sett__error(err, SETT_E_IO, "%s holds no " SETT__MARKER ": it is not a cache folder", d->path);
-    sett_status s = ours ? SETT_OK : check_empty(d, err);
+    sett_status s = ours ? SETT_OK : check_others(d, err);
     if (s && !marked(d, &st))
         return s;
     if (ours || s)
@@ -133,15 +143,17 @@ int sett__disk_subdir(sett__disk *d, int at, const char *name, bool make)
     return -1;
 }
 
-/* A warmed folder that we may only read still serves. */
-static sett_status open_subdirs(sett__disk *d, sett_error *err)
+/* A warmed folder that we may only read still serves. *gone: what we made is not there, and we may write. */
+static sett_status open_subdirs(sett__disk *d, bool *gone, sett_error *err)
 {
+    bool missing = false;
     const struct {
         const char *name;
         atomic_int *fd;
     } sub[] = {{"v1", &d->v1}, {"quarantine", NULL}, {"tmp", &d->tmp}};
     for (size_t i = 0; i < SETT__COUNT(sub) && !(i && d->layer_only); i++) {
         int fd = sett__disk_subdir(d, d->root, sub[i].name, !d->layer_only);
+        missing |= fd < 0 && errno == ENOENT;
         if (fd < 0 && (errno == EROFS || errno == EACCES || errno == ENOENT))
             d->read_only = true;
         else if (fd < 0)
@@ -152,12 +164,13 @@ static sett_status open_subdirs(sett__disk *d, sett_error *err)
         else
             d->os->close(fd);
     }
-    if (d->layer_only || d->os->faccessat(d->root, ".", W_OK, AT_EACCESS))
-        d->read_only = true;
+    bool denied = d->os->faccessat(d->root, ".", W_OK, AT_EACCESS);
+    *gone = missing && (!denied || errno == ENOENT);
+    d->read_only |= d->layer_only || denied;
     return SETT_OK;
 }
 
-static sett_status open_root(sett__disk *d, sett_error *err)
+static sett_status open_root(sett__disk *d, bool *gone, sett_error *err)
 {
     struct stat st;
     int fd;
@@ -171,7 +184,7 @@ static sett_status open_root(sett__disk *d, sett_error *err)
     s = check_root(d, &st, err);
     if (!s)
         s = claim(d, err);
-    return s ? s : open_subdirs(d, err);
+    return s ? s : open_subdirs(d, gone, err);
 }
 
 static void close_folders(sett__disk *d)
@@ -181,6 +194,23 @@ static void close_folders(sett__disk *d)
         int fd = atomic_exchange(fds[i], -1);
         if (fd >= 0)
             d->os->close(fd);
+    }
+}
+
+/* Again where it was removed under us: what we have just made is not there. */
+static sett_status open_folders(sett__disk *d, sett_error *err)
+{
+    enum { TURNS = 5 };
+    for (int turn = 1;; turn++) {
+        bool gone = false;
+        errno = 0;
+        sett_status s = open_root(d, &gone, err);
+        if (s == SETT_E_IO)
+            gone = errno == ENOENT;
+        if (!gone || d->layer_only || turn == TURNS)
+            return s;
+        close_folders(d);
+        d->read_only = false;
     }
 }
 
@@ -210,7 +240,7 @@ sett_status sett__disk_open(sett__disk **out, const sett__disk_options *o, sett_
     pthread_mutex_init(&d->trimming, NULL);
     sett_status s =
         strlen(o->path) < sizeof d->path
-            ? open_root(d, err)
+            ? open_folders(d, err)
             : sett__error(err, SETT_E_IO, "the cache folder needs an absolute path of at most %d bytes", PATH_MAX - 1);
     if (!s && !d->layer_only && !d->cap)
         sett__disk_default_cap(d);
