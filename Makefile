@@ -242,7 +242,8 @@ fuzz-run: $(B)/fuzz-$(FUZZ)
 golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
 	$(B)/golden $(or $(GOLDEN),tests/golden)
 
-fault: $(B)/fault ## the fault campaign on the disk cache, at its full numbers: an hour or so; make fault FAULT="F3 F4"
+# F15 takes the kernels of all that is built; T is of the thread sanitizer: make SAN=thread fault FAULT=T.
+fault: $(B)/fault $(if $(SAN),,all bench-programs $(B)/golden $(RUNNER)) ## the fault campaign on the disk cache, at its full numbers: an hour or so; make fault FAULT="F3 F4"
 	$(B)/fault --full $(FAULT)
 
 coverage: $(COVER)/runner $(COVER)/fuzz-replay $(COVER)/fault $(COVER)/oom/oom $(B)/libsett-ptx.so ## lines and branches of what reads cache entries, packs and cubins, by gcov

@@ -28,6 +28,7 @@ static const row rows[] = {
     {"F11", "clocks that are wrong: nothing kept for ever, nothing fresh thrown away", f11_clocks},
     {"F12", "links, pipes, owners, modes, swaps: not followed, not waited on, logged", f12_attacks},
     {"F13", "the folder is removed while it is used: made again", f13_removed},
+    {"F15", "what is cached is what would be compiled: each kernel is found, compiled again, and the same to the byte", f15_verify},
     {"P1", "every bit of a pack flipped: it is refused, or the entry; the rest serves, a folder behind it heals", p1_bits},
     {"P2", "a pack cut to every length, lengthened, replaced while open: refused, or its old self", p2_lengths},
     {"P3", "killed or failing at each call of writing a pack: all of it stands there, or what stood there", p3_writes},
