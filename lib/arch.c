@@ -93,6 +93,20 @@ sett_val *sett_special_at(sett_site site, sett_build *b, sett_sreg which)
     return ask(b, site, &(sett__emit){.code = SETT__SPECIAL, .dtype = sett__sreg_type((int)which), .sub = (uint8_t)which, .n = 1});
 }
 
+sett_val *sett_lanemask_at(sett_site site, sett_build *b, const char *func, sett_lanemask which)
+{
+    if (!sett__in_kernel(b, site, func))
+        return b ? &b->poison->val : NULL;
+    SETT__FAIL_IF(b, site, func, (unsigned)which > SETT_LANEMASK_GE, &b->poison->val, SETT_E_ARGUMENT, "%d is not a mask", (int)which);
+    sett_val *one = sett__const_bits(b, site, SETT_U32, 1), *all = sett__const_bits(b, site, SETT_U32, UINT32_MAX);
+    sett_val *mask = sett__op2(b, site, SETT__SHL, 0, one, sett__to(b, site, sett_lane_idx_at(site, b), SETT_U32)); /* EQ */
+    if (which == SETT_LANEMASK_LT || which == SETT_LANEMASK_GE)
+        mask = sett__op2(b, site, SETT__SUB, 0, mask, one);
+    if (which == SETT_LANEMASK_LE || which == SETT_LANEMASK_GT)
+        mask = sett__op2(b, site, SETT__OR, 0, mask, sett__op2(b, site, SETT__SUB, 0, mask, one));
+    return which >= SETT_LANEMASK_GT ? sett__op2(b, site, SETT__XOR, 0, mask, all) : mask;
+}
+
 /* ---- the block -------------------------------------------------------------------------------- */
 static bool count_of(sett_build *b, sett_site site, const char *func, sett_arg a, const char *what, uint32_t *id)
 {

@@ -264,6 +264,39 @@ START_TEST(fences)
 }
 END_TEST
 
+/* ---- lanes before and behind ------------------------------------------------------------------------------------------ */
+static void masks(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *D = sett_param(b, "D", SETT_U32, sett_make_layout(b, T(64, 6)));
+    sett_block(b, 64);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_val *of[] = {sett_lanemask_eq(b), sett_lanemask_lt(b), sett_lanemask_le(b), sett_lanemask_gt(b), sett_lanemask_ge(b),
+        sett_popc(sett_and(sett_vote_ballot_sync(sett_eq(sett_mod(t, 3), 0)), sett_lanemask_lt(b)))}; /* a place in what is kept */
+    for (int k = 0; k < 6; k++)
+        sett_set(D, sett_to(of[k], SETT_U32), t, k);
+}
+
+START_TEST(lane_masks)
+{
+    static uint32_t d[6][64];
+    sett_buf D = {d, SETT_U32, 2, {64, 6}, {1, 64}};
+    conform_body(masks, NULL, &D);
+    for (int t = 0; t < 64; t++) {
+        uint32_t want[6] = {0};
+        for (int lane = 0; lane < 32; lane++) {
+            const int own = t % 32;
+            const bool in[5] = {lane == own, lane < own, lane <= own, lane > own, lane >= own};
+            for (int k = 0; k < 5; k++)
+                want[k] |= (uint32_t)in[k] << lane;
+            want[5] += lane < own && (t - own + lane) % 3 == 0;
+        }
+        for (int k = 0; k < 6; k++)
+            ck_assert_msg(d[k][t] == want[k], "mask %d of thread %d: %08x, not %08x", k, t, d[k][t], want[k]);
+    }
+}
+END_TEST
+
 /* ---- kernels that follow each other: each reads what other blocks of the one before wrote -------------------------------- */
 enum { LINKS = 60 };
 
@@ -370,6 +403,7 @@ void conform_add_arch(TCase *t)
     tcase_add_test(t, election);
     tcase_add_test(t, named_barriers);
     tcase_add_test(t, fences);
+    tcase_add_test(t, lane_masks);
     tcase_add_test(t, grids_in_a_chain);
     tcase_add_test(t, registers);
 }

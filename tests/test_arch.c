@@ -263,6 +263,7 @@ CASE(barrier_0, sett_barrier(w->b, 0, 64))
 CASE(barrier_odd, sett_barrier_arrive(w->b, 1, 40))
 CASE(barrier_half, sett_barrier(w->b, sett_arg_f(1.5), 64))
 CASE(barrier_float, sett_barrier(w->b, 1, w->f))
+CASE(mask_what, sett_lanemask_at(SETT_HERE, w->b, "sett_lanemask_lt", (sett_lanemask)5))
 CASE(fence_what, sett_fence_acq_rel_at(SETT_HERE, w->b, (sett_scope)9))
 CASE(vote_int, sett_vote_any_sync(w->t))
 CASE(vote_wide, sett_vote_any_sync(sett_full(w->b, SETT_BOOL, T1(3), 1)))
@@ -339,6 +340,7 @@ static const struct { const char *name; void (*f)(world *); sett_status status; 
     ROW(barrier_odd, SETT_E_RANGE, "sett_barrier_arrive: 40 threads: a multiple of 32 up to 1024 can meet"),
     ROW(barrier_half, SETT_E_ARGUMENT, "the barrier must be an integer"),
     ROW(barrier_float, SETT_E_DTYPE, "sett_barrier: the number of threads must be an integer scalar, not f32"),
+    ROW(mask_what, SETT_E_ARGUMENT, "sett_lanemask_lt: 5 is not a mask"),
     ROW(fence_what, SETT_E_ARGUMENT, "sett_fence_acq_rel: 9 is not a scope"),
     ROW(vote_int, SETT_E_DTYPE, "sett_vote_any_sync: lanes vote by a Boolean, not by i32"),
     ROW(vote_wide, SETT_E_SHAPE, "the operand must be a scalar, not i1 of shape (3)"),
@@ -429,6 +431,7 @@ START_TEST(no_build)
     sett_barrier(NULL, 1, 32);
     sett_fence_acq_rel_gpu(NULL);
     sett_griddepcontrol_wait(NULL);
+    ck_assert_ptr_null(sett_lanemask_lt(NULL));
     ck_assert_ptr_null(sett_elect_one(NULL));
     ck_assert_ptr_null(sett_smid(NULL));
     ck_assert_ptr_null(sett_match_any_sync(NULL));

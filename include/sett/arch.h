@@ -173,7 +173,16 @@ SETT_API sett_val *sett_special_at(sett_site, sett_build *, sett_sreg);
 #define sett_clock(b) sett_special_at(SETT_HERE, b, SETT_SREG_CLOCK)
 #define sett_clock64(b) sett_special_at(SETT_HERE, b, SETT_SREG_CLOCK64)
 #define sett_globaltimer(b) sett_special_at(SETT_HERE, b, SETT_SREG_GLOBALTIMER)
+#define sett_globaltimer_lo(b) sett_to(sett_globaltimer(b), SETT_U32)
 #define sett_activemask(b) sett_special_at(SETT_HERE, b, SETT_SREG_ACTIVEMASK)
+/* Uint32: the bit of the thread's own lane, and of the lanes of its warp before it, up to it, behind it, from it on. */
+typedef enum sett_lanemask { SETT_LANEMASK_EQ, SETT_LANEMASK_LT, SETT_LANEMASK_LE, SETT_LANEMASK_GT, SETT_LANEMASK_GE } sett_lanemask;
+SETT_API sett_val *sett_lanemask_at(sett_site, sett_build *, const char *func, sett_lanemask);
+#define sett_lanemask_eq(b) sett_lanemask_at(SETT_HERE, b, "sett_lanemask_eq", SETT_LANEMASK_EQ)
+#define sett_lanemask_lt(b) sett_lanemask_at(SETT_HERE, b, "sett_lanemask_lt", SETT_LANEMASK_LT)
+#define sett_lanemask_le(b) sett_lanemask_at(SETT_HERE, b, "sett_lanemask_le", SETT_LANEMASK_LE)
+#define sett_lanemask_gt(b) sett_lanemask_at(SETT_HERE, b, "sett_lanemask_gt", SETT_LANEMASK_GT)
+#define sett_lanemask_ge(b) sett_lanemask_at(SETT_HERE, b, "sett_lanemask_ge", SETT_LANEMASK_GE)
 #define sett_dynamic_smem_size(b) sett_special_at(SETT_HERE, b, SETT_SREG_DYNAMIC_SMEM_SIZE)
 #define sett_total_smem_size(b) sett_special_at(SETT_HERE, b, SETT_SREG_TOTAL_SMEM_SIZE)
 
