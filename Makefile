@@ -68,8 +68,8 @@ $(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -f
 # What records, verifies, hashes, finds and launches, and the CPU engine's inner loops. All else is off every hot path and made
 # for size: jit/bind.c too, which a GPU's launches reach where jit/plan.c is not sure.
 FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition emit expr finish fold layout leaf ranges rely shape \
-    tape_link tensor tuple value vector) \
-    $(patsubst %,jit/%.c,blocks call kernel launch plan store cuda/context cuda/kernel cache/key cache/sha256 \
+    tape tape_link tensor tuple value vector) \
+    $(patsubst %,jit/%.c,blocks call compile engine kernel launch plan store cuda/context cuda/kernel cache/key cache/sha256 \
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
 SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
 $(SMALL_OBJ): override CFLAGS += -Oz

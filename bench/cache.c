@@ -2,9 +2,19 @@
 /* What the cache costs: a kernel from memory by its key, by its memo and by recording, with few and with many kernels; from
  * the folder, with digest and ELF gate, by size; written. Medians; the last two need an assembler.
  *     cache [KERNELS]     many kernels: this number, 5000 without it (35 kB each)
- *     cache fake KERNELS  GPU kernels by the drivers that tests have, 10 kB each, a million of them in some minutes:
- *                         FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake, and build/release/fake-ptx.so is made */
+ *     cache fake KERNELS  GPU kernels by the drivers that tests have, a million of them in some minutes:
+ *                         FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake, and build/release/fake-ptx.so is made
+ *     cache table [KERNELS [CACHED]]  likewise: all that the cache may cost and how it may grow, with the limits beside;
+ *                         a million kernels in memory, 100000 in a folder in /dev/shm (400 MB), some minutes */
 #include "common.h"
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+#include <pthread.h>
+#include <sett/cache.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { FEW = 1000, SAMPLES = 2001, BATCH = 50 };
@@ -25,10 +35,14 @@ static void body(sett_build *b, const void *user)
     sett_set(X, sett_add(x, v->number), i);
 }
 
+static bool own_names; /* each kernel has its own, and so META that no other has */
+
 static sett_compile_options options(const variant *v, const char *target, bool memo)
 {
+    static _Thread_local char name[40];
+    snprintf(name, sizeof name, "kernel_%lld", (long long)v->number);
     return (sett_compile_options){.size = sizeof(sett_compile_options), .target = target, .user = v,
-        .user_size = memo ? sizeof *v : 0};
+        .user_size = memo ? sizeof *v : 0, .name = own_names ? name : NULL};
 }
 
 static sett_kernel *compile(sett_engine *e, const variant *v, const char *target, bool memo)
@@ -164,16 +178,358 @@ static bool disk(const char *folder, int64_t lines)
     return true;
 }
 
+/* ---- the table: what the cache may cost, and how it may grow ----------------------------------------------------- */
+/* With the drivers that tests have, whose code is a header of 64 bytes; what is theirs is not loaded where memory is counted. */
+enum { TABLE_MANY = 1000000, TABLE_CACHED = 100000, TABLE_PACK = 10000, HOT = 1000, WARM = 500, WARM_LINES = 200 /* 400 ops */ };
+static char scratch[] = "/dev/shm/sett-bench-XXXXXX"; /* in memory: a disk's own time is not the cache's */
+
+static void row(const char *what, double figure, double limit, const char *unit)
+{
+    printf("| %s | %.*f %s | ", what, figure < 10 ? 2 : 0, figure, unit);
+    if (limit > 0)
+        printf("%.4g | %s |\n", limit, figure <= limit ? "ok" : "over");
+    else
+        printf("- | |\n");
+    fflush(stdout);
+}
+
+/* What this machine takes for one line of memory, which no table does without: a chase through as many lines as there are
+ * kernels, in pages as large as it has. */
+static double one_line(size_t n)
+{
+    enum { LINE = 8, STEPS = 200000 };
+    size_t bytes = n * LINE * sizeof(uint64_t);
+    uint64_t *line = aligned_alloc(1 << 21, (bytes + (1 << 21) - 1) >> 21 << 21), at = 0, seed = 99;
+    if (!line)
+        return 0;
+    madvise(line, bytes, MADV_HUGEPAGE);
+    for (size_t i = 0; i < n; i++)
+        line[i * LINE] = i;
+    for (size_t i = n - 1; i > 0; i--) { /* one cycle through all */
+        size_t j = (random_next(&seed) >> 20) % i;
+        uint64_t t = line[i * LINE];
+        line[i * LINE] = line[j * LINE], line[j * LINE] = t;
+    }
+    double best = 1e9;
+    for (int round = 0; round < 5; round++) {
+        double start = now_us();
+        for (int i = 0; i < STEPS; i++)
+            at = line[at * LINE];
+        double ns = (now_us() - start) * 1e3 / STEPS;
+        best = ns < best ? ns : best;
+    }
+    free(line);
+    return at == n ? 0 : best;
+}
+
+/* ns of a compile of a body that is in memory, but for its recording: as the engine counts that, of the same compiles. */
+static double beyond_recording(sett_engine *e, int n)
+{
+    static double sample[SAMPLES];
+    sett_stats st[2] = {{.size = sizeof st[0]}, {.size = sizeof st[0]}};
+    uint64_t seed = 777;
+    for (int i = 0; i < SAMPLES; i++) {
+        sett_engine_stats(e, &st[0]);
+        double start = now_us();
+        for (int j = 0; j < BATCH; j++) {
+            const variant v = {(int64_t)((random_next(&seed) >> 20) % (uint64_t)n), 0};
+            sett_kernel_release(compile(e, &v, target, false));
+        }
+        double ns = (now_us() - start) * 1e3;
+        sett_engine_stats(e, &st[1]);
+        sample[i] = (ns - (double)(st[1].record_ns - st[0].record_ns)) / BATCH;
+    }
+    return quantile(sample, SAMPLES, 0.5);
+}
+
+/* ns of a prepared launch: calls of as many kernels, spread over all, in turn. */
+static double launches(sett_engine *e, const uint8_t (*key)[32], int n)
+{
+    static double sample[SAMPLES];
+    static sett_call *call[HOT];
+    static int32_t memory[32];
+    const sett_buf X = sett_buf_1d(memory, SETT_I32, 32);
+    sett_error err = {0};
+    for (int i = 0; i < HOT; i++) {
+        sett_kernel *k;
+        must(sett_kernel_get(e, key[(int64_t)i * n / HOT], &k, &err), &err);
+        must(sett_call_make(k, 0, &call[i], &err, &X), &err);
+        sett_kernel_release(k);
+    }
+    for (int i = 0; i < SAMPLES; i++) {
+        double start = now_us();
+        for (int j = 0; j < BATCH; j++)
+            must(sett_call_run(call[(i * BATCH + j) % HOT], (sett_stream){0, NULL}), NULL);
+        sample[i] = (now_us() - start) * 1e3 / BATCH;
+    }
+    for (int i = 0; i < HOT; i++)
+        sett_call_free(call[i]);
+    return quantile(sample, SAMPLES, 0.5);
+}
+
+static void table_of_memory(int many)
+{
+    uint8_t(*key)[32] = calloc((size_t)many, sizeof *key);
+    uint8_t(*hot)[32] = calloc(HOT, sizeof *hot);
+    sett_engine *e = open_engine("");
+    double ns[2][2], launch[2], recorded[2];
+    char what[100];
+    if (!key || !hot)
+        exit(1);
+    if (sett_gpu_count(e) < 1) {
+        fprintf(stderr, "no driver: FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake\n");
+        exit(1);
+    }
+    for (int round = 0; round < 2; round++) {
+        int n = round ? many : FEW;
+        fill(e, key, round ? FEW : 0, n);
+        ns[round][BY_KEY] = hit(e, (const uint8_t(*)[32])key, n, BY_KEY);
+        ns[round][BY_MEMO] = hit(e, (const uint8_t(*)[32])key, n, BY_MEMO);
+        recorded[round] = beyond_recording(e, n);
+        launch[round] = launches(e, (const uint8_t(*)[32])key, n);
+    }
+    for (int i = 0; i < HOT; i++)
+        memcpy(hot[i], key[(int64_t)i * many / HOT], sizeof hot[i]);
+    row("a hit in memory by key, among 1000 kernels", ns[0][BY_KEY], 100, "ns");
+    row("a hit by the memo, among 1000", ns[0][BY_MEMO], 100, "ns");
+    row("`sett_compile` of a recorded body that is in memory, beyond its recording", recorded[0] * 1e-3, 2, "us");
+    row("the same among all", recorded[1] * 1e-3, 0, "us");
+    snprintf(what, sizeof what, "a hit by key at random among %d", many);
+    row(what, ns[1][BY_KEY], 100, "ns");
+    row("the same to one among 1000", ns[1][BY_KEY] / ns[0][BY_KEY], 2, "times");
+    row("a hit by key, of 1000 that are asked for among all of them", hit(e, (const uint8_t(*)[32])hot, HOT, BY_KEY), 2 * ns[0][BY_KEY], "ns");
+    row("- one dependent line of memory here, of as many lines of 64 bytes", one_line((size_t)many), 0, "ns");
+    row("a hit by the memo at random among all", ns[1][BY_MEMO], 0, "ns");
+    row("a prepared launch of one of 1000 kernels, the driver's part next to nothing", launch[0], 0, "ns");
+    row("the same with all of them in memory, to that", launch[1] / launch[0], 1.25, "times");
+    sett_engine_close(e);
+    free(key);
+    free(hot);
+}
+
+typedef struct listed {
+    uint8_t (*key)[32];
+    int n, room;
+} listed;
+
+static bool list_key(void *user, const sett_cache_entry *entry)
+{
+    listed *l = user;
+    if (l->n < l->room)
+        memcpy(l->key[l->n++], entry->key, 32);
+    return true;
+}
+
+/* In a process that has done nothing else: kernels of a folder, each asked for once. What they take in memory, and how often
+ * the folder was read. */
+static int cached_process(const char *folder, int n)
+{
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .cache_layers = folder, .plugin = plugin, .assembler = SETT_ASM_DRIVER};
+    sett_cache_layer_info layer = {.size = sizeof layer};
+    sett_kernel_info info = {.size = sizeof info};
+    listed l = {calloc((size_t)n, 32), 0, n};
+    sett_engine *e;
+    sett_kernel *k = NULL;
+    sett_error err = {0};
+    must(sett_engine_open(&e, &o, &err), &err);
+    if (!l.key)
+        return 1;
+    must(sett_cache_walk(e, list_key, &l, &err), &err);
+    double before = resident();
+    for (int i = 0; i < l.n; i++) {
+        sett_kernel_release(k);
+        must(sett_kernel_get(e, l.key[i], &k, &err), &err);
+    }
+    sett_kernel_query(k, &info);
+    double bytes = (resident() - before) / l.n - (double)info.cubin_size;
+    sett_cache_layer(e, 0, &layer);
+    bool own = !!strcmp(info.name, "kernel");
+    row(own ? "the same where each has META of its own" : "memory of a cached kernel beside its cubin, its places included", bytes, 1024, "bytes");
+    if (!own)
+        row("reads of an entry by a warm start", (double)(layer.hits + layer.misses) / l.n, 1, "");
+    sett_kernel_release(k);
+    sett_engine_close(e);
+    free(l.key);
+    return l.n == n ? 0 : 1;
+}
+
+/* This program again; its exit status. */
+static int run_self(const char *self, const char *mode, const char *folder, const char *n, struct rusage *used)
+{
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        execl("/proc/self/exe", self, mode, folder, n, NULL);
+        _exit(1);
+    }
+    return wait4(child, &status, 0, used) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* A folder of many kernels, and a pack of some of them. */
+static void table_of_folder(const char *self, int n)
+{
+    static double with[21], without[21];
+    uint8_t(*key)[32] = calloc((size_t)n, sizeof *key);
+    char folder[100], pack[100], number[20];
+    struct rusage used;
+    sett_error err = {0};
+    snprintf(number, sizeof number, "%d", n);
+    snprintf(folder, sizeof folder, "%s/many", scratch);
+    snprintf(pack, sizeof pack, "%s/some.settpack", scratch);
+    sett_engine *e = open_engine(folder);
+    if (!key)
+        exit(1);
+    fill(e, key, 0, n);
+    sett_engine_close(e);
+    e = open_engine(folder);
+    const sett_pack_options some = {.size = sizeof some, .keys = (const uint8_t(*)[32])key, .n_keys = n < TABLE_PACK ? n : TABLE_PACK};
+    must(sett_pack_write(e, pack, &some, NULL, &err), &err);
+    sett_engine_close(e);
+    if (run_self(self, "cached", folder, number, &used))
+        exit(1);
+    snprintf(folder, sizeof folder, "%s/own", scratch);
+    own_names = true;
+    e = open_engine(folder);
+    fill(e, key, 0, n); /* keys again: a name is no part of one */
+    sett_engine_close(e);
+    own_names = false;
+    if (run_self(self, "cached", folder, number, &used))
+        exit(1);
+    for (int i = 0; i < 42; i++) {
+        const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .cache_layers = i % 2 ? pack : "", .plugin = plugin};
+        double start = now_us();
+        must(sett_engine_open(&e, &o, &err), &err);
+        *(i % 2 ? &with[i / 2] : &without[i / 2]) = (now_us() - start) * 1e-3;
+        sett_engine_close(e);
+    }
+    row("a pack of 10000 keys opened", quantile(with, 21, 0.5) - quantile(without, 21, 0.5), 10, "ms");
+    free(key);
+}
+
+static void *warm_half(void *user)
+{
+    sett_engine *const *e = user;
+    for (int64_t i = e[1] ? 1 : 0; i < WARM; i += 2) {
+        const variant v = {i, WARM_LINES};
+        sett_kernel_release(compile(e[0], &v, target, false));
+    }
+    return NULL;
+}
+
+/* The process that is measured, and the one that warms the folder: two threads ask for 500 kernels of 400 ops. */
+static int warm_process(const char *folder)
+{
+    sett_engine *e = open_engine(folder), *of[2][2] = {{e, NULL}, {e, e}};
+    pthread_t id[2];
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&id[i], NULL, warm_half, of[i]))
+            return 1;
+    for (int i = 0; i < 2; i++)
+        pthread_join(id[i], NULL);
+    sett_stats st = {.size = sizeof st};
+    sett_engine_stats(e, &st);
+    sett_engine_close(e);
+    return st.disk_hits == WARM ? 3 : 0; /* 3: all of them were there */
+}
+
+static double warm_cpu(const char *self)
+{
+    char folder[100];
+    double ms = 0;
+    snprintf(folder, sizeof folder, "%s/warm", scratch);
+    for (int round = 0; round < 2; round++) {
+        struct rusage used;
+        if (run_self(self, "warm", folder, NULL, &used) != 3 * round)
+            exit(1);
+        ms = 1e3 * (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-3 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    }
+    return ms;
+}
+
+/* A cubin of 64 KiB by the stand-in of an assembler. */
+static double disk_hit(void)
+{
+    static double read[HITS];
+    char folder[100];
+    const variant v = {1, 400};
+    uint8_t key[32];
+    sett_error err = {0};
+    snprintf(folder, sizeof folder, "%s/large", scratch);
+    setenv("FAKE_CUDA_CUBIN", "65536", 1);
+    sett_engine *e = open_engine(folder);
+    sett_kernel *k = compile(e, &v, target, false);
+    sett_kernel_info info = {.size = sizeof info};
+    sett_kernel_query(k, &info);
+    memcpy(key, info.key, sizeof key);
+    if (info.cubin_size != 65536)
+        exit(1);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+    unsetenv("FAKE_CUDA_CUBIN");
+    for (int i = 0; i < HITS; i++) {
+        e = open_engine(folder);
+        double start = now_us();
+        must(sett_kernel_get(e, key, &k, &err), &err);
+        read[i] = now_us() - start;
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+    return quantile(read, HITS, 0.5);
+}
+
+static bool sha_instructions(void)
+{
+#ifdef __x86_64__
+    unsigned a, b = 0, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 29 & 1;
+#else
+    return false;
+#endif
+}
+
+static int table(const char *self, int many, int cached)
+{
+    char command[100];
+    if (!mkdtemp(scratch))
+        return 1;
+    printf("| | measured | at most | |\n|---|---|---|---|\n");
+    table_of_folder(self, cached);
+    row(sha_instructions() ? "a hit on disk: 64 KiB, digest and ELF gate (SHA instructions)" : "a hit on disk: 64 KiB, digest and ELF gate (no SHA instructions)",
+        disk_hit(), sha_instructions() ? 150 : 450, "us");
+    row("500 warm kernels of 400 ops, a new process with two threads: CPU", warm_cpu(self), 250, "ms");
+    table_of_memory(many);
+    printf("\nWithout a GPU or an assembler: drivers stand in, and a cubin is an ELF header with zeros behind. Hits on disk of real\n"
+           "cubins are `bench/cache`'s, with an assembler; launches into a real driver `bench/launch`'s.\n");
+    snprintf(command, sizeof command, "rm -rf %s", scratch);
+    return system(command) != 0;
+}
+
+static void use_stand_ins(const char *self)
+{
+    char path[4000];
+    snprintf(path, sizeof path, "%.*s../fake-ptx.so", (int)(strrchr(self, '/') - self) + 1, self);
+    plugin = realpath(path, NULL);
+    target = "sm_90a";
+    if (!plugin)
+        exit(1);
+}
+
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/sett-bench-XXXXXX", command[100];
-    if (argc == 3 && !strcmp(argv[1], "fake")) {
-        char path[4000];
-        snprintf(path, sizeof path, "%.*s../fake-ptx.so", (int)(strrchr(argv[0], '/') - argv[0]) + 1, argv[0]);
-        plugin = realpath(path, NULL);
-        target = "sm_90a";
-        if (!plugin)
-            return 1;
+    const char *mode = argc > 1 ? argv[1] : "";
+    bool fake = !strcmp(mode, "fake"), all = !strcmp(mode, "table"), warm = !strcmp(mode, "warm");
+    bool cached = !strcmp(mode, "cached");
+    if (fake || all || warm || cached)
+        use_stand_ins(argv[0]);
+    if (all)
+        return table(argv[0], argc > 2 ? atoi(argv[2]) : TABLE_MANY, argc > 3 ? atoi(argv[3]) : TABLE_CACHED);
+    if (cached)
+        return argc > 3 ? cached_process(argv[2], atoi(argv[3])) : 1;
+    if (warm)
+        return argc > 2 ? warm_process(argv[2]) : 1;
+    if (fake && argc > 2) {
         memory(atoi(argv[2]));
         return 0;
     }

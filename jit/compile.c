@@ -51,8 +51,11 @@ static sett_status set_target(request *r, sett_error *err)
     if (!r->opt.target) {
         if (sett_device_target(r->e, SETT_DEFAULT_DEVICE, r->target, sizeof r->target) < 0)
             return sett__error(err, SETT_E_DRIVER, "the target of the default device cannot be told");
-    } else if (snprintf(r->target, sizeof r->target, "%s", r->opt.target) >= (int)sizeof r->target) {
-        return sett__error(err, SETT_E_ARGUMENT, "\"%.60s\" is no target", r->opt.target);
+    } else {
+        size_t n = strnlen(r->opt.target, sizeof r->target);
+        if (n == sizeof r->target)
+            return sett__error(err, SETT_E_ARGUMENT, "\"%.60s\" is no target", r->opt.target);
+        memcpy(r->target, r->opt.target, n + 1);
     }
     r->cpu = !strcmp(r->target, "cpu");
     if (!r->cpu && !sett__target_parse(r->target, &sm, &suffix))
@@ -207,7 +210,7 @@ static sett_status cpu_slot(const request *r, recorded *rec, sett_error *err)
 static sett_status make_key(const request *r, recorded *rec, sett_error *err)
 {
     /* Whoever made the tape has verified it for no target. */
-    sett_error why = {0};
+    sett_error why;
     sett_status s = r->cpu ? SETT_OK : sett__tape_fits(&rec->tape, r->target, &why);
     if (s)
         sett__error(err, s, "%s%s%s", s == SETT_E_LIMIT ? r->name : "", s == SETT_E_LIMIT ? ": " : "", why.text);
@@ -466,12 +469,23 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     return SETT_OK;
 }
 
+/* The one maker of a slot, for all who wait. By itself, as what a hit in memory does not need is large. */
+static __attribute__((noinline)) sett_status make_and_land(
+    const request *r, recorded *rec, sett__flight *flight, sett_kernel **out, sett_error *err)
+{
+    sett_error why = {0};
+    sett_status s = make(r, rec, out, &why);
+    if (s && err)
+        *err = why;
+    sett__kernels_land(r->e->kernels, flight, s ? NULL : *out, s, &why);
+    return s;
+}
+
 /* One maker a slot; the others wait for what it gets, its error included. */
 static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
     sett_engine *e = r->e;
     sett__found found;
-    sett_error why = {0};
     sett_status s = sett__kernels_find(e->kernels, &rec->slot, r->opt.ptx_only, &found, err);
     if (s)
         return s;
@@ -480,18 +494,13 @@ static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **o
         *out = found.kernel;
         return SETT_OK;
     }
-    if (!found.lead) {
-        double start = sett__now_ms();
-        sett__range_begin("join", r->name);
-        s = sett__kernels_wait(e->kernels, found.flight, out, err);
-        sett__range_end();
-        sett__count_ms(&e->count.joined, &e->count.join_ns, sett__now_ms() - start);
-        return s;
-    }
-    s = make(r, rec, out, &why);
-    if (s && err)
-        *err = why;
-    sett__kernels_land(e->kernels, found.flight, s ? NULL : *out, s, &why);
+    if (found.lead)
+        return make_and_land(r, rec, found.flight, out, err);
+    double start = sett__now_ms();
+    sett__range_begin("join", r->name);
+    s = sett__kernels_wait(e->kernels, found.flight, out, err);
+    sett__range_end();
+    sett__count_ms(&e->count.joined, &e->count.join_ns, sett__now_ms() - start);
     return s;
 }
 
@@ -508,15 +517,10 @@ static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel
 }
 
 /* ---- public ------------------------------------------------------------------------------------------ */
-static sett_status compile_body(const request *r, sett_body body, sett_kernel **out, sett_error *err)
+/* By itself, as what a hit by the memo does not need is large. */
+static __attribute__((noinline)) sett_status record_and_compile(const request *r, sett_body body, sett_kernel **out, sett_error *err)
 {
-    const sett__memo_key memo = {body, r->opt.user, r->opt.user_size, r->target, r->opt_level, r->opt.line_info,
-        r->opt.no_fold, r->opt.ptx_only, r->opt.asserts == SETT_ASSERTS_ON};
     recorded rec = {0};
-    if (r->opt.user_size && (*out = sett__memo_get(r->e->kernels, &memo))) {
-        sett__count(&r->e->count.memo_hits, 1);
-        return SETT_OK;
-    }
     sett__range_begin("record", r->name);
     sett_status s = record_body(r->e, body, &r->opt, true, &rec, err);
     sett__range_end();
@@ -525,6 +529,18 @@ static sett_status compile_body(const request *r, sett_body body, sett_kernel **
         return s;
     s = compile_recorded(r, &rec, out, err);
     recorded_free(&rec);
+    return s;
+}
+
+static sett_status compile_body(const request *r, sett_body body, sett_kernel **out, sett_error *err)
+{
+    const sett__memo_key memo = {body, r->opt.user, r->opt.user_size, r->target, r->opt_level, r->opt.line_info,
+        r->opt.no_fold, r->opt.ptx_only, r->opt.asserts == SETT_ASSERTS_ON};
+    if (r->opt.user_size && (*out = sett__memo_get(r->e->kernels, &memo))) {
+        sett__count(&r->e->count.memo_hits, 1);
+        return SETT_OK;
+    }
+    sett_status s = record_and_compile(r, body, out, err);
     if (!s && r->opt.user_size)
         sett__memo_put(r->e->kernels, &memo, *out);
     return s;

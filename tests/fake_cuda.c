@@ -267,8 +267,8 @@ EXPORT int cuModuleUnload(void *c) { return unload(c); }
 EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) { return (void)function, (void)attribute, (void)value, 0; }
 EXPORT int cuFuncLoad(void *function) { return (void)function, 0; }
 
-/* An assembler to which every PTX is the smallest cubin. */
-static const unsigned char elf[64] = {0x7F, 'E', 'L', 'F', 2, 1, 1, [18] = 190, [20] = 1, [52] = 64};
+/* An assembler to which every PTX is the smallest cubin, with zeros behind up to $FAKE_CUDA_CUBIN bytes, 64 KiB at most. */
+static const unsigned char elf[65536] = {0x7F, 'E', 'L', 'F', 2, 1, 1, [18] = 190, [20] = 1, [52] = 64};
 EXPORT int cuLinkCreate_v2(unsigned n, int *options, void **values, void **to)
 {
     return n && options && values ? (*to = &fake_cuda, 0) : INVALID_VALUE;
@@ -277,7 +277,14 @@ EXPORT int cuLinkAddData_v2(void *s, int type, void *p, size_t len, const char *
 {
     return !s || !p || !len || !name || type != 1 || n || options || values;
 }
-EXPORT int cuLinkComplete(void *s, void **to, size_t *len) { return *to = (void *)(uintptr_t)elf, *len = sizeof elf, !s; }
+EXPORT int cuLinkComplete(void *s, void **to, size_t *len)
+{
+    const char *env = getenv("FAKE_CUDA_CUBIN");
+    size_t n = env ? (size_t)atol(env) : 0;
+    *to = (void *)(uintptr_t)elf;
+    *len = n > 64 && n <= sizeof elf ? n : 64;
+    return !s;
+}
 EXPORT int cuLinkDestroy(void *s) { return !s; }
 
 /* ---- launches ------------------------------------------------------------------------------------ */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a server's start reads of a warm cache: each entry once, from a folder, a pack, or both, also when threads ask for the
+ * same kernels at once. Every file call goes through a table that counts. */
+#include "../jit/cache/cache.h"
+#include "rig.h"
+#include "suite.h"
+#include <pthread.h>
+#include <string.h>
+
+enum { KERNELS = 24, THREADS = 4, FDS = 1024 };
+static atomic_int entries, entry_reads, pack_reads; /* files of entries that were opened; reads of them, and of packs */
+static atomic_char kind[FDS];                       /* of what is open: 'e', 'p', or 0 */
+
+static bool ends_in(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+    return n >= m && !strcmp(path + n - m, end);
+}
+
+static int counting_openat(int at, const char *path, int flags, mode_t mode)
+{
+    int fd = sett__os_libc.openat(at, path, flags, mode);
+    if (fd < 0 || fd >= FDS)
+        return fd;
+    kind[fd] = ends_in(path, ".sett") ? 'e' : ends_in(path, ".settpack") ? 'p' : 0;
+    entries += kind[fd] == 'e';
+    return fd;
+}
+
+static ssize_t counting_pread(int fd, void *to, size_t len, off_t from)
+{
+    char what = fd >= 0 && fd < FDS ? kind[fd] : 0;
+    entry_reads += what == 'e';
+    pack_reads += what == 'p';
+    return sett__os_libc.pread(fd, to, len, from);
+}
+
+static sett_kernel *numbered(sett_engine *e, int i)
+{
+    const variant v = {40 + i, 64, 2.0};
+    const sett_compile_options o = {.size = sizeof o, .name = "scale", .target = "sm_90a", .user = &v};
+    sett_kernel *k = NULL;
+    sett_error err = {0};
+    ck_assert_msg(!sett_compile(e, scale, &o, &k, &err), "%s", err.text);
+    return k;
+}
+
+/* Compiles kernels into a folder. */
+static void warm(const char *folder, int from, int to)
+{
+    sett_engine_options o = options();
+    o.cache_dir = folder;
+    sett_engine *e = open_with(&o);
+    for (int i = from; i < to; i++)
+        sett_kernel_release(numbered(e, i));
+    sett_engine_close(e);
+}
+
+static void pack(const char *folder, const char *path)
+{
+    sett_engine_options o = options();
+    sett_error err = {0};
+    uint64_t n;
+    o.cache_dir = folder;
+    sett_engine *e = open_with(&o);
+    ck_assert_msg(!sett_pack_write(e, path, NULL, &n, &err), "%s", err.text);
+    sett_engine_close(e);
+}
+
+/* An engine whose cache is read through the counting table. */
+static sett_engine *start(const char *layers, const char *folder)
+{
+    static sett__os os;
+    os = sett__os_libc;
+    os.openat = counting_openat;
+    os.pread = counting_pread;
+    sett_engine_options o = options();
+    sett_error err = {0};
+    sett__cache *cache;
+    o.cache_dir = "";
+    sett_engine *e = open_with(&o);
+    ck_assert_msg(!sett__cache_open(&cache, &(sett__cache_options){.layers = layers, .folder = folder, .os = &os}, &err), "%s", err.text);
+    sett__cache_close(e->cache);
+    e->cache = cache;
+    entries = entry_reads = pack_reads = 0;
+    return e;
+}
+
+typedef struct server {
+    sett_engine *e;
+    int first;
+    sett_kernel *kernel[KERNELS];
+} server;
+
+static void *serve(void *user)
+{
+    server *s = user;
+    for (int i = 0; i < KERNELS; i++)
+        s->kernel[i] = numbered(s->e, (s->first + i) % KERNELS);
+    return NULL;
+}
+
+/* By one thread, or by some that begin at the same kernel or at others; then all of it once more. */
+static void start_reads(const char *layers, const char *folder, int threads, bool together, int files, int in_pack)
+{
+    server s[THREADS];
+    pthread_t id[THREADS];
+    sett_engine *e = start(layers, folder);
+    for (int i = 0; i < threads; i++) {
+        s[i] = (server){.e = e, .first = together ? 0 : i * KERNELS / threads};
+        ck_assert_int_eq(pthread_create(&id[i], NULL, serve, &s[i]), 0);
+    }
+    for (int i = 0; i < threads; i++)
+        ck_assert_int_eq(pthread_join(id[i], NULL), 0);
+    for (int i = 0; i < threads; i++)
+        for (int j = 0; j < KERNELS; j++) {
+            sett_kernel_info info = {.size = sizeof info};
+            sett_kernel *found;
+            ck_assert_int_eq(sett_kernel_query(s[i].kernel[j], &info), SETT_OK);
+            ck_assert_int_eq(info.origin, SETT_FROM_DISK);
+            ck_assert_int_eq(sett_kernel_get(e, info.key, &found, NULL), SETT_OK);
+            ck_assert_ptr_eq(found, s[i].kernel[j]);
+            sett_kernel_release(found);
+            sett_kernel_release(s[i].kernel[j]);
+        }
+    ck_assert_msg(entries == files && entry_reads == files && pack_reads == in_pack,
+        "%d threads: %d files of %d were opened, %d reads of them; %d reads of a pack for %d", threads, entries, files, entry_reads,
+        pack_reads, in_pack);
+    sett_engine_close(e);
+}
+
+static void each_once(const char *layers, const char *folder, int files, int in_pack)
+{
+    start_reads(layers, folder, 1, true, files, in_pack);
+    start_reads(layers, folder, THREADS, true, files, in_pack);
+    start_reads(layers, folder, THREADS, false, files, in_pack);
+}
+
+START_TEST(each_entry_once)
+{
+    char all[256], some[256];
+    if (!have_compiler())
+        return;
+    warm(in_root("all"), 0, KERNELS);
+    warm(in_root("half"), 0, KERNELS / 2);
+    warm(in_root("rest"), KERNELS / 2, KERNELS);
+    snprintf(all, sizeof all, "%s", in_root("all.settpack"));
+    snprintf(some, sizeof some, "%s", in_root("half.settpack"));
+    pack(in_root("all"), all);
+    pack(in_root("half"), some);
+    each_once("", in_root("all"), KERNELS, 0);
+    each_once(in_root("all"), "", KERNELS, 0); /* a folder that is only read */
+    each_once(all, "", 0, KERNELS);
+    each_once(some, in_root("rest"), KERNELS / 2, KERNELS / 2);
+    each_once(some, in_root("all"), KERNELS / 2, KERNELS / 2); /* what both have is read where it is asked for first */
+}
+END_TEST
+
+SUITE_IN_ROOT(warm_start, each_entry_once)
