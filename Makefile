@@ -71,6 +71,7 @@ FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition em
     tape tape_link tensor tuple value vector) \
     $(patsubst %,jit/%.c,blocks call compile engine kernel launch plan store cuda/context cuda/kernel cache/key cache/sha256 \
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
+FAST += $(patsubst %,lib/%.c,copy dtype pred report tape verify)
 SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
 $(SMALL_OBJ): override CFLAGS += -Oz
 # Aligned functions and loops made it 14 KiB larger, and recording no faster (bench/algebra).

@@ -95,7 +95,7 @@ static void *from_chunk(sett__arena *a, size_t bytes)
     return c + 1;
 }
 
-void *sett__arena_alloc(sett__arena *a, size_t bytes)
+void *sett__arena_room(sett__arena *a, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)
         return NULL;
@@ -109,6 +109,12 @@ void *sett__arena_alloc(sett__arena *a, size_t bytes)
     } else {
         p = from_chunk(a, bytes);
     }
+    return p;
+}
+
+void *sett__arena_alloc(sett__arena *a, size_t bytes)
+{
+    void *p = sett__arena_room(a, bytes);
     return p ? memset(p, 0, bytes) : NULL;
 }
 

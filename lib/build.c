@@ -15,11 +15,6 @@ static uint64_t new_stamp(const sett_build *b)
     return x | 1;
 }
 
-sett__head sett__head_of(sett_build *b, sett__kind kind)
-{
-    return (sett__head){.b = b, .stamp = b->stamp, .kind = (uint8_t)kind};
-}
-
 static sett__head poison_head(sett_build *b, sett__kind kind)
 {
     return (sett__head){.b = b, .kind = (uint8_t)kind, .poison = true};
@@ -246,7 +241,8 @@ static bool use_visible(sett_build *b, sett_site site, const char *func, const s
 
 bool sett__use_val(sett_build *b, sett_site site, const char *func, const sett_val *v)
 {
-    return use_head(b, site, func, v ? &v->head : NULL, SETT__K_VAL) && use_visible(v->head.b, site, func, v);
+    return (b && v && sett__fine_val(b, v)) ||
+           (use_head(b, site, func, v ? &v->head : NULL, SETT__K_VAL) && use_visible(v->head.b, site, func, v));
 }
 
 static bool use_layout_parts(sett_build *b, sett_site site, const char *func, const sett_layout *l)
@@ -346,6 +342,8 @@ static bool use_nested(sett_build *b, sett_site site, const char *func, sett_arg
 bool sett__use_arg(sett_build *b, sett_site site, const char *func, sett_arg a)
 {
     int room = SETT__TUPLE_LEAVES;
+    if (a.kind == SETT_INT ? !b || !b->error.status : a.kind == SETT_VALUE && a.u.v && b && sett__fine_val(b, a.u.v))
+        return true;
     return use_nested(b, site, func, a, 1, &room);
 }
 
@@ -367,7 +365,7 @@ static sett_build *build_below(sett_arg a, int level, int *room)
     return b;
 }
 
-sett_build *sett__build_of(sett_arg a)
+sett_build *sett__build_below(sett_arg a)
 {
     int room = SETT__TUPLE_LEAVES + SETT__MAX_NEST;
     return build_below(a, 1, &room);
@@ -453,10 +451,11 @@ uint32_t sett__site(sett_build *b, sett_site site)
     uint32_t line = site.line > 0 ? (uint32_t)site.line : 0;
     sett__site_ref r = {.line = line};
     const sett__site_ref *last = b->n_site ? &b->site[b->last_site] : NULL;
-    r.file = last && !strcmp(b->string[last->file], site.file) ? last->file : sett__intern(b, site.file);
-    r.func = last && !strcmp(b->string[last->func], func) ? last->func : sett__intern(b, func);
-    if (last && last->file == r.file && last->func == r.func && last->line == line)
+    bool same_file = last && !strcmp(b->string[last->file], site.file), same_func = last && !strcmp(b->string[last->func], func);
+    if (same_file && same_func && last->line == line)
         return b->last_site;
+    r.file = same_file ? last->file : sett__intern(b, site.file);
+    r.func = same_func ? last->func : sett__intern(b, func);
     if (b->error.status || !table_room(b, false, &b->site_tab, &b->cap_site_tab, b->n_site))
         return SETT__NONE;
     uint32_t mask = b->cap_site_tab - 1, at = hash_site(r) & mask;

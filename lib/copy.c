@@ -196,6 +196,7 @@ static uint32_t touch(const sett__ctx *c, const spot *s, sett__emit e, uint32_t 
         sett__note note = {.t = t, .bytes = (uint8_t)bytes};
         note.count[__builtin_ctz(bytes)] = 1;
         sett__note_add(c, &note);
+        e.at = note.site + 1;
     }
     e.sub = (uint8_t)__builtin_ctz(sett__align_at(t, bytes, s->base, s->imm));
     e.imm = s->imm;

@@ -5,43 +5,22 @@
 #include "lib.h"
 #include <string.h>
 
-static const struct {
-    const char *name;
-    uint8_t bits;
-    char kind;
-} dtypes[] = {
-    [0] = {"?", 0, 0},
-#define ROW(name, id, text, bits, kind) [id] = {text, bits, kind},
-    SETT_DTYPES(ROW)
+#define ROW(name, id, text, bits, kind) [id] = text,
+static const char *const names[] = {"?", SETT_DTYPES(ROW)};
 #undef ROW
-};
-
-bool sett__dtype_valid(int d)
-{
-    return d > 0 && d < (int)SETT__COUNT(dtypes);
-}
+#define CLASS(id, bits, kind) ((kind) == 'f' ? (id) == SETT_F64 ? 'd' : (id) == SETT_F32 ? 'f' : 'h' : (bits) == 128 ? 'w' : (kind))
+#define ROW(name, id, text, bits, kind) [id] = {bits, kind, CLASS(id, bits, kind)},
+const sett__type sett__types[64] = {SETT_DTYPES(ROW)};
+#undef ROW
 
 int sett_dtype_bits(sett_dtype d)
 {
-    return sett__dtype_valid((int)d) ? dtypes[d].bits : 0;
+    return sett__type_of((int)d).bits;
 }
 
 const char *sett_dtype_name(sett_dtype d)
 {
-    return dtypes[sett__dtype_valid((int)d) ? d : 0].name;
-}
-
-char sett__dtype_kind(sett_dtype d)
-{
-    return dtypes[sett__dtype_valid((int)d) ? d : 0].kind;
-}
-
-char sett__dtype_class(sett_dtype d)
-{
-    char kind = sett__dtype_kind(d);
-    if (kind != 'f')
-        return sett__dtype_is_wide(d) ? 'w' : kind;
-    return d == SETT_F64 ? 'd' : d == SETT_F32 ? 'f' : 'h';
+    return names[sett__dtype_valid((int)d) ? d : 0];
 }
 
 const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT])
@@ -49,8 +28,8 @@ const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT])
     sett_dtype last = (sett_dtype)0;
     size_t n = 0;
     buf[0] = 0;
-    for (int d = 1; d <= (int)SETT__COUNT(dtypes); d++) {
-        bool end = d == (int)SETT__COUNT(dtypes), one = end || strchr(classes, sett__dtype_class((sett_dtype)d));
+    for (int d = 1; d <= (int)SETT__COUNT(names); d++) {
+        bool end = d == (int)SETT__COUNT(names), one = end || strchr(classes, sett__dtype_class((sett_dtype)d));
         if (last && one && n < SETT__TYPES_TEXT) {
             n += (size_t)snprintf(buf + n, SETT__TYPES_TEXT - n, "%s%s", !n ? "" : end ? " or " : ", ", sett_dtype_name(last));
             last = (sett_dtype)0;
@@ -61,15 +40,10 @@ const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT])
     return buf;
 }
 
-int sett__dtype_bytes(sett_dtype d)
-{
-    return (sett_dtype_bits(d) + 7) / 8;
-}
-
 sett_dtype sett__dtype_parse(const char *text, size_t len)
 {
-    for (int d = 1; d < (int)SETT__COUNT(dtypes); d++)
-        if (strlen(dtypes[d].name) == len && !memcmp(dtypes[d].name, text, len))
+    for (int d = 1; d < (int)SETT__COUNT(names); d++)
+        if (strlen(names[d]) == len && !memcmp(names[d], text, len))
             return (sett_dtype)d;
     return (sett_dtype)0;
 }
@@ -240,7 +214,7 @@ bool sett__dtype_converts(sett_dtype from, sett_dtype to)
 /* ---- numbers of the builder ------------------------------------------------------ */
 static uint64_t mask_of(sett_dtype d)
 {
-    int bits = sett_dtype_bits(d);
+    int bits = sett__type_of((int)d).bits;
     return bits == 0 ? 0 : bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
@@ -312,7 +286,7 @@ int64_t sett__int_of_bits(sett_dtype d, uint64_t bits)
     switch (sett__dtype_kind(d)) {
     case 'f': return (int64_t)sett__integer_of_float(d, SETT_I64, bits);
     case 'i': {
-        int shift = dtypes[d].bits < 64 ? 64 - dtypes[d].bits : 0;
+        int bits_of = sett__type_of((int)d).bits, shift = bits_of < 64 ? 64 - bits_of : 0;
         return (int64_t)(bits << shift) >> shift;
     }
     default: return (int64_t)(bits & mask_of(d));

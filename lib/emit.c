@@ -149,13 +149,13 @@ static int depth_of_args(const sett_build *b, const sett__emit *x)
     return depth < b->depth ? depth : b->depth;
 }
 
+/* Of a pure op. */
 static bool hoists(const sett__emit *x)
 {
-    return !x->stay && (sett__ops[x->code].flags & SETT__P) && x->n == 1 &&
-           (x->dtype == SETT_BOOL || sett__dtype_is_int(x->dtype));
+    return x->n == 1 && !x->stay && (x->dtype == SETT_BOOL || sett__dtype_is_int(x->dtype));
 }
 
-static uint32_t append(sett_build *b, sett_site site, const sett__emit *x)
+static uint32_t append(sett_build *b, sett_site site, const sett__emit *x, bool hoist)
 {
     uint32_t id = b->n_op, n_args = (uint32_t)x->n_args;
     SETT__FAIL_IF(b, site, NULL, id >= SETT__MAX_OPS || n_args > UINT16_MAX, 0, SETT_E_LIMIT,
@@ -166,11 +166,11 @@ static uint32_t append(sett_build *b, sett_site site, const sett__emit *x)
         !grow_for(b, (void **)&b->arg, &b->cap_arg, b->n_arg + n_args, sizeof *b->arg))
         return 0;
     b->op[id] = (sett__op){.code = (uint8_t)x->code, .dtype = (uint8_t)x->dtype, .sub = x->sub, .flags = x->flags,
-        .n = x->n, .args = b->n_arg, .n_args = (uint16_t)n_args, .site = sett__site(b, site), .imm = x->imm};
+        .n = x->n, .args = b->n_arg, .n_args = (uint16_t)n_args, .site = x->at ? x->at - 1 : sett__site(b, site), .imm = x->imm};
     if (b->error.status)
         return 0;
-    if (n_args)
-        memcpy(b->arg + b->n_arg, x->args, n_args * sizeof *b->arg);
+    for (uint32_t i = 0; i < n_args; i++)
+        b->arg[b->n_arg + i] = x->args[i];
     b->n_arg += n_args;
     b->val_of[id] = NULL;
     b->next[id] = SETT__NONE;
@@ -180,7 +180,7 @@ static uint32_t append(sett_build *b, sett_site site, const sett__emit *x)
     else if (sett__ops[x->code].flags & SETT__E)
         place_entry(b, id);
     else
-        place_at_depth(b, id, hoists(x) ? depth_of_args(b, x) : b->depth);
+        place_at_depth(b, id, hoist && b->depth ? depth_of_args(b, x) : b->depth);
     return id;
 }
 
@@ -201,12 +201,13 @@ static uint32_t record_pure(sett_build *b, sett_site site, const sett__emit *x)
         drop_indices(b, x);
         return found - 1;
     }
-    uint32_t id = append(b, site, x);
+    bool hoist = hoists(x);
+    uint32_t id = append(b, site, x, hoist);
     if (b->error.status)
         return 0;
     b->n_cse += !found;
     b->cse[slot] = (uint64_t)hash << 32 | (id + 1); /* in place of one whose region was closed */
-    if (hoists(x) && x->code != SETT__CONST) /* facts now: a chain of them would recurse later */
+    if (hoist && x->code != SETT__CONST) /* facts now: a chain of them would recurse later */
         sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
     return id;
 }
@@ -231,12 +232,13 @@ uint32_t sett__record(sett_build *b, sett_site site, const sett__emit *e)
     if (flags & SETT__W && !b->in_kernel && !sett__in_kernel(b, site, effect(e->code)))
         return 0;
     if (!(flags & SETT__P))
-        return append(b, site, e);
+        return append(b, site, e, false);
     if (e->n_args > 4 || !e->n_args || b->no_fold)
         return record_pure(b, site, e);
     uint32_t args[4];
     sett__emit x = *e;
-    memcpy(args, e->args, (size_t)e->n_args * sizeof *args);
+    for (int i = 0; i < e->n_args; i++)
+        args[i] = e->args[i];
     x.args = args;
     uint32_t id = sett__fold(b, site, &x, args);
     if (id != SETT__NONE)
@@ -304,15 +306,16 @@ void sett__settle(sett_val *v)
     v->serial = b->depth ? b->region[b->depth - 1].serial : 0;
 }
 
+/* All of it. */
 static void init_val(sett_build *b, sett_val *v, uint32_t id, sett_arg shape, bool scalar)
 {
-    v->id = id;
-    v->dtype = b->op[id].dtype;
-    v->scalar = scalar;
-    v->n = scalar ? 1 : size_of(shape);
-    v->shape = scalar ? (sett_arg){.kind = SETT_NODE} : sett_arg_keep(b, shape);
+    *v = (sett_val){.head = sett__head_of(b, SETT__K_VAL), .id = id, .n = 1, .dtype = b->op[id].dtype, .scalar = scalar, .div = 1,
+        .shape = {.kind = SETT_NODE}};
+    if (!scalar) {
+        v->n = size_of(shape);
+        v->shape = sett_arg_keep(b, shape);
+    }
     sett__settle(v);
-    v->div = 1;
     sett__facts(b, v);
 }
 
@@ -324,7 +327,9 @@ sett_val *sett__val(sett_build *b, uint32_t id, sett_arg shape, bool scalar)
     bool same = old && old->scalar == scalar && (scalar || sett__same_shape(old->shape, shape));
     if (same && sett__visible(old))
         return old;
-    sett_val *v = sett__new_object(b, SETT__K_VAL, sizeof *v);
+    sett_val *v = sett__arena_room(&b->arena, sizeof *v);
+    if (!v)
+        v = sett__new(b, sizeof *v); /* of the reserve, and the build has failed */
     if (same) { /* made in a region that has ended, and now here again: what was made there stays there */
         *v = *old;
         sett__settle(v);
@@ -360,7 +365,6 @@ sett_val *sett__const_in(sett_build *b, sett_site site, sett_dtype dtype, uint64
     uint32_t id = record_const(b, site, dtype, bits);
     if (b->error.status)
         return &b->poison->val;
-    *room = (sett_val){.head = sett__head_of(b, SETT__K_VAL)};
     init_val(b, room, id, (sett_arg){.kind = SETT_NODE}, true);
     return room;
 }

@@ -9,6 +9,7 @@ typedef struct finish {
     uint32_t *op, *string, *site; /* old index to new, SETT__NONE: dropped */
     uint32_t n_live;
     uint32_t n_arg, n_index;      /* of the live ops */
+    bool texts;                   /* one of them names a text */
 } finish;
 
 static bool keeps(const sett__op *op)
@@ -17,6 +18,7 @@ static bool keeps(const sett__op *op)
 }
 
 #define EMPTY (SETT__NONE - 1)
+#define LIVE (SETT__NONE - 2) /* not numbered yet */
 
 typedef struct region {
     uint32_t op, other, test; /* its else; its while */
@@ -71,12 +73,14 @@ static void mark(finish *f)
             f->op[i] = SETT__NONE;
         if (empty || (f->op[i] == SETT__NONE && !keeps(op)))
             continue;
-        f->op[i] = 0;
+        f->op[i] = LIVE;
+        f->n_live++;
         f->n_arg += op->n_args;
         f->n_index += op->code == SETT__PICK ? op->n : 0;
-        for (int k = 0; k < op->n_args; k++)
-            if (b->arg[op->args + k] != SETT__NONE)
-                f->op[b->arg[op->args + k]] = 0;
+        f->texts |= op->code > SETT__PICK && SETT__HAS_TEXT(op);
+        for (const uint32_t *arg = b->arg + op->args, *end = arg + op->n_args; arg < end; arg++)
+            if (*arg != SETT__NONE)
+                f->op[*arg] = LIVE;
     }
 }
 
@@ -88,17 +92,13 @@ static void take_string(finish *f, uint32_t i)
     f->string[i] = f->t->n_string++;
 }
 
-/* Numbers what is live, and formats before the names of files: they are part of the kernel's identity, names are not. */
-static void number(finish *f)
+/* Formats before the names of files: they are part of the kernel's identity, names are not. */
+static void take_texts(finish *f)
 {
     const sett_build *b = f->b;
-    for (uint32_t i = 0; i != SETT__NONE; i = b->next[i]) {
-        if (f->op[i] == SETT__NONE)
-            continue;
-        f->op[i] = f->n_live++;
-        if (SETT__HAS_TEXT(&b->op[i]))
+    for (uint32_t i = 0; i != SETT__NONE; i = b->next[i])
+        if (f->op[i] != SETT__NONE && SETT__HAS_TEXT(&b->op[i]))
             take_string(f, (uint32_t)b->op[i].imm);
-    }
 }
 
 static uint32_t take_site(finish *f, uint32_t site)
@@ -114,11 +114,10 @@ static uint32_t take_site(finish *f, uint32_t site)
 
 static void note_access(sett_build *b, const sett__op *op)
 {
-    uint8_t flags = sett__ops[op->code].flags & (SETT__R | SETT__W);
-    sett__class cls = (sett__class)sett__ops[op->code].cls;
-    if (cls == SETT__C_CPASYNC)
+    uint8_t flags = sett__ops[op->code].flags;
+    if (op->code == SETT__CPASYNC)
         b->sig.param[b->op[b->arg[op->args + 3]].imm].access |= SETT__ACCESS_READ;
-    if (cls != SETT__C_LOAD && cls != SETT__C_STORE && cls != SETT__C_ATOM)
+    if (op->code != SETT__LOAD && op->code != SETT__STORE && op->code != SETT__ATOM)
         return;
     const sett__op *root = &b->op[b->arg[op->args]];
     if (root->code == SETT__PARAM && !b->sig.param[root->imm].scalar)
@@ -126,20 +125,26 @@ static void note_access(sett_build *b, const sett__op *op)
             (uint8_t)((flags & SETT__R ? SETT__ACCESS_READ : 0) | (flags & SETT__W ? SETT__ACCESS_WRITE : 0));
 }
 
-static void take_op(finish *f, const sett__op *from)
+/* Behind the ops before it, whose numbers its operands are. */
+static void take_op(finish *f, uint32_t i)
 {
-    const sett_build *b = f->b;
+    sett_build *b = f->b;
     sett__tape *t = f->t;
-    sett__op *op = &t->op[t->n_op++];
+    const sett__op *from = &b->op[i];
+    sett__op *op = &t->op[t->n_op];
+    f->op[i] = t->n_op++;
     *op = *from;
     op->args = t->n_arg;
     op->depth = 0;
     op->other = SETT__NONE;
     op->site = take_site(f, from->site);
-    for (int i = 0; i < from->n_args; i++) {
-        uint32_t id = b->arg[from->args + i];
-        t->arg[t->n_arg++] = id == SETT__NONE ? SETT__NONE : f->op[id];
-    }
+    uint32_t *to = t->arg + t->n_arg;
+    for (const uint32_t *arg = b->arg + from->args, *end = arg + from->n_args; arg < end; arg++)
+        *to++ = *arg == SETT__NONE ? SETT__NONE : f->op[*arg];
+    t->n_arg += from->n_args;
+    if (op->code < SETT__PICK)
+        return;
+    note_access(b, from);
     if (op->code == SETT__PICK) {
         memcpy(t->index + t->n_index, b->index + from->imm, from->n * sizeof *t->index);
         op->imm = t->n_index;
@@ -153,7 +158,7 @@ static void take_op(finish *f, const sett__op *from)
 
 static void *take(sett__tape *t, const void *from, size_t n, size_t item)
 {
-    void *p = sett__arena_alloc(&t->arena, n ? n * item : 1);
+    void *p = sett__arena_room(&t->arena, n ? n * item : 1);
     if (p && n)
         memcpy(p, from, n * item);
     return p;
@@ -216,17 +221,16 @@ static bool take_all(finish *f)
     if (!t->string || !t->site)
         return false;
     mark(f);
-    number(f);
-    t->op = sett__arena_alloc(&t->arena, (f->n_live + 1) * sizeof *t->op);
-    t->arg = sett__arena_alloc(&t->arena, (f->n_arg + 1) * sizeof *t->arg);
-    t->index = sett__arena_alloc(&t->arena, (f->n_index + 1) * sizeof *t->index);
+    if (f->texts)
+        take_texts(f);
+    t->op = sett__arena_room(&t->arena, (f->n_live + 1) * sizeof *t->op);
+    t->arg = sett__arena_room(&t->arena, (f->n_arg + 1) * sizeof *t->arg);
+    t->index = sett__arena_room(&t->arena, (f->n_index + 1) * sizeof *t->index);
     if (!t->op || !t->arg || !t->index)
         return false;
     for (uint32_t i = 0; i != SETT__NONE; i = b->next[i])
-        if (f->op[i] != SETT__NONE) {
-            note_access(b, &b->op[i]);
-            take_op(f, &b->op[i]);
-        }
+        if (f->op[i] != SETT__NONE)
+            take_op(f, i);
     for (uint32_t i = 0; i < t->n_string; i++)
         if (!(t->string[i] = sett__arena_str(&t->arena, t->string[i])))
             return false;
@@ -254,7 +258,8 @@ static void check_launch_said(sett_build *b)
         const char *func;
     } uses[] = {{SETT__BID, false, "sett_block_idx"}, {SETT__GDIM, false, "sett_grid_dim"},
         {SETT__TID, true, "sett_thread_idx"}, {SETT__BDIM, true, "sett_block_dim"}, {SETT__LANE, true, "sett_lane_idx"}};
-    for (uint32_t i = 0; i < b->n_op && !b->error.status; i++)
+    bool said = b->block[0] && b->grid[0];
+    for (uint32_t i = 0; i < b->n_op && !said && !b->error.status; i++)
         for (size_t k = 0; sett__ops[b->op[i].code].cls == SETT__C_SREG && k < SETT__COUNT(uses); k++) {
             const sett__op *op = &b->op[i];
             if (op->code != uses[k].code || (uses[k].block ? b->block[0] : b->grid[0]))

@@ -111,11 +111,13 @@ static bool is_splat(const fold *f, int i)
 static uint32_t fold_splats(const fold *f)
 {
     int wide = 0, splats = 0;
+    if (f->x->n == 1)
+        return NONE;
     for (int i = 0; i < f->x->n_args; i++) {
         splats += is_splat(f, i);
         wide += op_of(f, i)->n == f->x->n && !is_splat(f, i);
     }
-    if (f->x->n == 1 || !splats)
+    if (!splats)
         return NONE;
     for (int i = 0; i < f->x->n_args; i++)
         if (is_splat(f, i))
@@ -541,12 +543,20 @@ static uint32_t fold_reduce(const fold *f)
             .args = (const uint32_t[]){f->args[1], f->args[0]}});
 }
 
+/* Of numbers that are no integers only constants fold. */
+static bool stays(const sett_build *b, sett__class cls, const sett__emit *x, const uint32_t *args)
+{
+    if ((cls != SETT__C_BINARY && cls != SETT__C_TERNARY) || x->n != 1 || integral(x->dtype))
+        return false;
+    return b->op[args[0]].code != SETT__CONST || b->op[args[1]].code != SETT__CONST;
+}
+
 uint32_t sett__fold(sett_build *b, sett_site site, sett__emit *x, uint32_t *args)
 {
-    fold f = {.b = b, .site = site, .x = x, .args = args};
     sett__class cls = (sett__class)sett__ops[x->code].cls;
-    if (cls == SETT__C_INLINE)
+    if (cls == SETT__C_INLINE || stays(b, cls, x, args))
         return NONE;
+    fold f = {.b = b, .site = site, .x = x, .args = args};
     if (cls == SETT__C_PICK)
         return fold_pick(&f);
     if (cls == SETT__C_PACK)

@@ -133,10 +133,22 @@ void sett__fail(sett_build *, sett_site, const char *func, sett_status, const ch
 #define SETT__RESERVE 65536
 void *sett__new(sett_build *, size_t);
 void *sett__new_object(sett_build *, sett__kind, size_t);
-sett__head sett__head_of(sett_build *, sett__kind);
+static inline sett__head sett__head_of(sett_build *b, sett__kind kind)
+{
+    return (sett__head){.b = b, .stamp = b->stamp, .kind = (uint8_t)kind};
+}
 /* False if x is poison, of another build than b (b may be NULL: taken from x), or of
  * an ended one; then the error is recorded where there is a build to record it. */
 bool sett__use_val(sett_build *, sett_site, const char *func, const sett_val *);
+bool sett__visible(const sett_val *);                  /* is the region that it was made in open? */
+/* Most are: a value of b's that may be used here. Of others sett__use_val says why not. */
+static inline bool sett__fine_val(const sett_build *b, const sett_val *v)
+{
+    const sett__arena *a = &b->arena;
+    bool held = (uintptr_t)v - (uintptr_t)a->head < (uintptr_t)a->end - (uintptr_t)a->head || sett__arena_holds(a, v);
+    return held && v->head.stamp == b->stamp && v->head.kind == SETT__K_VAL && !v->head.poison && !b->error.status && !b->ended &&
+           (!v->depth || sett__visible(v));
+}
 bool sett__use_layout(sett_build *, sett_site, const char *func, const sett_layout *);
 bool sett__use_tensor(sett_build *, sett_site, const char *func, const sett_tensor *);
 bool sett__use_struct(sett_build *, sett_site, const char *func, const sett_struct *);
@@ -147,7 +159,11 @@ bool sett__use_arg(sett_build *, sett_site, const char *func, sett_arg); /* ever
 /* A struct of arguments that begins with its size, which an older caller's may be shorter than ours. False: NULL or no size. */
 bool sett__take_args(const sett__ctx *, void *to, size_t size, const void *from);
 /* The build of an argument: the first object below it; NULL if it is all static. */
-sett_build *sett__build_of(sett_arg);
+sett_build *sett__build_below(sett_arg);
+static inline sett_build *sett__build_of(sett_arg a)
+{
+    return a.kind == SETT_VALUE && a.u.v ? a.u.v->head.b : sett__build_below(a);
+}
 uint32_t sett__intern(sett_build *, const char *); /* index in string */
 uint32_t sett__site(sett_build *, sett_site);
 /* ---- emit.c: recording one op ------------------------------------------------------------------- */
@@ -161,12 +177,12 @@ typedef struct sett__emit {
     int64_t imm;
     int n_args;
     const uint32_t *args;
+    uint32_t at; /* the site in the build's list, and 1, where it is known already; else 0 */
     bool stay; /* a scalar integer or Boolean that is needed in this region alone: not moved out of it */
 } sett__emit;
 uint32_t sett__record(sett_build *, sett_site, const sett__emit *);
 bool sett__in_kernel(sett_build *, sett_site, const char *func); /* else the build fails; NULL: no */
 sett_val *sett__val(sett_build *, uint32_t id, sett_arg shape, bool scalar); /* the value object of an op */
-bool sett__visible(const sett_val *);    /* is the region that it was made in open? */
 void sett__settle(sett_val *);           /* it is made here */
 sett_val *sett__const_bits(sett_build *, sett_site, sett_dtype, uint64_t bits);
 sett_val *sett__const_in(sett_build *, sett_site, sett_dtype, uint64_t bits, sett_val *room); /* as a value that lives in *room */
@@ -191,7 +207,11 @@ sett__known sett__know(sett_build *, uint32_t op);
 void sett__dtype_range(sett_dtype, int64_t *lo, int64_t *hi); /* of an integer type; U64: all of int64, meaning unknown */
 bool sett__no_wrap(sett_build *, uint32_t op); /* ADD SUB MUL of scalar integers: the ranges prove that it does not wrap */
 /* ---- value.c: arithmetic ------------------------------------------------------------------------ */
-sett_val *sett__to(sett_build *, sett_site, sett_val *, sett_dtype); /* CONVERT, if it is another type */
+sett_val *sett__converted(sett_build *, sett_site, sett_val *, sett_dtype);
+static inline sett_val *sett__to(sett_build *b, sett_site site, sett_val *v, sett_dtype dtype) /* CONVERT, if it is another type */
+{
+    return v->dtype == dtype && !b->error.status ? v : sett__converted(b, site, v, dtype);
+}
 /* A C number, or a scalar value of that type already, as a value of a type; a number that
  * the type cannot hold is SETT_E_RANGE. func is the public name. */
 sett_val *sett__number(sett_build *, sett_site, const char *func, sett_arg, sett_dtype);

@@ -58,15 +58,18 @@ static void put_bytes(struct writer *w, const void *p, size_t n)
     }
 }
 
+static uint8_t *leb(uint8_t *at, uint64_t x)
+{
+    for (; x >= 128; x >>= 7)
+        *at++ = (uint8_t)(x | 128);
+    *at++ = (uint8_t)x;
+    return at;
+}
+
 static void put(struct writer *w, uint64_t x)
 {
-    if (!room(w, 10))
-        return;
-    while (x >= 128) {
-        *w->at++ = (uint8_t)(x | 128);
-        x >>= 7;
-    }
-    *w->at++ = (uint8_t)x;
+    if (room(w, 10))
+        w->at = leb(w->at, x);
 }
 
 static uint64_t zigzag(int64_t x)
@@ -236,59 +239,46 @@ static void put_names(struct writer *w, const struct names *s, uint32_t from)
         put_string(w, s->t->string[s->order[i]]);
 }
 
-/* Only what the writer itself indexes; the rest is the verifier's. */
-static bool writable(const sett__tape *t, uint32_t i)
-{
-    const sett__op *op = &t->op[i];
-    if (op->code >= SETT__N_CODES || op->n_args > t->n_arg || op->args > t->n_arg - op->n_args)
-        return false;
-    for (uint32_t a = 0; a < op->n_args; a++)
-        if (t->arg[op->args + a] >= i && t->arg[op->args + a] != SETT__NONE)
-            return false;
-    if (op->code == SETT__PICK)
-        return op->imm >= 0 && op->n <= t->n_index && (uint64_t)op->imm <= t->n_index - op->n;
-    if (SETT__HAS_TEXT(op))
-        return op->imm >= 0 && op->imm < t->n_string;
-    return true;
-}
-
-static void put_op(struct writer *w, const sett__tape *t, uint32_t i, struct names *names)
+/* False: an operand or index is out of range, which is all that is looked at here; the rest is the verifier's. */
+static bool put_op(struct writer *w, const sett__tape *t, uint32_t i, struct names *names)
 {
     const sett__op *op = &t->op[i];
     bool pick = op->code == SETT__PICK;
     int64_t imm = pick ? 0 : SETT__HAS_TEXT(op) ? name_id(names, (uint32_t)op->imm) : op->imm;
     uint32_t usual = op->dtype ? 1 : 0;
     uint32_t few = op->n_args < ARGS_MANY ? op->n_args : ARGS_MANY;
+    if (op->n_args > t->n_arg || op->args > t->n_arg - op->n_args)
+        return false;
     if (!room(w, 64 + 5 * (size_t)op->n_args))
-        return;
-    *w->at++ = op->code;
-    *w->at++ = op->dtype;
-    *w->at++ = (uint8_t)((op->sub ? HAS_SUB : 0u) | (op->flags ? HAS_FLAGS : 0u) | (imm ? HAS_IMM : 0u) |
-                         (op->n != usual ? HAS_N : 0u) | few << ARGS_SHIFT);
+        return true;
+    uint8_t *at = w->at;
+    *at++ = op->code;
+    *at++ = op->dtype;
+    *at++ = (uint8_t)((op->sub ? HAS_SUB : 0u) | (op->flags ? HAS_FLAGS : 0u) | (imm ? HAS_IMM : 0u) |
+                      (op->n != usual ? HAS_N : 0u) | few << ARGS_SHIFT);
     if (op->sub)
-        *w->at++ = op->sub;
+        *at++ = op->sub;
     if (op->flags)
-        *w->at++ = op->flags;
+        *at++ = op->flags;
     if (imm)
-        put(w, zigzag(imm));
+        at = leb(at, zigzag(imm));
     if (op->n != usual)
-        put(w, op->n);
+        at = leb(at, op->n);
     if (few == ARGS_MANY)
-        put(w, op->n_args);
-    for (uint32_t a = 0; a < op->n_args; a++) {
-        uint32_t arg = t->arg[op->args + a];
-        put(w, arg == SETT__NONE ? 0 : i - arg);
+        at = leb(at, op->n_args);
+    const uint32_t *arg = t->arg + op->args, *end = arg + op->n_args;
+    for (; arg < end; arg++) {
+        if (*arg >= i && *arg != SETT__NONE)
+            return false;
+        at = leb(at, *arg == SETT__NONE ? 0 : i - *arg);
     }
+    w->at = at;
     for (uint32_t k = 0, last = 0; pick && k < op->n; k++) {
         uint32_t index = t->index[(uint32_t)op->imm + k];
         put(w, zigzag((int64_t)index - last));
         last = index;
     }
-}
-
-static bool same_site(const sett__site_ref *a, const sett__site_ref *b)
-{
-    return a->file == b->file && a->func == b->func && a->line == b->line;
+    return true;
 }
 
 static const sett__site_ref *site_of(const sett__tape *t, const sett__op *op)
@@ -318,7 +308,7 @@ static void put_sites(struct writer *w, const sett__tape *t, struct names *names
             continue;
         }
         sett__site_ref now = {name_id(names, s->file), name_id(names, s->func), s->line};
-        if (same_site(&now, &last)) {
+        if (now.file == last.file && now.func == last.func && now.line == last.line) {
             put(w, SITE_SAME);
             continue;
         }
@@ -329,16 +319,25 @@ static void put_sites(struct writer *w, const sett__tape *t, struct names *names
     }
 }
 
+static sett_status no_op(uint32_t i, sett_error *err)
+{
+    return sett__error(err, SETT_E_VERIFY, "op %u cannot be written: an operand or index is out of range", i);
+}
+
 static sett_status put_tape(struct writer *w, const sett__tape *t, bool sites, struct names *names, sett_error *err)
 {
     uint64_t n_arg = 0, n_index = 0;
     for (uint32_t i = 0; i < t->n_op; i++) {
         const sett__op *op = &t->op[i];
-        if (!writable(t, i))
-            return sett__error(err, SETT_E_VERIFY, "op %u cannot be written: an operand or index is out of range", i);
         n_arg += op->n_args;
-        n_index += op->code == SETT__PICK ? op->n : 0;
-        if (SETT__HAS_TEXT(op))
+        if (op->code < SETT__PICK) /* most */
+            continue;
+        bool pick = op->code == SETT__PICK, text = op->code < SETT__N_CODES && SETT__HAS_TEXT(op);
+        if (op->code >= SETT__N_CODES || ((pick || text) && op->imm < 0) || (text && op->imm >= t->n_string) ||
+            (pick && (op->n > t->n_index || (uint64_t)op->imm > t->n_index - op->n)))
+            return no_op(i, err);
+        n_index += pick ? op->n : 0;
+        if (text)
             name_id(names, (uint32_t)op->imm);
     }
     uint32_t formats = names->n;
@@ -351,7 +350,8 @@ static sett_status put_tape(struct writer *w, const sett__tape *t, bool sites, s
     put(w, n_arg);
     put(w, n_index);
     for (uint32_t i = 0; i < t->n_op; i++)
-        put_op(w, t, i, names);
+        if (!put_op(w, t, i, names))
+            return no_op(i, err);
     if (sites) {
         name_sites(t, names);
         put_names(w, names, formats);

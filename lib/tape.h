@@ -47,6 +47,7 @@ typedef struct sett__arena {
     size_t used; /* bytes of all chunks */
 } sett__arena;
 void *sett__arena_alloc(sett__arena *, size_t bytes); /* 16-byte aligned, zeroed; NULL when out of memory */
+void *sett__arena_room(sett__arena *, size_t bytes);  /* the same, whatever it holds */
 char *sett__arena_str(sett__arena *, const char *);
 bool sett__arena_holds(const sett__arena *, const void *); /* is it in use, of this one? Looks at the address alone */
 void sett__arena_free(sett__arena *);
@@ -63,15 +64,37 @@ void sett__mem_free(const sett__allocator *, void *);
 sett_status sett__error(sett_error *e, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
 
 /* ---- dtype.c ------------------------------------------------------------------ */
-bool sett__dtype_valid(int);
+/* What is asked several times an op: by table, or one bit a type. */
+typedef struct sett__type { uint8_t bits; char kind, cls; } sett__type;
+extern const sett__type sett__types[64];
+static inline sett__type sett__type_of(int d) /* of none: zeros */
+{
+    return sett__types[(unsigned)d < 64 ? d : 0];
+}
+static inline bool sett__dtype_valid(int d)
+{
+    return sett__type_of(d).bits != 0;
+}
+static inline char sett__dtype_kind(sett_dtype d) /* 'b' 'i' 'u' 'f' 's', see SETT_DTYPES */
+{
+    return sett__type_of((int)d).kind;
+}
+static inline char sett__dtype_class(sett_dtype d) /* the letter of ops.def: b i u w h f d, or 's' */
+{
+    return sett__type_of((int)d).cls;
+}
+static inline int sett__dtype_bytes(sett_dtype d) /* storage of one element, bits rounded up; BOOL 1 */
+{
+    return (sett__type_of((int)d).bits + 7) / 8;
+}
+static inline uint64_t sett__bytes_of(int dtype, uint64_t n) /* of n elements, packed */
+{
+    return dtype == SETT_BOOL ? n : (n * sett__type_of(dtype).bits + 7) / 8;
+}
 /* The bits as n elements of a type, of which one or the other is narrower than a byte: the lowest bits first. */
 sett_val *sett__bitcast_packed(sett_build *, sett_site, sett_val *, sett_dtype to, uint32_t n);
-char sett__dtype_kind(sett_dtype);  /* 'b' 'i' 'u' 'f' 's', see SETT_DTYPES */
-char sett__dtype_class(sett_dtype); /* the letter of ops.def: b i u w h f d, or 's' */
 #define SETT__TYPES_TEXT 320 /* the names of all types */
 const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT]); /* "hfd": "f16, bf16, f32 or f64" */
-int sett__dtype_bytes(sett_dtype);  /* storage of one element, bits rounded up; BOOL 1 */
-/* Asked several times an op: one bit a type. */
 #define SETT__INT_BIT(name, id, text, bits, kind) | ((uint64_t)((kind == 'i' || kind == 'u') && bits <= 64) << id)
 #define SETT__FLOAT_BIT(name, id, text, bits, kind) | ((uint64_t)(kind == 'f') << id)
 #define sett__dtype_is_wide(d) ((d) == SETT_I128 || (d) == SETT_U128)
@@ -315,6 +338,8 @@ uint64_t sett__packed_at(const sett__sig *, uint32_t i);
 /* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */
 bool sett__target_parse(const char *target, int *sm, char *suffix);
 uint32_t sett__target_smem(int sm); /* bytes of shared memory that one block may use */
+/* Of a tape whose signature was verified: reads the target, which must give a block what it needs. */
+sett_status sett__target_gives(const sett__tape *, const char *target, int *sm, sett_error *);
 /* The lowest PTX ISA that holds the target and what needs min_ptx: 78 for 7.8; in the key. 0: no code is made for it. */
 int sett__target_isa(const char *target, int min_ptx);
 int sett__tape_isa(const sett__tape *, const char *target);

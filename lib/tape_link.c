@@ -70,13 +70,16 @@ bool sett__tape_link(sett__tape *t)
         sett__op *op = &t->op[i];
         if (op->code >= SETT__N_CODES)
             return false;
+        op->depth = (uint16_t)depth;
+        op->other = SETT__NONE;
+        const sett__op_info *info = &sett__ops[op->code];
+        if (info->cls < SETT__C_LOAD && !(info->min_sm | info->min_ptx)) /* most: they stand in line, on every target */
+            continue;
         int sm = sett__least_sm(op), ptx = least_ptx(op);
         t->min_sm = sm > t->min_sm ? (uint16_t)sm : t->min_sm;
         t->min_ptx = ptx > t->min_ptx ? (uint16_t)ptx : t->min_ptx;
         t->sig.early |= op->code == SETT__DEPWAIT;
         t->min_ptx_90 = vector_atom(op) ? 81 : t->min_ptx_90;
-        op->depth = (uint16_t)depth;
-        op->other = SETT__NONE;
         if ((sett__opens(op->code) || sett__closes(op->code)) && !link_region(t, i, stack, &depth))
             return false;
         if (op->code == SETT__WHILE && depth)

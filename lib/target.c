@@ -76,3 +76,45 @@ int sett__tape_isa(const sett__tape *t, const char *target)
     bool more = sett__target_parse(target, &sm, &suffix) && sm >= 90 && t->min_ptx_90 > t->min_ptx;
     return sett__target_isa(target, more ? t->min_ptx_90 : t->min_ptx);
 }
+
+/* ---- what a tape needs ---- */
+/* The sum is too large: what it is of, as far as there is room to say it. */
+static sett_status too_much_smem(const sett__tape *t, const char *target, int sm, sett_error *err)
+{
+    char parts[340] = "";
+    size_t at = 0;
+    uint32_t more = 0;
+    for (uint32_t i = 0; i < t->n_op; i++) {
+        const sett__op *op = &t->op[i];
+        const sett__site_ref *s = op->site < t->n_site ? &t->site[op->site] : NULL;
+        char where[130] = "?";
+        if (op->code != SETT__SMEM)
+            continue;
+        if (s && s->file < t->n_string)
+            snprintf(where, sizeof where, "%.100s:%u", t->string[s->file], s->line);
+        if (at + strlen(where) + 32 > sizeof parts)
+            more++;
+        else
+            at += (size_t)snprintf(parts + at, sizeof parts - at, "%s %llu at %s", at ? "," : ":",
+                (unsigned long long)sett__bytes_of(op->dtype, op->n), where);
+    }
+    if (more)
+        snprintf(parts + at, sizeof parts - at, ", %u more", more);
+    return sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory, and %s gives a block at most %u%s", t->sig.smem,
+        target, sett__target_smem(sm), parts);
+}
+
+sett_status sett__target_gives(const sett__tape *t, const char *target, int *sm, sett_error *err)
+{
+    const sett__sig *s = &t->sig;
+    int64_t extent;
+    char suffix;
+    if (!sett__target_parse(target, sm, &suffix))
+        return sett__error(err, SETT_E_TARGET, "%s is not a target that sett knows, such as sm_90a", target);
+    if (s->smem > sett__target_smem(*sm))
+        return too_much_smem(t, target, *sm, err);
+    for (int d = 0; d < 3; d++)
+        if (s->cluster[d].count && *sm < 90 && !(sett__expr_const(s, s->cluster[d], &extent) && extent == 1))
+            return sett__error(err, SETT_E_TARGET, "clusters need sm_90, the target is sm_%d", *sm);
+    return SETT_OK;
+}

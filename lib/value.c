@@ -21,7 +21,7 @@ static bool is_int(sett_dtype d)
 
 static bool is_arithmetic(sett_dtype d)
 {
-    return d == SETT_BOOL || is_int(d) || is_float(d) || sett__dtype_is_wide(d);
+    return sett__dtype_kind(d) != 's';
 }
 
 /* ---- C numbers ---------------------------------------------------------------- */
@@ -93,9 +93,9 @@ static sett_val *weak(const sett__ctx *c, operand *o, sett_dtype d)
 /* Checks one operand and records a lazy predicate: what is used in arithmetic is a value. */
 static sett_val *use(const sett__ctx *c, const sett_val *v)
 {
-    if (!sett__use_val(c->b, c->site, c->func, v))
+    if (!(v && sett__fine_val(c->b, v)) && !sett__use_val(c->b, c->site, c->func, v))
         return NULL;
-    v = sett__materialise(c->site, v);
+    v = v->id == SETT__NONE ? sett__materialise(c->site, v) : v;
     SETT__FAIL_IF(c->b, c->site, c->func, !v->head.poison && !is_arithmetic((sett_dtype)v->dtype), NULL, SETT_E_DTYPE,
         "there is no arithmetic on %s; convert it with sett_to", sett_dtype_name((sett_dtype)v->dtype));
     return c->b->error.status ? NULL : (sett_val *)(uintptr_t)v;
@@ -165,7 +165,7 @@ static bool common(const sett__ctx *c, const operand *o, int n, sett_dtype *out)
     return true;
 }
 
-sett_val *sett__to(sett_build *b, sett_site site, sett_val *v, sett_dtype dtype)
+sett_val *sett__converted(sett_build *b, sett_site site, sett_val *v, sett_dtype dtype)
 {
     if (b->error.status)
         return poison_of(b);
@@ -261,10 +261,21 @@ static sett_dtype computes_in(sett_binary_op op, sett_dtype d)
     return SETT_I32;
 }
 
+/* Two scalars of one type, in which the operation is done: most often. */
+static bool is_plain(sett_binary_op op, const operand o[2])
+{
+    const sett_val *x = o[0].v, *y = o[1].v;
+    if (!x || !y || !x->scalar || !y->scalar || x->dtype != y->dtype || x->dtype == SETT_BOOL || op > SETT_NE)
+        return false;
+    return is_float((sett_dtype)x->dtype) ? !binary_info[op].bits : op != SETT_DIV;
+}
+
 static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
 {
     sett_build *b = c->b;
     sett_dtype d;
+    if (is_plain(op, o))
+        return apply(c, op, o[0].v, o[1].v);
     if (!common(c, o, 2, &d))
         return poison_of(b);
     SETT__FAIL_IF(b, c->site, c->func, op <= SETT_NE && binary_info[op].bits && is_float(d), poison_of(b), SETT_E_DTYPE,

@@ -91,7 +91,12 @@ static bool scalar(struct check *c, uint32_t k, int dtype)
 static bool takes(sett__code code, int dtype)
 {
     const char *types = sett__ops[code].types;
-    return *types == '*' || strchr(types, sett__dtype_class((sett_dtype)dtype));
+    char cls = sett__dtype_class((sett_dtype)dtype);
+    if (*types == '*')
+        return true;
+    while (*types && *types != cls)
+        types++;
+    return *types == cls;
 }
 
 static bool refuse_type(struct check *c, sett__code code, int dtype)
@@ -154,11 +159,6 @@ static bool check_scalar(struct check *c)
     return result_is(c, address ? SETT_U64 : (sett_dtype)p->dtype, 1);
 }
 
-static uint64_t bytes_of(int dtype, uint64_t n)
-{
-    return dtype == SETT_BOOL ? n : (n * (uint64_t)sett_dtype_bits((sett_dtype)dtype) + 7) / 8;
-}
-
 static bool check_root(struct check *c)
 {
     const sett__op *op = c->op;
@@ -175,7 +175,7 @@ static bool check_root(struct check *c)
     if (op->code == SETT__RMEM)
         return (!op->imm && op->n <= SETT__MAX_WIDTH) ||
                bad(c, SETT_E_LIMIT, "%u elements: registers hold at most %d", op->n, SETT__MAX_WIDTH);
-    uint64_t bytes = bytes_of(op->dtype, op->n);
+    uint64_t bytes = sett__bytes_of(op->dtype, op->n);
     if (op->imm < 0 || op->imm > c->t->sig.smem || bytes > c->t->sig.smem - (uint64_t)op->imm)
         return bad(c, SETT_E_VERIFY, "it leaves the block's %u bytes of shared memory", c->t->sig.smem);
     return true;
@@ -306,7 +306,7 @@ static bool check_offset(struct check *c, const struct place *at, uint32_t n)
         return bad(c, SETT_E_RANGE, "the offset is too large");
     if (arg(c, at->k + 1) == SETT__NONE) {
         uint32_t by_value = root->code == SETT__PARAM ? c->t->sig.param[root->imm].bytes : 0;
-        uint64_t room = by_value ? by_value : root->n ? bytes_of(root->dtype, root->n) : UINT64_MAX;
+        uint64_t room = by_value ? by_value : root->n ? sett__bytes_of(root->dtype, root->n) : UINT64_MAX;
         bool inside = ((uint64_t)imm + n) * at->element <= room;
         return (imm >= 0 && inside) || bad(c, SETT_E_RANGE, "elements %lld to %lld are not in %%%u", (long long)imm,
                                            (long long)imm + (n - INT64_C(1)), arg(c, at->k));
@@ -395,11 +395,11 @@ static bool check_atom(struct check *c)
         return false;
     if ((!exchange && sett__dtype_is_wide((sett_dtype)op->dtype)) || (!exchange && !takes((sett__code)op->sub, op->dtype)))
         return bad(c, SETT_E_DTYPE, "there is no such atomic of %s", sett_dtype_name((sett_dtype)op->dtype));
-    if (op->n & (op->n - 1) || (op->n > 1 && bytes_of(op->dtype, op->n) > SETT__ATOM_WIDEST))
+    if (op->n & (op->n - 1) || (op->n > 1 && sett__bytes_of(op->dtype, op->n) > SETT__ATOM_WIDEST))
         return bad(c, SETT_E_VERIFY, "%u elements: an atomic has one, or 2, 4, 8 or 16 in up to %d bytes", op->n, SETT__ATOM_WIDEST);
     if (!check_place(c, &at, op->dtype, op->n) || (cas && !typed(c, 4, op->dtype, op->n)))
         return false;
-    at.align = op->n > 1 ? bytes_of(op->dtype, op->n) : 1; /* sub names the op */
+    at.align = op->n > 1 ? sett__bytes_of(op->dtype, op->n) : 1; /* sub names the op */
     return check_align(c, &at) && (at.root->code != SETT__RMEM || bad(c, SETT_E_SPACE, "registers have no atomics"));
 }
 
@@ -703,73 +703,44 @@ static bool check_op(struct check *c)
         return false;
     if (rule->args != ANY && op->n_args != rule->args)
         return bad(c, SETT_E_VERIFY, "it takes %d operands, not %u", rule->args, op->n_args);
-    if ((op->sub && !(rule->uses & SUB)) || (op->imm && !(rule->uses & IMM)) || (op->flags & ~flags_of(op)))
+    if ((op->sub && !(rule->uses & SUB)) || (op->imm && !(rule->uses & IMM)) || (op->flags && op->flags & ~flags_of(op)))
         return bad(c, SETT_E_VERIFY, "it has an attribute that it does not take");
     if (info->flags & SETT__E && c->depth)
         return bad(c, SETT_E_REGION, "it belongs outside of all regions");
     return check_result(c, rule->uses) && rule->check(c) && open_region(c);
 }
 
+/* What most ops are, in few comparisons. What it does not know or does not like, check_op looks at. */
+static bool is_plain(const struct check *c)
+{
+    const sett__tape *t = c->t;
+    const sett__op *op = c->op;
+    if (op->code >= SETT__N_CODES || sett__ops[op->code].cls != SETT__C_BINARY || op->sub | op->flags || op->imm ||
+        op->n_args != 2 || t->n_arg < 2 || op->args > t->n_arg - 2 || op->depth != c->depth || op->n - 1 >= SETT__MAX_WIDTH ||
+        !sett__dtype_valid(op->dtype) || !takes((sett__code)op->code, op->dtype))
+        return false;
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t id = t->arg[op->args + k];
+        const sett__op *v = &t->op[id];
+        if (id >= c->i || v->dtype != op->dtype || (v->n != 1 && v->n != op->n) || sett__ops[v->code].cls == SETT__C_ROOT || !visible(c, id))
+            return false;
+    }
+    return true;
+}
+
 /* ---- targets --------------------------------------------------------------------------- */
 static bool check_target(struct check *c, int sm)
 {
-    int need = sett__least_sm(c->op);
-    return !sm || need <= sm || bad(c, SETT_E_TARGET, "%s needs sm_%d, the target is sm_%d", sett__ops[c->op->code].text, need, sm);
-}
-
-/* The sum is too large: what it is of, as far as there is room to say it. */
-static sett_status too_much_smem(const sett__tape *t, const char *target, int sm, sett_error *err)
-{
-    char parts[340] = "";
-    size_t at = 0;
-    uint32_t more = 0;
-    for (uint32_t i = 0; i < t->n_op; i++) {
-        const sett__op *op = &t->op[i];
-        const sett__site_ref *s = op->site < t->n_site ? &t->site[op->site] : NULL;
-        char where[130] = "?";
-        if (op->code != SETT__SMEM)
-            continue;
-        if (s && s->file < t->n_string)
-            snprintf(where, sizeof where, "%.100s:%u", t->string[s->file], s->line);
-        if (at + strlen(where) + 32 > sizeof parts)
-            more++;
-        else
-            at += (size_t)snprintf(parts + at, sizeof parts - at, "%s %llu at %s", at ? "," : ":",
-                (unsigned long long)bytes_of(op->dtype, op->n), where);
-    }
-    if (more)
-        snprintf(parts + at, sizeof parts - at, ", %u more", more);
-    return sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory, and %s gives a block at most %u%s", t->sig.smem,
-        target, sett__target_smem(sm), parts);
-}
-
-static sett_status verify_target(const sett__tape *t, const char *target, int sm, sett_error *err)
-{
-    const sett__sig *s = &t->sig;
-    int64_t extent;
-    if (s->smem > sett__target_smem(sm))
-        return too_much_smem(t, target, sm, err);
-    for (int d = 0; d < 3; d++)
-        if (s->cluster[d].count && sm < 90 && !(sett__expr_const(s, s->cluster[d], &extent) && extent == 1))
-            return sett__error(err, SETT_E_TARGET, "clusters need sm_90, the target is sm_%d", sm);
-    return SETT_OK;
-}
-
-static sett_status read_target(const char *target, int *sm, sett_error *err)
-{
-    char suffix;
-    if (sett__target_parse(target, sm, &suffix))
-        return SETT_OK;
-    return sett__error(err, SETT_E_TARGET, "%s is not a target that sett knows, such as sm_90a", target);
+    int need = sm ? sett__least_sm(c->op) : 0;
+    return need <= sm ||
+           bad(c, SETT_E_TARGET, "%s needs sm_%d, the target is sm_%d", sett__ops[c->op->code].text, need, sm);
 }
 
 sett_status sett__tape_fits(const sett__tape *t, const char *target, sett_error *err)
 {
     struct check c = {.t = t, .err = err};
     int sm = 0;
-    sett_status status = read_target(target, &sm, err);
-    if (!status)
-        status = verify_target(t, target, sm, err);
+    sett_status status = sett__target_gives(t, target, &sm, err);
     if (status || t->min_sm <= sm)
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
@@ -782,17 +753,15 @@ sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_erro
 {
     struct check c = {.t = t, .err = err};
     int sm = 0;
-    sett_status status = target ? read_target(target, &sm, err) : SETT_OK;
-    if (!status)
-        status = sett__sig_verify(&t->sig, err);
+    sett_status status = sett__sig_verify(&t->sig, err);
     if (!status && t->n_op > SETT__MAX_OPS)
         status = sett__error(err, SETT_E_LIMIT, "%u ops: a tape holds at most %u", t->n_op, SETT__MAX_OPS);
     if (!status && target)
-        status = verify_target(t, target, sm, err);
+        status = sett__target_gives(t, target, &sm, err);
     if (status)
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
-        if (!check_op(&c) || !check_target(&c, sm))
+        if ((!is_plain(&c) && !check_op(&c)) || !check_target(&c, sm))
             return c.status;
     if (c.depth)
         return sett__error(err, SETT_E_REGION, "op %u opens a region that does not end", c.open[c.depth - 1]);
