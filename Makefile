@@ -99,7 +99,7 @@ $(B)/libsett.so.$(SOVERSION): $(LIB_OBJ) $(JIT_OBJ) lib/sett.map
 	    -Wl,--exclude-libs,ALL $(NETTLE_UNUSED:%=-Wl$(comma)--defsym=%=sett_version) -Wl,-z,relro,-z,now $(RELR) -Wl,-O1 $(if $(SAN),,-Wl,-z,defs) -o $@ $(LIB_OBJ) $(JIT_OBJ) $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/libsett.so: $(B)/libsett.so.$(SOVERSION)
 	ln -sf $(<F) $@
-PTX_LDFLAGS := -shared -Wl,-s -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
+PTX_LDFLAGS := -shared -Wl,-s $(RELR) -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
 PTX_LIBS = -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs nvptx passes) \
     -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(SYS_LIBS)
 # LLVM static and hidden; one exported symbol, the other 20 MB of names stripped. The first use is the first miss.
