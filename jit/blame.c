@@ -21,13 +21,31 @@ static uint32_t op_at(const char *ptx, unsigned long line)
     return op;
 }
 
+/* A brace that is never closed is missed at the end of the function only: the first text that lacks one. */
+static uint32_t op_unclosed(const sett__tape *t)
+{
+    for (uint32_t i = 0; i < t->n_op; i++) {
+        int open = 0;
+        if (sett__ops[t->op[i].code].cls != SETT__C_INLINE)
+            continue;
+        for (const char *s = t->string[t->op[i].imm]; *s; s++)
+            open += (*s == '{') - (*s == '}');
+        if (open)
+            return i;
+    }
+    return SETT__NONE;
+}
+
 void sett__blame(const sett__tape *t, const char *ptx, sett_error *err)
 {
     const char *at = strstr(err->text, " line ");
+    char title[200];
     uint32_t op = at ? op_at(ptx, strtoul(at + 6, NULL, 10)) : SETT__NONE;
+    op = op == SETT__NONE ? op_unclosed(t) : op;
     const sett__site_ref *s = op < t->n_op && t->op[op].site < t->n_site ? &t->site[t->op[op].site] : NULL;
     if (!s || sett__ops[t->op[op].code].cls != SETT__C_INLINE)
         return;
+    sett__op_title(t, op, title, sizeof title);
     sett_error why = *err;
-    sett__error(err, why.status, "%.200s:%u: sett_inline_ptx: %s", t->string[s->file], s->line, why.text);
+    sett__error(err, why.status, "%.120s:%u: %s: %s", t->string[s->file], s->line, title, why.text);
 }

@@ -163,7 +163,9 @@ void sett__fail(sett_build *b, sett_site site, const char *func, sett_status sta
     va_list list;
     va_start(list, format);
     if (at < size)
-        vsnprintf(text + at, size - at, format, list);
+        at += (size_t)vsnprintf(text + at, size - at, format, list);
+    if (at >= size)
+        memcpy(text + size - 4, "...", 4);
     va_end(list);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Status codes and messages. */
 #include "lib.h"
+#include <string.h>
 
 static const struct {
     sett_status status;
@@ -36,7 +37,9 @@ static sett_status error_va(sett_error *e, sett_status status, const char *forma
 {
     if (e) {
         e->status = status;
-        vsnprintf(e->text, sizeof e->text, format, ap);
+        int n = vsnprintf(e->text, sizeof e->text, format, ap);
+        if (n >= (int)sizeof e->text)
+            memcpy(e->text + sizeof e->text - 4, "...", 4);
     }
     return status;
 }

@@ -26,6 +26,8 @@ sett__two sett__mul2(const sett__at *, sett_val *x, sett_val *y); /* exact */
 sett_val *sett__sign(const sett__at *, sett_val *); /* its sign bit alone, as an integer */
 /* The value with the sign bit of another. */
 sett_val *sett__with_sign(const sett__at *, sett_val *magnitude, sett_val *sign);
+sett_val *sett__odd_integer(const sett__at *, sett_val *); /* of 64 bits: one that a Float64 holds, and that rounds as it does; narrow.c */
+sett_val *sett__odd_wide(const sett__at *, sett_val *);    /* of 128 bits, as a Float64; wide_int.c */
 /* A table of terms for each type: name_32 and name_64. */
 #define X_POLY(name, x) \
     sett__poly(a, x, a->wide ? name##_64 : name##_32, (int)(a->wide ? SETT__COUNT(name##_64) : SETT__COUNT(name##_32)))

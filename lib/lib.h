@@ -64,6 +64,11 @@ struct sett_tensor {
     const char *name;     /* for messages and reports */
 };
 typedef struct sett__poison { sett_val val; sett_layout layout; sett_tensor tensor; sett_arg arg; } sett__poison;
+typedef struct sett__by_value { /* sett_scalar_struct */
+    uint32_t param;
+    const sett_struct *of;
+    struct sett__by_value *next;
+} sett__by_value;
 struct sett_build {
     /* Memory, which sett__build_again keeps. */
     const sett__allocator *mem;
@@ -106,6 +111,7 @@ struct sett_build {
     uint32_t smem_used, smem_align, more_align;
     sett_arg more;           /* bytes that a launch adds so far; more_root: the root of all of them, once there are any */
     uint32_t more_root;
+    sett__by_value *by_value;
     struct sett__note *notes; /* what layouts decided: widths, what lost them (report.c) */
     const void *user;
 };
@@ -243,10 +249,12 @@ bool sett__broadcast(const sett__ctx *, sett_val **, int n);
 sett_tensor *sett__declare_param(const sett__ctx *, const char *name, sett_dtype, const sett_param_args *, bool wide);
 /* A struct passed by value: its bytes, (bytes):(1). */
 sett_tensor *sett__declare_struct(const sett__ctx *, const char *name, int64_t bytes, int align);
+/* struct.c: "knobs.rows", what of a parameter passed by value lies at a byte. */
+void sett__field_at(const sett_build *, uint32_t param, int64_t byte, char *buf, size_t size);
 /* Byte offset of a new piece of the block's shared window. */
 uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t bytes, uint32_t align);
 /* The same of bytes that the launch computes, from where those begin; false: the build has failed. */
-bool sett__smem_more(const sett__ctx *, sett_arg bytes, uint32_t align, sett_arg *at);
+bool sett__smem_more(const sett__ctx *, sett_arg bytes, uint32_t align, uint32_t step, sett_arg *at); /* at a multiple of step */
 /* Turns a dynamic integer (made of symbols, integer scalars and constants only) into a host
  * expression; false: it depends on something that a launch does not know. */
 bool sett__to_expr(sett_build *, sett_arg leaf, sett__expr *);
@@ -518,7 +526,7 @@ const char *sett__report_text(sett_build *);
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
  * hashes the sources that decide and fails when the id was not raised. */
-#define SETT__CODEGEN_ID "0.1.0-13"
+#define SETT__CODEGEN_ID "0.1.0-14"
 #define SETT__PLUGIN_ABI 3
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
 #define SETT__PLUGIN_DEAD "the compiler failed earlier in this process and is not used again: %.400s"

@@ -22,7 +22,7 @@ static sett_val *to_odd(const sett__at *a, sett_val *x)
 
 /* An integer of 64 bits as one of the same magnitude or so that a Float64 holds: past 2^53 its lowest 12 bits become the odd
  * one above them, which decides a later rounding as they would have. */
-static sett_val *odd_integer(const sett__at *a, sett_val *x)
+sett_val *sett__odd_integer(const sett__at *a, sett_val *x)
 {
     sett_dtype d = (sett_dtype)x->dtype;
     sett_val *zero = sett__const_bits(a->b, a->site, d, 0), *low = sett__const_bits(a->b, a->site, d, 0xfff);
@@ -37,8 +37,10 @@ static sett_val *odd_integer(const sett__at *a, sett_val *x)
 static sett_val *single(const sett__at *a, sett_val *x, sett_dtype to)
 {
     sett_dtype d = (sett_dtype)x->dtype;
-    if (to == SETT_F8E8M0FNU && sett__dtype_is_int(d) && sett_dtype_bits(d) >= 32)
-        x = X_TO(sett_dtype_bits(d) == 64 ? odd_integer(a, x) : x, SETT_F64);
+    if (to == SETT_F8E8M0FNU && sett__dtype_is_wide(d))
+        x = sett__odd_wide(a, x);
+    else if (to == SETT_F8E8M0FNU && sett__dtype_is_int(d) && sett_dtype_bits(d) >= 32)
+        x = X_TO(sett_dtype_bits(d) == 64 ? sett__odd_integer(a, x) : x, SETT_F64);
     return x->dtype == SETT_F64 ? to_odd(a, x) : sett__to(a->b, a->site, x, SETT_F32);
 }
 

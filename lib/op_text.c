@@ -112,3 +112,35 @@ bool sett__inline_read(const char *s, uint32_t n_operands, sett__inline *to, cha
     }
     return read_places(to->text, to->n_result, n_operands, what);
 }
+
+/* Its PTX, all blanks one, at most ~100 characters of it. */
+static void put_ptx(sett__sink *out, const char *s)
+{
+    uint32_t n = 0;
+    for (s += strspn(s, " \t\r\n"); *s && n < 100; n++) {
+        size_t blank = strspn(s, " \t\r\n");
+        if (blank && !s[blank])
+            return;
+        sett__putf(out, "%c", blank ? ' ' : *s);
+        s += blank ? blank : 1;
+    }
+    sett__put(out, *s ? "..." : "");
+}
+
+void sett__op_title(const sett__tape *t, uint32_t i, char *buf, size_t size)
+{
+    const sett__op *op = &t->op[i];
+    char text[160];
+    sett__inline in;
+    sett__sink out = {.buf = buf, .cap = size};
+    bool ptx = op->code < SETT__N_CODES && sett__ops[op->code].cls == SETT__C_INLINE && op->imm >= 0 && op->imm < t->n_string &&
+               sett__inline_read(t->string[op->imm], op->n_args, &in, text);
+    if (ptx) {
+        sett__put(&out, "sett_inline_ptx `");
+        put_ptx(&out, in.text);
+    } else {
+        sett__op_str(t, i, text, sizeof text);
+        sett__putf(&out, "op %u `%s", i, text);
+    }
+    sett__put(&out, "`");
+}

@@ -219,6 +219,15 @@ bool sett__need_expr(const sett__ctx *c, const char *what, int i, sett_arg leaf,
     }
     const sett__op *op = &c->b->op[w.culprit];
     const sett__site_ref *at = op->site == SETT__NONE ? NULL : &c->b->site[op->site];
+    const sett__op *root = op->code == SETT__LOAD ? &c->b->op[c->b->arg[op->args]] : NULL;
+    if (root && root->code == SETT__PARAM && c->b->sig.param[root->imm].bytes && at) {
+        char field[160];
+        sett__field_at(c->b, (uint32_t)root->imm, op->imm * sett__dtype_bytes((sett_dtype)op->dtype), field, sizeof field);
+        sett__fail(c->b, c->site, c->func, SETT_E_STATIC,
+            "%s must be made of symbols, integer scalars and constants; %s, read at %s:%u, is a field of a struct, which the launch "
+            "hands on unread: give this number as a sett_scalar too", what, field, c->b->string[at->file], at->line);
+        return false;
+    }
     sett__fail(c->b, c->site, c->func, SETT_E_STATIC,
         "%s must be made of symbols, integer scalars and constants, not of %s%s%s:%u", what,
         sett__ops[op->code].text, at ? " at " : "", at ? c->b->string[at->file] : "", at ? at->line : 0);
@@ -536,10 +545,10 @@ void sett_block_at(sett_site site, sett_build *b, sett_arg a)
             (long long)threads);
 }
 
-bool sett__smem_more(const sett__ctx *c, sett_arg bytes, uint32_t align, sett_arg *at)
+bool sett__smem_more(const sett__ctx *c, sett_arg bytes, uint32_t align, uint32_t step, sett_arg *at)
 {
     sett_build *b = c->b;
-    const sett_arg to = sett_arg_i(align);
+    const sett_arg to = sett_arg_i(step);
     bool first = !b->more_align;
     *at = first ? sett_arg_i(0) : sett__mul(c, sett__ceil_div(c, b->more, to), to);
     b->more = sett__add(c, *at, bytes);

@@ -195,7 +195,43 @@ sett_tensor *sett_scalar_struct_at(sett_site site, sett_build *b, const char *na
     const sett__ctx c = {b, site, "sett_scalar_struct"};
     if (!b)
         return NULL;
-    return sett__use_struct(b, site, c.func, s) ? sett__declare_struct(&c, name, s->size, s->align) : &b->poison->tensor;
+    if (!sett__use_struct(b, site, c.func, s))
+        return &b->poison->tensor;
+    sett_tensor *t = sett__declare_struct(&c, name, s->size, s->align);
+    sett__by_value *p = sett__new(b, sizeof *p);
+    if (p && !t->head.poison) {
+        *p = (sett__by_value){(uint32_t)t->param, s, b->by_value};
+        b->by_value = p;
+    }
+    return t;
+}
+
+/* The field of which the byte is a part; *byte is then counted from it. -1: it is between them. Of a union the first. */
+static int covers(const sett_struct *s, int64_t *byte)
+{
+    for (int i = 0; i < s->n; i++) {
+        const sett_field *f = &s->field[i];
+        int64_t from = *byte - s->offset[i];
+        if (from >= 0 && from < element_size(f) * (f->count ? f->count : 1))
+            return *byte = f->of ? from % element_size(f) : from, i;
+    }
+    return -1;
+}
+
+void sett__field_at(const sett_build *b, uint32_t param, int64_t byte, char *buf, size_t size)
+{
+    sett__sink out = {.buf = buf, .cap = size};
+    const sett__by_value *p = b->by_value;
+    while (p && p->param != param)
+        p = p->next;
+    sett__putf(&out, "%.60s", b->sig.param[param].name);
+    for (const sett_struct *s = p ? p->of : NULL; s;) {
+        int i = covers(s, &byte);
+        if (i < 0)
+            return;
+        sett__putf(&out, ".%.60s", s->field[i].name);
+        s = s->field[i].of;
+    }
 }
 
 sett_tensor *sett_make_smem_struct_at(sett_site site, sett_build *b, const sett_struct *s)

@@ -167,21 +167,37 @@ sett_tensor *sett_make_rmem_tensor_at(sett_site site, sett_build *b, sett_dtype 
         &c, dtype, shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL), "rmem");
 }
 
-/* Of a size that the launch computes: behind what is static, in order. */
+/* Elements that a layout of dynamic size reaches. A swizzle moves them within blocks of 2^top, so it may use all of the last. */
+static sett_arg reach_dynamic(const sett__ctx *c, const sett_layout *l, bool compact)
+{
+    sett_arg n = compact ? sett__product(c, l->shape) : sett_cosize_layout(l);
+    if (!l->has_inner)
+        return n;
+    int top = l->base + l->bits + (l->shift < 0 ? -l->shift : 0);
+    const sett_arg block = sett_arg_i(INT64_C(1) << top);
+    return sett__mul(c, sett__ceil_div(c, sett__add(c, n, l->offset), block), block);
+}
+
+/* Of a size that the launch computes: behind what is static, in order. Elements narrower than a byte come in whole units:
+ * two of 4 bits, four of 6, which begin where 3 divides the place too, so that it is a number of elements. */
 static sett_tensor *more_smem(const sett__ctx *c, sett_dtype dtype, sett_layout *l, bool compact, uint32_t align)
 {
     sett_build *b = c->b;
     sett_tensor *t = make(b, SETT_SMEM, dtype, l, "smem");
-    const sett_arg element = sett_arg_i(sett__dtype_bytes(dtype));
-    SETT__FAIL_IF(b, c->site, c->func, l->has_inner || sett__is_packed(t), &b->poison->tensor, SETT_E_STATIC,
-        "the layout %s of %s is not static: of elements narrower than a byte, or swizzled, it must be of C integers",
-        sett__layout_text(b, l), sett_dtype_name(dtype));
-    sett_arg at, bytes = sett__mul(c, compact ? sett__product(c, l->shape) : sett_cosize_layout(l), element);
-    if (b->error.status || !sett__smem_more(c, bytes, align, &at))
+    SETT__FAIL_IF(b, c->site, c->func, l->has_inner == 2, &b->poison->tensor, SETT_E_STATIC,
+        "the layout %s is not static: one within another must be of C integers to be shared memory; shape:stride, swizzled or not, may "
+        "be made of symbols", sett__layout_text(b, l));
+    bool packed = sett__is_packed(t);
+    const uint32_t bits = (uint32_t)sett_dtype_bits(dtype);
+    const int64_t elements = !packed ? 1 : bits == 6 ? 4 : 2, bytes = !packed ? sett__dtype_bytes(dtype) : bits == 6 ? 3 : 1;
+    sett_arg at, units = reach_dynamic(c, l, compact);
+    if (packed)
+        units = sett__ceil_div(c, units, sett_arg_i(elements));
+    if (b->error.status || !sett__smem_more(c, sett__mul(c, units, sett_arg_i(bytes)), align, bytes == 3 ? 3 * align : align, &at))
         return &b->poison->tensor;
     t->align = align;
     t->root = b->more_root;
-    t->offset = sett__div(c, at, element);
+    t->offset = sett__mul(c, sett__div(c, at, sett_arg_i(bytes)), sett_arg_i(elements));
     return b->error.status ? &b->poison->tensor : t;
 }
 

@@ -18,17 +18,17 @@ struct check {
 /* "add.c:31: op 7 `%7 = add i32 %1, %2`: ..." */
 SETT_PRINTF(3, 4) static bool bad(struct check *c, sett_status status, const char *format, ...)
 {
-    char site[160] = "", text[160], what[200];
+    char site[160] = "", what[200], title[200];
     const sett__tape *t = c->t;
     const sett__site_ref *s = c->op->site < t->n_site ? &t->site[c->op->site] : NULL;
     if (s && s->file < t->n_string)
         snprintf(site, sizeof site, "%s:%u: ", t->string[s->file], s->line);
-    sett__op_str(t, c->i, text, sizeof text);
+    sett__op_title(t, c->i, title, sizeof title);
     va_list ap;
     va_start(ap, format);
     vsnprintf(what, sizeof what, format, ap);
     va_end(ap);
-    c->status = sett__error(c->err, status, "%sop %u `%s`: %s", site, c->i, text, what);
+    c->status = sett__error(c->err, status, "%s%s: %s", site, title, what);
     return false;
 }
 

@@ -15,7 +15,7 @@ static sett_val *upper(const sett__at *a, sett_val *x)
 
 /* Of m >= 2^64, of which hi is the upper half: its 64 leading bits, the last one set where what follows them is not 0.
  * They round as all of m does; then a power of two puts them in their place. */
-static sett_val *large(const sett__at *a, sett_val *m, sett_val *hi, sett_dtype to)
+static sett_val *large(const sett__at *a, sett_val *m, sett_val *hi, sett_dtype to, bool odd)
 {
     /* Without the bits next to a higher one, hi rounds to no higher power of two. */
     sett_val *top = X_AND(hi, X_1(SETT__NOT, SETT_U64, X_SHR(hi, whole(a, SETT_U64, 1))));
@@ -25,15 +25,16 @@ static sett_val *large(const sett__at *a, sett_val *m, sett_val *hi, sett_dtype 
     sett_val *lead = X_OR(upper(a, moved), X_TO(rest, SETT_U64));
     sett_val *scale = X_SHL(X_ADD(e, whole(a, SETT_U64, 1)), whole(a, SETT_U64, 52));
     scale = sett__to(a->b, a->site, X_1(SETT__BITCAST, SETT_F64, scale), to);
-    return X_MUL(X_TO(lead, to), scale);
+    return X_MUL(X_TO(odd ? sett__odd_integer(a, lead) : lead, to), scale);
 }
 
-static sett_val *to_float(const sett__at *a, sett_val *x, sett_dtype to)
+/* odd: of what the float does not hold a bit stays set that a later rounding sees. */
+static sett_val *to_float(const sett__at *a, sett_val *x, sett_dtype to, bool odd)
 {
     bool sign = x->dtype == SETT_I128;
     sett_val *m = sign ? X_TO(X_1(SETT__ABS, SETT_I128, x), SETT_U128) : x, *hi = upper(a, m);
-    sett_val *small = X_TO(X_TO(m, SETT_U64), to);
-    sett_val *r = X_IF(X_TEST(SETT__EQ, hi, whole(a, SETT_U64, 0)), small, large(a, m, hi, to));
+    sett_val *low = X_TO(m, SETT_U64), *small = X_TO(odd ? sett__odd_integer(a, low) : low, to);
+    sett_val *r = X_IF(X_TEST(SETT__EQ, hi, whole(a, SETT_U64, 0)), small, large(a, m, hi, to, odd));
     return sign ? X_IF(X_TEST(SETT__LT, x, whole(a, SETT_I128, 0)), X_1(SETT__NEG, to, r), r) : r;
 }
 
@@ -56,8 +57,13 @@ static sett_val *of_float(const sett__at *a, sett_val *x, sett_dtype to)
     return X_IF(X_TEST(SETT__LT, x, zero), below, X_IF(over, X_1(SETT__NOT, to, least), bits));
 }
 
+sett_val *sett__odd_wide(const sett__at *a, sett_val *x)
+{
+    return to_float(a, x, SETT_F64, true);
+}
+
 sett_val *sett__to_wide(sett_build *b, sett_site site, sett_val *x, sett_dtype to)
 {
     const sett__at a = sett__at_of(b, site, SETT_F64);
-    return sett__dtype_is_float(to) ? to_float(&a, x, to) : of_float(&a, x, to);
+    return sett__dtype_is_float(to) ? to_float(&a, x, to, false) : of_float(&a, x, to);
 }

@@ -87,6 +87,54 @@ START_TEST(packed_through)
 }
 END_TEST
 
+/* Windows that the launch sizes, behind one another: floats, packed elements, a swizzled tile, packed again. Each is read back
+ * by the mirrored thread; X goes to D through both packed ones, F to E through the tile. */
+static void sized(sett_build *b, const void *user)
+{
+    sett_dtype d = *(const sett_dtype *)user;
+    sett_val *n = sett_sym(b, "n", .div = EACH), *i = sett_thread_idx(b, 0), *mirror = sett_sub(sett_sub(sett_floordiv(n, EACH), 1), i);
+    sett_tensor *X = sett_param(b, "X", d, sett_make_layout(b, T1(n)), .align = 4), *D = sett_param(b, "D", d, sett_make_layout(b, T1(n)), .align = 4);
+    sett_tensor *F = sett_param(b, "F", SETT_F32, sett_make_layout(b, T(EACH, sett_floordiv(n, EACH)))), *E = sett_param(b, "E", SETT_F32, sett_make_layout(b, T(EACH, sett_floordiv(n, EACH))));
+    sett_block(b, sett_floordiv(n, EACH));
+    sett_tensor *first = sett_make_smem_tensor(b, SETT_U8, sett_make_layout(b, T1(sett_add(n, 5))), 0);
+    sett_tensor *p = sett_make_smem_tensor(b, d, sett_make_layout(b, T1(n)), 0);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_swizzled(2, 1, 2, sett_make_layout(b, T(EACH, sett_floordiv(n, EACH)))), 0);
+    sett_tensor *q = sett_make_smem_tensor(b, d, sett_make_layout(b, T1(n)), 0);
+    sett_set(first, 1, sett_add(i, 5));
+    sett_copy(sett_local_tile(X, T1(EACH), T1(i)), sett_local_tile(p, T1(EACH), T1(i)));
+    sett_copy(sett_slice(F, ALL, i), sett_slice(s, ALL, i));
+    sett_sync_threads(b);
+    sett_copy(sett_local_tile(p, T1(EACH), T1(mirror)), sett_local_tile(q, T1(EACH), T1(mirror)));
+    sett_copy(sett_slice(s, ALL, mirror), sett_slice(E, ALL, i));
+    sett_sync_threads(b);
+    sett_copy(sett_local_tile(q, T1(EACH), T1(mirror)), sett_local_tile(D, T1(EACH), T1(i)));
+}
+
+START_TEST(packed_sized)
+{
+    sett_dtype d = types[_i];
+    sett_kernel *k = conform_compile(sized, &types[_i], (conform_how){0});
+    for (int threads = 1; threads <= 37; threads += 9) {
+        size_t n = (size_t)threads * EACH, bytes = n * (size_t)bits_of(d) / 8;
+        uint8_t *x = random_bytes(bytes), *y = calloc(bytes + 1, 1);
+        float f[EACH * 40], e[EACH * 40];
+        for (size_t i = 0; i < n; i++)
+            f[i] = (float)i;
+        const int64_t t = threads, all = (int64_t)n;
+        sett_buf X = sett_buf_1d(x, d, all), D = sett_buf_1d(y, d, all), F = {f, SETT_F32, 2, {EACH, t}, {1, EACH}}, E = {e, SETT_F32, 2, {EACH, t}, {1, EACH}};
+        conform_run(k, &X, &D, &F, &E);
+        for (size_t i = 0; i < n; i++) {
+            size_t from = ((size_t)threads - 1 - i / EACH) * EACH + i % EACH;
+            ck_assert_msg(get(y, d, i) == get(x, d, from), "%s, %d threads, %zu: %x, not %x", sett_dtype_name(d), threads, i, get(y, d, i), get(x, d, from));
+            ck_assert_msg(e[i] == f[from], "swizzled, %d threads, %zu: %g, not %g", threads, i, (double)e[i], (double)f[from]);
+        }
+        free(x);
+        free(y);
+    }
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* ---- predicates, fills, tails --------------------------------------------------------------------- */
 typedef struct tail { sett_dtype d; int div; } tail;
 
@@ -281,6 +329,7 @@ END_TEST
 void conform_add_packed(TCase *t)
 {
     tcase_add_loop_test(t, packed_through, 0, TYPES);
+    tcase_add_loop_test(t, packed_sized, 0, TYPES);
     tcase_add_loop_test(t, packed_tails, 0, 2 * TYPES);
     tcase_add_loop_test(t, packed_views, 0, TYPES);
     tcase_add_test(t, packed_refusals);

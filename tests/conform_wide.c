@@ -223,6 +223,43 @@ START_TEST(wide_conversions)
 }
 END_TEST
 
+/* To f8E8M0FNU, of which the code is a power of two: rounded up, once, wherever between two the integer lies. */
+static void scales(sett_build *b, const void *user)
+{
+    sett_val *n = sett_sym(b, "n"), *i = sett_add(sett_mul(sett_block_idx(b, 0), BLOCK), sett_thread_idx(b, 0));
+    sett_tensor *X = sett_param(b, "X", *(const sett_dtype *)user, sett_make_layout(b, T1(n))), *D = sett_param(b, "D", SETT_F8E8M0FNU, sett_make_layout(b, T1(n)));
+    sett_grid(b, sett_ceil_div(n, BLOCK));
+    sett_block(b, BLOCK);
+    sett_if (b, sett_lt(i, n))
+        sett_set(D, sett_to(sett_at(X, i), SETT_F8E8M0FNU), i);
+}
+
+START_TEST(wide_scales)
+{
+    enum { n = 128 * 9 };
+    const sett_dtype d = _i ? SETT_U128 : SETT_I128;
+    u128 x[n];
+    uint8_t got[n];
+    uint64_t seed = 5;
+    for (int k = 0; k < 128; k++) {
+        u128 two = (u128)1 << k, low = two - 1, any = ((u128)conform_random(&seed) << 64 | conform_random(&seed)) & low;
+        const u128 near[9] = {two, two + 1, low, two + (two >> 1), two + any, two | low, two + (low & 1), two + (two >> 24 & low), two + (two >> 53 & low)};
+        for (int e = 0; e < 9; e++)
+            x[k * 9 + e] = near[e];
+    }
+    sett_buf X = sett_buf_1d(x, d, n), D = sett_buf_1d(got, SETT_F8E8M0FNU, n);
+    conform_body(scales, &d, &X, &D);
+    for (int i = 0; i < n; i++) {
+        int up = 0;
+        while (up < 127 && (u128)1 << up < x[i]) /* the least power that holds it, 2^127 at most */
+            up++;
+        int want = d == SETT_I128 && (i128)x[i] < 0 ? 0xff : x[i] ? 127 + up : 0;
+        ck_assert_msg(got[i] == want, "%s %" PRIx64 "%016" PRIx64 " to f8E8M0FNU: got %d, want %d", sett_dtype_name(d), (uint64_t)(x[i] >> 64),
+            (uint64_t)x[i], got[i], want);
+    }
+}
+END_TEST
+
 /* ---- memory, constants, bits ------------------------------------------------------------------- */
 static void places(sett_build *b, const void *user)
 {
@@ -302,6 +339,7 @@ void conform_add_wide(TCase *t)
 {
     tcase_add_loop_test(t, wide_ops, 0, 2);
     tcase_add_loop_test(t, wide_conversions, 0, TYPES);
+    tcase_add_loop_test(t, wide_scales, 0, 2);
     tcase_add_test(t, wide_places);
     tcase_add_test(t, wide_print);
 }

@@ -114,6 +114,46 @@ START_TEST(structs_are_passed)
 }
 END_TEST
 
+/* Literals: SETT_STRUCT takes one as it is, elsewhere it stands in parentheses. */
+START_TEST(literals_are_passed)
+{
+    sett_kernel *k = compile_cpu(on_line, "on_line");
+    ck_assert_msg(!sett_launch(k, ((sett_stream){SETT_CPU, NULL}), &err, SETT_STRUCT((struct line){1, 0.5, {5, 6, 7}}),
+                      (&(sett_buf){at_line, SETT_F64, 1, {3}, {1}}), SETT_STRUCT((struct line){.shift = 4})), "%s", err.text);
+    expect_line(0.5, 4);
+    sett_kernel_release(k);
+}
+END_TEST
+
+static void field_of_grid(sett_build *b, const void *user)
+{
+    sett_struct *Inner = sett_make_struct(b, "inner", SETT_FIELD("pad", SETT_I32), SETT_FIELD("rows", SETT_I32, .count = 2));
+    sett_struct *Outer = sett_make_struct(b, "outer", SETT_FIELD("a", SETT_F64), SETT_FIELD_OF("in", Inner), SETT_FIELD("cols", SETT_I32));
+    sett_tensor *K = sett_scalar_struct(b, "knobs", Outer);
+    sett_val *rows = sett_at(sett_field_tensor(K, Outer, "in.rows"), 1);
+    if (*(const int *)user == 0)
+        sett_grid(b, sett_ceil_div(sett_field(K, Outer, "cols"), 32));
+    else if (*(const int *)user == 1)
+        sett_grid(b, 1, rows);
+    else
+        sett_make_smem_tensor(b, SETT_F32, SETT_T1(rows), 0);
+}
+
+START_TEST(fields_are_no_grid)
+{
+    static const char *const text[] = {"sett_grid: extent 0 must be made of symbols, integer scalars and constants; knobs.cols, read at ",
+        "sett_grid: extent 1 must be made of symbols, integer scalars and constants; knobs.in.rows, read at ",
+        "sett_make_smem_tensor: the layout's size must be made of symbols, integer scalars and constants; knobs.in.rows, read at "};
+    for (int i = 0; i < 3; i++) {
+        sett_kernel *k;
+        const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = &i};
+        ck_assert_int_eq(sett_compile(engine, field_of_grid, &o, &k, &err), SETT_E_STATIC);
+        ck_assert_msg(strstr(err.text, text[i]) && strstr(err.text, "is a field of a struct, which the launch hands on unread: give this number as a sett_scalar too"),
+            "%s", err.text);
+    }
+}
+END_TEST
+
 /* ---- shared memory that a launch sizes --------------------------------------------------- */
 static void sized(sett_build *b, const void *user)
 {
@@ -193,6 +233,8 @@ Suite *by_value_suite(void)
     TCase *t = tcase_create("by_value");
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, structs_are_passed);
+    tcase_add_test(t, literals_are_passed);
+    tcase_add_test(t, fields_are_no_grid);
     tcase_add_test(t, launches_size_shared_memory);
     tcase_add_test(t, ptx_of_structs);
     tcase_add_test(t, ptx_of_sizes);

@@ -292,7 +292,7 @@ START_TEST(assemblers_error)
     static const sett_body bodies[] = {misspelt, wrong_type, open_brace};
     static const sett_assembler by[] = {SETT_ASM_NVJITLINK, SETT_ASM_PTXAS};
     sett_error err = {0};
-    char want[64];
+    char want[128];
     if (!have_compiler())
         return;
     const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .assembler = by[_i % 2]};
@@ -301,10 +301,13 @@ START_TEST(assemblers_error)
     ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
     const sett_compile_options o = {.size = sizeof o, .target = "sm_90"};
     sett_status s = sett_compile(e, bodies[_i / 2], &o, &k, &err);
-    snprintf(want, sizeof want, "test_inline.c:%d: sett_inline_ptx: ", line);
+    static const char *const ptx[] = {"ad.s32 $0, $1, 1;", "add.s64 $0, $1, 1;", "{ add.s32 $0, $1, 1;"};
+    snprintf(want, sizeof want, "test_inline.c:%d: sett_inline_ptx `%s`: ", line, ptx[_i / 2]);
     ck_assert_msg(s == SETT_E_NO_ASSEMBLER || (s == SETT_E_ASSEMBLE && strstr(err.text, "refuses the PTX for sm_90: ")), "%d: %s", s, err.text);
-    if (s == SETT_E_ASSEMBLE && bodies[_i / 2] != open_brace) /* which shows at the function's end only */
+    if (s == SETT_E_ASSEMBLE)
         ck_assert_msg(strstr(err.text, want) != NULL, "%s", err.text);
+    if (s == SETT_E_ASSEMBLE && bodies[_i / 2] == misspelt)
+        ck_assert_msg(strstr(err.text, "'ad'") != NULL, "%s", err.text); /* the assembler's own words */
     sett_engine_close(e);
 }
 END_TEST
@@ -323,7 +326,7 @@ START_TEST(old_target)
     compiled(wide_swap, "sm_80", true, SETT_E_TARGET, &err);
     ck_assert_msg(strstr(err.text, "atom needs sm_90, the target is sm_80") && strstr(err.text, "test_inline.c:"), "%s", err.text);
     compiled(misspelt, "sm_75", true, SETT_E_TARGET, &err);
-    ck_assert_msg(strstr(err.text, "ptx needs sm_80, the target is sm_75") && strstr(err.text, "test_inline.c:"), "%s", err.text);
+    ck_assert_msg(strstr(err.text, ": sett_inline_ptx `ad.s32 $0, $1, 1;`: ptx needs sm_80, the target is sm_75") && strstr(err.text, "test_inline.c:"), "%s", err.text);
 }
 END_TEST
 

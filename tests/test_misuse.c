@@ -207,6 +207,25 @@ static void ends_its_build(sett_build *b, const void *user)
     sett_sync_threads(b);
 }
 
+/* A text that has no room ends in dots: whoever reads it knows that there is more. */
+START_TEST(long_texts)
+{
+    sett_error e;
+    char name[600];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    sett__error(&e, SETT_E_ARGUMENT, "%s", name + 92); /* 507 */
+    ck_assert_str_eq(e.text, name + 92);
+    sett__error(&e, SETT_E_ARGUMENT, "%s", name);
+    ck_assert(strlen(e.text) == 507 && !strcmp(e.text + 503, "n..."));
+    const char *text;
+    sett_build *b = sett__build_new(NULL, true);
+    sett__fail(b, SETT_HERE, "sett_sym", SETT_E_ARGUMENT, "%s", name);
+    ck_assert(sett_build_status(b, &text) == SETT_E_ARGUMENT && strlen(text) == 507 && !strcmp(text + 503, "n..."));
+    sett_build_end(b, NULL);
+}
+END_TEST
+
 START_TEST(body_ends_its_build)
 {
     sett_engine *e;
@@ -231,6 +250,7 @@ Suite *misuse_suite(void)
     tcase_add_test(c, nesting);
     tcase_add_test(c, grown_too_deep);
     tcase_add_test(c, body_ends_its_build);
+    tcase_add_test(c, long_texts);
     suite_add_tcase(s, c);
     return s;
 }

@@ -328,8 +328,11 @@ static void e_narrow(void)
 static void e_dtype(void) { sett_make_rmem_tensor(b, (sett_dtype)99, 8); }
 static void e_rmem_dynamic(void) { sett_make_rmem_tensor(b, SETT_F32, sett_sym(b, "N")); }
 static void e_rmem_many(void) { sett_make_rmem_tensor(b, SETT_F32, 70000); }
-static void e_smem_dynamic(void) { sett_make_smem_tensor(b, SETT_I4, sett_row_major(b, sett_sym(b, "N")), 0); }
-static void e_smem_swizzled(void) { sett_make_smem_tensor(b, SETT_F32, sett_make_swizzled(2, 3, 3, sett_row_major(b, sett_sym(b, "N"), 64)), 0); }
+static void e_smem_dynamic(void)
+{
+    sett_layout *l = sett_make_layout(b, T(8, sett_sym(b, "N")));
+    sett_make_smem_tensor(b, SETT_F32, sett_make_composed_layout(sett_make_layout(b, T(8, 8), T(8, 1)), 0, l), 0);
+}
 static void e_smem_thread(void)
 {
     sett_block(b, 32);
@@ -375,8 +378,7 @@ START_TEST(misuse_is_named)
         {e_dtype, SETT_E_DTYPE, "sett_make_rmem_tensor: 99 is no element type"},
         {e_rmem_dynamic, SETT_E_STATIC, "sett_make_rmem_tensor: the shape N is not static: registers are allocated while building, so it must be of C integers"},
         {e_rmem_many, SETT_E_LIMIT, "sett_make_rmem_tensor: the layout 70000:1 needs 70000 elements, of at most 65536"},
-        {e_smem_dynamic, SETT_E_STATIC, "sett_make_smem_tensor: the layout N:1 of i4 is not static: of elements narrower than a byte, or swizzled, it must be of C integers"},
-        {e_smem_swizzled, SETT_E_STATIC, "of f32 is not static: of elements narrower than a byte, or swizzled"},
+        {e_smem_dynamic, SETT_E_STATIC, " is not static: one within another must be of C integers to be shared memory"},
         {e_smem_thread, SETT_E_STATIC, "sett_make_smem_tensor: the layout's size must be made of symbols, integer scalars and constants, not of tid at "},
         {e_smem_align, SETT_E_ALIGN, "sett_make_smem_tensor: an alignment of 24 is no power of two up to 1024"},
         {e_tile_zero, SETT_E_ARGUMENT, "sett_local_tile: invalid: 0 is no tiler"},

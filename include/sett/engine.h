@@ -167,7 +167,8 @@ SETT_API sett_status sett_poll(sett_engine *, int device, sett_error *);
 typedef enum sett_asserts { SETT_ASSERTS_DEFAULT, SETT_ASSERTS_OFF, SETT_ASSERTS_ON } sett_asserts;
 typedef struct sett_compile_options {
     size_t size;
-    const char *name;   /* of the kernel, for reports and profilers; letters, digits, _; not in the key */
+    const char *name;   /* of the kernel, for reports and profilers; letters, digits, _; not in the key. NULL: "kernel", which
+                         * reports of the CPU engine leave out: the body's C name is not known to a function that gets its address */
     const char *target; /* "cpu", "sm_90a", ...; NULL: the default device's */
     const void *user;   /* handed to the body */
     size_t user_size;   /* given: (body, user bytes, target, options) is remembered, and the next call with the

@@ -124,7 +124,8 @@ static inline sett_bind sett_bind_struct(const void *p, size_t bytes)
     b.u.p = p;
     return b;
 }
-#define SETT_STRUCT(x) sett_bind_struct(&(x), sizeof(x)) /* of sett_scalar_struct */
+/* Of sett_scalar_struct: SETT_STRUCT(s), or SETT_STRUCT((struct knobs){1, 2}). */
+#define SETT_STRUCT(...) sett_bind_struct(&(__VA_ARGS__), sizeof(__VA_ARGS__))
 #ifdef __cplusplus
 }
 /* The same names as in C, with overloads where C has _Generic. */
@@ -150,14 +151,15 @@ static inline sett_bind sett_bind_self(sett_bind b)
     return b;
 }
 #define SETT_BIND(x) \
-    ((void)sizeof(struct { _Static_assert(SETT_BINDS_AS_(x), "an argument of a launch is a number, the address of a sett_buf, or SETT_STRUCT(x)"); int i; }), \
+    ((void)__extension__({ _Static_assert(SETT_BINDS_AS_(x), "an argument of a launch is a number, the address of a sett_buf, or SETT_STRUCT(x)"); 0; }), \
         _Generic((x), sett_buf *: sett_bind_t, const sett_buf *: sett_bind_t, float: sett_bind_f, double: sett_bind_f, sett_bind: sett_bind_self, default: sett_bind_i)(x))
 #define SETT_BINDS_AS_(x) \
     _Generic((x), sett_buf *: 1, const sett_buf *: 1, sett_bind: 1, float: 1, double: 1, _Bool: 1, char: 1, signed char: 1, unsigned char: 1, short: 1, \
         unsigned short: 1, int: 1, unsigned: 1, long: 1, unsigned long: 1, long long: 1, unsigned long long: 1, default: 0)
 #define SETT_BINDS(...) SETT_NARG(__VA_ARGS__) - 1, (const sett_bind[]){SETT_EACH(SETT_BIND, __VA_ARGS__)}
 /* sett_launch(kernel, stream, &err, arguments...): 0 to 32 of them, buffers by address, C numbers. Streams:
- * sett_launch(k, sett_stream_of(0, s), &err, &x). */
+ * sett_launch(k, sett_stream_of(0, s), &err, &x). It is a macro, to which a comma between braces ends an argument: a literal
+ * stands in parentheses, (&(sett_buf){p, SETT_F32, 1, {n}, {1}}) or ((sett_stream){0, s}); in SETT_STRUCT it does already. */
 #define sett_launch(k, ...) SETT_LAUNCH_(k, __VA_ARGS__, 0)
 #define SETT_LAUNCH_(k, stream, err, ...) sett_launch_n(k, stream, SETT_BINDS(__VA_ARGS__), err)
 /* sett_call_make(kernel, device, &call, &err, arguments...) */

@@ -41,8 +41,8 @@ SETT_API sett_tensor *sett_make_rmem_tensor_at(sett_site, sett_build *, sett_dty
  *
  * Extents and strides may also be made of symbols and integer scalars, as the grid is: then each launch computes the size
  * (CuTe's dynamic shared memory). Such tensors lie behind the others, in order; the layout is shape:stride with strides of 0
- * or more, the elements have whole bytes. A symbol that no argument has is given behind the arguments, so that the caller of a
- * launch decides:
+ * or more, swizzled or not; elements narrower than a byte lie together as everywhere. A symbol that no argument has is given
+ * behind the arguments, so that the caller of a launch decides:
  *
  *     sett_val *n = sett_sym(b, "n");   sett_tensor *S = sett_make_smem_tensor(b, SETT_F32, n, 16);   (n):(1)
  *     sett_launch(k, s, &err, &X, 4096)                            4096 floats
