@@ -35,6 +35,17 @@ static sett_status verify_names(const sett__sig *s, sett_error *err)
     return SETT_OK;
 }
 
+/* What a layout names was there before it: the text form declares in this order. */
+static sett_status verify_order(const sett__sig *s, const sett__param *p, sett__expr e, sett_error *err)
+{
+    for (uint32_t i = 0; i < e.count; i++) {
+        const sett__xop *x = &s->code[e.first + i];
+        if (x->code == SETT__X_SCALAR && x->imm >= p - s->param)
+            return sett__error(err, SETT_E_VERIFY, "parameter %.100s: its layout names %.100s, which comes after it", p->name, s->param[x->imm].name);
+    }
+    return SETT_OK;
+}
+
 static sett_status verify_leaf(const sett__sig *s, const sett__param *p, const sett__leaf *l, sett_error *err)
 {
     int64_t extent;
@@ -47,7 +58,8 @@ static sett_status verify_leaf(const sett__sig *s, const sett__param *p, const s
             s->code[l->extent.first + i].code != SETT__X_SYM && s->code[l->extent.first + i].code != SETT__X_SCALAR;
     if (fixed && (!sett__expr_const(s, l->extent, &extent) || extent < 0))
         return sett__error(err, SETT_E_VERIFY, "parameter %.100s: an extent is negative or has no value", p->name);
-    return SETT_OK;
+    sett_status status = verify_order(s, p, l->extent, err);
+    return status ? status : verify_order(s, p, l->stride, err);
 }
 
 static sett_status verify_layout(const sett__sig *s, const sett__param *p, sett_error *err)

@@ -502,6 +502,22 @@ START_TEST(regions_are_linked)
 }
 END_TEST
 
+/* What no text can say must not be in bytes: found by fuzzing. */
+START_TEST(scalars_before_layouts)
+{
+    sett__tape t = parsed("sett tape 1\nscalar k i32\nparam A f32 (8):(k) align 4");
+    sett_error err;
+    ck_assert_int_eq(sett__tape_verify(&t, NULL, &err), SETT_OK);
+    sett__param k = t.sig.param[0];
+    t.sig.param[0] = t.sig.param[1], t.sig.param[1] = k;
+    for (uint32_t i = 0; i < t.sig.n_code; i++)
+        t.sig.code[i].imm += t.sig.code[i].code == SETT__X_SCALAR;
+    ck_assert_int_eq(sett__tape_verify(&t, NULL, &err), SETT_E_VERIFY);
+    ck_assert_str_eq(err.text, "parameter A: its layout names k, which comes after it");
+    sett__tape_free(&t);
+}
+END_TEST
+
 /* That a kernel begins early is said of its ops in the signature, which alone travels with its code. */
 START_TEST(early_signature)
 {
@@ -689,6 +705,7 @@ Suite *tape_suite(void)
     tcase_add_test(t, regions_are_linked);
     tcase_add_test(t, signature_travels_alone);
     tcase_add_test(t, early_signature);
+    tcase_add_test(t, scalars_before_layouts);
     tcase_add_test(t, wide_values);
     tcase_add_test(t, memory_runs_out_at_every_point);
     tcase_add_test(t, arena_gives_zeroed_aligned_memory);
