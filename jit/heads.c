@@ -46,14 +46,17 @@ void sett__head_give(sett__heads *h, sett_kernel *k)
     pthread_mutex_unlock(&h->lock);
 }
 
-uint32_t sett__head_index(const sett__heads *h, const sett_kernel *k)
+uint32_t sett__head_index(sett__heads *h, const sett_kernel *k)
 {
-    for (size_t c = SETT__HEAD_CHUNKS; c--;) {
+    uint32_t index = UINT32_MAX; /* no handle of this engine's */
+    pthread_mutex_lock(&h->lock);
+    for (size_t c = SETT__HEAD_CHUNKS; c-- && index == UINT32_MAX;) {
         uintptr_t at = (uintptr_t)k - (uintptr_t)h->chunk[c];
         if (h->chunk[c] && at < chunk_heads(c) * sizeof *k)
-            return (uint32_t)(at / sizeof *k + (c ? chunk_heads(c) : 0));
+            index = (uint32_t)(at / sizeof *k + (c ? chunk_heads(c) : 0));
     }
-    return UINT32_MAX; /* no handle of this engine's */
+    pthread_mutex_unlock(&h->lock);
+    return index;
 }
 
 void sett__heads_free(sett__heads *h)

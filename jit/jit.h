@@ -503,7 +503,7 @@ typedef struct sett__heads {
 } sett__heads;
 sett_kernel *sett__head_take(sett__heads *); /* zeros; NULL: no memory */
 void sett__head_give(sett__heads *, sett_kernel *);
-uint32_t sett__head_index(const sett__heads *, const sett_kernel *);
+uint32_t sett__head_index(sett__heads *, const sett_kernel *);
 static inline sett_kernel *sett__head_at(const sett__heads *, uint32_t i);
 void sett__heads_free(sett__heads *); /* none is in use */
 
@@ -650,7 +650,7 @@ sett_status sett__kernel_not_loaded(sett_kernel *, sett_status, sett_error *);
 /* ---- store.c: kernels by key, the memo, compiles under way ------------------------------------------------- */
 /* One compile of one key; whoever asks for it meanwhile waits for it. */
 typedef struct sett__flight sett__flight;
-sett_status sett__kernels_open(sett__kernels **, const sett__heads *, sett_error *);
+sett_status sett__kernels_open(sett__kernels **, sett__heads *, sett_error *);
 void sett__kernels_close(sett__kernels *); /* releases every kernel that it holds */
 /* A kernel of the slot (retained), or a flight: *lead is set if the caller must fly it and then land it. */
 typedef struct sett__found { sett_kernel *kernel; sett__flight *flight; bool lead; } sett__found;

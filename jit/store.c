@@ -58,7 +58,7 @@ typedef struct kernel_map {
 } kernel_map;
 
 struct sett__kernels {
-    const sett__heads *heads;
+    sett__heads *heads;
     kernel_map slots;
     kernel_map cpu; /* kernels of the CPU by public key, which is not their slot */
     pthread_mutex_t lock;
@@ -233,7 +233,7 @@ static bool map_widen(kernel_map *m, const sett__heads *heads)
 }
 
 /* Takes a reference of its own. Without memory the kernel is simply not found again. */
-static void map_insert(kernel_map *m, const sett__heads *heads, sett_kernel *kernel)
+static void map_insert(kernel_map *m, sett__heads *heads, sett_kernel *kernel)
 {
     const places *p = atomic_load_explicit(&m->now, memory_order_relaxed);
     const slot_key k = key_of(m, kernel);
@@ -273,7 +273,7 @@ static void forget(table *t, const sett_kernel *kernel)
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
-sett_status sett__kernels_open(sett__kernels **out, const sett__heads *heads, sett_error *err)
+sett_status sett__kernels_open(sett__kernels **out, sett__heads *heads, sett_error *err)
 {
     sett__kernels *ks = calloc(1, sizeof *ks);
     *out = NULL;

@@ -324,14 +324,12 @@ static bool check_param_access(struct check *c, const sett__op *root)
     if (root->code != SETT__PARAM)
         return true;
     const sett__param *p = &c->t->sig.param[root->imm];
-    bool reads = c->op->code == SETT__LOAD || c->op->code == SETT__CPASYNC;
-    int need = reads ? SETT__ACCESS_READ : SETT__ACCESS_WRITE;
+    bool reads = c->op->code == SETT__LOAD || c->op->code == SETT__CPASYNC, both = c->op->code == SETT__ATOM;
+    int need = both ? SETT__ACCESS_READ | SETT__ACCESS_WRITE : reads ? SETT__ACCESS_READ : SETT__ACCESS_WRITE;
     if (p->scalar)
         return c->op->code == SETT__LOAD || bad(c, SETT_E_SPACE, "%s is passed by value: it is only read", p->name);
-    if (p->access & need)
-        return true;
-    return bad(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name,
-        need == SETT__ACCESS_READ ? "read" : "written");
+    return (p->access & need) == need ||
+           bad(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name, both ? "read and written" : reads ? "read" : "written");
 }
 
 /* n elements of a type at the place that operands 0 and 1 and imm name, under operand 2. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Read-modify-writes, of any order and scope. By inline asm,
  * because LLVM 22 drops the scope of an atomicrmw; what the target has no instruction for
- * is a compare-and-swap loop. Of several elements by the widest instruction that it has, else one after another;
- * what nobody reads needs no red of its own: the assembler makes one of an atom. */
+ * is a compare-and-swap loop. Of several elements by the widest instruction that it has, else one after another.
+ * Where nobody reads what was there it is a red: ptxas makes one of an atom, nvJitLink 13.0 does not. */
 #include "ptx.h"
 #include <string.h>
 
@@ -10,6 +10,7 @@ typedef struct place {
     const char *sem, *scope, *space; /* "relaxed", "gpu", "global" */
     LLVMValueRef address;
     uint32_t first; /* element of the op's values that lies there */
+    bool quiet;     /* nobody reads what was there, and a red can do it */
 } place;
 
 /* "op.type" of the instruction, and the first sm that has it. NULL: none. */
@@ -73,11 +74,16 @@ static char constraint(LLVMTypeRef t)
 static LLVMValueRef instruction(
     sett__lower *l, const place *at, const char *what, LLVMTypeRef type, LLVMValueRef *in, unsigned n)
 {
-    char text[96], regs[32];
+    char text[96], regs[32], c = constraint(type);
+    if (at->quiet && n == 2) {
+        snprintf(text, sizeof(text), "red.%s.%s.%s.%s [$0], $1;", at->sem, at->scope, at->space, what);
+        snprintf(regs, sizeof(regs), "l,%c,~{memory}", c);
+        sett__ir_asm(l, LLVMVoidTypeInContext(l->ctx), text, regs, true, in, n);
+        return LLVMConstNull(type);
+    }
     const char *operands[] = {"[$1]", "[$1], $2", "[$1], $2, $3"};
     snprintf(text, sizeof(text), "%s.%s.%s.%s.%s $0, %s;", n == 1 ? "ld" : "atom", n == 1 ? "relaxed" : at->sem, at->scope, at->space,
         what, operands[n - 1]);
-    char c = constraint(type);
     int len = snprintf(regs, sizeof(regs), "=%c,l", c);
     for (unsigned i = 1; i < n; i++)
         len += snprintf(regs + len, sizeof(regs) - (size_t)len, ",%c", c);
@@ -188,10 +194,14 @@ static void vector(sett__lower *l, const sett__op *op, const place *at, const fo
     uint32_t per = f->n / f->regs, n = f->regs;
     LLVMTypeRef element = sett__ir_reg_type(l, op->dtype), lanes = sett__ir_vec_type(element, per), reg = per > 1 ? l->i32 : element, all[4];
     LLVMValueRef in[5] = {at->address};
-    int len = snprintf(text, sizeof text, "atom.%s.%s.%s.%s ", at->sem, at->scope, at->space, f->text), r = 0;
-    len += print_regs(text + len, sizeof text - (size_t)len, 0, n);
-    len += snprintf(text + len, sizeof text - (size_t)len, ", [$%u], ", n);
-    len += print_regs(text + len, sizeof text - (size_t)len, n + 1, n);
+    const uint32_t out = at->quiet ? 0 : n;
+    int len = snprintf(text, sizeof text, "%s.%s.%s.%s.%s ", out ? "atom" : "red", at->sem, at->scope, at->space, f->text), r = 0;
+    if (out) {
+        len += print_regs(text + len, sizeof text - (size_t)len, 0, n);
+        len += snprintf(text + len, sizeof text - (size_t)len, ", ");
+    }
+    len += snprintf(text + len, sizeof text - (size_t)len, "[$%u], ", out);
+    len += print_regs(text + len, sizeof text - (size_t)len, out + 1, n);
     snprintf(text + len, sizeof text - (size_t)len, ";");
     char c = constraint(reg);
     for (uint32_t i = 0; i < n; i++) {
@@ -203,13 +213,16 @@ static void vector(sett__lower *l, const sett__op *op, const place *at, const fo
             v = LLVMBuildInsertElement(l->b, v, part[k], sett__ir_int(l->i32, k), "");
         in[i + 1] = per > 1 ? LLVMBuildBitCast(l->b, v, reg, "") : part[0];
         all[i] = reg;
-        r += snprintf(regs + r, sizeof regs - (size_t)r, "=%c,", c);
+        if (out)
+            r += snprintf(regs + r, sizeof regs - (size_t)r, "=%c,", c);
     }
     r += snprintf(regs + r, sizeof regs - (size_t)r, "l");
     for (uint32_t i = 0; i < n; i++)
         r += snprintf(regs + r, sizeof regs - (size_t)r, ",%c", c);
     snprintf(regs + r, sizeof regs - (size_t)r, ",~{memory}");
-    LLVMValueRef got = sett__ir_asm(l, n > 1 ? LLVMStructTypeInContext(l->ctx, all, n, 0) : reg, text, regs, true, in, n + 1);
+    LLVMTypeRef result = n > 1 ? LLVMStructTypeInContext(l->ctx, all, n, 0) : reg;
+    LLVMValueRef got = sett__ir_asm(l, out ? result : LLVMVoidTypeInContext(l->ctx), text, regs, true, in, n + 1);
+    got = out ? got : LLVMConstNull(result);
     for (uint32_t i = 0; i < n; i++) {
         LLVMValueRef v = LLVMBuildBitCast(l->b, n > 1 ? LLVMBuildExtractValue(l->b, got, i, "") : got, lanes, "");
         for (uint32_t k = 0; k < per; k++)
@@ -241,7 +254,9 @@ static void atom(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     bool shared = sett__arg_of(l, op, 0)->code == SETT__SMEM;
     int scope = (op->flags & SETT__F_SCOPE) >> SETT__F_SCOPE_AT;
     place at = {.sem = sett__sem_word[(op->flags & SETT__F_SEM) >> SETT__F_SEM_AT], .space = shared ? "shared" : "global",
-        .scope = scope ? sett__scope_word[scope] : shared ? "cta" : "gpu"};
+        .scope = scope ? sett__scope_word[scope] : shared ? "cta" : "gpu",
+        .quiet = !l->used[op - l->tape->op] && op->sub != SETT__XCHG && op->sub != SETT__CAS};
+    at.quiet &= !strcmp(at.sem, "relaxed") || !strcmp(at.sem, "release"); /* of a red */
     LLVMValueRef start = sett__ir_address(l, op, op->dtype), old[SETT__ATOM_WIDEST];
     LLVMTypeRef element = sett__ir_mem_type(l, op->dtype);
     for (uint32_t n = 1; at.first < op->n; at.first += n) {

@@ -316,6 +316,16 @@ static void types(sett__lower *l)
     l->ptr = LLVMPointerTypeInContext(l->ctx, 0);
 }
 
+static void note_uses(sett__lower *l)
+{
+    for (uint32_t i = 0; i < l->tape->n_op; i++)
+        for (int k = 0; k < l->tape->op[i].n_args; k++) {
+            uint32_t id = sett__arg_op(l, &l->tape->op[i], k);
+            if (id != SETT__NONE)
+                l->used[id] = 1;
+        }
+}
+
 sett_status sett__lower_tape(sett__lower *l)
 {
     const sett__tape *t = l->tape;
@@ -329,7 +339,9 @@ sett_status sett__lower_tape(sett__lower *l)
     l->site = SETT__NONE;
     l->val = (LLVMValueRef **)calloc(t->n_op + 1u, sizeof(*l->val));
     l->scratch = (LLVMValueRef *)calloc(pool + widest, sizeof(*l->scratch));
-    if (l->val && l->scratch && make_function(l)) {
+    l->used = (uint8_t *)calloc(t->n_op + 1u, 1);
+    if (l->val && l->scratch && l->used && make_function(l)) {
+        note_uses(l);
         l->b = LLVMCreateBuilderInContext(l->ctx);
         sett__debug_begin(l);
         walk(l, l->scratch + widest);
@@ -340,6 +352,8 @@ sett_status sett__lower_tape(sett__lower *l)
     }
     free(l->val);
     free(l->scratch);
+    free(l->used);
+    l->used = NULL;
     l->val = NULL;
     l->scratch = NULL;
     return l->status;

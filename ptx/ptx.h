@@ -38,6 +38,7 @@ typedef struct sett__lower {
     LLVMValueRef policy[2]; /* of L2: evict first, evict last; NULL: not made yet */
     uint32_t claims; /* assertions so far */
     LLVMValueRef **val;    /* op to its pieces; roots: the pointer */
+    uint8_t *used;         /* is an op's result read? */
     LLVMValueRef *scratch; /* as many as the widest value has elements */
     sett__frame frame[SETT__MAX_DEPTH];
     int depth;

@@ -184,7 +184,7 @@ static const struct { sett_body body; const char *want; } made[] = {
            "CHECK: fence.acq_rel.sys;"},
     {folds, "CHECK: redux.sync.add.s32\nCHECK: redux.sync.min.s32\nCHECK: redux.sync.max.s32\nCHECK: redux.sync.and.b32\nCHECK: redux.sync.or.b32\n"
             "CHECK: redux.sync.xor.b32\nCHECK: redux.sync.max.u32\nCHECK: shfl.sync.bfly\nCHECK: bar.sync\nCHECK: bar.sync"},
-    {orders, "CHECK: atom.relaxed.gpu.global.add.u32\nCHECK: atom.acquire.cta.global.or.b32\nCHECK: atom.release.sys.global.max.u64\n"
+    {orders, "CHECK: red.relaxed.gpu.global.add.u32\nCHECK: atom.acquire.cta.global.or.b32\nCHECK: red.release.sys.global.max.u64\n"
              "CHECK: atom.relaxed.gpu.global.exch.b32\nCHECK: atom.acq_rel.gpu.global.cas.b32\nCHECK: atom.relaxed.gpu.global.cas.b16\n"
              "CHECK: atom.relaxed.cta.shared.cas.b32\nCHECK: atom.relaxed.gpu.global.cas.b16\nCHECK: atom.relaxed.gpu.global.cas.b32\nCHECK: atom.relaxed.gpu.global.cas.b16"},
     {caches, "CHECK: ld.global.ca.v4.b32\nCHECK: st.global.wb.v4.b32\nCHECK: ld.global.cg.v4.b32\nCHECK: st.global.cg.v4.b32\nCHECK: ld.global.cs.v4.b32\n"

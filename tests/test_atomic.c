@@ -10,23 +10,23 @@
 
 /* ---- PTX ---------------------------------------------------------------------------------------- */
 static const struct { sett_dtype dtype; uint32_t n; const char *sub; bool shared; const char *target, *want; } vectors[] = {
-    {SETT_F32, 4, "add", false, "sm_90", "CHECK: .version 8.1\nCHECK: atom.relaxed.gpu.global.add.v4.f32 {\nNOT: atom\nCHECK: ret"},
-    {SETT_F32, 2, "add", false, "sm_90a", "CHECK: .version 8.1\nCHECK: atom.relaxed.gpu.global.add.v2.f32 {\nNOT: atom\nCHECK: ret"},
-    {SETT_F16, 8, "add", false, "sm_90", "CHECK: atom.relaxed.gpu.global.add.noftz.v4.f16x2 {\nNOT: atom\nCHECK: ret"},
-    {SETT_BF16, 8, "add", false, "sm_90", "CHECK: atom.relaxed.gpu.global.add.noftz.v4.bf16x2 {\nNOT: atom\nCHECK: ret"},
-    {SETT_BF16, 4, "add", false, "sm_100", "CHECK: atom.relaxed.gpu.global.add.noftz.v2.bf16x2 {\nNOT: atom\nCHECK: ret"},
-    {SETT_BF16, 2, "add", false, "sm_90", "CHECK: atom.relaxed.gpu.global.add.noftz.bf16x2 %\nNOT: atom\nCHECK: ret"},
-    {SETT_F16, 2, "add", false, "sm_75", "CHECK: .version 6.3\nCHECK: atom.relaxed.gpu.global.add.noftz.f16x2 %\nNOT: atom\nCHECK: ret"},
-    {SETT_F16, 4, "add", true, "sm_90", "CHECK: atom.relaxed.cta.shared.add.noftz.f16x2 %\nCHECK: atom.relaxed.cta.shared.add.noftz.f16x2 %\nNOT: atom\nCHECK: ret"},
+    {SETT_F32, 4, "add", false, "sm_90", "CHECK: .version 8.1\nCHECK: .relaxed.gpu.global.add.v4.f32\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_F32, 2, "add", false, "sm_90a", "CHECK: .version 8.1\nCHECK: .relaxed.gpu.global.add.v2.f32\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_F16, 8, "add", false, "sm_90", "CHECK: .relaxed.gpu.global.add.noftz.v4.f16x2\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_BF16, 8, "add", false, "sm_90", "CHECK: .relaxed.gpu.global.add.noftz.v4.bf16x2\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_BF16, 4, "add", false, "sm_100", "CHECK: .relaxed.gpu.global.add.noftz.v2.bf16x2\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_BF16, 2, "add", false, "sm_90", "CHECK: .relaxed.gpu.global.add.noftz.bf16x2\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_F16, 2, "add", false, "sm_75", "CHECK: .version 6.3\nCHECK: .relaxed.gpu.global.add.noftz.f16x2\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_F16, 4, "add", true, "sm_90", "CHECK: .relaxed.cta.shared.add.noftz.f16x2\nCHECK: .relaxed.cta.shared.add.noftz.f16x2\nNOT: .relaxed.\nCHECK: ret"},
     {SETT_F16, 8, "add", false, "sm_80",
-        "CHECK: .version 7.0\nCHECK: add.noftz.f16x2 %\nCHECK: add.noftz.f16x2 %\nCHECK: add.noftz.f16x2 %\nCHECK: add.noftz.f16x2 %\nNOT: atom\nCHECK: ret"},
+        "CHECK: .version 7.0\nCHECK: add.noftz.f16x2\nCHECK: add.noftz.f16x2\nCHECK: add.noftz.f16x2\nCHECK: add.noftz.f16x2\nNOT: .relaxed.\nCHECK: ret"},
     {SETT_BF16, 2, "add", false, "sm_80", "NOT: bf16x2\nCHECK: atom.relaxed.gpu.global.cas.b16\nCHECK: atom.relaxed.gpu.global.cas.b16\nCHECK: ret"},
     {SETT_F32, 4, "add", false, "sm_80",
-        "CHECK: .version 7.0\nCHECK: global.add.f32\nCHECK: global.add.f32\nCHECK: global.add.f32\nCHECK: global.add.f32\nNOT: atom\nCHECK: ret"},
-    {SETT_F32, 2, "add", true, "sm_90", "CHECK: shared.add.f32\nCHECK: shared.add.f32\nNOT: atom\nCHECK: ret"},
-    {SETT_I32, 2, "add", false, "sm_90", "CHECK: .version 7.8\nCHECK: global.add.u32\nCHECK: global.add.u32\nNOT: atom\nCHECK: ret"},
-    {SETT_F32, 2, "max", false, "sm_90", "CHECK: .version 7.8\nCHECK: cas.b32\nCHECK: cas.b32\nNOT: atom\nCHECK: ret"},
-    {SETT_I32, 2, "cas", false, "sm_90", "CHECK: cas.b32\nCHECK: cas.b32\nNOT: atom\nCHECK: ret"}};
+        "CHECK: .version 7.0\nCHECK: global.add.f32\nCHECK: global.add.f32\nCHECK: global.add.f32\nCHECK: global.add.f32\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_F32, 2, "add", true, "sm_90", "CHECK: shared.add.f32\nCHECK: shared.add.f32\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_I32, 2, "add", false, "sm_90", "CHECK: .version 7.8\nCHECK: global.add.u32\nCHECK: global.add.u32\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_F32, 2, "max", false, "sm_90", "CHECK: .version 7.8\nCHECK: cas.b32\nCHECK: cas.b32\nNOT: .relaxed.\nCHECK: ret"},
+    {SETT_I32, 2, "cas", false, "sm_90", "CHECK: cas.b32\nCHECK: cas.b32\nNOT: .relaxed.\nCHECK: ret"}};
 
 /* The kernel as text, of which the atomic is one op: by lane, under a predicate or not, with a reader or without. */
 static const char kernel[] =
@@ -60,6 +60,8 @@ START_TEST(of_targets)
         ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
         char *bad = match(info.ptx, vectors[_i].want);
         ck_assert_msg(!bad, "%s: %s\n%s", o.target, bad, info.ptx);
+        const bool read = form & 2 || strstr(vectors[_i].want, "cas"); /* else a red, which gives nothing */
+        ck_assert_msg(!strstr(info.ptx, "red.relaxed") == read && !strstr(info.ptx, "atom.relaxed") == !read, "form %d:\n%s", form, info.ptx);
         sett_kernel_release(k);
     }
     sett_engine_close(e);

@@ -343,6 +343,37 @@ START_TEST(disk_marker_lost)
 }
 END_TEST
 
+/* Names of ours that are not what we make: the user's. Nothing is made beside them, and they stay. */
+START_TEST(disk_others_of_our_names)
+{
+    static const struct { const char *name, *text; } t[] = {{"trim", "cardio, 3 sets\n"}, {"trim", "0123456789abcdefg"}, {"locks", "of doors"}, {"tmp", "a file"},
+        {"v1", "a file"}, {"v1/notes", "x"}, {"tmp/mine", "x"}, {"quarantine/mine", "x"}, {"v1/abc", NULL}, {"v1", "->"}, {"tmp", "->"}};
+    char folder[160], at[200], marker[200];
+    for (size_t i = 0; i < SETT__COUNT(t); i++) {
+        snprintf(folder, sizeof folder, "%s/of%zu", root, i);
+        snprintf(at, sizeof at, "%s/%s", folder, t[i].name);
+        snprintf(marker, sizeof marker, "%s/SETT1", folder);
+        ck_assert(!mkdir(folder, 0700));
+        char *slash = strrchr(at, '/');
+        if (strchr(t[i].name, '/')) {
+            *slash = 0;
+            ck_assert(!mkdir(at, 0700));
+            *slash = '/';
+        }
+        if (!t[i].text)
+            ck_assert(!mkdir(at, 0700));
+        else if (!strcmp(t[i].text, "->"))
+            ck_assert(!symlink(root, at));
+        else
+            write_file(at, t[i].text, strlen(t[i].text));
+        expect_no_open(folder, "holds other files and no SETT1");
+        ck_assert_msg(access(marker, F_OK), "%s: marked", t[i].name);
+        struct stat st;
+        ck_assert_msg(!lstat(at, &st) && (!S_ISREG(st.st_mode) || (size_t)st.st_size == strlen(t[i].text)), "%s: changed", t[i].name);
+    }
+}
+END_TEST
+
 START_TEST(disk_read_only)
 {
     sample s;
@@ -426,6 +457,7 @@ Suite *disk_suite(void)
     tcase_add_test(disk, disk_bad_roots);
     tcase_add_test(disk, disk_marked_meanwhile);
     tcase_add_test(disk, disk_marker_lost);
+    tcase_add_test(disk, disk_others_of_our_names);
     tcase_add_test(disk, disk_read_only);
     tcase_add_test(disk, disk_threads);
     tcase_set_timeout(disk, 60);

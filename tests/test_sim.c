@@ -436,7 +436,7 @@ static const struct { const char *name, *text; uint32_t block; const char *want;
      "a.c:2: store to shared memory: element 32 of 32 (byte 128) is outside, block (0,0,0) thread (32,0,0), kernel k"},
     {"array", A_D "block 32\n" IDS "%4 = rmem i32x4\nstore %4[%0] i32 %0 align 4 @ a.c:2 f\n", 32,
      "a.c:2: store to a register array: element 4 of 4 (byte 16) is outside, block (0,0,0) thread (4,0,0), kernel k"},
-    {"atomic", A_D "block 32\n%0 = tid.x i32\n%3 = param i32 D\n%4 = const i32 40\n%5 = mul i32 %0, %4\n%6 = atom.add i32 %3[%5] %0 @ a.c:2 f\n", 32,
+    {"atomic", "sett tape 1\nparam A i32 (1000):(1) align 4 read\nparam D i32 (1000):(1) align 4 read write\nblock 32\n%0 = tid.x i32\n%3 = param i32 D\n%4 = const i32 40\n%5 = mul i32 %0, %4\n%6 = atom.add i32 %3[%5] %0 @ a.c:2 f\n", 32,
      "a.c:2: atomic on D: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (25,0,0), kernel k"},
     {"64-bit wrap", A_D "block 32\n" IDS "%4 = const i64 4611686018427387904\n%5 = convert i64 %0\n%6 = add i64 %4, %5\n%7 = load i32 %2[%6] align 4 @ a.c:2 f\n", 32,
      "a.c:2: load of A: element 4611686018427387904 of 1000 (byte 0) is outside, block (0,0,0) thread (0,0,0), kernel k"},

@@ -288,6 +288,7 @@ static const struct {
     {"%9 = load f32 %1[0] align 4 pred %3 fill %8", SETT_E_DTYPE, "operand 3 is i8, not f32"},
     {"%9 = load f4E2M1FN %5[0] align 1", SETT_E_DTYPE, "memory is not accessed as f4E2M1FN"},
     {"store %1[0] f32 %2 align 4", SETT_E_VERIFY, "parameter A is not declared as written"},
+    {"%9 = atom.add f32 %1[0] %2", SETT_E_VERIFY, "parameter A is not declared as read and written"},
     {"store %5[0] f32x4 %7 align 16 pred %2", SETT_E_DTYPE, "operand 2 is f32, not i1"},
     {"%9 = atom.add f16 %5[0] %2", SETT_E_DTYPE, "operand 3 is f32, not f16"},
     {"%9 = rmem i32x2\n%10 = atom.add i32 %9[0] %0", SETT_E_SPACE, "registers have no atomics"},

@@ -215,7 +215,7 @@ int cache_command(const options *o)
     if (i == n)
         return no_verb(what);
     if (!strcmp(what, "layers") && o->argc > 1)
-        return usage("cache layers: %s: nothing stands behind it", o->argv[1]);
+        return usage("cache layers: %s: it takes no operand: --cache-dir and SETT_CACHE_LAYERS say what is asked", o->argv[1]);
     int own = verbs[i].sources;
     bool sources = own > 0 && o->argc > own;
     if (sources)

@@ -192,8 +192,8 @@ SETT_API void sett_fill_at(sett_site, const sett_tensor *, sett_arg);
 SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred);
 #define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
 #define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, pred)
-/* Read-modify-write of one element in gmem or smem; gives the old value (one that nobody uses costs no round trip: the
- * assembler makes a reduction of it). op: ADD, MIN and MAX of integers of 8 to 64 bits, f16, bf16, f32 and f64, of floats as
+/* Read-modify-write of one element in gmem or smem; gives the old value (where nobody uses it, the
+ * GPU sends none back: a red, if the order is relaxed or release). op: ADD, MIN and MAX of integers of 8 to 64 bits, f16, bf16, f32 and f64, of floats as
  * sett_min and sett_max; AND, OR, XOR of those integers; EXCH and CAS of all these, and of Int128 and Uint128 from sm_90 on,
  * at addresses that 16 divides. What the target has no instruction for is a loop of compare-and-swap: of 8 bits on the aligned
  * word of 32 around them, of which the other bytes keep what they hold. Relaxed, and of device scope (block scope in
@@ -205,8 +205,8 @@ SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor 
  * some of it done. Order between them: none; the order that is asked for is each one's. Additions in gmem of f32, f16 and
  * bf16 take as many at once as alignment and adjacency prove, up to 16 bytes, where the target has an instruction (sm_90:
  * red and atom .v4.f32, .v4.bf16x2 and narrower; before it, and in smem, f16x2, and in smem of sm_90 bf16x2), else one
- * after another, with the same result in each element; all others go one after another. The kernel report says what
- * width they have and what lost it.
+ * after another, with the same result in each element; all others go one after another. The kernel report says how
+ * many bytes the layout lets go together and what lost it, whatever the target then has for them.
  * sett_atomic_if has a predicate: a scalar, or of the view's shape as sett_load's; where it is false nothing is done and
  * the old value reads 0. SETT_E_SHAPE: a value or a predicate of another shape; SETT_E_STATIC: a view of dynamic shape. */
 typedef enum sett_atomic_op { /* what sett_atomic takes, by the same numbers, and two that are no binary operations */

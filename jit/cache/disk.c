@@ -67,33 +67,66 @@ static sett_status io_error(const sett__disk *d, const char *what, sett_error *e
     return sett__error(err, errno == ENOMEM ? SETT_E_MEMORY : SETT_E_IO, "%s: %s: %s", what, d->path, strerror(errno));
 }
 
-/* Names that we make. Who removes a folder of ours while one of us makes it anew can take the marker and fail at the rest. */
-static bool ours_by_name(const char *name)
+/* Does every name in a folder pass? A folder that is not there has none. */
+static sett_status each(const sett__disk *d, const char *folder, bool (*pass)(const sett__disk *, const char *), bool *all, sett_error *err)
 {
-    static const char names[][12] = {".", "..", "lost+found", "v1", "tmp", "quarantine", "locks", "trim"};
-    for (size_t i = 0; i < SETT__COUNT(names); i++)
-        if (!strcmp(name, names[i]))
-            return true;
-    return false;
-}
-
-static sett_status check_others(const sett__disk *d, sett_error *err)
-{
-    int fd = d->os->openat(d->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    int fd = d->os->openat(d->root, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
     DIR *dir = fd < 0 ? NULL : d->os->fdopendir(fd);
     if (!dir) {
-        sett_status s = io_error(d, "the cache folder cannot be read", err);
+        bool gone = fd < 0 && errno == ENOENT && strcmp(folder, ".") != 0;
+        sett_status s = gone ? SETT_OK : io_error(d, "the cache folder cannot be read", err);
         if (fd >= 0)
             d->os->close(fd);
         return s;
     }
-    bool ours = true;
-    for (struct dirent *e; ours && (e = d->os->readdir(dir));)
-        ours = ours_by_name(e->d_name);
+    for (struct dirent *e; *all && (e = d->os->readdir(dir));)
+        *all = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || pass(d, e->d_name);
     d->os->closedir(dir);
-    return ours ? SETT_OK
-                : sett__error(err, SETT_E_IO, "%s holds other files and no " SETT__MARKER ": it is not a cache folder",
-                       d->path);
+    return SETT_OK;
+}
+
+static bool is_shard(const sett__disk *d, const char *name)
+{
+    (void)d;
+    return strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2;
+}
+
+static bool nothing(const sett__disk *d, const char *name)
+{
+    (void)d, (void)name;
+    return false;
+}
+
+/* What we make beside the marker, and of which kind and size. */
+static bool is_ours(const sett__disk *d, const char *name)
+{
+    static const struct { char name[12]; bool folder; off_t size; } made[] = {
+        {"v1", true, 0}, {"tmp", true, 0}, {"quarantine", true, 0}, {"locks", false, 0}, {"trim", false, 16}};
+    struct stat st;
+    for (size_t i = 0; i < SETT__COUNT(made); i++)
+        if (!strcmp(name, made[i].name)) {
+            if (d->os->fstatat(d->root, name, &st, AT_SYMLINK_NOFOLLOW))
+                return errno == ENOENT;
+            return sett__disk_trusts(d, &st) && (made[i].folder ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode) && (!st.st_size || st.st_size == made[i].size));
+        }
+    return !strcmp(name, "lost+found");
+}
+
+/* Who removes a folder of ours while one of us makes it anew can take the marker and fail at the rest: what is left is told by
+ * its names, kinds and sizes. v1 holds shards, or there is none and no folder holds anything. */
+static sett_status check_others(const sett__disk *d, sett_error *err)
+{
+    bool ours = true;
+    struct stat st;
+    sett_status s = each(d, ".", is_ours, &ours, err);
+    if (!s && ours)
+        s = each(d, "v1", is_shard, &ours, err);
+    bool v1 = !d->os->fstatat(d->root, "v1", &st, AT_SYMLINK_NOFOLLOW);
+    for (int i = 0; !s && ours && !v1 && i < 2; i++)
+        s = each(d, i ? "tmp" : "quarantine", nothing, &ours, err);
+    if (s || ours)
+        return s;
+    return sett__error(err, SETT_E_IO, "%s holds other files and no " SETT__MARKER ": it is not a cache folder", d->path);
 }
 
 static bool marked(const sett__disk *d, struct stat *st)
