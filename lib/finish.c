@@ -78,9 +78,9 @@ static void mark(finish *f)
         f->n_arg += op->n_args;
         f->n_index += op->code == SETT__PICK ? op->n : 0;
         f->texts |= op->code > SETT__PICK && SETT__HAS_TEXT(op);
-        for (const uint32_t *arg = b->arg + op->args, *end = arg + op->n_args; arg < end; arg++)
-            if (*arg != SETT__NONE)
-                f->op[*arg] = LIVE;
+        for (uint32_t k = 0; k < op->n_args; k++) /* b->arg may be NULL: no op has operands */
+            if (b->arg[op->args + k] != SETT__NONE)
+                f->op[b->arg[op->args + k]] = LIVE;
     }
 }
 
@@ -138,10 +138,10 @@ static void take_op(finish *f, uint32_t i)
     op->depth = 0;
     op->other = SETT__NONE;
     op->site = take_site(f, from->site);
-    uint32_t *to = t->arg + t->n_arg;
-    for (const uint32_t *arg = b->arg + from->args, *end = arg + from->n_args; arg < end; arg++)
-        *to++ = *arg == SETT__NONE ? SETT__NONE : f->op[*arg];
-    t->n_arg += from->n_args;
+    for (uint32_t k = 0; k < from->n_args; k++) {
+        const uint32_t arg = b->arg[from->args + k];
+        t->arg[t->n_arg++] = arg == SETT__NONE ? SETT__NONE : f->op[arg];
+    }
     if (op->code < SETT__PICK)
         return;
     note_access(b, from);

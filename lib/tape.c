@@ -266,11 +266,11 @@ static bool put_op(struct writer *w, const sett__tape *t, uint32_t i, struct nam
         at = leb(at, op->n);
     if (few == ARGS_MANY)
         at = leb(at, op->n_args);
-    const uint32_t *arg = t->arg + op->args, *end = arg + op->n_args;
-    for (; arg < end; arg++) {
-        if (*arg >= i && *arg != SETT__NONE)
+    for (uint32_t k = 0; k < op->n_args; k++) { /* of a tape without operands t->arg is NULL */
+        const uint32_t arg = t->arg[op->args + k];
+        if (arg >= i && arg != SETT__NONE)
             return false;
-        at = leb(at, *arg == SETT__NONE ? 0 : i - *arg);
+        at = leb(at, arg == SETT__NONE ? 0 : i - arg);
     }
     w->at = at;
     for (uint32_t k = 0, last = 0; pick && k < op->n; k++) {
