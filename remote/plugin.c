@@ -138,7 +138,8 @@ static sett_status fetch(sett__remote *r, const char *name, void **data, size_t 
         sett__bytes_free(&b);
         return s;
     }
-    memset(b.data + b.len, 0, r->host.tail);
+    if (r->host.tail) /* else b.data may be NULL */
+        memset(b.data + b.len, 0, r->host.tail);
     *data = b.data;
     *len = b.len;
     return SETT_OK;

@@ -476,18 +476,18 @@ START_TEST(half_open)
     ck_assert_int_eq(origin_on(open_machine("a", url[0]), NULL), SETT_FROM_COMPILER);
     variant there = shape;
     server_behave(own, SAYS, HTTP("500"), strlen(HTTP("500")));
-    sett_engine *e = open_machine("b", with(url[0], "|failures=2|retry-ms=300|read-only"));
+    sett_engine *e = open_machine("b", with(url[0], "|failures=2|retry-ms=2000|read-only"));
     for (int i = 0; i < 3; i++) {
         new_shape();
         sett_kernel_release(get_kernel(e));
     }
     ck_assert(remote_of(e).off && remote_of(e).skipped == 1);
-    usleep(350000);
+    usleep(2100000);
     new_shape();
     sett_kernel_release(get_kernel(e)); /* the trial fails */
     ck_assert(remote_of(e).off && remote_of(e).errors == 3 && remote_of(e).skipped == 1);
     server_behave(own, SERVES, NULL, 0);
-    usleep(350000);
+    usleep(2100000);
     shape = there;
     sett_kernel_release(get_kernel(e));
     st = stats(e);
