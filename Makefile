@@ -67,11 +67,10 @@ $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -O2
 $(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -fno-asynchronous-unwind-tables
 # What records, verifies, hashes, finds and launches, and the CPU engine's inner loops. All else is off every hot path and made
 # for size: jit/bind.c too, which a GPU's launches reach where jit/plan.c is not sure.
-FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition emit expr finish fold layout leaf ranges rely shape \
-    tape tape_link tensor tuple value vector) \
+FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition copy dtype emit expr finish fold layout leaf pred ranges rely \
+    report shape tape tape_link tensor tuple value vector verify) \
     $(patsubst %,jit/%.c,blocks call compile engine kernel launch plan store cuda/context cuda/kernel cache/key cache/sha256 \
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
-FAST += $(patsubst %,lib/%.c,copy dtype pred report tape verify)
 SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
 $(SMALL_OBJ): override CFLAGS += -Oz
 # Aligned functions and loops made it 14 KiB larger, and recording no faster (bench/algebra).

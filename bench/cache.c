@@ -145,10 +145,26 @@ static void memory(int many)
 /* ---- disk --------------------------------------------------------------------------------------- */
 enum { HITS = 201 };
 
+/* The median of us that a new engine takes to have a kernel of the folder. */
+static double read_again(const char *folder, const uint8_t key[32])
+{
+    static double read[HITS];
+    for (int i = 0; i < HITS; i++) {
+        sett_engine *e = open_engine(folder);
+        sett_kernel *k;
+        sett_error err = {0};
+        double start = now_us();
+        must(sett_kernel_get(e, key, &k, &err), &err);
+        read[i] = now_us() - start;
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+    return quantile(read, HITS, 0.5);
+}
+
 /* One kernel of so many lines: compiled and written, then read by as many new engines. */
 static bool disk(const char *folder, int64_t lines)
 {
-    static double read[HITS];
     const variant v = {7, lines};
     const sett_compile_options o = options(&v, "sm_90a", false);
     sett_kernel_info info = {.size = sizeof info};
@@ -166,15 +182,7 @@ static bool disk(const char *folder, int64_t lines)
     size_t size = info.cubin_size;
     sett_kernel_release(k);
     sett_engine_close(e);
-    for (int i = 0; i < HITS; i++) {
-        e = open_engine(folder);
-        double start = now_us();
-        must(sett_kernel_get(e, key, &k, &err), &err);
-        read[i] = now_us() - start;
-        sett_kernel_release(k);
-        sett_engine_close(e);
-    }
-    printf("| a hit on disk: cubin of %zu bytes, digest and ELF gate | %.0f us |\n", size, quantile(read, HITS, 0.5));
+    printf("| a hit on disk: cubin of %zu bytes, digest and ELF gate | %.0f us |\n", size, read_again(folder, key));
     return true;
 }
 
@@ -450,11 +458,9 @@ static double warm_cpu(const char *self)
 /* A cubin of 64 KiB by the stand-in of an assembler. */
 static double disk_hit(void)
 {
-    static double read[HITS];
     char folder[100];
     const variant v = {1, 400};
     uint8_t key[32];
-    sett_error err = {0};
     snprintf(folder, sizeof folder, "%s/large", scratch);
     setenv("FAKE_CUDA_CUBIN", "65536", 1);
     sett_engine *e = open_engine(folder);
@@ -467,15 +473,7 @@ static double disk_hit(void)
     sett_kernel_release(k);
     sett_engine_close(e);
     unsetenv("FAKE_CUDA_CUBIN");
-    for (int i = 0; i < HITS; i++) {
-        e = open_engine(folder);
-        double start = now_us();
-        must(sett_kernel_get(e, key, &k, &err), &err);
-        read[i] = now_us() - start;
-        sett_kernel_release(k);
-        sett_engine_close(e);
-    }
-    return quantile(read, HITS, 0.5);
+    return read_again(folder, key);
 }
 
 static bool sha_instructions(void)

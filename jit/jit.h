@@ -472,7 +472,7 @@ sett_status sett__key_of_tape(sett_engine *, const void *tape, size_t len, const
 
 /* ---- cache_info.c: what is in the cache, for people: no prototypes, all of it is public ------------------- */
 
-/* ---- common.c: what kernels share ---------------------------------------------------------------------------- */
+/* ---- meta_shared.c: what kernels share ---------------------------------------------------------------------------- */
 /* What kernels of equal META from one layer share: META but for what the assembler said of the code, and its plan. */
 typedef struct sett__common {
     size_t refs;         /* under the lock of the engine's commons */

@@ -559,11 +559,10 @@ typedef const sett__ptx_plugin *(*sett__ptx_plugin_fn)(void);
 /* ---- the remote tier of the cache: remote/ defines it, jit/cache/remote.c opens it ---------------------- */
 /* Everything that speaks to a server is in libsett-remote.so. It moves bytes and believes nothing: what an entry must be
  * is the cache's to check. All calls may come from many threads at once. */
-#define SETT__REMOTE_ABI 1
+#define SETT__REMOTE_ABI 2
 #define SETT__REMOTE_SYMBOL "sett_remote_plugin"
 typedef struct sett__remote sett__remote; /* one server, with its connections and its circuit breaker */
 typedef struct sett__remote_host { /* what it takes from whoever opens it */
-    size_t tail; /* zeros behind what get gives */
     void (*sha256)(const void *, size_t, uint8_t sum[32]);
 } sett__remote_host;
 typedef struct sett__remote_facts { /* what was said of it; strings live as long as it does */

@@ -16,7 +16,6 @@ typedef struct transfer {
     CURL *curl;
     sett__bytes *out; /* NULL: the body is not wanted */
     const sett__request *q;
-    size_t tail;
     bool too_long, no_memory;
     char text[CURL_ERROR_SIZE];
 } transfer;
@@ -31,7 +30,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *user)
     if (!t->out || code != 200)
         return n; /* the text of an error */
     t->too_long = n > t->q->most - t->out->len;
-    t->no_memory = !t->too_long && !sett__bytes_add(t->out, data, n, t->tail);
+    t->no_memory = !t->too_long && !sett__bytes_add(t->out, data, n);
     return t->too_long || t->no_memory ? 0 : n;
 }
 
@@ -115,7 +114,7 @@ static sett__answer ask(void *line, const sett__request *q, verb v, sett__bytes 
     char url[URL];
     const char *base = q->remote->opt.url;
     size_t n = strlen(base);
-    transfer t = {.curl = line, .out = out, .q = q, .tail = q->remote->host.tail};
+    transfer t = {.curl = line, .out = out, .q = q};
     while (n && base[n - 1] == '/')
         n--;
     if (snprintf(url, sizeof url, "%.*s/%s", (int)n, base, q->name) >= (int)sizeof url)

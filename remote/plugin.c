@@ -27,9 +27,9 @@ double sett__clock_ms(void)
 }
 
 /* ---- bytes ------------------------------------------------------------------------- */
-bool sett__bytes_add(sett__bytes *b, const void *data, size_t n, size_t tail)
+bool sett__bytes_add(sett__bytes *b, const void *data, size_t n)
 {
-    size_t need = b->len + n + tail;
+    size_t need = b->len + n + 1; /* what was added has an address, without a byte too */
     if (need > b->room) {
         size_t room = need > 2 * b->room ? need : 2 * b->room;
         uint8_t *more = realloc(b->data, room);
@@ -129,7 +129,7 @@ static sett_status fetch(sett__remote *r, const char *name, void **data, size_t 
     sett__answer a = line ? sett__fetch_entry(r, line, name, deadline(r), &b, err) : SETT__NO_MEMORY;
     if (line)
         give_line(r, line);
-    if (a == SETT__YES && !sett__bytes_add(&b, NULL, 0, r->host.tail))
+    if (a == SETT__YES && !sett__bytes_add(&b, NULL, 0))
         a = SETT__NO_MEMORY;
     if (a == SETT__NO_MEMORY)
         sett__error(err, SETT_E_MEMORY, "no memory for an entry of a remote");
@@ -138,8 +138,6 @@ static sett_status fetch(sett__remote *r, const char *name, void **data, size_t 
         sett__bytes_free(&b);
         return s;
     }
-    if (r->host.tail) /* else b.data may be NULL */
-        memset(b.data + b.len, 0, r->host.tail);
     *data = b.data;
     *len = b.len;
     return SETT_OK;
@@ -147,7 +145,7 @@ static sett_status fetch(sett__remote *r, const char *name, void **data, size_t 
 
 static void *copy_of(const void *data, size_t n)
 {
-    void *copy = malloc(n);
+    void *copy = malloc(n + 1);
     return copy ? memcpy(copy, data, n) : NULL;
 }
 
@@ -167,7 +165,7 @@ static sett_status wait_for(sett__remote *r, sett__fetch *f, void **data, size_t
         pthread_cond_wait(&f->landed, &r->lock);
     sett_status s = f->status;
     *err = f->error;
-    if (!s && !(*data = f->data ? copy_of(f->data, f->len + r->host.tail) : NULL))
+    if (!s && !(*data = f->data ? copy_of(f->data, f->len) : NULL))
         s = sett__error(err, SETT_E_MEMORY, "no memory for an entry of a remote");
     *len = f->len;
     if (!--f->waiting)
@@ -199,7 +197,7 @@ static void end_fetch(sett__remote *r, sett__fetch *f, sett_status s, const void
     f->status = s;
     f->error = *err;
     if (!s && f->waiting)
-        f->data = copy_of(data, len + r->host.tail);
+        f->data = copy_of(data, len);
     f->len = len;
     if (f->waiting)
         pthread_cond_broadcast(&f->landed);

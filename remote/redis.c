@@ -269,7 +269,7 @@ static sett__answer redis_get(void *l, const sett__request *q, sett__bytes *out,
         a = SETT__NO;
     else if (a == SETT__YES && reply->type != REDIS_REPLY_STRING)
         a = odd(reply->type, err);
-    else if (a == SETT__YES && !sett__bytes_add(out, reply->str, (size_t)reply->len, q->remote->host.tail))
+    else if (a == SETT__YES && !sett__bytes_add(out, reply->str, (size_t)reply->len))
         a = SETT__NO_MEMORY;
     freeReplyObject(reply);
     return a;

@@ -76,7 +76,7 @@ struct sett__remote {
 /* ---- plugin.c --------------------------------------------------------------------- */
 double sett__clock_ms(void);
 /* The last `tail` of the room stay free, for zeros. False: no memory. */
-bool sett__bytes_add(sett__bytes *, const void *, size_t n, size_t tail);
+bool sett__bytes_add(sett__bytes *, const void *, size_t n);
 void sett__bytes_free(sett__bytes *);
 
 /* ---- options.c -------------------------------------------------------------------- */

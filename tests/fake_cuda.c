@@ -321,6 +321,12 @@ EXPORT int cuLaunchKernelEx(const config *g, void *kernel, void **params, void *
     if (!in)
         return INVALID_CONTEXT;
     fake_cuda.launches++;
+    for (unsigned i = 0; i < g->n_attrs; i++) { /* CUlaunchAttribute: its id, and from byte 8 on its value */
+        int id, value;
+        memcpy(&id, (char *)g->attrs + 72 * i, sizeof id);
+        memcpy(&value, (char *)g->attrs + 72 * i + 8, sizeof value);
+        fake_cuda.early += id == 6 && value == 1;
+    }
     if (touched)
         touch();
     if (!fake_cuda.kernel && !strict) /* benchmarks: at once */

@@ -20,6 +20,7 @@ typedef struct fake_state { /* the symbol fake_cuda is one */
     int gpus;              /* before cuInit; $FAKE_CUDA_GPUS, else 2 */
     void (*kernel)(void *user, const fake_launch *);
     void *user;
+    int early; /* launches that may begin before what is before them ends */
     int launches, loads, attributes[8], resident[8], context_changes;
     size_t loaded; /* bytes handed over by cuLibraryLoadData and cuModuleLoadData that were looked at */
 } fake_state;

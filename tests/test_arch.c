@@ -44,7 +44,7 @@ static void asks(sett_build *b, const void *user)
     sett_val *t = sett_thread_idx(b, 0), *x = sett_at(X, t), *p = sett_gt(x, 3);
     sett_val *r[] = {sett_vote_all_sync(p), sett_vote_any_sync(p), sett_vote_uni_sync(p), sett_vote_ballot_sync(p), sett_match_any_sync(x),
         sett_match_all_sync(sett_to(x, SETT_F64)), sett_make_warp_uniform(x), sett_elect_one(b), sett_smid(b), sett_gridid(b), sett_activemask(b), sett_clock(b),
-        sett_clock64(b), sett_globaltimer(b), sett_total_smem_size(b)};
+        sett_clock64(b), sett_globaltimer(b), sett_globaltimer_lo(b), sett_total_smem_size(b)};
     for (int i = 0; i < (int)SETT__COUNT(r); i++)
         sett_set(Y, sett_to(r[i], SETT_U64), sett_add(t, 96 * i));
     sett_barrier(b, 3, 96);

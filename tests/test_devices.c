@@ -320,6 +320,45 @@ START_TEST(captures_on_each)
 }
 END_TEST
 
+/* ---- kernels that wait for those before them --------------------------------------------------- */
+static void axpy_behind(sett_build *b, const void *user)
+{
+    sett_griddepcontrol_launch_dependents(b);
+    sett_griddepcontrol_wait(b);
+    axpy(b, user);
+}
+
+/* A launch, a call and a capture ask the driver for it, of this kernel alone. */
+START_TEST(begins_early)
+{
+    if (!open_devices(_i))
+        return;
+    sett_kernel *plain = make("plain"), *k;
+    const sett_compile_options o = {.size = sizeof o, .name = "behind"};
+    ck_assert_msg(!sett_compile(engine, axpy_behind, &o, &k, &err), "%s", err.text);
+    sett_stream s = {1, stream_in(primary(1))};
+    sett_call *c;
+    handle graph = NULL, exec = NULL;
+    upload(1);
+    ck_assert_msg(!sett_launch(plain, s, &err, &on[1].X, &on[1].Y, 0.5), "%s", err.text);
+    ck_assert(!fake || fake->early == 0);
+    ck_assert_msg(!sett_launch(k, s, &err, &on[1].X, &on[1].Y, 0.5), "%s", err.text);
+    ck_assert(!fake || fake->early == 1);
+    ck_assert_msg(!sett_call_make(k, 1, &c, &err, &on[1].X, &on[1].Y, 0.5) && !sett_call_run(c, s), "%s", err.text);
+    ck_assert(!fake || fake->early == 2);
+    ck_assert_int_eq(cu.capture_begin(s.handle, 0), 0);
+    ck_assert_msg(!sett_launch(k, s, &err, &on[1].X, &on[1].Y, 0.5), "%s", err.text);
+    ck_assert_int_eq(cu.capture_end(s.handle, &graph), 0);
+    ck_assert(!fake || fake->early == 3);
+    ck_assert(!cu.instantiate(&exec, graph, 0) && !cu.graph_launch(exec, s.handle));
+    expect_steps(s, 4, 0.5f);
+    ck_assert(!cu.exec_destroy(exec) && !cu.graph_destroy(graph) && !cu.stream_destroy(s.handle));
+    sett_call_free(c);
+    sett_kernel_release(plain);
+    done(k);
+}
+END_TEST
+
 Suite *devices_suite(void);
 Suite *devices_suite(void)
 {
@@ -331,6 +370,7 @@ Suite *devices_suite(void)
     tcase_add_loop_test(t, calls_on_each, 0, 2);
     tcase_add_loop_test(t, in_a_green_context, 0, 2);
     tcase_add_loop_test(t, captures_on_each, 0, 2);
+    tcase_add_loop_test(t, begins_early, 0, 2);
     suite_add_tcase(s, t);
     return s;
 }

@@ -159,7 +159,7 @@ static void sum(const void *data, size_t len, uint8_t out[32])
 static sett__remote *raw_open(const char *text)
 {
     static const sett__shared so = {"remote cache", "libsett-remote.so", "SETT_REMOTE_PLUGIN", SETT__REMOTE_SYMBOL};
-    const sett__remote_host host = {64, sum};
+    const sett__remote_host host = {sum};
     char path[SETT__SHARED_PATH];
     sett__remote_facts facts;
     sett_error err = {0};

@@ -118,7 +118,7 @@ static sett_status open_server(sett__remote_layer *r, const char *text, sett_err
 {
     static const sett__shared remote = {
         "remote cache", "libsett-remote.so", "SETT_REMOTE_PLUGIN", SETT__REMOTE_SYMBOL};
-    const sett__remote_host host = {0, sum};
+    const sett__remote_host host = {sum};
     char path[SETT__SHARED_PATH];
     union {
         void *address;
