@@ -99,7 +99,9 @@ $(B)/libsett.so.$(SOVERSION): $(LIB_OBJ) $(JIT_OBJ) lib/sett.map
 $(B)/libsett.so: $(B)/libsett.so.$(SOVERSION)
 	ln -sf $(<F) $@
 PTX_LDFLAGS := -shared -Wl,-s $(RELR) -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
-PTX_LIBS = -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs nvptx passes) \
+# ptx/heap.c stands between LLVM and libc's heap.
+PTX_WRAP := $(foreach f,malloc calloc realloc aligned_alloc strdup free,-Wl$(comma)--wrap=$(f))
+PTX_LIBS = $(PTX_WRAP) -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs nvptx passes) \
     -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(SYS_LIBS)
 # LLVM static and hidden; one exported symbol, the other 20 MB of names stripped. The first use is the first miss.
 $(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map ptx/options.ld
@@ -163,7 +165,7 @@ $(B)/oom/%.a: $(B)/%.a
 $(B)/oom/ptx.o: $(PTX_OBJ)
 	@mkdir -p $(@D)
 	$(call Q,LD)ld -r -o $@ $^
-	@objcopy $(OOM_SYMBOLS) $@
+	@objcopy $(OOM_SYMBOLS) $(foreach f,malloc calloc realloc aligned_alloc,--redefine-sym __real_$(f)=oom_llvm_$(f)) $@
 $(B)/oom/libsett-ptx.so: $(B)/oom/ptx.o $(B)/oom/lib.a ptx/ptx.map ptx/options.ld
 	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(B)/oom/ptx.o $(B)/oom/lib.a $(PTX_LIBS)
 $(B)/oom/remote.o: $(REMOTE_OBJ)

@@ -55,7 +55,7 @@ void *sett__shared_symbol(
 static sett_status check(const sett__ptx_plugin *api, const char *path, sett_error *err)
 {
     if (!api)
-        return sett__error(err, SETT_E_NO_COMPILER, "%s: it offers no compiler in this process", path);
+        return sett__error(err, SETT_E_NO_COMPILER, "%s: it offers no compiler in this process, or there is no memory for it", path);
     if (api->abi != SETT__PLUGIN_ABI || api->size < sizeof *api)
         return sett__error(err, SETT_E_NO_COMPILER, "%s: its interface is %d, this libsett.so needs %d", path, api->abi,
             SETT__PLUGIN_ABI);

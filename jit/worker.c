@@ -46,32 +46,37 @@ struct sett__workers {
     /* the plug-in */
     pthread_mutex_t open_lock; /* held while it is opened */
     sett__plugin plugin;
-    bool tried, dead;
+    bool dead;
     sett_error why; /* it cannot be used */
 };
 
 /* ---- the plug-in --------------------------------------------------------------------- */
+/* Called with open_lock. A file that cannot be opened now, for want of memory or of the file, may be later. */
+static void open_plugin(sett__workers *w)
+{
+    sett__plugin opened = {0};
+    sett_error why = {0};
+    sett_status s = sett__plugin_open(&opened, w->engine->opt.plugin, &why);
+    pthread_mutex_lock(&w->lock);
+    bool news = !s || strcmp(why.text, w->why.text);
+    w->plugin = opened;
+    w->why = why;
+    pthread_mutex_unlock(&w->lock);
+    if (news)
+        sett__log(w->engine, s ? SETT_LOG_WARNING : SETT_LOG_INFO, "compiler", "%s%s", s ? "" : "opened ",
+            s ? why.text : opened.path);
+}
+
 static sett_status plugin_get(sett__workers *w, const sett__ptx_plugin **api, sett_error *err)
 {
     pthread_mutex_lock(&w->open_lock);
-    if (!w->tried) {
-        sett__plugin opened = {0};
-        sett_error why = {0};
-        sett_status s = sett__plugin_open(&opened, w->engine->opt.plugin, &why);
-        sett__log(w->engine, s ? SETT_LOG_WARNING : SETT_LOG_INFO, "compiler", "%s%s", s ? "" : "opened ",
-            s ? why.text : opened.path);
-        pthread_mutex_lock(&w->lock);
-        w->plugin = opened;
-        w->tried = true;
-        w->dead = s != SETT_OK;
-        w->why = why;
-        pthread_mutex_unlock(&w->lock);
-    }
+    if (!w->plugin.api)
+        open_plugin(w);
     pthread_mutex_lock(&w->lock);
     const char *failed = w->plugin.api && !w->dead ? w->plugin.api->failed() : NULL; /* in another engine */
     if (failed)
         w->dead = true, sett__error(&w->why, SETT_E_NO_COMPILER, SETT__PLUGIN_DEAD, failed);
-    sett_status s = w->dead ? SETT_E_NO_COMPILER : SETT_OK;
+    sett_status s = w->dead || !w->plugin.api ? SETT_E_NO_COMPILER : SETT_OK;
     *api = w->plugin.api;
     if (s && err)
         *err = w->why, err->status = s;
@@ -190,7 +195,7 @@ static void forget_thread(sett__workers *w)
 }
 
 /* On the compiling thread, out of the depths of LLVM; never returns. */
-static void fatal(void *user, const char *text)
+static void fatal(void *user, sett_status status, const char *text)
 {
     const fatal_ctx *ctx = user;
     sett__workers *w = ctx->w;
@@ -201,7 +206,7 @@ static void fatal(void *user, const char *text)
     pthread_mutex_lock(&w->lock);
     sett__error(&w->why, SETT_E_NO_COMPILER, SETT__PLUGIN_DEAD, text);
     w->dead = true;
-    t->status = sett__error(&t->error, SETT_E_COMPILE, "%s: the compiler failed: %s", t->job->name, text);
+    t->status = sett__error(&t->error, status, "%s: the compiler failed: %s", t->job->name, text);
     t->done = true;
     forget_thread(w);
     pthread_cond_broadcast(&w->done);

@@ -527,7 +527,7 @@ const char *sett__report_text(sett_build *);
 /* Raised by every change that can alter the code of a kernel: it is in every key. A test
  * hashes the sources that decide and fails when the id was not raised. */
 #define SETT__CODEGEN_ID "0.1.0-15"
-#define SETT__PLUGIN_ABI 3
+#define SETT__PLUGIN_ABI 4
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
 #define SETT__PLUGIN_DEAD "the compiler failed earlier in this process and is not used again: %.400s"
 typedef struct sett__ptx_job {
@@ -535,9 +535,9 @@ typedef struct sett__ptx_job {
     size_t tape_len;
     const char *target, *name; /* "sm_90a"; the kernel's symbol in the PTX */
     bool line_info, keep_ir;
-    /* LLVM failed in a way that it cannot return from: called once on the compiling thread with
-     * the text, which then never returns. The plug-in is dead after it. */
-    void (*fatal)(void *user, const char *text);
+    /* LLVM failed in a way that it cannot return from (SETT_E_COMPILE, or SETT_E_MEMORY): called once on the compiling
+     * thread with the text, which then never returns. The plug-in is dead after it. */
+    void (*fatal)(void *user, sett_status, const char *text);
     void *user;
     const char *provoke; /* tests: "fatal" makes LLVM report one */
 } sett__ptx_job;

@@ -19,4 +19,6 @@ enum { SETT__CC_PTX_KERNEL = 71 };
  * The C API wraps only the handler of other fatal errors. */
 void sett__llvm_on_bad_alloc(void (*)(void *, const char *, bool), void *) __asm__(
     "_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_");
+/* std::set_new_handler of the libstdc++ in here. LLVM is built without exceptions: what `new` throws ends the process. */
+void (*sett__on_new(void (*)(void)))(void) __asm__("_ZSt15set_new_handlerPFvvE");
 #endif

@@ -38,7 +38,7 @@ static char last_words[512]; /* written once, while FAILING */
 
 /* LLVM does not expect this to return, and its state is not fit for another compile: the
  * waiter is told, and the thread stays here. */
-static void on_fatal(const char *reason)
+static _Noreturn void park(sett_status status, const char *reason)
 {
     const sett__ptx_job *job = current;
     current = NULL;
@@ -48,9 +48,25 @@ static void on_fatal(const char *reason)
         atomic_store(&state, FAILED);
     }
     if (job && job->fatal)
-        job->fatal(job->user, reason);
+        job->fatal(job->user, status, reason);
     for (;;)
         pause();
+}
+
+static void on_fatal(const char *reason)
+{
+    park(SETT_E_COMPILE, reason);
+}
+
+void sett__out_of_memory(void)
+{
+    park(SETT_E_MEMORY, "out of memory");
+}
+
+static void on_bad_alloc(void *user, const char *reason, bool crash_dump)
+{
+    (void)user, (void)reason, (void)crash_dump;
+    sett__out_of_memory();
 }
 
 static const char *failed(void)
@@ -59,20 +75,16 @@ static const char *failed(void)
     return said[atomic_load(&state)];
 }
 
-static void on_bad_alloc(void *user, const char *reason, bool crash_dump)
-{
-    (void)user, (void)crash_dump;
-    on_fatal(reason);
-}
-
 static void start_llvm(void)
 {
     LLVMInstallFatalErrorHandler(on_fatal);
     sett__llvm_on_bad_alloc(on_bad_alloc, NULL);
+    sett__on_new(sett__out_of_memory);
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    sett__heap_opened();
 }
 
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *lower)
@@ -232,7 +244,6 @@ static void release(sett__ptx_out *out)
 
 static sett_status compile(const sett__ptx_job *job, sett__ptx_out *out, sett_error *e)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     sett__tape tape;
     memset(&tape, 0, sizeof(tape));
     if (!job || !out || !job->tape || !job->target || !job->name)
@@ -247,8 +258,9 @@ static sett_status compile(const sett__ptx_job *job, sett__ptx_out *out, sett_er
     if (status)
         return status;
     status = sett__tape_verify(&tape, job->target, e);
+    if (!status && !sett__thread_locals())
+        status = sett__error(e, SETT_E_MEMORY, "out of memory");
     if (!status) {
-        pthread_once(&once, start_llvm);
         current = job;
         status = lower(job, &tape, out, e);
         current = NULL;
@@ -270,5 +282,9 @@ __attribute__((visibility("default"))) const sett__ptx_plugin *sett_ptx_plugin(v
         .release = release,
         .failed = failed,
     };
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!sett__thread_locals())
+        return NULL;
+    pthread_once(&once, start_llvm);
     return &plugin;
 }

@@ -134,5 +134,12 @@ void sett__debug_end(sett__lower *);
  * them, whose cost is quadratic or worse, would dominate; negative without memory. */
 int sett__codegen_level(const sett__tape *);
 
+/* ---- heap.c -------------------------------------------------------------------------------------------------------- */
+void sett__heap_opened(void); /* from here on a lack of memory parks the thread */
+/* A thread's first touch of thread-local variables has the loader ask the heap for its block of them, and end the process
+ * where it gets none: so this thread gives one of each size back just before. False: it had none. */
+bool sett__thread_locals(void);
+/* ---- plugin.c ------------------------------------------------------------------------------------------------------ */
+_Noreturn void sett__out_of_memory(void);
 const sett__ptx_plugin *sett_ptx_plugin(void);
 #endif

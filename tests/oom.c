@@ -3,7 +3,7 @@
  * compiling for both engines, disk, tapes, launches, calls, functions. The Makefile links sett's own objects, the
  * plug-in's among them, with the functions that allocate renamed to those below, so that what LLVM and libc take for
  * themselves does not count. Each try must end in success or SETT_E_MEMORY, give back all memory, and leave the cache
- * sound. */
+ * sound. What LLVM takes fails by itself, each time in a process of its own, which must live. */
 #define SETT_SHORT
 #include "../examples/kernels.h"
 #include "folder.h"
@@ -15,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The bodies of the examples that keep them to themselves. */
@@ -142,6 +144,36 @@ void oom_free(void *p)
 {
     live -= p != NULL;
     free(p);
+}
+
+/* What the plug-in's heap.c takes of libc for LLVM. */
+static atomic_long llvm_count, llvm_fail_at;
+
+static bool llvm_denied(void)
+{
+    long at = llvm_fail_at, n = atomic_fetch_add(&llvm_count, 1) + 1;
+    return at && (for_ever ? n >= at : n == at);
+}
+
+HOOK void *oom_llvm_malloc(size_t n);
+HOOK void *oom_llvm_calloc(size_t n, size_t size);
+HOOK void *oom_llvm_realloc(void *p, size_t n);
+HOOK void *oom_llvm_aligned_alloc(size_t align, size_t n);
+void *oom_llvm_malloc(size_t n)
+{
+    return llvm_denied() ? NULL : malloc(n);
+}
+void *oom_llvm_calloc(size_t n, size_t size)
+{
+    return llvm_denied() ? NULL : calloc(n, size);
+}
+void *oom_llvm_realloc(void *p, size_t n)
+{
+    return llvm_denied() ? NULL : realloc(p, n);
+}
+void *oom_llvm_aligned_alloc(size_t align, size_t n)
+{
+    return llvm_denied() ? NULL : aligned_alloc(align, n);
 }
 
 /* ---- a folder: cache/, and an assembler that is a script ------------------------------------------ */
@@ -616,6 +648,85 @@ static int campaign(const scenario *sc, const example *k)
     return failures != 0;
 }
 
+/* ---- what LLVM takes ---------------------------------------------------------------------------------- */
+typedef struct llvm_seen {
+    long opened, all; /* its allocations until it is open, and until it has compiled */
+    char wrong[600];  /* "" : nothing */
+} llvm_seen;
+
+static sett_status compile_ptx(sett_engine *e, const char *target, sett_error *err)
+{
+    sett_compile_options o = {.size = sizeof o, .name = "saxpy", .target = target, .ptx_only = true};
+    sett_kernel *k = NULL;
+    sett_status s = sett_compile(e, saxpy, &o, &k, err);
+    sett_kernel_release(k);
+    return s;
+}
+
+/* In a process of its own: LLVM is opened and compiles; its allocation n is denied. */
+static void without(long n, llvm_seen *seen)
+{
+    sett_engine *e;
+    sett_error err = {0}, then = {0};
+    char text[8192];
+    alarm(60);
+    if (open_engine(&e, false, false, &err))
+        _exit(1);
+    llvm_count = 0;
+    llvm_fail_at = n;
+    sett_engine_describe(e, text, sizeof text);
+    seen->opened = llvm_count;
+    sett_status s = compile_ptx(e, "sm_90a", &err), again;
+    seen->all = llvm_count;
+    llvm_fail_at = 0;
+    again = compile_ptx(e, "sm_80", &then);
+    bool fine = s == SETT_OK && again == SETT_OK && !(for_ever && n);
+    bool failed = s == SETT_E_MEMORY && n && !strcmp(err.text, "saxpy: the compiler failed: out of memory") &&
+                  again == SETT_E_NO_COMPILER && strstr(then.text, "is not used again: out of memory");
+    bool spared = (s == SETT_E_NO_COMPILER ? strstr(err.text, "or there is no memory for it") != NULL
+                                           : s == SETT_E_MEMORY && !strcmp(err.text, "out of memory")) && n && again == SETT_OK;
+    if (!fine && !failed && !spared)
+        snprintf(seen->wrong, sizeof seen->wrong, "%s, then %s: %.200s, then %.200s", sett_status_name(s),
+            sett_status_name(again), err.text, then.text);
+    sett_engine_close(e);
+    _exit(0);
+}
+
+static bool one_without(long n, llvm_seen *seen)
+{
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child)
+        without(n, seen);
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return false;
+    if (!status && !seen->wrong[0])
+        return true;
+    fprintf(stderr, "oom: LLVM's allocation %ld%s: status %x %s\n", n, for_ever ? " and all after" : "", status, seen->wrong);
+    return false;
+}
+
+/* Every allocation of some, spread over opening and compiling, once and from there on. */
+static bool llvm_campaign(void)
+{
+    enum { SPREAD = 40 };
+    llvm_seen *seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    bool ok = seen != MAP_FAILED && one_without(0, seen) && seen->opened && seen->all > seen->opened;
+    if (!ok)
+        return false;
+    const long opened = seen->opened, all = seen->all;
+    for (int both = 0; both < 2; both++)
+        for (int i = 0; i < 2 * SPREAD && ok; i++) {
+            for_ever = both;
+            ok = one_without(i < SPREAD ? 1 + i * opened / SPREAD : 1 + opened + (i - SPREAD) * (all - opened) / SPREAD, seen);
+        }
+    for_ever = false;
+    munmap(seen, sizeof *seen);
+    printf("oom: llvm    saxpy          %4d of %ld and %ld allocations%s\n", 4 * SPREAD, opened, all - opened, ok ? "" : ": FAILED");
+    return ok;
+}
+
 static bool have_compiler(void)
 {
     sett_engine *e;
@@ -641,7 +752,16 @@ int main(int argc, char **argv)
     int failed = 0, passed = 0;
     if (!make_root())
         return 1;
-    bool compiler = have_compiler();
+    pid_t child = fork(); /* it opens LLVM, which must not be open in the children of llvm_campaign() */
+    if (!child)
+        _exit(!have_compiler());
+    int none = 1;
+    bool compiler = waitpid(child, &none, 0) == child && !none;
+    if (compiler && (argc == 1 || !strcmp(argv[1], "llvm"))) {
+        bool ok = llvm_campaign();
+        failed += !ok;
+        passed += ok;
+    }
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
             bool few = all[i].compiles || all[i].fn == try_tape; /* what differs by kernel was tried before */

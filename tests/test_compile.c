@@ -4,6 +4,7 @@
 #include "rig.h"
 #include <check.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,70 @@ START_TEST(bad_plugins)
     }
 }
 END_TEST
+
+/* What could not be opened is tried again: the file was not there, or the memory to map it. */
+START_TEST(opened_later)
+{
+    char here[4096];
+    if (!have_compiler())
+        return;
+    ck_assert(sett__beside("libsett-ptx.so", here, sizeof here));
+    sett_engine_options o = options();
+    sett_kernel *k;
+    o.plugin = in_root("later.so");
+    sett_engine *e = open_with(&o);
+    ck_assert_int_eq(sett_compile(e, scale, &sm90, &k, NULL), SETT_E_NO_COMPILER);
+    ck_assert_int_eq(symlink(here, o.plugin), 0);
+    sett_kernel_release(compile(e, &sm90));
+    ck_assert(stats(e).compiler_loaded);
+    sett_engine_close(e);
+}
+END_TEST
+
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* which take all addresses for themselves */
+static sett_status under_limit(size_t more)
+{
+    unsigned long pages = 0;
+    struct rlimit all, few;
+    FILE *f = fopen("/proc/self/statm", "r");
+    ck_assert(f && fscanf(f, "%lu", &pages) == 1 && !fclose(f) && !getrlimit(RLIMIT_AS, &all));
+    few = (struct rlimit){pages * (size_t)sysconf(_SC_PAGESIZE) + more, all.rlim_max};
+    sett_compile_options o = sm90;
+    sett_kernel *k = NULL;
+    sett_error err = {0};
+    o.ptx_only = true;
+    sett_engine *e = open_engine();
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &few), 0);
+    sett_status s = sett_compile(e, scale, &o, &k, &err);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &all), 0);
+    ck_assert_msg(s != SETT_E_NO_COMPILER || strstr(err.text, "the compiler plug-in cannot be opened: "), "%s", err.text);
+    sett_status again = s ? sett_compile(e, scale, &o, &k, &err) : s;
+    ck_assert_msg(again == (s == SETT_E_MEMORY && strstr(err.text, "not used again") ? SETT_E_NO_COMPILER : SETT_OK), "%s", err.text);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+    return s;
+}
+
+/* In a process that may take so many KiB more: each ends in a status, and what did not break LLVM passes later. Fine steps
+ * where the plug-in can just be mapped. */
+START_TEST(short_of_memory)
+{
+    int seen[SETT_E_INTERNAL + 1] = {0};
+    char here[4096];
+    if (!sett__beside("libsett-ptx.so", here, sizeof here)) /* not opened in this process: have_compiler() would */
+        return;
+    for (size_t kib = 1 << 10; kib < 80 << 10; kib += kib > 42 << 10 && kib < 45 << 10 ? 64 : 4 << 10) {
+        int status;
+        pid_t child = fork();
+        if (!child)
+            _exit((int)under_limit(kib << 10));
+        ck_assert(waitpid(child, &status, 0) == child && WIFEXITED(status));
+        seen[WEXITSTATUS(status)]++;
+    }
+    ck_assert(seen[SETT_OK] && seen[SETT_E_NO_COMPILER] && seen[SETT_E_MEMORY]);
+}
+END_TEST
+#endif
 
 /* An empty path is none: dlopen() would take it for the program itself. */
 START_TEST(empty_plugin)
@@ -377,6 +442,10 @@ Suite *compile_suite(void)
     for (size_t i = 0; i < SETT__COUNT(tests); i++)
         tcase_add_test(t, tests[i]);
     tcase_add_test(t, empty_plugin);
+    tcase_add_test(t, opened_later);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    tcase_add_test(t, short_of_memory);
+#endif
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
     return s;

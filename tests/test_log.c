@@ -242,7 +242,7 @@ START_TEST(compilers)
     sett_engine_options o = logging(&l);
     o.plugin = "/nowhere/libsett-ptx.so";
     sett_engine *e = open_with(&o);
-    for (int i = 0; i < 3; i++) /* tried once, and told once */
+    for (int i = 0; i < 3; i++) /* told once */
         ck_assert_int_eq(sett_compile(e, scale, &sm90, &k, NULL), SETT_E_NO_COMPILER);
     told(&l, SETT_LOG_WARNING, "compiler", "the compiler plug-in cannot be opened: /nowhere/libsett-ptx.so");
     sett_engine_close(e);

@@ -625,14 +625,15 @@ typedef struct waiter {
     pthread_mutex_t lock;
     pthread_cond_t told;
     char text[512];
-    int returned;
+    int returned, status;
     sett__ptx_job job;
 } waiter;
 
-static void on_fatal(void *user, const char *text)
+static void on_fatal(void *user, sett_status status, const char *text)
 {
     waiter *w = user;
     pthread_mutex_lock(&w->lock);
+    w->status = status;
     snprintf(w->text, sizeof w->text, "%s", text);
     pthread_cond_signal(&w->told);
     pthread_mutex_unlock(&w->lock);
@@ -642,8 +643,7 @@ static void *doomed(void *user)
 {
     waiter *w = user;
     sett__ptx_out out;
-    sett_error error;
-    plugin()->compile(&w->job, &out, &error);
+    plugin()->compile(&w->job, &out, &(sett_error){0});
     w->returned = 1;
     return NULL;
 }
@@ -672,7 +672,7 @@ START_TEST(test_fatal)
         ck_assert_int_eq(pthread_cond_timedwait(&w.told, &w.lock, &limit), 0);
     pthread_mutex_unlock(&w.lock);
     ck_assert_msg(strstr(w.text, "Cannot select") != NULL, "%s", w.text);
-    ck_assert_int_eq(w.returned, 0);
+    ck_assert(w.status == SETT_E_COMPILE && !w.returned);
     ck_assert_int_eq(compile_as(m, "sm_90a", "kernel", false).status, SETT_E_NO_COMPILER); /* it is dead, and says so */
     ck_assert_str_eq(plugin()->failed(), w.text);
     finish(m); /* thread and bytes stay until the process ends */
