@@ -481,6 +481,17 @@ static __attribute__((noinline)) sett_status make_and_land(
     return s;
 }
 
+static __attribute__((noinline)) sett_status join(
+    sett_engine *e, const char *name, sett__flight *flight, sett_kernel **out, sett_error *err)
+{
+    double start = sett__now_ms();
+    sett__range_begin("join", name);
+    sett_status s = sett__kernels_wait(e->kernels, flight, out, err);
+    sett__range_end();
+    sett__count_ms(&e->count.joined, &e->count.join_ns, sett__now_ms() - start);
+    return s;
+}
+
 /* One maker a slot; the others wait for what it gets, its error included. */
 static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
@@ -496,12 +507,7 @@ static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **o
     }
     if (found.lead)
         return make_and_land(r, rec, found.flight, out, err);
-    double start = sett__now_ms();
-    sett__range_begin("join", r->name);
-    s = sett__kernels_wait(e->kernels, found.flight, out, err);
-    sett__range_end();
-    sett__count_ms(&e->count.joined, &e->count.join_ns, sett__now_ms() - start);
-    return s;
+    return join(e, r->name, found.flight, out, err);
 }
 
 static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
@@ -584,11 +590,55 @@ sett_status sett_compile_tape(sett_engine *e, const void *tape, size_t len, cons
     return s;
 }
 
+static sett_status read_key(sett_engine *e, const sett__digest *key, sett_kernel **out, sett_error *err)
+{
+    sett_error why = {0};
+    sett_status s = disk_kernel(e, key, NULL, false, out, err);
+    if (s == SETT_E_NOT_CACHED && (s = remote_kernel(e, key, NULL, NULL, out, &why)) == SETT_E_MEMORY)
+        sett__error(err, s, "%s", why.text);
+    return s;
+}
+
+/* One reads for all who miss a key. Its flight has a name of its own: who compiles that key must not end as this may. What
+ * another landed meanwhile, by either way, is in memory at the end. */
+static __attribute__((noinline)) sett_status get_missed(
+    sett_engine *e, const sett__digest *key, sett_kernel **out, sett_error *err)
+{
+    const struct {
+        char what[8];
+        sett__digest key;
+    } flight = {"get", *key};
+    sett__digest name;
+    sett__found found;
+    sett_error why = {0};
+    sett__sha256(&flight, sizeof flight, &name);
+    sett_status s = sett__kernels_find(e->kernels, &name, false, &found, err);
+    if (s)
+        return s;
+    if (!found.lead) {
+        s = join(e, "a key", found.flight, out, &why);
+    } else {
+        sett_kernel *landed = sett__kernels_peek(e->kernels, key);
+        sett__count(&e->count.memory_hits, landed != NULL);
+        s = landed ? SETT_E_NOT_CACHED : read_key(e, key, out, &why);
+        sett__kernels_land(e->kernels, found.flight, *out, s, &why);
+        sett_kernel_release(landed);
+    }
+    sett_kernel *held = sett__kernels_peek(e->kernels, key);
+    if (held) {
+        sett_kernel_release(*out);
+        *out = held;
+        return SETT_OK;
+    }
+    if (s && err)
+        *err = why;
+    return s;
+}
+
 sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel **out, sett_error *err)
 {
     int saved = errno;
     sett__digest digest;
-    sett_error why = {0};
     if (!e || !key || !out)
         return sett__error(
             err, SETT_E_ARGUMENT, "sett_kernel_get: the engine, the key or the place for the kernel is NULL");
@@ -601,11 +651,7 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
         sett__count(&e->count.memory_hits, 1);
         return SETT_OK;
     }
-    s = disk_kernel(e, &digest, NULL, false, out, err);
-    if (s == SETT_E_NOT_CACHED && (s = remote_kernel(e, &digest, NULL, NULL, out, &why)) == SETT_E_MEMORY)
-        sett__error(err, s, "%s", why.text);
-    if (!s)
-        *out = sett__kernels_adopt(e->kernels, *out);
+    s = get_missed(e, &digest, out, err);
     errno = saved;
     return s;
 }

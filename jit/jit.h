@@ -43,7 +43,7 @@
     T(codegens, codegen_ns, "codegen", "Generating PTX, by LLVM") \
     T(assembles, assemble_ns, "assemble", "Assembling PTX to cubins") \
     T(waits, wait_ns, "wait", "Waiting for another process that compiles the kernel") \
-    T(joined, join_ns, "join", "Waiting for another thread that compiles the kernel")
+    T(joined, join_ns, "join", "Waiting for another thread that compiles or reads the kernel")
 /* Of one layer of the disk cache. */
 #define SETT__LAYER_COUNTERS(C) \
     C(hits, "Entries found and sound") \

@@ -156,4 +156,72 @@ START_TEST(each_entry_once)
 }
 END_TEST
 
-SUITE_IN_ROOT(warm_start, each_entry_once)
+/* ---- by key ---------------------------------------------------------------------------------------- */
+enum { ASKERS = 16 };
+typedef struct asker {
+    sett_engine *e;
+    const uint8_t *key;
+    pthread_barrier_t *together;
+    sett_status status;
+    sett_kernel *kernel;
+    sett_error err;
+} asker;
+
+static void *ask(void *user)
+{
+    asker *a = user;
+    pthread_barrier_wait(a->together);
+    a->status = sett_kernel_get(a->e, a->key, &a->kernel, &a->err);
+    return NULL;
+}
+
+/* Sixteen threads ask for a key at once: all get the same kernel, or all the same miss. */
+static void asked_at_once(sett_engine *e, const uint8_t key[32], bool there)
+{
+    pthread_barrier_t together;
+    asker a[ASKERS];
+    pthread_t id[ASKERS];
+    ck_assert_int_eq(pthread_barrier_init(&together, NULL, ASKERS), 0);
+    for (int i = 0; i < ASKERS; i++) {
+        a[i] = (asker){.e = e, .key = key, .together = &together};
+        ck_assert_int_eq(pthread_create(&id[i], NULL, ask, &a[i]), 0);
+    }
+    for (int i = 0; i < ASKERS; i++)
+        ck_assert_int_eq(pthread_join(id[i], NULL), 0);
+    for (int i = 0; i < ASKERS; i++) {
+        ck_assert_int_eq(a[i].status, there ? SETT_OK : SETT_E_NOT_CACHED);
+        ck_assert_ptr_eq(a[i].kernel, a[0].kernel);
+        ck_assert_str_eq(a[i].err.text, a[0].err.text);
+        ck_assert(there ? a[i].kernel && !a[i].err.status : !a[i].kernel && a[i].err.text[0]);
+        sett_kernel_release(a[i].kernel);
+    }
+    pthread_barrier_destroy(&together);
+}
+
+START_TEST(each_key_once)
+{
+    uint8_t key[KERNELS][32], other[32] = {0};
+    if (!have_compiler())
+        return;
+    warm(in_root("all"), 0, KERNELS);
+    sett_engine *e = start("", in_root("all"));
+    for (int i = 0; i < KERNELS; i++) {
+        const variant v = {40 + i, 64, 2.0};
+        const sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .user = &v};
+        ck_assert_int_eq(sett_key(e, scale, &o, key[i], NULL), SETT_OK);
+        asked_at_once(e, key[i], true);
+    }
+    const sett_stats st = stats(e);
+    ck_assert_int_eq(entries, KERNELS);
+    ck_assert_int_eq(entry_reads, KERNELS);
+    ck_assert_uint_eq(st.disk_hits, KERNELS);
+    ck_assert_uint_eq(st.memory_hits + st.joined, KERNELS * (ASKERS - 1));
+    asked_at_once(e, other, false);
+    for (int i = 0; i < 32; i++)
+        other[i] = (uint8_t)~key[0][i];
+    asked_at_once(e, other, false);
+    sett_engine_close(e);
+}
+END_TEST
+
+SUITE_IN_ROOT(warm_start, each_entry_once, each_key_once)

@@ -191,7 +191,8 @@ SETT_API sett_status sett_compile(
 /* The same from a tape's bytes or text. */
 SETT_API sett_status sett_compile_tape(sett_engine *, const void *tape, size_t len,
     const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
-/* The kernel of a key from memory, disk or remote; SETT_E_NOT_CACHED if it is in none. Never compiles. */
+/* The kernel of a key from memory, disk or remote; SETT_E_NOT_CACHED if it is in none. Never compiles. Threads that ask for
+ * one key at once read it once. */
 SETT_API sett_status sett_kernel_get(sett_engine *, const uint8_t key[32], sett_kernel **kernel, sett_error *or_null);
 SETT_API sett_kernel *sett_kernel_retain(sett_kernel *);
 SETT_API void sett_kernel_release(sett_kernel *); /* NULL is ignored */
@@ -257,7 +258,7 @@ SETT_API sett_status sett_prepare(sett_kernel *, int device, sett_error *or_null
 SETT_API sett_status sett_unload(sett_kernel *, sett_error *or_null);
 
 /* Counters since the engine was opened. memo_hits: nothing was recorded; memory_hits, disk_hits: found by key; misses:
- * found nowhere on this machine; joined: waited for another thread's compile; refusals: entries on disk that were damaged, foreign or
+ * found nowhere on this machine; joined: waited for another thread's compile or read; refusals: entries on disk that were damaged, foreign or
  * not trusted; heals: those that were moved out of the way, so that the compile which follows replaces them; waits:
  * compiles that waited for another process, which then mostly are disk hits; late: those that waited in vain and compiled
  * all the same; duplicates: compiled, and then another process had written it; evictions: entries removed to keep under
