@@ -388,14 +388,14 @@ static double wait_ms(const sett_engine *e)
     return e->opt.compile_wait_ms ? e->opt.compile_wait_ms : thrice > DEFAULT_WAIT_MS ? thrice : DEFAULT_WAIT_MS;
 }
 
-static sett__turn turn_of(const request *r, sett__disk *folder, const sett__digest *key, sett__ticket *ticket)
+static sett__turn turn_of(const request *r, sett__disk *folder, const sett__digest *key, bool look, sett__ticket *ticket)
 {
-    sett__turn turn = sett__disk_lock(folder, key, 0, ticket);
+    sett__turn turn = sett__disk_lock(folder, key, 0, false, ticket);
     if (turn != SETT__TURN_TIMEOUT)
         return turn;
     double start = sett__now_ms();
     sett__range_begin("wait", r->name);
-    turn = sett__disk_lock(folder, key, wait_ms(r->e), ticket);
+    turn = sett__disk_lock(folder, key, wait_ms(r->e), look, ticket);
     sett__range_end();
     sett__count_ms(&r->e->count.waits, &r->e->count.wait_ns, sett__now_ms() - start);
     return turn;
@@ -409,8 +409,8 @@ static sett_status sealed_miss(const request *r, sett_error *err)
         err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
 }
 
-/* One process asks the remote for, and compiles, what many miss. Whoever has waited looks again, and so does who got the
- * turn at once: another may have had it between our look and our turn. A sealed engine takes no turn. */
+/* One process asks the remote for, and compiles, what many miss. Whoever has waited looks again, without the turn where an
+ * entry came meanwhile, and so does who got the turn at once: another may have had it between our look and our turn. A sealed engine takes no turn. */
 static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
     sett_engine *e = r->e;
@@ -420,8 +420,12 @@ static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_k
         sett_status s = from_remote(r, rec, NULL, out, err);
         return s == SETT_E_NOT_CACHED ? sealed_miss(r, err) : s;
     }
-    sett__turn turn = folder ? turn_of(r, folder, &rec->key, &ticket) : SETT__TURN_NONE;
+    sett__turn turn = folder ? turn_of(r, folder, &rec->key, true, &ticket) : SETT__TURN_NONE;
     sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, true, out, err);
+    if (s == SETT_E_NOT_CACHED && turn == SETT__TURN_THERE) { /* of no use to us */
+        turn = turn_of(r, folder, &rec->key, false, &ticket);
+        s = turn == SETT__TURN_NONE ? s : from_disk(r, rec, true, out, err);
+    }
     if (s == SETT_E_NOT_CACHED)
         s = from_remote(r, rec, &ticket, out, err);
     if (s == SETT_E_NOT_CACHED) {

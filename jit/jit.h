@@ -303,9 +303,11 @@ typedef enum sett__turn {
     SETT__TURN_NONE,    /* no lock can be had: compile without */
     SETT__TURN_AT_ONCE, /* held */
     SETT__TURN_WAITED,  /* held, after another process had it: look again */
+    SETT__TURN_THERE,   /* not held: who had it has written an entry, which may be one for us */
     SETT__TURN_TIMEOUT, /* another process has it for too long: compile without */
 } sett__turn;
-sett__turn sett__disk_lock(sett__disk *, const sett__digest *key, double wait_ms, sett__ticket *);
+/* look: SETT__TURN_THERE as soon as the entry has its name. */
+sett__turn sett__disk_lock(sett__disk *, const sett__digest *key, double wait_ms, bool look, sett__ticket *);
 void sett__disk_unlock(sett__ticket *); /* of a ticket that is not held: nothing */
 
 /* layers.c: all the places that an engine reads entries from, and the one that it writes */

@@ -331,7 +331,7 @@ static bool use_cache(attack *a)
     sett_status s = sett__cache_find(c, &a->ours.key, &a->ours.entry.key_material, is_it, a, NULL);
     sett__disk *d = sett__cache_folder(c);
     if (s && d) {
-        sett__disk_lock(d, &a->ours.key, 100, &t);
+        sett__disk_lock(d, &a->ours.key, 100, false, &t);
         sett__disk_put(d, &a->ours.key, &a->ours.entry, false, NULL);
         sett__disk_unlock(&t);
     }
@@ -355,7 +355,7 @@ static bool lay_out(attack *a)
     sett__disk *d = disk_open(root, NULL, 1 << 20);
     sett__ticket t;
     bool ok = d && !sett__disk_put(d, &a->ours.key, &a->ours.entry, false, NULL);
-    sett__disk_lock(d, &a->ours.key, 0, &t); /* so that there is a lock file to attack */
+    sett__disk_lock(d, &a->ours.key, 0, false, &t); /* so that there is a lock file to attack */
     sett__disk_unlock(&t);
     sett__disk_close(d);
     sett__entry_name_of(&a->ours.key, &n);

@@ -144,7 +144,7 @@ static bool wait_for_turn(int index, void *user)
     if (!d)
         return false;
     bool late = *v->struck != 0; /* on a busy machine: then there may be nobody to wait for */
-    sett__turn turn = sett__disk_lock(d, &v->m.key, v->wait_ms, &t);
+    sett__turn turn = sett__disk_lock(d, &v->m.key, v->wait_ms, false, &t);
     sett__disk_unlock(&t);
     sett__disk_close(d);
     return turn == v->expect || (late && turn == SETT__TURN_AT_ONCE);
@@ -161,7 +161,7 @@ static pid_t keeper(const vigil *v, bool grandchild, pid_t *child)
     if (!id) {
         sett__ticket t;
         sett__disk *d = disk_open(in_root("cache"), NULL, 0);
-        bool ok = d && sett__disk_lock(d, &v->m.key, 1000, &t) == SETT__TURN_AT_ONCE;
+        bool ok = d && sett__disk_lock(d, &v->m.key, 1000, false, &t) == SETT__TURN_AT_ONCE;
         ids[0] = grandchild ? fork() : 0;
         if (grandchild && !ids[0])
             for (;;)
@@ -261,7 +261,7 @@ static bool use_dishonest(int index, void *user)
         made_new(&m, (unsigned)((i + index * 11) % l->keys), 500);
         sett_status s = made_get(d, &m);
         if (s == SETT_E_NOT_CACHED) {
-            sett__disk_lock(d, &m.key, 1000, &t);
+            sett__disk_lock(d, &m.key, 1000, false, &t);
             s = made_get(d, &m);
             if (s == SETT_E_NOT_CACHED)
                 sett__disk_put(d, &m.key, &m.entry, false, NULL); /* may fail: the kernel is in memory */
@@ -560,7 +560,7 @@ static void *fly(void *user)
         made_new(&m, (unsigned)(r >> 8) % 64, 4000);
         sett_status s = made_get(b->s->d, &m);
         b->ok &= !s || s == SETT_E_NOT_CACHED;
-        if (s && sett__disk_lock(b->s->d, &m.key, 5, &t) != SETT__TURN_TIMEOUT)
+        if (s && sett__disk_lock(b->s->d, &m.key, 5, false, &t) != SETT__TURN_TIMEOUT)
             b->ok &= !sett__disk_put(b->s->d, &m.key, &m.entry, false, NULL);
         if (s)
             sett__disk_unlock(&t);

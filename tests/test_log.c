@@ -224,7 +224,7 @@ START_TEST(late_and_unwritten)
     slow.cache_cap = 100;
     sett_engine *e = open_with(&slow);
     ck_assert_int_eq(sett_key(e, scale, &sm90, key.b, NULL), SETT_OK);
-    ck_assert_int_eq(sett__disk_lock(sett__cache_folder(holder->cache), &key, 0, &t), SETT__TURN_AT_ONCE);
+    ck_assert_int_eq(sett__disk_lock(sett__cache_folder(holder->cache), &key, 0, false, &t), SETT__TURN_AT_ONCE);
     sett_kernel_release(compile(e, &sm90));
     sett__disk_unlock(&t);
     sett__workers_flush(e->workers);

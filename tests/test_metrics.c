@@ -366,7 +366,7 @@ START_TEST(duplicates_and_failures)
     sett__digest key;
     sett__ticket t;
     ck_assert_int_eq(sett_key(two, scale, &sm90, key.b, NULL), SETT_OK);
-    ck_assert_int_eq(sett__disk_lock(sett__cache_folder(one->cache), &key, 0, &t), SETT__TURN_AT_ONCE);
+    ck_assert_int_eq(sett__disk_lock(sett__cache_folder(one->cache), &key, 0, false, &t), SETT__TURN_AT_ONCE);
     get(two, &sm90); /* waits in vain, and compiles */
     sett__workers_flush(two->workers);
     sett__disk_unlock(&t);
@@ -393,6 +393,67 @@ START_TEST(duplicates_and_failures)
     ck_assert_uint_eq(stats(one).compiles, 1);
     compare(one);
     sett_engine_close(one);
+}
+END_TEST
+
+typedef struct arrival {
+    sett_engine *from, *to;
+    sett__digest key;
+    bool damaged;
+    atomic_bool *put;
+} arrival;
+
+/* Puts the entry into the folder of who waits for it, once he does. */
+static void *arrive(void *user)
+{
+    arrival *a = user;
+    sett__entry entry = {.owned = NULL};
+    while (atomic_load(&a->to->count.misses) == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    if (sett__disk_get(sett__cache_folder(a->from->cache), &a->key, NULL, &entry, NULL))
+        return NULL;
+    if (a->damaged)
+        ((uint8_t *)(uintptr_t)entry.cubin.data)[0] ^= 1; /* its digest will be right, the ELF gate refuses it */
+    atomic_store(a->put, !sett__disk_put(sett__cache_folder(a->to->cache), &a->key, &entry, false, NULL));
+    sett__entry_free(&entry);
+    return NULL;
+}
+
+/* Who waits for another process has its entry as soon as that is written, though the turn is still the other's; one that is of
+ * no use is waited over. */
+START_TEST(waiting_for_an_entry)
+{
+    if (!have_compiler())
+        return;
+    sett_engine_options o = options();
+    sett_engine *from = open_with(&o);
+    get(from, &sm90);
+    sett__workers_flush(from->workers);
+    for (int damaged = 0; damaged < 2; damaged++) {
+        atomic_bool put = false;
+        arrival a = {.from = from, .damaged = damaged, .put = &put};
+        pthread_t t;
+        sett__ticket ticket;
+        o.cache_dir = in_root(damaged ? "damaged" : "whole");
+        o.compile_wait_ms = damaged ? 300 : 60000;
+        sett_engine *holder = open_with(&o);
+        a.to = open_with(&o);
+        ck_assert_int_eq(sett_key(a.to, scale, &sm90, a.key.b, NULL), SETT_OK);
+        ck_assert_int_eq(sett__disk_lock(sett__cache_folder(holder->cache), &a.key, 0, false, &ticket), SETT__TURN_AT_ONCE);
+        ck_assert_int_eq(pthread_create(&t, NULL, arrive, &a), 0);
+        get(a.to, &sm90);
+        pthread_join(t, NULL);
+        ck_assert(put);
+        ck_assert_uint_eq(stats(a.to).compiles, damaged ? 1 : 0);
+        ck_assert_uint_eq(stats(a.to).late, damaged ? 1 : 0);
+        ck_assert_uint_eq(stats(a.to).disk_hits, damaged ? 0 : 1);
+        ck_assert_uint_eq(stats(a.to).waits, damaged ? 2 : 1);
+        sett__disk_unlock(&ticket);
+        sett_engine_close(a.to);
+        sett_engine_close(holder);
+    }
+    sett_engine_close(from);
 }
 END_TEST
 
@@ -633,8 +694,8 @@ Suite *metrics_suite(void)
 {
     Suite *s = suite_create("metrics");
     TCase *t = tcase_create("all");
-    const TTest *const tests[] = {the_reader_refuses, known_counts, duplicates_and_failures, write_failures, labels, refusals,
-        older_struct, while_others_work};
+    const TTest *const tests[] = {the_reader_refuses, known_counts, duplicates_and_failures, waiting_for_an_entry, write_failures, labels,
+        refusals, older_struct, while_others_work};
     tcase_add_checked_fixture(t, make_root, drop_root);
     for (size_t i = 0; i < SETT__COUNT(tests); i++)
         tcase_add_test(t, tests[i]);

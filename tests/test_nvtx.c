@@ -106,7 +106,7 @@ START_TEST(injected)
     ck_assert_int_eq(total(&p), 2);
     if (compiler) {
         ck_assert_int_eq(sett_key(e, scale, &sm90, key.b, NULL), SETT_OK);
-        ck_assert_int_eq(sett__disk_lock(sett__cache_folder(other->cache), &key, 0, &t), SETT__TURN_AT_ONCE);
+        ck_assert_int_eq(sett__disk_lock(sett__cache_folder(other->cache), &key, 0, false, &t), SETT__TURN_AT_ONCE);
         sett_kernel *k = compile(e, &sm90);
         sett__disk_unlock(&t);
         ck_assert_int_eq(begun(&p, "record scale"), 3);

@@ -163,7 +163,7 @@ static off_t byte_of(const sett__digest *key)
     return (off_t)(v >> 1 ? v >> 1 : 1);
 }
 
-sett__turn sett__disk_lock(sett__disk *d, const sett__digest *key, double wait_ms, sett__ticket *ticket)
+sett__turn sett__disk_lock(sett__disk *d, const sett__digest *key, double wait_ms, bool look, sett__ticket *ticket)
 {
     int saved = errno;
     double start = sett__now_ms();
@@ -178,6 +178,10 @@ sett__turn sett__disk_lock(sett__disk *d, const sett__digest *key, double wait_m
         }
         if (none) {
             turn = SETT__TURN_NONE;
+            break;
+        }
+        if (look && sett__disk_has(d, key)) { /* else many who wait would have the turn one after another */
+            turn = SETT__TURN_THERE;
             break;
         }
         turn = SETT__TURN_TIMEOUT;
