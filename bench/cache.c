@@ -40,7 +40,8 @@ static bool own_names; /* each kernel has its own, and so META that no other has
 static sett_compile_options options(const variant *v, const char *target, bool memo)
 {
     static _Thread_local char name[40];
-    snprintf(name, sizeof name, "kernel_%lld", (long long)v->number);
+    if (own_names)
+        snprintf(name, sizeof name, "kernel_%lld", (long long)v->number);
     return (sett_compile_options){.size = sizeof(sett_compile_options), .target = target, .user = v,
         .user_size = memo ? sizeof *v : 0, .name = own_names ? name : NULL};
 }
@@ -513,29 +514,59 @@ static void use_stand_ins(const char *self)
         exit(1);
 }
 
-int main(int argc, char **argv)
+static int usage(void)
+{
+    fprintf(stderr, "usage: cache [KERNELS]\n"
+                    "       cache fake KERNELS\n"
+                    "       cache table [KERNELS [CACHED]]\n"
+                    "KERNELS: more than %d in memory; CACHED: some in a folder. fake and table take the drivers that tests have:\n"
+                    "FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake build/release/bench/cache table\n", FEW);
+    return 2;
+}
+
+/* 0: it is no number of at least that. */
+static int number(const char *text, int least)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    return *text && !*end && n >= least && n <= 100000000 ? (int)n : 0;
+}
+
+/* As run_self() calls it. */
+static int child(const char *self, int n, char **arg)
+{
+    use_stand_ins(self);
+    if (!strcmp(arg[0], "cached"))
+        return n == 3 && number(arg[2], 1) ? cached_process(arg[1], number(arg[2], 1)) : usage();
+    return n == 2 ? warm_process(arg[1]) : usage();
+}
+
+static int of_the_folder(void)
 {
     char folder[] = "/tmp/sett-bench-XXXXXX", command[100];
-    const char *mode = argc > 1 ? argv[1] : "";
-    bool fake = !strcmp(mode, "fake"), all = !strcmp(mode, "table"), warm = !strcmp(mode, "warm");
-    bool cached = !strcmp(mode, "cached");
-    if (fake || all || warm || cached)
-        use_stand_ins(argv[0]);
-    if (all)
-        return table(argv[0], argc > 2 ? atoi(argv[2]) : TABLE_MANY, argc > 3 ? atoi(argv[3]) : TABLE_CACHED);
-    if (cached)
-        return argc > 3 ? cached_process(argv[2], atoi(argv[3])) : 1;
-    if (warm)
-        return argc > 2 ? warm_process(argv[2]) : 1;
-    if (fake && argc > 2) {
-        memory(atoi(argv[2]));
-        return 0;
-    }
-    memory(argc > 1 ? atoi(argv[1]) : 5000);
     if (!mkdtemp(folder))
         return 1;
     printf("\n| from the folder | median |\n|---|---|\n");
     bool ok = disk(folder, 0) && disk(folder, 400) && disk(folder, 2500);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) || !ok;
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    bool fake = !strcmp(mode, "fake"), all = !strcmp(mode, "table");
+    if (!strcmp(mode, "cached") || !strcmp(mode, "warm"))
+        return child(argv[0], argc - 1, argv + 1);
+    const int first = fake || all ? 2 : 1; /* number */
+    int many = argc > first ? number(argv[first], FEW + 1) : all ? TABLE_MANY : fake ? 0 : 5000;
+    int cached = argc > 3 ? number(argv[3], 1) : TABLE_CACHED;
+    if (!many || !cached || argc > (all ? 4 : first + 1))
+        return usage();
+    if (fake || all)
+        use_stand_ins(argv[0]);
+    if (all)
+        return table(argv[0], many, cached);
+    memory(many);
+    return fake ? 0 : of_the_folder();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a body or a tape to a kernel: memo, recording, key, memory, disk, compiler. */
 #include "jit.h"
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,14 +33,16 @@ typedef struct recorded {
 /* ---- what is asked for ---------------------------------------------------------------- */
 static sett_status check_name(const char *name, sett_error *err)
 {
-    size_t n = strlen(name);
-    bool ok = n > 0 && n <= NAME_MAX_LEN && !isdigit((unsigned char)name[0]);
-    for (const char *c = name; *c && ok; c++)
-        ok = *c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
-    return ok ? SETT_OK
-              : sett__error(err, SETT_E_ARGUMENT,
-                    "\"%.140s\" is no kernel name: letters, digits and _, at most %d, no digit first", name,
-                    NAME_MAX_LEN);
+    static const uint64_t in_names[4] = {UINT64_C(0x3FF) << '0', UINT64_C(0x3FFFFFF) << 1 | UINT64_C(0x3FFFFFF) << 33 | UINT64_C(1) << 31};
+    const unsigned char *c = (const unsigned char *)name;
+    size_t n = 0;
+    while (n <= NAME_MAX_LEN && in_names[c[n] >> 6] >> (c[n] & 63) & 1)
+        n++;
+    return n > 0 && n <= NAME_MAX_LEN && !c[n] && (*c < '0' || *c > '9')
+               ? SETT_OK
+               : sett__error(err, SETT_E_ARGUMENT,
+                     "\"%.140s\" is no kernel name: letters, digits and _, at most %d, no digit first", name,
+                     NAME_MAX_LEN);
 }
 
 static sett_status set_target(request *r, sett_error *err)
@@ -66,6 +67,18 @@ static sett_status set_target(request *r, sett_error *err)
     return SETT_OK;
 }
 
+/* Of this version's size. */
+static sett_status check_options(const sett_compile_options *opt, sett_error *err)
+{
+    if (opt->opt_level < 0 || opt->opt_level > MAX_OPT)
+        return sett__error(err, SETT_E_ARGUMENT, "opt_level %d is not 0 to %d", opt->opt_level, MAX_OPT);
+    if ((unsigned)opt->asserts > SETT_ASSERTS_ON)
+        return sett__error(err, SETT_E_ARGUMENT, "asserts %d is none", (int)opt->asserts);
+    if (opt->user_size && !opt->user)
+        return sett__error(err, SETT_E_ARGUMENT, "user_size is %zu and user is NULL", opt->user_size);
+    return opt->name ? check_name(opt->name, err) : SETT_OK;
+}
+
 static sett_status read_options(
     const sett_compile_options *options, sett_compile_options *opt, const char **name, sett_error *err)
 {
@@ -73,26 +86,20 @@ static sett_status read_options(
     if (s)
         return s;
     *name = opt->name ? opt->name : DEFAULT_NAME;
-    if (opt->opt_level < 0 || opt->opt_level > MAX_OPT)
-        return sett__error(err, SETT_E_ARGUMENT, "opt_level %d is not 0 to %d", opt->opt_level, MAX_OPT);
-    if ((unsigned)opt->asserts > SETT_ASSERTS_ON)
-        return sett__error(err, SETT_E_ARGUMENT, "asserts %d is none", (int)opt->asserts);
-    if (opt->user_size && !opt->user)
-        return sett__error(err, SETT_E_ARGUMENT, "user_size is %zu and user is NULL", opt->user_size);
-    return check_name(*name, err);
+    return check_options(opt, err);
 }
 
 /* Neither of the two values: as if it were not set. */
-static bool environment_asserts(bool otherwise)
+sett_asserts sett__environment_asserts(void)
 {
     const char *env = secure_getenv("SETT_ASSERTS");
-    return env && !strcmp(env, "1") ? true : env && !strcmp(env, "0") ? false : otherwise;
+    return env && !strcmp(env, "1") ? SETT_ASSERTS_ON : env && !strcmp(env, "0") ? SETT_ASSERTS_OFF : SETT_ASSERTS_DEFAULT;
 }
 
-static void settle_asserts(sett_compile_options *opt, bool cpu)
+static void settle_asserts(sett_compile_options *opt, sett_asserts otherwise, bool cpu)
 {
     if (opt->asserts == SETT_ASSERTS_DEFAULT)
-        opt->asserts = environment_asserts(cpu) ? SETT_ASSERTS_ON : SETT_ASSERTS_OFF;
+        opt->asserts = otherwise != SETT_ASSERTS_DEFAULT ? otherwise : cpu ? SETT_ASSERTS_ON : SETT_ASSERTS_OFF;
 }
 
 static sett_status open_request(request *r, sett_engine *e, const sett_compile_options *options, sett_error *err)
@@ -105,7 +112,7 @@ static sett_status open_request(request *r, sett_engine *e, const sett_compile_o
         return s;
     r->opt_level = r->opt.opt_level == 0 ? 3 : r->opt.opt_level % MAX_OPT; /* 4 is -O0 */
     s = set_target(r, err);
-    settle_asserts(&r->opt, r->cpu);
+    settle_asserts(&r->opt, e->asserts, r->cpu);
     return s;
 }
 
@@ -528,46 +535,77 @@ static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel
 
 /* ---- public ------------------------------------------------------------------------------------------ */
 /* By itself, as what a hit by the memo does not need is large. */
-static __attribute__((noinline)) sett_status record_and_compile(const request *r, sett_body body, sett_kernel **out, sett_error *err)
+static __attribute__((noinline)) sett_status record_and_compile(
+    sett_engine *e, sett_body body, const sett_compile_options *options, sett_kernel **out, sett_error *err)
 {
+    request r;
     recorded rec = {0};
-    sett__range_begin("record", r->name);
-    sett_status s = record_body(r->e, body, &r->opt, true, &rec, err);
-    sett__range_end();
-    sett__count_ms(&r->e->count.records, &r->e->count.record_ns, rec.ms);
+    sett_status s = open_request(&r, e, options, err);
     if (s)
         return s;
-    s = compile_recorded(r, &rec, out, err);
+    sett__range_begin("record", r.name);
+    s = record_body(e, body, &r.opt, true, &rec, err);
+    sett__range_end();
+    sett__count_ms(&e->count.records, &e->count.record_ns, rec.ms);
+    if (s)
+        return s;
+    s = compile_recorded(&r, &rec, out, err);
     recorded_free(&rec);
     return s;
 }
 
-static sett_status compile_body(const request *r, sett_body body, sett_kernel **out, sett_error *err)
+/* False: no kernel was ever made for such a target. */
+static bool memo_key(const sett_compile_options *o, sett_body body, sett__memo_key *k)
 {
-    const sett__memo_key memo = {body, r->opt.user, r->opt.user_size, r->target, r->opt_level, r->opt.line_info,
-        r->opt.no_fold, r->opt.ptx_only, r->opt.asserts == SETT_ASSERTS_ON};
-    if (r->opt.user_size && (*out = sett__memo_get(r->e->kernels, &memo))) {
-        sett__count(&r->e->count.memo_hits, 1);
-        return SETT_OK;
+    uint64_t target = 0, n = 0;
+    for (const unsigned char *c = (const unsigned char *)o->target; c && c[n]; n++) {
+        if (n == sizeof target)
+            return false;
+        target |= (uint64_t)c[n] << 8 * n;
     }
-    sett_status s = record_and_compile(r, body, out, err);
-    if (!s && r->opt.user_size)
-        sett__memo_put(r->e->kernels, &memo, *out);
-    return s;
+    *k = (sett__memo_key){.head = {.body = (uint64_t)(uintptr_t)body,
+                              .options = (uint64_t)o->opt_level | (uint64_t)o->asserts << 8 | (uint64_t)o->line_info << 16 |
+                                         (uint64_t)o->no_fold << 17 | (uint64_t)o->ptx_only << 18 | (uint64_t)!o->target << 19,
+                              .target = target},
+        .user = o->user,
+        .user_size = o->user_size};
+    return true;
+}
+
+/* The caller's options as they are, if they are of this version: they are copied only for who records. */
+static sett_status options_of(const sett_compile_options **o, sett_compile_options *copy, sett_error *err)
+{
+    sett_status s = SETT_OK;
+    if (!*o || (*o)->size != sizeof *copy) {
+        s = sett__options(copy, sizeof *copy, *o, "sett_compile_options", err);
+        *o = copy;
+    }
+    return s ? s : check_options(*o, err);
 }
 
 sett_status sett_compile(
     sett_engine *e, sett_body body, const sett_compile_options *options, sett_kernel **out, sett_error *err)
 {
     int saved = errno;
-    request r;
+    sett_compile_options copy;
+    const sett_compile_options *o = options;
+    sett__memo_key memo;
     if (!e || !body || !out)
         return sett__error(
             err, SETT_E_ARGUMENT, "sett_compile: the engine, the body or the place for the kernel is NULL");
     *out = NULL;
-    sett_status s = open_request(&r, e, options, err);
+    sett_status s = sett__engine_check(e, err);
     if (!s)
-        s = compile_body(&r, body, out, err);
+        s = options_of(&o, &copy, err);
+    bool remembers = !s && o->user_size && memo_key(o, body, &memo);
+    if (remembers && (*out = sett__memo_get(e->kernels, &memo))) {
+        sett__count(&e->count.memo_hits, 1);
+        return SETT_OK;
+    }
+    if (!s)
+        s = record_and_compile(e, body, options, out, err);
+    if (!s && remembers)
+        sett__memo_put(e->kernels, &memo, *out);
     errno = saved;
     return s;
 }
@@ -641,20 +679,21 @@ static __attribute__((noinline)) sett_status get_missed(
 
 sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel **out, sett_error *err)
 {
-    int saved = errno;
     sett__digest digest;
     if (!e || !key || !out)
         return sett__error(
             err, SETT_E_ARGUMENT, "sett_kernel_get: the engine, the key or the place for the kernel is NULL");
+    memcpy(digest.b, key, sizeof digest.b);
+    sett__heads_expect(&e->heads, &digest);
     *out = NULL;
     sett_status s = sett__engine_check(e, err);
     if (s)
         return s;
-    memcpy(digest.b, key, sizeof digest.b);
     if ((*out = sett__kernels_peek(e->kernels, &digest))) {
         sett__count(&e->count.memory_hits, 1);
         return SETT_OK;
     }
+    int saved = errno;
     s = get_missed(e, &digest, out, err);
     errno = saved;
     return s;
@@ -712,7 +751,7 @@ sett_status sett_record(
     *tape = NULL;
     *len = 0;
     sett_status s = read_options(options, &opt, &name, err);
-    settle_asserts(&opt, !s && opt.target && !strcmp(opt.target, "cpu"));
+    settle_asserts(&opt, sett__environment_asserts(), !s && opt.target && !strcmp(opt.target, "cpu"));
     if (!s)
         s = record_body(NULL, body, &opt, false, &rec, err);
     if (s)

@@ -189,6 +189,7 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         e->opt.cpu_threads = cores();
     const char *verify = secure_getenv("SETT_CACHE_VERIFY");
     e->opt.cache_verify |= verify && !strcmp(verify, "1");
+    e->asserts = sett__environment_asserts();
     atomic_store(&e->sealed, e->opt.sealed);
     mark_process(e);
     sett__logger_open(&e->log, &e->opt, &e->count.log_drops);

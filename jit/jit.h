@@ -15,6 +15,7 @@
 #include <sett/metrics.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/types.h>
 
 /* What a launch runs through: side by side in the code, as it comes from memory each time. */
@@ -471,6 +472,7 @@ sett_status sett__launch_check(const sett_kernel *, int *device, sett_error *);
 /* As sett_key, of a tape. */
 sett_status sett__key_of_tape(sett_engine *, const void *tape, size_t len, const sett_compile_options *or_null,
     sett__digest *key, sett_error *);
+sett_asserts sett__environment_asserts(void); /* DEFAULT: it says neither */
 
 /* ---- cache_info.c: what is in the cache, for people: no prototypes, all of it is public ------------------- */
 
@@ -495,18 +497,22 @@ void sett__common_drop(sett__commons *, sett__common *); /* or NULL */
 void sett__common_of_sig(sett__common *, sett__arena *plan_in); /* fills what its signature tells; NULL: no plan */
 
 /* ---- heads.c: kernels' handles, side by side ---------------------------------------------------------------- */
-/* So that one word names a kernel, and a million of them lie in few pages. None moves; a chunk has as many as all before. */
-enum { SETT__HEADS_FIRST = 64, SETT__HEAD_BITS = 26, SETT__HEAD_CHUNKS = SETT__HEAD_BITS - 5 };
+/* So that one word names a kernel, and a million of them lie in few pages. None moves; a chunk has as many places as all
+ * before. Where in a chunk a handle lies, its digest says: whoever looks for a digest can ask for the lines where its handle
+ * likely is before it knows. NEAR: places of a chunk, side by side, that are likely; AHEAD: chunks, the newest. */
+enum { SETT__HEADS_FIRST = 64, SETT__HEAD_BITS = 26, SETT__HEAD_CHUNKS = SETT__HEAD_BITS - 5, SETT__HEADS_NEAR = 2, SETT__HEADS_AHEAD = 4 };
 typedef struct sett__heads {
     pthread_mutex_t lock;
-    uint32_t used;
-    sett_kernel *spare;  /* given back: a list */
-    sett_kernel *chunk[SETT__HEAD_CHUNKS];
+    atomic_uint chunks;
+    sett_kernel *chunk[SETT__HEAD_CHUNKS]; /* those are set before they are counted */
+    uint32_t used[SETT__HEAD_CHUNKS];
 } sett__heads;
-sett_kernel *sett__head_take(sett__heads *); /* zeros; NULL: no memory */
+/* Zeros but for the gate, which is NULL in places that are free; NULL: no memory. */
+sett_kernel *sett__head_take(sett__heads *, const sett__digest *, const atomic_uint *gate);
 void sett__head_give(sett__heads *, sett_kernel *);
 uint32_t sett__head_index(sett__heads *, const sett_kernel *);
 static inline sett_kernel *sett__head_at(const sett__heads *, uint32_t i);
+static inline void sett__heads_expect(const sett__heads *, const sett__digest *); /* brings those lines nearer */
 void sett__heads_free(sett__heads *); /* none is in use */
 
 /* ---- engine.c: the engine; kernels keep it alive -------------------------------------------------------- */
@@ -535,6 +541,7 @@ struct sett_engine {
     sett__blocks blocks;
     sett__stand_ins stand_ins;
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
+    sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
     unsigned dump;                     /* sett__dump_kind's that are wanted */
     char dump_to[3800];                /* a folder */
     const char *provoke;               /* tests: handed to the plug-in */
@@ -636,6 +643,24 @@ static inline sett_kernel *sett__head_at(const sett__heads *h, uint32_t i)
     unsigned top = 31 - (unsigned)__builtin_clz(i | (SETT__HEADS_FIRST - 1));
     return h->chunk[top - 5] + (i - ((1u << top) & ~(SETT__HEADS_FIRST - 1u)));
 }
+static inline size_t sett__heads_in(unsigned chunk)
+{
+    return (size_t)SETT__HEADS_FIRST << (chunk ? chunk - 1 : 0);
+}
+/* Where the digest would have its handle. The first eight bytes say where its place is in a map. */
+static inline size_t sett__head_home(unsigned chunk, const sett__digest *d)
+{
+    uint64_t h;
+    memcpy(&h, d->b + 8, sizeof h);
+    return h & (sett__heads_in(chunk) - 1);
+}
+static inline void sett__heads_expect(const sett__heads *h, const sett__digest *d)
+{
+    unsigned n = atomic_load_explicit(&h->chunks, memory_order_acquire);
+    for (unsigned c = n; c-- && c + SETT__HEADS_AHEAD >= n;)
+        for (size_t i = 0; i < SETT__HEADS_NEAR; i++)
+            __builtin_prefetch(h->chunk[c] + (sett__head_home(c, d) ^ i));
+}
 
 /* A device that this kernel can run on: SETT_OK; else SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT. */
 sett_status sett__kernel_device(const sett_kernel *, int device, sett_error *);
@@ -659,8 +684,8 @@ typedef struct sett__found { sett_kernel *kernel; sett__flight *flight; bool lea
 sett_status sett__kernels_find(sett__kernels *, const sett__digest *slot, bool ptx_only, sett__found *, sett_error *);
 uint64_t sett__kernels_held(sett__kernels *); /* how many the map has */
 sett_kernel *sett__kernels_peek(sett__kernels *, const sett__digest *key); /* by public key; retained; or NULL */
-/* Out of the maps with it, and no entry of its key is used again. False: that is so already. */
-bool sett__kernels_refuse(sett__kernels *, sett_kernel *);
+/* The maps pass it over from now on, and no entry of its key is used again. False: that is so already. */
+bool sett__kernels_refuse(sett_kernel *);
 bool sett__kernels_refused(sett__kernels *, const sett__digest *key);
 /* Puts a kernel in the map and takes the reference; where the map has one already, that one is given instead. */
 sett_kernel *sett__kernels_adopt(sett__kernels *, sett_kernel *);
@@ -668,13 +693,14 @@ sett_kernel *sett__kernels_adopt(sett__kernels *, sett_kernel *);
 void sett__kernels_land(sett__kernels *, sett__flight *, sett_kernel *or_null, sett_status, const sett_error *);
 /* Once for each find without lead. */
 sett_status sett__kernels_wait(sett__kernels *, sett__flight *, sett_kernel **, sett_error *);
+/* What a caller asked with, as it asked: options that were accepted once are accepted again. */
+typedef struct sett__memo_head {
+    uint64_t body, options, target;
+} sett__memo_head;
 typedef struct sett__memo_key {
-    sett_body body;
+    sett__memo_head head;
     const void *user;
     size_t user_size;
-    const char *target;
-    int opt_level;
-    bool line_info, no_fold, ptx_only, asserts;
 } sett__memo_key;
 sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; or NULL */
 void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* failure to remember is no error */

@@ -38,11 +38,11 @@ static void kernel_free(sett_kernel *k)
     sett__engine_release(e);
 }
 
-/* more: bytes behind the rest, which are not zeros. */
-static sett_kernel *kernel_new(sett_engine *e, const sett__digest *slot, size_t more, sett_error *err)
+/* key: by which it is mostly looked for. more: bytes behind the rest, which are not zeros. */
+static sett_kernel *kernel_new(sett_engine *e, const sett__digest *key, const sett__digest *slot, size_t more, sett_error *err)
 {
     sett__rest *r = malloc(sizeof *r + more);
-    sett_kernel *k = r ? sett__head_take(&e->heads) : NULL;
+    sett_kernel *k = r ? sett__head_take(&e->heads, key, e->gate) : NULL;
     if (!k) {
         free(r);
         sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
@@ -53,7 +53,6 @@ static sett_kernel *kernel_new(sett_engine *e, const sett__digest *slot, size_t 
     r->report = "";
     atomic_init(&k->refs, 1);
     k->rest = r;
-    k->gate = e->gate;
     k->slot = *slot;
     return k;
 }
@@ -135,7 +134,7 @@ sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett_
 {
     *out = NULL;
     sett_kernel *k = kernel_new(
-        e, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len + entry->notes.len + 1, err);
+        e, key, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len + entry->notes.len + 1, err);
     sett_status s = k ? fill_gpu(k, entry, origin, layer, err) : SETT_E_MEMORY;
     sett__entry_free(entry);
     if (s && k)
@@ -166,7 +165,7 @@ sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const 
 {
     *out = NULL;
     sett__cpu_kernel *c;
-    sett_kernel *k = kernel_new(e, slot, sizeof *c, err);
+    sett_kernel *k = kernel_new(e, key, slot, sizeof *c, err);
     sett__tape *kept = k ? malloc(sizeof *kept) : NULL;
     if (k) {
         c = k->rest->cpu = memset(k->rest + 1, 0, sizeof *c);
@@ -287,7 +286,7 @@ sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *er
 sett_status sett__kernel_not_loaded(sett_kernel *k, sett_status s, sett_error *err)
 {
     sett_error why = err ? *err : (sett_error){0};
-    if (k->rest->origin == SETT_FROM_COMPILER || !sett__gpu_refused(sett__kernel_gpu(k)) || !sett__kernels_refuse(k->rest->engine->kernels, k))
+    if (k->rest->origin == SETT_FROM_COMPILER || !sett__gpu_refused(sett__kernel_gpu(k)) || !sett__kernels_refuse(k))
         return s;
     sett__cache_refuse(k->rest->engine->cache, k->rest->common->layer, &k->slot, err ? why.text : "the driver does not load its code");
     return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, sett__meta_of(k)->name);

@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an engine has in memory: kernels by slot, kernels by what their caller will ask with (the memo), and the
- * compiles under way. Kernels are found by digest without a lock; the rest has one, never held while anything is recorded,
+ * compiles under way. Kernels and memos are found without a lock; the rest has one, never held while anything is recorded,
  * read or compiled. */
 #include "jit.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* A key is two runs of bytes, kept together behind the node. */
-typedef struct node {
-    struct node *next;
-    uint64_t hash;
-    sett_kernel *kernel;
-    size_t len;
-    unsigned char key[];
-} node;
-
-typedef struct table {
-    node **bucket;
-    size_t cap, count; /* cap: a power of two, or 0 */
-} table;
-
-typedef struct key_ref {
-    const void *head, *rest;
-    size_t head_len, rest_len;
-} key_ref;
 
 typedef struct slot_key {
     sett__digest slot;
@@ -57,98 +38,34 @@ typedef struct kernel_map {
     bool by_key; /* not by slot */
 } kernel_map;
 
+/* What a caller asked with and what it got. It stays until the engine closes. */
+typedef struct memo {
+    sett_kernel *kernel; /* a reference */
+    size_t user_size;
+    sett__memo_head head;
+    unsigned char user[];
+} memo;
+
+/* Memos by all that was asked with: as places, but that one says beside which memo it names, and its kernel. */
+typedef struct memo_place {
+    _Atomic(memo *) at; /* NULL: empty; stored last */
+    uint32_t hash, index;
+} memo_place;
+typedef struct memo_places {
+    struct memo_places *older;
+    size_t cap; /* a power of two; half of them are empty */
+    memo_place place[];
+} memo_places;
+
 struct sett__kernels {
     sett__heads *heads;
     kernel_map slots;
     kernel_map cpu; /* kernels of the CPU by public key, which is not their slot */
+    _Atomic(memo_places *) memos;
     pthread_mutex_t lock;
-    table memo;
+    size_t n_memo;
     sett__flight *flights;
 };
-
-/* ---- tables ---------------------------------------------------------------------------- */
-static uint64_t mix(uint64_t h, const void *data, size_t len)
-{
-    const unsigned char *p = data;
-    uint64_t word;
-    for (; len >= sizeof word; len -= sizeof word, p += sizeof word) {
-        memcpy(&word, p, sizeof word);
-        h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        h ^= h >> 29;
-    }
-    for (; len; len--)
-        h = (h ^ *p++) * UINT64_C(0x100000001B3);
-    return h ^ h >> 32;
-}
-
-static uint64_t hash_of(const key_ref *k)
-{
-    return mix(mix(k->head_len * 31 + k->rest_len, k->head, k->head_len), k->rest, k->rest_len);
-}
-
-static bool same(const node *n, const key_ref *k)
-{
-    return n->len == k->head_len + k->rest_len && !memcmp(n->key, k->head, k->head_len) &&
-           (!k->rest_len || !memcmp(n->key + k->head_len, k->rest, k->rest_len));
-}
-
-static node *look(const table *t, const key_ref *k)
-{
-    uint64_t h = hash_of(k);
-    node *n = t->cap ? t->bucket[h & (t->cap - 1)] : NULL;
-    while (n && !(n->hash == h && same(n, k)))
-        n = n->next;
-    return n;
-}
-
-static bool widen(table *t)
-{
-    size_t cap = t->cap ? 2 * t->cap : 64;
-    node **bucket = calloc(cap, sizeof *bucket);
-    if (!bucket)
-        return false;
-    for (size_t i = 0; i < t->cap; i++)
-        for (node *n = t->bucket[i], *next; n; n = next) {
-            next = n->next;
-            n->next = bucket[n->hash & (cap - 1)];
-            bucket[n->hash & (cap - 1)] = n;
-        }
-    free(t->bucket);
-    t->bucket = bucket;
-    t->cap = cap;
-    return true;
-}
-
-/* Takes a reference of its own. False: no memory; the table is as it was. */
-static bool insert(table *t, const key_ref *k, sett_kernel *kernel)
-{
-    if (t->count >= t->cap && !widen(t) && !t->cap)
-        return false;
-    node *n = malloc(sizeof *n + k->head_len + k->rest_len);
-    if (!n)
-        return false;
-    n->hash = hash_of(k);
-    n->kernel = sett_kernel_retain(kernel);
-    n->len = k->head_len + k->rest_len;
-    memcpy(n->key, k->head, k->head_len);
-    if (k->rest_len)
-        memcpy(n->key + k->head_len, k->rest, k->rest_len);
-    n->next = t->bucket[n->hash & (t->cap - 1)];
-    t->bucket[n->hash & (t->cap - 1)] = n;
-    t->count++;
-    return true;
-}
-
-static void drop(table *t)
-{
-    for (size_t i = 0; i < t->cap; i++)
-        for (node *n = t->bucket[i], *next; n; n = next) {
-            next = n->next;
-            sett_kernel_release(n->kernel);
-            free(n);
-        }
-    free(t->bucket);
-}
 
 /* ---- maps ------------------------------------------------------------------------------ */
 static uint64_t digest_hash(const slot_key *k)
@@ -256,20 +173,106 @@ static void map_drop(kernel_map *m, const sett__heads *heads)
     }
 }
 
-/* Whoever calls holds a reference of his own. */
-static void forget(table *t, const sett_kernel *kernel)
+/* ---- memos ------------------------------------------------------------------------------ */
+static uint64_t mix(uint64_t h, uint64_t word)
 {
-    for (size_t i = 0; i < t->cap; i++)
-        for (node **at = &t->bucket[i], *n; (n = *at);) {
-            if (n->kernel != kernel) {
-                at = &n->next;
-                continue;
-            }
-            *at = n->next;
-            t->count--;
-            sett_kernel_release(n->kernel);
-            free(n);
-        }
+    h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 29;
+}
+
+static uint32_t memo_hash(const sett__memo_key *k)
+{
+    const unsigned char *p = k->user;
+    uint64_t word, h = mix(k->head.body, k->head.options) ^ mix(k->head.target, k->user_size << 1);
+    size_t left = k->user_size;
+    for (; left >= sizeof word; left -= sizeof word, p += sizeof word) {
+        memcpy(&word, p, sizeof word);
+        h = mix(h, word);
+    }
+    for (; left; left--)
+        h = mix(h, *p++);
+    return (uint32_t)(h >> 32);
+}
+
+static bool is_memo(const memo *m, const sett__memo_key *k)
+{
+    return m->user_size == k->user_size && !memcmp(&m->head, &k->head, sizeof m->head) && !memcmp(m->user, k->user, k->user_size);
+}
+
+/* One whose kernel was refused is passed over. */
+static SETT__HOT sett_kernel *memo_look(const memo_places *p, const sett__heads *heads, uint32_t h, const sett__memo_key *k)
+{
+    for (size_t i = h; p; i++) {
+        const memo_place *at = &p->place[i & (p->cap - 1)];
+        const memo *m = atomic_load_explicit(&at->at, memory_order_acquire);
+        if (!m)
+            return NULL;
+        if (at->hash != h)
+            continue;
+        sett_kernel *kernel = sett__head_at(heads, at->index);
+        __builtin_prefetch(kernel);
+        if (is_memo(m, k) && !atomic_load_explicit(&kernel->refused, memory_order_relaxed))
+            return kernel;
+    }
+    return NULL;
+}
+
+/* Under the lock, as all that writes. */
+static void memo_put(memo_places *p, memo *m, uint32_t hash, uint32_t index)
+{
+    size_t i = hash;
+    while (atomic_load_explicit(&p->place[i & (p->cap - 1)].at, memory_order_relaxed))
+        i++;
+    memo_place *to = &p->place[i & (p->cap - 1)];
+    to->hash = hash, to->index = index;
+    atomic_store_explicit(&to->at, m, memory_order_release);
+}
+
+static memo_places *memo_widen(sett__kernels *ks)
+{
+    memo_places *old = atomic_load_explicit(&ks->memos, memory_order_relaxed);
+    size_t cap = old ? 2 * old->cap : 64;
+    memo_places *p = sett__mem_zeroed(NULL, sizeof *p + cap * sizeof *p->place);
+    if (!p)
+        return NULL;
+    p->cap = cap;
+    p->older = old;
+    for (size_t i = 0; old && i < old->cap; i++) {
+        memo *m = atomic_load_explicit(&old->place[i].at, memory_order_relaxed);
+        if (m)
+            memo_put(p, m, old->place[i].hash, old->place[i].index);
+    }
+    atomic_store_explicit(&ks->memos, p, memory_order_release);
+    return p;
+}
+
+/* Without memory it is not remembered. */
+static void memo_insert(sett__kernels *ks, const sett__memo_key *k, uint32_t hash, sett_kernel *kernel)
+{
+    memo_places *p = atomic_load_explicit(&ks->memos, memory_order_relaxed);
+    if (!p || 2 * (ks->n_memo + 1) > p->cap)
+        p = memo_widen(ks);
+    memo *m = p ? malloc(sizeof *m + k->user_size) : NULL;
+    if (!m)
+        return;
+    *m = (memo){.kernel = sett_kernel_retain(kernel), .user_size = k->user_size, .head = k->head};
+    memcpy(m->user, k->user, k->user_size);
+    memo_put(p, m, hash, sett__head_index(ks->heads, kernel));
+    ks->n_memo++;
+}
+
+static void memo_drop(memo_places *p)
+{
+    for (size_t i = 0; p && i < p->cap; i++) {
+        memo *m = atomic_load_explicit(&p->place[i].at, memory_order_relaxed);
+        if (m)
+            sett_kernel_release(m->kernel);
+        free(m);
+    }
+    for (memo_places *older; p; p = older) {
+        older = p->older;
+        free(p);
+    }
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
@@ -291,7 +294,7 @@ void sett__kernels_close(sett__kernels *ks)
 {
     if (!ks)
         return;
-    drop(&ks->memo);
+    memo_drop(atomic_load_explicit(&ks->memos, memory_order_relaxed));
     map_drop(&ks->cpu, ks->heads);
     map_drop(&ks->slots, ks->heads);
     pthread_mutex_destroy(&ks->lock);
@@ -362,13 +365,9 @@ bool sett__kernels_refused(sett__kernels *ks, const sett__digest *key)
     return map_look_for(&ks->slots, ks->heads, &k, true) != NULL;
 }
 
-bool sett__kernels_refuse(sett__kernels *ks, sett_kernel *kernel)
+bool sett__kernels_refuse(sett_kernel *kernel)
 {
-    bool first = !atomic_exchange(&kernel->refused, true);
-    pthread_mutex_lock(&ks->lock);
-    forget(&ks->memo, kernel);
-    pthread_mutex_unlock(&ks->lock);
-    return first;
+    return !atomic_exchange(&kernel->refused, true);
 }
 
 /* Called with the lock. */
@@ -446,48 +445,16 @@ sett_status sett__kernels_wait(sett__kernels *ks, sett__flight *f, sett_kernel *
 }
 
 /* ---- the memo ------------------------------------------------------------------------------------------ */
-typedef struct memo_head {
-    uint64_t body;
-    int32_t opt_level;
-    uint8_t flags[4];
-    char target[32];
-} memo_head;
-static_assert(sizeof(memo_head) == 48, "no padding: it is compared as bytes");
-
-static bool memo_ref(const sett__memo_key *k, memo_head *h, key_ref *ref)
+SETT__HOT sett_kernel *sett__memo_get(sett__kernels *ks, const sett__memo_key *k)
 {
-    memset(h, 0, sizeof *h);
-    if (strlen(k->target) >= sizeof h->target)
-        return false;
-    h->body = (uint64_t)(uintptr_t)k->body;
-    h->opt_level = k->opt_level;
-    h->flags[0] = k->line_info, h->flags[1] = k->no_fold, h->flags[2] = k->ptx_only, h->flags[3] = k->asserts;
-    strcpy(h->target, k->target);
-    *ref = (key_ref){h, k->user, sizeof *h, k->user_size};
-    return true;
-}
-
-sett_kernel *sett__memo_get(sett__kernels *ks, const sett__memo_key *k)
-{
-    memo_head h;
-    key_ref ref;
-    if (!memo_ref(k, &h, &ref))
-        return NULL;
-    pthread_mutex_lock(&ks->lock);
-    node *n = look(&ks->memo, &ref);
-    sett_kernel *kernel = n ? sett_kernel_retain(n->kernel) : NULL;
-    pthread_mutex_unlock(&ks->lock);
-    return kernel;
+    return sett_kernel_retain(memo_look(atomic_load_explicit(&ks->memos, memory_order_acquire), ks->heads, memo_hash(k), k));
 }
 
 void sett__memo_put(sett__kernels *ks, const sett__memo_key *k, sett_kernel *kernel)
 {
-    memo_head h;
-    key_ref ref;
-    if (!memo_ref(k, &h, &ref))
-        return;
+    uint32_t hash = memo_hash(k);
     pthread_mutex_lock(&ks->lock);
-    if (!look(&ks->memo, &ref))
-        insert(&ks->memo, &ref, kernel);
+    if (!memo_look(atomic_load_explicit(&ks->memos, memory_order_relaxed), ks->heads, hash, k))
+        memo_insert(ks, k, hash, kernel);
     pthread_mutex_unlock(&ks->lock);
 }

@@ -76,6 +76,25 @@ START_TEST(keys)
 }
 END_TEST
 
+/* An engine reads the environment once, when it opens. */
+START_TEST(once_an_engine)
+{
+    sett_compile_options co = {.size = sizeof co, .target = "sm_90a"}, on = co;
+    uint8_t key[3][32];
+    sett_error err;
+    on.asserts = SETT_ASSERTS_ON;
+    setenv("SETT_ASSERTS", "1", 1);
+    sett_engine *with = open_engine();
+    unsetenv("SETT_ASSERTS");
+    sett_engine *without_it = open_engine();
+    ck_assert(!sett_key(with, claims, &on, key[0], &err) && !sett_key(with, claims, &co, key[1], &err) &&
+              !sett_key(without_it, claims, &co, key[2], &err));
+    ck_assert(!memcmp(key[0], key[1], 32) && memcmp(key[0], key[2], 32));
+    sett_engine_close(with);
+    sett_engine_close(without_it);
+}
+END_TEST
+
 /* Dead without assertions, and not a bit of it left. */
 static void without(sett_build *b, const void *user)
 {
@@ -250,4 +269,4 @@ START_TEST(from_disk)
 }
 END_TEST
 
-SUITE_IN_ROOT(assert, when, keys, as_a_tape, damaged, refused, long_texts, ptx, from_disk)
+SUITE_IN_ROOT(assert, when, keys, once_an_engine, as_a_tape, damaged, refused, long_texts, ptx, from_disk)

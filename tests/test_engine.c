@@ -415,6 +415,57 @@ START_TEST(memo)
 }
 END_TEST
 
+/* What is remembered takes no check from its callers: what a first call is refused for, a later one is. All of the options
+ * counts, and so does a struct of an older header. */
+START_TEST(memo_of_options)
+{
+    sett_engine *e = open_engine();
+    variant v = {48, 64, 2.0};
+    const sett_compile_options good = {.size = sizeof good, .user = &v, .user_size = sizeof v, .target = "cpu"};
+    sett_compile_options bad[8], old = good;
+    static const char *const why[] = {"\"a-b\" is no kernel name", "\"\" is no kernel name", "opt_level 5", "opt_level -1", "asserts 3 is none",
+        "\"cpv\" is no target", "\"\" is no target", "ptx_only needs"};
+    char name[131];
+    sett_error err;
+    sett_kernel *k = compile(e, &good), *again;
+    for (size_t i = 0; i < SETT__COUNT(bad); i++)
+        bad[i] = good;
+    bad[0].name = "a-b", bad[1].name = "", bad[2].opt_level = 5, bad[3].opt_level = -1, bad[4].asserts = 3;
+    bad[5].target = "cpv", bad[6].target = "", bad[7].ptx_only = true;
+    for (size_t i = 0; i < SETT__COUNT(bad); i++) {
+        ck_assert_int_eq(sett_compile(e, scale, &bad[i], &again, &err), SETT_E_ARGUMENT);
+        ck_assert_msg(!strncmp(err.text, why[i], strlen(why[i])), "%s", err.text);
+        ck_assert_ptr_null(again);
+    }
+    memset(name, 'n', sizeof name);
+    name[129] = 0;
+    bad[0].name = name;
+    ck_assert_int_eq(sett_compile(e, scale, &bad[0], &again, &err), SETT_E_ARGUMENT);
+    ck_assert_uint_eq(stats(e).memo_hits, 0);
+    name[128] = 0;
+    old.size = offsetof(sett_compile_options, asserts);
+    const sett_compile_options *const hits[] = {&good, &bad[0], &old};
+    for (size_t i = 0; i < SETT__COUNT(hits); i++) {
+        again = compile(e, hits[i]);
+        ck_assert_ptr_eq(again, k);
+        sett_kernel_release(again);
+        ck_assert_uint_eq(stats(e).memo_hits, i + 1);
+    }
+    old.size = sizeof old + 8; /* of a newer header, whose field is not set */
+    struct { sett_compile_options o; uint64_t more; } newer = {old, 0};
+    again = compile(e, &newer.o);
+    ck_assert_ptr_eq(again, k);
+    ck_assert_uint_eq(stats(e).memo_hits, 4);
+    newer.more = 1;
+    sett_kernel_release(again);
+    ck_assert_int_eq(sett_compile(e, scale, &newer.o, &again, &err), SETT_E_ARGUMENT);
+    ck_assert_msg(strstr(err.text, "does not know") != NULL, "%s", err.text);
+    ck_assert_uint_eq(stats(e).records, 1);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
 START_TEST(many_kernels)
 {
     enum { N = 300 };
@@ -525,5 +576,5 @@ START_TEST(forked_child)
 END_TEST
 
 SUITE_IN_ROOT(engine, open_refuses, memory_only, devices_and_memory, no_engine, sizes_of_structs,
-    memory_that_is_not_there, keys, keys_of_tapes, compile_refuses, too_much_shared_memory, sealed, memo, many_kernels,
+    memory_that_is_not_there, keys, keys_of_tapes, compile_refuses, too_much_shared_memory, sealed, memo, memo_of_options, many_kernels,
     runs_on_the_cpu, kernel_outlives_engine, forked_child)

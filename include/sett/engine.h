@@ -162,8 +162,8 @@ SETT_API sett_status sett_sync_error(sett_engine *, sett_stream, sett_error *);
 SETT_API sett_status sett_poll(sett_engine *, int device, sett_error *);
 
 /* ---- compiling ----------------------------------------------------------------- */
-/* Are sett_assert's compiled in? DEFAULT: as $SETT_ASSERTS says, 1 or 0; else on the CPU, which checks accesses and barriers
- * too, and not for GPUs. A kernel with them is another kernel, with a key of its own. */
+/* Are sett_assert's compiled in? DEFAULT: as $SETT_ASSERTS said when the engine was opened, 1 or 0 (sett_record, which has no
+ * engine: as it says now); else on the CPU, which checks accesses and barriers too, and not for GPUs. A kernel with them is another kernel, with a key of its own. */
 typedef enum sett_asserts { SETT_ASSERTS_DEFAULT, SETT_ASSERTS_OFF, SETT_ASSERTS_ON } sett_asserts;
 typedef struct sett_compile_options {
     size_t size;

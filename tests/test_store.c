@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an engine has in memory, without an engine: handles in their chunks, kernels by digest, memos by what was asked with;
+ * found while others put more in. The kernels are handles and nothing else. */
+#include "../jit/jit.h"
+#include <check.h>
+#include <stdlib.h>
+
+typedef struct rig {
+    sett__heads heads;
+    sett__kernels *ks;
+} rig;
+
+static void start(rig *r)
+{
+    *r = (rig){.heads = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+    ck_assert_int_eq(sett__kernels_open(&r->ks, &r->heads, NULL), SETT_OK);
+}
+
+/* Each handle keeps the reference that it was made with: nothing is freed behind it. */
+static void finish(rig *r)
+{
+    sett__kernels_close(r->ks);
+    sett__heads_free(&r->heads);
+}
+
+/* Digests of numbers; by home: many have the same places in the chunks. */
+static sett__digest digest_of(uint64_t number, bool crowded)
+{
+    sett__digest d;
+    sett__sha256(&number, sizeof number, &d);
+    if (crowded)
+        memset(d.b + 8, (int)(number % 3), 8);
+    return d;
+}
+
+static const atomic_uint gate;
+
+static sett_kernel *make(rig *r, const sett__digest *d)
+{
+    sett_kernel *k = sett__head_take(&r->heads, d, &gate);
+    ck_assert_ptr_nonnull(k);
+    ck_assert_uint_eq((uintptr_t)k % 64, 0);
+    ck_assert(k->gate == &gate && !k->rest && !k->plan && !k->cpu && !k->refused && !atomic_load(&k->refs));
+    atomic_init(&k->refs, 1);
+    k->slot = *d;
+    return k;
+}
+
+/* No two kernels have one handle, whatever was given back and taken again, and its number leads to it. */
+START_TEST(handles)
+{
+    enum { N = 3000 };
+    static sett_kernel *k[N];
+    rig r;
+    start(&r);
+    for (int turn = 0; turn < 4; turn++) {
+        for (int i = 0; i < N; i++)
+            if (!k[i]) {
+                const sett__digest d = digest_of((uint64_t)(turn * N + i), _i);
+                k[i] = make(&r, &d);
+                atomic_store(&k[i]->refs, (unsigned)(i + 1));
+            }
+        unsigned chunks = atomic_load(&r.heads.chunks);
+        ck_assert_uint_le(chunks, 8); /* of 64, 64, 128 to 4096 */
+        for (int i = 0; i < N; i++) {
+            ck_assert_uint_eq(atomic_load(&k[i]->refs), (unsigned)(i + 1)); /* nobody else has it */
+            ck_assert_ptr_eq(sett__head_at(&r.heads, sett__head_index(&r.heads, k[i])), k[i]);
+        }
+        for (int i = turn; i < N; i += turn + 1) {
+            sett__head_give(&r.heads, k[i]);
+            k[i] = NULL;
+        }
+    }
+    sett_kernel alien;
+    ck_assert_uint_eq(sett__head_index(&r.heads, &alien), UINT32_MAX);
+    memset(k, 0, sizeof k);
+    finish(&r);
+}
+END_TEST
+
+/* Most handles lie where whoever looks for them expects them. */
+START_TEST(expected)
+{
+    enum { N = 100000 };
+    rig r;
+    int near = 0;
+    start(&r);
+    for (uint64_t i = 0; i < N; i++) {
+        const sett__digest d = digest_of(i, false);
+        make(&r, &d);
+    }
+    unsigned n = atomic_load(&r.heads.chunks);
+    for (unsigned c = n - SETT__HEADS_AHEAD; c < n; c++)
+        for (size_t i = 0; i < sett__heads_in(c); i++) {
+            const sett_kernel *k = &r.heads.chunk[c][i];
+            near += k->gate && (sett__head_home(c, &k->slot) ^ i) < SETT__HEADS_NEAR;
+        }
+    ck_assert_int_ge(near, N * 2 / 3);
+    finish(&r);
+}
+END_TEST
+
+/* Each kernel is found by its digest and no other is, among few and among many; a refused one is passed over for its heir. */
+START_TEST(by_digest)
+{
+    enum { N = 100000 };
+    static sett_kernel *k[N];
+    rig r;
+    const uint64_t n = _i ? 500 : N;
+    start(&r);
+    for (uint64_t i = 0; i < n; i++) {
+        const sett__digest d = digest_of(i, _i), none = digest_of(n + i, _i);
+        k[i] = make(&r, &d);
+        ck_assert_ptr_eq(sett__kernels_adopt(r.ks, k[i]), k[i]);
+        ck_assert_ptr_null(sett__kernels_peek(r.ks, &none));
+    }
+    ck_assert_uint_eq(sett__kernels_held(r.ks), n);
+    for (uint64_t i = 0; i < n; i++) {
+        const sett__digest d = digest_of(i, _i);
+        ck_assert_ptr_eq(sett__kernels_peek(r.ks, &d), k[i]);
+    }
+    const sett__digest d = digest_of(7, _i);
+    ck_assert(!sett__kernels_refused(r.ks, &d));
+    ck_assert(sett__kernels_refuse(k[7]) && !sett__kernels_refuse(k[7]));
+    ck_assert(sett__kernels_refused(r.ks, &d));
+    ck_assert_ptr_null(sett__kernels_peek(r.ks, &d));
+    sett_kernel *heir = make(&r, &d);
+    sett__kernels_adopt(r.ks, heir);
+    ck_assert_ptr_eq(sett__kernels_peek(r.ks, &d), heir);
+    finish(&r);
+}
+END_TEST
+
+/* ---- memos ------------------------------------------------------------------------------ */
+enum { MEMOS = 2000 };
+
+/* The i'th way to ask: user data of 0 to 15 bytes, which many share, and some body, options and target. */
+static sett__memo_key asked(uint64_t i, unsigned char user[15])
+{
+    memset(user, (int)(i % 2), 15);
+    return (sett__memo_key){{i / 21, i / 63 % 2, i % 3}, user, i % 4 * 5};
+}
+
+static bool same(const sett__memo_key *a, const sett__memo_key *b)
+{
+    return !memcmp(&a->head, &b->head, sizeof a->head) && a->user_size == b->user_size && !memcmp(a->user, b->user, a->user_size);
+}
+
+/* What was asked with first has the answer, all of it counts, and a refused kernel's place is its heir's. */
+START_TEST(memos)
+{
+    static sett_kernel *want[MEMOS];
+    unsigned char user[2][15];
+    rig r;
+    start(&r);
+    for (uint64_t i = 0; i < MEMOS; i++) {
+        const sett__memo_key key = asked(i, user[0]);
+        const sett__digest d = digest_of(i, false);
+        sett_kernel *k = make(&r, &d);
+        want[i] = k;
+        for (uint64_t j = i / 21 * 21; j < i; j++) {
+            const sett__memo_key other = asked(j, user[1]);
+            if (same(&key, &other))
+                want[i] = want[j];
+        }
+        ck_assert_ptr_eq(sett__memo_get(r.ks, &key), want[i] == k ? NULL : want[i]);
+        sett__memo_put(r.ks, &key, k);
+        ck_assert_ptr_eq(sett__memo_get(r.ks, &key), want[i]);
+    }
+    for (uint64_t i = 0; i < MEMOS; i++) {
+        const sett__memo_key key = asked(i, user[0]);
+        if (want[i]->refused)
+            continue;
+        ck_assert_ptr_eq(sett__memo_get(r.ks, &key), want[i]);
+        if (i % 3)
+            continue;
+        const sett__digest d = digest_of(MEMOS + i, false);
+        sett_kernel *heir = make(&r, &d);
+        sett__kernels_refuse(want[i]);
+        ck_assert_ptr_null(sett__memo_get(r.ks, &key));
+        sett__memo_put(r.ks, &key, heir);
+        ck_assert_ptr_eq(sett__memo_get(r.ks, &key), heir);
+    }
+    finish(&r);
+}
+END_TEST
+
+/* ---- while others put more in ------------------------------------------------------------------ */
+typedef struct reader {
+    rig *r;
+    atomic_int *put;
+    sett_kernel **all;
+    uint64_t seed;
+    const char *wrong;
+} reader;
+
+static void *read_all(void *user)
+{
+    reader *m = user;
+    int there = 0;
+    while (!m->wrong && there < MEMOS) {
+        there = atomic_load_explicit(m->put, memory_order_acquire);
+        for (int n = 0; n < 200 && there; n++) {
+            m->seed ^= m->seed << 13, m->seed ^= m->seed >> 7, m->seed ^= m->seed << 17;
+            uint64_t i = m->seed % (uint64_t)there;
+            const sett__memo_key key = {{i, 0, 0}, &i, sizeof i}, none = {{i, 1, 0}, &i, sizeof i};
+            const sett__digest d = digest_of(i, false), no = digest_of(i + MEMOS, false);
+            if (sett__memo_get(m->r->ks, &key) != m->all[i] || sett__kernels_peek(m->r->ks, &d) != m->all[i])
+                m->wrong = "what was put is not found";
+            if (sett__memo_get(m->r->ks, &none) || sett__kernels_peek(m->r->ks, &no))
+                m->wrong = "what was not put is found";
+            sett__heads_expect(&m->r->heads, &d);
+        }
+    }
+    return NULL;
+}
+
+START_TEST(while_it_grows)
+{
+    enum { READERS = 3 };
+    static sett_kernel *all[MEMOS];
+    atomic_int put = 0;
+    rig r;
+    reader m[READERS];
+    pthread_t id[READERS];
+    start(&r);
+    for (int i = 0; i < READERS; i++) {
+        m[i] = (reader){&r, &put, all, (uint64_t)(77 + i), NULL};
+        ck_assert_int_eq(pthread_create(&id[i], NULL, read_all, &m[i]), 0);
+    }
+    for (uint64_t i = 0; i < MEMOS; i++) {
+        const sett__memo_key key = {{i, 0, 0}, &i, sizeof i};
+        const sett__digest d = digest_of(i, false);
+        all[i] = make(&r, &d);
+        sett__kernels_adopt(r.ks, all[i]);
+        sett__memo_put(r.ks, &key, all[i]);
+        atomic_store_explicit(&put, (int)i + 1, memory_order_release);
+    }
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(id[i], NULL);
+        ck_assert_msg(!m[i].wrong, "%s", m[i].wrong);
+    }
+    finish(&r);
+}
+END_TEST
+
+Suite *store_suite(void);
+Suite *store_suite(void)
+{
+    Suite *s = suite_create("store");
+    TCase *t = tcase_create("store");
+    tcase_add_loop_test(t, handles, 0, 2);
+    tcase_add_test(t, expected);
+    tcase_add_loop_test(t, by_digest, 0, 2);
+    tcase_add_test(t, memos);
+    tcase_add_test(t, while_it_grows);
+    tcase_set_timeout(t, 60);
+    suite_add_tcase(s, t);
+    return s;
+}
