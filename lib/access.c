@@ -429,7 +429,7 @@ static void branch(access *a, uint32_t cond, arm then, arm otherwise, const piec
     }
     if (b->error.status)
         return;
-    sett_region r = sett_if_begin(a->c.site, b, sett__val(b, cond, (sett_arg){.kind = SETT_NODE}, true));
+    sett_region r = sett_if_begin(a->c.site, b, sett__scalar_val(b, cond));
     then(a, p, end);
     r.done = true;
     sett_region_end(&r);

@@ -21,7 +21,7 @@ static sett_val *poison_of(const sett_val *x)
 
 static sett_val *ask(sett_build *b, sett_site site, const sett__emit *e)
 {
-    return sett__val(b, sett__record(b, site, e), (sett_arg){.kind = SETT_NODE}, true);
+    return sett__scalar_val(b, sett__record(b, site, e));
 }
 
 /* ---- questions to a warp ------------------------------------------------------------------- */

@@ -128,8 +128,11 @@ char *sett__arena_str(sett__arena *a, const char *s)
 bool sett__arena_holds(const sett__arena *a, const void *p)
 {
     for (const struct sett__chunk *c = a->head; c; c = c->next)
-        if ((uintptr_t)p - (uintptr_t)c < c->size)
+        if ((uintptr_t)p - (uintptr_t)c < c->size) {
+            sett__arena *known = (sett__arena *)a;
+            known->found = (uintptr_t)c, known->found_size = c->size;
             return true;
+        }
     return false;
 }
 

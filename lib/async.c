@@ -213,7 +213,7 @@ static void record_all(const copies *x)
         split_pieces(x, all == SETT__TRUE);
         return;
     }
-    sett_region r = sett_if_begin(x->c.site, b, sett__val(b, all, (sett_arg){.kind = SETT_NODE}, true));
+    sett_region r = sett_if_begin(x->c.site, b, sett__scalar_val(b, all));
     split_pieces(x, true);
     r.done = true;
     sett_region_end(&r);

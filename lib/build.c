@@ -199,6 +199,8 @@ static const char *const kind_name[] = {"object", "value", "layout", "tensor", "
 static bool use_head(sett_build *b, sett_site site, const char *func, const sett__head *head, sett__kind kind)
 {
     const char *name = kind_name[kind];
+    if (b && head && sett__fine(b, head, kind))
+        return true;
     SETT__FAIL_IF(b, site, func, !head, false, SETT_E_ARGUMENT, "the %s is NULL", name);
     /* Whatever is not b's may lie in memory that is gone: it is not looked at. */
     SETT__FAIL_IF(b, site, func, b && !sett__arena_holds(&b->arena, head), false, SETT_E_STALE,
@@ -256,12 +258,17 @@ static bool use_layout_parts(sett_build *b, sett_site site, const char *func, co
 }
 
 /* A layout does not change: what was visible stays so until the region ends that was the innermost one then. */
+static bool was_seen(const sett_build *b, const sett_layout *l)
+{
+    return l->seen == 1 || (l->seen && l->seen - 2 < (uint32_t)b->depth && b->region[l->seen - 2].serial == l->seen_in);
+}
+
 bool sett__use_layout(sett_build *b, sett_site site, const char *func, const sett_layout *l)
 {
     if (!use_head(b, site, func, l ? &l->head : NULL, SETT__K_LAYOUT))
         return false;
     b = l->head.b;
-    if (l->seen == 1 || (l->seen && l->seen - 2 < (uint32_t)b->depth && b->region[l->seen - 2].serial == l->seen_in))
+    if (was_seen(b, l))
         return true;
     if (!use_layout_parts(b, site, func, l))
         return false;
@@ -272,6 +279,9 @@ bool sett__use_layout(sett_build *b, sett_site site, const char *func, const set
 
 bool sett__use_tensor(sett_build *b, sett_site site, const char *func, const sett_tensor *t)
 {
+    if (b && t && sett__fine(b, &t->head, SETT__K_TENSOR) && was_seen(b, t->layout) &&
+        (t->offset.kind == SETT_INT || (t->offset.kind == SETT_VALUE && sett__fine_val(b, t->offset.u.v))))
+        return true;
     return use_head(b, site, func, t ? &t->head : NULL, SETT__K_TENSOR) && sett__use_arg(t->head.b, site, func, t->offset) &&
            sett__use_layout(t->head.b, site, func, t->layout);
 }

@@ -193,7 +193,7 @@ static sett_val *special(sett_site site, sett_build *b, const char *func, sett__
         return b ? &b->poison->val : NULL;
     SETT__FAIL_IF(b, site, func, dim < 0 || dim > 2, &b->poison->val, SETT_E_RANGE, "dim is %d, it may be 0, 1 or 2", dim);
     uint32_t id = sett__record(b, site, &(sett__emit){.code = code, .dtype = SETT_I32, .sub = (uint8_t)dim, .n = 1});
-    sett_val *v = sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    sett_val *v = sett__scalar_val(b, id);
     /* Known by the block's extents. */
     if (!b->error.status && v->lo == v->hi && !b->no_fold)
         return sett__const_bits(b, site, SETT_I32, (uint64_t)v->lo);

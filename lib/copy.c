@@ -192,12 +192,8 @@ static uint32_t touch(const sett__ctx *c, const spot *s, sett__emit e, uint32_t 
     const uint32_t args[4] = {t->root, base, SETT__NONE, last};
     if (!sett__inside(c, t, s->base, s->imm, 1, bytes))
         return 0;
-    if (t->space != SETT_RMEM) {
-        sett__note note = {.t = t, .bytes = (uint8_t)bytes};
-        note.count[__builtin_ctz(bytes)] = 1;
-        sett__note_add(c, &note);
-        e.at = note.site + 1;
-    }
+    if (t->space != SETT_RMEM)
+        e.at = sett__note_element(c, t, bytes) + 1;
     e.sub = (uint8_t)__builtin_ctz(sett__align_at(t, bytes, s->base, s->imm));
     e.imm = s->imm;
     e.n_args = 4;
@@ -213,7 +209,7 @@ sett_val *sett_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
         return bad_val(t);
     const sett__emit load = {.code = SETT__LOAD, .dtype = (sett_dtype)t->dtype, .n = 1};
     uint32_t id = sett__is_packed(t) ? touch_packed(&c, &s, NULL) : touch(&c, &s, load, SETT__NONE);
-    return sett__val(c.b, id, (sett_arg){.kind = SETT_NODE}, true);
+    return sett__scalar_val(c.b, id);
 }
 
 sett_arg sett_coord_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
@@ -329,7 +325,7 @@ static sett_val *atomic(const sett__ctx *c, const sett_tensor *t, const sett_ato
     const uint32_t args[5] = {t->root, s.base.kind == SETT_VALUE ? s.base.u.v->id : SETT__NONE, p ? p->id : SETT__NONE, v->id, w->id};
     uint32_t id = sett__record(c->b, c->site, &(sett__emit){.code = SETT__ATOM, .dtype = (sett_dtype)t->dtype, .n = 1, .imm = s.imm,
         .sub = m.atomic, .flags = m.flags, .n_args = was ? 5 : 4, .args = args});
-    return sett__val(c->b, id, (sett_arg){.kind = SETT_NODE}, true);
+    return sett__scalar_val(c->b, id);
 }
 
 sett_val *sett_atomic_at(sett_site site, const sett_tensor *t, sett_binary_op op, sett_arg val, sett_arg coord)

@@ -28,13 +28,15 @@ static uint64_t mix(uint64_t h, uint64_t x)
 /* PICK's imm says where its indices lie: what counts is the indices. */
 static uint32_t hash_op(const sett_build *b, const sett__emit *x)
 {
-    uint64_t h = mix(x->code | (uint64_t)x->dtype << 8 | (uint64_t)x->sub << 16 | (uint64_t)x->flags << 24, x->n);
-    if (x->code == SETT__PICK)
-        for (uint32_t i = 0; i < x->n; i++)
-            h = mix(h, b->index[x->imm + i]);
-    else
-        h = mix(h, (uint64_t)x->imm);
-    for (int i = 0; i < x->n_args; i++)
+    bool pick = x->code == SETT__PICK;
+    uint64_t h = mix(x->code | (uint64_t)x->dtype << 8 | (uint64_t)x->sub << 16 | (uint64_t)x->flags << 24 | (uint64_t)x->n << 32,
+        pick ? 0 : (uint64_t)x->imm);
+    for (uint32_t i = 0; pick && i < x->n; i++)
+        h = mix(h, b->index[x->imm + i]);
+    int i = 0;
+    for (; i + 1 < x->n_args; i += 2)
+        h = mix(h, x->args[i] | (uint64_t)x->args[i + 1] << 32);
+    if (i < x->n_args)
         h = mix(h, x->args[i]);
     return (uint32_t)(h >> 32);
 }
@@ -155,10 +157,10 @@ static bool hoists(const sett__emit *x)
     return x->n == 1 && !x->stay && (x->dtype == SETT_BOOL || sett__dtype_is_int(x->dtype));
 }
 
-static uint32_t append(sett_build *b, sett_site site, const sett__emit *x, bool hoist)
+static uint32_t append(sett_build *b, const sett_site *site, const sett__emit *x, bool hoist)
 {
     uint32_t id = b->n_op, n_args = (uint32_t)x->n_args;
-    SETT__FAIL_IF(b, site, NULL, id >= SETT__MAX_OPS || n_args > UINT16_MAX, 0, SETT_E_LIMIT,
+    SETT__FAIL_IF(b, *site, NULL, id >= SETT__MAX_OPS || n_args > UINT16_MAX, 0, SETT_E_LIMIT,
         "a kernel may have %u operations of up to %u operands", SETT__MAX_OPS, (unsigned)UINT16_MAX);
     if (!grow_for(b, (void **)&b->op, &b->cap_op, id + 1, sizeof *b->op) ||
         !grow_for(b, (void **)&b->next, &b->cap_next, id + 1, sizeof *b->next) ||
@@ -166,7 +168,7 @@ static uint32_t append(sett_build *b, sett_site site, const sett__emit *x, bool 
         !grow_for(b, (void **)&b->arg, &b->cap_arg, b->n_arg + n_args, sizeof *b->arg))
         return 0;
     b->op[id] = (sett__op){.code = (uint8_t)x->code, .dtype = (uint8_t)x->dtype, .sub = x->sub, .flags = x->flags,
-        .n = x->n, .args = b->n_arg, .n_args = (uint16_t)n_args, .site = x->at ? x->at - 1 : sett__site(b, site), .imm = x->imm};
+        .n = x->n, .args = b->n_arg, .n_args = (uint16_t)n_args, .site = x->at ? x->at - 1 : sett__site(b, *site), .imm = x->imm};
     if (b->error.status)
         return 0;
     for (uint32_t i = 0; i < n_args; i++)
@@ -191,7 +193,38 @@ static void drop_indices(sett_build *b, const sett__emit *x)
         b->n_index = (uint32_t)x->imm;
 }
 
-static uint32_t record_pure(sett_build *b, sett_site site, const sett__emit *x)
+/* Static, so that the product of the leaves fits: what made the shape has checked it. */
+static uint32_t size_of(sett_arg a)
+{
+    if (a.kind == SETT_INT)
+        return (uint32_t)a.u.i;
+    uint32_t n = 1;
+    for (int i = 0; a.kind == SETT_NODE && i < a.rank; i++)
+        n *= size_of(a.u.kid[i]);
+    return n;
+}
+
+/* All of it. */
+static void init_val(sett_build *b, sett_val *v, uint32_t id, sett_arg shape, bool scalar, const sett__operands *o)
+{
+    *v = (sett_val){.head = sett__head_of(b, SETT__K_VAL), .id = id, .n = 1, .dtype = b->op[id].dtype, .scalar = scalar, .div = 1,
+        .shape = {.kind = SETT_NODE}};
+    if (!scalar) {
+        v->n = size_of(shape);
+        v->shape = sett_arg_keep(b, shape);
+    }
+    sett__settle(v);
+    sett__facts(b, v, o);
+}
+
+static sett_val *room_for_val(sett_build *b)
+{
+    sett_val *v = sett__arena_room(&b->arena, sizeof *v);
+    return v ? v : sett__new(b, sizeof *v); /* of the reserve, and the build has failed */
+}
+
+/* o: of its operands, where that is known. */
+static uint32_t record_pure(sett_build *b, const sett_site *site, const sett__emit *x, const sett__operands *o)
 {
     if (!grow_cse(b))
         return 0;
@@ -207,8 +240,12 @@ static uint32_t record_pure(sett_build *b, sett_site site, const sett__emit *x)
         return 0;
     b->n_cse += !found;
     b->cse[slot] = (uint64_t)hash << 32 | (id + 1); /* in place of one whose region was closed */
-    if (hoist && x->code != SETT__CONST) /* facts now: a chain of them would recurse later */
-        sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    if (hoist && x->code != SETT__CONST) { /* facts now: a chain of them would recurse later */
+        sett_val *v = room_for_val(b);
+        init_val(b, v, id, (sett_arg){.kind = SETT_NODE}, true, o);
+        if (!b->error.status)
+            b->val_of[id] = v;
+    }
     return id;
 }
 
@@ -224,6 +261,15 @@ static const char *effect(sett__code code)
     return code == SETT__PRINTF ? "sett_printf" : code == SETT__ASSERT ? "sett_assert" : sett__opens(code) ? sett__opener(code) : sett__ops[code].text;
 }
 
+/* Nothing to fold: of numbers that are no integers only constants do. */
+static bool stays(const sett_build *b, const sett__emit *x)
+{
+    sett__class cls = (sett__class)sett__ops[x->code].cls;
+    if ((cls != SETT__C_BINARY && cls != SETT__C_TERNARY) || x->n != 1 || x->dtype == SETT_BOOL || sett__dtype_is_int(x->dtype))
+        return false;
+    return b->op[x->args[0]].code != SETT__CONST || b->op[x->args[1]].code != SETT__CONST;
+}
+
 uint32_t sett__record(sett_build *b, sett_site site, const sett__emit *e)
 {
     if (b->error.status)
@@ -232,18 +278,20 @@ uint32_t sett__record(sett_build *b, sett_site site, const sett__emit *e)
     if (flags & SETT__W && !b->in_kernel && !sett__in_kernel(b, site, effect(e->code)))
         return 0;
     if (!(flags & SETT__P))
-        return append(b, site, e, false);
-    if (e->n_args > 4 || !e->n_args || b->no_fold)
-        return record_pure(b, site, e);
+        return append(b, &site, e, false);
+    if (e->n_args > 4 || !e->n_args || b->no_fold || stays(b, e))
+        return record_pure(b, &site, e, NULL);
     uint32_t args[4];
     sett__emit x = *e;
+    sett__operands known;
+    known.in[0] = known.in[1] = NULL;
     for (int i = 0; i < e->n_args; i++)
         args[i] = e->args[i];
     x.args = args;
-    uint32_t id = sett__fold(b, site, &x, args);
+    uint32_t id = sett__fold(b, site, &x, args, &known);
     if (id != SETT__NONE)
         return b->error.status ? 0 : id;
-    return record_pure(b, site, &x);
+    return record_pure(b, &site, &x, &known);
 }
 
 uint32_t sett__pick(sett_build *b, sett_site site, uint32_t from, const uint32_t *idx, uint32_t n)
@@ -281,17 +329,6 @@ bool sett__same_shape(sett_arg a, sett_arg c)
     return true;
 }
 
-/* Static, so that the product of the leaves fits: what made the shape has checked it. */
-static uint32_t size_of(sett_arg a)
-{
-    if (a.kind == SETT_INT)
-        return (uint32_t)a.u.i;
-    uint32_t n = 1;
-    for (int i = 0; a.kind == SETT_NODE && i < a.rank; i++)
-        n *= size_of(a.u.kid[i]);
-    return n;
-}
-
 /* Not where the op stands: whether a value may be used after a region must not depend on what moves out of it. */
 bool sett__visible(const sett_val *v)
 {
@@ -306,19 +343,6 @@ void sett__settle(sett_val *v)
     v->serial = b->depth ? b->region[b->depth - 1].serial : 0;
 }
 
-/* All of it. */
-static void init_val(sett_build *b, sett_val *v, uint32_t id, sett_arg shape, bool scalar)
-{
-    *v = (sett_val){.head = sett__head_of(b, SETT__K_VAL), .id = id, .n = 1, .dtype = b->op[id].dtype, .scalar = scalar, .div = 1,
-        .shape = {.kind = SETT_NODE}};
-    if (!scalar) {
-        v->n = size_of(shape);
-        v->shape = sett_arg_keep(b, shape);
-    }
-    sett__settle(v);
-    sett__facts(b, v);
-}
-
 sett_val *sett__val(sett_build *b, uint32_t id, sett_arg shape, bool scalar)
 {
     if (b->error.status)
@@ -327,20 +351,24 @@ sett_val *sett__val(sett_build *b, uint32_t id, sett_arg shape, bool scalar)
     bool same = old && old->scalar == scalar && (scalar || sett__same_shape(old->shape, shape));
     if (same && sett__visible(old))
         return old;
-    sett_val *v = sett__arena_room(&b->arena, sizeof *v);
-    if (!v)
-        v = sett__new(b, sizeof *v); /* of the reserve, and the build has failed */
+    sett_val *v = room_for_val(b);
     if (same) { /* made in a region that has ended, and now here again: what was made there stays there */
         *v = *old;
         sett__settle(v);
         return b->error.status ? &b->poison->val : (b->val_of[id] = v);
     }
-    init_val(b, v, id, shape, scalar);
+    init_val(b, v, id, shape, scalar, NULL);
     if (b->error.status)
         return &b->poison->val;
     if (!old)
         b->val_of[id] = v;
     return v;
+}
+
+sett_val *sett__scalar_val(sett_build *b, uint32_t id)
+{
+    sett_val *old = b->error.status ? NULL : b->val_of[id];
+    return old && old->scalar && !old->depth ? old : sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
 }
 
 static uint32_t record_const(sett_build *b, sett_site site, sett_dtype dtype, uint64_t bits)
@@ -352,12 +380,12 @@ static uint32_t record_const(sett_build *b, sett_site site, sett_dtype dtype, ui
     }
     if (width < 64)
         bits &= (UINT64_C(1) << width) - 1;
-    return sett__record(b, site, &(sett__emit){.code = SETT__CONST, .dtype = dtype, .n = 1, .imm = (int64_t)bits});
+    return b->error.status ? 0 : record_pure(b, &site, &(sett__emit){.code = SETT__CONST, .dtype = dtype, .n = 1, .imm = (int64_t)bits}, NULL);
 }
 
 sett_val *sett__const_bits(sett_build *b, sett_site site, sett_dtype dtype, uint64_t bits)
 {
-    return sett__val(b, record_const(b, site, dtype, bits), (sett_arg){.kind = SETT_NODE}, true);
+    return sett__scalar_val(b, record_const(b, site, dtype, bits));
 }
 
 sett_val *sett__const_in(sett_build *b, sett_site site, sett_dtype dtype, uint64_t bits, sett_val *room)
@@ -365,7 +393,12 @@ sett_val *sett__const_in(sett_build *b, sett_site site, sett_dtype dtype, uint64
     uint32_t id = record_const(b, site, dtype, bits);
     if (b->error.status)
         return &b->poison->val;
-    init_val(b, room, id, (sett_arg){.kind = SETT_NODE}, true);
+    sett__known k = {.div = 1};
+    if (dtype == SETT_BOOL || sett__dtype_is_int(dtype))
+        k = sett__know(b, id);
+    *room = (sett_val){.head = sett__head_of(b, SETT__K_VAL), .id = id, .n = 1, .dtype = (uint8_t)dtype, .scalar = true, .uniform = true,
+        .div = k.div, .lo = k.lo, .hi = k.hi, .shape = {.kind = SETT_NODE}};
+    sett__settle(room);
     return room;
 }
 

@@ -145,6 +145,8 @@ static void take_op(finish *f, uint32_t i)
     if (op->code < SETT__PICK)
         return;
     note_access(b, from);
+    if (op->code == SETT__LOAD || op->code == SETT__STORE) /* most of these */
+        return;
     if (op->code == SETT__PICK) {
         memcpy(t->index + t->n_index, b->index + from->imm, from->n * sizeof *t->index);
         op->imm = t->n_index;
@@ -258,8 +260,9 @@ static void check_launch_said(sett_build *b)
         const char *func;
     } uses[] = {{SETT__BID, false, "sett_block_idx"}, {SETT__GDIM, false, "sett_grid_dim"},
         {SETT__TID, true, "sett_thread_idx"}, {SETT__BDIM, true, "sett_block_dim"}, {SETT__LANE, true, "sett_lane_idx"}};
-    bool said = b->block[0] && b->grid[0];
-    for (uint32_t i = 0; i < b->n_op && !said && !b->error.status; i++)
+    if (b->block[0] && b->grid[0])
+        return;
+    for (uint32_t i = 0, last = SETT__NONE; last != b->entry_last && !b->error.status; last = i, i = b->next[i]) /* they are entry ops */
         for (size_t k = 0; sett__ops[b->op[i].code].cls == SETT__C_SREG && k < SETT__COUNT(uses); k++) {
             const sett__op *op = &b->op[i];
             if (op->code != uses[k].code || (uses[k].block ? b->block[0] : b->grid[0]))

@@ -11,8 +11,8 @@ typedef struct fold {
     sett__emit *x;
     uint32_t *args;
     sett_dtype dtype;      /* of the operands */
-    sett__known known[2];
-    const sett__known *v[2]; /* those of scalar integer operands, else NULL */
+    sett__known *known;    /* two */
+    const sett__known **v; /* two: those of scalar integer operands, else NULL */
     bool is_const;         /* operand 1 is one known number */
     int64_t c;
 } fold;
@@ -543,20 +543,12 @@ static uint32_t fold_reduce(const fold *f)
             .args = (const uint32_t[]){f->args[1], f->args[0]}});
 }
 
-/* Of numbers that are no integers only constants fold. */
-static bool stays(const sett_build *b, sett__class cls, const sett__emit *x, const uint32_t *args)
-{
-    if ((cls != SETT__C_BINARY && cls != SETT__C_TERNARY) || x->n != 1 || integral(x->dtype))
-        return false;
-    return b->op[args[0]].code != SETT__CONST || b->op[args[1]].code != SETT__CONST;
-}
-
-uint32_t sett__fold(sett_build *b, sett_site site, sett__emit *x, uint32_t *args)
+uint32_t sett__fold(sett_build *b, sett_site site, sett__emit *x, uint32_t *args, sett__operands *o)
 {
     sett__class cls = (sett__class)sett__ops[x->code].cls;
-    if (cls == SETT__C_INLINE || stays(b, cls, x, args))
+    if (cls == SETT__C_INLINE)
         return NONE;
-    fold f = {.b = b, .site = site, .x = x, .args = args};
+    fold f = {.b = b, .site = site, .x = x, .args = args, .known = o->room, .v = o->in};
     if (cls == SETT__C_PICK)
         return fold_pick(&f);
     if (cls == SETT__C_PACK)

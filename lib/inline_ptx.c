@@ -112,7 +112,7 @@ static uint32_t result_of(const inlined *x, uint32_t op, uint32_t r)
     sett_dtype d = x->a.result[r];
     if (x->n_result == 1)
         return op;
-    sett_val *v = sett__val(c->b, sett__pick(c->b, c->site, op, &r, 1), (sett_arg){.kind = SETT_NODE}, true);
+    sett_val *v = sett__scalar_val(c->b, sett__pick(c->b, c->site, op, &r, 1));
     if (d == SETT_BOOL || sett__dtype_is_int(d))
         return sett__to(c->b, c->site, v, d)->id;
     v = sett__to(c->b, c->site, v, carrier[sett__dtype_bytes(d)]);
@@ -134,7 +134,7 @@ static sett_val *collect(const inlined *x, uint32_t r, const uint32_t *ids, uint
 {
     sett_build *b = x->c.b;
     if (!x->shaped)
-        return sett__val(b, ids[r], (sett_arg){.kind = SETT_NODE}, true);
+        return sett__scalar_val(b, ids[r]);
     uint32_t id = sett__record(b, x->c.site,
         &(sett__emit){.code = SETT__PACK, .dtype = x->a.result[r], .n = n, .n_args = (int)n, .args = ids + (size_t)r * n});
     return sett__val(b, id, x->shaped->shape, false);
@@ -187,7 +187,7 @@ static sett_val *address(const sett__ctx *c, const sett_tensor *t, sett_arg coor
     sett_val *off = sett__to(b, c->site, sett__arg_val(b, c->site, at), SETT_I64);
     off = sett__op2(b, c->site, SETT__MUL, 0, off, sett__const_bits(b, c->site, SETT_I64, (uint64_t)sett__dtype_bytes((sett_dtype)t->dtype)));
     uint32_t id = sett__record(b, c->site, &(sett__emit){.code = SETT__ADDR, .dtype = SETT_U64, .n = 1, .imm = t->param});
-    sett_val *base = sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    sett_val *base = sett__scalar_val(b, id);
     return b->error.status ? poison : sett__op2(b, c->site, SETT__ADD, 0, base, sett__to(b, c->site, off, SETT_U64));
 }
 

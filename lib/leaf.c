@@ -22,11 +22,6 @@ sett_arg sett__bad(const sett__ctx *c, sett_status status, const char *format, .
     return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c->b}};
 }
 
-static bool is_number(sett_arg a)
-{
-    return a.kind == SETT_INT && !a.path;
-}
-
 static uint64_t magnitude(int64_t x)
 {
     return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
@@ -60,11 +55,6 @@ int64_t sett__leaf_div(sett_arg a)
 bool sett__divides(sett_arg a, sett_arg b)
 {
     return a.kind == SETT_INT && a.u.i && sett__leaf_div(b) % a.u.i == 0;
-}
-
-bool sett__is_int(sett_arg a, int64_t i)
-{
-    return is_number(a) && a.u.i == i;
 }
 
 bool sett__is_static(sett_arg a)
@@ -121,7 +111,7 @@ static bool is_wide(const sett_val *v)
 static sett_val *record(const sett__ctx *c, const sett__emit *e)
 {
     uint32_t id = sett__record(c->b, c->site, e);
-    return id == SETT__NONE ? NULL : sett__val(c->b, id, (sett_arg){.kind = SETT_NODE}, true);
+    return id == SETT__NONE ? NULL : sett__scalar_val(c->b, id);
 }
 
 /* Facts hold for the mathematical result; the recorded one has them only if it cannot
@@ -248,7 +238,7 @@ sett_arg sett__add(const sett__ctx *c, sett_arg a, sett_arg b)
 {
     sett_arg out;
     int64_t r;
-    if (is_number(a) && is_number(b))
+    if (sett__is_number(a) && sett__is_number(b))
         return __builtin_add_overflow(a.u.i, b.u.i, &r) ? overflow(c, a, "+", b) : sett_arg_i(r);
     if (stop(c, a, b, &out))
         return out;
@@ -264,7 +254,7 @@ sett_arg sett__sub(const sett__ctx *c, sett_arg a, sett_arg b)
 {
     sett_arg out;
     int64_t r;
-    if (is_number(a) && is_number(b))
+    if (sett__is_number(a) && sett__is_number(b))
         return __builtin_sub_overflow(a.u.i, b.u.i, &r) ? overflow(c, a, "-", b) : sett_arg_i(r);
     if (stop(c, a, b, &out))
         return out;
@@ -294,7 +284,7 @@ sett_arg sett__mul(const sett__ctx *c, sett_arg a, sett_arg b)
     int64_t r;
     if (a.path | b.path)
         return scale_basis(c, a, b);
-    if (is_number(a) && is_number(b))
+    if (sett__is_number(a) && sett__is_number(b))
         return __builtin_mul_overflow(a.u.i, b.u.i, &r) ? overflow(c, a, "*", b) : sett_arg_i(r);
     if (stop(c, a, b, &out))
         return out;
@@ -354,7 +344,7 @@ static bool below(facts a, facts b)
 sett_arg sett__div(const sett__ctx *c, sett_arg a, sett_arg b)
 {
     sett_arg out;
-    if (is_number(a) && is_number(b))
+    if (sett__is_number(a) && sett__is_number(b))
         return static_div(c, a, b, false);
     if (stop(c, a, b, &out))
         return out;
@@ -365,9 +355,9 @@ sett_arg sett__div(const sett__ctx *c, sett_arg a, sett_arg b)
         return same(c, a);
     if (sett__is_int(a, 0) || below(x, y))
         return sett_arg_i(0);
-    if (is_number(b) && c->b && undo_mul(c, a, b.u.i, &out))
+    if (sett__is_number(b) && c->b && undo_mul(c, a, b.u.i, &out))
         return out;
-    if (is_number(b) && b.u.i > 0 && x.div && x.div % b.u.i == 0)
+    if (sett__is_number(b) && b.u.i > 0 && x.div && x.div % b.u.i == 0)
         f.div = x.div / b.u.i;
     if (x.lo >= 0 && y.lo >= 1) {
         f.lo = x.lo / y.hi;
@@ -379,14 +369,14 @@ sett_arg sett__div(const sett__ctx *c, sett_arg a, sett_arg b)
 sett_arg sett__rem(const sett__ctx *c, sett_arg a, sett_arg b)
 {
     sett_arg out;
-    if (is_number(a) && is_number(b))
+    if (sett__is_number(a) && sett__is_number(b))
         return static_div(c, a, b, true);
     if (stop(c, a, b, &out))
         return out;
     facts x = facts_of(a), y = facts_of(b), f = {sett__gcd(x.div, y.div), INT64_MIN, INT64_MAX};
     if (sett__is_int(b, 0))
         return sett__bad(c, SETT_E_RANGE, "a dynamic number divided by zero");
-    if (sett__is_int(a, 0) || (is_number(b) && b.u.i > 0 && x.div % b.u.i == 0))
+    if (sett__is_int(a, 0) || (sett__is_number(b) && b.u.i > 0 && x.div % b.u.i == 0))
         return sett_arg_i(0);
     if (below(x, y))
         return same(c, a);
@@ -400,7 +390,7 @@ sett_arg sett__rem(const sett__ctx *c, sett_arg a, sett_arg b)
 sett_arg sett__ceil_div(const sett__ctx *c, sett_arg a, sett_arg b)
 {
     sett_arg out;
-    if (is_number(a) && is_number(b)) {
+    if (sett__is_number(a) && sett__is_number(b)) {
         sett_arg q = static_div(c, a, b, false);
         bool up = q.kind == SETT_INT && (a.u.i < 0) == (b.u.i < 0) && a.u.i % b.u.i;
         return up ? sett_arg_i(q.u.i + 1) : q;
@@ -412,7 +402,7 @@ sett_arg sett__ceil_div(const sett__ctx *c, sett_arg a, sett_arg b)
         return same(c, a);
     if (x.lo >= 1 && x.hi <= y.lo)
         return sett_arg_i(1);
-    if (is_number(b) && b.u.i > 0 && x.div % b.u.i == 0)
+    if (sett__is_number(b) && b.u.i > 0 && x.div % b.u.i == 0)
         return sett__div(c, a, b);
     /* Near the end of the type a + b - 1 wraps; where that is possible, a/b, and one more for a rest above 0. */
     bool wide = is_64(a) || is_64(b);
@@ -431,7 +421,7 @@ sett_arg sett__ceil_div(const sett__ctx *c, sett_arg a, sett_arg b)
 static sett_arg extreme(const sett__ctx *c, sett_arg a, sett_arg b, bool max)
 {
     sett_arg out;
-    if (is_number(a) && is_number(b))
+    if (sett__is_number(a) && sett__is_number(b))
         return (a.u.i < b.u.i) != max ? a : b;
     if (stop(c, a, b, &out))
         return out;
@@ -464,7 +454,7 @@ sett_arg sett__xor_shift(const sett__ctx *c, sett_arg x, int bits, int base, int
     int64_t mask = (((int64_t)1 << bits) - 1) << (base + (shift > 0 ? shift : 0));
     if (!bits)
         return x;
-    if (is_number(x))
+    if (sett__is_number(x))
         return sett_arg_i(
             x.u.i ^ (shift >= 0 ? (x.u.i & mask) >> shift : (int64_t)((uint64_t)(x.u.i & mask) << -shift)));
     if (stop(c, x, x, &out))

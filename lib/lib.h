@@ -147,13 +147,17 @@ static inline sett__head sett__head_of(sett_build *b, sett__kind kind)
  * an ended one; then the error is recorded where there is a build to record it. */
 bool sett__use_val(sett_build *, sett_site, const char *func, const sett_val *);
 bool sett__visible(const sett_val *);                  /* is the region that it was made in open? */
-/* Most are: a value of b's that may be used here. Of others sett__use_val says why not. */
-static inline bool sett__fine_val(const sett_build *b, const sett_val *v)
+/* Most are: an object of b's, and a value that may be used here. Of others sett__use_val and its like say why not. */
+static inline bool sett__fine(const sett_build *b, const sett__head *x, sett__kind kind)
 {
     const sett__arena *a = &b->arena;
-    bool held = (uintptr_t)v - (uintptr_t)a->head < (uintptr_t)a->end - (uintptr_t)a->head || sett__arena_holds(a, v);
-    return held && v->head.stamp == b->stamp && v->head.kind == SETT__K_VAL && !v->head.poison && !b->error.status && !b->ended &&
-           (!v->depth || sett__visible(v));
+    bool held = (uintptr_t)x - (uintptr_t)a->head < (uintptr_t)a->end - (uintptr_t)a->head ||
+                (uintptr_t)x - a->found < a->found_size || sett__arena_holds(a, x);
+    return held && x->stamp == b->stamp && x->kind == kind && !x->poison && !b->error.status && !b->ended;
+}
+static inline bool sett__fine_val(const sett_build *b, const sett_val *v)
+{
+    return sett__fine(b, &v->head, SETT__K_VAL) && (!v->depth || sett__visible(v));
 }
 bool sett__use_layout(sett_build *, sett_site, const char *func, const sett_layout *);
 bool sett__use_tensor(sett_build *, sett_site, const char *func, const sett_tensor *);
@@ -189,6 +193,7 @@ typedef struct sett__emit {
 uint32_t sett__record(sett_build *, sett_site, const sett__emit *);
 bool sett__in_kernel(sett_build *, sett_site, const char *func); /* else the build fails; NULL: no */
 sett_val *sett__val(sett_build *, uint32_t id, sett_arg shape, bool scalar); /* the value object of an op */
+sett_val *sett__scalar_val(sett_build *, uint32_t id);                       /* of one that gives a scalar */
 void sett__settle(sett_val *);           /* it is made here */
 sett_val *sett__const_bits(sett_build *, sett_site, sett_dtype, uint64_t bits);
 sett_val *sett__const_in(sett_build *, sett_site, sett_dtype, uint64_t bits, sett_val *room); /* as a value that lives in *room */
@@ -200,16 +205,24 @@ bool sett__same_shape(sett_arg, sett_arg); /* static tuples that print the same 
 uint32_t sett__pick(sett_build *, sett_site, uint32_t from, const uint32_t *idx, uint32_t n);
 uint32_t sett__splat(sett_build *, sett_site, uint32_t scalar, uint32_t n); /* a PICK of n times element 0 */
 /* ---- fold.c: what an op folds to ---------------------------------------------------------------- */
-/* What folds an op to an existing one: its index, or SETT__NONE. May rewrite the op. */
-uint32_t sett__fold(sett_build *, sett_site, sett__emit *, uint32_t *args);
+/* What folds an op to an existing one: its index, or SETT__NONE. May rewrite the op. *in: what it learned of the two
+ * operands of one of integers, which sett__facts need not look for again; NULL: nothing. */
+typedef struct sett__known { int64_t lo, hi, div; sett_dtype dtype; } sett__known; /* ranges.c */
+typedef struct sett__operands { sett__known room[2]; const sett__known *in[2]; } sett__operands;
+uint32_t sett__fold(sett_build *, sett_site, sett__emit *, uint32_t *args, sett__operands *);
 /* ---- ranges.c: what is known of integers -------------------------------------------------------- */
 /* One elementwise op on operands of one type, already converted; an operand of one element is a
  * splat. Knows more of the result than sett__val(sett__record()): what sett_assume promised. */
 sett_val *sett__op2(sett_build *, sett_site, sett__code, int flags, sett_val *, sett_val *);
-void sett__facts(sett_build *, sett_val *); /* fills div, lo, hi, uniform of an op's value */
+sett_val *sett__op2_at(sett_build *, sett_site, uint32_t at, sett__code, int flags, sett_val *, sett_val *); /* at: as in sett__emit */
+void sett__facts(sett_build *, sett_val *, const sett__operands *); /* fills div, lo, hi, uniform of an op's value; NULL: looks for all */
 /* The same of a scalar integer or Boolean op. Constants, which are most operands, need no value object for it. */
-typedef struct sett__known { int64_t lo, hi, div; sett_dtype dtype; } sett__known;
-sett__known sett__know(sett_build *, uint32_t op);
+sett__known sett__know_op(sett_build *, uint32_t op); /* of one that has no value object yet */
+static inline sett__known sett__know(sett_build *b, uint32_t op)
+{
+    const sett_val *v = b->val_of[op];
+    return v ? (sett__known){v->lo, v->hi, v->div, (sett_dtype)v->dtype} : sett__know_op(b, op);
+}
 void sett__dtype_range(sett_dtype, int64_t *lo, int64_t *hi); /* of an integer type; U64: all of int64, meaning unknown */
 bool sett__no_wrap(sett_build *, uint32_t op); /* ADD SUB MUL of scalar integers: the ranges prove that it does not wrap */
 /* ---- value.c: arithmetic ------------------------------------------------------------------------ */
@@ -310,7 +323,14 @@ int64_t sett__leaf_div(sett_arg);  /* what is known to divide it: |i| of a stati
 int64_t sett__gcd(int64_t, int64_t); /* >= 0; of 0 and x: |x| */
 bool sett__divides(sett_arg a, sett_arg b); /* a divides b, whatever value b has at run time */
 bool sett__is_static(sett_arg);    /* every leaf INT */
-bool sett__is_int(sett_arg, int64_t); /* static and equal */
+static inline bool sett__is_number(sett_arg a) /* static */
+{
+    return a.kind == SETT_INT && !a.path;
+}
+static inline bool sett__is_int(sett_arg a, int64_t i) /* and equal */
+{
+    return sett__is_number(a) && a.u.i == i;
+}
 /* ---- tuple.c: tuples ---------------------------------------------------------------------------- */
 sett_arg *sett__kids(const sett__ctx *, int n);     /* arena room for n children */
 sett_arg sett__node(const sett__ctx *, int n, const sett_arg *kid); /* a tuple; SETT_E_LIMIT past 255 */
@@ -513,10 +533,12 @@ typedef struct sett__note {
     uint32_t split;        /* of them wide only if a test at run time allows */
     uint32_t have, need;   /* bytes, of the first access that lost width */
     uint8_t lost, bytes;   /* SETT__LOST_*; of an element */
+    bool element;          /* of sett__note_element */
     sett_arg base;         /* LOST_BASE: its offset */
     int64_t imm;           /* LOST_CONSTANT: the constant */
 } sett__note;
 void sett__note_add(const sett__ctx *, sett__note *); /* copies; fills site and func */
+uint32_t sett__note_element(const sett__ctx *, const sett_tensor *, uint32_t bytes); /* of one element that lost nothing; its site */
 /* access.c: the first access that is `have` elements of `bytes` wide where `need` would do, for the alignment of base + imm. */
 void sett__note_lost(sett__note *, const sett_tensor *, sett_arg base, int64_t imm, uint32_t bytes, uint32_t have, uint32_t need);
 /* One line an access: its widths, and what lost some; in order of recording, NUL-ended, in the arena; "" for

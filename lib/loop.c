@@ -48,7 +48,7 @@ static sett_region open_for(sett_build *b, sett_site site, sett_dtype dtype, con
     uint32_t op = b->region[b->depth - 1].op;
     b->op[op].depth = (uint16_t)b->depth;
     b->op[op].other = b->serials;
-    r.iv = sett__val(b, op, (sett_arg){.kind = SETT_NODE}, true);
+    r.iv = sett__scalar_val(b, op);
     return r;
 }
 

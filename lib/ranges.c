@@ -272,7 +272,7 @@ static bool uniform_of(sett_build *b, const sett__op *op)
 static sett__known number_facts(const sett__op *op)
 {
     sett_dtype dtype = (sett_dtype)op->dtype;
-    int64_t x = sett__int_of_bits(dtype, (uint64_t)op->imm);
+    int64_t x = dtype == SETT_I32 ? (int32_t)op->imm : sett__int_of_bits(dtype, (uint64_t)op->imm);
     if (dtype == SETT_U64 && x < 0)
         return (sett__known){INT64_MIN, INT64_MAX, 1, dtype};
     return (sett__known){x, x, x == INT64_MIN ? 1 : x < 0 ? -x : x, dtype};
@@ -305,19 +305,17 @@ static sett__known facts_of(sett_build *b, const sett__op *op)
     return with_div(dtype, range_of(b, op), div_of(b, op));
 }
 
-sett__known sett__know(sett_build *b, uint32_t id)
+sett__known sett__know_op(sett_build *b, uint32_t id)
 {
-    const sett_val *v = b->val_of[id];
-    if (!v && b->op[id].code == SETT__CONST)
-        return number_facts(&b->op[id]);
-    return known_of(v ? v : sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true));
+    return b->op[id].code == SETT__CONST ? number_facts(&b->op[id]) : known_of(sett__scalar_val(b, id));
 }
 
-void sett__facts(sett_build *b, sett_val *v)
+void sett__facts(sett_build *b, sett_val *v, const sett__operands *o)
 {
     const sett__op *op = &b->op[v->id];
     if (op->n == 1 && (op->dtype == SETT_BOOL || sett__dtype_is_int((sett_dtype)op->dtype))) {
-        sett__known k = facts_of(b, op);
+        bool both = o && o->in[0] && o->in[1] && sett__ops[op->code].cls == SETT__C_BINARY;
+        sett__known k = both ? binary_facts((sett__code)op->code, (sett_dtype)op->dtype, *o->in[0], *o->in[1]) : facts_of(b, op);
         v->lo = k.lo;
         v->hi = k.hi;
         v->div = k.div;
@@ -326,15 +324,15 @@ void sett__facts(sett_build *b, sett_val *v)
 }
 
 /* Operands may be views that sett_assume knows more of than the ops behind them. */
-sett_val *sett__op2(sett_build *b, sett_site site, sett__code code, int flags, sett_val *x, sett_val *y)
+sett_val *sett__op2_at(sett_build *b, sett_site site, uint32_t at, sett__code code, int flags, sett_val *x, sett_val *y)
 {
     sett_dtype to = sett__ops[code].cls == SETT__C_COMPARE ? SETT_BOOL : (sett_dtype)x->dtype;
     const sett_val *wide = y->n > x->n ? y : x;
     bool scalar = x->scalar && y->scalar;
     uint32_t id = sett__record(b, site,
         &(sett__emit){.code = code, .dtype = to, .flags = (uint8_t)flags, .n = wide->n, .n_args = 2,
-            .args = (const uint32_t[]){x->id, y->id}});
-    sett_val *v = sett__val(b, id, wide->scalar ? y->shape : wide->shape, scalar);
+            .args = (const uint32_t[]){x->id, y->id}, .at = at});
+    sett_val *v = scalar ? sett__scalar_val(b, id) : sett__val(b, id, wide->scalar ? y->shape : wide->shape, false);
     if (b->error.status || !v->scalar || !sett__dtype_is_int(to) || v->lo == v->hi)
         return v;
     int64_t div = binary_div(code, known_of(x), known_of(y));
@@ -344,4 +342,9 @@ sett_val *sett__op2(sett_build *b, sett_site site, sett__code code, int flags, s
     *view = *v;
     view->div = div;
     return view;
+}
+
+sett_val *sett__op2(sett_build *b, sett_site site, sett__code code, int flags, sett_val *x, sett_val *y)
+{
+    return sett__op2_at(b, site, 0, code, flags, x, y);
 }

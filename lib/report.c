@@ -28,6 +28,20 @@ void sett__note_add(const sett__ctx *c, sett__note *given)
     c->b->notes = note;
 }
 
+/* As the last one, most often: then there is none to be made. */
+uint32_t sett__note_element(const sett__ctx *c, const sett_tensor *t, uint32_t bytes)
+{
+    uint32_t site = sett__site(c->b, c->site);
+    int i = 0;
+    for (const sett__note *x = c->b->notes; x && i < REMEMBERED; x = x->older, i++)
+        if (x->element && x->site == site && x->t->root == t->root && x->bytes == bytes)
+            return site;
+    sett__note note = {.t = t, .bytes = (uint8_t)bytes, .element = true};
+    note.count[__builtin_ctz(bytes)] = 1;
+    sett__note_add(c, &note);
+    return note.site;
+}
+
 /* ---- text ---------------------------------------------------------------------------- */
 typedef struct line {
     char *text;

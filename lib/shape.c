@@ -481,5 +481,5 @@ sett_val *sett_test_at(sett_site site, const char *func, const sett_val *x, bool
     uint32_t id = sett__record(c.b, site,
         &(sett__emit){.code = SETT__REDUCE, .dtype = SETT_BOOL, .sub = (uint8_t)code, .n = 1, .n_args = 2,
             .args = (const uint32_t[]){v->id, start}});
-    return sett__val(c.b, id, (sett_arg){.kind = SETT_NODE}, true);
+    return sett__scalar_val(c.b, id);
 }

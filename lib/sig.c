@@ -301,7 +301,7 @@ static sett_val *add_sym(const sett__ctx *c, const sett__symbol *sym)
     b->sig.n_derived += sym->value.count > 0;
     uint32_t id = sett__record(b, c->site,
         &(sett__emit){.code = SETT__SYM, .dtype = sym->wide ? SETT_I64 : SETT_I32, .n = 1, .imm = i});
-    return b->sym_val[i] = sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    return b->sym_val[i] = sett__scalar_val(b, id);
 }
 
 static sett_val *new_sym(const sett__ctx *c, const sett_sym_args *a)
@@ -318,7 +318,7 @@ sett_val *sett__derived(const sett__ctx *c, sett__expr value, const char *name, 
     for (uint32_t i = 0; i < b->sig.n_sym; i++)
         if (b->sig.sym[i].value.count && sett__expr_same(&b->sig, b->sig.sym[i].value, value)) {
             b->sig.n_code = value.first;
-            return sett__val(b, b->sym_val[i]->id, (sett_arg){.kind = SETT_NODE}, true);
+            return sett__scalar_val(b, b->sym_val[i]->id);
         }
     snprintf(text, sizeof text, "%s %u", name, number); /* a blank: no symbol or parameter of the caller's is called so */
     return add_sym(c, &(sett__symbol){.name = text, .div = 1, .value = value});
@@ -341,7 +341,7 @@ sett_val *sett_sym_at(sett_site site, sett_build *b, const sett_sym_args *args)
     bool same = (!a.div || a.div == s->div) && (!a.wide || s->wide);
     SETT__FAIL_IF(b, site, c.func, !same, &b->poison->val, SETT_E_ARGUMENT,
         "%s was declared with .div = %lld, .wide = %d", s->name, (long long)s->div, s->wide);
-    return sett__val(b, b->sym_val[old]->id, (sett_arg){.kind = SETT_NODE}, true);
+    return sett__scalar_val(b, b->sym_val[old]->id);
 }
 
 /* ---- parameters ---------------------------------------------------------------------------- */
@@ -484,7 +484,7 @@ sett_val *sett_scalar_at(sett_site site, sett_build *b, const char *name, sett_d
         return &b->poison->val;
     uint32_t id = sett__record(b, site,
         &(sett__emit){.code = SETT__SCALAR, .dtype = dtype, .n = 1, .imm = (int64_t)b->sig.n_param - 1});
-    return sett__val(b, id, (sett_arg){.kind = SETT_NODE}, true);
+    return sett__scalar_val(b, id);
 }
 
 /* ---- the launch's shape ------------------------------------------------------------------- */

@@ -31,10 +31,8 @@ struct writer {
     bool failed;
 };
 
-static bool room(struct writer *w, size_t bytes)
+static bool more_room(struct writer *w, size_t bytes)
 {
-    if ((size_t)(w->end - w->at) >= bytes)
-        return true;
     if (w->failed)
         return false;
     size_t used = (size_t)(w->at - w->base), cap = 2 * used + bytes + 256;
@@ -48,6 +46,11 @@ static bool room(struct writer *w, size_t bytes)
     sett__mem_free(w->mem, w->base);
     w->base = p, w->at = p + used, w->end = p + cap;
     return true;
+}
+
+static inline bool room(struct writer *w, size_t bytes)
+{
+    return (size_t)(w->end - w->at) >= bytes || more_room(w, bytes);
 }
 
 static void put_bytes(struct writer *w, const void *p, size_t n)

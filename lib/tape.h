@@ -44,6 +44,8 @@ typedef struct sett__arena {
     const sett__allocator *mem; /* NULL: malloc and free */
     struct sett__chunk *head, *kept; /* in use, the newest first; of a reset, to be used again */
     char *at, *end;
+    uintptr_t found;      /* the chunk that sett__arena_holds found last, and its bytes; 0: none */
+    size_t found_size;
     size_t used; /* bytes of all chunks */
 } sett__arena;
 void *sett__arena_alloc(sett__arena *, size_t bytes); /* 16-byte aligned, zeroed; NULL when out of memory */

@@ -47,7 +47,7 @@ sett_arg sett__peel(sett_build *b, sett_arg a, int64_t *constant)
         if (c->code != SETT__CONST || k < 0 || *constant > INT64_MAX - k || !v || sett__gcd(v->div, k) < a.u.v->div)
             break;
         *constant += k;
-        a = sett_arg_v(sett__val(b, rest, v->shape, v->scalar));
+        a = sett_arg_v(v->scalar ? sett__scalar_val(b, rest) : sett__val(b, rest, v->shape, false));
     }
     return a;
 }
@@ -240,9 +240,25 @@ static bool check_coord(
     return true;
 }
 
+/* A value along a mode of stride 1, from the tensor's start: most often of what is a row of elements. It is the offset. */
+static bool is_offset(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
+{
+    sett_arg shape = t->layout->shape, stride = t->layout->stride;
+    if (coord.kind != SETT_VALUE || coord.path || t->layout->has_inner || !sett__is_int(t->offset, 0) || tensor_wide(t) ||
+        !coord.u.v || !sett__fine_val(c->b, coord.u.v))
+        return false;
+    while (shape.kind == SETT_NODE && shape.rank == 1 && stride.kind == SETT_NODE)
+        shape = shape.u.kid[0], stride = stride.u.kid[0];
+    const sett_val *v = coord.u.v;
+    return shape.kind != SETT_NODE && sett__is_int(stride, 1) && v->scalar && (v->dtype == SETT_I32 || v->dtype == SETT_I64);
+}
+
 /* Offset of one element, inner function included. */
 bool sett__element_offset(const sett__ctx *c, const sett_tensor *t, sett_arg coord, sett_arg *out)
 {
+    *out = coord;
+    if (is_offset(c, t, coord))
+        return true;
     if (!sett__use_arg(c->b, c->site, c->func, coord) || !check_coord(c, t, coord, t->layout->shape, false, true))
         return false;
     sett_arg at = t->layout->has_inner ? sett__layout_at(c, t->layout, coord) : distance(c, t, coord);

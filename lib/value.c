@@ -243,14 +243,15 @@ static sett_val *floor_div(const sett__ctx *c, sett_val *x, sett_val *y)
     return sett__op2(b, s, SETT__SUB, 0, q, sett__to(b, s, below, (sett_dtype)x->dtype));
 }
 
-static sett_val *apply(const sett__ctx *c, sett_binary_op op, sett_val *x, sett_val *y)
+/* at: as in sett__emit. */
+static sett_val *apply(const sett__ctx *c, sett_binary_op op, sett_val *x, sett_val *y, uint32_t at)
 {
     if (op == SETT_FLOORDIV)
         return floor_div(c, x, y);
     if (op > SETT_NE)
         return sett__expand_binary(c, op, x, y);
     int flags = op == SETT_MOD && is_int((sett_dtype)x->dtype) && natural(x) && natural(y) ? SETT__F_NONNEG : 0;
-    return sett__op2(c->b, c->site, binary_info[op].code, flags, x, y);
+    return sett__op2_at(c->b, c->site, at, binary_info[op].code, flags, x, y);
 }
 
 /* The type that an operation computes in, of the operands' common type. */
@@ -261,21 +262,32 @@ static sett_dtype computes_in(sett_binary_op op, sett_dtype d)
     return SETT_I32;
 }
 
-/* Two scalars of one type, in which the operation is done: most often. */
+/* Two scalars of one type, in which the operation is done, or one and a number that bends to it: most often. */
 static bool is_plain(sett_binary_op op, const operand o[2])
 {
-    const sett_val *x = o[0].v, *y = o[1].v;
-    if (!x || !y || !x->scalar || !y->scalar || x->dtype != y->dtype || x->dtype == SETT_BOOL || op > SETT_NE)
+    const sett_val *x = o[0].v, *y = o[1].v, *v = x ? x : y;
+    if (!v || op > SETT_NE || v->dtype == SETT_BOOL || !v->scalar || (x && y && (!y->scalar || x->dtype != y->dtype)))
         return false;
-    return is_float((sett_dtype)x->dtype) ? !binary_info[op].bits : op != SETT_DIV;
+    if (is_float((sett_dtype)v->dtype))
+        return !binary_info[op].bits;
+    const sett_arg *number = x && y ? NULL : &o[x != NULL].number;
+    bool by_zero = number && !y && (op == SETT_FLOORDIV || op == SETT_MOD) && !number->u.i;
+    return op != SETT_DIV && (!number || (number->kind == SETT_INT && is_int((sett_dtype)v->dtype) && !by_zero));
 }
 
 static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
 {
     sett_build *b = c->b;
     sett_dtype d;
-    if (is_plain(op, o))
-        return apply(c, op, o[0].v, o[1].v);
+    if (is_plain(op, o)) {
+        uint32_t at = 0, before = b->n_op;
+        operand *number = o[0].v ? &o[1] : &o[0];
+        if (!number->v) {
+            number->v = weak(c, number, (sett_dtype)(o[0].v ? o : o + 1)->v->dtype);
+            at = b->n_op > before ? b->op[before].site + 1 : 0; /* it is a new op's, of this site */
+        }
+        return b->error.status ? poison_of(b) : apply(c, op, o[0].v, o[1].v, at);
+    }
     if (!common(c, o, 2, &d))
         return poison_of(b);
     SETT__FAIL_IF(b, c->site, c->func, op <= SETT_NE && binary_info[op].bits && is_float(d), poison_of(b), SETT_E_DTYPE,
@@ -296,7 +308,7 @@ static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
         if (op == SETT_DIV && !is_float(d)) /* CuTe: of the common integer type, then in Float32 */
             o[i].v = sett__to(b, c->site, o[i].v, SETT_F32);
     }
-    sett_val *r = b->error.status ? poison_of(b) : apply(c, op, o[0].v, o[1].v);
+    sett_val *r = b->error.status ? poison_of(b) : apply(c, op, o[0].v, o[1].v, 0);
     /* Boolean arithmetic is done in Int32 and gives a Boolean; the least and greatest give the number. */
     bool back = in != d && op != SETT_MIN && op != SETT_MAX && op != SETT_DIV;
     return back ? sett__to(b, c->site, r, SETT_BOOL) : r;
@@ -408,7 +420,7 @@ static sett_val *element(const sett__ctx *c, sett_arg a, sett_dtype d)
     SETT__FAIL_IF(c->b, c->site, c->func, o.v->n != 1, poison_of(c->b), SETT_E_SHAPE, "one number is needed, not a value of shape %s",
         sett__arg_text(c->b, o.v->shape));
     sett_val *v = sett__to(c->b, c->site, o.v, d);
-    return v->scalar ? v : sett__val(c->b, v->id, (sett_arg){.kind = SETT_NODE}, true);
+    return v->scalar ? v : sett__scalar_val(c->b, v->id);
 }
 
 sett_val *sett__element(const sett__ctx *c, sett_arg a, sett_dtype d)

@@ -273,12 +273,14 @@ uint32_t sett__run(const sett__spot *spot, uint32_t n)
 
 bool sett__inside(const sett__ctx *c, const sett_tensor *t, sett_arg base, int64_t imm, uint32_t n, uint32_t bytes)
 {
+    if (base.kind != SETT_INT)
+        return true;
     const sett__op *root = &c->b->op[t->root];
     uint32_t by_value = root->code == SETT__PARAM ? c->b->sig.param[root->imm].bytes : 0;
     int64_t room = by_value   ? (int64_t)(by_value / bytes)
                    : !root->n ? INT64_MAX /* the launch decides */
                               : (int64_t)root->n * sett__dtype_bytes((sett_dtype)root->dtype) / bytes;
-    if (base.kind != SETT_INT || (imm >= 0 && imm <= room - (int64_t)n))
+    if (imm >= 0 && imm <= room - (int64_t)n)
         return true;
     sett__fail(c->b, c->site, c->func, SETT_E_RANGE, imm < 0 ? "%s reaches %s %lld, before its memory begins"
                                                               : "%s reaches %s %lld of its memory, which has %lld",

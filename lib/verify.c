@@ -726,6 +726,29 @@ static bool is_plain(const struct check *c)
     return true;
 }
 
+/* The same of a load or a store at a base in a parameter's memory, without predicate, fill and cache mode. */
+static bool is_plain_access(const struct check *c)
+{
+    const sett__tape *t = c->t;
+    const sett__op *op = c->op;
+    bool load = op->code == SETT__LOAD;
+    if ((!load && op->code != SETT__STORE) || op->flags || op->sub > 7 || op->n_args != 4 || t->n_arg < 4 || op->args > t->n_arg - 4 ||
+        op->depth != c->depth || op->imm >> FAR_OFFSET)
+        return false;
+    const uint32_t *arg = t->arg + op->args, value = load ? c->i : arg[3];
+    if (arg[0] >= c->i || arg[1] >= c->i || arg[2] != SETT__NONE || (load ? arg[3] != SETT__NONE : value >= c->i))
+        return false;
+    const sett__op *root = &t->op[arg[0]], *base = &t->op[arg[1]], *v = &t->op[value];
+    const int bits = sett_dtype_bits((sett_dtype)v->dtype);
+    if (root->code != SETT__PARAM || base->n != 1 || (base->dtype != SETT_I32 && base->dtype != SETT_I64) ||
+        sett__ops[base->code].cls == SETT__C_ROOT || bits < 8 || bits & (bits - 1) || !visible(c, arg[0]) || !visible(c, arg[1]))
+        return false;
+    const sett__param *p = &t->sig.param[root->imm];
+    if (p->scalar || 1u << op->sub > p->align || !(p->access & (load ? SETT__ACCESS_READ : SETT__ACCESS_WRITE)))
+        return false;
+    return load ? op->n - 1 < SETT__MAX_WIDTH : !op->dtype && !op->n && sett__ops[v->code].cls != SETT__C_ROOT && visible(c, value);
+}
+
 /* ---- targets --------------------------------------------------------------------------- */
 static bool check_target(struct check *c, int sm)
 {
@@ -759,7 +782,7 @@ sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_erro
     if (status)
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
-        if ((!is_plain(&c) && !check_op(&c)) || !check_target(&c, sm))
+        if ((!is_plain(&c) && !is_plain_access(&c) && !check_op(&c)) || !check_target(&c, sm))
             return c.status;
     if (c.depth)
         return sett__error(err, SETT_E_REGION, "op %u opens a region that does not end", c.open[c.depth - 1]);
