@@ -68,7 +68,7 @@ $(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -f
 # What records, verifies, hashes, finds and launches, and the CPU engine's inner loops. All else is off every hot path and made
 # for size: jit/bind.c too, which a GPU's launches reach where jit/plan.c is not sure.
 FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition copy dtype emit expr finish fold layout leaf pred ranges rely \
-    report shape tape tape_link tensor tuple value vector verify) \
+    report shape tape_link tape_write tensor tuple value vector verify) \
     $(patsubst %,jit/%.c,blocks call compile engine kernel launch plan store cuda/context cuda/kernel cache/key cache/sha256 \
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
 SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
@@ -78,7 +78,7 @@ $(patsubst %.c,$(B)/obj/%.o,$(FAST)): override CFLAGS += $(if $(findstring clang
 # What reads bytes or text that others wrote is guarded: copies past an object and smashed stacks end the process. All of
 # it would cost 40 KiB; a launch calls none of these.
 GUARDED := $(wildcard jit/cache/*.c remote/*.c) $(addprefix jit/,meta.c warm/manifest.c warm/serve.c asm/log.c asm/spawn.c) \
-    $(addprefix lib/,layout_text.c lex.c sig.c tape.c tape_parse.c tape_parse_sig.c verify.c verify_sig.c)
+    $(addprefix lib/,layout_text.c lex.c sig.c tape_parse.c tape_parse_sig.c tape_read.c verify.c verify_sig.c)
 ifeq ($(SAN)$(filter -O0,$(CFLAGS)),)
 $(patsubst %.c,$(B)/obj/%.o,$(GUARDED)): override CFLAGS += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong
 endif

@@ -64,5 +64,5 @@ typedef struct sett__op_info {
     const char *text, *types;
     uint8_t cls, flags, min_sm, min_ptx;
 } sett__op_info;
-extern const sett__op_info sett__ops[SETT__N_CODES]; /* tape.c */
+extern const sett__op_info sett__ops[SETT__N_CODES]; /* tape_write.c */
 #endif

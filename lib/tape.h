@@ -244,7 +244,7 @@ typedef struct sett__tape {
     uint16_t min_ptx_90;      /* of sm_90 and later, for instructions that other targets do without */
 } sett__tape;
 
-/* ---- tape.c: bytes ---------------------------------------------------------------------- */
+/* ---- tape_write.c, tape_read.c: bytes ----------------------------------------------------------- */
 /* Canonical: equal tapes give equal bytes; little endian, LEB128, versioned. With
  * sites false the bytes are the kernel's identity (what the key hashes); with true a
  * section of call sites follows. *bytes is from the allocator (NULL: malloc). */
