@@ -481,6 +481,8 @@ static void record_pieces(access *a)
 static uint32_t gather(access *a)
 {
     sett_build *b = a->c.b;
+    SETT__FAIL_IF(b, a->c.site, a->c.func, a->n_piece > UINT16_MAX && !a->note.split, 0, SETT_E_LIMIT,
+        "%s takes %u accesses: %u at most give one value", sett__tensor_text(b, a->t), a->n_piece, (unsigned)UINT16_MAX);
     uint32_t *parts = sett__new(b, a->n_piece * sizeof *parts), id;
     if (!parts)
         return 0;

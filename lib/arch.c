@@ -99,7 +99,7 @@ sett_val *sett_lanemask_at(sett_site site, sett_build *b, const char *func, sett
         return b ? &b->poison->val : NULL;
     SETT__FAIL_IF(b, site, func, (unsigned)which > SETT_LANEMASK_GE, &b->poison->val, SETT_E_ARGUMENT, "%d is not a mask", (int)which);
     sett_val *one = sett__const_bits(b, site, SETT_U32, 1), *all = sett__const_bits(b, site, SETT_U32, UINT32_MAX);
-    sett_val *mask = sett__op2(b, site, SETT__SHL, 0, one, sett__to(b, site, sett_lane_idx_at(site, b), SETT_U32)); /* EQ */
+    sett_val *mask = sett__op2(b, site, SETT__SHL, 0, one, sett__to(b, site, sett__lane_idx(site, b, func), SETT_U32)); /* EQ */
     if (which == SETT_LANEMASK_LT || which == SETT_LANEMASK_GE)
         mask = sett__op2(b, site, SETT__SUB, 0, mask, one);
     if (which == SETT_LANEMASK_LE || which == SETT_LANEMASK_GT)

@@ -187,6 +187,7 @@ sett_region sett_else_begin(sett_site site, sett_build *b)
 }
 
 /* ---- indices ----------------------------------------------------------------------- */
+static_assert(SETT__LANE - SETT__TID + 1 == SETT__COUNT(((sett_build *)0)->asked), "one name each");
 static sett_val *special(sett_site site, sett_build *b, const char *func, sett__code code, int dim)
 {
     if (!sett__in_kernel(b, site, func))
@@ -194,6 +195,8 @@ static sett_val *special(sett_site site, sett_build *b, const char *func, sett__
     SETT__FAIL_IF(b, site, func, dim < 0 || dim > 2, &b->poison->val, SETT_E_RANGE, "dim is %d, it may be 0, 1 or 2", dim);
     uint32_t id = sett__record(b, site, &(sett__emit){.code = code, .dtype = SETT_I32, .sub = (uint8_t)dim, .n = 1});
     sett_val *v = sett__scalar_val(b, id);
+    const char **asked = &b->asked[code - SETT__TID];
+    *asked = *asked ? *asked : func;
     /* Known by the block's extents. */
     if (!b->error.status && v->lo == v->hi && !b->no_fold)
         return sett__const_bits(b, site, SETT_I32, (uint64_t)v->lo);
@@ -220,9 +223,14 @@ sett_val *sett_grid_dim_at(sett_site site, sett_build *b, int dim)
     return special(site, b, "sett_grid_dim", SETT__GDIM, dim);
 }
 
+sett_val *sett__lane_idx(sett_site site, sett_build *b, const char *func)
+{
+    return special(site, b, func, SETT__LANE, 0);
+}
+
 sett_val *sett_lane_idx_at(sett_site site, sett_build *b)
 {
-    return special(site, b, "sett_lane_idx", SETT__LANE, 0);
+    return sett__lane_idx(site, b, "sett_lane_idx");
 }
 
 /* (x + nx (y + ny z)) / 32 */

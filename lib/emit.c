@@ -161,7 +161,8 @@ static uint32_t append(sett_build *b, const sett_site *site, const sett__emit *x
 {
     uint32_t id = b->n_op, n_args = (uint32_t)x->n_args;
     SETT__FAIL_IF(b, *site, NULL, id >= SETT__MAX_OPS || n_args > UINT16_MAX, 0, SETT_E_LIMIT,
-        "a kernel may have %u operations of up to %u operands", SETT__MAX_OPS, (unsigned)UINT16_MAX);
+        id >= SETT__MAX_OPS ? "a kernel may have %u operations" : "an operation may have %u operands",
+        id >= SETT__MAX_OPS ? SETT__MAX_OPS : (unsigned)UINT16_MAX);
     if (!grow_for(b, (void **)&b->op, &b->cap_op, id + 1, sizeof *b->op) ||
         !grow_for(b, (void **)&b->next, &b->cap_next, id + 1, sizeof *b->next) ||
         !grow_for(b, (void **)&b->val_of, &b->cap_val_of, id + 1, sizeof *b->val_of) ||

@@ -254,24 +254,18 @@ static void check_open(sett_build *b)
 /* An index of what has one value says that the launch's shape was forgotten. */
 static void check_launch_said(sett_build *b)
 {
-    static const struct {
-        uint8_t code;
-        bool block;
-        const char *func;
-    } uses[] = {{SETT__BID, false, "sett_block_idx"}, {SETT__GDIM, false, "sett_grid_dim"},
-        {SETT__TID, true, "sett_thread_idx"}, {SETT__BDIM, true, "sett_block_dim"}, {SETT__LANE, true, "sett_lane_idx"}};
     if (b->block[0] && b->grid[0])
         return;
-    for (uint32_t i = 0, last = SETT__NONE; last != b->entry_last && !b->error.status; last = i, i = b->next[i]) /* they are entry ops */
-        for (size_t k = 0; sett__ops[b->op[i].code].cls == SETT__C_SREG && k < SETT__COUNT(uses); k++) {
-            const sett__op *op = &b->op[i];
-            if (op->code != uses[k].code || (uses[k].block ? b->block[0] : b->grid[0]))
-                continue;
-            const sett__site_ref *at = op->site == SETT__NONE ? NULL : &b->site[op->site];
-            const char *what = uses[k].block ? "block" : "grid";
-            sett__fail(b, (sett_site){at ? b->string[at->file] : NULL, NULL, at ? (int)at->line : 0}, uses[k].func,
-                SETT_E_ARGUMENT, "the %s was never said: sett_%s(b, ...)", what, what);
-        }
+    for (uint32_t i = 0, last = SETT__NONE; last != b->entry_last && !b->error.status; last = i, i = b->next[i]) { /* they are entry ops */
+        const sett__op *op = &b->op[i];
+        bool of_grid = op->code == SETT__BID || op->code == SETT__GDIM;
+        if (sett__ops[op->code].cls != SETT__C_SREG || (of_grid ? b->grid[0] : b->block[0]))
+            continue;
+        const sett__site_ref *at = op->site == SETT__NONE ? NULL : &b->site[op->site];
+        const char *what = of_grid ? "grid" : "block";
+        sett__fail(b, (sett_site){at ? b->string[at->file] : NULL, NULL, at ? (int)at->line : 0}, b->asked[op->code - SETT__TID],
+            SETT_E_ARGUMENT, "the %s was never said: sett_%s(b, ...)", what, what);
+    }
 }
 
 sett_status sett__build_finish(sett_build *b, sett__tape *t, sett_error *err)

@@ -107,6 +107,7 @@ struct sett_build {
     sett_val **sym_val;      /* one a symbol */
     uint32_t cap_sym_val;
     sett_val *grid[3], *block[3], *cluster[3]; /* as given; NULL: not given. Constants are const values */
+    const char *asked[5];    /* who asked first for an index, in the order of TID to LANE */
     int64_t block_size[3];   /* static extents of the block, 0: not static or not given yet */
     uint32_t smem_used, smem_align, more_align;
     sett_arg more;           /* bytes that a launch adds so far; more_root: the root of all of them, once there are any */
@@ -277,6 +278,7 @@ bool sett__need_expr(const sett__ctx *, const char *what, int i, sett_arg leaf, 
 /* An Int32 that the launch computes: what is to be the last of the signature's code. One of the same value is given again. */
 sett_val *sett__derived(const sett__ctx *, sett__expr value, const char *name, unsigned number);
 /* ---- control.c ----------------------------------------------------------------------------------- */
+sett_val *sett__lane_idx(sett_site, sett_build *, const char *func);
 const char *sett__opener(int code); /* "sett_for": the public name of what opens a region */
 sett_region sett__poisoned_region(sett_build *), sett__open_region(sett_build *, sett_site, const sett__emit *opener);
 /* A Boolean or an integer scalar, else the build fails. */

@@ -249,6 +249,12 @@ for k in apply add_tv softmax saxpy; do
 done
 printf 'garbage' >"$d/bad.tape"
 expect 1 'bad.tape' compile "$d/bad.tape" --target sm_80
+printf '#include <sett/sett.h>\n' >"$d/body.c"
+expect 1 '^A tape is what a body records: sett_record' compile "$d/body.c" --target sm_80
+"$sett" compile "$d/bad.tape" --target sm_80 2>&1 | grep 'sett_record' && { echo "a hint where none is due"; bad=$((bad + 1)); }
+expect 2 '^sett: compile: --emit ptx is of a GPU.s target' compile saxpy --target cpu
+expect 2 '^sett: compile: --emit cubin is of a GPU.s target' compile saxpy --device cpu --emit cubin
+expect 0 '^accesses   are what the tape says' compile "$d/saxpy.tape" --target cpu --emit report
 
 if [ -x "$b/demo" ]; then
     "$b/demo" make "$d/a.npy" 64 512 1 && "$b/demo" make "$d/b.npy" 64 512 2
@@ -364,6 +370,8 @@ expect 1 "a.settpack: the pack cannot be used: its index's digest" cache verify 
 for f in "$c"/v1/*/*.sett; do printf x >>"$f" && break; done
 expect 1 'damaged: an entry|damaged: its digest' cache verify --cache-dir "$c"
 SETT_CACHE_LAYERS=$c:/nowhere expect 0 '^1  /nowhere: not used' cache layers --cache-dir ''
+blocks=$(find "$c"/v1/?? -name '*.sett' -printf '%b\n' | awk '{n += 512 * $1} END {print n + 0}')
+expect 0 "^$blocks bytes are left, in whole blocks of the disk$" cache trim 1G --cache-dir "$c"
 expect 0 '^0 bytes are left' cache trim 0 --cache-dir "$c"
 expect 0 '^0 entries' cache ls --cache-dir "$c"
 # Warming: what a manifest names, by processes; the rest when it is asked again; a part of it; what cannot be made.

@@ -282,6 +282,9 @@ CASE(prefetch_level, sett_prefetch(w->g, (sett_prefetch_level)2, 0))
 CASE(nothing_gives, sett_inline_ptx(w->b, "mov.u32 $0, 1;", .result = {SETT_U32}, .stand_in = SETT_NOTHING))
 CASE(store_ahead, sett_store(w->g, sett_full(w->b, SETT_F32, T1(4), 1), .cache = SETT_CACHE_L2_128B))
 CASE(atomic_bits, sett_atomic_xor(w->g, 1, 0))
+CASE(atomic_coord, sett_atomic_add(sett_identity_tensor(w->b, T(4, 4)), 1, 0, 0))
+CASE(atomic_65536, sett_atomic_add(sett_param(w->b, "big", SETT_I32, sett_make_layout(w->b, T1(65536))), 1, ALL))
+CASE(load_65536, sett_load(sett_param(w->b, "big", SETT_I32, sett_make_layout(w->b, T1(65536), T1(2)))))
 CASE(atomic_rmem, sett_atomic_exch(w->r, 1, 0))
 CASE(atomic_sem, sett_atomic_ordered(w->g, SETT_ATOMIC_ADD, (sett_sem)4, SETT_SCOPE_GPU, 1, 0))
 CASE(atomic_scope, sett_atomic_ordered(w->g, SETT_ATOMIC_ADD, SETT_SEM_RELAXED, (sett_scope)4, 1, 0))
@@ -359,6 +362,9 @@ static const struct { const char *name; void (*f)(world *); sett_status status; 
     ROW(nothing_gives, SETT_E_ARGUMENT, "sett_inline_ptx: sett.nothing stands in for what has no result"),
     ROW(store_ahead, SETT_E_ARGUMENT, ".cache is 12, which is no cache mode of a store"),
     ROW(atomic_bits, SETT_E_DTYPE, "sett_atomic_xor: no atomic XOR of f32"),
+    ROW(atomic_coord, SETT_E_SPACE, "sett_atomic_add: the tensor of coordinates (4,4):(1@0,1@1) has no elements in memory"),
+    ROW(atomic_65536, SETT_E_LIMIT, "sett_atomic_add: big (65536):(1) takes 65536 accesses: 65535 at most give one value"),
+    ROW(load_65536, SETT_E_LIMIT, "sett_load: big (65536):(2) takes 65536 accesses: 65535 at most give one value"),
     ROW(atomic_rmem, SETT_E_SPACE, "sett_atomic_exch: an atomic on rmem"),
     ROW(atomic_sem, SETT_E_ARGUMENT, "sett_atomic_ordered: 4 is not an order"),
     ROW(atomic_scope, SETT_E_ARGUMENT, "sett_atomic_ordered: 4 is not a scope"),
@@ -512,19 +518,26 @@ static void early(sett_build *b, const void *user)
 
 static const sett_compile_options cpu = {.size = sizeof cpu, .target = "cpu", .name = "k"};
 
-static sett_status on_cpu(sett_body body, sett_error *err, int n, const sett_bind *bind)
+static sett_status on_cpu_of(sett_body body, const void *user, sett_error *err, int n, const sett_bind *bind)
 {
     const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .cpu_threads = 1};
     sett_engine *e;
     sett_kernel *k;
     ck_assert_msg(!sett_engine_open(&e, &eo, err), "%s", err->text);
-    ck_assert_msg(!sett_compile(e, body, &cpu, &k, err), "%s", err->text);
+    sett_compile_options o = cpu;
+    o.user = user;
+    ck_assert_msg(!sett_compile(e, body, &o, &k, err), "%s", err->text);
     sett_status s = sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, n, bind, err);
     if (!s)
         s = sett_sync_error(e, (sett_stream){SETT_CPU, NULL}, err);
     sett_kernel_release(k);
     sett_engine_close(e);
     return s;
+}
+
+static sett_status on_cpu(sett_body body, sett_error *err, int n, const sett_bind *bind)
+{
+    return on_cpu_of(body, NULL, err, n, bind);
 }
 
 START_TEST(early_reads)
@@ -600,13 +613,39 @@ static void apart(sett_build *b, const void *user)
 }
 static void half_a_warp(sett_build *b, const void *user)
 {
-    (void)user;
+    const int *which = user;
     sett_block(b, 32);
     sett_tensor *X = param(b, "X", SETT_I32, 20);
     sett_val *t = sett_thread_idx(b, 0);
-    sett_if (b, sett_lt(t, 7))
-        sett_set(X, sett_to(sett_vote_any_sync(sett_lt(t, 3)), SETT_I32), 0);
+    sett_if (b, sett_lt(t, 7)) {
+        sett_val *few = sett_lt(t, 3), *x = *which == 0   ? sett_vote_all_sync(few)
+                                            : *which == 1 ? sett_vote_any_sync(few)
+                                            : *which == 2 ? sett_vote_uni_sync(few)
+                                            : *which == 3 ? sett_vote_ballot_sync(few)
+                                            : *which == 4 ? sett_match_any_sync(t)
+                                            : *which == 5 ? sett_match_all_sync(t)
+                                            : *which == 6 ? sett_warp_redux_sync(t, SETT_ADD)
+                                                          : sett_elect_one(b);
+        sett_set(X, sett_to(x, SETT_I32), 0);
+    }
 }
+
+/* Each question names the function that asked it. */
+START_TEST(missing_lanes)
+{
+    static const char *const names[] = {"sett_vote_all_sync", "sett_vote_any_sync", "sett_vote_uni_sync", "sett_vote_ballot_sync",
+        "sett_match_any_sync", "sett_match_all_sync", "sett_warp_redux_sync", "sett_elect_one"};
+    for (int i = 0; i < (int)SETT__COUNT(names); i++) {
+        int32_t x[20] = {0};
+        char want[128];
+        sett_error err = {0};
+        sett_buf X = sett_buf_1d(x, SETT_I32, 20);
+        snprintf(want, sizeof want, ": %s: only 7 of the warp's 32 threads are here; this one is not, block (0,0,0) thread (7,0,0)", names[i]);
+        ck_assert_int_eq(on_cpu_of(half_a_warp, &i, &err, SETT_BINDS(&X, 0)), SETT_E_FAULT);
+        ck_assert_msg(strstr(err.text, want) && strstr(err.text, "test_arch.c:"), "%s", err.text);
+    }
+}
+END_TEST
 
 START_TEST(faults)
 {
@@ -618,7 +657,6 @@ START_TEST(faults)
         {no_such, "barrier.sync: there is no named barrier -1"},
         {too_many, "barrier.sync: barrier 1 is for 96 threads: a multiple of 32, up to the block's 64"},
         {apart, "barrier.sync: lanes of one warp name barrier 1 for 64 threads, and 2 for 64, block (0,0,0) thread (1,0,0)"},
-        {half_a_warp, "vote: only 7 of the warp's 32 threads are here; this one is not, block (0,0,0) thread (7,0,0)"},
     };
     int32_t x[20] = {0};
     sett_error err = {0};
@@ -641,7 +679,8 @@ Suite *arch_suite(void)
     tcase_add_loop_test(c, text_reads_back, 0, (int)SETT__COUNT(made));
     tcase_add_test(c, old_targets);
     tcase_add_test(c, early_reads);
-    tcase_add_loop_test(c, faults, 0, 8);
+    tcase_add_loop_test(c, faults, 0, 7);
+    tcase_add_test(c, missing_lanes);
     suite_add_tcase(s, c);
     return s;
 }

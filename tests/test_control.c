@@ -567,25 +567,32 @@ START_TEST(shuffles)
 }
 END_TEST
 
+/* Of the indices that take no dimension. */
+static sett_val *undimensioned(sett_site site, sett_build *b, int which)
+{
+    return which == 2 ? sett_lane_idx_at(site, b) : which == 3 ? sett_lanemask_at(site, b, "sett_lanemask_lt", SETT_LANEMASK_LT) : sett_warp_idx_at(site, b);
+}
+
 /* An index in a grid or block that was never said is 0 in every thread: a mistake, told at its line. */
 START_TEST(launch_must_be_said)
 {
-    static const char *const names[] = {"sett_thread_idx", "sett_block_dim", "sett_lane_idx", "sett_block_idx", "sett_grid_dim"};
+    static const char *const names[] = {
+        "sett_thread_idx", "sett_block_dim", "sett_lane_idx", "sett_lanemask_lt", "sett_warp_idx", "sett_block_idx", "sett_grid_dim"};
     sett_val *(*const index[])(sett_site, sett_build *, int) = {
-        sett_thread_idx_at, sett_block_dim_at, NULL, sett_block_idx_at, sett_grid_dim_at};
-    for (int i = 0; i < 5; i++)
+        sett_thread_idx_at, sett_block_dim_at, NULL, NULL, NULL, sett_block_idx_at, sett_grid_dim_at};
+    for (int i = 0; i < 7; i++)
         for (int said = 0; said < 2; said++) {
             sett_build *b = kernel();
             char want[200];
-            const char *what = i < 3 ? "block" : "grid";
-            if (i < 3)
+            const char *what = i < 5 ? "block" : "grid";
+            if (i < 5)
                 sett_grid(b, 7);
             else
                 sett_block(b, 32);
             int line = __LINE__ + 1;
-            sett_val *x = index[i] ? index[i](SETT_HERE, b, 1) : sett_lane_idx(b);
+            sett_val *x = index[i] ? index[i](SETT_HERE, b, 1) : undimensioned(SETT_HERE, b, i);
             sett_printf(b, "{}", x);
-            if (said && i < 3)
+            if (said && i < 5)
                 sett_block(b, sett_scalar(b, "n", SETT_I32));
             else if (said)
                 sett_grid(b, 3);

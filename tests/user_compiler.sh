@@ -29,11 +29,19 @@ cat >"$b/user/wrong.c" <<'END'
 sett_status wrong(sett_kernel *k, sett_buf x);
 sett_status wrong(sett_kernel *k, sett_buf x) { return sett_launch(k, sett_stream_of(0, NULL), NULL, x); }
 END
+# A call without its coordinate says so before the compiler's own words.
+for call in 'sett_atomic_add(t, 1)' 'sett_atomic_cas(t, 0, 1)' 'sett_atomic_if(p, t, SETT_ATOMIC_MAX, 1)' 'sett_set(t, 1)' 'sett_at(t)'; do
+    echo "$call"
+done | awk '{print "#include <sett/sett.h>\nvoid f(sett_tensor *t, sett_val *p);\nvoid f(sett_tensor *t, sett_val *p)\n{\n    (void)p;\n    " $0 ";\n}" > "'"$b"'/user/where" NR ".c"}'
 for cc in gcc clang; do
     command -v $cc >/dev/null || { echo "$cc is not here: not tried"; continue; }
     $cc -std=c11 -pedantic -Wall -Wextra -Wshadow -Werror -Iinclude -c "$b/user/shadow.c" -o "$b/user/shadow.o" || exit 1
     $cc -std=c11 -Iinclude -c "$b/user/wrong.c" -o "$b/user/wrong.o" 2>"$b/user/wrong.log" && { echo "$cc: a buffer by value was taken"; exit 1; }
     grep -q 'an argument of a launch is a number, the address of a sett_buf, or SETT_STRUCT(x)' "$b/user/wrong.log" || { cat "$b/user/wrong.log"; exit 1; }
+    for f in "$b"/user/where*.c; do
+        $cc -std=c11 -Iinclude -c "$f" -o "$b/user/where.o" 2>"$b/user/where.log" && { echo "$cc: $f was taken"; exit 1; }
+        grep -m 1 error: "$b/user/where.log" | grep -q 'which element? its coordinate comes last' || { cat "$b/user/where.log"; exit 1; }
+    done
     for f in empty header nested; do
         cost=$(ulimit -v 1000000 && ulimit -t 5 && "$b/user/cost" $cc -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude \
             -c "$b/user/$f.c" -o "$b/user/$f.o") || { echo "$cc: $f.c does not compile in 5 s and 1 GB"; exit 1; }

@@ -171,7 +171,7 @@ static int trim(sett_engine *e, const options *o)
         return usage("cache trim needs a size: bytes, or 500M, 4G");
     if (sett_cache_trim(e, bytes, &left, &err))
         return fail("%s", err.text);
-    printf("%llu bytes are left\n", (unsigned long long)left);
+    printf("%llu bytes are left, in whole blocks of the disk\n", (unsigned long long)left);
     return EXIT_OK;
 }
 

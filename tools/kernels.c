@@ -80,6 +80,17 @@ static bool without_assembler(const options *o, sett_status s, sett_compile_opti
     return again;
 }
 
+/* "" unless the file's name says that it is no tape. */
+static const char *hint_of(const char *name)
+{
+    static const char *const ends[] = {".c", ".h", ".cc", ".cpp", ".cu", ".py", ".so", ".o"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof ends / sizeof *ends; i++)
+        if (!strcmp(dot, ends[i]))
+            return "\nA tape is what a body records: sett_record() writes one, and sett warm compiles the bodies of a shared object";
+    return "";
+}
+
 int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtype t, bool ptx_only, sett_kernel **k)
 {
     union {
@@ -117,5 +128,5 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
     if (without_assembler(o, s, &co))
         s = sett_compile_tape(e, tape, len, &co, k, &err);
     free(tape);
-    return s ? fail("%s: %s", name, err.text) : EXIT_OK;
+    return s ? fail("%s: %s%s", name, err.text, s == SETT_E_PARSE ? hint_of(name) : "") : EXIT_OK;
 }

@@ -83,7 +83,8 @@ SETT_API sett_status sett_pack_unpack(sett_engine *, uint64_t *entries, sett_err
 SETT_API sett_status sett_pack_public_key(const char *secret_key, uint8_t public_key[32], sett_error *or_null);
 
 /* Removes from the folder that is written what was used longest ago, until at most `bytes` are left, and what
- * crashed writers left behind. *left: bytes that stay, or NULL. Safe while other processes read and write: a reader
+ * crashed writers left behind. *left: bytes that stay, or NULL. Bytes here and of the cap are the disk's blocks, as du
+ * counts them; sett_cache_entry has an entry's own, which are fewer. Safe while other processes read and write: a reader
  * has the bytes or the open file. This also happens by itself when a new entry would pass the cap. SETT_E_IO: there is
  * no such folder, it cannot be read, or another process is trimming it for longer than 0.1 s. */
 SETT_API sett_status sett_cache_trim(sett_engine *, uint64_t bytes, uint64_t *left, sett_error *or_null);

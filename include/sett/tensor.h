@@ -176,19 +176,22 @@ static inline const sett_tensor *sett_tensor_self(const sett_tensor *t)
 #define SETT_TENSOR_OR_ARG(x) \
     _Generic((x), sett_tensor *: sett_tensor_self, const sett_tensor *: sett_tensor_self, SETT_A_KINDS)(x)
 
+/* x, in a call whose coordinate is spelled so: a forgotten one is told first, and by name. */
+#define SETT_WHERE(coord, x) \
+    ((void)sizeof(struct { _Static_assert(sizeof(coord) > 1, "which element? its coordinate comes last: 0, or (i, j), or ALL"); int is; }), x)
 /* One element at a coordinate (an integer is colexicographic), static or dynamic. A coordinate
  * tensor gives the coordinate: sett_coord_at. */
 SETT_API sett_val *sett_at_at(sett_site, const sett_tensor *, sett_arg coord);
-#define sett_at(t, ...) sett_at_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
+#define sett_at(t, ...) sett_at_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, SETT_TUPLE(__VA_ARGS__))
 SETT_API sett_arg sett_coord_at_at(sett_site, const sett_tensor *, sett_arg coord);
 #define sett_coord_at(t, ...) sett_coord_at_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
 SETT_API void sett_set_at(sett_site, const sett_tensor *, sett_arg val, sett_arg coord);
-#define sett_set(t, val, ...) sett_set_at(SETT_HERE, t, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+#define sett_set(t, val, ...) sett_set_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 /* Every element becomes a number (SETT_E_RANGE if the type cannot hold it), or a scalar value. */
 SETT_API void sett_fill_at(sett_site, const sett_tensor *, sett_arg);
 #define sett_fill(t, v) sett_fill_at(SETT_HERE, t, SETT_A(v))
 /* Element i of src to element i of dst, colexicographic: their sizes agree, shapes need not. Each side as wide as it
- * allows. A predicate is broadcast over src. */
+ * allows. A predicate is broadcast over src; NULL is none, here as in every call that takes one: all is done. */
 SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred);
 #define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
 #define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, pred)
@@ -207,8 +210,8 @@ SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor 
  * red and atom .v4.f32, .v4.bf16x2 and narrower; before it, and in smem, f16x2, and in smem of sm_90 bf16x2), else one
  * after another, with the same result in each element; all others go one after another. The kernel report says how
  * many bytes the layout lets go together and what lost it, whatever the target then has for them.
- * sett_atomic_if has a predicate: a scalar, or of the view's shape as sett_load's; where it is false nothing is done and
- * the old value reads 0. SETT_E_SHAPE: a value or a predicate of another shape; SETT_E_STATIC: a view of dynamic shape. */
+ * sett_atomic_if has a predicate: a scalar, or of the view's shape as sett_load's (NULL: none); where it is false nothing is
+ * done and the old value reads 0. SETT_E_SHAPE: a value or a predicate of another shape; SETT_E_STATIC: a view of dynamic shape. */
 typedef enum sett_atomic_op { /* what sett_atomic takes, by the same numbers, and two that are no binary operations */
     SETT_ATOMIC_ADD = SETT_ADD, SETT_ATOMIC_MIN = SETT_MIN, SETT_ATOMIC_MAX = SETT_MAX, SETT_ATOMIC_AND = SETT_AND,
     SETT_ATOMIC_OR = SETT_OR, SETT_ATOMIC_XOR = SETT_XOR, SETT_ATOMIC_EXCH = 256, SETT_ATOMIC_CAS } sett_atomic_op;
@@ -216,26 +219,27 @@ typedef enum sett_sem { SETT_SEM_RELAXED, SETT_SEM_ACQUIRE, SETT_SEM_RELEASE, SE
 typedef enum sett_scope { SETT_SCOPE_DEFAULT, SETT_SCOPE_CTA, SETT_SCOPE_GPU, SETT_SCOPE_SYS } sett_scope; /* block, device, all */
 typedef struct sett_atomic_how { sett_atomic_op op; sett_sem sem; sett_scope scope; sett_val *pred; } sett_atomic_how;
 SETT_API sett_val *sett_atomic_at(sett_site, const sett_tensor *, sett_binary_op, sett_arg val, sett_arg coord);
-#define sett_atomic(t, op, val, ...) sett_atomic_at(SETT_HERE, t, op, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+#define sett_atomic(t, op, val, ...) sett_atomic_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, op, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 SETT_API sett_val *sett_atomic_how_at(sett_site, const char *func, const sett_tensor *, sett_atomic_how, sett_arg val, sett_arg coord);
 #define SETT_ATOMIC(func, op, sem, scope, t, val, ...) \
     sett_atomic_how_at(SETT_HERE, func, t, (sett_atomic_how){op, sem, scope, NULL}, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 /* sett_atomic_if(sett_elem_less(crd, M), row, SETT_ATOMIC_ADD, x, ALL) */
 #define sett_atomic_if(predicate, t, op, val, ...) \
-    sett_atomic_how_at(SETT_HERE, "sett_atomic_if", t, (sett_atomic_how){op, SETT_SEM_RELAXED, SETT_SCOPE_DEFAULT, predicate}, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
-#define sett_atomic_add(t, val, ...) SETT_ATOMIC("sett_atomic_add", SETT_ATOMIC_ADD, 0, 0, t, val, __VA_ARGS__)
-#define sett_atomic_min(t, val, ...) SETT_ATOMIC("sett_atomic_min", SETT_ATOMIC_MIN, 0, 0, t, val, __VA_ARGS__)
-#define sett_atomic_max(t, val, ...) SETT_ATOMIC("sett_atomic_max", SETT_ATOMIC_MAX, 0, 0, t, val, __VA_ARGS__)
-#define sett_atomic_and(t, val, ...) SETT_ATOMIC("sett_atomic_and", SETT_ATOMIC_AND, 0, 0, t, val, __VA_ARGS__)
-#define sett_atomic_or(t, val, ...) SETT_ATOMIC("sett_atomic_or", SETT_ATOMIC_OR, 0, 0, t, val, __VA_ARGS__)
-#define sett_atomic_xor(t, val, ...) SETT_ATOMIC("sett_atomic_xor", SETT_ATOMIC_XOR, 0, 0, t, val, __VA_ARGS__)
-#define sett_atomic_exch(t, val, ...) SETT_ATOMIC("sett_atomic_exch", SETT_ATOMIC_EXCH, 0, 0, t, val, __VA_ARGS__)
+    sett_atomic_how_at(SETT_HERE, SETT_WHERE(#__VA_ARGS__, "sett_atomic_if"), t, (sett_atomic_how){op, SETT_SEM_RELAXED, SETT_SCOPE_DEFAULT, predicate}, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+#define sett_atomic_add(t, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_add"), SETT_ATOMIC_ADD, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_min(t, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_min"), SETT_ATOMIC_MIN, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_max(t, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_max"), SETT_ATOMIC_MAX, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_and(t, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_and"), SETT_ATOMIC_AND, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_or(t, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_or"), SETT_ATOMIC_OR, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_xor(t, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_xor"), SETT_ATOMIC_XOR, 0, 0, t, val, __VA_ARGS__)
+#define sett_atomic_exch(t, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_exch"), SETT_ATOMIC_EXCH, 0, 0, t, val, __VA_ARGS__)
 /* With an order and a scope: sett_atomic_ordered(t, SETT_ATOMIC_ADD, SETT_SEM_RELEASE, SETT_SCOPE_GPU, 1, 0). */
-#define sett_atomic_ordered(t, op, sem, scope, val, ...) SETT_ATOMIC("sett_atomic_ordered", op, sem, scope, t, val, __VA_ARGS__)
+#define sett_atomic_ordered(t, op, sem, scope, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_ordered"), op, sem, scope, t, val, __VA_ARGS__)
 SETT_API sett_val *sett_atomic_cas_at(sett_site, const sett_tensor *, sett_arg was, sett_arg val, sett_sem, sett_scope, sett_arg coord);
-#define sett_atomic_cas(t, was, val, ...) sett_atomic_cas_ordered(t, SETT_SEM_RELAXED, SETT_SCOPE_DEFAULT, was, val, __VA_ARGS__)
+#define sett_atomic_cas(t, was, val, ...) \
+    sett_atomic_cas_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, SETT_A(was), SETT_A(val), SETT_SEM_RELAXED, SETT_SCOPE_DEFAULT, SETT_TUPLE(__VA_ARGS__))
 #define sett_atomic_cas_ordered(t, sem, scope, was, val, ...) \
-    sett_atomic_cas_at(SETT_HERE, t, SETT_A(was), SETT_A(val), sem, scope, SETT_TUPLE(__VA_ARGS__))
+    sett_atomic_cas_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, SETT_A(was), SETT_A(val), sem, scope, SETT_TUPLE(__VA_ARGS__))
 
 SETT_API sett_dtype sett_tensor_dtype(const sett_tensor *);
 SETT_API sett_space sett_tensor_space(const sett_tensor *);

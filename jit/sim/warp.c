@@ -96,12 +96,26 @@ static uint64_t special(const sett__core *c, const sett__warp *w, const sett__in
     }
 }
 
+/* The function that asks. */
+static const char *asker(sett__code code, uint32_t sub)
+{
+    static const char *const votes[] = {"sett_vote_all_sync", "sett_vote_any_sync", "sett_vote_uni_sync", "sett_vote_ballot_sync"};
+    switch (code) {
+    case SETT__VOTE:
+        return votes[sub & 3];
+    case SETT__MATCH:
+        return sub == SETT__VOTE_ANY ? "sett_match_any_sync" : "sett_match_all_sync";
+    default:
+        return code == SETT__REDUX ? "sett_warp_redux_sync" : "sett_elect_one";
+    }
+}
+
 bool sett__ask_warp(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     sett__code code = (sett__code)i->align;
     uint64_t x;
     if (sett__ops[code].flags & SETT__A && w->active != w->live)
-        return sett__missing_lanes(c, w, i, sett__ops[code].text);
+        return sett__missing_lanes(c, w, i, asker(code, i->sub));
     switch (code) {
     case SETT__VOTE:
         vote(c, w, i);
