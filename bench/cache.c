@@ -353,7 +353,7 @@ static int cached_process(const char *folder, int n)
     double bytes = (resident() - before) / l.n - (double)info.cubin_size;
     sett_cache_layer(e, 0, &layer);
     bool own = !!strcmp(info.name, "kernel");
-    row(own ? "the same where each has META of its own" : "memory of a cached kernel beside its cubin, its places included", bytes, 1024, "bytes");
+    row(own ? "the same where each has META of its own, and the report of others" : "memory of a cached kernel beside its cubin, its places included", bytes, 1024, "bytes");
     if (!own)
         row("reads of an entry by a warm start", (double)(layer.hits + layer.misses) / l.n, 1, "");
     sett_kernel_release(k);

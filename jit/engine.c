@@ -250,7 +250,7 @@ void sett__engine_release(sett_engine *e)
         sett_build_end(e->idle_build, NULL);
     sett__cuda_close(e->cuda);
     sett__heads_free(&e->heads);
-    pthread_mutex_destroy(&e->commons.lock);
+    sett__commons_free(&e->commons);
     if (e->gate != &e->own_gate)
         munmap(e->gate, PAGE);
     free_strings(&e->opt);

@@ -400,7 +400,9 @@ sett_status sett__meta_read(sett__meta *, sett__arena *, const void *bytes, size
 /* What the assembler said of the code: each kernel's own, where else META is that of many kernels. */
 typedef struct sett__said { int registers, spill_stores, spill_loads, stack; } sett__said;
 sett__said sett__meta_said(sett__blob meta); /* of META that can be read */
-int sett__meta_compare(sett__blob a, sett__blob b); /* but for that: an order */
+/* What META and its layer are known by, but for that: of META that can be read, and the one address of the layer's path. */
+enum { SETT__META_ID = 16 };
+void sett__meta_id(sett__blob meta, const char *layer, uint8_t id[SETT__META_ID]);
 
 /* ---- bind.c: arguments to symbols, checks, packed block and dims ---------------------------------------- */
 typedef struct sett__bound {
@@ -479,22 +481,22 @@ sett_asserts sett__environment_asserts(void); /* DEFAULT: it says neither */
 /* ---- meta_shared.c: what kernels share ---------------------------------------------------------------------------- */
 /* What kernels of equal META from one layer share: META but for what the assembler said of the code, and its plan. */
 typedef struct sett__common {
-    size_t refs;         /* under the lock of the engine's commons */
+    uint8_t id[SETT__META_ID];
+    uint32_t refs;       /* under the lock of the engine's commons */
     bool shared;         /* it is in their tree */
     sett__meta meta;     /* sig is what launches bind; registers, spills and stack are each kernel's own */
     const sett__plan *plan;
     const char *layer;   /* "": in none */
-    int block[3];        /* static extents, else 0 */
-    sett__blob bytes;    /* what it is known by */
 } sett__common;
 typedef struct sett__commons {
     pthread_mutex_t lock;
-    void *tree; /* of tsearch() */
+    void *tree, *texts;  /* of tsearch() */
 } sett__commons;
 /* Of META's bytes, of a kernel from this layer. What is each kernel's own in its meta is of whoever asked first. */
 sett_status sett__common_get(sett__commons *, sett__blob meta, const char *layer, sett__common **, sett_error *);
 void sett__common_drop(sett__commons *, sett__common *); /* or NULL */
-void sett__common_of_sig(sett__common *, sett__arena *plan_in); /* fills what its signature tells; NULL: no plan */
+const char *sett__commons_text(sett__commons *, sett__blob); /* the one copy of it, which lives as long; NULL: no memory */
+void sett__commons_free(sett__commons *); /* all were dropped */
 
 /* ---- heads.c: kernels' handles, side by side ---------------------------------------------------------------- */
 /* So that one word names a kernel, and a million of them lie in few pages. None moves; a chunk has as many places as all
@@ -611,7 +613,7 @@ typedef struct sett__cpu_kernel {
     sett__common common;    /* of its tape: not shared */
 } sett__cpu_kernel;
 
-/* The rest of a kernel, in one block with what loads it on a GPU, its cubin and its report behind. */
+/* The rest of a kernel, in one block with what loads it on a GPU and its cubin behind. */
 typedef struct sett__rest {
     sett_engine *engine;    /* counted */
     sett__common *common;

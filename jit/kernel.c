@@ -120,12 +120,8 @@ static sett_status fill_gpu(sett_kernel *k, const sett__entry *entry, sett_origi
     s = check_target(sett__meta_of(k), err);
     if (!s && (origin == SETT_FROM_COMPILER || r->engine->opt.cache_verify))
         s = keep_made(r, entry, err);
-    if (!s && entry->notes.len) {
-        char *report = (char *)(r + 1) + (r->engine->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len;
-        memcpy(report, entry->notes.data, entry->notes.len);
-        report[entry->notes.len] = 0;
-        r->report = report;
-    }
+    if (!s && !(r->report = sett__commons_text(&r->engine->commons, entry->notes)))
+        s = sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
     return s || k->ptx_only ? s : keep_code(k, entry, err);
 }
 
@@ -134,7 +130,7 @@ sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett_
 {
     *out = NULL;
     sett_kernel *k = kernel_new(
-        e, key, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len + entry->notes.len + 1, err);
+        e, key, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len, err);
     sett_status s = k ? fill_gpu(k, entry, origin, layer, err) : SETT_E_MEMORY;
     sett__entry_free(entry);
     if (s && k)
@@ -156,7 +152,6 @@ static sett_status fill_cpu_meta(sett__cpu_kernel *c, const char *name, sett_err
         .assembler = "cpu",
         .compiler = "",
         .params_len = sett__params_len(&c->tape->sig)}};
-    sett__common_of_sig(&c->common, NULL);
     return sett__meta_check(&c->common.meta, err);
 }
 
@@ -209,13 +204,19 @@ void sett_kernel_release(sett_kernel *k)
     errno = saved;
 }
 
+/* 0: a launch says it. */
+static int static_block(const sett__sig *sig, int i)
+{
+    int64_t v = 1;
+    return !sig->block[i].count || sett__expr_const(sig, sig->block[i], &v) ? (int)v : 0;
+}
+
 sett_status sett_kernel_query(const sett_kernel *k, sett_kernel_info *out)
 {
     if (!k || !out || !sett__known_size(out->size))
         return SETT_E_ARGUMENT;
     const sett__meta *m = sett__meta_of(k);
     const sett__rest *r = k->rest;
-    const int *block = r->common->block;
     sett_kernel_info info = {
         .size = out->size,
         .name = m->name,
@@ -226,7 +227,7 @@ sett_status sett_kernel_query(const sett_kernel *k, sett_kernel_info *out)
         .spill_loads = r->said.spill_loads,
         .stack = r->said.stack,
         .smem = (int)m->sig.smem,
-        .block = {block[0], block[1], block[2]},
+        .block = {static_block(&m->sig, 0), static_block(&m->sig, 1), static_block(&m->sig, 2)},
         .cubin = r->cubin,
         .cubin_size = r->cubin_len,
         .ptx = r->made && r->made->ptx.len ? r->made->ptx.data : NULL,

@@ -221,11 +221,18 @@ sett__said sett__meta_said(sett__blob meta)
     return (sett__said){n[0], n[1], n[2], n[3]};
 }
 
-int sett__meta_compare(sett__blob a, sett__blob b)
+void sett__meta_id(sett__blob meta, const char *layer, uint8_t id[SETT__META_ID])
 {
-    const uint8_t *p = a.data, *q = b.data;
-    if (a.len != b.len || a.len < FIXED)
-        return a.len < b.len ? -1 : a.len > b.len ? 1 : memcmp(p, q, a.len);
-    int order = memcmp(p, q, SAID);
-    return order ? order : memcmp(p + FIXED, q + FIXED, a.len - FIXED);
+    struct {
+        sett__digest rest;
+        uint64_t layer;
+        uint8_t head[16];
+    } of = {.layer = (uint64_t)(uintptr_t)layer};
+    static_assert(sizeof of == 56, "no padding: it is hashed as bytes");
+    sett__digest d;
+    memcpy(of.head, meta.data, meta.len < SAID ? meta.len : SAID);
+    if (meta.len > FIXED)
+        sett__sha256((const uint8_t *)meta.data + FIXED, meta.len - FIXED, &of.rest);
+    sett__sha256(&of, sizeof of, &d);
+    memcpy(id, d.b, SETT__META_ID);
 }

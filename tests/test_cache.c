@@ -511,7 +511,12 @@ START_TEST(meta_is_shared)
     ck_assert_str_eq(c[3]->meta.name, "keen");
     ck_assert_str_eq(c[4]->layer, "/elsewhere");
     ck_assert_str_eq(c[4]->meta.sig.claim[0].types, "\4\16");
-    ck_assert_int_eq(c[0]->block[1], 1);
+    ck_assert_ptr_eq(c[4]->meta.sig.claim[0].text, c[0]->meta.sig.claim[0].text); /* a text is kept once */
+    ck_assert_ptr_eq(c[2]->meta.target, c[0]->meta.target);
+    const char *text = sett__commons_text(&all, (sett__blob){"report, and more", 6});
+    ck_assert_str_eq(text, "report");
+    ck_assert_ptr_eq(sett__commons_text(&all, (sett__blob){"report", 6}), text);
+    ck_assert_str_eq(sett__commons_text(&all, (sett__blob){NULL, 0}), "");
     sett_error err = {0};
     sett__common *none;
     ck_assert_int_eq(sett__common_get(&all, meta[3], "", &none, &err), SETT_E_PARSE);
@@ -522,6 +527,7 @@ START_TEST(meta_is_shared)
     }
     ck_assert_ptr_null(all.tree);
     sett__common_drop(&all, NULL);
+    sett__commons_free(&all);
 }
 END_TEST
 
