@@ -15,11 +15,12 @@ typedef struct mode_plan {
     int32_t extent, stride; /* the number; the symbol; the leaf, whose expression it is */
     uint8_t extent_want, stride_want;
 } mode_plan;
+enum { BY_STRUCT = 0xFF };
 typedef struct arg_plan {
     uint32_t dtype, rank; /* as they lie in a sett_buf */
-    uint32_t low;         /* address bits that are zero */
+    uint32_t low;         /* address bits that are zero; of a struct its bytes */
     uint16_t at;          /* in the packed block */
-    uint8_t wide, scalar; /* scalar: its bytes; 0: a buffer */
+    uint8_t wide, scalar; /* scalar: a number's bytes, or BY_STRUCT; 0: a buffer */
 } arg_plan;
 typedef struct sym_plan {
     uint16_t arg;    /* whose buffer gives it, or GIVEN */
@@ -30,8 +31,9 @@ typedef struct sym_plan {
     uint8_t wide, odd;
 } sym_plan;
 typedef enum dim_form { DIM_SYM, DIM_CEIL, DIM_EXPR } dim_form;
+enum { SMEM = 9 };
 typedef struct dim_plan {
-    uint8_t slot, form; /* slot: in a sett__launch_dims as an array */
+    uint8_t slot, form; /* slot: in a sett__launch_dims as an array, where what is constant of it stands already */
     uint16_t sym;
     uint32_t by; /* of DIM_CEIL */
     uint32_t least, most;
@@ -142,7 +144,7 @@ static bool plan_dim(sett__plan *p, uint8_t slot, sett__expr e, const sett__dim_
     p->free_block |= slot / 3 == 1;
     return true;
 }
-static_assert(offsetof(sett__launch_dims, cluster) == 24 && offsetof(sett__launch_dims, smem) == 36, "an array of three threes");
+static_assert(offsetof(sett__launch_dims, cluster) == 24 && offsetof(sett__launch_dims, smem) == 4 * SMEM, "an array of three threes and one");
 
 static bool plan_dims(sett__plan *p)
 {
@@ -152,13 +154,15 @@ static bool plan_dims(sett__plan *p)
         ok = plan_dim(p, slot, of[slot / 3][slot % 3], &sett__dim_rules[slot / 3]);
     const uint32_t *b = p->dims.block;
     p->dims.smem = sett__smem_static(p->sig) ? 0 : p->sig->smem;
+    if (p->sig->smem_more.count)
+        p->dim[p->n_dim++] = (dim_plan){.slot = SMEM, .form = DIM_EXPR, .most = SETT__SMEM_MAX - p->sig->smem, .expr = p->sig->smem_more};
     return ok && (p->free_block || b[0] * b[1] * b[2] <= SETT__BLOCK_THREADS) && p->sig->smem <= SETT__SMEM_MAX;
 }
 
-/* Each at its natural alignment, as bind.c packs. */
-static uint16_t place(sett__plan *p, uint32_t *end, uint32_t size)
+/* Each at its alignment, as bind.c packs. */
+static uint16_t place(sett__plan *p, uint32_t *end, uint32_t align, uint32_t size)
 {
-    uint32_t at = (*end + size - 1) & ~(size - 1);
+    uint32_t at = (*end + align - 1) & ~(align - 1);
     p->gaps |= at != *end;
     *end = at + size;
     return (uint16_t)at;
@@ -169,18 +173,20 @@ static bool plan_arguments(sett__plan *p)
     const sett__sig *sig = p->sig;
     mode_plan *mode = p->mode;
     uint32_t end = 0;
-    bool ok = sett__params_len(sig) <= SETT__PARAM_BYTES && !sig->smem_more.count;
+    bool ok = sett__params_len(sig) <= SETT__PARAM_BYTES;
     for (uint32_t i = 0; i < sig->n_param && ok; i++) {
         const sett__param *q = &sig->param[i];
         uint32_t bytes = q->scalar ? (uint32_t)sett__dtype_bytes((sett_dtype)q->dtype) : 8;
-        p->arg[i] = (arg_plan){q->dtype, q->rank, q->align ? q->align - 1 : 0, place(p, &end, bytes), q->wide,
-            (uint8_t)(q->scalar ? bytes : 0)};
-        ok = !q->bytes && (q->scalar || plan_modes(sig, q, mode));
+        p->arg[i] = q->bytes ? (arg_plan){.low = q->bytes, .at = place(p, &end, q->align, q->bytes), .scalar = BY_STRUCT}
+                             : (arg_plan){q->dtype, q->rank, q->align ? q->align - 1 : 0, place(p, &end, bytes, bytes), q->wide,
+                                   (uint8_t)(q->scalar ? bytes : 0)};
+        ok = q->scalar || plan_modes(sig, q, mode);
         mode += q->n_leaf;
     }
     for (uint32_t i = 0; i < sig->n_sym && ok; i++) {
         ok = plan_symbol(sig, i, &p->sym[i]);
-        p->sym[i].at = place(p, &end, sig->sym[i].wide ? 8 : 4);
+        uint32_t bytes = sig->sym[i].wide ? 8 : 4;
+        p->sym[i].at = place(p, &end, bytes, bytes);
     }
     p->params_len = (uint16_t)sett__params_len(sig);
     p->gaps |= sig->n_claim != 0;
@@ -193,6 +199,7 @@ const sett__plan *sett__plan_make(sett__arena *a, const sett__sig *sig)
     size_t syms = sig->n_sym * sizeof(sym_plan);
     const sett__expr *const of[3] = {sig->grid, sig->block, sig->cluster};
     int64_t v;
+    dims += sig->smem_more.count ? sizeof(dim_plan) : 0;
     for (int i = 0; i < 9; i++)
         dims += of[i / 3][i % 3].count && !sett__expr_const(sig, of[i / 3][i % 3], &v) ? sizeof(dim_plan) : 0;
     sett__plan *p = sett__arena_alloc(a, sizeof *p + args + modes + syms + dims);
@@ -227,6 +234,10 @@ static bool take_scalar(state *st, uint32_t i)
     const arg_plan *a = &st->p->arg[i];
     const sett_dtype dtype = (sett_dtype)a->dtype;
     uint64_t bits;
+    if (a->scalar == BY_STRUCT) {
+        bool fits = b->kind == SETT_BIND_STRUCT && b->bytes == a->low && b->u.p;
+        return fits && memcpy(st->out->params + a->at, b->u.p, a->low);
+    }
     if (sett__dtype_is_float(dtype)) {
         double d = b->kind == SETT_BIND_FLOAT ? b->u.f : (double)b->u.i;
         if ((b->kind != SETT_BIND_FLOAT && b->kind != SETT_BIND_INT) || (a->scalar < 8 && fabs(d) > (a->scalar < 4 ? 65503 : 3e38)))
@@ -339,7 +350,7 @@ static inline bool eval_dims(state *st)
             return false;
         if (v < d->least || v > d->most)
             return false;
-        dims[d->slot] = (uint32_t)v;
+        dims[d->slot] += (uint32_t)v;
     }
     const uint32_t *b = st->out->dims.block;
     return !st->p->free_block || (uint64_t)b[0] * b[1] * b[2] <= SETT__BLOCK_THREADS;

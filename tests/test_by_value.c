@@ -199,6 +199,68 @@ START_TEST(launches_size_shared_memory)
 }
 END_TEST
 
+/* ---- the fast way, jit/plan.c ---------------------------------------------------------------- */
+/* Does a plan say yes? Then bind.c does, with the same block and extents. */
+static bool planned(const sett_kernel *k, int n, const sett_bind *arg)
+{
+    static sett__bound by_plan, want;
+    sett__arena a = {0};
+    const sett__sig *sig = &sett__meta_of(k)->sig;
+    const sett__plan *p = sett__plan_make(&a, sig);
+    ck_assert_ptr_nonnull(p);
+    memset(&by_plan, 0xAA, sizeof by_plan);
+    bool yes = sett__plan_follow(p, n, arg, &by_plan);
+    ck_assert_int_eq(yes, !sett__bind(sig, "k", n, arg, true, &want, NULL, &err) && !want.empty);
+    ck_assert(!yes || by_plan.params_len == want.params_len);
+    ck_assert(!yes || !memcmp(by_plan.params, want.params, want.params_len));
+    ck_assert(!yes || !memcmp(&by_plan.dims, &want.dims, sizeof want.dims));
+    sett__arena_free(&a);
+    return yes;
+}
+
+/* An odd number of bytes before what is aligned: gaps. */
+static void odd(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_struct *Three = sett_make_struct(b, "three", SETT_FIELD("c", SETT_U8, .count = 3));
+    sett_scalar(b, "x", SETT_U8);
+    sett_scalar_struct(b, "T", Three);
+    sett_val *n = sett_scalar(b, "n", SETT_I32);
+    sett_grid(b, sett_ceil_div(n, 7));
+    sett_make_smem_tensor(b, SETT_I8, sett_make_layout(b, SETT_T1(n)), 0);
+    sett_block(b, 32);
+}
+
+START_TEST(plans_know_structs_and_sizes)
+{
+    struct line l = {1, 0.5, {5, 6, 7}}, m = {-9, 2, {1, 2, 3}};
+    int32_t out[4];
+    char three[3] = "abc";
+    sett_buf Line = sett_buf_1d(at_line, SETT_F64, 3), Out = sett_buf_1d(out, SETT_I32, 4);
+    sett_kernel *k = compile_cpu(on_line, "on_line");
+    const sett_bind good[3] = {
+        {SETT_BIND_STRUCT, sizeof l, {.p = &l}}, {SETT_BIND_BUF, 0, {.t = &Line}}, {SETT_BIND_STRUCT, sizeof m, {.p = &m}}};
+    const sett_bind wrong[] = {{SETT_BIND_STRUCT, sizeof m - 1, {.p = &m}}, {SETT_BIND_STRUCT, sizeof m, {.p = NULL}},
+        {SETT_BIND_INT, 0, {.i = 3}}, {SETT_BIND_BUF, 0, {.t = &Line}}, {SETT_BIND_FLOAT, sizeof m, {.f = 2}}, {0}};
+    ck_assert(planned(k, 3, good));
+    for (size_t i = 0; i < SETT__COUNT(wrong); i++) {
+        ck_assert(!planned(k, 3, (const sett_bind[]){good[0], good[1], wrong[i]}));
+        ck_assert(!planned(k, 3, (const sett_bind[]){wrong[i], good[1], good[2]}));
+    }
+    ck_assert(!planned(k, 2, good));
+    sett_kernel_release(k);
+    k = compile_cpu(sized, "sized");
+    for (int64_t n = -1; n < 40000; n = n < 20 ? n + 1 : n * 3 / 2)
+        ck_assert_int_eq(planned(k, 2, (const sett_bind[]){{SETT_BIND_BUF, 0, {.t = &Out}}, {SETT_BIND_INT, 0, {.i = n}}}), n >= 0 && n * 8 + 16 <= SETT__SMEM_MAX);
+    sett_kernel_release(k);
+    k = compile_cpu(odd, "odd");
+    for (int64_t n = 1; n < 100; n += 13)
+        ck_assert(planned(k, 3, (const sett_bind[]){{SETT_BIND_INT, 0, {.i = 200}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = n}}}));
+    ck_assert(!planned(k, 3, (const sett_bind[]){{SETT_BIND_INT, 0, {.i = 256}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = 9}}}));
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* ---- as PTX -------------------------------------------------------------------------------- */
 static void ptx_holds(sett_body body, const char *want)
 {
@@ -236,6 +298,7 @@ Suite *by_value_suite(void)
     tcase_add_test(t, literals_are_passed);
     tcase_add_test(t, fields_are_no_grid);
     tcase_add_test(t, launches_size_shared_memory);
+    tcase_add_test(t, plans_know_structs_and_sizes);
     tcase_add_test(t, ptx_of_structs);
     tcase_add_test(t, ptx_of_sizes);
     suite_add_tcase(s, t);
