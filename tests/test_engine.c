@@ -259,6 +259,30 @@ START_TEST(keys)
 }
 END_TEST
 
+/* What says the same in other words, in every combination; and what is no part of the code. */
+START_TEST(keys_of_equal_options)
+{
+    static const variant usual = {0, 64, 2.0}; /* what no user data stand for */
+    variant copy = usual;
+    uint8_t base[32], key[32];
+    sett_engine *e = open_engine();
+    key_of(e, &sm90, base);
+    for (unsigned i = 0; i < 64; i++) {
+        sett_compile_options o = sm90;
+        char target[] = "sm_90a";
+        o.target = i & 1 ? target : o.target;
+        o.opt_level = i & 2 ? 3 : 0;
+        o.name = i & 4 ? "other" : NULL;
+        o.user = i & 8 ? &copy : i & 16 ? &usual : NULL;
+        o.user_size = i & 16 ? sizeof copy : 0;
+        o.ptx_only = (i & 32) != 0;
+        key_of(e, &o, key);
+        ck_assert_msg(!memcmp(key, base, 32), "combination %u", i);
+    }
+    sett_engine_close(e);
+}
+END_TEST
+
 /* A second process, started afresh (other addresses), forms the same key; so does the tape's text and bytes. */
 START_TEST(keys_of_tapes)
 {
@@ -576,5 +600,6 @@ START_TEST(forked_child)
 END_TEST
 
 SUITE_IN_ROOT(engine, open_refuses, memory_only, devices_and_memory, no_engine, sizes_of_structs,
-    memory_that_is_not_there, keys, keys_of_tapes, compile_refuses, too_much_shared_memory, sealed, memo, memo_of_options, many_kernels,
+    memory_that_is_not_there, keys, keys_of_equal_options, keys_of_tapes, compile_refuses, too_much_shared_memory, sealed, memo,
+    memo_of_options, many_kernels,
     runs_on_the_cpu, kernel_outlives_engine, forked_child)
