@@ -141,12 +141,42 @@ START_TEST(widths)
 }
 END_TEST
 
+/* A predicate that is NULL is none. */
+static void unless(sett_build *b, const void *user)
+{
+    const bool *plain = user;
+    sett_tensor *A = sett_param(b, "A", SETT_F32, sett_make_layout(b, 64), .align = 16), *r = sett_make_rmem_tensor(b, SETT_F32, 64);
+    sett_block(b, 32);
+    sett_fill(r, 1);
+    if (*plain) {
+        sett_copy(r, A);
+        sett_atomic(A, SETT_ADD, 2, sett_thread_idx(b, 0));
+        sett_atomic(A, SETT_ADD, 2, ALL);
+    } else {
+        sett_copy_if(NULL, r, A);
+        sett_atomic_if(NULL, A, SETT_ATOMIC_ADD, 2, sett_thread_idx(b, 0));
+        sett_atomic_if(NULL, A, SETT_ATOMIC_ADD, 2, ALL);
+    }
+}
+
+START_TEST(null_is_no_predicate)
+{
+    char report[2048], *t[2];
+    for (int i = 0; i < 2; i++)
+        t[i] = recorded(unless, &(bool){i == 1}, report, sizeof report);
+    ck_assert_str_eq(t[0], t[1]);
+    free(t[0]);
+    free(t[1]);
+}
+END_TEST
+
 Suite *atomic_suite(void)
 {
     Suite *s = suite_create("atomic");
     TCase *t = tcase_create("views");
     tcase_add_loop_test(t, of_targets, 0, (int)SETT__COUNT(vectors));
     tcase_add_test(t, widths);
+    tcase_add_test(t, null_is_no_predicate);
     suite_add_tcase(s, t);
     return s;
 }
