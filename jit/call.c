@@ -8,24 +8,23 @@
 
 enum { LINE = 64 };
 struct sett_call {
-    /* All that a run reads is this line and the block that is handed over. */
+    /* All that a run reads is its first line and the block that is handed over. */
     alignas(LINE) sett__shot shot; /* of a GPU, where there is something to launch */
-    const atomic_uint *gate;       /* the engine's */
     sett_kernel *kernel;           /* counted */
     void *function;                /* of a GPU kernel */
     int device;
     int n_param, n_sym;
     bool committed, empty;
+    uint32_t params_len;
     int wrong;               /* an index that a setter was given and that is none; -1: all were right */
     sett_bind *bind;         /* n_param + n_sym; kind 0: not given */
     sett_buf *buf;           /* n_param: what the binds of buffers point to */
     sett__extent *extent[2]; /* n_param each, of a CPU kernel: in use, and for the next commit */
     unsigned char *structs;  /* staged, one after another */
     sett__launch_dims dims;  /* of a CPU kernel */
-    uint32_t params_len;
     alignas(LINE) unsigned char params[];
 };
-static_assert(offsetof(struct sett_call, kernel) == LINE, "one line");
+static_assert(sizeof(struct sett_call) == 3 * LINE, "the packed block begins behind three lines");
 
 int sett_kernel_argument(const sett_kernel *k, const char *name)
 {
@@ -140,7 +139,7 @@ static void take_over(sett_call *c, sett__bound *b)
     c->params_len = b->params_len;
     c->empty = b->empty;
     c->committed = true;
-    c->shot.loaded = false;
+    c->shot.state = 0;
     if (k->cpu) {
         sett__extent *was = c->extent[0];
         c->extent[0] = c->extent[1], c->extent[1] = was;
@@ -158,7 +157,7 @@ SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
     sett__bound b;
     const sett_kernel *k = c->kernel;
     sett_status s = SETT_OK;
-    if (c->wrong >= 0 || !k->plan || !sett__gate_open(c->gate) || !sett__plan_follow(k->plan, c->n_param + c->n_sym, c->bind, &b)) {
+    if (c->wrong >= 0 || !k->plan || !sett__gate_open(c->shot.gate) || !sett__plan_follow(k->plan, c->n_param + c->n_sym, c->bind, &b)) {
         s = sett__engine_check(k->rest->engine, err);
         if (!s)
             s = check_staged(c, err);
@@ -199,7 +198,7 @@ static sett_call *new_call(sett_kernel *k)
     c->n_param = (int)n_param;
     c->n_sym = (int)n_sym;
     c->wrong = -1;
-    c->gate = k->gate;
+    c->shot.gate = k->gate;
     c->kernel = sett_kernel_retain(k);
     return c;
 }
@@ -242,8 +241,7 @@ sett_status sett_call_make_n(sett_kernel *k, int device, int n, const sett_bind 
     return s;
 }
 
-/* The rare answers, away from the path of a launch. */
-static sett_status run_otherwise(sett_call *c, sett_stream stream)
+static sett_status run_checked(sett_call *c, sett_stream stream)
 {
     const sett_kernel *k = c->kernel;
     sett_status s = sett__engine_check(k->rest->engine, NULL);
@@ -260,16 +258,20 @@ static sett_status run_otherwise(sett_call *c, sett_stream stream)
     return sett__gpu_shoot(&c->shot, stream.handle, c->params);
 }
 
-SETT__HOT sett_status sett_call_run(sett_call *c, sett_stream stream)
+/* The rare answers, away from the path of a launch. */
+static __attribute__((noinline)) sett_status run_otherwise(sett_call *c, sett_stream stream)
 {
     int saved = errno;
-    if (!c)
-        return SETT_E_ARGUMENT;
-    sett_status s = c->shot.loaded && stream.device == c->shot.device && sett__gate_open(c->gate)
-                        ? sett__gpu_shoot(&c->shot, stream.handle, c->params)
-                        : run_otherwise(c, stream);
+    sett_status s = c ? run_checked(c, stream) : SETT_E_ARGUMENT;
     errno = saved;
     return s;
+}
+
+SETT__HOT sett_status sett_call_run(sett_call *c, sett_stream stream)
+{
+    if (c && c->shot.state && stream.device == c->shot.device && sett__gate_open(c->shot.gate))
+        return sett__gpu_shoot(&c->shot, stream.handle, c->params);
+    return run_otherwise(c, stream);
 }
 
 void sett_call_free(sett_call *c)

@@ -186,21 +186,28 @@ sett_status sett__gpu_unload(sett__gpu_kernel *, sett_error *);
 sett_status sett__gpu_launch(sett__gpu_kernel *, sett_stream, const sett__launch_dims *, void *params,
     size_t params_len, sett_error *);
 void *sett__gpu_function(sett__gpu_kernel *, int device); /* to launch there, after prepare; NULL: not loaded */
-/* A launch of which all but the stream and the packed block is known, in less than a cache line: what the driver leaves of
- * ours in the caches is little, and each line is another wait for memory. */
+/* The way of most launches by sett_launch, in two steps: what to launch there, if all of it is loaded; and go. */
+void *sett__gpu_ready(const sett__gpu_kernel *, int device);
+sett_status sett__gpu_go(const sett__gpu_kernel *, void *function, sett_stream, const sett__launch_dims *, void *params, size_t params_len,
+    sett_error *);
+/* A launch of which all but the stream and the packed block is known, in one cache line: what the driver leaves of ours in
+ * the caches is little, and each line is another wait for memory. */
 struct sett__cu_config;
 typedef struct sett__shot {
     sett__cuda *cuda;
     int (*launch)(const struct sett__cu_config *, void *, void **, void **);
     void *function;
-    uint32_t grid_x, smem; /* smem: to be asked for at launch */
-    uint16_t grid_y, grid_z, block[3], params_len;
-    uint8_t cluster[3];
-    bool clustered, early;
+    uint32_t dims[7];        /* grid, block, shared memory to be asked for: as a sett__cu_config begins */
+    uint16_t params_len;
     int8_t device;
-    bool loaded; /* false: the shot is none yet */
+    uint8_t state;           /* SETT__SHOT_*; 0: the shot is none yet */
+    const atomic_uint *gate; /* the engine's; whoever has the shot sets it */
+    uint8_t cluster[3];      /* behind the line: of CLUSTERED alone */
 } sett__shot;
+enum { SETT__SHOT_LOADED = 1, SETT__SHOT_CLUSTERED = 2, SETT__SHOT_EARLY = 4 };
+static_assert(offsetof(sett__shot, cluster) == 64, "one line");
 void sett__gpu_load(sett__shot *, const sett__gpu_kernel *, void *function, int device, const sett__launch_dims *, size_t params_len);
+/* errno is left as found. */
 sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params);
 
 /* cuda/clock.c: microseconds of each iteration by events. once issues an iteration's work on the stream that it is given; graph:

@@ -34,7 +34,7 @@ sett_buf sett_buf_2d(const void *data, sett_dtype dtype, int64_t rows, int64_t c
 }
 
 /* ---- launches -------------------------------------------------------------------- */
-SETT__HOT sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
+sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
 {
     if (!sett__gate_open(k->gate) && !sett__engine_live(k->rest->engine))
         return sett__engine_check(k->rest->engine, err);
@@ -70,7 +70,7 @@ sett_status sett__launch_cpu(const sett_kernel *k, const sett__launch_dims *d, c
     return s;
 }
 
-SETT__HOT sett_status sett__bind_kernel(
+sett_status sett__bind_kernel(
     const sett_kernel *k, int n, const sett_bind *args, sett__bound *bound, sett__extent *extent, sett_error *err)
 {
     if (k->plan && sett__plan_follow(k->plan, n, args, bound))
@@ -87,7 +87,7 @@ static sett_status on_cpu(const sett_kernel *k, int n, const sett_bind *args, se
     return s || b.empty ? s : sett__launch_cpu(k, &b.dims, b.params, b.params_len, extent, err);
 }
 
-static SETT__HOT sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
 {
     sett__bound b;
     sett_status s = sett__bind_kernel(k, n, args, &b, NULL, err);
@@ -97,13 +97,27 @@ static SETT__HOT sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, c
     return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
 }
 
+/* The way of most: loaded there, and the plan, which has no shared memory that a launch sizes, says yes. False: nothing was done. */
+static SETT__HOT bool launch_planned(const sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_status *s, sett_error *err)
+{
+    sett__bound b;
+    const sett__gpu_kernel *gpu = sett__kernel_gpu(k);
+    void *function = gpu && k->plan && sett__gate_open(k->gate) ? sett__gpu_ready(gpu, stream.device) : NULL;
+    if (!function || !sett__plan_follow(k->plan, n, args, &b))
+        return false;
+    *s = sett__gpu_go(gpu, function, stream, &b.dims, b.params, b.params_len, err);
+    return true;
+}
+
 SETT__HOT sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
 {
     int saved = errno;
     if (!k)
         return sett__error(err, SETT_E_ARGUMENT, "sett_launch: the kernel is NULL");
-    sett_status s = sett__launch_check(k, &stream.device, err);
-    if (!s)
+    sett_status s;
+    if (launch_planned(k, stream, n, args, &s, err))
+        s = s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
+    else if (!(s = sett__launch_check(k, &stream.device, err)))
         s = k->cpu ? on_cpu(k, n, args, err) : on_gpu(k, stream, n, args, err);
     errno = saved;
     return s;

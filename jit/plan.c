@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { GIVEN = 0xFFFF }; /* of sym_plan.arg: no buffer has it */
+enum { REACH = 54 };     /* bits of what a mode may reach: sums of all modes do not overflow */
 
 typedef enum want { WANT_CONST, WANT_SYM, WANT_EXPR } want; /* what an extent or stride must be */
 typedef struct mode_plan {
@@ -20,15 +21,16 @@ typedef struct arg_plan {
     uint32_t dtype, rank; /* as they lie in a sett_buf */
     uint32_t low;         /* address bits that are zero; of a struct its bytes */
     uint16_t at;          /* in the packed block */
-    uint8_t wide, scalar; /* scalar: a number's bytes, or BY_STRUCT; 0: a buffer */
+    uint8_t bits, scalar; /* how far it may reach: 2^bits; scalar: a number's bytes, or BY_STRUCT; 0: a buffer */
 } arg_plan;
+static_assert(offsetof(sett_buf, rank) == offsetof(sett_buf, dtype) + 4 && offsetof(arg_plan, rank) == 4, "compared at once");
 typedef struct sym_plan {
     uint16_t arg;    /* whose buffer gives it, or GIVEN */
     uint16_t from;   /* where in the sett_buf */
     uint16_t extent; /* of one that a stride gives: where that mode's extent is; else 0 */
     uint16_t at;     /* in the packed block */
     uint32_t div;    /* a power of two: it less one; else the divisor, and odd is set */
-    uint8_t wide, odd;
+    uint8_t bits, odd; /* bits: that it may have, 31 or 63 */
 } sym_plan;
 typedef enum dim_form { DIM_SYM, DIM_CEIL, DIM_EXPR } dim_form;
 enum { SMEM = 9 };
@@ -92,7 +94,7 @@ static bool plan_symbol(const sett__sig *sig, uint32_t i, sym_plan *to)
 {
     const sett__symbol *s = &sig->sym[i];
     plan_source(sig, i, to);
-    to->wide = s->wide;
+    to->bits = s->wide ? 63 : 31;
     to->odd = (s->div & (s->div - 1)) != 0;
     to->div = (uint32_t)(to->odd ? s->div : s->div - 1);
     return s->div >= 1 && s->div <= INT32_MAX;
@@ -178,7 +180,7 @@ static bool plan_arguments(sett__plan *p)
         const sett__param *q = &sig->param[i];
         uint32_t bytes = q->scalar ? (uint32_t)sett__dtype_bytes((sett_dtype)q->dtype) : 8;
         p->arg[i] = q->bytes ? (arg_plan){.low = q->bytes, .at = place(p, &end, q->align, q->bytes), .scalar = BY_STRUCT}
-                             : (arg_plan){q->dtype, q->rank, q->align ? q->align - 1 : 0, place(p, &end, bytes, bytes), q->wide,
+                             : (arg_plan){q->dtype, q->rank, q->align ? q->align - 1 : 0, place(p, &end, bytes, bytes), q->wide ? REACH : 31,
                                    (uint8_t)(q->scalar ? bytes : 0)};
         ok = q->scalar || plan_modes(sig, q, mode);
         mode += q->n_leaf;
@@ -257,11 +259,10 @@ static bool take_scalar(state *st, uint32_t i)
 /* Kinds, types, ranks; numbers go into the block. */
 static inline bool take_arguments(state *st)
 {
-    for (uint32_t i = 0; i < st->p->n_arg; i++) {
-        const arg_plan *a = &st->p->arg[i];
-        const sett_buf *t = st->arg[i].u.t;
-        if (a->scalar ? !take_scalar(st, i)
-                      : st->arg[i].kind != SETT_BIND_BUF || !t || (uint32_t)t->dtype != a->dtype || (uint32_t)t->rank != a->rank)
+    const sett_bind *b = st->arg;
+    for (const arg_plan *a = st->p->arg, *end = a + st->p->n_arg; a < end; a++, b++) {
+        const sett_buf *t = b->u.t;
+        if (a->scalar ? !take_scalar(st, (uint32_t)(a - st->p->arg)) : b->kind != SETT_BIND_BUF || !t || memcmp(&t->dtype, &a->dtype, 8))
             return false;
     }
     return true;
@@ -274,63 +275,82 @@ static inline int64_t number_at(const sett_buf *t, uint16_t offset)
     return v;
 }
 
+static inline void put_symbol(unsigned char *params, const sym_plan *s, int64_t v)
+{
+    const int32_t low = (int32_t)v;
+    if (s->bits > 31)
+        memcpy(params + s->at, &v, sizeof v);
+    else
+        memcpy(params + s->at, &low, sizeof low);
+}
+
 /* given: entries behind the parameters; one that buffers give too must say the same. */
 static inline bool take_symbols(state *st, uint32_t given)
 {
-    for (uint32_t i = 0; i < st->p->n_sym; i++) {
+    unsigned char *params = st->out->params;
+    for (uint32_t i = 0, n = st->p->n_sym; i < n; i++) {
         const sym_plan *s = &st->p->sym[i];
-        const sett_bind *b = i < given ? &st->arg[st->p->n_arg + i] : NULL;
-        int kind = b ? b->kind : 0;
+        const sett_bind *b = &st->arg[st->p->n_arg + i];
+        int kind = i < given ? b->kind : 0;
         int64_t v = s->arg == GIVEN ? (kind == SETT_BIND_INT ? b->u.i : -1) : number_at(st->arg[s->arg].u.t, s->from);
-        if ((kind && (kind != SETT_BIND_INT || b->u.i != v)) || v < 0 || (!s->wide && v > INT32_MAX) ||
-            (s->odd ? v % s->div : v & s->div) || (s->extent && number_at(st->arg[s->arg].u.t, s->extent) <= 1))
+        if ((kind && (kind != SETT_BIND_INT || b->u.i != v)) || (uint64_t)v >> s->bits || (s->odd ? v % s->div : v & s->div) ||
+            (s->extent && number_at(st->arg[s->arg].u.t, s->extent) <= 1))
             return false;
         st->sym[i] = v;
-        memcpy(st->out->params + s->at, &v, s->wide ? 8 : 4);
+        put_symbol(params, s, v);
     }
     return true;
 }
 
-static inline bool wanted(const state *st, uint8_t form, int32_t value, bool stride, int64_t v)
+/* Of an extent or stride that is no symbol and no number. */
+static __attribute__((noinline)) bool is_expr(const state *st, const mode_plan *m, bool stride, int64_t v)
 {
-    int64_t w = value;
-    if (form == WANT_SYM)
-        w = st->sym[value];
-    else if (form == WANT_EXPR && !expr(st, stride ? st->p->sig->leaf[value].stride : st->p->sig->leaf[value].extent, &w))
-        return false;
-    return w == v;
+    const sett__leaf *leaf = &st->p->sig->leaf[stride ? m->stride : m->extent];
+    int64_t w;
+    return expr(st, stride ? leaf->stride : leaf->extent, &w) && w == v;
+}
+
+static inline bool is_extent(const state *st, const mode_plan *m, int64_t v)
+{
+    return m->extent_want == WANT_SYM ? st->sym[m->extent] == v : m->extent_want == WANT_CONST ? m->extent == v : is_expr(st, m, false, v);
+}
+
+static inline bool is_stride(const state *st, const mode_plan *m, int64_t v)
+{
+    return m->stride_want == WANT_SYM ? st->sym[m->stride] == v : m->stride_want == WANT_CONST ? m->stride == v : is_expr(st, m, true, v);
 }
 
 /* Extents, strides, alignment, how far it reaches. A buffer without elements is bind.c's. */
-static inline bool check_buffer(state *st, const arg_plan *a, const mode_plan *m, const sett_buf *t)
+static inline bool check_buffer(const state *st, const arg_plan *a, const mode_plan *m, const sett_buf *t)
 {
     int64_t lo = 0, hi = 0, far;
-    const int64_t most = a->wide ? INT64_C(1) << 54 : INT64_C(1) << 31;
     if (!t->data || (uintptr_t)t->data & a->low)
         return false;
-    for (uint32_t i = 0; i < a->rank; i++, m++) {
-        int64_t extent = t->shape[i], stride = t->stride[i];
-        if (extent < 1 || !wanted(st, m->extent_want, m->extent, false, extent))
+    for (const int64_t *extent = t->shape, *end = extent + a->rank; extent < end; extent++, m++) {
+        if (*extent < 1 || !is_extent(st, m, *extent))
             return false;
-        if (extent == 1)
+        if (*extent == 1)
             continue;
-        if (!wanted(st, m->stride_want, m->stride, true, stride) || __builtin_mul_overflow(extent - 1, stride, &far) || far >= most ||
-            far < -most)
+        const int64_t stride = t->stride[extent - t->shape];
+        if (!is_stride(st, m, stride) || __builtin_mul_overflow(*extent - 1, stride, &far) || ((uint64_t)far + (UINT64_C(1) << REACH)) >> (REACH + 1))
             return false;
-        *(far < 0 ? &lo : &hi) += far; /* rank times 2^54 at most */
+        if (far < 0)
+            lo += far;
+        else
+            hi += far;
     }
     memcpy(st->out->params + a->at, &t->data, 8);
-    return hi < most && lo >= -most;
+    return !(hi >> a->bits) && lo >> a->bits >= -1;
 }
 
 static inline bool check_buffers(state *st)
 {
     const mode_plan *m = st->p->mode;
-    for (uint32_t i = 0; i < st->p->n_arg; i++) {
-        const arg_plan *a = &st->p->arg[i];
+    const sett_bind *b = st->arg;
+    for (const arg_plan *a = st->p->arg, *end = a + st->p->n_arg; a < end; a++, b++) {
         if (a->scalar)
             continue;
-        if (!check_buffer(st, a, m, st->arg[i].u.t))
+        if (!check_buffer(st, a, m, b->u.t))
             return false;
         m += a->rank;
     }
@@ -367,7 +387,7 @@ static inline bool eval_rest(state *st)
     for (uint32_t i = st->p->n_sym; i < sig->n_sym; i++) {
         if (!expr(st, sig->sym[i].value, &v) || v < 0 || v > INT32_MAX)
             return false;
-        memcpy(st->out->params + st->p->sym[i].at, &v, st->p->sym[i].wide ? 8 : 4);
+        put_symbol(st->out->params, &st->p->sym[i], v);
     }
     return true;
 }

@@ -3,6 +3,7 @@
  * lacks it, or on request, one CUmodule for each context. Nothing is unloaded unless the caller asks for it: launches may
  * be under way and captured graphs hold the code, which we cannot see. */
 #include "cuda.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -412,36 +413,47 @@ static SETT__HOT __attribute__((noinline)) sett_status issue_again(sett__cuda *c
     return sett__cuda_error(c, r, "cuLaunchKernelEx", e);
 }
 
-static inline sett_status issue_anywhere(
-    sett__cuda *c, int (*launch)(const sett__cu_config *, void *, void **, void **), order *o, int device, sett_error *e)
+/* Is the stream's context current, or does it not matter? */
+static inline bool here(const sett__cuda *c, const void *stream)
 {
-    sett__cu r = SETT__CU_INVALID_CONTEXT;
-    if ((uintptr_t)o->config.stream > 2 || (c->count == 1 && !atomic_load_explicit(&c->absent, memory_order_relaxed)))
-        r = issue(launch, o);
-    return r ? issue_again(c, o, device, r, e) : SETT_OK;
+    return (uintptr_t)stream > 2 || (c->count == 1 && !atomic_load_explicit(&c->absent, memory_order_relaxed));
 }
 
 void sett__gpu_load(sett__shot *s, const sett__gpu_kernel *k, void *function, int device, const sett__launch_dims *d, size_t params_len)
 {
-    *s = (sett__shot){k->cuda, k->cuda->launch, function, d->grid[0], d->smem, (uint16_t)d->grid[1],
-        (uint16_t)d->grid[2], {(uint16_t)d->block[0], (uint16_t)d->block[1], (uint16_t)d->block[2]}, (uint16_t)params_len,
-        {(uint8_t)d->cluster[0], (uint8_t)d->cluster[1], (uint8_t)d->cluster[2]},
-        (d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1, k->early, (int8_t)device, true};
+    s->cuda = k->cuda, s->launch = k->cuda->launch, s->function = function;
+    memcpy(s->dims, d->grid, sizeof d->grid);
+    memcpy(s->dims + 3, d->block, sizeof d->block);
+    s->dims[6] = d->smem;
+    s->params_len = (uint16_t)params_len;
+    s->device = (int8_t)device;
+    for (int i = 0; i < 3; i++)
+        s->cluster[i] = (uint8_t)d->cluster[i];
+    bool clustered = (d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1;
+    s->state = (uint8_t)(SETT__SHOT_LOADED | (clustered ? SETT__SHOT_CLUSTERED : 0) | (k->early ? SETT__SHOT_EARLY : 0));
 }
-static_assert(sizeof(sett__shot) <= 56 && SETT__PARAM_BYTES <= UINT16_MAX && SETT__GPUS_MAX <= INT8_MAX, "what lies in a shot");
+static_assert(SETT__PARAM_BYTES <= UINT16_MAX && SETT__GPUS_MAX <= INT8_MAX && offsetof(sett__cu_config, smem) == 24, "what lies in a shot");
+
+static __attribute__((noinline)) void ask_for(order *o, const sett__shot *s)
+{
+    if (s->state & SETT__SHOT_CLUSTERED)
+        ask_cluster(o, s->cluster[0], s->cluster[1], s->cluster[2]);
+    if (s->state & SETT__SHOT_EARLY)
+        ask_early(o);
+}
 
 SETT__HOT sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params)
 {
     order o;
     fill(&o, s->function, stream, params, s->params_len);
-    o.config.grid[0] = s->grid_x, o.config.grid[1] = s->grid_y, o.config.grid[2] = s->grid_z;
-    o.config.block[0] = s->block[0], o.config.block[1] = s->block[1], o.config.block[2] = s->block[2];
-    o.config.smem = s->smem;
-    if (s->clustered)
-        ask_cluster(&o, s->cluster[0], s->cluster[1], s->cluster[2]);
-    if (s->early)
-        ask_early(&o);
-    return issue_anywhere(s->cuda, s->launch, &o, s->device, NULL);
+    memcpy(&o.config, s->dims, sizeof s->dims);
+    int saved = errno;
+    if (s->state != SETT__SHOT_LOADED)
+        ask_for(&o, s);
+    sett__cu r = here(s->cuda, stream) ? issue(s->launch, &o) : SETT__CU_INVALID_CONTEXT;
+    sett_status status = r ? issue_again(s->cuda, &o, s->device, r, NULL) : SETT_OK;
+    errno = saved;
+    return status;
 }
 
 static inline void give_order(
@@ -490,20 +502,31 @@ static sett_status launch_entered(
     return s;
 }
 
-SETT__HOT sett_status sett__gpu_launch(
-    sett__gpu_kernel *k, sett_stream stream, const sett__launch_dims *d, void *params, size_t len, sett_error *e)
+/* A device that is none has no bit. */
+SETT__HOT void *sett__gpu_ready(const sett__gpu_kernel *k, int device)
 {
-    sett__cuda *c = k->cuda;
+    bool ready = !k->modules && (unsigned)device < 64 && atomic_load_explicit(&k->ready, memory_order_acquire) >> device & 1;
+    return ready ? atomic_load_explicit(&k->kernel, memory_order_relaxed) : NULL;
+}
+
+SETT__HOT sett_status sett__gpu_go(const sett__gpu_kernel *k, void *function, sett_stream stream, const sett__launch_dims *d, void *params,
+    size_t len, sett_error *e)
+{
     order o;
-    if (stream.device < 0 || stream.device >= c->count)
-        return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", stream.device, c->count);
-    if (k->more && sett__gpu_fits(k, stream.device, d, e))
-        return SETT_E_LIMIT;
-    void *function = k->modules ? NULL : function_in(k, stream.device, NULL);
-    if (!function)
-        return launch_entered(k, stream, d, params, len, e);
     if (k->page)
         sett__gpu_address(k, stream.device, params, len);
     give_order(&o, k, function, stream.handle, d, params, len);
-    return issue_anywhere(c, c->launch, &o, stream.device, e);
+    sett__cu r = here(k->cuda, stream.handle) ? issue(k->cuda->launch, &o) : SETT__CU_INVALID_CONTEXT;
+    return r ? issue_again(k->cuda, &o, stream.device, r, e) : SETT_OK;
+}
+
+sett_status sett__gpu_launch(
+    sett__gpu_kernel *k, sett_stream stream, const sett__launch_dims *d, void *params, size_t len, sett_error *e)
+{
+    if (stream.device < 0 || stream.device >= k->cuda->count)
+        return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", stream.device, k->cuda->count);
+    if (k->more && sett__gpu_fits(k, stream.device, d, e))
+        return SETT_E_LIMIT;
+    void *function = sett__gpu_ready(k, stream.device);
+    return function ? sett__gpu_go(k, function, stream, d, params, len, e) : launch_entered(k, stream, d, params, len, e);
 }
