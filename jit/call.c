@@ -165,6 +165,8 @@ SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
             s = sett__bind_kernel(k, c->n_param + c->n_sym, c->bind, &b, c->extent[1], err);
         if (!s && !k->cpu)
             s = sett__gpu_fits(sett__kernel_gpu(k), c->device, &b.dims, err);
+    } else if (b.dims.smem) {
+        s = sett__gpu_fits(sett__kernel_gpu(k), c->device, &b.dims, err);
     }
     if (!s)
         take_over(c, &b);

@@ -97,7 +97,7 @@ static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_
     return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
 }
 
-/* The way of most: loaded there, and the plan, which has no shared memory that a launch sizes, says yes. False: nothing was done. */
+/* The way of most: loaded there, and the plan says yes. False: nothing was done. */
 static SETT__HOT bool launch_planned(const sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_status *s, sett_error *err)
 {
     sett__bound b;
@@ -105,7 +105,9 @@ static SETT__HOT bool launch_planned(const sett_kernel *k, sett_stream stream, i
     void *function = gpu && k->plan && sett__gate_open(k->gate) ? sett__gpu_ready(gpu, stream.device) : NULL;
     if (!function || !sett__plan_follow(k->plan, n, args, &b))
         return false;
-    *s = sett__gpu_go(gpu, function, stream, &b.dims, b.params, b.params_len, err);
+    *s = b.dims.smem ? sett__gpu_fits(gpu, stream.device, &b.dims, err) : SETT_OK;
+    if (!*s)
+        *s = sett__gpu_go(gpu, function, stream, &b.dims, b.params, b.params_len, err);
     return true;
 }
 

@@ -85,7 +85,7 @@ EXPORT int cuDeviceGetName(char *name, int len, int d)
 EXPORT int cuDeviceGetAttribute(int *v, int attribute, int d)
 {
     (void)d;
-    *v = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? 232448 : attribute == 16 ? 132 : 1 << 20;
+    *v = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? (fake_cuda.optin ? fake_cuda.optin : 232448) : attribute == 16 ? 132 : 1 << 20;
     return 0;
 }
 EXPORT int cuGetErrorName(int r, const char **s) { return *s = r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR", 0; }

@@ -22,6 +22,7 @@ typedef struct fake_state { /* the symbol fake_cuda is one */
     void *user;
     int early; /* launches that may begin before what is before them ends */
     int launches, loads, attributes[8], resident[8], context_changes;
+    int optin;     /* bytes of shared memory that a block may have, before cuInit; 0: 232448 */
     size_t loaded; /* bytes handed over by cuLibraryLoadData and cuModuleLoadData that were looked at */
 } fake_state;
 /* Beside the driver's own functions it has

@@ -21,6 +21,7 @@ static struct {
 } cu;
 static void *lib;
 static fake_state *fake; /* NULL: a real one */
+static int optin;        /* for it, before it is opened */
 static sett_engine *engine;
 static sett_error err;
 
@@ -57,14 +58,16 @@ static bool open_devices(bool module_api)
             return false;
         o.assembler = SETT_ASM_DRIVER;
     }
+    lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    fake = lib ? dlsym(lib, "fake_cuda") : NULL;
+    if (fake)
+        fake->optin = optin;
     engine = open_with(&o);
     if (sett_gpu_count(engine) < DEVICES) {
         fprintf(stderr, "skipped: %d GPUs here, two are needed\n", sett_gpu_count(engine));
         sett_engine_close(engine);
         return false;
     }
-    lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    fake = dlsym(lib, "fake_cuda");
     if (fake)
         fake->kernel = run;
     find(&cu.ctx_get, "cuCtxGetCurrent");
@@ -359,6 +362,45 @@ START_TEST(begins_early)
 }
 END_TEST
 
+/* ---- a device with less shared memory than others ------------------------------------------------ */
+static void windowed(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_make_smem_tensor(b, SETT_I8, sett_make_layout(b, SETT_T1(sett_scalar(b, "n", SETT_I32))), 0);
+    sett_grid(b, 1);
+    sett_block(b, 32);
+}
+
+/* A launch and a call may give all that it has, and are refused one byte more before the driver sees it. */
+START_TEST(windows_fit_the_device)
+{
+    static const char text[] = "windowed: 100001 bytes of shared memory a block, of which the launch adds 100001; GPU 1 (sm_90a) has 100000";
+    optin = 100000;
+    if (getenv("SETT_TEST_GPU") || !open_devices(_i))
+        return;
+    fake->kernel = NULL;
+    sett_kernel *k;
+    sett_call *c;
+    const sett_compile_options o = {.size = sizeof o, .name = "windowed"};
+    const sett_stream s = {1, stream_in(primary(1))};
+    ck_assert_msg(!sett_compile(engine, windowed, &o, &k, &err), "%s", err.text);
+    for (int again = 0; again < 2; again++) { /* not loaded there, and loaded */
+        ck_assert_msg(!sett_launch(k, s, &err, 100000), "%s", err.text);
+        ck_assert_int_eq(sett_launch(k, s, &err, 100001), SETT_E_LIMIT);
+        ck_assert_str_eq(err.text, text);
+    }
+    ck_assert_msg(!sett_call_make(k, 1, &c, &err, 100000) && !sett_call_run(c, s), "%s", err.text);
+    sett_call_int(c, 0, 100001);
+    *err.text = 0;
+    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_LIMIT);
+    ck_assert_str_eq(err.text, text);
+    ck_assert(!sett_call_run(c, s) && fake->launches == 4); /* what was committed before */
+    sett_call_free(c);
+    sett_kernel_release(k);
+    sett_engine_close(engine);
+}
+END_TEST
+
 Suite *devices_suite(void);
 Suite *devices_suite(void)
 {
@@ -371,6 +413,7 @@ Suite *devices_suite(void)
     tcase_add_loop_test(t, in_a_green_context, 0, 2);
     tcase_add_loop_test(t, captures_on_each, 0, 2);
     tcase_add_loop_test(t, begins_early, 0, 2);
+    tcase_add_loop_test(t, windows_fit_the_device, 0, 2);
     suite_add_tcase(s, t);
     return s;
 }
