@@ -545,7 +545,6 @@ struct sett_engine {
     sett__heads heads;                 /* of its kernels, which keep the engine */
     sett__commons commons;
     sett__kernels *kernels;            /* memory map, memo, compiles under way; NULL once closed */
-    sett__counters count;
     sett__logger log;
     sett__blocks blocks;
     sett__stand_ins stand_ins;
@@ -553,6 +552,7 @@ struct sett_engine {
     sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
     unsigned dump;                     /* sett__dump_kind's that are wanted */
     char dump_to[3800];                /* a folder */
+    sett__counters count;              /* between what hits do not read: each of them writes here */
     const char *provoke;               /* tests: handed to the plug-in */
     char no_cuda[256];                 /* why */
 };
