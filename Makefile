@@ -73,8 +73,9 @@ FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition co
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
 SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
 $(SMALL_OBJ): override CFLAGS += -Oz
-# Aligned functions and loops made it 14 KiB larger, and recording no faster (bench/algebra).
-$(patsubst %.c,$(B)/obj/%.o,$(FAST)): override CFLAGS += $(if $(findstring clang,$(CC)),,-falign-functions=1 -falign-loops=1 -falign-jumps=1 -falign-labels=1)
+# Aligned functions and loops made it 14 KiB larger, and what calls itself inlined into itself 22; recording no faster (bench/algebra).
+$(patsubst %.c,$(B)/obj/%.o,$(FAST)): override CFLAGS += $(if $(findstring clang,$(CC)),,-falign-functions=1 -falign-loops=1 -falign-jumps=1 -falign-labels=1 \
+    --param=max-inline-recursive-depth-auto=0)
 # What reads bytes or text that others wrote is guarded: copies past an object and smashed stacks end the process. All of
 # it would cost 40 KiB; a launch calls none of these.
 GUARDED := $(wildcard jit/cache/*.c remote/*.c) $(addprefix jit/,meta.c warm/manifest.c warm/serve.c asm/log.c asm/spawn.c) \
