@@ -696,9 +696,7 @@ sett_kernel *sett__kernels_peek(sett__kernels *, const sett__digest *key); /* by
 /* The maps pass it over from now on, and no entry of its key is used again. False: that is so already. */
 bool sett__kernels_refuse(sett_kernel *);
 bool sett__kernels_refused(sett__kernels *, const sett__digest *key);
-/* Puts a kernel in the map and takes the reference; where the map has one already, that one is given instead. */
-sett_kernel *sett__kernels_adopt(sett__kernels *, sett_kernel *);
-/* For all waiters. Takes the flight, not the reference to the kernel. */
+/* For all waiters, and puts the kernel in the map. Takes the flight, not the reference to the kernel. */
 void sett__kernels_land(sett__kernels *, sett__flight *, sett_kernel *or_null, sett_status, const sett_error *);
 /* Once for each find without lead. */
 sett_status sett__kernels_wait(sett__kernels *, sett__flight *, sett_kernel **, sett_error *);

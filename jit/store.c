@@ -371,26 +371,13 @@ bool sett__kernels_refuse(sett_kernel *kernel)
 }
 
 /* Called with the lock. */
-static sett_kernel *adopt(sett__kernels *ks, sett_kernel *kernel)
+static void adopt(sett__kernels *ks, sett_kernel *kernel)
 {
     const slot_key k = key_of(&ks->slots, kernel), by_key = key_of(&ks->cpu, kernel);
-    sett_kernel *there = map_look(&ks->slots, ks->heads, &k);
-    if (there)
-        return sett_kernel_retain(there);
-    map_insert(&ks->slots, ks->heads, kernel);
+    if (!map_look(&ks->slots, ks->heads, &k))
+        map_insert(&ks->slots, ks->heads, kernel);
     if (kernel->cpu && !map_look(&ks->cpu, ks->heads, &by_key))
         map_insert(&ks->cpu, ks->heads, kernel);
-    return kernel;
-}
-
-sett_kernel *sett__kernels_adopt(sett__kernels *ks, sett_kernel *kernel)
-{
-    pthread_mutex_lock(&ks->lock);
-    sett_kernel *kept = adopt(ks, kernel);
-    pthread_mutex_unlock(&ks->lock);
-    if (kept != kernel)
-        sett_kernel_release(kernel);
-    return kept;
 }
 
 /* ---- compiles under way ---------------------------------------------------------------------------- */
@@ -409,11 +396,8 @@ void sett__kernels_land(
     while (*link != f)
         link = &(*link)->next;
     *link = f->next;
-    if (kernel) {
-        sett_kernel *kept = adopt(ks, kernel);
-        if (kept != kernel)
-            sett_kernel_release(kept);
-    }
+    if (kernel)
+        adopt(ks, kernel);
     for (int i = 0; i < f->waiting; i++)
         sett_kernel_retain(kernel);
     f->kernel = kernel;
