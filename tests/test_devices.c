@@ -396,6 +396,7 @@ START_TEST(windows_fit_the_device)
     ck_assert_str_eq(err.text, text);
     ck_assert(!sett_call_run(c, s) && fake->launches == 4); /* what was committed before */
     sett_call_free(c);
+    ck_assert_int_eq(cu.stream_destroy(s.handle), 0);
     sett_kernel_release(k);
     sett_engine_close(engine);
 }
