@@ -286,6 +286,17 @@ static void bind_strides(binder *bd, bool ignored)
     }
 }
 
+/* Values follow the arguments in the order of the symbols, so that those before it are given too. */
+static sett_status no_symbol(const binder *bd, uint32_t i)
+{
+    char names[300] = "";
+    size_t at = 0;
+    for (uint32_t s = 0; s <= i && at < sizeof names - 70; s++)
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%.60s", s ? ", " : "", bd->sig->sym[s].name);
+    return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value: append %s to the launch as %s", bd->name,
+        bd->sig->sym[i].name, i ? names : "it", i ? "integers" : "an integer");
+}
+
 /* A value for a symbol that a buffer gives: where all that follow the arguments are such, one was given too many. */
 static sett_status given_twice(const binder *bd, uint32_t s)
 {
@@ -298,6 +309,9 @@ static sett_status given_twice(const binder *bd, uint32_t s)
             given++;
             too_many &= bd->from[i - (int)bd->sig->n_param] < GIVEN;
         }
+    for (uint32_t i = 0; i < given_symbols(bd->sig) && too_many; i++)
+        if (bd->from[i] == UNBOUND)
+            return no_symbol(bd, i);
     place_text(bd, bd->from[s], place);
     if (!too_many)
         return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name,
@@ -326,17 +340,6 @@ static bool all_bound(const binder *bd)
         if (bd->from[s] == UNBOUND)
             return false;
     return true;
-}
-
-/* Values follow the arguments in the order of the symbols, so that those before it are given too. */
-static sett_status no_symbol(const binder *bd, uint32_t i)
-{
-    char names[300] = "";
-    size_t at = 0;
-    for (uint32_t s = 0; s <= i && at < sizeof names - 70; s++)
-        at += (size_t)snprintf(names + at, sizeof names - at, "%s%.60s", s ? ", " : "", bd->sig->sym[s].name);
-    return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value: append %s to the launch as %s", bd->name,
-        bd->sig->sym[i].name, i ? names : "it", i ? "integers" : "an integer");
 }
 
 static sett_status check_symbol(const binder *bd, uint32_t i)

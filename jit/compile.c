@@ -408,12 +408,14 @@ static sett__turn turn_of(const request *r, sett__disk *folder, const sett__dige
     return turn;
 }
 
-static sett_status sealed_miss(const request *r, sett_error *err)
+static sett_status sealed_miss(const request *r, const sett__digest *key, sett_error *err)
 {
+    char hex[65];
+    sett__hex_write(key->b, hex);
     sett__count(&r->e->count.sealed_misses, 1);
-    sett__log(r->e, SETT_LOG_WARNING, "cache", "%s for %s is missed, and the engine is sealed", r->name, r->target);
-    return sett__error(
-        err, SETT_E_NOT_CACHED, "%s for %s is not in the cache, and the engine is sealed", r->name, r->target);
+    sett__log(r->e, SETT_LOG_WARNING, "cache", "%s for %s, key %s, is missed, and the engine is sealed", r->name, r->target, hex);
+    return sett__error(err, SETT_E_NOT_CACHED, "%s for %s, key %s, is not in the cache, and the engine is sealed", r->name,
+        r->target, hex);
 }
 
 /* One process asks the remote for, and compiles, what many miss. Whoever has waited looks again, without the turn where an
@@ -425,7 +427,7 @@ static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_k
     sett__ticket ticket = {0};
     if (atomic_load_explicit(&e->sealed, memory_order_relaxed)) {
         sett_status s = from_remote(r, rec, NULL, out, err);
-        return s == SETT_E_NOT_CACHED ? sealed_miss(r, err) : s;
+        return s == SETT_E_NOT_CACHED ? sealed_miss(r, &rec->key, err) : s;
     }
     sett__turn turn = folder ? turn_of(r, folder, &rec->key, true, &ticket) : SETT__TURN_NONE;
     sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, true, out, err);
@@ -632,13 +634,27 @@ sett_status sett_compile_tape(sett_engine *e, const void *tape, size_t len, cons
     return s;
 }
 
+/* err: why. */
+static sett_status missed_key(sett_engine *e, const sett__digest *key, sett_error *err)
+{
+    char hex[65];
+    const sett_error why = *err;
+    bool sealed = atomic_load_explicit(&e->sealed, memory_order_relaxed);
+    sett__hex_write(key->b, hex);
+    sett__count(&e->count.misses, 1);
+    sett__count(&e->count.sealed_misses, sealed);
+    if (sealed)
+        sett__log(e, SETT_LOG_WARNING, "cache", "a kernel of key %s is missed, and the engine is sealed", hex);
+    return sett__error(err, SETT_E_NOT_CACHED, "no kernel of key %s: %s", hex, why.text);
+}
+
 static sett_status read_key(sett_engine *e, const sett__digest *key, sett_kernel **out, sett_error *err)
 {
     sett_error why = {0};
     sett_status s = disk_kernel(e, key, NULL, false, out, err);
     if (s == SETT_E_NOT_CACHED && (s = remote_kernel(e, key, NULL, NULL, out, &why)) == SETT_E_MEMORY)
         sett__error(err, s, "%s", why.text);
-    return s;
+    return s == SETT_E_NOT_CACHED ? missed_key(e, key, err) : s;
 }
 
 /* One reads for all who miss a key. Its flight has a name of its own: who compiles that key must not end as this may. What

@@ -149,6 +149,10 @@ static sett_status open_cache(sett_engine *e, sett_error *err)
         .signers = e->opt.cache_signers,
         .cap = e->opt.cache_cap,
         .log = &e->log};
+    const char *asked = e->opt.cache_dir ? e->opt.cache_dir : secure_getenv("SETT_CACHE_DIR");
+    if (!o.folder && asked && *asked && e->opt.cache_trust != SETT_TRUST_SIGNED)
+        sett__log(e, SETT_LOG_WARNING, "cache", "%s%s is not used: it is not an absolute path without \"..\"",
+            e->opt.cache_dir ? "" : "SETT_CACHE_DIR=", asked);
     return sett__cache_open(&e->cache, &o, err);
 }
 

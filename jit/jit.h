@@ -318,6 +318,8 @@ typedef enum sett__turn {
 sett__turn sett__disk_lock(sett__disk *, const sett__digest *key, double wait_ms, bool look, sett__ticket *);
 void sett__disk_unlock(sett__ticket *); /* of a ticket that is not held: nothing */
 
+void sett__hex_write(const uint8_t in[32], char digits[65]); /* NUL-ended */
+
 /* layers.c: all the places that an engine reads entries from, and the one that it writes */
 typedef struct sett__cache sett__cache;
 typedef struct sett__cache_options {

@@ -295,6 +295,8 @@ fi
 n=$((n + 1))
 "$sett" cache ls --cache-dir "$c" | grep -q KEY && { echo 'cache ls has headings in a pipe'; bad=$((bad + 1)); }
 expect 0 '^2 entries, [0-9]+ bytes, 0 damaged' cache verify --cache-dir "$c"
+expect 1 'is not used' cache verify --cache-dir "$d/elf"
+SETT_CACHE_DIR=relative expect 1 'SETT_CACHE_DIR=relative is not used: it is not an absolute path without ".."' cache verify
 # Their bytes as sett-cache(5) says, read by other programs.
 word() { od -A n -t u"$3" -j "$2" -N "$3" "$1" | tr -d ' '; } # file, offset, bytes
 digest() { head -c "$2" "$1" | tail -c +$(($3 + 1)) | sha256sum | cut -d' ' -f1; } # of bytes $3 to $2

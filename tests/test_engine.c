@@ -392,7 +392,18 @@ START_TEST(sealed)
     o.sealed = true;
     sett_engine *e = open_with(&o);
     ck_assert_int_eq(sett_compile(e, scale, &sm90, &k, &err), SETT_E_NOT_CACHED);
-    ck_assert_str_eq(err.text, "scale for sm_90a is not in the cache, and the engine is sealed");
+    uint8_t key[32];
+    char hex[65], want[200];
+    key_of(e, &sm90, key);
+    sett__hex_write(key, hex);
+    snprintf(want, sizeof want, "scale for sm_90a, key %s, is not in the cache, and the engine is sealed", hex);
+    ck_assert_str_eq(err.text, want);
+    ck_assert_int_eq(stats(e).sealed_misses, 1);
+    ck_assert_int_eq(sett_kernel_get(e, key, &k, &err), SETT_E_NOT_CACHED); /* by key it is no less a miss */
+    snprintf(want, sizeof want, "no kernel of key %s: v1/%.2s/%s.sett: No such file or directory", hex, hex, hex + 2);
+    ck_assert_str_eq(err.text, want);
+    ck_assert_int_eq(stats(e).sealed_misses, 2);
+    ck_assert_int_eq(stats(e).misses, 2);
     ck_assert_int_eq(stats(e).compiles, 0);
     sett_kernel_release(compile(e, NULL)); /* the CPU engine compiles nothing */
     sett_engine_seal(e, false);

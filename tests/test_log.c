@@ -206,7 +206,11 @@ START_TEST(sealed_and_refused)
     told(&l, SETT_LOG_WARNING, "cache", "nowhere is not used: ");
     ck_assert_int_eq(sett_compile(e, scale, &sm90, &k, NULL), SETT_E_NOT_CACHED);
     told(&l, SETT_LOG_WARNING, "cache", ".sett was refused and moved to quarantine: ");
-    told(&l, SETT_LOG_WARNING, "cache", "scale for sm_90a is missed, and the engine is sealed");
+    snprintf(path, sizeof path, "scale for sm_90a, key %s, is missed, and the engine is sealed", hex);
+    told(&l, SETT_LOG_WARNING, "cache", path);
+    ck_assert_int_eq(sett_kernel_get(e, key, &k, NULL), SETT_E_NOT_CACHED);
+    snprintf(path, sizeof path, "a kernel of key %s is missed, and the engine is sealed", hex);
+    told(&l, SETT_LOG_WARNING, "cache", path);
     sett_engine_close(e);
 }
 END_TEST

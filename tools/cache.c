@@ -98,6 +98,19 @@ static bool list_one(void *user, const sett_cache_entry *e)
     return true;
 }
 
+/* A cache that cannot be looked at is not sound; why was told when it was opened. */
+static bool any_unusable(sett_engine *e)
+{
+    int n = sett_cache_layers(e);
+    bool bad = n == 0;
+    for (int i = 0; i < n; i++) {
+        sett_cache_layer_info l = {.size = sizeof l};
+        sett_cache_layer(e, i, &l);
+        bad |= l.why_not != NULL;
+    }
+    return bad;
+}
+
 static int list(sett_engine *e, const options *o, bool damaged_only)
 {
     listing l = {o, damaged_only, 0, 0, 0};
@@ -108,7 +121,7 @@ static int list(sett_engine *e, const options *o, bool damaged_only)
         return fail("%s", err.text);
     if (!o->json)
         printf("%d entries, %llu bytes, %d damaged\n", l.n, (unsigned long long)l.bytes, l.damaged);
-    return damaged_only && l.damaged ? EXIT_FAILED : EXIT_OK;
+    return damaged_only && (l.damaged || any_unusable(e)) ? EXIT_FAILED : EXIT_OK;
 }
 
 /* ---- two keys ------------------------------------------------------------------------------------ */

@@ -57,7 +57,8 @@ typedef struct sett_bind {
 } sett_bind;
 
 /* Checks, packs and launches on a stream; asynchronous on a GPU, done when it returns on the CPU. A zero grid succeeds
- * without a launch. Symbols that no buffer gives may follow the arguments as integers, in order of declaration.
+ * without a launch. Symbols may follow the arguments as integers, in order of declaration, up to
+ * the last that no buffer gives: those before it are given too, and must be what the buffers say.
  *
  * Contexts: a stream that the caller made is run in its own context. The default stream (handle NULL) is that of the
  * thread's current context if it belongs to the device, else of the device's primary context; the current context is

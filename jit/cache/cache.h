@@ -166,7 +166,6 @@ struct sett__auth {
 };
 sett_status sett__auth_read(const sett__os *, const char *path, sett__auth *, sett_error *);
 bool sett__hex_read(const char *digits, uint8_t out[32]); /* 64 of them; what follows is not looked at */
-void sett__hex_write(const uint8_t in[32], char digits[65]);
 void sett__auth_sign(const sett__auth *, const void *data, size_t len, uint8_t block[SETT__AUTH_BYTES]);
 sett_status sett__auth_verify(const sett__auth *, const void *data, size_t len, const uint8_t *block, sett_error *);
 
