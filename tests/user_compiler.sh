@@ -23,6 +23,19 @@ void shadow(sett_build *b, sett_val *c, sett_val *d)
     BOTH(b, c, d)
 }
 END
+# The short names, wanted after an include that was without them; a third include adds nothing.
+cat >"$b/user/short.c" <<'END'
+#include <sett/sett.h>
+#ifdef T
+#error "T without SETT_SHORT"
+#endif
+#define SETT_SHORT
+#include <sett/sett.h>
+#include <sett/sett.h>
+sett_layout *row(sett_build *b, sett_layout *l);
+sett_layout *row(sett_build *b, sett_layout *l) { return sett_composition(sett_slice(l, 1, ALL), T(ALL, sett_make_layout(b, T1(4)))); }
+END
+sed 's/sett\.h/arg.h/; 7s/arg/sett/' "$b/user/short.c" >"$b/user/short_arg.c"
 # A wrong argument of a launch says what is right.
 cat >"$b/user/wrong.c" <<'END'
 #include <sett/sett.h>
@@ -36,6 +49,9 @@ done | awk '{print "#include <sett/sett.h>\nvoid f(sett_tensor *t, sett_val *p);
 for cc in gcc clang; do
     command -v $cc >/dev/null || { echo "$cc is not here: not tried"; continue; }
     $cc -std=c11 -pedantic -Wall -Wextra -Wshadow -Werror -Iinclude -c "$b/user/shadow.c" -o "$b/user/shadow.o" || exit 1
+    for f in short short_arg; do
+        $cc -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude -c "$b/user/$f.c" -o "$b/user/$f.o" || exit 1
+    done
     $cc -std=c11 -Iinclude -c "$b/user/wrong.c" -o "$b/user/wrong.o" 2>"$b/user/wrong.log" && { echo "$cc: a buffer by value was taken"; exit 1; }
     grep -q 'an argument of a launch is a number, the address of a sett_buf, or SETT_STRUCT(x)' "$b/user/wrong.log" || { cat "$b/user/wrong.log"; exit 1; }
     for f in "$b"/user/where*.c; do

@@ -9,8 +9,8 @@
  *     ALL                    `_`, the slice mark
  *     a sett_layout *        a tiler's leaf
  *
- * (T, T1 and ALL exist if SETT_SHORT is defined before the include; SETT_T, SETT_T1
- * and SETT_ALL always.) A tuple literal dies with the block that it stands in:
+ * (T, T1 and ALL exist if SETT_SHORT is defined before an include of this header or of sett.h, the first or a later
+ * one; SETT_T, SETT_T1 and SETT_ALL always.) A tuple literal dies with the block that it stands in:
  * return or store sett_tuple(b, ...) instead, which lives in the build. */
 #ifndef SETT_ARG_H
 #define SETT_ARG_H
@@ -179,11 +179,13 @@ static inline sett_arg sett_arg_n(int n, const sett_arg *kid)
 #define SETT_TUPLE33 SETT_T
 /* A tuple that lives as long as the build. */
 #define sett_tuple(b, ...) sett_arg_keep(b, SETT_T(__VA_ARGS__))
+#endif /* __cplusplus */
+#endif
 
-#ifdef SETT_SHORT
+/* Outside of the guard: another header may have included this one before SETT_SHORT was defined. */
+#if defined(SETT_SHORT) && !defined(SETT_SHORT_DONE) && !defined(__cplusplus)
+#define SETT_SHORT_DONE
 #define T SETT_T
 #define T1 SETT_T1
 #define ALL SETT_ALL
-#endif
-#endif /* __cplusplus */
 #endif

@@ -31,3 +31,4 @@
 #include <sett/value.h>
 #include <sett/warm.h>
 #endif
+#include <sett/arg.h> /* again, for a SETT_SHORT that was defined after a first include */
