@@ -340,7 +340,8 @@ sett_val *sett_sym_at(sett_site site, sett_build *b, const sett_sym_args *args)
     const sett__symbol *s = &b->sig.sym[old];
     bool same = (!a.div || a.div == s->div) && (!a.wide || s->wide);
     SETT__FAIL_IF(b, site, c.func, !same, &b->poison->val, SETT_E_ARGUMENT,
-        "%s was declared with .div = %lld, .wide = %d", s->name, (long long)s->div, s->wide);
+        "%s was declared with .div = %lld, .wide = %d, and is asked for with .div = %lld, .wide = %d", s->name,
+        (long long)s->div, s->wide, (long long)(a.div ? a.div : s->div), a.wide || s->wide);
     return sett__scalar_val(b, b->sym_val[old]->id);
 }
 

@@ -62,7 +62,7 @@ START_TEST(errors_of_the_signature)
     b = kernel();
     sett_sym(b, "N", .div = 8);
     sett_sym(b, "N", .div = 4); line = __LINE__;
-    expect(b, SETT_E_ARGUMENT, line, "sett_sym: N was declared with .div = 8, .wide = 0");
+    expect(b, SETT_E_ARGUMENT, line, "sett_sym: N was declared with .div = 8, .wide = 0, and is asked for with .div = 4, .wide = 0");
     b = kernel();
     sett_scalar(b, "s", SETT_TF32); line = __LINE__;
     expect(b, SETT_E_DTYPE, line, "sett_scalar: s: a scalar cannot be tf32");
