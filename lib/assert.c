@@ -41,12 +41,16 @@ static void claim(const sett__ctx *c, sett_val *cond, const char *text, const ui
         &(sett__emit){.code = SETT__ASSERT, .imm = sett__intern(c->b, text), .n_args = n + 1, .args = args});
 }
 
-/* What is static of a C format, as printf would print it. */
+/* A C format as printf would print it; of a number that only the kernel knows, which may be a tuple's, what a layout's text
+ * has for it. */
 static const char *plain(const sett__ctx *c, const char *format)
 {
     char *to = sett__new(c->b, strlen(format) + 1), *at = to;
-    for (const char *s = format; *s; s += s[0] == '%' && s[1] == '%' ? 2 : 1)
-        *at++ = *s;
+    for (const char *s = format; *s; s++) {
+        bool dynamic = *s == '%' && *++s != '%';
+        s += dynamic ? strcspn(s, "diuxXocfFeEgGaAp") : 0;
+        *at++ = dynamic ? '?' : *s;
+    }
     return to;
 }
 

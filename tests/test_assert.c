@@ -160,6 +160,8 @@ static void wrong(sett_build *b, const void *user)
     case 'm': sett_assert(b, (sett_val *)NULL); break;
     case 'a': sett_assert_n(SETT_HERE, b, SETT_A(is), "x", "x", 40, NULL); break;
     case 'v': sett_assert(b, is, "{}", sett_full(b, SETT_F32, 2, 1)); break;
+    case 'd': sett_assert(b, 0, "never {} of {}: 100%", t, 8); break;
+    case 'D': sett_assert(b, 0, "%%%+5.2f|%llu|{}|%d", sett_to(t, SETT_F64), sett_to(t, SETT_U64), T(t, 2), t); break;
     }
 }
 #line 147 "tests/test_assert.c"
@@ -176,6 +178,8 @@ START_TEST(refused)
         {"m", "sett_assert"},
         {"a", "wrong.c:307: sett_assert: up to 32 operands are needed, not 40"},
         {"v", "wrong.c:308: sett_assert: a value of shape"},
+        {"d", "wrong.c:309: sett_assert: assertion failed while recording: never ? of 8: 100%"},
+        {"D", "wrong.c:310: sett_assert: assertion failed while recording: %?|?|(?,2)|?"},
     };
     for (size_t i = 0; i < SETT__COUNT(t); i++)
         for (int on = 0; on < 2; on++) { /* dropped ones are checked too */
