@@ -12,6 +12,12 @@ typedef struct finish {
     bool texts;                   /* one of them names a text */
 } finish;
 
+/* Is that much, all shared memory is named, used or not: a target that has less says what it is of. */
+static bool names_smem(const sett_build *b)
+{
+    return b->smem_used > sett__target_smem(0);
+}
+
 static bool keeps(const sett__op *op)
 {
     return sett__ops[op->code].flags & SETT__W;
@@ -64,6 +70,7 @@ static void empty_regions(finish *f)
 static void mark(finish *f)
 {
     const sett_build *b = f->b;
+    bool smem = names_smem(b);
     if (b->serials)
         empty_regions(f);
     for (uint32_t i = b->n_op; i-- > 0;) {
@@ -71,7 +78,7 @@ static void mark(finish *f)
         bool empty = f->op[i] == EMPTY;
         if (empty)
             f->op[i] = SETT__NONE;
-        if (empty || (f->op[i] == SETT__NONE && !keeps(op)))
+        if (empty || (f->op[i] == SETT__NONE && !keeps(op) && !(smem && op->code == SETT__SMEM)))
             continue;
         f->op[i] = LIVE;
         f->n_live++;
