@@ -31,7 +31,7 @@ typedef struct recorded {
 } recorded;
 
 /* ---- what is asked for ---------------------------------------------------------------- */
-static sett_status check_name(const char *name, sett_error *err)
+static sett_status check_name(const char *func, const char *name, sett_error *err)
 {
     static const uint64_t in_names[4] = {UINT64_C(0x3FF) << '0', UINT64_C(0x3FFFFFF) << 1 | UINT64_C(0x3FFFFFF) << 33 | UINT64_C(1) << 31};
     const unsigned char *c = (const unsigned char *)name;
@@ -41,52 +41,52 @@ static sett_status check_name(const char *name, sett_error *err)
     return n > 0 && n <= NAME_MAX_LEN && !c[n] && (*c < '0' || *c > '9')
                ? SETT_OK
                : sett__error(err, SETT_E_ARGUMENT,
-                     "\"%.140s\" is no kernel name: letters, digits and _, at most %d, no digit first", name,
+                     "%s: \"%.140s\" is no kernel name: letters, digits and _, at most %d, no digit first", func, name,
                      NAME_MAX_LEN);
 }
 
-static sett_status set_target(request *r, sett_error *err)
+static sett_status set_target(request *r, const char *func, sett_error *err)
 {
     int sm;
     char suffix;
     if (!r->opt.target) {
         if (sett_device_target(r->e, SETT_DEFAULT_DEVICE, r->target, sizeof r->target) < 0)
-            return sett__error(err, SETT_E_DRIVER, "the target of the default device cannot be told");
+            return sett__error(err, SETT_E_DRIVER, "%s: the target of the default device cannot be told", func);
     } else {
         size_t n = strnlen(r->opt.target, sizeof r->target);
         if (n == sizeof r->target)
-            return sett__error(err, SETT_E_ARGUMENT, "\"%.60s\" is no target", r->opt.target);
+            return sett__error(err, SETT_E_ARGUMENT, "%s: \"%.60s\" is no target", func, r->opt.target);
         memcpy(r->target, r->opt.target, n + 1);
     }
     r->cpu = !strcmp(r->target, "cpu");
     if (!r->cpu && !sett__target_parse(r->target, &sm, &suffix))
         return sett__error(
-            err, SETT_E_ARGUMENT, "\"%s\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\"", r->target);
+            err, SETT_E_ARGUMENT, "%s: \"%s\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\"", func, r->target);
     if (r->cpu && r->opt.ptx_only)
-        return sett__error(err, SETT_E_ARGUMENT, "ptx_only needs a GPU's target, such as \"sm_90a\"");
+        return sett__error(err, SETT_E_ARGUMENT, "%s: ptx_only needs a GPU's target, such as \"sm_90a\"", func);
     return SETT_OK;
 }
 
 /* Of this version's size. */
-static sett_status check_options(const sett_compile_options *opt, sett_error *err)
+static sett_status check_options(const char *func, const sett_compile_options *opt, sett_error *err)
 {
     if (opt->opt_level < 0 || opt->opt_level > MAX_OPT)
-        return sett__error(err, SETT_E_ARGUMENT, "opt_level %d is not 0 to %d", opt->opt_level, MAX_OPT);
+        return sett__error(err, SETT_E_ARGUMENT, "%s: opt_level %d is not 0 to %d", func, opt->opt_level, MAX_OPT);
     if ((unsigned)opt->asserts > SETT_ASSERTS_ON)
-        return sett__error(err, SETT_E_ARGUMENT, "asserts %d is none", (int)opt->asserts);
+        return sett__error(err, SETT_E_ARGUMENT, "%s: asserts %d is none", func, (int)opt->asserts);
     if (opt->user_size && !opt->user)
-        return sett__error(err, SETT_E_ARGUMENT, "user_size is %zu and user is NULL", opt->user_size);
-    return opt->name ? check_name(opt->name, err) : SETT_OK;
+        return sett__error(err, SETT_E_ARGUMENT, "%s: user_size is %zu and user is NULL", func, opt->user_size);
+    return opt->name ? check_name(func, opt->name, err) : SETT_OK;
 }
 
 static sett_status read_options(
-    const sett_compile_options *options, sett_compile_options *opt, const char **name, sett_error *err)
+    const char *func, const sett_compile_options *options, sett_compile_options *opt, const char **name, sett_error *err)
 {
     sett_status s = sett__options(opt, sizeof *opt, options, "sett_compile_options", err);
     if (s)
         return s;
     *name = opt->name ? opt->name : DEFAULT_NAME;
-    return check_options(opt, err);
+    return check_options(func, opt, err);
 }
 
 /* Neither of the two values: as if it were not set. */
@@ -102,16 +102,17 @@ static void settle_asserts(sett_compile_options *opt, sett_asserts otherwise, bo
         opt->asserts = otherwise != SETT_ASSERTS_DEFAULT ? otherwise : cpu ? SETT_ASSERTS_ON : SETT_ASSERTS_OFF;
 }
 
-static sett_status open_request(request *r, sett_engine *e, const sett_compile_options *options, sett_error *err)
+static sett_status open_request(
+    request *r, sett_engine *e, const char *func, const sett_compile_options *options, sett_error *err)
 {
     *r = (request){.e = e};
     sett_status s = sett__engine_check(e, err);
     if (!s)
-        s = read_options(options, &r->opt, &r->name, err);
+        s = read_options(func, options, &r->opt, &r->name, err);
     if (s)
         return s;
     r->opt_level = r->opt.opt_level == 0 ? 3 : r->opt.opt_level % MAX_OPT; /* 4 is -O0 */
-    s = set_target(r, err);
+    s = set_target(r, func, err);
     settle_asserts(&r->opt, e->asserts, r->cpu);
     return s;
 }
@@ -542,7 +543,7 @@ static __attribute__((noinline)) sett_status record_and_compile(
 {
     request r;
     recorded rec = {0};
-    sett_status s = open_request(&r, e, options, err);
+    sett_status s = open_request(&r, e, "sett_compile", options, err);
     if (s)
         return s;
     sett__range_begin("record", r.name);
@@ -582,7 +583,7 @@ static sett_status options_of(const sett_compile_options **o, sett_compile_optio
         s = sett__options(copy, sizeof *copy, *o, "sett_compile_options", err);
         *o = copy;
     }
-    return s ? s : check_options(*o, err);
+    return s ? s : check_options("sett_compile", *o, err);
 }
 
 sett_status sett_compile(
@@ -621,7 +622,7 @@ sett_status sett_compile_tape(sett_engine *e, const void *tape, size_t len, cons
     if (!e || !out)
         return sett__error(err, SETT_E_ARGUMENT, "sett_compile_tape: the engine or the place for the kernel is NULL");
     *out = NULL;
-    sett_status s = open_request(&r, e, options, err);
+    sett_status s = open_request(&r, e, "sett_compile_tape", options, err);
     double start = sett__now_ms();
     if (!s)
         s = read_tape(tape, len, &rec.tape, err);
@@ -723,7 +724,7 @@ sett_status sett_key(
     recorded rec = {0};
     if (!e || !body || !key)
         return sett__error(err, SETT_E_ARGUMENT, "sett_key: the engine, the body or the place for the key is NULL");
-    sett_status s = open_request(&r, e, options, err);
+    sett_status s = open_request(&r, e, "sett_key", options, err);
     if (!s)
         s = record_body(e, body, &r.opt, false, &rec, err);
     if (!s) {
@@ -742,7 +743,7 @@ sett_status sett__key_of_tape(sett_engine *e, const void *tape, size_t len, cons
     request r;
     recorded rec = {0};
     *key = rec.key;
-    sett_status s = open_request(&r, e, options, err);
+    sett_status s = open_request(&r, e, "sett_compile_options", options, err);
     if (!s)
         s = read_tape(tape, len, &rec.tape, err);
     if (!s) {
@@ -766,7 +767,7 @@ sett_status sett_record(
             !body ? "body" : !tape ? "place for the tape" : "place for its length");
     *tape = NULL;
     *len = 0;
-    sett_status s = read_options(options, &opt, &name, err);
+    sett_status s = read_options("sett_record", options, &opt, &name, err);
     settle_asserts(&opt, sett__environment_asserts(), !s && opt.target && !strcmp(opt.target, "cpu"));
     if (!s)
         s = record_body(NULL, body, &opt, false, &rec, err);

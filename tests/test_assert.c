@@ -52,7 +52,7 @@ START_TEST(when)
     void *tape;
     size_t len;
     ck_assert_int_eq(sett_record(claims, &co, true, &tape, &len, &err), SETT_E_ARGUMENT);
-    ck_assert_str_eq(err.text, "asserts 3 is none");
+    ck_assert_str_eq(err.text, "sett_record: asserts 3 is none");
 }
 END_TEST
 

@@ -350,19 +350,19 @@ START_TEST(compile_refuses)
     } t[] = {
         {{.size = 0}, SETT_E_ARGUMENT, "sett_compile_options.size is 0; set it to sizeof(sett_compile_options)"},
         {{.size = sizeof(sett_compile_options), .name = ""}, SETT_E_ARGUMENT,
-            "\"\" is no kernel name: letters, digits and _, at most 128, no digit first"},
+            "sett_compile: \"\" is no kernel name: letters, digits and _, at most 128, no digit first"},
         {{.size = sizeof(sett_compile_options), .name = "9a"}, SETT_E_ARGUMENT,
-            "\"9a\" is no kernel name: letters, digits and _, at most 128, no digit first"},
+            "sett_compile: \"9a\" is no kernel name: letters, digits and _, at most 128, no digit first"},
         {{.size = sizeof(sett_compile_options), .name = "a-b"}, SETT_E_ARGUMENT,
-            "\"a-b\" is no kernel name: letters, digits and _, at most 128, no digit first"},
+            "sett_compile: \"a-b\" is no kernel name: letters, digits and _, at most 128, no digit first"},
         {{.size = sizeof(sett_compile_options), .target = "sm90"}, SETT_E_ARGUMENT,
-            "\"sm90\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\""},
+            "sett_compile: \"sm90\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\""},
         {{.size = sizeof(sett_compile_options), .target = ""}, SETT_E_ARGUMENT,
-            "\"\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\""},
-        {{.size = sizeof(sett_compile_options), .opt_level = 5}, SETT_E_ARGUMENT, "opt_level 5 is not 0 to 4"},
-        {{.size = sizeof(sett_compile_options), .user_size = 8}, SETT_E_ARGUMENT, "user_size is 8 and user is NULL"},
+            "sett_compile: \"\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\""},
+        {{.size = sizeof(sett_compile_options), .opt_level = 5}, SETT_E_ARGUMENT, "sett_compile: opt_level 5 is not 0 to 4"},
+        {{.size = sizeof(sett_compile_options), .user_size = 8}, SETT_E_ARGUMENT, "sett_compile: user_size is 8 and user is NULL"},
         {{.size = sizeof(sett_compile_options), .target = "cpu", .ptx_only = true}, SETT_E_ARGUMENT,
-            "ptx_only needs a GPU's target, such as \"sm_90a\""},
+            "sett_compile: ptx_only needs a GPU's target, such as \"sm_90a\""},
     };
     sett_engine *e = open_engine();
     sett_kernel *k;
@@ -373,6 +373,16 @@ START_TEST(compile_refuses)
         ck_assert_str_eq(err.text, t[i].text);
         ck_assert_ptr_null(k);
     }
+    sett_compile_options nine = {.size = sizeof nine, .opt_level = 9}, none = {.size = sizeof none, .target = "sm90"};
+    uint8_t key[32];
+    void *tape;
+    size_t len;
+    ck_assert_int_eq(sett_key(e, scale, &nine, key, &err), SETT_E_ARGUMENT); /* each function by its own name */
+    ck_assert_str_eq(err.text, "sett_key: opt_level 9 is not 0 to 4");
+    ck_assert_int_eq(sett_record(scale, &nine, true, &tape, &len, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_record: opt_level 9 is not 0 to 4");
+    ck_assert_int_eq(sett_compile_tape(e, "", 0, &none, &k, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_compile_tape: \"sm90\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\"");
     ck_assert_int_eq(sett_compile(NULL, scale, NULL, &k, &err), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_compile(e, NULL, NULL, &k, &err), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_compile(e, scale, NULL, NULL, &err), SETT_E_ARGUMENT);
@@ -463,8 +473,9 @@ START_TEST(memo_of_options)
     variant v = {48, 64, 2.0};
     const sett_compile_options good = {.size = sizeof good, .user = &v, .user_size = sizeof v, .target = "cpu"};
     sett_compile_options bad[8], old = good;
-    static const char *const why[] = {"\"a-b\" is no kernel name", "\"\" is no kernel name", "opt_level 5", "opt_level -1", "asserts 3 is none",
-        "\"cpv\" is no target", "\"\" is no target", "ptx_only needs"};
+    static const char *const why[] = {"sett_compile: \"a-b\" is no kernel name", "sett_compile: \"\" is no kernel name",
+        "sett_compile: opt_level 5", "sett_compile: opt_level -1", "sett_compile: asserts 3 is none", "sett_compile: \"cpv\" is no target",
+        "sett_compile: \"\" is no target", "sett_compile: ptx_only needs"};
     char name[131];
     sett_error err;
     sett_kernel *k = compile(e, &good), *again;
