@@ -177,10 +177,10 @@ START_TEST(errors_of_a_manifest)
             SETT_E_LIMIT},
         {"family FAMILY defaults_family\n.opt_level = 5\n", ".opt_level = 5: the options are .name", SETT_E_PARSE},
         {"family FAMILY defaults_family\n.line_info = 1\n", ".line_info = 1: the options are .name", SETT_E_PARSE},
-        {"family FAMILY defaults_family\n.targets = sm_90a, sm_x\n", "\"sm_x\" is no target that is cached",
+        {"family FAMILY defaults_family\n.targets = sm_90a, sm_x\n", "k.warm:2: \"sm_x\" is no target that is cached",
             SETT_E_ARGUMENT},
-        {"family FAMILY defaults_family\n.targets = cpu\n", "\"cpu\" is no target that is cached", SETT_E_ARGUMENT},
-        {"family FAMILY defaults_family\n", "no targets are given, and the block of line 1 has no .targets",
+        {"family FAMILY defaults_family\nblock = 8\n.targets = cpu\n", "k.warm:3: \"cpu\" is no target that is cached", SETT_E_ARGUMENT},
+        {"family FAMILY defaults_family\n", "k.warm:1: no targets are given, and this block has no .targets",
             SETT_E_ARGUMENT},
     };
     sett_engine *e = open_engine();

@@ -39,16 +39,8 @@ static sett_status add_target(
     const sett__warm_block *b = &l->m->block[item->block];
     sett_compile_options o;
     sett_error why = {0};
-    int sm;
-    char suffix;
-    while (n && (*target == ' ' || *target == '\t'))
-        target++, n--;
-    while (n && (target[n - 1] == ' ' || target[n - 1] == '\t'))
-        n--;
-    snprintf(item->target, sizeof item->target, "%.*s", (int)n, target);
-    if (n >= sizeof item->target || !sett__target_parse(item->target, &sm, &suffix))
-        return sett__error(l->err, SETT_E_ARGUMENT,
-            "\"%.*s\" is no target that is cached: one as \"sm_80\", \"sm_90a\"", (int)(n < 60 ? n : 60), target);
+    if (!sett__warm_target(&target, &n, item->target))
+        return sett__error(l->err, SETT_E_ARGUMENT, SETT__WARM_NO_TARGET, (int)(n < 60 ? n : 60), target);
     sett__warm_compile_options(b, NULL, item->target, &o);
     if (!item->status &&
         (item->status = sett__key_of_tape(l->engine, tape, len, &o, &item->key, &why)) == SETT_E_MEMORY)
@@ -132,14 +124,14 @@ static void keep_ours(sett__warm_list *list, const sett_warm_options *o)
 }
 
 static sett_status list_make(
-    sett_engine *e, const sett__manifest *m, const sett_warm_options *o, sett__warm_list *list, sett_error *err)
+    sett_engine *e, const char *path, const sett__manifest *m, const sett_warm_options *o, sett__warm_list *list, sett_error *err)
 {
     listing l = {e, m, o, list, err};
     sett_status s = SETT_OK;
     *list = (sett__warm_list){0};
     for (int b = 0; b < m->n && !s; b++) {
         if (!m->block[b].targets && !o->targets)
-            s = sett__error(err, SETT_E_ARGUMENT, "no targets are given, and the block of line %d has no .targets",
+            s = sett__error(err, SETT_E_ARGUMENT, "%s:%d: no targets are given, and this block has no .targets", path,
                 m->block[b].line);
         for (size_t p = 0; p < m->block[b].points && !s; p++)
             s = add_point(&l, (uint32_t)b, p);
@@ -208,7 +200,7 @@ sett_status sett__warm_open(sett_engine *e, const char *manifest, const sett_war
     sett_status s = take_options(manifest, options, o, err);
     if (!s)
         s = sett__manifest_read(m, manifest, err);
-    return s ? s : list_make(e, m, o, list, err);
+    return s ? s : list_make(e, manifest, m, o, list, err);
 }
 
 sett_status sett_family_keys(sett_engine *e, const char *manifest, const sett_warm_options *options, sett_warm_fn fn,

@@ -115,12 +115,39 @@ static char *trim(char *text)
     return text;
 }
 
+bool sett__warm_target(const char **text, size_t *n, char target[SETT__WARM_TARGET])
+{
+    int sm;
+    char suffix;
+    while (*n && ((*text)[0] == ' ' || (*text)[0] == '\t'))
+        ++*text, --*n;
+    while (*n && ((*text)[*n - 1] == ' ' || (*text)[*n - 1] == '\t'))
+        --*n;
+    snprintf(target, SETT__WARM_TARGET, "%.*s", (int)*n, *text);
+    return *n < SETT__WARM_TARGET && sett__target_parse(target, &sm, &suffix);
+}
+
+static sett_status set_targets(reader *r, sett__warm_block *b, const char *list)
+{
+    char target[SETT__WARM_TARGET];
+    for (const char *at = list; at;) {
+        const char *text = at;
+        size_t all = strcspn(at, ","), n = all;
+        if (!sett__warm_target(&text, &n, target))
+            return refuse(r, SETT_E_ARGUMENT, SETT__WARM_NO_TARGET, (int)(n < 60 ? n : 60), text);
+        at = at[all] ? at + all + 1 : NULL;
+    }
+    free(b->targets);
+    b->targets = strdup(list);
+    return b->targets ? SETT_OK : refuse(r, SETT_E_MEMORY, "no memory for targets");
+}
+
 static sett_status set_option(reader *r, sett__warm_block *b, const char *name, const char *value)
 {
     if (!strcmp(name, ".name"))
         snprintf(b->name, sizeof b->name, "%s", value);
     else if (!strcmp(name, ".targets"))
-        free(b->targets), b->targets = strdup(value);
+        return set_targets(r, b, value);
     else if (!strcmp(name, ".opt_level") && value[0] >= '0' && value[0] <= '4' && !value[1])
         b->opt_level = value[0] - '0';
     else if (!strcmp(name, ".line_info") && (!strcmp(value, "true") || !strcmp(value, "false")))
@@ -128,7 +155,7 @@ static sett_status set_option(reader *r, sett__warm_block *b, const char *name, 
     else
         return refuse(r, SETT_E_PARSE,
             "%s = %s: the options are .name, .targets, .opt_level from 0 to 4, .line_info true or false", name, value);
-    return strcmp(name, ".targets") || b->targets ? SETT_OK : refuse(r, SETT_E_MEMORY, "no memory for targets");
+    return SETT_OK;
 }
 
 static sett_status set_values(reader *r, char *text)

@@ -11,7 +11,7 @@
 #include <sett/warm.h>
 
 /* ---- manifest.c --------------------------------------------------------------------- */
-enum { SETT__WARM_TEXT = 512, SETT__WARM_AXES = 16, SETT__WARM_VALUE = 24, SETT__WARM_POINTS = 1 << 20 };
+enum { SETT__WARM_TEXT = 512, SETT__WARM_AXES = 16, SETT__WARM_VALUE = 24, SETT__WARM_POINTS = 1 << 20, SETT__WARM_TARGET = 16 };
 typedef struct sett__warm_value {
     int64_t integer;
     double number;
@@ -44,6 +44,9 @@ sett_status sett__manifest_read(sett__manifest *, const char *path, sett_error *
 typedef sett_status sett__warm_source(sett__warm_block *, const char *symbol_or_null, sett_error *);
 sett_status sett__manifest_parse(
     sett__manifest *, const char *path, char *text, size_t len, sett__warm_source *, sett_error *);
+/* One of a list, *n bytes of *text: without the blanks around it, which are dropped. False: no target that is cached. */
+bool sett__warm_target(const char **text, size_t *n, char target[SETT__WARM_TARGET]);
+#define SETT__WARM_NO_TARGET "\"%.*s\" is no target that is cached: one as \"sm_80\", \"sm_90a\""
 void sett__manifest_free(sett__manifest *);
 /* The user data of a point (malloc'ed; NULL: no memory, or the block is a tape) and what it is called. */
 void *sett__manifest_point(const sett__warm_block *, size_t point, char text[SETT__WARM_TEXT]);
@@ -53,7 +56,7 @@ void sett__warm_compile_options(const sett__warm_block *, const void *user, cons
 typedef struct sett__warm_item {
     uint32_t block, point;
     uint64_t order;
-    char target[16];
+    char target[SETT__WARM_TARGET];
     sett__digest key;
     sett_status status; /* not recorded, or not made */
     char *error;        /* NULL: none */
@@ -74,7 +77,7 @@ void sett__warm_describe(
 enum { SETT__WARM_MESSAGE = 1 << 16 };
 typedef struct sett__warm_job {
     uint32_t block, point;
-    char target[16];
+    char target[SETT__WARM_TARGET];
 } sett__warm_job;
 typedef struct sett__warm_reply { /* text follows, not ended by a NUL */
     int32_t status;
