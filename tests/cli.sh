@@ -180,6 +180,7 @@ expect 2 'cache takes layers, ls, verify' cache frob
 expect 2 'trim needs a size' cache trim 5X
 expect 2 'trim needs a size' cache trim 99999999999999999999
 expect 2 'trim needs a size' cache trim 16777216T
+expect 2 '^sett: cache trim takes a size alone, and not my.settpack: it trims the folder of --cache-dir; a pack cannot be trimmed$' cache trim 1G my.settpack
 expect 2 'needs two keys' cache explain abcd
 expect 2 'xyz is no key' cache explain xyz abcd
 expect 1 'nofile.tape is neither' run nofile.tape

@@ -180,6 +180,8 @@ static int trim(sett_engine *e, const options *o)
 {
     uint64_t bytes, left;
     sett_error err = {0};
+    if (o->argc > 2)
+        return usage("cache trim takes a size alone, and not %s: it trims the folder of --cache-dir; a pack cannot be trimmed", o->argv[2]);
     if (o->argc != 2 || !size_parse(o->argv[1], &bytes))
         return usage("cache trim needs a size: bytes, or 500M, 4G");
     if (sett_cache_trim(e, bytes, &left, &err))
