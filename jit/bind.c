@@ -480,7 +480,7 @@ static sett_status check_memory(const binder *bd, uint32_t i, const sett_buf *t,
             bd->name,
             p->name, cosize);
     if (x)
-        *x = (sett__extent){(const char *)t->data + low_bits / 8, ((size_t)bits + 7) / 8};
+        *x = (sett__extent){(const void *)((uintptr_t)t->data + (uintptr_t)(low_bits / 8)), ((size_t)bits + 7) / 8};
     return SETT_OK;
 }
 
@@ -712,7 +712,7 @@ sett_status sett__bind(const sett__sig *sig, const char *name, int n, const sett
         s = bind_dims(&bd, gpu, out);
     if (!s && !out->empty)
         s = derive(&bd);
-    for (uint32_t i = given_symbols(sig); i < sig->n_sym && out->empty && !s; i++)
+    for (uint32_t i = given_symbols(sig); i < sig->n_sym && !s && out->empty; i++)
         bd.sym[i] = 0; /* nothing runs: extents of 0 divide nothing */
     if (!s)
         pack(&bd, gpu, out);

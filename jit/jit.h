@@ -711,6 +711,7 @@ typedef struct sett__memo_key {
     const void *user;
     size_t user_size;
 } sett__memo_key;
+uint32_t sett__memo_hash(const sett__memo_key *);
 sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; or NULL */
 void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* failure to remember is no error */
 

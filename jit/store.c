@@ -180,7 +180,7 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ h >> 29;
 }
 
-static uint32_t memo_hash(const sett__memo_key *k)
+uint32_t sett__memo_hash(const sett__memo_key *k)
 {
     const unsigned char *p = k->user;
     uint64_t word, h = mix(k->head.body, k->head.options) ^ mix(k->head.target, k->user_size << 1);
@@ -191,7 +191,7 @@ static uint32_t memo_hash(const sett__memo_key *k)
     }
     for (; left; left--)
         h = mix(h, *p++);
-    return (uint32_t)(h >> 32);
+    return (uint32_t)(mix(h, h >> 32) >> 32); /* the last word too must reach each bit that a place is chosen by */
 }
 
 static bool is_memo(const memo *m, const sett__memo_key *k)
@@ -246,10 +246,13 @@ static memo_places *memo_widen(sett__kernels *ks)
     return p;
 }
 
-/* Without memory it is not remembered. */
+enum { MEMOS_FREE = 4096, MEMOS_A_KERNEL = 8 };
+/* Without memory it is not remembered, nor where callers say the same in ever other bytes (padding). */
 static void memo_insert(sett__kernels *ks, const sett__memo_key *k, uint32_t hash, sett_kernel *kernel)
 {
     memo_places *p = atomic_load_explicit(&ks->memos, memory_order_relaxed);
+    if (ks->n_memo >= MEMOS_FREE + MEMOS_A_KERNEL * ks->slots.count)
+        return;
     if (!p || 2 * (ks->n_memo + 1) > p->cap)
         p = memo_widen(ks);
     memo *m = p ? malloc(sizeof *m + k->user_size) : NULL;
@@ -431,12 +434,12 @@ sett_status sett__kernels_wait(sett__kernels *ks, sett__flight *f, sett_kernel *
 /* ---- the memo ------------------------------------------------------------------------------------------ */
 SETT__HOT sett_kernel *sett__memo_get(sett__kernels *ks, const sett__memo_key *k)
 {
-    return sett_kernel_retain(memo_look(atomic_load_explicit(&ks->memos, memory_order_acquire), ks->heads, memo_hash(k), k));
+    return sett_kernel_retain(memo_look(atomic_load_explicit(&ks->memos, memory_order_acquire), ks->heads, sett__memo_hash(k), k));
 }
 
 void sett__memo_put(sett__kernels *ks, const sett__memo_key *k, sett_kernel *kernel)
 {
-    uint32_t hash = memo_hash(k);
+    uint32_t hash = sett__memo_hash(k);
     pthread_mutex_lock(&ks->lock);
     if (!memo_look(atomic_load_explicit(&ks->memos, memory_order_relaxed), ks->heads, hash, k))
         memo_insert(ks, k, hash, kernel);

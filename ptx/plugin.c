@@ -36,6 +36,29 @@ enum { ALIVE, FAILING, FAILED };
 static atomic_int state;
 static char last_words[512]; /* written once, while FAILING */
 
+/* What LLVM sets up at its first compile others would wait for, for ever if that thread is parked: so until one compile
+ * is done they are made one at a time. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool set_up;
+static _Thread_local bool alone; /* this thread has the lock */
+
+static void begin_alone(void)
+{
+    if (atomic_load(&set_up))
+        return;
+    pthread_mutex_lock(&one_at_a_time);
+    alone = true;
+}
+
+static void end_alone(bool done)
+{
+    if (done)
+        atomic_store(&set_up, true);
+    if (alone)
+        pthread_mutex_unlock(&one_at_a_time);
+    alone = false;
+}
+
 /* LLVM does not expect this to return, and its state is not fit for another compile: the
  * waiter is told, and the thread stays here. */
 static _Noreturn void park(sett_status status, const char *reason)
@@ -47,6 +70,7 @@ static _Noreturn void park(sett_status status, const char *reason)
         snprintf(last_words, sizeof last_words, "%s", reason);
         atomic_store(&state, FAILED);
     }
+    end_alone(false);
     if (job && job->fatal)
         job->fatal(job->user, status, reason);
     for (;;)
@@ -174,6 +198,8 @@ static sett_status emit(sett__lower *l, LLVMTargetMachineRef m, sett__ptx_out *o
         LLVMDisposeMessage(text);
         return l->status;
     }
+    if (!buffer) /* what it was written to is there, and no memory for a copy */
+        return sett__lower_fail(l, SETT_E_MEMORY, "out of memory"), l->status;
     out->ptx_len = LLVMGetBufferSize(buffer);
     out->ptx = copy(LLVMGetBufferStart(buffer), out->ptx_len);
     LLVMDisposeMemoryBuffer(buffer);
@@ -252,8 +278,6 @@ static sett_status compile(const sett__ptx_job *job, sett__ptx_out *out, sett_er
     if (!good_name(job->name))
         return sett__error(
             e, SETT_E_ARGUMENT, "\"%.100s\" cannot name a kernel: letters, digits, _ and $, at most 200", job->name);
-    if (failed())
-        return sett__error(e, SETT_E_NO_COMPILER, SETT__PLUGIN_DEAD, failed());
     sett_status status = sett__tape_read(&tape, job->tape, job->tape_len, e);
     if (status)
         return status;
@@ -261,9 +285,11 @@ static sett_status compile(const sett__ptx_job *job, sett__ptx_out *out, sett_er
     if (!status && !sett__thread_locals())
         status = sett__error(e, SETT_E_MEMORY, "out of memory");
     if (!status) {
+        begin_alone();
         current = job;
-        status = lower(job, &tape, out, e);
+        status = failed() ? sett__error(e, SETT_E_NO_COMPILER, SETT__PLUGIN_DEAD, failed()) : lower(job, &tape, out, e);
         current = NULL;
+        end_alone(!status);
     }
     sett__tape_free(&tape);
     if (status)

@@ -663,6 +663,13 @@ static sett_status compile_ptx(sett_engine *e, const char *target, sett_error *e
     return s;
 }
 
+static bool beside; /* another thread compiles at the same time */
+static void *compile_beside(void *e)
+{
+    compile_ptx(e, "sm_100a", NULL);
+    return NULL;
+}
+
 /* In a process of its own: LLVM is opened and compiles; its allocation n is denied. */
 static void without(long n, llvm_seen *seen)
 {
@@ -676,7 +683,14 @@ static void without(long n, llvm_seen *seen)
     llvm_fail_at = n;
     sett_engine_describe(e, text, sizeof text);
     seen->opened = llvm_count;
+    pthread_t other;
+    if (beside && pthread_create(&other, NULL, compile_beside, e))
+        _exit(1);
     sett_status s = compile_ptx(e, "sm_90a", &err), again;
+    if (beside) { /* either may be the one that fails; both end */
+        pthread_join(other, NULL);
+        _exit(s != SETT_OK && s != SETT_E_MEMORY && s != SETT_E_NO_COMPILER);
+    }
     seen->all = llvm_count;
     llvm_fail_at = 0;
     again = compile_ptx(e, "sm_80", &then);
@@ -707,23 +721,27 @@ static bool one_without(long n, llvm_seen *seen)
     return false;
 }
 
-/* Every allocation of some, spread over opening and compiling, once and from there on. */
+/* Every allocation of some, spread over opening and compiling, and each of the last, which the PTX is written to: once, from
+ * there on, and once with a second compile beside. */
 static bool llvm_campaign(void)
 {
-    enum { SPREAD = 40 };
+    enum { SPREAD = 40, LAST = 8 };
     llvm_seen *seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bool ok = seen != MAP_FAILED && one_without(0, seen) && seen->opened && seen->all > seen->opened;
     if (!ok)
         return false;
     const long opened = seen->opened, all = seen->all;
-    for (int both = 0; both < 2; both++)
-        for (int i = 0; i < 2 * SPREAD && ok; i++) {
-            for_ever = both;
-            ok = one_without(i < SPREAD ? 1 + i * opened / SPREAD : 1 + opened + (i - SPREAD) * (all - opened) / SPREAD, seen);
+    for (int mode = 0; mode < 3; mode++)
+        for (int i = mode < 2 ? 0 : SPREAD; i < 2 * SPREAD + LAST && ok; i++) {
+            for_ever = mode == 1;
+            beside = mode == 2;
+            ok = one_without(i < SPREAD ? 1 + i * opened / SPREAD
+                    : i < 2 * SPREAD ? 1 + opened + (i - SPREAD) * (all - opened) / SPREAD
+                                     : all - (i - 2 * SPREAD), seen);
         }
-    for_ever = false;
+    for_ever = beside = false;
     munmap(seen, sizeof *seen);
-    printf("oom: llvm    saxpy          %4d of %ld and %ld allocations%s\n", 4 * SPREAD, opened, all - opened, ok ? "" : ": FAILED");
+    printf("oom: llvm    saxpy          %4d of %ld and %ld allocations%s\n", 5 * SPREAD + 3 * LAST, opened, all - opened, ok ? "" : ": FAILED");
     return ok;
 }
 

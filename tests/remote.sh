@@ -99,8 +99,10 @@ done
 
 # ---- the suite over them -------------------------------------------------------------------------------
 u=http://127.0.0.1:$port
+by_name=localhost # a bare root has no /etc/hosts
+getent hosts $by_name >/dev/null || by_name=127.0.0.1
 all="$u/plain http://127.0.0.1:$((port + 2))/sett $u/bazel|layout=bazel http://operator:pass%20word@127.0.0.1:$port/private redis://:p%40ss@127.0.0.1:$redis_port
-redis://default:p%40ss@localhost:$redis_port/1|prefix=kernels/"
+redis://default:p%40ss@$by_name:$redis_port/1|prefix=kernels/"
 [ -z "$tls" ] || all="$all https://127.0.0.1:$((port + 1))/tls/|ca=$d/cert.pem"
 SETT_TEST_REMOTES=$(echo "$all" | tr '\n' ' ') CK_RUN_CASE="over every server" "$b/runner" remote >"$d/suite" 2>&1 || {
     cat "$d/suite"

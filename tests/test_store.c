@@ -143,6 +143,53 @@ END_TEST
 /* ---- memos ------------------------------------------------------------------------------ */
 enum { MEMOS = 2000 };
 
+/* Whatever kind of data tells kernels apart, and whichever of its bytes do, the memos' places are as spread as by chance: of 4096
+ * places 2048 take 1612. */
+START_TEST(memo_places)
+{
+    enum { KINDS = 6, N = 2048, PLACES = 4096 };
+    for (int kind = 0; kind < KINDS; kind++) {
+        bool taken[PLACES] = {false};
+        int n = 0;
+        for (int i = 0; i < N; i++) {
+            const int64_t number = i, high = (int64_t)i << 48;
+            const double d = i;
+            const float pair[2] = {1, (float)i}, first[2] = {(float)i, 1};
+            const int32_t shifted[3] = {7, i << 16, 7};
+            const void *const user[KINDS] = {&number, &high, &d, pair, first, shifted};
+            const sett__memo_key key = {{42, 3, 7}, user[kind], kind == KINDS - 1 ? sizeof shifted : 8};
+            bool *at = &taken[sett__memo_hash(&key) % PLACES];
+            n += !*at;
+            *at = true;
+        }
+        ck_assert_msg(n > 1500, "kind %d: %d places", kind, n);
+    }
+}
+END_TEST
+
+/* A caller whose bytes differ each time, for one kernel, costs no more memory for ever. */
+START_TEST(memos_end)
+{
+    enum { TRIES = 20000 };
+    rig r;
+    start(&r);
+    const sett__digest d = digest_of(1, false);
+    sett_kernel *k = make(&r, &d);
+    land(&r, k);
+    int found = 0;
+    for (uint64_t i = 0; i < TRIES; i++) {
+        const sett__memo_key key = {{1, 0, 0}, &i, sizeof i};
+        sett__memo_put(r.ks, &key, k);
+        sett_kernel *got = sett__memo_get(r.ks, &key);
+        found += got == k;
+        ck_assert(got == k || !got);
+    }
+    ck_assert_int_gt(found, 4000);
+    ck_assert_int_lt(found, 5000);
+    finish(&r);
+}
+END_TEST
+
 /* The i'th way to ask: user data of 0 to 15 bytes, which many share, and some body, options and target. */
 static sett__memo_key asked(uint64_t i, unsigned char user[15])
 {
@@ -262,6 +309,8 @@ Suite *store_suite(void)
     tcase_add_test(t, expected);
     tcase_add_loop_test(t, by_digest, 0, 2);
     tcase_add_test(t, memos);
+    tcase_add_test(t, memo_places);
+    tcase_add_test(t, memos_end);
     tcase_add_test(t, while_it_grows);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);

@@ -173,7 +173,8 @@ typedef struct sett_compile_options {
     const void *user;   /* handed to the body */
     size_t user_size;   /* given: (body, user bytes, target, options) is remembered, and the next call with the
                          * same does not record. The bytes must hold all that the body depends on, no pointers.
-                         * Padding that differs only costs the memo: zero the struct first */
+                         * Padding that differs costs the memo, and 4096 of them and 8 a kernel
+                         * are kept: zero the struct first */
     int opt_level;      /* of the assembler, 1 to 4; 0: the default, 3. 4 is -O0 */
     bool line_info;     /* source lines in the cubin; call sites then join the key */
     bool no_fold;       /* tests: leave to the engines what the builder could fold */
