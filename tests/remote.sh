@@ -89,7 +89,7 @@ done
 redis_port=$((port + 3))
 for _ in 1 2 3 4 5 6 7 8; do
     redis_port=$((redis_port + 17))
-    eval "redis-server $redis_line --port $redis_port --bind 127.0.0.1 --dir $d --requirepass p@ss --maxmemory 64mb" >"$d/redis.log" 2>&1 &
+    eval "exec redis-server $redis_line --port $redis_port --bind 127.0.0.1 --dir $d --requirepass p@ss --maxmemory 64mb" >"$d/redis.log" 2>&1 &
     redis=$!
     answers $redis $redis_port && break
     kill $redis 2>/dev/null
