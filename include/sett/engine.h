@@ -9,7 +9,8 @@
  *         puts(err.text);
  *
  * An engine and its kernels may be used by many threads. Compiles run on threads that the
- * engine owns; two threads that want one key wait for one compile. */
+ * engine owns; two threads that want one key wait for one compile. No thread is to be cancelled (pthread_cancel) inside a
+ * call: it may hold a lock, or be the one that others wait for. */
 #ifndef SETT_ENGINE_H
 #define SETT_ENGINE_H
 #include <sett/base.h>
