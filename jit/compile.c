@@ -422,7 +422,8 @@ static sett_status sealed_miss(const request *r, const sett__digest *key, sett_e
 }
 
 /* One process asks the remote for, and compiles, what many miss. Whoever has waited looks again, without the turn where an
- * entry came meanwhile, and so does who got the turn at once: another may have had it between our look and our turn. A sealed engine takes no turn. */
+ * entry came meanwhile, and so does who got the turn at once: another may have had it between our look and our turn. A sealed
+ * engine takes no turn. */
 static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
     sett_engine *e = r->e;

@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the engine calls: tape bytes in, PTX out.
  *
- * How libsett-ptx.so is linked. Objects: those of ptx/ and the tape reader of lib/ (arena dtype
- * error expr tape verify), all -fPIC -fvisibility=hidden -ffunction-sections
- * -fdata-sections; those of ptx/ with $(llvm-config-22 --cppflags). Then
+ * The Makefile (PTX_LDFLAGS, PTX_WRAP, PTX_LIBS) says how libsett-ptx.so is linked: LLVM static, its symbols hidden, so that
+ * another LLVM in the process is not disturbed; of lib/ what the tape's reader needs. No z3, xml2, edit or ffi: nothing that
+ * is kept refers to them.
  *
- *     gcc -shared -o libsett-ptx.so OBJECTS -Wl,-soname,libsett-ptx.so
- *         -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,-Bsymbolic -Wl,--gc-sections
- *         -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-O1 -s      (36 MB; 56 without -s)
- *         -L$(llvm-config-22 --libdir) $(llvm-config-22 --link-static --libs nvptx passes)
- *         -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic -lm -ldl -lpthread
- *
- * No z3, xml2, edit or ffi: nothing that is kept refers to them. LLVM's own symbols stay
- * hidden, so another LLVM in the process is not disturbed.
- *
- * A compile owns its LLVM context and target machine; nothing is shared between threads but
- * what pthread_once sets up. The variables below are the plug-in's only mutable ones: LLVM's fatal handler gets no user
+ * A compile owns its LLVM context and target machine; nothing is shared between threads but what pthread_once and the first
+ * compile set up. The variables below and those of heap.c are the plug-in's only mutable ones: LLVM's fatal handler gets no user
  * pointer, so the job at hand is found through the thread; and that LLVM failed is true of the process, whatever engine
  * comes later, so it is remembered where the process has it once. */
 #include "ptx.h"

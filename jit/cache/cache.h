@@ -106,7 +106,6 @@ typedef struct sett__entry_name {
     char dir[3], file[68]; /* "ab", "cdef....sett" */
 } sett__entry_name;
 void sett__entry_name_of(const sett__digest *, sett__entry_name *);
-bool sett__disk_has(const sett__disk *, const sett__digest *key); /* a hint: something has the entry's name */
 bool sett__entry_name_read(const char *dir, const char *file, sett__digest *); /* false: no name of ours */
 /* Owned by us or by root; what the folder's trust has to say of others who may write. */
 bool sett__disk_owner(const struct stat *);

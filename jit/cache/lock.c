@@ -163,6 +163,17 @@ static off_t byte_of(const sett__digest *key)
     return (off_t)(v >> 1 ? v >> 1 : 1);
 }
 
+/* A hint: something has the entry's name. */
+static bool is_there(const sett__disk *d, const sett__digest *key)
+{
+    struct stat st;
+    sett__entry_name n;
+    char path[sizeof n.dir + sizeof n.file];
+    sett__entry_name_of(key, &n);
+    snprintf(path, sizeof path, "%s/%s", n.dir, n.file);
+    return d->v1 >= 0 && !d->os->fstatat(d->v1, path, &st, AT_SYMLINK_NOFOLLOW);
+}
+
 sett__turn sett__disk_lock(sett__disk *d, const sett__digest *key, double wait_ms, bool look, sett__ticket *ticket)
 {
     int saved = errno;
@@ -180,7 +191,7 @@ sett__turn sett__disk_lock(sett__disk *d, const sett__digest *key, double wait_m
             turn = SETT__TURN_NONE;
             break;
         }
-        if (look && sett__disk_has(d, key)) { /* else many who wait would have the turn one after another */
+        if (look && is_there(d, key)) { /* else many who wait would have the turn one after another */
             turn = SETT__TURN_THERE;
             break;
         }

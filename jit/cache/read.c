@@ -86,16 +86,6 @@ static int open_entry(const sett__disk *d, const sett__entry_name *n)
     return fd;
 }
 
-bool sett__disk_has(const sett__disk *d, const sett__digest *key)
-{
-    struct stat st;
-    sett__entry_name n;
-    char path[sizeof n.dir + sizeof n.file];
-    sett__entry_name_of(key, &n);
-    snprintf(path, sizeof path, "%s/%s", n.dir, n.file);
-    return d->v1 >= 0 && !d->os->fstatat(d->v1, path, &st, AT_SYMLINK_NOFOLLOW);
-}
-
 sett_status sett__entry_verify(const void *file, size_t len, const sett__digest *key, const sett__blob *material,
     const sett__auth *auth, sett__entry *e, sett_error *err)
 {
