@@ -649,10 +649,18 @@ static inline const sett__digest *sett__kernel_key(const sett_kernel *k) /* publ
 {
     return k->cpu ? &k->rest->cpu->key : &k->slot;
 }
-static inline sett_kernel *sett__head_at(const sett__heads *h, uint32_t i)
+/* The chunk that an index is in, and its place there. */
+static inline unsigned sett__head_chunk(uint32_t i, uint32_t *place)
 {
     unsigned top = 31 - (unsigned)__builtin_clz(i | (SETT__HEADS_FIRST - 1));
-    return h->chunk[top - 5] + (i - ((1u << top) & ~(SETT__HEADS_FIRST - 1u)));
+    *place = i - ((1u << top) & ~(SETT__HEADS_FIRST - 1u));
+    return top - 5;
+}
+static inline sett_kernel *sett__head_at(const sett__heads *h, uint32_t i)
+{
+    uint32_t place;
+    unsigned c = sett__head_chunk(i, &place);
+    return h->chunk[c] + place;
 }
 static inline size_t sett__heads_in(unsigned chunk)
 {
@@ -711,7 +719,7 @@ typedef struct sett__memo_key {
     const void *user;
     size_t user_size;
 } sett__memo_key;
-uint32_t sett__memo_hash(const sett__memo_key *);
+uint64_t sett__memo_hash(const sett__memo_key *);
 sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; or NULL */
 void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* failure to remember is no error */
 

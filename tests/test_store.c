@@ -167,6 +167,32 @@ START_TEST(memo_places)
 }
 END_TEST
 
+/* All the ways to ask for one kernel are told from each other's, among many kernels. */
+START_TEST(ways_of_one)
+{
+    enum { KERNELS = 300, WAYS = 7 };
+    static sett_kernel *k[KERNELS];
+    rig r;
+    start(&r);
+    for (uint64_t way = 0; way < WAYS; way++)
+        for (uint64_t i = 0; i < KERNELS; i++) {
+            const sett__digest d = digest_of(i, false);
+            const uint64_t user[2] = {i, way}, none[2] = {i, WAYS};
+            const sett__memo_key key = {{1, 0, way % 2}, user, sizeof user}, no = {{1, 0, way % 2}, none, sizeof none};
+            if (!way)
+                k[i] = make(&r, &d);
+            sett__memo_put(r.ks, &key, k[i]);
+            ck_assert_ptr_null(sett__memo_get(r.ks, &no));
+        }
+    for (uint64_t n = 0; n < KERNELS * WAYS; n++) {
+        const uint64_t user[2] = {n / WAYS, n % WAYS};
+        const sett__memo_key key = {{1, 0, n % WAYS % 2}, user, sizeof user};
+        ck_assert_ptr_eq(sett__memo_get(r.ks, &key), k[n / WAYS]);
+    }
+    finish(&r);
+}
+END_TEST
+
 /* A caller whose bytes differ each time, for one kernel, costs no more memory for ever. */
 START_TEST(memos_end)
 {
@@ -190,11 +216,17 @@ START_TEST(memos_end)
 }
 END_TEST
 
-/* The i'th way to ask: user data of 0 to 15 bytes, which many share, and some body, options and target. */
-static sett__memo_key asked(uint64_t i, unsigned char user[15])
+/* The i'th way to ask: user data of 0 to 47 bytes, which many share, and some body, options and target. Where some of it lies
+ * elsewhere than the rest of its memo, its last byte alone tells. */
+enum { USER = 47 };
+static sett__memo_key asked(uint64_t i, unsigned char user[USER])
 {
-    memset(user, (int)(i % 2), 15);
-    return (sett__memo_key){{i / 21, i / 63 % 2, i % 3}, user, i % 4 * 5};
+    static const size_t sizes[4] = {0, 32, 33, USER};
+    size_t size = sizes[i % 4];
+    memset(user, 7, USER);
+    if (size)
+        user[size - 1] = (unsigned char)(i % 2);
+    return (sett__memo_key){{i / 21, i / 63 % 2, i % 3}, user, size};
 }
 
 static bool same(const sett__memo_key *a, const sett__memo_key *b)
@@ -206,7 +238,7 @@ static bool same(const sett__memo_key *a, const sett__memo_key *b)
 START_TEST(memos)
 {
     static sett_kernel *want[MEMOS];
-    unsigned char user[2][15];
+    unsigned char user[2][USER];
     rig r;
     start(&r);
     for (uint64_t i = 0; i < MEMOS; i++) {
@@ -310,6 +342,7 @@ Suite *store_suite(void)
     tcase_add_loop_test(t, by_digest, 0, 2);
     tcase_add_test(t, memos);
     tcase_add_test(t, memo_places);
+    tcase_add_test(t, ways_of_one);
     tcase_add_test(t, memos_end);
     tcase_add_test(t, while_it_grows);
     tcase_set_timeout(t, 60);
