@@ -217,7 +217,7 @@ $(COVER)/oom/oom: $(B)/obj/tests/oom.o $(B)/obj/tests/folder.o $(NAMED) $(COVERE
 	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 $(COVER)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,rig.o folder.o sample.o fuzz_cache.o) $(COVER_OBJ) $(B)/libsett.a | $(B)/fake-ptx.so
 	@mkdir -p $(@D); ln -sf ../../$(B)/fake-ptx.so $(@D)/
-	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -Wl,-u,__gcov_dump -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
 # ---- targets -------------------------------------------------------------------------
 setup: ## install the Debian packages that are missing

@@ -60,6 +60,13 @@ int open_files(void); /* of this process */
 typedef bool crew_fn(int index, void *user);
 int crew_run(int n, crew_fn *prepare_or_null, crew_fn *, void *user, double *ms);
 
+/* A row of many tries that need nothing of each other: fn runs in a process a core, each in a root of its own, and makes
+ * those of its tries for which my_turn() is true there: it is so in one of them each time that all ask. Gives the sum of
+ * what fn gave, and 1 for each process that died; *tried: the sum of theirs. */
+typedef long tries_fn(bool full, long *tried);
+long by_turns(tries_fn *, bool full, long *tried);
+bool my_turn(void);
+
 /* An engine with the fake compiler and a script for an assembler; its cache uses `os`. */
 sett_engine *engine_with(const sett__os *os, int wait_ms);
 /* Kernel number `number`: its columns follow from it, and so does its key. */

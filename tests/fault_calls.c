@@ -79,18 +79,27 @@ static long one_kill(mishap what, long at, uint64_t seed)
     return inspect(what == MISHAP_KILL_BEFORE ? "killed before call" : "killed after call", at);
 }
 
-long f3_kills(bool full, char *figures, size_t size)
+static long lives(bool full, long *kills)
 {
-    long bad = 0, kills = 0, total = 0;
+    long bad = 0, n = 0;
     for (uint64_t seed = 0; seed < (full ? 20 : 2); seed++) {
         plan_set(NULL);
         if (!life(&os_faulty, seed)) /* how many calls there are */
             return complain("it fails with nothing planned");
-        total = calls_in_all;
-        for (long k = 1 + (long)seed % 7; k <= total && bad < 20; k += full ? 3 : 29, kills++)
-            bad += one_kill(kills % 2 ? MISHAP_KILL_BEFORE : MISHAP_KILL_AFTER, k, seed);
+        long total = calls_in_all;
+        for (long k = 1 + (long)seed % 7; k <= total && bad < 20; k += full ? 3 : 29, n++)
+            if (my_turn()) {
+                bad += one_kill(n % 2 ? MISHAP_KILL_BEFORE : MISHAP_KILL_AFTER, k, seed);
+                ++*kills;
+            }
     }
-    snprintf(figures, size, "%ld kills over %ld calls", kills, total);
+    return bad;
+}
+
+long f3_kills(bool full, char *figures, size_t size)
+{
+    long kills, bad = by_turns(lives, full, &kills);
+    snprintf(figures, size, "%ld kills of %d lives", kills, full ? 20 : 2);
     return bad;
 }
 

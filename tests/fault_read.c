@@ -198,7 +198,7 @@ static long fail_each(place *p, const struct scene *sc, long step, long *tried)
         for (long at = 1; at <= total; at++)
             for (size_t i = 0; i < 2 * SETT__COUNT(errors) && bad < 20; i++) {
                 const plan how = {MISHAP_ERROR, -1, at, i % 2, errors[i / 2], 0, 0};
-                if (turn++ % step)
+                if (turn++ % step || !my_turn())
                     continue;
                 bad += !set_scene(p, sc);
                 if (read_folder(p, &how, layer_only) < 0 || !heals(p))
@@ -373,19 +373,33 @@ static long replaced_meanwhile(place *p)
     return bad;
 }
 
+static void place_new(place *p)
+{
+    sett__entry_name n;
+    quick = sett__os_libc;
+    quick.fdatasync = at_once;
+    made_new(&p->m, 1, CUBIN_SIZE);
+    sett__entry_name_of(&p->m.key, &n);
+    snprintf(p->dir, sizeof p->dir, "%s/v1/%s", in_root("cache"), n.dir);
+    snprintf(p->entry, sizeof p->entry, "%s/v1/%s/%s", in_root("cache"), n.dir, n.file);
+}
+
+static long each_fails(bool full, long *tried)
+{
+    place p;
+    long bad = 0;
+    place_new(&p);
+    for (size_t i = 0; i < SETT__COUNT(scenes); i++)
+        bad += fail_each(&p, &scenes[i], full ? 1 : 97, tried);
+    made_free(&p.m);
+    return bad;
+}
+
 long r1_folder(bool full, char *figures, size_t size)
 {
     place p;
-    sett__entry_name n;
-    long bad = 0, tried = 0;
-    quick = sett__os_libc;
-    quick.fdatasync = at_once;
-    made_new(&p.m, 1, CUBIN_SIZE);
-    sett__entry_name_of(&p.m.key, &n);
-    snprintf(p.dir, sizeof p.dir, "%s/v1/%s", in_root("cache"), n.dir);
-    snprintf(p.entry, sizeof p.entry, "%s/v1/%s/%s", in_root("cache"), n.dir, n.file);
-    for (size_t i = 0; i < SETT__COUNT(scenes); i++)
-        bad += fail_each(&p, &scenes[i], full ? 1 : 97, &tried);
+    long tried, bad = by_turns(each_fails, full, &tried);
+    place_new(&p);
     bad += !set_scene(&p, &scenes[0]) || read_folder(&p, &(plan){.what = MISHAP_SHORT, .call = -1, .at = -1}, false) != SETT_OK;
     bad += replaced_meanwhile(&p) + in_trouble(&p) + walks(&p);
     snprintf(figures, size, "%zu things in an entry's place, %ld errors of 16 kinds, 7 changes meanwhile", SETT__COUNT(scenes), tried);

@@ -66,6 +66,9 @@ int open_files(void)
 }
 
 /* ---- processes ------------------------------------------------------------------------------------ */
+/* What a process of a coverage build has counted would be lost with _exit(). */
+extern void __gcov_dump(void) __attribute__((weak));
+
 int crew_run(int n, crew_fn *prepare, crew_fn *fn, void *user, double *ms)
 {
     enum { MOST = 64 };
@@ -84,6 +87,8 @@ int crew_run(int n, crew_fn *prepare, crew_fn *fn, void *user, double *ms)
             double start = sett__now_ms();
             ok = ok && fn(i, user);
             shared[i] = sett__now_ms() - start;
+            if (__gcov_dump)
+                __gcov_dump();
             _exit(!ok);
         }
     for (int i = 0; i < n; i++)
@@ -95,6 +100,45 @@ int crew_run(int n, crew_fn *prepare, crew_fn *fn, void *user, double *ms)
         memcpy(ms, shared, sizeof(double) * (size_t)n);
     close(ready[0]), close(ready[1]), close(go[0]);
     munmap(shared, sizeof(double) * (size_t)n);
+    return bad;
+}
+
+static struct turns {
+    tries_fn *fn;
+    bool full;
+    int crew, index;
+    long asked;
+    atomic_long *sums; /* failures, tries */
+} turns = {.crew = 1};
+
+bool my_turn(void)
+{
+    return turns.asked++ % turns.crew == turns.index;
+}
+
+static bool take_turns(int index, void *user)
+{
+    long tried = 0;
+    turns.index = index;
+    make_root();
+    atomic_fetch_add(&turns.sums[0], turns.fn(turns.full, &tried));
+    drop_root();
+    atomic_fetch_add(&turns.sums[1], tried);
+    (void)user;
+    return true;
+}
+
+long by_turns(tries_fn *fn, bool full, long *tried)
+{
+    enum { MOST = 64 };
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    atomic_long *sums = mmap(NULL, 2 * sizeof *sums, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (sums == MAP_FAILED)
+        return complain("no memory");
+    turns = (struct turns){fn, full, (int)(cores < 1 ? 1 : cores > MOST ? MOST : cores), 0, 0, sums};
+    long bad = crew_run(turns.crew, NULL, take_turns, NULL, NULL) + sums[0];
+    *tried = sums[1];
+    munmap(sums, 2 * sizeof *sums);
     return bad;
 }
 
