@@ -276,6 +276,71 @@ static double launches(sett_engine *e, const uint8_t (*key)[32], int n)
     return quantile(sample, SAMPLES, 0.5);
 }
 
+enum { OWN = 16, TOGETHER = 200000, THREADS = 4 };
+typedef struct hitter {
+    sett_engine *e;
+    const uint8_t (*key)[32];
+    int64_t first;
+    way w;
+    pthread_barrier_t *start;
+    double ns;
+} hitter;
+
+static void *hit_own(void *user)
+{
+    hitter *h = user;
+    pthread_barrier_wait(h->start);
+    double start = now_us();
+    for (int i = 0; i < TOGETHER; i++) {
+        const variant v = {h->first + i % OWN, 0};
+        sett_kernel *k;
+        if (h->w == BY_KEY)
+            must(sett_kernel_get(h->e, h->key[v.number], &k, NULL), NULL);
+        else
+            k = compile(h->e, &v, target, true);
+        sett_kernel_release(k);
+    }
+    h->ns = (now_us() - start) * 1e3 / TOGETHER;
+    return NULL;
+}
+
+/* ns of one hit of threads at once, each among kernels of its own: the mean of the slowest, at best. */
+static double hits_together(sett_engine *e, const uint8_t (*key)[32], int n, way w)
+{
+    double best = 1e9;
+    for (int round = 0; round < 7; round++) {
+        hitter h[THREADS];
+        pthread_t id[THREADS];
+        pthread_barrier_t start;
+        double ns = 0;
+        pthread_barrier_init(&start, NULL, (unsigned)n);
+        for (int i = 0; i < n; i++) {
+            h[i] = (hitter){e, key, (int64_t)i * OWN, w, &start, 0};
+            if (pthread_create(&id[i], NULL, hit_own, &h[i]))
+                exit(1);
+        }
+        for (int i = 0; i < n; i++) {
+            pthread_join(id[i], NULL);
+            ns = h[i].ns > ns ? h[i].ns : ns;
+        }
+        pthread_barrier_destroy(&start);
+        best = ns < best ? ns : best;
+    }
+    return best;
+}
+
+static void rows_together(sett_engine *e, const uint8_t (*key)[32])
+{
+    char what[100];
+    for (way w = BY_KEY; w <= BY_MEMO; w++) {
+        double alone = hits_together(e, key, 1, w);
+        for (int n = 2; n <= THREADS && n <= sysconf(_SC_NPROCESSORS_ONLN); n += 2) {
+            snprintf(what, sizeof what, "hits by %s of %d threads at once, each among 16 kernels of its own, to those of one (%.0f ns)", w == BY_KEY ? "key" : "the memo", n, alone);
+            row(what, hits_together(e, key, n, w) / alone, 0, "times");
+        }
+    }
+}
+
 static void table_of_memory(int many)
 {
     uint8_t(*key)[32] = calloc((size_t)many, sizeof *key);
@@ -296,6 +361,8 @@ static void table_of_memory(int many)
         ns[round][BY_MEMO] = hit(e, (const uint8_t(*)[32])key, n, BY_MEMO);
         recorded[round] = beyond_recording(e, n, 0);
         launch[round] = launches(e, (const uint8_t(*)[32])key, n);
+        if (!round)
+            rows_together(e, (const uint8_t(*)[32])key);
     }
     for (int i = 0; i < HOT; i++)
         memcpy(hot[i], key[(int64_t)i * many / HOT], sizeof hot[i]);

@@ -521,7 +521,7 @@ static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **o
     if (s)
         return s;
     if (found.kernel) {
-        sett__count(&e->count.memory_hits, 1);
+        sett__count(&sett__stripe_of(e)->memory_hits, 1);
         *out = found.kernel;
         return SETT_OK;
     }
@@ -608,7 +608,7 @@ sett_status sett_compile(
         s = options_of(&o, &copy, err);
     bool remembers = !s && o->user_size && memo_key(o, body, &memo);
     if (remembers && (*out = sett__memo_get(e->kernels, &memo))) {
-        sett__count(&e->count.memo_hits, 1);
+        sett__count(&sett__stripe_of(e)->memo_hits, 1);
         return SETT_OK;
     }
     if (!s)
@@ -684,7 +684,7 @@ static __attribute__((noinline)) sett_status get_missed(
         s = join(e, "a key", found.flight, out, &why);
     } else {
         sett_kernel *landed = sett__kernels_peek(e->kernels, key);
-        sett__count(&e->count.memory_hits, landed != NULL);
+        sett__count(&sett__stripe_of(e)->memory_hits, landed != NULL);
         s = landed ? SETT_E_NOT_CACHED : read_key(e, key, out, &why);
         sett__kernels_land(e->kernels, found.flight, *out, s, &why);
         sett_kernel_release(landed);
@@ -713,7 +713,7 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
     if (s)
         return s;
     if ((*out = sett__kernels_peek(e->kernels, &digest))) {
-        sett__count(&e->count.memory_hits, 1);
+        sett__count(&sett__stripe_of(e)->memory_hits, 1);
         return SETT_OK;
     }
     int saved = errno;

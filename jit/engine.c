@@ -215,9 +215,10 @@ sett_status sett_engine_open(sett_engine **out, const sett_engine_options *optio
     if (!out)
         return sett__error(err, SETT_E_ARGUMENT, "sett_engine_open: the first argument is NULL");
     *out = NULL;
-    sett_engine *e = calloc(1, sizeof *e);
+    sett_engine *e = aligned_alloc(alignof(sett_engine), sizeof *e);
     if (!e)
         return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
+    memset(e, 0, sizeof *e);
     atomic_init(&e->refs, 1);
     pthread_mutex_init(&e->blocks.lock, NULL);
     pthread_mutex_init(&e->stand_ins.lock, NULL);

@@ -26,9 +26,10 @@
  * sett_device_counts, and Prometheus' text (metrics.c); docs/runtime.md is compared with that. A public struct that lacks
  * one, or has one more, does not compile.
  * C(field, help): how often, or how many bytes. T(count, nanoseconds, name, help): how often, and how long in all. */
-#define SETT__COUNTERS(C, T) \
+#define SETT__HITS(C) /* of the memory: by stripes, below */ \
     C(memo_hits, "Kernels found by user data, not recorded") \
-    C(memory_hits, "Kernels found in memory by key") \
+    C(memory_hits, "Kernels found in memory by key")
+#define SETT__COUNTERS(C, T) \
     C(disk_hits, "Kernels found on disk") \
     C(remote_hits, "Kernels found on the remote, after a miss") \
     C(misses, "Kernels found nowhere at the first look") \
@@ -531,6 +532,12 @@ typedef struct sett__counters {
     SETT__COUNTERS(SETT__COUNT_FIELD, SETT__TIME_FIELD)
     atomic_uint_fast64_t longest_us; /* of a compile so far */
 } sett__counters;
+/* Hits in memory are counted by as many as come at once, each thread in a line that is mostly its own: two that found
+ * different kernels would wait for each other there alone. */
+enum { SETT__STRIPE_BITS = 5 };
+typedef struct sett__stripe {
+    alignas(64) SETT__HITS(SETT__COUNT_FIELD)
+} sett__stripe;
 typedef struct sett__workers sett__workers; /* worker.c */
 typedef struct sett__kernels sett__kernels; /* store.c */
 struct sett_engine {
@@ -557,7 +564,13 @@ struct sett_engine {
     sett__counters count;              /* between what hits do not read: each of them writes here */
     const char *provoke;               /* tests: handed to the plug-in */
     char no_cuda[256];                 /* why */
+    sett__stripe stripe[1 << SETT__STRIPE_BITS];
 };
+/* The calling thread's. Threads' ids lie at equal distances, which the golden ratio spreads. */
+static inline sett__stripe *sett__stripe_of(sett_engine *e)
+{
+    return &e->stripe[((uint64_t)(uintptr_t)pthread_self() >> 6) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - SETT__STRIPE_BITS)];
+}
 static inline sett__logger *sett__logger_of(const sett_engine *e)
 {
     return (sett__logger *)(uintptr_t)&e->log;

@@ -15,7 +15,7 @@ void sett__count_ms(atomic_uint_fast64_t *times, atomic_uint_fast64_t *ns, doubl
 #define TWO(...) +2
 /* Beside what is listed: size, five sums over layers, kernels, the flags; size, two strings, cap, entries and two times
  * flags, the signer; size. */
-static_assert(sizeof(sett_stats) == 8 * (0 SETT__COUNTERS(ONE, TWO) + 8), "sett_stats has what is listed, and no more");
+static_assert(sizeof(sett_stats) == 8 * (0 SETT__HITS(ONE) SETT__COUNTERS(ONE, TWO) + 8), "sett_stats has what is listed, and no more");
 static_assert(sizeof(sett_cache_layer_info) == 8 * (0 SETT__LAYER_COUNTERS(ONE) + 7) + 32, "as above");
 static_assert(sizeof(sett_device_counts) == 8 * (0 SETT__DEVICE_COUNTERS(ONE, TWO) + 1), "as above");
 
@@ -27,6 +27,11 @@ static void collect(const sett_engine *e, sett_stats *s)
     SETT__COUNTERS(C, T)
 #undef C
 #undef T
+    for (size_t i = 0; i < SETT__COUNT(e->stripe); i++) {
+#define C(field, ...) s->field += e->stripe[i].field;
+        SETT__HITS(C)
+#undef C
+    }
     s->compiler_loaded = sett__plugin_loaded(e->workers);
     s->sealed = e->sealed;
     s->faulted = e->cuda && sett__cuda_faulted(e->cuda);
@@ -65,6 +70,7 @@ enum { COUNTER, SUMMARY, GAUGE, FLAG, IS_NULL, INFO }; /* of what lies at `at`: 
 /* X(of, kind, struct, field, nanoseconds, name, help), in the order that they are written. */
 #define METRICS(X) \
     X(ENGINE, INFO, sett_stats, size, size, "info", "1, for its labels") \
+    SETT__HITS(C) \
     SETT__COUNTERS(C, T) \
     X(ENGINE, GAUGE, sett_stats, kernels, size, "kernels", "Kernels held in memory") \
     X(ENGINE, FLAG, sett_stats, compiler_loaded, size, "compiler_loaded", "Is the compiler plug-in mapped?") \

@@ -239,6 +239,7 @@ static const scrape *compare(const sett_engine *e)
 #define T(times, ns, name, help) \
     ck_assert_double_eq(value_of(s, "sett_" name "_seconds_count"), (double)st.times); \
     ck_assert_double_eq_tol(value_of(s, "sett_" name "_seconds_sum"), (double)st.ns * 1e-9, 1e-9);
+    SETT__HITS(C)
     SETT__COUNTERS(C, T)
 #undef C
 #undef T

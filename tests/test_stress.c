@@ -35,6 +35,7 @@ typedef struct member {
     uint64_t seed;
     struct timespec end;
     long rounds;
+    uint64_t remembered; /* rounds that gave their bytes */
     const char *wrong;
     sett_error err;
 } member;
@@ -80,6 +81,7 @@ static const char *one_round(member *m)
     sett_kernel *k, *found;
     sett_kernel_info info = {.size = sizeof info};
     sett_stats st = {.size = sizeof st};
+    m->remembered += o.user_size > 0;
     if (sett_compile(m->e, scale, &o, &k, &m->err))
         return "a compile failed";
     const char *wrong = launch_and_compare(m, k, f.by, dice >> 9 & 1);
@@ -106,6 +108,21 @@ static void *work(void *user)
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while (!m->wrong && (now.tv_sec < m->end.tv_sec || (now.tv_sec == m->end.tv_sec && now.tv_nsec < m->end.tv_nsec)));
     return NULL;
+}
+
+/* Nothing that many count at once is lost: each compile was remembered or recorded, and each body that was recorded was in memory, made
+ * or waited for; each kernel that was asked for by key was in memory. */
+static void counted(const sett_engine *e, const member *m)
+{
+    sett_stats st = {.size = sizeof st};
+    uint64_t rounds = 0, remembered = 0;
+    for (int i = 0; i < THREADS; i++)
+        rounds += (uint64_t)m[i].rounds, remembered += m[i].remembered;
+    sett_engine_stats(e, &st);
+    ck_assert_uint_eq(st.memo_hits + st.records, rounds + 1);
+    ck_assert_uint_eq(st.memory_hits + st.misses + st.joined, rounds + st.records);
+    ck_assert_uint_le(st.memo_hits, remembered);
+    ck_assert_uint_ge(st.memo_hits + KEYS * THREADS, remembered);
 }
 
 START_TEST(one_engine_many_threads)
@@ -135,6 +152,7 @@ START_TEST(one_engine_many_threads)
         ck_assert_msg(!m[i].wrong, "thread %d, round %ld: %s: %s", i, m[i].rounds, m[i].wrong, m[i].err.text);
         ck_assert_int_gt(m[i].rounds, 0);
     }
+    counted(e, m);
     sett_kernel_release(shared);
     sett_engine_close(e);
 }
