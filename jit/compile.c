@@ -232,75 +232,14 @@ static sett_status make_key(const request *r, recorded *rec, sett_error *err)
 }
 
 /* ---- making a kernel ---------------------------------------------------------------------------- */
-typedef struct lookup {
-    sett_engine *e;
-    const sett__digest *key;
-    sett_kernel **out;
-    sett_origin origin;
-    sett__ticket *ticket; /* goes with what the folder is given; or NULL */
-} lookup;
-
-/* What it refuses is a miss, not damage; the kernel is then released. */
-static sett_status check_toolchain(sett_engine *e, sett_kernel **k, sett_error *err)
-{
-    const sett__meta *m = sett__meta_of(*k);
-    if (e->opt.toolchain == SETT_TOOLCHAIN_ANY || sett__workers_would_use(e->workers, m->compiler, m->assembler))
-        return SETT_OK;
-    sett__error(err, SETT_E_NOT_CACHED, "%s was made by %s and %s, which this machine would not use", m->name, m->compiler,
-        m->assembler);
-    sett_kernel_release(*k);
-    *k = NULL;
-    return SETT_E_NOT_CACHED;
-}
-
-/* A verified entry that this version cannot use after all (a META of another version) is damaged for us: it goes,
- * or it would stand in the way of the one that replaces it. */
-static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_error *err)
-{
-    const lookup *l = user;
-    sett_cache_layer_info info = {.size = sizeof info};
-    if (sett__kernels_refused(l->e->kernels, l->key)) {
-        sett__entry_free(entry);
-        return sett__error(err, SETT_E_NOT_CACHED, "the driver did not load its code before");
-    }
-    sett__disk *folder = l->origin == SETT_FROM_REMOTE ? sett__cache_folder(l->e->cache) : NULL;
-    sett__entry copy = {0};
-    if (folder && !sett__disk_read_only(folder))
-        sett__entry_copy(entry, &copy, NULL); /* without memory for it, it is fetched again another time */
-    sett__cache_layer(l->e->cache, layer, &info);
-    sett_status s = sett__kernel_of_entry(l->e, l->key, entry, l->origin, info.path ? info.path : "", l->out, err);
-    if (!s)
-        s = check_toolchain(l->e, l->out, err);
-    if (s) {
-        sett__entry_free(&copy);
-        return s;
-    }
-    if (copy.owned)
-        sett__workers_keep(l->e->workers, l->key, &copy, l->ticket);
-    sett__count(l->origin == SETT_FROM_DISK ? &l->e->count.disk_hits : &l->e->count.remote_hits, 1);
-    return SETT_OK;
-}
-
-static sett_status disk_kernel(
-    sett_engine *e, const sett__digest *key, const sett__blob *material, bool again, sett_kernel **out, sett_error *err)
-{
-    lookup l = {e, key, out, SETT_FROM_DISK, NULL};
-    return (again ? sett__cache_find_again : sett__cache_find)(e->cache, key, material, use_entry, &l, err);
-}
-
-static sett_status remote_kernel(sett_engine *e, const sett__digest *key, const sett__blob *material, sett__ticket *ticket,
-    sett_kernel **out, sett_error *err)
-{
-    lookup l = {e, key, out, SETT_FROM_REMOTE, ticket};
-    return sett__cache_fetch(e->cache, key, material, use_entry, &l, err);
-}
-
 /* SETT_E_NOT_CACHED: the compiler's turn. */
 static sett_status from_disk(const request *r, const recorded *rec, bool again, sett_kernel **out, sett_error *err)
 {
     const sett__blob material = {rec->material, rec->material_len};
     sett_error why = {0};
-    sett_status s = disk_kernel(r->e, &rec->key, &material, again, out, &why);
+    const sett__reading how = {.material = &material, .record_ms = rec->ms};
+    sett_status s = again ? sett__read_again(r->e, &rec->key, &how, out, &why)
+                          : sett__read(r->e, &rec->key, SETT_FROM_DISK, &how, out, &why);
     if (s && s != SETT_E_NOT_CACHED) /* LLVM would ask for far more memory, and a sealed engine would call it a miss */
         return sett__error(err, s, "%s", why.text);
     if (s)
@@ -314,7 +253,8 @@ static sett_status from_remote(
 {
     const sett__blob material = {rec->material, rec->material_len};
     sett_error why = {0};
-    sett_status s = r->opt.ptx_only ? SETT_E_NOT_CACHED : remote_kernel(r->e, &rec->key, &material, ticket, out, &why);
+    const sett__reading how = {&material, ticket, rec->ms};
+    sett_status s = r->opt.ptx_only ? SETT_E_NOT_CACHED : sett__read(r->e, &rec->key, SETT_FROM_REMOTE, &how, out, &why);
     return s && s != SETT_E_NOT_CACHED ? sett__error(err, s, "%s", why.text) : s;
 }
 
@@ -384,6 +324,7 @@ static sett_status from_compiler(
     sett__count(&e->count.failures, s != SETT_OK);
     if (s)
         return s;
+    (*out)->rest->record_ms = rec->ms;
     (*out)->rest->codegen_ms = made.codegen_ms;
     (*out)->rest->assemble_ms = made.assemble_ms;
     remember_longest(e, made.codegen_ms + made.assemble_ms);
@@ -472,8 +413,6 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     if (s)
         return s;
     s = r->cpu || r->opt.ptx_only ? SETT_E_NOT_CACHED : from_disk(r, rec, false, out, err);
-    if (!s)
-        (*out)->rest->record_ms = rec->ms;
     if (!s && r->e->opt.cache_verify && !atomic_load_explicit(&r->e->sealed, memory_order_relaxed))
         verify(r, rec, *out);
     if (s != SETT_E_NOT_CACHED)
@@ -481,11 +420,10 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     sett__count(&r->e->count.misses, 1);
     s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler_in_turn(r, rec, out, err);
-    if (s)
+    if (s || !r->cpu)
         return s;
     (*out)->rest->record_ms = rec->ms;
-    if (r->cpu)
-        give_report(rec, *out);
+    give_report(rec, *out);
     return SETT_OK;
 }
 
@@ -498,17 +436,6 @@ static __attribute__((noinline)) sett_status make_and_land(
     if (s && err)
         *err = why;
     sett__kernels_land(r->e->kernels, flight, s ? NULL : *out, s, &why);
-    return s;
-}
-
-static __attribute__((noinline)) sett_status join(
-    sett_engine *e, const char *name, sett__flight *flight, sett_kernel **out, sett_error *err)
-{
-    double start = sett__now_ms();
-    sett__range_begin("join", name);
-    sett_status s = sett__kernels_wait(e->kernels, flight, out, err);
-    sett__range_end();
-    sett__count_ms(&e->count.joined, &e->count.join_ns, sett__now_ms() - start);
     return s;
 }
 
@@ -527,7 +454,7 @@ static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **o
     }
     if (found.lead)
         return make_and_land(r, rec, found.flight, out, err);
-    return join(e, r->name, found.flight, out, err);
+    return sett__join_flight(e, r->name, found.flight, out, err);
 }
 
 static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
@@ -637,87 +564,6 @@ sett_status sett_compile_tape(sett_engine *e, const void *tape, size_t len, cons
         s = compile_recorded(&r, &rec, out, err);
         recorded_free(&rec);
     }
-    errno = saved;
-    return s;
-}
-
-/* err: why. */
-static sett_status missed_key(sett_engine *e, const sett__digest *key, sett_error *err)
-{
-    char hex[65];
-    const sett_error why = *err;
-    bool sealed = atomic_load_explicit(&e->sealed, memory_order_relaxed);
-    sett__hex_write(key->b, hex);
-    sett__count(&e->count.misses, 1);
-    sett__count(&e->count.sealed_misses, sealed);
-    if (sealed)
-        sett__log(e, SETT_LOG_WARNING, "cache", "a kernel of key %s is missed, and the engine is sealed", hex);
-    return sett__error(err, SETT_E_NOT_CACHED, "no kernel of key %s: %s", hex, why.text);
-}
-
-static sett_status read_key(sett_engine *e, const sett__digest *key, sett_kernel **out, sett_error *err)
-{
-    sett_error why = {0};
-    sett_status s = disk_kernel(e, key, NULL, false, out, err);
-    if (s == SETT_E_NOT_CACHED && (s = remote_kernel(e, key, NULL, NULL, out, &why)) == SETT_E_MEMORY)
-        sett__error(err, s, "%s", why.text);
-    return s == SETT_E_NOT_CACHED ? missed_key(e, key, err) : s;
-}
-
-/* One reads for all who miss a key. Its flight has a name of its own: who compiles that key must not end as this may. What
- * another landed meanwhile, by either way, is in memory at the end. */
-static __attribute__((noinline)) sett_status get_missed(
-    sett_engine *e, const sett__digest *key, sett_kernel **out, sett_error *err)
-{
-    const struct {
-        char what[8];
-        sett__digest key;
-    } flight = {"get", *key};
-    sett__digest name;
-    sett__found found;
-    sett_error why = {0};
-    sett__sha256(&flight, sizeof flight, &name);
-    sett_status s = sett__kernels_find(e->kernels, &name, false, &found, err);
-    if (s)
-        return s;
-    if (!found.lead) {
-        s = join(e, "a key", found.flight, out, &why);
-    } else {
-        sett_kernel *landed = sett__kernels_peek(e->kernels, key);
-        sett__count(&sett__stripe_of(e)->memory_hits, landed != NULL);
-        s = landed ? SETT_E_NOT_CACHED : read_key(e, key, out, &why);
-        sett__kernels_land(e->kernels, found.flight, *out, s, &why);
-        sett_kernel_release(landed);
-    }
-    sett_kernel *held = sett__kernels_peek(e->kernels, key);
-    if (held) {
-        sett_kernel_release(*out);
-        *out = held;
-        return SETT_OK;
-    }
-    if (s && err)
-        *err = why;
-    return s;
-}
-
-sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel **out, sett_error *err)
-{
-    sett__digest digest;
-    if (!e || !key || !out)
-        return sett__error(
-            err, SETT_E_ARGUMENT, "sett_kernel_get: the engine, the key or the place for the kernel is NULL");
-    memcpy(digest.b, key, sizeof digest.b);
-    sett__heads_expect(&e->heads, &digest);
-    *out = NULL;
-    sett_status s = sett__engine_check(e, err);
-    if (s)
-        return s;
-    if ((*out = sett__kernels_peek(e->kernels, &digest))) {
-        sett__count(&sett__stripe_of(e)->memory_hits, 1);
-        return SETT_OK;
-    }
-    int saved = errno;
-    s = get_missed(e, &digest, out, err);
     errno = saved;
     return s;
 }

@@ -678,6 +678,20 @@ uint64_t sett__memo_hash(const sett__memo_key *);
 sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; or NULL */
 void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* failure to remember is no error */
 
+/* ---- read.c: kernels that the cache holds; sett_kernel_get ------------------------------------------------- */
+typedef struct sett__reading {
+    const sett__blob *material; /* of the key; NULL: it is not known */
+    sett__ticket *ticket;       /* goes with what the folder is given of a remote; or NULL */
+    double record_ms;           /* of whoever reads it */
+} sett__reading;
+/* SETT_FROM_DISK: from the layers of this machine; SETT_FROM_REMOTE. One read for all threads that want the key at once.
+ * SETT_E_NOT_CACHED: none that may be used. */
+sett_status sett__read(sett_engine *, const sett__digest *key, sett_origin, const sett__reading *, sett_kernel **, sett_error *);
+/* From the folder that is written, by who has waited for the turn to compile, or has it. */
+sett_status sett__read_again(sett_engine *, const sett__digest *key, const sett__reading *, sett_kernel **, sett_error *);
+/* Waits for a flight that another leads, once for each find without lead. name: for profilers. */
+sett_status sett__join_flight(sett_engine *, const char *name, sett__flight *, sett_kernel **, sett_error *);
+
 /* ---- plugin.c: finding and opening what lies beside libsett.so --------------------------------------------- */
 enum { SETT__SHARED_PATH = 4096 };
 typedef struct sett__shared { /* a shared object of ours */

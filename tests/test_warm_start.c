@@ -6,6 +6,7 @@
 #include "suite.h"
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { KERNELS = 24, THREADS = 4, FDS = 1024 };
 static atomic_int entries, entry_reads, pack_reads; /* files of entries that were opened; reads of them, and of packs */
@@ -27,9 +28,13 @@ static int counting_openat(int at, const char *path, int flags, mode_t mode)
     return fd;
 }
 
+static atomic_bool slowly; /* entries are read so that whoever wants one meanwhile comes in time */
+
 static ssize_t counting_pread(int fd, void *to, size_t len, off_t from)
 {
     char what = fd >= 0 && fd < FDS ? kind[fd] : 0;
+    if (slowly && what == 'e')
+        usleep(20000);
     entry_reads += what == 'e';
     pack_reads += what == 'p';
     return sett__os_libc.pread(fd, to, len, from);
@@ -224,4 +229,72 @@ START_TEST(each_key_once)
 }
 END_TEST
 
-SUITE_IN_ROOT(warm_start, each_entry_once, each_key_once)
+/* Half of those who come at once ask for the key, half compile it. What is there is read once for all of them; what is not, is
+ * compiled by these once, and those miss it or get it, without a wait for the compiler. */
+typedef struct either {
+    asker a;
+    const variant *v;
+} either;
+
+static void *ask_either(void *user)
+{
+    either *m = user;
+    const sett_compile_options o = {.size = sizeof o, .name = "scale", .target = "sm_90a", .user = m->v};
+    if (!m->v)
+        return ask(&m->a);
+    pthread_barrier_wait(m->a.together);
+    m->a.status = sett_compile(m->a.e, scale, &o, &m->a.kernel, &m->a.err);
+    return NULL;
+}
+
+static void wanted_at_once(sett_engine *e, int number, bool there)
+{
+    const variant v = {40 + number, 64, 2.0};
+    const sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .user = &v};
+    uint8_t key[32];
+    pthread_barrier_t together;
+    either m[ASKERS];
+    pthread_t id[ASKERS];
+    sett_kernel *k;
+    ck_assert_int_eq(sett_key(e, scale, &o, key, NULL), SETT_OK);
+    ck_assert_int_eq(pthread_barrier_init(&together, NULL, ASKERS), 0);
+    for (int i = 0; i < ASKERS; i++) {
+        m[i] = (either){{.e = e, .key = key, .together = &together}, i % 2 ? &v : NULL};
+        ck_assert_int_eq(pthread_create(&id[i], NULL, ask_either, &m[i]), 0);
+    }
+    for (int i = 0; i < ASKERS; i++)
+        ck_assert_int_eq(pthread_join(id[i], NULL), 0);
+    ck_assert_int_eq(sett_kernel_get(e, key, &k, NULL), SETT_OK);
+    for (int i = 0; i < ASKERS; i++) {
+        if (there || m[i].v || !m[i].a.status)
+            ck_assert_ptr_eq(m[i].a.kernel, k);
+        else
+            ck_assert(m[i].a.status == SETT_E_NOT_CACHED && !m[i].a.kernel && strstr(m[i].a.err.text, "no kernel of key"));
+        sett_kernel_release(m[i].a.kernel);
+    }
+    sett_kernel_release(k);
+    pthread_barrier_destroy(&together);
+}
+
+START_TEST(each_once_by_either_way)
+{
+    enum { NEW = 3 };
+    if (!have_compiler())
+        return;
+    warm(in_root("all"), 0, KERNELS);
+    sett_engine *e = start("", in_root("all"));
+    slowly = true;
+    for (int i = 0; i < KERNELS; i++)
+        wanted_at_once(e, i, true);
+    slowly = false;
+    ck_assert_msg(entries == KERNELS && entry_reads == KERNELS, "%d files were opened, %d reads of them", entries, entry_reads);
+    ck_assert_uint_eq(stats(e).disk_hits, KERNELS);
+    ck_assert_uint_eq(stats(e).compiles, 0);
+    for (int i = 0; i < NEW; i++)
+        wanted_at_once(e, KERNELS + i, false);
+    ck_assert_uint_eq(stats(e).compiles, NEW);
+    sett_engine_close(e);
+}
+END_TEST
+
+SUITE_IN_ROOT(warm_start, each_entry_once, each_key_once, each_once_by_either_way)

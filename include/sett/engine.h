@@ -194,7 +194,7 @@ SETT_API sett_status sett_compile(
 SETT_API sett_status sett_compile_tape(sett_engine *, const void *tape, size_t len,
     const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
 /* The kernel of a key from memory, disk or remote; SETT_E_NOT_CACHED if it is in none. Never compiles. Threads that ask for
- * one key at once read it once. */
+ * one key at once, or compile it, read it once; none waits for a compile here. */
 SETT_API sett_status sett_kernel_get(sett_engine *, const uint8_t key[32], sett_kernel **kernel, sett_error *or_null);
 SETT_API sett_kernel *sett_kernel_retain(sett_kernel *);
 SETT_API void sett_kernel_release(sett_kernel *); /* NULL is ignored */
