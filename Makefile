@@ -69,7 +69,7 @@ $(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -f
 # for size: jit/bind.c too, which a GPU's launches reach where jit/plan.c is not sure.
 FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition copy dtype emit expr finish fold layout leaf pred ranges rely \
     report shape tape_link tape_write tensor tuple value vector verify) \
-    $(patsubst %,jit/%.c,blocks call compile engine kernel launch plan store cuda/context cuda/kernel cache/key cache/sha256 \
+    $(patsubst %,jit/%.c,blocks call compile engine kernel known launch plan store cuda/context cuda/kernel cache/key cache/sha256 \
     sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
 SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
 $(SMALL_OBJ): override CFLAGS += -Oz

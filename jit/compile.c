@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a body or a tape to a kernel: memo, recording, key, memory, disk, compiler. */
-#include "jit.h"
+/* From a body or a tape to a kernel: memo, recording, memory, disk, compiler. */
+#include "known.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,27 +8,8 @@
 enum { NAME_MAX_LEN = 128, MAX_OPT = 4, DEFAULT_WAIT_MS = 10000 };
 #define DEFAULT_NAME "kernel"
 
-/* What is asked for, checked and with every default filled in. */
-typedef struct request {
-    sett_engine *e;
-    sett_compile_options opt;
-    const char *name;
-    char target[32];
-    bool cpu;
-    int opt_level; /* of the assembler, 0..3 */
-} request;
-
-/* A recorded kernel on its way. */
-typedef struct recorded {
-    sett__tape tape;
-    char *report; /* malloc'ed; NULL: none */
-    double ms;
-    void *bytes; /* canonical; with sites if line_info */
-    size_t len;
-    void *material;
-    size_t material_len;
-    sett__digest key, slot;
-} recorded;
+typedef struct sett__request request;
+typedef struct sett__recorded recorded;
 
 /* ---- what is asked for ---------------------------------------------------------------- */
 static sett_status check_name(const char *func, const char *name, sett_error *err)
@@ -188,47 +169,6 @@ static void recorded_free(recorded *rec)
     free(rec->report);
     free(rec->bytes);
     free(rec->material);
-}
-
-/* ---- keys ---------------------------------------------------------------------------------------- */
-static sett_status encode_key(const request *r, const recorded *rec, const void *bytes, size_t len, bool line_info,
-    void **material, size_t *material_len, sett__digest *key, sett_error *err)
-{
-    const sett__key_parts parts = {.tape = {bytes, len},
-        .target = r->target,
-        .line_info = line_info,
-        .opt_level = r->cpu ? 0 : r->opt_level,
-        .ptx_isa = r->cpu ? 0 : sett__tape_isa(&rec->tape, r->target)};
-    return sett__key_encode(&parts, material, material_len, key, err);
-}
-
-/* Reports of the CPU engine name the kernel's lines, so in memory two bodies of one tape are two kernels there. */
-static sett_status cpu_slot(const request *r, recorded *rec, sett_error *err)
-{
-    void *bytes = NULL, *material = NULL;
-    size_t len = 0, material_len;
-    sett_status s = sett__tape_write(&rec->tape, true, NULL, &bytes, &len, err);
-    if (!s)
-        s = encode_key(r, rec, bytes, len, true, &material, &material_len, &rec->slot, err);
-    free(bytes);
-    free(material);
-    return s;
-}
-
-static sett_status make_key(const request *r, recorded *rec, sett_error *err)
-{
-    /* Whoever made the tape has verified it for no target. */
-    sett_error why;
-    sett_status s = r->cpu ? SETT_OK : sett__tape_fits(&rec->tape, r->target, &why);
-    if (s)
-        sett__error(err, s, "%s%s%s", s == SETT_E_LIMIT ? r->name : "", s == SETT_E_LIMIT ? ": " : "", why.text);
-    if (!s)
-        s = sett__tape_write(&rec->tape, r->opt.line_info, NULL, &rec->bytes, &rec->len, err);
-    if (!s)
-        s = encode_key(
-            r, rec, rec->bytes, rec->len, r->opt.line_info, &rec->material, &rec->material_len, &rec->key, err);
-    rec->slot = rec->key;
-    return s || !r->cpu ? s : cpu_slot(r, rec, err);
 }
 
 /* ---- making a kernel ---------------------------------------------------------------------------- */
@@ -457,13 +397,22 @@ static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **o
     return sett__join_flight(e, r->name, found.flight, out, err);
 }
 
+/* Dumps say of every compile what it was, so with them each is keyed. */
 static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
-    sett_status s = make_key(r, rec, err);
+    sett__identity known;
+    bool knows = !r->e->dump && sett__identify(r, &rec->tape, &known);
+    if (knows && (*out = sett__memo_get(r->e->kernels, &known.memo))) {
+        sett__count(&r->e->count.memory_hits, 1);
+        return SETT_OK;
+    }
+    sett_status s = sett__keys_make(r, rec, err);
     if (!s)
         sett__dump_tape(r->e, r->name, &rec->key, &rec->tape);
     if (!s)
         s = find_or_make(r, rec, out, err);
+    if (!s && knows)
+        sett__memo_put(r->e->kernels, &known.memo, *out);
     if (!s)
         sett__dump_write(r->e, SETT__DUMP_CUBIN, r->name, &rec->key, (*out)->rest->cubin, (*out)->rest->cubin_len);
     return s;
@@ -493,19 +442,12 @@ static __attribute__((noinline)) sett_status record_and_compile(
 /* False: no kernel was ever made for such a target. */
 static bool memo_key(const sett_compile_options *o, sett_body body, sett__memo_key *k)
 {
-    uint64_t target = 0, n = 0;
-    for (const unsigned char *c = (const unsigned char *)o->target; c && c[n]; n++) {
-        if (n == sizeof target)
-            return false;
-        target |= (uint64_t)c[n] << 8 * n;
-    }
     *k = (sett__memo_key){.head = {.body = (uint64_t)(uintptr_t)body,
                               .options = (uint64_t)o->opt_level | (uint64_t)o->asserts << 8 | (uint64_t)o->line_info << 16 |
-                                         (uint64_t)o->no_fold << 17 | (uint64_t)o->ptx_only << 18 | (uint64_t)!o->target << 19,
-                              .target = target},
+                                         (uint64_t)o->no_fold << 17 | (uint64_t)o->ptx_only << 18 | (uint64_t)!o->target << 19},
         .user = o->user,
         .user_size = o->user_size};
-    return true;
+    return sett__memo_target(o->target, &k->head.target);
 }
 
 /* The caller's options as they are, if they are of this version: they are copied only for who records. */
@@ -580,7 +522,7 @@ sett_status sett_key(
     if (!s)
         s = record_body(e, body, &r.opt, false, &rec, err);
     if (!s) {
-        s = make_key(&r, &rec, err);
+        s = sett__keys_make(&r, &rec, err);
         if (!s)
             memcpy(key, rec.key.b, sizeof rec.key.b);
         recorded_free(&rec);
@@ -599,7 +541,7 @@ sett_status sett__key_of_tape(sett_engine *e, const void *tape, size_t len, cons
     if (!s)
         s = read_tape(tape, len, &rec.tape, err);
     if (!s) {
-        s = make_key(&r, &rec, err);
+        s = sett__keys_make(&r, &rec, err);
         *key = rec.key;
         recorded_free(&rec);
     }

@@ -500,6 +500,7 @@ struct sett_engine {
     sett__blocks blocks;
     sett__stand_ins stand_ins;
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
+    _Atomic(uint64_t *) identity_key;  /* known.h; malloc'ed; NULL: nothing was recorded yet */
     sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
     unsigned dump;                     /* sett__dump_kind's that are wanted */
     char dump_to[3800];                /* a folder */

@@ -232,6 +232,7 @@ static bool take_all(finish *f)
     mark(f);
     if (f->texts)
         take_texts(f);
+    const uint32_t texts = t->n_string;
     t->op = sett__arena_room(&t->arena, (f->n_live + 1) * sizeof *t->op);
     t->arg = sett__arena_room(&t->arena, (f->n_arg + 1) * sizeof *t->arg);
     t->index = sett__arena_room(&t->arena, (f->n_index + 1) * sizeof *t->index);
@@ -240,6 +241,7 @@ static bool take_all(finish *f)
     for (uint32_t i = 0; i != SETT__NONE; i = b->next[i])
         if (f->op[i] != SETT__NONE)
             take_op(f, i);
+    t->n_path = t->n_string - texts;
     for (uint32_t i = 0; i < t->n_string; i++)
         if (!(t->string[i] = sett__arena_str(&t->arena, t->string[i])))
             return false;

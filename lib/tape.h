@@ -239,6 +239,7 @@ typedef struct sett__tape {
     uint32_t *arg;
     uint32_t *index;      /* PICK */
     const char **string;  /* PRINTF formats first met first; also file names of sites */
+    uint32_t n_path;      /* the last so many of those are known to be of sites alone */
     sett__site_ref *site; /* not part of the key */
     uint16_t min_sm, min_ptx; /* over the ops; filled by the reader and by finish */
     uint16_t min_ptx_90;      /* of sm_90 and later, for instructions that other targets do without */
@@ -257,6 +258,8 @@ sett_status sett__tape_read_in(sett__tape *, const sett__allocator *, const void
 void sett__tape_free(sett__tape *);
 /* The signature alone, for META: the same encoding. */
 sett_status sett__sig_write(const sett__sig *, const sett__allocator *, void **bytes, size_t *len, sett_error *);
+/* What tells a signature that was verified from others, as sett__tape_write has it: at most `room` bytes; 0: they are more. */
+size_t sett__sig_bytes(const sett__sig *, bool sites, void *to, size_t room);
 sett_status sett__sig_read(sett__sig *, sett__arena *, const void *bytes, size_t len, sett_error *);
 
 /* ---- tape_link.c ------------------------------------------------------------------------- */

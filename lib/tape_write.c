@@ -374,6 +374,14 @@ sett_status sett__tape_write(const sett__tape *t, bool sites, const sett__alloca
     return finish(&w, status, bytes, len, err);
 }
 
+static void put_whole_sig(struct writer *w, const sett__sig *s, bool places)
+{
+    put(w, SETT__TAPE_VERSION);
+    put_sig(w, s);
+    if (s->n_check)
+        put_checks(w, s, places);
+}
+
 sett_status sett__sig_write(const sett__sig *s, const sett__allocator *mem, void **bytes, size_t *len, sett_error *err)
 {
     struct writer w = {.mem = mem};
@@ -381,9 +389,20 @@ sett_status sett__sig_write(const sett__sig *s, const sett__allocator *mem, void
     sett_status status = sett__sig_verify(s, err);
     if (status)
         return status;
-    put(&w, SETT__TAPE_VERSION);
-    put_sig(&w, s);
-    if (s->n_check)
-        put_checks(&w, s, true);
+    put_whole_sig(&w, s, true);
     return finish(&w, SETT_OK, bytes, len, err);
+}
+
+static void *no_more(void *user, size_t bytes)
+{
+    (void)user, (void)bytes;
+    return NULL;
+}
+
+size_t sett__sig_bytes(const sett__sig *s, bool places, void *to, size_t room)
+{
+    static const sett__allocator none = {.alloc = no_more};
+    struct writer w = {&none, to, to, (uint8_t *)to + room, false};
+    put_whole_sig(&w, s, places);
+    return w.failed ? 0 : (size_t)(w.at - w.base);
 }
