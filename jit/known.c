@@ -12,7 +12,7 @@
  * of a million with 10^-7. That holds because nothing that is hashed can depend on k: an identity never leaves its engine, and
  * tells nothing but hit or miss. Where others see it or keep it, between processes and in files, it would be worth nothing, and
  * it says how this build lays out its structs: there, keys are SHA-256 of canonical bytes. Hashes made for tables promise no such
- * bound. In XXH3, whose words of 32 bits are multiplied, two numbers exchanged between two ops pass for the same with 2^-32. */
+ * bound. In XXH3, which multiplies 32 bits by 32, two numbers exchanged between two ops are as good as none with some 2^-34. */
 #include "known.h"
 #include <stdlib.h>
 #include <string.h>

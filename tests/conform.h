@@ -50,6 +50,9 @@ uint64_t conform_value(sett_dtype, size_t i, uint64_t *state);
 /* An array of n such values; free() it. */
 void *conform_array(sett_dtype, size_t n, uint64_t seed);
 
+/* ---- conform_random.c ------------------------------------------------------------------------------- */
+void conform_program(sett_build *, const void *seed); /* a random program, of a uint64_t */
+
 /* ---- conform_ref.c: what an op gives, in plain C and independent of the library ------------------- */
 /* False: no opinion. */
 bool conform_reference(sett__code, sett_dtype, sett_dtype to, const uint64_t in[3], uint64_t *out);

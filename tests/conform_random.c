@@ -142,7 +142,7 @@ static void steps(program *p, int n)
         step[pick(p, p->depth < 3 ? 10 : 9)](p);
 }
 
-static void body(sett_build *b, const void *user)
+void conform_program(sett_build *b, const void *user)
 {
     program p = {.b = b, .seed = *(const uint64_t *)user};
     char name[4];
@@ -176,7 +176,7 @@ static void compute(uint64_t seed, bool cpu, void *const *x, results *r)
     buf[CONFORM_TYPES + 1] = (sett_buf){r->f, SETT_F64, 3, {LANES, WIDTH, RESULTS}, {1, LANES, LANES * WIDTH}};
     for (int t = 0; t < CONFORM_TYPES + 2; t++)
         bind[t] = sett_bind_t(&buf[t]);
-    sett_kernel *k = conform_compile(body, &seed, (conform_how){.cpu = cpu, .no_fold = cpu});
+    sett_kernel *k = conform_compile(conform_program, &seed, (conform_how){.cpu = cpu, .no_fold = cpu});
     conform_launch(k, cpu, CONFORM_TYPES + 2, bind);
     sett_kernel_release(k);
 }
