@@ -379,8 +379,10 @@ static __attribute__((noinline)) sett_status make_and_land(
     return s;
 }
 
-/* One maker a slot; the others wait for what it gets, its error included. */
-static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
+/* One maker a slot; the others wait for what it gets, its error included. What its caller's memo will find is remembered by no
+ * other, unless it was there and that did not. */
+static sett_status find_or_make(
+    const request *r, recorded *rec, const sett__memo_key *known, sett_kernel **out, sett_error *err)
 {
     sett_engine *e = r->e;
     sett__found found;
@@ -390,31 +392,33 @@ static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **o
     if (found.kernel) {
         sett__count(&sett__stripe_of(e)->memory_hits, 1);
         *out = found.kernel;
-        return SETT_OK;
+    } else if (found.lead) {
+        s = make_and_land(r, rec, found.flight, out, err);
+    } else {
+        s = sett__join_flight(e, r->name, found.flight, out, err);
     }
-    if (found.lead)
-        return make_and_land(r, rec, found.flight, out, err);
-    return sett__join_flight(e, r->name, found.flight, out, err);
+    if (!s && known && (found.kernel || !r->opt.user_size))
+        sett__memo_put(e->kernels, known, *out);
+    return s;
 }
 
 /* Dumps say of every compile what it was, so with them each is keyed. */
 static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
-    sett__identity known;
-    bool knows = !r->e->dump && sett__identify(r, &rec->tape, &known);
-    if (knows && (*out = sett__memo_get(r->e->kernels, &known.memo))) {
-        sett__count(&r->e->count.memory_hits, 1);
+    sett_engine *e = r->e;
+    sett__identity id;
+    bool known = !e->dump && sett__identify(r, &rec->tape, &id);
+    if (known && (*out = sett__memo_get(e->kernels, &id.memo))) {
+        sett__count(&sett__stripe_of(e)->memory_hits, 1);
         return SETT_OK;
     }
     sett_status s = sett__keys_make(r, rec, err);
     if (!s)
-        sett__dump_tape(r->e, r->name, &rec->key, &rec->tape);
+        sett__dump_tape(e, r->name, &rec->key, &rec->tape);
     if (!s)
-        s = find_or_make(r, rec, out, err);
-    if (!s && knows)
-        sett__memo_put(r->e->kernels, &known.memo, *out);
+        s = find_or_make(r, rec, known ? &id.memo : NULL, out, err);
     if (!s)
-        sett__dump_write(r->e, SETT__DUMP_CUBIN, r->name, &rec->key, (*out)->rest->cubin, (*out)->rest->cubin_len);
+        sett__dump_write(e, SETT__DUMP_CUBIN, r->name, &rec->key, (*out)->rest->cubin, (*out)->rest->cubin_len);
     return s;
 }
 

@@ -7,7 +7,7 @@
  *
  * This header is all that one folder shows to another. asm/asm.h, cache/cache.h, cache/bytes.h, cuda/cuda.h, sim/sim.h,
  * sim/wide.h and warm/warm.h hold what the files of that one folder share; meta.c alone borrows bytes.h. counters.h is its list
- * of all that is counted. */
+ * of all that is counted; known.h what compile.c and known.c share. */
 #ifndef SETT_JIT_H
 #define SETT_JIT_H
 #include "../lib/lib.h"

@@ -85,6 +85,29 @@ START_TEST(tape_again)
 }
 END_TEST
 
+/* A kernel that is in memory is dumped under the name that it is asked for by, too. */
+START_TEST(hits_too)
+{
+    char env[300];
+    size_t len;
+    snprintf(env, sizeof env, "tape:%s", in_root(""));
+    setenv("SETT_DUMP", env, 1);
+    sett_engine *e = open_engine();
+    for (int i = 0; i < 3; i++) {
+        const sett_compile_options co = {.size = sizeof co, .name = i < 2 ? "first" : "scaled", .target = "cpu"};
+        char *text = dumped("tape", &len);
+        ck_assert_ptr_null(text);
+        sett_kernel_release(compile(e, &co));
+    }
+    ck_assert_uint_eq(stats(e).memory_hits, 2);
+    char *text = dumped("tape", &len);
+    ck_assert_ptr_nonnull(text);
+    free(text);
+    sett_engine_close(e);
+    unsetenv("SETT_DUMP");
+}
+END_TEST
+
 START_TEST(wrong)
 {
     size_t len;
@@ -143,6 +166,7 @@ Suite *dump_suite(void)
     tcase_add_checked_fixture(t, make_root, drop_root);
     tcase_add_loop_test(t, each_kind, 0, 4);
     tcase_add_test(t, tape_again);
+    tcase_add_test(t, hits_too);
     tcase_add_test(t, wrong);
     tcase_add_loop_test(t, lines_in_the_cubin, 0, 2);
     suite_add_tcase(s, t);

@@ -324,6 +324,28 @@ START_TEST(nothing_is_written)
 }
 END_TEST
 
+/* What a caller's memo finds has no other, until it is recorded all the same. */
+START_TEST(beside_memos)
+{
+    sett_engine *e = open_engine();
+    const knobs *base = &variants[0].k;
+    sett_compile_options o = of_cpu;
+    o.user_size = sizeof *base;
+    sett_kernel *k = made(e, body, base, &o), *again = known(e, base);
+    ck_assert_ptr_null(again);
+    sett_kernel_release(made(e, body, base, &o));
+    ck_assert_uint_eq(stats(e).memo_hits, 1);
+    again = made(e, body, base, &of_cpu);
+    ck_assert_ptr_eq(again, k);
+    sett_kernel_release(again);
+    again = known(e, base);
+    ck_assert_ptr_eq(again, k);
+    sett_kernel_release(again);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
 /* Whichever way a tape came: as a body, as bytes, as text. Without call sites the last two are one, and sealing changes nothing. */
 START_TEST(tapes_too)
 {
@@ -408,6 +430,7 @@ Suite *identity_suite(void)
     tcase_add_test(t, large_signatures);
     tcase_add_loop_test(t, one_thing, 0, 2);
     tcase_add_test(t, nothing_is_written);
+    tcase_add_test(t, beside_memos);
     tcase_add_test(t, tapes_too);
     tcase_add_test(t, many_at_once);
     tcase_set_timeout(t, 60);
