@@ -385,6 +385,27 @@ expect 0 '"params": "dtype=f16 cols=4096 threads=256", "key": "[0-9a-f]{64}"\}$'
 expect 0 '"total": 6, "cached": 0, "compiled": 6, "failed": 0, "pack": ' warm "$m" --targets sm_80 -j 2 --cache-dir "$w" --pack "$d/w.settpack"
 expect 0 '"done": 6, "total": 6, "state": "cached"' warm "$m" --targets sm_80 --cache-dir "$w"
 expect 0 '^6 entries, [0-9]+ bytes, 0 damaged' cache verify "$d/w.settpack"
+# Two kernels of a manifest: which of their parameters differ, in the cache (then their keys' fields too) or not.
+key_of() { "$sett" warm "$m" --targets sm_80,sm_90 --list | sed -n "s/^\([0-9a-f]*\)  $1\$/\1/p"; }
+k1=$(key_of 'sm_80 softmax  dtype=f16 cols=1024 threads=128') k2=$(key_of 'sm_80 softmax  dtype=f16 cols=4096 threads=128')
+k3=$(key_of 'sm_90 softmax  dtype=f16 cols=2048 threads=256') k4=$(key_of 'sm_80 saxpy  .*')
+explains() { # what, of two keys, all of it, options
+    n=$((n + 1))
+    told=$("$sett" cache explain "$2" "$3" --manifest "$m" --targets sm_80,sm_90 --cache-dir "${5-}") && [ "$told" = "$4" ] ||
+        { echo "cache explain $1: $told"; bad=$((bad + 1)); }
+}
+explains 'one parameter' "$k1" "${k2%????????}" 'cols: 1024 | 4096'
+explains 'three, not cached' "$k1" "$k3" "target: sm_80 | sm_90
+cols: 1024 | 2048
+threads: 128 | 256"
+explains 'a key' "$k1" "$k1" 'they are the same key'
+expect 0 '^cols: 4096 \| 1024$' cache explain "$k2" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
+expect 0 '^tape: .* \| ' cache explain "$k2" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
+expect 0 '^kernel: saxpy \| softmax$' cache explain "$k4" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
+expect 0 '^cols: - \| 1024$' cache explain "$k4" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
+expect 1 'no such key in .*k.warm$' cache explain "$k3" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
+expect 1 'k.warm:1: ' cache explain "$k2" "$k1" --manifest "$m" --cache-dir "$w"
+expect 2 'xyz is no key' cache explain "$k2" xyz --manifest "$m" --targets sm_80 --cache-dir "$w"
 JOB_COMPLETION_INDEX=0 expect 0 '"total": 3, "cached": 0, "compiled": 3' warm "$m" --targets sm_80 --shard 2 --cache-dir "$w.0" --pack "$d/w0.settpack"
 SLURM_ARRAY_TASK_ID=5 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_STEP=4 \
     expect 0 '"total": 3, "cached": 0, "compiled": 3' warm "$m" --targets sm_80 --shard 2 --cache-dir "$w.1" --pack "$d/w1.settpack"
@@ -402,7 +423,7 @@ printf 'no tape\n' >"$d/bad.tape" # the rest of a list is there, and the exit co
 printf 'tape bad.tape\n .targets = sm_80\nfamily %s saxpy_family\n .targets = sm_80\n' "$PWD/$b/libfamilies.so" >"$d/bad.warm"
 expect 3 '^-  *sm_80 .*bad.tape: ' warm "$d/bad.warm" --list
 expect 3 '^[0-9a-f]{64}  sm_80 saxpy' warm "$d/bad.warm" --list
-expect 3 '"error": "' warm "$d/bad.warm" --list --json
+expect 3 '"key": null, "error": "' warm "$d/bad.warm" --list --json
 expect 1 'k.warm:6: .opt_level = 9: the options are' warm "$m" --targets sm_80
 expect 2 'takes one manifest' warm
 expect 2 'worker is of the processes' warm --worker </dev/null
@@ -417,6 +438,7 @@ sed -i '2s/.*/case "$*" in *sm_90a*) echo refused; exit 1 ;; esac; &/' "$d/ptxas
 sed -i '2s/^/[ "$1" = --version ] \&\& echo "release 13.0, V13.0.99" \&\& exit; /' "$d/ptxas"
 expect 3 '"total": 2, "cached": 0, "compiled": 1, "failed": 1' warm "$m" --cache-dir "$w.2"
 expect 3 'sett: sett_warm: 1 of 2 kernels were not made' warm "$m" --cache-dir "$w.2"
+expect 3 '"state": "failed", .*"key": "[0-9a-f]{64}", "error": ' warm "$m" --cache-dir "$w.2"
 if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
     n=$((n + 1))
     script -qec "$sett warm $m --cache-dir $w.2" /dev/null </dev/null >"$d/typed" 2>&1

@@ -124,57 +124,6 @@ static int list(sett_engine *e, const options *o, bool damaged_only)
     return damaged_only && (l.damaged || any_unusable(e)) ? EXIT_FAILED : EXIT_OK;
 }
 
-/* ---- two keys ------------------------------------------------------------------------------------ */
-typedef struct wanted {
-    const char *digits;
-    size_t n;
-    int found;
-    uint8_t key[32];
-} wanted;
-
-static bool match(void *user, const sett_cache_entry *e)
-{
-    wanted *w = user;
-    char key[65];
-    hex(e->key, key);
-    if (strncmp(key, w->digits, w->n) || (w->found && !memcmp(w->key, e->key, sizeof w->key)))
-        return true;
-    memcpy(w->key, e->key, sizeof w->key);
-    return ++w->found < 2;
-}
-
-int key_find(sett_engine *e, const char *digits, uint8_t out[32])
-{
-    sett_error err = {0};
-    wanted w = {digits, strlen(digits), 0, {0}};
-    if (w.n < 4 || w.n > 64 || strspn(digits, "0123456789abcdef") != w.n)
-        return usage("%s is no key: 4 to 64 hexadecimal digits, as sett cache ls prints them", digits);
-    if (sett_cache_walk(e, match, &w, &err))
-        return fail("%s", err.text);
-    memcpy(out, w.key, sizeof w.key);
-    return w.found == 1
-               ? EXIT_OK
-               : fail("%s: %s", digits, w.found ? "more than one key starts so" : "no such key in the cache");
-}
-
-static int explain(sett_engine *e, const options *o)
-{
-    uint8_t a[32], b[32];
-    char text[2048];
-    sett_error err = {0};
-    if (o->argc < 3)
-        return usage("cache explain needs two keys");
-    int code = key_find(e, o->argv[1], a);
-    code = code ? code : key_find(e, o->argv[2], b);
-    if (code)
-        return code;
-    int n = sett_cache_explain(e, a, b, text, sizeof text, &err);
-    if (n < 0)
-        return fail("%s", err.text);
-    fputs(n ? text : "they are the same key\n", stdout);
-    return EXIT_OK;
-}
-
 /* ---- trimming --------------------------------------------------------------------------------------- */
 static int trim(sett_engine *e, const options *o)
 {
@@ -196,7 +145,7 @@ static int ask(sett_engine *e, const options *o, const char *what)
         return layers(e, o);
     if (!strcmp(what, "ls") || !strcmp(what, "verify"))
         return list(e, o, *what == 'v');
-    return !strcmp(what, "explain") ? explain(e, o) : trim(e, o);
+    return !strcmp(what, "explain") ? cache_explain(e, o) : trim(e, o);
 }
 
 static const struct {

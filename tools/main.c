@@ -168,12 +168,13 @@ static const struct {
     {COMPILE | RUN | BENCH, "--dtype f16         element type of a named kernel where no file says it"},
     {COMPILE | RUN | BENCH, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
     {COMPILE | RUN | BENCH, "--cols N --threads N   of the kernel `softmax`"},
-    {WARM, "--targets LIST      warm: for these, as sm_80,sm_90a, where a block of the manifest has no .targets"},
+    {CACHE | WARM, "--targets LIST      warm, cache explain --manifest: for these, as sm_80,sm_90a, where a block of the manifest has no .targets"},
     {WARM, "-j, --jobs N        warm: processes; default: one a core"},
     {WARM, "--shard K/N         warm: part K of N, from 0; N alone: K is $SLURM_ARRAY_TASK_ID or $JOB_COMPLETION_INDEX"},
     {WARM, "--pack FILE         warm: writes what was made, and was there, as a pack"},
     {WARM, "--list              warm: prints the kernels and their keys, and compiles nothing"},
     {COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--cache-dir DIR     disk cache; \"\" for none"},
+    {CACHE, "--manifest FILE     cache explain: A and B are keys of this manifest; which of their parameters differ"},
     {CACHE | WARM, "--secret-key FILE   cache pack, merge, sign; warm --pack: signs the pack with this key (sett cache keygen makes one)"},
     {CACHE, "--signed-by KEY     believe a pack only if this public key (64 digits, or a file of them) has signed it"},
     {LAYOUT, "--facts             size, cosize, what can be proven of a layout"},
@@ -226,7 +227,7 @@ static int help(FILE *f, int of)
 }
 
 enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION, O_PANELS, O_ALIGN,
-    O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR, O_SECRET, O_SIGNED,
+    O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR, O_SECRET, O_SIGNED, O_MANIFEST,
     O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_METRICS, O_BYTES, O_FLOPS };
 
 static int no_option(const char *word, const struct option *longs)
@@ -247,7 +248,7 @@ static int parse(options *o, int argc, char **argv)
         {"threads", 1, NULL, O_THREADS}, {"cache-dir", 1, NULL, O_CACHE}, {"facts", 0, NULL, O_FACTS}, {"json", 0, NULL, O_JSON},
         {"panels", 0, NULL, O_PANELS}, {"align", 1, NULL, O_ALIGN}, {"diff", 1, NULL, O_DIFF}, {"tile", 1, NULL, O_TILE}, {"tensor", 1, NULL, O_TENSOR},
         {"isolate", 1, NULL, O_ISOLATE}, {"by", 1, NULL, O_BY}, {"targets", 1, NULL, O_TARGETS}, {"jobs", 1, NULL, 'j'}, {"shard", 1, NULL, O_SHARD}, {"pack", 1, NULL, O_PACK},
-        {"list", 0, NULL, O_LIST}, {"worker", 0, NULL, O_WORKER}, {"secret-key", 1, NULL, O_SECRET}, {"signed-by", 1, NULL, O_SIGNED}, {"color", 1, NULL, O_COLOR},
+        {"list", 0, NULL, O_LIST}, {"worker", 0, NULL, O_WORKER}, {"secret-key", 1, NULL, O_SECRET}, {"signed-by", 1, NULL, O_SIGNED}, {"manifest", 1, NULL, O_MANIFEST}, {"color", 1, NULL, O_COLOR},
         {"iterations", 1, NULL, O_ITERATIONS}, {"warmup", 1, NULL, O_WARMUP}, {"launches", 1, NULL, O_LAUNCHES},
         {"workspaces", 1, NULL, O_WORKSPACES}, {"hot", 0, NULL, O_HOT}, {"graph", 0, NULL, O_GRAPH}, {"zeros", 0, NULL, O_ZEROS}, {"metrics", 0, NULL, O_METRICS},
         {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
@@ -255,7 +256,7 @@ static int parse(options *o, int argc, char **argv)
         [O_DTYPE - 256] = &o->dtype, [O_OP - 256] = &o->kernel_op, [O_CACHE - 256] = &o->cache_dir,
         [O_DIFF - 256] = &o->diff, [O_TILE - 256] = &o->tile, [O_TENSOR - 256] = &o->tensor, [O_ISOLATE - 256] = &o->isolate,
         [O_BY - 256] = &o->by, [O_COLOR - 256] = &o->color, [O_SECRET - 256] = &o->secret_key,
-        [O_SIGNED - 256] = &o->signed_by, [O_TARGETS - 256] = &o->targets, [O_SHARD - 256] = &o->shard, [O_PACK - 256] = &o->pack};
+        [O_SIGNED - 256] = &o->signed_by, [O_MANIFEST - 256] = &o->manifest, [O_TARGETS - 256] = &o->targets, [O_SHARD - 256] = &o->shard, [O_PACK - 256] = &o->pack};
     bool *flag[] = {[O_JSON - 256] = &o->json, [O_FACTS - 256] = &o->facts, [O_PANELS - 256] = &o->panels, [O_HOT - 256] = &o->hot,
         [O_GRAPH - 256] = &o->graph, [O_ZEROS - 256] = &o->zeros, [O_LIST - 256] = &o->list, [O_WORKER - 256] = &o->worker, [O_METRICS - 256] = &o->metrics};
     const struct count {

@@ -18,7 +18,8 @@ typedef struct options { /* what every subcommand understands, and what is left 
     bool hot, graph, zeros;
     double bytes, flops;
     const char *secret_key, *signed_by; /* of packs: a file; a public key or a file of one */
-    const char *targets, *shard, *pack; /* of warm */
+    const char *targets, *shard, *pack; /* of warm; targets: of cache explain too */
+    const char *manifest; /* of cache explain */
     bool list, worker;
     bool metrics; /* of doctor */
     int jobs;
@@ -73,8 +74,9 @@ int run_command(const options *);
 int bench_command(const options *);
 int cache_command(const options *);
 void hex(const uint8_t key[32], char text[65]);
-/* The key that starts with these digits, in the engine's cache. An exit code. */
+/* explain.c. The key that starts with these digits, in the engine's cache. An exit code. */
 int key_find(sett_engine *, const char *digits, uint8_t key[32]);
+int cache_explain(sett_engine *, const options *);
 /* pack.c: sett cache pack, merge, sign, unpack, keygen */
 typedef int cache_verb(const options *); /* argv: what follows the verb */
 cache_verb *pack_verb(const char *name); /* NULL: none */

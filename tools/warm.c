@@ -66,6 +66,13 @@ typedef struct shown {
     uint64_t failed;
 } shown;
 
+/* Else it has no key. */
+static bool recorded(const sett_warm_event *e)
+{
+    static const uint8_t none[sizeof e->key];
+    return !e->status || memcmp(e->key, none, sizeof none);
+}
+
 static bool show_json(void *user, const sett_warm_event *e)
 {
     shown *all = user;
@@ -79,7 +86,7 @@ static bool show_json(void *user, const sett_warm_event *e)
         printf(", \"state\": \"%s\", \"ms\": %.3f", state_of(e), e->ms);
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         printf(", \"%s\": ", text[i][0]), json_string(stdout, text[i][1]);
-    printf(", \"key\": \"%s\"", key);
+    printf(recorded(e) ? ", \"key\": \"%s\"" : ", \"key\": null", key);
     if (e->status)
         fputs(", \"error\": ", stdout), json_string(stdout, e->error);
     puts("}");
