@@ -35,15 +35,53 @@ static void body(sett_build *b, const void *user)
     sett_set(X, sett_add(x, v->number), i);
 }
 
-static bool own_names; /* each kernel has its own, and so META that no other has */
+/* As attention is called: six matrices, four of rank 3 with strides of batch and row, two of rank 2 with one of row, over 14 symbols;
+ * three numbers. Each number has a grid of its own. */
+static void matrices_body(sett_build *b, const void *user)
+{
+    const variant *v = user;
+    static const struct { const char *name, *batch, *row; int extent; } of[] = {{"Q", "qb", "qm", 1}, {"Kt", "kb", "kn", 2}, {"V", "vb", "vn", 2},
+        {"O", "ob", "om", 1}, {"bias", NULL, "bias_m", 1}, {"W", NULL, "wn", 2}};
+    sett_val *size[] = {sett_sym(b, "B"), sett_sym(b, "M"), sett_sym(b, "N"), sett_sym(b, "D", .div = 8)};
+    sett_tensor *t[6];
+    for (size_t i = 0; i < 6; i++) {
+        sett_val *rows = size[of[i].extent], *row = sett_sym(b, of[i].row, .div = 8);
+        t[i] = of[i].batch ? sett_param(b, of[i].name, SETT_F16,
+                                 sett_make_layout(b, SETT_T(size[0], rows, size[3]), SETT_T(sett_sym(b, of[i].batch, .div = 8), row, 1)), .align = 16)
+                           : sett_param(b, of[i].name, SETT_F16, sett_make_layout(b, SETT_T(rows, size[3]), SETT_T(row, 1)), .align = 16);
+    }
+    sett_val *scale = sett_scalar(b, "scale", SETT_F32), *cap = sett_scalar(b, "softcap", SETT_F32), *window = sett_scalar(b, "window", SETT_I32);
+    sett_grid(b, sett_ceil_div(size[1], v->number + 1), size[0]);
+    sett_block(b, 128);
+    sett_val *i = sett_thread_idx(b, 0), *x = sett_mul(sett_to(scale, SETT_F16), sett_to(sett_add(cap, sett_to(window, SETT_F32)), SETT_F16));
+    for (size_t j = 0; j < 6; j++)
+        if (j != 3)
+            x = sett_add(x, of[j].batch ? sett_at(t[j], 0, 0, i) : sett_at(t[j], 0, i));
+    sett_set(t[3], x, 0, 0, i);
+}
+
+/* Kernels whose memory is measured. */
+typedef struct held {
+    const char *what;
+    sett_body body;
+    bool own, launched; /* own: each has META that no other has, by its name at least */
+    int most, share;    /* bytes of cubins, 4 KiB to this; 0: 64. How many: of CACHED a share */
+} held;
+static const held helds[] = {
+    {"memory of a cached kernel beside its cubin, its places included: one tensor, META that all share", body, false, false, 0, 1},
+    {"the same where each has META of its own, and the report of others", body, true, false, 0, 1},
+    {"the same of kernels with six matrices (14 symbols), three numbers and META of their own, cubins of 4 to 40 KiB", matrices_body, true, false, 40960, 20},
+    {"the same, each launched once, with what the tests' driver keeps of each", matrices_body, true, true, 40960, 20},
+};
+static const held *kind = &helds[0];
 
 static sett_compile_options options(const variant *v, const char *target, bool memo)
 {
     static _Thread_local char name[40];
-    if (own_names)
+    if (kind->own)
         snprintf(name, sizeof name, "kernel_%lld", (long long)v->number);
     return (sett_compile_options){.size = sizeof(sett_compile_options), .target = target, .user = v,
-        .user_size = memo ? sizeof *v : 0, .name = own_names ? name : NULL};
+        .user_size = memo ? sizeof *v : 0, .name = kind->own ? name : NULL};
 }
 
 static sett_kernel *compile(sett_engine *e, const variant *v, const char *target, bool memo)
@@ -51,7 +89,7 @@ static sett_kernel *compile(sett_engine *e, const variant *v, const char *target
     const sett_compile_options o = options(v, target, memo);
     sett_kernel *k;
     sett_error err; /* as it is: half a KiB of zeros would take as long as a hit */
-    must(sett_compile(e, body, &o, &k, &err), &err);
+    must(sett_compile(e, kind->body, &o, &k, &err), &err);
     return k;
 }
 
@@ -102,11 +140,15 @@ static void fill(sett_engine *e, uint8_t (*key)[32], int from, int to)
     for (int i = from; i < to; i++) {
         const variant v = {i, 0};
         sett_kernel_info info = {.size = sizeof info};
+        char bytes[20];
+        snprintf(bytes, sizeof bytes, "%d", kind->most ? 4096 + (int)(i * 2654435761u % (unsigned)(kind->most - 4095)) : 64);
+        setenv("FAKE_CUDA_CUBIN", bytes, 1);
         sett_kernel *k = compile(e, &v, target, true);
         sett_kernel_query(k, &info);
         memcpy(key[i], info.key, sizeof info.key);
         sett_kernel_release(k);
     }
+    unsetenv("FAKE_CUDA_CUBIN");
 }
 
 /* Bytes of this process that are in memory. */
@@ -399,6 +441,22 @@ static bool list_key(void *user, const sett_cache_entry *entry)
     return true;
 }
 
+static void launch_matrices(sett_kernel *k)
+{
+    static int64_t memory[64];
+    sett_error err = {0};
+    sett_bind args[9];
+    sett_buf buf[6];
+    for (int i = 0; i < 6; i++) {
+        buf[i] = i < 4 ? sett_buf_nd(memory, SETT_F16, 3, (const int64_t[]){2, 2, 8}) : sett_buf_2d(memory, SETT_F16, 2, 8);
+        args[i] = sett_bind_t(&buf[i]);
+    }
+    args[6] = (sett_bind){SETT_BIND_FLOAT, .u = {.f = 0.5}};
+    args[7] = args[6];
+    args[8] = (sett_bind){SETT_BIND_INT, .u = {.i = 4}};
+    must(sett_launch_n(k, (sett_stream){0, NULL}, 9, args, &err), &err);
+}
+
 /* In a process that has done nothing else: kernels of a folder, each asked for once. What they take in memory, and how often
  * the folder was read. */
 static int cached_process(const char *folder, int n)
@@ -408,73 +466,86 @@ static int cached_process(const char *folder, int n)
     sett_kernel_info info = {.size = sizeof info};
     listed l = {calloc((size_t)n, 32), 0, n};
     sett_engine *e;
-    sett_kernel *k = NULL;
     sett_error err = {0};
     must(sett_engine_open(&e, &o, &err), &err);
     if (!l.key)
         return 1;
     must(sett_cache_walk(e, list_key, &l, &err), &err);
-    double before = resident();
+    double before = resident(), cubins = 0;
     for (int i = 0; i < l.n; i++) {
-        sett_kernel_release(k);
+        sett_kernel *k;
         must(sett_kernel_get(e, l.key[i], &k, &err), &err);
+        if (kind->launched)
+            launch_matrices(k);
+        sett_kernel_query(k, &info);
+        cubins += (double)info.cubin_size;
+        sett_kernel_release(k);
     }
-    sett_kernel_query(k, &info);
-    double bytes = (resident() - before) / l.n - (double)info.cubin_size;
+    double bytes = (resident() - before - cubins) / l.n;
     sett_cache_layer(e, 0, &layer);
-    bool own = !!strcmp(info.name, "kernel");
-    row(own ? "the same where each has META of its own, and the report of others" : "memory of a cached kernel beside its cubin, its places included", bytes, 1024, "bytes");
-    if (!own)
+    row(kind->what, bytes, 1024, "bytes");
+    if (kind == helds)
         row("reads of an entry by a warm start", (double)(layer.hits + layer.misses) / l.n, 1, "");
-    sett_kernel_release(k);
     sett_engine_close(e);
     free(l.key);
     return l.n == n ? 0 : 1;
 }
 
 /* This program again; its exit status. */
-static int run_self(const char *self, const char *mode, const char *folder, const char *n, struct rusage *used)
+static int run_self(const char *self, const char *mode, const char *folder, int n, struct rusage *used)
 {
     int status;
+    char number[20], what[20];
+    snprintf(number, sizeof number, "%d", n);
+    snprintf(what, sizeof what, "%d", (int)(kind - helds));
     fflush(stdout);
     pid_t child = fork();
     if (!child) {
-        execl("/proc/self/exe", self, mode, folder, n, NULL);
+        execl("/proc/self/exe", self, mode, folder, n ? number : NULL, what, NULL);
         _exit(1);
     }
     return wait4(child, &status, 0, used) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* A folder of many kernels, and a pack of some of them. */
-static void table_of_folder(const char *self, int n)
+/* What kernels take that are read from a folder. */
+static void table_of_cached(const char *self, int cached)
+{
+    struct rusage used;
+    for (kind = helds; kind < helds + sizeof helds / sizeof *helds; kind++) {
+        int n = (cached + kind->share - 1) / kind->share;
+        char folder[100];
+        uint8_t(*key)[32] = calloc((size_t)n, sizeof *key);
+        snprintf(folder, sizeof folder, "%s/held-%d", scratch, kind->launched ? (int)(kind - helds) - 1 : (int)(kind - helds));
+        if (!key)
+            exit(1);
+        if (!kind->launched) {
+            sett_engine *e = open_engine(folder);
+            fill(e, key, 0, n); /* of a name of its own has no key of its own */
+            sett_engine_close(e);
+        }
+        free(key);
+        if (run_self(self, "cached", folder, n, &used))
+            exit(1);
+    }
+    kind = helds;
+}
+
+/* A pack of some kernels of a folder. */
+static void table_of_pack(int n)
 {
     static double with[21], without[21];
     uint8_t(*key)[32] = calloc((size_t)n, sizeof *key);
-    char folder[100], pack[100], number[20];
-    struct rusage used;
+    char folder[100], pack[100];
     sett_error err = {0};
-    snprintf(number, sizeof number, "%d", n);
-    snprintf(folder, sizeof folder, "%s/many", scratch);
+    snprintf(folder, sizeof folder, "%s/held-0", scratch);
     snprintf(pack, sizeof pack, "%s/some.settpack", scratch);
     sett_engine *e = open_engine(folder);
     if (!key)
         exit(1);
-    fill(e, key, 0, n);
-    sett_engine_close(e);
-    e = open_engine(folder);
-    const sett_pack_options some = {.size = sizeof some, .keys = (const uint8_t(*)[32])key, .n_keys = n < TABLE_PACK ? n : TABLE_PACK};
+    fill(e, key, 0, n); /* for their keys: they are there */
+    const sett_pack_options some = {.size = sizeof some, .keys = (const uint8_t(*)[32])key, .n_keys = n};
     must(sett_pack_write(e, pack, &some, NULL, &err), &err);
     sett_engine_close(e);
-    if (run_self(self, "cached", folder, number, &used))
-        exit(1);
-    snprintf(folder, sizeof folder, "%s/own", scratch);
-    own_names = true;
-    e = open_engine(folder);
-    fill(e, key, 0, n); /* keys again: a name is no part of one */
-    sett_engine_close(e);
-    own_names = false;
-    if (run_self(self, "cached", folder, number, &used))
-        exit(1);
     for (int i = 0; i < 42; i++) {
         const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .cache_layers = i % 2 ? pack : "", .plugin = plugin};
         double start = now_us();
@@ -519,7 +590,7 @@ static double warm_cpu(const char *self)
     snprintf(folder, sizeof folder, "%s/warm", scratch);
     for (int round = 0; round < 2; round++) {
         struct rusage used;
-        if (run_self(self, "warm", folder, NULL, &used) != 3 * round)
+        if (run_self(self, "warm", folder, 0, &used) != 3 * round)
             exit(1);
         ms = 1e3 * (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-3 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
     }
@@ -563,7 +634,8 @@ static int table(const char *self, int many, int cached)
     if (!mkdtemp(scratch))
         return 1;
     printf("| | measured | at most | |\n|---|---|---|---|\n");
-    table_of_folder(self, cached);
+    table_of_cached(self, cached);
+    table_of_pack(cached < TABLE_PACK ? cached : TABLE_PACK);
     row(sha_instructions() ? "a hit on disk: 64 KiB, digest and ELF gate (SHA instructions)" : "a hit on disk: 64 KiB, digest and ELF gate (no SHA instructions)",
         disk_hit(), sha_instructions() ? 150 : 450, "us");
     row("500 warm kernels of 400 ops, a new process with two threads: CPU", warm_cpu(self), 250, "ms");
@@ -606,8 +678,10 @@ static int number(const char *text, int least)
 static int child(const char *self, int n, char **arg)
 {
     use_stand_ins(self);
-    if (!strcmp(arg[0], "cached"))
-        return n == 3 && number(arg[2], 1) ? cached_process(arg[1], number(arg[2], 1)) : usage();
+    if (!strcmp(arg[0], "cached") && n == 4 && number(arg[2], 1)) {
+        kind = &helds[(size_t)atoi(arg[3]) % (sizeof helds / sizeof *helds)];
+        return cached_process(arg[1], number(arg[2], 1));
+    }
     return n == 2 ? warm_process(arg[1]) : usage();
 }
 

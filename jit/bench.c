@@ -182,6 +182,7 @@ typedef struct piece {
 } piece;
 typedef struct bench {
     sett_kernel *k;
+    const sett__sig *sig; /* the kernel's */
     sett_engine *e;
     sett_stream stream;
     int n;
@@ -207,9 +208,11 @@ static sett_status find_pieces(bench *p, sett_error *err)
 {
     sett__bound bound;
     sett__extent extent[SETT__MAX_ARGS];
-    const sett__sig *sig = &sett__meta_of(p->k)->sig;
+    const sett__sig *sig = p->sig = sett__sig_of(p->k, err);
+    if (!sig)
+        return SETT_E_MEMORY;
     const int n = (int)sig->n_param;
-    sett_status s = sett__bind(sig, sett__meta_of(p->k)->name, p->n, p->args, !p->k->cpu, &bound, extent, err);
+    sett_status s = sett__bind(sig, sett__common_of(p->k)->name, p->n, p->args, !p->k->cpu, &bound, extent, err);
     for (int i = 0; i < n && !s; i++)
         p->piece[i] = (piece){(uintptr_t)extent[i].data, (uintptr_t)extent[i].data + extent[i].bytes, i};
     for (bool again = !s; again;) {
@@ -250,7 +253,7 @@ static sett_status is_zero(const bench *p, const void *data, size_t bytes, void 
 
 static sett_status refuse_zeros(const bench *p, sett_error *err)
 {
-    const sett__sig *sig = &sett__meta_of(p->k)->sig;
+    const sett__sig *sig = p->sig;
     void *room = malloc(ZERO_CHUNK);
     sett_status s = room ? SETT_OK : sett__error(err, SETT_E_MEMORY, "%s: out of memory", func);
     for (uint32_t i = 0; i < sig->n_param && !s; i++) {
@@ -261,7 +264,7 @@ static sett_status refuse_zeros(const bench *p, sett_error *err)
         if (zero && !s)
             s = sett__error(err, SETT_E_ARGUMENT,
                 "%s: %s: %s is all zeros, which is faster to compute with than numbers: fill it, or set .allow_zeros",
-                func, sett__meta_of(p->k)->name, sig->param[i].name);
+                func, sett__common_of(p->k)->name, sig->param[i].name);
     }
     free(room);
     return s;
@@ -290,28 +293,28 @@ static void count_workspaces(const bench *p, sett_benchmark_options *o, bool *co
 static sett_status copy_piece(bench *p, int workspace, int i, uintptr_t *to, sett_error *err)
 {
     const piece *x = &p->piece[i];
-    void **memory = &p->memory[(size_t)workspace * sett__meta_of(p->k)->sig.n_param + (size_t)i];
+    void **memory = &p->memory[(size_t)workspace * p->sig->n_param + (size_t)i];
     size_t odd = x->lo & ADDRESS_BITS, bytes = x->hi - x->lo;
     *memory = sett_alloc(p->e, p->stream.device, bytes + odd);
     if (!*memory)
         return sett__error(err, SETT_E_MEMORY, "%s: %zu bytes for copy %d of %s cannot be had; .in_place needs none",
-            func, bytes, workspace, sett__meta_of(p->k)->sig.param[i].name);
+            func, bytes, workspace, p->sig->param[i].name);
     *to = (uintptr_t)*memory + odd;
     sett_status s = sett_memcpy(p->e, p->stream, (void *)*to, (const void *)x->lo, bytes);
     return s ? sett__error(
-                   err, s, "%s: %s cannot be copied: %s", func, sett__meta_of(p->k)->sig.param[i].name, sett_status_text(s))
+                   err, s, "%s: %s cannot be copied: %s", func, p->sig->param[i].name, sett_status_text(s))
              : s;
 }
 
 static sett_status make_workspace(bench *p, int workspace, sett_bind *bind, sett_buf *buf, sett_error *err)
 {
-    const int n = (int)sett__meta_of(p->k)->sig.n_param;
+    const int n = (int)p->sig->n_param;
     uintptr_t base[SETT__MAX_ARGS];
     sett_status s = SETT_OK;
     memcpy(bind, p->args, (size_t)p->n * sizeof *bind);
     for (int i = 0; i < n && !s && !p->o->in_place; i++) {
         const piece *x = &p->piece[i];
-        if (sett__meta_of(p->k)->sig.param[i].scalar || x->lo >= x->hi)
+        if (p->sig->param[i].scalar || x->lo >= x->hi)
             continue;
         if (x->first == i)
             s = copy_piece(p, workspace, i, &base[i], err);
@@ -326,7 +329,7 @@ static sett_status make_workspace(bench *p, int workspace, sett_bind *bind, sett
 
 static sett_status make_workspaces(bench *p, sett_error *err)
 {
-    const size_t n = (size_t)p->o->workspaces, n_param = sett__meta_of(p->k)->sig.n_param;
+    const size_t n = (size_t)p->o->workspaces, n_param = p->sig->n_param;
     sett_bind *bind = malloc(((size_t)p->n + 1) * sizeof *bind);
     sett_buf *buf = malloc((n_param + 1) * sizeof *buf);
     p->call = calloc(n, sizeof(sett_call *));
@@ -350,7 +353,7 @@ static void drop_workspaces(bench *p)
 {
     for (int i = 0; i < p->n_calls; i++) {
         sett_call_free(p->call[i]);
-        for (size_t j = 0, n = sett__meta_of(p->k)->sig.n_param; j < n; j++)
+        for (size_t j = 0, n = p->sig->n_param; j < n; j++)
             sett_free(p->e, p->stream.device, p->memory[(size_t)i * n + j]);
     }
     free(p->call);
@@ -426,8 +429,8 @@ static void put_rate(sett__sink *s, const char *name, double x)
 static void put_kernel(sett__sink *s, const sett_kernel *k)
 {
     sett__put(s, "\"kernel\": ");
-    put_string(s, sett__meta_of(k)->name);
-    sett__putf(s, ", \"target\": \"%s\", \"key\": \"", sett__meta_of(k)->target);
+    put_string(s, sett__common_of(k)->name);
+    sett__putf(s, ", \"target\": \"%s\", \"key\": \"", sett__common_of(k)->by->target);
     for (size_t i = 0; i < sizeof sett__kernel_key(k)->b; i++)
         sett__putf(s, "%02x", sett__kernel_key(k)->b[i]);
     sett__put(s, "\", ");

@@ -64,19 +64,19 @@ bool sett__blocks_hold(sett__blocks *all, const void *p, size_t bytes)
 }
 
 sett_status sett__blocks_check(
-    sett__blocks *all, const sett__meta *m, const sett_bind *arg, const sett__extent *extent, sett_error *err)
+    sett__blocks *all, const sett__sig *sig, const char *kernel, const sett_bind *arg, const sett__extent *extent, sett_error *err)
 {
-    for (uint32_t i = 0; i < m->sig.n_param; i++) {
+    for (uint32_t i = 0; i < sig->n_param; i++) {
         sett__extent x;
         if (!extent[i].bytes || !block_of(all, arg[i].u.t->data, &x))
             continue;
         const char *p = arg[i].u.t->data, *low = extent[i].data, *start = x.data, *end = start + x.bytes;
         if ((uintptr_t)low < (uintptr_t)start)
             return sett__error(err, SETT_E_RANGE, "%s: %s reaches %zu bytes below its address, its allocation %zu",
-                m->name, m->sig.param[i].name, (size_t)(p - low), (size_t)(p - start));
+                kernel, sig->param[i].name, (size_t)(p - low), (size_t)(p - start));
         if (extent[i].bytes > (size_t)(end - low))
             return sett__error(err, SETT_E_RANGE, "%s: %s spans %zu bytes from its address, its allocation has %zu",
-                m->name, m->sig.param[i].name, extent[i].bytes - (size_t)(p - low), (size_t)(end - p));
+                kernel, sig->param[i].name, extent[i].bytes - (size_t)(p - low), (size_t)(end - p));
     }
     return SETT_OK;
 }

@@ -28,16 +28,20 @@ static_assert(sizeof(struct sett_call) == 3 * LINE, "the packed block begins beh
 
 int sett_kernel_argument(const sett_kernel *k, const char *name)
 {
-    const sett__sig *sig = k ? &sett__meta_of(k)->sig : NULL;
-    if (!sig || !name)
+    if (!k || !name)
         return -1;
-    for (uint32_t i = 0; i < sig->n_param; i++)
-        if (!strcmp(sig->param[i].name, name))
-            return (int)i;
-    for (uint32_t i = 0; i < sig->n_sym - sig->n_derived; i++)
-        if (!strcmp(sig->sym[i].name, name))
-            return (int)(sig->n_param + i);
+    const sett__common *c = sett__common_of(k);
+    const char *at = c->by->names;
+    for (int i = 0; i < c->n_param + c->n_sym; i++, at += strlen(at) + 1)
+        if (!strcmp(at, name))
+            return i;
     return -1;
+}
+
+/* Bytes of an argument that is a struct, else 0. The signature of a kernel without a plan was made when the call was. */
+static size_t struct_bytes(const sett_kernel *k, size_t i)
+{
+    return k->plan ? sett__plan_struct(k->plan, i) : sett__sig_of(k, NULL)->param[i].bytes;
 }
 
 /* ---- staging --------------------------------------------------------------------- */
@@ -83,11 +87,10 @@ void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
     sett_bind *b = place(c, arg, false);
     if (!b)
         return;
-    const sett__param *param = sett__meta_of(c->kernel)->sig.param;
     unsigned char *copy = c->structs;
     for (int i = 0; i < arg; i++)
-        copy += param[i].bytes;
-    if (p && bytes == param[arg].bytes)
+        copy += struct_bytes(c->kernel, (size_t)i);
+    if (p && bytes == struct_bytes(c->kernel, (size_t)arg))
         memcpy(copy, p, bytes);
     *b = sett_bind_struct(p ? copy : NULL, bytes);
 }
@@ -95,7 +98,7 @@ void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
 static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_error *err)
 {
     if (n < 0 || n > c->n_param + c->n_sym || (n && !args))
-        return sett__error(err, SETT_E_BIND, "%s takes %d argument%s, %d %s given%s", sett__meta_of(c->kernel)->name, c->n_param,
+        return sett__error(err, SETT_E_BIND, "%s takes %d argument%s, %d %s given%s", sett__common_of(c->kernel)->name, c->n_param,
             c->n_param == 1 ? "" : "s", n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
     for (int i = 0; i < n; i++) {
         if (args[i].kind == SETT_BIND_BUF && i < c->n_param)
@@ -111,7 +114,7 @@ static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_er
 /* ---- commit ------------------------------------------------------------------------ */
 static sett_status check_staged(sett_call *c, sett_error *err)
 {
-    const sett__meta *m = sett__meta_of(c->kernel);
+    const sett__common *m = sett__common_of(c->kernel);
     int wrong = c->wrong;
     c->wrong = -1;
     if (wrong == INT32_MAX)
@@ -122,10 +125,10 @@ static sett_status check_staged(sett_call *c, sett_error *err)
             "%s: a value was staged for argument %d; there are %d arguments and %d symbols, "
             "and a symbol takes no buffer",
             m->name, wrong, c->n_param, c->n_sym);
-    for (int i = 0; i < c->n_param; i++)
+    const char *name = m->by->names;
+    for (int i = 0; i < c->n_param; i++, name += strlen(name) + 1)
         if (!c->bind[i].kind)
-            return sett__error(
-                err, SETT_E_BIND, "%s: %s (argument %d) was never given", m->name, m->sig.param[i].name, i);
+            return sett__error(err, SETT_E_BIND, "%s: %s (argument %d) was never given", m->name, name, i);
     return SETT_OK;
 }
 
@@ -133,7 +136,7 @@ static sett_status check_staged(sett_call *c, sett_error *err)
 static void take_over(sett_call *c, sett__bound *b)
 {
     const sett_kernel *k = c->kernel;
-    if (!k->cpu && sett__meta_of(k)->sig.n_claim)
+    if (!k->cpu && sett__common_of(k)->claims)
         sett__gpu_address(sett__kernel_gpu(k), c->device, b->params, b->params_len);
     memcpy(c->params, b->params, b->params_len);
     c->params_len = b->params_len;
@@ -178,12 +181,15 @@ SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
 /* One block, with the arrays behind: binds, buffers, extents, all of 8-byte members. */
 static sett_call *new_call(sett_kernel *k)
 {
-    size_t n_param = sett__meta_of(k)->sig.n_param, n_sym = sett__meta_of(k)->sig.n_sym - sett__meta_of(k)->sig.n_derived;
+    const sett__common *m = sett__common_of(k);
+    size_t n_param = m->n_param, n_sym = m->n_sym;
     size_t binds = (n_param + n_sym) * sizeof(sett_bind), bufs = n_param * sizeof(sett_buf);
     size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0, structs = 0;
+    if (!k->plan && !sett__sig_of(k, NULL))
+        return NULL;
     for (size_t i = 0; i < n_param; i++)
-        structs += sett__meta_of(k)->sig.param[i].bytes;
-    size_t params = (sett__params_len(&sett__meta_of(k)->sig) + LINE - 1) / LINE * LINE;
+        structs += struct_bytes(k, i);
+    size_t params = (m->params_len + (size_t)LINE - 1) / LINE * LINE;
     size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + structs + LINE - 1) / LINE * LINE;
     sett_call *c = aligned_alloc(LINE, size);
     if (!c)
@@ -213,7 +219,7 @@ static sett_status set_up(sett_call *c, int n, const sett_bind *args, sett_error
         s = sett_prepare(c->kernel, c->device, err);
         c->function = s ? NULL : sett__gpu_function(sett__kernel_gpu(c->kernel), c->device);
         if (!s && !c->function)
-            s = sett__error(err, SETT_E_DRIVER, "%s: not loaded in this context", sett__meta_of(c->kernel)->name);
+            s = sett__error(err, SETT_E_DRIVER, "%s: not loaded in this context", sett__common_of(c->kernel)->name);
     }
     if (!s)
         s = stage_all(c, n, args, err);

@@ -232,7 +232,7 @@ static void verify(const request *r, const recorded *rec, const sett_kernel *fou
     sett_engine *e = r->e;
     sett__compiled made;
     sett_error why = {0};
-    sett__compile_job job = job_of(r, rec, sett__meta_of(found)->name);
+    sett__compile_job job = job_of(r, rec, sett__common_of(found)->name);
     job.compare = true;
     sett__count(&e->count.compiles, 1);
     if (sett__workers_compile(e->workers, &job, &made, &why)) {
@@ -240,13 +240,13 @@ static void verify(const request *r, const recorded *rec, const sett_kernel *fou
         return;
     }
     const sett__rest *f = found->rest;
-    bool code = same_bytes(&(sett__blob){f->cubin, f->cubin_len}, &made.entry.cubin);
+    bool code = same_bytes(&(sett__blob){sett__kernel_cubin(found), f->cubin_len}, &made.entry.cubin);
     bool meta = f->made && same_bytes(&f->made->meta, &made.entry.meta);
     sett__count(&e->count.verified, 1);
     sett__count(&e->count.differences, !code || !meta);
     if (!code || !meta)
         sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s: the %s in %s, by %s and %s, is not what is compiled here", r->name,
-            r->target, code ? "META" : "cubin", f->common->layer, sett__meta_of(found)->compiler, sett__meta_of(found)->assembler);
+            r->target, code ? "META" : "cubin", f->common->by->layer, f->common->by->compiler, f->common->by->assembler);
     sett__entry_free(&made.entry);
 }
 
@@ -264,9 +264,9 @@ static sett_status from_compiler(
     sett__count(&e->count.failures, s != SETT_OK);
     if (s)
         return s;
-    (*out)->rest->record_ms = rec->ms;
-    (*out)->rest->codegen_ms = made.codegen_ms;
-    (*out)->rest->assemble_ms = made.assemble_ms;
+    (*out)->rest->record_ms = (float)rec->ms;
+    (*out)->rest->codegen_ms = (float)made.codegen_ms;
+    (*out)->rest->assemble_ms = (float)made.assemble_ms;
     remember_longest(e, made.codegen_ms + made.assemble_ms);
     return SETT_OK;
 }
@@ -362,7 +362,7 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
                : from_compiler_in_turn(r, rec, out, err);
     if (s || !r->cpu)
         return s;
-    (*out)->rest->record_ms = rec->ms;
+    (*out)->rest->record_ms = (float)rec->ms;
     give_report(rec, *out);
     return SETT_OK;
 }
@@ -418,7 +418,7 @@ static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel
     if (!s)
         s = find_or_make(r, rec, known ? &id.memo : NULL, out, err);
     if (!s)
-        sett__dump_write(e, SETT__DUMP_CUBIN, r->name, &rec->key, (*out)->rest->cubin, (*out)->rest->cubin_len);
+        sett__dump_write(e, SETT__DUMP_CUBIN, r->name, &rec->key, sett__kernel_cubin(*out), (*out)->rest->cubin_len);
     return s;
 }
 

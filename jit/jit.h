@@ -113,7 +113,7 @@ sett_status sett__cuda_link(sett__cuda *, const sett__asm_job *, void **cubin, s
     sett_error *);
 /* In memory of the caller's. symbol: the kernel's name in the cubin. Nothing is loaded until prepare or launch; symbol and the
  * cubin's bytes must live as long as the handle. */
-enum { SETT__GPU_KERNEL_BYTES = 88 };
+enum { SETT__GPU_KERNEL_BYTES = 72 };
 sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, const char *symbol, uint32_t smem,
     bool module_api, sett__gpu_kernel *, sett_error *);
 /* Of a kernel with assertions: the signature lives as long as the handle. What fails is found by sett__cuda_failed, also
@@ -393,8 +393,13 @@ bool sett__int_fits(sett_dtype, int64_t); /* does a scalar of this integer type 
 
 /* ---- plan.c: the same for a GPU's kernel, where all is as usual --------------------------------------------- */
 typedef struct sett__plan sett__plan;
-/* The signature lives as long as the arena. NULL: not of a kind that can be planned, or no memory. */
+/* NULL: not of a kind that can be planned, or no memory. It can be copied to wherever words may lie, and all of the signature but
+ * the names is in it: texts by their addresses. */
 const sett__plan *sett__plan_make(sett__arena *, const sett__sig *);
+size_t sett__plan_bytes(const sett__plan *);
+/* malloc'ed, without names; it binds as the one that the plan was made of. NULL: no memory. */
+sett__sig *sett__plan_sig(const sett__plan *);
+uint32_t sett__plan_struct(const sett__plan *, size_t arg); /* bytes of a parameter that is a struct; 0: it is none */
 /* True: the arguments are right, and *out is what sett__bind would make of them for a GPU; nothing is empty. False: ask
  * sett__bind. */
 bool sett__plan_follow(const sett__plan *, int n, const sett_bind *, sett__bound *);
@@ -410,7 +415,7 @@ bool sett__block_remove(sett__blocks *, const void *);            /* false: no b
 bool sett__blocks_hold(sett__blocks *, const void *, size_t bytes);
 /* Bound arguments against the blocks that their addresses lie in: SETT_E_RANGE. */
 sett_status sett__blocks_check(
-    sett__blocks *, const sett__meta *, const sett_bind *, const sett__extent *, sett_error *);
+    sett__blocks *, const sett__sig *, const char *kernel, const sett_bind *, const sett__extent *, sett_error *);
 void sett__blocks_clear(sett__blocks *); /* forgets them; the memory stays the caller's */
 
 /* ---- stand_in.c: C functions in place of inline PTX ---------------------------------------------------------- */
@@ -441,18 +446,38 @@ sett_asserts sett__environment_asserts(void); /* DEFAULT: it says neither */
 /* ---- cache_info.c: what is in the cache, for people: no prototypes, all of it is public ------------------- */
 
 /* ---- meta_shared.c: what kernels share ---------------------------------------------------------------------------- */
-/* What kernels of equal META from one layer share: META but for what the assembler said of the code, and its plan. */
+/* What many kernels of an engine have in common, kept once. */
+typedef struct sett__maker {
+    const char *target, *assembler, *compiler, *layer; /* assembler: of the cubin; compiler: of its PTX. "" of a CPU kernel */
+    const char *names; /* of parameters, then of symbols, each with its zero */
+    uint64_t min_driver;
+} sett__maker;
+/* What kernels of equal META from one layer share: what META says but for what the assembler said of the code. Of its signature
+ * there is the plan of launches, right behind; who needs a sett__sig has it made of that, once for all. */
 typedef struct sett__common {
     uint8_t id[SETT__META_ID];
-    uint32_t refs;       /* under the lock of the engine's commons */
-    bool shared;         /* it is in their tree */
-    sett__meta meta;     /* sig is what launches bind; registers, spills and stack are each kernel's own */
-    const sett__plan *plan;
-    const char *layer;   /* "": in none */
+    uint32_t refs;            /* under the lock of the engine's commons */
+    bool shared;              /* it is in their tree */
+    bool early, more, claims; /* of the signature: early, smem_more, n_claim */
+    uint16_t n_param, n_sym;  /* n_sym: those that arguments give */
+    uint16_t params_len, block[3]; /* block: 0 what a launch says */
+    bool planned;             /* else bind.c alone, and sig is there */
+    uint32_t smem;
+    const char *name;
+    const sett__maker *by;
+    _Atomic(const sett__sig *) sig; /* NULL: nobody has asked */
 } sett__common;
+static inline const sett__plan *sett__common_plan(const sett__common *c) /* NULL: bind.c alone */
+{
+    return c->planned ? (const void *)(c + 1) : NULL;
+}
+void sett__common_facts(sett__common *, const sett__sig *); /* what can be said without it */
+size_t sett__names_put(const sett__sig *, char *to);          /* bytes; to NULL: counted alone */
+/* Of any kernel; made by who asks first, and kept. NULL: SETT_E_MEMORY. */
+const sett__sig *sett__sig_of(const sett_kernel *, sett_error *);
 typedef struct sett__commons {
     pthread_mutex_t lock;
-    void *tree, *texts;  /* of tsearch() */
+    void *tree, *texts, *names, *makers; /* of tsearch() */
 } sett__commons;
 /* Of META's bytes, of a kernel from this layer. What is each kernel's own in its meta is of whoever asked first. */
 sett_status sett__common_get(sett__commons *, sett__blob meta, const char *layer, sett__common **, sett_error *);
@@ -575,7 +600,8 @@ typedef struct sett__cpu_kernel {
     sett__program *program;
     char *report;           /* malloc'ed; NULL: none */
     sett__arena arena;      /* of its name */
-    sett__common common;    /* of its tape: not shared */
+    sett__common common;    /* of its tape: not shared, nor what is `by` */
+    sett__maker by;
 } sett__cpu_kernel;
 
 /* The rest of a kernel, in one block with what loads it on a GPU and its cubin behind. */
@@ -585,21 +611,24 @@ typedef struct sett__rest {
     sett__cpu_kernel *cpu;  /* NULL: a GPU's */
     sett__entry *made;      /* of who compiled it: PTX and key material, which no cache has to give; or NULL */
     const char *report;
-    const void *cubin;
-    size_t cubin_len;
-    double record_ms, codegen_ms, assemble_ms;
     atomic_uint_fast64_t load_ns; /* of the first prepare */
+    float record_ms, codegen_ms, assemble_ms;
+    uint32_t cubin_len;     /* 0: none */
     sett__said said;
     atomic_uint calls;      /* prepared ones that hold its code */
     sett_origin origin;
 } sett__rest;
-static inline const sett__meta *sett__meta_of(const sett_kernel *k)
+static inline const sett__common *sett__common_of(const sett_kernel *k)
 {
-    return &k->rest->common->meta;
+    return k->rest->common;
 }
 static inline sett__gpu_kernel *sett__kernel_gpu(const sett_kernel *k) /* NULL: no driver, ptx_only, or a CPU's */
 {
     return k->on_gpu ? (sett__gpu_kernel *)(void *)(k->rest + 1) : NULL;
+}
+static inline const void *sett__kernel_cubin(const sett_kernel *k)
+{
+    return k->rest->cubin_len ? (const char *)(k->rest + 1) + (k->rest->engine->cuda ? SETT__GPU_KERNEL_BYTES : 0) : NULL;
 }
 static inline const sett__digest *sett__kernel_key(const sett_kernel *k) /* public */
 {

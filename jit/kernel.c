@@ -57,15 +57,15 @@ static sett_kernel *kernel_new(sett_engine *e, const sett__digest *key, const se
     return k;
 }
 
-static sett_status check_target(const sett__meta *m, sett_error *err)
+static sett_status check_target(const sett__common *m, sett_error *err)
 {
     int sm;
     char suffix;
-    if (!sett__target_parse(m->target, &sm, &suffix))
-        return sett__error(err, SETT_E_PARSE, "META names the target %s", m->target);
-    if (m->sig.smem > sett__target_smem(sm))
+    if (!sett__target_parse(m->by->target, &sm, &suffix))
+        return sett__error(err, SETT_E_PARSE, "META names the target %s", m->by->target);
+    if (m->smem > sett__target_smem(sm))
         return sett__error(err, SETT_E_LIMIT, "%s takes %u bytes of shared memory; %s has %u", m->name,
-            (unsigned)m->sig.smem, m->target, (unsigned)sett__target_smem(sm));
+            (unsigned)m->smem, m->by->target, (unsigned)sett__target_smem(sm));
     return SETT_OK;
 }
 
@@ -88,24 +88,27 @@ static sett_status keep_made(sett__rest *r, const sett__entry *entry, sett_error
 static sett_status keep_code(sett_kernel *k, const sett__entry *entry, sett_error *err)
 {
     sett__rest *r = k->rest;
-    const sett__meta *m = sett__meta_of(k);
+    const sett__common *m = r->common;
     char *at = (char *)(r + 1) + (r->engine->cuda ? SETT__GPU_KERNEL_BYTES : 0);
-    r->cubin = memcpy(at, entry->cubin.data, entry->cubin.len);
-    r->cubin_len = entry->cubin.len;
+    memcpy(at, entry->cubin.data, entry->cubin.len);
+    r->cubin_len = (uint32_t)entry->cubin.len;
     if (!r->engine->cuda)
         return SETT_OK;
     sett__gpu_kernel *gpu = (void *)(r + 1);
     sett_status s = sett__gpu_kernel_make(
-        r->engine->cuda, r->cubin, r->cubin_len, m->name, m->sig.smem, r->engine->opt.module_api, gpu, err);
+        r->engine->cuda, at, r->cubin_len, m->name, m->smem, r->engine->opt.module_api, gpu, err);
     if (s)
         return s;
     k->on_gpu = true;
-    k->plan = r->common->plan;
-    if (m->sig.smem_more.count)
+    k->plan = sett__common_plan(m);
+    if (m->more)
         sett__gpu_more_smem(gpu);
-    if (m->sig.early && begins_early(m->target))
+    if (m->early && begins_early(m->by->target))
         sett__gpu_early(gpu);
-    return m->sig.n_claim ? sett__gpu_claims(gpu, &m->sig, err) : SETT_OK;
+    if (!m->claims)
+        return SETT_OK;
+    const sett__sig *sig = sett__sig_of(k, err); /* now: what fails on the device is told by it */
+    return sig ? sett__gpu_claims(gpu, sig, err) : SETT_E_MEMORY;
 }
 
 static sett_status fill_gpu(sett_kernel *k, const sett__entry *entry, sett_origin origin, const char *layer, sett_error *err)
@@ -117,7 +120,7 @@ static sett_status fill_gpu(sett_kernel *k, const sett__entry *entry, sett_origi
     r->origin = origin;
     r->said = sett__meta_said(entry->meta);
     k->ptx_only = !entry->cubin.len;
-    s = check_target(sett__meta_of(k), err);
+    s = check_target(r->common, err);
     if (!s && (origin == SETT_FROM_COMPILER || r->engine->opt.cache_verify))
         s = keep_made(r, entry, err);
     if (!s && !(r->report = sett__commons_text(&r->engine->commons, entry->notes)))
@@ -129,8 +132,7 @@ sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett_
     const char *layer, sett_kernel **out, sett_error *err)
 {
     *out = NULL;
-    sett_kernel *k = kernel_new(
-        e, key, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len, err);
+    sett_kernel *k = kernel_new(e, key, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len, err);
     sett_status s = k ? fill_gpu(k, entry, origin, layer, err) : SETT_E_MEMORY;
     sett__entry_free(entry);
     if (s && k)
@@ -143,16 +145,17 @@ sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett_
 /* The tape's own signature serves: its memory is the kernel's. */
 static sett_status fill_cpu_meta(sett__cpu_kernel *c, const char *name, sett_error *err)
 {
-    char *copy = sett__arena_str(&c->arena, name);
-    if (!copy)
+    const sett__meta m = {.sig = c->tape->sig, .name = name};
+    char *names = sett__arena_alloc(&c->arena, sett__names_put(&m.sig, NULL) + 1);
+    c->common.name = sett__arena_str(&c->arena, name);
+    if (!names || !c->common.name)
         return sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
-    c->common = (sett__common){.layer = "", .meta = {.sig = c->tape->sig,
-        .name = copy,
-        .target = "cpu",
-        .assembler = "cpu",
-        .compiler = "",
-        .params_len = sett__params_len(&c->tape->sig)}};
-    return sett__meta_check(&c->common.meta, err);
+    sett__names_put(&m.sig, names);
+    c->by = (sett__maker){"cpu", "cpu", "", "", names, 0};
+    c->common.by = &c->by;
+    sett__common_facts(&c->common, &m.sig);
+    atomic_init(&c->common.sig, &c->tape->sig);
+    return sett__meta_check(&m, err);
 }
 
 sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const sett__digest *slot, const char *name,
@@ -204,41 +207,34 @@ void sett_kernel_release(sett_kernel *k)
     errno = saved;
 }
 
-/* 0: a launch says it. */
-static int static_block(const sett__sig *sig, int i)
-{
-    int64_t v = 1;
-    return !sig->block[i].count || sett__expr_const(sig, sig->block[i], &v) ? (int)v : 0;
-}
-
 sett_status sett_kernel_query(const sett_kernel *k, sett_kernel_info *out)
 {
     if (!k || !out || !sett__known_size(out->size))
         return SETT_E_ARGUMENT;
-    const sett__meta *m = sett__meta_of(k);
     const sett__rest *r = k->rest;
+    const sett__common *m = r->common;
     sett_kernel_info info = {
         .size = out->size,
         .name = m->name,
-        .target = m->target,
+        .target = m->by->target,
         .origin = r->origin,
         .registers = r->said.registers,
         .spill_stores = r->said.spill_stores,
         .spill_loads = r->said.spill_loads,
         .stack = r->said.stack,
-        .smem = (int)m->sig.smem,
-        .block = {static_block(&m->sig, 0), static_block(&m->sig, 1), static_block(&m->sig, 2)},
-        .cubin = r->cubin,
+        .smem = (int)m->smem,
+        .block = {m->block[0], m->block[1], m->block[2]},
+        .cubin = sett__kernel_cubin(k),
         .cubin_size = r->cubin_len,
         .ptx = r->made && r->made->ptx.len ? r->made->ptx.data : NULL,
         .report = r->report,
-        .assembler = m->assembler,
+        .assembler = m->by->assembler,
         .record_ms = r->record_ms,
         .codegen_ms = r->codegen_ms,
         .assemble_ms = r->assemble_ms,
         .load_ms = (double)atomic_load(&r->load_ns) * 1e-6,
-        .layer = r->common->layer,
-        .compiler = m->compiler,
+        .layer = m->by->layer,
+        .compiler = m->by->compiler,
     };
     memcpy(info.key, sett__kernel_key(k)->b, sizeof info.key);
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
@@ -265,22 +261,22 @@ sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *er
     if (!sett__device(k->rest->engine, &device, err))
         return SETT_E_NO_DEVICE;
     if (k->cpu != (device == SETT_CPU))
-        return sett__error(err, SETT_E_TARGET, "%s was made for %s and cannot run on %s", sett__meta_of(k)->name, sett__meta_of(k)->target,
+        return sett__error(err, SETT_E_TARGET, "%s was made for %s and cannot run on %s", sett__common_of(k)->name, sett__common_of(k)->by->target,
             device == SETT_CPU ? "the CPU" : "a GPU");
     if (k->cpu)
         return SETT_OK;
     if (!k->on_gpu)
-        return sett__error(err, SETT_E_ARGUMENT, "%s was compiled to PTX only", sett__meta_of(k)->name);
-    int driver = sett__cuda_driver_version(k->rest->engine->cuda);
-    if (sett__meta_of(k)->min_driver > driver) /* an older one of the same major version loads it: see driver_of in worker.c */
+        return sett__error(err, SETT_E_ARGUMENT, "%s was compiled to PTX only", sett__common_of(k)->name);
+    const sett__common *m = sett__common_of(k);
+    int driver = sett__cuda_driver_version(k->rest->engine->cuda), needs = (int)m->by->min_driver;
+    if (needs > driver) /* an older one of the same major version loads it: see driver_of in worker.c */
         return sett__error(err, SETT_E_DRIVER,
-            "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", sett__meta_of(k)->name,
-            sett__meta_of(k)->assembler, sett__meta_of(k)->min_driver / 1000, sett__meta_of(k)->min_driver % 1000 / 10, driver / 1000,
-            driver % 1000 / 10);
+            "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", m->name, m->by->assembler,
+            needs / 1000, needs % 1000 / 10, driver / 1000, driver % 1000 / 10);
     sett_status s = sett__cuda_target(k->rest->engine->cuda, device, target, err);
-    if (!s && !runs_on(sett__meta_of(k)->target, target))
+    if (!s && !runs_on(sett__common_of(k)->by->target, target))
         s = sett__error(
-            err, SETT_E_TARGET, "%s was made for %s, device %d is %s", sett__meta_of(k)->name, sett__meta_of(k)->target, device, target);
+            err, SETT_E_TARGET, "%s was made for %s, device %d is %s", sett__common_of(k)->name, sett__common_of(k)->by->target, device, target);
     return s;
 }
 
@@ -289,8 +285,8 @@ sett_status sett__kernel_not_loaded(sett_kernel *k, sett_status s, sett_error *e
     sett_error why = err ? *err : (sett_error){0};
     if (k->rest->origin == SETT_FROM_COMPILER || !sett__gpu_refused(sett__kernel_gpu(k)) || !sett__kernels_refuse(k))
         return s;
-    sett__cache_refuse(k->rest->engine->cache, k->rest->common->layer, &k->slot, err ? why.text : "the driver does not load its code");
-    return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, sett__meta_of(k)->name);
+    sett__cache_refuse(k->rest->engine->cache, k->rest->common->by->layer, &k->slot, err ? why.text : "the driver does not load its code");
+    return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, sett__common_of(k)->name);
 }
 
 sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
@@ -321,7 +317,7 @@ sett_status sett_unload(sett_kernel *k, sett_error *err)
     sett_status s = sett__engine_check(k->rest->engine, err);
     unsigned calls = atomic_load(&k->rest->calls);
     if (!s && calls)
-        s = sett__error(err, SETT_E_ARGUMENT, "%s: %u prepared call%s its code: free %s first", sett__meta_of(k)->name, calls,
+        s = sett__error(err, SETT_E_ARGUMENT, "%s: %u prepared call%s its code: free %s first", sett__common_of(k)->name, calls,
             calls == 1 ? " holds" : "s hold", calls == 1 ? "it" : "them");
     if (!s && k->on_gpu)
         s = sett__gpu_unload(sett__kernel_gpu(k), err);
@@ -331,14 +327,17 @@ sett_status sett_unload(sett_kernel *k, sett_error *err)
 
 int sett_kernel_params(const sett_kernel *k)
 {
-    return k ? (int)sett__meta_of(k)->sig.n_param : 0;
+    return k ? sett__common_of(k)->n_param : 0;
 }
 
 sett_status sett_kernel_param(const sett_kernel *k, int index, sett_param_info *out)
 {
-    if (!k || !out || !sett__known_size(out->size) || index < 0 || (uint32_t)index >= sett__meta_of(k)->sig.n_param)
+    if (!k || !out || !sett__known_size(out->size) || index < 0 || index >= sett__common_of(k)->n_param)
         return SETT_E_ARGUMENT;
-    const sett__param *p = &sett__meta_of(k)->sig.param[index];
+    const sett__sig *sig = sett__sig_of(k, NULL);
+    if (!sig)
+        return SETT_E_MEMORY;
+    const sett__param *p = &sig->param[index];
     sett_param_info info = {
         .size = sizeof info, .name = p->name, .dtype = (sett_dtype)p->dtype, .rank = p->rank, .scalar = p->scalar != 0,
         .bytes = p->bytes};
@@ -357,7 +356,7 @@ sett_status sett_kernel_tape(const sett_kernel *k, bool text, void **tape, size_
     *tape = NULL;
     *len = 0;
     if (!k->cpu)
-        return sett__error(err, SETT_E_ARGUMENT, "%s: a kernel for %s keeps no tape", sett__meta_of(k)->name, sett__meta_of(k)->target);
+        return sett__error(err, SETT_E_ARGUMENT, "%s: a kernel for %s keeps no tape", sett__common_of(k)->name, sett__common_of(k)->by->target);
     if (!text)
         return sett__tape_write(k->rest->cpu->tape, true, NULL, tape, len, err);
     sett_status s = sett__tape_print(k->rest->cpu->tape, true, NULL, &printed, err);

@@ -49,18 +49,18 @@ sett_status sett__launch_cpu(const sett_kernel *k, const sett__launch_dims *d, c
 {
     const sett_engine_options *o = &k->rest->engine->opt;
     void (**stand_in)(void) = NULL;
-    sett_status s = sett__stand_ins_of(&k->rest->engine->stand_ins, k->rest->cpu->program, sett__meta_of(k)->name, &stand_in, err);
+    sett_status s = sett__stand_ins_of(&k->rest->engine->stand_ins, k->rest->cpu->program, sett__common_of(k)->name, &stand_in, err);
     if (s)
         return s;
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
-        .smem_more = sett__meta_of(k)->sig.smem_more.count ? d->smem - sett__meta_of(k)->sig.smem : 0,
+        .smem_more = sett__common_of(k)->more ? d->smem - sett__common_of(k)->smem : 0,
         .params = params,
         .params_len = params_len,
         .extent = extent,
         .threads = o->cpu_threads,
-        .name = sett__meta_of(k)->name,
+        .name = sett__common_of(k)->name,
         .print = o->print,
         .user = o->user,
         .stand_in = stand_in,
@@ -75,8 +75,11 @@ sett_status sett__bind_kernel(
 {
     if (k->plan && sett__plan_follow(k->plan, n, args, bound))
         return SETT_OK;
-    sett_status s = sett__bind(&sett__meta_of(k)->sig, sett__meta_of(k)->name, n, args, !k->cpu, bound, extent, err);
-    return s || !k->cpu ? s : sett__blocks_check(&k->rest->engine->blocks, sett__meta_of(k), args, extent, err);
+    const sett__sig *sig = sett__sig_of(k, err);
+    if (!sig)
+        return SETT_E_MEMORY;
+    sett_status s = sett__bind(sig, sett__common_of(k)->name, n, args, !k->cpu, bound, extent, err);
+    return s || !k->cpu ? s : sett__blocks_check(&k->rest->engine->blocks, sig, sett__common_of(k)->name, args, extent, err);
 }
 
 static sett_status on_cpu(const sett_kernel *k, int n, const sett_bind *args, sett_error *err)

@@ -17,11 +17,11 @@ typedef struct lookup {
 /* What it refuses is a miss, not damage; the kernel is then released. */
 static sett_status check_toolchain(sett_engine *e, sett_kernel **k, sett_error *err)
 {
-    const sett__meta *m = sett__meta_of(*k);
-    if (e->opt.toolchain == SETT_TOOLCHAIN_ANY || sett__workers_would_use(e->workers, m->compiler, m->assembler))
+    const sett__common *m = sett__common_of(*k);
+    if (e->opt.toolchain == SETT_TOOLCHAIN_ANY || sett__workers_would_use(e->workers, m->by->compiler, m->by->assembler))
         return SETT_OK;
-    sett__error(err, SETT_E_NOT_CACHED, "%s was made by %s and %s, which this machine would not use", m->name, m->compiler,
-        m->assembler);
+    sett__error(err, SETT_E_NOT_CACHED, "%s was made by %s and %s, which this machine would not use", m->name, m->by->compiler,
+        m->by->assembler);
     sett_kernel_release(*k);
     *k = NULL;
     return SETT_E_NOT_CACHED;
@@ -49,7 +49,7 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
         sett__entry_free(&copy);
         return s;
     }
-    (*l->out)->rest->record_ms = l->how->record_ms;
+    (*l->out)->rest->record_ms = (float)l->how->record_ms;
     if (copy.owned)
         sett__workers_keep(l->e->workers, l->key, &copy, l->how->ticket);
     sett__count(l->origin == SETT_FROM_DISK ? &l->e->count.disk_hits : &l->e->count.remote_hits, 1);

@@ -330,8 +330,10 @@ static sett_status compile_only(const example *k, const char *target, bool disk,
     STEP(sett_compile(e, k->body, &o, &kernel, err));
     if (!s) {
         sett_kernel_info info = {.size = sizeof info};
-        s = sett_kernel_query(kernel, &info);
-        whole = fail_at ? whole : strlen(info.report);
+        sett_param_info first = {.size = sizeof first}; /* of a GPU's kernel it is made now */
+        s = sett_kernel_params(kernel) ? sett_kernel_param(kernel, 0, &first) : sett_kernel_query(kernel, &info);
+        STEP(sett_kernel_query(kernel, &info));
+        whole = s || fail_at ? whole : strlen(info.report);
         s = s || strlen(info.report) == whole ? s : SETT_E_INTERNAL;
     }
     sett_kernel_release(kernel);

@@ -2,6 +2,7 @@
 /* What a launch hands over besides tensors and numbers: structs by value, and the size of shared memory. Their kernels give the
  * same on both engines in conform_struct.c. */
 #include "match.h"
+#include "planned.h"
 #include "rig.h"
 #include <check.h>
 #include <stdlib.h>
@@ -200,24 +201,6 @@ START_TEST(launches_size_shared_memory)
 END_TEST
 
 /* ---- the fast way, jit/plan.c ---------------------------------------------------------------- */
-/* Does a plan say yes? Then bind.c does, with the same block and extents. */
-static bool planned(const sett_kernel *k, int n, const sett_bind *arg)
-{
-    static sett__bound by_plan, want;
-    sett__arena a = {0};
-    const sett__sig *sig = &sett__meta_of(k)->sig;
-    const sett__plan *p = sett__plan_make(&a, sig);
-    ck_assert_ptr_nonnull(p);
-    memset(&by_plan, 0xAA, sizeof by_plan);
-    bool yes = sett__plan_follow(p, n, arg, &by_plan);
-    ck_assert_int_eq(yes, !sett__bind(sig, "k", n, arg, true, &want, NULL, &err) && !want.empty);
-    ck_assert(!yes || by_plan.params_len == want.params_len);
-    ck_assert(!yes || !memcmp(by_plan.params, want.params, want.params_len));
-    ck_assert(!yes || !memcmp(&by_plan.dims, &want.dims, sizeof want.dims));
-    sett__arena_free(&a);
-    return yes;
-}
-
 /* An odd number of bytes before what is aligned: gaps. */
 static void odd(sett_build *b, const void *user)
 {
@@ -242,21 +225,21 @@ START_TEST(plans_know_structs_and_sizes)
         {SETT_BIND_STRUCT, sizeof l, {.p = &l}}, {SETT_BIND_BUF, 0, {.t = &Line}}, {SETT_BIND_STRUCT, sizeof m, {.p = &m}}};
     const sett_bind wrong[] = {{SETT_BIND_STRUCT, sizeof m - 1, {.p = &m}}, {SETT_BIND_STRUCT, sizeof m, {.p = NULL}},
         {SETT_BIND_INT, 0, {.i = 3}}, {SETT_BIND_BUF, 0, {.t = &Line}}, {SETT_BIND_FLOAT, sizeof m, {.f = 2}}, {0}};
-    ck_assert(planned(k, 3, good));
+    ck_assert(planned(sett__sig_of(k, NULL), "k", 3, good));
     for (size_t i = 0; i < SETT__COUNT(wrong); i++) {
-        ck_assert(!planned(k, 3, (const sett_bind[]){good[0], good[1], wrong[i]}));
-        ck_assert(!planned(k, 3, (const sett_bind[]){wrong[i], good[1], good[2]}));
+        ck_assert(!planned(sett__sig_of(k, NULL), "k", 3, (const sett_bind[]){good[0], good[1], wrong[i]}));
+        ck_assert(!planned(sett__sig_of(k, NULL), "k", 3, (const sett_bind[]){wrong[i], good[1], good[2]}));
     }
-    ck_assert(!planned(k, 2, good));
+    ck_assert(!planned(sett__sig_of(k, NULL), "k", 2, good));
     sett_kernel_release(k);
     k = compile_cpu(sized, "sized");
     for (int64_t n = -1; n < 40000; n = n < 20 ? n + 1 : n * 3 / 2)
-        ck_assert_int_eq(planned(k, 2, (const sett_bind[]){{SETT_BIND_BUF, 0, {.t = &Out}}, {SETT_BIND_INT, 0, {.i = n}}}), n >= 0 && n * 8 + 16 <= SETT__SMEM_MAX);
+        ck_assert_int_eq(planned(sett__sig_of(k, NULL), "k", 2, (const sett_bind[]){{SETT_BIND_BUF, 0, {.t = &Out}}, {SETT_BIND_INT, 0, {.i = n}}}), n >= 0 && n * 8 + 16 <= SETT__SMEM_MAX);
     sett_kernel_release(k);
     k = compile_cpu(odd, "odd");
     for (int64_t n = 1; n < 100; n += 13)
-        ck_assert(planned(k, 3, (const sett_bind[]){{SETT_BIND_INT, 0, {.i = 200}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = n}}}));
-    ck_assert(!planned(k, 3, (const sett_bind[]){{SETT_BIND_INT, 0, {.i = 256}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = 9}}}));
+        ck_assert(planned(sett__sig_of(k, NULL), "k", 3, (const sett_bind[]){{SETT_BIND_INT, 0, {.i = 200}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = n}}}));
+    ck_assert(!planned(sett__sig_of(k, NULL), "k", 3, (const sett_bind[]){{SETT_BIND_INT, 0, {.i = 256}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = 9}}}));
     sett_kernel_release(k);
 }
 END_TEST

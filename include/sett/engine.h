@@ -234,7 +234,8 @@ typedef struct sett_kernel_info {
 SETT_API sett_status sett_kernel_query(const sett_kernel *, sett_kernel_info *info);
 
 /* The arguments of a kernel, in order of declaration; read, written: what the kernel does with a
- * tensor. Strings live as long as the kernel. SETT_E_ARGUMENT past the last. */
+ * tensor. Strings live as long as the kernel. SETT_E_ARGUMENT past the last; SETT_E_MEMORY: of a GPU's kernel, which keeps
+ * small what only questions and refusals need, and finds no memory to spell it out the first time. */
 typedef struct sett_param_info {
     size_t size;
     const char *name;

@@ -13,6 +13,10 @@ typedef struct module {
     sett__cu_handle context, module, function;
     unsigned long long id; /* of the context: addresses are used again */
 } module;
+typedef struct pages {
+    const sett__sig *claims;
+    sett__cu_pointer of[]; /* one a device, where assertions write; 0: not prepared there */
+} pages;
 struct sett__gpu_kernel {
     /* What a launch reads. */
     sett__cuda *cuda;
@@ -21,14 +25,15 @@ struct sett__gpu_kernel {
     uint32_t smem;                   /* of every launch, which may add some if `more` */
     bool modules, more, early;
     atomic_bool refused;             /* the driver would not load the code */
-    sett__cu_pointer *page;          /* one a device, where assertions write; 0: not prepared there. NULL: there are none */
+    pages *page;                     /* NULL: no assertions */
     /* What loading does. */
     const void *cubin;
-    size_t len;
     const char *symbol;
-    sett__cu_handle library;         /* under lock_of() */
-    module *module;                  /* likewise */
-    const sett__sig *claims;         /* NULL: no assertions */
+    union {
+        sett__cu_handle library;     /* under lock_of() */
+        module *module;              /* likewise, if `modules` */
+    };
+    uint32_t len;
 };
 static_assert(SETT__GPUS_MAX <= 64, "ready has a bit for each");
 static_assert(sizeof(sett__gpu_kernel) <= SETT__GPU_KERNEL_BYTES, "whoever calls has room for it");
@@ -44,7 +49,7 @@ sett_status sett__gpu_kernel_make(sett__cuda *c, const void *cubin, size_t len, 
 {
     if (!cubin || len < 64 || memcmp(cubin, "\177ELF", 4))
         return sett__error(e, SETT_E_ARGUMENT, "%s: %zu bytes are not a cubin", symbol, len);
-    *k = (sett__gpu_kernel){.cuda = c, .cubin = cubin, .len = len, .symbol = symbol, .smem = smem,
+    *k = (sett__gpu_kernel){.cuda = c, .cubin = cubin, .len = (uint32_t)len, .symbol = symbol, .smem = smem,
         .modules = module_api || !c->library_load};
     return SETT_OK;
 }
@@ -76,7 +81,7 @@ sett_status sett__gpu_fits(const sett__gpu_kernel *k, int device, const sett__la
 
 void sett__gpu_kernel_end(sett__gpu_kernel *k)
 {
-    for (module *m = k->module, *next; m; m = next) {
+    for (module *m = k->modules ? k->module : NULL, *next; m; m = next) {
         next = m->next;
         free(m);
     }
@@ -85,15 +90,17 @@ void sett__gpu_kernel_end(sett__gpu_kernel *k)
 
 sett_status sett__gpu_claims(sett__gpu_kernel *k, const sett__sig *sig, sett_error *e)
 {
-    k->claims = sig;
-    k->page = calloc((size_t)k->cuda->count, sizeof *k->page);
-    return k->page ? SETT_OK : sett__error(e, SETT_E_MEMORY, "%s: out of memory", k->symbol);
+    k->page = calloc(1, sizeof *k->page + (size_t)k->cuda->count * sizeof k->page->of[0]);
+    if (!k->page)
+        return sett__error(e, SETT_E_MEMORY, "%s: out of memory", k->symbol);
+    k->page->claims = sig;
+    return SETT_OK;
 }
 
 void sett__gpu_address(const sett__gpu_kernel *k, int device, void *params, size_t len)
 {
     if (k->page)
-        memcpy((char *)params + len - sizeof k->page[device], &k->page[device], sizeof k->page[device]);
+        memcpy((char *)params + len - sizeof k->page->of[device], &k->page->of[device], sizeof k->page->of[device]);
 }
 
 /* What the driver says, at loading alone, of code that is damaged or not for it. After a fault that stays nothing that it
@@ -118,7 +125,7 @@ static void *padded(const sett__gpu_kernel *k, sett_error *e)
 {
     char *code = malloc(k->len + TAIL);
     if (!code) {
-        sett__error(e, SETT_E_MEMORY, "%s: no memory to load %zu bytes", k->symbol, k->len);
+        sett__error(e, SETT_E_MEMORY, "%s: no memory to load %zu bytes", k->symbol, (size_t)k->len);
         return NULL;
     }
     memcpy(code, k->cubin, k->len);
@@ -247,8 +254,8 @@ static sett_status load(sett__gpu_kernel *k, int device, sett__cu_handle context
     sett__relaxed mode = sett__cuda_relax(c);
     pthread_mutex_lock(lock_of(k));
     sett_status s = SETT_OK;
-    if (k->page && !k->page[device])
-        s = sett__cuda_page(c, device, k->symbol, k->claims, &k->page[device], e);
+    if (k->page && !k->page->of[device])
+        s = sett__cuda_page(c, device, k->symbol, k->page->claims, &k->page->of[device], e);
     if (!s)
         s = k->modules ? ready_module(k, device, context, &fresh, e) : ready_library(k, device, &fresh, e);
     pthread_mutex_unlock(lock_of(k));
