@@ -40,7 +40,7 @@ JIT_OBJ := $(call obj,jit jit/asm jit/cache jit/cuda jit/sim jit/warm)
 PTX_OBJ := $(call obj,ptx)
 REMOTE_OBJ := $(call obj,remote)
 # What speaks to a remote cache is made where its libraries are, and nothing else needs it.
-REMOTE := $(if $(shell pkg-config --exists libcurl hiredis 2>/dev/null && echo yes),$(B)/libsett-remote.so)
+REMOTE := $(if $(shell pkg-config --exists libcurl hiredis openssl 2>/dev/null && echo yes),$(B)/libsett-remote.so)
 SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/families.c,$(wildcard examples/*.c)))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
@@ -109,11 +109,11 @@ $(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map ptx/options.ld
 	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(PTX_OBJ) $(B)/lib.a $(PTX_LIBS)
 # The libraries of its servers are linked as they are installed: a machine that has none of them does without.
 REMOTE_LDFLAGS := -shared -Wl,--version-script=remote/remote.map -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now
-REMOTE_LIBS := -lcurl -lhiredis $(SYS_LIBS)
+REMOTE_LIBS := -lcurl -lhiredis -lssl -lcrypto $(SYS_LIBS)
 $(B)/libsett-remote.so: $(REMOTE_OBJ) $(B)/lib.a remote/remote.map
 	$(call Q,LD)$(CC) $(LDFLAGS) $(REMOTE_LDFLAGS) -o $@ $(REMOTE_OBJ) $(B)/lib.a $(REMOTE_LIBS)
 no-remote:
-	@echo "  libsett-remote.so is not built: libcurl4-openssl-dev or libhiredis-dev is not installed"
+	@echo "  libsett-remote.so is not built: libcurl4-openssl-dev, libhiredis-dev or libssl-dev is not installed"
 
 # ---- programs ---------------------------------------------------------------------
 # The kernels that the command knows by name are the examples' own, without their main().

@@ -3,12 +3,10 @@
  * server that was named is the one that is asked. */
 #include "remote.h"
 #include <curl/curl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 enum { URL = 4096, REDIRECT = 300, CLIENT = 400, MISSING = 404, GONE = 410, TOO_MANY = 429, SERVER = 500 };
 
@@ -70,20 +68,12 @@ static bool prepare(transfer *t, const char *url)
     return ok && (!c->ca || !curl_easy_setopt(h, CURLOPT_CAINFO, c->ca));
 }
 
-/* OpenSSL writes to sockets as to files: a server that went away would be a SIGPIPE of the process. */
 static CURLcode perform(CURL *h)
 {
-    sigset_t pipe_only, before, pending;
-    const struct timespec now = {0};
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
+    sett__quiet was;
+    sett__quiet_begin(&was);
     CURLcode rc = curl_easy_perform(h);
-    if (!sigismember(&pending, SIGPIPE))
-        while (sigtimedwait(&pipe_only, NULL, &now) == SIGPIPE)
-            ;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sett__quiet_end(&was);
     return rc;
 }
 

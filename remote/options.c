@@ -98,9 +98,9 @@ static sett_status parse_attribute(sett__remote_options *o, char *text, sett_err
 
 static sett_status check(const sett__remote_options *o, sett_error *err)
 {
-    bool redis = !strncmp(o->url, "redis://", 8), bazel = !strcmp(o->layout, "bazel");
+    bool redis = !strncmp(o->url, "redis://", 8) || !strncmp(o->url, "rediss://", 9), bazel = !strcmp(o->layout, "bazel");
     if (!redis && strncmp(o->url, "http://", 7) && strncmp(o->url, "https://", 8))
-        return sett__error(err, SETT_E_ARGUMENT, "cache_remote is a URL of http, https or redis, then |NAME=VALUE");
+        return sett__error(err, SETT_E_ARGUMENT, "cache_remote is a URL of http, https, redis or rediss, then |NAME=VALUE");
     if (!bazel && strcmp(o->layout, "plain"))
         return sett__error(err, SETT_E_ARGUMENT, "cache_remote: layout is plain or bazel, not \"%.60s\"", o->layout);
     if (redis && bazel)

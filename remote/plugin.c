@@ -313,11 +313,40 @@ static bool remote_off(sett__remote *r)
     return off;
 }
 
+/* ---- without SIGPIPE ----------------------------------------------------------------------------- */
+static sigset_t only_pipe(void)
+{
+    sigset_t s;
+    sigemptyset(&s);
+    sigaddset(&s, SIGPIPE);
+    return s;
+}
+
+void sett__quiet_begin(sett__quiet *was)
+{
+    const sigset_t pipe_only = only_pipe();
+    sigset_t pending;
+    sigpending(&pending);
+    was->pending = sigismember(&pending, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_only, &was->before);
+}
+
+void sett__quiet_end(const sett__quiet *was)
+{
+    const sigset_t pipe_only = only_pipe();
+    const struct timespec now = {0};
+    if (!was->pending)
+        while (sigtimedwait(&pipe_only, NULL, &now) == SIGPIPE)
+            ;
+    pthread_sigmask(SIG_SETMASK, &was->before, NULL);
+}
+
 /* ---- opening ---------------------------------------------------------------------------------- */
 static void remote_close(sett__remote *r)
 {
     while (r->n_line)
         r->transport->hang_up(r->line[--r->n_line]);
+    sett__tls_close(r);
     pthread_mutex_destroy(&r->lock);
     sett__remote_options_free(&r->opt);
     free(r);
@@ -335,7 +364,7 @@ static sett_status remote_open(
     sett_status s = sett__remote_parse(text, &r->opt, err);
     if (!s) {
         r->bazel = !strcmp(r->opt.layout, "bazel");
-        r->transport = strncmp(r->opt.url, "redis:", 6) ? &sett__http : &sett__redis;
+        r->transport = strncmp(r->opt.url, "redis", 5) ? &sett__http : &sett__redis;
         s = r->transport->open(r, err);
     }
     *facts = (sett__remote_facts){r->opt.shown, r->opt.secret, r->opt.trusted, r->opt.read_only};

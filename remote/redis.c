@@ -16,6 +16,7 @@ enum { CHUNK = 65536, SLACK = 4096 };
 typedef struct line {
     int fd; /* -1: not connected */
     bool used; /* it has answered before */
+    void *tls; /* over it, of rediss: */
 } line;
 
 static sett__answer fail(sett_error *err, const char *what, const char *why)
@@ -26,6 +27,8 @@ static sett__answer fail(sett_error *err, const char *what, const char *why)
 
 static void hang(line *l)
 {
+    sett__tls_end(l->tls);
+    l->tls = NULL;
     if (l->fd >= 0)
         close(l->fd);
     l->fd = -1;
@@ -40,7 +43,7 @@ static int left_ms(double deadline)
 }
 
 /* False: not in time. */
-static bool await(int fd, short what, double deadline)
+bool sett__await(int fd, short what, double deadline)
 {
     struct pollfd p = {.fd = fd, .events = what};
     int n;
@@ -89,7 +92,7 @@ static int reach(const struct addrinfo *a, double deadline)
     if (!connect(fd, a->ai_addr, a->ai_addrlen))
         return fd;
     why = errno;
-    if (why == EINPROGRESS && (!await(fd, POLLOUT, deadline) || getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n)))
+    if (why == EINPROGRESS && (!sett__await(fd, POLLOUT, deadline) || getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n)))
         why = ETIMEDOUT;
     if (!why)
         return fd;
@@ -99,13 +102,14 @@ static int reach(const struct addrinfo *a, double deadline)
 }
 
 /* ---- one command --------------------------------------------------------------------------- */
-static bool send_all(int fd, const char *data, size_t len, double deadline)
+static bool send_all(const line *l, const char *data, size_t len, double deadline)
 {
     while (len) {
-        ssize_t n = send(fd, data, len, MSG_NOSIGNAL);
-        if (n < 0 && (errno == EAGAIN ? await(fd, POLLOUT, deadline) : errno == EINTR))
+        short what = POLLOUT;
+        ssize_t n = l->tls ? sett__tls_move(l->tls, NULL, data, len, &what) : send(l->fd, data, len, MSG_NOSIGNAL);
+        if (n < 0 && (errno == EAGAIN ? sett__await(l->fd, what, deadline) : errno == EINTR))
             continue;
-        if (n < 0)
+        if (n <= 0)
             return false;
         data += n, len -= (size_t)n;
     }
@@ -131,8 +135,9 @@ static sett__answer receive(line *l, redisReader *reader, const sett__request *q
     uint64_t got = 0, most = q->most + SLACK;
     sett__answer a = chunk ? SETT__YES : SETT__NO_MEMORY;
     while (a == SETT__YES && !*out) {
-        ssize_t n = recv(l->fd, chunk, CHUNK, 0);
-        if (n < 0 && (errno == EAGAIN ? await(l->fd, POLLIN, q->deadline) : errno == EINTR))
+        short what = POLLIN;
+        ssize_t n = l->tls ? sett__tls_move(l->tls, chunk, NULL, CHUNK, &what) : recv(l->fd, chunk, CHUNK, 0);
+        if (n < 0 && (errno == EAGAIN ? sett__await(l->fd, what, q->deadline) : errno == EINTR))
             continue;
         *lost = !got && (!n || (n < 0 && errno != EAGAIN));
         if (n <= 0)
@@ -160,7 +165,7 @@ static sett__answer talk(
     *out = NULL;
     *lost = false;
     sett__answer a = SETT__NO_MEMORY;
-    if (n >= 0 && !send_all(l->fd, command, (size_t)n, q->deadline)) {
+    if (n >= 0 && !send_all(l, command, (size_t)n, q->deadline)) {
         *lost = errno != EAGAIN;
         a = fail(err, "it cannot be written to", errno == EAGAIN ? "not in time" : strerror(errno));
     } else if (n >= 0) {
@@ -227,7 +232,13 @@ static sett__answer dial(line *l, const sett__request *q, sett_error *err)
         l->fd = reach(a, until);
     const char *why = l->fd < 0 ? strerror(errno) : NULL;
     freeaddrinfo(all);
-    return why ? fail(err, "it cannot be reached", why) : enter(l, q, err);
+    if (why)
+        return fail(err, "it cannot be reached", why);
+    if (q->remote->tls && !(l->tls = sett__tls_start(q->remote, l->fd, until, err))) {
+        hang(l);
+        return SETT__FAILED;
+    }
+    return enter(l, q, err);
 }
 
 /* Connects where need be; a connection that the server has closed meanwhile is made again, once. */
@@ -304,9 +315,9 @@ static sett_status redis_open(sett__remote *r, sett_error *err)
         memmove(o->host, o->host + 1, n - 2);
         o->host[n - 2] = 0;
     }
-    return !db[strspn(db, "0123456789")] ? SETT_OK
-                                         : sett__error(err, SETT_E_ARGUMENT,
-                                               "cache_remote: redis://HOST:PORT/N: N is a database's number, not \"%.60s\"", db);
+    if (db[strspn(db, "0123456789")])
+        return sett__error(err, SETT_E_ARGUMENT, "cache_remote: redis://HOST:PORT/N: N is a database's number, not \"%.60s\"", db);
+    return o->url[5] == 's' ? sett__tls_open(r, err) : SETT_OK;
 }
 
 static void *redis_line(void)

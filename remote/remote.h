@@ -6,11 +6,14 @@
  *     options.c what is said of a remote
  *     bazel.c   where an entry lies under an http URL: plainly, or as bazel-remote keeps it
  *     http.c    GET, HEAD and PUT by libcurl
- *     redis.c   GET, EXISTS and SET over a socket of its own; hiredis writes and reads the protocol */
+ *     redis.c   GET, EXISTS and SET over a socket of its own; hiredis writes and reads the protocol
+ *     tls.c     that socket's TLS, by OpenSSL, which libcurl has too */
 #ifndef SETT_REMOTE_H
 #define SETT_REMOTE_H
 #include "../lib/lib.h"
 #include <pthread.h>
+#include <signal.h>
+#include <sys/types.h>
 
 typedef enum sett__answer {
     SETT__YES,      /* here it is; it is there; it was taken */
@@ -61,6 +64,7 @@ struct sett__remote {
     sett__remote_options opt;
     sett__remote_host host;
     const sett__transport *transport;
+    void *tls; /* tls.c's, of rediss: */
     bool bazel;
     pthread_mutex_t lock; /* over all below */
     sett__fetch *fetches;
@@ -78,6 +82,23 @@ double sett__clock_ms(void);
 /* The last `tail` of the room stay free, for zeros. False: no memory. */
 bool sett__bytes_add(sett__bytes *, const void *, size_t n);
 void sett__bytes_free(sett__bytes *);
+
+/* OpenSSL writes to sockets as to files: a server that went away would be a SIGPIPE of the process. Not of what is between. */
+typedef struct sett__quiet { sigset_t before; bool pending; } sett__quiet;
+void sett__quiet_begin(sett__quiet *);
+void sett__quiet_end(const sett__quiet *);
+
+/* ---- redis.c ---------------------------------------------------------------------- */
+bool sett__await(int fd, short what, double deadline); /* poll(); false: not in time */
+
+/* ---- tls.c ------------------------------------------------------------------------ */
+sett_status sett__tls_open(sett__remote *, sett_error *); /* once */
+void sett__tls_close(sett__remote *); /* also one that was not opened */
+void *sett__tls_start(sett__remote *, int fd, double deadline, sett_error *); /* NULL: why */
+void sett__tls_end(void *tls); /* or NULL; the socket stays open */
+/* Reads into in, or, where that is NULL, writes from out: how many bytes; 0: it was closed; -1: errno, and with EAGAIN what to
+ * wait for. */
+ssize_t sett__tls_move(void *tls, void *in, const void *out, size_t len, short *what);
 
 /* ---- options.c -------------------------------------------------------------------- */
 /* SETT_E_ARGUMENT. To be freed also after a failure. */

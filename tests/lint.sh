@@ -15,7 +15,7 @@ forbid() { # where, pattern, why
 $hits"
 }
 forbid "include lib jit remote tests bench tools examples" '[<"]llvm' "LLVM belongs to ptx/"
-forbid "include lib jit ptx tests bench tools examples" '<(curl|hiredis)' "what speaks to servers belongs to remote/"
+forbid "include lib jit ptx tests bench tools examples" '<(curl|hiredis|openssl)' "what speaks to servers belongs to remote/"
 forbid "include lib jit ptx remote tests bench tools examples" '<(cuda|nv)' "the CUDA toolkit is not needed to build"
 forbid "include" '"' "public headers include only <sett/...> and libc"
 forbid "lib" '"[^"]*(jit|ptx|remote)' "lib/ includes include/ and lib/ only"
@@ -64,7 +64,7 @@ diff "$b/declared.symbols" "$b/libsett.symbols" || complain "what the headers de
 [ "$(symbols "$b/libsett-ptx.so")" = sett_ptx_plugin ] || complain "libsett-ptx.so exports more than sett_ptx_plugin"
 if [ -e "$b/libsett-remote.so" ]; then
     [ "$(symbols "$b/libsett-remote.so")" = sett_remote_plugin ] || complain "libsett-remote.so exports more than sett_remote_plugin"
-    odd=$(objdump -p "$b/libsett-remote.so" | awk '/NEEDED/ {print $2}' | grep -vE '^(libcurl|libhiredis|libc|ld-linux-x86-64)\.so')
+    odd=$(objdump -p "$b/libsett-remote.so" | awk '/NEEDED/ {print $2}' | grep -vE '^(libcurl|libhiredis|libssl|libcrypto|libc|ld-linux-x86-64)\.so')
     [ -z "$odd" ] || complain "libsett-remote.so needs $odd"
 fi
 for so in libsett.so libsett-ptx.so; do

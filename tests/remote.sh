@@ -22,8 +22,9 @@ echo 'operator:{PLAIN}pass word' >"$d/users"
 mkdir "$d/store"
 tls=
 if command -v openssl >/dev/null; then
-    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 \
-        -keyout "$d/key.pem" -out "$d/cert.pem" 2>/dev/null && tls=yes
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1,DNS:localhost \
+        -keyout "$d/key.pem" -out "$d/cert.pem" 2>/dev/null &&
+        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other -keyout "$d/key2.pem" -out "$d/other.pem" 2>/dev/null && tls=yes
 fi
 configure() { # port
     cat <<EOF
@@ -89,9 +90,10 @@ done
 redis_port=$((port + 3))
 for _ in 1 2 3 4 5 6 7 8; do
     redis_port=$((redis_port + 17))
-    eval "exec redis-server $redis_line --port $redis_port --bind 127.0.0.1 --dir $d --requirepass p@ss --maxmemory 64mb" >"$d/redis.log" 2>&1 &
+    over_tls="${tls:+--tls-port $((redis_port + 1)) --tls-cert-file $d/cert.pem --tls-key-file $d/key.pem --tls-auth-clients no}"
+    eval "exec redis-server $redis_line --port $redis_port --bind 127.0.0.1 127.0.0.2 --dir $d --requirepass p@ss --maxmemory 64mb $over_tls" >"$d/redis.log" 2>&1 &
     redis=$!
-    answers $redis $redis_port && break
+    answers $redis $redis_port && { [ -z "$tls" ] || answers $redis $((redis_port + 1)); } && break
     kill $redis 2>/dev/null
     redis=
 done
@@ -103,7 +105,7 @@ by_name=localhost # a bare root has no /etc/hosts
 getent hosts $by_name >/dev/null || by_name=127.0.0.1
 all="$u/plain http://127.0.0.1:$((port + 2))/sett $u/bazel|layout=bazel http://operator:pass%20word@127.0.0.1:$port/private redis://:p%40ss@127.0.0.1:$redis_port
 redis://default:p%40ss@$by_name:$redis_port/1|prefix=kernels/"
-[ -z "$tls" ] || all="$all https://127.0.0.1:$((port + 1))/tls/|ca=$d/cert.pem"
+[ -z "$tls" ] || all="$all https://127.0.0.1:$((port + 1))/tls/|ca=$d/cert.pem rediss://:p%40ss@$by_name:$((redis_port + 1))/2|ca=$d/cert.pem"
 SETT_TEST_REMOTES=$(echo "$all" | tr '\n' ' ') CK_RUN_CASE="over every server" "$b/runner" remote >"$d/suite" 2>&1 || {
     cat "$d/suite"
     bad=$((bad + 1))
@@ -111,8 +113,8 @@ SETT_TEST_REMOTES=$(echo "$all" | tr '\n' ' ') CK_RUN_CASE="over every server" "
 grep -qE '^100%: Checks: 80,' "$d/suite" || { cat "$d/suite"; bad=$((bad + 1)); }
 n=$((n + 80))
 [ -n "$(find "$d/store/bazel/cas" "$d/store/plain" "$d/store/private" "$d/operator/store/sett" -type f)" ] || { echo "nginx has no file"; bad=$((bad + 1)); }
-kept=$(for db in 0 1; do redis-cli -p $redis_port -a 'p@ss' --no-auth-warning -n $db dbsize; done | tr '\n' ' ')
-echo "$kept" | grep -qE '^[1-9][0-9]* [1-9][0-9]* $' || { echo "Redis holds $kept"; bad=$((bad + 1)); }
+kept=$(for db in 0 1 2; do redis-cli -p $redis_port -a 'p@ss' --no-auth-warning -n $db dbsize; done | tr '\n' ' ')
+echo "$kept" | grep -qE '^[1-9][0-9]* [1-9][0-9]* [1-9][0-9]* $' || { echo "Redis holds $kept"; bad=$((bad + 1)); }
 
 # ---- the command ----------------------------------------------------------------------------------------
 # shellcheck source=tests/expect.sh
@@ -144,7 +146,20 @@ compile_says "$u/broken: HTTP 500" "$u/broken|secret=$d/secret"
 compile_says "http://127.0.0.1:$port/private: HTTP 401" "http://operator:wrong@127.0.0.1:$port/private|secret=$d/secret"
 compile_says "Redis: WRONGPASS" "redis://:wrong@127.0.0.1:$redis_port|secret=$d/secret"
 compile_says "its entries must be authenticated" "$u/cli"
-[ -z "$tls" ] || compile_says "(certificate|SSL)" "https://127.0.0.1:$((port + 1))/tls|secret=$d/secret"
+if [ -n "$tls" ]; then # nobody is believed whose certificate is another's, or by an authority that was not named
+    s=https://127.0.0.1:$((port + 1))/tls r=rediss://:p%40ss@127.0.0.1:$((redis_port + 1))
+    compile_says "(certificate|SSL)" "$s|secret=$d/secret"
+    compile_says "(certificate|SSL)" "$s|ca=$d/other.pem|secret=$d/secret"
+    compile_says "TLS: its certificate is not accepted: self-signed certificate" "$r|secret=$d/secret"
+    compile_says "TLS: its certificate is not accepted: self-signed certificate" "$r|ca=$d/other.pem|secret=$d/secret"
+    compile_says "TLS: its certificate is not accepted: IP address mismatch" "rediss://:p%40ss@127.0.0.2:$((redis_port + 1))|ca=$d/cert.pem|secret=$d/secret"
+    compile_says "rediss://127.0.0.1:$redis_port: TLS: " "rediss://:p%40ss@127.0.0.1:$redis_port|ca=$d/cert.pem|secret=$d/secret"
+    compile_says "ca=/nowhere cannot be used: No such file" "$r|ca=/nowhere|secret=$d/secret"
+    [ "$(redis-cli -p $redis_port -a 'p@ss' --no-auth-warning dbsize)" = "${kept%% *}" ] || { echo "an entry was sent to who is not believed"; bad=$((bad + 1)); }
+    SETT_PTXAS=$d/fails SETT_CACHE_REMOTE="$r|ca=$d/cert.pem|secret=$d/secret" expect 1 'refused' compile saxpy --target sm_90a --emit cubin --cache-dir '' -o "$d/out"
+    SETT_CACHE_REMOTE="$r|ca=$d/cert.pem|secret=$d/secret" expect 0 '"compiled": 2, "failed": 0' warm "$d/k.warm" --cache-dir "$d/e"
+    SETT_PTXAS=$d/fails SETT_CACHE_REMOTE="$r|ca=$d/cert.pem|secret=$d/secret" expect 0 '"compiled": 2, "failed": 0' warm "$d/k.warm" --cache-dir "$d/f"
+fi
 kill $nginx && wait $nginx 2>/dev/null
 nginx=
 compile_says "$u/cli: .*(refused|connect)" "$u/cli|secret=$d/secret"

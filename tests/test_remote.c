@@ -440,13 +440,14 @@ START_TEST(breaker)
 {
     static const struct {
         manner manner;
-        bool redis, dead;
-    } t[] = {{SILENT, false, false}, {DRIPS, false, false}, {SERVES, false, true}, {SILENT, true, false},
-        {DRIPS, true, false}, {SERVES, true, true}};
+        const char *scheme;
+        bool dead;
+    } t[] = {{SILENT, "http", false}, {DRIPS, "http", false}, {SERVES, "http", true}, {SILENT, "redis", false},
+        {DRIPS, "redis", false}, {SERVES, "redis", true}, {SILENT, "rediss", false}, {DRIPS, "rediss", false}};
     char u[200];
     if (!ready())
         return;
-    snprintf(u, sizeof u, "%s://127.0.0.1:%d/|total-ms=150|connect-ms=100|failures=3|retry-ms=600000", t[_i].redis ? "redis" : "http",
+    snprintf(u, sizeof u, "%s://127.0.0.1:%d/|total-ms=150|connect-ms=100|failures=3|retry-ms=600000", t[_i].scheme,
         t[_i].dead ? unused_port() : server_port(own));
     server_behave(own, t[_i].manner, NULL, 0);
     sett_engine *e = open_machine("a", u);
@@ -592,7 +593,7 @@ END_TEST
 /* ---- what is said of it ------------------------------------------------------------------------ */
 START_TEST(malformed)
 {
-    static const char *const t[][2] = {{"ftp://host", "cache_remote is a URL of http, https or redis"},
+    static const char *const t[][2] = {{"ftp://host", "cache_remote is a URL of http, https, redis or rediss"},
         {"host", "cache_remote is a URL"}, {"http://", "cache_remote: http:// is no URL"},
         {"http://u:secret@host/?q", "cache_remote: http://host/?q has a query or a fragment"},
         {"http://h|frob", "cache_remote: \"frob\" is none of trusted read-only secret layout"},
@@ -602,6 +603,8 @@ START_TEST(malformed)
         {"http://h|failures=99999999999999999999", "cache_remote: failures takes a number"},
         {"http://h|layout=flat", "cache_remote: layout is plain or bazel, not \"flat\""},
         {"redis://h|layout=bazel", "cache_remote: layout=bazel is one of paths, and Redis has none"},
+        {"rediss://h|layout=bazel", "cache_remote: layout=bazel is one of paths, and Redis has none"},
+        {"rediss://h/name", "cache_remote: redis://HOST:PORT/N: N is a database's number, not \"name\""},
         {"redis://h/name", "cache_remote: redis://HOST:PORT/N: N is a database's number, not \"name\""},
         {"http://h|secret=here", "cache_remote: secret is an absolute path, not \"here\""}};
     if (!ready())
@@ -716,7 +719,7 @@ Suite *remote_suite(void)
     tcase_add_loop_test(all, read_only_and_sealed, 0, URLS);
     tcase_add_loop_test(all, looks_before_it_puts, 0, URLS);
     tcase_add_loop_test(bad, odd_answers, 0, (int)SETT__COUNT(odds));
-    tcase_add_loop_test(bad, breaker, 0, 6);
+    tcase_add_loop_test(bad, breaker, 0, 8);
     tcase_add_test(bad, half_open);
     tcase_add_test(bad, takes_nothing);
     tcase_add_test(bad, one_request_a_key);

@@ -92,7 +92,7 @@ typedef struct sett_engine_options {
                                 * believed, 64 hexadecimal digits each with ':' between. NULL, "": none */
     sett_log_level log_level; /* the last one that .log is called with; 0: all */
     /* A server that is asked for what this machine lacks, and sent what it compiles: "https://host/prefix",
-     * "http://host:port/prefix" or "redis://host:port/db", then attributes: "http://host/sett|layout=bazel|read-only".
+     * "http://host:port/prefix" or "redis://host:port/db" (rediss: over TLS), then attributes: "http://host/sett|layout=bazel|read-only".
      * NULL: $SETT_CACHE_REMOTE. "": none. Its entries must carry the authentication code of .cache_secret, or of
      * |secret=FILE, whatever .cache_trust says, unless |trusted says that it and the way there are trusted. docs/cache.md
      * has the attributes and the rules. It needs libsett-remote.so, beside libsett.so or in $SETT_REMOTE_PLUGIN, and no failure
