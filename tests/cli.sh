@@ -403,7 +403,14 @@ expect 0 '^cols: 4096 \| 1024$' cache explain "$k2" "$k1" --manifest "$m" --targ
 expect 0 '^tape: .* \| ' cache explain "$k2" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
 expect 0 '^kernel: saxpy \| softmax$' cache explain "$k4" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
 expect 0 '^cols: - \| 1024$' cache explain "$k4" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
-expect 1 'no such key in .*k.warm$' cache explain "$k3" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
+# The same as JSON, with and without a manifest; what the cache lacks has no material.
+expect 0 "^\{\"schema_version\": 1, \"a\": \"$k1\", \"b\": \"$k2\", \"same\": false, \"differs\": \[\{\"what\": \"cols\", \"a\": \"1024\", \"b\": \"4096\"\}\]\}\$" \
+    cache explain "$k1" "$k2" --manifest "$m" --targets sm_80 --cache-dir '' --json
+expect 0 '"differs": \[\{"what": "kernel", "a": "saxpy", "b": "softmax"\}, .*\{"what": "cols", "a": null, "b": "1024"\}' \
+    cache explain "$k4" "$k1" --manifest "$m" --targets sm_80 --cache-dir '' --json
+expect 0 '"same": true, "differs": \[\]\}$' cache explain "$k1" "$k1" --manifest "$m" --targets sm_80 --cache-dir '' --json
+expect 0 '"same": false, "differs": \[\{"what": "tape", "a": "[^"]*", "b": "[^"]*"\}\]\}$' cache explain "$k1" "$k2" --cache-dir "$w" --json
+expect 1 'no such key in .*k.warm for sm_80$' cache explain "$k3" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
 expect 1 'k.warm:1: ' cache explain "$k2" "$k1" --manifest "$m" --cache-dir "$w"
 expect 2 'xyz is no key' cache explain "$k2" xyz --manifest "$m" --targets sm_80 --cache-dir "$w"
 JOB_COMPLETION_INDEX=0 expect 0 '"total": 3, "cached": 0, "compiled": 3' warm "$m" --targets sm_80 --shard 2 --cache-dir "$w.0" --pack "$d/w0.settpack"
@@ -426,6 +433,12 @@ expect 3 '^[0-9a-f]{64}  sm_80 saxpy' warm "$d/bad.warm" --list
 expect 3 '"key": null, "error": "' warm "$d/bad.warm" --list --json
 expect 1 'k.warm:6: .opt_level = 9: the options are' warm "$m" --targets sm_80
 expect 2 'takes one manifest' warm
+expect 2 '^sett: --target is no option of warm; did you mean --targets\?$' warm "$m" --target sm_90a
+expect 2 '^sett: --emit is no option of warm$' warm "$m" --targets sm_80 --emit ptx
+expect 2 '^sett: --output is no option of warm$' warm "$m" --targets sm_80 -o x
+expect 2 '^sett: --jobs is no option of compile$' compile saxpy -j 2
+expect 2 '^sett: --manifest is no option of warm$' warm "$m" --manifest "$m"
+expect 2 '^sett: --secret-key signs what --pack writes, which is not given$' warm "$m" --targets sm_80 --secret-key "$m"
 expect 2 'worker is of the processes' warm --worker </dev/null
 expect 2 '^sett: --shard 3: a number from 0 to 1 is needed' warm "$m" --shard 3/2
 expect 2 'needs a number in .SLURM_ARRAY_TASK_ID' warm "$m" --shard 2

@@ -43,6 +43,7 @@ http {
     scgi_temp_path $d/scgi;
     client_max_body_size 64m;
     root $d/store;
+    limit_req_zone \$server_port zone=once:64k rate=1r/m;
     dav_methods PUT;
     create_full_put_path on;
     server {
@@ -51,6 +52,7 @@ http {
         location /private/ { auth_basic sett; auth_basic_user_file $d/users; }
         location /moved/ { return 302 /cli/; }
         location /broken/ { return 500; }
+        location /once/ { limit_req zone=once; }
         location /given/ { alias $d/store/cli/; limit_except GET { deny all; } }
     }
     include $d/docs.conf;
@@ -137,6 +139,9 @@ expect 0 '^2 entries, [0-9]+ bytes, 0 damaged' cache verify --cache-dir "$d/b"
 SETT_CACHE_REMOTE="$u/given|secret=$d/secret" SETT_PTXAS=$d/fails expect 0 '"failed": 0' warm "$d/k.warm" --cache-dir "$d/c"
 "$sett" doctor >"$d/doctor" 2>&1
 grep -qxF "remote cache: $u/cli answers" "$d/doctor" || { cat "$d/doctor"; bad=$((bad + 1)); }
+# A server that answers once is asked once.
+SETT_CACHE_REMOTE="$u/once|trusted" "$sett" doctor >"$d/doctor" 2>&1
+grep -qxF "remote cache: $u/once answers" "$d/doctor" || { cat "$d/doctor"; bad=$((bad + 1)); }
 # Each of these costs a warning, and no kernel.
 compile_says() { # pattern, remote
     SETT_CACHE_REMOTE="$2" SETT_CACHE_DIR='' expect 0 "$1" compile saxpy --target sm_90a --emit cubin -o "$d/out"

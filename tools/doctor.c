@@ -59,6 +59,25 @@ static void try_chain(const options *o, sett_engine *e, FILE *out)
     sett_engine_close(own);
 }
 
+/* Every call asks anew, a server too: a text is of one call, however long it is. */
+static bool describe(sett_engine *e, FILE *out)
+{
+    char *text = NULL, *more;
+    size_t size = 4096;
+    int n;
+    do {
+        size *= 2;
+        if (!(more = realloc(text, size)))
+            break;
+        text = more;
+        n = sett_engine_describe(e, text, size);
+    } while (n >= 0 && (size_t)n >= size);
+    if (more)
+        fputs(text, out);
+    free(text);
+    return more;
+}
+
 static bool to_stdout(void *user, const char *text, size_t len)
 {
     (void)user;
@@ -81,17 +100,13 @@ int doctor_command(const options *o)
         sett_engine_close(e);
         return fail("out of memory");
     }
-    int n = sett_engine_describe(e, NULL, 0);
-    char *found = malloc((size_t)(n > 0 ? n : 0) + 1);
-    if (found && n > 0) {
-        sett_engine_describe(e, found, (size_t)n + 1);
-        fputs(found, out);
-    }
-    free(found);
+    bool described = describe(e, out);
     int device = sett_default_device(e);
     try_chain(o, e, out);
-    fclose(out);
-    if (o->metrics)
+    described &= !fclose(out);
+    if (!described)
+        fail("out of memory");
+    else if (o->metrics)
         sett_metrics_write(&(sett_metrics_source){e, NULL}, 1, to_stdout, NULL, NULL);
     else if (o->json)
         print_json(text);
@@ -99,5 +114,5 @@ int doctor_command(const options *o)
         fputs(text, stdout);
     free(text);
     sett_engine_close(e);
-    return device >= 0 ? EXIT_OK : EXIT_NO_DEVICE;
+    return !described ? EXIT_FAILED : device >= 0 ? EXIT_OK : EXIT_NO_DEVICE;
 }

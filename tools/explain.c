@@ -92,34 +92,79 @@ static const char *value_in(const char *params, const char *name, int name_len, 
     return "-";
 }
 
-/* Parameters of a, or those that b alone has, whose values differ; how many. */
-static int tell_params(const assigned *a, const assigned *b, bool of_b)
+typedef struct telling { /* of what differs, as lines or as JSON */
+    bool json;
+    int n;
+} telling;
+
+static void json_part(const char *s, int len)
+{
+    char *part = strndup(s, (size_t)len);
+    if (!part)
+        exit(fail("out of memory"));
+    json_string(stdout, part);
+    free(part);
+}
+
+static void tell_one(telling *t, const char *what, int what_len, const char *x, int x_len, const char *y, int y_len)
+{
+    const char *const values[] = {x, y};
+    const int lens[] = {x_len, y_len};
+    bool first = !t->n++;
+    if (!t->json) {
+        printf("%.*s: %.*s | %.*s\n", what_len, what, x_len, x, y_len, y);
+        return;
+    }
+    fputs(first ? "{\"what\": " : ", {\"what\": ", stdout), json_part(what, what_len);
+    for (int i = 0; i < 2; i++) {
+        fputs(i ? ", \"b\": " : ", \"a\": ", stdout);
+        if (lens[i] == 1 && *values[i] == '-') /* it has none */
+            fputs("null", stdout);
+        else
+            json_part(values[i], lens[i]);
+    }
+    putchar('}');
+}
+
+/* Parameters of a, or those that b alone has, whose values differ. */
+static void tell_params(telling *t, const assigned *a, const assigned *b, bool of_b)
 {
     const char *from = (of_b ? b : a)->params;
-    int n = 0;
     for (const char *at = from; *at; at += strcspn(at, " "), at += *at == ' ') {
         int name = (int)strcspn(at, "= "), x_len, y_len;
         const char *x = value_in(a->params, at, name, &x_len), *y = value_in(b->params, at, name, &y_len);
         if (at[name] != '=' || (of_b && strcmp(x, "-")) || (x_len == y_len && !strncmp(x, y, (size_t)x_len)))
             continue;
-        printf("%.*s: %.*s | %.*s\n", name, at, x_len, x, y_len, y);
-        n++;
+        tell_one(t, at, name, x, x_len, y, y_len);
     }
-    return n;
 }
 
-static int tell(const char *what, const char *a, const char *b)
+static void tell(telling *t, const char *what, const char *a, const char *b)
 {
-    return strcmp(a, b) ? printf("%s: %s | %s\n", what, a, b) > 0 : 0;
+    if (strcmp(a, b))
+        tell_one(t, what, (int)strlen(what), a, (int)strlen(a), b, (int)strlen(b));
 }
 
-static void tell_assigned(const assigned *a, const assigned *b)
+static void tell_assigned(telling *t, const assigned *a, const assigned *b)
 {
     bool tapes = !strchr(a->params, '=') && !strchr(b->params, '=') && *a->params && *b->params;
-    int n = tell("kernel", a->name, b->name) + tell("target", a->target, b->target);
-    n += tapes ? tell("tape", a->params, b->params) : tell_params(a, b, false) + tell_params(a, b, true);
-    if (!n)
+    tell(t, "kernel", a->name, b->name), tell(t, "target", a->target, b->target);
+    if (tapes)
+        tell(t, "tape", a->params, b->params);
+    else
+        tell_params(t, a, b, false), tell_params(t, a, b, true);
+    if (!t->n && !t->json)
         puts("no parameter differs: the options of their blocks, or their tapes, do");
+}
+
+/* Lines of sett_cache_explain, "what: A | B". */
+static void tell_lines(telling *t, const char *text)
+{
+    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        const char *x = strstr(at, ": "), *y = strstr(at, " | ");
+        if (x && y)
+            tell_one(t, at, (int)(x - at), x + 2, (int)(y - x - 2), y + 3, (int)strcspn(y + 3, "\n"));
+    }
 }
 
 static int find_assigned(sett_engine *e, const options *o, assigned two[2])
@@ -133,8 +178,16 @@ static int find_assigned(sett_engine *e, const options *o, assigned two[2])
         return fail("%s", err.text);
     for (int i = 0; i < 2; i++)
         if (!two[i].found || two[i].twice)
-            return fail("%s: %s in %s", two[i].digits, two[i].twice ? "more than one key starts so" : "no such key", o->manifest);
+            return fail("%s: %s in %s for %s", two[i].digits, two[i].twice ? "more than one key starts so" : "no such key",
+                o->manifest, o->targets ? o->targets : "its targets");
     return EXIT_OK;
+}
+
+static void json_head(const assigned two[2], bool same)
+{
+    char a[65], b[65];
+    hex(two[0].key, a), hex(two[1].key, b);
+    printf("{\"schema_version\": 1, \"a\": \"%s\", \"b\": \"%s\", \"same\": %s, \"differs\": [", a, b, same ? "true" : "false");
 }
 
 static int explain(sett_engine *e, const options *o, assigned two[2])
@@ -147,16 +200,22 @@ static int explain(sett_engine *e, const options *o, assigned two[2])
     code = code || o->manifest ? code : key_find(e, o->argv[2], two[1].key);
     if (code)
         return code;
-    if (!memcmp(two[0].key, two[1].key, sizeof two[0].key)) {
+    bool same = !memcmp(two[0].key, two[1].key, sizeof two[0].key);
+    int n = same ? 0 : sett_cache_explain(e, two[0].key, two[1].key, text, sizeof text, &err);
+    if (!same && n <= 0 && !o->manifest) /* the manifest's kernels need not be in the cache */
+        return fail("%s", err.text);
+    telling t = {.json = o->json};
+    if (o->json)
+        json_head(two, same);
+    else if (same)
         puts("they are the same key");
-        return EXIT_OK;
-    }
-    if (o->manifest)
-        tell_assigned(&two[0], &two[1]);
-    int n = sett_cache_explain(e, two[0].key, two[1].key, text, sizeof text, &err);
+    if (!same && o->manifest)
+        tell_assigned(&t, &two[0], &two[1]);
     if (n > 0)
-        fputs(text, stdout);
-    return n > 0 || o->manifest ? EXIT_OK : fail("%s", err.text); /* the manifest's kernels need not be in the cache */
+        tell_lines(&t, text);
+    if (o->json)
+        puts("]}");
+    return EXIT_OK;
 }
 
 int cache_explain(sett_engine *e, const options *o)

@@ -189,6 +189,20 @@ static const struct {
     {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--version, --help"},
 };
 
+/* Of which commands an option is: bits of its rows. A row's options end at two blanks. */
+static int commands_of(const char *name)
+{
+    size_t len = strlen(name);
+    int of = 0;
+    for (size_t i = 0; i < sizeof option_help / sizeof *option_help; i++) {
+        const char *text = option_help[i].text, *end = strstr(text, "  ");
+        for (const char *at = text; (at = strstr(at, "--")) && (!end || at < end);)
+            if (at += 2, !strncmp(at, name, len) && !strchr("abcdefghijklmnopqrstuvwxyz-", at[len] ? at[len] : ' '))
+                of |= option_help[i].of;
+    }
+    return of;
+}
+
 /* A positive number, also as 1.5e9. */
 static int amount_parse(const char *option, const char *text, double *out)
 {
@@ -230,28 +244,53 @@ enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CAC
     O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR, O_SECRET, O_SIGNED, O_MANIFEST,
     O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_METRICS, O_BYTES, O_FLOPS };
 
-static int no_option(const char *word, const struct option *longs)
+static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 1, NULL, O_DEVICE}, {"output", 1, NULL, 'o'},
+    {"emit", 1, NULL, O_EMIT}, {"dtype", 1, NULL, O_DTYPE}, {"op", 1, NULL, O_OP}, {"cols", 1, NULL, O_COLS},
+    {"threads", 1, NULL, O_THREADS}, {"cache-dir", 1, NULL, O_CACHE}, {"facts", 0, NULL, O_FACTS}, {"json", 0, NULL, O_JSON},
+    {"panels", 0, NULL, O_PANELS}, {"align", 1, NULL, O_ALIGN}, {"diff", 1, NULL, O_DIFF}, {"tile", 1, NULL, O_TILE}, {"tensor", 1, NULL, O_TENSOR},
+    {"isolate", 1, NULL, O_ISOLATE}, {"by", 1, NULL, O_BY}, {"targets", 1, NULL, O_TARGETS}, {"jobs", 1, NULL, 'j'}, {"shard", 1, NULL, O_SHARD}, {"pack", 1, NULL, O_PACK},
+    {"list", 0, NULL, O_LIST}, {"worker", 0, NULL, O_WORKER}, {"secret-key", 1, NULL, O_SECRET}, {"signed-by", 1, NULL, O_SIGNED}, {"manifest", 1, NULL, O_MANIFEST}, {"color", 1, NULL, O_COLOR},
+    {"iterations", 1, NULL, O_ITERATIONS}, {"warmup", 1, NULL, O_WARMUP}, {"launches", 1, NULL, O_LAUNCHES},
+    {"workspaces", 1, NULL, O_WORKSPACES}, {"hot", 0, NULL, O_HOT}, {"graph", 0, NULL, O_GRAPH}, {"zeros", 0, NULL, O_ZEROS}, {"metrics", 0, NULL, O_METRICS},
+    {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
+
+static int no_option(const char *word)
 {
     bool is_long = !strncmp(word, "--", 2);
     guess g = is_long ? guess_of(word + 2, strcspn(word + 2, "=")) : guess_of("", 0);
-    for (; longs->name; longs++)
-        guess_add(&g, longs->val == O_WORKER ? NULL : longs->name);
+    for (const struct option *l = longs; l->name; l++)
+        guess_add(&g, l->val == O_WORKER ? NULL : l->name);
     if (g.best)
         return usage("%s is no option; did you mean --%s?", word, g.best);
     return usage("%s is no option", word);
 }
 
-static int parse(options *o, int argc, char **argv)
+/* Sets the option's bit, its place among longs. */
+static void note(uint64_t *given, int val)
 {
-    static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 1, NULL, O_DEVICE}, {"output", 1, NULL, 'o'},
-        {"emit", 1, NULL, O_EMIT}, {"dtype", 1, NULL, O_DTYPE}, {"op", 1, NULL, O_OP}, {"cols", 1, NULL, O_COLS},
-        {"threads", 1, NULL, O_THREADS}, {"cache-dir", 1, NULL, O_CACHE}, {"facts", 0, NULL, O_FACTS}, {"json", 0, NULL, O_JSON},
-        {"panels", 0, NULL, O_PANELS}, {"align", 1, NULL, O_ALIGN}, {"diff", 1, NULL, O_DIFF}, {"tile", 1, NULL, O_TILE}, {"tensor", 1, NULL, O_TENSOR},
-        {"isolate", 1, NULL, O_ISOLATE}, {"by", 1, NULL, O_BY}, {"targets", 1, NULL, O_TARGETS}, {"jobs", 1, NULL, 'j'}, {"shard", 1, NULL, O_SHARD}, {"pack", 1, NULL, O_PACK},
-        {"list", 0, NULL, O_LIST}, {"worker", 0, NULL, O_WORKER}, {"secret-key", 1, NULL, O_SECRET}, {"signed-by", 1, NULL, O_SIGNED}, {"manifest", 1, NULL, O_MANIFEST}, {"color", 1, NULL, O_COLOR},
-        {"iterations", 1, NULL, O_ITERATIONS}, {"warmup", 1, NULL, O_WARMUP}, {"launches", 1, NULL, O_LAUNCHES},
-        {"workspaces", 1, NULL, O_WORKSPACES}, {"hot", 0, NULL, O_HOT}, {"graph", 0, NULL, O_GRAPH}, {"zeros", 0, NULL, O_ZEROS}, {"metrics", 0, NULL, O_METRICS},
-        {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
+    for (size_t i = 0; longs[i].name; i++)
+        if (longs[i].val == val)
+            *given |= (uint64_t)1 << i;
+}
+
+/* What another command takes would change nothing here, which who wrote it does not expect. */
+static int foreign_option(size_t command, uint64_t given)
+{
+    for (size_t i = 0; longs[i].name; i++) {
+        if (!(given & (uint64_t)1 << i) || longs[i].val == O_WORKER || commands_of(longs[i].name) & 1 << command)
+            continue;
+        guess g = guess_of(longs[i].name, strlen(longs[i].name));
+        for (const struct option *l = longs; l->name; l++)
+            guess_add(&g, commands_of(l->name) & 1 << command ? l->name : NULL);
+        return usage("--%s is no option of %s%s%s%s", longs[i].name, commands[command].name, g.best ? "; did you mean --" : "",
+            g.best ? g.best : "", g.best ? "?" : "");
+    }
+    return EXIT_OK;
+}
+
+static int parse(options *o, int argc, char **argv, uint64_t *given)
+{
+    _Static_assert(sizeof longs / sizeof *longs <= 64, "a bit each");
     const char **text[] = {[O_TARGET - 256] = &o->target, [O_DEVICE - 256] = &o->device, [O_EMIT - 256] = &o->emit,
         [O_DTYPE - 256] = &o->dtype, [O_OP - 256] = &o->kernel_op, [O_CACHE - 256] = &o->cache_dir,
         [O_DIFF - 256] = &o->diff, [O_TILE - 256] = &o->tile, [O_TENSOR - 256] = &o->tensor, [O_ISOLATE - 256] = &o->isolate,
@@ -270,6 +309,7 @@ static int parse(options *o, int argc, char **argv)
     opterr = 0;
     while (!code && (c = getopt_long(argc, argv, ":o:hj:", longs, NULL)) != -1) {
         size_t i = (size_t)c - 256;
+        note(given, c);
         if (c == 'o')
             o->output = optarg;
         else if (c == 'h')
@@ -281,7 +321,7 @@ static int parse(options *o, int argc, char **argv)
         else if (c == '?' && optopt > 0 && optopt <= UCHAR_MAX && !strchr("ohj", optopt)) /* a letter: optind may still be at its word */
             return usage("-%c is no option; an operand that begins with - comes after --", optopt);
         else if (c == '?' || c == ':')
-            return c == ':' ? usage("%s needs a value", argv[optind - 1]) : no_option(argv[optind - 1], longs);
+            return c == ':' ? usage("%s needs a value", argv[optind - 1]) : no_option(argv[optind - 1]);
         else if (c == O_BYTES || c == O_FLOPS)
             code = amount_parse(c == O_BYTES ? "--bytes" : "--flops", optarg, c == O_BYTES ? &o->bytes : &o->flops);
         else if (i < sizeof flag / sizeof *flag && flag[i])
@@ -299,7 +339,8 @@ static int parse(options *o, int argc, char **argv)
 int main(int argc, char **argv)
 {
     options o = {0};
-    int code = parse(&o, argc, argv);
+    uint64_t given = 0;
+    int code = parse(&o, argc, argv, &given);
     if (code)
         return code;
     bool ask = o.help || (o.argc && !strcmp(o.argv[0], "help"));
@@ -311,7 +352,9 @@ int main(int argc, char **argv)
     o.argc--, o.argv++;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(name, commands[i].name))
-            return ask ? help(stdout, 1 << i) : commands[i].run(&o);
+            return ask                                    ? help(stdout, 1 << i)
+                   : (code = foreign_option(i, given)) ? code
+                                                          : commands[i].run(&o);
     guess g = guess_of(name, strlen(name));
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         guess_add(&g, commands[i].name);

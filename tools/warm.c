@@ -174,6 +174,8 @@ int warm_command(const options *o)
     }
     if (o->argc != 1)
         return usage("warm takes one manifest");
+    if (o->secret_key && !o->pack)
+        return usage("--secret-key signs what --pack writes, which is not given");
     int code = shard_parse(o->shard, &w);
     if (code)
         return code;
