@@ -132,6 +132,8 @@ static void open_cuda(sett_engine *e)
     }
 }
 
+#define NO_HOME "none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path"
+
 /* No state of the disk is an error of the engine: at worst it goes on in memory and says so once. A lack of memory
  * is none of the disk's, and must not cost the cache for the life of the engine. */
 static sett_status open_cache(sett_engine *e, sett_error *err)
@@ -153,6 +155,8 @@ static sett_status open_cache(sett_engine *e, sett_error *err)
     if (!o.folder && asked && *asked && e->opt.cache_trust != SETT_TRUST_SIGNED)
         sett__log(e, SETT_LOG_WARNING, "cache", "%s%s is not used: it is not an absolute path without \"..\"",
             e->opt.cache_dir ? "" : "SETT_CACHE_DIR=", asked);
+    if (!o.folder && !asked && !e->opt.sealed && e->opt.cache_trust != SETT_TRUST_SIGNED)
+        sett__log(e, SETT_LOG_WARNING, "cache", "compiled kernels are kept in memory only: " NO_HOME);
     return sett__cache_open(&e->cache, &o, err);
 }
 
@@ -351,7 +355,7 @@ static void describe_cache(const sett_engine *e, text *t)
     if (!n)
         say(t, "cache: memory only: %s\n", e->opt.cache_dir && !*e->opt.cache_dir
                 ? "as asked"
-                : "none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path");
+                : NO_HOME);
     if (sett__cache_layers(e->cache) == n)
         return;
     sett_cache_layer_info l = {.size = sizeof l};

@@ -180,6 +180,43 @@ START_TEST(many_kinds)
 END_TEST
 
 /* ---- what says so --------------------------------------------------------------------------------- */
+/* A program that has no folder to keep kernels in is told so, once, whatever it compiles; not one that asked for none, that takes
+ * its kernels from signed packs alone, or that compiles none. */
+START_TEST(homeless)
+{
+    static lines l;
+    const char *home = getenv("HOME");
+    char *kept = home ? strdup(home) : NULL;
+    unsetenv("SETT_CACHE_DIR"), unsetenv("XDG_CACHE_HOME"), unsetenv("HOME");
+    sett_engine_options o = logging(&l);
+    o.cache_dir = NULL;
+    sett_engine *e = open_with(&o);
+    sett_kernel_release(compile(e, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu"}));
+    sett_engine_close(e);
+    told(&l, SETT_LOG_WARNING, "cache",
+        "compiled kernels are kept in memory only: none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path");
+    for (int i = 0; i < 4; i++) {
+        o = logging(&l);
+        o.sealed = i == 3;
+        o.cache_dir = i == 0 ? "" : NULL;
+        o.cache_trust = i == 1 ? SETT_TRUST_SIGNED : SETT_TRUST_PRIVATE;
+        o.cache_signers = i == 1 ? "cecc1507dc1ddd7295951c290888f095adb9044d1b73d696e6df065d683bd4fc" : NULL;
+        if (i == 2)
+            setenv("SETT_CACHE_DIR", "", 1);
+        else
+            unsetenv("SETT_CACHE_DIR");
+        e = open_with(&o);
+        sett_engine_close(e);
+        for (int n = 0; n < l.n; n++)
+            ck_assert_msg(l.line[n].level > SETT_LOG_WARNING, "%d: %s", i, l.line[n].text);
+    }
+    unsetenv("SETT_CACHE_DIR");
+    if (kept)
+        setenv("HOME", kept, 1);
+    free(kept);
+}
+END_TEST
+
 START_TEST(sealed_and_refused)
 {
     static lines l;
@@ -192,7 +229,7 @@ START_TEST(sealed_and_refused)
     sett_engine *e = open_with(&o);
     sett_kernel_release(compile(e, &sm90));
     told(&l, SETT_LOG_INFO, "compiler", "opened ");
-    told(&l, SETT_LOG_DEBUG, "cache", "scale: v1/");
+    told(&l, SETT_LOG_DEBUG, "cache", in_root("cache: v1/"));
     ck_assert_int_eq(sett_key(e, scale, &sm90, key, NULL), SETT_OK);
     sett_engine_close(e);
     for (int i = 0; i < 32; i++)
@@ -306,5 +343,5 @@ START_TEST(driver)
 }
 END_TEST
 
-SUITE_IN_ROOT(log, levels, environment, storms, many_kinds, sealed_and_refused, late_and_unwritten, compilers,
+SUITE_IN_ROOT(log, levels, environment, storms, many_kinds, homeless, sealed_and_refused, late_and_unwritten, compilers,
     serialised, driver)
