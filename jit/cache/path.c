@@ -13,7 +13,8 @@ typedef struct walk {
     int at;
     bool make, trusted;
     int links;
-    char rest[2 * PATH_MAX]; /* still to go */
+    char rest[2 * PATH_MAX]; /* from `next`, still to go */
+    size_t next;
     char seen[2 * PATH_MAX]; /* gone through, for messages */
 } walk;
 
@@ -53,15 +54,17 @@ static sett_status enter_top(walk *w, sett_error *err)
 static sett_status follow(walk *w, int fd, sett_error *err)
 {
     char to[2 * PATH_MAX];
+    const char *rest = w->rest + w->next;
     ssize_t n = w->os->readlinkat(fd, "", to, PATH_MAX);
     if (n < 0)
         return failed(w, "the cache folder cannot be opened", err);
     errno = ELOOP;
-    if (!n || n >= PATH_MAX || ++w->links > LINKS_MAX || (size_t)n + strlen(w->rest) + 2 > sizeof to)
+    if (!n || n >= PATH_MAX || ++w->links > LINKS_MAX || (size_t)n + strlen(rest) + 2 > sizeof to)
         return failed(w, "the cache folder cannot be opened", err);
     to[n] = '/';
-    strcpy(to + n + 1, w->rest);
+    strcpy(to + n + 1, rest);
     strcpy(w->rest, to);
+    w->next = 0;
     if (to[0] == '/')
         return enter_top(w, err);
     char *slash = strrchr(w->seen, '/');
@@ -99,15 +102,14 @@ static sett_status step(walk *w, const char *name, sett_error *err)
     return s;
 }
 
-/* The next name of what is left, cut off it; false: none. */
+/* The next name of what is left, which is gone past; false: none. */
 static bool next_name(walk *w, char name[STEP_MAX + 1])
 {
-    char *p = w->rest + strspn(w->rest, "/");
+    const char *p = w->rest + w->next + strspn(w->rest + w->next, "/");
     size_t n = strcspn(p, "/");
-    bool more = n > 0;
     snprintf(name, STEP_MAX + 1, "%.*s", (int)(n > STEP_MAX ? STEP_MAX : n), p);
-    memmove(w->rest, p + n, strlen(p + n) + 1);
-    return more;
+    w->next = (size_t)(p + n - w->rest);
+    return n > 0;
 }
 
 sett_status sett__path_open(const sett__os *os, const char *path, bool make, bool trusted, int *fd, sett_error *err)
