@@ -216,7 +216,7 @@ static void odd(sett_build *b, const void *user)
 
 START_TEST(plans_know_structs_and_sizes)
 {
-    struct line l = {1, 0.5, {5, 6, 7}}, m = {-9, 2, {1, 2, 3}};
+    static struct line l = {1, 0.5, {5, 6, 7}}, m = {-9, 2, {1, 2, 3}}; /* static: what pads them is set, as it is compared */
     int32_t out[4];
     char three[3] = "abc";
     sett_buf Line = sett_buf_1d(at_line, SETT_F64, 3), Out = sett_buf_1d(out, SETT_I32, 4);
