@@ -126,14 +126,22 @@ static sett_status keep_material(void *user, sett__entry *entry, int layer, sett
 }
 
 /* What a kernel was compiled from: in memory, where it was compiled here, or on disk. A CPU kernel has neither. */
-static sett_status find_material(sett_engine *e, const uint8_t bytes[32], sett__entry *to, sett_error *err)
+static sett_status find_material(sett_engine *e, const char *which, const uint8_t bytes[32], sett__entry *to, sett_error *err)
 {
     sett__digest key;
+    sett_error why = {0};
+    char hex[65];
     memcpy(key.b, bytes, sizeof key.b);
     sett_kernel *k = sett__kernels_peek(e->kernels, &key);
     sett_status s = k && k->rest->made ? sett__entry_copy(k->rest->made, to, err) : SETT_E_NOT_CACHED;
     sett_kernel_release(k);
-    return s == SETT_E_NOT_CACHED ? sett__cache_find(e->cache, &key, NULL, keep_material, to, err) : s;
+    if (s != SETT_E_NOT_CACHED)
+        return s;
+    s = sett__cache_find(e->cache, &key, NULL, keep_material, to, &why);
+    sett__hex_write(key.b, hex);
+    return !s ? s
+              : sett__error(err, s, "sett_cache_explain: the %s key, %s, is of no kernel that was compiled here for a GPU or cached "
+                                    "(a CPU kernel never is): %s", which, hex, why.text);
 }
 
 int sett_cache_explain(
@@ -145,7 +153,7 @@ int sett_cache_explain(
     sett_status s =
         a && b ? sett__engine_check(e, err) : sett__error(err, SETT_E_ARGUMENT, "sett_cache_explain: a key is NULL");
     for (int i = 0; i < 2 && !s; i++)
-        s = find_material(e, keys[i], &found[i], err);
+        s = find_material(e, i ? "second" : "first", keys[i], &found[i], err);
     if (size && buf)
         buf[0] = 0;
     if (!s)

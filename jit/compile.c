@@ -26,6 +26,13 @@ static sett_status check_name(const char *func, const char *name, sett_error *er
                      NAME_MAX_LEN);
 }
 
+static sett_status no_target(const char *func, const char *target, sett_error *err)
+{
+    char known[200];
+    return sett__error(err, SETT_E_ARGUMENT, "%s: \"%.60s\" is no target: they are cpu, %s", func, target,
+        sett__target_list(known, sizeof known));
+}
+
 static sett_status set_target(request *r, const char *func, sett_error *err)
 {
     int sm;
@@ -36,13 +43,12 @@ static sett_status set_target(request *r, const char *func, sett_error *err)
     } else {
         size_t n = strnlen(r->opt.target, sizeof r->target);
         if (n == sizeof r->target)
-            return sett__error(err, SETT_E_ARGUMENT, "%s: \"%.60s\" is no target", func, r->opt.target);
+            return no_target(func, r->opt.target, err);
         memcpy(r->target, r->opt.target, n + 1);
     }
     r->cpu = !strcmp(r->target, "cpu");
     if (!r->cpu && !sett__target_parse(r->target, &sm, &suffix))
-        return sett__error(
-            err, SETT_E_ARGUMENT, "%s: \"%s\" is no target: \"cpu\", or one as \"sm_80\", \"sm_90a\"", func, r->target);
+        return no_target(func, r->target, err);
     if (r->cpu && r->opt.ptx_only)
         return sett__error(err, SETT_E_ARGUMENT, "%s: ptx_only needs a GPU's target, such as \"sm_90a\"", func);
     return SETT_OK;

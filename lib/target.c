@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The targets that are known: what their blocks may use, and the PTX ISA that each needs. */
 #include "lib.h"
+#include <stdio.h>
 #include <string.h>
 
 /* By the PTX manual's list of releases: the version that introduced sm_N, sm_Na, sm_Nf; 0: there is none. PTX 9.0
@@ -56,6 +57,18 @@ bool sett__target_parse(const char *target, int *sm, char *suffix)
         return false;
     *sm = n, *suffix = c;
     return true;
+}
+
+const char *sett__target_list(char *buf, size_t size)
+{
+    size_t at = 0;
+    buf[0] = 0;
+    for (size_t i = 0; i < SETT__COUNT(targets) && at < size; i++) {
+        const struct target *t = &targets[i];
+        if (t->plain)
+            at += (size_t)snprintf(buf + at, size - at, "%ssm_%d%s", at ? ", " : "", t->sm, t->f ? "[a|f]" : t->a ? "[a]" : "");
+    }
+    return buf;
 }
 
 int sett__target_isa(const char *target, int min_ptx)

@@ -567,6 +567,13 @@ static void key_of(sett_engine *e, const sett_compile_options *o, uint8_t key[32
     get(e, o);
 }
 
+static const char *where_not(const char *folder, const char hex[65])
+{
+    static char text[400];
+    snprintf(text, sizeof text, "%s: v1/%.2s/%s.sett: No such file or directory", folder, hex, hex + 2);
+    return text;
+}
+
 /* Each field by name; on disk, and in the memory of an engine that has no disk. */
 START_TEST(explain)
 {
@@ -574,7 +581,7 @@ START_TEST(explain)
     sett_compile_options o[5] = {sm90, sm90, sm90, sm90, sm90};
     static const char *const want[] = {"", "target: sm_90a | sm_80\n", "optimisation: 3 | 1\n", "line info: 0 | 1\n", "tape: "};
     uint8_t key[5][32];
-    char text[400];
+    char text[400], hex[65];
     sett_error err = {0};
     if (!have_compiler())
         return;
@@ -599,6 +606,13 @@ START_TEST(explain)
     key[1][0] ^= 1;
     ck_assert_int_eq(sett_cache_explain(e, key[0], key[1], text, sizeof text, &err), -1);
     ck_assert_int_eq(err.status, SETT_E_NOT_CACHED);
+    sett__hex_write(key[1], hex);
+    snprintf(text, sizeof text, "sett_cache_explain: the second key, %s, is of no kernel that was compiled here for a GPU or cached "
+                                "(a CPU kernel never is): ", hex);
+    ck_assert_msg(!strncmp(err.text, text, strlen(text)), "%s", err.text);
+    ck_assert_str_eq(err.text + strlen(text), _i ? "no folder and no pack is in use as a cache" : where_not(eo.cache_dir, hex));
+    ck_assert_int_eq(sett_cache_explain(e, key[1], key[0], text, sizeof text, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "the first key, "));
     ck_assert_int_eq(sett_cache_explain(e, key[0], NULL, text, sizeof text, &err), -1);
     ck_assert_str_eq(err.text, "sett_cache_explain: a key is NULL");
     sett_engine_close(e);

@@ -140,6 +140,28 @@ START_TEST(fails_the_build)
 }
 END_TEST
 
+/* Of the operation whose operand is NULL, as long as another says which build that is. Else the next one that knows a build
+ * is where it comes out, and says that the cause may lie before it. */
+START_TEST(null_operands)
+{
+    sett_val *none = NULL;
+    sett_error err;
+    for (int i = 0; i < 3; i++) {
+        sett_build *b = sett_build_begin();
+        sett_val *f = sett_const(b, SETT_F32, 1);
+        int line = __LINE__ + 1;
+        sett_val *r = i == 0 ? sett_add(none, f) : i == 1 ? sett_fma(none, 2, f) : sett_add(none, 1);
+        sett_mul(r, f);
+        char want[300];
+        snprintf(want, sizeof want,
+            "test_misuse.c:%d: %s: the value is NULL: given so, or made of nothing but NULL and numbers, where no build is known to tell",
+            line + (i == 2), i == 0 ? "sett_add" : i == 1 ? "sett_fma" : "sett_mul");
+        ck_assert_int_eq(sett_build_end(b, &err), SETT_E_ARGUMENT);
+        ck_assert_msg(strstr(err.text, want) != NULL, "%s\n%s", err.text, want);
+    }
+}
+END_TEST
+
 /* ---- tuples too deep ---------------------------------------------------------------------------- */
 enum { DEEP = 200000 };
 
@@ -246,6 +268,7 @@ Suite *misuse_suite(void)
     Suite *s = suite_create("misuse");
     TCase *c = tcase_create("misuse");
     tcase_add_test(c, null_builds);
+    tcase_add_test(c, null_operands);
     tcase_add_loop_test(c, fails_the_build, 0, (int)SETT__COUNT(operands));
     tcase_add_test(c, nesting);
     tcase_add_test(c, grown_too_deep);

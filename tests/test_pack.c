@@ -475,6 +475,13 @@ START_TEST(serves_a_kernel)
     ck_assert_str_eq(info.name, "scale");
     sett_kernel_release(k);
     ck_assert_uint_eq(layer(e, 0).hits, 1);
+    const uint8_t none[32] = {1, 2, 3};
+    sett_error err;
+    char want[300], hex[65];
+    ck_assert_int_eq(sett_kernel_get(e, none, &k, &err), SETT_E_NOT_CACHED);
+    sett__hex_write(none, hex);
+    snprintf(want, sizeof want, "no kernel of key %s: %s: it is not in the pack", hex, in_root("p"));
+    ck_assert_str_eq(err.text, want);
     sett_engine_close(e);
     uint8_t *p = slurp(in_root("p"), &len);
     p[len - 100] ^= 1;

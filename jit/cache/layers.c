@@ -230,17 +230,19 @@ sett_status sett__cache_find(sett__cache *c, const sett__digest *key, const sett
     void *user, sett_error *err)
 {
     sett_error why = {0};
-    int asked = 0;
+    int asked = 0, last = 0;
     for (int i = 0; i < c->n; i++) {
         if (!c->place[i].layer)
             continue;
         sett_status s = ask(c, i, key, material, false, use, user, &why);
-        asked++;
+        asked++, last = i;
         if (!s || s == SETT_E_MEMORY)
             return s ? sett__error(err, s, "%s", why.text) : SETT_OK;
     }
+    if (!asked)
+        return sett__error(err, SETT_E_NOT_CACHED, "no folder and no pack is in use as a cache");
     if (asked == 1)
-        return sett__error(err, SETT_E_NOT_CACHED, "%s", why.text);
+        return sett__error(err, SETT_E_NOT_CACHED, "%.260s: %s", c->place[last].path, why.text);
     return sett__error(err, SETT_E_NOT_CACHED, "it is in none of %d cache layers", asked);
 }
 

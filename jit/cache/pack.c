@@ -286,8 +286,10 @@ static sett_status pack_get(
         *out = (sett__entry){0};
         sett__hex_write(key->b, name);
         s = s == SETT_E_IO ? SETT_E_NOT_CACHED : s;
-        sett__error(err, s, "%.16s%s%s", name, s == SETT_E_PARSE ? " was refused: " : " is not in it",
-            s == SETT_E_NOT_CACHED && !why.text[0] ? "" : why.text);
+        if (s == SETT_E_PARSE)
+            sett__error(err, s, "%.16s was refused: %s", name, why.text);
+        else
+            sett__error(err, s, "%s", why.text[0] ? why.text : "it is not in the pack");
     }
     errno = saved;
     return s;
