@@ -382,7 +382,7 @@ m=$d/k.warm w=$d/warmed
 printf 'family %s softmax_family\n dtype = f16\n cols = 1024..4096*2\n threads = 128, 256\nfamily %s saxpy_family\n' "$PWD/$b/libfamilies.so" "$PWD/$b/libfamilies.so" >"$m"
 expect 0 '^[0-9a-f]{64}  sm_80 softmax  dtype=f16 cols=1024 threads=128$' warm "$m" --targets sm_80 --list
 expect 0 '"params": "dtype=f16 cols=4096 threads=256", "key": "[0-9a-f]{64}"\}$' warm "$m" --targets sm_80 --list --json
-expect 0 '"total": 6, "cached": 0, "compiled": 6, "failed": 0, "pack": ' warm "$m" --targets sm_80 -j 2 --cache-dir "$w" --pack "$d/w.settpack"
+expect 0 '"total": 6, "cached": 0, "fetched": 0, "compiled": 6, "failed": 0, "pack": ' warm "$m" --targets sm_80 -j 2 --cache-dir "$w" --pack "$d/w.settpack"
 expect 0 '"done": 6, "total": 6, "state": "cached"' warm "$m" --targets sm_80 --cache-dir "$w"
 expect 0 '^6 entries, [0-9]+ bytes, 0 damaged' cache verify "$d/w.settpack"
 # Two kernels of a manifest: which of their parameters differ, in the cache (then their keys' fields too) or not.
@@ -413,9 +413,9 @@ expect 0 '"same": false, "differs": \[\{"what": "tape", "a": "[^"]*", "b": "[^"]
 expect 1 'no such key in .*k.warm for sm_80$' cache explain "$k3" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
 expect 1 'k.warm:1: ' cache explain "$k2" "$k1" --manifest "$m" --cache-dir "$w"
 expect 2 'xyz is no key' cache explain "$k2" xyz --manifest "$m" --targets sm_80 --cache-dir "$w"
-JOB_COMPLETION_INDEX=0 expect 0 '"total": 3, "cached": 0, "compiled": 3' warm "$m" --targets sm_80 --shard 2 --cache-dir "$w.0" --pack "$d/w0.settpack"
+JOB_COMPLETION_INDEX=0 expect 0 '"total": 3, "cached": 0, "fetched": 0, "compiled": 3' warm "$m" --targets sm_80 --shard 2 --cache-dir "$w.0" --pack "$d/w0.settpack"
 SLURM_ARRAY_TASK_ID=5 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_STEP=4 \
-    expect 0 '"total": 3, "cached": 0, "compiled": 3' warm "$m" --targets sm_80 --shard 2 --cache-dir "$w.1" --pack "$d/w1.settpack"
+    expect 0 '"total": 3, "cached": 0, "fetched": 0, "compiled": 3' warm "$m" --targets sm_80 --shard 2 --cache-dir "$w.1" --pack "$d/w1.settpack"
 expect 0 ': 6 entries$' cache merge "$d/w0.settpack" "$d/w1.settpack" -o "$d/w01.settpack"
 n=$((n + 1))
 cmp "$d/w.settpack" "$d/w01.settpack" || { echo 'two shards are not the whole'; bad=$((bad + 1)); }
@@ -449,7 +449,7 @@ expect 1 'nothing.warm: No such file' warm "$d/nothing.warm" --targets sm_80
 printf 'family %s saxpy_family\n .targets = sm_80, sm_90a\n' "$PWD/$b/libfamilies.so" >"$m"
 sed -i '2s/.*/case "$*" in *sm_90a*) echo refused; exit 1 ;; esac; &/' "$d/ptxas"
 sed -i '2s/^/[ "$1" = --version ] \&\& echo "release 13.0, V13.0.99" \&\& exit; /' "$d/ptxas"
-expect 3 '"total": 2, "cached": 0, "compiled": 1, "failed": 1' warm "$m" --cache-dir "$w.2"
+expect 3 '"total": 2, "cached": 0, "fetched": 0, "compiled": 1, "failed": 1' warm "$m" --cache-dir "$w.2"
 expect 3 'sett: sett_warm: 1 of 2 kernels were not made' warm "$m" --cache-dir "$w.2"
 expect 3 '"state": "failed", .*"key": "[0-9a-f]{64}", "error": ' warm "$m" --cache-dir "$w.2"
 if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
@@ -458,6 +458,16 @@ if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
     grep -q '\[##* *\] 2/2, 1 failed  sm_90a saxpy' "$d/typed" && grep -q '2 kernels: 1 were there, 0 compiled, 1 failed' "$d/typed" ||
         { echo 'warm on a terminal:'; cat -v "$d/typed"; bad=$((bad + 1)); }
 fi
+# A body that kills its process costs its kernel: it is named, and the rest is listed, made and explained.
+printf 'family %s defaults_family\n .targets = sm_80, sm_90\n columns = 8\n deadly = true, false\n' "$PWD/$b/test-family.so" >"$m"
+died='the process that recorded it died: signal 9 \(Killed\)'
+expect 3 "^-  *sm_90 scaled  columns=8 deadly=true: $died\$" warm "$m" --list
+expect 3 '^[0-9a-f]{64}  sm_90 scaled  columns=8 deadly=false$' warm "$m" --list
+expect 3 "\"state\": \"failed\", .*\"params\": \"columns=8 deadly=true\", \"key\": null, \"error\": \"$died\"" warm "$m" --cache-dir "$w.3"
+expect 3 '"total": 4, "cached": 2, "fetched": 0, "compiled": 0, "failed": 2' warm "$m" --cache-dir "$w.3"
+k5=$("$sett" warm "$m" --list | sed -n 's/^\([0-9a-f]\{64\}\)  .*/\1/p' | tr '\n' ' ')
+# shellcheck disable=SC2086
+expect 0 '^target: sm_80 \| sm_90$' cache explain $k5 --manifest "$m" --cache-dir ''
 unset SETT_PTXAS SETT_NVJITLINK
 # doctor: 5 without a device, 0 with one; the text names the compiler either way
 "$sett" doctor >"$d/doctor" 2>&1

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <sett/sett.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct scaling {
@@ -21,7 +23,8 @@ static void scaled(sett_build *b, const void *user)
 {
     const scaling *p = user;
     bool working = !strcmp(program_invocation_short_name, "sett");
-    if (p->deadly && working)
+    const char *once = p->odd ? getenv("SETT_TEST_ONCE") : NULL; /* it is recorded once, and what compiles it dies */
+    if (p->deadly && working && !(once && !mkdir(once, 0700)))
         raise(SIGKILL);
     sett_val *M = sett_sym(b, "M");
     sett_layout *l = sett_row_major(b, M, p->columns);
@@ -30,7 +33,7 @@ static void scaled(sett_build *b, const void *user)
     sett_block(b, p->block);
     sett_val *row = sett_block_idx(b, 0), *j = sett_thread_idx(b, 0);
     sett_if (b, sett_lt(j, p->columns))
-        sett_set(Y, sett_mul(sett_at(X, row, j), p->factor + p->more + (p->odd ? (double)getpid() : 0.0)), row, j);
+        sett_set(Y, sett_mul(sett_at(X, row, j), p->factor + p->more + (p->odd && !p->deadly ? (double)getpid() : 0.0)), row, j);
 }
 
 static bool narrow_enough(const void *user)

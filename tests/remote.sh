@@ -134,9 +134,16 @@ expect 0 '"compiled": 2, "failed": 0' warm "$d/k.warm" --cache-dir "$d/a"
 [ "$(find "$d/store/cli" -type f | grep -cE '/[0-9a-f]{64}$')" = 2 ] || { echo "nginx was not sent two entries"; bad=$((bad + 1)); }
 expect 0 "^1  $u/cli: a server, read and written" cache layers --cache-dir "$d/a"
 expect 0 '"remote": true, "writable": true' cache layers --json --cache-dir "$d/a"
-SETT_PTXAS=$d/fails expect 0 '"compiled": 2, "failed": 0' warm "$d/k.warm" --cache-dir "$d/b"
+SETT_PTXAS=$d/fails expect 0 '"fetched": 2, "compiled": 0, "failed": 0' warm "$d/k.warm" --cache-dir "$d/b"
 expect 0 '^2 entries, [0-9]+ bytes, 0 damaged' cache verify --cache-dir "$d/b"
-SETT_CACHE_REMOTE="$u/given|secret=$d/secret" SETT_PTXAS=$d/fails expect 0 '"failed": 0' warm "$d/k.warm" --cache-dir "$d/c"
+SETT_CACHE_REMOTE="$u/given|secret=$d/secret" SETT_PTXAS=$d/fails expect 0 '"state": "fetched"' warm "$d/k.warm" --cache-dir "$d/c"
+# Entries that another secret has authenticated are refused, which is told once, and made anew.
+echo 11112233445566778899aabbccddeeff00112233445566778899aabbccddeeff >"$d/secret2" && chmod 600 "$d/secret2"
+SETT_CACHE_REMOTE="$u/cli|secret=$d/secret2" expect 0 '"fetched": 0, "compiled": 2, "failed": 0' warm "$d/k.warm" -j 2 --cache-dir "$d/g"
+n=$((n + 1))
+[ "$(printf '%s\n' "$out" | grep -c "^sett: cache: $u/cli: [0-9a-f]* was refused: it is authenticated by a secret that we do not have$")" = 1 ] &&
+    [ "$(printf '%s\n' "$out" | grep -c '^sett: 1 more warning is like those; SETT_LOG=warning tells them$')" = 1 ] ||
+    { echo "refused entries are not told once: $out"; bad=$((bad + 1)); }
 "$sett" doctor >"$d/doctor" 2>&1
 grep -qxF "remote cache: $u/cli answers" "$d/doctor" || { cat "$d/doctor"; bad=$((bad + 1)); }
 # A server that answers once is asked once.
@@ -163,7 +170,7 @@ if [ -n "$tls" ]; then # nobody is believed whose certificate is another's, or b
     [ "$(redis-cli -p $redis_port -a 'p@ss' --no-auth-warning dbsize)" = "${kept%% *}" ] || { echo "an entry was sent to who is not believed"; bad=$((bad + 1)); }
     SETT_PTXAS=$d/fails SETT_CACHE_REMOTE="$r|ca=$d/cert.pem|secret=$d/secret" expect 1 'refused' compile saxpy --target sm_90a --emit cubin --cache-dir '' -o "$d/out"
     SETT_CACHE_REMOTE="$r|ca=$d/cert.pem|secret=$d/secret" expect 0 '"compiled": 2, "failed": 0' warm "$d/k.warm" --cache-dir "$d/e"
-    SETT_PTXAS=$d/fails SETT_CACHE_REMOTE="$r|ca=$d/cert.pem|secret=$d/secret" expect 0 '"compiled": 2, "failed": 0' warm "$d/k.warm" --cache-dir "$d/f"
+    SETT_PTXAS=$d/fails SETT_CACHE_REMOTE="$r|ca=$d/cert.pem|secret=$d/secret" expect 0 '"fetched": 2, "compiled": 0, "failed": 0' warm "$d/k.warm" --cache-dir "$d/f"
 fi
 kill $nginx && wait $nginx 2>/dev/null
 nginx=

@@ -169,7 +169,7 @@ static void tell_lines(telling *t, const char *text)
 
 static int find_assigned(sett_engine *e, const options *o, assigned two[2])
 {
-    const sett_warm_options w = {.size = sizeof w, .targets = o->targets};
+    const sett_warm_options w = {.size = sizeof w, .command = self_path(), .targets = o->targets};
     sett_error err = {0};
     for (int i = 0; i < 2; i++)
         if (!is_key(two[i].digits = o->argv[1 + i]))

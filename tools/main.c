@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command {
     const char *name, *args, *what;
@@ -121,11 +123,66 @@ int file_write(const char *path, const void *data, size_t len)
 }
 
 static bool hushed; /* while sources are opened: who names one that cannot be used is told so once, as an error */
+static struct {
+    pthread_mutex_t lock;
+    char kinds[2048]; /* every kind that was told: component, and message but for its long hexadecimal numbers */
+    size_t len;
+    unsigned more;
+} said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Entries of a cache are told apart by their keys, and a thousand of them may have one fault. */
+static size_t kind_of(const char *component, const char *message, char *out, size_t size)
+{
+    int n = snprintf(out, size, "%s: %s", component, message);
+    size_t len = n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1, to = 0;
+    for (size_t i = 0; i < len;) {
+        size_t digits = strspn(out + i, "0123456789abcdef");
+        if (digits < 16)
+            for (digits += !digits; digits; digits--)
+                out[to++] = out[i++];
+        else
+            i += digits;
+    }
+    out[to] = 0;
+    return to;
+}
+
+static bool said_before(const char *component, const char *message)
+{
+    char kind[512];
+    size_t len = kind_of(component, message, kind, sizeof kind) + 1;
+    bool was = false;
+    pthread_mutex_lock(&said.lock);
+    for (const char *at = said.kinds; at < said.kinds + said.len && !was; at += strlen(at) + 1)
+        was = !strcmp(at, kind);
+    if (!was && said.len + len <= sizeof said.kinds) {
+        memcpy(said.kinds + said.len, kind, len);
+        said.len += len;
+    }
+    said.more += was;
+    pthread_mutex_unlock(&said.lock);
+    return was;
+}
+
+void warnings_left(void)
+{
+    if (said.more)
+        fprintf(stderr, "sett: %u more warning%s like those; SETT_LOG=warning tells them\n", said.more, said.more > 1 ? "s are" : " is");
+}
+
+/* One of a kind: on any thread. */
 static void say(void *user, sett_log_level level, const char *component, const char *message)
 {
     (void)user;
-    if (level <= SETT_LOG_WARNING && !hushed)
+    if (level <= SETT_LOG_WARNING && !hushed && !said_before(component, message))
         fprintf(stderr, "sett: %s: %s\n", component, message);
+}
+
+const char *self_path(void)
+{
+    static char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    return n > 0 ? path : NULL;
 }
 
 sett_engine *engine_open(const options *o)
@@ -140,6 +197,7 @@ sett_engine *engine_open(const options *o)
         .cache_signers = o->trust == SETT_TRUST_SIGNED ? o->signed_by : NULL};
     eo.no_gpu = o->device && !strcmp(o->device, "cpu");
     eo.log = getenv("SETT_LOG") ? NULL : say;
+    eo.log_level = SETT_LOG_WARNING;
     hushed = o->layers != NULL;
     if (sett_engine_open(&e, &eo, &err))
         fail("%s", err.text);

@@ -36,6 +36,10 @@ int count_parse(const char *option, const char *text, int least, int most, int *
 void json_string(FILE *, const char *);
 /* The engine that the options ask for. NULL: the reason was printed. */
 sett_engine *engine_open(const options *);
+/* This command's file, for the processes that record and compile; NULL: it is not known. */
+const char *self_path(void);
+/* Warnings are told once of a kind: how many were not told. */
+void warnings_left(void);
 /* The whole file, NUL-ended, malloc'ed; NULL: the reason was printed. "-" is standard input. */
 char *file_read(const char *path, size_t *len);
 /* From here on standard output is -o's file, where one is given. An exit code. */

@@ -58,7 +58,7 @@ static int shard_parse(const char *text, sett_warm_options *w)
 /* ---- showing --------------------------------------------------------------------------------------- */
 static const char *state_of(const sett_warm_event *e)
 {
-    return e->status ? "failed" : e->cached ? "cached" : "compiled";
+    return e->status ? "failed" : e->cached ? "cached" : e->fetched ? "fetched" : "compiled";
 }
 
 typedef struct shown {
@@ -125,13 +125,16 @@ static bool show_line(void *user, const sett_warm_event *e)
 
 static void summary(const options *o, const sett_warm_result *r, bool json)
 {
-    unsigned long long total = r->total, cached = r->cached, compiled = r->compiled, failed = r->failed;
+    unsigned long long total = r->total, cached = r->cached, fetched = r->fetched, compiled = r->compiled, failed = r->failed;
     if (!json) {
-        printf("%llu kernels: %llu were there, %llu compiled, %llu failed\n", total, cached, compiled, failed);
+        printf("%llu kernels: %llu were there, ", total, cached);
+        if (fetched)
+            printf("%llu came from the server, ", fetched);
+        printf("%llu compiled, %llu failed\n", compiled, failed);
         return;
     }
-    printf("{\"schema_version\": 1, \"total\": %llu, \"cached\": %llu, \"compiled\": %llu, \"failed\": %llu", total,
-        cached, compiled, failed);
+    printf("{\"schema_version\": 1, \"total\": %llu, \"cached\": %llu, \"fetched\": %llu, \"compiled\": %llu, \"failed\": %llu",
+        total, cached, fetched, compiled, failed);
     if (o->pack)
         fputs(", \"pack\": ", stdout), json_string(stdout, o->pack);
     puts("}");
@@ -167,7 +170,7 @@ static int make(sett_engine *e, const options *o, sett_warm_options *w)
 int warm_command(const options *o)
 {
     char secret[PATH_MAX];
-    sett_warm_options w = {.size = sizeof w, .targets = o->targets, .workers = o->jobs, .pack = o->pack};
+    sett_warm_options w = {.size = sizeof w, .command = self_path(), .targets = o->targets, .workers = o->jobs, .pack = o->pack};
     if (o->worker) {
         int ended = sett_warm_worker();
         return ended == EXIT_USAGE ? usage("--worker is of the processes that sett warm starts") : ended;
@@ -189,5 +192,6 @@ int warm_command(const options *o)
         return EXIT_FAILED;
     code = o->list ? list(e, o, &w) : make(e, o, &w);
     sett_engine_close(e);
+    warnings_left();
     return code;
 }

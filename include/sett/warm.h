@@ -60,6 +60,7 @@ typedef struct sett_warm_event {
     bool cached;        /* it was in the cache before */
     double ms;          /* that its compile took */
     uint64_t done, failed, total; /* so far, this one counted; of all */
+    bool fetched; /* the remote gave it; neither cached nor compiled */
 } sett_warm_event;
 typedef bool (*sett_warm_fn)(void *user, const sett_warm_event *); /* false: enough */
 
@@ -70,15 +71,17 @@ typedef struct sett_warm_options {
      * on the manifest alone: parts that are made anywhere merge to what one call makes. */
     int shard, shards;
     int workers;         /* processes; 0: as many as .cpu_threads of the engine, one a core where that was 0 */
-    const char *command; /* path of the sett command, which they run; NULL: beside libsett.so, or in ../bin from there */
+    /* Path of the sett command, which they run; NULL: beside libsett.so, or in ../bin from there, and sett_family_keys records
+     * on its own thread. */
+    const char *command;
     const char *pack;    /* path of a pack to write of what was made; NULL: none */
     const char *secret_key; /* signs it, as sett_pack_options.secret_key */
     sett_warm_fn progress;  /* once for each kernel, on the calling thread; false cancels */
     void *user;             /* for progress */
 } sett_warm_options;
 
-/* The kernels of a manifest, or of a shard, in its order: bodies are recorded on this thread, nothing is compiled. Shared
- * objects that are named stay loaded. SETT_E_PARSE with "MANIFEST:LINE: ..."; SETT_E_IO: a file cannot be read or opened;
+/* The kernels of a manifest, or of a shard, in its order; nothing is compiled. Bodies are recorded on this thread, or, where
+ * .command is set, by a process of it: one that crashes there costs its kernel. Shared objects that are named stay loaded. SETT_E_PARSE with "MANIFEST:LINE: ..."; SETT_E_IO: a file cannot be read or opened;
  * SETT_E_ARGUMENT; SETT_E_LIMIT; SETT_E_MEMORY. That a kernel cannot be recorded is its own status. */
 SETT_API sett_status sett_family_keys(sett_engine *, const char *manifest, const sett_warm_options *, sett_warm_fn,
     void *user, sett_error *or_null);
@@ -86,11 +89,12 @@ SETT_API sett_status sett_family_keys(sett_engine *, const char *manifest, const
 typedef struct sett_warm_result {
     size_t size;
     uint64_t total, cached, compiled, failed; /* the rest was left when it was cancelled */
+    uint64_t fetched; /* from the remote; they are not among those compiled */
 } sett_warm_result;
-/* Compiles what of it the engine's cache lacks, in processes of their own, so that a compiler that crashes costs its kernel
- * alone, and writes it to the engine's cache folder: what was made stays, and the next call goes on from there. No GPU is
- * needed, and nothing is launched. SETT_E_COMPILE: some kernels were not made, and the rest was (the pack too; progress has
- * told why); SETT_E_CANCELLED; else as sett_family_keys and sett_pack_write, and SETT_E_IO where the engine has no folder to
+/* Records, and compiles what of it the engine's cache lacks, in processes of their own, so that a body or a compiler that
+ * crashes costs its kernel alone, and writes it to the engine's cache folder: what was made stays, and the next call goes on
+ * from there. No GPU is needed, and nothing is launched. What the processes log goes to this engine's .log, on the calling
+ * thread. SETT_E_COMPILE: some kernels were not made, and the rest was (the pack too; progress has told why); SETT_E_CANCELLED; else as sett_family_keys and sett_pack_write, and SETT_E_IO where the engine has no folder to
  * write to or a process cannot be started. result: NULL, or its .size is set. */
 SETT_API sett_status sett_warm(sett_engine *, const char *manifest, const sett_warm_options *, sett_warm_result *or_null,
     sett_error *or_null2);

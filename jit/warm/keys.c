@@ -12,6 +12,11 @@ typedef struct listing {
     const sett_warm_options *o;
     sett__warm_list *list;
     sett_error *err;
+    const char *manifest;
+    bool apart; /* bodies are recorded by a process */
+    sett__warm_recorder recorder;
+    sett__warm_command *command;
+    sett__warm_process process;
 } listing;
 
 /* ---- listing ------------------------------------------------------------------------------- */
@@ -33,57 +38,121 @@ static sett_status add(listing *l, const sett__warm_item *item, const sett_error
     return item->status && !to->error ? sett__error(l->err, SETT_E_MEMORY, "no memory for a message") : SETT_OK;
 }
 
-static sett_status add_target(
-    listing *l, sett__warm_item *item, const void *tape, size_t len, const char *target, size_t n)
+/* ---- recording ------------------------------------------------------------------------------ */
+static sett_status record(sett__warm_recorder *r, sett_error *err)
 {
-    const sett__warm_block *b = &l->m->block[item->block];
+    const sett__warm_block *b = r->block;
+    char text[SETT__WARM_TEXT];
     sett_compile_options o;
-    sett_error why = {0};
-    if (!sett__warm_target(&target, &n, item->target))
-        return sett__error(l->err, SETT_E_ARGUMENT, SETT__WARM_NO_TARGET, (int)(n < 60 ? n : 60), target);
-    sett__warm_compile_options(b, NULL, item->target, &o);
-    if (!item->status &&
-        (item->status = sett__key_of_tape(l->engine, tape, len, &o, &item->key, &why)) == SETT_E_MEMORY)
-        return sett__error(l->err, SETT_E_MEMORY, "%s", why.text);
-    sett_status s = add(l, item, &why);
-    item->status = SETT_OK;
-    return s;
+    void *user = sett__manifest_point(b, r->point, text);
+    if (!user)
+        return sett__error(err, SETT_E_MEMORY, "no memory for user data");
+    r->wanted = !b->family->wanted || b->family->wanted(user);
+    sett__warm_compile_options(b, user, NULL, &o);
+    r->status = r->wanted ? sett_record(b->family->body, &o, false, &r->tape, &r->len, &r->why) : SETT_OK;
+    free(user);
+    return SETT_OK;
 }
 
-/* Recorded once for all targets. */
+void sett__warm_recorder_free(sett__warm_recorder *r)
+{
+    sett_text_free(r->tape);
+    *r = (sett__warm_recorder){0};
+}
+
+sett_status sett__warm_key(sett__warm_recorder *r, sett_engine *e, const sett__warm_block *b, size_t point, const char *target,
+    bool *wanted, sett__digest *key, sett_error *err)
+{
+    sett_compile_options o;
+    sett__warm_compile_options(b, NULL, target, &o);
+    *wanted = true;
+    if (!b->family)
+        return sett__key_of_tape(e, b->tape, b->tape_len, &o, key, err);
+    if (r->block != b || r->point != point) {
+        sett__warm_recorder_free(r);
+        r->block = b, r->point = point;
+        sett_status s = record(r, err);
+        if (s) {
+            sett__warm_recorder_free(r);
+            return s;
+        }
+    }
+    *wanted = r->wanted;
+    if (r->status)
+        return sett__error(err, r->status, "%s", r->why.text);
+    return r->wanted ? sett__key_of_tape(e, r->tape, r->len, &o, key, err) : SETT_OK;
+}
+
+/* One that waits for a job. */
+static sett_status have_process(listing *l)
+{
+    sett__warm_process *p = &l->process;
+    sett__warm_reply r;
+    char text[SETT__WARM_REPLY_TEXT], why[64];
+    int got = 0;
+    if (p->pid)
+        return SETT_OK;
+    sett_status s = l->command ? SETT_OK : sett__warm_command_make(l->engine, l->o, NULL, l->manifest, &l->command, l->err);
+    if (!s)
+        s = sett__warm_start(l->command, p, l->err);
+    while (!s && !got)
+        got = sett__warm_hear(l->engine, p, &r, text);
+    if (!s && got > 0 && !r.status)
+        return SETT_OK;
+    if (p->pid)
+        sett__warm_end(p, why);
+    return s         ? s
+           : got > 0 ? sett__error(l->err, (sett_status)r.status, "%s: %s", l->command->path, text)
+                     : sett__error(l->err, SETT_E_IO, "%s ended before it began: %s", l->command->path, why);
+}
+
+/* The same as sett__warm_key of a process, with which a body that crashes ends: *died. */
+static sett_status ask(listing *l, sett__warm_item *it, bool *wanted, bool *died, sett_error *why)
+{
+    sett__warm_reply r = {0};
+    char text[SETT__WARM_REPLY_TEXT], how[64];
+    sett_status s = have_process(l);
+    if (s)
+        return s;
+    int got = sett__warm_send(&l->process, it, true) ? 0 : -1;
+    while (!got)
+        got = sett__warm_hear(l->engine, &l->process, &r, text);
+    *died = got < 0;
+    *wanted = *died || r.what != SETT__WARM_UNWANTED;
+    it->key = r.key;
+    it->status = (sett_status)r.status;
+    if (it->status)
+        sett__error(why, it->status, "%s", text);
+    if (*died) {
+        sett__warm_end(&l->process, how);
+        it->status = sett__error(why, SETT_E_COMPILE, "the process that recorded it died: %s", how);
+    }
+    return SETT_OK;
+}
+
+/* Recorded once for all targets; what died once is not tried for the others. */
 static sett_status add_point(listing *l, uint32_t block, size_t point)
 {
     const sett__warm_block *b = &l->m->block[block];
-    const char *targets = b->targets ? b->targets : l->o->targets;
-    char text[SETT__WARM_TEXT];
-    void *user = sett__manifest_point(b, point, text), *tape = b->tape;
-    size_t len = b->tape_len;
-    sett_compile_options o;
     sett_error why = {0};
-    sett__warm_item item = {.block = block, .point = (uint32_t)point};
-    sett_status s = SETT_OK, recorded = SETT_OK;
-    if (b->family && !user)
-        return sett__error(l->err, SETT_E_MEMORY, "no memory for user data");
-    if (!b->family || !b->family->wanted || b->family->wanted(user)) {
-        sett__warm_compile_options(b, user, NULL, &o);
-        recorded = b->family ? sett_record(b->family->body, &o, false, &tape, &len, &why) : SETT_OK;
-        if (recorded == SETT_E_MEMORY)
-            s = sett__error(l->err, recorded, "%s", why.text);
-        for (const char *at = targets; at && !s;) {
-            size_t n = strcspn(at, ",");
-            if (recorded) {
-                item.status = recorded;
-                snprintf(item.target, sizeof item.target, "%.*s", (int)n, at);
-                s = add(l, &item, &why);
-            } else {
-                s = add_target(l, &item, tape, len, at, n);
-            }
-            at = at[n] ? at + n + 1 : NULL;
-        }
-        if (b->family && !recorded)
-            sett_text_free(tape);
+    bool wanted = true, died = false;
+    sett_status s = SETT_OK;
+    for (const char *at = b->targets ? b->targets : l->o->targets; at && !s && wanted;) {
+        const char *target = at;
+        size_t all = strcspn(at, ","), n = all;
+        sett__warm_item item = {.block = block, .point = (uint32_t)point, .status = died ? SETT_E_COMPILE : SETT_OK};
+        if (!sett__warm_target(&target, &n, item.target))
+            return sett__error(l->err, SETT_E_ARGUMENT, SETT__WARM_NO_TARGET, (int)(n < 60 ? n : 60), target);
+        if (!died && l->apart && b->family)
+            s = ask(l, &item, &wanted, &died, &why);
+        else if (!died)
+            item.status = sett__warm_key(&l->recorder, l->engine, b, point, item.target, &wanted, &item.key, &why);
+        if (!s && item.status == SETT_E_MEMORY)
+            s = sett__error(l->err, SETT_E_MEMORY, "%s", why.text);
+        if (!s && wanted)
+            s = add(l, &item, &why);
+        at = at[all] ? at + all + 1 : NULL;
     }
-    free(user);
     return s;
 }
 
@@ -123,10 +192,11 @@ static void keep_ours(sett__warm_list *list, const sett_warm_options *o)
         qsort(list->at, n, sizeof *list->at, by_order);
 }
 
-static sett_status list_make(
-    sett_engine *e, const char *path, const sett__manifest *m, const sett_warm_options *o, sett__warm_list *list, sett_error *err)
+static sett_status list_make(sett_engine *e, const char *path, const sett__manifest *m, const sett_warm_options *o, bool apart,
+    sett__warm_list *list, sett_error *err)
 {
-    listing l = {e, m, o, list, err};
+    listing l = {.engine = e, .m = m, .o = o, .list = list, .err = err, .manifest = path, .apart = apart};
+    char why[64];
     sett_status s = SETT_OK;
     *list = (sett__warm_list){0};
     for (int b = 0; b < m->n && !s; b++) {
@@ -136,6 +206,10 @@ static sett_status list_make(
         for (size_t p = 0; p < m->block[b].points && !s; p++)
             s = add_point(&l, (uint32_t)b, p);
     }
+    if (l.process.pid)
+        sett__warm_end(&l.process, why);
+    sett__warm_recorder_free(&l.recorder);
+    free(l.command);
     if (s)
         sett__warm_list_free(list);
     else
@@ -194,13 +268,13 @@ static sett_status tell(const sett__manifest *m, const sett__warm_list *list, se
     return SETT_OK;
 }
 
-sett_status sett__warm_open(sett_engine *e, const char *manifest, const sett_warm_options *options, sett_warm_options *o,
-    sett__manifest *m, sett__warm_list *list, sett_error *err)
+sett_status sett__warm_open(sett_engine *e, const char *manifest, const sett_warm_options *options, bool apart,
+    sett_warm_options *o, sett__manifest *m, sett__warm_list *list, sett_error *err)
 {
     sett_status s = take_options(manifest, options, o, err);
     if (!s)
         s = sett__manifest_read(m, manifest, err);
-    return s ? s : list_make(e, manifest, m, o, list, err);
+    return s ? s : list_make(e, manifest, m, o, apart || o->command, list, err);
 }
 
 sett_status sett_family_keys(sett_engine *e, const char *manifest, const sett_warm_options *options, sett_warm_fn fn,
@@ -213,7 +287,7 @@ sett_status sett_family_keys(sett_engine *e, const char *manifest, const sett_wa
     int saved = errno;
     sett_status s = fn ? sett__engine_check(e, &why) : sett__error(&why, SETT_E_ARGUMENT, "the function is NULL");
     if (!s)
-        s = sett__warm_open(e, manifest, options, &o, &m, &list, &why);
+        s = sett__warm_open(e, manifest, options, false, &o, &m, &list, &why);
     if (!s)
         s = tell(&m, &list, fn, user);
     if (s)

@@ -4,19 +4,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 enum { STARTING = -1, IDLE = -2 };
 typedef struct process {
-    pid_t pid; /* 0: none */
-    int fd;
+    sett__warm_process at;
     long job; /* of the list; or STARTING, IDLE */
 } process;
 
@@ -26,8 +19,8 @@ typedef struct run {
     const sett_warm_options *o;
     sett__warm_list *list;
     sett_warm_result *result;
-    char command[PATH_MAX], *hello;
-    size_t hello_len, next;
+    sett__warm_command *command;
+    size_t next;
     process *at;
     int n;
     bool cancelled;
@@ -35,19 +28,22 @@ typedef struct run {
 } run;
 
 /* ---- telling ------------------------------------------------------------------------------- */
-static void tell(run *r, size_t i, bool cached, double ms)
+/* what: SETT__WARM_FOUND, SETT__WARM_FETCHED, else compiled. */
+static void tell(run *r, size_t i, int what, double ms)
 {
     sett_warm_event e;
     char text[SETT__WARM_TEXT];
     sett_warm_result *t = r->result;
     const sett__warm_item *it = &r->list->at[i];
-    t->failed += it->status != SETT_OK;
+    bool made = !it->status, cached = made && what == SETT__WARM_FOUND, fetched = made && what == SETT__WARM_FETCHED;
+    t->failed += !made;
     t->cached += cached;
-    t->compiled += !cached && !it->status;
+    t->fetched += fetched;
+    t->compiled += made && !cached && !fetched;
     sett__warm_describe(r->m, it, text, &e);
-    e.cached = cached;
+    e.cached = cached, e.fetched = fetched;
     e.ms = ms;
-    e.done = t->failed + t->cached + t->compiled, e.failed = t->failed, e.total = t->total;
+    e.done = t->failed + t->cached + t->fetched + t->compiled, e.failed = t->failed, e.total = t->total;
     if (r->o->progress && !r->o->progress(r->o->user, &e))
         r->cancelled = true;
 }
@@ -84,77 +80,19 @@ SETT_PRINTF(4, 5) static sett_status fail_item(run *r, size_t i, sett_status s, 
 }
 
 /* ---- processes --------------------------------------------------------------------------------- */
-/* No blocked and no ignored signals, whatever the program did. Its output, which a body may write, goes to our errors.
- */
-static int spawn(const run *r, int fd, pid_t *pid)
-{
-    char *const argv[] = {(char *)(uintptr_t)r->command, (char[]){"warm"}, (char[]){"--worker"}, NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int err = posix_spawn_file_actions_init(&files);
-    if (err)
-        return err;
-    err = posix_spawnattr_init(&attr);
-    if (!err) {
-        err = posix_spawn_file_actions_adddup2(&files, fd, 0);
-        if (!err)
-            err = posix_spawn_file_actions_adddup2(&files, 2, 1);
-        posix_spawnattr_setsigmask(&attr, &none);
-        posix_spawnattr_setsigdefault(&attr, &all);
-        posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-        if (!err)
-            err = posix_spawn(pid, r->command, &files, &attr, argv, environ);
-        posix_spawnattr_destroy(&attr);
-    }
-    posix_spawn_file_actions_destroy(&files);
-    return err;
-}
-
 static sett_status start(run *r, process *p)
 {
-    int fd[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd))
-        return sett__error(r->err, SETT_E_IO, "no socket: %s", strerror(errno));
-    int err = spawn(r, fd[1], &p->pid);
-    close(fd[1]);
-    if (err) {
-        close(fd[0]);
-        p->pid = 0;
-        return sett__error(r->err, SETT_E_IO, "%s cannot be run: %s", r->command, strerror(err));
-    }
-    p->fd = fd[0];
     p->job = STARTING;
-    send(p->fd, r->hello, r->hello_len, MSG_NOSIGNAL); /* where it fails, so does reading the answer */
-    return SETT_OK;
-}
-
-/* Where the program reaps every child itself, the status is not known. */
-static void end(process *p, char why[64])
-{
-    int status, got;
-    close(p->fd);
-    while ((got = waitpid(p->pid, &status, 0)) < 0 && errno == EINTR)
-        ;
-    if (got == p->pid && WIFSIGNALED(status))
-        snprintf(why, 64, "signal %d (%s)", WTERMSIG(status),
-            sigdescr_np(WTERMSIG(status)) ? sigdescr_np(WTERMSIG(status)) : "?");
-    else if (got == p->pid)
-        snprintf(why, 64, "exit code %d", WEXITSTATUS(status));
-    else
-        snprintf(why, 64, "status not known");
-    p->pid = 0;
+    return sett__warm_start(r->command, &p->at, r->err);
 }
 
 static void kill_all(run *r)
 {
     char why[64];
     for (int i = 0; i < r->n; i++)
-        if (r->at[i].pid) {
-            kill(r->at[i].pid, SIGKILL);
-            end(&r->at[i], why);
+        if (r->at[i].at.pid) {
+            kill(r->at[i].at.pid, SIGKILL);
+            sett__warm_end(&r->at[i].at, why);
         }
 }
 
@@ -168,16 +106,9 @@ static bool next_job(run *r, size_t *i)
             *i = r->next++;
             return true;
         }
-        tell(r, r->next, cached, 0);
+        tell(r, r->next, cached ? SETT__WARM_FOUND : SETT__WARM_DONE, 0);
     }
     return false;
-}
-
-static bool send_job(const process *p, const sett__warm_item *it)
-{
-    sett__warm_job j = {.block = it->block, .point = it->point};
-    memcpy(j.target, it->target, sizeof j.target);
-    return send(p->fd, &j, sizeof j, MSG_NOSIGNAL) == (ssize_t)sizeof j;
 }
 
 /* A process is started for a job, and takes it when it has said that it is ready. */
@@ -187,20 +118,20 @@ static sett_status hand_out(run *r)
     size_t i, coming = 0;
     char why[64];
     for (int k = 0; k < r->n; k++)
-        coming += r->at[k].pid && r->at[k].job == STARTING;
+        coming += r->at[k].at.pid && r->at[k].job == STARTING;
     for (int k = 0; k < r->n && !s && !r->cancelled; k++) {
         process *p = &r->at[k];
-        if ((p->pid && p->job != IDLE) || (!p->pid && coming >= r->list->n - r->next))
+        if ((p->at.pid && p->job != IDLE) || (!p->at.pid && coming >= r->list->n - r->next))
             continue;
         if (!next_job(r, &i))
             break;
-        if (p->pid && send_job(p, &r->list->at[i])) {
+        if (p->at.pid && sett__warm_send(&p->at, &r->list->at[i], false)) {
             p->job = (long)i;
             continue;
         }
         r->next = i; /* it is still to be done */
-        if (p->pid)
-            end(p, why);
+        if (p->at.pid)
+            sett__warm_end(&p->at, why);
         s = start(r, p);
         coming++;
     }
@@ -218,7 +149,7 @@ static sett_status finish(run *r, size_t i, const sett__warm_reply *reply, const
             "it was compiled, and is not in the cache: it could not be written, or its body "
             "does not record the same twice");
     if (!s)
-        tell(r, i, false, reply->ms);
+        tell(r, i, reply->what, reply->ms);
     return s;
 }
 
@@ -226,43 +157,41 @@ static sett_status gone(run *r, process *p)
 {
     char why[64];
     long job = p->job;
-    end(p, why);
+    sett__warm_end(&p->at, why);
     if (job == STARTING)
-        return sett__error(r->err, SETT_E_IO, "%s ended before it began: %s", r->command, why);
+        return sett__error(r->err, SETT_E_IO, "%s ended before it began: %s", r->command->path, why);
     if (job == IDLE)
         return SETT_OK;
     sett_status s = fail_item(r, (size_t)job, SETT_E_COMPILE, "the process that compiled it died: %s", why);
     if (!s)
-        tell(r, (size_t)job, false, 0);
+        tell(r, (size_t)job, SETT__WARM_DONE, 0);
     return s;
 }
 
 static sett_status hear(run *r, process *p)
 {
-    char in[sizeof(sett__warm_reply) + sizeof((sett_error *)0)->text + 1];
+    char text[SETT__WARM_REPLY_TEXT];
     sett__warm_reply reply;
-    ssize_t n = recv(p->fd, in, sizeof in - 1, 0);
-    if (n < (ssize_t)sizeof reply)
-        return n < 0 && errno == EINTR ? SETT_OK : gone(r, p);
-    in[n] = 0;
-    memcpy(&reply, in, sizeof reply);
+    int got = sett__warm_hear(r->engine, &p->at, &reply, text);
+    if (got <= 0)
+        return got ? gone(r, p) : SETT_OK;
     long job = p->job;
     p->job = IDLE;
     if (job == STARTING)
-        return reply.status ? sett__error(r->err, (sett_status)reply.status, "%s: %s", r->command, in + sizeof reply)
+        return reply.status ? sett__error(r->err, (sett_status)reply.status, "%s: %s", r->command->path, text)
                             : SETT_OK;
     if (reply.status) { /* it ends now */
         char why[64];
-        end(p, why);
+        sett__warm_end(&p->at, why);
     }
-    return job == IDLE ? SETT_OK : finish(r, (size_t)job, &reply, in + sizeof reply);
+    return job == IDLE ? SETT_OK : finish(r, (size_t)job, &reply, text);
 }
 
 static sett_status listen_to(run *r, struct pollfd *polls)
 {
     sett_status s = SETT_OK;
     for (int i = 0; i < r->n; i++)
-        polls[i] = (struct pollfd){.fd = r->at[i].pid ? r->at[i].fd : -1, .events = POLLIN};
+        polls[i] = (struct pollfd){.fd = r->at[i].at.pid ? r->at[i].at.fd : -1, .events = POLLIN};
     if (poll(polls, (nfds_t)r->n, -1) < 0)
         return errno == EINTR ? SETT_OK : sett__error(r->err, SETT_E_IO, "poll: %s", strerror(errno));
     for (int i = 0; i < r->n && !s && !r->cancelled; i++)
@@ -274,19 +203,9 @@ static sett_status listen_to(run *r, struct pollfd *polls)
 static bool busy(const run *r)
 {
     for (int i = 0; i < r->n; i++)
-        if (r->at[i].pid && r->at[i].job != IDLE)
+        if (r->at[i].at.pid && r->at[i].job != IDLE)
             return true;
     return false;
-}
-
-static sett_status find_command(run *r)
-{
-    bool ok = r->o->command ? (size_t)snprintf(r->command, sizeof r->command, "%s", r->o->command) < sizeof r->command
-                            : sett__beside("sett", r->command, sizeof r->command) ||
-                                  sett__beside("../bin/sett", r->command, sizeof r->command);
-    return ok ? SETT_OK
-              : sett__error(r->err, SETT_E_IO,
-                    "the sett command is not beside libsett.so, nor in ../bin from there: set .command");
 }
 
 static sett_status compile_all(run *r)
@@ -295,7 +214,7 @@ static sett_status compile_all(run *r)
     r->at = calloc((size_t)r->n, sizeof *r->at);
     struct pollfd *polls = calloc((size_t)r->n, sizeof *polls);
     sett_status s =
-        r->at && polls ? find_command(r) : sett__error(r->err, SETT_E_MEMORY, "no memory for %d processes", r->n);
+        r->at && polls ? SETT_OK : sett__error(r->err, SETT_E_MEMORY, "no memory for %d processes", r->n);
     do {
         if (!s)
             s = hand_out(r);
@@ -303,9 +222,9 @@ static sett_status compile_all(run *r)
             s = listen_to(r, polls);
     } while (!s && !r->cancelled && (busy(r) || r->next < r->list->n));
     for (int i = 0; i < r->n && !s && !r->cancelled; i++)
-        if (r->at[i].pid) { /* it has nothing to do, and ends when its socket does */
+        if (r->at[i].at.pid) { /* it has nothing to do, and ends when its socket does */
             char why[64];
-            end(&r->at[i], why);
+            sett__warm_end(&r->at[i].at, why);
         }
     if (r->at)
         kill_all(r);
@@ -337,7 +256,7 @@ static sett_status verdict(run *r)
     const sett_warm_result *t = r->result;
     if (r->cancelled)
         return sett__error(r->err, SETT_E_CANCELLED, "cancelled with %llu of %llu kernels done",
-            (unsigned long long)(t->cached + t->compiled), (unsigned long long)t->total);
+            (unsigned long long)(t->cached + t->fetched + t->compiled), (unsigned long long)t->total);
     return t->failed ? sett__error(r->err, SETT_E_COMPILE, "%llu of %llu kernels were not made",
                            (unsigned long long)t->failed, (unsigned long long)t->total)
                      : SETT_OK;
@@ -353,15 +272,12 @@ static sett_status warm(run *r, const char *manifest)
     sett__cache_layer(r->engine->cache, sett__cache_local(r->engine->cache) - 1, &last);
     snprintf(folder, sizeof folder, "%s", last.path);
     r->result->total = r->list->n;
-    r->hello = malloc(SETT__WARM_MESSAGE);
-    if (!r->hello)
-        return sett__error(r->err, SETT_E_MEMORY, "no memory for a message");
-    r->hello_len = sett__warm_hello(r->engine, folder, manifest, r->hello);
-    sett_status s =
-        r->hello_len ? compile_all(r) : sett__error(r->err, SETT_E_LIMIT, "the engine's options are too long");
+    sett_status s = sett__warm_command_make(r->engine, r->o, folder, manifest, &r->command, r->err);
+    if (!s)
+        s = compile_all(r);
     if (!s && r->o->pack && !r->cancelled)
         s = write_pack(r);
-    free(r->hello);
+    free(r->command);
     return s ? s : verdict(r);
 }
 
@@ -379,7 +295,7 @@ sett_status sett_warm(
     if (!s && result && !sett__known_size(result->size))
         s = sett__error(&why, SETT_E_ARGUMENT, "sett_warm_result.size is %zu", result->size);
     if (!s)
-        s = sett__warm_open(e, manifest, options, &o, &m, &list, &why);
+        s = sett__warm_open(e, manifest, options, true, &o, &m, &list, &why);
     if (!s)
         s = warm(&r, manifest);
     if (result && sett__known_size(result->size))

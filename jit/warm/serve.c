@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that compiles for another. They talk over a socket of whole messages: first what the engine is to be opened
+/* A process that records or compiles for another. They talk over a socket of whole messages: first what the engine is to be opened
  * with and the manifest, which is answered; then a job and its answer, one at a time, until the socket is closed. It
  * has an engine of its own; what it made is on disk before it answers. After a failure it ends, as its compiler may
  * have: who asked starts another. */
@@ -14,7 +14,7 @@ enum { SOCKET = 0, N_STRINGS = 10 };
 /* Both have to be of one build: it goes first, and what follows may change with it. */
 #define VERSION SETT_VERSION ", code generator " SETT__CODEGEN_ID
 typedef struct hello { /* strings follow, each with its NUL; one that starts with '-' is NULL, others start with '+' */
-    int32_t assembler, trust, toolchain, timeout_ms, wait_ms, zero; /* every byte is sent: no padding */
+    int32_t assembler, trust, toolchain, timeout_ms, wait_ms, log; /* every byte is sent: no padding; log: the last level, 0: none */
     uint64_t cap;
 } hello;
 
@@ -30,16 +30,27 @@ size_t sett__warm_hello(const sett_engine *e, const char *folder, const char *ma
 {
     const sett_engine_options *o = &e->opt;
     const hello h = {(int32_t)o->assembler, (int32_t)o->cache_trust, (int32_t)o->toolchain, o->compile_timeout_ms,
-        o->compile_wait_ms, 0, o->cache_cap};
+        o->compile_wait_ms, !o->log ? 0 : o->log_level ? (int32_t)o->log_level : SETT_LOG_DEBUG, o->cache_cap};
     const char *layers = sett__cache_layer_paths(o->cache_layers), *remote = sett__cache_remote_text(o->cache_remote);
-    const char *const strings[N_STRINGS] = {VERSION, manifest, folder, layers ? layers : "", o->plugin, o->ptxas,
-        o->nvjitlink, o->cache_secret, o->cache_signers, remote ? remote : ""};
+    const char *const strings[N_STRINGS] = {VERSION, manifest, folder ? folder : "", folder && layers ? layers : "", o->plugin,
+        o->ptxas, o->nvjitlink, o->cache_secret, o->cache_signers, folder && remote ? remote : ""};
     size_t at = sizeof h;
     memcpy(out, &h, sizeof h);
     for (int i = 0; i < N_STRINGS; i++)
         if (!put_string(out, &at, strings[i]))
             return 0;
     return at;
+}
+
+/* To who listens there; on any thread. A message is sent whole. */
+static void send_log(void *user, sett_log_level level, const char *component, const char *message)
+{
+    char out[sizeof(sett__warm_reply) + 1100];
+    const sett__warm_reply r = {.status = (int32_t)level, .what = SETT__WARM_LOG};
+    (void)user;
+    memcpy(out, &r, sizeof r);
+    int n = snprintf(out + sizeof r, sizeof out - sizeof r, "%s%c%s", component, 0, message);
+    send(SOCKET, out, sizeof r + (size_t)(n < 1100 ? n : 1099), MSG_NOSIGNAL);
 }
 
 static bool read_hello(const char *in, size_t len, const char **version, const char **manifest, sett_engine_options *o)
@@ -59,6 +70,8 @@ static bool read_hello(const char *in, size_t len, const char **version, const c
         .compile_wait_ms = h.wait_ms,
         .cache_cap = h.cap,
         .cpu_threads = 1,
+        .log = h.log ? send_log : NULL,
+        .log_level = (sett_log_level)h.log,
         .no_gpu = h.assembler != SETT_ASM_DRIVER};
     for (int i = 0; i < N_STRINGS && at < len; i++) {
         *strings[i] = in[at] == '+' ? in + at + 1 : NULL;
@@ -68,17 +81,24 @@ static bool read_hello(const char *in, size_t len, const char **version, const c
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
-static bool answer(sett_status s, double ms, const char *text)
+static bool answer(const sett__warm_reply *r, const char *text)
 {
-    char out[sizeof(sett__warm_reply) + sizeof((sett_error *)0)->text];
-    const sett__warm_reply r = {(int32_t)s, ms};
+    char out[sizeof *r + sizeof((sett_error *)0)->text];
     size_t n = strlen(text);
-    memcpy(out, &r, sizeof r);
-    memcpy(out + sizeof r, text, n);
-    return send(SOCKET, out, sizeof r + n, MSG_NOSIGNAL) == (ssize_t)(sizeof r + n);
+    memcpy(out, r, sizeof *r);
+    memcpy(out + sizeof *r, text, n);
+    return send(SOCKET, out, sizeof *r + n, MSG_NOSIGNAL) == (ssize_t)(sizeof *r + n);
 }
 
-static sett_status compile(sett_engine *e, const sett__warm_block *b, const sett__warm_job *j, sett_error *err)
+/* Where its code came from. */
+static int origin(const sett_kernel *k)
+{
+    sett_kernel_info i = {.size = sizeof i};
+    sett_kernel_query(k, &i);
+    return i.origin == SETT_FROM_REMOTE ? SETT__WARM_FETCHED : i.origin == SETT_FROM_DISK ? SETT__WARM_FOUND : SETT__WARM_DONE;
+}
+
+static sett_status compile(sett_engine *e, const sett__warm_block *b, const sett__warm_job *j, int32_t *what, sett_error *err)
 {
     char text[SETT__WARM_TEXT];
     sett_kernel *k = NULL;
@@ -90,6 +110,8 @@ static sett_status compile(sett_engine *e, const sett__warm_block *b, const sett
     sett_status s = b->family ? sett_compile(e, b->family->body, &o, &k, err)
                               : sett_compile_tape(e, b->tape, b->tape_len, &o, &k, err);
     free(user);
+    if (!s)
+        *what = origin(k);
     sett_kernel_release(k);
     if (!s)
         sett__workers_flush(e->workers);
@@ -99,17 +121,27 @@ static sett_status compile(sett_engine *e, const sett__warm_block *b, const sett
 static int serve(sett_engine *e, const sett__manifest *m)
 {
     sett__warm_job j;
+    sett__warm_recorder recorder = {0};
     sett_status s = SETT_OK;
     while (!s && recv(SOCKET, &j, sizeof j, 0) == (ssize_t)sizeof j) {
         sett_error err = {0};
+        sett__warm_reply r = {.what = SETT__WARM_DONE};
         double start = sett__now_ms();
+        bool known = j.block < (uint32_t)m->n && j.point < m->block[j.block].points, wanted = true;
         j.target[sizeof j.target - 1] = 0;
-        s = j.block < (uint32_t)m->n && j.point < m->block[j.block].points
-                ? compile(e, &m->block[j.block], &j, &err)
-                : sett__error(&err, SETT_E_ARGUMENT, "the manifest has changed");
-        if (!answer(s, sett__now_ms() - start, err.text))
+        if (!known)
+            s = r.status = sett__error(&err, SETT_E_ARGUMENT, "the manifest has changed");
+        else if (j.keyed) /* that a body cannot be recorded is no fault of the process */
+            r.status = sett__warm_key(&recorder, e, &m->block[j.block], j.point, j.target, &wanted, &r.key, &err);
+        else
+            s = r.status = compile(e, &m->block[j.block], &j, &r.what, &err);
+        if (!wanted)
+            r.what = SETT__WARM_UNWANTED;
+        r.ms = sett__now_ms() - start;
+        if (!answer(&r, err.text))
             break;
     }
+    sett__warm_recorder_free(&recorder);
     return s != SETT_OK;
 }
 
@@ -131,7 +163,8 @@ int sett_warm_worker(void)
                         : sett_engine_open(&e, &o, &err);
     if (!s)
         s = sett__manifest_read(&m, manifest, &err);
-    int code = answer(s, 0, err.text) && !s ? serve(e, &m) : 1;
+    const sett__warm_reply ready = {.status = s, .what = SETT__WARM_DONE};
+    int code = answer(&ready, err.text) && !s ? serve(e, &m) : 1;
     sett__manifest_free(&m);
     sett_engine_close(e);
     free(in);
