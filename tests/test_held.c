@@ -7,6 +7,8 @@
 #include <check.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 /* As attention is called: six matrices over 14 symbols, three numbers. */
 static void matrices(sett_build *b, const void *user)
@@ -195,4 +197,58 @@ START_TEST(parameters)
 }
 END_TEST
 
-SUITE_IN_ROOT(held, sum_of_parts, asked_at_once, parameters)
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* which take all addresses for themselves */
+typedef struct block {
+    struct block *next;
+} block;
+
+/* All that malloc has or may get; what it is given goes back by give_back. */
+static block *take_all(struct rlimit *was)
+{
+    block *all = NULL;
+    ck_assert(!getrlimit(RLIMIT_AS, was) && !setrlimit(RLIMIT_AS, &(struct rlimit){1 << 20, was->rlim_max}));
+    for (size_t bytes = (size_t)1 << 26; bytes >= sizeof(block); bytes /= 2)
+        for (block *b; (b = malloc(bytes)); all = b)
+            b->next = all;
+    return all;
+}
+
+static void give_back(block *b, const struct rlimit *was)
+{
+    ck_assert(!setrlimit(RLIMIT_AS, was));
+    for (block *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+}
+
+/* A launch that is refused says why by the signature, which takes memory: without it that is the error, and nothing is kept, so
+ * that the same launch is told why when there is some again. One that the plan takes needs none. */
+START_TEST(refused_without_memory)
+{
+    kernel_read r;
+    sett__bound bound;
+    sett_error err = {0}, why = {0};
+    struct rlimit was;
+    const char *preload = getenv("LD_PRELOAD");
+    if (preload && strstr(preload, "vgpreload")) /* valgrind ends a process that it has no memory for */
+        return;
+    read_in(&r, matrices, "kernel");
+    r.kernel.plan = sett__common_plan(r.common);
+    block *all = take_all(&was);
+    sett_status s = sett__bind_kernel(&r.kernel, 0, NULL, &bound, NULL, &err);
+    give_back(all, &was);
+    ck_assert_int_eq(s, SETT_E_MEMORY);
+    ck_assert_str_eq(err.text, "kernel: no memory for what its arguments must be");
+    ck_assert_ptr_null(atomic_load(&r.common->sig));
+    ck_assert_int_eq(sett__bind_kernel(&r.kernel, 0, NULL, &bound, NULL, &why), SETT_E_BIND);
+    ck_assert_msg(strstr(why.text, "kernel takes 9 arguments (Q, Kt, V, O, bias, W, scale, softcap, window)") != NULL, "%s", why.text);
+    leave(&r);
+}
+END_TEST
+#define WITHOUT_MEMORY , refused_without_memory
+#else
+#define WITHOUT_MEMORY
+#endif
+
+SUITE_IN_ROOT(held, sum_of_parts, asked_at_once, parameters WITHOUT_MEMORY)
