@@ -381,7 +381,7 @@ static __attribute__((noinline)) sett_status make_and_land(
     sett_status s = make(r, rec, out, &why);
     if (s && err)
         *err = why;
-    sett__kernels_land(r->e->kernels, flight, s ? NULL : *out, s, &why);
+    sett__kernels_land(r->e->kernels, flight, out, s, &why);
     return s;
 }
 

@@ -534,10 +534,11 @@ struct sett_engine {
     char no_cuda[256];                 /* why */
     sett__stripe stripe[1 << SETT__STRIPE_BITS];
 };
-/* The calling thread's. Threads' ids lie at equal distances, which the golden ratio spreads. */
+/* The calling thread's. Threads' ids lie at equal distances, which the golden ratio spreads: stacks of 8 MiB and a
+ * page for most. */
 static inline sett__stripe *sett__stripe_of(sett_engine *e)
 {
-    return &e->stripe[((uint64_t)(uintptr_t)pthread_self() >> 6) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - SETT__STRIPE_BITS)];
+    return &e->stripe[((uint64_t)(uintptr_t)pthread_self() >> 12) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - SETT__STRIPE_BITS)];
 }
 static inline sett__logger *sett__logger_of(const sett_engine *e)
 {
@@ -691,8 +692,9 @@ sett_kernel *sett__kernels_peek(sett__kernels *, const sett__digest *key); /* by
 /* The maps pass it over from now on, and no entry of its key is used again. False: that is so already. */
 bool sett__kernels_refuse(sett_kernel *);
 bool sett__kernels_refused(sett__kernels *, const sett__digest *key);
-/* For all waiters, and puts the kernel in the map. Takes the flight, not the reference to the kernel. */
-void sett__kernels_land(sett__kernels *, sett__flight *, sett_kernel *or_null, sett_status, const sett_error *);
+/* For all waiters, and puts the kernel in the map, if there is one. Where its slot has another, which was read and made by
+ * flights of different names, all get that one, and this is released. Takes the flight, not the reference to the kernel. */
+void sett__kernels_land(sett__kernels *, sett__flight *, sett_kernel **, sett_status, const sett_error *);
 /* Once for each find without lead. */
 sett_status sett__kernels_wait(sett__kernels *, sett__flight *, sett_kernel **, sett_error *);
 /* What a caller asked with, as it asked: options that were accepted once are accepted again. */

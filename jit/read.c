@@ -94,27 +94,28 @@ sett_status sett__join_flight(
     return s;
 }
 
-/* One read for all who want an entry at once, whether they compile or ask by key: it waits for nothing else, so that none of
- * them waits for a compile here. What is found is in memory when the flight is over; what another's read failed of, but for a
- * miss, need not be in the way of ours. */
+/* One read of this machine's layers for all who want an entry at once, whether they compile or ask by key: it waits for nothing
+ * else, so that none of them waits for a compile here. What is found is in memory when the flight is over. What is not found by
+ * another may have come since that one began to look, and what else its read failed of need not be in the way of ours. Who has
+ * the turn to compile asks the remote by itself: it gives the turn back when the folder has what came. */
 sett_status sett__read(
     sett_engine *e, const sett__digest *key, sett_origin from, const sett__reading *how, sett_kernel **out, sett_error *err)
 {
     sett__found found;
     sett_error why = {0};
-    sett_status s = find_flight(e, from == SETT_FROM_DISK ? "disk" : "remote", key, &found, err);
+    if (from == SETT_FROM_REMOTE) /* of those who ask by key one does */
+        return read_one(e, key, from, how, out, err);
+    sett_status s = find_flight(e, "disk", key, &found, err);
     if (s)
         return s;
-    if (!found.lead) {
-        s = sett__join_flight(e, "a read", found.flight, out, err);
-        return !s || s == SETT_E_NOT_CACHED ? s : read_one(e, key, from, how, out, err);
-    }
+    if (!found.lead)
+        return sett__join_flight(e, "a read", found.flight, out, err) ? read_one(e, key, from, how, out, err) : SETT_OK;
     *out = sett__kernels_peek(e->kernels, key); /* it may have landed since we looked */
     sett__count(&sett__stripe_of(e)->memory_hits, *out != NULL);
     s = *out ? SETT_OK : read_one(e, key, from, how, out, &why);
     if (s && err)
         *err = why;
-    sett__kernels_land(e->kernels, found.flight, *out, s, &why);
+    sett__kernels_land(e->kernels, found.flight, out, s, &why);
     return s;
 }
 
@@ -157,7 +158,7 @@ static __attribute__((noinline)) sett_status get_missed(
         s = sett__join_flight(e, "a key", found.flight, out, &why);
     } else {
         s = read_key(e, key, out, &why);
-        sett__kernels_land(e->kernels, found.flight, *out, s, &why);
+        sett__kernels_land(e->kernels, found.flight, out, s, &why);
     }
     sett_kernel *held = sett__kernels_peek(e->kernels, key);
     if (held) {

@@ -409,14 +409,17 @@ bool sett__kernels_refuse(sett_kernel *kernel)
     return !atomic_exchange(&kernel->refused, true);
 }
 
-/* Called with the lock. */
-static void adopt(sett__kernels *ks, sett_kernel *kernel)
+/* Called with the lock. The one of its slot that all will find from now on. */
+static sett_kernel *adopt(sett__kernels *ks, sett_kernel *kernel)
 {
     const slot_key k = key_of(BY_SLOT, kernel), by_key = key_of(BY_KEY, kernel);
-    if (!look(ks, BY_SLOT, &k))
-        insert_kernel(ks, BY_SLOT, kernel);
+    sett_kernel *held = look(ks, BY_SLOT, &k);
+    if (held)
+        return held;
+    insert_kernel(ks, BY_SLOT, kernel);
     if (kernel->cpu && !look(ks, BY_KEY, &by_key))
         insert_kernel(ks, BY_KEY, kernel);
+    return kernel;
 }
 
 /* ---- compiles under way ---------------------------------------------------------------------------- */
@@ -426,18 +429,18 @@ static void free_flight(sett__flight *f)
     free(f);
 }
 
-/* Takes the leader's flight, not its reference to the kernel. */
 void sett__kernels_land(
-    sett__kernels *ks, sett__flight *f, sett_kernel *kernel, sett_status status, const sett_error *err)
+    sett__kernels *ks, sett__flight *f, sett_kernel **to, sett_status status, const sett_error *err)
 {
+    sett_kernel *made = status ? NULL : *to, *kernel = NULL;
     pthread_mutex_lock(&ks->lock);
     sett__flight **link = &ks->flights;
     while (*link != f)
         link = &(*link)->next;
     *link = f->next;
-    if (kernel)
-        adopt(ks, kernel);
-    for (int i = 0; i < f->waiting; i++)
+    if (made)
+        *to = kernel = adopt(ks, made);
+    for (int i = kernel == made; i < f->waiting + 1; i++) /* each who waits, and the leader, who has made's */
         sett_kernel_retain(kernel);
     f->kernel = kernel;
     f->status = status;
@@ -449,6 +452,8 @@ void sett__kernels_land(
     pthread_mutex_unlock(&ks->lock);
     if (last)
         free_flight(f);
+    if (kernel != made)
+        sett_kernel_release(made);
 }
 
 sett_status sett__kernels_wait(sett__kernels *ks, sett__flight *f, sett_kernel **kernel, sett_error *err)

@@ -52,8 +52,37 @@ static void land(rig *r, sett_kernel *k)
     sett__found found;
     ck_assert_int_eq(sett__kernels_find(r->ks, &k->slot, false, &found, NULL), SETT_OK);
     ck_assert(found.lead && !found.kernel);
-    sett__kernels_land(r->ks, found.flight, k, SETT_OK, NULL);
+    sett__kernels_land(r->ks, found.flight, &k, SETT_OK, NULL);
 }
+
+/* Two of one slot, who read it and who compiled it: all have the one that landed first. */
+START_TEST(two_of_one_slot)
+{
+    rig r;
+    sett__found read, compile, waits;
+    sett_kernel *one, *k;
+    const sett__digest slot = digest_of(1, false), name = digest_of(2, false);
+    start(&r);
+    sett_kernel *const first = make(&r, &slot), *const second = make(&r, &slot);
+    atomic_store(&second->refs, 2);
+    ck_assert_int_eq(sett__kernels_find(r.ks, &slot, false, &compile, NULL), SETT_OK);
+    ck_assert_int_eq(sett__kernels_find(r.ks, &slot, false, &waits, NULL), SETT_OK);
+    ck_assert_int_eq(sett__kernels_find(r.ks, &name, false, &read, NULL), SETT_OK);
+    ck_assert(compile.lead && !waits.lead && read.lead);
+    one = first;
+    sett__kernels_land(r.ks, read.flight, &one, SETT_OK, NULL);
+    ck_assert_ptr_eq(one, first);
+    one = second;
+    sett__kernels_land(r.ks, compile.flight, &one, SETT_OK, NULL);
+    ck_assert_ptr_eq(one, first);
+    ck_assert_int_eq(sett__kernels_wait(r.ks, waits.flight, &k, NULL), SETT_OK);
+    ck_assert_ptr_eq(k, first);
+    ck_assert_uint_eq(atomic_load(&first->refs), 4); /* ours, the map's, and two of those who asked */
+    ck_assert_uint_eq(atomic_load(&second->refs), 1);
+    atomic_store(&first->refs, 2);
+    finish(&r);
+}
+END_TEST
 
 /* No two kernels have one handle, whatever was given back and taken again, and its number leads to it. */
 START_TEST(handles)
@@ -340,6 +369,7 @@ Suite *store_suite(void)
     tcase_add_loop_test(t, handles, 0, 2);
     tcase_add_test(t, expected);
     tcase_add_loop_test(t, by_digest, 0, 2);
+    tcase_add_test(t, two_of_one_slot);
     tcase_add_test(t, memos);
     tcase_add_test(t, memo_places);
     tcase_add_test(t, ways_of_one);
