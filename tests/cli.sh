@@ -372,6 +372,11 @@ printf x | dd of="$d/a.settpack" bs=1 seek=300 conv=notrunc 2>/dev/null
 expect 1 "a.settpack: the pack cannot be used: its index's digest" cache verify "$d/a.settpack"
 for f in "$c"/v1/*/*.sett; do printf x >>"$f" && break; done
 expect 1 'damaged: an entry|damaged: its digest' cache verify --cache-dir "$c"
+n=$((n + 1))
+: >"$d/all.settpack"
+told=$(cd "$d" && SETT_CACHE_LAYERS=all.settpack "$OLDPWD/$sett" cache layers --cache-dir '' 2>&1)
+[ "$told" = "sett: cache: all.settpack is not used: not an absolute path of at most 4095 bytes
+0  all.settpack: not used: not an absolute path of at most 4095 bytes" ] || { echo "a relative pack: $told"; bad=$((bad + 1)); }
 SETT_CACHE_LAYERS=$c:/nowhere expect 0 '^1  /nowhere: not used' cache layers --cache-dir ''
 blocks=$(find "$c"/v1/?? -name '*.sett' -printf '%b\n' | awk '{n += 512 * $1} END {print n + 0}')
 expect 0 "^$blocks bytes are left, in whole blocks of the disk$" cache trim 1G --cache-dir "$c"
@@ -458,6 +463,10 @@ if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
     grep -q '\[##* *\] 2/2, 1 failed  sm_90a saxpy' "$d/typed" && grep -q '2 kernels: 1 were there, 0 compiled, 1 failed' "$d/typed" ||
         { echo 'warm on a terminal:'; cat -v "$d/typed"; bad=$((bad + 1)); }
 fi
+# What would fail after all kernels is told before: nothing is compiled.
+expect 1 "^sett: sett_warm: $d/gone/x.settpack: it cannot be written: $d/gone/: No such file or directory$" \
+    warm "$m" --cache-dir "$w.4" --pack "$d/gone/x.settpack"
+expect 0 '^0 entries' cache ls --cache-dir "$w.4"
 # A body that kills its process costs its kernel: it is named, and the rest is listed, made and explained.
 printf 'family %s defaults_family\n .targets = sm_80, sm_90\n columns = 8\n deadly = true, false\n' "$PWD/$b/test-family.so" >"$m"
 died='the process that recorded it died: signal 9 \(Killed\)'

@@ -104,8 +104,10 @@ static sett_status open_place(
         return SETT_OK;
     if (s == SETT_E_ARGUMENT && o->remote_asked)
         return sett__error(err, s, "%s", why.text);
-    sett__say(c->log, SETT_LOG_WARNING, "cache", "%s is not used: %s", p->path, why.text);
-    p->why = strdup(why.text);
+    const size_t len = *p->path == '/' ? 0 : strlen(p->path); /* what refuses a relative path begins with it */
+    const char *text = why.text + (len && !strncmp(why.text, p->path, len) && !strncmp(why.text + len, ": ", 2) ? len + 2 : 0);
+    sett__say(c->log, SETT_LOG_WARNING, "cache", "%s is not used: %s", p->path, text);
+    p->why = strdup(text);
     return s != SETT_E_MEMORY && p->why ? SETT_OK : sett__error(err, SETT_E_MEMORY, "no memory for a cache");
 }
 

@@ -158,13 +158,27 @@ static sett_status set_option(reader *r, sett__warm_block *b, const char *name, 
     return SETT_OK;
 }
 
+static sett_status no_parameter(const reader *r, const sett__warm_block *b, const char *name)
+{
+    char list[240] = "";
+    size_t at = 0;
+    if (!b->family)
+        return refuse(r, SETT_E_PARSE, "%s: a tape has no parameters, and %s is no option", b->path, name);
+    for (int i = 0; i < b->family->n_params && at < sizeof list; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", b->family->params[i].name);
+    return refuse(r, SETT_E_PARSE, "%s of %s has no parameter %s: %s%s", b->symbol, b->path, name,
+        b->family->n_params ? "it has " : "it has none", list);
+}
+
 static sett_status set_values(reader *r, char *text)
 {
     sett__warm_block *b = r->m->n ? &r->m->block[r->m->n - 1] : NULL;
-    char *eq = strchr(text, '='), *save = NULL;
-    if (!eq || !b)
-        return refuse(r, SETT_E_PARSE, "%s: %s", text,
-            b ? "not NAME = VALUES, nor family OBJECT SYMBOL, nor tape FILE" : "no family or tape is named before it");
+    char *eq = strchr(text, '=');
+    if (!eq)
+        return refuse(r, SETT_E_PARSE, "%.*s is unknown: family OBJECT SYMBOL or tape FILE begins a block, NAME = VALUES follow",
+            (int)strcspn(text, " \t"), text);
+    if (!b)
+        return refuse(r, SETT_E_PARSE, "%s: no family or tape is named before it", text);
     *eq = 0;
     char *name = trim(text), *values = trim(eq + 1);
     if (*name == '.')
@@ -175,17 +189,19 @@ static sett_status set_values(reader *r, char *text)
         if (!strcmp(b->family->params[i].name, name))
             a->param = &b->family->params[i];
     if (!a->param)
-        return refuse(r, SETT_E_PARSE, "%s has no parameter %s", b->path, name);
+        return no_parameter(r, b, name);
     for (int i = 0; i < b->n_axes; i++)
         if (b->axis[i].param == a->param)
             return refuse(r, SETT_E_PARSE, "%s is given twice; a second block takes other values", name);
     if (b->n_axes == SETT__WARM_AXES - 1)
         return refuse(r, SETT_E_LIMIT, "more than %d parameters", SETT__WARM_AXES - 1);
     b->n_axes++;
-    sett_status s = SETT_OK;
-    for (char *at = strtok_r(values, ",", &save); at && !s; at = strtok_r(NULL, ",", &save))
-        s = add_text(r, a, trim(at));
-    return s || a->n ? s : refuse(r, SETT_E_PARSE, "%s has no value", name);
+    sett_status s = *values ? SETT_OK : refuse(r, SETT_E_PARSE, "%s has no value", name);
+    for (char *at; !s && (at = strsep(&values, ","));) {
+        at = trim(at);
+        s = *at ? add_text(r, a, at) : refuse(r, SETT_E_PARSE, "%s: a value is missing beside a comma", name);
+    }
+    return s;
 }
 
 /* Relative to the manifest's folder; a bare name too, which dlopen would look for elsewhere. */
@@ -225,6 +241,7 @@ static sett_status open_block(reader *r, sett__warm_block *b, const char *symbol
     const char *fault = family_fault(b->family);
     if (fault)
         return refuse(r, SETT_E_ARGUMENT, "%s of %s %s", symbol, b->path, fault);
+    snprintf(b->symbol, sizeof b->symbol, "%s", symbol);
     if (b->family->name)
         snprintf(b->name, sizeof b->name, "%s", b->family->name);
     return SETT_OK;

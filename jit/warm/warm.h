@@ -27,7 +27,7 @@ typedef struct sett__warm_block {
     const sett_family *family; /* NULL: a tape */
     char *tape;
     size_t tape_len;
-    char path[PATH_MAX], name[129];
+    char path[PATH_MAX], symbol[64], name[129]; /* symbol: of a family, for errors */
     char *targets; /* NULL: the call's */
     int line, opt_level;
     bool line_info;
