@@ -104,7 +104,7 @@ static sett_status open_place(
         return SETT_OK;
     if (s == SETT_E_ARGUMENT && o->remote_asked)
         return sett__error(err, s, "%s", why.text);
-    const size_t len = *p->path == '/' ? 0 : strlen(p->path); /* what refuses a relative path begins with it */
+    const size_t len = !p->path || *p->path == '/' ? 0 : strlen(p->path); /* what refuses a relative path begins with it */
     const char *text = why.text + (len && !strncmp(why.text, p->path, len) && !strncmp(why.text + len, ": ", 2) ? len + 2 : 0);
     sett__say(c->log, SETT_LOG_WARNING, "cache", "%s is not used: %s", p->path, text);
     p->why = strdup(text);
