@@ -201,7 +201,7 @@ static bool use_head(sett_build *b, sett_site site, const char *func, const sett
     const char *name = kind_name[kind];
     if (b && head && sett__fine(b, head, kind))
         return true;
-    SETT__FAIL_IF(b, site, func, !head, false, SETT_E_ARGUMENT, "the %s is NULL: given so, or made of nothing but NULL and numbers, where no build is known to tell", name);
+    SETT__FAIL_IF(b, site, func, !head, false, SETT_E_ARGUMENT, "the %s is NULL, or comes of a call that was given NULL", name);
     /* Whatever is not b's may lie in memory that is gone: it is not looked at. */
     SETT__FAIL_IF(b, site, func, b && !sett__arena_holds(&b->arena, head), false, SETT_E_STALE,
         "the %s belongs to another build, or to one that has ended", name);

@@ -40,7 +40,7 @@ check() { # PREFIX, LIBDIR
             [ -s "$root$1/share/man/man$section/$name.$section" ] || die "$page refers to $name($section)"
         done || exit 1
     done
-    grep -rlF "$PWD" "$root$2/pkgconfig" && die "sett.pc names the folder that it was built in"
+    grep -rlF -e "=$PWD" -e "$PWD/build" "$root$2/pkgconfig" && die "sett.pc names the folder that it was built in"
     $make --no-print-directory -s uninstall DESTDIR="$root" PREFIX="$1" LIBDIR="$2" >"$d/log" 2>&1 || { cat "$d/log"; die "make uninstall fails"; }
     left=$(find "$root" ! -type d)
     [ -z "$left" ] || die "uninstall leaves $left"

@@ -154,7 +154,7 @@ START_TEST(null_operands)
         sett_mul(r, f);
         char want[300];
         snprintf(want, sizeof want,
-            "test_misuse.c:%d: %s: the value is NULL: given so, or made of nothing but NULL and numbers, where no build is known to tell",
+            "test_misuse.c:%d: %s: the value is NULL, or comes of a call that was given NULL",
             line + (i == 2), i == 0 ? "sett_add" : i == 1 ? "sett_fma" : "sett_mul");
         ck_assert_int_eq(sett_build_end(b, &err), SETT_E_ARGUMENT);
         ck_assert_msg(strstr(err.text, want) != NULL, "%s\n%s", err.text, want);
