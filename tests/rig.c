@@ -4,6 +4,7 @@
 #include "folder.h"
 #include <check.h>
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -146,6 +147,12 @@ void tape_refused(const char *text, sett_status status, const char *why)
     sett_error err;
     ck_assert_int_eq(sett__tape_parse(&tape, text, &err), status);
     ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
+}
+
+bool under_valgrind(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    return preload && strstr(preload, "vgpreload");
 }
 
 bool have_compiler(void)

@@ -20,6 +20,7 @@ sett_cache_layer_info layer(const sett_engine *, int);
 /* The text that a body records, for sett_text_free. */
 char *tape_of(sett_body, const sett_compile_options *or_null);
 void tape_refused(const char *text, sett_status, const char *why); /* why: a part of the message */
+bool under_valgrind(void); /* which ends a process that it has no memory for */
 bool have_compiler(void); /* tests of what needs the plug-in end early, and say so, where it was not built */
 
 /* A driver that runs nothing (fake_cuda.c) stands in for the real one, in this test's process: engines have two GPUs. What
