@@ -7,6 +7,7 @@
  *     cache table [KERNELS [CACHED]]  likewise: all that the cache may cost and how it may grow, with the limits beside;
  *                         a million kernels in memory, 100000 in a folder in /dev/shm (400 MB), some minutes */
 #include "common.h"
+#include "matrices.h"
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
@@ -35,29 +36,13 @@ static void body(sett_build *b, const void *user)
     sett_set(X, sett_add(x, v->number), i);
 }
 
-/* As attention is called: six matrices, four of rank 3 with strides of batch and row, two of rank 2 with one of row, over 14 symbols;
- * three numbers. Each number has a grid of its own. */
+/* Each number has a grid of its own. */
 static void matrices_body(sett_build *b, const void *user)
 {
     const variant *v = user;
-    static const struct { const char *name, *batch, *row; int extent; } of[] = {{"Q", "qb", "qm", 1}, {"Kt", "kb", "kn", 2}, {"V", "vb", "vn", 2},
-        {"O", "ob", "om", 1}, {"bias", NULL, "bias_m", 1}, {"W", NULL, "wn", 2}};
-    sett_val *size[] = {sett_sym(b, "B"), sett_sym(b, "M"), sett_sym(b, "N"), sett_sym(b, "D", .div = 8)};
-    sett_tensor *t[6];
-    for (size_t i = 0; i < 6; i++) {
-        sett_val *rows = size[of[i].extent], *row = sett_sym(b, of[i].row, .div = 8);
-        t[i] = of[i].batch ? sett_param(b, of[i].name, SETT_F16,
-                                 sett_make_layout(b, SETT_T(size[0], rows, size[3]), SETT_T(sett_sym(b, of[i].batch, .div = 8), row, 1)), .align = 16)
-                           : sett_param(b, of[i].name, SETT_F16, sett_make_layout(b, SETT_T(rows, size[3]), SETT_T(row, 1)), .align = 16);
-    }
-    sett_val *scale = sett_scalar(b, "scale", SETT_F32), *cap = sett_scalar(b, "softcap", SETT_F32), *window = sett_scalar(b, "window", SETT_I32);
+    sett_val *size[4];
+    six_matrices(b, size);
     sett_grid(b, sett_ceil_div(size[1], v->number + 1), size[0]);
-    sett_block(b, 128);
-    sett_val *i = sett_thread_idx(b, 0), *x = sett_mul(sett_to(scale, SETT_F16), sett_to(sett_add(cap, sett_to(window, SETT_F32)), SETT_F16));
-    for (size_t j = 0; j < 6; j++)
-        if (j != 3)
-            x = sett_add(x, of[j].batch ? sett_at(t[j], 0, 0, i) : sett_at(t[j], 0, i));
-    sett_set(t[3], x, 0, 0, i);
 }
 
 /* Kernels whose memory is measured. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a body or a tape to a kernel: memo, recording, memory, disk, compiler. */
-#include "known.h"
+#include "identity.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

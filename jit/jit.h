@@ -7,7 +7,7 @@
  *
  * This header is all that one folder shows to another. asm/asm.h, cache/cache.h, cache/bytes.h, cuda/cuda.h, sim/sim.h,
  * sim/wide.h and warm/warm.h hold what the files of that one folder share; meta.c alone borrows bytes.h. counters.h is its list
- * of all that is counted; known.h what compile.c and known.c share. */
+ * of all that is counted; identity.h what compile.c and identity.c share. */
 #ifndef SETT_JIT_H
 #define SETT_JIT_H
 #include "../lib/lib.h"
@@ -525,7 +525,7 @@ struct sett_engine {
     sett__blocks blocks;
     sett__stand_ins stand_ins;
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
-    _Atomic(uint64_t *) identity_key;  /* known.h; malloc'ed; NULL: nothing was recorded yet */
+    _Atomic(uint64_t *) identity_key;  /* identity.h; malloc'ed; NULL: nothing was recorded yet */
     sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
     unsigned dump;                     /* sett__dump_kind's that are wanted */
     char dump_to[3800];                /* a folder */
@@ -710,13 +710,13 @@ uint64_t sett__memo_hash(const sett__memo_key *);
 sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; or NULL */
 void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* failure to remember is no error */
 
-/* ---- read.c: kernels that the cache holds; sett_kernel_get ------------------------------------------------- */
+/* ---- get.c: kernels that the cache holds; sett_kernel_get -------------------------------------------------- */
 typedef struct sett__reading {
     const sett__blob *material; /* of the key; NULL: it is not known */
     sett__ticket *ticket;       /* goes with what the folder is given of a remote; or NULL */
     double record_ms;           /* of whoever reads it */
 } sett__reading;
-/* SETT_FROM_DISK: from the layers of this machine; SETT_FROM_REMOTE. One read for all threads that want the key at once.
+/* SETT_FROM_DISK: from the layers of this machine; one read for all threads that want the key at once. SETT_FROM_REMOTE: a request each.
  * SETT_E_NOT_CACHED: none that may be used. */
 sett_status sett__read(sett_engine *, const sett__digest *key, sett_origin, const sett__reading *, sett_kernel **, sett_error *);
 /* From the folder that is written, by who has waited for the turn to compile, or has it. */

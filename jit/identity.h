@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compile.c, which takes a body or a tape to a kernel, and known.c, which says what that is known by, share beside jit.h. */
-#ifndef SETT_KNOWN_H
-#define SETT_KNOWN_H
+/* What compile.c, which takes a body or a tape to a kernel, and identity.c, which says what that is known by, share beside jit.h. */
+#ifndef SETT_IDENTITY_H
+#define SETT_IDENTITY_H
 #include "jit.h"
 
 /* What is asked for, checked and with every default filled in. */

@@ -13,7 +13,7 @@
  * tells nothing but hit or miss. Where others see it or keep it, between processes and in files, it would be worth nothing, and
  * it says how this build lays out its structs: there, keys are SHA-256 of canonical bytes. Hashes made for tables promise no such
  * bound. In XXH3, which multiplies 32 bits by 32, two numbers exchanged between two ops are as good as none with some 2^-34. */
-#include "known.h"
+#include "identity.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
