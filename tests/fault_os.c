@@ -25,7 +25,7 @@ void plan_set(const plan *p)
 
 long calls_that_write(void)
 {
-    static const int writing[] = {CALL_pwrite, CALL_fdatasync, CALL_fchmod, CALL_futimens, CALL_mkdirat, CALL_unlinkat,
+    static const int writing[] = {CALL_pwrite, CALL_fdatasync, CALL_fchmod, CALL_fchmodat, CALL_futimens, CALL_mkdirat, CALL_unlinkat,
         CALL_renameat2, CALL_linkat, CALL_setlk};
     long n = 0;
     for (size_t i = 0; i < SETT__COUNT(writing); i++)

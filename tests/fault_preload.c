@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum { KERNELS = 3, LIMIT_S = 60, WORDS = 12 };
-static const char *const names[] = {"openat", "close", "fstat", "fstatat", "pread", "pwrite", "fdatasync", "mkdirat", "unlinkat",
+static const char *const names[] = {"openat", "close", "fstat", "fstatat", "pread", "pwrite", "fdatasync", "fchmod", "fchmodat", "mkdirat", "unlinkat",
     "renameat2", "linkat", "fdopendir", "readdir", "mmap", "fcntl"};
 static const int errors[] = {EIO, ENOSPC, EDQUOT, EROFS, EINTR, ESTALE, ENOMEM, 0 /* short */};
 

@@ -55,6 +55,8 @@ static bool strikes(const char *call, const void *caller)
     X(fstat, int, -1, (int fd, struct stat *st), (fd, st)) \
     X(fstatat, int, -1, (int at, const char *path, struct stat *st, int flags), (at, path, st, flags)) \
     X(fdatasync, int, -1, (int fd), (fd)) \
+    X(fchmod, int, -1, (int fd, mode_t mode), (fd, mode)) \
+    X(fchmodat, int, -1, (int at, const char *path, mode_t mode, int flags), (at, path, mode, flags)) \
     X(mkdirat, int, -1, (int at, const char *path, mode_t mode), (at, path, mode)) \
     X(unlinkat, int, -1, (int at, const char *path, int flags), (at, path, flags)) \
     X(renameat2, int, -1, (int a, const char *from, int b, const char *to, unsigned flags), (a, from, b, to, flags)) \

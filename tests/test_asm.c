@@ -350,6 +350,28 @@ START_TEST(ptxas_beside_signals)
 }
 END_TEST
 
+/* Under a umask that takes the owner's rights too, by a user who has no others. */
+START_TEST(ptxas_under_a_umask)
+{
+    make_folder();
+    const char *path = stand_in("cp sett.ptx sett.cubin");
+    const sett__asm_job job = job_of(add_one);
+    ck_assert(geteuid() || (!chown(folder, 65534, 65534) && !chown(path, 65534, 65534) && !setresuid(65534, 65534, 0)));
+    sett__asm *a = open_asm(SETT_ASM_PTXAS, path, NULL);
+    sett__asm_out out;
+    sett_error e;
+    mode_t before = umask(0777);
+    sett_status s = assemble(a, &job, &out, &e);
+    umask(before);
+    ck_assert_msg(!s, "%s", e.text);
+    ck_assert_uint_eq(out.cubin_len, strlen(add_one));
+    sett__asm_out_free(&out);
+    sett__asm_close(a);
+    setresuid(0, 0, 0); /* who was root is again */
+    remove_folder();
+}
+END_TEST
+
 /* No temporary folder can be made. */
 START_TEST(ptxas_without_folder)
 {
@@ -548,6 +570,7 @@ Suite *asm_suite(void)
     tcase_add_test(t, ptxas_answers_nothing);
     tcase_add_test(t, ptxas_is_given);
     tcase_add_test(t, ptxas_beside_signals);
+    tcase_add_test(t, ptxas_under_a_umask);
     tcase_add_test(t, ptxas_without_folder);
     tcase_add_test(t, nothing_is_there);
     tcase_add_loop_test(t, not_a_ptxas, 0, (int)SETT__COUNT(not_ptxas));

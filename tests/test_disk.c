@@ -6,10 +6,12 @@
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char root[64];
@@ -103,6 +105,155 @@ START_TEST(disk_put_get)
     d = open_root(); /* as another process would */
     ck_assert_int_eq(get(d, &s), SETT_OK);
     sett__disk_close(d);
+}
+END_TEST
+
+/* ---- modes ------------------------------------------------------------------------------------- */
+/* Runs fn in a process of a user without rights, to whom the test's folder belongs. */
+static void as_nobody(void (*fn)(void *), void *user)
+{
+    enum { NOBODY = 65534 };
+    int status;
+    ck_assert(geteuid() != 0 || !chown(root, NOBODY, NOBODY));
+    pid_t child = fork();
+    if (!child) {
+        if (geteuid() == 0 && (setgid(NOBODY) || setuid(NOBODY)))
+            _exit(2);
+        fn(user);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && !WEXITSTATUS(status), "status %x", (unsigned)status);
+}
+
+/* _exit(), as a failed assertion would run this process's part of the suite. */
+static void must(bool ok, const char *what, unsigned mask)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "umask %04o: %s\n", mask, what);
+    _exit(1);
+}
+
+static int wrong_mode(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)at;
+    unsigned mode = st->st_mode & 07777;
+    if (mode == (kind == FTW_D || kind == FTW_DP ? 0700 : 0600) || !strcmp(path, root))
+        return 0;
+    fprintf(stderr, "%s: mode %04o\n", path, mode);
+    return 1;
+}
+
+typedef struct masked {
+    unsigned mask;
+    const char *folder;
+} masked;
+
+/* Everything that a folder is used for, by a user who has no rights but those that the modes give. */
+static void use_under(void *user)
+{
+    const masked *m = user;
+    sample s;
+    uint64_t left;
+    sett__ticket ticket;
+    sett__disk *d;
+    sett_error err = {0};
+    fill_sample(&s);
+    umask(m->mask);
+    for (int round = 0; round < 2; round++) {
+        const sett__disk_options o = {.path = m->folder, .cap = 1 << 20};
+        must(!sett__disk_open(&d, &o, &err), err.text, m->mask);
+        must(!sett__disk_read_only(d), "read only", m->mask);
+        must(sett__disk_lock(d, &s.key, 0, false, &ticket) == SETT__TURN_AT_ONCE, "no lock", m->mask);
+        sett__disk_unlock(&ticket);
+        must(!sett__disk_put(d, &s.key, &s.entry, round, &err), err.text, m->mask);
+        sett__entry e;
+        must(!sett__disk_get(d, &s.key, NULL, &e, &err), err.text, m->mask);
+        sett__entry_free(&e);
+        must(sett__disk_ops.refuse(&d->layer, &s.key) && !sett__disk_put(d, &s.key, &s.entry, false, &err), "not healed", m->mask);
+        must(!sett__disk_trim(d, 1 << 20, &left, &err) && left, err.text, m->mask);
+        sett__disk_close(d);
+    }
+    umask(022);
+    must(!nftw(m->folder, wrong_mode, 8, FTW_PHYS), "a mode", m->mask);
+}
+
+/* A folder that is made under any umask, its own parents too, is of use to who made it. */
+START_TEST(disk_umask)
+{
+    for (unsigned i = 0; i < 16; i++) {
+        char folder[100];
+        snprintf(folder, sizeof folder, "%s/u%u/.cache/sett", root, i);
+        masked m = {i / 2 * 0100 + (i % 2 ? 077 : 0), folder};
+        as_nobody(use_under, &m);
+    }
+}
+END_TEST
+
+static const char *const parts[] = {"v1", "tmp", "quarantine", "locks", "trim", "v1/shard"};
+
+static const char *part_path(size_t i)
+{
+    static char path[200];
+    sample s;
+    fill_sample(&s);
+    if (i + 1 < sizeof parts / sizeof *parts)
+        snprintf(path, sizeof path, "%s/sett/%s", root, parts[i]);
+    else
+        snprintf(path, sizeof path, "%s/sett/v1/%02x", root, s.key.b[0]);
+    return path;
+}
+
+/* What an older version left under a umask, or a crash between making and giving the mode, is mended. */
+START_TEST(disk_modes_are_mended)
+{
+    static const mode_t left[] = {0, 0100, 0400, 0500, 0200};
+    char folder[100];
+    snprintf(folder, sizeof folder, "%s/sett", root);
+    masked m = {022, folder};
+    as_nobody(use_under, &m);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (size_t j = 0; j < sizeof left / sizeof *left; j++) {
+            ck_assert_int_eq(chmod(part_path(i), left[j]), 0);
+            as_nobody(use_under, &m);
+        }
+}
+END_TEST
+
+static void refused_of(void *user)
+{
+    const char *const *want = user;
+    sett_error err = {0};
+    sett__disk *d;
+    bool refused = sett__disk_open(&d, &(sett__disk_options){.path = want[0]}, &err) == SETT_E_IO;
+    if (refused && !strcmp(err.text, want[1]))
+        _exit(0);
+    fprintf(stderr, "%s\n%s\n", want[1], err.text);
+    _exit(1);
+}
+
+/* The root's mode is its owner's word: it is not changed, and what to do is said. */
+START_TEST(disk_root_mode_is_reported)
+{
+    char folder[100], below[110], want[400];
+    const char *both[2] = {folder, want};
+    snprintf(folder, sizeof folder, "%s/left", root);
+    snprintf(below, sizeof below, "%s/sett", folder);
+    for (unsigned mode = 0; mode < 0700; mode += 0100) {
+        ck_assert(!mkdir(folder, 0700) && !chmod(folder, mode) && (geteuid() || !chown(folder, 65534, 65534)));
+        both[0] = folder;
+        snprintf(want, sizeof want, "the cache folder cannot be %s: %s: Permission denied; chmod u+rwx %s, whose mode is %04o",
+            mode == 0500 ? "written" : "opened", folder, folder, mode);
+        as_nobody(refused_of, both);
+        both[0] = below;
+        snprintf(want, sizeof want, "cannot make the cache folder: %s: Permission denied; chmod u+rwx %s, whose mode is %04o",
+            below, folder, mode);
+        if (mode != 0300) /* one may be made there */
+            as_nobody(refused_of, both);
+        ck_assert_uint_eq(mode_of(folder), mode);
+        ck_assert_int_eq(rmdir(folder), 0);
+    }
 }
 END_TEST
 
@@ -450,6 +601,9 @@ Suite *disk_suite(void)
     TCase *disk = tcase_create("folder");
     tcase_add_checked_fixture(disk, make_root, drop_root);
     tcase_add_test(disk, disk_put_get);
+    tcase_add_test(disk, disk_umask);
+    tcase_add_test(disk, disk_modes_are_mended);
+    tcase_add_test(disk, disk_root_mode_is_reported);
     tcase_add_test(disk, disk_every_byte);
     tcase_add_test(disk, disk_put_heals);
     tcase_add_test(disk, quarantine_of_folders);

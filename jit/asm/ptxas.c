@@ -92,7 +92,7 @@ static sett_status write_input(int folder, const sett__asm_job *job, sett_error 
 {
     int fd = openat(folder, INPUT, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     size_t done = 0;
-    bool ok = fd >= 0;
+    bool ok = fd >= 0 && !fchmod(fd, 0600);
     while (ok && done < job->ptx_len) {
         ssize_t n = write(fd, job->ptx + done, job->ptx_len - done);
         if (n > 0)
@@ -124,6 +124,8 @@ static sett_status read_output(int folder, sett__asm_out *out, sett_error *e)
 {
     struct stat st;
     int fd = openat(folder, OUTPUT, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == EACCES && !fchmodat(folder, OUTPUT, 0600, AT_SYMLINK_NOFOLLOW)) /* the umask was ptxas's too */
+        fd = openat(folder, OUTPUT, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return sett__error(e, SETT_E_ASSEMBLE, "ptxas: no cubin came out");
     sett_status s = SETT_OK;
@@ -178,6 +180,7 @@ static int make_folder(char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s/sett-XXXXXX", base);
     if (!mkdtemp(path))
         return -1;
+    fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW); /* whatever the umask */
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         rmdir(path);

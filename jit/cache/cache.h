@@ -37,6 +37,7 @@
     X(ssize_t, -1, pwrite, (int fd, const void *from, size_t len, off_t at), (fd, from, len, at)) \
     X(int, -1, fdatasync, (int fd), (fd)) \
     X(int, -1, fchmod, (int fd, mode_t mode), (fd, mode)) \
+    X(int, -1, fchmodat, (int at, const char *path, mode_t mode, int flags), (at, path, mode, flags)) \
     X(int, -1, futimens, (int fd, const struct timespec *times), (fd, times)) \
     X(int, -1, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode)) \
     X(int, -1, unlinkat, (int at, const char *path, int flags), (at, path, flags)) \
@@ -111,11 +112,18 @@ bool sett__entry_name_read(const char *dir, const char *file, sett__digest *); /
 bool sett__disk_owner(const struct stat *);
 bool sett__disk_trusts(const sett__disk *, const struct stat *);
 int sett__disk_subdir(sett__disk *, int at, const char *name, bool make); /* -1 with errno */
+/* After EACCES: gives what we made the rights that a umask, or a crash between making and fchmod, kept from it. True: try
+ * again. Only below a root whose mode gives us all rights; else a mode is its owner's word. errno stays if false. */
+bool sett__disk_mend(const sett__disk *, int at, const char *name);
 bool sett__disk_remake(sett__disk *); /* it was deleted under us: false if it cannot be made again */
 
 /* ---- path.c ------------------------------------------------------------------------------------- */
+/* "; chmod u+rwx FOLDER, whose mode is 0500" where errno is EACCES because of the mode of this folder of ours, else "". */
+enum { SETT__CHMOD_HINT = 512 };
+const char *sett__chmod_hint(const sett__os *, int folder, const char *path, int len, char hint[SETT__CHMOD_HINT]);
 /* A folder's descriptor (O_RDONLY), every step of its path opened below the one before. trusted: every step belongs to
- * us or root and can be changed by nobody else. make: as mkdir -p, 0700. */
+ * us or root and can be changed by nobody else. make: as mkdir -p, 0700,
+ * whatever the umask. */
 sett_status sett__path_open(const sett__os *, const char *path, bool make, bool trusted, int *fd, sett_error *);
 /* A file of an absolute path, for reading, its folder opened so; a link or a pipe in its place is not followed, not
  * waited on. Whoever calls looks at what it is. */

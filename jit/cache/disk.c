@@ -64,7 +64,9 @@ static sett_status check_root(const sett__disk *d, const struct stat *st, sett_e
 /* ---- opening ------------------------------------------------------------------------------ */
 static sett_status io_error(const sett__disk *d, const char *what, sett_error *err)
 {
-    return sett__error(err, errno == ENOMEM ? SETT_E_MEMORY : SETT_E_IO, "%s: %s: %s", what, d->path, strerror(errno));
+    char hint[SETT__CHMOD_HINT];
+    return sett__error(err, errno == ENOMEM ? SETT_E_MEMORY : SETT_E_IO, "%s: %s: %s%s", what, d->path, strerror(errno),
+        sett__chmod_hint(d->os, d->root, d->path, (int)strlen(d->path), hint));
 }
 
 /* Does every name in a folder pass? A folder that is not there has none. */
@@ -158,19 +160,44 @@ static sett_status claim(const sett__disk *d, sett_error *err)
     return SETT_OK;
 }
 
+static bool lacks(const struct stat *st, mode_t rights)
+{
+    return st->st_uid == geteuid() && (st->st_mode & rights) != rights;
+}
+
+bool sett__disk_mend(const sett__disk *d, int at, const char *name)
+{
+    struct stat st, root;
+    int why = errno;
+    bool mended = !d->os->fstat(d->root, &root) && (root.st_mode & S_IRWXU) == S_IRWXU &&
+                  !d->os->fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) &&
+                  (S_ISDIR(st.st_mode) ? lacks(&st, S_IRWXU) : S_ISREG(st.st_mode) && lacks(&st, S_IRUSR | S_IWUSR)) &&
+                  !d->os->fchmodat(at, name, d->mode & (S_ISDIR(st.st_mode) ? 07777 : 0666), AT_SYMLINK_NOFOLLOW);
+    errno = why;
+    return mended;
+}
+
 int sett__disk_subdir(sett__disk *d, int at, const char *name, bool make)
 {
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     bool made = make && !d->os->mkdirat(at, name, 0700);
-    int fd = d->os->openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0), why = EPERM;
+    if (made)
+        d->os->fchmodat(at, name, d->mode & 07777, AT_SYMLINK_NOFOLLOW);
+    int fd = d->os->openat(at, name, flags, 0), why = EPERM;
     struct stat st;
+    if (fd < 0 && make && errno == EACCES && sett__disk_mend(d, at, name))
+        fd = d->os->openat(at, name, flags, 0);
     if (fd < 0)
         return -1;
-    if (made)
-        d->os->fchmod(fd, d->mode & 07777);
     if (d->os->fstat(fd, &st))
         why = errno;
-    else if (sett__disk_trusts(d, &st))
+    else if (sett__disk_trusts(d, &st)) {
+        if (made && (st.st_mode & 07777) != (d->mode & 07777)) /* no /proc, which fchmodat needs */
+            d->os->fchmod(fd, d->mode & 07777);
+        else if (make && lacks(&st, S_IRWXU))
+            sett__disk_mend(d, at, name);
         return fd;
+    }
     d->os->close(fd);
     errno = why;
     return -1;

@@ -63,12 +63,15 @@ static bool on_network(const sett__disk *d)
 static int open_file(const sett__disk *d, int dir, const char *name, mode_t mode)
 {
     const sett__os *os = d->os;
+    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     struct stat st;
     int fd = os->openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0)
         os->fchmod(fd, mode);
     else if (errno == EEXIST) /* for writing too, or NFS gives no lock */
-        fd = os->openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+        fd = os->openat(dir, name, flags, 0);
+    if (fd < 0 && errno == EACCES && sett__disk_mend(d, dir, name))
+        fd = os->openat(dir, name, flags, 0);
     if (fd < 0 || (!os->fstat(fd, &st) && S_ISREG(st.st_mode) && sett__disk_trusts(d, &st)))
         return fd;
     os->close(fd);

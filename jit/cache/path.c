@@ -5,6 +5,7 @@
 #include "cache.h"
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LINKS_MAX = 40, STEP_MAX = 256 /* one more than a name may have: the kernel refuses it */ };
 
@@ -16,12 +17,27 @@ typedef struct walk {
     char rest[2 * PATH_MAX]; /* from `next`, still to go */
     size_t next;
     char seen[2 * PATH_MAX]; /* gone through, for messages */
+    bool entered;            /* `at` is what was seen last, not the folder above it */
 } walk;
+
+const char *sett__chmod_hint(const sett__os *os, int folder, const char *path, int len, char hint[SETT__CHMOD_HINT])
+{
+    struct stat st;
+    int why = errno;
+    hint[0] = 0;
+    if (why == EACCES && folder >= 0 && !os->fstat(folder, &st) && st.st_uid == geteuid() && (st.st_mode & S_IRWXU) != S_IRWXU)
+        snprintf(hint, SETT__CHMOD_HINT, "; chmod u+rwx %.*s, whose mode is %04o", len, path, (unsigned)st.st_mode & 07777);
+    errno = why;
+    return hint;
+}
 
 static sett_status failed(const walk *w, const char *what, sett_error *err)
 {
-    return sett__error(err, errno == ENOMEM ? SETT_E_MEMORY : SETT_E_IO, "%s: %s: %s", what, w->seen[0] ? w->seen : "/",
-        strerror(errno));
+    char hint[SETT__CHMOD_HINT];
+    const char *slash = strrchr(w->seen, '/');
+    size_t len = slash && !w->entered ? (size_t)(slash - w->seen) : strlen(w->seen);
+    return sett__error(err, errno == ENOMEM ? SETT_E_MEMORY : SETT_E_IO, "%s: %s: %s%s", what, w->seen[0] ? w->seen : "/",
+        strerror(errno), sett__chmod_hint(w->os, w->at, w->seen, (int)len, hint));
 }
 
 static sett_status check(const walk *w, const struct stat *st, sett_error *err)
@@ -75,8 +91,12 @@ static sett_status follow(walk *w, int fd, sett_error *err)
 static int open_step(const walk *w, const char *name)
 {
     int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, fd = w->os->openat(w->at, name, flags, 0);
-    if (fd >= 0 || errno != ENOENT || !w->make || (w->os->mkdirat(w->at, name, 0700) && errno != EEXIST))
+    if (fd >= 0 || errno != ENOENT || !w->make)
         return fd;
+    if (!w->os->mkdirat(w->at, name, 0700))
+        w->os->fchmodat(w->at, name, 0700, AT_SYMLINK_NOFOLLOW);
+    else if (errno != EEXIST)
+        return -1;
     return w->os->openat(w->at, name, flags, 0);
 }
 
@@ -85,12 +105,14 @@ static sett_status step(walk *w, const char *name, sett_error *err)
     struct stat st;
     size_t used = strlen(w->seen);
     snprintf(w->seen + used, sizeof w->seen - used, "/%s", name);
+    w->entered = false;
     int fd = open_step(w, name);
     if (fd < 0)
         return failed(w, w->make ? "cannot make the cache folder" : "the cache folder cannot be opened", err);
     sett_status s = w->os->fstat(fd, &st) ? failed(w, "the cache folder cannot be opened", err) : check(w, &st, err);
     if (!s && S_ISDIR(st.st_mode)) {
         enter(w, fd);
+        w->entered = true;
         return SETT_OK;
     }
     errno = ENOTDIR;
