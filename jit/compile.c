@@ -283,18 +283,14 @@ static double wait_ms(const sett_engine *e)
     return e->opt.compile_wait_ms ? e->opt.compile_wait_ms : thrice > DEFAULT_WAIT_MS ? thrice : DEFAULT_WAIT_MS;
 }
 
-/* *waited: ms of .compile_wait_ms that are gone. */
-static sett__turn turn_of(
-    const request *r, sett__disk *folder, const sett__digest *key, bool look, double *waited, sett__ticket *ticket)
+static sett__turn turn_of(const request *r, sett__disk *folder, const sett__digest *key, bool look, sett__ticket *ticket)
 {
     sett__turn turn = sett__disk_lock(folder, key, 0, false, ticket);
     if (turn != SETT__TURN_TIMEOUT)
         return turn;
-    double start = sett__now_ms();
     sett__range_begin("wait", r->name);
-    turn = sett__disk_lock(folder, key, wait_ms(r->e) - *waited, look, ticket);
+    turn = sett__disk_lock(folder, key, wait_ms(r->e), look, ticket);
     sett__range_end();
-    *waited += sett__now_ms() - start;
     return turn;
 }
 
@@ -316,26 +312,25 @@ static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_k
     sett_engine *e = r->e;
     sett__disk *folder = r->opt.ptx_only ? NULL : sett__cache_folder(e->cache);
     sett__ticket ticket = {0};
-    double waited = 0;
     if (atomic_load_explicit(&e->sealed, memory_order_relaxed)) {
         sett_status s = from_remote(r, rec, NULL, out, err);
         return s == SETT_E_NOT_CACHED ? sealed_miss(r, &rec->key, err) : s;
     }
-    sett__turn turn = folder ? turn_of(r, folder, &rec->key, true, &waited, &ticket) : SETT__TURN_NONE;
+    sett__turn turn = folder ? turn_of(r, folder, &rec->key, true, &ticket) : SETT__TURN_NONE;
     sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, true, out, err);
     if (s == SETT_E_NOT_CACHED && turn == SETT__TURN_THERE) { /* of no use to us */
-        turn = turn_of(r, folder, &rec->key, false, &waited, &ticket);
+        turn = turn_of(r, folder, &rec->key, false, &ticket);
         s = turn == SETT__TURN_NONE ? s : from_disk(r, rec, true, out, err);
     }
-    if (waited > 0)
-        sett__count_ms(&e->count.waits, &e->count.wait_ns, waited);
+    if (ticket.waited_ms > 0)
+        sett__count_ms(&e->count.waits, &e->count.wait_ns, ticket.waited_ms);
     if (s == SETT_E_NOT_CACHED)
         s = from_remote(r, rec, &ticket, out, err);
     if (s == SETT_E_NOT_CACHED) {
-        if (turn == SETT__TURN_TIMEOUT) {
+        if (ticket.late) {
             sett__count(&e->count.late, 1);
             sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s is compiled although another process has been at it for %.0f ms",
-                r->name, r->target, wait_ms(e));
+                r->name, r->target, ticket.late * wait_ms(e));
         }
         s = from_compiler(r, rec, &ticket, out, err);
     }

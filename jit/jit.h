@@ -256,18 +256,23 @@ void sett__disk_default_cap(sett__disk *);
 /* Removes what was used longest ago until at most this many bytes are left, and what crashes left. */
 sett_status sett__disk_trim(sett__disk *, uint64_t most, uint64_t *left, sett_error *);
 /* The right to compile a key, among the processes that write the folder. */
-typedef struct sett__ticket {
+enum { SETT__TURNS = 3 }; /* of a key: the first, and those of who has waited for the one before in vain */
+typedef struct sett__ticket { /* of zeros before the first sett__disk_lock */
     sett__disk *disk; /* NULL: not held */
     off_t at;
+    double waited_ms; /* by all calls that had a wait */
+    int late;         /* turns that were waited for in vain */
 } sett__ticket;
 typedef enum sett__turn {
     SETT__TURN_NONE,    /* no lock can be had: compile without */
     SETT__TURN_AT_ONCE, /* held */
     SETT__TURN_WAITED,  /* held, after another process had it: look again */
     SETT__TURN_THERE,   /* not held: who had it has written an entry, which may be one for us */
-    SETT__TURN_TIMEOUT, /* another process has it for too long: compile without */
+    SETT__TURN_LATE,    /* held, and who had an earlier turn has not given it back: look again, then compile beside it */
+    SETT__TURN_TIMEOUT, /* all turns are held for too long: compile without */
 } sett__turn;
-/* look: SETT__TURN_THERE as soon as the entry has its name. */
+/* wait_ms: for each turn that is left, over all calls with one ticket; 0: one try. look: SETT__TURN_THERE as soon as the entry
+ * has its name. */
 sett__turn sett__disk_lock(sett__disk *, const sett__digest *key, double wait_ms, bool look, sett__ticket *);
 void sett__disk_unlock(sett__ticket *); /* of a ticket that is not held: nothing */
 

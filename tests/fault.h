@@ -71,6 +71,7 @@ bool my_turn(void);
 sett_engine *engine_with(const sett__os *os, int wait_ms);
 /* Kernel number `number`: its columns follow from it, and so does its key. */
 sett_status engine_kernel(sett_engine *, int number, sett_kernel **, sett_error *);
+sett_status engine_key(sett_engine *, int number, sett__digest *);
 bool kernel_right(sett_kernel *); /* it has the cubin that the assembler gives; releases it */
 
 long f1_bits(bool, char *, size_t), f2_lengths(bool, char *, size_t), f2_pages(bool, char *, size_t);
@@ -78,6 +79,7 @@ long f3_kills(bool, char *, size_t), f4_errors(bool, char *, size_t);
 long f6_full(bool, char *, size_t), f6_read_only(bool, char *, size_t), f6_homeless(bool, char *, size_t);
 long f7_one_key(bool, char *, size_t), f7_many_keys(bool, char *, size_t), f7_threads(bool, char *, size_t);
 long f8_killed(bool, char *, size_t), f8_stopped(bool, char *, size_t), f8_forked(bool, char *, size_t);
+long f8_herd(bool, char *, size_t);
 long f9_lies(bool, char *, size_t), f10_lru(bool, char *, size_t), f11_clocks(bool, char *, size_t);
 long f12_attacks(bool, char *, size_t), f13_removed(bool, char *, size_t);
 long f15_verify(bool, char *, size_t);

@@ -353,7 +353,7 @@ static bool lay_out(attack *a)
     a->theirs.entry.key_material = (sett__blob){a->theirs.material, strlen(a->theirs.material)};
     snprintf(root, sizeof root, "%s/above/cache", in_root("f12"));
     sett__disk *d = disk_open(root, NULL, 1 << 20);
-    sett__ticket t;
+    sett__ticket t = {0};
     bool ok = d && !sett__disk_put(d, &a->ours.key, &a->ours.entry, false, NULL);
     sett__disk_lock(d, &a->ours.key, 0, false, &t); /* so that there is a lock file to attack */
     sett__disk_unlock(&t);

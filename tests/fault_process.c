@@ -138,7 +138,7 @@ typedef struct vigil {
 static bool wait_for_turn(int index, void *user)
 {
     const vigil *v = user;
-    sett__ticket t;
+    sett__ticket t = {0};
     sett__disk *d = disk_open(in_root("cache"), NULL, 0);
     (void)index;
     if (!d)
@@ -150,8 +150,8 @@ static bool wait_for_turn(int index, void *user)
     return turn == v->expect || (late && turn == SETT__TURN_AT_ONCE);
 }
 
-/* A process that takes the turn and keeps it; grandchild: and has a child that has its open files. */
-static pid_t keeper(const vigil *v, bool grandchild, pid_t *child)
+/* A process that takes the turn, after `late` others, and keeps it; grandchild: and has a child that has its open files. */
+static pid_t keeper(const sett__digest *key, int late, bool grandchild, pid_t *child)
 {
     int told[2];
     pid_t ids[2] = {0};
@@ -159,9 +159,9 @@ static pid_t keeper(const vigil *v, bool grandchild, pid_t *child)
         return -1;
     pid_t id = fork();
     if (!id) {
-        sett__ticket t;
+        sett__ticket t = {0};
         sett__disk *d = disk_open(in_root("cache"), NULL, 0);
-        bool ok = d && sett__disk_lock(d, &v->m.key, 1000, false, &t) == SETT__TURN_AT_ONCE;
+        bool ok = d && sett__disk_lock(d, key, late ? 20 : 1000, false, &t) == (late ? SETT__TURN_LATE : SETT__TURN_AT_ONCE) && t.late == late;
         ids[0] = grandchild ? fork() : 0;
         if (grandchild && !ids[0])
             for (;;)
@@ -205,7 +205,7 @@ static long vigils(int rounds, int signal, bool grandchild, vigil *v, double lim
         *v->struck = 0;
         made_new(&v->m, (unsigned)r, 100);
         pid_t child = 0;
-        striker s = {keeper(v, grandchild, &child), signal, v->struck};
+        striker s = {keeper(&v->m.key, 0, grandchild, &child), signal, v->struck};
         if (s.id < 0 || pthread_create(&t, NULL, strike_later, &s))
             return complain("nobody keeps the turn");
         bad += crew_run(WAITERS, NULL, wait_for_turn, v, ms);
@@ -239,8 +239,60 @@ long f8_forked(bool full, char *figures, size_t size)
 
 long f8_stopped(bool full, char *figures, size_t size)
 {
-    vigil v = {.wait_ms = 200, .expect = SETT__TURN_TIMEOUT};
+    vigil v = {.wait_ms = 200, .expect = SETT__TURN_LATE};
     return vigils(full ? 100 : 2, SIGSTOP, false, &v, 5000, figures, size);
+}
+
+/* Engines that want a kernel whose turns are held by processes that do not run: how many compile it. */
+enum { HERD = 32, HERD_WAIT_MS = 400 };
+
+static bool open_patient(int index, void *user)
+{
+    (void)index, (void)user;
+    engine = engine_with(NULL, HERD_WAIT_MS);
+    return engine != NULL;
+}
+
+static int herd_behind(int stopped, int number, double *last)
+{
+    want w = {1, 1, number};
+    sett__digest key;
+    pid_t id[SETT__TURNS], child;
+    double ms[HERD];
+    bool ok = open_patient(0, NULL) && !engine_key(engine, number, &key);
+    sett_engine_close(engine);
+    for (int i = 0; i < stopped; i++) {
+        id[i] = ok ? keeper(&key, i, false, &child) : -1;
+        ok = id[i] > 0 && !kill(id[i], SIGSTOP);
+    }
+    int before = assembled();
+    ok = ok && !crew_run(HERD, open_patient, seekers, &w, ms);
+    for (int i = 0; i < stopped; i++)
+        if (id[i] > 0)
+            kill(id[i], SIGKILL), waitpid(id[i], NULL, 0);
+    *last = longest(ms, HERD);
+    return ok ? assembled() - before : -1;
+}
+
+/* One of those who wait compiles, whether one or two are stopped; behind as many as there are turns each does. */
+long f8_herd(bool full, char *figures, size_t size)
+{
+    int rounds = full ? 20 : 1, most[SETT__TURNS] = {0};
+    double last, worst[SETT__TURNS] = {0};
+    long bad = 0;
+    setenv("FAKE_PTX_MS", "50", 1);
+    for (int i = 0; i < rounds * SETT__TURNS; i++) {
+        int stopped = i % SETT__TURNS + 1, n = herd_behind(stopped, i, &last);
+        bool all = stopped == SETT__TURNS;
+        if (n < 1 || n > (all ? HERD : 1) || last > 20000)
+            bad += complain("%d compiles behind %d who are stopped, the last done after %.0f ms", n, stopped, last);
+        most[stopped - 1] = n > most[stopped - 1] ? n : most[stopped - 1];
+        worst[stopped - 1] = last > worst[stopped - 1] ? last : worst[stopped - 1];
+    }
+    unsetenv("FAKE_PTX_MS");
+    snprintf(figures, size, "%d rounds of %d processes that wait %d ms a turn, behind 1, 2, 3 who are stopped: %d, %d, %d compiles at most, the last done after %.0f, %.0f, %.0f ms at worst",
+        rounds, HERD, HERD_WAIT_MS, most[0], most[1], most[2], worst[0], worst[1], worst[2]);
+    return bad;
 }
 
 /* ---- F9: a file system that does not keep its promises ------------------------------------------------- */
@@ -257,7 +309,7 @@ static bool use_dishonest(int index, void *user)
     sett__disk *d = disk_open(in_root("cache"), &os_dishonest, 0);
     for (int i = 0; d && i < l->keys; i++) {
         made m;
-        sett__ticket t;
+        sett__ticket t = {0};
         made_new(&m, (unsigned)((i + index * 11) % l->keys), 500);
         sett_status s = made_get(d, &m);
         if (s == SETT_E_NOT_CACHED) {
@@ -555,7 +607,7 @@ static void *fly(void *user)
         if (i % (b->s->gets / 100))
             continue;
         made m;
-        sett__ticket t;
+        sett__ticket t = {0};
         uint64_t left;
         made_new(&m, (unsigned)(r >> 8) % 64, 4000);
         sett_status s = made_get(b->s->d, &m);

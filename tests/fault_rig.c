@@ -169,11 +169,28 @@ sett_engine *engine_with(const sett__os *os, int wait_ms)
     return e;
 }
 
+static variant variant_of(int number)
+{
+    return (variant){40 + number, 64, 2.0};
+}
+
+static sett_compile_options asked(const variant *v)
+{
+    return (sett_compile_options){.size = sizeof(sett_compile_options), .name = "scale", .target = "sm_90a", .user = v};
+}
+
 sett_status engine_kernel(sett_engine *e, int number, sett_kernel **k, sett_error *err)
 {
-    const variant v = {40 + number, 64, 2.0};
-    const sett_compile_options o = {.size = sizeof o, .name = "scale", .target = "sm_90a", .user = &v};
+    const variant v = variant_of(number);
+    const sett_compile_options o = asked(&v);
     return sett_compile(e, scale, &o, k, err);
+}
+
+sett_status engine_key(sett_engine *e, int number, sett__digest *key)
+{
+    const variant v = variant_of(number);
+    const sett_compile_options o = asked(&v);
+    return sett_key(e, scale, &o, key->b, NULL);
 }
 
 bool kernel_right(sett_kernel *k)

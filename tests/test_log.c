@@ -256,7 +256,7 @@ START_TEST(late_and_unwritten)
 {
     static lines l, other;
     sett__digest key;
-    sett__ticket t;
+    sett__ticket t = {0};
     if (!have_compiler())
         return;
     sett_engine_options o = logging(&other), slow = logging(&l);

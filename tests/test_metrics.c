@@ -365,7 +365,7 @@ START_TEST(duplicates_and_failures)
     o.compile_wait_ms = 30;
     two = open_with(&o);
     sett__digest key;
-    sett__ticket t;
+    sett__ticket t = {0};
     ck_assert_int_eq(sett_key(two, scale, &sm90, key.b, NULL), SETT_OK);
     ck_assert_int_eq(sett__disk_lock(sett__cache_folder(one->cache), &key, 0, false, &t), SETT__TURN_AT_ONCE);
     get(two, &sm90); /* waits in vain, and compiles */
@@ -435,7 +435,7 @@ START_TEST(waiting_for_an_entry)
         atomic_bool put = false;
         arrival a = {.from = from, .damaged = damaged, .put = &put};
         pthread_t t;
-        sett__ticket ticket;
+        sett__ticket ticket = {0};
         o.cache_dir = in_root(damaged ? "damaged" : "whole");
         o.compile_wait_ms = damaged ? 400 : 60000;
         sett_engine *holder = open_with(&o);

@@ -86,7 +86,7 @@ START_TEST(injected)
 {
     char path[4096];
     sett__digest key;
-    sett__ticket t;
+    sett__ticket t = {0};
     if (!path_of(path))
         return;
     setenv("NVTX_INJECTION64_PATH", path, 1);

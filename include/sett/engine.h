@@ -86,8 +86,9 @@ typedef struct sett_engine_options {
                                * lines of 64 hexadecimal digits: the first signs, both are believed */
     sett_toolchain toolchain; /* of entries that are used */
     uint64_t cache_cap;     /* bytes that cache_dir may take; 0: a tenth of its file system, 4 GiB at most */
-    int compile_wait_ms;    /* how long a compile waits for another process that compiles the same kernel, before it does so
-                             * itself; 0: ten seconds, or three times the longest compile so far */
+    int compile_wait_ms;    /* how long a compile waits for another process that compiles the same kernel; then one of those
+                             * who wait compiles it too, and the others wait for that one, three times in all, before each
+                             * does so itself; 0: ten seconds, or three times the longest compile so far */
     const char *cache_signers; /* for SETT_TRUST_SIGNED, and packs under SETT_TRUST_MAC: the public keys (Ed25519) that are
                                 * believed, 64 hexadecimal digits each with ':' between. NULL, "": none */
     sett_log_level log_level; /* the last one that .log is called with; 0: all */

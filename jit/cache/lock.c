@@ -3,6 +3,9 @@
  * byte's place is taken from the key; byte 0 is the trimmer's. The kernel drops a lock with the process that held it,
  * so nothing stale is ever left behind. Waiting is polling, as only that can end at a deadline.
  *
+ * A process that is stopped keeps its lock and does not compile. So a key has further turns, each a byte of its own: those who
+ * have waited for one in vain try the next, which one of them gets, and the others wait for that one as long again.
+ *
  * A lock saves work and is never needed for the result: whoever cannot have one compiles. Where the folder is on a
  * network, locks may be granted to all or to none; the file is then one of this machine, and there is at most one
  * compile a machine. */
@@ -13,6 +16,7 @@
 #include <unistd.h>
 
 enum { NONE = -2, FORK_SLOTS = 64, FIRST_DELAY_US = 500, LAST_DELAY_US = 5000 };
+_Static_assert(SETT__TURNS * sizeof(uint64_t) <= sizeof(sett__digest), "each turn's byte is taken from a word of the key");
 
 /* ---- forks -------------------------------------------------------------------------------- */
 /* A forked child has its parent's open files, so it would hold the parent's locks when the parent is killed. A fork is
@@ -159,10 +163,10 @@ void sett__lock_drop(sett__disk *d, off_t at)
 }
 
 /* ---- for a key ----------------------------------------------------------------------------------- */
-static off_t byte_of(const sett__digest *key)
+static off_t byte_of(const sett__digest *key, int turn)
 {
     uint64_t v;
-    memcpy(&v, key->b, sizeof v);
+    memcpy(&v, key->b + (size_t)turn * sizeof v, sizeof v);
     return (off_t)(v >> 1 ? v >> 1 : 1);
 }
 
@@ -177,17 +181,24 @@ static bool is_there(const sett__disk *d, const sett__digest *key)
     return d->v1 >= 0 && !d->os->fstatat(d->v1, path, &st, AT_SYMLINK_NOFOLLOW);
 }
 
+/* Has the whole wait for its turn passed? Then the next one is waited for, while there is one. */
+static bool in_vain(sett__ticket *t, double wait_ms)
+{
+    return t->waited_ms >= wait_ms * (t->late + 1) && ++t->late;
+}
+
 sett__turn sett__disk_lock(sett__disk *d, const sett__digest *key, double wait_ms, bool look, sett__ticket *ticket)
 {
     int saved = errno;
-    double start = sett__now_ms();
+    double start = sett__now_ms() - ticket->waited_ms;
     sett__turn turn = SETT__TURN_NONE;
-    *ticket = (sett__ticket){.at = byte_of(key)};
+    ticket->disk = NULL;
     for (long delay = FIRST_DELAY_US; !d->read_only; delay = 2 * delay < LAST_DELAY_US ? 2 * delay : LAST_DELAY_US) {
         bool none;
+        ticket->at = byte_of(key, ticket->late);
         if (sett__lock_try(d, ticket->at, &none)) {
             ticket->disk = d;
-            turn = turn == SETT__TURN_NONE ? SETT__TURN_AT_ONCE : SETT__TURN_WAITED;
+            turn = ticket->late ? SETT__TURN_LATE : turn == SETT__TURN_NONE ? SETT__TURN_AT_ONCE : SETT__TURN_WAITED;
             break;
         }
         if (none) {
@@ -199,10 +210,16 @@ sett__turn sett__disk_lock(sett__disk *d, const sett__digest *key, double wait_m
             break;
         }
         turn = SETT__TURN_TIMEOUT;
-        if (sett__now_ms() - start >= wait_ms)
+        if (wait_ms <= 0)
             break;
-        nanosleep(&(struct timespec){.tv_nsec = delay * 1000}, NULL);
+        ticket->waited_ms = sett__now_ms() - start;
+        if (!in_vain(ticket, wait_ms))
+            nanosleep(&(struct timespec){.tv_nsec = delay * 1000}, NULL);
+        else if (ticket->late == SETT__TURNS)
+            break;
     }
+    if (wait_ms > 0)
+        ticket->waited_ms = sett__now_ms() - start;
     errno = saved;
     return turn;
 }
