@@ -255,7 +255,7 @@ coverage: $(COVER)/runner $(COVER)/fuzz-replay $(COVER)/fault $(COVER)/oom/oom $
 pictures: all ## draw docs/pictures/ anew; then look at them
 	@tests/console.sh $(B) update
 
-gpu-check: ## the suites and examples on a GPU; says why when there is none
+gpu-check: ## the suites and examples on a GPU, the examples also under compute-sanitizer; says why when there is none
 	@tests/gpu_check.sh
 
 # One process for a suite; a child for each test where one parks a thread, wants a process without the compiler, or

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fake_cuda.h"
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -54,13 +55,34 @@ static context *current(void)
 {
     return depth ? stack[depth - 1] : NULL;
 }
+/* A call's result, counted if it is an error. */
+static int answer(const char *call, int result)
+{
+    if (result) {
+        __atomic_add_fetch(&fake_cuda.failures, 1, __ATOMIC_RELAXED);
+        fake_cuda.failed = call;
+    }
+    return result;
+}
+#define ANSWER(result) answer(__func__, result)
+/* Of what runs in the current context: there is one, and then the answer. */
+#define IN_CONTEXT(result) ANSWER(current() ? (result) : INVALID_CONTEXT)
 static bool is_default(const void *s)
 {
     return (uintptr_t)s <= 2;
 }
+static context *context_of(void *s) /* that work on a stream runs in; NULL: none */
+{
+    return is_default(s) ? current() : ((stream *)s)->context;
+}
 static bool forbidden(void) /* what a capture in global mode forbids every thread, unless its own mode is relaxed */
 {
     return strict && mode != 2;
+}
+
+static int version(void)
+{
+    return fake_cuda.version ? fake_cuda.version : 13000;
 }
 
 /* ---- devices and contexts ------------------------------------------------------------ */
@@ -73,11 +95,11 @@ EXPORT int cuInit(unsigned flags)
     touched = env ? (size_t)atoi(env) % 8193 << 10 : 0;
     for (int i = 0; i < GPUS; i++)
         primary[i].device = i;
-    return flags ? INVALID_VALUE : 0;
+    return ANSWER(flags ? INVALID_VALUE : 0);
 }
-EXPORT int cuDriverGetVersion(int *v) { return *v = 13000, 0; }
+EXPORT int cuDriverGetVersion(int *v) { return *v = version(), 0; }
 EXPORT int cuDeviceGetCount(int *n) { return *n = fake_cuda.gpus, 0; }
-EXPORT int cuDeviceGet(int *d, int i) { return i < 0 || i >= fake_cuda.gpus ? NO_DEVICE + 1 : (*d = i, 0); }
+EXPORT int cuDeviceGet(int *d, int i) { return ANSWER(i < 0 || i >= fake_cuda.gpus ? NO_DEVICE + 1 : (*d = i, 0)); }
 EXPORT int cuDeviceGetName(char *name, int len, int d)
 {
     return snprintf(name, (size_t)len, "fake %d", d) < 0;
@@ -93,16 +115,16 @@ EXPORT int cuGetErrorString(int r, const char **s) { return *s = r ? "something"
 EXPORT int cuDevicePrimaryCtxRetain(void **c, int d) { return *c = &primary[d], 0; }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int d) { return (void)d, 0; }
 EXPORT int cuCtxGetCurrent(void **c) { return *c = current(), 0; }
-EXPORT int cuCtxGetDevice(int *d) { return current() ? (*d = current()->device, 0) : INVALID_CONTEXT; }
+EXPORT int cuCtxGetDevice(int *d) { return IN_CONTEXT((*d = current()->device, 0)); }
 EXPORT int cuCtxPushCurrent_v2(void *c)
 {
     if (depth == DEPTH)
-        return OUT_OF_MEMORY;
+        return ANSWER(OUT_OF_MEMORY);
     fake_cuda.context_changes++;
     stack[depth++] = c;
     return 0;
 }
-EXPORT int cuCtxPopCurrent_v2(void **c) { return depth ? (*c = stack[--depth], 0) : INVALID_CONTEXT; }
+EXPORT int cuCtxPopCurrent_v2(void **c) { return IN_CONTEXT((*c = stack[--depth], 0)); }
 EXPORT int cuCtxSetCurrent(void *c)
 {
     depth -= depth > 0;
@@ -111,7 +133,7 @@ EXPORT int cuCtxSetCurrent(void *c)
     return 0;
 }
 EXPORT int cuCtxGetId(void *c, unsigned long long *id) { return *id = (uintptr_t)c, 0; }
-EXPORT int cuCtxSynchronize(void) { return 0; }
+EXPORT int cuCtxSynchronize(void) { return IN_CONTEXT(0); }
 EXPORT void *fake_green(int device)
 {
     context *c = calloc(1, sizeof *c);
@@ -120,23 +142,64 @@ EXPORT void *fake_green(int device)
     return c;
 }
 
+/* ---- what it has ---------------------------------------------------------------------- */
+/* As the driver's: a name that is newer than it is not found, and one that it was asked for with a newer interface than its own
+ * is an error. */
+EXPORT int cuGetProcAddress_v2(const char *name, void **to, int wanted, uint64_t flags, int *status)
+{
+    static const struct {
+        const char *name;
+        int since;
+    } newer[] = {{"cuFuncLoad", 12040}, {"cuLibrary", 12000}, {"cuKernel", 12000}, {"cuCtxGetId", 12000}};
+    char versioned[64];
+    void *self = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    *to = NULL;
+    *status = 1;
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+        if (!strncmp(name, newer[i].name, strlen(newer[i].name)) && newer[i].since > version())
+            return ANSWER(NOT_FOUND);
+    if (!self || flags || wanted > version())
+        return ANSWER(INVALID_VALUE);
+    snprintf(versioned, sizeof versioned, "%s_v2", name);
+    *to = dlsym(self, versioned);
+    *to = *to ? *to : dlsym(self, name);
+    dlclose(self);
+    *status = *to ? 0 : 1;
+    return ANSWER(*to ? 0 : NOT_FOUND);
+}
+
+/* ---- events: at once, a microsecond apart --------------------------------------------- */
+EXPORT int cuEventCreate(void **event, unsigned flags)
+{
+    *event = current() ? calloc(1, sizeof(long)) : NULL;
+    return (void)flags, IN_CONTEXT(*event ? 0 : OUT_OF_MEMORY);
+}
+EXPORT int cuEventRecord(void *event, void *s)
+{
+    static long now;
+    *(long *)event = ++now;
+    return ANSWER(context_of(s) ? 0 : INVALID_CONTEXT);
+}
+EXPORT int cuEventElapsedTime(float *ms, void *from, void *to) { return *ms = (float)(*(long *)to - *(long *)from) / 1e3f, IN_CONTEXT(0); }
+EXPORT int cuEventDestroy_v2(void *event) { return free(event), 0; }
+
 /* ---- memory -------------------------------------------------------------------------------- */
 EXPORT int cuMemAlloc_v2(uint64_t *p, size_t bytes)
 {
     if (!current() || forbidden())
-        return current() ? CAPTURE_UNSUPPORTED : INVALID_CONTEXT;
+        return IN_CONTEXT(CAPTURE_UNSUPPORTED);
     void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
     *p = (uintptr_t)memory;
-    return memory ? 0 : OUT_OF_MEMORY;
+    return ANSWER(memory ? 0 : OUT_OF_MEMORY);
 }
-EXPORT int cuMemFree_v2(uint64_t p) { return forbidden() ? CAPTURE_UNSUPPORTED : (free((void *)(uintptr_t)p), 0); }
+EXPORT int cuMemFree_v2(uint64_t p) { return IN_CONTEXT(forbidden() ? CAPTURE_UNSUPPORTED : (free((void *)(uintptr_t)p), 0)); }
 EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t n, void *s)
 {
-    return (void)s, memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n), 0;
+    return ANSWER(context_of(s) ? (memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n), 0) : INVALID_CONTEXT);
 }
-EXPORT int cuMemHostRegister_v2(void *p, size_t n, unsigned flags) { return (void)p, (void)n, (void)flags, 0; }
-EXPORT int cuMemHostUnregister(void *p) { return (void)p, 0; }
-EXPORT int cuMemHostGetDevicePointer_v2(uint64_t *to, void *p, unsigned flags) { return (void)flags, *to = (uintptr_t)p, 0; }
+EXPORT int cuMemHostRegister_v2(void *p, size_t n, unsigned flags) { return (void)p, (void)n, (void)flags, IN_CONTEXT(0); }
+EXPORT int cuMemHostUnregister(void *p) { return (void)p, IN_CONTEXT(0); }
+EXPORT int cuMemHostGetDevicePointer_v2(uint64_t *to, void *p, unsigned flags) { return (void)flags, IN_CONTEXT((*to = (uintptr_t)p, 0)); }
 
 /* ---- streams, captures, graphs ----------------------------------------------------------------- */
 EXPORT int cuStreamCreate(void **s, unsigned flags)
@@ -144,19 +207,21 @@ EXPORT int cuStreamCreate(void **s, unsigned flags)
     stream *made = current() ? calloc(1, sizeof *made) : NULL;
     (void)flags;
     if (!made)
-        return current() ? OUT_OF_MEMORY : INVALID_CONTEXT;
+        return IN_CONTEXT(OUT_OF_MEMORY);
     made->context = current();
     return *s = made, 0;
 }
 EXPORT int cuStreamDestroy_v2(void *s) { return free(s), 0; }
-EXPORT int cuStreamSynchronize(void *s) 
+EXPORT int cuStreamSynchronize(void *s)
 {
-    return !is_default(s) && ((stream *)s)->capture ? CAPTURE_UNSUPPORTED : fake_cuda_result;
+    if (!context_of(s))
+        return ANSWER(INVALID_CONTEXT);
+    return ANSWER(!is_default(s) && ((stream *)s)->capture ? CAPTURE_UNSUPPORTED : fake_cuda_result);
 }
 EXPORT int cuStreamIsCapturing(void *s, int *yes)
 {
     *yes = !is_default(s) && ((stream *)s)->capture;
-    return is_default(s) && strict ? CAPTURE_IMPLICIT : 0;
+    return ANSWER(!context_of(s) ? INVALID_CONTEXT : is_default(s) && strict ? CAPTURE_IMPLICIT : 0);
 }
 EXPORT int cuThreadExchangeStreamCaptureMode(int *m)
 {
@@ -168,7 +233,7 @@ EXPORT int cuStreamBeginCapture_v2(void *s, int m)
 {
     stream *st = s;
     if (is_default(s) || st->capture || !(st->capture = calloc(1, sizeof(graph))))
-        return CAPTURE_UNSUPPORTED;
+        return ANSWER(CAPTURE_UNSUPPORTED);
     st->mode = m;
     strict += m != 2;
     return 0;
@@ -178,7 +243,7 @@ EXPORT int cuStreamEndCapture(void *s, void **g)
     stream *st = s;
     *g = st->capture;
     if (!st->capture)
-        return INVALID_VALUE;
+        return ANSWER(INVALID_VALUE);
     strict -= st->mode != 2;
     st->capture = NULL;
     return 0;
@@ -186,9 +251,9 @@ EXPORT int cuStreamEndCapture(void *s, void **g)
 EXPORT int cuGraphInstantiateWithFlags(void **exec, void *g, unsigned long long flags)
 {
     (void)flags;
-    graph *copy = malloc(sizeof *copy);
+    graph *copy = current() ? malloc(sizeof *copy) : NULL;
     if (!copy)
-        return OUT_OF_MEMORY;
+        return IN_CONTEXT(OUT_OF_MEMORY);
     memcpy(copy, g, sizeof *copy);
     return *exec = copy, 0;
 }
@@ -246,14 +311,14 @@ EXPORT int cuLibraryLoadData(
     void **library, const void *image, int *a, void **b, unsigned n, int *d, void **e, unsigned m)
 {
     (void)a, (void)b, (void)d, (void)e;
-    return n || m ? INVALID_VALUE : load(library, image, NULL);
+    return ANSWER(n || m ? INVALID_VALUE : load(library, image, NULL));
 }
 EXPORT int cuLibraryUnload(void *c) { return unload(c); }
 EXPORT int cuLibraryGetKernel(void **kernel, void *library, const char *name) { return (void)name, *kernel = library, 0; }
-EXPORT int cuLibraryEnumerateKernels(void **kernels, unsigned n, void *library) { return n ? (*kernels = library, 0) : INVALID_VALUE; }
+EXPORT int cuLibraryEnumerateKernels(void **kernels, unsigned n, void *library) { return ANSWER(n ? (*kernels = library, 0) : INVALID_VALUE); }
 EXPORT int cuKernelGetFunction(void **function, void *kernel)
 {
-    return current() ? (fake_cuda.resident[current()->device]++, *function = kernel, 0) : INVALID_CONTEXT;
+    return IN_CONTEXT((fake_cuda.resident[current()->device]++, *function = kernel, 0));
 }
 EXPORT int cuKernelSetAttribute(int attribute, int value, void *kernel, int device)
 {
@@ -261,21 +326,21 @@ EXPORT int cuKernelSetAttribute(int attribute, int value, void *kernel, int devi
     fake_cuda.attributes[device]++;
     return 0;
 }
-EXPORT int cuModuleLoadData(void **module, const void *image) { return current() ? load(module, image, current()) : INVALID_CONTEXT; }
-EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) { return (void)name, *function = module, 0; }
-EXPORT int cuModuleUnload(void *c) { return unload(c); }
-EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) { return (void)function, (void)attribute, (void)value, 0; }
-EXPORT int cuFuncLoad(void *function) { return (void)function, 0; }
+EXPORT int cuModuleLoadData(void **module, const void *image) { return IN_CONTEXT(load(module, image, current())); }
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) { return (void)name, IN_CONTEXT((*function = module, 0)); }
+EXPORT int cuModuleUnload(void *c) { return IN_CONTEXT(unload(c)); }
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) { return (void)function, (void)attribute, (void)value, IN_CONTEXT(0); }
+EXPORT int cuFuncLoad(void *function) { return (void)function, IN_CONTEXT(0); }
 
 /* An assembler to which every PTX is the smallest cubin, with zeros behind up to $FAKE_CUDA_CUBIN bytes, 64 KiB at most. */
 static const unsigned char elf[65536] = {0x7F, 'E', 'L', 'F', 2, 1, 1, [18] = 190, [20] = 1, [52] = 64};
 EXPORT int cuLinkCreate_v2(unsigned n, int *options, void **values, void **to)
 {
-    return n && options && values ? (*to = &fake_cuda, 0) : INVALID_VALUE;
+    return IN_CONTEXT(n && options && values ? (*to = &fake_cuda, 0) : INVALID_VALUE);
 }
 EXPORT int cuLinkAddData_v2(void *s, int type, void *p, size_t len, const char *name, unsigned n, int *options, void **values)
 {
-    return !s || !p || !len || !name || type != 1 || n || options || values;
+    return IN_CONTEXT(!s || !p || !len || !name || type != 1 || n || options || values);
 }
 EXPORT int cuLinkComplete(void *s, void **to, size_t *len)
 {
@@ -283,9 +348,9 @@ EXPORT int cuLinkComplete(void *s, void **to, size_t *len)
     size_t n = env ? (size_t)atol(env) : 0;
     *to = (void *)(uintptr_t)elf;
     *len = n > 64 && n <= sizeof elf ? n : 64;
-    return !s;
+    return IN_CONTEXT(!s);
 }
-EXPORT int cuLinkDestroy(void *s) { return !s; }
+EXPORT int cuLinkDestroy(void *s) { return IN_CONTEXT(!s); }
 
 /* ---- launches ------------------------------------------------------------------------------------ */
 static int run(const config *g, context *in, code *kernel, const void *params, size_t len)
@@ -317,9 +382,9 @@ static int keep(graph *to, const config *g, void *kernel, const void *params, si
 }
 EXPORT int cuLaunchKernelEx(const config *g, void *kernel, void **params, void **extra)
 {
-    context *in = is_default(g->stream) ? current() : ((stream *)g->stream)->context;
+    context *in = context_of(g->stream);
     if (!in)
-        return INVALID_CONTEXT;
+        return ANSWER(INVALID_CONTEXT);
     fake_cuda.launches++;
     for (unsigned i = 0; i < g->n_attrs; i++) { /* CUlaunchAttribute: its id, and from byte 8 on its value */
         int id, value;
@@ -335,15 +400,14 @@ EXPORT int cuLaunchKernelEx(const config *g, void *kernel, void **params, void *
     size_t len = extra ? *(size_t *)extra[3] : 0;
     (void)params;
     if (!is_default(g->stream) && ((stream *)g->stream)->capture)
-        return keep(((stream *)g->stream)->capture, g, kernel, block, len);
-    return run(g, in, kernel, block, len);
+        return ANSWER(keep(((stream *)g->stream)->capture, g, kernel, block, len));
+    return ANSWER(run(g, in, kernel, block, len));
 }
 EXPORT int cuGraphLaunch(void *exec, void *s)
 {
     const graph *g = exec;
-    int r = 0;
+    int r = context_of(s) ? 0 : INVALID_CONTEXT;
     for (int i = 0; i < g->n && !r; i++)
-        r = run(&g->launch[i].config, is_default(s) ? current() : ((stream *)s)->context, g->launch[i].kernel, g->launch[i].params,
-            g->launch[i].len);
-    return r;
+        r = run(&g->launch[i].config, context_of(s), g->launch[i].kernel, g->launch[i].params, g->launch[i].len);
+    return ANSWER(r);
 }

@@ -23,6 +23,9 @@ typedef struct fake_state { /* the symbol fake_cuda is one */
     int early; /* launches that may begin before what is before them ends */
     int launches, loads, attributes[8], resident[8], context_changes;
     int optin;     /* bytes of shared memory that a block may have, before cuInit; 0: 232448 */
+    int version;   /* before cuInit; 0: 13000 */
+    int failures;  /* calls that gave an error */
+    const char *failed; /* the last of them */
     size_t loaded; /* bytes handed over by cuLibraryLoadData and cuModuleLoadData that were looked at */
 } fake_state;
 /* Beside the driver's own functions it has

@@ -23,6 +23,7 @@ for e in "$b"/examples/*; do
     [ -x "$e" ] || continue
     "$e" || { echo "$e: FAILED" && bad=1; }
 done
+tests/sanitize.sh "$b"/examples/* || bad=1
 for type in f32 f64 f16 bf16; do # the same bits as the CPU engine, a million inputs a function
     "$b/bench/accuracy" -bq -t $type -s 4099 -n 1000000 || bad=1
 done

@@ -7,6 +7,7 @@
 #include "rig.h"
 #include <check.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ static struct {
 } cu;
 static void *lib;
 static fake_state *fake; /* NULL: a real one */
-static int optin;        /* for it, before it is opened */
+static fake_state asked; /* of it, before it is opened: gpus, version, optin */
 static sett_engine *engine;
 static sett_error err;
 
@@ -61,10 +62,11 @@ static bool open_devices(bool module_api)
     lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     fake = lib ? dlsym(lib, "fake_cuda") : NULL;
     if (fake)
-        fake->optin = optin;
+        fake->optin = asked.optin, fake->gpus = asked.gpus, fake->version = asked.version;
     engine = open_with(&o);
-    if (sett_gpu_count(engine) < DEVICES) {
-        fprintf(stderr, "skipped: %d GPUs here, two are needed\n", sett_gpu_count(engine));
+    int needed = asked.gpus ? asked.gpus : DEVICES;
+    if (sett_gpu_count(engine) < needed) {
+        fprintf(stderr, "skipped: %d GPUs here, %d are needed\n", sett_gpu_count(engine), needed);
         sett_engine_close(engine);
         return false;
     }
@@ -140,6 +142,11 @@ static handle green_context(int device, handle *stream)
     return context;
 }
 
+static void no_call_failed(void)
+{
+    ck_assert_msg(!fake || !fake->failures, "%d calls of the driver failed, the last of them %s", fake->failures, fake->failed);
+}
+
 /* ---- data on each device ---------------------------------------------------------------------- */
 static struct on {
     float x[N], y[N], was[N];
@@ -176,13 +183,14 @@ static sett_kernel *make(const char *name)
 
 static void done(sett_kernel *k)
 {
-    for (int d = 0; d < DEVICES; d++) {
+    for (int d = 0; d < sett_gpu_count(engine) && d < DEVICES; d++) {
         sett_free(engine, d, on[d].X.data);
         sett_free(engine, d, on[d].Y.data);
     }
     ck_assert_ptr_null(current()); /* as it was */
     sett_kernel_release(k);
     sett_engine_close(engine);
+    no_call_failed();
 }
 
 static sett_device_counts counts(int d)
@@ -378,7 +386,7 @@ static void windowed(sett_build *b, const void *user)
 START_TEST(windows_fit_the_device)
 {
     static const char text[] = "windowed: 100001 bytes of shared memory a block, of which the launch adds 100001; GPU 1 (sm_90a) has 100000";
-    optin = 100000;
+    asked.optin = 100000;
     if (getenv("SETT_TEST_GPU") || !open_devices(_i))
         return;
     fake->kernel = NULL;
@@ -405,6 +413,127 @@ START_TEST(windows_fit_the_device)
 }
 END_TEST
 
+/* ---- no call of the driver fails ------------------------------------------------------------- */
+typedef sett_status axpy_function(const sett_buf *, const sett_buf *, float);
+typedef struct ways {
+    sett_kernel *k;
+    sett_call *call; /* NULL: a module's function is of one context */
+    sett_stream s;
+} ways;
+enum { THREADS = 4 };
+
+/* One step by each way to launch; how many were made. */
+static int launch_all_ways(const ways *w)
+{
+    struct on *o = &on[w->s.device];
+    void (*function)(void);
+    sett_function *f;
+    sett_error e;
+    ck_assert_msg(!sett_launch(w->k, w->s, &e, &o->X, &o->Y, 0.5), "%s", e.text);
+    if (w->call)
+        ck_assert_int_eq(sett_call_run(w->call, w->s), SETT_OK);
+    ck_assert_msg(!sett_kernel_function(w->k, w->s, &f, &function, &e), "%s", e.text);
+    ck_assert_int_eq(((axpy_function *)function)(&o->X, &o->Y, 0.5f), SETT_OK);
+    sett_function_free(f);
+    return 2 + (w->call != NULL);
+}
+
+/* With no context, with the device's, with none again: the caller may change it between any two. */
+static int with_and_without(const ways *w)
+{
+    int steps = 0;
+    for (int i = 0; i < 5; i++) {
+        handle wanted = i % 2 ? primary(w->s.device) : NULL;
+        ck_assert_int_eq(cu.ctx_set(wanted), 0);
+        steps += launch_all_ways(w);
+        ck_assert_ptr_eq(current(), wanted);
+    }
+    ck_assert_int_eq(cu.ctx_set(NULL), 0);
+    return steps;
+}
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; /* the launches write, and a call is of one thread at a time */
+static void *in_a_thread(void *user)
+{
+    pthread_mutex_lock(&turn);
+    uintptr_t steps = (uintptr_t)with_and_without(user);
+    pthread_mutex_unlock(&turn);
+    return (void *)steps;
+}
+
+static int in_threads(ways *w)
+{
+    pthread_t thread[THREADS];
+    int steps = 0;
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, in_a_thread, w), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *made;
+        ck_assert_int_eq(pthread_join(thread[i], &made), 0);
+        steps += (int)(uintptr_t)made;
+    }
+    return steps;
+}
+
+static int captured(const ways *w)
+{
+    handle graph, exec;
+    ck_assert_int_eq(cu.capture_begin(w->s.handle, 0), 0);
+    int steps = launch_all_ways(w);
+    ck_assert_int_eq(cu.capture_end(w->s.handle, &graph), 0);
+    ck_assert_int_eq(cu.ctx_set(primary(w->s.device)), 0);
+    ck_assert(!cu.instantiate(&exec, graph, 0) && !cu.graph_launch(exec, w->s.handle));
+    ck_assert(!cu.exec_destroy(exec) && !cu.graph_destroy(graph) && !cu.ctx_set(NULL));
+    return steps;
+}
+
+static void measure(const ways *w, bool graph)
+{
+    const sett_benchmark_options o = {.size = sizeof o, .warmup = 1, .iterations = 2, .launches = 2, .hot = true, .graph = graph};
+    sett_benchmark_result r = {.size = sizeof r};
+    const struct on *data = &on[w->s.device];
+    ck_assert_msg(!sett_benchmark(w->k, w->s, &o, &r, &err, &data->X, &data->Y, 0.5), "%s", err.text);
+}
+
+/* Each way to launch, with and without a current context, in threads, captured, measured; by libraries and by modules, with
+ * one GPU and several, with a driver that lacks what is newer than 11.6. */
+START_TEST(no_call_fails)
+{
+    asked.gpus = _i & 1 ? 2 : 1;
+    asked.version = _i & 4 ? 11060 : 0;
+    bool modules = _i & 2;
+    if (getenv("SETT_TEST_GPU") || !open_devices(modules))
+        return;
+    sett_kernel *k = make("quiet");
+    for (int d = 0; d < asked.gpus; d++) {
+        ways w = {k, NULL, {d, NULL}};
+        upload(d);
+        ck_assert_msg(!sett_call_make(k, d, &w.call, &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
+        sett_call *call = w.call;
+        int steps = with_and_without(&w);
+        no_call_failed();
+        steps += in_threads(&w);
+        no_call_failed();
+        w.s.handle = stream_in(primary(d));
+        steps += with_and_without(&w) + in_threads(&w) + captured(&w);
+        no_call_failed();
+        measure(&w, false), measure(&w, true);
+        expect_steps(w.s, steps, 0.5f);
+        no_call_failed();
+        ck_assert_int_eq(cu.stream_destroy(w.s.handle), 0);
+        handle stream, green = green_context(d, &stream);
+        ck_assert_int_eq(cu.ctx_set(green), 0);
+        w.call = modules ? NULL : call;
+        w.s.handle = NULL;
+        expect_steps(w.s, launch_all_ways(&w), 0.5f);
+        ck_assert(!cu.ctx_set(NULL) && !cu.stream_destroy(stream));
+        sett_call_free(call);
+    }
+    ck_assert_msg(!sett_unload(k, &err), "%s", err.text);
+    done(k);
+}
+END_TEST
+
 Suite *devices_suite(void);
 Suite *devices_suite(void)
 {
@@ -418,6 +547,7 @@ Suite *devices_suite(void)
     tcase_add_loop_test(t, captures_on_each, 0, 2);
     tcase_add_loop_test(t, begins_early, 0, 2);
     tcase_add_loop_test(t, windows_fit_the_device, 0, 2);
+    tcase_add_loop_test(t, no_call_fails, 0, 8);
     suite_add_tcase(s, t);
     return s;
 }

@@ -7,17 +7,20 @@
 static bool use_current(sett__cuda *c, int device, sett__entered *in)
 {
     sett__cu id;
-    return !c->ctx_get(&in->context) && in->context && !c->ctx_device(&id) && id == c->gpu[device].id;
+    if (c->ctx_get(&in->context) || !in->context)
+        return false;
+    return sett__cuda_owns(c, device, in->context) || (!c->ctx_device(&id) && id == c->gpu[device].id);
 }
 
 static sett__cu primary(sett__cuda *c, int device, sett__cu_handle *context)
 {
     sett__gpu *gpu = &c->gpu[device];
+    sett__cu r = 0;
     pthread_mutex_lock(&c->lock);
-    sett__cu r = gpu->primary ? 0 : c->retain(&gpu->primary, gpu->id);
-    if (r)
-        gpu->primary = NULL;
-    *context = gpu->primary;
+    *context = atomic_load(&gpu->primary);
+    if (!*context && (r = c->retain(context, gpu->id)))
+        *context = NULL;
+    atomic_store(&gpu->primary, *context);
     pthread_mutex_unlock(&c->lock);
     return r;
 }

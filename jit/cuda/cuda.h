@@ -13,7 +13,7 @@ typedef uint64_t sett__cu_pointer; /* CUdeviceptr */
 
 /* CUresult */
 enum {
-    SETT__CU_DEINITIALIZED = 4, SETT__CU_NO_DEVICE = 100, SETT__CU_INVALID_CONTEXT = 201, SETT__CU_INVALID_HANDLE = 400,
+    SETT__CU_DEINITIALIZED = 4, SETT__CU_NO_DEVICE = 100, SETT__CU_INVALID_CONTEXT = 201,
     SETT__CU_CAPTURE_FIRST = 900, SETT__CU_CAPTURE_LAST = 908,
 };
 /* CUdevice_attribute, CUfunction_attribute, CUjit_option, CUjitInputType, CUlaunchAttributeID, CUstreamCaptureMode */
@@ -46,20 +46,19 @@ typedef struct sett__cu_config { /* CUlaunchConfig */
 } sett__cu_config;
 static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the driver's ABI");
 
-/* Every function, the hot one first: the name that cuGetProcAddress knows, the name that the library exports, the
+/* Every function, those of a launch first: the name that cuGetProcAddress knows, the name that the library exports, the
  * version whose ABI we speak, whether we cannot do without, its parameters. */
 #define SETT__CU_FUNCTIONS(X) \
     X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060, 1, \
         (const sett__cu_config *, sett__cu_handle, void **, void **)) \
+    X(ctx_get, "cuCtxGetCurrent", "cuCtxGetCurrent", 4000, 1, (sett__cu_handle *)) \
     X(device_count, "cuDeviceGetCount", "cuDeviceGetCount", 2000, 1, (int *)) \
     X(device_get, "cuDeviceGet", "cuDeviceGet", 2000, 1, (sett__cu *, int)) \
     X(device_name, "cuDeviceGetName", "cuDeviceGetName", 2000, 1, (char *, int, sett__cu)) \
     X(device_attr, "cuDeviceGetAttribute", "cuDeviceGetAttribute", 2000, 1, (int *, sett__cu, sett__cu)) \
-    X(driver_version, "cuDriverGetVersion", "cuDriverGetVersion", 2020, 1, (int *)) \
     X(error_name, "cuGetErrorName", "cuGetErrorName", 6000, 1, (sett__cu, const char **)) \
     X(error_string, "cuGetErrorString", "cuGetErrorString", 6000, 1, (sett__cu, const char **)) \
     X(retain, "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", 7000, 1, (sett__cu_handle *, sett__cu)) \
-    X(ctx_get, "cuCtxGetCurrent", "cuCtxGetCurrent", 4000, 1, (sett__cu_handle *)) \
     X(ctx_device, "cuCtxGetDevice", "cuCtxGetDevice", 2000, 1, (sett__cu *)) \
     X(ctx_push, "cuCtxPushCurrent", "cuCtxPushCurrent_v2", 4000, 1, (sett__cu_handle)) \
     X(ctx_pop, "cuCtxPopCurrent", "cuCtxPopCurrent_v2", 4000, 1, (sett__cu_handle *)) \
@@ -113,13 +112,12 @@ typedef struct sett__gpu {
     SETT__DEVICE_COUNTERS(SETT__COUNT_FIELD, SETT__TIME_FIELD)
     char target[16], name[96];
     int smem_optin, sms;
-    sett__cu_handle primary; /* retained at the first need and never given back: the user's streams and memory, and
+    _Atomic(sett__cu_handle) primary; /* retained at the first need and never given back: the user's streams and memory, and
                               * the code that we loaded, live in it and may outlive the engine */
 } sett__gpu;
 struct sett__cuda {
     /* What a launch reads lies in one cache line: a launch in the driver leaves little of ours in the caches. */
     int count;
-    atomic_bool absent; /* the last launch into a default stream found no context: a guess for the next one */
 #define SETT__CU_FIELD(field, name, export, version, required, args) sett__cu(*field) args;
     SETT__CU_FUNCTIONS(SETT__CU_FIELD)
 #undef SETT__CU_FIELD
@@ -151,6 +149,12 @@ void sett__cuda_pages_free(sett__cuda *);
  * (a green context too), else the primary one, pushed. */
 typedef struct sett__entered { sett__cu_handle context; bool pushed; } sett__entered;
 sett_status sett__cuda_enter(sett__cuda *, int device, sett__entered *, sett_error *);
+/* Is the current context (NULL: none) known to be the device's, without asking? With one GPU every one is, with several the
+ * primary one once it was retained. */
+static inline bool sett__cuda_owns(const sett__cuda *c, int device, sett__cu_handle current)
+{
+    return current && (c->count == 1 || current == atomic_load_explicit(&c->gpu[device].primary, memory_order_relaxed));
+}
 void sett__cuda_leave(sett__cuda *, const sett__entered *);
 /* Allocating and loading must not break a capture that another stream is in: meanwhile the thread's mode is relaxed. */
 typedef struct sett__relaxed { sett__cu mode; bool changed; } sett__relaxed;

@@ -20,11 +20,12 @@ static const struct {
 #undef X
 };
 
-static void *find(void *lib, lookup by_version, size_t i)
+/* A driver is not asked for what is newer than itself: that would be a failing call. */
+static void *find(void *lib, lookup by_version, int version, size_t i)
 {
     void *p = NULL;
     int status = 0;
-    if (by_version && !by_version(functions[i].name, &p, functions[i].version, 0, &status) && p)
+    if (by_version && functions[i].version <= version && !by_version(functions[i].name, &p, functions[i].version, 0, &status) && p)
         return p;
     return dlsym(lib, functions[i].export);
 }
@@ -32,10 +33,15 @@ static void *find(void *lib, lookup by_version, size_t i)
 static sett_status bind_functions(sett__cuda *c, sett_error *e)
 {
     lookup by_version;
+    sett__cu (*version)(int *);
     void *p = dlsym(c->lib, "cuGetProcAddress_v2");
     memcpy(&by_version, &p, sizeof p);
+    p = dlsym(c->lib, "cuDriverGetVersion");
+    memcpy(&version, &p, sizeof p);
+    if (!p || version(&c->version))
+        c->version = 0;
     for (size_t i = 0; i < SETT__COUNT(functions); i++) {
-        p = find(c->lib, by_version, i);
+        p = find(c->lib, by_version, c->version, i);
         if (!p && functions[i].required)
             return sett__error(e, SETT_E_NO_DEVICE, "the CUDA driver is too old: it has no %s", functions[i].name);
         memcpy((char *)c + functions[i].offset, &p, sizeof p);
@@ -79,8 +85,6 @@ static sett_status start(sett__cuda *c, sett_error *e)
     if (s)
         return s;
     sett__cu r = init(0);
-    if (!r)
-        r = c->driver_version(&c->version);
     if (!r)
         r = c->device_count(&c->count);
     if (!r && c->count == 0)

@@ -397,33 +397,29 @@ static inline sett__cu issue(int (*launch)(const sett__cu_config *, void *, void
     return launch(&o->config, o->function, NULL, o->len ? o->extra : NULL);
 }
 
-static sett__cu issue_entered(sett__cuda *c, order *o, int device)
+/* In the device's context. After a fault it answers what the fault was, as entering then refuses. */
+static SETT__HOT __attribute__((noinline)) sett__cu issue_entered(sett__cuda *c, order *o, int device)
 {
     sett__entered in;
-    int fault = atomic_load_explicit(&c->fault, memory_order_relaxed); /* what entering then refuses */
+    int fault = atomic_load_explicit(&c->fault, memory_order_relaxed);
     sett__cu r = fault ? fault : SETT__CU_INVALID_CONTEXT;
     if (!sett__cuda_enter(c, device, &in, NULL))
         r = issue(c->launch, o);
-    if (atomic_load_explicit(&c->absent, memory_order_relaxed) != in.pushed) /* every thread's launches read that line */
-        atomic_store_explicit(&c->absent, in.pushed, memory_order_relaxed);
     sett__cuda_leave(c, &in);
     return r;
 }
 
-/* A stream that is real knows its context. The default streams (NULL, and the marks 1 and 2) mean the current
- * context's: with one GPU it is right or absent, and absence is an answer of the driver, which costs nothing to wait
- * for (then it is remembered, as the answer itself takes the driver long); with several it is looked at first. */
-static SETT__HOT __attribute__((noinline)) sett_status issue_again(sett__cuda *c, order *o, int device, sett__cu r, sett_error *e)
+/* A stream that is real knows its context. The default streams (NULL, and the marks 1 and 2) mean the current context's, which
+ * only the driver knows: the caller may change it between two launches, and a launch without one would be a failing call. */
+static inline bool here(sett__cuda *c, int device, const void *stream)
 {
-    if ((uintptr_t)o->config.stream <= 2 && (r == SETT__CU_INVALID_CONTEXT || r == SETT__CU_INVALID_HANDLE))
-        r = issue_entered(c, o, device);
-    return sett__cuda_error(c, r, "cuLaunchKernelEx", e);
+    sett__cu_handle current;
+    return (uintptr_t)stream > 2 || (!c->ctx_get(&current) && sett__cuda_owns(c, device, current));
 }
 
-/* Is the stream's context current, or does it not matter? */
-static inline bool here(const sett__cuda *c, const void *stream)
+static inline sett__cu issue_there(sett__cuda *c, int (*launch)(const sett__cu_config *, void *, void **, void **), order *o, int device)
 {
-    return (uintptr_t)stream > 2 || (c->count == 1 && !atomic_load_explicit(&c->absent, memory_order_relaxed));
+    return here(c, device, o->config.stream) ? issue(launch, o) : issue_entered(c, o, device);
 }
 
 void sett__gpu_load(sett__shot *s, const sett__gpu_kernel *k, void *function, int device, const sett__launch_dims *d, size_t params_len)
@@ -457,8 +453,8 @@ SETT__HOT sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *p
     int saved = errno;
     if (s->state != SETT__SHOT_LOADED)
         ask_for(&o, s);
-    sett__cu r = here(s->cuda, stream) ? issue(s->launch, &o) : SETT__CU_INVALID_CONTEXT;
-    sett_status status = r ? issue_again(s->cuda, &o, s->device, r, NULL) : SETT_OK;
+    sett__cu r = issue_there(s->cuda, s->launch, &o, s->device);
+    sett_status status = r ? sett__cuda_error(s->cuda, r, "cuLaunchKernelEx", NULL) : SETT_OK;
     errno = saved;
     return status;
 }
@@ -523,8 +519,8 @@ SETT__HOT sett_status sett__gpu_go(const sett__gpu_kernel *k, void *function, se
     if (k->page)
         sett__gpu_address(k, stream.device, params, len);
     give_order(&o, k, function, stream.handle, d, params, len);
-    sett__cu r = here(k->cuda, stream.handle) ? issue(k->cuda->launch, &o) : SETT__CU_INVALID_CONTEXT;
-    return r ? issue_again(k->cuda, &o, stream.device, r, e) : SETT_OK;
+    sett__cu r = issue_there(k->cuda, k->cuda->launch, &o, stream.device);
+    return r ? sett__cuda_error(k->cuda, r, "cuLaunchKernelEx", e) : SETT_OK;
 }
 
 sett_status sett__gpu_launch(
