@@ -69,6 +69,16 @@ static sett_region copies_alone(sett_build *b, struct sett__copies *u)
     return b->error.status ? sett__poisoned_region(b) : r;
 }
 
+/* What a scalar is known to be, though not by its operation; a constant stays what it is, also in a copy that never runs. */
+static sett_val *between(sett_val *v, int64_t lo, int64_t hi)
+{
+    if (v->head.b->error.status || v->lo == v->hi || lo > v->hi || hi < v->lo)
+        return v;
+    v->lo = v->lo < lo ? lo : v->lo;
+    v->hi = v->hi > hi ? hi : v->hi;
+    return v;
+}
+
 /* lo + U step floor((hi - lo) / (U step)): the difference of hi > lo is exact without a sign. */
 static sett_val *split_at(const struct sett__copies *u, sett_build *b, sett_val *lo, sett_val *hi)
 {
@@ -77,7 +87,8 @@ static sett_val *split_at(const struct sett__copies *u, sett_build *b, sett_val 
     sett_val *n = sett__to(b, u->site, sett__op2(b, u->site, SETT__SUB, 0, hi, lo), whole);
     n = sett__op2(b, u->site, SETT__MUL, 0, sett__op2(b, u->site, SETT__DIV, 0, n, by), by);
     sett_val *at = sett__op2(b, u->site, SETT__ADD, 0, lo, sett__to(b, u->site, n, u->dtype));
-    return sett_where_at(u->site, sett__op2(b, u->site, SETT__LT, 0, lo, hi), sett_arg_v(at), sett_arg_v(lo));
+    sett_val *split = sett_where_at(u->site, sett__op2(b, u->site, SETT__LT, 0, lo, hi), sett_arg_v(at), sett_arg_v(lo));
+    return between(split, lo->lo, hi->hi > lo->hi ? hi->hi : lo->hi);
 }
 
 static sett_region open_copies(sett_build *b, struct sett__copies *u, sett_val *lo, sett_val *hi)
@@ -134,7 +145,11 @@ sett_val *sett_region_next(sett_region *r)
     }
     /* the sum fits, the product alone need not: from INT64_MIN on */
     sett_val *by = number(u, r->b, (int64_t)((uint64_t)u->copy * (uint64_t)u->step + (uint64_t)(u->first ? 0 : u->lo)));
-    return u->first ? sett__op2(r->b, u->site, SETT__ADD, 0, u->first, by) : by;
+    int64_t least;
+    if (!u->first)
+        return by;
+    sett_val *v = sett__op2(r->b, u->site, SETT__ADD, 0, u->first, by);
+    return __builtin_add_overflow(u->first->lo, by->lo, &least) ? v : between(v, least, u->first->hi); /* the round ends below the bound */
 }
 
 bool sett__copies_end(const sett_region *r)

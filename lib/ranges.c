@@ -155,14 +155,14 @@ static range sreg_range(const sett_build *b, const sett__op *op)
     }
 }
 
-/* An induction variable stays below the bound; it can pass the type's end only from there. */
+/* A step that would pass the type's end, or that goes down, ends the loop: so the body sees the variable rise from the first
+ * bound and stay below the second. Only from below zero a step that is negative as a signed number can be taken, as the
+ * large one that it is without a sign. */
 static range loop_range(sett_build *b, const sett__op *op)
 {
     range lo = of(known_at(b, op, 0)), hi = of(known_at(b, op, 1)), step = of(known_at(b, op, 2));
-    range all = all_of((sett_dtype)op->dtype);
-    int64_t end;
-    bool wraps = __builtin_add_overflow(hi.hi, step.hi - 1, &end) || end > all.hi;
-    return (range){wraps ? all.lo : lo.lo, max_of(lo.lo, hi.hi > INT64_MIN ? hi.hi - 1 : hi.hi)};
+    bool rises = lo.lo >= 0 || step.lo >= 0;
+    return (range){rises ? lo.lo : all_of((sett_dtype)op->dtype).lo, max_of(lo.lo, hi.hi > INT64_MIN ? hi.hi - 1 : hi.hi)};
 }
 
 static range unary_range(sett__code code, range a, range all)

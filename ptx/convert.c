@@ -74,6 +74,36 @@ static LLVMValueRef to_int(sett__lower *l, const void *user, LLVMValueRef *in)
     return LLVMBuildTrunc(l->b, v, sett__ir_reg_type(l, to), "");
 }
 
+static LLVMValueRef element(sett__lower *l, LLVMValueRef v, unsigned i)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind ? LLVMBuildExtractElement(l->b, v, sett__ir_int(l->i32, i), "") : v;
+}
+
+/* Elements i and i + 1 of r are those of a pair. */
+static LLVMValueRef put_pair(sett__lower *l, LLVMValueRef r, unsigned i, LLVMValueRef pair)
+{
+    for (unsigned k = 0; k < 2; k++)
+        r = LLVMBuildInsertElement(l->b, r, element(l, pair, k), sett__ir_int(l->i32, i + k), "");
+    return r;
+}
+
+/* Float32 to 16 bits. From sm_80 on one instruction converts two. LLVM would convert one at a time where an element of the
+ * result is also used by itself, so its own conversion of a vector will not do. */
+static LLVMValueRef round_to_16(sett__lower *l, sett_dtype to, LLVMValueRef x)
+{
+    LLVMTypeRef scalar = sett__ir_reg_type(l, to), type = sett__ir_like(scalar, x);
+    bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    if (!vector || l->sm < 80)
+        return LLVMBuildFPTrunc(l->b, x, type, "");
+    const char *name = to == SETT_BF16 ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn";
+    LLVMValueRef r = LLVMGetPoison(type);
+    for (unsigned i = 0; i < LLVMGetVectorSize(type); i += 2) { /* pieces are powers of two */
+        LLVMValueRef in[2] = {element(l, x, i + 1), element(l, x, i)}; /* the first operand is the upper one */
+        r = put_pair(l, r, i, sett__ir_intrinsic(l, name, NULL, in, 2));
+    }
+    return r;
+}
+
 static LLVMValueRef float_to_float(sett__lower *l, sett_dtype from, sett_dtype to, LLVMValueRef x)
 {
     int have = sett_dtype_bits(from), want = sett_dtype_bits(to);
@@ -81,8 +111,9 @@ static LLVMValueRef float_to_float(sett__lower *l, sett_dtype from, sett_dtype t
     if (from == to)
         return x;
     if (have == want) /* f16 and bf16: up exactly, then one rounding */
-        return LLVMBuildFPTrunc(
-            l->b, LLVMBuildFPExt(l->b, x, sett__ir_like(LLVMFloatTypeInContext(l->ctx), x), ""), type, "");
+        return round_to_16(l, to, LLVMBuildFPExt(l->b, x, sett__ir_like(LLVMFloatTypeInContext(l->ctx), x), ""));
+    if (from == SETT_F32 && want == 16)
+        return round_to_16(l, to, x);
     return have < want ? LLVMBuildFPExt(l->b, x, type, "") : LLVMBuildFPTrunc(l->b, x, type, "");
 }
 
@@ -129,11 +160,6 @@ static LLVMValueRef f16_by_bits(sett__lower *l, const struct f8 *f, LLVMValueRef
     r = LLVMBuildOr(l->b, r, sign, "");
     LLVMValueRef nan = LLVMBuildICmp(l->b, LLVMIntUGT, m, sett__ir_int(i16, f->mant == 3 ? 0x7e : 0x7c), "");
     return LLVMBuildBitCast(l->b, LLVMBuildSelect(l->b, nan, sett__ir_int(i16, 0x7fff), r, ""), f16, "");
-}
-
-static LLVMValueRef element(sett__lower *l, LLVMValueRef v, unsigned i)
-{
-    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind ? LLVMBuildExtractElement(l->b, v, sett__ir_int(l->i32, i), "") : v;
 }
 
 /* The hardware does two at a time; the first operand is the upper one. */

@@ -356,6 +356,40 @@ static void record_unrolled(sett_build *b, const void *user)
     }
 }
 
+/* Quotients and remainders of variables from below zero, from a thread's index, and up to the end of the type. */
+static void quotients(sett_build *b, const void *user)
+{
+    const int copies = *(const int *)user;
+    sett_tensor *A = array(b, "A"), *C = array(b, "C"), *D = array(b, "D");
+    sett_val *at = place(b);
+    sett_if (b, sett_lt(at, N)) {
+        sett_val *a = sett_at(A, at), *c = sett_at(C, at), *t = sett_thread_idx(b, 0);
+        sett_tensor *s = sett_var(b, SETT_I32, 1);
+        sett_arg lo[] = {SETT_A(a), SETT_A(t), SETT_A(sett_sub(INT32_MAX, sett_and(a, 31))), SETT_A(-5)};
+        sett_arg hi[] = {SETT_A(c), SETT_A(sett_add(t, c)), SETT_A(INT32_MAX), SETT_A(c)};
+        for (int k = 0; k < 4; k++)
+            sett_for (b, i, lo[k], hi[k], 3, .unroll = copies)
+                sett_set(s, sett_add(sett_mul(sett_at(s, 0), 5), sett_add(sett_floordiv(i, 16), sett_mod(i, 16))), 0);
+        sett_set(D, sett_at(s, 0), at);
+    }
+}
+
+START_TEST(quotients_of_variables)
+{
+    static const int copies[] = {0, 2, 5};
+    static data x;
+    run(quotients, &copies[_i], &x);
+    for (int i = 0; i < N; i++) {
+        int64_t t = i % BLOCK, lo[] = {x.a[i], t, (int64_t)INT32_MAX - (x.a[i] & 31), -5}, hi[] = {x.c[i], t + x.c[i], INT32_MAX, x.c[i]};
+        uint32_t s = 1;
+        for (int k = 0; k < 4; k++)
+            for (int64_t j = lo[k]; j < hi[k]; j += 3)
+                s = s * 5 + (uint32_t)((j >> 4) + j % 16); /* the remainder has the sign of j */
+        CHECK(&x, i, (int32_t)s);
+    }
+}
+END_TEST
+
 START_TEST(unrolled_loops)
 {
     static const unroll how[] = {{2, 1, 0, 0}, {4, 1, 0, 0}, {3, 2, 0, 0}, {7, 5, 0, 0}, {64, 1, 0, 0}, {0, 1, 1, 0}, {0, 4, 1, 0},
@@ -380,6 +414,7 @@ void conform_add_control(TCase *t)
     tcase_add_test(t, while_loops);
     tcase_add_test(t, warps_wait);
     tcase_add_loop_test(t, unrolled_loops, 0, 9);
+    tcase_add_loop_test(t, quotients_of_variables, 0, 3);
     tcase_add_test(t, loops_and_branches);
     tcase_add_loop_test(t, deep_nesting, 0, 6);
     tcase_add_test(t, index_types);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole bodies, and the instructions that an expert would write for them. */
+#define SETT_SHORT
+#include "match.h"
+#include "rig.h"
+#include "suite.h"
+#include <sett/sett.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *ptx_of(sett_body body, const void *user, const char *target)
+{
+    sett_engine *e;
+    sett_kernel *k;
+    sett_error err;
+    sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    sett_compile_options opt = {.size = sizeof opt, .target = target, .user = user, .ptx_only = true};
+    sett_kernel_info info = {.size = sizeof info};
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+    ck_assert_msg(!sett_compile(e, body, &opt, &k, &err), "%s", err.text);
+    ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
+    char *text = strdup(info.ptx);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+    return text;
+}
+
+static int count(const char *text, const char *what)
+{
+    int n = 0;
+    for (; (text = strstr(text, what)); text++)
+        n++;
+    return n;
+}
+
+/* ---- pairs -------------------------------------------------------------------------------------------- */
+/* H = X + R, rounded; Y = H max(H): what is stored is also used, each element by itself. */
+static void residual(sett_build *b, const void *user)
+{
+    const sett_dtype type = *(const sett_dtype *)user;
+    sett_tensor *t[4], *v[4];
+    sett_block(b, 32);
+    for (int i = 0; i < 4; i++) {
+        t[i] = sett_param(b, &"X\0R\0H\0Y"[2 * i], type, sett_make_layout(b, T(256)), .align = 16);
+        v[i] = sett_local_tile(t[i], T1(8), T1(sett_thread_idx(b, 0)));
+    }
+    sett_val *h = sett_to(sett_add(sett_to(sett_load(v[0]), SETT_F32), sett_to(sett_load(v[1]), SETT_F32)), type);
+    sett_store(v[2], h);
+    sett_val *f = sett_to(h, SETT_F32);
+    sett_store(v[3], sett_to(sett_mul(f, sett_reduce(f, SETT_MAX, 0.0)), type));
+}
+
+START_TEST(rounded_in_pairs)
+{
+    static const struct {
+        sett_dtype type;
+        const char *target, *two, *one;
+    } cases[] = {{SETT_BF16, "sm_90a", "cvt.rn.bf16x2.f32", "cvt.rn.bf16.f32"}, {SETT_F16, "sm_90a", "cvt.rn.f16x2.f32", "cvt.rn.f16.f32"},
+        {SETT_BF16, "sm_80", "cvt.rn.bf16x2.f32", "cvt.rn.bf16.f32"}, {SETT_F16, "sm_80", "cvt.rn.f16x2.f32", "cvt.rn.f16.f32"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = ptx_of(residual, &cases[i].type, cases[i].target);
+        ck_assert_msg(count(text, cases[i].two) == 8 && count(text, cases[i].one) == 0, "%s", text);
+        ck_assert_int_eq(count(text, "ld.global.v4"), 2);
+        ck_assert_int_eq(count(text, "st.global.v4"), 2);
+        free(text);
+    }
+}
+END_TEST
+
+SUITE_IN_ROOT(bodies, rounded_in_pairs)
