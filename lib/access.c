@@ -7,18 +7,20 @@
  *     one test and one wide access, if they are all inside or all outside; else
  *     if (all inside and aligned) one wide access, else a guarded narrow one for each part,
  * with one branch around the wide ones of all accesses, which is the one that full blocks take.
+ * Elements that lie in one place, by a stride of 0, are loaded once: where their predicates differ, if one of them holds,
+ * and those whose own does not are given the fill.
  * What is loaded in a region reaches the code after it through an rmem temporary. */
 #include "lib.h"
 #include <string.h>
 
 #define WIDEST 16     /* bytes of one access */
 #define WORTH 8       /* bytes of one access that need no branch to be made wider */
-#define MOST_WIDE 16u /* elements of one */
 #define SHARED 16u    /* accesses under one shared test */
 
 typedef struct piece {
-    uint32_t first, n, narrow;
-} piece; /* spots; narrow < n: wide if a test allows */
+    uint32_t first, n, narrow; /* spots */
+    bool test;                 /* all of them at once, under no predicate, if a test allows */
+} piece;
 typedef struct access {
     sett__ctx c;
     const sett__move *m;
@@ -27,8 +29,10 @@ typedef struct access {
     uint32_t bytes; /* of an element */
     sett__places p;
     sett__spot *spot;
-    uint32_t n;     /* spots: elements, less those that lie in one place */
-    uint32_t *slot; /* loads: element to spot */
+    uint32_t n;      /* spots: elements, less those that lie in one place */
+    uint32_t *first; /* results of spot i: from first[i] to below first[i + 1]. A load has one for each predicate of a place */
+    uint32_t *kind;  /* of a result: the element of the predicate */
+    uint32_t *slot;  /* loads: element to result */
     const struct sett__pred *less;
     uint32_t pred; /* op of another predicate, SETT__TRUE: none */
     uint32_t *map; /* element to element of the predicate */
@@ -141,33 +145,66 @@ static bool take_pred(access *a)
 }
 
 /* ---- order -------------------------------------------------------------------------------- */
-/* Elements in one place: a load needs one of them, of a store the last stays; atomics do all. */
+/* The result of the last spot under a predicate. known: of a predicate, the result that it was last found for, plus 1. */
+static uint32_t result_of(access *a, uint32_t kind, uint32_t *known)
+{
+    uint32_t *end = &a->first[a->n];
+    if (known[kind] <= a->first[a->n - 1]) {
+        a->kind[*end] = kind;
+        known[kind] = ++*end;
+    }
+    return known[kind] - 1;
+}
+
+/* Elements in one place: a load needs one of them, whatever their predicates; of a store the last stays of those that have
+ * one predicate; atomics do all. */
 static bool take_spots(access *a)
 {
-    a->spot = sett__spots(&a->c, &a->p, a->map);
-    a->slot = sett__new(a->c.b, a->p.n * sizeof *a->slot);
-    if (!a->spot || !a->slot)
+    sett_build *b = a->c.b;
+    bool load = is_load(a);
+    a->spot = sett__spots(&a->c, &a->p, load ? NULL : a->map);
+    a->slot = sett__new(b, a->p.n * sizeof *a->slot);
+    a->kind = sett__new(b, a->p.n * sizeof *a->kind);
+    a->first = sett__new(b, (a->p.n + 1) * sizeof *a->first);
+    uint32_t *known = sett__new(b, (a->map ? a->m->pred->n : 1) * sizeof *known);
+    if (!a->spot || b->error.status)
         return false;
     for (uint32_t i = 0; i < a->p.n; i++) {
         sett__spot s = a->spot[i], *last = a->n ? &a->spot[a->n - 1] : NULL;
         bool same = last && !a->m->atomic && last->group == s.group && last->imm == s.imm && last->kind == s.kind;
-        if (!same)
+        if (!same) {
             a->spot[a->n++] = s;
-        else if (!is_load(a))
+            a->first[a->n] = a->first[a->n - 1];
+        } else if (!load) {
             *last = s;
-        a->slot[s.elem] = a->n - 1;
+        }
+        a->slot[s.elem] = result_of(a, a->map ? a->map[s.elem] : 0, known);
     }
     return true;
 }
 
-/* Lazy predicates decide for several elements together; of others each access takes one bit. */
+static uint32_t results(const access *a, uint32_t first, uint32_t n) /* of n spots */
+{
+    return a->first[first + n] - a->first[first];
+}
+
+static const uint32_t *kinds(const access *a, uint32_t first)
+{
+    return a->kind + a->first[first];
+}
+
+static bool same_kinds(const access *a, uint32_t x, uint32_t y)
+{
+    uint32_t n = results(a, x, 1);
+    return n == results(a, y, 1) && !memcmp(kinds(a, x), kinds(a, y), n * sizeof *a->kind);
+}
+
+/* Lazy predicates decide for several elements together; of others an access takes what its first spot does. */
 static uint32_t run_at(const access *a, uint32_t first)
 {
-    if (!a->less)
-        return sett__run(a->spot + first, a->n - first);
     uint32_t n = 1;
     const sett__spot *s = a->spot + first;
-    while (first + n < a->n && s[n].group == s->group && s[n].imm == s->imm + n)
+    while (first + n < a->n && s[n].group == s->group && s[n].imm == s->imm + n && (a->less || same_kinds(a, first, first + n)))
         n++;
     return n;
 }
@@ -183,17 +220,13 @@ static uint32_t align_of(const access *a, uint32_t spot)
     return sett__align_at(a->t, a->bytes, base_of(a, spot), a->spot[spot].imm);
 }
 
-static void pred_elements(const access *a, uint32_t first, uint32_t n, uint32_t *elem)
-{
-    for (uint32_t i = 0; i < n; i++)
-        elem[i] = a->map[a->spot[first + i].elem];
-}
-
+/* Does one predicate decide for all results of n spots? */
 static bool alike(const access *a, uint32_t first, uint32_t n)
 {
-    uint32_t elem[MOST_WIDE];
-    pred_elements(a, first, n, elem);
-    return n == 1 || sett__pred_alike(&a->c, a->less, elem, n);
+    uint32_t all = results(a, first, n);
+    if (!a->less)
+        return results(a, first, 1) == 1;
+    return all == 1 || sett__pred_alike(&a->c, a->less, kinds(a, first), all);
 }
 
 /* Of each part of n spots. */
@@ -242,7 +275,7 @@ static uint32_t widest(const access *a)
 static piece choose(access *a, uint32_t first, uint32_t left)
 {
     if (a->t->space == SETT_RMEM && base_of(a, first).kind == SETT_INT && a->pred == SETT__TRUE)
-        return (piece){first, left, left}; /* registers: no address, no limit */
+        return (piece){first, left, left, false}; /* registers: no address, no limit */
     uint32_t most = 1, proven = 1, hope, align = align_of(a, first);
     while (most * 2 <= left && most * 2 * a->bytes <= widest(a))
         most *= 2;
@@ -251,12 +284,12 @@ static piece choose(access *a, uint32_t first, uint32_t left)
     if (proven < most)
         lose(a, first, proven, most, false);
     if (!a->less)
-        return (piece){first, proven, proven};
+        return (piece){first, proven, proven, false};
     uint32_t sure = proven;
     while (sure > 1 && !alike(a, first, sure))
         sure /= 2;
-    if (sure == most || (sure > 1 && sure * a->bytes >= WORTH))
-        return (piece){first, sure, sure};
+    if ((sure == most && alike(a, first, sure)) || (sure > 1 && sure * a->bytes >= WORTH))
+        return (piece){first, sure, sure, false};
     hope = sett__width_hope(a->t, a->bytes, base_of(a, first), a->spot[first].imm, most);
     if (hope < proven)
         hope = proven;
@@ -264,9 +297,9 @@ static piece choose(access *a, uint32_t first, uint32_t left)
         lose(a, first, sure, hope, true);
     if (hope < sure)
         hope = sure;
-    while (!parts_alike(a, first, hope, sure)) /* one that straddles two rows has two tests */
+    while (sure > 1 && !parts_alike(a, first, hope, sure)) /* one that straddles two rows has two tests */
         sure /= 2;
-    return (piece){first, hope, sure};
+    return (piece){first, hope, sure, sure < hope || !alike(a, first, 1)};
 }
 
 /* Is it only the predicate that parts adjacent elements? */
@@ -274,7 +307,7 @@ static bool parted_by_pred(const access *a)
 {
     for (uint32_t i = 0; i + 1 < a->n; i++) {
         const sett__spot *s = a->spot + i;
-        if (s[1].group == s->group && s[1].imm == s->imm + 1 && s[1].kind != s->kind)
+        if (s[1].group == s->group && s[1].imm == s->imm + 1 && !same_kinds(a, i, i + 1))
             return true;
     }
     return false;
@@ -292,7 +325,7 @@ static bool plan(access *a)
         while (at < end) {
             piece p = choose(a, at, end - at);
             a->piece[a->n_piece++] = p;
-            a->note.split += p.narrow < p.n;
+            a->note.split += p.test;
             a->note.count[31 - __builtin_clz(p.n * a->bytes)]++;
             at += p.n;
         }
@@ -319,7 +352,7 @@ static uint32_t boolean(uint32_t op) /* of a guard: no operand if it is known to
 /* The part of a value that n spots take. */
 static uint32_t chunk(const access *a, const sett_val *val, uint32_t first, uint32_t n)
 {
-    uint32_t small[MOST_WIDE], *idx = n <= MOST_WIDE ? small : sett__new(a->c.b, n * sizeof *idx);
+    uint32_t small[16], *idx = n <= SETT__COUNT(small) ? small : sett__new(a->c.b, n * sizeof *idx);
     bool whole = n == val->n;
     if (val->n == 1)
         return n == 1 ? val->id : sett__splat(a->c.b, a->c.site, val->id, n);
@@ -357,6 +390,7 @@ static uint32_t touch(const access *a, uint32_t first, uint32_t n, uint32_t guar
 
 static void keep(access *a, uint32_t first, uint32_t id)
 {
+    uint32_t at = a->first[first];
     if (a->tmp == SETT__NONE) {
         *a->part++ = id;
         return;
@@ -364,32 +398,82 @@ static void keep(access *a, uint32_t first, uint32_t id)
     const uint32_t args[4] = {a->tmp, SETT__NONE, SETT__NONE, id};
     sett__record(a->c.b, a->c.site,
         &(sett__emit){.code = SETT__STORE,
-            .imm = first,
+            .imm = at,
             .n_args = 4,
             .args = args,
-            .sub = (uint8_t)__builtin_ctz(first * a->bytes | 32)});
+            .sub = (uint8_t)__builtin_ctz(at * a->bytes | 32)});
 }
 
-static void guarded(access *a, uint32_t first, uint32_t n, uint32_t guard)
+/* The results of n spots, of which one each was loaded. */
+static uint32_t spread(const access *a, uint32_t first, uint32_t n, uint32_t id)
 {
-    if (guard == SETT__FALSE && gives(a))
-        keep(a, first, n == 1 ? a->fill : sett__splat(a->c.b, a->c.site, a->fill, n));
-    else if (gives(a))
-        keep(a, first, touch(a, first, n, guard));
-    else if (guard != SETT__FALSE)
-        touch(a, first, n, guard);
+    uint32_t all = results(a, first, n), at = 0, *index = all == n ? NULL : sett__new(a->c.b, all * sizeof *index);
+    if (!index)
+        return id;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = results(a, first + i, 1); k; k--)
+            index[at++] = i;
+    return sett__pick(a->c.b, a->c.site, id, index, all);
 }
 
+/* Whether one result's predicate holds. */
+static uint32_t test_of(const access *a, uint32_t kind, bool stay)
+{
+    if (a->less)
+        return sett__pred_all(&a->c, a->less, &kind, 1, stay);
+    return a->pred == SETT__TRUE || a->c.b->op[a->pred].n == 1 ? a->pred : sett__pick(a->c.b, a->c.site, a->pred, &kind, 1);
+}
+
+/* What was loaded since one of the results' predicates holds: the fill where theirs do not. */
+static uint32_t choice(const access *a, uint32_t first, uint32_t n, uint32_t id)
+{
+    uint32_t all = results(a, first, n), *test = sett__new(a->c.b, all * sizeof *test);
+    for (uint32_t i = 0; test && i < all; i++) {
+        test[i] = test_of(a, kinds(a, first)[i], true);
+        if (test[i] == SETT__TRUE || test[i] == SETT__FALSE)
+            test[i] = sett__const_bits(a->c.b, a->c.site, SETT_BOOL, test[i] == SETT__TRUE)->id;
+    }
+    uint32_t cond = test ? record(a, SETT__PACK, SETT_BOOL, all, test, (int)all) : 0;
+    return record(a, SETT__SELECT, a->dtype, all, (const uint32_t[]){cond, id, a->fill}, 3);
+}
+
+static void guarded(access *a, uint32_t first, uint32_t n, uint32_t guard, bool mixed)
+{
+    uint32_t id;
+    if (!gives(a)) {
+        if (guard != SETT__FALSE)
+            touch(a, first, n, guard);
+        return;
+    }
+    if (guard == SETT__FALSE)
+        id = sett__splat(a->c.b, a->c.site, a->fill, results(a, first, n));
+    else
+        id = spread(a, first, n, touch(a, first, n, guard));
+    keep(a, first, mixed && guard != SETT__FALSE ? choice(a, first, n, id) : id);
+}
+
+/* Holds the predicate of all results of n spots? */
 static uint32_t guard_of(const access *a, uint32_t first, uint32_t n, bool stay)
 {
-    uint32_t elem[MOST_WIDE];
-    if (a->less) {
-        pred_elements(a, first, n, elem);
-        return sett__pred_all(&a->c, a->less, elem, n, stay);
+    if (a->less)
+        return sett__pred_all(&a->c, a->less, kinds(a, first), results(a, first, n), stay);
+    return test_of(a, *kinds(a, first), stay);
+}
+
+/* An access under what it needs: that the predicate of one of its results holds. */
+static void record_part(access *a, uint32_t first, uint32_t n, bool stay)
+{
+    if (alike(a, first, n)) {
+        guarded(a, first, n, guard_of(a, first, n, stay), false);
+        return;
     }
-    if (a->pred == SETT__TRUE || a->c.b->op[a->pred].n == 1)
-        return a->pred;
-    return sett__pick(a->c.b, a->c.site, a->pred, &a->map[a->spot[first].elem], 1);
+    uint32_t all = results(a, first, 1), any = SETT__FALSE;
+    if (a->less)
+        any = sett__pred_any(&a->c, a->less, kinds(a, first), all, stay);
+    else
+        for (uint32_t i = 0; i < all; i++)
+            any = sett__or(&a->c, any, test_of(a, kinds(a, first)[i], stay), stay);
+    guarded(a, first, n, any, true);
 }
 
 /* (base + imm) & (n - 1) == 0, with imm on the other side: accesses share the AND. */
@@ -415,7 +499,7 @@ static uint32_t wide_test(const access *a, const piece *p)
 static void narrow(access *a, const piece *p)
 {
     for (uint32_t i = 0; i < p->n; i += p->narrow)
-        guarded(a, p->first + i, p->narrow, guard_of(a, p->first + i, p->narrow, true));
+        record_part(a, p->first + i, p->narrow, true);
 }
 
 typedef void (*arm)(access *, const piece *first, const piece *end);
@@ -442,8 +526,8 @@ static void branch(access *a, uint32_t cond, arm then, arm otherwise, const piec
 static void wide_arm(access *a, const piece *p, const piece *end)
 {
     for (; p < end; p++)
-        if (p->narrow < p->n)
-            guarded(a, p->first, p->n, SETT__TRUE);
+        if (p->test)
+            guarded(a, p->first, p->n, SETT__TRUE, false);
 }
 
 static void narrow_arm(access *a, const piece *p, const piece *end)
@@ -455,8 +539,18 @@ static void narrow_arm(access *a, const piece *p, const piece *end)
 static void each_arm(access *a, const piece *p, const piece *end)
 {
     for (; p < end; p++)
-        if (p->narrow < p->n)
+        if (p->test)
             branch(a, wide_test(a, p), wide_arm, narrow_arm, p, p + 1);
+}
+
+/* Where the shared test failed: one place needs no test of its own. */
+static void rest_arm(access *a, const piece *p, const piece *end)
+{
+    for (; p < end; p++)
+        if (p->test && p->n == 1)
+            narrow(a, p);
+        else
+            each_arm(a, p, p + 1);
 }
 
 /* The accesses that need a test share one, for blocks inside: their loads then follow one
@@ -466,14 +560,14 @@ static void record_pieces(access *a)
     const piece *p = a->piece, *end = p + a->n_piece;
     uint32_t all = SETT__TRUE;
     for (; p < end && !a->c.b->error.status; p++)
-        if (p->narrow == p->n)
-            guarded(a, p->first, p->n, guard_of(a, p->first, p->n, false));
+        if (!p->test)
+            record_part(a, p->first, p->n, false);
         else if (a->note.split <= SHARED)
             all = sett__and(&a->c, all, wide_test(a, p), false);
     if (!a->note.split || a->c.b->error.status)
         return;
     if (a->note.split > 1 && a->note.split <= SHARED)
-        branch(a, all, wide_arm, each_arm, a->piece, end);
+        branch(a, all, wide_arm, rest_arm, a->piece, end);
     else
         each_arm(a, a->piece, end);
 }
@@ -486,10 +580,11 @@ static uint32_t gather(access *a)
     uint32_t *parts = sett__new(b, a->n_piece * sizeof *parts), id;
     if (!parts)
         return 0;
+    uint32_t all = a->first[a->n];
     a->part = parts;
     a->tmp = SETT__NONE;
     if (a->note.split)
-        a->tmp = record(a, SETT__RMEM, a->dtype, a->n, NULL, 0);
+        a->tmp = record(a, SETT__RMEM, a->dtype, all, NULL, 0);
     record_pieces(a);
     if (b->error.status)
         return 0;
@@ -497,13 +592,13 @@ static uint32_t gather(access *a)
         id = sett__record(b, a->c.site,
             &(sett__emit){.code = SETT__LOAD,
                 .dtype = a->dtype,
-                .n = a->n,
+                .n = all,
                 .sub = 5,
                 .n_args = 4,
                 .args = (const uint32_t[]){a->tmp, SETT__NONE, SETT__NONE, SETT__NONE}});
     else
-        id = a->n_piece == 1 ? parts[0] : record(a, SETT__PACK, a->dtype, a->n, parts, (int)a->n_piece);
-    bool straight = a->n == a->p.n;
+        id = a->n_piece == 1 ? parts[0] : record(a, SETT__PACK, a->dtype, all, parts, (int)a->n_piece);
+    bool straight = all == a->p.n;
     for (uint32_t i = 0; i < a->p.n; i++)
         straight = straight && a->slot[i] == i;
     return straight ? id : sett__pick(b, a->c.site, id, a->slot, a->p.n);
@@ -587,6 +682,8 @@ uint32_t sett__access(const sett__ctx *c, const sett__move *m)
         return 0;
     a->note.t = a->t;
     a->note.bytes = (uint8_t)a->bytes;
+    a->note.places = is_load(a) && a->n < a->p.n ? a->n : 0;
+    a->note.elements = a->p.n;
     if (a->t->space == SETT_RMEM)
         a->note.lost = fixed ? SETT__LOST_NOTHING : SETT__LOST_RMEM;
     if (a->t->space != SETT_RMEM || !fixed)

@@ -469,10 +469,9 @@ typedef struct sett__places { uint32_t n, n_group, *group; sett_arg *base; int64
 bool sett__places_of(const sett__ctx *, const sett__axes *, sett_arg origin, sett__places *);
 bool sett__tensor_places(const sett__ctx *, const sett_tensor *, sett__places *); /* offsets from the root */
 /* Elements in order of place, of each group layer by layer: in one, a place has elements of one kind. A layer's places
- * are among those of the layer below. Of sett__run, those of different kinds are never accessed together. */
+ * are among those of the layer below. */
 typedef struct sett__spot { uint32_t group, elem, kind, layer; int64_t imm; } sett__spot;
 sett__spot *sett__spots(const sett__ctx *, const sett__places *, const uint32_t *kind_or_null);
-uint32_t sett__run(const sett__spot *, uint32_t n); /* spots from the first that are adjacent and of its kind */
 /* Do n elements of `bytes` at base + imm lie in the tensor's memory, as far as a build can know? Else it fails. */
 bool sett__inside(const sett__ctx *, const sett_tensor *, sett_arg base, int64_t imm, uint32_t n, uint32_t bytes);
 /* The power of two that base + imm elements from the root is known to be a multiple of, in bytes. */
@@ -485,14 +484,16 @@ uint32_t sett__width_hope(const sett_tensor *, uint32_t bytes, sett_arg base, in
  * Any other value is given back. Whoever reads val->id calls it first; it never gives NULL. */
 const sett_val *sett__materialise(sett_site, const sett_val *);
 /* Of elements `elem` of a lazy predicate: are they all inside or all outside, whatever the coordinates? And the
- * Boolean op "all inside", which may be known: SETT__TRUE, SETT__FALSE. */
+ * Boolean ops "all inside" and "one of them inside", which may be known: SETT__TRUE, SETT__FALSE. */
 #define SETT__TRUE (SETT__NONE - 1)
 #define SETT__FALSE (SETT__NONE - 2)
 bool sett__pred_alike(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n);
 uint32_t sett__pred_all(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n, bool stay);
+uint32_t sett__pred_any(const sett__ctx *, const struct sett__pred *, const uint32_t *elem, uint32_t n, bool stay);
 /* sett_and of a lazy predicate and a scalar, or another one of its shape: lazy too. NULL: these are others. */
 sett_val *sett__pred_and(const sett__ctx *, sett_arg, sett_arg);
 uint32_t sett__and(const sett__ctx *, uint32_t x, uint32_t y, bool stay); /* of Boolean ops or SETT__TRUE, SETT__FALSE */
+uint32_t sett__or(const sett__ctx *, uint32_t x, uint32_t y, bool stay);
 
 /* ---- access.c, copy.c ------------------------------------------------------------------------------------------- */
 /* One load or store of a whole view. Loads: val NULL; stores: fill unused. pred may be NULL. shape: what pred broadcasts over (the tensor's where it is absent: NULL). */
@@ -535,6 +536,8 @@ typedef struct sett__note {
     uint32_t split;        /* of them wide only if a test at run time allows */
     uint32_t have, need;   /* bytes, of the first access that lost width */
     uint8_t lost, bytes;   /* SETT__LOST_*; of an element */
+    uint32_t places;       /* a load of fewer places than elements, by a stride of 0: how many; else 0 */
+    uint32_t elements;     /* then */
     bool element;          /* of sett__note_element */
     sett_arg base;         /* LOST_BASE: its offset */
     int64_t imm;           /* LOST_CONSTANT: the constant */

@@ -65,6 +65,17 @@ uint32_t sett__and(const sett__ctx *c, uint32_t x, uint32_t y, bool stay)
         &(sett__emit){.code = SETT__AND, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args, .stay = stay});
 }
 
+uint32_t sett__or(const sett__ctx *c, uint32_t x, uint32_t y, bool stay)
+{
+    if (x == SETT__FALSE || y == SETT__TRUE || x == y)
+        return y;
+    if (y == SETT__FALSE || x == SETT__TRUE)
+        return x;
+    const uint32_t args[2] = {x, y};
+    return sett__record(c->b, c->site,
+        &(sett__emit){.code = SETT__OR, .dtype = SETT_BOOL, .n = 1, .n_args = 2, .args = args, .stay = stay});
+}
+
 /* The smallest and largest k of the elements that are in the group of elem[i]. */
 static void span_of(const bound *l, const uint32_t *elem, uint32_t n, uint32_t i, int64_t *lo, int64_t *hi)
 {
@@ -133,6 +144,33 @@ uint32_t sett__pred_all(const sett__ctx *c, const struct sett__pred *p, const ui
         }
     }
     return sett__and(c, all, p->guard, stay);
+}
+
+/* Is element `of` inside wherever element i is? */
+static bool implies(const struct sett__pred *p, uint32_t i, uint32_t of)
+{
+    for (int k = 0; k < p->n; k++) {
+        const sett__places *at = &p->leaf[k].at;
+        if (at->group[i] != at->group[of] || at->imm[i] < at->imm[of])
+            return false;
+    }
+    return true;
+}
+
+/* Of a box of coordinates the lowest corner is inside if any is. */
+uint32_t sett__pred_any(const sett__ctx *c, const struct sett__pred *p, const uint32_t *elem, uint32_t n, bool stay)
+{
+    uint32_t low = elem[0], any = SETT__FALSE;
+    bool corner = true;
+    for (uint32_t i = 1; i < n; i++)
+        low = implies(p, low, elem[i]) ? elem[i] : low;
+    for (uint32_t i = 0; i < n && corner; i++)
+        corner = implies(p, elem[i], low);
+    if (corner)
+        return sett__pred_all(c, p, &low, 1, stay);
+    for (uint32_t i = 0; i < n; i++)
+        any = sett__or(c, any, sett__pred_all(c, p, &elem[i], 1, stay), stay);
+    return any;
 }
 
 /* ---- making ------------------------------------------------------------------------------ */

@@ -9,7 +9,7 @@
 static bool same(const sett__note *x, const sett__note *y)
 {
     return x->site == y->site && x->t && y->t && x->t->root == y->t->root && x->lost == y->lost && x->have == y->have &&
-           x->need == y->need && x->split == y->split && !memcmp(x->count, y->count, sizeof x->count);
+           x->need == y->need && x->split == y->split && x->places == y->places && x->elements == y->elements && !memcmp(x->count, y->count, sizeof x->count);
 }
 
 void sett__note_add(const sett__ctx *c, sett__note *given)
@@ -79,6 +79,8 @@ static void put_widths(const sett__note *note, line *l)
         put(l, " where a test finds all of its elements inside (and aligned), else by element");
     else if (note->split)
         put(l, ", %u of them where a test finds all of its elements inside (and aligned), else by element", note->split);
+    if (note->places)
+        put(l, "; %u elements lie in %u places, by a stride of 0, and each place is loaded once", note->elements, note->places);
 }
 
 /* The symbol, among those that an offset is made of, that is not known to be a multiple of div. */

@@ -263,14 +263,6 @@ sett__spot *sett__spots(const sett__ctx *c, const sett__places *p, const uint32_
     return spot;
 }
 
-uint32_t sett__run(const sett__spot *spot, uint32_t n)
-{
-    uint32_t i = 1;
-    while (i < n && spot[i].group == spot[0].group && spot[i].kind == spot[0].kind && spot[i].imm == spot[0].imm + i)
-        i++;
-    return i;
-}
-
 bool sett__inside(const sett__ctx *c, const sett_tensor *t, sett_arg base, int64_t imm, uint32_t n, uint32_t bytes)
 {
     if (base.kind != SETT_INT)

@@ -59,7 +59,7 @@ START_TEST(rounded_in_pairs)
         {SETT_BF16, "sm_80", "cvt.rn.bf16x2.f32", "cvt.rn.bf16.f32"}, {SETT_F16, "sm_80", "cvt.rn.f16x2.f32", "cvt.rn.f16.f32"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = ptx_of(residual, &cases[i].type, cases[i].target);
-        ck_assert_msg(count(text, cases[i].two) == 8 && count(text, cases[i].one) == 0, "%s", text);
+        ck_assert_msg(count(text, cases[i].two) == 8 && count(text, cases[i].one) == 0, "%.3000s", text);
         ck_assert_int_eq(count(text, "ld.global.v4"), 2);
         ck_assert_int_eq(count(text, "st.global.v4"), 2);
         free(text);
@@ -67,4 +67,45 @@ START_TEST(rounded_in_pairs)
 }
 END_TEST
 
-SUITE_IN_ROOT(bodies, rounded_in_pairs)
+/* ---- a stride of 0 -------------------------------------------------------------------------------------- */
+/* Y = X S, a thread two rows of eight, a scale a row. ragged: neither extent is known to be a multiple of anything. */
+typedef struct scaled {
+    bool pred, ragged, boolean;
+} scaled;
+
+static sett_tensor *tile(sett_build *b, sett_tensor *t)
+{
+    return sett_local_tile(t, T(2, 8), T(sett_block_idx(b, 0), sett_thread_idx(b, 0)));
+}
+
+static void scale_rows(sett_build *b, const void *user)
+{
+    const scaled *s = user;
+    sett_val *M = sett_sym(b, "M", .div = s->ragged ? 1 : 2), *N = sett_sym(b, "N", .div = s->ragged ? 1 : 8), *ld = sett_sym(b, "LD");
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, sett_mul(M, 2), sett_mul(N, 8)), .align = 16);
+    sett_tensor *S = sett_param(b, "S", SETT_F32, sett_make_layout(b, T(M, N), T(ld, 0)));
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, sett_mul(M, 2), sett_mul(N, 8)), .align = 16);
+    sett_grid(b, sett_ceil_div(M, 2));
+    sett_block(b, 32);
+    sett_val *x = sett_load(tile(b, X)), *in = sett_elem_less(tile(b, sett_identity_tensor(b, M, N)), T(M, N));
+    if (s->boolean)
+        in = sett_gt(x, 0.0);
+    sett_store(tile(b, Y), sett_mul(x, sett_load(tile(b, S), .pred = s->pred ? in : NULL, .fill = 3)));
+}
+
+START_TEST(scales_load_once)
+{
+    static const struct {
+        scaled s;
+        int loads; /* of the arm for what is all inside, and of the others */
+    } cases[] = {{{false, false, false}, 6}, {{true, false, false}, 6}, {{true, false, true}, 6}, {{true, true, false}, 8}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = ptx_of(scale_rows, &cases[i].s, "sm_90a");
+        ck_assert_msg(count(text, "ld.global.v4") == 4, "%.3000s", text);
+        ck_assert_msg(count(text, "ld.global") == cases[i].loads, "%d, not %d in\n%.3000s", count(text, "ld.global"), cases[i].loads, text);
+        free(text);
+    }
+}
+END_TEST
+
+SUITE_IN_ROOT(bodies, rounded_in_pairs, scales_load_once)

@@ -126,7 +126,7 @@ START_TEST(conjunctions)
 }
 END_TEST
 
-/* A row for all rows: under a predicate its elements at one address, each with a bound of its own, are as many rows. */
+/* A row for all rows: its elements at one address, each with a predicate of its own, are loaded once. */
 typedef struct bias {
     int div;
     bool rows_first, by_row;
@@ -163,10 +163,10 @@ START_TEST(broadcast_rows_stay_wide)
         bias user;
         const char *line;
     } lines[] = {
-        {{256, false, false}, "B ((8,2)):((1,0)): 2 x 16 bytes\n"},
-        {{256, true, false}, "B ((2,8)):((0,1)): 2 x 16 bytes\n"},
-        {{1, false, false}, "B ((8,2)):((1,0)): 2 x 16 bytes where a test finds"},
-        {{256, false, true}, "B ((8,2)):((1,0)): 2 x 16 bytes\n"},
+        {{256, false, false}, "B ((8,2)):((1,0)): 1 x 16 bytes; 16 elements lie in 8 places, by a stride of 0, and each place is loaded once\n"},
+        {{256, true, false}, "B ((2,8)):((0,1)): 1 x 16 bytes; 16 elements lie in 8 places"},
+        {{1, false, false}, "B ((8,2)):((1,0)): 1 x 16 bytes where a test finds all of its elements inside (and aligned), else by element; 16 elements lie in 8"},
+        {{256, false, true}, "B ((8,2)):((1,0)): 1 x 16 bytes; 16 elements lie in 8 places"},
     };
     for (size_t i = 0; i < SETT__COUNT(lines); i++) {
         sett_build *b = sett__build_new(NULL, true);
