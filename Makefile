@@ -188,14 +188,14 @@ $(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(B)/obj/tests
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
 # Of an archive only what a target calls is linked: the fewer the counters, the more a second.
-$(B)/fuzzed.a: $(patsubst %,$(B)/obj/tests/%.o,fuzz_targets fuzz_cache fuzz_warm law law_algebra law_dynamic law_range law_tiles) $(B)/obj/tools/size.o
+$(B)/fuzzed.a: $(patsubst %,$(B)/obj/tests/%.o,fuzz_targets fuzz_tape fuzz_cache fuzz_warm law law_algebra law_dynamic law_range law_tiles) $(B)/obj/tools/size.o
 	@rm -f $@; mkdir -p $(@D)
 	$(call Q,AR)ar rcs $@ $^
 FUZZED := $(B)/fuzzed.a $(B)/libsett.a
 $(B)/fuzz-replay: $(B)/obj/tests/fuzz_replay.o $(FUZZED)
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/fuzz-%: tests/fuzz.c $(FUZZED)
-	$(call Q,LD)$(CC) $(CFLAGS) -DFUZZ=fuzz_$* $(LDFLAGS) -fsanitize=fuzzer -Wl,--gc-sections,-z,start-stop-gc -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(CFLAGS) -DFUZZ=fuzz_$* $(if $(filter tape_bytes,$*),-DFUZZ_TAPE) $(LDFLAGS) -fsanitize=fuzzer -Wl,--gc-sections,-z,start-stop-gc -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
 
 # Branch coverage of the readers of untrusted files: they alone are compiled for it, and go before the library's own.
 COVER := build/coverage

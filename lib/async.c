@@ -173,7 +173,7 @@ static void record(const copies *x, uint32_t first, uint32_t n, uint32_t guard)
     if (b->error.status || (guard == SETT__FALSE && !x->a->zfill) || !sett__inside(&x->c, x->a->dst, to_base(x, first), s->imm, n, x->bytes) ||
         !sett__inside(&x->c, x->a->src, from_base(x, first), from, n, x->bytes))
         return;
-    SETT__FAIL_IF(b, x->c.site, x->c.func, from < -SETT__CP_FAR || from >= SETT__CP_FAR || SETT__CP_TO(s->imm) != s->imm, , SETT_E_RANGE,
+    SETT__FAIL_IF(b, x->c.site, x->c.func, !SETT__CP_FITS(s->imm, from), , SETT_E_RANGE,
         "an offset of %lld elements is too large", (long long)(SETT__CP_TO(s->imm) != s->imm ? s->imm : from));
     if (guard == SETT__FALSE)
         guard = sett__const_bits(b, x->c.site, SETT_BOOL, 0)->id;

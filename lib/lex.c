@@ -137,16 +137,23 @@ static int escaped(sett__lex *p)
     return high << 4 | low;
 }
 
-static char *new_text(sett__lex *p, const char *from, size_t n)
+/* Room for a text that is n bytes long; NULL: there is none, or it is too long. */
+static char *new_text(sett__lex *p, size_t n)
 {
     char *s = n <= SETT__MAX_STRING ? sett__arena_alloc(p->arena, n + 1) : NULL;
-    if (s)
-        memcpy(s, from, n);
-    else if (n > SETT__MAX_STRING)
+    if (!s && n > SETT__MAX_STRING)
         SETT__LEX_FAIL(p, "more than %d characters", SETT__MAX_STRING);
-    else
+    else if (!s)
         sett__lex_no_memory(p);
     return s;
+}
+
+/* Bytes of the character here, as it is written: a, \n, \x7f. */
+static size_t width_of(const char *s)
+{
+    if (*s != '\\' || !s[1] || s[1] == '\n')
+        return 1;
+    return s[1] == 'x' && hex_digit(s[2]) >= 0 && hex_digit(s[3]) >= 0 ? 4 : 2;
 }
 
 bool sett__lex_string(sett__lex *p, const char **out)
@@ -154,12 +161,12 @@ bool sett__lex_string(sett__lex *p, const char **out)
     if (!sett__expect(p, "\""))
         return false;
     const char *start = p->at;
-    size_t n = 0;
-    while (start[n] && start[n] != '\n' && start[n] != '"')
-        n += start[n] == '\\' && start[n + 1] && start[n + 1] != '\n' ? 2 : 1;
+    size_t n = 0, len = 0; /* as it is written, and as it is meant */
+    for (; start[n] && start[n] != '\n' && start[n] != '"'; len++)
+        n += width_of(start + n);
     if (start[n] != '"')
         return sett__lex_fail(p, start - 1, "the string does not end on its line");
-    char *s = new_text(p, start, n), *to = s;
+    char *s = new_text(p, len), *to = s;
     if (!s)
         return false;
     while (p->at < start + n) {
@@ -182,9 +189,12 @@ bool sett__lex_chars(sett__lex *p, const char *set, const char *what, const char
     size_t n = strspn(p->at, set);
     if (!n)
         return SETT__LEX_FAIL(p, "expected %s", what);
-    *out = new_text(p, p->at, n);
+    char *s = new_text(p, n);
+    if (s)
+        memcpy(s, p->at, n);
+    *out = s;
     p->at += n;
-    return *out != NULL;
+    return s != NULL;
 }
 
 bool sett__lex_name(sett__lex *p, const char *what, const char **out)
@@ -209,5 +219,5 @@ bool sett__lex_type(sett__lex *p, uint8_t *dtype, uint32_t *n)
     if (!*dtype)
         return SETT__LEX_FAIL(p, "expected a type, such as f16 or f16x8");
     p->at = start + (wide ? base : len);
-    return !wide || sett__lex_u32(p, n, SETT__MAX_SMEM);
+    return !wide || sett__lex_u32(p, n, SETT__MAX_SMEM * 2); /* elements of 4 bits */
 }

@@ -45,7 +45,7 @@ enum { SETT__CP_LG = 3, SETT__CP_ELEMENT_AT = 2, SETT__CP_ELEMENT = 3 << 2, SETT
 #define SETT__CP_TO(imm) ((int64_t)((uint64_t)(imm) << 40) >> 40)
 #define SETT__CP_FROM(imm) ((imm) >> 24)
 #define SETT__CP_IMM(to, from) ((int64_t)((uint64_t)(from) << 24 | ((uint64_t)(to) & 0xffffff)))
-#define SETT__CP_FAR ((int64_t)1 << 38) /* offsets of memory are less; those of a window always are */
+#define SETT__CP_FITS(to, from) (SETT__CP_TO(to) == (to) && SETT__CP_FROM(SETT__CP_IMM(to, from)) == (from))
 enum { /* per-op flags */
     SETT__F_NONNEG = 1,   /* DIV REM SHR: both operands are known to be >= 0 */
     SETT__F_VOLATILE = 2, /* LOAD STORE */

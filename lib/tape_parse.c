@@ -317,8 +317,7 @@ static bool cp_async(sett__parser *p)
         !sett__expect(&p->x, "of") || !sett__lex_u32(&p->x, &size, 8))
         return false;
     int64_t from = now(p)->imm;
-    if (bytes < 4 || bytes & (bytes - 1) || !size || size & (size - 1) || SETT__CP_TO(to) != to ||
-        from < -SETT__CP_FAR || from >= SETT__CP_FAR)
+    if (bytes < 4 || bytes & (bytes - 1) || !size || size & (size - 1) || !SETT__CP_FITS(to, from))
         return SETT__LEX_FAIL(&p->x, "there is no such copy");
     now(p)->imm = SETT__CP_IMM(to, from);
     now(p)->sub = (uint8_t)((__builtin_ctz(bytes) - 2) | __builtin_ctz(size) << SETT__CP_ELEMENT_AT);

@@ -269,11 +269,6 @@ static void get_op(struct reader *r, sett__tape *t, uint32_t i, uint32_t *args, 
         fail(r, "an op is malformed");
         return;
     }
-    uint8_t cls = sett__ops[op->code].cls;
-    if ((cls == SETT__C_LOAD || cls == SETT__C_STORE) && (op->sub > 31 || 1u << op->sub > SETT__MAX_ALIGN)) {
-        fail(r, "an access claims more alignment than there is");
-        return;
-    }
     op->args = *args;
     op->site = SETT__NONE;
     for (uint32_t a = 0; a < op->n_args; a++) {

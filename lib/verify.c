@@ -343,7 +343,7 @@ static bool check_place(struct check *c, struct place *at, int dtype, uint32_t n
         return bad(c, SETT_E_SPACE, "operand 0 is not memory");
     if (dtype != SETT_BOOL && bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128)
         return bad(c, SETT_E_DTYPE, "memory is not accessed as %s", sett_dtype_name((sett_dtype)dtype));
-    *at = (struct place){root, 0, c->op->imm, (uint64_t)sett__dtype_bytes((sett_dtype)dtype), UINT64_C(1) << (c->op->sub & 63)};
+    *at = (struct place){root, 0, c->op->imm, (uint64_t)sett__dtype_bytes((sett_dtype)dtype), c->op->sub < 64 ? UINT64_C(1) << c->op->sub : UINT64_MAX};
     return (arg(c, 2) == SETT__NONE || scalar(c, 2, SETT_BOOL)) && check_offset(c, at, n) && check_param_access(c, root);
 }
 
@@ -770,6 +770,14 @@ sett_status sett__tape_fits(const sett__tape *t, const char *target, sett_error 
     return c.status;
 }
 
+static sett_status check_strings(const sett__tape *t, sett_error *err)
+{
+    for (uint32_t i = 0; i < t->n_string; i++)
+        if (!t->string[i] || strnlen(t->string[i], SETT__MAX_STRING + 1) > SETT__MAX_STRING)
+            return sett__error(err, SETT_E_LIMIT, "a text of the tape has more than %d characters", SETT__MAX_STRING);
+    return SETT_OK;
+}
+
 sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_error *err)
 {
     struct check c = {.t = t, .err = err};
@@ -777,6 +785,8 @@ sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_erro
     sett_status status = sett__sig_verify(&t->sig, err);
     if (!status && t->n_op > SETT__MAX_OPS)
         status = sett__error(err, SETT_E_LIMIT, "%u ops: a tape holds at most %u", t->n_op, SETT__MAX_OPS);
+    if (!status)
+        status = check_strings(t, err);
     if (!status && target)
         status = sett__target_gives(t, target, &sm, err);
     if (status)

@@ -12,4 +12,9 @@
     X(manifest) X(environment)
 #define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *, size_t);
 FUZZ_LIST(FUZZ_DECLARE)
+void fuzz_broken(const char *promise, const char *text); /* says so, and aborts */
+/* One field of a tape changed in place so that it still verifies, and its laws hold; the bytes that it has then, 0: none of a few
+ * tries, or no tape. Mutations of bytes alone seldom verify. */
+extern unsigned long fuzz_tapes_changed, fuzz_tapes_sound; /* how often, and what verified of it */
+size_t fuzz_mutate_tape(uint8_t *data, size_t len, size_t most, uint64_t seed);
 #endif

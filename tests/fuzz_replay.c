@@ -3,6 +3,7 @@
  * time. A file to be run alone is given as TARGET=FILE. */
 #include "fuzz.h"
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,20 @@ static input mutated(const input *in, const input *from, uint64_t *s)
     return out;
 }
 
+/* Up to six fields changed, one after another. */
+static input mutated_fields(const input *in, uint64_t *s)
+{
+    input out = {malloc(2 * LONGEST), in->len};
+    if (!out.data)
+        exit(2);
+    memcpy(out.data, in->data, in->len);
+    for (uint64_t k = 1 + random_next(s) % 6; k; k--) {
+        size_t n = fuzz_mutate_tape(out.data, out.len, 2 * LONGEST, random_next(s));
+        out.len = n ? n : out.len;
+    }
+    return out;
+}
+
 /* In a block of its own size, as libFuzzer gives it, so that a sanitizer sees one byte too many. */
 static void run_on(const struct target *t, const input *in)
 {
@@ -91,6 +106,7 @@ static void replay(const struct target *t, int mutations)
 {
     static input in[MOST_FILES];
     uint64_t s = 0x5e77;
+    bool fields = !strcmp(t->name, "tape_bytes");
     int n = read_corpus(t->name, in);
     if (!n) {
         fprintf(stderr, "tests/fuzz/%s is empty\n", t->name);
@@ -99,13 +115,17 @@ static void replay(const struct target *t, int mutations)
     for (int i = 0; i < n; i++)
         run_on(t, &in[i]);
     for (int i = 0; i < mutations; i++) {
-        input m = mutated(&in[i % n], &in[random_next(&s) % (uint64_t)n], &s);
+        const input *from = &in[random_next(&s) % (uint64_t)n];
+        input m = fields && i % 4 ? mutated_fields(from, &s) : mutated(&in[i % n], from, &s);
         run_on(t, &m);
         free(m.data);
     }
     for (int i = 0; i < n; i++)
         free(in[i].data);
-    printf("%s: %d files, %d mutations\n", t->name, n, mutations);
+    printf("%s: %d files, %d mutations", t->name, n, mutations);
+    if (fields)
+        printf(", %lu tapes with a field changed, of which %lu verify", fuzz_tapes_changed, fuzz_tapes_sound);
+    puts("");
 }
 
 int main(int argc, char **argv)

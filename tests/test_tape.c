@@ -612,6 +612,51 @@ START_TEST(wide_values)
 }
 END_TEST
 
+/* What verifies at a limit is written, printed and read as any other: copies from as far as imm can say, a window of
+ * elements of 4 bits, a name of as many characters as there may be, each of which is printed as four. */
+START_TEST(limits_come_back)
+{
+    char *text = malloc(8 * SETT__MAX_STRING), *at = text;
+    at += sprintf(at, "sett tape 1\nsym N\nparam A f16 (N):(1) align 16 read wide\nscalar \"");
+    for (int i = 0; i < SETT__MAX_STRING; i++)
+        at += sprintf(at, "\\x01");
+    sprintf(at, "\" f32\nsmem 1048576 align 16\n\n%%0 = tid.x i32\n%%1 = param f16 A\n%%2 = smem f4E2M1FNx2097152 at 0\n"
+                "cp.async %%2[%%0 + 8388607] %%1[%%0 + 549755813887] bytes 4 of 2\n"
+                "cp.async %%2[%%0 - 8388608] %%1[%%0 - 549755813888] bytes 4 of 2\n");
+    sett__tape t = parsed(text), u;
+    char *back = printed(&t, false);
+    ck_assert_str_eq(back, text);
+    size_t n;
+    unsigned char *bytes = written(&t, false, &n);
+    ck_assert_int_eq(sett__tape_read(&u, bytes, n, NULL), SETT_OK);
+    ck_assert_int_eq(SETT__CP_FROM(u.op[3].imm), (INT64_C(1) << 39) - 1);
+    free(back), free(bytes), free(text);
+    sett__tape_free(&t), sett__tape_free(&u);
+}
+END_TEST
+
+/* What neither bytes nor text could say is no tape. */
+START_TEST(beyond_limits)
+{
+    sett_error err;
+    sett__tape t = parsed("sett tape 1\n\n%0 = rmem f32x4\n%1 = load f32 %0[0] align 4 @ a.c:9 f\n");
+    t.op[1].sub += 64;
+    ck_assert_int_eq(sett__tape_verify(&t, NULL, &err), SETT_E_ALIGN);
+    ck_assert_msg(strstr(err.text, "an alignment is at most 128 bytes") != NULL, "%s", err.text);
+    t.op[1].sub -= 64;
+    ck_assert_int_eq(sett__tape_verify(&t, NULL, &err), SETT_OK);
+    char *file = calloc(SETT__MAX_STRING + 2, 1);
+    memset(file, 'a', SETT__MAX_STRING + 1);
+    t.string[0] = file;
+    ck_assert_int_eq(sett__tape_verify(&t, NULL, &err), SETT_E_LIMIT);
+    ck_assert_str_eq(err.text, "a text of the tape has more than 65535 characters");
+    file[SETT__MAX_STRING] = 0;
+    ck_assert_int_eq(sett__tape_verify(&t, NULL, &err), SETT_OK);
+    sett__tape_free(&t);
+    free(file);
+}
+END_TEST
+
 /* ---- memory ------------------------------------------------------------------------------------------- */
 struct budget {
     int left, live;
@@ -725,6 +770,8 @@ Suite *tape_suite(void)
     tcase_add_test(t, early_signature);
     tcase_add_test(t, scalars_before_layouts);
     tcase_add_test(t, wide_values);
+    tcase_add_test(t, limits_come_back);
+    tcase_add_test(t, beyond_limits);
     tcase_add_test(t, memory_runs_out_at_every_point);
     tcase_add_test(t, arena_gives_zeroed_aligned_memory);
     suite_add_tcase(s, t);
