@@ -17,9 +17,18 @@ typedef struct reached {
     sett_arg take, step, sum; /* of the first leaf; of all, where there are several */
 } reached;
 
+/* Where a leaf s:d of B does not go over A exactly: the step and the coordinates left with which it comes to the mode, and
+ * how many of them fit. */
+typedef struct inexact {
+    bool any, always; /* always: no layout at all comes of it, strict or not */
+    int mode;
+    sett_arg s, d, step, left, fit;
+} inexact;
+
 typedef struct lhs {
     const sett_layout *l;
     bool strict;
+    inexact first; /* said only if no later leaf is refused for its shape, which is CuTe's condition */
     const char **why; /* where a refusal's reason goes instead of the build */
     uint32_t path;    /* of the mode that basis strides of B point to, 0 for the whole */
     struct lhs *next; /* of another such mode */
@@ -27,18 +36,31 @@ typedef struct lhs {
     reached *used, small[16]; /* one a mode of flat */
 } lhs;
 
-static bool refuse(const sett__ctx *c, const char *reason, const lhs *a, sett_arg s, sett_arg d, int mode)
+static bool refuse(const sett__ctx *c, const lhs *a, const inexact *x, bool of_shape)
 {
-    sett_arg n = a->flat.m[mode][0];
+    sett_arg n = a->flat.m[x->mode][0];
+    char text[160];
     if (a->why) {
-        *a->why = reason;
+        *a->why = of_shape ? "shape-divisibility" : "stride-divisibility";
         return false;
     }
-    sett__bad(c, SETT_E_DIVIDE, "%s: %s:%s over mode %d of coalesced %s: extent %s must %s", reason,
-        sett__arg_text(c->b, s), sett__arg_text(c->b, d), mode, sett__layout_text(c->b, a->l), sett__arg_text(c->b, n),
-        reason[1] == 't' ? "divide or be divided by the stride that reaches it"
-                         : "divide what is left of the right extent");
+    if (of_shape)
+        snprintf(text, sizeof text, "the %s coordinates left must be a multiple of the %s that fit extent %s in steps of %s",
+            sett__arg_text(c->b, x->left), sett__arg_text(c->b, x->fit), sett__arg_text(c->b, n), sett__arg_text(c->b, x->step));
+    else
+        snprintf(text, sizeof text, "extent %s must divide or be divided by the stride %s that reaches it",
+            sett__arg_text(c->b, n), sett__arg_text(c->b, x->step));
+    sett__bad(c, SETT_E_DIVIDE, "%s: %s:%s over mode %d of coalesced %s: %s", of_shape ? "shape-divisibility" : "stride-divisibility",
+        sett__arg_text(c->b, x->s), sett__arg_text(c->b, x->d), x->mode, sett__layout_text(c->b, a->l), text);
     return false;
+}
+
+static void not_exact(lhs *a, const inexact *x, bool always)
+{
+    if (!a->first.any)
+        a->first = *x;
+    a->first.any = true;
+    a->first.always |= always;
 }
 
 static int64_t size_of(int64_t x)
@@ -89,48 +111,60 @@ static void rely_on_fill(const sett__ctx *c, const lhs *a, sett_arg s, sett_arg 
         sett__arg_text(c->b, s), sett__arg_text(c->b, take), mode, sett__layout_text(c->b, a->l));
 }
 
+/* Steps of x->step over an extent n: how many coordinates fit, and the step with which the next mode is reached. CuTe holds
+ * a step back to no condition of strides, so that a later shape is to blame before it. */
+static bool divide_out(const sett__ctx *c, lhs *a, const inexact *x, sett_arg n, sett_arg *fit, sett_arg *next)
+{
+    const sett_arg d = x->step, s = x->left;
+    if (n.kind != SETT_INT || d.kind != SETT_INT) {
+        sett_arg by = d.kind == SETT_INT ? sett_arg_i(size_of(d.u.i)) : d;
+        *next = sett__ceil_div(c, by, n);
+        *fit = sett__ceil_div(c, n, by);
+        if (d.kind == SETT_INT && d.u.i < 0)
+            *next = sett__sub(c, sett_arg_i(0), *next);
+        return fit->kind != SETT_POISON && next->kind != SETT_POISON;
+    }
+    int64_t by = size_of(d.u.i);
+    if (by % n.u.i && by > n.u.i && d.u.i > 0)
+        return refuse(c, a, x, false);
+    *next = sett_arg_i(by / n.u.i + (by % n.u.i != 0));
+    *fit = sett_arg_i(n.u.i / by + (n.u.i % by != 0));
+    if (d.u.i < 0)
+        next->u.i = -next->u.i;
+    if (by % n.u.i && by > n.u.i)
+        not_exact(a, x, true);
+    else if (n.u.i % by && by < n.u.i && s.kind == SETT_INT && s.u.i > fit->u.i)
+        not_exact(a, x, false);
+    return true;
+}
+
 /* One leaf s:d of B over A's modes, appended to out. */
 static bool walk(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett__mode_list *out)
 {
-    const sett_arg s0 = s, d0 = d;
-    int last = a->flat.n - 1, inexact = -1;
+    int last = a->flat.n - 1;
     if (sett__is_int(d, 0) || last < 0) {
         sett__push(c, out, s, last < 0 ? sett_arg_i(0) : d);
         return true;
     }
+    inexact x = {.s = s, .d = d};
     for (int i = 0; i < last; i++) {
-        sett_arg n = a->flat.m[i][0], step = d, take, left;
-        if (n.kind == SETT_INT && d.kind == SETT_INT) {
-            int64_t by = size_of(d.u.i);
-            if (by % n.u.i && by > n.u.i)
-                return refuse(c, "stride-divisibility", a, s0, d0, i);
-            left = sett_arg_i(by / n.u.i + (by % n.u.i != 0));
-            take = sett_arg_i(n.u.i / by + (n.u.i % by != 0));
-            if (d.u.i < 0)
-                left.u.i = -left.u.i;
-            if (by < n.u.i && n.u.i % by && s.kind == SETT_INT && s.u.i > take.u.i && inexact < 0)
-                inexact = i;
-        } else {
-            sett_arg by = d.kind == SETT_INT ? sett_arg_i(size_of(d.u.i)) : d;
-            left = sett__ceil_div(c, by, n);
-            take = sett__ceil_div(c, n, by);
-            if (d.kind == SETT_INT && d.u.i < 0)
-                left = sett__sub(c, sett_arg_i(0), left);
-        }
-        if (take.kind == SETT_POISON || left.kind == SETT_POISON)
+        sett_arg n = a->flat.m[i][0], step = d, take;
+        x.mode = i;
+        x.step = d;
+        x.left = s;
+        if (!divide_out(c, a, &x, n, &take, &d))
             return false;
         if (!a->why)
-            rely_on_steps(c, a, (sett_arg[]){d.kind == SETT_INT ? sett_arg_i(size_of(d.u.i)) : d, n, s, take}, i);
-        d = left;
+            rely_on_steps(c, a, (sett_arg[]){step.kind == SETT_INT ? sett_arg_i(size_of(step.u.i)) : step, n, s, take}, i);
         if (sett__is_int(take, 1) || sett__is_int(s, 1))
             continue;
         if (!a->why)
             rely_on_fill(c, a, s, take, i);
-        take = sett__min(c, take, s);
+        x.fit = take = sett__min(c, take, s);
         if (take.kind == SETT_POISON)
             return false;
         if (take.kind == SETT_INT && s.kind == SETT_INT && s.u.i % take.u.i)
-            return refuse(c, "shape-divisibility", a, s0, d0, i);
+            return refuse(c, a, &x, true);
         reach(c, a, i, take, step);
         sett__push(c, out, take, sett__mul(c, step, a->flat.m[i][1]));
         s = sett__div(c, s, take);
@@ -139,7 +173,7 @@ static bool walk(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett__mode_
         reach(c, a, last, s, d);
         sett__push(c, out, s, sett__mul(c, d, a->flat.m[last][1]));
     }
-    return inexact < 0 || !a->strict || refuse(c, "stride-divisibility", a, s0, d0, inexact);
+    return true;
 }
 
 static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l, bool strict, const char **why)
@@ -149,6 +183,7 @@ static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l, bool stri
     a->why = why;
     a->path = 0;
     a->next = NULL;
+    a->first = (inexact){0};
     sett__coalesced(c, &a->flat, l->shape, l->stride, true);
     a->used = a->flat.n <= (int)SETT__COUNT(a->small) ? a->small : sett__new(c->b, sizeof(reached) * (size_t)a->flat.n);
     memset(a->used, 0, sizeof(reached) * (size_t)a->flat.n);
@@ -211,7 +246,10 @@ static bool exact_mode(const sett__ctx *c, const lhs *a, const sett_layout *b)
 
 static bool exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
 {
-    for (; a; a = a->next)
+    for (const lhs *x = a; x; x = x->next)
+        if (x->first.any && (x->strict || x->first.always))
+            return refuse(c, x, &x->first, false);
+    for (; a && a->strict; a = a->next)
         if (!exact_mode(c, a, b))
             return false;
     return true;
@@ -375,7 +413,7 @@ static sett_layout *with_layout(const sett__ctx *c, const sett_layout *a, const 
     if (b->has_inner)
         return b->has_inner == 1 ? with_swizzle(c, a, b) : with_inner(c, a, b, strict);
     lhs_init(c, &left, a, strict, NULL);
-    if (!tree(c, &left, b->shape, b->stride, &shape, &stride) || (strict && !exact(c, &left, b)))
+    if (!tree(c, &left, b->shape, b->stride, &shape, &stride) || !exact(c, &left, b))
         return sett__poison_layout(c->b);
     return sett__rewrap(c, a, sett__own(c, shape, stride));
 }
@@ -394,7 +432,7 @@ const char *sett__refusal(const sett__ctx *c, const sett_layout *a, const sett_l
     if (!fixed)
         return NULL;
     lhs_init(c, &left, a, strict, &why);
-    if (tree(c, &left, b->shape, b->stride, &shape, &stride) && strict)
+    if (tree(c, &left, b->shape, b->stride, &shape, &stride))
         exact(c, &left, b);
     return why;
 }

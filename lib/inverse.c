@@ -3,7 +3,8 @@
  * one inverse for each coordinate that they point into. */
 #include "lib.h"
 
-/* The longest chain of modes that starts at stride 1 and goes on without a gap. */
+/* The longest chain of modes that starts at stride 1 and goes on without a gap. A negative stride is in none: the place of
+ * a positive number in it would be a negative coordinate. */
 static sett_layout *chain(const sett__ctx *c, const sett__mode_list *m, uint32_t path)
 {
     sett__mode_list out;
@@ -14,9 +15,9 @@ static sett_layout *chain(const sett__ctx *c, const sett__mode_list *m, uint32_t
         found = false;
         for (int i = 0; i < m->n && !found; i++) {
             sett_arg d = m->m[i][1];
-            found = d.kind == SETT_INT && d.path == path && (d.u.i == next || d.u.i == -next);
+            found = d.kind == SETT_INT && d.path == path && d.u.i == next;
             if (found) {
-                sett__push(c, &out, m->m[i][0], d.u.i < 0 ? sett__sub(c, sett_arg_i(0), before) : before);
+                sett__push(c, &out, m->m[i][0], before);
                 ends = __builtin_mul_overflow(next, m->m[i][0].u.i, &next);
             }
             before = sett__mul(c, before, m->m[i][0]);

@@ -179,32 +179,65 @@ sett_layout *sett_make_layout_at(sett_site site, sett_build *b, sett_arg shape, 
     return use(&c, shape) && use(&c, stride) ? sett__make(&c, shape, stride) : sett__poison_layout(b);
 }
 
-static int64_t order_of(sett_arg a)
+/* A leaf of an order, with all of the shape that stands below it. */
+typedef struct ranked {
+    int64_t order;
+    int late;              /* its place among all leaves, from 1, where the order is known only when it runs; else 0 */
+    sett_arg size, stride; /* extents together, and the stride of the first */
+} ranked;
+
+/* The leaves of an order, from left to right. False: one of them is no integer. */
+static bool rank_leaves(const sett__ctx *c, sett_arg shape, sett_arg order, ranked *leaf, int *n)
 {
-    while (a.kind == SETT_NODE && a.rank)
-        a = a.u.kid[0];
-    return a.kind == SETT_INT ? a.u.i : INT64_MAX; /* what is known only when it runs comes last */
+    for (int i = 0; order.kind == SETT_NODE && i < order.rank; i++)
+        if (!rank_leaves(c, shape.u.kid[i], order.u.kid[i], leaf, n))
+            return false;
+    if (order.kind == SETT_NODE)
+        return true;
+    if (!good_leaf(order) || order.path) {
+        sett__bad(c, SETT_E_ARGUMENT, "invalid: %s is no place in an order; an integer is needed", sett__arg_text(c->b, order));
+        return false;
+    }
+    bool known = order.kind == SETT_INT;
+    leaf[*n] = (ranked){.order = known ? order.u.i : 0, .late = known ? 0 : *n + 1, .size = sett__product(c, shape)};
+    ++*n;
+    return true;
 }
 
-/* One mode's strides; a tuple in the order has been used up above it, so inside colexicographic. */
-static void in_order(const sett__ctx *c, sett_arg shape, sett_arg order, sett_arg *stride, sett_arg *next)
+static int by_order(const void *a, const void *b)
 {
-    int n = shape.rank;
-    if (order.kind != SETT_NODE || shape.kind != SETT_NODE) {
-        *stride = sett__compact(c, shape, *next, next);
-        return;
+    const ranked *x = *(ranked *const *)a, *y = *(ranked *const *)b;
+    if (x->late != y->late)
+        return x->late < y->late ? -1 : 1;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Each leaf of the order starts beyond all that come before it; equal ones start at the same stride. */
+static void start_leaves(const sett__ctx *c, ranked *leaf, int n)
+{
+    ranked **sorted = sett__new(c->b, sizeof *sorted * (size_t)n);
+    sett_arg next = sett_arg_i(1);
+    for (int i = 0; i < n; i++)
+        sorted[i] = &leaf[i];
+    qsort(sorted, (size_t)n, sizeof *sorted, by_order);
+    for (int i = 0; i < n; i++) {
+        bool tie = i && sorted[i]->late == sorted[i - 1]->late && sorted[i]->order == sorted[i - 1]->order;
+        sorted[i]->stride = tie ? sorted[i - 1]->stride : next;
+        next = sett__mul(c, next, sorted[i]->size);
     }
-    sett_arg *kid = sett__kids(c, n);
-    bool done[UINT8_MAX + 1] = {0};
-    for (int k = 0; k < n; k++) {
-        int least = -1;
-        for (int i = 0; i < n; i++)
-            if (!done[i] && (least < 0 || order_of(order.u.kid[i]) < order_of(order.u.kid[least])))
-                least = i;
-        done[least] = true;
-        in_order(c, shape.u.kid[least], order.u.kid[least], &kid[least], next);
-    }
-    *stride = sett__node(c, n, kid);
+}
+
+/* The strides of one mode; below a leaf of the order it is colexicographic. */
+static sett_arg in_order(const sett__ctx *c, sett_arg shape, sett_arg order, const ranked **leaf)
+{
+    if (order.kind != SETT_NODE)
+        return sett__compact(c, shape, (*leaf)++->stride, NULL);
+    sett_arg *kid = sett__kids(c, order.rank);
+    for (int i = 0; i < order.rank; i++)
+        kid[i] = in_order(c, shape.u.kid[i], order.u.kid[i], leaf);
+    return sett__node(c, order.rank, kid);
 }
 
 sett_layout *sett__ordered(const sett__ctx *c, sett_arg shape, sett_arg order)
@@ -217,10 +250,14 @@ sett_layout *sett__ordered(const sett__ctx *c, sett_arg shape, sett_arg order)
             sett__arg_text(c->b, shape));
         return sett__poison_layout(c->b);
     }
-    sett_arg stride, next = sett_arg_i(1);
     shape = sett_arg_keep(c->b, shape);
-    in_order(c, shape, order, &stride, &next);
-    return sett__own(c, shape, stride);
+    int n = 0;
+    ranked *leaf = sett__new(c->b, sizeof *leaf * (size_t)sett__leaves(order));
+    if (!rank_leaves(c, shape, order, leaf, &n))
+        return sett__poison_layout(c->b);
+    start_leaves(c, leaf, n);
+    const ranked *at = leaf;
+    return sett__own(c, shape, in_order(c, shape, order, &at));
 }
 
 sett_layout *sett_make_ordered_layout_at(sett_site site, sett_build *b, sett_arg shape, sett_arg order)

@@ -83,37 +83,45 @@ static sett_layout *padded(const sett__ctx *c, const sett_layout *l, int rank)
     return sett__rewrap(c, l, sett__own(c, s, d));
 }
 
-/* n modes of each, where n 1 may mean that the operand is one leaf, whatever it has become. */
-static sett_arg interleave(const sett__ctx *c, int n, sett_arg pairs, const bool leaf[2], bool blocked)
+/* n modes of each, or (whole) one mode of all of either. */
+static sett_arg interleave(const sett__ctx *c, int n, sett_arg pairs, bool whole, bool blocked)
 {
     sett_arg a = pairs.u.kid[0], b = pairs.u.kid[1];
     sett_arg *kid = sett__kids(c, n);
     for (int i = 0; i < n; i++) {
         sett_arg *pair = sett__kids(c, 2);
-        pair[!blocked] = leaf[0] ? a : sett__kid(a, i);
-        pair[blocked] = leaf[1] ? b : sett__kid(b, i);
+        pair[!blocked] = whole ? a : sett__kid(a, i);
+        pair[blocked] = whole ? b : sett__kid(b, i);
         kid[i] = sett_arg_n(2, pair);
     }
     return sett__node(c, n, kid);
 }
 
-/* Mode by mode, the block's and the tiler's side by side: the block's first (blocked) or last (raked). */
+static sett_layout *no_pairs(const sett__ctx *c, const sett_layout *block, const sett_layout *tiler, const char *why)
+{
+    sett__bad(c, SETT_E_RANK, "invalid: block %s and tiler %s %s: make both tuples, of one mode each", sett__layout_text(c->b, block),
+        sett__layout_text(c->b, tiler), why);
+    return sett__poison_layout(c->b);
+}
+
+/* Mode by mode, the block's and the tiler's side by side: the block's first (blocked) or last (raked). Where the one that
+ * comes first is a leaf there is one pair, and the other keeps its nesting in it: 4:1 blocked by (8):(1) is ((4,(8))):((1,(4))). */
 static sett_layout *raked(const sett__ctx *c, const sett_layout *block, const sett_layout *tiler, bool blocked)
 {
     if (sett__layout_poison(block) || sett__layout_poison(tiler))
         return sett__poison_layout(c->b);
     int n = sett__arity(block->shape), m = sett__arity(tiler->shape), rank = n > m ? n : m;
-    const bool leaf[2] = {rank == 1 && block->shape.kind != SETT_NODE, rank == 1 && tiler->shape.kind != SETT_NODE};
-    if (blocked && !leaf[0] && leaf[1]) {
-        sett__bad(c, SETT_E_RANK, "invalid: block %s and tiler %s differ in profile", sett__layout_text(c->b, block),
-            sett__layout_text(c->b, tiler));
-        return sett__poison_layout(c->b);
-    }
+    bool leaf[2] = {block->shape.kind != SETT_NODE, tiler->shape.kind != SETT_NODE};
+    if (rank == 1 && leaf[blocked] && !leaf[!blocked])
+        return no_pairs(c, block, tiler, "differ in profile");
     sett_layout *r = sett__logical_product(c, padded(c, block, rank), sett_arg_l(padded(c, tiler, rank)));
     if (sett__layout_poison(r))
         return r;
+    bool whole = rank == 1 && leaf[!blocked];
+    if (whole && r->shape.u.kid[!blocked].kind == SETT_NODE)
+        return no_pairs(c, block, tiler, "do not pair, since the copies lie in several modes");
     return sett__rewrap(c, r,
-        sett__own(c, interleave(c, rank, r->shape, leaf, blocked), interleave(c, rank, r->stride, leaf, blocked)));
+        sett__own(c, interleave(c, rank, r->shape, whole, blocked), interleave(c, rank, r->stride, whole, blocked)));
 }
 
 static sett_layout *tile_to_shape(const sett__ctx *c, const sett_layout *block, sett_arg shape, sett_arg order)

@@ -166,6 +166,19 @@ typedef sett_arg leaf_fn(const sett__ctx *, sett_arg, sett_arg);
 
 static sett_arg by_leaf(const sett__ctx *c, const char *what, leaf_fn *f, sett_arg a, sett_arg b);
 
+/* How many tiles of any form there are: the shape of what a divide of as many elements leaves. By the size: modes that the tile
+ * does not divide, each rounded up, would count too few. */
+static sett_arg tiles(const sett__ctx *c, sett_arg target, const sett_layout *tiler)
+{
+    sett_layout *rest = sett__check_shape(c, target) ? sett__complement(c, tiler, sett__product(c, target)) : NULL;
+    return sett__layout_poison(rest) ? (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c->b}} : rest->shape;
+}
+
+static sett_arg tiles_by_leaf(const sett__ctx *c, sett_arg a, sett_arg b)
+{
+    return b.kind == SETT_LAYOUT ? tiles(c, a, b.u.l) : sett__ceil_div(c, a, b);
+}
+
 /* A tuple by a number: the number is used up from mode 0 on. */
 static sett_arg divide_through(const sett__ctx *c, leaf_fn *f, sett_arg a, sett_arg *n)
 {
@@ -185,7 +198,7 @@ static sett_arg divide_through(const sett__ctx *c, leaf_fn *f, sett_arg a, sett_
 static sett_arg by_leaf(const sett__ctx *c, const char *what, leaf_fn *f, sett_arg a, sett_arg b)
 {
     if (b.kind != SETT_NODE)
-        return a.kind == SETT_NODE ? divide_through(c, f, a, &b) : f(c, a, b);
+        return a.kind == SETT_NODE && !(b.kind == SETT_LAYOUT && f == tiles_by_leaf) ? divide_through(c, f, a, &b) : f(c, a, b);
     if (a.kind != SETT_NODE)
         return f(c, a, sett__product(c, b));
     if (b.rank > a.rank)
@@ -203,9 +216,11 @@ static sett_arg by_leaf(const sett__ctx *c, const char *what, leaf_fn *f, sett_a
 
 sett_arg sett__ceil_div_tuple(const sett__ctx *c, sett_arg a, sett_arg b)
 {
+    if (a.kind == SETT_LAYOUT)
+        a = a.u.l->shape;
     if ((a.kind == SETT_NODE || b.kind == SETT_NODE) && !c->b)
         return sett__bad(c, SETT_E_ARGUMENT, "tuples need a build");
-    return by_leaf(c, "ceil_div", sett__ceil_div, a, b);
+    return by_leaf(c, "ceil_div", tiles_by_leaf, a, b);
 }
 
 static sett_arg round_up(const sett__ctx *c, sett_arg a, sett_arg b)

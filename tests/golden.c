@@ -19,7 +19,8 @@ static const char *base_of(const char *path)
 static reader *reader_of(const char *name, const char **why)
 {
     static const char *const layout[] = {"basic", "coalesce", "composition", "complement", "inverse", "divide", "product",
-        "coord", "slice", "modes", "recast", "tuple", "swizzle", "basis", "dynamic", "reject", "inexact", "dsl_only"};
+        "coord", "slice", "modes", "recast", "tuple", "swizzle", "basis", "dynamic", "reject", "inexact", "dsl_only",
+        "nested"};
     static const char *const value[] = {"binary", "unary", "convert"};
     static const char *const later[] = {"mma_atom", "gmma", "copy_atom", "tiled_mma", "tiled_copy"};
     char stem[64];

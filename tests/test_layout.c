@@ -139,6 +139,12 @@ START_TEST(divisibility_is_printed)
     same(b, sett_make_ordered_layout(b, SETT_T(8, even, 16, 2), SETT_T(1, 2, 3, 0)), "(8,?{div=2},16,2):(2,16,?{div=32},1)");
     same(b, sett_make_ordered_layout(b, SETT_T(8, even, 16, sett_sym(b, "e2", .div = 2)), SETT_T(1, 2, 3, 0)),
         "(8,?{div=2},16,?{div=2}):(?{div=2},?{div=16},?{div=32},1)");
+    same(b, sett_make_ordered_layout(b, SETT_T(4, SETT_T(even, 2)), SETT_T(1, SETT_T(0, 2))),
+        "(4,(?{div=2},2)):(?{div=2},(1,?{div=8}))");
+    same(b, sett_make_ordered_layout(b, SETT_T(2, 3, 4), SETT_T(n, 0, -1)), "(2,3,4):(12,4,1)");
+    sett_arg tiles = sett_ceil_div(b, SETT_T(16, m), sett_layout_parse(b, "(4,8):(1,8)"));
+    ck_assert_str_eq(sett_text(b, tiles), "(2,?{div=2})");
+    ck_assert_str_eq(sett_text(b, sett_ceil_div(sett_layout_parse(b, "(16,16):(16,1)"), sett_layout_parse(b, "(4,8):(1,8)"))), "(2,4)");
     same(b, sett_make_ordered_layout(b, SETT_T(1, 4, n, 32, 1), SETT_T(3, 0, 2, 4, 1)), "(1,4,?,32,1):(0,1,4,?{div=4},0)");
     end(b);
 }
@@ -217,6 +223,8 @@ START_TEST(vectors)
 #define SAME(l, text) same(b, l, text)
     SAME(sett_make_layout(b, SETT_T(4, 8)), "(4,8):(1,4)");
     SAME(sett_make_ordered_layout(b, SETT_T(32, 16, 8), SETT_T(2, 0, 1)), "(32,16,8):(128,1,16)");
+    SAME(sett_make_ordered_layout(b, SETT_T(4, SETT_T(8, 2)), SETT_T(1, SETT_T(0, 2))), "(4,(8,2)):(8,(1,32))");
+    SAME(sett_make_ordered_layout(b, SETT_T(2, 3, 4), SETT_T(0, 0, 1)), "(2,3,4):(1,1,6)");
     SAME(sett_row_major(b, 4, 8), "(4,8):(8,1)");
     SAME(sett_make_identity_layout(b, 2, SETT_T(3, 4)), "(2,(3,4)):(1@0,(1@0@1,1@1@1))");
     SAME(sett_composition(L("(6,2):(8,2)"), SETT_A(L("(4,3):(3,1)"))), "((2,2),3):((24,2),8)");
@@ -311,6 +319,19 @@ static void e_coordinate(sett_build *b) { sett_complement(L("(2,3):(1@0,1@2)"), 
 static void e_get(sett_build *b) { sett_get(L("(4,8):(8,1)"), -1); }
 static void e_group(sett_build *b) { sett_group_modes(L("(4,8):(8,1)"), 1, 1); }
 static void e_order(sett_build *b) { sett_make_ordered_layout(b, SETT_T(4, 8), SETT_T(0, 1, 2)); }
+static void e_shape_numbers(sett_build *b) { sett_composition(L("(8,8):(1,9)"), L("6:2")); }
+static void e_stride_numbers(sett_build *b) { sett_composition(L("(4,8):(8,1)"), L("3:5")); }
+static void e_shape_first(sett_build *b) { sett_composition(L("(4,8):(8,1)"), L("(4,6):(3,1)")); }
+static void e_shape_basis(sett_build *b) { sett_composition(L("(3,(4,8)):(32,(8,1))"), L("(4,6):(3@1,1@1)")); }
+static void e_shape_back(sett_build *b) { sett_composition(L("(5,7,7):(147,7,1)"), L("(4,6):(-6,1)")); }
+static void e_raked(sett_build *b) { sett_raked_product(L("4:1"), L("(8):(1)")); }
+static void e_raked_split(sett_build *b) { sett_raked_product(L("8:2"), L("4:1")); }
+static void e_tiles_negative(sett_build *b) { sett_ceil_div(b, SETT_T(4, 4), L("4:-1")); }
+static void e_tiles_none(sett_build *b) { sett_ceil_div(b, SETT_T(4, 0), L("4:1")); }
+static void e_round_layout(sett_build *b) { sett_round_up(b, SETT_T(4, 4), L("4:1")); }
+static void e_div_layout(sett_build *b) { sett_shape_div(b, sett_sym(b, "n"), L("4:1")); }
+static void e_order_slice(sett_build *b) { sett_make_ordered_layout(b, SETT_T(4, 8), SETT_T(0, SETT_ALL)); }
+static void e_order_deep(sett_build *b) { sett_make_ordered_layout(b, SETT_T(4, 8), SETT_T(0, SETT_T(1, 2))); }
 static void e_recast(sett_build *b) { sett_recast_layout(32, 8, L("(6,4):(1,6)")); }
 static void e_bits(sett_build *b) { sett_recast_layout(0, 8, L("(6,4):(1,6)")); }
 static void e_coalesce(sett_build *b) { sett_coalesce_by(L("(4,8):(8,1)"), SETT_T(1, 1, 1)); }
@@ -353,6 +374,19 @@ static const struct {
     {e_float, SETT_E_ARGUMENT, "2.5 is not an extent"},
     {e_stride, SETT_E_DIVIDE, "sett_composition: stride-divisibility: 33:5 over mode 0 of coalesced (4,8):(2,1): extent 4"},
     {e_shape, SETT_E_DIVIDE, "sett_composition: shape-divisibility: 6:1 over mode 0"},
+    {e_shape_numbers, SETT_E_DIVIDE, "6:2 over mode 0 of coalesced (8,8):(1,9): the 6 coordinates left must be a multiple of the 4 that fit extent 8 in steps of 2"},
+    {e_stride_numbers, SETT_E_DIVIDE, "stride-divisibility: 3:5 over mode 0 of coalesced (4,8):(8,1): extent 4 must divide or be divided by the stride 5 that reaches it"},
+    {e_shape_first, SETT_E_DIVIDE, "sett_composition: shape-divisibility: 6:1 over mode 0 of coalesced (4,8):(8,1)"},
+    {e_shape_basis, SETT_E_DIVIDE, "sett_composition: shape-divisibility: 6:1 over mode 0 of coalesced (4,8):(8,1)"},
+    {e_shape_back, SETT_E_DIVIDE, "sett_composition: shape-divisibility: 6:1 over mode 0 of coalesced (5,7,7):(147,7,1)"},
+    {e_raked, SETT_E_RANK, "sett_raked_product: invalid: block 4:1 and tiler (8):(1) differ in profile: make both tuples, of one mode each"},
+    {e_raked_split, SETT_E_RANK, "invalid: block 8:2 and tiler 4:1 do not pair, since the copies lie in several modes: make both tuples"},
+    {e_tiles_negative, SETT_E_RANGE, "sett_ceil_div: invalid: a negative stride has no complement: 4:-1"},
+    {e_tiles_none, SETT_E_SHAPE, "sett_ceil_div: invalid: extent 0 is not positive"},
+    {e_round_layout, SETT_E_RANK, "sett_round_up: an integer is needed, not 4:1"},
+    {e_div_layout, SETT_E_RANK, "sett_shape_div: an integer is needed, not 4:1"},
+    {e_order_slice, SETT_E_ARGUMENT, "sett_make_ordered_layout: invalid: _ is no place in an order; an integer is needed"},
+    {e_order_deep, SETT_E_RANK, "sett_make_ordered_layout: invalid: order (0,(1,2)) does not fit shape (4,8)"},
     {e_carry, SETT_E_DIVIDE, "together reach 9 in mode 0"},
     {e_carry_below, SETT_E_DIVIDE, "together reach 6 in mode 0 of coalesced (4,4):(4,1)"},
     {e_carry_back, SETT_E_DIVIDE, "together reach -6 in mode 0"},

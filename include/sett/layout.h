@@ -22,7 +22,10 @@ SETT_API sett_layout *sett_make_layout_at(sett_site, sett_build *, sett_arg shap
 #define sett_make_layout(...) SETT_CAT(SETT_MAKE_LAYOUT, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
 #define SETT_MAKE_LAYOUT2(b, shape) sett_make_layout_at(SETT_HERE, b, SETT_A(shape), SETT_ALL)
 #define SETT_MAKE_LAYOUT3(b, shape, stride) sett_make_layout_at(SETT_HERE, b, SETT_A(shape), SETT_A(stride))
-/* Compact; the mode with the smallest order is fastest. (32,16,8),(2,0,1) gives strides (128,1,16). */
+/* Compact; the mode with the smallest order is fastest. (32,16,8),(2,0,1) gives strides (128,1,16). A nested order counts over
+ * all of its leaves: (4,(8,2)),(1,(0,2)) gives (8,(1,32)). Below a leaf of the order a shape is colexicographic. A leaf's first
+ * stride is the size of all that has a smaller order, so equal ones share their offsets: (2,3,4),(0,0,1) gives (1,1,6). Orders
+ * that are known only when it runs come last, from left to right. SETT_E_RANK: the order is nested deeper than the shape. */
 SETT_API sett_layout *sett_make_ordered_layout_at(sett_site, sett_build *, sett_arg shape, sett_arg order);
 #define sett_make_ordered_layout(b, shape, order) sett_make_ordered_layout_at(SETT_HERE, b, SETT_A(shape), SETT_A(order))
 /* Compact, the last mode fastest. sett_row_major(b, M, N) is (M,N):(N,1). */
@@ -108,7 +111,8 @@ SETT_API sett_layout *sett_flat_product_at(sett_site, const sett_layout *, sett_
 #define sett_tiled_product(l, tiler) sett_tiled_product_at(SETT_HERE, l, SETT_A(tiler))
 #define sett_flat_product(l, tiler) sett_flat_product_at(SETT_HERE, l, SETT_A(tiler))
 /* Mode by mode: (block, tiler) side by side, or (tiler, block). (2,5):(5,1) and (3,4):(1,3) give
- * ((2,3),(5,4)):((5,10),(1,30)), raked ((3,2),(4,5)):((10,5),(30,1)). */
+ * ((2,3),(5,4)):((5,10),(1,30)), raked ((3,2),(4,5)):((10,5),(30,1)). Where the first of a pair is one number the other keeps
+ * its nesting: 4:1 and (8):(1) give ((4,(8))):((1,(4))). SETT_E_RANK: the first is a tuple of one and the other a number. */
 SETT_API sett_layout *sett_blocked_product_at(sett_site, const sett_layout *block, const sett_layout *tiler);
 SETT_API sett_layout *sett_raked_product_at(sett_site, const sett_layout *block, const sett_layout *tiler);
 #define sett_blocked_product(block, tiler) sett_blocked_product_at(SETT_HERE, block, tiler)
@@ -122,7 +126,8 @@ SETT_API sett_layout *sett_filter_at(sett_site, const sett_layout *);
 #define sett_filter_zeros(l) sett_filter_zeros_at(SETT_HERE, l)
 #define sett_filter(l) sett_filter_at(SETT_HERE, l)
 /* L o right_inverse(L) is the identity on its size; left_inverse(L) o L the identity on L's domain.
- * (4,8):(8,1) gives (8,4):(4,1), both ways. Extents static; the left one needs static strides. */
+ * (4,8):(8,1) gives (8,4):(4,1), both ways. Extents static; the left one needs static strides, none negative. A mode with a
+ * negative stride is in no right inverse: that of 4:-1 is 1:0. */
 SETT_API sett_layout *sett_right_inverse_at(sett_site, const sett_layout *);
 SETT_API sett_layout *sett_left_inverse_at(sett_site, const sett_layout *);
 #define sett_right_inverse(l) sett_right_inverse_at(SETT_HERE, l)

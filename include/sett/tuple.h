@@ -25,7 +25,8 @@ SETT_API sett_arg sett_product_like_at(sett_site, sett_build *, sett_arg, sett_a
 /* Divisions: sett_ceil_div(x, d) of integers, static or dynamic, sett_ceil_div(b, x, d) of tuples too. By leaf where the
  * profiles agree; a number divides a tuple from mode 0 on until it is used up, (4,5,6) by 40; a tuple divides a number by
  * its product.
- *     ceil_div    rounded up: how many tiles
+ *     ceil_div    rounded up: how many tiles. d may hold layouts, as a tiler of sett_zipped_divide: (16,16) by (4,8):(1,8) is
+ *                 (2,4), what a divide of as many elements leaves; x may be a layout, for its shape
  *     round_up    the next multiple of d
  *     shape_div   exact: one of x and d divides the other, else SETT_E_DIVIDE ("divisibility"); x/d, or 1 where x divides d
  *                 ((4,5,6) by 40 is (1,1,3)). Of dynamic ones each launch checks it, as for sett_composition. */
