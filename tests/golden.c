@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* golden [-q] [-a] [folder...]: runs every *.tsv below the folders (default: tests/golden), prints each
- * line that fails with what we gave, and closes with "N passed, N failed". */
+/* golden [-q] [-a] [-m N] [folder...]: runs every *.tsv below the folders (default: tests/golden), prints each line that fails
+ * with what we gave, and closes with how many lines were skipped for which reason, and "N passed, N failed". No line may crash
+ * it: -m N changes each line at random, N times over, and only reads the results. */
 #include "golden.h"
 #include <dirent.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static reader *reader_of(const char *name, const char **why)
     static const char *const later[] = {"mma_atom", "gmma", "copy_atom", "tiled_mma", "tiled_copy"};
     char stem[64];
     snprintf(stem, sizeof stem, "%.*s", (int)strcspn(name, "."), name);
-    *why = "no reader yet";
+    *why = "a file of this name has no reader";
     for (size_t i = 0; i < SETT__COUNT(layout); i++)
         if (!strcmp(stem, layout[i]))
             return golden_layout_line;
@@ -40,7 +41,7 @@ static reader *reader_of(const char *name, const char **why)
         return golden_construct_line;
     if (!strcmp(stem, "dynamic_layout"))
         return golden_dynamic_line;
-    if (!strcmp(stem, "print") || !strcmp(stem, "samples"))
+    if (!strcmp(stem, "print") || !strcmp(stem, "samples") || !strcmp(stem, "forms"))
         return golden_print_line;
     if (!strcmp(stem, "dlpack"))
         return golden_dlpack_line;
@@ -50,7 +51,7 @@ static reader *reader_of(const char *name, const char **why)
     return !strcmp(stem, "divergent") ? golden_divergent_line : NULL;
 }
 
-int golden_fields(char *line, char **field)
+static int fields_of(char *line, char **field)
 {
     int n = 0;
     line[strcspn(line, "\r\n")] = 0;
@@ -66,6 +67,8 @@ int golden_fields(char *line, char **field)
 
 void golden_verdict(tally *t, bool ok, const char *file, int line, char **field, int n, const char *got)
 {
+    if (t->mutations)
+        return;
     if (ok) {
         t->passed++;
         return;
@@ -82,28 +85,95 @@ void golden_verdict(tally *t, bool ok, const char *file, int line, char **field,
 void golden_aside(tally *t, const char *why)
 {
     size_t i = 0;
-    while (i + 1 < SETT__COUNT(t->aside) && t->aside[i].why && t->aside[i].why != why)
+    while (i + 1 < SETT__COUNT(t->aside) && t->aside[i].why && strcmp(t->aside[i].why, why))
         i++;
     t->aside[i].why = why;
     t->aside[i].n++;
+    t->aside[i].here++;
     t->skipped++;
 }
 
 static void tell_aside(tally *t, const char *path)
 {
-    for (size_t i = 0; i < SETT__COUNT(t->aside) && t->aside[i].why; i++)
-        if (!t->print_answers)
-            printf("%s: %d lines aside: %s\n", path, t->aside[i].n, t->aside[i].why);
-    memset(t->aside, 0, sizeof t->aside);
+    for (size_t i = 0; i < SETT__COUNT(t->aside) && t->aside[i].why; i++) {
+        if (t->aside[i].here && !t->print_answers && !t->mutations)
+            printf("%s: %d lines aside: %s\n", path, t->aside[i].here, t->aside[i].why);
+        t->aside[i].here = 0;
+    }
 }
 
-static int count_lines(FILE *f)
+/* By how many, and where as many by the text. */
+static int by_count(const void *a, const void *b)
 {
-    int n = 0, c;
-    while ((c = getc(f)) != EOF)
-        n += c == '\n';
-    return n;
+    const struct aside *x = a, *y = b;
+    return x->n != y->n ? (x->n < y->n ? 1 : -1) : strcmp(x->why, y->why);
 }
+
+static void tell_reasons(tally *t)
+{
+    size_t n = 0;
+    while (n < SETT__COUNT(t->aside) && t->aside[n].why)
+        n++;
+    qsort(t->aside, n, sizeof *t->aside, by_count);
+    for (size_t i = 0; i < n; i++)
+        printf("%6d skipped: %s\n", t->aside[i].n, t->aside[i].why);
+}
+
+/* ---- lines that no system wrote --------------------------------------------------------------------- */
+
+static uint64_t dice(tally *t, uint64_t below)
+{
+    t->seed = t->seed * 6364136223846793005u + 1442695040888963407u;
+    return (t->seed >> 33) % below;
+}
+
+/* One to four bytes put in, taken out or changed, or a part of another line put in. */
+static void mutate(tally *t, char *line, const char *other)
+{
+    static const char letters[] = "()(),,::??0123456789_-<>{}[]@;o. '~!\tSNoneInt32assume";
+    for (int k = 1 + (int)dice(t, 4); k > 0; k--) {
+        size_t n = strlen(line), at = dice(t, n + 1), m = strlen(other), from = dice(t, m + 1), len = dice(t, 12);
+        switch (dice(t, 4)) {
+        case 0: /* out */
+            memmove(line + at, line + (at + len < n ? at + len : n), n - (at + len < n ? at + len : n) + 1);
+            break;
+        case 1: /* in */
+            memmove(line + at + 1, line + at, n - at + 1);
+            line[at] = letters[dice(t, sizeof letters - 1)];
+            break;
+        case 2:
+            if (at < n)
+                line[at] = letters[dice(t, sizeof letters - 1)];
+            break;
+        default:
+            len = from + len < m ? len : m - from;
+            memmove(line + at + len, line + at, n - at + 1);
+            memcpy(line + at, other + from, len);
+        }
+    }
+    for (int digits = 0; *line; line++) /* extents that end soon */
+        if ((digits = *line >= '0' && *line <= '9' ? digits + 1 : 0) > 3)
+            *line = ',';
+}
+
+static void run_mutated(tally *t, reader *read, const char *path, int n, const char *line)
+{
+    static char now[TEXT + 256], before[TEXT];
+    char *field[MOST_FIELDS];
+    for (int i = 0; i < t->mutations && strlen(line) < TEXT - 256; i++) {
+        snprintf(now, sizeof now, "%s", line);
+        mutate(t, now, before);
+        if (getenv("SETT_GOLDEN_SHOW")) /* the last one is the one that crashed */
+            fprintf(stderr, "%s:%d: %s\n", path, n, now);
+        int fields = fields_of(now, field);
+        read(t, path, n, field, fields);
+        golden_flush(t);
+        t->passed++;
+    }
+    snprintf(before, sizeof before, "%s", line);
+}
+
+/* ---- folders ---------------------------------------------------------------------------------------- */
 
 static void run_file(tally *t, const char *path)
 {
@@ -117,16 +187,15 @@ static void run_file(tally *t, const char *path)
         t->failed++;
         return;
     }
-    if (!read) {
-        int n = count_lines(f);
-        printf("%s: %d lines skipped: %s\n", path, n, why);
-        t->skipped += n;
-    }
-    for (int n = 1; read && fgets(line, sizeof line, f); n++) {
+    for (int n = 1; fgets(line, sizeof line, f); n++) {
         if (line[0] == '#' || line[0] == '\n')
             continue;
-        int fields = golden_fields(line, field);
-        read(t, path, n, field, fields);
+        if (!read)
+            golden_aside(t, why);
+        else if (t->mutations)
+            run_mutated(t, read, path, n, line);
+        else
+            read(t, path, n, field, fields_of(line, field));
     }
     golden_flush(t);
     tell_aside(t, path);
@@ -179,6 +248,10 @@ int main(int argc, char **argv)
     tally t = {0};
     int folders = 0;
     for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "-m") && i + 1 < argc) {
+            t.mutations = atoi(argv[++i]);
+            continue;
+        }
         if (!strcmp(argv[i], "-q") || !strcmp(argv[i], "-a")) {
             *(argv[i][1] == 'q' ? &t.quiet : &t.print_answers) = true;
             continue;
@@ -190,6 +263,11 @@ int main(int argc, char **argv)
         run_path(&t, "tests/golden", 0);
     if (t.print_answers)
         return 0;
+    if (t.mutations) {
+        printf("%d changed lines read\n", t.passed);
+        return !t.passed;
+    }
+    tell_reasons(&t);
     printf("%d passed, %d failed", t.passed, t.failed);
     printf(t.skipped ? ", %d skipped\n" : "\n", t.skipped);
     return t.failed || !t.passed;

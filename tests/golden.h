@@ -10,10 +10,12 @@ enum { MOST_FIELDS = 12, TEXT = 1 << 16 };
 typedef struct tally {
     int passed, failed, skipped;
     bool quiet, print_answers;
-    struct {
+    struct aside {
         const char *why;
-        int n;
-    } aside[16]; /* of this file: lines that say nothing of us, by rule */
+        int n, here; /* in all, and in this file */
+    } aside[64]; /* lines that say nothing of us, by rule */
+    int mutations;     /* of each line; then none is judged */
+    uint64_t seed;
 } tally;
 void golden_aside(tally *, const char *why); /* a string that stays */
 
@@ -45,8 +47,6 @@ bool golden_same_function(const char *ours, const char *theirs);
 bool golden_same_text(const char *ours, const char *theirs);
 /* Is `expected` another function than A o B, all of it static? Then to refuse is right as well. */
 bool golden_not_composition(const char *a, const char *b, const char *expected);
-/* Splits a line at tabs; returns the number of fields. */
-int golden_fields(char *line, char **field);
 void golden_layout_line(tally *, const char *file, int line, char **field, int n);
 void golden_dynamic_line(tally *, const char *file, int line, char **field, int n);
 void golden_value_line(tally *, const char *file, int line, char **field, int n);

@@ -503,7 +503,7 @@ void golden_layout_line(tally *t, const char *file, int line, char **field, int 
         snprintf(got, sizeof got, "error: %s", r.b->error.text);
         ok = (flag == '!' && strstr(r.b->error.text, expected)) || (flag != '!' && (inexact || expected_is_wrong(field, expected)));
     } else if (unvalued(expected) && r.n_out == 1 && r.out[0].kind == SETT_LAYOUT && r.out[0].u.l->has_inner && !strchr(expected, 'o')) {
-        t->skipped++; /* their swizzle went into strides whose values are not given: nothing to compare */
+        golden_aside(t, "a swizzle went into strides whose values are not given");
         golden_end(&r);
         return;
     } else if (r.spoken) {
