@@ -156,17 +156,31 @@ static void mutate(tally *t, char *line, const char *other)
             *line = ',';
 }
 
+/* Readers call themselves for each pair of brackets. */
+static void read_line(tally *t, reader *read, const char *path, int n, char *line)
+{
+    enum { DEEPEST = 60 };
+    char *field[MOST_FIELDS];
+    int depth = 0, deepest = 0;
+    for (const char *c = line; *c; c++) {
+        depth += *c == '(' || *c == '[' || *c == '<' ? 1 : *c == ')' || *c == ']' || *c == '>' ? -1 : 0;
+        deepest = depth > deepest ? depth : deepest;
+    }
+    if (deepest > DEEPEST)
+        golden_aside(t, "nested deeper than the runner reads");
+    else
+        read(t, path, n, field, fields_of(line, field));
+}
+
 static void run_mutated(tally *t, reader *read, const char *path, int n, const char *line)
 {
     static char now[TEXT + 256], before[TEXT];
-    char *field[MOST_FIELDS];
     for (int i = 0; i < t->mutations && strlen(line) < TEXT - 256; i++) {
         snprintf(now, sizeof now, "%s", line);
         mutate(t, now, before);
         if (getenv("SETT_GOLDEN_SHOW")) /* the last one is the one that crashed */
             fprintf(stderr, "%s:%d: %s\n", path, n, now);
-        int fields = fields_of(now, field);
-        read(t, path, n, field, fields);
+        read_line(t, read, path, n, now);
         golden_flush(t);
         t->passed++;
     }
@@ -178,7 +192,6 @@ static void run_mutated(tally *t, reader *read, const char *path, int n, const c
 static void run_file(tally *t, const char *path)
 {
     static char line[TEXT];
-    char *field[MOST_FIELDS];
     const char *why;
     reader *read = reader_of(base_of(path), &why);
     FILE *f = fopen(path, "r");
@@ -195,7 +208,7 @@ static void run_file(tally *t, const char *path)
         else if (t->mutations)
             run_mutated(t, read, path, n, line);
         else
-            read(t, path, n, field, fields_of(line, field));
+            read_line(t, read, path, n, line);
     }
     golden_flush(t);
     tell_aside(t, path);

@@ -216,7 +216,8 @@ static void no_blanks(char *s)
 static long div_of(const char *mark)
 {
     const char *end = strchr(mark, '}'), *div = strstr(mark, "div=");
-    return *mark == '{' && end && div && div < end ? strtol(div + 4, NULL, 10) : 1;
+    long n = *mark == '{' && end && div && div < end ? strtol(div + 4, NULL, 10) : 1;
+    return n > 0 ? n : 1;
 }
 
 /* Leaf by leaf while the profiles agree; false if a leaf of ours is known less. */

@@ -35,6 +35,19 @@ static plain of_double(sett_dtype d, double x)
     return r;
 }
 
+/* Has the shape n elements? */
+static bool has_size(sett_arg shape, int64_t n, int64_t *size)
+{
+    if (shape.kind != SETT_NODE) {
+        *size *= shape.kind == SETT_INT && shape.u.i > 0 && shape.u.i <= PLAIN_MOST ? shape.u.i : PLAIN_MOST + 1;
+        return *size <= n;
+    }
+    for (int i = 0; i < shape.rank; i++)
+        if (!has_size(shape.u.kid[i], n, size))
+            return false;
+    return true;
+}
+
 /* "shape:dtype=v,v", "scalar:dtype=v", "Int8(-3)", "py:2"; false: there is no such value here. */
 static bool operand(const char *s, plain *r)
 {
@@ -55,9 +68,10 @@ static bool operand(const char *s, plain *r)
     *r = (plain){.d = d, .scalar = !strncmp(s, "scalar", 6)};
     for (const char *p = eq; p && r->n < PLAIN_MOST; p = strchr(p + 1, ','))
         r->v[r->n++] = value_bits(d, p + 1);
+    int64_t size = 1;
     if (!r->scalar)
         r->shape = plain_tuple(&s);
-    return true;
+    return r->scalar ? r->n == 1 : has_size(r->shape, r->n, &size) && size == r->n;
 }
 
 /* ---- shaped values ------------------------------------------------------------------------------------- */
@@ -82,6 +96,8 @@ static answer right_ssa(char **f, plain *r)
     for (size_t i = 0; i < SETT__COUNT(folds); i++) {
         if (strcmp(f[0], folds[i].name))
             continue;
+        if (strlen(f[2]) < strlen("init=py:"))
+            return unknown("no such call in C");
         const char *init = f[2] + strlen("init="), *profile = f[3], *typed = strchr(init, '(');
         init = typed ? typed + 1 : strncmp(init, "py:", 3) ? init : init + 3; /* Int8(1), py:1 */
         if (*profile == '[')
@@ -232,11 +248,15 @@ bool golden_is_right_line(char **field, int n)
 void golden_right_line(tally *t, const char *file, int line, char **field, int n)
 {
     static char type[256], values[TEXT], refused[] = "!", as[4200];
-    plain r;
+    plain r = {0};
     size_t kind;
     plain_reset();
     bool number = is_number_line(field, &kind);
     char **f = field + number;
+    if (number && n < 6) {
+        golden_aside(t, "a line that is not in this format");
+        return;
+    }
     answer a = number ? numbers[kind].right(f, &r) : right_ssa(f, &r);
     if (a == UNKNOWN) {
         golden_aside(t, no_answer);
