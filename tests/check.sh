@@ -62,7 +62,7 @@ export LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
 memory() { # address and undefined behaviour: every suite, and what other systems computed
     b=build/san-address-undefined
     # shellcheck disable=SC2046
-    build SAN=address,undefined $b/runner $b/golden $b/libsett-ptx.so && suites $b/runner $(all_suites) && $b/golden tests/golden
+    build SAN=address,undefined $b/runner $b/golden $b/libsett-ptx.so && suites $b/runner $(all_suites) && $b/golden tests/golden && $b/golden -m 2 tests/golden
 }
 memory_examples() { build SAN=address,undefined all && examples build/san-address-undefined; }
 oom() { # an allocation that fails, each in turn

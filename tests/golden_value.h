@@ -183,6 +183,20 @@ static inline sett_val *value_loaded(sett_build *b, sett_dtype d, uint32_t first
 }
 
 /* "shape:dtype=v,v", "Int8(-3)", "py:2": a typed value. */
+static const char *value_unread; /* why an operand of the line has no reading; NULL: all have one */
+
+/* The elements of a shape, 0 where it is none that a line's values could fill. */
+static int64_t value_count(sett_arg shape)
+{
+    enum { MOST = 256 };
+    int64_t n = 1;
+    if (shape.kind != SETT_NODE)
+        return shape.kind == SETT_INT && shape.u.i > 0 && shape.u.i <= MOST ? shape.u.i : 0;
+    for (int i = 0; i < shape.rank && n && n <= MOST; i++)
+        n *= value_count(shape.u.kid[i]);
+    return n <= MOST ? n : 0;
+}
+
 static sett_val *value_operand(sett_build *b, const char *s)
 {
     const char *colon = strchr(s, ':'), *eq = strchr(s, '='), *open = strchr(s, '(');
@@ -211,6 +225,10 @@ static sett_val *value_operand(sett_build *b, const char *s)
     }
     bool scalar = !strncmp(s, "scalar", 6);
     sett_arg shape = scalar ? sett_arg_i(1) : value_tuple(b, &s);
+    if (value_count(shape) != n) {
+        value_unread = "an operand whose values do not fill its shape";
+        return NULL;
+    }
     if (value_words.from)
         return value_loaded(b, d, first, n, scalar, shape);
     if (scalar)
@@ -531,7 +549,10 @@ static bool ssa_needs_memory(char **f)
 
 static int value_ssa(sett_build *b, const char *file, char **f, int n, char *got, size_t size)
 {
+    value_unread = NULL;
     sett_val *r = ssa_line(b, f, n);
+    if (!r && value_unread)
+        return value_aside(value_unread);
     const char *want = f[n - 3], *colon = strchr(want, ':');
     if (!r && !b->error.status)
         return value_aside(!strcmp(f[0], "pos") ? "there is no unary plus" : "where with two scalars, which is taken here");
