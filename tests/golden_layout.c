@@ -409,7 +409,7 @@ static bool run_line(run *r, char **field, int n)
     if (read_inputs(r, field + 2, n - 4))
         known = golden_op(r, field[0]);
     for (int i = 0; i < r->n_out; i++)
-        if (r->out[i].kind == SETT_POISON || (r->out[i].kind == SETT_LAYOUT && sett__layout_poison(r->out[i].u.l)))
+        if ((r->out[i].kind == SETT_POISON && sett__use_arg(r->b, here, field[0], r->out[i])) || (r->out[i].kind == SETT_LAYOUT && sett__layout_poison(r->out[i].u.l)))
             known = known && r->b->error.status;
     return known;
 }

@@ -205,6 +205,15 @@ static void op_slice_offset(run *r, const char *op)
     give(r, offset_of(lay(r, 1), r->in[0]));
 }
 
+/* A tuple of C numbers has no build to tell why it has no such mode: the layout of that shape has one, and says it. */
+static sett_arg mode_of(run *r)
+{
+    sett_arg a = sett_get_arg_at(here, r->in[0], r->in[1]);
+    if (a.kind == SETT_POISON && !r->b->error.status)
+        sett_get_layout_at(here, sett__layout(r->b, r->in[0], r->in[0]), r->in[1]);
+    return a;
+}
+
 static void op_tuple(run *r, const char *op)
 {
     const sett_arg crd_first[2] = {r->in[1], r->in[0]};
@@ -213,7 +222,7 @@ static void op_tuple(run *r, const char *op)
     else if (!strcmp(op, "dice_tuple"))
         give(r, sett_dice_tuple_at(here, r->b, sett_arg_n(2, crd_first)));
     else if (!strcmp(op, "get_tuple"))
-        give(r, sett_get_arg_at(here, r->in[0], r->in[1]));
+        give(r, mode_of(r));
     else if (!strcmp(op, "select_tuple"))
         give(r, sett_select_tuple_at(here, r->b, sett_tuple_cat_at(here, r->b, SETT_T(SETT_T1(r->in[0]), r->in[1]))));
     else
@@ -376,8 +385,12 @@ static void op_swizzle(run *r, const char *op)
 {
     sett__ctx c = {r->b, here, op};
     int bits = 0, base = 0, shift = 0;
-    sscanf(r->text[0], "S<%d,%d,%d>", &bits, &base, &shift);
-    give(r, sett__xor_shift(&c, r->in[1], bits, base, shift));
+    bool read = sscanf(r->text[0], "S<%d,%d,%d>", &bits, &base, &shift) == 3;
+    const sett_layout *l = sett_make_swizzled_at(here, bits, base, shift, sett__layout(r->b, sett_arg_i(1), sett_arg_i(0)));
+    if (!read || sett__layout_poison(l)) /* such as no swizzle is */
+        give(r, sett__bad(&c, SETT_E_RANGE, "invalid: %s is no swizzle", r->text[0]));
+    else
+        give(r, sett__xor_shift(&c, r->in[1], bits, base, shift));
 }
 
 static const struct {

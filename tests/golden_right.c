@@ -96,7 +96,7 @@ static answer right_ssa(char **f, plain *r)
     for (size_t i = 0; i < SETT__COUNT(folds); i++) {
         if (strcmp(f[0], folds[i].name))
             continue;
-        if (strlen(f[2]) < strlen("init=py:"))
+        if (strlen(f[2]) <= strlen("init="))
             return unknown("no such call in C");
         const char *init = f[2] + strlen("init="), *profile = f[3], *typed = strchr(init, '(');
         init = typed ? typed + 1 : strncmp(init, "py:", 3) ? init : init + 3; /* Int8(1), py:1 */

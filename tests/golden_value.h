@@ -452,7 +452,7 @@ static sett_val *ssa_reduce(sett_val *x, char **f)
     static const sett_binary_op ops[] = {SETT_ADD, SETT_MUL, SETT_MIN, SETT_MAX};
     const char *s = f[3];
     for (int i = 0; i < 4; i++)
-        if (!strcmp(f[0], names[i]))
+        if (!strcmp(f[0], names[i]) && strlen(f[2]) > strlen("init="))
             return sett_reduce_by(x, ops[i], number_arg(f[2] + 5), value_tuple(x->head.b, &s));
     return NULL;
 }
