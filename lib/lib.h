@@ -586,7 +586,7 @@ typedef const sett__ptx_plugin *(*sett__ptx_plugin_fn)(void);
 /* ---- the remote tier of the cache: remote/ defines it, jit/cache/remote.c opens it ---------------------- */
 /* Everything that speaks to a server is in libsett-remote.so. It moves bytes and believes nothing: what an entry must be
  * is the cache's to check. All calls may come from many threads at once. */
-#define SETT__REMOTE_ABI 2
+#define SETT__REMOTE_ABI 3
 #define SETT__REMOTE_SYMBOL "sett_remote_plugin"
 typedef struct sett__remote sett__remote; /* one server, with its connections and its circuit breaker */
 typedef struct sett__remote_host { /* what it takes from whoever opens it */
@@ -607,7 +607,8 @@ typedef struct sett__remote_plugin {
      * *data is malloc'ed. SETT_E_NOT_CACHED: the server has none; SETT_E_CANCELLED: it is left alone and was not asked;
      * SETT_E_LIMIT: longer than is allowed; SETT_E_IO: anything else; SETT_E_MEMORY. */
     sett_status (*get)(sett__remote *, const char *name, void **data, size_t *len, sett_error *);
-    void (*refuse)(sett__remote *, const char *name); /* what get gave is of no use: the next put replaces it */
+    /* What get gave, so many bytes of it, is of no use: the next put replaces it. */
+    void (*refuse)(sett__remote *, const char *name, size_t len);
     /* sent: false if the server had one already, which stays unless it was refused. Failures as above. */
     sett_status (*put)(sett__remote *, const char *name, const void *data, size_t len, bool *sent, sett_error *);
     sett_status (*probe)(sett__remote *, sett_error *); /* does it answer? Asked also when it is left alone */

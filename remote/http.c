@@ -8,13 +8,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { URL = 4096, REDIRECT = 300, CLIENT = 400, MISSING = 404, GONE = 410, TOO_MANY = 429, SERVER = 500 };
+enum { URL = 4096, REDIRECT = 300, CLIENT = 400, MISSING = 404, GONE = 410, TOO_MANY = 429, SERVER = 500,
+    HEADERS = 65536 /* bytes of all of them */, TALK = 65536 /* of a body that is not wanted */ };
 
 typedef struct transfer {
     CURL *curl;
     sett__bytes *out; /* NULL: the body is not wanted */
     const sett__request *q;
-    bool too_long, no_memory;
+    size_t headers, body; /* bytes that came */
+    bool too_long, no_memory, hung_up;
     char text[CURL_ERROR_SIZE];
 } transfer;
 
@@ -25,11 +27,23 @@ static size_t on_body(char *data, size_t size, size_t n, void *user)
     long code = 0;
     (void)size; /* 1 */
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
-    if (!t->out || code != 200)
-        return n; /* the text of an error */
+    t->body += n;
+    if (!t->out || code != 200) { /* the text of an error: read, so that the connection lives, if it is short */
+        t->hung_up = t->body > TALK;
+        return t->hung_up ? 0 : n;
+    }
     t->too_long = n > t->q->most - t->out->len;
     t->no_memory = !t->too_long && !sett__bytes_add(t->out, data, n);
     return t->too_long || t->no_memory ? 0 : n;
+}
+
+/* Those of interim answers and behind a body too: there is no end to either. */
+static size_t on_header(char *data, size_t size, size_t n, void *user)
+{
+    transfer *t = user;
+    (void)data, (void)size; /* 1 */
+    t->headers += n;
+    return t->headers > HEADERS ? 0 : n;
 }
 
 static curl_socket_t on_socket(void *user, curlsocktype purpose, struct curl_sockaddr *a)
@@ -56,6 +70,8 @@ static bool prepare(transfer *t, const char *url)
     curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, ms);
     curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(h, CURLOPT_WRITEDATA, t);
+    curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(h, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, on_socket);
 #if LIBCURL_VERSION_NUM >= 0x075500
     ok = ok && !curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -81,12 +97,16 @@ static sett__answer judge(const transfer *t, CURLcode rc, bool put, sett_error *
 {
     long code = 0;
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
-    if (t->no_memory || rc == CURLE_OUT_OF_MEMORY)
+    if (t->no_memory)
         return SETT__NO_MEMORY;
     if (t->too_long || (rc == CURLE_FILESIZE_EXCEEDED && code == 200))
         return sett__error(err, SETT_E_LIMIT, "an answer of more than %llu bytes", (unsigned long long)t->q->most),
-               SETT__TOO_LONG;
-    if (rc && rc != CURLE_FILESIZE_EXCEEDED)
+               t->body ? SETT__ENDLESS : SETT__TOO_LONG;
+    if (t->headers > HEADERS)
+        return sett__error(err, SETT_E_IO, "headers of more than %d bytes", HEADERS), SETT__FAILED;
+    if (rc == CURLE_OUT_OF_MEMORY) /* libcurl calls both so */
+        return sett__error(err, SETT_E_IO, "a header line that is too long, or libcurl has no memory"), SETT__FAILED;
+    if (rc && rc != CURLE_FILESIZE_EXCEEDED && !t->hung_up)
         return sett__error(err, SETT_E_IO, "%.200s", t->text[0] ? t->text : curl_easy_strerror(rc)), SETT__FAILED;
     if (code == 200 || (code > 200 && code < REDIRECT && !t->out))
         return SETT__YES;

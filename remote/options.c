@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_MOST = 1000000000, MOST = 1 << 28, DEFAULT_MOST = 64 << 20 };
+enum { NUMBER_MOST = 1000000000, MOST = 1 << 28, DEFAULT_MOST = 16 << 20 };
 
 /* ---- the URL --------------------------------------------------------------------------- */
 static char *part(CURLU *u, CURLUPart which, unsigned flags)

@@ -71,22 +71,33 @@ static sett_status enter(sett__remote *r, sett_error *err)
     return s;
 }
 
+/* Called with the lock, after a failure: has it been one too many? */
+static bool has_failed(sett__remote *r)
+{
+    bool off = r->failed >= r->opt.failures;
+    if (off)
+        r->off_until = sett__clock_ms() + r->opt.retry_ms;
+    return off;
+}
+
 /* To a status. */
 static sett_status leave(sett__remote *r, sett__answer a, sett_error *err)
 {
     static const sett_status of[] = {[SETT__YES] = SETT_OK,
         [SETT__NO] = SETT_E_NOT_CACHED,
         [SETT__TOO_LONG] = SETT_E_LIMIT,
+        [SETT__ENDLESS] = SETT_E_LIMIT,
         [SETT__DENIED] = SETT_E_IO,
         [SETT__FAILED] = SETT_E_IO,
         [SETT__NO_MEMORY] = SETT_E_MEMORY};
     sett_error why = *err;
+    bool bad = a == SETT__FAILED || a == SETT__ENDLESS;
     pthread_mutex_lock(&r->lock);
     r->trial = false;
-    r->failed = a == SETT__FAILED ? r->failed + 1 : a == SETT__NO_MEMORY ? r->failed : 0;
-    bool off = a == SETT__FAILED && r->failed >= r->opt.failures;
-    if (off)
-        r->off_until = sett__clock_ms() + r->opt.retry_ms;
+    if (a == SETT__YES)
+        r->failed_before = r->failed;
+    r->failed = bad ? r->failed + 1 : a == SETT__NO_MEMORY ? r->failed : 0;
+    bool off = bad && has_failed(r);
     pthread_mutex_unlock(&r->lock);
     if (a == SETT__NO)
         return sett__error(err, of[a], "it has none");
@@ -241,9 +252,15 @@ static bool takes_none(sett__remote *r)
     return none;
 }
 
-static void remote_refuse(sett__remote *r, const char *name)
+/* A long entry that is of no use has cost as much as a failed call, and counts as one. A short one does not: a server that holds
+ * entries of an older secret is worth its others. */
+static void remote_refuse(sett__remote *r, const char *name, size_t len)
 {
     pthread_mutex_lock(&r->lock);
+    if (len >= SETT__WASTE) {
+        r->failed = r->failed_before + 1;
+        has_failed(r);
+    }
     snprintf(r->refused[r->n_refused++ % SETT__REFUSED], sizeof *r->refused, "%s", name);
     pthread_mutex_unlock(&r->lock);
 }

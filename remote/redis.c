@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CHUNK = 65536, SLACK = 4096 };
+enum { CHUNK = 65536, LINE = 4096 /* bytes of one of the protocol's, and of any answer but an entry */ };
 
 typedef struct line {
     int fd; /* -1: not connected */
@@ -46,10 +46,9 @@ static int left_ms(double deadline)
 bool sett__await(int fd, short what, double deadline)
 {
     struct pollfd p = {.fd = fd, .events = what};
-    int n;
-    do
-        n = poll(&p, 1, left_ms(deadline));
-    while (n < 0 && errno == EINTR);
+    int n = 0;
+    while (!sett__is_late(deadline) && (n = poll(&p, 1, left_ms(deadline))) < 0 && errno == EINTR)
+        ;
     return n > 0;
 }
 
@@ -102,13 +101,26 @@ static int reach(const struct addrinfo *a, double deadline)
 }
 
 /* ---- one command --------------------------------------------------------------------------- */
+/* One read into `in`, or, where that is NULL, one write from `out`, when it can be done. Bytes; 0: it was closed; -1: errno, and
+ * EAGAIN is not in time. Who always has something to say is looked at no longer than who is silent. */
+static ssize_t move(const line *l, char *in, const char *out, size_t len, double deadline)
+{
+    while (!sett__is_late(deadline)) {
+        short what = in ? POLLIN : POLLOUT;
+        ssize_t n = l->tls ? sett__tls_move(l->tls, in, out, len, deadline, &what)
+                    : in   ? recv(l->fd, in, len, 0)
+                           : send(l->fd, out, len, MSG_NOSIGNAL);
+        if (n >= 0 || (errno == EAGAIN ? !sett__await(l->fd, what, deadline) && sett__is_late(deadline) : errno != EINTR))
+            return n;
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
 static bool send_all(const line *l, const char *data, size_t len, double deadline)
 {
     while (len) {
-        short what = POLLOUT;
-        ssize_t n = l->tls ? sett__tls_move(l->tls, NULL, data, len, &what) : send(l->fd, data, len, MSG_NOSIGNAL);
-        if (n < 0 && (errno == EAGAIN ? sett__await(l->fd, what, deadline) : errno == EINTR))
-            continue;
+        ssize_t n = move(l, NULL, data, len, deadline);
         if (n <= 0)
             return false;
         data += n, len -= (size_t)n;
@@ -116,41 +128,59 @@ static bool send_all(const line *l, const char *data, size_t len, double deadlin
     return true;
 }
 
-/* A reply's first bytes say how long a string is: one past `most` is not waited for. */
-static sett__answer look(const char *data, size_t len, uint64_t most, sett_error *err)
+/* A reply that is coming in: its first line, which says how long it is. */
+typedef struct incoming {
+    char line[LINE + 1]; /* NUL-ended */
+    size_t len;
+    uint64_t got, all; /* bytes; all: 0 until the line has ended */
+} incoming;
+
+/* A string past `most` is not waited for. */
+static sett__answer look(incoming *in, const char *data, size_t n, uint64_t most, sett_error *err)
 {
-    char text[24] = {0};
-    memcpy(text, data, len < sizeof text - 1 ? len : sizeof text - 1);
-    if (!strchr("+-:$", text[0]))
+    size_t part = n < LINE - in->len ? n : LINE - in->len;
+    memcpy(in->line + in->len, data, part);
+    in->len += part;
+    if (!memchr("+-:$", in->line[0], 4))
         return fail(err, "it does not speak as Redis does", NULL);
-    if (text[0] == '$' && text[1] != '-' && strtoull(text + 1, NULL, 10) > most)
+    const char *end = memmem(in->line, in->len, "\r\n", 2);
+    if (!end)
+        return in->len < LINE ? SETT__YES : fail(err, "a line that does not end", NULL);
+    in->all = (uint64_t)(end - in->line) + 2;
+    if (in->line[0] != '$' || in->line[1] == '-')
+        return SETT__YES;
+    uint64_t string = strtoull(in->line + 1, NULL, 10);
+    if (string > most)
         return sett__error(err, SETT_E_LIMIT, "an answer of more than %llu bytes", (unsigned long long)most), SETT__TOO_LONG;
+    in->all += string + 2;
     return SETT__YES;
+}
+
+/* hiredis is asked once, when all has come: it would look through what there is each time. */
+static sett__answer take(incoming *in, redisReader *reader, const char *data, size_t n, uint64_t most, redisReply **out, sett_error *err)
+{
+    sett__answer a = in->all ? SETT__YES : look(in, data, n, most, err);
+    in->got += n;
+    if (a == SETT__YES && in->all && in->got > in->all)
+        a = fail(err, "it says more than it was asked for", NULL);
+    if (a == SETT__YES && redisReaderFeed(reader, data, n) != REDIS_OK)
+        a = SETT__NO_MEMORY;
+    if (a == SETT__YES && in->got == in->all && (redisReaderGetReply(reader, (void **)out) != REDIS_OK || !*out))
+        a = fail(err, "it does not speak as Redis does", reader->errstr[0] ? reader->errstr : NULL);
+    return a;
 }
 
 /* lost: nothing came, so on a connection that was idle the command may be tried once more. */
 static sett__answer receive(line *l, redisReader *reader, const sett__request *q, redisReply **out, bool *lost, sett_error *err)
 {
     char *chunk = malloc(CHUNK);
-    uint64_t got = 0, most = q->most + SLACK;
+    incoming in = {.len = 0};
     sett__answer a = chunk ? SETT__YES : SETT__NO_MEMORY;
     while (a == SETT__YES && !*out) {
-        short what = POLLIN;
-        ssize_t n = l->tls ? sett__tls_move(l->tls, chunk, NULL, CHUNK, &what) : recv(l->fd, chunk, CHUNK, 0);
-        if (n < 0 && (errno == EAGAIN ? sett__await(l->fd, what, q->deadline) : errno == EINTR))
-            continue;
-        *lost = !got && (!n || (n < 0 && errno != EAGAIN));
-        if (n <= 0)
-            a = fail(err, "no answer", !n ? "it closed the connection" : errno == EAGAIN ? "not in time" : strerror(errno));
-        if (a == SETT__YES && !got)
-            a = look(chunk, (size_t)n, q->most ? q->most : SLACK, err);
-        got += n > 0 ? (uint64_t)n : 0;
-        if (a == SETT__YES && got > most)
-            a = fail(err, "an answer that does not end", NULL);
-        if (a == SETT__YES && redisReaderFeed(reader, chunk, (size_t)n) != REDIS_OK)
-            a = SETT__NO_MEMORY;
-        if (a == SETT__YES && redisReaderGetReply(reader, (void **)out) != REDIS_OK)
-            a = fail(err, "it does not speak as Redis does", reader->errstr);
+        ssize_t n = move(l, chunk, NULL, CHUNK, q->deadline);
+        *lost = !in.got && (!n || (n < 0 && errno != EAGAIN));
+        a = n > 0 ? take(&in, reader, chunk, (size_t)n, q->most ? q->most : LINE, out, err)
+                  : fail(err, "no answer", !n ? "it closed the connection" : errno == EAGAIN ? "not in time" : strerror(errno));
     }
     free(chunk);
     return a;
@@ -212,12 +242,13 @@ static sett__answer order(line *l, const sett__request *q, int argc, const char 
 static sett__answer enter(line *l, const sett__request *q, sett_error *err)
 {
     const sett__remote_options *r = &q->remote->opt;
+    const sett__request short_one = {q->remote, q->name, 0, q->deadline};
     const char *login[3] = {"AUTH", r->user, r->password}, *db = r->path ? r->path + 1 : "", *choose[2] = {"SELECT", db};
     bool named = r->user && *r->user;
     if (!named)
         login[1] = r->password;
-    sett__answer a = r->password ? order(l, q, named ? 3 : 2, login, err) : SETT__YES;
-    return a == SETT__YES && *db ? order(l, q, 2, choose, err) : a;
+    sett__answer a = r->password ? order(l, &short_one, named ? 3 : 2, login, err) : SETT__YES;
+    return a == SETT__YES && *db ? order(l, &short_one, 2, choose, err) : a;
 }
 
 static sett__answer dial(line *l, const sett__request *q, sett_error *err)

@@ -18,7 +18,8 @@
 typedef enum sett__answer {
     SETT__YES,      /* here it is; it is there; it was taken */
     SETT__NO,       /* it is not there */
-    SETT__TOO_LONG, /* past what was allowed */
+    SETT__TOO_LONG, /* past what was allowed, and said so before it came */
+    SETT__ENDLESS,  /* past what was allowed, as it came */
     SETT__DENIED,   /* the server answers, and says something else */
     SETT__FAILED,   /* no answer that makes sense, or none in time */
     SETT__NO_MEMORY,
@@ -59,7 +60,11 @@ typedef struct sett__remote_options { /* strings point into text, or are malloc'
 } sett__remote_options;
 
 typedef struct sett__fetch sett__fetch; /* a get that is under way */
-enum { SETT__LINES = 4, SETT__REFUSED = 16 }; /* that are kept when they are idle; whose names are remembered */
+enum {
+    SETT__LINES = 4,       /* that are kept when they are idle */
+    SETT__REFUSED = 16,    /* whose names are remembered */
+    SETT__WASTE = 1 << 20, /* bytes of an entry whose refusal is a failed call */
+};
 struct sett__remote {
     sett__remote_options opt;
     sett__remote_host host;
@@ -71,6 +76,7 @@ struct sett__remote {
     void *line[SETT__LINES];
     int n_line;
     int failed;            /* calls in a row */
+    int failed_before;     /* the last one that was answered, which may turn out to be of no use */
     bool trial;            /* one that shall tell whether it works again is under way */
     double off_until, denied_until; /* left alone; nothing is put */
     char refused[SETT__REFUSED][65];
@@ -79,6 +85,10 @@ struct sett__remote {
 
 /* ---- plugin.c --------------------------------------------------------------------- */
 double sett__clock_ms(void);
+static inline bool sett__is_late(double deadline)
+{
+    return sett__clock_ms() >= deadline;
+}
 /* The last `tail` of the room stay free, for zeros. False: no memory. */
 bool sett__bytes_add(sett__bytes *, const void *, size_t n);
 void sett__bytes_free(sett__bytes *);
@@ -89,7 +99,7 @@ void sett__quiet_begin(sett__quiet *);
 void sett__quiet_end(const sett__quiet *);
 
 /* ---- redis.c ---------------------------------------------------------------------- */
-bool sett__await(int fd, short what, double deadline); /* poll(); false: not in time */
+bool sett__await(int fd, short what, double deadline); /* poll(); false: not in time, even if there is something */
 
 /* ---- tls.c ------------------------------------------------------------------------ */
 sett_status sett__tls_open(sett__remote *, sett_error *); /* once */
@@ -97,8 +107,8 @@ void sett__tls_close(sett__remote *); /* also one that was not opened */
 void *sett__tls_start(sett__remote *, int fd, double deadline, sett_error *); /* NULL: why */
 void sett__tls_end(void *tls); /* or NULL; the socket stays open */
 /* Reads into in, or, where that is NULL, writes from out: how many bytes; 0: it was closed; -1: errno, and with EAGAIN what to
- * wait for. */
-ssize_t sett__tls_move(void *tls, void *in, const void *out, size_t len, short *what);
+ * wait for. Ends at the deadline whatever the server sends. */
+ssize_t sett__tls_move(void *tls, void *in, const void *out, size_t len, double deadline, short *what);
 
 /* ---- options.c -------------------------------------------------------------------- */
 /* SETT_E_ARGUMENT. To be freed also after a failure. */

@@ -171,6 +171,27 @@ if [ -n "$tls" ]; then # nobody is believed whose certificate is another's, or b
     SETT_PTXAS=$d/fails SETT_CACHE_REMOTE="$r|ca=$d/cert.pem|secret=$d/secret" expect 1 'refused' compile saxpy --target sm_90a --emit cubin --cache-dir '' -o "$d/out"
     SETT_CACHE_REMOTE="$r|ca=$d/cert.pem|secret=$d/secret" expect 0 '"compiled": 2, "failed": 0' warm "$d/k.warm" --cache-dir "$d/e"
     SETT_PTXAS=$d/fails SETT_CACHE_REMOTE="$r|ca=$d/cert.pem|secret=$d/secret" expect 0 '"fetched": 2, "compiled": 0, "failed": 0' warm "$d/k.warm" --cache-dir "$d/f"
+    # Who pours without end, over TLS too: lines and bodies that do not end, and records that are no data (k: updates of keys).
+    poured() { # scheme, pattern, options of s_server, what it begins with, what it says over and over
+        evil_port=$((redis_port + 11 + n))
+        # shellcheck disable=SC2086
+        { printf "$4"; yes "$5" | if [ "$5" = k ]; then cat; else tr -d '\n'; fi; } |
+            openssl s_server -accept 127.0.0.1:$evil_port -cert "$d/cert.pem" -key "$d/key.pem" $3 >/dev/null 2>&1 &
+        evil=$!
+        answers $evil $evil_port || { echo "s_server does not start"; bad=$((bad + 1)); }
+        began=$(date +%s)
+        compile_says "$2" "$1://127.0.0.1:$evil_port|ca=$d/cert.pem|secret=$d/secret|read-only|total-ms=500"
+        took=$(($(date +%s) - began))
+        [ $took -lt 10 ] || { echo "$1 pours $5: $took s for a server that has 0.5"; bad=$((bad + 1)); }
+        kill $evil 2>/dev/null
+        wait $evil 2>/dev/null
+    }
+    poured rediss 'a line that does not end' -quiet '+' a
+    poured rediss 'says more than it was asked for|not in time' -quiet '$5\r\nabcde\r\n' 'more'
+    poured rediss 'no answer|TLS' -tls1_3 '' k
+    poured https 'refused: an answer of more than 16777216 bytes|timed out' -quiet 'HTTP/1.1 200 OK\r\n\r\n' x
+    poured https 'header' -quiet 'HTTP/1.1 200 OK\r\nX: ' x
+    poured https '127.0.0.1:[0-9]*: ' -tls1_3 '' k
 fi
 kill $nginx && wait $nginx 2>/dev/null
 nginx=

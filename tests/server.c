@@ -26,9 +26,9 @@ struct server {
     pthread_t worker[MOST];
     int n_conn;
     manner manner;
-    char *says;
-    size_t says_len;
-    int delay;
+    char *says, *more;
+    size_t says_len, more_len;
+    int delay, pace_us;
     thing thing[MOST];
     int n_thing;
     server_counts count;
@@ -98,6 +98,25 @@ static bool answer(const client *c, const char *head, const void *body, size_t l
     return send_all(c->fd, head, strlen(head)) && send_all(c->fd, body, len);
 }
 
+/* Without a pause as fast as it goes, some 64 KiB at a time. */
+static bool pour(const client *c)
+{
+    enum { BLOCK = 65536 };
+    char *block = malloc(BLOCK);
+    size_t n = 0;
+    pthread_mutex_lock(&c->s->lock);
+    size_t one = c->s->more_len;
+    int pace = c->s->pace_us;
+    do
+        memcpy(block + n, c->s->more, one), n += one;
+    while (!pace && n + one <= BLOCK);
+    pthread_mutex_unlock(&c->s->lock);
+    while (send_all(c->fd, block, n))
+        usleep((useconds_t)pace);
+    free(block);
+    return false;
+}
+
 /* As it was told to, instead of what was asked. False: hang up. */
 static bool misbehave(const client *c, manner m)
 {
@@ -112,9 +131,9 @@ static bool misbehave(const client *c, manner m)
     if (says)
         memcpy(says, c->s->says, len);
     pthread_mutex_unlock(&c->s->lock);
-    bool ok = says && m == SAYS && send_all(c->fd, says, len);
+    bool ok = says && m >= SAYS && send_all(c->fd, says, len);
     free(says);
-    return ok;
+    return ok && (m == SAYS || pour(c));
 }
 
 static manner begin(server *s, int *counter)
@@ -321,6 +340,7 @@ void server_stop(server *s)
     for (int i = 0; i < s->n_thing; i++)
         free(s->thing[i].data);
     free(s->says);
+    free(s->more);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -335,11 +355,24 @@ void server_behave(server *s, manner m, const void *says, size_t len)
     pthread_mutex_lock(&s->lock);
     s->manner = m;
     free(s->says);
-    s->says = len ? malloc(len) : NULL;
-    if (len)
+    s->says = says ? malloc(len + 1) : NULL;
+    if (says)
         memcpy(s->says, says, len);
     s->says_len = len;
     pthread_mutex_unlock(&s->lock);
+}
+
+void server_pour(server *s, const void *says, size_t len, const void *more, size_t more_len, int pace_us)
+{
+    char *copy = malloc(more_len);
+    memcpy(copy, more, more_len);
+    pthread_mutex_lock(&s->lock);
+    free(s->more);
+    s->more = copy;
+    s->more_len = more_len;
+    s->pace_us = pace_us;
+    pthread_mutex_unlock(&s->lock);
+    server_behave(s, POURS, says, len);
 }
 
 void server_delay(server *s, int ms)

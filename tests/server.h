@@ -11,12 +11,14 @@ typedef enum manner {
     SILENT, /* takes requests and answers none */
     DRIPS,  /* a byte at a time, without end */
     SAYS,   /* the same bytes to everything */
+    POURS,  /* the same, then others over and over, without end */
 } manner;
 typedef struct server server;
 server *server_start(void);
 void server_stop(server *); /* and forgets all */
 int server_port(const server *);
 void server_behave(server *, manner, const void *says, size_t len); /* says: copied */
+void server_pour(server *, const void *says, size_t len, const void *more, size_t more_len, int pace_us); /* a pause after each */
 void server_delay(server *, int ms); /* before each answer */
 typedef struct server_counts {
     int connections, gets, looks, puts;

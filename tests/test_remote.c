@@ -8,6 +8,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { URLS = 16, CREW = 16 };
@@ -179,7 +180,7 @@ static void raw_put(const char *text, const char *name, const void *data, size_t
     sett_error err = {0};
     bool sent;
     sett__remote *r = raw_open(text);
-    raw->refuse(r, name); /* what is there is replaced */
+    raw->refuse(r, name, 0); /* what is there is replaced */
     ck_assert_msg(!raw->put(r, name, data, len, &sent, &err), "%s: %s", text, err.text);
     ck_assert(sent);
     raw->close(r);
@@ -399,12 +400,12 @@ static const odd odds[] = {{HTTP("404"), NULL, false, false}, {HTTP("410"), NULL
     {HTTP("403"), "HTTP 403", false, false}, {HTTP("204"), "HTTP 204", false, false},
     {"HTTP/1.1 302 x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n", "HTTP 302: a redirect, which is not followed", false,
         false},
-    {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nx", "was refused: an answer of more than 67108864 bytes", false, false},
+    {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nx", "was refused: an answer of more than 16777216 bytes", false, false},
     {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort", "", false, true}, /* and then nothing: curl's own text */
     {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nshort", "was refused: an entry of 5 bytes", false, false},
     {"nonsense\r\n\r\n", "", false, true}, {"$-1\r\n", NULL, true, false}, {"-ERR no\r\n", "Redis: ERR no", true, false},
     {"-LOADING wait\r\n", "Redis: LOADING wait", true, true}, {"+OK\r\n", "Redis: a reply of type", true, false},
-    {"$99999999999\r\n", "was refused: an answer of more than 67108864 bytes", true, false},
+    {"$99999999999\r\n", "was refused: an answer of more than 16777216 bytes", true, false},
     {"$3\r\nabc\r\n", "was refused: an entry of 3 bytes", true, false},
     {"*1000000000\r\n", "it does not speak as Redis does", true, true},
     {"nonsense", "it does not speak as Redis does", true, true}};
@@ -465,6 +466,85 @@ START_TEST(breaker)
     server_counts c = server_count(own);
     ck_assert_int_le(c.gets + c.looks + c.puts, 4);
     sett_engine_close(e);
+}
+END_TEST
+
+/* Servers that always have more to say. Each costs at most its share of time and memory, and no kernel; those that say nothing of
+ * use are left alone after three, whatever they say. */
+typedef struct flood {
+    const char *head, *more, *said;
+    bool redis, down;
+} flood;
+#define OK200 "HTTP/1.1 200 OK\r\n"
+#define BLOCK64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+static const flood floods[] = {
+    {"+", "a", "a line that does not end", true, true}, {"-ERR ", "a", "a line that does not end", true, true},
+    {":", "1", "a line that does not end", true, true}, {"$", "9", "a line that does not end", true, true},
+    {"$-", "1", "a line that does not end", true, true}, {"+OK\r\n+OK\r\n", "+OK\r\n", "more than it was asked for", true, true},
+    {"$5\r\n", BLOCK64, "more than it was asked for", true, true}, {"*", "9", "it does not speak as Redis does", true, true},
+    {"$16777000\r\n", BLOCK64, NULL, true, true}, {"$99999999\r\n", BLOCK64, "was refused: an answer of more than 16777216 bytes", true, false},
+    {OK200 "X: ", "a", "a header line", false, true}, {OK200, "X: " BLOCK64 "\r\n", "headers of more than", false, true},
+    {"", "HTTP/1.1 100 Continue\r\n\r\n", "headers of more than", false, true},
+    {OK200 "\r\n", BLOCK64, "was refused: an answer of more than 16777216 bytes", false, true},
+    {OK200 "Transfer-Encoding: chunked\r\n\r\n", "40\r\n" BLOCK64 "\r\n", "was refused: an answer of more than 16777216 bytes", false, true},
+    {OK200 "Transfer-Encoding: chunked\r\n\r\n1;", BLOCK64, NULL, false, true},
+    {OK200 "Transfer-Encoding: chunked\r\n\r\n0\r\n", "T: " BLOCK64 "\r\n", NULL, false, true},
+    {OK200 "Content-Length: 16777000\r\n\r\n", BLOCK64, NULL, false, true},
+    {OK200 "Content-Length: 99999999\r\n\r\n", BLOCK64, "was refused: an answer of more than 16777216 bytes", false, false},
+    {"HTTP/1.1 404 x\r\n\r\n", BLOCK64, NULL, false, false}, {"HTTP/1.1 403 x\r\n\r\n", BLOCK64, "HTTP 403", false, false},
+    {"HTTP/1.1 500 x\r\n\r\n", BLOCK64, "HTTP 500", false, true}};
+enum { FLOOD_MS = 300, FLOOD_TRIES = 8, SLOWLY = 2000 /* us */ };
+
+static long most_memory(void) /* KiB */
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_maxrss;
+}
+
+static void endure(const flood *f, int pace_us)
+{
+    sett_error err = {0};
+    void *data;
+    size_t len;
+    double longest = 0;
+    server_pour(own, f->head, strlen(f->head), f->more, strlen(f->more), pace_us);
+    sett_engine *e = open_machine("a", with(url[f->redis ? 2 : 0], "|total-ms=300|read-only|retry-ms=600000"));
+    sett__remote *r = raw_open(with(url[f->redis ? 2 : 0], "|total-ms=300"));
+    long before = most_memory();
+    for (int i = 0; i < FLOOD_TRIES; i++) {
+        double start = sett__now_ms(), took;
+        ck_assert_int_ne(raw->get(r, "ab", &data, &len, &err), SETT_E_MEMORY);
+        free(data);
+        took = sett__now_ms() - start;
+        longest = took > longest ? took : longest;
+    }
+    ck_assert_msg(longest < 10 * FLOOD_MS, "%s: %g ms", f->head, longest);
+    raw->close(r);
+    for (int i = 0; i < 4; i++) {
+        new_shape();
+        sett_kernel_release(get_kernel(e));
+    }
+    ck_assert_msg(most_memory() - before < 160 << 10, "%s: %ld KiB", f->head, most_memory() - before);
+    ck_assert_uint_eq(stats(e).compiles, 4);
+    if (!pace_us) {
+        ck_assert_msg(!f->said || was_said(f->said), "%s: %s", f->head, said);
+        ck_assert_msg(remote_of(e).off == f->down && remote_of(e).skipped == (f->down ? 1 : 0), "%s: %s", f->head, said);
+    }
+    sett_engine_close(e);
+}
+
+START_TEST(floods_end)
+{
+    if (ready())
+        endure(&floods[_i], 0);
+}
+END_TEST
+
+START_TEST(trickles_end)
+{
+    if (ready())
+        endure(&floods[_i], SLOWLY);
 }
 END_TEST
 
@@ -720,6 +800,8 @@ Suite *remote_suite(void)
     tcase_add_loop_test(all, looks_before_it_puts, 0, URLS);
     tcase_add_loop_test(bad, odd_answers, 0, (int)SETT__COUNT(odds));
     tcase_add_loop_test(bad, breaker, 0, 8);
+    tcase_add_loop_test(bad, floods_end, 0, (int)SETT__COUNT(floods));
+    tcase_add_loop_test(bad, trickles_end, 0, (int)SETT__COUNT(floods));
     tcase_add_test(bad, half_open);
     tcase_add_test(bad, takes_nothing);
     tcase_add_test(bad, one_request_a_key);

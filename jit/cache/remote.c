@@ -20,13 +20,17 @@ struct sett__remote_layer {
 };
 
 /* ---- asking --------------------------------------------------------------------------------- */
+static void refuse(sett__remote_layer *r, const char *name, size_t len)
+{
+    r->api->refuse(r->server, name, len);
+    sett__count(&r->layer.refusals, 1);
+}
+
 static bool remote_refuse(sett__layer *l, const sett__digest *key)
 {
-    sett__remote_layer *r = (sett__remote_layer *)l;
     char name[65];
     sett__hex_write(key->b, name);
-    r->api->refuse(r->server, name);
-    sett__count(&l->refusals, 1);
+    refuse((sett__remote_layer *)l, name, 0); /* it was sound, and is of another version's */
     return false;
 }
 
@@ -46,7 +50,7 @@ static sett_status remote_get(
         s = sett__entry_verify(file, len, key, material, r->facts.trusted ? NULL : &r->auth, out, err);
     if (s == SETT_E_PARSE || s == SETT_E_LIMIT) {
         sett_error why = *err;
-        remote_refuse(l, key);
+        refuse(r, name, len);
         s = sett__error(err, SETT_E_PARSE, "%.16s was refused: %s", name, why.text);
     }
     if (s)
