@@ -241,6 +241,7 @@ typedef struct sett__disk_options {
     uint64_t cap;           /* bytes; 0: the default */
     bool layer_only;        /* only read */
     const sett__os *os;     /* NULL: the C library's */
+    sett__logger *log;      /* outlives the folder; or NULL */
 } sett__disk_options;
 /* Unusable or untrusted: SETT_E_IO with the reason. */
 sett_status sett__disk_open(sett__disk **, const sett__disk_options *, sett_error *);

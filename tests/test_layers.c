@@ -5,8 +5,10 @@
 #include "rig.h"
 #include "sample.h"
 #include "suite.h"
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static sett__disk *open_disk(const char *path, sett_cache_trust trust, const sett__auth *auth)
@@ -355,6 +357,127 @@ START_TEST(trimming)
 }
 END_TEST
 
+/* ---- the cap while another has its lock ------------------------------------------------------------- */
+enum { ROOM = 1 << 20, ENTRY = 20480 /* bytes that one takes */, FULL = 49, MARGIN = ROOM / 5 };
+
+static char capped[40]; /* the folder of these tests */
+
+static sett__disk *open_capped(void)
+{
+    sett__disk *d;
+    sett_error err = {0};
+    const sett__disk_options o = {.path = in_root(capped), .cap = ROOM};
+    ck_assert_msg(!sett__disk_open(&d, &o, &err), "%s", err.text);
+    return d;
+}
+
+static void put_many(sett__disk *d, int from, int n)
+{
+    static uint8_t cubin[16 << 10];
+    fill_cubin(cubin);
+    for (int i = from; i < from + n; i++) {
+        char material[32];
+        sett__digest key;
+        snprintf(material, sizeof material, "number %d", i);
+        sett__sha256(material, strlen(material), &key);
+        const sett__entry e = {.key_material = {material, strlen(material)}, .meta = {"m", 1}, .cubin = {cubin, sizeof cubin}};
+        ck_assert_int_eq(sett__disk_put(d, &key, &e, false, NULL), SETT_OK);
+    }
+}
+
+static void add_bytes(void *user, const sett__digest *key, const struct stat *st)
+{
+    (void)key;
+    *(uint64_t *)user += (uint64_t)st->st_blocks * 512;
+}
+
+static uint64_t held_bytes(void)
+{
+    uint64_t sum = 0;
+    sett__disk *d = open_capped();
+    ck_assert(sett__disk_each(d, add_bytes, &sum));
+    sett__disk_close(d);
+    return sum;
+}
+
+/* A process that holds the lock of who trims, and is stopped. */
+static pid_t stopped_trimmer(void)
+{
+    int status;
+    pid_t id = fork();
+    if (!id) {
+        bool none;
+        sett__disk *d = open_capped();
+        if (sett__lock_try(d, 0, &none))
+            raise(SIGSTOP);
+        _exit(1);
+    }
+    ck_assert(waitpid(id, &status, WUNTRACED) == id && WIFSTOPPED(status));
+    return id;
+}
+
+static void kill_trimmer(pid_t id)
+{
+    kill(id, SIGKILL);
+    waitpid(id, NULL, 0);
+}
+
+enum { NEXT_WRITE, CLOSED, GONE, CLOSED_BEFORE, N_ENDS };
+
+static void written_meanwhile(int end)
+{
+    int status;
+    sett__disk *d = open_capped();
+    put_many(d, 0, FULL);
+    ck_assert_uint_eq(held_bytes(), FULL * ENTRY);
+    pid_t holder = stopped_trimmer(), writer = end == GONE ? fork() : 0;
+    if (!writer) {
+        put_many(end == GONE ? open_capped() : d, FULL, 8); /* a fork gives no lock file */
+        if (end == GONE)
+            _exit(0);
+    }
+    ck_assert(!writer || waitpid(writer, &status, 0) == writer);
+    if (end == CLOSED_BEFORE) {
+        sett__disk_close(d);
+        d = open_capped();
+    }
+    ck_assert_uint_gt(held_bytes(), ROOM);
+    kill_trimmer(holder);
+    if (end != CLOSED)
+        put_many(d, 100, 1);
+    sett__disk_close(d);
+    ck_assert_msg(held_bytes() <= ROOM, "%d: %llu bytes", end, (unsigned long long)held_bytes());
+}
+
+/* It is counted by the next write, or when its folder is closed; by the next process that writes, where the one that wrote it
+ * is gone without a word or could not count when it closed. */
+START_TEST(counted_later)
+{
+    for (int end = 0; end < N_ENDS; end++) {
+        snprintf(capped, sizeof capped, "cache%d", end);
+        written_meanwhile(end);
+    }
+}
+END_TEST
+
+/* Without the lock it is looked after all the same, a fifth of the cap late. */
+START_TEST(held_for_long)
+{
+    snprintf(capped, sizeof capped, "cache");
+    sett__disk *d = open_capped();
+    pid_t holder = stopped_trimmer();
+    for (int i = 0; i < 200; i++) {
+        put_many(d, i, 1);
+        ck_assert_uint_le(held_bytes(), ROOM + MARGIN + ENTRY);
+    }
+    ck_assert_uint_gt(held_bytes(), ROOM / 2);
+    kill_trimmer(holder);
+    put_many(d, 200, 1);
+    ck_assert_uint_le(held_bytes(), ROOM);
+    sett__disk_close(d);
+}
+END_TEST
+
 START_TEST(temporary_names)
 {
     static const char *const no[] = {"", "1", "1-2", "1-2-3", "1-2-3.", "1-2-3.4x", "a-2-3.4", "1-2-3.4.5", "-1-2-3.4", "1--3.4"};
@@ -365,4 +488,4 @@ START_TEST(temporary_names)
 END_TEST
 
 SUITE_IN_ROOT(layers, order_and_origin, layers_alone, damaged_layer, toolchain, secrets, authentication_code,
-    shared_folder, forged, trust_of_an_engine, open_folder, trimming, temporary_names)
+    shared_folder, forged, trust_of_an_engine, open_folder, trimming, counted_later, held_for_long, temporary_names)

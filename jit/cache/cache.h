@@ -101,6 +101,9 @@ struct sett__disk {
     pthread_mutex_t lock;   /* over remaking and the lock file */
     int locks;              /* the lock file; -1: not opened; -2: none can be had */
     pthread_mutex_t trimming;
+    atomic_bool behind; /* entries were written that are not counted */
+    atomic_uint_fast64_t uncounted; /* their bytes, since this process looked at all */
+    sett__logger *log; /* or NULL */
     char path[4096];
 };
 typedef struct sett__entry_name {
@@ -159,8 +162,11 @@ void sett__lock_close(sett__disk *);
 /* Every file with an entry's name, in no order. False with errno: not all could be seen. */
 typedef void sett__disk_seen(void *user, const sett__digest *, const struct stat *);
 bool sett__disk_each(sett__disk *, sett__disk_seen *, void *user);
-/* Room for `bytes` more: counts them, and trims when that passes the cap. */
-void sett__trim_for(sett__disk *, uint64_t bytes);
+/* Room for `bytes` more: counts them, and trims when that passes the cap. False: they are not counted, and sett__trim_later() is
+ * called once they are written. */
+bool sett__trim_for(sett__disk *, uint64_t bytes);
+void sett__trim_later(sett__disk *, uint64_t bytes);
+void sett__trim_settle(sett__disk *); /* counts what was left, if that can be done at once */
 
 /* ---- sha256.c ----------------------------------------------------------------------------------- */
 void sett__hmac_sha256(const uint8_t key[32], const void *data, size_t len, uint8_t mac[32]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One folder of entries: SETT1 (the marker: without it the folder is not ours, and nothing in it is touched),
- * v1/00..ff/<62 hex>.sett, tmp/, quarantine/, locks, trim. Folders 0700, files 0600, whatever the umask; where a folder
+ * v1/00..ff/<62 hex>.sett, tmp/, quarantine/, locks, trim, behind. Folders 0700, files 0600, whatever the umask; where a folder
  * is meant to be shared they take the modes that its owner gave the root.
  *
  * Every failure here is a miss or an entry not written; none is the caller's problem. */
@@ -103,7 +103,8 @@ static bool nothing(const sett__disk *d, const char *name)
 static bool is_ours(const sett__disk *d, const char *name)
 {
     static const struct { char name[12]; bool folder; off_t size; } made[] = {
-        {"v1", true, 0}, {"tmp", true, 0}, {"quarantine", true, 0}, {"locks", false, 0}, {"trim", false, 16}};
+        {"v1", true, 0}, {"tmp", true, 0}, {"quarantine", true, 0}, {"locks", false, 0}, {"trim", false, 16},
+        {"behind", true, 0}};
     struct stat st;
     for (size_t i = 0; i < SETT__COUNT(made); i++)
         if (!strcmp(name, made[i].name)) {
@@ -281,6 +282,7 @@ static void init(sett__disk *d, const sett__disk_options *o)
         .auth = o->auth,
         .cap = o->cap,
         .layer_only = o->layer_only,
+        .log = o->log,
         .root = -1,
         .v1 = -1,
         .tmp = -1,
@@ -315,6 +317,7 @@ void sett__disk_close(sett__disk *d)
 {
     if (!d)
         return;
+    sett__trim_settle(d);
     close_folders(d);
     sett__lock_close(d);
     pthread_mutex_destroy(&d->lock);
@@ -327,7 +330,7 @@ void sett__disk_close(sett__disk *d)
  */
 bool sett__disk_remake(sett__disk *d)
 {
-    const sett__disk_options o = {.path = d->path, .trust = d->trust, .auth = d->auth, .cap = d->cap, .os = d->os};
+    const sett__disk_options o = {.path = d->path, .trust = d->trust, .auth = d->auth, .cap = d->cap, .os = d->os, .log = d->log};
     sett__disk *fresh;
     if (d->layer_only || sett__disk_open(&fresh, &o, NULL))
         return false;

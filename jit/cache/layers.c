@@ -64,7 +64,8 @@ static sett_status open_folder(
         .auth = o->trust == SETT_TRUST_MAC ? &c->auth : NULL,
         .cap = o->cap,
         .layer_only = !p->folder,
-        .os = c->os};
+        .os = c->os,
+        .log = c->log};
     sett__disk *disk = NULL;
     *why = *no_secret;
     sett_status s = why->status ? why->status : sett__disk_open(&disk, &d, why);

@@ -4,6 +4,10 @@
  * little; a sum past the cap, or of yesterday, makes the writer look at every entry and remove those that were
  * used longest ago, down to 80 %. One does that at a time; readers are safe, as they hold the bytes or the open file.
  *
+ * Who cannot count, as another has the turn for long (it may be stopped), leaves a mark in the folder, and the next who has the turn
+ * takes it away and looks at every entry. So what is written is counted late, and never not. Who has written a fifth of the cap
+ * so removes without the turn: two who do so at once remove the same entries.
+ *
  * What is removed has a name that we make, is a plain file of ours, and lies in a folder with our marker. */
 #include "bytes.h"
 #include "cache.h"
@@ -16,6 +20,7 @@ enum {
     DAY = 86400,
     HOUR = 3600,      /* a temporary file this old was left by a crash */
     LOCK_TRIES = 100, /* 1 ms apart */
+    LOOKS = 2,        /* of one turn, where something was marked meanwhile */
     BLOCK = 4096,
 };
 
@@ -139,17 +144,18 @@ static void clamp_all(sett__disk *d, listing *l, const struct timespec *now)
     }
 }
 
-/* Unless it was used, or replaced, since it was listed. */
+/* Unless it was used, or replaced, since it was listed. True: it takes no room any more, whoever removed it. */
 static bool remove_one(sett__disk *d, const found *f)
 {
     sett__entry_name n;
     struct stat st;
     int dir = dir_of(d, f, &n);
-    bool gone = dir >= 0 && !d->os->fstatat(dir, n.file, &st, AT_SYMLINK_NOFOLLOW) && st.st_ino == f->ino &&
-                !before(&f->used, &st.st_mtim) && !d->os->unlinkat(dir, n.file, 0);
+    bool there = dir >= 0 && !d->os->fstatat(dir, n.file, &st, AT_SYMLINK_NOFOLLOW);
+    bool removed = there && st.st_ino == f->ino && !before(&f->used, &st.st_mtim) && !d->os->unlinkat(dir, n.file, 0);
+    bool gone = removed || (!there && errno == ENOENT);
     if (dir >= 0)
         d->os->close(dir);
-    sett__count(&d->layer.evictions, gone);
+    sett__count(&d->layer.evictions, removed);
     return gone;
 }
 
@@ -192,12 +198,12 @@ static bool read_sum(sett__disk *d, int fd, uint64_t *bytes, int64_t *when)
     return true;
 }
 
-static void write_sum(sett__disk *d, int fd, uint64_t bytes, int64_t when)
+static bool write_sum(sett__disk *d, int fd, uint64_t bytes, int64_t when)
 {
     uint8_t raw[16];
     put_le(raw, bytes, 8);
     put_le(raw + 8, (uint64_t)when, 8);
-    sett__write_all(d->os, fd, raw, sizeof raw);
+    return sett__write_all(d->os, fd, raw, sizeof raw);
 }
 
 static int open_sum(sett__disk *d)
@@ -223,32 +229,55 @@ static uint64_t share(uint64_t cap)
     return cap / 5 * 4;
 }
 
-static void count(sett__disk *d, int fd, uint64_t bytes, const struct timespec *now)
+/* ---- the mark of what is not counted -------------------------------------------------------------- */
+static const char mark[] = "behind"; /* an empty folder, as that is made and removed by one call each, whoever owns it */
+
+static void leave_mark(sett__disk *d)
+{
+    d->behind = true;
+    d->os->mkdirat(d->root, mark, 0700);
+}
+
+/* Before what is marked is listed. One that cannot be taken away stays one. */
+static bool take_mark(sett__disk *d)
+{
+    bool ours = atomic_exchange(&d->behind, false);
+    return !d->os->unlinkat(d->root, mark, AT_REMOVEDIR) || errno != ENOENT || ours;
+}
+
+/* ---- counting --------------------------------------------------------------------------------------- */
+/* False: it is not written down. */
+static bool count(sett__disk *d, int fd, uint64_t bytes, const struct timespec *now)
 {
     uint64_t sum;
     int64_t when;
-    bool known = read_sum(d, fd, &sum, &when) && when <= now->tv_sec && now->tv_sec - when < DAY && sum <= INT64_MAX;
+    bool known = !take_mark(d) && read_sum(d, fd, &sum, &when) && when <= now->tv_sec && now->tv_sec - when < DAY && sum <= INT64_MAX;
+    d->uncounted = 0;
     if (!known || sum + bytes > d->cap) {
         uint64_t most = known ? share(d->cap) : d->cap;
         bool partial;
-        sum = trim_to(d, most > bytes ? most - bytes : 0, now, &partial);
+        int looks = 0;
+        do
+            sum = trim_to(d, most > bytes ? most - bytes : 0, now, &partial);
+        while (++looks < LOOKS && take_mark(d));
         when = partial ? 0 : now->tv_sec; /* 0: the next one looks again */
     }
-    write_sum(d, fd, sum + bytes, when);
+    return write_sum(d, fd, sum + bytes, when);
 }
 
 /* The trimmer's turn, among processes by the lock file, among threads by the mutex; false: another has it for long. */
-static bool take_turn(sett__disk *d, bool *locked)
+static bool take_turn(sett__disk *d, int tries, bool *locked)
 {
     bool none = false;
     *locked = false;
-    for (int i = 0; i < LOCK_TRIES; i++) {
+    for (int i = 0; i < tries; i++) {
         if (!pthread_mutex_trylock(&d->trimming)) {
             if ((*locked = sett__lock_try(d, 0, &none)) || none)
                 return true;
             pthread_mutex_unlock(&d->trimming);
         }
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        if (i + 1 < tries)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     return false;
 }
@@ -260,18 +289,59 @@ static void end_turn(sett__disk *d, bool locked)
     pthread_mutex_unlock(&d->trimming);
 }
 
-void sett__trim_for(sett__disk *d, uint64_t bytes)
+/* Who has found the turn taken for long does not wait for it again. */
+static bool count_in_turn(sett__disk *d, uint64_t bytes)
 {
     struct timespec now;
     bool locked;
-    if (!d->cap || d->os->clock_gettime(CLOCK_REALTIME, &now) || !take_turn(d, &locked))
-        return;
+    if (d->os->clock_gettime(CLOCK_REALTIME, &now) || !take_turn(d, d->behind ? 1 : LOCK_TRIES, &locked))
+        return false;
     int fd = open_sum(d);
-    if (fd >= 0) {
-        count(d, fd, (bytes + BLOCK - 1) / BLOCK * BLOCK, &now);
+    bool counted = fd >= 0 && count(d, fd, bytes, &now);
+    if (fd >= 0)
         d->os->close(fd);
-    }
     end_turn(d, locked);
+    return counted;
+}
+
+static void trim_without_turn(sett__disk *d)
+{
+    struct timespec now;
+    bool partial;
+    if (d->os->clock_gettime(CLOCK_REALTIME, &now) || pthread_mutex_trylock(&d->trimming))
+        return;
+    d->uncounted = 0;
+    trim_to(d, share(d->cap), &now, &partial);
+    pthread_mutex_unlock(&d->trimming);
+    sett__say(d->log, SETT_LOG_WARNING, "cache",
+        "%s: entries were removed without the lock of who trims, which another process has for long (is it stopped?)", d->path);
+}
+
+static uint64_t taken_by(uint64_t bytes)
+{
+    return (bytes + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+bool sett__trim_for(sett__disk *d, uint64_t bytes)
+{
+    if (!d->cap || count_in_turn(d, taken_by(bytes)))
+        return true;
+    leave_mark(d); /* a crash may follow the write */
+    if (d->uncounted + taken_by(bytes) > d->cap - share(d->cap))
+        trim_without_turn(d);
+    return false;
+}
+
+void sett__trim_later(sett__disk *d, uint64_t bytes)
+{
+    d->uncounted += taken_by(bytes);
+    leave_mark(d);
+}
+
+void sett__trim_settle(sett__disk *d)
+{
+    if (d->behind && d->root >= 0 && d->cap)
+        count_in_turn(d, 0);
 }
 
 sett_status sett__disk_trim(sett__disk *d, uint64_t most, uint64_t *left, sett_error *err)
@@ -281,10 +351,11 @@ sett_status sett__disk_trim(sett__disk *d, uint64_t most, uint64_t *left, sett_e
     int saved = errno;
     if (d->read_only)
         return sett__error(err, SETT_E_IO, "%s can only be read", d->path);
-    if (d->os->clock_gettime(CLOCK_REALTIME, &now) || !take_turn(d, &locked))
+    if (d->os->clock_gettime(CLOCK_REALTIME, &now) || !take_turn(d, LOCK_TRIES, &locked))
         return sett__error(err, SETT_E_IO, "%s is being trimmed by another", d->path);
     int fd = open_sum(d);
     bool partial;
+    take_mark(d);
     *left = trim_to(d, most, &now, &partial);
     if (fd >= 0) {
         write_sum(d, fd, *left, partial ? 0 : now.tv_sec);

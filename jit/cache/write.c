@@ -134,8 +134,10 @@ sett_status sett__disk_put(sett__disk *d, const sett__digest *key, const sett__e
         s = sett__error(err, SETT_E_LIMIT, "an entry of %zu bytes; the cache folder may hold %llu", len,
             (unsigned long long)d->cap);
     } else {
-        sett__trim_for(d, len);
+        bool counted = sett__trim_for(d, len);
         s = write_or_remake(d, key, file, len, replace, err);
+        if (!counted && !s)
+            sett__trim_later(d, len);
     }
     if (!s) {
         sett__count(&d->layer.writes, 1);
