@@ -126,7 +126,7 @@ $(B)/obj/named/%.o: examples/%.c
 # In the build folder libsett.so lies beside it, installed in ../lib; a package with another LIBDIR sets its own.
 $(B)/sett: $(call obj,tools) $(NAMED) $(B)/libsett.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' $(SYS_LIBS)
-$(B)/demo: $(B)/obj/tools/demo/demo.o $(B)/obj/tools/npy.o $(NAMED) $(B)/libsett.so
+$(B)/demo: $(B)/obj/tools/demo/demo.o $(B)/obj/tools/file.o $(B)/obj/tools/npy.o $(NAMED) $(B)/libsett.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
 $(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett.so
 	@mkdir -p $(@D)

@@ -2,6 +2,7 @@
 /* $SETT_DUMP: what kernels pass through, as files that can be read, compared and compiled again. */
 #include "jit.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,6 +45,33 @@ void sett__dump_open(sett_engine *e)
         sett__log(e, SETT_LOG_WARNING, "dump", "SETT_DUMP: %s cannot be made: %s", e->dump_to, strerror(errno));
 }
 
+/* A dump's name can be told ahead, so a link that lies there is not followed and a FIFO not waited on. What could not be written
+ * whole is removed. */
+static void write_file(const sett_engine *e, const char *path, const void *data, size_t len)
+{
+    struct stat st = {0};
+    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+    const char *why = fd < 0 && errno == ELOOP     ? "it is a symbolic link"
+                      : fd < 0 || fstat(fd, &st) ? strerror(errno)
+                      : !S_ISREG(st.st_mode)     ? "it is no regular file"
+                                                 : NULL;
+    if (!why) {
+        bool ok = !ftruncate(fd, 0);
+        for (size_t at = 0; ok && at < len;) {
+            ssize_t n = write(fd, (const char *)data + at, len - at);
+            ok = n > 0 || (n < 0 && errno == EINTR);
+            at += n > 0 ? (size_t)n : 0;
+        }
+        why = ok ? NULL : strerror(errno);
+    }
+    if (fd >= 0 && close(fd) && !why)
+        why = strerror(errno);
+    if (why && S_ISREG(st.st_mode))
+        unlink(path);
+    if (why)
+        sett__log(e, SETT_LOG_WARNING, "dump", "%s: %s", path, why);
+}
+
 /* No failure of a dump is one of the compile. */
 void sett__dump_write(const sett_engine *e, sett__dump_kind kind, const char *name, const sett__digest *key, const void *data,
     size_t len)
@@ -57,12 +85,7 @@ void sett__dump_write(const sett_engine *e, sett__dump_kind kind, const char *na
     for (size_t i = 0; i < SETT__COUNT(kinds); i++)
         suffix = kinds[i].kind == kind ? kinds[i].suffix : suffix;
     snprintf(path, sizeof path, "%s/%.128s-%s.%s", e->dump_to, name, digits, suffix);
-    FILE *f = fopen(path, "wbe");
-    bool ok = f && fwrite(data, 1, len, f) == len;
-    if (f)
-        ok = !fclose(f) && ok;
-    if (!ok)
-        sett__log(e, SETT_LOG_WARNING, "dump", "%s: %s", path, strerror(errno));
+    write_file(e, path, data, len);
 }
 
 void sett__dump_tape(const sett_engine *e, const char *name, const sett__digest *key, const sett__tape *tape)

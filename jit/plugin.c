@@ -41,11 +41,12 @@ void *sett__shared_symbol(
 {
     asked = asked && *asked ? asked : NULL;
     choose(w, asked, path, SETT__SHARED_PATH);
-    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), *symbol = lib ? dlsym(lib, w->symbol) : NULL;
+    char why[400];
+    void *lib = sett__library_open(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE, why, sizeof why),
+         *symbol = lib ? dlsym(lib, w->symbol) : NULL;
     if (!lib) {
-        const char *why = dlerror();
         sett__error(err, status, asked ? "the %s cannot be opened: %s" : "the %s cannot be opened: %s (looked for beside "
-            "libsett.so, in $%s, and by the loader)", w->what, why ? why : path, w->env);
+            "libsett.so, in $%s, and by the loader)", w->what, why, w->env);
     } else if (!symbol) {
         sett__error(err, status, "%s is no %s: it lacks %s", path, w->what, w->symbol);
     }

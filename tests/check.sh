@@ -97,6 +97,7 @@ part golden $rel/golden tests/golden
 part examples examples $rel
 part ops-table ops_table
 part cli tests/cli.sh $rel
+part files tests/files.sh $rel
 part user-compiler tests/user_compiler.sh $rel
 part readme tests/readme.sh $rel
 part console tests/console.sh $rel

@@ -276,13 +276,7 @@ fi
 # The cache: what was compiled is listed, damage is found, keys are compared, trimming removes. Without an assembler there
 # is nothing to list.
 c=$d/cache
-printf '#!/bin/sh\n[ "$1" = --version ] && echo "release 13.0, V13.0.99" && exit\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && cp %s "$2"; shift; done\n' "$d/elf" >"$d/ptxas"
-chmod 700 "$d/ptxas"
-printf '\177ELF\002\001\001\000\000\000\000\000\000\000\000\000\002\000\276\000\001\000\000\000' >"$d/elf"
-head -c 28 /dev/zero >>"$d/elf"
-printf '\100\000' >>"$d/elf"
-head -c 10 /dev/zero >>"$d/elf"
-export SETT_PTXAS="$d/ptxas" SETT_NVJITLINK=/nowhere/libnvJitLink.so
+fake_assembler "$d"
 for t in sm_80 sm_90a; do expect 0 . compile saxpy --target $t --emit report --cache-dir "$c"; done
 expect 0 "^0  $c: written, up to [0-9]+ MiB" cache --cache-dir "$c"
 expect 0 '"why_not": ""' cache --json --cache-dir "$c"

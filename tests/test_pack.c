@@ -5,9 +5,11 @@
 #include "rig.h"
 #include "sample.h"
 #include "suite.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { ENTRIES = 5 };
@@ -451,6 +453,83 @@ START_TEST(unpacking)
 }
 END_TEST
 
+/* ---- where it goes --------------------------------------------------------------------------------------------- */
+/* What stands at a path, and what is about to. */
+static const char *at_path;
+static int kind_to_be;
+static const char *const kinds[] = {"a FIFO", "a folder", "a symbolic link to nowhere", "a character device"};
+
+static bool stand(const char *path, int kind)
+{
+    return !(kind == 0   ? mkfifo(path, 0600)
+             : kind == 1 ? mkdir(path, 0700)
+             : kind == 2 ? symlink("nowhere", path)
+                         : mknod(path, S_IFCHR | 0600, makedev(1, 3)));
+}
+
+/* Something else takes the path while the pack is written. */
+static int sync_late(int fd)
+{
+    unlink(at_path);
+    ck_assert(stand(at_path, kind_to_be));
+    return fdatasync(fd);
+}
+
+static int no_access(int at, const char *path, int mode, int flags)
+{
+    if (strcmp(path, "/proc/self/fd")) /* else files without a name are used */
+        return faccessat(at, path, mode, flags);
+    errno = ENOENT;
+    return -1;
+}
+
+static int names_in(const char *folder)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    while (d && readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+enum { BEFORE, BESIDE_NO_NAME, BESIDE_A_NAME, WAYS }; /* it comes before all, or while a temporary file of that kind is written */
+
+static void refuse_over(int kind, int way)
+{
+    struct stat before, after;
+    sett_error err = {0};
+    uint64_t n;
+    sett__os os = sett__os_libc;
+    char path[320], folder[300], name[20];
+    snprintf(name, sizeof name, "out%d%d", kind, way);
+    snprintf(folder, sizeof folder, "%s", in_root(name));
+    snprintf(path, sizeof path, "%s/p", folder);
+    ck_assert(!mkdir(folder, 0700) && (way != BEFORE || stand(path, kind)));
+    if (way != BEFORE)
+        write_file(path, "old", 3, 0600);
+    at_path = path, kind_to_be = kind;
+    os.fdatasync = way != BEFORE ? sync_late : fdatasync;
+    os.faccessat = way == BESIDE_A_NAME ? no_access : faccessat;
+    sett__cache *c;
+    ck_assert(!sett__cache_open(&c, &(sett__cache_options){.layers = in_root("source"), .os = &os}, NULL));
+    lstat(path, &before);
+    ck_assert_int_eq(sett__pack_write(c, path, &(sett_pack_options){.size = sizeof(sett_pack_options)}, &n, &err), SETT_E_IO);
+    sett__cache_close(c);
+    ck_assert_msg(strstr(err.text, kinds[kind]) != NULL, "%s", err.text);
+    ck_assert(!lstat(path, &after) && !S_ISREG(after.st_mode) && (way != BEFORE || before.st_ino == after.st_ino));
+    ck_assert_int_eq(names_in(folder), 3); /* ".", ".." and it */
+}
+
+START_TEST(only_files_are_replaced)
+{
+    put(in_root("source"), 1, 0);
+    int n = (int)SETT__COUNT(kinds) - !stand(in_root("device"), 3); /* which may not be allowed here */
+    for (int i = 0; i < n * WAYS; i++)
+        refuse_over(i % n, i / n);
+}
+END_TEST
+
 /* ---- a kernel ------------------------------------------------------------------------------------------------- */
 /* What was compiled on one machine serves another without a compiler; damage in a pack is healed by the folder. */
 START_TEST(serves_a_kernel)
@@ -499,4 +578,4 @@ START_TEST(serves_a_kernel)
 END_TEST
 
 SUITE_IN_ROOT(pack, same_kernels_same_bytes, every_entry_is_found, none_and_some, rules, owners_and_modes, signatures,
-    misuse, merging, unpacking, serves_a_kernel)
+    misuse, merging, unpacking, only_files_are_replaced, serves_a_kernel)

@@ -226,12 +226,9 @@ sett_dtype arguments_dtype(const options *o)
         path = strdup(path + 1);
         if (path)
             path[strcspn(path, ":")] = 0;
-        int bad = !path || npy_read(path, &a);
+        int bad = !path || npy_head(path, &a);
         free(path);
-        if (bad)
-            return (sett_dtype)0;
-        free(a.data);
-        return a.dtype;
+        return bad ? (sett_dtype)0 : a.dtype;
     }
     return SETT_F32;
 }

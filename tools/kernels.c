@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { TAPE_MOST = 1 << 28 }; /* bytes */
+
 static bool fill_apply(const options *o, sett_dtype t, void *user)
 {
     static const struct {
@@ -120,7 +122,7 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
         return EXIT_FAILED;
     }
     size_t len;
-    char *tape = file_read(name, &len);
+    char *tape = file_read(name, TAPE_MOST, &len);
     if (!tape)
         return EXIT_FAILED;
     co.name = NULL;

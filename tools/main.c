@@ -73,55 +73,6 @@ void json_string(FILE *f, const char *s)
     fputc('"', f);
 }
 
-char *file_read(const char *path, size_t *len)
-{
-    FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
-    char *data = NULL, *more;
-    size_t used = 0, cap = 0, n = 0;
-    if (!f) {
-        fail("%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    do {
-        if (used + 1 >= cap) {
-            cap = cap ? cap * 2 : 65536;
-            if (!(more = realloc(data, cap)))
-                break;
-            data = more;
-        }
-        n = fread(data + used, 1, cap - used - 1, f);
-        used += n;
-    } while (n);
-    bool bad = n || ferror(f);
-    if (f != stdin)
-        fclose(f);
-    if (bad) {
-        fail("%s: %s", path, n ? "out of memory" : strerror(errno));
-        free(data);
-        return NULL;
-    }
-    data[used] = 0;
-    *len = used;
-    return data;
-}
-
-int output_open(const options *o)
-{
-    if (!o->output || !strcmp(o->output, "-") || freopen(o->output, "w", stdout))
-        return EXIT_OK;
-    return fail("%s: %s", o->output, strerror(errno));
-}
-
-int file_write(const char *path, const void *data, size_t len)
-{
-    FILE *f = strcmp(path, "-") ? fopen(path, "wb") : stdout;
-    if (!f)
-        return fail("%s: %s", path, strerror(errno));
-    bool bad = fwrite(data, 1, len, f) != len;
-    bad |= f == stdout ? fflush(f) != 0 : fclose(f) != 0;
-    return bad ? fail("%s: %s", path, strerror(errno)) : EXIT_OK;
-}
-
 static bool hushed; /* while sources are opened: who names one that cannot be used is told so once, as an error */
 static struct {
     pthread_mutex_t lock;
@@ -373,7 +324,7 @@ static int parse(options *o, int argc, char **argv, uint64_t *given)
         else if (c == 'h')
             o->help = true;
         else if (c == O_VERSION)
-            exit(printf("sett %s\n", sett_version()) < 0);
+            o->version = true;
         else if (c == 'j')
             code = count_parse("--jobs", optarg, 1, 1024, &o->jobs);
         else if (c == '?' && optopt > 0 && optopt <= UCHAR_MAX && !strchr("ohj", optopt)) /* a letter: optind may still be at its word */
@@ -394,13 +345,17 @@ static int parse(options *o, int argc, char **argv, uint64_t *given)
     return code;
 }
 
-int main(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     options o = {0};
     uint64_t given = 0;
     int code = parse(&o, argc, argv, &given);
     if (code)
         return code;
+    if (o.version) {
+        printf("sett %s\n", sett_version());
+        return EXIT_OK;
+    }
     bool ask = o.help || (o.argc && !strcmp(o.argv[0], "help"));
     if (o.argc && ask && !strcmp(o.argv[0], "help"))
         o.argc--, o.argv++;
@@ -417,4 +372,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         guess_add(&g, commands[i].name);
     return usage("%s is no command%s", name, guess_text(&g));
+}
+
+int main(int argc, char **argv)
+{
+    output_begin();
+    return output_end(command(argc, argv));
 }

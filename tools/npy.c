@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NumPy's .npy files, versions 1 to 3: magic, a Python dict as text, raw elements. */
 #include "tools.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { HEAD_MOST = 1 << 20 };
 
 static const struct type {
     const char *descr, *name;
@@ -68,37 +71,58 @@ static bool size_of(npy *a)
         if (__builtin_mul_overflow(n, (size_t)a->shape[i], &n))
             return false;
     a->bytes = n;
-    return true;
+    return n < SIZE_MAX / 2;
 }
 
+/* Magic, version and the dict; the file stands at the data behind them. Why not, or NULL. */
+static const char *read_head(FILE *f, npy *a)
+{
+    unsigned char u[12];
+    size_t start = 10, n = fread(u, 1, start, f);
+    if (ferror(f))
+        return strerror(errno);
+    if (n < start || memcmp(u, "\x93NUMPY", 6) || u[6] < 1 || u[6] > 3)
+        return "not a .npy file";
+    size_t len = u[8] | (size_t)u[9] << 8;
+    if (u[6] > 1) {
+        if (fread(u + start, 1, 2, f) != 2)
+            return "its header is cut";
+        len |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
+    }
+    if (len > HEAD_MOST)
+        return "its header is longer than 1 MiB";
+    char *dict = calloc(1, len + 1);
+    const char *why = !dict                             ? "out of memory"
+                      : fread(dict, 1, len, f) != len ? "its header is cut"
+                                                      : parse_header(dict, a);
+    free(dict);
+    return why ? why : size_of(a) ? NULL : "its shape has more bytes than there can be";
+}
+
+int npy_head(const char *path, npy *a)
+{
+    *a = (npy){0};
+    FILE *f = input_open(path);
+    const char *why = f ? read_head(f, a) : NULL;
+    if (f)
+        input_close(f);
+    return !f ? EXIT_FAILED : why ? fail("%s: %s", path, why) : EXIT_OK;
+}
+
+/* No more is read than the shape says, and a byte to see that nothing follows. */
 int npy_read(const char *path, npy *a)
 {
-    size_t len, head;
+    size_t len = 0;
     *a = (npy){0};
-    char *file = file_read(path, &len);
-    if (!file)
+    FILE *f = input_open(path);
+    if (!f)
         return EXIT_FAILED;
-    const unsigned char *u = (const unsigned char *)file;
-    const char *why = NULL;
-    if (len < 12 || memcmp(file, "\x93NUMPY", 6) || u[6] < 1 || u[6] > 3)
-        why = "not a .npy file";
-    size_t start = u[6] == 1 ? 10 : 12;
-    head = why ? 0 : u[6] == 1 ? u[8] | (size_t)u[9] << 8 : u[8] | (size_t)u[9] << 8 | (size_t)u[10] << 16 | (size_t)u[11] << 24;
-    if (!why && head > len - start)
-        why = "its header is cut";
-    char *dict = why ? NULL : strndup(file + start, head);
-    if (dict)
-        why = parse_header(dict, a);
-    else if (!why)
-        why = "out of memory";
-    free(dict);
-    if (!why && (!size_of(a) || a->bytes != len - start - head))
-        why = "its size is not what its shape says";
-    if (!why && !(a->data = malloc(a->bytes + 1)))
-        why = "out of memory";
-    if (a->data)
-        memcpy(a->data, file + start + head, a->bytes);
-    free(file);
+    const char *why = read_head(f, a);
+    if (!why && !(a->data = stream_read(f, a->bytes, &len, &why)))
+        why = why ? why : "there is more in it than its shape says";
+    input_close(f);
+    if (!why && len < a->bytes)
+        why = "there is less in it than its shape says";
     return why ? fail("%s: %s", path, why) : EXIT_OK;
 }
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEY = 32, DIGITS = 2 * KEY };
+enum { KEY = 32, DIGITS = 2 * KEY, KEY_FILE_MOST = 4096 };
 
 /* ---- sources ------------------------------------------------------------------------------- */
 /* 64 digits, or the first 64 of a file. */
@@ -19,7 +19,7 @@ static int read_public_key(const char *text, char digits[DIGITS + 1])
     size_t len = strlen(text);
     char *file = NULL;
     if (len != DIGITS || strspn(text, "0123456789abcdef") != DIGITS) {
-        file = file_read(text, &len);
+        file = file_read(text, KEY_FILE_MOST, &len);
         if (!file)
             return EXIT_FAILED;
         text = file;
@@ -91,6 +91,11 @@ sett_engine *sources_open(const options *o, int argc, char **argv, bool folder)
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
+int no_file(const char *option, const char *path)
+{
+    return strcmp(path, "-") ? EXIT_OK : usage("%s -: this is written as a file, not to standard output; ./- is a file of that name", option);
+}
+
 static int write_pack(sett_engine *e, const options *o, const uint8_t (*keys)[32], size_t n_keys)
 {
     char secret[PATH_MAX];
@@ -123,6 +128,8 @@ static int pack(const options *o)
 {
     if (!o->output)
         return usage("cache pack needs -o FILE");
+    if (no_file("-o", o->output))
+        return EXIT_USAGE;
     sett_engine *e = engine_open(o);
     if (!e)
         return EXIT_FAILED;
@@ -135,6 +142,8 @@ static int merge(const options *o)
 {
     if (!o->argc || !o->output)
         return usage("cache merge needs packs or folders, and -o FILE");
+    if (no_file("-o", o->output))
+        return EXIT_USAGE;
     sett_engine *e = sources_open(o, o->argc, o->argv, false);
     if (!e)
         return EXIT_FAILED;
@@ -187,8 +196,12 @@ static int write_secret(const char *path)
     if (fd < 0)
         return fail("%s: %s", path, strerror(errno));
     bool ok = !fchmod(fd, 0600) && write(fd, text, DIGITS + 1) == DIGITS + 1;
-    ok &= !close(fd);
-    return ok ? EXIT_OK : fail("%s: %s", path, strerror(errno));
+    int why = errno;
+    if (close(fd) && ok)
+        ok = false, why = errno;
+    if (!ok)
+        unlink(path);
+    return ok ? EXIT_OK : fail("%s: %s", path, strerror(why));
 }
 
 static int keygen(const options *o)
@@ -198,7 +211,9 @@ static int keygen(const options *o)
     sett_error err = {0};
     if (o->argc || !o->output)
         return usage("cache keygen needs -o FILE for the secret key; the public one goes to standard output");
-    int code = write_secret(o->output);
+    int code = no_file("-o", o->output);
+    if (!code)
+        code = write_secret(o->output);
     if (code)
         return code;
     if (!realpath(o->output, secret) || sett_pack_public_key(secret, key, &err)) {
@@ -207,6 +222,8 @@ static int keygen(const options *o)
     }
     hex(key, text);
     puts(text);
+    if (fflush(stdout)) /* a secret key whose public one was lost is of no use, and would be in the way */
+        unlink(o->output);
     return EXIT_OK;
 }
 

@@ -9,7 +9,7 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_PARTIAL, EXIT_NO_DEVICE = 5 };
 
 /* ---- main.c ------------------------------------------------------------------ */
 typedef struct options { /* what every subcommand understands, and what is left */
-    bool json, help;
+    bool json, help, version;
     const char *target, *output, *emit, *kernel_op, *dtype, *device, *cache_dir;
     int cols, threads, align;
     const char *diff, *tile, *tensor, *isolate, *by, *color; /* of layout: what is drawn */
@@ -40,11 +40,20 @@ sett_engine *engine_open(const options *);
 const char *self_path(void);
 /* Warnings are told once of a kind: how many were not told. */
 void warnings_left(void);
-/* The whole file, NUL-ended, malloc'ed; NULL: the reason was printed. "-" is standard input. */
-char *file_read(const char *path, size_t *len);
+
+/* ---- file.c ----------------------------------------------------------------------- */
+/* The whole of a file, NUL-ended, malloc'ed; NULL: the reason was printed, which may be that it has more bytes than `most`.
+ * "-" is standard input. */
+char *file_read(const char *path, size_t most, size_t *len);
+FILE *input_open(const char *path); /* "-" is standard input; NULL: the reason was printed */
+void input_close(FILE *);
+/* What is left of it, as file_read, which prints nothing. why, of a NULL: NULL where there are more bytes than `most`. */
+char *stream_read(FILE *, size_t most, size_t *len, const char **why);
 /* From here on standard output is -o's file, where one is given. An exit code. */
 int output_open(const options *);
 int file_write(const char *path, const void *data, size_t len); /* an exit code; "-" is standard output */
+void output_begin(void);  /* first of all: no file that is opened later becomes a standard stream that was closed */
+int output_end(int code); /* last of all: that exit code, or EXIT_FAILED and a message where output was lost */
 
 /* ---- words.c: "; did you mean layout?" ------------------------------------------- */
 typedef struct guess { /* of a word that is none of those known */
@@ -85,6 +94,7 @@ int cache_explain(sett_engine *, const options *);
 typedef int cache_verb(const options *); /* argv: what follows the verb */
 cache_verb *pack_verb(const char *name); /* NULL: none */
 void pack_verbs(guess *);                /* their names */
+int no_file(const char *option, const char *path); /* a pack or a key that was asked for on standard output: usage() */
 /* An engine whose layers are the sources in argv, instead of the machine's own; folder: it writes to --cache-dir. NULL: the
  * reason was printed. */
 sett_engine *sources_open(const options *, int argc, char **argv, bool folder);
@@ -114,6 +124,7 @@ typedef struct npy {
     size_t bytes;
 } npy;
 int npy_read(const char *path, npy *);        /* an exit code; the reason was printed */
+int npy_head(const char *path, npy *);        /* the same without the data */
 int npy_write(const char *path, const npy *); /* row-major */
 /* "f16", "float16", "<f2" ... ; 0: none */
 sett_dtype dtype_of_name(const char *);

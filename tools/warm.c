@@ -180,6 +180,8 @@ int warm_command(const options *o)
     if (o->secret_key && !o->pack)
         return usage("--secret-key signs what --pack writes, which is not given");
     int code = shard_parse(o->shard, &w);
+    if (!code && o->pack)
+        code = no_file("--pack", o->pack);
     if (code)
         return code;
     if (o->secret_key && !realpath(o->secret_key, secret))

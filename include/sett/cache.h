@@ -68,7 +68,8 @@ typedef struct sett_pack_options {
     const char *secret_key; /* signs: absolute path of a file that only its owner may read, with one line of 64
                              * hexadecimal digits (an Ed25519 seed). NULL: unsigned. Needs libsodium */
 } sett_pack_options;
-/* Writes a pack of what the engine's layers hold: temp, fdatasync, rename. Of layers that are packs it is their merge. The
+/* Writes a pack of what the engine's layers hold: temp, fdatasync, rename. Of layers that are packs it is their merge. Only a
+ * regular file is replaced: a link, a device, a FIFO or a folder at the path is SETT_E_IO, and stays. The
  * same kernels give the same bytes, wherever and whenever; their reports (sett_kernel_info.report), which name source
  * files, stay behind. entries: how many it has, or NULL. SETT_E_ARGUMENT: one key stands for two kernels, in two layers;
  * SETT_E_PARSE: an entry is damaged; SETT_E_NOT_CACHED: one of .keys is in no layer; SETT_E_IO: a layer cannot be read,

@@ -81,7 +81,8 @@ typedef struct sett_warm_options {
 } sett_warm_options;
 
 /* The kernels of a manifest, or of a shard, in its order; nothing is compiled. Bodies are recorded on this thread, or, where
- * .command is set, by a process of it: one that crashes there costs its kernel. Shared objects that are named stay loaded. SETT_E_PARSE with "MANIFEST:LINE: ..."; SETT_E_IO: a file cannot be read or opened;
+ * .command is set, by a process of it: one that crashes there costs its kernel. Shared objects that are named stay loaded. The manifest, and what it names,
+ * are regular files: no FIFO is waited on. SETT_E_PARSE with "MANIFEST:LINE: ..."; SETT_E_IO: a file cannot be read or opened;
  * SETT_E_ARGUMENT; SETT_E_LIMIT; SETT_E_MEMORY. That a kernel cannot be recorded is its own status. */
 SETT_API sett_status sett_family_keys(sett_engine *, const char *manifest, const sett_warm_options *, sett_warm_fn,
     void *user, sett_error *or_null);

@@ -69,12 +69,9 @@ static void ask_version(sett__nvjitlink *n, void *lib)
 
 static bool try_open(sett__nvjitlink *n, const char *name)
 {
-    void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!lib) {
-        const char *why = dlerror();
-        snprintf(n->why, sizeof n->why, "%.200s", why ? why : "dlopen failed");
+    void *lib = sett__library_open(name, RTLD_NOW | RTLD_LOCAL, n->why, sizeof n->why);
+    if (!lib)
         return false;
-    }
     snprintf(n->name, sizeof n->name, "%s", name);
     if (!bind_symbols(n, lib)) {
         dlclose(lib);

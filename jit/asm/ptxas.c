@@ -123,13 +123,14 @@ static sett_status read_all(int fd, void *to, size_t len, sett_error *e)
 static sett_status read_output(int folder, sett__asm_out *out, sett_error *e)
 {
     struct stat st;
-    int fd = openat(folder, OUTPUT, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int fd = openat(folder, OUTPUT, flags);
     if (fd < 0 && errno == EACCES && !fchmodat(folder, OUTPUT, 0600, AT_SYMLINK_NOFOLLOW)) /* the umask was ptxas's too */
-        fd = openat(folder, OUTPUT, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        fd = openat(folder, OUTPUT, flags);
     if (fd < 0)
         return sett__error(e, SETT_E_ASSEMBLE, "ptxas: no cubin came out");
     sett_status s = SETT_OK;
-    if (fstat(fd, &st) || st.st_size <= 0 || st.st_size > CUBIN_LIMIT)
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0 || st.st_size > CUBIN_LIMIT)
         s = sett__error(e, SETT_E_ASSEMBLE, "ptxas: its cubin is empty or too large");
     if (!s && !(out->cubin = malloc((size_t)st.st_size)))
         s = sett__error(e, SETT_E_MEMORY, "ptxas: out of memory for the cubin");

@@ -223,15 +223,44 @@ typedef struct place {
     bool named; /* temp stands there */
 } place;
 
-static bool place_new(const packing *p, const char *path, place *to)
+static bool place_new(const sett__os *os, const char *path, place *to)
 {
     const char *slash = strrchr(path, '/');
     struct timespec now = {0};
-    p->os->clock_gettime(CLOCK_REALTIME, &now);
+    os->clock_gettime(CLOCK_REALTIME, &now);
     *to = (place){.path = path, .name = slash ? slash + 1 : path};
     snprintf(to->folder, sizeof to->folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
     int n = snprintf(to->temp, sizeof to->temp, "%s.%ld-0-%lld.%09ld", path, (long)getpid(), (long long)now.tv_sec, now.tv_nsec);
     return n > 0 && (size_t)n < sizeof to->temp;
+}
+
+/* A rename would put a regular file where a device, a FIFO or a link was. */
+static sett_status check_target(const sett__os *os, const char *path, sett_error *err)
+{
+    struct stat st;
+    char to[160];
+    if (os->fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW))
+        return errno == ENOENT ? SETT_OK : sett__error(err, SETT_E_IO, "%.300s: it cannot be written: %s", path, strerror(errno));
+    if (S_ISREG(st.st_mode))
+        return SETT_OK;
+    ssize_t n = S_ISLNK(st.st_mode) ? os->readlinkat(AT_FDCWD, path, to, sizeof to) : -1;
+    if (n < 0)
+        return sett__error(err, SETT_E_IO, "%.300s is %s, and stays: a pack replaces a regular file or makes a new one; name another path",
+            path, sett__file_kind(st.st_mode));
+    return sett__error(err, SETT_E_IO, "%.200s is a symbolic link to %.*s%s, and stays: a pack replaces the file at its path; "
+        "name the file itself, or remove the link", path, (int)n, to, n == sizeof to ? "..." : "");
+}
+
+sett_status sett__pack_check(const sett__cache *c, const char *path, sett_error *err)
+{
+    const sett__os *os = sett__cache_os(c);
+    place to;
+    if (!place_new(os, path, &to))
+        return sett__error(err, SETT_E_ARGUMENT, "the path of a pack is too long");
+    sett_status s = check_target(os, path, err);
+    if (!s && os->faccessat(AT_FDCWD, to.folder, W_OK | X_OK, 0))
+        s = sett__error(err, SETT_E_IO, "%.200s: it cannot be written: %.200s: %s", path, to.folder, strerror(errno));
+    return s;
 }
 
 /* A file without a name is given one through /proc. */
@@ -247,16 +276,20 @@ static int open_temp(const sett__os *os, place *to)
     return fd;
 }
 
-static bool name_it(const sett__os *os, int fd, place *to)
+/* What stands there is looked at once more: hours may lie between the first look and this. */
+static sett_status name_it(const sett__os *os, int fd, place *to, sett_error *err)
 {
     char self[40];
     snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
     if (!to->named && !os->linkat(AT_FDCWD, self, AT_FDCWD, to->path, AT_SYMLINK_FOLLOW))
-        return true; /* nothing stood there */
-    if (!to->named && os->linkat(AT_FDCWD, self, AT_FDCWD, to->temp, AT_SYMLINK_FOLLOW))
-        return false;
-    to->named = true;
-    return !os->renameat2(AT_FDCWD, to->temp, AT_FDCWD, to->path, 0);
+        return SETT_OK; /* nothing stood there */
+    sett_status s = check_target(os, to->path, err);
+    if (s)
+        return s;
+    bool ok = to->named || !os->linkat(AT_FDCWD, self, AT_FDCWD, to->temp, AT_SYMLINK_FOLLOW);
+    to->named |= ok;
+    ok = ok && !os->renameat2(AT_FDCWD, to->temp, AT_FDCWD, to->path, 0);
+    return ok ? SETT_OK : sett__error(err, SETT_E_IO, "%s: %s", to->path, strerror(errno));
 }
 
 static sett_status write_file(packing *p, place *to, uint64_t total, const sett__signer *sign)
@@ -271,8 +304,8 @@ static sett_status write_file(packing *p, place *to, uint64_t total, const sett_
         s = write_head(p, fd, total, sign);
     if (!s)
         s = wrote(p, !p->os->fchmod(fd, 0644) && !p->os->fdatasync(fd)); /* whatever the umask: others read it */
-    if (!s && !name_it(p->os, fd, to))
-        s = sett__error(p->err, SETT_E_IO, "%s: %s", to->path, strerror(errno));
+    if (!s)
+        s = name_it(p->os, fd, to, p->err);
     p->os->close(fd); /* after fdatasync it has nothing to tell */
     if (s && to->named)
         p->os->unlinkat(AT_FDCWD, to->temp, 0);
@@ -315,7 +348,7 @@ static sett_status publish(packing *p, const char *path, const sett__signer *sig
 {
     place to;
     uint64_t total = 0;
-    if (!place_new(p, path, &to))
+    if (!place_new(p->os, path, &to))
         return sett__error(p->err, SETT_E_ARGUMENT, "the path of a pack is too long");
     sett_status s = settle(p, &total);
     if (!s)
@@ -330,7 +363,9 @@ sett_status sett__pack_write(
 {
     packing p = {.cache = c, .os = sett__cache_os(c), .err = err};
     sett__signer sign;
-    sett_status s = o->secret_key ? sett__signer_read(p.os, o->secret_key, &sign, err) : SETT_OK;
+    sett_status s = sett__pack_check(c, path, err);
+    if (!s && o->secret_key)
+        s = sett__signer_read(p.os, o->secret_key, &sign, err);
     if (!s)
         s = o->keys ? gather_keys(&p, o->keys, o->n_keys) : gather_all(&p);
     if (!s)

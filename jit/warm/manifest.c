@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TEXT_MAX = 1 << 20, BLOCKS_MAX = 4096 };
 
@@ -249,33 +250,35 @@ static sett_status open_block(reader *r, sett__warm_block *b, const char *symbol
 
 static sett_status read_file(const char *path, char **text, size_t *len, sett_error *err)
 {
-    FILE *f = fopen(path, "rbe");
-    char *p = f ? malloc(TEXT_MAX + 1) : NULL;
-    size_t n = p ? fread(p, 1, TEXT_MAX + 1, f) : 0;
-    bool bad = !f || (p && ferror(f));
+    int fd = sett__file_open(path, err);
+    if (fd < 0)
+        return SETT_E_IO;
+    char *p = malloc(TEXT_MAX + 1);
+    size_t n = 0;
+    ssize_t got = -1;
+    while (p && n <= TEXT_MAX && ((got = read(fd, p + n, TEXT_MAX + 1 - n)) > 0 || (got < 0 && errno == EINTR)))
+        n += got > 0 ? (size_t)got : 0;
     int why = errno;
-    if (f)
-        fclose(f);
-    if (!bad && p && n <= TEXT_MAX) {
+    close(fd);
+    if (got == 0) {
         p[n] = 0;
         *text = p, *len = n;
         return SETT_OK;
     }
     free(p);
-    return bad  ? sett__error(err, SETT_E_IO, "%s: %s", path, strerror(why))
-           : !p ? sett__error(err, SETT_E_MEMORY, "no memory to read %s", path)
-                : sett__error(err, SETT_E_LIMIT, "%s is larger than %d bytes", path, TEXT_MAX);
+    return !p        ? sett__error(err, SETT_E_MEMORY, "no memory to read %s", path)
+           : got < 0 ? sett__error(err, SETT_E_IO, "%s: %s", path, strerror(why))
+                     : sett__error(err, SETT_E_LIMIT, "%s is larger than %d bytes", path, TEXT_MAX);
 }
 
 static sett_status open_source(sett__warm_block *b, const char *symbol, sett_error *err)
 {
     if (!symbol)
         return read_file(b->path, &b->tape, &b->tape_len, err);
-    void *lib = dlopen(b->path, RTLD_NOW | RTLD_LOCAL);
-    if (!lib) {
-        const char *why = dlerror();
-        return sett__error(err, SETT_E_IO, "%s", why ? why : b->path);
-    }
+    char why[400];
+    void *lib = sett__library_open(b->path, RTLD_NOW | RTLD_LOCAL, why, sizeof why);
+    if (!lib)
+        return sett__error(err, SETT_E_IO, "%s", why);
     b->family = dlsym(lib, symbol);
     return b->family ? SETT_OK : sett__error(err, SETT_E_IO, "%s has no symbol %s", b->path, symbol);
 }

@@ -235,18 +235,6 @@ static sett_status compile_all(run *r)
 }
 
 /* ---- public ------------------------------------------------------------------------------------------ */
-/* Before hours of compiles: the pack can be made where it is to be. */
-static sett_status pack_place(const run *r)
-{
-    char folder[PATH_MAX];
-    const char *path = r->o->pack, *slash = path ? strrchr(path, '/') : NULL;
-    if (!path)
-        return SETT_OK;
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-    return access(folder, W_OK | X_OK) ? sett__error(r->err, SETT_E_IO, "%s: it cannot be written: %s: %s", path, folder, strerror(errno))
-                                       : SETT_OK;
-}
-
 static sett_status write_pack(run *r)
 {
     uint8_t(*keys)[32] = calloc(r->list->n + 1, sizeof *keys);
@@ -285,7 +273,8 @@ static sett_status warm(run *r, const char *manifest)
     sett__cache_layer(r->engine->cache, sett__cache_local(r->engine->cache) - 1, &last);
     snprintf(folder, sizeof folder, "%s", last.path);
     r->result->total = r->list->n;
-    sett_status s = pack_place(r);
+    /* Before hours of compiles. */
+    sett_status s = r->o->pack ? sett__pack_check(r->engine->cache, r->o->pack, r->err) : SETT_OK;
     if (!s)
         s = sett__warm_command_make(r->engine, r->o, folder, manifest, &r->command, r->err);
     if (!s)

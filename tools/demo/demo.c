@@ -17,28 +17,6 @@ int fail(const char *format, ...)
     va_end(args);
     return EXIT_FAILED;
 }
-char *file_read(const char *path, size_t *len)
-{
-    FILE *f = fopen(path, "rb");
-    long n = f && !fseek(f, 0, SEEK_END) ? ftell(f) : -1;
-    char *data = n >= 0 ? malloc((size_t)n + 1) : NULL;
-    if (!data || fseek(f, 0, SEEK_SET) || fread(data, 1, (size_t)n, f) != (size_t)n) {
-        fail("%s cannot be read", path);
-        free(data), data = NULL;
-    } else {
-        *len = (size_t)n, data[n] = 0;
-    }
-    if (f)
-        fclose(f);
-    return data;
-}
-int file_write(const char *path, const void *data, size_t len)
-{
-    FILE *f = fopen(path, "wb");
-    bool bad = !f || fwrite(data, 1, len, f) != len;
-    bad |= f && fclose(f);
-    return bad ? fail("%s cannot be written", path) : EXIT_OK;
-}
 
 static double now_ms(void)
 {
