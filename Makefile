@@ -24,12 +24,12 @@ override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
 # Linked into libsett.so itself, hidden: what a serving machine needs is one file and libc.
 # nettle's choice of instructions (fat-x86_64.o) names AES, CBC, GCM and SHA-1 too, 22 KiB that nothing here calls: they get
 # another function's address, and their code stays out.
-NETTLE_UNUSED := $(shell nm -A $$($(CC) -print-file-name=libnettle.a) 2>/dev/null | \
+NETTLE_UNUSED := $(shell nm -A $$($(CC) -print-file-name=libnettle.a 2>/dev/null) 2>/dev/null | \
     sed -n 's/.*fat-x86_64.o: *U \(_nettle_\(aes\|cbc\|ghash\|sha1\)[a-z0-9_]*\)$$/\1/p')
 STATIC_LIBS := -Wl,-Bstatic -lffi -lnettle -Wl,-Bdynamic
 SYS_LIBS := -lm -ldl -lpthread
 # Relative relocations packed are 40 KiB less, where this C library's loader reads them (glibc 2.36); what is built so asks for one that does.
-RELR := $(if $(shell grep -q GLIBC_ABI_DT_RELR $$($(CC) -print-file-name=libc.so.6) 2>/dev/null && echo yes),-Wl$(comma)-z$(comma)pack-relative-relocs)
+RELR := $(if $(shell grep -q GLIBC_ABI_DT_RELR $$($(CC) -print-file-name=libc.so.6 2>/dev/null) 2>/dev/null </dev/null && echo yes),-Wl$(comma)-z$(comma)pack-relative-relocs)
 
 # One short line a command unless V is set.
 Q = $(if $(V),,@echo '  $(1) $@';)

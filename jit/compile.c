@@ -28,9 +28,8 @@ static sett_status check_name(const char *func, const char *name, sett_error *er
 
 static sett_status no_target(const char *func, const char *target, sett_error *err)
 {
-    char known[200];
-    return sett__error(err, SETT_E_ARGUMENT, "%s: \"%.60s\" is no target: they are cpu, %s", func, target,
-        sett__target_list(known, sizeof known));
+    char why[SETT__TARGET_FAULT];
+    return sett__error(err, SETT_E_ARGUMENT, "%s: %s", func, sett__target_fault(target, strlen(target), true, why, sizeof why));
 }
 
 static sett_status set_target(request *r, const char *func, sett_error *err)

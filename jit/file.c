@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that a caller named, opened so that none of them holds the call up: a FIFO makes an open() wait until somebody else
  * opens its other end, which may be never. */
-#include "jit.h"
+#include "file.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

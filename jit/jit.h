@@ -325,10 +325,8 @@ int sett__cache_layers(const sett__cache *); /* usable or not, in the order they
 int sett__cache_local(const sett__cache *);  /* without it; the folder is the last */
 sett_status sett__cache_layer(const sett__cache *, int index, sett_cache_layer_info *);
 /* pack_write.c: cache.h's calls behind their checks. entries: how many. */
-sett_status sett__pack_write(
-    sett__cache *, const char *path, const sett_pack_options *, uint64_t *entries, sett_error *);
-/* Can a pack be written there? Only a regular file is replaced, no link, FIFO or device. */
-sett_status sett__pack_check(const sett__cache *, const char *path, sett_error *);
+sett_status sett__pack_write(sett__cache *, const char *path, const sett_pack_options *, uint64_t *entries, sett_error *);
+sett_status sett__pack_check(const sett__cache *, const char *path, sett_error *); /* can one be written there? no link, FIFO, device is replaced */
 sett_status sett__unpack(sett__cache *, uint64_t *entries, sett_error *);
 sett_status sett__public_key(const char *secret_path, uint8_t key[32], sett_error *);
 void sett__cache_totals(const sett__cache *, sett_stats *); /* adds what the layers counted */
@@ -731,12 +729,6 @@ sett_status sett__read(sett_engine *, const sett__digest *key, sett_origin, cons
 sett_status sett__read_again(sett_engine *, const sett__digest *key, const sett__reading *, sett_kernel **, sett_error *);
 /* Waits for a flight that another leads, once for each find without lead. name: for profilers. */
 sett_status sett__join_flight(sett_engine *, const char *name, sett__flight *, sett_kernel **, sett_error *);
-
-/* ---- file.c: files that a caller named, none of which is waited on ---------------------------------------- */
-const char *sett__file_kind(mode_t); /* "a folder", "a FIFO" */
-int sett__file_open(const char *path, sett_error *); /* a descriptor of a regular file, O_RDONLY; -1: the error says why */
-/* As dlopen, but NULL for a path that is no regular file. why: of a NULL. */
-void *sett__library_open(const char *path_or_name, int flags, char *why, size_t size);
 
 /* ---- plugin.c: finding and opening what lies beside libsett.so --------------------------------------------- */
 enum { SETT__SHARED_PATH = 4096 };

@@ -2,7 +2,7 @@
 /* Finding and opening the shared objects that lie beside libsett.so: libsett-ptx.so, the compiler, and libsett-remote.so.
  * They are opened on the first miss that needs them and never closed: LLVM and TLS libraries leave thread-local and
  * exit-time state behind that an unload would pull the code away from. */
-#include "jit.h"
+#include "file.h"
 #include <dlfcn.h>
 #include <libgen.h>
 #include <limits.h>

@@ -343,6 +343,10 @@ uint64_t sett__packed_at(const sett__sig *, uint32_t i);
 /* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */
 bool sett__target_parse(const char *target, int *sm, char *suffix);
 const char *sett__target_list(char *buf, size_t size); /* those that code is made for: "sm_70, ..., sm_90[a], ..." */
+/* target_text.c. Why len bytes of text are no target, with those that there are; in a list, which comma is missing. compiled: the
+ * CPU is a target too, as it is of a compile and not of what is cached. */
+enum { SETT__TARGET_FAULT = 400 };
+const char *sett__target_fault(const char *text, size_t len, bool compiled, char *buf, size_t size);
 uint32_t sett__target_smem(int sm); /* bytes of shared memory that one block may use */
 /* Of a tape whose signature was verified: reads the target, which must give a block what it needs. */
 sett_status sett__target_gives(const sett__tape *, const char *target, int *sm, sett_error *);

@@ -432,6 +432,14 @@ expect 3 '^[0-9a-f]{64}  sm_80 saxpy' warm "$d/bad.warm" --list
 expect 3 '"key": null, "error": "' warm "$d/bad.warm" --list --json
 expect 1 'k.warm:6: .opt_level = 9: the options are' warm "$m" --targets sm_80
 expect 2 'takes one manifest' warm
+# A target that is none: those that there are, whoever is asked.
+targets='sm_70, sm_72, .*sm_90\[a\], sm_100\[a\|f\], '
+expect 1 "\"sm_91\" is no target: they are cpu, $targets" compile saxpy --target sm_91
+for call in run bench; do expect 1 "\"sm_91\" is no target: they are cpu, $targets" $call saxpy --target sm_91 X="$d/zero.npy" Y="$d/zero.npy" a=1; done
+printf 'family %s saxpy_family\n' "$PWD/$b/libfamilies.so" >"$d/one.warm"
+expect 1 "\"sm_91\" is no target that is cached: they are $targets" cache explain abcd abce --manifest "$d/one.warm" --targets sm_91
+expect 1 '"sm_80 sm_90": a comma is missing between sm_80 and sm_90' warm "$d/one.warm" --targets 'sm_80 sm_90'
+expect 1 "\"sm_91\" is no target that is cached: they are $targets" warm "$d/one.warm" --targets sm_91
 expect 2 '^sett: --target is no option of warm; did you mean --targets\?$' warm "$m" --target sm_90a
 expect 2 '^sett: --emit is no option of warm$' warm "$m" --targets sm_80 --emit ptx
 expect 2 '^sett: --output is no option of warm$' warm "$m" --targets sm_80 -o x

@@ -91,6 +91,16 @@ for target in check gpu-check demo; do
     [ -z "$ran" ] || complain "make -n $target runs: $ran"
 done
 
+# ---- a machine without a compiler yet: make demo and make check install it, and complain of nothing before ------------
+mkdir -p "$b/bare"
+for tool in sh sed grep id nproc cat uname nm make expr tr cut sort; do
+    ln -sf "$(command -v $tool)" "$b/bare/$tool"
+done
+for target in demo check; do
+    said=$(PATH=$PWD/$b/bare "$b/bare/make" -n "$target" 2>&1 | grep 'not found')
+    [ -z "$said" ] || complain "make -n $target without a compiler: $said"
+done
+
 # ---- links of the documents lead somewhere -------------------------------------------------------------------
 for md in README.md docs/*.md docs/*/*.md; do
     for to in $(grep -oE '\]\([^)#:]+' "$md" | cut -c3- | sort -u); do

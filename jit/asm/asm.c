@@ -6,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+/* --target asks no Python for its own folder, which Debian's refuses. */
+#define GET "pip install --target ~/.sett nvidia-nvjitlink && export SETT_NVJITLINK=$(echo ~/.sett/nvidia/*/lib/libnvJitLink.so.*)"
+
 struct sett__asm {
     sett_assembler choice;
     char *want_ptxas, *want_nvjitlink;
@@ -137,8 +140,7 @@ static sett_status none_found(const sett__asm *a, const sett__asm_job *job, sett
 {
     bool any = a->choice == SETT_ASM_AUTO;
     return sett__error(e, SETT_E_NO_ASSEMBLER,
-        "no assembler for PTX. nvJitLink: %.110s; ptxas: %.90s; driver: %s. Get one by `pip install nvidia-nvjitlink` "
-        "(and name its libnvJitLink.so.13 in $SETT_NVJITLINK) or from the CUDA toolkit (package cuda-nvcc)",
+        "no assembler for PTX. nvJitLink: %.90s; ptxas: %.70s; driver: %s. Get one: " GET ", or the CUDA toolkit (package cuda-nvcc)",
         nvjitlink_why(a, job), any || a->choice == SETT_ASM_PTXAS ? a->ptxas.why : "not chosen",
         any || a->choice == SETT_ASM_DRIVER ? "no GPU driver here" : "not chosen");
 }
@@ -153,11 +155,12 @@ static double now_ms(void)
 static sett_status check_job(const sett__asm_job *job, sett_error *e)
 {
     int sm;
-    char suffix;
+    char suffix, why[SETT__TARGET_FAULT];
+    const char *given = job->target ? job->target : "";
     if (!job->ptx || !job->ptx_len)
         return sett__error(e, SETT_E_ARGUMENT, "no PTX to assemble");
     if (!job->target || strlen(job->target) > 15 || !sett__target_parse(job->target, &sm, &suffix))
-        return sett__error(e, SETT_E_TARGET, "`%.20s` is not a target such as sm_90a", job->target ? job->target : "");
+        return sett__error(e, SETT_E_TARGET, "%s", sett__target_fault(given, strlen(given), true, why, sizeof why));
     if (job->opt_level < 0 || job->opt_level > 3)
         return sett__error(e, SETT_E_ARGUMENT, "opt level %d is not in 0 to 3", job->opt_level);
     return SETT_OK;
@@ -243,5 +246,6 @@ int sett__asm_describe(sett__asm *a, char *buf, size_t size)
     char driver[32] = "none: no GPU driver here";
     if (a->cuda)
         snprintf(driver, sizeof driver, "%d", sett__cuda_driver_version(a->cuda));
-    return snprintf(buf, size, "nvJitLink: %s\nptxas: %s\ndriver-jit: %s\n", nvjitlink, ptxas, driver);
+    const char *get = a->nvjitlink.lib || a->ptxas.path[0] || a->cuda ? "" : "to get an assembler: " GET "\n";
+    return snprintf(buf, size, "nvJitLink: %s\nptxas: %s\ndriver-jit: %s\n%s", nvjitlink, ptxas, driver, get);
 }

@@ -2,6 +2,7 @@
 /* A pack out of the layers of an engine, and the entries of its layers into the folder that it writes. What goes into a
  * pack is encoded anew, without what tells where it was made (reports name source files) and without a folder's message
  * authentication, so that equal kernels give equal packs. */
+#include "../file.h"
 #include "bytes.h"
 #include "cache.h"
 #include <errno.h>

@@ -135,6 +135,7 @@ static sett_status add_point(listing *l, uint32_t block, size_t point)
 {
     const sett__warm_block *b = &l->m->block[block];
     sett_error why = {0};
+    char fault[SETT__TARGET_FAULT];
     bool wanted = true, died = false;
     sett_status s = SETT_OK;
     for (const char *at = b->targets ? b->targets : l->o->targets; at && !s && wanted;) {
@@ -142,7 +143,7 @@ static sett_status add_point(listing *l, uint32_t block, size_t point)
         size_t all = strcspn(at, ","), n = all;
         sett__warm_item item = {.block = block, .point = (uint32_t)point, .status = died ? SETT_E_COMPILE : SETT_OK};
         if (!sett__warm_target(&target, &n, item.target))
-            return sett__error(l->err, SETT_E_ARGUMENT, SETT__WARM_NO_TARGET, (int)(n < 60 ? n : 60), target);
+            return sett__error(l->err, SETT_E_ARGUMENT, "%s", sett__target_fault(target, n, false, fault, sizeof fault));
         if (!died && l->apart && b->family)
             s = ask(l, &item, &wanted, &died, &why);
         else if (!died)

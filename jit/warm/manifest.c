@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A manifest's text to blocks; warm.h (public) has its form. Points of a block are numbered as its axes are written,
  * the last one fastest. */
+#include "../file.h"
 #include "warm.h"
 #include <ctype.h>
 #include <dlfcn.h>
@@ -83,10 +84,25 @@ static sett_status add_range(reader *r, sett__warm_axis *a, const char *text, in
     return s;
 }
 
+/* "768 1024": of two values, and not of a range that was written with blanks. */
+static bool two_values(const char *text, size_t *left, const char **right)
+{
+    *left = strcspn(text, " \t");
+    *right = text + *left + strspn(text + *left, " \t");
+    bool ranged = *left > 1 && !strncmp(text + *left - 2, "..", 2);
+    return *left && **right && !ranged && (isalnum((unsigned char)**right) || **right == '-' || **right == '.') &&
+           strncmp(*right, "..", 2) != 0;
+}
+
 static sett_status add_text(reader *r, sett__warm_axis *a, const char *text)
 {
+    const char *right;
+    size_t left;
     char *end;
     int64_t v;
+    if (two_values(text, &left, &right))
+        return refuse(r, SETT_E_PARSE, "%s: a comma is missing between %.*s and %.*s", a->param->name, (int)(left < 40 ? left : 40),
+            text, (int)(strcspn(right, " \t") < 40 ? strcspn(right, " \t") : 40), right);
     if (strlen(text) >= 3 * SETT__WARM_VALUE)
         return refuse(r, SETT_E_PARSE, "%s: a value of %zu characters", a->param->name, strlen(text));
     bool is_whole = whole(text, &end, &v);
@@ -125,17 +141,17 @@ bool sett__warm_target(const char **text, size_t *n, char target[SETT__WARM_TARG
     while (*n && ((*text)[*n - 1] == ' ' || (*text)[*n - 1] == '\t'))
         --*n;
     snprintf(target, SETT__WARM_TARGET, "%.*s", (int)*n, *text);
-    return *n < SETT__WARM_TARGET && sett__target_parse(target, &sm, &suffix);
+    return *n < SETT__WARM_TARGET && sett__target_parse(target, &sm, &suffix) && sett__target_isa(target, 0);
 }
 
 static sett_status set_targets(reader *r, sett__warm_block *b, const char *list)
 {
-    char target[SETT__WARM_TARGET];
+    char target[SETT__WARM_TARGET], why[SETT__TARGET_FAULT];
     for (const char *at = list; at;) {
         const char *text = at;
         size_t all = strcspn(at, ","), n = all;
         if (!sett__warm_target(&text, &n, target))
-            return refuse(r, SETT_E_ARGUMENT, SETT__WARM_NO_TARGET, (int)(n < 60 ? n : 60), text);
+            return refuse(r, SETT_E_ARGUMENT, "%s", sett__target_fault(text, n, false, why, sizeof why));
         at = at[all] ? at + all + 1 : NULL;
     }
     free(b->targets);

@@ -47,7 +47,6 @@ sett_status sett__manifest_parse(
     sett__manifest *, const char *path, char *text, size_t len, sett__warm_source *, sett_error *);
 /* One of a list, *n bytes of *text: without the blanks around it, which are dropped. False: no target that is cached. */
 bool sett__warm_target(const char **text, size_t *n, char target[SETT__WARM_TARGET]);
-#define SETT__WARM_NO_TARGET "\"%.*s\" is no target that is cached: one as \"sm_80\", \"sm_90a\""
 void sett__manifest_free(sett__manifest *);
 /* The user data of a point (malloc'ed; NULL: no memory, or the block is a tape) and what it is called. */
 void *sett__manifest_point(const sett__warm_block *, size_t point, char text[SETT__WARM_TEXT]);
