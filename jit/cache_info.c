@@ -19,6 +19,8 @@ sett_status sett_cache_trim(sett_engine *e, uint64_t bytes, uint64_t *left, sett
 {
     uint64_t stays;
     sett_status s = sett__engine_check(e, err);
+    if (!s && atomic_load(&e->sealed))
+        s = sett__error(err, SETT_E_IO, "sett_cache_trim: " SETT__SEALED);
     sett__disk *d = s ? NULL : sett__cache_folder(e->cache);
     if (!s)
         s = d ? sett__disk_trim(d, bytes, &stays, err)
@@ -55,6 +57,8 @@ sett_status sett_pack_unpack(sett_engine *e, uint64_t *entries, sett_error *err)
     sett_error why = {0};
     int saved = errno;
     sett_status s = sett__engine_check(e, &why);
+    if (!s && atomic_load(&e->sealed))
+        s = sett__error(&why, SETT_E_IO, SETT__SEALED);
     if (!s)
         s = sett__unpack(e->cache, &n, &why);
     if (s)

@@ -189,7 +189,7 @@ static sett_status from_disk(const request *r, const recorded *rec, bool again, 
         return sett__error(err, s, "%s", why.text);
     if (s)
         sett__log(r->e, SETT_LOG_DEBUG, "cache", "%s: %s", r->name, why.text);
-    return s;
+    return s ? sett__error(err, s, "%s", why.text) : s;
 }
 
 /* The same from the remote, for a kernel that this machine has not. */
@@ -200,7 +200,7 @@ static sett_status from_remote(
     sett_error why = {0};
     const sett__reading how = {&material, ticket, rec->ms};
     sett_status s = r->opt.ptx_only ? SETT_E_NOT_CACHED : sett__read(r->e, &rec->key, SETT_FROM_REMOTE, &how, out, &why);
-    return s && s != SETT_E_NOT_CACHED ? sett__error(err, s, "%s", why.text) : s;
+    return s ? sett__error(err, s, "%s", why.text) : s;
 }
 
 static void remember_longest(sett_engine *e, double ms)
@@ -293,38 +293,46 @@ static sett__turn turn_of(const request *r, sett__disk *folder, const sett__dige
     return turn;
 }
 
-static sett_status sealed_miss(const request *r, const sett__digest *key, sett_error *err)
+/* why: of each layer. */
+static sett_status sealed_miss(const request *r, const sett__digest *key, const sett_error *why, sett_error *err)
 {
     char hex[65];
+    const char *colon = why->text[0] ? ": " : "";
     sett__hex_write(key->b, hex);
     sett__count(&r->e->count.sealed_misses, 1);
-    sett__log(r->e, SETT_LOG_WARNING, "cache", "%s for %s, key %s, is missed, and the engine is sealed", r->name, r->target, hex);
-    return sett__error(err, SETT_E_NOT_CACHED, "%s for %s, key %s, is not in the cache, and the engine is sealed", r->name,
-        r->target, hex);
+    sett__log(r->e, SETT_LOG_WARNING, "cache", "%s for %s, key %s, is missed, and the engine is sealed%s%s", r->name, r->target, hex,
+        colon, why->text);
+    return sett__error(err, SETT_E_NOT_CACHED, "%s for %s, key %s, is not in the cache, and the engine is sealed%s%s",
+        r->name, r->target, hex, colon, why->text);
 }
 
 /* One process asks the remote for, and compiles, what many miss. Whoever has waited looks again, without the turn where an
  * entry came meanwhile, and so does who got the turn at once: another may have had it between our look and our turn. A sealed
- * engine takes no turn. */
-static sett_status from_compiler_in_turn(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
+ * engine takes no turn. missed: why the disk has it not. */
+static sett_status from_compiler_in_turn(
+    const request *r, recorded *rec, sett_error *missed, sett_kernel **out, sett_error *err)
 {
+    sett_error why = {0};
     sett_engine *e = r->e;
     sett__disk *folder = r->opt.ptx_only ? NULL : sett__cache_folder(e->cache);
     sett__ticket ticket = {0};
     if (atomic_load_explicit(&e->sealed, memory_order_relaxed)) {
-        sett_status s = from_remote(r, rec, NULL, out, err);
-        return s == SETT_E_NOT_CACHED ? sealed_miss(r, &rec->key, err) : s;
+        sett_status s = from_remote(r, rec, NULL, out, &why);
+        sett__miss_too(missed, &why);
+        return s == SETT_E_NOT_CACHED ? sealed_miss(r, &rec->key, missed, err) : s ? sett__error(err, s, "%s", why.text) : s;
     }
     sett__turn turn = folder ? turn_of(r, folder, &rec->key, true, &ticket) : SETT__TURN_NONE;
-    sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, true, out, err);
+    sett_status s = turn == SETT__TURN_NONE ? SETT_E_NOT_CACHED : from_disk(r, rec, true, out, &why);
     if (s == SETT_E_NOT_CACHED && turn == SETT__TURN_THERE) { /* of no use to us */
         turn = turn_of(r, folder, &rec->key, false, &ticket);
-        s = turn == SETT__TURN_NONE ? s : from_disk(r, rec, true, out, err);
+        s = turn == SETT__TURN_NONE ? s : from_disk(r, rec, true, out, &why);
     }
     if (ticket.waited_ms > 0)
         sett__count_ms(&e->count.waits, &e->count.wait_ns, ticket.waited_ms);
     if (s == SETT_E_NOT_CACHED)
-        s = from_remote(r, rec, &ticket, out, err);
+        s = from_remote(r, rec, &ticket, out, &why);
+    if (s && s != SETT_E_NOT_CACHED)
+        sett__error(err, s, "%s", why.text);
     if (s == SETT_E_NOT_CACHED) {
         if (ticket.late) {
             sett__count(&e->count.late, 1);
@@ -349,17 +357,18 @@ static void give_report(recorded *rec, sett_kernel *k)
 static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
     sett__meta limits = {.sig = rec->tape.sig, .name = r->name};
+    sett_error missed = {0};
     sett_status s = sett__meta_check(&limits, err);
     if (s)
         return s;
-    s = r->cpu || r->opt.ptx_only ? SETT_E_NOT_CACHED : from_disk(r, rec, false, out, err);
+    s = r->cpu || r->opt.ptx_only ? SETT_E_NOT_CACHED : from_disk(r, rec, false, out, &missed);
     if (!s && r->e->opt.cache_verify && !atomic_load_explicit(&r->e->sealed, memory_order_relaxed))
         verify(r, rec, *out);
     if (s != SETT_E_NOT_CACHED)
-        return s;
+        return s ? sett__error(err, s, "%s", missed.text) : s;
     sett__count(&r->e->count.misses, 1);
     s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
-               : from_compiler_in_turn(r, rec, out, err);
+               : from_compiler_in_turn(r, rec, &missed, out, err);
     if (s || !r->cpu)
         return s;
     (*out)->rest->record_ms = (float)rec->ms;

@@ -134,28 +134,43 @@ static void open_cuda(sett_engine *e)
 
 #define NO_HOME "none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path"
 
-/* No state of the disk is an error of the engine: at worst it goes on in memory and says so once. A lack of memory
+/* Which folder is written, or why there is none. root holds its path. */
+static void choose_folder(const sett_engine_options *opt, char root[4096], sett__cache_options *o)
+{
+    const char *asked = opt->cache_dir ? opt->cache_dir : secure_getenv("SETT_CACHE_DIR");
+    if (!opt->cache_dir && opt->cache_trust == SETT_TRUST_SIGNED) {
+        o->folder_why = "no pack is named, and only signed packs are used";
+        return;
+    }
+    o->folder_named = asked != NULL;
+    if (sett__cache_root(opt->cache_dir, root, 4096))
+        o->folder = root;
+    else if (!asked)
+        o->folder_why = NO_HOME;
+    else if (!*asked)
+        o->folder_why = opt->cache_dir ? "cache_dir is \"\", and no layer is named" : "SETT_CACHE_DIR is \"\", and no layer is named";
+    else
+        o->folder = asked, o->folder_why = opt->cache_dir ? "it is not an absolute path without \"..\""
+                                                          : "SETT_CACHE_DIR is not an absolute path without \"..\"";
+}
+
+/* No state of the disk is an error of the engine unless .cache_required says so: at worst it goes on in memory and says so once. A lack of memory
  * is none of the disk's, and must not cost the cache for the life of the engine. */
 static sett_status open_cache(sett_engine *e, sett_error *err)
 {
     char root[4096];
-    const sett__cache_options o = {.layers = sett__cache_layer_paths(e->opt.cache_layers),
-        .folder = (e->opt.cache_dir || e->opt.cache_trust != SETT_TRUST_SIGNED) &&
-                          sett__cache_root(e->opt.cache_dir, root, sizeof root)
-                      ? root
-                      : NULL,
+    sett__cache_options o = {.layers = sett__cache_layer_paths(e->opt.cache_layers),
         .remote = sett__cache_remote_text(e->opt.cache_remote),
         .remote_asked = e->opt.cache_remote != NULL,
+        .required = e->opt.cache_required,
+        .sealed = e->opt.sealed,
         .trust = e->opt.cache_trust,
         .secret = e->opt.cache_secret,
         .signers = e->opt.cache_signers,
         .cap = e->opt.cache_cap,
         .log = &e->log};
-    const char *asked = e->opt.cache_dir ? e->opt.cache_dir : secure_getenv("SETT_CACHE_DIR");
-    if (!o.folder && asked && *asked && e->opt.cache_trust != SETT_TRUST_SIGNED)
-        sett__log(e, SETT_LOG_WARNING, "cache", "%s%s is not used: it is not an absolute path without \"..\"",
-            e->opt.cache_dir ? "" : "SETT_CACHE_DIR=", asked);
-    if (!o.folder && !asked && !e->opt.sealed && e->opt.cache_trust != SETT_TRUST_SIGNED)
+    choose_folder(&e->opt, root, &o);
+    if (!o.folder && !o.folder_named && !e->opt.sealed && e->opt.cache_trust != SETT_TRUST_SIGNED)
         sett__log(e, SETT_LOG_WARNING, "cache", "compiled kernels are kept in memory only: " NO_HOME);
     return sett__cache_open(&e->cache, &o, err);
 }
@@ -186,6 +201,12 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
     return s;
 }
 
+static bool is_on(const char *variable)
+{
+    const char *text = secure_getenv(variable);
+    return text && !strcmp(text, "1");
+}
+
 static sett_status open_parts(sett_engine *e, sett_error *err)
 {
     if (!own_strings(&e->opt))
@@ -195,8 +216,8 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         return s;
     if (!e->opt.cpu_threads)
         e->opt.cpu_threads = cores();
-    const char *verify = secure_getenv("SETT_CACHE_VERIFY");
-    e->opt.cache_verify |= verify && !strcmp(verify, "1");
+    e->opt.cache_verify |= is_on("SETT_CACHE_VERIFY");
+    e->opt.cache_required |= is_on("SETT_CACHE_REQUIRED");
     e->asserts = sett__environment_asserts();
     atomic_store(&e->sealed, e->opt.sealed);
     mark_process(e);
@@ -294,8 +315,14 @@ void sett_engine_close(sett_engine *e)
 
 void sett_engine_seal(sett_engine *e, bool sealed)
 {
-    if (e)
-        atomic_store(&e->sealed, sealed);
+    int saved = errno;
+    if (sett__engine_check(e, NULL))
+        return;
+    if (sealed)
+        atomic_store(&e->sealed, true);
+    sett__cache_seal(e->cache, sealed);
+    atomic_store(&e->sealed, sealed);
+    errno = saved;
 }
 
 /* ---- devices ------------------------------------------------------------------------------ */

@@ -39,7 +39,7 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
     }
     sett__disk *folder = l->origin == SETT_FROM_REMOTE ? sett__cache_folder(l->e->cache) : NULL;
     sett__entry copy = {0};
-    if (folder && !sett__disk_read_only(folder))
+    if (folder && !sett__disk_read_only(folder) && !atomic_load_explicit(&l->e->sealed, memory_order_relaxed))
         sett__entry_copy(entry, &copy, NULL); /* without memory for it, it is fetched again another time */
     sett__cache_layer(l->e->cache, layer, &info);
     sett_status s = sett__kernel_of_entry(l->e, l->key, entry, l->origin, info.path ? info.path : "", l->out, err);
@@ -119,6 +119,13 @@ sett_status sett__read(
     return s;
 }
 
+void sett__miss_too(sett_error *why, const sett_error *more)
+{
+    size_t at = strlen(why->text);
+    if (more->text[0])
+        snprintf(why->text + at, sizeof why->text - at, "%s%s", at ? "; " : "", more->text);
+}
+
 /* ---- by key ---------------------------------------------------------------------------------- */
 /* err: why. */
 static sett_status missed_key(sett_engine *e, const sett__digest *key, sett_error *err)
@@ -130,7 +137,7 @@ static sett_status missed_key(sett_engine *e, const sett__digest *key, sett_erro
     sett__count(&e->count.misses, 1);
     sett__count(&e->count.sealed_misses, sealed);
     if (sealed)
-        sett__log(e, SETT_LOG_WARNING, "cache", "a kernel of key %s is missed, and the engine is sealed", hex);
+        sett__log(e, SETT_LOG_WARNING, "cache", "a kernel of key %s is missed, and the engine is sealed: %s", hex, why.text);
     return sett__error(err, SETT_E_NOT_CACHED, "no kernel of key %s: %s", hex, why.text);
 }
 
@@ -141,6 +148,8 @@ static sett_status read_key(sett_engine *e, const sett__digest *key, sett_kernel
     sett_status s = sett__read(e, key, SETT_FROM_DISK, &how, out, err);
     if (s == SETT_E_NOT_CACHED && (s = sett__read(e, key, SETT_FROM_REMOTE, &how, out, &why)) == SETT_E_MEMORY)
         sett__error(err, s, "%s", why.text);
+    if (s == SETT_E_NOT_CACHED)
+        sett__miss_too(err, &why);
     return s == SETT_E_NOT_CACHED ? missed_key(e, key, err) : s;
 }
 

@@ -109,8 +109,7 @@ sett_status sett__cuda_memcpy(sett__cuda *, sett_stream, void *dst, const void *
 sett_status sett__cuda_sync(sett__cuda *, sett_stream, sett_error *);
 /* PTX to cubin by cuLink, for the job's target, whatever the devices here are; *cubin and *log are malloc'ed. The log is
  * empty when the driver's own cache ($CUDA_CACHE_PATH) had it. */
-sett_status sett__cuda_link(sett__cuda *, const sett__asm_job *, void **cubin, size_t *cubin_len, char **log,
-    sett_error *);
+sett_status sett__cuda_link(sett__cuda *, const sett__asm_job *, void **cubin, size_t *cubin_len, char **log, sett_error *);
 /* In memory of the caller's. symbol: the kernel's name in the cubin. Nothing is loaded until prepare or launch; symbol and the
  * cubin's bytes must live as long as the handle. */
 enum { SETT__GPU_KERNEL_BYTES = 72 };
@@ -136,8 +135,7 @@ bool sett__gpu_refused(sett__gpu_kernel *); /* the last try to load it failed fo
 sett_status sett__gpu_unload(sett__gpu_kernel *, sett_error *);
 /* cuLaunchKernelEx with a packed parameter block. A kernel not prepared on a stream under capture:
  * SETT_E_CAPTURING. The caller's current context is left as found. */
-sett_status sett__gpu_launch(sett__gpu_kernel *, sett_stream, const sett__launch_dims *, void *params,
-    size_t params_len, sett_error *);
+sett_status sett__gpu_launch(sett__gpu_kernel *, sett_stream, const sett__launch_dims *, void *params, size_t params_len, sett_error *);
 void *sett__gpu_function(sett__gpu_kernel *, int device); /* to launch there, after prepare; NULL: not loaded */
 /* The way of most launches by sett_launch, in two steps: what to launch there, if all of it is loaded; and go. */
 void *sett__gpu_ready(const sett__gpu_kernel *, int device);
@@ -240,6 +238,7 @@ typedef struct sett__disk_options {
     const sett__auth *auth; /* outlives the folder; with SETT_TRUST_MAC, else NULL */
     uint64_t cap;           /* bytes; 0: the default */
     bool layer_only;        /* only read */
+    bool sealed;            /* the same, until sett__disk_seal(): of a sealed engine */
     const sett__os *os;     /* NULL: the C library's */
     sett__logger *log;      /* outlives the folder; or NULL */
 } sett__disk_options;
@@ -248,8 +247,7 @@ sett_status sett__disk_open(sett__disk **, const sett__disk_options *, sett_erro
 void sett__disk_close(sett__disk *);
 /* SETT_E_NOT_CACHED on a miss, SETT_E_PARSE on any damaged or foreign entry (which is moved to quarantine and counted);
  * material NULL: by key alone. */
-sett_status sett__disk_get(sett__disk *, const sett__digest *key, const sett__blob *material, sett__entry *,
-    sett_error *);
+sett_status sett__disk_get(sett__disk *, const sett__digest *key, const sett__blob *material, sett__entry *, sett_error *);
 /* temp, fdatasync, rename. Any failure is a status and a counter, never fatal. replace: also a sound entry. */
 sett_status sett__disk_put(sett__disk *, const sett__digest *key, const sett__entry *, bool replace, sett_error *);
 bool sett__disk_read_only(const sett__disk *); /* a warmed folder that we may not write: it serves, put fails */
@@ -284,6 +282,9 @@ typedef struct sett__cache sett__cache;
 typedef struct sett__cache_options {
     const char *layers;  /* folders and packs that are only read: absolute paths with ':' between; NULL, "": none */
     const char *folder;  /* the one that is written; NULL, "": none */
+    const char *folder_why; /* it cannot be used, or there is none, for this reason; NULL: none is known */
+    bool folder_named;   /* by the option or the environment */
+    bool sealed, required; /* nothing is made or changed until sett__cache_seal(); see sett_engine_options.cache_required */
     const char *remote;  /* as sett_engine_options.cache_remote; NULL, "": none */
     bool remote_asked;   /* by the option: a malformed one is an error, and not left out */
     sett_cache_trust trust;
@@ -295,13 +296,15 @@ typedef struct sett__cache_options {
 } sett__cache_options;
 /* Public keys of 64 digits with ':' between: SETT_E_ARGUMENT where they are not. keys is malloc'ed; NULL: none. */
 sett_status sett__signers_read(const char *text, uint8_t (**keys)[32], int *n, sett_error *);
-/* SETT_E_MEMORY and SETT_E_ARGUMENT alone: what cannot be used is left out, and sett__cache_layer tells why. */
+/* SETT_E_MEMORY, SETT_E_ARGUMENT, with .required SETT_E_IO: what else cannot be used is left out, and sett__cache_layer tells why. */
 sett_status sett__cache_open(sett__cache **, const sett__cache_options *, sett_error *);
+#define SETT__SEALED "the engine is sealed, and writes nothing"
+void sett__cache_seal(sett__cache *, bool sealed); /* unsealed: a folder that could not be used is tried again */
 void sett__cache_close(sett__cache *);
 /* What becomes of an entry that a layer has. It takes the entry. SETT_E_NOT_CACHED: not wanted, ask the next layer;
  * SETT_E_PARSE, SETT_E_LIMIT: of no use to anyone, out of the way with it, ask the next. */
 typedef sett_status sett__cache_use(void *user, sett__entry *, int layer, sett_error *);
-/* Layer by layer of this machine until one is used. SETT_E_NOT_CACHED: none. */
+/* Layer by layer of this machine until one is used. SETT_E_NOT_CACHED: none, and why, of each layer. */
 sett_status sett__cache_find(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
     void *user, sett_error *);
 /* The same of the folder that is written, alone: by who has waited for a key's turn, or got it at once, as only that folder can
@@ -334,11 +337,9 @@ void sett__cache_totals(const sett__cache *, sett_stats *); /* adds what the lay
 void sett__entry_free(sett__entry *);
 /* Pure functions, fuzzed and tested alone: whole file to entry (its blobs point into the file), and back. auth: what
  * is read must be, and what is written is, authenticated. */
-sett_status sett__entry_decode(const void *file, size_t len, const sett__digest *key, const sett__auth *auth,
-    sett__entry *, sett_error *);
+sett_status sett__entry_decode(const void *file, size_t len, const sett__digest *key, const sett__auth *auth, sett__entry *, sett_error *);
 /* The same rules without the two digests, for fuzzers, to which a digest is a wall. */
-sett_status sett__entry_parse(const void *file, size_t len, const sett__digest *key, const sett__auth *auth,
-    sett__entry *, sett_error *);
+sett_status sett__entry_parse(const void *file, size_t len, const sett__digest *key, const sett__auth *auth, sett__entry *, sett_error *);
 sett_status sett__entry_encode(const sett__digest *key, const sett__entry *, const sett__auth *auth, void **file,
     size_t *len, sett_error *);
 /* One block that owns copies of all blobs. */
@@ -727,6 +728,7 @@ typedef struct sett__reading {
 sett_status sett__read(sett_engine *, const sett__digest *key, sett_origin, const sett__reading *, sett_kernel **, sett_error *);
 /* From the folder that is written, by who has waited for the turn to compile, or has it. */
 sett_status sett__read_again(sett_engine *, const sett__digest *key, const sett__reading *, sett_kernel **, sett_error *);
+void sett__miss_too(sett_error *why, const sett_error *more); /* adds why another layer has it not, if that says anything */
 /* Waits for a flight that another leads, once for each find without lead. name: for profilers. */
 sett_status sett__join_flight(sett_engine *, const char *name, sett__flight *, sett_kernel **, sett_error *);
 

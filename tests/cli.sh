@@ -291,7 +291,7 @@ n=$((n + 1))
 "$sett" cache ls --cache-dir "$c" | grep -q KEY && { echo 'cache ls has headings in a pipe'; bad=$((bad + 1)); }
 expect 0 '^2 entries, [0-9]+ bytes, 0 damaged' cache verify --cache-dir "$c"
 expect 1 'is not used' cache verify --cache-dir "$d/elf"
-SETT_CACHE_DIR=relative expect 1 'SETT_CACHE_DIR=relative is not used: it is not an absolute path without ".."' cache verify
+SETT_CACHE_DIR=relative expect 1 'relative is not used: SETT_CACHE_DIR is not an absolute path without ".."' cache verify
 # Their bytes as sett-cache(5) says, read by other programs.
 word() { od -A n -t u"$3" -j "$2" -N "$3" "$1" | tr -d ' '; } # file, offset, bytes
 digest() { head -c "$2" "$1" | tail -c +$(($3 + 1)) | sha256sum | cut -d' ' -f1; } # of bytes $3 to $2
@@ -485,6 +485,9 @@ unset SETT_PTXAS SETT_NVJITLINK
 code=$?
 [ $code = 0 ] || [ $code = 5 ] || { echo "doctor: exit $code"; bad=$((bad + 1)); }
 n=$((n + 1))
+SETT_CACHE_REQUIRED=1 SETT_CACHE_LAYERS=$d/typo.settpack expect 1 "^sett: cache_required: $d/typo.settpack is not used: there is no such file or folder$" doctor
+SETT_CACHE_REQUIRED=1 SETT_CACHE_LAYERS=$d/typo.settpack expect 1 "^cache layer: $d/typo.settpack is not used: there is no such file or folder$" doctor
+SETT_CACHE_REQUIRED=1 SETT_CACHE_LAYERS=$d/typo.settpack expect 1 "^sett: cache_required: " cache layers
 "$sett" doctor --cache-dir "$d/fresh" >/dev/null 2>&1
 [ -z "$(find "$d/fresh" -name '*.sett' 2>/dev/null)" ] || { echo 'doctor leaves a kernel in the cache'; bad=$((bad + 1)); }
 grep -q '^compiler: ' "$d/doctor" || { echo "doctor names no compiler"; cat "$d/doctor"; bad=$((bad + 1)); }

@@ -60,7 +60,7 @@ START_TEST(order_and_origin)
     ck_assert_int_eq(info.origin, SETT_FROM_DISK);
     ck_assert_str_eq(info.layer, in_root("second"));
     ck_assert_uint_eq(layer(e, 0).misses, 1);
-    ck_assert_msg(strstr(layer(e, 1).why_not, "missing: No such file") != NULL, "%s", layer(e, 1).why_not);
+    ck_assert_msg(strstr(layer(e, 1).why_not, "there is no such file or folder") != NULL, "%s", layer(e, 1).why_not);
     ck_assert_uint_eq(layer(e, 2).hits, 1);
     ck_assert(!layer(e, 2).writable && layer(e, 3).writable);
     ck_assert_uint_eq(layer(e, 3).misses + layer(e, 3).writes, 0); /* not asked, and a layer's entry is not copied */
@@ -93,6 +93,9 @@ START_TEST(layers_alone)
     sett_kernel_release(compile(e, &sm90));
     ck_assert_uint_eq(stats(e).disk_hits, 1);
     sett_error err = {0};
+    ck_assert_int_eq(sett_cache_trim(e, 0, NULL, &err), SETT_E_IO);
+    ck_assert_str_eq(err.text, "sett_cache_trim: the engine is sealed, and writes nothing");
+    sett_engine_seal(e, false);
     ck_assert_int_eq(sett_cache_trim(e, 0, NULL, &err), SETT_E_IO);
     ck_assert_str_eq(err.text, "sett_cache_trim: the engine has no cache folder to write to");
     sett_engine_close(e);

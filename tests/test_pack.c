@@ -273,7 +273,7 @@ START_TEST(owners_and_modes)
     ck_assert_int_eq(chmod(in_root("p"), 0444), 0);
     ck_assert_str_eq(refused(in_root("p"), SETT_TRUST_PRIVATE, NULL), "in use");
     ck_assert_int_eq(symlink(in_root("p"), in_root("link")), 0);
-    ck_assert_ptr_nonnull(strstr(refused(in_root("link"), SETT_TRUST_PRIVATE, NULL), "/link: "));
+    ck_assert_ptr_nonnull(strstr(refused(in_root("link"), SETT_TRUST_PRIVATE, NULL), "Too many levels of symbolic links"));
     ck_assert_int_eq(mkfifo(in_root("pipe"), 0600), 0);
     ck_assert_str_eq(
         refused(in_root("pipe"), SETT_TRUST_PRIVATE, NULL), "the pack cannot be used: it is no plain file");

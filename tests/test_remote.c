@@ -362,6 +362,7 @@ START_TEST(read_only_and_sealed)
     ck_assert(!raw_get(u, name, &len));
     ck_assert_int_eq(origin_on(open_machine("c", u), NULL), SETT_FROM_COMPILER);
     ck_assert_int_eq(origin_on(open_with(&o), NULL), SETT_FROM_REMOTE);
+    ck_assert_int_ne(access(o.cache_dir, F_OK), 0); /* a sealed engine keeps nothing of it */
 }
 END_TEST
 

@@ -63,7 +63,8 @@ typedef struct sett_engine_options {
      * $XDG_CACHE_HOME/sett, else $HOME/.cache/sett, else none. "": none. The environment is ignored in set-uid
      * programs. */
     const char *cache_dir;
-    bool sealed;            /* a miss is SETT_E_NOT_CACHED, never a compile. A kernel for "cpu" needs no compile: it is its
+    bool sealed;            /* a miss is SETT_E_NOT_CACHED, never a compile, and its text says of each layer why it did not give
+                             * the kernel. Nothing is written: no folder is made, nothing damaged moved, no time of use kept. A kernel for "cpu" needs no compile: it is its
                              * tape, in no disk cache, and is made as ever */
     bool no_gpu;            /* do not look for a driver: the CPU only */
     int cpu_threads;        /* of the CPU engine; 0: one a core */
@@ -102,10 +103,14 @@ typedef struct sett_engine_options {
     bool cache_verify;      /* what is found on disk is compiled all the same and compared, cubin and META byte by byte:
                              * sett_stats.verified and .differences, a line to the log for each that differs. What was found is
                              * used either way; a sealed engine does not. Also set by $SETT_CACHE_VERIFY=1 */
+    bool cache_required;    /* opening fails, SETT_E_IO, where a layer that is named cannot be used, or no layer can: those of .cache_layers,
+                             * .cache_dir and .cache_remote or of their environment, not the folder below $HOME. The text names
+                             * each, and why. A server that is down is no such failure. Also set by $SETT_CACHE_REQUIRED=1 */
 } sett_engine_options;
 
 /* No driver, no assembler, no compiler and no writable cache are no errors here: what needs them says so when
- * it is asked for, and sett_engine_describe() tells. SETT_E_ARGUMENT for an option out of range; SETT_E_MEMORY. */
+ * it is asked for, and sett_engine_describe() tells. SETT_E_ARGUMENT for an option out of range; SETT_E_IO by .cache_required alone;
+ * SETT_E_MEMORY. */
 SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options *or_null, sett_error *or_null2);
 /* Waits for entries that are still being written to the disk cache. Kernels and calls that outlive the engine stay
  * valid memory; launching them gives SETT_E_CLOSED. No other call on the engine itself may be under way. In a forked
@@ -113,7 +118,9 @@ SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options 
 SETT_API void sett_engine_close(sett_engine *);
 
 /* From now on a miss is SETT_E_NOT_CACHED and a line to the log, never a compile; or compiles again. As .sealed of the
- * options, for a server that warms up first. A compile that is under way ends as it would have. NULL is ignored. */
+ * options, for a server that warms up first. A compile that is under way ends as it would have, and what was compiled is still
+ * written. Unsealed, an engine makes its cache folder if it has none. sett_cache_trim, sett_pack_unpack and sett_warm are SETT_E_IO
+ * while it is sealed. NULL is ignored. */
 SETT_API void sett_engine_seal(sett_engine *, bool sealed);
 
 /* Without an engine (NULL): the CPU, no GPU, no target, nothing to describe; memory is NULL, and what returns a status

@@ -96,7 +96,7 @@ struct sett__disk {
     atomic_int root, v1, tmp; /* folders; -1: not there. What they are open on changes when the folder is made anew */
     mode_t mode;            /* of the root: of a folder that is shared, what its files are given */
     bool layer_only;        /* may not be written, whatever its mode */
-    atomic_bool read_only;
+    atomic_bool read_only, sealed;
     atomic_uint_fast64_t serial;
     pthread_mutex_t lock;   /* over remaking and the lock file */
     int locks;              /* the lock file; -1: not opened; -2: none can be had */
@@ -119,6 +119,10 @@ int sett__disk_subdir(sett__disk *, int at, const char *name, bool make); /* -1 
  * again. Only below a root whose mode gives us all rights; else a mode is its owner's word. errno stays if false. */
 bool sett__disk_mend(const sett__disk *, int at, const char *name);
 bool sett__disk_remake(sett__disk *); /* it was deleted under us: false if it cannot be made again */
+
+/* Sealed: it is only read, and nothing is made, marked used, moved or locked; what was being put is. Unsealed, it makes what an
+ * opening under seal has left. */
+void sett__disk_seal(sett__disk *, bool sealed);
 
 /* ---- path.c ------------------------------------------------------------------------------------- */
 /* "; chmod u+rwx FOLDER, whose mode is 0500" where errno is EACCES because of the mode of this folder of ours, else "". */

@@ -129,7 +129,13 @@ static sett_status check_others(const sett__disk *d, sett_error *err)
         s = each(d, i ? "tmp" : "quarantine", nothing, &ours, err);
     if (s || ours)
         return s;
-    return sett__error(err, SETT_E_IO, "%s holds other files and no " SETT__MARKER ": it is not a cache folder", d->path);
+    return sett__error(err, SETT_E_IO, "not a cache folder: %s: it holds other files and no " SETT__MARKER, d->path);
+}
+
+/* May anything be made in it, or the folder itself? */
+static bool may_make(const sett__disk *d)
+{
+    return !d->layer_only && !d->sealed;
 }
 
 static bool marked(const sett__disk *d, struct stat *st)
@@ -143,8 +149,8 @@ static sett_status claim(const sett__disk *d, sett_error *err)
 {
     struct stat st;
     bool ours = marked(d, &st);
-    if (!ours && d->layer_only)
-        return sett__error(err, SETT_E_IO, "%s holds no " SETT__MARKER ": it is not a cache folder", d->path);
+    if (!ours && !may_make(d))
+        return sett__error(err, SETT_E_IO, "not a cache folder: %s: it holds no " SETT__MARKER, d->path);
     sett_status s = ours ? SETT_OK : check_others(d, err);
     if (s && !marked(d, &st))
         return s;
@@ -204,19 +210,20 @@ int sett__disk_subdir(sett__disk *d, int at, const char *name, bool make)
     return -1;
 }
 
-/* A warmed folder that we may only read still serves. *gone: what we made is not there, and we may write. */
+/* A warmed folder that we may only read still serves; one whose entries may not be listed does not. *gone: what we made is not
+ * there, and we may write. */
 static sett_status open_subdirs(sett__disk *d, bool *gone, sett_error *err)
 {
-    bool missing = false;
+    bool missing = false, make = may_make(d);
     const struct {
         const char *name;
         atomic_int *fd;
     } sub[] = {{"v1", &d->v1}, {"quarantine", NULL}, {"tmp", &d->tmp}};
-    for (size_t i = 0; i < SETT__COUNT(sub) && !(i && d->layer_only); i++) {
-        int fd = sett__disk_subdir(d, d->root, sub[i].name, !d->layer_only);
+    for (size_t i = 0; i < SETT__COUNT(sub) && (!i || make); i++) {
+        int fd = sett__disk_subdir(d, d->root, sub[i].name, make);
         missing |= fd < 0 && errno == ENOENT;
-        if (fd < 0 && (errno == EROFS || errno == EACCES || errno == ENOENT))
-            d->read_only = true;
+        if (fd < 0 && (errno == EROFS || errno == ENOENT || (i && errno == EACCES)))
+            d->read_only |= make;
         else if (fd < 0)
             return sett__error(err, errno == ENOMEM ? SETT_E_MEMORY : SETT_E_IO,
                 "the cache folder cannot be used: %s/%s: %s", d->path, sub[i].name, strerror(errno));
@@ -235,7 +242,7 @@ static sett_status open_root(sett__disk *d, bool *gone, sett_error *err)
 {
     struct stat st;
     int fd;
-    sett_status s = sett__path_open(d->os, d->path, !d->layer_only, d->trust == SETT_TRUST_PRIVATE, &fd, err);
+    sett_status s = sett__path_open(d->os, d->path, may_make(d), d->trust == SETT_TRUST_PRIVATE, &fd, err);
     if (s)
         return s;
     d->root = fd;
@@ -268,7 +275,7 @@ static sett_status open_folders(sett__disk *d, sett_error *err)
         sett_status s = open_root(d, &gone, err);
         if (s == SETT_E_IO)
             gone = errno == ENOENT;
-        if (!gone || d->layer_only || turn == TURNS)
+        if (!gone || !may_make(d) || turn == TURNS)
             return s;
         close_folders(d);
         d->read_only = false;
@@ -283,6 +290,7 @@ static void init(sett__disk *d, const sett__disk_options *o)
         .cap = o->cap,
         .layer_only = o->layer_only,
         .log = o->log,
+        .sealed = o->sealed,
         .root = -1,
         .v1 = -1,
         .tmp = -1,
@@ -332,8 +340,9 @@ bool sett__disk_remake(sett__disk *d)
 {
     const sett__disk_options o = {.path = d->path, .trust = d->trust, .auth = d->auth, .cap = d->cap, .os = d->os, .log = d->log};
     sett__disk *fresh;
-    if (d->layer_only || sett__disk_open(&fresh, &o, NULL))
+    if (!may_make(d) || sett__disk_open(&fresh, &o, NULL))
         return false;
+    d->read_only |= fresh->read_only;
     pthread_mutex_lock(&d->lock);
     atomic_int *from[] = {&fresh->root, &fresh->v1, &fresh->tmp}, *to[] = {&d->root, &d->v1, &d->tmp};
     bool ok = true;
@@ -347,6 +356,13 @@ bool sett__disk_remake(sett__disk *d)
     sett__lock_close(d);
     sett__disk_close(fresh);
     return ok;
+}
+
+void sett__disk_seal(sett__disk *d, bool sealed)
+{
+    bool was = atomic_exchange(&d->sealed, sealed);
+    if (was && !sealed && !d->read_only && (d->tmp < 0 || d->v1 < 0))
+        sett__disk_remake(d);
 }
 
 bool sett__disk_read_only(const sett__disk *d)

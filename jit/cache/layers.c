@@ -8,9 +8,10 @@
 #include <string.h>
 
 typedef struct place {
-    sett__layer *layer; /* NULL: not usable */
-    char *path, *why;   /* why: NULL unless not usable */
-    bool folder;        /* the last one: written */
+    _Atomic(sett__layer *) layer; /* NULL: not usable; the folder of an engine that is unsealed may become so */
+    char *path, *why;             /* why: NULL unless it was not usable when the cache was opened */
+    bool folder;                  /* the last one: written */
+    bool named;                   /* by an option or the environment, not by default */
 } place;
 
 struct sett__cache {
@@ -18,6 +19,10 @@ struct sett__cache {
     bool remote; /* one more place behind them */
     place *place;
     sett__auth auth;
+    sett_error no_secret; /* why no folder is used, under SETT_TRUST_MAC */
+    sett_cache_trust trust;
+    uint64_t cap;
+    char *nowhere; /* why there is no folder; NULL: it is not known */
     uint8_t (*signer)[32]; /* who may sign packs */
     int n_signers;
     const sett__os *os;
@@ -49,27 +54,30 @@ sett_status sett__signers_read(const char *text, uint8_t (**keys)[32], int *n, s
     return SETT_OK;
 }
 
-/* A hint: what it is, and whose, is looked at when it is open. */
-static bool is_file(const sett__cache *c, const char *path)
+/* A hint: what it is, and whose, is looked at when it is open. 0: there is no such thing. */
+static mode_t kind_of(const sett__cache *c, const char *path)
 {
     struct stat st;
-    return !c->os->fstatat(AT_FDCWD, path, &st, 0) && !S_ISDIR(st.st_mode);
+    bool there = !c->os->fstatat(AT_FDCWD, path, &st, 0);
+    return there ? st.st_mode & S_IFMT : errno == ENOENT ? 0 : S_IFDIR;
 }
 
-static sett_status open_folder(
-    sett__cache *c, place *p, const sett__cache_options *o, const sett_error *no_secret, sett_error *why)
+static sett_status open_folder(const sett__cache *c, const place *p, bool sealed, sett__layer **layer, sett_error *why)
 {
     const sett__disk_options d = {.path = p->path,
-        .trust = o->trust,
-        .auth = o->trust == SETT_TRUST_MAC ? &c->auth : NULL,
-        .cap = o->cap,
+        .trust = c->trust,
+        .auth = c->trust == SETT_TRUST_MAC ? &c->auth : NULL,
+        .cap = c->cap,
         .layer_only = !p->folder,
+        .sealed = sealed,
         .os = c->os,
         .log = c->log};
     sett__disk *disk = NULL;
-    *why = *no_secret;
+    if (c->trust == SETT_TRUST_SIGNED)
+        return sett__error(why, SETT_E_IO, "it is a folder, and only signed packs are used");
+    *why = c->no_secret;
     sett_status s = why->status ? why->status : sett__disk_open(&disk, &d, why);
-    p->layer = (sett__layer *)disk;
+    *layer = (sett__layer *)disk;
     return s;
 }
 
@@ -78,47 +86,70 @@ static sett__remote_layer *remote_of(const sett__cache *c)
     return c->remote ? (sett__remote_layer *)c->place[c->n].layer : NULL;
 }
 
-/* What cannot be read is not shown: it may hold a password. */
-static sett_status open_remote(sett__cache *c, place *p, const sett__cache_options *o, sett_error *why)
+void sett__cache_seal(sett__cache *c, bool sealed)
 {
-    sett_status s = sett__remote_open(&p->layer, &p->path, o, c->os, why);
+    place *p = c->n && c->place[c->n - 1].folder ? &c->place[c->n - 1] : NULL;
+    sett__layer *l = p ? p->layer : NULL, *none = NULL;
+    sett_error why = {0};
+    if (l)
+        sett__disk_seal((sett__disk *)l, sealed);
+    else if (p && !sealed && !open_folder(c, p, false, &l, &why) && !atomic_compare_exchange_strong(&p->layer, &none, l))
+        l->ops->close(l); /* another thread was first */
+}
+
+/* What cannot be read is not shown: it may hold a password. */
+static sett_status open_remote(sett__cache *c, place *p, const sett__cache_options *o, sett__layer **layer, sett_error *why)
+{
+    sett_status s = sett__remote_open(layer, &p->path, o, c->os, why);
     if (!p->path)
         p->path = strdup("remote");
     return p->path ? s : SETT_E_MEMORY;
 }
 
-static sett_status open_place(
-    sett__cache *c, place *p, const sett__cache_options *o, const sett_error *no_secret, sett_error *err)
+/* "what: PATH: reason" stands beside the path. */
+static void cut_path(char *text, const char *path)
+{
+    const size_t len = path ? strlen(path) : 0;
+    char *at = len ? strstr(text, path) : NULL;
+    if (at && (at == text || (at - text > 1 && !memcmp(at - 2, ": ", 2))) && !strncmp(at + len, ": ", 2))
+        memmove(at, at + len + 2, strlen(at + len + 2) + 1);
+}
+
+static sett_status open_place(sett__cache *c, place *p, const sett__cache_options *o, sett_error *err)
 {
     const sett__pack_options pack = {p->path, o->trust, (const uint8_t (*)[32])c->signer, c->n_signers, o->os};
+    sett__layer *layer = NULL;
     sett_error why = {0};
     sett_status s;
+    const mode_t kind = p->path ? kind_of(c, p->path) : 0;
     if (c->remote && p == &c->place[c->n])
-        s = open_remote(c, p, o, &why);
-    else if (!p->folder && is_file(c, p->path))
-        s = sett__pack_open(&p->layer, &pack, &why);
-    else if (o->trust == SETT_TRUST_SIGNED)
-        s = sett__error(&why, SETT_E_IO, "it is a folder, and only signed packs are used");
+        s = open_remote(c, p, o, &layer, &why);
+    else if (p->folder && o->folder_why)
+        s = sett__error(&why, SETT_E_IO, "%s", o->folder_why);
+    else if (!p->folder && *p->path == '/' && !kind)
+        s = sett__error(&why, SETT_E_IO, "there is no such file or folder");
+    else if (!p->folder && kind != S_IFDIR)
+        s = sett__pack_open(&layer, &pack, &why);
     else
-        s = open_folder(c, p, o, no_secret, &why);
+        s = open_folder(c, p, o->sealed, &layer, &why);
+    p->layer = layer;
     if (!s)
         return SETT_OK;
     if (s == SETT_E_ARGUMENT && o->remote_asked)
         return sett__error(err, s, "%s", why.text);
-    const size_t len = !p->path || *p->path == '/' ? 0 : strlen(p->path); /* what refuses a relative path begins with it */
-    const char *text = why.text + (len && !strncmp(why.text, p->path, len) && !strncmp(why.text + len, ": ", 2) ? len + 2 : 0);
-    sett__say(c->log, SETT_LOG_WARNING, "cache", "%s is not used: %s", p->path, text);
-    p->why = strdup(text);
+    cut_path(why.text, p->path);
+    sett__say(c->log, SETT_LOG_WARNING, "cache", "%s is not used: %s", p->path, why.text);
+    p->why = strdup(why.text);
     return s != SETT_E_MEMORY && p->why ? SETT_OK : sett__error(err, SETT_E_MEMORY, "no memory for a cache");
 }
 
-static sett_status add_place(sett__cache *c, const char *path, size_t len, bool folder)
+static sett_status add_place(sett__cache *c, const char *path, size_t len, bool folder, bool named)
 {
     place *more = realloc(c->place, (size_t)(c->n + 2) * sizeof *more); /* one for a remote */
     if (!more)
         return SETT_E_MEMORY;
     c->place = more;
-    more[c->n] = (place){.path = strndup(path, len), .folder = folder};
+    more[c->n] = (place){.path = strndup(path, len), .folder = folder, .named = named};
     return more[c->n++].path ? SETT_OK : SETT_E_MEMORY;
 }
 
@@ -128,28 +159,132 @@ static sett_status list_places(sett__cache *c, const sett__cache_options *o)
     for (const char *at = o->layers; at && *at && !s;) {
         size_t n = strcspn(at, ":");
         if (n)
-            s = add_place(c, at, n, false);
+            s = add_place(c, at, n, false, true);
         at += n + (at[n] == ':');
     }
     if (!s && o->folder && *o->folder)
-        s = add_place(c, o->folder, strlen(o->folder), true);
+        s = add_place(c, o->folder, strlen(o->folder), true, o->folder_named);
+    else if (!s && o->folder_why)
+        s = (c->nowhere = strdup(o->folder_why)) ? SETT_OK : SETT_E_MEMORY;
     if (s || !o->remote || !*o->remote)
         return s;
     if (!c->place && !(c->place = malloc(sizeof *c->place)))
         return SETT_E_MEMORY;
-    c->place[c->n] = (place){.layer = NULL};
+    c->place[c->n] = (place){.named = true};
     c->remote = true;
     return SETT_OK;
 }
 
+/* ---- why not --------------------------------------------------------------------------------- */
+/* What is wrong with each layer, for an error's text, which is short: those that are not used come first, and each has a part of it. */
+enum { REASONS = 8, REASON_LEN = 240, REASONS_LEN = 330 };
+#define UNUSED " is not used: "
+typedef struct reason {
+    const char *path;
+    bool unused;
+    char why[REASON_LEN];
+} reason;
+typedef struct reasons {
+    int n; /* may be more than REASONS, which are kept */
+    reason of[REASONS];
+} reasons;
+
+static void add_reason(reasons *r, const place *p, bool unused, const char *why)
+{
+    if (r->n < REASONS) {
+        r->of[r->n].path = p->path;
+        r->of[r->n].unused = unused;
+        snprintf(r->of[r->n].why, REASON_LEN, "%s", why);
+    }
+    r->n++;
+}
+
+/* One reason in so many bytes and the NUL: of a path the end says more, of a reason the beginning. */
+static size_t write_reason(char *to, size_t room, const reason *r)
+{
+    const char *path = r->path, *between = r->unused ? UNUSED : ": ", *more = "";
+    size_t len = strlen(path), why = strlen(r->why), rest = strlen(between);
+    size_t most = room - 1 > rest + why ? room - 1 - rest - why : 0;
+    most = most < room / 2 ? room / 2 : most; /* of the path, where both are long */
+    if (len > most)
+        path += len - most + 3, more = "...";
+    int n = snprintf(to, room, "%s%s%s%s", more, path, between, r->why);
+    if ((size_t)n < room)
+        return (size_t)n;
+    memcpy(to + room - 4, "...", 4);
+    return room - 1;
+}
+
+static size_t length(const reason *r)
+{
+    return strlen(r->path) + strlen(r->unused ? UNUSED : ": ") + strlen(r->why) + strlen("; ");
+}
+
+/* Of this room each that needs more than an equal share: what others leave of theirs goes to it. */
+static size_t share_of(const reason *of, int n, size_t room)
+{
+    size_t share = n ? room / (size_t)n : 0;
+    for (int turn = 0; turn < n; turn++) {
+        size_t used = 0, more = 0;
+        for (int i = 0; i < n; i++)
+            length(&of[i]) <= share ? (used += length(&of[i])) : more++;
+        share = more ? (room - used) / more : room;
+    }
+    return share;
+}
+
+static void write_reasons(char to[REASONS_LEN], const reasons *r)
+{
+    int kept = r->n < REASONS ? r->n : REASONS;
+    size_t at = 0, share = share_of(r->of, kept, REASONS_LEN - (r->n > kept ? sizeof "; and 99999 others" : 1));
+    to[0] = 0;
+    for (int unused = 1; unused >= 0; unused--)
+        for (int i = 0; i < kept; i++) {
+            if (r->of[i].unused != unused)
+                continue;
+            at += (size_t)snprintf(to + at, REASONS_LEN - at, "%s", at ? "; " : "");
+            at += write_reason(to + at, share - strlen("; ") + 1, &r->of[i]);
+        }
+    if (r->n > kept)
+        snprintf(to + at, REASONS_LEN - at, "; and %d others", r->n - kept);
+}
+
+static void unused_layers(const sett__cache *c, bool named, reasons *r)
+{
+    for (int i = 0; i < sett__cache_layers(c); i++)
+        if (!c->place[i].layer && (!named || c->place[i].named))
+            add_reason(r, &c->place[i], true, c->place[i].why ? c->place[i].why : "");
+}
+
+static const char *nowhere(const sett__cache *c)
+{
+    return c->nowhere ? c->nowhere : "no folder and no pack is named";
+}
+
+/* What was named must be of use, and something must be. */
+static sett_status check_required(const sett__cache *c, sett_error *err)
+{
+    reasons r = {.n = 0};
+    char text[REASONS_LEN];
+    bool any = false;
+    for (int i = 0; i < sett__cache_layers(c); i++)
+        any |= c->place[i].layer != NULL;
+    unused_layers(c, any, &r);
+    if (!r.n)
+        return any ? SETT_OK : sett__error(err, SETT_E_IO, "cache_required: there is no cache: %s", nowhere(c));
+    write_reasons(text, &r);
+    return sett__error(err, SETT_E_IO, "cache_required: %s", text);
+}
+
 sett_status sett__cache_open(sett__cache **out, const sett__cache_options *o, sett_error *err)
 {
-    sett_error no_secret = {0};
     sett__cache *c = calloc(1, sizeof *c);
     *out = NULL;
     if (!c)
         return sett__error(err, SETT_E_MEMORY, "no memory for a cache");
     c->log = o->log;
+    c->trust = o->trust;
+    c->cap = o->cap;
     c->os = o->os ? o->os : &sett__os_libc;
     sett_status s = list_places(c, o);
     if (!s)
@@ -157,9 +292,11 @@ sett_status sett__cache_open(sett__cache **out, const sett__cache_options *o, se
     if (s)
         sett__error(err, s, "no memory for a cache");
     if (o->trust == SETT_TRUST_MAC)
-        no_secret.status = sett__auth_read(c->os, o->secret, &c->auth, &no_secret);
+        c->no_secret.status = sett__auth_read(c->os, o->secret, &c->auth, &c->no_secret);
     for (int i = 0; i < sett__cache_layers(c) && !s; i++)
-        s = open_place(c, &c->place[i], o, &no_secret, err);
+        s = open_place(c, &c->place[i], o, err);
+    if (!s && o->required)
+        s = check_required(c, err);
     if (s) {
         sett__cache_close(c);
         return s;
@@ -178,6 +315,7 @@ void sett__cache_close(sett__cache *c)
         free(c->place[i].path);
         free(c->place[i].why);
     }
+    free(c->nowhere);
     free(c->signer);
     free(c->place);
     free(c);
@@ -233,20 +371,22 @@ sett_status sett__cache_find(sett__cache *c, const sett__digest *key, const sett
     void *user, sett_error *err)
 {
     sett_error why = {0};
-    int asked = 0, last = 0;
+    char text[REASONS_LEN];
+    reasons r;
+    r.n = 0;
     for (int i = 0; i < c->n; i++) {
         if (!c->place[i].layer)
             continue;
         sett_status s = ask(c, i, key, material, false, use, user, &why);
-        asked++, last = i;
         if (!s || s == SETT_E_MEMORY)
             return s ? sett__error(err, s, "%s", why.text) : SETT_OK;
+        add_reason(&r, &c->place[i], false, why.text);
     }
-    if (!asked)
-        return sett__error(err, SETT_E_NOT_CACHED, "no folder and no pack is in use as a cache");
-    if (asked == 1)
-        return sett__error(err, SETT_E_NOT_CACHED, "%.260s: %s", c->place[last].path, why.text);
-    return sett__error(err, SETT_E_NOT_CACHED, "it is in none of %d cache layers", asked);
+    unused_layers(c, false, &r);
+    if (!r.n)
+        return sett__error(err, SETT_E_NOT_CACHED, "there is no cache: %s", nowhere(c));
+    write_reasons(text, &r);
+    return sett__error(err, SETT_E_NOT_CACHED, "%s", text);
 }
 
 sett_status sett__cache_find_again(sett__cache *c, const sett__digest *key, const sett__blob *material,
@@ -261,8 +401,10 @@ sett_status sett__cache_fetch(sett__cache *c, const sett__digest *key, const set
     void *user, sett_error *err)
 {
     sett_error why = {0};
-    sett_status s = remote_of(c) ? ask(c, c->n, key, material, false, use, user, &why) : SETT_E_NOT_CACHED;
-    return !s ? s : sett__error(err, s == SETT_E_MEMORY ? s : SETT_E_NOT_CACHED, "%s", why.text);
+    if (!remote_of(c))
+        return SETT_E_NOT_CACHED;
+    sett_status s = ask(c, c->n, key, material, false, use, user, &why);
+    return !s ? s : sett__error(err, s == SETT_E_MEMORY ? s : SETT_E_NOT_CACHED, "%.100s: %s", c->place[c->n].path, why.text);
 }
 
 bool sett__cache_sends(const sett__cache *c)
@@ -339,23 +481,24 @@ sett_status sett__cache_layer(const sett__cache *c, int i, sett_cache_layer_info
     if (i < 0 || i >= sett__cache_layers(c))
         return SETT_E_ARGUMENT;
     const place *p = &c->place[i];
-    sett_cache_layer_info info = {.size = out->size, .path = p->path, .why_not = p->why};
-    if (p->layer) {
-        const sett__layer *l = p->layer;
+    const sett__layer *l = p->layer;
+    sett_cache_layer_info info = {.size = out->size, .path = p->path, .why_not = l ? NULL : p->why};
+    if (l) {
 #define X(field, help) info.field = l->field;
         SETT__LAYER_COUNTERS(X)
 #undef X
     }
-    if (p->layer && p->folder) {
-        info.writable = !sett__disk_read_only((const sett__disk *)p->layer);
-        info.cap = ((const sett__disk *)p->layer)->cap;
+    if (l && p->folder) {
+        const sett__disk *d = (const sett__disk *)l;
+        info.writable = !sett__disk_read_only(d) && !d->sealed;
+        info.cap = d->cap;
     }
     info.remote = i == c->n;
-    if (p->layer && info.remote) {
+    if (l && info.remote) {
         info.writable = sett__cache_sends(c);
         info.off = sett__remote_off(remote_of(c));
-    } else if (p->layer) {
-        sett__pack_info(p->layer, &info);
+    } else if (l) {
+        sett__pack_info(l, &info);
     }
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
     return SETT_OK;

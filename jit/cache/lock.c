@@ -193,7 +193,7 @@ sett__turn sett__disk_lock(sett__disk *d, const sett__digest *key, double wait_m
     double start = sett__now_ms() - ticket->waited_ms;
     sett__turn turn = SETT__TURN_NONE;
     ticket->disk = NULL;
-    for (long delay = FIRST_DELAY_US; !d->read_only; delay = 2 * delay < LAST_DELAY_US ? 2 * delay : LAST_DELAY_US) {
+    for (long delay = FIRST_DELAY_US; !d->read_only && !d->sealed; delay = 2 * delay < LAST_DELAY_US ? 2 * delay : LAST_DELAY_US) {
         bool none;
         ticket->at = byte_of(key, ticket->late);
         if (sett__lock_try(d, ticket->at, &none)) {

@@ -287,7 +287,7 @@ static sett_status pack_get(
         sett__hex_write(key->b, name);
         s = s == SETT_E_IO ? SETT_E_NOT_CACHED : s;
         if (s == SETT_E_PARSE)
-            sett__error(err, s, "%.16s was refused: %s", name, why.text);
+            sett__error(err, s, "its entry was refused: %s (%s)", why.text, name);
         else
             sett__error(err, s, "%s", why.text[0] ? why.text : "it is not in the pack");
     }

@@ -45,7 +45,7 @@ bool sett__read_at(const sett__os *os, int fd, void *to, size_t len, uint64_t fr
 static void touch(sett__disk *d, int fd, const struct stat *st)
 {
     struct timespec now;
-    if (d->read_only || d->os->clock_gettime(CLOCK_REALTIME, &now))
+    if (d->read_only || d->sealed || d->os->clock_gettime(CLOCK_REALTIME, &now))
         return;
     if (now.tv_sec - st->st_mtim.tv_sec > TOUCH_SECONDS || st->st_mtim.tv_sec - now.tv_sec > TOUCH_SECONDS) {
         const struct timespec both[2] = {now, now};
@@ -107,8 +107,8 @@ static sett_status load_once(sett__disk *d, const sett__entry_name *n, image *im
         return sett__error(err, SETT_E_PARSE, "it is a link or no file");
     }
     if (fd < 0)
-        return sett__error(err, errno == ENOENT || d->v1 < 0 ? SETT_E_NOT_CACHED : SETT_E_IO, "v1/%s/%s: %s", n->dir,
-            n->file, strerror(errno));
+        return errno == ENOENT || d->v1 < 0 ? sett__error(err, SETT_E_NOT_CACHED, "it is not in the folder")
+                                            : sett__error(err, SETT_E_IO, "its entry cannot be read: %s (v1/%s/%s)", strerror(errno), n->dir, n->file);
     sett_status s = read_image(d, fd, im, err);
     int why = errno;
     d->os->close(fd);
@@ -212,7 +212,7 @@ static bool quarantine(sett__disk *d, const sett__digest *key, const struct stat
 {
     sett__entry_name n;
     sett__entry_name_of(key, &n);
-    if (d->read_only)
+    if (d->read_only || d->sealed)
         return false;
     int from = d->os->openat(d->v1, n.dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
     /* The folder itself may be what is foreign. */
@@ -252,8 +252,7 @@ sett_status sett__disk_get(
         bool moved = s == SETT_E_PARSE && refuse(d, key, im.foreign ? NULL : &im.st);
         s = s == SETT_E_IO ? SETT_E_NOT_CACHED : s;
         if (s == SETT_E_PARSE)
-            sett__error(
-                err, s, "v1/%s/%s was refused%s: %s", n.dir, n.file, moved ? " and moved to quarantine" : "", why.text);
+            sett__error(err, s, "its entry was refused%s: %s (v1/%s/%s)", moved ? " and moved to quarantine" : "", why.text, n.dir, n.file);
         else
             sett__error(err, s, "%s", why.text);
     }

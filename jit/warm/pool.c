@@ -296,6 +296,8 @@ sett_status sett_warm(
     run r = {.engine = e, .m = &m, .o = &o, .list = &list, .result = &t, .err = &why};
     int saved = errno;
     sett_status s = sett__engine_check(e, &why);
+    if (!s && atomic_load(&e->sealed))
+        s = sett__error(&why, SETT_E_IO, SETT__SEALED);
     if (!s && result && !sett__known_size(result->size))
         s = sett__error(&why, SETT_E_ARGUMENT, "sett_warm_result.size is %zu", result->size);
     if (!s)
