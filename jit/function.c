@@ -3,10 +3,21 @@
 #include "jit.h"
 #include <errno.h>
 #include <ffi.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* What the last call of a thread that failed said. Each belongs to the thread of its number, which alone touches it: no lock, so
+ * none that a fork leaves held. One whose thread has ended is the next thread's. */
+typedef struct failure {
+    struct failure *next;
+    atomic_int thread;
+    sett_error error;
+} failure;
 
 struct sett_function {
+    _Atomic(failure *) failures;
     ffi_closure *closure;
     ffi_cif cif;
     sett_kernel *kernel; /* counted */
@@ -84,10 +95,46 @@ static sett_bind scalar_of(const ffi_type *type, const void *p)
     }
 }
 
+static failure *failure_of(const sett_function *f, pid_t thread)
+{
+    failure *at = atomic_load(&f->failures);
+    while (at && atomic_load(&at->thread) != thread)
+        at = at->next;
+    return at;
+}
+
+/* NULL: no memory, and the status must do. */
+static failure *take_failure(sett_function *f, pid_t thread)
+{
+    failure *at = failure_of(f, thread);
+    if (at)
+        return at;
+    for (at = atomic_load(&f->failures); at; at = at->next) {
+        int other = atomic_load(&at->thread);
+        if (tgkill(getpid(), other, 0) && errno == ESRCH && atomic_compare_exchange_strong(&at->thread, &other, thread))
+            return at;
+    }
+    if (!(at = malloc(sizeof *at)))
+        return NULL;
+    atomic_init(&at->thread, thread);
+    at->next = atomic_load(&f->failures);
+    while (!atomic_compare_exchange_weak(&f->failures, &at->next, at))
+        ;
+    return at;
+}
+
+sett_status sett_function_error(const sett_function *f, sett_error *err)
+{
+    const failure *at = f ? failure_of(f, gettid()) : NULL;
+    return !f ? sett__error(err, SETT_E_ARGUMENT, "sett_function_error: the function is NULL")
+              : at ? sett__error(err, at->error.status, "%s", at->error.text) : SETT_OK;
+}
+
 /* Called by libffi for a call of the function. */
 static void enter(ffi_cif *cif, void *result, void **args, void *user)
 {
-    const sett_function *f = user;
+    sett_function *f = user;
+    sett_error err;
     sett_bind bind[SETT__MAX_ARGS];
     for (unsigned i = 0; i < cif->nargs; i++) {
         const sett__param *p = &f->sig->param[i];
@@ -98,7 +145,18 @@ static void enter(ffi_cif *cif, void *result, void **args, void *user)
         else
             bind[i] = scalar_of(f->type[i], args[i]);
     }
-    *(ffi_arg *)result = (ffi_arg)sett_launch_n(f->kernel, f->stream, (int)cif->nargs, bind, NULL);
+    err.status = SETT_OK;
+    sett_status s = sett_launch_n(f->kernel, f->stream, (int)cif->nargs, bind, &err);
+    *(ffi_arg *)result = (ffi_arg)s;
+    if (!s)
+        return;
+    int saved = errno;
+    failure *at = take_failure(f, gettid());
+    if (at && err.status == s)
+        at->error = err;
+    else if (at)
+        sett__error(&at->error, s, "%s", sett_status_text(s));
+    errno = saved;
 }
 
 static sett_status find_types(sett_function *f, sett_error *err)
@@ -166,5 +224,9 @@ void sett_function_free(sett_function *f)
     if (f->closure)
         ffi_closure_free(f->closure);
     sett_kernel_release(f->kernel);
+    for (failure *at = atomic_load(&f->failures), *next; at; at = next) {
+        next = at->next;
+        free(at);
+    }
     free(f);
 }

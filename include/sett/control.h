@@ -169,7 +169,8 @@ SETT_API void sett_print_tensor_at(sett_site, const sett_print_tensor_args *);
  * CPU engine stops the launch and gives it there. On a GPU the thread that failed leaves the kernel and all others
  * go on, no trap and no lost context; the first failure of a kernel on a device is kept, and the next sett_sync or sett_poll
  * of the device gives it. Barriers of the block and shuffles do not wait for a thread that has left; code that counts
- * threads by itself does. With .line_info or not, the place is the one of the body that was compiled first under
+ * threads by itself does, an mbarrier or a counter in memory, and hangs. A compile that takes assertions in is like any other: where its
+ * assembler runs in this process and gets no memory, that may end the process (engine.h, sett_compile). With .line_info or not, the place is the one of the body that was compiled first under
  * this key. Up to 31 operands. */
 SETT_API void sett_assert_n(
     sett_site, sett_build *, sett_arg cond, const char *said, const char *format_or_null, int n, const sett_arg *);

@@ -194,7 +194,9 @@ typedef struct sett_compile_options {
  * with the engine for the next body. The caller releases *kernel, which is NULL on
  * failure. A kernel that was found keeps the name that it was first compiled with. The entry is written to disk after
  * the call returns, by the engine's own thread. A failing compiler costs its kernel and later
- * compiles (SETT_E_COMPILE or SETT_E_MEMORY with its text, then SETT_E_NO_COMPILER), never the process. What .user_size remembers it
+ * compiles (SETT_E_COMPILE or SETT_E_MEMORY with its text, then SETT_E_NO_COMPILER), never the process. An assembler in process
+ * is not so tame: what nvJitLink and the driver do when they get no memory is theirs, and may end the process. ptxas, a process of
+ * its own, cannot (.assembler; docs/runtime.md, "Short of memory"). What .user_size remembers it
  * remembers by the body's address: a shared object with bodies stays loaded while the engine is open. */
 SETT_API sett_status sett_compile(
     sett_engine *, sett_body, const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);

@@ -100,6 +100,11 @@ SETT_API void sett_call_free(sett_call *); /* NULL is ignored */
 typedef struct sett_function sett_function;
 SETT_API sett_status sett_kernel_function(
     sett_kernel *, sett_stream, sett_function **, void (**function)(void), sett_error *or_null);
+/* Why: the status and text of the last call of this C function, by this thread, that failed; SETT_OK, and nothing written, if none has.
+ * A call that succeeds leaves it as it is, so ask after a status that is not SETT_OK. Each function keeps one error for each thread
+ * that had one, until it is freed. (A thread may find that of one that has ended, whose number the system gave it.) Without memory
+ * for it there is the status alone. Any thread may ask at any time before sett_function_free. */
+SETT_API sett_status sett_function_error(const sett_function *, sett_error *);
 SETT_API void sett_function_free(sett_function *); /* and with it the C function; NULL is ignored */
 
 static inline sett_bind sett_bind_t(const sett_buf *t)
