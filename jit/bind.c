@@ -531,34 +531,34 @@ static sett_status eval_dims(const binder *bd, const sett__expr e[3], const sett
     return SETT_OK;
 }
 
-static __attribute__((noinline, cold)) sett_status no_smem(const binder *bd, int64_t most, bool known, int64_t more)
+static __attribute__((noinline, cold)) sett_status no_smem(const binder *bd, bool known, int64_t more)
 {
     const sett__sig *sig = bd->sig;
     char expr[200];
     if (!sig->smem_more.count)
-        return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %" PRId64 " is the limit", bd->name,
-            (unsigned)sig->smem, most);
+        return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %d is the limit", bd->name,
+            (unsigned)sig->smem, SETT__SMEM_MAX);
     sett__expr_str(sig, sig->smem_more, expr, sizeof expr);
     if (!known)
         return REFUSE(bd, SETT_E_RANGE, "%s: the bytes of shared memory, %s, overflow or divide by zero", bd->name, expr);
-    return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory and %s = %" PRId64 " that the launch adds; the limit is %" PRId64,
-        bd->name, (unsigned)sig->smem, expr, more, most);
+    return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory and %s = %" PRId64 " that the launch adds; the limit is %d",
+        bd->name, (unsigned)sig->smem, expr, more, SETT__SMEM_MAX);
 }
 
 /* What is given at launch is all of the window, or nothing. */
-static sett_status bind_smem(const binder *bd, int64_t most, sett__launch_dims *d)
+static sett_status bind_smem(const binder *bd, sett__launch_dims *d)
 {
     const sett__sig *sig = bd->sig;
     int64_t more = 0;
     bool known = !sig->smem_more.count || eval(bd, sig->smem_more, &more);
-    if (known && more >= 0 && more <= most - (int64_t)sig->smem) {
+    if (known && more >= 0 && more <= SETT__SMEM_MAX - (int64_t)sig->smem) {
         d->smem = sett__smem_static(sig) ? 0 : sig->smem + (uint32_t)more;
         return SETT_OK;
     }
-    return no_smem(bd, most, known, more);
+    return no_smem(bd, known, more);
 }
 
-static sett_status bind_dims(const binder *bd, bool gpu, sett__bound *out)
+static sett_status bind_dims(const binder *bd, sett__bound *out)
 {
     sett__launch_dims *d = &out->dims;
     sett_status s = eval_dims(bd, bd->sig->grid, &sett__dim_rules[0], d->grid);
@@ -572,7 +572,7 @@ static sett_status bind_dims(const binder *bd, bool gpu, sett__bound *out)
     if (threads > SETT__BLOCK_THREADS)
         return REFUSE(
             bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, SETT__BLOCK_THREADS);
-    s = bind_smem(bd, gpu ? SETT__SMEM_MAX : SETT__MAX_SMEM, d);
+    s = bind_smem(bd, d);
     if (s)
         return s;
     out->empty = !d->grid[0] || !d->grid[1] || !d->grid[2];
@@ -709,7 +709,7 @@ sett_status sett__bind(const sett__sig *sig, const char *name, int n, const sett
     if (!s)
         s = check_promises(&bd);
     if (!s)
-        s = bind_dims(&bd, gpu, out);
+        s = bind_dims(&bd, out);
     if (!s && !out->empty)
         s = derive(&bd);
     for (uint32_t i = given_symbols(sig); i < sig->n_sym && !s && out->empty; i++)

@@ -262,7 +262,11 @@ static sett_status run_checked(sett_call *c, sett_stream stream)
     if (c->empty)
         return SETT_OK;
     if (k->cpu)
-        return sett__launch_cpu(k, &c->dims, c->params, c->params_len, c->extent[0], NULL);
+        s = sett__blocks_alive(&k->rest->engine->blocks, sett__sig_of(k, NULL), sett__common_of(k)->name, c->extent[0], NULL);
+    if (s)
+        return s;
+    if (k->cpu)
+        return sett__launch_cpu(k, stream.handle, &c->dims, c->params, c->params_len, c->extent[0], NULL);
     return sett__gpu_shoot(&c->shot, stream.handle, c->params);
 }
 

@@ -4,6 +4,7 @@
  * so that a kernel can always ask whether it may still run. */
 #include "jit.h"
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,16 @@ double sett__now_ms(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+int sett__milliseconds(int asked, const char *variable, int usual)
+{
+    const char *env = asked ? NULL : secure_getenv(variable);
+    char *end = NULL;
+    long n = env ? strtol(env, &end, 10) : 0;
+    if (asked)
+        return asked;
+    return end && end != env && !*end && n > 0 && n <= INT_MAX ? (int)n : usual;
 }
 
 bool sett__same_process(const sett_engine *e)
@@ -184,6 +195,8 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
     if (o->compile_timeout_ms < 0 || o->compile_wait_ms < 0)
         return sett__error(err, SETT_E_ARGUMENT, "compile_%s_ms %d is negative", o->compile_timeout_ms < 0 ? "timeout" : "wait",
             o->compile_timeout_ms < 0 ? o->compile_timeout_ms : o->compile_wait_ms);
+    if (o->cpu_timeout_ms < 0)
+        return sett__error(err, SETT_E_ARGUMENT, "cpu_timeout_ms %d is negative", o->cpu_timeout_ms);
     if ((unsigned)o->cache_trust > SETT_TRUST_SIGNED)
         return sett__error(err, SETT_E_ARGUMENT, "cache_trust %d is none", (int)o->cache_trust);
     if ((unsigned)o->log_level > SETT_LOG_DEBUG)
@@ -218,6 +231,7 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         e->opt.cpu_threads = cores();
     e->opt.cache_verify |= is_on("SETT_CACHE_VERIFY");
     e->opt.cache_required |= is_on("SETT_CACHE_REQUIRED");
+    e->opt.cpu_timeout_ms = sett__milliseconds(e->opt.cpu_timeout_ms, "SETT_CPU_TIMEOUT_MS", 0);
     e->asserts = sett__environment_asserts();
     atomic_store(&e->sealed, e->opt.sealed);
     mark_process(e);
@@ -249,6 +263,8 @@ sett_status sett_engine_open(sett_engine **out, const sett_engine_options *optio
     pthread_mutex_init(&e->stand_ins.lock, NULL);
     pthread_mutex_init(&e->heads.lock, NULL);
     pthread_mutex_init(&e->commons.lock, NULL);
+    pthread_mutex_init(&e->runnings.lock, NULL);
+    pthread_cond_init(&e->runnings.none, NULL);
     sett_status s = sett__options(&e->opt, sizeof e->opt, options, "sett_engine_options", err);
     if (s) {
         free(e); /* nothing in it is ours yet */
@@ -302,6 +318,7 @@ void sett_engine_close(sett_engine *e)
     }
     atomic_store(&e->closed, true);
     atomic_store(e->gate, SETT__GATE_CLOSED);
+    sett__running_close(&e->runnings);
     sett__workers_close(e->workers);
     sett__asm_close(e->assembler);
     sett__cache_close(e->cache);
@@ -423,7 +440,10 @@ int sett_engine_describe(sett_engine *e, char *buf, size_t size)
 /* ---- memory ---------------------------------------------------------------------------------- */
 static void *cpu_alloc(sett_engine *e, size_t bytes)
 {
-    void *p = aligned_alloc(CPU_ALIGN, bytes ? (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN : CPU_ALIGN);
+    size_t whole = bytes ? (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN : CPU_ALIGN;
+    void *p = aligned_alloc(CPU_ALIGN, whole);
+    if (!p && sett__blocks_drain(&e->blocks))
+        p = aligned_alloc(CPU_ALIGN, whole);
     if (!p || sett__block_add(&e->blocks, p, bytes))
         return p;
     free(p);
@@ -435,9 +455,7 @@ static void cpu_free(sett_engine *e, void *p)
 {
     if (!sett__same_process(e))
         return;
-    if (sett__block_remove(&e->blocks, p))
-        free(p);
-    else
+    if (!sett__block_free(&e->blocks, p))
         sett__log(e, SETT_LOG_ERROR, "memory", "sett_free: %p was not given by sett_alloc, or was freed before", p);
 }
 

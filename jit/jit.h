@@ -179,6 +179,7 @@ typedef struct sett__extent {
     const void *data; /* lowest address that the argument may touch */
     size_t bytes;
 } sett__extent;
+enum sett__halt_why { SETT__GO_ON, SETT__HALT_CANCELLED, SETT__HALT_CLOSED, SETT__HALT_LATE };
 typedef struct sett__sim_launch {
     uint32_t grid[3], block[3];
     const void *params; /* the packed block */
@@ -187,6 +188,8 @@ typedef struct sett__sim_launch {
     int threads;        /* OS threads at most */
     uint32_t smem_more; /* bytes of shared memory behind the signature's */
     uint64_t most_rounds; /* of while loops, by one warp in a block: more are a fault; 0: 2^31 */
+    int timeout_ms;     /* longer is a fault; 0: no limit */
+    atomic_uint *halt;  /* set by any thread to what but SETT__GO_ON: the launch ends soon. NULL: nobody does */
     const char *name;   /* of the kernel, for reports */
     sett_print_fn print; /* NULL: stdout */
     void *user;
@@ -205,7 +208,8 @@ void sett__program_free(sett__program *);
 /* The report of an assertion that failed: SETT_E_FAULT. operand: the bits of each. */
 sett_status sett__claim_error(sett_error *, const sett__claim *, const uint64_t *operand, const uint32_t block[3],
     const uint32_t thread[3], const char *kernel);
-/* Runs the whole grid before it returns. SETT_E_FAULT with a report that names the kernel's C line. */
+/* Runs the whole grid before it returns. SETT_E_FAULT with a report that names the kernel's C line; SETT_E_CANCELLED, SETT_E_CLOSED
+ * where it was ended so. */
 sett_status sett__sim_run(const sett__program *, const sett__sim_launch *, sett_error *);
 
 /* ---- cache/: entries on disk -------------------------------------------------------------------- */
@@ -415,14 +419,19 @@ bool sett__plan_follow(const sett__plan *, int n, const sett_bind *, sett__bound
 typedef struct sett__blocks {
     pthread_mutex_t lock;
     void *tree; /* of tsearch() */
+    struct sett__block *oldest, *newest; /* of those that were freed, and are kept for a while */
+    size_t freed_blocks, freed_bytes;
 } sett__blocks;
 bool sett__block_add(sett__blocks *, const void *, size_t bytes); /* false: no memory */
-bool sett__block_remove(sett__blocks *, const void *);            /* false: no block starts there */
-/* Unless the address lies in a block that ends before these bytes do. */
+bool sett__block_free(sett__blocks *, const void *); /* its memory too, sooner or later; false: no block starts there */
+bool sett__blocks_drain(sett__blocks *);             /* sooner; false: there is nothing */
+/* Unless the address lies in a block that was freed, or ends before these bytes do. */
 bool sett__blocks_hold(sett__blocks *, const void *, size_t bytes);
-/* Bound arguments against the blocks that their addresses lie in: SETT_E_RANGE. */
+/* Bound arguments against the blocks that their addresses lie in: SETT_E_RANGE. The second asks again of what was bound before
+ * whether it was freed. */
 sett_status sett__blocks_check(
     sett__blocks *, const sett__sig *, const char *kernel, const sett_bind *, const sett__extent *, sett_error *);
+sett_status sett__blocks_alive(sett__blocks *, const sett__sig *, const char *kernel, const sett__extent *, sett_error *);
 void sett__blocks_clear(sett__blocks *); /* forgets them; the memory stays the caller's */
 
 /* ---- stand_in.c: C functions in place of inline PTX ---------------------------------------------------------- */
@@ -434,9 +443,25 @@ void sett__stand_ins_clear(sett__stand_ins *);
 /* One a call of the program, which the caller frees; NULL: it has no calls, or a failure. */
 sett_status sett__stand_ins_of(sett__stand_ins *, const sett__program *, const char *kernel, void (***to)(void), sett_error *);
 
+/* ---- running.c: launches of the CPU engine that are under way ------------------------------------------------ */
+typedef struct sett__running {
+    struct sett__running *next, **link;
+    void *handle;     /* of its stream */
+    atomic_uint halt; /* sett__halt_why */
+} sett__running;
+typedef struct sett__runnings {
+    pthread_mutex_t lock;
+    pthread_cond_t none;
+    sett__running *first;
+    bool closed;
+} sett__runnings;
+bool sett__running_enter(sett__runnings *, sett__running *, void *handle); /* false: closed */
+void sett__running_leave(sett__runnings *, sett__running *);
+void sett__running_close(sett__runnings *); /* ends all, and returns when they have left */
+
 /* ---- launch.c, call.c: running ----------------------------------------------------------------------------- */
-/* One launch of a CPU kernel that was bound; returns when it has run. */
-sett_status sett__launch_cpu(const sett_kernel *, const sett__launch_dims *, const void *params, size_t params_len,
+/* One launch of a CPU kernel that was bound; returns when it has run. handle: of its stream. */
+sett_status sett__launch_cpu(const sett_kernel *, void *handle, const sett__launch_dims *, const void *params, size_t params_len,
     const sett__extent *, sett_error *);
 /* sett__bind of a kernel: by its plan, if it has one. */
 sett_status sett__bind_kernel(const sett_kernel *, int n, const sett_bind *, sett__bound *, sett__extent *, sett_error *);
@@ -531,6 +556,7 @@ struct sett_engine {
     sett__logger log;
     sett__blocks blocks;
     sett__stand_ins stand_ins;
+    sett__runnings runnings;
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
     _Atomic(uint64_t *) identity_key;  /* identity.h; malloc'ed; NULL: nothing was recorded yet */
     sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
@@ -578,6 +604,9 @@ void sett__engine_release(sett_engine *);
 /* SETT_DEFAULT_DEVICE resolved; false and SETT_E_NO_DEVICE: there is none of this number. */
 bool sett__device(const sett_engine *, int *device, sett_error *);
 double sett__now_ms(void);
+/* Milliseconds: as asked, else as this variable of the environment says, else usual. One that is no number above 0 counts as
+ * not given. */
+int sett__milliseconds(int asked, const char *variable, int usual);
 /* Of a caller's size-first struct: one that was set, and that no struct of any version passes. */
 static inline bool sett__known_size(size_t size)
 {

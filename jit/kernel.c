@@ -181,7 +181,9 @@ sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const 
     c->tape = kept;
     *kept = *tape;
     *tape = (sett__tape){0};
-    sett_status s = fill_cpu_meta(c, name, err);
+    sett_status s = sett__target_cpu_gives(kept, err);
+    if (!s)
+        s = fill_cpu_meta(c, name, err);
     if (!s)
         s = sett__program_make(kept, &c->program, err);
     if (s)

@@ -44,9 +44,10 @@ sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *er
     return sett__device(k->rest->engine, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
 }
 
-sett_status sett__launch_cpu(const sett_kernel *k, const sett__launch_dims *d, const void *params, size_t params_len,
+sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__launch_dims *d, const void *params, size_t params_len,
     const sett__extent *extent, sett_error *err)
 {
+    sett__running running;
     const sett_engine_options *o = &k->rest->engine->opt;
     void (**stand_in)(void) = NULL;
     sett_status s = sett__stand_ins_of(&k->rest->engine->stand_ins, k->rest->cpu->program, sett__common_of(k)->name, &stand_in, err);
@@ -64,8 +65,15 @@ sett_status sett__launch_cpu(const sett_kernel *k, const sett__launch_dims *d, c
         .print = o->print,
         .user = o->user,
         .stand_in = stand_in,
+        .timeout_ms = o->cpu_timeout_ms,
+        .halt = &running.halt,
     };
-    s = sett__sim_run(k->rest->cpu->program, &launch, err);
+    if (sett__running_enter(&k->rest->engine->runnings, &running, handle)) {
+        s = sett__sim_run(k->rest->cpu->program, &launch, err);
+        sett__running_leave(&k->rest->engine->runnings, &running);
+    } else {
+        s = sett__engine_check(k->rest->engine, err);
+    }
     free(stand_in);
     return s;
 }
@@ -82,12 +90,12 @@ sett_status sett__bind_kernel(
     return s || !k->cpu ? s : sett__blocks_check(&k->rest->engine->blocks, sig, sett__common_of(k)->name, args, extent, err);
 }
 
-static sett_status on_cpu(const sett_kernel *k, int n, const sett_bind *args, sett_error *err)
+static sett_status on_cpu(const sett_kernel *k, void *handle, int n, const sett_bind *args, sett_error *err)
 {
     sett__bound b;
     sett__extent extent[SETT__MAX_ARGS];
     sett_status s = sett__bind_kernel(k, n, args, &b, extent, err);
-    return s || b.empty ? s : sett__launch_cpu(k, &b.dims, b.params, b.params_len, extent, err);
+    return s || b.empty ? s : sett__launch_cpu(k, handle, &b.dims, b.params, b.params_len, extent, err);
 }
 
 static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
@@ -123,7 +131,7 @@ SETT__HOT sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, c
     if (launch_planned(k, stream, n, args, &s, err))
         s = s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
     else if (!(s = sett__launch_check(k, &stream.device, err)))
-        s = k->cpu ? on_cpu(k, n, args, err) : on_gpu(k, stream, n, args, err);
+        s = k->cpu ? on_cpu(k, stream.handle, n, args, err) : on_gpu(k, stream, n, args, err);
     errno = saved;
     return s;
 }

@@ -348,6 +348,8 @@ const char *sett__target_list(char *buf, size_t size); /* those that code is mad
 enum { SETT__TARGET_FAULT = 400 };
 const char *sett__target_fault(const char *text, size_t len, bool compiled, char *buf, size_t size);
 uint32_t sett__target_smem(int sm); /* bytes of shared memory that one block may use */
+uint32_t sett__target_smem_most(void); /* of any */
+sett_status sett__target_cpu_gives(const sett__tape *, sett_error *); /* SETT_E_LIMIT of what no GPU could run */
 /* Of a tape whose signature was verified: reads the target, which must give a block what it needs. */
 sett_status sett__target_gives(const sett__tape *, const char *target, int *sm, sett_error *);
 /* The lowest PTX ISA that holds the target and what needs min_ptx: 78 for 7.8; in the key. 0: no code is made for it. */

@@ -41,6 +41,14 @@ uint32_t sett__target_smem(int sm)
     return (uint32_t)(t ? t->smem_kib : 48) * 1024;
 }
 
+uint32_t sett__target_smem_most(void)
+{
+    int most = 0;
+    for (size_t i = 0; i < SETT__COUNT(targets); i++)
+        most = targets[i].smem_kib > most ? targets[i].smem_kib : most;
+    return (uint32_t)most * 1024;
+}
+
 bool sett__target_parse(const char *target, int *sm, char *suffix)
 {
     if (!target || strncmp(target, "sm_", 3))
@@ -92,7 +100,7 @@ int sett__tape_isa(const sett__tape *t, const char *target)
 
 /* ---- what a tape needs ---- */
 /* The sum is too large: what it is of, as far as there is room to say it. */
-static sett_status too_much_smem(const sett__tape *t, const char *target, int sm, sett_error *err)
+static sett_status too_much_smem(const sett__tape *t, const char *who, uint32_t most, sett_error *err)
 {
     char parts[340] = "";
     size_t at = 0;
@@ -113,8 +121,13 @@ static sett_status too_much_smem(const sett__tape *t, const char *target, int sm
     }
     if (more)
         snprintf(parts + at, sizeof parts - at, ", %u more", more);
-    return sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory, and %s gives a block at most %u%s", t->sig.smem,
-        target, sett__target_smem(sm), parts);
+    return sett__error(err, SETT_E_LIMIT, "%u bytes of shared memory, and %s gives a block at most %u%s", t->sig.smem, who, most, parts);
+}
+
+sett_status sett__target_cpu_gives(const sett__tape *t, sett_error *err)
+{
+    uint32_t most = sett__target_smem_most();
+    return t->sig.smem > most ? too_much_smem(t, "no GPU, which the CPU engine stands for,", most, err) : SETT_OK;
 }
 
 sett_status sett__target_gives(const sett__tape *t, const char *target, int *sm, sett_error *err)
@@ -125,7 +138,7 @@ sett_status sett__target_gives(const sett__tape *t, const char *target, int *sm,
     if (!sett__target_parse(target, sm, &suffix))
         return sett__error(err, SETT_E_TARGET, "%s is not a target that sett knows, such as sm_90a", target);
     if (s->smem > sett__target_smem(*sm))
-        return too_much_smem(t, target, *sm, err);
+        return too_much_smem(t, target, sett__target_smem(*sm), err);
     for (int d = 0; d < 3; d++)
         if (s->cluster[d].count && *sm < 90 && !(sett__expr_const(s, s->cluster[d], &extent) && extent == 1))
             return sett__error(err, SETT_E_TARGET, "clusters need sm_90, the target is sm_%d", *sm);

@@ -188,7 +188,7 @@ START_TEST(launches_size_shared_memory)
     ck_assert_msg(strstr(err.text, "store to shared memory: element 6 of 6 (byte 24) is outside, block (0,0,0) thread (3,0,0), kernel sized") != NULL, "%s",
         err.text);
     ck_assert_int_eq(sett_launch(k, CPU, &err, &Out, 200000), SETT_E_LIMIT);
-    ck_assert_str_eq(err.text, "sized: 16 bytes of shared memory and n*8 = 1600000 that the launch adds; the limit is 1048576");
+    ck_assert_str_eq(err.text, "sized: 16 bytes of shared memory and n*8 = 1600000 that the launch adds; the limit is 232448");
     sett_call *c;
     ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, &Out, 4), "%s", err.text);
     sett_call_int(c, sett_kernel_argument(k, "n"), 5);

@@ -59,7 +59,7 @@ SETT_API const char *sett_version(void);
     X(E_DRIVER, 36, "the CUDA driver reported an error") \
     X(E_FORKED, 37, "the engine was opened before a fork") \
     X(E_CLOSED, 38, "the engine was closed") \
-    X(E_CANCELLED, 39, "it was cancelled by its callback") \
+    X(E_CANCELLED, 39, "it was cancelled") \
     X(E_COMPILE, 50, "the code generator refused the kernel") \
     X(E_ASSEMBLE, 51, "the assembler refused the PTX") \
     X(E_VERIFY, 52, "the tape is not valid") \

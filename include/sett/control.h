@@ -63,7 +63,7 @@ SETT_API void sett_region_end(sett_region *);
  *         sett_set(n, sett_shr(sett_at(n, 0), 1), 0);
  *
  * One that never ends hangs a GPU; the CPU engine gives other warps of the block their turns and makes it a fault after
- * 2^31 rounds of a warp. Blocks may not wait for each other: nothing says that they run at the same time. */
+ * 2^31 rounds of a warp, or the time that sett_engine_options.cpu_timeout_ms gives; sett_cancel ends it before. Blocks may not wait for each other: nothing says that they run at the same time. */
 #define sett_while(b, cond) SETT_WHILE(b, cond, SETT_CAT(sett_while_, SETT_UNIQUE))
 #define SETT_WHILE(b, cond, r) \
     for (sett_region r = sett_while_begin(SETT_HERE, b); r.open; sett_region_end(&r)) \
@@ -99,6 +99,7 @@ SETT_API sett_val *sett_warp_idx_at(sett_site, sett_build *);
  * thread must reach it. */
 SETT_API void sett_sync_threads_at(sett_site, sett_build *);
 #define sett_sync_threads(b) sett_sync_threads_at(SETT_HERE, b)
+/* All threads of the warp, likewise; the CPU engine reports it in a branch or loop that some of them are not in. */
 SETT_API void sett_sync_warp_at(sett_site, sett_build *);
 #define sett_sync_warp(b) sett_sync_warp_at(SETT_HERE, b)
 

@@ -27,7 +27,7 @@ typedef struct sett_kernel sett_kernel; /* compiled, for one target: retain/rele
  * where there is none. */
 enum { SETT_CPU = -1, SETT_DEFAULT_DEVICE = -2 };
 /* handle: the caller's CUstream; NULL is the default stream. The CPU has no streams: its launches
- * have ended when the call returns. */
+ * have ended when the call returns, and the handle only says which of them sett_cancel means. */
 typedef struct sett_stream {
     int device;
     void *handle;
@@ -106,14 +106,17 @@ typedef struct sett_engine_options {
     bool cache_required;    /* opening fails, SETT_E_IO, where a layer that is named cannot be used, or no layer can: those of .cache_layers,
                              * .cache_dir and .cache_remote or of their environment, not the folder below $HOME. The text names
                              * each, and why. A server that is down is no such failure. Also set by $SETT_CACHE_REQUIRED=1 */
+    int cpu_timeout_ms;     /* of one launch on the CPU engine, which is a fault after it: SETT_E_FAULT, with the line that it
+                             * was at and what it did there. 0: $SETT_CPU_TIMEOUT_MS, else no limit but that of sett_while */
 } sett_engine_options;
 
 /* No driver, no assembler, no compiler and no writable cache are no errors here: what needs them says so when
  * it is asked for, and sett_engine_describe() tells. SETT_E_ARGUMENT for an option out of range; SETT_E_IO by .cache_required alone;
  * SETT_E_MEMORY. */
 SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options *or_null, sett_error *or_null2);
-/* Waits for entries that are still being written to the disk cache. Kernels and calls that outlive the engine stay
- * valid memory; launching them gives SETT_E_CLOSED. No other call on the engine itself may be under way. In a forked
+/* Waits for entries that are still being written to the disk cache. Launches that run on the CPU engine are ended, as by
+ * sett_cancel but with SETT_E_CLOSED, and waited for: not to be called by what they call. Kernels and calls that outlive the
+ * engine stay valid memory; launching them gives SETT_E_CLOSED. No other call on the engine itself may be under way. In a forked
  * child it does nothing, as every other call there returns SETT_E_FORKED. NULL is ignored. */
 SETT_API void sett_engine_close(sett_engine *);
 
@@ -169,6 +172,14 @@ SETT_API sett_status sett_sync_error(sett_engine *, sett_stream, sett_error *);
  * sett_sync gives the same, and whichever is called first. It waits for nothing. SETT_OK on the CPU, whose launches tell
  * it themselves. */
 SETT_API sett_status sett_poll(sett_engine *, int device, sett_error *);
+
+/* Ends the launches that run on this stream of the CPU engine, from any thread: each returns SETT_E_CANCELLED to its caller, with
+ * the line that it was at, some milliseconds later, and what it had written stays written. It waits for none of them, and what
+ * begins later runs. Also .print and a stand-in may call it; while one of those runs, its launch goes on until it
+ * returns. On the CPU a stream's handle is any pointer that tells launches apart: those of sett_stream_of(SETT_CPU, request) are
+ * one request's, NULL those of all who gave none.
+ * SETT_E_TARGET for a GPU's stream: a driver ends no launch from outside. Not for signal handlers. */
+SETT_API sett_status sett_cancel(sett_engine *, sett_stream, sett_error *or_null);
 
 /* ---- compiling ----------------------------------------------------------------- */
 /* Are sett_assert's compiled in? DEFAULT: as $SETT_ASSERTS said when the engine was opened, 1 or 0 (sett_record, which has no

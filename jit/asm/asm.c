@@ -20,22 +20,12 @@ struct sett__asm {
 };
 
 /* false: out of memory. NULL stays NULL. */
+enum { USUAL_LIMIT_MS = 120000 };
+
 static bool copy_string(char **to, const char *from)
 {
     *to = from ? strdup(from) : NULL;
     return !from || *to;
-}
-
-/* A number of $SETT_JIT_TIMEOUT_MS that is none counts as not given. */
-static int time_limit(int asked)
-{
-    enum { USUAL = 120000 };
-    const char *env = asked ? NULL : secure_getenv("SETT_JIT_TIMEOUT_MS");
-    char *end = NULL;
-    long n = env ? strtol(env, &end, 10) : 0;
-    if (asked)
-        return asked;
-    return end && end != env && !*end && n > 0 && n <= INT_MAX ? (int)n : USUAL;
 }
 
 sett_status sett__asm_open(sett__asm **to, const sett__asm_config *config, sett_error *e)
@@ -50,7 +40,7 @@ sett_status sett__asm_open(sett__asm **to, const sett__asm_config *config, sett_
     }
     a->choice = config->choice;
     a->cuda = config->cuda;
-    a->ptxas.limit_ms = time_limit(config->timeout_ms);
+    a->ptxas.limit_ms = sett__milliseconds(config->timeout_ms, "SETT_JIT_TIMEOUT_MS", USUAL_LIMIT_MS);
     if (!copy_string(&a->want_ptxas, config->ptxas) || !copy_string(&a->want_nvjitlink, config->nvjitlink)) {
         sett__asm_close(a);
         return sett__error(e, SETT_E_MEMORY, "out of memory");

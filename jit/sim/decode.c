@@ -12,6 +12,8 @@ typedef struct decoder {
     uint8_t *kind;     /* by op: of sett__find_strips */
     uint32_t cap_code, cap_root, cap_place;
     uint32_t at;                /* op being decoded */
+    uint32_t rows;              /* of instructions since the last POLL */
+    uint32_t depth;             /* open regions */
     int section;                /* being written */
     uint32_t last_base, last_n; /* of the access before in straight-line code */
     sett_error *error;
@@ -58,6 +60,7 @@ static sett_status push(decoder *d, sett__insn i)
     if (!sett__grow(NULL, (void **)&d->p->code, &d->cap_code, d->p->n_code + 1, sizeof i))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
     i.op = here(d);
+    d->rows += 1 + i.n * (i.pieces ? i.pieces : 1);
     d->p->code[d->p->n_code++] = i;
     return SETT_OK;
 }
@@ -103,6 +106,8 @@ static sett_status row_op(decoder *d, sett__insn i, sett__row_fn fn, const uint3
     i.flags = d->kind[d->at] == 2 ? SETT__I_DATA : 0;
     if (i.step == SETT__S_ROW)
         in_pieces(d, &i, arg_of, n);
+    if (i.n * i.pieces > SETT__LONG_ROWS)
+        i.step = SETT__S_LONG;
     return push(d, i);
 }
 
@@ -459,7 +464,11 @@ static sett_status barrier(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_BARRIER);
     switch (o->code) {
-    case SETT__SYNCWARP: /* lanes never drift apart */
+    case SETT__SYNCWARP:
+        if (!d->depth)
+            return SETT_OK;
+        i.step = SETT__S_SYNC_WARP;
+        break;
     case SETT__DEPWAIT:  /* a kernel begins when those before it have ended */
     case SETT__DEPLAUNCH:
         return SETT_OK;
@@ -543,6 +552,12 @@ static sett_status decode(decoder *d, const sett__op *o)
     return fail(d, SETT_E_VERIFY, "the CPU engine does not know this operation");
 }
 
+static sett_status poll(decoder *d)
+{
+    d->rows = 0;
+    return push(d, (sett__insn){.step = SETT__S_POLL});
+}
+
 /* Roots are no instructions; they are met with the first section. */
 static sett_status decode_section(decoder *d)
 {
@@ -551,6 +566,10 @@ static sett_status decode_section(decoder *d)
         const sett__op *o = &d->tape->op[d->at];
         int section = sett__ops[o->code].cls == SETT__C_ROOT ? SETT__ONCE : d->slot[d->at].section;
         sett_status status = section == d->section ? decode(d, o) : SETT_OK;
+        d->depth += section == d->section && sett__opens(o->code);
+        d->depth -= section == d->section && sett__closes(o->code);
+        if (!status && d->rows > SETT__LONG_ROWS)
+            status = poll(d);
         if (status)
             return status;
     }

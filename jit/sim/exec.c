@@ -141,14 +141,6 @@ static int source_lane(int sub, int lane, int b, int width)
     return j > most ? lane : j;
 }
 
-bool sett__missing_lanes(sett__core *c, sett__warp *w, const sett__insn *i, const char *what)
-{
-    uint32_t off = w->live & ~w->active;
-    return sett__fault(c, w, __builtin_ctz(off), i->op,
-        "%s: only %d of the warp's %d threads are here; this one is not", what, __builtin_popcount(w->active),
-        __builtin_popcount(w->live));
-}
-
 static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint8_t from[WARP];
@@ -250,11 +242,13 @@ static bool open_for(sett__core *c, sett__warp *w, const sett__insn *i)
 }
 
 /* A variable that would wrap past the end of its type ends the loop. */
-static void next_round(sett__core *c, sett__warp *w, const sett__insn *i)
+static bool next_round(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     _Alignas(64) unsigned char sum[WARP * 8];
     uint8_t less[WARP], grown[WARP];
     void *v = sett__at(c, w, i->d);
+    if (sett__ended(c))
+        return sett__halt(c, w, i);
     i->fn2(sum, v, sett__at(c, w, i->c), NULL, 1, 0);
     i->fn(less, sum, sett__at(c, w, i->b), NULL, 1, 0);
     i->fn(grown, v, sum, NULL, 1, 0);
@@ -262,6 +256,7 @@ static void next_round(sett__core *c, sett__warp *w, const sett__insn *i)
         less[l] &= grown[l];
     memcpy(v, sum, (size_t)WARP << i->lg);
     enter_round(w, truth(c, w, i, less), i->target, w->pc);
+    return true;
 }
 
 /* Lanes leave where their condition is false; the stack has all that entered. */
@@ -271,9 +266,11 @@ static void test_round(sett__core *c, sett__warp *w, const sett__insn *i)
 }
 
 /* Now and then other warps get their turn: the condition may wait for what they write. One that cannot become false is a
- * fault in the end: here, nobody could stop it. */
+ * fault in the end, also of a launch without a limit of time. */
 static bool end_round(sett__core *c, sett__warp *w, const sett__insn *i)
 {
+    if (sett__ended(c))
+        return sett__halt(c, w, i);
     w->pc = i->target;
     w->rounds++;
     if (w->rounds % TURN == 0)
@@ -282,6 +279,12 @@ static bool end_round(sett__core *c, sett__warp *w, const sett__insn *i)
         return true;
     return sett__fault(c, w, __builtin_ctz(w->active), i->op, "this warp has gone round its while loops %llu times: they do not end",
         (unsigned long long)w->rounds);
+}
+
+/* Lanes do not drift apart, so there is nothing to wait for. */
+static bool sync_warp(sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    return w->active == w->live || sett__missing_lanes(c, w, i, "sync_warp in a branch");
 }
 
 static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
@@ -300,24 +303,56 @@ static void row(const sett__core *c, const sett__warp *w, const sett__insn *i)
     i->fn(sett__at(c, w, i->d), sett__at(c, w, i->a), b, z, i->n, i->splat);
 }
 
+/* Where the operands of a PIECES or LONG are that lie in a frame. */
+static inline void in_frames(const sett__core *c, const sett__warp *w, const sett__insn *i, const unsigned char *in[3])
+{
+    const sett__ref ref[3] = {i->a, i->b, i->c};
+    for (uint32_t k = 0; k < 3; k++)
+        in[k] = k < i->n_args && i->lazy[k] == SETT__NONE ? sett__at(c, w, ref[k]) : NULL;
+}
+
+/* Where a piece of them is. */
+static inline void piece(const sett__core *c, const sett__insn *i, const unsigned char *const in[3], uint32_t p, const unsigned char *x[3])
+{
+    for (uint32_t k = 0; k < 3; k++) {
+        uint32_t at = i->splat >> k & 1 ? 0 : p;
+        x[k] = in[k] || k >= i->n_args ? in[k] + ((size_t)at * i->n * WARP << i->lgs[k]) : c->lazy[i->lazy[k] + at];
+    }
+}
+
 static void pieces(const sett__core *c, const sett__warp *w, const sett__insn *i)
 {
-    const unsigned char *in[3] = {NULL, NULL, NULL};
-    const sett__ref ref[3] = {i->a, i->b, i->c};
+    const unsigned char *in[3], *x[3];
     unsigned char *d = sett__at(c, w, i->d);
-    for (uint32_t k = 0; k < i->n_args; k++)
-        in[k] = i->lazy[k] == SETT__NONE ? sett__at(c, w, ref[k]) : NULL;
+    in_frames(c, w, i, in);
     for (uint32_t p = 0; p < i->pieces; p++, d += (size_t)i->n * WARP << i->lg) {
-        const unsigned char *x[3];
-        for (uint32_t k = 0; k < 3; k++) {
-            uint32_t at = i->splat >> k & 1 ? 0 : p;
-            x[k] = in[k] || k >= i->n_args ? in[k] + ((size_t)at * i->n * WARP << i->lgs[k]) : c->lazy[i->lazy[k] + at];
-        }
+        piece(c, i, in, p, x);
         i->fn(d, x[0], x[1], x[2], i->n, i->splat);
     }
 }
 
-/* What can neither fault nor change where the warp goes. */
+/* Some rows at a time. False: the launch is to end. */
+static bool many_rows(sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    enum { SOME = 1024 };
+    const unsigned char *in[3], *x[3];
+    unsigned char *d = sett__at(c, w, i->d);
+    in_frames(c, w, i, in);
+    for (uint32_t p = 0; p < i->pieces; p++) {
+        piece(c, i, in, p, x);
+        for (uint32_t left = i->n, n; left; left -= n, d += (size_t)n * WARP << i->lg) {
+            if (sett__ended(c))
+                return false;
+            n = left < SOME ? left : SOME;
+            i->fn(d, x[0], x[1], x[2], n, i->splat);
+            for (uint32_t k = 0; k < i->n_args; k++)
+                x[k] += i->splat >> k & 1 ? 0 : (size_t)n * WARP << i->lgs[k];
+        }
+    }
+    return true;
+}
+
+/* What can neither fault nor change where the warp goes. False: it is none of that, or the launch is to end. */
 static bool plain(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     switch ((sett__step)i->step) {
@@ -348,6 +383,10 @@ static bool plain(sett__core *c, sett__warp *w, const sett__insn *i)
     case SETT__S_SREG:
         special(c, w, i);
         return true;
+    case SETT__S_LONG:
+        return many_rows(c, w, i);
+    case SETT__S_POLL:
+        return !sett__ended(c);
     default:
         return false;
     }
@@ -364,6 +403,8 @@ static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
         return sett__atom(c, w, i);
     case SETT__S_BARRIER:
         return barrier(c, w, i);
+    case SETT__S_SYNC_WARP:
+        return sync_warp(c, w, i);
     case SETT__S_FENCE: /* blocks run on several threads */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         return true;
@@ -381,8 +422,7 @@ static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
         sett__complete(w, i->imm);
         return true;
     case SETT__S_INLINE:
-        sett__stand_in(c, w, i);
-        return true;
+        return sett__stand_in(c, w, i) || sett__halt(c, w, i);
     case SETT__S_IF:
         open_if(c, w, i);
         return true;
@@ -395,8 +435,7 @@ static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
     case SETT__S_FOR:
         return open_for(c, w, i);
     case SETT__S_ENDFOR:
-        next_round(c, w, i);
-        return true;
+        return next_round(c, w, i);
     case SETT__S_LOOP:
         push(w, 0);
         return true;
@@ -413,7 +452,7 @@ static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
         w->state = SETT__DONE;
         return true;
     default:
-        return plain(c, w, i);
+        return plain(c, w, i) || sett__halt(c, w, i);
     }
 }
 

@@ -124,7 +124,7 @@ sett_status sett__call_check(const sett__program *p, const sett__call *k, const 
 
 /* ---- running -------------------------------------------------------------------------------------- */
 /* Operands lie in their rows as C has them. libffi widens an integer that is returned. */
-void sett__stand_in(sett__core *c, sett__warp *w, const sett__insn *i)
+bool sett__stand_in(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     const sett__call *k = &c->program->call[i->target];
     const sett__ref *place = c->program->place + i->imm;
@@ -140,6 +140,8 @@ void sett__stand_in(sett__core *c, sett__warp *w, const sett__insn *i)
     for (int l = 0; l < WARP; l++) {
         if (!(w->active >> l & 1))
             continue;
+        if (sett__ended_now(c))
+            return false;
         for (int a = 0; a < k->n_arg; a++)
             in[first + a] = row[a] + l * sett__dtype_bytes((sett_dtype)k->arg[a]);
         one.bits = 0;
@@ -150,4 +152,5 @@ void sett__stand_in(sett__core *c, sett__warp *w, const sett__insn *i)
         if (k->n_result == 1)
             memcpy(d + ((size_t)l << i->lg), &one, (size_t)1 << i->lg);
     }
+    return !sett__ended_now(c);
 }

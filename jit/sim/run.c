@@ -22,6 +22,8 @@ struct sett__run {
     const sett__sim_launch *launch;
     uint64_t blocks, chunk;
     _Atomic uint64_t next, stop; /* stop: blocks from here on need not run */
+    atomic_uint *halt, own_halt;
+    double deadline; /* of cores */
     pthread_mutex_t lock;        /* for the fault and for printing */
     sett_error *error;
     sett_status status; /* of the lowest fault so far */
@@ -38,7 +40,8 @@ static bool core_make(sett__core *c, struct sett__run *run, const sett__program 
 {
     const uint32_t *b = run->launch->block;
     size_t frame = round_up(p->warp_bytes + 64, 128) + 64, shared = round_up((size_t)p->tape->sig.smem + run->launch->smem_more + 64, 64);
-    *c = (sett__core){.program = p, .launch = run->launch, .run = run, .threads = b[0] * b[1] * b[2]};
+    *c = (sett__core){.program = p, .launch = run->launch, .run = run, .threads = b[0] * b[1] * b[2], .halt = run->halt,
+        .deadline = run->deadline, .looks = run->deadline > 0};
     c->n_warps = (c->threads + WARP - 1) / WARP;
     size_t align = p->tape->sig.smem_align > 256 ? p->tape->sig.smem_align : 256;
     size_t uniform = round_up(p->uniform_bytes + 64, 64);
@@ -157,6 +160,8 @@ static bool run_block(sett__core *c)
 {
     bool together = true, ended = false;
     start_block(c);
+    if (sett__ended(c))
+        return sett__halt(c, NULL, NULL);
     while (together)
         if (!run_all_warps(c, &together, &ended))
             return false;
@@ -170,11 +175,14 @@ static bool run_block(sett__core *c)
     return true;
 }
 
-static void record_fault(struct sett__run *run, uint64_t block, const sett_error *fault)
+/* halted: the launch is to end, and a fault that was found before tells more. */
+static void record_fault(struct sett__run *run, uint64_t block, const sett_error *fault, bool halted)
 {
     pthread_mutex_lock(&run->lock);
-    if (block < atomic_load(&run->stop)) {
-        atomic_store(&run->stop, block);
+    bool first = block < atomic_load(&run->stop) && !(halted && run->status);
+    if (halted || first)
+        atomic_store(&run->stop, halted ? 0 : block);
+    if (first) {
         run->status = fault->status;
         sett__error(run->error, fault->status, "%s", fault->text);
     }
@@ -194,7 +202,7 @@ static void run_blocks(sett__core *c, uint64_t from, uint64_t to)
             continue;
         n = 1;
         if (!run_block(c)) {
-            record_fault(c->run, b, &c->fault);
+            record_fault(c->run, b, &c->fault, c->halted);
             c->fault.status = SETT_OK;
         }
     }
@@ -223,7 +231,7 @@ static void out_of_memory(struct sett__run *run, uint64_t block)
     sett_error e = {.status = SETT_OK};
     sett__error(
         &e, SETT_E_MEMORY, "out of memory for the warps of %s", run->launch->name ? run->launch->name : "?");
-    record_fault(run, block, &e);
+    record_fault(run, block, &e, false);
 }
 
 static void run_as(worker *w, int kind, uint64_t from, uint64_t to)
@@ -250,6 +258,8 @@ static void run_as(worker *w, int kind, uint64_t from, uint64_t to)
 static void run_range(worker *w, uint64_t from, uint64_t to)
 {
     const struct sett__run *r = w->run;
+    if (from >= atomic_load(&r->stop))
+        return;
     sett__proof proof = w->known ? sett__prove(r->program, r->launch, w->known, from, to) : SETT__NOWHERE;
     uint64_t middle = from + (to - from) / 2;
     if (proof == SETT__OPEN && middle > from) {
@@ -267,7 +277,7 @@ static void work(struct sett__run *run)
     fenv_t env;
     fegetenv(&env);
     fesetenv(FE_DFL_ENV); /* the caller may round otherwise, or flush subnormals */
-    for (uint64_t b; (b = atomic_fetch_add(&run->next, run->chunk)) < run->blocks;)
+    for (uint64_t b; (b = atomic_fetch_add(&run->next, run->chunk)) < atomic_load(&run->stop);)
         run_range(&w, b, run->blocks - b < run->chunk ? run->blocks : b + run->chunk);
     p->wide->drain();
     for (int kind = 0; kind < N_KINDS; kind++)
@@ -342,6 +352,9 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
     run.chunk = blocks / workers / 16 < 1 ? 1 : blocks / workers / 16 > 64 ? 64 : blocks / workers / 16;
     atomic_init(&run.next, 0);
     atomic_init(&run.stop, blocks);
+    atomic_init(&run.own_halt, SETT__GO_ON);
+    run.halt = l->halt ? l->halt : &run.own_halt;
+    run.deadline = l->timeout_ms ? sett__now_ms() + l->timeout_ms : 0;
     if (pthread_mutex_init(&run.lock, NULL))
         return sett__error(e, SETT_E_MEMORY, "out of memory for a launch");
     run_all(&run, workers);
@@ -363,7 +376,9 @@ void sett__exchange_128(sett__core *c, void *at, const void *was, const void *va
 void sett__emit_text(sett__core *c, const char *s, size_t len)
 {
     pthread_mutex_lock(&c->run->lock);
-    if (c->launch->print)
+    if (sett__ended_now(c))
+        ; /* while another printed */
+    else if (c->launch->print)
         c->launch->print(c->launch->user, s, len);
     else
         fwrite(s, 1, len, stdout);

@@ -10,7 +10,10 @@
  * on the block's are computed once a launch too, and keep their place in the warp's frame.
  *
  * A tape is simplified first (rewrite.c). A kernel that tests bounds has a second program for the blocks in which every
- * test is known to be true before they run (range.c): the same tape without those tests and what they guard against. */
+ * test is known to be true before they run (range.c): the same tape without those tests and what they guard against.
+ *
+ * A launch can be ended from outside or by its limit of time (halt.c). Whoever runs for long asks: each round of a loop, each
+ * block and strip, and between those each few thousand rows (SETT__S_POLL, SETT__S_LONG). */
 #ifndef SETT_SIM_H
 #define SETT_SIM_H
 #include "../jit.h"
@@ -69,6 +72,8 @@ typedef enum sett__step {
     SETT__S_STOP,    /* end of a section */
     SETT__S_ROW,     /* fn(d, a, b, c) on n rows */
     SETT__S_PIECES,  /* the same on n rows of each of `pieces` pieces, of which some are read where they were loaded from */
+    SETT__S_LONG,    /* the same of more rows than anybody may have to wait for */
+    SETT__S_POLL,    /* is the launch to end? */
     SETT__S_COPY,    /* n rows of a */
     SETT__S_PICK,    /* rows of a by tape->index[imm...] */
     SETT__S_REGROUP, /* bits of rows of 1 << sub bytes as n rows of another size */
@@ -78,6 +83,7 @@ typedef enum sett__step {
     SETT__S_SREG,    /* imm: the code, sub: the dimension */
     SETT__S_LOAD, SETT__S_STORE, SETT__S_ATOM, /* base a, predicate b, fill c, value e; parts: of accesses that were joined */
     SETT__S_BARRIER,
+    SETT__S_SYNC_WARP, /* in a region alone: elsewhere no lane is missing */
     SETT__S_FENCE,
     SETT__S_NAMED,   /* id a, threads b; sub: the code */
     SETT__S_SHFL,    /* value a, lane b */
@@ -92,6 +98,7 @@ typedef enum sett__step {
 } sett__step;
 enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8, SETT__I_SAME = 16, SETT__I_STRAIGHT = 32, SETT__I_DATA = 64 };
 enum { SETT__MAX_ORDER = 64 }; /* of the tests of sett__order */
+enum { SETT__LONG_ROWS = 4096 }; /* from one SETT__S_POLL to the next, and at most in one of ROW and PIECES */
 /* flags: condition, bounds or base are uniform; a flat value; base and width are those of the access before,
  * which always ran just before; straight: no predicate, not a thread's own, and of an order that is known;
  * data: arithmetic on what may change otherwise than by a step from block to block */
@@ -231,6 +238,10 @@ typedef struct sett__core { /* one worker */
     uint8_t in_order; /* do the lanes of the last base follow each other? 2: not looked at */
     uint32_t block[3];
     struct { uint32_t come, want; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come */
+    atomic_uint *halt;    /* sett__halt_why */
+    uint32_t looks;       /* of sett__ended, until the next at the clock */
+    bool halted;          /* what the fault tells of is no fault of the kernel's */
+    double deadline;      /* by sett__now_ms; 0: there is none */
     sett_error fault;
 } sett__core;
 /* Runs a warp until it ends, waits, pauses or faults; the new state is in it too. */
@@ -259,12 +270,11 @@ void sett__store_whole(const sett__core *, const sett__insn *, unsigned char *to
 bool sett__find_strips(const sett__tape *, const sett__slot *, uint8_t *kind);
 uint32_t sett__strip_accesses(const sett__program *); /* 0: its instructions do not allow it */
 void sett__strip_make(sett__core *); /* for a launch, once its warps have started; no memory, no strips */
-uint32_t sett__strip_run(sett__core *, uint64_t most); /* blocks that it ran, from c->block on; 0: none */
+uint32_t sett__strip_run(sett__core *, uint64_t most); /* blocks that it ran, from c->block on; 0: none, or the launch is to end */
 
 /* ---- warp.c: votes and the like, named barriers; copies that wait for their group ------------------------ */
 bool sett__ask_warp(sett__core *, sett__warp *, const sett__insn *);
 bool sett__named_barrier(sett__core *, sett__warp *, const sett__insn *);
-bool sett__missing_lanes(sett__core *, sett__warp *, const sett__insn *, const char *what); /* faults; exec.c */
 /* Room for what one lane copies to `to` later; NULL: out of memory. */
 void *sett__pend(sett__warp *, int lane, void *to, uint32_t bytes);
 bool sett__commit(sett__warp *);             /* of the active lanes; false: out of memory */
@@ -276,13 +286,31 @@ sett_status sett__find_calls(sett__program *, sett_error *); /* fills call */
 void sett__free_calls(sett__program *);
 bool sett__is_call(const sett__tape *, const sett__op *); /* else it is none, or nothing is done */
 uint32_t sett__call_of(const sett__program *, uint32_t op); /* of the given tape */
-void sett__stand_in(sett__core *, sett__warp *, const sett__insn *);
+bool sett__stand_in(sett__core *, sett__warp *, const sett__insn *); /* false: the launch is to end */
+
+/* ---- halt.c: ending a launch from outside, or by the clock; what the regions around an instruction tell ----------- */
+bool sett__late(sett__core *); /* looks at the clock */
+/* Is the launch to end? */
+static inline bool sett__ended(sett__core *c)
+{
+    return atomic_load_explicit(c->halt, memory_order_relaxed) || (--c->looks == 0 && sett__late(c));
+}
+/* The same of who may have been in a function of the caller's: it looks at the clock. */
+static inline bool sett__ended_now(sett__core *c)
+{
+    return atomic_load_explicit(c->halt, memory_order_relaxed) || sett__late(c);
+}
+/* Faults: why it ends, and what the warp (NULL: none) was doing. Returns false. */
+bool sett__halt(sett__core *, const sett__warp *, const sett__insn *);
+/* Faults: a warp's lanes are not all here, which are not, and where they went. Returns false. */
+bool sett__missing_lanes(sett__core *, const sett__warp *, const sett__insn *, const char *what);
 
 /* ---- talk.c -------------------------------------------------------------------------------------------- */
 /* "file:line", or the op's number where no line is known. */
 const char *sett__where(const sett__program *, uint32_t op, char *buf, size_t size);
-/* The first fault of a core is kept. Returns false. */
+/* The first fault of a core is kept; it is SETT_E_FAULT, or of the status given. Returns false. */
 bool sett__fault(sett__core *, const sett__warp *, int lane, uint32_t op, const char *format, ...) SETT_PRINTF(5, 6);
+bool sett__fault_as(sett__core *, sett_status, const sett__warp *, int lane, uint32_t op, const char *what);
 /* SETT_E_VERIFY: a format has other conversions than the op has operands. */
 sett_status sett__print_check(const sett__tape *, const sett__op *, sett_error *);
 /* run.c: to the callback or stdout, one writer at a time */

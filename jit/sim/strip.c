@@ -83,6 +83,8 @@ bool sett__find_strips(const sett__tape *t, const sett__slot *slot, uint8_t *kin
 /* Accesses that need not be copied into rows, and arithmetic. */
 static bool good_insn(const sett__insn *i)
 {
+    if (i->step == SETT__S_POLL)
+        return true;
     if (i->step == SETT__S_LOAD)
         return i->flags & SETT__I_STRAIGHT && i->pieces;
     if (i->step == SETT__S_STORE)
@@ -228,7 +230,8 @@ static void compute(const sett__core *c, const sett__insn *i, uint32_t blocks)
     }
 }
 
-static void run_warp(sett__core *c, unsigned char *const *place, uint32_t blocks)
+/* False: the launch is to end. */
+static bool run_warp(sett__core *c, unsigned char *const *place, uint32_t blocks)
 {
     for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
         if (i->step == SETT__S_LOAD) {
@@ -237,9 +240,13 @@ static void run_warp(sett__core *c, unsigned char *const *place, uint32_t blocks
             place++;
         } else if (i->step == SETT__S_STORE) {
             sett__store_whole(c, i, *place++, data(c, i->e, blocks), (size_t)i->bytes * blocks);
+        } else if (i->step == SETT__S_POLL) {
+            if (sett__ended(c))
+                return false;
         } else if (i->flags & SETT__I_DATA) {
             compute(c, i, blocks);
         }
+    return true;
 }
 
 uint32_t sett__strip_run(sett__core *c, uint64_t most)
@@ -247,13 +254,12 @@ uint32_t sett__strip_run(sett__core *c, uint64_t most)
     uint32_t blocks = c->launch->grid[0] - c->block[0];
     blocks = least(blocks, c->strip->blocks);
     blocks = most < blocks ? (uint32_t)most : blocks;
-    if ((blocks < 2 && c->strip->blocks > 1) || !find_places(c, blocks))
+    if ((blocks < 2 && c->strip->blocks > 1) || !find_places(c, blocks) || sett__ended(c))
         return 0;
-    if (c->strip->blocks == 1 && warps_follow(c)) {
-        run_warp(c, c->strip->place, c->n_warps);
-        return 1;
-    }
+    if (c->strip->blocks == 1 && warps_follow(c))
+        return run_warp(c, c->strip->place, c->n_warps);
     for (uint32_t k = 0; k < c->n_warps; k++)
-        run_warp(c, c->strip->place + k * (size_t)c->program->n_access, blocks);
+        if (!run_warp(c, c->strip->place + k * (size_t)c->program->n_access, blocks))
+            return 0;
     return blocks;
 }

@@ -30,26 +30,33 @@ const char *sett__kernel_words(const char *name)
     return strcmp(name, "kernel") ? ", kernel " : ", ";
 }
 
-static void fault_text(sett__core *c, uint32_t op, const char *what, const char *thread)
+/* op: SETT__NONE: at no line. */
+static void fault_text(sett__core *c, sett_status status, uint32_t op, const char *what, const char *thread)
 {
-    char where[160];
+    char where[160] = "";
     const char *name = c->launch->name ? c->launch->name : "?";
-    sett__error(&c->fault, SETT_E_FAULT, "%s: %s, block (%u,%u,%u)%s%s%s%s",
-        sett__where(c->program, op, where, sizeof where), what, c->block[0], c->block[1], c->block[2],
-        *thread ? " thread " : "", thread, sett__kernel_words(name), name);
+    if (op != SETT__NONE)
+        sett__where(c->program, op, where, sizeof where);
+    sett__error(&c->fault, status, "%s%s%s, block (%u,%u,%u)%s%s%s%s", where, *where ? ": " : "", what, c->block[0], c->block[1],
+        c->block[2], *thread ? " thread " : "", thread, sett__kernel_words(name), name);
+}
+
+bool sett__fault_as(sett__core *c, sett_status status, const sett__warp *w, int lane, uint32_t op, const char *what)
+{
+    char thread[48] = "";
+    if (!c->fault.status)
+        fault_text(c, status, op, what, w ? thread_text(c, w->index * WARP + (uint32_t)lane, thread) : thread);
+    return false;
 }
 
 bool sett__fault(sett__core *c, const sett__warp *w, int lane, uint32_t op, const char *format, ...)
 {
-    char what[256], thread[48];
+    char what[256];
     va_list ap;
-    if (c->fault.status)
-        return false;
     va_start(ap, format);
     vsnprintf(what, sizeof what, format, ap);
     va_end(ap);
-    fault_text(c, op, what, thread_text(c, w->index * WARP + (uint32_t)lane, thread));
-    return false;
+    return sett__fault_as(c, SETT_E_FAULT, w, lane, op, what);
 }
 
 /* No warp of the block can go on: who waits where, and who has ended. Warps in the same state are told together. */
@@ -76,7 +83,7 @@ void sett__deadlock(sett__core *c, uint32_t first_waiting)
                 sett__where(c->program, code[w->pc - 1].op, where, sizeof where));
     }
     if (!c->fault.status)
-        fault_text(c, code[c->warp[first_waiting].pc - 1].op, what, "");
+        fault_text(c, SETT_E_FAULT, code[c->warp[first_waiting].pc - 1].op, what, "");
 }
 
 /* ---- printf ------------------------------------------------------------------------------------------ */
@@ -226,7 +233,7 @@ bool sett__print(sett__core *c, sett__warp *w, const sett__insn *i)
         sett__emit_text(c, t.p, t.len);
     bool ok = !t.failed;
     free(t.p);
-    return ok;
+    return ok && (!sett__ended_now(c) || sett__halt(c, w, i));
 }
 
 sett_status sett__claim_error(sett_error *e, const sett__claim *k, const uint64_t *operand, const uint32_t block[3],

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ending a launch from outside or by its limit of time: what is said of where it was. And of a warp whose lanes are not all
+ * at one place, where the others went. Both read the regions around an instruction, which the code has in order. */
+#include "sim.h"
+#include <string.h>
+
+enum { LOOKS = 64 }; /* questions from one look at the clock to the next */
+
+bool sett__late(sett__core *c)
+{
+    unsigned none = SETT__GO_ON;
+    c->looks = c->deadline > 0 ? LOOKS : 0;
+    if (!(c->deadline > 0) || sett__now_ms() < c->deadline)
+        return false;
+    atomic_compare_exchange_strong(c->halt, &none, SETT__HALT_LATE);
+    return true;
+}
+
+/* ---- the regions around an instruction ------------------------------------------------------------- */
+typedef struct region {
+    uint32_t at;   /* its opener, in the code; SETT__NONE: there is none */
+    bool other;    /* in its ELSE */
+} region;
+
+/* Around instruction k, or, of an END, the one that it ends. */
+static region around(const sett__program *p, uint32_t k)
+{
+    uint32_t closed = 0;
+    region r = {SETT__NONE, false};
+    while (k-- > p->section[SETT__BODY]) {
+        uint8_t step = p->code[k].step;
+        if (step == SETT__S_ENDIF || step == SETT__S_ENDLOOP || step == SETT__S_ENDFOR) {
+            closed++;
+        } else if (step == SETT__S_ELSE) {
+            r.other |= !closed;
+        } else if (step == SETT__S_IF || step == SETT__S_LOOP || step == SETT__S_FOR) {
+            if (!closed) {
+                r.at = k;
+                return r;
+            }
+            closed--;
+        }
+    }
+    return r;
+}
+
+/* ---- lanes that are not here --------------------------------------------------------------------------- */
+typedef struct words {
+    char text[256];
+    size_t len;
+} words;
+
+SETT_PRINTF(2, 3) static void add(words *w, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = w->len < sizeof w->text ? vsnprintf(w->text + w->len, sizeof w->text - w->len, format, args) : 0;
+    va_end(args);
+    w->len += n > 0 ? (size_t)n : 0;
+}
+
+/* "lanes 0-3, 8" */
+static void add_lanes(words *w, uint32_t mask)
+{
+    add(w, mask & (mask - 1) ? "lanes" : "lane");
+    for (int l = 0, end, first = 1; l < WARP; l = end + 1) {
+        for (end = l; end < WARP && mask >> end & 1; end++)
+            ;
+        if (end > l)
+            add(w, end - l > 1 ? "%s %d-%d" : "%s %d", first ? "" : ",", l, end - 1);
+        first &= end == l;
+    }
+}
+
+/* From the innermost region outwards, those whom each of them left behind. */
+bool sett__missing_lanes(sett__core *c, const sett__warp *w, const sett__insn *i, const char *what)
+{
+    words text = {"", 0};
+    char where[96];
+    uint32_t inside = w->active, k = w->pc - 1;
+    add(&text, "%s: only %d of the warp's %d threads are here", what, __builtin_popcount(w->active), __builtin_popcount(w->live));
+    for (uint32_t d = w->depth; d-- > 0; inside = w->stack[d].saved) {
+        region r = around(c->program, k);
+        uint32_t gone = w->stack[d].saved & ~inside;
+        if (r.at == SETT__NONE)
+            break;
+        k = r.at;
+        if (!gone)
+            continue;
+        add(&text, "; ");
+        add_lanes(&text, gone);
+        add(&text, "%s at %s",
+            c->program->code[k].step != SETT__S_IF ? " left the loop"
+            : r.other                              ? " took the first arm of the branch"
+                                                   : " did not take the branch",
+            sett__where(c->program, c->program->code[k].op, where, sizeof where));
+    }
+    return sett__fault(c, w, __builtin_ctz(w->live & ~w->active), i->op, "%s", text.text);
+}
+
+/* ---- why, and what the warp was doing ---------------------------------------------------------------------- */
+static long long number_at(const sett__core *c, const sett__warp *w, const sett__insn *i, sett__ref r, int lane)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)sett__at(c, w, r) + ((size_t)lane << i->lg), (size_t)1 << i->lg);
+    return (long long)sett__int_of_bits(i->dtype, bits);
+}
+
+static void add_doing(words *t, const sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    int lane = __builtin_ctz(w->active);
+    add(t, ": it was in ");
+    switch ((sett__step)i->step) {
+    case SETT__S_ENDFOR:
+        add(t, "a for loop at %lld, which ends at %lld", number_at(c, w, i, i->d, lane), number_at(c, w, i, i->b, lane));
+        break;
+    case SETT__S_ENDLOOP:
+        add(t, "a while loop, after %llu rounds", (unsigned long long)w->rounds);
+        break;
+    case SETT__S_PRINTF:
+        add(t, "sett_printf");
+        break;
+    case SETT__S_INLINE:
+        add(t, "a stand-in of inline PTX");
+        break;
+    default:
+        add(t, "code without loops");
+        break;
+    }
+}
+
+/* Loops around the one that the warp is in, which may be the one without end. */
+static void add_loops(words *t, const sett__core *c, uint32_t k)
+{
+    const sett__insn *code = c->program->code;
+    char where[96];
+    if (code[k].step == SETT__S_ENDFOR || code[k].step == SETT__S_ENDLOOP)
+        k = around(c->program, k).at;
+    for (region r = around(c->program, k); r.at != SETT__NONE; r = around(c->program, r.at))
+        if (code[r.at].step != SETT__S_IF)
+            add(t, ", inside the loop at %s", sett__where(c->program, code[r.at].op, where, sizeof where));
+}
+
+bool sett__halt(sett__core *c, const sett__warp *w, const sett__insn *i)
+{
+    static const struct { sett_status status; const char *why; } end[] = {
+        [SETT__GO_ON] = {SETT_E_INTERNAL, "ended"},
+        [SETT__HALT_CANCELLED] = {SETT_E_CANCELLED, "cancelled by sett_cancel"},
+        [SETT__HALT_CLOSED] = {SETT_E_CLOSED, "ended as the engine was closed"},
+        [SETT__HALT_LATE] = {SETT_E_FAULT, "not done after"},
+    };
+    unsigned why = atomic_load(c->halt);
+    words text = {"", 0};
+    add(&text, "%s", end[why].why);
+    if (why == SETT__HALT_LATE)
+        add(&text, " %d ms, the limit of a launch", c->launch->timeout_ms);
+    if (w) {
+        add_doing(&text, c, w, i);
+        add_loops(&text, c, (uint32_t)(i - c->program->code));
+    } else {
+        add(&text, " before this block began");
+    }
+    c->halted = true;
+    return sett__fault_as(c, end[why].status, w, w ? __builtin_ctz(w->active) : 0, w ? i->op : SETT__NONE, text.text);
+}
