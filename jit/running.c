@@ -27,7 +27,7 @@ void sett__running_leave(sett__runnings *all, sett__running *r)
     *r->link = r->next;
     if (r->next)
         r->next->link = r->link;
-    if (!all->first)
+    if (all->closed && !all->first)
         pthread_cond_broadcast(&all->none);
     pthread_mutex_unlock(&all->lock);
 }

@@ -158,7 +158,8 @@ SETT_API sett_status sett_engine_stand_in(
  * caller's current context, else the primary one. */
 SETT_API void *sett_alloc(sett_engine *, int device, size_t bytes);
 /* With the engine and device that gave it. NULL is ignored; so is, with a line to the log, what the CPU's sett_alloc did
- * not give or what was freed before. */
+ * not give or what was freed before. The CPU's addresses stay out of use until 256 blocks or 256 MiB were freed after them, or memory
+ * is short: a launch that is given them meanwhile is told so, SETT_E_RANGE. */
 SETT_API void sett_free(sett_engine *, int device, void *);
 /* Between host and the stream's device, or within either; in order on the stream. Pageable host
  * memory may be reused when the call returns. SETT_E_RANGE: past the end of what sett_alloc gave on the CPU. */

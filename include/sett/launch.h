@@ -6,7 +6,7 @@
  * leaf is an expression that must agree. Strides of extent-1 modes are ignored. Wrong counts, types,
  * ranks, extents, divisibility, alignment, null pointers and overflows are refused before
  * the driver sees them, naming the argument. On the CPU engine also a buffer that claims more than the sett_alloc that its
- * address lies in gave (SETT_E_RANGE); memory from elsewhere is taken at its word. */
+ * address lies in gave, or that was freed (SETT_E_RANGE); memory from elsewhere is taken at its word. */
 #ifndef SETT_LAUNCH_H
 #define SETT_LAUNCH_H
 #include <sett/engine.h>
@@ -56,7 +56,7 @@ typedef struct sett_bind {
     } u;
 } sett_bind;
 
-/* Checks, packs and launches on a stream; asynchronous on a GPU, done when it returns on the CPU. A zero grid succeeds
+/* Checks, packs and launches on a stream; asynchronous on a GPU, done when it returns on the CPU, where sett_cancel ends it early. A zero grid succeeds
  * without a launch. Symbols may follow the arguments as integers, in order of declaration, up to
  * the last that no buffer gives: those before it are given too, and must be what the buffers say.
  *
@@ -86,7 +86,8 @@ SETT_API sett_status sett_call_commit(sett_call *, sett_error *or_null);
 /* One cuLaunchKernelEx: no check, lock, allocation or query, in the context that sett_launch_n names (only the default
  * stream on a machine of several GPUs asks whose context is current). A captured graph keeps the arguments of the last
  * commit before the capture. Errors have no text here: SETT_E_BIND before the first commit, SETT_E_NO_DEVICE for a
- * stream of another device, SETT_E_CLOSED, and what the driver says. */
+ * stream of another device, SETT_E_CLOSED, and what the driver says; on the CPU also SETT_E_FAULT, SETT_E_CANCELLED (sett_cancel), and
+ * SETT_E_RANGE of memory that was freed since. */
 SETT_API sett_status sett_call_run(sett_call *, sett_stream);
 SETT_API void sett_call_free(sett_call *); /* NULL is ignored */
 
