@@ -100,13 +100,14 @@ static void windows(sett__core *c)
 }
 
 /* ---- blocks -------------------------------------------------------------------------------------- */
+/* All of it, unless the launch is to end: arrays of all warps may take long to fill. */
 static void start_block(sett__core *c)
 {
     const sett__program *p = c->program;
     memset(c->shared, POISON, (size_t)p->tape->sig.smem + c->launch->smem_more);
     memset(c->barrier, 0, sizeof c->barrier);
     sett__exec_section(c, &c->warp[0], SETT__PER_BLOCK);
-    for (uint32_t i = 0; i < c->n_warps; i++) {
+    for (uint32_t i = 0; i < c->n_warps && !sett__ended(c); i++) {
         sett__warp *w = &c->warp[i];
         w->active = w->live;
         w->pc = p->section[SETT__BODY];
