@@ -160,15 +160,19 @@ sett_val *sett_block_reduce_at(sett_site site, sett_val *x, sett_binary_op op)
     sett_val *sum = sett__warp_reduce(site, func, x, op, 32);
     if (warps == 1 || b->error.status)
         return sum;
-    sett_tensor *slot = sett_make_smem_tensor_at(site, b, dtype, sett_arg_i(warps), 16);
+    const sett__ctx c = {b, site, func};
+    sett_tensor *slot = sett_make_smem_tensor_at(site, b, dtype, sett_arg_i(warps),
+        &(sett_smem_options){.size = sizeof(sett_smem_options), .align = 16, .name = "one a warp"});
+    if (b->error.status)
+        return poison_of(x);
     sett_region r = sett_if_begin(site, b, sett_binary_at(site, func, SETT_EQ, sett_arg_v(sett_lane_idx_at(site, b)), sett_arg_i(0)));
-    sett_set_at(site, slot, sett_arg_v(sum), sett_arg_v(sett_warp_idx_at(site, b)));
+    sett__set(&c, slot, sett_arg_v(sum), sett_arg_v(sett_warp_idx_at(site, b)));
     r.done = true;
     sett_region_end(&r);
     sett_sync_threads_at(site, b);
-    sum = sett_at_at(site, slot, sett_arg_i(0));
+    sum = sett__get(&c, slot, sett_arg_i(0));
     for (int64_t i = 1; i < warps; i++)
-        sum = sett_to_at(site, sett_binary_at(site, func, op, sett_arg_v(sum), sett_arg_v(sett_at_at(site, slot, sett_arg_i(i)))), dtype);
+        sum = sett_to_at(site, sett_binary_at(site, func, op, sett_arg_v(sum), sett_arg_v(sett__get(&c, slot, sett_arg_i(i)))), dtype);
     sett_sync_threads_at(site, b);
     return sum;
 }

@@ -173,7 +173,7 @@ sett_region sett_else_begin(sett_site site, sett_build *b)
     }
     if (op != SETT__NONE) {
         const sett__site_ref *at = b->op[op].site == SETT__NONE ? NULL : &b->site[b->op[op].site];
-        sett_site where = at ? (sett_site){b->string[at->file], NULL, (int)at->line} : site;
+        sett_site where = at ? (sett_site){b->string[at->file], NULL, (int)at->line, 0} : site;
         sett__fail(b, where, "sett_else", SETT_E_REGION, "this was recorded between sett_if and its sett_else");
         return sett__poisoned_region(b);
     }

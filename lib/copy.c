@@ -201,15 +201,19 @@ static uint32_t touch(const sett__ctx *c, const spot *s, sett__emit e, uint32_t 
     return sett__record(c->b, c->site, &e);
 }
 
-sett_val *sett_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
+sett_val *sett__get(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_at"};
     spot s;
-    if (!sett__use_tensor(c.b, site, c.func, t) || !find(&c, t, coord, false, &s))
+    if (!sett__use_tensor(c->b, c->site, c->func, t) || !find(c, t, coord, false, &s))
         return bad_val(t);
     const sett__emit load = {.code = SETT__LOAD, .dtype = (sett_dtype)t->dtype, .n = 1};
-    uint32_t id = sett__is_packed(t) ? touch_packed(&c, &s, NULL) : touch(&c, &s, load, SETT__NONE);
-    return sett__scalar_val(c.b, id);
+    uint32_t id = sett__is_packed(t) ? touch_packed(c, &s, NULL) : touch(c, &s, load, SETT__NONE);
+    return sett__scalar_val(c->b, id);
+}
+
+sett_val *sett_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
+{
+    return sett__get(&(sett__ctx){t ? t->head.b : sett__build_of(coord), site, "sett_at"}, t, coord);
 }
 
 sett_arg sett_coord_at_at(sett_site site, const sett_tensor *t, sett_arg coord)

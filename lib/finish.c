@@ -272,7 +272,7 @@ static void check_launch_said(sett_build *b)
             continue;
         const sett__site_ref *at = op->site == SETT__NONE ? NULL : &b->site[op->site];
         const char *what = of_grid ? "grid" : "block";
-        sett__fail(b, (sett_site){at ? b->string[at->file] : NULL, NULL, at ? (int)at->line : 0}, b->asked[op->code - SETT__TID],
+        sett__fail(b, (sett_site){at ? b->string[at->file] : NULL, NULL, at ? (int)at->line : 0, 0}, b->asked[op->code - SETT__TID],
             SETT_E_ARGUMENT, "the %s was never said: sett_%s(b, ...)", what, what);
     }
 }

@@ -20,7 +20,7 @@ static const sett_val *operand(const sett__ctx *c, sett_arg a)
     if (a.kind == SETT_FLOAT)
         return sett__const_bits(c->b, c->site, SETT_F32, sett__bits_of_float(SETT_F32, a.u.f));
     if (a.kind != SETT_VALUE)
-        return sett__arg_val(c->b, (sett_site){c->site.file, c->func, c->site.line}, a);
+        return sett__arg_val(c->b, (sett_site){c->site.file, c->func, c->site.line, c->site.call}, a);
     return sett__use_val(c->b, c->site, c->func, a.u.v) ? sett__materialise(c->site, a.u.v) : NULL;
 }
 

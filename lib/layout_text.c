@@ -120,6 +120,8 @@ static void put_words(out *o, const sett_build *b, uint32_t id, int level, int d
         put(o, *name == '_' && !name[1 + strspn(name + 1, "0123456789")] && !b->in_kernel ? "?" : name);
     } else if (op->code == SETT__SCALAR) {
         put(o, b->sig.param[op->imm].name);
+    } else if (op->code == SETT__FOR) {
+        put(o, sett__loop_variable(b, id));
     } else if (op->code == SETT__CONST && sett__dtype_is_int((sett_dtype)op->dtype)) {
         put_int(o, "", sett__int_of_bits((sett_dtype)op->dtype, (uint64_t)op->imm));
     } else if (same_number(b, op) && depth) {

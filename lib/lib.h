@@ -114,8 +114,17 @@ struct sett_build {
     uint32_t more_root;
     sett__by_value *by_value;
     struct sett__note *notes; /* what layouts decided: widths, what lost them (report.c) */
+    struct sett__loop_name *loop_names;
     const void *user;
 };
+
+/* What the body calls the variable of a FOR; loop.c. */
+typedef struct sett__loop_name {
+    struct sett__loop_name *older;
+    const char *name;
+    uint32_t op;
+} sett__loop_name;
+const char *sett__loop_variable(const sett_build *, uint32_t op); /* "?": not known */
 
 /* ---- build.c: a build and its objects ----------------------------------------------------------- */
 /* mem NULL: malloc. in_kernel: a body is about to record. NULL when out of memory. sett_build_end frees it. */
@@ -521,6 +530,7 @@ bool sett__check_copy(const sett__ctx *, const sett_tensor *src, const sett_tens
 const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *); /* as t's type; NULL: failed */
 const sett_val *sett__stored_arg(const sett__ctx *, const sett_tensor *, sett_arg); /* a number is a scalar of t's type */
 bool sett__same_elements(sett_arg shape, sett_arg other); /* static, the same extents in the same order */
+sett_val *sett__get(const sett__ctx *, const sett_tensor *, sett_arg coord);
 void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);
 sett_val *sett__dynamic_element(const sett__ctx *, const sett_val *, sett_arg coord); /* gather.c: of a value, by values */
 
@@ -531,7 +541,7 @@ typedef struct sett__note {
     struct sett__note *older;
     const char *func;
     const sett_tensor *t;
-    uint32_t site;         /* in b->site */
+    uint32_t site, call;   /* in b->site; which of its line's, as sett_site has it */
     uint32_t count[32];    /* accesses of 2^k bytes; in split ones of the wide arm */
     uint32_t split;        /* of them wide only if a test at run time allows */
     uint32_t have, need;   /* bytes, of the first access that lost width */

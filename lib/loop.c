@@ -12,7 +12,29 @@ struct sett__copies {
     sett_val *first;         /* the variable of copy 0; NULL: unrolled in full, without a region */
     sett_val *from, *to;     /* the loop over the rest, NULL: there is none */
     int64_t copy, n;
+    const char *name;        /* of the variable; NULL: not known */
 };
+
+/* ---- what the body calls a variable ------------------------------------------------ */
+static sett_region named(sett_region r, const char *name)
+{
+    sett_build *b = r.b;
+    const sett_val *v = b && !b->error.status ? r.iv : NULL;
+    sett__loop_name *n = v && name ? sett__new(b, sizeof *n) : NULL;
+    if (n && !b->error.status) {
+        *n = (sett__loop_name){b->loop_names, sett__arena_str(&b->arena, name), v->id};
+        b->loop_names = n;
+    }
+    return r;
+}
+
+const char *sett__loop_variable(const sett_build *b, uint32_t op)
+{
+    const sett__loop_name *n = b->loop_names;
+    while (n && n->op != op)
+        n = n->older;
+    return n && n->name ? n->name : "?";
+}
 
 /* The type of a loop: that of its bounds, 32 bits unless one has 64. */
 static bool loop_bounds(const sett__ctx *c, const sett_arg in[3], const sett_val *out[3], sett_dtype *dtype)
@@ -101,6 +123,7 @@ static sett_region open_copies(sett_build *b, struct sett__copies *u, sett_val *
     u->from = whole ? NULL : split;
     u->to = hi;
     sett_region r = open_for(b, u->site, u->dtype, lo, split, number(u, b, u->n * u->step));
+    r = named(r, u->name);
     u->first = r.iv;
     r.copies = u;
     return r;
@@ -130,7 +153,7 @@ static sett_region unrolled(const sett__ctx *c, const sett_for_options *o, sett_
     SETT__FAIL_IF(b, c->site, c->func, full && n < 0, none, SETT_E_STATIC, "a loop that is unrolled in full has static bounds, C integers: .unroll copies a body of others");
     SETT__FAIL_IF(b, c->site, c->func, (full && n > MOST_COPIES) || (!full && (o->unroll > MOST_COPIES || v[2]->lo > most / o->unroll)), none,
         SETT_E_LIMIT, "a body has up to %d copies, and a round of them ends within the variable's type", MOST_COPIES);
-    *u = (struct sett__copies){.site = c->site, .dtype = dtype, .step = v[2]->lo, .lo = v[0]->lo, .n = full ? n : o->unroll};
+    *u = (struct sett__copies){.site = c->site, .name = o->name ? sett__arena_str(&b->arena, o->name) : NULL, .dtype = dtype, .step = v[2]->lo, .lo = v[0]->lo, .n = full ? n : o->unroll};
     return full ? copies_alone(b, u) : open_copies(b, u, v[0], v[1]);
 }
 
@@ -165,7 +188,7 @@ void sett__rest_begin(sett_region *r)
 {
     struct sett__copies *u = r->copies;
     if (u && u->from && !r->b->error.status)
-        *r = open_for(r->b, u->site, u->dtype, u->from, u->to, number(u, r->b, u->step));
+        *r = named(open_for(r->b, u->site, u->dtype, u->from, u->to, number(u, r->b, u->step)), u->name);
 }
 
 sett_region sett_for_begin(sett_site site, sett_build *b, sett_arg lo, sett_arg hi, sett_arg step, const sett_for_options *given)
@@ -185,7 +208,9 @@ sett_region sett_for_begin(sett_site site, sett_build *b, sett_arg lo, sett_arg 
         v[i] = sett__to(b, site, (sett_val *)(uintptr_t)bound[i], dtype);
     if (b->error.status)
         return sett__poisoned_region(b);
-    return o.unroll > 1 || o.unroll_full ? unrolled(&c, &o, dtype, v) : open_for(b, site, dtype, v[0], v[1], v[2]);
+    if (o.unroll > 1 || o.unroll_full)
+        return unrolled(&c, &o, dtype, v);
+    return named(open_for(b, site, dtype, v[0], v[1], v[2]), o.name);
 }
 
 /* ---- while ------------------------------------------------------------------------ */

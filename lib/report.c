@@ -4,11 +4,11 @@
 #include <string.h>
 
 #define LINE 512
-#define REMEMBERED 8 /* an unrolled loop says the same again and again */
+#define REMEMBERED 16 /* a C loop says the same again and again: the same calls, where others on their line are others */
 
 static bool same(const sett__note *x, const sett__note *y)
 {
-    return x->site == y->site && x->t && y->t && x->t->root == y->t->root && x->lost == y->lost && x->have == y->have &&
+    return x->site == y->site && x->call == y->call && x->t && y->t && x->t->root == y->t->root && x->lost == y->lost && x->have == y->have &&
            x->need == y->need && x->split == y->split && x->places == y->places && x->elements == y->elements && !memcmp(x->count, y->count, sizeof x->count);
 }
 
@@ -17,6 +17,7 @@ void sett__note_add(const sett__ctx *c, sett__note *given)
     int i = 0;
     given->func = c->func;
     given->site = sett__site(c->b, c->site);
+    given->call = c->site.call;
     for (const sett__note *x = c->b->notes; x && i < REMEMBERED; x = x->older, i++)
         if (same(x, given))
             return;
@@ -34,7 +35,7 @@ uint32_t sett__note_element(const sett__ctx *c, const sett_tensor *t, uint32_t b
     uint32_t site = sett__site(c->b, c->site);
     int i = 0;
     for (const sett__note *x = c->b->notes; x && i < REMEMBERED; x = x->older, i++)
-        if (x->element && x->site == site && x->t->root == t->root && x->bytes == bytes)
+        if (x->element && x->site == site && x->call == c->site.call && x->t->root == t->root && x->bytes == bytes)
             return site;
     sett__note note = {.t = t, .bytes = (uint8_t)bytes, .element = true};
     note.count[__builtin_ctz(bytes)] = 1;

@@ -241,7 +241,7 @@ sett_tensor *sett_make_smem_struct_at(sett_site site, sett_build *b, const sett_
     if (!sett__use_struct(b, site, "sett_make_smem_struct", s))
         return &b->poison->tensor;
     const sett_arg size = sett_arg_i(s->size);
-    return sett_make_smem_tensor_at(site, b, SETT_U8, sett_arg_n(1, &size), s->align);
+    return sett_make_smem_tensor_at(site, b, SETT_U8, sett_arg_n(1, &size), &(sett_smem_options){.size = sizeof(sett_smem_options), .align = s->align});
 }
 
 /* ---- fields ------------------------------------------------------------------------------------ */

@@ -180,10 +180,22 @@ static sett_arg reach_dynamic(const sett__ctx *c, const sett_layout *l, bool com
 
 /* Of a size that the launch computes: behind what is static, in order. Elements narrower than a byte come in whole units:
  * two of 4 bits, four of 6, which begin where 3 divides the place too, so that it is a number of elements. */
-static sett_tensor *more_smem(const sett__ctx *c, sett_dtype dtype, sett_layout *l, bool compact, uint32_t align)
+/* A name that was given, else where it is made. */
+static const char *smem_name(const sett__ctx *c, const char *given)
+{
+    const char *file = c->site.file ? c->site.file : "", *last = strrchr(file, '/');
+    char text[100];
+    if (!given && !*file)
+        return "smem";
+    snprintf(text, sizeof text, given ? "%.90s" : "smem@%.80s:%d", given ? given : last ? last + 1 : file, c->site.line);
+    const char *name = sett__arena_str(&c->b->arena, text);
+    return name ? name : "smem";
+}
+
+static sett_tensor *more_smem(const sett__ctx *c, sett_dtype dtype, sett_layout *l, bool compact, uint32_t align, const char *name)
 {
     sett_build *b = c->b;
-    sett_tensor *t = make(b, SETT_SMEM, dtype, l, "smem");
+    sett_tensor *t = make(b, SETT_SMEM, dtype, l, name);
     SETT__FAIL_IF(b, c->site, c->func, l->has_inner == 2, &b->poison->tensor, SETT_E_STATIC,
         "the layout %s is not static: one within another must be of C integers to be shared memory; shape:stride, swizzled or not, may "
         "be made of symbols", sett__layout_text(b, l));
@@ -201,22 +213,25 @@ static sett_tensor *more_smem(const sett__ctx *c, sett_dtype dtype, sett_layout 
     return b->error.status ? &b->poison->tensor : t;
 }
 
-sett_tensor *sett_make_smem_tensor_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg shape, int align)
+sett_tensor *sett_make_smem_tensor_at(
+    sett_site site, sett_build *b, sett_dtype dtype, sett_arg shape, const sett_smem_options *given)
 {
     const sett__ctx c = {b, site, "sett_make_smem_tensor"};
+    sett_smem_options o = {.size = sizeof o};
     if (!b)
         return NULL;
-    if (!sett__use_arg(b, site, c.func, shape) || !check_kernel(&c) || !sett__check_element(&c, dtype))
+    if ((given && !sett__take_args(&c, &o, sizeof o, given)) || !sett__use_arg(b, site, c.func, shape) || !check_kernel(&c) || !sett__check_element(&c, dtype))
         return &b->poison->tensor;
     sett_layout *l = shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL);
-    uint32_t bytes = (uint32_t)sett__dtype_bytes(dtype), to = align ? (uint32_t)align : SMEM_ALIGN;
-    SETT__FAIL_IF(b, site, c.func, align < 0 || (to & (to - 1)) || to > 1024, &b->poison->tensor, SETT_E_ALIGN,
-        "an alignment of %d is no power of two up to 1024", align);
+    const char *name = smem_name(&c, o.name);
+    uint32_t bytes = (uint32_t)sett__dtype_bytes(dtype), to = o.align ? (uint32_t)o.align : SMEM_ALIGN;
+    SETT__FAIL_IF(b, site, c.func, o.align < 0 || (to & (to - 1)) || to > 1024, &b->poison->tensor, SETT_E_ALIGN,
+        "an alignment of %d is no power of two up to 1024", o.align);
     to = to < bytes ? bytes : to;
     if (!l->head.poison && !is_static(l))
-        return more_smem(&c, dtype, l, shape.kind != SETT_LAYOUT, to);
+        return more_smem(&c, dtype, l, shape.kind != SETT_LAYOUT, to, name);
     uint32_t n = l->head.poison ? 0 : room(&c, l, SMEM_MOST / bytes);
-    sett_tensor *t = make(b, SETT_SMEM, dtype, l, "smem");
+    sett_tensor *t = make(b, SETT_SMEM, dtype, l, name);
     if (!n || t->head.poison)
         return &b->poison->tensor;
     uint64_t all = sett__packed_bytes(dtype, n);

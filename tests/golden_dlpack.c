@@ -185,7 +185,7 @@ static sett_status bind(outcome *o, sett_build *b, const DLTensor *t)
 
 static sett_status declare(outcome *o, const sett_marked *m, const DLTensor *t)
 {
-    const sett_site here = {"golden", "golden", 1};
+    const sett_site here = {"golden", "golden", 1, 0};
     sett_build *b = sett__build_new(NULL, true);
     const sett_param_marked_args a = {.size = sizeof a, .marked = m};
     sett_tensor *x = sett_param_marked_at(here, b, "X", &a);

@@ -84,7 +84,7 @@ static const struct {
 
 static sett_arg scalar_result(run *r, const char *expression)
 {
-    const sett_site here = {"golden", "golden", 1};
+    const sett_site here = {"golden", "golden", 1, 0};
     sett_arg x = r->in[0];
     long long c;
     int end = 0;
@@ -157,7 +157,7 @@ static void build_text(const char *form, char **field, int which, char *buf, siz
 static bool evaluate(run *r, int form, char **field, int which, char *plain, char *traced, size_t size)
 {
     char text[640], values[640];
-    sett__ctx c = {r->b, {"golden", "golden", 1}, "golden"};
+    sett__ctx c = {r->b, {"golden", "golden", 1, 0}, "golden"};
     static const char *const one[3] = {"$0"};
     const char *const *arg = form == SCALAR ? one : forms[form].arg, *as = form == SCALAR ? "scalar" : forms[form].as;
     for (int i = 0; i < 3 && arg[i]; i++) {

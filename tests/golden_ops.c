@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const sett_site here = {"golden", "golden", 1};
+static const sett_site here = {"golden", "golden", 1, 0};
 
 
 static sett_layout *lay(run *r, int i)

@@ -350,7 +350,7 @@ flat flat_along(trial *t, const flat *a, int most)
 
 sett__ctx law_ctx(sett_build *b)
 {
-    return (sett__ctx){b, {"law", "law", 1}, "law"};
+    return (sett__ctx){b, {"law", "law", 1, 0}, "law"};
 }
 
 /* Leaves [at, at + n) as a tuple, or a leaf. */

@@ -695,12 +695,12 @@ static void e_atomic_type(sett_build *b) { sett_atomic(sett_param(b, "A", SETT_F
 static void e_past(sett_build *b) { sett_set(sett_domain_offset(regs(b), T(3, 1)), 1, T(1, 1)); }
 static void e_past_wide(sett_build *b)
 {
-    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, 32), 0);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, 32), 0, .name = "smem");
     sett_load(sett_composition(s, sett_make_layout(b, 16, 3)));
 }
 static void e_past_narrow(sett_build *b)
 {
-    sett_tensor *s = sett_recast_tensor(sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, 8), 0), SETT_F16);
+    sett_tensor *s = sett_recast_tensor(sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, 8), 0, .name = "smem"), SETT_F16);
     sett_store(sett_domain_offset(s, 4), sett_full(b, SETT_F16, 16, 0));
 }
 static void e_before(sett_build *b)

@@ -409,8 +409,8 @@ START_TEST(misuse)
     sett_build *b = w.b;
     w.g = sett_local_tile(param(b, "g", SETT_F32, 64), T1(4), T1(0));
     w.g8 = sett_slice(sett_local_tile(sett_param(b, "g8", SETT_U8, sett_make_layout(b, T1(64))), T1(4), T1(ALL)), ALL, 0);
-    w.s = sett_local_tile(sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(64)), 16), T1(4), T1(0));
-    w.s8 = sett_local_tile(sett_make_smem_tensor(b, SETT_U8, sett_make_layout(b, T1(64)), 16), T1(4), T1(0));
+    w.s = sett_local_tile(sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(64)), 16, .name = "smem"), T1(4), T1(0));
+    w.s8 = sett_local_tile(sett_make_smem_tensor(b, SETT_U8, sett_make_layout(b, T1(64)), 16, .name = "smem"), T1(4), T1(0));
     w.r = sett_make_rmem_tensor(b, SETT_F32, T1(4));
     w.far = sett_domain_offset(w.g, (int64_t)1 << 40);
     w.t = sett_thread_idx(b, 0);

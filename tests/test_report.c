@@ -227,6 +227,62 @@ START_TEST(tape_places_are_named)
 }
 END_TEST
 
+/* ---- who and what ------------------------------------------------------------------------------ */
+static void many(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *n = sett_sym(b, "n", .div = 4), *t = sett_thread_idx(b, 0);
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T(n)), .align = 16);
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T(n)), .align = 16);
+    sett_grid(b, 1);
+    sett_block(b, 64);
+#line 98
+    sett_tensor *S = sett_make_smem_tensor(b, SETT_F32, 64, 0, .name = "sums");
+    sett_tensor *R = sett_make_smem_tensor(b, SETT_F32, 64, 16);
+    sett_set(S, sett_add(sett_add(sett_at(X, t), sett_at(X, sett_add(t, 1))), sett_at(X, sett_add(t, 2))), t);
+    for (int i = 0; i < 20; i++)
+        sett_set(R, sett_add(sett_at(X, i), sett_at(X, sett_add(t, i))), t);
+    sett_for (b, row, 0, n, 3)
+        sett_store(sett_local_tile(Y, 4, row), sett_load(sett_domain_offset(sett_local_tile(X, 4, 0), row)));
+    sett_for (b, col, 0, n, 1, .unroll = 2)
+        sett_store(sett_local_tile(Y, 4, 0), sett_load(sett_domain_offset(sett_local_tile(S, 4, 0), sett_add(col, 1))));
+    sett_set(Y, sett_block_reduce(sett_at(R, t), SETT_MAX), t);
+}
+
+/* Each access by itself, also those of one line, but not those of each round of a C loop; shared memory by its name, or where it is
+ * made; a loop's variable as the body calls it; what a call of the library does under the call's name. */
+START_TEST(who_and_what)
+{
+#define AT(line) "tests/test_report.c:" #line ": "
+#define OF_X "sett_at: X (n{div=4}):(1): 1 x 4 bytes\n"
+    static const char want[] =
+        AT(100) OF_X AT(100) OF_X AT(100) OF_X
+        AT(100) "sett_set: sums 64:1: 1 x 4 bytes\n"
+        AT(102) OF_X AT(102) OF_X
+        AT(102) "sett_set: smem@test_report.c:99 64:1: 1 x 4 bytes\n"
+        AT(104) "sett_load: X (4):(1): 4 x 4 bytes; have 4 bytes, need 16: offset row{div=3} x 4 bytes: needs a multiple of 4 elements\n"
+        AT(104) "sett_store: Y (4):(1): 1 x 16 bytes\n"
+        AT(106) "sett_load: sums (4):(1): 1 x 8 bytes, 2 x 4 bytes; have 4 bytes, need 16: offset col{div=2} x 4 bytes: needs a multiple of 4 elements\n"
+        AT(106) "sett_store: Y (4):(1): 1 x 16 bytes\n"
+        AT(106) "sett_load: sums (4):(1): 2 x 8 bytes; have 8 bytes, need 16: offset col{div=2} x 4 bytes: needs a multiple of 4 elements\n"
+        AT(106) "sett_load: sums (4):(1): 4 x 4 bytes; have 4 bytes, need 16: offset col x 4 bytes: needs a multiple of 4 elements\n"
+        AT(107) "sett_at: smem@test_report.c:99 64:1: 1 x 4 bytes\n"
+        AT(107) "sett_block_reduce: one a warp 2:1: 1 x 4 bytes\n"
+        AT(107) "sett_set: Y (n{div=4}):(1): 1 x 4 bytes\n"
+        "shared memory: 520 bytes a block\n";
+    sett_engine *e = open_engine();
+    sett_kernel *k;
+    sett_kernel_info info = {.size = sizeof info};
+    sett_error err = {0};
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu"};
+    ck_assert_msg(!sett_compile(e, many, &o, &k, &err), "%s", err.text);
+    sett_kernel_query(k, &info);
+    ck_assert_str_eq(info.report, want);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
 Suite *report_suite(void);
 Suite *report_suite(void)
 {
@@ -236,6 +292,7 @@ Suite *report_suite(void)
     tcase_add_test(c, tapes_have_no_report);
     tcase_add_test(c, tape_places_are_named);
     tcase_add_test(c, broadcast_rows_stay_wide);
+    tcase_add_test(c, who_and_what);
     suite_add_tcase(s, c);
     return s;
 }

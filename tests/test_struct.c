@@ -142,8 +142,8 @@ static void r_total(void) { sett_make_union(b, "s", SETT_FIELD("x", SETT_F64, .c
 static void r_none(void) { sett_make_struct_at(SETT_HERE, b, "s", false, 0, NULL); }
 static void r_field(void) { sett_field_tensor(sett_make_smem_struct(b, two()), two(), "z"); }
 static void r_deep(void) { sett_field_tensor(sett_make_smem_struct(b, two()), two(), "y.z"); }
-static void r_holds(void) { sett_field_tensor(sett_make_smem_tensor(b, SETT_U8, 13, 0), two(), "x"); }
-static void r_bytes(void) { sett_field_tensor(sett_make_smem_tensor(b, SETT_F32, 12, 0), two(), "x"); }
+static void r_holds(void) { sett_field_tensor(sett_make_smem_tensor(b, SETT_U8, 13, 0, .name = "smem"), two(), "x"); }
+static void r_bytes(void) { sett_field_tensor(sett_make_smem_tensor(b, SETT_F32, 12, 0, .name = "smem"), two(), "x"); }
 static void r_path(void) { sett_field_tensor(sett_make_smem_struct(b, two()), two(), NULL); }
 static void r_null(void) { sett_make_smem_struct(b, NULL); }
 static void r_param(void) { sett_param_struct(b, "P", (sett_struct *)sett_row_major(b, 2, 2), 3); }

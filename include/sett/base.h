@@ -90,11 +90,12 @@ typedef struct sett_error {
 typedef struct sett_site {
     const char *file, *func;
     int line;
+    unsigned call; /* tells calls on one line apart, in reports; 0: not told */
 } sett_site;
 #ifdef __cplusplus
-#define SETT_HERE (sett_site{__FILE__, __func__, __LINE__})
+#define SETT_HERE (sett_site{__FILE__, __func__, __LINE__, __COUNTER__ + 1u})
 #else
-#define SETT_HERE ((sett_site){__FILE__, __func__, __LINE__})
+#define SETT_HERE ((sett_site){__FILE__, __func__, __LINE__, __COUNTER__ + 1u})
 #endif
 
 /* Element types: name, pinned id, CuTe's printed name, bits, kind.

@@ -30,6 +30,7 @@ typedef struct sett_for_options {
     size_t size;
     int unroll;       /* copies of the body in a round; 0, 1: one */
     bool unroll_full; /* one copy for each number, and no loop: bounds and step are static */
+    const char *name; /* of the variable, in messages and reports: sett_for gives it */
 } sett_for_options;
 SETT_API sett_region sett_for_begin(sett_site, sett_build *, sett_arg lo, sett_arg hi, sett_arg step, const sett_for_options *);
 SETT_API sett_val *sett_region_next(sett_region *); /* the variable of the body's next copy, or NULL */
@@ -51,7 +52,7 @@ SETT_API void sett_region_end(sett_region *);
  * copy may be used after it, as with a C for. */
 #define sett_for(b, i, lo, hi, ...) \
     for (sett_region i##_region = sett_for_begin(SETT_HERE, b, SETT_A(lo), SETT_A(hi), SETT_A(SETT_FOR_STEP(__VA_ARGS__, 0)), \
-             &(sett_for_options){SETT_FOR_OPTIONS(__VA_ARGS__, .size = sizeof(sett_for_options))}); \
+             &(sett_for_options){SETT_FOR_OPTIONS(__VA_ARGS__, .size = sizeof(sett_for_options), .name = #i)}); \
         i##_region.open; sett_region_end(&i##_region)) \
         for (sett_val *i = i##_region.iv; i && !i##_region.done; i = sett_region_next(&i##_region))
 #define SETT_FOR_STEP(step, ...) step

@@ -39,6 +39,8 @@ SETT_API sett_tensor *sett_make_rmem_tensor_at(sett_site, sett_build *, sett_dty
  * than the target has (99 KiB on sm_86 and sm_89, 163 on sm_80 and sm_87, 227 on sm_90 and sm_100) is SETT_E_LIMIT
  * when it is compiled, with the place and bytes of each.
  *
+ *     sett_make_smem_tensor(b, SETT_F32, 256, 16, .name = "sums")      sums (256):(1) in reports, else smem@kernel.c:12
+ *
  * Extents and strides may also be made of symbols and integer scalars, as the grid is: then each launch computes the size
  * (CuTe's dynamic shared memory). Such tensors lie behind the others, in order; the layout is shape:stride with strides of 0
  * or more, swizzled or not; elements narrower than a byte lie together as everywhere. A symbol that no argument has is given
@@ -49,8 +51,16 @@ SETT_API sett_tensor *sett_make_rmem_tensor_at(sett_site, sett_build *, sett_dty
  *
  * A launch that asks for more than the device has is SETT_E_LIMIT. What the CPU engine checks is that an access stays in what
  * the launch gave. */
-SETT_API sett_tensor *sett_make_smem_tensor_at(sett_site, sett_build *, sett_dtype, sett_arg shape, int align);
-#define sett_make_smem_tensor(b, dtype, shape, align) sett_make_smem_tensor_at(SETT_HERE, b, dtype, SETT_A(shape), align)
+typedef struct sett_smem_options {
+    size_t size;
+    int align;
+    const char *name; /* in messages and reports; NULL: `smem`, and the line that makes it */
+} sett_smem_options;
+SETT_API sett_tensor *sett_make_smem_tensor_at(
+    sett_site, sett_build *, sett_dtype, sett_arg shape, const sett_smem_options *);
+#define sett_make_smem_tensor(b, dtype, shape, ...) \
+    sett_make_smem_tensor_at(SETT_HERE, b, dtype, SETT_A(shape), \
+        &(sett_smem_options){.size = sizeof(sett_smem_options), .align = __VA_ARGS__})
 /* An rmem tensor of another tensor's static shape, compact in the order of its strides (CuTe's
  * make_layout_like: modes of extent 1 or stride 0 get stride 0, dynamic strides come last). dtype 0: the same.
  *     (4,6,2):(6,1,24) keeps its strides, (4,2):(N,1) gives (4,2):(2,1). */
