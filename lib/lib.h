@@ -107,6 +107,7 @@ struct sett_build {
     sett_val **sym_val;      /* one a symbol */
     uint32_t cap_sym_val;
     sett_val *grid[3], *block[3], *cluster[3]; /* as given; NULL: not given. Constants are const values */
+    uint32_t said[2];        /* where grid and block were given: in site, and 1; 0: not told */
     const char *asked[5];    /* who asked first for an index, in the order of TID to LANE */
     int64_t block_size[3];   /* static extents of the block, 0: not static or not given yet */
     uint32_t smem_used, smem_align, more_align;

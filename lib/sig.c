@@ -501,12 +501,24 @@ static bool launch_extent(const sett__ctx *c, int i, sett_arg a, int64_t most, s
     return sett__need_expr(c, "extent", i, a, expr);
 }
 
-static bool launch_shape(const sett__ctx *c, sett_arg a, const int64_t most[3], sett__expr expr[3], sett_val *val[3])
+static bool said_before(const sett__ctx *c, uint32_t where)
+{
+    const sett__site_ref *s = where ? &c->b->site[where - 1] : NULL;
+    if (s)
+        sett__fail(c->b, c->site, c->func, SETT_E_ARGUMENT, "this was said before, at %s:%u", c->b->string[s->file], s->line);
+    else
+        sett__fail(c->b, c->site, c->func, SETT_E_ARGUMENT, "this was said before");
+    return false;
+}
+
+static bool launch_shape(const sett__ctx *c, sett_arg a, const int64_t most[3], sett__expr expr[3], sett_val *val[3], uint32_t *where)
 {
     if (!ready(c) || !sett__use_arg(c->b, c->site, c->func, a))
         return false;
     int rank = a.kind == SETT_NODE ? a.rank : 1;
-    SETT__FAIL_IF(c->b, c->site, c->func, val[0], false, SETT_E_ARGUMENT, "this was said before");
+    if (val[0])
+        return said_before(c, *where);
+    *where = sett__site(c->b, c->site) + 1; /* of none: 0 */
     SETT__FAIL_IF(c->b, c->site, c->func, rank < 1 || rank > 3, false, SETT_E_RANK, "1 to 3 extents are needed, not %s",
         sett__arg_text(c->b, a));
     for (int i = 0; i < rank; i++)
@@ -519,13 +531,13 @@ void sett_grid_at(sett_site site, sett_build *b, sett_arg a)
 {
     sett__ctx c = {b, site, "sett_grid"};
     if (b)
-        launch_shape(&c, a, (const int64_t[]){INT32_MAX, 65535, 65535}, b->sig.grid, b->grid);
+        launch_shape(&c, a, (const int64_t[]){INT32_MAX, 65535, 65535}, b->sig.grid, b->grid, &b->said[0]);
 }
 
 void sett_block_at(sett_site site, sett_build *b, sett_arg a)
 {
     sett__ctx c = {b, site, "sett_block"};
-    if (!b || !launch_shape(&c, a, (const int64_t[]){1024, 1024, 64}, b->sig.block, b->block))
+    if (!b || !launch_shape(&c, a, (const int64_t[]){1024, 1024, 64}, b->sig.block, b->block, &b->said[1]))
         return;
     int64_t threads = 1;
     for (int i = 0; i < 3; i++) {

@@ -46,6 +46,28 @@ END
 for call in 'sett_atomic_add(t, 1)' 'sett_atomic_cas(t, 0, 1)' 'sett_atomic_if(p, t, SETT_ATOMIC_MAX, 1)' 'sett_set(t, 1)' 'sett_at(t)'; do
     echo "$call"
 done | awk '{print "#include <sett/sett.h>\nvoid f(sett_tensor *t, sett_val *p);\nvoid f(sett_tensor *t, sett_val *p)\n{\n    (void)p;\n    " $0 ";\n}" > "'"$b"'/user/where" NR ".c"}'
+# What reads well and is not C: the first error says what to write. A line of them: the call | the message.
+said=0
+while IFS='|' read -r call message; do
+    said=$((said + 1))
+    printf '#define SETT_SHORT\n#include <sett/sett.h>\n#include <sett/bench.h>\nvoid f(sett_build *b, sett_tensor *t, sett_val *v, sett_kernel *k);\nvoid f(sett_build *b, sett_tensor *t, sett_val *v, sett_kernel *k)\n{\n    (void)b, (void)t, (void)v, (void)k;\n    %s\n}\n' "$call" >"$b/user/says$said.c"
+    echo "$message" >"$b/user/says$said.txt"
+done <<'END'
+sett_for (b, i, 0, v) sett_sync_warp(b);|which step? sett_for (b, i, lo, hi, step): 1, say
+sett_make_layout(b, {4, 8});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_make_layout(b, {4, 8}, {8, 1});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_row_major(b, {4, 8});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_make_layout(b, 4, 8, 2);|a layout has a shape and a stride, each a number or SETT_T(4, 8)
+sett_make_smem_tensor(b, SETT_F32, {4, 8}, 16);|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_grid(b, {v, 8});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_at(t, {0, v});|a coordinate is i, j, and no list in braces
+sett_set(t, v, {0, v});|a coordinate is i, j, and no list in braces
+sett_launch(k, (sett_stream){0, NULL}, NULL, 1);|a stream is sett_stream_of(device, handle) here: a comma between braces ends an argument
+sett_benchmark(k, (sett_stream){0, NULL}, NULL, NULL, NULL, 1);|a stream is sett_stream_of(device, handle) here: a comma between braces ends an argument
+sett_add(t, 1);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_lt(v, t);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_mul(sett_add(v, 1), (const sett_tensor *)t);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+END
 for cc in gcc clang; do
     command -v $cc >/dev/null || { echo "$cc is not here: not tried"; continue; }
     $cc -std=c11 -pedantic -Wall -Wextra -Wshadow -Werror -Iinclude -c "$b/user/shadow.c" -o "$b/user/shadow.o" || exit 1
@@ -57,6 +79,10 @@ for cc in gcc clang; do
     for f in "$b"/user/where*.c; do
         $cc -std=c11 -Iinclude -c "$f" -o "$b/user/where.o" 2>"$b/user/where.log" && { echo "$cc: $f was taken"; exit 1; }
         grep -m 1 error: "$b/user/where.log" | grep -q 'which element? its coordinate comes last' || { cat "$b/user/where.log"; exit 1; }
+    done
+    for n in $(seq $said); do
+        $cc -std=c11 -Iinclude -c "$b/user/says$n.c" -o "$b/user/says.o" 2>"$b/user/says.log" && { echo "$cc: $b/user/says$n.c was taken"; exit 1; }
+        grep -m 1 error: "$b/user/says.log" | grep -qF "$(cat "$b/user/says$n.txt")" || { cat "$b/user/says$n.c" "$b/user/says.log"; exit 1; }
     done
     for f in empty header nested; do
         cost=$(ulimit -v 1000000 && ulimit -t 5 && "$b/user/cost" $cc -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude \

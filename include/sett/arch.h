@@ -57,7 +57,7 @@ SETT_API void sett_cp_async_wait_group_at(sett_site, sett_build *, const char *f
  * An element that is not there is none that it asks for. */
 typedef enum sett_prefetch_level { SETT_PREFETCH_L1, SETT_PREFETCH_L2 } sett_prefetch_level;
 SETT_API void sett_prefetch_at(sett_site, const sett_tensor *, sett_prefetch_level, sett_arg coord);
-#define sett_prefetch(t, level, ...) sett_prefetch_at(SETT_HERE, t, level, SETT_TUPLE(__VA_ARGS__))
+#define sett_prefetch(t, level, ...) sett_prefetch_at(SETT_HERE_OF(#__VA_ARGS__), t, level, SETT_TUPLE(__VA_ARGS__))
 
 /* ---- barriers and fences -------------------------------------------------------------------- */
 /* A barrier for `threads` of the block's threads, those of whole warps: a multiple of 32. id: 1 to 15 (0 is
@@ -232,7 +232,7 @@ typedef struct sett_inline_ptx_args {
  *     sett_inline_ptx(b, "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};", .in = SETT_IN(sett_address(Y, i), x, y, z, w),
  *         .memory = true, .least_sm = 90, .least_ptx = 81, .stand_in = "add4"); */
 SETT_API sett_val *sett_address_at(sett_site, const sett_tensor *, sett_arg coord);
-#define sett_address(t, ...) sett_address_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
+#define sett_address(t, ...) sett_address_at(SETT_HERE_OF(#__VA_ARGS__), t, SETT_TUPLE(__VA_ARGS__))
 SETT_API sett_val *sett_inline_ptx_at(sett_site, sett_build *, const sett_inline_ptx_args *);
 #define sett_inline_ptx(b, ...) \
     sett_inline_ptx_at(SETT_HERE, b, &(sett_inline_ptx_args){.size = sizeof(sett_inline_ptx_args), .text = __VA_ARGS__})

@@ -73,6 +73,6 @@ SETT_API int sett_benchmark_json(const sett_kernel *or_null, const sett_benchmar
 /* sett_benchmark(kernel, stream, &options, &result, &err, arguments...): arguments as of sett_launch. */
 #define sett_benchmark(k, stream, options, result, ...) SETT_BENCHMARK_(k, stream, options, result, __VA_ARGS__, 0)
 #define SETT_BENCHMARK_(k, stream, options, result, err, ...) \
-    sett_benchmark_n(k, stream, SETT_BINDS(__VA_ARGS__), options, result, err)
+    sett_benchmark_n(k, SETT_STREAM_(#stream, stream), SETT_BINDS(__VA_ARGS__), options, result, err)
 #endif
 #endif

@@ -84,8 +84,8 @@ SETT_API sett_val *sett_scalar_at(sett_site, sett_build *, const char *name, set
  * are best static: then thread indices have known bounds. */
 SETT_API void sett_grid_at(sett_site, sett_build *, sett_arg);
 SETT_API void sett_block_at(sett_site, sett_build *, sett_arg);
-#define sett_grid(b, ...) sett_grid_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
-#define sett_block(b, ...) sett_block_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
+#define sett_grid(b, ...) sett_grid_at(SETT_HERE_OF(#__VA_ARGS__), b, SETT_TUPLE(__VA_ARGS__))
+#define sett_block(b, ...) sett_block_at(SETT_HERE_OF(#__VA_ARGS__), b, SETT_TUPLE(__VA_ARGS__))
 
 #endif /* __cplusplus */
 #endif

@@ -51,10 +51,11 @@ SETT_API void sett_region_end(sett_region *);
  * Unrolled, the C statement behind it runs once a copy; up to 4096 of them. In full, there is no region: what is made in a
  * copy may be used after it, as with a C for. */
 #define sett_for(b, i, lo, hi, ...) \
-    for (sett_region i##_region = sett_for_begin(SETT_HERE, b, SETT_A(lo), SETT_A(hi), SETT_A(SETT_FOR_STEP(__VA_ARGS__, 0)), \
+    for (sett_region i##_region = sett_for_begin(SETT_STEPPED_(#__VA_ARGS__), b, SETT_A(lo), SETT_A(hi), SETT_A(SETT_FOR_STEP(__VA_ARGS__, 0)), \
              &(sett_for_options){SETT_FOR_OPTIONS(__VA_ARGS__, .size = sizeof(sett_for_options), .name = #i)}); \
         i##_region.open; sett_region_end(&i##_region)) \
         for (sett_val *i = i##_region.iv; i && !i##_region.done; i = sett_region_next(&i##_region))
+#define SETT_STEPPED_(spelled) SETT_SAYS(sizeof(spelled) > 1, "which step? sett_for (b, i, lo, hi, step): 1, say", SETT_HERE)
 #define SETT_FOR_STEP(step, ...) step
 #define SETT_FOR_OPTIONS(step, ...) __VA_ARGS__
 /* The body again and again while cond, a Boolean scalar, which each round computes anew: what it reads must change, so it

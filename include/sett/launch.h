@@ -168,7 +168,9 @@ static inline sett_bind sett_bind_self(sett_bind b)
  * sett_launch(k, sett_stream_of(0, s), &err, &x). It is a macro, to which a comma between braces ends an argument: a literal
  * stands in parentheses, (&(sett_buf){p, SETT_F32, 1, {n}, {1}}) or ((sett_stream){0, s}); in SETT_STRUCT it does already. */
 #define sett_launch(k, ...) SETT_LAUNCH_(k, __VA_ARGS__, 0)
-#define SETT_LAUNCH_(k, stream, err, ...) sett_launch_n(k, stream, SETT_BINDS(__VA_ARGS__), err)
+#define SETT_LAUNCH_(k, stream, err, ...) sett_launch_n(k, SETT_STREAM_(#stream, stream), SETT_BINDS(__VA_ARGS__), err)
+#define SETT_STREAM_(spelled, x) \
+    SETT_SAYS(!SETT_BEGINS_(spelled, "(sett_stream)"), "a stream is sett_stream_of(device, handle) here: a comma between braces ends an argument", x)
 /* sett_call_make(kernel, device, &call, &err, arguments...) */
 #define sett_call_make(k, device, ...) SETT_CALL_MAKE_(k, device, __VA_ARGS__, 0)
 #define SETT_CALL_MAKE_(k, device, call, err, ...) sett_call_make_n(k, device, SETT_BINDS(__VA_ARGS__), call, err)

@@ -21,7 +21,14 @@
 SETT_API sett_layout *sett_make_layout_at(sett_site, sett_build *, sett_arg shape, sett_arg stride_or_all);
 #define sett_make_layout(...) SETT_CAT(SETT_MAKE_LAYOUT, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
 #define SETT_MAKE_LAYOUT2(b, shape) sett_make_layout_at(SETT_HERE, b, SETT_A(shape), SETT_ALL)
-#define SETT_MAKE_LAYOUT3(b, shape, stride) sett_make_layout_at(SETT_HERE, b, SETT_A(shape), SETT_A(stride))
+#define SETT_MAKE_LAYOUT3(b, shape, stride) sett_make_layout_at(SETT_HERE_OF(#shape), b, SETT_A(shape), SETT_A(stride))
+#define SETT_MAKE_LAYOUT4(b, shape, ...) \
+    SETT_SAYS(!SETT_BEGINS_(#shape, "{"), SETT_A_TUPLE_IS_, SETT_SAYS(0, "a layout has a shape and a stride, each a number or SETT_T(4, 8)", SETT_HERE))
+#define SETT_MAKE_LAYOUT5 SETT_MAKE_LAYOUT4
+#define SETT_MAKE_LAYOUT6 SETT_MAKE_LAYOUT4
+#define SETT_MAKE_LAYOUT7 SETT_MAKE_LAYOUT4
+#define SETT_MAKE_LAYOUT8 SETT_MAKE_LAYOUT4
+#define SETT_MAKE_LAYOUT9 SETT_MAKE_LAYOUT4
 /* Compact; the mode with the smallest order is fastest. (32,16,8),(2,0,1) gives strides (128,1,16). A nested order counts over
  * all of its leaves: (4,(8,2)),(1,(0,2)) gives (8,(1,32)). Below a leaf of the order a shape is colexicographic. A leaf's first
  * stride is the size of all that has a smaller order, so equal ones share their offsets: (2,3,4),(0,0,1) gives (1,1,6). Orders
@@ -30,10 +37,10 @@ SETT_API sett_layout *sett_make_ordered_layout_at(sett_site, sett_build *, sett_
 #define sett_make_ordered_layout(b, shape, order) sett_make_ordered_layout_at(SETT_HERE, b, SETT_A(shape), SETT_A(order))
 /* Compact, the last mode fastest. sett_row_major(b, M, N) is (M,N):(N,1). */
 SETT_API sett_layout *sett_row_major_at(sett_site, sett_build *, sett_arg shape);
-#define sett_row_major(b, ...) sett_row_major_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
+#define sett_row_major(b, ...) sett_row_major_at(SETT_HERE_OF(#__VA_ARGS__), b, SETT_TUPLE(__VA_ARGS__))
 /* Basis strides: the function is the coordinate itself. (4,8) gives (4,8):(1@0,1@1). */
 SETT_API sett_layout *sett_make_identity_layout_at(sett_site, sett_build *, sett_arg shape);
-#define sett_make_identity_layout(b, ...) sett_make_identity_layout_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
+#define sett_make_identity_layout(b, ...) sett_make_identity_layout_at(SETT_HERE_OF(#__VA_ARGS__), b, SETT_TUPLE(__VA_ARGS__))
 /* S<bits,base,shift> o 0 o l. bits 0 is l itself. */
 SETT_API sett_layout *sett_make_swizzled_at(sett_site, int bits, int base, int shift, const sett_layout *);
 #define sett_make_swizzled(bits, base, shift, l) sett_make_swizzled_at(SETT_HERE, bits, base, shift, l)
@@ -77,8 +84,8 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
 #define sett_flat_divide(x, tiler) SETT_PICK(flat_divide, x)(SETT_HERE, x, SETT_A(tiler))
 /* slice: the modes whose coordinate is ALL (dice: those whose is not). A tensor's start moves by the others, and so does
  * the offset inside a swizzled or composed layout: (_,1) of S<1,0,2> o 0 o (4,4):(1,4) is S<1,0,2> o 4 o (4):(1). */
-#define sett_slice(x, ...) SETT_PICK_OR_TUPLE(slice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
-#define sett_dice(x, ...) SETT_PICK_OR_TUPLE(dice, x)(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
+#define sett_slice(x, ...) SETT_PICK_OR_TUPLE(slice, x)(SETT_HERE_OF(#__VA_ARGS__), x, SETT_TUPLE(__VA_ARGS__))
+#define sett_dice(x, ...) SETT_PICK_OR_TUPLE(dice, x)(SETT_HERE_OF(#__VA_ARGS__), x, SETT_TUPLE(__VA_ARGS__))
 /* A slice with where it starts, apart: (_,1) of (4,4):(1,4) is (4):(1) and 4. Of a swizzled or composed layout the start is
  * inside, and the offset 0. */
 typedef struct sett_layout_offset {
@@ -86,7 +93,7 @@ typedef struct sett_layout_offset {
     sett_arg offset;
 } sett_layout_offset;
 SETT_API sett_layout_offset sett_slice_and_offset_at(sett_site, const sett_layout *, sett_arg coord);
-#define sett_slice_and_offset(l, ...) sett_slice_and_offset_at(SETT_HERE, l, SETT_TUPLE(__VA_ARGS__))
+#define sett_slice_and_offset(l, ...) sett_slice_and_offset_at(SETT_HERE_OF(#__VA_ARGS__), l, SETT_TUPLE(__VA_ARGS__))
 /* The chosen top modes, in that order. */
 #define sett_select(x, ...) SETT_PICK_OR_TUPLE(select, x)(SETT_HERE, x, SETT_T(__VA_ARGS__))
 /* The same function with the fewest modes; sett_coalesce_by keeps the profile. */

@@ -29,11 +29,11 @@ typedef enum sett_space {
 /* Coordinates as data: element c of the tensor is c itself. shape may be dynamic. It divides, composes and
  * slices as the data does, so that it says where in the whole each element of a partition lies. */
 SETT_API sett_tensor *sett_identity_tensor_at(sett_site, sett_build *, sett_arg shape);
-#define sett_identity_tensor(b, ...) sett_identity_tensor_at(SETT_HERE, b, SETT_TUPLE(__VA_ARGS__))
+#define sett_identity_tensor(b, ...) sett_identity_tensor_at(SETT_HERE_OF(#__VA_ARGS__), b, SETT_TUPLE(__VA_ARGS__))
 /* Registers of this thread, up to 65536 elements; shape is static, or a layout; the contents start undefined. An
  * index that is known only at run time puts all of the tensor in local memory; the report says so. */
 SETT_API sett_tensor *sett_make_rmem_tensor_at(sett_site, sett_build *, sett_dtype, sett_arg shape);
-#define sett_make_rmem_tensor(b, dtype, ...) sett_make_rmem_tensor_at(SETT_HERE, b, dtype, SETT_TUPLE(__VA_ARGS__))
+#define sett_make_rmem_tensor(b, dtype, ...) sett_make_rmem_tensor_at(SETT_HERE_OF(#__VA_ARGS__), b, dtype, SETT_TUPLE(__VA_ARGS__))
 /* Shared memory of the block, of a static shape (compact, mode 0 fastest) or with a static layout, swizzled or not; align
  * in bytes, a power of two up to 1024, 0: 16. The sum of all is the launch's size, past 48 KiB too: the driver is told. More
  * than the target has (99 KiB on sm_86 and sm_89, 163 on sm_80 and sm_87, 227 on sm_90 and sm_100) is SETT_E_LIMIT
@@ -59,7 +59,7 @@ typedef struct sett_smem_options {
 SETT_API sett_tensor *sett_make_smem_tensor_at(
     sett_site, sett_build *, sett_dtype, sett_arg shape, const sett_smem_options *);
 #define sett_make_smem_tensor(b, dtype, shape, ...) \
-    sett_make_smem_tensor_at(SETT_HERE, b, dtype, SETT_A(shape), \
+    sett_make_smem_tensor_at(SETT_HERE_OF(#shape), b, dtype, SETT_A(shape), \
         &(sett_smem_options){.size = sizeof(sett_smem_options), .align = __VA_ARGS__})
 /* An rmem tensor of another tensor's static shape, compact in the order of its strides (CuTe's
  * make_layout_like: modes of extent 1 or stride 0 get stride 0, dynamic strides come last). dtype 0: the same.
@@ -95,7 +95,7 @@ SETT_API sett_tensor *sett_recast_tensor_at(sett_site, const sett_tensor *, sett
 #define sett_recast_tensor(t, dtype) sett_recast_tensor_at(SETT_HERE, t, dtype)
 /* The view that starts at `coord`, with the same layout; nothing is checked against the extents. */
 SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett_arg coord);
-#define sett_domain_offset(t, ...) sett_domain_offset_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
+#define sett_domain_offset(t, ...) sett_domain_offset_at(SETT_HERE_OF(#__VA_ARGS__), t, SETT_TUPLE(__VA_ARGS__))
 
 /* ---- access ---------------------------------------------------------------------------- */
 /* sett_load gives a value of the tensor's shape. sett_store takes one of the same extents, or a scalar; its type is
@@ -188,13 +188,14 @@ static inline const sett_tensor *sett_tensor_self(const sett_tensor *t)
 
 /* x, in a call whose coordinate is spelled so: a forgotten one is told first, and by name. */
 #define SETT_WHERE(coord, x) \
-    ((void)sizeof(struct { _Static_assert(sizeof(coord) > 1, "which element? its coordinate comes last: 0, or (i, j), or ALL"); int is; }), x)
+    ((void)sizeof(struct { _Static_assert(sizeof(coord) > 1, "which element? its coordinate comes last: 0, or (i, j), or ALL"); int is; }), \
+        SETT_SAYS(!SETT_BEGINS_(coord, "{"), "a coordinate is i, j, and no list in braces", x))
 /* One element at a coordinate (an integer is colexicographic), static or dynamic. A coordinate
  * tensor gives the coordinate: sett_coord_at. */
 SETT_API sett_val *sett_at_at(sett_site, const sett_tensor *, sett_arg coord);
 #define sett_at(t, ...) sett_at_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, SETT_TUPLE(__VA_ARGS__))
 SETT_API sett_arg sett_coord_at_at(sett_site, const sett_tensor *, sett_arg coord);
-#define sett_coord_at(t, ...) sett_coord_at_at(SETT_HERE, t, SETT_TUPLE(__VA_ARGS__))
+#define sett_coord_at(t, ...) sett_coord_at_at(SETT_HERE_OF(#__VA_ARGS__), t, SETT_TUPLE(__VA_ARGS__))
 SETT_API void sett_set_at(sett_site, const sett_tensor *, sett_arg val, sett_arg coord);
 #define sett_set(t, val, ...) sett_set_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 /* Every element becomes a number (SETT_E_RANGE if the type cannot hold it), or a scalar value. */

@@ -49,6 +49,7 @@ SETT_API sett_val *sett_unary_at(sett_site, const char *func, sett_unary_op, set
 #define SETT_PICK_BINARY(x, y) \
     _Generic((x), sett_val *: sett_binary_at, const sett_val *: sett_binary_at, \
         default: _Generic((y), sett_val *: sett_binary_at, const sett_val *: sett_binary_at, default: sett_index_at))
+#define SETT_NO_TENSOR(x) _Generic((x), sett_tensor *: 0, const sett_tensor *: 0, default: 1)
 /* Each operand is named once, or nested calls would double the user's compile time at
  * every level. Tuples are not bound so: a literal would die with the inner block. */
 #ifdef __GNUC__
@@ -57,6 +58,7 @@ SETT_API sett_val *sett_unary_at(sett_site, const char *func, sett_unary_op, set
     __extension__({ \
         __auto_type a = (x); \
         __auto_type b = (y); \
+        _Static_assert(SETT_NO_TENSOR(a) && SETT_NO_TENSOR(b), "a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element"); \
         SETT_PICK_BINARY(a, b)(SETT_HERE, name, op, SETT_A(a), SETT_A(b)); \
     })
 #else
@@ -221,7 +223,7 @@ SETT_API sett_val *sett_broadcast_to_at(sett_site, const sett_val *, sett_arg sh
 /* The element at a coordinate (an integer is colexicographic), or with ALL leaves the value over those modes. A leaf that
  * is a value, known at run time, takes x through local memory (the report says so) and is possible only in a kernel. */
 SETT_API sett_val *sett_element_at(sett_site, const sett_val *, sett_arg coord);
-#define sett_element(x, ...) sett_element_at(SETT_HERE, x, SETT_TUPLE(__VA_ARGS__))
+#define sett_element(x, ...) sett_element_at(SETT_HERE_OF(#__VA_ARGS__), x, SETT_TUPLE(__VA_ARGS__))
 
 /* What is known: element type, shape, and for poison 0 and (). */
 SETT_API sett_dtype sett_val_dtype(const sett_val *);
