@@ -119,7 +119,7 @@ no-remote:
 # The kernels that the command knows by name are the examples' own, without their main().
 NAMED := $(patsubst %,$(B)/obj/named/%.o,apply add_tv softmax saxpy)
 # Those that are only measured beside peers.
-MEASURED := $(patsubst %,$(B)/obj/named/%.o,rms_norm silu_mul sum)
+MEASURED := $(patsubst %,$(B)/obj/named/%.o,rms_norm layer_norm silu_mul sum transpose)
 $(B)/obj/named/%.o: examples/%.c
 	@mkdir -p $(@D)
 	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=example_$* -MMD -MP -c -o $@ $<

@@ -8,7 +8,10 @@
 SETT_API sett_engine *bench_open(char *why, size_t n);
 SETT_API sett_call *bench_add(sett_engine *, int64_t m, int64_t n, const int *tv, void *a, void *b, void *c, char *report, size_t len);
 SETT_API sett_call *bench_softmax(sett_engine *, int64_t m, int64_t n, int threads, int early, void *x, void *y, char *report, size_t len);
-SETT_API sett_call *bench_rms_norm(sett_engine *, int64_t m, int64_t n, int threads, int early, void *x, void *w, void *y, double eps, char *report, size_t len);
+SETT_API sett_call *bench_rms_norm(sett_engine *, int64_t m, int64_t n, int threads, int rows, int early, void *x, void *w, void *y, double eps, char *report, size_t len);
+SETT_API sett_call *bench_layer_norm(sett_engine *, int64_t m, int64_t n, int warps, int rows, int early, void *const *data, double eps, char *report, size_t len);
+SETT_API sett_call *bench_saxpy(sett_engine *, int64_t n, int threads, int each, double a, void *x, void *y, char *report, size_t len);
+SETT_API sett_call *bench_transpose(sett_engine *, int64_t m, int64_t n, int tile, int rows, void *x, void *y, char *report, size_t len);
 SETT_API sett_call *bench_silu_mul(sett_engine *, int64_t m, int64_t n, int threads, int each, int early, void *x, void *y, char *report, size_t len);
 SETT_API sett_call *bench_sum(sett_engine *, int64_t n, int threads, int blocks, int each, int early, void *x, void *part, void *done, void *y, char *report, size_t len);
 
@@ -42,7 +45,7 @@ static sett_call *prepared(sett_engine *e, sett_body body, const sett_compile_op
 
 sett_call *bench_add(sett_engine *e, int64_t m, int64_t n, const int *tv, void *a, void *b, void *c, char *report, size_t len)
 {
-    struct add_tv user = {tv[0], tv[1], tv[2], tv[3]};
+    struct add_tv user = {tv[0], tv[1], tv[2], tv[3], tv[4]};
     sett_compile_options opt = {.size = sizeof opt, .name = "add_tv", .user = &user};
     sett_buf A = sett_buf_2d(a, SETT_F16, m, n), B = sett_buf_2d(b, SETT_F16, m, n), C = sett_buf_2d(c, SETT_F16, m, n);
     sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &A}}, {SETT_BIND_BUF, .u = {.t = &B}}, {SETT_BIND_BUF, .u = {.t = &C}}};
@@ -58,13 +61,44 @@ sett_call *bench_softmax(sett_engine *e, int64_t m, int64_t n, int threads, int 
     return prepared(e, softmax, &opt, 2, bind, report, len);
 }
 
-sett_call *bench_rms_norm(sett_engine *e, int64_t m, int64_t n, int threads, int early, void *x, void *w, void *y, double eps, char *report, size_t len)
+sett_call *bench_rms_norm(sett_engine *e, int64_t m, int64_t n, int threads, int rows, int early, void *x, void *w, void *y, double eps, char *report, size_t len)
 {
-    struct rms_norm user = {SETT_BF16, (int)n, threads, early};
+    struct rms_norm user = {SETT_BF16, (int)n, threads, early, rows};
     sett_compile_options opt = {.size = sizeof opt, .name = "rms_norm", .user = &user};
     sett_buf X = sett_buf_2d(x, SETT_BF16, m, n), W = sett_buf_1d(w, SETT_BF16, n), Y = sett_buf_2d(y, SETT_BF16, m, n);
     sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &W}}, {SETT_BIND_BUF, .u = {.t = &Y}}, {SETT_BIND_FLOAT, .u = {.f = eps}}};
     return prepared(e, rms_norm, &opt, 4, bind, report, len);
+}
+
+sett_call *bench_layer_norm(sett_engine *e, int64_t m, int64_t n, int warps, int rows, int early, void *const *data, double eps, char *report, size_t len)
+{
+    struct layer_norm user = {SETT_BF16, (int)n, warps, rows, early};
+    sett_compile_options opt = {.size = sizeof opt, .name = "layer_norm", .user = &user};
+    sett_buf buf[6];
+    sett_bind bind[7] = {[6] = {SETT_BIND_FLOAT, .u = {.f = eps}}};
+    for (int i = 0; i < 6; i++) { /* X, R, W, B, H, Y */
+        buf[i] = i == 2 || i == 3 ? sett_buf_1d(data[i], SETT_BF16, n) : sett_buf_2d(data[i], SETT_BF16, m, n);
+        bind[i] = (sett_bind){SETT_BIND_BUF, .u = {.t = &buf[i]}};
+    }
+    return prepared(e, layer_norm, &opt, 7, bind, report, len);
+}
+
+sett_call *bench_saxpy(sett_engine *e, int64_t n, int threads, int each, double a, void *x, void *y, char *report, size_t len)
+{
+    struct saxpy user = {threads, each};
+    sett_compile_options opt = {.size = sizeof opt, .name = "saxpy", .user = &user};
+    sett_buf X = sett_buf_1d(x, SETT_F32, n), Y = sett_buf_1d(y, SETT_F32, n);
+    sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &Y}}, {SETT_BIND_FLOAT, .u = {.f = a}}};
+    return prepared(e, saxpy, &opt, 3, bind, report, len);
+}
+
+sett_call *bench_transpose(sett_engine *e, int64_t m, int64_t n, int tile, int rows, void *x, void *y, char *report, size_t len)
+{
+    struct transpose user = {tile, rows};
+    sett_compile_options opt = {.size = sizeof opt, .name = "transpose", .user = &user};
+    sett_buf X = sett_buf_2d(x, SETT_F32, m, n), Y = sett_buf_2d(y, SETT_F32, n, m);
+    sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &Y}}};
+    return prepared(e, transpose, &opt, 2, bind, report, len);
 }
 
 sett_call *bench_silu_mul(sett_engine *e, int64_t m, int64_t n, int threads, int each, int early, void *x, void *y, char *report, size_t len)

@@ -2,7 +2,7 @@
 """sett beside what a user would pick instead, in one process and one run: random data, peers interleaved in random order,
 medians and spread of device times, ratios. Prints Markdown.
 
-    bench/peers.py BUILD_FOLDER [add] [softmax] [rms_norm] [silu_mul] [sum]
+    bench/peers.py BUILD_FOLDER [add] [saxpy] [transpose] [softmax] [softmax_odd] [rms_norm] [rms_norm_odd] [layer_norm] [silu_mul] [sum]
 
 Peers: torch, torch.compile, Triton (through torch), a hand-written CUDA kernel (nvcc), the driver's cuMemcpyDtoDAsync, and
 CuTe DSL if its package and CUTLASS's examples (CUTLASS_EXAMPLES) are here. Whoever has a shape to choose is swept over it as
@@ -60,7 +60,7 @@ class Sett:
     def __init__(self, build):
         self.sett = ctypes.CDLL(os.path.join(build, "libsett.so"), mode=ctypes.RTLD_GLOBAL)
         self.lib = ctypes.CDLL(os.path.join(build, "libbench.so"))
-        for f in ("bench_open", "bench_add", "bench_softmax", "bench_rms_norm", "bench_silu_mul", "bench_sum"):
+        for f in ("bench_open", "bench_add", "bench_saxpy", "bench_transpose", "bench_softmax", "bench_rms_norm", "bench_layer_norm", "bench_silu_mul", "bench_sum"):
             getattr(self.lib, f).restype = ctypes.c_void_p
         self.sett.sett_call_run.argtypes = [ctypes.c_void_p, Stream]
         why = ctypes.create_string_buffer(512)
@@ -108,7 +108,8 @@ def prepare(name, go, out, check):
     writes it to out."""
     poison = float("nan") if out.is_floating_point() else 0
 
-    def result(got):
+    def result(got): # of several results the last one counts
+        got = got[-1] if isinstance(got, tuple) else got
         return got if isinstance(got, torch.Tensor) else out
 
     out.fill_(poison)
@@ -256,19 +257,23 @@ def cute_dsl_add(a, b, c):
     return lambda: compiled(*args)
 
 
-# (remap, thr_m, thr_n, val_m): first what the example has by itself (the notebook's tile of 16 x 256), then the same with
-# row-wise tiles and longer rows.
-TV = [(0, 4, 32, 4), (1, 4, 32, 4), (1, 1, 128, 1), (1, 1, 256, 1), (1, 1, 512, 1), (1, 1, 128, 2), (1, 1, 256, 2), (1, 2, 128, 1), (1, 1, 128, 4)]
+# As any kernel is launched, or begun while the one before it ends (griddepcontrol): no peer has that, so both are shown.
+EARLY = ("", ", begun early")
+
+# (remap, thr_m, thr_n, val_m, early): first what the example has by itself.
+TV = [(0, 8, 32, 1, 1)] + [(0, m, n, v, e) for e in (0, 1) for m, n, v in ((4, 32, 1), (4, 32, 4), (8, 32, 1), (16, 32, 1), (32, 32, 1), (1, 128, 1), (2, 128, 1), (4, 128, 1),
+                                                           (8, 128, 1), (1, 256, 1), (2, 256, 1), (4, 256, 1), (1, 512, 1), (2, 512, 1), (1, 128, 2)) if (m, n, v, e) != (8, 32, 1, 1)] \
+    + [(1, 2, 128, 1, 0), (1, 8, 32, 1, 0)]
 
 
 def tv_name(tv):
-    return f"threads ({tv[1]},{tv[2]}), values ({tv[3]},8), {'row' if tv[0] else 'column'}-wise tiles"
+    return f"threads ({tv[1]},{tv[2]}), values ({tv[3]},8)" + ", remapped" * tv[0] + EARLY[tv[4]]
 
 
 def sett_add(sett, m, n, a, b, c, check):
     ways = {}
     for tv in TV:
-        call, report = sett.call("bench_add", ctypes.c_int64(m), ctypes.c_int64(n), (ctypes.c_int * 4)(*tv), a, b, c)
+        call, report = sett.call("bench_add", ctypes.c_int64(m), ctypes.c_int64(n), (ctypes.c_int * 5)(*tv), a, b, c)
         wide = "ld.global.v4.b32" in report or "ld.global.nc.v4.b32" in report or "ld.global.v2.b64" in report
         ways[tv_name(tv)] = prepare("sett", sett.runner(call), c, check)
         print(f"\nsett's add, {tv_name(tv)}: {report.splitlines()[0]}; "
@@ -293,7 +298,8 @@ def add_of(sett, hand, m, n):
 
     ours = sett_add(sett, m, n, a, b, c, check)
     shape, best = sweep("sett", ours, moved)
-    ways = {"sett": best, "sett, the example's own shape": ours[tv_name(TV[0])]}
+    plain, best_plain = sweep("sett, launched plainly", {n: go for n, go in ours.items() if not n.endswith(EARLY[1])}, moved)
+    ways = {"sett": best, f"sett, launched plainly ({plain})": best_plain, "sett, the example's own shape": ours[tv_name(TV[0])]}
     ways["torch.add, out="] = prepare("torch.add", lambda: torch.add(a, b, out=c), c, check)
     for name, go in compiled_ways(lambda: a + b, lambda: torch.add(a, b, out=c)).items():
         optional(ways, name, go, c, check)
@@ -312,7 +318,41 @@ def add_of(sett, hand, m, n):
     table(f"add fp16 {m} x {n} (sett: {shape})", measure(ways, moved))
 
 
-def bench_softmax(sett, folder, m=8192, n=8192):
+def bench_saxpy(sett, folder, n=1 << 26):
+    del folder
+    x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
+    a = 1e-3
+
+    def check(got): # y changes with each launch
+        return torch.isfinite(got).all().item() or got.isnan().all().item()
+
+    ours = sett_ways(sett, "saxpy", {f"{t} threads, {v} x 16 bytes": (ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(v), ctypes.c_double(a), x, y)
+                                     for t in (128, 256, 512, 1024) for v in (1, 2, 4)}, y, check)
+    y.copy_(torch.randn(n, device="cuda"))
+    beside(f"saxpy f32 2^{n.bit_length() - 1}", ours, "256 threads, 1 x 16 bytes", 12 * n, y, check, "torch, add_ with alpha",
+           lambda: y.add_(x, alpha=a), None)
+
+
+def bench_transpose(sett, folder, m=8192, n=8192):
+    del folder
+    x = torch.randn(m, n, device="cuda")
+    y = torch.empty(n, m, device="cuda")
+    want = x.t().contiguous()
+
+    def check(got):
+        return torch.equal(got, want)
+
+    ours = sett_ways(sett, "transpose", {f"tiles of {t}, {r} rows at once": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(r), x, y)
+                                         for t, r in ((32, 2), (32, 4), (32, 8), (32, 16), (32, 32), (64, 2), (64, 4), (64, 8), (64, 16))}, y, check)
+    beside(f"transpose f32 {m} x {n}", ours, "tiles of 64, 4 rows at once", 8 * m * n, y, check, "torch, copy_ of the transposed view",
+           lambda: y.copy_(x.t()), None)
+
+
+def bench_softmax_odd(sett, folder):
+    bench_softmax(sett, folder, n=8191, shapes=(96, 128, 160, 192, 224, 352, 544, 1024), own="128 threads, begun early")
+
+
+def bench_softmax(sett, folder, m=8192, n=8192, shapes=(128, 256, 512, 1024), own="128 threads, begun early"):
     del folder
     x = torch.randn(m, n, device="cuda").bfloat16()
     y = torch.empty_like(x)
@@ -326,14 +366,10 @@ def bench_softmax(sett, folder, m=8192, n=8192):
         return error(got) < 0.01
 
     ours = sett_ways(sett, "softmax", {f"{t} threads{e}": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), early(e), x, y)
-                                       for t in (128, 256, 512, 1024) for e in EARLY}, y, check)
+                                       for t in shapes for e in EARLY}, y, check)
     print(f"\nworst relative error of sett's: {error(y):.4f}")
-    beside(f"softmax bf16 {m} x {n}", ours, "128 threads", moved, y, check, "torch.softmax",
+    beside(f"softmax bf16 {m} x {n}", ours, own, moved, y, check, "torch.softmax",
            lambda: torch.softmax(x, 1), lambda: torch.softmax(x, 1, out=y))
-
-
-# As any kernel is launched, or begun while the one before it ends (griddepcontrol): no peer has that, so both are shown.
-EARLY = ("", ", begun early")
 
 
 def early(name):
@@ -364,7 +400,11 @@ def beside(title, ours, own, moved, out, check, torch_name, f, f_out):
     table(f"{title} (sett: {shape})", measure(ways, moved))
 
 
-def bench_rms_norm(sett, folder, m=8192, n=8192, eps=1e-5):
+def bench_rms_norm_odd(sett, folder):
+    bench_rms_norm(sett, folder, n=8191, shapes=[(t, r) for t in (128, 192, 352, 544) for r in (1, 2, 4, 8, 16)], own="128 threads, 8 rows, begun early")
+
+
+def bench_rms_norm(sett, folder, m=8192, n=8192, eps=1e-5, shapes=((128, 0), (256, 0), (512, 0), (1024, 0)), own="128 threads, begun early"):
     del folder
     x, w = torch.randn(m, n, device="cuda").bfloat16(), torch.randn(n, device="cuda").bfloat16()
     y = torch.empty_like(x)
@@ -379,12 +419,35 @@ def bench_rms_norm(sett, folder, m=8192, n=8192, eps=1e-5):
         f = x.float()
         return (f * torch.rsqrt((f * f).mean(1, keepdim=True) + eps) * w).bfloat16()
 
-    ours = sett_ways(sett, "rms_norm", {f"{t} threads{e}": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), early(e), x, w, y, ctypes.c_double(eps))
-                                        for t in (128, 256, 512, 1024) for e in EARLY}, y, check)
-    beside(f"RMSNorm bf16 {m} x {n}", ours, "128 threads", 2 * x.numel() * 2, y, check, "torch.nn.functional.rms_norm",
+    ours = sett_ways(sett, "rms_norm", {f"{t} threads" + f", {r} rows" * (r > 0) + e:
+                                        (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(r), early(e), x, w, y, ctypes.c_double(eps))
+                                        for t, r in shapes for e in EARLY}, y, check)
+    beside(f"RMSNorm bf16 {m} x {n}", ours, own, 2 * x.numel() * 2, y, check, "torch.nn.functional.rms_norm",
            lambda: torch.nn.functional.rms_norm(x, (n,), w, eps), None)
-    beside(f"RMSNorm bf16 {m} x {n}, torch.compile of its formula", ours, "128 threads", 2 * x.numel() * 2, y, check,
+    beside(f"RMSNorm bf16 {m} x {n}, torch.compile of its formula", ours, own, 2 * x.numel() * 2, y, check,
            "torch, the formula", by_hand, None)
+
+
+def bench_layer_norm(sett, folder, m=8192, n=768, eps=1e-5):
+    """The residual and the LayerNorm behind it: two tensors are read, two written."""
+    del folder
+    x, r = torch.randn(m, n, device="cuda").bfloat16(), torch.randn(m, n, device="cuda").bfloat16()
+    w, b = torch.randn(n, device="cuda").bfloat16(), torch.randn(n, device="cuda").bfloat16()
+    h, y = torch.empty_like(x), torch.empty_like(x)
+    want = torch.nn.functional.layer_norm((x + r).double(), (n,), w.double(), b.double(), eps)
+
+    def check(got):
+        return ((got.double() - want).abs() / (want.abs() + 1)).max().item() < 0.04 # torch.compile does not round the sum first
+
+    def f():
+        s = x + r
+        return s, torch.nn.functional.layer_norm(s, (n,), w, b, eps)
+
+    data = (ctypes.c_void_p * 6)(*(t.data_ptr() for t in (x, r, w, b, h, y)))
+    ours = sett_ways(sett, "layer_norm", {f"{v} warps, {k} rows each{e}": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(v), ctypes.c_int(k), early(e), data, ctypes.c_double(eps))
+                                          for v in (1, 2, 4, 8) for k in (1, 2, 4) for e in EARLY}, y, check)
+    assert torch.equal(h, x + r)
+    beside(f"x + r, LayerNorm bf16 {m} x {n}", ours, "4 warps, 1 rows each, begun early", 4 * m * n * 2, y, check, "torch, two kernels", f, None)
 
 
 def bench_silu_mul(sett, folder, m=4096, n=14336):
@@ -401,7 +464,7 @@ def bench_silu_mul(sett, folder, m=4096, n=14336):
     ours = sett_ways(sett, "silu_mul", {f"{t} threads, {v} x 16 bytes{e}": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(v), early(e), x, y)
                                         for t, v in ((256, 1), (128, 1), (128, 2), (256, 7), (896, 1), (896, 2), (448, 1), (448, 2), (448, 4), (224, 2))
                                         for e in EARLY}, y, check)
-    beside(f"SiLU-mul bf16 {m} x (2 x {n})", ours, "256 threads, 1 x 16 bytes", moved, y, check, "torch, two kernels",
+    beside(f"SiLU-mul bf16 {m} x (2 x {n})", ours, "256 threads, 1 x 16 bytes, begun early", moved, y, check, "torch, two kernels",
            lambda: torch.nn.functional.silu(gate) * up, None)
 
 
@@ -442,7 +505,7 @@ def versions():
 
 
 def main():
-    build, what = sys.argv[1], sys.argv[2:] or ["add", "softmax", "rms_norm", "silu_mul", "sum"]
+    build, what = sys.argv[1], sys.argv[2:] or ["add", "saxpy", "transpose", "softmax", "softmax_odd", "rms_norm", "rms_norm_odd", "layer_norm", "silu_mul", "sum"]
     random.seed(1)
     torch.manual_seed(1)
     versions()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C = A + B by a TV layout: a block of 128 threads covers a tile of 16 x 256, each thread
- * four rows of eight neighbours, each row one 16-byte access. With `remap` the grid walks the
- * tiles down the columns instead of along the rows: the tiles' mode is composed with a layout. */
+/* C = A + B by a TV layout: a block of 256 threads covers a tile of 8 x 256, a warp a row of it, each thread eight neighbours,
+ * which are one 16-byte access. The grid has the tiles' two modes, the one along memory first. With `remap` it has one,
+ * and a layout that the tiles' mode is composed with says in which order it walks the tiles: the same one. */
 #define SETT_SHORT
 #include "common.h"
 #include "kernels.h"
@@ -14,21 +14,27 @@ static sett_tensor *mine(sett_build *b, sett_tensor *t, sett_tv tv, int remap)
         sett_layout *walk = sett_make_ordered_layout(b, sett_tuple(b, sett_get(rest, 1), sett_get(rest, 0)), T(1, 0));
         tiles = sett_composition(tiles, T(ALL, walk));
     }
-    sett_tensor *tile = sett_slice(tiles, ALL, sett_block_idx(b, 0));
+    sett_val *x = sett_block_idx(b, 0);
+    sett_tensor *tile = remap ? sett_slice(tiles, ALL, x) : sett_slice(tiles, ALL, T(sett_block_idx(b, 1), x));
     return sett_slice(sett_composition(tile, tv.tv), sett_thread_idx(b, 0), ALL);
 }
 
 void add_tv(sett_build *b, const void *user)
 {
     const struct add_tv *p = user;
-    const int thr_m = p->thr_m ? p->thr_m : 4, thr_n = p->thr_n ? p->thr_n : 32, val_m = p->val_m ? p->val_m : 4;
+    const int thr_m = p->thr_m ? p->thr_m : 8, thr_n = p->thr_n ? p->thr_n : 32, val_m = p->val_m ? p->val_m : 1;
     sett_val *M = sett_sym(b, "M", .div = thr_m * val_m), *N = sett_sym(b, "N", .div = thr_n * 8);
     sett_tensor *A = sett_param(b, "A", SETT_F16, sett_row_major(b, M, N), .align = 16);
     sett_tensor *B = sett_param(b, "B", SETT_F16, sett_row_major(b, M, N), .align = 16);
     sett_tensor *C = sett_param(b, "C", SETT_F16, sett_row_major(b, M, N), .align = 16);
     sett_tv tv = sett_make_layout_tv(sett_row_major(b, thr_m, thr_n), sett_row_major(b, val_m, 8));
-    sett_grid(b, sett_mul(sett_floordiv(M, thr_m * val_m), sett_floordiv(N, thr_n * 8)));
+    sett_val *down = sett_floordiv(M, thr_m * val_m), *along = sett_floordiv(N, thr_n * 8);
+    if (p->remap)
+        sett_grid(b, sett_mul(down, along));
+    else
+        sett_grid(b, along, down);
     sett_block(b, thr_m * thr_n);
+    begin_early(b, p->early);
     sett_val *sum = sett_add(sett_load(mine(b, A, tv, p->remap)), sett_load(mine(b, B, tv, p->remap)));
     sett_store(mine(b, C, tv, p->remap), sum);
 }
@@ -40,7 +46,7 @@ int main(void)
     matrix A = matrix_random(&r, SETT_F16, m, n), B = matrix_random(&r, SETT_F16, m, n);
     for (int remap = 0; remap < 2; remap++) {
         matrix C = matrix_random(&r, SETT_F16, m, n);
-        struct add_tv p = {.remap = remap};
+        struct add_tv p = {.remap = remap, .early = 1};
         sett_kernel *k;
         sett_compile_options opt = {.size = sizeof opt, .name = "add_tv", .user = &p, .user_size = sizeof p};
         check(&r, sett_compile(r.e, add_tv, &opt, &k, &r.err));

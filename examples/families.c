@@ -24,7 +24,7 @@ const sett_family softmax_family = {.size = sizeof(sett_family),
     .n_params = 3,
     .wanted = softmax_exists};
 
-/* What the manifest leaves out is zero, which add_tv takes as 4, 32 and 4. */
+/* What the manifest leaves out is zero, which add_tv takes as 8, 32 and 1. */
 static const struct add_tv add_tv_defaults = {0};
 static const sett_family_param add_tv_params[] = {SETT_FAMILY_PARAM(struct add_tv, remap),
     SETT_FAMILY_PARAM(struct add_tv, thr_m), SETT_FAMILY_PARAM(struct add_tv, thr_n),
@@ -37,4 +37,9 @@ const sett_family add_tv_family = {.size = sizeof(sett_family),
     .params = add_tv_params,
     .n_params = 4};
 
-const sett_family saxpy_family = {.size = sizeof(sett_family), .body = saxpy, .name = "saxpy"};
+static const struct saxpy saxpy_defaults = {0};
+const sett_family saxpy_family = {.size = sizeof(sett_family),
+    .body = saxpy,
+    .name = "saxpy",
+    .user_size = sizeof(struct saxpy),
+    .defaults = &saxpy_defaults};

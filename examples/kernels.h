@@ -15,13 +15,6 @@ sett_val *apply_add(sett_val *x, sett_val *y);
 sett_val *apply_mul(sett_val *x, sett_val *y);
 sett_val *apply_mul_relu(sett_val *x, sett_val *y);
 
-/* add_tv.c: C = A + B in Float16, sizes that the tile divides. Threads are (thr_m,thr_n) row-major, each with val_m rows of
- * eight values; 0: 4, 32 and 4. */
-struct add_tv {
-    int remap, thr_m, thr_n, val_m;
-};
-void add_tv(sett_build *, const void *user);
-
 /* What begins while the kernel before it ends, and then waits for it: between kernels that follow each other in a stream or graph
  * it hides what a launch takes to start. */
 static inline void begin_early(sett_build *b, int early)
@@ -32,7 +25,23 @@ static inline void begin_early(sett_build *b, int early)
     sett_griddepcontrol_wait(b);
 }
 
-/* softmax.c: by rows; cols a multiple of threads x 16 bytes, threads of 32. */
+/* add_tv.c: C = A + B in Float16, sizes that the tile divides. Threads are (thr_m,thr_n) row-major, each with val_m rows of
+ * eight values; 0: 8, 32 and 1. */
+struct add_tv {
+    int remap, thr_m, thr_n, val_m;
+    int early; /* see begin_early */
+};
+void add_tv(sett_build *, const void *user);
+
+/* A row of `cols` elements, cut into accesses of 16 bytes: as many a thread, of `threads`. A row that is no multiple of 16 bytes
+ * begins anywhere between two (sett_peel), and may take one more. */
+static inline int row_parts(sett_dtype dtype, int cols, int threads)
+{
+    const int vec = 128 / sett_dtype_bits(dtype), most = cols % vec ? cols + vec - 1 : cols, block = vec * threads;
+    return (most + block - 1) / block;
+}
+
+/* softmax.c: by rows of any length that threads hold; threads a multiple of 32. */
 struct softmax {
     sett_dtype dtype;
     int cols, threads;
@@ -40,13 +49,24 @@ struct softmax {
 };
 void softmax(sett_build *, const void *user);
 
-/* rms_norm.c: by rows; as softmax. Arguments: X, W of one row, Y, eps. */
+/* rms_norm.c: by rows of any length, as softmax. Arguments: X, W of one row, Y, eps. rows: of a block where cols is no multiple of
+ * threads x 16 bytes; 0: 8. */
 struct rms_norm {
     sett_dtype dtype;
     int cols, threads;
     int early; /* see begin_early */
+    int rows;
 };
 void rms_norm(sett_build *, const void *user);
+
+/* layer_norm.c: by rows, a warp a row; cols a multiple of 16 bytes. Arguments: X, R, W, B, H, Y, eps. A block has `warps` warps,
+ * each `rows` rows, one after another. */
+struct layer_norm {
+    sett_dtype dtype;
+    int cols, warps, rows;
+    int early; /* see begin_early */
+};
+void layer_norm(sett_build *, const void *user);
 
 /* silu_mul.c: X is (M,2,cols), Y (M,cols); a thread takes `each` x 16 bytes of both halves, threads x each x 16 bytes divide
  * a row. */
@@ -65,6 +85,15 @@ struct sum {
 };
 void sum(sett_build *, const void *user);
 
-/* saxpy.c: y = a x + y in Float32. No user data. */
+/* saxpy.c: y = a x + y in Float32. User data may be NULL; 0: 256 threads, 1 x 16 bytes each. */
+struct saxpy {
+    int threads, each;
+};
 void saxpy(sett_build *, const void *user);
+
+/* transpose.c: B = A^T in Float32, any size. User data may be NULL; 0: tiles of 64 x 64, 4 rows at once. */
+struct transpose {
+    int tile, rows;
+};
+void transpose(sett_build *, const void *user);
 #endif

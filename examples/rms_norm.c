@@ -5,9 +5,49 @@
 #include "common.h"
 #include "kernels.h"
 
+/* Rows that are no multiple of what the threads take at once: in registers, from the place between two multiples of 16 bytes on where
+ * each begins (sett_peel). Every `period`th row begins at the same one, so a block takes such rows and loads W once for
+ * all of them, by element where W does not begin there too. */
+static void ragged(sett_build *b, const struct rms_norm *p)
+{
+    const int vec = 128 / sett_dtype_bits(p->dtype), rest = row_parts(p->dtype, p->cols, p->threads), all = vec * rest * p->threads;
+    const int rows = p->rows ? p->rows : 8;
+    int period = vec;
+    while (period > 1 && p->cols * (period / 2) % vec == 0)
+        period /= 2;
+    sett_val *M = sett_sym(b, "M"), *t = sett_thread_idx(b, 0), *first = sett_block_idx(b, 0);
+    sett_tensor *X = sett_param(b, "X", p->dtype, sett_row_major(b, M, p->cols), .align = 16);
+    sett_tensor *W = sett_param(b, "W", p->dtype, sett_make_layout(b, T1(p->cols)), .align = 16);
+    sett_tensor *Y = sett_param(b, "Y", p->dtype, sett_row_major(b, M, p->cols), .align = 16);
+    sett_val *eps = sett_scalar(b, "eps", SETT_F32);
+    sett_grid(b, period, sett_ceil_div(M, period * rows));
+    sett_block(b, p->threads);
+    begin_early(b, p->early);
+
+    sett_layout *tv = sett_make_layout(b, T(p->threads, T(vec, rest)), T(vec, T(1, vec * p->threads)));
+    first = sett_add(first, sett_mul(sett_block_idx(b, 1), period * rows));
+    sett_arg skip = sett_peel(sett_slice(X, first, ALL), 16).skip, end = sett_add(skip, p->cols), from = sett_sub(0, skip);
+#define MINE(t_) sett_slice(sett_composition(sett_local_tile(t_, T1(all), T1(0)), tv), t, ALL)
+    sett_tensor *at = MINE(sett_identity_tensor(b, T1(end)));
+    sett_val *in = sett_and(sett_elem_at_least(at, T1(skip)), sett_elem_less(at, T1(end)));
+    sett_val *w = sett_load(MINE(sett_domain_offset(W, T1(from))), .pred = in);
+    sett_for (b, row, first, sett_min(M, sett_add(first, period * rows)), period) {
+        sett_tensor *x = sett_peel(sett_slice(X, row, ALL), 16).tensor, *y = sett_peel(sett_slice(Y, row, ALL), 16).tensor;
+        sett_val *v = sett_to(sett_load(MINE(x), .pred = in), SETT_F32);
+        sett_val *squares = sett_block_reduce(sett_reduce(sett_mul(v, v), SETT_ADD, 0.0), SETT_ADD);
+        sett_val *scale = sett_rsqrt(sett_fma(squares, 1.0 / p->cols, eps));
+        sett_store(MINE(y), sett_to(sett_mul(sett_mul(v, scale), sett_to(w, SETT_F32)), p->dtype), .pred = in);
+    }
+#undef MINE
+}
+
 void rms_norm(sett_build *b, const void *user)
 {
     const struct rms_norm *p = user;
+    if (p->cols % (p->threads * 128 / sett_dtype_bits(p->dtype))) {
+        ragged(b, p);
+        return;
+    }
     const int vec = 128 / sett_dtype_bits(p->dtype), rest = p->cols / (vec * p->threads);
     sett_val *M = sett_sym(b, "M");
     sett_tensor *X = sett_param(b, "X", p->dtype, sett_row_major(b, M, p->cols), .align = 16);
@@ -35,10 +75,9 @@ void rms_norm(sett_build *b, const void *user)
     sett_store(y, sett_to(sett_mul(sett_mul(v, scale), w), p->dtype));
 }
 
-int main(void)
+static void test(struct rms_norm p)
 {
     run r = run_open();
-    struct rms_norm p = {SETT_BF16, 4096, 128, 1};
     const int64_t m = 64, n = p.cols;
     const double eps = 1e-5;
     matrix X = matrix_random(&r, p.dtype, m, n), W = matrix_random(&r, p.dtype, 1, n), Y = matrix_random(&r, p.dtype, m, n);
@@ -62,5 +101,11 @@ int main(void)
     sett_kernel_release(k);
     matrix_free(&r, &X), matrix_free(&r, &W), matrix_free(&r, &Y);
     run_close(&r);
+}
+
+int main(void)
+{
+    test((struct rms_norm){SETT_BF16, 4096, 128, 1, 0});
+    test((struct rms_norm){SETT_BF16, 1023, 128, 1, 0}); /* rows that begin anywhere */
     return 0;
 }

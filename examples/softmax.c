@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = softmax(x) by rows: one block a row, the row held in registers. */
+/* y = softmax(x) by rows of any length: one block a row, the row held in registers. Where rows are no multiple of 16 bytes, each
+ * begins at another place between two; sett_peel gives the row from the one before on, so that accesses stay 16 bytes wide. */
 #define SETT_SHORT
 #include "common.h"
 #include "kernels.h"
@@ -18,7 +19,7 @@ static sett_val *block_reduce(sett_build *b, sett_val *v, sett_binary_op op, dou
 void softmax(sett_build *b, const void *user)
 {
     const struct softmax *p = user;
-    const int vec = 128 / sett_dtype_bits(p->dtype), warps = p->threads / 32, rest = p->cols / (vec * p->threads);
+    const int vec = 128 / sett_dtype_bits(p->dtype), warps = p->threads / 32, rest = row_parts(p->dtype, p->cols, p->threads);
     sett_val *M = sett_sym(b, "M");
     sett_tensor *X = sett_param(b, "X", p->dtype, sett_row_major(b, M, p->cols), .align = 16);
     sett_tensor *Y = sett_param(b, "Y", p->dtype, sett_row_major(b, M, p->cols), .align = 16);
@@ -28,19 +29,23 @@ void softmax(sett_build *b, const void *user)
 
     /* (threads, (vec, rest)) over one row: each access 16 bytes, neighbours adjacent */
     sett_layout *tv = sett_make_layout(b, T(p->threads, T(vec, rest)), T(vec, T(1, vec * p->threads)));
-    sett_tensor *x = sett_slice(sett_composition(sett_slice(X, sett_block_idx(b, 0), ALL), tv), sett_thread_idx(b, 0), ALL);
-    sett_tensor *y = sett_slice(sett_composition(sett_slice(Y, sett_block_idx(b, 0), ALL), tv), sett_thread_idx(b, 0), ALL);
+    sett_peeled x = sett_peel(sett_slice(X, sett_block_idx(b, 0), ALL), 16), y = sett_peel(sett_slice(Y, sett_block_idx(b, 0), ALL), 16);
+    sett_arg end = sett_add(x.skip, p->cols);
+    sett_tensor *mine[3] = {x.tensor, y.tensor, sett_identity_tensor(b, T1(end))};
+    for (int i = 0; i < 3; i++)
+        mine[i] = sett_slice(sett_composition(sett_local_tile(mine[i], T1(vec * rest * p->threads), T1(0)), tv), sett_thread_idx(b, 0), ALL);
+    sett_val *in = sett_and(sett_elem_at_least(mine[2], T1(x.skip)), sett_elem_less(mine[2], T1(end)));
 
-    sett_val *v = sett_mul(sett_to(sett_load(x), SETT_F32), 1.44269504); /* exp(x) = exp2(x log2 e) */
+    /* exp(x) = exp2(x log2 e); what is not of the row is -infinity, whose exp is 0 */
+    sett_val *v = sett_mul(sett_to(sett_load(mine[0], .pred = in, .fill = -INFINITY), SETT_F32), 1.44269504);
     sett_val *num = sett_exp2_approx(sett_sub(v, block_reduce(b, v, SETT_MAX, -INFINITY, warps)));
     sett_val *sum = block_reduce(b, num, SETT_ADD, 0.0, warps);
-    sett_store(y, sett_to(sett_mul(num, sett_rcp(sum)), p->dtype));
+    sett_store(mine[1], sett_to(sett_mul(num, sett_rcp(sum)), p->dtype), .pred = in);
 }
 
-int main(void)
+static void test(struct softmax p)
 {
     run r = run_open();
-    struct softmax p = {SETT_BF16, 4096, 128, 0};
     const int64_t m = 64, n = p.cols;
     matrix X = matrix_random(&r, p.dtype, m, n), Y = matrix_random(&r, p.dtype, m, n);
     sett_kernel *k;
@@ -60,5 +65,11 @@ int main(void)
     sett_kernel_release(k);
     matrix_free(&r, &X), matrix_free(&r, &Y);
     run_close(&r);
+}
+
+int main(void)
+{
+    test((struct softmax){SETT_BF16, 4096, 128, 1});
+    test((struct softmax){SETT_BF16, 1023, 128, 1}); /* rows that begin anywhere */
     return 0;
 }

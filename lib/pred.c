@@ -5,12 +5,14 @@
  * lies: base + k, with k known. An element is inside if k < rem, where rem = bound - base is
  * computed once and shared by all elements, accesses and tensors; so a test is one comparison
  * with a constant, and what is inside of several elements is the test of their largest k.
+ * sett_elem_at_least keeps -k, and rem = base - bound + 1: base + k >= bound if -k < rem.
  * sett_and keeps that: of two it has the leaves of both, and a scalar guards all elements. */
 #include "lib.h"
 #include <string.h>
 
 typedef struct bound {
     sett_arg bound;
+    bool least;       /* at least bound: at.imm is negated */
     sett__places at; /* the coordinate of every element in this leaf */
     sett_arg *rem;   /* one a group; SLICE: not computed yet */
 } bound;
@@ -31,8 +33,10 @@ static sett_arg as_signed(const sett__ctx *c, sett_arg a)
 /* ---- tests ---------------------------------------------------------------------------- */
 static sett_arg rem_of(const sett__ctx *c, const bound *l, uint32_t group)
 {
-    if (l->rem[group].kind == SETT_SLICE)
-        l->rem[group] = sett__sub(c, as_signed(c, l->bound), as_signed(c, l->at.base[group]));
+    if (l->rem[group].kind == SETT_SLICE) {
+        sett_arg limit = as_signed(c, l->bound), base = as_signed(c, l->at.base[group]);
+        l->rem[group] = l->least ? sett__add(c, sett__sub(c, base, limit), sett_arg_i(1)) : sett__sub(c, limit, base);
+    }
     return l->rem[group];
 }
 
@@ -114,7 +118,7 @@ static bool leaf_alike(const sett__ctx *c, const bound *l, const uint32_t *elem,
             continue; /* always inside */
         while (d <= hi - lo)
             d *= 2;
-        uint64_t known = (uint64_t)lo | (uint64_t)sett__leaf_div(l->at.base[l->at.group[elem[i]]]) |
+        uint64_t known = (uint64_t)(l->least ? -hi : lo) | (uint64_t)sett__leaf_div(l->at.base[l->at.group[elem[i]]]) |
                          (uint64_t)sett__leaf_div(l->bound);
         if (groups++ || (known & (uint64_t)(d - 1)))
             return false;
@@ -189,6 +193,8 @@ static bool leaf_places(const sett__ctx *c, const sett__axes *m, uint32_t path, 
     }
     if (!sett__places_of(c, &mine, origin, &l->at))
         return false;
+    for (uint32_t i = 0; l->least && i < l->at.n; i++)
+        l->at.imm[i] = -l->at.imm[i];
     l->rem = sett__new(c->b, l->at.n_group * sizeof *l->rem);
     for (uint32_t g = 0; l->rem && g < l->at.n_group; g++)
         l->rem[g] = SETT_ALL;
@@ -202,24 +208,25 @@ static bool is_integer(sett_arg a)
 }
 
 static bool collect(const sett__ctx *c, const sett__axes *m, sett_arg limit, sett_arg origin, uint32_t path, int level,
-    struct sett__pred *p)
+    bool least, struct sett__pred *p)
 {
     if (limit.kind == SETT_SLICE)
         return true;
     if (limit.kind != SETT_NODE && origin.kind != SETT_NODE) {
         SETT__FAIL_IF(c->b, c->site, c->func, !is_integer(limit), false, SETT_E_DTYPE, "a bound is no integer");
         p->leaf[p->n].bound = limit;
+        p->leaf[p->n].least = least;
         return leaf_places(c, m, path, origin, &p->leaf[p->n++]);
     }
     if (origin.kind != SETT_NODE && limit.rank == 1) /* (N) bounds a coordinate that is a number */
-        return collect(c, m, limit.u.kid[0], origin, path, level, p);
+        return collect(c, m, limit.u.kid[0], origin, path, level, least, p);
     if (limit.kind != SETT_NODE && origin.rank == 1)
-        return collect(c, m, limit, origin.u.kid[0], path | 1u << (4 * level), level + 1, p);
+        return collect(c, m, limit, origin.u.kid[0], path | 1u << (4 * level), level + 1, least, p);
     SETT__FAIL_IF(c->b, c->site, c->func, limit.kind != origin.kind || limit.rank != origin.rank || level >= 8, false,
         SETT_E_RANK, "the bound %s does not fit coordinates like %s", sett__arg_text(c->b, limit),
         sett__arg_text(c->b, origin));
     for (int i = 0; i < limit.rank; i++)
-        if (!collect(c, m, limit.u.kid[i], origin.u.kid[i], path | (uint32_t)(i + 1) << (4 * level), level + 1, p))
+        if (!collect(c, m, limit.u.kid[i], origin.u.kid[i], path | (uint32_t)(i + 1) << (4 * level), level + 1, least, p))
             return false;
     return true;
 }
@@ -238,9 +245,9 @@ static sett_val *lazy(sett_build *b, sett_arg shape, struct sett__pred *p)
     return b->error.status ? &b->poison->val : v;
 }
 
-sett_val *sett_elem_less_at(sett_site site, const sett_tensor *crd, sett_arg limit)
+static sett_val *compared(sett_site site, const char *func, const sett_tensor *crd, sett_arg limit, bool least)
 {
-    const sett__ctx c = {crd ? crd->head.b : sett__build_of(limit), site, "sett_elem_less"};
+    const sett__ctx c = {crd ? crd->head.b : sett__build_of(limit), site, func};
     sett__axes m;
     if (!sett__use_tensor(c.b, site, c.func, crd) || !sett__use_arg(c.b, site, c.func, limit))
         return c.b ? &c.b->poison->val : NULL;
@@ -249,13 +256,23 @@ sett_val *sett_elem_less_at(sett_site site, const sett_tensor *crd, sett_arg lim
     size_t leaves = (size_t)sett__leaves(limit);
     struct sett__pred *p = sett__new(c.b, sizeof *p + leaves * sizeof *p->leaf);
     if (!p || !sett__axes_of(&c, crd->layout->shape, crd->layout->stride, &m) ||
-        !collect(&c, &m, limit, crd->offset, 0, 0, p))
+        !collect(&c, &m, limit, crd->offset, 0, 0, least, p))
         return &c.b->poison->val;
     SETT__FAIL_IF(c.b, site, c.func, m.size < 1 || m.size > SETT__MAX_WIDTH, &c.b->poison->val, SETT_E_LIMIT,
         "a value has from 1 to %d elements, not %lld", SETT__MAX_WIDTH, (long long)m.size);
     p->size = (uint32_t)m.size;
     p->guard = SETT__TRUE;
     return lazy(c.b, crd->layout->shape, p);
+}
+
+sett_val *sett_elem_less_at(sett_site site, const sett_tensor *crd, sett_arg limit)
+{
+    return compared(site, "sett_elem_less", crd, limit, false);
+}
+
+sett_val *sett_elem_at_least_at(sett_site site, const sett_tensor *crd, sett_arg limit)
+{
+    return compared(site, "sett_elem_at_least", crd, limit, true);
 }
 
 /* ---- and ------------------------------------------------------------------------------------ */

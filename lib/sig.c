@@ -534,6 +534,14 @@ void sett_grid_at(sett_site site, sett_build *b, sett_arg a)
         launch_shape(&c, a, (const int64_t[]){INT32_MAX, 65535, 65535}, b->sig.grid, b->grid, &b->said[0]);
 }
 
+/* Indices that were asked for before the block was given have its bounds from here on. */
+static void bound_indices(sett_build *b)
+{
+    for (uint32_t i = 0; i < b->n_op; i++)
+        if ((b->op[i].code == SETT__TID || b->op[i].code == SETT__BDIM) && b->val_of[i])
+            sett__facts(b, b->val_of[i], NULL);
+}
+
 void sett_block_at(sett_site site, sett_build *b, sett_arg a)
 {
     sett__ctx c = {b, site, "sett_block"};
@@ -556,6 +564,7 @@ void sett_block_at(sett_site site, sett_build *b, sett_arg a)
     if (threads < 1 || threads > 1024)
         sett__fail(b, site, c.func, SETT_E_LIMIT, "a block has 1 to 1024 threads; %s are %lld", sett__arg_text(b, a),
             (long long)threads);
+    bound_indices(b);
 }
 
 bool sett__smem_more(const sett__ctx *c, sett_arg bytes, uint32_t align, uint32_t step, sett_arg *at)

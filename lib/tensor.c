@@ -490,3 +490,52 @@ sett_tensor *sett_recast_tensor_at(sett_site site, const sett_tensor *t, sett_dt
         r->dtype = (uint8_t)dtype;
     return r;
 }
+
+/* ---- rows whose alignment only a launch knows ----------------------------------------------- */
+static bool peelable(const sett__ctx *c, const sett_tensor *t, int bytes)
+{
+    sett_build *b = c->b;
+    const sett_layout *l = t->layout;
+    bool node = l->shape.kind == SETT_NODE, one = !l->has_inner && (!node || l->shape.rank == 1);
+    sett_arg extent = node && one ? l->shape.u.kid[0] : l->shape, stride = node && one ? l->stride.u.kid[0] : l->stride;
+    one = one && extent.kind != SETT_NODE && stride.kind == SETT_INT && !stride.path && stride.u.i == 1;
+    SETT__FAIL_IF(b, c->site, c->func, t->space == SETT_COORD || !one, false, SETT_E_SHAPE,
+        "%s is no row of one mode with stride 1", sett__tensor_text(b, t));
+    SETT__FAIL_IF(b, c->site, c->func, bytes < 1 || bytes > 16 || (bytes & (bytes - 1)), false, SETT_E_ARGUMENT,
+        "%d bytes: a power of two up to 16", bytes);
+    SETT__FAIL_IF(b, c->site, c->func, sett__is_packed(t), false, SETT_E_DTYPE, "elements of %s are no whole bytes",
+        sett_dtype_name((sett_dtype)t->dtype));
+    SETT__FAIL_IF(b, c->site, c->func, (int)t->align < bytes, false, SETT_E_ALIGN,
+        "the alignment of %s is %u bytes: give it .align = %d", t->name, t->align, bytes);
+    return true;
+}
+
+/* How far past a multiple of `width` elements the row begins. */
+static sett_arg skip_of(const sett__ctx *c, const sett_tensor *t, int width)
+{
+    if (sett__leaf_div(t->offset) % width == 0)
+        return sett_arg_i(0);
+    sett_arg skip = sett_index_at(c->site, c->func, SETT_AND, t->offset, sett_arg_i(width - 1));
+    if (skip.kind == SETT_VALUE)
+        skip.u.v = sett_to_at(c->site, skip.u.v, SETT_I32);
+    return skip;
+}
+
+sett_peeled sett_peel_at(sett_site site, const sett_tensor *t, int bytes)
+{
+    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_peel"};
+    sett_peeled none = {bad(t), c.b ? c.b->poison->arg : (sett_arg){0}};
+    if (!sett__use_tensor(c.b, site, c.func, t) || !peelable(&c, t, bytes))
+        return none;
+    int element = sett__dtype_bytes((sett_dtype)t->dtype), width = bytes / element > 1 ? bytes / element : 1;
+    bool node = t->layout->shape.kind == SETT_NODE;
+    sett_arg skip = skip_of(&c, t, width), from = sett__sub(&c, t->offset, skip), *shape = sett__new(c.b, 2 * sizeof *shape);
+    shape[0] = sett__add(&c, node ? t->layout->shape.u.kid[0] : t->layout->shape, skip);
+    shape[1] = sett_arg_i(1);
+    if (c.b->error.status)
+        return none;
+    if (from.kind == SETT_VALUE)
+        from.u.v = sett__assumed(from.u.v, width);
+    sett_layout *l = sett__make(&c, node ? sett_arg_n(1, shape) : shape[0], node ? sett_arg_n(1, shape + 1) : shape[1]);
+    return (sett_peeled){view(t, l, from), skip};
+}

@@ -450,6 +450,72 @@ START_TEST(far_offsets)
 }
 END_TEST
 
+/* ---- rows that begin anywhere: peeled to the alignment ---------------------------------------------------- */
+typedef struct peel {
+    sett_dtype dtype;
+    int n, ld, bytes; /* ld: of both; bytes of alignment */
+    bool dynamic;
+} peel;
+enum { PEEL_ROWS = 19, PEEL_THREADS = 32, PEEL_VALUES = 16, PEEL_TILE = PEEL_THREADS * PEEL_VALUES };
+
+/* Y = 2 X by rows, a block a row, in tiles of what its threads hold; what is not of the row gets 7 and is not stored. */
+static void peeled_rows(sett_build *b, const void *user)
+{
+    const peel *p = user;
+    sett_arg n = p->dynamic ? SETT_A(sett_sym(b, "N")) : SETT_A(p->n), ld = p->dynamic ? SETT_A(sett_sym(b, "LD")) : SETT_A(p->ld);
+    sett_layout *rows = sett_make_layout(b, T(PEEL_ROWS, n), T(ld, 1));
+    sett_tensor *X = sett_param(b, "X", p->dtype, rows, .align = 16), *Y = sett_param(b, "Y", p->dtype, rows, .align = 16);
+    sett_tensor *S = sett_param(b, "S", SETT_I32, sett_make_layout(b, T1(PEEL_ROWS)));
+    sett_grid(b, PEEL_ROWS);
+    sett_block(b, PEEL_THREADS);
+    sett_val *row = sett_block_idx(b, 0);
+    sett_peeled x = sett_peel(sett_slice(X, row, ALL), p->bytes), y = sett_peel(sett_slice(Y, row, ALL), p->bytes);
+    sett_arg end = sett_add(n, x.skip);
+    sett_tensor *whole[3] = {x.tensor, y.tensor, sett_identity_tensor(b, T1(end))}, *my[3];
+    sett_for (b, i, 0, sett_ceil_div(end, PEEL_TILE), 1) {
+        for (int k = 0; k < 3; k++)
+            my[k] = sett_local_tile(sett_local_tile(whole[k], T1(PEEL_TILE), T1(i)), T1(PEEL_VALUES), T1(sett_thread_idx(b, 0)));
+        sett_val *in = sett_and(sett_elem_at_least(my[2], T1(x.skip)), sett_elem_less(my[2], T1(end)));
+        sett_val *v = sett_load(my[0], .pred = in, .fill = 7);
+        sett_store(my[1], sett_add(v, v), .pred = in);
+    }
+    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0))
+        sett_set(S, x.skip, row);
+}
+
+START_TEST(peeled)
+{
+    static const peel cases[] = {{SETT_U16, 1023, 1023, 16, false}, {SETT_U16, 1023, 1023, 16, true}, {SETT_U16, 5, 1021, 16, true},
+        {SETT_U16, 1, 3, 16, true}, {SETT_U16, 600, 604, 16, false}, {SETT_U16, 600, 602, 8, true}, {SETT_I32, 513, 513, 16, false},
+        {SETT_I32, 513, 515, 8, true}, {SETT_U8, 1000, 1001, 16, true}, {SETT_I64, 77, 77, 16, false}, {SETT_I64, 77, 77, 8, true},
+        {SETT_U16, 1024, 1024, 16, false}, {SETT_U16, 511, 1024, 16, true}};
+    const peel *p = &cases[_i];
+    size_t size = (size_t)sett_dtype_bits(p->dtype) / 8, all = (size_t)(PEEL_ROWS * p->ld) * size;
+    _Alignas(16) static unsigned char x[PEEL_ROWS * 1024 * 4], y[sizeof x], want[sizeof x];
+    int32_t skip[PEEL_ROWS];
+    uint64_t seed = 5;
+    for (size_t i = 0; i < sizeof x; i++)
+        x[i] = (unsigned char)(conform_random(&seed) % 100), y[i] = want[i] = 0xAA;
+    for (int r = 0; r < PEEL_ROWS; r++)
+        for (int k = 0; k < p->n; k++) {
+            uint64_t v = 0;
+            size_t at = ((size_t)r * (size_t)p->ld + (size_t)k) * size;
+            memcpy(&v, x + at, size);
+            v += v;
+            memcpy(want + at, &v, size);
+        }
+    sett_buf X = {.data = x, .dtype = p->dtype, .rank = 2, .shape = {PEEL_ROWS, p->n}, .stride = {p->ld, 1}}, Y = X;
+    Y.data = y;
+    sett_buf S = sett_buf_1d(skip, SETT_I32, PEEL_ROWS);
+    ck_assert_uint_le(all, sizeof x);
+    conform_body(peeled_rows, p, &X, &Y, &S);
+    ck_assert_mem_eq(y, want, sizeof y);
+    int width = p->bytes / (int)size;
+    for (int r = 0; r < PEEL_ROWS; r++)
+        ck_assert_int_eq(skip[r], r * p->ld % (width > 1 ? width : 1));
+}
+END_TEST
+
 void conform_add_memory(TCase *t)
 {
     tcase_add_loop_test(t, ragged_sizes, 0, CONFORM_TYPES);
@@ -461,4 +527,5 @@ void conform_add_memory(TCase *t)
     tcase_add_test(t, wide_exchanges);
     tcase_add_loop_test(t, false_predicates, 0, SETT__COUNT(atomic_types));
     tcase_add_test(t, far_offsets);
+    tcase_add_loop_test(t, peeled, 0, 13);
 }

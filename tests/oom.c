@@ -279,7 +279,7 @@ static void inlining(sett_build *b, const void *user)
 
 static const struct apply relu = {SETT_F16, apply_mul_relu};
 static const struct add_tv tv = {.remap = 1};
-static const struct softmax rows = {SETT_BF16, 512, 64, 0};
+static const struct softmax rows = {SETT_BF16, 511, 64, 0};
 static const example kernels[] = {{"hello", hello, NULL}, {"add_naive", add_naive, NULL},
     {"add_vectorised", add_vectorised, NULL}, {"add_tv", add_tv, &tv}, {"apply", apply, &relu},
     {"transpose", transpose, NULL}, {"row_sum", row_sum, NULL}, {"softmax", softmax, &rows}, {"saxpy", saxpy, NULL},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole bodies, and the instructions that an expert would write for them. */
 #define SETT_SHORT
-#include "match.h"
 #include "rig.h"
 #include "suite.h"
 #include <sett/sett.h>
@@ -108,4 +107,73 @@ START_TEST(scales_load_once)
 }
 END_TEST
 
-SUITE_IN_ROOT(bodies, rounded_in_pairs, scales_load_once)
+/* ---- rows that begin anywhere ----------------------------------------------------------------------------- */
+enum { ODD = 8191, PEEL_THREADS = 352, PARTS = 3 };
+
+static void odd_rows(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *M = sett_sym(b, "M"), *t = sett_thread_idx(b, 0), *row = sett_block_idx(b, 0); /* before the block is known */
+    sett_tensor *X = sett_param(b, "X", SETT_BF16, sett_row_major(b, M, ODD), .align = 16);
+    sett_tensor *Y = sett_param(b, "Y", SETT_BF16, sett_row_major(b, M, ODD), .align = 16);
+    sett_grid(b, M);
+    sett_block(b, PEEL_THREADS);
+    sett_layout *tv = sett_make_layout(b, T(PEEL_THREADS, T(8, PARTS)), T(8, T(1, 8 * PEEL_THREADS)));
+    sett_peeled x = sett_peel(sett_slice(X, row, ALL), 16), y = sett_peel(sett_slice(Y, row, ALL), 16);
+    sett_arg end = sett_add(x.skip, ODD);
+    sett_tensor *my[3] = {x.tensor, y.tensor, sett_identity_tensor(b, T1(end))};
+    for (int i = 0; i < 3; i++)
+        my[i] = sett_slice(sett_composition(sett_local_tile(my[i], T1(8 * PEEL_THREADS * PARTS), T1(0)), tv), t, ALL);
+    sett_val *in = sett_and(sett_elem_at_least(my[2], T1(x.skip)), sett_elem_less(my[2], T1(end)));
+    sett_store(my[1], sett_load(my[0], .pred = in), .pred = in);
+}
+
+/* The middle part is always wide; the first and the last are where all is inside, and by element where not. */
+START_TEST(odd_rows_are_wide)
+{
+    void *text;
+    size_t len;
+    sett_error err;
+    ck_assert_msg(!sett_record(odd_rows, NULL, true, &text, &len, &err), "%s", err.text);
+    ck_assert_int_eq(count(text, "load bf16x8 "), 1 + 2 + 2); /* the middle; both others inside; one of them */
+    ck_assert_int_eq(count(text, "load bf16 "), 2 * 8);
+    ck_assert_int_eq(count(text, " div i"), 0);
+    ck_assert_int_eq(count(text, " rem i"), 0);
+    sett_text_free(text);
+}
+END_TEST
+
+static void peel_matrix(sett_build *b, sett_tensor **t) { *t = sett_param(b, "X", SETT_BF16, sett_row_major(b, 4, 5), .align = 16); }
+static void peel_strided(sett_build *b, sett_tensor **t) { *t = sett_param(b, "X", SETT_BF16, sett_make_layout(b, T1(8), T1(2)), .align = 16); }
+static void peel_unaligned(sett_build *b, sett_tensor **t) { *t = sett_param(b, "X", SETT_BF16, sett_make_layout(b, T1(8)), .align = 4); }
+static void peel_packed(sett_build *b, sett_tensor **t) { *t = sett_param(b, "X", SETT_I4, sett_make_layout(b, T1(8)), .align = 16); }
+static void peel_row(sett_build *b, sett_tensor **t) { *t = sett_param(b, "X", SETT_BF16, sett_make_layout(b, T1(8)), .align = 16); }
+
+START_TEST(peel_misused)
+{
+    static const struct {
+        void (*make)(sett_build *, sett_tensor **);
+        int bytes;
+        sett_status status;
+        const char *text;
+    } cases[] = {{peel_matrix, 16, SETT_E_SHAPE, "sett_peel: X (4,5):(5,1) is no row of one mode with stride 1"},
+        {peel_strided, 16, SETT_E_SHAPE, "sett_peel: X (8):(2) is no row of one mode with stride 1"},
+        {peel_unaligned, 16, SETT_E_ALIGN, "sett_peel: the alignment of X is 4 bytes: give it .align = 16"},
+        {peel_packed, 16, SETT_E_DTYPE, "sett_peel: elements of i4 are no whole bytes"},
+        {peel_row, 12, SETT_E_ARGUMENT, "sett_peel: 12 bytes: a power of two up to 16"},
+        {peel_row, 32, SETT_E_ARGUMENT, "sett_peel: 32 bytes: a power of two up to 16"},
+        {peel_row, 16, SETT_OK, ""}, {peel_row, 1, SETT_OK, ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sett_build *b = sett_build_begin();
+        sett_tensor *t;
+        sett_error err = {0};
+        cases[i].make(b, &t);
+        sett_peeled p = sett_peel(t, cases[i].bytes);
+        ck_assert(cases[i].status || (p.skip.kind == SETT_INT && p.skip.u.i == 0));
+        ck_assert_int_eq(sett_build_end(b, &err), cases[i].status);
+        ck_assert_msg(strstr(err.text, cases[i].text) != NULL, "%s", err.text);
+    }
+}
+END_TEST
+
+SUITE_IN_ROOT(bodies, rounded_in_pairs, scales_load_once, odd_rows_are_wide, peel_misused)

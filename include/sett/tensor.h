@@ -96,6 +96,25 @@ SETT_API sett_tensor *sett_recast_tensor_at(sett_site, const sett_tensor *, sett
 /* The view that starts at `coord`, with the same layout; nothing is checked against the extents. */
 SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett_arg coord);
 #define sett_domain_offset(t, ...) sett_domain_offset_at(SETT_HERE_OF(#__VA_ARGS__), t, SETT_TUPLE(__VA_ARGS__))
+/* A row whose alignment only a launch knows, N of an odd stride, as a view whose alignment is known: it begins `skip`
+ * elements before the row, at the multiple of `bytes` (a power of two, up to 16) at or below the row's first element, and
+ * ends where the row does. Tiles of it are aligned; what a tile has before the row and after it is left out by
+ *
+ *     sett_peeled x = sett_peel(sett_slice(X, row, ALL), 16);          X ?:1 of N+skip elements
+ *     sett_val *in = sett_and(sett_elem_at_least(crd, T1(x.skip)), sett_elem_less(crd, T1(sett_add(N, x.skip))));
+ *
+ * where crd are the coordinates of the tile in x.tensor. An access that is all inside is wide then, without a test of
+ * its alignment, and the two at the ends of the row are by element. Element k of the row is element k + skip of the view;
+ * rows of one layout have one skip, so that X, Y and their sum are peeled alike. Each row costs up to
+ * bytes - 1 more bytes to cover: that pays where a row is many times as long.
+ * t: of one mode with stride 1; SETT_E_ALIGN: its memory is not known to be aligned to `bytes` (.align), SETT_E_DTYPE: elements
+ * of no whole bytes. Where the row is known to be aligned, skip is 0. */
+typedef struct sett_peeled {
+    sett_tensor *tensor;
+    sett_arg skip; /* elements */
+} sett_peeled;
+SETT_API sett_peeled sett_peel_at(sett_site, const sett_tensor *, int bytes);
+#define sett_peel(t, bytes) sett_peel_at(SETT_HERE, t, bytes)
 
 /* ---- access ---------------------------------------------------------------------------- */
 /* sett_load gives a value of the tensor's shape. sett_store takes one of the same extents, or a scalar; its type is
@@ -108,6 +127,7 @@ SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett
  * provably all inside or all outside costs one test and stays wide; others are wide where all elements are inside
  * (and aligned, if that is not proven), and by element where not. A scalar predicate keeps the access whole, and
  * sett_and of one by sett_elem_less with a scalar, or with another of its shape, is like it. Others are by element.
+ * Elements in one place, by a stride of 0, are loaded once, if the predicate of one of them holds.
  *
  * .cache: how the caches treat it, a hint that changes no result; of gmem only. A mode that the direction lacks is
  * SETT_E_ARGUMENT. EVICT_FIRST and EVICT_LAST are L1's priorities, those with L2 are L2's; the rest are the PTX cache
@@ -179,6 +199,9 @@ SETT_API sett_val *sett_elem_less_at(sett_site, const sett_tensor *crd, sett_arg
 #define sett_elem_less(crd, bound) \
     _Generic((crd), sett_tensor *: sett_elem_less_at, const sett_tensor *: sett_elem_less_at, \
         default: sett_elem_less_tuple_at)(SETT_HERE, SETT_TENSOR_OR_ARG(crd), SETT_A(bound))
+/* crd >= bound, as above: what lies below a view's first element is no element of it (sett_peel). */
+SETT_API sett_val *sett_elem_at_least_at(sett_site, const sett_tensor *crd, sett_arg bound);
+#define sett_elem_at_least(crd, bound) sett_elem_at_least_at(SETT_HERE, crd, SETT_A(bound))
 static inline const sett_tensor *sett_tensor_self(const sett_tensor *t)
 {
     return t;
