@@ -118,12 +118,16 @@ static sett_status keep_report(sett_build *b, recorded *out, sett_error *err)
 static sett_build *take_build(sett_engine *e)
 {
     sett_build *b = e ? atomic_exchange(&e->idle_build, NULL) : NULL;
-    return b ? b : sett_build_begin();
+    if (!b)
+        return sett_build_begin();
+    sett__build_open(b);
+    return b;
 }
 
 static void leave_build(sett_engine *e, sett_build *b)
 {
-    b = e && sett__build_again(b) ? atomic_exchange(&e->idle_build, b) : b;
+    if (e && (b = sett__build_again(b)))
+        b = atomic_exchange(&e->idle_build, b);
     if (b)
         sett_build_end(b, NULL);
 }

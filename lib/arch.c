@@ -16,7 +16,7 @@ static const sett_val *scalar(sett_site site, const char *func, sett_val *x, con
 
 static sett_val *poison_of(const sett_val *x)
 {
-    return x ? &x->head.b->poison->val : NULL;
+    return sett__poison_val_of(x);
 }
 
 static sett_val *ask(sett_build *b, sett_site site, const sett__emit *e)
@@ -110,10 +110,10 @@ sett_val *sett_lanemask_at(sett_site site, sett_build *b, const char *func, sett
 /* ---- the block -------------------------------------------------------------------------------- */
 static bool count_of(sett_build *b, sett_site site, const char *func, sett_arg a, const char *what, uint32_t *id)
 {
-    SETT__FAIL_IF(b, site, func, a.kind != SETT_INT && a.kind != SETT_VALUE && a.kind != SETT_POISON, false, SETT_E_ARGUMENT,
-        "%s must be an integer, not %s", what, sett__arg_text(b, a));
     if (!sett__use_arg(b, site, func, a))
         return false;
+    SETT__FAIL_IF(b, site, func, a.kind != SETT_INT && a.kind != SETT_VALUE && a.kind != SETT_POISON, false, SETT_E_ARGUMENT,
+        "%s must be an integer, not %s", what, sett__arg_text(b, a));
     sett__ctx c = {b, site, func};
     const sett_val *v = a.kind == SETT_INT ? sett__arg_val(b, site, a) : sett__need_scalar(&c, a.u.v, what, false);
     if (b->error.status)

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGN = 16, FIRST_CHUNK = 4096, HUGE_PAGE = 1 << 21, LARGEST_CHUNK = 4 * HUGE_PAGE };
+enum { ALIGN = 16, FIRST_CHUNK = 4096, FIRST_IN_SPACE = 16384, HUGE_PAGE = 1 << 21, LARGEST_CHUNK = 4 * HUGE_PAGE };
 
 struct sett__chunk {
     struct sett__chunk *next;
-    size_t size; /* of the whole chunk */
+    size_t size;
+    char *data; /* behind this head, or in the arena's space */
 };
-static_assert(sizeof(struct sett__chunk) % ALIGN == 0, "what follows the head must be aligned");
 
 void *sett__mem_alloc(const sett__allocator *mem, size_t bytes)
 {
@@ -55,44 +55,50 @@ void *sett__mem_zeroed(const sett__allocator *mem, size_t bytes)
     return p && mem ? memset(p, 0, bytes) : p;
 }
 
-/* Chunks grow so that a build of any size makes few calls, and in large steps: what is not touched costs nothing.
- * The size is that of the next one, unless one that was kept is large enough. */
+/* An arena with a space has its heads outside of it, so that they are not what its addresses are spent on. */
+static struct sett__chunk *place(sett__arena *a, size_t size)
+{
+    enum { HEAD = (sizeof(struct sett__chunk) + ALIGN - 1) / ALIGN * ALIGN };
+    struct sett__chunk *c = a->space ? sett__mem_alloc(a->mem, sizeof *c) : alloc_large(a->mem, HEAD + size);
+    if (!c)
+        return NULL;
+    c->data = a->space ? sett__space_take(a->space, size, a->owner) : (char *)c + HEAD;
+    if (!c->data) {
+        sett__mem_free(a->mem, c);
+        return NULL;
+    }
+    if (a->space && !a->owner)
+        a->owner = (sett_build *)c->data;
+    c->size = size;
+    a->used += size;
+    return c;
+}
+
+/* Chunks grow so that a build of any size makes few calls, and in large steps: what is not touched costs nothing. */
 static struct sett__chunk *new_chunk(sett__arena *a, size_t bytes)
 {
-    size_t size = a->head ? 16 * a->head->size : FIRST_CHUNK;
-    for (struct sett__chunk **c = &a->kept; *c; c = &(*c)->next)
-        if ((*c)->size >= bytes) {
-            struct sett__chunk *found = *c;
-            *c = found->next;
-            return found;
-        }
+    size_t size = a->head ? 16 * a->head->size : a->space ? FIRST_IN_SPACE : FIRST_CHUNK;
     if (size > LARGEST_CHUNK)
         size = LARGEST_CHUNK;
-    if (bytes > size / 4)
-        size = bytes;
-    struct sett__chunk *c = alloc_large(a->mem, size);
-    if (c)
-        c->size = size;
-    a->used += c ? size : 0;
-    return c;
+    return place(a, bytes > size / 4 && a->head ? bytes : bytes > size ? bytes : size);
 }
 
 /* A large request does not end the current chunk, whose rest stays in use. */
 static void *from_chunk(sett__arena *a, size_t bytes)
 {
-    struct sett__chunk *c = new_chunk(a, sizeof *c + bytes);
+    struct sett__chunk *c = new_chunk(a, bytes);
     if (!c)
         return NULL;
-    if (bytes > c->size / 4 && a->head) {
+    if (bytes == c->size && a->head) {
         c->next = a->head->next;
         a->head->next = c;
-        return c + 1;
+        return c->data;
     }
     c->next = a->head;
     a->head = c;
-    a->at = (char *)(c + 1) + bytes;
-    a->end = (char *)c + c->size;
-    return c + 1;
+    a->at = c->data + bytes;
+    a->end = c->data + c->size;
+    return c->data;
 }
 
 void *sett__arena_room(sett__arena *a, size_t bytes)
@@ -125,41 +131,16 @@ char *sett__arena_str(sett__arena *a, const char *s)
     return p ? memcpy(p, s, n) : NULL;
 }
 
-bool sett__arena_holds(const sett__arena *a, const void *p)
-{
-    for (const struct sett__chunk *c = a->head; c; c = c->next)
-        if ((uintptr_t)p - (uintptr_t)c < c->size) {
-            sett__arena *known = (sett__arena *)a;
-            known->found = (uintptr_t)c, known->found_size = c->size;
-            return true;
-        }
-    return false;
-}
-
-static void free_chunks(const sett__arena *a, struct sett__chunk *c)
-{
-    for (struct sett__chunk *next; c; c = next) {
-        next = c->next;
-        sett__mem_free(a->mem, c);
-    }
-}
-
 void sett__arena_free(sett__arena *a)
 {
-    free_chunks(a, a->head);
-    free_chunks(a, a->kept);
-    *a = (sett__arena){.mem = a->mem};
-}
-
-/* The oldest first: what asks for the same as before gets the same chunks. */
-void sett__arena_reset(sett__arena *a)
-{
+    char *at = a->at;
     for (struct sett__chunk *c = a->head, *next; c; c = next) {
         next = c->next;
-        c->next = a->kept;
-        a->kept = c;
+        if (a->space)
+            sett__space_give(a->space, c->data, c->size, c == a->head ? (size_t)(at - c->data) : c->size);
+        sett__mem_free(a->mem, c);
     }
-    *a = (sett__arena){.mem = a->mem, .kept = a->kept, .used = a->used};
+    *a = (sett__arena){.mem = a->mem};
 }
 
 bool sett__grow(const sett__allocator *mem, void **data, uint32_t *cap, uint32_t need, size_t item)

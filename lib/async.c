@@ -250,7 +250,7 @@ void sett_cp_async_at(sett_site site, const sett_cp_async_args *given)
     sett__note note = {.lost = SETT__LOST_NOTHING};
     if (!sett__take_args(&x.c, &a, sizeof a, given))
         return;
-    sett_build *b = x.c.b = a.src ? a.src->head.b : a.dst ? a.dst->head.b : a.pred ? a.pred->head.b : NULL;
+    sett_build *b = x.c.b = SETT__HOME_OR(a.src, SETT__HOME_OR(a.dst, sett__home(a.pred)));
     if (!sett__use_tensor(b, site, x.c.func, a.src) || !sett__use_tensor(b, site, x.c.func, a.dst) ||
         (a.pred && !sett__use_val(b, site, x.c.func, a.pred)) || !check(&x.c, &a))
         return;

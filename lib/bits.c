@@ -5,14 +5,14 @@
 
 static sett_val *poison_of(const sett_val *x)
 {
-    return x ? &x->head.b->poison->val : NULL;
+    return sett__poison_val_of(x);
 }
 
 /* Are all n operands integers of at most `most` bits and at least `least`, and of one type? */
 static bool integers(sett_site site, const char *func, int least, int most, int n, sett_val *const *x)
 {
     for (int i = 0; i < n; i++) {
-        if (!sett__use_val(x[0] ? x[0]->head.b : NULL, site, func, x[i]))
+        if (!sett__use_val(sett__home(x[0]), site, func, x[i]))
             return false;
         sett_build *b = x[i]->head.b;
         sett_dtype d = (sett_dtype)x[i]->dtype;
@@ -91,10 +91,10 @@ static bool field(sett_site site, const char *func, const sett_val *x, sett_arg 
     sett_build *b = x->head.b;
     SETT__FAIL_IF(b, site, func, a.kind == SETT_INT && (a.u.i < 0 || a.u.i > 255), false, SETT_E_RANGE, "the %s is %lld, it may be 0 to 255", what,
         (long long)a.u.i);
-    SETT__FAIL_IF(b, site, func, a.kind != SETT_INT && a.kind != SETT_VALUE && a.kind != SETT_POISON, false, SETT_E_ARGUMENT,
-        "the %s must be an integer, not %s", what, sett__arg_text(b, a));
     if (!sett__use_arg(b, site, func, a))
         return false;
+    SETT__FAIL_IF(b, site, func, a.kind != SETT_INT && a.kind != SETT_VALUE && a.kind != SETT_POISON, false, SETT_E_ARGUMENT,
+        "the %s must be an integer, not %s", what, sett__arg_text(b, a));
     sett_val *v = sett__arg_val(b, site, a);
     *out = sett_to_at(site, v, (sett_dtype)x->dtype);
     return !b->error.status;

@@ -42,15 +42,21 @@ static void free_signature(sett_build *b)
         sett__mem_free(b->mem, arrays[i]);
 }
 
+/* All but the arrays. The build lies in its own arena. */
+static void leave(sett_build *b)
+{
+    sett__arena a = b->arena;
+    sett__space_shut(a.space, b);
+    free_signature(b);
+    sett__arena_free(&a);
+}
+
 static void build_free(sett_build *b)
 {
-    void *arrays[] = {b->op, b->next, b->arg, b->index, b->site, b->string, b->val_of, b->cse, b->site_tab, b->string_tab,
-        b->reserve};
+    void *arrays[] = {b->op, b->next, b->arg, b->index, b->site, b->string, b->val_of, b->cse, b->site_tab, b->string_tab};
     for (size_t i = 0; i < SETT__COUNT(arrays); i++)
         sett__mem_free(b->mem, arrays[i]);
-    free_signature(b);
-    sett__arena_free(&b->arena);
-    sett__mem_free(b->mem, b);
+    leave(b);
 }
 
 /* All but the memory is zero. */
@@ -58,8 +64,9 @@ static bool begin(sett_build *b)
 {
     b->stamp = new_stamp(b);
     b->ended_if = SETT__NONE;
+    b->reserve = sett__arena_room(&b->arena, SETT__RESERVE);
     b->poison = sett__arena_alloc(&b->arena, sizeof *b->poison);
-    if (!b->poison)
+    if (!b->reserve || !b->poison)
         return false;
     init_poison(b);
     /* Op 0 heads the list of ops and is what a failed call gives as an index. */
@@ -67,17 +74,33 @@ static bool begin(sett_build *b)
     return !b->error.status;
 }
 
-sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel)
+/* Zeros but for its memory. */
+static sett_build *place(const sett__allocator *mem)
 {
-    sett_build *b = sett__mem_alloc(mem, sizeof *b);
+    sett__arena a = {.mem = mem, .space = sett__space_get()};
+    sett_build *b = sett__arena_alloc(&a, sizeof *b);
     if (!b)
         return NULL;
-    memset(b, 0, sizeof *b);
-    b->mem = b->arena.mem = mem;
+    b->mem = mem;
+    b->arena = a;
+    return b;
+}
+
+void sett__build_open(sett_build *b)
+{
+    sett__space_open(b->arena.space, b);
+}
+
+sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel)
+{
+    sett_build *b = place(mem);
+    if (!b)
+        return NULL;
     b->in_kernel = in_kernel;
-    b->reserve = sett__mem_alloc(mem, SETT__RESERVE);
-    if (b->reserve && begin(b))
+    if (begin(b)) {
+        sett__build_open(b);
         return b;
+    }
     build_free(b);
     return NULL;
 }
@@ -101,17 +124,22 @@ static void clear_table(const sett_build *b, void **tab, uint32_t *cap, uint32_t
     *cap = 0;
 }
 
-bool sett__build_again(sett_build *b)
+sett_build *sett__build_again(sett_build *b)
 {
-    if (held(b) > SETT__KEPT)
-        return false;
+    sett_build *next = held(b) > SETT__KEPT ? NULL : place(b->mem);
+    if (!next) {
+        build_free(b);
+        return NULL;
+    }
     clear_table(b, (void **)&b->cse, &b->cap_cse, b->n_cse, sizeof *b->cse);
     clear_table(b, (void **)&b->site_tab, &b->cap_site_tab, b->n_site, sizeof *b->site_tab);
     clear_table(b, (void **)&b->string_tab, &b->cap_string_tab, b->n_string, sizeof *b->string_tab);
-    free_signature(b);
-    sett__arena_reset(&b->arena);
-    memset((char *)b + offsetof(sett_build, stamp), 0, sizeof *b - offsetof(sett_build, stamp));
-    return begin(b);
+    memcpy(next, b, offsetof(sett_build, arena)); /* the arrays */
+    leave(b);
+    if (begin(next))
+        return next;
+    build_free(next);
+    return NULL;
 }
 
 sett_build *sett_build_begin(void)
@@ -123,6 +151,8 @@ sett_status sett_build_end(sett_build *b, sett_error *err)
 {
     if (!b)
         return sett__error(err, SETT_E_ARGUMENT, "sett_build_end: the build is NULL");
+    if (sett__owner(b) != b)
+        return sett__error(err, SETT_E_STALE, "sett_build_end: the build has ended before");
     if (b->lent) {
         sett__fail(b, (sett_site){0}, "sett_build_end", SETT_E_ARGUMENT, "a build is not ended by what it calls: a kernel's body, or the function of a leaf");
         if (err)
@@ -138,6 +168,11 @@ sett_status sett_build_end(sett_build *b, sett_error *err)
 
 sett_status sett_build_status(const sett_build *b, const char **text)
 {
+    if (b && sett__owner(b) != b) {
+        if (text)
+            *text = "the build has ended";
+        return SETT_E_STALE;
+    }
     if (text)
         *text = b && b->error.status ? b->error.text : "";
     return b ? b->error.status : SETT_E_ARGUMENT;
@@ -194,7 +229,7 @@ void *sett__new_object(sett_build *b, sett__kind kind, size_t bytes)
     return head;
 }
 
-static const char *const kind_name[] = {"object", "value", "layout", "tensor", "struct"};
+static const char *const kind_name[] = {"object", "value", "layout", "tensor", "struct", "region"};
 
 static bool use_head(sett_build *b, sett_site site, const char *func, const sett__head *head, sett__kind kind)
 {
@@ -202,17 +237,38 @@ static bool use_head(sett_build *b, sett_site site, const char *func, const sett
     if (b && head && sett__fine(b, head, kind))
         return true;
     SETT__FAIL_IF(b, site, func, !head, false, SETT_E_ARGUMENT, "the %s is NULL, or comes of a call that was given NULL", name);
-    /* Whatever is not b's may lie in memory that is gone: it is not looked at. */
-    SETT__FAIL_IF(b, site, func, b && !sett__arena_holds(&b->arena, head), false, SETT_E_STALE,
-        "the %s belongs to another build, or to one that has ended", name);
-    if (!b)
-        b = head->b;
-    if (head->poison || b->error.status)
+    sett_build *owner = sett__owner(head);
+    b = b ? b : sett__home(head);
+    if (!b || b->error.status)
+        return false;
+    SETT__FAIL_IF(b, site, func, owner != b, false, SETT_E_STALE, "the %s belongs to another build, or to one that has ended", name);
+    if (head->poison)
         return false;
     SETT__FAIL_IF(b, site, func, head->kind != kind, false, SETT_E_ARGUMENT, "this is not a %s", name);
     SETT__FAIL_IF(b, site, func, head->stamp != b->stamp || b->ended, false, SETT_E_STALE,
         "the %s belongs to a build that has ended", name);
     return true;
+}
+
+/* What a failing build cannot be told of is lost: nobody records. */
+sett_build *sett__failing(const void *object)
+{
+    return object ? sett__space_newest(&sett__addresses) : NULL;
+}
+
+bool sett__lives(const char *func, const void *object, sett__kind kind)
+{
+    if (!object || sett__owner(object))
+        return object != NULL;
+    sett__fail(sett__failing(object), (sett_site){0}, func, SETT_E_STALE, "the %s belongs to a build that has ended", kind_name[kind]);
+    return false;
+}
+
+/* Do the children of a tuple lie in the memory of another build than b (NULL: of one that has ended)? */
+static bool children_gone(const sett_build *b, sett_arg node)
+{
+    const sett_build *owner = sett__owner(node.u.kid);
+    return sett__in_space(node.u.kid) && (!owner || (b && owner != b));
 }
 
 static const char *opener_name(const sett_build *b, uint32_t serial)
@@ -331,6 +387,11 @@ static bool use_nested(sett_build *b, sett_site site, const char *func, sett_arg
     case SETT_NODE:
         SETT__FAIL_IF(b, site, func, a.rank && !a.u.kid, false, SETT_E_ARGUMENT, "a tuple's %d children are NULL", a.rank);
         SETT__FAIL_IF(b, site, func, level > SETT__MAX_NEST, false, SETT_E_LIMIT, "a tuple nests deeper than %d", SETT__MAX_NEST);
+        if (a.rank && children_gone(b, a)) {
+            sett__fail(b ? b : sett__home(a.u.kid), site, func, SETT_E_STALE,
+                "the argument belongs to another build, or to one that has ended");
+            return false;
+        }
         for (int i = 0; i < a.rank; i++)
             if (!use_nested(b, site, func, a.u.kid[i], level + 1, room))
                 return false;
@@ -339,7 +400,10 @@ static bool use_nested(sett_build *b, sett_site site, const char *func, sett_arg
     case SETT_POISON:
         if (!a.u.poisoned)
             return use_constant(b, site, func, a.reserved);
-        SETT__FAIL_IF(b, site, func, b && a.u.poisoned != b, false, SETT_E_STALE, "an argument belongs to another build");
+        if (!b)
+            b = sett__home(a.u.poisoned);
+        SETT__FAIL_IF(b, site, func, a.u.poisoned != b, false, SETT_E_STALE,
+            "the argument belongs to another build, or to one that has ended");
         return false;
     case SETT_INT:
     case SETT_FLOAT:
@@ -349,6 +413,32 @@ static bool use_nested(sett_build *b, sett_site site, const char *func, sett_arg
         sett__fail(b, site, func, SETT_E_ARGUMENT, "this is not a sett_arg");
         return false;
     }
+}
+
+/* The first part of an argument that lies in a build which has ended; NULL: none does. */
+static const void *first_gone(sett_arg a, int level, int *room)
+{
+    const void *gone = NULL;
+    if (--*room < 0)
+        return NULL;
+    if (a.kind == SETT_VALUE || a.kind == SETT_LAYOUT || a.kind == SETT_TENSOR || a.kind == SETT_POISON)
+        return sett__owner(a.u.v) ? NULL : a.u.v;
+    if (a.kind != SETT_NODE || !a.rank || !a.u.kid || level > SETT__MAX_NEST)
+        return NULL;
+    if (sett__in_space(a.u.kid))
+        return sett__owner(a.u.kid) ? NULL : a.u.kid;
+    for (int i = 0; i < a.rank && !gone; i++)
+        gone = first_gone(a.u.kid[i], level + 1, room);
+    return gone;
+}
+
+bool sett__arg_lives(sett_site site, const char *func, sett_arg a)
+{
+    int room = SETT__TUPLE_LEAVES + SETT__MAX_NEST;
+    const void *gone = first_gone(a, 1, &room);
+    if (gone)
+        sett__fail(sett__failing(gone), site, func, SETT_E_STALE, "the argument belongs to a build that has ended");
+    return !gone;
 }
 
 bool sett__use_arg(sett_build *b, sett_site site, const char *func, sett_arg a)
@@ -366,11 +456,13 @@ static sett_build *build_below(sett_arg a, int level, int *room)
     if (--*room < 0)
         return NULL;
     if (a.kind == SETT_VALUE)
-        return a.u.v ? a.u.v->head.b : NULL;
+        return sett__home(a.u.v);
     if (a.kind == SETT_LAYOUT)
-        return a.u.l ? a.u.l->head.b : NULL;
+        return sett__home(a.u.l);
     if (a.kind == SETT_POISON)
-        return a.u.poisoned;
+        return sett__home(a.u.poisoned);
+    if (a.kind == SETT_NODE && a.rank && children_gone(NULL, a))
+        return sett__home(a.u.kid);
     if (a.kind == SETT_NODE && a.u.kid && level <= SETT__MAX_NEST)
         for (int i = 0; i < a.rank && !b; i++)
             b = build_below(a.u.kid[i], level + 1, room);

@@ -136,14 +136,14 @@ static sett_layout *public(sett_site site, const char *name, const sett_layout *
 {
     if (!sett__use_layout(NULL, site, name, l))
         return (sett_layout *)(uintptr_t)l;
-    return f(&(sett__ctx){l->head.b, site, name}, l);
+    return f(&(sett__ctx){sett__home(l), site, name}, l);
 }
 
 sett_layout *sett_coalesce_layout_at(sett_site site, const sett_layout *l, sett_arg profile)
 {
     if (!sett__use_layout(NULL, site, "sett_coalesce", l))
         return (sett_layout *)(uintptr_t)l;
-    sett__ctx c = {l->head.b, site, "sett_coalesce"};
+    sett__ctx c = {sett__home(l), site, "sett_coalesce"};
     if (profile.kind == SETT_SLICE)
         return sett__coalesce(&c, l);
     return sett__use_arg(c.b, site, c.func, profile) ? coalesce_by(&c, l, profile) : sett__poison_layout(c.b);
@@ -163,6 +163,6 @@ sett_layout *sett_filter_by_at(sett_site site, const sett_layout *l, sett_arg pr
 {
     if (!sett__use_layout(NULL, site, "sett_filter", l))
         return (sett_layout *)(uintptr_t)l;
-    sett__ctx c = {l->head.b, site, "sett_filter"};
+    sett__ctx c = {sett__home(l), site, "sett_filter"};
     return sett__use_arg(c.b, site, c.func, profile) ? filter_by(&c, l, profile) : sett__poison_layout(c.b);
 }

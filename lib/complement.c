@@ -206,9 +206,9 @@ sett_layout *sett__complement(const sett__ctx *c, const sett_layout *l, sett_arg
 
 sett_layout *sett_complement_at(sett_site site, const sett_layout *l, sett_arg cotarget)
 {
-    if (!sett__use_layout(l ? NULL : sett__build_of(cotarget), site, "sett_complement", l))
+    if (!sett__use_layout(SETT__HOME_OR(l, sett__build_of(cotarget)), site, "sett_complement", l))
         return (sett_layout *)(uintptr_t)l;
-    const sett__ctx ctx = {l->head.b, site, "sett_complement"}, *c = &ctx;
+    const sett__ctx ctx = {sett__home(l), site, "sett_complement"}, *c = &ctx;
     if (!sett__use_arg(c->b, site, c->func, cotarget))
         return sett__poison_layout(c->b);
     if (cotarget.kind == SETT_LAYOUT)

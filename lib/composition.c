@@ -479,8 +479,8 @@ sett_layout *sett__compose(const sett__ctx *c, const sett_layout *a, sett_arg b)
 
 sett_layout *sett_composition_layout_at(sett_site site, const sett_layout *a, sett_arg b)
 {
-    if (!sett__use_layout(a ? NULL : sett__build_of(b), site, "sett_composition", a))
+    if (!sett__use_layout(SETT__HOME_OR(a, sett__build_of(b)), site, "sett_composition", a))
         return (sett_layout *)(uintptr_t)a;
-    sett__ctx c = {a->head.b, site, "sett_composition"};
+    sett__ctx c = {sett__home(a), site, "sett_composition"};
     return sett__use_arg(c.b, site, c.func, b) ? sett__compose(&c, a, b) : sett__poison_layout(c.b);
 }

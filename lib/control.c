@@ -141,7 +141,7 @@ void sett_region_end(sett_region *r)
     if (!r)
         return;
     r->open = false;
-    if (!b || b->error.status || sett__copies_end(r) || !b->depth)
+    if (!sett__lives("sett_region_end", b, SETT__K_REGION) || b->error.status || sett__copies_end(r) || !b->depth)
         return;
     sett__region *top = &b->region[b->depth - 1];
     const char *name = opener(b, top);
@@ -302,12 +302,14 @@ static uint32_t shuffle_op(sett_build *b, sett_site site, const sett_val *v, int
 
 sett_val *sett_shuffle_at(sett_site site, const char *func, sett_val *x, sett_shuffle_op op, sett_arg lane, int width)
 {
-    if (!sett__use_val(x ? NULL : sett__build_of(lane), site, func, x))
-        return x ? &x->head.b->poison->val : NULL;
+    if (!sett__use_val(SETT__HOME_OR(x, sett__build_of(lane)), site, func, x))
+        return sett__poison_val_of(x);
     sett_build *b = x->head.b;
     sett__ctx c = {b, site, func};
     sett_val *poison = &b->poison->val;
     if (!sett__in_kernel(b, site, func))
+        return poison;
+    if (!sett__use_arg(b, site, func, lane))
         return poison;
     const sett_val *v = sett__materialise(site, x);
     SETT__FAIL_IF(b, site, func, width < 2 || width > 32 || (width & (width - 1)), poison, SETT_E_ARGUMENT,
@@ -318,8 +320,6 @@ sett_val *sett_shuffle_at(sett_site site, const char *func, sett_val *x, sett_sh
         SETT_E_ARGUMENT, "the lane must be an integer, not %s", sett__arg_text(b, lane));
     SETT__FAIL_IF(b, site, func, lane.kind == SETT_INT && (lane.u.i < 0 || lane.u.i > 31), poison, SETT_E_RANGE,
         "the lane is %lld, it may be 0 to 31", (long long)lane.u.i);
-    if (!sett__use_arg(b, site, func, lane))
-        return poison;
     const sett_val *at = lane.kind == SETT_INT ? sett__arg_val(b, site, lane) : sett__need_scalar(&c, lane.u.v, "the lane", false);
     if (!at || b->error.status)
         return poison;
@@ -331,7 +331,7 @@ sett_val *sett_shuffle_at(sett_site site, const char *func, sett_val *x, sett_sh
 sett_val *sett__warp_reduce(sett_site site, const char *func, sett_val *x, sett_binary_op op, int width)
 {
     if (!sett__use_val(NULL, site, func, x))
-        return x ? &x->head.b->poison->val : NULL;
+        return sett__poison_val_of(x);
     sett_build *b = x->head.b;
     bool folds = op == SETT_ADD || op == SETT_MUL || (op >= SETT_MIN && op <= SETT_XOR);
     SETT__FAIL_IF(b, site, func, !folds, &b->poison->val, SETT_E_ARGUMENT, "the operation must be ADD, MUL, MIN, MAX, AND, OR or XOR");

@@ -5,7 +5,7 @@
 
 static sett_val *bad_val(const sett_tensor *t)
 {
-    return t ? &t->head.b->poison->val : NULL;
+    return sett__poison_val_of(t);
 }
 
 static sett_build *either(sett_arg x, sett_arg y)
@@ -83,7 +83,7 @@ sett_val *sett_load_at(sett_site site, const sett_load_args *given)
     sett_load_args a;
     if (!sett__take_args(&c, &a, sizeof a, given))
         return NULL;
-    c.b = a.src ? a.src->head.b : a.pred ? a.pred->head.b : NULL;
+    c.b = SETT__HOME_OR(a.src, sett__home(a.pred));
     if (!sett__use_tensor(c.b, site, c.func, a.src) || !use_pred(&c, a.pred))
         return c.b ? &c.b->poison->val : NULL;
     sett__move m = {.t = a.src, .pred = a.pred, .fill = a.fill};
@@ -92,7 +92,7 @@ sett_val *sett_load_at(sett_site site, const sett_load_args *given)
 
 void sett_store_at(sett_site site, const sett_tensor *t, const sett_store_args *given)
 {
-    sett__ctx c = {t ? t->head.b : NULL, site, "sett_store"};
+    sett__ctx c = {sett__home(t), site, "sett_store"};
     sett_store_args a;
     if (!sett__take_args(&c, &a, sizeof a, given))
         return;
@@ -114,7 +114,7 @@ void sett_store_at(sett_site site, const sett_tensor *t, const sett_store_args *
 /* ---- fill and copy ------------------------------------------------------------------------------ */
 void sett_fill_at(sett_site site, const sett_tensor *t, sett_arg a)
 {
-    const sett__ctx c = {t ? t->head.b : sett__build_of(a), site, "sett_fill"};
+    const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(a)), site, "sett_fill"};
     if (!sett__use_tensor(c.b, site, c.func, t))
         return;
     const sett_val *v = scalar_of(&c, t, a);
@@ -141,7 +141,7 @@ bool sett__check_copy(const sett__ctx *c, const sett_tensor *src, const sett_ten
 
 void sett_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred)
 {
-    const sett__ctx c = {src ? src->head.b : dst ? dst->head.b : NULL, site, "sett_copy"};
+    const sett__ctx c = {SETT__HOME_OR(src, sett__home(dst)), site, "sett_copy"};
     if (!sett__use_tensor(c.b, site, c.func, src) || !sett__use_tensor(c.b, site, c.func, dst) ||
         !use_pred(&c, pred) || !sett__check_copy(&c, src, dst))
         return;
@@ -218,7 +218,7 @@ sett_val *sett_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
 
 sett_arg sett_coord_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_coord_at"};
+    const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(coord)), site, "sett_coord_at"};
     const sett_arg poison = {.kind = SETT_POISON, .u = {.poisoned = c.b}};
     sett_arg at;
     if (!sett__use_tensor(c.b, site, c.func, t))
@@ -242,7 +242,7 @@ void sett__set(const sett__ctx *c, const sett_tensor *t, sett_arg val, sett_arg 
 
 void sett_set_at(sett_site site, const sett_tensor *t, sett_arg val, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : either(val, coord), site, "sett_set"};
+    const sett__ctx c = {SETT__HOME_OR(t, either(val, coord)), site, "sett_set"};
     if (!sett__use_tensor(c.b, site, c.func, t))
         return;
     SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, , SETT_E_SPACE,
@@ -336,7 +336,7 @@ static sett_val *atomic(const sett__ctx *c, const sett_tensor *t, const sett_ato
 
 sett_val *sett_atomic_at(sett_site site, const sett_tensor *t, sett_binary_op op, sett_arg val, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : either(val, coord), site, "sett_atomic"};
+    const sett__ctx c = {SETT__HOME_OR(t, either(val, coord)), site, "sett_atomic"};
     const sett_atomic_how how = {.op = (sett_atomic_op)op};
     if (!sett__use_tensor(c.b, site, c.func, t))
         return bad_val(t);
@@ -347,7 +347,7 @@ sett_val *sett_atomic_at(sett_site site, const sett_tensor *t, sett_binary_op op
 
 sett_val *sett_atomic_how_at(sett_site site, const char *func, const sett_tensor *t, sett_atomic_how how, sett_arg val, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : either(val, coord), site, func};
+    const sett__ctx c = {SETT__HOME_OR(t, either(val, coord)), site, func};
     if (!sett__use_tensor(c.b, site, c.func, t))
         return bad_val(t);
     SETT__FAIL_IF(c.b, site, func, how.op == SETT_ATOMIC_CAS, bad_val(t), SETT_E_ARGUMENT, "sett_atomic_cas takes what is compared");
@@ -356,7 +356,7 @@ sett_val *sett_atomic_how_at(sett_site site, const char *func, const sett_tensor
 
 sett_val *sett_atomic_cas_at(sett_site site, const sett_tensor *t, sett_arg was, sett_arg val, sett_sem sem, sett_scope scope, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : either(val, coord), site, "sett_atomic_cas"};
+    const sett__ctx c = {SETT__HOME_OR(t, either(val, coord)), site, "sett_atomic_cas"};
     const sett_atomic_how how = {SETT_ATOMIC_CAS, sem, scope, NULL};
     return sett__use_tensor(c.b, site, c.func, t) ? atomic(&c, t, &how, val, &was, coord) : bad_val(t);
 }

@@ -94,9 +94,9 @@ static sett_layout *open_tiles(const sett__ctx *c, const sett_layout *l, bool ti
 sett_layout *sett__tiled(sett_site site, const char *name, const sett_layout *l, sett_arg tiler, sett__tile_fn *f,
     sett__tile_form form)
 {
-    if (!sett__use_layout(l ? NULL : sett__build_of(tiler), site, name, l))
+    if (!sett__use_layout(SETT__HOME_OR(l, sett__build_of(tiler)), site, name, l))
         return (sett_layout *)(uintptr_t)l;
-    sett__ctx ctx = {l->head.b, site, name}, *c = &ctx;
+    sett__ctx ctx = {sett__home(l), site, name}, *c = &ctx;
     if (!sett__use_arg(c->b, site, name, tiler))
         return sett__poison_layout(c->b);
     sett_layout *r = f(c, l, tiler);

@@ -121,8 +121,9 @@ static sett_quot_rem divide(const sett__ctx *c, sett_val *x, const sett_fast_div
 
 sett_quot_rem sett_divmod_at(sett_site site, sett_arg x, sett_fast_divmod d)
 {
-    sett_build *b = d.build ? d.build : sett__build_of(x);
+    sett_build *b = d.build ? sett__home(d.build) : sett__build_of(x);
     sett__ctx c = {b, site, "sett_divmod"};
+    SETT__FAIL_IF(b, site, c.func, d.build && b != d.build, bad(b), SETT_E_STALE, "the divisor belongs to a build that has ended");
     bool fixed = d.divisor.kind == SETT_INT;
     if (x.kind == SETT_INT && fixed && d.divisor.u.i > 0 && x.u.i >= 0)
         return (sett_quot_rem){sett_arg_i(x.u.i / d.divisor.u.i), sett_arg_i(x.u.i % d.divisor.u.i)};

@@ -429,6 +429,7 @@ sett_val *sett__arg_val(sett_build *b, sett_site site, sett_arg leaf)
             return v;
         return sett__to(b, site, v, SETT_I32);
     }
-    sett__fail(b, site, site.func, SETT_E_ARGUMENT, "an integer or a scalar value is needed here");
+    if (sett__use_arg(b, site, site.func, leaf))
+        sett__fail(b, site, site.func, SETT_E_ARGUMENT, "an integer or a scalar value is needed here");
     return &b->poison->val;
 }

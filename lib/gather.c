@@ -77,7 +77,7 @@ sett_val *sett_gather_at(sett_site site, const sett_gather_args *given)
     chosen g = {.c = {NULL, site, "sett_gather"}};
     if (!sett__take_args(&g.c, &a, sizeof a, given))
         return NULL;
-    sett_build *b = g.c.b = a.src ? a.src->head.b : a.idx ? a.idx->head.b : NULL;
+    sett_build *b = g.c.b = SETT__HOME_OR(a.src, sett__home(a.idx));
     g.t = a.src, g.idx = a.idx, g.pred = a.pred, g.fill = a.fill;
     if (!check(&g))
         return b ? &b->poison->val : NULL;
@@ -98,7 +98,7 @@ void sett_scatter_at(sett_site site, const sett_tensor *t, const sett_scatter_ar
     chosen g = {.c = {NULL, site, "sett_scatter"}, .t = t};
     if (!sett__take_args(&g.c, &a, sizeof a, given))
         return;
-    sett_build *b = g.c.b = t ? t->head.b : a.idx ? a.idx->head.b : NULL;
+    sett_build *b = g.c.b = SETT__HOME_OR(t, sett__home(a.idx));
     g.idx = a.idx, g.pred = a.pred;
     if (!sett__use_tensor(b, site, g.c.func, t) || !sett__use_arg(b, site, g.c.func, a.val))
         return;

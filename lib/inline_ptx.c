@@ -193,7 +193,7 @@ static sett_val *address(const sett__ctx *c, const sett_tensor *t, sett_arg coor
 
 sett_val *sett_address_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_address"};
+    const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(coord)), site, "sett_address"};
     sett_val *v = address(&c, t, coord);
     if (c.b && !c.b->error.status)
         c.b->sig.param[t->param].access |= SETT__ACCESS_READ | SETT__ACCESS_WRITE;
@@ -202,7 +202,7 @@ sett_val *sett_address_at(sett_site site, const sett_tensor *t, sett_arg coord)
 
 void sett_prefetch_at(sett_site site, const sett_tensor *t, sett_prefetch_level level, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_prefetch"};
+    const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(coord)), site, "sett_prefetch"};
     SETT__FAIL_IF(c.b, site, c.func, c.b && level != SETT_PREFETCH_L1 && level != SETT_PREFETCH_L2, , SETT_E_ARGUMENT, "%d is not a level", (int)level);
     const sett_arg at = sett_arg_v(address(&c, t, coord));
     const sett_inline_ptx_args how = {.size = sizeof how, .text = level == SETT_PREFETCH_L1 ? "prefetch.global.L1 [$0];" : "prefetch.global.L2 [$0];",

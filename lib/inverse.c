@@ -190,7 +190,7 @@ static sett_layout *max_common(const sett__ctx *c, const sett_layout *a, const s
 #define ENTER(l, name) \
     if (!sett__use_layout(NULL, site, name, l)) \
         return (sett_layout *)(uintptr_t)(l); \
-    const sett__ctx ctx = {(l)->head.b, site, name}, *c = &ctx
+    const sett__ctx ctx = {sett__home(l), site, name}, *c = &ctx
 
 sett_layout *sett_right_inverse_at(sett_site site, const sett_layout *l)
 {
@@ -222,7 +222,7 @@ sett_arg sett_max_common_vector_at(sett_site site, const sett_layout *a, const s
     sett_arg size = {.kind = SETT_POISON};
     if (!sett__use_layout(NULL, site, "sett_max_common_vector", a))
         return size;
-    sett__ctx c = {a->head.b, site, "sett_max_common_vector"};
+    sett__ctx c = {sett__home(a), site, "sett_max_common_vector"};
     if (!sett__use_layout(c.b, site, c.func, b) || sett__layout_poison(max_common(&c, a, b, &size)))
         return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
     return size;

@@ -81,7 +81,7 @@ static sett_layout *unusable(const sett_layout *l)
 #define ENTER(l, name) \
     if (!sett__use_layout(NULL, site, name, l)) \
         return unusable(l); \
-    const sett__ctx ctx = {l->head.b, site, name}, *c = &ctx
+    const sett__ctx ctx = {sett__home(l), site, name}, *c = &ctx
 #define ENTER_ARG(l, name, arg) \
     if (!l) \
         sett__use_layout(sett__build_of(arg), site, name, NULL); \
@@ -384,7 +384,7 @@ sett_arg sett_size_layout(const sett_layout *l)
 {
     if (!usable(l, "sett_size"))
         return (sett_arg){.kind = SETT_POISON};
-    return sett__product(&(sett__ctx){l->head.b, nowhere, "sett_size"}, l->shape);
+    return sett__product(&(sett__ctx){sett__home(l), nowhere, "sett_size"}, l->shape);
 }
 
 static sett_arg last_offset(const sett__ctx *c, sett_arg s, sett_arg d)
@@ -417,19 +417,20 @@ sett_arg sett_cosize_layout(const sett_layout *l)
 {
     if (!usable(l, "sett_cosize"))
         return (sett_arg){.kind = SETT_POISON};
-    sett__ctx c = {l->head.b, nowhere, "sett_cosize"};
+    sett__ctx c = {sett__home(l), nowhere, "sett_cosize"};
     return sett__product(&c, plus_one(&c, last_offset(&c, l->shape, l->stride)));
 }
 
 sett_arg sett_shape_arg(sett_arg a)
 {
+    sett__arg_lives(nowhere, "sett_shape", a);
     return a;
 }
 
 sett_arg sett_stride_arg(sett_arg a)
 {
-    sett_build *b = sett__build_of(a);
-    sett__ctx c = {b, nowhere, "sett_stride"};
+    sett__ctx c = {sett__build_of(a), nowhere, "sett_stride"};
+    sett__use_arg(c.b, nowhere, c.func, a);
     return sett__bad(&c, SETT_E_ARGUMENT, "a tuple has no strides");
 }
 
@@ -456,7 +457,7 @@ sett_arg sett_stride_val(const sett_val *v)
 {
     if (!sett__use_val(NULL, nowhere, "sett_stride", v))
         return (sett_arg){.kind = SETT_POISON};
-    return sett__bad(&(sett__ctx){v->head.b, nowhere, "sett_stride"}, SETT_E_ARGUMENT, "a value has no strides");
+    return sett__bad(&(sett__ctx){sett__home(v), nowhere, "sett_stride"}, SETT_E_ARGUMENT, "a value has no strides");
 }
 
 sett_arg sett_size_val(const sett_val *v)
@@ -481,7 +482,7 @@ int sett_depth_val(const sett_val *v)
 
 int sett_rank_arg(sett_arg a)
 {
-    return a.kind == SETT_NODE ? a.rank : 1;
+    return sett__arg_lives(nowhere, "sett_rank", a) && a.kind == SETT_NODE ? a.rank : 1;
 }
 
 int sett_rank_layout(const sett_layout *l)
@@ -505,7 +506,7 @@ static int depth_below(sett_arg a, int level)
 
 int sett_depth_arg(sett_arg a)
 {
-    return depth_below(a, 0);
+    return sett__arg_lives(nowhere, "sett_depth", a) ? depth_below(a, 0) : 1;
 }
 
 int sett_depth_layout(const sett_layout *l)
@@ -574,9 +575,9 @@ sett_arg sett__layout_at(const sett__ctx *c, const sett_layout *l, sett_arg crd)
 
 sett_arg sett_crd2idx_at(sett_site site, const sett_layout *l, sett_arg crd)
 {
-    if (!sett__use_layout(l ? NULL : sett__build_of(crd), site, "sett_crd2idx", l))
+    if (!sett__use_layout(SETT__HOME_OR(l, sett__build_of(crd)), site, "sett_crd2idx", l))
         return (sett_arg){.kind = SETT_POISON};
-    sett__ctx c = {l->head.b, site, "sett_crd2idx"};
+    sett__ctx c = {sett__home(l), site, "sett_crd2idx"};
     if (!use(&c, crd))
         return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
     return sett__layout_at(&c, l, crd);

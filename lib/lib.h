@@ -9,6 +9,8 @@
 #ifndef SETT_LIB_H
 #define SETT_LIB_H
 #include "tape.h"
+#include <pthread.h>
+#include <stdatomic.h>
 
 typedef struct sett__ctx sett__ctx; /* below */
 
@@ -19,7 +21,7 @@ typedef struct sett__region {
     uint32_t serial;   /* values carry the serial of the region that they live in */
     sett_site site;
 } sett__region;
-typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR, SETT__K_STRUCT } sett__kind;
+typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR, SETT__K_STRUCT, SETT__K_REGION } sett__kind;
 /* Head of every object: sett__use() checks it before anything else is read. */
 typedef struct sett__head {
     sett_build *b;
@@ -72,8 +74,6 @@ typedef struct sett__by_value { /* sett_scalar_struct */
 struct sett_build {
     /* Memory, which sett__build_again keeps. */
     const sett__allocator *mem;
-    sett__arena arena;
-    char *reserve;    /* what sett__new gives out after memory ran out */
     /* the growing tape: ops in order of recording, linked in order of execution */
     sett__op *op;
     uint32_t *next, *arg, *index;
@@ -85,7 +85,12 @@ struct sett_build {
     uint32_t *string_tab;    /* and for strings */
     uint32_t cap_op, cap_next, cap_arg, cap_index, cap_site, cap_string, cap_val_of, cap_cse, cap_site_tab, cap_string_tab;
     /* The rest begins as zeros. */
+    sett__arena arena; /* the build itself lies in it, first */
+    char *reserve;     /* what sett__new gives out after memory ran out */
     uint64_t stamp;
+    bool open;         /* sett__space_open */
+    pthread_t thread;
+    sett_build *older, *newer;
     sett_error error; /* the first one; OK until then */
     int suppressed;
     bool in_kernel;   /* false: a build for host-side algebra only, nothing may be recorded that has an effect */
@@ -126,13 +131,50 @@ typedef struct sett__loop_name {
     uint32_t op;
 } sett__loop_name;
 const char *sett__loop_variable(const sett_build *, uint32_t op); /* "?": not known */
+/* ---- space.c: the addresses of builds and their objects, each given out once ---------------------------- */
+#define SETT__GRAIN_SHIFT 12
+typedef struct sett__address_space {
+    pthread_mutex_t lock;
+    uintptr_t base;
+    size_t size;                  /* bytes; 0: not reserved, or it could not be */
+    _Atomic(sett_build *) *owner; /* of each grain; NULL: of nobody, or of a build that has ended */
+    uint32_t *used;               /* grains in use of each segment */
+    size_t at;                    /* the next grain */
+    uint32_t spare[32], n_spare;  /* segments that nobody uses, whose memory serves the next ones */
+    sett_build **open;            /* builds, the newest first */
+    void *mapped;
+} sett__address_space;
+extern sett__address_space sett__addresses;      /* the process's */
+sett__address_space *sett__space_get(void);      /* the same, reserved by the first call */
+bool sett__space_reserve(sett__address_space *, size_t size); /* false: so many addresses are not to be had */
+void sett__space_release(sett__address_space *);
+/* Memory of whole grains at addresses that nobody had since the space was last begun anew. NULL: no memory.
+ * owner NULL: the address is the owner. give: of `bytes`, the first `used` were. */
+void *sett__space_take(sett__address_space *, size_t bytes, sett_build *owner);
+void sett__space_give(sett__address_space *, void *, size_t bytes, size_t used);
+void sett__space_open(sett__address_space *, sett_build *);
+void sett__space_shut(sett__address_space *, sett_build *);
+sett_build *sett__space_newest(sett__address_space *); /* the build that this thread opened last, and did not shut; NULL: none */
+static inline bool sett__in_space(const void *p)
+{
+    return (uintptr_t)p - sett__addresses.base < sett__addresses.size;
+}
+/* The build that an object, or a build, is of; NULL: of one that has ended. Looks at no more than the address. */
+static inline sett_build *sett__owner(const void *p)
+{
+    size_t at = (uintptr_t)p - sett__addresses.base;
+    return at < sett__addresses.size
+               ? atomic_load_explicit(&sett__addresses.owner[at >> SETT__GRAIN_SHIFT], memory_order_relaxed)
+               : NULL;
+}
 
 /* ---- build.c: a build and its objects ----------------------------------------------------------- */
 /* mem NULL: malloc. in_kernel: a body is about to record. NULL when out of memory. sett_build_end frees it. */
 sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel);
-/* Ends a build, and begins another one in its memory, which recording then need not fault in again. False: it holds
- * more than SETT__KEPT bytes, or memory ran out; it is to be ended then. */
-bool sett__build_again(sett_build *);
+/* Ends a build, and begins another one with its arrays, which recording then need not fault in again. Its objects are
+ * gone, and so are their addresses. The new one is not open. NULL: it held more than SETT__KEPT bytes, or memory ran out. */
+sett_build *sett__build_again(sett_build *);
+void sett__build_open(sett_build *); /* this thread records in it: what sett__build_new gives is */
 #define SETT__KEPT ((size_t)64 << 20) /* as much as glibc's malloc keeps */
 /* First error wins. site may have file NULL (no caller known). The message gets
  * "file:line: func: " in front. Returns the build's poison. */
@@ -161,10 +203,7 @@ bool sett__visible(const sett_val *);                  /* is the region that it 
 /* Most are: an object of b's, and a value that may be used here. Of others sett__use_val and its like say why not. */
 static inline bool sett__fine(const sett_build *b, const sett__head *x, sett__kind kind)
 {
-    const sett__arena *a = &b->arena;
-    bool held = (uintptr_t)x - (uintptr_t)a->head < (uintptr_t)a->end - (uintptr_t)a->head ||
-                (uintptr_t)x - a->found < a->found_size || sett__arena_holds(a, x);
-    return held && x->stamp == b->stamp && x->kind == kind && !x->poison && !b->error.status && !b->ended;
+    return sett__owner(x) == b && x->stamp == b->stamp && x->kind == kind && !x->poison && !b->error.status && !b->ended;
 }
 static inline bool sett__fine_val(const sett_build *b, const sett_val *v)
 {
@@ -179,12 +218,35 @@ enum { SETT__FROM_TUPLE = UINT16_MAX, SETT__FROM_TOO_LARGE = 1, SETT__FROM_CEIL_
 bool sett__use_arg(sett_build *, sett_site, const char *func, sett_arg); /* every leaf of it */
 /* A struct of arguments that begins with its size, which an older caller's may be shorter than ours. False: NULL or no size. */
 bool sett__take_args(const sett__ctx *, void *to, size_t size, const void *from);
-/* The build of an argument: the first object below it; NULL if it is all static. */
+/* The build of an object. Of one whose build has ended, the build that this thread opened last, which is to fail for it.
+ * NULL: there is none, or the object is NULL. */
+sett_build *sett__failing(const void *object) __attribute__((cold));
+static inline sett_build *sett__home(const void *object)
+{
+    sett_build *b = sett__owner(object);
+    return b ? b : sett__failing(object);
+}
+/* The same of the first of two that is of a build that has not ended. */
+#define SETT__HOME_OR(object, other) (sett__owner(object) ? sett__owner(object) : sett__first_home(other, object))
+static inline sett_build *sett__first_home(sett_build *b, const void *object)
+{
+    return b ? b : sett__failing(object);
+}
+static inline sett_val *sett__poison_val_of(const void *object)
+{
+    sett_build *b = sett__home(object);
+    return b ? &b->poison->val : NULL;
+}
+/* The same of an argument: of the first object below it; NULL if it is all static. */
 sett_build *sett__build_below(sett_arg);
 static inline sett_build *sett__build_of(sett_arg a)
 {
-    return a.kind == SETT_VALUE && a.u.v ? a.u.v->head.b : sett__build_below(a);
+    return a.kind == SETT_VALUE && a.u.v ? sett__home(a.u.v) : sett__build_below(a);
 }
+/* Of calls that look at an object, whether or not its build has failed. False: it is NULL, or its build has ended, which
+ * fails the build that this thread opened last. Of an argument: all of it. */
+bool sett__lives(const char *func, const void *object, sett__kind kind);
+bool sett__arg_lives(sett_site, const char *func, sett_arg);
 uint32_t sett__intern(sett_build *, const char *); /* index in string */
 uint32_t sett__site(sett_build *, sett_site);
 /* ---- emit.c: recording one op ------------------------------------------------------------------- */

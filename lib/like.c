@@ -78,7 +78,7 @@ sett_arg sett_get_flat_coord_at(sett_site site, const sett_layout *l, sett_arg i
 {
     if (!sett__use_layout(NULL, site, "sett_get_flat_coord", l))
         return (sett_arg){.kind = SETT_POISON};
-    sett__ctx ctx = {l->head.b, site, "sett_get_flat_coord"}, *c = &ctx;
+    sett__ctx ctx = {sett__home(l), site, "sett_get_flat_coord"}, *c = &ctx;
     if (!sett__use_arg(c->b, site, c->func, idx))
         return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c->b}};
     int n = sett__arity(l->shape);
@@ -102,7 +102,7 @@ sett_layout *sett_make_layout_like_at(sett_site site, const sett_layout *l)
 {
     if (!sett__use_layout(NULL, site, "sett_make_layout_like", l))
         return (sett_layout *)(uintptr_t)l;
-    return sett__like(&(sett__ctx){l->head.b, site, "sett_make_layout_like"}, l);
+    return sett__like(&(sett__ctx){sett__home(l), site, "sett_make_layout_like"}, l);
 }
 
 /* The run of elements that follow each other from stride 1 on, cut so that every other stride is a
@@ -112,7 +112,7 @@ sett_arg sett_max_alignment_at(sett_site site, const sett_layout *l)
     sett__mode_list m;
     if (!sett__use_layout(NULL, site, "sett_max_alignment", l))
         return (sett_arg){.kind = SETT_POISON};
-    sett__ctx ctx = {l->head.b, site, "sett_max_alignment"}, *c = &ctx;
+    sett__ctx ctx = {sett__home(l), site, "sett_max_alignment"}, *c = &ctx;
     sett_layout *f = sett__filter(c, l);
     int64_t run = 1;
     sett__coalesced(c, &m, f->shape, f->stride, false);

@@ -44,10 +44,10 @@ static bool loop_bounds(const sett__ctx *c, const sett_arg in[3], const sett_val
     *dtype = SETT_I32;
     for (int i = 0; i < 3; i++) {
         bool number = in[i].kind == SETT_INT;
-        SETT__FAIL_IF(b, c->site, c->func, !number && in[i].kind != SETT_VALUE && in[i].kind != SETT_POISON, false,
-            SETT_E_ARGUMENT, "%s must be an integer, not %s", names[i], sett__arg_text(b, in[i]));
         if (!sett__use_arg(b, c->site, c->func, in[i]))
             return false;
+        SETT__FAIL_IF(b, c->site, c->func, !number && in[i].kind != SETT_VALUE && in[i].kind != SETT_POISON, false,
+            SETT_E_ARGUMENT, "%s must be an integer, not %s", names[i], sett__arg_text(b, in[i]));
         out[i] = number ? sett__arg_val(b, c->site, in[i]) : sett__need_scalar(c, in[i].u.v, names[i], false);
         if (!out[i] || b->error.status)
             return false;
@@ -162,7 +162,7 @@ sett_val *sett_region_next(sett_region *r)
     struct sett__copies *u = r ? r->copies : NULL;
     if (!r)
         return NULL;
-    if (!u || r->b->error.status || ++u->copy >= u->n) {
+    if ((r->b && !sett__lives("sett_region_next", r->b, SETT__K_REGION)) || !u || r->b->error.status || ++u->copy >= u->n) {
         r->done = true;
         return NULL;
     }
@@ -226,7 +226,7 @@ void sett_while_test(sett_site site, sett_region *r, sett_val *cond)
 {
     sett_build *b = r ? r->b : NULL;
     sett__ctx c = {b, site, "sett_while"};
-    if (!b || b->error.status)
+    if (!sett__lives(c.func, b, SETT__K_REGION) || b->error.status)
         return;
     bool here = b->depth && b->region[b->depth - 1].serial == r->serial && b->op[b->region[b->depth - 1].op].code == SETT__LOOP;
     SETT__FAIL_IF(b, site, c.func, !here, , SETT_E_REGION, "the condition is not computed in its own loop");

@@ -127,7 +127,7 @@ static bool takes(const char *types, sett_dtype d)
 
 sett_val *sett_unary_at(sett_site site, const char *func, sett_unary_op op, sett_val *x)
 {
-    sett_build *b = x ? x->head.b : NULL;
+    sett_build *b = sett__home(x);
     if (!sett__use_val(NULL, site, func, x))
         return poison_of(b);
     SETT__FAIL_IF(b, site, func, op < SETT_NEG || op >= (int)SETT__COUNT(unary_info), poison_of(b), SETT_E_ARGUMENT, "%d is not an operation", (int)op);
@@ -158,7 +158,7 @@ sett_val *sett_unary_at(sett_site site, const char *func, sett_unary_op op, sett
 
 void sett_sincos_at(sett_site site, const char *func, sett_val *x, bool approx, sett_val **s, sett_val **c)
 {
-    sett_build *b = x ? x->head.b : NULL;
+    sett_build *b = sett__home(x);
     SETT__FAIL_IF(b, site, func, b && (!s || !c), , SETT_E_ARGUMENT, "there is no place for %s", s ? "the cosine" : "the sine");
     sett_val *sine = sett_unary_at(site, func, approx ? SETT_SIN_APPROX : SETT_SIN, x);
     sett_val *cosine = sett_unary_at(site, func, approx ? SETT_COS_APPROX : SETT_COS, x);

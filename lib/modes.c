@@ -5,7 +5,7 @@
 #define ENTER(l, name) \
     if (!sett__use_layout(NULL, site, name, l)) \
         return (sett_layout *)(uintptr_t)(l); \
-    const sett__ctx ctx = {(l)->head.b, site, name}, *c = &ctx
+    const sett__ctx ctx = {sett__home(l), site, name}, *c = &ctx
 #define ENTER_ARG(l, name, arg) \
     if (!(l)) \
         sett__use_layout(sett__build_of(arg), site, name, NULL); \
@@ -40,7 +40,7 @@ sett_arg sett_get_arg_at(sett_site site, sett_arg a, sett_arg path)
     sett__ctx c = {sett__build_of(a), site, "sett_get"};
     if (a.kind == SETT_POISON)
         return a;
-    if (!sett__well_formed(a) || !sett__well_formed(path))
+    if (!sett__arg_lives(site, c.func, a) || !sett__arg_lives(site, c.func, path) || !sett__well_formed(a) || !sett__well_formed(path))
         return (sett_arg){.kind = SETT_POISON, .reserved = SETT__FROM_TUPLE};
     return walk_down(&c, a, path);
 }
@@ -64,7 +64,7 @@ sett_arg sett_leading_dim_at(sett_site site, const sett_layout *l)
 {
     if (!sett__use_layout(NULL, site, "sett_leading_dim", l))
         return poison(NULL);
-    sett__ctx c = {l->head.b, site, "sett_leading_dim"};
+    sett__ctx c = {sett__home(l), site, "sett_leading_dim"};
     sett_arg *extents = sett__kids(&c, sett__leaves(l->shape));
     const sett_arg *next = extents;
     sett__flat(l->shape, extents);
@@ -118,7 +118,7 @@ sett_layout_offset sett_slice_and_offset_at(sett_site site, const sett_layout *l
         sett__use_layout(sett__build_of(crd), site, "sett_slice_and_offset", NULL);
     if (!sett__use_layout(NULL, site, "sett_slice_and_offset", l))
         return r;
-    sett__ctx c = {l->head.b, site, "sett_slice_and_offset"};
+    sett__ctx c = {sett__home(l), site, "sett_slice_and_offset"};
     r = (sett_layout_offset){sett__poison_layout(c.b), poison(c.b)};
     if (!sett__use_arg(c.b, site, c.func, crd))
         return r;
@@ -311,8 +311,8 @@ static sett_arg image_mask(const sett__ctx *c, const sett_layout *l, sett_arg cr
 
 sett_arg sett_make_layout_image_mask_at(sett_site site, const sett_layout *l, sett_arg crd, int mode)
 {
-    if (!sett__use_layout(l ? NULL : sett__build_of(crd), site, "sett_make_layout_image_mask", l))
+    if (!sett__use_layout(SETT__HOME_OR(l, sett__build_of(crd)), site, "sett_make_layout_image_mask", l))
         return poison(NULL);
-    sett__ctx c = {l->head.b, site, "sett_make_layout_image_mask"};
+    sett__ctx c = {sett__home(l), site, "sett_make_layout_image_mask"};
     return sett__use_arg(c.b, site, c.func, crd) ? image_mask(&c, l, crd, mode) : poison(c.b);
 }

@@ -247,7 +247,7 @@ static sett_val *lazy(sett_build *b, sett_arg shape, struct sett__pred *p)
 
 static sett_val *compared(sett_site site, const char *func, const sett_tensor *crd, sett_arg limit, bool least)
 {
-    const sett__ctx c = {crd ? crd->head.b : sett__build_of(limit), site, func};
+    const sett__ctx c = {SETT__HOME_OR(crd, sett__build_of(limit)), site, func};
     sett__axes m;
     if (!sett__use_tensor(c.b, site, c.func, crd) || !sett__use_arg(c.b, site, c.func, limit))
         return c.b ? &c.b->poison->val : NULL;

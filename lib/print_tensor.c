@@ -307,7 +307,7 @@ static const sett_tensor *take(const sett__ctx *c, sett_arg a)
 
 static sett_build *build_of(sett_arg a)
 {
-    return a.kind == SETT_TENSOR ? a.u.t ? a.u.t->head.b : NULL : sett__build_of(a);
+    return a.kind == SETT_TENSOR ? sett__home(a.u.t) : sett__build_of(a);
 }
 
 void sett_print_tensor_at(sett_site site, const sett_print_tensor_args *given)

@@ -159,9 +159,9 @@ static bool fills_tile(
 sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const sett_layout *val)
 {
     sett_tv poison = {{.kind = SETT_POISON}, (sett_layout *)(uintptr_t)thr};
-    if (!sett__use_layout(thr ? NULL : sett__build_of(sett_arg_l(val)), site, "sett_make_layout_tv", thr))
+    if (!sett__use_layout(SETT__HOME_OR(thr, sett__build_of(sett_arg_l(val))), site, "sett_make_layout_tv", thr))
         return poison;
-    sett__ctx ctx = {thr->head.b, site, "sett_make_layout_tv"}, *c = &ctx;
+    sett__ctx ctx = {sett__home(thr), site, "sett_make_layout_tv"}, *c = &ctx;
     poison = (sett_tv){{.kind = SETT_POISON, .u = {.poisoned = c->b}}, sett__poison_layout(c->b)};
     if (!sett__use_layout(c->b, site, c->func, val))
         return poison;
@@ -194,9 +194,9 @@ PRODUCT(flat_product, FLAT)
 static sett_layout *side_by_side(
     sett_site site, const char *name, const sett_layout *block, const sett_layout *tiler, bool blocked)
 {
-    if (!sett__use_layout(block ? NULL : sett__build_of(sett_arg_l(tiler)), site, name, block))
+    if (!sett__use_layout(SETT__HOME_OR(block, sett__build_of(sett_arg_l(tiler))), site, name, block))
         return (sett_layout *)(uintptr_t)block;
-    sett__ctx c = {block->head.b, site, name};
+    sett__ctx c = {sett__home(block), site, name};
     return sett__use_layout(c.b, site, name, tiler) ? raked(&c, block, tiler, blocked) : sett__poison_layout(c.b);
 }
 
@@ -214,7 +214,7 @@ sett_layout *sett_tile_to_shape_at(sett_site site, const sett_layout *block, set
 {
     if (!sett__use_layout(NULL, site, "sett_tile_to_shape", block))
         return (sett_layout *)(uintptr_t)block;
-    sett__ctx c = {block->head.b, site, "sett_tile_to_shape"};
+    sett__ctx c = {sett__home(block), site, "sett_tile_to_shape"};
     if (!sett__use_arg(c.b, site, c.func, shape) || !sett__use_arg(c.b, site, c.func, order) ||
         !sett__check_shape(&c, shape))
         return sett__poison_layout(c.b);

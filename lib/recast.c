@@ -101,7 +101,7 @@ sett_layout *sett_recast_layout_at(sett_site site, int new_bits, int old_bits, c
 {
     if (!sett__use_layout(NULL, site, "sett_recast_layout", l))
         return (sett_layout *)(uintptr_t)l;
-    sett__ctx ctx = {l->head.b, site, "sett_recast_layout"}, *c = &ctx;
+    sett__ctx ctx = {sett__home(l), site, "sett_recast_layout"}, *c = &ctx;
     if (new_bits < 1 || old_bits < 1) {
         sett__bad(c, SETT_E_ARGUMENT, "invalid: widths %d and %d must be positive", new_bits, old_bits);
         return sett__poison_layout(c->b);

@@ -183,7 +183,7 @@ bool sett__broadcast(const sett__ctx *c, sett_val **v, int n)
 
 static sett_val *use(sett__ctx *c, const sett_val *x)
 {
-    c->b = x ? x->head.b : NULL;
+    c->b = sett__home(x);
     if (!sett__use_val(NULL, c->site, c->func, x))
         return NULL;
     x = sett__materialise(c->site, x);
@@ -233,7 +233,7 @@ sett_val *sett_full_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg
 
 sett_val *sett_full_like_at(sett_site site, const char *func, const sett_val *x, sett_arg number)
 {
-    sett__ctx c = {x ? x->head.b : NULL, site, func};
+    sett__ctx c = {sett__home(x), site, func};
     if (!sett__use_val(NULL, site, func, x)) /* a lazy predicate has a shape, and need not be recorded */
         return poison_of(c.b);
     return full(&c, (sett_dtype)x->dtype, x->shape, x->scalar, number);

@@ -30,7 +30,7 @@ int sett_val_str(const sett_val *v, char *buf, size_t size)
     sett__sink s = {.buf = buf, .cap = size};
     if (size)
         *buf = 0;
-    if (!v || v->head.poison) {
+    if (!sett__lives("sett_val_str", v, SETT__K_VAL) || v->head.poison) {
         sett__put(&s, "?");
     } else if (v->scalar) {
         put_number(&s, v);

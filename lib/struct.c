@@ -119,12 +119,12 @@ sett_struct *sett_make_struct_at(sett_site site, sett_build *b, const char *name
 /* ---- asking ------------------------------------------------------------------------------ */
 int64_t sett_struct_size(const sett_struct *s)
 {
-    return poison(s) ? 0 : s->size;
+    return !sett__lives("sett_struct_size", s, SETT__K_STRUCT) || poison(s) ? 0 : s->size;
 }
 
 int sett_struct_align(const sett_struct *s)
 {
-    return poison(s) ? 0 : s->align;
+    return !sett__lives("sett_struct_align", s, SETT__K_STRUCT) || poison(s) ? 0 : s->align;
 }
 
 /* The field that the path begins with; *path moves behind it, and its dot. */
@@ -142,7 +142,7 @@ static int find(const sett_struct *s, const char **path)
 int64_t sett_struct_offset(const sett_struct *s, const char *path)
 {
     int64_t at = 0;
-    if (poison(s) || !path || !*path)
+    if (!sett__lives("sett_struct_offset", s, SETT__K_STRUCT) || poison(s) || !path || !*path)
         return -1;
     do {
         int i = s ? find(s, &path) : -1;
@@ -170,7 +170,7 @@ static void put_struct(sett__sink *out, const sett_struct *s)
 int sett_struct_str(const sett_struct *s, char *buf, size_t size)
 {
     sett__sink out = {.buf = buf, .cap = size};
-    if (poison(s))
+    if (!sett__lives("sett_struct_str", s, SETT__K_STRUCT) || poison(s))
         sett__put(&out, "struct<?>");
     else
         put_struct(&out, s);
@@ -329,14 +329,14 @@ static sett_tensor *field_of(const sett__ctx *c, const sett_tensor *t, const set
 
 sett_tensor *sett_field_tensor_at(sett_site site, const sett_tensor *t, const sett_struct *s, const char *path)
 {
-    const sett__ctx c = {t ? t->head.b : s ? s->head.b : NULL, site, "sett_field_tensor"};
+    const sett__ctx c = {SETT__HOME_OR(t, sett__home(s)), site, "sett_field_tensor"};
     bool is_struct;
     return c.b ? field_of(&c, t, s, path, &is_struct) : NULL;
 }
 
 sett_val *sett_field_at(sett_site site, const sett_tensor *t, const sett_struct *s, const char *path)
 {
-    const sett__ctx c = {t ? t->head.b : s ? s->head.b : NULL, site, "sett_field"};
+    const sett__ctx c = {SETT__HOME_OR(t, sett__home(s)), site, "sett_field"};
     bool is_struct = false;
     if (!c.b)
         return NULL;

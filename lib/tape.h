@@ -42,19 +42,17 @@ typedef struct sett__allocator {
 } sett__allocator;
 typedef struct sett__arena {
     const sett__allocator *mem; /* NULL: malloc and free */
-    struct sett__chunk *head, *kept; /* in use, the newest first; of a reset, to be used again */
+    struct sett__address_space *space;  /* what lies in it has addresses of its own (space.c); NULL: it need not */
+    sett_build *owner;          /* whose those are; NULL: of the build that begins the first chunk */
+    struct sett__chunk *head;   /* the newest first */
     char *at, *end;
-    uintptr_t found;      /* the chunk that sett__arena_holds found last, and its bytes; 0: none */
-    size_t found_size;
     size_t used; /* bytes of all chunks */
 } sett__arena;
 void *sett__arena_alloc(sett__arena *, size_t bytes); /* 16-byte aligned, zeroed; NULL when out of memory */
 void *sett__arena_room(sett__arena *, size_t bytes);  /* the same, whatever it holds */
 char *sett__arena_str(sett__arena *, const char *);
-bool sett__arena_holds(const sett__arena *, const void *); /* is it in use, of this one? Looks at the address alone */
 void sett__arena_free(sett__arena *);
 void *sett__huge_pages(void *p, size_t bytes); /* p, where a large block lies in them if it can; NULL likewise */
-void sett__arena_reset(sett__arena *); /* all of it is free again, and kept */
 /* A growing array in malloc'ed memory: false when out of memory (old data stays). */
 bool sett__grow(const sett__allocator *, void **data, uint32_t *cap, uint32_t need, size_t item);
 void *sett__mem_alloc(const sett__allocator *, size_t);

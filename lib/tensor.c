@@ -9,7 +9,8 @@
 
 static sett_tensor *bad(const sett_tensor *t)
 {
-    return t ? &t->head.b->poison->tensor : NULL;
+    sett_build *b = sett__home(t);
+    return b ? &b->poison->tensor : NULL;
 }
 
 static sett_tensor *view(const sett_tensor *t, sett_layout *l, sett_arg offset)
@@ -270,7 +271,7 @@ bool sett__element_offset(const sett__ctx *c, const sett_tensor *t, sett_arg coo
 #define TENSOR_OP(op) \
     sett_tensor *sett_##op##_tensor_at(sett_site site, const sett_tensor *t, sett_arg rhs) \
     { \
-        if (!sett__use_tensor(t ? NULL : sett__build_of(rhs), site, "sett_" #op, t)) \
+        if (!sett__use_tensor(SETT__HOME_OR(t, sett__build_of(rhs)), site, "sett_" #op, t)) \
             return bad(t); \
         return view(t, sett_##op##_layout_at(site, t->layout, rhs), t->offset); \
     }
@@ -307,9 +308,9 @@ sett_tensor *sett__slice(const sett__ctx *c, const sett_tensor *t, sett_arg coor
 
 sett_tensor *sett_slice_tensor_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
-    if (!sett__use_tensor(t ? NULL : sett__build_of(coord), site, "sett_slice", t) || !sett__use_arg(t->head.b, site, "sett_slice", coord))
+    if (!sett__use_tensor(SETT__HOME_OR(t, sett__build_of(coord)), site, "sett_slice", t) || !sett__use_arg(t->head.b, site, "sett_slice", coord))
         return bad(t);
-    return sett__slice(&(sett__ctx){t->head.b, site, "sett_slice"}, t, coord);
+    return sett__slice(&(sett__ctx){sett__home(t), site, "sett_slice"}, t, coord);
 }
 
 /* (a, b, _, _...): tuple of n, the first taken from coord. */
@@ -344,7 +345,7 @@ static sett_tensor *tiles_of(const sett__ctx *c, const sett_tensor *t, sett_arg 
 
 sett_tensor *sett_local_tile_at(sett_site site, const sett_tensor *t, sett_arg tiler, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_local_tile"};
+    const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(coord)), site, "sett_local_tile"};
     if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_arg(c.b, site, c.func, tiler) ||
         !sett__use_arg(c.b, site, c.func, coord))
         return bad(t);
@@ -362,7 +363,7 @@ sett_tensor *sett_local_tile_at(sett_site site, const sett_tensor *t, sett_arg t
 
 sett_tensor *sett_local_tile_proj_at(sett_site site, const sett_tensor *t, sett_arg tiler, sett_arg coord, sett_arg proj)
 {
-    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_local_tile"};
+    const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(coord)), site, "sett_local_tile"};
     if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_arg(c.b, site, c.func, tiler) ||
         !sett__use_arg(c.b, site, c.func, coord) || !sett__use_arg(c.b, site, c.func, proj))
         return bad(t);
@@ -408,7 +409,7 @@ static bool check_threads(const sett__ctx *c, const sett_layout *threads, sett_a
 
 sett_tensor *sett_local_partition_at(sett_site site, const sett_tensor *t, const sett_layout *threads, sett_arg idx)
 {
-    const sett__ctx c = {t ? t->head.b : sett__build_of(sett_arg_l(threads)), site, "sett_local_partition"};
+    const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(sett_arg_l(threads))), site, "sett_local_partition"};
     if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_layout(c.b, site, c.func, threads) ||
         !sett__use_arg(c.b, site, c.func, idx) || !check_threads(&c, threads, idx))
         return bad(t);
@@ -432,7 +433,7 @@ sett_tensor *sett_local_partition_at(sett_site site, const sett_tensor *t, const
 
 sett_tensor *sett_domain_offset_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
-    const sett__ctx c = {t ? t->head.b : sett__build_of(coord), site, "sett_domain_offset"};
+    const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(coord)), site, "sett_domain_offset"};
     if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_arg(c.b, site, c.func, coord) ||
         !check_coord(&c, t, coord, t->layout->shape, false, false))
         return bad(t);
@@ -474,7 +475,7 @@ static const sett_tensor *widened(const sett__ctx *c, const sett_tensor *t)
 
 sett_tensor *sett_recast_tensor_at(sett_site site, const sett_tensor *t, sett_dtype dtype)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_recast_tensor"};
+    const sett__ctx c = {sett__home(t), site, "sett_recast_tensor"};
     if (!sett__use_tensor(NULL, site, c.func, t) || !sett__check_element(&c, dtype))
         return bad(t);
     SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, bad(t), SETT_E_SPACE, "%s has no memory to recast",

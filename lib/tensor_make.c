@@ -289,7 +289,7 @@ static sett_arg unflatten(sett_build *b, sett_arg shape, const int64_t **leaf)
 
 sett_tensor *sett_make_fragment_like_at(sett_site site, const sett_tensor *t, sett_dtype dtype)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_make_fragment_like"};
+    const sett__ctx c = {sett__home(t), site, "sett_make_fragment_like"};
     sett__axes m;
     if (!sett__use_tensor(NULL, site, c.func, t))
         return t ? &c.b->poison->tensor : NULL;
@@ -338,17 +338,17 @@ int sett_depth_tensor(const sett_tensor *t)
 
 sett_dtype sett_tensor_dtype(const sett_tensor *t)
 {
-    return t ? (sett_dtype)t->dtype : (sett_dtype)0;
+    return sett__lives("sett_tensor_dtype", t, SETT__K_TENSOR) ? (sett_dtype)t->dtype : (sett_dtype)0;
 }
 
 sett_space sett_tensor_space(const sett_tensor *t)
 {
-    return t ? (sett_space)t->space : SETT_GENERIC;
+    return sett__lives("sett_tensor_space", t, SETT__K_TENSOR) ? (sett_space)t->space : SETT_GENERIC;
 }
 
 sett_layout *sett_tensor_layout(const sett_tensor *t)
 {
-    return t ? t->layout : NULL;
+    return sett__lives("sett_tensor_layout", t, SETT__K_TENSOR) ? t->layout : NULL;
 }
 
 /* ---- text ---------------------------------------------------------------------------------------- */
@@ -391,7 +391,7 @@ SETT_PRINTF(2, 3) static void put(text *s, const char *format, ...)
 
 int sett_tensor_str(const sett_tensor *t, char *buf, size_t size)
 {
-    if (!t || t->head.poison)
+    if (!sett__lives("sett_tensor_str", t, SETT__K_TENSOR) || t->head.poison)
         return snprintf(buf, size, "tensor<?>");
     text s = {buf, size, 0};
     size_t left;

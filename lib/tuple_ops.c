@@ -491,7 +491,7 @@ sett_arg sett_elem_less_tuple_at(sett_site site, sett_arg a, sett_arg b)
 sett_arg sett_scaled_basis_at(sett_site site, sett_arg value, sett_arg modes)
 {
     sett__ctx c = {NULL, site, "sett_scaled_basis"};
-    if (!alone(&c, value))
+    if (!sett__arg_lives(site, c.func, modes) || !alone(&c, value))
         return value.kind == SETT_POISON ? value : poison(c.b);
     bool fits = is_integer(value) && modes.kind == SETT_NODE && modes.rank >= 1 && modes.rank <= 8;
     for (int i = 0; fits && i < modes.rank; i++) {
@@ -514,7 +514,7 @@ sett_arg sett_basis_value_at(sett_site site, sett_arg basis)
 sett_arg sett_basis_get_at(sett_site site, sett_arg basis, sett_arg x)
 {
     sett__ctx c = {NULL, site, "sett_basis_get"};
-    if (!alone(&c, x))
+    if (!sett__arg_lives(site, c.func, basis) || !alone(&c, x))
         return x.kind == SETT_POISON ? x : poison(c.b);
     for (uint32_t path = basis.path; path; path >>= 4) {
         int i = (int)(path & 15) - 1;

@@ -108,6 +108,8 @@ static bool take(const sett__ctx *c, sett_arg a, operand *o)
     if (a.kind == SETT_POISON)
         return sett__use_arg(c->b, c->site, c->func, a);
     bool number = a.kind == SETT_INT || a.kind == SETT_FLOAT;
+    if (!number && a.kind != SETT_VALUE && !sett__use_arg(c->b, c->site, c->func, a))
+        return false;
     SETT__FAIL_IF(c->b, c->site, c->func, (!number && a.kind != SETT_VALUE) || a.path, false, SETT_E_ARGUMENT,
         "an operand is %s, it must be a value or a number", sett__arg_text(c->b, a));
     if (number)
@@ -385,7 +387,7 @@ static bool where_type(const sett__ctx *c, const operand *x, const operand *y, s
 
 sett_val *sett_where_at(sett_site site, sett_val *cond, sett_arg x, sett_arg y)
 {
-    sett__ctx c = {cond ? cond->head.b : NULL, site, "sett_where"};
+    sett__ctx c = {sett__home(cond), site, "sett_where"};
     if (!c.b)
         c.b = sett__build_of(x) ? sett__build_of(x) : sett__build_of(y);
     operand o[3] = {{.v = use(&c, cond)}};
@@ -487,7 +489,7 @@ static bool only_constant(sett_dtype d)
 
 sett_val *sett_to_at(sett_site site, const sett_val *x, sett_dtype dtype)
 {
-    sett__ctx c = {x ? x->head.b : NULL, site, "sett_to"};
+    sett__ctx c = {sett__home(x), site, "sett_to"};
     if (!sett__use_val(c.b, site, c.func, x))
         return poison_of(c.b);
     sett_val *v = (sett_val *)(uintptr_t)sett__materialise(site, x);
@@ -501,7 +503,7 @@ sett_val *sett_to_at(sett_site site, const sett_val *x, sett_dtype dtype)
 
 sett_val *sett_assume_at(sett_site site, sett_val *x, int64_t div)
 {
-    sett__ctx c = {x ? x->head.b : NULL, site, "sett_assume"};
+    sett__ctx c = {sett__home(x), site, "sett_assume"};
     sett_val *v = use(&c, x);
     if (!v)
         return poison_of(c.b);
@@ -525,10 +527,10 @@ sett_val *sett__assumed(const sett_val *v, int64_t div)
 
 sett_dtype sett_val_dtype(const sett_val *v)
 {
-    return v ? (sett_dtype)v->dtype : (sett_dtype)0;
+    return sett__lives("sett_val_dtype", v, SETT__K_VAL) ? (sett_dtype)v->dtype : (sett_dtype)0;
 }
 
 sett_arg sett_val_shape(const sett_val *v)
 {
-    return v ? v->shape : (sett_arg){.kind = SETT_NODE};
+    return sett__lives("sett_val_shape", v, SETT__K_VAL) ? v->shape : (sett_arg){.kind = SETT_NODE};
 }

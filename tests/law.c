@@ -396,6 +396,24 @@ static sett_arg symbol(trial *t, int64_t v)
     return sett_arg_v(sett_sym_at(SETT_HERE, t->b, &a));
 }
 
+sett_arg law_copy(sett_build *b, sett_arg a)
+{
+    sett__ctx c = law_ctx(b);
+    if (a.kind == SETT_LAYOUT)
+        return sett_arg_l(law_copied(b, a.u.l));
+    if (a.kind != SETT_NODE)
+        return a;
+    sett_arg *kid = sett__kids(&c, a.rank);
+    for (int i = 0; i < a.rank; i++)
+        kid[i] = law_copy(b, a.u.kid[i]);
+    return sett_arg_n(a.rank, kid);
+}
+
+sett_layout *law_copied(sett_build *b, const sett_layout *l)
+{
+    return sett__layout(b, law_copy(b, l->shape), law_copy(b, l->stride));
+}
+
 sett_arg law_hide(trial *t, sett_arg a)
 {
     sett__ctx c = law_ctx(t->b);

@@ -76,6 +76,9 @@ flat flat_along(trial *, const flat *a, int most);
 /* Under a random profile. */
 sett_layout *law_layout(trial *, sett_build *, const flat *);
 /* The same with some leaves as symbols of that value, with true claims of what divides it. */
+/* The same in another build: static, and of plain layouts. */
+sett_arg law_copy(sett_build *, sett_arg);
+sett_layout *law_copied(sett_build *, const sett_layout *);
 sett_arg law_hide(trial *, sett_arg);
 sett_layout *law_hidden(trial *, const sett_layout *);
 sett_arg law_reveal(trial *, sett_arg); /* symbols as their values; claims and ranges are checked on the way */

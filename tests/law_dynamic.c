@@ -102,7 +102,7 @@ static bool comparable(const operation *op, const operands *o)
     sett_build *b = sett__build_new(NULL, false);
     sett__ctx c = law_ctx(b);
     int64_t next = 1;
-    sett_layout *twin = sett__layout(b, o->a->shape, unlike(&c, o->a->stride, &next));
+    sett_layout *twin = sett__layout(b, law_copy(b, o->a->shape), unlike(&c, o->a->stride, &next));
     bool even = law_divides_evenly(twin, op->divisor == 'b' ? sett_arg_l(o->b) : o->tiler);
     sett_build_end(b, NULL);
     return even;
@@ -138,7 +138,7 @@ bool law_both(trial *t, law_pair *p)
         return false;
     law_note_layout(t, "static", p->want);
     operands h = {.a = law_hidden(t, o.a), .b = law_hidden(t, o.b), .tiler = law_hide(t, o.tiler)};
-    h.c = sett__layout(t->b, law_hide(t, o.c->shape), o.c->stride);
+    h.c = sett__layout(t->b, law_hide(t, o.c->shape), law_copy(t->b, o.c->stride));
     law_note_layout(t, "dynamic A", h.a);
     law_note_layout(t, "dynamic B", h.b);
     law_note_layout(t, "dynamic C", h.c);
@@ -168,7 +168,7 @@ void law_dynamic_inverts(trial *t)
     sett_build *fixed = sett__build_new(NULL, true);
     flat f = flat_injective(t, 4, law_pick(t, 3));
     sett_layout *l = law_layout(t, fixed, &f), *r;
-    l = sett__layout(t->b, l->shape, law_hide(t, l->stride));
+    l = sett__layout(t->b, law_copy(t->b, l->shape), law_hide(t, l->stride));
     r = sett_right_inverse(l);
     law_note_layout(t, "L", l);
     sett_build_end(fixed, NULL);

@@ -40,8 +40,8 @@ bool law_divides_evenly(const sett_layout *a, sett_arg tiler)
         return even;
     }
     sett_build *b = sett__build_new(NULL, false);
-    sett_layout *x = sett__layout(b, a->shape, a->stride), *part;
-    part = tiler.kind == SETT_INT ? sett_make_layout(b, tiler) : sett__layout(b, tiler.u.l->shape, tiler.u.l->stride);
+    sett_layout *x = law_copied(b, a), *part;
+    part = tiler.kind == SETT_INT ? sett_make_layout(b, tiler) : law_copied(b, tiler.u.l);
     sett_layout *pair[2] = {part, sett_complement(part, sett_size(x))};
     sett__ctx c = law_ctx(b);
     sett_layout *both = sett__join(&c, 2, pair);

@@ -27,13 +27,19 @@ extern "C" {
  * be called again for another build; it must not keep what it makes. */
 typedef void (*sett_body)(sett_build *, const void *user);
 
-/* Layouts, tensors and values die with their build; nothing else frees them. One that is used in another build gives
- * SETT_E_STALE, also after its own has ended: a build knows its objects by their address, and does not look at others.
- * Calls that take objects alone, all of an ended build, have no build to ask: there they are as freed memory. */
+/* Layouts, tensors, values, structs and tuples die with their build; nothing else frees them. One that is used in another
+ * build gives SETT_E_STALE, in every call, also after its own build has ended. A tuple of numbers that a build made is one
+ * of its objects too.
+ * Which build fails: the one that the call is given, else that of the first operand whose build is open. Where all operands
+ * are of ended builds, the build that this thread began last and that is open, as a kernel's body has one; where there is
+ * none, the call gives NULL, poison or nothing.
+ * No address is given to two builds, so an old pointer is never taken for a new object. Builds lie in 16 GiB of addresses
+ * (less where RLIMIT_AS is low), which cost no memory. Once that much was recorded in one process, the addresses are used
+ * again, and what was kept from before is told apart no longer. */
 
 /* A build without a kernel, for layout algebra on the host. NULL when out of memory.
  * end frees all that was made in it; it returns the first error, and its text in *err. It is called once, by who began the
- * build: after it the pointer is as any freed one, and a second call cannot be told. A body that ends the build it was
+ * build: a second call gives SETT_E_STALE, and so does sett_build_status then. A body that ends the build it was
  * given gets SETT_E_ARGUMENT, and the compile fails. Given NULL for a build, calls give NULL, poison or nothing, which
  * fails the first build that it reaches. */
 SETT_API sett_build *sett_build_begin(void);
