@@ -173,10 +173,12 @@ sett_layout *sett_make_layout_at(sett_site site, sett_build *b, sett_arg shape, 
     sett__ctx c = {b, site, "sett_make_layout"};
     if (!b)
         return NULL;
+    if (!use(&c, shape))
+        return sett__poison_layout(b);
     bool layouts = shape.kind == SETT_NODE && shape.rank && shape.u.kid && shape.u.kid[0].kind == SETT_LAYOUT;
     if (layouts && stride.kind == SETT_SLICE)
-        return use(&c, shape) ? concatenated(&c, shape) : sett__poison_layout(b);
-    return use(&c, shape) && use(&c, stride) ? sett__make(&c, shape, stride) : sett__poison_layout(b);
+        return concatenated(&c, shape);
+    return use(&c, stride) ? sett__make(&c, shape, stride) : sett__poison_layout(b);
 }
 
 /* A leaf of an order, with all of the shape that stands below it. */

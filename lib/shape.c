@@ -386,8 +386,10 @@ sett_val *sett_element_at(sett_site site, const sett_val *x, sett_arg coord)
     if (!v)
         return poison_of(c.b);
     SETT__FAIL_IF(c.b, site, c.func, v->scalar, poison_of(c.b), SETT_E_RANK, "a scalar has no elements");
+    if (!sett__use_arg(c.b, site, c.func, coord))
+        return poison_of(c.b);
     if (has_value(coord))
-        return sett__use_arg(c.b, site, c.func, coord) ? sett__dynamic_element(&c, v, coord) : poison_of(c.b);
+        return sett__dynamic_element(&c, v, coord);
     if (!choose_all(&ch, v, coord))
         return poison_of(c.b);
     if (ch.modes && !ch.rest.n)

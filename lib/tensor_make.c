@@ -322,18 +322,18 @@ sett_tensor *sett_var_at(sett_site site, sett_build *b, sett_dtype dtype, sett_a
 #define TENSOR_GETTER(op) \
     sett_arg sett_##op##_tensor(const sett_tensor *t) \
     { \
-        return sett_##op##_layout(t ? t->layout : NULL); \
+        return sett_##op##_layout(sett__lives("sett_" #op, t, SETT__K_TENSOR) ? t->layout : NULL); \
     }
 SETT_GETTERS(TENSOR_GETTER)
 
 int sett_rank_tensor(const sett_tensor *t)
 {
-    return sett_rank_layout(t ? t->layout : NULL);
+    return sett_rank_layout(sett__lives("sett_rank", t, SETT__K_TENSOR) ? t->layout : NULL);
 }
 
 int sett_depth_tensor(const sett_tensor *t)
 {
-    return sett_depth_layout(t ? t->layout : NULL);
+    return sett_depth_layout(sett__lives("sett_depth", t, SETT__K_TENSOR) ? t->layout : NULL);
 }
 
 sett_dtype sett_tensor_dtype(const sett_tensor *t)
