@@ -213,7 +213,7 @@ sett_val *sett__get(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
 
 sett_val *sett_at_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
-    return sett__get(&(sett__ctx){t ? t->head.b : sett__build_of(coord), site, "sett_at"}, t, coord);
+    return sett__get(&(sett__ctx){SETT__HOME_OR(t, sett__build_of(coord)), site, "sett_at"}, t, coord);
 }
 
 sett_arg sett_coord_at_at(sett_site site, const sett_tensor *t, sett_arg coord)

@@ -113,6 +113,26 @@ bool sett__inline_read(const char *s, uint32_t n_operands, sett__inline *to, cha
     return read_places(to->text, to->n_result, n_operands, what);
 }
 
+bool sett__strings_fit(const sett__tape *t)
+{
+    for (uint32_t i = 0; i < t->n_string; i++)
+        if (!t->string[i] || strnlen(t->string[i], SETT__MAX_STRING + 1) > SETT__MAX_STRING)
+            return false;
+    return true;
+}
+
+const char *sett__op_call(int code)
+{
+    switch (code) {
+    case SETT__CPASYNC: return "sett_cp_async";
+    case SETT__CPCOMMIT: return "sett_cp_async_commit_group";
+    case SETT__CPWAIT: return "sett_cp_async_wait_group";
+    case SETT__REDUX: return "sett_warp_redux_sync";
+    case SETT__TANHA: return "sett_tanh_approx";
+    default: return NULL;
+    }
+}
+
 /* Its PTX, all blanks one, at most ~100 characters of it. */
 static void put_ptx(sett__sink *out, const char *s)
 {

@@ -377,6 +377,8 @@ bool sett__inline_read(const char *, uint32_t n_operands, sett__inline *, char w
 #define SETT__INLINE_MARK "// of op " /* in PTX, before such text: and the op's number */
 #define SETT__INLINE_NAME "a stand-in's name is 1 to 100 letters, digits, _ and dots"
 /* Of an op for errors: "op 9 `%9 = add i32 ...`", or "sett_inline_ptx `its text`". */
+const char *sett__op_call(int code); /* the call that records such ops, where one alone does; else NULL */
+bool sett__strings_fit(const sett__tape *);
 void sett__op_title(const sett__tape *, uint32_t op, char *buf, size_t size);
 bool sett__inline_takes(int dtype); /* as an operand or a result */
 bool sett__ptx_isa_known(int isa);  /* 78 for 7.8; 0 too */

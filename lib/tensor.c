@@ -524,7 +524,7 @@ static sett_arg skip_of(const sett__ctx *c, const sett_tensor *t, int width)
 
 sett_peeled sett_peel_at(sett_site site, const sett_tensor *t, int bytes)
 {
-    const sett__ctx c = {t ? t->head.b : NULL, site, "sett_peel"};
+    const sett__ctx c = {sett__home(t), site, "sett_peel"};
     sett_peeled none = {bad(t), c.b ? c.b->poison->arg : (sett_arg){0}};
     if (!sett__use_tensor(c.b, site, c.func, t) || !peelable(&c, t, bytes))
         return none;

@@ -15,23 +15,14 @@ struct check {
     sett_status status;
 };
 
-/* "add.c:31: ", if that is known. */
-static const char *place_of(const struct check *c, char *to, size_t size)
-{
-    const sett__tape *t = c->t;
-    const sett__site_ref *s = c->op->site < t->n_site ? &t->site[c->op->site] : NULL;
-    *to = 0;
-    if (s && s->file < t->n_string)
-        snprintf(to, size, "%s:%u: ", t->string[s->file], s->line);
-    return to;
-}
-
 /* "add.c:31: op 7 `%7 = add i32 %1, %2`: ..." */
 SETT_PRINTF(3, 4) static bool bad(struct check *c, sett_status status, const char *format, ...)
 {
-    char site[160], what[200], title[200];
+    char site[160] = "", what[200], title[200];
     const sett__tape *t = c->t;
-    place_of(c, site, sizeof site);
+    const sett__site_ref *s = c->op->site < t->n_site ? &t->site[c->op->site] : NULL;
+    if (s && s->file < t->n_string)
+        snprintf(site, sizeof site, "%s:%u: ", t->string[s->file], s->line);
     sett__op_title(t, c->i, title, sizeof title);
     va_list ap;
     va_start(ap, format);
@@ -759,30 +750,16 @@ static bool is_plain_access(const struct check *c)
 }
 
 /* ---- targets --------------------------------------------------------------------------- */
-/* The call that records an op, where one alone does; NULL: several do. */
-static const char *call_of(int code)
-{
-    switch (code) {
-    case SETT__CPASYNC: return "sett_cp_async";
-    case SETT__CPCOMMIT: return "sett_cp_async_commit_group";
-    case SETT__CPWAIT: return "sett_cp_async_wait_group";
-    case SETT__REDUX: return "sett_warp_redux_sync";
-    case SETT__TANHA: return "sett_tanh_approx";
-    default: return NULL;
-    }
-}
-
-/* In the words of who wrote the kernel, if that is known: "add.c:31: sett_cp_async needs ..." */
 static bool check_target(struct check *c, int sm)
 {
-    char site[160];
     int need = sm ? sett__least_sm(c->op) : 0;
-    const char *call = call_of(c->op->code);
+    const char *call = sett__op_call(c->op->code);
+    const sett__site_ref *s = call && c->op->site < c->t->n_site ? &c->t->site[c->op->site] : NULL;
     if (need <= sm)
         return true;
-    if (!call || !*place_of(c, site, sizeof site))
+    if (!s || s->file >= c->t->n_string)
         return bad(c, SETT_E_TARGET, "%s needs sm_%d, the target is sm_%d", sett__ops[c->op->code].text, need, sm);
-    c->status = sett__error(c->err, SETT_E_TARGET, "%s%s needs sm_%d, the target is sm_%d", site, call, need, sm);
+    c->status = sett__error(c->err, SETT_E_TARGET, "%s:%u: %s needs sm_%d, the target is sm_%d", c->t->string[s->file], s->line, call, need, sm);
     return false;
 }
 
@@ -799,14 +776,6 @@ sett_status sett__tape_fits(const sett__tape *t, const char *target, sett_error 
     return c.status;
 }
 
-static sett_status check_strings(const sett__tape *t, sett_error *err)
-{
-    for (uint32_t i = 0; i < t->n_string; i++)
-        if (!t->string[i] || strnlen(t->string[i], SETT__MAX_STRING + 1) > SETT__MAX_STRING)
-            return sett__error(err, SETT_E_LIMIT, "a text of the tape has more than %d characters", SETT__MAX_STRING);
-    return SETT_OK;
-}
-
 sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_error *err)
 {
     struct check c = {.t = t, .err = err};
@@ -814,8 +783,8 @@ sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_erro
     sett_status status = sett__sig_verify(&t->sig, err);
     if (!status && t->n_op > SETT__MAX_OPS)
         status = sett__error(err, SETT_E_LIMIT, "%u ops: a tape holds at most %u", t->n_op, SETT__MAX_OPS);
-    if (!status)
-        status = check_strings(t, err);
+    if (!status && !sett__strings_fit(t))
+        status = sett__error(err, SETT_E_LIMIT, "a text of the tape has more than %d characters", SETT__MAX_STRING);
     if (!status && target)
         status = sett__target_gives(t, target, &sm, err);
     if (status)
