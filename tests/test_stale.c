@@ -85,6 +85,7 @@ static bool test(sett_arg x, void *user)
     sett_atomic_how_at(SETT_HERE, "x", T_(0), (sett_atomic_how){.pred = V(3)}, A(1), A(2))
 #define HAND_sett_cp_async_at "ttv", sett_cp_async(T_(0), T_(1), .pred = V(2))
 #define HAND_sett_param_at "l", sett_param(b, "Y", SETT_F32, L(0))
+#define HAND_sett_make_smem_tensor_at "a", sett_make_smem_tensor_at(SETT_HERE, b, SETT_F32, A(0), &(sett_smem_options){.size = sizeof(sett_smem_options)})
 #define HAND_sett_for_begin "aaa", sett_for_begin(SETT_HERE, b, A(0), A(1), A(2), &(sett_for_options){.size = sizeof(sett_for_options)})
 #define HAND_sett_print_tensor_at "a", sett_print_tensor_at(SETT_HERE, &(sett_print_tensor_args){.size = sizeof(sett_print_tensor_args), .what = A(0)})
 #define HAND_sett_layout_facts_at "ll", \
