@@ -268,8 +268,8 @@ if [ -x "$b/demo" ]; then
     expect 2 'no argument of that name' run apply A="$d/a.npy" Q="$d/b.npy" C=:"$d/c.npy"
     "$b/demo" make "$d/small.npy" 32 512 3
     expect 1 'M' run apply A="$d/a.npy" B="$d/small.npy" C=:"$d/c.npy"
-    "$b/demo" make "$d/odd.npy" 24 512 4
-    expect 1 'M.*16' run add_tv A="$d/odd.npy" B="$d/odd.npy" C=:"$d/c.npy"
+    "$b/demo" make "$d/odd.npy" 20 512 4
+    expect 1 'M.*8' run add_tv A="$d/odd.npy" B="$d/odd.npy" C=:"$d/c.npy"
     head -c 100 "$d/a.npy" >"$d/cut.npy"
     expect 1 'cut' run apply A="$d/cut.npy" B="$d/b.npy" C=:"$d/c.npy"
 fi

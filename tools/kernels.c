@@ -53,7 +53,7 @@ static bool fill_nothing(const options *o, sett_dtype t, void *user)
 
 static const named_kernel kernels[] = {
     {"apply", "C = op(A, B) for --op, any size and type", apply, fill_apply, sizeof(struct apply), NULL},
-    {"add_tv", "C = A + B in f16, M a multiple of 16, N of 256", add_tv, fill_add_tv, sizeof(struct add_tv), NULL},
+    {"add_tv", "C = A + B in f16, M a multiple of 8, N of 256", add_tv, fill_add_tv, sizeof(struct add_tv), NULL},
     {"softmax", "Y = softmax of X by rows, --cols and --threads", softmax, fill_softmax, sizeof(struct softmax), "--cols"},
     {"saxpy", "Y = a X + Y in f32", saxpy, fill_nothing, 0, NULL},
 };
