@@ -89,7 +89,7 @@ sett_call *bench_saxpy(sett_engine *e, int64_t n, int threads, int each, double 
     sett_compile_options opt = {.size = sizeof opt, .name = "saxpy", .user = &user};
     sett_buf X = sett_buf_1d(x, SETT_F32, n), Y = sett_buf_1d(y, SETT_F32, n);
     sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &Y}}, {SETT_BIND_FLOAT, .u = {.f = a}}};
-    return prepared(e, saxpy, &opt, 3, bind, report, len);
+    return prepared(e, saxpy_of, &opt, 3, bind, report, len);
 }
 
 sett_call *bench_transpose(sett_engine *e, int64_t m, int64_t n, int tile, int rows, void *x, void *y, char *report, size_t len)

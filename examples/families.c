@@ -37,9 +37,4 @@ const sett_family add_tv_family = {.size = sizeof(sett_family),
     .params = add_tv_params,
     .n_params = 4};
 
-static const struct saxpy saxpy_defaults = {0};
-const sett_family saxpy_family = {.size = sizeof(sett_family),
-    .body = saxpy,
-    .name = "saxpy",
-    .user_size = sizeof(struct saxpy),
-    .defaults = &saxpy_defaults};
+const sett_family saxpy_family = {.size = sizeof(sett_family), .body = saxpy, .name = "saxpy"};

@@ -85,10 +85,11 @@ struct sum {
 };
 void sum(sett_build *, const void *user);
 
-/* saxpy.c: y = a x + y in Float32. User data may be NULL; 0: 256 threads, 1 x 16 bytes each. */
+/* saxpy.c: y = a x + y in Float32; saxpy: 256 threads, 1 x 16 bytes each, and no user data. */
 struct saxpy {
     int threads, each;
 };
+void saxpy_of(sett_build *, const void *user);
 void saxpy(sett_build *, const void *user);
 
 /* transpose.c: B = A^T in Float32, any size. User data may be NULL; 0: tiles of 64 x 64, 4 rows at once. */

@@ -5,10 +5,10 @@
 #include "common.h"
 #include "kernels.h"
 
-void saxpy(sett_build *b, const void *user)
+void saxpy_of(sett_build *b, const void *user)
 {
     const struct saxpy *p = user;
-    const int threads = p && p->threads ? p->threads : 256, each = p && p->each ? p->each : 1, tile = threads * 4 * each;
+    const int threads = p->threads, each = p->each, tile = threads * 4 * each;
     sett_val *N = sett_sym(b, "N");
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(N)), .align = 16);
     sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(N)), .align = 16);
@@ -25,6 +25,12 @@ void saxpy(sett_build *b, const void *user)
     sett_val *inside = sett_elem_less(my[2], T1(N));
     sett_val *x = sett_load(my[0], .pred = inside), *y = sett_load(my[1], .pred = inside);
     sett_store(my[1], sett_fma(a, x, y), .pred = inside);
+}
+
+void saxpy(sett_build *b, const void *user)
+{
+    (void)user;
+    saxpy_of(b, &(struct saxpy){256, 1});
 }
 
 int main(void)
