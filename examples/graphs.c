@@ -59,15 +59,16 @@ int main(void)
     CU(cu.end(r.stream.handle, &graph) || cu.free_graph(graph));
     for (int n = 2; n <= 100; n += 98) {
         struct work w = {.launches = n};
+        sett_benchmark_options few = {.size = sizeof few, .warmup = 5, .iterations = 50};
         sett_benchmark_result one = {.size = sizeof one}, all = one;
         check(&r, sett_call_make(k, r.stream.device, &w.call, &r.err, &X.buf)); /* prepares: loads all that it needs */
         CU(cu.begin(r.stream.handle, 1));
         check(&r, issue(&w, r.stream, 0)); /* recorded in the graph, with its arguments; nothing runs */
         CU(cu.end(r.stream.handle, &graph) || cu.instantiate(&w.exec, graph, 0) || cu.free_graph(graph));
-        check(&r, sett_benchmark_function(r.e, r.stream, issue, &w, NULL, &one, &r.err));
-        check(&r, sett_benchmark_function(r.e, r.stream, replay, &w, NULL, &all, &r.err));
+        check(&r, sett_benchmark_function(r.e, r.stream, issue, &w, &few, &one, &r.err));
+        check(&r, sett_benchmark_function(r.e, r.stream, replay, &w, &few, &all, &r.err));
         matrix_fetch(&r, &X);
-        expect("graphs", 0, ((float *)X.host)[0], first + (float)(runs += 220 * n), 1e-4);
+        expect("graphs", 0, ((float *)X.host)[0], first + (float)(runs += 110 * n), 1e-4);
         printf("%d launches: one by one %.1f us, replayed %.1f us: %.2f times as fast\n", n, one.median_us, all.median_us,
             one.median_us / all.median_us);
         sett_call_free(w.call); /* the graph has its own copy of all that it needs, but for the code */

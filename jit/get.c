@@ -122,8 +122,8 @@ sett_status sett__read(
 void sett__miss_too(sett_error *why, const sett_error *more)
 {
     size_t at = strlen(why->text);
-    if (more->text[0])
-        snprintf(why->text + at, sizeof why->text - at, "%s%s", at ? "; " : "", more->text);
+    if (more->text[0] && at + 3 < sizeof why->text)
+        snprintf(why->text + at, sizeof why->text - at, "%s%.*s", at ? "; " : "", (int)(sizeof why->text - 3 - at), more->text);
 }
 
 /* ---- by key ---------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #   SANITIZER_LIMIT  seconds for one run; a run that takes longer is told and is no failure
 set -u
 tools=${SANITIZER_TOOLS-memcheck racecheck initcheck synccheck}
-limit=${SANITIZER_LIMIT:-60}
+limit=${SANITIZER_LIMIT:-120}
 found=77
 tool=${SANITIZER:-$(command -v compute-sanitizer)}
 [ -n "$tool" ] || tool=${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer

@@ -181,8 +181,8 @@ static int make_folder(char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s/sett-XXXXXX", base);
     if (!mkdtemp(path))
         return -1;
-    fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW); /* whatever the umask */
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int bad = fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW); /* whatever the umask */
+    int fd = bad ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         rmdir(path);
     return fd;

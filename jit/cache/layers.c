@@ -137,6 +137,8 @@ static sett_status open_place(sett__cache *c, place *p, const sett__cache_option
         return SETT_OK;
     if (s == SETT_E_ARGUMENT && o->remote_asked)
         return sett__error(err, s, "%s", why.text);
+    if (!p->path)
+        return sett__error(err, SETT_E_MEMORY, "no memory for a cache");
     cut_path(why.text, p->path);
     sett__say(c->log, SETT_LOG_WARNING, "cache", "%s is not used: %s", p->path, why.text);
     p->why = strdup(why.text);
