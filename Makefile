@@ -19,7 +19,7 @@ MANDIR ?= $(PREFIX)/share/man
 
 CFLAGS ?= -O2 -g
 override CFLAGS += -std=c11 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -fPIC \
-    -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off -fno-strict-aliasing -Iinclude $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off -fno-strict-aliasing -Iinclude -iquote. $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
 # Linked into libsett.so itself, hidden: what a serving machine needs is one file and libc.
 # nettle's choice of instructions (fat-x86_64.o) names AES, CBC, GCM and SHA-1 too, 22 KiB that nothing here calls: they get
@@ -35,8 +35,9 @@ RELR := $(if $(shell grep -q GLIBC_ABI_DT_RELR $$($(CC) -print-file-name=libc.so
 Q = $(if $(V),,@echo '  $(1) $@';)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(1))))
-LIB_OBJ := $(call obj,lib lib/picture)
-JIT_OBJ := $(call obj,jit jit/asm jit/cache jit/cuda jit/sim jit/warm)
+# A room is a folder: what lies in one is built.
+LIB_OBJ := $(call obj,lib/*)
+JIT_OBJ := $(call obj,jit/* jit/sim/fast)
 PTX_OBJ := $(call obj,ptx)
 REMOTE_OBJ := $(call obj,remote)
 # What speaks to a remote cache is made where its libraries are, and nothing else needs it.
@@ -53,33 +54,17 @@ all: $(B)/libsett.so $(B)/libsett-ptx.so $(or $(REMOTE),no-remote) $(B)/sett $(B
 
 # ---- objects and libraries ------------------------------------------------------
 $(B)/obj/jit/%.o $(B)/obj/tools/%.o $(B)/obj/tests/%.o $(B)/obj/examples/%.o $(B)/obj/bench/%.o: override CFLAGS += -D_GNU_SOURCE
-# White-box tests may include a room's one internal header by its name.
-$(B)/obj/tests/%.o: override CFLAGS += -Ilib -Ijit
 $(B)/obj/lib/%.o: override CFLAGS += -D_POSIX_C_SOURCE=200809L
 $(B)/obj/ptx/%.o: override CFLAGS += -D_GNU_SOURCE -isystem $(LLVM_INCLUDE)
 $(B)/obj/remote/%.o: override CFLAGS += -D_GNU_SOURCE -Os
+# Flags by room: the CPU engine's loops want -O3; what no launch and no recording passes through is made for size.
 $(B)/obj/jit/sim/%.o $(B)/obj/bench/cpu.o: override CFLAGS += -O3
-# Half the size where AVX2 is what runs; elsewhere this is the code that runs.
-$(B)/obj/jit/sim/wide_base.o: override CFLAGS += $(if $(filter x86_64,$(shell uname -m)),-Oz,-O2 -ftree-vectorize)
-# -O3 made it 30 KiB larger and no faster (bench/cpu).
-$(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -O2
-# Thousands of small functions that call nothing: tables to unwind them would be a tenth of the library. -g has them all the same.
-$(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -fno-asynchronous-unwind-tables
-# What records, verifies, hashes, finds and launches, and the CPU engine's inner loops. All else is off every hot path and made
-# for size: jit/bind.c too, which a GPU's launches reach where jit/plan.c is not sure.
-FAST := $(patsubst %,lib/%.c,access arena arg_math build coalesce composition copy dtype emit expr finish fold layout leaf pred ranges rely \
-    report shape tape_link tape_write tensor tuple value vector verify) \
-    $(patsubst %,jit/%.c,blocks call compile engine kernel known launch plan store cuda/context cuda/kernel cache/key cache/sha256 \
-    sim/exec sim/memory sim/range sim/run sim/wide_avx2 sim/wide_base)
-SMALL_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(FAST),$(wildcard lib/*.c lib/*/*.c jit/*.c jit/*/*.c)))
-$(SMALL_OBJ): override CFLAGS += -Oz
-# Aligned functions and loops made it 14 KiB larger, and what calls itself inlined into itself 22; recording no faster (bench/algebra).
-$(patsubst %.c,$(B)/obj/%.o,$(FAST)): override CFLAGS += $(if $(findstring clang,$(CC)),,-falign-functions=1 -falign-loops=1 -falign-jumps=1 -falign-labels=1 \
-    --param=max-inline-recursive-depth-auto=0)
-# What reads bytes or text that others wrote is guarded: copies past an object and smashed stacks end the process. All of
-# it would cost 40 KiB; a launch calls none of these.
-GUARDED := $(wildcard jit/cache/*.c remote/*.c) $(addprefix jit/,meta.c warm/manifest.c warm/serve.c asm/log.c asm/spawn.c) \
-    $(addprefix lib/,layout_text.c lex.c sig.c tape_parse.c tape_parse_sig.c tape_read.c verify.c verify_sig.c)
+# Thousands of small functions that call nothing: -O3 makes them larger and no faster, and tables to unwind them would be a
+# tenth of the library. -g has such tables all the same.
+$(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -O2 -fno-asynchronous-unwind-tables
+$(B)/obj/lib/picture/%.o $(B)/obj/lib/print/%.o $(B)/obj/jit/warm/%.o: override CFLAGS += -Os
+# What reads bytes or text that others wrote is guarded: copies past an object and smashed stacks end the process.
+GUARDED := $(wildcard lib/base/lex.c lib/tape/*.c lib/layout/notation.c jit/asm/*.c jit/cache/*.c jit/kernel/meta.c jit/warm/*.c remote/*.c)
 ifeq ($(SAN)$(filter -O0,$(CFLAGS)),)
 $(patsubst %.c,$(B)/obj/%.o,$(GUARDED)): override CFLAGS += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong
 endif

@@ -2,7 +2,7 @@
 /* The map of remote/: entries of the cache from a server and to it, by name. It moves bytes and believes nothing; what
  * comes back is verified by the cache, as a file of a folder is.
  *
- *     plugin.c  what the cache calls: one fetch a name, the circuit breaker, idle connections
+ *     compiler.c  what the cache calls: one fetch a name, the circuit breaker, idle connections
  *     options.c what is said of a remote
  *     bazel.c   where an entry lies under an http URL: plainly, or as bazel-remote keeps it
  *     http.c    GET, HEAD and PUT by libcurl
@@ -10,7 +10,8 @@
  *     tls.c     that socket's TLS, by OpenSSL, which libcurl has too */
 #ifndef SETT_REMOTE_H
 #define SETT_REMOTE_H
-#include "../lib/lib.h"
+#include "lib/base/base.h"
+#include "plug/remote.h"
 #include <pthread.h>
 #include <signal.h>
 #include <sys/types.h>
@@ -83,7 +84,7 @@ struct sett__remote {
     unsigned n_refused; /* so far: the oldest are forgotten */
 };
 
-/* ---- plugin.c --------------------------------------------------------------------- */
+/* ---- compiler.c --------------------------------------------------------------------- */
 double sett__clock_ms(void);
 static inline bool sett__is_late(double deadline)
 {

@@ -4,7 +4,7 @@
 #ifndef SETT_TESTS_CONFORM_H
 #define SETT_TESTS_CONFORM_H
 #define SETT_SHORT
-#include "lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <inttypes.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A compiler plug-in that takes a stated time and knows no LLVM, for tests of what lies around compiling. */
-#include "../lib/lib.h"
+#include "lib/print/print.h"
+#include "plug/compiler.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

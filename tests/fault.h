@@ -3,7 +3,8 @@
  * gives the number of failures and a line of figures. */
 #ifndef FAULT_H
 #define FAULT_H
-#include "../jit/cache/cache.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
 #include "rig.h"
 
 typedef struct row {

@@ -2,7 +2,8 @@
 /* What the cache reads from files, for the fuzzers: see fuzz.h. No digest is looked at, which would be a wall to them and
  * most of the time of a run; no bytes are copied, as they already lie in a block of their own size, so that a sanitizer sees
  * one too many. */
-#include "../jit/cache/cache.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
 #include "fuzz.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tapes, as bytes and as text, and a mutator that changes one field of a tape so that it still verifies: see fuzz.h. */
-#include "../lib/lib.h"
+#include "lib/print/print.h"
 #include "fuzz.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people write, for the fuzzers: manifests, and what the environment and options say. See fuzz.h. */
-#include "../jit/cache/cache.h"
-#include "../jit/warm/warm.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
+#include "faces.h"
+#include "jit/warm/inside.h"
 #include "../tools/tools.h"
 #include "fuzz.h"
 #include <errno.h>

@@ -3,7 +3,7 @@
  * counts; golden_layout.c holds the operations; golden_dynamic.c reads run-time results. */
 #ifndef SETT_TESTS_GOLDEN_H
 #define SETT_TESTS_GOLDEN_H
-#include "../lib/lib.h"
+#include "lib/print/print.h"
 
 enum { MOST_FIELDS = 12, TEXT = 1 << 16 };
 

@@ -4,7 +4,7 @@
  * it as a launch does; what any of these refuses is refused. The memory is not there, nor looked at. */
 #include "../third_party/dlpack/dlpack.h"
 #include "golden.h"
-#include "../jit/jit.h"
+#include "faces.h"
 #include <sett/dlpack.h>
 #include <stdlib.h>
 #include <string.h>

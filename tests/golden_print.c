@@ -3,7 +3,7 @@
  * kernel: its expression, of the host language there, is read and recorded; `i32(4)` is a number that the launch gives. On the
  * CPU engine, or on GPU 0 where SETT_TEST_GPU is set. Addresses are not compared; what is generic memory there is gmem. */
 #include "golden_print.h"
-#include "print.h"
+#include "lib/print/print.h"
 #include <unistd.h>
 
 /* ---- one line as a kernel -------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  * link different objects. */
 #ifndef SETT_TESTS_GOLDEN_VALUE_H
 #define SETT_TESTS_GOLDEN_VALUE_H
-#include "../lib/lib.h"
+#include "lib/print/print.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

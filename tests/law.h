@@ -6,7 +6,7 @@
  * failing case is printed with its operands in CuTe notation and the seed that gives it again. */
 #ifndef SETT_TESTS_LAW_H
 #define SETT_TESTS_LAW_H
-#include "../lib/lib.h"
+#include "lib/print/print.h"
 #include <inttypes.h>
 
 __extension__ typedef __int128 law_wide; /* the reference: what does not fit it is its largest value */

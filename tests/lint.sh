@@ -7,7 +7,7 @@ b=${1:-build/release}
 bad=0
 complain() { echo "lint: $*" && bad=1; }
 
-# ---- rooms: lib <- jit, lib <- ptx, lib <- remote; LLVM only in ptx; the toolkit's headers nowhere -----------------
+# ---- rooms (rooms.txt has the table, rooms.sh enforces it); LLVM only in ptx; the toolkit's headers nowhere -----------------
 forbid() { # where, pattern, why
     # shellcheck disable=SC2086
     hits=$(grep -rnE "^ *# *include *$2" $1 --include=*.c --include=*.h --include=*.def 2>/dev/null)
@@ -15,14 +15,12 @@ forbid() { # where, pattern, why
 $hits"
 }
 forbid "include lib jit remote tests bench tools examples" '[<"]llvm' "LLVM belongs to ptx/"
-forbid "include lib jit ptx tests bench tools examples" '<(curl|hiredis|openssl)' "what speaks to servers belongs to remote/"
-forbid "include lib jit ptx remote tests bench tools examples" '<(cuda|nv)' "the CUDA toolkit is not needed to build"
+forbid "include plug lib jit ptx tests bench tools examples" '<(curl|hiredis|openssl)' "what speaks to servers belongs to remote/"
+forbid "include plug lib jit ptx remote tests bench tools examples" '<(cuda|nv)' "the CUDA toolkit is not needed to build"
 forbid "include" '"' "public headers include only <sett/...> and libc"
-forbid "lib" '"[^"]*(jit|ptx|remote)' "lib/ includes include/ and lib/ only"
-forbid "jit" '"[^"]*(ptx|remote)' "jit/ includes include/, lib/ and jit/ only"
-forbid "ptx" '"[^"]*(jit|remote)' "ptx/ includes include/, lib/ and ptx/ only"
-forbid "remote" '"[^"]*(jit|ptx)' "remote/ includes include/, lib/ and remote/ only"
-forbid "tools examples bench" '"[^"]*(lib/|jit/|ptx/|remote/)' "programs use the public headers only"
+crossed=$(tests/rooms.sh "$b") || complain "rooms:
+$crossed"
+forbid "tools examples bench" '"[^"]*(lib/|jit/|ptx/|remote/|plug/)' "programs use the public headers only"
 
 for f in $(git ls-files '*.c' '*.h' '*.def' '*.sh' Makefile 2>/dev/null | grep -v '^third_party/'); do
     [ -f "$f" ] || continue
@@ -74,8 +72,8 @@ done
 
 # ---- who changes what is made of a tape raises the id that is in every key --------------------------------------
 # Code without comments and blanks, so that only what the compiler reads counts.
-id=$(sed -n 's/^#define SETT__CODEGEN_ID "\(.*\)"/\1/p' lib/lib.h)
-sum=$(for f in lib/ops.def lib/target.c ptx/*.[ch]; do
+id=$(sed -n 's/^#define SETT__CODEGEN_ID "\(.*\)"/\1/p' plug/compiler.h)
+sum=$(for f in lib/tape/ops.def lib/tape/target.c ptx/*.[ch]; do
     gcc -fpreprocessed -dD -E -P -x c "$f" | tr -d ' \t\n'
 done | sha256sum | cut -d' ' -f1)
 echo "$id $sum" >"$b/codegen.sha256"

@@ -4,7 +4,7 @@
  * What judges random programs, and goldens where the other system is known to be wrong. */
 #ifndef SETT_TESTS_PLAIN_H
 #define SETT_TESTS_PLAIN_H
-#include "lib.h"
+#include "lib/print/print.h"
 
 enum { PLAIN_MOST = 128 };
 typedef struct plain {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit/plan.c beside jit/bind.c. */
+/* jit/kernel/plan.c beside jit/kernel/bind.c. */
 #ifndef PLANNED_H
 #define PLANNED_H
-#include "../jit/jit.h"
+#include "faces.h"
 
 /* Does a plan of the signature say yes to these arguments? Then bind.c does, with the same block and dims. And the signature that
  * is made of the plan binds, or refuses them, as the given one: the same status, text, block and extents. */

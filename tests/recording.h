@@ -2,7 +2,7 @@
 /* What suites share that record by hand, and that refuse. */
 #ifndef RECORDING_H
 #define RECORDING_H
-#include "../lib/lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 
 static inline sett_build *kernel(void)

@@ -3,7 +3,7 @@
  * gives out. So nothing there depends on a toolkit; the compiler is the plug-in that was built beside. */
 #ifndef RIG_H
 #define RIG_H
-#include "../jit/jit.h"
+#include "faces.h"
 
 void make_root(void); /* a fixture: before and after each test */
 void drop_root(void);

@@ -2,7 +2,7 @@
 /* One entry of the disk cache, made by hand. */
 #ifndef SAMPLE_H
 #define SAMPLE_H
-#include "../jit/jit.h"
+#include "faces.h"
 
 enum { CUBIN = 200 };
 typedef struct sample {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server.h"
-#include "../jit/jit.h"
+#include "faces.h"
 #include <arpa/inet.h>
 #include <check.h>
 #include <stdlib.h>

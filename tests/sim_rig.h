@@ -2,7 +2,8 @@
 /* What the suites of the CPU engine share: running a tape's text, and a pair of tensors for it. */
 #ifndef TESTS_SIM_RIG_H
 #define TESTS_SIM_RIG_H
-#include "../jit/sim/sim.h"
+#include "faces.h"
+#include "jit/sim/inside.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

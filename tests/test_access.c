@@ -2,7 +2,7 @@
 /* Loads and stores: the tape that they record, and by running it that random layouts, offsets,
  * widths and predicates touch what brute force says. */
 #define SETT_SHORT
-#include "jit.h"
+#include "faces.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assemblers: the reading of their logs, their errors (with programs that stand in for ptxas), and, where one is
  * installed, real cubins. */
-#include "../jit/jit.h"
+#include "faces.h"
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>

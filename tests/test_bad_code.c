@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An entry of the cache whose code the driver will not load, over a driver made here. */
-#include "../jit/cuda/cuda.h"
+#include "faces.h"
+#include "jit/cuda/inside.h"
 #include "rig.h"
 #include <check.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
  * say of each other; on a GPU, over a driver made here, the order of its calls. How long anything takes is not looked
  * at. */
 #define SETT_SHORT
-#include "../jit/cuda/cuda.h"
+#include "faces.h"
+#include "jit/cuda/inside.h"
 #include "recording.h"
 #include <math.h>
 #include <sett/bench.h>

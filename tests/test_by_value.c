@@ -200,7 +200,7 @@ START_TEST(launches_size_shared_memory)
 }
 END_TEST
 
-/* ---- the fast way, jit/plan.c ---------------------------------------------------------------- */
+/* ---- the fast way, jit/kernel/plan.c ---------------------------------------------------------------- */
 /* An odd number of bytes before what is aligned: gaps. */
 static void odd(sett_build *b, const void *user)
 {

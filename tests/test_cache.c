@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The disk cache's bytes: keys, entries, META, and what a damaged or hostile file does to a reader (nothing but
  * a miss). */
-#include "../jit/cache/cache.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
 #include "sample.h"
 #include <check.h>
 #include <stdlib.h>

@@ -72,7 +72,7 @@ static void print(sett_build *b, const void *user)
         sett_printf(b, "{}", i);
 }
 
-/* Neighbouring blocks run as one (jit/sim/strip.c); by one worker, as the blocks write the same. */
+/* Neighbouring blocks run as one (jit/sim/fast/strip.c); by one worker, as the blocks write the same. */
 static void strips(sett_build *b, const void *user)
 {
     (void)user;

@@ -2,7 +2,8 @@
 /* The disk cache's folder: entries put, found, healed; hostile files and folders; many threads. */
 #include "folder.h"
 #include "sample.h"
-#include "../jit/cache/cache.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>

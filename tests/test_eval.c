@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folding: every result is checked against its definition in exact arithmetic, on fixed-point
  * numbers wide enough for any product of two Float32, and not against the host's floats. */
-#include "../lib/lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <fenv.h>
 #include <math.h>

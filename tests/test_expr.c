@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host expressions: values against 128-bit arithmetic on the same tree, and text that parses back to the
  * same postfix. */
-#include "../lib/lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about layouts: known cases, and random ones against a slower way of finding out. */
 #define SETT_SHORT
-#include "lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

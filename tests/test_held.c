@@ -2,7 +2,7 @@
 /* What a cached kernel takes in memory beside its cubin: the sum of a kernel's parts, and its signature, which is made
  * of its plan when somebody asks. */
 #include "../bench/matrices.h"
-#include "../jit/jit.h"
+#include "faces.h"
 #include "rig.h"
 #include "suite.h"
 #include <check.h>

@@ -2,7 +2,8 @@
 /* How a recorded kernel is found in memory without its bytes: tapes of one identity have the same bytes, one body recorded twice
  * has one identity, and whatever makes another kernel makes another identity. */
 #define SETT_SHORT
-#include "../jit/identity.h"
+#include "faces.h"
+#include "jit/compile/identity.h"
 #include "conform.h"
 #include "rig.h"
 #include <stdlib.h>

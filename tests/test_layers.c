@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cache layers, trust, caps: what an engine reads from where, whom it believes, what it removes. No compiler is needed:
  * entries are put there by hand, under the keys of a kernel. */
-#include "../jit/cache/cache.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
 #include "rig.h"
 #include "sample.h"
 #include "suite.h"

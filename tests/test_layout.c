@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layout algebra: fixed vectors, texts, messages. Its laws are the properties suite's; what other systems give is
  * compared by the golden runner. */
-#include "../lib/lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * marks make of a layout is golden (tests/golden/dlpack); what kernels do with it is conform's. */
 #define SETT_SHORT
 #include "../third_party/dlpack/dlpack.h"
-#include "lib.h"
+#include "lib/print/print.h"
 #include "recording.h"
 #include <sett/dlpack.h>
 #include <string.h>

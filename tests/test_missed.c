@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cache that cannot be used: what a miss of a sealed engine says of each layer, and .cache_required, by which opening fails. */
-#include "../jit/cache/cache.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
 #include "rig.h"
 #include <check.h>
 #include <stdlib.h>

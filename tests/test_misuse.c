@@ -2,7 +2,7 @@
 /* What no caller should do: NULL builds, operands and argument structs, tuples that are none, ending a build that is not
  * one's own. Each gives an error or poison, and what is given poison says nothing more. */
 #define SETT_SHORT
-#include "jit.h"
+#include "faces.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packs: their bytes, who is believed, merging, and that each rule of the format holds by itself. The fault campaign
  * (fault_pack.c) flips every bit. No compiler is needed but where it says so. */
-#include "../jit/cache/cache.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
 #include "rig.h"
 #include "sample.h"
 #include "suite.h"

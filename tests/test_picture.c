@@ -2,7 +2,7 @@
 /* Pictures: every cell is there with the text that the layout says, cells that are one element have one key and one colour
  * in every panel, equal input gives equal bytes, and what has no picture is refused with a reason. */
 #define SETT_SHORT
-#include "picture/picture.h"
+#include "lib/picture/picture.h"
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

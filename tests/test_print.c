@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of objects, and of what lies in a buffer. What kernels print is in conform_print.c. */
 #define SETT_SHORT
-#include "lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <string.h>
 

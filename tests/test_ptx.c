@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compiler plug-in, through its one function: tapes made op by op, PTX checked by ordered
  * CHECK lines (tests/match.h) and, where ptxas is there, by the assembler. */
-#include "../lib/lib.h"
+#include "faces.h"
 #include "match.h"
 #include <check.h>
 #include <dlfcn.h>

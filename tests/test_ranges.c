@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of loop variables: quotients and remainders of those that cannot be negative are shifts and masks. */
 #define SETT_SHORT
-#include "lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

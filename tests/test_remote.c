@@ -2,7 +2,7 @@
 /* The remote tier: what an engine gives a server and takes from one, whom it believes, and what servers that are slow, dead
  * or hostile cost it, which is never a kernel. A server of our own stands in for all; tests/remote.sh runs the first half of
  * these tests also over nginx and Redis (SETT_TEST_REMOTES: URLs with blanks between). */
-#include "../jit/cache/cache.h"
+#include "jit/cache/inside.h"
 #include "rig.h"
 #include "server.h"
 #include <check.h>

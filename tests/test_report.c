@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a kernel's report says of its accesses, and conjunctions of predicates, which keep them wide. */
 #define SETT_SHORT
-#include "jit.h"
+#include "faces.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

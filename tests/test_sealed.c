@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sealed engine over a cache that it could write: it writes nothing. The whole tree, before and after, is compared: names,
  * kinds, modes, owners, sizes, times of change, contents. */
-#include "../jit/cache/cache.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
 #include "folder.h"
 #include "rig.h"
 #include "suite.h"

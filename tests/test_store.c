@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an engine has in memory, without an engine: handles in their chunks, kernels by digest, memos by what was asked with;
  * found while others put more in. The kernels are handles and nothing else. */
-#include "../jit/jit.h"
+#include "faces.h"
 #include <check.h>
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* Structs: where fields lie against the compiler's own structs, what is refused. What they hold is tested on both engines in
  * conform_struct.c. */
 #define SETT_SHORT
-#include "lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

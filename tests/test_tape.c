@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tape: text and bytes of one another's making, damage of every byte, the verifier's words, and
  * memory that runs out at any point. */
-#include "../lib/lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

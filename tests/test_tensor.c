@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors as views: starts, layouts, fragments, texts, misuse. */
 #define SETT_SHORT
-#include "lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

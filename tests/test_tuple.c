@@ -2,7 +2,7 @@
 /* Tuples, scaled basis vectors, and the modes of layouts: every form of each function, static and dynamic; what is
  * refused and with which words. */
 #define SETT_SHORT
-#include "../lib/lib.h"
+#include "lib/print/print.h"
 #include <check.h>
 #include <string.h>
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* .cache_verify: what is found on disk is compiled again, and is the same to the byte, for every kernel of
  * examples/kernels.warm; what is not the same is told. */
-#include "../jit/cache/cache.h"
-#include "../jit/warm/warm.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
+#include "faces.h"
+#include "jit/warm/inside.h"
 #include "rig.h"
 #include <check.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a server's start reads of a warm cache: each entry once, from a folder, a pack, or both, also when threads ask for the
  * same kernels at once. Every file call goes through a table that counts. */
-#include "../jit/cache/cache.h"
+#include "faces.h"
+#include "jit/cache/inside.h"
 #include "rig.h"
 #include "suite.h"
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One interface over three assemblers. Looked for at the first use, once; then read without a lock. */
-#include "asm.h"
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,60 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of jit/asm share: the three assemblers and a growing log. */
-#ifndef SETT_ASM_H
-#define SETT_ASM_H
-#include "../jit.h"
-#include <limits.h>
-#include <pthread.h>
+/* Assemblers: PTX to cubin, by nvJitLink, ptxas or the driver. */
+#ifndef SETT_JIT_ASM_FACE_H
+#define SETT_JIT_ASM_FACE_H
+#include "jit/cuda/cuda.h"
 
-/* Text that grows; NUL-ended once anything was added. Past its limit the rest is dropped: an assembler that
- * talks without end costs time, not memory. */
-typedef struct sett__text {
-    char *at;
-    size_t len, cap;
-    bool failed; /* out of memory */
-} sett__text;
-void sett__text_add(sett__text *, const char *bytes, size_t len);
-
-/* ---- nvjitlink.c ------------------------------------------------------------- */
-typedef struct sett__nvjitlink {
-    void *lib; /* of dlopen; NULL: not there, `why` says so. Never closed: its threads and tables may be in use */
-    unsigned major, minor;
-    char name[256], why[256];
-    int (*create)(void **handle, uint32_t n_options, const char **options);
-    int (*destroy)(void **handle);
-    int (*add_data)(void *handle, int type, const void *data, size_t size, const char *name);
-    int (*complete)(void *handle);
-    int (*cubin_size)(void *handle, size_t *);
-    int (*cubin)(void *handle, void *);
-    int (*error_log_size)(void *handle, size_t *);
-    int (*error_log)(void *handle, char *);
-    int (*info_log_size)(void *handle, size_t *);
-    int (*info_log)(void *handle, char *);
-} sett__nvjitlink;
-/* wanted: the caller's own choice of a library, which nothing else replaces; NULL: the usual names. */
-void sett__nvjitlink_find(sett__nvjitlink *, const char *wanted);
-sett_status sett__nvjitlink_run(const sett__nvjitlink *, const sett__asm_job *, sett__asm_out *, sett_error *);
-
-/* ---- ptxas.c -------------------------------------------------------------------- */
-typedef struct sett__ptxas {
-    char path[PATH_MAX]; /* "": not there, `why` says so */
-    char version[32], why[256];
-    int limit_ms; /* of one run */
-} sett__ptxas;
-/* SETT_E_MEMORY: ask again later; else it is known whether there is one. */
-sett_status sett__ptxas_find(sett__ptxas *, const char *wanted);
-sett_status sett__ptxas_run(const sett__ptxas *, const sett__asm_job *, sett__asm_out *, sett_error *);
-
-/* ---- spawn.c: a program run in a folder, its output collected ---------------------- */
-/* argv[0] is an absolute path; no shell, an environment of three fixed words, stdin empty, stdout and stderr in
- * *out. Past limit_ms it and all of its process group are killed: SETT_E_ASSEMBLE. status: the exit status, 128 + N for signal N, -1 when the host program's SIGCHLD handling reaped the child
- * before we could. */
-sett_status sett__spawn(
-    const char *folder, char *const argv[], int limit_ms, sett__text *out, int *status, sett_error *);
-
-/* ---- log.c ------------------------------------------------------------------------- */
-void sett__asm_trim_log(char *log);
-/* The reason of a refusal: the assembler's own words, shortened to what an error holds. */
-sett_status sett__asm_refused(sett_error *, const char *who, const sett__asm_job *, const char *log);
+/* ---- asm/: PTX to cubin ------------------------------------------------------------- */
+typedef struct sett__asm sett__asm; /* what was found: nvJitLink, ptxas, driver; safe for many threads */
+typedef struct sett__asm_config {
+    sett_assembler choice;        /* AUTO: nvJitLink, else ptxas, else the driver */
+    const char *ptxas, *nvjitlink; /* as in sett_engine_options; NULL: looked for */
+    struct sett__cuda *cuda;      /* for the driver's JIT; NULL: not there */
+    int timeout_ms;               /* of one run of ptxas; 0: $SETT_JIT_TIMEOUT_MS, else two minutes */
+} sett__asm_config;
+typedef struct sett__asm_out {
+    void *cubin; /* malloc'ed */
+    size_t cubin_len;
+    char *log;   /* malloc'ed, NUL-ended, never NULL on success */
+    int registers, spill_stores, spill_loads, stack, smem; /* -1 unknown */
+    bool serialized;      /* a C75xx "wgmma serialized" warning */
+    char identity[64];    /* "nvJitLink 13.0", "ptxas 13.0.88", "driver-jit 13000" */
+    double ms;
+} sett__asm_out;
+/* Nothing is searched for before the first use. */
+sett_status sett__asm_open(sett__asm **, const sett__asm_config *, sett_error *);
+void sett__asm_close(sett__asm *);
+sett_status sett__assemble(sett__asm *, const sett__asm_job *, sett__asm_out *, sett_error *);
+void sett__asm_out_free(sett__asm_out *);
+void sett__asm_warm(sett__asm *); /* looks for the one that will be used, ahead of its first use */
+/* May it be asked here for a kernel's cubin, and is it of this identity? Looks for it if need be. */
+bool sett__asm_would_use(sett__asm *, const char *identity);
+/* One `name: value` line for each assembler: found where, version, or why not. snprintf-like. */
+int sett__asm_describe(sett__asm *, char *buf, size_t size);
+/* The parser of assembler logs, for tests: fills registers to serialized. */
+void sett__asm_parse_log(const char *log, sett__asm_out *);
 
 #endif

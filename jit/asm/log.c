@@ -5,7 +5,7 @@
  *         0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
  *     ptxas info    : Used 24 registers, used 1 barriers, 4096 bytes smem, 400 bytes cmem[0]
  *     ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized ... */
-#include "asm.h"
+#include "inside.h"
 #include <ctype.h>
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /* PTX to cubin in this process, by nvJitLink. Its header's functions are inline wrappers around symbols
  * that carry the version of the toolkit (__nvJitLinkCreate_13_0); libraries also export older sets and, since 12.x,
  * plain names. All are tried, so that no header is needed and any 12.x or 13.x library will do. */
-#include "../file.h"
-#include "asm.h"
+
+#include "inside.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PTX to cubin by the toolkit's ptxas, in a private folder that is gone afterwards. The files have
  * fixed names there and ptxas runs in it, so that no path gets into the cubin. */
-#include "asm.h"
+#include "inside.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

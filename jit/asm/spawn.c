@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a program the careful way: no shell, a fixed environment, its output through one pipe, a limit on its time. */
-#include "asm.h"
+#include "inside.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

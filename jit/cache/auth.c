@@ -6,8 +6,7 @@
  *     u16 algorithm (1), u16 length (64), u32 zero, id[16], mac[32], zeros[8]
  *
  * The id names the secret: the first 16 bytes of the SHA-256 of "sett-auth-id" and the secret. Little endian. */
-#include "bytes.h"
-#include "cache.h"
+#include "inside.h"
 #include <errno.h>
 #include <nettle/memops.h>
 #include <string.h>
@@ -97,8 +96,8 @@ sett_status sett__auth_read(const sett__os *os, const char *path, sett__auth *a,
 void sett__auth_sign(const sett__auth *a, const void *data, size_t len, uint8_t block[SETT__AUTH_BYTES])
 {
     memset(block, 0, SETT__AUTH_BYTES);
-    put_le(block, ALGORITHM, 2);
-    put_le(block + 2, SETT__AUTH_BYTES, 2);
+    sett__put_le(block, ALGORITHM, 2);
+    sett__put_le(block + 2, SETT__AUTH_BYTES, 2);
     memcpy(block + 8, a->id[0], ID);
     sett__hmac_sha256(a->key[0], data, len, block + 8 + ID);
 }

@@ -1,257 +1,146 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of cache/ share. jit.h has what the rest of the room may call.
- *
- *     layers.c  the stack: memory is above it, then layers that are only read, then one folder that is written
- *     disk.c    one folder: opening, claiming, made anew when it was deleted
- *     read.c    an entry out of it, verified; what is damaged goes to quarantine
- *     write.c   an entry into it: temp, fdatasync, rename
- *     lock.c    one compile a key among processes
- *     trim.c    the cap
- *     pack.c    a layer that is one file, only read; pack_write.c makes it
- *     remote.c  the layer behind them all: a server, by libsett-remote.so
- *     path.c    a folder whose ancestors nobody else may change
- *     auth.c    message authentication for folders that several users write; sign.c signatures of packs
- *     entry.c   an entry's bytes; key.c the key's; elf.c the gate before the driver */
-#ifndef SETT_JIT_CACHE_H
-#define SETT_JIT_CACHE_H
-#include "../jit.h"
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/statfs.h>
-#include <sys/stat.h>
-#include <time.h>
+/* The cache on disk: keys, entries, layers, packs, locks. */
+#ifndef SETT_JIT_CACHE_FACE_H
+#define SETT_JIT_CACHE_FACE_H
+#include "jit/support/support.h"
 
-/* ---- os.c: every call to the file system -------------------------------------------------- */
-/* X(result, failure, name, parameters, arguments). One list, so that a test's table, which counts and fails them, has
- * every one. All set errno. */
-#define SETT__OS_CALLS(X) \
-    X(int, -1, openat, (int at, const char *path, int flags, mode_t mode), (at, path, flags, mode)) \
-    X(int, -1, close, (int fd), (fd)) \
-    X(int, -1, dup3, (int from, int to, int flags), (from, to, flags)) \
-    X(int, -1, fstat, (int fd, struct stat *st), (fd, st)) \
-    X(int, -1, fstatat, (int at, const char *path, struct stat *st, int flags), (at, path, st, flags)) \
-    X(int, -1, fstatfs, (int fd, struct statfs *st), (fd, st)) \
-    X(int, -1, faccessat, (int at, const char *path, int mode, int flags), (at, path, mode, flags)) \
-    X(ssize_t, -1, readlinkat, (int at, const char *path, char *to, size_t size), (at, path, to, size)) \
-    X(ssize_t, -1, pread, (int fd, void *to, size_t len, off_t at), (fd, to, len, at)) \
-    X(ssize_t, -1, pwrite, (int fd, const void *from, size_t len, off_t at), (fd, from, len, at)) \
-    X(int, -1, fdatasync, (int fd), (fd)) \
-    X(int, -1, fchmod, (int fd, mode_t mode), (fd, mode)) \
-    X(int, -1, fchmodat, (int at, const char *path, mode_t mode, int flags), (at, path, mode, flags)) \
-    X(int, -1, futimens, (int fd, const struct timespec *times), (fd, times)) \
-    X(int, -1, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode)) \
-    X(int, -1, unlinkat, (int at, const char *path, int flags), (at, path, flags)) \
-    X(int, -1, renameat2, (int from_at, const char *from, int to_at, const char *to, unsigned flags), \
-        (from_at, from, to_at, to, flags)) \
-    X(int, -1, linkat, (int from_at, const char *from, int to_at, const char *to, int flags), \
-        (from_at, from, to_at, to, flags)) \
-    X(int, -1, setlk, (int fd, struct flock *lock), (fd, lock)) /* F_OFD_SETLK */ \
-    X(DIR *, NULL, fdopendir, (int fd), (fd)) \
-    X(struct dirent *, NULL, readdir, (DIR * dir), (dir)) \
-    X(int, -1, closedir, (DIR * dir), (dir)) \
-    X(int, -1, clock_gettime, (clockid_t clock, struct timespec *to), (clock, to))
-struct sett__os {
-#define X(result, failure, name, parameters, arguments) result(*name) parameters;
-    SETT__OS_CALLS(X)
-#undef X
-};
-extern const sett__os sett__os_libc;
-
-/* ---- layers ---------------------------------------------------------------------------------- */
-/* One place that entries come from. Each kind embeds this as its first member. */
-typedef struct sett__layer sett__layer;
-typedef struct sett__layer_item { /* one entry, verified */
-    const sett__digest *key;
-    uint64_t bytes;
-    int64_t used;         /* when last, seconds since 1970; 0: not known */
-    const sett__entry *entry; /* NULL: refused, for `why` */
-    const char *why;
-} sett__layer_item;
-typedef sett_status sett__layer_visit(void *user, const sett__layer_item *); /* anything but OK ends the walk */
-typedef struct sett__layer_ops {
-    /* As sett__cache_find's layers: SETT_E_NOT_CACHED for a miss, SETT_E_PARSE for an entry that was refused (it is then
-     * out of the way where that is possible), SETT_E_MEMORY. The entry's memory is the caller's. */
-    sett_status (*get)(sett__layer *, const sett__digest *, const sett__blob *material_or_null, sett__entry *, sett_error *);
-    bool (*refuse)(sett__layer *, const sett__digest *); /* what get gave is of no use: out of the way, if it can be */
-    sett_status (*walk)(sett__layer *, sett__layer_visit *, void *user); /* every entry; nothing is healed or marked used */
-    void (*close)(sett__layer *);
-} sett__layer_ops;
-struct sett__layer {
-    const sett__layer_ops *ops;
-    SETT__LAYER_COUNTERS(SETT__COUNT_FIELD)
-};
-
-/* ---- disk.c ------------------------------------------------------------------------------------- */
-enum {
-    SETT__ENTRY_MAX = 1 << 28, /* bytes of a file */
-    SETT__QUARANTINE_SLOTS = 16,
-};
-#define SETT__MARKER "SETT1"
-struct sett__disk {
-    sett__layer layer;
-    const sett__os *os;
+/* ---- cache/: entries on disk -------------------------------------------------------------------- */
+/* What one entry holds; its form is in cache/entry.c. */
+typedef struct sett__entry {
+    sett__blob key_material, meta, cubin, ptx, notes; /* ptx and notes may be empty */
+    void *owned; /* the file's bytes, when read; free with sett__entry_free */
+} sett__entry;
+/* All that decides the code; cache/key.c encodes it. */
+typedef struct sett__key_parts {
+    sett__blob tape;           /* canonical bytes */
+    const char *target;        /* full suffix */
+    int ptx_isa;               /* e.g. 80 */
+    int opt_level;
+    bool line_info;
+} sett__key_parts;
+sett_status sett__key_encode(const sett__key_parts *, void **material, size_t *len, sett__digest *key, sett_error *);
+/* What decides two kernels' codes, a line each: "target: sm_80 | sm_90a" for a field that differs. snprintf-like; 0: no
+ * difference; negative: one is no key material. */
+int sett__key_compare(sett__blob a, sett__blob b, char *buf, size_t size);
+typedef struct sett__os sett__os;     /* every call to the file system, replaced by tests: cache/cache.h */
+typedef struct sett__auth sett__auth; /* secrets of a folder that several users write */
+typedef struct sett__disk sett__disk; /* one folder; safe for many threads */
+typedef struct sett__disk_options {
+    const char *path;       /* absolute; made if missing (0700), unless it is a layer */
     sett_cache_trust trust;
-    const sett__auth *auth; /* NULL unless trust is SETT_TRUST_MAC */
-    uint64_t cap;           /* bytes; 0: none */
-    atomic_int root, v1, tmp; /* folders; -1: not there. What they are open on changes when the folder is made anew */
-    mode_t mode;            /* of the root: of a folder that is shared, what its files are given */
-    bool layer_only;        /* may not be written, whatever its mode */
-    atomic_bool read_only, sealed;
-    atomic_uint_fast64_t serial;
-    pthread_mutex_t lock;   /* over remaking and the lock file */
-    int locks;              /* the lock file; -1: not opened; -2: none can be had */
-    pthread_mutex_t trimming;
-    atomic_bool behind; /* entries were written that are not counted */
-    atomic_uint_fast64_t uncounted; /* their bytes, since this process looked at all */
-    sett__logger *log; /* or NULL */
-    char path[4096];
-};
-typedef struct sett__entry_name {
-    char dir[3], file[68]; /* "ab", "cdef....sett" */
-} sett__entry_name;
-void sett__entry_name_of(const sett__digest *, sett__entry_name *);
-bool sett__entry_name_read(const char *dir, const char *file, sett__digest *); /* false: no name of ours */
-/* Owned by us or by root; what the folder's trust has to say of others who may write. */
-bool sett__disk_owner(const struct stat *);
-bool sett__disk_trusts(const sett__disk *, const struct stat *);
-int sett__disk_subdir(sett__disk *, int at, const char *name, bool make); /* -1 with errno */
-/* After EACCES: gives what we made the rights that a umask, or a crash between making and fchmod, kept from it. True: try
- * again. Only below a root whose mode gives us all rights; else a mode is its owner's word. errno stays if false. */
-bool sett__disk_mend(const sett__disk *, int at, const char *name);
-bool sett__disk_remake(sett__disk *); /* it was deleted under us: false if it cannot be made again */
+    const sett__auth *auth; /* outlives the folder; with SETT_TRUST_MAC, else NULL */
+    uint64_t cap;           /* bytes; 0: the default */
+    bool layer_only;        /* only read */
+    bool sealed;            /* the same, until sett__disk_seal(): of a sealed engine */
+    const sett__os *os;     /* NULL: the C library's */
+    sett__logger *log;      /* outlives the folder; or NULL */
+} sett__disk_options;
+/* Unusable or untrusted: SETT_E_IO with the reason. */
+sett_status sett__disk_open(sett__disk **, const sett__disk_options *, sett_error *);
+void sett__disk_close(sett__disk *);
+/* SETT_E_NOT_CACHED on a miss, SETT_E_PARSE on any damaged or foreign entry (which is moved to quarantine and counted);
+ * material NULL: by key alone. */
+sett_status sett__disk_get(sett__disk *, const sett__digest *key, const sett__blob *material, sett__entry *, sett_error *);
+/* temp, fdatasync, rename. Any failure is a status and a counter, never fatal. replace: also a sound entry. */
+sett_status sett__disk_put(sett__disk *, const sett__digest *key, const sett__entry *, bool replace, sett_error *);
+bool sett__disk_read_only(const sett__disk *); /* a warmed folder that we may not write: it serves, put fails */
+void sett__disk_default_cap(sett__disk *);
+/* Removes what was used longest ago until at most this many bytes are left, and what crashes left. */
+sett_status sett__disk_trim(sett__disk *, uint64_t most, uint64_t *left, sett_error *);
+/* The right to compile a key, among the processes that write the folder. */
+enum { SETT__TURNS = 3 }; /* of a key: the first, and those of who has waited for the one before in vain */
+typedef struct sett__ticket { /* of zeros before the first sett__disk_lock */
+    sett__disk *disk; /* NULL: not held */
+    off_t at;
+    double waited_ms; /* by all calls that had a wait */
+    int late;         /* turns that were waited for in vain */
+} sett__ticket;
+typedef enum sett__turn {
+    SETT__TURN_NONE,    /* no lock can be had: compile without */
+    SETT__TURN_AT_ONCE, /* held */
+    SETT__TURN_WAITED,  /* held, after another process had it: look again */
+    SETT__TURN_THERE,   /* not held: who had it has written an entry, which may be one for us */
+    SETT__TURN_LATE,    /* held, and who had an earlier turn has not given it back: look again, then compile beside it */
+    SETT__TURN_TIMEOUT, /* all turns are held for too long: compile without */
+} sett__turn;
+/* wait_ms: for each turn that is left, over all calls with one ticket; 0: one try. look: SETT__TURN_THERE as soon as the entry
+ * has its name. */
+sett__turn sett__disk_lock(sett__disk *, const sett__digest *key, double wait_ms, bool look, sett__ticket *);
+void sett__disk_unlock(sett__ticket *); /* of a ticket that is not held: nothing */
 
-/* Sealed: it is only read, and nothing is made, marked used, moved or locked; what was being put is. Unsealed, it makes what an
- * opening under seal has left. */
-void sett__disk_seal(sett__disk *, bool sealed);
 
-/* ---- path.c ------------------------------------------------------------------------------------- */
-/* "; chmod u+rwx FOLDER, whose mode is 0500" where errno is EACCES because of the mode of this folder of ours, else "". */
-enum { SETT__CHMOD_HINT = 512 };
-const char *sett__chmod_hint(const sett__os *, int folder, const char *path, int len, char hint[SETT__CHMOD_HINT]);
-/* A folder's descriptor (O_RDONLY), every step of its path opened below the one before. trusted: every step belongs to
- * us or root and can be changed by nobody else. make: as mkdir -p, 0700,
- * whatever the umask. */
-sett_status sett__path_open(const sett__os *, const char *path, bool make, bool trusted, int *fd, sett_error *);
-/* A file of an absolute path, for reading, its folder opened so; a link or a pipe in its place is not followed, not
- * waited on. Whoever calls looks at what it is. */
-sett_status sett__path_open_file(const sett__os *, const char *path, bool trusted, int *fd, sett_error *);
+/* layers.c: all the places that an engine reads entries from, and the one that it writes */
+typedef struct sett__cache sett__cache;
+typedef struct sett__cache_options {
+    const char *layers;  /* folders and packs that are only read: absolute paths with ':' between; NULL, "": none */
+    const char *folder;  /* the one that is written; NULL, "": none */
+    const char *folder_why; /* it cannot be used, or there is none, for this reason; NULL: none is known */
+    bool folder_named;   /* by the option or the environment */
+    bool sealed, required; /* nothing is made or changed until sett__cache_seal(); see sett_engine_options.cache_required */
+    const char *remote;  /* as sett_engine_options.cache_remote; NULL, "": none */
+    bool remote_asked;   /* by the option: a malformed one is an error, and not left out */
+    sett_cache_trust trust;
+    const char *secret;  /* path, for SETT_TRUST_MAC */
+    const char *signers; /* as in sett_engine_options, and well-formed */
+    uint64_t cap;
+    const sett__os *os;
+    sett__logger *log;   /* each place that cannot be used, each entry that is refused; or NULL */
+} sett__cache_options;
+/* Public keys of 64 digits with ':' between: SETT_E_ARGUMENT where they are not. keys is malloc'ed; NULL: none. */
+sett_status sett__signers_read(const char *text, uint8_t (**keys)[32], int *n, sett_error *);
+/* SETT_E_MEMORY, SETT_E_ARGUMENT, with .required SETT_E_IO: what else cannot be used is left out, and sett__cache_layer tells why. */
+sett_status sett__cache_open(sett__cache **, const sett__cache_options *, sett_error *);
+#define SETT__SEALED "the engine is sealed, and writes nothing"
+void sett__cache_seal(sett__cache *, bool sealed); /* unsealed: a folder that could not be used is tried again */
+void sett__cache_close(sett__cache *);
+/* What becomes of an entry that a layer has. It takes the entry. SETT_E_NOT_CACHED: not wanted, ask the next layer;
+ * SETT_E_PARSE, SETT_E_LIMIT: of no use to anyone, out of the way with it, ask the next. */
+typedef sett_status sett__cache_use(void *user, sett__entry *, int layer, sett_error *);
+/* Layer by layer of this machine until one is used. SETT_E_NOT_CACHED: none, and why, of each layer. */
+sett_status sett__cache_find(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
+    void *user, sett_error *);
+/* The same of the folder that is written, alone: by who has waited for a key's turn, or got it at once, as only that folder can
+ * hold now what it did not. Such a miss is the one that was counted before. */
+sett_status sett__cache_find_again(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
+    void *user, sett_error *);
+/* The same of the remote alone, if there is one; any failure of it is SETT_E_NOT_CACHED, and told to the log. */
+sett_status sett__cache_fetch(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
+    void *user, sett_error *);
+bool sett__cache_sends(const sett__cache *); /* there is a remote, and entries are sent to it */
+void sett__cache_send(sett__cache *, const sett__digest *key, const sett__entry *); /* only then */
+sett_status sett__cache_probe(sett__cache *, sett_error *); /* does the remote answer? SETT_E_NOT_CACHED: there is none */
+/* Every entry of every layer, verified: why is NULL for those that are sound. Anything but SETT_OK ends the walk. */
+typedef sett_status sett__cache_visit(void *user, int layer, const sett__digest *key, sett__blob meta,
+    sett__blob key_material, uint64_t bytes, int64_t used, const char *why);
+sett_status sett__cache_walk(sett__cache *, sett__cache_visit *, void *user);
+/* What the layer of this path gave is of no use after all: out of the way with it, where it can be. */
+void sett__cache_refuse(sett__cache *, const char *layer, const sett__digest *key, const char *why);
+sett__disk *sett__cache_folder(const sett__cache *); /* that entries are written to; NULL: none */
+int sett__cache_layers(const sett__cache *); /* usable or not, in the order they are asked; a remote is the last */
+int sett__cache_local(const sett__cache *);  /* without it; the folder is the last */
+sett_status sett__cache_layer(const sett__cache *, int index, sett_cache_layer_info *);
+/* pack_write.c: inside.h's calls behind their checks. entries: how many. */
+sett_status sett__pack_write(sett__cache *, const char *path, const sett_pack_options *, uint64_t *entries, sett_error *);
+sett_status sett__pack_check(const sett__cache *, const char *path, sett_error *); /* can one be written there? no link, FIFO, device is replaced */
+sett_status sett__unpack(sett__cache *, uint64_t *entries, sett_error *);
+sett_status sett__public_key(const char *secret_path, uint8_t key[32], sett_error *);
+void sett__cache_totals(const sett__cache *, sett_stats *); /* adds what the layers counted */
 
-/* ---- read.c ------------------------------------------------------------------------------------- */
-extern const sett__layer_ops sett__disk_ops;
-bool sett__read_at(const sett__os *, int fd, void *to, size_t len, uint64_t at);
-static inline bool sett__read_all(const sett__os *os, int fd, void *to, size_t len)
-{
-    return sett__read_at(os, fd, to, len, 0);
-}
-/* A whole entry's bytes to its parts: digest, key, material (NULL: not compared), ELF gate. */
-sett_status sett__entry_verify(const void *file, size_t len, const sett__digest *key, const sett__blob *material,
-    const sett__auth *, sett__entry *, sett_error *);
-bool sett__disk_sound(sett__disk *, const sett__digest *); /* what lies there would be given */
+void sett__entry_free(sett__entry *);
+/* Pure functions, fuzzed and tested alone: whole file to entry (its blobs point into the file), and back. auth: what
+ * is read must be, and what is written is, authenticated. */
+sett_status sett__entry_decode(const void *file, size_t len, const sett__digest *key, const sett__auth *auth, sett__entry *, sett_error *);
+/* The same rules without the two digests, for fuzzers, to which a digest is a wall. */
+sett_status sett__entry_parse(const void *file, size_t len, const sett__digest *key, const sett__auth *auth, sett__entry *, sett_error *);
+sett_status sett__entry_encode(const sett__digest *key, const sett__entry *, const sett__auth *auth, void **file,
+    size_t *len, sett_error *);
+/* One block that owns copies of all blobs. */
+sett_status sett__entry_copy(const sett__entry *from, sett__entry *to, sett_error *);
+/* Every offset in a cubin lies inside it: the driver takes no length. */
+sett_status sett__elf_check(const void *cubin, size_t len, sett_error *);
+/* cache_dir, cache_layers and cache_remote as in sett_engine_options; the first to an absolute path, false: there is none. */
+const char *sett__cache_layer_paths(const char *cache_layers);
+const char *sett__cache_remote_text(const char *cache_remote);
+bool sett__cache_root(const char *cache_dir, char *path, size_t size);
 
-/* ---- write.c ------------------------------------------------------------------------------------ */
-bool sett__write_at(const sett__os *, int fd, const void *from, size_t len, uint64_t at);
-static inline bool sett__write_all(const sett__os *os, int fd, const void *from, size_t len)
-{
-    return sett__write_at(os, fd, from, len, 0);
-}
-bool sett__temp_name_is(const char *);
-
-/* ---- lock.c ------------------------------------------------------------------------------------- */
-/* Byte `at` of the lock file. False: held by another, or no lock can be had (*none). */
-bool sett__lock_try(sett__disk *, off_t at, bool *none);
-void sett__lock_drop(sett__disk *, off_t at);
-void sett__lock_close(sett__disk *);
-
-/* ---- trim.c ------------------------------------------------------------------------------------- */
-/* Every file with an entry's name, in no order. False with errno: not all could be seen. */
-typedef void sett__disk_seen(void *user, const sett__digest *, const struct stat *);
-bool sett__disk_each(sett__disk *, sett__disk_seen *, void *user);
-/* Room for `bytes` more: counts them, and trims when that passes the cap. False: they are not counted, and sett__trim_later() is
- * called once they are written. */
-bool sett__trim_for(sett__disk *, uint64_t bytes);
-void sett__trim_later(sett__disk *, uint64_t bytes);
-void sett__trim_settle(sett__disk *); /* counts what was left, if that can be done at once */
-
-/* ---- sha256.c ----------------------------------------------------------------------------------- */
-void sett__hmac_sha256(const uint8_t key[32], const void *data, size_t len, uint8_t mac[32]);
-
-/* ---- auth.c ------------------------------------------------------------------------------------- */
-enum { SETT__AUTH_BYTES = 64, SETT__AUTH_KEYS = 2 };
-struct sett__auth {
-    int n;
-    uint8_t id[SETT__AUTH_KEYS][16], key[SETT__AUTH_KEYS][32]; /* the first signs, all verify */
-};
-sett_status sett__auth_read(const sett__os *, const char *path, sett__auth *, sett_error *);
-bool sett__hex_read(const char *digits, uint8_t out[32]); /* 64 of them; what follows is not looked at */
-void sett__auth_sign(const sett__auth *, const void *data, size_t len, uint8_t block[SETT__AUTH_BYTES]);
-sett_status sett__auth_verify(const sett__auth *, const void *data, size_t len, const uint8_t *block, sett_error *);
-
-/* ---- pack.c -------------------------------------------------------------------------------------- */
-enum {
-    SETT__PACK_HEAD = 256,   /* bytes before the index */
-    SETT__PACK_ROW = 80,     /* of the index: key[32], u64 off, u64 len, digest[32] */
-    SETT__PACK_ALIGN = 64,   /* of entries */
-    SETT__PACK_COVERED = 96, /* bytes of the header that a signature covers */
-    SETT__PACK_MAX = 1 << 24, /* entries */
-};
-static inline uint64_t sett__pack_align(uint64_t n)
-{
-    return (n + SETT__PACK_ALIGN - 1) & ~(uint64_t)(SETT__PACK_ALIGN - 1);
-}
-typedef struct sett__pack_head {
-    uint64_t file_len, count;
-    bool is_signed;
-    uint8_t index_sum[32], signer[32], signature[64];
-} sett__pack_head;
-typedef struct sett__pack_row {
-    sett__digest key, sum; /* sum: what the entry's bytes end in */
-    uint64_t off, len;
-} sett__pack_row;
-/* Pure functions, fuzzed and tested alone. A header's bytes, of a file of this length; then its index, which says where
- * each entry lies: keys ascending, entries behind one another with nothing between. */
-sett_status sett__pack_head_read(const uint8_t p[SETT__PACK_HEAD], uint64_t file_len, sett__pack_head *, sett_error *);
-sett_status sett__pack_index_check(const uint8_t *index, const sett__pack_head *, sett_error *);
-/* The same rules without the digests, for fuzzers. */
-sett_status sett__pack_head_parse(const uint8_t p[SETT__PACK_HEAD], uint64_t file_len, sett__pack_head *, sett_error *);
-sett_status sett__pack_index_parse(const uint8_t *index, const sett__pack_head *, sett_error *);
-void sett__pack_row_read(const uint8_t *index, uint64_t i, sett__pack_row *);
-/* Writes index_sum and all that the header has; signs where sign is set. */
-typedef struct sett__signer sett__signer;
-sett_status sett__pack_head_write(uint8_t p[SETT__PACK_HEAD], sett__pack_head *, const sett__signer *sign, sett_error *);
-typedef struct sett__pack_options {
-    const char *path;
-    sett_cache_trust trust; /* MAC, SIGNED: it must be signed by one of these */
-    const uint8_t (*signers)[32];
-    int n_signers;
-    const sett__os *os; /* NULL: the C library's */
-} sett__pack_options;
-/* Damaged, untrusted or no pack: SETT_E_IO with the reason. */
-sett_status sett__pack_open(sett__layer **, const sett__pack_options *, sett_error *);
-void sett__pack_info(const sett__layer *, sett_cache_layer_info *); /* fills what a pack has */
-
-/* ---- sign.c --------------------------------------------------------------------------------------- */
-/* Ed25519 by libsodium, opened when it is needed and closed after. SETT_E_IO: it is not there. */
-struct sett__signer {
-    uint8_t public_key[32], secret_key[64];
-};
-sett_status sett__signer_read(const sett__os *, const char *path, sett__signer *, sett_error *);
-sett_status sett__signature_make(const sett__signer *, const void *data, size_t len, uint8_t signature[64], sett_error *);
-/* SETT_E_PARSE: it is not of these bytes. */
-sett_status sett__signature_check(const uint8_t public_key[32], const void *data, size_t len, const uint8_t signature[64],
-    sett_error *);
-
-/* ---- remote.c --------------------------------------------------------------------------------------- */
-typedef struct sett__remote_layer sett__remote_layer; /* a sett__layer first */
-/* Connects to nothing yet. shown: its URL as anyone may read it, malloc'ed, or as it was. SETT_E_ARGUMENT: the text is
- * malformed; SETT_E_IO: it cannot be used, or must not be, as it is configured. */
-sett_status sett__remote_open(sett__layer **, char **shown, const sett__cache_options *, const sett__os *, sett_error *);
-bool sett__remote_sends(const sett__remote_layer *);
-/* SETT_E_CANCELLED: it was not asked, as it failed too often. */
-sett_status sett__remote_send(sett__remote_layer *, const sett__digest *, const sett__entry *, sett_error *);
-sett_status sett__remote_probe(sett__remote_layer *, sett_error *);
-bool sett__remote_off(const sett__remote_layer *); /* left alone, after failures */
-
-/* ---- layers.c -------------------------------------------------------------------------------------- */
-sett__layer *sett__cache_place(const sett__cache *, int i, const char **path, const char **why); /* NULL: not usable */
-const sett__os *sett__cache_os(const sett__cache *);
 #endif

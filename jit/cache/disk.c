@@ -4,7 +4,7 @@
  * is meant to be shared they take the modes that its owner gave the root.
  *
  * Every failure here is a miss or an entry not written; none is the caller's problem. */
-#include "cache.h"
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

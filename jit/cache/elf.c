@@ -3,8 +3,7 @@
  * little endian: the header, each segment and section, string tables and the names that point into them, symbols,
  * relocations and the places that they change, notes. What sections of NVIDIA's own types mean is not documented, and
  * not judged. */
-#include "bytes.h"
-#include "cache.h"
+#include "inside.h"
 #include <string.h>
 
 enum { EHDR = 64, PHDR = 56, SHDR = 64, SYM = 24, REL = 16, RELA = 24, NOTE_HEAD = 12, MACHINE_CUDA = 190 };
@@ -36,8 +35,8 @@ static sett_status bad(sett_error *err, const char *what)
 static section section_at(const elf *e, uint64_t i)
 {
     const uint8_t *s = e->p + e->sections + i * SHDR;
-    return (section){get_le(s, 4), get_le(s + 4, 4), get_le(s + 24, 8), get_le(s + 32, 8), get_le(s + 40, 4),
-        get_le(s + 44, 4), get_le(s + 48, 8), get_le(s + 56, 8)};
+    return (section){sett__get_le(s, 4), sett__get_le(s + 4, 4), sett__get_le(s + 24, 8), sett__get_le(s + 32, 8), sett__get_le(s + 40, 4),
+        sett__get_le(s + 44, 4), sett__get_le(s + 48, 8), sett__get_le(s + 56, 8)};
 }
 
 /* ---- what sections hold -------------------------------------------------------------------------- */
@@ -53,7 +52,7 @@ static sett_status check_symbols(const elf *e, const section *s, sett_error *err
     if (s->entry != SYM || s->size % SYM || strings.type != STRTAB)
         return bad(err, "a symbol table is damaged");
     for (uint64_t at = s->off; at < s->off + s->size; at += SYM) {
-        uint64_t name = get_le(e->p + at, 4), where = get_le(e->p + at + 6, 2);
+        uint64_t name = sett__get_le(e->p + at, 4), where = sett__get_le(e->p + at + 6, 2);
         if (name >= strings.size)
             return bad(err, "a symbol's name lies outside");
         if (where >= e->n_section && where < SHN_LORESERVE)
@@ -70,9 +69,9 @@ static sett_status check_relocations(const elf *e, const section *s, sett_error 
     if (s->entry != entry || s->size % entry || (symbols.type != SYMTAB && symbols.type != DYNSYM))
         return bad(err, "a table of relocations is damaged");
     for (uint64_t at = s->off; at < s->off + s->size; at += entry) {
-        if (get_le(e->p + at, 8) >= target.size)
+        if (sett__get_le(e->p + at, 8) >= target.size)
             return bad(err, "a relocation lies outside its section");
-        if (get_le(e->p + at + 12, 4) >= symbols.size / SYM)
+        if (sett__get_le(e->p + at + 12, 4) >= symbols.size / SYM)
             return bad(err, "a relocation's symbol lies outside");
     }
     return SETT_OK;
@@ -80,13 +79,13 @@ static sett_status check_relocations(const elf *e, const section *s, sett_error 
 
 static sett_status check_notes(const elf *e, uint64_t off, uint64_t size, sett_error *err)
 {
-    cursor c = {e->p + off, (size_t)size, false};
+    sett__cursor c = {e->p + off, (size_t)size, false};
     while (c.left >= NOTE_HEAD && !c.bad) {
-        uint64_t name = take_le(&c, 4), text = take_le(&c, 4);
-        take(&c, 4);
-        take(&c, (size_t)((name + 3) & ~(uint64_t)3));
+        uint64_t name = sett__cursor_le(&c, 4), text = sett__cursor_le(&c, 4);
+        sett__cursor_take(&c, 4);
+        sett__cursor_take(&c, (size_t)((name + 3) & ~(uint64_t)3));
         /* The last one's padding may be left out. */
-        take(&c, (size_t)(text <= c.left && text + 3 >= c.left ? c.left : (text + 3) & ~(uint64_t)3));
+        sett__cursor_take(&c, (size_t)(text <= c.left && text + 3 >= c.left ? c.left : (text + 3) & ~(uint64_t)3));
     }
     return c.bad ? bad(err, "a note lies outside") : SETT_OK;
 }
@@ -129,7 +128,7 @@ static sett_status check_sections(const elf *e, sett_error *err)
     sett_status (*const passes[])(const elf *, const section *, sett_error *) = {check_section, check_references};
     if (!e->n_section)
         return e->sections ? bad(err, "a section table without sections") : SETT_OK;
-    if (get_le(e->p + 58, 2) != SHDR || !inside(e->sections, e->n_section * SHDR, e->len) || e->names >= e->n_section ||
+    if (sett__get_le(e->p + 58, 2) != SHDR || !inside(e->sections, e->n_section * SHDR, e->len) || e->names >= e->n_section ||
         (e->names && section_at(e, e->names).type != STRTAB))
         return bad(err, "its section table lies outside");
     for (size_t pass = 0; pass < SETT__COUNT(passes); pass++)
@@ -144,14 +143,14 @@ static sett_status check_sections(const elf *e, sett_error *err)
 
 static sett_status check_segments(const elf *e, sett_error *err)
 {
-    if (e->n_segment && (get_le(e->p + 54, 2) != PHDR || !inside(e->segments, e->n_segment * PHDR, e->len)))
+    if (e->n_segment && (sett__get_le(e->p + 54, 2) != PHDR || !inside(e->segments, e->n_segment * PHDR, e->len)))
         return bad(err, "its program headers lie outside");
     for (uint64_t i = 0; i < e->n_segment; i++) {
         const uint8_t *s = e->p + e->segments + i * PHDR;
-        uint64_t type = get_le(s, 4), off = get_le(s + 8, 8), in_file = get_le(s + 32, 8), align = get_le(s + 48, 8);
+        uint64_t type = sett__get_le(s, 4), off = sett__get_le(s + 8, 8), in_file = sett__get_le(s + 32, 8), align = sett__get_le(s + 48, 8);
         if (!inside(off, in_file, e->len))
             return bad(err, "a segment lies outside");
-        if ((type == PT_LOAD && get_le(s + 40, 8) < in_file) || (align & (align - 1)))
+        if ((type == PT_LOAD && sett__get_le(s + 40, 8) < in_file) || (align & (align - 1)))
             return bad(err, "a segment's size or alignment is damaged");
         sett_status status = type == PT_NOTE ? check_notes(e, off, in_file, err) : SETT_OK;
         if (status)
@@ -166,12 +165,12 @@ sett_status sett__elf_check(const void *cubin, size_t len, sett_error *err)
     const uint8_t *p = cubin;
     if (len < EHDR || memcmp(p, ident, sizeof ident))
         return bad(err, "no ELF64 header");
-    if (get_le(p + 18, 2) != MACHINE_CUDA)
+    if (sett__get_le(p + 18, 2) != MACHINE_CUDA)
         return bad(err, "made for another machine");
-    if (get_le(p + 20, 4) != 1 || get_le(p + 52, 2) != EHDR)
+    if (sett__get_le(p + 20, 4) != 1 || sett__get_le(p + 52, 2) != EHDR)
         return bad(err, "its header is of another version or size");
     const elf e = {
-        p, len, get_le(p + 40, 8), get_le(p + 32, 8), get_le(p + 60, 2), get_le(p + 56, 2), get_le(p + 62, 2)};
+        p, len, sett__get_le(p + 40, 8), sett__get_le(p + 32, 8), sett__get_le(p + 60, 2), sett__get_le(p + 56, 2), sett__get_le(p + 62, 2)};
     sett_status s = check_sections(&e, err);
     return s ? s : check_segments(&e, err);
 }

@@ -13,8 +13,7 @@
  *
  * Flags name what a reader must understand: 1 compressed, 2 MAC, 4 signed. This version understands the second and
  * refuses the others. A section of unknown type is passed over if its flag 1 (optional) is set. */
-#include "bytes.h"
-#include "cache.h"
+#include "inside.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,19 +112,19 @@ sett_status sett__entry_encode(
         if (!b->len)
             continue;
         uint8_t *row = p + FIXED + ROW * n++;
-        put_le(row, t, 4);
-        put_le(row + 8, at, 8);
-        put_le(row + 16, b->len, 8);
+        sett__put_le(row, t, 4);
+        sett__put_le(row + 8, at, 8);
+        sett__put_le(row + 16, b->len, 8);
         memcpy(p + at, b->data, b->len);
         at += align_up(b->len);
     }
     memcpy(p, magic, sizeof magic);
-    put_le(p + 8, MAJOR, 2);
-    put_le(p + 10, MINOR, 2);
-    put_le(p + 12, HEADER, 4);
-    put_le(p + 16, total, 8);
-    put_le(p + 24, auth ? FLAG_MAC : 0, 4);
-    put_le(p + 28, n, 4);
+    sett__put_le(p + 8, MAJOR, 2);
+    sett__put_le(p + 10, MINOR, 2);
+    sett__put_le(p + 12, HEADER, 4);
+    sett__put_le(p + 16, total, 8);
+    sett__put_le(p + 24, auth ? FLAG_MAC : 0, 4);
+    sett__put_le(p + 28, n, 4);
     memcpy(p + 32, key->b, sizeof key->b);
     seal(p, total, auth);
     *file = p;
@@ -139,14 +138,14 @@ static sett_status check_header(const uint8_t *p, size_t len, const sett__digest
         return sett__error(err, SETT_E_PARSE, "an entry of %zu bytes", len);
     if (memcmp(p, magic, sizeof magic))
         return sett__error(err, SETT_E_PARSE, "it does not start as an entry does");
-    if (get_le(p + 8, 2) != MAJOR)
-        return sett__error(err, SETT_E_PARSE, "it is of format %d, not %d", (int)get_le(p + 8, 2), MAJOR);
-    if (get_le(p + 16, 8) != len)
+    if (sett__get_le(p + 8, 2) != MAJOR)
+        return sett__error(err, SETT_E_PARSE, "it is of format %d, not %d", (int)sett__get_le(p + 8, 2), MAJOR);
+    if (sett__get_le(p + 16, 8) != len)
         return sett__error(
-            err, SETT_E_PARSE, "it has %zu bytes and says %llu", len, (unsigned long long)get_le(p + 16, 8));
-    if (get_le(p + 24, 4) & ~(uint64_t)FLAG_MAC)
+            err, SETT_E_PARSE, "it has %zu bytes and says %llu", len, (unsigned long long)sett__get_le(p + 16, 8));
+    if (sett__get_le(p + 24, 4) & ~(uint64_t)FLAG_MAC)
         return sett__error(err, SETT_E_PARSE, "it is compressed or signed (flags %#x), which this version cannot read",
-            (unsigned)get_le(p + 24, 4));
+            (unsigned)sett__get_le(p + 24, 4));
     if (key && memcmp(p + 32, key->b, sizeof key->b))
         return sett__error(err, SETT_E_PARSE, "it belongs to another key");
     return SETT_OK;
@@ -156,7 +155,7 @@ static sett_status check_header(const uint8_t *p, size_t len, const sett__digest
 static sett_status check_row(
     const uint8_t *p, size_t body_end, const uint8_t *row, size_t *end, sett__entry *e, sett_error *err)
 {
-    uint64_t type = get_le(row, 4), flags = get_le(row + 4, 4), off = get_le(row + 8, 8), len = get_le(row + 16, 8),
+    uint64_t type = sett__get_le(row, 4), flags = sett__get_le(row + 4, 4), off = sett__get_le(row + 8, 8), len = sett__get_le(row + 16, 8),
              last;
     if (flags & ~(uint64_t)OPTIONAL)
         return sett__error(err, SETT_E_PARSE, "section %u has unknown flags", (unsigned)type);
@@ -178,20 +177,20 @@ static sett_status check_row(
 /* The block that a file with FLAG_MAC has before its digest; *body_end then lies before it. */
 static sett_status check_auth(const uint8_t *p, size_t *body_end, const sett__auth *auth, sett_error *err)
 {
-    if (!(get_le(p + 24, 4) & FLAG_MAC))
+    if (!(sett__get_le(p + 24, 4) & FLAG_MAC))
         return auth ? sett__error(err, SETT_E_PARSE, "it is not authenticated") : SETT_OK;
     if (*body_end < HEADER + SETT__AUTH_BYTES)
         return sett__error(err, SETT_E_PARSE, "it is too short to be authenticated");
     *body_end -= SETT__AUTH_BYTES;
     const uint8_t *block = p + *body_end;
-    if (get_le(block, 8) != (1 | SETT__AUTH_BYTES << 16) || !zero(block + 56, 8))
+    if (sett__get_le(block, 8) != (1 | SETT__AUTH_BYTES << 16) || !zero(block + 56, 8))
         return sett__error(err, SETT_E_PARSE, "its authentication is of a kind that this version does not know");
     return auth ? sett__auth_verify(auth, p, *body_end, block, err) : SETT_OK;
 }
 
 static sett_status check_sections(const uint8_t *p, size_t body_end, sett__entry *e, sett_error *err)
 {
-    size_t header = get_le(p + 12, 4), n = get_le(p + 28, 4), end = header;
+    size_t header = sett__get_le(p + 12, 4), n = sett__get_le(p + 28, 4), end = header;
     if (header < HEADER || header > HEADER_MAX || header % ALIGN || header > body_end)
         return sett__error(err, SETT_E_PARSE, "its header is of %zu bytes", header);
     if (n > (header - FIXED) / ROW || !zero(p + FIXED + ROW * n, header - FIXED - ROW * n))

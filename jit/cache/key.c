@@ -6,8 +6,8 @@
  * Lengths make it injective: no two sets of fields share an encoding. A field that does
  * not apply is left out, so a new option leaves old keys as they are. Nothing that a serving
  * machine lacks (LLVM, assembler) is in it, and nothing of a place or a time. */
-#include "../jit.h"
-#include "bytes.h"
+#include "cache.h"
+#include "plug/compiler.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ typedef struct field {
 
 static size_t append(uint8_t *to, size_t at, const field *f)
 {
-    put_le(to + at, f->tag, 2);
-    put_le(to + at + 2, f->len, 4);
+    sett__put_le(to + at, f->tag, 2);
+    sett__put_le(to + at + 2, f->len, 4);
     memcpy(to + at + 6, f->data, f->len);
     return at + 6 + f->len;
 }
@@ -34,9 +34,9 @@ sett_status sett__key_encode(const sett__key_parts *k, void **material, size_t *
     sett__digest tape;
     uint8_t version[4], isa[4], opt[4], line[1] = {k->line_info};
     sett__sha256(k->tape.data, k->tape.len, &tape); /* by its digest, so that the material stays small */
-    put_le(version, SETT__TAPE_VERSION, 4);
-    put_le(isa, (uint32_t)k->ptx_isa, 4);
-    put_le(opt, (uint32_t)k->opt_level, 4);
+    sett__put_le(version, SETT__TAPE_VERSION, 4);
+    sett__put_le(isa, (uint32_t)k->ptx_isa, 4);
+    sett__put_le(opt, (uint32_t)k->opt_level, 4);
     const field fields[] = {
         {TAG_TAPE, tape.b, sizeof tape.b},
         {TAG_TAPE_VERSION, version, sizeof version},
@@ -76,13 +76,13 @@ static_assert(SETT__COUNT(names) == N_TAGS - 1, "a name for every tag");
 /* The field's bytes, or none. */
 static sett__blob find(sett__blob material, uint16_t tag, bool *sound)
 {
-    cursor c = {material.data, material.len, false};
-    const uint8_t *start = take(&c, sizeof domain - 1);
+    sett__cursor c = {material.data, material.len, false};
+    const uint8_t *start = sett__cursor_take(&c, sizeof domain - 1);
     sett__blob found = {NULL, 0};
     while (start && c.left && !c.bad) {
-        uint16_t at = (uint16_t)take_le(&c, 2);
-        size_t len = (size_t)take_le(&c, 4);
-        const uint8_t *p = take(&c, len);
+        uint16_t at = (uint16_t)sett__cursor_le(&c, 2);
+        size_t len = (size_t)sett__cursor_le(&c, 4);
+        const uint8_t *p = sett__cursor_take(&c, len);
         if (p && at == tag)
             found = (sett__blob){p, len};
     }
@@ -96,7 +96,7 @@ static void print(sett__blob b, int i, char text[80])
     if (!p)
         strcpy(text, "none");
     else if (names[i].number)
-        snprintf(text, 80, "%llu", (unsigned long long)get_le(p, b.len < 8 ? (int)b.len : 8));
+        snprintf(text, 80, "%llu", (unsigned long long)sett__get_le(p, b.len < 8 ? (int)b.len : 8));
     else if (names[i].tag == TAG_TAPE)
         for (size_t k = 0; k < 8 && k < b.len; k++)
             snprintf(text + 2 * k, 3, "%02x", p[k]);

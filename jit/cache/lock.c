@@ -9,7 +9,7 @@
  * A lock saves work and is never needed for the result: whoever cannot have one compiles. Where the folder is on a
  * network, locks may be granted to all or to none; the file is then one of this machine, and there is at most one
  * compile a machine. */
-#include "cache.h"
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ _Static_assert(SETT__TURNS * sizeof(uint64_t) <= sizeof(sett__digest), "each tur
 /* ---- forks -------------------------------------------------------------------------------- */
 /* A forked child has its parent's open files, so it would hold the parent's locks when the parent is killed. A fork is
  * an event of the process, and pthread_atfork() hands over nothing of ours: so this table, as what a profiler fills
- * (nvtx.c), is not some engine's. 0: free, else a descriptor and one. Past its end the deadline of those who wait serves. */
+ * (profile.c), is not some engine's. 0: free, else a descriptor and one. Past its end the deadline of those who wait serves. */
 static atomic_int locked_files[FORK_SLOTS];
 static pthread_once_t forks_watched = PTHREAD_ONCE_INIT;
 

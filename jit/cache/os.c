@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The C library behind the cache's table of calls. */
-#include "cache.h"
+#include "inside.h"
 #include <stdio.h>
 #include <unistd.h>
 

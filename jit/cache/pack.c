@@ -16,8 +16,7 @@
  * The digest of an entry is the one that its bytes end in, so one hash of them is checked against both. Header and
  * index are read into memory and verified when the pack is opened, an entry when it is asked for; nothing is mapped, as
  * a mapped file changes under its reader. What is replaced by rename while it is open goes on being the old one. */
-#include "bytes.h"
-#include "cache.h"
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +66,8 @@ sett_status sett__pack_head_write(
     sett_status s = SETT_OK;
     memset(p, 0, SETT__PACK_HEAD);
     memcpy(p, magic, sizeof magic);
-    put_le(p + 8, MAJOR, 2), put_le(p + 10, MINOR, 2), put_le(p + 12, sign ? SIGNED : 0, 4);
-    put_le(p + 16, h->file_len, 8), put_le(p + 24, h->count, 8);
+    sett__put_le(p + 8, MAJOR, 2), sett__put_le(p + 10, MINOR, 2), sett__put_le(p + 12, sign ? SIGNED : 0, 4);
+    sett__put_le(p + 16, h->file_len, 8), sett__put_le(p + 24, h->count, 8);
     memcpy(p + 32, h->index_sum, DIGEST);
     if (sign) {
         memcpy(p + 64, sign->public_key, 32);
@@ -83,13 +82,13 @@ sett_status sett__pack_head_write(
 sett_status sett__pack_head_parse(
     const uint8_t p[SETT__PACK_HEAD], uint64_t file_len, sett__pack_head *h, sett_error *err)
 {
-    *h = (sett__pack_head){get_le(p + 16, 8), get_le(p + 24, 8), get_le(p + 12, 4) == SIGNED, {0}, {0}, {0}};
+    *h = (sett__pack_head){sett__get_le(p + 16, 8), sett__get_le(p + 24, 8), sett__get_le(p + 12, 4) == SIGNED, {0}, {0}, {0}};
     memcpy(h->index_sum, p + 32, DIGEST);
     memcpy(h->signer, p + 64, sizeof h->signer);
     memcpy(h->signature, p + 96, sizeof h->signature);
-    if (get_le(p + 8, 2) != MAJOR)
-        return sett__error(err, SETT_E_PARSE, "it is a pack of format %d, not %d", (int)get_le(p + 8, 2), MAJOR);
-    if (get_le(p + 12, 4) > SIGNED || !zero(p + ZEROS, HEAD_SUM - ZEROS) || (!h->is_signed && !zero(p + 64, 96)))
+    if (sett__get_le(p + 8, 2) != MAJOR)
+        return sett__error(err, SETT_E_PARSE, "it is a pack of format %d, not %d", (int)sett__get_le(p + 8, 2), MAJOR);
+    if (sett__get_le(p + 12, 4) > SIGNED || !zero(p + ZEROS, HEAD_SUM - ZEROS) || (!h->is_signed && !zero(p + 64, 96)))
         return sett__error(err, SETT_E_PARSE, "its header has fields that this version does not know");
     if (h->file_len != file_len)
         return sett__error(err, SETT_E_PARSE, "it has %llu bytes and says %llu", (unsigned long long)file_len,
@@ -116,7 +115,7 @@ void sett__pack_row_read(const uint8_t *index, uint64_t i, sett__pack_row *r)
 {
     const uint8_t *p = index + i * SETT__PACK_ROW;
     memcpy(r->key.b, p, 32);
-    r->off = get_le(p + 32, 8), r->len = get_le(p + 40, 8);
+    r->off = sett__get_le(p + 32, 8), r->len = sett__get_le(p + 40, 8);
     memcpy(r->sum.b, p + 48, DIGEST);
 }
 

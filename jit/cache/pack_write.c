@@ -2,9 +2,8 @@
 /* A pack out of the layers of an engine, and the entries of its layers into the folder that it writes. What goes into a
  * pack is encoded anew, without what tells where it was made (reports name source files) and without a folder's message
  * authentication, so that equal kernels give equal packs. */
-#include "../file.h"
-#include "bytes.h"
-#include "cache.h"
+
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +175,7 @@ static sett_status write_head(packing *p, int fd, uint64_t total, const sett__si
         const sett__pack_row *r = &p->at[i].row;
         uint8_t *to = index + i * SETT__PACK_ROW;
         memcpy(to, r->key.b, 32);
-        put_le(to + 32, r->off, 8), put_le(to + 40, r->len, 8);
+        sett__put_le(to + 32, r->off, 8), sett__put_le(to + 40, r->len, 8);
         memcpy(to + 48, r->sum.b, 32);
     }
     sett__sha256(index, bytes, &sum);

@@ -2,7 +2,7 @@
 /* A folder by its path, step by step: each step is opened below the one before, looked at, and only then gone through,
  * so that what was checked is what is used. Whoever can rename a folder above the cache can put another in its place;
  * a sticky one (/tmp) protects what is ours below it. A link is followed if it is ours. */
-#include "cache.h"
+#include "inside.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /* An entry out of a folder. Nothing is trusted: the file is opened without following links, must be a plain file of
  * ours that only we may write, is read once into private memory, and only that copy is verified and used (never a
  * mapping: a mapped file changes under the reader). What is refused goes to quarantine, which keeps the last 16. */
-#include "cache.h"
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

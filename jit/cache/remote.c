@@ -5,7 +5,8 @@
  * Whoever may write to the server, or stands on the way there, could put code into every process that reads from it, and
  * nobody's file modes say who that is. So an entry must carry the authentication code of a secret (auth.c), whatever the
  * folders' trust, unless the user says that the server and the way there are trusted. */
-#include "cache.h"
+#include "inside.h"
+#include "plug/remote.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the disk cache lives, by option or environment. */
-#include "../jit.h"
+#include "cache.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * hold the public key alone. The arithmetic is libsodium's, which is opened here and not linked: who signs nothing and
  * asks for no signature needs no such library, and it would be more than a third of the size of everything else in
  * cache/. */
-#include "cache.h"
+#include "inside.h"
 #include <dlfcn.h>
 #include <string.h>
 

@@ -9,8 +9,7 @@
  * so removes without the turn: two who do so at once remove the same entries.
  *
  * What is removed has a name that we make, is a plain file of ours, and lies in a folder with our marker. */
-#include "bytes.h"
-#include "cache.h"
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,16 +192,16 @@ static bool read_sum(sett__disk *d, int fd, uint64_t *bytes, int64_t *when)
     uint8_t raw[16];
     if (!sett__read_all(d->os, fd, raw, sizeof raw))
         return false;
-    *bytes = get_le(raw, 8);
-    *when = (int64_t)get_le(raw + 8, 8);
+    *bytes = sett__get_le(raw, 8);
+    *when = (int64_t)sett__get_le(raw + 8, 8);
     return true;
 }
 
 static bool write_sum(sett__disk *d, int fd, uint64_t bytes, int64_t when)
 {
     uint8_t raw[16];
-    put_le(raw, bytes, 8);
-    put_le(raw + 8, (uint64_t)when, 8);
+    sett__put_le(raw, bytes, 8);
+    sett__put_le(raw + 8, (uint64_t)when, 8);
     return sett__write_all(d->os, fd, raw, sizeof raw);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An entry into a folder: temp, fdatasync, rename, so that a reader sees all of an entry or none. */
-#include "cache.h"
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

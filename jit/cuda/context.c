@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts are never created and never changed for good. */
-#include "cuda.h"
+#include "inside.h"
 #include <unistd.h>
 
 /* The caller's own, if it is one of this device. */

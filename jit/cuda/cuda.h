@@ -1,166 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA driver as sett uses it: our own prototypes of the few functions that are called, with the
- * numbers of its published API, so that neither its header nor its library is needed to build. */
-#ifndef SETT_CUDA_H
-#define SETT_CUDA_H
-#include "../jit.h"
-#include <pthread.h>
-#include <unistd.h>
+/* The CUDA driver, opened at run time: devices, memory, loaded code, launches. */
+#ifndef SETT_JIT_CUDA_FACE_H
+#define SETT_JIT_CUDA_FACE_H
+#include "jit/support/support.h"
 
-typedef int sett__cu;              /* CUresult, CUdevice and the driver's enums */
-typedef void *sett__cu_handle;     /* CUcontext, CUstream, CUmodule, CUlibrary, CUkernel, CUfunction, CUlinkState */
-typedef uint64_t sett__cu_pointer; /* CUdeviceptr */
-
-/* CUresult */
-enum {
-    SETT__CU_DEINITIALIZED = 4, SETT__CU_NO_DEVICE = 100, SETT__CU_INVALID_CONTEXT = 201,
-    SETT__CU_CAPTURE_FIRST = 900, SETT__CU_CAPTURE_LAST = 908,
-};
-/* CUdevice_attribute, CUfunction_attribute, CUjit_option, CUjitInputType, CUlaunchAttributeID, CUstreamCaptureMode */
-enum {
-    SETT__CU_CC_MAJOR = 75, SETT__CU_CC_MINOR = 76, SETT__CU_SMEM_OPTIN = 97, SETT__CU_SMS = 16, SETT__CU_L2_BYTES = 38,
-    SETT__CU_MAX_DYNAMIC_SMEM = 8,
-    SETT__CU_JIT_INFO = 3, SETT__CU_JIT_INFO_SIZE = 4, SETT__CU_JIT_ERROR = 5, SETT__CU_JIT_ERROR_SIZE = 6,
-    SETT__CU_JIT_LEVEL = 7, SETT__CU_JIT_TARGET = 9, SETT__CU_JIT_VERBOSE = 12, SETT__CU_JIT_LINES = 13,
-    SETT__CU_INPUT_PTX = 1,
-    SETT__CU_ATTR_CLUSTER = 4, SETT__CU_ATTR_EARLY = 6, /* PROGRAMMATIC_STREAM_SERIALIZATION */
-    SETT__CU_CAPTURE_THREAD = 1, SETT__CU_CAPTURE_RELAXED = 2,
-    SETT__CU_HOST_PORTABLE_MAPPED = 3, /* CU_MEMHOSTREGISTER_PORTABLE | _DEVICEMAP */
-    SETT__CU_STREAM_NON_BLOCKING = 1,
-};
-
-typedef struct sett__cu_attr { /* CUlaunchAttribute */
-    int id;
-    char pad[4];
-    union {
-        struct { uint32_t x, y, z; } cluster;
-        int early;
-        char bytes[64];
-    } value;
-} sett__cu_attr;
-typedef struct sett__cu_config { /* CUlaunchConfig */
-    uint32_t grid[3], block[3], smem;
-    sett__cu_handle stream;
-    sett__cu_attr *attrs;
-    uint32_t n_attrs;
-} sett__cu_config;
-static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the driver's ABI");
-
-/* Every function, those of a launch first: the name that cuGetProcAddress knows, the name that the library exports, the
- * version whose ABI we speak, whether we cannot do without, its parameters. */
-#define SETT__CU_FUNCTIONS(X) \
-    X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060, 1, \
-        (const sett__cu_config *, sett__cu_handle, void **, void **)) \
-    X(ctx_get, "cuCtxGetCurrent", "cuCtxGetCurrent", 4000, 1, (sett__cu_handle *)) \
-    X(device_count, "cuDeviceGetCount", "cuDeviceGetCount", 2000, 1, (int *)) \
-    X(device_get, "cuDeviceGet", "cuDeviceGet", 2000, 1, (sett__cu *, int)) \
-    X(device_name, "cuDeviceGetName", "cuDeviceGetName", 2000, 1, (char *, int, sett__cu)) \
-    X(device_attr, "cuDeviceGetAttribute", "cuDeviceGetAttribute", 2000, 1, (int *, sett__cu, sett__cu)) \
-    X(error_name, "cuGetErrorName", "cuGetErrorName", 6000, 1, (sett__cu, const char **)) \
-    X(error_string, "cuGetErrorString", "cuGetErrorString", 6000, 1, (sett__cu, const char **)) \
-    X(retain, "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", 7000, 1, (sett__cu_handle *, sett__cu)) \
-    X(ctx_device, "cuCtxGetDevice", "cuCtxGetDevice", 2000, 1, (sett__cu *)) \
-    X(ctx_push, "cuCtxPushCurrent", "cuCtxPushCurrent_v2", 4000, 1, (sett__cu_handle)) \
-    X(ctx_pop, "cuCtxPopCurrent", "cuCtxPopCurrent_v2", 4000, 1, (sett__cu_handle *)) \
-    X(ctx_id, "cuCtxGetId", "cuCtxGetId", 12000, 0, (sett__cu_handle, unsigned long long *)) \
-    X(alloc, "cuMemAlloc", "cuMemAlloc_v2", 3020, 1, (sett__cu_pointer *, size_t)) \
-    X(free, "cuMemFree", "cuMemFree_v2", 3020, 1, (sett__cu_pointer)) \
-    X(copy, "cuMemcpyAsync", "cuMemcpyAsync", 4000, 1, (sett__cu_pointer, sett__cu_pointer, size_t, sett__cu_handle)) \
-    X(host_register, "cuMemHostRegister", "cuMemHostRegister_v2", 6050, 1, (void *, size_t, unsigned)) \
-    X(host_unregister, "cuMemHostUnregister", "cuMemHostUnregister", 4000, 1, (void *)) \
-    X(host_pointer, "cuMemHostGetDevicePointer", "cuMemHostGetDevicePointer_v2", 3020, 1, \
-        (sett__cu_pointer *, void *, unsigned)) \
-    X(stream_sync, "cuStreamSynchronize", "cuStreamSynchronize", 2000, 1, (sett__cu_handle)) \
-    X(capturing, "cuStreamIsCapturing", "cuStreamIsCapturing", 10000, 1, (sett__cu_handle, sett__cu *)) \
-    X(library_unload, "cuLibraryUnload", "cuLibraryUnload", 12000, 0, (sett__cu_handle)) \
-    X(module_unload, "cuModuleUnload", "cuModuleUnload", 2000, 1, (sett__cu_handle)) \
-    X(capture_mode, "cuThreadExchangeStreamCaptureMode", "cuThreadExchangeStreamCaptureMode", 10010, 0, (sett__cu *)) \
-    X(module_load, "cuModuleLoadData", "cuModuleLoadData", 2000, 1, (sett__cu_handle *, const void *)) \
-    X(module_function, "cuModuleGetFunction", "cuModuleGetFunction", 2000, 1, \
-        (sett__cu_handle *, sett__cu_handle, const char *)) \
-    X(function_attr, "cuFuncSetAttribute", "cuFuncSetAttribute", 9000, 1, (sett__cu_handle, sett__cu, int)) \
-    X(function_load, "cuFuncLoad", "cuFuncLoad", 12040, 0, (sett__cu_handle)) \
-    X(library_load, "cuLibraryLoadData", "cuLibraryLoadData", 12000, 0, (sett__cu_handle *, const void *, \
-        sett__cu *, void **, unsigned, sett__cu *, void **, unsigned)) \
-    X(library_kernel, "cuLibraryGetKernel", "cuLibraryGetKernel", 12000, 0, \
-        (sett__cu_handle *, sett__cu_handle, const char *)) \
-    X(kernel_function, "cuKernelGetFunction", "cuKernelGetFunction", 12000, 0, (sett__cu_handle *, sett__cu_handle)) \
-    X(kernel_attr, "cuKernelSetAttribute", "cuKernelSetAttribute", 12000, 0, \
-        (sett__cu, int, sett__cu_handle, sett__cu)) \
-    X(link_create, "cuLinkCreate", "cuLinkCreate_v2", 6050, 0, (unsigned, sett__cu *, void **, sett__cu_handle *)) \
-    X(link_add, "cuLinkAddData", "cuLinkAddData_v2", 6050, 0, \
-        (sett__cu_handle, sett__cu, void *, size_t, const char *, unsigned, sett__cu *, void **)) \
-    X(link_complete, "cuLinkComplete", "cuLinkComplete", 5050, 0, (sett__cu_handle, void **, size_t *)) \
-    X(link_destroy, "cuLinkDestroy", "cuLinkDestroy", 5050, 0, (sett__cu_handle)) \
-    X(event_create, "cuEventCreate", "cuEventCreate", 2000, 0, (sett__cu_handle *, unsigned)) \
-    X(event_record, "cuEventRecord", "cuEventRecord", 2000, 0, (sett__cu_handle, sett__cu_handle)) \
-    X(event_elapsed, "cuEventElapsedTime", "cuEventElapsedTime", 2000, 0, (float *, sett__cu_handle, sett__cu_handle)) \
-    X(event_destroy, "cuEventDestroy", "cuEventDestroy_v2", 4000, 0, (sett__cu_handle)) \
-    X(stream_create, "cuStreamCreate", "cuStreamCreate", 2000, 0, (sett__cu_handle *, unsigned)) \
-    X(stream_destroy, "cuStreamDestroy", "cuStreamDestroy_v2", 4000, 0, (sett__cu_handle)) \
-    X(capture_begin, "cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010, 0, (sett__cu_handle, sett__cu)) \
-    X(capture_end, "cuStreamEndCapture", "cuStreamEndCapture", 10000, 0, (sett__cu_handle, sett__cu_handle *)) \
-    X(graph_make, "cuGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags", 11040, 0, \
-        (sett__cu_handle *, sett__cu_handle, unsigned long long)) \
-    X(graph_launch, "cuGraphLaunch", "cuGraphLaunch", 10000, 0, (sett__cu_handle, sett__cu_handle)) \
-    X(graph_exec_free, "cuGraphExecDestroy", "cuGraphExecDestroy", 10000, 0, (sett__cu_handle)) \
-    X(graph_free, "cuGraphDestroy", "cuGraphDestroy", 10000, 0, (sett__cu_handle))
-
-enum { SETT__GPUS_MAX = 64 };
-typedef struct sett__gpu {
-    sett__cu id;
-    SETT__DEVICE_COUNTERS(SETT__COUNT_FIELD, SETT__TIME_FIELD)
-    char target[16], name[96];
-    int smem_optin, sms;
-    _Atomic(sett__cu_handle) primary; /* retained at the first need and never given back: the user's streams and memory, and
-                              * the code that we loaded, live in it and may outlive the engine */
-} sett__gpu;
-struct sett__cuda {
-    /* What a launch reads lies in one cache line: a launch in the driver leaves little of ours in the caches. */
-    int count;
-#define SETT__CU_FIELD(field, name, export, version, required, args) sett__cu(*field) args;
-    SETT__CU_FUNCTIONS(SETT__CU_FIELD)
-#undef SETT__CU_FIELD
-    void *lib;
-    int version;
-    sett__logger *log;
-    atomic_int fault; /* the first result that the process cannot get rid of; 0: none */
-    const atomic_uint *gate; /* the engine's, which outlives it; NULL: none */
-    pid_t pid;
-    pthread_mutex_t lock; /* over retaining, and failures */
-    pthread_mutex_t loading[16];  /* over kernels' loading, each over many: kernel.c */
-    struct sett__page *failures; /* report.c */
-    sett__gpu gpu[SETT__GPUS_MAX];
-};
-
-/* ---- error.c ---------------------------------------------------------------------- */
-/* "cuX: CUDA_ERROR_Y (N): text". A fault that the process cannot get rid of says so, and is remembered. */
-sett_status sett__cuda_error(sett__cuda *, sett__cu, const char *what, sett_error *);
-
-/* ---- report.c ------------------------------------------------------------------------- */
-/* A page for what fails in one kernel on one device, which is entered; lives until the driver is closed, as launches of a
- * kernel may be under way when its handle is freed. *to: its address on the device. */
-sett_status sett__cuda_page(sett__cuda *, int device, const char *symbol, const sett__sig *, sett__cu_pointer *to,
+/* ---- cuda/: the driver ------------------------------------------------------------------ */
+typedef struct sett__cuda sett__cuda;
+typedef struct sett__gpu_kernel sett__gpu_kernel; /* loaded code: a CUlibrary and CUkernel, or CUmodules per context */
+typedef struct sett__launch_dims {
+    uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1: none */
+    uint32_t smem; /* of the block's window, where it is not in the code: sett__smem_static */
+} sett__launch_dims;
+/* SETT_E_NO_DEVICE when there is no libcuda.so.1 or no GPU; the text says which. Of the engine, which outlives it. */
+sett_status sett__cuda_open(sett__cuda **, const atomic_uint *gate, sett__logger *, sett_error *);
+void sett__cuda_close(sett__cuda *);
+int sett__cuda_count(const sett__cuda *);
+sett_status sett__cuda_target(sett__cuda *, int device, char target[16], sett_error *); /* "sm_90a" */
+int sett__cuda_driver_version(const sett__cuda *); /* 13000 */
+bool sett__cuda_faulted(const sett__cuda *); /* what only the end of the process mends */
+sett_status sett__cuda_counts(const sett__cuda *, int device, sett_device_counts *); /* adds them; SETT_E_NO_DEVICE */
+int sett__cuda_describe(sett__cuda *, char *buf, size_t size);
+void *sett__cuda_alloc(sett__cuda *, int device, size_t);
+void sett__cuda_free(sett__cuda *, int device, void *);
+sett_status sett__cuda_memcpy(sett__cuda *, sett_stream, void *dst, const void *src, size_t, sett_error *);
+sett_status sett__cuda_sync(sett__cuda *, sett_stream, sett_error *);
+/* What is assembled; by cuLink here, in asm/ by others. */
+typedef struct sett__asm_job {
+    const char *ptx;
+    size_t ptx_len;
+    const char *target;
+    int opt_level;      /* 0..3, of ptxas */
+    bool line_info;
+    bool needs_ptxas;   /* setmaxnreg: nvJitLink drops it */
+} sett__asm_job;
+/* PTX to cubin by cuLink, for the job's target, whatever the devices here are; *cubin and *log are malloc'ed. The log is
+ * empty when the driver's own cache ($CUDA_CACHE_PATH) had it. */
+sett_status sett__cuda_link(sett__cuda *, const sett__asm_job *, void **cubin, size_t *cubin_len, char **log, sett_error *);
+/* In memory of the caller's. symbol: the kernel's name in the cubin. Nothing is loaded until prepare or launch; symbol and the
+ * cubin's bytes must live as long as the handle. */
+enum { SETT__GPU_KERNEL_BYTES = 72 };
+sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, const char *symbol, uint32_t smem,
+    bool module_api, sett__gpu_kernel *, sett_error *);
+/* Of a kernel with assertions: the signature lives as long as the handle. What fails is found by sett__cuda_failed, also
+ * after the handle is gone. */
+sett_status sett__gpu_claims(sett__gpu_kernel *, const sett__sig *, sett_error *);
+void sett__gpu_early(sett__gpu_kernel *); /* it waits for the grids before it by itself, and may begin before they end */
+void sett__gpu_more_smem(sett__gpu_kernel *); /* launches may add to its shared memory; before it is prepared */
+sett_status sett__gpu_fits(const sett__gpu_kernel *, int device, const sett__launch_dims *, sett_error *); /* does that? */
+/* The end of a packed block, if the kernel has assertions: where it writes what failed. After prepare. */
+void sett__gpu_address(const sett__gpu_kernel *, int device, void *params, size_t params_len);
+/* SETT_E_FAULT with the report of an assertion that failed on the device, once; waits for nothing. */
+sett_status sett__cuda_failed(sett__cuda *, int device, sett_error *);
+/* Unloads nothing while the process may still use it. */
+void sett__gpu_kernel_end(sett__gpu_kernel *);
+/* Loads code and sets attributes for a device, in the caller's current context (else the primary one). */
+sett_status sett__gpu_prepare(sett__gpu_kernel *, int device, sett_error *);
+bool sett__gpu_prepared(const sett__gpu_kernel *, int device);
+bool sett__gpu_refused(sett__gpu_kernel *); /* the last try to load it failed for its bytes; told once */
+/* From every device and context; whoever calls knows that nothing runs or holds it. */
+sett_status sett__gpu_unload(sett__gpu_kernel *, sett_error *);
+/* cuLaunchKernelEx with a packed parameter block. A kernel not prepared on a stream under capture:
+ * SETT_E_CAPTURING. The caller's current context is left as found. */
+sett_status sett__gpu_launch(sett__gpu_kernel *, sett_stream, const sett__launch_dims *, void *params, size_t params_len, sett_error *);
+void *sett__gpu_function(sett__gpu_kernel *, int device); /* to launch there, after prepare; NULL: not loaded */
+/* The way of most launches by sett_launch, in two steps: what to launch there, if all of it is loaded; and go. */
+void *sett__gpu_ready(const sett__gpu_kernel *, int device);
+sett_status sett__gpu_go(const sett__gpu_kernel *, void *function, sett_stream, const sett__launch_dims *, void *params, size_t params_len,
     sett_error *);
-void sett__cuda_pages_free(sett__cuda *);
+/* A launch of which all but the stream and the packed block is known, in one cache line: what the driver leaves of ours in
+ * the caches is little, and each line is another wait for memory. */
+struct sett__cu_config;
+typedef struct sett__shot {
+    sett__cuda *cuda;
+    int (*launch)(const struct sett__cu_config *, void *, void **, void **);
+    void *function;
+    uint32_t dims[7];        /* grid, block, shared memory to be asked for: as a sett__cu_config begins */
+    uint16_t params_len;
+    int8_t device;
+    uint8_t state;           /* SETT__SHOT_*; 0: the shot is none yet */
+    const atomic_uint *gate; /* the engine's; whoever has the shot sets it */
+    uint8_t cluster[3];      /* behind the line: of CLUSTERED alone */
+} sett__shot;
+enum { SETT__SHOT_LOADED = 1, SETT__SHOT_CLUSTERED = 2, SETT__SHOT_EARLY = 4 };
+static_assert(offsetof(sett__shot, cluster) == 64, "one line");
+void sett__gpu_load(sett__shot *, const sett__gpu_kernel *, void *function, int device, const sett__launch_dims *, size_t params_len);
+/* errno is left as found. */
+sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params);
 
-/* ---- context.c ---------------------------------------------------------------------- */
-/* Between enter and leave the device's context is current: the caller's own where it belongs to the device
- * (a green context too), else the primary one, pushed. */
-typedef struct sett__entered { sett__cu_handle context; bool pushed; } sett__entered;
-sett_status sett__cuda_enter(sett__cuda *, int device, sett__entered *, sett_error *);
-/* Is the current context (NULL: none) known to be the device's, without asking? With one GPU every one is, with several the
- * primary one once it was retained. */
-static inline bool sett__cuda_owns(const sett__cuda *c, int device, sett__cu_handle current)
-{
-    return current && (c->count == 1 || current == atomic_load_explicit(&c->gpu[device].primary, memory_order_relaxed));
-}
-void sett__cuda_leave(sett__cuda *, const sett__entered *);
-/* Allocating and loading must not break a capture that another stream is in: meanwhile the thread's mode is relaxed. */
-typedef struct sett__relaxed { sett__cu mode; bool changed; } sett__relaxed;
-sett__relaxed sett__cuda_relax(sett__cuda *);
-void sett__cuda_restore(sett__cuda *, const sett__relaxed *);
-/* SETT_OK: the stream is not captured, nor is one that it would wait for; else SETT_E_CAPTURING with `why`. */
-sett_status sett__cuda_uncaptured(sett__cuda *, sett__cu_handle stream, const char *why, sett_error *);
+/* cuda/clock.c: microseconds of each iteration by events. once issues an iteration's work on the stream that it is given; graph:
+ * it is called once, captured, and replayed on a stream of its own. Nothing is in flight when it returns. */
+typedef struct sett__timing {
+    bool graph;
+    int warmup, iterations;
+    sett_status (*once)(void *user, sett_stream, sett_error *);
+    void *user;
+} sett__timing;
+sett_status sett__cuda_time(sett__cuda *, sett_stream, const sett__timing *, double *us, sett_error *);
+uint64_t sett__cuda_cache(const sett__cuda *, int device); /* bytes of its L2; 0: not known */
+const char *sett__cuda_name(const sett__cuda *, int device); /* of a device that is there */
 
 #endif

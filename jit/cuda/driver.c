@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens libcuda.so.1, finds its functions and devices; memory. */
-#include "cuda.h"
+#include "inside.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>

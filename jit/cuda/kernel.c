@@ -2,7 +2,7 @@
 /* Loaded code. One CUlibrary serves every device and context of a target and is loaded once; where the driver
  * lacks it, or on request, one CUmodule for each context. Nothing is unloaded unless the caller asks for it: launches may
  * be under way and captured graphs hold the code, which we cannot see. */
-#include "cuda.h"
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PTX to cubin by the driver's own assembler: the last resort on a machine with a GPU and no toolkit. */
-#include "cuda.h"
+#include "inside.h"
 #include <stdlib.h>
 #include <string.h>
 

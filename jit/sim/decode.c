@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tape to program: one instruction a tape op at most, in four sections by how often they run. */
-#include "sim.h"
+#include "inside.h"
 #include <stdlib.h>
 
 typedef struct decoder {

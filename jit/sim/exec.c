@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One warp, an instruction at a time. Arithmetic ignores the mask (lanes that are off compute
  * numbers that nobody reads); memory, collectives and control honour it. */
-#include "sim.h"
+#include "inside.h"
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ending a launch from outside or by its limit of time: what is said of where it was. And of a warp whose lanes are not all
  * at one place, where the others went. Both read the regions around an instruction, which the code has in order. */
-#include "sim.h"
+#include "inside.h"
 #include <string.h>
 
 enum { LOOKS = 64 }; /* questions from one look at the clock to the next */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inline PTX on the CPU: a C function of the program's does it, called by libffi for each lane that is there. */
-#include "sim.h"
+#include "inside.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* Loads, stores and atomics of a warp, with the checks that are always on: every lane's access lies
  * inside what was bound at launch, the window of shared memory or the thread's array, and is aligned as
  * the kernel claims. Lanes that lie one after another become one copy. */
-#include "sim.h"
+#include "inside.h"
 #include <string.h>
 
 enum { PREFETCH_MOST = 512 };

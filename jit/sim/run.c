@@ -2,7 +2,7 @@
 /* A launch: workers take blocks in order and run each to its end, its warps in turn until each waits.
  * The lowest block that faults is reported whatever the number of workers: blocks are handed out in order,
  * and those below a faulting one are finished. */
-#include "sim.h"
+#include "inside.h"
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * once and keep their place; the rest share the warp's frame by linear scan, so that a tape of
  * thousands of ops works in a few cache lines. A pick of neighbours is a view, and the parts of a
  * pack are written where the pack wants them. */
-#include "sim.h"
+#include "inside.h"
 #include <stdlib.h>
 
 /* What may be kept in place of being computed again: beyond this the frames would leave the cache. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the CPU engine says: faults with the kernel's C line, deadlocks, and what kernels print. */
-#include "sim.h"
+#include "inside.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +22,6 @@ static const char *thread_text(const sett__core *c, uint32_t t, char buf[48])
     uint32_t x = c->launch->block[0], y = c->launch->block[1];
     snprintf(buf, 48, "(%u,%u,%u)", t % x, t / x % y, t / x / y);
     return buf;
-}
-
-/* What stands before a kernel's name; one that was given none is called "kernel". */
-const char *sett__kernel_words(const char *name)
-{
-    return strcmp(name, "kernel") ? ", kernel " : ", ";
 }
 
 /* op: SETT__NONE: at no line. */
@@ -86,115 +80,6 @@ void sett__deadlock(sett__core *c, uint32_t first_waiting)
         fault_text(c, SETT_E_FAULT, code[c->warp[first_waiting].pc - 1].op, what, "");
 }
 
-/* ---- printf ------------------------------------------------------------------------------------------ */
-typedef struct conversion {
-    char spec[24]; /* "%-8" and so on, without length and letter */
-    char letter;
-    const char *end; /* behind it */
-} conversion;
-
-/* The conversion that starts at a '%'; false: not one that can be printed. */
-static bool parse(const char *s, conversion *c)
-{
-    const char *p = s + 1;
-    p += strspn(p, "-+ #0");
-    p += strspn(p, "0123456789");
-    if (*p == '.')
-        p += 1 + strspn(p + 1, "0123456789");
-    size_t n = (size_t)(p - s);
-    if (n >= sizeof c->spec - 4)
-        return false;
-    memcpy(c->spec, s, n);
-    c->spec[n] = 0;
-    p += strspn(p, "hljztL");
-    c->letter = *p;
-    c->end = p + 1;
-    return *p && strchr("%diuxXocfFeEgGaA", *p);
-}
-
-sett_status sett__print_check(const sett__tape *t, const sett__op *o, sett_error *e)
-{
-    if (o->imm < 0 || o->imm >= t->n_string)
-        return sett__error(e, SETT_E_VERIFY, "printf: no such format");
-    const char *format = t->string[o->imm];
-    conversion c;
-    int n = o->code == SETT__ASSERT; /* its condition */
-    for (const char *s = strchr(format, '%'); s; s = strchr(c.end, '%')) {
-        if (!parse(s, &c))
-            return sett__error(e, SETT_E_VERIFY, "printf: not a conversion that kernels have: \"%.40s\"", s);
-        n += c.letter != '%';
-    }
-    return n == o->n_args ? SETT_OK
-                          : sett__error(e, SETT_E_VERIFY, "printf: %d conversions for %d operands: \"%.60s\"", n,
-                                o->n_args, format);
-}
-
-typedef struct text {
-    char *p;
-    size_t len, cap;
-    bool failed;
-} text;
-
-static void put(text *t, const char *s, size_t n)
-{
-    if (t->len + n + 1 > t->cap) {
-        size_t cap = (t->len + n + 1) * 2;
-        char *p = t->failed ? NULL : realloc(t->p, cap);
-        if (!p) {
-            t->failed = true;
-            return;
-        }
-        t->p = p;
-        t->cap = cap;
-    }
-    memcpy(t->p + t->len, s, n);
-    t->len += n;
-    t->p[t->len] = 0;
-}
-
-static void put_operand(text *t, conversion *c, uint8_t dtype, uint64_t bits)
-{
-    char buf[512];
-    size_t n = strlen(c->spec);
-    bool number = strchr("fFeEgGaA", c->letter), is_float = sett__dtype_is_float(dtype);
-    int64_t i = is_float ? (int64_t)sett__integer_of_float(dtype, SETT_I64, bits) : sett__int_of_bits(dtype, bits);
-    int len;
-    if (number) {
-        double f = is_float                         ? sett__float_of_bits(dtype, bits)
-                   : sett__dtype_kind(dtype) == 'u' ? (double)(uint64_t)i
-                                                    : (double)i;
-        snprintf(c->spec + n, 4, "%c", c->letter);
-        len = snprintf(buf, sizeof buf, c->spec, f);
-    } else if (c->letter == 'c') {
-        snprintf(c->spec + n, 4, "c");
-        len = snprintf(buf, sizeof buf, c->spec, (int)(unsigned char)i);
-    } else {
-        if (!strchr("di", c->letter) && sett__dtype_bytes(dtype) <= 4)
-            i &= UINT32_MAX; /* as C prints an int */
-        snprintf(c->spec + n, 4, "j%c", c->letter);
-        len = snprintf(buf, sizeof buf, c->spec, (intmax_t)i);
-    }
-    if (len > 0)
-        put(t, buf, (size_t)len < sizeof buf ? (size_t)len : sizeof buf - 1);
-}
-
-/* Text and operands of the types given; what has no operand is left out. */
-static void put_format(text *t, const char *s, const char *types, const uint64_t *operand)
-{
-    for (const char *at = strchr(s, '%'); at; at = strchr(s, '%')) {
-        conversion conv;
-        put(t, s, (size_t)(at - s));
-        if (!parse(at, &conv))
-            return;
-        s = conv.end;
-        if (conv.letter == '%')
-            put(t, "%", 1);
-        else if (*types)
-            put_operand(t, &conv, (uint8_t)*types++, *operand++);
-    }
-    put(t, s, strlen(s));
-}
-
 /* The operands of a lane from the `first` on. */
 static void take_operands(const sett__core *c, const sett__warp *w, const sett__insn *i, int lane, int first,
     char types[SETT__MAX_PRINT + 1], uint64_t operand[SETT__MAX_PRINT])
@@ -212,48 +97,28 @@ static void take_operands(const sett__core *c, const sett__warp *w, const sett__
     types[n] = 0;
 }
 
-static void format_lane(const sett__core *c, const sett__warp *w, const sett__insn *i, int lane, text *t)
+static void format_lane(const sett__core *c, const sett__warp *w, const sett__insn *i, int lane, sett__sink *t)
 {
     char types[SETT__MAX_PRINT + 1];
     uint64_t operand[SETT__MAX_PRINT];
     take_operands(c, w, i, lane, 0, types, operand);
-    put_format(t, c->program->given->string[c->program->given->op[i->op].imm], types, operand);
+    sett__put_format(t, c->program->given->string[c->program->given->op[i->op].imm], types, operand);
 }
 
 /* One write for all lanes of the instruction, in their order: lines of other workers do not cut in. */
 bool sett__print(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    text t = {0};
+    sett__sink t = {.grow = true};
     for (int l = 0; l < WARP; l++)
         if (w->active >> l & 1)
             format_lane(c, w, i, l, &t);
     if (t.failed)
         sett__fault(c, w, __builtin_ctz(w->active), i->op, "out of memory for printed text");
     else if (t.len)
-        sett__emit_text(c, t.p, t.len);
+        sett__emit_text(c, t.buf, t.len);
     bool ok = !t.failed;
-    free(t.p);
+    sett__mem_free(t.mem, t.buf);
     return ok && (!sett__ended_now(c) || sett__halt(c, w, i));
-}
-
-sett_status sett__claim_error(sett_error *e, const sett__claim *k, const uint64_t *operand, const uint32_t block[3],
-    const uint32_t thread[3], const char *kernel)
-{
-    text t = {0};
-    char where[160], who[200];
-    put_format(&t, k->text, k->types, operand);
-    if (k->file)
-        snprintf(where, sizeof where, "%s:%u", k->file, k->line);
-    else
-        snprintf(where, sizeof where, "op %u", k->op);
-    int rest = snprintf(who, sizeof who, ", block (%u,%u,%u) thread (%u,%u,%u)%s%.100s", block[0], block[1], block[2],
-        thread[0], thread[1], thread[2], sett__kernel_words(kernel), kernel);
-    const char *said = t.failed || !t.p ? k->text : t.p, before[] = ": assertion failed: ";
-    int room = (int)(sizeof e->text - sizeof before - strlen(where)) - rest;
-    bool cut = strlen(said) > (size_t)room;
-    sett_status s = sett__error(e, SETT_E_FAULT, "%s%s%.*s%s%s", where, before, cut ? room - 3 : room, said, cut ? "..." : "", who);
-    free(t.p);
-    return s;
 }
 
 bool sett__check_assert(sett__core *c, sett__warp *w, const sett__insn *i)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the lanes of a warp ask each other, barriers of some of a block's warps, and copies in the background: those are
  * kept with the warp, and reach shared memory when a wait says that their group must have. */
-#include "sim.h"
+#include "inside.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

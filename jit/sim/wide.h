@@ -7,7 +7,7 @@
  * A kernel takes `rows` rows; bit i of splat says that operand i has one row, used for all. The
  * destination never overlaps an operand. A NaN that arithmetic makes is always the canonical one:
  * else its bits would depend on which operand the compiler puts first. */
-#include "sim.h"
+#include "inside.h"
 #include <math.h>
 #include <string.h>
 #if defined __F16C__ || defined __SSE2__

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic on rows of i128 and u128: as wide.h, but compiled once and for size, since no vector unit has it. */
-#include "sim.h"
+#include "inside.h"
 
 __extension__ typedef __int128 I128_t;
 __extension__ typedef unsigned __int128 U128_t;

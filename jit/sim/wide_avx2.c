@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The warp's arithmetic for x86-64 with AVX2, FMA and F16C, chosen at run time. The standard
  * headers come first, so that their functions keep the target of the rest of the program. */
-#include "sim.h"
+#include "inside.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of integers of which single bits count: popc, clz, brev. Compiled once, and small: no kernel spends its time here. */
-#include "sim.h"
+#include "inside.h"
 #include <string.h>
 
 static uint64_t reverse(uint64_t x)

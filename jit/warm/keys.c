@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every kernel of a manifest with its key. A shard is every n-th of the sorted keys, so that shards are equal in size
  * and each is told by the manifest alone, wherever it runs. */
-#include "warm.h"
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A manifest's text to blocks; warm.h (public) has its form. Points of a block are numbered as its axes are written,
+/* A manifest's text to blocks; inside.h (public) has its form. Points of a block are numbered as its axes are written,
  * the last one fastest. */
-#include "../file.h"
-#include "warm.h"
+
+#include "inside.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that compile what a manifest lacks. One that dies takes its kernel with it, and another is started. */
-#include "warm.h"
+#include "inside.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process of the sett command that records or compiles for this one: started, heard, ended. */
-#include "warm.h"
+#include "inside.h"
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>

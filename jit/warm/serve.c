@@ -3,7 +3,8 @@
  * with and the manifest, which is answered; then a job and its answer, one at a time, until the socket is closed. It
  * has an engine of its own; what it made is on disk before it answers. After a failure it ends, as its compiler may
  * have: who asked starts another. */
-#include "warm.h"
+#include "inside.h"
+#include "plug/compiler.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

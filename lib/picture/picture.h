@@ -3,7 +3,7 @@
  * picture's cells, once for every kind; svg.c, text.c and html.c only write them. */
 #ifndef SETT_LIB_PICTURE_H
 #define SETT_LIB_PICTURE_H
-#include "../lib.h"
+#include "lib/layout/layout.h"
 
 /* ---- offsets.c ---------------------------------------------------------------------------------------------------- */
 bool sett__all_static(const sett_layout *); /* its inner layouts and offsets too */

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine: opening and closing, devices, memory, counters. What it compiles with is in threads.c,
+ * what it has compiled in map.c. The struct outlives sett_engine_close() until the last kernel is gone,
+ * so that a kernel can always ask whether it may still run. */
+#include "jit/compile/compile.h"
+#include "plug/compiler.h"
+#include "jit/launch/launch.h"
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum { CPU_ALIGN = 256 };
+
+/* ---- opening ------------------------------------------------------------------------ */
+/* A page that a fork fills with zeros costs one load to ask. */
+static void mark_process(sett_engine *e)
+{
+    e->pid = getpid();
+    atomic_init(&e->own_gate, SETT__GATE_ASK);
+    e->gate = &e->own_gate;
+    atomic_uint *page = mmap(NULL, SETT__GATE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return;
+    if (madvise(page, SETT__GATE_PAGE, MADV_WIPEONFORK)) {
+        munmap(page, SETT__GATE_PAGE);
+        return;
+    }
+    atomic_init(page, SETT__GATE_OPEN);
+    e->gate = page;
+}
+
+/* The caller's strings die with the call. */
+static bool own_strings(sett_engine_options *o)
+{
+    const char **strings[] = {&o->cache_dir, &o->plugin, &o->ptxas, &o->nvjitlink, &o->cache_layers, &o->cache_secret,
+        &o->cache_signers, &o->cache_remote};
+    bool ok = true;
+    for (size_t i = 0; i < SETT__COUNT(strings); i++)
+        if (*strings[i]) {
+            *strings[i] = strdup(*strings[i]);
+            ok &= *strings[i] != NULL;
+        }
+    return ok;
+}
+
+static int cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set))
+        return 1;
+    return CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+}
+
+static void open_cuda(sett_engine *e)
+{
+    sett_error why = {0};
+    if (e->opt.no_gpu)
+        snprintf(e->no_cuda, sizeof e->no_cuda, "the engine was opened with .no_gpu");
+    else if (sett__cuda_open(&e->cuda, e->gate, &e->log, &why)) {
+        e->cuda = NULL;
+        snprintf(e->no_cuda, sizeof e->no_cuda, "%.250s", why.text);
+        sett__log(e, SETT_LOG_INFO, "cuda", "%s", why.text);
+    }
+}
+
+#define NO_HOME "none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path"
+
+/* Which folder is written, or why there is none. root holds its path. */
+static void choose_folder(const sett_engine_options *opt, char root[4096], sett__cache_options *o)
+{
+    const char *asked = opt->cache_dir ? opt->cache_dir : secure_getenv("SETT_CACHE_DIR");
+    if (!opt->cache_dir && opt->cache_trust == SETT_TRUST_SIGNED) {
+        o->folder_why = "no pack is named, and only signed packs are used";
+        return;
+    }
+    o->folder_named = asked != NULL;
+    if (sett__cache_root(opt->cache_dir, root, 4096))
+        o->folder = root;
+    else if (!asked)
+        o->folder_why = NO_HOME;
+    else if (!*asked)
+        o->folder_why = opt->cache_dir ? "cache_dir is \"\", and no layer is named" : "SETT_CACHE_DIR is \"\", and no layer is named";
+    else
+        o->folder = asked, o->folder_why = opt->cache_dir ? "it is not an absolute path without \"..\""
+                                                          : "SETT_CACHE_DIR is not an absolute path without \"..\"";
+}
+
+/* No state of the disk is an error of the engine unless .cache_required says so: at worst it goes on in memory and says so once. A lack of memory
+ * is none of the disk's, and must not cost the cache for the life of the engine. */
+static sett_status open_cache(sett_engine *e, sett_error *err)
+{
+    char root[4096];
+    sett__cache_options o = {.layers = sett__cache_layer_paths(e->opt.cache_layers),
+        .remote = sett__cache_remote_text(e->opt.cache_remote),
+        .remote_asked = e->opt.cache_remote != NULL,
+        .required = e->opt.cache_required,
+        .sealed = e->opt.sealed,
+        .trust = e->opt.cache_trust,
+        .secret = e->opt.cache_secret,
+        .signers = e->opt.cache_signers,
+        .cap = e->opt.cache_cap,
+        .log = &e->log};
+    choose_folder(&e->opt, root, &o);
+    if (!o.folder && !o.folder_named && !e->opt.sealed && e->opt.cache_trust != SETT_TRUST_SIGNED)
+        sett__log(e, SETT_LOG_WARNING, "cache", "compiled kernels are kept in memory only: " NO_HOME);
+    return sett__cache_open(&e->cache, &o, err);
+}
+
+static sett_status check_options(const sett_engine_options *o, sett_error *err)
+{
+    if (o->cache_dir && *o->cache_dir && *o->cache_dir != '/')
+        return sett__error(err, SETT_E_ARGUMENT, "cache_dir is not an absolute path: %s", o->cache_dir);
+    if (o->cpu_threads < 0)
+        return sett__error(err, SETT_E_ARGUMENT, "cpu_threads %d is out of range", o->cpu_threads);
+    if (o->compile_timeout_ms < 0 || o->compile_wait_ms < 0)
+        return sett__error(err, SETT_E_ARGUMENT, "compile_%s_ms %d is negative", o->compile_timeout_ms < 0 ? "timeout" : "wait",
+            o->compile_timeout_ms < 0 ? o->compile_timeout_ms : o->compile_wait_ms);
+    if (o->cpu_timeout_ms < 0)
+        return sett__error(err, SETT_E_ARGUMENT, "cpu_timeout_ms %d is negative", o->cpu_timeout_ms);
+    if ((unsigned)o->cache_trust > SETT_TRUST_SIGNED)
+        return sett__error(err, SETT_E_ARGUMENT, "cache_trust %d is none", (int)o->cache_trust);
+    if ((unsigned)o->log_level > SETT_LOG_DEBUG)
+        return sett__error(err, SETT_E_ARGUMENT, "log_level %d is none", (int)o->log_level);
+    if ((unsigned)o->toolchain > SETT_TOOLCHAIN_EXACT)
+        return sett__error(err, SETT_E_ARGUMENT, "toolchain %d is none", (int)o->toolchain);
+    if (o->cache_trust == SETT_TRUST_MAC && !o->cache_secret)
+        return sett__error(err, SETT_E_ARGUMENT, "cache_trust is SETT_TRUST_MAC and cache_secret is NULL");
+    if (o->cache_trust == SETT_TRUST_SIGNED && (!o->cache_signers || !*o->cache_signers))
+        return sett__error(err, SETT_E_ARGUMENT, "cache_trust is SETT_TRUST_SIGNED and cache_signers names no public key");
+    uint8_t(*keys)[32];
+    int n;
+    sett_status s = sett__signers_read(o->cache_signers, &keys, &n, err);
+    free(keys);
+    return s;
+}
+
+static bool is_on(const char *variable)
+{
+    const char *text = secure_getenv(variable);
+    return text && !strcmp(text, "1");
+}
+
+static sett_status open_parts(sett_engine *e, sett_error *err)
+{
+    if (!own_strings(&e->opt))
+        return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
+    sett_status s = check_options(&e->opt, err);
+    if (s)
+        return s;
+    if (!e->opt.cpu_threads)
+        e->opt.cpu_threads = cores();
+    e->opt.cache_verify |= is_on("SETT_CACHE_VERIFY");
+    e->opt.cache_required |= is_on("SETT_CACHE_REQUIRED");
+    e->opt.cpu_timeout_ms = sett__milliseconds(e->opt.cpu_timeout_ms, "SETT_CPU_TIMEOUT_MS", 0);
+    e->asserts = sett__environment_asserts();
+    atomic_store(&e->sealed, e->opt.sealed);
+    mark_process(e);
+    sett__logger_open(&e->log, &e->opt, &e->count.log_drops);
+    sett__dump_open(e);
+    sett__ranges_open();
+    open_cuda(e);
+    const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms};
+    s = sett__asm_open(&e->assembler, &config, err);
+    if (!s)
+        s = sett__kernels_open(&e->kernels, &e->heads, err);
+    if (!s)
+        s = sett__workers_open(&e->workers, e, err);
+    return s ? s : open_cache(e, err);
+}
+
+sett_status sett_engine_open(sett_engine **out, const sett_engine_options *options, sett_error *err)
+{
+    int saved = errno;
+    if (!out)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_engine_open: the first argument is NULL");
+    *out = NULL;
+    sett_engine *e = aligned_alloc(alignof(sett_engine), sizeof *e);
+    if (!e)
+        return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
+    memset(e, 0, sizeof *e);
+    atomic_init(&e->refs, 1);
+    pthread_mutex_init(&e->blocks.lock, NULL);
+    pthread_mutex_init(&e->stand_ins.lock, NULL);
+    pthread_mutex_init(&e->heads.lock, NULL);
+    pthread_mutex_init(&e->commons.lock, NULL);
+    pthread_mutex_init(&e->runnings.lock, NULL);
+    pthread_cond_init(&e->runnings.none, NULL);
+    sett_status s = sett__options(&e->opt, sizeof e->opt, options, "sett_engine_options", err);
+    if (s) {
+        free(e); /* nothing in it is ours yet */
+        return s;
+    }
+    s = open_parts(e, err);
+    if (s)
+        sett_engine_close(e);
+    else
+        *out = e;
+    errno = saved;
+    return s;
+}
+
+/* In a forked child the engine's threads do not exist and its locks may be held for ever: nothing is touched, and
+ * the memory is left to the child's exit. */
+void sett_engine_close(sett_engine *e)
+{
+    int saved = errno;
+    if (!e || !sett__same_process(e)) {
+        if (e && !e->pid) { /* open failed before it was marked */
+            sett__free_strings(&e->opt);
+            free(e);
+        }
+        return;
+    }
+    atomic_store(&e->closed, true);
+    atomic_store(e->gate, SETT__GATE_CLOSED);
+    sett__running_close(&e->runnings);
+    sett__workers_close(e->workers);
+    sett__asm_close(e->assembler);
+    sett__cache_close(e->cache);
+    sett__kernels *kernels = e->kernels;
+    e->workers = NULL, e->assembler = NULL, e->cache = NULL, e->kernels = NULL;
+    sett__kernels_close(kernels);
+    e->log.fn = NULL; /* what the caller gave goes with the engine, which its kernels may outlive */
+    sett__engine_release(e);
+    errno = saved;
+}
+
+void sett_engine_seal(sett_engine *e, bool sealed)
+{
+    int saved = errno;
+    if (sett__engine_check(e, NULL))
+        return;
+    if (sealed)
+        atomic_store(&e->sealed, true);
+    sett__cache_seal(e->cache, sealed);
+    atomic_store(&e->sealed, sealed);
+    errno = saved;
+}
+
+/* ---- devices ------------------------------------------------------------------------------ */
+sett_stream sett_stream_of(int device, void *handle)
+{
+    return (sett_stream){device, handle};
+}
+
+typedef struct text {
+    char *buf;
+    size_t size, at;
+} text;
+
+SETT_PRINTF(2, 3) static void say(text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    bool room = t->at < t->size;
+    int n = vsnprintf(room ? t->buf + t->at : NULL, room ? t->size - t->at : 0, format, args);
+    va_end(args);
+    t->at += n > 0 ? (size_t)n : 0;
+}
+
+/* One line a layer, in the order they are asked. */
+static void describe_cache(const sett_engine *e, text *t)
+{
+    int n = sett__cache_local(e->cache);
+    for (int i = 0; i < n; i++) {
+        sett_cache_layer_info l = {.size = sizeof l};
+        sett__cache_layer(e->cache, i, &l);
+        const char *kind = i + 1 == n && sett__cache_folder(e->cache) ? "cache" : "cache layer";
+        if (l.why_not)
+            say(t, "%s: %s is not used: %s\n", kind, l.path, l.why_not);
+        else
+            say(t, "%s: %s%s\n", kind, l.path, l.writable ? "" : " (read only)");
+    }
+    if (!n)
+        say(t, "cache: memory only: %s\n", e->opt.cache_dir && !*e->opt.cache_dir
+                ? "as asked"
+                : NO_HOME);
+    if (sett__cache_layers(e->cache) == n)
+        return;
+    sett_cache_layer_info l = {.size = sizeof l};
+    sett_error err = {0};
+    sett_status s = sett__cache_probe(e->cache, &err);
+    sett__cache_layer(e->cache, n, &l);
+    say(t, "remote cache: %s %s%s\n", l.path, !s ? "answers" : l.why_not ? "is not used: " : "does not answer: ",
+        !s ? l.writable ? "" : " (read only)" : l.why_not ? l.why_not : err.text);
+}
+
+int sett_engine_describe(sett_engine *e, char *buf, size_t size)
+{
+    size = buf ? size : 0;
+    text t = {buf, size, 0};
+    if (size)
+        buf[0] = 0;
+    if (sett__engine_check(e, NULL))
+        return 0;
+#define PART(fn, ...) \
+    do { \
+        bool room_ = t.at < size; \
+        int n_ = fn(__VA_ARGS__, room_ ? buf + t.at : NULL, room_ ? size - t.at : 0); \
+        t.at += n_ > 0 ? (size_t)n_ : 0; \
+    } while (0)
+    say(&t, "sett: %s, code generator %s\n", SETT_VERSION, SETT__CODEGEN_ID);
+    say(&t, "cpu: %d threads\n", e->opt.cpu_threads);
+    if (e->cuda)
+        PART(sett__cuda_describe, e->cuda);
+    else
+        say(&t, "driver: none: %s\n", e->no_cuda);
+    PART(sett__plugin_describe, e->workers);
+    PART(sett__asm_describe, e->assembler);
+    describe_cache(e, &t);
+#undef PART
+    return (int)t.at;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+static void *cpu_alloc(sett_engine *e, size_t bytes)
+{
+    size_t whole = bytes ? (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN : CPU_ALIGN;
+    void *p = aligned_alloc(CPU_ALIGN, whole);
+    if (!p && sett__blocks_drain(&e->blocks))
+        p = aligned_alloc(CPU_ALIGN, whole);
+    if (!p || sett__block_add(&e->blocks, p, bytes))
+        return p;
+    free(p);
+    return NULL;
+}
+
+/* In a forked child another thread may have held the lock for ever: its copy goes with its exit. */
+static void cpu_free(sett_engine *e, void *p)
+{
+    if (!sett__same_process(e))
+        return;
+    if (!sett__block_free(&e->blocks, p))
+        sett__log(e, SETT_LOG_ERROR, "memory", "sett_free: %p was not given by sett_alloc, or was freed before", p);
+}
+
+void *sett_alloc(sett_engine *e, int device, size_t bytes)
+{
+    int saved = errno;
+    void *p = NULL;
+    if (sett__engine_check(e, NULL) || !sett__device(e, &device, NULL) || bytes > PTRDIFF_MAX - CPU_ALIGN)
+        return NULL;
+    if (device != SETT_CPU)
+        p = sett__cuda_alloc(e->cuda, device, bytes ? bytes : 1);
+    else
+        p = cpu_alloc(e, bytes);
+    errno = saved;
+    return p;
+}
+
+void sett_free(sett_engine *e, int device, void *p)
+{
+    int saved = errno;
+    if (!e || !p || !sett__device(e, &device, NULL))
+        return;
+    if (device == SETT_CPU)
+        cpu_free(e, p);
+    else if (!sett__engine_check(e, NULL))
+        sett__cuda_free(e->cuda, device, p);
+    errno = saved;
+}
+
+static sett_status check_stream(const sett_engine *e, sett_stream *stream, sett_error *err)
+{
+    sett_status s = sett__engine_check(e, err);
+    if (!s && !sett__device(e, &stream->device, err))
+        s = SETT_E_NO_DEVICE;
+    return s;
+}
+
+sett_status sett_memcpy(sett_engine *e, sett_stream stream, void *dst, const void *src, size_t bytes)
+{
+    sett_status s = check_stream(e, &stream, NULL);
+    if (s || !bytes)
+        return s;
+    if (!dst || !src)
+        return SETT_E_ARGUMENT;
+    if (stream.device != SETT_CPU)
+        return sett__cuda_memcpy(e->cuda, stream, dst, src, bytes, NULL);
+    if (!sett__blocks_hold(&e->blocks, dst, bytes) || !sett__blocks_hold(&e->blocks, src, bytes))
+        return SETT_E_RANGE;
+    memmove(dst, src, bytes);
+    return SETT_OK;
+}
+
+sett_status sett_sync_error(sett_engine *e, sett_stream stream, sett_error *err)
+{
+    sett_status s = check_stream(e, &stream, err);
+    return s || stream.device == SETT_CPU ? s : sett__cuda_sync(e->cuda, stream, err);
+}
+
+sett_status sett_poll(sett_engine *e, int device, sett_error *err)
+{
+    sett_stream stream = {device, NULL};
+    sett_status s = check_stream(e, &stream, err);
+    return s || stream.device == SETT_CPU ? s : sett__cuda_failed(e->cuda, stream.device, err);
+}
+
+sett_status sett_sync(sett_engine *e, sett_stream stream)
+{
+    return sett_sync_error(e, stream, NULL);
+}
+
+sett_status sett_engine_stand_in(sett_engine *e, const char *name, const char *types, void (*function)(void), sett_error *err)
+{
+    int saved = errno;
+    if (!e)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: the engine is NULL");
+    sett_status s = sett__engine_check(e, err);
+    if (!s)
+        s = sett__stand_in_set(&e->stand_ins, name, types, function, err);
+    errno = saved;
+    return s;
+}
+
+sett_status sett_cancel(sett_engine *e, sett_stream stream, sett_error *err)
+{
+    int saved = errno;
+    sett_status s = sett__engine_check(e, err);
+    if (!s && !sett__device(e, &stream.device, err))
+        s = SETT_E_NO_DEVICE;
+    else if (!s && stream.device != SETT_CPU)
+        s = sett__error(err, SETT_E_TARGET,
+            "sett_cancel: device %d is a GPU, whose driver ends no launch from outside; launches on SETT_CPU can be cancelled", stream.device);
+    else if (!s)
+        sett__running_cancel(&e->runnings, stream.handle);
+    errno = saved;
+    return s;
+}

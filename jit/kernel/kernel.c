@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A kernel: META and code for one target. Immutable once made, shared by reference count; it keeps the
+ * engine's struct alive, so that its launches can be refused after the engine was closed. */
+#include "kernel.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void free_cpu(sett__cpu_kernel *c)
+{
+    if (c->program)
+        sett__program_free(c->program);
+    if (c->tape)
+        sett__tape_free(c->tape);
+    free(c->tape);
+    free(c->report);
+    sett__arena_free(&c->arena);
+}
+
+/* A forked child must not call the driver, and locks may be held there for ever: its copy goes with its exit. */
+static void kernel_free(sett_kernel *k)
+{
+    sett__rest *r = k->rest;
+    sett_engine *e = r->engine;
+    if (!sett__same_process(e))
+        return;
+    if (k->on_gpu)
+        sett__gpu_kernel_end(sett__kernel_gpu(k));
+    if (r->cpu)
+        free_cpu(r->cpu);
+    else
+        sett__common_drop(&e->commons, r->common);
+    if (r->made)
+        sett__entry_free(r->made);
+    free(r->made);
+    free(r);
+    sett__head_give(&e->heads, k);
+    sett__engine_release(e);
+}
+
+/* key: by which it is mostly looked for. more: bytes behind the rest, which are not zeros. */
+static sett_kernel *kernel_new(sett_engine *e, const sett__digest *key, const sett__digest *slot, size_t more, sett_error *err)
+{
+    sett__rest *r = malloc(sizeof *r + more);
+    sett_kernel *k = r ? sett__head_take(&e->heads, key, e->gate) : NULL;
+    if (!k) {
+        free(r);
+        sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+        return NULL;
+    }
+    memset(r, 0, sizeof *r);
+    r->engine = sett__engine_retain(e);
+    r->report = "";
+    atomic_init(&k->refs, 1);
+    k->rest = r;
+    k->slot = *slot;
+    return k;
+}
+
+static sett_status check_target(const sett__common *m, sett_error *err)
+{
+    int sm;
+    char suffix;
+    if (!sett__target_parse(m->by->target, &sm, &suffix))
+        return sett__error(err, SETT_E_PARSE, "META names the target %s", m->by->target);
+    if (m->smem > sett__target_smem(sm))
+        return sett__error(err, SETT_E_LIMIT, "%s takes %u bytes of shared memory; %s has %u", m->name,
+            (unsigned)m->smem, m->by->target, (unsigned)sett__target_smem(sm));
+    return SETT_OK;
+}
+
+/* Has its code the wait? What the driver compiled for an older target has none. */
+static bool begins_early(const char *target)
+{
+    int sm;
+    char suffix;
+    return sett__target_parse(target, &sm, &suffix) && sm >= 90;
+}
+
+/* Of who compiled it, or compiles it again to compare: in memory alone. */
+static sett_status keep_made(sett__rest *r, const sett__entry *entry, sett_error *err)
+{
+    const sett__entry parts = {.key_material = entry->key_material, .meta = entry->meta, .ptx = entry->ptx};
+    r->made = calloc(1, sizeof *r->made);
+    return r->made ? sett__entry_copy(&parts, r->made, err) : sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+}
+
+static sett_status keep_code(sett_kernel *k, const sett__entry *entry, sett_error *err)
+{
+    sett__rest *r = k->rest;
+    const sett__common *m = r->common;
+    char *at = (char *)(r + 1) + (r->engine->cuda ? SETT__GPU_KERNEL_BYTES : 0);
+    memcpy(at, entry->cubin.data, entry->cubin.len);
+    r->cubin_len = (uint32_t)entry->cubin.len;
+    if (!r->engine->cuda)
+        return SETT_OK;
+    sett__gpu_kernel *gpu = (void *)(r + 1);
+    sett_status s = sett__gpu_kernel_make(
+        r->engine->cuda, at, r->cubin_len, m->name, m->smem, r->engine->opt.module_api, gpu, err);
+    if (s)
+        return s;
+    k->on_gpu = true;
+    k->plan = sett__common_plan(m);
+    if (m->more)
+        sett__gpu_more_smem(gpu);
+    if (m->early && begins_early(m->by->target))
+        sett__gpu_early(gpu);
+    if (!m->claims)
+        return SETT_OK;
+    const sett__sig *sig = sett__sig_of(k, err); /* now: what fails on the device is told by it */
+    return sig ? sett__gpu_claims(gpu, sig, err) : SETT_E_MEMORY;
+}
+
+static sett_status fill_gpu(sett_kernel *k, const sett__entry *entry, sett_origin origin, const char *layer, sett_error *err)
+{
+    sett__rest *r = k->rest;
+    sett_status s = sett__common_get(&r->engine->commons, entry->meta, layer, &r->common, err);
+    if (s)
+        return s;
+    r->origin = origin;
+    r->said = sett__meta_said(entry->meta);
+    k->ptx_only = !entry->cubin.len;
+    s = check_target(r->common, err);
+    if (!s && (origin == SETT_FROM_COMPILER || r->engine->opt.cache_verify))
+        s = keep_made(r, entry, err);
+    if (!s && !(r->report = sett__commons_text(&r->engine->commons, entry->notes)))
+        s = sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+    return s || k->ptx_only ? s : keep_code(k, entry, err);
+}
+
+sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett__entry *entry, sett_origin origin,
+    const char *layer, sett_kernel **out, sett_error *err)
+{
+    *out = NULL;
+    sett_kernel *k = kernel_new(e, key, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len, err);
+    sett_status s = k ? fill_gpu(k, entry, origin, layer, err) : SETT_E_MEMORY;
+    sett__entry_free(entry);
+    if (s && k)
+        kernel_free(k);
+    else
+        *out = k;
+    return s;
+}
+
+/* The tape's own signature serves: its memory is the kernel's. */
+static sett_status fill_cpu_meta(sett__cpu_kernel *c, const char *name, sett_error *err)
+{
+    const sett__meta m = {.sig = c->tape->sig, .name = name};
+    char *names = sett__arena_alloc(&c->arena, sett__names_put(&m.sig, NULL) + 1);
+    c->common.name = sett__arena_str(&c->arena, name);
+    if (!names || !c->common.name)
+        return sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+    sett__names_put(&m.sig, names);
+    c->by = (sett__maker){"cpu", "cpu", "", "", names, 0};
+    c->common.by = &c->by;
+    sett__common_facts(&c->common, &m.sig);
+    atomic_init(&c->common.sig, &c->tape->sig);
+    return sett__meta_check(&m, err);
+}
+
+sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const sett__digest *slot, const char *name,
+    sett__tape *tape, sett_kernel **out, sett_error *err)
+{
+    *out = NULL;
+    sett__cpu_kernel *c;
+    sett_kernel *k = kernel_new(e, key, slot, sizeof *c, err);
+    sett__tape *kept = k ? malloc(sizeof *kept) : NULL;
+    if (k) {
+        c = k->rest->cpu = memset(k->rest + 1, 0, sizeof *c);
+        k->rest->common = &c->common;
+        k->rest->said = (sett__said){-1, -1, -1, -1};
+        k->cpu = true;
+    }
+    if (!kept) {
+        sett__tape_free(tape);
+        if (k)
+            kernel_free(k);
+        return sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+    }
+    c->key = *key;
+    c->tape = kept;
+    *kept = *tape;
+    *tape = (sett__tape){0};
+    sett_status s = sett__target_cpu_gives(kept, err);
+    if (!s)
+        s = fill_cpu_meta(c, name, err);
+    if (!s)
+        s = sett__program_make(kept, &c->program, err);
+    if (s)
+        kernel_free(k);
+    else
+        *out = k;
+    return s;
+}
+
+sett_kernel *sett_kernel_retain(sett_kernel *k)
+{
+    if (k)
+        atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
+    return k;
+}
+
+void sett_kernel_release(sett_kernel *k)
+{
+    if (!k || atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    int saved = errno;
+    kernel_free(k);
+    errno = saved;
+}
+
+sett_status sett_kernel_query(const sett_kernel *k, sett_kernel_info *out)
+{
+    if (!k || !out || !sett__known_size(out->size))
+        return SETT_E_ARGUMENT;
+    const sett__rest *r = k->rest;
+    const sett__common *m = r->common;
+    sett_kernel_info info = {
+        .size = out->size,
+        .name = m->name,
+        .target = m->by->target,
+        .origin = r->origin,
+        .registers = r->said.registers,
+        .spill_stores = r->said.spill_stores,
+        .spill_loads = r->said.spill_loads,
+        .stack = r->said.stack,
+        .smem = (int)m->smem,
+        .block = {m->block[0], m->block[1], m->block[2]},
+        .cubin = sett__kernel_cubin(k),
+        .cubin_size = r->cubin_len,
+        .ptx = r->made && r->made->ptx.len ? r->made->ptx.data : NULL,
+        .report = r->report,
+        .assembler = m->by->assembler,
+        .record_ms = r->record_ms,
+        .codegen_ms = r->codegen_ms,
+        .assemble_ms = r->assemble_ms,
+        .load_ms = (double)atomic_load(&r->load_ns) * 1e-6,
+        .layer = m->by->layer,
+        .compiler = m->by->compiler,
+    };
+    memcpy(info.key, sett__kernel_key(k)->b, sizeof info.key);
+    memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
+    return SETT_OK;
+}
+
+/* A cubin runs on its own major version from its minor on; one with the suffix a on exactly its own. */
+static bool runs_on(const char *made_for, const char *device)
+{
+    int sm, dev;
+    char suffix, dev_suffix;
+    if (!strcmp(made_for, device))
+        return true;
+    if (!sett__target_parse(made_for, &sm, &suffix) || !sett__target_parse(device, &dev, &dev_suffix))
+        return false;
+    if (suffix == 'a')
+        return sm == dev;
+    return sm / 10 == dev / 10 && sm <= dev;
+}
+
+sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *err)
+{
+    char target[16];
+    if (!sett__device(k->rest->engine, &device, err))
+        return SETT_E_NO_DEVICE;
+    if (k->cpu != (device == SETT_CPU))
+        return sett__error(err, SETT_E_TARGET, "%s was made for %s and cannot run on %s", sett__common_of(k)->name, sett__common_of(k)->by->target,
+            device == SETT_CPU ? "the CPU" : "a GPU");
+    if (k->cpu)
+        return SETT_OK;
+    if (!k->on_gpu)
+        return sett__error(err, SETT_E_ARGUMENT, "%s was compiled to PTX only", sett__common_of(k)->name);
+    const sett__common *m = sett__common_of(k);
+    int driver = sett__cuda_driver_version(k->rest->engine->cuda), needs = (int)m->by->min_driver;
+    if (needs > driver) /* an older one of the same major version loads it: see driver_of in threads.c */
+        return sett__error(err, SETT_E_DRIVER,
+            "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", m->name, m->by->assembler,
+            needs / 1000, needs % 1000 / 10, driver / 1000, driver % 1000 / 10);
+    sett_status s = sett__cuda_target(k->rest->engine->cuda, device, target, err);
+    if (!s && !runs_on(sett__common_of(k)->by->target, target))
+        s = sett__error(
+            err, SETT_E_TARGET, "%s was made for %s, device %d is %s", sett__common_of(k)->name, sett__common_of(k)->by->target, device, target);
+    return s;
+}
+
+sett_status sett__kernel_not_loaded(sett_kernel *k, sett_status s, sett_error *err)
+{
+    sett_error why = err ? *err : (sett_error){0};
+    if (k->rest->origin == SETT_FROM_COMPILER || !sett__gpu_refused(sett__kernel_gpu(k)) || !sett__kernels_refuse(k))
+        return s;
+    sett__cache_refuse(k->rest->engine->cache, k->rest->common->by->layer, &k->slot, err ? why.text : "the driver does not load its code");
+    return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, sett__common_of(k)->name);
+}
+
+sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
+{
+    int saved = errno;
+    if (!k)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_prepare: the kernel is NULL");
+    sett_status s = sett__engine_check(k->rest->engine, err);
+    if (!s)
+        s = sett__kernel_device(k, device, err);
+    if (!s && !k->cpu) {
+        double start = sett__now_ms();
+        uint_fast64_t none = 0;
+        sett__device(k->rest->engine, &device, NULL);
+        s = sett__gpu_prepare(sett__kernel_gpu(k), device, err);
+        s = s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
+        atomic_compare_exchange_strong(&k->rest->load_ns, &none, (uint_fast64_t)((sett__now_ms() - start) * 1e6));
+    }
+    errno = saved;
+    return s;
+}
+
+sett_status sett_unload(sett_kernel *k, sett_error *err)
+{
+    int saved = errno;
+    if (!k)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_unload: the kernel is NULL");
+    sett_status s = sett__engine_check(k->rest->engine, err);
+    unsigned calls = atomic_load(&k->rest->calls);
+    if (!s && calls)
+        s = sett__error(err, SETT_E_ARGUMENT, "%s: %u prepared call%s its code: free %s first", sett__common_of(k)->name, calls,
+            calls == 1 ? " holds" : "s hold", calls == 1 ? "it" : "them");
+    if (!s && k->on_gpu)
+        s = sett__gpu_unload(sett__kernel_gpu(k), err);
+    errno = saved;
+    return s;
+}
+
+int sett_kernel_params(const sett_kernel *k)
+{
+    return k ? sett__common_of(k)->n_param : 0;
+}
+
+sett_status sett_kernel_param(const sett_kernel *k, int index, sett_param_info *out)
+{
+    if (!k || !out || !sett__known_size(out->size) || index < 0 || index >= sett__common_of(k)->n_param)
+        return SETT_E_ARGUMENT;
+    const sett__sig *sig = sett__sig_of(k, NULL);
+    if (!sig)
+        return SETT_E_MEMORY;
+    const sett__param *p = &sig->param[index];
+    sett_param_info info = {
+        .size = sizeof info, .name = p->name, .dtype = (sett_dtype)p->dtype, .rank = p->rank, .scalar = p->scalar != 0,
+        .bytes = p->bytes};
+    info.read = (p->access & SETT__ACCESS_READ) != 0;
+    info.written = (p->access & SETT__ACCESS_WRITE) != 0;
+    memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
+    return SETT_OK;
+}
+
+sett_status sett_kernel_tape(const sett_kernel *k, bool text, void **tape, size_t *len, sett_error *err)
+{
+    char *printed = NULL;
+    if (!k || !tape || !len)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_kernel_tape: the %s is NULL",
+            !k ? "kernel" : !tape ? "place for the tape" : "place for its length");
+    *tape = NULL;
+    *len = 0;
+    if (!k->cpu)
+        return sett__error(err, SETT_E_ARGUMENT, "%s: a kernel for %s keeps no tape", sett__common_of(k)->name, sett__common_of(k)->by->target);
+    if (!text)
+        return sett__tape_write(k->rest->cpu->tape, true, NULL, tape, len, err);
+    sett_status s = sett__tape_print(k->rest->cpu->tape, true, NULL, &printed, err);
+    if (!s) {
+        *tape = printed;
+        *len = strlen(printed);
+    }
+    return s;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prepared calls. Setters write into a staging area; a commit binds all of it and, if every check passes, lays out what
+ * the next runs hand over: a run sees the old arguments or the new ones. */
+#include "launch.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 64 };
+struct sett_call {
+    /* All that a run reads is its first line and the block that is handed over. */
+    alignas(LINE) sett__shot shot; /* of a GPU, where there is something to launch */
+    sett_kernel *kernel;           /* counted */
+    void *function;                /* of a GPU kernel */
+    int device;
+    int n_param, n_sym;
+    bool committed, empty;
+    uint32_t params_len;
+    int wrong;               /* an index that a setter was given and that is none; -1: all were right */
+    sett_bind *bind;         /* n_param + n_sym; kind 0: not given */
+    sett_buf *buf;           /* n_param: what the binds of buffers point to */
+    sett__extent *extent[2]; /* n_param each, of a CPU kernel: in use, and for the next commit */
+    unsigned char *structs;  /* staged, one after another */
+    sett__launch_dims dims;  /* of a CPU kernel */
+    alignas(LINE) unsigned char params[];
+};
+static_assert(sizeof(struct sett_call) == 3 * LINE, "the packed block begins behind three lines");
+
+int sett_kernel_argument(const sett_kernel *k, const char *name)
+{
+    if (!k || !name)
+        return -1;
+    const sett__common *c = sett__common_of(k);
+    const char *at = c->by->names;
+    for (int i = 0; i < c->n_param + c->n_sym; i++, at += strlen(at) + 1)
+        if (!strcmp(at, name))
+            return i;
+    return -1;
+}
+
+/* Bytes of an argument that is a struct, else 0. The signature of a kernel without a plan was made when the call was. */
+static size_t struct_bytes(const sett_kernel *k, size_t i)
+{
+    return k->plan ? sett__plan_struct(k->plan, i) : sett__sig_of(k, NULL)->param[i].bytes;
+}
+
+/* ---- staging --------------------------------------------------------------------- */
+/* The place of an argument: of a parameter, or with symbols. */
+static sett_bind *place(sett_call *c, int arg, bool symbols)
+{
+    if (!c)
+        return NULL;
+    int limit = c->n_param + (symbols ? c->n_sym : 0);
+    if (arg >= 0 && arg < limit)
+        return &c->bind[arg];
+    if (c->wrong < 0)
+        c->wrong = arg < 0 ? INT32_MAX : arg;
+    return NULL;
+}
+
+SETT__HOT void sett_call_buf(sett_call *c, int arg, const sett_buf *t)
+{
+    sett_bind *b = place(c, arg, false);
+    if (!b)
+        return;
+    if (t)
+        c->buf[arg] = *t;
+    *b = (sett_bind){SETT_BIND_BUF, .u = {.t = t ? &c->buf[arg] : NULL}};
+}
+
+void sett_call_int(sett_call *c, int arg, int64_t i)
+{
+    sett_bind *b = place(c, arg, true);
+    if (b)
+        *b = (sett_bind){SETT_BIND_INT, .u = {.i = i}};
+}
+
+void sett_call_float(sett_call *c, int arg, double f)
+{
+    sett_bind *b = place(c, arg, true);
+    if (b)
+        *b = (sett_bind){SETT_BIND_FLOAT, .u = {.f = f}};
+}
+
+void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
+{
+    sett_bind *b = place(c, arg, false);
+    if (!b)
+        return;
+    unsigned char *copy = c->structs;
+    for (int i = 0; i < arg; i++)
+        copy += struct_bytes(c->kernel, (size_t)i);
+    if (p && bytes == struct_bytes(c->kernel, (size_t)arg))
+        memcpy(copy, p, bytes);
+    *b = sett_bind_struct(p ? copy : NULL, bytes);
+}
+
+static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_error *err)
+{
+    if (n < 0 || n > c->n_param + c->n_sym || (n && !args))
+        return sett__error(err, SETT_E_BIND, "%s takes %d argument%s, %d %s given%s", sett__common_of(c->kernel)->name, c->n_param,
+            c->n_param == 1 ? "" : "s", n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == SETT_BIND_BUF && i < c->n_param)
+            sett_call_buf(c, i, args[i].u.t);
+        else if (args[i].kind == SETT_BIND_STRUCT && i < c->n_param)
+            sett_call_struct(c, i, args[i].u.p, args[i].bytes);
+        else
+            c->bind[i] = args[i];
+    }
+    return SETT_OK;
+}
+
+/* ---- commit ------------------------------------------------------------------------ */
+static sett_status check_staged(sett_call *c, sett_error *err)
+{
+    const sett__common *m = sett__common_of(c->kernel);
+    int wrong = c->wrong;
+    c->wrong = -1;
+    if (wrong == INT32_MAX)
+        return sett__error(
+            err, SETT_E_BIND, "%s: a value was staged for a negative argument index (no such name?)", m->name);
+    if (wrong >= 0)
+        return sett__error(err, SETT_E_BIND,
+            "%s: a value was staged for argument %d; there are %d arguments and %d symbols, "
+            "and a symbol takes no buffer",
+            m->name, wrong, c->n_param, c->n_sym);
+    const char *name = m->by->names;
+    for (int i = 0; i < c->n_param; i++, name += strlen(name) + 1)
+        if (!c->bind[i].kind)
+            return sett__error(err, SETT_E_BIND, "%s: %s (argument %d) was never given", m->name, name, i);
+    return SETT_OK;
+}
+
+/* What was bound becomes what runs. */
+static void take_over(sett_call *c, sett__bound *b)
+{
+    const sett_kernel *k = c->kernel;
+    if (!k->cpu && sett__common_of(k)->claims)
+        sett__gpu_address(sett__kernel_gpu(k), c->device, b->params, b->params_len);
+    memcpy(c->params, b->params, b->params_len);
+    c->params_len = b->params_len;
+    c->empty = b->empty;
+    c->committed = true;
+    c->shot.state = 0;
+    if (k->cpu) {
+        sett__extent *was = c->extent[0];
+        c->extent[0] = c->extent[1], c->extent[1] = was;
+        c->dims = b->dims;
+    } else if (!b->empty) {
+        sett__gpu_load(&c->shot, sett__kernel_gpu(k), c->function, c->device, &b->dims, b->params_len);
+    }
+}
+
+SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
+{
+    int saved = errno;
+    if (!c)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_call_commit: the call is NULL");
+    sett__bound b;
+    const sett_kernel *k = c->kernel;
+    sett_status s = SETT_OK;
+    if (c->wrong >= 0 || !k->plan || !sett__gate_open(c->shot.gate) || !sett__plan_follow(k->plan, c->n_param + c->n_sym, c->bind, &b)) {
+        s = sett__engine_check(k->rest->engine, err);
+        if (!s)
+            s = check_staged(c, err);
+        if (!s)
+            s = sett__bind_kernel(k, c->n_param + c->n_sym, c->bind, &b, c->extent[1], err);
+        if (!s && !k->cpu)
+            s = sett__gpu_fits(sett__kernel_gpu(k), c->device, &b.dims, err);
+    } else if (b.dims.smem) {
+        s = sett__gpu_fits(sett__kernel_gpu(k), c->device, &b.dims, err);
+    }
+    if (!s)
+        take_over(c, &b);
+    errno = saved;
+    return s;
+}
+
+/* ---- make, run, free ----------------------------------------------------------------- */
+/* One block, with the arrays behind: binds, buffers, extents, all of 8-byte members. */
+static sett_call *new_call(sett_kernel *k)
+{
+    const sett__common *m = sett__common_of(k);
+    size_t n_param = m->n_param, n_sym = m->n_sym;
+    size_t binds = (n_param + n_sym) * sizeof(sett_bind), bufs = n_param * sizeof(sett_buf);
+    size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0, structs = 0;
+    if (!k->plan && !sett__sig_of(k, NULL))
+        return NULL;
+    for (size_t i = 0; i < n_param; i++)
+        structs += struct_bytes(k, i);
+    size_t params = (m->params_len + (size_t)LINE - 1) / LINE * LINE;
+    size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + structs + LINE - 1) / LINE * LINE;
+    sett_call *c = aligned_alloc(LINE, size);
+    if (!c)
+        return NULL;
+    memset(c, 0, size);
+    char *at = (char *)c->params + params;
+    c->bind = (sett_bind *)(void *)at;
+    c->buf = (sett_buf *)(void *)(at + binds);
+    if (k->cpu) {
+        c->extent[0] = (sett__extent *)(void *)(at + binds + bufs);
+        c->extent[1] = (sett__extent *)(void *)(at + binds + bufs + extents);
+    }
+    c->structs = (unsigned char *)at + binds + bufs + 2 * extents;
+    c->n_param = (int)n_param;
+    c->n_sym = (int)n_sym;
+    c->wrong = -1;
+    c->shot.gate = k->gate;
+    c->kernel = sett_kernel_retain(k);
+    return c;
+}
+
+static sett_status set_up(sett_call *c, int n, const sett_bind *args, sett_error *err)
+{
+    sett_status s = SETT_OK;
+    if (!c->kernel->cpu) {
+        atomic_fetch_add(&c->kernel->rest->calls, 1);
+        s = sett_prepare(c->kernel, c->device, err);
+        c->function = s ? NULL : sett__gpu_function(sett__kernel_gpu(c->kernel), c->device);
+        if (!s && !c->function)
+            s = sett__error(err, SETT_E_DRIVER, "%s: not loaded in this context", sett__common_of(c->kernel)->name);
+    }
+    if (!s)
+        s = stage_all(c, n, args, err);
+    return s || (n == 0 && c->n_param > 0) ? s : sett_call_commit(c, err);
+}
+
+sett_status sett_call_make_n(sett_kernel *k, int device, int n, const sett_bind *args, sett_call **to, sett_error *err)
+{
+    int saved = errno;
+    if (to)
+        *to = NULL;
+    if (!k || !to)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_call_make: the %s is NULL", k ? "place for the call" : "kernel");
+    sett_status s = sett__launch_check(k, &device, err);
+    if (s)
+        return s;
+    sett_call *c = new_call(k);
+    if (!c)
+        return sett__error(err, SETT_E_MEMORY, "sett_call_make: out of memory");
+    c->device = device;
+    s = set_up(c, n, args, err);
+    if (s)
+        sett_call_free(c);
+    else
+        *to = c;
+    errno = saved;
+    return s;
+}
+
+static sett_status run_checked(sett_call *c, sett_stream stream)
+{
+    const sett_kernel *k = c->kernel;
+    sett_status s = sett__engine_check(k->rest->engine, NULL);
+    if (s)
+        return s;
+    if (stream.device != c->device && !(sett__device(k->rest->engine, &stream.device, NULL) && stream.device == c->device))
+        return SETT_E_NO_DEVICE;
+    if (!c->committed)
+        return SETT_E_BIND;
+    if (c->empty)
+        return SETT_OK;
+    if (k->cpu)
+        s = sett__blocks_alive(&k->rest->engine->blocks, sett__sig_of(k, NULL), sett__common_of(k)->name, c->extent[0], NULL);
+    if (s)
+        return s;
+    if (k->cpu)
+        return sett__launch_cpu(k, stream.handle, &c->dims, c->params, c->params_len, c->extent[0], NULL);
+    return sett__gpu_shoot(&c->shot, stream.handle, c->params);
+}
+
+/* The rare answers, away from the path of a launch. */
+static __attribute__((noinline)) sett_status run_otherwise(sett_call *c, sett_stream stream)
+{
+    int saved = errno;
+    sett_status s = c ? run_checked(c, stream) : SETT_E_ARGUMENT;
+    errno = saved;
+    return s;
+}
+
+SETT__HOT sett_status sett_call_run(sett_call *c, sett_stream stream)
+{
+    if (c && c->shot.state && stream.device == c->shot.device && sett__gate_open(c->shot.gate))
+        return sett__gpu_shoot(&c->shot, stream.handle, c->params);
+    return run_otherwise(c, stream);
+}
+
+void sett_call_free(sett_call *c)
+{
+    if (!c)
+        return;
+    if (!c->kernel->cpu)
+        atomic_fetch_sub(&c->kernel->rest->calls, 1);
+    sett_kernel_release(c->kernel);
+    free(c);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers, and one-off launches on both engines: check, bind, go. */
+#include "launch.h"
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- buffers ------------------------------------------------------------------- */
+/* A shape that overflows gets strides that no launch takes; a rank that is none, rank -1, likewise. */
+sett_buf sett_buf_nd(const void *data, sett_dtype dtype, int rank, const int64_t *shape)
+{
+    sett_buf t = {.data = (void *)(uintptr_t)data, .dtype = dtype, .rank = rank};
+    if (rank < 0 || rank > SETT__MAX_RANK || (rank && !shape)) {
+        t.rank = -1;
+        return t;
+    }
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        t.shape[i] = shape[i];
+        t.stride[i] = stride;
+        if (shape[i] > 1 && __builtin_mul_overflow(stride, shape[i], &stride))
+            stride = INT64_MAX;
+    }
+    return t;
+}
+
+sett_buf sett_buf_1d(const void *data, sett_dtype dtype, int64_t n)
+{
+    return sett_buf_nd(data, dtype, 1, &n);
+}
+
+sett_buf sett_buf_2d(const void *data, sett_dtype dtype, int64_t rows, int64_t cols)
+{
+    return sett_buf_nd(data, dtype, 2, (const int64_t[]){rows, cols});
+}
+
+/* ---- launches -------------------------------------------------------------------- */
+sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
+{
+    if (!sett__gate_open(k->gate) && !sett__engine_live(k->rest->engine))
+        return sett__engine_check(k->rest->engine, err);
+    /* What was prepared on a device has passed the slow questions before. */
+    if (k->cpu ? *device == SETT_CPU : k->on_gpu && sett__gpu_prepared(sett__kernel_gpu(k), *device))
+        return SETT_OK;
+    return sett__device(k->rest->engine, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
+}
+
+sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__launch_dims *d, const void *params, size_t params_len,
+    const sett__extent *extent, sett_error *err)
+{
+    sett__running running;
+    const sett_engine_options *o = &k->rest->engine->opt;
+    void (**stand_in)(void) = NULL;
+    sett_status s = sett__stand_ins_of(&k->rest->engine->stand_ins, k->rest->cpu->program, sett__common_of(k)->name, &stand_in, err);
+    if (s)
+        return s;
+    const sett__sim_launch launch = {
+        .grid = {d->grid[0], d->grid[1], d->grid[2]},
+        .block = {d->block[0], d->block[1], d->block[2]},
+        .smem_more = sett__common_of(k)->more ? d->smem - sett__common_of(k)->smem : 0,
+        .params = params,
+        .params_len = params_len,
+        .extent = extent,
+        .threads = o->cpu_threads,
+        .name = sett__common_of(k)->name,
+        .print = o->print,
+        .user = o->user,
+        .stand_in = stand_in,
+        .timeout_ms = o->cpu_timeout_ms,
+        .halt = &running.halt,
+    };
+    if (sett__running_enter(&k->rest->engine->runnings, &running, handle)) {
+        s = sett__sim_run(k->rest->cpu->program, &launch, err);
+        sett__running_leave(&k->rest->engine->runnings, &running);
+    } else {
+        s = sett__engine_check(k->rest->engine, err);
+    }
+    free(stand_in);
+    return s;
+}
+
+sett_status sett__bind_kernel(
+    const sett_kernel *k, int n, const sett_bind *args, sett__bound *bound, sett__extent *extent, sett_error *err)
+{
+    if (k->plan && sett__plan_follow(k->plan, n, args, bound))
+        return SETT_OK;
+    const sett__sig *sig = sett__sig_of(k, err);
+    if (!sig)
+        return SETT_E_MEMORY;
+    sett_status s = sett__bind(sig, sett__common_of(k)->name, n, args, !k->cpu, bound, extent, err);
+    return s || !k->cpu ? s : sett__blocks_check(&k->rest->engine->blocks, sig, sett__common_of(k)->name, args, extent, err);
+}
+
+static sett_status on_cpu(const sett_kernel *k, void *handle, int n, const sett_bind *args, sett_error *err)
+{
+    sett__bound b;
+    sett__extent extent[SETT__MAX_ARGS];
+    sett_status s = sett__bind_kernel(k, n, args, &b, extent, err);
+    return s || b.empty ? s : sett__launch_cpu(k, handle, &b.dims, b.params, b.params_len, extent, err);
+}
+
+static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+{
+    sett__bound b;
+    sett_status s = sett__bind_kernel(k, n, args, &b, NULL, err);
+    if (s || b.empty)
+        return s;
+    s = sett__gpu_launch(sett__kernel_gpu(k), stream, &b.dims, b.params, b.params_len, err);
+    return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
+}
+
+/* The way of most: loaded there, and the plan says yes. False: nothing was done. */
+static SETT__HOT bool launch_planned(const sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_status *s, sett_error *err)
+{
+    sett__bound b;
+    const sett__gpu_kernel *gpu = sett__kernel_gpu(k);
+    void *function = gpu && k->plan && sett__gate_open(k->gate) ? sett__gpu_ready(gpu, stream.device) : NULL;
+    if (!function || !sett__plan_follow(k->plan, n, args, &b))
+        return false;
+    *s = b.dims.smem ? sett__gpu_fits(gpu, stream.device, &b.dims, err) : SETT_OK;
+    if (!*s)
+        *s = sett__gpu_go(gpu, function, stream, &b.dims, b.params, b.params_len, err);
+    return true;
+}
+
+SETT__HOT sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+{
+    int saved = errno;
+    if (!k)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_launch: the kernel is NULL");
+    sett_status s;
+    if (launch_planned(k, stream, n, args, &s, err))
+        s = s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
+    else if (!(s = sett__launch_check(k, &stream.device, err)))
+        s = k->cpu ? on_cpu(k, stream.handle, n, args, err) : on_gpu(k, stream, n, args, err);
+    errno = saved;
+    return s;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map of sim/: a tape becomes a program of warp-wide instructions (decode.c, slots.c, flat.c), which
+ * workers run block by block (run.c), a warp at a time until it blocks (exec.c, memory.c). All state
+ * of a warp is data: a program counter, a mask, a stack of masks and a frame of rows, so a warp that
+ * waits simply returns. Neighbouring blocks of elementwise kernels run as one (strip.c). talk.c writes reports and what kernels print.
+ *
+ * A row is one element of a value for all 32 lanes. Rows lie in two kinds of frame: the warp's own,
+ * and the worker's uniform one, where constants, parameters and what depends on them and the block's
+ * index alone are computed once a launch or once a block. Rows that depend on the thread's index but not
+ * on the block's are computed once a launch too, and keep their place in the warp's frame.
+ *
+ * A tape is simplified first (rewrite.c). A kernel that tests bounds has a second program for the blocks in which every
+ * test is known to be true before they run (range.c): the same tape without those tests and what they guard against.
+ *
+ * A launch can be ended from outside or by its limit of time (halt.c). Whoever runs for long asks: each round of a loop, each
+ * block and strip, and between those each few thousand rows (SETT__S_POLL, SETT__S_LONG). */
+#ifndef SETT_SIM_H
+#define SETT_SIM_H
+#include "program.h"
+
+
+/* ---- range.c: what is known of blocks before they run ------------------------------------------- */
+typedef struct sett__range {
+    int64_t lo, hi; /* lo <= x <= hi */
+    uint64_t rest;
+    uint8_t bits;   /* x = rest modulo 2^bits */
+} sett__range;
+typedef enum sett__proof { SETT__NOWHERE, SETT__OPEN, SETT__EVERYWHERE } sett__proof; /* OPEN: fewer blocks may show more */
+bool sett__has_range(const sett__op *); /* if its operands have */
+bool sett__find_facts(sett__program *, const uint32_t *test, uint32_t n_test); /* of the given tape; false: out of memory */
+/* Are the tests true in every thread of blocks [from, to)? Room for a range per fact. */
+sett__proof sett__prove(const sett__program *, const sett__sim_launch *, sett__range *, uint64_t from, uint64_t to);
+
+/* ---- slots.c: which value lives where -------------------------------------------------------- */
+typedef struct sett__slot {
+    uint32_t home; /* the op whose storage this value is in: itself, what it is a view of, or what packs it */
+    uint32_t off;  /* bytes into that storage */
+    uint32_t at;   /* of a home: place in its frame, once given */
+    uint32_t rows; /* stored: n, or 1 when every element is the same */
+    uint32_t uses, first, last; /* positions in the tape; of homes */
+    uint8_t lg, section;
+    bool uniform, view, placed;
+    bool flat; /* in memory's order: a lane's elements side by side, one access after another */
+    uint32_t width; /* flat: elements of an access */
+    uint32_t lazy;  /* of homes that are only loaded: in core->lazy, by pieces; else SETT__NONE */
+} sett__slot;
+/* flat.c; false: out of memory. The second needs the homes. */
+bool sett__find_flat(const sett__tape *, sett__slot *);
+bool sett__find_lazy(const sett__tape *, sett__slot *, uint32_t *n_lazy);
+/* One slot an op. Fills every place; the frames' sizes, local_at and local_bytes go to the program. */
+sett_status sett__slots(sett__program *, sett__slot *, sett_error *);
+
+/* ---- exec.c, memory.c ------------------------------------------------------------------------------ */
+typedef struct sett__mask { uint32_t saved, other; } sett__mask;
+typedef enum sett__state { SETT__RUNNING, SETT__WAITING, SETT__PAUSED, SETT__DONE, SETT__FAULTED } sett__state;
+typedef struct sett__warp {
+    struct sett__pending *pending; /* copies in the background; NULL: there were none yet */
+    uint8_t barrier;               /* named one that it waits at; 0: the block's, if it waits */
+    unsigned char *frame;
+    uint32_t index, live, active, pc, depth;
+    sett__state state;
+    uint64_t in_order; /* by program->order */
+    uint64_t rounds;   /* of while loops, in this block */
+    sett__mask stack[SETT__MAX_DEPTH];
+} sett__warp;
+typedef struct sett__window {
+    unsigned char *p;
+    int64_t lo, hi; /* bytes around p that may be touched */
+    bool ahead, stream; /* too large for near caches: fetch ahead; for any: stores go past them */
+} sett__window;
+enum { SETT__BARRIERS = 16 };
+typedef struct sett__core { /* one worker */
+    const sett__program *program;
+    const sett__sim_launch *launch;
+    struct sett__run *run;
+    unsigned char *uniform, *shared, *memory;
+    sett__window *window; /* one a root */
+    const unsigned char **lazy; /* where what was loaded last lies, by pieces */
+    struct sett__strip *strip;  /* NULL: blocks run one by one */
+    sett__warp *warp;
+    uint32_t n_warps, threads;
+    uint8_t in_order; /* do the lanes of the last base follow each other? 2: not looked at */
+    uint32_t block[3];
+    struct { uint32_t come, want; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come */
+    atomic_uint *halt;    /* sett__halt_why */
+    uint32_t looks;       /* of sett__ended, until the next at the clock */
+    bool halted;          /* what the fault tells of is no fault of the kernel's */
+    double deadline;      /* by sett__now_ms; 0: there is none */
+    sett_error fault;
+} sett__core;
+/* Runs a warp until it ends, waits, pauses or faults; the new state is in it too. */
+sett__state sett__exec(sett__core *, sett__warp *);
+/* Straight-line code of another section. */
+void sett__exec_section(sett__core *, sett__warp *, int section);
+static inline void *sett__at(const sett__core *c, const sett__warp *w, sett__ref r)
+{
+    return (r & SETT__REF_UNIFORM ? c->uniform : w->frame) + (r & ~(sett__ref)SETT__REF_FLAGS);
+}
+uint32_t sett__mask_of(const uint8_t *row); /* of 32 Booleans */
+void sett__spread(void *row, const void *element, uint32_t bytes); /* into all lanes */
+/* False: the warp faulted. */
+bool sett__load(sett__core *, sett__warp *, const sett__insn *);
+bool sett__store(sett__core *, sett__warp *, const sett__insn *);
+bool sett__atom(sett__core *, sett__warp *, const sett__insn *);
+bool sett__cp_async(sett__core *, sett__warp *, const sett__insn *);
+void sett__exchange_128(sett__core *, void *at, const void *was_or_null, const void *value, void *old); /* run.c */
+
+/* Where a whole warp of each of `blocks` blocks has its access, if one after another and inside; NULL: not so, or not known. */
+unsigned char *sett__straight(const sett__core *, const sett__warp *, const sett__insn *, uint32_t blocks);
+void sett__store_whole(const sett__core *, const sett__insn *, unsigned char *to, const unsigned char *from, size_t bytes);
+
+/* ---- strip.c: neighbouring blocks as one ------------------------------------------------------------ */
+/* May a kernel's blocks, as far as its tape goes? kind: by op, set; 2: SETT__I_DATA. */
+bool sett__find_strips(const sett__tape *, const sett__slot *, uint8_t *kind);
+uint32_t sett__strip_accesses(const sett__program *); /* 0: its instructions do not allow it */
+void sett__strip_make(sett__core *); /* for a launch, once its warps have started; no memory, no strips */
+uint32_t sett__strip_run(sett__core *, uint64_t most); /* blocks that it ran, from c->block on; 0: none, or the launch is to end */
+
+/* ---- warp.c: votes and the like, named barriers; copies that wait for their group ------------------------ */
+bool sett__ask_warp(sett__core *, sett__warp *, const sett__insn *);
+bool sett__named_barrier(sett__core *, sett__warp *, const sett__insn *);
+/* Room for what one lane copies to `to` later; NULL: out of memory. */
+void *sett__pend(sett__warp *, int lane, void *to, uint32_t bytes);
+bool sett__commit(sett__warp *);             /* of the active lanes; false: out of memory */
+void sett__complete(sett__warp *, int64_t keep); /* all groups but the newest `keep`; -1: what is in no group too */
+void sett__forget(sett__warp *);             /* what is pending: the block has ended */
+
+/* ---- inline.c: stand-ins of inline PTX ------------------------------------------------------------------ */
+sett_status sett__find_calls(sett__program *, sett_error *); /* fills call */
+void sett__free_calls(sett__program *);
+bool sett__is_call(const sett__tape *, const sett__op *); /* else it is none, or nothing is done */
+uint32_t sett__call_of(const sett__program *, uint32_t op); /* of the given tape */
+bool sett__stand_in(sett__core *, sett__warp *, const sett__insn *); /* false: the launch is to end */
+
+/* ---- halt.c: ending a launch from outside, or by the clock; what the regions around an instruction tell ----------- */
+bool sett__late(sett__core *); /* looks at the clock */
+/* Is the launch to end? */
+static inline bool sett__ended(sett__core *c)
+{
+    return atomic_load_explicit(c->halt, memory_order_relaxed) || (--c->looks == 0 && sett__late(c));
+}
+/* The same of who may have been in a function of the caller's: it looks at the clock. */
+static inline bool sett__ended_now(sett__core *c)
+{
+    return atomic_load_explicit(c->halt, memory_order_relaxed) || sett__late(c);
+}
+/* Faults: why it ends, and what the warp (NULL: none) was doing. Returns false. */
+bool sett__halt(sett__core *, const sett__warp *, const sett__insn *);
+/* Faults: a warp's lanes are not all here, which are not, and where they went. Returns false. */
+bool sett__missing_lanes(sett__core *, const sett__warp *, const sett__insn *, const char *what);
+
+/* ---- talk.c -------------------------------------------------------------------------------------------- */
+/* "file:line", or the op's number where no line is known. */
+const char *sett__where(const sett__program *, uint32_t op, char *buf, size_t size);
+/* The first fault of a core is kept; it is SETT_E_FAULT, or of the status given. Returns false. */
+bool sett__fault(sett__core *, const sett__warp *, int lane, uint32_t op, const char *format, ...) SETT_PRINTF(5, 6);
+bool sett__fault_as(sett__core *, sett_status, const sett__warp *, int lane, uint32_t op, const char *what);
+/* SETT_E_VERIFY: a format has other conversions than the op has operands. */
+/* run.c: to the callback or stdout, one writer at a time */
+void sett__emit_text(sett__core *, const char *, size_t len);
+bool sett__print(sett__core *, sett__warp *, const sett__insn *);
+bool sett__check_assert(sett__core *, sett__warp *, const sett__insn *);
+void sett__deadlock(sett__core *, uint32_t first_waiting);
+
+#endif

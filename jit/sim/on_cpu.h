@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A part of jit.h, which includes it: what an engine keeps of memory, stand-ins and launches of the CPU. */
+#ifndef SETT_JIT_ON_CPU_H
+#define SETT_JIT_ON_CPU_H
+
+/* ---- allocations.c: what sett_alloc gave on the CPU --------------------------------------------------------------- */
+typedef struct sett__blocks {
+    pthread_mutex_t lock;
+    void *tree; /* of tsearch() */
+    struct sett__block *oldest, *newest; /* of those that were freed, and are kept for a while */
+    size_t freed_blocks, freed_bytes;
+} sett__blocks;
+bool sett__block_add(sett__blocks *, const void *, size_t bytes); /* false: no memory */
+bool sett__block_free(sett__blocks *, const void *); /* its memory too, sooner or later; false: no block starts there */
+bool sett__blocks_drain(sett__blocks *);             /* sooner; false: there is nothing */
+/* Unless the address lies in a block that was freed, or ends before these bytes do. */
+bool sett__blocks_hold(sett__blocks *, const void *, size_t bytes);
+/* Bound arguments against the blocks that their addresses lie in: SETT_E_RANGE. The second asks again of what was bound before
+ * whether it was freed. */
+sett_status sett__blocks_check(
+    sett__blocks *, const sett__sig *, const char *kernel, const sett_bind *, const sett__extent *, sett_error *);
+sett_status sett__blocks_alive(sett__blocks *, const sett__sig *, const char *kernel, const sett__extent *, sett_error *);
+void sett__blocks_clear(sett__blocks *); /* forgets them; the memory stays the caller's */
+
+/* ---- stand_in.c: C functions in place of inline PTX ---------------------------------------------------------- */
+typedef struct sett__stand_ins {
+    pthread_mutex_t lock;
+    struct sett__named *first;
+} sett__stand_ins;
+/* As sett_engine_stand_in. */
+sett_status sett__stand_in_set(sett__stand_ins *, const char *name, const char *types, void (*function)(void), sett_error *);
+void sett__stand_ins_clear(sett__stand_ins *);
+/* One a call of the program, which the caller frees; NULL: it has no calls, or a failure. */
+sett_status sett__stand_ins_of(sett__stand_ins *, const sett__program *, const char *kernel, void (***to)(void), sett_error *);
+
+/* ---- running.c: launches of the CPU engine that are under way ------------------------------------------------ */
+typedef struct sett__running {
+    struct sett__running *next, **link;
+    void *handle;     /* of its stream */
+    atomic_uint halt; /* sett__halt_why */
+} sett__running;
+typedef struct sett__runnings {
+    pthread_mutex_t lock;
+    pthread_cond_t none;
+    sett__running *first;
+    bool closed;
+} sett__runnings;
+bool sett__running_enter(sett__runnings *, sett__running *, void *handle); /* false: closed */
+void sett__running_leave(sett__runnings *, sett__running *);
+void sett__running_cancel(sett__runnings *, const void *handle); /* as sett_cancel; waits for none */
+void sett__running_close(sett__runnings *); /* ends all, and returns when they have left */
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tape as bytes.
+ *
+ *     "sett" version flags signature
+ *     strings ops                        formats in the order in which ops name them
+ *     [strings sites]                    when flags has bit 0
+ *     [checks]                           when flags has bit 1; with their places when it has bit 0
+ *
+ * All numbers are LEB128 in their shortest form, signed ones zigzag. Everything that a tape may hold
+ * in more than one way (order and sharing of strings, expressions, pick lists) is written in the one
+ * order in which it is used, so equal tapes give equal bytes.
+ *
+ * write.c writes them, read.c reads them back and trusts nothing. Here is what both must agree on. */
+#ifndef SETT_TAPE_BYTES_H
+#define SETT_TAPE_BYTES_H
+#include "tape.h"
+
+#define SETT__MAGIC "sett" /* without the closing NUL */
+enum { SETT__MAGIC_LEN = 4 };
+enum { HAS_SUB = 1, HAS_FLAGS = 2, HAS_IMM = 4, HAS_N = 8, ARGS_SHIFT = 4, ARGS_MANY = 15 };
+enum { S_WIDE = 1, S_DERIVED = 2 };
+enum { P_SCALAR = 1, P_WIDE = 2, P_RESTRICTED = 4, P_ACCESS_SHIFT = 3, P_ALL = 31, P_STRUCT = P_SCALAR | P_WIDE };
+enum { SMEM_MORE = 1 << 16, EARLY = 1 << 17 }; /* in the alignment of shared memory: an expression follows; the kernel begins early */
+enum { SITE_NONE, SITE_SAME, SITE_NEW /* + file */, WITH_SITES = 1, WITH_CHECKS = 2 };
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host expressions: what a launch computes of its symbols. */
+#include "tape.h"
+
+const sett__xinfo sett__xops[SETT__N_XCODES] = {
+    [SETT__X_CONST] = {0, 0, "number"}, [SETT__X_SYM] = {0, 0, "symbol"}, [SETT__X_SCALAR] = {0, 0, "scalar"},
+    [SETT__X_ADD] = {2, 4, "+"},        [SETT__X_SUB] = {2, 4, "-"},      [SETT__X_MUL] = {2, 5, "*"},
+    [SETT__X_DIV] = {2, 5, "/"},        [SETT__X_REM] = {2, 5, "%"},      [SETT__X_SHL] = {2, 3, "<<"},
+    [SETT__X_SHR] = {2, 3, ">>"},       [SETT__X_LT] = {2, 2, "<"},       [SETT__X_AND] = {2, 1, "&"},
+    [SETT__X_MIN] = {2, 0, "min"},      [SETT__X_MAX] = {2, 0, "max"},    [SETT__X_SELECT] = {3, 0, "select"},
+    [SETT__X_LOG2] = {1, 0, "ceil_log2"},
+};
+
+static bool in_code(const sett__sig *s, sett__expr e)
+{
+    return e.count <= SETT__MAX_EXPR && e.count <= s->n_code && e.first <= s->n_code - e.count;
+}
+
+static bool leaf_exists(const sett__sig *s, const sett__xop *x)
+{
+    if (x->code == SETT__X_SYM)
+        return x->imm >= 0 && x->imm < s->n_sym && !s->sym[x->imm].value.count;
+    if (x->code != SETT__X_SCALAR)
+        return true;
+    return x->imm >= 0 && x->imm < s->n_param && s->param[x->imm].scalar == SETT__BY_NUMBER &&
+           sett__dtype_is_int((sett_dtype)s->param[x->imm].dtype);
+}
+
+bool sett__expr_valid(const sett__sig *s, sett__expr e)
+{
+    int depth = 0;
+    if (!e.count || !in_code(s, e))
+        return false;
+    for (uint32_t i = 0; i < e.count; i++) {
+        const sett__xop *x = &s->code[e.first + i];
+        if (x->code >= SETT__N_XCODES || !leaf_exists(s, x) || depth < sett__xops[x->code].operands)
+            return false;
+        depth += 1 - sett__xops[x->code].operands;
+        if (depth > SETT__EXPR_DEPTH)
+            return false;
+    }
+    return depth == 1;
+}
+
+static bool shift_left(int64_t a, int64_t b, int64_t *r)
+{
+    if (b < 0 || b > 62)
+        return b > 62 && a == 0 && (*r = 0, true);
+    return !__builtin_mul_overflow(a, INT64_C(1) << b, r);
+}
+
+/* The least k for which 2^k is at least x. */
+static bool ceil_log2(int64_t x, int64_t *r)
+{
+    if (x < 1)
+        return false;
+    *r = x == 1 ? 0 : 64 - __builtin_clzll((unsigned long long)x - 1);
+    return true;
+}
+
+static bool apply(sett__xcode code, int64_t a, int64_t b, int64_t *r)
+{
+    switch (code) {
+    case SETT__X_ADD: return !__builtin_add_overflow(a, b, r);
+    case SETT__X_SUB: return !__builtin_sub_overflow(a, b, r);
+    case SETT__X_MUL: return !__builtin_mul_overflow(a, b, r);
+    case SETT__X_DIV: return b && !(a == INT64_MIN && b == -1) && (*r = a / b, true);
+    case SETT__X_REM: return b && (*r = b == -1 ? 0 : a % b, true);
+    case SETT__X_MIN: return *r = a < b ? a : b, true;
+    case SETT__X_MAX: return *r = a > b ? a : b, true;
+    case SETT__X_SHL: return shift_left(a, b, r);
+    case SETT__X_SHR: return b >= 0 && (*r = a >> (b < 63 ? b : 63), true);
+    case SETT__X_AND: return *r = a & b, true;
+    case SETT__X_LT: return *r = a < b, true;
+    default: return false;
+    }
+}
+
+/* One code upon the numbers so far. */
+static inline __attribute__((always_inline)) bool step(
+    uint8_t code, int64_t imm, const int64_t *sym, const int64_t *scalar, int64_t *stack, int *top)
+{
+    switch (code) {
+    case SETT__X_CONST: stack[(*top)++] = imm; return true;
+    case SETT__X_SYM: stack[(*top)++] = sym[imm]; return true;
+    case SETT__X_SCALAR: stack[(*top)++] = scalar[imm]; return true;
+    case SETT__X_SELECT:
+        *top -= 2;
+        stack[*top - 1] = stack[*top - 1] ? stack[*top] : stack[*top + 1];
+        return true;
+    case SETT__X_LOG2: return ceil_log2(stack[*top - 1], &stack[*top - 1]);
+    default:
+        --*top;
+        return apply((sett__xcode)code, stack[*top - 1], stack[*top], &stack[*top - 1]);
+    }
+}
+
+bool sett__expr_eval(const sett__sig *s, sett__expr e, const int64_t *sym, const int64_t *scalar, int64_t *out)
+{
+    int64_t stack[SETT__EXPR_DEPTH + 1];
+    int top = 0;
+    if (!e.count) {
+        *out = 1;
+        return true;
+    }
+    for (const sett__xop *x = &s->code[e.first], *end = x + e.count; x < end; x++)
+        if (!step(x->code, x->imm, sym, scalar, stack, &top))
+            return false;
+    *out = stack[0];
+    return true;
+}
+
+/* ---- packed: a word a code, its number in the upper three bytes; one that does not fit is WIDE, with two words behind ------ */
+enum { WIDE = SETT__N_XCODES };
+
+uint32_t sett__expr_pack(const sett__sig *s, sett__expr e, uint32_t *to)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e.count; i++) {
+        const sett__xop *x = &s->code[e.first + i];
+        const bool wide = x->code == SETT__X_CONST && x->imm != (int32_t)((uint32_t)x->imm << 8) >> 8;
+        const uint64_t imm = sett__xops[x->code].operands ? 0 : (uint64_t)x->imm;
+        if (to)
+            to[n] = wide ? WIDE : (uint32_t)imm << 8 | x->code;
+        if (to && wide)
+            to[n + 1] = (uint32_t)imm, to[n + 2] = (uint32_t)(imm >> 32);
+        n += wide ? 3 : 1;
+    }
+    return n;
+}
+
+uint32_t sett__expr_unpack(const uint32_t *word, uint32_t n, sett__xop *to)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++, count++) {
+        const bool wide = (uint8_t)word[i] == WIDE;
+        to[count] = (sett__xop){wide ? SETT__X_CONST : (uint8_t)word[i],
+            wide ? (int64_t)(word[i + 1] | (uint64_t)word[i + 2] << 32) : (int32_t)word[i] >> 8};
+        i += wide ? 2 : 0;
+    }
+    return count;
+}
+
+bool sett__packed_eval(const uint32_t *word, uint32_t n, const int64_t *sym, const int64_t *scalar, int64_t *out)
+{
+    int64_t stack[SETT__EXPR_DEPTH + 1];
+    int top = 0;
+    for (const uint32_t *w = word, *end = word + n; w < end; w++) {
+        if ((uint8_t)*w == WIDE) {
+            stack[top++] = (int64_t)(w[1] | (uint64_t)w[2] << 32);
+            w += 2;
+        } else if (!step((uint8_t)*w, (int32_t)*w >> 8, sym, scalar, stack, &top)) {
+            return false;
+        }
+    }
+    *out = stack[0];
+    return true;
+}
+
+bool sett__expr_same(const sett__sig *s, sett__expr a, sett__expr b)
+{
+    bool same = a.count == b.count;
+    for (uint32_t i = 0; i < a.count && same; i++) {
+        const sett__xop *x = &s->code[a.first + i], *y = &s->code[b.first + i];
+        same = x->code == y->code && x->imm == y->imm;
+    }
+    return same;
+}
+
+bool sett__expr_const(const sett__sig *s, sett__expr e, int64_t *out)
+{
+    for (uint32_t i = 0; i < e.count; i++)
+        if (s->code[e.first + i].code == SETT__X_SYM || s->code[e.first + i].code == SETT__X_SCALAR)
+            return false;
+    return sett__expr_eval(s, e, NULL, NULL, out);
+}
+
+/* ---- text ---------------------------------------------------------------------- */
+struct printer {
+    sett__sink *out;
+    const sett__sig *sig;
+    const sett__xop *code;
+    uint16_t first[SETT__MAX_EXPR]; /* where the subtree that ends here begins */
+};
+
+/* A left operand needs brackets if it binds less, a right one also if it binds the same, so that the
+ * text parses back to the same postfix. */
+static void print_tree(const struct printer *p, uint32_t end, int level)
+{
+    const sett__xop *x = &p->code[end];
+    int own = sett__xops[x->code].level;
+    switch (x->code) {
+    case SETT__X_CONST: sett__put_int(p->out, x->imm); return;
+    case SETT__X_SYM: sett__put_name(p->out, p->sig->sym[x->imm].name); return;
+    case SETT__X_SCALAR: sett__put_name(p->out, p->sig->param[x->imm].name); return;
+    default: break;
+    }
+    int operands = sett__xops[x->code].operands;
+    uint32_t last = end - 1, mid = p->first[last] - 1u, open = own && own < level;
+    if (!own) { /* a call */
+        sett__put(p->out, sett__xops[x->code].text);
+        sett__put(p->out, "(");
+        if (operands == 3) {
+            print_tree(p, p->first[mid] - 1u, 0);
+            sett__put(p->out, ",");
+        }
+    } else if (open) {
+        sett__put(p->out, "(");
+    }
+    if (operands > 1) {
+        print_tree(p, mid, own);
+        sett__put(p->out, own ? sett__xops[x->code].text : ",");
+    }
+    print_tree(p, last, own ? own + 1 : 0);
+    if (!own || open)
+        sett__put(p->out, ")");
+}
+
+void sett__put_expr(sett__sink *out, const sett__sig *s, sett__expr e)
+{
+    struct printer p = {.out = out, .sig = s};
+    uint16_t stack[SETT__EXPR_DEPTH + 1];
+    int top = 0;
+    if (!e.count) {
+        sett__put(out, "_");
+        return;
+    }
+    if (!sett__expr_valid(s, e)) {
+        sett__put(out, "?");
+        return;
+    }
+    p.code = s->code + e.first;
+    for (uint32_t i = 0; i < e.count; i++) {
+        int n = sett__xops[p.code[i].code].operands;
+        top -= n;
+        p.first[i] = n ? stack[top] : (uint16_t)i;
+        stack[top++] = p.first[i];
+    }
+    print_tree(&p, e.count - 1, 0);
+}
+
+int sett__expr_str(const sett__sig *s, sett__expr e, char *buf, size_t size)
+{
+    sett__sink out = {.buf = buf, .cap = size};
+    if (size)
+        buf[0] = 0;
+    sett__put_expr(&out, s, e);
+    return (int)out.len;
+}

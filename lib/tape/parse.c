@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tape as text: parsing what print.c prints. Value numbers may be any that are not used twice,
+ * so that a line can be added by hand; printing numbers them anew. */
+#include "parse.h"
+#include <string.h>
+
+/* ---- growing arrays ---------------------------------------------------------------------- */
+static bool add_arg(sett__parser *p, uint32_t value)
+{
+    sett__tape *t = p->t;
+    if (t->op[t->n_op].n_args == UINT16_MAX)
+        return SETT__LEX_FAIL(&p->x, "too many operands");
+    if (!sett__parse_grow(p, (void **)&t->arg, &p->cap_arg, t->n_arg, sizeof *t->arg))
+        return false;
+    t->arg[t->n_arg++] = value;
+    t->op[t->n_op].n_args++;
+    return true;
+}
+
+static bool add_string(sett__parser *p, const char *s, uint32_t *id)
+{
+    sett__tape *t = p->t;
+    if (!sett__parse_grow(p, (void **)&t->string, &p->cap_string, t->n_string, sizeof *t->string))
+        return false;
+    *id = t->n_string;
+    t->string[t->n_string++] = s;
+    return true;
+}
+
+/* ---- ops --------------------------------------------------------------------------------------------- */
+static sett__op *now(sett__parser *p)
+{
+    return &p->t->op[p->t->n_op];
+}
+
+/* %7, which an earlier line made. */
+static bool value(sett__parser *p, uint32_t *id)
+{
+    uint64_t number;
+    sett__lex_space(&p->x);
+    const char *start = p->x.at;
+    if (!sett__expect(&p->x, "%") || !sett__lex_digits(&p->x, &number, UINT32_MAX))
+        return false;
+    if (number >= p->cap_def || !p->def[number])
+        return sett__lex_fail(&p->x, start, "%%%llu is not made above", (unsigned long long)number);
+    *id = p->def[number] - 1;
+    return true;
+}
+
+static bool operand(sett__parser *p)
+{
+    uint32_t id;
+    return value(p, &id) && add_arg(p, id);
+}
+
+static bool operands(sett__parser *p)
+{
+    do {
+        if (!operand(p))
+            return false;
+    } while (sett__accept(&p->x, ","));
+    return true;
+}
+
+/* Numbers below the text's length: what is printed never has others, and it bounds memory. */
+static bool define(sett__parser *p, uint64_t number, const char *at)
+{
+    uint32_t old = p->cap_def;
+    if (number > p->x.len)
+        return sett__lex_fail(&p->x, at, "value numbers are at most the text's length, %zu", p->x.len);
+    if (!sett__grow(p->mem, (void **)&p->def, &p->cap_def, (uint32_t)number + 1, sizeof *p->def))
+        return sett__lex_no_memory(&p->x);
+    if (p->cap_def > old)
+        memset(p->def + old, 0, (p->cap_def - old) * sizeof *p->def);
+    if (p->def[number])
+        return sett__lex_fail(&p->x, at, "%%%llu is made twice", (unsigned long long)number);
+    p->def[number] = p->t->n_op + 1;
+    return true;
+}
+
+static bool find_op(const char *s, size_t n, uint8_t *code)
+{
+    for (int c = 0; c < SETT__N_CODES; c++)
+        if (strlen(sett__ops[c].text) == n && !memcmp(sett__ops[c].text, s, n)) {
+            *code = (uint8_t)c;
+            return true;
+        }
+    return false;
+}
+
+static bool find_sub(sett__op *op, const char *s, size_t n)
+{
+    sett__code code = (sett__code)op->code;
+    if (code == SETT__REDUCE || code == SETT__ATOM || code == SETT__REDUX) {
+        bool exchange = code == SETT__ATOM && n == 4 && !memcmp(s, "xchg", 4), cas = code == SETT__ATOM && n == 3 && !memcmp(s, "cas", 3);
+        op->sub = exchange ? SETT__XCHG : cas ? SETT__CAS : 0;
+        return exchange || cas || find_op(s, n, &op->sub);
+    }
+    const char *word;
+    for (int i = 0; (word = sett__sub_word(code, i)); i++)
+        if (strlen(word) == n && !memcmp(word, s, n)) {
+            op->sub = (uint8_t)i;
+            return true;
+        }
+    return false;
+}
+
+/* add, ex2.approx, reduce.add: a whole name first, else what the last dot cuts off. */
+static bool op_name(sett__parser *p)
+{
+    sett__lex_space(&p->x);
+    const char *s = p->x.at;
+    size_t n = strspn(s, SETT__LETTERS SETT__DIGITS "._"), dot = n;
+    sett__op *op = now(p);
+    bool found = find_op(s, n, &op->code);
+    while (!found && dot && s[dot - 1] != '.')
+        dot--;
+    if (!found && dot > 1)
+        found = find_op(s, dot - 1, &op->code) && find_sub(op, s + dot, n - dot);
+    if (!found)
+        return SETT__LEX_FAIL(&p->x, "there is no op %.*s", (int)(n < 40 ? n : 40), s);
+    p->x.at = s + n;
+    return true;
+}
+
+/* Digits with a point, exactly or to the nearest: up to 2^53 over a power of ten that a double holds. */
+static bool decimal(sett__parser *p, sett_dtype d, uint64_t *bits)
+{
+    sett__lex_space(&p->x);
+    const char *start = p->x.at;
+    bool negative = sett__accept(&p->x, "-"), point = false;
+    uint64_t m = 0;
+    double scale = 1;
+    size_t n = strspn(p->x.at, SETT__DIGITS "."), seen = 0;
+    for (size_t i = 0; i < n; i++) {
+        char c = p->x.at[i];
+        if (c == '.' && point)
+            return SETT__LEX_FAIL(&p->x, "two points in a number");
+        point |= c == '.';
+        if (c == '.')
+            continue;
+        m = 10 * m + (uint64_t)(c - '0');
+        scale *= point ? 10 : 1;
+        if (++seen > 22 || m > UINT64_C(1) << 53)
+            return sett__lex_fail(&p->x, start, "too many digits: give the bits as 0x...");
+    }
+    if (!seen)
+        return SETT__LEX_FAIL(&p->x, "expected a number, or its bits as 0x...");
+    p->x.at += n;
+    *bits = sett__bits_of_float(d, (double)m / scale);
+    *bits |= negative ? UINT64_C(1) << (sett_dtype_bits(d) - 1) : 0;
+    return true;
+}
+
+static bool constant(sett__parser *p)
+{
+    sett__op *op = now(p);
+    sett_dtype d = (sett_dtype)op->dtype;
+    int width = sett_dtype_bits(d);
+    uint64_t bits = 0;
+    int64_t x = 0;
+    bool ok;
+    sett__lex_space(&p->x);
+    const char *start = p->x.at;
+    if (sett__accept(&p->x, "0x"))
+        ok = sett__lex_hex(&p->x, &bits);
+    else if (d == SETT_BOOL && (sett__accept_word(&p->x, "true") || sett__accept_word(&p->x, "false")))
+        ok = true, bits = start[0] == 't';
+    else if (sett__dtype_is_float(d))
+        ok = decimal(p, d, &bits);
+    else if (*p->x.at == '-')
+        ok = sett__lex_int(&p->x, &x), bits = sett__bits_of_int(d, x);
+    else
+        ok = sett__lex_digits(&p->x, &bits, UINT64_MAX);
+    if (ok && (width < 64 ? bits >> width != 0 : width != 64))
+        return sett__lex_fail(&p->x, start, "the number does not fit the type");
+    if (ok && x && sett__int_of_bits(d, bits) != x)
+        return sett__lex_fail(&p->x, start, "the number does not fit the type");
+    op->imm = (int64_t)bits;
+    return ok;
+}
+
+static bool named(sett__parser *p)
+{
+    const sett__sig *s = &p->t->sig;
+    bool sym = now(p)->code == SETT__SYM;
+    const char *text;
+    sett__lex_space(&p->x);
+    const char *at = p->x.at;
+    if (!sett__lex_name(&p->x, sym ? "a symbol's name" : "a parameter's name", &text))
+        return false;
+    for (uint32_t i = 0; i < (sym ? s->n_sym : s->n_param); i++)
+        if (!strcmp(sym ? s->sym[i].name : s->param[i].name, text)) {
+            now(p)->imm = i;
+            return true;
+        }
+    return sett__lex_fail(&p->x, at, "there is no %s %.60s", sym ? "symbol" : "parameter", text);
+}
+
+static bool pick_list(sett__parser *p)
+{
+    sett__tape *t = p->t;
+    if (!operand(p) || !sett__expect(&p->x, "["))
+        return false;
+    now(p)->imm = t->n_index;
+    do {
+        uint32_t first, last;
+        if (!sett__lex_u32(&p->x, &first, SETT__MAX_WIDTH))
+            return false;
+        last = first;
+        if (sett__accept(&p->x, "..") && !sett__lex_u32(&p->x, &last, SETT__MAX_WIDTH))
+            return false;
+        for (; first <= last; first++) {
+            if (t->n_index - (uint32_t)now(p)->imm == SETT__MAX_WIDTH)
+                return SETT__LEX_FAIL(&p->x, "more than %d indices", SETT__MAX_WIDTH);
+            if (!sett__parse_grow(p, (void **)&t->index, &p->cap_index, t->n_index, sizeof *t->index))
+                return false;
+            t->index[t->n_index++] = first;
+        }
+    } while (sett__accept(&p->x, ","));
+    if (t->n_index - (uint32_t)now(p)->imm != now(p)->n)
+        return SETT__LEX_FAIL(&p->x, "%u indices for %u elements", t->n_index - (uint32_t)now(p)->imm, now(p)->n);
+    return sett__expect(&p->x, "]");
+}
+
+/* %1[%2 + 4], %1[4] */
+static bool place(sett__parser *p)
+{
+    if (!operand(p) || !sett__expect(&p->x, "["))
+        return false;
+    if (!sett__sees(&p->x, "%"))
+        return add_arg(p, SETT__NONE) && sett__lex_int(&p->x, &now(p)->imm) && sett__expect(&p->x, "]");
+    if (!operand(p))
+        return false;
+    bool minus = sett__sees(&p->x, "-");
+    if (minus || sett__sees(&p->x, "+")) {
+        uint64_t u = 0;
+        p->x.at++;
+        if (!sett__lex_digits(&p->x, &u, (uint64_t)INT64_MAX + minus))
+            return false;
+        now(p)->imm = (int64_t)(minus ? 0 - u : u);
+    }
+    return sett__expect(&p->x, "]");
+}
+
+static bool align_of(sett__parser *p)
+{
+    uint32_t bytes;
+    if (!sett__expect(&p->x, "align") || !sett__lex_u32(&p->x, &bytes, SETT__MAX_ALIGN))
+        return false;
+    if (!bytes || bytes & (bytes - 1))
+        return SETT__LEX_FAIL(&p->x, "an alignment is a power of two");
+    now(p)->sub = (uint8_t)__builtin_ctz(bytes);
+    return true;
+}
+
+static bool option(sett__parser *p, const char *word)
+{
+    return sett__accept_word(&p->x, word) ? operand(p) : add_arg(p, SETT__NONE);
+}
+
+/* One of the words 1 to n - 1, if there is one, into the op's flags. */
+static void flag_word(sett__parser *p, const char *const *word, int n, int at)
+{
+    for (int i = 1; i < n; i++)
+        if (sett__accept_word(&p->x, word[i])) {
+            now(p)->flags |= (uint8_t)(i << at);
+            return;
+        }
+}
+
+static bool load(sett__parser *p)
+{
+    if (!place(p) || !align_of(p) || !option(p, "pred") || !option(p, "fill"))
+        return false;
+    now(p)->flags = sett__accept_word(&p->x, "volatile") ? SETT__F_VOLATILE : 0;
+    flag_word(p, sett__cache_word, SETT__COUNT(sett__cache_word), SETT__F_CACHE_AT);
+    return true;
+}
+
+/* The value comes before the predicate here, and after it in the operands. */
+static bool store(sett__parser *p, bool atom)
+{
+    uint32_t id, n;
+    uint8_t dtype;
+    if (!place(p))
+        return false;
+    sett__lex_space(&p->x);
+    const char *at = p->x.at;
+    bool typed = !sett__sees(&p->x, "%");
+    if ((typed && !sett__lex_type(&p->x, &dtype, &n)) || !value(p, &id))
+        return false;
+    if (typed && (p->t->op[id].dtype != dtype || p->t->op[id].n != n))
+        return sett__lex_fail(&p->x, at, "the value is not of this type");
+    uint32_t was = SETT__NONE;
+    if (atom && sett__accept_word(&p->x, "was") && !value(p, &was))
+        return false;
+    if ((!atom && !align_of(p)) || !option(p, "pred") || !add_arg(p, id) || (was != SETT__NONE && !add_arg(p, was)))
+        return false;
+    if (!atom && sett__accept_word(&p->x, "volatile"))
+        now(p)->flags = SETT__F_VOLATILE;
+    flag_word(p, atom ? sett__sem_word : sett__cache_word, atom ? 4 : SETT__COUNT(sett__cache_word), atom ? SETT__F_SEM_AT : SETT__F_CACHE_AT);
+    if (atom)
+        flag_word(p, sett__scope_word, 4, SETT__F_SCOPE_AT);
+    return true;
+}
+
+/* %2[%5 + 8] %1[%4] bytes 16 of 4 cg pred %7: the predicate is written behind, and stands between. */
+static bool cp_async(sett__parser *p)
+{
+    uint32_t bytes, size, pred = SETT__NONE;
+    if (!place(p))
+        return false;
+    int64_t to = now(p)->imm;
+    now(p)->imm = 0;
+    if (!add_arg(p, SETT__NONE) || !place(p) || !sett__expect(&p->x, "bytes") || !sett__lex_u32(&p->x, &bytes, 16) ||
+        !sett__expect(&p->x, "of") || !sett__lex_u32(&p->x, &size, 8))
+        return false;
+    int64_t from = now(p)->imm;
+    if (bytes < 4 || bytes & (bytes - 1) || !size || size & (size - 1) || !SETT__CP_FITS(to, from))
+        return SETT__LEX_FAIL(&p->x, "there is no such copy");
+    now(p)->imm = SETT__CP_IMM(to, from);
+    now(p)->sub = (uint8_t)((__builtin_ctz(bytes) - 2) | __builtin_ctz(size) << SETT__CP_ELEMENT_AT);
+    now(p)->sub |= sett__accept_word(&p->x, "cg") ? SETT__CP_CG : 0;
+    if (sett__accept_word(&p->x, "pred") && !value(p, &pred))
+        return false;
+    p->t->arg[now(p)->args + 2] = pred;
+    return option(p, "keep");
+}
+
+static bool barrier_line(sett__parser *p)
+{
+    if (now(p)->code == SETT__CPWAIT)
+        return sett__lex_int(&p->x, &now(p)->imm);
+    return (now(p)->code != SETT__BARSYNC && now(p)->code != SETT__BARARRIVE) || operands(p);
+}
+
+static bool print_line(sett__parser *p)
+{
+    const char *s;
+    uint32_t id;
+    if (now(p)->code == SETT__ASSERT && (!operand(p) || !sett__expect(&p->x, ",")))
+        return false;
+    if (!sett__lex_string(&p->x, &s) || !add_string(p, s, &id))
+        return false;
+    now(p)->imm = id;
+    return !sett__accept(&p->x, ",") || operands(p);
+}
+
+/* "xor3 u32:lop3...", %1, %2 sm 80 isa 78 memory */
+static bool inline_line(sett__parser *p)
+{
+    uint32_t sm = 0, isa = 0;
+    if (!print_line(p) || (sett__accept_word(&p->x, "sm") && !sett__lex_u32(&p->x, &sm, UINT8_MAX)) ||
+        (sett__accept_word(&p->x, "isa") && !sett__lex_u32(&p->x, &isa, SETT__F_PTX)))
+        return false;
+    now(p)->sub = (uint8_t)sm;
+    now(p)->flags = (uint8_t)(isa | (sett__accept_word(&p->x, "memory") ? SETT__F_MEMORY : 0u));
+    return true;
+}
+
+static bool for_line(sett__parser *p)
+{
+    uint64_t number;
+    sett__op *op = now(p);
+    sett__lex_space(&p->x);
+    const char *at = p->x.at;
+    if (!sett__expect(&p->x, "%") || !sett__lex_digits(&p->x, &number, UINT32_MAX) || !sett__expect(&p->x, "=") ||
+        !operand(p) || !sett__expect(&p->x, "to") || !operand(p) || !sett__expect(&p->x, "step") || !operand(p) ||
+        !sett__expect(&p->x, "{"))
+        return false;
+    op->dtype = p->t->op[p->t->arg[op->args]].dtype;
+    op->n = 1;
+    return define(p, number, at);
+}
+
+/* What follows name and type. */
+static bool rest(sett__parser *p)
+{
+    sett__op *op = now(p);
+    switch (sett__ops[op->code].cls) {
+    case SETT__C_SREG: return true;
+    case SETT__C_BARRIER: return barrier_line(p);
+    case SETT__C_CPASYNC: return cp_async(p);
+    case SETT__C_WARP: return op->code == SETT__ELECT || op->code == SETT__SPECIAL || operands(p);
+    case SETT__C_CONST: return constant(p);
+    case SETT__C_SYM:
+    case SETT__C_SCALAR: return named(p);
+    case SETT__C_ROOT:
+        if (op->code == SETT__PARAM)
+            op->n = 0;
+        return op->code == SETT__PARAM
+                   ? named(p)
+                   : op->code == SETT__RMEM || (sett__expect(&p->x, "at") && sett__lex_int(&p->x, &op->imm));
+    case SETT__C_PICK: return pick_list(p);
+    case SETT__C_LOAD: return load(p);
+    case SETT__C_STORE: return store(p, false);
+    case SETT__C_ATOM: return store(p, true);
+    case SETT__C_IF: return operand(p) && sett__expect(&p->x, "{");
+    case SETT__C_LOOP: return sett__expect(&p->x, "{");
+    case SETT__C_WHILE: return operand(p);
+    case SETT__C_FOR: return for_line(p);
+    case SETT__C_PRINTF: return print_line(p);
+    case SETT__C_INLINE: return inline_line(p);
+    case SETT__C_SHFL: return operands(p) && sett__expect(&p->x, "width") && sett__lex_int(&p->x, &op->imm);
+    default:
+        if (!operands(p))
+            return false;
+        op->flags = sett__accept_word(&p->x, "nonneg") ? SETT__F_NONNEG : 0;
+        return true;
+    }
+}
+
+/* "file", as the last site has it, or a new one. */
+static bool same_or_new(sett__parser *p, const char *s, const uint32_t *last, uint32_t *id)
+{
+    if (last && !strcmp(p->t->string[*last], s)) {
+        *id = *last;
+        return true;
+    }
+    return add_string(p, s, id);
+}
+
+static bool site(sett__parser *p)
+{
+    sett__tape *t = p->t;
+    const char *file, *func;
+    sett__site_ref s = {0, 0, 0}, *last = t->n_site ? &t->site[t->n_site - 1] : NULL;
+    if (!sett__accept(&p->x, "@"))
+        return !p->x.status;
+    if (!sett__parse_place(p, &file, &s.line) ||
+        !sett__lex_chars(&p->x, SETT__LETTERS SETT__DIGITS "_./+-", "a function", &func) ||
+        !same_or_new(p, file, last ? &last->file : NULL, &s.file) ||
+        !same_or_new(p, func, last ? &last->func : NULL, &s.func) ||
+        !sett__parse_grow(p, (void **)&t->site, &p->cap_site, t->n_site, sizeof *t->site))
+        return false;
+    now(p)->site = t->n_site;
+    t->site[t->n_site++] = s;
+    return true;
+}
+
+static bool has_result(sett__code code)
+{
+    switch (sett__ops[code].cls) {
+    case SETT__C_STORE:
+    case SETT__C_BARRIER:
+    case SETT__C_CPASYNC:
+    case SETT__C_IF:
+    case SETT__C_ELSE:
+    case SETT__C_FOR: /* which is not written as one */
+    case SETT__C_END:
+    case SETT__C_LOOP:
+    case SETT__C_WHILE:
+    case SETT__C_PRINTF: return false;
+    default: return true;
+    }
+}
+
+static bool op_line(sett__parser *p)
+{
+    sett__tape *t = p->t;
+    uint64_t number = 0;
+    if (t->n_op == SETT__MAX_OPS)
+        return SETT__LEX_FAIL(&p->x, "more than %u ops", SETT__MAX_OPS);
+    if (!sett__parse_grow(p, (void **)&t->op, &p->cap_op, t->n_op, sizeof *t->op))
+        return false;
+    *now(p) = (sett__op){.args = t->n_arg, .site = SETT__NONE, .other = SETT__NONE};
+    sett__lex_space(&p->x);
+    const char *start = p->x.at;
+    bool result = sett__accept(&p->x, "%"), end = !result && sett__accept(&p->x, "}");
+    if (result && (!sett__lex_digits(&p->x, &number, UINT32_MAX) || !sett__expect(&p->x, "=")))
+        return false;
+    if (end)
+        now(p)->code = sett__accept_word(&p->x, "else") ? SETT__ELSE : SETT__END;
+    else if (!op_name(p))
+        return false;
+    sett__code code = (sett__code)now(p)->code;
+    bool gives = code == SETT__PTXV ? result : has_result(code);
+    if (gives != result)
+        return sett__lex_fail(&p->x, start, gives ? "%s has a result" : "%s has no result", sett__ops[code].text);
+    if (result && !sett__lex_type(&p->x, &now(p)->dtype, &now(p)->n))
+        return false;
+    if (end ? code == SETT__ELSE && !sett__expect(&p->x, "{") : !rest(p))
+        return false;
+    if (!site(p) || (result && !define(p, number, start)))
+        return false;
+    t->n_op++;
+    return true;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------- */
+static bool parse_line(sett__parser *p, bool *header)
+{
+    uint32_t version;
+    bool found;
+    sett__lex_space(&p->x);
+    if (*p->x.at == '\n' || !*p->x.at)
+        return true;
+    if (!*header) {
+        *header = true;
+        if (!sett__accept_word(&p->x, "sett") || !sett__accept_word(&p->x, "tape") ||
+            !sett__lex_u32(&p->x, &version, UINT32_MAX))
+            return SETT__LEX_FAIL(&p->x, "a tape begins with: sett tape %d", SETT__TAPE_VERSION);
+        return version == SETT__TAPE_VERSION || SETT__LEX_FAIL(&p->x, "it is of another version of sett");
+    }
+    return sett__parse_sig_line(p, &found) || (!found && op_line(p));
+}
+
+static bool parse_lines(sett__parser *p)
+{
+    bool header = false;
+    while (*p->x.at) {
+        p->x.line = p->x.at;
+        if (!parse_line(p, &header))
+            return p->x.status ? false : SETT__LEX_FAIL(&p->x, "the line is not understood");
+        sett__lex_space(&p->x);
+        if (*p->x.at && *p->x.at != '\n')
+            return SETT__LEX_FAIL(&p->x, "the line should end here");
+        p->x.at += *p->x.at == '\n';
+    }
+    return header || SETT__LEX_FAIL(&p->x, "a tape begins with: sett tape %d", SETT__TAPE_VERSION);
+}
+
+/* The tape's arrays move into its arena; the growing ones are freed, whatever happened. */
+static void settle(sett__parser *p, void *field, size_t bytes)
+{
+    void *from, *to = NULL;
+    memcpy(&from, field, sizeof from);
+    if (bytes && !p->x.status && !(to = sett__arena_alloc(&p->t->arena, bytes)))
+        sett__lex_no_memory(&p->x);
+    if (to)
+        memcpy(to, from, bytes);
+    sett__mem_free(p->mem, from);
+    memcpy(field, &to, sizeof to);
+}
+
+sett_status sett__tape_parse_in(sett__tape *t, const sett__allocator *mem, const char *text, sett_error *err)
+{
+    *t = (sett__tape){.arena = {.mem = mem}};
+    sett__parser p = {
+        .x = {.text = text, .at = text, .line = text, .len = strlen(text), .arena = &t->arena, .err = err},
+        .mem = mem,
+        .t = t};
+    sett__sig *s = &t->sig;
+    parse_lines(&p);
+    settle(&p, &t->op, t->n_op * sizeof *t->op);
+    settle(&p, &t->arg, t->n_arg * sizeof *t->arg);
+    settle(&p, &t->index, t->n_index * sizeof *t->index);
+    settle(&p, &t->string, t->n_string * sizeof *t->string);
+    settle(&p, &t->site, t->n_site * sizeof *t->site);
+    settle(&p, &s->sym, s->n_sym * sizeof *s->sym);
+    settle(&p, &s->param, s->n_param * sizeof *s->param);
+    settle(&p, &s->leaf, s->n_leaf * sizeof *s->leaf);
+    settle(&p, &s->code, s->n_code * sizeof *s->code);
+    settle(&p, &s->check, s->n_check * sizeof *s->check);
+    sett__mem_free(mem, p.def);
+    if (!p.x.status && !sett__tape_link(t))
+        p.x.status = sett__error(
+            err, SETT_E_PARSE, "regions do not nest: an end or else has no beginning, or one is open at the end");
+    if (!p.x.status)
+        p.x.status = sett__tape_verify(t, NULL, err);
+    if (!p.x.status && !sett__tape_claims(t))
+        p.x.status = sett__error(err, SETT_E_MEMORY, "out of memory while reading a tape");
+    if (p.x.status)
+        sett__tape_free(t);
+    return p.x.status;
+}
+
+sett_status sett__tape_parse(sett__tape *t, const char *text, sett_error *err)
+{
+    return sett__tape_parse_in(t, NULL, text, err);
+}

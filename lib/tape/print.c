@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tape as text: printing. parse.c reads it back.
+ *
+ *     sett tape 1
+ *     sym N div 8
+ *     param A f32 (N):(1) align 16 read
+ *     grid (N+255)/256
+ *     block 256
+ *
+ *     %0 = tid.x i32
+ *     %1 = param f32 A
+ *     %2 = load f32x4 %1[%0 + 4] align 16
+ *
+ * A result is written with its type (x and its count of elements); a value is called by the
+ * number of its op. `;` begins a comment. */
+#include "tape.h"
+#include <string.h>
+
+static void print_value(sett__sink *out, uint32_t id)
+{
+    sett__put(out, id == SETT__NONE ? "-" : "%");
+    if (id != SETT__NONE)
+        sett__put_int(out, id);
+}
+
+static void print_type(sett__sink *out, int dtype, uint32_t n)
+{
+    sett__put(out, sett_dtype_name((sett_dtype)dtype));
+    if (n != 1) {
+        sett__put(out, "x");
+        sett__put_int(out, n);
+    }
+}
+
+/* Operand k, or NONE where the op has fewer: printing must not trust a tape. */
+static uint32_t operand(const sett__tape *t, const sett__op *op, uint32_t k)
+{
+    if (k >= op->n_args || op->args > t->n_arg || k >= t->n_arg - op->args)
+        return SETT__NONE;
+    return t->arg[op->args + k];
+}
+
+static void print_operands(sett__sink *out, const sett__tape *t, const sett__op *op, uint32_t from)
+{
+    for (uint32_t k = from; k < op->n_args; k++) {
+        sett__put(out, k == from ? " " : ", ");
+        print_value(out, operand(t, op, k));
+    }
+}
+
+/* ---- constants --------------------------------------------------------------------- */
+/* Numbers that decimal shows exactly in few digits; others are shown by their bits. */
+static bool is_plain(double x)
+{
+    double a = x < 0 ? -x : x;
+    if (a < 1e-3) /* by its bits: a caller may have subnormals compare as zero */
+        return sett__bits_of_float(SETT_F64, x) << 1 == 0;
+    if (!(a < 1e14))
+        return false;
+    if (a < 1e5)
+        a *= 1024;
+    return a == (double)(int64_t)a;
+}
+
+static void print_plain(sett__sink *out, double x, bool negative)
+{
+    double a = x < 0 ? -x : x;
+    int64_t whole = (int64_t)a;
+    unsigned rest = (unsigned)((a - (double)whole) * 1024);
+    sett__put(out, negative ? "-" : "");
+    sett__put_int(out, whole);
+    sett__put(out, ".");
+    do {
+        rest *= 10;
+        sett__put_n(out, &"0123456789"[rest >> 10], 1);
+        rest &= 1023;
+    } while (rest);
+}
+
+static void print_const(sett__sink *out, sett_dtype d, int64_t imm)
+{
+    uint64_t bits = (uint64_t)imm;
+    int width = sett_dtype_bits(d);
+    bool fits = width == 64 || (width > 0 && width < 64 && !(bits >> width));
+    double x = fits ? sett__float_of_bits(d, bits) : 0;
+    if (fits && d == SETT_BOOL)
+        sett__put(out, bits ? "true" : "false");
+    else if (fits && sett__dtype_kind(d) == 'i')
+        sett__put_int(out, sett__int_of_bits(d, bits));
+    else if (fits && sett__dtype_kind(d) == 'u')
+        sett__putf(out, "%llu", (unsigned long long)bits);
+    else if (fits && sett__dtype_is_float(d) && is_plain(x))
+        print_plain(out, x, bits >> (width - 1) != 0);
+    else
+        sett__putf(out, "0x%0*llx", width / 4, (unsigned long long)bits);
+}
+
+/* What a constant shown by its bits is, roughly. */
+static void print_comment(sett__sink *out, const sett__op *op)
+{
+    char buf[40];
+    if (op->code != SETT__CONST || !sett__dtype_is_float((sett_dtype)op->dtype))
+        return;
+    double x = sett__float_of_bits((sett_dtype)op->dtype, (uint64_t)op->imm);
+    if (is_plain(x))
+        return;
+    int n = snprintf(buf, sizeof buf, "%.9g", x);
+    sett__put(out, " ; ");
+    for (int i = 0; i < n && i < (int)sizeof buf - 1; i++) /* a locale's decimal point may be anything */
+        if (strchr("+-0123456789einfa", buf[i]))
+            sett__put_n(out, buf + i, 1);
+        else if (i && strchr("0123456789", buf[i - 1]))
+            sett__put(out, ".");
+}
+
+/* ---- ops ---------------------------------------------------------------------------- */
+#define SREG_TEXT(name, text, bits) text,
+#define SREG_WIDE(name, text, bits) bits == 64,
+sett_dtype sett__sreg_type(int sub)
+{
+    static const bool wide[] = {SETT__SREGS(SREG_WIDE)};
+    return wide[sub] ? SETT_U64 : SETT_U32;
+}
+
+const char *sett__sub_word(sett__code code, int sub)
+{
+    static const char *const dims[] = {"x", "y", "z", NULL}, *const lanes[] = {"idx", "up", "down", "bfly", NULL},
+                             *const votes[] = {"all", "any", "uni", "ballot", NULL}, *const scopes[] = {"cta", "gpu", "sys", NULL},
+                             *const sregs[] = {SETT__SREGS(SREG_TEXT) NULL};
+    const char *const *words = code == SETT__LANE ? NULL
+                               : code == SETT__SHFL                        ? lanes
+                               : code == SETT__VOTE || code == SETT__MATCH ? votes
+                               : code == SETT__FENCE                       ? scopes
+                               : code == SETT__SPECIAL                     ? sregs
+                               : sett__ops[code].cls == SETT__C_SREG       ? dims
+                                                                           : NULL;
+    for (int i = 0; words && words[i]; i++)
+        if (i == sub)
+            return words[i];
+    return NULL;
+}
+
+const char *const sett__sem_word[4] = {"relaxed", "acquire", "release", "acq_rel"}, *const sett__scope_word[4] = {"", "cta", "gpu", "sys"};
+const char *const sett__cache_word[14] = {"", "always", "global", "streaming", "last_use", "no_cache", "write_through", "evict_first", "evict_last",
+    "l2_evict_first", "l2_evict_last", "l2_64b", "l2_128b", "l2_256b"};
+
+static const char *sub_name(const sett__op *op)
+{
+    sett__code code = (sett__code)op->code;
+    if (code == SETT__REDUCE || code == SETT__ATOM || code == SETT__REDUX)
+        return op->sub == SETT__CAS ? "cas" : op->sub == SETT__XCHG ? "xchg" : op->sub < SETT__N_CODES ? sett__ops[op->sub].text : "?";
+    const char *word = sett__sub_word(code, op->sub);
+    return word || !sett__sub_word(code, 0) ? word : "?";
+}
+
+static void print_name(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    bool sym = op->code == SETT__SYM;
+    sett__put(out, " ");
+    if (op->imm < 0 || op->imm >= (sym ? t->sig.n_sym : t->sig.n_param))
+        sett__putf(out, "?%lld", (long long)op->imm);
+    else
+        sett__put_name(out, sym ? t->sig.sym[op->imm].name : t->sig.param[op->imm].name);
+}
+
+static void print_string(sett__sink *out, const sett__tape *t, int64_t string)
+{
+    if (string >= 0 && string < t->n_string)
+        sett__put_quoted(out, t->string[string]);
+    else
+        sett__put(out, "?");
+}
+
+/* [0..3,7,7]: a run of at least three is written by its ends. */
+static void print_pick(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    sett__put(out, " [");
+    if (op->imm < 0 || op->n > t->n_index || op->imm > t->n_index - op->n) {
+        sett__put(out, "?]");
+        return;
+    }
+    const uint32_t *index = op->n ? t->index + op->imm : NULL;
+    for (uint32_t i = 0, end; i < op->n; i = end) {
+        for (end = i + 1; end < op->n && index[end] == index[end - 1] + 1; end++)
+            ;
+        if (end - i < 3)
+            end = i + 1;
+        sett__put(out, i ? "," : "");
+        sett__put_int(out, index[i]);
+        if (end > i + 1) {
+            sett__put(out, "..");
+            sett__put_int(out, index[end - 1]);
+        }
+    }
+    sett__put(out, "]");
+}
+
+/* Operands k and k + 1: %root[%base + imm]. */
+static void print_place(sett__sink *out, const sett__tape *t, const sett__op *op, uint32_t k, int64_t imm)
+{
+    uint32_t base = operand(t, op, k + 1);
+    sett__put(out, " ");
+    print_value(out, operand(t, op, k));
+    sett__put(out, "[");
+    if (base == SETT__NONE) {
+        sett__put_int(out, imm);
+    } else {
+        print_value(out, base);
+        if (imm) {
+            sett__put(out, imm < 0 ? " - " : " + ");
+            char buf[24]; /* the magnitude, which an int64 may not hold */
+            snprintf(buf, sizeof buf, "%llu", (unsigned long long)(imm < 0 ? 0 - (uint64_t)imm : (uint64_t)imm));
+            sett__put(out, buf);
+        }
+    }
+    sett__put(out, "]");
+}
+
+static void print_option(sett__sink *out, const char *word, uint32_t value)
+{
+    if (value == SETT__NONE)
+        return;
+    sett__put(out, word);
+    print_value(out, value);
+}
+
+static void print_access(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    bool load = op->code == SETT__LOAD, atom = op->code == SETT__ATOM;
+    print_place(out, t, op, 0, op->imm);
+    if (!load) {
+        uint32_t value = operand(t, op, 3);
+        sett__put(out, " ");
+        if (!atom && value < t->n_op) {
+            print_type(out, t->op[value].dtype, t->op[value].n);
+            sett__put(out, " ");
+        }
+        print_value(out, value);
+    }
+    if (!atom)
+        sett__putf(out, " align %llu", op->sub < 64 ? 1ull << op->sub : 0ull);
+    else
+        print_option(out, " was ", operand(t, op, 4));
+    print_option(out, " pred ", operand(t, op, 2));
+    if (load)
+        print_option(out, " fill ", operand(t, op, 3));
+    int words[2] = {atom ? (op->flags & SETT__F_SEM) >> SETT__F_SEM_AT : (op->flags & SETT__F_CACHE) >> SETT__F_CACHE_AT,
+        atom ? (op->flags & SETT__F_SCOPE) >> SETT__F_SCOPE_AT : 0};
+    if (!atom && op->flags & SETT__F_VOLATILE)
+        sett__put(out, " volatile");
+    if (words[0])
+        sett__putf(out, " %s", atom ? sett__sem_word[words[0]] : words[0] < (int)SETT__COUNT(sett__cache_word) ? sett__cache_word[words[0]] : "?");
+    if (words[1])
+        sett__putf(out, " %s", sett__scope_word[words[1]]);
+}
+
+/* cp.async %2[%5 + 8] %1[%4] bytes 16 of 4 cg pred %7 */
+static void print_cp_async(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    print_place(out, t, op, 0, SETT__CP_TO(op->imm));
+    print_place(out, t, op, 3, SETT__CP_FROM(op->imm));
+    sett__putf(out, " bytes %u of %u%s", SETT__CP_BYTES(op->sub), SETT__CP_SIZE(op->sub), op->sub & SETT__CP_CG ? " cg" : "");
+    print_option(out, " pred ", operand(t, op, 2));
+    print_option(out, " keep ", operand(t, op, 5));
+}
+
+/* What follows the op's name and type. */
+/* An assertion's condition stands before its text. */
+static void print_talk(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    uint32_t first = op->code == SETT__ASSERT && op->n_args;
+    if (first) {
+        sett__put(out, " ");
+        print_value(out, operand(t, op, 0));
+        sett__put(out, ",");
+    }
+    sett__put(out, " ");
+    print_string(out, t, op->imm);
+    if (op->n_args > first) {
+        sett__put(out, ",");
+        print_operands(out, t, op, first);
+    }
+}
+
+static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    switch (sett__ops[op->code].cls) {
+    case SETT__C_CONST:
+        sett__put(out, " ");
+        print_const(out, (sett_dtype)op->dtype, op->imm);
+        break;
+    case SETT__C_SYM:
+    case SETT__C_SCALAR: print_name(out, t, op); break;
+    case SETT__C_ROOT:
+        if (op->code == SETT__PARAM)
+            print_name(out, t, op);
+        else if (op->code == SETT__SMEM)
+            sett__putf(out, " at %lld", (long long)op->imm);
+        break;
+    case SETT__C_LOAD:
+    case SETT__C_STORE:
+    case SETT__C_ATOM: print_access(out, t, op); break;
+    case SETT__C_CPASYNC: print_cp_async(out, t, op); break;
+    case SETT__C_LOOP:
+    case SETT__C_IF:
+        print_operands(out, t, op, 0);
+        sett__put(out, " {");
+        break;
+    case SETT__C_PRINTF:
+        print_talk(out, t, op);
+        break;
+    case SETT__C_INLINE:
+        print_talk(out, t, op);
+        if (op->sub)
+            sett__putf(out, " sm %u", op->sub);
+        if (op->flags & SETT__F_PTX)
+            sett__putf(out, " isa %u", op->flags & SETT__F_PTX);
+        sett__put(out, op->flags & SETT__F_MEMORY ? " memory" : "");
+        break;
+    default:
+        print_operands(out, t, op, 0);
+        if (op->code == SETT__PICK)
+            print_pick(out, t, op);
+        if (op->code == SETT__SHFL)
+            sett__putf(out, " width %lld", (long long)op->imm);
+        if (op->code == SETT__CPWAIT)
+            sett__putf(out, " %lld", (long long)op->imm);
+        if (op->flags & SETT__F_NONNEG)
+            sett__put(out, " nonneg");
+    }
+}
+
+static void print_for(sett__sink *out, const sett__tape *t, uint32_t i)
+{
+    static const char *const before[] = {" = ", " to ", " step "};
+    sett__put(out, "for ");
+    print_value(out, i);
+    for (uint32_t k = 0; k < 3; k++) {
+        sett__put(out, before[k]);
+        print_value(out, operand(t, &t->op[i], k));
+    }
+    sett__put(out, " {");
+}
+
+static void print_op(sett__sink *out, const sett__tape *t, uint32_t i)
+{
+    const sett__op *op = &t->op[i];
+    if (op->code >= SETT__N_CODES) {
+        sett__putf(out, "?%u", op->code);
+        return;
+    }
+    switch (op->code) {
+    case SETT__END: sett__put(out, "}"); return;
+    case SETT__ELSE: sett__put(out, "} else {"); return;
+    case SETT__FOR: print_for(out, t, i); return;
+    default: break;
+    }
+    const char *sub = sub_name(op);
+    if (op->dtype) {
+        print_value(out, i);
+        sett__put(out, " = ");
+    }
+    sett__put(out, sett__ops[op->code].text);
+    if (sub) {
+        sett__put(out, ".");
+        sett__put(out, sub);
+    }
+    if (op->dtype) {
+        sett__put(out, " ");
+        print_type(out, op->dtype, op->code == SETT__PARAM ? 1 : op->n);
+    }
+    print_rest(out, t, op);
+}
+
+int sett__op_str(const sett__tape *t, uint32_t i, char *buf, size_t size)
+{
+    sett__sink out = {.buf = buf, .cap = size};
+    if (size)
+        buf[0] = 0;
+    print_op(&out, t, i);
+    return (int)out.len;
+}
+
+/* ---- the signature --------------------------------------------------------------------- */
+/* Extents or strides of a parameter; the leaves of one mode in brackets of their own. */
+static void print_tuple(sett__sink *out, const sett__sig *s, const sett__param *p, bool strides)
+{
+    const sett__leaf *leaf = p->n_leaf ? s->leaf + p->leaf : NULL;
+    sett__put(out, "(");
+    for (uint32_t i = 0; i < p->n_leaf; i++) {
+        bool first = !i || leaf[i - 1].mode != leaf[i].mode;
+        bool last = i + 1 == p->n_leaf || leaf[i + 1].mode != leaf[i].mode;
+        sett__put(out, i ? "," : "");
+        sett__put(out, first && !last ? "(" : "");
+        sett__put_expr(out, s, strides ? leaf[i].stride : leaf[i].extent);
+        sett__put(out, last && !first ? ")" : "");
+    }
+    sett__put(out, ")");
+}
+
+static void print_param(sett__sink *out, const sett__sig *s, const sett__param *p)
+{
+    sett__put(out, p->scalar == SETT__BY_STRUCT ? "struct " : p->scalar ? "scalar " : "param ");
+    sett__put_name(out, p->name);
+    sett__put(out, " ");
+    if (p->scalar == SETT__BY_STRUCT) {
+        sett__putf(out, "%u align %u\n", p->bytes, p->align);
+        return;
+    }
+    print_type(out, p->dtype, 1);
+    if (!p->scalar) {
+        sett__put(out, " ");
+        print_tuple(out, s, p, false);
+        sett__put(out, ":");
+        print_tuple(out, s, p, true);
+        sett__putf(out, " align %u", p->align);
+        sett__put(out, p->access & SETT__ACCESS_READ ? " read" : "");
+        sett__put(out, p->access & SETT__ACCESS_WRITE ? " write" : "");
+        sett__put(out, p->wide ? " wide" : "");
+        sett__put(out, p->restricted ? " restrict" : "");
+    }
+    sett__put(out, "\n");
+}
+
+static void print_dims(sett__sink *out, const sett__sig *s, const char *word, const sett__expr *dim)
+{
+    int n = dim[2].count ? 3 : dim[1].count ? 2 : dim[0].count ? 1 : 0;
+    for (int d = 0; d < n; d++) {
+        sett__put(out, d ? ", " : word);
+        sett__put_expr(out, s, dim[d]);
+    }
+    sett__put(out, n ? "\n" : "");
+}
+
+static void print_place_word(sett__sink *out, const char *s)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
+    if (*s && strspn(s, plain) == strlen(s))
+        sett__put(out, s);
+    else
+        sett__put_quoted(out, s);
+}
+
+static void print_check(sett__sink *out, const sett__sig *s, const sett__check *k, bool places)
+{
+    sett__put(out, "check ");
+    sett__put_expr(out, s, k->expr);
+    sett__put(out, " ");
+    sett__put_quoted(out, k->text);
+    if (places && k->file) {
+        sett__put(out, " @ ");
+        print_place_word(out, k->file);
+        sett__putf(out, ":%u", k->line);
+    }
+    sett__put(out, "\n");
+}
+
+static void print_sym(sett__sink *out, const sett__sig *s, const sett__symbol *sym)
+{
+    sett__put(out, "sym ");
+    sett__put_name(out, sym->name);
+    if (sym->div != 1)
+        sett__putf(out, " div %lld", (long long)sym->div);
+    sett__put(out, sym->wide ? " wide" : "");
+    if (sym->value.count) {
+        sett__put(out, " = ");
+        sett__put_expr(out, s, sym->value);
+    }
+    sett__put(out, "\n");
+}
+
+static void print_sig(sett__sink *out, const sett__sig *s, bool places)
+{
+    for (uint32_t i = 0; i < s->n_sym - s->n_derived; i++)
+        print_sym(out, s, &s->sym[i]);
+    for (uint32_t i = 0; i < s->n_param; i++)
+        print_param(out, s, &s->param[i]);
+    for (uint32_t i = s->n_sym - s->n_derived; i < s->n_sym; i++) /* may name scalars */
+        print_sym(out, s, &s->sym[i]);
+    print_dims(out, s, "grid ", s->grid);
+    print_dims(out, s, "block ", s->block);
+    print_dims(out, s, "cluster ", s->cluster);
+    if (s->smem || s->smem_align) {
+        sett__putf(out, "smem %u align %u", s->smem, s->smem_align);
+        if (s->smem_more.count) {
+            sett__put(out, " more ");
+            sett__put_expr(out, s, s->smem_more);
+        }
+        sett__put(out, "\n");
+    }
+    for (uint32_t i = 0; i < s->n_check; i++)
+        print_check(out, s, &s->check[i], places);
+}
+
+static void print_site(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    const sett__site_ref *s = op->site < t->n_site ? &t->site[op->site] : NULL;
+    if (!s || s->file >= t->n_string || s->func >= t->n_string)
+        return;
+    sett__put(out, " @ ");
+    print_place_word(out, t->string[s->file]);
+    sett__putf(out, ":%u ", s->line);
+    print_place_word(out, t->string[s->func]);
+}
+
+sett_status sett__tape_print(const sett__tape *t, bool sites, const sett__allocator *mem, char **text, sett_error *err)
+{
+    sett__sink out = {.mem = mem, .grow = true};
+    *text = NULL;
+    sett_status status = sett__sig_verify(&t->sig, err);
+    if (status)
+        return status;
+    sett__putf(&out, "sett tape %d\n", SETT__TAPE_VERSION);
+    print_sig(&out, &t->sig, sites);
+    sett__put(&out, "\n");
+    for (uint32_t i = 0; i < t->n_op; i++) {
+        for (int d = t->op[i].depth; d > 0; d--)
+            sett__put(&out, "    ");
+        print_op(&out, t, i);
+        if (sites)
+            print_site(&out, t, &t->op[i]);
+        print_comment(&out, &t->op[i]);
+        sett__put(&out, "\n");
+    }
+    if (out.failed) {
+        sett__mem_free(mem, out.buf);
+        return sett__error(err, SETT_E_MEMORY, "out of memory while printing a tape");
+    }
+    *text = out.buf;
+    return SETT_OK;
+}
