@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of another build, in every public call that takes one: the calls and their operands come from the headers
- * (stale_calls.sh). Each call is made once an operand and kind of object with that operand of another build, and the others
- * of a build that is open and has objects of the same kinds. It must fail with SETT_E_STALE. The address sanitizer sees
- * that what lies in an ended build is not read. */
+/* Ended builds and objects of another build, in every public call that takes one: the calls and their operands come from
+ * the headers (stale_calls.sh). Each call is made once an operand and kind of object with that operand of another build, and
+ * the others of a build that is open and has objects of the same kinds; and once with an ended build for its build. It must
+ * fail with SETT_E_STALE. The address sanitizer sees that what lies in an ended build is not read. */
 #define SETT_SHORT
 #include "recording.h"
 #include <sett/facts.h>
 #include <sett/picture.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- objects ------------------------------------------------------------------------------------ */
 enum { FORMS = 6 };
@@ -97,6 +98,9 @@ static bool test(sett_arg x, void *user)
 #define HAND_sett_layout_svg_at PICTURE(svg)
 #define HAND_sett_layout_text_at PICTURE(text)
 #define HAND_sett_layout_html_at PICTURE(html)
+#define HAND_sett_sym_at "", sett_sym(b, "M")
+#define HAND_sett_param_marked_at "", \
+    sett_param_marked_at(SETT_HERE, b, "Y", &(sett_param_marked_args){.size = sizeof(sett_param_marked_args)})
 #define HAND_sett_make_struct_at "s", sett_make_struct(b, "outer", SETT_FIELD_OF("in", S(0)))
 #define HAND_sett_inline_ptx_at "a", sett_inline_ptx(b, "add $0, $1;", .in = {1, &A(0)})
 
@@ -127,7 +131,8 @@ static const call calls[] = {
 #define T SETT_T
 
 /* ---- builds ------------------------------------------------------------------------------------- */
-/* How the other build came to its end: as by hand, as in an engine, or not at all. */
+/* How the other build came to its end: as by hand, as in an engine, or not at all. Where the build itself has ended, OPEN
+ * is by hand, and no other one begins. */
 typedef enum world { BY_HAND_ENDED, AGAIN, OPEN } world;
 
 /* The next build is made as the first one was, with the same objects in the same order: where memory is used again, each
@@ -223,6 +228,38 @@ START_TEST(another_builds)
 }
 END_TEST
 
+/* An ended build where a call takes a build: the open one fails; where none is open, nothing happens. */
+static void given(const call *c, world w)
+{
+    objects own = {0};
+    operands o = {0};
+    const char *text;
+    sett_build *old = kernel();
+    make(old, &own);
+    sett_build *b = w == OPEN ? NULL : next_build(old, w);
+    if (b)
+        make(b, &own);
+    else
+        sett_build_end(old, NULL);
+    for (int i = 0; c->kinds[i]; i++) {
+        o.of[i] = &own;
+        o.a[i] = sett_arg_i(2);
+    }
+    c->make(old, &o);
+    if (!b)
+        return;
+    ck_assert_msg(sett_build_status(b, &text) == SETT_E_STALE && strstr(text, ": the build has ended"), "%s: %s", c->name, text);
+    sett_build_end(b, NULL);
+}
+
+START_TEST(ended_build)
+{
+    if (has_build(&calls[_i]))
+        for (world w = BY_HAND_ENDED; w <= OPEN; w++)
+            given(&calls[_i], w);
+}
+END_TEST
+
 START_TEST(ends_once)
 {
     sett_build *b = kernel();
@@ -244,25 +281,87 @@ START_TEST(addresses_come_once)
     ck_assert(sett__space_reserve(&s, SIZE));
     char *held = sett__space_take(&s, PIECE, NULL);
     memset(held, 1, PIECE);
+    int wrong = 0; /* an assertion each would take longer than the rest of the suite */
     for (int k = 0; k < 40 * ROUND; k++) {
         char *p = sett__space_take(&s, PIECE, NULL);
         ck_assert_ptr_nonnull(p);
-        ck_assert(p + PIECE <= held || p >= held + PIECE);
+        wrong += p + PIECE > held && p < held + PIECE;
         for (int i = 0; i < ROUND; i++)
-            ck_assert_ptr_ne(p, last[i]);
+            wrong += p == last[i];
         memset(p, 2, PIECE);
         last[k % ROUND] = p;
         sett__space_give(&s, p, PIECE, PIECE);
     }
+    ck_assert_int_eq(wrong, 0);
     char *large = sett__space_take(&s, 5 << 20, NULL);
     ck_assert_ptr_nonnull(large);
     memset(large, 3, 5 << 20);
     ck_assert_ptr_null(sett__space_take(&s, SIZE, NULL));
-    for (int i = 0; i < PIECE; i++)
-        ck_assert_int_eq(held[i], 1);
+    ck_assert(held[0] == 1 && !memcmp(held, held + 1, PIECE - 1));
     sett__space_give(&s, large, 5 << 20, 5 << 20);
     sett__space_give(&s, held, PIECE, PIECE);
     sett__space_release(&s);
+}
+END_TEST
+
+/* Memory of its own pages, which can be shut. */
+enum { MOST_PIECES = 200, PAGE = 65536 };
+static struct { char *p; size_t bytes; } piece[MOST_PIECES];
+static int pieces;
+static void *page_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || pieces == MOST_PIECES)
+        return NULL;
+    piece[pieces].p = p;
+    piece[pieces++].bytes = bytes;
+    return p;
+}
+
+static void page_free(void *user, void *p)
+{
+    (void)user, (void)p; /* the process ends */
+}
+
+static void protect(int protection)
+{
+    for (int i = 0; i < pieces; i++)
+        ck_assert_int_eq(mprotect(piece[i].p, piece[i].bytes, protection), 0);
+}
+
+static void record(sett_val *x, int n)
+{
+    sett_val *y = x;
+    for (int i = 0; i < n; i++)
+        y = i & 1 ? sett_add(y, x) : sett_mul(y, sett_add(y, i));
+}
+
+/* Once a build has failed, calls on its own objects do nothing that could take longer the more was recorded: its arrays, and
+ * the heads of its arena's chunks, can be shut, and no call touches them, grows them or asks for memory. */
+START_TEST(failed_records_nothing)
+{
+    const sett__allocator mem = {page_alloc, page_free, NULL};
+    sett_build *b = sett__build_new(&mem, true);
+    objects o = {0};
+    make(b, &o);
+    record(o.v, 100000);
+    ck_assert_uint_gt(b->n_op, 100000);
+    sett__fail(b, (sett_site){0}, "the test", SETT_E_LIMIT, "as of too many operations");
+    int asked = pieces;
+    size_t used = b->arena.used;
+    protect(PROT_NONE);
+    record(o.v, 1000);
+    operands at = {.of = {&o, &o, &o, &o, &o, &o, &o, &o}};
+    for (int k = 0; k < 8; k++)
+        at.a[k] = sett_arg_i(2);
+    for (size_t k = 0; k < SETT__COUNT(calls); k++)
+        calls[k].make(b, &at);
+    protect(PROT_READ | PROT_WRITE);
+    ck_assert_int_eq(pieces, asked);
+    ck_assert_uint_eq(b->arena.used, used);
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_E_LIMIT);
 }
 END_TEST
 
@@ -273,7 +372,9 @@ Suite *stale_suite(void)
     TCase *t = tcase_create("stale");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, another_builds, 0, (int)SETT__COUNT(calls));
+    tcase_add_loop_test(t, ended_build, 0, (int)SETT__COUNT(calls));
     tcase_add_test(t, ends_once);
+    tcase_add_test(t, failed_records_nothing);
     tcase_add_test(t, addresses_come_once);
     suite_add_tcase(s, t);
     return s;

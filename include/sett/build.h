@@ -28,14 +28,15 @@ extern "C" {
 typedef void (*sett_body)(sett_build *, const void *user);
 
 /* Layouts, tensors, values, structs and tuples die with their build; nothing else frees them. One that is used in another
- * build gives SETT_E_STALE, in every call, also after its own build has ended. A tuple of numbers that a build made is one
- * of its objects too.
- * Which build fails: the one that the call is given, else that of the first operand whose build is open. Where all operands
- * are of ended builds, the build that this thread began last and that is open, as a kernel's body has one; where there is
- * none, the call gives NULL, poison or nothing.
- * No address is given to two builds, so an old pointer is never taken for a new object. Builds lie in 16 GiB of addresses
- * (less where RLIMIT_AS is low), which cost no memory. Once that much was recorded in one process, the addresses are used
- * again, and what was kept from before is told apart no longer. */
+ * build gives SETT_E_STALE, in every call, also after its own build has ended; so does a build that has ended where a call
+ * takes a build. A tuple of numbers that a build made is one of its objects too.
+ * Which build fails: the one that the call is given, else that of the first operand whose build is open. Where the build that
+ * the call is given has ended, or those of all operands, the build that this thread began last and that is open, as a kernel's
+ * body has one; where there is none, the call gives NULL, poison or nothing.
+ * This holds for any pointer that a build of this process gave, until 16 GiB were recorded since (a body of 400 operations
+ * takes about 280 KiB): builds lie in so many addresses, and none is given out again before the others were. After that
+ * an old pointer may be taken for a new object. With RLIMIT_AS the addresses are at most an eighth of it, and 16 MiB at
+ * least; what builds hold at one time must fit (SETT_E_MEMORY). Addresses cost no memory. */
 
 /* A build without a kernel, for layout algebra on the host. NULL when out of memory.
  * end frees all that was made in it; it returns the first error, and its text in *err. It is called once, by who began the

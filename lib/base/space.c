@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The addresses of builds and their objects. Users keep pointers, and a pointer says nothing but where it points: so that
- * an object of an ended build can be told from one of the next build, no address is given to two builds. All of them lie
- * in one range of addresses, which is reserved when the process begins its first build and given out from its start to
- * its end. A table says of each grain of the range whose it is. It answers without a look at what the pointer points to:
- * that may be memory which the system has back.
+/* The addresses of builds and their objects.
  *
- * The range is one of the process, as pointers are passed between engines and threads: this is the one mutable state of
- * lib/. When all of it was given out, it is begun anew, and what is in use is passed over. */
+ * Users keep pointers to objects, and may use one after its build has ended. A pointer says nothing but where it points. If
+ * a new build got the memory of an ended one, an old pointer would be taken for a new object; a stamp in the object does not
+ * help, since the new object has the new stamp, and reading it from memory that was freed is an error by itself. So no
+ * address is given to two builds. All builds lie in one range of addresses, reserved when the process begins its first build
+ * and given out from its start to its end. A table has one entry for each grain (4 KiB) of the range: the build that it
+ * belongs to, or NULL. To ask the table is one load, at any pointer, and does not touch what the pointer points to.
+ *
+ * Reserved addresses cost no memory. The memory of ended builds is moved to the addresses of the next ones, a segment (2 MiB)
+ * at a time; 32 segments at most wait for that, and the rest goes back to the system, as does the table of a segment that
+ * nobody uses.
+ *
+ * When the whole range was given out it is begun anew, and segments in use are passed over. From then on a pointer that was
+ * kept from before may be taken for a new object. That is the limit of the promise in sett/build.h.
+ *
+ * lib/ has no globals but constants, and this table: an object may come from any build of the process, made by any engine or
+ * thread, and a call on an object of an ended build has nothing else to ask. The table decides no result: builds that are
+ * open record the same whatever it says of others. A mutex guards what is given out and the list of open builds, and is held
+ * over a fork; the table is read without it. */
 #define _GNU_SOURCE /* mremap */
 #include "base.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -104,10 +117,20 @@ static void discard(const sett__address_space *s, size_t segment)
         madvise(p, SEGMENT, MADV_DONTNEED);
 }
 
+/* The table of a segment that nobody uses is zeros, which need no memory where they fill a page: so the table does not
+ * grow with what was recorded. */
+static void forget_owners(sett__address_space *s, size_t segment)
+{
+    size_t bytes = GRAINS * sizeof *s->owner;
+    if ((size_t)sysconf(_SC_PAGESIZE) == bytes)
+        madvise((void *)(s->owner + segment * GRAINS), bytes, MADV_DONTNEED);
+}
+
 /* Nobody uses it any more. Its memory waits for the next segment: to fault in fresh pages would take as long as to record. */
 static void set_free(sett__address_space *s, size_t segment)
 {
     OPEN(address(s, segment * GRAINS), SEGMENT);
+    forget_owners(s, segment);
     if (s->n_spare < SETT__COUNT(s->spare))
         s->spare[s->n_spare++] = (uint32_t)segment;
     else

@@ -80,6 +80,7 @@ static sett_arg keep(const sett__ctx *c, sett_arg a)
 
 sett_arg sett_arg_keep(sett_build *b, sett_arg a)
 {
+    b = sett__given(b, (sett_site){0}, "sett_tuple");
     sett__ctx c = {b, {0}, "sett_tuple"};
     if (!b || !sett__use_arg(b, c.site, c.func, a))
         return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};

@@ -256,6 +256,12 @@ sett_build *sett__failing(const void *object)
     return object ? sett__space_newest(&sett__addresses) : NULL;
 }
 
+sett_build *sett__given_ended(sett_build *b, sett_site site, const char *func)
+{
+    sett__fail(sett__failing(b), site, func, SETT_E_STALE, "the build has ended");
+    return NULL;
+}
+
 bool sett__lives(const char *func, const void *object, sett__kind kind)
 {
     if (!object || sett__owner(object))

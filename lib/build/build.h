@@ -56,6 +56,13 @@ enum { SETT__FROM_TUPLE = UINT16_MAX, SETT__FROM_TOO_LARGE = 1, SETT__FROM_CEIL_
 bool sett__use_arg(sett_build *, sett_site, const char *func, sett_arg); /* every leaf of it */
 /* A struct of arguments that begins with its size, which an older caller's may be shorter than ours. False: NULL or no size. */
 bool sett__take_args(const sett__ctx *, void *to, size_t size, const void *from);
+/* The build that a public call was given. NULL: it is that, or it has ended, which fails the build that this thread opened
+ * last. First in every call that takes one, before it is looked at. */
+sett_build *sett__given_ended(sett_build *, sett_site, const char *func) __attribute__((cold));
+static inline sett_build *sett__given(sett_build *b, sett_site site, const char *func)
+{
+    return sett__owner(b) == b ? b : sett__given_ended(b, site, func);
+}
 /* The build of an object. Of one whose build has ended, the build that this thread opened last, which is to fail for it.
  * NULL: there is none, or the object is NULL. */
 sett_build *sett__failing(const void *object) __attribute__((cold));

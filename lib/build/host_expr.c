@@ -323,6 +323,7 @@ sett_val *sett__derived(const sett__ctx *c, sett__expr value, const char *name, 
 
 sett_val *sett_sym_at(sett_site site, sett_build *b, const sett_sym_args *args)
 {
+    b = sett__given(b, site, "sett_sym");
     sett__ctx c = {b, site, "sett_sym"};
     if (!sett__recording(&c))
         return b ? &b->poison->val : NULL;

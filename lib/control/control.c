@@ -60,6 +60,7 @@ const sett_val *sett__need_scalar(const sett__ctx *c, const sett_val *v, const c
 
 sett_region sett_if_begin(sett_site site, sett_build *b, sett_val *cond)
 {
+    b = sett__given(b, site, "sett_if");
     sett__ctx c = {b, site, "sett_if"};
     if (!b)
         return sett__poisoned_region(NULL);
@@ -158,6 +159,7 @@ static uint32_t between(const sett_build *b)
 
 sett_region sett_else_begin(sett_site site, sett_build *b)
 {
+    b = sett__given(b, site, "sett_else");
     if (!b || b->error.status)
         return sett__poisoned_region(b);
     uint32_t end = b->ended_if, op = between(b);
@@ -185,6 +187,7 @@ sett_region sett_else_begin(sett_site site, sett_build *b)
 static_assert(SETT__LANE - SETT__TID + 1 == SETT__COUNT(((sett_build *)0)->asked), "one name each");
 static sett_val *special(sett_site site, sett_build *b, const char *func, sett__code code, int dim)
 {
+    b = sett__given(b, site, func);
     if (!sett__in_kernel(b, site, func))
         return b ? &b->poison->val : NULL;
     SETT__FAIL_IF(b, site, func, dim < 0 || dim > 2, &b->poison->val, SETT_E_RANGE, "dim is %d, it may be 0, 1 or 2", dim);
@@ -231,6 +234,7 @@ sett_val *sett_lane_idx_at(sett_site site, sett_build *b)
 /* (x + nx (y + ny z)) / 32 */
 sett_val *sett_warp_idx_at(sett_site site, sett_build *b)
 {
+    b = sett__given(b, site, "sett_warp_idx");
     if (!b)
         return NULL;
     sett_val *at = special(site, b, "sett_warp_idx", SETT__TID, 2);
@@ -249,6 +253,7 @@ sett_val *sett_warp_idx_at(sett_site site, sett_build *b)
 /* ---- threads together ------------------------------------------------------------------ */
 static void barrier(sett_site site, sett_build *b, const char *func, sett__code code)
 {
+    b = sett__given(b, site, func);
     if (sett__in_kernel(b, site, func))
         sett__record(b, site, &(sett__emit){.code = code});
 }

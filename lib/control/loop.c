@@ -185,6 +185,7 @@ void sett__rest_begin(sett_region *r)
 
 sett_region sett_for_begin(sett_site site, sett_build *b, sett_arg lo, sett_arg hi, sett_arg step, const sett_for_options *given)
 {
+    b = sett__given(b, site, "sett_for");
     sett__ctx c = {b, site, "sett_for"};
     const sett_val *bound[3];
     sett_val *v[3];
@@ -208,6 +209,7 @@ sett_region sett_for_begin(sett_site site, sett_build *b, sett_arg lo, sett_arg 
 /* ---- while ------------------------------------------------------------------------ */
 sett_region sett_while_begin(sett_site site, sett_build *b)
 {
+    b = sett__given(b, site, "sett_while");
     if (!b || b->error.status)
         return sett__poisoned_region(b);
     return sett__open_region(b, site, &(sett__emit){.code = SETT__LOOP});

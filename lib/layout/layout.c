@@ -170,6 +170,7 @@ static sett_layout *concatenated(const sett__ctx *c, sett_arg parts)
 
 sett_layout *sett_make_layout_at(sett_site site, sett_build *b, sett_arg shape, sett_arg stride)
 {
+    b = sett__given(b, site, "sett_make_layout");
     sett__ctx c = {b, site, "sett_make_layout"};
     if (!b)
         return NULL;
@@ -264,6 +265,7 @@ sett_layout *sett__ordered(const sett__ctx *c, sett_arg shape, sett_arg order)
 
 sett_layout *sett_make_ordered_layout_at(sett_site site, sett_build *b, sett_arg shape, sett_arg order)
 {
+    b = sett__given(b, site, "sett_make_ordered_layout");
     sett__ctx c = {b, site, "sett_make_ordered_layout"};
     if (!b)
         return NULL;
@@ -282,6 +284,7 @@ static sett_arg row_stride(const sett__ctx *c, sett_arg shape, sett_arg *next)
 
 sett_layout *sett_row_major_at(sett_site site, sett_build *b, sett_arg shape)
 {
+    b = sett__given(b, site, "sett_row_major");
     sett__ctx c = {b, site, "sett_row_major"};
     sett_arg next = sett_arg_i(1);
     if (!b || !use(&c, shape) || !sett__check_shape(&c, shape))
@@ -308,6 +311,7 @@ static sett_arg basis(const sett__ctx *c, sett_arg shape, uint32_t path, int dep
 
 sett_layout *sett_make_identity_layout_at(sett_site site, sett_build *b, sett_arg shape)
 {
+    b = sett__given(b, site, "sett_make_identity_layout");
     sett__ctx c = {b, site, "sett_make_identity_layout"};
     if (!b || !use(&c, shape) || !sett__check_shape(&c, shape))
         return sett__poison_layout(b);
@@ -518,6 +522,7 @@ int sett_depth_layout(const sett_layout *l)
 
 int64_t sett_static_at(sett_site site, sett_build *b, sett_arg a)
 {
+    b = sett__given(b, site, "sett_static");
     sett__ctx c = {b, site, "sett_static"};
     if (a.kind == SETT_INT && !a.path)
         return a.u.i;

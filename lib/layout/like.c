@@ -90,6 +90,7 @@ sett_arg sett_get_flat_coord_at(sett_site site, const sett_layout *l, sett_arg i
 
 sett_arg sett_idx2crd_at(sett_site site, sett_build *b, sett_arg idx, sett_arg shape)
 {
+    b = sett__given(b, site, "sett_idx2crd");
     if (!b)
         return (sett_arg){.kind = SETT_POISON};
     sett__ctx c = {b, site, "sett_idx2crd"};

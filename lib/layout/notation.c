@@ -598,6 +598,7 @@ static sett_arg parsed(sett__ctx *c, const char *text)
 
 sett_arg sett_arg_parse_at(sett_site site, sett_build *b, const char *text)
 {
+    b = sett__given(b, site, "sett_arg_parse");
     sett__ctx c = {b, site, "sett_arg_parse"};
     if (!b)
         return (sett_arg){.kind = SETT_POISON};
@@ -606,6 +607,7 @@ sett_arg sett_arg_parse_at(sett_site site, sett_build *b, const char *text)
 
 sett_layout *sett_layout_parse_at(sett_site site, sett_build *b, const char *text)
 {
+    b = sett__given(b, site, "sett_layout_parse");
     sett__ctx c = {b, site, "sett_layout_parse"};
     if (!b)
         return NULL;

@@ -23,6 +23,7 @@ typedef sett_arg two_fn(const sett__ctx *, sett_arg, sett_arg);
 
 static sett_arg on_two(sett_site site, sett_build *b, const char *func, two_fn *f, sett_arg x, sett_arg y)
 {
+    b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
     return use(&c, x) && use(&c, y) ? kept(&c, f(&c, x, y)) : poison(b);
 }
@@ -92,6 +93,7 @@ typedef sett_arg one_fn(const sett__ctx *, sett_arg);
 
 static sett_arg on_one(sett_site site, sett_build *b, const char *func, one_fn *f, sett_arg x)
 {
+    b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
     return use(&c, x) ? kept(&c, f(&c, x)) : poison(b);
 }
@@ -200,6 +202,7 @@ ON_TWO(repeat_like, repeat_like)
 
 static sett_arg repeat(sett_site site, sett_build *b, const char *func, sett_arg x, int n)
 {
+    b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
     if (!use(&c, x))
         return poison(b);
@@ -249,6 +252,7 @@ static sett_arg transform(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, void 
 
 sett_arg sett_transform_leaf_at(sett_site site, sett_build *b, sett_arg x, sett_leaf_fn *f, void *user)
 {
+    b = sett__given(b, site, "sett_transform_leaf");
     sett__ctx c = {b, site, "sett_transform_leaf"};
     if (!use(&c, x))
         return poison(b);
@@ -257,6 +261,7 @@ sett_arg sett_transform_leaf_at(sett_site site, sett_build *b, sett_arg x, sett_
 
 sett_arg sett_filter_tuple_at(sett_site site, sett_build *b, sett_arg x, sett_leaf_fn *f, void *user)
 {
+    b = sett__given(b, site, "sett_filter_tuple");
     sett__ctx c = {b, site, "sett_filter_tuple"};
     if (!use(&c, x))
         return poison(b);
@@ -278,6 +283,7 @@ sett_arg sett_filter_tuple_at(sett_site site, sett_build *b, sett_arg x, sett_le
 /* ---- modes -------------------------------------------------------------------------------------------- */
 sett_arg sett_group_modes_tuple_at(sett_site site, sett_build *b, sett_arg x, int begin, int end)
 {
+    b = sett__given(b, site, "sett_group_modes");
     sett__ctx c = {b, site, "sett_group_modes"};
     return use(&c, x) ? kept(&c, sett__group(&c, x, begin, end)) : poison(b);
 }
@@ -298,6 +304,7 @@ static bool split(const sett__ctx *c, sett_arg parts, bool always_tuple, sett_ar
 
 static sett_arg sieved(sett_site site, sett_build *b, const char *func, sett_arg parts, bool slices)
 {
+    b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
     sett_arg x, crd;
     return split(&c, parts, false, &x, &crd) ? kept(&c, sett__sieve(&c, crd, x, slices)) : poison(b);
@@ -315,6 +322,7 @@ sett_arg sett_dice_tuple_at(sett_site site, sett_build *b, sett_arg parts)
 
 sett_arg sett_select_tuple_at(sett_site site, sett_build *b, sett_arg parts)
 {
+    b = sett__given(b, site, "sett_select");
     sett__ctx c = {b, site, "sett_select"};
     sett_arg x, modes;
     return split(&c, parts, true, &x, &modes) ? kept(&c, sett__select(&c, x, modes)) : poison(b);
@@ -322,6 +330,7 @@ sett_arg sett_select_tuple_at(sett_site site, sett_build *b, sett_arg parts)
 
 static sett_arg extended(sett_site site, sett_build *b, bool front, sett_arg x, sett_arg mode, int rank)
 {
+    b = sett__given(b, site, front ? "sett_prepend" : "sett_append");
     sett__ctx c = {b, site, front ? "sett_prepend" : "sett_append"};
     if (!use(&c, x) || !use(&c, mode))
         return poison(b);
@@ -419,6 +428,7 @@ sett_arg sett__find(const sett__ctx *c, sett_arg x, sett_test_fn *test, void *us
 
 sett_arg sett_find_if_at(sett_site site, sett_build *b, sett_arg x, sett_test_fn *test, void *user)
 {
+    b = sett__given(b, site, "sett_find_if");
     sett__ctx c = {b, site, "sett_find_if"};
     if (!use(&c, x))
         return poison(b);
@@ -434,6 +444,7 @@ static bool equals(sett_arg leaf, void *user)
 
 sett_arg sett_find_at(sett_site site, sett_build *b, sett_arg x, sett_arg leaf)
 {
+    b = sett__given(b, site, "sett_find");
     sett__ctx c = {b, site, "sett_find"};
     return use(&c, x) && use(&c, leaf) ? sett__find(&c, x, equals, &leaf) : poison(b);
 }

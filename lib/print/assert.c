@@ -57,6 +57,7 @@ static const char *plain(const sett__ctx *c, const char *format)
 void sett_assert_n(sett_site site, sett_build *b, sett_arg cond, const char *said, const char *format, int n,
     const sett_arg *arg)
 {
+    b = sett__given(b, site, "sett_assert");
     const sett__ctx c = {b, site, "sett_assert"};
     uint32_t id[SETT__MAX_PRINT];
     int n_id;

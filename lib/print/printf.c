@@ -351,6 +351,7 @@ static bool use_operand(const sett__ctx *c, sett_arg a)
 
 void sett_printf_n(sett_site site, sett_build *b, const char *format, int n, const sett_arg *arg)
 {
+    b = sett__given(b, site, "sett_printf");
     sett__ctx c = {b, site, "sett_printf"};
     writer w = {.c = &c};
     if (!b || b->error.status)

@@ -57,6 +57,7 @@ static int str(sett_arg a, char *buf, size_t size)
 
 const char *sett_text_at(sett_site site, sett_build *b, sett_arg a)
 {
+    b = sett__given(b, site, "sett_text");
     const sett__ctx c = {b, site, "sett_text"};
     if (!b)
         return "";

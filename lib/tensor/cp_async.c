@@ -271,12 +271,14 @@ void sett_cp_async_at(sett_site site, const sett_cp_async_args *given)
 
 void sett_cp_async_commit_group_at(sett_site site, sett_build *b)
 {
+    b = sett__given(b, site, "sett_cp_async_commit_group");
     if (b)
         sett__record(b, site, &(sett__emit){.code = SETT__CPCOMMIT});
 }
 
 void sett_cp_async_wait_group_at(sett_site site, sett_build *b, const char *func, int groups)
 {
+    b = sett__given(b, site, func);
     if (!b)
         return;
     bool all = groups == INT_MIN;

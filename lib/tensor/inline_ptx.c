@@ -142,6 +142,7 @@ static sett_val *collect(const inlined *x, uint32_t r, const uint32_t *ids, uint
 
 sett_val *sett_inline_ptx_at(sett_site site, sett_build *b, const sett_inline_ptx_args *given)
 {
+    b = sett__given(b, site, "sett_inline_ptx");
     inlined x = {.c = {b, site, "sett_inline_ptx"}};
     sett_val *poison = b ? &b->poison->val : NULL;
     if (!sett__take_args(&x.c, &x.a, sizeof x.a, given))

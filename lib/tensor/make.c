@@ -63,6 +63,7 @@ static sett_arg zeros(sett_build *b, sett_arg shape)
 
 sett_tensor *sett_identity_tensor_at(sett_site site, sett_build *b, sett_arg shape)
 {
+    b = sett__given(b, site, "sett_identity_tensor");
     const char *func = "sett_identity_tensor";
     if (!b)
         return NULL;
@@ -139,6 +140,7 @@ sett_tensor *sett__rmem_tensor(const sett__ctx *c, sett_dtype dtype, sett_layout
 
 sett_tensor *sett_make_rmem_tensor_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg shape)
 {
+    b = sett__given(b, site, "sett_make_rmem_tensor");
     const sett__ctx c = {b, site, "sett_make_rmem_tensor"};
     if (!b)
         return NULL;
@@ -200,6 +202,7 @@ static sett_tensor *more_smem(const sett__ctx *c, sett_dtype dtype, sett_layout 
 sett_tensor *sett_make_smem_tensor_at(
     sett_site site, sett_build *b, sett_dtype dtype, sett_arg shape, const sett_smem_options *given)
 {
+    b = sett__given(b, site, "sett_make_smem_tensor");
     const sett__ctx c = {b, site, "sett_make_smem_tensor"};
     sett_smem_options o = {.size = sizeof o};
     if (!b)
@@ -291,6 +294,7 @@ sett_tensor *sett_make_fragment_like_at(sett_site site, const sett_tensor *t, se
 
 sett_tensor *sett_var_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg init)
 {
+    b = sett__given(b, site, "sett_var");
     const sett__ctx c = {b, site, "sett_var"};
     if (!b)
         return NULL;

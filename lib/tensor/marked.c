@@ -374,6 +374,7 @@ static sett_layout *marked_layout(const sett__ctx *c, const char *name, const se
 
 sett_tensor *sett_param_marked_at(sett_site site, sett_build *b, const char *name, const sett_param_marked_args *args)
 {
+    b = sett__given(b, site, "sett_param_marked");
     sett__ctx c = {b, site, "sett_param_marked"};
     sett_param_marked_args a;
     if (!b)

@@ -102,6 +102,7 @@ sett_tensor *sett__declare_param(
 
 sett_tensor *sett_param_at(sett_site site, sett_build *b, const char *name, sett_dtype dtype, const sett_param_args *args)
 {
+    b = sett__given(b, site, "sett_param");
     sett__ctx c = {b, site, "sett_param"};
     sett_param_args a;
     if (!sett__recording(&c))
@@ -130,6 +131,7 @@ sett_tensor *sett__declare_struct(const sett__ctx *c, const char *name, int64_t 
 
 sett_val *sett_scalar_at(sett_site site, sett_build *b, const char *name, sett_dtype dtype)
 {
+    b = sett__given(b, site, "sett_scalar");
     sett__ctx c = {b, site, "sett_scalar"};
     if (!sett__recording(&c))
         return b ? &b->poison->val : NULL;
@@ -188,6 +190,7 @@ static bool launch_shape(const sett__ctx *c, sett_arg a, const int64_t most[3], 
 
 void sett_grid_at(sett_site site, sett_build *b, sett_arg a)
 {
+    b = sett__given(b, site, "sett_grid");
     sett__ctx c = {b, site, "sett_grid"};
     if (b)
         launch_shape(&c, a, (const int64_t[]){INT32_MAX, 65535, 65535}, b->sig.grid, b->grid, &b->said[0]);
@@ -203,6 +206,7 @@ static void bound_indices(sett_build *b)
 
 void sett_block_at(sett_site site, sett_build *b, sett_arg a)
 {
+    b = sett__given(b, site, "sett_block");
     sett__ctx c = {b, site, "sett_block"};
     if (!b || !launch_shape(&c, a, (const int64_t[]){1024, 1024, 64}, b->sig.block, b->block, &b->said[1]))
         return;

@@ -79,6 +79,7 @@ static bool add_field(const sett__ctx *c, sett_struct *s, const sett_field *f)
 
 sett_struct *sett_make_struct_at(sett_site site, sett_build *b, const char *name, bool is_union, int n, const sett_field *f)
 {
+    b = sett__given(b, site, is_union ? "sett_make_union" : "sett_make_struct");
     const sett__ctx c = {b, site, is_union ? "sett_make_union" : "sett_make_struct"};
     if (!b)
         return NULL;
@@ -164,6 +165,7 @@ int sett_struct_str(const sett_struct *s, char *buf, size_t size)
 /* ---- in memory ------------------------------------------------------------------------------- */
 sett_tensor *sett_param_struct_at(sett_site site, sett_build *b, const char *name, const sett_struct *s, sett_arg n)
 {
+    b = sett__given(b, site, "sett_param_struct");
     const sett__ctx c = {b, site, "sett_param_struct"};
     if (!b)
         return NULL;
@@ -176,6 +178,7 @@ sett_tensor *sett_param_struct_at(sett_site site, sett_build *b, const char *nam
 
 sett_tensor *sett_scalar_struct_at(sett_site site, sett_build *b, const char *name, const sett_struct *s)
 {
+    b = sett__given(b, site, "sett_scalar_struct");
     const sett__ctx c = {b, site, "sett_scalar_struct"};
     if (!b)
         return NULL;
@@ -192,6 +195,7 @@ sett_tensor *sett_scalar_struct_at(sett_site site, sett_build *b, const char *na
 
 sett_tensor *sett_make_smem_struct_at(sett_site site, sett_build *b, const sett_struct *s)
 {
+    b = sett__given(b, site, "sett_make_smem_struct");
     if (!b)
         return NULL;
     if (!sett__use_struct(b, site, "sett_make_smem_struct", s))

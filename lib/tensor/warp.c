@@ -78,6 +78,7 @@ sett_val *sett_warp_redux_sync_at(sett_site site, sett_val *x, sett_binary_op op
 
 sett_val *sett_elect_one_at(sett_site site, sett_build *b)
 {
+    b = sett__given(b, site, "sett_elect_one");
     if (!sett__in_kernel(b, site, "sett_elect_one"))
         return b ? &b->poison->val : NULL;
     return ask(b, site, &(sett__emit){.code = SETT__ELECT, .dtype = SETT_BOOL, .n = 1});
@@ -87,6 +88,7 @@ static_assert((int)SETT_SREG_TOTAL_SMEM_SIZE == (int)SETT__SREG_TOTAL_SMEM && (i
     "the tape's numbers are the header's");
 sett_val *sett_special_at(sett_site site, sett_build *b, sett_sreg which)
 {
+    b = sett__given(b, site, "sett_special");
     if (!sett__in_kernel(b, site, "sett_special"))
         return b ? &b->poison->val : NULL;
     SETT__FAIL_IF(b, site, "sett_special", (unsigned)which >= SETT__N_SREGS, &b->poison->val, SETT_E_ARGUMENT, "%d is not a register", (int)which);
@@ -95,6 +97,7 @@ sett_val *sett_special_at(sett_site site, sett_build *b, sett_sreg which)
 
 sett_val *sett_lanemask_at(sett_site site, sett_build *b, const char *func, sett_lanemask which)
 {
+    b = sett__given(b, site, func);
     if (!sett__in_kernel(b, site, func))
         return b ? &b->poison->val : NULL;
     SETT__FAIL_IF(b, site, func, (unsigned)which > SETT_LANEMASK_GE, &b->poison->val, SETT_E_ARGUMENT, "%d is not a mask", (int)which);
@@ -125,6 +128,7 @@ static bool count_of(sett_build *b, sett_site site, const char *func, sett_arg a
 void sett_barrier_at(sett_site site, sett_build *b, sett_arg id, sett_arg threads, bool wait)
 {
     const char *func = wait ? "sett_barrier" : "sett_barrier_arrive";
+    b = sett__given(b, site, func);
     uint32_t args[2];
     if (!sett__in_kernel(b, site, func))
         return;
@@ -138,6 +142,7 @@ void sett_barrier_at(sett_site site, sett_build *b, sett_arg id, sett_arg thread
 
 void sett_fence_acq_rel_at(sett_site site, sett_build *b, sett_scope scope)
 {
+    b = sett__given(b, site, "sett_fence_acq_rel");
     if (!sett__in_kernel(b, site, "sett_fence_acq_rel"))
         return;
     SETT__FAIL_IF(b, site, "sett_fence_acq_rel", scope < SETT_SCOPE_CTA || scope > SETT_SCOPE_SYS, , SETT_E_ARGUMENT, "%d is not a scope", (int)scope);

@@ -49,6 +49,7 @@ static sett_fast_divmod poisoned(sett_build *b)
 
 sett_fast_divmod sett_fast_divmod_at(sett_site site, sett_build *b, sett_arg divisor)
 {
+    b = sett__given(b, site, "sett_make_fast_divmod");
     sett__ctx c = {b, site, "sett_make_fast_divmod"};
     sett__expr e;
     int64_t fixed;

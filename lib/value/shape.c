@@ -227,6 +227,7 @@ static sett_val *full(sett__ctx *c, sett_dtype dtype, sett_arg shape, bool scala
 
 sett_val *sett_full_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg shape, sett_arg number)
 {
+    b = sett__given(b, site, "sett_full");
     sett__ctx c = {b, site, "sett_full"};
     return b ? full(&c, dtype, shape, false, number) : NULL;
 }

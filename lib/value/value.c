@@ -445,6 +445,7 @@ sett_val *sett__exact_element(const sett__ctx *c, sett_arg a, sett_dtype d)
 
 sett_val *sett_const_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg number)
 {
+    b = sett__given(b, site, "sett_const");
     sett__ctx c = {b, site, "sett_const"};
     if (!b || !sett__use_arg(b, site, c.func, number))
         return poison_of(b);
@@ -455,6 +456,7 @@ sett_val *sett_const_at(sett_site site, sett_build *b, sett_dtype dtype, sett_ar
 
 sett_val *sett_value_at(sett_site site, sett_build *b, sett_arg a)
 {
+    b = sett__given(b, site, "sett_value");
     const sett__ctx c = {b, site, "sett_value"};
     if (!b || !sett__use_arg(b, site, c.func, a))
         return poison_of(b);
