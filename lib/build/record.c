@@ -85,8 +85,9 @@ static uint32_t cse_slot(const sett_build *b, const uint64_t *tab, uint32_t cap,
     for (uint32_t i = 0; i < LINE; i++)
         if (at_slot(b, tab[at + i], hash, x))
             return at + i;
+    /* By a step of the hash's own: constants one after the other fill long runs of the table, to whose end a step of 1 would walk. */
     for (at = hash & mask; !at_slot(b, tab[at], hash, x);)
-        at = (at + 1) & mask;
+        at = (at + (hash >> 8 | 1)) & mask;
     return at;
 }
 
