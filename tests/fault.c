@@ -25,7 +25,7 @@ static const row rows[] = {
     {"F8c", "who compiles has forked and is killed: another takes over", f8_forked},
     {"F8d", "who compiles is stopped, and who does so in its place: one of those who wait compiles, for all", f8_herd},
     {"F9", "locks that lie, names that appear late, stale handles, busy names: each works", f9_lies},
-    {"F10", "writers, readers and trimmers: never over the cap by more than is being written, every hit right", f10_lru},
+    {"F10", "writers, readers and trimmers: never over the cap by more than a fifth a writer and what is being written, every hit right", f10_lru},
     {"F11", "clocks that are wrong: nothing kept for ever, nothing fresh thrown away", f11_clocks},
     {"F12", "links, pipes, owners, modes, swaps: not followed, not waited on, logged", f12_attacks},
     {"F13", "the folder is removed while it is used: made again", f13_removed},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of calls that miscarry, each wrapper written by the list in inside.h. */
+/* Tables of calls that miscarry, each wrapper written by the list in jit/cache/os.h. */
 #include "fault.h"
 #include <errno.h>
 #include <signal.h>

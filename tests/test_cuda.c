@@ -539,7 +539,7 @@ START_TEST(unload_modules)
 }
 END_TEST
 
-/* The results of which inside.h says that the process must be ended, and some that are none. */
+/* The results of which cuda.h says that the process must be ended, and some that are none. */
 static const short faults[] = {226, 700, 702, 714, 715, 716, 717, 718, 719, 721, 810, 911, 1, 2, 209, 701, 710, 900, 999};
 enum { LASTING = 12 };
 START_TEST(faults_that_stay)

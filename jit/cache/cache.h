@@ -119,7 +119,7 @@ sett__disk *sett__cache_folder(const sett__cache *); /* that entries are written
 int sett__cache_layers(const sett__cache *); /* usable or not, in the order they are asked; a remote is the last */
 int sett__cache_local(const sett__cache *);  /* without it; the folder is the last */
 sett_status sett__cache_layer(const sett__cache *, int index, sett_cache_layer_info *);
-/* pack_write.c: inside.h's calls behind their checks. entries: how many. */
+/* pack_write.c: the calls of <sett/cache.h> behind their checks. entries: how many. */
 sett_status sett__pack_write(sett__cache *, const char *path, const sett_pack_options *, uint64_t *entries, sett_error *);
 sett_status sett__pack_check(const sett__cache *, const char *path, sett_error *); /* can one be written there? no link, FIFO, device is replaced */
 sett_status sett__unpack(sett__cache *, uint64_t *entries, sett_error *);

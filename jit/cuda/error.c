@@ -25,7 +25,7 @@ static const struct {
     {911, 911, SETT_E_FAULT, "; the process must be restarted"},
 };
 
-/* Nothing helps but to end the process (inside.h says so of each): what comes later is told the first of them. Cache
+/* Nothing helps but to end the process (cuda.h says so of each): what comes later is told the first of them. Cache
  * entries have no part in it. */
 static bool latch(sett__cuda *c, sett__cu r, const char *advice)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A manifest's text to blocks; inside.h (public) has its form. Points of a block are numbered as its axes are written,
+/* A manifest's text to blocks; <sett/warm.h> has its form. Points of a block are numbered as its axes are written,
  * the last one fastest. */
 
 #include "inside.h"
