@@ -20,6 +20,7 @@ void softmax(sett_build *b, const void *user)
 {
     const struct softmax *p = user;
     const int vec = 128 / sett_dtype_bits(p->dtype), warps = p->threads / 32, rest = row_parts(p->dtype, p->cols, p->threads);
+    sett_assert(b, p->threads % 32 == 0, "{} threads are no multiple of 32, the threads of a warp", p->threads);
     sett_val *M = sett_sym(b, "M");
     sett_tensor *X = sett_param(b, "X", p->dtype, sett_row_major(b, M, p->cols), .align = 16);
     sett_tensor *Y = sett_param(b, "Y", p->dtype, sett_row_major(b, M, p->cols), .align = 16);

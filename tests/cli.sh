@@ -210,7 +210,8 @@ for what in cols threads; do
     done
 done
 expect 2 '^sett: --threads 33: not a multiple of 32' compile softmax --target sm_90a --threads 33
-expect 2 '^sett: --cols 100: not a multiple of 1024' compile softmax --target sm_90a --cols 100
+expect 0 '^kernel  *softmax$' compile softmax --target cpu --cols 100 --emit report
+expect 0 "^softmax on CPU engine: median" bench softmax --cols 1023 X=8x1023 Y=8x1023 --device cpu
 expect 2 '^sett: --device 1x: a number from 0 to' run saxpy --device 1x
 "$sett" doctor >/dev/null 2>&1
 if [ $? = 5 ]; then

@@ -430,7 +430,10 @@ START_TEST(refusals)
     ck_assert_str_eq(err.text, "cpu_timeout_ms -1 is negative");
     e = open_engine();
     ck_assert_int_eq(sett_cancel(NULL, sett_stream_of(SETT_CPU, NULL), &err), SETT_E_ARGUMENT);
-    ck_assert_int_eq(sett_cancel(e, sett_stream_of(0, NULL), &err), SETT_E_NO_DEVICE);
+    ck_assert_int_eq(sett_cancel(e, sett_stream_of(0, NULL), &err), SETT_E_TARGET); /* of an engine without a GPU too */
+    ck_assert_str_eq(err.text, "sett_cancel: device 0 is a GPU, whose driver ends no launch from outside; launches on SETT_CPU can be cancelled");
+    ck_assert_int_eq(sett_cancel(e, sett_stream_of(-7, NULL), &err), SETT_E_NO_DEVICE);
+    ck_assert_str_eq(err.text, "device -7 is none: GPUs count from 0, the CPU is SETT_CPU (-1)");
     ck_assert_int_eq(sett_cancel(e, sett_stream_of(SETT_CPU, NULL), &err), SETT_OK); /* nothing runs there */
     works(e);
     sett_engine_close(e);

@@ -206,6 +206,38 @@ static const struct {
     {{C(-1), OP(LOG2)}, 2, "ceil_log2(-1)", false, 0},
 };
 
+/* For people: what sett_ceil_div and sett_round_up record, by name, and nothing that only looks like it. */
+static const struct {
+    sett__xop code[20];
+    uint32_t n;
+    const char *text;
+} named[] = {
+    {{N, C(16), OP(DIV), N, C(16), OP(REM), C(1), OP(MIN), C(0), OP(MAX), OP(ADD)}, 11, "ceil_div(N,16)"},
+    {{N, C(16), OP(REM), C(1), OP(MIN), N, C(16), OP(DIV), OP(ADD), C(16), OP(MUL)}, 11, "round_up(N,16)"},
+    {{N, C(4), OP(MUL), N, C(4), OP(MUL), C(16), OP(REM), C(1), OP(MIN), C(0), OP(MAX), N, C(4), OP(MUL), C(16), OP(DIV), OP(ADD),
+         OP(ADD)}, 19, "N*4+ceil_div(N*4,16)"},
+    {{N, C(15), OP(ADD), C(16), OP(DIV), C(16), OP(MUL)}, 7, "round_up(N,16)"},
+    {{C(16), N, C(15), OP(ADD), C(16), OP(DIV), OP(MUL), N, OP(ADD)}, 9, "round_up(N,16)+N"},
+    {{N, C(15), OP(ADD), C(16), OP(DIV)}, 5, "(N+15)/16"},
+    {{N, C(14), OP(ADD), C(16), OP(DIV), C(16), OP(MUL)}, 7, "(N+14)/16*16"},
+    {{N, C(15), OP(ADD), C(16), OP(DIV), C(8), OP(MUL)}, 7, "(N+15)/16*8"},
+    {{N, C(16), OP(DIV), N, C(8), OP(REM), C(1), OP(MIN), OP(ADD)}, 9, "N/16+min(N%8,1)"},
+    {{N, C(16), OP(DIV), C(3), C(16), OP(REM), C(1), OP(MIN), OP(ADD)}, 9, "N/16+min(3%16,1)"},
+    {{N, C(16), OP(DIV), N, C(16), OP(REM), C(2), OP(MIN), OP(ADD)}, 9, "N/16+min(N%16,2)"},
+};
+
+START_TEST(named_texts)
+{
+    sett__xop code[20];
+    char text[100];
+    memcpy(code, named[_i].code, sizeof code);
+    sett__sig s = sig_of(code, named[_i].n);
+    const int n = sett__expr_words(&s, s.grid[0], text, sizeof text);
+    ck_assert_str_eq(text, named[_i].text);
+    ck_assert_int_eq(n, (int)strlen(text));
+}
+END_TEST
+
 START_TEST(known_texts)
 {
     sett__xop code[12];
@@ -293,6 +325,7 @@ Suite *expr_suite(void)
     tcase_add_test(t, values_are_exact);
     tcase_add_test(t, text_parses_back);
     tcase_add_loop_test(t, known_texts, 0, (int)SETT__COUNT(rows));
+    tcase_add_loop_test(t, named_texts, 0, (int)SETT__COUNT(named));
     tcase_add_loop_test(t, wrong_code_is_refused, 0, (int)SETT__COUNT(wrong));
     tcase_add_test(t, limits);
     suite_add_tcase(s, t);

@@ -118,6 +118,45 @@ START_TEST(environment)
 }
 END_TEST
 
+/* Of each variable that is a number, or on or off: what it may say, and what is told of the rest. */
+START_TEST(bogus_environment)
+{
+    static const struct {
+        const char *name;
+        bool flag;
+    } v[] = {{"SETT_CACHE_REQUIRED", true}, {"SETT_CACHE_VERIFY", true}, {"SETT_ASSERTS", true}, {"SETT_CPU_TIMEOUT_MS", false},
+        {"SETT_JIT_TIMEOUT_MS", false}};
+    static const struct {
+        const char *text;
+        int flag, number; /* -1: bogus, -2: as if it were not set */
+    } t[] = {{"1", 1, 1}, {"yes", 1, -1}, {"true", 1, -1}, {"ON", 1, -1}, {"0", 0, -2}, {"no", 0, -1}, {"False", 0, -1}, {"off", 0, -1},
+        {"", -2, -2}, {"2", -1, 2}, {"maybe", -1, -1}, {" 1", -1, -1}, {"-3", -1, -1}, {"+3", -1, -1}, {"3x", -1, -1},
+        {"2147483647", -1, 2147483647}, {"2147483648", -1, -1}, {"99999999999999999999999", -1, -1}};
+    char want[200];
+    for (size_t i = 0; i < SETT__COUNT(v) * SETT__COUNT(t); i++) {
+        const size_t which = i / SETT__COUNT(t), k = i % SETT__COUNT(t);
+        const int is = v[which].flag ? t[k].flag : t[k].number;
+        static lines l;
+        sett_engine_options o = logging(&l);
+        o.cache_dir = in_root("cache");
+        setenv(v[which].name, t[k].text, 1);
+        sett_engine *e = open_with(&o);
+        unsetenv(v[which].name);
+        snprintf(want, sizeof want, v[which].flag ? "%s: \"%s\" is none of 1, 0, true, false, yes, no, on, off"
+                                                  : "%s: \"%s\" is no number from 0 to 2147483647", v[which].name, t[k].text);
+        int told = 0;
+        for (int n = 0; n < l.n; n++)
+            told += !strcmp(l.line[n].text, want) && l.line[n].level == SETT_LOG_WARNING;
+        ck_assert_msg(told == (is == -1), "%s: told %d times", want, told);
+        const int got[] = {e->opt.cache_required, e->opt.cache_verify,
+            e->asserts == SETT_ASSERTS_ON ? 1 : e->asserts == SETT_ASSERTS_OFF ? 0 : -2, e->opt.cpu_timeout_ms};
+        if (which < SETT__COUNT(got))
+            ck_assert_msg(got[which] == (is >= 0 ? is : which == 2 ? -2 : 0), "%s is %d", want, got[which]);
+        sett_engine_close(e);
+    }
+}
+END_TEST
+
 /* ---- many of one kind -------------------------------------------------------------------------- */
 START_TEST(storms)
 {
@@ -347,5 +386,5 @@ START_TEST(driver)
 }
 END_TEST
 
-SUITE_IN_ROOT(log, levels, environment, storms, many_kinds, homeless, sealed_and_refused, late_and_unwritten, compilers,
+SUITE_IN_ROOT(log, levels, environment, bogus_environment, storms, many_kinds, homeless, sealed_and_refused, late_and_unwritten, compilers,
     serialised, driver)

@@ -287,6 +287,37 @@ START_TEST(required_layers)
 }
 END_TEST
 
+/* Of a folder that was named only the last component is made; without .cache_required, all of them. */
+START_TEST(required_parent)
+{
+    char path[300], want[600];
+    struct stat st;
+    sett_engine_options o = options();
+    sett_error err = {0};
+    sett_engine *e;
+    o.cache_required = true;
+    for (int by_environment = 0; by_environment < 2; by_environment++) {
+        snprintf(path, sizeof path, "%s", in_root("typo/deeper/cache//"));
+        o.cache_dir = by_environment ? NULL : path;
+        by_environment ? setenv("SETT_CACHE_DIR", path, 1) : unsetenv("SETT_CACHE_DIR");
+        ck_assert_int_eq(sett_engine_open(&e, &o, &err), SETT_E_IO);
+        snprintf(want, sizeof want, "cache_required: %s is not used: its parent %s does not exist: the path is mistyped, or its volume is "
+            "not mounted", path, in_root("typo/deeper"));
+        ck_assert_str_eq(err.text, want);
+        ck_assert(stat(in_root("typo"), &st));
+        snprintf(path, sizeof path, "%s", in_root(by_environment ? "one" : "two/"));
+        setenv("SETT_CACHE_DIR", path, 1);
+        sett_engine_close(open_with(&o));
+        ck_assert(!stat(path, &st) && S_ISDIR(st.st_mode));
+    }
+    unsetenv("SETT_CACHE_DIR");
+    o.cache_required = false;
+    o.cache_dir = in_root("typo/deeper/cache");
+    sett_engine_close(open_with(&o));
+    ck_assert(!stat(o.cache_dir, &st));
+}
+END_TEST
+
 Suite *missed_suite(void);
 Suite *missed_suite(void)
 {
@@ -296,6 +327,7 @@ Suite *missed_suite(void)
     tcase_add_loop_test(t, a_miss_says_why, 0, (int)SETT__COUNT(causes));
     tcase_add_test(t, a_miss_of_many_layers);
     tcase_add_test(t, required_layers);
+    tcase_add_test(t, required_parent);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
     return s;

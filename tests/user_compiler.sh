@@ -36,6 +36,18 @@ sett_layout *row(sett_build *b, sett_layout *l);
 sett_layout *row(sett_build *b, sett_layout *l) { return sett_composition(sett_slice(l, 1, ALL), T(ALL, sett_make_layout(b, T1(4)))); }
 END
 sed 's/sett\.h/arg.h/; 7s/arg/sett/' "$b/user/short.c" >"$b/user/short_arg.c"
+# An array that a kernel is to fill is not initialised before.
+cat >"$b/user/output.c" <<'END'
+#include <sett/sett.h>
+float output(sett_kernel *k);
+float output(sett_kernel *k)
+{
+    float one[8], two[8], many[8];
+    const int64_t shape[] = {8};
+    sett_buf a = sett_buf_1d(one, SETT_F32, 8), b = sett_buf_2d(two, SETT_F32, 2, 4), c = sett_buf_nd(many, SETT_F32, 1, shape);
+    return sett_launch(k, sett_stream_of(SETT_CPU, NULL), NULL, &a, &b, &c) ? 0 : one[0] + two[0] + many[0];
+}
+END
 # A wrong argument of a launch says what is right.
 cat >"$b/user/wrong.c" <<'END'
 #include <sett/sett.h>
@@ -74,6 +86,7 @@ for cc in gcc clang; do
     for f in short short_arg; do
         $cc -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude -c "$b/user/$f.c" -o "$b/user/$f.o" || exit 1
     done
+    $cc -O2 -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude -c "$b/user/output.c" -o "$b/user/output.o" || exit 1
     $cc -std=c11 -Iinclude -c "$b/user/wrong.c" -o "$b/user/wrong.o" 2>"$b/user/wrong.log" && { echo "$cc: a buffer by value was taken"; exit 1; }
     grep -q 'an argument of a launch is a number, the address of a sett_buf, or SETT_STRUCT(x)' "$b/user/wrong.log" || { cat "$b/user/wrong.log"; exit 1; }
     for f in "$b"/user/where*.c; do

@@ -34,7 +34,8 @@ static void print_report(const options *o, const sett_kernel_info *i)
     else
         printf("times      record %.3f ms\n", i->record_ms);
     fputs(i->report ? i->report : "", stdout);
-    if (!kernel_find(o->argv[0]))
+    const char *report = i->report ? i->report : "";
+    if (!kernel_find(o->argv[0]) && (!*report || !strncmp(report, "assembler: ", 11) || !strncmp(report, "very long ", 10)))
         puts("accesses   are what the tape says (load f16x8: 16 bytes at once); what made one narrower is known where the body is recorded");
 }
 

@@ -37,12 +37,9 @@ static bool fill_softmax(const options *o, sett_dtype t, void *user)
 {
     struct softmax *p = user;
     *p = (struct softmax){.dtype = t, .cols = o->cols ? o->cols : 4096, .threads = o->threads ? o->threads : 128};
-    int per = p->threads * 128 / sett_dtype_bits(t);
     if (p->threads % 32)
         usage("--threads %d: not a multiple of 32, the threads of a warp", p->threads);
-    else if (p->cols % per)
-        usage("--cols %d: not a multiple of %d (--threads %d of 16 bytes each)", p->cols, per, p->threads);
-    return !(p->threads % 32 || p->cols % per);
+    return p->threads % 32 == 0;
 }
 
 static bool fill_nothing(const options *o, sett_dtype t, void *user)

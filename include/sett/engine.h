@@ -105,7 +105,9 @@ typedef struct sett_engine_options {
                              * used either way; a sealed engine does not. Also set by $SETT_CACHE_VERIFY=1 */
     bool cache_required;    /* opening fails, SETT_E_IO, where a layer that is named cannot be used, or no layer can: those of .cache_layers,
                              * .cache_dir and .cache_remote or of their environment, not the folder below $HOME. The text names
-                             * each, and why. A server that is down is no such failure. Also set by $SETT_CACHE_REQUIRED=1 */
+                             * each, and why. A folder that .cache_dir or $SETT_CACHE_DIR names is made only where its parent exists:
+                             * else the path is mistyped, or its volume is not mounted. A server that is down is no such failure.
+                             * Also set by $SETT_CACHE_REQUIRED=1 */
     int cpu_timeout_ms;     /* of one launch on the CPU engine, which is a fault after it: SETT_E_FAULT, with the line that it
                              * was at and what it did there. 0: $SETT_CPU_TIMEOUT_MS, else no limit but that of sett_while */
 } sett_engine_options;
@@ -179,7 +181,8 @@ SETT_API sett_status sett_poll(sett_engine *, int device, sett_error *);
  * begins later runs. Also .print and a stand-in may call it; while one of those runs, its launch goes on until it
  * returns. On the CPU a stream's handle is any pointer that tells launches apart: those of sett_stream_of(SETT_CPU, request) are
  * one request's, NULL those of all who gave none.
- * SETT_E_TARGET for a GPU's stream: a driver ends no launch from outside. Not for signal handlers. */
+ * SETT_OK also where nothing runs. SETT_E_TARGET for a GPU's stream, also where no such GPU is: a driver ends no launch from
+ * outside. SETT_E_NO_DEVICE for a number that is no device's. Not for signal handlers. */
 SETT_API sett_status sett_cancel(sett_engine *, sett_stream, sett_error *or_null);
 
 /* ---- compiling ----------------------------------------------------------------- */
@@ -246,7 +249,8 @@ typedef struct sett_kernel_info {
     const char *ptx;        /* NULL if it came from a cache */
     const char *report;     /* a line for each access: what the layouts decided and what made it narrower; then what the
                              * assembler said. Its source lines are those of the body that was compiled first under
-                             * this key. "" of a kernel that was made of a tape */
+                             * this key. Of a kernel that was made of a tape, the assembler's lines alone,
+                             * unless the cache had it from its body; a body that is compiled and finds such an entry on disk adds its own */
     const char *assembler;  /* who made the cubin */
     double record_ms, codegen_ms, assemble_ms, load_ms; /* of this handle's making; 0 where not done */
     const char *compiler;   /* who made its PTX: "LLVM 22.1.0"; "" for a CPU kernel */

@@ -15,6 +15,13 @@
 extern "C" {
 #endif
 
+/* The first argument is not read: an array that a kernel is to fill draws no warning of being uninitialised. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+#define SETT_KEEPS_ADDRESS __attribute__((access(none, 1)))
+#else
+#define SETT_KEEPS_ADDRESS
+#endif
+
 /* A buffer: address, element type, extents and strides in elements, rank 0 to 8. DLPack tensors: see dlpack.h. */
 typedef struct sett_buf {
     void *data;
@@ -24,9 +31,9 @@ typedef struct sett_buf {
 } sett_buf;
 /* Compact row-major buffers (the last mode is contiguous). A rank that is none gives a buffer of rank -1, which every
  * launch refuses. */
-SETT_API sett_buf sett_buf_1d(const void *data, sett_dtype, int64_t n);
-SETT_API sett_buf sett_buf_2d(const void *data, sett_dtype, int64_t rows, int64_t cols);
-SETT_API sett_buf sett_buf_nd(const void *data, sett_dtype, int rank, const int64_t *shape);
+SETT_API SETT_KEEPS_ADDRESS sett_buf sett_buf_1d(const void *data, sett_dtype, int64_t n);
+SETT_API SETT_KEEPS_ADDRESS sett_buf sett_buf_2d(const void *data, sett_dtype, int64_t rows, int64_t cols);
+SETT_API SETT_KEEPS_ADDRESS sett_buf sett_buf_nd(const void *data, sett_dtype, int rank, const int64_t *shape);
 
 /* Prints what lies in a buffer, on the host or on a device, as sett_print_tensor does in a kernel. The stream says where
  * the memory is and what it waits for; SETT_CPU is for memory that the host reads, and an address that it cannot read is

@@ -11,6 +11,7 @@ typedef struct sett__asm_config {
     const char *ptxas, *nvjitlink; /* as in sett_engine_options; NULL: looked for */
     struct sett__cuda *cuda;      /* for the driver's JIT; NULL: not there */
     int timeout_ms;               /* of one run of ptxas; 0: $SETT_JIT_TIMEOUT_MS, else two minutes */
+    sett__logger *log;            /* told of a bogus one; may be NULL */
 } sett__asm_config;
 typedef struct sett__asm_out {
     void *cubin; /* malloc'ed */

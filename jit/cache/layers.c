@@ -63,6 +63,25 @@ static mode_t kind_of(const sett__cache *c, const char *path)
     return there ? st.st_mode & S_IFMT : errno == ENOENT ? 0 : S_IFDIR;
 }
 
+/* .cache_required is no leave to make a mistyped path, or one on a volume that is not mounted: a folder that was named is made, the
+ * folders that lead to it are not. */
+static sett_status check_parent(const sett__cache *c, const place *p, sett_error *why)
+{
+    char parent[4096];
+    size_t n = strnlen(p->path, sizeof parent - 1);
+    for (; n && p->path[n - 1] == '/'; n--)
+        ;
+    for (; n && p->path[n - 1] != '/'; n--)
+        ;
+    for (; n > 1 && p->path[n - 1] == '/'; n--)
+        ;
+    memcpy(parent, p->path, n);
+    parent[n] = 0;
+    if (!n || kind_of(c, parent))
+        return SETT_OK;
+    return sett__error(why, SETT_E_IO, "its parent %s does not exist: the path is mistyped, or its volume is not mounted", parent);
+}
+
 static sett_status open_folder(const sett__cache *c, const place *p, bool sealed, sett__layer **layer, sett_error *why)
 {
     const sett__disk_options d = {.path = p->path,
@@ -131,8 +150,10 @@ static sett_status open_place(sett__cache *c, place *p, const sett__cache_option
         s = sett__error(&why, SETT_E_IO, "there is no such file or folder");
     else if (!p->folder && kind != S_IFDIR)
         s = sett__pack_open(&layer, &pack, &why);
-    else
-        s = open_folder(c, p, o->sealed, &layer, &why);
+    else {
+        s = p->folder && p->named && o->required && !o->sealed ? check_parent(c, p, &why) : SETT_OK;
+        s = s ? s : open_folder(c, p, o->sealed, &layer, &why);
+    }
     p->layer = layer;
     if (!s)
         return SETT_OK;

@@ -75,11 +75,10 @@ static sett_status read_options(
     return check_options(func, opt, err);
 }
 
-/* Neither of the two values: as if it were not set. */
-sett_asserts sett__environment_asserts(void)
+sett_asserts sett__environment_asserts(sett__logger *log)
 {
-    const char *env = secure_getenv("SETT_ASSERTS");
-    return env && !strcmp(env, "1") ? SETT_ASSERTS_ON : env && !strcmp(env, "0") ? SETT_ASSERTS_OFF : SETT_ASSERTS_DEFAULT;
+    int on = sett__environment_flag(log, "SETT_ASSERTS");
+    return on < 0 ? SETT_ASSERTS_DEFAULT : on ? SETT_ASSERTS_ON : SETT_ASSERTS_OFF;
 }
 
 static void settle_asserts(sett_compile_options *opt, sett_asserts otherwise, bool cpu)
@@ -358,6 +357,27 @@ static void give_report(recorded *rec, sett_kernel *k)
     rec->report = NULL;
 }
 
+/* An entry that was made from a tape, or came in a pack, has only the assembler's lines: those of the accesses, which this body has
+ * just given, go before them. */
+static sett_status complete_report(const request *r, const recorded *rec, sett_kernel **k, sett_error *err)
+{
+    sett__rest *rest = (*k)->rest;
+    if (!rec->report || !*rec->report || !sett__report_of_tape(rest->report))
+        return SETT_OK;
+    char *both;
+    const int n = asprintf(&both, "%s%s", rec->report, rest->report);
+    const char *kept = n < 0 ? NULL : sett__commons_text(&r->e->commons, (sett__blob){both, (size_t)n});
+    if (n >= 0)
+        free(both);
+    if (kept) {
+        rest->report = kept;
+        return SETT_OK;
+    }
+    sett_kernel_release(*k);
+    *k = NULL;
+    return sett__error(err, SETT_E_MEMORY, "no memory for a report");
+}
+
 static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
     sett__meta limits = {.sig = rec->tape.sig, .name = r->name};
@@ -369,12 +389,12 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     if (!s && r->e->opt.cache_verify && !atomic_load_explicit(&r->e->sealed, memory_order_relaxed))
         verify(r, rec, *out);
     if (s != SETT_E_NOT_CACHED)
-        return s ? sett__error(err, s, "%s", missed.text) : s;
+        return s ? sett__error(err, s, "%s", missed.text) : complete_report(r, rec, out, err);
     sett__count(&r->e->count.misses, 1);
     s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler_in_turn(r, rec, &missed, out, err);
     if (s || !r->cpu)
-        return s;
+        return s ? s : complete_report(r, rec, out, err);
     (*out)->rest->record_ms = (float)rec->ms;
     give_report(rec, *out);
     return SETT_OK;
@@ -579,7 +599,7 @@ sett_status sett_record(
     *tape = NULL;
     *len = 0;
     sett_status s = read_options("sett_record", options, &opt, &name, err);
-    settle_asserts(&opt, sett__environment_asserts(), !s && opt.target && !strcmp(opt.target, "cpu"));
+    settle_asserts(&opt, sett__environment_asserts(NULL), !s && opt.target && !strcmp(opt.target, "cpu"));
     if (!s)
         s = record_body(NULL, body, &opt, false, &rec, err);
     if (s)

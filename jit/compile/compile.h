@@ -11,7 +11,7 @@
 /* As sett_key, of a tape. */
 sett_status sett__key_of_tape(sett_engine *, const void *tape, size_t len, const sett_compile_options *or_null,
     sett__digest *key, sett_error *);
-sett_asserts sett__environment_asserts(void); /* DEFAULT: it says neither */
+sett_asserts sett__environment_asserts(sett__logger *); /* DEFAULT: it says neither */
 
 /* ---- dump.c: $SETT_DUMP --------------------------------------------------------------------------------- */
 typedef enum sett__dump_kind { SETT__DUMP_TAPE = 1, SETT__DUMP_LLVM = 2, SETT__DUMP_PTX = 4, SETT__DUMP_CUBIN = 8 } sett__dump_kind;
@@ -78,6 +78,8 @@ typedef struct sett__compiled {
     sett__entry entry;        /* owns its blobs; ptx_only: META and PTX alone */
     double codegen_ms, assemble_ms;
 } sett__compiled;
+/* Has it no lines of accesses, but at most the assembler's? */
+bool sett__report_of_tape(const char *report);
 sett_status sett__workers_open(sett__workers **, sett_engine *, sett_error *);
 void sett__workers_close(sett__workers *); /* ends what is under way, and writes what is to be written */
 /* Runs it on one of the threads and waits. */

@@ -289,11 +289,18 @@ static int driver_of(const char *identity)
     return (int)(v >= 1000 ? v / 1000 * 1000 : v * 1000);
 }
 
+#define AT_LEVEL_0 "very long straight-line code"
+
+bool sett__report_of_tape(const char *report)
+{
+    return !*report || !strncmp(report, "assembler: ", 11) || !strncmp(report, AT_LEVEL_0, sizeof AT_LEVEL_0 - 1);
+}
+
 /* malloc'ed; NULL: no memory. */
 static char *report_of(const sett__compile_job *j, const sett__ptx_out *ptx, const sett__asm_out *out)
 {
     char *text;
-    const char *level = ptx->codegen_level ? "" : "very long straight-line code: generated at level 0\n";
+    const char *level = ptx->codegen_level ? "" : AT_LEVEL_0 ": generated at level 0\n";
     int n = j->ptx_only
                 ? asprintf(&text, "%s%s", j->report, level)
                 : asprintf(&text, "%s%sassembler: %s: %d registers, %d + %d spill bytes (stores + loads), stack %d%s\n",

@@ -143,10 +143,13 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
     return s;
 }
 
-static bool is_on(const char *variable)
+static void read_environment(sett_engine *e)
 {
-    const char *text = secure_getenv(variable);
-    return text && !strcmp(text, "1");
+    e->opt.cache_verify |= sett__environment_flag(&e->log, "SETT_CACHE_VERIFY") > 0;
+    e->opt.cache_required |= sett__environment_flag(&e->log, "SETT_CACHE_REQUIRED") > 0;
+    if (!e->opt.cpu_timeout_ms)
+        e->opt.cpu_timeout_ms = sett__environment_number(&e->log, "SETT_CPU_TIMEOUT_MS", 0);
+    e->asserts = sett__environment_asserts(&e->log);
 }
 
 static sett_status open_parts(sett_engine *e, sett_error *err)
@@ -158,17 +161,15 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         return s;
     if (!e->opt.cpu_threads)
         e->opt.cpu_threads = cores();
-    e->opt.cache_verify |= is_on("SETT_CACHE_VERIFY");
-    e->opt.cache_required |= is_on("SETT_CACHE_REQUIRED");
-    e->opt.cpu_timeout_ms = sett__milliseconds(e->opt.cpu_timeout_ms, "SETT_CPU_TIMEOUT_MS", 0);
-    e->asserts = sett__environment_asserts();
     atomic_store(&e->sealed, e->opt.sealed);
     mark_process(e);
     sett__logger_open(&e->log, &e->opt, &e->count.log_drops);
+    read_environment(e);
     sett__dump_open(e);
     sett__ranges_open();
     open_cuda(e);
-    const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms};
+    const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms,
+        &e->log};
     s = sett__asm_open(&e->assembler, &config, err);
     if (!s)
         s = sett__kernels_open(&e->kernels, &e->heads, err);
@@ -426,11 +427,13 @@ sett_status sett_cancel(sett_engine *e, sett_stream stream, sett_error *err)
 {
     int saved = errno;
     sett_status s = sett__engine_check(e, err);
-    if (!s && !sett__device(e, &stream.device, err))
-        s = SETT_E_NO_DEVICE;
-    else if (!s && stream.device != SETT_CPU)
+    if (!s && stream.device == SETT_DEFAULT_DEVICE)
+        stream.device = sett_default_device(e);
+    if (!s && stream.device >= 0) /* whether or not there is such a GPU */
         s = sett__error(err, SETT_E_TARGET,
             "sett_cancel: device %d is a GPU, whose driver ends no launch from outside; launches on SETT_CPU can be cancelled", stream.device);
+    else if (!s && !sett__device(e, &stream.device, err))
+        s = SETT_E_NO_DEVICE;
     else if (!s)
         sett__running_cancel(&e->runnings, stream.handle);
     errno = saved;

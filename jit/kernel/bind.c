@@ -389,14 +389,14 @@ static sett_status disagree(const binder *bd, const mode_ref *m, sett__expr e, b
     if (e.count == 1 && x->code == SETT__X_SYM)
         return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s gives %s = %" PRId64, bd->name, leaf, got,
             place_text(bd, bd->from[x->imm], place), bd->sig->sym[x->imm].name, want);
-    sett__expr_str(bd->sig, e, expr, sizeof expr);
+    sett__expr_words(bd->sig, e, expr, sizeof expr);
     return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s is %" PRId64, bd->name, leaf, got, expr, want);
 }
 
 static sett_status no_value(const binder *bd, const mode_ref *m, sett__expr e, bool stride)
 {
     char leaf[160], expr[200];
-    sett__expr_str(bd->sig, e, expr, sizeof expr);
+    sett__expr_words(bd->sig, e, expr, sizeof expr);
     return REFUSE(
         bd, SETT_E_RANGE, "%s: %s, %s, overflows or divides by zero", bd->name, leaf_text(m, bd, stride, leaf), expr);
 }
@@ -509,7 +509,7 @@ static const char *dim_text(const binder *bd, sett__expr e, const sett__dim_rule
 {
     char expr[200];
     bool constant = e.count == 1 && bd->sig->code[e.first].code == SETT__X_CONST;
-    sett__expr_str(bd->sig, e, expr, sizeof expr);
+    sett__expr_words(bd->sig, e, expr, sizeof expr);
     snprintf(buf, 300, "the %s's %c%s%s%s", rule->what, "xyz"[i], constant ? "" : ", ", constant ? "" : expr,
         constant ? "" : ",");
     return buf;
@@ -538,7 +538,7 @@ static __attribute__((noinline, cold)) sett_status no_smem(const binder *bd, boo
     if (!sig->smem_more.count)
         return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %d is the limit", bd->name,
             (unsigned)sig->smem, SETT__SMEM_MAX);
-    sett__expr_str(sig, sig->smem_more, expr, sizeof expr);
+    sett__expr_words(sig, sig->smem_more, expr, sizeof expr);
     if (!known)
         return REFUSE(bd, SETT_E_RANGE, "%s: the bytes of shared memory, %s, overflow or divide by zero", bd->name, expr);
     return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory and %s = %" PRId64 " that the launch adds; the limit is %d",
@@ -625,7 +625,7 @@ static sett_status check_promises(const binder *bd)
 static sett_status no_derived(const binder *bd, const sett__symbol *s, int64_t v, bool known)
 {
     char expr[200], values[200];
-    sett__expr_str(bd->sig, s->value, expr, sizeof expr);
+    sett__expr_words(bd->sig, s->value, expr, sizeof expr);
     values_text(bd, s->value, values);
     if (known)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, is %" PRId64 ", not 0 to 2^31 - 1, where %s", bd->name, s->name, expr,

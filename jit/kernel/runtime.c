@@ -28,7 +28,9 @@ bool sett__device(const sett_engine *e, int *device, sett_error *err)
         *device = sett_default_device(e);
     if (*device == SETT_CPU || (*device >= 0 && *device < sett_gpu_count(e)))
         return true;
-    if (e->cuda)
+    if (*device < 0)
+        sett__error(err, SETT_E_NO_DEVICE, "device %d is none: GPUs count from 0, the CPU is SETT_CPU (%d)", *device, SETT_CPU);
+    else if (e->cuda)
         sett__error(err, SETT_E_NO_DEVICE, "device %d: there are %d GPUs", *device, sett_gpu_count(e));
     else
         sett__error(err, SETT_E_NO_DEVICE, "device %d: %s", *device, e->no_cuda);

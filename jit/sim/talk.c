@@ -28,11 +28,11 @@ static const char *thread_text(const sett__core *c, uint32_t t, char buf[48])
 static void fault_text(sett__core *c, sett_status status, uint32_t op, const char *what, const char *thread)
 {
     char where[160] = "";
-    const char *name = c->launch->name ? c->launch->name : "?";
+    const char *name = c->launch->name ? c->launch->name : "?", *words = sett__kernel_words(&name);
     if (op != SETT__NONE)
         sett__where(c->program, op, where, sizeof where);
     sett__error(&c->fault, status, "%s%s%s, block (%u,%u,%u)%s%s%s%s", where, *where ? ": " : "", what, c->block[0], c->block[1],
-        c->block[2], *thread ? " thread " : "", thread, sett__kernel_words(name), name);
+        c->block[2], *thread ? " thread " : "", thread, words, name);
 }
 
 bool sett__fault_as(sett__core *c, sett_status status, const sett__warp *w, int lane, uint32_t op, const char *what)

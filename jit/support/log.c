@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char levels[][8] = {"error", "warning", "info", "debug"};
+static const char *const levels[] = {"error", "warning", "info", "debug"};
 
 static void to_stderr(void *user, sett_log_level level, const char *component, const char *message)
 {
@@ -27,11 +27,9 @@ void sett__logger_open(sett__logger *l, const sett_engine_options *o, atomic_uin
     if (!env || !*env)
         return;
     l->fn = to_stderr;
-    for (l->level = SETT_LOG_ERROR; l->level <= SETT_LOG_DEBUG; l->level++)
-        if (!strcmp(levels[l->level - 1], env))
-            return;
     l->level = SETT_LOG_WARNING;
-    sett__say(l, SETT_LOG_WARNING, "log", "SETT_LOG: \"%s\" is none of error, warning, info, debug", env);
+    int level = sett__environment_word(l, "SETT_LOG", levels, SETT__COUNT(levels));
+    l->level = level < 0 ? SETT_LOG_WARNING : (sett_log_level)(SETT_LOG_ERROR + level);
 }
 
 /* held: how many were not told since the last one of this kind. Kinds that there is no room for push out the one that was

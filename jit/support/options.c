@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A caller's struct of options, which may be of an older or a newer header. */
 #include "support.h"
-#include <limits.h>
-#include <stdlib.h>
 
 /* ---- small things that the room shares --------------------------------------------- */
 sett_status sett__options(void *dst, size_t size, const void *src, const char *what, sett_error *err)
@@ -20,14 +18,4 @@ sett_status sett__options(void *dst, size_t size, const void *src, const char *w
                 what, SETT_VERSION);
     memcpy(dst, src, given < size ? given : size);
     return SETT_OK;
-}
-
-int sett__milliseconds(int asked, const char *variable, int usual)
-{
-    const char *env = asked ? NULL : secure_getenv(variable);
-    char *end = NULL;
-    long n = env ? strtol(env, &end, 10) : 0;
-    if (asked)
-        return asked;
-    return end && end != env && !*end && n > 0 && n <= INT_MAX ? (int)n : usual;
 }

@@ -46,11 +46,12 @@ typedef struct sett__digest { uint8_t b[32]; } sett__digest;
 void sett__sha256(const void *, size_t, sett__digest *);
 typedef struct sett__blob { const void *data; size_t len; } sett__blob;
 void sett__hex_write(const uint8_t in[32], char digits[65]); /* NUL-ended */
+/* ---- environment.c: what a variable says; a value that is none is told, and counts as not set. log NULL: it is not told ---- */
+int sett__environment_word(sett__logger *, const char *variable, const char *const *words, int n); /* which one; -1: not set */
+int sett__environment_flag(sett__logger *, const char *variable); /* 1, 0; -1: not set */
+int sett__environment_number(sett__logger *, const char *variable, int usual); /* usual also for 0 */
 /* ---- timing.c, options.c ------------------------------------------------------------------------ */
 double sett__now_ms(void);
-/* Milliseconds: as asked, else as this variable of the environment says, else usual. One that is no number above 0 counts as
- * not given. */
-int sett__milliseconds(int asked, const char *variable, int usual);
 /* Of a caller's size-first struct: one that was set, and that no struct of any version passes. */
 static inline bool sett__known_size(size_t size)
 {

@@ -180,8 +180,92 @@ struct printer {
     sett__sink *out;
     const sett__sig *sig;
     const sett__xop *code;
+    bool named; /* ceil_div and round_up by name: for people, it does not parse */
     uint16_t first[SETT__MAX_EXPR]; /* where the subtree that ends here begins */
 };
+
+static uint32_t right(uint32_t end)
+{
+    return end - 1;
+}
+
+static uint32_t left(const struct printer *p, uint32_t end)
+{
+    return p->first[end - 1] - 1u;
+}
+
+static bool is_number(const struct printer *p, uint32_t end, int64_t n)
+{
+    return p->code[end].code == SETT__X_CONST && p->code[end].imm == n;
+}
+
+static bool same_tree(const struct printer *p, uint32_t a, uint32_t b)
+{
+    uint32_t n = a - p->first[a];
+    bool same = n == b - p->first[b];
+    for (uint32_t i = 0; same && i <= n; i++)
+        same = p->code[a - i].code == p->code[b - i].code && p->code[a - i].imm == p->code[b - i].imm;
+    return same;
+}
+
+/* x/y and one more for a rest above 0, as sett_ceil_div records it: x/y + max(min(x%y, 1), 0), either way round, without the max
+ * where x is not negative. */
+static bool is_ceil_div(const struct printer *p, uint32_t end, uint32_t *x, uint32_t *y)
+{
+    if (p->code[end].code != SETT__X_ADD)
+        return false;
+    for (int turn = 0; turn < 2; turn++) {
+        uint32_t ratio = turn ? right(end) : left(p, end), more = turn ? left(p, end) : right(end);
+        if (p->code[more].code == SETT__X_MAX && is_number(p, right(more), 0))
+            more = left(p, more);
+        if (p->code[ratio].code != SETT__X_DIV || p->code[more].code != SETT__X_MIN || !is_number(p, right(more), 1))
+            continue;
+        uint32_t rest = left(p, more);
+        *x = left(p, ratio), *y = right(ratio);
+        if (p->code[rest].code == SETT__X_REM && same_tree(p, *x, left(p, rest)) && same_tree(p, *y, right(rest)))
+            return true;
+    }
+    return false;
+}
+
+/* ceil_div(x, y)*y, also with (x + 15)/16 for the ceil_div. */
+static bool is_round_up(const struct printer *p, uint32_t end, uint32_t *x, uint32_t *y)
+{
+    if (p->code[end].code != SETT__X_MUL)
+        return false;
+    for (int turn = 0; turn < 2; turn++) {
+        uint32_t units = turn ? right(end) : left(p, end), by = turn ? left(p, end) : right(end);
+        bool is = is_ceil_div(p, units, x, y);
+        if (!is && p->code[units].code == SETT__X_DIV && p->code[right(units)].code == SETT__X_CONST &&
+            p->code[left(p, units)].code == SETT__X_ADD) {
+            *x = left(p, left(p, units)), *y = right(units);
+            is = is_number(p, right(left(p, units)), p->code[*y].imm - 1);
+        }
+        if (is && same_tree(p, *y, by))
+            return true;
+    }
+    return false;
+}
+
+static void print_tree(const struct printer *p, uint32_t end, int level);
+
+/* What a reader knows by name. */
+static bool print_named(const struct printer *p, uint32_t end)
+{
+    uint32_t x, y;
+    const char *name = !p->named                       ? NULL
+                       : is_round_up(p, end, &x, &y) ? "round_up("
+                       : is_ceil_div(p, end, &x, &y) ? "ceil_div("
+                                                     : NULL;
+    if (!name)
+        return false;
+    sett__put(p->out, name);
+    print_tree(p, x, 0);
+    sett__put(p->out, ",");
+    print_tree(p, y, 0);
+    sett__put(p->out, ")");
+    return true;
+}
 
 /* A left operand needs brackets if it binds less, a right one also if it binds the same, so that the
  * text parses back to the same postfix. */
@@ -195,6 +279,8 @@ static void print_tree(const struct printer *p, uint32_t end, int level)
     case SETT__X_SCALAR: sett__put_name(p->out, p->sig->param[x->imm].name); return;
     default: break;
     }
+    if (print_named(p, end))
+        return;
     int operands = sett__xops[x->code].operands;
     uint32_t last = end - 1, mid = p->first[last] - 1u, open = own && own < level;
     if (!own) { /* a call */
@@ -216,9 +302,9 @@ static void print_tree(const struct printer *p, uint32_t end, int level)
         sett__put(p->out, ")");
 }
 
-void sett__put_expr(sett__sink *out, const sett__sig *s, sett__expr e)
+static void put(sett__sink *out, const sett__sig *s, sett__expr e, bool named)
 {
-    struct printer p = {.out = out, .sig = s};
+    struct printer p = {.out = out, .sig = s, .named = named};
     uint16_t stack[SETT__EXPR_DEPTH + 1];
     int top = 0;
     if (!e.count) {
@@ -239,11 +325,26 @@ void sett__put_expr(sett__sink *out, const sett__sig *s, sett__expr e)
     print_tree(&p, e.count - 1, 0);
 }
 
-int sett__expr_str(const sett__sig *s, sett__expr e, char *buf, size_t size)
+void sett__put_expr(sett__sink *out, const sett__sig *s, sett__expr e)
+{
+    put(out, s, e, false);
+}
+
+static int in_buffer(const sett__sig *s, sett__expr e, bool named, char *buf, size_t size)
 {
     sett__sink out = {.buf = buf, .cap = size};
     if (size)
         buf[0] = 0;
-    sett__put_expr(&out, s, e);
+    put(&out, s, e, named);
     return (int)out.len;
+}
+
+int sett__expr_str(const sett__sig *s, sett__expr e, char *buf, size_t size)
+{
+    return in_buffer(s, e, false, buf, size);
+}
+
+int sett__expr_words(const sett__sig *s, sett__expr e, char *buf, size_t size)
+{
+    return in_buffer(s, e, true, buf, size);
 }

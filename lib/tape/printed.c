@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands before a kernel's name; one that was given none is called "kernel". */
-const char *sett__kernel_words(const char *name)
+/* A kernel that was given no name is called "kernel", which tells nobody anything. */
+const char *sett__kernel_words(const char **name)
 {
-    return strcmp(name, "kernel") ? ", kernel " : ", ";
+    if (strcmp(*name, "kernel"))
+        return ", kernel ";
+    return *name = "";
 }
 
 typedef struct conversion {
@@ -106,8 +108,9 @@ sett_status sett__claim_error(sett_error *e, const sett__claim *k, const uint64_
         snprintf(where, sizeof where, "%s:%u", k->file, k->line);
     else
         snprintf(where, sizeof where, "op %u", k->op);
+    const char *words = sett__kernel_words(&kernel);
     int rest = snprintf(who, sizeof who, ", block (%u,%u,%u) thread (%u,%u,%u)%s%.100s", block[0], block[1], block[2],
-        thread[0], thread[1], thread[2], sett__kernel_words(kernel), kernel);
+        thread[0], thread[1], thread[2], words, kernel);
     const char *said = t.failed || !t.buf ? k->text : t.buf, before[] = ": assertion failed: ";
     int room = (int)(sizeof e->text - sizeof before - strlen(where)) - rest;
     bool cut = strlen(said) > (size_t)room;

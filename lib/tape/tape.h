@@ -227,6 +227,7 @@ uint32_t sett__expr_unpack(const uint32_t *word, uint32_t n, sett__xop *to); /* 
 bool sett__packed_eval(const uint32_t *word, uint32_t n, const int64_t *sym, const int64_t *scalar, int64_t *out); /* n > 0 */
 /* Text in CuTe's way with names: "(N+255)/256". snprintf-like. */
 int sett__expr_str(const sett__sig *, sett__expr, char *buf, size_t size);
+int sett__expr_words(const sett__sig *, sett__expr, char *buf, size_t size); /* for people: with ceil_div and round_up */
 void sett__put_expr(sett__sink *, const sett__sig *, sett__expr);
 /* How a code takes its operands and reads: infix with C's precedence, or (level 0) as a call. */
 typedef struct sett__xinfo { uint8_t operands, level; const char *text; } sett__xinfo;
@@ -240,7 +241,7 @@ bool sett__expr_const(const sett__sig *, sett__expr, int64_t *out); /* depends o
 /* The report of an assertion that failed: SETT_E_FAULT. operand: the bits of each. */
 sett_status sett__claim_error(sett_error *, const sett__claim *, const uint64_t *operand, const uint32_t block[3],
     const uint32_t thread[3], const char *kernel);
-const char *sett__kernel_words(const char *name); /* ", kernel NAME"; one that was given none is called "kernel" */
+const char *sett__kernel_words(const char **name); /* what stands before it; of a kernel that was given none both are "" */
 sett_status sett__print_check(const sett__tape *, const sett__op *, sett_error *);
 /* Text and operands of the types given (a sett_dtype each); what has no operand is left out. */
 void sett__put_format(sett__sink *, const char *format, const char *types, const uint64_t *operand);

@@ -117,7 +117,7 @@ static void put_shared(const sett_build *b, char *to, size_t size)
         sett__putf(&out, "shared memory: %u bytes a block", b->smem_used);
     if (b->more_align) {
         char more[200];
-        sett__expr_str(&b->sig, b->sig.smem_more, more, sizeof more);
+        sett__expr_words(&b->sig, b->sig.smem_more, more, sizeof more);
         sett__putf(&out, ", and %s that the launch adds", more);
     }
     if (out.len)
