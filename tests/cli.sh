@@ -249,6 +249,12 @@ for k in apply add_tv softmax saxpy; do
     [ -n "$one" ] && [ "$one" = "$(key $k --target sm_90a)" ] && [ "$one" = "$(key "$d/t" --target sm_90a)" ] &&
         [ "$one" != "$(key $k --target sm_80)" ] || { echo "$k: its key is not what it should be"; bad=$((bad + 1)); }
 done
+# What a body's entry in the cache says of accesses is shown, and nothing that contradicts it.
+if "$sett" compile saxpy --target sm_90a --emit cubin -o "$d/warm.cubin" --cache-dir "$d/narrow" 2>/dev/null; then
+    n=$((n + 1))
+    "$sett" compile "$d/saxpy.tape" --target sm_90a --emit report --cache-dir "$d/narrow" >"$d/out" 2>&1
+    grep -q '^accesses   are what the tape says' "$d/out" && { echo "a report with accesses is said to have none:"; cat "$d/out"; bad=$((bad + 1)); }
+fi
 printf 'garbage' >"$d/bad.tape"
 expect 1 'bad.tape' compile "$d/bad.tape" --target sm_80
 printf '#include <sett/sett.h>\n' >"$d/body.c"

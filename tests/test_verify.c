@@ -178,6 +178,33 @@ START_TEST(a_difference_is_told)
 }
 END_TEST
 
+/* What sett warm wrote of an equal tape has no lines of accesses: a body that finds it adds its own, a tape gets what is there. */
+START_TEST(a_tape_is_warmed)
+{
+    sett_kernel_info info = {.size = sizeof info};
+    sett_kernel *k;
+    void *tape;
+    size_t len;
+    if (!have_compiler())
+        return;
+    ck_assert_msg(!sett_record(scale, &sm90, true, &tape, &len, &err), "%s", err.text);
+    for (int i = 0; i < 2; i++) {
+        sett_engine *e = engine(false, false);
+        ck_assert_msg(!sett_compile_tape(e, tape, len, &sm90, &k, &err), "%s", err.text);
+        ck_assert(!sett_kernel_query(k, &info) && !strncmp(info.report, "assembler: ", 11));
+        sett_kernel_release(k);
+        sett_engine_close(e);
+        e = engine(false, false);
+        k = compile(e, &sm90);
+        ck_assert(!sett_kernel_query(k, &info) && stats(e).compiles == 0);
+        ck_assert_msg(strstr(info.report, ": sett_at: X") && strstr(info.report, "\nassembler: "), "%s", info.report);
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+    sett_text_free(tape);
+}
+END_TEST
+
 Suite *verify_suite(void)
 {
     Suite *s = suite_create("verify");
@@ -187,6 +214,7 @@ Suite *verify_suite(void)
     tcase_add_test(t, nothing_differs);
     tcase_add_test(t, ptx_is_the_same);
     tcase_add_test(t, a_difference_is_told);
+    tcase_add_test(t, a_tape_is_warmed);
     suite_add_tcase(s, t);
     return s;
 }
