@@ -6,7 +6,9 @@
 #include "faces.h"
 #include "jit/warm/inside.h"
 #include "rig.h"
+#include "examples/kernels.h"
 #include <check.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -205,6 +207,27 @@ START_TEST(a_tape_is_warmed)
 }
 END_TEST
 
+/* A part of a warp would store its sum behind the slots of the whole ones. */
+START_TEST(softmax_takes_whole_warps)
+{
+    void *so = have_kernels() ? dlopen("build/release/libfamilies.so", RTLD_NOW) : NULL;
+    const sett_family *f = so ? dlsym(so, "softmax_family") : NULL;
+    if (!f)
+        return;
+    for (int threads = 512; threads <= 544; threads += 16) {
+        const struct softmax p = {.dtype = SETT_BF16, .cols = 1024, .threads = threads};
+        const sett_compile_options o = {.size = sizeof o, .user = &p, .user_size = sizeof p};
+        void *tape = NULL;
+        size_t len;
+        sett_status s = sett_record(f->body, &o, false, &tape, &len, &err);
+        ck_assert_msg(s == (threads % 32 ? SETT_E_ARGUMENT : SETT_OK), "%s", err.text);
+        ck_assert_msg(!s || strstr(err.text, "528 threads are no multiple of 32, the threads of a warp"), "%s", err.text);
+        sett_text_free(tape);
+    }
+    dlclose(so);
+}
+END_TEST
+
 Suite *verify_suite(void)
 {
     Suite *s = suite_create("verify");
@@ -215,6 +238,7 @@ Suite *verify_suite(void)
     tcase_add_test(t, ptx_is_the_same);
     tcase_add_test(t, a_difference_is_told);
     tcase_add_test(t, a_tape_is_warmed);
+    tcase_add_test(t, softmax_takes_whole_warps);
     suite_add_tcase(s, t);
     return s;
 }
