@@ -80,6 +80,13 @@ static bool has_failed(sett__remote *r)
     return off;
 }
 
+/* A server's words are part of many texts: none of its bytes ends a line of the log or orders a terminal about. */
+static void escape(sett_error *err)
+{
+    const sett_error raw = *err;
+    sett__put_shown(&(sett__sink){.buf = err->text, .cap = sizeof err->text}, raw.text, strlen(raw.text), 0);
+}
+
 /* To a status. */
 static sett_status leave(sett__remote *r, sett__answer a, sett_error *err)
 {
@@ -90,6 +97,7 @@ static sett_status leave(sett__remote *r, sett__answer a, sett_error *err)
         [SETT__DENIED] = SETT_E_IO,
         [SETT__FAILED] = SETT_E_IO,
         [SETT__NO_MEMORY] = SETT_E_MEMORY};
+    escape(err);
     sett_error why = *err;
     bool bad = a == SETT__FAILED || a == SETT__ENDLESS;
     pthread_mutex_lock(&r->lock);
@@ -318,6 +326,7 @@ static sett_status remote_probe(sett__remote *r, sett_error *err)
     if (!line)
         return sett__error(err, SETT_E_MEMORY, "no memory to ask a remote");
     sett__answer a = sett__has_entry(r, line, nobody, deadline(r), err);
+    escape(err);
     give_line(r, line);
     return a == SETT__YES || a == SETT__NO ? SETT_OK : SETT_E_IO;
 }

@@ -166,6 +166,13 @@ expect 0 '^\{"arguments": \[\{"name": "X", "dtype": "f32", "shape": \[10\]\}, .*
     printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }"
     head -c 16 /dev/zero
 } >"$d/zero.npy"
+{ # a shape of 80 GB, and a file that goes on: in a process of few addresses
+    printf '\223NUMPY\001\000v\000'
+    printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (20000000000,), }"
+} >"$d/vast.npy"
+n=$((n + 1))
+cat "$d/vast.npy" /dev/zero | (ulimit -v 1000000; "$sett" run saxpy X=/dev/stdin Y=1 a=1 --device cpu) 2>&1 |
+    grep -qxF 'sett: /dev/stdin: out of memory for the 80000000000 bytes of its shape' || { echo 'what a shape asks for is not told'; bad=$((bad + 1)); }
 expect 1 '^sett: sett_benchmark: saxpy: X is all zeros' bench saxpy X="$d/zero.npy" Y=4 a=1 --device cpu
 expect 0 'median' bench saxpy X="$d/zero.npy" Y=4 a=1 --device cpu --zeros --workspaces 1 --iterations 1
 expect 1 '^sett: softmax: X mode 1 is 1024, the kernel was made for 4096; --cols N makes it for N$' bench softmax X=8x1024 Y=8x1024 --device cpu
@@ -354,6 +361,16 @@ expect 1 'is none of .cache_signers' cache verify "$d/s.settpack" --signed-by "$
 expect 1 'it is not signed' cache verify "$d/a.settpack" --signed-by "$pub"
 n=$((n + 1))
 [ "$("$sett" cache verify "$d/a.settpack" --signed-by "$pub" 2>&1 | wc -l)" = 1 ] || { echo 'a pack that is not signed is told more than once'; bad=$((bad + 1)); }
+for what in "compile axpy" "layout (4,2):(1,4)" "cache pack $d/a.settpack" "cache keygen"; do
+    # shellcheck disable=SC2086
+    expect 1 'o: the path is empty' $what -o ''
+done
+expect 1 'pack: the path is empty' warm "$d/none" --pack ''
+mkfifo "$d/key.fifo"
+for what in verify ls unpack; do # a FIFO is not waited for
+    expect 1 'key.fifo is no regular file' cache "$what" "$d/s.settpack" --signed-by "$d/key.fifo"
+done
+expect 1 'key.none: No such file' cache verify "$d/s.settpack" --signed-by "$d/key.none"
 expect 1 'a public key is 64' cache verify "$d/a.settpack" --signed-by "$d/elf"
 expect 0 '^2 entries' cache unpack "$d/s.settpack" --signed-by "$pub" --cache-dir "$d/unpacked"
 expect 1 'it is not signed' cache unpack "$d/a.settpack" --signed-by "$pub" --cache-dir "$d/unpacked"

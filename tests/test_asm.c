@@ -413,8 +413,10 @@ END_TEST
 static const struct {
     const char *path, *says;
 } not_ptxas[] = {
-    {"ptxas", "absolute"},
-    {"/", "absolute"},
+    {"ptxas", "ptxas is not an absolute path"},
+    {"/nowhere/ptxas", "/nowhere/ptxas cannot be run: No such file or directory"},
+    {"/etc/passwd", "/etc/passwd cannot be run: Permission denied"},
+    {"/", "/ is a folder, no program"},
     {"/bin/false", "does not answer"},
     {"/bin/true", "tells no version"},
     {"/bin/echo", "tells no version"},

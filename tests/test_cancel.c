@@ -310,7 +310,7 @@ START_TEST(the_clock_ends_it)
     runner *r = start(e, b, NULL);
     pthread_join(r->thread, NULL);
     ck_assert_int_eq(r->status, SETT_E_FAULT);
-    says(r->err.text, "not done after 150 ms, the limit of a launch", b->where);
+    says(r->err.text, "not done after 150 ms, the limit of a launch: it ", b->where);
     ck_assert_msg(r->ended - from >= 149 && r->ended - from < 150 + SOON_MS, "%s: %.0f ms", b->name, r->ended - from);
     finish(r);
     works(e);

@@ -406,6 +406,7 @@ static const odd odds[] = {{HTTP("404"), NULL, false, false}, {HTTP("410"), NULL
     {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nshort", "was refused: an entry of 5 bytes", false, false},
     {"nonsense\r\n\r\n", "", false, true}, {"$-1\r\n", NULL, true, false}, {"-ERR no\r\n", "Redis: ERR no", true, false},
     {"-LOADING wait\r\n", "Redis: LOADING wait", true, true}, {"+OK\r\n", "Redis: a reply of type", true, false},
+    {"-ERR x\nsett: error: forged \033]0;title\007\177\r\n", "Redis: ERR x\\nsett: error: forged \\x1b]0;title\\x07\\x7f", true, false},
     {"$99999999999\r\n", "was refused: an answer of more than 16777216 bytes", true, false},
     {"$3\r\nabc\r\n", "was refused: an entry of 3 bytes", true, false},
     {"*1000000000\r\n", "it does not speak as Redis does", true, true},

@@ -50,10 +50,23 @@ void input_close(FILE *f)
         fclose(f);
 }
 
-char *file_read(const char *path, size_t most, size_t *len)
+/* A FIFO would make this wait for who writes it. */
+static FILE *regular_open(const char *path)
 {
-    const char *why, *name = strcmp(path, "-") ? path : "standard input";
-    FILE *f = input_open(path);
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    bool there = fd >= 0 && !fstat(fd, &st), regular = there && S_ISREG(st.st_mode);
+    FILE *f = regular ? fdopen(fd, "rb") : NULL;
+    if (!f)
+        fail("%s%s%s", path, there && !regular ? "" : ": ", there && !regular ? " is no regular file" : strerror(errno));
+    if (!f && fd >= 0)
+        close(fd);
+    return f;
+}
+
+static char *read_all(FILE *f, const char *name, size_t most, size_t *len)
+{
+    const char *why;
     char *data = f ? stream_read(f, most, len, &why) : NULL;
     if (f)
         input_close(f);
@@ -62,6 +75,16 @@ char *file_read(const char *path, size_t most, size_t *len)
     else if (f && !data)
         fail("%s is larger than the %zu bytes that are read of it", name, most);
     return data;
+}
+
+char *file_read(const char *path, size_t most, size_t *len)
+{
+    return read_all(input_open(path), strcmp(path, "-") ? path : "standard input", most, len);
+}
+
+char *regular_read(const char *path, size_t most, size_t *len)
+{
+    return read_all(regular_open(path), path, most, len);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------- */

@@ -339,6 +339,8 @@ static int parse(options *o, int argc, char **argv, uint64_t *given)
             code = count_parse(counts[i].name, optarg, 1, counts[i].most, counts[i].to);
         else
             *text[i] = optarg;
+        if (!code && (c == 'o' || c == O_PACK || c == O_SECRET || c == O_SIGNED) && !*optarg)
+            return fail("%s: the path is empty", c == 'o' ? "-o" : c == O_PACK ? "--pack" : c == O_SECRET ? "--secret-key" : "--signed-by");
     }
     o->argc = argc - optind;
     o->argv = argv + optind;

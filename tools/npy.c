@@ -117,9 +117,13 @@ int npy_read(const char *path, npy *a)
     FILE *f = input_open(path);
     if (!f)
         return EXIT_FAILED;
+    char none[80];
     const char *why = read_head(f, a);
-    if (!why && !(a->data = stream_read(f, a->bytes, &len, &why)))
+    if (!why && !(a->data = stream_read(f, a->bytes, &len, &why))) {
+        if (why && !ferror(f))
+            snprintf(none, sizeof none, "out of memory for the %zu bytes of its shape", a->bytes), why = none;
         why = why ? why : "there is more in it than its shape says";
+    }
     input_close(f);
     if (!why && len < a->bytes)
         why = "there is less in it than its shape says";

@@ -19,7 +19,7 @@ static int read_public_key(const char *text, char digits[DIGITS + 1])
     size_t len = strlen(text);
     char *file = NULL;
     if (len != DIGITS || strspn(text, "0123456789abcdef") != DIGITS) {
-        file = file_read(text, KEY_FILE_MOST, &len);
+        file = regular_read(text, KEY_FILE_MOST, &len);
         if (!file)
             return EXIT_FAILED;
         text = file;

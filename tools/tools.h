@@ -45,6 +45,7 @@ void warnings_left(void);
 /* The whole of a file, NUL-ended, malloc'ed; NULL: the reason was printed, which may be that it has more bytes than `most`.
  * "-" is standard input. */
 char *file_read(const char *path, size_t most, size_t *len);
+char *regular_read(const char *path, size_t most, size_t *len); /* the same of a regular file, never standard input */
 FILE *input_open(const char *path); /* "-" is standard input; NULL: the reason was printed */
 void input_close(FILE *);
 /* What is left of it, as file_read, which prints nothing. why, of a NULL: NULL where there are more bytes than `most`. */

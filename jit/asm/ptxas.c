@@ -27,6 +27,21 @@ static bool runnable(sett__ptxas *p, const char *path)
     return true;
 }
 
+/* Of a path that was asked for. */
+static void why_not(sett__ptxas *p, const char *path)
+{
+    struct stat st;
+    const char *what = path[0] != '/'                     ? " is not an absolute path"
+                       : strlen(path) >= sizeof p->path ? " is too long"
+                                                        : NULL;
+    if (what)
+        snprintf(p->why, sizeof p->why, "%.180s%s", path, what);
+    else if (stat(path, &st) || (S_ISREG(st.st_mode) && access(path, X_OK)))
+        snprintf(p->why, sizeof p->why, "%.180s cannot be run: %s", path, strerror(errno));
+    else
+        snprintf(p->why, sizeof p->why, "%.180s is %s, no program", path, sett__file_kind(st.st_mode));
+}
+
 /* Absolute folders only: an empty or relative entry of PATH means the current folder. */
 static bool in_path(sett__ptxas *p)
 {
@@ -72,7 +87,7 @@ sett_status sett__ptxas_find(sett__ptxas *p, const char *wanted)
     if (wanted && *wanted) {
         found = runnable(p, wanted);
         if (!found)
-            snprintf(p->why, sizeof p->why, "%.180s is not an absolute path of a program", wanted);
+            why_not(p, wanted);
     } else {
         found = in_path(p);
         for (size_t i = 0; i < SETT__COUNT(usual) && !found; i++)

@@ -201,7 +201,7 @@ static sett_status list_places(sett__cache *c, const sett__cache_options *o)
 
 /* ---- why not --------------------------------------------------------------------------------- */
 /* What is wrong with each layer, for an error's text, which is short: those that are not used come first, and each has a part of it. */
-enum { REASONS = 8, REASON_LEN = 240, REASONS_LEN = 330 };
+enum { REASONS = 8, REASON_LEN = 240, REASON_LEAST = 100, REASONS_LEN = 330 };
 #define UNUSED " is not used: "
 typedef struct reason {
     const char *path;
@@ -229,7 +229,7 @@ static size_t write_reason(char *to, size_t room, const reason *r)
     const char *path = r->path, *between = r->unused ? UNUSED : ": ", *more = "";
     size_t len = strlen(path), why = strlen(r->why), rest = strlen(between);
     size_t most = room - 1 > rest + why ? room - 1 - rest - why : 0;
-    most = most < room / 2 ? room / 2 : most; /* of the path, where both are long */
+    most = most < room / 3 ? room / 3 : most; /* of the path, where both are long */
     if (len > most)
         path += len - most + 3, more = "...";
     int n = snprintf(to, room, "%s%s%s%s", more, path, between, r->why);
@@ -245,32 +245,37 @@ static size_t length(const reason *r)
 }
 
 /* Of this room each that needs more than an equal share: what others leave of theirs goes to it. */
-static size_t share_of(const reason *of, int n, size_t room)
+static size_t share_of(const reason *const *of, int n, size_t room)
 {
     size_t share = n ? room / (size_t)n : 0;
     for (int turn = 0; turn < n; turn++) {
         size_t used = 0, more = 0;
         for (int i = 0; i < n; i++)
-            length(&of[i]) <= share ? (used += length(&of[i])) : more++;
+            length(of[i]) <= share ? (used += length(of[i])) : more++;
         share = more ? (room - used) / more : room;
     }
     return share;
 }
 
+/* So many of them are told that each is told what is wrong. */
 static void write_reasons(char to[REASONS_LEN], const reasons *r)
 {
-    int kept = r->n < REASONS ? r->n : REASONS;
-    size_t at = 0, share = share_of(r->of, kept, REASONS_LEN - (r->n > kept ? sizeof "; and 99999 others" : 1));
-    to[0] = 0;
+    const reason *of[REASONS];
+    int n = 0, kept = r->n < REASONS ? r->n : REASONS;
+    size_t at = 0, share;
     for (int unused = 1; unused >= 0; unused--)
-        for (int i = 0; i < kept; i++) {
-            if (r->of[i].unused != unused)
-                continue;
-            at += (size_t)snprintf(to + at, REASONS_LEN - at, "%s", at ? "; " : "");
-            at += write_reason(to + at, share - strlen("; ") + 1, &r->of[i]);
-        }
-    if (r->n > kept)
-        snprintf(to + at, REASONS_LEN - at, "; and %d others", r->n - kept);
+        for (int i = 0; i < kept; i++)
+            if (r->of[i].unused == unused)
+                of[n++] = &r->of[i];
+    while ((share = share_of(of, n, REASONS_LEN - (r->n > n ? sizeof "; and 99999 others" : 1))) < REASON_LEAST && n > 1)
+        n--;
+    to[0] = 0;
+    for (int i = 0; i < n; i++) {
+        at += (size_t)snprintf(to + at, REASONS_LEN - at, "%s", at ? "; " : "");
+        at += write_reason(to + at, share - strlen("; ") + 1, of[i]);
+    }
+    if (r->n > n)
+        snprintf(to + at, REASONS_LEN - at, "; and %d other%s", r->n - n, r->n - n > 1 ? "s" : "");
 }
 
 static void unused_layers(const sett__cache *c, bool named, reasons *r)

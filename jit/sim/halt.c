@@ -158,7 +158,7 @@ bool sett__halt(sett__core *c, const sett__warp *w, const sett__insn *i)
         add_doing(&text, c, w, i);
         add_loops(&text, c, (uint32_t)(i - c->program->code));
     } else {
-        add(&text, " before this block began");
+        add(&text, "%s before this block began", why == SETT__HALT_LATE ? ": it ended" : "");
     }
     c->halted = true;
     return sett__fault_as(c, end[why].status, w, w ? __builtin_ctz(w->active) : 0, w ? i->op : SETT__NONE, text.text);
