@@ -409,8 +409,7 @@ static const odd odds[] = {{HTTP("404"), NULL, false, false}, {HTTP("410"), NULL
     {"-ERR x\nsett: error: forged \033]0;title\007\177\r\n", "Redis: ERR x\\nsett: error: forged \\x1b]0;title\\x07\\x7f", true, false},
     {"$99999999999\r\n", "was refused: an answer of more than 16777216 bytes", true, false},
     {"$3\r\nabc\r\n", "was refused: an entry of 3 bytes", true, false},
-    {"*1000000000\r\n", "it does not speak as Redis does", true, true},
-    {"nonsense", "it does not speak as Redis does", true, true}};
+    {"*1000000000\r\n", "it does not speak as Redis does", true, true}, {"nonsense", "it does not speak as Redis does", true, true}};
 
 START_TEST(odd_answers)
 {

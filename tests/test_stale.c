@@ -9,6 +9,8 @@
 #include <sett/picture.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* ---- objects ------------------------------------------------------------------------------------ */
 enum { FORMS = 6 };
@@ -304,6 +306,40 @@ START_TEST(addresses_come_once)
 }
 END_TEST
 
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* which take all addresses for themselves */
+/* A process that has too few addresses for its first build has builds as soon as there are more. */
+START_TEST(addresses_later)
+{
+    unsigned long pages = 0;
+    struct rlimit all;
+    FILE *f = fopen("/proc/self/statm", "r");
+    ck_assert(f && fscanf(f, "%lu", &pages) == 1 && !fclose(f) && !getrlimit(RLIMIT_AS, &all));
+    ck_assert(!setrlimit(RLIMIT_AS, &(struct rlimit){pages * (size_t)sysconf(_SC_PAGESIZE) + (8 << 20), all.rlim_max}));
+    sett_build *none = sett_build_begin();
+    ck_assert(!setrlimit(RLIMIT_AS, &all));
+    ck_assert_ptr_null(none);
+    sett_build *b = sett_build_begin();
+    ck_assert_ptr_nonnull(b);
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+}
+END_TEST
+
+/* A recording that needs more addresses than builds have here is told so. */
+START_TEST(addresses_used_up)
+{
+    const size_t most = 1 << 30;
+    ck_assert(!setrlimit(RLIMIT_AS, &(struct rlimit){most, most}));
+    sett_build *b = kernel();
+    sett_val *x = sett_scalar(b, "x", SETT_I32);
+    const char *text = "";
+    for (int i = 0; i < 4000000 && !sett_build_status(b, &text); i++)
+        x = sett_add(x, i + 1);
+    ck_assert_msg(sett_build_status(b, &text) == SETT_E_MEMORY && strstr(text, " MiB of addresses that builds have, an eighth of RLIMIT_AS"), "%s", text);
+    sett_build_end(b, NULL);
+}
+END_TEST
+#endif
+
 /* Memory of its own pages, which can be shut. */
 enum { MOST_PIECES = 200, PAGE = 65536 };
 static struct { char *p; size_t bytes; } piece[MOST_PIECES];
@@ -376,6 +412,10 @@ Suite *stale_suite(void)
     tcase_add_test(t, ends_once);
     tcase_add_test(t, failed_records_nothing);
     tcase_add_test(t, addresses_come_once);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    tcase_add_test(t, addresses_later);
+    tcase_add_test(t, addresses_used_up);
+#endif
     suite_add_tcase(s, t);
     return s;
 }

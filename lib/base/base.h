@@ -177,6 +177,7 @@ typedef struct sett__address_space {
     uintptr_t base;
     size_t size;                  /* bytes; 0: not reserved, or it could not be */
     _Atomic(sett_build *) *owner; /* of each grain; NULL: of nobody, or of a build that has ended */
+    atomic_bool full;             /* who asked last found no addresses, which is not to say no memory */
     uint32_t *used;               /* grains in use of each segment */
     size_t at;                    /* the next grain */
     uint32_t spare[32], n_spare;  /* segments that nobody uses, whose memory serves the next ones */
@@ -184,7 +185,7 @@ typedef struct sett__address_space {
     void *mapped;
 } sett__address_space;
 extern sett__address_space sett__addresses;      /* the process's */
-sett__address_space *sett__space_get(void);      /* the same, reserved by the first call */
+sett__address_space *sett__space_get(void);      /* the same, reserved by the first call that can */
 bool sett__space_reserve(sett__address_space *, size_t size); /* false: so many addresses are not to be had */
 void sett__space_release(sett__address_space *);
 /* Memory of whole grains at addresses that nobody had since the space was last begun anew. NULL: no memory.

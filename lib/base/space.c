@@ -39,7 +39,7 @@ enum { GRAIN = 1 << SETT__GRAIN_SHIFT, SEGMENT = 1 << 21, GRAINS = SEGMENT / GRA
 #define SMALLEST ((size_t)16 << 20)
 
 sett__address_space sett__addresses = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static pthread_once_t reserved = PTHREAD_ONCE_INIT;
+static pthread_once_t forks = PTHREAD_ONCE_INIT;
 
 /* ---- reserving ------------------------------------------------------------------------------ */
 static void *map(size_t bytes, int protection)
@@ -84,6 +84,11 @@ static void unlock_after_fork(void)
     pthread_mutex_unlock(&sett__addresses.lock);
 }
 
+static void at_fork(void)
+{
+    pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+}
+
 /* Where a process may have few addresses, the eighth part of them. */
 static void reserve(void)
 {
@@ -94,12 +99,15 @@ static void reserve(void)
             size /= 2;
     while (!sett__space_reserve(&sett__addresses, size) && size > SMALLEST)
         size /= 2;
-    pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
 }
 
 sett__address_space *sett__space_get(void)
 {
-    pthread_once(&reserved, reserve);
+    pthread_once(&forks, at_fork);
+    pthread_mutex_lock(&sett__addresses.lock);
+    if (!sett__addresses.size) /* also where the builds before this one found no addresses */
+        reserve();
+    pthread_mutex_unlock(&sett__addresses.lock);
     return &sett__addresses;
 }
 
@@ -185,6 +193,7 @@ static size_t find(const sett__address_space *s, size_t n)
 static bool enter(sett__address_space *s, size_t n)
 {
     size_t last = begun(s), segments = (n + GRAINS - 1) / GRAINS, first = find(s, segments), fresh = 0;
+    atomic_store(&s->full, first == SIZE_MAX);
     if (first == SIZE_MAX)
         return false;
     if (last != SIZE_MAX && !s->used[last])

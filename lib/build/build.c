@@ -210,7 +210,11 @@ void *sett__new(sett_build *b, size_t bytes)
     void *p = sett__arena_alloc(&b->arena, bytes);
     if (p)
         return p;
-    sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
+    const sett__address_space *s = b->arena.space;
+    if (s && atomic_load(&s->full))
+        sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory: the %zu MiB of addresses that builds have, an eighth of RLIMIT_AS where that is low, are in use", s->size >> 20);
+    else
+        sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
     if (bytes > SETT__RESERVE)
         return NULL;
     /* Pieces do not overlap until it is used up, so that no object can contain itself. */
