@@ -27,11 +27,16 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
+#define ROOTS(p, n) __lsan_register_root_region(p, n) /* builds in it hold memory of malloc */
+#define NO_ROOTS(p, n) __lsan_unregister_root_region(p, n)
 #define CLOSE(p, n) __asan_poison_memory_region(p, n)
 #define OPEN(p, n) __asan_unpoison_memory_region(p, n)
 #else
 #define CLOSE(p, n) ((void)(p))
 #define OPEN(p, n) ((void)(p))
+#define ROOTS(p, n) ((void)(p))
+#define NO_ROOTS(p, n) ((void)(p))
 #endif
 
 enum { GRAIN = 1 << SETT__GRAIN_SHIFT, SEGMENT = 1 << 21, GRAINS = SEGMENT / GRAIN };
@@ -59,6 +64,7 @@ bool sett__space_reserve(sett__address_space *s, size_t size)
         return false;
     }
     s->mapped = p;
+    ROOTS(p, size + SEGMENT);
     s->owner = (void *)tables;
     s->used = (void *)(s->owner + grains);
     s->open = (void *)(s->used + segments);
@@ -69,6 +75,7 @@ bool sett__space_reserve(sett__address_space *s, size_t size)
 
 void sett__space_release(sett__address_space *s)
 {
+    NO_ROOTS(s->mapped, s->size + SEGMENT);
     munmap(s->mapped, s->size + SEGMENT);
     munmap((void *)s->owner, s->size / GRAIN * sizeof *s->owner + s->size / SEGMENT * sizeof *s->used + sizeof *s->open);
     s->size = 0;
