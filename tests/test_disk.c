@@ -157,7 +157,7 @@ static void use_under(void *user)
     const masked *m = user;
     sample s;
     uint64_t left;
-    sett__ticket ticket;
+    sett__ticket ticket = {0};
     sett__disk *d;
     sett_error err = {0};
     fill_sample(&s);
