@@ -200,7 +200,7 @@ there
 expect 1 '^sett: /dev/zero is larger than the 268435456 bytes that are read of it$' compile /dev/zero --target sm_80
 expect 1 '^sett: /dev/zero: not a .npy file$' run saxpy X=/dev/zero Y="$d/zero.npy" a=1 --device cpu
 expect 1 '^sett: /dev/zero: not a .npy file$' bench saxpy X=/dev/zero Y=4 a=1 --device cpu
-expect 1 '^sett: /dev/zero is larger than the 4096 bytes that are read of it$' cache verify "$d/one.settpack" --signed-by /dev/zero
+expect 1 '^sett: /dev/zero is no regular file$' cache verify "$d/one.settpack" --signed-by /dev/zero
 feed() { (exec timeout 60 sh -c 'exec "$@" >"$0" 2>/dev/null' "$d/at/fifo" "$@") & } # to the FIFO's next reader
 headed() { # extent: a .npy file of it that does not end
     printf '\223NUMPY\001\000v\000' >"$d/at/headed"
@@ -210,7 +210,7 @@ headed() { # extent: a .npy file of it that does not end
 feed yes
 expect 1 '^sett: standard input is larger than the 268435456 bytes' compile - --target sm_80 <"$d/at/fifo"
 headed 99999999999
-expect 1 'at/fifo: out of memory$' run saxpy X="$d/at/fifo" Y="$d/zero.npy" a=1 --device cpu
+expect 1 'at/fifo: out of memory for the [0-9]+ bytes of its shape$' run saxpy X="$d/at/fifo" Y="$d/zero.npy" a=1 --device cpu
 headed 4
 expect 1 'at/fifo: there is more in it than its shape says$' run saxpy X="$d/at/fifo" Y="$d/zero.npy" a=1 --device cpu
 head -c 130 "$d/zero.npy" >"$d/at/cut.npy"
