@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of cache/ share. jit.h has what the rest of the room may call.
+/* What the files of cache/ share. cache.h has what the rest of the room may call.
  *
  *     layers.c  the stack: memory is above it, then layers that are only read, then one folder that is written
  *     disk.c    one folder: opening, claiming, made anew when it was deleted

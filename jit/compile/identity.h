@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compile.c, which takes a body or a tape to a kernel, and identity.c, which says what that is known by, share beside jit.h. */
+/* What compile.c, which takes a body or a tape to a kernel, and identity.c, which says what that is known by, share beside compile.h. */
 #ifndef SETT_IDENTITY_H
 #define SETT_IDENTITY_H
 #include "compile.h"

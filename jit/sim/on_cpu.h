@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of jit.h, which includes it: what an engine keeps of memory, stand-ins and launches of the CPU. */
+/* A part of sim.h, which includes it: what an engine keeps of memory, stand-ins and launches of the CPU. */
 #ifndef SETT_JIT_ON_CPU_H
 #define SETT_JIT_ON_CPU_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is counted: a part of jit.h, which alone includes it.
+/* What is counted: a part of support.h, which alone includes it.
  *
  * Every counter, once: from these lists come the counters themselves, sett_stats, sett_cache_layer_info and
  * sett_device_counts, and Prometheus' text (metrics.c); docs/runtime.md is compared with that. A public struct that lacks

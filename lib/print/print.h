@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What printing from a kernel (printf.c, print_tensor.c) and from the host (jit/engine/buf_print.c) share, beside lib.h. */
+/* What printing from a kernel (printf.c, print_tensor.c) and from the host (jit/engine/buf_print.c) share, beside tensor.h. */
 #ifndef SETT_LIB_PRINT_H
 #define SETT_LIB_PRINT_H
 #include "lib/tensor/tensor.h"

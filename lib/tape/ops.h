@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of lib.h: the codes of ops.def, and what their flags and attributes say. Included there alone. */
+/* A part of tape.h: the codes of ops.def, and what their flags and attributes say. Included there alone. */
 #ifndef SETT_OPS_H
 #define SETT_OPS_H
 
