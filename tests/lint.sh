@@ -20,6 +20,7 @@ forbid "include plug lib jit ptx remote tests bench tools examples" '<(cuda|nv)'
 forbid "include" '"' "public headers include only <sett/...> and libc"
 crossed=$(tests/rooms.sh "$b") || complain "rooms:
 $crossed"
+missed=$(tests/rooms_planted.sh) || complain "$missed"
 forbid "tools examples bench" '"[^"]*(lib/|jit/|ptx/|remote/|plug/)' "programs use the public headers only"
 
 for f in $(git ls-files '*.c' '*.h' '*.def' '*.sh' Makefile 2>/dev/null | grep -v '^third_party/'); do
