@@ -315,6 +315,14 @@ static void e_profile(void) { sett_slice(memory("(4,8):(8,1)"), T(1, 1), ALL); }
 static void e_float(void) { sett_slice(memory("(4,8):(8,1)"), sett_const(b, SETT_F32, 1.0), ALL); }
 static void e_tile(void) { sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(0, 0, 0)); }
 static void e_projection(void) { sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(0, 0), T(1, ALL, 1)); }
+static void e_projection_number(void) { sett_local_tile(coordinates("(8,4)"), T(4, 2), 0, 1); }
+static void e_projection_value(void) { sett_local_tile(coordinates("(8,4)"), T(4, 2), sett_sym(b, "M"), sett_sym(b, "N")); }
+static void e_projection_all(void) { sett_local_tile(coordinates("(8,4)"), T(4, 2), 0, ALL); }
+static void e_projection_leaf(void) { sett_local_tile(coordinates("(8,4)"), T(4, 2), T(0, 1), T(1, sett_sym(b, "N"))); }
+static void e_projection_coord(void) { sett_local_tile(coordinates("(8,4)"), T(4, 2), 0, T(1, ALL)); }
+static void e_projection_deep(void) { sett_local_tile(coordinates("(8,4)"), T(4, 2), T(0, 1), T(1, T(1, ALL))); }
+static void e_partition_number(void) { sett_local_partition(coordinates("(8,4)"), sett_row_major(b, 4, 2), 0, 1); }
+static void e_partition_rank(void) { sett_local_partition(coordinates("(8,4)"), sett_row_major(b, 4, 2), 0, T(1, ALL, 1)); }
 static void e_tile_range(void) { sett_local_tile(memory("(4,8):(8,1)"), T(2, 2), T(2, 0)); }
 static void e_threads(void) { sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, sett_sym(b, "N")), 0); }
 static void e_thread(void) { sett_local_partition(memory("(4,8):(8,1)"), sett_row_major(b, 4), -1); }
@@ -368,7 +376,15 @@ START_TEST(misuse_is_named)
         {e_profile, SETT_E_RANK, "sett_slice: coordinate (1,1) does not fit mode 4 of A (4,8):(8,1)"},
         {e_float, SETT_E_DTYPE, "sett_slice: a coordinate of A (4,8):(8,1) is no integer"},
         {e_tile, SETT_E_RANK, "sett_local_tile: coordinate (0,0,0) has more modes than the tiles (2,4)"},
-        {e_projection, SETT_E_RANK, "sett_local_tile: invalid: coordinate (1,_,1) does not fit (2,2)"},
+        {e_projection, SETT_E_RANK, "sett_local_tile: the projection (1,_,1) has not the profile of the tiler (2,2)"},
+        {e_projection_number, SETT_E_RANK, "sett_local_tile: the projection 1 has not the profile of the tiler (4,2): the coordinate is T(0, 1)"},
+        {e_projection_value, SETT_E_RANK, "sett_local_tile: the projection N has not the profile of the tiler (4,2): the coordinate is T(M, N)"},
+        {e_projection_all, SETT_E_RANK, "sett_local_tile: the projection _ has not the profile of the tiler (4,2): the coordinate is T(0, _)"},
+        {e_projection_leaf, SETT_E_ARGUMENT, "sett_local_tile: N in the projection (1,N): each mode is 1, which keeps it, or ALL"},
+        {e_projection_coord, SETT_E_RANK, "sett_local_tile: the projection (1,_) has not the profile of the coordinate 0"},
+        {e_projection_deep, SETT_E_RANK, "sett_local_tile: the projection (1,(1,_)) has not the profile of the tiler (4,2)"},
+        {e_partition_number, SETT_E_RANK, "sett_local_partition: the projection 1 has not the profile of the thread layout's shape (4,2)"},
+        {e_partition_rank, SETT_E_RANK, "sett_local_partition: the projection (1,_,1) has not the profile of the thread layout's shape (4,2)"},
         {e_tile_range, SETT_E_RANGE, "sett_local_tile: coordinate 2 is outside extent 2"},
         {e_threads, SETT_E_STATIC, "sett_local_partition: the thread layout N:1 is not static: it says how many threads take part, in C integers"},
         {e_thread, SETT_E_ARGUMENT, "sett_local_partition: the thread's index is no integer of at least 0"},

@@ -75,7 +75,8 @@ SETT_API sett_tensor *sett_var_at(sett_site, sett_build *, sett_dtype, sett_arg 
  *     (256,96), tiler (32,8), coord (6,_): (32,8,12), starts at row 192 */
 SETT_API sett_tensor *sett_local_tile_at(sett_site, const sett_tensor *, sett_arg tiler, sett_arg coord);
 /* With a projection only the modes of tiler and coordinate where it is not ALL: of (BLK_M,BLK_N,BLK_K) and (m,n,k) A takes
- * T(1, ALL, 1), B T(ALL, 1, 1) and C T(1, 1, ALL). */
+ * T(1, ALL, 1), B T(ALL, 1, 1) and C T(1, 1, ALL). It is 1 or ALL for each mode of the tiler, else SETT_E_RANK: a coordinate of
+ * several modes is one argument, T(i, j). */
 SETT_API sett_tensor *sett_local_tile_proj_at(sett_site, const sett_tensor *, sett_arg tiler, sett_arg coord, sett_arg proj);
 #define sett_local_tile(t, tiler, ...) SETT_CAT(SETT_LOCAL_TILE, SETT_NARG(__VA_ARGS__))(t, tiler, __VA_ARGS__)
 #define SETT_LOCAL_TILE1(t, tiler, coord) sett_local_tile_at(SETT_HERE, t, SETT_A(tiler), SETT_A(coord))
@@ -86,9 +87,10 @@ SETT_API sett_tensor *sett_local_tile_proj_at(sett_site, const sett_tensor *, se
 SETT_API sett_tensor *sett_local_partition_at(sett_site, const sett_tensor *, const sett_layout *threads, sett_arg idx);
 #define sett_local_partition(t, threads, ...) SETT_CAT(SETT_LOCAL_PARTITION, SETT_NARG(__VA_ARGS__))(t, threads, __VA_ARGS__)
 #define SETT_LOCAL_PARTITION1(t, threads, idx) sett_local_partition_at(SETT_HERE, t, threads, SETT_A(idx))
-/* With a projection: among the modes of the thread layout where it is not ALL; threads that differ in the others share. */
-#define SETT_LOCAL_PARTITION2(t, threads, idx, proj) \
-    sett_local_partition_at(SETT_HERE, t, sett_dice_layout_at(SETT_HERE, threads, SETT_A(proj)), SETT_A(idx))
+/* With a projection, 1 or ALL for each mode of the thread layout: among those where it is not ALL; threads that differ in the
+ * others share. */
+SETT_API sett_tensor *sett_local_partition_proj_at(sett_site, const sett_tensor *, const sett_layout *threads, sett_arg idx, sett_arg proj);
+#define SETT_LOCAL_PARTITION2(t, threads, idx, proj) sett_local_partition_proj_at(SETT_HERE, t, threads, SETT_A(idx), SETT_A(proj))
 /* The same memory as elements of another type; mode strides scale as in recast_layout. SETT_E_DIVIDE: it does not
  * start at a whole element of the wider type. */
 SETT_API sett_tensor *sett_recast_tensor_at(sett_site, const sett_tensor *, sett_dtype);

@@ -285,11 +285,61 @@ sett_tensor *sett_local_tile_at(sett_site site, const sett_tensor *t, sett_arg t
     return slice_pair(&c, z, all_of(c.b, tile), coord);
 }
 
+/* ---- projections: CuTe's Step, 1 or _ for each mode ----------------------------------------------- */
+static bool marks(const sett__ctx *c, sett_arg all, sett_arg proj)
+{
+    for (int i = 0; proj.kind == SETT_NODE && i < proj.rank; i++)
+        if (!marks(c, all, proj.u.kid[i]))
+            return false;
+    SETT__FAIL_IF(c->b, c->site, c->func, proj.kind != SETT_NODE && proj.kind != SETT_INT && proj.kind != SETT_SLICE, false,
+        SETT_E_ARGUMENT, "%s in the projection %s: each mode is 1, which keeps it, or ALL", sett__arg_text(c->b, proj),
+        sett__arg_text(c->b, all));
+    return true;
+}
+
+/* A mode that is itself a tuple may have one mark. */
+static bool projects(sett_arg proj, sett_arg x)
+{
+    bool ok = proj.kind != SETT_NODE || (x.kind == SETT_NODE && x.rank == proj.rank);
+    for (int i = 0; ok && proj.kind == SETT_NODE && i < proj.rank; i++)
+        ok = projects(proj.u.kid[i], x.u.kid[i]);
+    return ok;
+}
+
+static int rank_of(sett_arg a)
+{
+    return a.kind == SETT_NODE ? a.rank : 1;
+}
+
+/* hint: what is to be written, where a number stands in the projection's place. */
+static bool check_projection(const sett__ctx *c, sett_arg proj, const char *what, sett_arg x, const char *hint)
+{
+    bool number = proj.kind != SETT_NODE && rank_of(x) > 1;
+    SETT__FAIL_IF(c->b, c->site, c->func, number || !projects(proj, x), false, SETT_E_RANK,
+        "the projection %s has not the profile of the %s %s%s", sett__arg_text(c->b, proj), what, sett__arg_text(c->b, x),
+        number ? hint : "");
+    return marks(c, proj, proj);
+}
+
+/* ": the coordinate is T(0, 1)", of two arguments. */
+static const char *one_coordinate(const sett__ctx *c, sett_arg coord, sett_arg next)
+{
+    char text[160];
+    if (coord.kind == SETT_NODE)
+        return "";
+    snprintf(text, sizeof text, ": the coordinate is T(%.64s, %.64s)", sett__arg_text(c->b, coord), sett__arg_text(c->b, next));
+    const char *kept = sett__arena_str(&c->b->arena, text);
+    return kept ? kept : "";
+}
+
 sett_tensor *sett_local_tile_proj_at(sett_site site, const sett_tensor *t, sett_arg tiler, sett_arg coord, sett_arg proj)
 {
     const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(coord)), site, "sett_local_tile"};
     if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_arg(c.b, site, c.func, tiler) ||
         !sett__use_arg(c.b, site, c.func, coord) || !sett__use_arg(c.b, site, c.func, proj))
+        return bad(t);
+    if (!check_projection(&c, proj, "tiler", tiler, proj.kind == SETT_NODE ? "" : one_coordinate(&c, coord, proj)) ||
+        !check_projection(&c, proj, "coordinate", coord, ""))
         return bad(t);
     sett_arg tile = sett__sieve(&c, proj, tiler, false), at = sett__sieve(&c, proj, coord, false);
     return sett__is_poison(tile) || sett__is_poison(at) ? bad(t) : sett_local_tile_at(site, t, tile, at);
@@ -353,6 +403,16 @@ sett_tensor *sett_local_partition_at(sett_site site, const sett_tensor *t, const
     sett_arg tile = z->layout->shape.u.kid[0], rest = z->layout->shape.u.kid[1];
     sett_arg at = tile.kind == SETT_NODE ? padded(c.b, sett_arg_n(rank, coord), tile.rank) : coord[0];
     return slice_pair(&c, z, at, all_of(c.b, rest));
+}
+
+sett_tensor *sett_local_partition_proj_at(
+    sett_site site, const sett_tensor *t, const sett_layout *threads, sett_arg idx, sett_arg proj)
+{
+    const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(sett_arg_l(threads))), site, "sett_local_partition"};
+    if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_layout(c.b, site, c.func, threads) ||
+        !sett__use_arg(c.b, site, c.func, proj) || !check_projection(&c, proj, "thread layout's shape", threads->shape, ""))
+        return bad(t);
+    return sett_local_partition_at(site, t, sett_dice_layout_at(site, threads, proj), idx);
 }
 
 sett_tensor *sett_domain_offset_at(sett_site site, const sett_tensor *t, sett_arg coord)
