@@ -410,7 +410,8 @@ sett_tensor *sett_local_partition_proj_at(
 {
     const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(sett_arg_l(threads))), site, "sett_local_partition"};
     if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_layout(c.b, site, c.func, threads) ||
-        !sett__use_arg(c.b, site, c.func, proj) || !check_projection(&c, proj, "thread layout's shape", threads->shape, ""))
+        !sett__use_arg(c.b, site, c.func, idx) || !sett__use_arg(c.b, site, c.func, proj) ||
+        !check_projection(&c, proj, "thread layout's shape", threads->shape, ""))
         return bad(t);
     return sett_local_partition_at(site, t, sett_dice_layout_at(site, threads, proj), idx);
 }
