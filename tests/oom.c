@@ -328,7 +328,7 @@ static sett_status compile_only(const example *k, const char *target, bool disk,
     o.line_info = line_info;
     sett_status s = open_engine(&e, disk, false, err);
     STEP(sett_compile(e, k->body, &o, &kernel, err));
-    STEP(sett_compile(e, k->body, &o, &again, err)); /* by its identity, where there was memory for that */
+    STEP(sett_compile(e, k->body, &o, &again, err));
     if (!s) {
         sett_kernel_info info = {.size = sizeof info};
         sett_param_info first = {.size = sizeof first}; /* of a GPU's kernel it is made now */

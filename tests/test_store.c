@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an engine has in memory, without an engine: handles in their chunks, kernels by digest, memos by what was asked with;
- * found while others put more in. The kernels are handles and nothing else. */
+/* What an engine has in memory, without an engine: kernels by digest, memos by what was asked with; found while others put more
+ * in. The kernels are handles and nothing else. */
 #include "faces.h"
 #include <check.h>
 #include <stdlib.h>
 
 typedef struct rig {
-    sett__heads heads;
     sett__kernels *ks;
+    sett_kernel **made;
+    size_t n;
 } rig;
 
 static void start(rig *r)
 {
-    *r = (rig){.heads = {.lock = PTHREAD_MUTEX_INITIALIZER}};
-    ck_assert_int_eq(sett__kernels_open(&r->ks, &r->heads, NULL), SETT_OK);
+    *r = (rig){0};
+    ck_assert_int_eq(sett__kernels_open(&r->ks, NULL), SETT_OK);
 }
 
 /* Each handle keeps the reference that it was made with: nothing is freed behind it. */
 static void finish(rig *r)
 {
     sett__kernels_close(r->ks);
-    sett__heads_free(&r->heads);
+    while (r->n)
+        free(r->made[--r->n]);
+    free(r->made);
 }
 
-/* Digests of numbers; by home: many have the same places in the chunks. */
+/* Digests of numbers; crowded: with hashes of which many are the same. */
 static sett__digest digest_of(uint64_t number, bool crowded)
 {
     sett__digest d;
     sett__sha256(&number, sizeof number, &d);
     if (crowded)
-        memset(d.b + 8, (int)(number % 3), 8);
+        memset(d.b, (int)(number % 3), 8);
     return d;
 }
 
-static const atomic_uint gate;
-
 static sett_kernel *make(rig *r, const sett__digest *d)
 {
-    sett_kernel *k = sett__head_take(&r->heads, d, &gate);
+    sett_kernel *k = aligned_alloc(alignof(sett_kernel), sizeof *k);
     ck_assert_ptr_nonnull(k);
-    ck_assert_uint_eq((uintptr_t)k % 64, 0);
-    ck_assert(k->gate == &gate && !k->rest && !k->plan && !k->cpu && !k->refused && !atomic_load(&k->refs));
+    ck_assert_ptr_nonnull(r->made = realloc(r->made, (r->n + 1) * sizeof(sett_kernel *)));
+    *k = (sett_kernel){.slot = *d};
     atomic_init(&k->refs, 1);
-    k->slot = *d;
-    return k;
+    return r->made[r->n++] = k;
 }
 
 /* As who compiled it. */
@@ -80,60 +80,6 @@ START_TEST(two_of_one_slot)
     ck_assert_uint_eq(atomic_load(&first->refs), 4); /* ours, the map's, and two of those who asked */
     ck_assert_uint_eq(atomic_load(&second->refs), 1);
     atomic_store(&first->refs, 2);
-    finish(&r);
-}
-END_TEST
-
-/* No two kernels have one handle, whatever was given back and taken again, and its number leads to it. */
-START_TEST(handles)
-{
-    enum { N = 3000 };
-    static sett_kernel *k[N];
-    rig r;
-    start(&r);
-    for (int turn = 0; turn < 4; turn++) {
-        for (int i = 0; i < N; i++)
-            if (!k[i]) {
-                const sett__digest d = digest_of((uint64_t)(turn * N + i), _i);
-                k[i] = make(&r, &d);
-                atomic_store(&k[i]->refs, (unsigned)(i + 1));
-            }
-        unsigned chunks = atomic_load(&r.heads.chunks);
-        ck_assert_uint_le(chunks, 8); /* of 64, 64, 128 to 4096 */
-        for (int i = 0; i < N; i++) {
-            ck_assert_uint_eq(atomic_load(&k[i]->refs), (unsigned)(i + 1)); /* nobody else has it */
-            ck_assert_ptr_eq(sett__head_at(&r.heads, sett__head_index(&r.heads, k[i])), k[i]);
-        }
-        for (int i = turn; i < N; i += turn + 1) {
-            sett__head_give(&r.heads, k[i]);
-            k[i] = NULL;
-        }
-    }
-    sett_kernel alien;
-    ck_assert_uint_eq(sett__head_index(&r.heads, &alien), UINT32_MAX);
-    memset(k, 0, sizeof k);
-    finish(&r);
-}
-END_TEST
-
-/* Most handles lie where whoever looks for them expects them. */
-START_TEST(expected)
-{
-    enum { N = 100000 };
-    rig r;
-    int near = 0;
-    start(&r);
-    for (uint64_t i = 0; i < N; i++) {
-        const sett__digest d = digest_of(i, false);
-        make(&r, &d);
-    }
-    unsigned n = atomic_load(&r.heads.chunks);
-    for (unsigned c = n - SETT__HEADS_AHEAD; c < n; c++)
-        for (size_t i = 0; i < sett__heads_in(c); i++) {
-            const sett_kernel *k = &r.heads.chunk[c][i];
-            near += k->gate && (sett__head_home(c, &k->slot) ^ i) < SETT__HEADS_NEAR;
-        }
-    ck_assert_int_ge(near, N * 2 / 3);
     finish(&r);
 }
 END_TEST
@@ -326,7 +272,6 @@ static void *read_all(void *user)
                 m->wrong = "what was put is not found";
             if (sett__memo_get(m->r->ks, &none) || sett__kernels_peek(m->r->ks, &no))
                 m->wrong = "what was not put is found";
-            sett__heads_expect(&m->r->heads, &d);
         }
     }
     return NULL;
@@ -366,8 +311,6 @@ Suite *store_suite(void)
 {
     Suite *s = suite_create("store");
     TCase *t = tcase_create("store");
-    tcase_add_loop_test(t, handles, 0, 2);
-    tcase_add_test(t, expected);
     tcase_add_loop_test(t, by_digest, 0, 2);
     tcase_add_test(t, two_of_one_slot);
     tcase_add_test(t, memos);

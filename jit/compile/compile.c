@@ -1,183 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a body or a tape to a kernel: memo, recording, memory, disk, compiler. */
-#include "identity.h"
+#include "inside.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_LEN = 128, MAX_OPT = 4, DEFAULT_WAIT_MS = 10000 };
-#define DEFAULT_NAME "kernel"
+enum { DEFAULT_WAIT_MS = 10000 };
 
 typedef struct sett__request request;
 typedef struct sett__recorded recorded;
-
-/* ---- what is asked for ---------------------------------------------------------------- */
-static sett_status check_name(const char *func, const char *name, sett_error *err)
-{
-    static const uint64_t in_names[4] = {UINT64_C(0x3FF) << '0', UINT64_C(0x3FFFFFF) << 1 | UINT64_C(0x3FFFFFF) << 33 | UINT64_C(1) << 31};
-    const unsigned char *c = (const unsigned char *)name;
-    size_t n = 0;
-    while (n <= NAME_MAX_LEN && in_names[c[n] >> 6] >> (c[n] & 63) & 1)
-        n++;
-    return n > 0 && n <= NAME_MAX_LEN && !c[n] && (*c < '0' || *c > '9')
-               ? SETT_OK
-               : sett__error(err, SETT_E_ARGUMENT,
-                     "%s: \"%.140s\" is no kernel name: letters, digits and _, at most %d, no digit first", func, name,
-                     NAME_MAX_LEN);
-}
-
-static sett_status no_target(const char *func, const char *target, sett_error *err)
-{
-    char why[SETT__TARGET_FAULT];
-    return sett__error(err, SETT_E_ARGUMENT, "%s: %s", func, sett__target_fault(target, strlen(target), true, why, sizeof why));
-}
-
-static sett_status set_target(request *r, const char *func, sett_error *err)
-{
-    int sm;
-    char suffix;
-    if (!r->opt.target) {
-        if (sett_device_target(r->e, SETT_DEFAULT_DEVICE, r->target, sizeof r->target) < 0)
-            return sett__error(err, SETT_E_DRIVER, "%s: the target of the default device cannot be told", func);
-    } else {
-        size_t n = strnlen(r->opt.target, sizeof r->target);
-        if (n == sizeof r->target)
-            return no_target(func, r->opt.target, err);
-        memcpy(r->target, r->opt.target, n + 1);
-    }
-    r->cpu = !strcmp(r->target, "cpu");
-    if (!r->cpu && !sett__target_parse(r->target, &sm, &suffix))
-        return no_target(func, r->target, err);
-    if (r->cpu && r->opt.ptx_only)
-        return sett__error(err, SETT_E_ARGUMENT, "%s: ptx_only needs a GPU's target, such as \"sm_90a\"", func);
-    return SETT_OK;
-}
-
-/* Of this version's size. */
-static sett_status check_options(const char *func, const sett_compile_options *opt, sett_error *err)
-{
-    if (opt->opt_level < 0 || opt->opt_level > MAX_OPT)
-        return sett__error(err, SETT_E_ARGUMENT, "%s: opt_level %d is not 0 to %d", func, opt->opt_level, MAX_OPT);
-    if ((unsigned)opt->asserts > SETT_ASSERTS_ON)
-        return sett__error(err, SETT_E_ARGUMENT, "%s: asserts %d is none", func, (int)opt->asserts);
-    if (opt->user_size && !opt->user)
-        return sett__error(err, SETT_E_ARGUMENT, "%s: user_size is %zu and user is NULL", func, opt->user_size);
-    return opt->name ? check_name(func, opt->name, err) : SETT_OK;
-}
-
-static sett_status read_options(
-    const char *func, const sett_compile_options *options, sett_compile_options *opt, const char **name, sett_error *err)
-{
-    sett_status s = sett__options(opt, sizeof *opt, options, "sett_compile_options", err);
-    if (s)
-        return s;
-    *name = opt->name ? opt->name : DEFAULT_NAME;
-    return check_options(func, opt, err);
-}
-
-sett_asserts sett__environment_asserts(sett__logger *log)
-{
-    int on = sett__environment_flag(log, "SETT_ASSERTS");
-    return on < 0 ? SETT_ASSERTS_DEFAULT : on ? SETT_ASSERTS_ON : SETT_ASSERTS_OFF;
-}
-
-static void settle_asserts(sett_compile_options *opt, sett_asserts otherwise, bool cpu)
-{
-    if (opt->asserts == SETT_ASSERTS_DEFAULT)
-        opt->asserts = otherwise != SETT_ASSERTS_DEFAULT ? otherwise : cpu ? SETT_ASSERTS_ON : SETT_ASSERTS_OFF;
-}
-
-static sett_status open_request(
-    request *r, sett_engine *e, const char *func, const sett_compile_options *options, sett_error *err)
-{
-    *r = (request){.e = e};
-    sett_status s = sett__engine_check(e, err);
-    if (!s)
-        s = read_options(func, options, &r->opt, &r->name, err);
-    if (s)
-        return s;
-    r->opt_level = r->opt.opt_level == 0 ? 3 : r->opt.opt_level % MAX_OPT; /* 4 is -O0 */
-    s = set_target(r, func, err);
-    settle_asserts(&r->opt, e->asserts, r->cpu);
-    return s;
-}
-
-/* ---- recording ------------------------------------------------------------------------------ */
-static sett_status keep_report(sett_build *b, recorded *out, sett_error *err)
-{
-    const char *report = sett__report_text(b);
-    out->report = b->error.status ? NULL : strdup(report); /* a part of it would be cached as all of it */
-    if (out->report)
-        return SETT_OK;
-    sett__tape_free(&out->tape);
-    return sett__error(err, SETT_E_MEMORY, "no memory for a report");
-}
-
-/* The next kernel is recorded in the memory of the last one: to fault in fresh pages would take as long as to record. */
-static sett_build *take_build(sett_engine *e)
-{
-    sett_build *b = e ? atomic_exchange(&e->idle_build, NULL) : NULL;
-    if (!b)
-        return sett_build_begin();
-    sett__build_open(b);
-    return b;
-}
-
-static void leave_build(sett_engine *e, sett_build *b)
-{
-    if (e && (b = sett__build_again(b)))
-        b = atomic_exchange(&e->idle_build, b);
-    if (b)
-        sett_build_end(b, NULL);
-}
-
-/* e NULL: no memory is kept. */
-static sett_status record_body(
-    sett_engine *e, sett_body body, const sett_compile_options *opt, bool report, recorded *out, sett_error *err)
-{
-    double start = sett__now_ms();
-    sett_build *b = take_build(e);
-    if (!b)
-        return sett__error(err, SETT_E_MEMORY, "no memory for a build");
-    b->in_kernel = true;
-    b->no_fold = opt->no_fold;
-    b->asserts = opt->asserts == SETT_ASSERTS_ON;
-    b->user = opt->user;
-    b->lent = true;
-    body(b, opt->user);
-    b->lent = false;
-    sett_status s = sett__build_finish(b, &out->tape, err);
-    if (!s && report)
-        s = keep_report(b, out, err);
-    leave_build(e, b);
-    out->ms = sett__now_ms() - start;
-    return s;
-}
-
-/* Bytes start with the magic and a version below any letter; all else is text. */
-static sett_status read_tape(const void *data, size_t len, sett__tape *tape, sett_error *err)
-{
-    const unsigned char *p = data;
-    if (!data || !len)
-        return sett__error(err, SETT_E_ARGUMENT, "the tape is empty");
-    if (len > 4 && !memcmp(p, "sett", 4) && p[4] < ' ' && p[4] != '\n' && p[4] != '\r' && p[4] != '\t')
-        return sett__tape_read(tape, data, len, err);
-    char *text = strndup(data, len);
-    if (!text)
-        return sett__error(err, SETT_E_MEMORY, "no memory for a tape of %zu bytes", len);
-    sett_status s = strlen(text) + 1 < len ? sett__error(err, SETT_E_PARSE, "the tape's text holds a NUL")
-                                           : sett__tape_parse(tape, text, err);
-    free(text);
-    return s;
-}
-
-static void recorded_free(recorded *rec)
-{
-    sett__tape_free(&rec->tape);
-    free(rec->report);
-    free(rec->bytes);
-    free(rec->material);
-}
 
 /* ---- making a kernel ---------------------------------------------------------------------------- */
 /* SETT_E_NOT_CACHED: the compiler's turn. */
@@ -412,10 +243,8 @@ static __attribute__((noinline)) sett_status make_and_land(
     return s;
 }
 
-/* One maker a slot; the others wait for what it gets, its error included. What its caller's memo will find is remembered by no
- * other, unless it was there and that did not. */
-static sett_status find_or_make(
-    const request *r, recorded *rec, const sett__memo_key *known, sett_kernel **out, sett_error *err)
+/* One maker a slot; the others wait for what it gets, its error included. */
+static sett_status find_or_make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
     sett_engine *e = r->e;
     sett__found found;
@@ -430,26 +259,17 @@ static sett_status find_or_make(
     } else {
         s = sett__join_flight(e, r->name, found.flight, out, err);
     }
-    if (!s && known && (found.kernel || !r->opt.user_size))
-        sett__memo_put(e->kernels, known, *out);
     return s;
 }
 
-/* Dumps say of every compile what it was, so with them each is keyed. */
 static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
 {
     sett_engine *e = r->e;
-    sett__identity id;
-    bool known = !e->dump && sett__identify(r, &rec->tape, &id);
-    if (known && (*out = sett__memo_get(e->kernels, &id.memo))) {
-        sett__count(&sett__stripe_of(e)->memory_hits, 1);
-        return SETT_OK;
-    }
     sett_status s = sett__keys_make(r, rec, err);
     if (!s)
         sett__dump_tape(e, r->name, &rec->key, &rec->tape);
     if (!s)
-        s = find_or_make(r, rec, known ? &id.memo : NULL, out, err);
+        s = find_or_make(r, rec, out, err);
     if (!s)
         sett__dump_write(e, SETT__DUMP_CUBIN, r->name, &rec->key, sett__kernel_cubin(*out), (*out)->rest->cubin_len);
     return s;
@@ -462,21 +282,33 @@ static __attribute__((noinline)) sett_status record_and_compile(
 {
     request r;
     recorded rec = {0};
-    sett_status s = open_request(&r, e, "sett_compile", options, err);
+    sett_status s = sett__request_open(&r, e, "sett_compile", options, err);
     if (s)
         return s;
     sett__range_begin("record", r.name);
-    s = record_body(e, body, &r.opt, true, &rec, err);
+    s = sett__record_body(e, body, &r.opt, true, &rec, err);
     sett__range_end();
     sett__count_ms(&e->count.records, &e->count.record_ns, rec.ms);
     if (s)
         return s;
     s = compile_recorded(&r, &rec, out, err);
-    recorded_free(&rec);
+    sett__recorded_free(&rec);
     return s;
 }
 
-/* False: no kernel was ever made for such a target. */
+/* A target as a memo's head has it. False: no kernel was ever made for such a one. */
+static bool memo_target(const char *text, uint64_t *word)
+{
+    uint64_t n = 0;
+    *word = 0;
+    for (const unsigned char *c = (const unsigned char *)text; c && c[n]; n++) {
+        if (n == sizeof *word)
+            return false;
+        *word |= (uint64_t)c[n] << 8 * n;
+    }
+    return true;
+}
+
 static bool memo_key(const sett_compile_options *o, sett_body body, sett__memo_key *k)
 {
     *k = (sett__memo_key){.head = {.body = (uint64_t)(uintptr_t)body,
@@ -484,7 +316,7 @@ static bool memo_key(const sett_compile_options *o, sett_body body, sett__memo_k
                                          (uint64_t)o->no_fold << 17 | (uint64_t)o->ptx_only << 18 | (uint64_t)!o->target << 19},
         .user = o->user,
         .user_size = o->user_size};
-    return sett__memo_target(o->target, &k->head.target);
+    return memo_target(o->target, &k->head.target);
 }
 
 /* The caller's options as they are, if they are of this version: they are copied only for who records. */
@@ -495,7 +327,7 @@ static sett_status options_of(const sett_compile_options **o, sett_compile_optio
         s = sett__options(copy, sizeof *copy, *o, "sett_compile_options", err);
         *o = copy;
     }
-    return s ? s : check_options("sett_compile", *o, err);
+    return s ? s : sett__check_options("sett_compile", *o, err);
 }
 
 sett_status sett_compile(
@@ -534,88 +366,15 @@ sett_status sett_compile_tape(sett_engine *e, const void *tape, size_t len, cons
     if (!e || !out)
         return sett__error(err, SETT_E_ARGUMENT, "sett_compile_tape: the engine or the place for the kernel is NULL");
     *out = NULL;
-    sett_status s = open_request(&r, e, "sett_compile_tape", options, err);
+    sett_status s = sett__request_open(&r, e, "sett_compile_tape", options, err);
     double start = sett__now_ms();
     if (!s)
-        s = read_tape(tape, len, &rec.tape, err);
+        s = sett__read_any_tape(tape, len, &rec.tape, err);
     if (!s) {
         rec.ms = sett__now_ms() - start;
         s = compile_recorded(&r, &rec, out, err);
-        recorded_free(&rec);
+        sett__recorded_free(&rec);
     }
     errno = saved;
     return s;
-}
-
-sett_status sett_key(
-    sett_engine *e, sett_body body, const sett_compile_options *options, uint8_t key[32], sett_error *err)
-{
-    int saved = errno;
-    request r;
-    recorded rec = {0};
-    if (!e || !body || !key)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_key: the engine, the body or the place for the key is NULL");
-    sett_status s = open_request(&r, e, "sett_key", options, err);
-    if (!s)
-        s = record_body(e, body, &r.opt, false, &rec, err);
-    if (!s) {
-        s = sett__keys_make(&r, &rec, err);
-        if (!s)
-            memcpy(key, rec.key.b, sizeof rec.key.b);
-        recorded_free(&rec);
-    }
-    errno = saved;
-    return s;
-}
-
-sett_status sett__key_of_tape(sett_engine *e, const void *tape, size_t len, const sett_compile_options *options,
-    sett__digest *key, sett_error *err)
-{
-    request r;
-    recorded rec = {0};
-    *key = rec.key;
-    sett_status s = open_request(&r, e, "sett_compile_options", options, err);
-    if (!s)
-        s = read_tape(tape, len, &rec.tape, err);
-    if (!s) {
-        s = sett__keys_make(&r, &rec, err);
-        *key = rec.key;
-        recorded_free(&rec);
-    }
-    return s;
-}
-
-sett_status sett_record(
-    sett_body body, const sett_compile_options *options, bool text, void **tape, size_t *len, sett_error *err)
-{
-    int saved = errno;
-    sett_compile_options opt;
-    const char *name;
-    char *printed = NULL;
-    recorded rec = {0};
-    if (!body || !tape || !len)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_record: the %s is NULL",
-            !body ? "body" : !tape ? "place for the tape" : "place for its length");
-    *tape = NULL;
-    *len = 0;
-    sett_status s = read_options("sett_record", options, &opt, &name, err);
-    settle_asserts(&opt, sett__environment_asserts(NULL), !s && opt.target && !strcmp(opt.target, "cpu"));
-    if (!s)
-        s = record_body(NULL, body, &opt, false, &rec, err);
-    if (s)
-        return s;
-    if (!text) {
-        s = sett__tape_write(&rec.tape, opt.line_info, NULL, tape, len, err);
-    } else if (!(s = sett__tape_print(&rec.tape, opt.line_info, NULL, &printed, err))) {
-        *tape = printed;
-        *len = strlen(printed);
-    }
-    recorded_free(&rec);
-    errno = saved;
-    return s;
-}
-
-void sett_text_free(void *p)
-{
-    free(p);
 }

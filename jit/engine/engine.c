@@ -172,7 +172,7 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         &e->log};
     s = sett__asm_open(&e->assembler, &config, err);
     if (!s)
-        s = sett__kernels_open(&e->kernels, &e->heads, err);
+        s = sett__kernels_open(&e->kernels, err);
     if (!s)
         s = sett__workers_open(&e->workers, e, err);
     return s ? s : open_cache(e, err);
@@ -191,7 +191,6 @@ sett_status sett_engine_open(sett_engine **out, const sett_engine_options *optio
     atomic_init(&e->refs, 1);
     pthread_mutex_init(&e->blocks.lock, NULL);
     pthread_mutex_init(&e->stand_ins.lock, NULL);
-    pthread_mutex_init(&e->heads.lock, NULL);
     pthread_mutex_init(&e->commons.lock, NULL);
     pthread_mutex_init(&e->runnings.lock, NULL);
     pthread_cond_init(&e->runnings.none, NULL);

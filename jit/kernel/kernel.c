@@ -33,22 +33,23 @@ static void kernel_free(sett_kernel *k)
     if (r->made)
         sett__entry_free(r->made);
     free(r->made);
-    free(r);
-    sett__head_give(&e->heads, k);
+    free(k);
     sett__engine_release(e);
 }
 
-/* key: by which it is mostly looked for. more: bytes behind the rest, which are not zeros. */
-static sett_kernel *kernel_new(sett_engine *e, const sett__digest *key, const sett__digest *slot, size_t more, sett_error *err)
+/* more: bytes behind the rest, which are not zeros. */
+static sett_kernel *kernel_new(sett_engine *e, const sett__digest *slot, size_t more, sett_error *err)
 {
-    sett__rest *r = malloc(sizeof *r + more);
-    sett_kernel *k = r ? sett__head_take(&e->heads, key, e->gate) : NULL;
+    sett__rest *r;
+    const size_t bytes = sizeof(sett_kernel) + sizeof *r + more, line = alignof(sett_kernel);
+    sett_kernel *k = aligned_alloc(line, (bytes + line - 1) / line * line);
     if (!k) {
-        free(r);
         sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
         return NULL;
     }
-    memset(r, 0, sizeof *r);
+    r = memset(k + 1, 0, sizeof *r);
+    memset(k, 0, sizeof *k);
+    k->gate = e->gate;
     r->engine = sett__engine_retain(e);
     r->report = "";
     atomic_init(&k->refs, 1);
@@ -132,7 +133,7 @@ sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett_
     const char *layer, sett_kernel **out, sett_error *err)
 {
     *out = NULL;
-    sett_kernel *k = kernel_new(e, key, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len, err);
+    sett_kernel *k = kernel_new(e, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len, err);
     sett_status s = k ? fill_gpu(k, entry, origin, layer, err) : SETT_E_MEMORY;
     sett__entry_free(entry);
     if (s && k)
@@ -163,7 +164,7 @@ sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const 
 {
     *out = NULL;
     sett__cpu_kernel *c;
-    sett_kernel *k = kernel_new(e, key, slot, sizeof *c, err);
+    sett_kernel *k = kernel_new(e, slot, sizeof *c, err);
     sett__tape *kept = k ? malloc(sizeof *kept) : NULL;
     if (k) {
         c = k->rest->cpu = memset(k->rest + 1, 0, sizeof *c);

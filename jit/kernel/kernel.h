@@ -2,7 +2,6 @@
 /* A compiled kernel: what a launch must know, how arguments are bound, and the kernels that an engine holds. */
 #ifndef SETT_JIT_KERNEL_FACE_H
 #define SETT_JIT_KERNEL_FACE_H
-#include "handles.h"
 #include "shared.h"
 
 typedef struct sett__asm sett__asm; /* jit/asm */
@@ -21,7 +20,6 @@ struct sett_engine {
     sett__asm *assembler;
     sett__cache *cache;                /* NULL once closed */
     sett__workers *workers;            /* plug-in and compiling threads; NULL once closed */
-    sett__heads heads;                 /* of its kernels, which keep the engine */
     sett__commons commons;
     sett__kernels *kernels;            /* memory map, memo, compiles under way; NULL once closed */
     sett__logger log;
@@ -29,7 +27,6 @@ struct sett_engine {
     sett__stand_ins stand_ins;
     sett__runnings runnings;
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
-    _Atomic(uint64_t *) identity_key;  /* identity.h; malloc'ed; NULL: nothing was recorded yet */
     sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
     unsigned dump;                     /* sett__dump_kind's that are wanted */
     char dump_to[3800];                /* a folder */
@@ -71,7 +68,7 @@ struct sett_kernel {
     alignas(64) sett__digest slot; /* in the memory map: of a CPU kernel with call sites, which its reports name */
     const atomic_uint *gate; /* the engine's */
     const sett__plan *plan;  /* of a GPU's launches; NULL: bind.c alone */
-    struct sett__rest *rest; /* NULL only while it is made */
+    struct sett__rest *rest;
     atomic_uint refs;
     bool cpu, ptx_only;
     bool on_gpu;             /* there is a driver to load it: sett__kernel_gpu */
@@ -90,7 +87,7 @@ typedef struct sett__cpu_kernel {
     sett__maker by;
 } sett__cpu_kernel;
 
-/* The rest of a kernel, in one block with what loads it on a GPU and its cubin behind. */
+/* The rest of a kernel, in one block with it, what loads it on a GPU and its cubin behind. */
 typedef struct sett__rest {
     sett_engine *engine;    /* counted */
     sett__common *common;
@@ -121,37 +118,6 @@ static inline const sett__digest *sett__kernel_key(const sett_kernel *k) /* publ
     return k->cpu ? &k->rest->cpu->key : &k->slot;
 }
 
-/* The chunk that an index is in, and its place there. */
-static inline unsigned sett__head_chunk(uint32_t i, uint32_t *place)
-{
-    unsigned top = 31 - (unsigned)__builtin_clz(i | (SETT__HEADS_FIRST - 1));
-    *place = i - ((1u << top) & ~(SETT__HEADS_FIRST - 1u));
-    return top - 5;
-}
-static inline sett_kernel *sett__head_at(const sett__heads *h, uint32_t i)
-{
-    uint32_t place;
-    unsigned c = sett__head_chunk(i, &place);
-    return h->chunk[c] + place;
-}
-static inline size_t sett__heads_in(unsigned chunk)
-{
-    return (size_t)SETT__HEADS_FIRST << (chunk ? chunk - 1 : 0);
-}
-/* Where the digest would have its handle. The first eight bytes say where its place is in a map. */
-static inline size_t sett__head_home(unsigned chunk, const sett__digest *d)
-{
-    uint64_t h;
-    memcpy(&h, d->b + 8, sizeof h);
-    return h & (sett__heads_in(chunk) - 1);
-}
-static inline void sett__heads_expect(const sett__heads *h, const sett__digest *d)
-{
-    unsigned n = atomic_load_explicit(&h->chunks, memory_order_acquire);
-    for (unsigned c = n; c-- && c + SETT__HEADS_AHEAD >= n;)
-        for (size_t i = 0; i < SETT__HEADS_NEAR; i++)
-            __builtin_prefetch(h->chunk[c] + (sett__head_home(c, d) ^ i));
-}
 /* A device that this kernel can run on: SETT_OK; else SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT. */
 sett_status sett__kernel_device(const sett_kernel *, int device, sett_error *);
 /* Takes the entry (also on failure) / the tape (also on failure). layer: where it is from; "" */
@@ -167,7 +133,7 @@ sett_status sett__kernel_not_loaded(sett_kernel *, sett_status, sett_error *);
 /* ---- map.c: kernels by key, the memo, compiles under way ------------------------------------------------- */
 /* One compile of one key; whoever asks for it meanwhile waits for it. */
 typedef struct sett__flight sett__flight;
-sett_status sett__kernels_open(sett__kernels **, sett__heads *, sett_error *);
+sett_status sett__kernels_open(sett__kernels **, sett_error *);
 void sett__kernels_close(sett__kernels *); /* releases every kernel that it holds */
 /* A kernel of the slot (retained), or a flight: *lead is set if the caller must fly it and then land it. */
 typedef struct sett__found { sett_kernel *kernel; sett__flight *flight; bool lead; } sett__found;

@@ -60,9 +60,7 @@ void sett__engine_release(sett_engine *e)
         sett__blocks_clear(&e->blocks), sett__stand_ins_clear(&e->stand_ins);
     if (e->idle_build)
         sett_build_end(e->idle_build, NULL);
-    free(e->identity_key);
     sett__cuda_close(e->cuda);
-    sett__heads_free(&e->heads);
     sett__commons_free(&e->commons);
     if (e->gate != &e->own_gate)
         munmap(e->gate, SETT__GATE_PAGE);

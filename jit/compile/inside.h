@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What compile.c and record.c share beside compile.h. */
+#ifndef SETT_JIT_COMPILE_INSIDE_H
+#define SETT_JIT_COMPILE_INSIDE_H
+#include "compile.h"
+
+/* What is asked for, checked and with every default filled in. */
+typedef struct sett__request {
+    sett_engine *e;
+    sett_compile_options opt;
+    const char *name;
+    char target[32];
+    bool cpu;
+    int opt_level; /* of the assembler, 0..3 */
+} sett__request;
+
+/* A recorded kernel on its way. */
+typedef struct sett__recorded {
+    sett__tape tape;
+    char *report; /* malloc'ed; NULL: none */
+    double ms;
+    void *bytes; /* canonical; with sites if line_info */
+    size_t len;
+    void *material;
+    size_t material_len;
+    sett__digest key, slot;
+} sett__recorded;
+
+/* ---- record.c ---- */
+sett_status sett__check_options(const char *func, const sett_compile_options *, sett_error *); /* of this version's size */
+sett_status sett__request_open(sett__request *, sett_engine *, const char *func, const sett_compile_options *, sett_error *);
+/* engine NULL: no memory is kept for the next. */
+sett_status sett__record_body(
+    sett_engine *, sett_body, const sett_compile_options *, bool report, sett__recorded *, sett_error *);
+sett_status sett__read_any_tape(const void *data, size_t len, sett__tape *, sett_error *); /* bytes or text */
+void sett__recorded_free(sett__recorded *);
+/* The bytes, the material, the public key and the slot; for a target that the tape fits, else its error. */
+sett_status sett__keys_make(const sett__request *, sett__recorded *, sett_error *);
+#endif
