@@ -104,7 +104,7 @@ no-remote:
 # The kernels that the command knows by name are the examples' own, without their main().
 NAMED := $(patsubst %,$(B)/obj/named/%.o,apply add_tv softmax saxpy)
 # Those that are only measured beside peers.
-MEASURED := $(patsubst %,$(B)/obj/named/%.o,rms_norm layer_norm silu_mul sum transpose)
+MEASURED := $(patsubst %,$(B)/obj/named/%.o,rms_norm layer_norm silu_mul sum transpose row_sum add_vectorised w4a16 heads embedding_grad halo async_pipeline)
 $(B)/obj/named/%.o: examples/%.c
 	@mkdir -p $(@D)
 	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=example_$* -MMD -MP -c -o $@ $<
@@ -122,6 +122,7 @@ $(B)/libfamilies.so: $(B)/obj/examples/families.o $(NAMED)
 $(B)/test-family.so: $(B)/obj/tests/family.o
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $^
 $(B)/obj/examples/families.o $(B)/obj/tests/family.o: override CFLAGS += -fvisibility=default
+$(B)/bench/sweep: $(MEASURED)
 $(B)/bench/%: $(B)/obj/bench/%.o $(NAMED) $(B)/libsett.so
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)

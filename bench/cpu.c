@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     sett_engine_options eo = {.size = sizeof eo, .no_gpu = true, .cpu_threads = threads, .cache_dir = ""};
     must(sett_engine_open(&e, &eo, &err), &err);
     sett_stream cpu = {SETT_CPU, NULL};
-    struct apply user = {SETT_F32, apply_add};
+    struct apply user = {.dtype = SETT_F32, .op = apply_add};
     static const tile tiles[] = {{{4, 32}, {4, 4}}, {{4, 32}, {4, 8}}, {{1, 128}, {1, 16}}, {{1, 128}, {1, 32}}};
     sett_kernel *add[WAYS - 1] = {cpu_kernel(e, add_f32, &tiles[0], "add"), cpu_kernel(e, add_f32, &tiles[1], "add_2x4"),
         cpu_kernel(e, add_f32, &tiles[2], "add_row"), cpu_kernel(e, add_f32, &tiles[3], "add_long_row"),

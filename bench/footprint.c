@@ -21,7 +21,7 @@ static long peak_kb(void)
 
 static sett_status get_kernel(sett_engine *e, const char *what, sett_kernel **k, sett_error *err)
 {
-    struct apply user = {SETT_F16, apply_mul_relu};
+    struct apply user = {.dtype = SETT_F16, .op = apply_mul_relu};
     sett_compile_options opt = {.size = sizeof opt, .target = "sm_90a", .user = &user, .ptx_only = !strcmp(what, "ptx")};
     uint8_t key[32];
     if (strcmp(what, "serve"))

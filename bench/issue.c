@@ -58,7 +58,7 @@ static double batch(state *s, int way)
 static void set_up(state *s, sett_engine *e)
 {
     sett_error err = {0};
-    struct apply user = {SETT_F16, apply_mul_relu};
+    struct apply user = {.dtype = SETT_F16, .op = apply_mul_relu};
     sett_compile_options opt = {.size = sizeof opt, .name = "mul_relu", .user = &user};
     must(sett_compile(e, apply, &opt, &s->k, &err), &err);
     for (int i = 0; i < 3 * SETS; i++)

@@ -19,7 +19,7 @@ static sett_kernel *compile(sett_engine *e)
 {
     sett_kernel *k;
     sett_error err = {0};
-    struct apply user = {SETT_F16, apply_mul_relu};
+    struct apply user = {.dtype = SETT_F16, .op = apply_mul_relu};
     sett_compile_options opt = {.size = sizeof opt, .name = "mul_relu", .user = &user};
     must(sett_compile(e, apply, &opt, &k, &err), &err);
     return k;

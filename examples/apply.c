@@ -33,10 +33,10 @@ void apply(sett_build *b, const void *user)
     sett_tensor *A = sett_param(b, "A", p->dtype, sett_row_major(b, M, N), .align = 16);
     sett_tensor *B = sett_param(b, "B", p->dtype, sett_row_major(b, M, N), .align = 16);
     sett_tensor *C = sett_param(b, "C", p->dtype, sett_row_major(b, M, N), .align = 16);
-    const int vec = 128 / sett_dtype_bits(p->dtype);
-    sett_tv tv = sett_make_layout_tv(sett_row_major(b, 4, 32), sett_row_major(b, 4, vec));
-    sett_grid(b, sett_ceil_div(N, 32 * vec), sett_ceil_div(M, 16));
-    sett_block(b, 128);
+    const int vec = 128 / sett_dtype_bits(p->dtype), thr_m = p->thr_m ? p->thr_m : 4, thr_n = p->thr_n ? p->thr_n : 32, val_m = p->val_m ? p->val_m : 4;
+    sett_tv tv = sett_make_layout_tv(sett_row_major(b, thr_m, thr_n), sett_row_major(b, val_m, vec));
+    sett_grid(b, sett_ceil_div(N, thr_n * vec), sett_ceil_div(M, thr_m * val_m));
+    sett_block(b, thr_m * thr_n);
 
     sett_val *in = sett_elem_less(mine(b, sett_identity_tensor(b, M, N), tv), T(M, N));
     sett_val *x = sett_load(mine(b, A, tv), .pred = in), *y = sett_load(mine(b, B, tv), .pred = in);
@@ -47,7 +47,7 @@ int main(void)
 {
     run r = run_open();
     const int64_t sizes[][2] = {{1999, 1203}, {4096, 4096}};
-    struct apply p = {SETT_F16, apply_mul_relu};
+    struct apply p = {.dtype = SETT_F16, .op = apply_mul_relu};
     sett_kernel *k;
     sett_compile_options opt = {.size = sizeof opt, .name = "mul_relu", .user = &p};
     check(&r, sett_compile(r.e, apply, &opt, &k, &r.err));

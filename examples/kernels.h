@@ -9,6 +9,7 @@
 struct apply {
     sett_dtype dtype;
     sett_val *(*op)(sett_val *, sett_val *);
+    int thr_m, thr_n, val_m; /* as of add_tv; 0: 4, 32 and 4 */
 };
 void apply(sett_build *, const void *user);
 sett_val *apply_add(sett_val *x, sett_val *y);
@@ -97,4 +98,49 @@ struct transpose {
     int tile, rows;
 };
 void transpose(sett_build *, const void *user);
+
+/* What follows takes NULL as user data, and each number that is 0 as the example's own. */
+/* row_sum.c: `unroll` elements a round of its loop. */
+struct row_sum {
+    int threads, unroll;
+};
+void row_sum(sett_build *, const void *user);
+
+/* add_vectorised.c: `each` elements a thread, a multiple of 8. */
+struct add_vectorised {
+    int threads, each;
+};
+void add_vectorised(sett_build *, const void *user);
+
+/* w4a16.c: W, S and D; `each` weights a thread, 8, 16 or 32, and `rows` rows a block. */
+struct w4a16 {
+    int each, rows;
+};
+void w4a16(sett_build *, const void *user);
+
+/* heads.c: Y of (B,S,H) from X of (B,H,S). */
+struct swap_heads {
+    int threads;
+};
+void swap_heads(sett_build *, const void *user);
+
+/* embedding_grad.c: id, dY, dW; user data must be there. */
+struct embedding_grad {
+    sett_dtype dtype;
+    int dim;    /* of a row: a multiple of 16 bytes for each of a warp's threads */
+    int tokens; /* of a block; 0: 1 */
+};
+void embedding_grad(sett_build *, const void *user);
+
+/* halo.c: tiles of rows x cols. */
+struct heat {
+    int rows, cols, threads;
+};
+void heat(sett_build *, const void *user);
+
+/* async_pipeline.c */
+struct scale_and_sum {
+    int threads, stages;
+};
+void scale_and_sum(sett_build *, const void *user);
 #endif

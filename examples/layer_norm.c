@@ -8,7 +8,7 @@
 
 enum { X, R, W, B, H, Y, PARAMS };
 
-static sett_val *row_sum(sett_val *v)
+static sett_val *warp_sum(sett_val *v)
 {
     return sett_warp_reduce(sett_reduce(v, SETT_ADD, 0.0), SETT_ADD, 32);
 }
@@ -39,10 +39,10 @@ void layer_norm(sett_build *b, const void *user)
         sett_val *r = sett_to(sett_load(MINE(sett_slice(t[R], row, ALL)), .pred = in), SETT_F32);
         sett_val *h = sett_to(sett_add(x, r), p->dtype);
         sett_store(MINE(sett_slice(t[H], row, ALL)), h, .pred = in);
-        sett_val *v = sett_to(h, SETT_F32), *off = sett_sub(v, sett_mul(row_sum(v), 1.0 / p->cols));
+        sett_val *v = sett_to(h, SETT_F32), *off = sett_sub(v, sett_mul(warp_sum(v), 1.0 / p->cols));
         if (p->cols < all) /* what is not of the row is 0, and would not stay so */
             off = sett_where(in, off, 0.0);
-        sett_val *scale = sett_rsqrt(sett_fma(row_sum(sett_mul(off, off)), 1.0 / p->cols, eps));
+        sett_val *scale = sett_rsqrt(sett_fma(warp_sum(sett_mul(off, off)), 1.0 / p->cols, eps));
         v = sett_fma(sett_mul(off, scale), sett_to(w, SETT_F32), sett_to(bias, SETT_F32));
         sett_store(MINE(sett_slice(t[Y], row, ALL)), sett_to(v, p->dtype), .pred = in);
     }

@@ -277,7 +277,7 @@ static void inlining(sett_build *b, const void *user)
     sett_inline_ptx(b, "red.global.add.u32 [$0], $1;", .in = SETT_IN(sett_address(X, i), i), .memory = true, .stand_in = SETT_NOTHING);
 }
 
-static const struct apply relu = {SETT_F16, apply_mul_relu};
+static const struct apply relu = {.dtype = SETT_F16, .op = apply_mul_relu};
 static const struct add_tv tv = {.remap = 1};
 static const struct softmax rows = {SETT_BF16, 511, 64, 0};
 static const example kernels[] = {{"hello", hello, NULL}, {"add_naive", add_naive, NULL},
