@@ -33,6 +33,7 @@ part() { # name, command...
     fi
 }
 
+golden() { $rel/golden tests/golden && tests/golden_bad.sh $rel/golden; }
 build() { $make --no-print-directory -j"$jobs" "$@"; }
 
 examples() { # variant folder: each example says what it checked; a failure is its exit code
@@ -93,7 +94,7 @@ part build build all $rel/runner $rel/golden
 part lint tests/lint.sh $rel
 # shellcheck disable=SC2046
 part unit suites $rel/runner $(all_suites)
-part golden $rel/golden tests/golden
+part golden golden
 part examples examples $rel
 part ops-table ops_table
 part cli tests/cli.sh $rel

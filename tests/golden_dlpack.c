@@ -41,17 +41,18 @@ typedef struct outcome {
 } outcome;
 
 /* ---- reading ------------------------------------------------------------------------------ */
-/* "(8,4,)" */
+/* "(8,4,)"; -1: it is no such text. */
 static int tuple(const char *text, int64_t *to, int most)
 {
     int n = 0;
-    for (const char *p = text + 1; *p && *p != ')'; p += *p == ',') {
+    const char *p = text + 1;
+    while (*text == '(' && *p && *p != ')') {
         char *end;
-        if (n == most || (to[n++] = strtoll(p, &end, 10), end == p))
+        if (n == most || *p == ' ' || (to[n++] = strtoll(p, &end, 10), end == p) || (*end != ',' && *end != ')'))
             return -1;
-        p = end;
+        p = end + (*end == ',');
     }
-    return n;
+    return *text == '(' && *p == ')' && !p[1] ? n : -1;
 }
 
 /* The value of an argument in "a=1,b=(2,3)"; NULL: not given. */

@@ -345,37 +345,57 @@ static thing called(reader *r, const char *f, const call *c)
     return (c->arg[0].is == TENSOR ? on_tensor : on_layout)(r, f, c);
 }
 
+static thing malformed(void)
+{
+    return golden_unknown("an expression that is not well formed");
+}
+
+/* Behind an item of a list: a comma, or what closes it; -1: neither. */
+static int separated(reader *r, char close)
+{
+    return take(r, ",") ? 1 : *r->at == close ? 0 : -1;
+}
+
 static thing read_call(reader *r, const char *f)
 {
     call c = {.n = 0, .stride = {.is = NOTHING}};
-    while (*r->at && !golden_now.unknown && !take(r, ")") && c.n < 12) {
+    while (!golden_now.unknown && !take(r, ")")) {
+        if (c.n == SETT__COUNT(c.arg))
+            return golden_unknown("more arguments than the runner keeps for a call");
         if (take(r, "stride=")) {
             c.stride = read_binary(r, 0);
         } else {
-            if (take(r, "dtype="))
-                c.n = 1;
+            if ((take(r, "dtype=") || take(r, "order=")) && c.n != 1)
+                return malformed();
             c.arg[c.n++] = read_binary(r, 0);
         }
-        take(r, ",");
+        if (separated(r, ')') < 0)
+            return malformed();
     }
     return golden_now.unknown ? (thing){.is = NOTHING} : called(r, f, &c);
 }
 
-static thing read_tuple(reader *r, const char *close)
+static thing read_tuple(reader *r, char close)
 {
+    const char end[] = {close, 0};
     thing x[32];
     int n = 0;
     bool comma = false;
-    while (*r->at && !golden_now.unknown && !take(r, close) && n < 32) {
+    while (!golden_now.unknown && !take(r, end)) {
+        if (n == SETT__COUNT(x))
+            return golden_unknown("more modes than the runner keeps for a tuple");
         x[n] = read_binary(r, 0);
-        if (x[n].is == SWIZZLE || (x[n].is == WORD && *close == ')' && !type_of(x[n].word)))
+        if (x[n].is == SWIZZLE || (x[n].is == WORD && close == ')' && !type_of(x[n].word)))
             return golden_unknown(golden_other_type);
         n++;
-        comma |= take(r, ",");
+        int more = separated(r, close);
+        if (more < 0)
+            return malformed();
+        comma |= more;
     }
     if (golden_now.unknown)
         return (thing){.is = NOTHING};
-    if (n == 1 && !comma && *close == ')')
+    if (n == 1 && !comma && close == ')')
         return x[0];
     sett_arg *kid = sett__new(r->b, ((size_t)n + 1) * sizeof *kid);
     for (int i = 0; i < n; i++)
@@ -403,19 +423,20 @@ static thing read_primary(reader *r)
 {
     char *end;
     if (take(r, "("))
-        return read_tuple(r, ")");
+        return read_tuple(r, ')');
     if (take(r, "["))
-        return read_tuple(r, "]");
+        return read_tuple(r, ']');
     if (take(r, "'")) {
         thing x = {.is = WORD};
         snprintf(x.word, sizeof x.word, "%.*s", (int)strcspn(r->at, "'"), r->at);
         r->at += strcspn(r->at, "'");
-        r->at += *r->at == '\'';
-        return x;
+        return take(r, "'") ? x : malformed();
     }
     if (!isdigit((unsigned char)*r->at))
         return strspn(r->at, SETT__LETTERS) ? read_word(r) : golden_unknown(golden_no_word);
     size_t n = strspn(r->at, SETT__DIGITS);
+    if (n > 1 && *r->at == '0')
+        return malformed();
     if (r->at[n] == '.' || r->at[n] == 'e') {
         double f = strtod(r->at, &end);
         r->at = end;
@@ -448,11 +469,11 @@ static thing method(reader *r, thing x)
 {
     bool value = x.is == ARG && x.a.kind == SETT_VALUE;
     if (value && take(r, "reshape(")) {
-        thing shape = read_tuple(r, ")");
+        thing shape = read_tuple(r, ')');
         return shape.is == ARG ? of_arg(sett_arg_v(sett_reshape_at(SETT_HERE, x.a.u.v, shape.a))) : golden_unknown(golden_other_type);
     }
     if (value && take(r, "to(")) {
-        thing to = read_tuple(r, ")");
+        thing to = read_tuple(r, ')');
         return fits(&to, 'd') ? of_arg(sett_arg_v(sett_to(x.a.u.v, type_of(to.word)))) : golden_unknown(golden_other_type);
     }
     return golden_unknown("an attribute of the host language's objects");
@@ -467,19 +488,11 @@ static thing read_postfix(reader *r)
             continue;
         }
         take(r, "[");
-        thing at = read_binary(r, 0);
-        if (golden_now.unknown || at.is != ARG)
-            return golden_unknown(golden_other_type);
-        if (take(r, ",")) { /* x[1,2] */
-            sett_arg *kid = sett__new(r->b, 8 * sizeof *kid);
-            int n = 1;
-            kid[0] = at.a;
-            do
-                kid[n++] = read_binary(r, 0).a;
-            while (n < 8 && take(r, ","));
-            at = of_arg(sett_arg_n(n, kid));
-        }
-        take(r, "]");
+        thing at = read_tuple(r, ']'); /* x[1], x[1,2], x[(1,2)] */
+        if (golden_now.unknown)
+            return (thing){.is = NOTHING};
+        if (at.a.rank == 1)
+            at.a = at.a.u.kid[0];
         x = indexed(r, x, at.a);
     }
     return x;
@@ -542,8 +555,5 @@ thing golden_read(sett_build *b, const char *text)
 {
     reader r = {.b = b, .at = text};
     thing x = read_binary(&r, 0);
-    if (*r.at && !golden_now.unknown)
-        return golden_unknown(golden_no_word);
-    return x;
+    return *r.at ? malformed() : x;
 }
-

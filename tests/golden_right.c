@@ -130,8 +130,8 @@ static uint64_t whole_power(sett_dtype d, uint64_t x, int64_t y)
     uint64_t r = 1;
     if (y < 0)
         return (x == 1 || minus ? (y & 1 ? x : 1) : 0) & conform_mask(d);
-    while (y-- > 0)
-        r *= x;
+    for (; y; y >>= 1, x *= x)
+        r *= y & 1 ? x : 1;
     return r & conform_mask(d);
 }
 

@@ -138,14 +138,23 @@ static sett_arg value_tuple(sett_build *b, const char **s)
     for (++*s; **s && **s != ')' && n < 32; n++) {
         const char *before = *s;
         kid[n] = value_tuple(b, s);
-        *s += **s == ',';
-        if (*s == before)
+        if (*s == before || (**s != ',' && **s != ')'))
             return (sett_arg){.kind = SETT_POISON};
+        *s += **s == ',';
     }
-    *s += **s == ')';
+    if (**s != ')')
+        return (sett_arg){.kind = SETT_POISON};
+    ++*s;
     keep = sett__new(b, (n + 1u) * sizeof *keep);
     memcpy(keep, kid, n * sizeof *keep);
     return sett_arg_n(n, keep);
+}
+
+/* The whole text is one. */
+static sett_arg value_whole_tuple(sett_build *b, const char *s)
+{
+    sett_arg a = value_tuple(b, &s);
+    return *s ? (sett_arg){.kind = SETT_POISON} : a;
 }
 
 static sett_val *value_const(sett_build *b, sett_dtype d, uint64_t bits)
@@ -429,7 +438,6 @@ static sett_val *ssa_full(sett_build *b, char **f, int args)
     sett_val *like = strncmp(f[0], "full", 5) ? value_operand(b, f[1]) : NULL;
     bool filled = f[0][0] == 'f';
     const char *type = args > 1 + filled ? f[2 + filled] : NULL;
-    const char *s = f[1];
     sett_arg number = sett_arg_i(f[0][0] == 'o');
     if (filled && strchr(f[2], '=')) {
         sett_val *v = value_operand(b, f[2]);
@@ -442,7 +450,7 @@ static sett_val *ssa_full(sett_build *b, char **f, int args)
     sett_dtype d = type ? value_dtype(type, strlen(type)) : like ? (sett_dtype)like->dtype : (sett_dtype)0;
     if (!d || (!like && !strcmp(f[0], "full_like")))
         return NULL;
-    sett_arg shape = like ? like->shape : value_tuple(b, &s);
+    sett_arg shape = like ? like->shape : value_whole_tuple(b, f[1]);
     return sett_full(b, d, shape, number);
 }
 
@@ -450,10 +458,9 @@ static sett_val *ssa_reduce(sett_val *x, char **f)
 {
     static const char *const names[] = {"reduce_ADD", "reduce_MUL", "reduce_MIN", "reduce_MAX"};
     static const sett_binary_op ops[] = {SETT_ADD, SETT_MUL, SETT_MIN, SETT_MAX};
-    const char *s = f[3];
     for (int i = 0; i < 4; i++)
         if (!strcmp(f[0], names[i]) && strlen(f[2]) > strlen("init="))
-            return sett_reduce_by(x, ops[i], number_arg(f[2] + 5), value_tuple(x->head.b, &s));
+            return sett_reduce_by(x, ops[i], number_arg(f[2] + 5), value_whole_tuple(x->head.b, f[3]));
     return NULL;
 }
 
@@ -475,11 +482,11 @@ static sett_val *ssa_other(sett_build *b, sett_val *x, char **f, int args)
 {
     const char *op = f[0], *s = args > 1 ? f[2] : "";
     if (!strcmp(op, "broadcast_to"))
-        return sett_broadcast_to(x, value_tuple(b, &s));
+        return sett_broadcast_to(x, value_whole_tuple(b, s));
     if (!strcmp(op, "reshape"))
-        return sett_reshape(x, value_tuple(b, &s));
+        return sett_reshape(x, value_whole_tuple(b, s));
     if (!strcmp(op, "slice") && !strchr(s, ':'))
-        return sett_element_at((sett_site){0}, x, value_tuple(b, &s));
+        return sett_element_at((sett_site){0}, x, value_whole_tuple(b, s));
     if (!strncmp(op, "slice", 5))
         return ssa_dynamic(b, x, op, s);
     if (!strcmp(op, "any_"))
