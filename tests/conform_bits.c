@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bits of integers: what arch.h makes of several operations, against plain C. The single ones are in conform_ops.c. */
+/* Bits of integers: those of value.h that are made of several operations, against plain C. The single ones are in conform_ops.c. */
 #include "conform.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What arch.h becomes: its PTX on three generations, which the assembler takes where there is one; targets that lack it;
+/* What the calls of warp.h, async.h and inline_ptx.h become: its PTX on three generations, which the assembler takes where there is one; targets that lack it;
  * misuse and its words; early readers on the CPU engine. What it computes: conform_arch.c, conform_async.c. */
 #define SETT_SHORT
 #include "match.h"
@@ -448,7 +448,7 @@ START_TEST(no_build)
 }
 END_TEST
 
-/* Every form that arch.h and the cache modes add to a tape's text reads back to the same bytes. */
+/* Every form that warp.h, async.h, inline_ptx.h and the cache modes add to a tape's text reads back to the same bytes. */
 START_TEST(text_reads_back)
 {
     sett__tape t, again;

@@ -15,6 +15,7 @@
 #ifndef SETT_ARG_H
 #define SETT_ARG_H
 #include <sett/base.h>
+#include <sett/detail.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -94,48 +95,6 @@ static inline sett_arg sett_arg_n(int n, const sett_arg *kid)
         double: sett_arg_f, sett_val *: sett_arg_v, const sett_val *: sett_arg_v, sett_layout *: sett_arg_l, \
         const sett_layout *: sett_arg_l, sett_arg: sett_arg_self
 
-/* Macro machinery: count of 1 to 33 arguments, and M(a), M(b), ... */
-#define SETT_NARG(...) SETT_NARG_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, \
-    17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define SETT_NARG_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, \
-    a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, n, ...) n
-#define SETT_CAT(a, b) SETT_CAT_(a, b)
-#define SETT_CAT_(a, b) a##b
-#define SETT_EACH(M, ...) SETT_CAT(SETT_EACH, SETT_NARG(__VA_ARGS__))(M, __VA_ARGS__)
-#define SETT_EACH1(M, a) M(a)
-#define SETT_EACH2(M, a, ...) M(a), SETT_EACH1(M, __VA_ARGS__)
-#define SETT_EACH3(M, a, ...) M(a), SETT_EACH2(M, __VA_ARGS__)
-#define SETT_EACH4(M, a, ...) M(a), SETT_EACH3(M, __VA_ARGS__)
-#define SETT_EACH5(M, a, ...) M(a), SETT_EACH4(M, __VA_ARGS__)
-#define SETT_EACH6(M, a, ...) M(a), SETT_EACH5(M, __VA_ARGS__)
-#define SETT_EACH7(M, a, ...) M(a), SETT_EACH6(M, __VA_ARGS__)
-#define SETT_EACH8(M, a, ...) M(a), SETT_EACH7(M, __VA_ARGS__)
-#define SETT_EACH9(M, a, ...) M(a), SETT_EACH8(M, __VA_ARGS__)
-#define SETT_EACH10(M, a, ...) M(a), SETT_EACH9(M, __VA_ARGS__)
-#define SETT_EACH11(M, a, ...) M(a), SETT_EACH10(M, __VA_ARGS__)
-#define SETT_EACH12(M, a, ...) M(a), SETT_EACH11(M, __VA_ARGS__)
-#define SETT_EACH13(M, a, ...) M(a), SETT_EACH12(M, __VA_ARGS__)
-#define SETT_EACH14(M, a, ...) M(a), SETT_EACH13(M, __VA_ARGS__)
-#define SETT_EACH15(M, a, ...) M(a), SETT_EACH14(M, __VA_ARGS__)
-#define SETT_EACH16(M, a, ...) M(a), SETT_EACH15(M, __VA_ARGS__)
-#define SETT_EACH17(M, a, ...) M(a), SETT_EACH16(M, __VA_ARGS__)
-#define SETT_EACH18(M, a, ...) M(a), SETT_EACH17(M, __VA_ARGS__)
-#define SETT_EACH19(M, a, ...) M(a), SETT_EACH18(M, __VA_ARGS__)
-#define SETT_EACH20(M, a, ...) M(a), SETT_EACH19(M, __VA_ARGS__)
-#define SETT_EACH21(M, a, ...) M(a), SETT_EACH20(M, __VA_ARGS__)
-#define SETT_EACH22(M, a, ...) M(a), SETT_EACH21(M, __VA_ARGS__)
-#define SETT_EACH23(M, a, ...) M(a), SETT_EACH22(M, __VA_ARGS__)
-#define SETT_EACH24(M, a, ...) M(a), SETT_EACH23(M, __VA_ARGS__)
-#define SETT_EACH25(M, a, ...) M(a), SETT_EACH24(M, __VA_ARGS__)
-#define SETT_EACH26(M, a, ...) M(a), SETT_EACH25(M, __VA_ARGS__)
-#define SETT_EACH27(M, a, ...) M(a), SETT_EACH26(M, __VA_ARGS__)
-#define SETT_EACH28(M, a, ...) M(a), SETT_EACH27(M, __VA_ARGS__)
-#define SETT_EACH29(M, a, ...) M(a), SETT_EACH28(M, __VA_ARGS__)
-#define SETT_EACH30(M, a, ...) M(a), SETT_EACH29(M, __VA_ARGS__)
-#define SETT_EACH31(M, a, ...) M(a), SETT_EACH30(M, __VA_ARGS__)
-#define SETT_EACH32(M, a, ...) M(a), SETT_EACH31(M, __VA_ARGS__)
-#define SETT_EACH33(M, a, ...) M(a), SETT_EACH32(M, __VA_ARGS__)
-
 /* The tuple (a,b,...), and (a). */
 #define SETT_T(...) sett_arg_n(SETT_NARG(__VA_ARGS__), (const sett_arg[]){SETT_EACH(SETT_A, __VA_ARGS__)})
 #define SETT_T1(x) sett_arg_n(1, (const sett_arg[]){SETT_A(x)})
@@ -144,39 +103,6 @@ static inline sett_arg sett_arg_n(int n, const sett_arg *kid)
 /* One argument is passed through, several make a tuple: sett_slice(t, coord),
  * sett_slice(t, ALL, 0). */
 #define SETT_TUPLE(...) SETT_CAT(SETT_TUPLE, SETT_NARG(__VA_ARGS__))(__VA_ARGS__)
-#define SETT_TUPLE1(x) SETT_A(x)
-#define SETT_TUPLE2 SETT_T
-#define SETT_TUPLE3 SETT_T
-#define SETT_TUPLE4 SETT_T
-#define SETT_TUPLE5 SETT_T
-#define SETT_TUPLE6 SETT_T
-#define SETT_TUPLE7 SETT_T
-#define SETT_TUPLE8 SETT_T
-#define SETT_TUPLE9 SETT_T
-#define SETT_TUPLE10 SETT_T
-#define SETT_TUPLE11 SETT_T
-#define SETT_TUPLE12 SETT_T
-#define SETT_TUPLE13 SETT_T
-#define SETT_TUPLE14 SETT_T
-#define SETT_TUPLE15 SETT_T
-#define SETT_TUPLE16 SETT_T
-#define SETT_TUPLE17 SETT_T
-#define SETT_TUPLE18 SETT_T
-#define SETT_TUPLE19 SETT_T
-#define SETT_TUPLE20 SETT_T
-#define SETT_TUPLE21 SETT_T
-#define SETT_TUPLE22 SETT_T
-#define SETT_TUPLE23 SETT_T
-#define SETT_TUPLE24 SETT_T
-#define SETT_TUPLE25 SETT_T
-#define SETT_TUPLE26 SETT_T
-#define SETT_TUPLE27 SETT_T
-#define SETT_TUPLE28 SETT_T
-#define SETT_TUPLE29 SETT_T
-#define SETT_TUPLE30 SETT_T
-#define SETT_TUPLE31 SETT_T
-#define SETT_TUPLE32 SETT_T
-#define SETT_TUPLE33 SETT_T
 /* A tuple that lives as long as the build. */
 #define sett_tuple(b, ...) sett_arg_keep(b, SETT_T(__VA_ARGS__))
 #endif /* __cplusplus */

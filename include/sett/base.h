@@ -98,18 +98,6 @@ typedef struct sett_site {
 #define SETT_HERE ((sett_site){__FILE__, __func__, __LINE__, __COUNTER__ + 1u})
 #endif
 
-/* x, where cond holds; else the compiler says what to write, before what it makes of the rest. */
-#if defined(__GNUC__) && !defined(__cplusplus)
-#define SETT_SAYS(cond, text, x) ((void)__extension__({ _Static_assert(cond, text); 0; }), x)
-#define SETT_BEGINS_(spelled, with) (__builtin_strncmp(spelled, with, sizeof(with) - 1) == 0)
-#else
-#define SETT_SAYS(cond, text, x) (x)
-#define SETT_BEGINS_(spelled, with) 0
-#endif
-/* The site of a call that takes a tuple, which is spelled so. */
-#define SETT_HERE_OF(spelled) SETT_SAYS(!SETT_BEGINS_(spelled, "{"), SETT_A_TUPLE_IS_, SETT_HERE)
-#define SETT_A_TUPLE_IS_ "a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces"
-
 /* Element types: name, pinned id, CuTe's printed name, bits, kind.
  * Ids are stored in tapes and kernels; 0 means "not given".
  * Kinds: b Boolean, i signed, u unsigned, f IEEE-like float, s storage only. */

@@ -9,7 +9,7 @@
  * address lies in gave, or that was freed (SETT_E_RANGE); memory from elsewhere is taken at its word. */
 #ifndef SETT_LAUNCH_H
 #define SETT_LAUNCH_H
-#include <sett/engine.h>
+#include <sett/compile.h>
 
 #ifdef __cplusplus
 extern "C" {

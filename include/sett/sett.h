@@ -1,34 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The umbrella: everything a program needs.
+/* The umbrella: every header of sett but dlpack.h, in the order in which to read them. The simple tier is enough for most
+ * kernels and programs. Each header of the expert tier stands alone: read it when you need what it names.
  *
- * The language (C only): build.h a kernel's signature; tuple.h tuples of integers; layout.h layouts and
- * their algebra; picture.h pictures of them; facts.h what they cost; tensor.h tensors; value.h values; divmod.h
- * division by multiplying; control.h loops, branches, threads; arch.h the rest of the hardware: copies in the background, votes, named barriers, clocks.
- * The host side (also C++17): engine.h devices, compiling, cached kernels; cache.h the cache on disk;
- * launch.h buffers, launches, prepared calls; mark.h (half of it C only) parameters made after a buffer;
- * bench.h how long launches take; metrics.h what an engine counts, for monitoring.
- * By name only: dlpack.h. */
+ * "The language" is what a kernel's body calls: C11 only. "The host" is what a program calls: C11 and C++17. */
 #ifndef SETT_SETT_H
 #define SETT_SETT_H
-#include <sett/arch.h>
-#include <sett/arg.h>
-#include <sett/base.h>
-#include <sett/bench.h>
-#include <sett/build.h>
-#include <sett/cache.h>
-#include <sett/control.h>
-#include <sett/divmod.h>
-#include <sett/engine.h>
-#include <sett/facts.h>
-#include <sett/launch.h>
-#include <sett/layout.h>
-#include <sett/mark.h>
-#include <sett/metrics.h>
-#include <sett/picture.h>
-#include <sett/struct.h>
-#include <sett/tensor.h>
-#include <sett/tuple.h>
-#include <sett/value.h>
-#include <sett/warm.h>
+
+/* ---- simple tier: the language ---- */
+#include <sett/base.h>    /* status codes, errors, element types */
+#include <sett/arg.h>     /* what a call takes as a shape, a coordinate or a number */
+#include <sett/layout.h>  /* layouts and their algebra */
+#include <sett/tensor.h>  /* tensors: views of memory, loads, stores, copies */
+#include <sett/value.h>   /* values: arithmetic, mathematics, conversions, reductions, bits */
+#include <sett/control.h> /* loops, branches, indices of threads, sett_sync_threads */
+#include <sett/print.h>   /* printing and assertions */
+#include <sett/build.h>   /* a kernel's body and its signature */
+
+/* ---- simple tier: the host ---- */
+#include <sett/engine.h>  /* devices, options, counters */
+#include <sett/memory.h>  /* memory of a device, copies, waiting */
+#include <sett/compile.h> /* from a body to a kernel */
+#include <sett/launch.h>  /* buffers, launches, prepared calls */
+
+/* ---- expert tier: the language ---- */
+#include <sett/tuple.h>      /* arithmetic and transformations of tuples */
+#include <sett/struct.h>     /* C structs in memory and as parameters */
+#include <sett/divmod.h>     /* division by multiplying */
+#include <sett/warp.h>       /* shuffles, votes, named barriers, fences, ids, clocks */
+#include <sett/async.h>      /* copies in the background, prefetches, kernels that overlap */
+#include <sett/inline_ptx.h> /* pieces of PTX */
+#include <sett/facts.h>      /* what a layout costs: widths, bank conflicts */
+#include <sett/picture.h>    /* pictures of layouts */
+
+/* ---- expert tier: the host ---- */
+#include <sett/mark.h>    /* parameters made after a buffer; half of it C only */
+#include <sett/cache.h>   /* the cache on disk: layers, entries, packs */
+#include <sett/warm.h>    /* filling a cache ahead of time */
+#include <sett/bench.h>   /* how long a launch takes */
+#include <sett/metrics.h> /* counters as text for monitoring */
 #endif
 #include <sett/arg.h> /* again, for a SETT_SHORT that was defined after a first include */

@@ -38,7 +38,7 @@ typedef enum sett_unary_op {
     SETT_ROUND,                                          /* to the nearest integer, halves away from zero */
     SETT_ISNAN, SETT_ISINF, SETT_ISFINITE, SETT_ISNORMAL, /* Boolean */
     SETT_EXP_APPROX, SETT_LOG_APPROX, SETT_LOG10_APPROX, SETT_TAN_APPROX, SETT_SQRT_APPROX,
-    SETT_POPC, SETT_CLZ, SETT_BREV /* of bits: see arch.h */
+    SETT_POPC, SETT_CLZ, SETT_BREV /* of bits: see below */
 } sett_unary_op;
 
 #ifndef __cplusplus
@@ -237,20 +237,46 @@ SETT_API int sett_val_str(const sett_val *, char *buf, size_t size);
 SETT_API sett_val *sett_assume_at(sett_site, sett_val *, int64_t div);
 #define sett_assume(x, div) sett_assume_at(SETT_HERE, x, div)
 
-/* ---- a warp's lanes ----------------------------------------------------------- */
-/* The value of another lane of the same group of `width` lanes (a power of two from 2
- * to 32). Every lane of the warp must take part. An index wraps within the group; up and
- * down past its ends give the lane's own value; bfly with a mask of at least the width
- * reads an earlier group, or gives the own value where the other is a later one, as in PTX. */
-typedef enum sett_shuffle_op { SETT_SHUFFLE_IDX, SETT_SHUFFLE_UP, SETT_SHUFFLE_DOWN, SETT_SHUFFLE_BFLY } sett_shuffle_op;
-SETT_API sett_val *sett_shuffle_at(sett_site, const char *func, sett_val *, sett_shuffle_op, sett_arg lane, int width);
-#define sett_shuffle_sync(x, lane, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync", x, SETT_SHUFFLE_IDX, SETT_A(lane), width)
-#define sett_shuffle_sync_up(x, delta, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_up", x, SETT_SHUFFLE_UP, SETT_A(delta), width)
-#define sett_shuffle_sync_down(x, delta, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_down", x, SETT_SHUFFLE_DOWN, SETT_A(delta), width)
-#define sett_shuffle_sync_bfly(x, mask, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_bfly", x, SETT_SHUFFLE_BFLY, SETT_A(mask), width)
-/* Butterfly reduction over groups of `width` lanes; every lane gets the result. */
-SETT_API sett_val *sett_warp_reduce_at(sett_site, sett_val *, sett_binary_op, int width);
-#define sett_warp_reduce(x, op, width) sett_warp_reduce_at(SETT_HERE, x, op, width)
+/* ---- bits of integers ------------------------------------------------------------------------------- */
+/* Elementwise, of signed and unsigned integers; operands of one call have one type. Any engine, the same bits.
+ * popc: how many bits are 1; clz: zeros above the highest 1, of 0 the width; bfind: place of the highest bit that is not a copy
+ * of the sign, -1 if there is none; all Int32. brev: the bits in reverse. 8 to 64 bits. */
+SETT_API sett_val *sett_count_bits_at(sett_site, const char *func, sett_unary_op, sett_val *);
+#define sett_popc(x) sett_count_bits_at(SETT_HERE, "sett_popc", SETT_POPC, x)
+#define sett_clz(x) sett_count_bits_at(SETT_HERE, "sett_clz", SETT_CLZ, x)
+#define sett_brev(x) sett_unary_at(SETT_HERE, "sett_brev", SETT_BREV, x)
+SETT_API sett_val *sett_bfind_at(sett_site, sett_val *);
+#define sett_bfind(x) sett_bfind_at(SETT_HERE, x)
+/* The `len` bits of x from `pos` on, extended by their sign if x is signed; x with these bits replaced by the low ones of
+ * `bits`. As bfe and bfi of PTX, of 32 and 64 bits; pos and len from 0 to 255, numbers or integer scalars. */
+SETT_API sett_val *sett_bfe_at(sett_site, sett_val *x, sett_arg pos, sett_arg len);
+#define sett_bfe(x, pos, len) sett_bfe_at(SETT_HERE, x, SETT_A(pos), SETT_A(len))
+SETT_API sett_val *sett_bfi_at(sett_site, sett_val *bits, sett_val *x, sett_arg pos, sett_arg len);
+#define sett_bfi(bits, x, pos, len) sett_bfi_at(SETT_HERE, bits, x, SETT_A(pos), SETT_A(len))
+/* The whole product, twice as wide (of 64 bits: of 128), and its upper half. mul24: the low 32 bits of the product of the low 24
+ * bits, with their sign if signed; mad24 adds z. Wide additions with carry: Int128 and Uint128. */
+SETT_API sett_val *sett_mul_wide_at(sett_site, const char *func, sett_val *, sett_val *);
+#define sett_mul_wide(x, y) sett_mul_wide_at(SETT_HERE, "sett_mul_wide", x, y)
+SETT_API sett_val *sett_mul_hi_at(sett_site, sett_val *, sett_val *);
+#define sett_mul_hi(x, y) sett_mul_hi_at(SETT_HERE, x, y)
+SETT_API sett_val *sett_mul24_at(sett_site, const char *func, sett_val *, sett_val *);
+#define sett_mul24(x, y) sett_mul24_at(SETT_HERE, "sett_mul24", x, y)
+#define sett_mad24(x, y, z) sett_add(sett_mul24_at(SETT_HERE, "sett_mad24", x, y), z)
+/* Sum and difference that stop at the ends of the type. */
+SETT_API sett_val *sett_saturate_at(sett_site, const char *func, sett_val *, sett_val *, bool sub);
+#define sett_add_sat(x, y) sett_saturate_at(SETT_HERE, "sett_add_sat", x, y, false)
+#define sett_sub_sat(x, y) sett_saturate_at(SETT_HERE, "sett_sub_sat", x, y, true)
+/* Bit by bit, bit 4x + 2y + z of the table `lut`: with 0xf0, 0xcc and 0xaa for x, y and z, x & y ^ z is 0xf0 & 0xcc ^ 0xaa. */
+SETT_API sett_val *sett_lop3_at(sett_site, sett_val *x, sett_val *y, sett_val *z, int lut);
+#define sett_lop3(x, y, z, lut) sett_lop3_at(SETT_HERE, x, y, z, lut)
+/* 32 of the 64 bits hi:lo, shifted by n modulo 32: left, the upper ones; right, the lower ones. */
+SETT_API sett_val *sett_shf_at(sett_site, const char *func, sett_val *lo, sett_val *hi, sett_arg n, bool left);
+#define sett_shf_l(lo, hi, n) sett_shf_at(SETT_HERE, "sett_shf_l", lo, hi, SETT_A(n), true)
+#define sett_shf_r(lo, hi, n) sett_shf_at(SETT_HERE, "sett_shf_r", lo, hi, SETT_A(n), false)
+/* Four of the eight bytes y:x, by the selector's digits of 4 bits, the lowest first: which one, and with 8 added its sign,
+ * eight times. prmt of PTX, of 32 bits. */
+SETT_API sett_val *sett_prmt_at(sett_site, sett_val *x, sett_val *y, sett_arg selector);
+#define sett_prmt(x, y, selector) sett_prmt_at(SETT_HERE, x, y, SETT_A(selector))
 
 #endif /* __cplusplus */
 #endif

@@ -23,7 +23,7 @@
  * be given again with other values; a kernel that comes twice is one. */
 #ifndef SETT_WARM_H
 #define SETT_WARM_H
-#include <sett/engine.h>
+#include <sett/compile.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What arch.h has beside copies: votes and the like, named barriers, fences, the machine's registers. */
+/* The operations of warp.h but the shuffles: votes and matches, named barriers, fences, ids and clocks. */
 #include "tensor.h"
 
 /* x as a scalar that is recorded; NULL: it is none, and the build has failed. */

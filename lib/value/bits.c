@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bits of integers, as arch.h has them: popc, clz and brev are operations, the others are made of those there are. Shifts
+/* Bits of integers, as value.h has them: popc, clz and brev are operations, the others are made of those there are. Shifts
  * by the width or more give 0 or the sign, which is what PTX says of a field that leaves the word. */
 #include "value.h"
 

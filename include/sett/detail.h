@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the macros of the other headers are made of: no part of the language. A program uses none of these names, and they
+ * may change. They are here, and not beside their uses, so that the other headers can be read. */
+#ifndef SETT_DETAIL_H
+#define SETT_DETAIL_H
+#include <sett/base.h>
+
+/* x, where cond holds; else the compiler says what to write, before what it makes of the rest. */
+#if defined(__GNUC__) && !defined(__cplusplus)
+#define SETT_SAYS(cond, text, x) ((void)__extension__({ _Static_assert(cond, text); 0; }), x)
+#define SETT_BEGINS_(spelled, with) (__builtin_strncmp(spelled, with, sizeof(with) - 1) == 0)
+#else
+#define SETT_SAYS(cond, text, x) (x)
+#define SETT_BEGINS_(spelled, with) 0
+#endif
+/* The site of a call that takes a tuple, which is spelled so. */
+#define SETT_HERE_OF(spelled) SETT_SAYS(!SETT_BEGINS_(spelled, "{"), SETT_A_TUPLE_IS_, SETT_HERE)
+#define SETT_A_TUPLE_IS_ "a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces"
+
+/* How many arguments there are, 1 to 33; two tokens made one; and M(a), M(b), ... */
+#define SETT_NARG(...) SETT_NARG_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, \
+    17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define SETT_NARG_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, \
+    a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, n, ...) n
+#define SETT_CAT(a, b) SETT_CAT_(a, b)
+#define SETT_CAT_(a, b) a##b
+#define SETT_EACH(M, ...) SETT_CAT(SETT_EACH, SETT_NARG(__VA_ARGS__))(M, __VA_ARGS__)
+#define SETT_EACH1(M, a) M(a)
+#define SETT_EACH2(M, a, ...) M(a), SETT_EACH1(M, __VA_ARGS__)
+#define SETT_EACH3(M, a, ...) M(a), SETT_EACH2(M, __VA_ARGS__)
+#define SETT_EACH4(M, a, ...) M(a), SETT_EACH3(M, __VA_ARGS__)
+#define SETT_EACH5(M, a, ...) M(a), SETT_EACH4(M, __VA_ARGS__)
+#define SETT_EACH6(M, a, ...) M(a), SETT_EACH5(M, __VA_ARGS__)
+#define SETT_EACH7(M, a, ...) M(a), SETT_EACH6(M, __VA_ARGS__)
+#define SETT_EACH8(M, a, ...) M(a), SETT_EACH7(M, __VA_ARGS__)
+#define SETT_EACH9(M, a, ...) M(a), SETT_EACH8(M, __VA_ARGS__)
+#define SETT_EACH10(M, a, ...) M(a), SETT_EACH9(M, __VA_ARGS__)
+#define SETT_EACH11(M, a, ...) M(a), SETT_EACH10(M, __VA_ARGS__)
+#define SETT_EACH12(M, a, ...) M(a), SETT_EACH11(M, __VA_ARGS__)
+#define SETT_EACH13(M, a, ...) M(a), SETT_EACH12(M, __VA_ARGS__)
+#define SETT_EACH14(M, a, ...) M(a), SETT_EACH13(M, __VA_ARGS__)
+#define SETT_EACH15(M, a, ...) M(a), SETT_EACH14(M, __VA_ARGS__)
+#define SETT_EACH16(M, a, ...) M(a), SETT_EACH15(M, __VA_ARGS__)
+#define SETT_EACH17(M, a, ...) M(a), SETT_EACH16(M, __VA_ARGS__)
+#define SETT_EACH18(M, a, ...) M(a), SETT_EACH17(M, __VA_ARGS__)
+#define SETT_EACH19(M, a, ...) M(a), SETT_EACH18(M, __VA_ARGS__)
+#define SETT_EACH20(M, a, ...) M(a), SETT_EACH19(M, __VA_ARGS__)
+#define SETT_EACH21(M, a, ...) M(a), SETT_EACH20(M, __VA_ARGS__)
+#define SETT_EACH22(M, a, ...) M(a), SETT_EACH21(M, __VA_ARGS__)
+#define SETT_EACH23(M, a, ...) M(a), SETT_EACH22(M, __VA_ARGS__)
+#define SETT_EACH24(M, a, ...) M(a), SETT_EACH23(M, __VA_ARGS__)
+#define SETT_EACH25(M, a, ...) M(a), SETT_EACH24(M, __VA_ARGS__)
+#define SETT_EACH26(M, a, ...) M(a), SETT_EACH25(M, __VA_ARGS__)
+#define SETT_EACH27(M, a, ...) M(a), SETT_EACH26(M, __VA_ARGS__)
+#define SETT_EACH28(M, a, ...) M(a), SETT_EACH27(M, __VA_ARGS__)
+#define SETT_EACH29(M, a, ...) M(a), SETT_EACH28(M, __VA_ARGS__)
+#define SETT_EACH30(M, a, ...) M(a), SETT_EACH29(M, __VA_ARGS__)
+#define SETT_EACH31(M, a, ...) M(a), SETT_EACH30(M, __VA_ARGS__)
+#define SETT_EACH32(M, a, ...) M(a), SETT_EACH31(M, __VA_ARGS__)
+#define SETT_EACH33(M, a, ...) M(a), SETT_EACH32(M, __VA_ARGS__)
+
+/* SETT_TUPLE of one argument is the argument; of several it is a tuple of them. */
+#define SETT_TUPLE1(x) SETT_A(x)
+#define SETT_TUPLE2 SETT_T
+#define SETT_TUPLE3 SETT_T
+#define SETT_TUPLE4 SETT_T
+#define SETT_TUPLE5 SETT_T
+#define SETT_TUPLE6 SETT_T
+#define SETT_TUPLE7 SETT_T
+#define SETT_TUPLE8 SETT_T
+#define SETT_TUPLE9 SETT_T
+#define SETT_TUPLE10 SETT_T
+#define SETT_TUPLE11 SETT_T
+#define SETT_TUPLE12 SETT_T
+#define SETT_TUPLE13 SETT_T
+#define SETT_TUPLE14 SETT_T
+#define SETT_TUPLE15 SETT_T
+#define SETT_TUPLE16 SETT_T
+#define SETT_TUPLE17 SETT_T
+#define SETT_TUPLE18 SETT_T
+#define SETT_TUPLE19 SETT_T
+#define SETT_TUPLE20 SETT_T
+#define SETT_TUPLE21 SETT_T
+#define SETT_TUPLE22 SETT_T
+#define SETT_TUPLE23 SETT_T
+#define SETT_TUPLE24 SETT_T
+#define SETT_TUPLE25 SETT_T
+#define SETT_TUPLE26 SETT_T
+#define SETT_TUPLE27 SETT_T
+#define SETT_TUPLE28 SETT_T
+#define SETT_TUPLE29 SETT_T
+#define SETT_TUPLE30 SETT_T
+#define SETT_TUPLE31 SETT_T
+#define SETT_TUPLE32 SETT_T
+#define SETT_TUPLE33 SETT_T
+
+/* Two on one line, or in one macro, do not shadow each other where the compiler counts. */
+#ifdef __COUNTER__
+#define SETT_UNIQUE __COUNTER__
+#else
+#define SETT_UNIQUE __LINE__
+#endif
+#endif
