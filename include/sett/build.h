@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A build: one kernel being written, and the arena that all its layouts, tensors and
- * values live in. A kernel's body is a C function that is called once and records:
+/* A build: one kernel while it is recorded, and the memory of all its layouts, tensors and values. A kernel's body is a
+ * C function; the library calls it, and each call in it records:
  *
  *     static void scale(sett_build *b, const void *user)
  *     {
@@ -12,9 +12,9 @@
  *         ...
  *     }
  *
- * One thread uses a build at a time; many builds may be open. The first error is kept
- * with the caller's file and line; the failing call returns the build's poison object,
- * and calls given poison return poison, so a body needs no checks. */
+ * A build belongs to one thread at a time; a process may have many open builds. A build keeps its first error, with the
+ * caller's file and line. The call that fails returns poison, an object of the right type that stands for the error. A
+ * call that is given poison returns poison and does nothing else, so a body needs no checks. */
 #ifndef SETT_BUILD_H
 #define SETT_BUILD_H
 #include <sett/arg.h>
@@ -23,29 +23,34 @@
 extern "C" {
 #endif
 
-/* What a kernel's body is: it declares parameters, grid and block, and records. It may
- * be called again for another build; it must not keep what it makes. */
+/* A kernel's body: it declares parameters, grid and block, and records the rest. The library may call it again for
+ * another build, so a body keeps no object that it made. */
 typedef void (*sett_body)(sett_build *, const void *user);
 
-/* Layouts, tensors, values, structs and tuples die with their build; nothing else frees them. One that is used in another
- * build gives SETT_E_STALE, in every call, also after its own build has ended; so does a build that has ended where a call
- * takes a build. A tuple of numbers that a build made is one of its objects too.
- * Which build fails: the one that the call is given, else that of the first operand whose build is open. Where the build that
- * the call is given has ended, or those of all operands, the build that this thread began last and that is open, as a kernel's
- * body has one; where there is none, the call gives NULL, poison or nothing.
- * This holds for any pointer that a build of this process gave, until 16 GiB were recorded since (a body of 400 operations
- * takes about 280 KiB): builds lie in so many addresses, and none is given out again before the others were. After that
- * an old pointer may be taken for a new object. With RLIMIT_AS the addresses are at most an eighth of it, and 16 MiB at
- * least; what builds hold at one time must fit (SETT_E_MEMORY). Addresses cost no memory. */
+/* Layouts, tensors, values, structs, and tuples that a build made, end with their build; nothing else frees them. A
+ * call that is given an object of another build fails with SETT_E_STALE, and so does one that is given an object of an
+ * ended build, or an ended build.
+ * Which build gets that error: the build that the call is given; if it is given none, the build of its first operand
+ * whose
+ * build is open. If the build that it is given has ended, or those of all its operands have, the error goes to the open
+ * build that this thread began last (during a compile, that of the body). If there is none, the call returns NULL or
+ * poison, or does nothing.
+ * The library recognises every pointer that a build of this process ever gave, until 16 GiB were recorded after it (a
+ * body
+ * of 400 operations records about 280 KiB). Builds take their addresses from a range of that size, and no address is
+ * given out twice before all others were. Later an old pointer may be taken for a new object. Under RLIMIT_AS the range
+ * is an eighth of the limit, and at least 16 MiB; all builds that are open at one time must fit into the range
+ * (SETT_E_MEMORY). The range is address space, not memory. */
 
 /* A build without a kernel, for layout algebra on the host. NULL when out of memory.
- * end frees all that was made in it; it returns the first error, and its text in *err. It is called once, by who began the
- * build: a second call gives SETT_E_STALE, and so does sett_build_status then. A body that ends the build it was
- * given gets SETT_E_ARGUMENT, and the compile fails. Given NULL for a build, calls give NULL, poison or nothing, which
- * fails the first build that it reaches. */
+ * sett_build_end frees all that was made in the build. It returns the first error, and writes its text to *err. The
+ * caller
+ * of sett_build_begin calls it once: a second call returns SETT_E_STALE, and so does sett_build_status after it. A body
+ * that ends the build that it was given gets SETT_E_ARGUMENT, and its compile fails. A call that is given NULL for a
+ * build returns NULL or poison, or does nothing; the first build that this result reaches then fails. */
 SETT_API sett_build *sett_build_begin(void);
 SETT_API sett_status sett_build_end(sett_build *, sett_error *err_or_null);
-/* The first error so far (SETT_OK: none). The text lives in the build. */
+/* The first error so far; SETT_OK: none. The text lives in the build. */
 SETT_API sett_status sett_build_status(const sett_build *, const char **text_or_null);
 
 #ifdef __cplusplus
@@ -53,11 +58,13 @@ SETT_API sett_status sett_build_status(const sett_build *, const char **text_or_
 #else
 
 /* ---- the signature: what a launch must bind, in order of declaration --------- */
-/* A symbol: an extent or stride that the launch supplies, shared by name and never negative. Two tensors
- * that use "K" must agree. .div: it is a multiple of this, checked by every launch.
- * .wide: 64 bits in the kernel (default 32: a launch with a larger value is refused), and so are the coordinates of
- * tiles along it. Block and thread indices stay Int32, and products of them wrap: for an index of your own start from
- * sett_to(sett_block_idx(b, 0), SETT_I64). */
+/* A symbol: an extent or stride that the launch supplies, never negative. Symbols of one name are one symbol: two
+ * tensors that use "K" must agree at launch.
+ * .div: the symbol is a multiple of it; every launch checks that.
+ * .wide: the symbol has 64 bits in the kernel, and so have the coordinates of tiles along it. Default: 32 bits, and a
+ * launch
+ * with a larger number is refused. Block and thread indices stay Int32, and products of them wrap: begin an index of
+ * your own with sett_to(sett_block_idx(b, 0), SETT_I64). */
 typedef struct sett_sym_args {
     size_t size;
     const char *name;
@@ -67,10 +74,10 @@ typedef struct sett_sym_args {
 SETT_API sett_val *sett_sym_at(sett_site, sett_build *, const sett_sym_args *);
 #define sett_sym(b, ...) sett_sym_at(SETT_HERE, b, &(sett_sym_args){.size = sizeof(sett_sym_args), .name = __VA_ARGS__})
 
-/* A tensor in global memory: sett_param(b, "A", SETT_F16, layout, .align = 16), of 0 to 8 modes; the layout of one number
- * is sett_make_layout(b, sett_arg_n(0, NULL)).
- * .align: bytes, a power of two, default the element's; checked by every launch.
- * .restricted: nothing else that the kernel is given overlaps it. */
+/* A tensor in global memory, of 0 to 8 modes: sett_param(b, "A", SETT_F16, layout, .align = 16). The layout of a single
+ * number is sett_make_layout(b, sett_arg_n(0, NULL)).
+ * .align: alignment of the address in bytes, a power of two; default: that of an element. Every launch checks it.
+ * .restricted: the caller promises that no other buffer of the launch overlaps this one. */
 typedef struct sett_param_args {
     size_t size;
     sett_layout *layout;
@@ -81,14 +88,14 @@ SETT_API sett_tensor *sett_param_at(sett_site, sett_build *, const char *name, s
 #define sett_param(b, name, dtype, ...) \
     sett_param_at(SETT_HERE, b, name, dtype, &(sett_param_args){.size = sizeof(sett_param_args), .layout = __VA_ARGS__})
 
-/* A number passed by value, positional among the tensors. */
+/* A number passed by value. Its place among a launch's arguments is that of this call among the declarations. */
 SETT_API sett_val *sett_scalar_at(sett_site, sett_build *, const char *name, sett_dtype);
 #define sett_scalar(b, name, dtype) sett_scalar_at(SETT_HERE, b, name, dtype)
 
-/* Launch shape: up to three extents, expressions of symbols and integer scalars; the
- * rest 1. Without sett_grid one block; without sett_block one thread: a body that asks for a block's index, or a
- * thread's, must say them (SETT_E_ARGUMENT at the line that asks). The block's extents
- * are best static: then thread indices have known bounds. */
+/* The launch shape: one to three extents each, made of C numbers, symbols and integer scalars; extents that are not
+ * given are 1. A kernel without sett_grid has one block, without sett_block one thread. A body that asks for a block's
+ * or a thread's index must give the matching shape: SETT_E_ARGUMENT, at the line that asks. Prefer static extents for
+ * the block, which give thread indices known bounds. */
 SETT_API void sett_grid_at(sett_site, sett_build *, sett_arg);
 SETT_API void sett_block_at(sett_site, sett_build *, sett_arg);
 #define sett_grid(b, ...) sett_grid_at(SETT_HERE_OF(#__VA_ARGS__), b, SETT_TUPLE(__VA_ARGS__))
