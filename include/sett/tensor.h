@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors: an engine (memory, or a coordinate origin) composed with a layout.
+/* Tensors: memory (or an origin of coordinates) seen through a layout.
  *
- * A tensor is a view: slicing, dividing and composing it make new views and move no
- * data. sett_load brings a whole tensor into a value, sett_store writes one; both need a
- * static shape. Alignment of the parameter, divisibility of strides and offsets decide the
- * width of each access, up to 16 bytes; the kernel's report says what lost it.
+ * A tensor is a view: slicing, dividing and composing make new views and move no data. sett_load reads a whole tensor
+ * into a value, sett_store writes one; both need a static shape. The width of each access, up to 16 bytes, follows from
+ * the parameter's alignment and from the divisibility of strides and offsets. The kernel's report says what made an
+ * access narrower.
  *
  *     A (M,N):(N,1) of f16, .align = 16, N a multiple of 8
  *     sett_local_tile(A, T(16, 256), T(i, j))     (16,256):(N,1), starts at 16 N i + 256 j
  *     composed with a TV layout, sliced at a thread: ((8,4)):((1,N)): four accesses of 16 bytes
  *
- * A static coordinate outside its extent is SETT_E_RANGE; an integer coordinate of several modes is
- * colexicographic. Booleans lie in memory as bytes, 0 or 1. Elements narrower than a byte are packed, the lowest bits first:
- * f4 and i4 two a byte, f6 four in three bytes. Strides and offsets count elements. Loads take any of them; stores to
- * gmem and smem take whole such units, under one predicate each, else SETT_E_ALIGN, since another thread may write the rest. */
+ * Strides and offsets count elements. An integer coordinate of several modes is colexicographic. A static coordinate
+ * outside its extent is SETT_E_RANGE. A Boolean takes one byte, 0 or 1. Elements narrower than a byte are packed, the
+ * lowest bits first: two f4 or i4 in one byte, four f6 in three bytes. A load may take any of them. A store to gmem or
+ * smem must write such units whole, under one predicate each, else it is SETT_E_ALIGN: another thread may write the
+ * rest of the unit. */
 #ifndef SETT_TENSOR_H
 #define SETT_TENSOR_H
 #include <sett/arg.h>
@@ -26,43 +27,43 @@ typedef enum sett_space {
 
 #ifndef __cplusplus
 
-/* Coordinates as data: element c of the tensor is c itself. shape may be dynamic. It divides, composes and
- * slices as the data does, so that it says where in the whole each element of a partition lies. */
+/* A tensor of coordinates: its element c is c itself. shape may be dynamic. Divided, composed and sliced as the data
+ * is, it says for each element of a partition where in the whole that element lies. */
 SETT_API sett_tensor *sett_identity_tensor_at(sett_site, sett_build *, sett_arg shape);
 #define sett_identity_tensor(b, ...) sett_identity_tensor_at(SETT_HERE_OF(#__VA_ARGS__), b, SETT_TUPLE(__VA_ARGS__))
-/* Registers of this thread, up to 65536 elements; shape is static, or a layout; the contents start undefined. An
- * index that is known only at run time puts all of the tensor in local memory; the report says so. */
+/* Registers of this thread, up to 65536 elements, undefined at first. shape is a static shape or a static layout. An
+ * index that is known only at run time puts the whole tensor into local memory, and the report says so. */
 SETT_API sett_tensor *sett_make_rmem_tensor_at(sett_site, sett_build *, sett_dtype, sett_arg shape);
 #define sett_make_rmem_tensor(b, dtype, ...) sett_make_rmem_tensor_at(SETT_HERE_OF(#__VA_ARGS__), b, dtype, SETT_TUPLE(__VA_ARGS__))
-/* Shared memory of the block, of a static shape (compact, mode 0 fastest) or with a static layout, swizzled or not; align
- * in bytes, a power of two up to 1024, 0: 16. The sum of all is the launch's size, past 48 KiB too: the driver is told. More
- * than the target has (99 KiB on sm_86 and sm_89, 163 on sm_80 and sm_87, 227 on sm_90 and sm_100) is SETT_E_LIMIT
- * when it is compiled, with the place and bytes of each.
+/* Shared memory of the block. shape is a static shape (compact, mode 0 fastest) or a static layout, swizzled or not.
+ * align: in bytes, a power of two up to 1024; 0: 16. The launch asks for the sum of all such tensors, past 48 KiB too.
+ * Compiling for a target that has less is SETT_E_LIMIT, with the line and bytes of each tensor (99 KiB on sm_86 and
+ * sm_89, 163 on sm_80 and sm_87, 227 on sm_90 and sm_100).
  *
  *     sett_make_smem_tensor(b, SETT_F32, 256, 16, .name = "sums")      sums (256):(1) in reports, else smem@kernel.c:12
  *
- * Extents and strides may also be made of symbols and integer scalars, as the grid is: then each launch computes the size
- * (CuTe's dynamic shared memory). Such tensors lie behind the others, in order; the layout is shape:stride with strides of 0
- * or more, swizzled or not; elements narrower than a byte lie together as everywhere. A symbol that no argument has is given
- * behind the arguments, so that the caller of a launch decides:
+ * Extents and strides may also be made of symbols and integer scalars, as the grid is. Each launch then computes the
+ * size (CuTe's dynamic shared memory). Such tensors lie behind those of a static size, in the order in which they were
+ * made. Their layout is shape:stride, swizzled or not, with strides of 0 or more. A symbol that no tensor argument
+ * supplies is an argument of its own, behind all others, so that the caller of a launch chooses the size:
  *
  *     sett_val *n = sett_sym(b, "n");   sett_tensor *S = sett_make_smem_tensor(b, SETT_F32, n, 16);   (n):(1)
  *     sett_launch(k, s, &err, &X, 4096)                            4096 floats
  *
- * A launch that asks for more than the device has is SETT_E_LIMIT. What the CPU engine checks is that an access stays in what
- * the launch gave. */
+ * A launch that asks for more than the device has is SETT_E_LIMIT. The CPU engine checks that each access stays inside
+ * of what the launch asked for. */
 typedef struct sett_smem_options {
     size_t size;
     int align;
-    const char *name; /* in messages and reports; NULL: `smem`, and the line that makes it */
+    const char *name; /* in messages and reports; NULL: `smem` and the line of the call */
 } sett_smem_options;
 SETT_API sett_tensor *sett_make_smem_tensor_at(
     sett_site, sett_build *, sett_dtype, sett_arg shape, const sett_smem_options *);
 #define sett_make_smem_tensor(b, dtype, shape, ...) \
     sett_make_smem_tensor_at(SETT_HERE_OF(#shape), b, dtype, SETT_A(shape), \
         &(sett_smem_options){.size = sizeof(sett_smem_options), .align = __VA_ARGS__})
-/* An rmem tensor of another tensor's static shape, compact in the order of its strides (CuTe's
- * make_layout_like: modes of extent 1 or stride 0 get stride 0, dynamic strides come last). dtype 0: the same.
+/* An rmem tensor with the static shape of another tensor, compact in the order of its strides (CuTe's make_layout_like:
+ * modes of extent 1 or stride 0 get stride 0, dynamic strides come last). dtype 0: the other tensor's.
  *     (4,6,2):(6,1,24) keeps its strides, (4,2):(N,1) gives (4,2):(2,1). */
 SETT_API sett_tensor *sett_make_fragment_like_at(sett_site, const sett_tensor *, sett_dtype);
 #define sett_make_fragment_like(t, dtype) sett_make_fragment_like_at(SETT_HERE, t, dtype)
@@ -70,47 +71,49 @@ SETT_API sett_tensor *sett_make_fragment_like_at(sett_site, const sett_tensor *,
 SETT_API sett_tensor *sett_var_at(sett_site, sett_build *, sett_dtype, sett_arg init);
 #define sett_var(b, dtype, init) sett_var_at(SETT_HERE, b, dtype, SETT_A(init))
 
-/* The tile at `coord` of a tensor cut into tiles: zipped_divide by tiler, rest mode sliced; ALL leaves of coord, and
- * those that it lacks, keep that rest mode.
+/* The tile at `coord` of a tensor that is cut into tiles: zipped_divide by tiler, then the rest modes are sliced at
+ * coord. Leaves of coord that are ALL, or that coord lacks, keep their rest mode.
  *     (256,96), tiler (32,8), coord (6,_): (32,8,12), starts at row 192 */
 SETT_API sett_tensor *sett_local_tile_at(sett_site, const sett_tensor *, sett_arg tiler, sett_arg coord);
-/* With a projection only the modes of tiler and coordinate where it is not ALL: of (BLK_M,BLK_N,BLK_K) and (m,n,k) A takes
- * T(1, ALL, 1), B T(ALL, 1, 1) and C T(1, 1, ALL). It is 1 or ALL for each mode of the tiler, else SETT_E_RANK: a coordinate of
- * several modes is one argument, T(i, j). */
+/* With a projection only those modes of tiler and coord count where proj is not ALL. With tiler (BLK_M,BLK_N,BLK_K) and
+ * coord (m,n,k), A takes T(1, ALL, 1), B T(ALL, 1, 1) and C T(1, 1, ALL). proj has 1 or ALL for each mode of the tiler,
+ * else SETT_E_RANK. A coordinate of several modes is one argument, T(i, j). */
 SETT_API sett_tensor *sett_local_tile_proj_at(sett_site, const sett_tensor *, sett_arg tiler, sett_arg coord, sett_arg proj);
 #define sett_local_tile(t, tiler, ...) SETT_CAT(SETT_LOCAL_TILE, SETT_NARG(__VA_ARGS__))(t, tiler, __VA_ARGS__)
 #define SETT_LOCAL_TILE1(t, tiler, coord) sett_local_tile_at(SETT_HERE, t, SETT_A(tiler), SETT_A(coord))
 #define SETT_LOCAL_TILE2(t, tiler, coord, proj) \
     sett_local_tile_proj_at(SETT_HERE, t, SETT_A(tiler), SETT_A(coord), SETT_A(proj))
-/* What thread `idx` of a static thread layout gets of a tensor: zipped_divide by the layout's shape, sliced at
- * the thread's coordinate. (16,24) among (4,8):(8,1): each thread gets (4,3), thread t starts at (t/8, t%8). */
+/* What thread `idx` of a static thread layout gets of a tensor: zipped_divide by the layout's shape, then sliced at the
+ * thread's coordinate. (16,24) among (4,8):(8,1): each thread gets (4,3), and thread t starts at (t/8, t%8). */
 SETT_API sett_tensor *sett_local_partition_at(sett_site, const sett_tensor *, const sett_layout *threads, sett_arg idx);
 #define sett_local_partition(t, threads, ...) SETT_CAT(SETT_LOCAL_PARTITION, SETT_NARG(__VA_ARGS__))(t, threads, __VA_ARGS__)
 #define SETT_LOCAL_PARTITION1(t, threads, idx) sett_local_partition_at(SETT_HERE, t, threads, SETT_A(idx))
-/* With a projection, 1 or ALL for each mode of the thread layout: among those where it is not ALL; threads that differ in the
- * others share. */
+/* With a projection, 1 or ALL for each mode of the thread layout, the tensor is divided among the modes where it is not
+ * ALL. Threads whose coordinates differ only in the other modes get the same part. */
 SETT_API sett_tensor *sett_local_partition_proj_at(sett_site, const sett_tensor *, const sett_layout *threads, sett_arg idx, sett_arg proj);
 #define SETT_LOCAL_PARTITION2(t, threads, idx, proj) sett_local_partition_proj_at(SETT_HERE, t, threads, SETT_A(idx), SETT_A(proj))
-/* The same memory as elements of another type; mode strides scale as in recast_layout. SETT_E_DIVIDE: it does not
- * start at a whole element of the wider type. */
+/* The same memory as elements of another type; strides scale as in sett_recast_layout. SETT_E_DIVIDE: the tensor does
+ * not start at a whole element of the wider type. */
 SETT_API sett_tensor *sett_recast_tensor_at(sett_site, const sett_tensor *, sett_dtype);
 #define sett_recast_tensor(t, dtype) sett_recast_tensor_at(SETT_HERE, t, dtype)
-/* The view that starts at `coord`, with the same layout; nothing is checked against the extents. */
+/* The view with the same layout that starts at `coord`. Nothing is checked against the extents. */
 SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett_arg coord);
 #define sett_domain_offset(t, ...) sett_domain_offset_at(SETT_HERE_OF(#__VA_ARGS__), t, SETT_TUPLE(__VA_ARGS__))
-/* A row whose alignment only a launch knows, N of an odd stride, as a view whose alignment is known: it begins `skip`
- * elements before the row, at the multiple of `bytes` (a power of two, up to 16) at or below the row's first element, and
- * ends where the row does. Tiles of it are aligned; what a tile has before the row and after it is left out by
+/* For rows whose alignment only a launch knows, such as those of an odd row stride: a view whose alignment is known.
+ * The view begins `skip` elements before the row t, at the nearest multiple of `bytes` (a power of two, up to 16) at or
+ * below the row's first element, and ends where the row ends. Element k of the row is element k + skip of the view.
+ * Tiles of the view are aligned; a predicate leaves out the elements of a tile that lie before or after the row:
  *
  *     sett_peeled x = sett_peel(sett_slice(X, row, ALL), 16);          X ?:1 of N+skip elements
  *     sett_val *in = sett_and(sett_elem_at_least(crd, T1(x.skip)), sett_elem_less(crd, T1(sett_add(N, x.skip))));
  *
- * where crd are the coordinates of the tile in x.tensor. An access that is all inside is wide then, without a test of
- * its alignment, and the two at the ends of the row are by element. Element k of the row is element k + skip of the view;
- * rows of one layout have one skip, so that X, Y and their sum are peeled alike. Each row costs up to
- * bytes - 1 more bytes to cover: that pays where a row is many times as long.
- * t: of one mode with stride 1; SETT_E_ALIGN: its memory is not known to be aligned to `bytes` (.align), SETT_E_DTYPE: elements
- * of no whole bytes. Where the row is known to be aligned, skip is 0. */
+ * Here crd are the coordinates of the tile in x.tensor. An access that lies inside the row is then wide, without a test
+ * of its alignment; the two at the ends of the row go element by element. Rows of one layout have one skip, so that X,
+ * Y and their sum can be peeled alike. Peeling makes each row up to bytes - 1 bytes longer, which pays for rows many
+ * times as long.
+ * t has one mode, of stride 1. SETT_E_ALIGN: its memory is not known to be aligned to `bytes` (.align). SETT_E_DTYPE:
+ * its
+ * elements are no whole bytes. Of a row that is known to be aligned, skip is 0. */
 typedef struct sett_peeled {
     sett_tensor *tensor;
     sett_arg skip; /* elements */
@@ -119,34 +122,39 @@ SETT_API sett_peeled sett_peel_at(sett_site, const sett_tensor *, int bytes);
 #define sett_peel(t, bytes) sett_peel_at(SETT_HERE, t, bytes)
 
 /* ---- access ---------------------------------------------------------------------------- */
-/* sett_load gives a value of the tensor's shape. sett_store takes one of the same extents, or a scalar; its type is
- * the tensor's, or a narrower one of its kind (f16 into f32); others are SETT_E_DTYPE, see sett_to. A C number is a scalar of
- * the tensor's type, SETT_E_RANGE where that cannot hold it. Of elements that
- * share an address a store leaves one of the values; which one is not specified.
+/* sett_load gives a value of the tensor's shape. sett_store takes a value of the same extents, or a scalar for all
+ * elements. Its type is the tensor's, or a narrower one of the same kind (f16 into f32); other types are SETT_E_DTYPE,
+ * see sett_to. A C number becomes a scalar of the tensor's type; SETT_E_RANGE: the type cannot hold it. Where several
+ * elements share one address, a store leaves one of their values, and which one is not specified.
  *
- * Predicates: a Boolean value broadcast over the tensor, or of its size in another shape, element i for element i
- * (colexicographic). Where it is false nothing is read and .fill stands for the element, or nothing is written. One made by sett_elem_less keeps its coordinates: an access whose elements are
- * provably all inside or all outside costs one test and stays wide; others are wide where all elements are inside
- * (and aligned, if that is not proven), and by element where not. A scalar predicate keeps the access whole, and
- * sett_and of one by sett_elem_less with a scalar, or with another of its shape, is like it. Others are by element.
- * Elements in one place, by a stride of 0, are loaded once, if the predicate of one of them holds.
+ * .pred: a Boolean value that broadcasts to the tensor, or one of the same size in another shape, element i for element
+ * i (colexicographic). Where it is false nothing is accessed, and a load gives .fill. Its origin decides the width of
+ * the access:
+ * - a scalar keeps the access whole;
+ * - one of sett_elem_less keeps its coordinates. An access whose elements are provably all inside, or all outside,
+ * costs one
+ * test and stays wide. Any other is wide if at run time all of its elements are inside (and aligned, where that is not
+ * proven), and goes element by element if not. sett_and of such a predicate with a scalar, or with another such
+ * predicate of its shape, is handled alike;
+ * - with any other predicate the access goes element by element.
+ * Elements that share an address by a stride of 0 are loaded once, if the predicate of any of them holds.
  *
- * .cache: how the caches treat it, a hint that changes no result; of gmem only. A mode that the direction lacks is
- * SETT_E_ARGUMENT. EVICT_FIRST and EVICT_LAST are L1's priorities, those with L2 are L2's; the rest are the PTX cache
- * operators. Targets before the first that has a mode, and the CPU engine, take it and do nothing. */
+ * .cache: a hint to the caches that changes no result; gmem only. A mode that does not exist for a load, or a store, is
+ * SETT_E_ARGUMENT. EVICT_FIRST and EVICT_LAST are L1's priorities, those with L2 in the name are L2's; the others are
+ * PTX's cache operators. The CPU engine, and targets older than a mode, ignore it. */
 typedef enum sett_cache {
     SETT_CACHE_DEFAULT,
     SETT_CACHE_ALWAYS,        /* .ca, .wb: all levels */
     SETT_CACHE_GLOBAL,        /* .cg: past L1 */
-    SETT_CACHE_STREAMING,     /* .cs: likely touched once */
-    SETT_CACHE_LAST_USE,      /* .lu: loads */
-    SETT_CACHE_NONE,          /* .cv: loads, fetched again each time */
-    SETT_CACHE_WRITE_THROUGH, /* .wt: stores */
+    SETT_CACHE_STREAMING,     /* .cs: likely used once */
+    SETT_CACHE_LAST_USE,      /* .lu: loads only */
+    SETT_CACHE_NONE,          /* .cv: loads only, fetched again each time */
+    SETT_CACHE_WRITE_THROUGH, /* .wt: stores only */
     SETT_CACHE_EVICT_FIRST,
     SETT_CACHE_EVICT_LAST,
-    SETT_CACHE_L2_EVICT_FIRST, /* by a policy: from sm_80 */
+    SETT_CACHE_L2_EVICT_FIRST, /* by a cache policy: from sm_80 on */
     SETT_CACHE_L2_EVICT_LAST,
-    SETT_CACHE_L2_64B,        /* loads: L2 fetches so many bytes around; from sm_75, 256 from sm_80 */
+    SETT_CACHE_L2_64B,        /* loads only: L2 fetches so many bytes around; from sm_75 on, 256 from sm_80 on */
     SETT_CACHE_L2_128B,
     SETT_CACHE_L2_256B,
 } sett_cache;
@@ -168,10 +176,10 @@ typedef struct sett_store_args {
 SETT_API void sett_store_at(sett_site, const sett_tensor *, const sett_store_args *);
 #define sett_store(dst, ...) SETT_STORE_(dst, __VA_ARGS__, .size = sizeof(sett_store_args))
 #define SETT_STORE_(dst, x, ...) sett_store_at(SETT_HERE, dst, &(sett_store_args){.val = SETT_A(x), __VA_ARGS__})
-/* By indices: element i of the result is src at idx[i], and val[i] goes to dst at idx[i]. idx is an integer value of any
- * shape, which the result has; each element is a coordinate of one number, colexicographic. val and pred are scalars, or
- * have its extents. Where pred is false nothing is touched, and .fill stands for the element. Of equal indices a scatter
- * leaves one of the values. One access an element.
+/* Access by indices. sett_gather: element i of the result is src at idx[i]. sett_scatter: val[i] goes to dst at idx[i].
+ * idx is an integer value of any shape, and the result has that shape. Each index is one number, a colexicographic
+ * coordinate. val and pred are scalars, or have idx's extents. Where pred is false nothing is accessed, and a gather
+ * gives .fill. A scatter with equal indices leaves one of their values. Each element is an access of its own.
  *
  *     sett_gather(table, sett_load(codes))     sett_scatter(hist, bin, count, .pred = first) */
 typedef struct sett_gather_args {
@@ -194,14 +202,15 @@ SETT_API void sett_scatter_at(sett_site, const sett_tensor *, const sett_scatter
 #define sett_scatter(dst, indices, ...) SETT_SCATTER_(dst, indices, __VA_ARGS__, .size = sizeof(sett_scatter_args))
 #define SETT_SCATTER_(dst, indices, x, ...) \
     sett_scatter_at(SETT_HERE, dst, &(sett_scatter_args){.idx = indices, .val = SETT_A(x), __VA_ARGS__})
-/* crd < bound in every mode, for each element of a coordinate tensor of static shape; a leaf of bound that is ALL is
- * not tested. bound has the profile of the whole whose coordinates they are. */
+/* crd < bound in every mode, for each element of a coordinate tensor of static shape. bound has the profile of the
+ * tensor whose coordinates they are; its leaves that are ALL are not tested. */
 SETT_API sett_val *sett_elem_less_at(sett_site, const sett_tensor *crd, sett_arg bound);
-/* Of a coordinate tensor that predicate; of two tuples or integers whether all leaves are less (tuple.h). */
+/* Given a coordinate tensor, sett_elem_less is that predicate; given two tuples or integers, it says whether all leaves
+ * are less (tuple.h). */
 #define sett_elem_less(crd, bound) \
     _Generic((crd), sett_tensor *: sett_elem_less_at, const sett_tensor *: sett_elem_less_at, \
         default: sett_elem_less_tuple_at)(SETT_HERE, SETT_TENSOR_OR_ARG(crd), SETT_A(bound))
-/* crd >= bound, as above: what lies below a view's first element is no element of it (sett_peel). */
+/* crd >= bound, likewise. It leaves out what lies before a view's first element (sett_peel). */
 SETT_API sett_val *sett_elem_at_least_at(sett_site, const sett_tensor *crd, sett_arg bound);
 #define sett_elem_at_least(crd, bound) sett_elem_at_least_at(SETT_HERE, crd, SETT_A(bound))
 static inline const sett_tensor *sett_tensor_self(const sett_tensor *t)
@@ -211,48 +220,63 @@ static inline const sett_tensor *sett_tensor_self(const sett_tensor *t)
 #define SETT_TENSOR_OR_ARG(x) \
     _Generic((x), sett_tensor *: sett_tensor_self, const sett_tensor *: sett_tensor_self, SETT_A_KINDS)(x)
 
-/* x, in a call whose coordinate is spelled so: a forgotten one is told first, and by name. */
+/* x, after a check that the call gives a coordinate. It stands first in a call, so that this message comes first. */
 #define SETT_WHERE(coord, x) \
     ((void)sizeof(struct { _Static_assert(sizeof(coord) > 1, "which element? its coordinate comes last: 0, or (i, j), or ALL"); int is; }), \
         SETT_SAYS(!SETT_BEGINS_(coord, "{"), "a coordinate is i, j, and no list in braces", x))
-/* One element at a coordinate (an integer is colexicographic), static or dynamic. A coordinate
- * tensor gives the coordinate: sett_coord_at. */
+/* One element, at a static or dynamic coordinate (an integer is colexicographic). sett_coord_at gives an element of a
+ * coordinate tensor, as a coordinate. */
 SETT_API sett_val *sett_at_at(sett_site, const sett_tensor *, sett_arg coord);
 #define sett_at(t, ...) sett_at_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, SETT_TUPLE(__VA_ARGS__))
 SETT_API sett_arg sett_coord_at_at(sett_site, const sett_tensor *, sett_arg coord);
 #define sett_coord_at(t, ...) sett_coord_at_at(SETT_HERE_OF(#__VA_ARGS__), t, SETT_TUPLE(__VA_ARGS__))
 SETT_API void sett_set_at(sett_site, const sett_tensor *, sett_arg val, sett_arg coord);
 #define sett_set(t, val, ...) sett_set_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
-/* Every element becomes a number (SETT_E_RANGE if the type cannot hold it), or a scalar value. */
+/* Stores one number, or one scalar value, to every element. SETT_E_RANGE: the type cannot hold the number. */
 SETT_API void sett_fill_at(sett_site, const sett_tensor *, sett_arg);
 #define sett_fill(t, v) sett_fill_at(SETT_HERE, t, SETT_A(v))
-/* Element i of src to element i of dst, colexicographic: their sizes agree, shapes need not. Each side as wide as it
- * allows. A predicate is broadcast over src; NULL is none, here as in every call that takes one: all is done. */
+/* Copies element i of src to element i of dst, colexicographic. Their sizes must agree, their shapes need not. Loads
+ * are as wide as src allows, stores as wide as dst allows. The predicate is broadcast over src. A predicate of NULL is
+ * none, here and in every call that takes one. */
 SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred);
 #define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
 #define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, pred)
-/* Read-modify-write of one element in gmem or smem; gives the old value (where nobody uses it, the
- * GPU sends none back: a red, if the order is relaxed or release). op: ADD, MIN and MAX of integers of 8 to 64 bits, f16, bf16, f32 and f64, of floats as
- * sett_min and sett_max; AND, OR, XOR of those integers; EXCH and CAS of all these, and of Int128 and Uint128 from sm_90 on,
- * at addresses that 16 divides. What the target has no instruction for is a loop of compare-and-swap: of 8 bits on the aligned
- * word of 32 around them, of which the other bytes keep what they hold. Relaxed, and of device scope (block scope in
- * smem), unless an order and a scope are given. CAS writes val where the old value has the bits of `was`.
+/* Reads, changes and writes one element of gmem or smem as one step, and gives the old value. (If nothing uses the old
+ * value and the order is relaxed or release, the GPU sends none back: a red instruction.)
+ * ADD, MIN, MAX: integers of 8 to 64 bits, f16, bf16, f32, f64; MIN and MAX of floats as sett_min and sett_max.
+ * AND, OR, XOR: those integers.
+ * EXCH, CAS: all these, and from sm_90 on Int128 and Uint128 at addresses that are multiples of 16. CAS writes val
+ * where the
+ * old value has the bits of `was`.
+ * Where the target has no such instruction, the code is a loop of compare-and-swap. For elements of 8 bits the loop
+ * swaps
+ * the aligned word of 32 bits around the element, and keeps its other bytes. Order and scope are relaxed and the device
+ * (in smem the block), unless they are given.
  *
- * A coordinate with ALL in it does every element of the view that sett_slice gives (of static shape; ALL alone: of t):
+ * A coordinate with ALL in it means every element of the view that sett_slice gives, which has a static shape; ALL
+ * alone means all of t:
  *     sett_atomic_add(row, x, ALL);      row (8):(1) of bf16 aligned to 16 bytes, x a value of shape (8), or a scalar for all
- * gives the old values in the view's shape. Each element is an atomic of its own, and the whole is not one: others may see
- * some of it done. Order between them: none; the order that is asked for is each one's. Additions in gmem of f32, f16 and
- * bf16 take as many at once as alignment and adjacency prove, up to 16 bytes, where the target has an instruction (sm_90:
- * red and atom .v4.f32, .v4.bf16x2 and narrower; before it, and in smem, f16x2, and in smem of sm_90 bf16x2), else one
- * after another, with the same result in each element; all others go one after another. The kernel report says how
- * many bytes the layout lets go together and what lost it, whatever the target then has for them.
- * sett_atomic_if has a predicate: a scalar, or of the view's shape as sett_load's (NULL: none); where it is false nothing is
- * done and the old value reads 0. SETT_E_SHAPE: a value or a predicate of another shape; SETT_E_STATIC: a view of dynamic shape. */
-typedef enum sett_atomic_op { /* what sett_atomic takes, by the same numbers, and two that are no binary operations */
+ * The result is the old values, in the view's shape. Each element is an atomic of its own; the whole is not, so that
+ * others may see some elements done and some not, in any order. An order that is given holds for each element.
+ * Additions in gmem of f32, f16 and bf16 take as many elements at once as alignment and adjacency prove, up to 16
+ * bytes, where the target has an instruction (sm_90: red and atom .v4.f32, .v4.bf16x2 and narrower; before it, and in
+ * smem, f16x2, and in smem of sm_90 bf16x2). All others go one element after another. The result is the same in each
+ * element. The kernel's report says how many bytes the layout lets go together and what lost it, whatever instruction
+ * the target has.
+ * sett_atomic_if takes a predicate: a scalar, or of the view's shape as sett_load's. Where it is false nothing is done,
+ * and
+ * the old value is 0. SETT_E_SHAPE: a value or a predicate of another shape. SETT_E_STATIC: a view of dynamic shape. */
+typedef enum sett_atomic_op { /* sett_binary_op's numbers, and two operations that sett_binary_op lacks */
     SETT_ATOMIC_ADD = SETT_ADD, SETT_ATOMIC_MIN = SETT_MIN, SETT_ATOMIC_MAX = SETT_MAX, SETT_ATOMIC_AND = SETT_AND,
     SETT_ATOMIC_OR = SETT_OR, SETT_ATOMIC_XOR = SETT_XOR, SETT_ATOMIC_EXCH = 256, SETT_ATOMIC_CAS } sett_atomic_op;
 typedef enum sett_sem { SETT_SEM_RELAXED, SETT_SEM_ACQUIRE, SETT_SEM_RELEASE, SETT_SEM_ACQ_REL } sett_sem;
-typedef enum sett_scope { SETT_SCOPE_DEFAULT, SETT_SCOPE_CTA, SETT_SCOPE_GPU, SETT_SCOPE_SYS } sett_scope; /* block, device, all */
+typedef enum sett_scope { SETT_SCOPE_DEFAULT, SETT_SCOPE_CTA, SETT_SCOPE_GPU, SETT_SCOPE_SYS } sett_scope; /* the block,
+                                                                                                            * the
+                                                                                                            * device,
+                                                                                                            * and all
+                                                                                                            * devices
+                                                                                                            * with the
+                                                                                                            * host */
 typedef struct sett_atomic_how { sett_atomic_op op; sett_sem sem; sett_scope scope; sett_val *pred; } sett_atomic_how;
 SETT_API sett_val *sett_atomic_at(sett_site, const sett_tensor *, sett_binary_op, sett_arg val, sett_arg coord);
 #define sett_atomic(t, op, val, ...) sett_atomic_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, op, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
