@@ -14,34 +14,37 @@
 extern "C" {
 #endif
 
-/* ---- memory: the same program on every device ------------------------------- */
-/* NULL when out of memory or no such device. 256-byte aligned. A GPU's memory is the driver's, in the
- * caller's current context, else the primary one. */
+/* Allocates memory of a device, aligned to 256 bytes. NULL: out of memory, or no such device. A GPU's memory comes from
+ * the driver, in the caller's current context, else in the device's primary context. */
 SETT_API void *sett_alloc(sett_engine *, int device, size_t bytes);
-/* With the engine and device that gave it. NULL is ignored; so is, with a line to the log, what the CPU's sett_alloc did
- * not give or what was freed before. The CPU's addresses stay out of use until 256 blocks or 256 MiB were freed after them, or memory
- * is short: a launch that is given them meanwhile is told so, SETT_E_RANGE. */
+/* Frees memory of sett_alloc, by the engine and device that gave it. NULL is ignored. On the CPU an address that
+ * sett_alloc did not give, or that was freed before, is ignored too, with a line in the log. The addresses of freed
+ * memory of the CPU stay out of use until 256 blocks or 256 MiB were freed after it, or memory is short: a launch that
+ * is given them meanwhile is SETT_E_RANGE. */
 SETT_API void sett_free(sett_engine *, int device, void *);
-/* Between host and the stream's device, or within either; in order on the stream. Pageable host
- * memory may be reused when the call returns. SETT_E_RANGE: past the end of what sett_alloc gave on the CPU. */
+/* Copies between the host and the stream's device, or within either, in order on the stream. The caller may reuse
+ * pageable host memory when the call returns. SETT_E_RANGE: past the end of what sett_alloc gave on the CPU. */
 SETT_API sett_status sett_memcpy(sett_engine *, sett_stream, void *dst, const void *src, size_t bytes);
-/* Waits for all work on the stream; reports a fault of an earlier launch. While the stream is captured:
- * SETT_E_CAPTURING, and the capture goes on. A fault that only the end of the process mends (SETT_E_FAULT; cuda.h says it
- * of 12 results) is remembered: what needs the driver after it, launches apart, is told it at once. */
+/* Waits for all work on the stream, and reports a fault of an earlier launch. While the stream is captured it is
+ * SETT_E_CAPTURING, and the capture goes on. After a fault that only the end of the process mends (SETT_E_FAULT; cuda.h
+ * says so of 12 results) the engine remembers it: every later call that needs the driver, launches apart, returns it at
+ * once. */
 SETT_API sett_status sett_sync(sett_engine *, sett_stream);
 SETT_API sett_status sett_sync_error(sett_engine *, sett_stream, sett_error *);
-/* For who waits by other means: has a sett_assert failed in a kernel on this device? SETT_E_FAULT with its report, once:
- * sett_sync gives the same, and whichever is called first. It waits for nothing. SETT_OK on the CPU, whose launches tell
- * it themselves. */
+/* For programs that wait by other means than sett_sync: has a sett_assert failed in a kernel on this device?
+ * SETT_E_FAULT with its report, once: sett_sync returns the same report, and the first of the two to be called gets it.
+ * The call waits for nothing. SETT_OK on the CPU, where the launch itself reports the failure. */
 SETT_API sett_status sett_poll(sett_engine *, int device, sett_error *);
 
-/* Ends the launches that run on this stream of the CPU engine, from any thread: each returns SETT_E_CANCELLED to its caller, with
- * the line that it was at, some milliseconds later, and what it had written stays written. It waits for none of them, and what
- * begins later runs. Also .print and a stand-in may call it; while one of those runs, its launch goes on until it
- * returns. On the CPU a stream's handle is any pointer that tells launches apart: those of sett_stream_of(SETT_CPU, request) are
- * one request's, NULL those of all who gave none.
- * SETT_OK also where nothing runs. SETT_E_TARGET for a GPU's stream, also where no such GPU is: a driver ends no launch from
- * outside. SETT_E_NO_DEVICE for a number that is no device's. Not for signal handlers. */
+/* Ends the launches that run on this stream of the CPU engine, from any thread. Each such launch returns
+ * SETT_E_CANCELLED to its caller some milliseconds later, with the line that it was at; what it has written stays. The
+ * call does not wait for them, and does not concern later launches. .print and a stand-in may call it too; a launch
+ * ends only when the one that it is in has returned. On the CPU a stream's handle is any pointer that tells launches
+ * apart: give all launches of one request the stream sett_stream_of(SETT_CPU, request). NULL is the handle of all
+ * launches that were given none.
+ * SETT_OK also if nothing runs. SETT_E_TARGET: a GPU's stream, whether or not there is such a GPU; a driver cannot end
+ * a launch from
+ * outside. SETT_E_NO_DEVICE: not a device's number. Not for signal handlers. */
 SETT_API sett_status sett_cancel(sett_engine *, sett_stream, sett_error *or_null);
 
 #ifdef __cplusplus
