@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launching: buffers, one-off launches, prepared calls.
+/* Launching: buffers, single launches, prepared calls.
  *
- * Arguments are positional: tensors and scalars in the order in which the body declared them.
- * A launch binds every symbol from the first extent or stride that is that symbol alone; every other
- * leaf is an expression that must agree. Strides of extent-1 modes are ignored. Wrong counts, types,
- * ranks, extents, divisibility, alignment, null pointers and overflows are refused before
- * the driver sees them, naming the argument. On the CPU engine also a buffer that claims more than the sett_alloc that its
- * address lies in gave, or that was freed (SETT_E_RANGE); memory from elsewhere is taken at its word. */
+ * Arguments are positional: tensors and scalars in the order in which the body declared them. A launch takes each
+ * symbol from the first extent or stride that is that symbol alone. Every other extent and stride is an expression that
+ * the buffer must match; strides of modes of extent 1 are ignored. A launch refuses wrong counts, types, ranks,
+ * extents, divisibility and alignment, null pointers and overflows before the driver sees them, and names the argument.
+ * The CPU engine also refuses a buffer that reaches past the sett_alloc that its address lies in, or that was freed
+ * (SETT_E_RANGE); it cannot check memory from elsewhere. */
 #ifndef SETT_LAUNCH_H
 #define SETT_LAUNCH_H
 #include <sett/compile.h>
@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* The first argument is not read: an array that a kernel is to fill draws no warning of being uninitialised. */
+/* Tells the compiler that the first argument's memory is not read here, so that it does not warn of an array that a
+ * kernel is yet to fill. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
 #define SETT_KEEPS_ADDRESS __attribute__((access(none, 1)))
 #else
@@ -29,21 +30,22 @@ typedef struct sett_buf {
     int rank;
     int64_t shape[8], stride[8];
 } sett_buf;
-/* Compact row-major buffers (the last mode is contiguous). A rank that is none gives a buffer of rank -1, which every
+/* Compact row-major buffers (the last mode is contiguous). A rank outside 0 to 8 gives a buffer of rank -1, which every
  * launch refuses. */
 SETT_API SETT_KEEPS_ADDRESS sett_buf sett_buf_1d(const void *data, sett_dtype, int64_t n);
 SETT_API SETT_KEEPS_ADDRESS sett_buf sett_buf_2d(const void *data, sett_dtype, int64_t rows, int64_t cols);
 SETT_API SETT_KEEPS_ADDRESS sett_buf sett_buf_nd(const void *data, sett_dtype, int rank, const int64_t *shape);
 
-/* Prints what lies in a buffer, on the host or on a device, as sett_print_tensor does in a kernel. The stream says where
- * the memory is and what it waits for; SETT_CPU is for memory that the host reads, and an address that it cannot read is
- * SETT_E_RANGE, not a crash. It waits for the stream. NULL options: all defaults. */
+/* Prints the contents of a buffer, in memory of the host or of a device, as sett_print_tensor does in a kernel. The
+ * stream tells the device, and the call waits for it. SETT_CPU is for memory that the host can read; an address that it
+ * cannot read is SETT_E_RANGE, not a crash. NULL options: all defaults. */
 typedef struct sett_buf_print_options {
     size_t size;
-    const char *layout;  /* the memory seen as another layout, in CuTe's notation: "((2,4),2):((1,2),8)", swizzled ones
-                          * too; SETT_E_PARSE, SETT_E_STATIC, and SETT_E_RANGE where it reaches past the buffer. NULL: the
-                          * buffer's extents and strides */
-    bool verbose;        /* every element, with its coordinate; else of more than 6 rows or columns three at each end */
+    /* Shows the memory by another layout, in CuTe's notation: "((2,4),2):((1,2),8)", also swizzled. NULL: the buffer's
+     * extents and strides. SETT_E_PARSE, SETT_E_STATIC; SETT_E_RANGE: the layout reaches past the buffer. */
+    const char *layout;
+    /* every element, with its coordinate; else more than 6 rows or columns are cut to three at each end */
+    bool verbose;
     sett_print_fn print; /* gets the whole text in one call; NULL: the engine's .print, else stdout of the process */
     void *user;          /* for print */
 } sett_buf_print_options;
@@ -59,61 +61,64 @@ typedef struct sett_bind {
         const sett_buf *t;
         int64_t i;
         double f;
-        const void *p; /* a struct: it is copied while the launch is called */
+        const void *p; /* a struct, which the call copies */
     } u;
 } sett_bind;
 
-/* Checks, packs and launches on a stream; asynchronous on a GPU, done when it returns on the CPU, where sett_cancel ends it early. A zero grid succeeds
- * without a launch. Symbols may follow the arguments as integers, in order of declaration, up to
- * the last that no buffer gives: those before it are given too, and must be what the buffers say.
+/* Checks and packs the arguments, and launches. On a GPU the launch is asynchronous; on the CPU it has ended when the
+ * call returns, and sett_cancel ends it early. A grid with an extent of 0 succeeds without a launch. Symbols that no
+ * buffer gives follow the arguments as integers, in order of declaration. A symbol declared before the last of them is
+ * given as well, and must then agree with the buffers.
  *
- * Contexts: a stream that the caller made is run in its own context. The default stream (handle NULL) is that of the
- * thread's current context if it belongs to the device, else of the device's primary context; the current context is
- * left as found. A first launch loads the code; while its stream is captured that is SETT_E_CAPTURING, and
- * nothing is touched: call sett_prepare before. */
+ * Contexts: a stream that the caller made runs in its own context. The default stream (handle NULL) is that of the
+ * thread's current context if that belongs to the device, else of the device's primary context. The current context is
+ * the same afterwards. A first launch loads the code. While its stream is captured, that is SETT_E_CAPTURING, and
+ * nothing is changed: call sett_prepare before. */
 SETT_API sett_status sett_launch_n(sett_kernel *, sett_stream, int n, const sett_bind *, sett_error *or_null);
 
-/* ---- prepared calls: setters stage, commit checks all of it together, run only launches ------- */
-typedef struct sett_call sett_call; /* one thread at a time */
-/* Prepares the kernel on the device, stages the arguments and commits them. With no arguments for a kernel that has
- * some, nothing is committed yet: stage them all, then commit. */
+/* ---- prepared calls: setters stage arguments, commit checks them together, run only launches ---- */
+typedef struct sett_call sett_call; /* for one thread at a time */
+/* Prepares the kernel on the device, stages the arguments and commits them. Given no arguments for a kernel that has
+ * some, it commits nothing: stage each argument, then commit. */
 SETT_API sett_status sett_call_make_n(
     sett_kernel *, int device, int n, const sett_bind *, sett_call **, sett_error *or_null);
-/* The index of a tensor, scalar or symbol for the setters (of one name: in this order); -1 if there is none. */
+/* The index of a tensor, scalar or symbol for the setters below; -1: there is none of that name. If a tensor, a scalar
+ * and a symbol share a name, the first of them in this order. */
 SETT_API int sett_kernel_argument(const sett_kernel *, const char *name);
-/* Stage a buffer (its pointer and extents are copied), an integer (a scalar, or a symbol that no buffer binds), a
- * floating scalar. A wrong index or kind is reported by the commit. */
+/* Stage an argument: a buffer (its pointer and extents are copied), an integer (a scalar, or a symbol that no buffer
+ * gives), a floating scalar. A wrong index or kind is reported by the commit. */
 SETT_API void sett_call_buf(sett_call *, int arg, const sett_buf *);
 SETT_API void sett_call_int(sett_call *, int arg, int64_t);
 SETT_API void sett_call_float(sett_call *, int arg, double);
-SETT_API void sett_call_struct(sett_call *, int arg, const void *, size_t bytes); /* is copied */
-/* Evaluates every check and the grid with what is staged; on failure the call runs with what it had, and what
- * was staged stays staged until it is staged anew. */
+SETT_API void sett_call_struct(sett_call *, int arg, const void *, size_t bytes); /* the struct is copied */
+/* Checks all that is staged, and computes the grid. On failure the call keeps its former arguments for sett_call_run,
+ * and what was staged stays staged until it is staged again. */
 SETT_API sett_status sett_call_commit(sett_call *, sett_error *or_null);
-/* One cuLaunchKernelEx: no check, lock, allocation or query, in the context that sett_launch_n names (only the default
- * stream on a machine of several GPUs asks whose context is current). A captured graph keeps the arguments of the last
- * commit before the capture. Errors have no text here: SETT_E_BIND before the first commit, SETT_E_NO_DEVICE for a
- * stream of another device, SETT_E_CLOSED, and what the driver says; on the CPU also SETT_E_FAULT, SETT_E_CANCELLED (sett_cancel), and
- * SETT_E_RANGE of memory that was freed since. */
+/* Launches with the arguments of the last commit: one cuLaunchKernelEx, without a check, lock, allocation or query, in
+ * the context that sett_launch_n names (only the default stream on a machine of several GPUs asks which context is
+ * current). A captured graph keeps the arguments of the last commit before the capture. Errors have no text here.
+ * SETT_E_BIND: no commit yet. SETT_E_NO_DEVICE: a stream of another device. SETT_E_CLOSED. The driver's errors. On the
+ * CPU also SETT_E_FAULT, SETT_E_CANCELLED (sett_cancel), and SETT_E_RANGE: memory that was freed since. */
 SETT_API sett_status sett_call_run(sett_call *, sett_stream);
 SETT_API void sett_call_free(sett_call *); /* NULL is ignored */
 
-/* A kernel as a plain C function, sett_status f(arguments in order of declaration), bound to a stream; many threads
- * may call it. Tensors are const sett_buf *; scalars int8_t to uint64_t, bool, float, double by their element type,
- * float for the 16-bit floats; structs const struct s *, taken at its word to have the size. It checks and launches as sett_launch does. Cast *function to its type:
+/* A kernel as a plain C function, bound to a stream: sett_status f(arguments in order of declaration). Many threads may
+ * call it. Arguments: a tensor is const sett_buf *; a scalar is int8_t to uint64_t, bool, float or double by its
+ * element type, and float for the 16-bit floats; a struct is const struct s *, whose size is not checked. The function
+ * checks and launches as sett_launch does. Cast the address of a pointer of its type:
  *
  *     sett_status (*axpy)(const sett_buf *x, const sett_buf *y, float a);
- *     sett_kernel_function(k, stream, &f, (void (**)(void))&axpy, &err);
- */
+ *     sett_kernel_function(k, stream, &f, (void (**)(void))&axpy, &err); */
 typedef struct sett_function sett_function;
 SETT_API sett_status sett_kernel_function(
     sett_kernel *, sett_stream, sett_function **, void (**function)(void), sett_error *or_null);
-/* Why: the status and text of the last call of this C function, by this thread, that failed; SETT_OK, and nothing written, if none has.
- * A call that succeeds leaves it as it is, so ask after a status that is not SETT_OK. Each function keeps one error for each thread
- * that had one, until it is freed. (A thread may find that of one that has ended, whose number the system gave it.) Without memory
- * for it there is the status alone. Any thread may ask at any time before sett_function_free. */
+/* The status and text of the last call of this C function by this thread that failed; SETT_OK, and nothing written, if
+ * none has. A call that succeeds leaves the error as it is, so ask only after a call that failed. Each function keeps
+ * one error for each thread that had one, until sett_function_free. If there is no memory for it, the text is missing.
+ * (A thread may find the error of an ended thread, if the system gave it the same number.) Any thread may ask at any
+ * time before sett_function_free. */
 SETT_API sett_status sett_function_error(const sett_function *, sett_error *);
-SETT_API void sett_function_free(sett_function *); /* and with it the C function; NULL is ignored */
+SETT_API void sett_function_free(sett_function *); /* frees the C function too; NULL is ignored */
 
 static inline sett_bind sett_bind_t(const sett_buf *t)
 {
@@ -138,11 +143,11 @@ static inline sett_bind sett_bind_struct(const void *p, size_t bytes)
     b.u.p = p;
     return b;
 }
-/* Of sett_scalar_struct: SETT_STRUCT(s), or SETT_STRUCT((struct knobs){1, 2}). */
+/* The argument of sett_scalar_struct: SETT_STRUCT(s), or SETT_STRUCT((struct knobs){1, 2}). */
 #define SETT_STRUCT(...) sett_bind_struct(&(__VA_ARGS__), sizeof(__VA_ARGS__))
 #ifdef __cplusplus
 }
-/* The same names as in C, with overloads where C has _Generic. */
+/* The names that C has, as overloads instead of _Generic. */
 inline sett_bind sett_bind_of(const sett_buf *t) { return sett_bind_t(t); }
 inline sett_bind sett_bind_of(sett_buf *t) { return sett_bind_t(t); }
 inline sett_bind sett_bind_of(sett_bind b) { return b; }
@@ -171,9 +176,10 @@ static inline sett_bind sett_bind_self(sett_bind b)
     _Generic((x), sett_buf *: 1, const sett_buf *: 1, sett_bind: 1, float: 1, double: 1, _Bool: 1, char: 1, signed char: 1, unsigned char: 1, short: 1, \
         unsigned short: 1, int: 1, unsigned: 1, long: 1, unsigned long: 1, long long: 1, unsigned long long: 1, default: 0)
 #define SETT_BINDS(...) SETT_NARG(__VA_ARGS__) - 1, (const sett_bind[]){SETT_EACH(SETT_BIND, __VA_ARGS__)}
-/* sett_launch(kernel, stream, &err, arguments...): 0 to 32 of them, buffers by address, C numbers. Streams:
- * sett_launch(k, sett_stream_of(0, s), &err, &x). It is a macro, to which a comma between braces ends an argument: a literal
- * stands in parentheses, (&(sett_buf){p, SETT_F32, 1, {n}, {1}}) or ((sett_stream){0, s}); in SETT_STRUCT it does already. */
+/* sett_launch(kernel, stream, &err, arguments...): 0 to 32 arguments, buffers by address, C numbers by value.
+ *     sett_launch(k, sett_stream_of(0, s), &err, &x)
+ * A comma between braces ends an argument of a macro, so a compound literal stands in parentheses: (&(sett_buf){p,
+ * SETT_F32, 1, {n}, {1}}), ((sett_stream){0, s}). SETT_STRUCT has them already. */
 #define sett_launch(k, ...) SETT_LAUNCH_(k, __VA_ARGS__, 0)
 #define SETT_LAUNCH_(k, stream, err, ...) sett_launch_n(k, SETT_STREAM_(#stream, stream), SETT_BINDS(__VA_ARGS__), err)
 #define SETT_STREAM_(spelled, x) \
