@@ -30,7 +30,7 @@ done
 
 # ---- whoever filters by component knows them all ---------------------------------------------------------
 for c in $(grep -rhoE 'SETT_LOG_[A-Z]+, "[a-z]+"' jit | cut -d'"' -f2 | sort -u); do
-    sed -n '/^ \* kernel was not in the cache. component/,/^typedef enum sett_log_level/p' include/sett/engine.h | grep -qF "\"$c\"" && grep -qF "| \`$c\` |" docs/runtime.md ||
+    grep -B 12 '^typedef enum sett_log_level' include/sett/engine.h | grep -qF "\"$c\"" && grep -qF "| \`$c\` |" docs/runtime.md ||
         complain "the component $c of the log is not listed in engine.h and docs/runtime.md"
 done
 
