@@ -5,142 +5,48 @@
  * pieces of 16, 8 or 4 bytes. A predicate must be one truth for a piece. Where it may not be, but the addresses would
  * allow more, one test decides for all such pieces: all inside, and each is one copy; else each is as many narrower ones
  * as have a truth of their own, those of less than 4 bytes through registers. */
-#include "tensor.h"
+#include "inside.h"
 
-enum { WIDEST = 16, LEAST = 4, MOST = 16 }; /* bytes of one copy; elements of one */
+enum { WIDEST = 16, LEAST = 4, TO = 0, FROM = 1 }; /* bytes of one copy; sides */
 
-typedef struct piece { uint32_t first, n, narrow; } piece; /* spots; narrow < n: one copy if a test allows */
 typedef struct copies {
-    sett__ctx c;
+    sett__cut x; /* spots: elements in order of place in dst */
     const sett_cp_async_args *a;
-    uint32_t bytes, n, n_piece, split; /* bytes: of an element */
-    sett__places to, from;
-    sett__spot *spot; /* in order of place in dst */
-    const struct sett__pred *less;
-    uint32_t pred, *map; /* op of another predicate, SETT__TRUE: none */
-    piece *piece;
 } copies;
 
-/* ---- predicates ------------------------------------------------------------------------- */
-static void elements_of(const copies *x, uint32_t first, uint32_t n, uint32_t *elem)
-{
-    for (uint32_t i = 0; i < n; i++)
-        elem[i] = x->map[x->spot[first + i].elem];
-}
-
-static bool alike(const copies *x, uint32_t first, uint32_t n)
-{
-    uint32_t elem[MOST];
-    if (n == 1 || !x->map)
-        return true;
-    elements_of(x, first, n, elem);
-    if (x->less)
-        return sett__pred_alike(&x->c, x->less, elem, n);
-    for (uint32_t i = 1; i < n; i++)
-        if (elem[i] != elem[0])
-            return false;
-    return true;
-}
-
-static bool parts_alike(const copies *x, uint32_t first, uint32_t n, uint32_t part)
-{
-    for (uint32_t i = 0; i < n; i += part)
-        if (!alike(x, first + i, part))
-            return false;
-    return true;
-}
-
-/* Are n elements all to be copied? A Boolean op, SETT__TRUE or SETT__FALSE. */
 static uint32_t guard_of(const copies *x, uint32_t first, uint32_t n, bool stay)
 {
-    uint32_t elem[MOST], all = SETT__TRUE;
-    if (!x->map || x->c.b->error.status)
-        return SETT__TRUE;
-    elements_of(x, first, n, elem);
-    if (x->less)
-        return sett__pred_all(&x->c, x->less, elem, n, stay);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t one = x->c.b->op[x->pred].n == 1 ? x->pred : sett__pick(x->c.b, x->c.site, x->pred, &elem[i], 1);
-        all = sett__and(&x->c, all, one, stay);
+    return sett__guard_all(&x->x.c, &x->x.guard, x->x.kind + first, n, stay);
+}
+
+/* Every element is a spot, of one kind. */
+static bool take_spots(copies *x)
+{
+    sett__cut *cut = &x->x;
+    const sett__guard *g = &cut->guard;
+    cut->n = cut->side[TO].p.n;
+    cut->spot = sett__spots(&cut->c, &cut->side[TO].p, NULL);
+    cut->first = sett__new(cut->c.b, (cut->n + 1) * sizeof *cut->first);
+    cut->kind = sett__new(cut->c.b, cut->n * sizeof *cut->kind);
+    if (cut->c.b->error.status)
+        return false;
+    for (uint32_t i = 0; i < cut->n; i++) {
+        cut->first[i + 1] = i + 1;
+        cut->kind[i] = g->map ? g->map[cut->spot[i].elem] : 0;
     }
-    return all;
+    return true;
 }
 
-static bool take_pred(copies *x)
+static bool plan(copies *x)
 {
-    const sett_val *pred = x->a->pred;
-    x->pred = SETT__TRUE;
-    if (!pred)
-        return true;
-    SETT__FAIL_IF(x->c.b, x->c.site, x->c.func, pred->dtype != SETT_BOOL, false, SETT_E_DTYPE, "a predicate is Boolean, not %s",
-        sett_dtype_name((sett_dtype)pred->dtype));
-    x->map = sett__pred_map(&x->c, x->n, x->a->src->layout->shape, pred);
-    if (pred->id == SETT__NONE)
-        x->less = pred->pred;
-    else
-        x->pred = pred->id;
-    return x->map != NULL;
-}
-
-/* ---- widths -------------------------------------------------------------------------------- */
-static sett_arg to_base(const copies *x, uint32_t spot)
-{
-    return x->to.base[x->spot[spot].group];
-}
-static sett_arg from_base(const copies *x, uint32_t spot)
-{
-    return x->from.base[x->from.group[x->spot[spot].elem]];
-}
-static int64_t from_imm(const copies *x, uint32_t spot)
-{
-    return x->from.imm[x->spot[spot].elem];
-}
-
-/* Spots from the first that are adjacent on both sides. */
-static uint32_t run_at(const copies *x, uint32_t first)
-{
-    uint32_t n = 1, group = x->from.group[x->spot[first].elem];
-    while (first + n < x->n && x->spot[first + n].group == x->spot[first].group && x->spot[first + n].imm == x->spot[first].imm + n &&
-           x->from.group[x->spot[first + n].elem] == group && from_imm(x, first + n) == from_imm(x, first) + n)
-        n++;
-    return n;
-}
-
-static piece choose(const copies *x, sett__note *note, uint32_t first, uint32_t left)
-{
-    uint32_t most = 1, n = 1, sure;
-    uint32_t to = sett__align_at(x->a->dst, x->bytes, to_base(x, first), x->spot[first].imm);
-    uint32_t from = sett__align_at(x->a->src, x->bytes, from_base(x, first), from_imm(x, first));
-    while (most * 2 <= left && most * 2 * x->bytes <= WIDEST)
-        most *= 2;
-    while (n * 2 <= most && n * 2 * x->bytes <= (to < from ? to : from))
-        n *= 2;
-    if (n < most && !note->lost) {
-        note->t = to < from ? x->a->dst : x->a->src;
-        sett__note_lost(note, note->t, to < from ? to_base(x, first) : from_base(x, first),
-            to < from ? x->spot[first].imm : from_imm(x, first), x->bytes, n, most);
-    }
-    for (sure = n; !parts_alike(x, first, n, sure);)
-        sure /= 2;
-    return (piece){first, n, sure};
-}
-
-static bool plan(copies *x, sett__note *note)
-{
-    for (uint32_t at = 0; at < x->n;) {
-        uint32_t end = at + run_at(x, at), run = end - at;
-        while (at < end) {
-            piece p = choose(x, note, at, end - at);
-            SETT__FAIL_IF(x->c.b, x->c.site, x->c.func, p.n * x->bytes < LEAST, false, SETT_E_ALIGN,
-                "%s to %s: %u bytes are proven to lie together, %s; it copies 4 at least: sett_copy copies these", sett__tensor_text(x->c.b, x->a->src),
-                sett__tensor_text(x->c.b, x->a->dst), p.n * x->bytes, run * x->bytes < LEAST ? "for the layouts" : "for the alignment");
-            x->piece[x->n_piece++] = p;
-            x->split += p.narrow < p.n;
-            note->count[31 - __builtin_clz(p.n * x->bytes)]++;
-            at += p.n;
-        }
-    }
-    note->split = x->split;
+    sett__cut *cut = &x->x;
+    if (!sett__cut_plan(cut))
+        return false;
+    for (const sett__piece *p = cut->piece; p < cut->piece + cut->n_piece; p++)
+        SETT__FAIL_IF(cut->c.b, cut->c.site, cut->c.func, p->n * cut->bytes < LEAST, false, SETT_E_ALIGN,
+            "%s to %s: %u bytes are proven to lie together, %s; it copies 4 at least: sett_copy copies these", sett__tensor_text(cut->c.b, x->a->src),
+            sett__tensor_text(cut->c.b, x->a->dst), p->n * cut->bytes,
+            sett__cut_run(cut, p->first) * cut->bytes < LEAST ? "for the layouts" : "for the alignment");
     return true;
 }
 
@@ -153,30 +59,30 @@ static uint32_t base_id(sett_arg base)
 /* Fewer than 4 bytes: a load and a store. */
 static void through_registers(const copies *x, uint32_t first, uint32_t n, uint32_t guard)
 {
-    const sett__spot *s = &x->spot[first];
+    const sett__spot *s = &x->x.spot[first];
     sett_dtype dtype = (sett_dtype)x->a->src->dtype;
-    uint32_t zero = guard == SETT__NONE ? SETT__NONE : sett__const_bits(x->c.b, x->c.site, dtype, 0)->id;
-    uint8_t align = (uint8_t)__builtin_ctz(x->bytes);
-    const uint32_t load[4] = {x->a->src->root, base_id(from_base(x, first)), guard, zero};
-    uint32_t v = sett__record(x->c.b, x->c.site,
-        &(sett__emit){.code = SETT__LOAD, .dtype = dtype, .sub = align, .n = n, .imm = from_imm(x, first), .n_args = 4, .args = load});
-    const uint32_t store[4] = {x->a->dst->root, base_id(to_base(x, first)), x->a->zfill ? SETT__NONE : guard, v};
-    sett__record(x->c.b, x->c.site, &(sett__emit){.code = SETT__STORE, .sub = align, .imm = s->imm, .n_args = 4, .args = store});
+    uint32_t zero = guard == SETT__NONE ? SETT__NONE : sett__const_bits(x->x.c.b, x->x.c.site, dtype, 0)->id;
+    uint8_t align = (uint8_t)__builtin_ctz(x->x.bytes);
+    const uint32_t load[4] = {x->a->src->root, base_id(sett__cut_base(&x->x, FROM, first)), guard, zero};
+    uint32_t v = sett__record(x->x.c.b, x->x.c.site,
+        &(sett__emit){.code = SETT__LOAD, .dtype = dtype, .sub = align, .n = n, .imm = sett__cut_imm(&x->x, FROM, first), .n_args = 4, .args = load});
+    const uint32_t store[4] = {x->a->dst->root, base_id(sett__cut_base(&x->x, TO, first)), x->a->zfill ? SETT__NONE : guard, v};
+    sett__record(x->x.c.b, x->x.c.site, &(sett__emit){.code = SETT__STORE, .sub = align, .imm = s->imm, .n_args = 4, .args = store});
 }
 
 static void record(const copies *x, uint32_t first, uint32_t n, uint32_t guard)
 {
-    sett_build *b = x->c.b;
-    const sett__spot *s = &x->spot[first];
-    uint32_t bytes = n * x->bytes;
-    int64_t from = from_imm(x, first);
-    if (b->error.status || (guard == SETT__FALSE && !x->a->zfill) || !sett__inside(&x->c, x->a->dst, to_base(x, first), s->imm, n, x->bytes) ||
-        !sett__inside(&x->c, x->a->src, from_base(x, first), from, n, x->bytes))
+    sett_build *b = x->x.c.b;
+    const sett__spot *s = &x->x.spot[first];
+    uint32_t bytes = n * x->x.bytes;
+    int64_t from = sett__cut_imm(&x->x, FROM, first);
+    if (b->error.status || (guard == SETT__FALSE && !x->a->zfill) || !sett__inside(&x->x.c, x->a->dst, sett__cut_base(&x->x, TO, first), s->imm, n, x->x.bytes) ||
+        !sett__inside(&x->x.c, x->a->src, sett__cut_base(&x->x, FROM, first), from, n, x->x.bytes))
         return;
-    SETT__FAIL_IF(b, x->c.site, x->c.func, !SETT__CP_FITS(s->imm, from), , SETT_E_RANGE,
+    SETT__FAIL_IF(b, x->x.c.site, x->x.c.func, !SETT__CP_FITS(s->imm, from), , SETT_E_RANGE,
         "an offset of %lld elements is too large", (long long)(SETT__CP_TO(s->imm) != s->imm ? s->imm : from));
     if (guard == SETT__FALSE)
-        guard = sett__const_bits(b, x->c.site, SETT_BOOL, 0)->id;
+        guard = sett__const_bits(b, x->x.c.site, SETT_BOOL, 0)->id;
     else if (guard == SETT__TRUE)
         guard = SETT__NONE;
     if (bytes < LEAST) {
@@ -184,43 +90,31 @@ static void record(const copies *x, uint32_t first, uint32_t n, uint32_t guard)
         return;
     }
     bool zfill = x->a->zfill, past_l1 = bytes == WIDEST && x->a->cache != SETT_CACHE_ALWAYS;
-    const uint32_t args[6] = {x->a->dst->root, base_id(to_base(x, first)), zfill ? SETT__NONE : guard, x->a->src->root,
-        base_id(from_base(x, first)), zfill ? guard : SETT__NONE};
-    unsigned sub = ((unsigned)__builtin_ctz(bytes) - 2) | (unsigned)__builtin_ctz(x->bytes) << SETT__CP_ELEMENT_AT | (past_l1 ? SETT__CP_CG : 0);
-    sett__record(b, x->c.site, &(sett__emit){.code = SETT__CPASYNC, .sub = (uint8_t)sub, .imm = SETT__CP_IMM(s->imm, from), .n_args = 6, .args = args});
+    const uint32_t args[6] = {x->a->dst->root, base_id(sett__cut_base(&x->x, TO, first)), zfill ? SETT__NONE : guard, x->a->src->root,
+        base_id(sett__cut_base(&x->x, FROM, first)), zfill ? guard : SETT__NONE};
+    unsigned sub = ((unsigned)__builtin_ctz(bytes) - 2) | (unsigned)__builtin_ctz(x->x.bytes) << SETT__CP_ELEMENT_AT | (past_l1 ? SETT__CP_CG : 0);
+    sett__record(b, x->x.c.site, &(sett__emit){.code = SETT__CPASYNC, .sub = (uint8_t)sub, .imm = SETT__CP_IMM(s->imm, from), .n_args = 6, .args = args});
 }
 
 /* The pieces that a test decides about, whole or in parts. */
-static void split_pieces(const copies *x, bool whole)
+static void split_pieces(void *user, bool whole)
 {
-    for (const piece *p = x->piece; p < x->piece + x->n_piece; p++)
-        for (uint32_t i = 0, n = whole ? p->n : p->narrow; p->narrow < p->n && i < p->n; i += n)
+    const copies *x = user;
+    for (const sett__piece *p = x->x.piece; p < x->x.piece + x->x.n_piece; p++)
+        for (uint32_t i = 0, n = whole ? p->n : p->narrow; p->test && i < p->n; i += n)
             record(x, p->first + i, n, whole ? SETT__TRUE : guard_of(x, p->first + i, n, true));
 }
 
-static void record_all(const copies *x)
+static void record_all(copies *x)
 {
-    sett_build *b = x->c.b;
     uint32_t all = SETT__TRUE;
-    for (const piece *p = x->piece; p < x->piece + x->n_piece; p++)
-        if (p->narrow == p->n)
+    for (const sett__piece *p = x->x.piece; p < x->x.piece + x->x.n_piece; p++)
+        if (!p->test)
             record(x, p->first, p->n, guard_of(x, p->first, p->n, false));
         else
-            all = sett__and(&x->c, all, guard_of(x, p->first, p->n, false), false);
-    if (!x->split || b->error.status)
-        return;
-    if (all == SETT__TRUE || all == SETT__FALSE) {
-        split_pieces(x, all == SETT__TRUE);
-        return;
-    }
-    sett_region r = sett_if_begin(x->c.site, b, sett__scalar_val(b, all));
-    split_pieces(x, true);
-    r.done = true;
-    sett_region_end(&r);
-    r = sett_else_begin(x->c.site, b);
-    split_pieces(x, false);
-    r.done = true;
-    sett_region_end(&r);
+            all = sett__and(&x->x.c, all, guard_of(x, p->first, p->n, false), false);
+    if (x->x.note.split && !x->x.c.b->error.status)
+        sett__cut_branch(&x->x, all, split_pieces, x);
 }
 
 /* ---- the calls ---------------------------------------------------------------------------------- */
@@ -245,27 +139,23 @@ static bool check(const sett__ctx *c, const sett_cp_async_args *a)
 
 void sett_cp_async_at(sett_site site, const sett_cp_async_args *given)
 {
-    copies x = {.c = {NULL, site, "sett_cp_async"}};
+    copies x = {.x = {.c = {NULL, site, "sett_cp_async"}, .widest = WIDEST}};
+    sett__cut *cut = &x.x;
     sett_cp_async_args a;
-    sett__note note = {.lost = SETT__LOST_NOTHING};
-    if (!sett__take_args(&x.c, &a, sizeof a, given))
+    if (!sett__take_args(&cut->c, &a, sizeof a, given))
         return;
-    sett_build *b = x.c.b = SETT__HOME_OR(a.src, SETT__HOME_OR(a.dst, sett__home(a.pred)));
-    if (!sett__use_tensor(b, site, x.c.func, a.src) || !sett__use_tensor(b, site, x.c.func, a.dst) ||
-        (a.pred && !sett__use_val(b, site, x.c.func, a.pred)) || !check(&x.c, &a))
+    sett_build *b = cut->c.b = SETT__HOME_OR(a.src, SETT__HOME_OR(a.dst, sett__home(a.pred)));
+    if (!sett__use_tensor(b, site, cut->c.func, a.src) || !sett__use_tensor(b, site, cut->c.func, a.dst) ||
+        (a.pred && !sett__use_val(b, site, cut->c.func, a.pred)) || !check(&cut->c, &a))
         return;
     x.a = &a;
-    x.bytes = (uint32_t)sett__dtype_bytes((sett_dtype)a.src->dtype);
-    if (!sett__tensor_places(&x.c, a.dst, &x.to) || !sett__tensor_places(&x.c, a.src, &x.from))
+    cut->bytes = (uint32_t)sett__dtype_bytes((sett_dtype)a.src->dtype);
+    cut->side[TO].t = a.dst, cut->side[FROM].t = cut->note.t = a.src;
+    cut->note.bytes = (uint8_t)cut->bytes;
+    if (!sett__tensor_places(&cut->c, a.dst, &cut->side[TO].p) || !sett__tensor_places(&cut->c, a.src, &cut->side[FROM].p) ||
+        !sett__guard_take(&cut->c, &cut->guard, a.pred, cut->side[TO].p.n, a.src->layout->shape, true) || !take_spots(&x) || !plan(&x))
         return;
-    x.n = x.to.n;
-    x.spot = sett__spots(&x.c, &x.to, NULL);
-    x.piece = sett__new(b, x.n * sizeof *x.piece);
-    note.t = a.src;
-    note.bytes = (uint8_t)x.bytes;
-    if (!x.spot || !x.piece || !take_pred(&x) || !plan(&x, &note))
-        return;
-    sett__note_add(&x.c, &note);
+    sett__note_add(&cut->c, &cut->note);
     record_all(&x);
 }
 

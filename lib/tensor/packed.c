@@ -5,7 +5,7 @@
  * access is made of bytes, which access.c moves as wide as it can, and opened or closed in registers. Loads take the
  * bytes that hold what is asked for. Stores write whole units; part of one only to the thread's own registers, where
  * nobody else writes the rest meanwhile. */
-#include "tensor.h"
+#include "inside.h"
 
 typedef struct unit {
     uint32_t group, elem[4]; /* by place in it; SETT__NONE: not asked for */
@@ -21,7 +21,7 @@ typedef struct packed {
     const sett__places *p;    /* of elements */
     unit *unit;
     uint32_t n_unit, *slot;   /* element to place in all units */
-    uint32_t *map;            /* element to element of the predicate */
+    sett__guard guard;
     const sett_val *pred;     /* recorded, where it is needed by elements */
 } packed;
 
@@ -159,7 +159,7 @@ static bool alike(const packed *k)
         bool same = true;
         for (uint32_t e = 0; e < k->per; e++)
             if (k->unit[i].elem[e] != SETT__NONE)
-                elem[n++] = k->map[k->unit[i].elem[e]];
+                elem[n++] = k->guard.map[k->unit[i].elem[e]];
         for (uint32_t e = 1; e < n; e++)
             same = same && elem[e] == elem[0];
         if (!same && (pred->id != SETT__NONE || !sett__pred_alike(k->c, pred->pred, elem, n)))
@@ -172,7 +172,7 @@ static sett_val *by_element(packed *k)
 {
     if (!k->pred)
         k->pred = sett__materialise(k->c->site, k->m->pred);
-    return failed(k) ? poison(k) : pick(k, k->pred, k->map, k->p->n);
+    return failed(k) ? poison(k) : pick(k, k->pred, k->guard.map, k->p->n);
 }
 
 /* Of bytes whose elements have several: true where one of them is. */
@@ -379,13 +379,8 @@ uint32_t sett__packed_access(const sett__ctx *c, const sett__move *m, const sett
     sett_dtype dtype = (sett_dtype)m->t->dtype;
     uint32_t bits = (uint32_t)sett_dtype_bits(dtype);
     packed k = {.c = c, .m = m, .t = m->t, .a = &at, .dtype = dtype, .bits = bits, .per = bits == 4 ? 2 : 4, .size = bits == 4 ? 1 : 3, .p = p};
-    if (m->pred) {
-        SETT__FAIL_IF(c->b, c->site, c->func, m->pred->dtype != SETT_BOOL, 0, SETT_E_DTYPE,
-            "a predicate is Boolean, not %s", sett_dtype_name((sett_dtype)m->pred->dtype));
-        k.map = sett__pred_map(c, p->n, m->shape ? *m->shape : m->t->layout->shape, m->pred);
-        if (!k.map)
-            return 0;
-    }
+    if (!sett__guard_take(c, &k.guard, m->pred, p->n, m->shape ? *m->shape : m->t->layout->shape, true))
+        return 0;
     if (!m->val)
         return loaded(&k, is_free(&k));
     store(&k, is_free(&k));

@@ -22,7 +22,7 @@ bool sett__check_element(const sett__ctx *, sett_dtype); /* may a tensor in memo
 /* Elements from the root to the element at coord (checked: profile, integers, range); false: the build has failed. */
 bool sett__element_offset(const sett__ctx *, const sett_tensor *, sett_arg coord, sett_arg *out);
 
-/* ---- width.c: where the elements of a view lie, and how wide an access may be ------------------------------------ */
+/* ---- places.c: where the elements of a view lie; width.c: how wide an access may be ------------------------------------ */
 bool sett__tensor_places(const sett__ctx *, const sett_tensor *, sett__places *); /* offsets from the root */
 /* Elements in order of place, of each group layer by layer: in one, a place has elements of one kind. A layer's places
  * are among those of the layer below. */
@@ -32,8 +32,6 @@ sett__spot *sett__spots(const sett__ctx *, const sett__places *, const uint32_t 
 bool sett__inside(const sett__ctx *, const sett_tensor *, sett_arg base, int64_t imm, uint32_t n, uint32_t bytes);
 /* The power of two that base + imm elements from the root is known to be a multiple of, in bytes. */
 uint32_t sett__align_at(const sett_tensor *, uint32_t bytes, sett_arg base, int64_t imm);
-/* The largest width, a power of two up to n, that some value of base makes aligned. */
-uint32_t sett__width_hope(const sett_tensor *, uint32_t bytes, sett_arg base, int64_t imm, uint32_t n);
 
 /* ---- access.c, copy.c ------------------------------------------------------------------------------------------- */
 /* One load or store of a whole view. Loads: val NULL; stores: fill unused. pred may be NULL. shape: what pred broadcasts over (the tensor's where it is absent: NULL). */
@@ -55,8 +53,6 @@ uint32_t sett__access(const sett__ctx *, const sett__move *); /* the loaded op; 
 bool sett__is_packed(const sett_tensor *);
 uint64_t sett__packed_bytes(sett_dtype, uint64_t n); /* of n elements of any type, in whole units */
 uint32_t sett__packed_access(const sett__ctx *, const sett__move *, const sett__places *); /* as sett__access; of elements at places */
-/* Which element of a predicate each of n elements of a shape looks at; NULL: it does not broadcast, and the build has failed. */
-uint32_t *sett__pred_map(const sett__ctx *, uint32_t n, sett_arg shape, const sett_val *pred);
 bool sett__check_copy(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst); /* copy.c: as many elements, of types that go */
 const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *); /* as t's type; NULL: failed */
 const sett_val *sett__stored_arg(const sett__ctx *, const sett_tensor *, sett_arg); /* a number is a scalar of t's type */
@@ -66,8 +62,6 @@ void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg co
 sett_val *sett__dynamic_element(const sett__ctx *, const sett_val *, sett_arg coord); /* gather.c: of a value, by values */
 
 /* ---- report.c: what the layouts decided ------------------------------------------------------------------------ */
-/* access.c: the first access that is `have` elements of `bytes` wide where `need` would do, for the alignment of base + imm. */
-void sett__note_lost(sett__note *, const sett_tensor *, sett_arg base, int64_t imm, uint32_t bytes, uint32_t have, uint32_t need);
 /* One line an access: its widths, and what lost some; in order of recording, NUL-ended, in the arena; "" for
  * none. Valid until the build ends. Without memory the build fails, and lines may be missing. */
 const char *sett__report_text(sett_build *);

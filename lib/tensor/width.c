@@ -1,183 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the elements of a view lie, and how wide an access may be.
+/* How wide an access may be.
  *
- * Of an affine layout, element i lies at offset + sum of c_k(i) s_k. Modes with static
- * strides add to a constant; each combination of coordinates of the dynamic ones is a
- * group, whose elements share one address computed at run time. A swizzled layout with a
- * dynamic start is cut into groups that the swizzle maps affinely. */
-#include "tensor.h"
-#include <stdlib.h>
+ * The elements, in order of place, fall into runs that are adjacent on every side of a move; a run is cut into pieces as wide as
+ * the proven alignment allows. A predicate must be one truth for a piece. Where that is not known, or a run-time offset may be
+ * aligned better than is proven, one test can decide for a wider piece, which is narrow pieces where it fails. */
+#include "inside.h"
 #include <string.h>
 
-#define DIGITS 256 /* leaves of a layout; more are refused */
-#define RECENT 64  /* bases that an element of a composed layout is compared with */
+#define WORTH 8 /* bytes of one access that need no branch to be made wider */
 
 static uint64_t lowest_bit(uint64_t x)
 {
     return x & (0 - x);
-}
-
-/* ---- swizzled places ----------------------------------------------------------------- */
-static int64_t swizzle(const sett_layout *l, int64_t x)
-{
-    int64_t low = ((INT64_C(1) << l->bits) - 1) << l->base;
-    if (l->shift >= 0)
-        return x ^ ((x >> l->shift) & low);
-    return x ^ ((x & low) << -l->shift);
-}
-
-/* The same of a value, as sett__layout_at forms it: x ^ ((x & mask) >> shift). */
-static sett_arg swizzle_value(const sett__ctx *c, const sett_layout *l, sett_arg x)
-{
-    int by = l->shift < 0 ? -l->shift : l->shift;
-    sett_arg from = sett_arg_i(((INT64_C(1) << l->bits) - 1) << (l->base + (l->shift < 0 ? 0 : by)));
-    sett_arg y = sett_index_at(c->site, c->func, SETT_AND, x, from);
-    y = sett_index_at(c->site, c->func, l->shift < 0 ? SETT_SHL : SETT_SHR, y, sett_arg_i(by));
-    return sett_index_at(c->site, c->func, SETT_XOR, x, y);
-}
-
-typedef struct piece {
-    uint32_t group, number;
-    int64_t mid;
-} piece; /* number: of the new group + 1; 0: free */
-
-static uint32_t find_piece(piece *table, uint32_t mask, uint32_t group, int64_t mid)
-{
-    uint64_t h = ((uint64_t)mid * 0x9e3779b97f4a7c15u) ^ (group * UINT64_C(0x85ebca77c2b2ae3d));
-    uint32_t at = (uint32_t)(h >> 33) & mask;
-    while (table[at].number && (table[at].group != group || table[at].mid != mid))
-        at = (at + 1) & mask;
-    return at;
-}
-
-/* With x a multiple of 2^base: swz(x + hi + mid + low) = swz(x + mid) + hi + low, where low is below
- * 2^base and hi a multiple of all that the swizzle reads or writes. So one swizzle is computed
- * for each (base, mid); where x is not such a multiple, low counts to mid. */
-static bool swizzle_places(const sett__ctx *c, const sett_tensor *t, sett__places *p)
-{
-    const sett_layout *l = t->layout;
-    int64_t top = INT64_C(1) << (l->bits + l->base + (l->shift < 0 ? -l->shift : l->shift));
-    uint32_t cap = 16, n = 0;
-    while (cap < 2 * p->n)
-        cap *= 2;
-    piece *table = sett__new(c->b, cap * sizeof *table);
-    sett_arg *base = sett__new(c->b, p->n * sizeof *base);
-    int64_t *extra = sett__new(c->b, p->n * sizeof *extra);
-    if (!table || !base || !extra)
-        return false;
-    for (uint32_t i = 0; i < p->n; i++) {
-        sett_arg x = p->base[p->group[i]];
-        bool is_static = x.kind == SETT_INT;
-        int64_t unit = INT64_C(1) << l->base, k = p->imm[i];
-        int64_t low = sett__leaf_div(x) % unit ? 0 : k & (unit - 1), mid = is_static ? 0 : (k & (top - 1)) - low;
-        uint32_t at = find_piece(table, cap - 1, is_static ? 0 : p->group[i], mid);
-        if (!table[at].number) {
-            table[at] = (piece){is_static ? 0 : p->group[i], ++n, mid};
-            sett_arg y = is_static ? sett_arg_i(0) : swizzle_value(c, l, sett__add(c, x, sett_arg_i(mid)));
-            if (y.kind == SETT_VALUE) /* bits below 2^base pass unchanged */
-                y.u.v = sett__assumed(y.u.v, (int64_t)lowest_bit((uint64_t)(unit | sett__leaf_div(x) | mid)));
-            base[n - 1] = sett__peel(c->b, sett__add_offset(c, t->offset, y), &extra[n - 1]);
-        }
-        p->group[i] = table[at].number - 1;
-        p->imm[i] = extra[table[at].number - 1] + (is_static ? swizzle(l, k) : k - mid);
-    }
-    p->base = base;
-    p->n_group = n;
-    return !c->b->error.status;
-}
-
-/* ---- places of any layout --------------------------------------------------------------- */
-static bool composed_places(const sett__ctx *c, const sett_tensor *t, const sett__axes *m, sett__places *p)
-{
-    if (!sett__make_places(c, m->size, p))
-        return false;
-    p->base = sett__new(c->b, p->n * sizeof *p->base);
-    for (uint32_t i = 0; p->base && i < p->n; i++) {
-        sett_arg at = sett__add_offset(c, t->offset, sett__layout_at(c, t->layout, sett_arg_i(i)));
-        if (at.kind == SETT_POISON)
-            return false;
-        at = sett__peel(c->b, at, &p->imm[i]);
-        uint32_t g = p->n_group, oldest = g > RECENT ? g - RECENT : 0;
-        while (g > oldest && (p->base[g - 1].kind != at.kind || p->base[g - 1].u.v != at.u.v))
-            g--;
-        bool known = g > oldest;
-        p->group[i] = known ? g - 1 : p->n_group;
-        p->base[p->group[i]] = at;
-        p->n_group += !known;
-    }
-    return p->base != NULL;
-}
-
-bool sett__tensor_places(const sett__ctx *c, const sett_tensor *t, sett__places *p)
-{
-    const sett_layout *l = t->layout;
-    sett__axes m;
-    if (!sett__axes_of(c, l->shape, l->stride, &m))
-        return false;
-    if (l->has_inner == 2)
-        return composed_places(c, t, &m, p);
-    if (!sett__places_of(c, &m, l->has_inner ? l->offset : t->offset, p))
-        return false;
-    return !l->has_inner || swizzle_places(c, t, p);
-}
-
-/* ---- order and width ----------------------------------------------------------------------- */
-static int by_place(const void *a, const void *b)
-{
-    const sett__spot *x = a, *y = b;
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
-    if (x->layer != y->layer)
-        return x->layer < y->layer ? -1 : 1;
-    if (x->imm != y->imm)
-        return x->imm < y->imm ? -1 : 1;
-    return x->elem < y->elem ? -1 : x->elem > y->elem;
-}
-
-/* Rows that a stride of 0 lays on each other: the first element of a place goes to layer 0, the next of another kind to
- * layer 1. In place order they would part each other's neighbours. */
-static bool take_layers(sett__spot *spot, uint32_t n)
-{
-    bool parted = false;
-    for (uint32_t i = 1; i < n; i++) {
-        const sett__spot *s = &spot[i - 1];
-        if (s->group == spot[i].group && s->imm == spot[i].imm)
-            spot[i].layer = s->layer + (s->kind != spot[i].kind);
-        parted = parted || spot[i].layer;
-    }
-    return parted;
-}
-
-sett__spot *sett__spots(const sett__ctx *c, const sett__places *p, const uint32_t *kind)
-{
-    sett__spot *spot = sett__new(c->b, p->n * sizeof *spot);
-    bool sorted = true;
-    for (uint32_t i = 0; spot && i < p->n; i++) {
-        spot[i] = (sett__spot){.group = p->group[i], .elem = i, .kind = kind ? kind[i] : 0, .imm = p->imm[i]};
-        sorted = sorted && (!i || by_place(&spot[i - 1], &spot[i]) < 0);
-    }
-    if (spot && !sorted)
-        qsort(spot, p->n, sizeof *spot, by_place);
-    if (spot && take_layers(spot, p->n))
-        qsort(spot, p->n, sizeof *spot, by_place);
-    return spot;
-}
-
-bool sett__inside(const sett__ctx *c, const sett_tensor *t, sett_arg base, int64_t imm, uint32_t n, uint32_t bytes)
-{
-    if (base.kind != SETT_INT)
-        return true;
-    const sett__op *root = &c->b->op[t->root];
-    uint32_t by_value = root->code == SETT__PARAM ? c->b->sig.param[root->imm].bytes : 0;
-    int64_t room = by_value   ? (int64_t)(by_value / bytes)
-                   : !root->n ? INT64_MAX /* the launch decides */
-                              : (int64_t)root->n * sett__dtype_bytes((sett_dtype)root->dtype) / bytes;
-    if (imm >= 0 && imm <= room - (int64_t)n)
-        return true;
-    sett__fail(c->b, c->site, c->func, SETT_E_RANGE, imm < 0 ? "%s reaches %s %lld, before its memory begins"
-                                                              : "%s reaches %s %lld of its memory, which has %lld",
-        sett__tensor_text(c->b, t), sett__is_packed(t) ? "byte" : "element", (long long)(imm < 0 ? imm : imm + (int64_t)n - 1), (long long)room);
-    return false;
 }
 
 uint32_t sett__align_at(const sett_tensor *t, uint32_t bytes, sett_arg base, int64_t imm)
@@ -195,4 +29,162 @@ uint32_t sett__width_hope(const sett_tensor *t, uint32_t bytes, sett_arg base, i
     while (width * 2 <= n && width * 2 * bytes <= t->align && width * 2 <= most)
         width *= 2;
     return (uint32_t)width;
+}
+
+/* ---- runs --------------------------------------------------------------------------------- */
+static const uint32_t *kinds(const sett__cut *x, uint32_t first)
+{
+    return x->kind + x->first[first];
+}
+
+static bool same_kinds(const sett__cut *x, uint32_t i, uint32_t j)
+{
+    uint32_t n = sett__cut_kinds(x, i, 1);
+    return n == sett__cut_kinds(x, j, 1) && !memcmp(kinds(x, i), kinds(x, j), n * sizeof *x->kind);
+}
+
+static bool adjacent(const sett__cut *x, uint32_t i)
+{
+    for (int s = 0; s < 2 && x->side[s].t; s++) {
+        const uint32_t *group = x->side[s].p.group;
+        if (group[x->spot[i].elem] != group[x->spot[i + 1].elem] || sett__cut_imm(x, s, i + 1) != sett__cut_imm(x, s, i) + 1)
+            return false;
+    }
+    return true;
+}
+
+/* One side takes under a predicate that is no lazy one what its first spot does. */
+uint32_t sett__cut_run(const sett__cut *x, uint32_t first)
+{
+    uint32_t last = first;
+    while (last + 1 < x->n && adjacent(x, last) && (x->guard.less || x->side[1].t || same_kinds(x, first, last + 1)))
+        last++;
+    return last + 1 - first;
+}
+
+bool sett__cut_alike(const sett__cut *x, uint32_t first, uint32_t n)
+{
+    return sett__guard_alike(&x->c, &x->guard, kinds(x, first), sett__cut_kinds(x, first, n));
+}
+
+/* The widest parts of n spots, up to so many, that have a truth each. */
+static uint32_t alike_parts(const sett__cut *x, uint32_t first, uint32_t n, uint32_t part)
+{
+    for (uint32_t i = 0; i < n && part > 1; i += part)
+        while (part > 1 && !sett__cut_alike(x, first + i, part))
+            part /= 2, i = 0;
+    return part;
+}
+
+/* ---- width --------------------------------------------------------------------------------- */
+static void note_lost(sett__note *note, const sett_tensor *t, sett_arg base, int64_t imm, uint32_t bytes, uint32_t have, uint32_t need)
+{
+    note->lost = t->align < need * bytes                                                        ? SETT__LOST_ROOT
+                 : base.kind == SETT_VALUE && (uint64_t)sett__leaf_div(base) % need               ? SETT__LOST_BASE
+                 : (uint64_t)imm * bytes % (need * bytes)                                         ? SETT__LOST_CONSTANT
+                                                                                                  : SETT__LOST_BASE;
+    note->have = have * bytes;
+    note->need = need * bytes;
+    note->base = base;
+    note->imm = imm;
+}
+
+static void lose(sett__cut *x, int side, uint32_t spot, uint32_t have, uint32_t need, bool by_bound)
+{
+    if (x->note.lost)
+        return;
+    x->note.t = x->side[side].t;
+    note_lost(&x->note, x->note.t, sett__cut_base(x, side, spot), sett__cut_imm(x, side, spot), x->bytes, have, need);
+    if (by_bound)
+        x->note.lost = SETT__LOST_BOUND;
+}
+
+/* Where a test may allow more than is proven, of one side under a lazy predicate. sure: the elements that one truth is known for. */
+static sett__piece with_test(sett__cut *x, uint32_t first, uint32_t most, uint32_t proven, uint32_t sure)
+{
+    uint32_t hope = sett__width_hope(x->side[0].t, x->bytes, sett__cut_base(x, 0, first), sett__cut_imm(x, 0, first), most);
+    if (hope < proven)
+        hope = proven;
+    if (hope > sure && proven >= hope)
+        lose(x, 0, first, sure, hope, true);
+    if (hope < sure)
+        hope = sure;
+    sure = alike_parts(x, first, hope, sure); /* one that straddles two rows has two tests */
+    return (sett__piece){first, hope, sure, sure < hope || !sett__cut_alike(x, first, 1)};
+}
+
+/* The access that starts at a spot with `left` spots of its run to go. */
+static sett__piece choose(sett__cut *x, uint32_t first, uint32_t left)
+{
+    const bool two = x->side[1].t != NULL;
+    if (x->side[0].t->space == SETT_RMEM && sett__cut_base(x, 0, first).kind == SETT_INT && x->guard.op == SETT__TRUE)
+        return (sett__piece){first, left, left, false}; /* registers: no address, no limit */
+    uint32_t most = 1, proven = 1, align = sett__cut_align(x, 0, first), other = two ? sett__cut_align(x, 1, first) : align;
+    const int least = two && other <= align;
+    while (most * 2 <= left && most * 2 * x->bytes <= x->widest)
+        most *= 2;
+    while (proven * 2 <= most && proven * 2 * x->bytes <= (least ? other : align))
+        proven *= 2;
+    if (proven < most)
+        lose(x, least, first, proven, most, false);
+    uint32_t sure = two ? alike_parts(x, first, proven, proven) : proven;
+    if (two || !x->guard.less)
+        return (sett__piece){first, proven, sure, sure < proven};
+    while (sure > 1 && !sett__cut_alike(x, first, sure))
+        sure /= 2;
+    if ((sure == most && sett__cut_alike(x, first, sure)) || (sure > 1 && sure * x->bytes >= WORTH))
+        return (sett__piece){first, sure, sure, false};
+    return with_test(x, first, most, proven, sure);
+}
+
+/* Is it only the predicate that parts adjacent elements? */
+static bool parted_by_pred(const sett__cut *x)
+{
+    for (uint32_t i = 0; i + 1 < x->n; i++)
+        if (adjacent(x, i) && !same_kinds(x, i, i + 1))
+            return true;
+    return false;
+}
+
+bool sett__cut_plan(sett__cut *x)
+{
+    uint32_t longest = 0;
+    x->piece = sett__new(x->c.b, x->n * sizeof *x->piece);
+    if (!x->piece)
+        return false;
+    for (uint32_t at = 0; at < x->n;) {
+        uint32_t end = at + sett__cut_run(x, at);
+        longest = end - at > longest ? end - at : longest;
+        while (at < end) {
+            sett__piece p = choose(x, at, end - at);
+            x->piece[x->n_piece++] = p;
+            x->note.split += p.test;
+            x->note.count[31 - __builtin_clz(p.n * x->bytes)]++;
+            at += p.n;
+        }
+    }
+    if (!x->side[1].t && longest * x->bytes < x->widest && longest < x->n && !x->note.lost) {
+        x->note.lost = !x->guard.less && parted_by_pred(x) ? SETT__LOST_PRED : SETT__LOST_ADJACENCY;
+        x->note.have = longest * x->bytes;
+    }
+    return true;
+}
+
+void sett__cut_branch(const sett__cut *x, uint32_t cond, void (*arm)(void *, bool holds), void *user)
+{
+    sett_build *b = x->c.b;
+    if (cond == SETT__TRUE || cond == SETT__FALSE) {
+        arm(user, cond == SETT__TRUE);
+        return;
+    }
+    if (b->error.status)
+        return;
+    sett_region r = sett_if_begin(x->c.site, b, sett__scalar_val(b, cond));
+    arm(user, true);
+    r.done = true;
+    sett_region_end(&r);
+    r = sett_else_begin(x->c.site, b);
+    arm(user, false);
+    r.done = true;
+    sett_region_end(&r);
 }
