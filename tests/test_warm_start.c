@@ -332,7 +332,8 @@ START_TEST(a_miss_of_before)
     for (int i = 0; i < 2; i++)
         ck_assert_int_eq(pthread_join(id[i], NULL), 0);
     ck_assert_msg(!compile.a.status, "%s", compile.a.err.text);
-    ck_assert_uint_eq(stats(e).sealed_misses, by_key.a.status ? 1 : 0);
+    ck_assert_uint_le(stats(e).sealed_misses, 1); /* of the read, which may have got what the compile landed all the same */
+    ck_assert(!by_key.a.status || stats(e).sealed_misses == 1);
     sett_kernel_release(by_key.a.kernel), sett_kernel_release(compile.a.kernel);
     pthread_barrier_destroy(&together);
     sett_engine_close(e);
