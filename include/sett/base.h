@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every other header of sett needs: the export mark, versions, status
- * codes, errors, call sites and element types. Plain C11 and C++17.
+/* What every other header of sett needs: the export mark, versions, status codes, errors, call sites, element types.
+ * Plain C11 and C++17.
  *
- * A call that can fail outside a build returns a sett_status and fills an
- * optional sett_error. Inside a build (see build.h) the first error is kept by
- * the build, with the caller's file and line, and later calls pass it on. */
+ * Outside a build, a call that can fail returns a sett_status and fills an optional sett_error. Inside a build (see
+ * build.h) the build keeps the first error, with the caller's file and line, and later calls do nothing. */
 #ifndef SETT_BASE_H
 #define SETT_BASE_H
 #include <assert.h>
@@ -29,11 +28,11 @@
 extern "C" {
 #endif
 
-/* The version of the library that is loaded, "0.1.0"; static storage. */
+/* The version of the loaded library, "0.1.0". Static storage. */
 SETT_API const char *sett_version(void);
 
-/* name, pinned number, what it means. Numbers never change; 1x and 2x are the
- * caller's mistakes, 3x the environment, 5x compiling, 7x resources and faults. */
+/* Name, number and meaning of each status. Numbers never change. 1x and 2x: mistakes of the caller; 3x: the
+ * environment; 5x: compiling; 7x: resources and faults. */
 #define SETT_STATUSES(X) \
     X(OK, 0, "success") \
     X(E_ARGUMENT, 10, "an argument is not valid") \
@@ -74,23 +73,22 @@ typedef enum sett_status {
 #undef SETT_STATUS_ENUM
 } sett_status;
 
-/* "SETT_E_DIVIDE", and its one-line meaning; "unknown status" for others. */
+/* "SETT_E_DIVIDE", and its meaning in one line. "unknown status" for other numbers. */
 SETT_API const char *sett_status_name(sett_status);
 SETT_API const char *sett_status_text(sett_status);
 
-/* The first thing that went wrong: "add.c:31: sett_composition: mode 1: 6 does
- * not divide shape (4,(8,2))". Filled only on failure; text is NUL-ended. */
+/* The first error: "add.c:31: sett_composition: mode 1: 6 does not divide shape (4,(8,2))". Filled only on failure;
+ * text ends in a NUL. */
 typedef struct sett_error {
     sett_status status;
     char text[508];
 } sett_error;
 
-/* Where a call stands in the user's program. Strings are copied by whoever
- * keeps them. */
+/* Where a call stands in the user's program. The library copies the strings. */
 typedef struct sett_site {
     const char *file, *func;
     int line;
-    unsigned call; /* tells calls on one line apart, in reports; 0: not told */
+    unsigned call; /* tells several calls on one line apart, in reports; 0: not given */
 } sett_site;
 #ifdef __cplusplus
 #define SETT_HERE (sett_site{__FILE__, __func__, __LINE__, __COUNTER__ + 1u})
@@ -98,9 +96,9 @@ typedef struct sett_site {
 #define SETT_HERE ((sett_site){__FILE__, __func__, __LINE__, __COUNTER__ + 1u})
 #endif
 
-/* Element types: name, pinned id, CuTe's printed name, bits, kind.
- * Ids are stored in tapes and kernels; 0 means "not given".
- * Kinds: b Boolean, i signed, u unsigned, f IEEE-like float, s storage only. */
+/* Element types: name, id, CuTe's printed name, bits, kind. Ids never change, since tapes and cached kernels hold
+ * them; 0 means "not given". Kinds: b Boolean, i signed, u unsigned, f IEEE-like float, s storage only (convert to
+ * compute). */
 #define SETT_DTYPES(X) \
     X(BOOL, 1, "i1", 1, 'b') \
     X(I8, 2, "i8", 8, 'i') \
@@ -134,8 +132,8 @@ typedef enum sett_dtype {
 #undef SETT_DTYPE_ENUM
 } sett_dtype;
 
-/* Bits of one element (1 for SETT_BOOL, which is stored as a byte); 0 for an id
- * that is none. Name: "f16", or "?" for an id that is none. */
+/* Bits of one element: 1 for SETT_BOOL, which is stored as a byte; 0 for an unknown id. Name: "f16"; "?" for an unknown
+ * id. */
 SETT_API int sett_dtype_bits(sett_dtype);
 SETT_API const char *sett_dtype_name(sett_dtype);
 
