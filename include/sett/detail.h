@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the macros of the other headers are made of: no part of the language. A program uses none of these names, and they
- * may change. They are here, and not beside their uses, so that the other headers can be read. */
+/* Parts of the macros in the other headers. Programs do not use these names, which may change. They stand here so that
+ * the other headers are easy to read. */
 #ifndef SETT_DETAIL_H
 #define SETT_DETAIL_H
 #include <sett/base.h>
 
-/* x, where cond holds; else the compiler says what to write, before what it makes of the rest. */
+/* x, if cond holds; else a compile error with this text, before the errors that follow from it. */
 #if defined(__GNUC__) && !defined(__cplusplus)
 #define SETT_SAYS(cond, text, x) ((void)__extension__({ _Static_assert(cond, text); 0; }), x)
 #define SETT_BEGINS_(spelled, with) (__builtin_strncmp(spelled, with, sizeof(with) - 1) == 0)
@@ -13,11 +13,11 @@
 #define SETT_SAYS(cond, text, x) (x)
 #define SETT_BEGINS_(spelled, with) 0
 #endif
-/* The site of a call that takes a tuple, which is spelled so. */
+/* The site of a call whose tuple argument is spelled like that; a list in braces is an error with a text. */
 #define SETT_HERE_OF(spelled) SETT_SAYS(!SETT_BEGINS_(spelled, "{"), SETT_A_TUPLE_IS_, SETT_HERE)
 #define SETT_A_TUPLE_IS_ "a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces"
 
-/* How many arguments there are, 1 to 33; two tokens made one; and M(a), M(b), ... */
+/* The number of arguments, 1 to 33; two tokens joined to one; and M(a), M(b), ... of all arguments. */
 #define SETT_NARG(...) SETT_NARG_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, \
     17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define SETT_NARG_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, \
@@ -94,7 +94,7 @@
 #define SETT_TUPLE32 SETT_T
 #define SETT_TUPLE33 SETT_T
 
-/* Two on one line, or in one macro, do not shadow each other where the compiler counts. */
+/* A token that differs between two calls on one line, or in one macro, if the compiler counts. */
 #ifdef __COUNTER__
 #define SETT_UNIQUE __COUNTER__
 #else
