@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling a cache ahead of time, on machines without a GPU. A family is a kernel's body with the parameters of its user data
- * named, in a shared object; a manifest says which values are wanted:
+/* Filling a cache ahead of time, on machines without a GPU. A family is a kernel's body in a shared object, with names
+ * for the members of its user data. A manifest lists the values that are wanted:
  *
  *     const sett_family_param softmax_params[] = {
  *         SETT_FAMILY_PARAM(struct softmax, dtype), SETT_FAMILY_PARAM(struct softmax, cols), ...};
@@ -15,12 +15,14 @@
  *     tape saxpy.tape
  *         .name = saxpy
  *
- * A manifest is lines; # starts a comment, paths are relative to its folder. `family OBJECT SYMBOL` or `tape FILE` begins a
- * block, whose kernels are all combinations of the values that follow. A value is an integer (a float or
- * double takes one too: `scale = 2` is 2.0), a number with a point (of float and double), an element type (of integers: its
- * id) or true, false; FROM..TO are integers, each 1 more than the one before, or with +N, *N at the end by so much. What
- * begins with a dot is of the compile: .name, .targets (instead of those of the call), .opt_level, .line_info. A block may
- * be given again with other values; a kernel that comes twice is one. */
+ * A manifest is lines of text; # starts a comment; paths are relative to the manifest's folder. `family OBJECT SYMBOL`
+ * or `tape FILE` begins a block. The block's kernels are all combinations of the values in the lines that follow.
+ * A value is an integer, a number with a point (for float and double; they take integers too: `scale = 2` is 2.0), an
+ * element type (its id, for integers), true or false. FROM..TO is all integers between them; +N or *N at its end gives
+ * the step.
+ * A name that begins with a dot is an option of the compile: .name, .targets (instead of those of the call),
+ * .opt_level,
+ * .line_info. A block may come again with other values; a kernel that two blocks give counts once. */
 #ifndef SETT_WARM_H
 #define SETT_WARM_H
 #include <sett/compile.h>
@@ -29,13 +31,13 @@
 extern "C" {
 #endif
 
-/* A member of the body's user data: an integer of 1, 2, 4 or 8 bytes (bool and enumerations too), a float or a double. */
+/* A member of the user data: an integer of 1, 2, 4 or 8 bytes (also bool and enumerations), a float or a double. */
 typedef struct sett_family_param {
     const char *name;
     size_t offset, bytes;
     bool floating;
 } sett_family_param;
-/* Positional, so that it serves C++ too. */
+/* Positional, because C++ has no designated initializers. */
 #define SETT_FAMILY_PARAM(type, member) \
     {#member, offsetof(type, member), sizeof(((type *)0)->member), \
         sizeof(((type *)0)->member) > 1 && (__typeof__(((type *)0)->member))0.5 > 0}
@@ -43,64 +45,69 @@ typedef struct sett_family {
     size_t size;
     sett_body body;
     const char *name;     /* of its kernels, as sett_compile_options.name; NULL: the default */
-    size_t user_size;     /* of its user data; what no parameter covers is as in defaults */
+    size_t user_size;     /* bytes of the user data; those that no parameter covers are taken from defaults */
     const void *defaults; /* user_size bytes; NULL: zeros, and the manifest must give every parameter */
     const sett_family_param *params;
     int n_params;
-    bool (*wanted)(const void *user); /* false: there is no such kernel; NULL: there is every combination */
+    bool (*wanted)(const void *user); /* false: leave this combination out; NULL: none is left out */
 } sett_family;
 
 /* One kernel of a manifest for one target. Strings live until the callback returns. */
 typedef struct sett_warm_event {
     size_t size;
-    const char *name, *target, *params; /* params: "dtype=f16 cols=1024", or the path of a tape */
+    const char *name, *target, *params; /* params: "dtype=f16 cols=1024", or a tape's path */
     uint8_t key[32];
-    sett_status status; /* of this kernel; not SETT_OK: error says why, and where it was not even recorded key is zeros */
-    const char *error;  /* "" */
-    bool cached;        /* it was in the cache before */
-    double ms;          /* that its compile took */
-    uint64_t done, failed, total; /* so far, this one counted; of all */
-    bool fetched; /* the remote gave it; neither cached nor compiled */
+    sett_status status; /* of this kernel. If not SETT_OK, error says why, and key is zeros if the kernel was not even
+                         * recorded */
+    const char *error;  /* "" without an error */
+    bool cached;        /* the cache had it before */
+    double ms;          /* duration of its compile */
+    uint64_t done, failed, total; /* kernels so far, this one included; of them failed; of all */
+    bool fetched; /* a server gave it, so that it was neither cached nor compiled */
 } sett_warm_event;
-typedef bool (*sett_warm_fn)(void *user, const sett_warm_event *); /* false: enough */
+typedef bool (*sett_warm_fn)(void *user, const sett_warm_event *); /* returns false to stop */
 
 typedef struct sett_warm_options {
     size_t size;
-    const char *targets; /* with ',' between: "sm_80,sm_90a"; NULL where every block of the manifest has .targets */
-    /* This call makes part `shard` of `shards`, 0 to shards - 1; shards 0: all. Parts are of equal size, to one, and depend
-     * on the manifest alone: parts that are made anywhere merge to what one call makes. */
+    const char *targets; /* "sm_80,sm_90a"; NULL if every block of the manifest has .targets */
+    /* This call makes part `shard` of `shards` parts: 0 to shards - 1. shards 0: everything. Parts have equal sizes,
+     * give or take one, and depend on the manifest alone, so that parts made on several machines merge to what one call
+     * makes. */
     int shard, shards;
-    int workers;         /* processes; 0: as many as .cpu_threads of the engine, one a core where that was 0 */
-    /* Path of the sett command, which they run; NULL: beside libsett.so, or in ../bin from there, and sett_family_keys records
-     * on its own thread. */
+    int workers;         /* worker processes; 0: the engine's .cpu_threads, or one a core if that is 0 */
+    /* Path of the sett command, which the workers run. NULL: the one beside libsett.so, or in ../bin from there; and
+     * sett_family_keys records on its own thread. */
     const char *command;
-    const char *pack;    /* path of a pack to write of what was made; NULL: none */
-    const char *secret_key; /* signs it, as sett_pack_options.secret_key */
-    sett_warm_fn progress;  /* once for each kernel, on the calling thread; false cancels */
+    const char *pack;    /* path of a pack to write with the kernels; NULL: none */
+    const char *secret_key; /* to sign the pack with, as sett_pack_options.secret_key */
+    sett_warm_fn progress;  /* called once for each kernel, on the calling thread; returns false to cancel */
     void *user;             /* for progress */
 } sett_warm_options;
 
-/* The kernels of a manifest, or of a shard, in its order; nothing is compiled. Bodies are recorded on this thread, or, where
- * .command is set, by a process of it: one that crashes there costs its kernel. Shared objects that are named stay loaded. The manifest, and what it names,
- * are regular files: no FIFO is waited on. SETT_E_PARSE with "MANIFEST:LINE: ..."; SETT_E_IO: a file cannot be read or opened;
- * SETT_E_ARGUMENT; SETT_E_LIMIT; SETT_E_MEMORY. That a kernel cannot be recorded is its own status. */
+/* Lists the kernels of a manifest, or of a shard, in the manifest's order, and compiles nothing. Bodies are recorded on
+ * this thread; if .command is set, a process of it records them, and a body that crashes costs only its kernel. Shared
+ * objects of the manifest stay loaded. The manifest and the files that it names must be regular files. A kernel that
+ * cannot be recorded has its own status in the callback. SETT_E_PARSE, with "MANIFEST:LINE: ...". SETT_E_IO: a file
+ * cannot be read or opened. SETT_E_ARGUMENT, SETT_E_LIMIT, SETT_E_MEMORY. */
 SETT_API sett_status sett_family_keys(sett_engine *, const char *manifest, const sett_warm_options *, sett_warm_fn,
     void *user, sett_error *or_null);
 
 typedef struct sett_warm_result {
     size_t size;
-    uint64_t total, cached, compiled, failed; /* the rest was left when it was cancelled */
-    uint64_t fetched; /* from the remote; they are not among those compiled */
+    uint64_t total, cached, compiled, failed; /* the others were not done, after a cancel */
+    uint64_t fetched; /* from a server; not among those compiled */
 } sett_warm_result;
-/* Records, and compiles what of it the engine's cache lacks, in processes of their own, so that a body or a compiler that
- * crashes costs its kernel alone, and writes it to the engine's cache folder: what was made stays, and the next call goes on
- * from there. No GPU is needed, and nothing is launched. What the processes log goes to this engine's .log, on the calling
- * thread. SETT_E_COMPILE: some kernels were not made, and the rest was (the pack too; progress has told why); SETT_E_CANCELLED; else as sett_family_keys and sett_pack_write, and SETT_E_IO where the engine has no folder to
- * write to or a process cannot be started. result: NULL, or its .size is set. */
+/* Records the kernels of a manifest, and compiles those that the engine's cache lacks, in worker processes: a body or a
+ * compiler that crashes costs only its kernel. Each kernel is written to the engine's cache folder at once, so that a
+ * later call continues an interrupted one. It needs no GPU and launches nothing. The workers' log goes to this engine's
+ * .log, on the calling thread. result may be NULL; else its .size is set.
+ * SETT_E_COMPILE: some kernels failed, all others are done, and the pack is written; progress got the reasons.
+ * SETT_E_CANCELLED. SETT_E_IO: the engine has no folder to write to, or a worker cannot be started. Else as
+ * sett_family_keys and sett_pack_write. */
 SETT_API sett_status sett_warm(sett_engine *, const char *manifest, const sett_warm_options *, sett_warm_result *or_null,
     sett_error *or_null2);
-/* What such a process runs, `sett warm --worker`: it serves the socket that it was started with as standard input, until
- * that is closed. An exit code; 2: there is no such socket. */
+/* What a worker process runs (`sett warm --worker`): it serves the socket that is its standard input, until that is
+ * closed. Returns an exit code; 2: there is no such socket. */
 SETT_API int sett_warm_worker(void);
 
 #ifdef __cplusplus
