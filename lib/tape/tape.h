@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel as data: the operations of ops.def, the signature, and what writes, reads, prints, parses, verifies and
- * evaluates them. Nothing here knows of builds and layouts. */
+/* A kernel as data: operations (ops.def) and a signature; writing, reading, printing, parsing, verifying and evaluating them.
+ * This room knows nothing of builds and layouts. */
 #ifndef SETT_LIB_TAPE_H
 #define SETT_LIB_TAPE_H
 #include "lib/base/base.h"
@@ -15,15 +15,16 @@ typedef struct sett__op {
     uint32_t n;          /* elements of the result; 0: none, or an unsized root */
     uint32_t args;       /* first operand in tape->arg: an op index, or SETT__NONE */
     uint16_t n_args;
-    uint16_t depth;      /* of open regions; filled by the reader, not serialised. While recording: where it lives */
+    uint16_t depth;      /* open regions around it; set by the reader, not serialised. While recording: depth of the region that
+                          * it lives in */
     uint32_t site;       /* in tape->site; SETT__NONE: unknown */
-    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR, LOOP: its END; WHILE: its LOOP; END: its opener (of an arm, the ELSE). Filled by the reader.
-                          * While recording: the serial of the region that the op lives in */
+    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR, LOOP: its END; WHILE: its LOOP; END: its opener (of an arm, the
+                          * ELSE). Set by the reader. While recording: serial of the region that the op lives in */
     int64_t imm;
 } sett__op;
 
-/* Host expressions over symbols: postfix, evaluated in 64 bits with overflow checks
- * by expr.c. Grid, extents, strides, checks. */
+/* Host expressions over symbols, for grids, extents, strides and checks: postfix, evaluated in 64 bits with overflow checks
+ * (expr.c). */
 typedef enum sett__xcode {
     SETT__X_CONST, SETT__X_SYM, SETT__X_ADD, SETT__X_SUB, SETT__X_MUL, SETT__X_DIV, SETT__X_REM, SETT__X_MIN,
     SETT__X_MAX, SETT__X_SHL, SETT__X_SHR, SETT__X_AND, SETT__X_SELECT, SETT__X_LT, SETT__X_SCALAR, SETT__X_LOG2 /* ceil_log2(x), of x > 0 */,
@@ -33,13 +34,15 @@ typedef struct sett__xop {
     uint8_t code; /* sett__xcode */
     int64_t imm;  /* CONST: the number; SYM, SCALAR: index */
 } sett__xop;
-typedef struct sett__expr { uint32_t first, count; } sett__expr; /* in sig->code; count 0: absent (means 1 for grid, block, cluster) */
+typedef struct sett__expr { uint32_t first, count; } sett__expr; /* in sig->code; count 0: absent, which means 1 for grid,
+                                                                  * block, cluster */
 
 typedef struct sett__symbol {
     const char *name;
     int64_t div;  /* >= 1; checked at launch */
     uint8_t wide; /* 64 bits in the kernel, else 32 and checked to fit */
-    sett__expr value; /* any: the launch computes it, of symbols that arguments give, and no expression names it */
+    sett__expr value; /* if present, the launch computes the symbol from symbols that arguments give; expressions do not name
+                       * it */
 } sett__symbol;
 typedef struct sett__leaf { /* one leaf of a parameter's layout, colexicographic order */
     uint8_t mode;           /* top-level mode that it belongs to */
@@ -59,24 +62,23 @@ typedef struct sett__param {
 } sett__param;
 enum { SETT__BY_NUMBER = 1, SETT__BY_STRUCT };
 enum { SETT__ACCESS_READ = 1, SETT__ACCESS_WRITE = 2 };
-/* What the body relies on and could not prove: expr is 0, or the launch is refused with SETT_E_DIVIDE. */
+/* A condition that the body needs and could not prove. expr must be 0: else the launch is SETT_E_DIVIDE. */
 typedef struct sett__check {
     sett__expr expr;
-    const char *text, *file; /* text: "sett_composition: ..."; file NULL: not known */
+    const char *text, *file; /* text: "sett_composition: ..."; file NULL: unknown */
     uint32_t line;           /* file and line are no part of the key */
 } sett__check;
-/* What one ASSERT of the tape says when it fails, for engines that have only the signature. Made of the op by
- * sett__tape_claims: no part of the tape's bytes. */
+/* The message of one ASSERT of the tape, for engines that have only the signature. sett__tape_claims makes it from the op; it
+ * is not part of the tape's bytes. */
 typedef struct sett__claim {
     const char *text;  /* a printf format, one conversion an operand */
-    const char *file;  /* NULL: not known */
+    const char *file;  /* NULL: unknown */
     const char *types; /* sett_dtype of each operand */
     uint32_t line, op; /* op: its index in the tape */
 } sett__claim;
-/* What a launch must know: travels in META, so that no launch needs the tape.
- * Kernel parameters in order: each param (tensor: 64-bit address; scalar: its type,
- * BOOL as a byte; struct: its bytes), then each symbol (4 bytes, or 8 if wide), each at its natural
- * alignment. A kernel takes all of them, used or not. */
+/* What a launch must know. It travels in META, so that no launch needs the tape. The kernel's parameter block holds each param
+ * (tensor: 64-bit address; scalar: its type, BOOL as a byte; struct: its bytes), then each symbol (4 bytes, or 8 if wide), at
+ * their natural alignment. Unused ones are there too. */
 typedef struct sett__sig {
     uint32_t n_sym, n_param, n_leaf, n_code, n_check;
     sett__symbol *sym;
@@ -85,22 +87,22 @@ typedef struct sett__sig {
     sett__xop *code;
     sett__check *check;
     sett__expr grid[3], block[3], cluster[3];
-    uint32_t smem;       /* bytes of the block's shared window: static in the code up to SETT__STATIC_SMEM, else given
-                          * at launch */
+    uint32_t smem;       /* bytes of the block's shared window: static in the code up to SETT__STATIC_SMEM, else given at
+                          * launch */
     uint32_t smem_align; /* of the window */
-    sett__expr smem_more; /* any: bytes that a launch adds behind smem, all of them given at launch then */
-    uint32_t n_derived;  /* symbols with a value: the last of n_sym */
-    bool early;          /* it has a DEPWAIT: from sm_90 on it may begin before the grids before it end */
-    uint32_t n_claim;    /* any: on a GPU the packed block ends with the address of a sett__failure */
+    sett__expr smem_more; /* if present, bytes that a launch adds behind smem; the whole window is then given at launch */
+    uint32_t n_derived;  /* symbols with a value: the last ones of n_sym */
+    bool early;          /* it has a DEPWAIT: from sm_90 on it may begin before earlier grids end */
+    uint32_t n_claim;    /* if not 0, a GPU's packed block ends with the address of a sett__failure */
     sett__claim *claim;
 } sett__sig;
-/* Is the block's window in the code, or given at launch? */
+/* Is the block's window static in the code? Else it is given at launch. */
 static inline bool sett__smem_static(const sett__sig *s)
 {
     return s->smem <= SETT__STATIC_SMEM && !s->smem_more.count;
 }
-/* What a GPU's thread writes when an assertion fails, into memory that the host reads. The first thread of all takes it
- * (FREE to TAKEN), writes the rest, then TOLD; the host makes it FREE again. */
+/* What a thread of a GPU writes when an assertion fails, to memory that the host reads. The first such thread claims it (FREE
+ * to TAKEN), writes the rest, then sets TOLD. The host sets FREE again. */
 enum { SETT__FAILURE_FREE, SETT__FAILURE_TAKEN, SETT__FAILURE_TOLD };
 typedef struct sett__failure {
     uint32_t state, claim; /* claim: its index in the signature */
@@ -116,103 +118,100 @@ typedef struct sett__tape {
     sett__op *op;
     uint32_t *arg;
     uint32_t *index;      /* PICK */
-    const char **string;  /* PRINTF formats first met first; also file names of sites */
-    uint32_t n_path;      /* the last so many of those are known to be of sites alone */
+    const char **string;  /* PRINTF formats in order of first use; also file names of sites */
+    uint32_t n_path;      /* the last n_path strings belong to sites alone */
     sett__site_ref *site; /* not part of the key */
-    uint16_t min_sm, min_ptx; /* over the ops; filled by the reader and by finish */
-    uint16_t min_ptx_90;      /* of sm_90 and later, for instructions that other targets do without */
+    uint16_t min_sm, min_ptx; /* greatest of all ops; set by the reader and by finish */
+    uint16_t min_ptx_90;      /* the same for sm_90 and later, of instructions that other targets do without */
 } sett__tape;
 
 /* ---- write.c, read.c: bytes ----------------------------------------------------------- */
-/* Canonical: equal tapes give equal bytes; little endian, LEB128, versioned. With
- * sites false the bytes are the kernel's identity (what the key hashes); with true a
- * section of call sites follows. *bytes is from the allocator (NULL: malloc). */
+/* Canonical: equal tapes give equal bytes (little endian, LEB128, versioned). sites false: the kernel's identity, which the key
+ * hashes. sites true: a section of call sites follows. The allocator gives *bytes (NULL: malloc). */
 sett_status sett__tape_write(const sett__tape *, bool sites, const sett__allocator *, void **bytes, size_t *len, sett_error *);
-/* Bounds-checked; also runs sett__tape_verify. The tape owns copies of everything. */
+/* Checks all bounds, and calls sett__tape_verify. The tape owns copies of everything. */
 sett_status sett__tape_read(sett__tape *, const void *bytes, size_t len, sett_error *);
-/* The same with the tape's memory from an allocator that outlives it. Both overwrite the tape, and
- * leave it empty when they fail. */
+/* The same, in memory of an allocator that outlives the tape. Both overwrite the tape, and leave it empty on failure. */
 sett_status sett__tape_read_in(sett__tape *, const sett__allocator *, const void *bytes, size_t len, sett_error *);
 void sett__tape_free(sett__tape *);
-/* The signature alone, for META: the same encoding. */
+/* The signature alone, in the same encoding, for META. */
 sett_status sett__sig_write(const sett__sig *, const sett__allocator *, void **bytes, size_t *len, sett_error *);
-/* What tells a signature that was verified from others, as sett__tape_write has it: at most `room` bytes; 0: they are more. */
+/* The identity of a verified signature, in sett__tape_write's encoding: at most `room` bytes; 0: it is longer. */
 size_t sett__sig_bytes(const sett__sig *, bool sites, void *to, size_t room);
 sett_status sett__sig_read(sett__sig *, sett__arena *, const void *bytes, size_t len, sett_error *);
 
 /* ---- link.c ------------------------------------------------------------------------- */
-/* Fills op.depth, op.other, min_sm, min_ptx; used by read and by finish. False: regions do not nest.
- * IF, ELSE, FOR, LOOP and END have the depth of what is around them. */
+/* Fills op.depth, op.other, min_sm, min_ptx, for read and finish. False: regions do not nest. IF, ELSE, FOR, LOOP and END have
+ * the depth of what is around them. */
 bool sett__tape_link(sett__tape *);
 /* Fills sig.claim of a verified tape. False: out of memory. */
 bool sett__tape_claims(sett__tape *);
 int sett__least_sm(const sett__op *); /* 0: any */
-bool sett__opens(int code); /* a region */
+bool sett__opens(int code); /* does it open a region? */
 bool sett__closes(int code);
 
 /* ---- print.c, parse.c: print and parse --------------------------------------------------------- */
-/* print, then parse, then write gives identical bytes. Sites print as `@ file:line func`
- * at the line's end when asked for. The text is NUL-ended, from the allocator. */
+/* print, then parse, then write gives the same bytes. sites: each op's as `@ file:line func` at its line's end. The text ends
+ * in a NUL; the allocator gives it. */
 sett_status sett__tape_print(const sett__tape *, bool sites, const sett__allocator *, char **text, sett_error *);
 sett_status sett__tape_parse(sett__tape *, const char *text, sett_error *); /* errors show line, column and a caret */
 sett_status sett__tape_parse_in(sett__tape *, const sett__allocator *, const char *text, sett_error *);
-/* One op in that form, whatever is wrong with it. snprintf-like. */
+/* One op in that form, even if it is invalid. snprintf-like. */
 int sett__op_str(const sett__tape *, uint32_t op, char *buf, size_t size);
 
 /* ---- verify.c, verify_sig.c ---------------------------------------------------------------------------------- */
-/* Types, operand counts, dominance by regions, spaces, alignment, bounds of static
- * accesses to smem and rmem, limits. target NULL: any; else "sm_90a": min sm and the
- * target's shared memory too. Errors name the site of the op. */
+/* Checks types, operand counts, dominance by regions, spaces, alignment, bounds of static accesses to smem and rmem, limits.
+ * target "sm_90a": its sm and shared memory too; NULL: any. Errors name the op's site. */
 sett_status sett__tape_verify(const sett__tape *, const char *target, sett_error *);
-/* Of a tape that was verified for any target: the rest of it for one. */
+/* Checks the rest for one target, of a tape that was verified for any. */
 sett_status sett__tape_fits(const sett__tape *, const char *target, sett_error *);
-/* The same for a signature alone: names, layouts, expressions, constant grid, block, cluster. */
+/* Checks a signature alone: names, layouts, expressions, constant grid, block, cluster. */
 sett_status sett__sig_verify(const sett__sig *, sett_error *);
 
-/* Where parameter i of the packed block begins, or symbol i - n_param; i = n_param + n_sym: where the last one ends. */
+/* The offset of parameter i in the packed block, or of symbol i - n_param; of i = n_param + n_sym the block's end. */
 uint64_t sett__packed_at(const sett__sig *, uint32_t i);
 
 /* ---- target.c ------------------------------------------------------------------------------------------- */
 /* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */
 bool sett__target_parse(const char *target, int *sm, char *suffix);
-const char *sett__target_list(char *buf, size_t size); /* those that code is made for: "sm_70, ..., sm_90[a], ..." */
-/* target_text.c. Why len bytes of text are no target, with those that there are; in a list, which comma is missing. compiled: the
- * CPU is a target too, as it is of a compile and not of what is cached. */
+const char *sett__target_list(char *buf, size_t size); /* all that code can be generated for: "sm_70, ..., sm_90[a], ..." */
+/* target_text.c. Why len bytes of text are no target, with a list of the targets, or of a list of targets which comma is
+ * missing. compiled: the CPU counts as a target; it does for a compile, not in the cache. */
 enum { SETT__TARGET_FAULT = 400 };
 const char *sett__target_fault(const char *text, size_t len, bool compiled, char *buf, size_t size);
 uint32_t sett__target_smem(int sm); /* bytes of shared memory that one block may use */
-uint32_t sett__target_smem_most(void); /* of any */
-sett_status sett__target_cpu_gives(const sett__tape *, sett_error *); /* SETT_E_LIMIT of what no GPU could run */
-/* Of a tape whose signature was verified: reads the target, which must give a block what it needs. */
+uint32_t sett__target_smem_most(void); /* the most of any target */
+sett_status sett__target_cpu_gives(const sett__tape *, sett_error *); /* SETT_E_LIMIT: it needs more than any GPU has */
+/* Reads the target, and checks that it gives a block what the tape needs. The tape's signature was verified. */
 sett_status sett__target_gives(const sett__tape *, const char *target, int *sm, sett_error *);
-/* The lowest PTX ISA that holds the target and what needs min_ptx: 78 for 7.8; in the key. 0: no code is made for it. */
+/* The lowest PTX ISA that has the target and min_ptx: 78 for 7.8. It is part of the key. 0: no code can be generated for the
+ * target. */
 int sett__target_isa(const char *target, int min_ptx);
 int sett__tape_isa(const sett__tape *, const char *target);
 
 /* ---- eval.c: one op on constants ------------------------------------------------------------------ */
-/* Bits in, bits out, bit for bit as the engines compute. dtype: the operands' type
- * (CONVERT: source type; sub carries nothing, to is the result's type). False: this op is
- * not folded (approximations). */
+/* Computes an op on bits as the engines do, bit for bit. dtype: the operands' type (of CONVERT the source's; to: the result's).
+ * False: this op is not folded (approximations). */
 bool sett__eval(sett__code, sett_dtype dtype, sett_dtype to, int flags, const uint64_t *in, int n_in, uint64_t *out);
 
 /* ---- inline_text.c: texts that ops carry ------------------------------------------------------------ */
-/* The next conversion of a printf format after *p: its letter, 0 at the end, '?' if it is none that a kernel may print. */
+/* The next conversion of a printf format after *p: its letter; 0: none left; '?': one that a kernel may not print. */
 char sett__next_conversion(const char **p, int *longs);
-/* The text of inline PTX: "xor3 u32:lop3.b32 $0, $1, $2, $3, 0x96;": the stand-in's name, or -; the results' types; what the
- * assembler reads, where $n is a result or, after those, an operand, and $$ a dollar. */
+/* The text of inline PTX, "xor3 u32:lop3.b32 $0, $1, $2, $3, 0x96;": the stand-in's name or -, the results' types, and what the
+ * assembler reads, where $n is a result or, after the results, an operand, and $$ a dollar. */
 enum { SETT__INLINE_RESULTS = 16, SETT__INLINE_OPERANDS = 32, SETT__INLINE_WHAT = 160 };
 typedef struct sett__inline {
-    const char *name, *text; /* name: not ended; of length 0: none */
+    const char *name, *text; /* name: not NUL-ended; of length 0: none */
     uint32_t name_len;
-    bool nothing; /* of its stand-in: SETT_NOTHING */
+    bool nothing; /* its stand-in is SETT_NOTHING */
     uint8_t n_result, result[SETT__INLINE_RESULTS];
 } sett__inline;
-/* False: `what` says what is wrong, beside an op of so many operands. */
+/* False: the text is wrong, or does not fit an op of so many operands; `what` tells. */
 bool sett__inline_read(const char *, uint32_t n_operands, sett__inline *, char what[SETT__INLINE_WHAT]);
-#define SETT__INLINE_MARK "// of op " /* in PTX, before such text: and the op's number */
+#define SETT__INLINE_MARK "// of op " /* in PTX, in front of such text and followed by the op's number */
 #define SETT__INLINE_NAME "a stand-in's name is 1 to 100 letters, digits, _ and dots"
-/* Of an op for errors: "op 9 `%9 = add i32 ...`", or "sett_inline_ptx `its text`". */
-const char *sett__op_call(int code); /* the call that records such ops, where one alone does; else NULL */
+/* An op in errors: "op 9 `%9 = add i32 ...`", or "sett_inline_ptx `its text`". */
+const char *sett__op_call(int code); /* the call that records such ops; NULL: none, or several */
 bool sett__strings_fit(const sett__tape *);
 void sett__op_title(const sett__tape *, uint32_t op, char *buf, size_t size);
 bool sett__inline_takes(int dtype); /* as an operand or a result */
@@ -221,29 +220,29 @@ bool sett__ptx_isa_known(int isa);  /* 78 for 7.8; 0 too */
 /* ---- expr.c --------------------------------------------------------------------------------------------- */
 /* sym: one value a symbol; scalar: one value a param (integers only). False: overflow, division by zero. */
 bool sett__expr_eval(const sett__sig *, sett__expr, const int64_t *sym, const int64_t *scalar, int64_t *out);
-/* The same of one that needs no signature beside it: some words, for whoever evaluates it often. to NULL: how many. */
+/* The same without the signature: packed into words, for callers that evaluate it often. to NULL: how many words. */
 uint32_t sett__expr_pack(const sett__sig *, sett__expr, uint32_t *to);
 uint32_t sett__expr_unpack(const uint32_t *word, uint32_t n, sett__xop *to); /* how many codes: n at most */
 bool sett__packed_eval(const uint32_t *word, uint32_t n, const int64_t *sym, const int64_t *scalar, int64_t *out); /* n > 0 */
-/* Text in CuTe's way with names: "(N+255)/256". snprintf-like. */
+/* The text with names, in CuTe's notation: "(N+255)/256". snprintf-like. */
 int sett__expr_str(const sett__sig *, sett__expr, char *buf, size_t size);
 int sett__expr_words(const sett__sig *, sett__expr, char *buf, size_t size); /* for people: with ceil_div and round_up */
 void sett__put_expr(sett__sink *, const sett__sig *, sett__expr);
-/* How a code takes its operands and reads: infix with C's precedence, or (level 0) as a call. */
+/* Operands and text of a code: infix with C's precedence, or (level 0) a call. */
 typedef struct sett__xinfo { uint8_t operands, level; const char *text; } sett__xinfo;
 extern const sett__xinfo sett__xops[SETT__N_XCODES];
-/* Postfix that leaves one number, over symbols and integer scalars that exist. */
+/* Is it postfix code that leaves one number, and names only symbols and integer scalars that exist? */
 bool sett__expr_valid(const sett__sig *, sett__expr);
-bool sett__expr_same(const sett__sig *, sett__expr, sett__expr); /* the same code */
-bool sett__expr_const(const sett__sig *, sett__expr, int64_t *out); /* depends on nothing, and has a value */
+bool sett__expr_same(const sett__sig *, sett__expr, sett__expr); /* do both have the same code? */
+bool sett__expr_const(const sett__sig *, sett__expr, int64_t *out); /* is it a constant that has a value? */
 
 /* ---- printed.c: formats with operands ------------------------------------------------------------ */
-/* The report of an assertion that failed: SETT_E_FAULT. operand: the bits of each. */
+/* The error of an assertion that failed, SETT_E_FAULT. operand: the bits of each. */
 sett_status sett__claim_error(sett_error *, const sett__claim *, const uint64_t *operand, const uint32_t block[3],
     const uint32_t thread[3], const char *kernel);
-const char *sett__kernel_words(const char **name); /* what stands before it; of a kernel that was given none both are "" */
+const char *sett__kernel_words(const char **name); /* what stands before the name; both are "" for a kernel without one */
 sett_status sett__print_check(const sett__tape *, const sett__op *, sett_error *);
-/* Text and operands of the types given (a sett_dtype each); what has no operand is left out. */
+/* Text and operands, whose types are given (a sett_dtype each); conversions without an operand are left out. */
 void sett__put_format(sett__sink *, const char *format, const char *types, const uint64_t *operand);
 
 #endif
