@@ -4,55 +4,56 @@
 #define SETT_LIB_BUILD_OBJECTS_H
 #include "lib/tape/tape.h"
 
-/* Who called: a build, the line, the public function. */
+/* Who called: the build, the line, the public function. */
 typedef struct sett__ctx { sett_build *b; sett_site site; const char *func; } sett__ctx;
 /* ---- recording: the data -------------------------------------------------------------------------- */
 typedef struct sett__region {
     uint32_t op;       /* IF, ELSE, FOR or LOOP that opened it */
-    uint32_t last;     /* op after which a hoisted op goes: the last one before the open child */
-    uint32_t serial;   /* values carry the serial of the region that they live in */
+    uint32_t last;     /* a hoisted op goes after this op: the last one before the open child region */
+    uint32_t serial;   /* unique; values carry that of the region that they live in */
     sett_site site;
 } sett__region;
 typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR, SETT__K_STRUCT, SETT__K_REGION } sett__kind;
 /* Head of every object: sett__use() checks it before anything else is read. */
 typedef struct sett__head {
     sett_build *b;
-    uint64_t stamp; /* equals b->stamp while the build lives; 0 in a poison object */
+    uint64_t stamp; /* b->stamp while the build lives; 0 in a poison object */
     uint8_t kind;
     bool poison;
 } sett__head;
 struct sett_val {
     sett__head head;
-    uint32_t id;        /* op index while recording; SETT__NONE for a lazy predicate not yet made */
+    uint32_t id;        /* op index while recording; SETT__NONE: a lazy predicate that is not recorded yet */
     uint32_t n;         /* elements: the product of shape */
     uint8_t dtype;
     bool scalar;        /* rank 0 */
-    bool weak;          /* made from a C number: takes the type of what is beside it */
+    bool weak;          /* made from a C number: takes the type of the operand beside it */
     bool uniform;       /* the same in every thread of the block */
-    uint16_t depth;     /* of the region that it was made in, and its serial: its op may stand further out */
+    uint16_t depth;     /* of the region that it was made in, with serial; its op may have been hoisted */
     uint32_t serial;
-    int64_t div;        /* integer scalars: known to divide it; >= 1 (0: is zero) */
-    int64_t lo, hi;     /* integer scalars: known range */
-    sett_arg shape;     /* static; rank-0 node for a scalar */
-    struct sett__pred *pred; /* coordinates and bound of an elem_less, else NULL (view.c) */
+    int64_t div;        /* of an integer scalar: a known divisor, >= 1 (0: it is zero) */
+    int64_t lo, hi;     /* of an integer scalar: its known range */
+    sett_arg shape;     /* static; of a scalar a node of rank 0 */
+    struct sett__pred *pred; /* coordinates and bound of a sett_elem_less; NULL: another value (predicate.c) */
 };
 /* R(c) = inner(offset + outer(c)); inner absent: plain shape:stride. */
 struct sett_layout {
     sett__head head;
-    sett_arg shape, stride;      /* the outer layout; congruent */
-    uint8_t bits, base, has_inner; /* swizzle S<bits,base,shift>, when has_inner is 1 */
+    sett_arg shape, stride;      /* the outer layout; both have one profile */
+    uint8_t bits, base, has_inner; /* the swizzle S<bits,base,shift>, if has_inner is 1 */
     int8_t shift;
     sett_arg offset;             /* INT, VALUE or an arithmetic tuple; of a composed layout */
-    sett_layout *inner;          /* when has_inner is 2: any layout */
-    uint32_t seen, seen_in;      /* sett__use_layout found its values visible at depth seen - 1, in the region of this serial */
+    sett_layout *inner;          /* any layout, if has_inner is 2 */
+    uint32_t seen, seen_in;      /* cache of sett__use_layout: its values were visible at depth seen - 1, in the region of
+                                  * serial seen_in */
 };
 struct sett_tensor {
     sett__head head;
     uint8_t space, dtype; /* sett_space; dtype 0 for a coordinate tensor */
     uint32_t root;        /* op index of the root; SETT__NONE for a coordinate tensor */
     int32_t param;        /* index in the signature, or -1 */
-    uint32_t align;       /* bytes: of the root's address */
-    bool wide;            /* offsets are 64-bit though the parameter's are not: recast to narrower elements */
+    uint32_t align;       /* of the root's address, in bytes */
+    bool wide;            /* offsets have 64 bits, though the parameter's have not: it was recast to narrower elements */
     sett_layout *layout;
     sett_arg offset;      /* elements from the root (INT or VALUE); the origin of a coordinate tensor */
     const char *name;     /* for messages and reports */
@@ -73,64 +74,65 @@ typedef struct sett__by_value { /* sett_scalar_struct */
     struct sett__by_value *next;
 } sett__by_value;
 struct sett_build {
-    /* Memory, which sett__build_again keeps. */
+    /* Memory that sett__build_again keeps. */
     const sett__allocator *mem;
     /* the growing tape: ops in order of recording, linked in order of execution */
     sett__op *op;
     uint32_t *next, *arg, *index;
     sett__site_ref *site;
     const char **string;
-    sett_val **val_of;       /* op index to its value object, so that CSE gives one object */
+    sett_val **val_of;       /* op index to value object, so that merged ops share one */
     uint64_t *cse;           /* pure ops: hash << 32 | index + 1, open addressing */
     uint32_t *site_tab;      /* the same for sites */
     uint32_t *string_tab;    /* and for strings */
     uint32_t cap_op, cap_next, cap_arg, cap_index, cap_site, cap_string, cap_val_of, cap_cse, cap_site_tab, cap_string_tab;
-    /* The rest begins as zeros. */
-    sett__arena arena; /* the build itself lies in it, first */
-    char *reserve;     /* what sett__new gives out after memory ran out */
+    /* The rest starts as zeros. */
+    sett__arena arena; /* holds the build itself, first */
+    char *reserve;     /* memory for sett__new after memory ran out */
     uint64_t stamp;
-    bool open;         /* sett__space_open */
+    bool open;         /* between sett__space_open and sett__space_shut */
     pthread_t thread;
     sett_build *older, *newer;
     sett_error error; /* the first one; OK until then */
     int suppressed;
-    bool in_kernel;   /* false: a build for host-side algebra only, nothing may be recorded that has an effect */
-    bool lent;        /* to a body: not to be ended */
+    bool in_kernel;   /* false: for algebra on the host; nothing with an effect may be recorded */
+    bool lent;        /* given to a body, which must not end it */
     bool asserts;     /* sett_assert records */
-    bool no_fold;     /* tests: record what folding would compute */
+    bool no_fold;     /* for tests: record what would fold */
     bool ended;
     sett__poison *poison;
     size_t reserve_at;
     uint32_t n_op, n_arg, n_index, n_site, n_string, n_cse, last_site;
     uint32_t entry_last;     /* last op of the entry block */
-    uint32_t tail;           /* last op recorded in execution order */
+    uint32_t tail;           /* last op in order of execution */
     sett__region region[SETT__MAX_DEPTH];
     int depth;               /* open regions */
     uint32_t serials;
-    uint32_t ended_if, ended_last; /* END of the if that a sett_else may follow, and where its region's hoisted ops go */
+    uint32_t ended_if, ended_last; /* END of the if that a sett_else may follow, and the op after which its region's hoisted ops
+                                    * go */
     sett__sig sig;           /* arrays grow as parameters are declared */
     uint32_t cap_sym, cap_param, cap_leaf, cap_code, cap_check;
     sett_val **sym_val;      /* one a symbol */
     uint32_t cap_sym_val;
     sett_val *grid[3], *block[3], *cluster[3]; /* as given; NULL: not given. Constants are const values */
-    uint32_t said[2];        /* where grid and block were given: in site, and 1; 0: not told */
-    const char *asked[5];    /* who asked first for an index, in the order of TID to LANE */
-    int64_t block_size[3];   /* static extents of the block, 0: not static or not given yet */
+    uint32_t said[2];        /* 1 + site of the call that gave grid and block; 0: none yet */
+    const char *asked[5];    /* the first call that asked for an index, for each of TID to LANE */
+    int64_t block_size[3];   /* static extents of the block; 0: dynamic, or not given yet */
     uint32_t smem_used, smem_align, more_align;
-    sett_arg more;           /* bytes that a launch adds so far; more_root: the root of all of them, once there are any */
+    sett_arg more;           /* bytes that a launch adds so far; more_root: the root of all of them, if there are any */
     uint32_t more_root;
     sett__by_value *by_value;
-    struct sett__note *notes; /* what layouts decided: widths, what lost them (report.c) */
+    struct sett__note *notes; /* what the layouts decided, for the report (report.c) */
     struct sett__loop_name *loop_names;
     const void *user;
 };
 
-/* What the body calls the variable of a FOR; loop.c. */
+/* The body's name for the variable of a FOR (loop.c). */
 typedef struct sett__loop_name {
     struct sett__loop_name *older;
     const char *name;
     uint32_t op;
 } sett__loop_name;
-const char *sett__loop_variable(const sett_build *, uint32_t op); /* "?": not known */
+const char *sett__loop_variable(const sett_build *, uint32_t op); /* "?": unknown */
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of tape.h: the codes of ops.def, and what their flags and attributes say. Included there alone. */
+/* A part of tape.h, which alone includes it: the codes of ops.def, and the meaning of their flags and attributes. */
 #ifndef SETT_OPS_H
 #define SETT_OPS_H
 
 enum { /* op flags in ops.def */
     SETT__P = 1,  /* pure: may be merged, moved out of regions and dropped */
     SETT__R = 2,  /* reads memory */
-    SETT__W = 4,  /* writes memory, or another effect: never dropped */
+    SETT__W = 4,  /* writes memory or has another effect: never dropped */
     SETT__C = 8,  /* convergent */
-    SETT__A = 16, /* aligned: all lanes of the warp together */
+    SETT__A = 16, /* aligned: all lanes of the warp reach it together */
     SETT__E = 32, /* belongs to the entry block */
 };
 typedef enum sett__class {
@@ -28,7 +28,7 @@ enum { SETT__XCHG = 255, SETT__CAS = 254 };                                /* su
 enum { SETT__ATOM_WIDEST = 16 };                                           /* bytes of an ATOM of several elements */
 enum { SETT__VOTE_ALL, SETT__VOTE_ANY, SETT__VOTE_UNI, SETT__VOTE_BALLOT };  /* sub of VOTE; of MATCH the first two */
 enum { SETT__SCOPE_CTA, SETT__SCOPE_GPU, SETT__SCOPE_SYS };                  /* sub of FENCE */
-/* sub of SPECIAL: name in PTX (less the %), and bits. */
+/* sub of SPECIAL: name in PTX without the %, and bits */
 #define SETT__SREGS(X) \
     X(SMID, "smid", 32) X(NSMID, "nsmid", 32) X(WARPID, "warpid", 32) X(NWARPID, "nwarpid", 32) X(GRIDID, "gridid", 64) \
     X(CLOCK, "clock", 32) X(CLOCK64, "clock64", 64) X(GLOBALTIMER, "globaltimer", 64) X(ACTIVEMASK, "activemask", 32) \
@@ -36,9 +36,9 @@ enum { SETT__SCOPE_CTA, SETT__SCOPE_GPU, SETT__SCOPE_SYS };                  /* 
 #define SETT__SREG_ENUM(name, text, bits) SETT__SREG_##name,
 enum { SETT__SREGS(SETT__SREG_ENUM) SETT__N_SREGS };
 sett_dtype sett__sreg_type(int sub);              /* print.c: U32 or U64 */
-const char *sett__sub_word(sett__code, int sub);  /* print.c: of the op's sub, in text; NULL: none, or no such sub */
-#define SETT__MAX_GROUPS 255 /* that a wait may leave pending */
-/* sub of CPASYNC: log2 of its bytes less 2; log2 of an element's bytes; past L1. imm: two offsets. */
+const char *sett__sub_word(sett__code, int sub);  /* print.c: the word for sub; NULL: it has none */
+#define SETT__MAX_GROUPS 255 /* groups that a wait may leave in flight */
+/* sub of CPASYNC: log2(bytes) - 2; log2 of an element's bytes; past L1. imm: two offsets. */
 enum { SETT__CP_LG = 3, SETT__CP_ELEMENT_AT = 2, SETT__CP_ELEMENT = 3 << 2, SETT__CP_CG = 16 };
 #define SETT__CP_BYTES(sub) (4u << ((sub) & SETT__CP_LG))
 #define SETT__CP_SIZE(sub) (1u << (((sub) & SETT__CP_ELEMENT) >> SETT__CP_ELEMENT_AT)) /* bytes of an element */
