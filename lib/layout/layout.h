@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tuples and layouts: the shape:stride algebra. Static where it can be, else recorded as integer operations. */
+/* Tuples and layouts: the shape:stride algebra. Static leaves are computed, dynamic ones recorded as integer operations. */
 #ifndef SETT_LIB_LAYOUT_H
 #define SETT_LIB_LAYOUT_H
 #include "lib/build/build.h"
 
 /* ---- leaf.c: leaves, static or dynamic ---------------------------------------------------------- */
-/* Leaf arithmetic of the algebra: static where both are, else recorded. Overflow of
- * 63 bits fails the build. func is the public name for messages. */
+/* Arithmetic on leaves: static if both are, else recorded. Overflow of 63 bits fails the build. c->func is the public name in
+ * messages. */
 sett_arg sett__add(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__sub(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__mul(const sett__ctx *, sett_arg, sett_arg);
-/* Of what overflowed: the error's text names the mode of the whole that it was computed for. */
+/* Adds to an overflow's message the mode of the tuple that it was computed for. */
 void sett__name_mode(const sett__ctx *, int mode, const sett_arg *whole) __attribute__((cold));
 #define SETT__OF_MODE(c, r, mode, whole) ((r).kind == SETT_POISON ? sett__name_mode(c, mode, &(whole)) : (void)0)
-sett_arg sett__div(const sett__ctx *, sett_arg, sett_arg);     /* floor of non-negatives */
+sett_arg sett__div(const sett__ctx *, sett_arg, sett_arg);     /* rounds down; operands are not negative */
 sett_arg sett__rem(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__ceil_div(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__min(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__max(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__xor_shift(const sett__ctx *, sett_arg x, int bits, int base, int shift); /* the swizzle of a number */
-int64_t sett__leaf_div(sett_arg);  /* what is known to divide it: |i| of a static one, 0 for zero */
-bool sett__divides(sett_arg a, sett_arg b); /* a divides b, whatever value b has at run time */
+int64_t sett__leaf_div(sett_arg);  /* its known divisor: |i| of a static leaf, 0 of zero */
+bool sett__divides(sett_arg a, sett_arg b); /* does a divide b, whatever b's value at run time? */
 /* ---- tuple.c: tuples ---------------------------------------------------------------------------- */
-bool sett__any_slice(sett_arg);                      /* a _ in it; tuple_ops.c */
-bool sett__has_basis(sett_arg);                      /* a scaled basis vector */
+bool sett__any_slice(sett_arg);                      /* does it have a `_`? tuple_ops.c */
+bool sett__has_basis(sett_arg);                      /* does it have a scaled basis vector? */
 bool sett__congruent(sett_arg, sett_arg);            /* the same profile */
 bool sett__weakly_congruent(sett_arg, sett_arg);     /* a's profile is a prefix of b's */
 int sett__leaves(sett_arg);
 int sett__flat(sett_arg, sett_arg *out);             /* leaves in order; out has room for sett__leaves() */
-sett_arg sett__flatten(const sett__ctx *, sett_arg); /* a leaf stays one */
+sett_arg sett__flatten(const sett__ctx *, sett_arg); /* a leaf stays a leaf */
 sett_arg sett__product(const sett__ctx *, sett_arg);
 sett_arg sett__product_each(const sett__ctx *, sett_arg);
 sett_arg sett__sum(const sett__ctx *, sett_arg, sett_arg); /* of numbers or of coordinates */
@@ -36,30 +36,31 @@ sett_arg sett__idx2crd(const sett__ctx *, sett_arg idx, sett_arg shape);
 sett_arg sett__ceil_div_tuple(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__round_up_tuple(const sett__ctx *, sett_arg, sett_arg);
 sett_arg sett__shape_div(const sett__ctx *, sett_arg, sett_arg);
-sett_arg sett__append(const sett__ctx *, sett_arg, sett_arg); /* one more mode; a leaf becomes a tuple */
-/* The children of x where crd is (slice) or is not (dice) `_`, nested tuples joined. */
+sett_arg sett__append(const sett__ctx *, sett_arg, sett_arg); /* adds one mode; a leaf becomes a tuple */
+/* The children of x whose coordinate is `_` (keep_slices), or is not; nested tuples are joined. */
 sett_arg sett__sieve(const sett__ctx *, sett_arg crd, sett_arg x, bool keep_slices);
-/* Compact strides, in colexicographic order, from `start`; *next (if any) is what follows. */
+/* Compact strides from `start`, in colexicographic order; *next (may be NULL): the stride after the last. */
 sett_arg sett__compact(const sett__ctx *, sett_arg shape, sett_arg start, sett_arg *next);
-/* idx = <coord, stride> through the profile; basis strides give an arithmetic tuple. */
+/* The inner product of coordinate and stride, through the profile; basis strides give an arithmetic tuple. */
 sett_arg sett__crd2idx(const sett__ctx *, sett_arg coord, sett_arg shape, sett_arg stride);
 /* ---- tuple_ops.c -------------------------------------------------------------------------------- */
-bool sett__use_alone(sett__ctx *, sett_arg); /* fills the context's build from the operand's own, if it has one */
+bool sett__use_alone(sett__ctx *, sett_arg); /* sets the context's build to the operand's own, if it has one */
 sett_arg sett__find(const sett__ctx *, sett_arg x, sett_test_fn *, void *user); /* as sett_find_if */
 /* ---- layout.c ----------------------------------------------------------------------------------- */
-sett_layout *sett__layout(sett_build *, sett_arg shape, sett_arg stride); /* keeps the tuples; no checks */
-sett_arg sett__layout_at(const sett__ctx *, const sett_layout *, sett_arg coord); /* evaluates, swizzle and offset too */
-/* Like sett__layout, but the tuples are in the arena already; poison if a leaf is. */
+sett_layout *sett__layout(sett_build *, sett_arg shape, sett_arg stride); /* copies the tuples; checks nothing */
+sett_arg sett__layout_at(const sett__ctx *, const sett_layout *, sett_arg coord); /* the value at a coordinate, with swizzle and
+                                                                                   * offset */
+/* The same of tuples that are in the arena already; poison if a leaf is. */
 sett_layout *sett__own(const sett__ctx *, sett_arg shape, sett_arg stride);
-/* The same swizzle or inner layout around another outer one. */
+/* Puts the swizzle or inner layout of `like` around another outer layout. */
 sett_layout *sett__rewrap(const sett__ctx *, const sett_layout *like, const sett_layout *outer);
 sett_layout *sett__poison_layout(const sett_build *);
 bool sett__layout_poison(const sett_layout *);
-bool sett__check_shape(const sett__ctx *, sett_arg); /* positive extents, or dynamic ones; else fails the build */
-/* Makers on checked arguments; a stride of `_` is compact. */
+bool sett__check_shape(const sett__ctx *, sett_arg); /* are all extents positive or dynamic? Else the build fails */
+/* Makers whose arguments were checked; a stride of `_` means compact. */
 sett_layout *sett__make(const sett__ctx *, sett_arg shape, sett_arg stride);
 sett_layout *sett__ordered(const sett__ctx *, sett_arg shape, sett_arg order);
-/* One mode of a plain shape:stride, and several joined. */
+/* One mode of a plain layout; several layouts as modes of one. */
 sett_layout *sett__mode(const sett__ctx *, const sett_layout *, int i);
 sett_layout *sett__join(const sett__ctx *, int n, sett_layout *const *);
 /* ---- modes.c: parts of tuples and layouts ------------------------------------------------------- */
@@ -76,21 +77,21 @@ static inline void sett__no_modes(sett__mode_list *l)
     l->m = l->small, l->n = 0, l->cap = (int)SETT__COUNT(l->small);
 }
 void sett__push(const sett__ctx *, sett__mode_list *, sett_arg extent, sett_arg stride);
-/* The coalesced leaves; open keeps the stride of a last mode of extent 1, for coordinates past it. */
+/* Coalesces leaves into a list. open: keeps a last mode of extent 1, whose stride counts for coordinates past it. */
 void sett__coalesced(const sett__ctx *, sett__mode_list *, sett_arg shape, sett_arg stride, bool open);
-sett_layout *sett__from_modes(const sett__ctx *, const sett__mode_list *); /* one mode: a leaf; none: 1:0 */
+sett_layout *sett__from_modes(const sett__ctx *, const sett__mode_list *); /* one mode gives a leaf, none gives 1:0 */
 sett_layout *sett__coalesce(const sett__ctx *, const sett_layout *);
 sett_layout *sett__filter(const sett__ctx *, const sett_layout *);
 /* ---- composition.c ------------------------------------------------------------------------------ */
-/* Why the composition of static layouts is refused, as a word; NULL: it is not, or that is not known. */
+/* Why the composition of static layouts is refused, as a word. NULL: it is not refused, or the reason is unknown. */
 const char *sett__refusal(const sett__ctx *, const sett_layout *, const sett_layout *, bool strict);
-/* With the rest of a divide, which may be rounded up. */
+/* Composition with the rest of a divide, which may be rounded up. */
 sett_layout *sett__compose_rest(const sett__ctx *, const sett_layout *, const sett_layout *);
-sett_layout *sett__tiler_layout(const sett__ctx *, sett_arg, int stride_of_one); /* a layout itself; n as n:1 */
+sett_layout *sett__tiler_layout(const sett__ctx *, sett_arg, int stride_of_one); /* n gives n:1, a layout itself */
 sett_layout *sett__compose(const sett__ctx *, const sett_layout *, sett_arg rhs); /* rhs: layout, tiler or shape */
 /* ---- complement.c ------------------------------------------------------------------------------- */
 sett_layout *sett__complement(const sett__ctx *, const sett_layout *, sett_arg cotarget);
-sett_layout *sett__open_complement(const sett__ctx *, const sett_layout *); /* without an end */
+sett_layout *sett__open_complement(const sett__ctx *, const sett_layout *); /* the complement in an unbounded range */
 void sett__sort_modes(sett__mode_list *); /* by static strides */
 sett_layout *sett__bad_layout(const sett__ctx *, sett_status, const char *text, const sett_layout *);
 /* ---- inverse.c ---------------------------------------------------------------------------------- */
@@ -98,46 +99,49 @@ sett_layout *sett__right_inverse(const sett__ctx *, const sett_layout *);
 /* ---- divide.c ----------------------------------------------------------------------------------- */
 sett_layout *sett__logical_divide(const sett__ctx *, const sett_layout *, sett_arg tiler);
 sett_layout *sett__zip_tiles(const sett__ctx *, const sett_layout *, sett_arg tiler); /* ((a,b),(c,d)) to ((a,c),(b,d)) */
-/* A public divide or product: f's, its pairs zipped to (tiles,rest), then opened to (tiles,r0,r1,...) or (t0,t1,...,r0,...). */
+/* A public divide or product in one of four forms: the result of f; its pairs zipped to (tiles,rest); the rest opened,
+ * (tiles,r0,r1,...); both opened, (t0,t1,...,r0,...). */
 typedef enum sett__tile_form { SETT__LOGICAL, SETT__ZIPPED, SETT__TILED, SETT__FLAT } sett__tile_form;
 typedef sett_layout *sett__tile_fn(const sett__ctx *, const sett_layout *, sett_arg tiler);
 sett_layout *sett__tiled(sett_site, const char *name, const sett_layout *, sett_arg tiler, sett__tile_fn *, sett__tile_form);
 /* ---- product.c ---------------------------------------------------------------------------------- */
 sett_layout *sett__logical_product(const sett__ctx *, const sett_layout *, sett_arg tiler);
 /* ---- notation.c: notation -------------------------------------------------------------------- */
-/* CuTe text into a buffer, snprintf-like: "(4,(?{div=8},_))", layouts, tilers. */
+/* Text in CuTe's notation, snprintf-like: "(4,(?{div=8},_))", layouts, tilers. */
 int sett__arg_str(sett_arg, char *buf, size_t size);
 int sett__layout_str(const sett_layout *, char *buf, size_t size);
-const char *sett__arg_text(sett_build *, sett_arg); /* in the arena, for messages: names of symbols in place of `?` */
+const char *sett__arg_text(sett_build *, sett_arg); /* in the arena, for messages: with symbols' names instead of `?` */
 const char *sett__layout_text(sett_build *, const sett_layout *);
-/* A layout, tuple or tiler. The hook reads what begins with `?` and moves on behind it. */
+/* Reads a layout, tuple or tiler. The hook reads what begins with `?` and moves *at behind it. */
 typedef bool sett__dynamic_fn(void *user, const char **at, sett_arg *leaf);
 sett_arg sett__parse(const sett__ctx *, const char *text, sett__dynamic_fn *, void *user);
 
 /* ---- offset.c: sums of offsets -------------------------------------------------------------------- */
-sett_arg sett__widen(const sett__ctx *, sett_arg);       /* dynamic leaves as Int64 */
-/* a without the non-negative constants that were added last, and their sum. Of a static one: 0 and itself. */
+sett_arg sett__widen(const sett__ctx *, sett_arg);       /* makes dynamic leaves Int64 */
+/* a, without the non-negative constants that were added last; *constant: their sum. A static a gives 0, and *constant is a. */
 sett_arg sett__peel(sett_build *, sett_arg a, int64_t *constant);
-/* Sum of two offsets, leaves or arithmetic tuples; constants on top, for sett__peel. POISON on failure. */
+/* Sum of two offsets, leaves or arithmetic tuples; constants are added last, for sett__peel. POISON: failed. */
 sett_arg sett__add_offset(const sett__ctx *, sett_arg, sett_arg);
-/* A scalar integer leaf as a value of 32 bits (64 if it does not fit, or is). */
+/* A scalar integer leaf as a value: of 32 bits, or 64 if it needs them or has them. */
 sett_val *sett__arg_val(sett_build *, sett_site, sett_arg leaf);
-sett_val *sett__leaf_to(const sett__ctx *, sett_val *, sett_dtype); /* leaf.c: a scalar integer as another type, with what is known of it */
+sett_val *sett__leaf_to(const sett__ctx *, sett_val *, sett_dtype); /* leaf.c: a scalar integer as another type, which keeps
+                                                                     * what is known of it */
 
-/* ---- places.c: where the elements lie --------------------------------------------------------------- */
+/* ---- places.c: the offsets of all elements ---------------------------------------------------------------- */
 typedef struct sett__axis { int64_t extent; sett_arg stride; } sett__axis;
-typedef struct sett__axes { int n; int64_t size; sett__axis *mode; } sett__axes; /* flat, of a static shape */
+typedef struct sett__axes { int n; int64_t size; sett__axis *mode; } sett__axes; /* the leaves of a static shape */
 /* False: the build has failed, with SETT_E_STATIC naming the mode. */
 bool sett__axes_of(const sett__ctx *, sett_arg shape, sett_arg stride, sett__axes *);
-/* Element i, colexicographic, lies at base[group[i]] + imm[i]. A group is one combination of coordinates that
- * dynamic strides multiply; its base is a value, or 0. */
+/* Element i, colexicographic, is at offset base[group[i]] + imm[i]. A group is one combination of the coordinates that dynamic
+ * strides multiply. Its base is a value, or 0. */
 typedef struct sett__places { uint32_t n, n_group, *group; sett_arg *base; int64_t *imm; } sett__places;
 bool sett__places_of(const sett__ctx *, const sett__axes *, sett_arg origin, sett__places *);
-bool sett__make_places(const sett__ctx *, int64_t size, sett__places *); /* room for so many; false: the build has failed */
+bool sett__make_places(const sett__ctx *, int64_t size, sett__places *); /* takes memory for this many elements; false: the
+                                                                          * build has failed */
 
 /* ---- tensor_text.c -------------------------------------------------------------------------------- */
-const char *sett__tensor_text(sett_build *, const sett_tensor *); /* in the arena, for messages: "A (?,8):(8,1)" */
-uint32_t sett__start_align(const sett_tensor *); /* bytes that the address of element 0 is known to be a multiple of */
+const char *sett__tensor_text(sett_build *, const sett_tensor *); /* for messages, in the arena: "A (?,8):(8,1)" */
+uint32_t sett__start_align(const sett_tensor *); /* known alignment of the address of element 0, in bytes */
 const char *sett__space_name(sett_space);        /* "gmem"; make.c */
 bool sett__has_layout(sett_arg); /* is it a tiler, which prints in brackets of its own? notation.c */
 
