@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions: if, for, while, and what a warp does together. */
+/* Regions (if, for, while) and what a warp does together. */
 #ifndef SETT_LIB_CONTROL_H
 #define SETT_LIB_CONTROL_H
 #include "lib/value/value.h"
@@ -7,10 +7,10 @@
 /* ---- control.c ----------------------------------------------------------------------------------- */
 sett_val *sett__lane_idx(sett_site, sett_build *, const char *func);
 sett_region sett__poisoned_region(sett_build *), sett__open_region(sett_build *, sett_site, const sett__emit *opener);
-/* A Boolean or an integer scalar, else the build fails. */
+/* Returns the value if it is a Boolean scalar (boolean) or an integer scalar; else the build fails. */
 const sett_val *sett__need_scalar(const sett__ctx *, const sett_val *, const char *what, bool boolean);
 sett_val *sett__warp_reduce(sett_site, const char *func, sett_val *, sett_binary_op, int width);
-bool sett__copies_end(const sett_region *); /* loop.c: is it unrolled in full, without a region? */
-void sett__rest_begin(sett_region *); /* loop.c: opens the loop over what rounds of copies left, if there is one */
+bool sett__copies_end(const sett_region *); /* loop.c: is the loop unrolled in full, so that it has no region? */
+void sett__rest_begin(sett_region *); /* loop.c: opens the loop over the numbers that rounds of copies left, if there are any */
 
 #endif
