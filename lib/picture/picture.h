@@ -1,54 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The map of lib/picture: static layouts as lists of offsets, and what can be shown and said of those. picture.c makes a
- * picture's cells, once for every kind; svg.c, text.c and html.c only write them. */
+/* Static layouts as lists of offsets, and the facts and pictures made from them. picture.c computes a picture's cells, once for
+ * every format; svg.c, text.c and html.c write them. */
 #ifndef SETT_LIB_PICTURE_H
 #define SETT_LIB_PICTURE_H
 #include "lib/layout/layout.h"
 
 /* ---- offsets.c ---------------------------------------------------------------------------------------------------- */
 bool sett__all_static(const sett_layout *); /* its inner layouts and offsets too */
-bool sett__gives_coordinates(const sett_layout *); /* an identity layout */
-/* Of a static layout the offsets of its first n coordinates, colexicographic; false: the build has failed. */
+bool sett__gives_coordinates(const sett_layout *); /* is it an identity layout? */
+/* The offsets of the first n coordinates of a static layout, colexicographic. False: the build has failed. */
 bool sett__offsets(const sett__ctx *, const sett_layout *, int64_t n, int64_t *out);
 
 /* ---- picture.c: what svg.c, text.c and html.c write ------------------------------------------------------------- */
 enum { SETT__DIM = -1, SETT__CELL_TEXT = 64, SETT__PLACE_TEXT = 128 };
 typedef struct sett__cell {
-    int64_t offset;        /* -1 where name stands for it */
-    int64_t key;           /* cells of one key are one element, in every panel */
+    int64_t offset;        /* -1: name is shown instead */
+    int64_t key;           /* cells of equal keys are one element, in every panel */
     const char *name;      /* a coordinate, of an identity layout */
-    int32_t thread, value; /* the first owner; -1: none */
-    int32_t more;          /* other owners */
+    int32_t thread, value; /* the first owner; -1: it has none */
+    int32_t more;          /* number of other owners */
     int8_t bank;           /* -1: not shown */
     int8_t color;          /* 0 to 7, or SETT__DIM */
 } sett__cell;
 typedef struct sett__panel {
     const char *name, *text; /* "A" or NULL; what it draws, in CuTe's notation */
     sett_arg row_shape, col_shape;
-    int rank;                /* modes that its coordinates have */
+    int rank;                /* modes of its coordinates */
     int64_t rows, cols;
     sett__cell *cell;        /* colexicographic */
 } sett__panel;
 typedef struct sett__picture {
-    sett__panel panel[4]; /* three to be shown, and room for one that is only computed with */
+    sett__panel panel[4]; /* three that are shown, and one for computing */
     int n;
-    bool owners, color; /* cells say thread and value; in colour */
+    bool owners, color; /* owners: cells show thread and value */
     const char *note;   /* what the colours mean, or "" */
 } sett__picture;
 /* False: the build has failed. */
 bool sett__picture_make(const sett__ctx *, const sett_picture_args *, sett__picture *);
-sett_build *sett__picture_build(sett_site, const char *func, const sett_picture_args *); /* NULL: none that lives */
-const char *sett__picture_text(sett_build *, sett__sink *); /* keeps it in the build; the sink is freed */
-int sett__cell_lines(const sett__picture *, const sett__cell *, char line[2][SETT__CELL_TEXT]); /* how many: 0 to 2 */
-/* 0, or how many modes of a nested extent (up to 3) begin anew before i. */
+sett_build *sett__picture_build(sett_site, const char *func, const sett_picture_args *); /* NULL: no operand's build is open */
+const char *sett__picture_text(sett_build *, sett__sink *); /* copies it to the build, and frees the sink */
+int sett__cell_lines(const sett__picture *, const sett__cell *, char line[2][SETT__CELL_TEXT]); /* returns how many lines, 0 to
+                                                                                                 * 2 */
+/* How many modes of a nested extent begin anew before i, up to 3; 0: none. */
 int sett__edge(sett_arg shape, int64_t i);
 int sett__place_str(const sett__ctx *, sett_arg shape, int64_t i, char *buf, size_t); /* i as a coordinate; snprintf-like */
-int sett__place_width(const sett__ctx *, sett_arg shape, int64_t n);                  /* letters of the longest of n */
+int sett__place_width(const sett__ctx *, sett_arg shape, int64_t n);                  /* letters of the longest coordinate of
+                                                                                       * n */
 
 /* ---- svg.c -------------------------------------------------------------------------------------------------- */
-typedef struct sett__rgb { uint8_t r, g, b; bool dark; } sett__rgb; /* dark: its ink is white */
+typedef struct sett__rgb { uint8_t r, g, b; bool dark; } sett__rgb; /* dark: ink on it is white */
 extern const sett__rgb sett__palette[8];
-void sett__put_svg(sett__sink *, const sett__ctx *, const sett__picture *, bool hover); /* hover: with what HTML shows */
-void sett__put_xml(sett__sink *, const char *); /* & < > and quotes escaped */
+void sett__put_svg(sett__sink *, const sett__ctx *, const sett__picture *, bool hover); /* hover: with the data that HTML
+                                                                                         * shows */
+void sett__put_xml(sett__sink *, const char *); /* escapes & < > and quotes */
 
 #endif
