@@ -10,33 +10,33 @@ typedef struct sett__asm sett__asm; /* jit/asm */
 typedef struct sett__workers sett__workers; /* threads.c */
 typedef struct sett__kernels sett__kernels; /* map.c */
 struct sett_engine {
-    atomic_uint refs;                  /* the user's, each kernel's, each call's that is under way */
+    atomic_uint refs;                  /* references: the user's, each kernel's, each call's in flight */
     atomic_bool closed, sealed;
-    atomic_uint *gate;                 /* sett__gate: in a page that a fork wipes, or own_gate */
+    atomic_uint *gate;                 /* a sett__gate: own_gate, or one in a page that a fork wipes */
     atomic_uint own_gate;
     pid_t pid;
-    sett_engine_options opt;           /* its strings are owned */
-    sett__cuda *cuda;                  /* NULL: no driver or no GPU; lives until the last kernel is gone */
+    sett_engine_options opt;           /* it owns the strings */
+    sett__cuda *cuda;                  /* NULL: no driver or no GPU; lives as long as the last kernel */
     sett__asm *assembler;
-    sett__cache *cache;                /* NULL once closed */
-    sett__workers *workers;            /* plug-in and compiling threads; NULL once closed */
+    sett__cache *cache;                /* NULL after close */
+    sett__workers *workers;            /* plug-in and compiling threads; NULL after close */
     sett__commons commons;
-    sett__kernels *kernels;            /* memory map, memo, compiles under way; NULL once closed */
+    sett__kernels *kernels;            /* memory map, memo, compiles in flight; NULL after close */
     sett__logger log;
     sett__blocks blocks;
     sett__stand_ins stand_ins;
     sett__runnings runnings;
-    _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
-    sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
-    unsigned dump;                     /* sett__dump_kind's that are wanted */
-    char dump_to[3800];                /* a folder */
-    sett__counters count;              /* between what hits do not read: each of them writes here */
-    const char *provoke;               /* tests: handed to the plug-in */
-    char no_cuda[256];                 /* why */
+    _Atomic(sett_build *) idle_build;  /* memory for the next recording, or NULL */
+    sett_asserts asserts;              /* of $SETT_ASSERTS; DEFAULT: it is not set */
+    unsigned dump;                     /* the sett__dump_kinds that are wanted */
+    char dump_to[3800];                /* their folder */
+    sett__counters count;              /* placed between fields that a hit does not read, since every hit writes here */
+    const char *provoke;               /* for tests: passed to the plug-in */
+    char no_cuda[256];                 /* why cuda is NULL */
     sett__stripe stripe[1 << SETT__STRIPE_BITS];
 };
-/* The calling thread's. Threads' ids lie at equal distances, which the golden ratio spreads: stacks of 8 MiB and a
- * page for most. */
+/* The calling thread's stripe. Most threads' ids are at equal distances (stacks of 8 MiB and a page), which the golden ratio
+ * spreads. */
 static inline sett__stripe *sett__stripe_of(sett_engine *e)
 {
     return &e->stripe[((uint64_t)(uintptr_t)pthread_self() >> 12) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - SETT__STRIPE_BITS)];
@@ -45,9 +45,9 @@ static inline sett__logger *sett__logger_of(const sett_engine *e)
 {
     return (sett__logger *)(uintptr_t)&e->log;
 }
-#define sett__log(e, ...) sett__say(sett__logger_of(e), __VA_ARGS__) /* for who has an engine, also a const one */
+#define sett__log(e, ...) sett__say(sett__logger_of(e), __VA_ARGS__) /* also for a const engine */
 
-bool sett__same_process(const sett_engine *); /* asks the kernel */
+bool sett__same_process(const sett_engine *); /* asks the system */
 static inline bool sett__engine_live(const sett_engine *e)
 {
     return sett__gate_open(e->gate) ||
@@ -56,56 +56,58 @@ static inline bool sett__engine_live(const sett_engine *e)
 /* SETT_E_CLOSED, SETT_E_FORKED, or OK. */
 sett_status sett__engine_check(const sett_engine *, sett_error *);
 enum { SETT__GATE_PAGE = 4096 };
-void sett__free_strings(sett_engine_options *); /* which the engine owns */
+void sett__free_strings(sett_engine_options *); /* those of an engine */
 sett_engine *sett__engine_retain(sett_engine *);
 void sett__engine_release(sett_engine *);
-/* SETT_DEFAULT_DEVICE resolved; false and SETT_E_NO_DEVICE: there is none of this number. */
+/* Resolves SETT_DEFAULT_DEVICE. False, with SETT_E_NO_DEVICE: there is no device of this number. */
 bool sett__device(const sett_engine *, int *device, sett_error *);
 
 /* ---- kernel.c ---------------------------------------------------------------------------------------------- */
-/* What a hit in memory and a launch read of a kernel: one line. */
+/* The part of a kernel that a hit in memory and a launch read, in one cache line. */
 struct sett_kernel {
-    alignas(64) sett__digest slot; /* in the memory map: of a CPU kernel with call sites, which its reports name */
+    alignas(64) sett__digest slot; /* key in the memory map; a CPU kernel's includes call sites, because its reports name them */
     const atomic_uint *gate; /* the engine's */
-    const sett__plan *plan;  /* of a GPU's launches; NULL: bind.c alone */
+    const sett__plan *plan;  /* for launches on a GPU; NULL: by bind.c alone */
     struct sett__rest *rest;
     atomic_uint refs;
     bool cpu, ptx_only;
-    bool on_gpu;             /* there is a driver to load it: sett__kernel_gpu */
-    atomic_bool refused;     /* the driver would not load its code: the engine's maps pass it over */
+    bool on_gpu;             /* there is a driver that can load it: sett__kernel_gpu */
+    atomic_bool refused;     /* the driver refused its code, so that the engine's maps skip it */
 };
 static_assert(sizeof(struct sett_kernel) == 64, "one line");
 
-/* What a kernel of the CPU has beside. */
+/* The rest of a CPU kernel. */
 typedef struct sett__cpu_kernel {
-    sett__digest key;       /* public: without call sites unless line_info */
-    sett__tape *tape;       /* program points into it */
+    sett__digest key;       /* the public key: without call sites unless line_info */
+    sett__tape *tape;       /* the program points into it */
     sett__program *program;
     char *report;           /* malloc'ed; NULL: none */
-    sett__arena arena;      /* of its name */
-    sett__common common;    /* of its tape: not shared, nor what is `by` */
+    sett__arena arena;      /* holds its name */
+    sett__common common;    /* of its tape; not shared, and neither is `by` */
     sett__maker by;
 } sett__cpu_kernel;
 
-/* The rest of a kernel, in one block with it, what loads it on a GPU and its cubin behind. */
+/* The rest of a kernel. One block holds the kernel, this, the handle of its loaded code (with a driver), and its cubin, in this
+ * order. */
 typedef struct sett__rest {
-    sett_engine *engine;    /* counted */
+    sett_engine *engine;    /* a counted reference */
     sett__common *common;
-    sett__cpu_kernel *cpu;  /* NULL: a GPU's */
-    sett__entry *made;      /* of who compiled it: PTX and key material, which no cache has to give; or NULL */
+    sett__cpu_kernel *cpu;  /* NULL: a kernel of a GPU */
+    sett__entry *made;      /* of a kernel that was compiled here: PTX and key material, which the cache need not give; or
+                             * NULL */
     const char *report;
     atomic_uint_fast64_t load_ns; /* of the first prepare */
     float record_ms, codegen_ms, assemble_ms;
     uint32_t cubin_len;     /* 0: none */
     sett__said said;
-    atomic_uint calls;      /* prepared ones that hold its code */
+    atomic_uint calls;      /* prepared calls that hold its code */
     sett_origin origin;
 } sett__rest;
 static inline const sett__common *sett__common_of(const sett_kernel *k)
 {
     return k->rest->common;
 }
-static inline sett__gpu_kernel *sett__kernel_gpu(const sett_kernel *k) /* NULL: no driver, ptx_only, or a CPU's */
+static inline sett__gpu_kernel *sett__kernel_gpu(const sett_kernel *k) /* NULL: no driver, ptx_only, or a CPU kernel */
 {
     return k->on_gpu ? (sett__gpu_kernel *)(void *)(k->rest + 1) : NULL;
 }
@@ -118,37 +120,40 @@ static inline const sett__digest *sett__kernel_key(const sett_kernel *k) /* publ
     return k->cpu ? &k->rest->cpu->key : &k->slot;
 }
 
-/* A device that this kernel can run on: SETT_OK; else SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT. */
+/* Can the kernel run on the device? SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT: no. */
 sett_status sett__kernel_device(const sett_kernel *, int device, sett_error *);
-/* Takes the entry (also on failure) / the tape (also on failure). layer: where it is from; "" */
+/* Makes a kernel of an entry, or of a tape, which it owns from then on, also on failure. layer: path of the entry's layer; "":
+ * none */
 sett_status sett__kernel_of_entry(sett_engine *, const sett__digest *key, sett__entry *, sett_origin, const char *layer,
     sett_kernel **, sett_error *);
 sett_status sett__kernel_of_tape(sett_engine *, const sett__digest *key, const sett__digest *slot, const char *name,
     sett__tape *, sett_kernel **, sett_error *);
 
-/* What a failed try to load it, or to launch it, gave. Where the driver will not have the code and it is the cache's: the
- * entry goes, and the engine's maps forget the kernel, once; so the next compile makes it anew. */
+/* For a load or launch that failed with this status. If the driver refused code that came from the cache, its entry is refused
+ * and the engine's maps forget the kernel, once, so that the next compile makes it again. Returns the status to report. */
 sett_status sett__kernel_not_loaded(sett_kernel *, sett_status, sett_error *);
 
 /* ---- map.c: kernels by key, the memo, compiles under way ------------------------------------------------- */
-/* One compile of one key; whoever asks for it meanwhile waits for it. */
+/* One compile or read of one key, in flight. Other callers of that key wait for it. */
 typedef struct sett__flight sett__flight;
 sett_status sett__kernels_open(sett__kernels **, sett_error *);
-void sett__kernels_close(sett__kernels *); /* releases every kernel that it holds */
-/* A kernel of the slot (retained), or a flight: *lead is set if the caller must fly it and then land it. */
+void sett__kernels_close(sett__kernels *); /* releases all kernels of the map */
+/* Gives a kernel of the slot (retained), or a flight. lead: the caller must do the work of the flight and then land it; else it
+ * waits. */
 typedef struct sett__found { sett_kernel *kernel; sett__flight *flight; bool lead; } sett__found;
 sett_status sett__kernels_find(sett__kernels *, const sett__digest *slot, bool ptx_only, sett__found *, sett_error *);
-uint64_t sett__kernels_held(sett__kernels *); /* how many the map has */
-sett_kernel *sett__kernels_peek(sett__kernels *, const sett__digest *key); /* by public key; retained; or NULL */
-/* The maps pass it over from now on, and no entry of its key is used again. False: that is so already. */
+uint64_t sett__kernels_held(sett__kernels *); /* number of kernels in the map */
+sett_kernel *sett__kernels_peek(sett__kernels *, const sett__digest *key); /* by public key; retained; NULL: none */
+/* refuse: lookups skip the kernel from now on, and no entry of its key is used again. False: it was refused before. */
 bool sett__kernels_refuse(sett_kernel *);
 bool sett__kernels_refused(sett__kernels *, const sett__digest *key);
-/* For all waiters, and puts the kernel in the map, if there is one. Where its slot has another, which was read and made by
- * flights of different names, all get that one, and this is released. Takes the flight, not the reference to the kernel. */
+/* Ends a flight: gives its result to all waiters, and puts the kernel, if any, into the map. If the slot got another kernel
+ * meanwhile, by a read in a flight of another name, all callers get that one, and this kernel is released. Frees the flight;
+ * the reference to the kernel stays the caller's. */
 void sett__kernels_land(sett__kernels *, sett__flight *, sett_kernel **, sett_status, const sett_error *);
-/* Once for each find without lead. */
+/* Waits for a flight; once for each find without lead. */
 sett_status sett__kernels_wait(sett__kernels *, sett__flight *, sett_kernel **, sett_error *);
-/* What a caller asked with, as it asked: options that were accepted once are accepted again. */
+/* The request of a caller, unprocessed: options that were valid once are valid again. */
 typedef struct sett__memo_head {
     uint64_t body, options, target;
 } sett__memo_head;
@@ -158,7 +163,7 @@ typedef struct sett__memo_key {
     size_t user_size;
 } sett__memo_key;
 uint64_t sett__memo_hash(const sett__memo_key *);
-sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; or NULL */
-void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* failure to remember is no error */
+sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; NULL: none */
+void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* may fail to remember, which is no error */
 
 #endif
