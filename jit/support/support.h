@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every room of the engine stands on: log, ranges for profilers, counters, digests, the clock, shared objects. */
+/* What every room of the engine uses: log, ranges for profilers, counters, digests, environment, clock, shared objects,
+ * files. */
 #ifndef SETT_JIT_SUPPORT_FACE_H
 #define SETT_JIT_SUPPORT_FACE_H
 #include "lib/tape/tape.h"
@@ -13,10 +14,10 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* What a launch runs through: side by side in the code, as it comes from memory each time. */
+/* Code that a launch runs through lies together, because it comes from memory each time. */
 #define SETT__HOT __attribute__((hot))
 
-/* ---- log.c: lines for whoever listens ------------------------------------------------------ */
+/* ---- log.c: messages -------------------------------------------------------------------- */
 enum { SETT__LOG_KINDS = 16, SETT__LOG_BURST = 10, SETT__LOG_MS = 60000 };
 typedef struct sett__log_kind {
     const char *format;
@@ -26,18 +27,19 @@ typedef struct sett__log_kind {
 typedef struct sett__logger {
     sett_log_fn fn; /* NULL: nobody listens */
     void *user;
-    sett_log_level level; /* the last one that is told */
+    sett_log_level level; /* the last level that is logged */
     atomic_uint_fast64_t *drops;
     pthread_mutex_t lock; /* over kinds; not held while fn runs */
     sett__log_kind kind[SETT__LOG_KINDS];
 } sett__logger;
 void sett__logger_open(sett__logger *, const sett_engine_options *, atomic_uint_fast64_t *drops);
-/* NULL: nobody listens. component: one of those that engine.h lists; format: a literal, which is what kinds are told by. */
+/* logger NULL: nothing happens. component: one of those in engine.h. format: a literal, which also identifies the message's
+ * kind. */
 void sett__say(sett__logger *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
 
 /* ---- profile.c: ranges for profilers ----------------------------------------------------------- */
-void sett__ranges_open(void); /* once a process: looks who listens */
-/* "record saxpy" on this thread until sett__range_end(): the last one that was begun ends first. */
+void sett__ranges_open(void); /* once a process: finds out whether a profiler listens */
+/* Begins a range "record saxpy" on this thread, up to sett__range_end(), which ends the range that was begun last. */
 void sett__range_begin(const char *what, const char *name);
 void sett__range_end(void);
 
@@ -46,41 +48,42 @@ typedef struct sett__digest { uint8_t b[32]; } sett__digest;
 void sett__sha256(const void *, size_t, sett__digest *);
 typedef struct sett__blob { const void *data; size_t len; } sett__blob;
 void sett__hex_write(const uint8_t in[32], char digits[65]); /* NUL-ended */
-/* ---- environment.c: what a variable says; a value that is none is told, and counts as not set. log NULL: it is not told ---- */
+/* ---- environment.c: variables. A malformed value is logged (unless log is NULL), and counts as not set ---- */
 int sett__environment_word(sett__logger *, const char *variable, const char *const *words, int n); /* which one; -1: not set */
 int sett__environment_flag(sett__logger *, const char *variable); /* 1, 0; -1: not set */
-int sett__environment_number(sett__logger *, const char *variable, int usual); /* usual also for 0 */
+int sett__environment_number(sett__logger *, const char *variable, int usual); /* usual: if it is not set, or 0 */
 /* ---- timing.c, options.c ------------------------------------------------------------------------ */
 double sett__now_ms(void);
-/* Of a caller's size-first struct: one that was set, and that no struct of any version passes. */
+/* Of a caller's struct that begins with its size: was the size set, and is it possible for any version? */
 static inline bool sett__known_size(size_t size)
 {
     return size >= sizeof size && size <= 4096;
 }
-/* Copies a caller's size-first struct of an older or newer header: what it lacks is zero, what we do not know must
- * be zero. src NULL: all zero. */
+/* Copies a caller's struct that begins with its size, of an older or newer header. Members that it lacks are zero; members that
+ * we do not know must be zero. src NULL: all zero. */
 sett_status sett__options(void *dst, size_t size, const void *src, const char *what, sett_error *);
 
-/* ---- shared.c: opening what lies beside libsett.so ---------------------------------------------- */
+/* ---- shared.c: shared objects beside libsett.so ------------------------------------------------- */
 enum { SETT__SHARED_PATH = 4096 };
 typedef struct sett__shared { /* a shared object of ours */
-    const char *what, *file, *env, *symbol; /* env: names its path where it does not lie beside */
+    const char *what, *file, *env, *symbol; /* env: a variable with its path, if it is not beside libsett.so */
 } sett__shared;
-/* Its symbol; path: what was tried. NULL: `status` with the reason. asked: this path and no other; NULL, "": looked for. */
+/* Its symbol. path: the path that was tried. NULL: `status`, with the reason. asked: only this path; NULL, "": look for it. */
 void *sett__shared_symbol(
     const sett__shared *, const char *asked, char path[SETT__SHARED_PATH], sett_status status, sett_error *);
-/* A file of this name in the folder of the object that this code is in: libsett.so, or a program that has it linked in. */
+/* The path of a file in the folder of the object that has this code: libsett.so, or a program that is linked statically. */
 bool sett__beside(const char *name, char *path, size_t size);
-/* ---- file.c: files that a caller named, none of which is waited on --------------------------------- */
+/* ---- file.c: files that a caller names; no call waits for one ----------------------------------------- */
 const char *sett__file_kind(mode_t); /* "a folder", "a FIFO" */
-int sett__file_open(const char *path, sett_error *); /* a descriptor of a regular file, O_RDONLY; -1: the error says why */
-/* As dlopen, but NULL for a path that is no regular file. why: of a NULL. */
+int sett__file_open(const char *path, sett_error *); /* opens a regular file, O_RDONLY; -1: the error says why not */
+/* As dlopen, but NULL for a path that is no regular file. why: the reason of a NULL. */
 void *sett__library_open(const char *path_or_name, int flags, char *why, size_t size);
 
 /* ---- the gate ------------------------------------------------------------------------------- */
-/* Whether an engine's kernels may be launched: every launch asks, by one load. */
-enum { SETT__GATE_FORKED, SETT__GATE_OPEN, SETT__GATE_CLOSED, SETT__GATE_ASK /* no page that a fork wipes: compare the pid */ };
-static inline bool sett__gate_open(const atomic_uint *gate) /* false: maybe */
+/* Says whether an engine's kernels may be launched. Every launch reads it, by one load. */
+enum { SETT__GATE_FORKED, SETT__GATE_OPEN, SETT__GATE_CLOSED, SETT__GATE_ASK /* there is no page that a fork wipes: compare the
+                                                                              * pid */ };
+static inline bool sett__gate_open(const atomic_uint *gate) /* false: it may be open still */
 {
     return atomic_load_explicit(gate, memory_order_relaxed) == SETT__GATE_OPEN;
 }
