@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is counted: a part of support.h, which alone includes it.
+/* All counters; a part of support.h, which alone includes it.
  *
- * Every counter, once: from these lists come the counters themselves, sett_stats, sett_cache_layer_info and
- * sett_device_counts, and Prometheus' text (metrics.c); docs/runtime.md is compared with that. A public struct that lacks
- * one, or has one more, does not compile.
- * C(field, help): how often, or how many bytes. T(count, nanoseconds, name, help): how often, and how long in all. */
+ * Each counter stands in one of these lists. They give the counters themselves, sett_stats, sett_cache_layer_info and
+ * sett_device_counts, and Prometheus' text (metrics.c), with which docs/runtime.md is compared. A public struct with one
+ * counter more or less does not compile. C(field, help): how often, or how many bytes. T(count, nanoseconds, name, help): how
+ * often, and how long in all. */
 #ifndef SETT_JIT_COUNTERS_H
 #define SETT_JIT_COUNTERS_H
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SETT__HITS(C) /* of the memory: by stripes, below */ \
+#define SETT__HITS(C) /* of hits in memory: by stripes, below */ \
     C(memo_hits, "Kernels found by user data, not recorded") \
     C(memory_hits, "Kernels found in memory by key")
 #define SETT__COUNTERS(C, T) \
@@ -58,10 +58,10 @@ void sett__count_ms(atomic_uint_fast64_t *times, atomic_uint_fast64_t *ns, doubl
 
 typedef struct sett__counters {
     SETT__COUNTERS(SETT__COUNT_FIELD, SETT__TIME_FIELD)
-    atomic_uint_fast64_t longest_us; /* of a compile so far */
+    atomic_uint_fast64_t longest_us; /* longest compile so far */
 } sett__counters;
-/* Hits in memory are counted by as many as come at once, each thread in a line that is mostly its own: two that found
- * different kernels would wait for each other there alone. */
+/* Each thread counts its hits in memory in a stripe, a cache line that is mostly its own. In one line for all, threads that
+ * found different kernels would wait for each other. */
 enum { SETT__STRIPE_BITS = 5 };
 typedef struct sett__stripe {
     alignas(64) SETT__HITS(SETT__COUNT_FIELD)
