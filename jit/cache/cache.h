@@ -127,8 +127,8 @@ int sett__cache_local(const sett__cache *);  /* the same without the server; the
 sett_status sett__cache_layer(const sett__cache *, int index, sett_cache_layer_info *);
 /* pack_write.c: what <sett/cache.h> calls after its checks. entries: how many. */
 sett_status sett__pack_write(sett__cache *, const char *path, const sett_pack_options *, uint64_t *entries, sett_error *);
-sett_status sett__pack_check(const sett__cache *, const char *path, sett_error *); /* can a pack be written there? Links, FIFOs
-                                                                                    * and devices are not replaced */
+/* Can a pack be written there? Links, FIFOs and devices are not replaced. */
+sett_status sett__pack_check(const sett__cache *, const char *path, sett_error *);
 sett_status sett__unpack(sett__cache *, uint64_t *entries, sett_error *);
 sett_status sett__public_key(const char *secret_path, uint8_t key[32], sett_error *);
 void sett__cache_totals(const sett__cache *, sett_stats *); /* adds the layers' counts */

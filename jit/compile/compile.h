@@ -31,8 +31,8 @@ typedef struct sett__reading {
 sett_status sett__read(sett_engine *, const sett__digest *key, sett_origin, const sett__reading *, sett_kernel **, sett_error *);
 /* From the folder that is written, for a caller that has the turn to compile the key. */
 sett_status sett__read_again(sett_engine *, const sett__digest *key, const sett__reading *, sett_kernel **, sett_error *);
-void sett__miss_too(sett_error *why, const sett_error *more); /* adds the reasons of other layers for a miss, if they tell
-                                                               * anything */
+/* Adds the reasons of other layers for a miss, if they tell anything. */
+void sett__miss_too(sett_error *why, const sett_error *more);
 /* Waits for a flight that another thread leads, once for each find without lead. name: for profilers. */
 sett_status sett__join_flight(sett_engine *, const char *name, sett__flight *, sett_kernel **, sett_error *);
 

@@ -47,8 +47,8 @@ sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, c
 sett_status sett__gpu_claims(sett__gpu_kernel *, const sett__sig *, sett_error *);
 void sett__gpu_early(sett__gpu_kernel *); /* the kernel itself waits for the grids before it, and may begin before they end */
 void sett__gpu_more_smem(sett__gpu_kernel *); /* launches may add to its shared memory; call it before prepare */
-sett_status sett__gpu_fits(const sett__gpu_kernel *, int device, const sett__launch_dims *, sett_error *); /* does a launch that
-                                                                                                            * adds some fit? */
+/* Does a launch that adds some fit? */
+sett_status sett__gpu_fits(const sett__gpu_kernel *, int device, const sett__launch_dims *, sett_error *);
 /* After prepare, of a kernel with assertions: writes at the packed block's end the address to which the kernel reports a
  * failure. */
 void sett__gpu_address(const sett__gpu_kernel *, int device, void *params, size_t params_len);

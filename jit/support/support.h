@@ -81,8 +81,8 @@ void *sett__library_open(const char *path_or_name, int flags, char *why, size_t 
 
 /* ---- the gate ------------------------------------------------------------------------------- */
 /* Says whether an engine's kernels may be launched. Every launch reads it, by one load. */
-enum { SETT__GATE_FORKED, SETT__GATE_OPEN, SETT__GATE_CLOSED, SETT__GATE_ASK /* there is no page that a fork wipes: compare the
-                                                                              * pid */ };
+/* ASK: there is no page that a fork wipes, so compare the pid. */
+enum { SETT__GATE_FORKED, SETT__GATE_OPEN, SETT__GATE_CLOSED, SETT__GATE_ASK };
 static inline bool sett__gate_open(const atomic_uint *gate) /* false: it may be open still */
 {
     return atomic_load_explicit(gate, memory_order_relaxed) == SETT__GATE_OPEN;

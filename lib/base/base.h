@@ -153,8 +153,8 @@ typedef struct sett__lex {
     sett_error *err;
     sett_status status; /* of the first failure; then nothing more is read */
 } sett__lex;
-bool sett__lex_fail(sett__lex *, const char *at, const char *format, ...) SETT_PRINTF(3, 4); /* like all calls that fail,
-                                                                                              * returns false */
+/* Like all calls that fail, returns false. */
+bool sett__lex_fail(sett__lex *, const char *at, const char *format, ...) SETT_PRINTF(3, 4);
 bool sett__lex_no_memory(sett__lex *);
 #define SETT__LEX_FAIL(x, ...) sett__lex_fail(x, (x)->at, __VA_ARGS__)
 void sett__lex_space(sett__lex *);                      /* skips blanks and a comment, which begins with `;`, up to the line's

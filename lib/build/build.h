@@ -117,8 +117,8 @@ sett_val *sett__val(sett_build *, uint32_t id, sett_arg shape, bool scalar); /* 
 sett_val *sett__scalar_val(sett_build *, uint32_t id);                       /* the same, of an op that gives a scalar */
 void sett__settle(sett_val *);           /* marks the value as made in this region */
 sett_val *sett__const_bits(sett_build *, sett_site, sett_dtype, uint64_t bits);
-sett_val *sett__const_in(sett_build *, sett_site, sett_dtype, uint64_t bits, sett_val *room); /* the same, as a value that lives
-                                                                                               * in *room */
+/* The same, as a value that lives in *room */
+sett_val *sett__const_in(sett_build *, sett_site, sett_dtype, uint64_t bits, sett_val *room);
 bool sett__val_const(const sett_val *, uint64_t *bits); /* is it a CONST, even if folding is off? */
 bool sett__same_shape(sett_arg, sett_arg); /* static tuples that print the same */
 /* result[i] = from[idx[i]]; looks through PACK and PICK. */
@@ -135,8 +135,8 @@ uint32_t sett__fold(sett_build *, sett_site, sett__emit *, uint32_t *args, sett_
  * the result than sett__val(sett__record()) would: what sett_assume promised. */
 sett_val *sett__op2(sett_build *, sett_site, sett__code, int flags, sett_val *, sett_val *);
 sett_val *sett__op2_at(sett_build *, sett_site, uint32_t at, sett__code, int flags, sett_val *, sett_val *); /* at: as in sett__emit */
-void sett__facts(sett_build *, sett_val *, const sett__operands *); /* fills div, lo, hi, uniform of an op's value; NULL: looks
-                                                                     * up all operands */
+/* Fills div, lo, hi, uniform of an op's value; NULL: looks up all operands. */
+void sett__facts(sett_build *, sett_val *, const sett__operands *);
 /* What is known of a scalar integer or Boolean op. Most operands are constants, which need no value object for it. */
 sett__known sett__know_op(sett_build *, uint32_t op); /* of one that has no value object yet */
 static inline sett__known sett__know(sett_build *b, uint32_t op)
@@ -144,8 +144,8 @@ static inline sett__known sett__know(sett_build *b, uint32_t op)
     const sett_val *v = b->val_of[op];
     return v ? (sett__known){v->lo, v->hi, v->div, (sett_dtype)v->dtype} : sett__know_op(b, op);
 }
-void sett__dtype_range(sett_dtype, int64_t *lo, int64_t *hi); /* range of an integer type; U64: all of int64, which means
-                                                               * unknown */
+/* Range of an integer type; U64: all of int64, which means unknown. */
+void sett__dtype_range(sett_dtype, int64_t *lo, int64_t *hi);
 bool sett__no_wrap(sett_build *, uint32_t op); /* ADD SUB MUL of scalar integers: do the ranges prove that it does not wrap? */
 /* ---- promise.c: conditions that only a launch can check ---------------------------------------------- */
 /* Records a condition of the body as a check of each launch, if a launch knows all of it. Nothing inside of an if, whose arm
@@ -189,8 +189,8 @@ typedef struct sett__note {
     int64_t imm;           /* LOST_CONSTANT: the constant */
 } sett__note;
 void sett__note_add(const sett__ctx *, sett__note *); /* copies it, and fills site and func */
-uint32_t sett__note_element(const sett__ctx *, const sett_tensor *, uint32_t bytes); /* notes one element that lost no width;
-                                                                                      * returns its site */
+/* Notes one element that lost no width; returns its site. */
+uint32_t sett__note_element(const sett__ctx *, const sett_tensor *, uint32_t bytes);
 
 /* ---- arg.c: trees of leaves ------------------------------------------------------------------- */
 /* Gives POISON, and fails the context's build, if it has one. */

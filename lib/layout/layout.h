@@ -48,8 +48,8 @@ bool sett__use_alone(sett__ctx *, sett_arg); /* sets the context's build to the 
 sett_arg sett__find(const sett__ctx *, sett_arg x, sett_test_fn *, void *user); /* as sett_find_if */
 /* ---- layout.c ----------------------------------------------------------------------------------- */
 sett_layout *sett__layout(sett_build *, sett_arg shape, sett_arg stride); /* copies the tuples; checks nothing */
-sett_arg sett__layout_at(const sett__ctx *, const sett_layout *, sett_arg coord); /* the value at a coordinate, with swizzle and
-                                                                                   * offset */
+/* The value at a coordinate, with swizzle and offset. */
+sett_arg sett__layout_at(const sett__ctx *, const sett_layout *, sett_arg coord);
 /* The same of tuples that are in the arena already; poison if a leaf is. */
 sett_layout *sett__own(const sett__ctx *, sett_arg shape, sett_arg stride);
 /* Puts the swizzle or inner layout of `like` around another outer layout. */
@@ -124,8 +124,8 @@ sett_arg sett__peel(sett_build *, sett_arg a, int64_t *constant);
 sett_arg sett__add_offset(const sett__ctx *, sett_arg, sett_arg);
 /* A scalar integer leaf as a value: of 32 bits, or 64 if it needs them or has them. */
 sett_val *sett__arg_val(sett_build *, sett_site, sett_arg leaf);
-sett_val *sett__leaf_to(const sett__ctx *, sett_val *, sett_dtype); /* leaf.c: a scalar integer as another type, which keeps
-                                                                     * what is known of it */
+/* Leaf.c: a scalar integer as another type, which keeps what is known of it. */
+sett_val *sett__leaf_to(const sett__ctx *, sett_val *, sett_dtype);
 
 /* ---- places.c: the offsets of all elements ---------------------------------------------------------------- */
 typedef struct sett__axis { int64_t extent; sett_arg stride; } sett__axis;
@@ -136,8 +136,8 @@ bool sett__axes_of(const sett__ctx *, sett_arg shape, sett_arg stride, sett__axe
  * strides multiply. Its base is a value, or 0. */
 typedef struct sett__places { uint32_t n, n_group, *group; sett_arg *base; int64_t *imm; } sett__places;
 bool sett__places_of(const sett__ctx *, const sett__axes *, sett_arg origin, sett__places *);
-bool sett__make_places(const sett__ctx *, int64_t size, sett__places *); /* takes memory for this many elements; false: the
-                                                                          * build has failed */
+/* Takes memory for this many elements; false: the build has failed. */
+bool sett__make_places(const sett__ctx *, int64_t size, sett__places *);
 
 /* ---- tensor_text.c -------------------------------------------------------------------------------- */
 const char *sett__tensor_text(sett_build *, const sett_tensor *); /* for messages, in the arena: "A (?,8):(8,1)" */

@@ -39,19 +39,19 @@ typedef struct sett__picture {
 bool sett__picture_make(const sett__ctx *, const sett_picture_args *, sett__picture *);
 sett_build *sett__picture_build(sett_site, const char *func, const sett_picture_args *); /* NULL: no operand's build is open */
 const char *sett__picture_text(sett_build *, sett__sink *); /* copies it to the build, and frees the sink */
-int sett__cell_lines(const sett__picture *, const sett__cell *, char line[2][SETT__CELL_TEXT]); /* returns how many lines, 0 to
-                                                                                                 * 2 */
+/* Returns how many lines, 0 to 2. */
+int sett__cell_lines(const sett__picture *, const sett__cell *, char line[2][SETT__CELL_TEXT]);
 /* How many modes of a nested extent begin anew before i, up to 3; 0: none. */
 int sett__edge(sett_arg shape, int64_t i);
 int sett__place_str(const sett__ctx *, sett_arg shape, int64_t i, char *buf, size_t); /* i as a coordinate; snprintf-like */
-int sett__place_width(const sett__ctx *, sett_arg shape, int64_t n);                  /* letters of the longest coordinate of
-                                                                                       * n */
+/* Letters of the longest coordinate of n. */
+int sett__place_width(const sett__ctx *, sett_arg shape, int64_t n);
 
 /* ---- svg.c -------------------------------------------------------------------------------------------------- */
 typedef struct sett__rgb { uint8_t r, g, b; bool dark; } sett__rgb; /* dark: ink on it is white */
 extern const sett__rgb sett__palette[8];
-void sett__put_svg(sett__sink *, const sett__ctx *, const sett__picture *, bool hover); /* hover: with the data that HTML
-                                                                                         * shows */
+/* Hover: with the data that HTML shows. */
+void sett__put_svg(sett__sink *, const sett__ctx *, const sett__picture *, bool hover);
 void sett__put_xml(sett__sink *, const char *); /* escapes & < > and quotes */
 
 #endif

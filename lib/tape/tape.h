@@ -34,8 +34,8 @@ typedef struct sett__xop {
     uint8_t code; /* sett__xcode */
     int64_t imm;  /* CONST: the number; SYM, SCALAR: index */
 } sett__xop;
-typedef struct sett__expr { uint32_t first, count; } sett__expr; /* in sig->code; count 0: absent, which means 1 for grid,
-                                                                  * block, cluster */
+/* In sig->code; count 0: absent, which means 1 for grid, block, cluster. */
+typedef struct sett__expr { uint32_t first, count; } sett__expr;
 
 typedef struct sett__symbol {
     const char *name;

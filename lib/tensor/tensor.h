@@ -49,24 +49,24 @@ typedef struct sett__move {
     uint8_t atomic, flags; /* not 0: an ATOM of this operation, with order and scope in flags; it takes and gives values */
     const sett_val *was;   /* of CAS */
 } sett__move;
-bool sett__reached(const sett__ctx *, const sett_tensor *, bool written); /* is it memory, and may it be written or read so? A
-                                                                           * coordinate tensor is not */
+/* Is it memory, and may it be written or read so? A coordinate tensor is not. */
+bool sett__reached(const sett__ctx *, const sett_tensor *, bool written);
 uint32_t sett__access(const sett__ctx *, const sett__move *); /* the op of a load; 0 for a store, or after a failure */
 /* ---- packed.c: elements narrower than a byte (but Booleans) ---- */
 bool sett__is_packed(const sett_tensor *);
 uint64_t sett__packed_bytes(sett_dtype, uint64_t n); /* of n elements of any type, rounded up to whole units */
-uint32_t sett__packed_access(const sett__ctx *, const sett__move *, const sett__places *); /* sett__access of elements at these
-                                                                                            * offsets */
-bool sett__check_copy(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst); /* copy.c: are sizes equal, and do
-                                                                                           * types fit? */
+/* sett__access of elements at these offsets. */
+uint32_t sett__packed_access(const sett__ctx *, const sett__move *, const sett__places *);
+/* Copy.c: are sizes equal, and do types fit? */
+bool sett__check_copy(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst);
 const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *); /* the value in t's type; NULL: failed */
-const sett_val *sett__stored_arg(const sett__ctx *, const sett_tensor *, sett_arg); /* the same; a number becomes a scalar of
-                                                                                     * t's type */
+/* The same; a number becomes a scalar of t's type. */
+const sett_val *sett__stored_arg(const sett__ctx *, const sett_tensor *, sett_arg);
 bool sett__same_elements(sett_arg shape, sett_arg other); /* are both static, with the same extents in the same order? */
 sett_val *sett__get(const sett__ctx *, const sett_tensor *, sett_arg coord);
 void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);
-sett_val *sett__dynamic_element(const sett__ctx *, const sett_val *, sett_arg coord); /* gather.c: an element of a value at a
-                                                                                       * dynamic coordinate */
+/* Gather.c: an element of a value at a dynamic coordinate. */
+sett_val *sett__dynamic_element(const sett__ctx *, const sett_val *, sett_arg coord);
 
 /* ---- report.c: what the layouts decided ------------------------------------------------------------------------ */
 /* A line for each access, in order of recording: its widths, and what made some narrower. NUL-ended, "" for none; it lives as
