@@ -77,7 +77,7 @@ sett_layout *sett__coalesce(const sett__ctx *c, const sett_layout *l)
 typedef sett_layout *unary(const sett__ctx *, const sett_layout *);
 
 /* By the modes of a profile; modes past it stay as they are. */
-static sett_layout *by_profile(const sett__ctx *c, const sett_layout *l, sett_arg profile, unary *f)
+static sett_layout *apply_by_profile(const sett__ctx *c, const sett_layout *l, sett_arg profile, unary *f)
 {
     if (sett__layout_poison(l))
         return sett__poison_layout(c->b);
@@ -93,14 +93,14 @@ static sett_layout *by_profile(const sett__ctx *c, const sett_layout *l, sett_ar
     for (int i = 0; i < n; i++) {
         m[i] = sett__mode(c, l, i);
         if (i < profile.rank)
-            m[i] = by_profile(c, m[i], profile.u.kid[i], f);
+            m[i] = apply_by_profile(c, m[i], profile.u.kid[i], f);
     }
     return sett__rewrap(c, l, sett__join(c, n, m));
 }
 
 static sett_layout *coalesce_by(const sett__ctx *c, const sett_layout *l, sett_arg profile)
 {
-    return by_profile(c, l, profile, sett__coalesce);
+    return apply_by_profile(c, l, profile, sett__coalesce);
 }
 
 static void zeros_out(const sett__ctx *c, sett_arg s, sett_arg d, sett_arg *shape)
@@ -129,10 +129,10 @@ sett_layout *sett__filter(const sett__ctx *c, const sett_layout *l)
 
 static sett_layout *filter_by(const sett__ctx *c, const sett_layout *l, sett_arg profile)
 {
-    return by_profile(c, l, profile, sett__filter);
+    return apply_by_profile(c, l, profile, sett__filter);
 }
 
-static sett_layout *public(sett_site site, const char *name, const sett_layout *l, unary *f)
+static sett_layout *public_unary(sett_site site, const char *name, const sett_layout *l, unary *f)
 {
     if (!sett__use_layout(NULL, site, name, l))
         return (sett_layout *)(uintptr_t)l;
@@ -151,12 +151,12 @@ sett_layout *sett_coalesce_layout_at(sett_site site, const sett_layout *l, sett_
 
 sett_layout *sett_filter_at(sett_site site, const sett_layout *l)
 {
-    return public(site, "sett_filter", l, sett__filter);
+    return public_unary(site, "sett_filter", l, sett__filter);
 }
 
 sett_layout *sett_filter_zeros_at(sett_site site, const sett_layout *l)
 {
-    return public(site, "sett_filter_zeros", l, filter_zeros);
+    return public_unary(site, "sett_filter_zeros", l, filter_zeros);
 }
 
 sett_layout *sett_filter_by_at(sett_site site, const sett_layout *l, sett_arg profile)

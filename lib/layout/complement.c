@@ -59,7 +59,7 @@ static void modes_of(const sett__ctx *c, const sett__mode_list *m, uint32_t path
         }
 }
 
-static uint32_t below(int depth)
+static uint32_t path_mask(int depth)
 {
     return depth < 8 ? ((uint32_t)1 << (4 * depth)) - 1 : UINT32_MAX;
 }
@@ -72,7 +72,7 @@ static int parts_of(const sett__mode_list *m, uint32_t path, int depth)
     for (int i = 0; i < m->n; i++) {
         uint32_t p = m->m[i][1].path;
         int k = depth < 8 ? (int)(p >> (4 * depth) & 15) : 0;
-        if ((p & below(depth)) != path || sett__is_int(m->m[i][1], 0))
+        if ((p & path_mask(depth)) != path || sett__is_int(m->m[i][1], 0))
             continue;
         number |= !k;
         n = k > n ? k : n;

@@ -36,7 +36,7 @@ typedef struct lhs {
     reached *used, small[16]; /* one a mode of flat */
 } lhs;
 
-static bool refuse(const sett__ctx *c, const lhs *a, const inexact *x, bool of_shape)
+static bool refuse_inexact(const sett__ctx *c, const lhs *a, const inexact *x, bool of_shape)
 {
     sett_arg n = a->flat.m[x->mode][0];
     char text[160];
@@ -73,7 +73,7 @@ static sett_arg last_step(const sett__ctx *c, sett_arg take, sett_arg step)
     return sett__mul(c, sett__sub(c, take, sett_arg_i(1)), step);
 }
 
-static void reach(const sett__ctx *c, lhs *a, int mode, sett_arg s, sett_arg d)
+static void note_reach(const sett__ctx *c, lhs *a, int mode, sett_arg s, sett_arg d)
 {
     int64_t r;
     reached *u = &a->used[mode];
@@ -126,7 +126,7 @@ static bool divide_out(const sett__ctx *c, lhs *a, const inexact *x, sett_arg n,
     }
     int64_t by = size_of(d.u.i);
     if (by % n.u.i && by > n.u.i && d.u.i > 0)
-        return refuse(c, a, x, false);
+        return refuse_inexact(c, a, x, false);
     *next = sett_arg_i(by / n.u.i + (by % n.u.i != 0));
     *fit = sett_arg_i(n.u.i / by + (n.u.i % by != 0));
     if (d.u.i < 0)
@@ -139,7 +139,7 @@ static bool divide_out(const sett__ctx *c, lhs *a, const inexact *x, sett_arg n,
 }
 
 /* One leaf s:d of B over A's modes, appended to out. */
-static bool walk(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett__mode_list *out)
+static bool compose_leaf(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett__mode_list *out)
 {
     int last = a->flat.n - 1;
     if (sett__is_int(d, 0) || last < 0) {
@@ -164,13 +164,13 @@ static bool walk(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett__mode_
         if (take.kind == SETT_POISON)
             return false;
         if (take.kind == SETT_INT && s.kind == SETT_INT && s.u.i % take.u.i)
-            return refuse(c, a, &x, true);
-        reach(c, a, i, take, step);
+            return refuse_inexact(c, a, &x, true);
+        note_reach(c, a, i, take, step);
         sett__push(c, out, take, sett__mul(c, step, a->flat.m[i][1]));
         s = sett__div(c, s, take);
     }
     if (!out->n || !sett__is_int(s, 1)) {
-        reach(c, a, last, s, d);
+        note_reach(c, a, last, s, d);
         sett__push(c, out, s, sett__mul(c, d, a->flat.m[last][1]));
     }
     return true;
@@ -196,7 +196,7 @@ static void rely_on_reach(const sett__ctx *c, const lhs *a, const sett_layout *b
         sett__layout_text(c->b, a->l));
 }
 
-static bool carries(const sett__ctx *c, const lhs *a, const sett_layout *b, int mode)
+static bool may_carry(const sett__ctx *c, const lhs *a, const sett_layout *b, int mode)
 {
     const reached *u = &a->used[mode];
     if (a->why)
@@ -211,7 +211,7 @@ static bool carries(const sett__ctx *c, const lhs *a, const sett_layout *b, int 
 }
 
 /* A step back in one mode and one forward in another would borrow between them. */
-static bool borrows(const sett__ctx *c, const lhs *a, const sett_layout *b)
+static bool may_borrow(const sett__ctx *c, const lhs *a, const sett_layout *b)
 {
     if (a->why)
         *a->why = "stride-divisibility";
@@ -239,16 +239,16 @@ static bool exact_mode(const sett__ctx *c, const lhs *a, const sett_layout *b)
         if (u->sum.kind == SETT_VALUE || (u->sum.kind == SETT_INT && u->leaves > 1 && n.kind == SETT_VALUE))
             rely_on_reach(c, a, b, i);
         if (n.kind == SETT_INT && (u->most >= n.u.i || u->back >= n.u.i))
-            return carries(c, a, b, i);
+            return may_carry(c, a, b, i);
     }
-    return !(forward && back && modes > 1) || borrows(c, a, b);
+    return !(forward && back && modes > 1) || may_borrow(c, a, b);
 }
 
-static bool exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
+static bool is_exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
 {
     for (const lhs *x = a; x; x = x->next)
         if (x->first.any && (x->strict || x->first.always))
-            return refuse(c, x, &x->first, false);
+            return refuse_inexact(c, x, &x->first, false);
     for (; a && a->strict; a = a->next)
         if (!exact_mode(c, a, b))
             return false;
@@ -271,7 +271,7 @@ static bool descend(const sett__ctx *c, const sett_layout **l, uint32_t path)
 }
 
 /* A, or the mode of it that a basis stride points to, with what B's earlier leaves reached there. */
-static lhs *pointed(const sett__ctx *c, lhs *a, uint32_t path)
+static lhs *pointed_lhs(const sett__ctx *c, lhs *a, uint32_t path)
 {
     const sett_layout *l = a->l;
     lhs **at = &a;
@@ -290,9 +290,9 @@ static bool leaf(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *s
 {
     sett__mode_list out;
     sett__no_modes(&out);
-    lhs *in = pointed(c, a, d.path);
+    lhs *in = pointed_lhs(c, a, d.path);
     d.path = 0;
-    if (!in || !walk(c, in, s, d, &out))
+    if (!in || !compose_leaf(c, in, s, d, &out))
         return false;
     *shape = out.m[0][0];
     *stride = out.m[0][1];
@@ -308,13 +308,13 @@ static bool leaf(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *s
     return true;
 }
 
-static bool tree(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *shape, sett_arg *stride)
+static bool compose_tree(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *shape, sett_arg *stride)
 {
     if (s.kind != SETT_NODE)
         return leaf(c, a, s, d, shape, stride);
     sett_arg *ks = sett__kids(c, s.rank), *kd = sett__kids(c, s.rank);
     for (int i = 0; i < s.rank; i++) {
-        bool ok = tree(c, a, s.u.kid[i], d.u.kid[i], &ks[i], &kd[i]);
+        bool ok = compose_tree(c, a, s.u.kid[i], d.u.kid[i], &ks[i], &kd[i]);
         if (c->b->error.status)
             sett__name_mode(c, i, &s);
         if (!ok)
@@ -413,7 +413,7 @@ static sett_layout *with_layout(const sett__ctx *c, const sett_layout *a, const 
     if (b->has_inner)
         return b->has_inner == 1 ? with_swizzle(c, a, b) : with_inner(c, a, b, strict);
     lhs_init(c, &left, a, strict, NULL);
-    if (!tree(c, &left, b->shape, b->stride, &shape, &stride) || !exact(c, &left, b))
+    if (!compose_tree(c, &left, b->shape, b->stride, &shape, &stride) || !is_exact(c, &left, b))
         return sett__poison_layout(c->b);
     return sett__rewrap(c, a, sett__own(c, shape, stride));
 }
@@ -432,8 +432,8 @@ const char *sett__refusal(const sett__ctx *c, const sett_layout *a, const sett_l
     if (!fixed)
         return NULL;
     lhs_init(c, &left, a, strict, &why);
-    if (tree(c, &left, b->shape, b->stride, &shape, &stride))
-        exact(c, &left, b);
+    if (compose_tree(c, &left, b->shape, b->stride, &shape, &stride))
+        is_exact(c, &left, b);
     return why;
 }
 

@@ -42,7 +42,7 @@ sett_layout *sett__logical_divide(const sett__ctx *c, const sett_layout *l, sett
 }
 
 /* One of shape or stride: modes named by the tiler split into first and second parts. */
-static sett_arg zip(const sett__ctx *c, sett_arg x, sett_arg tiler)
+static sett_arg zip_modes(const sett__ctx *c, sett_arg x, sett_arg tiler)
 {
     if (tiler.kind != SETT_NODE) {
         if (x.kind == SETT_NODE && x.rank == 2) /* also of `_`: a mode that is a pair already */
@@ -52,7 +52,7 @@ static sett_arg zip(const sett__ctx *c, sett_arg x, sett_arg tiler)
     int n = tiler.rank, m = sett__arity(x);
     sett_arg *first = sett__kids(c, n), *second = sett__kids(c, m > n ? m : n), *pair = sett__kids(c, 2);
     for (int i = 0; i < m; i++) {
-        sett_arg k = sett__kid(x, i), z = i < n ? zip(c, k, tiler.u.kid[i]) : k;
+        sett_arg k = sett__kid(x, i), z = i < n ? zip_modes(c, k, tiler.u.kid[i]) : k;
         if (z.kind == SETT_POISON)
             return z;
         if (i < n)
@@ -68,10 +68,10 @@ sett_layout *sett__zip_tiles(const sett__ctx *c, const sett_layout *l, sett_arg 
 {
     if (sett__layout_poison(l))
         return sett__poison_layout(c->b);
-    return sett__rewrap(c, l, sett__own(c, zip(c, l->shape, tiler), zip(c, l->stride, tiler)));
+    return sett__rewrap(c, l, sett__own(c, zip_modes(c, l->shape, tiler), zip_modes(c, l->stride, tiler)));
 }
 
-static sett_arg opened(const sett__ctx *c, sett_arg pair, bool tile, bool rest)
+static sett_arg open_pair(const sett__ctx *c, sett_arg pair, bool tile, bool rest)
 {
     sett_arg a = pair.u.kid[0], b = pair.u.kid[1];
     int na = tile ? sett__arity(a) : 1, nb = rest ? sett__arity(b) : 1, n = 0;
@@ -88,7 +88,7 @@ static sett_layout *open_tiles(const sett__ctx *c, const sett_layout *l, bool ti
 {
     if (sett__layout_poison(l))
         return sett__poison_layout(c->b);
-    return sett__rewrap(c, l, sett__own(c, opened(c, l->shape, tile, true), opened(c, l->stride, tile, true)));
+    return sett__rewrap(c, l, sett__own(c, open_pair(c, l->shape, tile, true), open_pair(c, l->stride, tile, true)));
 }
 
 sett_layout *sett__tiled(sett_site site, const char *name, const sett_layout *l, sett_arg tiler, sett__tile_fn *f,

@@ -5,7 +5,7 @@
 
 /* The longest chain of modes that starts at stride 1 and goes on without a gap. A negative stride is in none: the place of
  * a positive number in it would be a negative coordinate. */
-static sett_layout *chain(const sett__ctx *c, const sett__mode_list *m, uint32_t path)
+static sett_layout *chain_inverse(const sett__ctx *c, const sett__mode_list *m, uint32_t path)
 {
     sett__mode_list out;
     int64_t next = 1;
@@ -26,7 +26,7 @@ static sett_layout *chain(const sett__ctx *c, const sett__mode_list *m, uint32_t
     return sett__coalesce(c, sett__from_modes(c, &out));
 }
 
-static sett_layout *unclear(const sett__ctx *c, const sett_layout *l)
+static sett_layout *refuse_unclear(const sett__ctx *c, const sett_layout *l)
 {
     return sett__bad_layout(c, SETT_E_ARGUMENT, "invalid: a coordinate is used as a number and as a tuple", l);
 }
@@ -97,13 +97,13 @@ sett_layout *sett__right_inverse(const sett__ctx *c, const sett_layout *l)
                 sett__layout_text(c->b, l), sett__arg_text(c->b, m.m[i][0]), sett__arg_text(c->b, m.m[i][1]));
             return sett__poison_layout(c->b);
         }
-    sett_layout *r = sett__by_coordinate(c, &m, chain);
-    return r ? r : unclear(c, l);
+    sett_layout *r = sett__by_coordinate(c, &m, chain_inverse);
+    return r ? r : refuse_unclear(c, l);
 }
 
 /* In the order of strides; coordinates between images go nowhere in particular (stride 0). NULL: a stride is no multiple of
  * the next smaller one. */
-static sett_layout *refined(const sett__ctx *c, const sett__mode_list *m, uint32_t path)
+static sett_layout *refined_inverse(const sett__ctx *c, const sett__mode_list *m, uint32_t path)
 {
     sett__mode_list sorted, out;
     sett_arg *at = sett__kids(c, m->n), before = sett_arg_i(1);
@@ -145,7 +145,7 @@ static sett_layout *left_inverse(const sett__ctx *c, const sett_layout *l)
     for (int i = 0; i < m.n; i++)
         if (m.m[i][1].u.i < 0)
             return sett__bad_layout(c, SETT_E_RANGE, "invalid: a negative stride has no left inverse", l);
-    sett_layout *r = sett__by_coordinate(c, &m, refined);
+    sett_layout *r = sett__by_coordinate(c, &m, refined_inverse);
     return r ? r
              : sett__bad_layout(c, SETT_E_DIVIDE,
                    "left-inverse-divisibility: a stride is no multiple of the next smaller one of its coordinate", l);

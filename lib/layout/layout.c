@@ -147,7 +147,7 @@ sett_layout *sett__make(const sett__ctx *c, sett_arg shape, sett_arg stride)
     return sett__layout(c->b, shape, stride);
 }
 
-static bool use(const sett__ctx *c, sett_arg a)
+static bool use_arg(const sett__ctx *c, sett_arg a)
 {
     return sett__use_arg(c->b, c->site, c->func, a);
 }
@@ -174,12 +174,12 @@ sett_layout *sett_make_layout_at(sett_site site, sett_build *b, sett_arg shape, 
     sett__ctx c = {b, site, "sett_make_layout"};
     if (!b)
         return NULL;
-    if (!use(&c, shape))
+    if (!use_arg(&c, shape))
         return sett__poison_layout(b);
     bool layouts = shape.kind == SETT_NODE && shape.rank && shape.u.kid && shape.u.kid[0].kind == SETT_LAYOUT;
     if (layouts && stride.kind == SETT_SLICE)
         return concatenated(&c, shape);
-    return use(&c, stride) ? sett__make(&c, shape, stride) : sett__poison_layout(b);
+    return use_arg(&c, stride) ? sett__make(&c, shape, stride) : sett__poison_layout(b);
 }
 
 /* A leaf of an order, with all of the shape that stands below it. */
@@ -207,7 +207,7 @@ static bool rank_leaves(const sett__ctx *c, sett_arg shape, sett_arg order, rank
     return true;
 }
 
-static int by_order(const void *a, const void *b)
+static int compare_orders(const void *a, const void *b)
 {
     const ranked *x = *(ranked *const *)a, *y = *(ranked *const *)b;
     if (x->late != y->late)
@@ -224,7 +224,7 @@ static void start_leaves(const sett__ctx *c, ranked *leaf, int n)
     sett_arg next = sett_arg_i(1);
     for (int i = 0; i < n; i++)
         sorted[i] = &leaf[i];
-    qsort(sorted, (size_t)n, sizeof *sorted, by_order);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_orders);
     for (int i = 0; i < n; i++) {
         bool tie = i && sorted[i]->late == sorted[i - 1]->late && sorted[i]->order == sorted[i - 1]->order;
         sorted[i]->stride = tie ? sorted[i - 1]->stride : next;
@@ -269,7 +269,7 @@ sett_layout *sett_make_ordered_layout_at(sett_site site, sett_build *b, sett_arg
     sett__ctx c = {b, site, "sett_make_ordered_layout"};
     if (!b)
         return NULL;
-    return use(&c, shape) && use(&c, order) ? sett__ordered(&c, shape, order) : sett__poison_layout(b);
+    return use_arg(&c, shape) && use_arg(&c, order) ? sett__ordered(&c, shape, order) : sett__poison_layout(b);
 }
 
 static sett_arg row_stride(const sett__ctx *c, sett_arg shape, sett_arg *next)
@@ -287,13 +287,13 @@ sett_layout *sett_row_major_at(sett_site site, sett_build *b, sett_arg shape)
     b = sett__given(b, site, "sett_row_major");
     sett__ctx c = {b, site, "sett_row_major"};
     sett_arg next = sett_arg_i(1);
-    if (!b || !use(&c, shape) || !sett__check_shape(&c, shape))
+    if (!b || !use_arg(&c, shape) || !sett__check_shape(&c, shape))
         return sett__poison_layout(b);
     shape = sett_arg_keep(b, shape);
     return sett__own(&c, shape, row_stride(&c, shape, &next));
 }
 
-static sett_arg basis(const sett__ctx *c, sett_arg shape, uint32_t path, int depth)
+static sett_arg basis_strides(const sett__ctx *c, sett_arg shape, uint32_t path, int depth)
 {
     if (shape.kind != SETT_NODE) {
         sett_arg one = sett_arg_i(1);
@@ -305,7 +305,7 @@ static sett_arg basis(const sett__ctx *c, sett_arg shape, uint32_t path, int dep
             c, SETT_E_LIMIT, "%s is nested or wide beyond 8 levels of 15 modes", sett__arg_text(c->b, shape));
     sett_arg *kid = sett__kids(c, shape.rank);
     for (int i = 0; i < shape.rank; i++)
-        kid[i] = basis(c, shape.u.kid[i], path | (uint32_t)(i + 1) << (4 * depth), depth + 1);
+        kid[i] = basis_strides(c, shape.u.kid[i], path | (uint32_t)(i + 1) << (4 * depth), depth + 1);
     return sett__node(c, shape.rank, kid);
 }
 
@@ -313,10 +313,10 @@ sett_layout *sett_make_identity_layout_at(sett_site site, sett_build *b, sett_ar
 {
     b = sett__given(b, site, "sett_make_identity_layout");
     sett__ctx c = {b, site, "sett_make_identity_layout"};
-    if (!b || !use(&c, shape) || !sett__check_shape(&c, shape))
+    if (!b || !use_arg(&c, shape) || !sett__check_shape(&c, shape))
         return sett__poison_layout(b);
     shape = sett_arg_keep(b, shape);
-    return sett__own(&c, shape, basis(&c, shape, 0, 0));
+    return sett__own(&c, shape, basis_strides(&c, shape, 0, 0));
 }
 
 sett_layout *sett_make_swizzled_at(sett_site site, int bits, int base, int shift, const sett_layout *l)
@@ -371,24 +371,24 @@ sett_layout *sett_make_composed_layout_at(
 
 static const sett_site nowhere;
 
-static bool usable(const sett_layout *l, const char *name)
+static bool usable_layout(const sett_layout *l, const char *name)
 {
     return sett__use_layout(NULL, nowhere, name, l);
 }
 
 sett_arg sett_shape_layout(const sett_layout *l)
 {
-    return usable(l, "sett_shape") ? l->shape : (sett_arg){.kind = SETT_POISON};
+    return usable_layout(l, "sett_shape") ? l->shape : (sett_arg){.kind = SETT_POISON};
 }
 
 sett_arg sett_stride_layout(const sett_layout *l)
 {
-    return usable(l, "sett_stride") ? l->stride : (sett_arg){.kind = SETT_POISON};
+    return usable_layout(l, "sett_stride") ? l->stride : (sett_arg){.kind = SETT_POISON};
 }
 
 sett_arg sett_size_layout(const sett_layout *l)
 {
-    if (!usable(l, "sett_size"))
+    if (!usable_layout(l, "sett_size"))
         return (sett_arg){.kind = SETT_POISON};
     return sett__product(&(sett__ctx){sett__home(l), nowhere, "sett_size"}, l->shape);
 }
@@ -421,7 +421,7 @@ static sett_arg plus_one(const sett__ctx *c, sett_arg x)
 
 sett_arg sett_cosize_layout(const sett_layout *l)
 {
-    if (!usable(l, "sett_cosize"))
+    if (!usable_layout(l, "sett_cosize"))
         return (sett_arg){.kind = SETT_POISON};
     sett__ctx c = {sett__home(l), nowhere, "sett_cosize"};
     return sett__product(&c, plus_one(&c, last_offset(&c, l->shape, l->stride)));
@@ -493,7 +493,7 @@ int sett_rank_arg(sett_arg a)
 
 int sett_rank_layout(const sett_layout *l)
 {
-    return usable(l, "sett_rank") ? sett_rank_arg(l->shape) : 1;
+    return usable_layout(l, "sett_rank") ? sett_rank_arg(l->shape) : 1;
 }
 
 static int depth_below(sett_arg a, int level)
@@ -517,7 +517,7 @@ int sett_depth_arg(sett_arg a)
 
 int sett_depth_layout(const sett_layout *l)
 {
-    return usable(l, "sett_depth") ? sett_depth_arg(l->shape) : 1;
+    return usable_layout(l, "sett_depth") ? sett_depth_arg(l->shape) : 1;
 }
 
 int64_t sett_static_at(sett_site site, sett_build *b, sett_arg a)
@@ -526,7 +526,7 @@ int64_t sett_static_at(sett_site site, sett_build *b, sett_arg a)
     sett__ctx c = {b, site, "sett_static"};
     if (a.kind == SETT_INT && !a.path)
         return a.u.i;
-    if (use(&c, a))
+    if (use_arg(&c, a))
         sett__bad(&c, SETT_E_STATIC, "%s is not a static integer: it is known when the kernel runs, not while building", sett__arg_text(b, a));
     return 1;
 }
@@ -556,7 +556,7 @@ static bool same_arg(sett_arg a, sett_arg b)
 
 bool sett_layout_equal(const sett_layout *a, const sett_layout *b)
 {
-    if (!usable(a, "sett_layout_equal") || !usable(b, "sett_layout_equal") || a->has_inner != b->has_inner)
+    if (!usable_layout(a, "sett_layout_equal") || !usable_layout(b, "sett_layout_equal") || a->has_inner != b->has_inner)
         return false;
     if (!same_arg(a->shape, b->shape) || !same_arg(a->stride, b->stride))
         return false;
@@ -585,7 +585,7 @@ sett_arg sett_crd2idx_at(sett_site site, const sett_layout *l, sett_arg crd)
     if (!sett__use_layout(SETT__HOME_OR(l, sett__build_of(crd)), site, "sett_crd2idx", l))
         return (sett_arg){.kind = SETT_POISON};
     sett__ctx c = {sett__home(l), site, "sett_crd2idx"};
-    if (!use(&c, crd))
+    if (!use_arg(&c, crd))
         return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c.b}};
     return sett__layout_at(&c, l, crd);
 }

@@ -28,7 +28,7 @@ bool sett__divides(sett_arg a, sett_arg b)
 }
 
 /* What both a leaf and anything else must be to take part in arithmetic. */
-static bool check(const sett__ctx *c, sett_arg a)
+static bool check_leaf(const sett__ctx *c, sett_arg a)
 {
     if (a.kind == SETT_INT || a.kind == SETT_POISON)
         return true;
@@ -50,9 +50,9 @@ static sett_arg poison(const sett__ctx *c)
 }
 
 /* True when the operation must not go on: then *out is what to return. */
-static bool stop(const sett__ctx *c, sett_arg a, sett_arg b, sett_arg *out)
+static bool must_stop(const sett__ctx *c, sett_arg a, sett_arg b, sett_arg *out)
 {
-    bool bad = !check(c, a) || !check(c, b);
+    bool bad = !check_leaf(c, a) || !check_leaf(c, b);
     if (a.path | b.path) {
         sett__bad(c, SETT_E_ARGUMENT, "a scaled basis element is not a number");
         bad = true;
@@ -68,7 +68,7 @@ static bool is_wide(const sett_val *v)
     return v->dtype == SETT_I64;
 }
 
-static sett_val *record(const sett__ctx *c, const sett__emit *e)
+static sett_val *record_val(const sett__ctx *c, const sett__emit *e)
 {
     uint32_t id = sett__record(c->b, c->site, e);
     return id == SETT__NONE ? NULL : sett__scalar_val(c->b, id);
@@ -77,7 +77,7 @@ static sett_val *record(const sett__ctx *c, const sett__emit *e)
 /* Facts hold for the mathematical result; the recorded one has them only if it cannot
  * wrap, which for index arithmetic is what the launch checks. A range is kept only
  * where it is proven to fit. */
-static void refine(sett_val *v, facts f)
+static void refine_facts(sett_val *v, facts f)
 {
     int64_t low = is_wide(v) ? INT64_MIN : INT32_MIN, high = is_wide(v) ? INT64_MAX : INT32_MAX;
     if (f.div > v->div && v->div)
@@ -95,9 +95,9 @@ sett_val *sett__leaf_to(const sett__ctx *c, sett_val *v, sett_dtype to)
     if (!v || v->head.poison || v->dtype == to)
         return v;
     facts f = facts_of(sett_arg_v(v));
-    sett_val *w = record(c, &(sett__emit){.code = SETT__CONVERT, .dtype = to, .n = 1, .n_args = 1, .args = &v->id});
+    sett_val *w = record_val(c, &(sett__emit){.code = SETT__CONVERT, .dtype = to, .n = 1, .n_args = 1, .args = &v->id});
     if (w && !w->head.poison)
-        refine(w, f);
+        refine_facts(w, f);
     return w;
 }
 
@@ -111,14 +111,14 @@ static sett_val *index_val(const sett__ctx *c, sett_arg a)
 }
 
 /* What an operation gives back as it is: still of a type that an offset may have. */
-static sett_arg same(const sett__ctx *c, sett_arg a)
+static sett_arg unchanged(const sett__ctx *c, sett_arg a)
 {
     bool index = a.kind != SETT_VALUE || a.u.v->dtype == SETT_I32 || is_wide(a.u.v);
     sett_val *v = index || !c->b ? NULL : index_val(c, a);
     return !v ? a : v->head.poison ? poison(c) : sett_arg_v(v);
 }
 
-static sett_arg emit(const sett__ctx *c, sett__code code, sett_arg a, sett_arg b, facts f)
+static sett_arg record_leaf(const sett__ctx *c, sett__code code, sett_arg a, sett_arg b, facts f)
 {
     if (!c->b)
         return poison(c);
@@ -133,7 +133,7 @@ static sett_arg emit(const sett__ctx *c, sett__code code, sett_arg a, sett_arg b
     }
     bool nonneg =
         (code == SETT__DIV || code == SETT__REM || code == SETT__SHR) && facts_of(a).lo >= 0 && facts_of(b).lo >= 0;
-    sett_val *r = record(c, &(sett__emit){.code = code,
+    sett_val *r = record_val(c, &(sett__emit){.code = code,
                                 .dtype = (sett_dtype)x->dtype,
                                 .n = 1,
                                 .n_args = 2,
@@ -141,7 +141,7 @@ static sett_arg emit(const sett__ctx *c, sett__code code, sett_arg a, sett_arg b
                                 .args = (const uint32_t[]){x->id, y->id}});
     if (!r || r->head.poison)
         return poison(c);
-    refine(r, f);
+    refine_facts(r, f);
     return sett_arg_v(r);
 }
 
@@ -189,7 +189,7 @@ void sett__name_mode(const sett__ctx *c, int mode, const sett_arg *whole)
         snprintf(text + n, sizeof c->b->error.text - n, ", in mode %d of %s", mode, sett__arg_text(c->b, *whole));
 }
 
-static sett_arg overflow(const sett__ctx *c, sett_arg a, const char *op, sett_arg b)
+static sett_arg overflowed(const sett__ctx *c, sett_arg a, const char *op, sett_arg b)
 {
     return sett__bad(c, SETT_E_RANGE, "%lld %s %lld" OVERFLOWS, (long long)a.u.i, op, (long long)b.u.i);
 }
@@ -199,15 +199,15 @@ sett_arg sett__add(const sett__ctx *c, sett_arg a, sett_arg b)
     sett_arg out;
     int64_t r;
     if (sett__is_number(a) && sett__is_number(b))
-        return __builtin_add_overflow(a.u.i, b.u.i, &r) ? overflow(c, a, "+", b) : sett_arg_i(r);
-    if (stop(c, a, b, &out))
+        return __builtin_add_overflow(a.u.i, b.u.i, &r) ? overflowed(c, a, "+", b) : sett_arg_i(r);
+    if (must_stop(c, a, b, &out))
         return out;
     if (sett__is_int(a, 0))
-        return same(c, b);
+        return unchanged(c, b);
     if (sett__is_int(b, 0))
-        return same(c, a);
+        return unchanged(c, a);
     facts x = facts_of(a), y = facts_of(b);
-    return emit(c, SETT__ADD, a, b, (facts){sett__gcd(x.div, y.div), sat_add(x.lo, y.lo), sat_add(x.hi, y.hi)});
+    return record_leaf(c, SETT__ADD, a, b, (facts){sett__gcd(x.div, y.div), sat_add(x.lo, y.lo), sat_add(x.hi, y.hi)});
 }
 
 sett_arg sett__sub(const sett__ctx *c, sett_arg a, sett_arg b)
@@ -215,13 +215,13 @@ sett_arg sett__sub(const sett__ctx *c, sett_arg a, sett_arg b)
     sett_arg out;
     int64_t r;
     if (sett__is_number(a) && sett__is_number(b))
-        return __builtin_sub_overflow(a.u.i, b.u.i, &r) ? overflow(c, a, "-", b) : sett_arg_i(r);
-    if (stop(c, a, b, &out))
+        return __builtin_sub_overflow(a.u.i, b.u.i, &r) ? overflowed(c, a, "-", b) : sett_arg_i(r);
+    if (must_stop(c, a, b, &out))
         return out;
     if (sett__is_int(b, 0))
-        return same(c, a);
+        return unchanged(c, a);
     facts x = facts_of(a), y = facts_of(b);
-    return emit(
+    return record_leaf(
         c, SETT__SUB, a, b, (facts){sett__gcd(x.div, y.div), sat_add(x.lo, sat_neg(y.hi)), sat_add(x.hi, sat_neg(y.lo))});
 }
 
@@ -245,16 +245,16 @@ sett_arg sett__mul(const sett__ctx *c, sett_arg a, sett_arg b)
     if (a.path | b.path)
         return scale_basis(c, a, b);
     if (sett__is_number(a) && sett__is_number(b))
-        return __builtin_mul_overflow(a.u.i, b.u.i, &r) ? overflow(c, a, "*", b) : sett_arg_i(r);
-    if (stop(c, a, b, &out))
+        return __builtin_mul_overflow(a.u.i, b.u.i, &r) ? overflowed(c, a, "*", b) : sett_arg_i(r);
+    if (must_stop(c, a, b, &out))
         return out;
     if (sett__is_int(a, 0) || sett__is_int(b, 0))
         return sett_arg_i(0);
     if (sett__is_int(a, 1))
-        return same(c, b);
+        return unchanged(c, b);
     if (sett__is_int(b, 1))
-        return same(c, a);
-    return emit(c, SETT__MUL, a, b, mul_facts(facts_of(a), facts_of(b)));
+        return unchanged(c, a);
+    return record_leaf(c, SETT__MUL, a, b, mul_facts(facts_of(a), facts_of(b)));
 }
 
 /* x if a is the recorded product x*k of a constant that d divides, which provably does not
@@ -286,7 +286,7 @@ static sett_arg static_div(const sett__ctx *c, sett_arg a, sett_arg b, bool rem)
     if (!b.u.i)
         return sett__bad(c, SETT_E_RANGE, "%lld divided by zero", (long long)a.u.i);
     if (b.u.i == -1)
-        return rem ? sett_arg_i(0) : a.u.i == INT64_MIN ? overflow(c, a, "/", b) : sett_arg_i(-a.u.i);
+        return rem ? sett_arg_i(0) : a.u.i == INT64_MIN ? overflowed(c, a, "/", b) : sett_arg_i(-a.u.i);
     return sett_arg_i(rem ? a.u.i % b.u.i : a.u.i / b.u.i);
 }
 
@@ -296,7 +296,7 @@ static bool is_64(sett_arg a)
 }
 
 /* Is it proven that 0 <= a < b? */
-static bool below(facts a, facts b)
+static bool proven_below(facts a, facts b)
 {
     return a.lo >= 0 && a.hi < b.lo;
 }
@@ -306,14 +306,14 @@ sett_arg sett__div(const sett__ctx *c, sett_arg a, sett_arg b)
     sett_arg out;
     if (sett__is_number(a) && sett__is_number(b))
         return static_div(c, a, b, false);
-    if (stop(c, a, b, &out))
+    if (must_stop(c, a, b, &out))
         return out;
     facts x = facts_of(a), y = facts_of(b), f = {1, INT64_MIN, INT64_MAX};
     if (sett__is_int(b, 0))
         return sett__bad(c, SETT_E_RANGE, "a dynamic number divided by zero");
     if (sett__is_int(b, 1))
-        return same(c, a);
-    if (sett__is_int(a, 0) || below(x, y))
+        return unchanged(c, a);
+    if (sett__is_int(a, 0) || proven_below(x, y))
         return sett_arg_i(0);
     if (sett__is_number(b) && c->b && undo_mul(c, a, b.u.i, &out))
         return out;
@@ -323,7 +323,7 @@ sett_arg sett__div(const sett__ctx *c, sett_arg a, sett_arg b)
         f.lo = x.lo / y.hi;
         f.hi = x.hi / y.lo;
     }
-    return emit(c, SETT__DIV, a, b, f);
+    return record_leaf(c, SETT__DIV, a, b, f);
 }
 
 sett_arg sett__rem(const sett__ctx *c, sett_arg a, sett_arg b)
@@ -331,20 +331,20 @@ sett_arg sett__rem(const sett__ctx *c, sett_arg a, sett_arg b)
     sett_arg out;
     if (sett__is_number(a) && sett__is_number(b))
         return static_div(c, a, b, true);
-    if (stop(c, a, b, &out))
+    if (must_stop(c, a, b, &out))
         return out;
     facts x = facts_of(a), y = facts_of(b), f = {sett__gcd(x.div, y.div), INT64_MIN, INT64_MAX};
     if (sett__is_int(b, 0))
         return sett__bad(c, SETT_E_RANGE, "a dynamic number divided by zero");
     if (sett__is_int(a, 0) || (sett__is_number(b) && b.u.i > 0 && x.div % b.u.i == 0))
         return sett_arg_i(0);
-    if (below(x, y))
-        return same(c, a);
+    if (proven_below(x, y))
+        return unchanged(c, a);
     if (x.lo >= 0 && y.lo >= 1) {
         f.lo = 0;
         f.hi = x.hi < y.hi - 1 ? x.hi : y.hi - 1;
     }
-    return emit(c, SETT__REM, a, b, f);
+    return record_leaf(c, SETT__REM, a, b, f);
 }
 
 sett_arg sett__ceil_div(const sett__ctx *c, sett_arg a, sett_arg b)
@@ -355,11 +355,11 @@ sett_arg sett__ceil_div(const sett__ctx *c, sett_arg a, sett_arg b)
         bool up = q.kind == SETT_INT && (a.u.i < 0) == (b.u.i < 0) && a.u.i % b.u.i;
         return up ? sett_arg_i(q.u.i + 1) : q;
     }
-    if (stop(c, a, b, &out))
+    if (must_stop(c, a, b, &out))
         return out;
     facts x = facts_of(a), y = facts_of(b);
     if (sett__is_int(b, 1) || sett__is_int(a, 0))
-        return same(c, a);
+        return unchanged(c, a);
     if (x.lo >= 1 && x.hi <= y.lo)
         return sett_arg_i(1);
     if (sett__is_number(b) && b.u.i > 0 && x.div % b.u.i == 0)
@@ -374,35 +374,35 @@ sett_arg sett__ceil_div(const sett__ctx *c, sett_arg a, sett_arg b)
         r = sett__add(c, sett__div(c, a, b), x.lo < 0 ? sett__max(c, more, sett_arg_i(0)) : more);
     }
     if (r.kind == SETT_VALUE && x.lo >= 0 && y.lo >= 1)
-        refine(r.u.v, (facts){1, x.lo >= 1, x.hi / y.lo + (x.hi % y.lo != 0)});
+        refine_facts(r.u.v, (facts){1, x.lo >= 1, x.hi / y.lo + (x.hi % y.lo != 0)});
     return r;
 }
 
-static sett_arg extreme(const sett__ctx *c, sett_arg a, sett_arg b, bool max)
+static sett_arg min_or_max(const sett__ctx *c, sett_arg a, sett_arg b, bool max)
 {
     sett_arg out;
     if (sett__is_number(a) && sett__is_number(b))
         return (a.u.i < b.u.i) != max ? a : b;
-    if (stop(c, a, b, &out))
+    if (must_stop(c, a, b, &out))
         return out;
     facts x = facts_of(a), y = facts_of(b), f = {.div = sett__gcd(x.div, y.div)};
     if (x.hi <= y.lo || (a.kind == SETT_VALUE && b.kind == SETT_VALUE && a.u.v == b.u.v))
-        return same(c, max ? b : a);
+        return unchanged(c, max ? b : a);
     if (y.hi <= x.lo)
-        return same(c, max ? a : b);
+        return unchanged(c, max ? a : b);
     f.lo = (x.lo < y.lo) != max ? x.lo : y.lo;
     f.hi = (x.hi < y.hi) != max ? x.hi : y.hi;
-    return emit(c, max ? SETT__MAX : SETT__MIN, a, b, f);
+    return record_leaf(c, max ? SETT__MAX : SETT__MIN, a, b, f);
 }
 
 sett_arg sett__min(const sett__ctx *c, sett_arg a, sett_arg b)
 {
-    return extreme(c, a, b, false);
+    return min_or_max(c, a, b, false);
 }
 
 sett_arg sett__max(const sett__ctx *c, sett_arg a, sett_arg b)
 {
-    return extreme(c, a, b, true);
+    return min_or_max(c, a, b, true);
 }
 
 /* ---- swizzles ----------------------------------------------------------------------------- */
@@ -417,7 +417,7 @@ sett_arg sett__xor_shift(const sett__ctx *c, sett_arg x, int bits, int base, int
     if (sett__is_number(x))
         return sett_arg_i(
             x.u.i ^ (shift >= 0 ? (x.u.i & mask) >> shift : (int64_t)((uint64_t)(x.u.i & mask) << -shift)));
-    if (stop(c, x, x, &out))
+    if (must_stop(c, x, x, &out))
         return out;
     facts f = facts_of(x);
     int low = base + (shift < 0 ? -shift : 0); /* bits below are untouched */
@@ -425,8 +425,8 @@ sett_arg sett__xor_shift(const sett__ctx *c, sett_arg x, int bits, int base, int
     if (f.lo >= 0 && f.hi <= INT32_MAX)
         all.hi = INT32_MAX;
     sett_arg moved =
-        emit(c, SETT__AND, x, sett_arg_i(mask), (facts){(int64_t)1 << (base + (shift > 0 ? shift : 0)), 0, mask});
+        record_leaf(c, SETT__AND, x, sett_arg_i(mask), (facts){(int64_t)1 << (base + (shift > 0 ? shift : 0)), 0, mask});
     if (moved.kind == SETT_VALUE)
-        moved = emit(c, shift >= 0 ? SETT__SHR : SETT__SHL, moved, sett_arg_i(abs(shift)), top);
-    return moved.kind == SETT_VALUE ? emit(c, SETT__XOR, x, moved, all) : moved;
+        moved = record_leaf(c, shift >= 0 ? SETT__SHR : SETT__SHL, moved, sett_arg_i(abs(shift)), top);
+    return moved.kind == SETT_VALUE ? record_leaf(c, SETT__XOR, x, moved, all) : moved;
 }

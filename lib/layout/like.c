@@ -4,20 +4,20 @@
 #include <string.h>
 
 /* Strides in ascending order, dynamic ones last and in their own order; 0 and extent 1 take no part. */
-static bool before(const sett_arg a, const sett_arg b)
+static bool stride_before(const sett_arg a, const sett_arg b)
 {
     if (a.kind != SETT_INT || b.kind != SETT_INT)
         return a.kind == SETT_INT && b.kind != SETT_INT;
     return a.u.i < b.u.i;
 }
 
-static sett_arg rebuild(const sett__ctx *c, sett_arg profile, const sett_arg **leaf)
+static sett_arg rebuild_profile(const sett__ctx *c, sett_arg profile, const sett_arg **leaf)
 {
     if (profile.kind != SETT_NODE)
         return *(*leaf)++;
     sett_arg *kid = sett__kids(c, profile.rank);
     for (int i = 0; i < profile.rank; i++)
-        kid[i] = rebuild(c, profile.u.kid[i], leaf);
+        kid[i] = rebuild_profile(c, profile.u.kid[i], leaf);
     return sett_arg_n(profile.rank, kid);
 }
 
@@ -46,7 +46,7 @@ sett_layout *sett__like(const sett__ctx *c, const sett_layout *l)
     for (;;) {
         int least = -1;
         for (int i = 0; i < n; i++)
-            if (!done[i] && (least < 0 || before(d[i], d[least])))
+            if (!done[i] && (least < 0 || stride_before(d[i], d[least])))
                 least = i;
         if (least < 0)
             break;
@@ -55,7 +55,7 @@ sett_layout *sett__like(const sett__ctx *c, const sett_layout *l)
         next = sett__mul(c, next, s[least]);
     }
     const sett_arg *leaf = out;
-    return sett__own(c, l->shape, rebuild(c, l->shape, &leaf));
+    return sett__own(c, l->shape, rebuild_profile(c, l->shape, &leaf));
 }
 
 /* The coordinate, one number a top mode, that l maps to idx: by compact l's order, idx / d % s. */

@@ -203,7 +203,7 @@ static sett_layout *extended(const sett__ctx *c, const sett_layout *l, const set
     return sett__rewrap(c, l, sett__own(c, sett__node(c, n + more, s), sett__node(c, n + more, d)));
 }
 
-static sett_layout *one_more(sett_site site, const char *name, const sett_layout *l, const sett_layout *m, bool front)
+static sett_layout *extend_by_mode(sett_site site, const char *name, const sett_layout *l, const sett_layout *m, bool front)
 {
     ENTER(l, name);
     return sett__use_layout(c->b, site, name, m) ? extended(c, l, m, front, 1) : sett__poison_layout(c->b);
@@ -211,15 +211,15 @@ static sett_layout *one_more(sett_site site, const char *name, const sett_layout
 
 sett_layout *sett_append_at(sett_site site, const sett_layout *l, const sett_layout *mode)
 {
-    return one_more(site, "sett_append", l, mode, false);
+    return extend_by_mode(site, "sett_append", l, mode, false);
 }
 
 sett_layout *sett_prepend_at(sett_site site, const sett_layout *l, const sett_layout *mode)
 {
-    return one_more(site, "sett_prepend", l, mode, true);
+    return extend_by_mode(site, "sett_prepend", l, mode, true);
 }
 
-static sett_layout *upto(sett_site site, const char *name, const sett_layout *l, sett_arg mode, sett_arg rank, bool front)
+static sett_layout *extend_to_rank(sett_site site, const char *name, const sett_layout *l, sett_arg mode, sett_arg rank, bool front)
 {
     ENTER_ARG(l, name, mode);
     if (!sett__use_arg(c->b, site, name, rank))
@@ -238,12 +238,12 @@ static sett_layout *upto(sett_site site, const char *name, const sett_layout *l,
 
 sett_layout *sett_append_upto_at(sett_site site, const sett_layout *l, sett_arg mode, sett_arg rank)
 {
-    return upto(site, "sett_append", l, mode, rank, false);
+    return extend_to_rank(site, "sett_append", l, mode, rank, false);
 }
 
 sett_layout *sett_prepend_upto_at(sett_site site, const sett_layout *l, sett_arg mode, sett_arg rank)
 {
-    return upto(site, "sett_prepend", l, mode, rank, true);
+    return extend_to_rank(site, "sett_prepend", l, mode, rank, true);
 }
 
 /* ---- parts, and images ------------------------------------------------------------------ */

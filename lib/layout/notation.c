@@ -20,7 +20,7 @@ typedef struct out {
     bool names;       /* of symbols and scalars, in place of `?`: for messages */
 } out;
 
-static void put(out *o, const char *text)
+static void put_text(out *o, const char *text)
 {
     size_t n = strlen(text);
     if (o->len < o->size) {
@@ -35,7 +35,7 @@ static void put_int(out *o, const char *before, int64_t i)
 {
     char text[40];
     snprintf(text, sizeof text, "%s%" PRId64, before, i);
-    put(o, text);
+    put_text(o, text);
 }
 
 static void put_layout(out *o, const sett_layout *l);
@@ -80,15 +80,15 @@ static void put_operands(out *o, const sett_build *b, const sett__op *op, size_t
     int own = words[w].level;
     bool open = !own || own < level;
     uint32_t second = b->arg[op->args + 1];
-    put(o, own ? "" : words[w].text);
-    put(o, open ? "(" : "");
+    put_text(o, own ? "" : words[w].text);
+    put_text(o, open ? "(" : "");
     put_words(o, b, b->arg[op->args], own, depth);
-    put(o, own ? words[w].text : ",");
+    put_text(o, own ? words[w].text : ",");
     if (op->code == SETT__SHR || op->code == SETT__AND)
         put_int(o, "", op->code == SETT__SHR ? INT64_C(1) << constant(b, second) : constant(b, second) + 1);
     else
         put_words(o, b, second, !own || op->code == SETT__ADD ? own : own + 1, depth);
-    put(o, open ? ")" : "");
+    put_text(o, open ? ")" : "");
 }
 
 static size_t word_of(const sett_build *b, const sett__op *op)
@@ -117,22 +117,22 @@ static void put_words(out *o, const sett_build *b, uint32_t id, int level, int d
     size_t w = word_of(b, op);
     if (op->code == SETT__SYM) { /* `_1` stands for a `?` that was read */
         const char *name = b->sig.sym[op->imm].name;
-        put(o, *name == '_' && !name[1 + strspn(name + 1, "0123456789")] && !b->in_kernel ? "?" : name);
+        put_text(o, *name == '_' && !name[1 + strspn(name + 1, "0123456789")] && !b->in_kernel ? "?" : name);
     } else if (op->code == SETT__SCALAR) {
-        put(o, b->sig.param[op->imm].name);
+        put_text(o, b->sig.param[op->imm].name);
     } else if (op->code == SETT__FOR) {
-        put(o, sett__loop_variable(b, id));
+        put_text(o, sett__loop_variable(b, id));
     } else if (op->code == SETT__CONST && sett__dtype_is_int((sett_dtype)op->dtype)) {
         put_int(o, "", sett__int_of_bits((sett_dtype)op->dtype, (uint64_t)op->imm));
     } else if (same_number(b, op) && depth) {
         put_words(o, b, b->arg[op->args], level, depth - 1);
     } else if (w < SETT__COUNT(words) && sett__ops[op->code].cls == SETT__C_SREG) {
-        put(o, words[w].text);
-        put(o, op->code == SETT__LANE ? "" : op->sub == 0 ? ".x" : op->sub == 1 ? ".y" : ".z");
+        put_text(o, words[w].text);
+        put_text(o, op->code == SETT__LANE ? "" : op->sub == 0 ? ".x" : op->sub == 1 ? ".y" : ".z");
     } else if (w < SETT__COUNT(words) && depth && op->n == 1) {
         put_operands(o, b, op, w, level, depth - 1);
     } else {
-        put(o, "?");
+        put_text(o, "?");
     }
 }
 
@@ -142,13 +142,13 @@ static void put_dynamic(out *o, const sett_val *v)
     if (o->names && v->scalar && v->id < v->head.b->n_op)
         put_words(o, v->head.b, v->id, 0, WORDS_DEPTH);
     else
-        put(o, "?");
+        put_text(o, "?");
     if (!v->scalar || (!wide && v->div <= 1))
         return;
-    put(o, wide ? "{i64" : "{");
+    put_text(o, wide ? "{i64" : "{");
     if (v->div > 1)
         put_int(o, wide ? " div=" : "div=", v->div);
-    put(o, "}");
+    put_text(o, "}");
 }
 
 /* Shows what is refused, too: a message is made of it. */
@@ -162,7 +162,7 @@ static void put_nested(out *o, sett_arg a, int level)
         break;
     case SETT_FLOAT:
         snprintf(text, sizeof text, "%g", a.u.f);
-        put(o, text);
+        put_text(o, text);
         break;
     case SETT_VALUE:
         put_dynamic(o, a.u.v);
@@ -176,20 +176,20 @@ static void put_nested(out *o, sett_arg a, int level)
         break;
     }
     case SETT_SLICE:
-        put(o, "_");
+        put_text(o, "_");
         break;
     case SETT_NODE:
-        put(o, tiler ? "[" : "(");
+        put_text(o, tiler ? "[" : "(");
         if (a.rank && (level > SETT__MAX_NEST || !a.u.kid))
-            put(o, "...");
+            put_text(o, "...");
         for (int i = 0; a.u.kid && level <= SETT__MAX_NEST && i < a.rank; i++) {
-            put(o, !i ? "" : tiler ? ";" : ",");
+            put_text(o, !i ? "" : tiler ? ";" : ",");
             put_nested(o, a.u.kid[i], level + 1);
         }
-        put(o, tiler ? "]" : ")");
+        put_text(o, tiler ? "]" : ")");
         break;
     default:
-        put(o, "poison");
+        put_text(o, "poison");
         break;
     }
     for (int at = 7; a.kind != SETT_NODE && at >= 0; at--) /* the innermost mode first */
@@ -206,22 +206,22 @@ static void put_layout(out *o, const sett_layout *l)
 {
     char text[48];
     if (!l || l->head.poison) {
-        put(o, "poison");
+        put_text(o, "poison");
         return;
     }
     if (l->has_inner == 1) {
         snprintf(text, sizeof text, "S<%d,%d,%d>", l->bits, l->base, l->shift);
-        put(o, text);
+        put_text(o, text);
     } else if (l->has_inner) {
         put_layout(o, l->inner);
     }
     if (l->has_inner) {
-        put(o, " o ");
+        put_text(o, " o ");
         put_arg(o, l->offset);
-        put(o, " o ");
+        put_text(o, " o ");
     }
     put_arg(o, l->shape);
-    put(o, ":");
+    put_text(o, ":");
     put_arg(o, l->stride);
 }
 
@@ -256,7 +256,7 @@ int sett__layout_str(const sett_layout *l, char *buf, size_t size)
 /* Messages show the start of what is very long. */
 enum { LONGEST = 160 };
 
-static const char *shorten(char *text, int n)
+static const char *shorten_text(char *text, int n)
 {
     if (n >= LONGEST)
         memcpy(text + LONGEST - 4, "...", 4);
@@ -266,13 +266,13 @@ static const char *shorten(char *text, int n)
 const char *sett__arg_text(sett_build *b, sett_arg a)
 {
     char *text = b ? sett__new(b, LONGEST) : NULL;
-    return !b ? "?" : shorten(text, arg_str(a, text, LONGEST, true));
+    return !b ? "?" : shorten_text(text, arg_str(a, text, LONGEST, true));
 }
 
 const char *sett__layout_text(sett_build *b, const sett_layout *l)
 {
     char *text = sett__new(b, LONGEST);
-    return shorten(text, layout_str(l, text, LONGEST, true));
+    return shorten_text(text, layout_str(l, text, LONGEST, true));
 }
 
 int sett_layout_str(const sett_layout *l, char *buf, size_t size)
@@ -303,7 +303,7 @@ typedef struct parser {
 } parser;
 
 /* The line around the place, and a caret under it. */
-static void fail(parser *p, const char *what)
+static void parse_fail(parser *p, const char *what)
 {
     enum { AROUND = 60 };
     char line[8 * AROUND + 1] = "";
@@ -318,72 +318,72 @@ static void fail(parser *p, const char *what)
     sett__bad(p->c, SETT_E_PARSE, "column %zu: %s\n    %s\n    %*s^", at + 1, what, line, caret, "");
 }
 
-static void blanks(parser *p)
+static void skip_blanks(parser *p)
 {
     while (*p->at == ' ' || *p->at == '\t' || *p->at == '\n')
         p->at++;
 }
 
-static bool take(parser *p, char c)
+static bool accept_char(parser *p, char c)
 {
-    blanks(p);
+    skip_blanks(p);
     if (*p->at != c)
         return false;
     p->at++;
     return true;
 }
 
-static void expect(parser *p, char c, const char *what)
+static void expect_char(parser *p, char c, const char *what)
 {
-    if (!take(p, c))
-        fail(p, what);
+    if (!accept_char(p, c))
+        parse_fail(p, what);
 }
 
 static int64_t number(parser *p)
 {
-    blanks(p);
+    skip_blanks(p);
     const char *start = p->at;
     bool minus = *p->at == '-';
     int64_t x = 0;
     p->at += minus;
     if (*p->at < '0' || *p->at > '9') {
         p->at = start;
-        fail(p, "a number is needed here");
+        parse_fail(p, "a number is needed here");
         return 0;
     }
     for (; *p->at >= '0' && *p->at <= '9'; p->at++) {
         int digit = minus ? '0' - *p->at : *p->at - '0';
         if (__builtin_mul_overflow(x, 10, &x) || __builtin_add_overflow(x, digit, &x)) {
             p->at = start;
-            fail(p, "the number does not fit 64 bits");
+            parse_fail(p, "the number does not fit 64 bits");
             return 0;
         }
     }
     return x;
 }
 
-static int small(parser *p, int low, int high)
+static int parse_small(parser *p, int low, int high)
 {
-    blanks(p);
+    skip_blanks(p);
     const char *start = p->at;
     int64_t x = number(p);
     if (!p->failed && (x < low || x > high)) {
         p->at = start;
-        fail(p, "the number is out of range here");
+        parse_fail(p, "the number is out of range here");
     }
     return p->failed ? low : (int)x;
 }
 
-static sett_arg any(parser *p);
+static sett_arg parse_any(parser *p);
 static sett_arg tuple(parser *p);
 
 static uint32_t path(parser *p)
 {
     uint32_t r = 0;
-    for (int level = 0; take(p, '@'); level++) {
-        int mode = small(p, 0, 14);
+    for (int level = 0; accept_char(p, '@'); level++) {
+        int mode = parse_small(p, 0, 14);
         if (level == 8) {
-            fail(p, "at most 8 levels of a basis");
+            parse_fail(p, "at most 8 levels of a basis");
             return 0;
         }
         r = r << 4 | (uint32_t)(mode + 1); /* the innermost mode comes first */
@@ -392,20 +392,20 @@ static uint32_t path(parser *p)
 }
 
 /* ( a , b ) and the two forms of a tiler. */
-static sett_arg list(parser *p, char close, char comma, bool tiler)
+static sett_arg parse_list(parser *p, char close, char comma, bool tiler)
 {
     sett_arg small_kids[16], *kid = small_kids;
     int n = 0, cap = (int)SETT__COUNT(small_kids);
     p->at++;
     if (++p->depth > DEEPEST)
-        fail(p, "nested too deeply");
-    while (!p->failed && !take(p, close)) {
-        if (n && !take(p, comma)) {
-            fail(p, comma == ',' ? "`,` or the closing bracket is needed here" : "`;` or `]` is needed here");
+        parse_fail(p, "nested too deeply");
+    while (!p->failed && !accept_char(p, close)) {
+        if (n && !accept_char(p, comma)) {
+            parse_fail(p, comma == ',' ? "`,` or the closing bracket is needed here" : "`;` or `]` is needed here");
             break;
         }
         if (n == UINT8_MAX) {
-            fail(p, "a tuple has at most 255 children");
+            parse_fail(p, "a tuple has at most 255 children");
             break;
         }
         if (n == cap) {
@@ -414,7 +414,7 @@ static sett_arg list(parser *p, char close, char comma, bool tiler)
             kid = more;
             cap = UINT8_MAX;
         }
-        kid[n++] = tiler ? any(p) : tuple(p);
+        kid[n++] = tiler ? parse_any(p) : tuple(p);
     }
     p->depth--;
     if (p->failed)
@@ -427,15 +427,15 @@ static sett_arg list(parser *p, char close, char comma, bool tiler)
 /* A leaf or a tuple, no layout. */
 static sett_arg tuple(parser *p)
 {
-    blanks(p);
+    skip_blanks(p);
     sett_arg a;
     switch (*p->at) {
     case '(':
-        return list(p, ')', ',', false);
+        return parse_list(p, ')', ',', false);
     case '[':
-        return list(p, ']', ';', true);
+        return parse_list(p, ']', ';', true);
     case '<':
-        return list(p, '>', ',', true);
+        return parse_list(p, '>', ',', true);
     case '_':
         p->at++;
         if (*p->at < '0' || *p->at > '9')
@@ -444,7 +444,7 @@ static sett_arg tuple(parser *p)
         break;
     case '?':
         if (!p->dynamic || !p->dynamic(p->user, &p->at, &a)) {
-            fail(p, p->dynamic ? "a run-time number is written ?, ?{div=8}, ?{i64} or ?{i64 div=8}"
+            parse_fail(p, p->dynamic ? "a run-time number is written ?, ?{div=8}, ?{i64} or ?{i64 div=8}"
                                : "a run-time number has no text that can be read back in a kernel: use its symbol");
             return (sett_arg){.kind = SETT_POISON};
         }
@@ -458,16 +458,16 @@ static sett_arg tuple(parser *p)
 
 static bool word_o(parser *p)
 {
-    blanks(p);
+    skip_blanks(p);
     if (*p->at != 'o')
         return false;
     p->at++;
     return true;
 }
 
-static sett_layout *plain(parser *p, sett_arg shape)
+static sett_layout *parse_plain(parser *p, sett_arg shape)
 {
-    expect(p, ':', "`:` and a stride are needed here");
+    expect_char(p, ':', "`:` and a stride are needed here");
     const char *start = p->at;
     sett_arg stride = p->failed ? shape : tuple(p);
     if (p->failed)
@@ -484,15 +484,15 @@ static sett_layout *plain(parser *p, sett_arg shape)
 static sett_layout *composed(parser *p, const int *swizzle, sett_layout *inner)
 {
     sett_arg offset = tuple(p), shape = offset;
-    blanks(p);
+    skip_blanks(p);
     bool brief = swizzle && *p->at == ':';
     if (brief)
         offset = sett_arg_i(0);
     if (!p->failed && !brief && !word_o(p))
-        fail(p, "`o` and the outer layout are needed here");
+        parse_fail(p, "`o` and the outer layout are needed here");
     if (!p->failed && !brief)
         shape = tuple(p);
-    sett_layout *outer = p->failed ? NULL : plain(p, shape);
+    sett_layout *outer = p->failed ? NULL : parse_plain(p, shape);
     if (p->failed)
         return sett__poison_layout(p->c->b);
     sett_layout *l = swizzle ? sett_make_swizzled_at(p->c->site, swizzle[0], swizzle[1], swizzle[2], outer)
@@ -513,13 +513,13 @@ static sett_layout *swizzled(parser *p)
             p->at += strlen(word[i]);
             break;
         }
-    expect(p, '<', "`<` is needed here");
-    s[0] = small(p, 0, 30);
-    expect(p, ',', "`,` is needed here");
-    s[1] = small(p, 0, 30);
-    expect(p, ',', "`,` is needed here");
-    s[2] = small(p, -30, 30);
-    expect(p, '>', "`>` is needed here");
+    expect_char(p, '<', "`<` is needed here");
+    s[0] = parse_small(p, 0, 30);
+    expect_char(p, ',', "`,` is needed here");
+    s[1] = parse_small(p, 0, 30);
+    expect_char(p, ',', "`,` is needed here");
+    s[2] = parse_small(p, -30, 30);
+    expect_char(p, '>', "`>` is needed here");
     if (!p->failed && !word_o(p)) { /* alone: over all that it looks at; more bits than there are is its maker's error */
         int bits = s[0] + s[1] + abs(s[2]);
         sett_layout *all = sett__own(p->c, sett_arg_i(INT64_C(1) << (bits < 62 ? bits : 62)), sett_arg_i(1));
@@ -531,18 +531,18 @@ static sett_layout *swizzled(parser *p)
 }
 
 /* A o x o B o y o C is (A o x o B) o y o C: an outer layout is never composed itself. */
-static sett_arg any(parser *p)
+static sett_arg parse_any(parser *p)
 {
     sett_layout *l;
-    blanks(p);
+    skip_blanks(p);
     if (*p->at == 'S') {
         l = swizzled(p);
     } else {
         sett_arg a = tuple(p);
-        blanks(p);
+        skip_blanks(p);
         if (p->failed || *p->at != ':')
             return a;
-        l = plain(p, a);
+        l = parse_plain(p, a);
     }
     while (!p->failed && word_o(p))
         l = composed(p, NULL, l);
@@ -552,15 +552,15 @@ static sett_arg any(parser *p)
 sett_arg sett__parse(const sett__ctx *c, const char *text, sett__dynamic_fn *dynamic, void *user)
 {
     parser p = {.c = c, .text = text ? text : "", .at = text ? text : "", .dynamic = dynamic, .user = user};
-    sett_arg a = any(&p);
-    blanks(&p);
+    sett_arg a = parse_any(&p);
+    skip_blanks(&p);
     if (!p.failed && *p.at)
-        fail(&p, "nothing more is expected here");
+        parse_fail(&p, "nothing more is expected here");
     return p.failed ? (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c->b}} : a;
 }
 
 /* `?` and its marks as a symbol without a name of the caller's. */
-static bool unnamed(void *user, const char **at, sett_arg *leaf)
+static bool unnamed_symbol(void *user, const char **at, sett_arg *leaf)
 {
     const sett__ctx *c = user;
     static const char *const mark[] = {"?{i64 div=", "?{div=", "?{i64}", "?"};
@@ -589,11 +589,11 @@ static bool unnamed(void *user, const char **at, sett_arg *leaf)
 }
 
 /* In a kernel a `?` would be no argument's; beside one it is a number that nothing more is known of. */
-static sett_arg parsed(sett__ctx *c, const char *text)
+static sett_arg parse_notation(sett__ctx *c, const char *text)
 {
     if (!text)
         return sett__bad(c, SETT_E_ARGUMENT, "the text is NULL");
-    return sett__parse(c, text, c->b->in_kernel ? NULL : unnamed, c);
+    return sett__parse(c, text, c->b->in_kernel ? NULL : unnamed_symbol, c);
 }
 
 sett_arg sett_arg_parse_at(sett_site site, sett_build *b, const char *text)
@@ -602,7 +602,7 @@ sett_arg sett_arg_parse_at(sett_site site, sett_build *b, const char *text)
     sett__ctx c = {b, site, "sett_arg_parse"};
     if (!b)
         return (sett_arg){.kind = SETT_POISON};
-    return parsed(&c, text);
+    return parse_notation(&c, text);
 }
 
 sett_layout *sett_layout_parse_at(sett_site site, sett_build *b, const char *text)
@@ -611,7 +611,7 @@ sett_layout *sett_layout_parse_at(sett_site site, sett_build *b, const char *tex
     sett__ctx c = {b, site, "sett_layout_parse"};
     if (!b)
         return NULL;
-    sett_arg a = parsed(&c, text);
+    sett_arg a = parse_notation(&c, text);
     if (a.kind == SETT_LAYOUT)
         return a.u.l;
     if (a.kind != SETT_POISON)

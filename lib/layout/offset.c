@@ -30,7 +30,7 @@ sett_arg sett__peel(sett_build *b, sett_arg a, int64_t *constant)
 }
 
 /* A scaled basis element v@m as the tuple that it stands for, as deep as `like`. */
-static sett_arg spread(sett_build *b, sett_arg a, sett_arg like)
+static sett_arg basis_as_tuple(sett_build *b, sett_arg a, sett_arg like)
 {
     if (!a.path || like.kind != SETT_NODE)
         return a;
@@ -67,8 +67,8 @@ sett_arg sett__add_offset(const sett__ctx *c, sett_arg x, sett_arg y)
         return c->b->poison->arg;
     if (x.kind != SETT_NODE && y.kind != SETT_NODE)
         return add_leaves(c, x, y);
-    x = spread(c->b, x, y);
-    y = spread(c->b, y, x);
+    x = basis_as_tuple(c->b, x, y);
+    y = basis_as_tuple(c->b, y, x);
     if (x.kind != SETT_NODE || y.kind != SETT_NODE) /* 0 beside a tuple: nothing moves there */
         return x.kind == SETT_NODE ? x : y;
     int rank = x.rank > y.rank ? x.rank : y.rank;

@@ -4,7 +4,7 @@
 
 /* Static layouts that share no offset but by strides of 0: in order of strides, each beyond what
  * the smaller ones cover. */
-static bool apart(const sett__ctx *c, sett_layout *block, sett_layout *rest)
+static bool check_apart(const sett__ctx *c, sett_layout *block, sett_layout *rest)
 {
     sett_layout *both = sett__join(c, 2, (sett_layout *[]){block, rest});
     sett__mode_list m;
@@ -29,13 +29,13 @@ static bool apart(const sett__ctx *c, sett_layout *block, sett_layout *rest)
 
 /* Where the tiler does not compose exactly with what the block leaves free, the copies may still be
  * apart, only not in the tiler's own places: that is what CuTe gives. */
-static sett_layout *copies(const sett__ctx *c, sett_layout *block, const sett_layout *rest, const sett_layout *tiler)
+static sett_layout *place_copies(const sett__ctx *c, sett_layout *block, const sett_layout *rest, const sett_layout *tiler)
 {
     if (sett__layout_poison(rest))
         return sett__poison_layout(c->b);
     if (sett__refusal(c, rest, tiler, true) && !sett__refusal(c, rest, tiler, false)) {
         sett_layout *near = sett__compose_rest(c, rest, tiler);
-        if (sett__layout_poison(near) || apart(c, block, near))
+        if (sett__layout_poison(near) || check_apart(c, block, near))
             return near;
     }
     return sett__compose(c, rest, sett_arg_l(tiler));
@@ -60,10 +60,10 @@ sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block,
         sett_arg room = sett__mul(c, sett__product(c, block->shape), sett_cosize_layout(t));
         rest = sett__is_poison(room) ? NULL : sett__complement(c, outer, room);
     }
-    sett_layout *pair[2] = {outer, copies(c, outer, rest, t)};
+    sett_layout *pair[2] = {outer, place_copies(c, outer, rest, t)};
     bool placed = sett__has_basis(t->stride) && !sett__has_basis(block->stride); /* at coordinates of the complement */
     if (placed && !sett__layout_poison(pair[1]) && sett__is_static(pair[1]->shape) && sett__is_static(outer->shape) &&
-        sett__is_static(outer->stride) && !apart(c, outer, pair[1])) {
+        sett__is_static(outer->stride) && !check_apart(c, outer, pair[1])) {
         sett__bad(c, SETT_E_DIVIDE,
             "non-injective: the copies of %s at the coordinates %s of its complement %s overlap: they must "
             "stay inside its extents",
@@ -73,7 +73,7 @@ sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block,
     return sett__rewrap(c, block, sett__join(c, 2, pair));
 }
 
-static sett_layout *padded(const sett__ctx *c, const sett_layout *l, int rank)
+static sett_layout *padded_to_rank(const sett__ctx *c, const sett_layout *l, int rank)
 {
     sett_arg s = l->shape, d = l->stride;
     while (sett__arity(s) < rank) {
@@ -114,7 +114,7 @@ static sett_layout *raked(const sett__ctx *c, const sett_layout *block, const se
     bool leaf[2] = {block->shape.kind != SETT_NODE, tiler->shape.kind != SETT_NODE};
     if (rank == 1 && leaf[blocked] && !leaf[!blocked])
         return no_pairs(c, block, tiler, "differ in profile");
-    sett_layout *r = sett__logical_product(c, padded(c, block, rank), sett_arg_l(padded(c, tiler, rank)));
+    sett_layout *r = sett__logical_product(c, padded_to_rank(c, block, rank), sett_arg_l(padded_to_rank(c, tiler, rank)));
     if (sett__layout_poison(r))
         return r;
     bool whole = rank == 1 && leaf[!blocked];
@@ -132,7 +132,7 @@ static sett_layout *tile_to_shape(const sett__ctx *c, const sett_layout *block, 
             sett__arg_text(c->b, shape));
         return sett__poison_layout(c->b);
     }
-    sett_layout *pad = padded(c, block, rank);
+    sett_layout *pad = padded_to_rank(c, block, rank);
     sett_arg times = sett__ceil_div_tuple(c, sett__product_each(c, shape), sett__product_each(c, pad->shape));
     if (sett__is_poison(times))
         return sett__poison_layout(c->b);

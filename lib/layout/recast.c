@@ -13,7 +13,7 @@ static int64_t size_of(int64_t x)
 }
 
 /* n elements become one. */
-static leaf up(const sett__ctx *c, leaf x, int64_t n)
+static leaf to_wider(const sett__ctx *c, leaf x, int64_t n)
 {
     if (sett__is_int(x.d, 0))
         return x;
@@ -32,7 +32,7 @@ static leaf up(const sett__ctx *c, leaf x, int64_t n)
 }
 
 /* One element becomes n. */
-static leaf down(const sett__ctx *c, leaf x, int64_t n)
+static leaf to_narrower(const sett__ctx *c, leaf x, int64_t n)
 {
     if (sett__is_int(x.d, 0))
         return x;
@@ -41,13 +41,13 @@ static leaf down(const sett__ctx *c, leaf x, int64_t n)
     return (leaf){x.s, sett__mul(c, x.d, sett_arg_i(n))};
 }
 
-static leaf each(const sett__ctx *c, leaf x, int64_t n, leaf (*f)(const sett__ctx *, leaf, int64_t))
+static leaf each_leaf(const sett__ctx *c, leaf x, int64_t n, leaf (*f)(const sett__ctx *, leaf, int64_t))
 {
     if (x.s.kind != SETT_NODE)
         return f(c, x, n);
     sett_arg *s = sett__kids(c, x.s.rank), *d = sett__kids(c, x.s.rank);
     for (int i = 0; i < x.s.rank; i++) {
-        leaf r = each(c, (leaf){x.s.u.kid[i], x.d.u.kid[i]}, n, f);
+        leaf r = each_leaf(c, (leaf){x.s.u.kid[i], x.d.u.kid[i]}, n, f);
         s[i] = r.s;
         d[i] = r.d;
     }
@@ -86,7 +86,7 @@ static sett_layout *rescale(const sett__ctx *c, const sett_layout *l, int64_t n,
     sett_layout *inner = l->has_inner == 2 ? rescale(c, l->inner, n, wider) : NULL;
     if (inner && sett__layout_poison(inner))
         return inner;
-    leaf r = each(c, (leaf){l->shape, l->stride}, n, wider ? up : down);
+    leaf r = each_leaf(c, (leaf){l->shape, l->stride}, n, wider ? to_wider : to_narrower);
     sett_layout *out = sett__rewrap(c, l, sett__own(c, r.s, r.d));
     if (sett__layout_poison(out) || !l->has_inner)
         return out;

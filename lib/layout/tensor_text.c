@@ -24,7 +24,7 @@ typedef struct text {
     int n;
 } text;
 
-static char *rest(const text *s, size_t *size)
+static char *text_room(const text *s, size_t *size)
 {
     bool room = (size_t)s->n < s->size;
     *size = room ? s->size - (size_t)s->n : 0;
@@ -34,7 +34,7 @@ static char *rest(const text *s, size_t *size)
 SETT_PRINTF(2, 3) static void put(text *s, const char *format, ...)
 {
     size_t size;
-    char *at = rest(s, &size);
+    char *at = text_room(s, &size);
     va_list list;
     va_start(list, format);
     s->n += vsnprintf(at, size, format, list);
@@ -49,7 +49,7 @@ int sett_tensor_str(const sett_tensor *t, char *buf, size_t size)
     size_t left;
     if (t->space == SETT_COORD) {
         put(&s, "tensor<");
-        char *at = rest(&s, &left);
+        char *at = text_room(&s, &left);
         s.n += sett__arg_str(t->offset, at, left);
     } else {
         put(&s, "tensor<ptr<%s, %s", sett__memory_type((sett_dtype)t->dtype),
@@ -59,7 +59,7 @@ int sett_tensor_str(const sett_tensor *t, char *buf, size_t size)
         put(&s, ">");
     }
     put(&s, " o ");
-    char *at = rest(&s, &left);
+    char *at = text_room(&s, &left);
     s.n += sett__layout_str(t->layout, at, left);
     put(&s, ">");
     return s.n;

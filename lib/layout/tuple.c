@@ -106,7 +106,7 @@ static sett_arg by_leaf(const sett__ctx *c, const char *what, leaf_fn *f, sett_a
 
 /* How many tiles of any form there are: the shape of what a divide of as many elements leaves. By the size: modes that the tile
  * does not divide, each rounded up, would count too few. */
-static sett_arg tiles(const sett__ctx *c, sett_arg target, const sett_layout *tiler)
+static sett_arg count_tiles(const sett__ctx *c, sett_arg target, const sett_layout *tiler)
 {
     sett_layout *rest = sett__check_shape(c, target) ? sett__complement(c, tiler, sett__product(c, target)) : NULL;
     return sett__layout_poison(rest) ? (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c->b}} : rest->shape;
@@ -114,7 +114,7 @@ static sett_arg tiles(const sett__ctx *c, sett_arg target, const sett_layout *ti
 
 static sett_arg tiles_by_leaf(const sett__ctx *c, sett_arg a, sett_arg b)
 {
-    return b.kind == SETT_LAYOUT ? tiles(c, a, b.u.l) : sett__ceil_div(c, a, b);
+    return b.kind == SETT_LAYOUT ? count_tiles(c, a, b.u.l) : sett__ceil_div(c, a, b);
 }
 
 /* A tuple by a number: the number is used up from mode 0 on. */
@@ -225,21 +225,21 @@ static bool sieve(sett_arg crd, sett_arg x, bool slices, sett_arg *out, int *n)
     return true;
 }
 
-static bool fits(sett_arg crd, sett_arg x)
+static bool coord_fits(sett_arg crd, sett_arg x)
 {
     if (crd.kind != SETT_NODE)
         return true;
     if (x.kind != SETT_NODE || x.rank != crd.rank)
         return false;
     for (int i = 0; i < crd.rank; i++)
-        if (!fits(crd.u.kid[i], x.u.kid[i]))
+        if (!coord_fits(crd.u.kid[i], x.u.kid[i]))
             return false;
     return true;
 }
 
 sett_arg sett__sieve(const sett__ctx *c, sett_arg crd, sett_arg x, bool slices)
 {
-    if (!fits(crd, x))
+    if (!coord_fits(crd, x))
         return sett__bad(c, SETT_E_RANK, "invalid: coordinate %s does not fit %s", sett__arg_text(c->b, crd),
             sett__arg_text(c->b, x));
     if (crd.kind != SETT_NODE)
@@ -278,7 +278,7 @@ sett_arg sett__compact(const sett__ctx *c, sett_arg shape, sett_arg start, sett_
 }
 
 /* v@i@j as a coordinate: zeros, and v in mode j's mode i. */
-static sett_arg unit(const sett__ctx *c, sett_arg v)
+static sett_arg unit_coordinate(const sett__ctx *c, sett_arg v)
 {
     if (!v.path)
         return v;
@@ -287,15 +287,15 @@ static sett_arg unit(const sett__ctx *c, sett_arg v)
     for (int i = 0; i < at; i++)
         kid[i] = sett_arg_i(0);
     v.path >>= 4;
-    kid[at] = unit(c, v);
+    kid[at] = unit_coordinate(c, v);
     return sett__node(c, at + 1, kid);
 }
 
 /* Sum of numbers, or of coordinates; the shorter coordinate is padded with zeros. */
-static sett_arg sum(const sett__ctx *c, sett_arg a, sett_arg b)
+static sett_arg sum_padded(const sett__ctx *c, sett_arg a, sett_arg b)
 {
-    a = unit(c, a);
-    b = unit(c, b);
+    a = unit_coordinate(c, a);
+    b = unit_coordinate(c, b);
     if (a.kind != SETT_NODE && b.kind != SETT_NODE)
         return sett__add(c, a, b);
     if (sett__is_int(a, 0))
@@ -307,13 +307,13 @@ static sett_arg sum(const sett__ctx *c, sett_arg a, sett_arg b)
     int n = a.rank > b.rank ? a.rank : b.rank;
     sett_arg *kid = sett__kids(c, n);
     for (int i = 0; i < n; i++)
-        kid[i] = i >= a.rank ? b.u.kid[i] : i >= b.rank ? a.u.kid[i] : sum(c, a.u.kid[i], b.u.kid[i]);
+        kid[i] = i >= a.rank ? b.u.kid[i] : i >= b.rank ? a.u.kid[i] : sum_padded(c, a.u.kid[i], b.u.kid[i]);
     return sett__node(c, n, kid);
 }
 
 sett_arg sett__sum(const sett__ctx *c, sett_arg a, sett_arg b)
 {
-    return sum(c, a, b);
+    return sum_padded(c, a, b);
 }
 
 /* Can a coordinate inside this mode, or what it moves by, be past 2^31? */
@@ -344,7 +344,7 @@ static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_a
                 sett__arg_text(c->b, shape));
         sett_arg s = sett_arg_i(0);
         for (int i = 0; i < crd.rank; i++) {
-            s = sum(c, s, crd2idx(c, crd.u.kid[i], shape.u.kid[i], stride.u.kid[i]));
+            s = sum_padded(c, s, crd2idx(c, crd.u.kid[i], shape.u.kid[i], stride.u.kid[i]));
             SETT__OF_MODE(c, s, i, shape);
         }
         return s;
@@ -352,12 +352,12 @@ static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_a
     if (crd.kind == SETT_VALUE && is_far(shape, stride)) /* a tile's number times its size, say */
         crd = sett__widen(c, crd);
     if (shape.kind != SETT_NODE)
-        return unit(c, sett__mul(c, crd, stride));
+        return unit_coordinate(c, sett__mul(c, crd, stride));
     sett_arg s = sett_arg_i(0);
     for (int i = 0; i < shape.rank; i++) { /* an index: mode 0 varies fastest, the last takes what is left */
         bool last = i == shape.rank - 1;
         sett_arg size = last ? sett_arg_i(1) : sett__product(c, shape.u.kid[i]);
-        s = sum(c, s, crd2idx(c, last ? crd : sett__rem(c, crd, size), shape.u.kid[i], stride.u.kid[i]));
+        s = sum_padded(c, s, crd2idx(c, last ? crd : sett__rem(c, crd, size), shape.u.kid[i], stride.u.kid[i]));
         SETT__OF_MODE(c, s, i, shape);
         crd = sett__div(c, crd, size);
     }

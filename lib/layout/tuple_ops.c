@@ -7,13 +7,13 @@ static sett_arg poison(sett_build *b)
     return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
 }
 
-static bool use(const sett__ctx *c, sett_arg x)
+static bool use_tuple(const sett__ctx *c, sett_arg x)
 {
     return c->b && sett__use_arg(c->b, c->site, c->func, x);
 }
 
 /* Children that are the caller's move into the build. */
-static sett_arg kept(const sett__ctx *c, sett_arg x)
+static sett_arg keep_children(const sett__ctx *c, sett_arg x)
 {
     return x.kind == SETT_NODE ? sett_arg_keep(c->b, x) : x;
 }
@@ -21,17 +21,17 @@ static sett_arg kept(const sett__ctx *c, sett_arg x)
 /* ---- numbers --------------------------------------------------------------------------- */
 typedef sett_arg two_fn(const sett__ctx *, sett_arg, sett_arg);
 
-static sett_arg on_two(sett_site site, sett_build *b, const char *func, two_fn *f, sett_arg x, sett_arg y)
+static sett_arg apply_to_two(sett_site site, sett_build *b, const char *func, two_fn *f, sett_arg x, sett_arg y)
 {
     b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
-    return use(&c, x) && use(&c, y) ? kept(&c, f(&c, x, y)) : poison(b);
+    return use_tuple(&c, x) && use_tuple(&c, y) ? keep_children(&c, f(&c, x, y)) : poison(b);
 }
 
 #define ON_TWO(name, f) \
     sett_arg sett_##name##_at(sett_site site, sett_build *b, sett_arg x, sett_arg y) \
     { \
-        return on_two(site, b, "sett_" #name, f, x, y); \
+        return apply_to_two(site, b, "sett_" #name, f, x, y); \
     }
 
 static sett_arg product_like(const sett__ctx *c, sett_arg x, sett_arg profile)
@@ -62,7 +62,7 @@ static sett_arg division(sett_site site, sett_build *b, const char *func, two_fn
 {
     sett__ctx c = {b, site, func};
     if (b)
-        return on_two(site, b, func, f, x, d);
+        return apply_to_two(site, b, func, f, x, d);
     if (x.kind == SETT_POISON || d.kind == SETT_POISON)
         return x.kind == SETT_POISON ? x : d;
     if (!sett__use_arg(NULL, site, func, x) || !sett__use_arg(NULL, site, func, d))
@@ -91,20 +91,20 @@ DIVISION(shape_div, sett__shape_div, SETT__FROM_SHAPE_DIV)
 /* ---- of one tuple ---------------------------------------------------------------------------- */
 typedef sett_arg one_fn(const sett__ctx *, sett_arg);
 
-static sett_arg on_one(sett_site site, sett_build *b, const char *func, one_fn *f, sett_arg x)
+static sett_arg apply_to_one(sett_site site, sett_build *b, const char *func, one_fn *f, sett_arg x)
 {
     b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
-    return use(&c, x) ? kept(&c, f(&c, x)) : poison(b);
+    return use_tuple(&c, x) ? keep_children(&c, f(&c, x)) : poison(b);
 }
 
 #define ON_ONE(name, func, f) \
     sett_arg sett_##name##_at(sett_site site, sett_build *b, sett_arg x) \
     { \
-        return on_one(site, b, func, f, x); \
+        return apply_to_one(site, b, func, f, x); \
     }
 
-static sett_arg wrap(const sett__ctx *c, sett_arg x)
+static sett_arg wrap_leaf(const sett__ctx *c, sett_arg x)
 {
     sett_arg *kid = sett__kids(c, 1);
     kid[0] = x;
@@ -113,10 +113,10 @@ static sett_arg wrap(const sett__ctx *c, sett_arg x)
 
 static sett_arg flatten_to_tuple(const sett__ctx *c, sett_arg x)
 {
-    return wrap(c, sett__flatten(c, x));
+    return wrap_leaf(c, sett__flatten(c, x));
 }
 
-static sett_arg cat(const sett__ctx *c, sett_arg operands)
+static sett_arg cat_operands(const sett__ctx *c, sett_arg operands)
 {
     int n = 0, at = 0;
     for (int i = 0; i < operands.rank; i++)
@@ -129,16 +129,16 @@ static sett_arg cat(const sett__ctx *c, sett_arg operands)
 }
 
 ON_ONE(product_each, "sett_product_each", sett__product_each)
-ON_ONE(wrap, "sett_wrap", wrap)
+ON_ONE(wrap, "sett_wrap", wrap_leaf)
 ON_ONE(flatten_tuple, "sett_flatten", sett__flatten)
 ON_ONE(flatten_to_tuple, "sett_flatten_to_tuple", flatten_to_tuple)
-ON_ONE(tuple_cat, "sett_tuple_cat", cat)
+ON_ONE(tuple_cat, "sett_tuple_cat", cat_operands)
 
 /* What needs no room: the operand's own build, if it has one, is told of errors. */
 bool sett__use_alone(sett__ctx *c, sett_arg x)
 {
     c->b = sett__build_of(x);
-    return c->b ? use(c, x) : x.kind != SETT_POISON && sett__well_formed(x);
+    return c->b ? use_tuple(c, x) : x.kind != SETT_POISON && sett__well_formed(x);
 }
 
 sett_arg sett_product_at(sett_site site, sett_arg x)
@@ -168,20 +168,20 @@ sett_arg sett_front_at(sett_site site, sett_arg x)
 }
 
 /* ---- by profile -------------------------------------------------------------------------------- */
-static sett_arg fill_in(const sett__ctx *c, sett_arg seq, sett_arg profile, int *at)
+static sett_arg fill_profile(const sett__ctx *c, sett_arg seq, sett_arg profile, int *at)
 {
     if (profile.kind != SETT_NODE)
         return *at < sett__arity(seq) ? sett__kid(seq, (*at)++) : (++*at, sett_arg_i(0));
     sett_arg *kid = sett__kids(c, profile.rank);
     for (int i = 0; i < profile.rank; i++)
-        kid[i] = fill_in(c, seq, profile.u.kid[i], at);
+        kid[i] = fill_profile(c, seq, profile.u.kid[i], at);
     return sett__node(c, profile.rank, kid);
 }
 
 static sett_arg unflatten(const sett__ctx *c, sett_arg seq, sett_arg profile)
 {
     int n = 0;
-    sett_arg r = fill_in(c, seq, profile, &n);
+    sett_arg r = fill_profile(c, seq, profile, &n);
     if (n == sett__arity(seq))
         return r;
     return sett__bad(c, SETT_E_RANK, "invalid: %s has %d parts, profile %s has %d leaves", sett__arg_text(c->b, seq),
@@ -204,14 +204,14 @@ static sett_arg repeat(sett_site site, sett_build *b, const char *func, sett_arg
 {
     b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
-    if (!use(&c, x))
+    if (!use_tuple(&c, x))
         return poison(b);
     if (n < 0 || n > UINT8_MAX)
         return sett__bad(&c, SETT_E_LIMIT, "a tuple has 0 to %d children, not %d", UINT8_MAX, n);
     sett_arg *kid = sett__kids(&c, n);
     for (int i = 0; i < n; i++)
         kid[i] = x;
-    return kept(&c, sett__node(&c, n, kid));
+    return keep_children(&c, sett__node(&c, n, kid));
 }
 
 sett_arg sett_repeat_as_tuple_at(sett_site site, sett_build *b, sett_arg x, int n)
@@ -227,7 +227,7 @@ sett_arg sett_repeat_at(sett_site site, sett_build *b, sett_arg x, int n)
 
 /* ---- by a function of the caller's -------------------------------------------------------------------- */
 /* It may record in the build, but not end it. */
-static sett_arg ask(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, void *user)
+static sett_arg call_leaf_fn(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, void *user)
 {
     bool lent = c->b && c->b->lent;
     if (c->b)
@@ -238,15 +238,15 @@ static sett_arg ask(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, void *user)
     return r;
 }
 
-static sett_arg transform(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, void *user)
+static sett_arg transform_leaves(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, void *user)
 {
     if (x.kind != SETT_NODE) {
-        sett_arg r = ask(c, x, f, user);
-        return use(c, r) ? kept(c, r) : poison(c->b);
+        sett_arg r = call_leaf_fn(c, x, f, user);
+        return use_tuple(c, r) ? keep_children(c, r) : poison(c->b);
     }
     sett_arg *kid = sett__kids(c, x.rank);
     for (int i = 0; i < x.rank; i++)
-        kid[i] = transform(c, x.u.kid[i], f, user);
+        kid[i] = transform_leaves(c, x.u.kid[i], f, user);
     return sett__node(c, x.rank, kid);
 }
 
@@ -254,30 +254,30 @@ sett_arg sett_transform_leaf_at(sett_site site, sett_build *b, sett_arg x, sett_
 {
     b = sett__given(b, site, "sett_transform_leaf");
     sett__ctx c = {b, site, "sett_transform_leaf"};
-    if (!use(&c, x))
+    if (!use_tuple(&c, x))
         return poison(b);
-    return f ? transform(&c, x, f, user) : sett__bad(&c, SETT_E_ARGUMENT, "the function is NULL");
+    return f ? transform_leaves(&c, x, f, user) : sett__bad(&c, SETT_E_ARGUMENT, "the function is NULL");
 }
 
 sett_arg sett_filter_tuple_at(sett_site site, sett_build *b, sett_arg x, sett_leaf_fn *f, void *user)
 {
     b = sett__given(b, site, "sett_filter_tuple");
     sett__ctx c = {b, site, "sett_filter_tuple"};
-    if (!use(&c, x))
+    if (!use_tuple(&c, x))
         return poison(b);
     if (!f)
         return sett__bad(&c, SETT_E_ARGUMENT, "the function is NULL");
     int n = sett__arity(x);
     sett_arg *kid = sett__kids(&c, n);
     for (int i = 0; i < n; i++) {
-        sett_arg r = ask(&c, sett__kid(x, i), f, user);
-        if (!use(&c, r))
+        sett_arg r = call_leaf_fn(&c, sett__kid(x, i), f, user);
+        if (!use_tuple(&c, r))
             return poison(b);
         if (r.kind != SETT_NODE)
             return sett__bad(&c, SETT_E_ARGUMENT, "the function gave %s, which is no tuple", sett__arg_text(b, r));
-        kid[i] = kept(&c, r);
+        kid[i] = keep_children(&c, r);
     }
-    return cat(&c, sett_arg_n(n, kid));
+    return cat_operands(&c, sett_arg_n(n, kid));
 }
 
 /* ---- modes -------------------------------------------------------------------------------------------- */
@@ -285,13 +285,13 @@ sett_arg sett_group_modes_tuple_at(sett_site site, sett_build *b, sett_arg x, in
 {
     b = sett__given(b, site, "sett_group_modes");
     sett__ctx c = {b, site, "sett_group_modes"};
-    return use(&c, x) ? kept(&c, sett__group(&c, x, begin, end)) : poison(b);
+    return use_tuple(&c, x) ? keep_children(&c, sett__group(&c, x, begin, end)) : poison(b);
 }
 
 /* (x, a) as x and a; (x, a, b...) as x and (a,b...). */
-static bool split(const sett__ctx *c, sett_arg parts, bool always_tuple, sett_arg *x, sett_arg *rest)
+static bool split_parts(const sett__ctx *c, sett_arg parts, bool always_tuple, sett_arg *x, sett_arg *rest)
 {
-    if (!use(c, parts))
+    if (!use_tuple(c, parts))
         return false;
     if (parts.kind != SETT_NODE || parts.rank < 2) {
         sett__bad(c, SETT_E_ARGUMENT, "a build, a tuple and its modes are needed, not %s alone", sett__arg_text(c->b, parts));
@@ -307,7 +307,7 @@ static sett_arg sieved(sett_site site, sett_build *b, const char *func, sett_arg
     b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
     sett_arg x, crd;
-    return split(&c, parts, false, &x, &crd) ? kept(&c, sett__sieve(&c, crd, x, slices)) : poison(b);
+    return split_parts(&c, parts, false, &x, &crd) ? keep_children(&c, sett__sieve(&c, crd, x, slices)) : poison(b);
 }
 
 sett_arg sett_slice_tuple_at(sett_site site, sett_build *b, sett_arg parts)
@@ -325,14 +325,14 @@ sett_arg sett_select_tuple_at(sett_site site, sett_build *b, sett_arg parts)
     b = sett__given(b, site, "sett_select");
     sett__ctx c = {b, site, "sett_select"};
     sett_arg x, modes;
-    return split(&c, parts, true, &x, &modes) ? kept(&c, sett__select(&c, x, modes)) : poison(b);
+    return split_parts(&c, parts, true, &x, &modes) ? keep_children(&c, sett__select(&c, x, modes)) : poison(b);
 }
 
 static sett_arg extended(sett_site site, sett_build *b, bool front, sett_arg x, sett_arg mode, int rank)
 {
     b = sett__given(b, site, front ? "sett_prepend" : "sett_append");
     sett__ctx c = {b, site, front ? "sett_prepend" : "sett_append"};
-    if (!use(&c, x) || !use(&c, mode))
+    if (!use_tuple(&c, x) || !use_tuple(&c, mode))
         return poison(b);
     int n = sett__arity(x), more = rank ? rank - n : 1;
     if (more < 0)
@@ -342,7 +342,7 @@ static sett_arg extended(sett_site site, sett_build *b, bool front, sett_arg x, 
         int old = front ? i - more : i;
         kid[i] = old >= 0 && old < n ? sett__kid(x, old) : mode;
     }
-    return kept(&c, more ? sett__node(&c, n + more, kid) : x);
+    return keep_children(&c, more ? sett__node(&c, n + more, kid) : x);
 }
 
 sett_arg sett_append_tuple_at(sett_site site, sett_build *b, sett_arg x, sett_arg mode)
@@ -423,19 +423,19 @@ sett_arg sett__find(const sett__ctx *c, sett_arg x, sett_test_fn *test, void *us
     if (x.kind != SETT_NODE)
         return test(x, user) ? sett_arg_i(0) : SETT_ALL;
     int n = path_to(x, test, user, path, 0);
-    return n < 2 ? (n ? path[0] : SETT_ALL) : kept(c, sett_arg_n(n, path));
+    return n < 2 ? (n ? path[0] : SETT_ALL) : keep_children(c, sett_arg_n(n, path));
 }
 
 sett_arg sett_find_if_at(sett_site site, sett_build *b, sett_arg x, sett_test_fn *test, void *user)
 {
     b = sett__given(b, site, "sett_find_if");
     sett__ctx c = {b, site, "sett_find_if"};
-    if (!use(&c, x))
+    if (!use_tuple(&c, x))
         return poison(b);
     return test ? sett__find(&c, x, test, user) : sett__bad(&c, SETT_E_ARGUMENT, "the function is NULL");
 }
 
-static bool equals(sett_arg leaf, void *user)
+static bool leaf_equals(sett_arg leaf, void *user)
 {
     const sett_arg *to = user;
     bool same = leaf.kind == to->kind && leaf.path == to->path;
@@ -446,7 +446,7 @@ sett_arg sett_find_at(sett_site site, sett_build *b, sett_arg x, sett_arg leaf)
 {
     b = sett__given(b, site, "sett_find");
     sett__ctx c = {b, site, "sett_find"};
-    return use(&c, x) && use(&c, leaf) ? sett__find(&c, x, equals, &leaf) : poison(b);
+    return use_tuple(&c, x) && use_tuple(&c, leaf) ? sett__find(&c, x, leaf_equals, &leaf) : poison(b);
 }
 
 bool sett_is_major_at(sett_site site, int mode, sett_arg stride)

@@ -11,13 +11,13 @@ static bool static_product(sett_arg a, int64_t *n)
     return p.kind == SETT_INT;
 }
 
-static bool formed(sett_site site, const char *func, sett_arg a, sett_arg b)
+static bool both_formed(sett_site site, const char *func, sett_arg a, sett_arg b)
 {
     return sett__arg_lives(site, func, a) && sett__arg_lives(site, func, b) && sett__well_formed(a) && sett__well_formed(b);
 }
 
 /* By leaf; -1 where a is deeper than b, or a rank differs. */
-static int compare(sett_arg a, sett_arg b)
+static int compare_leaves(sett_arg a, sett_arg b)
 {
     int all = 1;
     if (a.kind == SETT_INT && b.kind == SETT_INT)
@@ -25,7 +25,7 @@ static int compare(sett_arg a, sett_arg b)
     if (a.kind != SETT_NODE || b.kind != SETT_NODE || a.rank > b.rank)
         return -1;
     for (int i = 0; i < a.rank; i++) {
-        int r = compare(a.u.kid[i], b.u.kid[i]);
+        int r = compare_leaves(a.u.kid[i], b.u.kid[i]);
         if (r < 0)
             return r;
         all = all && r;
@@ -35,29 +35,29 @@ static int compare(sett_arg a, sett_arg b)
 
 int sett_tuple_less_at(sett_site site, sett_arg a, sett_arg b)
 {
-    return formed(site, "sett_tuple_less", a, b) ? compare(a, b) : -1;
+    return both_formed(site, "sett_tuple_less", a, b) ? compare_leaves(a, b) : -1;
 }
 
 int sett_tuple_leq_at(sett_site site, sett_arg a, sett_arg b)
 {
-    int r = formed(site, "sett_tuple_leq", a, b) ? compare(b, a) : -1;
+    int r = both_formed(site, "sett_tuple_leq", a, b) ? compare_leaves(b, a) : -1;
     return r < 0 ? r : !r;
 }
 
 int sett_congruent_at(sett_site site, sett_arg a, sett_arg b)
 {
-    return formed(site, "sett_congruent", a, b) ? sett__congruent(a, b) : -1;
+    return both_formed(site, "sett_congruent", a, b) ? sett__congruent(a, b) : -1;
 }
 
 int sett_weakly_congruent_at(sett_site site, sett_arg a, sett_arg b)
 {
-    return !formed(site, "sett_weakly_congruent", a, b) ? -1 : sett__weakly_congruent(a, b);
+    return !both_formed(site, "sett_weakly_congruent", a, b) ? -1 : sett__weakly_congruent(a, b);
 }
 
 int sett_compatible_at(sett_site site, sett_arg a, sett_arg b)
 {
     int64_t x, y;
-    if (!formed(site, "sett_compatible", a, b))
+    if (!both_formed(site, "sett_compatible", a, b))
         return -1;
     if (a.kind != SETT_NODE)
         return !static_product(a, &x) || !static_product(b, &y) ? -1 : x == y;
@@ -74,7 +74,7 @@ int sett_compatible_at(sett_site site, sett_arg a, sett_arg b)
 int sett_evenly_divides_at(sett_site site, sett_arg a, sett_arg b)
 {
     int64_t x, y;
-    if (!formed(site, "sett_evenly_divides", a, b))
+    if (!both_formed(site, "sett_evenly_divides", a, b))
         return -1;
     if (b.kind != SETT_NODE)
         return !static_product(a, &x) || !static_product(b, &y) || !y ? -1 : x % y == 0;
