@@ -9,7 +9,7 @@ static sett_arg poison_arg(sett_build *b)
     return b ? b->poison->arg : (sett_arg){.kind = SETT_POISON};
 }
 
-static bool compare(sett_binary_op op, bool less, bool equal, bool unordered)
+static bool compare_by(sett_binary_op op, bool less, bool equal, bool unordered)
 {
     switch (op) {
     case SETT_LT: return less;
@@ -44,11 +44,11 @@ static bool on_ints(sett_binary_op op, int64_t x, int64_t y, int64_t *r)
     case SETT_XOR: return *r = x ^ y, true;
     case SETT_SHL: return y >= 0 && y < 63 && !__builtin_mul_overflow(x, INT64_C(1) << y, r);
     case SETT_SHR: return y >= 0 && (*r = x >> (y < 63 ? y : 63), true);
-    default: return *r = compare(op, x < y, x == y, false), true;
+    default: return *r = compare_by(op, x < y, x == y, false), true;
     }
 }
 
-static double least(double x, double y)
+static double least_of(double x, double y)
 {
     return isnan(x) || isnan(y) ? NAN : x < y || (x == y && signbit(x)) ? x : y;
 }
@@ -63,8 +63,8 @@ static bool on_floats(sett_binary_op op, double x, double y, double *r)
     case SETT_DIV: return *r = x / y, true;
     case SETT_FLOORDIV: return *r = floor(x / y), true;
     case SETT_MOD: return *r = fmod(x, y), true;
-    case SETT_MIN: return *r = least(x, y), true;
-    case SETT_MAX: return *r = -least(-x, -y), true;
+    case SETT_MIN: return *r = least_of(x, y), true;
+    case SETT_MAX: return *r = -least_of(-x, -y), true;
     default: return false;
     }
 }
@@ -90,7 +90,7 @@ static sett_arg on_numbers(const sett__ctx *c, sett_binary_op op, sett_arg x, se
         return poison_arg(c->b);
     }
     if (op >= SETT_LT)
-        return sett_arg_i(compare(op, a < b, a == b, isnan(a) || isnan(b)));
+        return sett_arg_i(compare_by(op, a < b, a == b, isnan(a) || isnan(b)));
     if (on_floats(op, a, b, &f))
         return sett_arg_f(f);
     sett__fail(c->b, c->site, c->func, SETT_E_DTYPE, "there are no bitwise operations on %g and %g", a, b);

@@ -27,7 +27,7 @@ static bool integers(sett_site site, const char *func, int least, int most, int 
 
 typedef struct at { sett_site site; const char *func; } at; /* of the call at hand: handed on, not copied each time */
 
-static sett_val *op(const at *a, sett_binary_op code, sett_val *x, sett_val *y)
+static sett_val *record_binary(const at *a, sett_binary_op code, sett_val *x, sett_val *y)
 {
     return sett_binary_at(a->site, a->func, code, sett_arg_v(x), sett_arg_v(y));
 }
@@ -39,7 +39,7 @@ static sett_val *from_number(const at *a, int64_t x, sett_val *y) /* x - y */
 {
     return sett_binary_at(a->site, a->func, SETT_SUB, sett_arg_i(x), sett_arg_v(y));
 }
-static sett_val *not(const at *a, sett_val *x)
+static sett_val *not_bits(const at *a, sett_val *x)
 {
     return sett_unary_at(a->site, a->func, SETT_NOT, x);
 }
@@ -51,15 +51,15 @@ static sett_val *bits_as(const at *a, sett_val *x, sett_dtype d)
 {
     return sett_bitcast_at(a->site, x, d);
 }
-static sett_val *choose(const at *a, sett_val *cond, sett_val *x, sett_val *y) /* x NULL: 0 */
+static sett_val *select_or_zero(const at *a, sett_val *cond, sett_val *x, sett_val *y) /* x NULL: 0 */
 {
     return sett_where_at(a->site, cond, x ? sett_arg_v(x) : sett_arg_i(0), sett_arg_v(y));
 }
-static sett_val *one_of(const at *a, sett_val *x) /* 1 as x's type */
+static sett_val *one_like(const at *a, sett_val *x) /* 1 as x's type */
 {
     return sett__const_bits(x->head.b, a->site, (sett_dtype)x->dtype, 1);
 }
-#define OP(code, x, y) op(&a, SETT_##code, x, y)
+#define OP(code, x, y) record_binary(&a, SETT_##code, x, y)
 #define OPI(code, x, n) op_number(&a, SETT_##code, x, n)
 
 /* The count as Int32, whatever was counted in. */
@@ -86,7 +86,7 @@ sett_val *sett_bfind_at(sett_site site, sett_val *x)
 }
 
 /* pos and len as the type of x; false: they are none that bits have. */
-static bool field(sett_site site, const char *func, const sett_val *x, sett_arg a, const char *what, sett_val **out)
+static bool field_operand(sett_site site, const char *func, const sett_val *x, sett_arg a, const char *what, sett_val **out)
 {
     sett_build *b = x->head.b;
     SETT__FAIL_IF(b, site, func, a.kind == SETT_INT && (a.u.i < 0 || a.u.i > 255), false, SETT_E_RANGE, "the %s is %lld, it may be 0 to 255", what,
@@ -105,16 +105,16 @@ sett_val *sett_bfe_at(sett_site site, sett_val *x, sett_arg pos, sett_arg len)
     const char *func = "sett_bfe";
     const at a = {site, func};
     sett_val *const in[] = {x}, *p, *n;
-    if (!integers(site, func, 32, 64, 1, in) || !field(site, func, x, pos, "position", &p) || !field(site, func, x, len, "length", &n))
+    if (!integers(site, func, 32, 64, 1, in) || !field_operand(site, func, x, pos, "position", &p) || !field_operand(site, func, x, len, "length", &n))
         return poison_of(x);
     int bits = sett_dtype_bits((sett_dtype)x->dtype);
     if (sett__dtype_kind((sett_dtype)x->dtype) == 'u') {
-        sett_val *one = one_of(&a, x);
+        sett_val *one = one_like(&a, x);
         return OP(AND, OP(SHR, x, p), OPI(SUB, OP(SHL, one, n), 1));
     }
     sett_val *end = OPI(MIN, OP(ADD, p, n), bits), *left = from_number(&a, bits, end);
     sett_val *r = OP(SHR, OP(SHL, x, left), OP(ADD, left, p));
-    return choose(&a, OPI(EQ, n, 0), NULL, r);
+    return select_or_zero(&a, OPI(EQ, n, 0), NULL, r);
 }
 
 sett_val *sett_bfi_at(sett_site site, sett_val *bits, sett_val *x, sett_arg pos, sett_arg len)
@@ -122,15 +122,15 @@ sett_val *sett_bfi_at(sett_site site, sett_val *bits, sett_val *x, sett_arg pos,
     const char *func = "sett_bfi";
     const at a = {site, func};
     sett_val *const in[] = {x, bits}, *p, *n;
-    if (!integers(site, func, 32, 64, 2, in) || !field(site, func, x, pos, "position", &p) || !field(site, func, x, len, "length", &n))
+    if (!integers(site, func, 32, 64, 2, in) || !field_operand(site, func, x, pos, "position", &p) || !field_operand(site, func, x, len, "length", &n))
         return poison_of(x ? x : bits);
-    sett_val *one = one_of(&a, x);
+    sett_val *one = one_like(&a, x);
     sett_val *mask = OP(SHL, OPI(SUB, OP(SHL, one, n), 1), p);
-    return OP(OR, OP(AND, x, not(&a, mask)), OP(AND, OP(SHL, bits, p), mask));
+    return OP(OR, OP(AND, x, not_bits(&a, mask)), OP(AND, OP(SHL, bits, p), mask));
 }
 
 /* Integers twice as wide. */
-static sett_dtype twice(sett_dtype d)
+static sett_dtype twice_as_wide(sett_dtype d)
 {
     static const sett_dtype wide[] = {[SETT_I8] = SETT_I16, [SETT_I16] = SETT_I32, [SETT_I32] = SETT_I64, [SETT_I64] = SETT_I128,
         [SETT_U8] = SETT_U16, [SETT_U16] = SETT_U32, [SETT_U32] = SETT_U64, [SETT_U64] = SETT_U128};
@@ -143,7 +143,7 @@ sett_val *sett_mul_wide_at(sett_site site, const char *func, sett_val *x, sett_v
     sett_val *const in[] = {x, y};
     if (!integers(site, func, 8, 64, 2, in))
         return poison_of(x ? x : y);
-    sett_dtype twice_as = twice((sett_dtype)x->dtype);
+    sett_dtype twice_as = twice_as_wide((sett_dtype)x->dtype);
     sett_val *wide = to(&a, x, twice_as);
     return OP(MUL, wide, to(&a, y, twice_as));
 }
@@ -180,10 +180,10 @@ sett_val *sett_saturate_at(sett_site site, const char *func, sett_val *x, sett_v
     int bits = sett_dtype_bits(d);
     sett_val *r = sub ? OP(SUB, x, y) : OP(ADD, x, y);
     if (sett__dtype_kind(d) == 'u')
-        return sub ? choose(&a, OP(LT, x, y), NULL, r) : choose(&a, OP(LT, r, x), not(&a, OP(XOR, r, r)), r);
+        return sub ? select_or_zero(&a, OP(LT, x, y), NULL, r) : select_or_zero(&a, OP(LT, r, x), not_bits(&a, OP(XOR, r, r)), r);
     sett_val *over = OP(AND, OP(XOR, r, x), sub ? OP(XOR, x, y) : OP(XOR, r, y));
     sett_val *most = sett__const_bits(x->head.b, site, d, (UINT64_C(1) << (bits - 1)) - 1);
-    return choose(&a, OPI(LT, over, 0), OP(XOR, OPI(SHR, x, bits - 1), most), r);
+    return select_or_zero(&a, OPI(LT, over, 0), OP(XOR, OPI(SHR, x, bits - 1), most), r);
 }
 
 /* Of two operands by a table of four bits: bit 2y + z of the table. */
@@ -195,15 +195,15 @@ static sett_val *of_two(sett_site site, sett_val *y, sett_val *z, unsigned table
     bool odd = table & 1; /* then it is the complement of one that is not */
     switch (odd ? ~table & 15 : table & 15) {
     case 0: r = zero; break;
-    case 2: r = OP(AND, not(&a, y), z); break;
-    case 4: r = OP(AND, y, not(&a, z)); break;
+    case 2: r = OP(AND, not_bits(&a, y), z); break;
+    case 4: r = OP(AND, y, not_bits(&a, z)); break;
     case 6: r = OP(XOR, y, z); break;
     case 8: r = OP(AND, y, z); break;
     case 10: r = z; break;
     case 12: r = y; break;
     default: r = OP(OR, y, z); break;
     }
-    return odd ? not(&a, r) : r;
+    return odd ? not_bits(&a, r) : r;
 }
 
 /* With x 0: table's low half; where x is 1, what differs is turned. The assembler makes one lop3 of it. */
@@ -224,7 +224,7 @@ sett_val *sett_shf_at(sett_site site, const char *func, sett_val *lo, sett_val *
 {
     const at a = {site, func};
     sett_val *const in[] = {lo, hi}, *n;
-    if (!integers(site, func, 32, 32, 2, in) || !field(site, func, lo, by, "amount", &n))
+    if (!integers(site, func, 32, 32, 2, in) || !field_operand(site, func, lo, by, "amount", &n))
         return poison_of(lo ? lo : hi);
     sett_dtype d = (sett_dtype)lo->dtype;
     sett_val *x = bits_as(&a, lo, SETT_U32), *y = bits_as(&a, hi, SETT_U32);
@@ -245,7 +245,7 @@ sett_val *sett_prmt_at(sett_site site, sett_val *x, sett_val *y, sett_arg select
         "the selector is %lld, it has four digits of 4 bits", (long long)selector.u.i);
     if (selector.kind == SETT_INT)
         s = sett__const_bits(x->head.b, site, SETT_U32, (uint64_t)selector.u.i);
-    else if (field(site, func, x, selector, "selector", &s))
+    else if (field_operand(site, func, x, selector, "selector", &s))
         s = bits_as(&a, s, SETT_U32);
     else
         return poison_of(x);
@@ -255,7 +255,7 @@ sett_val *sett_prmt_at(sett_site site, sett_val *x, sett_val *y, sett_arg select
         sett_val *digit = OPI(SHR, s, 4 * i), *place = to(&a, OPI(SHL, OPI(AND, digit, 7), 3), SETT_U64);
         sett_val *byte = OPI(AND, to(&a, OP(SHR, bytes, place), SETT_U32), 255);
         sett_val *sign = OPI(MUL, OPI(SHR, byte, 7), 255);
-        byte = choose(&a, OPI(NE, OPI(AND, digit, 8), 0), sign, byte);
+        byte = select_or_zero(&a, OPI(NE, OPI(AND, digit, 8), 0), sign, byte);
         r = r ? OP(OR, r, OPI(SHL, byte, 8 * i)) : byte;
     }
     return bits_as(&a, r, (sett_dtype)x->dtype);

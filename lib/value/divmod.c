@@ -24,7 +24,7 @@ static const sett__xop shift_of[] = {D, DO(LOG2)};
 static const sett__xop multiplier_of[] = {
     NUM(TWO_31), D, DO(LOG2), DO(SHL), D, DO(ADD), NUM(1), DO(SUB), D, DO(DIV), NUM(TWO_31), DO(SUB)};
 
-static sett_val *derived(
+static sett_val *derived_number(
     const sett__ctx *c, const sett__xop *rule, uint32_t n, sett_arg divisor, const char *name, unsigned number)
 {
     sett__expr e;
@@ -39,7 +39,7 @@ static sett_arg in_kernel(const sett__ctx *c, sett_arg divisor, unsigned number)
 {
     const sett__op *op = &c->b->op[divisor.u.v->id];
     bool there = (op->code == SETT__SYM || op->code == SETT__SCALAR) && op->dtype == SETT_I32;
-    return there ? divisor : sett_arg_v(derived(c, itself, SETT__COUNT(itself), divisor, "divisor", number));
+    return there ? divisor : sett_arg_v(derived_number(c, itself, SETT__COUNT(itself), divisor, "divisor", number));
 }
 
 static sett_fast_divmod poisoned(sett_build *b)
@@ -71,14 +71,14 @@ sett_fast_divmod sett_fast_divmod_at(sett_site site, sett_build *b, sett_arg div
     if (divisor.kind == SETT_INT)
         return (sett_fast_divmod){b, divisor, NULL, NULL};
     unsigned number = b->sig.n_derived; /* not used before, if it is used now */
-    sett_val *m = derived(&c, multiplier_of, SETT__COUNT(multiplier_of), divisor, "multiplier", number);
-    sett_val *l = derived(&c, shift_of, SETT__COUNT(shift_of), divisor, "shift", number);
+    sett_val *m = derived_number(&c, multiplier_of, SETT__COUNT(multiplier_of), divisor, "multiplier", number);
+    sett_val *l = derived_number(&c, shift_of, SETT__COUNT(shift_of), divisor, "shift", number);
     sett_fast_divmod d = {b, in_kernel(&c, divisor, number), m, l};
     return b->error.status ? poisoned(b) : d;
 }
 
 /* The value's own facts do not follow from the ops that make it. */
-static sett_arg within(sett_val *v, const sett_val *x, int64_t most)
+static sett_arg bounded(sett_val *v, const sett_val *x, int64_t most)
 {
     if (!v->scalar || v->id == x->id)
         return sett_arg_v(v);
@@ -101,7 +101,7 @@ static sett_val *quotient(sett_build *b, sett_site site, sett_val *x, const sett
     return sett__to(b, site, sett__op2(b, site, SETT__SHR, 0, sum, l), SETT_I32);
 }
 
-static sett_quot_rem bad(sett_build *b)
+static sett_quot_rem bad_quot_rem(sett_build *b)
 {
     sett_arg p = b ? b->poison->arg : (sett_arg){.kind = SETT_POISON};
     return (sett_quot_rem){p, p};
@@ -116,28 +116,28 @@ static sett_quot_rem divide(const sett__ctx *c, sett_val *x, const sett_fast_div
     sett_val *r = fixed ? sett__op2(b, c->site, SETT__REM, SETT__F_NONNEG, x, by)
                         : sett__op2(b, c->site, SETT__SUB, 0, x, sett__op2(b, c->site, SETT__MUL, 0, q, by));
     if (b->error.status)
-        return bad(b);
-    return (sett_quot_rem){within(q, x, x->scalar ? x->hi : INT32_MAX), within(r, x, by->hi - 1)};
+        return bad_quot_rem(b);
+    return (sett_quot_rem){bounded(q, x, x->scalar ? x->hi : INT32_MAX), bounded(r, x, by->hi - 1)};
 }
 
 sett_quot_rem sett_divmod_at(sett_site site, sett_arg x, sett_fast_divmod d)
 {
     sett_build *b = d.build ? sett__home(d.build) : sett__build_of(x);
     sett__ctx c = {b, site, "sett_divmod"};
-    SETT__FAIL_IF(b, site, c.func, d.build && b != d.build, bad(b), SETT_E_STALE, "the divisor belongs to a build that has ended");
+    SETT__FAIL_IF(b, site, c.func, d.build && b != d.build, bad_quot_rem(b), SETT_E_STALE, "the divisor belongs to a build that has ended");
     bool fixed = d.divisor.kind == SETT_INT;
     if (x.kind == SETT_INT && fixed && d.divisor.u.i > 0 && x.u.i >= 0)
         return (sett_quot_rem){sett_arg_i(x.u.i / d.divisor.u.i), sett_arg_i(x.u.i % d.divisor.u.i)};
     if (!b || !sett__use_arg(b, site, c.func, x) || !sett__use_arg(b, site, c.func, d.divisor) ||
         (!fixed && (!sett__use_val(b, site, c.func, d.multiplier) || !sett__use_val(b, site, c.func, d.shift))))
-        return bad(b);
-    SETT__FAIL_IF(b, site, c.func, fixed && d.divisor.u.i < 1, bad(b), SETT_E_ARGUMENT,
+        return bad_quot_rem(b);
+    SETT__FAIL_IF(b, site, c.func, fixed && d.divisor.u.i < 1, bad_quot_rem(b), SETT_E_ARGUMENT,
         "the divisor was not made by sett_make_fast_divmod");
     bool integer = !x.path && (x.kind == SETT_INT || (x.kind == SETT_VALUE && x.u.v->dtype == SETT_I32));
     SETT__FAIL_IF(
-        b, site, c.func, !integer, bad(b), SETT_E_DTYPE, "the dividend is an Int32, not %s", sett__arg_text(b, x));
+        b, site, c.func, !integer, bad_quot_rem(b), SETT_E_DTYPE, "the dividend is an Int32, not %s", sett__arg_text(b, x));
     bool outside = x.kind == SETT_INT ? x.u.i < 0 || x.u.i > INT32_MAX : x.u.v->scalar && x.u.v->hi < 0;
     SETT__FAIL_IF(
-        b, site, c.func, outside, bad(b), SETT_E_RANGE, "the dividend is 0 to 2^31 - 1, not %s", sett__arg_text(b, x));
+        b, site, c.func, outside, bad_quot_rem(b), SETT_E_RANGE, "the dividend is 0 to 2^31 - 1, not %s", sett__arg_text(b, x));
     return divide(&c, x.kind == SETT_INT ? sett__arg_val(b, site, x) : x.u.v, &d);
 }

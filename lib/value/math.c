@@ -21,7 +21,7 @@ static sett_val *class_test(const sett__expand_at *a, sett_val *x, sett__code co
     return X_TEST(code, X_ABS(x), bound);
 }
 
-static sett_val *endless(const sett__expand_at *a)
+static sett_val *infinity_of(const sett__expand_at *a)
 {
     return X_REAL((double)INFINITY);
 }
@@ -33,12 +33,12 @@ static sett_val *is_nan(const sett__expand_at *a, sett_val *x)
 
 static sett_val *is_inf(const sett__expand_at *a, sett_val *x)
 {
-    return class_test(a, x, SETT__EQ, endless(a));
+    return class_test(a, x, SETT__EQ, infinity_of(a));
 }
 
 static sett_val *is_finite(const sett__expand_at *a, sett_val *x)
 {
-    return class_test(a, x, SETT__LT, endless(a));
+    return class_test(a, x, SETT__LT, infinity_of(a));
 }
 
 static sett_val *is_normal(const sett__expand_at *a, sett_val *x)
@@ -117,7 +117,7 @@ static const struct unary_info {
 #undef EXPANDED
 };
 
-static bool takes(const char *types, sett_dtype d)
+static bool takes_type(const char *types, sett_dtype d)
 {
     for (char c = sett__dtype_class(d); *types; types++)
         if (*types == c)
@@ -137,7 +137,7 @@ sett_val *sett_unary_at(sett_site site, const char *func, sett_unary_op op, sett
     const struct unary_info *info = &unary_info[op];
     sett_dtype d = (sett_dtype)v->dtype;
     char types[SETT__TYPES_TEXT];
-    SETT__FAIL_IF(b, site, func, !takes(info->types, d), poison_of(b), SETT_E_DTYPE, "it takes %s, not %s: sett_to converts",
+    SETT__FAIL_IF(b, site, func, !takes_type(info->types, d), poison_of(b), SETT_E_DTYPE, "it takes %s, not %s: sett_to converts",
         sett__types_text(info->types, types), sett_dtype_name(d));
     /* As in CuTe: in Int32 and back, a shaped Boolean is its own negative; a scalar one is refused. */
     if (op == SETT_NEG && d == SETT_BOOL) {

@@ -25,14 +25,14 @@ static const double asin_64[] = {0x1.555555555538dp-3, 0x1.333333336e69p-4, 0x1.
     0x1.f1c72c21a1dbp-6, 0x1.6e89f6cb027a1p-6, 0x1.1c6bb83cd1fadp-6, 0x1.c701142f78b7fp-7, 0x1.8eaccfc3784d9p-7,
     0x1.ac8f9791cd138p-8, 0x1.3f721f3ed88c8p-6, -0x1.090934ec70e09p-6, 0x1.052986a088daep-5};
 
-static sett_val *series(const sett__expand_at *a, sett_val *y) /* atan of 0..1 */
+static sett_val *atan_series(const sett__expand_at *a, sett_val *y) /* atan of 0..1 */
 {
     sett_val *z = X_MUL(y, y);
     return X_FMA(X_MUL(y, z), X_POLY(atan, z), y);
 }
 
 /* hi + lo - x */
-static sett_val *less(const sett__expand_at *a, double hi, double lo, sett_val *x)
+static sett_val *sum_less(const sett__expand_at *a, double hi, double lo, sett_val *x)
 {
     return X_SUB(X_REAL(hi), X_SUB(x, X_REAL(lo)));
 }
@@ -42,8 +42,8 @@ sett_val *sett__atan(const sett__expand_at *a, sett_val *x)
 {
     const struct arc_info *k = &info[a->wide];
     sett_val *y = X_ABS(x), *one = X_REAL(1), *far = X_TEST(SETT__GT, y, one);
-    sett_val *r = series(a, X_IF(far, X_DIV(one, y), y));
-    return sett__with_sign(a, X_IF(far, less(a, k->half_hi, k->half_lo, r), r), x);
+    sett_val *r = atan_series(a, X_IF(far, X_DIV(one, y), y));
+    return sett__with_sign(a, X_IF(far, sum_less(a, k->half_hi, k->half_lo, r), r), x);
 }
 
 /* The arc of the lesser over the greater, turned to where it belongs. Equal ones, both infinite or zero too, make 1 or 0. */
@@ -52,10 +52,10 @@ sett_val *sett__atan2(const sett__expand_at *a, sett_val *y, sett_val *x)
     const struct arc_info *k = &info[a->wide];
     sett_val *u = X_ABS(x), *v = X_ABS(y), *most = X_MAX(u, v), *least = X_MIN(u, v), *zero = X_REAL(0);
     sett_val *same = X_IF(X_TEST(SETT__EQ, most, zero), zero, X_REAL(1));
-    sett_val *r = series(a, X_IF(X_TEST(SETT__EQ, most, least), same, X_DIV(least, most)));
-    r = X_IF(X_TEST(SETT__GT, v, u), less(a, k->half_hi, k->half_lo, r), r);
+    sett_val *r = atan_series(a, X_IF(X_TEST(SETT__EQ, most, least), same, X_DIV(least, most)));
+    r = X_IF(X_TEST(SETT__GT, v, u), sum_less(a, k->half_hi, k->half_lo, r), r);
     sett_val *left = X_TEST(SETT__LT, X_BITS(x), X_WHOLE(0));
-    return sett__with_sign(a, X_IF(left, less(a, k->pi_hi, k->pi_lo, r), r), y);
+    return sett__with_sign(a, X_IF(left, sum_less(a, k->pi_hi, k->pi_lo, r), r), y);
 }
 
 /* Of y = |x| > 1/2 the arc of s = sqrt((1 - y)/2): asin(y) = pi/2 - 2 asin(s). NaN past 1. */
@@ -83,7 +83,7 @@ sett_val *sett__acos(const sett__expand_at *a, sett_val *x)
     const struct arc_info *k = &info[a->wide];
     chord c = chord_of(a, x);
     sett_val *left = X_TEST(SETT__LT, x, X_REAL(0)), *r = X_ADD(c.s, c.more), *twice = X_ADD(r, r);
-    sett_val *far = X_IF(left, less(a, k->pi_hi, k->pi_lo, twice), twice);
+    sett_val *far = X_IF(left, sum_less(a, k->pi_hi, k->pi_lo, twice), twice);
     sett__two near = sett__sum2(a, X_REAL(k->half_hi), X_IF(left, c.s, X_NEG(c.s)));
     sett_val *more = X_IF(left, c.more, X_NEG(c.more));
     return X_IF(c.far, far, X_ADD(near.hi, X_ADD(near.lo, X_ADD(more, X_REAL(k->half_lo)))));

@@ -53,7 +53,7 @@ static const double sinh_64[] = {0x1.5555555555556p-3, 0x1.111111111104p-7, 0x1.
 typedef struct reduced { sett_val *n, *low, *high; } reduced; /* n, and 2^(n + shift) = low * high */
 
 /* n = x * factor, rounded */
-static reduced split(const sett__expand_at *a, sett_val *x, double factor, int shift)
+static reduced split_exponent(const sett__expand_at *a, sett_val *x, double factor, int shift)
 {
     const struct exp_info *k = &info[a->wide];
     sett_val *magic = X_REAL(k->magic + shift);
@@ -65,7 +65,7 @@ static reduced split(const sett__expand_at *a, sett_val *x, double factor, int s
     return r;
 }
 
-static sett_val *clamp(const sett__expand_at *a, sett_val *x, double least, double most)
+static sett_val *clamp_to(const sett__expand_at *a, sett_val *x, double least, double most)
 {
     return X_MIN(X_MAX(x, X_REAL(least)), X_REAL(most)); /* a NaN stays */
 }
@@ -74,8 +74,8 @@ static sett_val *clamp(const sett__expand_at *a, sett_val *x, double least, doub
 static sett_val *scaled_exp(const sett__expand_at *a, sett_val *x, sett_val *more, int shift)
 {
     const struct exp_info *k = &info[a->wide];
-    x = clamp(a, x, k->least, k->most);
-    reduced s = split(a, x, k->log2e, shift);
+    x = clamp_to(a, x, k->least, k->most);
+    reduced s = split_exponent(a, x, k->log2e, shift);
     sett_val *r = X_FMA(s.n, X_REAL(-k->ln2_lo), X_FMA(s.n, X_REAL(-k->ln2_hi), x)), *one = X_REAL(1);
     if (more)
         r = X_ADD(r, more);
@@ -97,8 +97,8 @@ sett_val *sett__exp_two(const sett__expand_at *a, sett__two x)
 sett_val *sett__exp_times(const sett__expand_at *a, sett__two x, sett__two factor)
 {
     const struct exp_info *k = &info[a->wide];
-    sett_val *top = clamp(a, x.hi, k->least, k->most), *one = X_REAL(1);
-    reduced s = split(a, top, k->log2e, 0);
+    sett_val *top = clamp_to(a, x.hi, k->least, k->most), *one = X_REAL(1);
+    reduced s = split_exponent(a, top, k->log2e, 0);
     sett_val *near = X_FMA(s.n, X_REAL(-k->ln2_hi), top), *r = X_FMA(s.n, X_REAL(-k->ln2_lo), near);
     sett_val *lost = X_ADD(X_FMA(s.n, X_REAL(-k->ln2_lo), X_SUB(near, r)), x.lo);
     sett__two t = sett__sum2(a, r, lost);
@@ -111,8 +111,8 @@ sett_val *sett__exp_times(const sett__expand_at *a, sett__two x, sett__two facto
 sett_val *sett__exp2(const sett__expand_at *a, sett_val *x)
 {
     const struct exp_info *k = &info[a->wide];
-    x = clamp(a, x, k->least2, k->most2);
-    reduced s = split(a, x, 1, 0);
+    x = clamp_to(a, x, k->least2, k->most2);
+    reduced s = split_exponent(a, x, 1, 0);
     sett_val *r = X_SUB(x, s.n), *p = X_FMA(X_POLY(exp2, r), r, X_REAL(1));
     return X_MUL(X_MUL(p, s.low), s.high);
 }
@@ -121,8 +121,8 @@ sett_val *sett__exp2(const sett__expand_at *a, sett_val *x)
 static sett__two half_expm1(const sett__expand_at *a, sett_val *x)
 {
     const struct exp_info *k = &info[a->wide];
-    x = clamp(a, x, k->least, k->most_less);
-    reduced s = split(a, x, k->log2e, -1);
+    x = clamp_to(a, x, k->least, k->most_less);
+    reduced s = split_exponent(a, x, k->log2e, -1);
     sett_val *near = X_FMA(s.n, X_REAL(-k->ln2_hi), x), *r = X_FMA(s.n, X_REAL(-k->ln2_lo), near);
     sett_val *lost = X_FMA(s.n, X_REAL(-k->ln2_lo), X_SUB(near, r));
     sett__two q = sett__sum2(a, r, X_FMA(X_MUL(r, r), X_POLY(expm1, r), lost)); /* e^r - 1 */

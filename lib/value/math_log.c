@@ -43,7 +43,7 @@ static const double logs_64[] = {0x1.9999999999b86p-2, 0x1.249249244df2cp-2, 0x1
 typedef struct reduced { sett_val *k, *f; } reduced; /* both of the float type */
 
 /* Of x > 0; more: added to k. least: the bits of the least m. */
-static reduced reduce(const sett__expand_at *a, sett_val *x, sett_val *more, int64_t least)
+static reduced reduce_log(const sett__expand_at *a, sett_val *x, sett_val *more, int64_t least)
 {
     const struct log_info *c = &info[a->wide];
     sett_val *bits = X_BITS(x), *k = X_SHR(X_SUB(bits, X_WHOLE(least)), X_WHOLE(c->mantissa));
@@ -57,7 +57,7 @@ static reduced reduce_any(const sett__expand_at *a, sett_val *x, int64_t least)
     const struct log_info *c = &info[a->wide];
     sett_val *small = X_TEST(SETT__LT, x, X_REAL(c->least));
     sett_val *more = X_IF(small, X_WHOLE(-c->raised), X_WHOLE(0));
-    return reduce(a, X_IF(small, X_MUL(x, X_REAL(c->raise)), x), more, least);
+    return reduce_log(a, X_IF(small, X_MUL(x, X_REAL(c->raise)), x), more, least);
 }
 
 /* k log 2 + log(1 + f + low) in a base; low NULL: 0. */
@@ -116,7 +116,7 @@ static sett_val *log1p_two(const sett__expand_at *a, sett__two x, sett_val *more
     sett_val *low = X_ADD(X_SUB(one, X_SUB(u, part)), X_SUB(x.hi, part)); /* 1 + x = u + low */
     if (x.lo)
         low = X_ADD(low, x.lo);
-    reduced v = reduce(a, u, NULL, c->third);
+    reduced v = reduce_log(a, u, NULL, c->third);
     sett_val *k = X_MIN(X_TO(v.k, a->i), X_WHOLE(100)); /* low is nothing beside a greater u */
     low = X_MUL(low, X_FLOAT(X_SUB(X_BITS(one), X_SHL(k, X_WHOLE(c->mantissa)))));
     sett__two f = sett__sum2(a, v.f, low);

@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* What C says of the edges (C11 F.10.4.4); |x| is neither 0 nor 1 nor infinite in `r`. */
-static sett_val *edges(const sett__expand_at *a, sett_val *x, sett_val *y, sett_val *r)
+static sett_val *pow_edges(const sett__expand_at *a, sett_val *x, sett_val *y, sett_val *r)
 {
     sett_val *zero = X_REAL(0), *one = X_REAL(1), *endless = X_REAL((double)INFINITY), *z = X_ABS(x);
     sett_val *is_inf = X_TEST(SETT__EQ, z, endless), *is_end = X_OR(is_inf, X_TEST(SETT__EQ, z, zero));
@@ -26,7 +26,7 @@ sett_val *sett__pow(const sett__expand_at *a, sett_val *x, sett_val *y)
     p.lo = X_FMA(y, l.lo, p.lo);
     sett_val *inside = X_TEST(SETT__LT, X_ABS(p.hi), X_REAL(0x1p12)); /* else all is 0 or infinite, and lo may be NaN */
     p.lo = X_IF(inside, p.lo, X_REAL(0));
-    return edges(a, x, y, sett__exp_two(a, p));
+    return pow_edges(a, x, y, sett__exp_two(a, p));
 }
 
 /* Modulo 2^width; a negative power is 1/x^|y| truncated, so 0 but for x = 1 and -1, which the bits of y modulo 2^width

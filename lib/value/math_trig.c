@@ -40,14 +40,14 @@ static sett_val *u32(const sett__expand_at *a, uint32_t x)
     return sett__const_bits(a->b, a->site, SETT_U32, x);
 }
 
-static sett_val *u64(const sett__expand_at *a, uint64_t x)
+static sett_val *const_u64(const sett__expand_at *a, uint64_t x)
 {
     return sett__const_bits(a->b, a->site, SETT_U64, x);
 }
 
 /* window[k] = the word first + k, shifted left, with what that moves in from the next. A bit of `first` at a time
  * settles where the window lies, so that fewer words may still be meant; at its highest bit alone `first` is even that. */
-static void choose(const sett__expand_at *a, sett_val *first, sett_val *shift, sett_val **window)
+static void choose_window(const sett__expand_at *a, sett_val *first, sett_val *shift, sett_val **window)
 {
     int n = info[a->wide].words, before = info[a->wide].before, most = a->wide ? 32 : 4;
     sett_val *w[40];
@@ -67,14 +67,14 @@ static void choose(const sett__expand_at *a, sett_val *first, sett_val *shift, s
 /* The product modulo 4, in units of 2^-62: the top two bits count quarters. */
 static sett_val *product_32(const sett__expand_at *a, sett_val *m, sett_val *const *v)
 {
-    sett_val *half = u64(a, 32), *top = X_SHL(X_MUL(m, v[0]), half);
+    sett_val *half = const_u64(a, 32), *top = X_SHL(X_MUL(m, v[0]), half);
     return X_ADD(X_ADD(top, X_MUL(m, v[1])), X_SHR(X_MUL(m, v[2]), half));
 }
 
 /* The same in units of 2^-126: the upper 64 bits, and the lower. What is dropped adds up to a few units. */
 static sett_val *product_64(const sett__expand_at *a, sett_val *m, sett_val *const *v, sett_val **lower)
 {
-    sett_val *half = u64(a, 32), *mask = u64(a, UINT32_MAX), *m0 = X_AND(m, mask), *m1 = X_SHR(m, half), *sum, *carry;
+    sett_val *half = const_u64(a, 32), *mask = const_u64(a, UINT32_MAX), *m0 = X_AND(m, mask), *m1 = X_SHR(m, half), *sum, *carry;
     sett_val *p = X_MUL(v[4], m0), *q = X_MUL(v[5], m1);
     carry = X_ADD(X_SHR(p, half), X_SHR(q, half));
     for (int i = 3; i >= 2; i--) {
@@ -90,18 +90,18 @@ static sett_val *product_64(const sett__expand_at *a, sett_val *m, sett_val *con
 
 typedef struct reduced { sett_val *quarter; sett__two r; } reduced; /* |x| = quarter pi/2 + r; quarter modulo 4, Uint64 */
 
-static reduced reduce(const sett__expand_at *a, sett_val *y)
+static reduced reduce_angle(const sett__expand_at *a, sett_val *y)
 {
     const struct trig_info *k = &info[a->wide];
     sett_val *bits = X_BITS(y), *window[6], *lower = NULL, *upper;
     sett_val *at = X_ADD(X_SHR(bits, X_WHOLE(k->mantissa)), X_WHOLE(k->fraction - k->bias - k->mantissa - 32 * k->before));
     at = X_TO(at, SETT_U32);
-    choose(a, X_SHR(at, u32(a, 5)), X_AND(at, u32(a, 31)), window);
+    choose_window(a, X_SHR(at, u32(a, 5)), X_AND(at, u32(a, 31)), window);
     int64_t hidden = INT64_C(1) << k->mantissa;
     sett_val *m = X_TO(X_OR(X_AND(bits, X_WHOLE(hidden - 1)), X_WHOLE(hidden)), SETT_U64);
     upper = a->wide ? product_64(a, m, window, &lower) : product_32(a, m, window);
-    sett_val *quarter = X_SHR(X_ADD(upper, u64(a, UINT64_C(1) << 61)), u64(a, 62));
-    sett_val *rest = X_TO(X_SUB(upper, X_SHL(quarter, u64(a, 62))), SETT_I64), *scale = X_REAL(0x1p-62);
+    sett_val *quarter = X_SHR(X_ADD(upper, const_u64(a, UINT64_C(1) << 61)), const_u64(a, 62));
+    sett_val *rest = X_TO(X_SUB(upper, X_SHL(quarter, const_u64(a, 62))), SETT_I64), *scale = X_REAL(0x1p-62);
     /* hi: the nearest float; lo: what that lost, and the lower bits */
     sett_val *hi = X_TO(rest, a->d), *lo = X_MUL(X_TO(X_SUB(rest, X_TO(hi, SETT_I64)), a->d), scale);
     if (lower)
@@ -109,14 +109,14 @@ static reduced reduce(const sett__expand_at *a, sett_val *y)
     sett__two t = sett__sum2(a, X_MUL(hi, scale), lo), r = sett__mul2(a, t.hi, X_REAL(k->half_hi));
     r.lo = X_ADD(r.lo, X_FMA(t.hi, X_REAL(k->half_lo), X_MUL(t.lo, X_REAL(k->half_hi))));
     sett_val *small = X_TEST(SETT__LT, y, X_REAL(k->quarter));
-    return (reduced){X_IF(small, u64(a, 0), quarter), {X_IF(small, y, r.hi), X_IF(small, X_REAL(0), r.lo)}};
+    return (reduced){X_IF(small, const_u64(a, 0), quarter), {X_IF(small, y, r.hi), X_IF(small, X_REAL(0), r.lo)}};
 }
 
 typedef struct circle { sett__two sin, cos; sett_val *quarter; } circle; /* of r */
 
-static circle both(const sett__expand_at *a, sett_val *x)
+static circle sin_and_cos(const sett__expand_at *a, sett_val *x)
 {
-    reduced v = reduce(a, X_ABS(x));
+    reduced v = reduce_angle(a, X_ABS(x));
     sett_val *r = v.r.hi, *z = X_MUL(r, r), *half = X_MUL(z, X_REAL(0.5)), *one = X_REAL(1);
     sett_val *w = X_SUB(one, half), *lost = X_SUB(X_SUB(one, w), half);
     sett_val *tail = X_FMA(X_MUL(z, z), X_POLY(cos, z), X_MUL(X_NEG(r), v.r.lo));
@@ -126,15 +126,15 @@ static circle both(const sett__expand_at *a, sett_val *x)
 }
 
 /* A bit of the quarter at the place of the sign. */
-static sett_val *flip(const sett__expand_at *a, sett_val *v, sett_val *quarter, int bit)
+static sett_val *quarter_bit(const sett__expand_at *a, sett_val *v, sett_val *quarter, int bit)
 {
-    sett_val *sign = X_SHL(X_TO(X_AND(quarter, u64(a, UINT64_C(1) << bit)), a->i), X_WHOLE((a->wide ? 63 : 31) - bit));
+    sett_val *sign = X_SHL(X_TO(X_AND(quarter, const_u64(a, UINT64_C(1) << bit)), a->i), X_WHOLE((a->wide ? 63 : 31) - bit));
     return X_FLOAT(X_XOR(X_BITS(v), sign));
 }
 
 static sett_val *is_odd(const sett__expand_at *a, sett_val *quarter)
 {
-    return X_TEST(SETT__NE, X_AND(quarter, u64(a, 1)), u64(a, 0));
+    return X_TEST(SETT__NE, X_AND(quarter, const_u64(a, 1)), const_u64(a, 0));
 }
 
 static sett_val *finite_only(const sett__expand_at *a, sett_val *x, sett_val *r)
@@ -144,27 +144,27 @@ static sett_val *finite_only(const sett__expand_at *a, sett_val *x, sett_val *r)
 
 sett_val *sett__sin(const sett__expand_at *a, sett_val *x)
 {
-    circle c = both(a, x);
-    sett_val *r = flip(a, X_IF(is_odd(a, c.quarter), c.cos.hi, c.sin.hi), c.quarter, 1);
+    circle c = sin_and_cos(a, x);
+    sett_val *r = quarter_bit(a, X_IF(is_odd(a, c.quarter), c.cos.hi, c.sin.hi), c.quarter, 1);
     return finite_only(a, x, X_FLOAT(X_XOR(X_BITS(r), sett__sign(a, x))));
 }
 
 /* cos(q pi/2 + r) = sin((q + 1) pi/2 + r) */
 sett_val *sett__cos(const sett__expand_at *a, sett_val *x)
 {
-    circle c = both(a, x);
+    circle c = sin_and_cos(a, x);
     sett_val *r = X_IF(is_odd(a, c.quarter), c.sin.hi, c.cos.hi);
-    return finite_only(a, x, flip(a, r, X_ADD(c.quarter, u64(a, 1)), 1));
+    return finite_only(a, x, quarter_bit(a, r, X_ADD(c.quarter, const_u64(a, 1)), 1));
 }
 
 sett_val *sett__tan(const sett__expand_at *a, sett_val *x)
 {
-    circle c = both(a, x);
+    circle c = sin_and_cos(a, x);
     sett_val *odd = is_odd(a, c.quarter), *top = X_IF(odd, c.cos.hi, c.sin.hi), *bottom = X_IF(odd, c.sin.hi, c.cos.hi);
     sett_val *top_lo = X_IF(odd, c.cos.lo, c.sin.lo), *bottom_lo = X_IF(odd, c.sin.lo, c.cos.lo);
     sett_val *q = X_DIV(top, bottom), *minus = X_NEG(q);
     sett_val *rest = X_ADD(X_FMA(minus, bottom, top), X_FMA(minus, bottom_lo, top_lo));
     q = X_IF(X_TEST(SETT__EQ, top, X_REAL(0)), q, X_ADD(q, X_DIV(rest, bottom))); /* a zero keeps its sign */
-    sett_val *r = flip(a, q, c.quarter, 0);
+    sett_val *r = quarter_bit(a, q, c.quarter, 0);
     return finite_only(a, x, X_FLOAT(X_XOR(X_BITS(r), sett__sign(a, x))));
 }

@@ -91,7 +91,7 @@ static sett_val *of_scale(const sett__expand_at *a, sett_val *bits)
 }
 
 /* An arithmetic value of the same number. */
-static sett_val *opened(const sett__expand_at *a, sett_val *x)
+static sett_val *as_arithmetic(const sett__expand_at *a, sett_val *x)
 {
     sett_dtype from = (sett_dtype)x->dtype;
     if (from == SETT_TF32)
@@ -120,7 +120,7 @@ sett_val *sett__to_narrow(sett_build *b, sett_site site, sett_val *x, sett_dtype
 {
     const sett__expand_at at = sett__at_of(b, site, SETT_F32), *a = &at;
     if (sett__dtype_kind((sett_dtype)x->dtype) == 's')
-        x = opened(a, x);
+        x = as_arithmetic(a, x);
     if (sett__dtype_kind(to) != 's')
         return sett__to(b, site, x, to);
     if (to == SETT_TF32)
@@ -135,7 +135,7 @@ sett_val *sett__to_narrow(sett_build *b, sett_site site, sett_val *x, sett_dtype
 
 /* ---- packed elements ------------------------------------------------------------------- */
 /* Elements first, first + step, ... of v. */
-static sett_val *every(const sett__expand_at *a, const sett_val *v, uint32_t first, uint32_t step, uint32_t n)
+static sett_val *every_nth(const sett__expand_at *a, const sett_val *v, uint32_t first, uint32_t step, uint32_t n)
 {
     uint32_t *index = sett__new(a->b, n * sizeof *index);
     for (uint32_t i = 0; index && i < n; i++)
@@ -169,7 +169,7 @@ static sett_val *regroup(const sett__expand_at *a, const sett_val *v, uint32_t h
     uint32_t in = group / have, out = group / want, groups = v->n / in;
     sett_val *from[8], *to[8];
     for (uint32_t i = 0; i < in; i++)
-        from[i] = every(a, v, i, in, groups);
+        from[i] = every_nth(a, v, i, in, groups);
     for (uint32_t t = 0; t < out; t++) {
         to[t] = NULL;
         for (uint32_t i = 0; i < in; i++) {

@@ -41,7 +41,7 @@ static sett_arg rem_of(const sett__ctx *c, const bound *l, uint32_t group)
 }
 
 /* k < rem as a Boolean op, or what is known of it. */
-static uint32_t test(const sett__ctx *c, sett_arg rem, int64_t k, bool stay)
+static uint32_t test_below(const sett__ctx *c, sett_arg rem, int64_t k, bool stay)
 {
     if (rem.kind == SETT_INT)
         return k < rem.u.i ? SETT__TRUE : SETT__FALSE;
@@ -95,7 +95,7 @@ static void span_of(const bound *l, const uint32_t *elem, uint32_t n, uint32_t i
 }
 
 /* Does an earlier element stand for i's group? */
-static bool seen(const bound *l, const uint32_t *elem, uint32_t i)
+static bool group_seen(const bound *l, const uint32_t *elem, uint32_t i)
 {
     uint32_t j = 0;
     while (j < i && l->at.group[elem[j]] != l->at.group[elem[i]])
@@ -110,7 +110,7 @@ static bool leaf_alike(const sett__ctx *c, const bound *l, const uint32_t *elem,
     uint32_t groups = 0;
     for (uint32_t i = 0; i < n; i++) {
         int64_t lo, hi, d = 1;
-        if (seen(l, elem, i))
+        if (group_seen(l, elem, i))
             continue;
         span_of(l, elem, n, i, &lo, &hi);
         sett_arg rem = rem_of(c, l, l->at.group[elem[i]]);
@@ -141,10 +141,10 @@ uint32_t sett__pred_all(const sett__ctx *c, const struct sett__pred *p, const ui
         const bound *l = &p->leaf[k];
         for (uint32_t i = 0; i < n && all != SETT__FALSE; i++) {
             int64_t lo, hi;
-            if (seen(l, elem, i))
+            if (group_seen(l, elem, i))
                 continue;
             span_of(l, elem, n, i, &lo, &hi);
-            all = sett__and(c, all, test(c, rem_of(c, l, l->at.group[elem[i]]), hi, stay), stay);
+            all = sett__and(c, all, test_below(c, rem_of(c, l, l->at.group[elem[i]]), hi, stay), stay);
         }
     }
     return sett__and(c, all, p->guard, stay);
@@ -207,7 +207,7 @@ static bool is_integer(sett_arg a)
            (a.kind == SETT_VALUE && a.u.v->n == 1 && sett__dtype_is_int((sett_dtype)a.u.v->dtype));
 }
 
-static bool collect(const sett__ctx *c, const sett__axes *m, sett_arg limit, sett_arg origin, uint32_t path, int level,
+static bool collect_bounds(const sett__ctx *c, const sett__axes *m, sett_arg limit, sett_arg origin, uint32_t path, int level,
     bool least, struct sett__pred *p)
 {
     if (limit.kind == SETT_SLICE)
@@ -219,19 +219,19 @@ static bool collect(const sett__ctx *c, const sett__axes *m, sett_arg limit, set
         return leaf_places(c, m, path, origin, &p->leaf[p->n++]);
     }
     if (origin.kind != SETT_NODE && limit.rank == 1) /* (N) bounds a coordinate that is a number */
-        return collect(c, m, limit.u.kid[0], origin, path, level, least, p);
+        return collect_bounds(c, m, limit.u.kid[0], origin, path, level, least, p);
     if (limit.kind != SETT_NODE && origin.rank == 1)
-        return collect(c, m, limit, origin.u.kid[0], path | 1u << (4 * level), level + 1, least, p);
+        return collect_bounds(c, m, limit, origin.u.kid[0], path | 1u << (4 * level), level + 1, least, p);
     SETT__FAIL_IF(c->b, c->site, c->func, limit.kind != origin.kind || limit.rank != origin.rank || level >= 8, false,
         SETT_E_RANK, "the bound %s does not fit coordinates like %s", sett__arg_text(c->b, limit),
         sett__arg_text(c->b, origin));
     for (int i = 0; i < limit.rank; i++)
-        if (!collect(c, m, limit.u.kid[i], origin.u.kid[i], path | (uint32_t)(i + 1) << (4 * level), level + 1, least, p))
+        if (!collect_bounds(c, m, limit.u.kid[i], origin.u.kid[i], path | (uint32_t)(i + 1) << (4 * level), level + 1, least, p))
             return false;
     return true;
 }
 
-static sett_val *lazy(sett_build *b, sett_arg shape, struct sett__pred *p)
+static sett_val *lazy_pred(sett_build *b, sett_arg shape, struct sett__pred *p)
 {
     sett_val *v = sett__new_object(b, SETT__K_VAL, sizeof *v);
     v->id = SETT__NONE;
@@ -290,11 +290,11 @@ sett_val *sett__pred_and(const sett__ctx *c, sett_arg x, sett_arg y)
     memcpy(both->leaf, p->leaf, (size_t)p->n * sizeof *p->leaf);
     if (q)
         memcpy(both->leaf + p->n, q->leaf, (size_t)q->n * sizeof *q->leaf);
-    return lazy(c->b, x.u.v->shape, both);
+    return lazy_pred(c->b, x.u.v->shape, both);
 }
 
 /* ---- as a value ------------------------------------------------------------------------------ */
-static uint32_t pack(const sett__ctx *c, sett_dtype dtype, const uint32_t *id, uint32_t n)
+static uint32_t pack_ids(const sett__ctx *c, sett_dtype dtype, const uint32_t *id, uint32_t n)
 {
     if (n == 1)
         return id[0];
@@ -318,17 +318,17 @@ static uint32_t leaf_value(const sett__ctx *c, const bound *l, uint32_t n, uint3
         narrow = narrow && l->at.imm[i] == (int32_t)l->at.imm[i];
     }
     if (splat)
-        return test(c, rem, l->at.imm[0], false);
+        return test_below(c, rem, l->at.imm[0], false);
     if (l->at.n_group > 1 || rem.kind != SETT_VALUE || !narrow) {
         for (uint32_t i = 0; i < n; i++) {
-            uint32_t x = test(c, rem_of(c, l, l->at.group[i]), l->at.imm[i], false);
+            uint32_t x = test_below(c, rem_of(c, l, l->at.group[i]), l->at.imm[i], false);
             id[i] = x == SETT__TRUE || x == SETT__FALSE ? constant(c, SETT_BOOL, x == SETT__TRUE) : x;
         }
-        return pack(c, SETT_BOOL, id, n);
+        return pack_ids(c, SETT_BOOL, id, n);
     }
     for (uint32_t i = 0; i < n; i++)
         id[i] = constant(c, (sett_dtype)rem.u.v->dtype, l->at.imm[i]);
-    const uint32_t args[2] = {rem.u.v->id, pack(c, (sett_dtype)rem.u.v->dtype, id, n)};
+    const uint32_t args[2] = {rem.u.v->id, pack_ids(c, (sett_dtype)rem.u.v->dtype, id, n)};
     return sett__record(c->b, c->site,
         &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args});
 }
@@ -361,11 +361,11 @@ sett_val *sett__compare_coords(const sett__ctx *c, const sett_layout *crd, sett_
     size_t leaves = (size_t)sett__leaves(limit);
     struct sett__pred *p = sett__new(c->b, sizeof *p + leaves * sizeof *p->leaf);
     if (!p || !sett__axes_of(c, crd->shape, crd->stride, &m) ||
-        !collect(c, &m, limit, origin, 0, 0, least, p))
+        !collect_bounds(c, &m, limit, origin, 0, 0, least, p))
         return &c->b->poison->val;
     SETT__FAIL_IF(c->b, c->site, c->func, m.size < 1 || m.size > SETT__MAX_WIDTH, &c->b->poison->val, SETT_E_LIMIT,
         "a value has from 1 to %d elements, not %lld", SETT__MAX_WIDTH, (long long)m.size);
     p->size = (uint32_t)m.size;
     p->guard = SETT__TRUE;
-    return lazy(c->b, crd->shape, p);
+    return lazy_pred(c->b, crd->shape, p);
 }

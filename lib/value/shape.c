@@ -31,11 +31,11 @@ static uint64_t product(sett_arg a)
     return n;
 }
 
-static bool count(const sett__ctx *c, sett_arg a, uint64_t *n, int *leaves)
+static bool count_leaves(const sett__ctx *c, sett_arg a, uint64_t *n, int *leaves)
 {
     if (a.kind == SETT_NODE) {
         for (int i = 0; i < a.rank; i++)
-            if (!count(c, a.u.kid[i], n, leaves))
+            if (!count_leaves(c, a.u.kid[i], n, leaves))
                 return false;
         return true;
     }
@@ -53,7 +53,7 @@ static bool value_shape(const sett__ctx *c, sett_arg shape, uint32_t *n)
 {
     uint64_t size = 1;
     int leaves = 0;
-    if (!sett__use_arg(c->b, c->site, c->func, shape) || !count(c, shape, &size, &leaves))
+    if (!sett__use_arg(c->b, c->site, c->func, shape) || !count_leaves(c, shape, &size, &leaves))
         return false;
     SETT__FAIL_IF(c->b, c->site, c->func, !leaves, false, SETT_E_SHAPE, "a value's shape is not empty");
     *n = (uint32_t)size;
@@ -66,7 +66,7 @@ typedef struct walk { /* leaves in colexicographic order: extent, and stride in 
     int n;
 } walk;
 
-static uint32_t *indices(const sett__ctx *c, uint32_t n)
+static uint32_t *new_indices(const sett__ctx *c, uint32_t n)
 {
     uint32_t *idx = sett__mem_alloc(c->b->mem, n * sizeof *idx);
     if (!idx)
@@ -75,7 +75,7 @@ static uint32_t *indices(const sett__ctx *c, uint32_t n)
 }
 
 /* idx[i]: where the i-th coordinate of the extents lies. */
-static void spread(const walk *w, uint32_t n, uint32_t *idx)
+static void spread_indices(const walk *w, uint32_t n, uint32_t *idx)
 {
     uint32_t filled = 1;
     idx[0] = 0;
@@ -87,14 +87,14 @@ static void spread(const walk *w, uint32_t n, uint32_t *idx)
     }
 }
 
-static sett_val *picked(const sett__ctx *c, uint32_t from, const uint32_t *idx, uint32_t n, sett_arg shape, bool scalar)
+static sett_val *pick_val(const sett__ctx *c, uint32_t from, const uint32_t *idx, uint32_t n, sett_arg shape, bool scalar)
 {
     return sett__val(c->b, sett__pick(c->b, c->site, from, idx, n), shape, scalar);
 }
 
 /* ---- broadcasting ---------------------------------------------------------------------- */
 /* One mode of the result; nested modes only against the same nesting. */
-static bool join(const sett__ctx *c, sett_arg x, sett_arg y, sett_arg *out, bool *own)
+static bool join_modes(const sett__ctx *c, sett_arg x, sett_arg y, sett_arg *out, bool *own)
 {
     if (x.kind == SETT_INT && y.kind == SETT_INT) {
         *out = y.u.i > x.u.i ? y : x;
@@ -105,7 +105,7 @@ static bool join(const sett__ctx *c, sett_arg x, sett_arg y, sett_arg *out, bool
         return false;
     sett_arg *kid = sett__new(c->b, (x.rank + 1u) * sizeof *kid);
     for (int i = 0; i < x.rank; i++)
-        if (!join(c, x.u.kid[i], y.u.kid[i], &kid[i], own))
+        if (!join_modes(c, x.u.kid[i], y.u.kid[i], &kid[i], own))
             return false;
     *out = sett_arg_n(x.rank, kid);
     return true;
@@ -117,7 +117,7 @@ static bool joined_shape(const sett__ctx *c, sett_arg x, sett_arg y, sett_arg *o
     sett_arg *kid = sett__new(c->b, (rank + 1u) * sizeof *kid), one = sett_arg_i(1);
     bool own = true;
     for (int i = 0; i < rank; i++) {
-        bool ok = join(c, i < rx ? mode_of(x, i) : one, i < ry ? mode_of(y, i) : one, &kid[i], &own);
+        bool ok = join_modes(c, i < rx ? mode_of(x, i) : one, i < ry ? mode_of(y, i) : one, &kid[i], &own);
         SETT__FAIL_IF(c->b, c->site, c->func, !ok, false, SETT_E_SHAPE, "shapes %s and %s do not broadcast",
             sett__arg_text(c->b, x), sett__arg_text(c->b, y));
     }
@@ -146,12 +146,12 @@ static sett_val *expand(const sett__ctx *c, sett_val *v, sett_arg shape, uint32_
     uint32_t stride = 1;
     if (v->n == n)
         return sett__val(c->b, v->id, shape, false);
-    uint32_t *idx = indices(c, n);
+    uint32_t *idx = new_indices(c, n);
     if (!idx)
         return poison_of(c->b);
     broadcast_walk(&w, shape, v->shape, &stride);
-    spread(&w, n, idx);
-    sett_val *r = picked(c, v->id, idx, n, shape, false);
+    spread_indices(&w, n, idx);
+    sett_val *r = pick_val(c, v->id, idx, n, shape, false);
     sett__mem_free(c->b->mem, idx);
     return r;
 }
@@ -181,7 +181,7 @@ bool sett__broadcast(const sett__ctx *c, sett_val **v, int n)
     return !c->b->error.status;
 }
 
-static sett_val *use(sett__ctx *c, const sett_val *x)
+static sett_val *use_shaped(sett__ctx *c, const sett_val *x)
 {
     c->b = sett__home(x);
     if (!sett__use_val(NULL, c->site, c->func, x))
@@ -190,7 +190,7 @@ static sett_val *use(sett__ctx *c, const sett_val *x)
     return c->b->error.status ? NULL : (sett_val *)(uintptr_t)x;
 }
 
-static sett_val *repeat(const sett__ctx *c, sett_val *v, sett_arg shape, uint32_t n)
+static sett_val *repeat_to(const sett__ctx *c, sett_val *v, sett_arg shape, uint32_t n)
 {
     return sett__val(c->b, c->b->error.status ? 0 : sett__splat(c->b, c->site, v->id, n), shape, false);
 }
@@ -198,13 +198,13 @@ static sett_val *repeat(const sett__ctx *c, sett_val *v, sett_arg shape, uint32_
 sett_val *sett_broadcast_to_at(sett_site site, const sett_val *x, sett_arg shape)
 {
     sett__ctx c = {NULL, site, "sett_broadcast_to"};
-    sett_val *v = use(&c, x);
+    sett_val *v = use_shaped(&c, x);
     uint32_t n;
     sett_arg joined;
     if (!v || !value_shape(&c, shape, &n))
         return poison_of(c.b);
     if (v->scalar)
-        return repeat(&c, v, shape, n);
+        return repeat_to(&c, v, shape, n);
     bool fits = rank_of(shape) >= rank_of(v->shape) && (shape.kind == SETT_NODE || v->shape.kind != SETT_NODE);
     SETT__FAIL_IF(c.b, site, c.func, !fits, poison_of(c.b), SETT_E_RANK, "%s has more modes than %s",
         sett__arg_text(c.b, v->shape), sett__arg_text(c.b, shape));
@@ -212,24 +212,24 @@ sett_val *sett_broadcast_to_at(sett_site site, const sett_val *x, sett_arg shape
         return poison_of(c.b);
     SETT__FAIL_IF(c.b, site, c.func, product(joined) != n, poison_of(c.b), SETT_E_SHAPE, "%s does not broadcast to %s",
         sett__arg_text(c.b, v->shape), sett__arg_text(c.b, shape));
-    return v->n == 1 ? repeat(&c, v, joined, n) : expand(&c, v, joined, n);
+    return v->n == 1 ? repeat_to(&c, v, joined, n) : expand(&c, v, joined, n);
 }
 
 /* ---- making and viewing -------------------------------------------------------------------- */
-static sett_val *full(sett__ctx *c, sett_dtype dtype, sett_arg shape, bool scalar, sett_arg number)
+static sett_val *full_of(sett__ctx *c, sett_dtype dtype, sett_arg shape, bool scalar, sett_arg number)
 {
     uint32_t n = 1;
     if (c->b->error.status || (!scalar && !value_shape(c, shape, &n)))
         return poison_of(c->b);
     sett_val *v = sett__element(c, number, dtype);
-    return scalar || c->b->error.status ? v : repeat(c, v, shape, n);
+    return scalar || c->b->error.status ? v : repeat_to(c, v, shape, n);
 }
 
 sett_val *sett_full_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg shape, sett_arg number)
 {
     b = sett__given(b, site, "sett_full");
     sett__ctx c = {b, site, "sett_full"};
-    return b ? full(&c, dtype, shape, false, number) : NULL;
+    return b ? full_of(&c, dtype, shape, false, number) : NULL;
 }
 
 sett_val *sett_full_like_at(sett_site site, const char *func, const sett_val *x, sett_arg number)
@@ -237,13 +237,13 @@ sett_val *sett_full_like_at(sett_site site, const char *func, const sett_val *x,
     sett__ctx c = {sett__home(x), site, func};
     if (!sett__use_val(NULL, site, func, x)) /* a lazy predicate has a shape, and need not be recorded */
         return poison_of(c.b);
-    return full(&c, (sett_dtype)x->dtype, x->shape, x->scalar, number);
+    return full_of(&c, (sett_dtype)x->dtype, x->shape, x->scalar, number);
 }
 
 sett_val *sett_reshape_at(sett_site site, const sett_val *x, sett_arg shape)
 {
     sett__ctx c = {NULL, site, "sett_reshape"};
-    sett_val *v = use(&c, x);
+    sett_val *v = use_shaped(&c, x);
     uint32_t n;
     if (!v || !value_shape(&c, shape, &n))
         return poison_of(c.b);
@@ -267,7 +267,7 @@ static sett_arg with_first(sett_build *b, sett_arg shape, int64_t extent)
 sett_val *sett_bitcast_at(sett_site site, const sett_val *x, sett_dtype dtype)
 {
     sett__ctx c = {NULL, site, "sett_bitcast"};
-    sett_val *v = use(&c, x);
+    sett_val *v = use_shaped(&c, x);
     if (!v)
         return poison_of(c.b);
     sett_dtype from = (sett_dtype)v->dtype;
@@ -329,7 +329,7 @@ static bool choose_number(choice *ch, sett_arg at, sett_arg shape)
     return true;
 }
 
-static bool choose(choice *ch, sett_arg at, sett_arg shape)
+static bool choose_elements(choice *ch, sett_arg at, sett_arg shape)
 {
     if (at.kind == SETT_SLICE) {
         ch->mode[ch->modes++] = shape;
@@ -340,7 +340,7 @@ static bool choose(choice *ch, sett_arg at, sett_arg shape)
         return choose_number(ch, at, shape);
     ch->bad = shape.kind != SETT_NODE || at.rank != shape.rank;
     for (int i = 0; !ch->bad && i < at.rank; i++)
-        if (!choose(ch, at.u.kid[i], shape.u.kid[i]))
+        if (!choose_elements(ch, at.u.kid[i], shape.u.kid[i]))
             return false;
     return !ch->bad;
 }
@@ -355,7 +355,7 @@ static bool choose_all(choice *ch, const sett_val *v, sett_arg at)
     if (at.kind == SETT_NODE && shape.kind == SETT_INT && !ch->index)
         shape = sett_arg_n(1, &v->shape);
     ch->stride = 1;
-    bool ok = choose(ch, at, shape);
+    bool ok = choose_elements(ch, at, shape);
     SETT__FAIL_IF(c->b, c->site, c->func, ch->bad, false, SETT_E_RANK, "%s does not fit the shape %s", sett__arg_text(c->b, at),
         sett__arg_text(c->b, shape));
     return ok;
@@ -391,8 +391,8 @@ static uint32_t reduce_ops(const choice *ch, const sett_val *v, uint32_t init, s
     const sett__ctx *c = ch->c;
     uint32_t n = size_of(&ch->kept), m = size_of(&ch->rest);
     uint32_t *kept = scratch, *rest = kept + n, *idx = rest + m, *out = idx + m;
-    spread(&ch->kept, n, kept);
-    spread(&ch->rest, m, rest);
+    spread_indices(&ch->kept, n, kept);
+    spread_indices(&ch->rest, m, rest);
     for (uint32_t i = 0; i < n && !c->b->error.status; i++) {
         for (uint32_t j = 0; j < m; j++)
             idx[j] = kept[i] + rest[j];
@@ -410,7 +410,7 @@ static uint32_t reduce_ops(const choice *ch, const sett_val *v, uint32_t init, s
 sett_val *sett_reduce_at(sett_site site, const sett_val *x, sett_binary_op op, sett_arg init, sett_arg profile)
 {
     sett__ctx c = {NULL, site, "sett_reduce"};
-    sett_val *v = use(&c, x);
+    sett_val *v = use_shaped(&c, x);
     choice ch = {.c = &c};
     if (!v)
         return poison_of(c.b);
@@ -424,7 +424,7 @@ sett_val *sett_reduce_at(sett_site site, const sett_val *x, sett_binary_op op, s
         return profile.kind == SETT_SLICE ? v : sett__val(c.b, v->id, sett_arg_n(ch.modes, ch.mode), false);
     sett_val *start = sett__exact_element(&c, init, (sett_dtype)v->dtype);
     uint32_t n = size_of(&ch.kept), m = size_of(&ch.rest);
-    uint32_t *scratch = c.b->error.status ? NULL : indices(&c, 2 * n + 2 * m);
+    uint32_t *scratch = c.b->error.status ? NULL : new_indices(&c, 2 * n + 2 * m);
     if (!scratch)
         return poison_of(c.b);
     uint32_t id = reduce_ops(&ch, v, start->id, code, scratch);
@@ -436,7 +436,7 @@ sett_val *sett_reduce_at(sett_site site, const sett_val *x, sett_binary_op op, s
 sett_val *sett_test_at(sett_site site, const char *func, const sett_val *x, bool all)
 {
     sett__ctx c = {NULL, site, func};
-    sett_val *v = use(&c, x);
+    sett_val *v = use_shaped(&c, x);
     if (!v)
         return poison_of(c.b);
     v = sett__to(c.b, site, v, SETT_BOOL);
@@ -457,13 +457,13 @@ sett_val *sett__element_at(const sett__ctx *c, sett_val *v, sett_arg coord)
         return poison_of(c->b);
     if (ch.modes && !ch.rest.n)
         return v;
-    uint32_t n = size_of(&ch.kept), *idx = indices(c, n);
+    uint32_t n = size_of(&ch.kept), *idx = new_indices(c, n);
     if (!idx)
         return poison_of(c->b);
-    spread(&ch.kept, n, idx);
+    spread_indices(&ch.kept, n, idx);
     for (uint32_t i = 0; i < n; i++)
         idx[i] += ch.first;
-    sett_val *r = picked(c, v->id, idx, n, sett_arg_n(ch.modes, ch.mode), !ch.modes);
+    sett_val *r = pick_val(c, v->id, idx, n, sett_arg_n(ch.modes, ch.mode), !ch.modes);
     sett__mem_free(c->b->mem, idx);
     return r;
 }

@@ -48,7 +48,7 @@ static bool int_fits(sett_dtype d, int64_t i)
 }
 
 /* CuTe's constructors: integers wrap, a float truncates to an integer first. */
-static sett_val *construct(const sett__ctx *c, sett_arg a, sett_dtype d)
+static sett_val *construct_number(const sett__ctx *c, sett_arg a, sett_dtype d)
 {
     sett_build *b = c->b;
     if (a.kind == SETT_INT)
@@ -91,7 +91,7 @@ static sett_val *weak(const sett__ctx *c, operand *o, sett_dtype d)
 }
 
 /* Checks one operand and records a lazy predicate: what is used in arithmetic is a value. */
-static sett_val *use(const sett__ctx *c, const sett_val *v)
+static sett_val *use_operand(const sett__ctx *c, const sett_val *v)
 {
     if (!(v && sett__fine_val(c->b, v)) && !sett__use_val(c->b, c->site, c->func, v))
         return NULL;
@@ -101,7 +101,7 @@ static sett_val *use(const sett__ctx *c, const sett_val *v)
     return c->b->error.status ? NULL : (sett_val *)(uintptr_t)v;
 }
 
-static bool take(const sett__ctx *c, sett_arg a, operand *o)
+static bool take_operand(const sett__ctx *c, sett_arg a, operand *o)
 {
     o->v = NULL;
     o->number = a;
@@ -114,7 +114,7 @@ static bool take(const sett__ctx *c, sett_arg a, operand *o)
         "an operand is %s, it must be a value or a number", sett__arg_text(c->b, a));
     if (number)
         return !c->b->error.status;
-    o->v = use(c, a.u.v);
+    o->v = use_operand(c, a.u.v);
     if (o->v && o->v->weak && c->b->op[o->v->id].code == SETT__CONST)
         *o = (operand){.number = sett_arg_i(sett__int_of_bits((sett_dtype)o->v->dtype, (uint64_t)c->b->op[o->v->id].imm))};
     return o->v || o->number.kind == SETT_INT;
@@ -152,7 +152,7 @@ static sett_dtype promote(sett_dtype x, sett_dtype y)
 }
 
 /* The common type of operands, of which numbers bend to the values beside them. */
-static bool common(const sett__ctx *c, const operand *o, int n, sett_dtype *out)
+static bool common_type(const sett__ctx *c, const operand *o, int n, sett_dtype *out)
 {
     sett_dtype d = (sett_dtype)0;
     bool fraction = false;
@@ -189,7 +189,7 @@ sett_val *sett__converted(sett_build *b, sett_site site, sett_val *v, sett_dtype
 }
 
 /* Numbers become values of the type; every operand gets the broadcast shape. */
-static bool unify(const sett__ctx *c, operand *o, int n, sett_dtype d)
+static bool to_one_type(const sett__ctx *c, operand *o, int n, sett_dtype d)
 {
     sett_val *v[3];
     for (int i = 0; i < n; i++)
@@ -246,7 +246,7 @@ static sett_val *floor_div(const sett__ctx *c, sett_val *x, sett_val *y)
 }
 
 /* at: as in sett__emit. */
-static sett_val *apply(const sett__ctx *c, sett_binary_op op, sett_val *x, sett_val *y, uint32_t at)
+static sett_val *apply_binary(const sett__ctx *c, sett_binary_op op, sett_val *x, sett_val *y, uint32_t at)
 {
     if (op == SETT_FLOORDIV)
         return floor_div(c, x, y);
@@ -277,7 +277,7 @@ static bool is_plain(sett_binary_op op, const operand o[2])
     return op != SETT_DIV && (!number || (number->kind == SETT_INT && is_int((sett_dtype)v->dtype) && !by_zero));
 }
 
-static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
+static sett_val *binary_of(const sett__ctx *c, sett_binary_op op, operand o[2])
 {
     sett_build *b = c->b;
     sett_dtype d;
@@ -288,9 +288,9 @@ static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
             number->v = weak(c, number, (sett_dtype)(o[0].v ? o : o + 1)->v->dtype);
             at = b->n_op > before ? b->op[before].site + 1 : 0; /* it is a new op's, of this site */
         }
-        return b->error.status ? poison_of(b) : apply(c, op, o[0].v, o[1].v, at);
+        return b->error.status ? poison_of(b) : apply_binary(c, op, o[0].v, o[1].v, at);
     }
-    if (!common(c, o, 2, &d))
+    if (!common_type(c, o, 2, &d))
         return poison_of(b);
     SETT__FAIL_IF(b, c->site, c->func, op <= SETT_NE && binary_info[op].bits && is_float(d), poison_of(b), SETT_E_DTYPE,
         "there are no bitwise operations on %s", sett_dtype_name(d));
@@ -302,7 +302,7 @@ static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
         sett_dtype_name((sett_dtype)o[0].v->dtype), sett_dtype_name((sett_dtype)o[1].v->dtype));
     bool by_zero = (op == SETT_FLOORDIV || op == SETT_MOD) && !is_float(d) && !o[1].v && o[1].number.u.i == 0;
     SETT__FAIL_IF(b, c->site, c->func, by_zero, poison_of(b), SETT_E_RANGE, "the divisor is 0");
-    if (!unify(c, o, 2, d))
+    if (!to_one_type(c, o, 2, d))
         return poison_of(b);
     sett_dtype in = computes_in(op, d);
     for (int i = 0; i < 2; i++) {
@@ -310,7 +310,7 @@ static sett_val *binary(const sett__ctx *c, sett_binary_op op, operand o[2])
         if (op == SETT_DIV && !is_float(d)) /* CuTe: of the common integer type, then in Float32 */
             o[i].v = sett__to(b, c->site, o[i].v, SETT_F32);
     }
-    sett_val *r = b->error.status ? poison_of(b) : apply(c, op, o[0].v, o[1].v, 0);
+    sett_val *r = b->error.status ? poison_of(b) : apply_binary(c, op, o[0].v, o[1].v, 0);
     /* Boolean arithmetic is done in Int32 and gives a Boolean; the least and greatest give the number. */
     bool back = in != d && op != SETT_MIN && op != SETT_MAX && op != SETT_DIV;
     return back ? sett__to(b, c->site, r, SETT_BOOL) : r;
@@ -327,13 +327,13 @@ sett_val *sett_binary_at(sett_site site, const char *func, sett_binary_op op, se
     sett_val *lazy = op == SETT_AND ? sett__pred_and(&c, x, y) : NULL;
     if (lazy)
         return lazy;
-    if (!take(&c, x, &o[0]) || !take(&c, y, &o[1]))
+    if (!take_operand(&c, x, &o[0]) || !take_operand(&c, y, &o[1]))
         return poison_of(c.b);
-    return binary(&c, op, o);
+    return binary_of(&c, op, o);
 }
 
 /* ---- fma, where --------------------------------------------------------------------- */
-static sett_val *op3(const sett__ctx *c, sett__code code, const operand o[3])
+static sett_val *record_ternary(const sett__ctx *c, sett__code code, const operand o[3])
 {
     sett_build *b = c->b;
     sett_val *shaped = o[0].v;
@@ -357,15 +357,15 @@ sett_val *sett_fma_at(sett_site site, sett_arg x, sett_arg y, sett_arg z)
     if (!c.b)
         return NULL;
     for (int i = 0; i < 3; i++)
-        if (!take(&c, in[i], &o[i]))
+        if (!take_operand(&c, in[i], &o[i]))
             return poison_of(c.b);
-    if (!common(&c, o, 3, &d))
+    if (!common_type(&c, o, 3, &d))
         return poison_of(c.b);
     SETT__FAIL_IF(c.b, site, c.func, d == SETT_BOOL, poison_of(c.b), SETT_E_DTYPE, "there is no fma of Booleans");
-    if (!unify(&c, o, 3, d))
+    if (!to_one_type(&c, o, 3, d))
         return poison_of(c.b);
     if (is_float(d))
-        return op3(&c, SETT__FMA, o);
+        return record_ternary(&c, SETT__FMA, o);
     return sett__op2(c.b, site, SETT__ADD, 0, sett__op2(c.b, site, SETT__MUL, 0, o[0].v, o[1].v), o[2].v);
 }
 
@@ -390,9 +390,9 @@ sett_val *sett_where_at(sett_site site, sett_val *cond, sett_arg x, sett_arg y)
     sett__ctx c = {sett__home(cond), site, "sett_where"};
     if (!c.b)
         c.b = sett__build_of(x) ? sett__build_of(x) : sett__build_of(y);
-    operand o[3] = {{.v = use(&c, cond)}};
+    operand o[3] = {{.v = use_operand(&c, cond)}};
     sett_dtype d;
-    if (!o[0].v || !take(&c, x, &o[1]) || !take(&c, y, &o[2]) || !where_type(&c, &o[1], &o[2], &d))
+    if (!o[0].v || !take_operand(&c, x, &o[1]) || !take_operand(&c, y, &o[2]) || !where_type(&c, &o[1], &o[2], &d))
         return poison_of(c.b);
     SETT__FAIL_IF(c.b, site, c.func, o[0].v->dtype != SETT_BOOL, poison_of(c.b), SETT_E_DTYPE,
         "the condition is %s, it must be Boolean", sett_dtype_name((sett_dtype)o[0].v->dtype));
@@ -401,7 +401,7 @@ sett_val *sett_where_at(sett_site site, sett_val *cond, sett_arg x, sett_arg y)
         v[i - 1] = o[i].v ? sett__to(c.b, site, o[i].v, d) : weak(&c, &o[i], d);
     if (c.b->error.status || !sett__broadcast(&c, v, 3))
         return poison_of(c.b);
-    return op3(&c, SETT__SELECT, (const operand[]){{.v = v[2]}, {.v = v[0]}, {.v = v[1]}});
+    return record_ternary(&c, SETT__SELECT, (const operand[]){{.v = v[2]}, {.v = v[0]}, {.v = v[1]}});
 }
 
 /* ---- constants ------------------------------------------------------------------------ */
@@ -412,13 +412,13 @@ static bool need_values(const sett__ctx *c, sett_dtype d)
 }
 
 /* One element of a type: a number constructed, or a scalar value converted. */
-static sett_val *element(const sett__ctx *c, sett_arg a, sett_dtype d)
+static sett_val *one_element(const sett__ctx *c, sett_arg a, sett_dtype d)
 {
     operand o;
-    if (!need_values(c, d) || !take(c, a, &o))
+    if (!need_values(c, d) || !take_operand(c, a, &o))
         return poison_of(c->b);
     if (!o.v)
-        return construct(c, o.number, d);
+        return construct_number(c, o.number, d);
     SETT__FAIL_IF(c->b, c->site, c->func, o.v->n != 1, poison_of(c->b), SETT_E_SHAPE, "one number is needed, not a value of shape %s",
         sett__arg_text(c->b, o.v->shape));
     sett_val *v = sett__to(c->b, c->site, o.v, d);
@@ -427,7 +427,7 @@ static sett_val *element(const sett__ctx *c, sett_arg a, sett_dtype d)
 
 sett_val *sett__element(const sett__ctx *c, sett_arg a, sett_dtype d)
 {
-    return element(c, a, d);
+    return one_element(c, a, d);
 }
 
 /* A wrapped integer would start a fold from a number nobody wrote. Fractions truncate and floats round, also to infinity: as in
@@ -436,10 +436,10 @@ sett_val *sett__exact_element(const sett__ctx *c, sett_arg a, sett_dtype d)
 {
     operand o;
     uint64_t bits;
-    if (!take(c, a, &o))
+    if (!take_operand(c, a, &o))
         return poison_of(c->b);
     if (o.v || is_float(d) || o.number.kind != SETT_INT)
-        return element(c, a, d);
+        return one_element(c, a, d);
     return weak_bits(c, o.number, d, &bits) ? sett__const_bits(c->b, c->site, d, bits) : poison_of(c->b);
 }
 
@@ -451,7 +451,7 @@ sett_val *sett_const_at(sett_site site, sett_build *b, sett_dtype dtype, sett_ar
         return poison_of(b);
     SETT__FAIL_IF(b, site, c.func, number.kind != SETT_INT && number.kind != SETT_FLOAT, poison_of(b), SETT_E_STATIC,
         "a C number is needed, not %s", sett__arg_text(b, number));
-    return element(&c, number, dtype);
+    return one_element(&c, number, dtype);
 }
 
 sett_val *sett_value_at(sett_site site, sett_build *b, sett_arg a)
@@ -469,12 +469,12 @@ sett_val *sett__number(sett_build *b, sett_site site, const char *func, sett_arg
 {
     sett__ctx c = {b, site, func};
     operand o;
-    if (!need_values(&c, d) || !take(&c, a, &o))
+    if (!need_values(&c, d) || !take_operand(&c, a, &o))
         return poison_of(b);
     uint64_t bits;
     if (!o.v) {
         if (sett__dtype_kind(d) == 's' && d != SETT_I4)
-            return construct(&c, o.number, d);
+            return construct_number(&c, o.number, d);
         return weak_bits(&c, o.number, d, &bits) ? sett__const_bits(b, site, d, bits) : poison_of(b);
     }
     SETT__FAIL_IF(b, site, func, !o.v->scalar || o.v->dtype != d, poison_of(b), SETT_E_DTYPE, "a scalar of %s is needed, not %s of shape %s",
@@ -506,7 +506,7 @@ sett_val *sett_to_at(sett_site site, const sett_val *x, sett_dtype dtype)
 sett_val *sett_assume_at(sett_site site, sett_val *x, int64_t div)
 {
     sett__ctx c = {sett__home(x), site, "sett_assume"};
-    sett_val *v = use(&c, x);
+    sett_val *v = use_operand(&c, x);
     if (!v)
         return poison_of(c.b);
     SETT__FAIL_IF(c.b, site, c.func, div < 1, poison_of(c.b), SETT_E_ARGUMENT, "the divisor is %lld, it must be positive", (long long)div);
