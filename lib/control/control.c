@@ -5,7 +5,7 @@
  * else, so nothing may have been recorded in between. */
 #include "control.h"
 
-static const char *opener(const sett_build *b, const sett__region *r)
+static const char *opener_name(const sett_build *b, const sett__region *r)
 {
     return sett__opener(b->op[r->op].code);
 }
@@ -17,7 +17,7 @@ static void region_push(sett_build *b, sett_site site, uint32_t op, uint32_t las
     if (b->error.status)
         return;
     if (b->depth >= SETT__MAX_DEPTH) {
-        sett__fail(b, site, opener(b, &(sett__region){.op = op}), SETT_E_LIMIT, "regions nest up to %d deep", SETT__MAX_DEPTH);
+        sett__fail(b, site, opener_name(b, &(sett__region){.op = op}), SETT_E_LIMIT, "regions nest up to %d deep", SETT__MAX_DEPTH);
         return;
     }
     b->region[b->depth++] = (sett__region){.op = op, .last = last, .serial = ++b->serials, .site = site};
@@ -72,7 +72,7 @@ sett_region sett_if_begin(sett_site site, sett_build *b, sett_val *cond)
 
 /* Of the ops from `loop` on up to `test`, those that `test` needs are marked. Does one of them read what may change: memory
  * that others see, or registers that the loop writes? */
-static bool changes(const sett_build *b, uint32_t loop, uint32_t test, uint8_t *needed)
+static bool changes_test(const sett_build *b, uint32_t loop, uint32_t test, uint8_t *needed)
 {
     needed[test - loop] = 1;
     for (uint32_t i = test; i > loop; i--) {
@@ -105,7 +105,7 @@ static void check_while(sett_build *b, const sett__region *r)
     uint8_t *needed = sett__mem_zeroed(b->mem, test - r->op + 1);
     if (!needed)
         sett__fail(b, r->site, "sett_while", SETT_E_MEMORY, "out of memory");
-    else if (!changes(b, r->op, test, needed))
+    else if (!changes_test(b, r->op, test, needed))
         sett__fail(b, r->site, "sett_while", SETT_E_REGION,
             "nothing in the loop changes its condition: let it read, in the loop, a sett_var that the body sets, or memory");
     sett__mem_free(b->mem, needed);
@@ -121,7 +121,7 @@ static void end_region(sett_build *b, sett_site site)
         return;
     sett__note nothing = {.lost = SETT__EMPTY_BRANCH};
     if (end == r.op + 1 && b->op[r.op].code != SETT__FOR && b->op[r.op].code != SETT__LOOP)
-        sett__note_add(&(sett__ctx){b, site, opener(b, &r)}, &nothing);
+        sett__note_add(&(sett__ctx){b, site, opener_name(b, &r)}, &nothing);
     b->depth--;
     /* The end itself belongs to the block outside. */
     b->op[end].depth = (uint16_t)b->depth;
@@ -140,7 +140,7 @@ void sett_region_end(sett_region *r)
     if (!sett__lives("sett_region_end", b, SETT__K_REGION) || b->error.status || sett__copies_end(r) || !b->depth)
         return;
     sett__region *top = &b->region[b->depth - 1];
-    const char *name = opener(b, top);
+    const char *name = opener_name(b, top);
     if (top->serial != r->serial)
         sett__fail(b, top->site, name, SETT_E_REGION, "this region was left by break, return or goto");
     else if (!r->done)
@@ -152,7 +152,7 @@ void sett_region_end(sett_region *r)
 }
 
 /* The op recorded after the if that ended, if any: it stands where only the else may. */
-static uint32_t between(const sett_build *b)
+static uint32_t op_after_if(const sett_build *b)
 {
     return b->ended_if == SETT__NONE ? SETT__NONE : b->next[b->ended_if];
 }
@@ -162,7 +162,7 @@ sett_region sett_else_begin(sett_site site, sett_build *b)
     b = sett__given(b, site, "sett_else");
     if (!b || b->error.status)
         return sett__poisoned_region(b);
-    uint32_t end = b->ended_if, op = between(b);
+    uint32_t end = b->ended_if, op = op_after_if(b);
     uint32_t home = b->depth ? b->region[b->depth - 1].serial : 0;
     if (end == SETT__NONE || !end || b->op[end].other != home || b->op[end].code != SETT__END) {
         sett__fail(b, site, "sett_else", SETT_E_REGION, "there is no sett_if that ended just before");
@@ -185,7 +185,7 @@ sett_region sett_else_begin(sett_site site, sett_build *b)
 
 /* ---- indices ----------------------------------------------------------------------- */
 static_assert(SETT__LANE - SETT__TID + 1 == SETT__COUNT(((sett_build *)0)->asked), "one name each");
-static sett_val *special(sett_site site, sett_build *b, const char *func, sett__code code, int dim)
+static sett_val *special_index(sett_site site, sett_build *b, const char *func, sett__code code, int dim)
 {
     b = sett__given(b, site, func);
     if (!sett__in_kernel(b, site, func))
@@ -203,27 +203,27 @@ static sett_val *special(sett_site site, sett_build *b, const char *func, sett__
 
 sett_val *sett_thread_idx_at(sett_site site, sett_build *b, int dim)
 {
-    return special(site, b, "sett_thread_idx", SETT__TID, dim);
+    return special_index(site, b, "sett_thread_idx", SETT__TID, dim);
 }
 
 sett_val *sett_block_idx_at(sett_site site, sett_build *b, int dim)
 {
-    return special(site, b, "sett_block_idx", SETT__BID, dim);
+    return special_index(site, b, "sett_block_idx", SETT__BID, dim);
 }
 
 sett_val *sett_block_dim_at(sett_site site, sett_build *b, int dim)
 {
-    return special(site, b, "sett_block_dim", SETT__BDIM, dim);
+    return special_index(site, b, "sett_block_dim", SETT__BDIM, dim);
 }
 
 sett_val *sett_grid_dim_at(sett_site site, sett_build *b, int dim)
 {
-    return special(site, b, "sett_grid_dim", SETT__GDIM, dim);
+    return special_index(site, b, "sett_grid_dim", SETT__GDIM, dim);
 }
 
 sett_val *sett__lane_idx(sett_site site, sett_build *b, const char *func)
 {
-    return special(site, b, func, SETT__LANE, 0);
+    return special_index(site, b, func, SETT__LANE, 0);
 }
 
 sett_val *sett_lane_idx_at(sett_site site, sett_build *b)
@@ -237,10 +237,10 @@ sett_val *sett_warp_idx_at(sett_site site, sett_build *b)
     b = sett__given(b, site, "sett_warp_idx");
     if (!b)
         return NULL;
-    sett_val *at = special(site, b, "sett_warp_idx", SETT__TID, 2);
+    sett_val *at = special_index(site, b, "sett_warp_idx", SETT__TID, 2);
     for (int dim = 1; dim >= 0; dim--) {
-        sett_val *extent = special(site, b, "sett_warp_idx", SETT__BDIM, dim);
-        sett_val *idx = special(site, b, "sett_warp_idx", SETT__TID, dim);
+        sett_val *extent = special_index(site, b, "sett_warp_idx", SETT__BDIM, dim);
+        sett_val *idx = special_index(site, b, "sett_warp_idx", SETT__TID, dim);
         if (b->error.status)
             return &b->poison->val;
         at = sett__op2(b, site, SETT__ADD, 0, sett__op2(b, site, SETT__MUL, 0, at, extent), idx);
@@ -251,7 +251,7 @@ sett_val *sett_warp_idx_at(sett_site site, sett_build *b)
 }
 
 /* ---- threads together ------------------------------------------------------------------ */
-static void barrier(sett_site site, sett_build *b, const char *func, sett__code code)
+static void record_barrier(sett_site site, sett_build *b, const char *func, sett__code code)
 {
     b = sett__given(b, site, func);
     if (sett__in_kernel(b, site, func))
@@ -260,17 +260,17 @@ static void barrier(sett_site site, sett_build *b, const char *func, sett__code 
 
 void sett_sync_threads_at(sett_site site, sett_build *b)
 {
-    barrier(site, b, "sett_sync_threads", SETT__BARRIER);
+    record_barrier(site, b, "sett_sync_threads", SETT__BARRIER);
 }
 
 void sett_sync_warp_at(sett_site site, sett_build *b)
 {
-    barrier(site, b, "sett_sync_warp", SETT__SYNCWARP);
+    record_barrier(site, b, "sett_sync_warp", SETT__SYNCWARP);
 }
 
 void sett_griddepcontrol_at(sett_site site, sett_build *b, bool wait)
 {
-    barrier(site, b, wait ? "sett_griddepcontrol_wait" : "sett_griddepcontrol_launch_dependents", wait ? SETT__DEPWAIT : SETT__DEPLAUNCH);
+    record_barrier(site, b, wait ? "sett_griddepcontrol_wait" : "sett_griddepcontrol_launch_dependents", wait ? SETT__DEPWAIT : SETT__DEPLAUNCH);
 }
 
 /* Lanes exchange registers of 16 or 32 bits; others travel as those. */

@@ -16,7 +16,7 @@ struct sett__copies {
 };
 
 /* ---- what the body calls a variable ------------------------------------------------ */
-static sett_region named(sett_region r, const char *name)
+static sett_region name_variable(sett_region r, const char *name)
 {
     sett_build *b = r.b;
     const sett_val *v = b && !b->error.status ? r.iv : NULL;
@@ -67,7 +67,7 @@ static sett_region open_for(sett_build *b, sett_site site, sett_dtype dtype, con
 }
 
 /* ---- copies of the body ----------------------------------------------------------------- */
-static sett_val *number(const struct sett__copies *u, sett_build *b, int64_t i)
+static sett_val *copy_number(const struct sett__copies *u, sett_build *b, int64_t i)
 {
     return sett__const_bits(b, u->site, u->dtype, (uint64_t)i);
 }
@@ -79,12 +79,12 @@ static sett_region copies_alone(sett_build *b, struct sett__copies *u)
     if (!u->n)
         r.done = true, r.iv = &b->poison->val;
     else
-        r.iv = number(u, b, u->lo);
+        r.iv = copy_number(u, b, u->lo);
     return b->error.status ? sett__poisoned_region(b) : r;
 }
 
 /* What a scalar is known to be, though not by its operation; a constant stays what it is, also in a copy that never runs. */
-static sett_val *between(sett_val *v, int64_t lo, int64_t hi)
+static sett_val *with_range(sett_val *v, int64_t lo, int64_t hi)
 {
     if (v->head.b->error.status || v->lo == v->hi || lo > v->hi || hi < v->lo)
         return v;
@@ -102,7 +102,7 @@ static sett_val *split_at(const struct sett__copies *u, sett_build *b, sett_val 
     n = sett__op2(b, u->site, SETT__MUL, 0, sett__op2(b, u->site, SETT__DIV, 0, n, by), by);
     sett_val *at = sett__op2(b, u->site, SETT__ADD, 0, lo, sett__to(b, u->site, n, u->dtype));
     sett_val *split = sett_where_at(u->site, sett__op2(b, u->site, SETT__LT, 0, lo, hi), sett_arg_v(at), sett_arg_v(lo));
-    return between(split, lo->lo, hi->hi > lo->hi ? hi->hi : lo->hi);
+    return with_range(split, lo->lo, hi->hi > lo->hi ? hi->hi : lo->hi);
 }
 
 static sett_region open_copies(sett_build *b, struct sett__copies *u, sett_val *lo, sett_val *hi)
@@ -114,8 +114,8 @@ static sett_region open_copies(sett_build *b, struct sett__copies *u, sett_val *
     bool whole = sett__val_const(split, &from) && sett__val_const(hi, &to) && from == to;
     u->from = whole ? NULL : split;
     u->to = hi;
-    sett_region r = open_for(b, u->site, u->dtype, lo, split, number(u, b, u->n * u->step));
-    r = named(r, u->name);
+    sett_region r = open_for(b, u->site, u->dtype, lo, split, copy_number(u, b, u->n * u->step));
+    r = name_variable(r, u->name);
     u->first = r.iv;
     r.copies = u;
     return r;
@@ -132,7 +132,7 @@ static int64_t trips(const sett_val *lo, const sett_val *hi, int64_t step)
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-static sett_region unrolled(const sett__ctx *c, const sett_for_options *o, sett_dtype dtype, sett_val *const v[3])
+static sett_region unrolled_loop(const sett__ctx *c, const sett_for_options *o, sett_dtype dtype, sett_val *const v[3])
 {
     sett_build *b = c->b;
     sett_region none = sett__poisoned_region(b);
@@ -159,12 +159,12 @@ sett_val *sett_region_next(sett_region *r)
         return NULL;
     }
     /* the sum fits, the product alone need not: from INT64_MIN on */
-    sett_val *by = number(u, r->b, (int64_t)((uint64_t)u->copy * (uint64_t)u->step + (uint64_t)(u->first ? 0 : u->lo)));
+    sett_val *by = copy_number(u, r->b, (int64_t)((uint64_t)u->copy * (uint64_t)u->step + (uint64_t)(u->first ? 0 : u->lo)));
     int64_t least;
     if (!u->first)
         return by;
     sett_val *v = sett__op2(r->b, u->site, SETT__ADD, 0, u->first, by);
-    return __builtin_add_overflow(u->first->lo, by->lo, &least) ? v : between(v, least, u->first->hi); /* the round ends below the bound */
+    return __builtin_add_overflow(u->first->lo, by->lo, &least) ? v : with_range(v, least, u->first->hi); /* the round ends below the bound */
 }
 
 bool sett__copies_end(const sett_region *r)
@@ -180,7 +180,7 @@ void sett__rest_begin(sett_region *r)
 {
     struct sett__copies *u = r->copies;
     if (u && u->from && !r->b->error.status)
-        *r = named(open_for(r->b, u->site, u->dtype, u->from, u->to, number(u, r->b, u->step)), u->name);
+        *r = name_variable(open_for(r->b, u->site, u->dtype, u->from, u->to, copy_number(u, r->b, u->step)), u->name);
 }
 
 sett_region sett_for_begin(sett_site site, sett_build *b, sett_arg lo, sett_arg hi, sett_arg step, const sett_for_options *given)
@@ -202,8 +202,8 @@ sett_region sett_for_begin(sett_site site, sett_build *b, sett_arg lo, sett_arg 
     if (b->error.status)
         return sett__poisoned_region(b);
     if (o.unroll > 1 || o.unroll_full)
-        return unrolled(&c, &o, dtype, v);
-    return named(open_for(b, site, dtype, v[0], v[1], v[2]), o.name);
+        return unrolled_loop(&c, &o, dtype, v);
+    return name_variable(open_for(b, site, dtype, v[0], v[1], v[2]), o.name);
 }
 
 /* ---- while ------------------------------------------------------------------------ */
