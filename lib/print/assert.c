@@ -26,7 +26,7 @@ static const char *text_of(const sett__ctx *c, const char *said, const char *for
     return sett__format(c, format, n, arg, id, n_id);
 }
 
-static void claim(const sett__ctx *c, sett_val *cond, const char *text, const uint32_t *id, int n)
+static void record_assert(const sett__ctx *c, sett_val *cond, const char *text, const uint32_t *id, int n)
 {
     uint64_t bits;
     uint32_t args[SETT__MAX_PRINT + 1];
@@ -43,7 +43,7 @@ static void claim(const sett__ctx *c, sett_val *cond, const char *text, const ui
 
 /* A C format as printf would print it; of a number that only the kernel knows, which may be a tuple's, what a layout's text
  * has for it. */
-static const char *plain(const sett__ctx *c, const char *format)
+static const char *escaped_text(const sett__ctx *c, const char *format)
 {
     char *to = sett__new(c->b, strlen(format) + 1), *at = to;
     for (const char *s = format; *s; s++) {
@@ -67,9 +67,9 @@ void sett_assert_n(sett_site site, sett_build *b, sett_arg cond, const char *sai
     if (!text)
         return;
     if (cond.kind == SETT_VALUE)
-        claim(&c, cond.u.v, text, id, n_id);
+        record_assert(&c, cond.u.v, text, id, n_id);
     else if (cond.kind != SETT_INT)
         sett__fail(b, site, c.func, SETT_E_ARGUMENT, "the condition is %s, not a Boolean", sett__arg_text(b, cond));
     else if (!cond.u.i)
-        sett__fail(b, site, c.func, SETT_E_ARGUMENT, "assertion failed while recording: %s", plain(&c, text));
+        sett__fail(b, site, c.func, SETT_E_ARGUMENT, "assertion failed while recording: %s", escaped_text(&c, text));
 }

@@ -31,7 +31,7 @@ static bool say(const printer *p, const char *text)
 }
 
 /* x OP y, of which one is dynamic: a Boolean value. */
-static sett_val *test(const printer *p, sett_binary_op op, sett_arg x, sett_arg y)
+static sett_val *record_compare(const printer *p, sett_binary_op op, sett_arg x, sett_arg y)
 {
     return sett_binary_at(p->c.site, p->c.func, op, x, y);
 }
@@ -60,7 +60,7 @@ static bool say_pointer(const printer *p)
 
 /* ---- one element ------------------------------------------------------------------------------- */
 /* A number that `{}` or a C conversion prints, of whatever type. */
-static sett_val *number(const printer *p, sett_val *v)
+static sett_val *printable(const printer *p, sett_val *v)
 {
     sett_dtype d = (sett_dtype)v->dtype;
     if (d == SETT_I4)
@@ -70,7 +70,7 @@ static sett_val *number(const printer *p, sett_val *v)
     /* NaN has one sign on every engine. */
     sett_val *f = sett_to_at(p->c.site, sett__dtype_kind(d) == 's' ? sett_to_at(p->c.site, v, SETT_F32) : v, SETT_F64);
     sett_val *nan = sett__const_bits(p->c.b, p->c.site, SETT_F64, UINT64_C(0x7ff8000000000000));
-    return sett_where_at(p->c.site, test(p, SETT_NE, sett_arg_v(f), sett_arg_v(f)), sett_arg_v(nan), sett_arg_v(f));
+    return sett_where_at(p->c.site, record_compare(p, SETT_NE, sett_arg_v(f), sett_arg_v(f)), sett_arg_v(nan), sett_arg_v(f));
 }
 
 /* The text of an element begins with a blank, unless it is below 0 or NaN. Around it stand a coordinate (or nothing) and
@@ -89,7 +89,7 @@ static bool say_number(const printer *p, const sett_arg *coord, sett_val *v, con
     if (!sett__dtype_is_float(d))
         return sett__printf(&p->c, format[0], n, arg);
     snprintf(format[1], 32, "%s{}%s", before, after);
-    WHEN (p, test(p, SETT_GE, sett_arg_v(v), sett_arg_f(0)))
+    WHEN (p, record_compare(p, SETT_GE, sett_arg_v(v), sett_arg_f(0)))
         sett__printf(&p->c, format[0], n, arg);
     ELSE (p)
         sett__printf(&p->c, format[1], n, arg);
@@ -105,7 +105,7 @@ static bool say_element(const printer *p, sett_arg at, const sett_arg *coord, co
         return sett__printf(&p->c, format, coord ? 2 : 1, coord ? arg : arg + 1);
     }
     sett_val *v = sett_at_at(p->c.site, p->from, at);
-    return !p->c.b->error.status && say_number(p, coord, number(p, v), after);
+    return !p->c.b->error.status && say_number(p, coord, printable(p, v), after);
 }
 
 /* ---- rows and columns ---------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static sett_arg coord_of(const printer *p, const side *s, sett_arg k)
 {
     if (sett__is_int(s->left_out, 0))
         return k;
-    sett_val *late = test(p, SETT_GE, k, sett_arg_i(SETT__SHOWN));
+    sett_val *late = record_compare(p, SETT_GE, k, sett_arg_i(SETT__SHOWN));
     return sett__add(&p->c, k, sett_arg_v(sett_where_at(p->c.site, late, s->left_out, sett_arg_i(0))));
 }
 
@@ -134,9 +134,9 @@ static bool say_mark(const printer *p, const side *s, sett_arg k, const char *ma
 {
     if (sett__is_int(s->left_out, 0))
         return true;
-    sett_val *here = test(p, SETT_EQ, k, sett_arg_i(SETT__SHOWN - 1));
+    sett_val *here = record_compare(p, SETT_EQ, k, sett_arg_i(SETT__SHOWN - 1));
     if (s->left_out.kind != SETT_INT)
-        here = test(p, SETT_AND, sett_arg_v(here), sett_arg_v(test(p, SETT_GT, s->left_out, sett_arg_i(0))));
+        here = record_compare(p, SETT_AND, sett_arg_v(here), sett_arg_v(record_compare(p, SETT_GT, s->left_out, sett_arg_i(0))));
     WHEN (p, here)
         say(p, mark);
     return !p->c.b->error.status;
@@ -165,7 +165,7 @@ static grid grid_of(const printer *p)
 }
 
 /* (row, column, the block's coordinate): a mode that is nested takes an integer. */
-static sett_arg place(const printer *p, const grid *g, sett_arg row, sett_arg col, sett_arg block)
+static sett_arg coord_in_grid(const printer *p, const grid *g, sett_arg row, sett_arg col, sett_arg block)
 {
     if (g->modes == 1)
         return row;
@@ -184,7 +184,7 @@ static bool say_row(const printer *p, const grid *g, sett_arg row, sett_arg bloc
     if (g->modes == 1)
         return say_element(p, row, NULL, ", ");
     LOOP (p, j, g->col.shown) {
-        say_element(p, place(p, g, row, coord_of(p, &g->col, j), block), NULL, ", ");
+        say_element(p, coord_in_grid(p, g, row, coord_of(p, &g->col, j), block), NULL, ", ");
         say_mark(p, &g->col, j, "..., ");
     }
     return !p->c.b->error.status;
@@ -197,7 +197,7 @@ static void say_by_block(const printer *p, const grid *g, sett_arg block, sett_a
         say(p, yes);
         return;
     }
-    WHEN (p, test(p, SETT_EQ, block, which))
+    WHEN (p, record_compare(p, SETT_EQ, block, which))
         say(p, yes);
     ELSE (p)
         say(p, no);
@@ -207,12 +207,12 @@ static void say_block(const printer *p, const grid *g, sett_arg block)
 {
     sett_arg one = sett_arg_i(1);
     LOOP (p, i, g->row.shown) {
-        WHEN (p, test(p, SETT_EQ, i, sett_arg_i(0)))
+        WHEN (p, record_compare(p, SETT_EQ, i, sett_arg_i(0)))
             say_by_block(p, g, block, sett_arg_i(0), g->frame->first, g->frame->block);
         ELSE (p)
             say(p, g->frame->row);
         say_row(p, g, coord_of(p, &g->row, i), block);
-        WHEN (p, test(p, SETT_EQ, i, sett__sub(&p->c, g->row.shown, one)))
+        WHEN (p, record_compare(p, SETT_EQ, i, sett__sub(&p->c, g->row.shown, one)))
             say_by_block(p, g, block, sett__sub(&p->c, g->blocks, one), g->frame->end, g->frame->block_end);
         ELSE (p)
             say(p, g->frame->row_end);
@@ -239,7 +239,7 @@ static void say_grid(const printer *p)
         say_blocks(p, &g);
         return;
     }
-    WHEN (p, test(p, SETT_EQ, size, sett_arg_i(0)))
+    WHEN (p, record_compare(p, SETT_EQ, size, sett_arg_i(0)))
         say(p, SETT__PRINT_NONE);
     ELSE (p)
         say_blocks(p, &g);
@@ -257,7 +257,7 @@ static void say_all(const printer *p)
 /* ---- what is printed ------------------------------------------------------------------------------- */
 /* Indexing registers at run time needs a copy in local memory; the registers themselves stay. (Of a view whose extents
  * are known only at run time they are in local memory themselves.) */
-static bool prepare(printer *p)
+static bool prepare_printer(printer *p)
 {
     sett_build *b = p->c.b;
     p->from = p->t;
@@ -279,7 +279,7 @@ static const sett_tensor *of_value(const sett__ctx *c, const sett_val *v)
 }
 
 /* NULL: the build has failed. */
-static const sett_tensor *take(const sett__ctx *c, sett_arg a)
+static const sett_tensor *take_tensor(const sett__ctx *c, sett_arg a)
 {
     if (a.kind == SETT_VALUE)
         return sett__use_val(c->b, c->site, c->func, a.u.v) ? of_value(c, sett__materialise(c->site, a.u.v)) : NULL;
@@ -303,10 +303,10 @@ void sett_print_tensor_at(sett_site site, const sett_print_tensor_args *given)
     if (!sett__take_args(&p.c, &a, sizeof a, given))
         return;
     p.c.b = build_of(a.what);
-    if (!p.c.b || p.c.b->error.status || !(p.t = take(&p.c, a.what)))
+    if (!p.c.b || p.c.b->error.status || !(p.t = take_tensor(&p.c, a.what)))
         return;
     SETT__FAIL_IF(p.c.b, site, p.c.func, !p.c.b->in_kernel, , SETT_E_ARGUMENT, "is possible only in a kernel's body");
-    if (!prepare(&p) || !say(&p, "tensor("))
+    if (!prepare_printer(&p) || !say(&p, "tensor("))
         return;
     bool ok = p.t->space == SETT_COORD ? sett__printf(&p.c, "{}", 1, &p.t->offset) : say_pointer(&p);
     ok = ok && sett__printf(&p.c, a.verbose ? " o {}, data= (\n" : " o {}, data=\n", 1, (const sett_arg[]){sett_arg_l(p.t->layout)});
@@ -323,11 +323,11 @@ bool sett__print_memory(const sett__ctx *c, const sett_tensor *t)
     bool all = size.kind == SETT_INT && sett__is_static(t->layout->stride);
     if (!say_pointer(&p) || !sett__printf(c, " o {}", 1, &layout) || !all)
         return !c->b->error.status;
-    if (!prepare(&p) || !say(&p, " = \n  ("))
+    if (!prepare_printer(&p) || !say(&p, " = \n  ("))
         return false;
     LOOP (&p, i, size) {
-        sett_arg x = sett_arg_v(number(&p, sett_at_at(c->site, p.from, i)));
-        WHEN (&p, test(&p, SETT_GT, i, sett_arg_i(0)))
+        sett_arg x = sett_arg_v(printable(&p, sett_at_at(c->site, p.from, i)));
+        WHEN (&p, record_compare(&p, SETT_GT, i, sett_arg_i(0)))
             say(&p, ",");
         sett__printf(c, " {}", 1, &x);
     }

@@ -15,7 +15,7 @@ typedef struct writer {
     int n;
 } writer;
 
-static bool put(writer *w, const char *s, size_t n)
+static bool put_bytes(writer *w, const char *s, size_t n)
 {
     const sett__ctx *c = w->c;
     SETT__FAIL_IF(c->b, c->site, c->func, n >= MAX_TEXT - w->len, false, SETT_E_LIMIT, "the text is longer than %d bytes", MAX_TEXT - 1);
@@ -27,14 +27,14 @@ static bool put(writer *w, const char *s, size_t n)
 
 static bool puts_to(writer *w, const char *s)
 {
-    return put(w, s, strlen(s));
+    return put_bytes(w, s, strlen(s));
 }
 
 /* Text that the kernel will read as a format. */
 static bool put_literal(writer *w, const char *s)
 {
     for (; *s; s++)
-        if (!(*s == '%' ? put(w, "%%", 2) : put(w, s, 1)))
+        if (!(*s == '%' ? put_bytes(w, "%%", 2) : put_bytes(w, s, 1)))
             return false;
     return true;
 }
@@ -61,7 +61,7 @@ static const sett_val *scalar(writer *w, sett_arg a)
     return c->b->error.status ? NULL : v;
 }
 
-static bool operand(writer *w, const sett_val *v, bool wide)
+static bool add_operand(writer *w, const sett_val *v, bool wide)
 {
     const sett__ctx *c = w->c;
     SETT__FAIL_IF(c->b, c->site, c->func, w->n >= MAX_OPERANDS, false, SETT_E_LIMIT, "more than %d dynamic numbers are to be printed",
@@ -77,7 +77,7 @@ static bool put_wide(writer *w, const sett_val *v)
     const sett__ctx *c = w->c;
     sett_val *x = (sett_val *)(uintptr_t)v, *half = sett__const_bits(c->b, c->site, (sett_dtype)v->dtype, 64);
     sett_val *hi = sett__to(c->b, c->site, sett__op2(c->b, c->site, SETT__SHR, 0, x, half), SETT_U64);
-    return puts_to(w, "0x%016llx%016llx") && operand(w, hi, false) && operand(w, sett__to(c->b, c->site, x, SETT_U64), false);
+    return puts_to(w, "0x%016llx%016llx") && add_operand(w, hi, false) && add_operand(w, sett__to(c->b, c->site, x, SETT_U64), false);
 }
 
 /* ---- `{}` --------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static bool put_value(writer *w, sett_arg a)
         return put_wide(w, v);
     sett_dtype as = travels_as((sett_dtype)v->dtype, false);
     const char *spec = as == SETT_F64 ? "%f" : as == SETT_I64 ? "%lld" : as == SETT_U64 ? "%llu" : as == SETT_U32 ? "%u" : "%d";
-    return puts_to(w, spec) && operand(w, v, false);
+    return puts_to(w, spec) && add_operand(w, v, false);
 }
 
 static bool put_arg(writer *w, sett_arg a, bool inside);
@@ -142,7 +142,7 @@ static bool put_tiler(writer *w, sett_arg a)
 }
 
 /* Records what was written so far. */
-static bool flush(writer *w)
+static bool flush_text(writer *w)
 {
     const sett__ctx *c = w->c;
     if (w->len)
@@ -172,7 +172,7 @@ static bool put_arg(writer *w, sett_arg a, bool inside)
     case SETT_SLICE:
         return puts_to(w, "_");
     case SETT_TENSOR:
-        return flush(w) && sett__print_memory(c, a.u.t);
+        return flush_text(w) && sett__print_memory(c, a.u.t);
     default:
         return sett__has_layout(a) ? put_tiler(w, a) : put_tuple(w, a);
     }
@@ -243,7 +243,7 @@ static bool put_converted(writer *w, const char *s, const spec *p, int at, sett_
             return false;
         bool wide = !sett__dtype_is_float(d) && (p->longs || p->conv == 'p');
         c_spec(form, s, p, wide);
-        return puts_to(w, form) && operand(w, v, wide);
+        return puts_to(w, form) && add_operand(w, v, wide);
     }
     bool fits = a.kind != SETT_INT || (a.u.i >= INT32_MIN && a.u.i <= UINT32_MAX);
     if (!check_spec(w, s, p, at, a.kind == SETT_FLOAT ? SETT_F32 : fits ? SETT_I32 : SETT_I64))
@@ -265,11 +265,11 @@ static bool put_percent(writer *w, const char **s, const sett_arg *arg, int *use
     spec p;
     if ((*s)[1] == '%') {
         *s += 2;
-        return put(w, "%%", 2);
+        return put_bytes(w, "%%", 2);
     }
     if (!parse_spec(*s, &p)) {
         *s += 1;
-        return put(w, "%%", 2);
+        return put_bytes(w, "%%", 2);
     }
     int at = (*used)++;
     bool ok = put_converted(w, *s, &p, at, arg[at]);
@@ -278,7 +278,7 @@ static bool put_percent(writer *w, const char **s, const sett_arg *arg, int *use
 }
 
 /* Marks for operands in a format: `{}` and C conversions. */
-static int marks(const char *s)
+static int count_marks(const char *s)
 {
     int n = 0;
     spec p;
@@ -293,7 +293,7 @@ static int marks(const char *s)
 /* CuTe keeps surplus `{}` as text and drops surplus operands: there is no use for either. */
 static bool check_marks(const sett__ctx *c, const char *s, int n)
 {
-    int want = marks(s);
+    int want = count_marks(s);
     SETT__FAIL_IF(c->b, c->site, c->func, want != n, false, SETT_E_ARGUMENT,
         "%d operand%s for %d mark%s: {} and C conversions are marks, {0} and {:d} are text", n, n == 1 ? "" : "s", want,
         want == 1 ? "" : "s");
@@ -311,7 +311,7 @@ static bool put_format(writer *w, const char *s, int n, const sett_arg *arg)
         } else if (*s == '%') {
             ok = put_percent(w, &s, arg, &used);
         } else {
-            ok = put(w, s++, 1);
+            ok = put_bytes(w, s++, 1);
         }
     }
     return ok;
@@ -339,7 +339,7 @@ const char *sett__format(
 bool sett__printf(const sett__ctx *c, const char *format, int n, const sett_arg *arg)
 {
     writer w = {.c = c};
-    return !c->b->error.status && put_format(&w, format, n, arg) && flush(&w);
+    return !c->b->error.status && put_format(&w, format, n, arg) && flush_text(&w);
 }
 
 static bool use_operand(const sett__ctx *c, sett_arg a)
@@ -368,6 +368,6 @@ void sett_printf_n(sett_site site, sett_build *b, const char *format, int n, con
         ok = put_format(&w, format, n, arg);
     for (int i = 0; ok && !format && i < n; i++) /* as CuTe without a format */
         ok = (!i || puts_to(&w, ", ")) && put_arg(&w, arg[i], false);
-    if (ok && ((w.len && w.text[w.len - 1] == '\n') || put(&w, "\n", 1)))
-        flush(&w);
+    if (ok && ((w.len && w.text[w.len - 1] == '\n') || put_bytes(&w, "\n", 1)))
+        flush_text(&w);
 }

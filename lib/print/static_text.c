@@ -43,7 +43,7 @@ int sett_val_str(const sett_val *v, char *buf, size_t size)
     return (int)s.len;
 }
 
-static int str(sett_arg a, char *buf, size_t size)
+static int text_into(sett_arg a, char *buf, size_t size)
 {
     switch (a.kind) {
     case SETT_VALUE:
@@ -64,9 +64,9 @@ const char *sett_text_at(sett_site site, sett_build *b, sett_arg a)
     bool ok = a.kind == SETT_TENSOR ? sett__use_tensor(b, site, c.func, a.u.t) : sett__use_arg(b, site, c.func, a);
     if (!ok)
         return "";
-    int n = str(a, NULL, 0);
+    int n = text_into(a, NULL, 0);
     SETT__FAIL_IF(b, site, c.func, n < 0 || n >= SETT__RESERVE, "", SETT_E_LIMIT, "the text has %d bytes", n);
     char *text = sett__new(b, (size_t)n + 1);
-    str(a, text, (size_t)n + 1);
+    text_into(a, text, (size_t)n + 1);
     return text;
 }
