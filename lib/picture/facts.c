@@ -21,7 +21,7 @@ typedef struct study {
     int n_far;
 } study;
 
-static int compare(const void *x, const void *y)
+static int compare_numbers(const void *x, const void *y)
 {
     const int64_t *a = x, *b = y;
     return (*a > *b) - (*a < *b);
@@ -31,7 +31,7 @@ static int compare(const void *x, const void *y)
 static int64_t distinct(int64_t *x, int64_t n)
 {
     int64_t count = n > 0;
-    qsort(x, (size_t)n, sizeof *x, compare);
+    qsort(x, (size_t)n, sizeof *x, compare_numbers);
     for (int64_t i = 1; i < n; i++)
         count += x[i] != x[i - 1];
     return count;
@@ -77,7 +77,7 @@ static bool through_tensor(study *s)
     return true;
 }
 
-static bool coverage(study *s)
+static bool study_coverage(study *s)
 {
     const sett__ctx *c = &s->c;
     if (!sett__offsets(c, s->a.layout, s->n, s->at))
@@ -102,7 +102,7 @@ static bool coverage(study *s)
 }
 
 /* ---- width ----------------------------------------------------------------------------------------- */
-static int64_t place(const study *s, int64_t thread, int64_t value)
+static int64_t offset_at(const study *s, int64_t thread, int64_t value)
 {
     return s->at[thread + value * s->f->threads];
 }
@@ -110,7 +110,7 @@ static int64_t place(const study *s, int64_t thread, int64_t value)
 static bool same_everywhere(const study *s, int64_t v, int64_t w)
 {
     for (int64_t t = 0; t < s->f->threads; t++)
-        if (place(s, t, v) != place(s, t, w))
+        if (offset_at(s, t, v) != offset_at(s, t, w))
             return false;
     return true;
 }
@@ -123,8 +123,8 @@ static bool order_values(study *s)
     if (!key || !s->value)
         return false;
     for (int64_t v = 0; v < s->f->values; v++)
-        key[2 * v] = place(s, 0, v), key[2 * v + 1] = v;
-    qsort(key, (size_t)s->f->values, 2 * sizeof *key, compare);
+        key[2 * v] = offset_at(s, 0, v), key[2 * v + 1] = v;
+    qsort(key, (size_t)s->f->values, 2 * sizeof *key, compare_numbers);
     for (int64_t i = 0; i < s->f->values; i++)
         if (!s->n_value || !same_everywhere(s, s->value[s->n_value - 1], key[2 * i + 1]))
             s->value[s->n_value++] = key[2 * i + 1];
@@ -141,10 +141,10 @@ static bool width_fits(const study *s, int64_t w, char *why)
         snprintf(why, WHY, "a thread has %" PRId64 " value%s", s->n_value, s->n_value > 1 ? "s" : "");
     for (int64_t t = 0; !why[0] && t < s->f->threads; t++)
         for (int64_t i = 0; !why[0] && i < s->n_value; i++) {
-            int64_t first = place(s, t, s->value[i - i % w]), here = place(s, t, s->value[i]);
+            int64_t first = offset_at(s, t, s->value[i - i % w]), here = offset_at(s, t, s->value[i]);
             if (here != first + i % w)
                 snprintf(why, WHY, "values %" PRId64 " and %" PRId64 " of thread %" PRId64 " are at offsets %" PRId64 " and %" PRId64
-                    ", not adjacent", s->value[i - 1], s->value[i], t, place(s, t, s->value[i - 1]), here);
+                    ", not adjacent", s->value[i - 1], s->value[i], t, offset_at(s, t, s->value[i - 1]), here);
             else if (i % w == 0 && first % w)
                 snprintf(why, WHY, "thread %" PRId64 " has an access at offset %" PRId64 ", no multiple of %" PRId64, t, first, w);
         }
@@ -152,7 +152,7 @@ static bool width_fits(const study *s, int64_t w, char *why)
 }
 
 /* The widest access that `fits` allows, and why none is wider. */
-static bool widen(study *s, bool (*fits)(const study *, int64_t, char *))
+static bool widest_access(study *s, bool (*fits)(const study *, int64_t, char *))
 {
     char why[WHY] = "", text[2 * WHY];
     int64_t w = 1;
@@ -171,7 +171,7 @@ static bool widen(study *s, bool (*fits)(const study *, int64_t, char *))
 
 static bool width(study *s)
 {
-    if (!order_values(s) || !widen(s, width_fits))
+    if (!order_values(s) || !widest_access(s, width_fits))
         return false;
     s->f->accesses = s->n_value / s->f->width;
     return true;
@@ -215,7 +215,7 @@ static bool split_modes(study *s, const sett_layout *l, int64_t *copies)
     return s->at && sett__offsets(c, own, s->n, s->at);
 }
 
-static bool dynamic(study *s)
+static bool study_dynamic(study *s)
 {
     const sett__ctx *c = &s->c;
     const sett_layout *l = s->a.tensor ? sett__compose(c, s->a.tensor, sett_arg_l(s->a.layout)) : s->a.layout;
@@ -224,7 +224,7 @@ static bool dynamic(study *s)
         return false;
     SETT__FAIL_IF(c->b, c->site, c->func, l->has_inner, false, SETT_E_STATIC,
         "%s: what a swizzle of dynamic strides costs is known at run time only", sett__layout_text(c->b, l));
-    if (!split_modes(s, l, &copies) || !order_values(s) || (s->a.dtype && !widen(s, strides_fit)))
+    if (!split_modes(s, l, &copies) || !order_values(s) || (s->a.dtype && !widest_access(s, strides_fit)))
         return false;
     s->f->threads = threads;
     s->f->values = values;
@@ -239,16 +239,16 @@ static int64_t floor_div(int64_t a, int64_t b)
 }
 
 /* Different units of `bytes` bytes that lanes [first,last) of an access touch, sorted into unit; a lane touches few. */
-static int units(const study *s, int64_t access, int64_t first, int64_t last, int bytes, int64_t unit[WARP * 16])
+static int touched_units(const study *s, int64_t access, int64_t first, int64_t last, int bytes, int64_t unit[WARP * 16])
 {
     int64_t n = 0, different = 0;
     for (int64_t t = first; t < last; t++) {
-        int64_t byte = floor_div(place(s, t, s->value[access * s->f->width]) * s->bits, 8);
+        int64_t byte = floor_div(offset_at(s, t, s->value[access * s->f->width]) * s->bits, 8);
         int64_t to = floor_div(byte + s->f->width_bytes - 1, bytes);
         for (int64_t u = floor_div(byte, bytes); u <= to; u++)
             unit[n++] = u;
     }
-    qsort(unit, (size_t)n, sizeof *unit, compare);
+    qsort(unit, (size_t)n, sizeof *unit, compare_numbers);
     for (int64_t i = 0; i < n; i++)
         if (!i || unit[i] != unit[i - 1])
             unit[different++] = unit[i];
@@ -258,19 +258,19 @@ static int units(const study *s, int64_t access, int64_t first, int64_t last, in
 static void count_sectors(study *s, int64_t access, int64_t first, int64_t last)
 {
     int64_t unit[WARP * 16];
-    int sectors = units(s, access, first, last, SECTOR, unit);
+    int sectors = touched_units(s, access, first, last, SECTOR, unit);
     s->f->sectors_all += sectors;
     if (sectors <= s->f->sectors)
         return;
     s->f->sectors = sectors;
-    s->f->sectors_least = (units(s, access, first, last, 1, unit) + SECTOR - 1) / SECTOR;
+    s->f->sectors_least = (touched_units(s, access, first, last, 1, unit) + SECTOR - 1) / SECTOR;
 }
 
 static void count_banks(study *s, int64_t access, int64_t first, int64_t last)
 {
     int64_t lanes = WARP * WORD / (s->f->width_bytes > WORD ? s->f->width_bytes : WORD), unit[WARP * 16];
     for (int64_t t = first; t < last; t += lanes) {
-        int ways[BANKS] = {0}, words = units(s, access, t, t + lanes < last ? t + lanes : last, WORD, unit);
+        int ways[BANKS] = {0}, words = touched_units(s, access, t, t + lanes < last ? t + lanes : last, WORD, unit);
         for (int i = 0; i < words; i++) {
             int *bank = &ways[unit[i] - floor_div(unit[i], BANKS) * BANKS];
             if (++*bank > s->f->bank_ways)
@@ -279,7 +279,7 @@ static void count_banks(study *s, int64_t access, int64_t first, int64_t last)
     }
 }
 
-static void memory(study *s)
+static void study_memory(study *s)
 {
     for (int64_t first = 0; first < s->f->threads; first += WARP) {
         int64_t last = first + WARP < s->f->threads ? first + WARP : s->f->threads;
@@ -294,7 +294,7 @@ static void memory(study *s)
 }
 
 /* ---- the public call ------------------------------------------------------------------------------------ */
-static bool take(study *s, const sett_facts_args *args)
+static bool take_args(study *s, const sett_facts_args *args)
 {
     const sett__ctx *c = &s->c;
     if (!sett__take_args(c, &s->a, sizeof s->a, args))
@@ -311,21 +311,21 @@ static bool take(study *s, const sett_facts_args *args)
     return true;
 }
 
-static void find_out(study *s, const sett_facts_args *args)
+static void study_access(study *s, const sett_facts_args *args)
 {
     sett_build *b = s->c.b;
-    if (!take(s, args) || !extents(s))
+    if (!take_args(s, args) || !extents(s))
         return;
     s->f->exact = sett__all_static(s->a.layout) && (!s->a.tensor || sett__all_static(s->a.tensor));
     if (!s->f->exact) {
-        dynamic(s);
+        study_dynamic(s);
         return;
     }
     s->at = sett__new(b, (size_t)s->n * sizeof *s->at);
     s->sorted = sett__new(b, (size_t)s->n * sizeof *s->sorted);
-    if (!s->at || !s->sorted || !coverage(s) || !s->a.dtype || !width(s))
+    if (!s->at || !s->sorted || !study_coverage(s) || !s->a.dtype || !width(s))
         return;
-    memory(s);
+    study_memory(s);
 }
 
 const sett_facts *sett_layout_facts_at(sett_site site, const sett_facts_args *a)
@@ -336,6 +336,6 @@ const sett_facts *sett_layout_facts_at(sett_site site, const sett_facts_args *a)
     sett_build *b = a->layout->head.b;
     study s = {.c = {b, site, "sett_layout_facts"}, .f = sett__new(b, sizeof *s.f)};
     s.f->alignment = "";
-    find_out(&s, a);
+    study_access(&s, a);
     return b->error.status ? &none : s.f;
 }

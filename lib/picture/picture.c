@@ -49,7 +49,7 @@ static bool set_extents(const drawing *d, sett__panel *panel, sett_arg shape)
     return panel->cell != NULL;
 }
 
-static int64_t cells(const sett__panel *panel)
+static int64_t cell_count(const sett__panel *panel)
 {
     return panel->rows * panel->cols;
 }
@@ -65,7 +65,7 @@ static sett__panel *panel_new(const drawing *d, const char *name, sett_arg shape
     return panel;
 }
 
-static int8_t tint(int64_t number)
+static int8_t color_of_number(int64_t number)
 {
     return (int8_t)((uint64_t)number & 7);
 }
@@ -82,11 +82,11 @@ static int64_t key_of_name(const char *name)
 /* Coordinates of an identity layout, where a number stands otherwise. */
 static bool fill_names(const drawing *d, const sett_layout *l, sett__panel *panel)
 {
-    for (int64_t i = 0; i < cells(panel); i++) {
+    for (int64_t i = 0; i < cell_count(panel); i++) {
         sett_arg at = sett__layout_at(&d->c, l, sett_arg_i(i));
         if (sett__is_poison(at))
             return false;
-        panel->cell[i] = (sett__cell){.offset = -1, .thread = -1, .bank = -1, .color = tint(i)};
+        panel->cell[i] = (sett__cell){.offset = -1, .thread = -1, .bank = -1, .color = color_of_number(i)};
         panel->cell[i].name = sett__arg_text(d->c.b, at);
         panel->cell[i].key = key_of_name(panel->cell[i].name);
     }
@@ -105,11 +105,11 @@ static sett__panel *add_offsets(const drawing *d, const char *name, const sett_l
         return NULL;
     if (sett__gives_coordinates(l))
         return fill_names(d, l, panel) ? panel : NULL;
-    int64_t *offset = sett__new(c->b, (size_t)cells(panel) * sizeof *offset);
-    if (!offset || !sett__offsets(c, l, cells(panel), offset))
+    int64_t *offset = sett__new(c->b, (size_t)cell_count(panel) * sizeof *offset);
+    if (!offset || !sett__offsets(c, l, cell_count(panel), offset))
         return NULL;
-    for (int64_t i = 0; i < cells(panel); i++) {
-        sett__cell cell = {.offset = offset[i], .key = offset[i], .thread = -1, .bank = -1, .color = tint(offset[i])};
+    for (int64_t i = 0; i < cell_count(panel); i++) {
+        sett__cell cell = {.offset = offset[i], .key = offset[i], .thread = -1, .bank = -1, .color = color_of_number(offset[i])};
         panel->cell[i] = cell;
     }
     return panel;
@@ -121,14 +121,14 @@ typedef struct group_of {
     int64_t group;
 } group_of;
 
-static int compare(const void *x, const void *y)
+static int compare_groups(const void *x, const void *y)
 {
     const group_of *a = x, *b = y;
     return a->key != b->key ? (a->key > b->key) - (a->key < b->key) : (a->group > b->group) - (a->group < b->group);
 }
 
 /* The group of a key in a sorted list, or -1. Of several the least. */
-static int64_t find(const group_of *list, int64_t n, int64_t key)
+static int64_t find_group(const group_of *list, int64_t n, int64_t key)
 {
     int64_t low = 0, high = n;
     while (low < high) {
@@ -142,26 +142,26 @@ static int64_t find(const group_of *list, int64_t n, int64_t key)
 }
 
 /* Every cell's key, with its index, or its column, as the group. */
-static group_of *groups(const drawing *d, const sett__panel *panel, bool by_column)
+static group_of *groups_by_key(const drawing *d, const sett__panel *panel, bool by_column)
 {
-    int64_t n = cells(panel);
+    int64_t n = cell_count(panel);
     group_of *list = sett__new(d->c.b, (size_t)n * sizeof *list);
     if (!list)
         return NULL;
     for (int64_t i = 0; i < n; i++)
         list[i] = (group_of){panel->cell[i].key, by_column ? i / panel->rows : i};
-    qsort(list, (size_t)n, sizeof *list, compare);
+    qsort(list, (size_t)n, sizeof *list, compare_groups);
     return list;
 }
 
 /* Colours n panels by where in `by` the same element is: its column, or its index. What is not there fades. */
 static bool color_by(const drawing *d, const sett__panel *by, bool by_column, int n, sett__panel *const *panel)
 {
-    group_of *list = groups(d, by, by_column);
+    group_of *list = groups_by_key(d, by, by_column);
     for (int k = 0; list && k < n; k++)
-        for (int64_t i = 0; i < cells(panel[k]); i++) {
-            int64_t group = find(list, cells(by), panel[k]->cell[i].key);
-            panel[k]->cell[i].color = group < 0 ? SETT__DIM : tint(group);
+        for (int64_t i = 0; i < cell_count(panel[k]); i++) {
+            int64_t group = find_group(list, cell_count(by), panel[k]->cell[i].key);
+            panel[k]->cell[i].color = group < 0 ? SETT__DIM : color_of_number(group);
         }
     return list != NULL;
 }
@@ -176,18 +176,18 @@ static int element_bits(const drawing *d)
 static void set_banks(const drawing *d, sett__panel *panel)
 {
     int64_t bits = element_bits(d);
-    for (int64_t i = 0; i < cells(panel); i++) {
+    for (int64_t i = 0; i < cell_count(panel); i++) {
         sett__cell *cell = &panel->cell[i];
         if (cell->offset < 0 || cell->offset > INT64_MAX / 128)
             continue;
         cell->bank = (int8_t)(cell->offset * bits / 32 % 32);
         if (cell->color != SETT__DIM)
-            cell->color = tint(cell->bank / 4);
+            cell->color = color_of_number(cell->bank / 4);
     }
 }
 
-static void note(const drawing *d, const char *format, ...) SETT_PRINTF(2, 3);
-static void note(const drawing *d, const char *format, ...)
+static void set_note(const drawing *d, const char *format, ...) SETT_PRINTF(2, 3);
+static void set_note(const drawing *d, const char *format, ...)
 {
     char text[160];
     va_list args;
@@ -200,7 +200,7 @@ static void note(const drawing *d, const char *format, ...)
 
 static void note_banks(const drawing *d)
 {
-    note(d, "b: shared-memory bank of 4 bytes, elements of %d bits (%s); colour: four banks", element_bits(d),
+    set_note(d, "b: shared-memory bank of 4 bytes, elements of %d bits (%s); colour: four banks", element_bits(d),
         sett_dtype_name(d->a.dtype));
 }
 
@@ -235,7 +235,7 @@ static bool fill_tile(const drawing *d, sett__panel *panel)
 {
     const sett__ctx *c = &d->c;
     const sett_layout *tensor = d->a.tensor;
-    int64_t n = cells(panel), size = 0, *offset = sett__new(c->b, (size_t)n * sizeof *offset);
+    int64_t n = cell_count(panel), size = 0, *offset = sett__new(c->b, (size_t)n * sizeof *offset);
     if (!offset)
         return false;
     for (int64_t i = 0; i < n; i++)
@@ -260,14 +260,14 @@ static int8_t owner_color(const drawing *d, int64_t thread, int64_t value)
 {
     if (!isolated(d->a.isolate, thread, value))
         return SETT__DIM;
-    return tint(d->a.by == SETT_BY_VALUE ? value : thread);
+    return color_of_number(d->a.by == SETT_BY_VALUE ? value : thread);
 }
 
 /* (thread, value) of every element: who comes first is shown, and how many others there are. */
 static bool fill_owners(const drawing *d, sett__panel *panel, int64_t threads, int64_t values)
 {
     const sett__ctx *c = &d->c;
-    int64_t n = cells(panel), *at = sett__new(c->b, (size_t)(threads * values) * sizeof *at);
+    int64_t n = cell_count(panel), *at = sett__new(c->b, (size_t)(threads * values) * sizeof *at);
     if (!at || !sett__offsets(c, d->a.layout, threads * values, at))
         return false;
     for (int64_t i = 0; i < threads * values; i++) {
@@ -310,13 +310,13 @@ static bool add_owners(const drawing *d)
     d->p->owners = true;
     if (d->a.by == SETT_BY_BANK)
         set_banks(d, panel);
-    for (int64_t i = 0; d->a.by == SETT_BY_OFFSET && i < cells(panel); i++)
+    for (int64_t i = 0; d->a.by == SETT_BY_OFFSET && i < cell_count(panel); i++)
         if (panel->cell[i].color != SETT__DIM)
-            panel->cell[i].color = tint(panel->cell[i].offset);
+            panel->cell[i].color = color_of_number(panel->cell[i].offset);
     if (d->a.by == SETT_BY_BANK)
-        note(d, "T: thread, V: value; colour: four banks of 4 bytes, elements of %d bits", element_bits(d));
+        set_note(d, "T: thread, V: value; colour: four banks of 4 bytes, elements of %d bits", element_bits(d));
     else
-        note(d, "T: thread, V: value; colour: %s modulo 8", by_name[d->a.by]);
+        set_note(d, "T: thread, V: value; colour: %s modulo 8", by_name[d->a.by]);
     return true;
 }
 
@@ -336,7 +336,7 @@ static bool draw_layout(const drawing *d)
 /* The same coordinate is the same element: what moves is where it lies. */
 static void key_by_index(sett__panel *panel)
 {
-    for (int64_t i = 0; i < cells(panel); i++)
+    for (int64_t i = 0; i < cell_count(panel); i++)
         panel->cell[i].key = i;
 }
 
@@ -367,7 +367,7 @@ static bool draw_diff(const drawing *d)
     SETT__FAIL_IF(c->b, c->site, c->func, a->rows != b->rows || a->cols != b->cols, false, SETT_E_SHAPE,
         "%s and %s: %" PRId64 " x %" PRId64 " cells and %" PRId64 " x %" PRId64 " have no difference to show", a->text,
         b->text, a->rows, a->cols, b->rows, b->cols);
-    for (int64_t i = 0; i < cells(a); i++) {
+    for (int64_t i = 0; i < cell_count(a); i++) {
         sett__cell *x = &a->cell[i], *y = &b->cell[i];
         bool same = x->name && y->name ? !strcmp(x->name, y->name) : x->offset == y->offset && !x->name && !y->name;
         x->key = y->key = i;
@@ -375,14 +375,14 @@ static bool draw_diff(const drawing *d)
         y->color = same ? SETT__DIM : 0;
         different += !same;
     }
-    note(d, "%" PRId64 " of %" PRId64 " cells differ", different, cells(a));
+    set_note(d, "%" PRId64 " of %" PRId64 " cells differ", different, cell_count(a));
     return true;
 }
 
 static bool draw_view(const drawing *d)
 {
     sett__panel *a = add_offsets(d, "A", d->a.a), *r = a ? add_offsets(d, "result", d->a.layout) : NULL;
-    note(d, "colour: index in the result, modulo 8; grey is not in it");
+    set_note(d, "colour: index in the result, modulo 8; grey is not in it");
     return r && COLOR_BY(d, r, false, a, r);
 }
 
@@ -401,7 +401,7 @@ static const sett_layout *operand(const drawing *d)
 /* Element b(i) of a lies at offset(i): where `through` has its cell i. */
 static void key_through(sett__panel *b, const sett__panel *through)
 {
-    for (int64_t i = 0; i < cells(b) && i < cells(through); i++)
+    for (int64_t i = 0; i < cell_count(b) && i < cell_count(through); i++)
         b->cell[i].key = through->cell[i].key;
 }
 
@@ -413,7 +413,7 @@ static bool draw_composition(const drawing *d)
     if (!r)
         return false;
     key_through(b, r);
-    note(d, "B says which index of A, and A o B the offset there; colour: index in A o B, modulo 8");
+    set_note(d, "B says which index of A, and A o B the offset there; colour: index in A o B, modulo 8");
     return COLOR_BY(d, r, false, a, b, r);
 }
 
@@ -438,16 +438,16 @@ static bool draw_divide(const drawing *d)
     if (!r || !add_hidden(d, zipped, &tiles))
         return false;
     key_through(b, &tiles);
-    note(d, "the tile says which indices of A; colour: which tile, modulo 8");
+    set_note(d, "the tile says which indices of A; colour: which tile, modulo 8");
     return COLOR_BY(d, &tiles, true, a, b, r);
 }
 
 /* Copy j of the block begins at row 0 of column j. */
 static void key_by_copy(sett__panel *b, const sett__panel *copies)
 {
-    for (int64_t j = 0; j < cells(b) && j < copies->cols; j++) {
+    for (int64_t j = 0; j < cell_count(b) && j < copies->cols; j++) {
         b->cell[j].key = copies->cell[j * copies->rows].key;
-        b->cell[j].color = tint(j);
+        b->cell[j].color = color_of_number(j);
     }
 }
 
@@ -465,7 +465,7 @@ static bool draw_product(const drawing *d)
     if (!r || !add_hidden(d, pair, &copies))
         return false;
     key_by_copy(b, &copies);
-    note(d, "one copy of A for each cell of B; colour: which copy, modulo 8");
+    set_note(d, "one copy of A for each cell of B; colour: which copy, modulo 8");
     return COLOR_BY(d, &copies, true, a, r);
 }
 
@@ -475,7 +475,7 @@ static bool draw_complement(const drawing *d)
     sett_layout *both[2] = {sett__layout(c->b, d->a.a->shape, d->a.a->stride), (sett_layout *)(uintptr_t)d->a.layout};
     sett__panel *a = add_offsets(d, "A", d->a.a), *r = a ? add_offsets(d, "complement", d->a.layout) : NULL;
     sett__panel *all = r ? add_offsets(d, "(A, complement)", sett__join(c, 2, both)) : NULL;
-    note(d, "together they meet every offset once; colour: which element of the complement, modulo 8");
+    set_note(d, "together they meet every offset once; colour: which element of the complement, modulo 8");
     return all && COLOR_BY(d, all, true, a, r, all);
 }
 
@@ -485,11 +485,11 @@ static bool draw_inverse(const drawing *d)
     if (!r)
         return false;
     key_by_index(r);
-    note(d, "the inverse has, at an offset, the index of A that maps to it; colour: offset modulo 8");
+    set_note(d, "the inverse has, at an offset, the index of A that maps to it; colour: offset modulo 8");
     if (!COLOR_BY(d, r, false, a) || !COLOR_BY(d, a, false, r))
         return false;
-    for (int64_t i = 0; i < cells(r); i++)
-        r->cell[i].color = r->cell[i].color == SETT__DIM ? SETT__DIM : tint(i);
+    for (int64_t i = 0; i < cell_count(r); i++)
+        r->cell[i].color = r->cell[i].color == SETT__DIM ? SETT__DIM : color_of_number(i);
     return true;
 }
 

@@ -39,38 +39,38 @@ void sett__put_xml(sett__sink *s, const char *text)
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------------- */
-static int64_t most(int64_t a, int64_t b)
+static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static void measure(const sett__ctx *c, const sett__picture *p, const sett__panel *panel, frame *f)
+static void measure_panel(const sett__ctx *c, const sett__picture *p, const sett__panel *panel, frame *f)
 {
     int64_t letters = 1, lines = 1;
     for (int64_t i = 0; i < panel->rows * panel->cols; i++) {
         char line[2][SETT__CELL_TEXT];
         int n = sett__cell_lines(p, &panel->cell[i], line);
-        lines = most(lines, n);
+        lines = larger(lines, n);
         for (int k = 0; k < n; k++)
-            letters = most(letters, (int64_t)strlen(line[k]));
+            letters = larger(letters, (int64_t)strlen(line[k]));
     }
     int64_t head = sett__place_width(c, panel->col_shape, panel->cols);
-    f->w = most(LEAST, most(letters, head) * LETTER + 8);
-    f->h = most(LEAST - 4, lines * LINE + 8);
+    f->w = larger(LEAST, larger(letters, head) * LETTER + 8);
+    f->h = larger(LEAST - 4, lines * LINE + 8);
     f->left = panel->rank > 1 ? sett__place_width(c, panel->row_shape, panel->rows) * LETTER + 10 : 2;
     f->top = 2 * LINE + 10;
     int64_t caption = (int64_t)(strlen(panel->text) + (panel->name ? strlen(panel->name) + 2 : 0)) * LETTER;
-    f->width = most(f->left + panel->cols * f->w, caption) + 4;
+    f->width = larger(f->left + panel->cols * f->w, caption) + 4;
     f->height = f->top + panel->rows * f->h + 4;
 }
 
 /* Left to right, and below where the page is full. */
-static void place(const sett__ctx *c, const sett__picture *p, frame *f, int64_t *width, int64_t *height)
+static void place_panels(const sett__ctx *c, const sett__picture *p, frame *f, int64_t *width, int64_t *height)
 {
     int64_t x = GAP, y = GAP, row = 0;
     *width = *height = 0;
     for (int i = 0; i < p->n; i++) {
-        measure(c, p, &p->panel[i], &f[i]);
+        measure_panel(c, p, &p->panel[i], &f[i]);
         if (i && x + f[i].width + GAP > PAGE) {
             x = GAP, y += row + GAP;
             row = 0;
@@ -78,12 +78,12 @@ static void place(const sett__ctx *c, const sett__picture *p, frame *f, int64_t 
         f[i].x = x + f[i].left;
         f[i].y = y + f[i].top;
         x += f[i].width + GAP;
-        row = most(row, f[i].height);
-        *width = most(*width, x);
+        row = larger(row, f[i].height);
+        *width = larger(*width, x);
     }
     *height = y + row + GAP;
     if (p->note[0]) {
-        *width = most(*width, (int64_t)strlen(p->note) * LETTER + 2 * GAP);
+        *width = larger(*width, (int64_t)strlen(p->note) * LETTER + 2 * GAP);
         *height += LINE;
     }
 }
@@ -213,7 +213,7 @@ void sett__put_svg(sett__sink *s, const sett__ctx *c, const sett__picture *p, bo
 {
     frame f[SETT__COUNT(p->panel)];
     int64_t w, h;
-    place(c, p, f, &w, &h);
+    place_panels(c, p, f, &w, &h);
     sett__putf(s, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRId64 "\" height=\"%" PRId64 "\"", w, h);
     sett__putf(s, " viewBox=\"0 0 %" PRId64 " %" PRId64 "\">\n<title>", w, h);
     sett__put_xml(s, p->panel[p->n - 1].text);
