@@ -68,13 +68,13 @@ bool sett__well_formed(sett_arg a)
     return well_formed(a, 1);
 }
 
-static sett_arg keep(const sett__ctx *c, sett_arg a)
+static sett_arg keep_tree(const sett__ctx *c, sett_arg a)
 {
     if (a.kind != SETT_NODE)
         return a;
     sett_arg *kid = sett__kids(c, a.rank);
     for (int i = 0; i < a.rank; i++)
-        kid[i] = keep(c, a.u.kid[i]);
+        kid[i] = keep_tree(c, a.u.kid[i]);
     return sett_arg_n(a.rank, kid);
 }
 
@@ -84,5 +84,5 @@ sett_arg sett_arg_keep(sett_build *b, sett_arg a)
     sett__ctx c = {b, {0}, "sett_tuple"};
     if (!b || !sett__use_arg(b, c.site, c.func, a))
         return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
-    return keep(&c, a);
+    return keep_tree(&c, a);
 }

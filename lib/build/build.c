@@ -43,7 +43,7 @@ static void free_signature(sett_build *b)
 }
 
 /* All but the arrays. The build lies in its own arena. */
-static void leave(sett_build *b)
+static void free_objects(sett_build *b)
 {
     sett__arena a = b->arena;
     sett__space_shut(a.space, b);
@@ -56,11 +56,11 @@ static void build_free(sett_build *b)
     void *arrays[] = {b->op, b->next, b->arg, b->index, b->site, b->string, b->val_of, b->cse, b->site_tab, b->string_tab};
     for (size_t i = 0; i < SETT__COUNT(arrays); i++)
         sett__mem_free(b->mem, arrays[i]);
-    leave(b);
+    free_objects(b);
 }
 
 /* All but the memory is zero. */
-static bool begin(sett_build *b)
+static bool begin_build(sett_build *b)
 {
     b->stamp = new_stamp(b);
     b->ended_if = SETT__NONE;
@@ -75,7 +75,7 @@ static bool begin(sett_build *b)
 }
 
 /* Zeros but for its memory. */
-static sett_build *place(const sett__allocator *mem)
+static sett_build *new_zeroed(const sett__allocator *mem)
 {
     sett__arena a = {.mem = mem, .space = sett__space_get()};
     sett_build *b = sett__arena_alloc(&a, sizeof *b);
@@ -93,11 +93,11 @@ void sett__build_open(sett_build *b)
 
 sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel)
 {
-    sett_build *b = place(mem);
+    sett_build *b = new_zeroed(mem);
     if (!b)
         return NULL;
     b->in_kernel = in_kernel;
-    if (begin(b)) {
+    if (begin_build(b)) {
         sett__build_open(b);
         return b;
     }
@@ -105,7 +105,7 @@ sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel)
     return NULL;
 }
 
-static size_t held(const sett_build *b)
+static size_t bytes_held(const sett_build *b)
 {
     return b->arena.used + b->cap_op * sizeof *b->op + b->cap_next * sizeof *b->next + b->cap_arg * sizeof *b->arg +
            b->cap_index * sizeof *b->index + b->cap_site * sizeof *b->site + b->cap_string * sizeof *b->string +
@@ -126,7 +126,7 @@ static void clear_table(const sett_build *b, void **tab, uint32_t *cap, uint32_t
 
 sett_build *sett__build_again(sett_build *b)
 {
-    sett_build *next = held(b) > SETT__KEPT ? NULL : place(b->mem);
+    sett_build *next = bytes_held(b) > SETT__KEPT ? NULL : new_zeroed(b->mem);
     if (!next) {
         build_free(b);
         return NULL;
@@ -135,8 +135,8 @@ sett_build *sett__build_again(sett_build *b)
     clear_table(b, (void **)&b->site_tab, &b->cap_site_tab, b->n_site, sizeof *b->site_tab);
     clear_table(b, (void **)&b->string_tab, &b->cap_string_tab, b->n_string, sizeof *b->string_tab);
     memcpy(next, b, offsetof(sett_build, arena)); /* the arrays */
-    leave(b);
-    if (begin(next))
+    free_objects(b);
+    if (begin_build(next))
         return next;
     build_free(next);
     return NULL;
@@ -324,7 +324,7 @@ static bool use_layout_parts(sett_build *b, sett_site site, const char *func, co
 }
 
 /* A layout does not change: what was visible stays so until the region ends that was the innermost one then. */
-static bool was_seen(const sett_build *b, const sett_layout *l)
+static bool layout_was_seen(const sett_build *b, const sett_layout *l)
 {
     return l->seen == 1 || (l->seen && l->seen - 2 < (uint32_t)b->depth && b->region[l->seen - 2].serial == l->seen_in);
 }
@@ -334,7 +334,7 @@ bool sett__use_layout(sett_build *b, sett_site site, const char *func, const set
     if (!use_head(b, site, func, l ? &l->head : NULL, SETT__K_LAYOUT))
         return false;
     b = l->head.b;
-    if (was_seen(b, l))
+    if (layout_was_seen(b, l))
         return true;
     if (!use_layout_parts(b, site, func, l))
         return false;
@@ -345,7 +345,7 @@ bool sett__use_layout(sett_build *b, sett_site site, const char *func, const set
 
 bool sett__use_tensor(sett_build *b, sett_site site, const char *func, const sett_tensor *t)
 {
-    if (b && t && sett__fine(b, &t->head, SETT__K_TENSOR) && was_seen(b, t->layout) &&
+    if (b && t && sett__fine(b, &t->head, SETT__K_TENSOR) && layout_was_seen(b, t->layout) &&
         (t->offset.kind == SETT_INT || (t->offset.kind == SETT_VALUE && sett__fine_val(b, t->offset.u.v))))
         return true;
     return use_head(b, site, func, t ? &t->head : NULL, SETT__K_TENSOR) && sett__use_arg(t->head.b, site, func, t->offset) &&

@@ -18,7 +18,7 @@ static bool names_smem(const sett_build *b)
     return b->smem_used > sett__target_smem(0);
 }
 
-static bool keeps(const sett__op *op)
+static bool always_kept(const sett__op *op)
 {
     return sett__ops[op->code].flags & SETT__W;
 }
@@ -39,7 +39,7 @@ static void empty_regions(finish *f)
     for (uint32_t i = 0; i != SETT__NONE; i = f->b->next[i]) {
         const sett__op *op = &f->b->op[i];
         sett__class cls = (sett__class)sett__ops[op->code].cls;
-        bool acts = keeps(op);
+        bool acts = always_kept(op);
         if (cls == SETT__C_IF || cls == SETT__C_FOR || cls == SETT__C_LOOP) {
             *++r = (region){.op = i, .other = SETT__NONE, .test = SETT__NONE};
             continue;
@@ -67,7 +67,7 @@ static void empty_regions(finish *f)
 }
 
 /* Operands come before their users in order of recording, so one sweep back marks all. */
-static void mark(finish *f)
+static void mark_live(finish *f)
 {
     const sett_build *b = f->b;
     bool smem = names_smem(b);
@@ -78,7 +78,7 @@ static void mark(finish *f)
         bool empty = f->op[i] == EMPTY;
         if (empty)
             f->op[i] = SETT__NONE;
-        if (empty || (f->op[i] == SETT__NONE && !keeps(op) && !(smem && op->code == SETT__SMEM)))
+        if (empty || (f->op[i] == SETT__NONE && !always_kept(op) && !(smem && op->code == SETT__SMEM)))
             continue;
         f->op[i] = LIVE;
         f->n_live++;
@@ -229,7 +229,7 @@ static bool take_all(finish *f)
     t->site = sett__arena_alloc(&t->arena, (b->n_site + 1) * sizeof *t->site);
     if (!t->string || !t->site)
         return false;
-    mark(f);
+    mark_live(f);
     if (f->texts)
         take_texts(f);
     const uint32_t texts = t->n_string;

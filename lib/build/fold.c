@@ -22,7 +22,7 @@ static const sett__op *op_of(const fold *f, int i)
     return &f->b->op[f->args[i]];
 }
 
-static bool integral(sett_dtype dtype)
+static bool is_int_type(sett_dtype dtype)
 {
     return dtype == SETT_BOOL || sett__dtype_is_int(dtype);
 }
@@ -31,7 +31,7 @@ static bool integral(sett_dtype dtype)
 static const sett__known *facts(sett_build *b, uint32_t id, sett__known *room)
 {
     const sett__op *op = &b->op[id];
-    if (op->n != 1 || !integral((sett_dtype)op->dtype))
+    if (op->n != 1 || !is_int_type((sett_dtype)op->dtype))
         return NULL;
     *room = sett__know(b, id);
     return room;
@@ -54,17 +54,17 @@ static bool one_number(sett_build *b, uint32_t id, int64_t *number)
 }
 
 /* ---- results ------------------------------------------------------------------ */
-static uint32_t constant(const fold *f, sett_dtype dtype, uint64_t bits)
+static uint32_t record_constant(const fold *f, sett_dtype dtype, uint64_t bits)
 {
     return sett__record(f->b, f->site,
         &(sett__emit){.code = SETT__CONST, .dtype = dtype, .n = 1, .imm = (int64_t)bits});
 }
 
-static uint32_t number(const fold *f, int64_t i)
+static uint32_t record_number(const fold *f, int64_t i)
 {
     if (f->x->n != 1)
         return NONE;
-    return constant(f, f->x->dtype, sett__bits_of_int(f->x->dtype, i));
+    return record_constant(f, f->x->dtype, sett__bits_of_int(f->x->dtype, i));
 }
 
 /* Operand i stands for the result. */
@@ -79,7 +79,7 @@ static uint32_t operand(const fold *f, int i)
 static uint32_t binary(const fold *f, sett__code code, uint32_t a, int64_t c)
 {
     sett_dtype dtype = f->dtype;
-    uint32_t args[2] = {a, constant(f, dtype, sett__bits_of_int(dtype, c))};
+    uint32_t args[2] = {a, record_constant(f, dtype, sett__bits_of_int(dtype, c))};
     return sett__record(f->b, f->site,
         &(sett__emit){.code = code, .dtype = f->x->dtype, .n = f->x->n, .n_args = 2, .args = args,
             .flags = code == SETT__DIV || code == SETT__REM || code == SETT__SHR ? f->x->flags : 0});
@@ -98,7 +98,7 @@ static uint32_t fold_constants(const fold *f)
     }
     if (!sett__eval(f->x->code, f->dtype, f->x->dtype, f->x->flags, in, f->x->n_args, &out))
         return NONE;
-    return constant(f, f->x->dtype, out);
+    return record_constant(f, f->x->dtype, out);
 }
 
 /* Elementwise ops look through a repeated scalar: one op of fewer elements does. */
@@ -136,7 +136,7 @@ static bool commutes(sett__code code)
            code == SETT__MIN || code == SETT__MAX;
 }
 
-static bool natural(const fold *f, int i)
+static bool known_natural(const fold *f, int i)
 {
     return f->v[i] && f->v[i]->lo >= 0;
 }
@@ -147,7 +147,7 @@ static int log2_of(int64_t c)
 }
 
 /* Operand 0 is `code` by a constant: that constant and what it is applied to. */
-static bool chained(const fold *f, sett__code code, uint32_t *inner, int64_t *c)
+static bool chained_constant(const fold *f, sett__code code, uint32_t *inner, int64_t *c)
 {
     const sett__op *op = op_of(f, 0);
     if (op->code != code || op->n != f->x->n || !one_number(f->b, f->b->arg[op->args + 1], c))
@@ -156,7 +156,7 @@ static bool chained(const fold *f, sett__code code, uint32_t *inner, int64_t *c)
     return true;
 }
 
-static bool same(const fold *f)
+static bool same_operands(const fold *f)
 {
     return f->args[0] == f->args[1];
 }
@@ -168,7 +168,7 @@ static uint32_t fold_add(const fold *f)
     int64_t c;
     if (f->is_const && f->c == 0)
         return operand(f, 0);
-    if (f->is_const && chained(f, SETT__ADD, &inner, &c))
+    if (f->is_const && chained_constant(f, SETT__ADD, &inner, &c))
         return binary(f, SETT__ADD, inner, (int64_t)((uint64_t)c + (uint64_t)f->c));
     return NONE;
 }
@@ -179,9 +179,9 @@ static uint32_t fold_sub(const fold *f)
     int64_t c;
     if (f->is_const && f->c == 0)
         return operand(f, 0);
-    if (same(f))
-        return number(f, 0);
-    if (f->is_const && chained(f, SETT__ADD, &inner, &c))
+    if (same_operands(f))
+        return record_number(f, 0);
+    if (f->is_const && chained_constant(f, SETT__ADD, &inner, &c))
         return binary(f, SETT__ADD, inner, (int64_t)((uint64_t)c - (uint64_t)f->c));
     return NONE;
 }
@@ -193,16 +193,16 @@ static uint32_t fold_mul(const fold *f)
     if (!f->is_const)
         return NONE;
     if (f->c == 0)
-        return number(f, 0);
+        return record_number(f, 0);
     if (f->c == 1)
         return operand(f, 0);
-    if (chained(f, SETT__MUL, &inner, &c))
+    if (chained_constant(f, SETT__MUL, &inner, &c))
         return binary(f, SETT__MUL, inner, (int64_t)((uint64_t)c * (uint64_t)f->c));
     return NONE;
 }
 
 /* x = y*m + z without wrapping, 0 <= z < m, y >= 0, c divides m. z NONE: there is none. */
-static bool tiled(const fold *f, uint32_t *y, int64_t *m, uint32_t *z)
+static bool is_tiled(const fold *f, uint32_t *y, int64_t *m, uint32_t *z)
 {
     sett_build *b = f->b;
     uint32_t mul = f->args[0];
@@ -232,14 +232,14 @@ static uint32_t fold_div(const fold *f)
 {
     uint32_t y, z;
     int64_t c;
-    bool positive = natural(f, 0) && f->v[1] && f->v[1]->lo > 0;
+    bool positive = known_natural(f, 0) && f->v[1] && f->v[1]->lo > 0;
     if (f->is_const && f->c == 1)
         return operand(f, 0);
     if (positive && f->v[0]->hi < f->v[1]->lo)
-        return number(f, 0);
-    if (tiled(f, &y, &c, &z))
+        return record_number(f, 0);
+    if (is_tiled(f, &y, &c, &z))
         return binary(f, SETT__MUL, y, c / f->c);
-    if (positive && f->is_const && chained(f, SETT__DIV, &y, &c) && c > 0 && natural(f, 0) &&
+    if (positive && f->is_const && chained_constant(f, SETT__DIV, &y, &c) && c > 0 && known_natural(f, 0) &&
         !__builtin_mul_overflow(c, f->c, &c) && sett__int_of_bits(f->dtype, sett__bits_of_int(f->dtype, c)) == c) {
         sett__known room;
         const sett__known *v = facts(f->b, y, &room);
@@ -258,35 +258,35 @@ static uint32_t fold_rem(const fold *f)
 {
     uint32_t y, z;
     int64_t m;
-    bool positive = natural(f, 0) && f->v[1] && f->v[1]->lo > 0;
+    bool positive = known_natural(f, 0) && f->v[1] && f->v[1]->lo > 0;
     if (f->is_const && f->c == 1)
-        return number(f, 0);
+        return record_number(f, 0);
     if (positive && f->v[0]->hi < f->v[1]->lo)
         return operand(f, 0);
-    if (tiled(f, &y, &m, &z))
-        return z == NONE ? number(f, 0) : z;
+    if (is_tiled(f, &y, &m, &z))
+        return z == NONE ? record_number(f, 0) : z;
     if (positive)
         f->x->flags |= SETT__F_NONNEG;
     if (!f->is_const || log2_of(f->c) < 0)
         return NONE;
     if (f->v[0] && (f->v[0]->div & (f->c - 1)) == 0)
-        return number(f, 0);
+        return record_number(f, 0);
     if (positive || (f->x->flags & SETT__F_NONNEG) || sett__dtype_kind(f->dtype) == 'u')
         return binary(f, SETT__AND, f->args[0], f->c - 1);
     return NONE;
 }
 
 /* Ranges order the operands; those of an unknown u64 say nothing. */
-static bool ordered(const fold *f)
+static bool ordered_by_range(const fold *f)
 {
-    return f->v[0] && f->v[1] && (f->dtype != SETT_U64 || (natural(f, 0) && natural(f, 1)));
+    return f->v[0] && f->v[1] && (f->dtype != SETT_U64 || (known_natural(f, 0) && known_natural(f, 1)));
 }
 
 static uint32_t fold_minmax(const fold *f)
 {
-    if (same(f))
+    if (same_operands(f))
         return operand(f, 0);
-    if (!ordered(f))
+    if (!ordered_by_range(f))
         return NONE;
     int least = f->v[0]->hi <= f->v[1]->lo ? 0 : f->v[1]->hi <= f->v[0]->lo ? 1 : -1;
     if (least < 0)
@@ -298,19 +298,19 @@ static uint32_t fold_bits(const fold *f)
 {
     int64_t ones = f->dtype == SETT_BOOL ? 1 : sett__int_of_bits(f->dtype, sett__bits_of_int(f->dtype, -1));
     sett__code code = f->x->code;
-    if (same(f))
-        return code == SETT__XOR ? number(f, 0) : operand(f, 0);
+    if (same_operands(f))
+        return code == SETT__XOR ? record_number(f, 0) : operand(f, 0);
     if (!f->is_const)
         return NONE;
     if (f->c == 0)
-        return code == SETT__AND ? number(f, 0) : operand(f, 0);
+        return code == SETT__AND ? record_number(f, 0) : operand(f, 0);
     if (f->c == ones && code != SETT__XOR)
-        return code == SETT__AND ? operand(f, 0) : number(f, ones);
-    if (code != SETT__AND || !natural(f, 0) || f->c < 0 || f->c == INT64_MAX || log2_of(f->c + 1) < 0)
+        return code == SETT__AND ? operand(f, 0) : record_number(f, ones);
+    if (code != SETT__AND || !known_natural(f, 0) || f->c < 0 || f->c == INT64_MAX || log2_of(f->c + 1) < 0)
         return NONE;
     if (f->v[0]->hi <= f->c)
         return operand(f, 0);
-    return (f->v[0]->div & f->c) == 0 ? number(f, 0) : NONE;
+    return (f->v[0]->div & f->c) == 0 ? record_number(f, 0) : NONE;
 }
 
 static uint32_t fold_shift(const fold *f)
@@ -319,9 +319,9 @@ static uint32_t fold_shift(const fold *f)
     if (f->is_const && f->c == 0)
         return operand(f, 0);
     if (one_number(f->b, f->args[0], &x) && x == 0)
-        return number(f, 0);
-    if (f->x->code == SETT__SHR && f->is_const && f->c > 0 && f->c < 63 && natural(f, 0) && f->v[0]->hi >> f->c == 0)
-        return number(f, 0);
+        return record_number(f, 0);
+    if (f->x->code == SETT__SHR && f->is_const && f->c > 0 && f->c < 63 && known_natural(f, 0) && f->v[0]->hi >> f->c == 0)
+        return record_number(f, 0);
     return NONE;
 }
 
@@ -350,7 +350,7 @@ static void order_args(fold *f)
 
 static uint32_t fold_binary(fold *f)
 {
-    if (!integral(f->dtype))
+    if (!is_int_type(f->dtype))
         return NONE;
     sett__code code = f->x->code;
     take_facts(f);
@@ -386,17 +386,17 @@ static sett__code mirrored(sett__code code)
 }
 
 /* 1, 0, or -1: not decided by what is known. */
-static int decided(const fold *f, sett__code code, const sett__known *a, const sett__known *c)
+static int decided_compare(const fold *f, sett__code code, const sett__known *a, const sett__known *c)
 {
-    if (same(f))
+    if (same_operands(f))
         return code == SETT__LE || code == SETT__GE || code == SETT__EQ;
-    if (!ordered(f))
+    if (!ordered_by_range(f))
         return -1;
     switch (code) {
     case SETT__LT: return a->hi < c->lo ? 1 : a->lo >= c->hi ? 0 : -1;
     case SETT__LE: return a->hi <= c->lo ? 1 : a->lo > c->hi ? 0 : -1;
     case SETT__GT:
-    case SETT__GE: return decided(f, mirrored(code), c, a);
+    case SETT__GE: return decided_compare(f, mirrored(code), c, a);
     default:
         if (a->hi < c->lo || c->hi < a->lo)
             return code == SETT__NE;
@@ -411,12 +411,12 @@ static uint32_t fold_compare(fold *f)
         swap_args(f);
         f->x->code = mirrored(f->x->code);
     }
-    if (!integral(f->dtype))
+    if (!is_int_type(f->dtype))
         return NONE;
     take_facts(f);
-    int known = decided(f, f->x->code, f->v[0], f->v[1]);
+    int known = decided_compare(f, f->x->code, f->v[0], f->v[1]);
     if (known >= 0)
-        return number(f, known);
+        return record_number(f, known);
     bool is = f->dtype == SETT_BOOL && one_number(f->b, f->args[1], &c);
     if (is && ((f->x->code == SETT__EQ && c) || (f->x->code == SETT__NE && !c)))
         return operand(f, 0);
@@ -469,7 +469,7 @@ static uint32_t fold_convert(const fold *f)
         return NONE;
     uint32_t from = b->arg[in->args];
     bool bits = f->x->code == SETT__BITCAST;
-    if (!bits && !(integral(f->x->dtype) && integral(f->dtype) && keeps_value(b, from, f->dtype)))
+    if (!bits && !(is_int_type(f->x->dtype) && is_int_type(f->dtype) && keeps_value(b, from, f->dtype)))
         return NONE;
     return sett__record(b, f->site,
         &(sett__emit){.code = f->x->code, .dtype = f->x->dtype, .n = f->x->n, .n_args = 1, .args = &from});

@@ -18,7 +18,7 @@ typedef struct walk {
     int depth;
 } walk;
 
-static bool emit(walk *w, sett__xcode code, int64_t imm)
+static bool emit_code(walk *w, sett__xcode code, int64_t imm)
 {
     sett__sig *s = &w->b->sig;
     if (s->n_code - w->first >= SETT__MAX_EXPR ||
@@ -28,12 +28,12 @@ static bool emit(walk *w, sett__xcode code, int64_t imm)
     return true;
 }
 
-static bool visit(walk *w, uint32_t id);
+static bool visit_id(walk *w, uint32_t id);
 
 static bool visit_args(walk *w, const sett__op *op, int a, int c)
 {
     uint32_t args = op->args;
-    return visit(w, w->b->arg[args + a]) && visit(w, w->b->arg[args + c]);
+    return visit_id(w, w->b->arg[args + a]) && visit_id(w, w->b->arg[args + c]);
 }
 
 /* Shifts and masks that folding made of divisions read as divisions again. */
@@ -45,9 +45,9 @@ static bool visit_power(walk *w, const sett__op *op)
     if (c.lo != c.hi || (x.lo < 0 && !(op->flags & SETT__F_NONNEG)))
         return false;
     if (op->code == SETT__SHR && c.lo >= 0 && c.lo < 62)
-        return visit(w, id) && emit(w, SETT__X_CONST, INT64_C(1) << c.lo) && emit(w, SETT__X_DIV, 0);
+        return visit_id(w, id) && emit_code(w, SETT__X_CONST, INT64_C(1) << c.lo) && emit_code(w, SETT__X_DIV, 0);
     if (op->code == SETT__AND && c.lo > 0 && !(c.lo & (c.lo + 1)))
-        return visit(w, id) && emit(w, SETT__X_CONST, c.lo + 1) && emit(w, SETT__X_REM, 0);
+        return visit_id(w, id) && emit_code(w, SETT__X_CONST, c.lo + 1) && emit_code(w, SETT__X_REM, 0);
     return false;
 }
 
@@ -58,15 +58,15 @@ static bool visit_compare(walk *w, const sett__op *op)
     bool equal = op->code == SETT__EQ || op->code == SETT__NE;
     int64_t yes = op->code == SETT__EQ;
     sett__op copy = *op;
-    if (!visit_args(w, &copy, mirrored, !mirrored) || !emit(w, SETT__X_LT, 0))
+    if (!visit_args(w, &copy, mirrored, !mirrored) || !emit_code(w, SETT__X_LT, 0))
         return false;
     if (is_not)
-        return emit(w, SETT__X_CONST, 0) && emit(w, SETT__X_CONST, 1) && emit(w, SETT__X_SELECT, 0);
+        return emit_code(w, SETT__X_CONST, 0) && emit_code(w, SETT__X_CONST, 1) && emit_code(w, SETT__X_SELECT, 0);
     if (!equal)
         return true;
-    return emit(w, SETT__X_CONST, !yes) && visit_args(w, &copy, 1, 0) && emit(w, SETT__X_LT, 0) &&
-           emit(w, SETT__X_CONST, !yes) && emit(w, SETT__X_CONST, yes) && emit(w, SETT__X_SELECT, 0) &&
-           emit(w, SETT__X_SELECT, 0);
+    return emit_code(w, SETT__X_CONST, !yes) && visit_args(w, &copy, 1, 0) && emit_code(w, SETT__X_LT, 0) &&
+           emit_code(w, SETT__X_CONST, !yes) && emit_code(w, SETT__X_CONST, yes) && emit_code(w, SETT__X_SELECT, 0) &&
+           emit_code(w, SETT__X_SELECT, 0);
 }
 
 /* x and y of x / y (or x % y), if an op is that, also as the shift (or mask) that folding made of it. */
@@ -103,10 +103,10 @@ static bool visit_ceil(walk *w, const sett__op *op)
         (!k[0] && y[0] != y[1]))
         return false;
     if (k[0])
-        return visit(w, x[0]) && emit(w, SETT__X_CONST, k[0] - 1) && emit(w, SETT__X_ADD, 0) &&
-               emit(w, SETT__X_CONST, k[0]) && emit(w, SETT__X_DIV, 0);
-    return visit(w, x[0]) && visit(w, y[0]) && emit(w, SETT__X_CONST, 1) && emit(w, SETT__X_SUB, 0) &&
-           emit(w, SETT__X_ADD, 0) && visit(w, y[0]) && emit(w, SETT__X_DIV, 0);
+        return visit_id(w, x[0]) && emit_code(w, SETT__X_CONST, k[0] - 1) && emit_code(w, SETT__X_ADD, 0) &&
+               emit_code(w, SETT__X_CONST, k[0]) && emit_code(w, SETT__X_DIV, 0);
+    return visit_id(w, x[0]) && visit_id(w, y[0]) && emit_code(w, SETT__X_CONST, 1) && emit_code(w, SETT__X_SUB, 0) &&
+           emit_code(w, SETT__X_ADD, 0) && visit_id(w, y[0]) && emit_code(w, SETT__X_DIV, 0);
 }
 
 static const uint8_t xcode_of[SETT__N_CODES] = {
@@ -115,7 +115,7 @@ static const uint8_t xcode_of[SETT__N_CODES] = {
     [SETT__SHR] = SETT__X_SHR, [SETT__AND] = SETT__X_AND,
 };
 
-static bool refuse(walk *w, uint32_t id)
+static bool refuse_op(walk *w, uint32_t id)
 {
     w->culprit = id;
     return false;
@@ -126,10 +126,10 @@ static bool emit_symbol(walk *w, const sett__expr *value, int64_t imm)
 {
     sett__expr e = *value;
     if (!e.count)
-        return emit(w, SETT__X_SYM, imm);
+        return emit_code(w, SETT__X_SYM, imm);
     for (uint32_t i = 0; i < e.count; i++) {
         const sett__xop x = w->b->sig.code[e.first + i];
-        if (!emit(w, (sett__xcode)x.code, x.imm))
+        if (!emit_code(w, (sett__xcode)x.code, x.imm))
             return false;
     }
     return true;
@@ -141,37 +141,37 @@ static bool visit_op(walk *w, uint32_t id)
     const sett__op op = b->op[id];
     bool boolean = op.dtype == SETT_BOOL;
     if ((!boolean && !sett__dtype_is_int((sett_dtype)op.dtype)) || op.n != 1)
-        return refuse(w, id);
+        return refuse_op(w, id);
     switch (sett__ops[op.code].cls) {
     case SETT__C_CONST:
-        return emit(w, SETT__X_CONST, sett__int_of_bits((sett_dtype)op.dtype, (uint64_t)op.imm));
+        return emit_code(w, SETT__X_CONST, sett__int_of_bits((sett_dtype)op.dtype, (uint64_t)op.imm));
     case SETT__C_SYM:
         return emit_symbol(w, &b->sig.sym[op.imm].value, op.imm);
     case SETT__C_SCALAR:
-        return boolean || op.code == SETT__ADDR ? refuse(w, id) : emit(w, SETT__X_SCALAR, op.imm);
+        return boolean || op.code == SETT__ADDR ? refuse_op(w, id) : emit_code(w, SETT__X_SCALAR, op.imm);
     case SETT__C_BINARY:
         if ((op.code == SETT__SHR || op.code == SETT__AND) && visit_power(w, &op))
             return true;
         if (visit_ceil(w, &op))
             return true;
         if (!xcode_of[op.code])
-            return refuse(w, id);
-        return visit_args(w, &op, 0, 1) && emit(w, (sett__xcode)xcode_of[op.code], 0);
+            return refuse_op(w, id);
+        return visit_args(w, &op, 0, 1) && emit_code(w, (sett__xcode)xcode_of[op.code], 0);
     case SETT__C_COMPARE:
         return visit_compare(w, &op);
     case SETT__C_SELECT:
-        return visit(w, b->arg[op.args]) && visit_args(w, &op, 1, 2) && emit(w, SETT__X_SELECT, 0);
+        return visit_id(w, b->arg[op.args]) && visit_args(w, &op, 1, 2) && emit_code(w, SETT__X_SELECT, 0);
     case SETT__C_CONVERT: { /* host arithmetic has 64 bits: what widens is there already */
         uint32_t from = b->arg[op.args];
         int to_bits = sett_dtype_bits((sett_dtype)op.dtype), bits = sett_dtype_bits((sett_dtype)b->op[from].dtype);
-        return op.code == SETT__CONVERT && to_bits >= bits ? visit(w, from) : refuse(w, id);
+        return op.code == SETT__CONVERT && to_bits >= bits ? visit_id(w, from) : refuse_op(w, id);
     }
     default:
-        return refuse(w, id);
+        return refuse_op(w, id);
     }
 }
 
-static bool visit(walk *w, uint32_t id)
+static bool visit_id(walk *w, uint32_t id)
 {
     if (w->depth >= SETT__MAX_EXPR)
         return false;
@@ -188,9 +188,9 @@ static bool to_expr(walk *w, sett_arg leaf, sett__expr *out)
     w->culprit = SETT__NONE;
     bool ok = false;
     if (leaf.kind == SETT_INT)
-        ok = emit(w, SETT__X_CONST, leaf.u.i);
+        ok = emit_code(w, SETT__X_CONST, leaf.u.i);
     else if (leaf.kind == SETT_VALUE && leaf.u.v->scalar && leaf.u.v->id != SETT__NONE)
-        ok = visit(w, leaf.u.v->id);
+        ok = visit_id(w, leaf.u.v->id);
     *out = (sett__expr){w->first, s->n_code - w->first};
     if (ok && sett__expr_valid(s, *out))
         return true;

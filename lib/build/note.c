@@ -5,7 +5,7 @@
 
 #define REMEMBERED 8 /* an unrolled loop gives the same note again and again */
 
-static bool same(const sett__note *x, const sett__note *y)
+static bool same_note(const sett__note *x, const sett__note *y)
 {
     return x->site == y->site && x->call == y->call && x->t && y->t && x->t->root == y->t->root && x->lost == y->lost && x->have == y->have &&
            x->need == y->need && x->split == y->split && x->places == y->places && x->elements == y->elements && !memcmp(x->count, y->count, sizeof x->count);
@@ -18,7 +18,7 @@ void sett__note_add(const sett__ctx *c, sett__note *given)
     given->site = sett__site(c->b, c->site);
     given->call = c->site.call;
     for (const sett__note *x = c->b->notes; x && i < REMEMBERED; x = x->older, i++)
-        if (same(x, given))
+        if (same_note(x, given))
             return;
     sett__note *note = sett__new(c->b, sizeof *note);
     if (!note || c->b->error.status)

@@ -30,7 +30,7 @@ static const struct {
     [SETT__BELOW] = {below, SETT__COUNT(below), 2},
 };
 
-static bool append(sett_build *b, const sett__xop *x, uint32_t n)
+static bool append_code(sett_build *b, const sett__xop *x, uint32_t n)
 {
     sett__sig *s = &b->sig;
     if (!sett__grow(b->mem, (void **)&s->code, &b->cap_code, s->n_code + n, sizeof *x)) {
@@ -63,7 +63,7 @@ bool sett__put_in(sett_build *b, const sett__xop *rule, uint32_t n_rule, const s
     }
     s->n_code = first;
     *out = (sett__expr){first, n};
-    return ok && append(b, part, n) && sett__expr_valid(s, *out);
+    return ok && append_code(b, part, n) && sett__expr_valid(s, *out);
 }
 
 static bool inside_if(const sett_build *b)
@@ -99,7 +99,7 @@ static bool add_check(const sett__ctx *c, const sett__check *k)
     return true;
 }
 
-static const char *kept(sett_build *b, const char *text)
+static const char *keep_text(sett_build *b, const char *text)
 {
     size_t n = strlen(text) + 1;
     char *copy = sett__new(b, n);
@@ -121,8 +121,8 @@ void sett__rely(const sett__ctx *c, sett__demand demand, const sett_arg *x, cons
     va_end(args);
     bool known = sett__put_in(
         b, rule_of[demand].code, rule_of[demand].n, x, rule_of[demand].operands, &k.expr); /* else made of what only the kernel knows: the caller's promise */
-    k.text = known ? kept(b, text) : NULL;
-    k.file = known && c->site.file && *c->site.file ? kept(b, c->site.file) : NULL;
+    k.text = known ? keep_text(b, text) : NULL;
+    k.file = known && c->site.file && *c->site.file ? keep_text(b, c->site.file) : NULL;
     k.line = k.file ? (uint32_t)c->site.line : 0;
     if (!known || b->error.status || !add_check(c, &k))
         b->sig.n_code = n_code;

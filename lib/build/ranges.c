@@ -27,7 +27,7 @@ void sett__dtype_range(sett_dtype dtype, int64_t *lo, int64_t *hi)
     *hi = ranges[dtype].hi;
 }
 
-static bool known(sett_dtype dtype, range r)
+static bool is_known(sett_dtype dtype, range r)
 {
     return dtype != SETT_U64 || r.lo >= 0;
 }
@@ -132,7 +132,7 @@ bool sett__no_wrap(sett_build *b, uint32_t id)
         !sett__dtype_is_int(dtype))
         return false;
     range a = of(known_at(b, op, 0)), c = of(known_at(b, op, 1));
-    if (!known(dtype, a) || !known(dtype, c) || !binary_range((sett__code)op->code, a, c, &r))
+    if (!is_known(dtype, a) || !is_known(dtype, c) || !binary_range((sett__code)op->code, a, c, &r))
         return false;
     return r.lo >= (dtype == SETT_U64 ? 0 : all.lo) && r.hi <= all.hi;
 }
@@ -193,7 +193,7 @@ static range range_of(sett_build *b, const sett__op *op)
         return (range){0, all.hi};
     case SETT__C_UNARY:
         a = of(known_at(b, op, 0));
-        r = known(dtype, a) ? unary_range((sett__code)op->code, a, all) : all;
+        r = is_known(dtype, a) ? unary_range((sett__code)op->code, a, all) : all;
         break;
     case SETT__C_SELECT:
         a = of(known_at(b, op, 1));
@@ -204,7 +204,7 @@ static range range_of(sett_build *b, const sett__op *op)
         if (op->code != SETT__CONVERT || (from.dtype != SETT_BOOL && !sett__dtype_is_int(from.dtype)))
             return all;
         r = of(from);
-        if (!known(from.dtype, r))
+        if (!is_known(from.dtype, r))
             return all;
         break;
     }
@@ -291,7 +291,7 @@ static sett__known with_div(sett_dtype dtype, range r, int64_t div)
 static sett__known binary_facts(sett__code code, sett_dtype dtype, sett__known x, sett__known y)
 {
     range r;
-    bool have = known(dtype, of(x)) && known(dtype, of(y)) && binary_range(code, of(x), of(y), &r);
+    bool have = is_known(dtype, of(x)) && is_known(dtype, of(y)) && binary_range(code, of(x), of(y), &r);
     return with_div(dtype, have ? in_type(dtype, r) : all_of(dtype), binary_div(code, x, y));
 }
 

@@ -19,7 +19,7 @@ static bool grow_for(sett_build *b, void **data, uint32_t *cap, uint32_t need, s
 }
 
 /* ---- equal ops ---------------------------------------------------------------- */
-static uint64_t mix(uint64_t h, uint64_t x)
+static uint64_t mix_hash(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * 0x9e3779b97f4a7c15u;
     return h ^ (h >> 29);
@@ -29,15 +29,15 @@ static uint64_t mix(uint64_t h, uint64_t x)
 static uint32_t hash_op(const sett_build *b, const sett__emit *x)
 {
     bool pick = x->code == SETT__PICK;
-    uint64_t h = mix(x->code | (uint64_t)x->dtype << 8 | (uint64_t)x->sub << 16 | (uint64_t)x->flags << 24 | (uint64_t)x->n << 32,
+    uint64_t h = mix_hash(x->code | (uint64_t)x->dtype << 8 | (uint64_t)x->sub << 16 | (uint64_t)x->flags << 24 | (uint64_t)x->n << 32,
         pick ? 0 : (uint64_t)x->imm);
     for (uint32_t i = 0; pick && i < x->n; i++)
-        h = mix(h, b->index[x->imm + i]);
+        h = mix_hash(h, b->index[x->imm + i]);
     int i = 0;
     for (; i + 1 < x->n_args; i += 2)
-        h = mix(h, x->args[i] | (uint64_t)x->args[i + 1] << 32);
+        h = mix_hash(h, x->args[i] | (uint64_t)x->args[i + 1] << 32);
     if (i < x->n_args)
-        h = mix(h, x->args[i]);
+        h = mix_hash(h, x->args[i]);
     return (uint32_t)(h >> 32);
 }
 
@@ -158,7 +158,7 @@ static bool hoists(const sett__emit *x)
     return x->n == 1 && !x->stay && (x->dtype == SETT_BOOL || sett__dtype_is_int(x->dtype));
 }
 
-static uint32_t append(sett_build *b, const sett_site *site, const sett__emit *x, bool hoist)
+static uint32_t append_op(sett_build *b, const sett_site *site, const sett__emit *x, bool hoist)
 {
     uint32_t id = b->n_op, n_args = (uint32_t)x->n_args;
     SETT__FAIL_IF(b, *site, NULL, id >= SETT__MAX_OPS || n_args > UINT16_MAX, 0, SETT_E_LIMIT,
@@ -237,7 +237,7 @@ static uint32_t record_pure(sett_build *b, const sett_site *site, const sett__em
         return found - 1;
     }
     bool hoist = hoists(x);
-    uint32_t id = append(b, site, x, hoist);
+    uint32_t id = append_op(b, site, x, hoist);
     if (b->error.status)
         return 0;
     b->n_cse += !found;
@@ -258,13 +258,13 @@ bool sett__in_kernel(sett_build *b, sett_site site, const char *func)
 }
 
 /* The public name of what has an effect, where no caller of ours asked before. */
-static const char *effect(sett__code code)
+static const char *effect_name(sett__code code)
 {
     return code == SETT__PRINTF ? "sett_printf" : code == SETT__ASSERT ? "sett_assert" : sett__opens(code) ? sett__opener(code) : sett__ops[code].text;
 }
 
 /* Nothing to fold: of numbers that are no integers only constants do. */
-static bool stays(const sett_build *b, const sett__emit *x)
+static bool nothing_to_fold(const sett_build *b, const sett__emit *x)
 {
     sett__class cls = (sett__class)sett__ops[x->code].cls;
     if ((cls != SETT__C_BINARY && cls != SETT__C_TERNARY) || x->n != 1 || x->dtype == SETT_BOOL || sett__dtype_is_int(x->dtype))
@@ -277,11 +277,11 @@ uint32_t sett__record(sett_build *b, sett_site site, const sett__emit *e)
     if (b->error.status)
         return 0;
     uint8_t flags = sett__ops[e->code].flags;
-    if (flags & SETT__W && !b->in_kernel && !sett__in_kernel(b, site, effect(e->code)))
+    if (flags & SETT__W && !b->in_kernel && !sett__in_kernel(b, site, effect_name(e->code)))
         return 0;
     if (!(flags & SETT__P))
-        return append(b, &site, e, false);
-    if (e->n_args > 4 || !e->n_args || b->no_fold || stays(b, e))
+        return append_op(b, &site, e, false);
+    if (e->n_args > 4 || !e->n_args || b->no_fold || nothing_to_fold(b, e))
         return record_pure(b, &site, e, NULL);
     uint32_t args[4];
     sett__emit x = *e;
