@@ -124,7 +124,7 @@ sett_arg sett__peel(sett_build *, sett_arg a, int64_t *constant);
 sett_arg sett__add_offset(const sett__ctx *, sett_arg, sett_arg);
 /* A scalar integer leaf as a value: of 32 bits, or 64 if it needs them or has them. */
 sett_val *sett__arg_val(sett_build *, sett_site, sett_arg leaf);
-/* Leaf.c: a scalar integer as another type, which keeps what is known of it. */
+/* leaf.c: a scalar integer as another type, which keeps what is known of it. */
 sett_val *sett__leaf_to(const sett__ctx *, sett_val *, sett_dtype);
 
 /* ---- places.c: the offsets of all elements ---------------------------------------------------------------- */

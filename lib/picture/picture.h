@@ -50,7 +50,7 @@ int sett__place_width(const sett__ctx *, sett_arg shape, int64_t n);
 /* ---- svg.c -------------------------------------------------------------------------------------------------- */
 typedef struct sett__rgb { uint8_t r, g, b; bool dark; } sett__rgb; /* dark: ink on it is white */
 extern const sett__rgb sett__palette[8];
-/* Hover: with the data that HTML shows. */
+/* hover: with the data that HTML shows. */
 void sett__put_svg(sett__sink *, const sett__ctx *, const sett__picture *, bool hover);
 void sett__put_xml(sett__sink *, const char *); /* escapes & < > and quotes */
 

@@ -57,7 +57,7 @@ bool sett__is_packed(const sett_tensor *);
 uint64_t sett__packed_bytes(sett_dtype, uint64_t n); /* of n elements of any type, rounded up to whole units */
 /* sett__access of elements at these offsets. */
 uint32_t sett__packed_access(const sett__ctx *, const sett__move *, const sett__places *);
-/* Copy.c: are sizes equal, and do types fit? */
+/* copy.c: are sizes equal, and do types fit? */
 bool sett__check_copy(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst);
 const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *); /* the value in t's type; NULL: failed */
 /* The same; a number becomes a scalar of t's type. */
@@ -65,7 +65,7 @@ const sett_val *sett__stored_arg(const sett__ctx *, const sett_tensor *, sett_ar
 bool sett__same_elements(sett_arg shape, sett_arg other); /* are both static, with the same extents in the same order? */
 sett_val *sett__get(const sett__ctx *, const sett_tensor *, sett_arg coord);
 void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);
-/* Gather.c: an element of a value at a dynamic coordinate. */
+/* gather.c: an element of a value at a dynamic coordinate. */
 sett_val *sett__dynamic_element(const sett__ctx *, const sett_val *, sett_arg coord);
 
 /* ---- report.c: what the layouts decided ------------------------------------------------------------------------ */

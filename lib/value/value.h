@@ -53,7 +53,7 @@ sett_val *sett__bitcast_packed(sett_build *, sett_site, sett_val *, sett_dtype t
 /* sett_elem_less of the coordinates origin + crd(i); crd is a plain layout of basis strides. least: sett_elem_at_least
  * instead. */
 sett_val *sett__compare_coords(const sett__ctx *, const sett_layout *crd, sett_arg origin, sett_arg limit, bool least);
-/* Shape.c: the element at a static coordinate, where `_` keeps a mode. */
+/* shape.c: the element at a static coordinate, where `_` keeps a mode. */
 sett_val *sett__element_at(const sett__ctx *, sett_val *, sett_arg coord);
 
 #include "expand.h" /* functions as expansions */
