@@ -33,7 +33,7 @@ void apply(sett_build *b, const void *user)
     sett_tensor *A = sett_param(b, "A", p->dtype, sett_row_major(b, M, N), .align = 16);
     sett_tensor *B = sett_param(b, "B", p->dtype, sett_row_major(b, M, N), .align = 16);
     sett_tensor *C = sett_param(b, "C", p->dtype, sett_row_major(b, M, N), .align = 16);
-    const int vec = 128 / sett_dtype_bits(p->dtype), thr_m = p->thr_m ? p->thr_m : 4, thr_n = p->thr_n ? p->thr_n : 32, val_m = p->val_m ? p->val_m : 4;
+    const int vec = 128 / sett_dtype_bits(p->dtype), thr_m = p->thr_m ? p->thr_m : 8, thr_n = p->thr_n ? p->thr_n : 32, val_m = p->val_m ? p->val_m : 1;
     sett_tv tv = sett_make_layout_tv(sett_row_major(b, thr_m, thr_n), sett_row_major(b, val_m, vec));
     sett_grid(b, sett_ceil_div(N, thr_n * vec), sett_ceil_div(M, thr_m * val_m));
     sett_block(b, thr_m * thr_n);

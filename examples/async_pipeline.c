@@ -34,7 +34,7 @@ static void send_for(sett_build *b, const row *r, sett_val *k)
 void scale_and_sum(sett_build *b, const void *user)
 {
     const struct scale_and_sum *p = user;
-    const int threads = p && p->threads ? p->threads : 128, stages = p && p->stages ? p->stages : 4, tile = threads * VALUES;
+    const int threads = p && p->threads ? p->threads : 256, stages = p && p->stages ? p->stages : 6, tile = threads * VALUES;
     sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = VALUES);
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, M, N), .align = 16);
     sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, M, N), .align = 16);
@@ -85,7 +85,7 @@ int main(void)
         }
         expect("sum", (size_t)i, get(SETT_F32, S.host, (size_t)i), sum, 1e-4);
     }
-    printf("async_pipeline: %d rows of %d in %d stages, ok\n", (int)m, (int)n, 4);
+    printf("async_pipeline: %d rows of %d in %d stages, ok\n", (int)m, (int)n, 6);
     sett_kernel_release(k);
     matrix_free(&r, &X), matrix_free(&r, &Y), matrix_free(&r, &S);
     run_close(&r);

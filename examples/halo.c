@@ -10,7 +10,7 @@ enum { HALO = 1 };
 void heat(sett_build *b, const void *user)
 {
     const struct heat *p = user;
-    const int rows = p && p->rows ? p->rows : 16, cols = p && p->cols ? p->cols : 32, threads = p && p->threads ? p->threads : 256;
+    const int rows = p && p->rows ? p->rows : 8, cols = p && p->cols ? p->cols : 256, threads = p && p->threads ? p->threads : 256;
     const int tall = rows + 2 * HALO, wide = cols + 2 * HALO;
     sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N");
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, M, N));

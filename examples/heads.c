@@ -8,7 +8,7 @@
 void swap_heads(sett_build *b, const void *user)
 {
     const struct swap_heads *p = user;
-    const int threads = p && p->threads ? p->threads : 128;
+    const int threads = p && p->threads ? p->threads : 256;
     sett_val *H = sett_sym(b, "H"), *B = sett_sym(b, "B"), *HS = sett_sym(b, "HS"), *S = sett_floordiv(HS, H);
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, B, HS)), *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, B, HS));
     sett_fast_divmod by_row = sett_make_fast_divmod(b, HS), by_head = sett_make_fast_divmod(b, H), by_position = sett_make_fast_divmod(b, S);

@@ -9,7 +9,7 @@
 struct apply {
     sett_dtype dtype;
     sett_val *(*op)(sett_val *, sett_val *);
-    int thr_m, thr_n, val_m; /* as of add_tv; 0: 4, 32 and 4 */
+    int thr_m, thr_n, val_m; /* as of add_tv; 0: 8, 32 and 1 */
 };
 void apply(sett_build *, const void *user);
 sett_val *apply_add(sett_val *x, sett_val *y);
@@ -51,7 +51,7 @@ struct softmax {
 void softmax(sett_build *, const void *user);
 
 /* rms_norm.c: by rows of any length, as softmax. Arguments: X, W of one row, Y, eps. rows: of a block where cols is no multiple of
- * threads x 16 bytes; 0: 8. */
+ * threads x 16 bytes; 0: 4. */
 struct rms_norm {
     sett_dtype dtype;
     int cols, threads;

@@ -11,7 +11,7 @@
 static void ragged(sett_build *b, const struct rms_norm *p)
 {
     const int vec = 128 / sett_dtype_bits(p->dtype), rest = row_parts(p->dtype, p->cols, p->threads), all = vec * rest * p->threads;
-    const int rows = p->rows ? p->rows : 8;
+    const int rows = p->rows ? p->rows : 4;
     int period = vec;
     while (period > 1 && p->cols * (period / 2) % vec == 0)
         period /= 2;

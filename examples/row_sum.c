@@ -8,7 +8,7 @@
 void row_sum(sett_build *b, const void *user)
 {
     const struct row_sum *p = user;
-    const int threads = p && p->threads ? p->threads : 256, unroll = p && p->unroll ? p->unroll : 1;
+    const int threads = p && p->threads ? p->threads : 128, unroll = p && p->unroll ? p->unroll : 8;
     sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N");
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, M, N));
     sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(M)));

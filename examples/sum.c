@@ -54,7 +54,7 @@ void sum(sett_build *b, const void *user)
 int main(void)
 {
     run r = run_open();
-    struct sum p = {512, 1024, 4, 0};
+    struct sum p = {512, 2048, 4, 1};
     sett_kernel *k;
     sett_compile_options opt = {.size = sizeof opt, .name = "sum", .user = &p, .user_size = sizeof p};
     check(&r, sett_compile(r.e, sum, &opt, &k, &r.err));

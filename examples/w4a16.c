@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* D = W * scale: weights of 4 bits, two a byte, with one bf16 scale for each 128 of a row, to bf16 (w4a16). A thread opens
- * 32 weights: one access of 16 bytes, four to store them. */
+ * 16 weights: one access of 8 bytes, two of 16 to store them. */
 #define SETT_SHORT
 #include "common.h"
 #include "kernels.h"
@@ -10,7 +10,7 @@ enum { GROUP = 128 };
 void w4a16(sett_build *b, const void *user)
 {
     const struct w4a16 *p = user;
-    const int each = p && p->each ? p->each : 32, rows = p && p->rows ? p->rows : 32;
+    const int each = p && p->each ? p->each : 16, rows = p && p->rows ? p->rows : 64;
     sett_val *N = sett_sym(b, "N"), *K = sett_sym(b, "K", .div = GROUP);
     sett_tensor *W = sett_param(b, "W", SETT_I4, sett_row_major(b, N, K), .align = 16);
     sett_tensor *S = sett_param(b, "S", SETT_BF16, sett_row_major(b, N, sett_floordiv(K, GROUP)));
