@@ -40,6 +40,7 @@ LIB_OBJ := $(call obj,lib/*)
 JIT_OBJ := $(call obj,jit/* jit/sim/fast)
 PTX_OBJ := $(call obj,ptx)
 REMOTE_OBJ := $(call obj,remote)
+KERNELS_OBJ := $(call obj,kernels)
 # What speaks to a remote cache is made where its libraries are, and nothing else needs it.
 REMOTE := $(if $(shell pkg-config --exists libcurl hiredis openssl 2>/dev/null && echo yes),$(B)/libsett-remote.so)
 SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))))
@@ -50,11 +51,11 @@ BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wild
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/libsett.so $(B)/libsett-ptx.so $(or $(REMOTE),no-remote) $(B)/sett $(B)/demo $(EXAMPLES) $(B)/libfamilies.so $(B)/obj/tests/host_kernel.o ## build the libraries, the sett command and the examples
+all: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(or $(REMOTE),no-remote) $(B)/sett $(B)/demo $(EXAMPLES) $(B)/libfamilies.so $(B)/obj/tests/host_kernel.o ## build the libraries, the sett command and the examples
 
 # ---- objects and libraries ------------------------------------------------------
 $(B)/obj/jit/%.o $(B)/obj/tools/%.o $(B)/obj/tests/%.o $(B)/obj/examples/%.o $(B)/obj/bench/%.o: override CFLAGS += -D_GNU_SOURCE
-$(B)/obj/lib/%.o: override CFLAGS += -D_POSIX_C_SOURCE=200809L
+$(B)/obj/lib/%.o $(B)/obj/kernels/%.o: override CFLAGS += -D_POSIX_C_SOURCE=200809L
 $(B)/obj/ptx/%.o: override CFLAGS += -D_GNU_SOURCE -isystem $(LLVM_INCLUDE)
 $(B)/obj/remote/%.o: override CFLAGS += -D_GNU_SOURCE -Os
 # Flags by room: the CPU engine's loops want -O3; what no launch and no recording passes through is made for size.
@@ -84,6 +85,11 @@ $(B)/libsett.so.$(SOVERSION): $(LIB_OBJ) $(JIT_OBJ) lib/sett.map
 	    -Wl,--exclude-libs,ALL $(NETTLE_UNUSED:%=-Wl$(comma)--defsym=%=sett_version) -Wl,-z,relro,-z,now $(RELR) -Wl,-O1 $(if $(SAN),,-Wl,-z,defs) -o $@ $(LIB_OBJ) $(JIT_OBJ) $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/libsett.so: $(B)/libsett.so.$(SOVERSION)
 	ln -sf $(<F) $@
+# Ready kernels, on the public headers alone: it takes sett's functions from the libsett.so of the program.
+$(B)/libsett-kernels.so.$(SOVERSION): $(KERNELS_OBJ) $(B)/libsett.so
+	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,relro,-z,now $(RELR) -Wl,--gc-sections $(if $(SAN),,-Wl,-z,defs) -o $@ $(KERNELS_OBJ) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN'
+$(B)/libsett-kernels.so: $(B)/libsett-kernels.so.$(SOVERSION)
+	ln -sf $(<F) $@
 PTX_LDFLAGS := -shared -Wl,-s $(RELR) -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
 # ptx/heap.c stands between LLVM and libc's heap.
 PTX_WRAP := $(foreach f,malloc calloc realloc aligned_alloc strdup free,-Wl$(comma)--wrap=$(f))
@@ -101,32 +107,24 @@ no-remote:
 	@echo "  libsett-remote.so is not built: libcurl4-openssl-dev, libhiredis-dev or libssl-dev is not installed"
 
 # ---- programs ---------------------------------------------------------------------
-# The kernels that the command knows by name are the examples' own, without their main().
-NAMED := $(patsubst %,$(B)/obj/named/%.o,apply add_tv softmax saxpy)
-# Those that are only measured beside peers.
-MEASURED := $(patsubst %,$(B)/obj/named/%.o,rms_norm layer_norm silu_mul sum transpose row_sum add_vectorised w4a16 heads embedding_grad halo async_pipeline)
-$(B)/obj/named/%.o: examples/%.c
-	@mkdir -p $(@D)
-	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=example_$* -MMD -MP -c -o $@ $<
 # In the build folder libsett.so lies beside it, installed in ../lib; a package with another LIBDIR sets its own.
-$(B)/sett: $(call obj,tools) $(NAMED) $(B)/libsett.so
+$(B)/sett: $(call obj,tools) $(KERNELS_OBJ) $(B)/libsett.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' $(SYS_LIBS)
-$(B)/demo: $(B)/obj/tools/demo/demo.o $(B)/obj/tools/file.o $(B)/obj/tools/npy.o $(NAMED) $(B)/libsett.so
+$(B)/demo: $(B)/obj/tools/demo/demo.o $(B)/obj/tools/file.o $(B)/obj/tools/npy.o $(KERNELS_OBJ) $(B)/libsett.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
-$(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett.so
+$(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett-kernels.so
 	@mkdir -p $(@D)
-	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $< -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
+	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $< -L$(B) -Wl,--as-needed -lsett-kernels -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
 # Families that `sett warm` opens: they take sett's functions from the program that opens them.
-$(B)/libfamilies.so: $(B)/obj/examples/families.o $(NAMED)
+$(B)/libfamilies.so: $(B)/obj/examples/families.o $(KERNELS_OBJ)
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $(filter %.o,$^)
 $(B)/test-family.so: $(B)/obj/tests/family.o
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $^
 $(B)/obj/examples/families.o $(B)/obj/tests/family.o: override CFLAGS += -fvisibility=default
-$(B)/bench/sweep: $(MEASURED)
-$(B)/bench/%: $(B)/obj/bench/%.o $(NAMED) $(B)/libsett.so
+$(B)/bench/%: $(B)/obj/bench/%.o $(KERNELS_OBJ) $(B)/libsett.so
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
-$(B)/libbench.so: $(B)/obj/bench/kernels.o $(NAMED) $(MEASURED) $(B)/libsett.so
+$(B)/libbench.so: $(B)/obj/bench/kernels.o $(KERNELS_OBJ) $(B)/libsett.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
 # A driver that stands in for the real one where there is none; by its name for LD_LIBRARY_PATH=$(B)/fake.
 $(B)/fake-cuda.so: $(B)/obj/tests/fake_cuda.o
@@ -146,8 +144,8 @@ $(B)/obj/tests/test_stale.o: override CPPFLAGS += -I$(B)
 # The runner links the objects, so that unit tests may look inside; Check is static, so that it can be carried.
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
-TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/fault% $(B)/obj/tests/fake_% $(B)/obj/tests/preload.o $(B)/obj/tests/family.o $(B)/obj/tests/oom.o $(B)/obj/tests/runner.o,$(call obj,tests))
-$(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
+TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/fault% $(B)/obj/tests/fake_% $(B)/obj/tests/preload.o $(B)/obj/tests/family.o $(B)/obj/tests/oom% $(B)/obj/tests/runner.o,$(call obj,tests))
+$(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(KERNELS_OBJ) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 # Out of memory on purpose: what allocates is renamed in sett's own objects, so that LLVM's and libc's calls stay theirs.
 OOM_SYMBOLS := $(foreach f,malloc calloc realloc free aligned_alloc strdup strndup asprintf __asprintf_chk fdopendir ffi_closure_alloc \
@@ -167,7 +165,7 @@ $(B)/oom/remote.o: $(REMOTE_OBJ)
 	@objcopy $(OOM_SYMBOLS) $@
 $(B)/oom/libsett-remote.so: $(B)/oom/remote.o $(B)/oom/lib.a remote/remote.map
 	$(call Q,LD)$(CC) $(LDFLAGS) $(REMOTE_LDFLAGS) -o $@ $(B)/oom/remote.o $(B)/oom/lib.a $(REMOTE_LIBS)
-$(B)/oom/oom: $(B)/obj/tests/oom.o $(B)/obj/tests/folder.o $(NAMED) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so $(REMOTE:$(B)/%=$(B)/oom/%)
+$(B)/oom/oom: $(addprefix $(B)/obj/tests/,oom.o oom_bodies.o folder.o) $(KERNELS_OBJ) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so $(REMOTE:$(B)/%=$(B)/oom/%)
 	$(call Q,LD)$(CC) $(LDFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 # The fault campaign on the disk cache; its compiler knows no LLVM, and takes as long as it is told.
 $(B)/fake-ptx.so: $(B)/obj/tests/fake_ptx.o $(B)/lib.a
@@ -204,7 +202,7 @@ $(COVER)/runner: tests/runner.c Makefile $(patsubst %,$(B)/obj/tests/test_%.o,$(
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) --coverage -rdynamic '-DSUITES=$(foreach s,$(COVER_SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 $(COVER)/fuzz-replay: $(B)/obj/tests/fuzz_replay.o $(COVER_OBJ) $(FUZZED)
 	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
-$(COVER)/oom/oom: $(B)/obj/tests/oom.o $(B)/obj/tests/folder.o $(NAMED) $(COVERED:%.c=$(COVER)/oom/%.o) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
+$(COVER)/oom/oom: $(addprefix $(B)/obj/tests/,oom.o oom_bodies.o folder.o) $(KERNELS_OBJ) $(COVERED:%.c=$(COVER)/oom/%.o) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
 	@mkdir -p $(@D); ln -sf ../../../$(B)/oom/libsett-ptx.so $(@D)/
 	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 $(COVER)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,rig.o folder.o sample.o fuzz_cache.o) $(COVER_OBJ) $(B)/libsett.a | $(B)/fake-ptx.so
@@ -277,7 +275,7 @@ portable: all bench-programs $(RUNNER) $(B)/golden ## a stripped copy in build/p
 	rm -rf build/portable
 	mkdir -p build/portable/examples build/portable/bench build/portable/fake
 	cp -L $(B)/fake/libcuda.so.1 build/portable/fake/
-	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(REMOTE) $(B)/libbench.so $(B)/libfamilies.so $(B)/test-family.so $(B)/sett $(B)/demo build/portable/
+	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(REMOTE) $(B)/libbench.so $(B)/libsett-kernels.so* $(B)/libfamilies.so $(B)/test-family.so $(B)/sett $(B)/demo build/portable/
 	cp $(RUNNER) build/portable/runner
 	cp $(B)/golden build/portable/golden
 	sed 's|\.\./build/release/|./|' examples/kernels.warm >build/portable/kernels.warm
@@ -298,20 +296,21 @@ facts: all $(B)/bench/facts ## what the CUDA driver does where its manual is sil
 bench-programs: $(BENCHES) $(B)/fake/libcuda.so.1
 
 lint: ## include rules, headers alone, exported symbols, formatting of shell
-	@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so $(REMOTE)
+	@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(REMOTE)
 	@tests/lint.sh $(B)
 
 install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5
 	install -m 644 include/sett/*.h $(DESTDIR)$(INCLUDEDIR)/sett/
-	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-ptx.so $(REMOTE) $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-kernels.so.$(SOVERSION) $(B)/libsett-ptx.so $(REMOTE) $(DESTDIR)$(LIBDIR)/
 	install -m 644 $(B)/libsett.a $(DESTDIR)$(LIBDIR)/
-	ln -sf libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett.so
+	for l in libsett libsett-kernels; do ln -sf $$l.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/$$l.so; done
 	install -m 755 $(B)/sett $(DESTDIR)$(BINDIR)/
 	install -m 644 docs/sett.1 $(DESTDIR)$(MANDIR)/man1/
 	install -m 644 docs/sett-cache.5 docs/sett-manifest.5 $(DESTDIR)$(MANDIR)/man5/
 	sed -e 's|@prefix@|$(PREFIX)|;s|@libdir@|$(LIBDIR)|;s|@includedir@|$(INCLUDEDIR)|;s|@version@|$(VERSION)|' lib/sett.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc
+	sed -e 's|@libdir@|$(LIBDIR)|;s|@version@|$(VERSION)|' kernels/sett-kernels.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc
 	@[ -n "$(DESTDIR)" ] || { PATH="$$PATH:/usr/sbin:/sbin"; [ "$$(id -u)" != 0 ] || ldconfig; \
 	    ldconfig -p 2>/dev/null | grep -qF '$(LIBDIR)/libsett.so' || \
 	    echo "The loader does not search $(LIBDIR): run ldconfig as root, or set LD_LIBRARY_PATH=$(LIBDIR)"; \
@@ -321,7 +320,8 @@ install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
 uninstall: ## what install put there
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett
 	rm -f $(DESTDIR)$(LIBDIR)/libsett.a $(DESTDIR)$(LIBDIR)/libsett.so $(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett-ptx.so \
-	    $(DESTDIR)$(LIBDIR)/libsett-remote.so $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1 \
+	    $(DESTDIR)$(LIBDIR)/libsett-kernels.so $(DESTDIR)$(LIBDIR)/libsett-kernels.so.$(SOVERSION) \
+	    $(DESTDIR)$(LIBDIR)/libsett-remote.so $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1 \
 	    $(DESTDIR)$(MANDIR)/man5/sett-cache.5 $(DESTDIR)$(MANDIR)/man5/sett-manifest.5
 
 clean: ## remove build/

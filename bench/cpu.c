@@ -3,7 +3,7 @@
  * reduction of 1024 blocks of 256 threads. Interleaved (but for the reduction, which has no peer), random data, medians. */
 #define SETT_SHORT
 #include "common.h"
-#include "../examples/kernels.h"
+#include <sett/kernels.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -117,11 +117,11 @@ int main(int argc, char **argv)
     sett_engine_options eo = {.size = sizeof eo, .no_gpu = true, .cpu_threads = threads, .cache_dir = ""};
     must(sett_engine_open(&e, &eo, &err), &err);
     sett_stream cpu = {SETT_CPU, NULL};
-    struct apply user = {.dtype = SETT_F32, .op = apply_add};
+    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F32, .thr_m = 4, .thr_n = 32, .val_m = 4, .plain = 1};
     static const tile tiles[] = {{{4, 32}, {4, 4}}, {{4, 32}, {4, 8}}, {{1, 128}, {1, 16}}, {{1, 128}, {1, 32}}};
     sett_kernel *add[WAYS - 1] = {cpu_kernel(e, add_f32, &tiles[0], "add"), cpu_kernel(e, add_f32, &tiles[1], "add_2x4"),
         cpu_kernel(e, add_f32, &tiles[2], "add_row"), cpu_kernel(e, add_f32, &tiles[3], "add_long_row"),
-        cpu_kernel(e, apply, &user, "apply")};
+        cpu_kernel(e, sett_elementwise, &user, "elementwise")};
     sett_kernel *tree = cpu_kernel(e, tree_sum, NULL, "tree_sum");
     sett_buf A = sett_buf_2d(a, SETT_F32, N, N), B = sett_buf_2d(b, SETT_F32, N, N), C = sett_buf_2d(c, SETT_F32, N, N);
     sett_buf X = sett_buf_2d(a, SETT_F32, 1024, 256), Y = sett_buf_1d(c, SETT_F32, 1024);
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
     static const char *const name[WAYS] = {
         "plain C add f32 4096 x 4096", "sett TV-layout add, tile 16 x 128", "sett TV-layout add, tile 16 x 256", "sett TV-layout add, tile 1 x 2048",
         "sett TV-layout add, tile 1 x 4096",
-        "sett apply add (predicates), same"};
+        "sett elementwise add (predicates), tile 16 x 128"};
     printf("| CPU engine, %d threads | median ms | ratio to plain C (median of rounds) |\n| --- | --- | --- |\n", threads);
     for (int i = 0; i < WAYS; i++)
         printf("| %s | %.2f | %.2f |\n", name[i], quantile(spent[i], ROUNDS, 0.5) / 1e3, quantile(ratio[i], ROUNDS, 0.5));

@@ -5,7 +5,7 @@
  *     facts                 all, as Markdown, in some minutes; docs/runtime.md says what follows from each
  *     facts CASE ARG...     one case: its line or lines */
 #include "common.h"
-#include "../examples/kernels.h"
+#include <sett/kernels.h>
 #include <libgen.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -434,9 +434,10 @@ static void leave_all(char **arg)
     sett_kernel *k;
     sett_call *c;
     sett_error err = {0};
-    sett_compile_options opt = {.size = sizeof opt, .name = "saxpy"};
+    sett_axpy_options axpy = {.size = sizeof axpy, .dtype = SETT_F32, .plain = 1};
+    sett_compile_options opt = {.size = sizeof opt, .name = "saxpy", .user = &axpy};
     must(sett_engine_open(&e, NULL, &err), &err);
-    must(sett_compile(e, saxpy, &opt, &k, &err), &err);
+    must(sett_compile(e, sett_axpy, &opt, &k, &err), &err);
     sett_buf x = sett_buf_1d(sett_alloc(e, 0, N * 4), SETT_F32, N), y = sett_buf_1d(sett_alloc(e, 0, N * 4), SETT_F32, N);
     must(sett_call_make(k, 0, &c, &err, &x, &y, 2.0), &err);
     must(sett_call_run(c, sett_stream_of(0, NULL)), NULL);
@@ -574,12 +575,13 @@ static void write_file(const char *folder, const char *name, const void *bytes, 
 
 static size_t make_cubin(sett_engine *e, const char *folder, const char *name, const char *file, const char *to)
 {
-    struct softmax big = {SETT_BF16, 8192, 256, 0};
+    sett_softmax_options big = {.size = sizeof big, .dtype = SETT_BF16, .cols = 8192, .threads = 256, .plain = 1};
+    sett_axpy_options small = {.size = sizeof small, .dtype = SETT_F32, .plain = 1};
     sett_kernel *k;
     sett_error err = {0};
     bool soft = !strcmp(name, "softmax");
-    sett_compile_options opt = {.size = sizeof opt, .name = name, .target = to, .user = soft ? &big : NULL};
-    must(sett_compile(e, soft ? softmax : saxpy, &opt, &k, &err), &err);
+    sett_compile_options opt = {.size = sizeof opt, .name = name, .target = to, .user = soft ? (void *)&big : &small};
+    must(sett_compile(e, soft ? sett_softmax : sett_axpy, &opt, &k, &err), &err);
     sett_kernel_info info = {.size = sizeof info};
     must(sett_kernel_query(k, &info), NULL);
     write_file(folder, file, info.cubin, info.cubin_size);

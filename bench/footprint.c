@@ -4,7 +4,7 @@
  *     footprint                           all, as a table
  *     footprint none|ptx|cubin|serve DIR  one, with its cache in DIR: peak kB */
 #include "common.h"
-#include "../examples/kernels.h"
+#include <sett/kernels.h>
 
 static long peak_kb(void)
 {
@@ -21,12 +21,12 @@ static long peak_kb(void)
 
 static sett_status get_kernel(sett_engine *e, const char *what, sett_kernel **k, sett_error *err)
 {
-    struct apply user = {.dtype = SETT_F16, .op = apply_mul_relu};
+    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .thr_m = 4, .thr_n = 32, .val_m = 4, .plain = 1};
     sett_compile_options opt = {.size = sizeof opt, .target = "sm_90a", .user = &user, .ptx_only = !strcmp(what, "ptx")};
     uint8_t key[32];
     if (strcmp(what, "serve"))
-        return sett_compile(e, apply, &opt, k, err);
-    sett_status s = sett_key(e, apply, &opt, key, err);
+        return sett_compile(e, sett_elementwise, &opt, k, err);
+    sett_status s = sett_key(e, sett_elementwise, &opt, key, err);
     return s ? s : sett_kernel_get(e, key, k, err);
 }
 

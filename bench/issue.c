@@ -6,7 +6,7 @@
  *     issue against OTHER [PAIRS]    its own table and another build's bench/issue, in turn, so that both have the same host
  * FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake gives it a driver that returns at once: what is left is our own. */
 #include "common.h"
-#include "../examples/kernels.h"
+#include <sett/kernels.h>
 
 enum { BATCH = 200, ROUNDS = 301, SETS = 16 };
 enum { RAW_PARAMS, RAW_BUFFER, CALL_RUN, LAUNCH, COMMIT, N_WAYS };
@@ -58,9 +58,9 @@ static double batch(state *s, int way)
 static void set_up(state *s, sett_engine *e)
 {
     sett_error err = {0};
-    struct apply user = {.dtype = SETT_F16, .op = apply_mul_relu};
+    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .thr_m = 4, .thr_n = 32, .val_m = 4, .plain = 1};
     sett_compile_options opt = {.size = sizeof opt, .name = "mul_relu", .user = &user};
-    must(sett_compile(e, apply, &opt, &s->k, &err), &err);
+    must(sett_compile(e, sett_elementwise, &opt, &s->k, &err), &err);
     for (int i = 0; i < 3 * SETS; i++)
         s->buf[i / 3][i % 3] = sett_buf_2d(sett_alloc(e, 0, 16 * 256 * 2), SETT_F16, 16, 256);
     must(sett_prepare(s->k, 0, &err), &err);

@@ -6,7 +6,7 @@ medians and spread of device times, ratios. Prints Markdown.
 
 Peers: torch, torch.compile, Triton (through torch), a hand-written CUDA kernel (nvcc), the driver's cuMemcpyDtoDAsync, and
 CuTe DSL if its package and CUTLASS's examples (CUTLASS_EXAMPLES) are here. Whoever has a shape to choose is swept over it as
-sett is, and the shape that sett's example has by itself is a row beside its best. Every way is timed as a CUDA graph of BATCH
+sett is, and the shape that the library chooses by itself is a row beside its best. Every way is timed as a CUDA graph of BATCH
 launches, so that no peer pays for Python's time to issue one; what cannot be captured says so."""
 import ctypes
 import importlib.metadata
@@ -260,14 +260,13 @@ def cute_dsl_add(a, b, c):
 # As any kernel is launched, or begun while the one before it ends (griddepcontrol): no peer has that, so both are shown.
 EARLY = ("", ", begun early")
 
-# (remap, thr_m, thr_n, val_m, early): first what the example has by itself.
-TV = [(0, 8, 32, 1, 1)] + [(0, m, n, v, e) for e in (0, 1) for m, n, v in ((4, 32, 1), (4, 32, 4), (8, 32, 1), (16, 32, 1), (32, 32, 1), (1, 128, 1), (2, 128, 1), (4, 128, 1),
-                                                           (8, 128, 1), (1, 256, 1), (2, 256, 1), (4, 256, 1), (1, 512, 1), (2, 512, 1), (1, 128, 2)) if (m, n, v, e) != (8, 32, 1, 1)] \
-    + [(1, 2, 128, 1, 0), (1, 8, 32, 1, 0)]
+# (exact, thr_m, thr_n, val_m, early): first what the library chooses, for any size.
+TV = [(0, 8, 32, 1, 1)] + [(1, m, n, v, e) for e in (0, 1) for m, n, v in ((4, 32, 1), (4, 32, 4), (8, 32, 1), (16, 32, 1), (32, 32, 1), (1, 128, 1), (2, 128, 1), (4, 128, 1),
+                                                           (8, 128, 1), (1, 256, 1), (2, 256, 1), (4, 256, 1), (1, 512, 1), (2, 512, 1), (1, 128, 2))]
 
 
 def tv_name(tv):
-    return f"threads ({tv[1]},{tv[2]}), values ({tv[3]},8)" + ", remapped" * tv[0] + EARLY[tv[4]]
+    return f"threads ({tv[1]},{tv[2]}), values ({tv[3]},8)" + ", for any size" * (1 - tv[0]) + EARLY[tv[4]]
 
 
 def sett_add(sett, m, n, a, b, c, check):
@@ -299,7 +298,7 @@ def add_of(sett, hand, m, n):
     ours = sett_add(sett, m, n, a, b, c, check)
     shape, best = sweep("sett", ours, moved)
     plain, best_plain = sweep("sett, launched plainly", {n: go for n, go in ours.items() if not n.endswith(EARLY[1])}, moved)
-    ways = {"sett": best, f"sett, launched plainly ({plain})": best_plain, "sett, the example's own shape": ours[tv_name(TV[0])]}
+    ways = {"sett": best, f"sett, launched plainly ({plain})": best_plain, "sett, the library's choice": ours[tv_name(TV[0])]}
     ways["torch.add, out="] = prepare("torch.add", lambda: torch.add(a, b, out=c), c, check)
     for name, go in compiled_ways(lambda: a + b, lambda: torch.add(a, b, out=c)).items():
         optional(ways, name, go, c, check)
@@ -387,11 +386,11 @@ def sett_ways(sett, kernel, shapes, out, check):
 
 
 def beside(title, ours, own, moved, out, check, torch_name, f, f_out):
-    """sett's best shape, its best that is launched as any kernel, and its example's own, torch's way (f_out, where it writes to a tensor that is there, else f),
+    """sett's best shape, its best that is launched as any kernel, and the library's choice, torch's way (f_out, where it writes to a tensor that is there, else f),
     torch.compile of both, and the driver's copy of as many bytes."""
     shape, best = sweep("sett", ours, moved)
     plain, best_plain = sweep("sett, launched plainly", {n: go for n, go in ours.items() if not n.endswith(EARLY[1])}, moved)
-    ways = {"sett": best, f"sett, launched plainly ({plain})": best_plain, f"sett, the example's own shape ({own})": ours[own]}
+    ways = {"sett": best, f"sett, launched plainly ({plain})": best_plain, f"sett, the library's choice ({own})": ours[own]}
     optional(ways, torch_name, f_out or f, out, check)
     for name, go in compiled_ways(f, f_out or f).items():
         if f_out or "out=" not in name:
@@ -401,10 +400,10 @@ def beside(title, ours, own, moved, out, check, torch_name, f, f_out):
 
 
 def bench_rms_norm_odd(sett, folder):
-    bench_rms_norm(sett, folder, n=8191, shapes=[(t, r) for t in (128, 192, 352, 544) for r in (1, 2, 4, 8, 16)], own="128 threads, 8 rows, begun early")
+    bench_rms_norm(sett, folder, n=8191, shapes=[(t, r) for t in (128, 192, 352, 544) for r in (1, 2, 4, 8, 16)], own="128 threads, 4 rows, begun early")
 
 
-def bench_rms_norm(sett, folder, m=8192, n=8192, eps=1e-5, shapes=((128, 0), (256, 0), (512, 0), (1024, 0)), own="128 threads, begun early"):
+def bench_rms_norm(sett, folder, m=8192, n=8192, eps=1e-5, shapes=((128, 0), (256, 0), (512, 0), (1024, 0)), own="512 threads, begun early"):
     del folder
     x, w = torch.randn(m, n, device="cuda").bfloat16(), torch.randn(n, device="cuda").bfloat16()
     y = torch.empty_like(x)
@@ -481,7 +480,7 @@ def bench_sum(sett, folder, n=1 << 28):
     shapes = ((256, 1024, 4), (256, 2048, 4), (512, 512, 4), (512, 512, 2), (512, 1024, 2), (512, 1024, 4), (512, 1024, 8), (512, 2048, 4))
     ours = sett_ways(sett, "sum", {f"{t} threads, {b} blocks, {v} x 16 bytes{e}": (ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(b), ctypes.c_int(v), early(e), x, part, done, y)
                                    for t, b, v in shapes for e in EARLY}, y, check)
-    beside(f"sum f32 2^{n.bit_length() - 1}", ours, "512 threads, 1024 blocks, 4 x 16 bytes", 4 * n, y, check, "torch.sum, out=",
+    beside(f"sum f32 2^{n.bit_length() - 1}", ours, "512 threads, 2048 blocks, 4 x 16 bytes, begun early", 4 * n, y, check, "torch.sum, out=",
            lambda: torch.sum(x), lambda: torch.sum(x, 0, keepdim=True, out=y))
 
 

@@ -3,7 +3,7 @@
  * alone: cuInit, primary context, cuLibraryLoadData of the same cubin, one launch. Samples in random order.
  *     start              all, as a table        start sett|raw FILE      one sample: ms and peak kB */
 #include "common.h"
-#include "../examples/kernels.h"
+#include <sett/kernels.h>
 #include <sys/resource.h>
 
 enum { SAMPLES = 61 };
@@ -19,9 +19,9 @@ static sett_kernel *compile(sett_engine *e)
 {
     sett_kernel *k;
     sett_error err = {0};
-    struct apply user = {.dtype = SETT_F16, .op = apply_mul_relu};
+    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .thr_m = 4, .thr_n = 32, .val_m = 4, .plain = 1};
     sett_compile_options opt = {.size = sizeof opt, .name = "mul_relu", .user = &user};
-    must(sett_compile(e, apply, &opt, &k, &err), &err);
+    must(sett_compile(e, sett_elementwise, &opt, &k, &err), &err);
     return k;
 }
 

@@ -3,30 +3,28 @@
  * .div = 8 on N with .align = 16 proves that each piece is one 16-byte access. */
 #define SETT_SHORT
 #include "common.h"
-#include "kernels.h"
 
-static sett_tensor *piece(sett_tensor *t, int each, sett_val *m, sett_val *n)
+static sett_tensor *piece(sett_tensor *t, sett_val *m, sett_val *n)
 {
-    sett_tensor *pieces = sett_zipped_divide(t, T(1, each)); /* ((1,8),(M,N/8)) */
+    sett_tensor *pieces = sett_zipped_divide(t, T(1, 8)); /* ((1,8),(M,N/8)) */
     return sett_slice(pieces, ALL, T(m, n));
 }
 
-void add_vectorised(sett_build *b, const void *user)
+static void add_vectorised(sett_build *b, const void *user)
 {
-    const struct add_vectorised *p = user;
-    const int threads = p && p->threads ? p->threads : 256, each = p && p->each ? p->each : 8;
-    sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = each);
+    (void)user;
+    sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = 8);
     sett_tensor *A = sett_param(b, "A", SETT_F16, sett_row_major(b, M, N), .align = 16);
     sett_tensor *B = sett_param(b, "B", SETT_F16, sett_row_major(b, M, N), .align = 16);
     sett_tensor *C = sett_param(b, "C", SETT_F16, sett_row_major(b, M, N), .align = 16);
-    sett_val *cols = sett_floordiv(N, each), *count = sett_mul(M, cols);
-    sett_grid(b, sett_ceil_div(count, threads));
-    sett_block(b, threads);
+    sett_val *cols = sett_floordiv(N, 8), *count = sett_mul(M, cols);
+    sett_grid(b, sett_ceil_div(count, 256));
+    sett_block(b, 256);
 
-    sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), threads), sett_thread_idx(b, 0));
+    sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), 256), sett_thread_idx(b, 0));
     sett_if (b, sett_lt(i, count)) {
         sett_val *m = sett_floordiv(i, cols), *n = sett_mod(i, cols);
-        sett_store(piece(C, each, m, n), sett_add(sett_load(piece(A, each, m, n)), sett_load(piece(B, each, m, n))));
+        sett_store(piece(C, m, n), sett_add(sett_load(piece(A, m, n)), sett_load(piece(B, m, n))));
     }
 }
 

@@ -4,17 +4,13 @@
  * 1999 x 1203 and 4096 x 4096: whole rows of eight stay one 16-byte access wherever they lie inside. */
 #define SETT_SHORT
 #include "common.h"
-#include "kernels.h"
 
-sett_val *apply_add(sett_val *x, sett_val *y)
-{
-    return sett_add(x, y);
-}
-sett_val *apply_mul(sett_val *x, sett_val *y)
-{
-    return sett_mul(x, y);
-}
-sett_val *apply_mul_relu(sett_val *x, sett_val *y)
+struct apply {
+    sett_dtype dtype;
+    sett_val *(*op)(sett_val *, sett_val *);
+};
+
+static sett_val *mul_relu(sett_val *x, sett_val *y)
 {
     return sett_max(sett_mul(x, y), 0.0);
 }
@@ -26,17 +22,17 @@ static sett_tensor *mine(sett_build *b, sett_tensor *t, sett_tv tv)
     return sett_slice(sett_composition(tile, tv.tv), sett_thread_idx(b, 0), ALL);
 }
 
-void apply(sett_build *b, const void *user)
+static void apply(sett_build *b, const void *user)
 {
     const struct apply *p = user;
     sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N");
     sett_tensor *A = sett_param(b, "A", p->dtype, sett_row_major(b, M, N), .align = 16);
     sett_tensor *B = sett_param(b, "B", p->dtype, sett_row_major(b, M, N), .align = 16);
     sett_tensor *C = sett_param(b, "C", p->dtype, sett_row_major(b, M, N), .align = 16);
-    const int vec = 128 / sett_dtype_bits(p->dtype), thr_m = p->thr_m ? p->thr_m : 8, thr_n = p->thr_n ? p->thr_n : 32, val_m = p->val_m ? p->val_m : 1;
-    sett_tv tv = sett_make_layout_tv(sett_row_major(b, thr_m, thr_n), sett_row_major(b, val_m, vec));
-    sett_grid(b, sett_ceil_div(N, thr_n * vec), sett_ceil_div(M, thr_m * val_m));
-    sett_block(b, thr_m * thr_n);
+    const int vec = 128 / sett_dtype_bits(p->dtype);
+    sett_tv tv = sett_make_layout_tv(sett_row_major(b, 8, 32), sett_row_major(b, 1, vec));
+    sett_grid(b, sett_ceil_div(N, 32 * vec), sett_ceil_div(M, 8));
+    sett_block(b, 256);
 
     sett_val *in = sett_elem_less(mine(b, sett_identity_tensor(b, M, N), tv), T(M, N));
     sett_val *x = sett_load(mine(b, A, tv), .pred = in), *y = sett_load(mine(b, B, tv), .pred = in);
@@ -47,7 +43,7 @@ int main(void)
 {
     run r = run_open();
     const int64_t sizes[][2] = {{1999, 1203}, {4096, 4096}};
-    struct apply p = {.dtype = SETT_F16, .op = apply_mul_relu};
+    struct apply p = {SETT_F16, mul_relu};
     sett_kernel *k;
     sett_compile_options opt = {.size = sizeof opt, .name = "mul_relu", .user = &p};
     check(&r, sett_compile(r.e, apply, &opt, &k, &r.err));

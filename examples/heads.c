@@ -3,18 +3,18 @@
  * says, and sett_fast_divmod lets it divide, so that no thread does; also for S, which is a quotient itself. */
 #define SETT_SHORT
 #include "common.h"
-#include "kernels.h"
 
-void swap_heads(sett_build *b, const void *user)
+enum { EACH_BLOCK = 256 };
+
+static void swap_heads(sett_build *b, const void *user)
 {
-    const struct swap_heads *p = user;
-    const int threads = p && p->threads ? p->threads : 256;
+    (void)user;
     sett_val *H = sett_sym(b, "H"), *B = sett_sym(b, "B"), *HS = sett_sym(b, "HS"), *S = sett_floordiv(HS, H);
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, B, HS)), *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, B, HS));
     sett_fast_divmod by_row = sett_make_fast_divmod(b, HS), by_head = sett_make_fast_divmod(b, H), by_position = sett_make_fast_divmod(b, S);
-    sett_grid(b, sett_ceil_div(sett_mul(B, HS), threads));
-    sett_block(b, threads);
-    sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), threads), sett_thread_idx(b, 0));
+    sett_grid(b, sett_ceil_div(sett_mul(B, HS), EACH_BLOCK));
+    sett_block(b, EACH_BLOCK);
+    sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), EACH_BLOCK), sett_thread_idx(b, 0));
     sett_quot_rem row = sett_divmod(i, by_row), at = sett_divmod(row.remainder, by_head);
     sett_if (b, sett_lt(row.quotient, B)) {
         sett_arg from = sett_add(sett_mul(at.remainder, by_position.divisor), at.quotient); /* h S + s */

@@ -3,34 +3,28 @@
  * supplies. */
 #define SETT_SHORT
 #include "common.h"
-#include "kernels.h"
 
-void saxpy_of(sett_build *b, const void *user)
+enum { THREADS = 256, VEC = 4, TILE = THREADS * VEC };
+
+static void saxpy(sett_build *b, const void *user)
 {
-    const struct saxpy *p = user;
-    const int threads = p->threads, each = p->each, tile = threads * 4 * each;
+    (void)user;
     sett_val *N = sett_sym(b, "N");
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(N)), .align = 16);
     sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(N)), .align = 16);
     sett_val *a = sett_scalar(b, "a", SETT_F32);
-    sett_grid(b, sett_ceil_div(N, tile));
-    sett_block(b, threads);
-    /* `each` times 4 neighbours a thread of a tile; the coordinate tensor takes the same path */
-    sett_layout *tv = sett_make_layout(b, T(threads, T(4, each)), T(4, T(1, 4 * threads)));
+    sett_grid(b, sett_ceil_div(N, TILE));
+    sett_block(b, THREADS);
+    /* 4 neighbours a thread of a tile; the coordinate tensor takes the same path */
+    sett_layout *tv = sett_make_layout(b, T(THREADS, VEC), T(VEC, 1));
     sett_tensor *in[3] = {X, Y, sett_identity_tensor(b, T1(N))}, *my[3];
     for (int i = 0; i < 3; i++) {
-        sett_tensor *mine = sett_local_tile(in[i], T1(tile), T1(sett_block_idx(b, 0)));
+        sett_tensor *mine = sett_local_tile(in[i], T1(TILE), T1(sett_block_idx(b, 0)));
         my[i] = sett_slice(sett_composition(mine, tv), sett_thread_idx(b, 0), ALL);
     }
     sett_val *inside = sett_elem_less(my[2], T1(N));
     sett_val *x = sett_load(my[0], .pred = inside), *y = sett_load(my[1], .pred = inside);
     sett_store(my[1], sett_fma(a, x, y), .pred = inside);
-}
-
-void saxpy(sett_build *b, const void *user)
-{
-    (void)user;
-    saxpy_of(b, &(struct saxpy){256, 1});
 }
 
 int main(void)

@@ -3,28 +3,28 @@
  * memory, and the tile's row stride of one more keeps both free of bank conflicts. */
 #define SETT_SHORT
 #include "common.h"
-#include "kernels.h"
 
-void transpose(sett_build *b, const void *user)
+enum { SIZE = 64, ROWS = 4 }; /* of a tile; that are moved at once */
+
+static void transpose(sett_build *b, const void *user)
 {
-    const struct transpose *p = user;
-    const int size = p && p->tile ? p->tile : 64, rows = p && p->rows ? p->rows : 4;
+    (void)user;
     sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N");
     sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, M, N));
     sett_tensor *B = sett_param(b, "B", SETT_F32, sett_row_major(b, N, M));
-    sett_grid(b, sett_ceil_div(N, size), sett_ceil_div(M, size));
-    sett_block(b, size, rows);
-    sett_tensor *tile = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(size, size), T(size + 1, 1)), 0);
+    sett_grid(b, sett_ceil_div(N, SIZE), sett_ceil_div(M, SIZE));
+    sett_block(b, SIZE, ROWS);
+    sett_tensor *tile = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(SIZE, SIZE), T(SIZE + 1, 1)), 0);
     sett_val *x = sett_thread_idx(b, 0), *y = sett_thread_idx(b, 1);
-    sett_val *n0 = sett_mul(sett_block_idx(b, 0), size), *m0 = sett_mul(sett_block_idx(b, 1), size);
+    sett_val *n0 = sett_mul(sett_block_idx(b, 0), SIZE), *m0 = sett_mul(sett_block_idx(b, 1), SIZE);
 
-    for (int j = 0; j < size; j += rows) { /* a plain loop: unrolled while building */
+    for (int j = 0; j < SIZE; j += ROWS) { /* a plain loop: unrolled while building */
         sett_val *m = sett_add(sett_add(m0, y), j), *n = sett_add(n0, x);
         sett_if (b, sett_and(sett_lt(m, M), sett_lt(n, N)))
             sett_set(tile, sett_at(A, m, n), sett_add(y, j), x);
     }
     sett_sync_threads(b);
-    for (int j = 0; j < size; j += rows) {
+    for (int j = 0; j < SIZE; j += ROWS) {
         sett_val *n = sett_add(sett_add(n0, y), j), *m = sett_add(m0, x);
         sett_if (b, sett_and(sett_lt(m, M), sett_lt(n, N)))
             sett_set(B, sett_at(tile, x, sett_add(y, j)), n, m);

@@ -24,6 +24,9 @@ check() { # PREFIX, LIBDIR
     gcc -std=c11 -Wall -Wextra -Werror -o "$d/static" "$d/readme.c" $(pkg-config --static --cflags --libs sett | sed 's/-lsett/-l:libsett.a/') || die "it does not build with libsett.a"
     ldd "$d/static" | grep -q 'libsett' && die "libsett.a was not taken"
     "$d/static" || die "it does not run with libsett.a"
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Werror -o "$d/ready" "$d/ready.c" $(pkg-config --cflags --libs sett-kernels) || die "sett/kernels.h does not build"
+    LD_LIBRARY_PATH="$root$2" "$d/ready" || die "a kernel of libsett-kernels.so does not run"
     if [ "$2" = "$1/lib" ]; then
         env -u LD_LIBRARY_PATH "$root$1/bin/sett" --version || die "the installed command does not start"
         env -u LD_LIBRARY_PATH "$root$1/bin/sett" compile saxpy --target sm_90a >"$d/ptx" || die "the installed command does not find the compiler"
@@ -49,6 +52,21 @@ check() { # PREFIX, LIBDIR
 
 awk '/^```c$/ {on = !done; text = ""; next} /^```/ {if (on && text ~ /int main/) {printf "%s", text; done = 1} on = 0} on {text = text $0 "\n"}' README.md >"$d/readme.c"
 [ -s "$d/readme.c" ] || die "README.md has no program"
+cat >"$d/ready.c" <<'END'
+#include <sett/kernels.h>
+#include <sett/sett.h>
+int main(void)
+{
+    sett_engine *e;
+    sett_kernel *k;
+    float x[4] = {1, 1, 1, 1}, y[4];
+    const sett_engine_options cpu = {.size = sizeof cpu, .no_gpu = true};
+    const sett_softmax_options o = {.size = sizeof o, .dtype = SETT_F32, .cols = 4};
+    sett_buf X = sett_buf_2d(x, SETT_F32, 1, 4), Y = sett_buf_2d(y, SETT_F32, 1, 4);
+    return sett_engine_open(&e, &cpu, NULL) || sett_kernels_compile(e, sett_softmax, &o, NULL, &k, NULL) ||
+        sett_launch(k, sett_stream_of(SETT_CPU, NULL), NULL, &X, &Y) || y[3] != 0.25f;
+}
+END
 check /usr /usr/lib
 check /opt/sett /opt/sett/lib/x86_64-linux-gnu
 

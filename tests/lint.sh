@@ -14,14 +14,15 @@ forbid() { # where, pattern, why
     [ -z "$hits" ] || complain "$3:
 $hits"
 }
-forbid "include lib jit remote tests bench tools examples" '[<"]llvm' "LLVM belongs to ptx/"
-forbid "include plug lib jit ptx tests bench tools examples" '<(curl|hiredis|openssl)' "what speaks to servers belongs to remote/"
-forbid "include plug lib jit ptx remote tests bench tools examples" '<(cuda|nv)' "the CUDA toolkit is not needed to build"
+forbid "include lib jit remote kernels tests bench tools examples" '[<"]llvm' "LLVM belongs to ptx/"
+forbid "include plug lib jit ptx kernels tests bench tools examples" '<(curl|hiredis|openssl)' "what speaks to servers belongs to remote/"
+forbid "include plug lib jit ptx remote kernels tests bench tools examples" '<(cuda|nv)' "the CUDA toolkit is not needed to build"
 forbid "include" '"' "public headers include only <sett/...> and libc"
 crossed=$(tests/rooms.sh "$b") || complain "rooms:
 $crossed"
 missed=$(tests/rooms_planted.sh) || complain "$missed"
-forbid "tools examples bench" '"[^"]*(lib/|jit/|ptx/|remote/|plug/)' "programs use the public headers only"
+forbid "tools examples bench kernels" '"[^"]*(lib/|jit/|ptx/|remote/|plug/)' "programs and kernels use the public headers only"
+forbid "tools bench tests" '"[^"]*examples/[^"]*\.c"' "what programs share of kernels is in kernels/"
 
 for f in $(git ls-files '*.c' '*.h' '*.def' '*.sh' Makefile 2>/dev/null | grep -v '^third_party/'); do
     [ -f "$f" ] || continue
@@ -60,14 +61,18 @@ printf '#include <%s>\n' dlpack/dlpack.h sett/sett.h sett/picture.h sett/facts.h
 ${CC:-gcc} -std=c11 -E -P -Iinclude -Ithird_party "$b/declared.c" | tr '\n' ' ' | grep -oE 'visibility\("default"\)[^;{]*[;{]' |
     grep -oE '[^a-z0-9_](sett_[a-z0-9_]+)\(' | tr -cd 'a-z0-9_\n' | sort -u >"$b/declared.symbols"
 diff "$b/declared.symbols" "$b/libsett.symbols" || complain "what the headers declare is not what libsett.so exports"
+symbols "$b/libsett-kernels.so" >"$b/libsett-kernels.symbols"
+diff -u tests/abi/libsett-kernels.symbols "$b/libsett-kernels.symbols" || complain "exported symbols changed; if it is meant: cp $b/libsett-kernels.symbols tests/abi/"
+grep -hoE '^SETT_API .*' include/sett/kernels.h | grep -oE '\bsett_[a-z0-9_]+(_family;|\()' | tr -d ';(' | sort -u | diff - "$b/libsett-kernels.symbols" ||
+    complain "what sett/kernels.h declares is not what libsett-kernels.so exports"
 [ "$(symbols "$b/libsett-ptx.so")" = sett_ptx_plugin ] || complain "libsett-ptx.so exports more than sett_ptx_plugin"
 if [ -e "$b/libsett-remote.so" ]; then
     [ "$(symbols "$b/libsett-remote.so")" = sett_remote_plugin ] || complain "libsett-remote.so exports more than sett_remote_plugin"
     odd=$(objdump -p "$b/libsett-remote.so" | awk '/NEEDED/ {print $2}' | grep -vE '^(libcurl|libhiredis|libssl|libcrypto|libc|ld-linux-x86-64)\.so')
     [ -z "$odd" ] || complain "libsett-remote.so needs $odd"
 fi
-for so in libsett.so libsett-ptx.so; do
-    odd=$(objdump -p "$b/$so" | awk '/NEEDED/ {print $2}' | grep -vE '^(libc|libm|libdl|libpthread|ld-linux-x86-64)\.so')
+for so in libsett.so libsett-ptx.so libsett-kernels.so; do
+    odd=$(objdump -p "$b/$so" | awk '/NEEDED/ {print $2}' | grep -vE '^(libc|libm|libdl|libpthread|ld-linux-x86-64|libsett)\.so')
     [ -z "$odd" ] || complain "$so needs $odd"
 done
 

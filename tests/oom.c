@@ -5,11 +5,12 @@
  * themselves does not count. Each try must end in success or SETT_E_MEMORY, give back all memory, and leave the cache
  * sound. What LLVM takes fails by itself, each time in a process of its own, which must live. */
 #define SETT_SHORT
-#include "../examples/kernels.h"
 #include "folder.h"
+#include "oom_bodies.h"
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sett/kernels.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,31 +20,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* The bodies of the examples that keep them to themselves. */
-#define main example_hello
-#define printf(...) ((void)0) /* it greets each time that it is recorded */
-#include "../examples/hello.c"
-#undef printf
-#undef main
-#define main example_add_naive
-#include "../examples/add_naive.c"
-#undef main
-#define main example_add_vectorised
-#include "../examples/add_vectorised.c"
-#undef main
-#define main example_row_sum
-#include "../examples/row_sum.c"
-#undef main
-#define main example_blocks
-#include "../examples/blocks.c"
-#undef main
-#define main example_heads
-#include "../examples/heads.c"
-#undef main
-#define main example_transpose
-#include "../examples/transpose.c"
-#undef main
 
 /* ---- the allocator ------------------------------------------------------------------------- */
 static atomic_long count, live, fail_at; /* fail_at 0: never */
@@ -209,82 +185,22 @@ typedef struct example {
     const void *user;
 } example;
 
-static sett_arg doubled(sett_arg leaf, void *user)
-{
-    (void)user;
-    return sett_mul(leaf, 2);
-}
-
-/* Launch checks, tuples by function, composed layouts: what the examples do without. */
-static void relying(sett_build *b, const void *user)
-{
-    (void)user;
-    sett_val *n = sett_sym(b, "N");
-    sett_layout *l = sett_make_layout(b, T(n, 4)), *swizzled = sett_make_swizzled(2, 1, 3, sett_make_layout(b, T(8, 8)));
-    sett_tensor *x = sett_param(b, "X", SETT_F32, l);
-    sett_composition(l, sett_make_layout(b, 4, 4));
-    sett_composition(sett_make_layout(b, T(8, 8), T(8, 1)), swizzled);
-    sett_right_inverse(sett_make_identity_layout(b, 4, T(2, 3)));
-    sett_block(b, 32);
-    sett_arg tile = sett_transform_leaf(b, sett_unflatten(b, sett_repeat(b, 2, 2), T(0, 0)), doubled, NULL);
-    sett_set(sett_local_tile(x, tile, T(0, 0)), sett_to(sett_assume(n, 2), SETT_F32), 0);
-}
-
-/* Loops that end by themselves or are unrolled, elements by values. */
-static void looping(sett_build *b, const void *user)
-{
-    (void)user;
-    sett_val *n = sett_sym(b, "N"), *s, *c;
-    sett_tensor *x = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(n))), *sum = sett_var(b, SETT_F32, 0);
-    sett_block(b, 32);
-    sett_for (b, i, 0, n, 3, .unroll = 2)
-        sett_set(sum, sett_add(sett_at(sum, 0), sett_at(x, i)), 0);
-    sett_for (b, k, 0, 2, 1, .unroll_full = true)
-        sett_set(sum, sett_mul(sett_at(sum, 0), sett_to(k, SETT_F32)), 0);
-    sett_while (b, sett_gt(sett_at(sum, 0), 1))
-        sett_set(sum, sett_mul(sett_at(sum, 0), 0.5), 0);
-    sett_val *idx = sett_reshape(sett_full(b, SETT_I32, T(2, 3), n), T(3, 2)), *v = sett_gather(x, idx, .pred = sett_lt(idx, n));
-    sett_sincos_approx(sett_element(v, n), &s, &c);
-    sett_scatter(x, idx, sett_add(sett_mul(v, s), c), .pred = sett_any(v));
-}
-
-/* Packed elements, at places known and not, under predicates; integers of 128 bits. */
-static void packing(sett_build *b, const void *user)
-{
-    (void)user;
-    sett_val *n = sett_sym(b, "n"), *i = sett_thread_idx(b, 0);
-    sett_tensor *X = sett_param(b, "X", SETT_F6E3M2FN, sett_make_layout(b, T1(n))), *D = sett_param(b, "D", SETT_I128, sett_make_layout(b, T1(n)));
-    sett_grid(b, 1);
-    sett_block(b, 32);
-    sett_tensor *r = sett_make_rmem_tensor(b, SETT_I4, 5), *c = sett_local_tile(sett_identity_tensor(b, T1(n)), T1(7), T1(i));
-    sett_val *x = sett_load(sett_local_tile(X, T1(7), T1(i)), .pred = sett_elem_less(c, T1(n)), .fill = 2);
-    sett_fill(r, 1);
-    sett_store(r, sett_full(b, SETT_I4, 5, 3), .pred = sett_gt(sett_to(sett_element(x, 1), SETT_F32), 0.0));
-    sett_set(r, sett_at(r, 4), sett_mod(i, 5));
-    sett_set(D, sett_to(sett_add(sett_to(sett_at(r, 0), SETT_F32), sett_to(sett_at(D, i), SETT_F32)), SETT_I128), i);
-}
-
-/* PTX of the user's, element by element, and addresses. */
-static void inlining(sett_build *b, const void *user)
-{
-    (void)user;
-    sett_tensor *X = sett_param(b, "X", SETT_U32, sett_make_layout(b, T1(64)));
-    sett_block(b, 32);
-    sett_val *i = sett_thread_idx(b, 0), *sum[2], *x = sett_load(sett_local_tile(X, T1(2), T1(i)));
-    sett_prefetch(X, SETT_PREFETCH_L2, i);
-    sett_inline_ptx(b, "add.cc.u32 $0, $2, $3; addc.u32 $1, $2, 0;", .result = {SETT_U32, SETT_U32}, .to = sum, .in = SETT_IN(x, 7), .stand_in = "add");
-    sett_store(sett_local_tile(X, T1(2), T1(i)), sett_add(sum[0], sum[1]));
-    sett_inline_ptx(b, "red.global.add.u32 [$0], $1;", .in = SETT_IN(sett_address(X, i), i), .memory = true, .stand_in = SETT_NOTHING);
-}
-
-static const struct apply relu = {.dtype = SETT_F16, .op = apply_mul_relu};
-static const struct add_tv tv = {.remap = 1};
-static const struct softmax rows = {SETT_BF16, 511, 64, 0};
-static const example kernels[] = {{"hello", hello, NULL}, {"add_naive", add_naive, NULL},
-    {"add_vectorised", add_vectorised, NULL}, {"add_tv", add_tv, &tv}, {"apply", apply, &relu},
-    {"transpose", transpose, NULL}, {"row_sum", row_sum, NULL}, {"softmax", softmax, &rows}, {"saxpy", saxpy, NULL},
-    {"relying", relying, NULL}, {"dequantise", dequantise, NULL}, {"swap_heads", swap_heads, NULL}, {"looping", looping, NULL}, {"packing", packing, NULL},
-    {"inlining", inlining, NULL}};
+static const sett_elementwise_options relu = {.size = sizeof relu, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1};
+static const sett_elementwise_options exact = {.size = sizeof exact, .dtype = SETT_F16, .exact = 1};
+static const sett_softmax_options rows = {.size = sizeof rows, .dtype = SETT_BF16, .cols = 511, .threads = 64};
+static const sett_rms_norm_options rms = {.size = sizeof rms, .dtype = SETT_F16, .cols = 100, .residual = 1};
+static const sett_rms_norm_options shared = {.size = sizeof shared, .dtype = SETT_F32, .cols = 512};
+static const sett_layer_norm_options layer = {.size = sizeof layer, .dtype = SETT_F32, .cols = 100, .residual = 1};
+static const sett_vector_reduce_options vector = {.size = sizeof vector, .dtype = SETT_F32, .threads = 32, .blocks = 32, .each = 1};
+static const sett_row_reduce_options row = {.size = sizeof row, .dtype = SETT_F32, .op = SETT_MAX, .threads = 32, .each = 1};
+static const sett_transpose_options tiles = {.size = sizeof tiles, .dtype = SETT_F32, .tile = 16};
+static const sett_dequantise_options nibbles = {.size = sizeof nibbles, .dtype = SETT_BF16};
+static const sett_axpy_options axpy = {.size = sizeof axpy, .dtype = SETT_F32};
+static const example kernels[] = {{"hello", oom_hello, NULL}, {"elementwise", sett_elementwise, &relu}, {"exact", sett_elementwise, &exact},
+    {"transpose", sett_transpose, &tiles}, {"row_reduce", sett_row_reduce, &row}, {"softmax", sett_softmax, &rows}, {"saxpy", sett_axpy, &axpy},
+    {"rms_norm", sett_rms_norm, &rms}, {"shared", sett_rms_norm, &shared}, {"layer_norm", sett_layer_norm, &layer}, {"reduce", sett_vector_reduce, &vector},
+    {"dequantise", sett_dequantise, &nibbles}, {"structs", oom_structs, NULL}, {"dividing", oom_dividing, NULL}, {"relying", oom_relying, NULL},
+    {"looping", oom_looping, NULL}, {"packing", oom_packing, NULL}, {"inlining", oom_inlining, NULL}};
 
 /* The first failure of a try; later steps are left out. */
 #define STEP(call) \
@@ -550,11 +466,10 @@ static sett_status try_launch(const example *k, sett_error *err)
 {
     enum { N = 3000 };
     sett_compile_options o = options_of(k, "cpu");
-    const int memo = 7; /* bytes to remember it by; the body does not look at them */
     sett_engine *e;
     sett_kernel *first = NULL, *second = NULL;
     float *x = NULL, *y = NULL;
-    o.user = &memo, o.user_size = sizeof memo;
+    o.user_size = sizeof axpy; /* to remember it by */
     sett_status s = open_engine(&e, false, false, err);
     STEP(sett_compile(e, k->body, &o, &first, err));
     STEP(sett_compile(e, k->body, &o, &second, err));
@@ -659,9 +574,9 @@ typedef struct llvm_seen {
 
 static sett_status compile_ptx(sett_engine *e, const char *target, sett_error *err)
 {
-    sett_compile_options o = {.size = sizeof o, .name = "saxpy", .target = target, .ptx_only = true};
+    sett_compile_options o = {.size = sizeof o, .name = "saxpy", .user = &axpy, .target = target, .ptx_only = true};
     sett_kernel *k = NULL;
-    sett_status s = sett_compile(e, saxpy, &o, &k, err);
+    sett_status s = sett_compile(e, sett_axpy, &o, &k, err);
     sett_kernel_release(k);
     return s;
 }
@@ -787,7 +702,7 @@ int main(int argc, char **argv)
         for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
             bool few = all[i].compiles || all[i].fn == try_tape; /* what differs by kernel was tried before */
             if ((argc > 1 && strcmp(argv[1], all[i].name)) || (all[i].compiles && !compiler) ||
-                (few && strcmp(kernels[k].name, "hello") && strcmp(kernels[k].name, "row_sum")) ||
+                (few && strcmp(kernels[k].name, "hello") && strcmp(kernels[k].name, "row_reduce")) ||
                 ((all[i].fn == try_launch || all[i].fn == try_picture || all[i].fn == try_remote) && strcmp(kernels[k].name, "saxpy")))
                 continue;
             int bad = campaign(&all[i], &kernels[k]);

@@ -24,7 +24,7 @@ for c in "$b"/readme/*.c; do
         [ ! -f "$p.expected" ] || { echo "$c has an output and no main()"; exit 1; }
         continue
     fi
-    gcc -o "$p" "$p.o" -L"$b" -lsett -lm -Wl,-rpath,"$PWD/$b" || exit 1
+    gcc -o "$p" "$p.o" -L"$b" -Wl,--as-needed -lsett-kernels -lsett -lm -Wl,-rpath,"$PWD/$b" || exit 1
     "$p" >"$p.printed" || { cat "$p.printed"; echo "$c does not run"; exit 1; }
     [ -f "$p.expected" ] || { cat "$p.printed"; continue; }
     sed 's/0x[0-9a-f]\{6,\}/0x.../g' "$p.printed" | diff "$p.expected" - || { echo "$c prints something else than its document says"; exit 1; }

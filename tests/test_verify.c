@@ -6,9 +6,9 @@
 #include "faces.h"
 #include "jit/warm/inside.h"
 #include "rig.h"
-#include "examples/kernels.h"
 #include <check.h>
 #include <dlfcn.h>
+#include <sett/kernels.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ static sett_engine *engine(bool verify, bool real)
 
 static bool have_kernels(void)
 {
-    bool have = !access("build/release/libfamilies.so", R_OK);
+    bool have = !access("build/release/libfamilies.so", R_OK) && !access("build/release/libsett-kernels.so", R_OK);
     if (!have)
         fprintf(stderr, "skipped, no build/release/libfamilies.so, which %s names\n", manifest);
     return have && have_compiler();
@@ -215,7 +215,7 @@ START_TEST(softmax_takes_whole_warps)
     if (!f)
         return;
     for (int threads = 512; threads <= 544; threads += 16) {
-        const struct softmax p = {.dtype = SETT_BF16, .cols = 1024, .threads = threads};
+        const sett_softmax_options p = {.size = sizeof p, .dtype = SETT_BF16, .cols = 1024, .threads = threads};
         const sett_compile_options o = {.size = sizeof o, .user = &p, .user_size = sizeof p};
         void *tape = NULL;
         size_t len;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sett compile: a named kernel or a tape file to PTX, a cubin, its tape, or the report. */
 #include "tools.h"
-#include "../examples/kernels.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels that the command knows by name (they are the examples'), and tapes from files. */
+/* The kernels that the command knows by name (they are those of sett/kernels.h), and tapes from files. */
 #include "tools.h"
-#include "../examples/kernels.h"
+#include <sett/kernels.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,47 +12,61 @@ static bool fill_apply(const options *o, sett_dtype t, void *user)
 {
     static const struct {
         const char *name;
-        sett_val *(*op)(sett_val *, sett_val *);
-    } ops[] = {{"add", apply_add}, {"mul", apply_mul}, {"mul_relu", apply_mul_relu}};
-    struct apply *p = user;
+        sett_binary_op op;
+        int relu;
+    } ops[] = {{"add", SETT_ADD, 0}, {"mul", SETT_MUL, 0}, {"mul_relu", SETT_MUL, 1}};
     const char *name = o->kernel_op ? o->kernel_op : "add";
-    p->dtype = t;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (!strcmp(name, ops[i].name))
-            p->op = ops[i].op;
-    if (!p->op)
-        usage("--op %s: the kernel apply knows add, mul and mul_relu", name);
-    return p->op != NULL;
+        if (!strcmp(name, ops[i].name)) {
+            *(sett_elementwise_options *)user = (sett_elementwise_options){.size = sizeof(sett_elementwise_options), .dtype = t, .op = ops[i].op, .relu = ops[i].relu};
+            return true;
+        }
+    usage("--op %s: the kernel apply knows add, mul and mul_relu", name);
+    return false;
 }
 
 static bool fill_add_tv(const options *o, sett_dtype t, void *user)
 {
-    (void)o, (void)user;
+    (void)o;
+    *(sett_elementwise_options *)user = (sett_elementwise_options){.size = sizeof(sett_elementwise_options), .dtype = t, .exact = 1};
     if (t != SETT_F16)
         usage("the kernel add_tv is for f16, not %s", sett_dtype_name(t));
     return t == SETT_F16;
 }
 
-static bool fill_softmax(const options *o, sett_dtype t, void *user)
+static bool fill_saxpy(const options *o, sett_dtype t, void *user)
 {
-    struct softmax *p = user;
-    *p = (struct softmax){.dtype = t, .cols = o->cols ? o->cols : 4096, .threads = o->threads ? o->threads : 128};
-    if (p->threads % 32)
-        usage("--threads %d: not a multiple of 32, the threads of a warp", p->threads);
-    return p->threads % 32 == 0;
-}
-
-static bool fill_nothing(const options *o, sett_dtype t, void *user)
-{
-    (void)o, (void)t, (void)user;
+    (void)o, (void)t;
+    *(sett_axpy_options *)user = (sett_axpy_options){.size = sizeof(sett_axpy_options), .dtype = SETT_F32};
     return true;
 }
 
+/* What the options of sett/kernels.h have of --dtype, --cols and --threads, by the family's names for them. */
+static bool fill_family(const options *o, sett_dtype t, const sett_family *f, void *user)
+{
+    const struct {
+        const char *name;
+        int value;
+    } given[] = {{"dtype", (int)t}, {"cols", o->cols ? o->cols : 4096}, {"threads", o->threads}};
+    memcpy(user, f->defaults, f->user_size);
+    for (int i = 0; i < f->n_params; i++)
+        for (size_t k = 0; k < sizeof given / sizeof *given; k++)
+            if (!strcmp(f->params[i].name, given[k].name))
+                memcpy((char *)user + f->params[i].offset, &given[k].value, sizeof given[k].value);
+    if (o->threads % 32)
+        usage("--threads %d: not a multiple of 32, the threads of a warp", o->threads);
+    return o->threads % 32 == 0;
+}
+
 static const named_kernel kernels[] = {
-    {"apply", "C = op(A, B) for --op, any size and type", apply, fill_apply, sizeof(struct apply), NULL},
-    {"add_tv", "C = A + B in f16, M a multiple of 8, N of 256", add_tv, fill_add_tv, sizeof(struct add_tv), NULL},
-    {"softmax", "Y = softmax of X by rows, --cols and --threads", softmax, fill_softmax, sizeof(struct softmax), "--cols"},
-    {"saxpy", "Y = a X + Y in f32", saxpy, fill_nothing, 0, NULL},
+    {"apply", "C = op(A, B) for --op, any size and type", &sett_elementwise_family, fill_apply, NULL},
+    {"add_tv", "C = A + B in f16, M a multiple of 8, N of 256", &sett_elementwise_family, fill_add_tv, NULL},
+    {"softmax", "Y = softmax of X by rows, --cols and --threads", &sett_softmax_family, NULL, "--cols"},
+    {"rms_norm", "Y = X / sqrt(mean(X X) + eps) W by rows, --cols and --threads", &sett_rms_norm_family, NULL, "--cols"},
+    {"layer_norm", "Y = (X - mean) / sqrt(variance + eps) W + B by rows, --cols", &sett_layer_norm_family, NULL, "--cols"},
+    {"silu_mul", "Y = silu(gate) up, X of (M,2,N) by rows, --cols and --threads", &sett_silu_mul_family, NULL, "--cols"},
+    {"transpose", "Y = X transposed, any size and type", &sett_transpose_family, NULL, NULL},
+    {"saxpy", "Y = a X + Y in f32", &sett_axpy_family, fill_saxpy, NULL},
 };
 
 const named_kernel *kernel_find(const char *name)
@@ -66,8 +80,8 @@ const named_kernel *kernel_find(const char *name)
 void kernel_list(FILE *f)
 {
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        fprintf(f, "  %-8s %s\n", kernels[i].name, kernels[i].help);
-    fputs("  FILE     a tape, as text or bytes (sett compile --emit tape)\n", f);
+        fprintf(f, "  %-10s %s\n", kernels[i].name, kernels[i].help);
+    fputs("  FILE       a tape, as text or bytes (sett compile --emit tape)\n", f);
 }
 
 /* A report is worth having where only the assembler's part of it cannot be had. */
@@ -93,9 +107,8 @@ static const char *hint_of(const char *name)
 int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtype t, bool ptx_only, sett_kernel **k)
 {
     union {
-        struct apply apply;
-        struct add_tv add_tv;
-        struct softmax softmax;
+        sett_elementwise_options elementwise;
+        sett_rms_norm_options rms_norm; /* the largest */
     } user = {0};
     sett_error err = {0};
     sett_compile_options co = {.size = sizeof co, .name = name, .target = o->target, .user = &user, .ptx_only = ptx_only};
@@ -103,11 +116,11 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
     if (o->device && !strcmp(o->device, "cpu") && !o->target)
         co.target = "cpu";
     if (named) {
-        if (!named->fill(o, t, &user))
+        if (!(named->fill ? named->fill(o, t, &user) : fill_family(o, t, named->family, &user)))
             return EXIT_USAGE;
-        sett_status s = sett_compile(e, named->body, &co, k, &err);
+        sett_status s = sett_compile(e, named->family->body, &co, k, &err);
         if (without_assembler(o, s, &co))
-            s = sett_compile(e, named->body, &co, k, &err);
+            s = sett_compile(e, named->family->body, &co, k, &err);
         return s ? fail("%s", err.text) : EXIT_OK;
     }
     if (strcmp(name, "-") && access(name, F_OK)) {

@@ -176,7 +176,7 @@ static const struct {
     {LAYOUT, "--color WHEN        auto (a terminal, unless NO_COLOR is set), always, never"},
     {COMPILE | RUN | BENCH, "--dtype f16         element type of a named kernel where no file says it"},
     {COMPILE | RUN | BENCH, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
-    {COMPILE | RUN | BENCH, "--cols N --threads N   of the kernel `softmax`"},
+    {COMPILE | RUN | BENCH, "--cols N --threads N   of the kernels by rows"},
     {CACHE | WARM, "--targets LIST      warm, cache explain --manifest: for these, as sm_80,sm_90a, where a block of the manifest has no .targets"},
     {WARM, "-j, --jobs N        warm: processes; default: one a core"},
     {WARM, "--shard K/N         warm: part K of N, from 0; N alone: K is $SLURM_ARRAY_TASK_ID or $JOB_COMPLETION_INDEX"},

@@ -105,9 +105,9 @@ int doctor_command(const options *);
 /* ---- kernels.c: kernels by name -------------------------------------------------- */
 typedef struct named_kernel {
     const char *name, *help;
-    sett_body body;
-    bool (*fill)(const options *, sett_dtype, void *user); /* false: the reason was printed */
-    size_t user_size;
+    const sett_family *family;
+    /* Its options by the command's; false: the reason was printed. NULL: by the names of its parameters. */
+    bool (*fill)(const options *, sett_dtype, void *user);
     const char *fixed; /* the option that gives an extent which the kernel is made for; NULL: none */
 } named_kernel;
 const named_kernel *kernel_find(const char *name); /* NULL: none */

@@ -484,7 +484,8 @@ static bool peelable(const sett__ctx *c, const sett_tensor *t, int bytes)
     const sett_layout *l = t->layout;
     bool node = l->shape.kind == SETT_NODE, one = !l->has_inner && (!node || l->shape.rank == 1);
     sett_arg extent = node && one ? l->shape.u.kid[0] : l->shape, stride = node && one ? l->stride.u.kid[0] : l->stride;
-    one = one && extent.kind != SETT_NODE && stride.kind == SETT_INT && !stride.path && stride.u.i == 1;
+    const bool single = extent.kind == SETT_INT && extent.u.i == 1; /* its stride says nothing, and make_layout has 0 there */
+    one = one && extent.kind != SETT_NODE && stride.kind == SETT_INT && !stride.path && (stride.u.i == 1 || single);
     SETT__FAIL_IF(b, c->site, c->func, t->space == SETT_COORD || !one, false, SETT_E_SHAPE,
         "%s is no row of one mode with stride 1", sett__tensor_text(b, t));
     SETT__FAIL_IF(b, c->site, c->func, bytes < 1 || bytes > 16 || (bytes & (bytes - 1)), false, SETT_E_ARGUMENT,

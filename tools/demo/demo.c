@@ -5,7 +5,7 @@
  *     demo api A.npy B.npy                   the TV-layout add through the C API: times, bandwidth */
 #include "../tools.h"
 #include "../../examples/common.h"
-#include "../../examples/kernels.h"
+#include <sett/kernels.h>
 #include <stdarg.h>
 #include <time.h>
 
@@ -80,10 +80,10 @@ static matrix upload(run *r, const char *path)
 static void compile_line(run *r, const char *target, sett_kernel **k)
 {
     static const char *const origins[] = {"compiled", "from memory", "from the disk cache"};
-    struct add_tv p = {0};
+    sett_elementwise_options p = {.size = sizeof p, .dtype = SETT_F16, .exact = 1};
     sett_compile_options opt = {.size = sizeof opt, .name = "add_tv", .target = target, .user = &p, .user_size = sizeof p};
     double t = now_ms();
-    sett_status s = sett_compile(r->e, add_tv, &opt, k, &r->err);
+    sett_status s = sett_compile(r->e, sett_elementwise, &opt, k, &r->err);
     t = now_ms() - t;
     if (s == SETT_E_NO_ASSEMBLER) {
         printf("add_tv for %s: no assembler here, so no cubin to cache (%s)\n", target, r->err.text);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block covers a tile by a TV layout. Coordinates travel with the data as a tensor of their own, and elem_less turns them into
+ * predicates, so that any size goes: whole accesses of 16 bytes stay such wherever they lie inside. */
+#include "kernels.h"
+
+static void settle(void *options, choice *c)
+{
+    sett_elementwise_options *o = options;
+    const int bits = sett_dtype_bits(o->dtype);
+    if (bits < 8 || bits > 64)
+        REFUSE(c, ".dtype is %s: a type of 1, 2, 4 or 8 bytes", o->dtype ? sett_dtype_name(o->dtype) : "not given");
+    if (o->op < SETT_ADD || o->op > SETT_FMAX || (o->op >= SETT_LT && o->op <= SETT_NE))
+        REFUSE(c, ".op is %d: an operation of two numbers that gives a number, SETT_ADD, SETT_MUL, SETT_MAX ...", (int)o->op);
+    sett__either(&o->thr_m, 8);
+    sett__either(&o->thr_n, 32);
+    sett__either(&o->val_m, 1);
+    sett__in_range(c, "thr_m", o->thr_m, 1, 1024);
+    sett__in_range(c, "thr_n", o->thr_n, 1, 1024);
+    sett__in_range(c, "thr_m x thr_n", o->thr_m * o->thr_n, 1, 1024);
+    sett__in_range(c, "val_m", o->val_m, 1, 64);
+}
+
+typedef struct tiles {
+    sett_build *b;
+    sett_tv tv;
+    sett_val *t, *down, *along;
+} tiles;
+
+/* The part of x that this thread of this block works on. */
+static sett_tensor *mine(const tiles *l, sett_tensor *x)
+{
+    sett_tensor *tile = sett_slice(sett_zipped_divide(x, l->tv.tiler), ALL, T(l->down, l->along));
+    return sett_slice(sett_composition(tile, l->tv.tv), l->t, ALL);
+}
+
+static sett_val *result(const sett_elementwise_options *o, sett_val *x, sett_val *y)
+{
+    sett_val *v = sett_binary_at(SETT_HERE, "sett_elementwise", o->op, SETT_A(x), SETT_A(y));
+    v = sett_to(v, o->dtype);
+    return o->relu ? sett_max(v, 0) : v;
+}
+
+void sett_elementwise(sett_build *b, const void *user)
+{
+    sett_elementwise_options o;
+    if (!sett__kernel_options(b, &sett__elementwise, user, &o))
+        return;
+    const int vec = sett__vec(o.dtype), m = o.thr_m * o.val_m, n = o.thr_n * vec;
+    sett_val *M = sett_sym(b, "M", .div = o.exact ? m : 1), *N = sett_sym(b, "N", .div = o.exact ? n : 1);
+    sett_tensor *A = sett_param(b, "A", o.dtype, sett_row_major(b, M, N), .align = 16);
+    sett_tensor *B = sett_param(b, "B", o.dtype, sett_row_major(b, M, N), .align = 16);
+    sett_tensor *C = sett_param(b, "C", o.dtype, sett_row_major(b, M, N), .align = 16);
+    tiles l = {b, sett_make_layout_tv(sett_row_major(b, o.thr_m, o.thr_n), sett_row_major(b, o.val_m, vec)), sett_thread_idx(b, 0),
+        sett_block_idx(b, 1), sett_block_idx(b, 0)};
+    sett_grid(b, sett_ceil_div(N, n), sett_ceil_div(M, m));
+    sett_block(b, o.thr_m * o.thr_n);
+    sett__begin(b, o.plain);
+    if (o.exact) {
+        sett_store(mine(&l, C), result(&o, sett_load(mine(&l, A)), sett_load(mine(&l, B))));
+        return;
+    }
+    sett_val *in = sett_elem_less(mine(&l, sett_identity_tensor(b, M, N)), T(M, N));
+    sett_val *x = sett_load(mine(&l, A), .pred = in), *y = sett_load(mine(&l, B), .pred = in);
+    sett_store(mine(&l, C), result(&o, x, y), .pred = in);
+}
+
+#define P(member_) SETT_FAMILY_PARAM(sett_elementwise_options, member_)
+static const sett_family_param params[] = {P(dtype), P(plain), P(op), P(relu), P(thr_m), P(thr_n), P(val_m), P(exact)};
+FAMILY(elementwise, params);

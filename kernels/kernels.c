@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of kernels, how options become a shape, and what bodies share. */
+#include "kernels.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const kernel *const all[] = {&sett__softmax, &sett__rms_norm, &sett__layer_norm, &sett__silu_mul, &sett__elementwise, &sett__axpy,
+    &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__dequantise, &sett__embedding_grad};
+enum { ALL_KERNELS = sizeof all / sizeof *all, OPTIONS_MOST = 128 /* bytes */ };
+
+const sett_family *sett_kernels_family(int index)
+{
+    return index >= 0 && index < ALL_KERNELS ? all[index]->family : NULL;
+}
+
+/* ---- rules ------------------------------------------------------------------------------------------- */
+void sett__refuse(choice *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!*c->why)
+        vsnprintf(c->why, sizeof c->why, format, args);
+    va_end(args);
+}
+
+void sett__either(int *option, int chosen)
+{
+    if (!*option)
+        *option = chosen;
+}
+
+void sett__in_range(choice *c, const char *name, int value, int from, int to)
+{
+    if (value < from || value > to)
+        REFUSE(c, ".%s is %d: from %d to %d", name, value, from, to);
+}
+
+static bool is_small_float(sett_dtype t)
+{
+    return t == SETT_F16 || t == SETT_BF16 || t == SETT_F32;
+}
+
+void sett__is_float(choice *c, sett_dtype t)
+{
+    if (!is_small_float(t))
+        REFUSE(c, ".dtype is %s: f16, bf16 or f32", t ? sett_dtype_name(t) : "not given");
+}
+
+void sett__whole_warps(choice *c, int threads)
+{
+    sett__in_range(c, "threads", threads, 32, 1024);
+    if (threads % 32)
+        REFUSE(c, ".threads: %d threads are no multiple of 32, the threads of a warp", threads);
+}
+
+void sett__is_reduction(choice *c, sett_binary_op op)
+{
+    if (op != SETT_ADD && op != SETT_MIN && op != SETT_MAX)
+        REFUSE(c, ".op is %d: SETT_ADD, SETT_MIN or SETT_MAX", (int)op);
+}
+
+int sett__vec(sett_dtype t)
+{
+    int bits = sett_dtype_bits(t);
+    return bits > 0 && bits <= 128 ? 128 / bits : 1;
+}
+
+int sett__round_up(int n, int to)
+{
+    return (n + to - 1) / to * to;
+}
+
+int sett__row_threads(sett_dtype t, int cols)
+{
+    const int accesses = (cols + sett__vec(t) - 1) / sett__vec(t), eighth = (accesses + 7) / 8;
+    const int threads = eighth > 128 ? eighth : accesses < 128 ? accesses : 128;
+    return threads > 1024 ? 1024 : sett__round_up(threads, 32);
+}
+
+/* ---- options ----------------------------------------------------------------------------------------- */
+/* 90 of "sm_90a", 0 of "cpu". */
+static int sm_of(const char *target)
+{
+    return !target ? 90 : strncmp(target, "sm_", 3) ? 0 : atoi(target + 3);
+}
+
+/* A copy of what the caller's header knows, the rest 0, settled. */
+static void settle(const kernel *k, const void *user, const char *target, void *options, choice *c)
+{
+    const size_t known = k->family->user_size, given = user ? *(const size_t *)user : 0;
+    *c = (choice){.sm = sm_of(target)};
+    memset(options, 0, known);
+    if (!given)
+        REFUSE(c, user ? "the options have no .size: it is sizeof(sett_%s_options)" : "there are no options: the user data is the address of a sett_%s_options",
+            k->family->name);
+    else if (given > known)
+        REFUSE(c, "the options are of %zu bytes, and this library knows %zu: it is older than the header", given, known);
+    if (*c->why)
+        return;
+    memcpy(options, user, given);
+    memcpy(options, &known, sizeof known);
+    k->settle(options, c);
+}
+
+bool sett__kernel_options(sett_build *b, const kernel *k, const void *user, void *options)
+{
+    choice c;
+    char text[sizeof c.why + 40];
+    settle(k, user, NULL, options, &c);
+    snprintf(text, sizeof text, "sett_%s: %s", k->family->name, c.why);
+    sett_assert(b, !*c.why, text);
+    return !*c.why;
+}
+
+static sett_status refused(sett_error *err, const char *function, const char *kernel_name, const char *why)
+{
+    if (err) {
+        err->status = SETT_E_ARGUMENT;
+        snprintf(err->text, sizeof err->text, "%s: %s%s%s", function, kernel_name, *kernel_name ? ": " : "", why);
+    }
+    return SETT_E_ARGUMENT;
+}
+
+static sett_status choose(const char *function, sett_body body, const void *user, const char *target, void *options, const kernel **found, sett_error *err)
+{
+    choice c;
+    *found = NULL;
+    for (int i = 0; i < ALL_KERNELS && !*found; i++)
+        if (all[i]->family->body == body)
+            *found = all[i];
+    if (!*found)
+        return refused(err, function, "", "the body is none of sett/kernels.h");
+    settle(*found, user, target, options, &c);
+    return *c.why ? refused(err, function, (*found)->family->name, c.why) : SETT_OK;
+}
+
+sett_status sett_kernels_choose(sett_body body, void *options, const char *target, sett_error *err)
+{
+    _Alignas(max_align_t) unsigned char settled[OPTIONS_MOST];
+    const kernel *k;
+    const size_t given = options ? *(const size_t *)options : 0;
+    sett_status s = choose("sett_kernels_choose", body, options, target, settled, &k, err);
+    if (s)
+        return s;
+    memcpy(settled, &given, sizeof given); /* the caller's */
+    memcpy(options, settled, given);
+    return SETT_OK;
+}
+
+sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *options, const char *target, sett_kernel **to, sett_error *err)
+{
+    _Alignas(max_align_t) unsigned char settled[OPTIONS_MOST];
+    char own[32];
+    const kernel *k;
+    if (!target) {
+        sett_device_target(e, sett_default_device(e), own, sizeof own);
+        target = own;
+    }
+    sett_status s = choose("sett_kernels_compile", body, options, target, settled, &k, err);
+    if (s)
+        return s;
+    sett_compile_options o = {.size = sizeof o, .name = k->family->name, .user = settled, .user_size = k->family->user_size, .target = target};
+    return sett_compile(e, body, &o, to, err);
+}
+
+/* ---- parts of kernels ------------------------------------------------------------------------------------ */
+void sett__begin(sett_build *b, int plain)
+{
+    if (plain)
+        return;
+    sett_griddepcontrol_launch_dependents(b);
+    sett_griddepcontrol_wait(b);
+}
+
+int sett__row_parts(sett_dtype t, int cols, int threads)
+{
+    const int vec = sett__vec(t), most = cols % vec ? cols + vec - 1 : cols, block = vec * threads;
+    return (most + block - 1) / block;
+}
+
+sett_layout *sett__wide(sett_build *b, int threads, int vec, int rest)
+{
+    return sett_make_layout(b, T(threads, T(vec, rest)), T(vec, T(1, vec * threads)));
+}
+
+sett_tensor *sett__part(sett_tensor *t, sett_arg at, int all_of, sett_layout *wide, sett_val *thread)
+{
+    return sett_slice(sett_composition(sett_local_tile(t, T1(all_of), T1(at)), wide), thread, ALL);
+}
+
+double sett__initial(sett_binary_op op)
+{
+    return op == SETT_ADD ? 0.0 : op == SETT_MIN ? INFINITY : -INFINITY;
+}

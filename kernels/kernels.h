@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernels of this folder share. */
+#ifndef KERNELS_H
+#define KERNELS_H
+#define SETT_SHORT
+#include <sett/kernels.h>
+#include <sett/sett.h>
+
+/* What is settled before a kernel is recorded. sm: 90, 75 ...; 0 is the CPU engine. why: empty until an option cannot be. */
+typedef struct choice {
+    int sm;
+    char why[200];
+} choice;
+
+/* A kernel: its family, and the function that fills in the options that are 0 and refuses those that cannot be. */
+typedef struct kernel {
+    const sett_family *family;
+    void (*settle)(void *options, choice *);
+} kernel;
+extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_mul, sett__elementwise, sett__axpy, sett__vector_reduce, sett__row_reduce,
+    sett__transpose, sett__dequantise, sett__embedding_grad;
+
+/* A family by the name of the kernel, with all members of its options but .size as parameters; `params` is their list. */
+#define FAMILY(kernel_, params_) \
+    static const sett_##kernel_##_options kernel_##_defaults = {.size = sizeof(sett_##kernel_##_options)}; \
+    const sett_family sett_##kernel_##_family = {.size = sizeof(sett_family), \
+        .body = sett_##kernel_, \
+        .name = #kernel_, \
+        .user_size = sizeof(sett_##kernel_##_options), \
+        .defaults = &kernel_##_defaults, \
+        .params = params_, \
+        .n_params = sizeof params_ / sizeof *params_}; \
+    const kernel sett__##kernel_ = {&sett_##kernel_##_family, settle}
+
+/* The first lines of a body: a copy of its options, settled; false: it cannot be, and the build has the error. */
+bool sett__kernel_options(sett_build *, const kernel *, const void *user, void *options);
+/* What each begins with after it has declared its parameters. */
+void sett__begin(sett_build *, int plain);
+
+/* ---- rules of options ---------------------------------------------------------------------------- */
+#define REFUSE(c, ...) sett__refuse(c, __VA_ARGS__)
+void sett__refuse(choice *, const char *format, ...) SETT_PRINTF(2, 3); /* the first one counts */
+void sett__either(int *option, int chosen);                             /* what is 0 becomes that */
+void sett__in_range(choice *, const char *name, int value, int from, int to);
+void sett__is_float(choice *, sett_dtype);         /* f16, bf16, f32 */
+void sett__whole_warps(choice *, int threads);     /* 32 to 1024, in steps of 32 */
+void sett__is_reduction(choice *, sett_binary_op); /* a sum, a least or a largest */
+int sett__vec(sett_dtype);                         /* elements of 16 bytes */
+int sett__round_up(int n, int to);
+/* Threads of a block that holds a row: 128, each with up to 8 accesses of 16 bytes; fewer where the row is shorter, more where it is longer. */
+int sett__row_threads(sett_dtype, int cols);
+
+/* ---- parts of kernels ------------------------------------------------------------------------------ */
+/* A row of `cols` elements cut into accesses of 16 bytes: as many a thread, of `threads`. A row that is no multiple of 16 bytes
+ * begins anywhere between two (sett_peel), and may take one more. */
+int sett__row_parts(sett_dtype, int cols, int threads);
+/* (threads, (vec, rest)) over a tile: each access 16 bytes, neighbours adjacent. */
+sett_layout *sett__wide(sett_build *, int threads, int vec, int rest);
+/* This thread's part of the tile at `at`, of `all` elements. */
+sett_tensor *sett__part(sett_tensor *, sett_arg at, int all, sett_layout *wide, sett_val *thread);
+double sett__initial(sett_binary_op); /* of a reduction of nothing */
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One block a row. Either the row waits in shared memory between its two uses: copies in the background take no registers, so
+ * that many blocks, and many bytes, are under way at once. Or it waits in registers, from the place between two multiples of 16 bytes
+ * on where it begins (sett_peel). */
+#include "kernels.h"
+
+static void settle(void *options, choice *c)
+{
+    sett_rms_norm_options *o = options;
+    sett__is_float(c, o->dtype);
+    sett__in_range(c, "cols", o->cols, 1, 1 << 20);
+    sett__in_range(c, "residual", o->residual, 0, 1);
+    const int vec = sett__vec(o->dtype);
+    const int pairs = o->cols / (2 * vec), quick = pairs > 512 ? 512 : pairs; /* threads of two accesses */
+    const bool shared = !o->residual && !(c->sm && c->sm < 80) && o->registers != 1 && quick >= 32 && quick % 32 == 0 && o->cols % (quick * vec) == 0;
+    sett__either(&o->threads, shared ? quick : sett__row_threads(o->dtype, o->cols));
+    sett__whole_warps(c, o->threads);
+    const bool divides = o->threads > 0 && o->cols % (o->threads * vec) == 0;
+    sett__either(&o->registers, o->residual || !divides || (c->sm && c->sm < 80) ? 1 : 2);
+    sett__in_range(c, "registers", o->registers, 1, 2);
+    if (o->registers == 2 && (o->residual || !divides))
+        REFUSE(c, ".registers is 2: a row waits in shared memory only where nothing is added to it, and %d threads x 16 bytes divide it", o->threads);
+    sett__either(&o->rows, o->registers == 2 || (!o->residual && !(o->cols % vec)) ? 1 : 4);
+    sett__in_range(c, "rows", o->rows, 1, 1 << 10);
+}
+
+enum { X, R, W, H, Y, PARAMS };
+typedef struct work {
+    const sett_rms_norm_options *o;
+    sett_val *M, *eps, *t;
+    sett_tensor *of[PARAMS]; /* NULL: there is none */
+    sett_layout *wide;
+    int all; /* elements of a tile */
+} work;
+
+static work begin(sett_build *b, const sett_rms_norm_options *o)
+{
+    static const char *const names[PARAMS] = {"X", "R", "W", "H", "Y"};
+    const int vec = sett__vec(o->dtype), rest = sett__row_parts(o->dtype, o->cols, o->threads);
+    work w = {.o = o, .M = sett_sym(b, "M"), .t = sett_thread_idx(b, 0), .wide = sett__wide(b, o->threads, vec, rest), .all = vec * rest * o->threads};
+    for (int i = 0; i < PARAMS; i++)
+        if (o->residual || (i != R && i != H))
+            w.of[i] = sett_param(b, names[i], o->dtype, i == W ? sett_make_layout(b, T1(o->cols)) : sett_row_major(b, w.M, o->cols), .align = 16);
+    w.eps = sett_scalar(b, "eps", SETT_F32);
+    return w;
+}
+
+/* 1 / sqrt(mean(v v) + eps) of the row that the block's threads hold. */
+static sett_val *scale_of(const work *w, sett_val *v)
+{
+    sett_val *squares = sett_block_reduce(sett_reduce(sett_mul(v, v), SETT_ADD, 0.0), SETT_ADD);
+    return sett_rsqrt(sett_fma(squares, 1.0 / w->o->cols, w->eps));
+}
+
+static sett_val *scaled(const work *w, sett_val *v, sett_val *scale, sett_val *weight)
+{
+    return sett_to(sett_mul(sett_mul(v, scale), sett_to(weight, SETT_F32)), w->o->dtype);
+}
+
+static void in_shared_memory(sett_build *b, const work *w)
+{
+    sett_val *row = sett_block_idx(b, 0);
+    sett_grid(b, w->M);
+    sett_block(b, w->o->threads);
+    sett__begin(b, w->o->plain);
+#define MINE(t_) sett_slice(sett_composition(t_, w->wide), w->t, ALL)
+    /* Each thread uses what it copied itself, so no barrier stands between. */
+    sett_tensor *s = MINE(sett_make_smem_tensor(b, w->o->dtype, sett_make_layout(b, T1(w->o->cols)), 16));
+    sett_cp_async(MINE(sett_slice(w->of[X], row, ALL)), s);
+    sett_cp_async_wait_all(b);
+    sett_val *scale = scale_of(w, sett_to(sett_load(s), SETT_F32));
+    sett_val *v = sett_to(sett_load(s), SETT_F32); /* again: kept, it would take registers across the barrier */
+    sett_store(MINE(sett_slice(w->of[Y], row, ALL)), scaled(w, v, scale, sett_load(MINE(w->of[W]))));
+#undef MINE
+}
+
+/* Every `period`th row begins at the same place between two multiples of 16 bytes: a block takes such rows, and loads W once for all of
+ * them, by element where W does not begin there too. */
+static void in_registers(sett_build *b, const work *w)
+{
+    const sett_rms_norm_options *o = w->o;
+    const int vec = sett__vec(o->dtype);
+    int period = vec;
+    while (period > 1 && o->cols * (int64_t)(period / 2) % vec == 0)
+        period /= 2;
+    sett_grid(b, period, sett_ceil_div(w->M, period * o->rows));
+    sett_block(b, o->threads);
+    sett__begin(b, o->plain);
+
+    sett_val *first = sett_add(sett_block_idx(b, 0), sett_mul(sett_block_idx(b, 1), period * o->rows));
+    sett_arg skip = sett_peel(sett_slice(w->of[X], first, ALL), 16).skip, end = sett_add(skip, o->cols);
+#define MINE(t_) sett__part(t_, SETT_A(0), w->all, w->wide, w->t)
+    sett_tensor *at = MINE(sett_identity_tensor(b, T1(end)));
+    sett_val *in = sett_and(sett_elem_at_least(at, T1(skip)), sett_elem_less(at, T1(end)));
+    sett_val *weight = sett_load(MINE(sett_domain_offset(w->of[W], T1(sett_sub(0, skip)))), .pred = in);
+    sett_for (b, row, first, sett_min(w->M, sett_add(first, period * o->rows)), period) {
+        sett_tensor *mine[PARAMS];
+        for (int i = 0; i < PARAMS; i++)
+            mine[i] = i != W && w->of[i] ? MINE(sett_peel(sett_slice(w->of[i], row, ALL), 16).tensor) : NULL;
+        sett_val *v = sett_to(sett_load(mine[X], .pred = in), SETT_F32);
+        if (o->residual) {
+            sett_val *h = sett_to(sett_add(v, sett_to(sett_load(mine[R], .pred = in), SETT_F32)), o->dtype);
+            sett_store(mine[H], h, .pred = in);
+            v = sett_to(h, SETT_F32);
+        }
+        sett_store(mine[Y], scaled(w, v, scale_of(w, v), weight), .pred = in);
+    }
+#undef MINE
+}
+
+void sett_rms_norm(sett_build *b, const void *user)
+{
+    sett_rms_norm_options o;
+    if (!sett__kernel_options(b, &sett__rms_norm, user, &o))
+        return;
+    work w = begin(b, &o);
+    if (o.registers == 2)
+        in_shared_memory(b, &w);
+    else
+        in_registers(b, &w);
+}
+
+#define P(member_) SETT_FAMILY_PARAM(sett_rms_norm_options, member_)
+static const sett_family_param params[] = {P(dtype), P(plain), P(cols), P(residual), P(threads), P(rows), P(registers)};
+FAMILY(rms_norm, params);

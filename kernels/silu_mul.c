@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block takes a piece of a row; the two halves are one tensor of three modes, so that a piece of both is one slice. */
+#include "kernels.h"
+
+static void settle(void *options, choice *c)
+{
+    sett_silu_mul_options *o = options;
+    sett__is_float(c, o->dtype);
+    sett__in_range(c, "cols", o->cols, 1, 1 << 24);
+    const int accesses = (o->cols + sett__vec(o->dtype) - 1) / sett__vec(o->dtype);
+    sett__either(&o->threads, accesses < 256 ? sett__round_up(accesses, 32) : 256);
+    sett__in_range(c, "threads", o->threads, 1, 1024);
+    sett__either(&o->each, 1);
+    sett__in_range(c, "each", o->each, 1, 16);
+}
+
+void sett_silu_mul(sett_build *b, const void *user)
+{
+    sett_silu_mul_options o;
+    if (!sett__kernel_options(b, &sett__silu_mul, user, &o))
+        return;
+    const int vec = sett__vec(o.dtype), piece = o.threads * vec * o.each;
+    sett_val *M = sett_sym(b, "M"), *t = sett_thread_idx(b, 0);
+    const int pieces = (o.cols + piece - 1) / piece; /* of one row; neighbours follow each other */
+    sett_val *col = sett_mod(sett_block_idx(b, 0), pieces), *row = sett_floordiv(sett_block_idx(b, 0), pieces);
+    sett_tensor *X = sett_param(b, "X", o.dtype, sett_row_major(b, M, 2, o.cols), .align = 16);
+    sett_tensor *Y = sett_param(b, "Y", o.dtype, sett_row_major(b, M, o.cols), .align = 16);
+    sett_grid(b, sett_mul(M, pieces));
+    sett_block(b, o.threads);
+    sett__begin(b, o.plain);
+
+    sett_layout *wide = sett__wide(b, o.threads, vec, o.each);
+    sett_tensor *of[4] = {sett_slice(X, row, 0, ALL), sett_slice(X, row, 1, ALL), sett_slice(Y, row, ALL), sett_identity_tensor(b, T1(o.cols))};
+    for (int i = 0; i < 4; i++)
+        of[i] = sett__part(of[i], SETT_A(col), piece, wide, t);
+    sett_val *in = sett_elem_less(of[3], T1(o.cols));
+
+    sett_val *gate = sett_to(sett_load(of[0], .pred = in), SETT_F32), *up = sett_to(sett_load(of[1], .pred = in), SETT_F32);
+    /* silu(g) = g / (1 + exp(-g)); exp(-g) = exp2(-g log2 e) */
+    sett_val *silu = sett_mul(gate, sett_rcp_approx(sett_add(sett_exp2_approx(sett_mul(gate, -1.44269504)), 1.0)));
+    sett_store(of[2], sett_to(sett_mul(silu, up), o.dtype), .pred = in);
+}
+
+#define P(member_) SETT_FAMILY_PARAM(sett_silu_mul_options, member_)
+static const sett_family_param params[] = {P(dtype), P(plain), P(cols), P(threads), P(each)};
+FAMILY(silu_mul, params);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Through shared memory: rows are read along memory, written along memory, and the tile's row stride of one more keeps both free of
+ * bank conflicts. */
+#include "kernels.h"
+
+static void settle(void *options, choice *c)
+{
+    sett_transpose_options *o = options;
+    const int bits = sett_dtype_bits(o->dtype);
+    if (bits < 8 || bits > 64)
+        REFUSE(c, ".dtype is %s: a type of 1, 2, 4 or 8 bytes", o->dtype ? sett_dtype_name(o->dtype) : "not given");
+    sett__in_range(c, "batched", o->batched, 0, 1);
+    sett__either(&o->tile, 64);
+    sett__in_range(c, "tile", o->tile, 1, bits > 32 ? 72 : 104); /* 48 KiB of shared memory */
+    sett__either(&o->rows, o->tile % 4 ? 1 : 4);
+    sett__in_range(c, "rows", o->rows, 1, o->tile);
+    if (!*c->why && (o->tile % o->rows || o->tile * o->rows > 1024))
+        REFUSE(c, ".rows is %d: a divisor of the tile's %d, and tile x rows at most 1024 threads", o->rows, o->tile);
+}
+
+static void move(sett_build *b, const sett_transpose_options *o, sett_tensor *X, sett_tensor *Y, sett_val *M, sett_val *N)
+{
+    sett_tensor *tile = sett_make_smem_tensor(b, o->dtype, sett_make_layout(b, T(o->tile, o->tile), T(o->tile + 1, 1)), 0);
+    sett_val *x = sett_thread_idx(b, 0), *y = sett_thread_idx(b, 1);
+    sett_val *n0 = sett_mul(sett_block_idx(b, 0), o->tile), *m0 = sett_mul(sett_block_idx(b, 1), o->tile);
+    for (int j = 0; j < o->tile; j += o->rows) {
+        sett_val *m = sett_add(sett_add(m0, y), j), *n = sett_add(n0, x);
+        sett_if (b, sett_and(sett_lt(m, M), sett_lt(n, N)))
+            sett_set(tile, sett_at(X, m, n), sett_add(y, j), x);
+    }
+    sett_sync_threads(b);
+    for (int j = 0; j < o->tile; j += o->rows) {
+        sett_val *n = sett_add(sett_add(n0, y), j), *m = sett_add(m0, x);
+        sett_if (b, sett_and(sett_lt(m, M), sett_lt(n, N)))
+            sett_set(Y, sett_at(tile, x, sett_add(y, j)), n, m);
+    }
+}
+
+void sett_transpose(sett_build *b, const void *user)
+{
+    sett_transpose_options o;
+    if (!sett__kernel_options(b, &sett__transpose, user, &o))
+        return;
+    sett_val *B = o.batched ? sett_sym(b, "B") : NULL, *M = sett_sym(b, "M"), *N = sett_sym(b, "N");
+    sett_tensor *X = sett_param(b, "X", o.dtype, B ? sett_row_major(b, B, M, N) : sett_row_major(b, M, N));
+    sett_tensor *Y = sett_param(b, "Y", o.dtype, B ? sett_row_major(b, B, N, M) : sett_row_major(b, N, M));
+    if (B)
+        sett_grid(b, sett_ceil_div(N, o.tile), sett_ceil_div(M, o.tile), B);
+    else
+        sett_grid(b, sett_ceil_div(N, o.tile), sett_ceil_div(M, o.tile));
+    sett_block(b, o.tile, o.rows);
+    sett__begin(b, o.plain);
+    sett_val *z = sett_block_idx(b, 2);
+    move(b, &o, B ? sett_slice(X, z, ALL, ALL) : X, B ? sett_slice(Y, z, ALL, ALL) : Y, M, N);
+}
+
+#define P(member_) SETT_FAMILY_PARAM(sett_transpose_options, member_)
+static const sett_family_param params[] = {P(dtype), P(plain), P(batched), P(tile), P(rows)};
+FAMILY(transpose, params);

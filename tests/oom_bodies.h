@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bodies for oom.c, which record what the library of kernels does without. */
+#ifndef OOM_BODIES_H
+#define OOM_BODIES_H
+#include <sett/sett.h>
+
+void oom_hello(sett_build *, const void *unused);
+void oom_structs(sett_build *, const void *unused);
+void oom_dividing(sett_build *, const void *unused);
+void oom_relying(sett_build *, const void *unused);
+void oom_looping(sett_build *, const void *unused);
+void oom_packing(sett_build *, const void *unused);
+void oom_inlining(sett_build *, const void *unused);
+#endif

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library of kernels (sett/kernels.h) against plain C in double, on the CPU engine or, with SETT_TEST_GPU=1, on GPU 0: every
+ * element type, lengths that nothing divides, shapes that are chosen and shapes that are given. What cannot be is told. */
+#include "examples/common.h"
+#include <check.h>
+#include <sett/kernels.h>
+
+static run r;
+static sett_error err;
+static const sett_dtype floats[] = {SETT_F16, SETT_BF16, SETT_F32};
+static const double ulp[] = {1.0 / 1024, 1.0 / 128, 1.0 / (1 << 22)};
+enum { FLOATS = 3 };
+
+static void set_up(void)
+{
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = !getenv("SETT_TEST_GPU"), .cpu_threads = 2};
+    r = (run){.seed = 1};
+    ck_assert_msg(!sett_engine_open(&r.e, &o, &err), "%s", err.text);
+    r.stream.device = sett_default_device(r.e);
+}
+static void tear_down(void)
+{
+    sett_engine_close(r.e);
+}
+
+/* A tensor on the device, filled at random; its elements as they were then. */
+typedef struct array {
+    matrix m;
+    size_t n;
+    double *was;
+} array;
+
+static array make(sett_dtype t, int rank, const int64_t *shape)
+{
+    int64_t n = 1;
+    for (int i = 0; i < rank; i++)
+        n *= shape[i];
+    array a = {.m = matrix_random(&r, t, 1, n), .n = (size_t)n, .was = malloc((size_t)n * sizeof(double))};
+    for (size_t i = 0; i < a.n; i++)
+        a.was[i] = get(t, a.m.host, i);
+    a.m.buf = sett_buf_nd(a.m.buf.data, t, rank, shape);
+    return a;
+}
+#define MAKE(t, ...) make(t, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__})
+
+static void drop(int n, array *a)
+{
+    for (int i = 0; i < n; i++)
+        matrix_free(&r, &a[i].m), free(a[i].was);
+}
+
+/* What the kernel wrote. */
+static double at(const array *a, size_t i)
+{
+    return get(a->m.buf.dtype, a->m.host, i);
+}
+
+static void near(const char *what, const array *a, size_t i, double want, double tolerance)
+{
+    double got = at(a, i);
+    ck_assert_msg(fabs(got - want) <= tolerance, "%s, %s: element %zu of %zu is %.9g, should be %.9g", what, sett_dtype_name(a->m.buf.dtype), i, a->n, got, want);
+}
+
+static sett_kernel *compiled(sett_body body, const void *options)
+{
+    sett_kernel *k = NULL;
+    ck_assert_msg(!sett_kernels_compile(r.e, body, options, NULL, &k, &err), "%s", err.text);
+    return k;
+}
+#define RUN(body, options, ...) \
+    do { \
+        sett_kernel *k_ = compiled(body, options); \
+        ck_assert_msg(!sett_launch(k_, r.stream, &err, __VA_ARGS__), "%s", err.text); \
+        ck_assert_msg(!sett_sync_error(r.e, r.stream, &err), "%s", err.text); \
+        sett_kernel_release(k_); \
+    } while (0)
+
+/* ---- rows ----------------------------------------------------------------------------------------- */
+static const int columns[] = {1, 7, 96, 1000, 1023, 2048, 4099};
+enum { COLUMNS = sizeof columns / sizeof *columns, ROWS = 19 };
+
+START_TEST(softmax)
+{
+    const sett_dtype t = floats[_i / COLUMNS];
+    const int n = columns[_i % COLUMNS];
+    for (int shape = 0; shape < 2; shape++) {
+        array a[2] = {MAKE(t, ROWS, n), MAKE(t, ROWS, n)};
+        const sett_softmax_options o = {.size = sizeof o, .dtype = t, .cols = n, .threads = shape ? 96 : 0, .plain = shape};
+        RUN(sett_softmax, &o, &a[0].m.buf, &a[1].m.buf);
+        matrix_fetch(&r, &a[1].m);
+        for (size_t i = 0; i < a[1].n; i++) {
+            double sum = 0;
+            for (int j = 0; j < n; j++)
+                sum += exp(a[0].was[i / (size_t)n * (size_t)n + (size_t)j]);
+            double want = exp(a[0].was[i]) / sum;
+            near("softmax", &a[1], i, want, want * (ulp[_i / COLUMNS] + 1e-5) + 1e-7);
+        }
+        drop(2, a);
+    }
+}
+END_TEST
+
+enum { X, R, W, B, H, Y, PARAMS };
+typedef struct norm {
+    array a[PARAMS];
+    bool residual, centred;
+    int n;
+} norm;
+
+static norm norm_make(sett_dtype t, int n, bool residual, bool centred)
+{
+    norm l = {.residual = residual, .centred = centred, .n = n};
+    for (int i = 0; i < PARAMS; i++)
+        l.a[i] = i == W || i == B ? MAKE(t, n) : MAKE(t, ROWS, n);
+    return l;
+}
+
+/* Y is the norm of H, which is X, or X + R rounded. */
+static void norm_check(norm *l, double eps, double tolerance)
+{
+    const size_t n = (size_t)l->n;
+    matrix_fetch(&r, &l->a[Y].m), matrix_fetch(&r, &l->a[H].m);
+    for (size_t i = 0; i < ROWS; i++) {
+        double mean = 0, square = 0;
+        for (size_t j = 0; j < n; j++) {
+            size_t k = i * n + j;
+            if (l->residual)
+                near("H", &l->a[H], k, l->a[X].was[k] + l->a[R].was[k], 2 * tolerance);
+            l->a[H].was[k] = l->residual ? at(&l->a[H], k) : l->a[X].was[k];
+            mean += l->a[H].was[k] / (double)n;
+        }
+        mean = l->centred ? mean : 0;
+        for (size_t j = 0; j < n; j++)
+            square += pow(l->a[H].was[i * n + j] - mean, 2) / (double)n;
+        for (size_t j = 0; j < n; j++) {
+            double want = (l->a[H].was[i * n + j] - mean) / sqrt(square + eps) * l->a[W].was[j] + (l->centred ? l->a[B].was[j] : 0);
+            near(l->centred ? "layer_norm" : "rms_norm", &l->a[Y], i * n + j, want, (fabs(want) + 1) * (tolerance + 2e-5));
+        }
+    }
+    drop(PARAMS, l->a);
+}
+
+START_TEST(rms_norm)
+{
+    const sett_dtype t = floats[_i / COLUMNS];
+    const int n = columns[_i % COLUMNS];
+    for (int shape = 0; shape < 4; shape++) {
+        norm l = norm_make(t, n, shape & 1, false);
+        const sett_rms_norm_options o = {.size = sizeof o, .dtype = t, .cols = n, .residual = shape & 1, .threads = shape & 2 ? 64 : 0,
+            .rows = shape & 2 ? 3 : 0, .registers = shape & 2 ? 1 : 0, .plain = shape == 2};
+        if (l.residual)
+            RUN(sett_rms_norm, &o, &l.a[X].m.buf, &l.a[R].m.buf, &l.a[W].m.buf, &l.a[H].m.buf, &l.a[Y].m.buf, 1e-5);
+        else
+            RUN(sett_rms_norm, &o, &l.a[X].m.buf, &l.a[W].m.buf, &l.a[Y].m.buf, 1e-5);
+        norm_check(&l, 1e-5, ulp[_i / COLUMNS]);
+    }
+}
+END_TEST
+
+START_TEST(layer_norm)
+{
+    const sett_dtype t = floats[_i / COLUMNS];
+    const int n = columns[_i % COLUMNS];
+    for (int shape = 0; shape < 4; shape++) {
+        norm l = norm_make(t, n, shape & 1, true);
+        const sett_layer_norm_options o = {.size = sizeof o, .dtype = t, .cols = n, .residual = shape & 1, .warps = shape & 2 ? 2 : 0,
+            .rows = shape & 2 ? 3 : 0};
+        if (l.residual)
+            RUN(sett_layer_norm, &o, &l.a[X].m.buf, &l.a[R].m.buf, &l.a[W].m.buf, &l.a[B].m.buf, &l.a[H].m.buf, &l.a[Y].m.buf, 1e-5);
+        else
+            RUN(sett_layer_norm, &o, &l.a[X].m.buf, &l.a[W].m.buf, &l.a[B].m.buf, &l.a[Y].m.buf, 1e-5);
+        norm_check(&l, 1e-5, ulp[_i / COLUMNS]);
+    }
+}
+END_TEST
+
+START_TEST(silu_mul)
+{
+    const sett_dtype t = floats[_i / COLUMNS];
+    const size_t n = (size_t)columns[_i % COLUMNS];
+    for (int shape = 0; shape < 2; shape++) {
+        array a[2] = {MAKE(t, ROWS, 2, (int64_t)n), MAKE(t, ROWS, (int64_t)n)};
+        const sett_silu_mul_options o = {.size = sizeof o, .dtype = t, .cols = (int)n, .threads = shape ? 32 : 0, .each = shape ? 2 : 0};
+        RUN(sett_silu_mul, &o, &a[0].m.buf, &a[1].m.buf);
+        matrix_fetch(&r, &a[1].m);
+        for (size_t i = 0; i < a[1].n; i++) {
+            double gate = a[0].was[i / n * 2 * n + i % n], want = gate / (1 + exp(-gate)) * a[0].was[(i / n * 2 + 1) * n + i % n];
+            near("silu_mul", &a[1], i, want, fabs(want) * (ulp[_i / COLUMNS] + 1e-5) + 1e-7);
+        }
+        drop(2, a);
+    }
+}
+END_TEST
+
+/* ---- reductions --------------------------------------------------------------------------------------- */
+static double reduced(sett_binary_op op, const double *v, size_t n, double *size)
+{
+    double all = op == SETT_ADD ? 0 : op == SETT_MIN ? INFINITY : -INFINITY;
+    *size = 0;
+    for (size_t i = 0; i < n; i++) {
+        all = op == SETT_ADD ? all + v[i] : op == SETT_MIN ? fmin(all, v[i]) : fmax(all, v[i]);
+        *size += op == SETT_ADD ? fabs(v[i]) : 0;
+    }
+    return all;
+}
+
+START_TEST(row_reduce)
+{
+    static const sett_binary_op ops[] = {SETT_ADD, SETT_MIN, SETT_MAX};
+    const sett_dtype t = floats[_i / COLUMNS];
+    const size_t n = (size_t)columns[_i % COLUMNS];
+    for (int shape = 0; shape < 3; shape++) {
+        array a[2] = {MAKE(t, ROWS, (int64_t)n), MAKE(SETT_F32, ROWS)};
+        const sett_row_reduce_options o = {.size = sizeof o, .dtype = t, .op = ops[shape], .threads = shape == 1 ? 32 : 0, .each = shape == 1 ? 1 : 0};
+        RUN(sett_row_reduce, &o, &a[0].m.buf, &a[1].m.buf);
+        matrix_fetch(&r, &a[1].m);
+        for (size_t i = 0; i < ROWS; i++) {
+            double size, want = reduced(ops[shape], a[0].was + i * n, n, &size);
+            near("row_reduce", &a[1], i, want, 1e-6 * size);
+        }
+        drop(2, a);
+    }
+}
+END_TEST
+
+START_TEST(vector_reduce)
+{
+    static const sett_binary_op ops[] = {SETT_ADD, SETT_MIN, SETT_MAX};
+    static const int64_t sizes[] = {1, 1000, 131071, 200000};
+    sett_vector_reduce_options o = {.size = sizeof o, .dtype = floats[_i / 3], .op = ops[_i % 3]};
+    if (_i % 2)
+        o.threads = 64, o.blocks = 128, o.each = 1;
+    ck_assert(!sett_kernels_choose(sett_vector_reduce, &o, NULL, &err) && o.blocks > 0 && o.blocks % o.threads == 0);
+    array part = MAKE(SETT_F32, o.blocks), done = MAKE(SETT_F32, 1), y = MAKE(SETT_F32, 1);
+    done.m.buf.dtype = SETT_U32;
+    memset(done.m.host, 0, 4);
+    ck_assert(!sett_memcpy(r.e, r.stream, done.m.buf.data, done.m.host, 4));
+    for (int s = 0; s < 4; s++) { /* the counter is 0 again after each */
+        array x = MAKE(o.dtype, sizes[s]);
+        RUN(sett_vector_reduce, &o, &x.m.buf, &part.m.buf, &done.m.buf, &y.m.buf);
+        matrix_fetch(&r, &y.m);
+        double size, want = reduced(o.op, x.was, x.n, &size);
+        near("vector_reduce", &y, 0, want, 1e-6 * size);
+        drop(1, &x);
+    }
+    drop(1, &part), drop(1, &done), drop(1, &y);
+}
+END_TEST
+
+/* ---- by element ------------------------------------------------------------------------------------------- */
+START_TEST(elementwise)
+{
+    static const struct {
+        sett_binary_op op;
+        int relu;
+    } ops[] = {{SETT_ADD, 0}, {SETT_MUL, 0}, {SETT_MUL, 1}, {SETT_MAX, 0}, {SETT_SUB, 1}};
+    const sett_dtype t = floats[_i % FLOATS];
+    const int op = _i / FLOATS;
+    const int64_t m[] = {1, 33, 64}, n[] = {1, 301, 512};
+    for (int s = 0; s < 3; s++) {
+        array a[3] = {MAKE(t, m[s], n[s]), MAKE(t, m[s], n[s]), MAKE(t, m[s], n[s])};
+        const sett_elementwise_options o = {.size = sizeof o, .dtype = t, .op = ops[op].op, .relu = ops[op].relu, .exact = s == 2,
+            .thr_m = s == 1 ? 2 : 0, .val_m = s == 1 ? 3 : 0};
+        RUN(sett_elementwise, &o, &a[0].m.buf, &a[1].m.buf, &a[2].m.buf);
+        matrix_fetch(&r, &a[2].m);
+        for (size_t i = 0; i < a[2].n; i++) {
+            double x = a[0].was[i], y = a[1].was[i], v = ops[op].op == SETT_ADD ? x + y : ops[op].op == SETT_SUB ? x - y : ops[op].op == SETT_MUL ? x * y : fmax(x, y);
+            near("elementwise", &a[2], i, ops[op].relu ? fmax(v, 0) : v, fabs(v) * ulp[_i % FLOATS] + 1e-7);
+        }
+        drop(3, a);
+    }
+}
+END_TEST
+
+START_TEST(axpy)
+{
+    const sett_dtype t = floats[_i];
+    const int64_t sizes[] = {1, 1000, 5003};
+    for (int s = 0; s < 3; s++) {
+        array a[2] = {MAKE(t, sizes[s]), MAKE(t, sizes[s])};
+        const sett_axpy_options o = {.size = sizeof o, .dtype = t, .threads = s == 1 ? 64 : 0, .each = s == 1 ? 3 : 0};
+        RUN(sett_axpy, &o, &a[0].m.buf, &a[1].m.buf, 2.5);
+        matrix_fetch(&r, &a[1].m);
+        for (size_t i = 0; i < a[1].n; i++)
+            near("axpy", &a[1], i, 2.5 * a[0].was[i] + a[1].was[i], 4 * ulp[_i]);
+        drop(2, a);
+    }
+}
+END_TEST
+
+START_TEST(transpose)
+{
+    const sett_dtype t = floats[_i];
+    const size_t shapes[][3] = {{1, 1, 1}, {1, 130, 67}, {3, 12, 35}, {5, 64, 128}};
+    for (int s = 0; s < 4; s++) {
+        const size_t b = shapes[s][0], m = shapes[s][1], n = shapes[s][2];
+        array a[2] = {MAKE(t, (int64_t)b, (int64_t)m, (int64_t)n), MAKE(t, (int64_t)b, (int64_t)n, (int64_t)m)};
+        const sett_transpose_options o = {.size = sizeof o, .dtype = t, .batched = b > 1, .tile = s == 1 ? 30 : 0, .rows = s == 1 ? 6 : 0};
+        if (b == 1) {
+            a[0].m.buf = sett_buf_2d(a[0].m.buf.data, t, (int64_t)m, (int64_t)n);
+            a[1].m.buf = sett_buf_2d(a[1].m.buf.data, t, (int64_t)n, (int64_t)m);
+        }
+        RUN(sett_transpose, &o, &a[0].m.buf, &a[1].m.buf);
+        matrix_fetch(&r, &a[1].m);
+        for (size_t i = 0; i < a[1].n; i++)
+            near("transpose", &a[1], i, a[0].was[i / (m * n) * m * n + i % m * n + i % (m * n) / m], 0);
+        drop(2, a);
+    }
+}
+END_TEST
+
+START_TEST(dequantise)
+{
+    const sett_dtype t = floats[_i];
+    for (int s = 0; s < 3; s++) {
+        const sett_dtype from = s == 1 ? SETT_I8 : SETT_I4;
+        const size_t n = 19, group = s == 2 ? 24 : 128, k = 5 * group, bits = (size_t)sett_dtype_bits(from);
+        array a[3] = {MAKE(SETT_BF16, (int64_t)(n * k * bits / 16)), MAKE(t, (int64_t)n, (int64_t)(k / group)), MAKE(t, (int64_t)n, (int64_t)k)};
+        const sett_dequantise_options o = {.size = sizeof o, .dtype = t, .from = s ? from : 0, .group = s == 2 ? 24 : 0};
+        const sett_buf w = sett_buf_2d(a[0].m.buf.data, from, (int64_t)n, (int64_t)k); /* any bits will do as weights */
+        RUN(sett_dequantise, &o, &w, &a[1].m.buf, &a[2].m.buf);
+        matrix_fetch(&r, &a[2].m);
+        for (size_t i = 0; i < n * k; i++) {
+            int byte = ((const uint8_t *)a[0].m.host)[i * bits / 8], code = bits == 8 ? byte : i % 2 ? byte >> 4 : byte & 15, half = 1 << (bits - 1);
+            double want = ((code ^ half) - half) * a[1].was[i / group];
+            near("dequantise", &a[2], i, want, fabs(want) * ulp[_i]);
+        }
+        drop(3, a);
+    }
+}
+END_TEST
+
+START_TEST(embedding_grad)
+{
+    enum { TOKENS = 101, VOCABULARY = 9, DIM = 64 };
+    const sett_dtype t = floats[_i];
+    for (int tokens = 0; tokens < 3; tokens += 2) {
+        array dy = MAKE(t, TOKENS, DIM), dw = MAKE(t, VOCABULARY, DIM), ids = MAKE(SETT_F32, TOKENS);
+        double want[VOCABULARY][DIM] = {{0}};
+        for (size_t i = 0; i < dw.n; i++)
+            put(t, dw.m.host, i, 0);
+        for (size_t i = 0; i < dy.n; i++) { /* small whole numbers: sums are exact, in whichever order */
+            ((int32_t *)ids.m.host)[i / DIM] = (int32_t)((i / DIM) * (i / DIM) % VOCABULARY);
+            put(t, dy.m.host, i, floor(dy.was[i] * 2 + 0.5));
+            want[((int32_t *)ids.m.host)[i / DIM]][i % DIM] += get(t, dy.m.host, i);
+        }
+        array *of[] = {&dy, &dw, &ids};
+        for (int i = 0; i < 3; i++)
+            ck_assert(!sett_memcpy(r.e, r.stream, of[i]->m.buf.data, of[i]->m.host, of[i]->m.bytes));
+        ids.m.buf.dtype = SETT_I32;
+        const sett_embedding_grad_options o = {.size = sizeof o, .dtype = t, .cols = DIM, .tokens = tokens};
+        RUN(sett_embedding_grad, &o, &ids.m.buf, &dy.m.buf, &dw.m.buf);
+        matrix_fetch(&r, &dw.m);
+        for (size_t i = 0; i < dw.n; i++)
+            near("embedding_grad", &dw, i, want[i / DIM][i % DIM], 0);
+        drop(1, &dy), drop(1, &dw), drop(1, &ids);
+    }
+}
+END_TEST
+
+/* ---- options ------------------------------------------------------------------------------------------------ */
+#define BAD(kernel_, text_, ...) {sett_##kernel_, &(const sett_##kernel_##_options){.size = sizeof(sett_##kernel_##_options), __VA_ARGS__}, #kernel_ ": " text_}
+static const struct {
+    sett_body body;
+    const void *options;
+    const char *why;
+} bad[] = {
+    BAD(softmax, ".dtype is not given: f16, bf16 or f32", .cols = 8),
+    BAD(softmax, ".dtype is i32: f16, bf16 or f32", .cols = 8, .dtype = SETT_I32),
+    BAD(softmax, ".cols is 0: from 1 to 1048576", .dtype = SETT_F32),
+    BAD(softmax, ".threads: 528 threads are no multiple of 32, the threads of a warp", .dtype = SETT_F32, .cols = 8, .threads = 528),
+    BAD(softmax, ".threads is 2048: from 32 to 1024", .dtype = SETT_F32, .cols = 8, .threads = 2048),
+    BAD(softmax, ".threads is -32: from 32 to 1024", .dtype = SETT_F32, .cols = 8, .threads = -32),
+    BAD(rms_norm, ".registers is 2: a row waits in shared memory only where nothing is added to it, and 32 threads x 16 bytes divide it", .dtype = SETT_F32,
+        .cols = 100, .registers = 2),
+    BAD(rms_norm, ".residual is 2: from 0 to 1", .dtype = SETT_F32, .cols = 100, .residual = 2),
+    BAD(layer_norm, ".warps is 33: from 1 to 32", .dtype = SETT_F32, .cols = 100, .warps = 33),
+    BAD(silu_mul, ".each is 17: from 1 to 16", .dtype = SETT_F32, .cols = 100, .each = 17),
+    BAD(elementwise, ".dtype is i4: a type of 1, 2, 4 or 8 bytes", .dtype = SETT_I4),
+    BAD(elementwise, ".op is 13: an operation of two numbers that gives a number, SETT_ADD, SETT_MUL, SETT_MAX ...", .dtype = SETT_F32, .op = SETT_LT),
+    BAD(elementwise, ".thr_m x thr_n is 2048: from 1 to 1024", .dtype = SETT_F32, .thr_m = 64),
+    BAD(axpy, ".threads is 1025: from 1 to 1024", .dtype = SETT_F32, .threads = 1025),
+    BAD(vector_reduce, ".op is 2: SETT_ADD, SETT_MIN or SETT_MAX", .dtype = SETT_F32, .op = SETT_MUL),
+    BAD(vector_reduce, ".blocks is 700: a multiple of the 512 threads", .dtype = SETT_F32, .blocks = 700),
+    BAD(row_reduce, ".threads is 16: from 32 to 1024", .dtype = SETT_F32, .threads = 16),
+    BAD(transpose, ".rows is 5: a divisor of the tile's 64, and tile x rows at most 1024 threads", .dtype = SETT_F32, .rows = 5),
+    BAD(transpose, ".tile is 128: from 1 to 104", .dtype = SETT_F32, .tile = 128),
+    BAD(dequantise, ".from is f32: a type of 4 or 8 bits", .dtype = SETT_F32, .from = SETT_F32),
+    BAD(dequantise, ".each is 7: a divisor of the group's 128, whole bytes, and at most 1024 threads a group", .dtype = SETT_F32, .each = 7),
+    BAD(embedding_grad, ".cols is 6: a multiple of 4, 16 bytes", .dtype = SETT_F32, .cols = 6),
+};
+
+/* By the calls of the library and, the body alone being compiled, by the build. */
+START_TEST(refused)
+{
+    unsigned char copy[128];
+    char want[300];
+    void *tape = NULL;
+    size_t len;
+    memcpy(copy, bad[_i].options, *(const size_t *)bad[_i].options);
+    snprintf(want, sizeof want, "sett_kernels_choose: %s", bad[_i].why);
+    ck_assert_int_eq(sett_kernels_choose(bad[_i].body, copy, NULL, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, want);
+    ck_assert_int_eq(err.status, SETT_E_ARGUMENT);
+    ck_assert_mem_eq(copy, bad[_i].options, *(const size_t *)bad[_i].options);
+    snprintf(want, sizeof want, "sett_%s", bad[_i].why);
+    const sett_compile_options o = {.size = sizeof o, .user = bad[_i].options};
+    ck_assert_int_eq(sett_record(bad[_i].body, &o, false, &tape, &len, &err), SETT_E_ARGUMENT);
+    ck_assert_msg(strstr(err.text, want) != NULL, "%s", err.text);
+}
+END_TEST
+
+static void nothing(sett_build *b, const void *user)
+{
+    (void)b, (void)user;
+}
+
+START_TEST(options_have_a_size)
+{
+    sett_softmax_options o = {.size = sizeof o, .dtype = SETT_F32, .cols = 8};
+    sett_kernel *k = NULL;
+    ck_assert_int_eq(sett_kernels_compile(r.e, nothing, &o, NULL, &k, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_kernels_compile: the body is none of sett/kernels.h");
+    ck_assert_int_eq(sett_kernels_compile(r.e, sett_softmax, NULL, NULL, &k, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_kernels_compile: softmax: there are no options: the user data is the address of a sett_softmax_options");
+    o.size = 0;
+    ck_assert_int_eq(sett_kernels_compile(r.e, sett_softmax, &o, NULL, &k, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_kernels_compile: softmax: the options have no .size: it is sizeof(sett_softmax_options)");
+    o.size = sizeof o + 8;
+    ck_assert_int_eq(sett_kernels_compile(r.e, sett_softmax, &o, NULL, &k, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_kernels_compile: softmax: the options are of 32 bytes, and this library knows 24: it is older than the header");
+    ck_assert_ptr_null(k);
+}
+END_TEST
+
+/* Who was compiled when the struct ended earlier: what it does not know is as if it were 0, and stays unwritten. */
+START_TEST(an_older_caller)
+{
+    sett_softmax_options o = {.size = offsetof(sett_softmax_options, threads), .dtype = SETT_F32, .cols = 4096, .threads = 12345};
+    ck_assert_msg(!sett_kernels_choose(sett_softmax, &o, NULL, &err), "%s", err.text);
+    ck_assert_int_eq(o.threads, 12345);
+    ck_assert_uint_eq(o.size, offsetof(sett_softmax_options, threads));
+    sett_kernel *k = compiled(sett_softmax, &o);
+    sett_kernel_release(k);
+}
+END_TEST
+
+/* What is given stays, what is 0 is chosen, and what was chosen is taken as it is. */
+START_TEST(a_choice)
+{
+    static const char *const targets[] = {NULL, "cpu", "sm_75", "sm_80", "sm_90a", "sm_100a"};
+    for (int t = 0; t < 6; t++)
+        for (int i = 0; i < COLUMNS; i++) {
+            sett_rms_norm_options o = {.size = sizeof o, .dtype = SETT_BF16, .cols = columns[i], .rows = i % 2 ? 5 : 0}, again;
+            ck_assert_msg(!sett_kernels_choose(sett_rms_norm, &o, targets[t], &err), "%s", err.text);
+            ck_assert(o.threads >= 32 && o.threads % 32 == 0 && o.registers && o.rows == (i % 2 ? 5 : o.rows) && o.cols == columns[i]);
+            ck_assert(t != 2 || o.registers == 1); /* sm_75 has no cp.async */
+            again = o;
+            ck_assert(!sett_kernels_choose(sett_rms_norm, &again, targets[t], &err) && !memcmp(&o, &again, sizeof o));
+        }
+}
+END_TEST
+
+/* Every family is one that `sett warm` takes, and lists each member of its options. */
+START_TEST(families)
+{
+    int n = 0;
+    for (const sett_family *f; (f = sett_kernels_family(n)) != NULL; n++) {
+        ck_assert(f->size == sizeof *f && f->body && f->name && f->n_params >= 4);
+        ck_assert_uint_eq(*(const size_t *)f->defaults, f->user_size);
+        for (int i = 0; i < f->n_params; i++)
+            ck_assert(f->params[i].offset >= sizeof(size_t) && f->params[i].offset + f->params[i].bytes <= f->user_size);
+    }
+    ck_assert_int_eq(n, 11);
+    ck_assert_ptr_null(sett_kernels_family(-1));
+}
+END_TEST
+
+/* A body is called by who records it; given a build that has ended, or none, it does nothing. */
+START_TEST(an_ended_build)
+{
+    const sett_softmax_options o = {.size = sizeof o, .dtype = SETT_F32, .cols = 8};
+    sett_build *b = sett_build_begin();
+    ck_assert(b && !sett_build_end(b, NULL));
+    sett_softmax(b, &o);
+    sett_softmax(NULL, &o);
+    for (int i = 0; sett_kernels_family(i); i++)
+        sett_kernels_family(i)->body(b, NULL);
+}
+END_TEST
+
+Suite *kernels_suite(void)
+{
+    Suite *s = suite_create("kernels");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_loop_test(t, softmax, 0, FLOATS * COLUMNS);
+    tcase_add_loop_test(t, rms_norm, 0, FLOATS * COLUMNS);
+    tcase_add_loop_test(t, layer_norm, 0, FLOATS * COLUMNS);
+    tcase_add_loop_test(t, silu_mul, 0, FLOATS * COLUMNS);
+    tcase_add_loop_test(t, row_reduce, 0, FLOATS * COLUMNS);
+    tcase_add_loop_test(t, vector_reduce, 0, FLOATS * 3);
+    tcase_add_loop_test(t, elementwise, 0, FLOATS * 5);
+    tcase_add_loop_test(t, axpy, 0, FLOATS);
+    tcase_add_loop_test(t, transpose, 0, FLOATS);
+    tcase_add_loop_test(t, dequantise, 0, FLOATS);
+    tcase_add_loop_test(t, embedding_grad, 0, FLOATS);
+    tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof *bad));
+    tcase_add_test(t, options_have_a_size);
+    tcase_add_test(t, an_older_caller);
+    tcase_add_test(t, a_choice);
+    tcase_add_test(t, families);
+    tcase_add_test(t, an_ended_build);
+    suite_add_tcase(s, t);
+    return s;
+}
