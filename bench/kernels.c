@@ -73,7 +73,7 @@ sett_call *bench_rms_norm(sett_engine *e, int64_t m, int64_t n, int threads, int
 
 sett_call *bench_layer_norm(sett_engine *e, int64_t m, int64_t n, int warps, int rows, int early, void *const *data, double eps, char *report, size_t len)
 {
-    sett_layer_norm_options user = {.size = sizeof user, .dtype = SETT_BF16, .cols = (int)n, .residual = 1, .warps = warps, .rows = rows, .plain = !early};
+    sett_layer_norm_options user = {.size = sizeof user, .dtype = SETT_BF16, .cols = (int)n, .residual = 1, .threads = 32, .warps = warps, .rows = rows, .plain = !early};
     sett_compile_options opt = {.size = sizeof opt, .name = "layer_norm", .user = &user};
     sett_buf buf[6];
     sett_bind bind[7] = {[6] = {SETT_BIND_FLOAT, .u = {.f = eps}}};

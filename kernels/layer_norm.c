@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A warp takes a row and holds it in registers, so that its two sums are shuffles alone, and no warp waits for another. */
+/* The row is held in registers. A warp takes one, so that its two sums are shuffles alone and no warp waits for another; a block takes one that is
+ * too long for that. */
 #include "kernels.h"
+
+enum { MOST = 64 }; /* elements that a thread holds */
 
 static void settle(void *options, choice *c)
 {
@@ -8,15 +11,18 @@ static void settle(void *options, choice *c)
     sett__is_float(c, o->dtype);
     sett__in_range(c, "cols", o->cols, 1, 1 << 16);
     sett__in_range(c, "residual", o->residual, 0, 1);
-    sett__either(&o->warps, 4);
-    sett__in_range(c, "warps", o->warps, 1, 32);
+    sett__either(&o->threads, o->cols <= 32 * MOST ? 32 : sett__row_threads(o->dtype, o->cols));
+    sett__whole_warps(c, o->threads);
+    sett__either(&o->warps, o->threads > 32 ? 1 : 4);
+    sett__in_range(c, "warps", o->warps, 1, o->threads > 32 ? 1 : 32);
     sett__either(&o->rows, 1);
     sett__in_range(c, "rows", o->rows, 1, 1 << 10);
 }
 
-static sett_val *row_sum(sett_val *v)
+static sett_val *row_sum(const sett_layer_norm_options *o, sett_val *v)
 {
-    return sett_warp_reduce(sett_reduce(v, SETT_ADD, 0.0), SETT_ADD, 32);
+    v = sett_reduce(v, SETT_ADD, 0.0);
+    return o->threads > 32 ? sett_block_reduce(v, SETT_ADD) : sett_warp_reduce(v, SETT_ADD, 32);
 }
 
 enum { X, R, W, B, H, Y, PARAMS };
@@ -27,34 +33,34 @@ void sett_layer_norm(sett_build *b, const void *user)
     sett_layer_norm_options o;
     if (!sett__kernel_options(b, &sett__layer_norm, user, &o))
         return;
-    const int vec = sett__vec(o.dtype), rest = (o.cols + 32 * vec - 1) / (32 * vec), all = 32 * vec * rest;
-    sett_val *M = sett_sym(b, "M"), *lane = sett_lane_idx(b);
+    const int vec = sett__vec(o.dtype), block = o.threads * vec, rest = (o.cols + block - 1) / block, all = block * rest;
+    sett_val *M = sett_sym(b, "M"), *lane = o.threads > 32 ? sett_thread_idx(b, 0) : sett_lane_idx(b);
     sett_tensor *t[PARAMS] = {0};
     for (int i = 0; i < PARAMS; i++)
         if (o.residual || (i != R && i != H))
             t[i] = sett_param(b, names[i], o.dtype, i == W || i == B ? sett_make_layout(b, T1(o.cols)) : sett_row_major(b, M, o.cols), .align = 16);
     sett_val *eps = sett_scalar(b, "eps", SETT_F32);
     sett_grid(b, sett_ceil_div(M, o.warps * o.rows));
-    sett_block(b, 32 * o.warps);
+    sett_block(b, o.threads * o.warps);
     sett__begin(b, o.plain);
 
-    sett_layout *wide = sett__wide(b, 32, vec, rest);
+    sett_layout *wide = sett__wide(b, o.threads, vec, rest);
 #define MINE(t_) sett__part(t_, SETT_A(0), all, wide, lane)
 #define ROW(t_) MINE(sett_slice(t_, row, ALL))
     sett_val *in = sett_elem_less(MINE(sett_identity_tensor(b, T1(o.cols))), T1(o.cols));
-    sett_val *from = sett_add(sett_mul(sett_block_idx(b, 0), o.warps * o.rows), sett_warp_idx(b));
+    sett_val *from = sett_mul(sett_block_idx(b, 0), o.warps * o.rows), *to = sett_min(M, sett_add(from, o.warps * o.rows));
     sett_val *w = sett_load(MINE(t[W]), .pred = in), *bias = sett_load(MINE(t[B]), .pred = in);
-    sett_for (b, row, from, sett_min(M, sett_add(from, o.warps * o.rows)), o.warps) {
+    sett_for (b, row, o.threads > 32 ? from : sett_add(from, sett_warp_idx(b)), to, o.warps) {
         sett_val *v = sett_to(sett_load(ROW(t[X]), .pred = in), SETT_F32);
         if (o.residual) {
             sett_val *h = sett_to(sett_add(v, sett_to(sett_load(ROW(t[R]), .pred = in), SETT_F32)), o.dtype);
             sett_store(ROW(t[H]), h, .pred = in);
             v = sett_to(h, SETT_F32);
         }
-        sett_val *off = sett_sub(v, sett_mul(row_sum(v), 1.0 / o.cols));
+        sett_val *off = sett_sub(v, sett_mul(row_sum(&o, v), 1.0 / o.cols));
         if (o.cols < all) /* what is not of the row is 0, and would not stay so */
             off = sett_where(in, off, 0.0);
-        sett_val *scale = sett_rsqrt(sett_fma(row_sum(sett_mul(off, off)), 1.0 / o.cols, eps));
+        sett_val *scale = sett_rsqrt(sett_fma(row_sum(&o, sett_mul(off, off)), 1.0 / o.cols, eps));
         v = sett_fma(sett_mul(off, scale), sett_to(w, SETT_F32), sett_to(bias, SETT_F32));
         sett_store(ROW(t[Y]), sett_to(v, o.dtype), .pred = in);
     }
@@ -63,5 +69,5 @@ void sett_layer_norm(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_layer_norm_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(cols), P(residual), P(warps), P(rows)};
+static const sett_family_param params[] = {P(dtype), P(plain), P(cols), P(residual), P(threads), P(warps), P(rows)};
 FAMILY(layer_norm, params);

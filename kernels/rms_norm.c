@@ -4,23 +4,33 @@
  * on where it begins (sett_peel). */
 #include "kernels.h"
 
+/* Can a row wait in shared memory, copied there by cp.async (sm_80)? */
+static bool can_share(const sett_rms_norm_options *o, const choice *c, int threads)
+{
+    return !o->residual && (!c->sm || c->sm >= 80) && threads > 0 && o->cols % (threads * sett__vec(o->dtype)) == 0;
+}
+
+/* Where rows wait in shared memory two accesses a thread are the quickest, up to 512 threads. */
+static int threads_of(const sett_rms_norm_options *o, const choice *c)
+{
+    const int two = o->cols / (2 * sett__vec(o->dtype)), threads = two < 512 ? two : 512;
+    const bool share = o->registers != 1 && threads % 32 == 0 && can_share(o, c, threads);
+    return share ? threads : sett__row_threads(o->dtype, o->cols);
+}
+
 static void settle(void *options, choice *c)
 {
     sett_rms_norm_options *o = options;
     sett__is_float(c, o->dtype);
     sett__in_range(c, "cols", o->cols, 1, 1 << 20);
     sett__in_range(c, "residual", o->residual, 0, 1);
-    const int vec = sett__vec(o->dtype);
-    const int pairs = o->cols / (2 * vec), quick = pairs > 512 ? 512 : pairs; /* threads of two accesses */
-    const bool shared = !o->residual && !(c->sm && c->sm < 80) && o->registers != 1 && quick >= 32 && quick % 32 == 0 && o->cols % (quick * vec) == 0;
-    sett__either(&o->threads, shared ? quick : sett__row_threads(o->dtype, o->cols));
+    sett__either(&o->threads, threads_of(o, c));
     sett__whole_warps(c, o->threads);
-    const bool divides = o->threads > 0 && o->cols % (o->threads * vec) == 0;
-    sett__either(&o->registers, o->residual || !divides || (c->sm && c->sm < 80) ? 1 : 2);
+    sett__either(&o->registers, can_share(o, c, o->threads) ? 2 : 1);
     sett__in_range(c, "registers", o->registers, 1, 2);
-    if (o->registers == 2 && (o->residual || !divides))
-        REFUSE(c, ".registers is 2: a row waits in shared memory only where nothing is added to it, and %d threads x 16 bytes divide it", o->threads);
-    sett__either(&o->rows, o->registers == 2 || (!o->residual && !(o->cols % vec)) ? 1 : 4);
+    if (o->registers == 2 && !can_share(o, c, o->threads))
+        REFUSE(c, ".registers is 2: a row waits in shared memory from sm_80 on, where nothing is added to it, and %d threads x 16 bytes divide it", o->threads);
+    sett__either(&o->rows, o->registers == 2 ? 1 : 4); /* W is loaded once for all of them */
     sett__in_range(c, "rows", o->rows, 1, 1 << 10);
 }
 

@@ -163,8 +163,8 @@ START_TEST(layer_norm)
     const int n = columns[_i % COLUMNS];
     for (int shape = 0; shape < 4; shape++) {
         norm l = norm_make(t, n, shape & 1, true);
-        const sett_layer_norm_options o = {.size = sizeof o, .dtype = t, .cols = n, .residual = shape & 1, .warps = shape & 2 ? 2 : 0,
-            .rows = shape & 2 ? 3 : 0};
+        const sett_layer_norm_options o = {.size = sizeof o, .dtype = t, .cols = n, .residual = shape & 1, .threads = shape & 2 ? 32 + shape % 2 * 32 : 0,
+            .warps = shape == 2 ? 2 : 0, .rows = shape & 2 ? 3 : 0};
         if (l.residual)
             RUN(sett_layer_norm, &o, &l.a[X].m.buf, &l.a[R].m.buf, &l.a[W].m.buf, &l.a[B].m.buf, &l.a[H].m.buf, &l.a[Y].m.buf, 1e-5);
         else
@@ -371,10 +371,11 @@ static const struct {
     BAD(softmax, ".threads: 528 threads are no multiple of 32, the threads of a warp", .dtype = SETT_F32, .cols = 8, .threads = 528),
     BAD(softmax, ".threads is 2048: from 32 to 1024", .dtype = SETT_F32, .cols = 8, .threads = 2048),
     BAD(softmax, ".threads is -32: from 32 to 1024", .dtype = SETT_F32, .cols = 8, .threads = -32),
-    BAD(rms_norm, ".registers is 2: a row waits in shared memory only where nothing is added to it, and 32 threads x 16 bytes divide it", .dtype = SETT_F32,
+    BAD(rms_norm, ".registers is 2: a row waits in shared memory from sm_80 on, where nothing is added to it, and 32 threads x 16 bytes divide it", .dtype = SETT_F32,
         .cols = 100, .registers = 2),
     BAD(rms_norm, ".residual is 2: from 0 to 1", .dtype = SETT_F32, .cols = 100, .residual = 2),
     BAD(layer_norm, ".warps is 33: from 1 to 32", .dtype = SETT_F32, .cols = 100, .warps = 33),
+    BAD(layer_norm, ".warps is 2: from 1 to 1", .dtype = SETT_F32, .cols = 4096, .warps = 2),
     BAD(silu_mul, ".each is 17: from 1 to 16", .dtype = SETT_F32, .cols = 100, .each = 17),
     BAD(elementwise, ".dtype is i4: a type of 1, 2, 4 or 8 bytes", .dtype = SETT_I4),
     BAD(elementwise, ".op is 13: an operation of two numbers that gives a number, SETT_ADD, SETT_MUL, SETT_MAX ...", .dtype = SETT_F32, .op = SETT_LT),

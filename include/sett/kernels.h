@@ -59,16 +59,18 @@ SETT_API void sett_rms_norm(sett_build *, const void *options);
 SETT_API extern const sett_family sett_rms_norm_family;
 
 /* Y = (H - mean(H)) / sqrt(variance(H) + eps) W + B by rows. H is X, or with .residual X + R as it is stored: rounded.
- * Arguments: X (M,cols), W (cols), B (cols), Y (M,cols), eps; with .residual X, R, W, B, H, Y, eps. A warp has a row, in registers.
+ * Arguments: X (M,cols), W (cols), B (cols), Y (M,cols), eps; with .residual X, R, W, B, H, Y, eps. A row is held in registers.
  * dtype: f16, bf16, f32. eps is a Float32. */
 typedef struct sett_layer_norm_options {
     size_t size;
     sett_dtype dtype;
     int plain;
-    int cols;     /* up to 64 of a thread pay: 2048 */
+    int cols;
     int residual; /* 1: add R first, and store the sum to H */
-    int warps;    /* of a block, 1 to 32 */
-    int rows;     /* of a warp, one after another */
+    int threads;  /* of a row: 32, a warp, or a multiple of it, a block */
+    int warps;    /* of a block, each with a row; 1 where a block has one */
+    int rows;     /* of a warp or block, one after another */
+    int reserved; /* 0 */
 } sett_layer_norm_options;
 SETT_API void sett_layer_norm(sett_build *, const void *options);
 SETT_API extern const sett_family sett_layer_norm_family;
