@@ -177,7 +177,7 @@ static sett_status bind(outcome *o, sett_build *b, const DLTensor *t)
         s = sett__build_finish(b, &tape, &o->err);
     const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &buf}};
     if (!s)
-        s = sett__bind(&tape.sig, "golden", 1, &arg, false, &bound, NULL, &o->err);
+        s = sett__bind(sett__plan_make(&tape.arena, &tape.sig, "golden", false), 1, &arg, &bound, NULL, &o->err);
     if (!s)
         run_layout(&tape.sig, &bound, o->ran, sizeof o->ran);
     sett__tape_free(&tape);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit/kernel/plan.c beside jit/kernel/bind.c. */
+/* jit/kernel/bind.c beside a binder without a plan. */
 #ifndef PLANNED_H
 #define PLANNED_H
 #include "faces.h"
 
-/* Does a plan of the signature say yes to these arguments? Then bind.c does, with the same block and dims. And the signature that
- * is made of the plan binds, or refuses them, as the given one: the same status, text, block and extents. */
-bool planned(const sett__sig *, const char *name, int n, const sett_bind *);
+/* Binding of a signature alone, as slow as it may be: what sett__bind must say and make of the same. */
+sett_status reference_bind(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *, sett__extent *, sett_error *);
+/* sett__bind by a plan of its own; it and the reference must agree in all that they give. */
+sett_status bind_beside(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *, sett__extent *, sett_error *);
 #endif

@@ -243,7 +243,7 @@ START_TEST(ptx)
     for (size_t i = 0; i < SETT__COUNT(want); i++)
         ck_assert_msg((at = strstr(at, want[i])) != NULL, "%s is not in, or not in its place:\n%s", want[i], info.ptx);
     ck_assert_ptr_null(strstr(info.ptx, "trap"));
-    ck_assert_uint_eq(sett__common_of(k)->params_len, 16); /* X, and where to write */
+    ck_assert_uint_eq(sett__meta_of(k)->params_len, 16); /* X, and where to write */
     sett_kernel_release(k);
     sett_engine_close(e);
 }
@@ -261,7 +261,7 @@ START_TEST(from_disk)
         sett_error err;
         ck_assert_msg(!sett_compile(e, claims, &co, &k, &err), "%s", err.text);
         ck_assert_int_eq(k->rest->origin, i ? SETT_FROM_DISK : SETT_FROM_COMPILER);
-        const sett__sig *s = sett__sig_of(k, &err);
+        const sett__sig *s = &sett__meta_of(k)->sig;
         ck_assert_uint_eq(s->n_claim, 2);
         ck_assert_str_eq(s->claim[1].file, "claims.c");
         ck_assert_uint_eq(s->claim[1].line, 70);

@@ -214,7 +214,14 @@ static void odd(sett_build *b, const void *user)
     sett_block(b, 32);
 }
 
-START_TEST(plans_know_structs_and_sizes)
+static sett_status bind_to(const sett_kernel *k, int n, const sett_bind *arg)
+{
+    static sett__bound out;
+    return bind_beside(k->plan->sig, "k", n, arg, true, &out, NULL, NULL);
+}
+
+/* Beside the reference. */
+START_TEST(binds_structs_and_sizes)
 {
     static struct line l = {1, 0.5, {5, 6, 7}}, m = {-9, 2, {1, 2, 3}}; /* static: what pads them is set, as it is compared */
     int32_t out[4];
@@ -225,21 +232,26 @@ START_TEST(plans_know_structs_and_sizes)
         {SETT_BIND_STRUCT, sizeof l, {.p = &l}}, {SETT_BIND_BUF, 0, {.t = &Line}}, {SETT_BIND_STRUCT, sizeof m, {.p = &m}}};
     const sett_bind wrong[] = {{SETT_BIND_STRUCT, sizeof m - 1, {.p = &m}}, {SETT_BIND_STRUCT, sizeof m, {.p = NULL}},
         {SETT_BIND_INT, 0, {.i = 3}}, {SETT_BIND_BUF, 0, {.t = &Line}}, {SETT_BIND_FLOAT, sizeof m, {.f = 2}}, {0}};
-    ck_assert(planned(sett__sig_of(k, NULL), "k", 3, good));
+    ck_assert_int_eq(bind_to(k, 3, good), SETT_OK);
     for (size_t i = 0; i < SETT__COUNT(wrong); i++) {
-        ck_assert(!planned(sett__sig_of(k, NULL), "k", 3, (const sett_bind[]){good[0], good[1], wrong[i]}));
-        ck_assert(!planned(sett__sig_of(k, NULL), "k", 3, (const sett_bind[]){wrong[i], good[1], good[2]}));
+        ck_assert_int_ne(bind_to(k, 3, (const sett_bind[]){good[0], good[1], wrong[i]}), SETT_OK);
+        ck_assert_int_ne(bind_to(k, 3, (const sett_bind[]){wrong[i], good[1], good[2]}), SETT_OK);
     }
-    ck_assert(!planned(sett__sig_of(k, NULL), "k", 2, good));
+    ck_assert_int_eq(bind_to(k, 2, good), SETT_E_BIND);
     sett_kernel_release(k);
     k = compile_cpu(sized, "sized");
-    for (int64_t n = -1; n < 40000; n = n < 20 ? n + 1 : n * 3 / 2)
-        ck_assert_int_eq(planned(sett__sig_of(k, NULL), "k", 2, (const sett_bind[]){{SETT_BIND_BUF, 0, {.t = &Out}}, {SETT_BIND_INT, 0, {.i = n}}}), n >= 0 && n * 8 + 16 <= SETT__SMEM_MAX);
+    for (int64_t n = -1; n < 40000; n = n < 20 ? n + 1 : n * 3 / 2) {
+        const sett_bind arg[] = {{SETT_BIND_BUF, 0, {.t = &Out}}, {SETT_BIND_INT, 0, {.i = n}}};
+        ck_assert_int_eq(!bind_to(k, 2, arg), n >= 0 && n * 8 + 16 <= SETT__SMEM_MAX);
+    }
     sett_kernel_release(k);
     k = compile_cpu(odd, "odd");
-    for (int64_t n = 1; n < 100; n += 13)
-        ck_assert(planned(sett__sig_of(k, NULL), "k", 3, (const sett_bind[]){{SETT_BIND_INT, 0, {.i = 200}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = n}}}));
-    ck_assert(!planned(sett__sig_of(k, NULL), "k", 3, (const sett_bind[]){{SETT_BIND_INT, 0, {.i = 256}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = 9}}}));
+    for (int64_t n = 0; n < 100; n += 13) {
+        const sett_bind arg[] = {{SETT_BIND_INT, 0, {.i = 200}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = n}}};
+        ck_assert_int_eq(bind_to(k, 3, arg), SETT_OK);
+    }
+    const sett_bind wide[] = {{SETT_BIND_INT, 0, {.i = 256}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = 9}}};
+    ck_assert_int_eq(bind_to(k, 3, wide), SETT_E_RANGE);
     sett_kernel_release(k);
 }
 END_TEST
@@ -281,7 +293,7 @@ Suite *by_value_suite(void)
     tcase_add_test(t, literals_are_passed);
     tcase_add_test(t, fields_are_no_grid);
     tcase_add_test(t, launches_size_shared_memory);
-    tcase_add_test(t, plans_know_structs_and_sizes);
+    tcase_add_test(t, binds_structs_and_sizes);
     tcase_add_test(t, ptx_of_structs);
     tcase_add_test(t, ptx_of_sizes);
     suite_add_tcase(s, t);

@@ -484,53 +484,6 @@ START_TEST(meta_round_trip)
 }
 END_TEST
 
-/* Kernels of equal META from one layer have one copy of it, but for what the assembler said, which is each one's own. */
-START_TEST(meta_is_shared)
-{
-    sett__commons all = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    sett__common *c[5];
-    sett__blob meta[5];
-    sett__meta m = sample_meta();
-    for (int i = 0; i < 5; i++) { /* 0 and 1 are shared, 2 to 4 differ in the last number, the name, the layer */
-        void *bytes;
-        m.registers = i == 1 ? 99 : 24;
-        m.ptx_isa = i == 2 ? 81 : 80;
-        m.name = i == 3 ? "keen" : "kern";
-        ck_assert_int_eq(sett__meta_write(&m, &bytes, &meta[i].len, NULL), SETT_OK);
-        meta[i].data = bytes;
-        ck_assert_int_eq(sett__common_get(&all, meta[i], i == 4 ? "/elsewhere" : "/here", &c[i], NULL), SETT_OK);
-    }
-    ck_assert_ptr_eq(c[0], c[1]);
-    ck_assert_int_eq(sett__meta_said(meta[0]).registers, 24);
-    ck_assert_int_eq(sett__meta_said(meta[1]).registers, 99);
-    ck_assert_int_eq(sett__meta_said(meta[1]).spill_loads, 4);
-    ck_assert_int_eq(sett__meta_said(meta[1]).stack, -1);
-    for (int i = 2; i < 5; i++)
-        for (int j = 0; j < i; j++)
-            ck_assert_ptr_ne(c[i], c[j]);
-    memset((void *)(uintptr_t)meta[3].data, 0, meta[3].len); /* it has copies */
-    ck_assert_str_eq(c[3]->name, "keen");
-    ck_assert_str_eq(c[4]->by->layer, "/elsewhere");
-    ck_assert(c[4]->claims);
-    ck_assert_ptr_eq(c[2]->by, c[0]->by); /* who made it is kept once */
-    const char *text = sett__commons_text(&all, (sett__blob){"report, and more", 6});
-    ck_assert_str_eq(text, "report");
-    ck_assert_ptr_eq(sett__commons_text(&all, (sett__blob){"report", 6}), text);
-    ck_assert_str_eq(sett__commons_text(&all, (sett__blob){NULL, 0}), "");
-    sett_error err = {0};
-    sett__common *none;
-    ck_assert_int_eq(sett__common_get(&all, meta[3], "", &none, &err), SETT_E_PARSE);
-    ck_assert_str_eq(err.text, "META is of version 0");
-    for (int i = 0; i < 5; i++) {
-        sett__common_drop(&all, c[i]);
-        free((void *)(uintptr_t)meta[i].data);
-    }
-    ck_assert_ptr_null(all.tree);
-    sett__common_drop(&all, NULL);
-    sett__commons_free(&all);
-}
-END_TEST
-
 START_TEST(meta_damage)
 {
     sett__meta m = sample_meta(), r;
@@ -608,7 +561,6 @@ Suite *cache_suite(void)
     tcase_add_test(bytes, entry_limits);
     tcase_add_test(bytes, keys_compared);
     tcase_add_test(bytes, meta_round_trip);
-    tcase_add_test(bytes, meta_is_shared);
     tcase_add_test(bytes, meta_damage);
     tcase_add_test(bytes, root_rules);
     tcase_set_timeout(bytes, 60);

@@ -300,17 +300,24 @@ static void stop(void)
     pthread_mutex_destroy(&cuda.lock);
 }
 
+static sett_status launch_with(int device, void *stream, const sett__launch_dims *d, void *params, size_t len)
+{
+    sett__shot shot;
+    sett_status s = sett__gpu_aim(&shot, kernel, NULL, (sett_stream){device, stream}, d, params, len, &err);
+    return s ? s : sett__gpu_shoot(&shot, stream, params, &err);
+}
+
 static sett_status go(int device, void *stream)
 {
     unsigned char params[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    return sett__gpu_launch(kernel, (sett_stream){device, stream}, &dims, params, sizeof params, &err);
+    return launch_with(device, stream, &dims, params, sizeof params);
 }
 
 static sett_status shoot(void *stream, const sett__launch_dims *d)
 {
     sett__shot shot;
-    sett__gpu_load(&shot, kernel, (void *)1001, 0, d, 0);
-    return sett__gpu_shoot(&shot, stream, NULL);
+    sett_status s = sett__gpu_aim(&shot, kernel, (void *)1001, (sett_stream){0, NULL}, d, NULL, 0, &err);
+    return s ? s : sett__gpu_shoot(&shot, stream, NULL, &err);
 }
 
 #define STREAM ((void *)0x5000)
@@ -349,11 +356,11 @@ START_TEST(launches_add_shared_memory)
     sett__launch_dims d = dims;
     d.smem = 232448;
     unsigned char params[8] = {0};
-    ck_assert_msg(!sett__gpu_launch(kernel, (sett_stream){0, STREAM}, &d, params, sizeof params, &err), "%s", err.text);
+    ck_assert_msg(!launch_with(0, STREAM, &d, params, sizeof params), "%s", err.text);
     ck_assert_uint_eq(f.config.smem, 232448);
     ck_assert_int_eq(f.most, 232448);
     d.smem++;
-    ck_assert_int_eq(sett__gpu_launch(kernel, (sett_stream){0, STREAM}, &d, params, sizeof params, &err), SETT_E_LIMIT);
+    ck_assert_int_eq(launch_with(0, STREAM, &d, params, sizeof params), SETT_E_LIMIT);
     ck_assert_str_eq(err.text, "kernel: 232449 bytes of shared memory a block, of which the launch adds 232385; GPU 0 (sm_90a) has 232448");
     stop();
 }

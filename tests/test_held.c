@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a cached kernel takes in memory beside its cubin: the sum of a kernel's parts, and its signature, which is made
- * of its plan when somebody asks. */
+/* What a kernel holds in memory beside its cubin: how much that is, and that it is what META said. */
 #include "../bench/matrices.h"
 #include "faces.h"
 #include "rig.h"
@@ -9,7 +8,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 static void matrices(sett_build *b, const void *user)
 {
@@ -19,7 +17,7 @@ static void matrices(sett_build *b, const void *user)
     sett_grid(b, sett_mul(sett_ceil_div(size[1], 128), sett_ceil_div(size[2], 64)), size[0]);
 }
 
-/* A mode of two leaves, which no plan takes. */
+/* A mode of two leaves. */
 static void nested(sett_build *b, const void *user)
 {
     (void)user;
@@ -42,10 +40,8 @@ static void relying(sett_build *b, const void *user)
 
 typedef struct kernel_read {
     sett__tape tape;
-    sett__commons all;
-    sett__common *common;
-    sett__rest rest;
-    sett_kernel kernel; /* as far as its signature needs it */
+    sett_engine *e;
+    sett_kernel *k;
 } kernel_read;
 
 static void read_in(kernel_read *r, sett_body body, const char *name)
@@ -54,25 +50,23 @@ static void read_in(kernel_read *r, sett_body body, const char *name)
     void *bytes;
     size_t len;
     const sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .asserts = SETT_ASSERTS_ON};
-    *r = (kernel_read){.all = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+    *r = (kernel_read){.e = open_engine()};
     ck_assert_msg(!sett_record(body, &o, false, &bytes, &len, &err), "%s", err.text);
     ck_assert_msg(!sett__tape_read(&r->tape, bytes, len, &err), "%s", err.text);
     sett_text_free(bytes);
     const sett__meta m = {.sig = r->tape.sig, .name = name, .target = "sm_90a", .assembler = "ptxas 13.0.88", .compiler = "LLVM 22.1.0",
         .min_driver = 13000, .registers = 168, .ptx_isa = 80};
     ck_assert_msg(!sett__meta_write(&m, &bytes, &len, &err), "%s", err.text);
-    ck_assert_msg(!sett__common_get(&r->all, (sett__blob){bytes, len}, "/var/cache/kernels", &r->common, &err), "%s", err.text);
-    free(bytes);
-    r->rest.common = r->common;
-    r->kernel.rest = &r->rest;
-    ck_assert_str_eq(r->common->name, name);
+    sett__entry entry = {.meta = {bytes, len}};
+    const sett__digest key = {{1}};
+    ck_assert_msg(!sett__kernel_of_entry(r->e, &key, &entry, SETT_FROM_DISK, "/var/cache/kernels", &r->k, &err), "%s", err.text);
+    free(bytes); /* it has copies */
 }
 
 static void leave(kernel_read *r)
 {
-    sett__common_drop(&r->all, r->common);
-    ck_assert_ptr_null(r->all.tree);
-    sett__commons_free(&r->all);
+    sett_kernel_release(r->k);
+    sett_engine_close(r->e);
     sett__tape_free(&r->tape);
 }
 
@@ -96,60 +90,35 @@ static void same_signature(const sett__sig *a, const sett__sig *b)
 }
 
 /* ---- the sum ------------------------------------------------------------------------------------------ */
-/* What a kernel takes beside its cubin is at most 4 KiB, with META that no other has: its block with what loads it, META and plan,
- * a node of the tree, and of its place as much as when the table has just grown. */
+/* Beside its cubin and its report a kernel takes at most 4 KiB: its block with what loads it, META and plan, and of its place as much
+ * as when the table has just grown. */
 START_TEST(sum_of_parts)
 {
-    enum { MALLOC = 16, TREE_NODE = 32, PLACE = 16 };
+    enum { MALLOC = 16, PLACE = 16 };
     kernel_read r;
     read_in(&r, matrices, "attention_f16_128x64_of_head_size_64");
-    ck_assert(r.common->planned);
     size_t block = sizeof(sett_kernel) + sizeof(sett__rest) + SETT__GPU_KERNEL_BYTES + MALLOC + 2 * alignof(sett_kernel);
-    size_t meta = malloc_usable_size(r.common) + sizeof(size_t), sum = block + meta + TREE_NODE + 4 * PLACE;
+    size_t meta = malloc_usable_size(r.k->rest->owned) + sizeof(size_t), sum = block + meta + 4 * PLACE;
     ck_assert_msg(sum <= 4096, "block %zu, META and plan %zu: %zu bytes", block, meta, sum);
     leave(&r);
 }
 END_TEST
 
-/* ---- the signature, made when it is asked for ------------------------------------------------------------- */
-enum { THREADS = 8 };
-typedef struct asker {
-    pthread_barrier_t *together;
-    const sett_kernel *k;
-    const sett__sig *got;
-} asker;
-
-static void *ask(void *user)
+/* What META said, all of it, and where it was. */
+START_TEST(as_meta_says)
 {
-    asker *a = user;
-    pthread_barrier_wait(a->together);
-    a->got = sett__sig_of(a->k, NULL);
-    return NULL;
-}
-
-/* Whoever asks first, all have the same one, and it is what META said. */
-START_TEST(asked_at_once)
-{
-    static const struct { sett_body body; bool planned; } of[] = {{matrices, true}, {relying, true}, {nested, false}};
+    static const sett_body of[] = {matrices, relying, nested};
     for (size_t i = 0; i < SETT__COUNT(of); i++) {
-        pthread_barrier_t together;
-        pthread_t thread[THREADS];
-        asker a[THREADS];
         kernel_read r;
-        read_in(&r, of[i].body, "kernel");
-        ck_assert_int_eq(r.common->planned, of[i].planned);
-        ck_assert_int_eq(atomic_load(&r.common->sig) != NULL, !of[i].planned);
-        pthread_barrier_init(&together, NULL, THREADS);
-        for (int t = 0; t < THREADS; t++) {
-            a[t] = (asker){&together, &r.kernel, NULL};
-            ck_assert(!pthread_create(&thread[t], NULL, ask, &a[t]));
-        }
-        for (int t = 0; t < THREADS; t++)
-            pthread_join(thread[t], NULL);
-        for (int t = 0; t < THREADS; t++)
-            ck_assert_ptr_eq(a[t].got, a[0].got);
-        same_signature(a[0].got, &r.tape.sig);
-        pthread_barrier_destroy(&together);
+        read_in(&r, of[i], "kernel");
+        sett_kernel_info info = {.size = sizeof info};
+        ck_assert(!sett_kernel_query(r.k, &info) && info.registers == 168);
+        ck_assert_str_eq(info.name, "kernel");
+        ck_assert_str_eq(info.compiler, "LLVM 22.1.0");
+        ck_assert_str_eq(info.layer, "/var/cache/kernels");
+        ck_assert_str_eq(info.report, "");
+        ck_assert_ptr_eq(r.k->plan->sig, &sett__meta_of(r.k)->sig);
+        same_signature(r.k->plan->sig, &r.tape.sig);
         leave(&r);
     }
 }
@@ -182,57 +151,4 @@ START_TEST(parameters)
 }
 END_TEST
 
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* which take all addresses for themselves */
-typedef struct block {
-    struct block *next;
-} block;
-
-/* All that malloc has or may get; what it is given goes back by give_back. */
-static block *take_all(struct rlimit *was)
-{
-    block *all = NULL;
-    ck_assert(!getrlimit(RLIMIT_AS, was) && !setrlimit(RLIMIT_AS, &(struct rlimit){1 << 20, was->rlim_max}));
-    for (size_t bytes = (size_t)1 << 26; bytes >= sizeof(block); bytes /= 2)
-        for (block *b; (b = malloc(bytes)); all = b)
-            b->next = all;
-    return all;
-}
-
-static void give_back(block *b, const struct rlimit *was)
-{
-    ck_assert(!setrlimit(RLIMIT_AS, was));
-    for (block *next; b; b = next) {
-        next = b->next;
-        free(b);
-    }
-}
-
-/* A launch that is refused says why by the signature, which takes memory: without it that is the error, and nothing is kept, so
- * that the same launch is told why when there is some again. One that the plan takes needs none. */
-START_TEST(refused_without_memory)
-{
-    kernel_read r;
-    sett__bound bound;
-    sett_error err = {0}, why = {0};
-    struct rlimit was;
-    if (under_valgrind())
-        return;
-    read_in(&r, matrices, "kernel");
-    r.kernel.plan = sett__common_plan(r.common);
-    block *all = take_all(&was);
-    sett_status s = sett__bind_kernel(&r.kernel, 0, NULL, &bound, NULL, &err);
-    give_back(all, &was);
-    ck_assert_int_eq(s, SETT_E_MEMORY);
-    ck_assert_str_eq(err.text, "kernel: no memory for what its arguments must be");
-    ck_assert_ptr_null(atomic_load(&r.common->sig));
-    ck_assert_int_eq(sett__bind_kernel(&r.kernel, 0, NULL, &bound, NULL, &why), SETT_E_BIND);
-    ck_assert_msg(strstr(why.text, "kernel takes 9 arguments (Q, Kt, V, O, bias, W, scale, softcap, window)") != NULL, "%s", why.text);
-    leave(&r);
-}
-END_TEST
-#define WITHOUT_MEMORY , refused_without_memory
-#else
-#define WITHOUT_MEMORY
-#endif
-
-SUITE_IN_ROOT(held, sum_of_parts, asked_at_once, parameters WITHOUT_MEMORY)
+SUITE_IN_ROOT(held, sum_of_parts, as_meta_says, parameters)

@@ -71,7 +71,7 @@ static void verify(const request *r, const recorded *rec, const sett_kernel *fou
     sett_engine *e = r->e;
     sett__compiled made;
     sett_error why = {0};
-    sett__compile_job job = job_of(r, rec, sett__common_of(found)->name);
+    sett__compile_job job = job_of(r, rec, sett__meta_of(found)->name);
     job.compare = true;
     sett__count(&e->count.compiles, 1);
     if (sett__workers_compile(e->workers, &job, &made, &why)) {
@@ -85,7 +85,7 @@ static void verify(const request *r, const recorded *rec, const sett_kernel *fou
     sett__count(&e->count.differences, !code || !meta);
     if (!code || !meta)
         sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s: the %s in %s, by %s and %s, is not what is compiled here", r->name,
-            r->target, code ? "META" : "cubin", f->common->by->layer, f->common->by->compiler, f->common->by->assembler);
+            r->target, code ? "META" : "cubin", f->layer, f->meta.compiler, f->meta.assembler);
     sett__entry_free(&made.entry);
 }
 
@@ -182,26 +182,21 @@ static sett_status from_compiler_in_turn(
 /* Of a CPU kernel the report goes nowhere but into the kernel. */
 static void give_report(recorded *rec, sett_kernel *k)
 {
-    if (!rec->report)
-        return;
-    k->rest->report = k->rest->cpu->report = rec->report;
+    k->rest->report = rec->report;
     rec->report = NULL;
 }
 
 /* An entry that was made from a tape, or came in a pack, has only the assembler's lines: those of the accesses, which this body has
  * just given, go before them. */
-static sett_status complete_report(const request *r, const recorded *rec, sett_kernel **k, sett_error *err)
+static sett_status complete_report(const recorded *rec, sett_kernel **k, sett_error *err)
 {
     sett__rest *rest = (*k)->rest;
-    if (!rec->report || !*rec->report || !sett__report_of_tape(rest->report))
-        return SETT_OK;
     char *both;
-    const int n = asprintf(&both, "%s%s", rec->report, rest->report);
-    const char *kept = n < 0 ? NULL : sett__commons_text(&r->e->commons, (sett__blob){both, (size_t)n});
-    if (n >= 0)
-        free(both);
-    if (kept) {
-        rest->report = kept;
+    if (!rec->report || !*rec->report || !sett__report_of_tape(sett__kernel_report(*k)))
+        return SETT_OK;
+    if (asprintf(&both, "%s%s", rec->report, sett__kernel_report(*k)) >= 0) {
+        free(rest->report);
+        rest->report = both;
         return SETT_OK;
     }
     sett_kernel_release(*k);
@@ -220,12 +215,12 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     if (!s && r->e->opt.cache_verify && !atomic_load_explicit(&r->e->sealed, memory_order_relaxed))
         verify(r, rec, *out);
     if (s != SETT_E_NOT_CACHED)
-        return s ? sett__error(err, s, "%s", missed.text) : complete_report(r, rec, out, err);
+        return s ? sett__error(err, s, "%s", missed.text) : complete_report(rec, out, err);
     sett__count(&r->e->count.misses, 1);
     s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler_in_turn(r, rec, &missed, out, err);
     if (s || !r->cpu)
-        return s ? s : complete_report(r, rec, out, err);
+        return s ? s : complete_report(rec, out, err);
     (*out)->rest->record_ms = (float)rec->ms;
     give_report(rec, *out);
     return SETT_OK;

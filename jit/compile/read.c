@@ -17,11 +17,11 @@ typedef struct lookup {
 /* What it refuses is a miss, not damage; the kernel is then released. */
 static sett_status check_toolchain(sett_engine *e, sett_kernel **k, sett_error *err)
 {
-    const sett__common *m = sett__common_of(*k);
-    if (e->opt.toolchain == SETT_TOOLCHAIN_ANY || sett__workers_would_use(e->workers, m->by->compiler, m->by->assembler))
+    const sett__meta *m = sett__meta_of(*k);
+    if (e->opt.toolchain == SETT_TOOLCHAIN_ANY || sett__workers_would_use(e->workers, m->compiler, m->assembler))
         return SETT_OK;
-    sett__error(err, SETT_E_NOT_CACHED, "%s was made by %s and %s, which this machine would not use", m->name, m->by->compiler,
-        m->by->assembler);
+    sett__error(err, SETT_E_NOT_CACHED, "%s was made by %s and %s, which this machine would not use", m->name, m->compiler,
+        m->assembler);
     sett_kernel_release(*k);
     *k = NULL;
     return SETT_E_NOT_CACHED;

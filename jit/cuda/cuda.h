@@ -47,12 +47,7 @@ sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, c
 sett_status sett__gpu_claims(sett__gpu_kernel *, const sett__sig *, sett_error *);
 void sett__gpu_early(sett__gpu_kernel *); /* the kernel itself waits for the grids before it, and may begin before they end */
 void sett__gpu_more_smem(sett__gpu_kernel *); /* launches may add to its shared memory; call it before prepare */
-/* Does a launch that adds some fit? */
-sett_status sett__gpu_fits(const sett__gpu_kernel *, int device, const sett__launch_dims *, sett_error *);
-/* After prepare, of a kernel with assertions: writes at the packed block's end the address to which the kernel reports a
- * failure. */
-void sett__gpu_address(const sett__gpu_kernel *, int device, void *params, size_t params_len);
-/* SETT_E_FAULT with the report of an assertion that failed on the device, once. Waits for nothing. */
+/* SETT_E_FAULT with the report of an assertion that failed on the device, once; waits for nothing. */
 sett_status sett__cuda_failed(sett__cuda *, int device, sett_error *);
 /* Ends the handle, but unloads nothing: the process may still use the code. */
 void sett__gpu_kernel_end(sett__gpu_kernel *);
@@ -62,16 +57,9 @@ bool sett__gpu_prepared(const sett__gpu_kernel *, int device);
 bool sett__gpu_refused(sett__gpu_kernel *); /* did the driver refuse its bytes at the last load? True once */
 /* Unloads the code from every device and context. The caller promises that nothing runs or holds it. */
 sett_status sett__gpu_unload(sett__gpu_kernel *, sett_error *);
-/* One cuLaunchKernelEx with a packed parameter block. SETT_E_CAPTURING: the code is not loaded, and the stream is captured. The
- * caller's current context is the same afterwards. */
-sett_status sett__gpu_launch(sett__gpu_kernel *, sett_stream, const sett__launch_dims *, void *params, size_t params_len, sett_error *);
 void *sett__gpu_function(sett__gpu_kernel *, int device); /* handle to launch on the device, after prepare; NULL: not loaded */
-/* The two steps of most launches by sett_launch: ready gives the handle to launch, if all is loaded; go launches it. */
-void *sett__gpu_ready(const sett__gpu_kernel *, int device);
-sett_status sett__gpu_go(const sett__gpu_kernel *, void *function, sett_stream, const sett__launch_dims *, void *params, size_t params_len,
-    sett_error *);
-/* A launch but for its stream and packed block. It takes one cache line, because the driver leaves little of our data in the
- * caches, and each line costs a wait for memory. */
+/* A launch of which all but the stream and the packed block is known, in one cache line: what the driver leaves of ours in
+ * the caches is little, and each line is another wait for memory. */
 struct sett__cu_config;
 typedef struct sett__shot {
     sett__cuda *cuda;
@@ -84,11 +72,16 @@ typedef struct sett__shot {
     const atomic_uint *gate; /* the engine's; the owner of the shot sets it */
     uint8_t cluster[3];      /* in the next line, since only CLUSTERED uses it */
 } sett__shot;
-enum { SETT__SHOT_LOADED = 1, SETT__SHOT_CLUSTERED = 2, SETT__SHOT_EARLY = 4 };
+/* ENTERED: the device's context must be the current one, whatever the stream. */
+enum { SETT__SHOT_LOADED = 1, SETT__SHOT_CLUSTERED = 2, SETT__SHOT_EARLY = 4, SETT__SHOT_ENTERED = 8 };
 static_assert(offsetof(sett__shot, cluster) == 64, "one line");
-void sett__gpu_load(sett__shot *, const sett__gpu_kernel *, void *function, int device, const sett__launch_dims *, size_t params_len);
-/* Launches. errno is the same afterwards. */
-sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params);
+/* All but its gate, and the address at the end of the packed block of a kernel with assertions. function: NULL, or what
+ * sett__gpu_function gave; without it code that is not on the device yet is loaded, unless the stream is under capture:
+ * SETT_E_CAPTURING. Where it fails the shot is as it was. */
+sett_status sett__gpu_aim(sett__shot *, sett__gpu_kernel *, void *function, sett_stream, const sett__launch_dims *, void *params,
+    size_t params_len, sett_error *);
+/* cuLaunchKernelEx. The caller's current context and errno are left as found. */
+sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params, sett_error *);
 
 /* cuda/timing.c: microseconds of each iteration, by events. once issues the work of one iteration on the stream that it is
  * given. graph: once is called once and captured; the graph is replayed on a stream of its own. All work has ended when the

@@ -70,7 +70,7 @@ static int most_smem(const sett__gpu_kernel *k, int device)
     return k->more ? k->cuda->gpu[device].smem_optin : k->smem > SETT__STATIC_SMEM ? (int)k->smem : 0;
 }
 
-sett_status sett__gpu_fits(const sett__gpu_kernel *k, int device, const sett__launch_dims *d, sett_error *e)
+static sett_status fits(const sett__gpu_kernel *k, int device, const sett__launch_dims *d, sett_error *e)
 {
     const sett__gpu *g = &k->cuda->gpu[device];
     if (!k->more || d->smem <= (uint32_t)g->smem_optin)
@@ -95,12 +95,6 @@ sett_status sett__gpu_claims(sett__gpu_kernel *k, const sett__sig *sig, sett_err
         return sett__error(e, SETT_E_MEMORY, "%s: out of memory", k->symbol);
     k->page->claims = sig;
     return SETT_OK;
-}
-
-void sett__gpu_address(const sett__gpu_kernel *k, int device, void *params, size_t len)
-{
-    if (k->page)
-        memcpy((char *)params + len - sizeof k->page->of[device], &k->page->of[device], sizeof k->page->of[device]);
 }
 
 /* What the driver says, at loading alone, of code that is damaged or not for it. After a fault that stays nothing that it
@@ -358,22 +352,10 @@ sett_status sett__gpu_unload(sett__gpu_kernel *k, sett_error *e)
 /* What the driver is handed. Its parts point at each other: it stays where it was made. */
 typedef struct order {
     sett__cu_config config;
-    void *function, *extra[5];
+    void *extra[5];
     size_t len;
     sett__cu_attr attr[2];
 } order;
-
-static inline void fill(order *o, void *function, void *stream, void *params, size_t len)
-{
-    o->config.stream = stream;
-    o->config.attrs = NULL;
-    o->config.n_attrs = 0;
-    o->function = function;
-    o->len = len;
-    o->extra[0] = (void *)1, o->extra[1] = params;  /* BUFFER_POINTER */
-    o->extra[2] = (void *)2, o->extra[3] = &o->len; /* BUFFER_SIZE */
-    o->extra[4] = NULL;
-}
 
 static void ask(order *o, const sett__cu_attr *what)
 {
@@ -381,95 +363,59 @@ static void ask(order *o, const sett__cu_attr *what)
     o->attr[o->config.n_attrs++] = *what;
 }
 
-static void ask_cluster(order *o, uint32_t x, uint32_t y, uint32_t z)
+/* EARLY: to begin while what is before it on the stream still runs: the kernel waits for it by itself. */
+static __attribute__((noinline)) void ask_for(order *o, const sett__shot *s)
 {
-    ask(o, &(sett__cu_attr){.id = SETT__CU_ATTR_CLUSTER, .value.cluster = {x, y, z}});
+    if (s->state & SETT__SHOT_CLUSTERED)
+        ask(o, &(sett__cu_attr){.id = SETT__CU_ATTR_CLUSTER, .value.cluster = {s->cluster[0], s->cluster[1], s->cluster[2]}});
+    if (s->state & SETT__SHOT_EARLY)
+        ask(o, &(sett__cu_attr){.id = SETT__CU_ATTR_EARLY, .value.early = 1});
 }
 
-/* To begin while what is before it on the stream still runs: the kernel waits for it by itself. */
-static void ask_early(order *o)
+static inline sett__cu issue(const sett__shot *s, order *o)
 {
-    ask(o, &(sett__cu_attr){.id = SETT__CU_ATTR_EARLY, .value.early = 1});
-}
-
-static inline sett__cu issue(int (*launch)(const sett__cu_config *, void *, void **, void **), order *o)
-{
-    return launch(&o->config, o->function, NULL, o->len ? o->extra : NULL);
+    return s->launch(&o->config, s->function, NULL, o->len ? o->extra : NULL);
 }
 
 /* In the device's context. After a fault it answers what the fault was, as entering then refuses. */
-static SETT__HOT __attribute__((noinline)) sett__cu issue_entered(sett__cuda *c, order *o, int device)
+static SETT__HOT __attribute__((noinline)) sett__cu issue_entered(const sett__shot *s, order *o)
 {
     sett__entered in;
-    int fault = atomic_load_explicit(&c->fault, memory_order_relaxed);
+    int fault = atomic_load_explicit(&s->cuda->fault, memory_order_relaxed);
     sett__cu r = fault ? fault : SETT__CU_INVALID_CONTEXT;
-    if (!sett__cuda_enter(c, device, &in, NULL))
-        r = issue(c->launch, o);
-    sett__cuda_leave(c, &in);
+    if (!sett__cuda_enter(s->cuda, s->device, &in, NULL))
+        r = issue(s, o);
+    sett__cuda_leave(s->cuda, &in);
     return r;
 }
 
 /* A stream that is real knows its context. The default streams (NULL, and the marks 1 and 2) mean the current context's, which
  * only the driver knows: the caller may change it between two launches, and a launch without one would be a failing call. */
-static inline bool here(sett__cuda *c, int device, const void *stream)
+static inline bool here(const sett__shot *s, const void *stream)
 {
     sett__cu_handle current;
-    return (uintptr_t)stream > 2 || (!c->ctx_get(&current) && sett__cuda_owns(c, device, current));
+    return !(s->state & SETT__SHOT_ENTERED) &&
+           ((uintptr_t)stream > 2 || (!s->cuda->ctx_get(&current) && sett__cuda_owns(s->cuda, s->device, current)));
 }
 
-static inline sett__cu issue_there(sett__cuda *c, int (*launch)(const sett__cu_config *, void *, void **, void **), order *o, int device)
-{
-    return here(c, device, o->config.stream) ? issue(launch, o) : issue_entered(c, o, device);
-}
-
-void sett__gpu_load(sett__shot *s, const sett__gpu_kernel *k, void *function, int device, const sett__launch_dims *d, size_t params_len)
-{
-    s->cuda = k->cuda, s->launch = k->cuda->launch, s->function = function;
-    memcpy(s->dims, d->grid, sizeof d->grid);
-    memcpy(s->dims + 3, d->block, sizeof d->block);
-    s->dims[6] = d->smem;
-    s->params_len = (uint16_t)params_len;
-    s->device = (int8_t)device;
-    for (int i = 0; i < 3; i++)
-        s->cluster[i] = (uint8_t)d->cluster[i];
-    bool clustered = (d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1;
-    s->state = (uint8_t)(SETT__SHOT_LOADED | (clustered ? SETT__SHOT_CLUSTERED : 0) | (k->early ? SETT__SHOT_EARLY : 0));
-}
-static_assert(SETT__PARAM_BYTES <= UINT16_MAX && SETT__GPUS_MAX <= INT8_MAX && offsetof(sett__cu_config, smem) == 24, "what lies in a shot");
-
-static __attribute__((noinline)) void ask_for(order *o, const sett__shot *s)
-{
-    if (s->state & SETT__SHOT_CLUSTERED)
-        ask_cluster(o, s->cluster[0], s->cluster[1], s->cluster[2]);
-    if (s->state & SETT__SHOT_EARLY)
-        ask_early(o);
-}
-
-SETT__HOT sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params)
+SETT__HOT sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params, sett_error *e)
 {
     order o;
-    fill(&o, s->function, stream, params, s->params_len);
     memcpy(&o.config, s->dims, sizeof s->dims);
+    o.config.stream = stream;
+    o.config.attrs = NULL;
+    o.config.n_attrs = 0;
+    o.len = s->params_len;
+    o.extra[0] = (void *)1, o.extra[1] = params; /* BUFFER_POINTER */
+    o.extra[2] = (void *)2, o.extra[3] = &o.len; /* BUFFER_SIZE */
+    o.extra[4] = NULL;
     int saved = errno;
-    if (s->state != SETT__SHOT_LOADED)
+    if (s->state & (SETT__SHOT_CLUSTERED | SETT__SHOT_EARLY))
         ask_for(&o, s);
-    sett__cu r = issue_there(s->cuda, s->launch, &o, s->device);
-    sett_status status = r ? sett__cuda_error(s->cuda, r, "cuLaunchKernelEx", NULL) : SETT_OK;
+    sett__cu r = here(s, stream) ? issue(s, &o) : issue_entered(s, &o);
+    sett_status status = r ? sett__cuda_error(s->cuda, r, "cuLaunchKernelEx", e) : SETT_OK;
     errno = saved;
     return status;
-}
-
-static inline void give_order(
-    order *o, const sett__gpu_kernel *k, void *function, void *stream, const sett__launch_dims *d, void *params, size_t len)
-{
-    fill(o, function, stream, params, len);
-    memcpy(o->config.grid, d->grid, sizeof d->grid);
-    memcpy(o->config.block, d->block, sizeof d->block);
-    o->config.smem = d->smem;
-    if ((d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1)
-        ask_cluster(o, d->cluster[0], d->cluster[1], d->cluster[2]);
-    if (k->early)
-        ask_early(o);
 }
 
 /* Loads for a launch, unless the stream is captured. */
@@ -483,53 +429,46 @@ static sett_status load_for(sett__gpu_kernel *k, sett_stream stream, sett__cu_ha
     return s ? s : load(k, stream.device, context, e);
 }
 
-/* What is not loaded yet, or is in each context by itself. */
-static sett_status launch_entered(
-    sett__gpu_kernel *k, sett_stream stream, const sett__launch_dims *d, void *params, size_t len, sett_error *e)
+/* Of what is not loaded yet, or is in each context by itself. */
+static __attribute__((noinline)) sett_status find_function(sett__gpu_kernel *k, sett_stream stream, void **function, sett_error *e)
 {
-    sett__cuda *c = k->cuda;
     sett__entered in;
-    order o;
-    void *function = NULL;
-    sett_status s = sett__cuda_enter(c, stream.device, &in, e);
-    if (!s && !(function = function_in(k, stream.device, in.context))) {
+    sett_status s = sett__cuda_enter(k->cuda, stream.device, &in, e);
+    if (!s && !(*function = function_in(k, stream.device, in.context))) {
         s = load_for(k, stream, in.context, e);
-        function = s ? NULL : function_in(k, stream.device, in.context);
+        *function = s ? NULL : function_in(k, stream.device, in.context);
     }
-    if (!s) {
-        sett__gpu_address(k, stream.device, params, len);
-        give_order(&o, k, function, stream.handle, d, params, len);
-        s = sett__cuda_error(c, issue(c->launch, &o), "cuLaunchKernelEx", e);
-    }
-    sett__cuda_leave(c, &in);
+    sett__cuda_leave(k->cuda, &in);
     return s;
 }
 
-/* A device that is none has no bit. */
-SETT__HOT void *sett__gpu_ready(const sett__gpu_kernel *k, int device)
+static inline void *ready_function(const sett__gpu_kernel *k, int device)
 {
-    bool ready = !k->modules && (unsigned)device < 64 && atomic_load_explicit(&k->ready, memory_order_acquire) >> device & 1;
+    bool ready = !k->modules && atomic_load_explicit(&k->ready, memory_order_acquire) >> device & 1;
     return ready ? atomic_load_explicit(&k->kernel, memory_order_relaxed) : NULL;
 }
 
-SETT__HOT sett_status sett__gpu_go(const sett__gpu_kernel *k, void *function, sett_stream stream, const sett__launch_dims *d, void *params,
-    size_t len, sett_error *e)
+SETT__HOT sett_status sett__gpu_aim(sett__shot *to, sett__gpu_kernel *k, void *function, sett_stream stream, const sett__launch_dims *d,
+    void *params, size_t params_len, sett_error *e)
 {
-    order o;
+    const int device = stream.device;
+    sett_status s = d->smem ? fits(k, device, d, e) : SETT_OK;
+    if (!s && !function && !(function = ready_function(k, device)))
+        s = find_function(k, stream, &function, e);
+    if (s)
+        return s;
     if (k->page)
-        sett__gpu_address(k, stream.device, params, len);
-    give_order(&o, k, function, stream.handle, d, params, len);
-    sett__cu r = issue_there(k->cuda, k->cuda->launch, &o, stream.device);
-    return r ? sett__cuda_error(k->cuda, r, "cuLaunchKernelEx", e) : SETT_OK;
+        memcpy((char *)params + params_len - sizeof k->page->of[device], &k->page->of[device], sizeof k->page->of[device]);
+    to->cuda = k->cuda, to->launch = k->cuda->launch, to->function = function;
+    memcpy(to->dims, d->grid, sizeof d->grid);
+    memcpy(to->dims + 3, d->block, sizeof d->block);
+    to->dims[6] = d->smem;
+    to->params_len = (uint16_t)params_len;
+    to->device = (int8_t)device;
+    bool clustered = (d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1;
+    for (int i = 0; i < 3 && clustered; i++)
+        to->cluster[i] = (uint8_t)d->cluster[i];
+    to->state = (uint8_t)(SETT__SHOT_LOADED | clustered * SETT__SHOT_CLUSTERED | k->early * SETT__SHOT_EARLY | k->modules * SETT__SHOT_ENTERED);
+    return SETT_OK;
 }
-
-sett_status sett__gpu_launch(
-    sett__gpu_kernel *k, sett_stream stream, const sett__launch_dims *d, void *params, size_t len, sett_error *e)
-{
-    if (stream.device < 0 || stream.device >= k->cuda->count)
-        return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", stream.device, k->cuda->count);
-    if (k->more && sett__gpu_fits(k, stream.device, d, e))
-        return SETT_E_LIMIT;
-    void *function = sett__gpu_ready(k, stream.device);
-    return function ? sett__gpu_go(k, function, stream, d, params, len, e) : launch_entered(k, stream, d, params, len, e);
-}
+static_assert(SETT__PARAM_BYTES <= UINT16_MAX && SETT__GPUS_MAX <= INT8_MAX && offsetof(sett__cu_config, smem) == 24, "what lies in a shot");

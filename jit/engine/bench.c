@@ -209,11 +209,9 @@ static sett_status find_pieces(bench *p, sett_error *err)
 {
     sett__bound bound;
     sett__extent extent[SETT__MAX_ARGS];
-    const sett__sig *sig = p->sig = sett__sig_of(p->k, err);
-    if (!sig)
-        return SETT_E_MEMORY;
-    const int n = (int)sig->n_param;
-    sett_status s = sett__bind(sig, sett__common_of(p->k)->name, p->n, p->args, !p->k->cpu, &bound, extent, err);
+    const int n = sett_kernel_params(p->k);
+    p->sig = &sett__meta_of(p->k)->sig;
+    sett_status s = sett__bind(p->k->plan, p->n, p->args, &bound, extent, err);
     for (int i = 0; i < n && !s; i++)
         p->piece[i] = (piece){(uintptr_t)extent[i].data, (uintptr_t)extent[i].data + extent[i].bytes, i};
     for (bool again = !s; again;) {
@@ -265,7 +263,7 @@ static sett_status refuse_zeros(const bench *p, sett_error *err)
         if (zero && !s)
             s = sett__error(err, SETT_E_ARGUMENT,
                 "%s: %s: %s is all zeros, which is faster to compute with than numbers: fill it, or set .allow_zeros",
-                func, sett__common_of(p->k)->name, sig->param[i].name);
+                func, sett__meta_of(p->k)->name, sig->param[i].name);
     }
     free(room);
     return s;
@@ -430,8 +428,8 @@ static void put_rate(sett__sink *s, const char *name, double x)
 static void put_kernel(sett__sink *s, const sett_kernel *k)
 {
     sett__put(s, "\"kernel\": ");
-    put_string(s, sett__common_of(k)->name);
-    sett__putf(s, ", \"target\": \"%s\", \"key\": \"", sett__common_of(k)->by->target);
+    put_string(s, sett__meta_of(k)->name);
+    sett__putf(s, ", \"target\": \"%s\", \"key\": \"", sett__meta_of(k)->target);
     for (size_t i = 0; i < sizeof sett__kernel_key(k)->b; i++)
         sett__putf(s, "%02x", sett__kernel_key(k)->b[i]);
     sett__put(s, "\", ");

@@ -191,7 +191,6 @@ sett_status sett_engine_open(sett_engine **out, const sett_engine_options *optio
     atomic_init(&e->refs, 1);
     pthread_mutex_init(&e->blocks.lock, NULL);
     pthread_mutex_init(&e->stand_ins.lock, NULL);
-    pthread_mutex_init(&e->commons.lock, NULL);
     pthread_mutex_init(&e->runnings.lock, NULL);
     pthread_cond_init(&e->runnings.none, NULL);
     sett_status s = sett__options(&e->opt, sizeof e->opt, options, "sett_engine_options", err);

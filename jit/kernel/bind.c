@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments to symbols, every check that a launch promises, the packed parameter block and the launch's
- * dimensions. On the launch path: no allocation, no formatting and no division on success, one pass
- * over the leaves for each job, and the common leaf (a constant or a symbol alone) costs a load. */
+/* Arguments to symbols, every check that a launch promises, the packed parameter block and the launch's dimensions: all of it once,
+ * for launches, prepared calls and both engines. On the launch path: no allocation, no formatting and, of what is usual, no
+ * look at the signature: the plan has it. A check that fails words its error there and then. */
 #include "kernel.h"
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum {
-    UNBOUND = 0xFFFF, /* of binder.from */
-    GIVEN = 0xFFFE,   /* by an entry behind the parameters */
-};
-const sett__dim_rule sett__dim_rules[3] = {{"grid", 0, {INT32_MAX, 65535, 65535}}, {"block", 1, {1024, 1024, 64}},
-    {"cluster", 1, {16, 16, 16}}};
-
 typedef struct binder {
+    const sett__plan *plan;
     const sett__sig *sig;
     const char *name; /* the kernel's */
     const sett_bind *arg;
     int n;
     sett_error *err;
+    sett__bound *out;
     int64_t sym[SETT__MAX_ARGS], scalar[SETT__MAX_ARGS];
-    uint16_t from[SETT__MAX_ARGS]; /* the place that gave a symbol: param, mode, stride */
+    uint16_t from[SETT__MAX_ARGS]; /* the place that gave a symbol */
 } binder;
 
 /* One top-level mode of a parameter, and its leaves. */
@@ -36,16 +31,17 @@ typedef struct mode_ref {
 /* What .wide does not change: the arithmetic that a body does with the Int32 numbers of blocks and threads. */
 #define WIDE_INDEX " and form own indices from sett_to(sett_block_idx(b, 0), SETT_I64)"
 #define MARKED " (of a marked tensor: no use_32bit_stride)"
+#define APART SETT__HOT __attribute__((noinline)) /* all in one function would leave registers to none of its loops */
 #define REFUSE(bd, status, ...) sett__error((bd)->err, status, __VA_ARGS__)
 
 /* ---- words ------------------------------------------------------------------------- */
 static const char *place_text(const binder *bd, uint16_t from, char buf[160])
 {
-    if (from == GIVEN)
+    if (from == SETT__GIVEN)
         snprintf(buf, 160, "the caller");
     else
-        snprintf(
-            buf, 160, "%.100s %s %d", bd->sig->param[from >> 5].name, from & 1 ? "stride" : "mode", from >> 1 & 15);
+        snprintf(buf, 160, "%.100s %s %d", bd->sig->param[SETT__PLACE_PARAM(from)].name, from & 1 ? "stride" : "mode",
+            SETT__PLACE_MODE(from));
     return buf;
 }
 
@@ -99,24 +95,17 @@ static inline bool eval(const binder *bd, sett__expr e, int64_t *out)
     return sett__expr_eval(bd->sig, e, bd->sym, bd->scalar, out);
 }
 
-static inline bool next_mode(const binder *bd, const sett__param *p, const sett_buf *t, mode_ref *m)
+static mode_ref mode_of(const binder *bd, uint32_t param, int mode)
 {
-    const sett__leaf *end = bd->sig->leaf + p->leaf + p->n_leaf;
-    m->leaf = m->end;
-    if (m->leaf >= end)
-        return false;
-    m->mode = m->leaf->mode;
-    while (m->end < end && m->end->mode == m->mode)
-        m->end++;
-    m->extent = t->shape[m->mode];
-    m->stride = t->stride[m->mode];
-    return true;
-}
-
-static inline mode_ref modes_of(const binder *bd, uint32_t param)
-{
-    const sett__leaf *first = bd->sig->leaf + bd->sig->param[param].leaf;
-    return (mode_ref){.param = param, .leaf = first, .end = first};
+    const sett__param *p = &bd->sig->param[param];
+    const sett_buf *t = bd->arg[param].u.t;
+    const sett__leaf *l = bd->sig->leaf + p->leaf, *end = l + p->n_leaf;
+    while (l < end && l->mode < mode)
+        l++;
+    mode_ref m = {param, mode, l, l, t->shape[mode], t->stride[mode]};
+    while (m.end < end && m.end->mode == mode)
+        m.end++;
+    return m;
 }
 
 /* ---- kinds, types, ranks ------------------------------------------------------------------ */
@@ -126,26 +115,31 @@ static __attribute__((noinline, cold)) const char *given_text(const sett_bind *a
     return kind == SETT_BIND_BUF ? "a buffer" : kind == SETT_BIND_STRUCT ? "a struct" : kind ? "a number" : "nothing";
 }
 
-static sett_status check_buffer(const binder *bd, uint32_t i)
+static __attribute__((noinline, cold)) sett_status wrong_rank(const binder *bd, const sett__param *p, int rank)
+{
+    if (rank < 0 || rank > SETT__MAX_RANK)
+        return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, and the buffer given was made with a rank that is none",
+            bd->name, p->name, p->rank, plural(p->rank));
+    return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, the buffer given %d", bd->name, p->name, p->rank,
+        plural(p->rank), rank);
+}
+
+static inline sett_status check_buffer(const binder *bd, uint32_t i, const sett__arg_plan *a, const sett_bind *b)
 {
     const sett__param *p = &bd->sig->param[i];
-    const sett_buf *t = bd->arg[i].u.t;
-    if (bd->arg[i].kind != SETT_BIND_BUF)
+    const sett_buf *t = b->u.t;
+    if (b->kind != SETT_BIND_BUF)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a tensor, and %s was given (argument %u)", bd->name, p->name,
-            given_text(&bd->arg[i]), (unsigned)i);
+            given_text(b), (unsigned)i);
     if (!t)
         return REFUSE(
             bd, SETT_E_BIND, "%s: %s: the buffer given is NULL (argument %u)", bd->name, p->name, (unsigned)i);
-    if ((int)t->dtype != p->dtype)
+    if ((int)t->dtype != a->dtype)
         return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, the buffer given is %s", bd->name, p->name,
             sett_dtype_name((sett_dtype)p->dtype), sett_dtype_name(t->dtype));
-    if (t->rank < 0 || t->rank > SETT__MAX_RANK)
-        return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, and the buffer given was made with a rank that is none",
-            bd->name, p->name, p->rank, plural(p->rank));
-    if (t->rank != p->rank)
-        return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, the buffer given %d", bd->name, p->name, p->rank,
-            plural(p->rank), t->rank);
-    for (int m = 0; m < t->rank; m++)
+    if (t->rank != a->rank)
+        return wrong_rank(bd, p, t->rank);
+    for (int m = 0, rank = a->rank; m < rank; m++)
         if (t->shape[m] < 0)
             return REFUSE(bd, SETT_E_SHAPE, "%s: %s mode %d is %" PRId64, bd->name, p->name, m, t->shape[m]);
     return SETT_OK;
@@ -167,7 +161,7 @@ bool sett__int_fits(sett_dtype dtype, int64_t v)
     }
 }
 
-static __attribute__((noinline, cold)) sett_status check_struct(const binder *bd, uint32_t i)
+static sett_status check_struct(const binder *bd, uint32_t i)
 {
     const sett__param *p = &bd->sig->param[i];
     const sett_bind *a = &bd->arg[i];
@@ -182,72 +176,72 @@ static __attribute__((noinline, cold)) sett_status check_struct(const binder *bd
     return SETT_OK;
 }
 
-static sett_status check_scalar(binder *bd, uint32_t i)
+static sett_status take_struct(const binder *bd, uint32_t i, const sett__arg_plan *a)
 {
-    const sett__param *p = &bd->sig->param[i];
-    const sett_bind *a = &bd->arg[i];
-    sett_dtype dtype = (sett_dtype)p->dtype;
-    bool is_float = sett__dtype_is_float(dtype);
-    bd->scalar[i] = 0;
-    if (p->scalar == SETT__BY_STRUCT)
-        return check_struct(bd, i);
-    if (a->kind == SETT_BIND_INT && sett__int_fits(dtype, a->u.i)) {
-        bd->scalar[i] = a->u.i;
-        return SETT_OK;
-    }
-    if (a->kind == SETT_BIND_INT)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " does not fit %s", bd->name, p->name, a->u.i,
-            sett_dtype_name(dtype));
-    if (a->kind != SETT_BIND_FLOAT)
-        return REFUSE(bd, SETT_E_BIND, "%s: %s is a number, and %s was given (argument %u)", bd->name, p->name,
-            given_text(a), (unsigned)i);
-    if (!is_float)
-        return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, and the floating number %g was given", bd->name, p->name,
-            sett_dtype_name(dtype), a->u.f);
-    if (isfinite(a->u.f) && fabs(a->u.f) > 65503 &&
-        !isfinite(sett__float_of_bits(dtype, sett__bits_of_float(dtype, a->u.f))))
-        return REFUSE(
-            bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, p->name, a->u.f, sett_dtype_name(dtype));
+    sett_status s = check_struct(bd, i);
+    if (!s)
+        memcpy(bd->out->params + a->at, bd->arg[i].u.p, a->bytes);
+    return s;
+}
+
+static sett_status take_float(const binder *bd, uint32_t i, const sett__arg_plan *a)
+{
+    const sett_dtype dtype = (sett_dtype)a->dtype;
+    const sett_bind *b = &bd->arg[i];
+    const double f = b->kind == SETT_BIND_FLOAT ? b->u.f : (double)b->u.i;
+    const uint64_t bits = sett__bits_of_float(dtype, f);
+    if (b->kind == SETT_BIND_FLOAT && fabs(f) > 65503 && isfinite(f) && !isfinite(sett__float_of_bits(dtype, bits)))
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, bd->sig->param[i].name, f, sett_dtype_name(dtype));
+    memcpy(bd->out->params + a->at, &bits, a->bytes);
     return SETT_OK;
 }
 
-/* Those before the symbols that the launch computes. */
-static inline uint32_t given_symbols(const sett__sig *sig)
+static sett_status take_scalar(binder *bd, uint32_t i, const sett__arg_plan *a)
 {
-    return sig->n_sym - sig->n_derived;
+    const sett__param *p = &bd->sig->param[i];
+    const sett_bind *b = &bd->arg[i];
+    const sett_dtype dtype = (sett_dtype)a->dtype;
+    bd->scalar[i] = 0;
+    if (p->scalar == SETT__BY_STRUCT)
+        return take_struct(bd, i, a);
+    if (b->kind != SETT_BIND_INT && b->kind != SETT_BIND_FLOAT)
+        return REFUSE(bd, SETT_E_BIND, "%s: %s is a number, and %s was given (argument %u)", bd->name, p->name,
+            given_text(b), (unsigned)i);
+    if (sett__dtype_is_float(dtype))
+        return take_float(bd, i, a);
+    if (b->kind == SETT_BIND_FLOAT)
+        return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, and the floating number %g was given", bd->name, p->name,
+            sett_dtype_name(dtype), b->u.f);
+    if (!sett__int_fits(dtype, b->u.i))
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " does not fit %s", bd->name, p->name, b->u.i, sett_dtype_name(dtype));
+    bd->scalar[i] = b->u.i;
+    memcpy(bd->out->params + a->at, &b->u.i, a->bytes);
+    return SETT_OK;
 }
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the packed block is written for little-endian hosts, as CUDA's are"
+#endif
 
-static sett_status check_arguments(binder *bd)
+/* Numbers go into the block. */
+static APART sett_status take_arguments(binder *bd)
 {
-    const sett__sig *sig = bd->sig;
-    if (bd->n < (int)sig->n_param || bd->n > (int)(sig->n_param + given_symbols(sig)))
+    const sett__plan *p = bd->plan;
+    const sett__arg_plan *a = sett__plan_args(p);
+    sett_status s = SETT_OK;
+    if (bd->n < p->n_arg || bd->n > p->n_arg + p->n_sym)
         return wrong_count(bd);
     if (bd->n && !bd->arg)
         return REFUSE(bd, SETT_E_BIND, "%s: the array of its %d arguments is NULL", bd->name, bd->n);
-    for (uint32_t i = sig->n_param; i < (uint32_t)bd->n; i++)
+    for (int i = p->n_arg; i < bd->n; i++)
         if (bd->arg[i].kind && bd->arg[i].kind != SETT_BIND_INT)
             return wrong_count(bd);
-    for (uint32_t i = 0; i < sig->n_param; i++) {
-        sett_status s = sig->param[i].scalar ? check_scalar(bd, i) : check_buffer(bd, i);
-        if (s)
-            return s;
-    }
-    return SETT_OK;
+    const sett_bind *b = bd->arg;
+    for (uint32_t i = 0, n = p->n_arg; i < n && !s; i++, a++, b++)
+        s = a->bytes ? take_scalar(bd, i, a) : check_buffer(bd, i, a, b);
+    return s;
 }
 
 /* ---- symbols ------------------------------------------------------------------------------ */
-static void bind_symbol(binder *bd, const mode_ref *m, bool stride)
-{
-    sett__expr e = stride ? m->leaf->stride : m->leaf->extent;
-    if (m->end - m->leaf != 1 || !is_symbol(bd, e))
-        return;
-    int64_t s = bd->sig->code[e.first].imm;
-    if (bd->from[s] != UNBOUND)
-        return;
-    bd->sym[s] = stride ? m->stride : m->extent;
-    bd->from[s] = (uint16_t)(m->param << 5 | (uint32_t)m->mode << 1 | stride);
-}
-
 static bool empty_buffer(const sett_buf *t)
 {
     for (int m = 0; m < t->rank; m++)
@@ -256,34 +250,46 @@ static bool empty_buffer(const sett_buf *t)
     return false;
 }
 
-static void bind_extents(binder *bd)
+/* Does this stride lead to an element? That of another is anybody's guess. */
+static inline bool leads(const sett_bind *arg, uint16_t place)
 {
-    for (uint32_t i = 0; i < bd->sig->n_param; i++) {
-        mode_ref m = modes_of(bd, i);
-        while (!bd->sig->param[i].scalar && next_mode(bd, &bd->sig->param[i], bd->arg[i].u.t, &m))
-            bind_symbol(bd, &m, false);
-    }
+    const sett_buf *t = arg[SETT__PLACE_PARAM(place)].u.t;
+    return t->shape[SETT__PLACE_MODE(place)] > 1 && !empty_buffer(t);
 }
 
-/* Strides of extent-1 modes are anybody's guess, and are used (ignored = true) only where nothing else gives the
- * symbol; one that breaks the symbol's own promise is then replaced by the least value that keeps it. */
-static void bind_strides(binder *bd, bool ignored)
+static inline int64_t number_at(const sett_bind *arg, uint16_t place)
 {
-    for (uint32_t i = 0; i < bd->sig->n_param; i++) {
-        const sett__param *p = &bd->sig->param[i];
-        mode_ref m = modes_of(bd, i);
-        bool empty = !p->scalar && empty_buffer(bd->arg[i].u.t);
-        while (!p->scalar && next_mode(bd, p, bd->arg[i].u.t, &m)) {
-            if ((m.extent > 1 && !empty) == ignored)
-                continue;
-            if (ignored && is_symbol(bd, m.leaf->stride)) {
-                const sett__symbol *s = &bd->sig->sym[bd->sig->code[m.leaf->stride.first].imm];
-                if (m.stride < 0 || m.stride % s->div || (!s->wide && m.stride > INT32_MAX))
-                    m.stride = s->div;
-            }
-            bind_symbol(bd, &m, true);
+    const sett_buf *t = arg[SETT__PLACE_PARAM(place)].u.t;
+    return (place & 1 ? t->stride : t->shape)[SETT__PLACE_MODE(place)];
+}
+
+/* The first stride that is the symbol alone, among those that lead to an element or those that do not. */
+static uint16_t stride_of(const binder *bd, uint32_t s, bool leading)
+{
+    for (uint32_t i = 0; i < bd->sig->n_param; i++)
+        for (int j = 0; j < bd->sig->param[i].rank; j++) {
+            const mode_ref m = mode_of(bd, i, j);
+            const uint16_t place = SETT__PLACE(i, j, 1u);
+            if (m.end - m.leaf == 1 && is_symbol(bd, m.leaf->stride) && bd->sig->code[m.leaf->stride.first].imm == s &&
+                leads(bd->arg, place) == leading)
+                return place;
         }
-    }
+    return SETT__UNBOUND;
+}
+
+/* One that no extent gives, and not the first of its strides. A stride that leads nowhere is used only where nothing else gives
+ * the symbol; one that breaks the symbol's own promise is then replaced by the least value that keeps it. */
+static __attribute__((noinline)) int64_t bind_symbol(binder *bd, uint32_t s, const sett_bind *given)
+{
+    const sett__symbol *y = &bd->sig->sym[s];
+    bd->from[s] = stride_of(bd, s, true);
+    if (bd->from[s] != SETT__UNBOUND)
+        return number_at(bd->arg, bd->from[s]);
+    bd->from[s] = given ? SETT__GIVEN : stride_of(bd, s, false);
+    if (given || bd->from[s] == SETT__UNBOUND)
+        return given ? given->u.i : 0;
+    int64_t v = number_at(bd->arg, bd->from[s]);
+    return v < 0 || v % y->div || (!y->wide && v > INT32_MAX) ? y->div : v;
 }
 
 /* Values follow the arguments in the order of the symbols, so that those before it are given too. */
@@ -297,84 +303,99 @@ static sett_status no_symbol(const binder *bd, uint32_t i)
         bd->sig->sym[i].name, i ? names : "it", i ? "integers" : "an integer");
 }
 
+/* By what leads to an element? */
+static bool bound(const binder *bd, uint32_t s)
+{
+    const uint16_t from = bd->from[s];
+    return from < SETT__GIVEN && (!(from & 1) || leads(bd->arg, from));
+}
+
 /* A value for a symbol that a buffer gives: where all that follow the arguments are such, one was given too many. */
-static sett_status given_twice(const binder *bd, uint32_t s)
+static __attribute__((noinline, cold)) sett_status given_twice(const binder *bd)
 {
     char place[160], takes[400];
-    int given = (int)bd->sig->n_param;
-    int64_t value = bd->arg[given + s].u.i;
+    const sett_bind *value = bd->arg + bd->plan->n_arg;
+    uint32_t s = 0;
+    int given = bd->plan->n_arg;
     bool too_many = true;
-    for (int i = given; i < bd->n; i++)
-        if (bd->arg[i].kind) {
+    while (!value[s].kind || !bound(bd, s) || bd->sym[s] == value[s].u.i)
+        s++;
+    for (uint32_t i = 0; i < (uint32_t)(bd->n - bd->plan->n_arg); i++)
+        if (value[i].kind) {
             given++;
-            too_many &= bd->from[i - (int)bd->sig->n_param] < GIVEN;
+            too_many &= bound(bd, i);
         }
-    for (uint32_t i = 0; i < given_symbols(bd->sig) && too_many; i++)
-        if (bd->from[i] == UNBOUND)
+    for (uint32_t i = 0; i < bd->plan->n_sym && too_many; i++)
+        if (!bound(bd, i))
             return no_symbol(bd, i);
     place_text(bd, bd->from[s], place);
     if (!too_many)
         return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name,
-            bd->sig->sym[s].name, value, place, bd->sym[s]);
+            bd->sig->sym[s].name, value[s].u.i, place, bd->sym[s]);
     return REFUSE(bd, SETT_E_BIND, "%s, %d were given; a number behind them is a symbol: %s = %" PRId64 ", and %s gives %" PRId64,
-        takes_text(bd, takes), given, bd->sig->sym[s].name, value, place, bd->sym[s]);
+        takes_text(bd, takes), given, bd->sig->sym[s].name, value[s].u.i, place, bd->sym[s]);
 }
 
-static sett_status bind_given(binder *bd)
-{
-    for (uint32_t i = bd->sig->n_param; i < (uint32_t)bd->n; i++) {
-        uint32_t s = i - bd->sig->n_param;
-        if (!bd->arg[i].kind)
-            continue;
-        if (bd->from[s] != UNBOUND && bd->sym[s] != bd->arg[i].u.i)
-            return given_twice(bd, s);
-        if (bd->from[s] == UNBOUND)
-            bd->sym[s] = bd->arg[i].u.i, bd->from[s] = GIVEN;
-    }
-    return SETT_OK;
-}
-
-static bool all_bound(const binder *bd)
-{
-    for (uint32_t s = 0; s < given_symbols(bd->sig); s++)
-        if (bd->from[s] == UNBOUND)
-            return false;
-    return true;
-}
-
-static sett_status check_symbol(const binder *bd, uint32_t i)
+static inline sett_status check_symbol(const binder *bd, uint32_t i, const sett__sym_plan *y)
 {
     const sett__symbol *s = &bd->sig->sym[i];
     int64_t v = bd->sym[i];
     char place[160];
-    if (bd->from[i] == UNBOUND)
+    if (bd->from[i] == SETT__UNBOUND)
         return no_symbol(bd, i);
     if (v < 0)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is negative", bd->name, s->name, v,
             place_text(bd, bd->from[i], place));
-    if (!s->wide && v > INT32_MAX)
+    if (v >> y->bits)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is past 2^31 - 1: declare it .wide%s" WIDE_INDEX, bd->name,
-            s->name, v, place_text(bd, bd->from[i], place), bd->from[i] < GIVEN && bd->from[i] & 1 ? MARKED : "");
+            s->name, v, place_text(bd, bd->from[i], place), bd->from[i] < SETT__GIVEN && bd->from[i] & 1 ? MARKED : "");
     /* A power of two by a mask: a division would be the dearest step of a launch. */
-    if (s->div > 1 && (s->div & (s->div - 1) ? v % s->div : v & (s->div - 1)))
+    if (y->odd ? v % s->div : v & y->mask)
         return REFUSE(bd, SETT_E_DIVIDE, "%s: %s = %" PRId64 " (%s) is not a multiple of %" PRId64, bd->name, s->name,
             v, place_text(bd, bd->from[i], place), s->div);
     return SETT_OK;
 }
 
-static sett_status bind_symbols(binder *bd)
+static inline void put_symbol(unsigned char *params, const sett__sym_plan *y, int64_t v)
 {
-    for (uint32_t s = 0; s < given_symbols(bd->sig); s++)
-        bd->from[s] = UNBOUND;
-    bind_extents(bd);
-    if (!all_bound(bd))
-        bind_strides(bd, false);
-    sett_status st = bind_given(bd);
-    if (!st && !all_bound(bd))
-        bind_strides(bd, true);
-    for (uint32_t s = 0; s < given_symbols(bd->sig) && !st; s++)
-        st = check_symbol(bd, s);
-    return st;
+    const int32_t low = (int32_t)v;
+    if (y->bits == 63)
+        memcpy(params + y->at, &v, sizeof v);
+    else
+        memcpy(params + y->at, &low, sizeof low);
+}
+
+/* The plan's source, a launch's own value, or what is left. */
+static inline int64_t take_symbol(binder *bd, const sett_bind *arg, uint32_t s, uint16_t from, const sett_bind *given)
+{
+    bd->from[s] = from;
+    if (from == SETT__GIVEN ? !given : from & 1 && !leads(arg, from))
+        return bind_symbol(bd, s, given);
+    return from == SETT__GIVEN ? given->u.i : number_at(arg, from);
+}
+
+static APART sett_status take_symbols(binder *bd)
+{
+    const sett__plan *p = bd->plan;
+    const sett__sym_plan *y = sett__plan_syms(p);
+    const sett_bind *arg = bd->arg, *value = arg + p->n_arg, *end = arg + bd->n;
+    const uint32_t n = p->n_sym;
+    unsigned char *params = bd->out->params;
+    bool twice = false;
+    for (uint32_t s = 0; s < n; s++, value++) {
+        const sett_bind *given = value < end && value->kind ? value : NULL;
+        bd->sym[s] = take_symbol(bd, arg, s, y[s].from, given);
+        twice |= given && given->u.i != bd->sym[s];
+    }
+    if (twice)
+        return given_twice(bd);
+    for (uint32_t s = 0; s < n; s++, y++) {
+        sett_status st = check_symbol(bd, s, y);
+        if (st)
+            return st;
+        put_symbol(params, y, bd->sym[s]);
+    }
+    return SETT_OK;
 }
 
 /* ---- layouts ------------------------------------------------------------------------------------ */
@@ -424,7 +445,8 @@ static sett_status check_nested(const binder *bd, const mode_ref *m, bool stride
     return SETT_OK;
 }
 
-static inline sett_status check_mode(const binder *bd, const mode_ref *m, bool strides)
+/* Strides of modes with at most one element are anybody's. */
+static __attribute__((noinline)) sett_status check_mode(const binder *bd, const mode_ref *m, bool strides)
 {
     int64_t want;
     strides = strides && m->extent > 1;
@@ -484,28 +506,79 @@ static sett_status check_memory(const binder *bd, uint32_t i, const sett_buf *t,
     return SETT_OK;
 }
 
-static sett_status check_tensor(const binder *bd, uint32_t i, sett__extent *x)
+static sett_status check_modes(const binder *bd, uint32_t i, bool strides)
+{
+    sett_status s = SETT_OK;
+    for (int j = 0; j < bd->sig->param[i].rank && !s; j++) {
+        const mode_ref m = mode_of(bd, i, j);
+        s = check_mode(bd, &m, strides);
+    }
+    return s;
+}
+
+/* The whole rule. A wrong extent makes wrong strides: it is the one to name. */
+static __attribute__((noinline)) sett_status check_tensor(const binder *bd, uint32_t i, sett__extent *x)
 {
     const sett_buf *t = bd->arg[i].u.t;
-    mode_ref m = modes_of(bd, i);
-    bool empty = empty_buffer(t);
-    sett_status s = SETT_OK;
-    while (!s && next_mode(bd, &bd->sig->param[i], t, &m))
-        s = check_mode(bd, &m, !empty);
-    if (s) /* a wrong extent makes wrong strides: it is the one to name */
-        for (m = modes_of(bd, i); next_mode(bd, &bd->sig->param[i], t, &m);)
-            if (check_mode(bd, &m, false))
-                break;
-    if (s || !empty)
-        return s ? s : check_memory(bd, i, t, x);
-    if (x)
+    const bool empty = empty_buffer(t);
+    sett_status s = check_modes(bd, i, false);
+    if (!s && !empty)
+        s = check_modes(bd, i, true);
+    if (!s && empty && x)
         *x = (sett__extent){t->data, 0};
+    return s || empty ? s : check_memory(bd, i, t, x);
+}
+
+static inline bool is(const int64_t *sym, uint32_t want, int64_t v)
+{
+    return want < SETT__WANT_SYM ? v == want : want < SETT__WANT_MORE && v == sym[want - SETT__WANT_SYM];
+}
+
+/* Is it surely right? So are most, by the plan alone: numbers and symbols, elements that are few and lie where they must. */
+static inline bool plain_tensor(const int64_t *sym, const sett__arg_plan *a, const sett__mode_plan *want, const sett_buf *t)
+{
+    enum { FAR = 54 }; /* bits: no sum of modes overflows */
+    int64_t lo = 0, hi = 0, far;
+    for (size_t j = 0, rank = a->rank; j < rank; j++) {
+        const int64_t extent = t->shape[j], stride = t->stride[j];
+        if (extent < 1 || !is(sym, want[j].extent, extent))
+            return false;
+        if (extent == 1)
+            continue;
+        if (!is(sym, want[j].stride, stride) || __builtin_mul_overflow(extent - 1, stride, &far) ||
+            ((uint64_t)far + (UINT64_C(1) << FAR)) >> (FAR + 1))
+            return false;
+        if (far < 0)
+            lo += far;
+        else
+            hi += far;
+    }
+    return t->data && !((uintptr_t)t->data & ((UINT64_C(1) << a->align) - 1)) && !(hi >> a->reach) && lo >> a->reach >= -1;
+}
+
+static APART sett_status check_tensors(const binder *bd, sett__extent *extents)
+{
+    const sett__arg_plan *a = sett__plan_args(bd->plan);
+    const sett__mode_plan *want = sett__plan_modes(bd->plan);
+    const sett_bind *arg = bd->arg;
+    unsigned char *params = bd->out->params;
+    for (uint32_t i = 0, n = bd->plan->n_arg; i < n; want += a->rank, i++, a++) {
+        const sett_buf *t = arg[i].u.t;
+        if (extents)
+            extents[i] = (sett__extent){NULL, 0};
+        if (a->bytes)
+            continue;
+        sett_status s = !extents && plain_tensor(bd->sym, a, want, t) ? SETT_OK : check_tensor(bd, i, extents ? &extents[i] : NULL);
+        if (s)
+            return s;
+        memcpy(params + a->at, &t->data, sizeof t->data);
+    }
     return SETT_OK;
 }
 
 /* ---- dimensions --------------------------------------------------------------------------------------- */
 /* "the grid's x, ceil_div(N, 4)," */
-static const char *dim_text(const binder *bd, sett__expr e, const sett__dim_rule *rule, int i, char buf[300])
+static const char *dim_text(const binder *bd, sett__expr e, const sett__launch_rule *rule, int i, char buf[300])
 {
     char expr[200];
     bool constant = e.count == 1 && bd->sig->code[e.first].code == SETT__X_CONST;
@@ -515,20 +588,28 @@ static const char *dim_text(const binder *bd, sett__expr e, const sett__dim_rule
     return buf;
 }
 
-static sett_status eval_dims(const binder *bd, const sett__expr e[3], const sett__dim_rule *rule, uint32_t out[3])
+static __attribute__((noinline)) sett_status no_dim(const binder *bd, unsigned slot, int64_t v, bool known)
 {
+    const sett__launch_rule *rule = &sett__launch_rules[slot / 3];
     char text[300];
-    for (int i = 0; i < 3; i++) {
-        int64_t v = 1;
-        if (e[i].count && !eval(bd, e[i], &v))
-            return REFUSE(
-                bd, SETT_E_RANGE, "%s: %s overflows or divides by zero", bd->name, dim_text(bd, e[i], rule, i, text));
-        if (v < rule->least || v > rule->most[i])
-            return REFUSE(bd, SETT_E_LIMIT, "%s: %s is %" PRId64 "; its limits are %" PRId64 " and %" PRId64, bd->name,
-                dim_text(bd, e[i], rule, i, text), v, rule->least, rule->most[i]);
-        out[i] = (uint32_t)v;
-    }
-    return SETT_OK;
+    dim_text(bd, sett__dim_of(bd->sig, slot), rule, (int)slot % 3, text);
+    if (!known)
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s overflows or divides by zero", bd->name, text);
+    return REFUSE(bd, SETT_E_LIMIT, "%s: %s is %" PRId64 "; its limits are %" PRId64 " and %" PRId64, bd->name, text, v,
+        rule->least, rule->most[slot % 3]);
+}
+
+static inline sett_status eval_dim(const binder *bd, const sett__dim_plan *d, uint32_t *to)
+{
+    int64_t v = 0;
+    if (d->form != SETT__DIM_EXPR)
+        v = bd->sym[d->sym];
+    else if (!eval(bd, sett__dim_of(bd->sig, d->slot), &v))
+        return no_dim(bd, d->slot, v, false);
+    if (d->form == SETT__DIM_CEIL)
+        v = (uint64_t)v >> 32 ? v / d->by + (v % d->by != 0) : (uint32_t)v / d->by + ((uint32_t)v % d->by != 0);
+    *to = (uint32_t)v;
+    return v < d->least || v > d->most ? no_dim(bd, d->slot, v, true) : SETT_OK;
 }
 
 static __attribute__((noinline, cold)) sett_status no_smem(const binder *bd, bool known, int64_t more)
@@ -558,25 +639,22 @@ static sett_status bind_smem(const binder *bd, sett__launch_dims *d)
     return no_smem(bd, known, more);
 }
 
-static sett_status bind_dims(const binder *bd, sett__bound *out)
+static inline sett_status bind_dims(const binder *bd)
 {
-    sett__launch_dims *d = &out->dims;
-    sett_status s = eval_dims(bd, bd->sig->grid, &sett__dim_rules[0], d->grid);
-    if (!s)
-        s = eval_dims(bd, bd->sig->block, &sett__dim_rules[1], d->block);
-    if (!s)
-        s = eval_dims(bd, bd->sig->cluster, &sett__dim_rules[2], d->cluster);
-    if (s)
-        return s;
-    uint32_t threads = d->block[0] * d->block[1] * d->block[2];
+    sett__launch_dims *d = &bd->out->dims;
+    const sett__dim_plan *at = sett__plan_dims(bd->plan);
+    *d = bd->plan->dims;
+    for (uint32_t i = bd->plan->n_dim; i; i--, at++) {
+        sett_status s = eval_dim(bd, at, (uint32_t *)(void *)d + at->slot);
+        if (s)
+            return s;
+    }
+    const uint32_t threads = d->block[0] * d->block[1] * d->block[2];
     if (threads > SETT__BLOCK_THREADS)
         return REFUSE(
             bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, SETT__BLOCK_THREADS);
-    s = bind_smem(bd, d);
-    if (s)
-        return s;
-    out->empty = !d->grid[0] || !d->grid[1] || !d->grid[2];
-    return SETT_OK;
+    bd->out->empty = !d->grid[0] || !d->grid[1] || !d->grid[2];
+    return bd->plan->more ? bind_smem(bd, d) : SETT_OK;
 }
 
 /* ---- what the body relies on --------------------------------------------------------------------------- */
@@ -634,87 +712,37 @@ static sett_status no_derived(const binder *bd, const sett__symbol *s, int64_t v
         expr, values);
 }
 
+/* Where nothing runs they are 0: extents of 0 divide nothing. */
 static sett_status derive(binder *bd)
 {
-    for (uint32_t i = given_symbols(bd->sig); i < bd->sig->n_sym; i++) {
+    for (uint32_t i = bd->plan->n_sym; i < bd->sig->n_sym; i++) {
         const sett__symbol *s = &bd->sig->sym[i];
-        bool known = eval(bd, s->value, &bd->sym[i]);
+        bd->sym[i] = 0;
+        bool known = bd->out->empty || eval(bd, s->value, &bd->sym[i]);
         if (!known || bd->sym[i] < 0 || bd->sym[i] > INT32_MAX)
             return no_derived(bd, s, bd->sym[i], known);
+        put_symbol(bd->out->params, &sett__plan_syms(bd->plan)[i], bd->sym[i]);
     }
     return SETT_OK;
 }
 
-/* ---- packing ---------------------------------------------------------------------------------------------- */
-/* At its natural alignment; gaps are zero, so that equal arguments make equal blocks. */
-static inline uint32_t put(sett__bound *out, uint32_t at, uint64_t value, uint32_t size)
-{
-    while (at & (size - 1))
-        out->params[at++] = 0;
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the packed block is written for little-endian hosts, as CUDA's are"
-#endif
-    memcpy(out->params + at, &value, size);
-    return at + size;
-}
-
-static uint32_t put_struct(sett__bound *out, uint32_t at, const sett__param *p, const void *from)
-{
-    while (at & (p->align - 1))
-        out->params[at++] = 0;
-    memcpy(out->params + at, from, p->bytes);
-    return at + p->bytes;
-}
-
-static uint64_t scalar_bits(const binder *bd, uint32_t i)
-{
-    const sett_bind *a = &bd->arg[i];
-    sett_dtype dtype = (sett_dtype)bd->sig->param[i].dtype;
-    if (!sett__dtype_is_float(dtype))
-        return (uint64_t)a->u.i;
-    return sett__bits_of_float(dtype, a->kind == SETT_BIND_FLOAT ? a->u.f : (double)a->u.i);
-}
-
-static void pack(const binder *bd, bool gpu, sett__bound *out)
-{
-    const sett__sig *sig = bd->sig;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < sig->n_param; i++)
-        if (sig->param[i].scalar == SETT__BY_STRUCT)
-            at = put_struct(out, at, &sig->param[i], bd->arg[i].u.p);
-        else if (sig->param[i].scalar)
-            at = put(out, at, scalar_bits(bd, i), (uint32_t)sett__dtype_bytes((sett_dtype)sig->param[i].dtype));
-        else
-            at = put(out, at, (uintptr_t)bd->arg[i].u.t->data, 8);
-    for (uint32_t s = 0; s < sig->n_sym; s++)
-        at = put(out, at, (uint64_t)bd->sym[s], sig->sym[s].wide ? 8 : 4);
-    if (gpu && sig->n_claim)
-        at = put(out, at, 0, 8); /* sett__gpu_address fills it in */
-    out->params_len = at;
-}
-
-sett_status sett__bind(const sett__sig *sig, const char *name, int n, const sett_bind *arg, bool gpu, sett__bound *out,
-    sett__extent *extents, sett_error *err)
+/* Gaps of the packed block are zero, so that equal arguments make equal blocks. The address at the end of one with assertions is
+ * sett__gpu_address's. */
+SETT__HOT sett_status sett__bind(const sett__plan *p, int n, const sett_bind *arg, sett__bound *out, sett__extent *extents, sett_error *err)
 {
     binder bd;
-    bd.sig = sig, bd.name = name, bd.arg = arg, bd.n = n, bd.err = err;
-    sett_status s = check_arguments(&bd);
+    bd.plan = p, bd.sig = p->sig, bd.name = p->name, bd.arg = arg, bd.n = n, bd.err = err, bd.out = out;
+    if (p->gaps)
+        memset(out->params, 0, p->params_len);
+    out->params_len = p->params_len;
+    sett_status s = take_arguments(&bd);
     if (!s)
-        s = bind_symbols(&bd);
-    for (uint32_t i = 0; i < sig->n_param && !s; i++)
-        if (!sig->param[i].scalar)
-            s = check_tensor(&bd, i, extents ? &extents[i] : NULL);
-        else if (extents)
-            extents[i] = (sett__extent){NULL, 0};
+        s = take_symbols(&bd);
     if (!s)
+        s = check_tensors(&bd, extents);
+    if (!s && p->more)
         s = check_promises(&bd);
     if (!s)
-        s = bind_dims(&bd, out);
-    if (!s && !out->empty)
-        s = derive(&bd);
-    for (uint32_t i = given_symbols(sig); i < sig->n_sym && !s && out->empty; i++)
-        bd.sym[i] = 0; /* nothing runs: extents of 0 divide nothing */
-    if (!s)
-        pack(&bd, gpu, out);
-    return s;
+        s = bind_dims(&bd);
+    return s || !p->more ? s : derive(&bd);
 }

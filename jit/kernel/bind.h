@@ -22,12 +22,79 @@ sett_status sett__meta_write(const sett__meta *, void **bytes, size_t *len, sett
 uint32_t sett__params_len(const sett__sig *);
 sett_status sett__meta_check(const sett__meta *, sett_error *);
 sett_status sett__meta_read(sett__meta *, sett__arena *, const void *bytes, size_t len, sett_error *);
-/* What the assembler said of the code: each kernel's own, where else META is that of many kernels. */
-typedef struct sett__said { int registers, spill_stores, spill_loads, stack; } sett__said;
-sett__said sett__meta_said(sett__blob meta); /* of META that can be read */
-/* What META and its layer are known by, but for that: of META that can be read, and the one address of the layer's path. */
-enum { SETT__META_ID = 16 };
-void sett__meta_id(sett__blob meta, const char *layer, uint8_t id[SETT__META_ID]);
+
+/* ---- plan.c: what is the same at each launch of a signature -------------------------------------------- */
+typedef struct sett__launch_rule {
+    const char *what;
+    int64_t least, most[3]; /* of x, y, z */
+} sett__launch_rule;
+enum { SETT__BLOCK_THREADS = 1024, SETT__SMEM_MAX = 227 * 1024 /* of any target so far; the compile has checked the kernel's own */ };
+extern const sett__launch_rule sett__launch_rules[3]; /* of grid, block, cluster */
+
+/* What gives a symbol its value: a mode's extent or stride, in one number. */
+enum { SETT__UNBOUND = 0xFFFF, SETT__GIVEN = 0xFFFE /* by an entry behind the parameters */ };
+#define SETT__PLACE(param, mode, stride) ((uint16_t)((param) << 5 | (unsigned)(mode) << 1 | (stride)))
+#define SETT__PLACE_PARAM(place) ((place) >> 5)
+#define SETT__PLACE_MODE(place) ((place) >> 1 & 15)
+
+/* A plan lies in a few cache lines, as a launch in the driver leaves little of ours in the caches. at: in the packed block. */
+typedef struct sett__arg_plan {
+    uint8_t dtype, rank;
+    uint8_t reach;  /* of a buffer: 2^reach elements either way, and past them the launch looks closer */
+    uint8_t align;  /* of a buffer: address bits that are zero */
+    uint16_t bytes; /* of what is passed by value; 0: a buffer */
+    uint16_t at;
+} sett__arg_plan;
+typedef struct sett__sym_plan {
+    uint16_t from;  /* the first extent that is this symbol alone, else the first such stride, else SETT__GIVEN */
+    uint16_t at;
+    uint8_t bits;   /* that it may have: 31 or 63 */
+    bool odd;       /* its divisor is no power of two: the signature has it */
+    uint32_t mask;  /* else that less one */
+} sett__sym_plan;
+/* What an extent or stride must be: this number; from SETT__WANT_SYM on a symbol; SETT__WANT_MORE: the signature says. */
+typedef struct sett__mode_plan {
+    uint32_t extent, stride;
+} sett__mode_plan;
+enum { SETT__WANT_SYM = 0x40000000, SETT__WANT_MORE = 0x60000000 };
+typedef enum sett__dim_form { SETT__DIM_SYM, SETT__DIM_CEIL, SETT__DIM_EXPR } sett__dim_form;
+typedef struct sett__dim_plan {
+    uint8_t slot, form;   /* slot: in a sett__launch_dims as an array */
+    uint16_t sym;
+    uint32_t by;          /* of SETT__DIM_CEIL: ceil(sym / by) */
+    uint32_t least, most; /* that the device takes */
+} sett__dim_plan;
+enum { SETT__DIMS = 9 };
+sett__expr sett__dim_of(const sett__sig *, unsigned slot);
+
+/* Behind it lie the arguments, the symbols (those that the launch computes are the last), the modes of all buffers, and the
+ * dimensions that are not constant. */
+typedef struct sett__plan {
+    const sett__sig *sig;
+    const char *name;        /* the kernel's, for messages */
+    uint16_t n_arg, n_sym, n_all_sym, n_mode, n_dim, params_len; /* n_sym: those that arguments give */
+    bool gaps;               /* the packed block has bytes that nothing is written to */
+    bool more;               /* there are checks, symbols that the launch computes, or shared memory to work out */
+    sett__launch_dims dims;  /* what is constant of them */
+} sett__plan;
+static inline const sett__arg_plan *sett__plan_args(const sett__plan *p)
+{
+    return (const void *)(p + 1);
+}
+static inline const sett__sym_plan *sett__plan_syms(const sett__plan *p)
+{
+    return (const void *)(sett__plan_args(p) + p->n_arg);
+}
+static inline const sett__mode_plan *sett__plan_modes(const sett__plan *p)
+{
+    return (const void *)(sett__plan_syms(p) + p->n_all_sym);
+}
+static inline const sett__dim_plan *sett__plan_dims(const sett__plan *p)
+{
+    return (const void *)(sett__plan_modes(p) + p->n_mode);
+}
+/* Of a signature that sett__meta_check took; it and the name live as long. gpu: a GPU's kernel. NULL: no memory. */
+const sett__plan *sett__plan_make(sett__arena *, const sett__sig *, const char *name, bool gpu);
 
 /* ---- bind.c: arguments to symbols, checks, packed block and dims ---------------------------------------- */
 typedef struct sett__bound {
@@ -40,31 +107,9 @@ typedef struct sett__bound {
  * symbols, in order: entry n_param + i is symbol i, of kind SETT_BIND_INT, or of kind 0 where the buffers give it. A
  * symbol takes the value of the first top-level extent that is that symbol alone, else of the first such stride,
  * else of its entry.
- * extents: NULL, or one a param for the CPU engine. name: the kernel's, for messages. Fails with SETT_E_BIND,
- * SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE, SETT_E_DIVIDE, SETT_E_ALIGN, SETT_E_RANGE or SETT_E_LIMIT. */
-sett_status sett__bind(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *,
-    sett__extent *extents, sett_error *);
-
-/* Of grid, block, cluster: x, y, z. */
-enum { SETT__BLOCK_THREADS = 1024, SETT__SMEM_MAX = 227 * 1024 /* of any target so far; the compile has checked the kernel's own */ };
-typedef struct sett__dim_rule {
-    const char *what;
-    int64_t least, most[3];
-} sett__dim_rule;
-extern const sett__dim_rule sett__dim_rules[3];
+ * extents: NULL, or one a param for the CPU engine. Fails with SETT_E_BIND, SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE,
+ * SETT_E_DIVIDE, SETT_E_ALIGN, SETT_E_RANGE or SETT_E_LIMIT. */
+sett_status sett__bind(const sett__plan *, int n, const sett_bind *, sett__bound *, sett__extent *extents, sett_error *);
 bool sett__int_fits(sett_dtype, int64_t); /* does a scalar of this integer type take it? */
-
-/* ---- plan.c: the same for a GPU's kernel, where all is as usual --------------------------------------------- */
-typedef struct sett__plan sett__plan;
-/* NULL: not of a kind that can be planned, or no memory. It can be copied to wherever words may lie, and all of the signature but
- * the names is in it: texts by their addresses. */
-const sett__plan *sett__plan_make(sett__arena *, const sett__sig *);
-size_t sett__plan_bytes(const sett__plan *);
-/* malloc'ed, without names; it binds as the one that the plan was made of. NULL: no memory. */
-sett__sig *sett__plan_sig(const sett__plan *);
-uint32_t sett__plan_struct(const sett__plan *, size_t arg); /* bytes of a parameter that is a struct; 0: it is none */
-/* True: the arguments are right, and *out is what sett__bind would make of them for a GPU; nothing is empty. False: ask
- * sett__bind. */
-bool sett__plan_follow(const sett__plan *, int n, const sett_bind *, sett__bound *);
 
 #endif

@@ -13,7 +13,6 @@ static void free_cpu(sett__cpu_kernel *c)
     if (c->tape)
         sett__tape_free(c->tape);
     free(c->tape);
-    free(c->report);
     sett__arena_free(&c->arena);
 }
 
@@ -28,11 +27,11 @@ static void kernel_free(sett_kernel *k)
         sett__gpu_kernel_end(sett__kernel_gpu(k));
     if (r->cpu)
         free_cpu(r->cpu);
-    else
-        sett__common_drop(&e->commons, r->common);
     if (r->made)
         sett__entry_free(r->made);
     free(r->made);
+    free(r->owned);
+    free(r->report);
     free(k);
     sett__engine_release(e);
 }
@@ -51,23 +50,56 @@ static sett_kernel *kernel_new(sett_engine *e, const sett__digest *slot, size_t 
     memset(k, 0, sizeof *k);
     k->gate = e->gate;
     r->engine = sett__engine_retain(e);
-    r->report = "";
     atomic_init(&k->refs, 1);
     k->rest = r;
     k->slot = *slot;
     return k;
 }
 
-static sett_status check_target(const sett__common *m, sett_error *err)
+static sett_status check_target(const sett__meta *m, sett_error *err)
 {
     int sm;
     char suffix;
-    if (!sett__target_parse(m->by->target, &sm, &suffix))
-        return sett__error(err, SETT_E_PARSE, "META names the target %s", m->by->target);
-    if (m->smem > sett__target_smem(sm))
+    if (!sett__target_parse(m->target, &sm, &suffix))
+        return sett__error(err, SETT_E_PARSE, "META names the target %s", m->target);
+    if (m->sig.smem > sett__target_smem(sm))
         return sett__error(err, SETT_E_LIMIT, "%s takes %u bytes of shared memory; %s has %u", m->name,
-            (unsigned)m->smem, m->by->target, (unsigned)sett__target_smem(sm));
+            (unsigned)m->sig.smem, m->target, (unsigned)sett__target_smem(sm));
     return SETT_OK;
+}
+
+static sett_status no_memory(sett_error *err)
+{
+    return sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+}
+
+/* Into a block of this room; *room: what it took. */
+static sett_status read_meta(sett_kernel *k, sett__blob meta, const char *layer, char *block, size_t *room, sett_error *err)
+{
+    sett__rest *r = k->rest;
+    sett__arena a = {.at = block, .end = block + *room};
+    if (!block)
+        return no_memory(err);
+    sett_status s = sett__meta_read(&r->meta, &a, meta.data, meta.len, err);
+    r->layer = s ? NULL : sett__arena_str(&a, layer);
+    k->plan = r->layer ? sett__plan_make(&a, &r->meta.sig, r->meta.name, true) : NULL;
+    if (!s && !k->plan)
+        s = no_memory(err);
+    if (a.head)
+        s = sett__error(err, SETT_E_LIMIT, "META of %zu bytes says too much", meta.len);
+    *room = (size_t)(a.at - block);
+    sett__arena_free(&a);
+    return s;
+}
+
+/* Read once to know how large it is, then into what it takes and no more. */
+static sett_status keep_meta(sett_kernel *k, sett__blob meta, const char *layer, sett_error *err)
+{
+    size_t room = 4096 + 96 * meta.len; /* a byte of META is never more, with its share of a plan */
+    char *scratch = malloc(room);
+    sett_status s = read_meta(k, meta, layer, scratch, &room, err);
+    free(scratch);
+    return s ? s : read_meta(k, meta, layer, k->rest->owned = malloc(room), &room, err);
 }
 
 /* Has its code the wait? What the driver compiled for an older target has none. */
@@ -83,13 +115,13 @@ static sett_status keep_made(sett__rest *r, const sett__entry *entry, sett_error
 {
     const sett__entry parts = {.key_material = entry->key_material, .meta = entry->meta, .ptx = entry->ptx};
     r->made = calloc(1, sizeof *r->made);
-    return r->made ? sett__entry_copy(&parts, r->made, err) : sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+    return r->made ? sett__entry_copy(&parts, r->made, err) : no_memory(err);
 }
 
 static sett_status keep_code(sett_kernel *k, const sett__entry *entry, sett_error *err)
 {
     sett__rest *r = k->rest;
-    const sett__common *m = r->common;
+    const sett__meta *m = &r->meta;
     char *at = (char *)(r + 1) + (r->engine->cuda ? SETT__GPU_KERNEL_BYTES : 0);
     memcpy(at, entry->cubin.data, entry->cubin.len);
     r->cubin_len = (uint32_t)entry->cubin.len;
@@ -97,35 +129,30 @@ static sett_status keep_code(sett_kernel *k, const sett__entry *entry, sett_erro
         return SETT_OK;
     sett__gpu_kernel *gpu = (void *)(r + 1);
     sett_status s = sett__gpu_kernel_make(
-        r->engine->cuda, at, r->cubin_len, m->name, m->smem, r->engine->opt.module_api, gpu, err);
+        r->engine->cuda, at, r->cubin_len, m->name, m->sig.smem, r->engine->opt.module_api, gpu, err);
     if (s)
         return s;
     k->on_gpu = true;
-    k->plan = sett__common_plan(m);
-    if (m->more)
+    if (m->sig.smem_more.count)
         sett__gpu_more_smem(gpu);
-    if (m->early && begins_early(m->by->target))
+    if (m->sig.early && begins_early(m->target))
         sett__gpu_early(gpu);
-    if (!m->claims)
-        return SETT_OK;
-    const sett__sig *sig = sett__sig_of(k, err); /* now: what fails on the device is told by it */
-    return sig ? sett__gpu_claims(gpu, sig, err) : SETT_E_MEMORY;
+    return m->sig.n_claim ? sett__gpu_claims(gpu, &m->sig, err) : SETT_OK;
 }
 
 static sett_status fill_gpu(sett_kernel *k, const sett__entry *entry, sett_origin origin, const char *layer, sett_error *err)
 {
     sett__rest *r = k->rest;
-    sett_status s = sett__common_get(&r->engine->commons, entry->meta, layer, &r->common, err);
+    sett_status s = keep_meta(k, entry->meta, layer, err);
     if (s)
         return s;
     r->origin = origin;
-    r->said = sett__meta_said(entry->meta);
     k->ptx_only = !entry->cubin.len;
-    s = check_target(r->common, err);
+    s = check_target(&r->meta, err);
     if (!s && (origin == SETT_FROM_COMPILER || r->engine->opt.cache_verify))
         s = keep_made(r, entry, err);
-    if (!s && !(r->report = sett__commons_text(&r->engine->commons, entry->notes)))
-        s = sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+    if (!s && entry->notes.len && !(r->report = strndup(entry->notes.data, entry->notes.len)))
+        s = no_memory(err);
     return s || k->ptx_only ? s : keep_code(k, entry, err);
 }
 
@@ -144,19 +171,18 @@ sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett_
 }
 
 /* The tape's own signature serves: its memory is the kernel's. */
-static sett_status fill_cpu_meta(sett__cpu_kernel *c, const char *name, sett_error *err)
+static sett_status make_meta(sett_kernel *k, const char *name, sett_error *err)
 {
-    const sett__meta m = {.sig = c->tape->sig, .name = name};
-    char *names = sett__arena_alloc(&c->arena, sett__names_put(&m.sig, NULL) + 1);
-    c->common.name = sett__arena_str(&c->arena, name);
-    if (!names || !c->common.name)
-        return sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
-    sett__names_put(&m.sig, names);
-    c->by = (sett__maker){"cpu", "cpu", "", "", names, 0};
-    c->common.by = &c->by;
-    sett__common_facts(&c->common, &m.sig);
-    atomic_init(&c->common.sig, &c->tape->sig);
-    return sett__meta_check(&m, err);
+    sett__rest *r = k->rest;
+    sett__cpu_kernel *c = r->cpu;
+    r->meta = (sett__meta){c->tape->sig, sett__arena_str(&c->arena, name), "cpu", "cpu", "", .registers = -1, .spill_stores = -1,
+        .spill_loads = -1, .stack = -1};
+    r->layer = "";
+    sett_status s = r->meta.name ? sett__meta_check(&r->meta, err) : no_memory(err);
+    if (s)
+        return s;
+    k->plan = sett__plan_make(&c->arena, &r->meta.sig, r->meta.name, false);
+    return k->plan ? SETT_OK : no_memory(err);
 }
 
 sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const sett__digest *slot, const char *name,
@@ -168,15 +194,13 @@ sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const 
     sett__tape *kept = k ? malloc(sizeof *kept) : NULL;
     if (k) {
         c = k->rest->cpu = memset(k->rest + 1, 0, sizeof *c);
-        k->rest->common = &c->common;
-        k->rest->said = (sett__said){-1, -1, -1, -1};
         k->cpu = true;
     }
     if (!kept) {
         sett__tape_free(tape);
         if (k)
             kernel_free(k);
-        return sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+        return no_memory(err);
     }
     c->key = *key;
     c->tape = kept;
@@ -184,7 +208,7 @@ sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const 
     *tape = (sett__tape){0};
     sett_status s = sett__target_cpu_gives(kept, err);
     if (!s)
-        s = fill_cpu_meta(c, name, err);
+        s = make_meta(k, name, err);
     if (!s)
         s = sett__program_make(kept, &c->program, err);
     if (s)
@@ -210,34 +234,41 @@ void sett_kernel_release(sett_kernel *k)
     errno = saved;
 }
 
+/* Of the block; 0: what a launch says. */
+static int known(const sett__meta *m, int i)
+{
+    int64_t v = 1;
+    return !m->sig.block[i].count || sett__expr_const(&m->sig, m->sig.block[i], &v) ? (int)v : 0;
+}
+
 sett_status sett_kernel_query(const sett_kernel *k, sett_kernel_info *out)
 {
     if (!k || !out || !sett__known_size(out->size))
         return SETT_E_ARGUMENT;
     const sett__rest *r = k->rest;
-    const sett__common *m = r->common;
+    const sett__meta *m = &r->meta;
     sett_kernel_info info = {
         .size = out->size,
         .name = m->name,
-        .target = m->by->target,
+        .target = m->target,
         .origin = r->origin,
-        .registers = r->said.registers,
-        .spill_stores = r->said.spill_stores,
-        .spill_loads = r->said.spill_loads,
-        .stack = r->said.stack,
-        .smem = (int)m->smem,
-        .block = {m->block[0], m->block[1], m->block[2]},
+        .registers = m->registers,
+        .spill_stores = m->spill_stores,
+        .spill_loads = m->spill_loads,
+        .stack = m->stack,
+        .smem = (int)m->sig.smem,
+        .block = {known(m, 0), known(m, 1), known(m, 2)},
         .cubin = sett__kernel_cubin(k),
         .cubin_size = r->cubin_len,
         .ptx = r->made && r->made->ptx.len ? r->made->ptx.data : NULL,
-        .report = r->report,
-        .assembler = m->by->assembler,
+        .report = sett__kernel_report(k),
+        .assembler = m->assembler,
         .record_ms = r->record_ms,
         .codegen_ms = r->codegen_ms,
         .assemble_ms = r->assemble_ms,
         .load_ms = (double)atomic_load(&r->load_ns) * 1e-6,
-        .layer = m->by->layer,
-        .compiler = m->by->compiler,
+        .layer = r->layer,
+        .compiler = m->compiler,
     };
     memcpy(info.key, sett__kernel_key(k)->b, sizeof info.key);
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
@@ -264,22 +295,22 @@ sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *er
     if (!sett__device(k->rest->engine, &device, err))
         return SETT_E_NO_DEVICE;
     if (k->cpu != (device == SETT_CPU))
-        return sett__error(err, SETT_E_TARGET, "%s was made for %s and cannot run on %s", sett__common_of(k)->name, sett__common_of(k)->by->target,
+        return sett__error(err, SETT_E_TARGET, "%s was made for %s and cannot run on %s", sett__meta_of(k)->name, sett__meta_of(k)->target,
             device == SETT_CPU ? "the CPU" : "a GPU");
     if (k->cpu)
         return SETT_OK;
     if (!k->on_gpu)
-        return sett__error(err, SETT_E_ARGUMENT, "%s was compiled to PTX only", sett__common_of(k)->name);
-    const sett__common *m = sett__common_of(k);
-    int driver = sett__cuda_driver_version(k->rest->engine->cuda), needs = (int)m->by->min_driver;
+        return sett__error(err, SETT_E_ARGUMENT, "%s was compiled to PTX only", sett__meta_of(k)->name);
+    const sett__meta *m = sett__meta_of(k);
+    int driver = sett__cuda_driver_version(k->rest->engine->cuda), needs = m->min_driver;
     if (needs > driver) /* an older one of the same major version loads it: see driver_of in threads.c */
         return sett__error(err, SETT_E_DRIVER,
-            "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", m->name, m->by->assembler,
+            "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", m->name, m->assembler,
             needs / 1000, needs % 1000 / 10, driver / 1000, driver % 1000 / 10);
     sett_status s = sett__cuda_target(k->rest->engine->cuda, device, target, err);
-    if (!s && !runs_on(sett__common_of(k)->by->target, target))
+    if (!s && !runs_on(sett__meta_of(k)->target, target))
         s = sett__error(
-            err, SETT_E_TARGET, "%s was made for %s, device %d is %s", sett__common_of(k)->name, sett__common_of(k)->by->target, device, target);
+            err, SETT_E_TARGET, "%s was made for %s, device %d is %s", sett__meta_of(k)->name, sett__meta_of(k)->target, device, target);
     return s;
 }
 
@@ -288,8 +319,8 @@ sett_status sett__kernel_not_loaded(sett_kernel *k, sett_status s, sett_error *e
     sett_error why = err ? *err : (sett_error){0};
     if (k->rest->origin == SETT_FROM_COMPILER || !sett__gpu_refused(sett__kernel_gpu(k)) || !sett__kernels_refuse(k))
         return s;
-    sett__cache_refuse(k->rest->engine->cache, k->rest->common->by->layer, &k->slot, err ? why.text : "the driver does not load its code");
-    return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, sett__common_of(k)->name);
+    sett__cache_refuse(k->rest->engine->cache, k->rest->layer, &k->slot, err ? why.text : "the driver does not load its code");
+    return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, sett__meta_of(k)->name);
 }
 
 sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
@@ -320,7 +351,7 @@ sett_status sett_unload(sett_kernel *k, sett_error *err)
     sett_status s = sett__engine_check(k->rest->engine, err);
     unsigned calls = atomic_load(&k->rest->calls);
     if (!s && calls)
-        s = sett__error(err, SETT_E_ARGUMENT, "%s: %u prepared call%s its code: free %s first", sett__common_of(k)->name, calls,
+        s = sett__error(err, SETT_E_ARGUMENT, "%s: %u prepared call%s its code: free %s first", sett__meta_of(k)->name, calls,
             calls == 1 ? " holds" : "s hold", calls == 1 ? "it" : "them");
     if (!s && k->on_gpu)
         s = sett__gpu_unload(sett__kernel_gpu(k), err);
@@ -330,17 +361,14 @@ sett_status sett_unload(sett_kernel *k, sett_error *err)
 
 int sett_kernel_params(const sett_kernel *k)
 {
-    return k ? sett__common_of(k)->n_param : 0;
+    return k ? (int)sett__meta_of(k)->sig.n_param : 0;
 }
 
 sett_status sett_kernel_param(const sett_kernel *k, int index, sett_param_info *out)
 {
-    if (!k || !out || !sett__known_size(out->size) || index < 0 || index >= sett__common_of(k)->n_param)
+    if (!k || !out || !sett__known_size(out->size) || index < 0 || index >= (int)sett__meta_of(k)->sig.n_param)
         return SETT_E_ARGUMENT;
-    const sett__sig *sig = sett__sig_of(k, NULL);
-    if (!sig)
-        return SETT_E_MEMORY;
-    const sett__param *p = &sig->param[index];
+    const sett__param *p = &sett__meta_of(k)->sig.param[index];
     sett_param_info info = {
         .size = sizeof info, .name = p->name, .dtype = (sett_dtype)p->dtype, .rank = p->rank, .scalar = p->scalar != 0,
         .bytes = p->bytes};
@@ -359,7 +387,7 @@ sett_status sett_kernel_tape(const sett_kernel *k, bool text, void **tape, size_
     *tape = NULL;
     *len = 0;
     if (!k->cpu)
-        return sett__error(err, SETT_E_ARGUMENT, "%s: a kernel for %s keeps no tape", sett__common_of(k)->name, sett__common_of(k)->by->target);
+        return sett__error(err, SETT_E_ARGUMENT, "%s: a kernel for %s keeps no tape", sett__meta_of(k)->name, sett__meta_of(k)->target);
     if (!text)
         return sett__tape_write(k->rest->cpu->tape, true, NULL, tape, len, err);
     sett_status s = sett__tape_print(k->rest->cpu->tape, true, NULL, &printed, err);

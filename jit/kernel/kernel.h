@@ -2,7 +2,7 @@
 /* A compiled kernel: what a launch must know, how arguments are bound, and the kernels that an engine holds. */
 #ifndef SETT_JIT_KERNEL_FACE_H
 #define SETT_JIT_KERNEL_FACE_H
-#include "shared.h"
+#include "bind.h"
 
 typedef struct sett__asm sett__asm; /* jit/asm */
 
@@ -20,7 +20,6 @@ struct sett_engine {
     sett__asm *assembler;
     sett__cache *cache;                /* NULL after close */
     sett__workers *workers;            /* plug-in and compiling threads; NULL after close */
-    sett__commons commons;
     sett__kernels *kernels;            /* memory map, memo, compiles in flight; NULL after close */
     sett__logger log;
     sett__blocks blocks;
@@ -79,33 +78,34 @@ static_assert(sizeof(struct sett_kernel) == 64, "one line");
 /* The rest of a CPU kernel. */
 typedef struct sett__cpu_kernel {
     sett__digest key;       /* the public key: without call sites unless line_info */
-    sett__tape *tape;       /* the program points into it */
+    sett__tape *tape;       /* the program and the signature in META point into it */
     sett__program *program;
-    char *report;           /* malloc'ed; NULL: none */
-    sett__arena arena;      /* holds its name */
-    sett__common common;    /* of its tape; not shared, and neither is `by` */
-    sett__maker by;
+    sett__arena arena;      /* holds its name and its plan */
 } sett__cpu_kernel;
 
 /* The rest of a kernel. One block holds the kernel, this, the handle of its loaded code (with a driver), and its cubin, in this
  * order. */
 typedef struct sett__rest {
     sett_engine *engine;    /* a counted reference */
-    sett__common *common;
+    sett__meta meta;        /* of the CPU too */
+    void *owned;            /* malloc'ed, of a GPU's: META's texts and arrays, the plan, the layer */
     sett__cpu_kernel *cpu;  /* NULL: a kernel of a GPU */
-    sett__entry *made;      /* of a kernel that was compiled here: PTX and key material, which the cache need not give; or
-                             * NULL */
-    const char *report;
+    sett__entry *made;      /* of a kernel that was compiled here: PTX and key material, which the cache need not give; or NULL */
+    const char *layer;      /* where it is from; "" */
+    char *report;           /* malloc'ed; NULL: none */
     atomic_uint_fast64_t load_ns; /* of the first prepare */
     float record_ms, codegen_ms, assemble_ms;
     uint32_t cubin_len;     /* 0: none */
-    sett__said said;
     atomic_uint calls;      /* prepared calls that hold its code */
     sett_origin origin;
 } sett__rest;
-static inline const sett__common *sett__common_of(const sett_kernel *k)
+static inline const sett__meta *sett__meta_of(const sett_kernel *k)
 {
-    return k->rest->common;
+    return &k->rest->meta;
+}
+static inline const char *sett__kernel_report(const sett_kernel *k)
+{
+    return k->rest->report ? k->rest->report : "";
 }
 static inline sett__gpu_kernel *sett__kernel_gpu(const sett_kernel *k) /* NULL: no driver, ptx_only, or a CPU kernel */
 {

@@ -69,7 +69,7 @@ static void *put_claims(const sett__sig *sig, size_t *len)
 static char *take_chars(sett__cursor *c, sett__arena *a, size_t len, sett_status *s)
 {
     const uint8_t *p = sett__cursor_take(c, len);
-    char *text = p ? sett__arena_alloc(a, len + 1) : NULL;
+    char *text = p ? sett__arena_chars(a, len + 1) : NULL;
     if (p && !text)
         *s = SETT_E_MEMORY;
     if (!text)
@@ -160,7 +160,7 @@ static const char *take_text(sett__cursor *c, sett__arena *a, sett_status *s)
         c->bad = true;
         return "";
     }
-    char *text = sett__arena_alloc(a, len + 1);
+    char *text = sett__arena_chars(a, len + 1);
     if (!text) {
         *s = SETT_E_MEMORY;
         return "";
@@ -206,32 +206,4 @@ sett_status sett__meta_read(sett__meta *m, sett__arena *arena, const void *bytes
         s = sett__error(err, SETT_E_PARSE, "META's parameter block has %u bytes, its signature %u",
             (unsigned)m->params_len, (unsigned)sett__params_len(&m->sig));
     return s;
-}
-
-/* ---- what kernels share -------------------------------------------------------------------- */
-enum { SAID = 12 }; /* where it lies: the last of the fixed numbers */
-
-sett__said sett__meta_said(sett__blob meta)
-{
-    sett__cursor c = {(const uint8_t *)meta.data + SAID, FIXED - SAID, false};
-    int n[4];
-    for (size_t i = 0; i < SETT__COUNT(n); i++)
-        n[i] = (int)(int32_t)sett__cursor_le(&c, 4);
-    return (sett__said){n[0], n[1], n[2], n[3]};
-}
-
-void sett__meta_id(sett__blob meta, const char *layer, uint8_t id[SETT__META_ID])
-{
-    struct {
-        sett__digest rest;
-        uint64_t layer;
-        uint8_t head[16];
-    } of = {.layer = (uint64_t)(uintptr_t)layer};
-    static_assert(sizeof of == 56, "no padding: it is hashed as bytes");
-    sett__digest d;
-    memcpy(of.head, meta.data, meta.len < SAID ? meta.len : SAID);
-    if (meta.len > FIXED)
-        sett__sha256((const uint8_t *)meta.data + FIXED, meta.len - FIXED, &of.rest);
-    sett__sha256(&of, sizeof of, &d);
-    memcpy(id, d.b, SETT__META_ID);
 }

@@ -61,7 +61,6 @@ void sett__engine_release(sett_engine *e)
     if (e->idle_build)
         sett_build_end(e->idle_build, NULL);
     sett__cuda_close(e->cuda);
-    sett__commons_free(&e->commons);
     if (e->gate != &e->own_gate)
         munmap(e->gate, SETT__GATE_PAGE);
     sett__free_strings(&e->opt);

@@ -30,18 +30,20 @@ int sett_kernel_argument(const sett_kernel *k, const char *name)
 {
     if (!k || !name)
         return -1;
-    const sett__common *c = sett__common_of(k);
-    const char *at = c->by->names;
-    for (int i = 0; i < c->n_param + c->n_sym; i++, at += strlen(at) + 1)
-        if (!strcmp(at, name))
+    const sett__sig *sig = k->plan->sig;
+    for (int i = 0; i < k->plan->n_arg; i++)
+        if (!strcmp(sig->param[i].name, name))
             return i;
+    for (int i = 0; i < k->plan->n_sym; i++)
+        if (!strcmp(sig->sym[i].name, name))
+            return k->plan->n_arg + i;
     return -1;
 }
 
-/* Bytes of an argument that is a struct, else 0. The signature of a kernel without a plan was made when the call was. */
-static size_t struct_bytes(const sett_kernel *k, size_t i)
+/* Bytes of an argument that is a struct, else 0. */
+static size_t struct_bytes(const sett_kernel *k, int i)
 {
-    return k->plan ? sett__plan_struct(k->plan, i) : sett__sig_of(k, NULL)->param[i].bytes;
+    return k->plan->sig->param[i].bytes;
 }
 
 /* ---- staging --------------------------------------------------------------------- */
@@ -89,8 +91,8 @@ void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
         return;
     unsigned char *copy = c->structs;
     for (int i = 0; i < arg; i++)
-        copy += struct_bytes(c->kernel, (size_t)i);
-    if (p && bytes == struct_bytes(c->kernel, (size_t)arg))
+        copy += struct_bytes(c->kernel, i);
+    if (p && bytes == struct_bytes(c->kernel, arg))
         memcpy(copy, p, bytes);
     *b = sett_bind_struct(p ? copy : NULL, bytes);
 }
@@ -98,7 +100,7 @@ void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
 static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_error *err)
 {
     if (n < 0 || n > c->n_param + c->n_sym || (n && !args))
-        return sett__error(err, SETT_E_BIND, "%s takes %d argument%s, %d %s given%s", sett__common_of(c->kernel)->name, c->n_param,
+        return sett__error(err, SETT_E_BIND, "%s takes %d argument%s, %d %s given%s", c->kernel->plan->name, c->n_param,
             c->n_param == 1 ? "" : "s", n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
     for (int i = 0; i < n; i++) {
         if (args[i].kind == SETT_BIND_BUF && i < c->n_param)
@@ -114,41 +116,36 @@ static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_er
 /* ---- commit ------------------------------------------------------------------------ */
 static sett_status check_staged(sett_call *c, sett_error *err)
 {
-    const sett__common *m = sett__common_of(c->kernel);
+    const sett__plan *p = c->kernel->plan;
     int wrong = c->wrong;
     c->wrong = -1;
     if (wrong == INT32_MAX)
         return sett__error(
-            err, SETT_E_BIND, "%s: a value was staged for a negative argument index (no such name?)", m->name);
+            err, SETT_E_BIND, "%s: a value was staged for a negative argument index (no such name?)", p->name);
     if (wrong >= 0)
         return sett__error(err, SETT_E_BIND,
             "%s: a value was staged for argument %d; there are %d arguments and %d symbols, "
             "and a symbol takes no buffer",
-            m->name, wrong, c->n_param, c->n_sym);
-    const char *name = m->by->names;
-    for (int i = 0; i < c->n_param; i++, name += strlen(name) + 1)
+            p->name, wrong, c->n_param, c->n_sym);
+    for (int i = 0; i < c->n_param; i++)
         if (!c->bind[i].kind)
-            return sett__error(err, SETT_E_BIND, "%s: %s (argument %d) was never given", m->name, name, i);
+            return sett__error(err, SETT_E_BIND, "%s: %s (argument %d) was never given", p->name, p->sig->param[i].name, i);
     return SETT_OK;
 }
 
 /* What was bound becomes what runs. */
-static void take_over(sett_call *c, sett__bound *b)
+static inline void take_over(sett_call *c, const sett__bound *b)
 {
-    const sett_kernel *k = c->kernel;
-    if (!k->cpu && sett__common_of(k)->claims)
-        sett__gpu_address(sett__kernel_gpu(k), c->device, b->params, b->params_len);
     memcpy(c->params, b->params, b->params_len);
     c->params_len = b->params_len;
     c->empty = b->empty;
     c->committed = true;
-    c->shot.state = 0;
-    if (k->cpu) {
+    if (b->empty)
+        c->shot.state = 0;
+    if (c->kernel->cpu) {
         sett__extent *was = c->extent[0];
         c->extent[0] = c->extent[1], c->extent[1] = was;
         c->dims = b->dims;
-    } else if (!b->empty) {
-        sett__gpu_load(&c->shot, sett__kernel_gpu(k), c->function, c->device, &b->dims, b->params_len);
     }
 }
 
@@ -158,19 +155,14 @@ SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
     if (!c)
         return sett__error(err, SETT_E_ARGUMENT, "sett_call_commit: the call is NULL");
     sett__bound b;
-    const sett_kernel *k = c->kernel;
-    sett_status s = SETT_OK;
-    if (c->wrong >= 0 || !k->plan || !sett__gate_open(c->shot.gate) || !sett__plan_follow(k->plan, c->n_param + c->n_sym, c->bind, &b)) {
-        s = sett__engine_check(k->rest->engine, err);
-        if (!s)
-            s = check_staged(c, err);
-        if (!s)
-            s = sett__bind_kernel(k, c->n_param + c->n_sym, c->bind, &b, c->extent[1], err);
-        if (!s && !k->cpu)
-            s = sett__gpu_fits(sett__kernel_gpu(k), c->device, &b.dims, err);
-    } else if (b.dims.smem) {
-        s = sett__gpu_fits(sett__kernel_gpu(k), c->device, &b.dims, err);
-    }
+    sett_kernel *k = c->kernel;
+    sett_status s = sett__gate_open(c->shot.gate) ? SETT_OK : sett__engine_check(k->rest->engine, err);
+    if (!s)
+        s = check_staged(c, err);
+    if (!s)
+        s = sett__bind_kernel(k, c->n_param + c->n_sym, c->bind, &b, c->extent[1], err);
+    if (!s && !k->cpu)
+        s = sett__gpu_aim(&c->shot, sett__kernel_gpu(k), c->function, (sett_stream){c->device, NULL}, &b.dims, b.params, b.params_len, err);
     if (!s)
         take_over(c, &b);
     errno = saved;
@@ -181,15 +173,12 @@ SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
 /* One block, with the arrays behind: binds, buffers, extents, all of 8-byte members. */
 static sett_call *new_call(sett_kernel *k)
 {
-    const sett__common *m = sett__common_of(k);
-    size_t n_param = m->n_param, n_sym = m->n_sym;
+    size_t n_param = k->plan->n_arg, n_sym = k->plan->n_sym;
     size_t binds = (n_param + n_sym) * sizeof(sett_bind), bufs = n_param * sizeof(sett_buf);
     size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0, structs = 0;
-    if (!k->plan && !sett__sig_of(k, NULL))
-        return NULL;
     for (size_t i = 0; i < n_param; i++)
-        structs += struct_bytes(k, i);
-    size_t params = (m->params_len + (size_t)LINE - 1) / LINE * LINE;
+        structs += struct_bytes(k, (int)i);
+    size_t params = (k->plan->params_len + (size_t)LINE - 1) / LINE * LINE;
     size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + structs + LINE - 1) / LINE * LINE;
     sett_call *c = aligned_alloc(LINE, size);
     if (!c)
@@ -219,7 +208,7 @@ static sett_status set_up(sett_call *c, int n, const sett_bind *args, sett_error
         s = sett_prepare(c->kernel, c->device, err);
         c->function = s ? NULL : sett__gpu_function(sett__kernel_gpu(c->kernel), c->device);
         if (!s && !c->function)
-            s = sett__error(err, SETT_E_DRIVER, "%s: not loaded in this context", sett__common_of(c->kernel)->name);
+            s = sett__error(err, SETT_E_DRIVER, "%s: not loaded in this context", c->kernel->plan->name);
     }
     if (!s)
         s = stage_all(c, n, args, err);
@@ -262,12 +251,12 @@ static sett_status run_checked(sett_call *c, sett_stream stream)
     if (c->empty)
         return SETT_OK;
     if (k->cpu)
-        s = sett__blocks_alive(&k->rest->engine->blocks, sett__sig_of(k, NULL), sett__common_of(k)->name, c->extent[0], NULL);
+        s = sett__blocks_alive(&k->rest->engine->blocks, k->plan->sig, k->plan->name, c->extent[0], NULL);
     if (s)
         return s;
     if (k->cpu)
         return sett__launch_cpu(k, stream.handle, &c->dims, c->params, c->params_len, c->extent[0], NULL);
-    return sett__gpu_shoot(&c->shot, stream.handle, c->params);
+    return sett__gpu_shoot(&c->shot, stream.handle, c->params, NULL);
 }
 
 /* The rare answers, away from the path of a launch. */
@@ -282,7 +271,7 @@ static __attribute__((noinline)) sett_status run_otherwise(sett_call *c, sett_st
 SETT__HOT sett_status sett_call_run(sett_call *c, sett_stream stream)
 {
     if (c && c->shot.state && stream.device == c->shot.device && sett__gate_open(c->shot.gate))
-        return sett__gpu_shoot(&c->shot, stream.handle, c->params);
+        return sett__gpu_shoot(&c->shot, stream.handle, c->params, NULL);
     return run_otherwise(c, stream);
 }
 

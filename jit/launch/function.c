@@ -21,7 +21,6 @@ struct sett_function {
     ffi_closure *closure;
     ffi_cif cif;
     sett_kernel *kernel; /* counted */
-    const sett__sig *sig; /* the kernel's */
     sett_stream stream;
     ffi_type *type[]; /* of the arguments */
 };
@@ -137,7 +136,7 @@ static void enter(ffi_cif *cif, void *result, void **args, void *user)
     sett_error err;
     sett_bind bind[SETT__MAX_ARGS];
     for (unsigned i = 0; i < cif->nargs; i++) {
-        const sett__param *p = &f->sig->param[i];
+        const sett__param *p = &f->kernel->plan->sig->param[i];
         if (p->scalar == SETT__BY_STRUCT)
             bind[i] = sett_bind_struct(*(const void *const *)args[i], p->bytes);
         else if (f->type[i]->type == FFI_TYPE_POINTER)
@@ -161,20 +160,20 @@ static void enter(ffi_cif *cif, void *result, void **args, void *user)
 
 static sett_status find_types(sett_function *f, sett_error *err)
 {
-    const sett__sig *sig = f->sig;
+    const sett__sig *sig = f->kernel->plan->sig;
     for (uint32_t i = 0; i < sig->n_param; i++) {
         const sett__param *p = &sig->param[i];
         f->type[i] = p->scalar == SETT__BY_NUMBER ? scalar_type(p->dtype) : &ffi_type_pointer;
         if (!f->type[i])
             return sett__error(err, SETT_E_DTYPE, "sett_kernel_function: %s: %s is %s, which has no type in C",
-                sett__common_of(f->kernel)->name, p->name, sett_dtype_name((sett_dtype)p->dtype));
+                f->kernel->plan->name, p->name, sett_dtype_name((sett_dtype)p->dtype));
     }
     return SETT_OK;
 }
 
 static sett_status make_closure(sett_function *f, void (**function)(void), sett_error *err)
 {
-    unsigned n = f->sig->n_param;
+    unsigned n = f->kernel->plan->n_arg;
     void *code = NULL;
     sett_status s = find_types(f, err);
     if (s)
@@ -201,12 +200,10 @@ sett_status sett_kernel_function(
     sett_status s = sett__launch_check(k, &stream.device, err);
     if (s)
         return s;
-    const sett__sig *sig = sett__sig_of(k, NULL);
-    sett_function *f = sig ? calloc(1, sizeof *f + sig->n_param * sizeof f->type[0]) : NULL;
+    sett_function *f = calloc(1, sizeof *f + k->plan->n_arg * sizeof f->type[0]);
     if (!f)
         return sett__error(err, SETT_E_MEMORY, "sett_kernel_function: out of memory");
     f->kernel = sett_kernel_retain(k);
-    f->sig = sig;
     f->stream = stream;
     s = make_closure(f, function, err);
     if (s)

@@ -34,7 +34,7 @@ sett_buf sett_buf_2d(const void *data, sett_dtype dtype, int64_t rows, int64_t c
 }
 
 /* ---- launches -------------------------------------------------------------------- */
-sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
+SETT__HOT sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
 {
     if (!sett__gate_open(k->gate) && !sett__engine_live(k->rest->engine))
         return sett__engine_check(k->rest->engine, err);
@@ -49,19 +49,20 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
 {
     sett__running running;
     const sett_engine_options *o = &k->rest->engine->opt;
+    const sett__meta *m = sett__meta_of(k);
     void (**stand_in)(void) = NULL;
-    sett_status s = sett__stand_ins_of(&k->rest->engine->stand_ins, k->rest->cpu->program, sett__common_of(k)->name, &stand_in, err);
+    sett_status s = sett__stand_ins_of(&k->rest->engine->stand_ins, k->rest->cpu->program, m->name, &stand_in, err);
     if (s)
         return s;
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
-        .smem_more = sett__common_of(k)->more ? d->smem - sett__common_of(k)->smem : 0,
+        .smem_more = m->sig.smem_more.count ? d->smem - m->sig.smem : 0,
         .params = params,
         .params_len = params_len,
         .extent = extent,
         .threads = o->cpu_threads,
-        .name = sett__common_of(k)->name,
+        .name = m->name,
         .print = o->print,
         .user = o->user,
         .stand_in = stand_in,
@@ -81,13 +82,8 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
 sett_status sett__bind_kernel(
     const sett_kernel *k, int n, const sett_bind *args, sett__bound *bound, sett__extent *extent, sett_error *err)
 {
-    if (k->plan && sett__plan_follow(k->plan, n, args, bound))
-        return SETT_OK;
-    const sett__sig *sig = sett__sig_of(k, err);
-    if (!sig)
-        return SETT_E_MEMORY;
-    sett_status s = sett__bind(sig, sett__common_of(k)->name, n, args, !k->cpu, bound, extent, err);
-    return s || !k->cpu ? s : sett__blocks_check(&k->rest->engine->blocks, sig, sett__common_of(k)->name, args, extent, err);
+    sett_status s = sett__bind(k->plan, n, args, bound, extent, err);
+    return s || !k->cpu ? s : sett__blocks_check(&k->rest->engine->blocks, k->plan->sig, k->plan->name, args, extent, err);
 }
 
 static sett_status on_cpu(const sett_kernel *k, void *handle, int n, const sett_bind *args, sett_error *err)
@@ -98,28 +94,17 @@ static sett_status on_cpu(const sett_kernel *k, void *handle, int n, const sett_
     return s || b.empty ? s : sett__launch_cpu(k, handle, &b.dims, b.params, b.params_len, extent, err);
 }
 
-static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+static SETT__HOT sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
 {
     sett__bound b;
-    sett_status s = sett__bind_kernel(k, n, args, &b, NULL, err);
+    sett__shot shot;
+    sett_status s = sett__bind(k->plan, n, args, &b, NULL, err);
     if (s || b.empty)
         return s;
-    s = sett__gpu_launch(sett__kernel_gpu(k), stream, &b.dims, b.params, b.params_len, err);
+    s = sett__gpu_aim(&shot, sett__kernel_gpu(k), NULL, stream, &b.dims, b.params, b.params_len, err);
+    if (!s)
+        s = sett__gpu_shoot(&shot, stream.handle, b.params, err);
     return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
-}
-
-/* The way of most: loaded there, and the plan says yes. False: nothing was done. */
-static SETT__HOT bool launch_planned(const sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_status *s, sett_error *err)
-{
-    sett__bound b;
-    const sett__gpu_kernel *gpu = sett__kernel_gpu(k);
-    void *function = gpu && k->plan && sett__gate_open(k->gate) ? sett__gpu_ready(gpu, stream.device) : NULL;
-    if (!function || !sett__plan_follow(k->plan, n, args, &b))
-        return false;
-    *s = b.dims.smem ? sett__gpu_fits(gpu, stream.device, &b.dims, err) : SETT_OK;
-    if (!*s)
-        *s = sett__gpu_go(gpu, function, stream, &b.dims, b.params, b.params_len, err);
-    return true;
 }
 
 SETT__HOT sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
@@ -127,10 +112,8 @@ SETT__HOT sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, c
     int saved = errno;
     if (!k)
         return sett__error(err, SETT_E_ARGUMENT, "sett_launch: the kernel is NULL");
-    sett_status s;
-    if (launch_planned(k, stream, n, args, &s, err))
-        s = s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
-    else if (!(s = sett__launch_check(k, &stream.device, err)))
+    sett_status s = sett__launch_check(k, &stream.device, err);
+    if (!s)
         s = k->cpu ? on_cpu(k, stream.handle, n, args, err) : on_gpu(k, stream, n, args, err);
     errno = saved;
     return s;

@@ -124,10 +124,25 @@ void *sett__arena_alloc(sett__arena *a, size_t bytes)
     return p ? memset(p, 0, bytes) : NULL;
 }
 
+char *sett__arena_chars(sett__arena *a, size_t bytes)
+{
+    enum { POCKET = 8 * ALIGN };
+    if (bytes >= POCKET)
+        return sett__arena_alloc(a, bytes);
+    if (bytes > (size_t)(a->text_end - a->text)) {
+        char *pocket = sett__arena_alloc(a, POCKET);
+        if (!pocket)
+            return NULL;
+        a->text = pocket, a->text_end = pocket + POCKET;
+    }
+    a->text += bytes;
+    return a->text - bytes;
+}
+
 char *sett__arena_str(sett__arena *a, const char *s)
 {
     size_t n = strlen(s) + 1;
-    char *p = sett__arena_alloc(a, n);
+    char *p = sett__arena_chars(a, n);
     return p ? memcpy(p, s, n) : NULL;
 }
 

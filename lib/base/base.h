@@ -50,9 +50,11 @@ typedef struct sett__arena {
     struct sett__chunk *head;   /* the newest first */
     char *at, *end;
     size_t used; /* bytes of all chunks */
+    char *text, *text_end; /* room for more characters */
 } sett__arena;
 void *sett__arena_alloc(sett__arena *, size_t bytes); /* 16-byte aligned, zeroed; NULL when out of memory */
 void *sett__arena_room(sett__arena *, size_t bytes);  /* the same, not zeroed */
+char *sett__arena_chars(sett__arena *, size_t bytes); /* zeroed, one behind the other */
 char *sett__arena_str(sett__arena *, const char *);
 void sett__arena_free(sett__arena *);
 void *sett__huge_pages(void *p, size_t bytes); /* returns p; asks for huge pages if the block is large; NULL gives NULL */
@@ -64,7 +66,7 @@ void sett__mem_free(const sett__allocator *, void *);
 
 /* ---- error.c: messages ------------------------------------------------------ */
 /* Fills e (if any) and returns the status, so that a caller can `return` it. */
-sett_status sett__error(sett_error *e, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
+sett_status sett__error(sett_error *e, sett_status, const char *format, ...) SETT_PRINTF(3, 4) __attribute__((cold));
 
 /* ---- dtype.c ------------------------------------------------------------------ */
 /* Facts about a type that recording asks for several times an operation: a table lookup, or one bit a type. */

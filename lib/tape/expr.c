@@ -77,13 +77,12 @@ static bool apply(sett__xcode code, int64_t a, int64_t b, int64_t *r)
 }
 
 /* One code upon the numbers so far. */
-static inline __attribute__((always_inline)) bool step(
-    uint8_t code, int64_t imm, const int64_t *sym, const int64_t *scalar, int64_t *stack, int *top)
+static inline bool step(const sett__xop *x, const int64_t *sym, const int64_t *scalar, int64_t *stack, int *top)
 {
-    switch (code) {
-    case SETT__X_CONST: stack[(*top)++] = imm; return true;
-    case SETT__X_SYM: stack[(*top)++] = sym[imm]; return true;
-    case SETT__X_SCALAR: stack[(*top)++] = scalar[imm]; return true;
+    switch (x->code) {
+    case SETT__X_CONST: stack[(*top)++] = x->imm; return true;
+    case SETT__X_SYM: stack[(*top)++] = sym[x->imm]; return true;
+    case SETT__X_SCALAR: stack[(*top)++] = scalar[x->imm]; return true;
     case SETT__X_SELECT:
         *top -= 2;
         stack[*top - 1] = stack[*top - 1] ? stack[*top] : stack[*top + 1];
@@ -91,7 +90,7 @@ static inline __attribute__((always_inline)) bool step(
     case SETT__X_LOG2: return ceil_log2(stack[*top - 1], &stack[*top - 1]);
     default:
         --*top;
-        return apply((sett__xcode)code, stack[*top - 1], stack[*top], &stack[*top - 1]);
+        return apply((sett__xcode)x->code, stack[*top - 1], stack[*top], &stack[*top - 1]);
     }
 }
 
@@ -104,55 +103,8 @@ bool sett__expr_eval(const sett__sig *s, sett__expr e, const int64_t *sym, const
         return true;
     }
     for (const sett__xop *x = &s->code[e.first], *end = x + e.count; x < end; x++)
-        if (!step(x->code, x->imm, sym, scalar, stack, &top))
+        if (!step(x, sym, scalar, stack, &top))
             return false;
-    *out = stack[0];
-    return true;
-}
-
-/* ---- packed: a word a code, its number in the upper three bytes; one that does not fit is WIDE, with two words behind ------ */
-enum { WIDE = SETT__N_XCODES };
-
-uint32_t sett__expr_pack(const sett__sig *s, sett__expr e, uint32_t *to)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < e.count; i++) {
-        const sett__xop *x = &s->code[e.first + i];
-        const bool wide = x->code == SETT__X_CONST && x->imm != (int32_t)((uint32_t)x->imm << 8) >> 8;
-        const uint64_t imm = sett__xops[x->code].operands ? 0 : (uint64_t)x->imm;
-        if (to)
-            to[n] = wide ? WIDE : (uint32_t)imm << 8 | x->code;
-        if (to && wide)
-            to[n + 1] = (uint32_t)imm, to[n + 2] = (uint32_t)(imm >> 32);
-        n += wide ? 3 : 1;
-    }
-    return n;
-}
-
-uint32_t sett__expr_unpack(const uint32_t *word, uint32_t n, sett__xop *to)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < n; i++, count++) {
-        const bool wide = (uint8_t)word[i] == WIDE;
-        to[count] = (sett__xop){wide ? SETT__X_CONST : (uint8_t)word[i],
-            wide ? (int64_t)(word[i + 1] | (uint64_t)word[i + 2] << 32) : (int32_t)word[i] >> 8};
-        i += wide ? 2 : 0;
-    }
-    return count;
-}
-
-bool sett__packed_eval(const uint32_t *word, uint32_t n, const int64_t *sym, const int64_t *scalar, int64_t *out)
-{
-    int64_t stack[SETT__EXPR_DEPTH + 1];
-    int top = 0;
-    for (const uint32_t *w = word, *end = word + n; w < end; w++) {
-        if ((uint8_t)*w == WIDE) {
-            stack[top++] = (int64_t)(w[1] | (uint64_t)w[2] << 32);
-            w += 2;
-        } else if (!step((uint8_t)*w, (int32_t)*w >> 8, sym, scalar, stack, &top)) {
-            return false;
-        }
-    }
     *out = stack[0];
     return true;
 }

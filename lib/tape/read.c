@@ -75,7 +75,7 @@ static void *get_array(struct reader *r, size_t n, size_t item)
 {
     if (!n)
         return NULL;
-    void *p = sett__arena_alloc(r->arena, n * item);
+    void *p = item > 1 ? sett__arena_alloc(r->arena, n * item) : sett__arena_chars(r->arena, n);
     if (!p) {
         fail(r, "out of memory");
         r->memory = true;

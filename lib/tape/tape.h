@@ -220,11 +220,7 @@ bool sett__ptx_isa_known(int isa);  /* 78 for 7.8; 0 too */
 /* ---- expr.c --------------------------------------------------------------------------------------------- */
 /* sym: one value a symbol; scalar: one value a param (integers only). False: overflow, division by zero. */
 bool sett__expr_eval(const sett__sig *, sett__expr, const int64_t *sym, const int64_t *scalar, int64_t *out);
-/* The same without the signature: packed into words, for callers that evaluate it often. to NULL: how many words. */
-uint32_t sett__expr_pack(const sett__sig *, sett__expr, uint32_t *to);
-uint32_t sett__expr_unpack(const uint32_t *word, uint32_t n, sett__xop *to); /* how many codes: n at most */
-bool sett__packed_eval(const uint32_t *word, uint32_t n, const int64_t *sym, const int64_t *scalar, int64_t *out); /* n > 0 */
-/* The text with names, in CuTe's notation: "(N+255)/256". snprintf-like. */
+/* Text in CuTe's way with names: "(N+255)/256". snprintf-like. */
 int sett__expr_str(const sett__sig *, sett__expr, char *buf, size_t size);
 int sett__expr_words(const sett__sig *, sett__expr, char *buf, size_t size); /* for people: with ceil_div and round_up */
 void sett__put_expr(sett__sink *, const sett__sig *, sett__expr);
