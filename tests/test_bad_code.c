@@ -83,12 +83,12 @@ static sett_engine *engine_over_it(const char *layers, const char *folder)
     o.cache_layers = layers;
     o.cache_dir = folder;
     sett_engine *e = open_with(&o);
-    e->cuda = &cuda;
+    e->runtime->cuda = &cuda;
     return e;
 }
 static void shut(sett_engine *e)
 {
-    e->cuda = NULL;
+    e->runtime->cuda = NULL;
     sett_engine_close(e);
 }
 static const sett_compile_options for_it = {.size = sizeof for_it, .target = "sm_90a"};

@@ -59,7 +59,7 @@ static void read_in(kernel_read *r, sett_body body, const char *name)
     ck_assert_msg(!sett__meta_write(&m, &bytes, &len, &err), "%s", err.text);
     sett__entry entry = {.meta = {bytes, len}};
     const sett__digest key = {{1}};
-    ck_assert_msg(!sett__kernel_of_entry(r->e, &key, &entry, SETT_FROM_DISK, "/var/cache/kernels", &r->k, &err), "%s", err.text);
+    ck_assert_msg(!sett__kernel_of_entry(r->e->runtime, &key, &entry, SETT_FROM_DISK, "/var/cache/kernels", &r->k, &err), "%s", err.text);
     free(bytes); /* it has copies */
 }
 

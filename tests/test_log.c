@@ -176,7 +176,7 @@ START_TEST(storms)
     ck_assert_str_eq(l.line[10].text, "kind two, 0");
     ck_assert_uint_eq(stats(e).log_drops, 1000 - SETT__LOG_BURST);
     for (int i = 0; i < SETT__LOG_KINDS; i++) /* a minute later */
-        e->log.kind[i].since -= SETT__LOG_MS;
+        e->runtime->log.kind[i].since -= SETT__LOG_MS;
     sett__log(e, SETT_LOG_ERROR, "cache", "kind two, %d", 3);
     ck_assert_str_eq(l.line[l.n - 1].text, "kind two, 3");
     sett__log(e, SETT_LOG_WARNING, "cache", "kind one, %d", 1000);
@@ -210,7 +210,7 @@ START_TEST(many_kinds)
         sett__log(e, SETT_LOG_WARNING, "cache", "%s", longer);
     ck_assert_uint_eq(strlen(l.line[l.n - 1].text), 1023);
     for (int i = 0; i < SETT__LOG_KINDS; i++)
-        e->log.kind[i].since -= SETT__LOG_MS;
+        e->runtime->log.kind[i].since -= SETT__LOG_MS;
     sett__log(e, SETT_LOG_WARNING, "cache", "%s", longer);
     ck_assert_str_eq(strchr(l.line[l.n - 1].text, ' '), " (2 more like it)");
     ck_assert_uint_eq(stats(e).log_drops, 2);

@@ -409,7 +409,7 @@ static void *arrive(void *user)
 {
     arrival *a = user;
     sett__entry entry = {.owned = NULL};
-    while (atomic_load(&a->to->count.misses) == 0)
+    while (atomic_load(&a->to->runtime->count.misses) == 0)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     nanosleep(&(struct timespec){.tv_nsec = a->damaged ? 350000000 : 20000000}, NULL);
     if (sett__disk_get(sett__cache_folder(a->from->cache), &a->key, NULL, &entry, NULL))

@@ -39,8 +39,8 @@ static sett_status from_remote(
 
 static void remember_longest(sett_engine *e, double ms)
 {
-    uint_fast64_t us = (uint_fast64_t)(ms * 1e3), longest = atomic_load(&e->count.longest_us);
-    while (us > longest && !atomic_compare_exchange_weak(&e->count.longest_us, &longest, us))
+    uint_fast64_t us = (uint_fast64_t)(ms * 1e3), longest = atomic_load(&e->runtime->count.longest_us);
+    while (us > longest && !atomic_compare_exchange_weak(&e->runtime->count.longest_us, &longest, us))
         ;
 }
 
@@ -73,7 +73,7 @@ static void verify(const request *r, const recorded *rec, const sett_kernel *fou
     sett_error why = {0};
     sett__compile_job job = job_of(r, rec, sett__meta_of(found)->name);
     job.compare = true;
-    sett__count(&e->count.compiles, 1);
+    sett__count(&e->runtime->count.compiles, 1);
     if (sett__workers_compile(e->workers, &job, &made, &why)) {
         sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s is not verified: %s", r->name, r->target, why.text);
         return;
@@ -81,8 +81,8 @@ static void verify(const request *r, const recorded *rec, const sett_kernel *fou
     const sett__rest *f = found->rest;
     bool code = same_bytes(&(sett__blob){sett__kernel_cubin(found), f->cubin_len}, &made.entry.cubin);
     bool meta = f->made && same_bytes(&f->made->meta, &made.entry.meta);
-    sett__count(&e->count.verified, 1);
-    sett__count(&e->count.differences, !code || !meta);
+    sett__count(&e->runtime->count.verified, 1);
+    sett__count(&e->runtime->count.differences, !code || !meta);
     if (!code || !meta)
         sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s: the %s in %s, by %s and %s, is not what is compiled here", r->name,
             r->target, code ? "META" : "cubin", f->layer, f->meta.compiler, f->meta.assembler);
@@ -96,11 +96,11 @@ static sett_status from_compiler(
     sett__compiled made;
     sett__compile_job job = job_of(r, rec, r->name);
     job.ticket = ticket;
-    sett__count(&e->count.compiles, 1);
+    sett__count(&e->runtime->count.compiles, 1);
     sett_status s = sett__workers_compile(e->workers, &job, &made, err);
     if (!s)
-        s = sett__kernel_of_entry(e, &rec->key, &made.entry, SETT_FROM_COMPILER, "", out, err);
-    sett__count(&e->count.failures, s != SETT_OK);
+        s = sett__kernel_of_entry(e->runtime, &rec->key, &made.entry, SETT_FROM_COMPILER, "", out, err);
+    sett__count(&e->runtime->count.failures, s != SETT_OK);
     if (s)
         return s;
     (*out)->rest->record_ms = (float)rec->ms;
@@ -112,7 +112,7 @@ static sett_status from_compiler(
 
 static double wait_ms(const sett_engine *e)
 {
-    double thrice = 3e-3 * (double)atomic_load(&e->count.longest_us);
+    double thrice = 3e-3 * (double)atomic_load(&e->runtime->count.longest_us);
     return e->opt.compile_wait_ms ? e->opt.compile_wait_ms : thrice > DEFAULT_WAIT_MS ? thrice : DEFAULT_WAIT_MS;
 }
 
@@ -133,7 +133,7 @@ static sett_status sealed_miss(const request *r, const sett__digest *key, const 
     char hex[65];
     const char *colon = why->text[0] ? ": " : "";
     sett__hex_write(key->b, hex);
-    sett__count(&r->e->count.sealed_misses, 1);
+    sett__count(&r->e->runtime->count.sealed_misses, 1);
     sett__log(r->e, SETT_LOG_WARNING, "cache", "%s for %s, key %s, is missed, and the engine is sealed%s%s", r->name, r->target, hex,
         colon, why->text);
     return sett__error(err, SETT_E_NOT_CACHED, "%s for %s, key %s, is not in the cache, and the engine is sealed%s%s",
@@ -162,14 +162,14 @@ static sett_status from_compiler_in_turn(
         s = turn == SETT__TURN_NONE ? s : from_disk(r, rec, true, out, &why);
     }
     if (ticket.waited_ms > 0)
-        sett__count_ms(&e->count.waits, &e->count.wait_ns, ticket.waited_ms);
+        sett__count_ms(&e->runtime->count.waits, &e->runtime->count.wait_ns, ticket.waited_ms);
     if (s == SETT_E_NOT_CACHED)
         s = from_remote(r, rec, &ticket, out, &why);
     if (s && s != SETT_E_NOT_CACHED)
         sett__error(err, s, "%s", why.text);
     if (s == SETT_E_NOT_CACHED) {
         if (ticket.late) {
-            sett__count(&e->count.late, 1);
+            sett__count(&e->runtime->count.late, 1);
             sett__log(e, SETT_LOG_WARNING, "cache", "%s for %s is compiled although another process has been at it for %.0f ms",
                 r->name, r->target, ticket.late * wait_ms(e));
         }
@@ -216,8 +216,8 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
         verify(r, rec, *out);
     if (s != SETT_E_NOT_CACHED)
         return s ? sett__error(err, s, "%s", missed.text) : complete_report(rec, out, err);
-    sett__count(&r->e->count.misses, 1);
-    s = r->cpu ? sett__kernel_of_tape(r->e, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
+    sett__count(&r->e->runtime->count.misses, 1);
+    s = r->cpu ? sett__kernel_of_tape(r->e->runtime, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler_in_turn(r, rec, &missed, out, err);
     if (s || !r->cpu)
         return s ? s : complete_report(rec, out, err);
@@ -283,7 +283,7 @@ static __attribute__((noinline)) sett_status record_and_compile(
     sett__range_begin("record", r.name);
     s = sett__record_body(e, body, &r.opt, true, &rec, err);
     sett__range_end();
-    sett__count_ms(&e->count.records, &e->count.record_ns, rec.ms);
+    sett__count_ms(&e->runtime->count.records, &e->runtime->count.record_ns, rec.ms);
     if (s)
         return s;
     s = compile_recorded(&r, &rec, out, err);

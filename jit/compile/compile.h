@@ -7,7 +7,37 @@
 #include "lib/tensor/tensor.h"
 #include "plug/compiler.h"
 
-/* ---- compile.c: beside its public calls ----------------------------------------------------------- */
+/* ---- the engine: what sett_engine_close ends ------------------------------------------------------------ */
+typedef struct sett__workers sett__workers; /* threads.c */
+struct sett_engine {
+    sett__runtime *runtime;            /* counted, by each kernel too */
+    atomic_bool sealed;
+    sett_engine_options opt;           /* its strings are owned */
+    sett__asm *assembler;
+    sett__cache *cache;
+    sett__workers *workers;            /* plug-in and compiling threads */
+    sett__kernels *kernels;            /* memory map, memo, compiles under way */
+    _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
+    sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
+    unsigned dump;                     /* sett__dump_kind's that are wanted */
+    char dump_to[3800];                /* a folder */
+    const char *provoke;               /* tests: handed to the plug-in */
+    sett__stripe stripe[1 << SETT__STRIPE_BITS];
+};
+/* The calling thread's. Threads' ids lie at equal distances, which the golden ratio spreads: stacks of 8 MiB and a
+ * page for most. */
+static inline sett__stripe *sett__stripe_of(sett_engine *e)
+{
+    return &e->stripe[((uint64_t)(uintptr_t)pthread_self() >> 12) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - SETT__STRIPE_BITS)];
+}
+#define sett__log(e, ...) sett__say(&(e)->runtime->log, __VA_ARGS__) /* for who has an engine */
+/* SETT_E_ARGUMENT: NULL. SETT_E_FORKED. */
+static inline sett_status sett__engine_check(const sett_engine *e, sett_error *err)
+{
+    return e ? sett__runtime_check(e->runtime, err) : sett__error(err, SETT_E_ARGUMENT, "the engine is NULL");
+}
+
+/* ---- compile.c: what it has beside its public calls -------------------------------------------------------- */
 /* As sett_key, of a tape. */
 sett_status sett__key_of_tape(sett_engine *, const void *tape, size_t len, const sett_compile_options *or_null,
     sett__digest *key, sett_error *);

@@ -42,7 +42,7 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
     if (folder && !sett__disk_read_only(folder) && !atomic_load_explicit(&l->e->sealed, memory_order_relaxed))
         sett__entry_copy(entry, &copy, NULL); /* without memory for it, it is fetched again another time */
     sett__cache_layer(l->e->cache, layer, &info);
-    sett_status s = sett__kernel_of_entry(l->e, l->key, entry, l->origin, info.path ? info.path : "", l->out, err);
+    sett_status s = sett__kernel_of_entry(l->e->runtime, l->key, entry, l->origin, info.path ? info.path : "", l->out, err);
     if (!s)
         s = check_toolchain(l->e, l->out, err);
     if (s) {
@@ -52,7 +52,7 @@ static sett_status use_entry(void *user, sett__entry *entry, int layer, sett_err
     (*l->out)->rest->record_ms = (float)l->how->record_ms;
     if (copy.owned)
         sett__workers_keep(l->e->workers, l->key, &copy, l->how->ticket);
-    sett__count(l->origin == SETT_FROM_DISK ? &l->e->count.disk_hits : &l->e->count.remote_hits, 1);
+    sett__count(l->origin == SETT_FROM_DISK ? &l->e->runtime->count.disk_hits : &l->e->runtime->count.remote_hits, 1);
     return SETT_OK;
 }
 
@@ -90,7 +90,7 @@ sett_status sett__join_flight(
     sett__range_begin("join", name);
     sett_status s = sett__kernels_wait(e->kernels, flight, out, err);
     sett__range_end();
-    sett__count_ms(&e->count.joined, &e->count.join_ns, sett__now_ms() - start);
+    sett__count_ms(&e->runtime->count.joined, &e->runtime->count.join_ns, sett__now_ms() - start);
     return s;
 }
 
@@ -134,8 +134,8 @@ static sett_status missed_key(sett_engine *e, const sett__digest *key, sett_erro
     const sett_error why = *err;
     bool sealed = atomic_load_explicit(&e->sealed, memory_order_relaxed);
     sett__hex_write(key->b, hex);
-    sett__count(&e->count.misses, 1);
-    sett__count(&e->count.sealed_misses, sealed);
+    sett__count(&e->runtime->count.misses, 1);
+    sett__count(&e->runtime->count.sealed_misses, sealed);
     if (sealed)
         sett__log(e, SETT_LOG_WARNING, "cache", "a kernel of key %s is missed, and the engine is sealed: %s", hex, why.text);
     return sett__error(err, SETT_E_NOT_CACHED, "no kernel of key %s: %s", hex, why.text);

@@ -37,7 +37,7 @@ static sett_status set_target(request *r, const char *func, sett_error *err)
     int sm;
     char suffix;
     if (!r->opt.target) {
-        if (sett_device_target(r->e, SETT_DEFAULT_DEVICE, r->target, sizeof r->target) < 0)
+        if (!sett__device_target(r->e->runtime, SETT_DEFAULT_DEVICE, r->target))
             return sett__error(err, SETT_E_DRIVER, "%s: the target of the default device cannot be told", func);
     } else {
         size_t n = strnlen(r->opt.target, sizeof r->target);

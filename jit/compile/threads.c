@@ -239,7 +239,7 @@ static sett_status make_ptx(sett__workers *w, task *t, warmer *m, const sett__pt
     s = (*api)->compile(&job, ptx, &t->error);
     sett__range_end();
     t->out->codegen_ms = sett__now_ms() - start;
-    sett__count_ms(&w->engine->count.codegens, &w->engine->count.codegen_ns, t->out->codegen_ms);
+    sett__count_ms(&w->engine->runtime->count.codegens, &w->engine->runtime->count.codegen_ns, t->out->codegen_ms);
     if (!s && ptx->ir)
         sett__dump_write(w->engine, SETT__DUMP_LLVM, j->name, j->key, ptx->ir, strlen(ptx->ir));
     if (!s)
@@ -261,7 +261,7 @@ static sett_status make_cubin(sett__workers *w, task *t, const sett__ptx_out *pt
     sett_status s = sett__assemble(w->engine->assembler, &job, out, &t->error);
     sett__range_end();
     t->out->assemble_ms = sett__now_ms() - start;
-    sett__count_ms(&w->engine->count.assembles, &w->engine->count.assemble_ns, t->out->assemble_ms);
+    sett__count_ms(&w->engine->runtime->count.assembles, &w->engine->runtime->count.assemble_ns, t->out->assemble_ms);
     if (!s && t->error.text[0]) /* what the one that was asked first had to say */
         sett__log(w->engine, SETT_LOG_WARNING, "assembler", "%s: assembled by %s, as another refused it: %s", j->name,
             out->identity, t->error.text);
@@ -379,7 +379,7 @@ static write_back *plan_write(const sett__workers *w, const task *t)
     e.ptx = (sett__blob){NULL, 0};
     write_back *wb = calloc(1, sizeof *wb);
     if (!wb || sett__entry_copy(&e, &wb->entry, NULL)) {
-        sett__count(&w->engine->count.write_failures, 1);
+        sett__count(&w->engine->runtime->count.write_failures, 1);
         sett__log(w->engine, SETT_LOG_WARNING, "cache", "%s is not written: no memory", t->job->name);
         free(wb);
         return NULL;
@@ -436,7 +436,7 @@ static void run_write(sett__workers *w)
     pthread_mutex_unlock(&w->lock);
     if (wb->keep && sett__disk_put(sett__cache_folder(w->engine->cache), &wb->key, &wb->entry,
                         w->engine->opt.toolchain == SETT_TOOLCHAIN_EXACT, &err)) {
-        sett__count(&w->engine->count.write_failures, 1);
+        sett__count(&w->engine->runtime->count.write_failures, 1);
         sett__log(w->engine, SETT_LOG_WARNING, "cache", "an entry was not written: %s", err.text);
     }
     sett__disk_unlock(&wb->ticket);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Benchmarks: workspaces that rotate, iterations by the engine's clock, what they come to. */
-#include "jit/compile/compile.h"
-#include "jit/launch/launch.h"
+#include "inside.h"
 #include <errno.h>
 #include <math.h>
 #include <sett/bench.h>
@@ -130,7 +129,7 @@ static sett_status time_cpu(work *w, sett_stream stream, const sett_benchmark_op
 }
 
 /* Options are taken, workspaces known; what is known of r is in it. */
-static sett_status measure(const char *by, sett_engine *e, sett_stream stream, sett_benchmark_fn fn, void *user,
+static sett_status measure(const char *by, sett__runtime *on, sett_stream stream, sett_benchmark_fn fn, void *user,
     sett_benchmark_options *o, sett_benchmark_result *r, sett_benchmark_result *to, sett_error *err)
 {
     if (!o->launches)
@@ -141,10 +140,10 @@ static sett_status measure(const char *by, sett_engine *e, sett_stream stream, s
     if (!us)
         return sett__error(err, SETT_E_MEMORY, "%s: out of memory", by);
     r->gpu = stream.device != SETT_CPU;
-    snprintf(r->device, sizeof r->device, "%s", r->gpu ? sett__cuda_name(e->cuda, stream.device) : "CPU engine");
-    sett_status s = sett_sync_error(e, stream, err);
+    snprintf(r->device, sizeof r->device, "%s", r->gpu ? sett__cuda_name(on->cuda, stream.device) : "CPU engine");
+    sett_status s = sett__sync(on, stream, err);
     if (!s)
-        s = r->gpu ? sett__cuda_time(e->cuda, stream, &t, us, err) : time_cpu(&w, stream, o, us, err);
+        s = r->gpu ? sett__cuda_time(on->cuda, stream, &t, us, err) : time_cpu(&w, stream, o, us, err);
     if (!s) {
         summarise(us, o, r);
         r->size = to->size;
@@ -163,13 +162,13 @@ sett_status sett_benchmark_function(sett_engine *e, sett_stream stream, sett_ben
     if (!e || !fn)
         return sett__error(err, SETT_E_ARGUMENT, "%s: the %s is NULL", function_func, e ? "function" : "engine");
     sett_status s = sett_sync_error(e, stream, err);
-    if (!s && !sett__device(e, &stream.device, err))
+    if (!s && !sett__device(e->runtime, &stream.device, err))
         s = SETT_E_NO_DEVICE;
     if (!s)
         s = take_options(function_func, &o, options, to, stream.device != SETT_CPU, err);
     if (!s) {
         o.workspaces = o.workspaces ? o.workspaces : 1;
-        s = measure(function_func, e, stream, fn, user, &o, &r, to, err);
+        s = measure(function_func, e->runtime, stream, fn, user, &o, &r, to, err);
     }
     errno = saved;
     return s;
@@ -184,7 +183,7 @@ typedef struct piece {
 typedef struct bench {
     sett_kernel *k;
     const sett__sig *sig; /* the kernel's */
-    sett_engine *e;
+    sett__runtime *on;
     sett_stream stream;
     int n;
     const sett_bind *args;
@@ -237,9 +236,9 @@ static sett_status is_zero(const bench *p, const void *data, size_t bytes, void 
         const char *chunk = (const char *)data + at;
         n = bytes - at < ZERO_CHUNK ? bytes - at : ZERO_CHUNK;
         if (p->stream.device != SETT_CPU) {
-            sett_status s = sett_memcpy(p->e, p->stream, room, chunk, n);
+            sett_status s = sett__memcpy(p->on, p->stream, room, chunk, n);
             s = s ? sett__error(err, s, "%s: an input could not be looked at", func)
-                  : sett_sync_error(p->e, p->stream, err);
+                  : sett__sync(p->on, p->stream, err);
             if (s)
                 return s;
             chunk = room;
@@ -272,7 +271,7 @@ static sett_status refuse_zeros(const bench *p, sett_error *err)
 static uint64_t cache_bytes(const bench *p)
 {
     if (p->stream.device != SETT_CPU)
-        return sett__cuda_cache(p->e->cuda, p->stream.device);
+        return sett__cuda_cache(p->on->cuda, p->stream.device);
     long system = sysconf(_SC_LEVEL3_CACHE_SIZE);
     return system > 0 && system < CPU_CACHE ? (uint64_t)system : CPU_CACHE;
 }
@@ -294,12 +293,12 @@ static sett_status copy_piece(bench *p, int workspace, int i, uintptr_t *to, set
     const piece *x = &p->piece[i];
     void **memory = &p->memory[(size_t)workspace * p->sig->n_param + (size_t)i];
     size_t odd = x->lo & ADDRESS_BITS, bytes = x->hi - x->lo;
-    *memory = sett_alloc(p->e, p->stream.device, bytes + odd);
+    *memory = sett__alloc(p->on, p->stream.device, bytes + odd);
     if (!*memory)
         return sett__error(err, SETT_E_MEMORY, "%s: %zu bytes for copy %d of %s cannot be had; .in_place needs none",
             func, bytes, workspace, p->sig->param[i].name);
     *to = (uintptr_t)*memory + odd;
-    sett_status s = sett_memcpy(p->e, p->stream, (void *)*to, (const void *)x->lo, bytes);
+    sett_status s = sett__memcpy(p->on, p->stream, (void *)*to, (const void *)x->lo, bytes);
     return s ? sett__error(
                    err, s, "%s: %s cannot be copied: %s", func, p->sig->param[i].name, sett_status_text(s))
              : s;
@@ -342,7 +341,7 @@ static sett_status make_workspaces(bench *p, sett_error *err)
     if (!s) /* says why, where a prepared call only gives a status */
         s = sett_launch_n(p->k, p->stream, p->n, bind, err);
     if (!s)
-        s = sett_sync_error(p->e, p->stream, err);
+        s = sett__sync(p->on, p->stream, err);
     free(bind);
     free(buf);
     return s;
@@ -353,7 +352,7 @@ static void drop_workspaces(bench *p)
     for (int i = 0; i < p->n_calls; i++) {
         sett_call_free(p->call[i]);
         for (size_t j = 0, n = p->sig->n_param; j < n; j++)
-            sett_free(p->e, p->stream.device, p->memory[(size_t)i * n + j]);
+            sett__free(p->on, p->stream.device, p->memory[(size_t)i * n + j]);
     }
     free(p->call);
     free(p->memory);
@@ -377,7 +376,7 @@ static sett_status run_bench(bench *p, sett_benchmark_options *o, sett_benchmark
     p->o = o;
     s = make_workspaces(p, err);
     if (!s)
-        s = measure(func, p->e, p->stream, run_call, p, o, &r, to, err);
+        s = measure(func, p->on, p->stream, run_call, p, o, &r, to, err);
     drop_workspaces(p);
     return s;
 }
@@ -393,12 +392,12 @@ sett_status sett_benchmark_n(sett_kernel *k, sett_stream stream, int n, const se
     if (!s)
         s = take_options(func, &o, options, to, stream.device != SETT_CPU, err);
     if (!s)
-        s = sett_sync_error(k->rest->engine, stream, err);
+        s = sett__sync(k->rest->runtime, stream, err);
     bench *p = s ? NULL : calloc(1, sizeof *p);
     if (!s && !p)
         s = sett__error(err, SETT_E_MEMORY, "%s: out of memory", func);
     if (!s) {
-        *p = (bench){.k = k, .e = k->rest->engine, .stream = stream, .n = n, .args = args};
+        *p = (bench){.k = k, .on = k->rest->runtime, .stream = stream, .n = n, .args = args};
         s = run_bench(p, &o, to, err);
     }
     free(p);

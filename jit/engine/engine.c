@@ -1,55 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine: opening and closing, devices, memory, counters. What it compiles with is in threads.c,
- * what it has compiled in map.c. The struct outlives sett_engine_close() until the last kernel is gone,
- * so that a kernel can always ask whether it may still run. */
-#include "jit/compile/compile.h"
+/* The engine: opening and closing, devices, what runs on the CPU. What it compiles with is in threads.c,
+ * what it has compiled in map.c, what its kernels keep in runtime.c. */
+#include "inside.h"
 #include "plug/compiler.h"
-#include "jit/launch/launch.h"
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
-enum { CPU_ALIGN = 256 };
-
 /* ---- opening ------------------------------------------------------------------------ */
-/* A page that a fork fills with zeros costs one load to ask. */
-static void mark_process(sett_engine *e)
+enum { STRINGS = 8 };
+static void strings_of(sett_engine_options *o, const char **to[STRINGS])
 {
-    e->pid = getpid();
-    atomic_init(&e->own_gate, SETT__GATE_ASK);
-    e->gate = &e->own_gate;
-    atomic_uint *page = mmap(NULL, SETT__GATE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
-        return;
-    if (madvise(page, SETT__GATE_PAGE, MADV_WIPEONFORK)) {
-        munmap(page, SETT__GATE_PAGE);
-        return;
-    }
-    atomic_init(page, SETT__GATE_OPEN);
-    e->gate = page;
+    const char **const strings[STRINGS] = {&o->cache_dir, &o->plugin, &o->ptxas, &o->nvjitlink, &o->cache_layers, &o->cache_secret,
+        &o->cache_signers, &o->cache_remote};
+    memcpy(to, strings, sizeof strings);
 }
 
-/* The caller's strings die with the call. */
+/* The caller's die with the call. */
 static bool own_strings(sett_engine_options *o)
 {
-    const char **strings[] = {&o->cache_dir, &o->plugin, &o->ptxas, &o->nvjitlink, &o->cache_layers, &o->cache_secret,
-        &o->cache_signers, &o->cache_remote};
+    const char **string[STRINGS];
     bool ok = true;
-    for (size_t i = 0; i < SETT__COUNT(strings); i++)
-        if (*strings[i]) {
-            *strings[i] = strdup(*strings[i]);
-            ok &= *strings[i] != NULL;
+    strings_of(o, string);
+    for (size_t i = 0; i < STRINGS; i++)
+        if (*string[i]) {
+            *string[i] = strdup(*string[i]);
+            ok &= *string[i] != NULL;
         }
     return ok;
+}
+
+static void free_strings(sett_engine_options *o)
+{
+    const char **string[STRINGS];
+    strings_of(o, string);
+    for (size_t i = 0; i < STRINGS; i++)
+        free((void *)(uintptr_t)*string[i]);
 }
 
 static int cores(void)
@@ -60,15 +50,15 @@ static int cores(void)
     return CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
 }
 
-static void open_cuda(sett_engine *e)
+static void open_cuda(sett__runtime *r, bool no_gpu)
 {
     sett_error why = {0};
-    if (e->opt.no_gpu)
-        snprintf(e->no_cuda, sizeof e->no_cuda, "the engine was opened with .no_gpu");
-    else if (sett__cuda_open(&e->cuda, e->gate, &e->log, &why)) {
-        e->cuda = NULL;
-        snprintf(e->no_cuda, sizeof e->no_cuda, "%.250s", why.text);
-        sett__log(e, SETT_LOG_INFO, "cuda", "%s", why.text);
+    if (no_gpu)
+        snprintf(r->no_cuda, sizeof r->no_cuda, "the engine was opened with .no_gpu");
+    else if (sett__cuda_open(&r->cuda, r->gate, &r->log, &why)) {
+        r->cuda = NULL;
+        snprintf(r->no_cuda, sizeof r->no_cuda, "%.250s", why.text);
+        sett__say(&r->log, SETT_LOG_INFO, "cuda", "%s", why.text);
     }
 }
 
@@ -108,7 +98,7 @@ static sett_status open_cache(sett_engine *e, sett_error *err)
         .secret = e->opt.cache_secret,
         .signers = e->opt.cache_signers,
         .cap = e->opt.cache_cap,
-        .log = &e->log};
+        .log = &e->runtime->log};
     choose_folder(&e->opt, root, &o);
     if (!o.folder && !o.folder_named && !e->opt.sealed && e->opt.cache_trust != SETT_TRUST_SIGNED)
         sett__log(e, SETT_LOG_WARNING, "cache", "compiled kernels are kept in memory only: " NO_HOME);
@@ -145,15 +135,27 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
 
 static void read_environment(sett_engine *e)
 {
-    e->opt.cache_verify |= sett__environment_flag(&e->log, "SETT_CACHE_VERIFY") > 0;
-    e->opt.cache_required |= sett__environment_flag(&e->log, "SETT_CACHE_REQUIRED") > 0;
+    e->opt.cache_verify |= sett__environment_flag(&e->runtime->log, "SETT_CACHE_VERIFY") > 0;
+    e->opt.cache_required |= sett__environment_flag(&e->runtime->log, "SETT_CACHE_REQUIRED") > 0;
     if (!e->opt.cpu_timeout_ms)
-        e->opt.cpu_timeout_ms = sett__environment_number(&e->log, "SETT_CPU_TIMEOUT_MS", 0);
-    e->asserts = sett__environment_asserts(&e->log);
+        e->opt.cpu_timeout_ms = sett__environment_number(&e->runtime->log, "SETT_CPU_TIMEOUT_MS", 0);
+    e->asserts = sett__environment_asserts(&e->runtime->log);
+}
+
+/* What launches are asked with. */
+static void tell_runtime(sett__runtime *r, const sett_engine_options *o)
+{
+    r->cpu_threads = o->cpu_threads;
+    r->cpu_timeout_ms = o->cpu_timeout_ms;
+    r->print = o->print;
+    r->user = o->user;
+    r->module_api = o->module_api;
+    r->keep_made = o->cache_verify;
 }
 
 static sett_status open_parts(sett_engine *e, sett_error *err)
 {
+    sett__runtime *r = e->runtime;
     if (!own_strings(&e->opt))
         return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
     sett_status s = check_options(&e->opt, err);
@@ -162,42 +164,43 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
     if (!e->opt.cpu_threads)
         e->opt.cpu_threads = cores();
     atomic_store(&e->sealed, e->opt.sealed);
-    mark_process(e);
-    sett__logger_open(&e->log, &e->opt, &e->count.log_drops);
+    sett__logger_open(&r->log, &e->opt, &r->count.log_drops);
     read_environment(e);
     sett__dump_open(e);
     sett__ranges_open();
-    open_cuda(e);
-    const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, e->cuda, e->opt.compile_timeout_ms,
-        &e->log};
+    tell_runtime(r, &e->opt);
+    open_cuda(r, e->opt.no_gpu);
+    const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, r->cuda, e->opt.compile_timeout_ms, &r->log};
     s = sett__asm_open(&e->assembler, &config, err);
     if (!s)
         s = sett__kernels_open(&e->kernels, err);
     if (!s)
         s = sett__workers_open(&e->workers, e, err);
-    return s ? s : open_cache(e, err);
+    if (!s)
+        s = open_cache(e, err);
+    r->cache = e->cache;
+    return s;
 }
 
 sett_status sett_engine_open(sett_engine **out, const sett_engine_options *options, sett_error *err)
 {
     int saved = errno;
+    sett_engine_options opt;
     if (!out)
         return sett__error(err, SETT_E_ARGUMENT, "sett_engine_open: the first argument is NULL");
     *out = NULL;
-    sett_engine *e = aligned_alloc(alignof(sett_engine), sizeof *e);
-    if (!e)
-        return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
-    memset(e, 0, sizeof *e);
-    atomic_init(&e->refs, 1);
-    pthread_mutex_init(&e->blocks.lock, NULL);
-    pthread_mutex_init(&e->stand_ins.lock, NULL);
-    pthread_mutex_init(&e->runnings.lock, NULL);
-    pthread_cond_init(&e->runnings.none, NULL);
-    sett_status s = sett__options(&e->opt, sizeof e->opt, options, "sett_engine_options", err);
-    if (s) {
-        free(e); /* nothing in it is ours yet */
+    sett_status s = sett__options(&opt, sizeof opt, options, "sett_engine_options", err);
+    if (s)
         return s;
+    sett_engine *e = aligned_alloc(alignof(sett_engine), sizeof *e);
+    sett__runtime *r = e ? sett__runtime_make() : NULL;
+    if (!r) {
+        free(e);
+        return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
     }
+    memset(e, 0, sizeof *e);
+    e->runtime = r;
+    e->opt = opt;
     s = open_parts(e, err);
     if (s)
         sett_engine_close(e);
@@ -212,24 +215,22 @@ sett_status sett_engine_open(sett_engine **out, const sett_engine_options *optio
 void sett_engine_close(sett_engine *e)
 {
     int saved = errno;
-    if (!e || !sett__same_process(e)) {
-        if (e && !e->pid) { /* open failed before it was marked */
-            sett__free_strings(&e->opt);
-            free(e);
-        }
+    if (!e || !sett__same_process(e->runtime))
         return;
-    }
-    atomic_store(&e->closed, true);
-    atomic_store(e->gate, SETT__GATE_CLOSED);
-    sett__running_close(&e->runnings);
+    sett__runtime *r = e->runtime;
+    atomic_store(r->gate, SETT__GATE_CLOSED);
+    sett__running_close(&r->runnings);
     sett__workers_close(e->workers);
     sett__asm_close(e->assembler);
+    r->cache = NULL;
     sett__cache_close(e->cache);
-    sett__kernels *kernels = e->kernels;
-    e->workers = NULL, e->assembler = NULL, e->cache = NULL, e->kernels = NULL;
-    sett__kernels_close(kernels);
-    e->log.fn = NULL; /* what the caller gave goes with the engine, which its kernels may outlive */
-    sett__engine_release(e);
+    sett__kernels_close(e->kernels);
+    r->log.fn = NULL; /* what the caller gave goes with the engine */
+    if (e->idle_build)
+        sett_build_end(e->idle_build, NULL);
+    free_strings(&e->opt);
+    free(e);
+    sett__runtime_release(r);
     errno = saved;
 }
 
@@ -246,6 +247,22 @@ void sett_engine_seal(sett_engine *e, bool sealed)
 }
 
 /* ---- devices ------------------------------------------------------------------------------ */
+int sett_default_device(const sett_engine *e)
+{
+    return sett_gpu_count(e) > 0 ? 0 : SETT_CPU;
+}
+
+int sett_gpu_count(const sett_engine *e)
+{
+    return e ? sett__gpu_count(e->runtime) : 0;
+}
+
+int sett_device_target(const sett_engine *e, int device, char *buf, size_t size)
+{
+    char target[16];
+    return e && sett__device_target(e->runtime, device, target) ? snprintf(buf, buf ? size : 0, "%s", target) : -1;
+}
+
 sett_stream sett_stream_of(int device, void *handle)
 {
     return (sett_stream){device, handle};
@@ -309,10 +326,10 @@ int sett_engine_describe(sett_engine *e, char *buf, size_t size)
     } while (0)
     say(&t, "sett: %s, code generator %s\n", SETT_VERSION, SETT__CODEGEN_ID);
     say(&t, "cpu: %d threads\n", e->opt.cpu_threads);
-    if (e->cuda)
-        PART(sett__cuda_describe, e->cuda);
+    if (e->runtime->cuda)
+        PART(sett__cuda_describe, e->runtime->cuda);
     else
-        say(&t, "driver: none: %s\n", e->no_cuda);
+        say(&t, "driver: none: %s\n", e->runtime->no_cuda);
     PART(sett__plugin_describe, e->workers);
     PART(sett__asm_describe, e->assembler);
     describe_cache(e, &t);
@@ -320,95 +337,7 @@ int sett_engine_describe(sett_engine *e, char *buf, size_t size)
     return (int)t.at;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-static void *cpu_alloc(sett_engine *e, size_t bytes)
-{
-    size_t whole = bytes ? (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN : CPU_ALIGN;
-    void *p = aligned_alloc(CPU_ALIGN, whole);
-    if (!p && sett__blocks_drain(&e->blocks))
-        p = aligned_alloc(CPU_ALIGN, whole);
-    if (!p || sett__block_add(&e->blocks, p, bytes))
-        return p;
-    free(p);
-    return NULL;
-}
-
-/* In a forked child another thread may have held the lock for ever: its copy goes with its exit. */
-static void cpu_free(sett_engine *e, void *p)
-{
-    if (!sett__same_process(e))
-        return;
-    if (!sett__block_free(&e->blocks, p))
-        sett__log(e, SETT_LOG_ERROR, "memory", "sett_free: %p was not given by sett_alloc, or was freed before", p);
-}
-
-void *sett_alloc(sett_engine *e, int device, size_t bytes)
-{
-    int saved = errno;
-    void *p = NULL;
-    if (sett__engine_check(e, NULL) || !sett__device(e, &device, NULL) || bytes > PTRDIFF_MAX - CPU_ALIGN)
-        return NULL;
-    if (device != SETT_CPU)
-        p = sett__cuda_alloc(e->cuda, device, bytes ? bytes : 1);
-    else
-        p = cpu_alloc(e, bytes);
-    errno = saved;
-    return p;
-}
-
-void sett_free(sett_engine *e, int device, void *p)
-{
-    int saved = errno;
-    if (!e || !p || !sett__device(e, &device, NULL))
-        return;
-    if (device == SETT_CPU)
-        cpu_free(e, p);
-    else if (!sett__engine_check(e, NULL))
-        sett__cuda_free(e->cuda, device, p);
-    errno = saved;
-}
-
-static sett_status check_stream(const sett_engine *e, sett_stream *stream, sett_error *err)
-{
-    sett_status s = sett__engine_check(e, err);
-    if (!s && !sett__device(e, &stream->device, err))
-        s = SETT_E_NO_DEVICE;
-    return s;
-}
-
-sett_status sett_memcpy(sett_engine *e, sett_stream stream, void *dst, const void *src, size_t bytes)
-{
-    sett_status s = check_stream(e, &stream, NULL);
-    if (s || !bytes)
-        return s;
-    if (!dst || !src)
-        return SETT_E_ARGUMENT;
-    if (stream.device != SETT_CPU)
-        return sett__cuda_memcpy(e->cuda, stream, dst, src, bytes, NULL);
-    if (!sett__blocks_hold(&e->blocks, dst, bytes) || !sett__blocks_hold(&e->blocks, src, bytes))
-        return SETT_E_RANGE;
-    memmove(dst, src, bytes);
-    return SETT_OK;
-}
-
-sett_status sett_sync_error(sett_engine *e, sett_stream stream, sett_error *err)
-{
-    sett_status s = check_stream(e, &stream, err);
-    return s || stream.device == SETT_CPU ? s : sett__cuda_sync(e->cuda, stream, err);
-}
-
-sett_status sett_poll(sett_engine *e, int device, sett_error *err)
-{
-    sett_stream stream = {device, NULL};
-    sett_status s = check_stream(e, &stream, err);
-    return s || stream.device == SETT_CPU ? s : sett__cuda_failed(e->cuda, stream.device, err);
-}
-
-sett_status sett_sync(sett_engine *e, sett_stream stream)
-{
-    return sett_sync_error(e, stream, NULL);
-}
-
+/* ---- what runs on the CPU ---------------------------------------------------------------------- */
 sett_status sett_engine_stand_in(sett_engine *e, const char *name, const char *types, void (*function)(void), sett_error *err)
 {
     int saved = errno;
@@ -416,7 +345,7 @@ sett_status sett_engine_stand_in(sett_engine *e, const char *name, const char *t
         return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: the engine is NULL");
     sett_status s = sett__engine_check(e, err);
     if (!s)
-        s = sett__stand_in_set(&e->stand_ins, name, types, function, err);
+        s = sett__stand_in_set(&e->runtime->stand_ins, name, types, function, err);
     errno = saved;
     return s;
 }
@@ -430,10 +359,10 @@ sett_status sett_cancel(sett_engine *e, sett_stream stream, sett_error *err)
     if (!s && stream.device >= 0) /* whether or not there is such a GPU */
         s = sett__error(err, SETT_E_TARGET,
             "sett_cancel: device %d is a GPU, whose driver ends no launch from outside; launches on SETT_CPU can be cancelled", stream.device);
-    else if (!s && !sett__device(e, &stream.device, err))
+    else if (!s && !sett__device(e->runtime, &stream.device, err))
         s = SETT_E_NO_DEVICE;
     else if (!s)
-        sett__running_cancel(&e->runnings, stream.handle);
+        sett__running_cancel(&e->runtime->runnings, stream.handle);
     errno = saved;
     return s;
 }

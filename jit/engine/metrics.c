@@ -17,7 +17,7 @@ static_assert(sizeof(sett_device_counts) == 8 * (0 SETT__DEVICE_COUNTERS(ONE, TW
 
 static void collect(const sett_engine *e, sett_stats *s)
 {
-    const sett__counters *c = &e->count;
+    const sett__counters *c = &e->runtime->count;
 #define C(field, ...) s->field = c->field;
 #define T(times, ns, ...) s->times = c->times, s->ns = c->ns;
     SETT__COUNTERS(C, T)
@@ -30,7 +30,7 @@ static void collect(const sett_engine *e, sett_stats *s)
     }
     s->compiler_loaded = sett__plugin_loaded(e->workers);
     s->sealed = e->sealed;
-    s->faulted = e->cuda && sett__cuda_faulted(e->cuda);
+    s->faulted = e->runtime->cuda && sett__cuda_faulted(e->runtime->cuda);
     s->kernels = sett__kernels_held(e->kernels);
     sett__cache_totals(e->cache, s);
 }
@@ -52,10 +52,10 @@ sett_status sett_device_stats(const sett_engine *e, int device, sett_device_coun
     if (!out || !sett__known_size(out->size))
         return SETT_E_ARGUMENT;
     sett_device_counts c = {.size = out->size};
-    if (!sett__device(e, &device, NULL))
+    if (!sett__device(e->runtime, &device, NULL))
         return SETT_E_NO_DEVICE;
     if (device != SETT_CPU)
-        sett__cuda_counts(e->cuda, device, &c);
+        sett__cuda_counts(e->runtime->cuda, device, &c);
     memcpy(out, &c, out->size < sizeof c ? out->size : sizeof c);
     return SETT_OK;
 }
@@ -226,7 +226,7 @@ static void of_engine(text *t, const metric *m, const sett_engine *e)
         if (m->of == LAYER)
             sett__cache_layer(e->cache, i, &of.layer);
         else if (m->of == DEVICE)
-            sett__cuda_counts(e->cuda, i, &of.device);
+            sett__cuda_counts(e->runtime->cuda, i, &of.device);
         else
             collect(e, &of.engine);
         samples(t, m, i, m->of == LAYER ? of.layer.path : NULL, &of);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel: META and code for one target. Immutable once made, shared by reference count; it keeps the
- * engine's struct alive, so that its launches can be refused after the engine was closed. */
+ * runtime, so that its launches can be refused after the engine was closed. */
 #include "kernel.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ static void free_cpu(sett__cpu_kernel *c)
 static void kernel_free(sett_kernel *k)
 {
     sett__rest *r = k->rest;
-    sett_engine *e = r->engine;
-    if (!sett__same_process(e))
+    sett__runtime *on = r->runtime;
+    if (!sett__same_process(on))
         return;
     if (k->on_gpu)
         sett__gpu_kernel_end(sett__kernel_gpu(k));
@@ -33,11 +33,11 @@ static void kernel_free(sett_kernel *k)
     free(r->owned);
     free(r->report);
     free(k);
-    sett__engine_release(e);
+    sett__runtime_release(on);
 }
 
 /* more: bytes behind the rest, which are not zeros. */
-static sett_kernel *kernel_new(sett_engine *e, const sett__digest *slot, size_t more, sett_error *err)
+static sett_kernel *kernel_new(sett__runtime *on, const sett__digest *slot, size_t more, sett_error *err)
 {
     sett__rest *r;
     const size_t bytes = sizeof(sett_kernel) + sizeof *r + more, line = alignof(sett_kernel);
@@ -48,8 +48,8 @@ static sett_kernel *kernel_new(sett_engine *e, const sett__digest *slot, size_t 
     }
     r = memset(k + 1, 0, sizeof *r);
     memset(k, 0, sizeof *k);
-    k->gate = e->gate;
-    r->engine = sett__engine_retain(e);
+    k->gate = on->gate;
+    r->runtime = sett__runtime_retain(on);
     atomic_init(&k->refs, 1);
     k->rest = r;
     k->slot = *slot;
@@ -122,14 +122,14 @@ static sett_status keep_code(sett_kernel *k, const sett__entry *entry, sett_erro
 {
     sett__rest *r = k->rest;
     const sett__meta *m = &r->meta;
-    char *at = (char *)(r + 1) + (r->engine->cuda ? SETT__GPU_KERNEL_BYTES : 0);
+    char *at = (char *)(r + 1) + (r->runtime->cuda ? SETT__GPU_KERNEL_BYTES : 0);
     memcpy(at, entry->cubin.data, entry->cubin.len);
     r->cubin_len = (uint32_t)entry->cubin.len;
-    if (!r->engine->cuda)
+    if (!r->runtime->cuda)
         return SETT_OK;
     sett__gpu_kernel *gpu = (void *)(r + 1);
     sett_status s = sett__gpu_kernel_make(
-        r->engine->cuda, at, r->cubin_len, m->name, m->sig.smem, r->engine->opt.module_api, gpu, err);
+        r->runtime->cuda, at, r->cubin_len, m->name, m->sig.smem, r->runtime->module_api, gpu, err);
     if (s)
         return s;
     k->on_gpu = true;
@@ -149,18 +149,18 @@ static sett_status fill_gpu(sett_kernel *k, const sett__entry *entry, sett_origi
     r->origin = origin;
     k->ptx_only = !entry->cubin.len;
     s = check_target(&r->meta, err);
-    if (!s && (origin == SETT_FROM_COMPILER || r->engine->opt.cache_verify))
+    if (!s && (origin == SETT_FROM_COMPILER || r->runtime->keep_made))
         s = keep_made(r, entry, err);
     if (!s && entry->notes.len && !(r->report = strndup(entry->notes.data, entry->notes.len)))
         s = no_memory(err);
     return s || k->ptx_only ? s : keep_code(k, entry, err);
 }
 
-sett_status sett__kernel_of_entry(sett_engine *e, const sett__digest *key, sett__entry *entry, sett_origin origin,
+sett_status sett__kernel_of_entry(sett__runtime *on, const sett__digest *key, sett__entry *entry, sett_origin origin,
     const char *layer, sett_kernel **out, sett_error *err)
 {
     *out = NULL;
-    sett_kernel *k = kernel_new(e, key, (e->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len, err);
+    sett_kernel *k = kernel_new(on, key, (on->cuda ? SETT__GPU_KERNEL_BYTES : 0) + entry->cubin.len, err);
     sett_status s = k ? fill_gpu(k, entry, origin, layer, err) : SETT_E_MEMORY;
     sett__entry_free(entry);
     if (s && k)
@@ -185,12 +185,12 @@ static sett_status make_meta(sett_kernel *k, const char *name, sett_error *err)
     return k->plan ? SETT_OK : no_memory(err);
 }
 
-sett_status sett__kernel_of_tape(sett_engine *e, const sett__digest *key, const sett__digest *slot, const char *name,
+sett_status sett__kernel_of_tape(sett__runtime *on, const sett__digest *key, const sett__digest *slot, const char *name,
     sett__tape *tape, sett_kernel **out, sett_error *err)
 {
     *out = NULL;
     sett__cpu_kernel *c;
-    sett_kernel *k = kernel_new(e, slot, sizeof *c, err);
+    sett_kernel *k = kernel_new(on, slot, sizeof *c, err);
     sett__tape *kept = k ? malloc(sizeof *kept) : NULL;
     if (k) {
         c = k->rest->cpu = memset(k->rest + 1, 0, sizeof *c);
@@ -292,7 +292,7 @@ static bool runs_on(const char *made_for, const char *device)
 sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *err)
 {
     char target[16];
-    if (!sett__device(k->rest->engine, &device, err))
+    if (!sett__device(k->rest->runtime, &device, err))
         return SETT_E_NO_DEVICE;
     if (k->cpu != (device == SETT_CPU))
         return sett__error(err, SETT_E_TARGET, "%s was made for %s and cannot run on %s", sett__meta_of(k)->name, sett__meta_of(k)->target,
@@ -302,12 +302,12 @@ sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *er
     if (!k->on_gpu)
         return sett__error(err, SETT_E_ARGUMENT, "%s was compiled to PTX only", sett__meta_of(k)->name);
     const sett__meta *m = sett__meta_of(k);
-    int driver = sett__cuda_driver_version(k->rest->engine->cuda), needs = m->min_driver;
+    int driver = sett__cuda_driver_version(k->rest->runtime->cuda), needs = m->min_driver;
     if (needs > driver) /* an older one of the same major version loads it: see driver_of in threads.c */
         return sett__error(err, SETT_E_DRIVER,
             "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", m->name, m->assembler,
             needs / 1000, needs % 1000 / 10, driver / 1000, driver % 1000 / 10);
-    sett_status s = sett__cuda_target(k->rest->engine->cuda, device, target, err);
+    sett_status s = sett__cuda_target(k->rest->runtime->cuda, device, target, err);
     if (!s && !runs_on(sett__meta_of(k)->target, target))
         s = sett__error(
             err, SETT_E_TARGET, "%s was made for %s, device %d is %s", sett__meta_of(k)->name, sett__meta_of(k)->target, device, target);
@@ -319,7 +319,8 @@ sett_status sett__kernel_not_loaded(sett_kernel *k, sett_status s, sett_error *e
     sett_error why = err ? *err : (sett_error){0};
     if (k->rest->origin == SETT_FROM_COMPILER || !sett__gpu_refused(sett__kernel_gpu(k)) || !sett__kernels_refuse(k))
         return s;
-    sett__cache_refuse(k->rest->engine->cache, k->rest->layer, &k->slot, err ? why.text : "the driver does not load its code");
+    if (k->rest->runtime->cache)
+        sett__cache_refuse(k->rest->runtime->cache, k->rest->layer, &k->slot, err ? why.text : "the driver does not load its code");
     return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, sett__meta_of(k)->name);
 }
 
@@ -328,13 +329,13 @@ sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
     int saved = errno;
     if (!k)
         return sett__error(err, SETT_E_ARGUMENT, "sett_prepare: the kernel is NULL");
-    sett_status s = sett__engine_check(k->rest->engine, err);
+    sett_status s = sett__runtime_check(k->rest->runtime, err);
     if (!s)
         s = sett__kernel_device(k, device, err);
     if (!s && !k->cpu) {
         double start = sett__now_ms();
         uint_fast64_t none = 0;
-        sett__device(k->rest->engine, &device, NULL);
+        sett__device(k->rest->runtime, &device, NULL);
         s = sett__gpu_prepare(sett__kernel_gpu(k), device, err);
         s = s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
         atomic_compare_exchange_strong(&k->rest->load_ns, &none, (uint_fast64_t)((sett__now_ms() - start) * 1e6));
@@ -348,7 +349,7 @@ sett_status sett_unload(sett_kernel *k, sett_error *err)
     int saved = errno;
     if (!k)
         return sett__error(err, SETT_E_ARGUMENT, "sett_unload: the kernel is NULL");
-    sett_status s = sett__engine_check(k->rest->engine, err);
+    sett_status s = sett__runtime_check(k->rest->runtime, err);
     unsigned calls = atomic_load(&k->rest->calls);
     if (!s && calls)
         s = sett__error(err, SETT_E_ARGUMENT, "%s: %u prepared call%s its code: free %s first", sett__meta_of(k)->name, calls,

@@ -3,63 +3,9 @@
 #ifndef SETT_JIT_KERNEL_FACE_H
 #define SETT_JIT_KERNEL_FACE_H
 #include "bind.h"
+#include "runtime.h"
 
-typedef struct sett__asm sett__asm; /* jit/asm */
-
-/* ---- engine.c: the engine; kernels keep it alive -------------------------------------------------------- */
-typedef struct sett__workers sett__workers; /* threads.c */
 typedef struct sett__kernels sett__kernels; /* map.c */
-struct sett_engine {
-    atomic_uint refs;                  /* references: the user's, each kernel's, each call's in flight */
-    atomic_bool closed, sealed;
-    atomic_uint *gate;                 /* a sett__gate: own_gate, or one in a page that a fork wipes */
-    atomic_uint own_gate;
-    pid_t pid;
-    sett_engine_options opt;           /* it owns the strings */
-    sett__cuda *cuda;                  /* NULL: no driver or no GPU; lives as long as the last kernel */
-    sett__asm *assembler;
-    sett__cache *cache;                /* NULL after close */
-    sett__workers *workers;            /* plug-in and compiling threads; NULL after close */
-    sett__kernels *kernels;            /* memory map, memo, compiles in flight; NULL after close */
-    sett__logger log;
-    sett__blocks blocks;
-    sett__stand_ins stand_ins;
-    sett__runnings runnings;
-    _Atomic(sett_build *) idle_build;  /* memory for the next recording, or NULL */
-    sett_asserts asserts;              /* of $SETT_ASSERTS; DEFAULT: it is not set */
-    unsigned dump;                     /* the sett__dump_kinds that are wanted */
-    char dump_to[3800];                /* their folder */
-    sett__counters count;              /* placed between fields that a hit does not read, since every hit writes here */
-    const char *provoke;               /* for tests: passed to the plug-in */
-    char no_cuda[256];                 /* why cuda is NULL */
-    sett__stripe stripe[1 << SETT__STRIPE_BITS];
-};
-/* The calling thread's stripe. Most threads' ids are at equal distances (stacks of 8 MiB and a page), which the golden ratio
- * spreads. */
-static inline sett__stripe *sett__stripe_of(sett_engine *e)
-{
-    return &e->stripe[((uint64_t)(uintptr_t)pthread_self() >> 12) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - SETT__STRIPE_BITS)];
-}
-static inline sett__logger *sett__logger_of(const sett_engine *e)
-{
-    return (sett__logger *)(uintptr_t)&e->log;
-}
-#define sett__log(e, ...) sett__say(sett__logger_of(e), __VA_ARGS__) /* also for a const engine */
-
-bool sett__same_process(const sett_engine *); /* asks the system */
-static inline bool sett__engine_live(const sett_engine *e)
-{
-    return sett__gate_open(e->gate) ||
-           (atomic_load_explicit(e->gate, memory_order_relaxed) == SETT__GATE_ASK && sett__same_process(e));
-}
-/* SETT_E_CLOSED, SETT_E_FORKED, or OK. */
-sett_status sett__engine_check(const sett_engine *, sett_error *);
-enum { SETT__GATE_PAGE = 4096 };
-void sett__free_strings(sett_engine_options *); /* those of an engine */
-sett_engine *sett__engine_retain(sett_engine *);
-void sett__engine_release(sett_engine *);
-/* Resolves SETT_DEFAULT_DEVICE. False, with SETT_E_NO_DEVICE: there is no device of this number. */
-bool sett__device(const sett_engine *, int *device, sett_error *);
 
 /* ---- kernel.c ---------------------------------------------------------------------------------------------- */
 /* The part of a kernel that a hit in memory and a launch read, in one cache line. */
@@ -86,7 +32,7 @@ typedef struct sett__cpu_kernel {
 /* The rest of a kernel. One block holds the kernel, this, the handle of its loaded code (with a driver), and its cubin, in this
  * order. */
 typedef struct sett__rest {
-    sett_engine *engine;    /* a counted reference */
+    sett__runtime *runtime; /* counted */
     sett__meta meta;        /* of the CPU too */
     void *owned;            /* malloc'ed, of a GPU's: META's texts and arrays, the plan, the layer */
     sett__cpu_kernel *cpu;  /* NULL: a kernel of a GPU */
@@ -113,7 +59,7 @@ static inline sett__gpu_kernel *sett__kernel_gpu(const sett_kernel *k) /* NULL: 
 }
 static inline const void *sett__kernel_cubin(const sett_kernel *k)
 {
-    return k->rest->cubin_len ? (const char *)(k->rest + 1) + (k->rest->engine->cuda ? SETT__GPU_KERNEL_BYTES : 0) : NULL;
+    return k->rest->cubin_len ? (const char *)(k->rest + 1) + (k->rest->runtime->cuda ? SETT__GPU_KERNEL_BYTES : 0) : NULL;
 }
 static inline const sett__digest *sett__kernel_key(const sett_kernel *k) /* public */
 {
@@ -122,11 +68,10 @@ static inline const sett__digest *sett__kernel_key(const sett_kernel *k) /* publ
 
 /* Can the kernel run on the device? SETT_E_NO_DEVICE, SETT_E_TARGET, SETT_E_ARGUMENT: no. */
 sett_status sett__kernel_device(const sett_kernel *, int device, sett_error *);
-/* Makes a kernel of an entry, or of a tape, which it owns from then on, also on failure. layer: path of the entry's layer; "":
- * none */
-sett_status sett__kernel_of_entry(sett_engine *, const sett__digest *key, sett__entry *, sett_origin, const char *layer,
+/* Takes the entry (also on failure) / the tape (also on failure). layer: where it is from; "" */
+sett_status sett__kernel_of_entry(sett__runtime *, const sett__digest *key, sett__entry *, sett_origin, const char *layer,
     sett_kernel **, sett_error *);
-sett_status sett__kernel_of_tape(sett_engine *, const sett__digest *key, const sett__digest *slot, const char *name,
+sett_status sett__kernel_of_tape(sett__runtime *, const sett__digest *key, const sett__digest *slot, const char *name,
     sett__tape *, sett_kernel **, sett_error *);
 
 /* For a load or launch that failed with this status. If the driver refused code that came from the cache, its entry is refused

@@ -156,7 +156,7 @@ SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
         return sett__error(err, SETT_E_ARGUMENT, "sett_call_commit: the call is NULL");
     sett__bound b;
     sett_kernel *k = c->kernel;
-    sett_status s = sett__gate_open(c->shot.gate) ? SETT_OK : sett__engine_check(k->rest->engine, err);
+    sett_status s = sett__gate_open(c->shot.gate) ? SETT_OK : sett__runtime_check(k->rest->runtime, err);
     if (!s)
         s = check_staged(c, err);
     if (!s)
@@ -241,17 +241,17 @@ sett_status sett_call_make_n(sett_kernel *k, int device, int n, const sett_bind 
 static sett_status run_checked(sett_call *c, sett_stream stream)
 {
     const sett_kernel *k = c->kernel;
-    sett_status s = sett__engine_check(k->rest->engine, NULL);
+    sett_status s = sett__runtime_check(k->rest->runtime, NULL);
     if (s)
         return s;
-    if (stream.device != c->device && !(sett__device(k->rest->engine, &stream.device, NULL) && stream.device == c->device))
+    if (stream.device != c->device && !(sett__device(k->rest->runtime, &stream.device, NULL) && stream.device == c->device))
         return SETT_E_NO_DEVICE;
     if (!c->committed)
         return SETT_E_BIND;
     if (c->empty)
         return SETT_OK;
     if (k->cpu)
-        s = sett__blocks_alive(&k->rest->engine->blocks, k->plan->sig, k->plan->name, c->extent[0], NULL);
+        s = sett__blocks_alive(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, c->extent[0], NULL);
     if (s)
         return s;
     if (k->cpu)

@@ -36,22 +36,22 @@ sett_buf sett_buf_2d(const void *data, sett_dtype dtype, int64_t rows, int64_t c
 /* ---- launches -------------------------------------------------------------------- */
 SETT__HOT sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
 {
-    if (!sett__gate_open(k->gate) && !sett__engine_live(k->rest->engine))
-        return sett__engine_check(k->rest->engine, err);
+    if (!sett__gate_open(k->gate) && !sett__runtime_live(k->rest->runtime))
+        return sett__runtime_check(k->rest->runtime, err);
     /* What was prepared on a device has passed the slow questions before. */
     if (k->cpu ? *device == SETT_CPU : k->on_gpu && sett__gpu_prepared(sett__kernel_gpu(k), *device))
         return SETT_OK;
-    return sett__device(k->rest->engine, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
+    return sett__device(k->rest->runtime, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
 }
 
 sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__launch_dims *d, const void *params, size_t params_len,
     const sett__extent *extent, sett_error *err)
 {
     sett__running running;
-    const sett_engine_options *o = &k->rest->engine->opt;
+    sett__runtime *r = k->rest->runtime;
     const sett__meta *m = sett__meta_of(k);
     void (**stand_in)(void) = NULL;
-    sett_status s = sett__stand_ins_of(&k->rest->engine->stand_ins, k->rest->cpu->program, m->name, &stand_in, err);
+    sett_status s = sett__stand_ins_of(&r->stand_ins, k->rest->cpu->program, m->name, &stand_in, err);
     if (s)
         return s;
     const sett__sim_launch launch = {
@@ -61,19 +61,19 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
         .params = params,
         .params_len = params_len,
         .extent = extent,
-        .threads = o->cpu_threads,
+        .threads = r->cpu_threads,
         .name = m->name,
-        .print = o->print,
-        .user = o->user,
+        .print = r->print,
+        .user = r->user,
         .stand_in = stand_in,
-        .timeout_ms = o->cpu_timeout_ms,
+        .timeout_ms = r->cpu_timeout_ms,
         .halt = &running.halt,
     };
-    if (sett__running_enter(&k->rest->engine->runnings, &running, handle)) {
+    if (sett__running_enter(&r->runnings, &running, handle)) {
         s = sett__sim_run(k->rest->cpu->program, &launch, err);
-        sett__running_leave(&k->rest->engine->runnings, &running);
+        sett__running_leave(&r->runnings, &running);
     } else {
-        s = sett__engine_check(k->rest->engine, err);
+        s = sett__runtime_check(r, err);
     }
     free(stand_in);
     return s;
@@ -83,7 +83,7 @@ sett_status sett__bind_kernel(
     const sett_kernel *k, int n, const sett_bind *args, sett__bound *bound, sett__extent *extent, sett_error *err)
 {
     sett_status s = sett__bind(k->plan, n, args, bound, extent, err);
-    return s || !k->cpu ? s : sett__blocks_check(&k->rest->engine->blocks, k->plan->sig, k->plan->name, args, extent, err);
+    return s || !k->cpu ? s : sett__blocks_check(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, args, extent, err);
 }
 
 static sett_status on_cpu(const sett_kernel *k, void *handle, int n, const sett_bind *args, sett_error *err)
