@@ -11,8 +11,8 @@ typedef struct sett__kernels sett__kernels; /* map.c */
 /* The part of a kernel that a hit in memory and a launch read, in one cache line. */
 struct sett_kernel {
     alignas(64) sett__digest slot; /* key in the memory map; a CPU kernel's includes call sites, because its reports name them */
-    const atomic_uint *gate; /* the engine's */
-    const sett__plan *plan;  /* for launches on a GPU; NULL: by bind.c alone */
+    const atomic_uint *gate; /* the runtime's */
+    const sett__plan *plan;  /* how launches bind, check and pack */
     struct sett__rest *rest;
     atomic_uint refs;
     bool cpu, ptx_only;
