@@ -17,14 +17,14 @@ static chunks cut(const sett__lower *l, unsigned bytes, unsigned align)
     return (chunks){size, size / word_bytes, bytes / size, word, sett__ir_vec_type(word, bytes / word_bytes)};
 }
 
-static int cache_of(const sett__op *op)
+static int cache_of(const sett__lower *l, const sett__op *op)
 {
-    return (op->flags & SETT__F_CACHE) >> SETT__F_CACHE_AT;
+    return sett__attr(l->tape->arg, op, SETT__AT_ACCESS_CACHE);
 }
 
 static bool has_policy(const sett__lower *l, const sett__op *op)
 {
-    return l->sm >= 80 && (cache_of(op) == SETT_CACHE_L2_EVICT_FIRST || cache_of(op) == SETT_CACHE_L2_EVICT_LAST);
+    return l->sm >= 80 && (cache_of(l, op) == SETT_CACHE_L2_EVICT_FIRST || cache_of(l, op) == SETT_CACHE_L2_EVICT_LAST);
 }
 
 /* ".cs", or ".L1::evict_first"; nothing where the target lacks it. */
@@ -34,14 +34,14 @@ static const char *mode(const sett__lower *l, const sett__op *op)
         {".lu", "", 0}, {".cv", "", 0}, {"", ".wt", 0}, {".L1::evict_first", ".L1::evict_first", 0}, {".L1::evict_last", ".L1::evict_last", 0},
         {".L2::cache_hint", ".L2::cache_hint", 80}, {".L2::cache_hint", ".L2::cache_hint", 80}, {".L2::64B", "", 75}, {".L2::128B", "", 75},
         {".L2::256B", "", 80}};
-    int c = cache_of(op);
+    int c = cache_of(l, op);
     return l->sm < word[c].sm ? "" : op->code == SETT__STORE ? word[c].store : word[c].load;
 }
 
 /* Made once, where the kernel begins. */
 static LLVMValueRef policy(sett__lower *l, const sett__op *op)
 {
-    bool last = cache_of(op) == SETT_CACHE_L2_EVICT_LAST;
+    bool last = cache_of(l, op) == SETT_CACHE_L2_EVICT_LAST;
     if (!l->policy[last]) {
         LLVMBasicBlockRef here = LLVMGetInsertBlock(l->b);
         sett__ir_enter(l, l->allocas);

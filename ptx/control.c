@@ -135,7 +135,7 @@ static LLVMValueRef shfl32(sett__lower *l, const sett__op *op, LLVMValueRef v, L
 {
     static const char *const name[] = {"llvm.nvvm.shfl.sync.idx.i32", "llvm.nvvm.shfl.sync.up.i32",
         "llvm.nvvm.shfl.sync.down.i32", "llvm.nvvm.shfl.sync.bfly.i32"};
-    uint64_t clamp = (32 - (uint64_t)op->imm) << 8 | (op->sub == SETT__SHFL_UP ? 0 : 31);
+    uint64_t clamp = (32 - (uint64_t)sett__attr(l->tape->arg, op, SETT__AT_SHFL_WIDTH)) << 8 | (op->sub == SETT__SHFL_UP ? 0 : 31);
     LLVMValueRef in[4] = {sett__ir_int(l->i32, 0xffffffff), v, lane, sett__ir_int(l->i32, clamp)};
     return sett__ir_intrinsic(l, name[op->sub & 3], NULL, in, 4);
 }

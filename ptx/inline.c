@@ -73,8 +73,9 @@ void sett__lower_inline(sett__lower *l, const sett__op *op, LLVMValueRef *out)
         in[k] = to_register(l, dtype, reg, sett__ir_scalar(l, op, k));
         n += (size_t)snprintf(regs + n, sizeof regs - n, "%c,", letter);
     }
-    snprintf(regs + n, sizeof regs - n, "%s", op->flags & SETT__F_MEMORY ? "~{memory}" : "");
-    regs[n && !(op->flags & SETT__F_MEMORY) ? n - 1 : sizeof regs - 1] = 0;
+    bool memory = sett__attr(l->tape->arg, op, SETT__AT_INLINE_MEMORY);
+    snprintf(regs + n, sizeof regs - n, "%s", memory ? "~{memory}" : "");
+    regs[n && !memory ? n - 1 : sizeof regs - 1] = 0;
     char *text = (char *)sett__mem_alloc(NULL, strlen(x.text) + 40);
     if (!text) {
         sett__lower_fail(l, SETT_E_MEMORY, "out of memory");

@@ -132,11 +132,11 @@ static LLVMValueRef int_min_max(sett__lower *l, bool max, bool sign, LLVMValueRe
     return sett__ir_intrinsic(l, name[max][sign], LLVMTypeOf(x), in, 2);
 }
 
-LLVMValueRef sett__ir_binary(sett__lower *l, sett__code code, sett_dtype t, int flags, LLVMValueRef x, LLVMValueRef y)
+LLVMValueRef sett__ir_binary(sett__lower *l, sett__code code, sett_dtype t, bool nonneg, LLVMValueRef x, LLVMValueRef y)
 {
     if (sett__dtype_is_float(t))
         return float_binary(l, code, x, y);
-    bool sign = is_signed(t), nonneg = flags & SETT__F_NONNEG;
+    bool sign = is_signed(t);
     switch (code) {
     case SETT__ADD:
         return LLVMBuildAdd(l->b, x, y, "");
@@ -229,7 +229,7 @@ static LLVMValueRef one_piece(sett__lower *l, const sett__op *op, sett_dtype t, 
 {
     switch (sett__ops[op->code].cls) {
     case SETT__C_BINARY:
-        return sett__ir_binary(l, (sett__code)op->code, t, op->flags, in[0], in[1]);
+        return sett__ir_binary(l, (sett__code)op->code, t, op->n_attrs > 0, in[0], in[1]);
     case SETT__C_COMPARE:
         return compare(l, (sett__code)op->code, t, in[0], in[1]);
     case SETT__C_TERNARY:
@@ -266,6 +266,6 @@ void sett__lower_reduce(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     LLVMValueRef acc = sett__ir_scalar(l, op, 1);
     for (uint32_t i = 0; i < n; i++)
         acc = sett__ir_binary(
-            l, (sett__code)op->sub, (sett_dtype)op->dtype, op->flags, acc, sett__ir_element(l, value, i));
+            l, (sett__code)op->sub, (sett_dtype)op->dtype, false, acc, sett__ir_element(l, value, i));
     out[0] = acc;
 }

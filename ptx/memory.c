@@ -75,11 +75,11 @@ static unsigned align_at(const sett__op *op, int dtype, uint32_t first)
 static LLVMValueRef load_piece(sett__lower *l, const sett__op *op, LLVMTypeRef type, uint32_t width, uint32_t first, LLVMValueRef p)
 {
     unsigned align = align_at(op, op->dtype, first);
-    if (op->flags & SETT__F_CACHE)
+    if (sett__attr(l->tape->arg, op, SETT__AT_ACCESS_CACHE))
         return sett__ir_cached_load(l, op, type, width * (unsigned)sett__dtype_bytes((sett_dtype)op->dtype), align, p);
     LLVMValueRef v = LLVMBuildLoad2(l->b, type, p, "");
     LLVMSetAlignment(v, align);
-    LLVMSetVolatile(v, (op->flags & SETT__F_VOLATILE) != 0);
+    LLVMSetVolatile(v, sett__attr(l->tape->arg, op, SETT__AT_ACCESS_VOLATILE));
     return v;
 }
 
@@ -142,13 +142,13 @@ static void store_pieces(sett__lower *l, const sett__op *op)
         if (dtype == SETT_BOOL)
             v = LLVMBuildZExt(l->b, v, sett__ir_like(l->i8, v), "");
         unsigned align = align_at(op, dtype, first);
-        if (op->flags & SETT__F_CACHE) {
+        if (sett__attr(l->tape->arg, op, SETT__AT_ACCESS_CACHE)) {
             sett__ir_cached_store(l, op, v, width * (unsigned)sett__dtype_bytes((sett_dtype)dtype), align, offset(l, element, p, first));
             continue;
         }
         LLVMValueRef s = LLVMBuildStore(l->b, v, offset(l, element, p, first));
         LLVMSetAlignment(s, align);
-        LLVMSetVolatile(s, (op->flags & SETT__F_VOLATILE) != 0);
+        LLVMSetVolatile(s, sett__attr(l->tape->arg, op, SETT__AT_ACCESS_VOLATILE));
     }
 }
 

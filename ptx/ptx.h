@@ -90,7 +90,7 @@ LLVMBasicBlockRef sett__ir_block(sett__lower *, const char *name); /* appended, 
 void sett__ir_enter(sett__lower *, LLVMBasicBlockRef);
 
 /* ---- math.c: elementwise -------------------------------------------------------------------- */
-LLVMValueRef sett__ir_binary(sett__lower *, sett__code, sett_dtype, int flags, LLVMValueRef x, LLVMValueRef y);
+LLVMValueRef sett__ir_binary(sett__lower *, sett__code, sett_dtype, bool nonneg, LLVMValueRef x, LLVMValueRef y);
 void sett__lower_elementwise(sett__lower *, const sett__op *, LLVMValueRef *out);
 void sett__lower_reduce(sett__lower *, const sett__op *, LLVMValueRef *out);
 /* ---- fmod.c: exact remainder, a function of the module ---------------------------------------- */

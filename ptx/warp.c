@@ -8,10 +8,10 @@ static void nullary(sett__lower *l, const char *text)
     sett__ir_asm(l, LLVMVoidTypeInContext(l->ctx), text, "~{memory}", true, NULL, 0);
 }
 
-static void wait(sett__lower *l, int64_t groups)
+static void wait(sett__lower *l, int groups)
 {
     char text[48];
-    snprintf(text, sizeof text, "cp.async.wait_group %lld;", (long long)groups);
+    snprintf(text, sizeof text, "cp.async.wait_group %d;", groups);
     nullary(l, groups < 0 ? "cp.async.wait_all;" : text);
 }
 
@@ -24,17 +24,18 @@ static void named(sett__lower *l, const sett__op *op)
 
 void sett__lower_barrier(sett__lower *l, const sett__op *op)
 {
-    static const char *const fence[] = {"fence.acq_rel.cta;", "fence.acq_rel.gpu;", "fence.acq_rel.sys;"};
+    char fence[32];
     LLVMValueRef all = sett__ir_int(l->i32, op->code == SETT__SYNCWARP ? 0xffffffff : 0);
     switch (op->code) {
     case SETT__FENCE:
-        nullary(l, fence[op->sub % 3]);
+        snprintf(fence, sizeof fence, "fence.acq_rel.%s;", sett__scope_word[sett__attr(l->tape->arg, op, SETT__AT_FENCE_SCOPE)]);
+        nullary(l, fence);
         break;
     case SETT__CPCOMMIT:
         nullary(l, "cp.async.commit_group;");
         break;
     case SETT__CPWAIT:
-        wait(l, op->imm);
+        wait(l, sett__attr(l->tape->arg, op, SETT__AT_CPWAIT_PENDING));
         break;
     case SETT__BARSYNC:
     case SETT__BARARRIVE:
@@ -57,17 +58,18 @@ void sett__lower_barrier(sett__lower *l, const sett__op *op)
 /* A predicate guards the instruction; a false `keep` makes the source 0 bytes long, and zeros are written. */
 void sett__lower_cp_async(sett__lower *l, const sett__op *op)
 {
-    unsigned bytes = SETT__CP_BYTES(op->sub), n = 2;
-    LLVMTypeRef element = LLVMIntTypeInContext(l->ctx, 8 * SETT__CP_SIZE(op->sub));
-    LLVMValueRef to = sett__ir_place(l, op, 0, element, SETT__CP_TO(op->imm));
-    LLVMValueRef in[4] = {LLVMBuildPtrToInt(l->b, to, l->i32, ""), sett__ir_place(l, op, 3, element, SETT__CP_FROM(op->imm))};
+    const uint32_t *arg = l->tape->arg;
+    unsigned bytes = (unsigned)sett__attr(arg, op, SETT__AT_CPASYNC_BYTES), n = 2;
+    LLVMTypeRef element = LLVMIntTypeInContext(l->ctx, 8 * (unsigned)sett__attr(arg, op, SETT__AT_CPASYNC_OF));
+    LLVMValueRef to = sett__ir_place(l, op, 0, element, sett__attr(arg, op, SETT__AT_CPASYNC_TO));
+    LLVMValueRef in[4] = {LLVMBuildPtrToInt(l->b, to, l->i32, ""), sett__ir_place(l, op, 3, element, op->imm)};
     bool pred = sett__arg_of(l, op, 2) != NULL, keep = sett__arg_of(l, op, 5) != NULL;
     char copy[64], text[160];
     if (keep)
         in[n++] = LLVMBuildSelect(l->b, sett__ir_scalar(l, op, 5), sett__ir_int(l->i32, bytes), sett__ir_int(l->i32, 0), "");
     if (pred)
         in[n++] = LLVMBuildZExt(l->b, sett__ir_scalar(l, op, 2), l->i32, "");
-    snprintf(copy, sizeof copy, "cp.async.%s.shared.global [$0], [$1], %u%s;", op->sub & SETT__CP_CG ? "cg" : "ca", bytes, keep ? ", $2" : "");
+    snprintf(copy, sizeof copy, "cp.async.%s.shared.global [$0], [$1], %u%s;", sett__attr(arg, op, SETT__AT_CPASYNC_CG) ? "cg" : "ca", bytes, keep ? ", $2" : "");
     snprintf(text, sizeof text, "{ .reg .pred p; setp.ne.b32 p, $%u, 0; @p %s }", n - 1, copy);
     sett__ir_asm(l, LLVMVoidTypeInContext(l->ctx), pred ? text : copy, n == 4 ? "r,l,r,r,~{memory}" : n == 3 ? "r,l,r,~{memory}" : "r,l,~{memory}", true, in, n);
 }

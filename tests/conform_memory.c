@@ -386,7 +386,7 @@ END_TEST
 
 /* What a false predicate gives, which no public call asks for. */
 static const char exchange[] =
-    "sett tape 1\nparam C %s (1):(1) align 8 read write\nparam D %s (160):(1) align 8 write\nblock 160\n"
+    "sett tape 2\nparam C %s (1):(1) align 8 read write\nparam D %s (160):(1) align 8 write\nblock 160\n"
     "%%0 = tid.x i32\n%%1 = param %s C\n%%2 = param %s D\n%%3 = const i32 1\n%%4 = add i32 %%0, %%3\n%%5 = %s\n"
     "%%6 = const i32 150\n%%7 = lt i1 %%0, %%6\n%%8 = atom.xchg %s %%1[0] %%5 pred %%7\nstore %%2[%%0] %s %%8 align 1\n";
 

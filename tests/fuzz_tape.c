@@ -161,9 +161,14 @@ static void of_op(mutator *m)
     switch (draw(m, 8)) {
     case 0: op->code = draw(m, 2) || sett__ops[code].cls == sett__ops[op->code].cls ? code : op->code; break;
     case 1: op->sub = (uint8_t)number(m, op->sub); break;
-    case 2: op->flags = (uint8_t)number(m, op->flags); break;
+    case 2: op->n_attrs = (uint8_t)number(m, op->n_attrs); break;
     case 3: op->imm = number(m, op->imm); break;
-    case 4: op->imm = SETT__CP_IMM(number(m, SETT__CP_TO(op->imm)), number(m, SETT__CP_FROM(op->imm))); break;
+    case 4:
+        if (op->n_attrs && sett__words_there(t, op)) {
+            uint32_t *word = &t->arg[op->args + op->n_args + draw(m, op->n_attrs)];
+            *word = (uint32_t)number(m, (int32_t)*word);
+        }
+        break;
     case 5:
         if (op->n_args)
             t->arg[op->args + draw(m, op->n_args)] = earlier(m, i);
@@ -196,11 +201,13 @@ static void one_more_op(mutator *m)
     if (draw(m, 2)) {
         op.code = (uint8_t)draw(m, SETT__N_CODES);
         op.n_args = (uint16_t)draw(m, MOST + 1);
+        op.n_attrs = (uint8_t)draw(m, 3);
     }
-    uint32_t n = op.n_args;
+    uint32_t n = op.n_args + (sett__words_there(t, &op) ? op.n_attrs : 0u);
+    op.n_attrs = (uint8_t)(n - op.n_args);
     t->arg = copied(m, t->arg, t->n_arg * sizeof *t->arg, n * sizeof *t->arg);
     for (uint32_t k = 0; k < n; k++)
-        t->arg[t->n_arg + k] = op.code == like->code && draw(m, 4) ? t->arg[like->args + k] : earlier(m, t->n_op);
+        t->arg[t->n_arg + k] = op.code == like->code && draw(m, 4) ? t->arg[like->args + k] : k < op.n_args ? earlier(m, t->n_op) : (uint32_t)draw(m, 4);
     op.args = t->n_arg;
     t->n_arg += n;
     t->op = copied(m, t->op, t->n_op * sizeof *t->op, sizeof *t->op);

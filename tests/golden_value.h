@@ -51,7 +51,7 @@ static void value_elements(sett_build *b, const sett__op *op, uint64_t **v, uint
     case SETT__C_REDUCE:
         out[0] = v[arg[1]][0];
         for (; k < b->op[arg[0]].n; k++)
-            sett__eval((sett__code)op->sub, d, d, 0, (const uint64_t[]){out[0], v[arg[0]][k]}, 2, &out[0]);
+            sett__eval((sett__code)op->sub, d, d, (const uint64_t[]){out[0], v[arg[0]][k]}, 2, &out[0]);
         return;
     default:
         for (; k < op->n; k++) {
@@ -60,7 +60,7 @@ static void value_elements(sett_build *b, const sett__op *op, uint64_t **v, uint
                 in[i] = v[arg[i]][b->op[arg[i]].n == 1 ? 0 : k];
             if (cls == SETT__C_SELECT)
                 out[k] = in[0] ? in[1] : in[2];
-            else if (!sett__eval((sett__code)op->code, d, (sett_dtype)op->dtype, op->flags, in, op->n_args, &out[k]))
+            else if (!sett__eval((sett__code)op->code, d, (sett_dtype)op->dtype, in, op->n_args, &out[k]))
                 out[k] = 0xbad;
         }
     }

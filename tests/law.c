@@ -449,7 +449,7 @@ static bool compute(trial *t, uint32_t id)
         in[i] = t->bits[b->arg[op->args + (uint32_t)i]];
     uint32_t typed = op->code == SETT__SELECT ? id : b->arg[op->args];
     return op->n_args <= 3 && sett__eval((sett__code)op->code, (sett_dtype)b->op[typed].dtype, (sett_dtype)op->dtype,
-                                  op->flags, in, op->n_args, &t->bits[id]);
+                                  in, op->n_args, &t->bits[id]);
 }
 
 static sett_arg reveal_leaf(trial *t, sett_arg a)

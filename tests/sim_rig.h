@@ -77,7 +77,7 @@ static inline void faults(const job *j, const char *want)
     ck_assert_str_eq(e.text, want);
 }
 
-#define HEAD(params) "sett tape 1\n" params
+#define HEAD(params) "sett tape 2\n" params
 #define A_D HEAD("param A i32 (1000):(1) align 4 read\nparam D i32 (1000):(1) align 4 write\n")
 #define IDS "%0 = tid.x i32\n%1 = bid.x i32\n%2 = param i32 A\n%3 = param i32 D\n"
 

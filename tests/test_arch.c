@@ -412,7 +412,7 @@ START_TEST(misuse)
     w.s = sett_local_tile(sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(64)), 16, .name = "smem"), T1(4), T1(0));
     w.s8 = sett_local_tile(sett_make_smem_tensor(b, SETT_U8, sett_make_layout(b, T1(64)), 16, .name = "smem"), T1(4), T1(0));
     w.r = sett_make_rmem_tensor(b, SETT_F32, T1(4));
-    w.far = sett_domain_offset(w.g, (int64_t)1 << 40);
+    w.far = sett_domain_offset(w.g, (int64_t)1 << 48);
     w.t = sett_thread_idx(b, 0);
     w.p = sett_lt(w.t, 3);
     w.f = sett_to(w.t, SETT_F32);

@@ -138,7 +138,7 @@ START_TEST(damaged)
         char text[300];
         sett__tape tape;
         sett_error err = {0};
-        snprintf(text, sizeof text, "sett tape 1\nblock 8\nsmem 0 align 1\n\n%%0 = tid.x i32\n%%1 = eq i1 %%0, %%0\n%s\n", t[i].line);
+        snprintf(text, sizeof text, "sett tape 2\nblock 8\nsmem 0 align 1\n\n%%0 = tid.x i32\n%%1 = eq i1 %%0, %%0\n%s\n", t[i].line);
         ck_assert_int_ne(sett__tape_parse(&tape, text, &err), SETT_OK);
         ck_assert_msg(strstr(err.text, t[i].error) != NULL, "%s: %s", t[i].line, err.text);
     }

@@ -30,7 +30,7 @@ static const struct { sett_dtype dtype; uint32_t n; const char *sub; bool shared
 
 /* The kernel as text, of which the atomic is one op: by lane, under a predicate or not, with a reader or without. */
 static const char kernel[] =
-    "sett tape 1\nparam A %s (4096):(1) align 16 read write\nblock 32\nsmem 1024 align 16\n%%0 = tid.x i32\n%%1 = param %s A\n"
+    "sett tape 2\nparam A %s (4096):(1) align 16 read write\nblock 32\nsmem 1024 align 16\n%%0 = tid.x i32\n%%1 = param %s A\n"
     "%%2 = smem %sx64 at 0\n%%3 = const i32 %u\n%%4 = mul i32 %%0, %%3\n%%5 = load %sx%u %%1[%%4] align 2\n"
     "%%6 = gt i1 %%0, %%3\n%%7 = load %s %%1[%%0] align 2\n%%8 = atom.%s %sx%u %%%d[%%4] %%5%s%s\n%s";
 

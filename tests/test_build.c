@@ -286,7 +286,7 @@ START_TEST(order_of_what_is_recorded)
     }
     char *text = tape_text(b);
     ck_assert_str_eq(text,
-        "sett tape 1\n"
+        "sett tape 2\n"
         "sym N div 4\n"
         "scalar f f32\n"
         "grid N/4, min(N,7)\n"

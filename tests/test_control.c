@@ -548,7 +548,7 @@ START_TEST(shuffles)
         "%0 = scalar f64 d\n"
         "%1 = const i32 1\n"
         "%2 = bitcast u32x2 %0\n"
-        "%3 = shfl.down u32x2 %2, %1 width 32\n"
+        "%3 = shfl.down u32x2 %2, %1\n"
         "%4 = bitcast f64 %3\n"
         "printf \"%f\\n\", %4\n");
     b = kernel();

@@ -68,13 +68,13 @@ START_TEST(refused_by_the_verifier)
         const char *text, *error;
         sett_status status;
     } t[] = {
-        {"sett tape 1\nsym N\nsym m = N+1\nsym K\n", "symbol m: those that have a value follow the others", SETT_E_VERIFY},
-        {"sett tape 1\nsym N\nsym m = N\nsym k = m\n", "line 4, column 8: the expression is too long", SETT_E_PARSE},
-        {"sett tape 1\nsym N\nsym m = m\n", "line 3, column 9: there is no symbol or scalar m", SETT_E_PARSE},
-        {"sett tape 1\nsym N\nsym m = \t\"\\x1b[2J\" \033\n", "line 3, column 10: there is no symbol or scalar \\x1b[2J\n  "
+        {"sett tape 2\nsym N\nsym m = N+1\nsym K\n", "symbol m: those that have a value follow the others", SETT_E_VERIFY},
+        {"sett tape 2\nsym N\nsym m = N\nsym k = m\n", "line 4, column 8: the expression is too long", SETT_E_PARSE},
+        {"sett tape 2\nsym N\nsym m = m\n", "line 3, column 9: there is no symbol or scalar m", SETT_E_PARSE},
+        {"sett tape 2\nsym N\nsym m = \t\"\\x1b[2J\" \033\n", "line 3, column 10: there is no symbol or scalar \\x1b[2J\n  "
             "sym m =  \"\\x1b[2J\" \\x1b\n           ^", SETT_E_PARSE},
-        {"sett tape 1\nsym N\nsym m wide = N\n", "symbol m: its value is not a valid expression of 32 bits", SETT_E_VERIFY},
-        {"sett tape 1\nsym N\nsym m div 2 = N\n", "symbol m: its value is not a valid expression of 32 bits", SETT_E_VERIFY},
+        {"sett tape 2\nsym N\nsym m wide = N\n", "symbol m: its value is not a valid expression of 32 bits", SETT_E_VERIFY},
+        {"sett tape 2\nsym N\nsym m div 2 = N\n", "symbol m: its value is not a valid expression of 32 bits", SETT_E_VERIFY},
     };
     for (size_t i = 0; i < SETT__COUNT(t); i++)
         tape_refused(t[i].text, t[i].status, t[i].error);

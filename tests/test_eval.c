@@ -44,7 +44,7 @@ static uint64_t eval(sett__code code, sett_dtype d, sett_dtype to, uint64_t x, u
     int n = sett__ops[code].cls == SETT__C_UNARY || sett__ops[code].cls == SETT__C_CONVERT ? 1
             : sett__ops[code].cls == SETT__C_TERNARY || code == SETT__SELECT             ? 3
                                                                                          : 2;
-    HOLDS_MSG(sett__eval(code, d, to, 0, in, n, &out), "%s of %s is not folded", sett__ops[code].text,
+    HOLDS_MSG(sett__eval(code, d, to, in, n, &out), "%s of %s is not folded", sett__ops[code].text,
         sett_dtype_name(d));
     return out;
 }
@@ -543,7 +543,7 @@ START_TEST(environment_is_ignored)
         __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
 #endif
         uint64_t in[3] = {rows[i].x, rows[i].y, 0}, out = 0;
-        bool ok = sett__eval(rows[i].code, rows[i].d, (sett_dtype)0, 0, in, rows[i].code == SETT__RINT ? 1 : 2, &out);
+        bool ok = sett__eval(rows[i].code, rows[i].d, (sett_dtype)0, in, rows[i].code == SETT__RINT ? 1 : 2, &out);
         bool kept = fegetround() == FE_UPWARD;
         fesetenv(&before);
         HOLDS(ok && kept);
@@ -556,15 +556,15 @@ START_TEST(what_is_not_folded)
 {
     uint64_t in[3] = {0x3f800000, 0, 0}, out;
     for (int c = SETT__EX2A; c <= SETT__TANHA; c++)
-        HOLDS(!sett__eval((sett__code)c, SETT_F32, SETT_F32, 0, in, 1, &out));
-    HOLDS(!sett__eval(SETT__ADD, SETT_BOOL, (sett_dtype)0, 0, in, 2, &out));
-    HOLDS(!sett__eval(SETT__ADD, SETT_F8E4M3FN, (sett_dtype)0, 0, in, 2, &out));
-    HOLDS(!sett__eval(SETT__SQRT, SETT_I32, (sett_dtype)0, 0, in, 1, &out));
-    HOLDS(!sett__eval(SETT__ADD, SETT_I32, (sett_dtype)0, 0, in, 1, &out));
-    HOLDS(!sett__eval(SETT__LOAD, SETT_I32, (sett_dtype)0, 0, in, 3, &out));
-    HOLDS(!sett__eval(SETT__CONVERT, SETT_I32, SETT_I128, 0, in, 1, &out));
-    HOLDS(!sett__eval(SETT__BITCAST, SETT_I32, SETT_F64, 0, in, 1, &out));
-    HOLDS(sett__eval(SETT__BITCAST, SETT_I32, SETT_F32, 0, in, 1, &out) && out == in[0]);
+        HOLDS(!sett__eval((sett__code)c, SETT_F32, SETT_F32, in, 1, &out));
+    HOLDS(!sett__eval(SETT__ADD, SETT_BOOL, (sett_dtype)0, in, 2, &out));
+    HOLDS(!sett__eval(SETT__ADD, SETT_F8E4M3FN, (sett_dtype)0, in, 2, &out));
+    HOLDS(!sett__eval(SETT__SQRT, SETT_I32, (sett_dtype)0, in, 1, &out));
+    HOLDS(!sett__eval(SETT__ADD, SETT_I32, (sett_dtype)0, in, 1, &out));
+    HOLDS(!sett__eval(SETT__LOAD, SETT_I32, (sett_dtype)0, in, 3, &out));
+    HOLDS(!sett__eval(SETT__CONVERT, SETT_I32, SETT_I128, in, 1, &out));
+    HOLDS(!sett__eval(SETT__BITCAST, SETT_I32, SETT_F64, in, 1, &out));
+    HOLDS(sett__eval(SETT__BITCAST, SETT_I32, SETT_F32, in, 1, &out) && out == in[0]);
 }
 END_TEST
 

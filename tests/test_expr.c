@@ -134,7 +134,7 @@ START_TEST(text_parses_back)
         sett__sig s = sig_of(t.code, t.n);
         size_t size = 32 * (size_t)t.n + 64;
         char *text = malloc(size + 200);
-        int at = sprintf(text, "sett tape 1\nsym N\nsym M\nsym \"a b\"\nscalar k i32\nscalar x f32\ngrid _, ");
+        int at = sprintf(text, "sett tape 2\nsym N\nsym M\nsym \"a b\"\nscalar k i32\nscalar x f32\ngrid _, ");
         int n = sett__expr_str(&s, s.grid[0], text + at, size);
         sett__tape tape;
         sett_error err = {SETT_OK, ""};

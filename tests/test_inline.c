@@ -79,7 +79,7 @@ START_TEST(text_reads_back)
     ck_assert_msg(!sett_record(mixed, NULL, false, &bytes, &m, &err), "%s", err.text);
     char *bad = match(text, "CHECK: = ptx u32 \"- u32:lop3.b32 $0, $1, $2, $3, 0x96;\", %{{*}}, %{{*}}, %{{*}}\n"
                             "CHECK: = ptx.volatile u64x3 \"- u32,f32,i1:{ .reg .pred p; setp.eq.u32 p, $3, 0; // a $$ and 100 %\\n\n"
-                            "CHECK: }\", %{{*}}, %{{*}} memory\nCHECK: ptx.volatile \"- :nanosleep.u32 $0;\", %{{*}} sm 70 isa 63\n");
+                            "CHECK: }\", %{{*}}, %{{*}} memory\nCHECK: ptx.volatile \"- :nanosleep.u32 $0;\", %{{*}} sm=70 isa=63\n");
     ck_assert_msg(!bad, "%s\n%s", bad, (char *)text);
     ck_assert_msg(!sett__tape_parse(&t, text, &err), "%s", err.text);
     ck_assert_int_eq(t.min_sm, 70);
@@ -246,7 +246,7 @@ START_TEST(tapes_refused)
         {"%1 = ptx i32 \"- i32:\", %0", "there is no PTX"},
         {"%1 = ptx i32 \"- i33:mov.b32 $0, $1;\", %0", "there is no result 0 of type i33"},
         {"%1 = ptx i32 \"- i32:mov.b32 $0, $1;\", %0 memory", "what has no result, or an effect on memory, is volatile"},
-        {"%1 = ptx i32 \"- i32:mov.b32 $0, $1;\", %0 isa 79", "there is no PTX 7.9"},
+        {"%1 = ptx i32 \"- i32:mov.b32 $0, $1;\", %0 isa=79", "there is no PTX 7.9"},
         {"ptx.volatile \"- i32:mov.b32 $0, $1;\", %0", "the result must be 1 of i32"},
         {"ptx \"- :bar.sync $0;\", %0", "ptx has a result"},
     };
@@ -254,7 +254,7 @@ START_TEST(tapes_refused)
     sett_error err = {0};
     sett__tape tape;
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
-        snprintf(text, sizeof text, "sett tape 1\nblock 32\n%%0 = tid.x i32\n%s\n", t[i].line);
+        snprintf(text, sizeof text, "sett tape 2\nblock 32\n%%0 = tid.x i32\n%s\n", t[i].line);
         ck_assert_msg(sett__tape_parse(&tape, text, &err) && strstr(err.text, t[i].text), "%s: %s", t[i].line, err.text);
     }
 }

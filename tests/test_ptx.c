@@ -466,13 +466,13 @@ START_TEST(test_shuffles)
     static const int wide[] = {SETT_I32, SETT_F32, SETT_U32, SETT_F16, SETT_BF16, SETT_I16};
     maker *m = start(32);
     int a = param(m, "A", SETT_U8, SETT__ACCESS_READ | SETT__ACCESS_WRITE),
-        tid = op(m, SETT__TID, SETT_I32, 1, 0, 0, NONE);
-    int five = constant(m, SETT_I32, 5);
+        tid = op(m, SETT__TID, SETT_I32, 1, 0, 0, NONE), five = constant(m, SETT_I32, 5);
     for (size_t i = 0; i < SETT__COUNT(wide); i++)
         for (int sub = SETT__SHFL_IDX; sub <= SETT__SHFL_BFLY; sub++)
             for (uint32_t n = 1; n <= 3; n++) {
                 int x = many(m, a, tid, wide[i], n),
-                    y = op(m, SETT__SHFL, wide[i], n, sub, sub & 1 ? 32 : 8, A(x, sub & 2 ? tid : five));
+                    y = op(m, SETT__SHFL, wide[i], n, sub, 0, A(x, sub & 2 ? tid : five, 8));
+                m->t.op[y].n_args = 2, m->t.op[y].n_attrs = !(sub & 1);
                 keep(m, a, tid, y);
             }
     expect(m, "sm_90a",

@@ -114,10 +114,10 @@ START_TEST(refused_by_the_verifier)
     static const struct {
         const char *text, *error;
     } t[] = {
-        {"sett tape 1\ncheck x \"y\"\n", "line 2, column 7: there is no symbol or scalar x"},
-        {"sett tape 1\ncheck 1\n", "line 2, column 8: expected \""},
-        {"sett tape 1\ncheck 1 \"x\" @ f\n", "line 2, column 16: expected :"},
-        {"sett tape 1\ncheck 1 \"\033\" @ f\n", "line 2, column 16: expected :\n  check 1 \"\\x1b\" @ f\n                    ^"},
+        {"sett tape 2\ncheck x \"y\"\n", "line 2, column 7: there is no symbol or scalar x"},
+        {"sett tape 2\ncheck 1\n", "line 2, column 8: expected \""},
+        {"sett tape 2\ncheck 1 \"x\" @ f\n", "line 2, column 16: expected :"},
+        {"sett tape 2\ncheck 1 \"\033\" @ f\n", "line 2, column 16: expected :\n  check 1 \"\\x1b\" @ f\n                    ^"},
     };
     for (size_t i = 0; i < SETT__COUNT(t); i++)
         tape_refused(t[i].text, SETT_E_PARSE, t[i].error);

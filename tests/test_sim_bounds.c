@@ -95,7 +95,7 @@ static void some_value(writer *w)
 /* Ends in a store of every value, as i64, to D[block][value][thread]. */
 static void write_tape(writer *w)
 {
-    put(w, "sett tape 1\nsym M\nparam D i64 (%d):(1) align 8 write\nblock %d\n", BLOCKS * VALUES * THREADS, THREADS);
+    put(w, "sett tape 2\nsym M\nparam D i64 (%d):(1) align 8 write\nblock %d\n", BLOCKS * VALUES * THREADS, THREADS);
     static const char *const given[] = {"tid.x", "bid.x", "bid.y", "lane", "gdim.x", "bdim.x"};
     define(w, "i32", "sym i32 M");
     for (size_t i = 0; i < SETT__COUNT(given); i++)
@@ -171,7 +171,7 @@ END_TEST
 static void sees(const char *tests, uint64_t from, uint64_t to, sett__proof want)
 {
     char text[1024];
-    snprintf(text, sizeof text, "sett tape 1\nsym M\nsym N\nparam D i32 (1000):(1) align 4 write\nblock 128\n%%0 = tid.x i32\n%%1 = bid.x i32\n%%2 = bid.y i32\n"
+    snprintf(text, sizeof text, "sett tape 2\nsym M\nsym N\nparam D i32 (1000):(1) align 4 write\nblock 128\n%%0 = tid.x i32\n%%1 = bid.x i32\n%%2 = bid.y i32\n"
              "%%3 = param i32 D\n%%4 = sym i32 M\n%%5 = sym i32 N\n%%6 = const i32 128\n%%7 = mul i32 %%1, %%6\n%%8 = add i32 %%7, %%0\n%s", tests);
     sett__tape t = {0};
     sett__program *p;
@@ -293,10 +293,10 @@ static const struct { const char *name, *text; uint32_t grid, block; const char 
      "a.c:8: barrier in a branch: only 16 of the warp's 32 threads are here; lanes 16-31 did not take the branch at op 12, block (0,0,0) thread (48,0,0), kernel k"},
     {"deadlock", A_D "block 64\n" GUARD "%9 = const i32 32\nif %8 {\n%10 = lt i1 %0, %9\nif %10 {\nbarrier @ a.c:8 f\n}\n}\n", 2, 64,
      "a.c:8: barrier that not all threads reach: warp 0 waits at a.c:8; warp 1 ended, block (0,0,0), kernel k"},
-    {"shared memory", "sett tape 1\nparam A i32 (1000):(1) align 4 read\nparam D i32 (1000):(1) align 4 write\nblock 40\nsmem 160 align 4\n" GUARD
+    {"shared memory", "sett tape 2\nparam A i32 (1000):(1) align 4 read\nparam D i32 (1000):(1) align 4 write\nblock 40\nsmem 160 align 4\n" GUARD
      "%9 = smem i32x40 at 0\nif %8 {\nstore %9[%0] i32 %6 align 4\n} else {\nstore %9[%0] i32 %7 align 4\n}\nbarrier\n%12 = const i32 39\n%13 = sub i32 %12, %0\n%14 = load i32 %9[%13] align 4\nstore %3[%6] i32 %14 align 4\n", 5, 40, NULL},
     {"printing", A_D "block 32\n" GUARD "%9 = const i32 30\n%10 = ge i1 %0, %9\nif %8 {\nif %10 {\nprintf \"%d \", %6\n}\n}\n", 5, 32, NULL},
-    {"a shuffle", A_D "block 32\n" GUARD "%9 = const i32 1\n%10 = rmem i32x2\nstore %10[0] i32 %6 align 4 pred %8\nstore %10[1] i32 %0 align 4 pred %8\n%11 = load i32x2 %10[0] align 8\n%12 = shfl.bfly i32x2 %11, %9 width 32\n"
+    {"a shuffle", A_D "block 32\n" GUARD "%9 = const i32 1\n%10 = rmem i32x2\nstore %10[0] i32 %6 align 4 pred %8\nstore %10[1] i32 %0 align 4 pred %8\n%11 = load i32x2 %10[0] align 8\n%12 = shfl.bfly i32x2 %11, %9\n"
      "%13 = pick i32 %12 [0]\nstore %3[%6] i32 %13 align 4 pred %8\n", 5, 32, NULL},
 };
 

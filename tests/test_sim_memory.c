@@ -196,7 +196,7 @@ START_TEST(test_atomics)
     enum { GRID = 300 };
     int32_t word[8] = {0, INT32_MAX, INT32_MIN, -1, 0, 0, 0, 0};
     float sum[2] = {0, 0};
-    job j = {.text = "sett tape 1\nparam W i32 (8):(1) align 4 read write\nparam S f32 (2):(1) align 4 read write\nblock 64\nsmem 4 align 4\n"
+    job j = {.text = "sett tape 2\nparam W i32 (8):(1) align 4 read write\nparam S f32 (2):(1) align 4 read write\nblock 64\nsmem 4 align 4\n"
                      "%0 = tid.x i32\n%1 = bid.x i32\n%2 = const i32 64\n%3 = mul i32 %1, %2\n%4 = add i32 %3, %0\n%5 = param i32 W\n%6 = param f32 S\n"
                      "%10 = const i32 1\n%11 = atom.add i32 %5[0] %10\n%12 = atom.min i32 %5[1] %4\n%13 = atom.max i32 %5[2] %4\n%14 = const i32 -256\n"
                      "%15 = or i32 %4, %14\n%16 = atom.and i32 %5[3] %15\n%17 = atom.or i32 %5[4] %4\n%18 = atom.xor i32 %5[5] %4\n%19 = const f32 0.5\n"

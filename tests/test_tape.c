@@ -10,7 +10,7 @@ Suite *tape_suite(void);
 
 /* Every class of op, every attribute, in the printer's own form. */
 static const char good[] =
-    "sett tape 1\n"
+    "sett tape 2\n"
     "sym M\n"
     "sym N div 8 wide\n"
     "sym \"odd name\"\n"
@@ -54,7 +54,7 @@ static const char good[] =
     "    }\n"
     "}\n"
     "%27 = atom.add f32 %3[3] %10 pred %8\n"
-    "%28 = shfl.bfly f32 %10, %0 width 32\n"
+    "%28 = shfl.bfly f32 %10, %0\n"
     "assert %8, \"bad\\x01\"\n"
     "%30 = rem i32 %0, %5 nonneg\n"
     "%31 = bitcast i32x4 %11\n"
@@ -116,10 +116,10 @@ END_TEST
 START_TEST(equal_tapes_give_equal_bytes)
 {
     static const char one[] =
-        "sett tape 1\nsym N\nblock 32\n%0 = tid.x i32 @ a.c:1 f\n%1 = sym i32 N\n%2 = lt i1 %0, %1\n"
+        "sett tape 2\nsym N\nblock 32\n%0 = tid.x i32 @ a.c:1 f\n%1 = sym i32 N\n%2 = lt i1 %0, %1\n"
         "%3 = const f32 2.0\nassert %2, \"x\"\nprintf \"y %f\", %3\nassert %2, \"x\"\n";
     static const char two[] =
-        "\n; made by hand\nsett tape 1\nblock 32 ; threads\nsym N\n%7 = tid.x i32\n%4=sym i32 N\n"
+        "\n; made by hand\nsett tape 2\nblock 32 ; threads\nsym N\n%7 = tid.x i32\n%4=sym i32 N\n"
         "%0 = lt i1 %7,%4\n%9 = const f32 0x40000000\nassert %0, \"x\"\nprintf \"y %f\", %9\nassert %0, \"x\"";
     sett__tape t = parsed(one), u = parsed(two);
     size_t n, m;
@@ -191,8 +191,8 @@ END_TEST
 START_TEST(hostile_bytes)
 {
     /* Counts that promise more than there is: refused before anything is allocated for them. */
-    static const unsigned char huge[] = {'s', 'e', 't', 't', 1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 15, 0};
-    static const unsigned char version[] = {'s', 'e', 't', 't', 2, 0};
+    static const unsigned char huge[] = {'s', 'e', 't', 't', 2, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 15, 0};
+    static const unsigned char version[] = {'s', 'e', 't', 't', 1, 0};
     sett_error err;
     sett__tape t;
     ck_assert_int_eq(sett__tape_read(&t, huge, sizeof huge, &err), SETT_E_PARSE);
@@ -230,7 +230,7 @@ END_TEST
 
 /* ---- what the verifier says -------------------------------------------------------------------- */
 #define HEAD \
-    "sett tape 1\nsym N\nparam A f32 (N):(1) align 16 read\nscalar s f32\nsmem 1024 align 16\n" \
+    "sett tape 2\nsym N\nparam A f32 (N):(1) align 16 read\nscalar s f32\nsmem 1024 align 16\n" \
     "%0 = tid.x i32\n%1 = param f32 A\n%2 = const f32 1.0\n%3 = const i1 true\n%4 = smem f32x64 at 256\n" \
     "%5 = rmem f16x8\n%6 = const i64 3\n%7 = load f32x4 %1[%0] align 16\n%8 = const i8 1\n"
 static const struct {
@@ -322,10 +322,19 @@ static const struct {
     {"%9 = reduce.sub f32 %7, %2", SETT_E_VERIFY, "does not know"},
     {"%9 = reduce.and f32 %7, %2", SETT_E_DTYPE, "and takes i1, i8, i16, i32, i64, u8, u16, u32, u64, i128 or u128, not f32"},
     {"%9 = reduce.add f32x2 %7, %2", SETT_E_VERIFY, "the result must be 1 of f32"},
-    {"%9 = shfl.idx f32 %2, %0 width 12", SETT_E_RANGE, "width 12 is not a power of two"},
-    {"%9 = shfl.idx i64 %6, %0 width 32", SETT_E_DTYPE, "16 or 32 bits"},
-    {"%9 = shfl.idx f32 %2, %6 width 32", SETT_E_DTYPE, "the lane must be one i32"},
-    {"%9 = add f32 %2, %2 nonneg", SETT_E_VERIFY, "attribute"},
+    {"%9 = shfl.idx f32 %2, %0 width=12", SETT_E_RANGE, "width 12 is not a power of two"},
+    {"%9 = shfl.idx i64 %6, %0", SETT_E_DTYPE, "16 or 32 bits"},
+    {"%9 = shfl.idx f32 %2, %6", SETT_E_DTYPE, "the lane must be one i32"},
+    {"%9 = add f32 %2, %2 nonneg", SETT_E_PARSE, "the line should end here"},
+    {"%9 = shfl.idx f32 %2, %0 width=", SETT_E_PARSE, "expected a number"},
+    {"%9 = shfl.idx f32 %2, %0 width=0", SETT_E_RANGE, "width 0 is not a power of two from 2 to 32"},
+    {"%9 = shfl.idx f32 %2, %0 width=4294967328", SETT_E_PARSE, "has 32 bits"},
+    {"fence", SETT_E_VERIFY, "it needs scope"},
+    {"fence scope=all", SETT_E_PARSE, "there is no such scope"},
+    {"fence scope=gpu scope=gpu", SETT_E_PARSE, "the line should end here"},
+    {"cp.async.wait pending=256", SETT_E_RANGE, "pending 256 is not -1 to 255"},
+    {"cp.async.wait pending=-2", SETT_E_RANGE, "pending -2 is not -1 to 255"},
+    {"%9 = atom.add f32 %4[0] %2 order=acq_rel scope=cta order=acquire", SETT_E_PARSE, "the line should end here"},
     {"%9 = div f32 %2, %2 nonneg", SETT_E_VERIFY, "attribute"},
     {"if %0 {\n}", SETT_E_DTYPE, "operand 0 is i32, not i1"},
     {"if %3 {\n%10 = neg i32 %0\n}\n%12 = neg i32 %10", SETT_E_REGION, "%10, was made in a region that has ended"},
@@ -454,7 +463,7 @@ START_TEST(targets)
     ck_assert_int_eq(sett__tape_verify(&t, "sm_89", &err), SETT_E_LIMIT);
     ck_assert_str_eq(err.text, "102400 bytes of shared memory, and sm_89 gives a block at most 101376: 256 at ?");
     sett__tape_free(&t);
-    t = parsed("sett tape 1\ncluster 2\n");
+    t = parsed("sett tape 2\ncluster 2\n");
     ck_assert_int_eq(sett__tape_verify(&t, "sm_90a", &err), SETT_OK);
     ck_assert_int_eq(sett__tape_verify(&t, "sm_89", &err), SETT_E_TARGET);
     sett__tape_free(&t);
@@ -523,7 +532,7 @@ END_TEST
 /* What no text can say must not be in bytes: found by fuzzing. */
 START_TEST(scalars_before_layouts)
 {
-    sett__tape t = parsed("sett tape 1\nscalar k i32\nparam A f32 (8):(k) align 4");
+    sett__tape t = parsed("sett tape 2\nscalar k i32\nparam A f32 (8):(k) align 4");
     sett_error err;
     ck_assert_int_eq(sett__tape_verify(&t, NULL, &err), SETT_OK);
     sett__param k = t.sig.param[0];
@@ -539,8 +548,8 @@ END_TEST
 /* That a kernel begins early is said of its ops in the signature, which alone travels with its code. */
 START_TEST(early_signature)
 {
-    static const char *const text[] = {"sett tape 1\n%0 = const i32 1 @ a.c:1 f", "sett tape 1\ngriddepcontrol.wait @ a.c:1 f",
-        "sett tape 1\ngriddepcontrol.launch_dependents @ a.c:1 f"};
+    static const char *const text[] = {"sett tape 2\n%0 = const i32 1 @ a.c:1 f", "sett tape 2\ngriddepcontrol.wait @ a.c:1 f",
+        "sett tape 2\ngriddepcontrol.launch_dependents @ a.c:1 f"};
     for (int i = 0; i < 3; i++) {
         sett__tape t = parsed(text[i]), u;
         sett_error err;
@@ -593,7 +602,7 @@ END_TEST
 START_TEST(wide_values)
 {
     char *text = malloc(1 << 20), *at = text;
-    at += sprintf(at, "sett tape 1\n\n%%0 = const i32 0\n%%1 = pack i32x300 %%0");
+    at += sprintf(at, "sett tape 2\n\n%%0 = const i32 0\n%%1 = pack i32x300 %%0");
     for (int i = 1; i < 300; i++)
         at += sprintf(at, ", %%0");
     sprintf(at, "\n%%2 = pick i32x303 %%1 [0..299,7,7,8]\n%%3 = const f64 -0.0\n%%4 = const f64 0x0000000000000001"
@@ -617,19 +626,20 @@ END_TEST
 START_TEST(limits_come_back)
 {
     char *text = malloc(8 * SETT__MAX_STRING), *at = text;
-    at += sprintf(at, "sett tape 1\nsym N\nparam A f16 (N):(1) align 16 read wide\nscalar \"");
+    at += sprintf(at, "sett tape 2\nsym N\nparam A f16 (N):(1) align 16 read wide\nscalar \"");
     for (int i = 0; i < SETT__MAX_STRING; i++)
         at += sprintf(at, "\\x01");
     sprintf(at, "\" f32\nsmem 1048576 align 16\n\n%%0 = tid.x i32\n%%1 = param f16 A\n%%2 = smem f4E2M1FNx2097152 at 0\n"
-                "cp.async %%2[%%0 + 8388607] %%1[%%0 + 549755813887] bytes 4 of 2\n"
-                "cp.async %%2[%%0 - 8388608] %%1[%%0 - 549755813888] bytes 4 of 2\n");
+                "cp.async %%2[%%0 + 2147483647] %%1[%%0 + 140737488355327] bytes=4 of=2\n"
+                "cp.async %%2[%%0 - 2147483648] %%1[%%0 - 140737488355328] bytes=4 of=2\n");
     sett__tape t = parsed(text), u;
     char *back = printed(&t, false);
     ck_assert_str_eq(back, text);
     size_t n;
     unsigned char *bytes = written(&t, false, &n);
     ck_assert_int_eq(sett__tape_read(&u, bytes, n, NULL), SETT_OK);
-    ck_assert_int_eq(SETT__CP_FROM(u.op[3].imm), (INT64_C(1) << 39) - 1);
+    ck_assert_int_eq(sett__attr(u.arg, &u.op[3], SETT__AT_CPASYNC_TO), INT32_MAX);
+    ck_assert_int_eq(u.op[4].imm, -(INT64_C(1) << 47));
     free(back), free(bytes), free(text);
     sett__tape_free(&t), sett__tape_free(&u);
 }
@@ -639,7 +649,7 @@ END_TEST
 START_TEST(beyond_limits)
 {
     sett_error err;
-    sett__tape t = parsed("sett tape 1\n\n%0 = rmem f32x4\n%1 = load f32 %0[0] align 4 @ a.c:9 f\n");
+    sett__tape t = parsed("sett tape 2\n\n%0 = rmem f32x4\n%1 = load f32 %0[0] align 4 @ a.c:9 f\n");
     t.op[1].sub += 64;
     ck_assert_int_eq(sett__tape_verify(&t, NULL, &err), SETT_E_ALIGN);
     ck_assert_msg(strstr(err.text, "an alignment is at most 128 bytes") != NULL, "%s", err.text);

@@ -326,8 +326,7 @@ static sett_status shuffle(decoder *d, const sett__op *o)
     i.b = ref(d, lane);
     if (!sett__dtype_is_int(d->tape->op[lane].dtype) || d->slot[lane].lg != 2)
         return fail(d, SETT_E_VERIFY, "the lane is not an integer of 32 bits");
-    if (o->imm < 1 || o->imm > WARP || (o->imm & (o->imm - 1)))
-        return fail(d, SETT_E_VERIFY, "the width is not a power of two up to 32");
+    i.imm = sett__attr(d->tape->arg, o, SETT__AT_SHFL_WIDTH);
     return push(d, i);
 }
 
@@ -441,9 +440,11 @@ static sett_status cp_async(decoder *d, const sett__op *o)
     i.splat = base_flags(d, arg(d, o, 4));
     i.b = ref(d, arg(d, o, 2));
     i.c = ref(d, arg(d, o, 5));
-    i.lg = (uint8_t)((o->sub & SETT__CP_ELEMENT) >> SETT__CP_ELEMENT_AT);
-    i.n = SETT__CP_BYTES(o->sub) >> i.lg;
-    i.align = (uint8_t)(2 + (o->sub & SETT__CP_LG));
+    uint32_t bytes = (uint32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_BYTES);
+    i.lg = (uint8_t)__builtin_ctz((uint32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_OF));
+    i.lazy[0] = (uint32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_TO);
+    i.n = bytes >> i.lg;
+    i.align = (uint8_t)__builtin_ctz(bytes);
     i.order = SETT__MAX_ORDER;
     return push(d, i);
 }
@@ -476,8 +477,11 @@ static sett_status barrier(decoder *d, const sett__op *o)
         i.step = SETT__S_FENCE;
         break;
     case SETT__CPCOMMIT:
+        i.step = SETT__S_CP_COMMIT;
+        break;
     case SETT__CPWAIT:
-        i.step = o->code == SETT__CPWAIT ? SETT__S_CP_WAIT : SETT__S_CP_COMMIT;
+        i.step = SETT__S_CP_WAIT;
+        i.imm = sett__attr(d->tape->arg, o, SETT__AT_CPWAIT_PENDING);
         break;
     case SETT__BARSYNC:
     case SETT__BARARRIVE:

@@ -615,7 +615,7 @@ bool sett__cp_async(sett__core *c, sett__warp *w, const sett__insn *i)
     if (i->b != SETT__NONE)
         lanes &= sett__mask_of(sett__at(c, w, i->b));
     uint32_t kept = i->c == SETT__NONE ? lanes : lanes & sett__mask_of(sett__at(c, w, i->c));
-    to.imm = SETT__CP_TO(i->imm), from.imm = SETT__CP_FROM(i->imm);
+    to.imm = (int32_t)i->lazy[0];
     from.root = i->target, from.a = i->d, from.flags = i->splat;
     to.b = from.b = SETT__NONE;
     if (!end_of(&d, &to, c, w, lanes) || !end_of(&s, &from, c, w, kept))

@@ -32,7 +32,7 @@ typedef enum sett__step {
     SETT__S_NAMED,   /* id a, threads b; sub: the code */
     SETT__S_SHFL,    /* value a, lane b */
     SETT__S_WARP,    /* value a; align: the code */
-    SETT__S_CP_ASYNC, /* to root, base a; from root `target`, base d of flags `splat`; predicates b, c; imm: both offsets */
+    SETT__S_CP_ASYNC, /* to root, base a; from root `target`, base d of flags `splat`; predicates b, c; offsets lazy[0] and imm */
     SETT__S_CP_COMMIT, SETT__S_CP_WAIT, /* imm: groups that may stay */
     SETT__S_IF, SETT__S_ELSE, SETT__S_ENDIF,
     SETT__S_LOOP, SETT__S_WHILE, SETT__S_ENDLOOP, /* a: the condition (WHILE) */

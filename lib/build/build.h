@@ -103,15 +103,17 @@ uint32_t sett__site(sett_build *, sett_site);
 typedef struct sett__emit {
     sett__code code;
     sett_dtype dtype;
-    uint8_t sub, flags;
+    uint8_t sub, n_attrs;
     uint32_t n;
     int64_t imm;
     int n_args;
     const uint32_t *args;
+    const int32_t *attrs; /* those at the end that are usual may be given */
     uint32_t at; /* 1 + the site's index in the build's list, if that is known; else 0 */
     bool stay; /* a scalar integer or Boolean that only this region needs: it is not hoisted */
 } sett__emit;
 uint32_t sett__record(sett_build *, sett_site, const sett__emit *);
+extern const int32_t sett__nonneg[1]; /* the attributes of a division of what is known to be >= 0 */
 bool sett__in_kernel(sett_build *, sett_site, const char *func); /* else the build fails; NULL: false */
 sett_val *sett__val(sett_build *, uint32_t id, sett_arg shape, bool scalar); /* the value object of an op */
 sett_val *sett__scalar_val(sett_build *, uint32_t id);                       /* the same, of an op that gives a scalar */
@@ -131,13 +133,12 @@ typedef struct sett__known { int64_t lo, hi, div; sett_dtype dtype; } sett__know
 typedef struct sett__operands { sett__known room[2]; const sett__known *in[2]; } sett__operands;
 uint32_t sett__fold(sett_build *, sett_site, sett__emit *, uint32_t *args, sett__operands *);
 /* ---- ranges.c: what is known of integers -------------------------------------------------------- */
-/* Records one elementwise op. Its operands have one type already; an operand of one element is a splat. The value knows more of
- * the result than sett__val(sett__record()) would: what sett_assume promised. */
-sett_val *sett__op2(sett_build *, sett_site, sett__code, int flags, sett_val *, sett_val *);
-sett_val *sett__op2_at(sett_build *, sett_site, uint32_t at, sett__code, int flags, sett_val *, sett_val *); /* at: as in sett__emit */
-/* Fills div, lo, hi, uniform of an op's value; NULL: looks up all operands. */
+/* One elementwise op on operands of one type, already converted; an operand of one element is a
+ * splat. Knows more of the result than sett__val(sett__record()): what sett_assume promised. */
+sett_val *sett__op2(sett_build *, sett_site, sett__code, bool nonneg, sett_val *, sett_val *);
+sett_val *sett__op2_at(sett_build *, sett_site, uint32_t at, sett__code, bool nonneg, sett_val *, sett_val *); /* at: as in sett__emit */
 void sett__facts(sett_build *, sett_val *, const sett__operands *);
-/* What is known of a scalar integer or Boolean op. Most operands are constants, which need no value object for it. */
+/* The same of a scalar integer or Boolean op. Constants, which are most operands, need no value object for it. */
 sett__known sett__know_op(sett_build *, uint32_t op); /* of one that has no value object yet */
 static inline sett__known sett__know(sett_build *b, uint32_t op)
 {

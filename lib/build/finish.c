@@ -82,7 +82,7 @@ static void mark_live(finish *f)
             continue;
         f->op[i] = LIVE;
         f->n_live++;
-        f->n_arg += op->n_args;
+        f->n_arg += (uint32_t)op->n_args + op->n_attrs;
         f->n_index += op->code == SETT__PICK ? op->n : 0;
         f->texts |= op->code > SETT__PICK && SETT__HAS_TEXT(op);
         for (uint32_t k = 0; k < op->n_args; k++) /* b->arg may be NULL: no op has operands */
@@ -149,6 +149,8 @@ static void take_op(finish *f, uint32_t i)
         const uint32_t arg = b->arg[from->args + k];
         t->arg[t->n_arg++] = arg == SETT__NONE ? SETT__NONE : f->op[arg];
     }
+    for (uint32_t k = 0; k < from->n_attrs; k++)
+        t->arg[t->n_arg++] = b->arg[from->args + from->n_args + k];
     if (op->code < SETT__PICK)
         return;
     note_access(b, from);

@@ -82,7 +82,7 @@ static uint32_t binary(const fold *f, sett__code code, uint32_t a, int64_t c)
     uint32_t args[2] = {a, record_constant(f, dtype, sett__bits_of_int(dtype, c))};
     return sett__record(f->b, f->site,
         &(sett__emit){.code = code, .dtype = f->x->dtype, .n = f->x->n, .n_args = 2, .args = args,
-            .flags = code == SETT__DIV || code == SETT__REM || code == SETT__SHR ? f->x->flags : 0});
+            .n_attrs = sett__ops[code].list == SETT__LIST_NATURAL ? f->x->n_attrs : 0, .attrs = f->x->attrs});
 }
 
 /* ---- constants ------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static uint32_t fold_constants(const fold *f)
             return NONE;
         in[i] = (uint64_t)op_of(f, i)->imm;
     }
-    if (!sett__eval(f->x->code, f->dtype, f->x->dtype, f->x->flags, in, f->x->n_args, &out))
+    if (!sett__eval(f->x->code, f->dtype, f->x->dtype, in, f->x->n_args, &out))
         return NONE;
     return record_constant(f, f->x->dtype, out);
 }
@@ -247,8 +247,8 @@ static uint32_t fold_div(const fold *f)
             return binary(f, SETT__DIV, y, c);
     }
     if (positive)
-        f->x->flags |= SETT__F_NONNEG;
-    bool shifts = positive || (f->x->flags & SETT__F_NONNEG) || sett__dtype_kind(f->dtype) == 'u';
+        f->x->n_attrs = 1, f->x->attrs = sett__nonneg;
+    bool shifts = positive || f->x->n_attrs || sett__dtype_kind(f->dtype) == 'u';
     if (f->is_const && log2_of(f->c) > 0 && shifts)
         return binary(f, SETT__SHR, f->args[0], log2_of(f->c));
     return NONE;
@@ -266,12 +266,12 @@ static uint32_t fold_rem(const fold *f)
     if (is_tiled(f, &y, &m, &z))
         return z == NONE ? record_number(f, 0) : z;
     if (positive)
-        f->x->flags |= SETT__F_NONNEG;
+        f->x->n_attrs = 1, f->x->attrs = sett__nonneg;
     if (!f->is_const || log2_of(f->c) < 0)
         return NONE;
     if (f->v[0] && (f->v[0]->div & (f->c - 1)) == 0)
         return record_number(f, 0);
-    if (positive || (f->x->flags & SETT__F_NONNEG) || sett__dtype_kind(f->dtype) == 'u')
+    if (positive || f->x->n_attrs || sett__dtype_kind(f->dtype) == 'u')
         return binary(f, SETT__AND, f->args[0], f->c - 1);
     return NONE;
 }

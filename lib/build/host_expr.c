@@ -42,7 +42,7 @@ static bool visit_power(walk *w, const sett__op *op)
     sett_build *b = w->b;
     uint32_t id = b->arg[op->args];
     sett__known x = sett__know(b, id), c = sett__know(b, b->arg[op->args + 1]);
-    if (c.lo != c.hi || (x.lo < 0 && !(op->flags & SETT__F_NONNEG)))
+    if (c.lo != c.hi || (x.lo < 0 && !op->n_attrs))
         return false;
     if (op->code == SETT__SHR && c.lo >= 0 && c.lo < 62)
         return visit_id(w, id) && emit_code(w, SETT__X_CONST, INT64_C(1) << c.lo) && emit_code(w, SETT__X_DIV, 0);

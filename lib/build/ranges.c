@@ -324,13 +324,13 @@ void sett__facts(sett_build *b, sett_val *v, const sett__operands *o)
 }
 
 /* Operands may be views that sett_assume knows more of than the ops behind them. */
-sett_val *sett__op2_at(sett_build *b, sett_site site, uint32_t at, sett__code code, int flags, sett_val *x, sett_val *y)
+sett_val *sett__op2_at(sett_build *b, sett_site site, uint32_t at, sett__code code, bool nonneg, sett_val *x, sett_val *y)
 {
     sett_dtype to = sett__ops[code].cls == SETT__C_COMPARE ? SETT_BOOL : (sett_dtype)x->dtype;
     const sett_val *wide = y->n > x->n ? y : x;
     bool scalar = x->scalar && y->scalar;
     uint32_t id = sett__record(b, site,
-        &(sett__emit){.code = code, .dtype = to, .flags = (uint8_t)flags, .n = wide->n, .n_args = 2,
+        &(sett__emit){.code = code, .dtype = to, .n_attrs = nonneg, .attrs = sett__nonneg, .n = wide->n, .n_args = 2,
             .args = (const uint32_t[]){x->id, y->id}, .at = at});
     sett_val *v = scalar ? sett__scalar_val(b, id) : sett__val(b, id, wide->scalar ? y->shape : wide->shape, false);
     if (b->error.status || !v->scalar || !sett__dtype_is_int(to) || v->lo == v->hi)
@@ -344,7 +344,7 @@ sett_val *sett__op2_at(sett_build *b, sett_site site, uint32_t at, sett__code co
     return view;
 }
 
-sett_val *sett__op2(sett_build *b, sett_site site, sett__code code, int flags, sett_val *x, sett_val *y)
+sett_val *sett__op2(sett_build *b, sett_site site, sett__code code, bool nonneg, sett_val *x, sett_val *y)
 {
-    return sett__op2_at(b, site, 0, code, flags, x, y);
+    return sett__op2_at(b, site, 0, code, nonneg, x, y);
 }

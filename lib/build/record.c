@@ -29,7 +29,7 @@ static uint64_t mix_hash(uint64_t h, uint64_t x)
 static uint32_t hash_op(const sett_build *b, const sett__emit *x)
 {
     bool pick = x->code == SETT__PICK;
-    uint64_t h = mix_hash(x->code | (uint64_t)x->dtype << 8 | (uint64_t)x->sub << 16 | (uint64_t)x->flags << 24 | (uint64_t)x->n << 32,
+    uint64_t h = mix_hash(x->code | (uint64_t)x->dtype << 8 | (uint64_t)x->sub << 16 | (uint64_t)x->n_attrs << 24 | (uint64_t)x->n << 32,
         pick ? 0 : (uint64_t)x->imm);
     for (uint32_t i = 0; pick && i < x->n; i++)
         h = mix_hash(h, b->index[x->imm + i]);
@@ -38,15 +38,19 @@ static uint32_t hash_op(const sett_build *b, const sett__emit *x)
         h = mix_hash(h, x->args[i] | (uint64_t)x->args[i + 1] << 32);
     if (i < x->n_args)
         h = mix_hash(h, x->args[i]);
+    for (i = 0; i < x->n_attrs; i++)
+        h = mix_hash(h, (uint32_t)x->attrs[i]);
     return (uint32_t)(h >> 32);
 }
 
 static bool equal_op(const sett_build *b, const sett__op *op, const sett__emit *x)
 {
-    if (op->code != x->code || op->dtype != x->dtype || op->sub != x->sub || op->flags != x->flags || op->n != x->n ||
+    if (op->code != x->code || op->dtype != x->dtype || op->sub != x->sub || op->n_attrs != x->n_attrs || op->n != x->n ||
         op->n_args != x->n_args)
         return false;
     if (x->n_args && memcmp(b->arg + op->args, x->args, (size_t)x->n_args * sizeof *x->args))
+        return false;
+    if (x->n_attrs && memcmp(b->arg + op->args + x->n_args, x->attrs, x->n_attrs * sizeof *x->attrs))
         return false;
     if (x->code == SETT__PICK)
         return !memcmp(b->index + op->imm, b->index + x->imm, x->n * sizeof *b->index);
@@ -167,15 +171,17 @@ static uint32_t append_op(sett_build *b, const sett_site *site, const sett__emit
     if (!grow_for(b, (void **)&b->op, &b->cap_op, id + 1, sizeof *b->op) ||
         !grow_for(b, (void **)&b->next, &b->cap_next, id + 1, sizeof *b->next) ||
         !grow_for(b, (void **)&b->val_of, &b->cap_val_of, id + 1, sizeof *b->val_of) ||
-        !grow_for(b, (void **)&b->arg, &b->cap_arg, b->n_arg + n_args, sizeof *b->arg))
+        !grow_for(b, (void **)&b->arg, &b->cap_arg, b->n_arg + n_args + x->n_attrs, sizeof *b->arg))
         return 0;
-    b->op[id] = (sett__op){.code = (uint8_t)x->code, .dtype = (uint8_t)x->dtype, .sub = x->sub, .flags = x->flags,
+    b->op[id] = (sett__op){.code = (uint8_t)x->code, .dtype = (uint8_t)x->dtype, .sub = x->sub, .n_attrs = x->n_attrs,
         .n = x->n, .args = b->n_arg, .n_args = (uint16_t)n_args, .site = x->at ? x->at - 1 : sett__site(b, *site), .imm = x->imm};
     if (b->error.status)
         return 0;
     for (uint32_t i = 0; i < n_args; i++)
         b->arg[b->n_arg + i] = x->args[i];
     b->n_arg += n_args;
+    for (uint32_t i = 0; i < x->n_attrs; i++)
+        b->arg[b->n_arg++] = (uint32_t)x->attrs[i];
     b->val_of[id] = NULL;
     b->next[id] = SETT__NONE;
     b->n_op++;
@@ -272,10 +278,18 @@ static bool nothing_to_fold(const sett_build *b, const sett__emit *x)
     return b->op[x->args[0]].code != SETT__CONST || b->op[x->args[1]].code != SETT__CONST;
 }
 
+const int32_t sett__nonneg[1] = {1};
+
 uint32_t sett__record(sett_build *b, sett_site site, const sett__emit *e)
 {
     if (b->error.status)
         return 0;
+    sett__emit x;
+    if (e->n_attrs) {
+        x = *e, e = &x;
+        while (x.n_attrs && x.attrs[x.n_attrs - 1] == SETT__ATTR_ROW(x.code, x.n_attrs - 1)->usual)
+            x.n_attrs--;
+    }
     uint8_t flags = sett__ops[e->code].flags;
     if (flags & SETT__W && !b->in_kernel && !sett__in_kernel(b, site, effect_name(e->code)))
         return 0;
@@ -284,7 +298,7 @@ uint32_t sett__record(sett_build *b, sett_site site, const sett__emit *e)
     if (e->n_args > 4 || !e->n_args || b->no_fold || nothing_to_fold(b, e))
         return record_pure(b, &site, e, NULL);
     uint32_t args[4];
-    sett__emit x = *e;
+    x = *e;
     sett__operands known;
     known.in[0] = known.in[1] = NULL;
     for (int i = 0; i < e->n_args; i++)

@@ -79,7 +79,7 @@ static bool changes_test(const sett_build *b, uint32_t loop, uint32_t test, uint
         const sett__op *op = &b->op[i];
         if (!needed[i - loop])
             continue;
-        uint32_t root = op->code == SETT__LOAD && !(op->flags & SETT__F_VOLATILE) ? b->arg[op->args] : SETT__NONE;
+        uint32_t root = op->code == SETT__LOAD && !sett__attr(b->arg, op, SETT__AT_ACCESS_VOLATILE) ? b->arg[op->args] : SETT__NONE;
         bool own = root != SETT__NONE && b->op[root].code == SETT__RMEM;
         if (!own && i != test && !(sett__ops[op->code].flags & (SETT__P | SETT__E)))
             return true;
@@ -247,7 +247,7 @@ sett_val *sett_warp_idx_at(sett_site site, sett_build *b)
     }
     if (b->error.status)
         return &b->poison->val;
-    return sett__op2(b, site, SETT__DIV, SETT__F_NONNEG, at, sett__const_bits(b, site, SETT_I32, 32));
+    return sett__op2(b, site, SETT__DIV, true, at, sett__const_bits(b, site, SETT_I32, 32));
 }
 
 /* ---- threads together ------------------------------------------------------------------ */
@@ -288,14 +288,14 @@ static uint32_t convert_op(sett_build *b, sett_site site, uint32_t id, sett_dtyp
         &(sett__emit){.code = bits ? SETT__BITCAST : SETT__CONVERT, .dtype = to, .n = n, .n_args = 1, .args = &id});
 }
 
-static uint32_t shuffle_op(sett_build *b, sett_site site, const sett_val *v, int how, const sett_val *lane, int width)
+static uint32_t shuffle_op(sett_build *b, sett_site site, const sett_val *v, int how, const sett_val *lane, int32_t width)
 {
     sett_dtype dtype = (sett_dtype)v->dtype, as = carrier(dtype);
     bool bits = sett_dtype_bits(dtype) == 64;
     uint32_t n = v->n * (bits ? 2 : 1);
     uint32_t id = convert_op(b, site, v->id, as, n, bits);
     id = sett__record(b, site,
-        &(sett__emit){.code = SETT__SHFL, .dtype = as, .sub = (uint8_t)how, .n = n, .imm = width, .n_args = 2,
+        &(sett__emit){.code = SETT__SHFL, .dtype = as, .sub = (uint8_t)how, .n = n, .n_attrs = 1, .attrs = &width, .n_args = 2,
             .args = (const uint32_t[]){id, lane->id}});
     return b->error.status ? 0 : convert_op(b, site, id, dtype, v->n, bits);
 }

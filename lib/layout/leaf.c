@@ -137,7 +137,8 @@ static sett_arg record_leaf(const sett__ctx *c, sett__code code, sett_arg a, set
                                 .dtype = (sett_dtype)x->dtype,
                                 .n = 1,
                                 .n_args = 2,
-                                .flags = nonneg ? SETT__F_NONNEG : 0,
+                                .n_attrs = nonneg,
+                                .attrs = sett__nonneg,
                                 .args = (const uint32_t[]){x->id, y->id}});
     if (!r || r->head.poison)
         return poison(c);

@@ -281,9 +281,8 @@ static int arity(sett__code code)
 }
 
 bool sett__eval(
-    sett__code code, sett_dtype dtype, sett_dtype to, int flags, const uint64_t *in, int n_in, uint64_t *out)
+    sett__code code, sett_dtype dtype, sett_dtype to, const uint64_t *in, int n_in, uint64_t *out)
 {
-    (void)flags; /* promises about operands change no result */
     uint64_t x[3] = {0, 0, 0};
     char kind = sett__dtype_kind(dtype), cls = sett__dtype_class(dtype);
     bool wide = sett__dtype_is_wide(dtype) || sett__dtype_is_wide(to);

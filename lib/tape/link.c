@@ -36,22 +36,22 @@ static bool wide_atom(const sett__op *op)
     return op->code == SETT__ATOM && sett__dtype_is_wide((sett_dtype)op->dtype);
 }
 
-int sett__least_sm(const sett__op *op)
+int sett__least_sm(const sett__tape *t, const sett__op *op)
 {
     if (wide_atom(op))
         return 90;
-    return sett__ops[op->code].cls == SETT__C_INLINE ? op->sub : sett__ops[op->code].min_sm;
+    return sett__ops[op->code].cls == SETT__C_INLINE ? sett__attr(t->arg, op, SETT__AT_INLINE_SM) : sett__ops[op->code].min_sm;
 }
 
-static int least_ptx(const sett__op *op)
+static int least_ptx(const sett__tape *t, const sett__op *op)
 {
     const sett__op_info *info = &sett__ops[op->code];
     bool accesses = info->cls == SETT__C_LOAD || info->cls == SETT__C_STORE; /* L1's priorities came with PTX 7.4 */
-    if (accesses && op->flags >> SETT__F_CACHE_AT >= SETT_CACHE_EVICT_FIRST)
+    if (accesses && sett__attr(t->arg, op, SETT__AT_ACCESS_CACHE) >= SETT_CACHE_EVICT_FIRST)
         return 74;
     if (wide_atom(op))
         return 83;
-    return info->cls == SETT__C_INLINE ? op->flags & SETT__F_PTX : info->min_ptx;
+    return info->cls == SETT__C_INLINE ? sett__attr(t->arg, op, SETT__AT_INLINE_ISA) : info->min_ptx;
 }
 
 /* Has sm_90 an instruction for several elements at once? */
@@ -75,7 +75,9 @@ bool sett__tape_link(sett__tape *t)
         const sett__op_info *info = &sett__ops[op->code];
         if (info->cls < SETT__C_LOAD && !(info->min_sm | info->min_ptx)) /* most: they stand in line, on every target */
             continue;
-        int sm = sett__least_sm(op), ptx = least_ptx(op);
+        if (!sett__words_there(t, op))
+            return false;
+        int sm = sett__least_sm(t, op), ptx = least_ptx(t, op);
         t->min_sm = sm > t->min_sm ? (uint16_t)sm : t->min_sm;
         t->min_ptx = ptx > t->min_ptx ? (uint16_t)ptx : t->min_ptx;
         t->sig.early |= op->code == SETT__DEPWAIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of tape.h, which alone includes it: the codes of ops.def, and the meaning of their flags and attributes. */
+/* A part of tape.h: an operation, the codes of ops.def, and what their flags and attributes say. Included there alone. */
 #ifndef SETT_OPS_H
 #define SETT_OPS_H
 
@@ -19,7 +19,7 @@ typedef enum sett__class {
     SETT__C_INLINE,
 } sett__class;
 typedef enum sett__code {
-#define OP(name, text, cls, types, flags, sm, ptx) SETT__##name,
+#define OP(name, text, cls, attributes, types, flags, sm, ptx) SETT__##name,
 #include "ops.def"
     SETT__N_CODES
 } sett__code;
@@ -27,8 +27,7 @@ enum { SETT__SHFL_IDX, SETT__SHFL_UP, SETT__SHFL_DOWN, SETT__SHFL_BFLY }; /* sub
 enum { SETT__XCHG = 255, SETT__CAS = 254 };                                /* sub of ATOM, beside op codes */
 enum { SETT__ATOM_WIDEST = 16 };                                           /* bytes of an ATOM of several elements */
 enum { SETT__VOTE_ALL, SETT__VOTE_ANY, SETT__VOTE_UNI, SETT__VOTE_BALLOT };  /* sub of VOTE; of MATCH the first two */
-enum { SETT__SCOPE_CTA, SETT__SCOPE_GPU, SETT__SCOPE_SYS };                  /* sub of FENCE */
-/* sub of SPECIAL: name in PTX without the %, and bits */
+/* sub of SPECIAL: name in PTX (less the %), and bits. */
 #define SETT__SREGS(X) \
     X(SMID, "smid", 32) X(NSMID, "nsmid", 32) X(WARPID, "warpid", 32) X(NWARPID, "nwarpid", 32) X(GRIDID, "gridid", 64) \
     X(CLOCK, "clock", 32) X(CLOCK64, "clock64", 64) X(GLOBALTIMER, "globaltimer", 64) X(ACTIVEMASK, "activemask", 32) \
@@ -38,31 +37,50 @@ enum { SETT__SREGS(SETT__SREG_ENUM) SETT__N_SREGS };
 sett_dtype sett__sreg_type(int sub);              /* print.c: U32 or U64 */
 const char *sett__sub_word(sett__code, int sub);  /* print.c: the word for sub; NULL: it has none */
 #define SETT__MAX_GROUPS 255 /* groups that a wait may leave in flight */
-/* sub of CPASYNC: log2(bytes) - 2; log2 of an element's bytes; past L1. imm: two offsets. */
-enum { SETT__CP_LG = 3, SETT__CP_ELEMENT_AT = 2, SETT__CP_ELEMENT = 3 << 2, SETT__CP_CG = 16 };
-#define SETT__CP_BYTES(sub) (4u << ((sub) & SETT__CP_LG))
-#define SETT__CP_SIZE(sub) (1u << (((sub) & SETT__CP_ELEMENT) >> SETT__CP_ELEMENT_AT)) /* bytes of an element */
-#define SETT__CP_TO(imm) ((int64_t)((uint64_t)(imm) << 40) >> 40)
-#define SETT__CP_FROM(imm) ((imm) >> 24)
-#define SETT__CP_IMM(to, from) ((int64_t)((uint64_t)(from) << 24 | ((uint64_t)(to) & 0xffffff)))
-#define SETT__CP_FITS(to, from) (SETT__CP_TO(to) == (to) && SETT__CP_FROM(SETT__CP_IMM(to, from)) == (from))
+typedef struct sett__op {
+    uint8_t code, dtype; /* dtype of the result's elements (of a root: its declared ones); 0: no result */
+    uint8_t sub;
+    uint8_t n_attrs;     /* words of attributes, behind the operands; the others are as usual */
+    uint32_t n;          /* elements of the result; 0: none, or an unsized root */
+    uint32_t args;       /* first operand in tape->arg: an op index, or SETT__NONE */
+    uint16_t n_args;
+    uint16_t depth;      /* of open regions; filled by the reader, not serialised. While recording: where it lives */
+    uint32_t site;       /* in tape->site; SETT__NONE: unknown */
+    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR, LOOP: its END; WHILE: its LOOP; END: its opener (of an arm, the ELSE). Filled by the reader.
+                          * While recording: the serial of the region that the op lives in */
+    int64_t imm;
+} sett__op;
+
+/* ---- attributes: attrs.def ---------------------------------------------------------- */
+typedef enum sett__attr_kind { SETT__A_INT, SETT__A_POWER, SETT__A_WORD, SETT__A_FLAG } sett__attr_kind;
+typedef struct sett__attr_info {
+    const char *text; /* NULL: no attribute; a list begins */
+    uint8_t kind;
+    int32_t least, most, usual;
+    const char *const *word;
+} sett__attr_info;
 enum { /* per-op flags */
-    SETT__F_NONNEG = 1,   /* DIV REM SHR: both operands are known to be >= 0 */
-    SETT__F_VOLATILE = 2, /* LOAD STORE */
-    SETT__F_CACHE = 60,   /* LOAD STORE: a sett_cache, at SETT__F_CACHE_AT */
-    SETT__F_CACHE_AT = 2,
-    SETT__F_SEM = 12,     /* ATOM: a sett_sem, at SETT__F_SEM_AT */
-    SETT__F_SEM_AT = 2,
-    SETT__F_SCOPE = 48,   /* ATOM: a sett_scope, at SETT__F_SCOPE_AT; DEFAULT: the device, of shared memory the block */
-    SETT__F_SCOPE_AT = 4,
-    SETT__F_PTX = 127,    /* PTX PTXV: the least PTX ISA, 78 for 7.8; 0: any */
-    SETT__F_MEMORY = 128, /* PTXV: it reads or writes memory */
+#define LIST(list) SETT__LIST_##list,
+#define ATTR(list, name, text, kind, least, most, usual, words) SETT__AT_##list##_##name,
+#include "attrs.def"
+    SETT__N_ATTRS
 };
-extern const char *const sett__sem_word[4], *const sett__scope_word[4], *const sett__cache_word[14]; /* print.c */
+extern const sett__attr_info sett__attrs[SETT__N_ATTRS + 1];                                     /* ops.c */
+extern const char *const sett__sem_word[], *const sett__scope_word[], *const sett__cache_word[]; /* ops.c */
 #define SETT__HAS_TEXT(op) (sett__ops[(op)->code].cls == SETT__C_PRINTF || sett__ops[(op)->code].cls == SETT__C_INLINE) /* imm: its place in tape->string */
 typedef struct sett__op_info {
     const char *text, *types;
-    uint8_t cls, flags, min_sm, min_ptx;
+    uint8_t cls, list, flags, min_sm, min_ptx; /* list: in sett__attrs, behind which its attributes stand */
 } sett__op_info;
-extern const sett__op_info sett__ops[SETT__N_CODES]; /* write.c */
+extern const sett__op_info sett__ops[SETT__N_CODES]; /* ops.c */
+/* Attribute k of such an op; text NULL: there is none. */
+#define SETT__ATTR_ROW(code, k) (&sett__attrs[sett__ops[code].list + 1 + (k)])
+/* Where the word of an attribute stands in its list. */
+#define SETT__AT(list, name) (SETT__AT_##list##_##name - SETT__LIST_##list - 1)
+/* The value of an attribute, SETT__AT_<list>_<name>, of an op that has it. arg: where the op's words are. */
+static inline int32_t sett__attr(const uint32_t *arg, const sett__op *op, int row)
+{
+    uint32_t at = (uint32_t)row - sett__ops[op->code].list - 1;
+    return at < op->n_attrs ? (int32_t)arg[op->args + op->n_args + at] : sett__attrs[row].usual;
+}
 #endif

@@ -5,16 +5,22 @@
 #include <string.h>
 
 /* ---- growing arrays ---------------------------------------------------------------------- */
-static bool add_arg(sett__parser *p, uint32_t value)
+static bool add_word(sett__parser *p, uint32_t word)
 {
     sett__tape *t = p->t;
-    if (t->op[t->n_op].n_args == UINT16_MAX)
-        return SETT__LEX_FAIL(&p->x, "too many operands");
     if (!sett__parse_grow(p, (void **)&t->arg, &p->cap_arg, t->n_arg, sizeof *t->arg))
         return false;
-    t->arg[t->n_arg++] = value;
-    t->op[t->n_op].n_args++;
+    t->arg[t->n_arg++] = word;
     return true;
+}
+
+static bool add_arg(sett__parser *p, uint32_t value)
+{
+    sett__op *op = &p->t->op[p->t->n_op];
+    if (op->n_args == UINT16_MAX)
+        return SETT__LEX_FAIL(&p->x, "too many operands");
+    op->n_args++;
+    return add_word(p, value);
 }
 
 static bool add_string(sett__parser *p, const char *s, uint32_t *id)
@@ -224,12 +230,12 @@ static bool pick_list(sett__parser *p)
 }
 
 /* %1[%2 + 4], %1[4] */
-static bool place(sett__parser *p)
+static bool place(sett__parser *p, int64_t *imm)
 {
     if (!operand(p) || !sett__expect(&p->x, "["))
         return false;
     if (!sett__sees(&p->x, "%"))
-        return add_arg(p, SETT__NONE) && sett__lex_int(&p->x, &now(p)->imm) && sett__expect(&p->x, "]");
+        return add_arg(p, SETT__NONE) && sett__lex_int(&p->x, imm) && sett__expect(&p->x, "]");
     if (!operand(p))
         return false;
     bool minus = sett__sees(&p->x, "-");
@@ -238,7 +244,7 @@ static bool place(sett__parser *p)
         p->x.at++;
         if (!sett__lex_digits(&p->x, &u, (uint64_t)INT64_MAX + minus))
             return false;
-        now(p)->imm = (int64_t)(minus ? 0 - u : u);
+        *imm = (int64_t)(minus ? 0 - u : u);
     }
     return sett__expect(&p->x, "]");
 }
@@ -259,23 +265,9 @@ static bool option(sett__parser *p, const char *word)
     return sett__accept_word(&p->x, word) ? operand(p) : add_arg(p, SETT__NONE);
 }
 
-/* One of the words 1 to n - 1, if there is one, into the op's flags. */
-static void flag_word(sett__parser *p, const char *const *word, int n, int at)
-{
-    for (int i = 1; i < n; i++)
-        if (sett__accept_word(&p->x, word[i])) {
-            now(p)->flags |= (uint8_t)(i << at);
-            return;
-        }
-}
-
 static bool load(sett__parser *p)
 {
-    if (!place(p) || !align_of(p) || !option(p, "pred") || !option(p, "fill"))
-        return false;
-    now(p)->flags = sett__accept_word(&p->x, "volatile") ? SETT__F_VOLATILE : 0;
-    flag_word(p, sett__cache_word, SETT__COUNT(sett__cache_word), SETT__F_CACHE_AT);
-    return true;
+    return place(p, &now(p)->imm) && align_of(p) && option(p, "pred") && option(p, "fill");
 }
 
 /* The value comes before the predicate here, and after it in the operands. */
@@ -283,7 +275,7 @@ static bool store(sett__parser *p, bool atom)
 {
     uint32_t id, n;
     uint8_t dtype;
-    if (!place(p))
+    if (!place(p, &now(p)->imm))
         return false;
     sett__lex_space(&p->x);
     const char *at = p->x.at;
@@ -295,34 +287,15 @@ static bool store(sett__parser *p, bool atom)
     uint32_t was = SETT__NONE;
     if (atom && sett__accept_word(&p->x, "was") && !value(p, &was))
         return false;
-    if ((!atom && !align_of(p)) || !option(p, "pred") || !add_arg(p, id) || (was != SETT__NONE && !add_arg(p, was)))
-        return false;
-    if (!atom && sett__accept_word(&p->x, "volatile"))
-        now(p)->flags = SETT__F_VOLATILE;
-    flag_word(p, atom ? sett__sem_word : sett__cache_word, atom ? 4 : SETT__COUNT(sett__cache_word), atom ? SETT__F_SEM_AT : SETT__F_CACHE_AT);
-    if (atom)
-        flag_word(p, sett__scope_word, 4, SETT__F_SCOPE_AT);
-    return true;
+    return (atom || align_of(p)) && option(p, "pred") && add_arg(p, id) && (was == SETT__NONE || add_arg(p, was));
 }
 
-/* %2[%5 + 8] %1[%4] bytes 16 of 4 cg pred %7: the predicate is written behind, and stands between. */
-static bool cp_async(sett__parser *p)
+/* %2[%5 + 8] %1[%4] pred %7: the predicate is written behind, and stands between. */
+static bool cp_async(sett__parser *p, int64_t *to)
 {
-    uint32_t bytes, size, pred = SETT__NONE;
-    if (!place(p))
-        return false;
-    int64_t to = now(p)->imm;
-    now(p)->imm = 0;
-    if (!add_arg(p, SETT__NONE) || !place(p) || !sett__expect(&p->x, "bytes") || !sett__lex_u32(&p->x, &bytes, 16) ||
-        !sett__expect(&p->x, "of") || !sett__lex_u32(&p->x, &size, 8))
-        return false;
-    int64_t from = now(p)->imm;
-    if (bytes < 4 || bytes & (bytes - 1) || !size || size & (size - 1) || !SETT__CP_FITS(to, from))
-        return SETT__LEX_FAIL(&p->x, "there is no such copy");
-    now(p)->imm = SETT__CP_IMM(to, from);
-    now(p)->sub = (uint8_t)((__builtin_ctz(bytes) - 2) | __builtin_ctz(size) << SETT__CP_ELEMENT_AT);
-    now(p)->sub |= sett__accept_word(&p->x, "cg") ? SETT__CP_CG : 0;
-    if (sett__accept_word(&p->x, "pred") && !value(p, &pred))
+    uint32_t pred = SETT__NONE;
+    if (!place(p, to) || !add_arg(p, SETT__NONE) || !place(p, &now(p)->imm) ||
+        (sett__accept_word(&p->x, "pred") && !value(p, &pred)))
         return false;
     p->t->arg[now(p)->args + 2] = pred;
     return option(p, "keep");
@@ -330,8 +303,6 @@ static bool cp_async(sett__parser *p)
 
 static bool barrier_line(sett__parser *p)
 {
-    if (now(p)->code == SETT__CPWAIT)
-        return sett__lex_int(&p->x, &now(p)->imm);
     return (now(p)->code != SETT__BARSYNC && now(p)->code != SETT__BARARRIVE) || operands(p);
 }
 
@@ -345,18 +316,6 @@ static bool print_line(sett__parser *p)
         return false;
     now(p)->imm = id;
     return !sett__accept(&p->x, ",") || operands(p);
-}
-
-/* "xor3 u32:lop3...", %1, %2 sm 80 isa 78 memory */
-static bool inline_line(sett__parser *p)
-{
-    uint32_t sm = 0, isa = 0;
-    if (!print_line(p) || (sett__accept_word(&p->x, "sm") && !sett__lex_u32(&p->x, &sm, UINT8_MAX)) ||
-        (sett__accept_word(&p->x, "isa") && !sett__lex_u32(&p->x, &isa, SETT__F_PTX)))
-        return false;
-    now(p)->sub = (uint8_t)sm;
-    now(p)->flags = (uint8_t)(isa | (sett__accept_word(&p->x, "memory") ? SETT__F_MEMORY : 0u));
-    return true;
 }
 
 static bool for_line(sett__parser *p)
@@ -374,14 +333,14 @@ static bool for_line(sett__parser *p)
     return define(p, number, at);
 }
 
-/* What follows name and type. */
-static bool rest(sett__parser *p)
+/* What follows name and type, but for attributes. hidden: the one that has no text. */
+static bool rest(sett__parser *p, int64_t *hidden)
 {
     sett__op *op = now(p);
     switch (sett__ops[op->code].cls) {
     case SETT__C_SREG: return true;
     case SETT__C_BARRIER: return barrier_line(p);
-    case SETT__C_CPASYNC: return cp_async(p);
+    case SETT__C_CPASYNC: return cp_async(p, hidden);
     case SETT__C_WARP: return op->code == SETT__ELECT || op->code == SETT__SPECIAL || operands(p);
     case SETT__C_CONST: return constant(p);
     case SETT__C_SYM:
@@ -400,15 +359,42 @@ static bool rest(sett__parser *p)
     case SETT__C_LOOP: return sett__expect(&p->x, "{");
     case SETT__C_WHILE: return operand(p);
     case SETT__C_FOR: return for_line(p);
-    case SETT__C_PRINTF: return print_line(p);
-    case SETT__C_INLINE: return inline_line(p);
-    case SETT__C_SHFL: return operands(p) && sett__expect(&p->x, "width") && sett__lex_int(&p->x, &op->imm);
-    default:
-        if (!operands(p))
-            return false;
-        op->flags = sett__accept_word(&p->x, "nonneg") ? SETT__F_NONNEG : 0;
-        return true;
+    case SETT__C_PRINTF:
+    case SETT__C_INLINE: return print_line(p);
+    default: return operands(p);
     }
+}
+
+static bool attr_value(sett__parser *p, const sett__attr_info *a, int64_t *x)
+{
+    *x = a->kind == SETT__A_FLAG;
+    if (a->kind == SETT__A_FLAG || !sett__expect(&p->x, "="))
+        return *x;
+    if (a->kind != SETT__A_WORD)
+        return sett__lex_int(&p->x, x);
+    for (*x = a->most; *x >= a->least; --*x)
+        if (*a->word[*x] && sett__accept_word(&p->x, a->word[*x]))
+            return true;
+    return SETT__LEX_FAIL(&p->x, "there is no such %s", a->text);
+}
+
+/* Those at the end that are usual are left out. */
+static bool attributes(sett__parser *p, int64_t hidden)
+{
+    uint32_t first = p->t->n_arg;
+    for (const sett__attr_info *a = SETT__ATTR_ROW(now(p)->code, 0); a->text; a++) {
+        int64_t x = *a->text ? a->usual : hidden;
+        if (*a->text && sett__accept_word(&p->x, a->text) && !attr_value(p, a, &x))
+            return false;
+        if (x != (int32_t)x)
+            return SETT__LEX_FAIL(&p->x, "an attribute, or an offset in shared memory, has 32 bits");
+        if (!add_word(p, (uint32_t)x))
+            return false;
+        if (x != a->usual)
+            now(p)->n_attrs = (uint8_t)(p->t->n_arg - first);
+    }
+    p->t->n_arg = first + now(p)->n_attrs;
+    return true;
 }
 
 /* "file", as the last site has it, or a new one. */
@@ -480,7 +466,8 @@ static bool op_line(sett__parser *p)
         return sett__lex_fail(&p->x, start, gives ? "%s has a result" : "%s has no result", sett__ops[code].text);
     if (result && !sett__lex_type(&p->x, &now(p)->dtype, &now(p)->n))
         return false;
-    if (end ? code == SETT__ELSE && !sett__expect(&p->x, "{") : !rest(p))
+    int64_t hidden = 0;
+    if (end ? code == SETT__ELSE && !sett__expect(&p->x, "{") : !rest(p, &hidden) || !attributes(p, hidden))
         return false;
     if (!site(p) || (result && !define(p, number, start)))
         return false;

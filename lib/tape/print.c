@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tape as text: printing. parse.c reads it back.
  *
- *     sett tape 1
+ *     sett tape 2
  *     sym N div 8
  *     param A f32 (N):(1) align 16 read
  *     grid (N+255)/256
@@ -12,7 +12,7 @@
  *     %2 = load f32x4 %1[%0 + 4] align 16
  *
  * A result is written with its type (x and its count of elements); a value is called by the
- * number of its op. `;` begins a comment. */
+ * number of its op. Attributes stand at the end, in the order of attrs.def. `;` begins a comment. */
 #include "tape.h"
 #include <string.h>
 
@@ -125,12 +125,11 @@ sett_dtype sett__sreg_type(int sub)
 const char *sett__sub_word(sett__code code, int sub)
 {
     static const char *const dims[] = {"x", "y", "z", NULL}, *const lanes[] = {"idx", "up", "down", "bfly", NULL},
-                             *const votes[] = {"all", "any", "uni", "ballot", NULL}, *const scopes[] = {"cta", "gpu", "sys", NULL},
+                             *const votes[] = {"all", "any", "uni", "ballot", NULL},
                              *const sregs[] = {SETT__SREGS(SREG_TEXT) NULL};
     const char *const *words = code == SETT__LANE ? NULL
                                : code == SETT__SHFL                        ? lanes
                                : code == SETT__VOTE || code == SETT__MATCH ? votes
-                               : code == SETT__FENCE                       ? scopes
                                : code == SETT__SPECIAL                     ? sregs
                                : sett__ops[code].cls == SETT__C_SREG       ? dims
                                                                            : NULL;
@@ -139,10 +138,6 @@ const char *sett__sub_word(sett__code code, int sub)
             return words[i];
     return NULL;
 }
-
-const char *const sett__sem_word[4] = {"relaxed", "acquire", "release", "acq_rel"}, *const sett__scope_word[4] = {"", "cta", "gpu", "sys"};
-const char *const sett__cache_word[14] = {"", "always", "global", "streaming", "last_use", "no_cache", "write_through", "evict_first", "evict_last",
-    "l2_evict_first", "l2_evict_last", "l2_64b", "l2_128b", "l2_256b"};
 
 static const char *sub_name(const sett__op *op)
 {
@@ -244,27 +239,17 @@ static void print_access(sett__sink *out, const sett__tape *t, const sett__op *o
     print_option(out, " pred ", operand(t, op, 2));
     if (load)
         print_option(out, " fill ", operand(t, op, 3));
-    int words[2] = {atom ? (op->flags & SETT__F_SEM) >> SETT__F_SEM_AT : (op->flags & SETT__F_CACHE) >> SETT__F_CACHE_AT,
-        atom ? (op->flags & SETT__F_SCOPE) >> SETT__F_SCOPE_AT : 0};
-    if (!atom && op->flags & SETT__F_VOLATILE)
-        sett__put(out, " volatile");
-    if (words[0])
-        sett__putf(out, " %s", atom ? sett__sem_word[words[0]] : words[0] < (int)SETT__COUNT(sett__cache_word) ? sett__cache_word[words[0]] : "?");
-    if (words[1])
-        sett__putf(out, " %s", sett__scope_word[words[1]]);
 }
 
-/* cp.async %2[%5 + 8] %1[%4] bytes 16 of 4 cg pred %7 */
+/* cp.async %2[%5 + 8] %1[%4] pred %7 bytes=16 of=4 cg */
 static void print_cp_async(sett__sink *out, const sett__tape *t, const sett__op *op)
 {
-    print_place(out, t, op, 0, SETT__CP_TO(op->imm));
-    print_place(out, t, op, 3, SETT__CP_FROM(op->imm));
-    sett__putf(out, " bytes %u of %u%s", SETT__CP_BYTES(op->sub), SETT__CP_SIZE(op->sub), op->sub & SETT__CP_CG ? " cg" : "");
+    print_place(out, t, op, 0, sett__words_there(t, op) ? sett__attr(t->arg, op, SETT__AT_CPASYNC_TO) : 0);
+    print_place(out, t, op, 3, op->imm);
     print_option(out, " pred ", operand(t, op, 2));
     print_option(out, " keep ", operand(t, op, 5));
 }
 
-/* What follows the op's name and type. */
 /* An assertion's condition stands before its text. */
 static void print_talk(sett__sink *out, const sett__tape *t, const sett__op *op)
 {
@@ -282,6 +267,22 @@ static void print_talk(sett__sink *out, const sett__tape *t, const sett__op *op)
     }
 }
 
+static void print_attrs(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    const sett__attr_info *a = SETT__ATTR_ROW(op->code, 0);
+    for (uint32_t k = 0; sett__words_there(t, op) && k < op->n_attrs && a->text; k++, a++) {
+        int32_t x = (int32_t)t->arg[op->args + op->n_args + k];
+        if (x == a->usual || !*a->text)
+            continue;
+        sett__putf(out, " %s", a->text);
+        if (a->kind == SETT__A_WORD && x >= a->least && x <= a->most)
+            sett__putf(out, "=%s", a->word[x]);
+        else if (a->kind != SETT__A_FLAG || x != 1)
+            sett__putf(out, "=%d", x);
+    }
+}
+
+/* What follows the op's name and type. */
 static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
 {
     switch (sett__ops[op->code].cls) {
@@ -307,26 +308,11 @@ static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
         sett__put(out, " {");
         break;
     case SETT__C_PRINTF:
-        print_talk(out, t, op);
-        break;
-    case SETT__C_INLINE:
-        print_talk(out, t, op);
-        if (op->sub)
-            sett__putf(out, " sm %u", op->sub);
-        if (op->flags & SETT__F_PTX)
-            sett__putf(out, " isa %u", op->flags & SETT__F_PTX);
-        sett__put(out, op->flags & SETT__F_MEMORY ? " memory" : "");
-        break;
+    case SETT__C_INLINE: print_talk(out, t, op); break;
     default:
         print_operands(out, t, op, 0);
         if (op->code == SETT__PICK)
             print_pick(out, t, op);
-        if (op->code == SETT__SHFL)
-            sett__putf(out, " width %lld", (long long)op->imm);
-        if (op->code == SETT__CPWAIT)
-            sett__putf(out, " %lld", (long long)op->imm);
-        if (op->flags & SETT__F_NONNEG)
-            sett__put(out, " nonneg");
     }
 }
 
@@ -370,6 +356,7 @@ static void print_op(sett__sink *out, const sett__tape *t, uint32_t i)
         print_type(out, op->dtype, op->code == SETT__PARAM ? 1 : op->n);
     }
     print_rest(out, t, op);
+    print_attrs(out, t, op);
 }
 
 int sett__op_str(const sett__tape *t, uint32_t i, char *buf, size_t size)

@@ -241,6 +241,14 @@ static void get_pick(struct reader *r, sett__tape *t, sett__op *op, uint32_t *in
     *indices += op->n;
 }
 
+static uint32_t get_word(struct reader *r)
+{
+    int64_t x = unzigzag(get(r));
+    if (x != (int32_t)x)
+        fail(r, "a number is out of range");
+    return (uint32_t)x;
+}
+
 static uint8_t get_set_byte(struct reader *r, bool there)
 {
     uint8_t c = there ? get_byte(r) : 1;
@@ -256,7 +264,7 @@ static void get_op(struct reader *r, sett__tape *t, uint32_t i, uint32_t *args, 
     op->dtype = get_byte(r);
     uint8_t mask = get_byte(r);
     op->sub = get_set_byte(r, mask & HAS_SUB);
-    op->flags = get_set_byte(r, mask & HAS_FLAGS);
+    op->n_attrs = get_set_byte(r, mask & HAS_ATTRS);
     op->imm = mask & HAS_IMM ? unzigzag(get(r)) : 0;
     uint32_t usual = op->dtype ? 1 : 0;
     op->n = mask & HAS_N ? (uint32_t)get_max(r, UINT32_MAX) : usual;
@@ -265,7 +273,7 @@ static void get_op(struct reader *r, sett__tape *t, uint32_t i, uint32_t *args, 
         op->n_args = (uint16_t)get_max(r, UINT16_MAX);
     bool spelled = (mask & HAS_IMM && !op->imm) || (mask & HAS_N && op->n == usual) ||
                    (mask >> ARGS_SHIFT == ARGS_MANY && op->n_args < ARGS_MANY);
-    if (spelled || op->code >= SETT__N_CODES || op->n_args > t->n_arg - *args) {
+    if (spelled || op->code >= SETT__N_CODES || (uint32_t)op->n_args + op->n_attrs > t->n_arg - *args) {
         fail(r, "an op is malformed");
         return;
     }
@@ -276,6 +284,8 @@ static void get_op(struct reader *r, sett__tape *t, uint32_t i, uint32_t *args, 
         t->arg[*args + a] = back ? i - back : SETT__NONE;
     }
     *args += op->n_args;
+    for (uint32_t k = 0; k < op->n_attrs; k++)
+        t->arg[(*args)++] = get_word(r);
     if (op->code == SETT__PICK)
         get_pick(r, t, op, indices);
 }

@@ -6,25 +6,11 @@
 #include "lib/base/base.h"
 
 /* ---- tape: the data ---------------------------------------------------------------- */
-#define SETT__TAPE_VERSION 1
+#define SETT__TAPE_VERSION 2
 #include "ops.h"
 
-typedef struct sett__op {
-    uint8_t code, dtype; /* dtype of the result's elements (of a root: its declared ones); 0: no result */
-    uint8_t sub, flags;
-    uint32_t n;          /* elements of the result; 0: none, or an unsized root */
-    uint32_t args;       /* first operand in tape->arg: an op index, or SETT__NONE */
-    uint16_t n_args;
-    uint16_t depth;      /* open regions around it; set by the reader, not serialised. While recording: depth of the region that
-                          * it lives in */
-    uint32_t site;       /* in tape->site; SETT__NONE: unknown */
-    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR, LOOP: its END; WHILE: its LOOP; END: its opener (of an arm, the
-                          * ELSE). Set by the reader. While recording: serial of the region that the op lives in */
-    int64_t imm;
-} sett__op;
-
-/* Host expressions over symbols, for grids, extents, strides and checks: postfix, evaluated in 64 bits with overflow checks
- * (expr.c). */
+/* Host expressions over symbols: postfix, evaluated in 64 bits with overflow checks
+ * by expr.c. Grid, extents, strides, checks. */
 typedef enum sett__xcode {
     SETT__X_CONST, SETT__X_SYM, SETT__X_ADD, SETT__X_SUB, SETT__X_MUL, SETT__X_DIV, SETT__X_REM, SETT__X_MIN,
     SETT__X_MAX, SETT__X_SHL, SETT__X_SHR, SETT__X_AND, SETT__X_SELECT, SETT__X_LT, SETT__X_SCALAR, SETT__X_LOG2 /* ceil_log2(x), of x > 0 */,
@@ -116,7 +102,7 @@ typedef struct sett__tape {
     sett__sig sig;
     uint32_t n_op, n_arg, n_index, n_string, n_site;
     sett__op *op;
-    uint32_t *arg;
+    uint32_t *arg;        /* of each op: its operands, then its attributes, int32_t */
     uint32_t *index;      /* PICK */
     const char **string;  /* PRINTF formats in order of first use; also file names of sites */
     uint32_t n_path;      /* the last n_path strings belong to sites alone */
@@ -124,6 +110,13 @@ typedef struct sett__tape {
     uint16_t min_sm, min_ptx; /* greatest of all ops; set by the reader and by finish */
     uint16_t min_ptx_90;      /* the same for sm_90 and later, of instructions that other targets do without */
 } sett__tape;
+
+/* Are its operands and attributes there? */
+static inline bool sett__words_there(const sett__tape *t, const sett__op *op)
+{
+    uint32_t n = (uint32_t)op->n_args + op->n_attrs;
+    return n <= t->n_arg && op->args <= t->n_arg - n;
+}
 
 /* ---- write.c, read.c: bytes ----------------------------------------------------------- */
 /* Canonical: equal tapes give equal bytes (little endian, LEB128, versioned). sites false: the kernel's identity, which the key
@@ -141,12 +134,12 @@ size_t sett__sig_bytes(const sett__sig *, bool sites, void *to, size_t room);
 sett_status sett__sig_read(sett__sig *, sett__arena *, const void *bytes, size_t len, sett_error *);
 
 /* ---- link.c ------------------------------------------------------------------------- */
-/* Fills op.depth, op.other, min_sm, min_ptx, for read and finish. False: regions do not nest. IF, ELSE, FOR, LOOP and END have
- * the depth of what is around them. */
+/* Fills op.depth, op.other, min_sm, min_ptx; used by read and by finish. False: regions do not nest, or an op lacks its words.
+ * IF, ELSE, FOR, LOOP and END have the depth of what is around them. */
 bool sett__tape_link(sett__tape *);
 /* Fills sig.claim of a verified tape. False: out of memory. */
 bool sett__tape_claims(sett__tape *);
-int sett__least_sm(const sett__op *); /* 0: any */
+int sett__least_sm(const sett__tape *, const sett__op *); /* 0: any */
 bool sett__opens(int code); /* does it open a region? */
 bool sett__closes(int code);
 
@@ -190,9 +183,10 @@ int sett__target_isa(const char *target, int min_ptx);
 int sett__tape_isa(const sett__tape *, const char *target);
 
 /* ---- eval.c: one op on constants ------------------------------------------------------------------ */
-/* Computes an op on bits as the engines do, bit for bit. dtype: the operands' type (of CONVERT the source's; to: the result's).
- * False: this op is not folded (approximations). */
-bool sett__eval(sett__code, sett_dtype dtype, sett_dtype to, int flags, const uint64_t *in, int n_in, uint64_t *out);
+/* Bits in, bits out, bit for bit as the engines compute. dtype: the operands' type
+ * (CONVERT: source type; sub carries nothing, to is the result's type). False: this op is
+ * not folded (approximations). */
+bool sett__eval(sett__code, sett_dtype dtype, sett_dtype to, const uint64_t *in, int n_in, uint64_t *out);
 
 /* ---- inline_text.c: texts that ops carry ------------------------------------------------------------ */
 /* The next conversion of a printf format after *p: its letter; 0: none left; '?': one that a kernel may not print. */

@@ -38,6 +38,11 @@ static uint32_t arg(const struct check *c, uint32_t k)
     return c->t->arg[c->op->args + k];
 }
 
+static int32_t attr(const struct check *c, int row)
+{
+    return sett__attr(c->t->arg, c->op, row);
+}
+
 /* A value lives in the region where it was made and in those inside it. All between the opener of an
  * open region and here that has the region's depth is of that region; so its position decides. */
 static bool visible(const struct check *c, uint32_t id)
@@ -181,9 +186,11 @@ static bool check_root(struct check *c)
     return true;
 }
 
-/* Every operand of the result's type; one element stands for all. */
+/* Every operand of the result's type; one element stands for all. Integers alone have the attribute. */
 static bool check_elementwise(struct check *c)
 {
+    if (c->op->n_attrs && sett__dtype_is_float((sett_dtype)c->op->dtype))
+        return bad(c, SETT_E_VERIFY, "it has an attribute that it does not take");
     for (uint32_t k = 0; k < c->op->n_args; k++)
         if (!typed(c, k, c->op->dtype, c->op->n))
             return false;
@@ -350,14 +357,14 @@ static bool check_place(struct check *c, struct place *at, int dtype, uint32_t n
 /* Of a load or a store. */
 static bool check_cache(struct check *c, const struct place *at)
 {
-    int cache = (c->op->flags & SETT__F_CACHE) >> SETT__F_CACHE_AT;
+    int cache = attr(c, SETT__AT_ACCESS_CACHE);
     bool load = c->op->code == SETT__LOAD;
-    if (cache >= (int)SETT__COUNT(sett__cache_word) || cache == (load ? SETT_CACHE_WRITE_THROUGH : SETT_CACHE_LAST_USE) ||
+    if (cache == (load ? SETT_CACHE_WRITE_THROUGH : SETT_CACHE_LAST_USE) ||
         (!load && (cache == SETT_CACHE_NONE || cache >= SETT_CACHE_L2_64B)))
         return bad(c, SETT_E_VERIFY, "there is no such cache mode");
     if (cache && (at->root->code != SETT__PARAM || c->t->sig.param[at->root->imm].scalar))
         return bad(c, SETT_E_SPACE, "a cache mode is for global memory");
-    return !cache || !(c->op->flags & SETT__F_VOLATILE) || bad(c, SETT_E_VERIFY, "a volatile access has no cache mode");
+    return !cache || !attr(c, SETT__AT_ACCESS_VOLATILE) || bad(c, SETT_E_VERIFY, "a volatile access has no cache mode");
 }
 
 static bool check_load(struct check *c)
@@ -404,7 +411,7 @@ static bool check_atom(struct check *c)
 /* One of the two ends of a copy: operands k and k + 1. */
 static bool check_end(struct check *c, uint32_t k, sett__code space, int64_t imm)
 {
-    uint64_t element = SETT__CP_SIZE(c->op->sub), bytes = SETT__CP_BYTES(c->op->sub);
+    uint64_t element = (uint64_t)attr(c, SETT__AT_CPASYNC_OF), bytes = (uint64_t)attr(c, SETT__AT_CPASYNC_BYTES);
     struct place at = {operand(c, k), k, imm, element, bytes};
     if (!at.root)
         return false;
@@ -415,21 +422,14 @@ static bool check_end(struct check *c, uint32_t k, sett__code space, int64_t imm
 
 static bool check_cp_async(struct check *c)
 {
-    uint8_t sub = c->op->sub;
-    if (sub > (SETT__CP_CG | SETT__CP_ELEMENT | 2) || (sub & SETT__CP_LG) == 3 || SETT__CP_SIZE(sub) > SETT__CP_BYTES(sub) ||
-        (sub & SETT__CP_CG && SETT__CP_BYTES(sub) != 16))
+    int32_t bytes = attr(c, SETT__AT_CPASYNC_BYTES);
+    if (attr(c, SETT__AT_CPASYNC_OF) > bytes || (attr(c, SETT__AT_CPASYNC_CG) && bytes != 16))
         return bad(c, SETT_E_VERIFY, "there is no such copy");
-    return check_end(c, 0, SETT__SMEM, SETT__CP_TO(c->op->imm)) && check_end(c, 3, SETT__PARAM, SETT__CP_FROM(c->op->imm)) &&
+    return check_end(c, 0, SETT__SMEM, attr(c, SETT__AT_CPASYNC_TO)) && check_end(c, 3, SETT__PARAM, c->op->imm) &&
            (arg(c, 2) == SETT__NONE || scalar(c, 2, SETT_BOOL)) && (arg(c, 5) == SETT__NONE || scalar(c, 5, SETT_BOOL));
 }
 
 /* ---- threads, regions, talk ------------------------------------------------------------ */
-static bool check_none(struct check *c)
-{
-    (void)c;
-    return true;
-}
-
 /* A constant operand of which the value is bounded; others are checked as they run. */
 static bool bounded(struct check *c, uint32_t k, int64_t lo, int64_t hi, int64_t step, const char *what)
 {
@@ -446,10 +446,6 @@ static bool check_barrier(struct check *c)
     bool named = op->code == SETT__BARSYNC || op->code == SETT__BARARRIVE;
     if (op->n_args != (named ? 2 : 0))
         return bad(c, SETT_E_VERIFY, "it takes %d operands, not %u", named ? 2 : 0, op->n_args);
-    if (op->sub > (op->code == SETT__FENCE ? SETT__SCOPE_SYS : 0) || (op->imm && op->code != SETT__CPWAIT))
-        return bad(c, SETT_E_VERIFY, "it has an attribute that it does not take");
-    if (op->imm < -1 || op->imm > SETT__MAX_GROUPS)
-        return bad(c, SETT_E_RANGE, "%lld groups: -1 to %d", (long long)op->imm, SETT__MAX_GROUPS);
     return !named || (bounded(c, 0, 1, 15, 1, "a named barrier is 1 to 15") &&
                          bounded(c, 1, 32, 1024, 32, "a barrier is for a multiple of 32 threads, up to 1024"));
 }
@@ -485,8 +481,6 @@ static bool check_shfl(struct check *c)
     int bits = sett_dtype_bits((sett_dtype)op->dtype);
     if (op->sub > SETT__SHFL_BFLY)
         return bad(c, SETT_E_VERIFY, "there is no such shuffle");
-    if (op->imm < 2 || op->imm > 32 || op->imm & (op->imm - 1))
-        return bad(c, SETT_E_RANGE, "width %lld is not a power of two from 2 to 32", (long long)op->imm);
     if (!takes_type(c, op->dtype))
         return false;
     if (bits != 16 && bits != 32)
@@ -587,10 +581,11 @@ static bool check_inline(struct check *c)
         if (!sett__inline_takes(v->dtype))
             return bad(c, SETT_E_DTYPE, "no register of PTX holds %s", sett_dtype_name((sett_dtype)v->dtype));
     }
-    if (op->code == SETT__PTX && (!x.n_result || op->flags & SETT__F_MEMORY))
+    if (op->code == SETT__PTX && (!x.n_result || attr(c, SETT__AT_INLINE_MEMORY)))
         return bad(c, SETT_E_VERIFY, "what has no result, or an effect on memory, is volatile");
-    if (!sett__ptx_isa_known(op->flags & SETT__F_PTX))
-        return bad(c, SETT_E_VERIFY, "there is no PTX %d.%d", (op->flags & SETT__F_PTX) / 10, (op->flags & SETT__F_PTX) % 10);
+    int isa = attr(c, SETT__AT_INLINE_ISA);
+    if (!sett__ptx_isa_known(isa))
+        return bad(c, SETT_E_VERIFY, "there is no PTX %d.%d", isa / 10, isa % 10);
     return x.n_result ? result_is(c, x.n_result > 1 ? SETT_U64 : x.result[0], x.n_result)
                       : !op->dtype || bad(c, SETT_E_VERIFY, "it has no result");
 }
@@ -600,7 +595,7 @@ enum { SUB = 1, IMM = 2, RESULT = 4, ANY = -1 };
 static const struct rule {
     int args; /* ANY: checked by the function */
     int uses;
-    bool (*check)(struct check *);
+    bool (*check)(struct check *); /* NULL: nothing more */
 } rules[] = {
     [SETT__C_CONST] = {0, IMM | RESULT, check_const},
     [SETT__C_SREG] = {0, SUB | RESULT, check_sreg},
@@ -619,31 +614,38 @@ static const struct rule {
     [SETT__C_LOAD] = {4, SUB | IMM | RESULT, check_load},
     [SETT__C_STORE] = {4, SUB | IMM, check_store},
     [SETT__C_ATOM] = {ANY, SUB | IMM | RESULT, check_atom},
-    [SETT__C_BARRIER] = {ANY, SUB | IMM, check_barrier},
-    [SETT__C_CPASYNC] = {6, SUB | IMM, check_cp_async},
+    [SETT__C_BARRIER] = {ANY, 0, check_barrier},
+    [SETT__C_CPASYNC] = {6, IMM, check_cp_async},
     [SETT__C_WARP] = {ANY, SUB | RESULT, check_warp},
-    [SETT__C_SHFL] = {2, SUB | IMM | RESULT, check_shfl},
+    [SETT__C_SHFL] = {2, SUB | RESULT, check_shfl},
     [SETT__C_IF] = {1, 0, check_if},
-    [SETT__C_ELSE] = {0, 0, check_none},
+    [SETT__C_ELSE] = {0, 0, NULL},
     [SETT__C_FOR] = {3, RESULT, check_for},
-    [SETT__C_END] = {0, 0, check_none},
+    [SETT__C_END] = {0, 0, NULL},
     [SETT__C_PRINTF] = {ANY, IMM, check_printf},
-    [SETT__C_LOOP] = {0, 0, check_none},
+    [SETT__C_LOOP] = {0, 0, NULL},
     [SETT__C_WHILE] = {1, 0, check_while},
-    [SETT__C_INLINE] = {ANY, SUB | IMM | RESULT, check_inline},
+    [SETT__C_INLINE] = {ANY, IMM | RESULT, check_inline},
 };
 
-static int flags_of(const sett__op *op)
+/* Each within its bounds, and none at the end that could be left out. */
+static bool check_attrs(struct check *c)
 {
-    if (op->code == SETT__LOAD || op->code == SETT__STORE)
-        return SETT__F_VOLATILE | SETT__F_CACHE;
-    if (op->code == SETT__ATOM)
-        return SETT__F_SEM | SETT__F_SCOPE;
-    if (sett__ops[op->code].cls == SETT__C_INLINE)
-        return SETT__F_PTX | SETT__F_MEMORY;
-    bool bounded = op->code == SETT__DIV || op->code == SETT__REM || op->code == SETT__SHR;
-    char cls = sett__dtype_class((sett_dtype)op->dtype);
-    return bounded && cls && strchr("iuw", cls) ? SETT__F_NONNEG : 0;
+    const sett__op *op = c->op;
+    const sett__attr_info *a = SETT__ATTR_ROW(op->code, 0);
+    uint32_t k = 0;
+    for (; a->text; k++, a++) {
+        int32_t x = k < op->n_attrs ? (int32_t)arg(c, op->n_args + k) : a->usual;
+        bool power = a->kind == SETT__A_POWER, fits = x >= a->least && x <= a->most && !(power && x & (x - 1));
+        if (fits)
+            continue;
+        if (x == a->usual)
+            return bad(c, SETT_E_VERIFY, "it needs %s", a->text);
+        return bad(c, SETT_E_RANGE, "%s %d is not %s%d to %d", a->text, x, power ? "a power of two from " : "", a->least, a->most);
+    }
+    if (op->n_attrs > k || (op->n_attrs && (int32_t)arg(c, op->n_args + op->n_attrs - 1u) == SETT__ATTR_ROW(op->code, op->n_attrs - 1)->usual))
+        return bad(c, SETT_E_VERIFY, "it has an attribute that it does not take");
+    return true;
 }
 
 static bool check_result(struct check *c, int uses)
@@ -695,17 +697,17 @@ static bool check_op(struct check *c)
         return bad(c, SETT_E_VERIFY, "there is no such op");
     const sett__op_info *info = &sett__ops[op->code];
     const struct rule *rule = &rules[info->cls];
-    if (op->n_args > c->t->n_arg || op->args > c->t->n_arg - op->n_args)
+    if (!sett__words_there(c->t, op))
         return bad(c, SETT_E_VERIFY, "its operands are not there");
     if (!check_region(c))
         return false;
     if (rule->args != ANY && op->n_args != rule->args)
         return bad(c, SETT_E_VERIFY, "it takes %d operands, not %u", rule->args, op->n_args);
-    if ((op->sub && !(rule->uses & SUB)) || (op->imm && !(rule->uses & IMM)) || (op->flags && op->flags & ~flags_of(op)))
+    if ((op->sub && !(rule->uses & SUB)) || (op->imm && !(rule->uses & IMM)))
         return bad(c, SETT_E_VERIFY, "it has an attribute that it does not take");
     if (info->flags & SETT__E && c->depth)
         return bad(c, SETT_E_REGION, "it belongs outside of all regions");
-    return check_result(c, rule->uses) && rule->check(c) && open_region(c);
+    return check_result(c, rule->uses) && check_attrs(c) && (!rule->check || rule->check(c)) && open_region(c);
 }
 
 /* What most ops are, in few comparisons. What it does not know or does not like, check_op looks at. */
@@ -713,7 +715,7 @@ static bool is_plain(const struct check *c)
 {
     const sett__tape *t = c->t;
     const sett__op *op = c->op;
-    if (op->code >= SETT__N_CODES || sett__ops[op->code].cls != SETT__C_BINARY || op->sub | op->flags || op->imm ||
+    if (op->code >= SETT__N_CODES || sett__ops[op->code].cls != SETT__C_BINARY || op->sub | op->n_attrs || op->imm ||
         op->n_args != 2 || t->n_arg < 2 || op->args > t->n_arg - 2 || op->depth != c->depth || op->n - 1 >= SETT__MAX_WIDTH ||
         !sett__dtype_valid(op->dtype) || !takes((sett__code)op->code, op->dtype))
         return false;
@@ -732,7 +734,7 @@ static bool is_plain_access(const struct check *c)
     const sett__tape *t = c->t;
     const sett__op *op = c->op;
     bool load = op->code == SETT__LOAD;
-    if ((!load && op->code != SETT__STORE) || op->flags || op->sub > 7 || op->n_args != 4 || t->n_arg < 4 || op->args > t->n_arg - 4 ||
+    if ((!load && op->code != SETT__STORE) || op->n_attrs || op->sub > 7 || op->n_args != 4 || t->n_arg < 4 || op->args > t->n_arg - 4 ||
         op->depth != c->depth || op->imm >> FAR_OFFSET)
         return false;
     const uint32_t *arg = t->arg + op->args, value = load ? c->i : arg[3];
@@ -752,7 +754,7 @@ static bool is_plain_access(const struct check *c)
 /* ---- targets --------------------------------------------------------------------------- */
 static bool check_target(struct check *c, int sm)
 {
-    int need = sm ? sett__least_sm(c->op) : 0;
+    int need = sm ? sett__least_sm(c->t, c->op) : 0;
     const char *call = sett__op_call(c->op->code);
     const sett__site_ref *s = call && c->op->site < c->t->n_site ? &c->t->site[c->op->site] : NULL;
     if (need <= sm)

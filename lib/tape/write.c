@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tape to its bytes (bytes.h), and the table of what the ops are. */
+/* A tape to its bytes (bytes.h). */
 #include "bytes.h"
 #include <string.h>
-
-const sett__op_info sett__ops[SETT__N_CODES] = {
-#define OP(name, text, cls, types, flags, sm, ptx) {text, types, SETT__C_##cls, flags, sm, ptx},
-#include "ops.def"
-};
 
 struct writer {
     const sett__allocator *mem;
@@ -228,19 +223,19 @@ static bool put_op(struct writer *w, const sett__tape *t, uint32_t i, struct nam
     int64_t imm = pick ? 0 : SETT__HAS_TEXT(op) ? name_id(names, (uint32_t)op->imm) : op->imm;
     uint32_t usual = op->dtype ? 1 : 0;
     uint32_t few = op->n_args < ARGS_MANY ? op->n_args : ARGS_MANY;
-    if (op->n_args > t->n_arg || op->args > t->n_arg - op->n_args)
+    if (!sett__words_there(t, op))
         return false;
-    if (!room(w, 64 + 5 * (size_t)op->n_args))
+    if (!room(w, 64 + 5 * ((size_t)op->n_args + op->n_attrs)))
         return true;
     uint8_t *at = w->at;
     *at++ = op->code;
     *at++ = op->dtype;
-    *at++ = (uint8_t)((op->sub ? HAS_SUB : 0u) | (op->flags ? HAS_FLAGS : 0u) | (imm ? HAS_IMM : 0u) |
+    *at++ = (uint8_t)((op->sub ? HAS_SUB : 0u) | (op->n_attrs ? HAS_ATTRS : 0u) | (imm ? HAS_IMM : 0u) |
                       (op->n != usual ? HAS_N : 0u) | few << ARGS_SHIFT);
     if (op->sub)
         *at++ = op->sub;
-    if (op->flags)
-        *at++ = op->flags;
+    if (op->n_attrs)
+        *at++ = op->n_attrs;
     if (imm)
         at = leb(at, zigzag(imm));
     if (op->n != usual)
@@ -253,6 +248,8 @@ static bool put_op(struct writer *w, const sett__tape *t, uint32_t i, struct nam
             return false;
         at = leb(at, arg == SETT__NONE ? 0 : i - arg);
     }
+    for (uint32_t k = 0; k < op->n_attrs; k++)
+        at = leb(at, zigzag((int32_t)t->arg[op->args + op->n_args + k]));
     w->at = at;
     for (uint32_t k = 0, last = 0; pick && k < op->n; k++) {
         uint32_t index = t->index[(uint32_t)op->imm + k];
@@ -310,7 +307,7 @@ static sett_status put_tape(struct writer *w, const sett__tape *t, bool sites, s
     uint64_t n_arg = 0, n_index = 0;
     for (uint32_t i = 0; i < t->n_op; i++) {
         const sett__op *op = &t->op[i];
-        n_arg += op->n_args;
+        n_arg += (uint64_t)op->n_args + op->n_attrs;
         if (op->code < SETT__PICK) /* most */
             continue;
         bool pick = op->code == SETT__PICK, text = op->code < SETT__N_CODES && SETT__HAS_TEXT(op);

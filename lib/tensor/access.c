@@ -152,13 +152,13 @@ static uint32_t touch(const access *a, uint32_t first, uint32_t n, uint32_t guar
     if (!sett__inside(a->c, a->t, base, a->x.spot[first].imm, n, a->x.bytes))
         return 0;
     sett__emit e = {.code = SETT__LOAD, .dtype = a->dtype, .n = n, .imm = a->x.spot[first].imm, .n_args = 4, .args = args,
-        .sub = (uint8_t)__builtin_ctz(align), .flags = (uint8_t)(a->m->cache << SETT__F_CACHE_AT)};
+        .sub = (uint8_t)__builtin_ctz(align), .n_attrs = 1, .attrs = &a->m->cache};
     if (!is_load(a)) {
         e.code = SETT__STORE, e.dtype = (sett_dtype)0, e.n = 0;
         args[3] = chunk(a, a->m->val, first, n);
     }
     if (a->m->atomic) {
-        e.code = SETT__ATOM, e.dtype = a->dtype, e.n = n, e.sub = a->m->atomic, e.flags = a->m->flags;
+        e.code = SETT__ATOM, e.dtype = a->dtype, e.n = n, e.sub = a->m->atomic, e.n_attrs = SETT__COUNT(a->m->how), e.attrs = a->m->how;
         args[4] = a->m->was ? chunk(a, a->m->was, first, n) : SETT__NONE;
         e.n_args = a->m->was ? 5 : 4;
     }

@@ -70,10 +70,10 @@ static sett_val *load(const sett__ctx *c, const sett__move *m)
 static bool take_cache(const sett__ctx *c, const sett_tensor *t, int cache, sett_cache not, sett__move *m)
 {
     bool store = not == SETT_CACHE_LAST_USE;
-    SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)cache >= SETT__COUNT(sett__cache_word) || cache == (int)not || (store && (cache == SETT_CACHE_NONE || cache >= SETT_CACHE_L2_64B)), false,
+    SETT__FAIL_IF(c->b, c->site, c->func, cache < 0 || cache > SETT_CACHE_L2_256B || cache == (int)not || (store && (cache == SETT_CACHE_NONE || cache >= SETT_CACHE_L2_64B)), false,
         SETT_E_ARGUMENT, ".cache is %d, which is no cache mode of a %s", cache, store ? "store" : "load");
     SETT__FAIL_IF(c->b, c->site, c->func, cache && t->space != SETT_GMEM, false, SETT_E_SPACE, "a cache mode for %s: it is for gmem", sett__tensor_text(c->b, t));
-    m->cache = (uint8_t)cache;
+    m->cache = cache;
     return true;
 }
 
@@ -317,7 +317,7 @@ static sett_val *atomic(const sett__ctx *c, const sett_tensor *t, const sett_ato
     if (!check_atomic(c, t, how) || !use_pred(c, how->pred) || !sett__use_arg(c->b, c->site, c->func, coord))
         return bad_val(t);
     sett__move m = {.pred = how->pred, .atomic = atomic_named((int)how->op)->code,
-        .flags = (uint8_t)((unsigned)how->sem << SETT__F_SEM_AT | (unsigned)how->scope << SETT__F_SCOPE_AT)};
+        .how = {(int32_t)how->sem, (int32_t)how->scope}};
     if (sett__any_slice(coord))
         return atomic_view(c, t, &m, val, was, coord);
     if (!find(c, t, coord, true, &s))
@@ -330,7 +330,7 @@ static sett_val *atomic(const sett__ctx *c, const sett_tensor *t, const sett_ato
         return bad_val(t);
     const uint32_t args[5] = {t->root, s.base.kind == SETT_VALUE ? s.base.u.v->id : SETT__NONE, p ? p->id : SETT__NONE, v->id, w->id};
     uint32_t id = sett__record(c->b, c->site, &(sett__emit){.code = SETT__ATOM, .dtype = (sett_dtype)t->dtype, .n = 1, .imm = s.imm,
-        .sub = m.atomic, .flags = m.flags, .n_args = was ? 5 : 4, .args = args});
+        .sub = m.atomic, .n_attrs = SETT__COUNT(m.how), .attrs = m.how, .n_args = was ? 5 : 4, .args = args});
     return sett__scalar_val(c->b, id);
 }
 

@@ -79,8 +79,8 @@ static void record(const copies *x, uint32_t first, uint32_t n, uint32_t guard)
     if (b->error.status || (guard == SETT__FALSE && !x->a->zfill) || !sett__inside(&x->x.c, x->a->dst, sett__cut_base(&x->x, TO, first), s->imm, n, x->x.bytes) ||
         !sett__inside(&x->x.c, x->a->src, sett__cut_base(&x->x, FROM, first), from, n, x->x.bytes))
         return;
-    SETT__FAIL_IF(b, x->x.c.site, x->x.c.func, !SETT__CP_FITS(s->imm, from), , SETT_E_RANGE,
-        "an offset of %lld elements is too large", (long long)(SETT__CP_TO(s->imm) != s->imm ? s->imm : from));
+    SETT__FAIL_IF(b, x->x.c.site, x->x.c.func, s->imm != (int32_t)s->imm || (from >> 48 != 0 && from >> 48 != -1), , SETT_E_RANGE,
+        "an offset of %lld elements is too large", (long long)(s->imm != (int32_t)s->imm ? s->imm : from));
     if (guard == SETT__FALSE)
         guard = sett__const_bits(b, x->x.c.site, SETT_BOOL, 0)->id;
     else if (guard == SETT__TRUE)
@@ -92,8 +92,8 @@ static void record(const copies *x, uint32_t first, uint32_t n, uint32_t guard)
     bool zfill = x->a->zfill, past_l1 = bytes == WIDEST && x->a->cache != SETT_CACHE_ALWAYS;
     const uint32_t args[6] = {x->a->dst->root, base_id(sett__cut_base(&x->x, TO, first)), zfill ? SETT__NONE : guard, x->a->src->root,
         base_id(sett__cut_base(&x->x, FROM, first)), zfill ? guard : SETT__NONE};
-    unsigned sub = ((unsigned)__builtin_ctz(bytes) - 2) | (unsigned)__builtin_ctz(x->x.bytes) << SETT__CP_ELEMENT_AT | (past_l1 ? SETT__CP_CG : 0);
-    sett__record(b, x->x.c.site, &(sett__emit){.code = SETT__CPASYNC, .sub = (uint8_t)sub, .imm = SETT__CP_IMM(s->imm, from), .n_args = 6, .args = args});
+    const int32_t attrs[] = {(int32_t)bytes, (int32_t)x->x.bytes, (int32_t)s->imm, past_l1};
+    sett__record(b, x->x.c.site, &(sett__emit){.code = SETT__CPASYNC, .imm = from, .n_args = 6, .args = args, .n_attrs = SETT__COUNT(attrs), .attrs = attrs});
 }
 
 /* The pieces that a test decides about, whole or in parts. */
@@ -173,5 +173,5 @@ void sett_cp_async_wait_group_at(sett_site site, sett_build *b, const char *func
         return;
     bool all = groups == INT_MIN;
     SETT__FAIL_IF(b, site, func, !all && (groups < 0 || groups > SETT__MAX_GROUPS), , SETT_E_RANGE, "%d groups, 0 to %d may stay pending", groups, SETT__MAX_GROUPS);
-    sett__record(b, site, &(sett__emit){.code = SETT__CPWAIT, .imm = all ? -1 : groups});
+    sett__record(b, site, &(sett__emit){.code = SETT__CPWAIT, .n_attrs = 1, .attrs = &(const int32_t){all ? -1 : groups}});
 }

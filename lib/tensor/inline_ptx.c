@@ -10,6 +10,7 @@ typedef struct inlined {
     const sett_val *shaped; /* the first operand with more than one element: all such have its shape */
     int n_result;
     sett__emit op;
+    int32_t attrs[3]; /* its */
 } inlined;
 
 enum { MOST_ELEMENTS = 4096 };
@@ -93,12 +94,13 @@ static bool plan(inlined *x)
     SETT__FAIL_IF(c->b, c->site, c->func, !ends(x->a.text), false, SETT_E_ARGUMENT, "the PTX ends in neither ; nor }");
     int isa = x->a.least_ptx, sm = x->a.least_sm;
     bool memory = uses_memory(&x->a), effect = x->a.is_volatile || memory || !x->n_result;
-    bool known = isa >= 0 && isa <= SETT__F_PTX && sett__ptx_isa_known(isa) && sm >= 0 && sm <= UINT8_MAX;
+    bool known = isa >= 0 && sett__ptx_isa_known(isa) && sm >= 0 && sm <= UINT8_MAX;
     SETT__FAIL_IF(c->b, c->site, c->func, !known, false, SETT_E_ARGUMENT, ".least_ptx = %d, .least_sm = %d: as in 78 for PTX 7.8 and 90 for sm_90",
         isa, sm);
     SETT__FAIL_IF(c->b, c->site, c->func, x->n_result > 1 && !x->a.to, false, SETT_E_ARGUMENT, "of %d results .to is needed, an array for them",
         x->n_result);
-    x->op = (sett__emit){.code = effect ? SETT__PTXV : SETT__PTX, .sub = (uint8_t)sm, .flags = (uint8_t)(isa | (memory ? SETT__F_MEMORY : 0)),
+    x->attrs[0] = sm, x->attrs[1] = isa, x->attrs[2] = memory;
+    x->op = (sett__emit){.code = effect ? SETT__PTXV : SETT__PTX, .n_attrs = SETT__COUNT(x->attrs), .attrs = x->attrs,
         .dtype = x->n_result > 1 ? SETT_U64 : x->n_result ? x->a.result[0] : (sett_dtype)0, .n = (uint32_t)x->n_result,
         .imm = sett__intern(c->b, text), .n_args = x->a.in.n, .stay = true};
     return !c->b->error.status;

@@ -45,8 +45,9 @@ typedef struct sett__move {
     const sett__places *bytes; /* packed.c: access these bytes instead of t's elements */
     const uint32_t *which;     /* the element of t whose predicate each of these bytes has (or NULL) */
     uint32_t elements;
-    uint8_t cache; /* a sett_cache */
-    uint8_t atomic, flags; /* not 0: an ATOM of this operation, with order and scope in flags; it takes and gives values */
+    int32_t cache; /* a sett_cache */
+    int32_t how[2]; /* of ATOM: order and scope */
+    uint8_t atomic; /* not 0: what an ATOM does. It has a value, and gives one */
     const sett_val *was;   /* of CAS */
 } sett__move;
 /* Is it memory, and may it be written or read so? A coordinate tensor is not. */

@@ -146,7 +146,7 @@ void sett_fence_acq_rel_at(sett_site site, sett_build *b, sett_scope scope)
     if (!sett__in_kernel(b, site, "sett_fence_acq_rel"))
         return;
     SETT__FAIL_IF(b, site, "sett_fence_acq_rel", scope < SETT_SCOPE_CTA || scope > SETT_SCOPE_SYS, , SETT_E_ARGUMENT, "%d is not a scope", (int)scope);
-    sett__record(b, site, &(sett__emit){.code = SETT__FENCE, .sub = (uint8_t)(scope - SETT_SCOPE_CTA)});
+    sett__record(b, site, &(sett__emit){.code = SETT__FENCE, .n_attrs = 1, .attrs = &(const int32_t){(int32_t)scope}});
 }
 
 /* Butterflies in each warp, one element a warp in shared memory, and all of them folded by every thread. */

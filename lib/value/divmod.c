@@ -112,8 +112,8 @@ static sett_quot_rem divide(const sett__ctx *c, sett_val *x, const sett_fast_div
     sett_build *b = c->b;
     bool fixed = d->divisor.kind == SETT_INT;
     sett_val *by = sett__arg_val(b, c->site, d->divisor);
-    sett_val *q = fixed ? sett__op2(b, c->site, SETT__DIV, SETT__F_NONNEG, x, by) : quotient(b, c->site, x, d);
-    sett_val *r = fixed ? sett__op2(b, c->site, SETT__REM, SETT__F_NONNEG, x, by)
+    sett_val *q = fixed ? sett__op2(b, c->site, SETT__DIV, true, x, by) : quotient(b, c->site, x, d);
+    sett_val *r = fixed ? sett__op2(b, c->site, SETT__REM, true, x, by)
                         : sett__op2(b, c->site, SETT__SUB, 0, x, sett__op2(b, c->site, SETT__MUL, 0, q, by));
     if (b->error.status)
         return bad_quot_rem(b);

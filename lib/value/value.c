@@ -233,7 +233,7 @@ static sett_val *floor_div(const sett__ctx *c, sett_val *x, sett_val *y)
     if (is_float((sett_dtype)x->dtype))
         return sett__unary(b, s, SETT__FLOOR, sett__op2(b, s, SETT__DIV, 0, x, y));
     if (natural(x) && natural(y))
-        return sett__op2(b, s, SETT__DIV, SETT__F_NONNEG, x, y);
+        return sett__op2(b, s, SETT__DIV, true, x, y);
     if (y->scalar && y->lo == y->hi && y->lo > 0 && !(y->lo & (y->lo - 1))) /* an arithmetic shift floors */
         return sett__op2(b, s, SETT__SHR, 0, x,
             sett__const_bits(b, s, (sett_dtype)x->dtype, (uint64_t)__builtin_ctzll((uint64_t)y->lo)));
@@ -252,8 +252,8 @@ static sett_val *apply_binary(const sett__ctx *c, sett_binary_op op, sett_val *x
         return floor_div(c, x, y);
     if (op > SETT_NE)
         return sett__expand_binary(c, op, x, y);
-    int flags = op == SETT_MOD && is_int((sett_dtype)x->dtype) && natural(x) && natural(y) ? SETT__F_NONNEG : 0;
-    return sett__op2_at(c->b, c->site, at, binary_info[op].code, flags, x, y);
+    bool nonneg = op == SETT_MOD && is_int((sett_dtype)x->dtype) && natural(x) && natural(y);
+    return sett__op2_at(c->b, c->site, at, binary_info[op].code, nonneg, x, y);
 }
 
 /* The type that an operation computes in, of the operands' common type. */

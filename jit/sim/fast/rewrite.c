@@ -113,7 +113,7 @@ static bool placed(const draft *d, const sett__op *o, const sett__op *value)
     const sett__op *root = &d->op[a[0]];
     uint64_t size = (uint64_t)sett__dtype_bytes(value->dtype);
     return d->cells[a[0]] != SETT__NONE && root->dtype == value->dtype && a[1] == SETT__NONE && a[2] == SETT__NONE &&
-           !(o->flags & SETT__F_VOLATILE) && o->imm >= 0 && (uint64_t)o->imm + value->n <= root->n &&
+           !sett__attr(d->arg, o, SETT__AT_ACCESS_VOLATILE) && o->imm >= 0 && (uint64_t)o->imm + value->n <= root->n &&
            !((uint64_t)o->imm * size & ((1ull << (o->sub & 63)) - 1));
 }
 
@@ -267,7 +267,7 @@ static bool may_join(const draft *d, uint32_t v)
     const sett__op *o = &d->op[v];
     const uint32_t *a = args(d, o);
     return (o->code == SETT__LOAD || o->code == SETT__STORE) && d->op[a[0]].code != SETT__RMEM && a[1] != SETT__NONE &&
-           a[2] == SETT__NONE && !(o->flags & SETT__F_VOLATILE) && d->step[a[1]] > (int32_t)elements_of(d, v);
+           a[2] == SETT__NONE && !sett__attr(d->arg, o, SETT__AT_ACCESS_VOLATILE) && d->step[a[1]] > (int32_t)elements_of(d, v);
 }
 
 static uint8_t type_of(const draft *d, const sett__op *o)
@@ -421,6 +421,8 @@ static void write_out(draft *d)
         o.args = t->n_arg;
         for (int i = 0; i < o.n_args; i++)
             t->arg[t->n_arg++] = a[i] == SETT__NONE ? SETT__NONE : to[a[i]];
+        for (int i = 0; i < o.n_attrs; i++)
+            t->arg[t->n_arg++] = a[o.n_args + i];
         t->op[k] = o;
         out->parts[k] = d->joined[out->origin[k]];
     }
@@ -480,7 +482,7 @@ static bool room_for(const draft *d)
     size_t n_arg = 1, n_op = 1;
     for (uint32_t v = 0; v < d->from->n_op; v++) {
         n_op += d->live[v];
-        n_arg += d->live[v] ? d->op[v].n_args : 0;
+        n_arg += d->live[v] ? d->op[v].n_args + d->op[v].n_attrs : 0;
     }
     *t = *d->from;
     t->arena = own;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of what the operations and their attributes are. */
+#include "tape.h"
+
+const sett__op_info sett__ops[SETT__N_CODES] = {
+#define OP(name, text, cls, attributes, types, flags, sm, ptx) {text, types, SETT__C_##cls, SETT__LIST_##attributes, flags, sm, ptx},
+#include "ops.def"
+};
+
+const char *const sett__sem_word[] = {"relaxed", "acquire", "release", "acq_rel"}, *const sett__scope_word[] = {"", "cta", "gpu", "sys"};
+const char *const sett__cache_word[] = {"", "always", "global", "streaming", "last_use", "no_cache", "write_through", "evict_first", "evict_last",
+    "l2_evict_first", "l2_evict_last", "l2_64b", "l2_128b", "l2_256b"};
+
+const sett__attr_info sett__attrs[SETT__N_ATTRS + 1] = {
+#define LIST(list) {0},
+#define ATTR(list, name, text, kind, least, most, usual, words) {text, SETT__A_##kind, least, most, usual, words},
+#include "attrs.def"
+};
