@@ -86,7 +86,6 @@ void sett__lower_inline(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     LLVMValueRef call = sett__ir_asm(l, result, text, regs, effect, in, op->n_args);
     sett__mem_free(NULL, text);
     if (effect) /* it may wait for other lanes */
-        LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
-            LLVMCreateEnumAttribute(l->ctx, LLVMGetEnumAttributeKindForName("convergent", strlen("convergent")), 0));
+        sett__ir_convergent(l, call);
     take_results(l, op, &x, call, out);
 }

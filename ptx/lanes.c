@@ -196,6 +196,13 @@ LLVMValueRef sett__ir_asm(sett__lower *l, LLVMTypeRef result, const char *text, 
     return LLVMBuildCall2(l->b, type, f, args, n, "");
 }
 
+LLVMValueRef sett__ir_convergent(sett__lower *l, LLVMValueRef call)
+{
+    static const char name[] = "convergent";
+    LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, LLVMGetEnumAttributeKindForName(name, sizeof name - 1), 0));
+    return call;
+}
+
 LLVMBasicBlockRef sett__ir_block(sett__lower *l, const char *name)
 {
     return LLVMAppendBasicBlockInContext(l->ctx, l->fn, name);

@@ -13,6 +13,7 @@ enum { MANY_OFFSETS = 64, MANY_ACCESSES = 512, MANY_OPS = 8192 };
 int sett__codegen_level(const sett__tape *t)
 {
     uint32_t offsets = 0, accesses = 0;
+    bool products = false; /* at level 0 an assembler runs them one after another */
     bool *seen = (bool *)sett__mem_alloc(NULL, t->n_op + 1u);
     if (!seen)
         return -1; /* no guess: the code is kept under its key for good */
@@ -20,6 +21,7 @@ int sett__codegen_level(const sett__tape *t)
     for (uint32_t i = 0; i < t->n_op; i++) {
         const sett__op *op = &t->op[i];
         int cls = sett__ops[op->code].cls;
+        products |= cls == SETT__C_MMA;
         if (cls != SETT__C_LOAD && cls != SETT__C_STORE && cls != SETT__C_ATOM && cls != SETT__C_CPASYNC)
             continue;
         uint32_t base = t->arg[op->args + 1];
@@ -30,5 +32,5 @@ int sett__codegen_level(const sett__tape *t)
         seen[base] = true;
     }
     sett__mem_free(NULL, seen);
-    return offsets > MANY_OFFSETS || accesses > MANY_ACCESSES || t->n_op > MANY_OPS ? 0 : 2;
+    return !products && (offsets > MANY_OFFSETS || accesses > MANY_ACCESSES || t->n_op > MANY_OPS) ? 0 : 2;
 }

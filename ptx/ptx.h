@@ -86,6 +86,7 @@ LLVMValueRef sett__ir_by_lane(
 LLVMValueRef sett__ir_intrinsic(sett__lower *, const char *name, LLVMTypeRef overload, LLVMValueRef *args, unsigned n);
 LLVMValueRef sett__ir_asm(sett__lower *, LLVMTypeRef result, const char *text, const char *constraints, bool effect,
     LLVMValueRef *args, unsigned n);
+LLVMValueRef sett__ir_convergent(sett__lower *, LLVMValueRef call); /* it waits for other lanes: gives it */
 LLVMBasicBlockRef sett__ir_block(sett__lower *, const char *name); /* appended, not entered */
 void sett__ir_enter(sett__lower *, LLVMBasicBlockRef);
 
@@ -113,6 +114,10 @@ void sett__lower_atom(sett__lower *, const sett__op *, LLVMValueRef *out);
 void sett__lower_warp(sett__lower *, const sett__op *, LLVMValueRef *out);
 void sett__lower_barrier(sett__lower *, const sett__op *);
 void sett__lower_cp_async(sett__lower *, const sett__op *);
+/* ---- mma.c: products of matrices, and matrices from and to shared memory ----------------------------------- */
+void sett__lower_mma(sett__lower *, const sett__op *, LLVMValueRef *out);
+void sett__lower_ldmatrix(sett__lower *, const sett__op *, LLVMValueRef *out);
+void sett__lower_stmatrix(sett__lower *, const sett__op *);
 /* ---- inline.c: the user's own ------------------------------------------------------------------------- */
 void sett__lower_inline(sett__lower *, const sett__op *, LLVMValueRef *out);
 /* ---- control.c: regions, shuffles ---------------------------------------------------------------------- */

@@ -552,6 +552,10 @@ static sett_status decode(decoder *d, const sett__op *o)
         return sett__is_call(d->tape, o) ? talk(d, o) : SETT_OK;
     case SETT__C_PRINTF:
         return talk(d, o);
+    case SETT__C_MMA:
+    case SETT__C_LDMATRIX:
+    case SETT__C_STMATRIX:
+        return fail(d, SETT_E_TARGET, "the CPU engine has no tensor cores");
     }
     return fail(d, SETT_E_VERIFY, "the CPU engine does not know this operation");
 }

@@ -36,10 +36,19 @@ static bool wide_atom(const sett__op *op)
     return op->code == SETT__ATOM && sett__dtype_is_wide((sett_dtype)op->dtype);
 }
 
+/* NULL: there is no such row, which is the verifier's to say. */
+static const sett__mma *mma_of(const sett__tape *t, const sett__op *op)
+{
+    int32_t row = sett__attr(t->arg, op, SETT__AT_MMA_ROW);
+    return row >= 0 && row < SETT__N_MMAS ? &sett__mmas[row] : NULL;
+}
+
 int sett__least_sm(const sett__tape *t, const sett__op *op)
 {
     if (wide_atom(op))
         return 90;
+    if (op->code == SETT__MMA && mma_of(t, op))
+        return mma_of(t, op)->min_sm;
     return sett__ops[op->code].cls == SETT__C_INLINE ? sett__attr(t->arg, op, SETT__AT_INLINE_SM) : sett__ops[op->code].min_sm;
 }
 
@@ -51,6 +60,8 @@ static int least_ptx(const sett__tape *t, const sett__op *op)
         return 74;
     if (wide_atom(op))
         return 83;
+    if (op->code == SETT__MMA && mma_of(t, op))
+        return mma_of(t, op)->min_ptx;
     return info->cls == SETT__C_INLINE ? sett__attr(t->arg, op, SETT__AT_INLINE_ISA) : info->min_ptx;
 }
 

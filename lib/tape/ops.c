@@ -11,6 +11,15 @@ const char *const sett__sem_word[] = {"relaxed", "acquire", "release", "acq_rel"
 const char *const sett__cache_word[] = {"", "always", "global", "streaming", "last_use", "no_cache", "write_through", "evict_first", "evict_last",
     "l2_evict_first", "l2_evict_last", "l2_64b", "l2_128b", "l2_256b"};
 
+const sett__mma sett__mmas[SETT__N_MMAS] = {
+#define MMA(text, m, n, k, a, b, c, sm, ptx, lowered, la, lb, lc) {m, n, k, SETT_##a, SETT_##b, SETT_##c, sm, ptx, lowered, {la, lb, lc}},
+#include "mma.def"
+};
+const char *const sett__mma_word[SETT__N_MMAS] = {
+#define MMA(text, m, n, k, a, b, c, sm, ptx, lowered, la, lb, lc) text,
+#include "mma.def"
+};
+
 const sett__attr_info sett__attrs[SETT__N_ATTRS + 1] = {
 #define LIST(list) {0},
 #define ATTR(list, name, text, kind, least, most, usual, words) {text, SETT__A_##kind, least, most, usual, words},

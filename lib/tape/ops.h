@@ -16,7 +16,7 @@ typedef enum sett__class {
     SETT__C_TERNARY, SETT__C_SELECT, SETT__C_UNARY, SETT__C_CONVERT, SETT__C_PICK, SETT__C_PACK, SETT__C_REDUCE,
     SETT__C_LOAD, SETT__C_STORE, SETT__C_ATOM, SETT__C_BARRIER, SETT__C_SHFL, SETT__C_IF, SETT__C_ELSE,
     SETT__C_FOR, SETT__C_END, SETT__C_PRINTF, SETT__C_LOOP, SETT__C_WHILE, SETT__C_CPASYNC, SETT__C_WARP,
-    SETT__C_INLINE,
+    SETT__C_INLINE, SETT__C_MMA, SETT__C_LDMATRIX, SETT__C_STMATRIX,
 } sett__class;
 typedef enum sett__code {
 #define OP(name, text, cls, attributes, types, flags, sm, ptx) SETT__##name,
@@ -51,6 +51,19 @@ typedef struct sett__op {
     int64_t imm;
 } sett__op;
 
+/* ---- matrix products: mma.def -------------------------------------------------------- */
+enum { SETT__WARP = 32 };
+enum {
+    SETT__N_MMAS = 0
+#define MMA(text, m, n, k, a, b, c, sm, ptx, lowered, la, lb, lc) +1
+#include "mma.def"
+};
+typedef struct sett__mma {
+    uint8_t m, n, k, a, b, c, min_sm, min_ptx; /* a, b, c: a sett_dtype; D has that of C */
+    const char *lowered, *layout[3];           /* of A, B, C */
+} sett__mma;
+extern const sett__mma sett__mmas[SETT__N_MMAS];           /* ops.c */
+extern const char *const sett__mma_word[SETT__N_MMAS];     /* ops.c */
 /* ---- attributes: attrs.def ---------------------------------------------------------- */
 typedef enum sett__attr_kind { SETT__A_INT, SETT__A_POWER, SETT__A_WORD, SETT__A_FLAG } sett__attr_kind;
 typedef struct sett__attr_info {

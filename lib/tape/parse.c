@@ -270,21 +270,25 @@ static bool load(sett__parser *p)
     return place(p, &now(p)->imm) && align_of(p) && option(p, "pred") && option(p, "fill");
 }
 
-/* The value comes before the predicate here, and after it in the operands. */
-static bool store(sett__parser *p, bool atom)
+/* f32x4 %7, or the value alone. */
+static bool stored(sett__parser *p, uint32_t *id)
 {
-    uint32_t id, n;
+    uint32_t n;
     uint8_t dtype;
-    if (!place(p, &now(p)->imm))
-        return false;
     sett__lex_space(&p->x);
     const char *at = p->x.at;
     bool typed = !sett__sees(&p->x, "%");
-    if ((typed && !sett__lex_type(&p->x, &dtype, &n)) || !value(p, &id))
+    if ((typed && !sett__lex_type(&p->x, &dtype, &n)) || !value(p, id))
         return false;
-    if (typed && (p->t->op[id].dtype != dtype || p->t->op[id].n != n))
-        return sett__lex_fail(&p->x, at, "the value is not of this type");
-    uint32_t was = SETT__NONE;
+    return !typed || (p->t->op[*id].dtype == dtype && p->t->op[*id].n == n) || sett__lex_fail(&p->x, at, "the value is not of this type");
+}
+
+/* The value comes before the predicate here, and after it in the operands. */
+static bool store(sett__parser *p, bool atom)
+{
+    uint32_t id, was = SETT__NONE;
+    if (!place(p, &now(p)->imm) || !stored(p, &id))
+        return false;
     if (atom && sett__accept_word(&p->x, "was") && !value(p, &was))
         return false;
     return (atom || align_of(p)) && option(p, "pred") && add_arg(p, id) && (was == SETT__NONE || add_arg(p, was));
@@ -299,6 +303,12 @@ static bool cp_async(sett__parser *p, int64_t *to)
         return false;
     p->t->arg[now(p)->args + 2] = pred;
     return option(p, "keep");
+}
+
+static bool stmatrix(sett__parser *p)
+{
+    uint32_t id;
+    return place(p, &now(p)->imm) && stored(p, &id) && add_arg(p, id);
 }
 
 static bool barrier_line(sett__parser *p)
@@ -340,6 +350,8 @@ static bool rest(sett__parser *p, int64_t *hidden)
     switch (sett__ops[op->code].cls) {
     case SETT__C_SREG: return true;
     case SETT__C_BARRIER: return barrier_line(p);
+    case SETT__C_LDMATRIX: return place(p, &op->imm);
+    case SETT__C_STMATRIX: return stmatrix(p);
     case SETT__C_CPASYNC: return cp_async(p, hidden);
     case SETT__C_WARP: return op->code == SETT__ELECT || op->code == SETT__SPECIAL || operands(p);
     case SETT__C_CONST: return constant(p);
@@ -429,6 +441,7 @@ static bool has_result(sett__code code)
 {
     switch (sett__ops[code].cls) {
     case SETT__C_STORE:
+    case SETT__C_STMATRIX:
     case SETT__C_BARRIER:
     case SETT__C_CPASYNC:
     case SETT__C_IF:

@@ -219,18 +219,22 @@ static void print_option(sett__sink *out, const char *word, uint32_t value)
     print_value(out, value);
 }
 
+static void print_stored(sett__sink *out, const sett__tape *t, uint32_t value, bool type)
+{
+    sett__put(out, " ");
+    if (type && value < t->n_op) {
+        print_type(out, t->op[value].dtype, t->op[value].n);
+        sett__put(out, " ");
+    }
+    print_value(out, value);
+}
+
 static void print_access(sett__sink *out, const sett__tape *t, const sett__op *op)
 {
     bool load = op->code == SETT__LOAD, atom = op->code == SETT__ATOM;
     print_place(out, t, op, 0, op->imm);
     if (!load) {
-        uint32_t value = operand(t, op, 3);
-        sett__put(out, " ");
-        if (!atom && value < t->n_op) {
-            print_type(out, t->op[value].dtype, t->op[value].n);
-            sett__put(out, " ");
-        }
-        print_value(out, value);
+        print_stored(out, t, operand(t, op, 3), !atom);
     }
     if (!atom)
         sett__putf(out, " align %llu", op->sub < 64 ? 1ull << op->sub : 0ull);
@@ -301,6 +305,12 @@ static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
     case SETT__C_LOAD:
     case SETT__C_STORE:
     case SETT__C_ATOM: print_access(out, t, op); break;
+    case SETT__C_LDMATRIX:
+    case SETT__C_STMATRIX:
+        print_place(out, t, op, 0, op->imm);
+        if (op->code == SETT__STMATRIX)
+            print_stored(out, t, operand(t, op, 2), true);
+        break;
     case SETT__C_CPASYNC: print_cp_async(out, t, op); break;
     case SETT__C_LOOP:
     case SETT__C_IF:

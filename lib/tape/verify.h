@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rules of verify.c and verify_mma.c stand on. */
+#ifndef SETT_TAPE_VERIFY_H
+#define SETT_TAPE_VERIFY_H
+#include "tape.h"
+
+typedef struct sett__verifier {
+    const sett__tape *t;
+    const sett__op *op; /* the one under check, and its index */
+    uint32_t i;
+    int depth;                       /* open regions, and their openers */
+    uint32_t open[SETT__MAX_DEPTH];
+    uint64_t tested;                 /* bit k: open[k] is a LOOP that has its WHILE */
+    sett_error *err;
+    sett_status status;
+} sett__verifier;
+/* False. The text begins with the site and the op: "add.c:31: op 7 `%7 = add i32 %1, %2`: ..." */
+SETT_PRINTF(3, 4) bool sett__refuse(sett__verifier *, sett_status, const char *format, ...);
+
+static inline uint32_t sett__verified_arg(const sett__verifier *c, uint32_t k)
+{
+    return c->t->arg[c->op->args + k];
+}
+static inline int32_t sett__verified_attr(const sett__verifier *c, int row)
+{
+    return sett__attr(c->t->arg, c->op, row);
+}
+/* Operand k, which may be memory, or may not. NULL: it is refused. */
+const sett__op *sett__any_arg(sett__verifier *, uint32_t k);
+const sett__op *sett__value_arg(sett__verifier *, uint32_t k);
+/* A value of a type with n elements, or one; n 0: any. */
+bool sett__typed_arg(sett__verifier *, uint32_t k, int dtype, uint32_t n);
+bool sett__result_is(sett__verifier *, int dtype, uint32_t n);
+
+/* Operands k and k + 1, a root and a base, and what is said of the address. */
+typedef struct sett__verified_place {
+    const sett__op *root;
+    uint32_t k;
+    int64_t imm;
+    uint64_t element, align; /* bytes */
+} sett__verified_place;
+bool sett__check_align(sett__verifier *, const sett__verified_place *);
+bool sett__check_offset(sett__verifier *, const sett__verified_place *, uint32_t n); /* of n elements there */
+
+/* ---- verify_mma.c --------------------------------------------------------------------- */
+bool sett__check_mma(sett__verifier *);
+bool sett__check_matrix(sett__verifier *);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of matrices: every row of mma.def, matrices between shared memory and registers, what is refused, and the programs
+ * of tests/tape, each assembled where there is an assembler. */
+#include "faces.h"
+#include "match.h"
+#include "rig.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As text has it. */
+static const char *type(char buf[24], int dtype, int n)
+{
+    snprintf(buf, 24, n == 1 ? "%s" : "%sx%d", sett_dtype_name((sett_dtype)dtype), n);
+    return buf;
+}
+
+#define HEAD \
+    "sett tape 2\nparam X u8 (4096):(1) align 16 read\nparam D u8 (4096):(1) align 16 write\nblock 32\nsmem 1024 align 128\n\n" \
+    "%0 = tid.x i32\n%1 = param u8 X\n%2 = param u8 D\n"
+
+/* D = A B + C by a row, of what lies in memory. */
+static void product(char *text, size_t size, int row)
+{
+    const sett__mma *x = &sett__mmas[row];
+    const int n[3] = {x->m * x->k / 32, x->n * x->k / 32, x->m * x->n / 32}, dtype[3] = {x->a, x->b, x->c};
+    char buf[24];
+    int at = snprintf(text, size, "%s", HEAD);
+    for (int k = 0; k < 3; k++)
+        at += snprintf(text + at, size - (size_t)at, "%%%d = load %s %%1[%%0 + %d] align %d\n", 3 + k, type(buf, dtype[k], n[k]), 64 * k,
+            sett__dtype_bytes((sett_dtype)dtype[k]));
+    at += snprintf(text + at, size - (size_t)at, "%%6 = mma %s %%3, %%4, %%5 row=%s\n", type(buf, x->c, n[2]), sett__mma_word[row]);
+    snprintf(text + at, size - (size_t)at, "store %%2[%%0] %s %%6 align %d\n", buf, sett__dtype_bytes((sett_dtype)x->c));
+}
+
+/* Assembled where that can be, without a line that says wgmma or mma was serialised; the caller frees the kernel. */
+static sett_status compiled(sett_engine *e, const char *text, const char *target, sett_kernel **k, sett_error *err)
+{
+    sett_compile_options o = {.size = sizeof o, .target = target};
+    sett_status s = sett_compile_tape(e, text, strlen(text), &o, k, err);
+    o.ptx_only = s == SETT_E_NO_ASSEMBLER;
+    return o.ptx_only ? sett_compile_tape(e, text, strlen(text), &o, k, err) : s;
+}
+
+static sett_engine *engine(void)
+{
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    sett_error err = {0};
+    sett_engine *e;
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+    return e;
+}
+
+/* The instruction of a text, for a target; checks as match() has them. */
+static void gives(sett_engine *e, const char *text, const char *target, const char *checks)
+{
+    sett_kernel_info info = {.size = sizeof info};
+    sett_error err = {0};
+    sett_kernel *k;
+    ck_assert_msg(!compiled(e, text, target, &k, &err), "%s: %s\n%s", target, err.text, text);
+    ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
+    char *bad = match(info.ptx, checks);
+    ck_assert_msg(!bad, "%s: %s\n%s", target, bad, info.ptx);
+    sett_kernel_release(k);
+}
+
+/* Text, bytes and text again are the same. */
+static void comes_back(const char *text)
+{
+    sett__tape t, u;
+    sett_error err = {0};
+    char *a, *b;
+    void *bytes;
+    size_t len;
+    ck_assert_msg(!sett__tape_parse(&t, text, &err), "%s", err.text);
+    ck_assert(!sett__tape_print(&t, false, NULL, &a, &err) && !sett__tape_write(&t, false, NULL, &bytes, &len, &err));
+    ck_assert_msg(!sett__tape_read(&u, bytes, len, &err), "%s", err.text);
+    ck_assert(!sett__tape_print(&u, false, NULL, &b, &err));
+    ck_assert_str_eq(a, b);
+    free(a), free(b), free(bytes);
+    sett__tape_free(&t), sett__tape_free(&u);
+}
+
+static const int machines[] = {70, 75, 80, 86, 89, 90, 100};
+
+START_TEST(every_row)
+{
+    const sett__mma *x = &sett__mmas[_i];
+    const char *word = sett__mma_word[_i], *dot = strchr(word, '.');
+    char text[1024], want[128], target[16], least[64];
+    sett_error err = {0};
+    sett__tape t;
+    product(text, sizeof text, _i);
+    comes_back(text);
+    snprintf(want, sizeof want, "CHECK: mma.sync.aligned.%.*s.row.col%s", (int)(dot - word), word, dot);
+    ck_assert_msg(!sett__tape_parse(&t, text, &err), "%s", err.text);
+    sett_engine *e = have_compiler() ? engine() : NULL;
+    for (size_t i = 0; i < SETT__COUNT(machines); i++) {
+        snprintf(target, sizeof target, "sm_%d", machines[i]);
+        snprintf(least, sizeof least, "mma needs sm_%d, the target is %s", x->min_sm, target);
+        bool has = machines[i] >= x->min_sm;
+        ck_assert_int_eq(sett__tape_verify(&t, target, &err), has ? SETT_OK : SETT_E_TARGET);
+        ck_assert_msg(has || (strstr(err.text, least) && strstr(err.text, word)), "%s", err.text);
+        if (has && e)
+            gives(e, text, target, want);
+    }
+    sett__tape_free(&t);
+    if (e)
+        sett_engine_close(e);
+}
+END_TEST
+
+/* A row's layouts name each place of its matrix once. */
+START_TEST(layouts_fill_matrices)
+{
+    const sett__mma *x = &sett__mmas[_i];
+    const int size[3] = {x->m * x->k, x->n * x->k, x->m * x->n};
+    sett_build *b = sett_build_begin();
+    for (int k = 0; k < 3; k++) {
+        sett_layout *l = sett_layout_parse(b, x->layout[k]);
+        uint8_t seen[16 * 32] = {0};
+        ck_assert_int_eq(sett_size(l).u.i, size[k]);
+        for (int i = 0; i < size[k]; i++) {
+            int64_t at = sett_crd2idx(i, l).u.i;
+            ck_assert(at >= 0 && at < size[k] && !seen[at]++);
+        }
+    }
+    ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+}
+END_TEST
+
+/* ---- matrices --------------------------------------------------------------------------------- */
+static const struct {
+    sett_dtype dtype;
+    int n;
+    bool trans;
+} matrices[] = {{SETT_F16, 2, false}, {SETT_F16, 4, false}, {SETT_F16, 8, false}, {SETT_F16, 2, true}, {SETT_BF16, 4, true}, {SETT_I16, 8, true},
+    {SETT_I8, 4, false}, {SETT_F8E5M2, 16, false}, {SETT_TF32, 1, false}, {SETT_F32, 4, false}};
+
+START_TEST(matrices_move)
+{
+    char text[1024], load[96], both[256], buf[24];
+    const char *trans = matrices[_i].trans ? " trans" : "", *t = type(buf, matrices[_i].dtype, matrices[_i].n);
+    const int bytes = sett__dtype_bytes(matrices[_i].dtype), n = matrices[_i].n * bytes / 4;
+    snprintf(load, sizeof load, "CHECK: ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", n, *trans ? ".trans" : "");
+    snprintf(both, sizeof both, "%s\nCHECK: stmatrix.sync.aligned.m8n8.x%d%s.shared.b16", load, n, *trans ? ".trans" : "");
+    int at = snprintf(text, sizeof text, "%s%%3 = smem %s at 0\n%%4 = const i32 %d\n%%5 = mul i32 %%0, %%4\n%%6 = ldmatrix %s %%3[%%5 + %d]%s\nstore %%2[%%0] %s %%6 align %d\n",
+        HEAD, type((char[24]){0}, matrices[_i].dtype, 1024 / bytes), 16 / bytes, t, 16 / bytes, trans, t, bytes);
+    comes_back(text);
+    sett_engine *e = have_compiler() ? engine() : NULL;
+    if (e)
+        gives(e, text, "sm_75", load);
+    snprintf(text + at, sizeof text - (size_t)at, "stmatrix %%3[%%5] %s %%6%s\n", t, trans);
+    comes_back(text);
+    if (e) {
+        gives(e, text, "sm_90a", both);
+        sett_engine_close(e);
+    }
+}
+END_TEST
+
+/* ---- refusals ---------------------------------------------------------------------------------- */
+static const struct {
+    const char *line;
+    sett_status status;
+    const char *text;
+} wrong[] = {
+    {"%20 = mma f32x4 %10, %11, %12", SETT_E_VERIFY, "it needs row"},
+    {"%20 = mma f32x4 %10, %11, %12 row=m16n8k99", SETT_E_PARSE, "there is no such row"},
+    {"%20 = mma f32x4 %10, %12, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_SHAPE, "operand 1 is 4 of f32: it needs 4 of f16"},
+    {"%20 = mma f32x4 %11, %11, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_SHAPE, "operand 0 is 4 of f16: it needs 8 of f16"},
+    {"%20 = mma f32x4 %10, %11, %12 row=m16n8k16.f32.bf16.bf16.f32", SETT_E_SHAPE, "operand 0 is 8 of f16: it needs 8 of bf16"},
+    {"%20 = mma f16x4 %10, %11, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_VERIFY, "the result must be 4 of f32"},
+    {"%20 = mma f32x4 %3, %11, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_VERIFY, "operand 0 is memory"},
+    {"%20 = mma f32x4 %10, %11 row=m16n8k16.f32.f16.f16.f32", SETT_E_VERIFY, "it takes 3 operands, not 2"},
+    {"%20 = ldmatrix f16x8 %1[%0]", SETT_E_SPACE, "operand 0 is not shared memory"},
+    {"%20 = ldmatrix f16x6 %3[%0]", SETT_E_SHAPE, "12 bytes a thread: 1, 2 or 4 matrices are 4, 8 or 16"},
+    {"%20 = ldmatrix f64x2 %3[%0]", SETT_E_DTYPE, "elements of 8, 16 or 32 bits, not f64"},
+    {"%20 = ldmatrix i1x4 %3[%0]", SETT_E_DTYPE, "elements of 8, 16 or 32 bits, not i1"},
+    {"%20 = ldmatrix i8x16 %3[%0] trans", SETT_E_DTYPE, "only elements of 16 bits are transposed, not i8"},
+    {"%20 = ldmatrix f16x8 %4[%0]", SETT_E_ALIGN, "is aligned to 8 bytes"},
+    {"%20 = ldmatrix f16x8 %3[4]", SETT_E_ALIGN, "offset 4 is not so aligned"},
+    {"%20 = ldmatrix f16x8 %3[128]", SETT_E_RANGE, "elements 128 to 135 are not in %3"},
+    {"%20 = ldmatrix f16x8 %3[%10]", SETT_E_DTYPE, "the offset must be one i32 or i64"},
+    {"stmatrix %3[%0] f32x8 %13", SETT_E_SHAPE, "32 bytes a thread"},
+    {"stmatrix %3[%0] %3", SETT_E_VERIFY, "operand 2 is memory"},
+    {"stmatrix %3[%0] f16x4 %10", SETT_E_PARSE, "the value is not of this type"},
+    {"%20 = stmatrix f16x8 %3[%0] %10", SETT_E_PARSE, "stmatrix has no result"},
+};
+
+START_TEST(wrong_tapes)
+{
+    char text[1024];
+    sett_error err = {0};
+    sett__tape t;
+    snprintf(text, sizeof text, "%s%%3 = smem f16x128 at 0\n%%4 = smem f16x128 at 264\n%%10 = load f16x8 %%1[%%0] align 2\n%%11 = load f16x4 %%1[%%0] align 2\n"
+        "%%12 = load f32x4 %%1[%%0] align 4\n%%13 = load f32x8 %%1[%%0] align 4\n%s\n", HEAD, wrong[_i].line);
+    sett_status s = sett__tape_parse(&t, text, &err);
+    ck_assert_msg(s == wrong[_i].status && strstr(err.text, wrong[_i].text), "`%s` gives: %s", wrong[_i].line, err.text);
+}
+END_TEST
+
+START_TEST(not_on_the_cpu)
+{
+    char text[1024];
+    sett_error err = {0};
+    sett_kernel *k;
+    sett_engine *e = engine();
+    product(text, sizeof text, 0);
+    ck_assert_int_eq(compiled(e, text, "cpu", &k, &err), SETT_E_TARGET);
+    ck_assert_msg(strstr(err.text, "mma: the CPU engine has no tensor cores"), "%s", err.text);
+    sett_engine_close(e);
+}
+END_TEST
+
+/* ---- programs ------------------------------------------------------------------------------------ */
+static const struct {
+    const char *file, *target, *checks;
+} programs[] = {
+    {"tests/tape/gemm_mma.tape", "sm_80", "CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16\nCHECK: ldmatrix.sync.aligned.m8n8.x2.shared.b16\n"
+                                          "CHECK: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32\nNOT: .local\nCHECK: ret"},
+};
+
+START_TEST(programs_assemble)
+{
+    char text[16384];
+    FILE *f = fopen(programs[_i].file, "rb");
+    ck_assert_ptr_nonnull(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    comes_back(text);
+    if (!have_compiler())
+        return;
+    sett_engine *e = engine();
+    gives(e, text, programs[_i].target, programs[_i].checks);
+    gives(e, text, "sm_90a", programs[_i].checks);
+    sett_engine_close(e);
+}
+END_TEST
+
+Suite *mma_suite(void)
+{
+    Suite *s = suite_create("mma");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, every_row, 0, SETT__N_MMAS);
+    tcase_add_loop_test(t, layouts_fill_matrices, 0, SETT__N_MMAS);
+    tcase_add_loop_test(t, matrices_move, 0, (int)SETT__COUNT(matrices));
+    tcase_add_loop_test(t, wrong_tapes, 0, (int)SETT__COUNT(wrong));
+    tcase_add_test(t, not_on_the_cpu);
+    tcase_add_loop_test(t, programs_assemble, 0, (int)SETT__COUNT(programs));
+    suite_add_tcase(s, t);
+    return s;
+}
