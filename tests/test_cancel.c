@@ -63,6 +63,17 @@ static void barrier(sett_build *b, const void *user)
     sett_sync_threads(b);
 }
 
+/* Every block waits for one that never comes. */
+static void blocks(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = numbers(b);
+    sett_grid(b, 64);
+    sett_block(b, 64);
+    sett_while (b, sett_eq(sett_atomic_or(X, 0, 0), 0))
+        sett_fence_acq_rel_gpu(b);
+}
+
 static void print(sett_build *b, const void *user)
 {
     (void)user;
@@ -152,6 +163,7 @@ static const struct endless {
     {"nested", nested, false, "it was in a {{*}}, block (0,0,0) thread (0,0,0), kernel nested"},
     {"while_loop", while_loop, false, "it was in a while loop, after {{*}} rounds, block (0,0,0) thread ({{*}},0,0), kernel while_loop"},
     {"barrier", barrier, false, "it was in a while loop, after {{*}} rounds, block (0,0,0) thread (0,0,0), kernel barrier"},
+    {"blocks", blocks, false, "it was in a while loop, after {{*}} rounds, block ({{*}},0,0) thread ({{*}},0,0), kernel blocks"},
     {"print", print, true, ", kernel print"},
     {"strips", strips, false, " before this block began, block ({{*}}), kernel strips"},
     {"guarded", guarded, false, " before this block began, block ({{*}}), kernel guarded"},

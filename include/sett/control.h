@@ -67,8 +67,11 @@ SETT_API void sett_region_end(sett_region *);
  *         sett_set(n, sett_shr(sett_at(n, 0), 1), 0);
  *
  * A loop that never ends hangs a GPU. The CPU engine runs other warps of the block in between, and reports a fault
- * after 2^31 rounds of one warp or after sett_engine_options.cpu_timeout_ms; sett_cancel ends it earlier. A block must
- * not wait for another block: the two need not run at the same time. */
+ * after 2^31 rounds of one warp or after sett_engine_options.cpu_timeout_ms; sett_cancel ends it earlier.
+ *
+ * A block may wait in a loop for what another block writes, if all blocks of the grid are resident at once: the loop reads
+ * memory by an atomic, or has a fence. A GPU holds as many blocks as its multiprocessors have room for. The CPU engine
+ * holds 4096, or as many as need 256 MiB together, by any number of threads. */
 #define sett_while(b, cond) SETT_WHILE(b, cond, SETT_CAT(sett_while_, SETT_UNIQUE))
 #define SETT_WHILE(b, cond, r) \
     for (sett_region r = sett_while_begin(SETT_HERE, b); r.open; sett_region_end(&r)) \

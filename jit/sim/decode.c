@@ -3,6 +3,9 @@
 #include "inside.h"
 #include <stdlib.h>
 
+typedef struct seen {
+    uint32_t reads, effects; /* of memory that other blocks write; what makes a round of a loop differ from the one before */
+} seen;
 typedef struct decoder {
     sett__program *p;
     const sett__tape *tape;
@@ -14,6 +17,7 @@ typedef struct decoder {
     uint32_t at;                /* op being decoded */
     uint32_t rows;              /* of instructions since the last POLL */
     uint32_t depth;             /* open regions */
+    seen seen, before[SETT__MAX_DEPTH]; /* before: where each open region began */
     int section;                /* being written */
     uint32_t last_base, last_n; /* of the access before in straight-line code */
     sett_error *error;
@@ -386,7 +390,11 @@ static sett_status close_region(decoder *d, const sett__op *o)
     if (d->tape->op[o->other].code == SETT__LOOP) {
         uint32_t test = d->p->code[opener].target;
         sett__insn i = start(d, o, SETT__S_ENDLOOP);
+        const seen *before = &d->before[d->depth - 1];
+        bool awaits = d->seen.reads > before->reads;
         i.target = opener + 1;
+        i.sub = awaits && d->seen.effects == before->effects;
+        d->p->awaits |= awaits;
         d->p->code[test].target = here + 1;
         return push(d, i);
     }
@@ -566,6 +574,19 @@ static sett_status poll(decoder *d)
     return push(d, (sett__insn){.step = SETT__S_POLL});
 }
 
+/* What loops are asked for: do they read what other blocks may write, and do anything else? */
+static void count(decoder *d, const sett__op *o)
+{
+    uint8_t cls = sett__ops[o->code].cls;
+    bool access = cls == SETT__C_LOAD || cls == SETT__C_ATOM;
+    bool control = sett__opens(o->code) || sett__closes(o->code) || cls == SETT__C_WHILE || cls == SETT__C_BARRIER;
+    d->depth -= sett__closes(o->code);
+    if (sett__opens(o->code))
+        d->before[d->depth++] = d->seen;
+    d->seen.reads += (access && d->tape->op[arg(d, o, 0)].code == SETT__PARAM) || o->code == SETT__PTXV;
+    d->seen.effects += !access && !control && sett__ops[o->code].flags & SETT__W;
+}
+
 /* Roots are no instructions; they are met with the first section. */
 static sett_status decode_section(decoder *d)
 {
@@ -574,8 +595,8 @@ static sett_status decode_section(decoder *d)
         const sett__op *o = &d->tape->op[d->at];
         int section = sett__ops[o->code].cls == SETT__C_ROOT ? SETT__ONCE : d->slot[d->at].section;
         sett_status status = section == d->section ? decode(d, o) : SETT_OK;
-        d->depth += section == d->section && sett__opens(o->code);
-        d->depth -= section == d->section && sett__closes(o->code);
+        if (section == d->section)
+            count(d, o);
         if (!status && d->rows > SETT__LONG_ROWS)
             status = poll(d);
         if (status)

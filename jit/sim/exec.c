@@ -7,7 +7,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { TURN = 1024 };                  /* rounds of while loops between turns of the other warps */
+enum { TURN = 1024, SHORT_TURN = 64 }; /* rounds of while loops between turns of the other warps; of those that only wait */
 #define MOST_ROUNDS (UINT64_C(1) << 31)
 
 uint32_t sett__mask_of(const uint8_t *row)
@@ -54,8 +54,8 @@ static void copy_rows(unsigned char *d, const unsigned char *a, uint32_t n, size
 
 static void pick(const sett__core *c, const sett__warp *w, const sett__insn *i)
 {
-    unsigned char *d = sett__at(c, w, i->d);
-    const unsigned char *a = sett__at(c, w, i->a);
+    unsigned char *d = sett__at(w, i->d);
+    const unsigned char *a = sett__at(w, i->a);
     const uint32_t *index = c->program->tape->index + i->imm;
     size_t size = (size_t)1 << i->lg, bytes = WARP * size, wide = i->pieces;
     if (wide > 1) { /* one element of a value in memory's order */
@@ -69,10 +69,10 @@ static void pick(const sett__core *c, const sett__warp *w, const sett__insn *i)
 }
 
 /* The same bits in elements of another size, low bytes first. */
-static void regroup(const sett__core *c, const sett__warp *w, const sett__insn *i)
+static void regroup(const sett__warp *w, const sett__insn *i)
 {
-    unsigned char *d = sett__at(c, w, i->d);
-    const unsigned char *a = sett__at(c, w, i->a);
+    unsigned char *d = sett__at(w, i->d);
+    const unsigned char *a = sett__at(w, i->a);
     uint32_t to = 1u << i->lg, from = 1u << i->sub;
     size_t a_row = i->a & SETT__REF_SPLAT ? 0 : (size_t)WARP * from;
     for (uint32_t byte = 0; byte < i->n * to; byte++) {
@@ -83,10 +83,10 @@ static void regroup(const sett__core *c, const sett__warp *w, const sett__insn *
     }
 }
 
-static void reduce(const sett__core *c, const sett__warp *w, const sett__insn *i)
+static void reduce(const sett__warp *w, const sett__insn *i)
 {
     _Alignas(64) unsigned char even[WARP * 16], odd[WARP * 16];
-    const unsigned char *a = sett__at(c, w, i->a), *init = sett__at(c, w, i->b);
+    const unsigned char *a = sett__at(w, i->a), *init = sett__at(w, i->b);
     size_t bytes = (size_t)WARP << i->lg, step = i->a & SETT__REF_SPLAT ? 0 : bytes;
     const unsigned char *acc = init;
     for (uint32_t k = 0; k < i->n; k++) {
@@ -94,15 +94,15 @@ static void reduce(const sett__core *c, const sett__warp *w, const sett__insn *i
         i->fn(next, acc, a + k * step, NULL, 1, 0);
         acc = next;
     }
-    memcpy(sett__at(c, w, i->d), acc, bytes);
+    memcpy(sett__at(w, i->d), acc, bytes);
 }
 
 static void special(const sett__core *c, const sett__warp *w, const sett__insn *i)
 {
-    uint32_t *d = sett__at(c, w, i->d), x = c->launch->block[0], y = c->launch->block[1], whole;
+    uint32_t *d = sett__at(w, i->d), x = c->launch->block[0], y = c->launch->block[1], whole;
     switch ((sett__code)i->imm) {
     case SETT__BID:
-        whole = c->block[i->sub];
+        whole = c->cta->at[i->sub];
         break;
     case SETT__BDIM:
         whole = c->launch->block[i->sub];
@@ -144,7 +144,7 @@ static int source_lane(int sub, int lane, int b, int width)
 static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint8_t from[WARP];
-    const uint32_t *lane = sett__at(c, w, i->b);
+    const uint32_t *lane = sett__at(w, i->b);
     if (w->active != w->live)
         return sett__missing_lanes(c, w, i, "shfl in a branch");
     for (int l = 0; l < WARP; l++) {
@@ -153,8 +153,8 @@ static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
             return sett__fault(c, w, l, i->op, "shfl reads lane %d, which the block does not have", from[l]);
     }
     size_t size = (size_t)1 << i->lg, step = i->a & SETT__REF_SPLAT ? 0 : WARP * size;
-    unsigned char *d = sett__at(c, w, i->d);
-    const unsigned char *a = sett__at(c, w, i->a);
+    unsigned char *d = sett__at(w, i->d);
+    const unsigned char *a = sett__at(w, i->a);
     for (uint32_t k = 0; k < i->n; k++, d += WARP * size, a += step)
         if (i->lg == 2)
             for (int l = 0; l < WARP; l++)
@@ -181,7 +181,7 @@ static void push(sett__warp *w, uint32_t other)
 
 static void open_if(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    uint32_t yes = truth(c, w, i, sett__at(c, w, i->a));
+    uint32_t yes = truth(c, w, i, sett__at(w, i->a));
     push(w, w->active & ~yes);
     if (yes)
         w->active = yes;
@@ -215,7 +215,7 @@ static bool check_step(sett__core *c, const sett__warp *w, const sett__insn *i, 
 {
     _Alignas(64) static const unsigned char zero[WARP * 8];
     uint8_t positive[WARP];
-    const unsigned char *step = sett__at(c, w, i->c);
+    const unsigned char *step = sett__at(w, i->c);
     i->fn(positive, zero, step, NULL, 1, 0);
     in &= ~truth(c, w, i, positive);
     if (!in)
@@ -230,9 +230,9 @@ static bool check_step(sett__core *c, const sett__warp *w, const sett__insn *i, 
 static bool open_for(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint8_t less[WARP];
-    void *v = sett__at(c, w, i->d);
-    memcpy(v, sett__at(c, w, i->a), (size_t)WARP << i->lg);
-    i->fn(less, v, sett__at(c, w, i->b), NULL, 1, 0);
+    void *v = sett__at(w, i->d);
+    memcpy(v, sett__at(w, i->a), (size_t)WARP << i->lg);
+    i->fn(less, v, sett__at(w, i->b), NULL, 1, 0);
     uint32_t in = truth(c, w, i, less);
     if (!check_step(c, w, i, in))
         return false;
@@ -246,11 +246,11 @@ static bool next_round(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     _Alignas(64) unsigned char sum[WARP * 8];
     uint8_t less[WARP], grown[WARP];
-    void *v = sett__at(c, w, i->d);
+    void *v = sett__at(w, i->d);
     if (sett__ended(c))
         return sett__halt(c, w, i);
-    i->fn2(sum, v, sett__at(c, w, i->c), NULL, 1, 0);
-    i->fn(less, sum, sett__at(c, w, i->b), NULL, 1, 0);
+    i->fn2(sum, v, sett__at(w, i->c), NULL, 1, 0);
+    i->fn(less, sum, sett__at(w, i->b), NULL, 1, 0);
     i->fn(grown, v, sum, NULL, 1, 0);
     for (int l = 0; l < WARP; l++)
         less[l] &= grown[l];
@@ -262,7 +262,7 @@ static bool next_round(sett__core *c, sett__warp *w, const sett__insn *i)
 /* Lanes leave where their condition is false; the stack has all that entered. */
 static void test_round(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    enter_round(w, truth(c, w, i, sett__at(c, w, i->a)), w->pc, i->target);
+    enter_round(w, truth(c, w, i, sett__at(w, i->a)), w->pc, i->target);
 }
 
 /* Now and then other warps get their turn: the condition may wait for what they write. One that cannot become false is a
@@ -273,8 +273,10 @@ static bool end_round(sett__core *c, sett__warp *w, const sett__insn *i)
         return sett__halt(c, w, i);
     w->pc = i->target;
     w->rounds++;
-    if (w->rounds % TURN == 0)
+    if (w->rounds % (i->sub ? SHORT_TURN : TURN) == 0) {
         w->state = SETT__PAUSED;
+        w->wait = (sett__wait){i->sub ? SETT__FOR_MEMORY : SETT__FOR_TURN, 0};
+    }
     if (w->rounds < (c->launch->most_rounds ? c->launch->most_rounds : MOST_ROUNDS))
         return true;
     return sett__fault(c, w, __builtin_ctz(w->active), i->op, "this warp has gone round its while loops %llu times: they do not end",
@@ -292,23 +294,23 @@ static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
     if (w->active != w->live)
         return sett__missing_lanes(c, w, i, "barrier in a branch");
     w->state = SETT__WAITING;
-    w->barrier = 0;
+    w->wait = (sett__wait){SETT__FOR_BARRIER, 0};
     return true;
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------ */
-static void row(const sett__core *c, const sett__warp *w, const sett__insn *i)
+static void row(const sett__warp *w, const sett__insn *i)
 {
-    const void *b = i->n_args > 1 ? sett__at(c, w, i->b) : NULL, *z = i->n_args > 2 ? sett__at(c, w, i->c) : NULL;
-    i->fn(sett__at(c, w, i->d), sett__at(c, w, i->a), b, z, i->n, i->splat);
+    const void *b = i->n_args > 1 ? sett__at(w, i->b) : NULL, *z = i->n_args > 2 ? sett__at(w, i->c) : NULL;
+    i->fn(sett__at(w, i->d), sett__at(w, i->a), b, z, i->n, i->splat);
 }
 
 /* Where the operands of a PIECES or LONG are that lie in a frame. */
-static inline void in_frames(const sett__core *c, const sett__warp *w, const sett__insn *i, const unsigned char *in[3])
+static inline void in_frames(const sett__warp *w, const sett__insn *i, const unsigned char *in[3])
 {
     const sett__ref ref[3] = {i->a, i->b, i->c};
     for (uint32_t k = 0; k < 3; k++)
-        in[k] = k < i->n_args && i->lazy[k] == SETT__NONE ? sett__at(c, w, ref[k]) : NULL;
+        in[k] = k < i->n_args && i->lazy[k] == SETT__NONE ? sett__at(w, ref[k]) : NULL;
 }
 
 /* Where a piece of them is. */
@@ -323,8 +325,8 @@ static inline void piece(const sett__core *c, const sett__insn *i, const unsigne
 static void pieces(const sett__core *c, const sett__warp *w, const sett__insn *i)
 {
     const unsigned char *in[3], *x[3];
-    unsigned char *d = sett__at(c, w, i->d);
-    in_frames(c, w, i, in);
+    unsigned char *d = sett__at(w, i->d);
+    in_frames(w, i, in);
     for (uint32_t p = 0; p < i->pieces; p++, d += (size_t)i->n * WARP << i->lg) {
         piece(c, i, in, p, x);
         i->fn(d, x[0], x[1], x[2], i->n, i->splat);
@@ -336,8 +338,8 @@ static bool many_rows(sett__core *c, const sett__warp *w, const sett__insn *i)
 {
     enum { SOME = 1024 };
     const unsigned char *in[3], *x[3];
-    unsigned char *d = sett__at(c, w, i->d);
-    in_frames(c, w, i, in);
+    unsigned char *d = sett__at(w, i->d);
+    in_frames(w, i, in);
     for (uint32_t p = 0; p < i->pieces; p++) {
         piece(c, i, in, p, x);
         for (uint32_t left = i->n, n; left; left -= n, d += (size_t)n * WARP << i->lg) {
@@ -357,28 +359,28 @@ static bool plain(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     switch ((sett__step)i->step) {
     case SETT__S_ROW:
-        row(c, w, i);
+        row(w, i);
         return true;
     case SETT__S_PIECES:
         pieces(c, w, i);
         return true;
     case SETT__S_COPY:
-        copy_rows(sett__at(c, w, i->d), sett__at(c, w, i->a), i->n, (size_t)WARP << i->lg, i->a & SETT__REF_SPLAT);
+        copy_rows(sett__at(w, i->d), sett__at(w, i->a), i->n, (size_t)WARP << i->lg, i->a & SETT__REF_SPLAT);
         return true;
     case SETT__S_PICK:
         pick(c, w, i);
         return true;
     case SETT__S_REGROUP:
-        regroup(c, w, i);
+        regroup(w, i);
         return true;
     case SETT__S_REDUCE:
-        reduce(c, w, i);
+        reduce(w, i);
         return true;
     case SETT__S_CONST:
-        sett__spread(sett__at(c, w, i->d), &i->imm, 1u << i->lg);
+        sett__spread(sett__at(w, i->d), &i->imm, 1u << i->lg);
         return true;
     case SETT__S_VALUE:
-        sett__spread(sett__at(c, w, i->d), (const char *)c->launch->params + i->imm, 1u << i->lg);
+        sett__spread(sett__at(w, i->d), (const char *)c->launch->params + i->imm, 1u << i->lg);
         return true;
     case SETT__S_SREG:
         special(c, w, i);
@@ -463,7 +465,7 @@ sett__state sett__exec(sett__core *c, sett__warp *w)
     while (w->state == SETT__RUNNING) {
         const sett__insn *i = &code[w->pc++];
         if (i->step == SETT__S_ROW)
-            row(c, w, i);
+            row(w, i);
         else if (i->step == SETT__S_PIECES)
             pieces(c, w, i);
         else if (!step(c, w, i))

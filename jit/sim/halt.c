@@ -99,20 +99,20 @@ bool sett__missing_lanes(sett__core *c, const sett__warp *w, const sett__insn *i
 }
 
 /* ---- why, and what the warp was doing ---------------------------------------------------------------------- */
-static long long number_at(const sett__core *c, const sett__warp *w, const sett__insn *i, sett__ref r, int lane)
+static long long number_at(const sett__warp *w, const sett__insn *i, sett__ref r, int lane)
 {
     uint64_t bits = 0;
-    memcpy(&bits, (const char *)sett__at(c, w, r) + ((size_t)lane << i->lg), (size_t)1 << i->lg);
+    memcpy(&bits, (const char *)sett__at(w, r) + ((size_t)lane << i->lg), (size_t)1 << i->lg);
     return (long long)sett__int_of_bits(i->dtype, bits);
 }
 
-static void add_doing(words *t, const sett__core *c, const sett__warp *w, const sett__insn *i)
+static void add_doing(words *t, const sett__warp *w, const sett__insn *i)
 {
     int lane = __builtin_ctz(w->active);
     add(t, ": it was in ");
     switch ((sett__step)i->step) {
     case SETT__S_ENDFOR:
-        add(t, "a for loop at %lld, which ends at %lld", number_at(c, w, i, i->d, lane), number_at(c, w, i, i->b, lane));
+        add(t, "a for loop at %lld, which ends at %lld", number_at(w, i, i->d, lane), number_at(w, i, i->b, lane));
         break;
     case SETT__S_ENDLOOP:
         add(t, "a while loop, after %llu rounds", (unsigned long long)w->rounds);
@@ -155,7 +155,7 @@ bool sett__halt(sett__core *c, const sett__warp *w, const sett__insn *i)
     if (why == SETT__HALT_LATE)
         add(&text, " %d ms, the limit of a launch", c->launch->timeout_ms);
     if (w) {
-        add_doing(&text, c, w, i);
+        add_doing(&text, w, i);
         add_loops(&text, c, (uint32_t)(i - c->program->code));
     } else {
         add(&text, "%s before this block began", why == SETT__HALT_LATE ? ": it ended" : "");

@@ -131,12 +131,12 @@ bool sett__stand_in(sett__core *c, sett__warp *w, const sett__insn *i)
     union { ffi_arg word; double d; uint64_t bits; } one;
     uint64_t many[SETT__INLINE_RESULTS], *to[SETT__INLINE_RESULTS];
     void *in[SETT__INLINE_RESULTS + SETT__INLINE_OPERANDS];
-    unsigned char *row[SETT__INLINE_OPERANDS], *d = k->n_result ? sett__at(c, w, i->d) : NULL;
+    unsigned char *row[SETT__INLINE_OPERANDS], *d = k->n_result ? sett__at(w, i->d) : NULL;
     int first = k->n_result > 1 ? k->n_result : 0;
     for (int r = 0; r < first; r++)
         to[r] = &many[r], in[r] = &to[r];
     for (int a = 0; a < k->n_arg; a++)
-        row[a] = sett__at(c, w, place[a]);
+        row[a] = sett__at(w, place[a]);
     for (int l = 0; l < WARP; l++) {
         if (!(w->active >> l & 1))
             continue;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The map of sim/: a tape becomes a program of warp-wide instructions (decode.c, slots.c, flat.c), which
- * workers run block by block (run.c), a warp at a time until it blocks (exec.c, memory.c). All state
- * of a warp is data: a program counter, a mask, a stack of masks and a frame of rows, so a warp that
- * waits simply returns. Neighbouring blocks of elementwise kernels run as one (strip.c). talk.c writes reports and what kernels print.
+/* The map of sim/: a tape becomes a program of warp-wide instructions (decode.c, slots.c, flat.c). Workers run it block by block
+ * (run.c), a warp of the block at a time until it waits (cta.c, exec.c, memory.c). All state of a block is data, apart from the
+ * worker: of each warp a program counter, a mask, a stack of masks and a frame of rows. So what waits simply returns, and blocks that
+ * wait for each other are resident together and take turns. Neighbouring blocks of elementwise kernels run as one (strip.c).
+ * talk.c writes reports and what kernels print.
  *
- * A row is one element of a value for all 32 lanes. Rows lie in two kinds of frame: the warp's own,
- * and the worker's uniform one, where constants, parameters and what depends on them and the block's
- * index alone are computed once a launch or once a block. Rows that depend on the thread's index but not
- * on the block's are computed once a launch too, and keep their place in the warp's frame.
+ * A row is one element of a value for all 32 lanes. Rows lie in two kinds of frame: the warp's own, and the block's uniform one, where
+ * constants, parameters and what depends on them and the block's index alone are computed once a launch or once a block. Rows that
+ * depend on the thread's index but not on the block's are computed once a launch too, and keep their place in the warp's frame.
  *
  * A tape is simplified first (rewrite.c). A kernel that tests bounds has a second program for the blocks in which every
  * test is known to be true before they run (range.c): the same tape without those tests and what they guard against.
@@ -17,7 +17,6 @@
 #ifndef SETT_SIM_H
 #define SETT_SIM_H
 #include "program.h"
-
 
 /* ---- range.c: what is known of blocks before they run ------------------------------------------- */
 typedef struct sett__range {
@@ -50,15 +49,21 @@ bool sett__find_lazy(const sett__tape *, sett__slot *, uint32_t *n_lazy);
 /* One slot an op. Fills every place; the frames' sizes, local_at and local_bytes go to the program. */
 sett_status sett__slots(sett__program *, sett__slot *, sett_error *);
 
-/* ---- exec.c, memory.c ------------------------------------------------------------------------------ */
+/* ---- a warp ------------------------------------------------------------------------------ */
 typedef struct sett__mask { uint32_t saved, other; } sett__mask;
+/* PAUSED: others get their turn; WAITING: until what it waits for has come. */
 typedef enum sett__state { SETT__RUNNING, SETT__WAITING, SETT__PAUSED, SETT__DONE, SETT__FAULTED } sett__state;
+/* What a warp that is not RUNNING waits for: a barrier (0: the block's, else a named one), or, PAUSED, what others write to memory. */
+typedef struct sett__wait {
+    enum { SETT__FOR_BARRIER, SETT__FOR_TURN, SETT__FOR_MEMORY } what;
+    uint32_t id;
+} sett__wait;
 typedef struct sett__warp {
+    unsigned char *frame[2];       /* its own; the uniform one, which is the block's */
     struct sett__pending *pending; /* copies in the background; NULL: there were none yet */
-    uint8_t barrier;               /* named one that it waits at; 0: the block's, if it waits */
-    unsigned char *frame;
     uint32_t index, live, active, pc, depth;
     sett__state state;
+    sett__wait wait;
     uint64_t in_order; /* by program->order */
     uint64_t rounds;   /* of while loops, in this block */
     sett__mask stack[SETT__MAX_DEPTH];
@@ -68,33 +73,60 @@ typedef struct sett__window {
     int64_t lo, hi; /* bytes around p that may be touched */
     bool ahead, stream; /* too large for near caches: fetch ahead; for any: stores go past them */
 } sett__window;
+
+/* ---- cta.c: a block ---------------------------------------------------------------------------------- */
 enum { SETT__BARRIERS = 16 };
-typedef struct sett__core { /* one worker */
+typedef struct sett__core sett__core;
+/* All that a block of threads is: where each warp goes on, registers, shared memory, who waits. A worker that turns to it goes on
+ * with it, however long ago and by whomever it was left; several may be resident at once. */
+typedef struct sett__cta {
     const sett__program *program;
+    struct sett__cta *next; /* of a list that it is in */
+    uint64_t number;        /* in the grid */
+    uint32_t at[3], n_warps;
+    uint32_t awaited; /* turns, one after another, that ended in AWAITS */
+    bool together; /* all its warps may go on: they were at one barrier, or begin */
+    unsigned char *shared;
+    sett__window *window; /* one a root */
+    struct { uint32_t come, want; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come */
+    sett__warp warp[];
+} sett__cta;
+/* How a turn of a block ended. AWAITS: other blocks, as all its warps do; LONG: others may have their turn too. */
+typedef enum sett__turn_end { SETT__ENDED, SETT__AWAITS, SETT__LONG, SETT__FAULT } sett__turn_end;
+sett__cta *sett__cta_make(sett__core *, const sett__program *); /* with what a launch computes once; NULL: out of memory */
+void sett__cta_free(sett__cta *);
+size_t sett__cta_bytes(const sett__program *, const sett__sim_launch *); /* of one in memory; SIZE_MAX: more than there can be */
+void sett__cta_turn_to(sett__core *, sett__cta *); /* functions of warps and of `core` are about this one from now on */
+void sett__cta_place(sett__core *, uint64_t number); /* as which block of the grid */
+bool sett__cta_begin(sett__core *); /* false: the launch is to end */
+sett__turn_end sett__cta_go_on(sett__core *);
+
+/* ---- exec.c, memory.c ------------------------------------------------------------------------------ */
+struct sett__core { /* one worker */
+    const sett__program *program; /* of the block */
     const sett__sim_launch *launch;
     struct sett__run *run;
-    unsigned char *uniform, *shared, *memory;
-    sett__window *window; /* one a root */
+    sett__cta *cta;             /* the block that it runs */
     const unsigned char **lazy; /* where what was loaded last lies, by pieces */
-    struct sett__strip *strip;  /* NULL: blocks run one by one */
-    sett__warp *warp;
-    uint32_t n_warps, threads;
-    uint8_t in_order; /* do the lanes of the last base follow each other? 2: not looked at */
-    uint32_t block[3];
-    struct { uint32_t come, want; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come */
+    struct sett__strip *strip;  /* of the program; NULL: blocks run one by one */
+    uint8_t in_order;     /* do the lanes of the last base follow each other? 2: not looked at */
     atomic_uint *halt;    /* sett__halt_why */
     uint32_t looks;       /* of sett__ended, until the next at the clock */
     bool halted;          /* what the fault tells of is no fault of the kernel's */
     double deadline;      /* by sett__now_ms; 0: there is none */
     sett_error fault;
-} sett__core;
+};
+static inline uint32_t sett__threads(const sett__sim_launch *l) /* of a block */
+{
+    return l->block[0] * l->block[1] * l->block[2];
+}
 /* Runs a warp until it ends, waits, pauses or faults; the new state is in it too. */
 sett__state sett__exec(sett__core *, sett__warp *);
 /* Straight-line code of another section. */
 void sett__exec_section(sett__core *, sett__warp *, int section);
-static inline void *sett__at(const sett__core *c, const sett__warp *w, sett__ref r)
+static inline void *sett__at(const sett__warp *w, sett__ref r)
 {
-    return (r & SETT__REF_UNIFORM ? c->uniform : w->frame) + (r & ~(sett__ref)SETT__REF_FLAGS);
+    return w->frame[r & SETT__REF_UNIFORM] + (r & ~(sett__ref)SETT__REF_FLAGS);
 }
 uint32_t sett__mask_of(const uint8_t *row); /* of 32 Booleans */
 void sett__spread(void *row, const void *element, uint32_t bytes); /* into all lanes */
@@ -113,8 +145,8 @@ void sett__store_whole(const sett__core *, const sett__insn *, unsigned char *to
 /* May a kernel's blocks, as far as its tape goes? kind: by op, set; 2: SETT__I_DATA. */
 bool sett__find_strips(const sett__tape *, const sett__slot *, uint8_t *kind);
 uint32_t sett__strip_accesses(const sett__program *); /* 0: its instructions do not allow it */
-void sett__strip_make(sett__core *); /* for a launch, once its warps have started; no memory, no strips */
-uint32_t sett__strip_run(sett__core *, uint64_t most); /* blocks that it ran, from c->block on; 0: none, or the launch is to end */
+void sett__strip_make(sett__core *); /* for a launch, by a block that has not begun; no memory, no strips */
+uint32_t sett__strip_run(sett__core *, uint64_t most); /* blocks that it ran, from c->cta->at on; 0: none, or the launch is to end */
 
 /* ---- warp.c: votes and the like, named barriers; copies that wait for their group ------------------------ */
 bool sett__ask_warp(sett__core *, sett__warp *, const sett__insn *);

@@ -107,11 +107,11 @@ static void aim(touch *a)
     const sett__insn *i = a->insn;
     if (i->a == SETT__NONE || i->flags & SETT__I_UNIFORM) {
         a->one = true;
-        int64_t base = i->a == SETT__NONE ? 0 : index_at(i, sett__at(a->core, a->warp, i->a), 0);
+        int64_t base = i->a == SETT__NONE ? 0 : index_at(i, sett__at(a->warp, i->a), 0);
         a->index[0] = (int64_t)((uint64_t)base + (uint64_t)i->imm);
         return;
     }
-    const void *base = sett__at(a->core, a->warp, i->a);
+    const void *base = sett__at(a->warp, i->a);
     if (i->flags & SETT__I_BASE64)
         for (int l = 0; l < WARP; l++)
             a->index[l] = (int64_t)((uint64_t)((const int64_t *)base)[l] + (uint64_t)i->imm);
@@ -127,16 +127,16 @@ static void begin(touch *a, sett__core *c, sett__warp *w, const sett__insn *i)
     a->warp = w;
     a->insn = i;
     a->root = &c->program->root[i->root];
-    a->window = c->window[i->root];
+    a->window = c->cta->window[i->root];
     a->one = false;
     a->wide = i->n;
     if (!(i->flags & SETT__I_SAME))
         c->in_order = 2;
     if (a->root->space == SETT__LOCAL)
-        a->window.p = w->frame + a->root->offset;
+        a->window.p = w->frame[0] + a->root->offset;
     a->mask = w->active;
     if (i->b != SETT__NONE)
-        a->mask &= sett__mask_of(sett__at(c, w, i->b));
+        a->mask &= sett__mask_of(sett__at(w, i->b));
 }
 
 /* Do the base's lanes lie one after another? Sums may wrap, which shows in the last lane. */
@@ -162,7 +162,7 @@ static unsigned char *block_of(touch *a, uint32_t *lane, uint32_t *count)
         a->root->space == SETT__LOCAL)
         return NULL;
     *count = (uint32_t)__builtin_popcount(run);
-    const void *base = sett__at(a->core, a->warp, i->a);
+    const void *base = sett__at(a->warp, i->a);
     int64_t least, lane0 = index_at(i, base, 0);
     uint64_t span, first = (uint64_t)lane0 + (uint64_t)i->imm + *lane * (uint64_t)i->n;
     if (!in_order(a, base, lane0) || !allowed(a, &least, &span) || first - (uint64_t)least > span)
@@ -178,15 +178,15 @@ static unsigned char *block_of(touch *a, uint32_t *lane, uint32_t *count)
  * the order is known, or a thread's array. NULL: ask block_of. */
 static inline unsigned char *straight(const sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t blocks)
 {
-    const sett__window *m = &c->window[i->root];
+    const sett__window *m = &c->cta->window[i->root];
     int64_t first, last;
     if (!(i->flags & SETT__I_STRAIGHT) || w->active != UINT32_MAX)
         return NULL;
     if (i->a == SETT__NONE)
-        return w->frame + c->program->root[i->root].offset + ((uint64_t)i->imm * WARP << i->lg);
+        return w->frame[0] + c->program->root[i->root].offset + ((uint64_t)i->imm * WARP << i->lg);
     if (!(w->in_order >> i->order & 1))
         return NULL;
-    const void *base = sett__at(c, w, i->a);
+    const void *base = sett__at(w, i->a);
     first = index_at(i, base, 0);
     last = index_at(i, base, WARP - 1);
     if (first < -FAR || first > FAR || last - first != (WARP - 1) * (int64_t)i->n)
@@ -203,7 +203,7 @@ unsigned char *sett__straight(const sett__core *c, const sett__warp *w, const se
     unsigned char *p = straight(c, w, i, blocks);
     int64_t most = i->flags & SETT__I_BASE_UNSIGNED ? (int64_t)UINT32_MAX : INT32_MAX;
     bool narrow = !(i->flags & SETT__I_BASE64);
-    return p && narrow && index_at(i, sett__at(c, w, i->a), 0) + (int64_t)WARP * i->n * blocks > most ? NULL : p;
+    return p && narrow && index_at(i, sett__at(w, i->a), 0) + (int64_t)WARP * i->n * blocks > most ? NULL : p;
 }
 
 /* The next warp is likely to go on where this one ends. A wrong guess costs little, and a prefetch never faults. Into the
@@ -373,14 +373,14 @@ static void load_one(const touch *a, unsigned char *d)
             sett__spread(d + e * WARP * size, element(a, 0, e), (uint32_t)size);
 }
 
-static void fill(sett__core *c, sett__warp *w, const sett__insn *i, unsigned char *d)
+static void fill(sett__warp *w, const sett__insn *i, unsigned char *d)
 {
     size_t bytes = (size_t)WARP << i->lg;
     if (i->c == SETT__NONE) {
         memset(d, 0, i->n * bytes);
         return;
     }
-    const unsigned char *s = sett__at(c, w, i->c);
+    const unsigned char *s = sett__at(w, i->c);
     for (uint32_t e = 0; e < i->n; e++)
         memcpy(d + e * bytes, s + (i->c & SETT__REF_SPLAT ? 0 : e * bytes), bytes);
 }
@@ -397,7 +397,7 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     touch a;
     begin(&a, c, w, i);
-    unsigned char *d = sett__at(c, w, i->d);
+    unsigned char *d = sett__at(w, i->d);
     uint32_t lane, count;
     const unsigned char *block = block_of(&a, &lane, &count);
     bool whole = block && count == WARP, same = i->n == 1 || i->flags & SETT__I_FLAT;
@@ -411,7 +411,7 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
     }
     leave(c, i, d);
     if (a.mask != w->active)
-        fill(c, w, i, d);
+        fill(w, i, d);
     if (!a.mask)
         return true;
     if (block && same) {
@@ -437,14 +437,14 @@ bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     const unsigned char *block = i->pieces ? straight(c, w, i, 1) : NULL;
     if (block) {
-        if (c->window[i->root].ahead)
+        if (c->cta->window[i->root].ahead)
             expect_next(i, block);
         return leave(c, i, block);
     }
     bool ok = load(c, w, i);
     if (i->dtype != SETT_BOOL)
         return ok;
-    uint8_t *d = sett__at(c, w, i->d);
+    uint8_t *d = sett__at(w, i->d);
     for (uint32_t k = 0; k < i->n * WARP; k++)
         d[k] = d[k] != 0;
     return ok;
@@ -471,10 +471,10 @@ static bool store_rows(const touch *a, const unsigned char *s, bool splat)
 
 void sett__store_whole(const sett__core *c, const sett__insn *i, unsigned char *to, const unsigned char *from, size_t bytes)
 {
-    if (c->window[i->root].stream) {
+    if (c->cta->window[i->root].stream) {
         c->program->wide->stream(to, from, bytes);
     } else {
-        if (c->window[i->root].ahead)
+        if (c->cta->window[i->root].ahead)
             expect_next(i, to);
         memcpy(to, from, bytes);
     }
@@ -491,7 +491,7 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
     bool splat = i->e & SETT__REF_SPLAT && i->n > 1;
     unsigned char *block = i->n == 1 || i->flags & SETT__I_FLAT || i->a == SETT__NONE ? straight(c, w, i, 1) : NULL;
     if (block && !splat)
-        return store_block(c, i, block, i->pieces ? c->lazy[i->lazy[0]] : sett__at(c, w, i->e));
+        return store_block(c, i, block, i->pieces ? c->lazy[i->lazy[0]] : sett__at(w, i->e));
     touch a;
     begin(&a, c, w, i);
     if (!a.mask)
@@ -499,7 +499,7 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
     uint32_t lane, count;
     block = block_of(&a, &lane, &count);
     bool whole = block && count == WARP, same = i->n == 1 || i->flags & SETT__I_FLAT;
-    const unsigned char *s = i->pieces ? c->lazy[i->lazy[0]] : sett__at(c, w, i->e);
+    const unsigned char *s = i->pieces ? c->lazy[i->lazy[0]] : sett__at(w, i->e);
     if (whole && same)
         return store_block(c, i, block, s);
     if (block && same) {
@@ -573,7 +573,7 @@ static void exchange_one(const touch *a, void *at, const unsigned char *was, con
 static unsigned char *lane_of(const touch *a, sett__ref r, uint32_t e, int lane)
 {
     uint32_t row = r & SETT__REF_SPLAT ? 0 : e;
-    return r == SETT__NONE ? NULL : (unsigned char *)sett__at(a->core, a->warp, r) + (((size_t)row * WARP + (size_t)lane) << a->insn->lg);
+    return r == SETT__NONE ? NULL : (unsigned char *)sett__at(a->warp, r) + (((size_t)row * WARP + (size_t)lane) << a->insn->lg);
 }
 
 bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
@@ -581,7 +581,7 @@ bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
     touch a;
     begin(&a, c, w, i);
     if (i->d != SETT__NONE)
-        memset(sett__at(c, w, i->d), 0, (size_t)i->n * WARP << i->lg);
+        memset(sett__at(w, i->d), 0, (size_t)i->n * WARP << i->lg);
     if (!a.mask)
         return true;
     aim(&a);
@@ -613,8 +613,8 @@ bool sett__cp_async(sett__core *c, sett__warp *w, const sett__insn *i)
     touch d, s;
     uint32_t lanes = w->active, bytes = i->n << i->lg;
     if (i->b != SETT__NONE)
-        lanes &= sett__mask_of(sett__at(c, w, i->b));
-    uint32_t kept = i->c == SETT__NONE ? lanes : lanes & sett__mask_of(sett__at(c, w, i->c));
+        lanes &= sett__mask_of(sett__at(w, i->b));
+    uint32_t kept = i->c == SETT__NONE ? lanes : lanes & sett__mask_of(sett__at(w, i->c));
     to.imm = (int32_t)i->lazy[0];
     from.root = i->target, from.a = i->d, from.flags = i->splat;
     to.b = from.b = SETT__NONE;

@@ -35,7 +35,7 @@ typedef enum sett__step {
     SETT__S_CP_ASYNC, /* to root, base a; from root `target`, base d of flags `splat`; predicates b, c; offsets lazy[0] and imm */
     SETT__S_CP_COMMIT, SETT__S_CP_WAIT, /* imm: groups that may stay */
     SETT__S_IF, SETT__S_ELSE, SETT__S_ENDIF,
-    SETT__S_LOOP, SETT__S_WHILE, SETT__S_ENDLOOP, /* a: the condition (WHILE) */
+    SETT__S_LOOP, SETT__S_WHILE, SETT__S_ENDLOOP, /* a: the condition (WHILE); sub: does nothing but wait (ENDLOOP) */
     SETT__S_FOR, SETT__S_ENDFOR, /* d: the variable; a: lo (FOR); b: hi; c: step; fn: less; fn2: add */
     SETT__S_INLINE,  /* the stand-in of program->call[target], operands as of: */
     SETT__S_PRINTF, SETT__S_ASSERT, /* operands from the tape, places in program->place from imm */
@@ -109,6 +109,7 @@ struct sett__program {
     sett__order order[SETT__MAX_ORDER];
     uint32_t n_code, n_root, n_order, n_lazy;
     bool atomics; /* others may look while a launch runs */
+    bool awaits;  /* a while loop reads memory that other blocks may write: it may wait for them */
     uint32_t n_access; /* of a warp, where blocks may run as strips; else 0 */
     sett__ref *place; /* of printed operands */
     uint32_t n_place;

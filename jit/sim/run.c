@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A launch: workers take blocks in order and run each to its end, its warps in turn until each waits.
+/* A launch: workers take blocks in order and run each to its end, or until it waits for other blocks.
  * The lowest block that faults is reported whatever the number of workers: blocks are handed out in order,
  * and those below a faulting one are finished. */
 #include "inside.h"
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,14 +14,15 @@
 #include <unistd.h>
 
 #define MAX_WORKERS 256
-#define AHEAD_LEAST (512u << 10)
-#define STREAM_LEAST (32u << 20) /* a tensor that no cache would keep until it is read */
-#define POISON 0xff /* of memory that a kernel has not written: NaN, -1, true */
+/* Blocks of a launch that may be resident where blocks wait for each other: as many as a large GPU has room for, and bytes of them. */
+enum { MOST_RESIDENT = 4096, RESIDENT_BYTES = 256 << 20 };
+enum { PATIENCE = 50, SHORT = 16 }; /* turns that a block waits once another has faulted; LONG turns for one of the others */
 
 struct sett__run {
     const sett__program *program;
     const sett__sim_launch *launch;
     uint64_t blocks, chunk;
+    uint32_t most_resident; /* of a worker */
     _Atomic uint64_t next, stop; /* stop: blocks from here on need not run */
     atomic_uint *halt, own_halt;
     double deadline; /* of cores */
@@ -29,153 +31,7 @@ struct sett__run {
     sett_status status; /* of the lowest fault so far */
 };
 
-/* ---- a worker's memory ------------------------------------------------------------------- */
-static size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
-/* Frames of neighbouring warps start in other cache sets. */
-static bool core_make(sett__core *c, struct sett__run *run, const sett__program *p)
-{
-    const uint32_t *b = run->launch->block;
-    size_t frame = round_up(p->warp_bytes + 64, 128) + 64, shared = round_up((size_t)p->tape->sig.smem + run->launch->smem_more + 64, 64);
-    *c = (sett__core){.program = p, .launch = run->launch, .run = run, .threads = b[0] * b[1] * b[2], .halt = run->halt,
-        .deadline = run->deadline, .looks = run->deadline > 0};
-    c->n_warps = (c->threads + WARP - 1) / WARP;
-    size_t align = p->tape->sig.smem_align > 256 ? p->tape->sig.smem_align : 256;
-    size_t uniform = round_up(p->uniform_bytes + 64, 64);
-    if (frame > SIZE_MAX / 2 / c->n_warps)
-        return false;
-    c->memory = malloc(align + shared + uniform + frame * c->n_warps);
-    c->warp = calloc(c->n_warps, sizeof *c->warp);
-    c->window = calloc((size_t)p->n_root + 1, sizeof *c->window);
-    c->lazy = calloc((size_t)p->n_lazy + 1, sizeof *c->lazy);
-    if (!c->memory || !c->warp || !c->window || !c->lazy)
-        return false;
-    c->shared = (unsigned char *)round_up((uintptr_t)c->memory, align);
-    c->uniform = c->shared + shared;
-    for (uint32_t i = 0; i < c->n_warps; i++) {
-        uint32_t left = c->threads - i * WARP;
-        c->warp[i].index = i;
-        c->warp[i].live = left >= WARP ? UINT32_MAX : (1u << left) - 1;
-        c->warp[i].frame = c->uniform + uniform + frame * i;
-        if (left < WARP) /* lanes past the block compute too: on zeros, not on whatever lay there */
-            memset(c->warp[i].frame, 0, frame);
-    }
-    return true;
-}
-
-static void core_free(sett__core *c)
-{
-    for (uint32_t i = 0; c->warp && i < c->n_warps; i++)
-        free(c->warp[i].pending);
-    free(c->memory);
-    free(c->warp);
-    free(c->window);
-    free(c->lazy);
-    free(c->strip);
-}
-
-static void windows(sett__core *c)
-{
-    const sett__program *p = c->program;
-    for (uint32_t i = 0; i < p->n_root; i++) {
-        const sett__root *r = &p->root[i];
-        sett__window *w = &c->window[i];
-        *w = (sett__window){c->shared + r->offset, 0, (int64_t)r->bytes, false, false};
-        if (r->space == SETT__SHARED && !r->bytes) /* what the launch adds */
-            w->hi = c->launch->smem_more;
-        if (r->space == SETT__GLOBAL && r->bytes) { /* passed by value */
-            w->p = (unsigned char *)(uintptr_t)c->launch->params + r->offset;
-        } else if (r->space == SETT__GLOBAL) {
-            const sett__extent *e = &c->launch->extent[r->param];
-            memcpy(&w->p, (const char *)c->launch->params + r->offset, sizeof w->p);
-            w->lo = (int64_t)((uintptr_t)e->data - (uintptr_t)w->p);
-            w->hi = w->lo + (int64_t)e->bytes;
-            w->ahead = e->bytes >= AHEAD_LEAST;
-            w->stream = e->bytes >= STREAM_LEAST && !p->atomics;
-        }
-    }
-}
-
 /* ---- blocks -------------------------------------------------------------------------------------- */
-/* All of it, unless the launch is to end: arrays of all warps may take long to fill. */
-static void start_block(sett__core *c)
-{
-    const sett__program *p = c->program;
-    memset(c->shared, POISON, (size_t)p->tape->sig.smem + c->launch->smem_more);
-    memset(c->barrier, 0, sizeof c->barrier);
-    sett__exec_section(c, &c->warp[0], SETT__PER_BLOCK);
-    for (uint32_t i = 0; i < c->n_warps && !sett__ended(c); i++) {
-        sett__warp *w = &c->warp[i];
-        w->active = w->live;
-        w->pc = p->section[SETT__BODY];
-        w->depth = 0;
-        w->rounds = 0;
-        w->state = SETT__RUNNING;
-        sett__forget(w);
-        if (p->local_bytes)
-            memset(w->frame + p->local_at, POISON, p->local_bytes);
-    }
-}
-
-/* No warp goes on by itself: all ended, or all at the block's barrier, else they never go on. */
-static bool release(sett__core *c, bool *ended)
-{
-    uint32_t waiting = 0, first = 0;
-    bool together = true;
-    for (uint32_t i = c->n_warps; i-- > 0;)
-        if (c->warp[i].state == SETT__PAUSED || c->warp[i].state == SETT__RUNNING) { /* a named barrier let it go */
-            return true;
-        } else if (c->warp[i].state == SETT__WAITING) {
-            together &= !c->warp[i].barrier && (!waiting || c->warp[i].pc == c->warp[first].pc);
-            first = i;
-            waiting++;
-        }
-    *ended = !waiting;
-    if (waiting && (!together || waiting < c->n_warps))
-        sett__deadlock(c, first);
-    for (uint32_t i = 0; i < c->n_warps; i++)
-        if (c->warp[i].state == SETT__WAITING)
-            c->warp[i].state = SETT__RUNNING;
-    return !c->fault.status;
-}
-
-/* Every warp once, all of which may run: how the most of them get from one barrier to the next, or to the end. */
-static bool run_all_warps(sett__core *c, bool *together, bool *ended)
-{
-    const sett__warp *w = c->warp;
-    *together = *ended = true;
-    for (uint32_t i = 0; i < c->n_warps; i++) {
-        sett__state s = sett__exec(c, &c->warp[i]);
-        if (s == SETT__FAULTED)
-            return false;
-        *ended &= s == SETT__DONE;
-        *together &= s == SETT__WAITING && !w[i].barrier && w[i].pc == w->pc;
-    }
-    return true;
-}
-
-static bool run_block(sett__core *c)
-{
-    bool together = true, ended = false;
-    start_block(c);
-    if (sett__ended(c))
-        return sett__halt(c, NULL, NULL);
-    while (together)
-        if (!run_all_warps(c, &together, &ended))
-            return false;
-    while (!ended) {
-        if (!release(c, &ended))
-            return false;
-        for (uint32_t i = 0; i < c->n_warps && !ended; i++)
-            if ((c->warp[i].state == SETT__RUNNING || c->warp[i].state == SETT__PAUSED) && sett__exec(c, &c->warp[i]) == SETT__FAULTED)
-                return false;
-    }
-    return true;
-}
-
 /* halted: the launch is to end, and a fault that was found before tells more. */
 static void record_fault(struct sett__run *run, uint64_t block, const sett_error *fault, bool halted)
 {
@@ -190,41 +46,21 @@ static void record_fault(struct sett__run *run, uint64_t block, const sett_error
     pthread_mutex_unlock(&run->lock);
 }
 
-static void run_blocks(sett__core *c, uint64_t from, uint64_t to)
-{
-    const uint32_t *g = c->launch->grid;
-    uint32_t n = 0;
-    for (uint64_t b = from; b < to && b < atomic_load_explicit(&c->run->stop, memory_order_relaxed); b += n) {
-        c->block[0] = (uint32_t)(b % g[0]);
-        c->block[1] = (uint32_t)(b / g[0] % g[1]);
-        c->block[2] = (uint32_t)(b / g[0] / g[1]);
-        n = c->strip ? sett__strip_run(c, to - b) : 0;
-        if (n)
-            continue;
-        n = 1;
-        if (!run_block(c)) {
-            record_fault(c->run, b, &c->fault, c->halted);
-            c->fault.status = SETT_OK;
-        }
-    }
-}
-
-static void start_warp(sett__core *c, sett__warp *w)
-{
-    const sett__program *p = c->program;
-    sett__exec_section(c, w, SETT__PER_THREAD);
-    for (uint32_t k = 0; k < p->n_order; k++) {
-        const sett__order *o = &p->order[k];
-        w->in_order |= (uint64_t)p->wide->affine[o->base64](sett__at(c, w, o->at), o->n) << k;
-    }
-}
-
 /* ---- a worker --------------------------------------------------------------------------------- */
 enum { GUARDED, UNGUARDED, N_KINDS };
 typedef struct worker {
     struct sett__run *run;
-    sett__core core[N_KINDS]; /* made when a block first asks for it */
-    sett__range *known;       /* by fact; NULL: nothing is to be proven */
+    sett__core core;
+    struct kind {
+        sett__cta *spare; /* blocks that have ended */
+        struct sett__strip *strip;
+        bool started;
+    } kind[N_KINDS];
+    sett__cta *resident, **last; /* blocks that others may have to go on for, the longest first */
+    uint32_t n_resident;
+    uint32_t want;      /* so many of them before any goes on */
+    uint32_t fruitless; /* by turns since a block ended, in SHORT */
+    sett__range *known; /* by fact; NULL: nothing is to be proven */
 } worker;
 
 static void out_of_memory(struct sett__run *run, uint64_t block)
@@ -235,24 +71,107 @@ static void out_of_memory(struct sett__run *run, uint64_t block)
     record_fault(run, block, &e, false);
 }
 
-static void run_as(worker *w, int kind, uint64_t from, uint64_t to)
+static void put_away(worker *w, sett__cta *b)
 {
-    sett__core *c = &w->core[kind];
-    const sett__program *p = kind == GUARDED ? w->run->program : w->run->program->unguarded;
-    if (!c->memory) {
-        if (!core_make(c, w->run, p)) {
-            core_free(c);
-            *c = (sett__core){.memory = NULL};
-            out_of_memory(w->run, from);
+    struct kind *k = &w->kind[b->program != w->run->program];
+    b->next = k->spare;
+    k->spare = b;
+}
+
+/* To the end of the queue. Where each resident block had its turn, LONG ones several, and none ended, they wait for other workers'
+ * blocks, or for some that have not begun: for twice as many, and so on. */
+static void queue(worker *w, sett__cta *b, sett__turn_end how)
+{
+    b->next = NULL;
+    *w->last = b;
+    w->last = &b->next;
+    w->n_resident++;
+    w->fruitless += how == SETT__LONG ? 1 : SHORT;
+    if (w->fruitless < SHORT * w->n_resident)
+        return;
+    w->fruitless = 0;
+    w->want = w->want < w->run->most_resident / 2 ? 2 * w->want : w->run->most_resident;
+    sched_yield();
+}
+
+/* Need it not go on? One that waits for a block that has faulted would wait for ever. */
+static bool is_given_up(const worker *w, const sett__cta *b)
+{
+    uint64_t stop = atomic_load_explicit(&w->run->stop, memory_order_relaxed);
+    return b->number >= stop || (stop < w->run->blocks && b->awaited > PATIENCE);
+}
+
+/* What the core has turned to, as far as it goes; fresh: from its beginning. */
+static void run_turn(worker *w, bool fresh)
+{
+    sett__core *c = &w->core;
+    sett__cta *b = c->cta;
+    sett__turn_end how = fresh && !sett__cta_begin(c) ? SETT__FAULT : sett__cta_go_on(c);
+    b->awaited = how == SETT__AWAITS ? b->awaited + 1 : 0;
+    if (how == SETT__FAULT) {
+        record_fault(w->run, b->number, &c->fault, c->halted);
+        c->fault.status = SETT_OK;
+    }
+    if (how == SETT__ENDED || is_given_up(w, b)) {
+        w->fruitless = 0;
+        w->want = w->n_resident ? w->n_resident : 1;
+        put_away(w, b);
+    } else {
+        queue(w, b, how);
+    }
+}
+
+static void resume(worker *w)
+{
+    sett__cta *b = w->resident;
+    w->resident = b->next;
+    w->last = b->next ? w->last : &w->resident;
+    w->n_resident--;
+    sett__cta_turn_to(&w->core, b);
+    if (is_given_up(w, b))
+        put_away(w, b);
+    else
+        run_turn(w, false);
+}
+
+/* Turns the core to a block of the program that has not begun. Without memory for one more it waits until one is left. */
+static bool turn_to_spare(worker *w, struct kind *k)
+{
+    const sett__program *p = w->run->program;
+    sett__cta *b = k->spare ? NULL : sett__cta_make(&w->core, k == w->kind ? p : p->unguarded);
+    while (!b && !k->spare && w->n_resident)
+        resume(w);
+    if (!b && k->spare) {
+        b = k->spare;
+        k->spare = b->next;
+        sett__cta_turn_to(&w->core, b);
+    }
+    return b != NULL;
+}
+
+static void run_as(worker *w, struct kind *k, uint64_t from, uint64_t to)
+{
+    sett__core *c = &w->core;
+    uint32_t n;
+    for (uint64_t b = from; b < to && b < atomic_load_explicit(&w->run->stop, memory_order_relaxed); b += n) {
+        if (!turn_to_spare(w, k)) {
+            out_of_memory(w->run, b);
             return;
         }
-        windows(c);
-        sett__exec_section(c, &c->warp[0], SETT__ONCE);
-        for (uint32_t i = 0; i < c->n_warps; i++)
-            start_warp(c, &c->warp[i]);
-        sett__strip_make(c);
+        c->strip = k->strip;
+        if (!k->started) {
+            sett__strip_make(c);
+            k->strip = c->strip;
+            k->started = true;
+        }
+        sett__cta_place(c, b);
+        n = c->strip ? sett__strip_run(c, to - b) : 0;
+        if (n)
+            put_away(w, c->cta);
+        else
+            run_turn(w, true);
+        n += !n;
     }
-    run_blocks(c, from, to);
 }
 
 /* What is true of no block as a whole may be true of most of its halves. */
@@ -268,21 +187,52 @@ static void run_range(worker *w, uint64_t from, uint64_t to)
         run_range(w, middle, to);
         return;
     }
-    run_as(w, proof == SETT__EVERYWHERE ? UNGUARDED : GUARDED, from, to);
+    run_as(w, &w->kind[proof == SETT__EVERYWHERE ? UNGUARDED : GUARDED], from, to);
+}
+
+static void run_blocks(worker *w)
+{
+    struct sett__run *r = w->run;
+    for (;;) {
+        bool more = atomic_load(&r->next) < atomic_load(&r->stop);
+        uint64_t b = more && w->n_resident < w->want ? atomic_fetch_add(&r->next, r->chunk) : r->blocks;
+        if (b < atomic_load(&r->stop))
+            run_range(w, b, r->blocks - b < r->chunk ? r->blocks : b + r->chunk);
+        else if (w->n_resident)
+            resume(w);
+        else if (!more)
+            return;
+    }
+}
+
+static void free_all(sett__cta *b)
+{
+    for (sett__cta *next; b; b = next) {
+        next = b->next;
+        sett__cta_free(b);
+    }
 }
 
 static void work(struct sett__run *run)
 {
     const sett__program *p = run->program;
-    worker w = {.run = run, .known = p->n_fact ? malloc(p->n_fact * sizeof *w.known) : NULL};
+    uint32_t n_lazy = p->unguarded && p->unguarded->n_lazy > p->n_lazy ? p->unguarded->n_lazy : p->n_lazy;
+    worker w = {.run = run, .want = 1, .last = &w.resident, .known = p->n_fact ? malloc(p->n_fact * sizeof *w.known) : NULL};
+    w.core = (sett__core){.launch = run->launch, .run = run, .halt = run->halt, .deadline = run->deadline, .looks = run->deadline > 0};
+    w.core.lazy = calloc((size_t)n_lazy + 1, sizeof *w.core.lazy);
     fenv_t env;
     fegetenv(&env);
     fesetenv(FE_DFL_ENV); /* the caller may round otherwise, or flush subnormals */
-    for (uint64_t b; (b = atomic_fetch_add(&run->next, run->chunk)) < atomic_load(&run->stop);)
-        run_range(&w, b, run->blocks - b < run->chunk ? run->blocks : b + run->chunk);
+    if (w.core.lazy)
+        run_blocks(&w);
+    else
+        out_of_memory(run, atomic_load(&run->next));
     p->wide->drain();
-    for (int kind = 0; kind < N_KINDS; kind++)
-        core_free(&w.core[kind]);
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        free_all(w.kind[kind].spare);
+        free(w.kind[kind].strip);
+    }
+    free(w.core.lazy);
     free(w.known);
     fesetenv(&env);
 }
@@ -300,6 +250,12 @@ static uint32_t worker_count(const sett__sim_launch *l, uint64_t blocks)
     uint64_t n = cores < 1 ? 1 : (uint64_t)cores;
     n = n < blocks ? n : blocks;
     return (uint32_t)(n < MAX_WORKERS ? n : MAX_WORKERS);
+}
+
+static uint32_t most_resident(const sett__program *p, const sett__sim_launch *l, uint32_t workers)
+{
+    size_t room = RESIDENT_BYTES / workers / sett__cta_bytes(p, l), most = (MOST_RESIDENT + workers - 1) / workers;
+    return (uint32_t)(room < 1 ? 1 : room < most ? room : most);
 }
 
 /* The calling thread works too; what cannot be started is done without. Signals stay with the caller's threads. */
@@ -350,7 +306,8 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
         return status;
     struct sett__run run = {.program = p, .launch = l, .blocks = blocks, .error = e};
     uint32_t workers = worker_count(l, blocks);
-    run.chunk = blocks / workers / 16 < 1 ? 1 : blocks / workers / 16 > 64 ? 64 : blocks / workers / 16;
+    run.chunk = p->awaits || blocks / workers / 16 < 1 ? 1 : blocks / workers / 16 > 64 ? 64 : blocks / workers / 16;
+    run.most_resident = most_resident(p, l, workers);
     atomic_init(&run.next, 0);
     atomic_init(&run.stop, blocks);
     atomic_init(&run.own_halt, SETT__GO_ON);

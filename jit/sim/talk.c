@@ -31,8 +31,8 @@ static void fault_text(sett__core *c, sett_status status, uint32_t op, const cha
     const char *name = c->launch->name ? c->launch->name : "?", *words = sett__kernel_words(&name);
     if (op != SETT__NONE)
         sett__where(c->program, op, where, sizeof where);
-    sett__error(&c->fault, status, "%s%s%s, block (%u,%u,%u)%s%s%s%s", where, *where ? ": " : "", what, c->block[0], c->block[1],
-        c->block[2], *thread ? " thread " : "", thread, words, name);
+    sett__error(&c->fault, status, "%s%s%s, block (%u,%u,%u)%s%s%s%s", where, *where ? ": " : "", what, c->cta->at[0], c->cta->at[1],
+        c->cta->at[2], *thread ? " thread " : "", thread, words, name);
 }
 
 bool sett__fault_as(sett__core *c, sett_status status, const sett__warp *w, int lane, uint32_t op, const char *what)
@@ -59,10 +59,10 @@ void sett__deadlock(sett__core *c, uint32_t first_waiting)
     const sett__insn *code = c->program->code;
     char what[288], where[96];
     int at = snprintf(what, sizeof what, "barrier that not all threads reach:");
-    for (uint32_t i = 0, j; i < c->n_warps && at < (int)sizeof what; i = j) {
-        const sett__warp *w = &c->warp[i];
+    for (uint32_t i = 0, j; i < c->cta->n_warps && at < (int)sizeof what; i = j) {
+        const sett__warp *w = &c->cta->warp[i];
         for (j = i + 1;
-             j < c->n_warps && c->warp[j].state == w->state && (w->state == SETT__DONE || c->warp[j].pc == w->pc); j++)
+             j < c->cta->n_warps && c->cta->warp[j].state == w->state && (w->state == SETT__DONE || c->cta->warp[j].pc == w->pc); j++)
             ;
         int n = at;
         if (j == i + 1)
@@ -77,7 +77,7 @@ void sett__deadlock(sett__core *c, uint32_t first_waiting)
                 sett__where(c->program, code[w->pc - 1].op, where, sizeof where));
     }
     if (!c->fault.status)
-        fault_text(c, SETT_E_FAULT, code[c->warp[first_waiting].pc - 1].op, what, "");
+        fault_text(c, SETT_E_FAULT, code[c->cta->warp[first_waiting].pc - 1].op, what, "");
 }
 
 /* The operands of a lane from the `first` on. */
@@ -92,7 +92,7 @@ static void take_operands(const sett__core *c, const sett__warp *w, const sett__
         size_t size = (size_t)sett__dtype_bytes(dtype);
         types[n] = (char)dtype;
         operand[n] = 0;
-        memcpy(&operand[n], (const char *)sett__at(c, w, c->program->place[i->imm + k]) + (size_t)lane * size, size);
+        memcpy(&operand[n], (const char *)sett__at(w, c->program->place[i->imm + k]) + (size_t)lane * size, size);
     }
     types[n] = 0;
 }
@@ -124,7 +124,7 @@ bool sett__print(sett__core *c, sett__warp *w, const sett__insn *i)
 bool sett__check_assert(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     const sett__sig *sig = &c->program->given->sig;
-    uint32_t held = sett__mask_of(sett__at(c, w, c->program->place[i->imm])), broken = w->active & ~held;
+    uint32_t held = sett__mask_of(sett__at(w, c->program->place[i->imm])), broken = w->active & ~held;
     if (!broken || c->fault.status)
         return !broken;
     char types[SETT__MAX_PRINT + 1];
@@ -135,7 +135,7 @@ bool sett__check_assert(sett__core *c, sett__warp *w, const sett__insn *i)
     int lane = __builtin_ctz(broken);
     uint32_t at = w->index * WARP + (uint32_t)lane, x = c->launch->block[0], y = c->launch->block[1];
     take_operands(c, w, i, lane, 1, types, operand);
-    sett__claim_error(&c->fault, k, operand, c->block, (uint32_t[]){at % x, at / x % y, at / x / y},
+    sett__claim_error(&c->fault, k, operand, c->cta->at, (uint32_t[]){at % x, at / x % y, at / x / y},
         c->launch->name ? c->launch->name : "?");
     return false;
 }

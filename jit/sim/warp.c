@@ -14,24 +14,24 @@ static uint64_t bits_at(const unsigned char *row, int lane, uint8_t lg)
     return x;
 }
 
-static void spread32(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t x)
+static void spread32(const sett__warp *w, const sett__insn *i, uint32_t x)
 {
     uint8_t truth = (uint8_t)x;
-    sett__spread(sett__at(c, w, i->d), i->dtype == SETT_BOOL ? (void *)&truth : (void *)&x, i->dtype == SETT_BOOL ? 1 : 4);
+    sett__spread(sett__at(w, i->d), i->dtype == SETT_BOOL ? (void *)&truth : (void *)&x, i->dtype == SETT_BOOL ? 1 : 4);
 }
 
-static void vote(sett__core *c, const sett__warp *w, const sett__insn *i)
+static void vote(const sett__warp *w, const sett__insn *i)
 {
-    uint32_t yes = sett__mask_of(sett__at(c, w, i->a)) & w->live;
+    uint32_t yes = sett__mask_of(sett__at(w, i->a)) & w->live;
     const uint32_t result[] = {yes == w->live, yes != 0, yes == w->live || !yes, yes};
-    spread32(c, w, i, result[i->sub & 3]);
+    spread32(w, i, result[i->sub & 3]);
 }
 
-static void match(sett__core *c, const sett__warp *w, const sett__insn *i)
+static void match(const sett__warp *w, const sett__insn *i)
 {
-    const unsigned char *a = sett__at(c, w, i->a);
+    const unsigned char *a = sett__at(w, i->a);
     uint8_t lg = i->n_args; /* of the value */
-    uint32_t *d = sett__at(c, w, i->d), masks[WARP] = {0};
+    uint32_t *d = sett__at(w, i->d), masks[WARP] = {0};
     for (int l = 0; l < WARP; l++)
         for (int k = 0; k < WARP; k++)
             if (w->live >> k & 1 && bits_at(a, k, lg) == bits_at(a, l, lg))
@@ -40,10 +40,10 @@ static void match(sett__core *c, const sett__warp *w, const sett__insn *i)
         d[l] = i->sub == SETT__VOTE_ANY ? masks[l] : masks[0] == w->live ? w->live : 0;
 }
 
-static void redux(sett__core *c, const sett__warp *w, const sett__insn *i)
+static void redux(const sett__warp *w, const sett__insn *i)
 {
     _Alignas(64) uint32_t acc[WARP], next[WARP], x[WARP];
-    const uint32_t *a = sett__at(c, w, i->a);
+    const uint32_t *a = sett__at(w, i->a);
     sett__spread(acc, a, 4);
     for (int l = 1; l < WARP; l++) {
         if (!(w->live >> l & 1))
@@ -52,12 +52,12 @@ static void redux(sett__core *c, const sett__warp *w, const sett__insn *i)
         i->fn(next, acc, x, NULL, 1, 0);
         memcpy(acc, next, sizeof acc);
     }
-    memcpy(sett__at(c, w, i->d), acc, sizeof acc);
+    memcpy(sett__at(w, i->d), acc, sizeof acc);
 }
 
-static void elect(sett__core *c, const sett__warp *w, const sett__insn *i)
+static void elect(const sett__warp *w, const sett__insn *i)
 {
-    uint8_t *d = sett__at(c, w, i->d);
+    uint8_t *d = sett__at(w, i->d);
     for (int l = 0; l < WARP; l++)
         d[l] = l == __builtin_ctz(w->live);
 }
@@ -79,7 +79,7 @@ static uint64_t special(const sett__core *c, const sett__warp *w, const sett__in
     case SETT__SREG_WARPID:
         return w->index;
     case SETT__SREG_NWARPID:
-        return c->n_warps;
+        return c->cta->n_warps;
     case SETT__SREG_CLOCK:
     case SETT__SREG_CLOCK64:
         return nanoseconds(CLOCK_MONOTONIC);
@@ -118,20 +118,20 @@ bool sett__ask_warp(sett__core *c, sett__warp *w, const sett__insn *i)
         return sett__missing_lanes(c, w, i, asker(code, i->sub));
     switch (code) {
     case SETT__VOTE:
-        vote(c, w, i);
+        vote(w, i);
         return true;
     case SETT__MATCH:
-        match(c, w, i);
+        match(w, i);
         return true;
     case SETT__REDUX:
-        redux(c, w, i);
+        redux(w, i);
         return true;
     case SETT__ELECT:
-        elect(c, w, i);
+        elect(w, i);
         return true;
     default:
         x = special(c, w, i);
-        sett__spread(sett__at(c, w, i->d), &x, 1u << i->lg);
+        sett__spread(sett__at(w, i->d), &x, 1u << i->lg);
         return true;
     }
 }
@@ -139,16 +139,16 @@ bool sett__ask_warp(sett__core *c, sett__warp *w, const sett__insn *i)
 /* ---- named barriers -------------------------------------------------------------------------- */
 static void let_go(sett__core *c, uint32_t id)
 {
-    c->barrier[id].come = c->barrier[id].want = 0;
-    for (uint32_t k = 0; k < c->n_warps; k++)
-        if (c->warp[k].state == SETT__WAITING && c->warp[k].barrier == id)
-            c->warp[k].state = SETT__RUNNING;
+    c->cta->barrier[id].come = c->cta->barrier[id].want = 0;
+    for (uint32_t k = 0; k < c->cta->n_warps; k++)
+        if (c->cta->warp[k].state == SETT__WAITING && c->cta->warp[k].wait.id == id)
+            c->cta->warp[k].state = SETT__RUNNING;
 }
 
 /* A warp counts as 32 threads, whole or not; all its lanes must name the same barrier. */
 bool sett__named_barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const int32_t *ids = sett__at(c, w, i->a), *counts = sett__at(c, w, i->b);
+    const int32_t *ids = sett__at(w, i->a), *counts = sett__at(w, i->b);
     int32_t id = ids[0], want = counts[0];
     const char *name = sett__ops[i->sub].text;
     if (w->active != w->live)
@@ -158,18 +158,18 @@ bool sett__named_barrier(sett__core *c, sett__warp *w, const sett__insn *i)
             return sett__fault(c, w, l, i->op, "%s: lanes of one warp name barrier %d for %d threads, and %d for %d", name, id, want, ids[l], counts[l]);
     if (id < 1 || id >= SETT__BARRIERS)
         return sett__fault(c, w, 0, i->op, "%s: there is no named barrier %d", name, id);
-    if (want < WARP || want % WARP || (uint32_t)want > c->n_warps * WARP)
-        return sett__fault(c, w, 0, i->op, "%s: barrier %d is for %d threads: a multiple of 32, up to the block's %u", name, id, want, c->n_warps * WARP);
-    if (c->barrier[id].want && c->barrier[id].want != (uint32_t)want)
-        return sett__fault(c, w, 0, i->op, "%s: barrier %d is for %d threads here, and for %u where others wait", name, id, want, c->barrier[id].want);
-    c->barrier[id].want = (uint32_t)want;
-    c->barrier[id].come += WARP;
-    bool all = c->barrier[id].come == c->barrier[id].want;
+    if (want < WARP || want % WARP || (uint32_t)want > c->cta->n_warps * WARP)
+        return sett__fault(c, w, 0, i->op, "%s: barrier %d is for %d threads: a multiple of 32, up to the block's %u", name, id, want, c->cta->n_warps * WARP);
+    if (c->cta->barrier[id].want && c->cta->barrier[id].want != (uint32_t)want)
+        return sett__fault(c, w, 0, i->op, "%s: barrier %d is for %d threads here, and for %u where others wait", name, id, want, c->cta->barrier[id].want);
+    c->cta->barrier[id].want = (uint32_t)want;
+    c->cta->barrier[id].come += WARP;
+    bool all = c->cta->barrier[id].come == c->cta->barrier[id].want;
     if (all)
         let_go(c, (uint32_t)id);
     else if (i->sub == SETT__BARSYNC) {
         w->state = SETT__WAITING;
-        w->barrier = (uint8_t)id;
+        w->wait = (sett__wait){SETT__FOR_BARRIER, (uint32_t)id};
     }
     return true;
 }

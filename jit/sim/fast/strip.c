@@ -114,17 +114,17 @@ static void find_indices(const sett__core *c, const sett__warp *w)
 {
     for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
         if (i->step == SETT__S_ROW && !(i->flags & SETT__I_DATA))
-            i->fn(sett__at(c, w, i->d), sett__at(c, w, i->a), i->n_args > 1 ? sett__at(c, w, i->b) : NULL,
-                i->n_args > 2 ? sett__at(c, w, i->c) : NULL, i->n, i->splat);
+            i->fn(sett__at(w, i->d), sett__at(w, i->a), i->n_args > 1 ? sett__at(w, i->b) : NULL,
+                i->n_args > 2 ? sett__at(w, i->c) : NULL, i->n, i->splat);
 }
 
 /* Of all warps; false: not one after another, or not inside. */
 static bool find_places(sett__core *c, uint32_t blocks)
 {
     unsigned char **place = c->strip->place;
-    sett__exec_section(c, &c->warp[0], SETT__PER_BLOCK);
-    for (uint32_t k = 0; k < c->n_warps; k++) {
-        sett__warp *w = &c->warp[k];
+    sett__exec_section(c, &c->cta->warp[0], SETT__PER_BLOCK);
+    for (uint32_t k = 0; k < c->cta->n_warps; k++) {
+        sett__warp *w = &c->cta->warp[k];
         w->active = w->live;
         find_indices(c, w);
         for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
@@ -154,13 +154,13 @@ static bool goes_on(sett__core *c)
     const uint32_t n = c->program->n_access;
     unsigned char **place = c->strip->place;
     for (uint32_t x = 0; x < 2; x++) {
-        c->block[0] = x, c->block[1] = c->block[2] = 0;
+        c->cta->at[0] = x, c->cta->at[1] = c->cta->at[2] = 0;
         if (!find_places(c, 1))
             return false;
-        memcpy(place + (c->n_warps + x) * (size_t)n, place, n * sizeof *place);
+        memcpy(place + (c->cta->n_warps + x) * (size_t)n, place, n * sizeof *place);
     }
     const sett__insn *i = body(c);
-    for (place += c->n_warps * (size_t)n; i->step != SETT__S_STOP; i++)
+    for (place += c->cta->n_warps * (size_t)n; i->step != SETT__S_STOP; i++)
         if (i->step == SETT__S_LOAD || i->step == SETT__S_STORE) {
             if (place[n] != place[0] + i->bytes)
                 return false;
@@ -176,7 +176,7 @@ static bool warps_follow(const sett__core *c)
     unsigned char *const *place = c->strip->place;
     for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
         if (i->step == SETT__S_LOAD || i->step == SETT__S_STORE) {
-            for (uint32_t k = 1; k < c->n_warps; k++)
+            for (uint32_t k = 1; k < c->cta->n_warps; k++)
                 if (place[k * (size_t)n] != place[0] + (size_t)k * i->bytes)
                     return false;
             place++;
@@ -187,10 +187,10 @@ static bool warps_follow(const sett__core *c)
 void sett__strip_make(sett__core *c)
 {
     const sett__program *p = c->program;
-    uint32_t blocks = p->n_access ? most_blocks(p) : 0, warps = c->n_warps <= 2 * blocks ? c->n_warps : 1;
-    if (!blocks || c->threads % WARP)
+    uint32_t blocks = p->n_access ? most_blocks(p) : 0, warps = c->cta->n_warps <= 2 * blocks ? c->cta->n_warps : 1;
+    if (!blocks || sett__threads(c->launch) % WARP)
         return;
-    size_t places = (c->n_warps + 2) * (size_t)p->n_access * sizeof *c->strip->place;
+    size_t places = (c->cta->n_warps + 2) * (size_t)p->n_access * sizeof *c->strip->place;
     c->strip = malloc(sizeof *c->strip + places + 64 + p->warp_bytes * (blocks > warps ? blocks : warps));
     if (!c->strip)
         return;
@@ -198,7 +198,7 @@ void sett__strip_make(sett__core *c)
     uintptr_t frame = (uintptr_t)c->strip->place + places + 63;
     c->strip->frame = (unsigned char *)(frame - frame % 64);
     c->strip->blocks = blocks > 1 && c->launch->grid[0] > 1 && goes_on(c) ? blocks : 1;
-    memset(c->block, 0, sizeof c->block);
+    memset(c->cta->at, 0, sizeof c->cta->at);
     if (c->strip->blocks == 1 && (warps < 2 || !find_places(c, 1) || !warps_follow(c))) {
         free(c->strip);
         c->strip = NULL;
@@ -208,7 +208,7 @@ void sett__strip_make(sett__core *c)
 /* ---- running one ---------------------------------------------------------------------------------------------- */
 static unsigned char *data(const sett__core *c, sett__ref r, uint32_t blocks)
 {
-    return r & SETT__REF_UNIFORM ? c->uniform + (r & ~(sett__ref)SETT__REF_FLAGS)
+    return r & SETT__REF_UNIFORM ? c->cta->warp->frame[1] + (r & ~(sett__ref)SETT__REF_FLAGS)
                                  : c->strip->frame + (size_t)(r & ~(sett__ref)SETT__REF_FLAGS) * blocks;
 }
 
@@ -251,14 +251,14 @@ static bool run_warp(sett__core *c, unsigned char *const *place, uint32_t blocks
 
 uint32_t sett__strip_run(sett__core *c, uint64_t most)
 {
-    uint32_t blocks = c->launch->grid[0] - c->block[0];
+    uint32_t blocks = c->launch->grid[0] - c->cta->at[0];
     blocks = least(blocks, c->strip->blocks);
     blocks = most < blocks ? (uint32_t)most : blocks;
     if ((blocks < 2 && c->strip->blocks > 1) || !find_places(c, blocks) || sett__ended(c))
         return 0;
     if (c->strip->blocks == 1 && warps_follow(c))
-        return run_warp(c, c->strip->place, c->n_warps);
-    for (uint32_t k = 0; k < c->n_warps; k++)
+        return run_warp(c, c->strip->place, c->cta->n_warps);
+    for (uint32_t k = 0; k < c->cta->n_warps; k++)
         if (!run_warp(c, c->strip->place + k * (size_t)c->program->n_access, blocks))
             return 0;
     return blocks;
