@@ -105,7 +105,7 @@ sett__turn_end sett__cta_go_on(sett__core *);
 struct sett__core { /* one worker */
     const sett__program *program; /* of the block */
     const sett__sim_launch *launch;
-    struct sett__run *run;
+    pthread_mutex_t *lock;      /* of the launch: for printing, and what has no instruction */
     sett__cta *cta;             /* the block that it runs */
     const unsigned char **lazy; /* where what was loaded last lies, by pieces */
     struct sett__strip *strip;  /* of the program; NULL: blocks run one by one */
@@ -135,7 +135,6 @@ bool sett__load(sett__core *, sett__warp *, const sett__insn *);
 bool sett__store(sett__core *, sett__warp *, const sett__insn *);
 bool sett__atom(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cp_async(sett__core *, sett__warp *, const sett__insn *);
-void sett__exchange_128(sett__core *, void *at, const void *was_or_null, const void *value, void *old); /* run.c */
 
 /* Where a whole warp of each of `blocks` blocks has its access, if one after another and inside; NULL: not so, or not known. */
 unsigned char *sett__straight(const sett__core *, const sett__warp *, const sett__insn *, uint32_t blocks);
@@ -188,8 +187,6 @@ const char *sett__where(const sett__program *, uint32_t op, char *buf, size_t si
 bool sett__fault(sett__core *, const sett__warp *, int lane, uint32_t op, const char *format, ...) SETT_PRINTF(5, 6);
 bool sett__fault_as(sett__core *, sett_status, const sett__warp *, int lane, uint32_t op, const char *what);
 /* SETT_E_VERIFY: a format has other conversions than the op has operands. */
-/* run.c: to the callback or stdout, one writer at a time */
-void sett__emit_text(sett__core *, const char *, size_t len);
 bool sett__print(sett__core *, sett__warp *, const sett__insn *);
 bool sett__check_assert(sett__core *, sett__warp *, const sett__insn *);
 void sett__deadlock(sett__core *, uint32_t first_waiting);

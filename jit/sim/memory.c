@@ -550,6 +550,16 @@ EXCHANGE(uint64_t)
 static uint64_t (*const exchange[])(const sett__insn *, void *, uint64_t, uint64_t) = {
     exchange_uint8_t, exchange_uint16_t, exchange_uint32_t, exchange_uint64_t};
 
+/* Not every machine has an instruction of 16 bytes: these exclude each other. */
+static void exchange_128(sett__core *c, void *at, const void *was, const void *value, void *old)
+{
+    pthread_mutex_lock(c->lock);
+    memcpy(old, at, 16);
+    if (!was || !memcmp(old, was, 16))
+        memcpy(at, value, 16);
+    pthread_mutex_unlock(c->lock);
+}
+
 /* An element of a lane; was, old: NULL if there is none, or nobody asks. */
 static void exchange_one(const touch *a, void *at, const unsigned char *was, const unsigned char *value, unsigned char *old)
 {
@@ -557,7 +567,7 @@ static void exchange_one(const touch *a, void *at, const unsigned char *was, con
     uint64_t v = 0, w = 0, before;
     unsigned char whole[16];
     if (a->insn->lg == 4) {
-        sett__exchange_128(a->core, at, was, value, whole);
+        exchange_128(a->core, at, was, value, whole);
     } else {
         memcpy(&v, value, size);
         if (was)

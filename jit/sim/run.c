@@ -218,7 +218,7 @@ static void work(struct sett__run *run)
     const sett__program *p = run->program;
     uint32_t n_lazy = p->unguarded && p->unguarded->n_lazy > p->n_lazy ? p->unguarded->n_lazy : p->n_lazy;
     worker w = {.run = run, .want = 1, .last = &w.resident, .known = p->n_fact ? malloc(p->n_fact * sizeof *w.known) : NULL};
-    w.core = (sett__core){.launch = run->launch, .run = run, .halt = run->halt, .deadline = run->deadline, .looks = run->deadline > 0};
+    w.core = (sett__core){.launch = run->launch, .lock = &run->lock, .halt = run->halt, .deadline = run->deadline, .looks = run->deadline > 0};
     w.core.lazy = calloc((size_t)n_lazy + 1, sizeof *w.core.lazy);
     fenv_t env;
     fegetenv(&env);
@@ -319,26 +319,4 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
     pthread_mutex_destroy(&run.lock);
     errno = saved;
     return run.status;
-}
-
-/* Not every machine has an instruction of 16 bytes: these exclude each other. */
-void sett__exchange_128(sett__core *c, void *at, const void *was, const void *value, void *old)
-{
-    pthread_mutex_lock(&c->run->lock);
-    memcpy(old, at, 16);
-    if (!was || !memcmp(old, was, 16))
-        memcpy(at, value, 16);
-    pthread_mutex_unlock(&c->run->lock);
-}
-
-void sett__emit_text(sett__core *c, const char *s, size_t len)
-{
-    pthread_mutex_lock(&c->run->lock);
-    if (sett__ended_now(c))
-        ; /* while another printed */
-    else if (c->launch->print)
-        c->launch->print(c->launch->user, s, len);
-    else
-        fwrite(s, 1, len, stdout);
-    pthread_mutex_unlock(&c->run->lock);
 }

@@ -105,6 +105,19 @@ static void format_lane(const sett__core *c, const sett__warp *w, const sett__in
     sett__put_format(t, c->program->given->string[c->program->given->op[i->op].imm], types, operand);
 }
 
+/* To the callback or stdout, one writer at a time. */
+static void emit_text(sett__core *c, const char *s, size_t len)
+{
+    pthread_mutex_lock(c->lock);
+    if (sett__ended_now(c))
+        ; /* while another printed */
+    else if (c->launch->print)
+        c->launch->print(c->launch->user, s, len);
+    else
+        fwrite(s, 1, len, stdout);
+    pthread_mutex_unlock(c->lock);
+}
+
 /* One write for all lanes of the instruction, in their order: lines of other workers do not cut in. */
 bool sett__print(sett__core *c, sett__warp *w, const sett__insn *i)
 {
@@ -115,7 +128,7 @@ bool sett__print(sett__core *c, sett__warp *w, const sett__insn *i)
     if (t.failed)
         sett__fault(c, w, __builtin_ctz(w->active), i->op, "out of memory for printed text");
     else if (t.len)
-        sett__emit_text(c, t.buf, t.len);
+        emit_text(c, t.buf, t.len);
     bool ok = !t.failed;
     sett__mem_free(t.mem, t.buf);
     return ok && (!sett__ended_now(c) || sett__halt(c, w, i));
