@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 enum { GUARD = 256, ARGUMENTS = 512 };
-static sett_engine *engine;
+static sett_engine *engine, *plain_engine;
+/* The same kernels for the plain interpreter of the CPU engine, by kernel; where nothing depends on the order of warps or on clocks. */
+static struct { const sett_kernel *of; sett_kernel *plain; } twin[64];
+static size_t n_twins;
 static char printed[1 << 16];
 static size_t n_printed;
 
@@ -83,6 +86,46 @@ static const char *other_target(void)
     return getenv("SETT_TEST_TARGET");
 }
 
+static void drop_print(void *user, const char *text, size_t len)
+{
+    (void)user, (void)text, (void)len;
+}
+
+static bool in_any_order(const char *tape)
+{
+    return !strstr(tape, "atom.") && !strstr(tape, " special") && !strstr(tape, " ptx");
+}
+
+static void add_twin(const sett_kernel *k)
+{
+    sett_error err;
+    void *tape;
+    size_t len;
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = 2, .cpu_plain = true, .print = drop_print};
+    const sett_compile_options c = {.size = sizeof c, .name = "plain", .target = "cpu"};
+    size_t at = n_twins++ % SETT__COUNT(twin);
+    if (!plain_engine)
+        ck_assert_msg(!sett_engine_open(&plain_engine, &o, &err), "%s", err.text);
+    if (conform_on_gpu() || sett_kernel_tape(k, true, &tape, &len, &err))
+        return;
+    sett_kernel_release(twin[at].plain);
+    twin[at].of = NULL, twin[at].plain = NULL;
+    if (in_any_order(tape)) {
+        ck_assert_msg(!sett_compile_tape(plain_engine, tape, len, &c, &twin[at].plain, &err), "%s", err.text);
+        twin[at].of = k;
+    }
+    sett_text_free(tape);
+}
+
+static sett_kernel *twin_of(const sett_kernel *k)
+{
+    size_t i = n_twins;
+    while (i-- > 0 && n_twins - i <= SETT__COUNT(twin))
+        if (twin[i % SETT__COUNT(twin)].of == k)
+            return twin[i % SETT__COUNT(twin)].plain;
+    return NULL;
+}
+
 sett_kernel *conform_compile(sett_body body, const void *user, conform_how how)
 {
     sett_error err;
@@ -96,6 +139,7 @@ sett_kernel *conform_compile(sett_body body, const void *user, conform_how how)
         sett_kernel_release(k);
     }
     ck_assert_msg(!sett_compile(conform_engine(), body, &o, &k, &err), "%s", err.text);
+    add_twin(k);
     return k;
 }
 
@@ -110,6 +154,7 @@ sett_kernel *conform_compile_text(const char *tape)
         sett_kernel_release(k);
     }
     ck_assert_msg(!sett_compile_tape(conform_engine(), tape, strlen(tape), &o, &k, &err), "%s", err.text);
+    add_twin(k);
     return k;
 }
 
@@ -128,6 +173,7 @@ static size_t bytes_of(const sett_buf *t)
 typedef struct placed {
     sett_buf buf;
     char *device, *host; /* guard, data, guard */
+    char *plain;         /* what the plain interpreter left there; NULL: it was not asked */
     size_t bytes;
     void *to;
 } placed;
@@ -148,6 +194,32 @@ static void place(sett_stream s, placed *p, const sett_buf *t)
         memcpy(p->host + GUARD + odd, p->to, p->bytes);
     ck_assert_int_eq(sett_memcpy(engine, s, p->device, p->host, all), SETT_OK);
     p->buf.data = p->device + GUARD + odd;
+}
+
+/* By the plain interpreter, in the same memory, which is then as it was. */
+static void launch_twin(sett_kernel *k, int n, const sett_bind *args, placed *p)
+{
+    sett_error err;
+    if (!k)
+        return;
+    ck_assert_msg(!sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, n, args, &err), "plain: %s", err.text);
+    for (int i = 0; i < n; i++) {
+        size_t all = p[i].bytes + 2 * GUARD + (uintptr_t)p[i].to % 16;
+        if (!p[i].device)
+            continue;
+        ck_assert_ptr_nonnull(p[i].plain = malloc(all));
+        memcpy(p[i].plain, p[i].device, all);
+        memcpy(p[i].device, p[i].host, all);
+    }
+}
+
+static void compare_twin(placed *p, int index)
+{
+    size_t all = p->bytes + 2 * GUARD + (uintptr_t)p->to % 16;
+    for (size_t i = 0; p->plain && i < all; i++)
+        ck_assert_msg(p->plain[i] == p->device[i], "argument %d: byte %lld is %d, by the plain interpreter %d", index, (long long)i - GUARD,
+            p->device[i], p->plain[i]);
+    free(p->plain);
 }
 
 static void fetch(sett_stream s, placed *p, int index)
@@ -179,6 +251,7 @@ void conform_launch(sett_kernel *k, bool cpu, int n, const sett_bind *bind)
             args[i].u.t = &p[i].buf;
         }
     }
+    launch_twin(s.device == SETT_CPU ? twin_of(k) : NULL, n, args, p);
     FILE *said = s.device == SETT_CPU ? NULL : tmpfile();
     int was = said ? divert(said) : -1;
     bool ok = !sett_launch_n(k, s, n, args, &err) && !sett_sync_error(engine, s, &err);
@@ -186,8 +259,10 @@ void conform_launch(sett_kernel *k, bool cpu, int n, const sett_bind *bind)
         restore(said, was);
     ck_assert_msg(ok, "%s", err.text);
     for (int i = 0; i < n; i++)
-        if (p[i].device)
+        if (p[i].device) {
+            compare_twin(&p[i], i);
             fetch(s, &p[i], i);
+        }
     free(p);
 }
 

@@ -55,7 +55,7 @@ static inline sett_status run(const job *j, sett_error *e)
     sett__program *p;
     *e = (sett_error){.status = SETT_OK};
     parse(&t, j->text);
-    sett_status s = sett__program_make(&t, &p, e);
+    sett_status s = sett__program_make(&t, false, &p, e);
     ck_assert_msg(!s, "%s", e->text);
     s = run_program(p, j, e);
     sett__program_free(p);

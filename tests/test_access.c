@@ -384,7 +384,7 @@ static void run(body f, const void *user, memory *m, const int64_t *sym, int blo
         put64(params, &at, (uint64_t)(uintptr_t)data[i], 8);
     for (uint32_t i = 0; i < tape.sig.n_sym; i++)
         put64(params, &at, (uint64_t)sym[i], tape.sig.sym[i].wide ? 8 : 4);
-    ck_assert_msg(sett__program_make(&tape, &program, &e) == SETT_OK, "%s", e.text);
+    ck_assert_msg(sett__program_make(&tape, false, &program, &e) == SETT_OK, "%s", e.text);
     sett__sim_launch launch = {.grid = {1, 1, 1},
         .block = {(uint32_t)block, 1, 1},
         .params = params,

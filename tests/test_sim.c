@@ -388,7 +388,7 @@ START_TEST(test_many_launches)
     sett_error e;
     pthread_t thread[4];
     parse(&t, REDUCE);
-    ck_assert_int_eq(sett__program_make(&t, &program, &e), SETT_OK);
+    ck_assert_int_eq(sett__program_make(&t, false, &program, &e), SETT_OK);
     shared_run s = {.program = program};
     for (int i = 0; i < 4; i++)
         ck_assert_int_eq(pthread_create(&thread[i], NULL, many, &s), 0);

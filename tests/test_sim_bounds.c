@@ -182,7 +182,7 @@ static void sees(const char *tests, uint64_t from, uint64_t to, sett__proof want
     memcpy(params + 8, size, sizeof size);
     sett__sim_launch l = {.grid = {8, 4, 1}, .block = {128, 1, 1}, .params = params, .params_len = sizeof params};
     parse(&t, text);
-    ck_assert_int_eq(sett__program_make(&t, &p, &e), SETT_OK);
+    ck_assert_int_eq(sett__program_make(&t, false, &p, &e), SETT_OK);
     ck_assert_uint_gt(p->n_fact, 0);
     ck_assert_uint_le(p->n_fact, SETT__COUNT(known));
     ck_assert_msg(sett__prove(p, &l, known, from, to) == want, "blocks %d to %d of\n%s", (int)from, (int)to, tests);
@@ -316,7 +316,7 @@ static sett_status run_one_way(pair *p, int way, char *said, char *report, bool 
     j.print = listen;
     j.user = said;
     parse(&t, j.text);
-    ck_assert_int_eq(sett__program_make(&t, &program, &e), SETT_OK);
+    ck_assert_int_eq(sett__program_make(&t, false, &program, &e), SETT_OK);
     ck_assert_ptr_nonnull(program->unguarded);
     program->n_fact = unguarded ? program->n_fact : 0;
     sett_status s = run_program(program, &j, &e);

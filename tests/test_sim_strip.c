@@ -12,7 +12,7 @@ static uint32_t launch(const job *j, bool strips, sett_error *e)
     sett__program *p;
     parse(&t, j->text);
     *e = (sett_error){.status = SETT_OK};
-    ck_assert_msg(!sett__program_make(&t, &p, e), "%s", e->text);
+    ck_assert_msg(!sett__program_make(&t, false, &p, e), "%s", e->text);
     uint32_t n = p->n_access;
     for (sett__program *q = p; q && !strips; q = q->unguarded)
         q->n_access = 0;

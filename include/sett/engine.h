@@ -121,6 +121,9 @@ typedef struct sett_engine_options {
     /* Limit of one launch on the CPU engine. After it the launch is SETT_E_FAULT, with the line that it was at and what
      * it did there. 0: $SETT_CPU_TIMEOUT_MS, else no limit but that of sett_while. */
     int cpu_timeout_ms;
+    /* The CPU engine runs each kernel operation by operation, as its tape has it, without what makes it faster. The
+     * results are the same: this is for comparing. Also set by $SETT_CPU_PLAIN=1. */
+    bool cpu_plain;
 } sett_engine_options;
 
 /* Opens an engine. That there is no driver, assembler, compiler or writable cache is no error here: the calls that need

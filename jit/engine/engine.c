@@ -137,6 +137,7 @@ static void read_environment(sett_engine *e)
 {
     e->opt.cache_verify |= sett__environment_flag(&e->runtime->log, "SETT_CACHE_VERIFY") > 0;
     e->opt.cache_required |= sett__environment_flag(&e->runtime->log, "SETT_CACHE_REQUIRED") > 0;
+    e->opt.cpu_plain |= sett__environment_flag(&e->runtime->log, "SETT_CPU_PLAIN") > 0;
     if (!e->opt.cpu_timeout_ms)
         e->opt.cpu_timeout_ms = sett__environment_number(&e->runtime->log, "SETT_CPU_TIMEOUT_MS", 0);
     e->asserts = sett__environment_asserts(&e->runtime->log);

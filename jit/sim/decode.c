@@ -609,7 +609,7 @@ static sett_status decode_section(decoder *d)
 static sett_status decode_all(decoder *d)
 {
     sett_status status = sett__slots(d->p, d->slot, d->error);
-    bool strips = !status && sett__find_strips(d->tape, d->slot, d->kind);
+    bool strips = !status && !d->p->plain && sett__find_strips(d->tape, d->slot, d->kind);
     for (d->section = 0; d->section < SETT__N_SECTIONS && !status; d->section++)
         status = decode_section(d);
     d->p->params_len = (uint32_t)sett__packed_at(&d->tape->sig, SETT__NONE);
@@ -663,17 +663,18 @@ static sett_status make_unguarded(sett__program *p, sett_error *e)
     return status;
 }
 
-sett_status sett__program_make(const sett__tape *tape, sett__program **out, sett_error *e)
+sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program **out, sett_error *e)
 {
     sett__program *p = calloc(1, sizeof *p);
-    sett_status status = p && sett__rewrite(tape, false, &p->rewritten) ? SETT_OK : no_memory(e);
+    sett_status status = p && (plain || sett__rewrite(tape, false, &p->rewritten)) ? SETT_OK : no_memory(e);
     if (!status) {
         p->given = tape;
+        p->plain = plain;
         status = sett__find_calls(p, e);
     }
     if (!status)
         status = make(p, tape, e);
-    if (!status)
+    if (!status && !plain)
         status = make_unguarded(p, e);
     if (status) {
         sett__program_free(p);

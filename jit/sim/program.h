@@ -108,6 +108,7 @@ struct sett__program {
     sett__root *root;
     sett__order order[SETT__MAX_ORDER];
     uint32_t n_code, n_root, n_order, n_lazy;
+    bool plain;   /* without anything of fast/ */
     bool atomics; /* others may look while a launch runs */
     bool awaits;  /* a while loop reads memory that other blocks may write: it may wait for them */
     uint32_t n_access; /* of a warp, where blocks may run as strips; else 0 */

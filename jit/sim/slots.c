@@ -148,7 +148,7 @@ static void classify(scan *s, uint32_t v)
     const sett__op *o = &s->tape->op[v];
     sett__slot *slot = &s->slot[v];
     uint8_t cls = sett__ops[o->code].cls;
-    *slot = (sett__slot){.home = v, .rows = o->n ? o->n : 1, .section = SETT__BODY, .first = v, .last = v};
+    *slot = (sett__slot){.home = v, .width = 1, .lazy = SETT__NONE, .rows = o->n ? o->n : 1, .section = SETT__BODY, .first = v, .last = v};
     slot->lg = o->dtype ? log2_of(sett__dtype_bytes(o->dtype)) : 0;
     if (cls == SETT__C_CONST || cls == SETT__C_SYM || cls == SETT__C_SCALAR || cls == SETT__C_SREG) {
         bool thread = o->code == SETT__TID || o->code == SETT__LANE;
@@ -348,12 +348,12 @@ static sett_status place(scan *s, sett__program *p, sett_error *e)
 {
     for (uint32_t v = 0; v < s->tape->n_op; v++)
         classify(s, v);
-    if (!sett__find_flat(s->tape, s->slot))
+    if (!p->plain && !sett__find_flat(s->tape, s->slot))
         return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
     place_parts(s);
     if (!live_ranges(s))
         return sett__error(e, SETT_E_LIMIT, "regions nest deeper than %d", SETT__MAX_DEPTH);
-    if (!sett__find_lazy(s->tape, s->slot, &p->n_lazy))
+    if (!p->plain && !sett__find_lazy(s->tape, s->slot, &p->n_lazy))
         return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
     if (!place_kept(s) || !place_local(s, p))
         return sett__error(e, SETT_E_LIMIT, "values and arrays of more than 4 GiB a warp");
