@@ -148,6 +148,7 @@ static void tell_runtime(sett__runtime *r, const sett_engine_options *o)
 {
     r->cpu_threads = o->cpu_threads;
     r->cpu_timeout_ms = o->cpu_timeout_ms;
+    r->cpu_plain = o->cpu_plain;
     r->print = o->print;
     r->user = o->user;
     r->module_api = o->module_api;

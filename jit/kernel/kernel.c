@@ -210,7 +210,7 @@ sett_status sett__kernel_of_tape(sett__runtime *on, const sett__digest *key, con
     if (!s)
         s = make_meta(k, name, err);
     if (!s)
-        s = sett__program_make(kept, e->opt.cpu_plain, &c->program, err);
+        s = sett__program_make(kept, on->cpu_plain, &c->program, err);
     if (s)
         kernel_free(k);
     else

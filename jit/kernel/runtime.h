@@ -24,7 +24,7 @@ typedef struct sett__runtime {
     int cpu_threads, cpu_timeout_ms; /* as in sett_engine_options, with defaults filled in; so are these: */
     sett_print_fn print;
     void *user;
-    bool module_api;
+    bool module_api, cpu_plain;
     bool keep_made;          /* kernels from the cache keep META and material, to be compared */
 } sett__runtime;
 
