@@ -4,7 +4,7 @@
 #include "jit/cache/inside.h"
 #include "faces.h"
 #include "jit/warm/inside.h"
-#include "../tools/tools.h"
+#include "tools/tools.h"
 #include "fuzz.h"
 #include <errno.h>
 #include <stdlib.h>

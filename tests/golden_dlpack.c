@@ -2,7 +2,7 @@
 /* The dlpack format: shape, strides, element type, byte offset, calls, layout while tracing, layout at run time, the
  * traced tensor, provenance. Each line makes a DLPack tensor, marks it, declares the parameter and binds the tensor to
  * it as a launch does; what any of these refuses is refused. The memory is not there, nor looked at. */
-#include "../third_party/dlpack/dlpack.h"
+#include "third_party/dlpack/dlpack.h"
 #include "golden.h"
 #include "faces.h"
 #include <sett/dlpack.h>

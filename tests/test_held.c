@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a kernel holds in memory beside its cubin: how much that is, and that it is what META said. */
-#include "../bench/matrices.h"
+#include "bench/matrices.h"
 #include "faces.h"
 #include "rig.h"
 #include "suite.h"

@@ -2,7 +2,7 @@
 /* Launching on the CPU engine: one-off launches, prepared calls, kernels as C functions, buffers, DLPack. The
  * reference is a loop in C. */
 #define SETT_SHORT
-#include "../third_party/dlpack/dlpack.h"
+#include "third_party/dlpack/dlpack.h"
 #include "axpy.h"
 #include <check.h>
 #include <errno.h>

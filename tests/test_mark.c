@@ -2,7 +2,7 @@
 /* Marking: what is refused and how it is said, what a launch checks of it, one compile for tensors of a kind. What the
  * marks make of a layout is golden (tests/golden/dlpack); what kernels do with it is conform's. */
 #define SETT_SHORT
-#include "../third_party/dlpack/dlpack.h"
+#include "third_party/dlpack/dlpack.h"
 #include "lib/print/print.h"
 #include "recording.h"
 #include <sett/dlpack.h>

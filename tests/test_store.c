@@ -40,7 +40,8 @@ static sett_kernel *make(rig *r, const sett__digest *d)
 {
     sett_kernel *k = aligned_alloc(alignof(sett_kernel), sizeof *k);
     ck_assert_ptr_nonnull(k);
-    ck_assert_ptr_nonnull(r->made = realloc(r->made, (r->n + 1) * sizeof(sett_kernel *)));
+    if (!(r->n & (r->n - 1))) /* a power of two, or none */
+        ck_assert_ptr_nonnull(r->made = realloc(r->made, 2 * (r->n + 1) * sizeof(sett_kernel *)));
     *k = (sett_kernel){.slot = *d};
     atomic_init(&k->refs, 1);
     return r->made[r->n++] = k;

@@ -136,13 +136,6 @@ static sett_status none_found(const sett__asm *a, const sett__asm_job *job, sett
         any || a->choice == SETT_ASM_DRIVER ? "no GPU driver here" : "not chosen");
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 static sett_status check_job(const sett__asm_job *job, sett_error *e)
 {
     int sm;
@@ -182,12 +175,12 @@ sett_status sett__assemble(sett__asm *a, const sett__asm_job *job, sett__asm_out
 {
     int saved = errno;
     memset(out, 0, sizeof *out);
-    double begin = now_ms();
+    double begin = sett__now_ms();
     sett_status s = check_job(job, e);
     if (!s)
         s = run_any(a, job, out, e);
     if (!s) {
-        out->ms = now_ms() - begin;
+        out->ms = sett__now_ms() - begin;
         sett__asm_trim_log(out->log);
         sett__asm_parse_log(out->log, out);
     }
@@ -223,20 +216,20 @@ bool sett__asm_would_use(sett__asm *a, const char *identity)
     return false;
 }
 
-int sett__asm_describe(sett__asm *a, char *buf, size_t size)
+void sett__asm_describe(sett__asm *a, sett__sink *out)
 {
-    char nvjitlink[600], ptxas[PATH_MAX + 64];
     if (have(a, SETT_ASM_NVJITLINK))
-        snprintf(nvjitlink, sizeof nvjitlink, "%u.%u, %s", a->nvjitlink.major, a->nvjitlink.minor, a->nvjitlink.name);
+        sett__putf(out, "nvJitLink: %u.%u, %s\n", a->nvjitlink.major, a->nvjitlink.minor, a->nvjitlink.name);
     else
-        snprintf(nvjitlink, sizeof nvjitlink, "none: %s", a->nvjitlink.why);
+        sett__putf(out, "nvJitLink: none: %s\n", a->nvjitlink.why);
     if (have(a, SETT_ASM_PTXAS))
-        snprintf(ptxas, sizeof ptxas, "%s, %s", a->ptxas.version, a->ptxas.path);
+        sett__putf(out, "ptxas: %s, %s\n", a->ptxas.version, a->ptxas.path);
     else
-        snprintf(ptxas, sizeof ptxas, "none: %s", a->ptxas.why);
-    char driver[32] = "none: no GPU driver here";
+        sett__putf(out, "ptxas: none: %s\n", a->ptxas.why);
     if (a->cuda)
-        snprintf(driver, sizeof driver, "%d", sett__cuda_driver_version(a->cuda));
-    const char *get = a->nvjitlink.lib || a->ptxas.path[0] || a->cuda ? "" : "to get an assembler: " GET "\n";
-    return snprintf(buf, size, "nvJitLink: %s\nptxas: %s\ndriver-jit: %s\n%s", nvjitlink, ptxas, driver, get);
+        sett__putf(out, "driver-jit: %d\n", sett__cuda_driver_version(a->cuda));
+    else
+        sett__put(out, "driver-jit: none: no GPU driver here\n");
+    if (!a->nvjitlink.lib && !a->ptxas.path[0] && !a->cuda)
+        sett__put(out, "to get an assembler: " GET "\n");
 }

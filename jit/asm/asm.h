@@ -31,7 +31,7 @@ void sett__asm_warm(sett__asm *); /* looks for the assembler that will be used, 
 /* May an assembler of this identity make a kernel's cubin here? Looks for it if need be. */
 bool sett__asm_would_use(sett__asm *, const char *identity);
 /* A line `name: value` for each assembler: where it was found and its version, or why not. snprintf-like. */
-int sett__asm_describe(sett__asm *, char *buf, size_t size);
+void sett__asm_describe(sett__asm *, sett__sink *);
 /* Parses an assembler's log, for tests: fills registers to serialized. */
 void sett__asm_parse_log(const char *log, sett__asm_out *);
 

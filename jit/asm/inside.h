@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of jit/asm share: the three assemblers and a growing log. */
+/* What the files of jit/asm share: the three assemblers. */
 #ifndef SETT_ASM_H
 #define SETT_ASM_H
 #include "asm.h"
 #include <limits.h>
 #include <pthread.h>
-
-/* Text that grows; NUL-ended once anything was added. Past its limit the rest is dropped: an assembler that
- * talks without end costs time, not memory. */
-typedef struct sett__text {
-    char *at;
-    size_t len, cap;
-    bool failed; /* out of memory */
-} sett__text;
-void sett__text_add(sett__text *, const char *bytes, size_t len);
 
 /* ---- nvjitlink.c ------------------------------------------------------------- */
 typedef struct sett__nvjitlink {
@@ -47,10 +38,10 @@ sett_status sett__ptxas_run(const sett__ptxas *, const sett__asm_job *, sett__as
 
 /* ---- spawn.c: a program run in a folder, its output collected ---------------------- */
 /* argv[0] is an absolute path; no shell, an environment of three fixed words, stdin empty, stdout and stderr in
- * *out. Past limit_ms it and all of its process group are killed: SETT_E_ASSEMBLE. status: the exit status, 128 + N for signal N, -1 when the host program's SIGCHLD handling reaped the child
+ * *out, of malloc; past 4 MiB the rest is dropped: an assembler that talks without end costs time, not memory. Past limit_ms it and all of its process group are killed: SETT_E_ASSEMBLE. status: the exit status, 128 + N for signal N, -1 when the host program's SIGCHLD handling reaped the child
  * before we could. */
 sett_status sett__spawn(
-    const char *folder, char *const argv[], int limit_ms, sett__text *out, int *status, sett_error *);
+    const char *folder, char *const argv[], int limit_ms, sett__sink *out, int *status, sett_error *);
 
 /* ---- log.c ------------------------------------------------------------------------- */
 void sett__asm_trim_log(char *log);

@@ -60,21 +60,21 @@ static bool in_path(sett__ptxas *p)
 /* "Cuda compilation tools, release 13.0, V13.0.88" */
 static sett_status ask_version(sett__ptxas *p)
 {
-    sett__text out = {0};
+    sett__sink out = {.grow = true};
     int status;
     char flag[] = "--version";
     char *argv[] = {p->path, flag, NULL};
     sett_status s = sett__spawn("/", argv, p->limit_ms, &out, &status, NULL);
-    if (s || status > 0 || !out.at)
+    if (s || status > 0 || !out.buf)
         snprintf(p->why, sizeof p->why, "%.200s does not answer --version", p->path);
-    const char *v = !p->why[0] && out.at ? strstr(out.at, ", V") : NULL;
+    const char *v = !p->why[0] && out.buf ? strstr(out.buf, ", V") : NULL;
     if (v)
         snprintf(p->version, sizeof p->version, "%.*s", (int)strcspn(v + 3, " \n"), v + 3);
     else if (!p->why[0])
         snprintf(p->why, sizeof p->why, "%.200s is not a ptxas: it tells no version", p->path);
     if (p->why[0])
         p->path[0] = 0;
-    free(out.at);
+    free(out.buf);
     return s == SETT_E_MEMORY ? s : SETT_OK;
 }
 
@@ -169,20 +169,20 @@ static sett_status run_in(
     sett_status s = write_input(folder, job, e);
     if (s)
         return s;
-    sett__text log = {0};
+    sett__sink log = {.grow = true};
     int status = 0;
     s = sett__spawn(path, argv, p->limit_ms, &log, &status, e);
     if (!s && status > 0)
         s = sett__asm_refused(e, "ptxas", job,
-            log.at         ? log.at
+            log.buf         ? log.buf
             : status > 128 ? "killed by a signal"
                            : "it says nothing");
     if (!s)
         s = read_output(folder, out, e);
-    if (!s && !log.at)
-        sett__text_add(&log, "", 0);
-    out->log = log.at;
-    if (!s && !log.at)
+    if (!s)
+        sett__put(&log, "");
+    out->log = log.buf;
+    if (!s && !log.buf)
         s = sett__error(e, SETT_E_MEMORY, "ptxas: out of memory");
     return s;
 }

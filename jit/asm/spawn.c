@@ -14,25 +14,6 @@
 #define TEXT_LIMIT ((size_t)4 << 20)
 enum { TICK_MS = 20, KILLED_MS = 2000, PIPE_BYTES = 1 << 16 };
 
-void sett__text_add(sett__text *t, const char *bytes, size_t len)
-{
-    if (t->failed || t->len + len >= TEXT_LIMIT)
-        return;
-    if (t->len + len + 1 > t->cap) {
-        size_t cap = (t->len + len + 1) * 2;
-        char *at = realloc(t->at, cap);
-        if (!at) {
-            t->failed = true;
-            return;
-        }
-        t->at = at;
-        t->cap = cap;
-    }
-    memcpy(t->at + t->len, bytes, len);
-    t->len += len;
-    t->at[t->len] = 0;
-}
-
 /* The child starts with no blocked and no ignored signals, whatever the host program did, and leads a process group, so
  * that what it starts can be ended with it. */
 static int set_attributes(posix_spawnattr_t *attr)
@@ -100,7 +81,7 @@ static bool ended(child *c)
 }
 
 /* Waits so long for output and takes some of it: its bytes. With the output at an end it only waits. */
-static size_t take(child *c, int wait_ms, sett__text *out)
+static size_t take(child *c, int wait_ms, sett__sink *out)
 {
     char buf[4096];
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
@@ -108,7 +89,8 @@ static size_t take(child *c, int wait_ms, sett__text *out)
         return 0;
     ssize_t n = read(c->fd, buf, sizeof buf);
     if (n > 0) {
-        sett__text_add(out, buf, (size_t)n);
+        if (out->len + (size_t)n < TEXT_LIMIT)
+            sett__put_n(out, buf, (size_t)n);
     } else if (!n || errno != EINTR) {
         close(c->fd);
         c->fd = -1;
@@ -118,7 +100,7 @@ static size_t take(child *c, int wait_ms, sett__text *out)
 
 /* Until it has ended: not until its output has, which a process that it left behind may hold for ever, or go on
  * filling; so of that only what can still be in the pipe. false: the time is over and it runs. */
-static bool follow(child *c, int limit_ms, sett__text *out)
+static bool follow(child *c, int limit_ms, sett__sink *out)
 {
     double until = sett__now_ms() + limit_ms;
     while (!ended(c)) {
@@ -140,7 +122,7 @@ static void end_group(child *c)
 }
 
 sett_status sett__spawn(
-    const char *folder, char *const argv[], int limit_ms, sett__text *out, int *status, sett_error *e)
+    const char *folder, char *const argv[], int limit_ms, sett__sink *out, int *status, sett_error *e)
 {
     int fd[2];
     if (pipe2(fd, O_CLOEXEC))

@@ -43,8 +43,9 @@ bool sett__hex_read(const char *text, uint8_t out[32])
 
 void sett__hex_write(const uint8_t in[32], char text[65])
 {
-    for (int i = 0; i < 32; i++)
-        snprintf(text + 2 * i, 3, "%02x", in[i]);
+    for (int i = 0; i < 64; i++)
+        text[i] = "0123456789abcdef"[in[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    text[64] = 0;
 }
 
 /* One secret a line, 64 hexadecimal digits; blank lines do not count. */

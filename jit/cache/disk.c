@@ -13,33 +13,23 @@
 /* ---- names ------------------------------------------------------------------------- */
 void sett__entry_name_of(const sett__digest *key, sett__entry_name *n)
 {
-    snprintf(n->dir, sizeof n->dir, "%02x", key->b[0]);
-    for (int i = 1; i < 32; i++)
-        snprintf(n->file + 2 * (i - 1), 3, "%02x", key->b[i]);
-    strcpy(n->file + 62, ".sett");
-}
-
-static bool hex_byte(const char *p, uint8_t *out)
-{
-    unsigned v = 0;
-    for (int i = 0; i < 2; i++) {
-        bool digit = p[i] >= '0' && p[i] <= '9', letter = p[i] >= 'a' && p[i] <= 'f';
-        if (!digit && !letter)
-            return false;
-        v = v * 16 + (unsigned)(digit ? p[i] - '0' : p[i] - 'a' + 10);
-    }
-    *out = (uint8_t)v;
-    return true;
+    char digits[65];
+    sett__hex_write(key->b, digits);
+    snprintf(n->dir, sizeof n->dir, "%.2s", digits);
+    snprintf(n->file, sizeof n->file, "%s.sett", digits + 2);
 }
 
 bool sett__entry_name_read(const char *dir, const char *file, sett__digest *key)
 {
-    if (strlen(dir) != 2 || strlen(file) != 67 || strcmp(file + 62, ".sett") || !hex_byte(dir, &key->b[0]))
+    char digits[65];
+    sett__entry_name n;
+    if (strlen(dir) != 2 || strlen(file) != sizeof n.file - 1)
         return false;
-    for (int i = 1; i < 32; i++)
-        if (!hex_byte(file + 2 * (i - 1), &key->b[i]))
-            return false;
-    return true;
+    snprintf(digits, sizeof digits, "%s%.62s", dir, file);
+    if (!sett__hex_read(digits, key->b))
+        return false;
+    sett__entry_name_of(key, &n);
+    return !strcmp(dir, n.dir) && !strcmp(file, n.file);
 }
 
 /* ---- trust ------------------------------------------------------------------------------ */

@@ -44,14 +44,6 @@ static sett__blob *blob_of(sett__entry *e, uint32_t type)
     return type < N_SECTIONS ? of[type] : NULL;
 }
 
-static bool zero(const uint8_t *p, size_t n)
-{
-    uint8_t any = 0;
-    for (size_t i = 0; i < n; i++)
-        any |= p[i];
-    return !any;
-}
-
 void sett__entry_free(sett__entry *e)
 {
     free(e->owned);
@@ -161,7 +153,7 @@ static sett_status check_row(
         return sett__error(err, SETT_E_PARSE, "section %u has unknown flags", (unsigned)type);
     if (off % ALIGN || off < *end || !len || __builtin_add_overflow(off, len, &last) || last > body_end)
         return sett__error(err, SETT_E_PARSE, "section %u lies outside the file or over another", (unsigned)type);
-    if (!zero(p + *end, (size_t)off - *end))
+    if (!sett__all_zero(p + *end, (size_t)off - *end))
         return sett__error(err, SETT_E_PARSE, "there are bytes between its sections");
     *end = (size_t)last;
     sett__blob *b = blob_of(e, (uint32_t)type);
@@ -183,7 +175,7 @@ static sett_status check_auth(const uint8_t *p, size_t *body_end, const sett__au
         return sett__error(err, SETT_E_PARSE, "it is too short to be authenticated");
     *body_end -= SETT__AUTH_BYTES;
     const uint8_t *block = p + *body_end;
-    if (sett__get_le(block, 8) != (1 | SETT__AUTH_BYTES << 16) || !zero(block + 56, 8))
+    if (sett__get_le(block, 8) != (1 | SETT__AUTH_BYTES << 16) || !sett__all_zero(block + 56, 8))
         return sett__error(err, SETT_E_PARSE, "its authentication is of a kind that this version does not know");
     return auth ? sett__auth_verify(auth, p, *body_end, block, err) : SETT_OK;
 }
@@ -193,14 +185,14 @@ static sett_status check_sections(const uint8_t *p, size_t body_end, sett__entry
     size_t header = sett__get_le(p + 12, 4), n = sett__get_le(p + 28, 4), end = header;
     if (header < HEADER || header > HEADER_MAX || header % ALIGN || header > body_end)
         return sett__error(err, SETT_E_PARSE, "its header is of %zu bytes", header);
-    if (n > (header - FIXED) / ROW || !zero(p + FIXED + ROW * n, header - FIXED - ROW * n))
+    if (n > (header - FIXED) / ROW || !sett__all_zero(p + FIXED + ROW * n, header - FIXED - ROW * n))
         return sett__error(err, SETT_E_PARSE, "its section table is damaged");
     for (size_t i = 0; i < n; i++) {
         sett_status s = check_row(p, body_end, p + FIXED + ROW * i, &end, e, err);
         if (s)
             return s;
     }
-    if (!zero(p + end, body_end - end))
+    if (!sett__all_zero(p + end, body_end - end))
         return sett__error(err, SETT_E_PARSE, "there are bytes after its sections");
     for (uint32_t t = KEY; t <= CUBIN; t++)
         if (!blob_of(e, t)->len)

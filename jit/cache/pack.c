@@ -43,14 +43,6 @@ typedef struct pack {
     char path[4096];
 } pack;
 
-static bool zero(const uint8_t *p, size_t n)
-{
-    uint8_t any = 0;
-    for (size_t i = 0; i < n; i++)
-        any |= p[i];
-    return !any;
-}
-
 /* ---- the bytes ----------------------------------------------------------------------------------- */
 static void covered(const uint8_t *p, uint8_t out[DOMAIN + SETT__PACK_COVERED])
 {
@@ -88,7 +80,7 @@ sett_status sett__pack_head_parse(
     memcpy(h->signature, p + 96, sizeof h->signature);
     if (sett__get_le(p + 8, 2) != MAJOR)
         return sett__error(err, SETT_E_PARSE, "it is a pack of format %d, not %d", (int)sett__get_le(p + 8, 2), MAJOR);
-    if (sett__get_le(p + 12, 4) > SIGNED || !zero(p + ZEROS, HEAD_SUM - ZEROS) || (!h->is_signed && !zero(p + 64, 96)))
+    if (sett__get_le(p + 12, 4) > SIGNED || !sett__all_zero(p + ZEROS, HEAD_SUM - ZEROS) || (!h->is_signed && !sett__all_zero(p + 64, 96)))
         return sett__error(err, SETT_E_PARSE, "its header has fields that this version does not know");
     if (h->file_len != file_len)
         return sett__error(err, SETT_E_PARSE, "it has %llu bytes and says %llu", (unsigned long long)file_len,
@@ -174,7 +166,7 @@ static sett_status read_index(pack *p, sett_error *err)
         return sett__error(err, SETT_E_MEMORY, "no memory for an index of %zu bytes", all);
     if (!sett__read_at(p->os, p->fd, p->index, all, SETT__PACK_HEAD))
         return sett__error(err, SETT_E_IO, "read: %s", strerror(errno));
-    if (!zero(p->index + bytes, all - bytes))
+    if (!sett__all_zero(p->index + bytes, all - bytes))
         return sett__error(err, SETT_E_PARSE, "there are bytes behind its index");
     return sett__pack_index_check(p->index, &p->head, err);
 }
@@ -258,7 +250,7 @@ static sett_status load(
     sett_status s = sett__read_at(p->os, p->fd, data, len + gap, r->off)
                         ? SETT_OK
                         : sett__error(err, SETT_E_IO, "read: %s", strerror(errno));
-    if (!s && (memcmp(data + len - DIGEST, r->sum.b, DIGEST) || !zero(data + len, gap)))
+    if (!s && (memcmp(data + len - DIGEST, r->sum.b, DIGEST) || !sett__all_zero(data + len, gap)))
         s = sett__error(err, SETT_E_PARSE, "it is not the entry that the index names");
     if (!s)
         s = sett__entry_verify(data, len, &r->key, material, NULL, e, err);

@@ -294,14 +294,11 @@ static __attribute__((noinline)) sett_status record_and_compile(
 /* A target as a memo's head has it. False: no kernel was ever made for such a one. */
 static bool memo_target(const char *text, uint64_t *word)
 {
-    uint64_t n = 0;
+    const size_t n = text ? strlen(text) : 0;
     *word = 0;
-    for (const unsigned char *c = (const unsigned char *)text; c && c[n]; n++) {
-        if (n == sizeof *word)
-            return false;
-        *word |= (uint64_t)c[n] << 8 * n;
-    }
-    return true;
+    if (text && n <= sizeof *word)
+        memcpy(word, text, n);
+    return n <= sizeof *word;
 }
 
 static bool memo_key(const sett_compile_options *o, sett_body body, sett__memo_key *k)

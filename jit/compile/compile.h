@@ -122,6 +122,6 @@ void sett__workers_flush(sett__workers *); /* waits until all entries are writte
 bool sett__plugin_loaded(sett__workers *);
 /* Would this machine use this compiler ("LLVM 22.1.0") and this assembler? May open both to ask. */
 bool sett__workers_would_use(sett__workers *, const char *compiler, const char *assembler);
-int sett__plugin_describe(sett__workers *, char *buf, size_t size); /* may load the plug-in */
+void sett__plugin_describe(sett__workers *, sett__sink *); /* may load the plug-in */
 
 #endif

@@ -76,15 +76,14 @@ static void write_file(const sett_engine *e, const char *path, const void *data,
 void sett__dump_write(const sett_engine *e, sett__dump_kind kind, const char *name, const sett__digest *key, const void *data,
     size_t len)
 {
-    char path[sizeof e->dump_to + 200], digits[17];
+    char path[sizeof e->dump_to + 200], digits[65];
     const char *suffix = "";
     if (!(e->dump & kind) || !data || !len)
         return;
-    for (int i = 0; i < 8; i++)
-        snprintf(digits + 2 * i, 3, "%02x", key->b[i]);
+    sett__hex_write(key->b, digits);
     for (size_t i = 0; i < SETT__COUNT(kinds); i++)
         suffix = kinds[i].kind == kind ? kinds[i].suffix : suffix;
-    snprintf(path, sizeof path, "%s/%.128s-%s.%s", e->dump_to, name, digits, suffix);
+    snprintf(path, sizeof path, "%s/%.128s-%.16s.%s", e->dump_to, name, digits, suffix);
     write_file(e, path, data, len);
 }
 

@@ -14,12 +14,7 @@ typedef struct sett__recorded recorded;
 /* ---- what is asked for ---------------------------------------------------------------- */
 static sett_status check_name(const char *func, const char *name, sett_error *err)
 {
-    static const uint64_t in_names[4] = {UINT64_C(0x3FF) << '0', UINT64_C(0x3FFFFFF) << 1 | UINT64_C(0x3FFFFFF) << 33 | UINT64_C(1) << 31};
-    const unsigned char *c = (const unsigned char *)name;
-    size_t n = 0;
-    while (n <= NAME_MAX_LEN && in_names[c[n] >> 6] >> (c[n] & 63) & 1)
-        n++;
-    return n > 0 && n <= NAME_MAX_LEN && !c[n] && (*c < '0' || *c > '9')
+    return sett__is_name(name, NAME_MAX_LEN)
                ? SETT_OK
                : sett__error(err, SETT_E_ARGUMENT,
                      "%s: \"%.140s\" is no kernel name: letters, digits and _, at most %d, no digit first", func, name,

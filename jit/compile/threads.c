@@ -93,13 +93,14 @@ bool sett__plugin_loaded(sett__workers *w)
     return loaded;
 }
 
-int sett__plugin_describe(sett__workers *w, char *buf, size_t size)
+void sett__plugin_describe(sett__workers *w, sett__sink *out)
 {
     const sett__ptx_plugin *api;
     sett_error err = {0};
     if (plugin_get(w, &api, &err))
-        return snprintf(buf, size, "compiler: none: %s\n", err.text);
-    return snprintf(buf, size, "compiler: %s, LLVM %s\n", w->plugin.path, api->llvm_version);
+        sett__putf(out, "compiler: none: %s\n", err.text);
+    else
+        sett__putf(out, "compiler: %s, LLVM %s\n", w->plugin.path, api->llvm_version);
 }
 
 /* As META keeps it. */

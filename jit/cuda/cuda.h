@@ -20,7 +20,7 @@ sett_status sett__cuda_target(sett__cuda *, int device, char target[16], sett_er
 int sett__cuda_driver_version(const sett__cuda *); /* 13000 */
 bool sett__cuda_faulted(const sett__cuda *); /* has it reported a fault that only the end of the process mends? */
 sett_status sett__cuda_counts(const sett__cuda *, int device, sett_device_counts *); /* adds to the counts; SETT_E_NO_DEVICE */
-int sett__cuda_describe(sett__cuda *, char *buf, size_t size);
+void sett__cuda_describe(sett__cuda *, sett__sink *);
 void *sett__cuda_alloc(sett__cuda *, int device, size_t);
 void sett__cuda_free(sett__cuda *, int device, void *);
 sett_status sett__cuda_memcpy(sett__cuda *, sett_stream, void *dst, const void *src, size_t, sett_error *);

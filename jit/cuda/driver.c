@@ -181,22 +181,16 @@ sett_status sett__cuda_target(sett__cuda *c, int device, char target[16], sett_e
     return SETT_OK;
 }
 
-int sett__cuda_describe(sett__cuda *c, char *buf, size_t size)
+void sett__cuda_describe(sett__cuda *c, sett__sink *out)
 {
-    int n = snprintf(buf, size, "driver: CUDA %d.%d, %s\n", c->version / 1000, c->version % 1000 / 10,
-        c->library_load ? "cuLibraryLoadData" : "cuModuleLoadData");
-    for (int i = 0; i < c->count; i++) {
-        const sett__gpu *g = &c->gpu[i];
-        size_t at = (size_t)n < size ? (size_t)n : size;
-        n += snprintf(size ? buf + at : buf, size - at, "gpu %d: %s, %s, %d SMs, %d bytes of shared memory a block\n",
-            i, g->name, g->target, g->sms, g->smem_optin);
-    }
     sett_error fault = {0};
-    if (sett__cuda_error(c, atomic_load(&c->fault), "an earlier fault", &fault)) {
-        size_t at = (size_t)n < size ? (size_t)n : size;
-        n += snprintf(size ? buf + at : buf, size - at, "fault: %s\n", fault.text);
-    }
-    return n;
+    sett__putf(out, "driver: CUDA %d.%d, %s\n", c->version / 1000, c->version % 1000 / 10,
+        c->library_load ? "cuLibraryLoadData" : "cuModuleLoadData");
+    for (const sett__gpu *g = c->gpu; g < c->gpu + c->count; g++)
+        sett__putf(out, "gpu %d: %s, %s, %d SMs, %d bytes of shared memory a block\n", (int)(g - c->gpu), g->name, g->target,
+            g->sms, g->smem_optin);
+    if (sett__cuda_error(c, atomic_load(&c->fault), "an earlier fault", &fault))
+        sett__putf(out, "fault: %s\n", fault.text);
 }
 
 /* ---- memory --------------------------------------------------------------------- */

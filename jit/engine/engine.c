@@ -270,23 +270,8 @@ sett_stream sett_stream_of(int device, void *handle)
     return (sett_stream){device, handle};
 }
 
-typedef struct text {
-    char *buf;
-    size_t size, at;
-} text;
-
-SETT_PRINTF(2, 3) static void say(text *t, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    bool room = t->at < t->size;
-    int n = vsnprintf(room ? t->buf + t->at : NULL, room ? t->size - t->at : 0, format, args);
-    va_end(args);
-    t->at += n > 0 ? (size_t)n : 0;
-}
-
 /* One line a layer, in the order they are asked. */
-static void describe_cache(const sett_engine *e, text *t)
+static void describe_cache(const sett_engine *e, sett__sink *t)
 {
     int n = sett__cache_local(e->cache);
     for (int i = 0; i < n; i++) {
@@ -294,12 +279,12 @@ static void describe_cache(const sett_engine *e, text *t)
         sett__cache_layer(e->cache, i, &l);
         const char *kind = i + 1 == n && sett__cache_folder(e->cache) ? "cache" : "cache layer";
         if (l.why_not)
-            say(t, "%s: %s is not used: %s\n", kind, l.path, l.why_not);
+            sett__putf(t, "%s: %s is not used: %s\n", kind, l.path, l.why_not);
         else
-            say(t, "%s: %s%s\n", kind, l.path, l.writable ? "" : " (read only)");
+            sett__putf(t, "%s: %s%s\n", kind, l.path, l.writable ? "" : " (read only)");
     }
     if (!n)
-        say(t, "cache: memory only: %s\n", e->opt.cache_dir && !*e->opt.cache_dir
+        sett__putf(t, "cache: memory only: %s\n", e->opt.cache_dir && !*e->opt.cache_dir
                 ? "as asked"
                 : NO_HOME);
     if (sett__cache_layers(e->cache) == n)
@@ -308,35 +293,26 @@ static void describe_cache(const sett_engine *e, text *t)
     sett_error err = {0};
     sett_status s = sett__cache_probe(e->cache, &err);
     sett__cache_layer(e->cache, n, &l);
-    say(t, "remote cache: %s %s%s\n", l.path, !s ? "answers" : l.why_not ? "is not used: " : "does not answer: ",
+    sett__putf(t, "remote cache: %s %s%s\n", l.path, !s ? "answers" : l.why_not ? "is not used: " : "does not answer: ",
         !s ? l.writable ? "" : " (read only)" : l.why_not ? l.why_not : err.text);
 }
 
 int sett_engine_describe(sett_engine *e, char *buf, size_t size)
 {
-    size = buf ? size : 0;
-    text t = {buf, size, 0};
-    if (size)
-        buf[0] = 0;
+    sett__sink t = {.buf = buf, .cap = buf ? size : 0};
+    sett__put(&t, "");
     if (sett__engine_check(e, NULL))
         return 0;
-#define PART(fn, ...) \
-    do { \
-        bool room_ = t.at < size; \
-        int n_ = fn(__VA_ARGS__, room_ ? buf + t.at : NULL, room_ ? size - t.at : 0); \
-        t.at += n_ > 0 ? (size_t)n_ : 0; \
-    } while (0)
-    say(&t, "sett: %s, code generator %s\n", SETT_VERSION, SETT__CODEGEN_ID);
-    say(&t, "cpu: %d threads\n", e->opt.cpu_threads);
+    sett__putf(&t, "sett: %s, code generator %s\n", SETT_VERSION, SETT__CODEGEN_ID);
+    sett__putf(&t, "cpu: %d threads\n", e->opt.cpu_threads);
     if (e->runtime->cuda)
-        PART(sett__cuda_describe, e->runtime->cuda);
+        sett__cuda_describe(e->runtime->cuda, &t);
     else
-        say(&t, "driver: none: %s\n", e->runtime->no_cuda);
-    PART(sett__plugin_describe, e->workers);
-    PART(sett__asm_describe, e->assembler);
+        sett__putf(&t, "driver: none: %s\n", e->runtime->no_cuda);
+    sett__plugin_describe(e->workers, &t);
+    sett__asm_describe(e->assembler, &t);
     describe_cache(e, &t);
-#undef PART
-    return (int)t.at;
+    return (int)t.len;
 }
 
 /* ---- what runs on the CPU ---------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DLPack tensors as buffers. */
-#include "../../third_party/dlpack/dlpack.h"
+#include "third_party/dlpack/dlpack.h"
 #include "launch.h"
 #include <inttypes.h>
 #include <sett/dlpack.h>

@@ -21,6 +21,14 @@ static inline uint64_t sett__get_le(const uint8_t *p, int bytes)
     return v;
 }
 
+static inline bool sett__all_zero(const uint8_t *p, size_t n)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= p[i];
+    return !any;
+}
+
 typedef struct sett__cursor {
     const uint8_t *at;
     size_t left;

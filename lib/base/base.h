@@ -140,12 +140,13 @@ typedef struct sett__sink {
 } sett__sink;
 void sett__put(sett__sink *, const char *text);
 void sett__put_n(sett__sink *, const char *text, size_t);
-void sett__putf(sett__sink *, const char *format, ...) SETT_PRINTF(2, 3); /* at most 255 bytes in one call */
+void sett__putf(sett__sink *, const char *format, ...) SETT_PRINTF(2, 3);
 void sett__put_int(sett__sink *, int64_t);
 /* Puts text for one line of a message: control characters are escaped, a tab is a blank. Returns the column of byte `at`. */
 size_t sett__put_shown(sett__sink *, const char *text, size_t n, size_t at);
 void sett__put_quoted(sett__sink *, const char *); /* "a\n\x01" */
 void sett__put_name(sett__sink *, const char *);   /* a name as it is; quoted if it is no name, or `_` */
+bool sett__is_name(const char *, size_t most);     /* letters, digits and _, no digit first, 1 to most of them; NULL: none */
 
 /* ---- lex.c: tokens of a text --------------------------------------------------------------- */
 typedef struct sett__lex {
@@ -214,5 +215,6 @@ static inline sett_build *sett__owner(const void *p)
 /* ---- number.c -------------------------------------------------------------------------- */
 int64_t sett__gcd(int64_t, int64_t); /* >= 0; the gcd of 0 and x is |x| */
 uint64_t sett__magnitude(int64_t); /* |x|, also of INT64_MIN */
+int sett__log2_of(int64_t); /* of a power of two; -1: it is none */
 
 #endif

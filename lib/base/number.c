@@ -19,3 +19,8 @@ int64_t sett__gcd(int64_t a, int64_t b)
     }
     return x > INT64_MAX ? INT64_MAX / 2 + 1 : (int64_t)x; /* only INT64_MIN: 2^63 is a multiple of 2^62 */
 }
+
+int sett__log2_of(int64_t x)
+{
+    return x > 0 && !(x & (x - 1)) ? __builtin_ctzll((uint64_t)x) : -1;
+}

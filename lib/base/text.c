@@ -42,12 +42,19 @@ void sett__put(sett__sink *s, const char *text)
 void sett__putf(sett__sink *s, const char *format, ...)
 {
     char buf[256];
-    va_list ap;
+    va_list ap, again;
     va_start(ap, format);
+    va_copy(again, ap);
     int n = vsnprintf(buf, sizeof buf, format, ap);
+    if (n > 0 && (size_t)n < sizeof buf) {
+        sett__put_n(s, buf, (size_t)n);
+    } else if (n > 0 && make_room(s, (size_t)n)) {
+        if (s->len < s->cap)
+            vsnprintf(s->buf + s->len, s->cap - s->len, format, again);
+        s->len += (size_t)n;
+    }
+    va_end(again);
     va_end(ap);
-    if (n > 0)
-        sett__put_n(s, buf, (size_t)n < sizeof buf ? (size_t)n : sizeof buf - 1);
 }
 
 void sett__put_int(sett__sink *s, int64_t x)
@@ -91,15 +98,19 @@ void sett__put_quoted(sett__sink *s, const char *text)
     sett__put(s, "\"");
 }
 
-static bool is_name(const char *s)
+bool sett__is_name(const char *name, size_t most)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    return *s && !(*s >= '0' && *s <= '9') && strspn(s, letters) == strlen(s);
+    static const uint64_t in_names[4] = {UINT64_C(0x3FF) << '0', UINT64_C(0x3FFFFFF) << 1 | UINT64_C(0x3FFFFFF) << 33 | UINT64_C(1) << 31};
+    const unsigned char *c = (const unsigned char *)name;
+    size_t n = 0;
+    while (c && n <= most && in_names[c[n] >> 6] >> (c[n] & 63) & 1)
+        n++;
+    return n && n <= most && !c[n] && (*c < '0' || *c > '9');
 }
 
 void sett__put_name(sett__sink *s, const char *name)
 {
-    if (is_name(name) && strcmp(name, "_"))
+    if (sett__is_name(name, SIZE_MAX - 1) && strcmp(name, "_"))
         sett__put(s, name);
     else
         sett__put_quoted(s, name);

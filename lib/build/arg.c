@@ -83,6 +83,6 @@ sett_arg sett_arg_keep(sett_build *b, sett_arg a)
     b = sett__given(b, (sett_site){0}, "sett_tuple");
     sett__ctx c = {b, {0}, "sett_tuple"};
     if (!b || !sett__use_arg(b, c.site, c.func, a))
-        return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
+        return sett__poison_arg(b);
     return keep_tree(&c, a);
 }

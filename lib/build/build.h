@@ -80,10 +80,17 @@ static inline sett_build *sett__first_home(sett_build *b, const void *object)
 {
     return b ? b : sett__failing(object);
 }
+static inline sett_val *sett__poison_val(const sett_build *b)
+{
+    return b ? &b->poison->val : NULL;
+}
 static inline sett_val *sett__poison_val_of(const void *object)
 {
-    sett_build *b = sett__home(object);
-    return b ? &b->poison->val : NULL;
+    return sett__poison_val(sett__home(object));
+}
+static inline sett_arg sett__poison_arg(sett_build *b)
+{
+    return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
 }
 /* The build of the first object in an argument; NULL: the argument is all static. */
 sett_build *sett__build_below(sett_arg);

@@ -141,11 +141,6 @@ static bool known_natural(const fold *f, int i)
     return f->v[i] && f->v[i]->lo >= 0;
 }
 
-static int log2_of(int64_t c)
-{
-    return c > 0 && !(c & (c - 1)) ? __builtin_ctzll((uint64_t)c) : -1;
-}
-
 /* Operand 0 is `code` by a constant: that constant and what it is applied to. */
 static bool chained_constant(const fold *f, sett__code code, uint32_t *inner, int64_t *c)
 {
@@ -249,8 +244,8 @@ static uint32_t fold_div(const fold *f)
     if (positive)
         f->x->n_attrs = 1, f->x->attrs = sett__nonneg;
     bool shifts = positive || f->x->n_attrs || sett__dtype_kind(f->dtype) == 'u';
-    if (f->is_const && log2_of(f->c) > 0 && shifts)
-        return binary(f, SETT__SHR, f->args[0], log2_of(f->c));
+    if (f->is_const && sett__log2_of(f->c) > 0 && shifts)
+        return binary(f, SETT__SHR, f->args[0], sett__log2_of(f->c));
     return NONE;
 }
 
@@ -267,7 +262,7 @@ static uint32_t fold_rem(const fold *f)
         return z == NONE ? record_number(f, 0) : z;
     if (positive)
         f->x->n_attrs = 1, f->x->attrs = sett__nonneg;
-    if (!f->is_const || log2_of(f->c) < 0)
+    if (!f->is_const || sett__log2_of(f->c) < 0)
         return NONE;
     if (f->v[0] && (f->v[0]->div & (f->c - 1)) == 0)
         return record_number(f, 0);
@@ -306,7 +301,7 @@ static uint32_t fold_bits(const fold *f)
         return code == SETT__AND ? record_number(f, 0) : operand(f, 0);
     if (f->c == ones && code != SETT__XOR)
         return code == SETT__AND ? operand(f, 0) : record_number(f, ones);
-    if (code != SETT__AND || !known_natural(f, 0) || f->c < 0 || f->c == INT64_MAX || log2_of(f->c + 1) < 0)
+    if (code != SETT__AND || !known_natural(f, 0) || f->c < 0 || f->c == INT64_MAX || sett__log2_of(f->c + 1) < 0)
         return NONE;
     if (f->v[0]->hi <= f->c)
         return operand(f, 0);

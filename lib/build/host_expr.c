@@ -233,17 +233,6 @@ bool sett__need_expr(const sett__ctx *c, const char *what, int i, sett_arg leaf,
     return false;
 }
 
-static bool is_name(const char *s)
-{
-    size_t n = 0;
-    for (; s && s[n]; n++) {
-        bool letter = (s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_';
-        if (!letter && !(n && s[n] >= '0' && s[n] <= '9'))
-            return false;
-    }
-    return n > 0 && n < 256;
-}
-
 static int find_sym(const sett_build *b, const char *name)
 {
     for (uint32_t i = 0; i < b->sig.n_sym; i++)
@@ -261,7 +250,7 @@ const char *sett__keep_name(sett_build *b, const char *name)
 bool sett__new_name(const sett__ctx *c, const char *name)
 {
     sett_build *b = c->b;
-    SETT__FAIL_IF(b, c->site, c->func, !is_name(name), false, SETT_E_ARGUMENT,
+    SETT__FAIL_IF(b, c->site, c->func, !sett__is_name(name, 255), false, SETT_E_ARGUMENT,
         "a name is 1 to 255 letters, digits and _, not starting with a digit: \"%.260s\"", name ? name : "(null)");
     bool taken = find_sym(b, name) >= 0;
     for (uint32_t i = 0; i < b->sig.n_param && !taken; i++)

@@ -310,26 +310,29 @@ uint32_t sett__record(sett_build *b, sett_site site, const sett__emit *e)
     return record_pure(b, &site, &x, &known);
 }
 
-uint32_t sett__pick(sett_build *b, sett_site site, uint32_t from, const uint32_t *idx, uint32_t n)
+/* idx NULL: the first element, n times. */
+static uint32_t pick(sett_build *b, sett_site site, uint32_t from, const uint32_t *idx, uint32_t n)
 {
     if (b->error.status || !grow_for(b, (void **)&b->index, &b->cap_index, b->n_index + n, sizeof *b->index))
         return 0;
-    memcpy(b->index + b->n_index, idx, n * sizeof *idx);
+    if (idx)
+        memcpy(b->index + b->n_index, idx, n * sizeof *idx);
+    else
+        memset(b->index + b->n_index, 0, n * sizeof *idx);
     b->n_index += n;
     return sett__record(b, site,
         &(sett__emit){.code = SETT__PICK, .dtype = (sett_dtype)b->op[from].dtype, .n = n, .imm = b->n_index - n,
             .n_args = 1, .args = &from});
 }
 
+uint32_t sett__pick(sett_build *b, sett_site site, uint32_t from, const uint32_t *idx, uint32_t n)
+{
+    return pick(b, site, from, idx, n);
+}
+
 uint32_t sett__splat(sett_build *b, sett_site site, uint32_t scalar, uint32_t n)
 {
-    if (n == 1 || b->error.status || !grow_for(b, (void **)&b->index, &b->cap_index, b->n_index + n, sizeof *b->index))
-        return b->error.status ? 0 : scalar;
-    memset(b->index + b->n_index, 0, n * sizeof *b->index);
-    b->n_index += n;
-    return sett__record(b, site,
-        &(sett__emit){.code = SETT__PICK, .dtype = (sett_dtype)b->op[scalar].dtype, .n = n, .imm = b->n_index - n,
-            .n_args = 1, .args = &scalar});
+    return n == 1 && !b->error.status ? scalar : pick(b, site, scalar, NULL, n);
 }
 
 /* ---- values of ops ------------------------------------------------------------------ */

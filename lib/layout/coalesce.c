@@ -3,7 +3,7 @@
  *
  * Two neighbours merge if the second continues the first, (s0,s1):(d,s0*d), and all of it is
  * static: what only a run could confirm is left apart. */
-#include "layout.h"
+#include "inside.h"
 #include <string.h>
 
 void sett__push(const sett__ctx *c, sett__mode_list *l, sett_arg extent, sett_arg stride)
@@ -76,31 +76,35 @@ sett_layout *sett__coalesce(const sett__ctx *c, const sett_layout *l)
 
 typedef sett_layout *unary(const sett__ctx *, const sett_layout *);
 
-/* By the modes of a profile; modes past it stay as they are. */
-static sett_layout *apply_by_profile(const sett__ctx *c, const sett_layout *l, sett_arg profile, unary *f)
+sett_layout *sett__by_mode(
+    const sett__ctx *c, const sett_layout *l, const char *what, sett_arg tiler, sett__by_mode_fn *f, bool keep)
 {
-    if (sett__layout_poison(l))
-        return sett__poison_layout(c->b);
-    if (profile.kind != SETT_NODE)
-        return f(c, l);
-    int n = sett__arity(l->shape);
-    if (profile.rank > n) {
-        sett__bad(c, SETT_E_RANK, "invalid: profile %s has more modes than %s", sett__arg_text(c->b, profile),
+    int n = keep || tiler.rank > sett__arity(l->shape) ? sett__arity(l->shape) : tiler.rank;
+    if (tiler.rank > n) {
+        sett__bad(c, SETT_E_RANK, "invalid: %s %s has more modes than %s", what, sett__arg_text(c->b, tiler),
             sett__layout_text(c->b, l));
         return sett__poison_layout(c->b);
     }
     sett_layout **m = sett__new(c->b, sizeof *m * (size_t)(n ? n : 1));
     for (int i = 0; i < n; i++) {
         m[i] = sett__mode(c, l, i);
-        if (i < profile.rank)
-            m[i] = apply_by_profile(c, m[i], profile.u.kid[i], f);
+        if (i < tiler.rank)
+            m[i] = f(c, m[i], tiler.u.kid[i]);
     }
     return sett__rewrap(c, l, sett__join(c, n, m));
 }
 
+/* By the modes of a profile; modes past it stay as they are. */
+static sett_layout *apply_by_profile(const sett__ctx *c, const sett_layout *l, sett_arg profile, unary *f, sett__by_mode_fn *each)
+{
+    if (sett__layout_poison(l))
+        return sett__poison_layout(c->b);
+    return profile.kind == SETT_NODE ? sett__by_mode(c, l, "profile", profile, each, true) : f(c, l);
+}
+
 static sett_layout *coalesce_by(const sett__ctx *c, const sett_layout *l, sett_arg profile)
 {
-    return apply_by_profile(c, l, profile, sett__coalesce);
+    return apply_by_profile(c, l, profile, sett__coalesce, coalesce_by);
 }
 
 static void zeros_out(const sett__ctx *c, sett_arg s, sett_arg d, sett_arg *shape)
@@ -129,7 +133,7 @@ sett_layout *sett__filter(const sett__ctx *c, const sett_layout *l)
 
 static sett_layout *filter_by(const sett__ctx *c, const sett_layout *l, sett_arg profile)
 {
-    return apply_by_profile(c, l, profile, sett__filter);
+    return apply_by_profile(c, l, profile, sett__filter, filter_by);
 }
 
 static sett_layout *public_unary(sett_site site, const char *name, const sett_layout *l, unary *f)
@@ -139,14 +143,18 @@ static sett_layout *public_unary(sett_site site, const char *name, const sett_la
     return f(&(sett__ctx){sett__home(l), site, name}, l);
 }
 
+static sett_layout *public_by(sett_site site, const char *name, const sett_layout *l, sett_arg profile, sett__by_mode_fn *f)
+{
+    if (!sett__use_layout(NULL, site, name, l))
+        return (sett_layout *)(uintptr_t)l;
+    const sett__ctx c = {sett__home(l), site, name};
+    return sett__use_arg(c.b, site, name, profile) ? f(&c, l, profile) : sett__poison_layout(c.b);
+}
+
 sett_layout *sett_coalesce_layout_at(sett_site site, const sett_layout *l, sett_arg profile)
 {
-    if (!sett__use_layout(NULL, site, "sett_coalesce", l))
-        return (sett_layout *)(uintptr_t)l;
-    sett__ctx c = {sett__home(l), site, "sett_coalesce"};
-    if (profile.kind == SETT_SLICE)
-        return sett__coalesce(&c, l);
-    return sett__use_arg(c.b, site, c.func, profile) ? coalesce_by(&c, l, profile) : sett__poison_layout(c.b);
+    return profile.kind == SETT_SLICE ? public_unary(site, "sett_coalesce", l, sett__coalesce)
+                                      : public_by(site, "sett_coalesce", l, profile, coalesce_by);
 }
 
 sett_layout *sett_filter_at(sett_site site, const sett_layout *l)
@@ -161,8 +169,5 @@ sett_layout *sett_filter_zeros_at(sett_site site, const sett_layout *l)
 
 sett_layout *sett_filter_by_at(sett_site site, const sett_layout *l, sett_arg profile)
 {
-    if (!sett__use_layout(NULL, site, "sett_filter", l))
-        return (sett_layout *)(uintptr_t)l;
-    sett__ctx c = {sett__home(l), site, "sett_filter"};
-    return sett__use_arg(c.b, site, c.func, profile) ? filter_by(&c, l, profile) : sett__poison_layout(c.b);
+    return public_by(site, "sett_filter", l, profile, filter_by);
 }

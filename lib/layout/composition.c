@@ -345,18 +345,13 @@ static sett_layout *with_inner(const sett__ctx *c, const sett_layout *a, const s
     return sett_make_composed_layout_at(c->site, inner, b->offset, outer);
 }
 
-static int log2_of(int64_t x)
-{
-    return x > 0 && !(x & (x - 1)) ? __builtin_ctzll((uint64_t)x) : -1;
-}
-
 /* Where A takes the bits of a number: out[i] for bit i, the last mode without an end. False: not bit by bit. */
 static bool bit_map(const sett__mode_list *m, int8_t out[63])
 {
     int bit = 0, from = 0;
     for (int i = 0; i < m->n; i++) {
-        int n = m->m[i][0].kind == SETT_INT ? log2_of(m->m[i][0].u.i) : -1;
-        int d = m->m[i][1].kind == SETT_INT && !m->m[i][1].path ? log2_of(m->m[i][1].u.i) : -1;
+        int n = m->m[i][0].kind == SETT_INT ? sett__log2_of(m->m[i][0].u.i) : -1;
+        int d = m->m[i][1].kind == SETT_INT && !m->m[i][1].path ? sett__log2_of(m->m[i][1].u.i) : -1;
         bool last = i == m->n - 1;
         if ((n < 0 && !last) || d < 0)
             return false;
@@ -442,24 +437,6 @@ static sett_layout *compose_mode(const sett__ctx *c, const sett_layout *l, sett_
     return tiler.kind == SETT_SLICE ? (sett_layout *)(uintptr_t)l : sett__compose(c, l, tiler);
 }
 
-sett_layout *sett__by_mode(const sett__ctx *c, const sett_layout *l, sett_arg tiler,
-    sett_layout *(*f)(const sett__ctx *, const sett_layout *, sett_arg), bool keep)
-{
-    int n = keep || tiler.rank > sett__arity(l->shape) ? sett__arity(l->shape) : tiler.rank;
-    if (tiler.rank > n) {
-        sett__bad(c, SETT_E_RANK, "invalid: tiler %s has more modes than %s", sett__arg_text(c->b, tiler),
-            sett__layout_text(c->b, l));
-        return sett__poison_layout(c->b);
-    }
-    sett_layout **m = sett__new(c->b, sizeof *m * (size_t)(n ? n : 1));
-    for (int i = 0; i < n; i++) {
-        m[i] = sett__mode(c, l, i);
-        if (i < tiler.rank)
-            m[i] = f(c, m[i], tiler.u.kid[i]);
-    }
-    return sett__rewrap(c, l, sett__join(c, n, m));
-}
-
 sett_layout *sett__tiler_layout(const sett__ctx *c, sett_arg t, int stride_of_one)
 {
     if (t.kind == SETT_LAYOUT)
@@ -473,7 +450,7 @@ sett_layout *sett__tiler_layout(const sett__ctx *c, sett_arg t, int stride_of_on
 sett_layout *sett__compose(const sett__ctx *c, const sett_layout *a, sett_arg b)
 {
     if (b.kind == SETT_NODE)
-        return sett__by_mode(c, a, b, compose_mode, false);
+        return sett__by_mode(c, a, "tiler", b, compose_mode, false);
     return with_layout(c, a, sett__tiler_layout(c, b, 1), true);
 }
 

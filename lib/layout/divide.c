@@ -24,7 +24,7 @@ sett_layout *sett__logical_divide(const sett__ctx *c, const sett_layout *l, sett
     if (tiler.kind == SETT_SLICE)
         return (sett_layout *)(uintptr_t)l;
     if (tiler.kind == SETT_NODE)
-        return sett__by_mode(c, l, tiler, sett__logical_divide, true);
+        return sett__by_mode(c, l, "tiler", tiler, sett__logical_divide, true);
     t[0] = sett__tiler_layout(c, tiler, 0);
     if (sett__layout_poison(t[0]))
         return t[0];

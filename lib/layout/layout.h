@@ -54,6 +54,7 @@ sett_arg sett__layout_at(const sett__ctx *, const sett_layout *, sett_arg coord)
 sett_layout *sett__own(const sett__ctx *, sett_arg shape, sett_arg stride);
 /* Puts the swizzle or inner layout of `like` around another outer layout. */
 sett_layout *sett__rewrap(const sett__ctx *, const sett_layout *like, const sett_layout *outer);
+bool sett__is_64(sett_arg leaf); /* a value of 64 bits, or a number past 32 */
 sett_layout *sett__poison_layout(const sett_build *);
 bool sett__layout_poison(const sett_layout *);
 bool sett__check_shape(const sett__ctx *, sett_arg); /* are all extents positive or dynamic? Else the build fails */
@@ -108,6 +109,9 @@ sett_layout *sett__tiled(sett_site, const char *name, const sett_layout *, sett_
 sett_layout *sett__logical_product(const sett__ctx *, const sett_layout *, sett_arg tiler);
 /* ---- notation.c: notation -------------------------------------------------------------------- */
 /* Text in CuTe's notation, snprintf-like: "(4,(?{div=8},_))", layouts, tilers. */
+void sett__put_arg(sett__sink *, sett_arg);
+void sett__put_layout(sett__sink *, const sett_layout *);
+void sett__put_tensor(sett__sink *, const sett_tensor *);
 int sett__arg_str(sett_arg, char *buf, size_t size);
 int sett__layout_str(const sett_layout *, char *buf, size_t size);
 const char *sett__arg_text(sett_build *, sett_arg); /* in the arena, for messages: with symbols' names instead of `?` */

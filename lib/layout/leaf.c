@@ -44,11 +44,6 @@ static bool check_leaf(const sett__ctx *c, sett_arg a)
     return false;
 }
 
-static sett_arg poison(const sett__ctx *c)
-{
-    return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = c->b}};
-}
-
 /* True when the operation must not go on: then *out is what to return. */
 static bool must_stop(const sett__ctx *c, sett_arg a, sett_arg b, sett_arg *out)
 {
@@ -57,7 +52,7 @@ static bool must_stop(const sett__ctx *c, sett_arg a, sett_arg b, sett_arg *out)
         sett__bad(c, SETT_E_ARGUMENT, "a scaled basis element is not a number");
         bad = true;
     }
-    *out = poison(c);
+    *out = sett__poison_arg(c->b);
     return bad || a.kind == SETT_POISON || b.kind == SETT_POISON;
 }
 
@@ -115,21 +110,21 @@ static sett_arg unchanged(const sett__ctx *c, sett_arg a)
 {
     bool index = a.kind != SETT_VALUE || a.u.v->dtype == SETT_I32 || is_wide(a.u.v);
     sett_val *v = index || !c->b ? NULL : index_val(c, a);
-    return !v ? a : v->head.poison ? poison(c) : sett_arg_v(v);
+    return !v ? a : v->head.poison ? sett__poison_arg(c->b) : sett_arg_v(v);
 }
 
 static sett_arg record_leaf(const sett__ctx *c, sett__code code, sett_arg a, sett_arg b, facts f)
 {
     if (!c->b)
-        return poison(c);
+        return sett__poison_arg(c->b);
     sett_val *x = index_val(c, a), *y = index_val(c, b);
     if (!x || !y || x->head.poison || y->head.poison)
-        return poison(c);
+        return sett__poison_arg(c->b);
     if (is_wide(x) != is_wide(y)) {
         x = sett__leaf_to(c, x, SETT_I64);
         y = sett__leaf_to(c, y, SETT_I64);
         if (!x || !y || x->head.poison || y->head.poison)
-            return poison(c);
+            return sett__poison_arg(c->b);
     }
     bool nonneg =
         (code == SETT__DIV || code == SETT__REM || code == SETT__SHR) && facts_of(a).lo >= 0 && facts_of(b).lo >= 0;
@@ -141,7 +136,7 @@ static sett_arg record_leaf(const sett__ctx *c, sett__code code, sett_arg a, set
                                 .attrs = sett__nonneg,
                                 .args = (const uint32_t[]){x->id, y->id}});
     if (!r || r->head.poison)
-        return poison(c);
+        return sett__poison_arg(c->b);
     refine_facts(r, f);
     return sett_arg_v(r);
 }
@@ -291,7 +286,7 @@ static sett_arg static_div(const sett__ctx *c, sett_arg a, sett_arg b, bool rem)
     return sett_arg_i(rem ? a.u.i % b.u.i : a.u.i / b.u.i);
 }
 
-static bool is_64(sett_arg a)
+bool sett__is_64(sett_arg a)
 {
     return a.kind == SETT_VALUE ? sett_dtype_bits((sett_dtype)a.u.v->dtype) == 64 : a.u.i > INT32_MAX || a.u.i < INT32_MIN;
 }
@@ -366,7 +361,7 @@ sett_arg sett__ceil_div(const sett__ctx *c, sett_arg a, sett_arg b)
     if (sett__is_number(b) && b.u.i > 0 && x.div % b.u.i == 0)
         return sett__div(c, a, b);
     /* Near the end of the type a + b - 1 wraps; where that is possible, a/b, and one more for a rest above 0. */
-    bool wide = is_64(a) || is_64(b);
+    bool wide = sett__is_64(a) || sett__is_64(b);
     sett_arg r;
     if (sat_add(x.hi, sat_add(y.hi, -1)) <= (wide ? INT64_MAX - 1 : INT32_MAX)) {
         r = sett__div(c, sett__add(c, a, sett__sub(c, b, sett_arg_i(1))), b);

@@ -13,11 +13,6 @@
     if (!sett__use_arg(c->b, site, name, arg)) \
     return sett__poison_layout(c->b)
 
-static sett_arg poison(sett_build *b)
-{
-    return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
-}
-
 /* ---- one mode ----------------------------------------------------------------------- */
 /* x at a path of modes. */
 static sett_arg walk_down(const sett__ctx *c, sett_arg x, sett_arg path)
@@ -63,7 +58,7 @@ static bool runs_on(sett_arg leaf, void *user)
 sett_arg sett_leading_dim_at(sett_site site, const sett_layout *l)
 {
     if (!sett__use_layout(NULL, site, "sett_leading_dim", l))
-        return poison(NULL);
+        return sett__poison_arg(NULL);
     sett__ctx c = {sett__home(l), site, "sett_leading_dim"};
     sett_arg *extents = sett__kids(&c, sett__leaves(l->shape));
     const sett_arg *next = extents;
@@ -113,13 +108,13 @@ sett_layout *sett_slice_layout_at(sett_site site, const sett_layout *l, sett_arg
 
 sett_layout_offset sett_slice_and_offset_at(sett_site site, const sett_layout *l, sett_arg crd)
 {
-    sett_layout_offset r = {(sett_layout *)(uintptr_t)l, poison(NULL)};
+    sett_layout_offset r = {(sett_layout *)(uintptr_t)l, sett__poison_arg(NULL)};
     if (!l)
         sett__use_layout(sett__build_of(crd), site, "sett_slice_and_offset", NULL);
     if (!sett__use_layout(NULL, site, "sett_slice_and_offset", l))
         return r;
     sett__ctx c = {sett__home(l), site, "sett_slice_and_offset"};
-    r = (sett_layout_offset){sett__poison_layout(c.b), poison(c.b)};
+    r = (sett_layout_offset){sett__poison_layout(c.b), sett__poison_arg(c.b)};
     if (!sett__use_arg(c.b, site, c.func, crd))
         return r;
     sett_layout *s = slice(&c, l, crd);

@@ -15,27 +15,18 @@
 /* ---- printing ---------------------------------------------------------------------- */
 
 typedef struct out {
-    char *buf;
-    size_t size, len; /* len may pass size, as snprintf's */
-    bool names;       /* of symbols and scalars, in place of `?`: for messages */
+    sett__sink *s;
+    bool names; /* of symbols and scalars, in place of `?`: for messages */
 } out;
 
 static void put_text(out *o, const char *text)
 {
-    size_t n = strlen(text);
-    if (o->len < o->size) {
-        size_t room = o->size - o->len - 1, k = n < room ? n : room;
-        memcpy(o->buf + o->len, text, k);
-        o->buf[o->len + k] = 0;
-    }
-    o->len += n;
+    sett__put(o->s, text);
 }
 
 static void put_int(out *o, const char *before, int64_t i)
 {
-    char text[40];
-    snprintf(text, sizeof text, "%s%" PRId64, before, i);
-    put_text(o, text);
+    sett__putf(o->s, "%s%" PRId64, before, i);
 }
 
 static void put_layout(out *o, const sett_layout *l);
@@ -170,11 +161,9 @@ static void put_nested(out *o, sett_arg a, int level)
     case SETT_LAYOUT:
         put_layout(o, a.u.l);
         break;
-    case SETT_TENSOR: {
-        bool room = o->len < o->size;
-        o->len += (size_t)sett_tensor_str(a.u.t, room ? o->buf + o->len : NULL, room ? o->size - o->len : 0);
+    case SETT_TENSOR:
+        sett__put_tensor(o->s, a.u.t);
         break;
-    }
     case SETT_SLICE:
         put_text(o, "_");
         break;
@@ -225,54 +214,56 @@ static void put_layout(out *o, const sett_layout *l)
     put_arg(o, l->stride);
 }
 
-static int arg_str(sett_arg a, char *buf, size_t size, bool names)
+void sett__put_arg(sett__sink *s, sett_arg a)
 {
-    out o = {buf, size, 0, names};
-    if (size)
-        *buf = 0;
-    put_arg(&o, a);
-    return (int)o.len;
+    put_arg(&(out){s, false}, a);
 }
 
-static int layout_str(const sett_layout *l, char *buf, size_t size, bool names)
+void sett__put_layout(sett__sink *s, const sett_layout *l)
 {
-    out o = {buf, size, 0, names};
-    if (size)
-        *buf = 0;
-    put_layout(&o, l);
-    return (int)o.len;
+    put_layout(&(out){s, false}, l);
 }
 
 int sett__arg_str(sett_arg a, char *buf, size_t size)
 {
-    return arg_str(a, buf, size, false);
+    sett__sink s = {.buf = buf, .cap = size};
+    sett__put(&s, "");
+    sett__put_arg(&s, a);
+    return (int)s.len;
 }
 
 int sett__layout_str(const sett_layout *l, char *buf, size_t size)
 {
-    return layout_str(l, buf, size, false);
+    sett__sink s = {.buf = buf, .cap = size};
+    sett__put(&s, "");
+    sett__put_layout(&s, l);
+    return (int)s.len;
 }
 
 /* Messages show the start of what is very long. */
 enum { LONGEST = 160 };
 
-static const char *shorten_text(char *text, int n)
+static const char *shorten_text(const sett__sink *s)
 {
-    if (n >= LONGEST)
-        memcpy(text + LONGEST - 4, "...", 4);
-    return text;
+    if (s->len >= LONGEST)
+        memcpy(s->buf + LONGEST - 4, "...", 4);
+    return s->buf;
 }
 
 const char *sett__arg_text(sett_build *b, sett_arg a)
 {
-    char *text = b ? sett__new(b, LONGEST) : NULL;
-    return !b ? "?" : shorten_text(text, arg_str(a, text, LONGEST, true));
+    if (!b)
+        return "?";
+    sett__sink s = {.buf = sett__new(b, LONGEST), .cap = LONGEST};
+    put_arg(&(out){&s, true}, a);
+    return shorten_text(&s);
 }
 
 const char *sett__layout_text(sett_build *b, const sett_layout *l)
 {
-    char *text = sett__new(b, LONGEST);
-    return shorten_text(text, layout_str(l, text, LONGEST, true));
+    sett__sink s = {.buf = sett__new(b, LONGEST), .cap = LONGEST};
+    put_layout(&(out){&s, true}, l);
+    return shorten_text(&s);
 }
 
 int sett_layout_str(const sett_layout *l, char *buf, size_t size)

@@ -48,7 +48,7 @@ sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block,
     if (tiler.kind == SETT_SLICE)
         return (sett_layout *)(uintptr_t)block;
     if (tiler.kind == SETT_NODE)
-        return sett__by_mode(c, block, tiler, sett__logical_product, true);
+        return sett__by_mode(c, block, "tiler", tiler, sett__logical_product, true);
     const sett_layout *t = sett__tiler_layout(c, tiler, 0);
     if (sett__layout_poison(t))
         return sett__poison_layout(c->b);

@@ -18,51 +18,31 @@ uint32_t sett__start_align(const sett_tensor *t)
     return (uint32_t)(by & (0 - by));
 }
 
-typedef struct text {
-    char *buf;
-    size_t size;
-    int n;
-} text;
-
-static char *text_room(const text *s, size_t *size)
+void sett__put_tensor(sett__sink *s, const sett_tensor *t)
 {
-    bool room = (size_t)s->n < s->size;
-    *size = room ? s->size - (size_t)s->n : 0;
-    return room ? s->buf + s->n : NULL;
-}
-
-SETT_PRINTF(2, 3) static void put(text *s, const char *format, ...)
-{
-    size_t size;
-    char *at = text_room(s, &size);
-    va_list list;
-    va_start(list, format);
-    s->n += vsnprintf(at, size, format, list);
-    va_end(list);
+    if (!sett__lives("sett_tensor_str", t, SETT__K_TENSOR) || t->head.poison) {
+        sett__put(s, "tensor<?>");
+        return;
+    }
+    if (t->space == SETT_COORD) {
+        sett__put(s, "tensor<");
+        sett__put_arg(s, t->offset);
+    } else {
+        sett__putf(s, "tensor<ptr<%s, %s", sett__memory_type((sett_dtype)t->dtype), space_name[t->space]);
+        if (sett__start_align(t) > (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype))
+            sett__putf(s, ", align<%u>", sett__start_align(t));
+        sett__put(s, ">");
+    }
+    sett__put(s, " o ");
+    sett__put_layout(s, t->layout);
+    sett__put(s, ">");
 }
 
 int sett_tensor_str(const sett_tensor *t, char *buf, size_t size)
 {
-    if (!sett__lives("sett_tensor_str", t, SETT__K_TENSOR) || t->head.poison)
-        return snprintf(buf, size, "tensor<?>");
-    text s = {buf, size, 0};
-    size_t left;
-    if (t->space == SETT_COORD) {
-        put(&s, "tensor<");
-        char *at = text_room(&s, &left);
-        s.n += sett__arg_str(t->offset, at, left);
-    } else {
-        put(&s, "tensor<ptr<%s, %s", sett__memory_type((sett_dtype)t->dtype),
-            space_name[t->space]);
-        if (sett__start_align(t) > (uint32_t)sett__dtype_bytes((sett_dtype)t->dtype))
-            put(&s, ", align<%u>", sett__start_align(t));
-        put(&s, ">");
-    }
-    put(&s, " o ");
-    char *at = text_room(&s, &left);
-    s.n += sett__layout_str(t->layout, at, left);
-    put(&s, ">");
-    return s.n;
+    sett__sink s = {.buf = buf, .cap = size};
+    sett__put_tensor(&s, t);
+    return (int)s.len;
 }
 
 const char *sett__tensor_text(sett_build *b, const sett_tensor *t)

@@ -225,21 +225,9 @@ static bool sieve(sett_arg crd, sett_arg x, bool slices, sett_arg *out, int *n)
     return true;
 }
 
-static bool coord_fits(sett_arg crd, sett_arg x)
-{
-    if (crd.kind != SETT_NODE)
-        return true;
-    if (x.kind != SETT_NODE || x.rank != crd.rank)
-        return false;
-    for (int i = 0; i < crd.rank; i++)
-        if (!coord_fits(crd.u.kid[i], x.u.kid[i]))
-            return false;
-    return true;
-}
-
 sett_arg sett__sieve(const sett__ctx *c, sett_arg crd, sett_arg x, bool slices)
 {
-    if (!coord_fits(crd, x))
+    if (!sett__weakly_congruent(crd, x))
         return sett__bad(c, SETT_E_RANK, "invalid: coordinate %s does not fit %s", sett__arg_text(c->b, crd),
             sett__arg_text(c->b, x));
     if (crd.kind != SETT_NODE)
@@ -330,7 +318,7 @@ static bool is_far(sett_arg shape, sett_arg stride)
     return any;
 }
 
-static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_arg stride)
+sett_arg sett__crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_arg stride)
 {
     if (crd.kind == SETT_POISON)
         return crd;
@@ -344,7 +332,7 @@ static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_a
                 sett__arg_text(c->b, shape));
         sett_arg s = sett_arg_i(0);
         for (int i = 0; i < crd.rank; i++) {
-            s = sum_padded(c, s, crd2idx(c, crd.u.kid[i], shape.u.kid[i], stride.u.kid[i]));
+            s = sum_padded(c, s, sett__crd2idx(c, crd.u.kid[i], shape.u.kid[i], stride.u.kid[i]));
             SETT__OF_MODE(c, s, i, shape);
         }
         return s;
@@ -357,16 +345,11 @@ static sett_arg crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_a
     for (int i = 0; i < shape.rank; i++) { /* an index: mode 0 varies fastest, the last takes what is left */
         bool last = i == shape.rank - 1;
         sett_arg size = last ? sett_arg_i(1) : sett__product(c, shape.u.kid[i]);
-        s = sum_padded(c, s, crd2idx(c, last ? crd : sett__rem(c, crd, size), shape.u.kid[i], stride.u.kid[i]));
+        s = sum_padded(c, s, sett__crd2idx(c, last ? crd : sett__rem(c, crd, size), shape.u.kid[i], stride.u.kid[i]));
         SETT__OF_MODE(c, s, i, shape);
         crd = sett__div(c, crd, size);
     }
     return s;
-}
-
-sett_arg sett__crd2idx(const sett__ctx *c, sett_arg crd, sett_arg shape, sett_arg stride)
-{
-    return crd2idx(c, crd, shape, stride);
 }
 
 sett_arg sett__idx2crd(const sett__ctx *c, sett_arg idx, sett_arg shape)

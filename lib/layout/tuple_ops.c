@@ -2,11 +2,6 @@
 /* The public functions on tuples, and scaled basis vectors. */
 #include "layout.h"
 
-static sett_arg poison(sett_build *b)
-{
-    return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
-}
-
 static bool use_tuple(const sett__ctx *c, sett_arg x)
 {
     return c->b && sett__use_arg(c->b, c->site, c->func, x);
@@ -25,7 +20,7 @@ static sett_arg apply_to_two(sett_site site, sett_build *b, const char *func, tw
 {
     b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
-    return use_tuple(&c, x) && use_tuple(&c, y) ? keep_children(&c, f(&c, x, y)) : poison(b);
+    return use_tuple(&c, x) && use_tuple(&c, y) ? keep_children(&c, f(&c, x, y)) : sett__poison_arg(b);
 }
 
 #define ON_TWO(name, f) \
@@ -66,9 +61,9 @@ static sett_arg division(sett_site site, sett_build *b, const char *func, two_fn
     if (x.kind == SETT_POISON || d.kind == SETT_POISON)
         return x.kind == SETT_POISON ? x : d;
     if (!sett__use_arg(NULL, site, func, x) || !sett__use_arg(NULL, site, func, d))
-        return poison(NULL);
+        return sett__poison_arg(NULL);
     bool plain = x.kind != SETT_NODE && d.kind != SETT_NODE;
-    sett_arg r = plain ? f(&c, x, d) : poison(NULL);
+    sett_arg r = plain ? f(&c, x, d) : sett__poison_arg(NULL);
     if (r.kind == SETT_POISON)
         r.reserved = from;
     return r;
@@ -82,7 +77,7 @@ static sett_arg division(sett_site site, sett_build *b, const char *func, two_fn
     } \
     sett_arg sett_##name##_in_at(sett_site site, sett_build *b, sett_arg x, sett_arg d) \
     { \
-        return b ? division(site, b, "sett_" #name, f, from, x, d) : poison(NULL); \
+        return b ? division(site, b, "sett_" #name, f, from, x, d) : sett__poison_arg(NULL); \
     }
 DIVISION(ceil_div, sett__ceil_div_tuple, SETT__FROM_CEIL_DIV)
 DIVISION(round_up, sett__round_up_tuple, SETT__FROM_ROUND_UP)
@@ -95,7 +90,7 @@ static sett_arg apply_to_one(sett_site site, sett_build *b, const char *func, on
 {
     b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
-    return use_tuple(&c, x) ? keep_children(&c, f(&c, x)) : poison(b);
+    return use_tuple(&c, x) ? keep_children(&c, f(&c, x)) : sett__poison_arg(b);
 }
 
 #define ON_ONE(name, func, f) \
@@ -144,14 +139,14 @@ bool sett__use_alone(sett__ctx *c, sett_arg x)
 sett_arg sett_product_at(sett_site site, sett_arg x)
 {
     sett__ctx c = {NULL, site, "sett_product"};
-    return x.kind == SETT_POISON ? x : sett__use_alone(&c, x) ? sett__product(&c, x) : poison(c.b);
+    return x.kind == SETT_POISON ? x : sett__use_alone(&c, x) ? sett__product(&c, x) : sett__poison_arg(c.b);
 }
 
 sett_arg sett_unwrap_at(sett_site site, sett_arg x)
 {
     sett__ctx c = {NULL, site, "sett_unwrap"};
     if (!sett__use_alone(&c, x))
-        return x.kind == SETT_POISON ? x : poison(c.b);
+        return x.kind == SETT_POISON ? x : sett__poison_arg(c.b);
     while (x.kind == SETT_NODE && x.rank == 1)
         x = x.u.kid[0];
     return x;
@@ -161,7 +156,7 @@ sett_arg sett_front_at(sett_site site, sett_arg x)
 {
     sett__ctx c = {NULL, site, "sett_front"};
     if (!sett__use_alone(&c, x))
-        return x.kind == SETT_POISON ? x : poison(c.b);
+        return x.kind == SETT_POISON ? x : sett__poison_arg(c.b);
     while (x.kind == SETT_NODE && x.rank)
         x = x.u.kid[0];
     return x.kind == SETT_NODE ? sett__bad(&c, SETT_E_RANK, "invalid: () has no leaf") : x;
@@ -205,7 +200,7 @@ static sett_arg repeat(sett_site site, sett_build *b, const char *func, sett_arg
     b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
     if (!use_tuple(&c, x))
-        return poison(b);
+        return sett__poison_arg(b);
     if (n < 0 || n > UINT8_MAX)
         return sett__bad(&c, SETT_E_LIMIT, "a tuple has 0 to %d children, not %d", UINT8_MAX, n);
     sett_arg *kid = sett__kids(&c, n);
@@ -242,7 +237,7 @@ static sett_arg transform_leaves(const sett__ctx *c, sett_arg x, sett_leaf_fn *f
 {
     if (x.kind != SETT_NODE) {
         sett_arg r = call_leaf_fn(c, x, f, user);
-        return use_tuple(c, r) ? keep_children(c, r) : poison(c->b);
+        return use_tuple(c, r) ? keep_children(c, r) : sett__poison_arg(c->b);
     }
     sett_arg *kid = sett__kids(c, x.rank);
     for (int i = 0; i < x.rank; i++)
@@ -255,7 +250,7 @@ sett_arg sett_transform_leaf_at(sett_site site, sett_build *b, sett_arg x, sett_
     b = sett__given(b, site, "sett_transform_leaf");
     sett__ctx c = {b, site, "sett_transform_leaf"};
     if (!use_tuple(&c, x))
-        return poison(b);
+        return sett__poison_arg(b);
     return f ? transform_leaves(&c, x, f, user) : sett__bad(&c, SETT_E_ARGUMENT, "the function is NULL");
 }
 
@@ -264,7 +259,7 @@ sett_arg sett_filter_tuple_at(sett_site site, sett_build *b, sett_arg x, sett_le
     b = sett__given(b, site, "sett_filter_tuple");
     sett__ctx c = {b, site, "sett_filter_tuple"};
     if (!use_tuple(&c, x))
-        return poison(b);
+        return sett__poison_arg(b);
     if (!f)
         return sett__bad(&c, SETT_E_ARGUMENT, "the function is NULL");
     int n = sett__arity(x);
@@ -272,7 +267,7 @@ sett_arg sett_filter_tuple_at(sett_site site, sett_build *b, sett_arg x, sett_le
     for (int i = 0; i < n; i++) {
         sett_arg r = call_leaf_fn(&c, sett__kid(x, i), f, user);
         if (!use_tuple(&c, r))
-            return poison(b);
+            return sett__poison_arg(b);
         if (r.kind != SETT_NODE)
             return sett__bad(&c, SETT_E_ARGUMENT, "the function gave %s, which is no tuple", sett__arg_text(b, r));
         kid[i] = keep_children(&c, r);
@@ -285,7 +280,7 @@ sett_arg sett_group_modes_tuple_at(sett_site site, sett_build *b, sett_arg x, in
 {
     b = sett__given(b, site, "sett_group_modes");
     sett__ctx c = {b, site, "sett_group_modes"};
-    return use_tuple(&c, x) ? keep_children(&c, sett__group(&c, x, begin, end)) : poison(b);
+    return use_tuple(&c, x) ? keep_children(&c, sett__group(&c, x, begin, end)) : sett__poison_arg(b);
 }
 
 /* (x, a) as x and a; (x, a, b...) as x and (a,b...). */
@@ -307,7 +302,7 @@ static sett_arg sieved(sett_site site, sett_build *b, const char *func, sett_arg
     b = sett__given(b, site, func);
     sett__ctx c = {b, site, func};
     sett_arg x, crd;
-    return split_parts(&c, parts, false, &x, &crd) ? keep_children(&c, sett__sieve(&c, crd, x, slices)) : poison(b);
+    return split_parts(&c, parts, false, &x, &crd) ? keep_children(&c, sett__sieve(&c, crd, x, slices)) : sett__poison_arg(b);
 }
 
 sett_arg sett_slice_tuple_at(sett_site site, sett_build *b, sett_arg parts)
@@ -325,7 +320,7 @@ sett_arg sett_select_tuple_at(sett_site site, sett_build *b, sett_arg parts)
     b = sett__given(b, site, "sett_select");
     sett__ctx c = {b, site, "sett_select"};
     sett_arg x, modes;
-    return split_parts(&c, parts, true, &x, &modes) ? keep_children(&c, sett__select(&c, x, modes)) : poison(b);
+    return split_parts(&c, parts, true, &x, &modes) ? keep_children(&c, sett__select(&c, x, modes)) : sett__poison_arg(b);
 }
 
 static sett_arg extended(sett_site site, sett_build *b, bool front, sett_arg x, sett_arg mode, int rank)
@@ -333,7 +328,7 @@ static sett_arg extended(sett_site site, sett_build *b, bool front, sett_arg x, 
     b = sett__given(b, site, front ? "sett_prepend" : "sett_append");
     sett__ctx c = {b, site, front ? "sett_prepend" : "sett_append"};
     if (!use_tuple(&c, x) || !use_tuple(&c, mode))
-        return poison(b);
+        return sett__poison_arg(b);
     int n = sett__arity(x), more = rank ? rank - n : 1;
     if (more < 0)
         return sett__bad(&c, SETT_E_RANK, "invalid: %s has more than %d modes already", sett__arg_text(b, x), rank);
@@ -431,7 +426,7 @@ sett_arg sett_find_if_at(sett_site site, sett_build *b, sett_arg x, sett_test_fn
     b = sett__given(b, site, "sett_find_if");
     sett__ctx c = {b, site, "sett_find_if"};
     if (!use_tuple(&c, x))
-        return poison(b);
+        return sett__poison_arg(b);
     return test ? sett__find(&c, x, test, user) : sett__bad(&c, SETT_E_ARGUMENT, "the function is NULL");
 }
 
@@ -446,7 +441,7 @@ sett_arg sett_find_at(sett_site site, sett_build *b, sett_arg x, sett_arg leaf)
 {
     b = sett__given(b, site, "sett_find");
     sett__ctx c = {b, site, "sett_find"};
-    return use_tuple(&c, x) && use_tuple(&c, leaf) ? sett__find(&c, x, leaf_equals, &leaf) : poison(b);
+    return use_tuple(&c, x) && use_tuple(&c, leaf) ? sett__find(&c, x, leaf_equals, &leaf) : sett__poison_arg(b);
 }
 
 bool sett_is_major_at(sett_site site, int mode, sett_arg stride)
@@ -465,7 +460,7 @@ sett_arg sett_scaled_basis_at(sett_site site, sett_arg value, sett_arg modes)
 {
     sett__ctx c = {NULL, site, "sett_scaled_basis"};
     if (!sett__arg_lives(site, c.func, modes) || !sett__use_alone(&c, value))
-        return value.kind == SETT_POISON ? value : poison(c.b);
+        return value.kind == SETT_POISON ? value : sett__poison_arg(c.b);
     bool fits = is_integer(value) && modes.kind == SETT_NODE && modes.rank >= 1 && modes.rank <= 8;
     for (int i = 0; fits && i < modes.rank; i++) {
         sett_arg m = modes.u.kid[i];
@@ -479,7 +474,7 @@ sett_arg sett_basis_value_at(sett_site site, sett_arg basis)
 {
     sett__ctx c = {NULL, site, "sett_basis_value"};
     if (!sett__use_alone(&c, basis))
-        return basis.kind == SETT_POISON ? basis : poison(c.b);
+        return basis.kind == SETT_POISON ? basis : sett__poison_arg(c.b);
     basis.path = 0;
     return basis;
 }
@@ -488,7 +483,7 @@ sett_arg sett_basis_get_at(sett_site site, sett_arg basis, sett_arg x)
 {
     sett__ctx c = {NULL, site, "sett_basis_get"};
     if (!sett__arg_lives(site, c.func, basis) || !sett__use_alone(&c, x))
-        return x.kind == SETT_POISON ? x : poison(c.b);
+        return x.kind == SETT_POISON ? x : sett__poison_arg(c.b);
     for (uint32_t path = basis.path; path; path >>= 4) {
         int i = (int)(path & 15) - 1;
         if (x.kind != SETT_NODE || i >= x.rank)

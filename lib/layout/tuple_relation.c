@@ -54,6 +54,15 @@ int sett_weakly_congruent_at(sett_site site, sett_arg a, sett_arg b)
     return !both_formed(site, "sett_weakly_congruent", a, b) ? -1 : sett__weakly_congruent(a, b);
 }
 
+/* 1: so are the first n modes of both; else what the first says that is not. */
+static int of_modes(sett_site site, sett_arg a, sett_arg b, int n, int (*f)(sett_site, sett_arg, sett_arg))
+{
+    int r = 1;
+    for (int i = 0; i < n && r == 1; i++)
+        r = f(site, a.u.kid[i], b.u.kid[i]);
+    return r;
+}
+
 int sett_compatible_at(sett_site site, sett_arg a, sett_arg b)
 {
     int64_t x, y;
@@ -63,12 +72,7 @@ int sett_compatible_at(sett_site site, sett_arg a, sett_arg b)
         return !static_product(a, &x) || !static_product(b, &y) ? -1 : x == y;
     if (b.kind != SETT_NODE || a.rank != b.rank)
         return 0;
-    for (int i = 0; i < a.rank; i++) {
-        int r = sett_compatible_at(site, a.u.kid[i], b.u.kid[i]);
-        if (r != 1)
-            return r;
-    }
-    return 1;
+    return of_modes(site, a, b, a.rank, sett_compatible_at);
 }
 
 int sett_evenly_divides_at(sett_site site, sett_arg a, sett_arg b)
@@ -80,10 +84,5 @@ int sett_evenly_divides_at(sett_site site, sett_arg a, sett_arg b)
         return !static_product(a, &x) || !static_product(b, &y) || !y ? -1 : x % y == 0;
     if (a.kind != SETT_NODE || b.rank > a.rank)
         return 0;
-    for (int i = 0; i < b.rank; i++) {
-        int r = sett_evenly_divides_at(site, a.u.kid[i], b.u.kid[i]);
-        if (r != 1)
-            return r;
-    }
-    return 1;
+    return of_modes(site, a, b, b.rank, sett_evenly_divides_at);
 }

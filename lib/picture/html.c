@@ -51,17 +51,16 @@ static const char script[] =
     "document.getElementById('how').hidden = !cells.some(c => 't' in c.dataset);\n"
     "</script>\n</body>\n</html>\n";
 
+static void put_picture(sett__sink *s, const sett__ctx *c, const sett__picture *p)
+{
+    sett__put(s, head);
+    sett__put_xml(s, p->panel[p->n - 1].text);
+    sett__put(s, style);
+    sett__put_svg(s, c, p, true);
+    sett__put(s, script);
+}
+
 const char *sett_layout_html_at(sett_site site, const sett_picture_args *a)
 {
-    const sett__ctx c = {sett__picture_build(site, "sett_layout_html", a), site, "sett_layout_html"};
-    sett__picture p;
-    if (!c.b || !sett__picture_make(&c, a, &p))
-        return "";
-    sett__sink s = {.mem = c.b->mem, .grow = true};
-    sett__put(&s, head);
-    sett__put_xml(&s, p.panel[p.n - 1].text);
-    sett__put(&s, style);
-    sett__put_svg(&s, &c, &p, true);
-    sett__put(&s, script);
-    return sett__picture_text(c.b, &s);
+    return sett__picture_written(site, "sett_layout_html", a, put_picture);
 }

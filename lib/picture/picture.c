@@ -549,17 +549,20 @@ bool sett__picture_make(const sett__ctx *c, const sett_picture_args *args, sett_
 }
 
 /* The build of a picture's layout; NULL: none, or it has failed. */
-sett_build *sett__picture_build(sett_site site, const char *func, const sett_picture_args *a)
+const char *sett__picture_written(sett_site site, const char *func, const sett_picture_args *a,
+    void (*put)(sett__sink *, const sett__ctx *, const sett__picture *))
 {
-    return a && sett__use_layout(NULL, site, func, a->layout) ? a->layout->head.b : NULL;
-}
-
-const char *sett__picture_text(sett_build *b, sett__sink *s)
-{
-    const char *kept = s->failed || b->error.status ? NULL : s->buf ? sett__arena_str(&b->arena, s->buf) : "";
-    sett__mem_free(s->mem, s->buf);
-    if (!kept && !b->error.status)
-        sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
+    const bool lives = a && sett__use_layout(NULL, site, func, a->layout);
+    const sett__ctx c = {lives ? a->layout->head.b : NULL, site, func};
+    sett__picture p;
+    if (!c.b || !sett__picture_make(&c, a, &p))
+        return "";
+    sett__sink s = {.mem = c.b->mem, .grow = true};
+    put(&s, &c, &p);
+    const char *kept = s.failed || c.b->error.status ? NULL : s.buf ? sett__arena_str(&c.b->arena, s.buf) : "";
+    sett__mem_free(s.mem, s.buf);
+    if (!kept && !c.b->error.status)
+        sett__fail(c.b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
     return kept ? kept : "";
 }
 

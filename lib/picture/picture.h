@@ -37,8 +37,9 @@ typedef struct sett__picture {
 } sett__picture;
 /* False: the build has failed. */
 bool sett__picture_make(const sett__ctx *, const sett_picture_args *, sett__picture *);
-sett_build *sett__picture_build(sett_site, const char *func, const sett_picture_args *); /* NULL: no operand's build is open */
-const char *sett__picture_text(sett_build *, sett__sink *); /* copies it to the build, and frees the sink */
+/* Makes the picture, lets put write it, and copies the text to the build; "" after a failure. */
+const char *sett__picture_written(
+    sett_site, const char *func, const sett_picture_args *, void (*put)(sett__sink *, const sett__ctx *, const sett__picture *));
 /* Returns how many lines, 0 to 2. */
 int sett__cell_lines(const sett__picture *, const sett__cell *, char line[2][SETT__CELL_TEXT]);
 /* How many modes of a nested extent begin anew before i, up to 3; 0: none. */

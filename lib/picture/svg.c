@@ -226,13 +226,12 @@ void sett__put_svg(sett__sink *s, const sett__ctx *c, const sett__picture *p, bo
     sett__put(s, "</g>\n</svg>\n");
 }
 
+static void put_picture(sett__sink *s, const sett__ctx *c, const sett__picture *p)
+{
+    sett__put_svg(s, c, p, false);
+}
+
 const char *sett_layout_svg_at(sett_site site, const sett_picture_args *a)
 {
-    const sett__ctx c = {sett__picture_build(site, "sett_layout_svg", a), site, "sett_layout_svg"};
-    sett__picture p;
-    if (!c.b || !sett__picture_make(&c, a, &p))
-        return "";
-    sett__sink s = {.mem = c.b->mem, .grow = true};
-    sett__put_svg(&s, &c, &p, false);
-    return sett__picture_text(c.b, &s);
+    return sett__picture_written(site, "sett_layout_svg", a, put_picture);
 }

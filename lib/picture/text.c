@@ -103,18 +103,15 @@ static void put_panel(sett__sink *s, const sett__ctx *c, const sett__picture *p,
     }
 }
 
+static void put_picture(sett__sink *s, const sett__ctx *c, const sett__picture *p)
+{
+    for (int i = 0; i < p->n; i++)
+        put_panel(s, c, p, &p->panel[i]);
+    sett__put(s, p->note);
+    sett__put(s, p->note[0] ? "\n" : "");
+}
+
 const char *sett_layout_text_at(sett_site site, const sett_picture_args *a)
 {
-    const sett__ctx c = {sett__picture_build(site, "sett_layout_text", a), site, "sett_layout_text"};
-    sett__picture p;
-    if (!c.b || !sett__picture_make(&c, a, &p))
-        return "";
-    sett__sink s = {.mem = c.b->mem, .grow = true};
-    for (int i = 0; i < p.n; i++)
-        put_panel(&s, &c, &p, &p.panel[i]);
-    if (p.note[0]) {
-        sett__put(&s, p.note);
-        sett__put(&s, "\n");
-    }
-    return sett__picture_text(c.b, &s);
+    return sett__picture_written(site, "sett_layout_text", a, put_picture);
 }

@@ -123,14 +123,6 @@ sett_val *sett__dynamic_element(const sett__ctx *c, const sett_val *v, sett_arg 
     return sett__val(c->b, sett__access(c, &(sett__move){.t = picked}), shape, shape.kind == SETT_NODE && !shape.rank);
 }
 
-static bool has_value(sett_arg a)
-{
-    for (int i = 0; a.kind == SETT_NODE && i < a.rank; i++)
-        if (has_value(a.u.kid[i]))
-            return true;
-    return a.kind == SETT_VALUE;
-}
-
 sett_val *sett_element_at(sett_site site, const sett_val *x, sett_arg coord)
 {
     sett__ctx c = {SETT__HOME_OR(x, sett__build_of(coord)), site, "sett_element"};
@@ -140,5 +132,5 @@ sett_val *sett_element_at(sett_site site, const sett_val *x, sett_arg coord)
     SETT__FAIL_IF(c.b, site, c.func, v->scalar, &c.b->poison->val, SETT_E_RANK, "a scalar has no elements");
     if (!sett__use_arg(c.b, site, c.func, coord))
         return &c.b->poison->val;
-    return has_value(coord) ? sett__dynamic_element(&c, v, coord) : sett__element_at(&c, v, coord);
+    return sett__has_value(coord) ? sett__dynamic_element(&c, v, coord) : sett__element_at(&c, v, coord);
 }

@@ -4,11 +4,6 @@
 
 enum { MASK_BITS = 16 };
 
-static sett_arg poison(sett_build *b)
-{
-    return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
-}
-
 /* The static numbers of a coordinate against the extents; its profile is crd2idx's to judge. */
 static bool inside(const sett__ctx *c, const sett_layout *l, sett_arg crd, sett_arg shape)
 {
@@ -45,7 +40,7 @@ static sett_arg image_mask(const sett__ctx *c, const sett_layout *l, sett_arg cr
     for (int i = 0; i < n; i++) {
         at[i] = i == mode ? sett_arg_i(0) : crd.u.kid[i];
         if (!inside(c, l, at[i], sett__kid(l->shape, i)))
-            return poison(c->b);
+            return sett__poison_arg(c->b);
     }
     sett_arg base = sett__crd2idx(c, sett_arg_n(n, at), l->shape, l->stride);
     return base.kind == SETT_POISON ? base : sett_index_at(c->site, c->func, SETT_SHL, bits, base);
@@ -54,7 +49,7 @@ static sett_arg image_mask(const sett__ctx *c, const sett_layout *l, sett_arg cr
 sett_arg sett_make_layout_image_mask_at(sett_site site, const sett_layout *l, sett_arg crd, int mode)
 {
     if (!sett__use_layout(SETT__HOME_OR(l, sett__build_of(crd)), site, "sett_make_layout_image_mask", l))
-        return poison(NULL);
+        return sett__poison_arg(NULL);
     sett__ctx c = {sett__home(l), site, "sett_make_layout_image_mask"};
-    return sett__use_arg(c.b, site, c.func, crd) ? image_mask(&c, l, crd, mode) : poison(c.b);
+    return sett__use_arg(c.b, site, c.func, crd) ? image_mask(&c, l, crd, mode) : sett__poison_arg(c.b);
 }

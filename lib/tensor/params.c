@@ -5,11 +5,6 @@
 #include <string.h>
 
 /* ---- parameters ---------------------------------------------------------------------------- */
-static bool wide_leaf(sett_arg a)
-{
-    return a.kind == SETT_VALUE ? sett_dtype_bits((sett_dtype)a.u.v->dtype) == 64 : a.u.i > INT32_MAX || a.u.i < INT32_MIN;
-}
-
 typedef struct declare {
     const sett__ctx *c;
     sett__param *param; /* being made; not in the signature yet */
@@ -28,7 +23,7 @@ static bool declare_leaf(declare *d, int mode, sett_arg extent, sett_arg stride)
         return false;
     b->sig.leaf[b->sig.n_leaf++] = leaf;
     int64_t span;
-    d->param->wide |= wide_leaf(extent) || wide_leaf(stride);
+    d->param->wide |= sett__is_64(extent) || sett__is_64(stride);
     if (extent.kind != SETT_INT || stride.kind != SETT_INT || extent.u.i < 1)
         return true;
     if (__builtin_mul_overflow(extent.u.i - 1, stride.u.i < 0 ? -stride.u.i : stride.u.i, &span) ||

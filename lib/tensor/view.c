@@ -37,11 +37,11 @@ static sett_arg part(sett_build *b, sett_arg a, bool dynamic)
     return sett_arg_n(a.rank, kid);
 }
 
-static bool has_value(sett_arg a)
+bool sett__has_value(sett_arg a)
 {
     bool any = a.kind == SETT_VALUE;
     for (int i = 0; a.kind == SETT_NODE && i < a.rank && !any; i++)
-        any = has_value(a.u.kid[i]);
+        any = sett__has_value(a.u.kid[i]);
     return any;
 }
 
@@ -130,7 +130,7 @@ static sett_arg distance(const sett__ctx *c, const sett_tensor *t, sett_arg coor
     if (ok)
         return sett__add_offset(c, sum, sett_arg_i(constant));
     sett_arg still = sett__crd2idx(c, part(c->b, coord, false), l->shape, l->stride);
-    if (!has_value(coord))
+    if (!sett__has_value(coord))
         return still;
     return sett__add_offset(c, sett__crd2idx(c, part(c->b, coord, true), l->shape, l->stride), still);
 }

@@ -14,11 +14,6 @@ static const sett_val *scalar(sett_site site, const char *func, sett_val *x, con
     return b->error.status ? NULL : v;
 }
 
-static sett_val *poison_of(const sett_val *x)
-{
-    return sett__poison_val_of(x);
-}
-
 static sett_val *ask(sett_build *b, sett_site site, const sett__emit *e)
 {
     return sett__scalar_val(b, sett__record(b, site, e));
@@ -29,10 +24,10 @@ sett_val *sett_vote_at(sett_site site, const char *func, sett_val *pred, sett_vo
 {
     const sett_val *v = scalar(site, func, pred, "the operand");
     if (!v)
-        return poison_of(pred);
+        return sett__poison_val_of(pred);
     sett_build *b = pred->head.b;
-    SETT__FAIL_IF(b, site, func, op < SETT_VOTE_ALL || op > SETT_VOTE_BALLOT, poison_of(pred), SETT_E_ARGUMENT, "%d is not a vote", (int)op);
-    SETT__FAIL_IF(b, site, func, v->dtype != SETT_BOOL, poison_of(pred), SETT_E_DTYPE, "lanes vote by a Boolean, not by %s",
+    SETT__FAIL_IF(b, site, func, op < SETT_VOTE_ALL || op > SETT_VOTE_BALLOT, sett__poison_val_of(pred), SETT_E_ARGUMENT, "%d is not a vote", (int)op);
+    SETT__FAIL_IF(b, site, func, v->dtype != SETT_BOOL, sett__poison_val_of(pred), SETT_E_DTYPE, "lanes vote by a Boolean, not by %s",
         sett_dtype_name((sett_dtype)v->dtype));
     return ask(b, site, &(sett__emit){.code = SETT__VOTE, .dtype = op == SETT_VOTE_BALLOT ? SETT_U32 : SETT_BOOL, .sub = (uint8_t)op,
                             .n = 1, .n_args = 1, .args = &v->id});
@@ -43,12 +38,12 @@ sett_val *sett_match_at(sett_site site, const char *func, sett_val *x, sett_vote
 {
     const sett_val *v = scalar(site, func, x, "the operand");
     if (!v)
-        return poison_of(x);
+        return sett__poison_val_of(x);
     sett_build *b = x->head.b;
     sett_dtype dtype = (sett_dtype)v->dtype;
     int bits = sett_dtype_bits(dtype);
-    SETT__FAIL_IF(b, site, func, op != SETT_VOTE_ANY && op != SETT_VOTE_ALL, poison_of(x), SETT_E_ARGUMENT, "%d is not a match", (int)op);
-    SETT__FAIL_IF(b, site, func, (bits != 1 && bits < 8) || bits > 64, poison_of(x), SETT_E_DTYPE, "lanes are not compared by %s",
+    SETT__FAIL_IF(b, site, func, op != SETT_VOTE_ANY && op != SETT_VOTE_ALL, sett__poison_val_of(x), SETT_E_ARGUMENT, "%d is not a match", (int)op);
+    SETT__FAIL_IF(b, site, func, (bits != 1 && bits < 8) || bits > 64, sett__poison_val_of(x), SETT_E_DTYPE, "lanes are not compared by %s",
         sett_dtype_name(dtype));
     if (bits == 64 && !sett__dtype_is_int(dtype))
         v = sett_bitcast_at(site, v, SETT_U64);
@@ -67,11 +62,11 @@ sett_val *sett_warp_redux_sync_at(sett_site site, sett_val *x, sett_binary_op op
     const sett_val *v = scalar(site, func, x, "the operand");
     unsigned i = 0;
     if (!v)
-        return poison_of(x);
+        return sett__poison_val_of(x);
     while (i < SETT__COUNT(ops) && ops[i].op != op)
         i++;
-    SETT__FAIL_IF(x->head.b, site, func, i == SETT__COUNT(ops), poison_of(x), SETT_E_ARGUMENT, "the operation must be ADD, MIN, MAX, AND, OR or XOR");
-    SETT__FAIL_IF(x->head.b, site, func, v->dtype != SETT_I32 && v->dtype != SETT_U32, poison_of(x), SETT_E_DTYPE,
+    SETT__FAIL_IF(x->head.b, site, func, i == SETT__COUNT(ops), sett__poison_val_of(x), SETT_E_ARGUMENT, "the operation must be ADD, MIN, MAX, AND, OR or XOR");
+    SETT__FAIL_IF(x->head.b, site, func, v->dtype != SETT_I32 && v->dtype != SETT_U32, sett__poison_val_of(x), SETT_E_DTYPE,
         "the instruction folds 32-bit integers: sett_warp_reduce folds %s", sett_dtype_name((sett_dtype)v->dtype));
     return ask(x->head.b, site, &(sett__emit){.code = SETT__REDUX, .dtype = (sett_dtype)v->dtype, .sub = (uint8_t)ops[i].code, .n = 1, .n_args = 1, .args = &v->id});
 }
@@ -154,13 +149,13 @@ sett_val *sett_block_reduce_at(sett_site site, sett_val *x, sett_binary_op op)
 {
     const char *func = "sett_block_reduce";
     if (!scalar(site, func, x, "the operand"))
-        return poison_of(x);
+        return sett__poison_val_of(x);
     sett_build *b = x->head.b;
     sett_dtype dtype = (sett_dtype)x->dtype;
     const int64_t *e = b->block_size;
-    SETT__FAIL_IF(b, site, func, !e[0] || !e[1] || !e[2], poison_of(x), SETT_E_STATIC, "the block must be static, and given before: sett_block");
+    SETT__FAIL_IF(b, site, func, !e[0] || !e[1] || !e[2], sett__poison_val_of(x), SETT_E_STATIC, "the block must be static, and given before: sett_block");
     int64_t warps = e[0] * e[1] * e[2] / 32;
-    SETT__FAIL_IF(b, site, func, warps * 32 != e[0] * e[1] * e[2], poison_of(x), SETT_E_DIVIDE, "a block of %lld threads is not of whole warps",
+    SETT__FAIL_IF(b, site, func, warps * 32 != e[0] * e[1] * e[2], sett__poison_val_of(x), SETT_E_DIVIDE, "a block of %lld threads is not of whole warps",
         (long long)(e[0] * e[1] * e[2]));
     sett_val *sum = sett__warp_reduce(site, func, x, op, 32);
     if (warps == 1 || b->error.status)
@@ -169,7 +164,7 @@ sett_val *sett_block_reduce_at(sett_site site, sett_val *x, sett_binary_op op)
     sett_tensor *slot = sett_make_smem_tensor_at(site, b, dtype, sett_arg_i(warps),
         &(sett_smem_options){.size = sizeof(sett_smem_options), .align = 16, .name = "one a warp"});
     if (b->error.status)
-        return poison_of(x);
+        return sett__poison_val_of(x);
     sett_region r = sett_if_begin(site, b, sett_binary_at(site, func, SETT_EQ, sett_arg_v(sett_lane_idx_at(site, b)), sett_arg_i(0)));
     sett__set(&c, slot, sett_arg_v(sum), sett_arg_v(sett_warp_idx_at(site, b)));
     r.done = true;

@@ -4,11 +4,6 @@
 #include "value.h"
 #include <math.h>
 
-static sett_arg poison_arg(sett_build *b)
-{
-    return b ? b->poison->arg : (sett_arg){.kind = SETT_POISON};
-}
-
 static bool compare_by(sett_binary_op op, bool less, bool equal, bool unordered)
 {
     switch (op) {
@@ -87,14 +82,14 @@ static sett_arg on_numbers(const sett__ctx *c, sett_binary_op op, sett_arg x, se
         if (on_ints(op, x.u.i, y.u.i, &i))
             return sett_arg_i(i);
         sett__fail(c->b, c->site, c->func, SETT_E_RANGE, "there is no result of %lld and %lld in 63 bits", (long long)x.u.i, (long long)y.u.i);
-        return poison_arg(c->b);
+        return sett__poison_arg(c->b);
     }
     if (op >= SETT_LT)
         return sett_arg_i(compare_by(op, a < b, a == b, isnan(a) || isnan(b)));
     if (on_floats(op, a, b, &f))
         return sett_arg_f(f);
     sett__fail(c->b, c->site, c->func, SETT_E_DTYPE, "there are no bitwise operations on %g and %g", a, b);
-    return poison_arg(c->b);
+    return sett__poison_arg(c->b);
 }
 
 /* The algebra divides what is not negative; others need the rounding of a value's division. */
@@ -133,18 +128,18 @@ static sett_arg index_arg(sett_site site, const char *func, sett_binary_op op, s
         c.b = sett__build_of(y);
     if (op < SETT_ADD || op > SETT_NE) {
         sett__fail(c.b, site, func, SETT_E_ARGUMENT, "%d is not an operation", (int)op);
-        return poison_arg(c.b);
+        return sett__poison_arg(c.b);
     }
     if (is_number(x) && is_number(y))
         return on_numbers(&c, op, x, y);
     if (!c.b && !(is_index(x) && is_index(y)))
-        return poison_arg(NULL);
+        return sett__poison_arg(NULL);
     if (!sett__use_arg(c.b, site, func, x) || !sett__use_arg(c.b, site, func, y))
-        return poison_arg(c.b);
+        return sett__poison_arg(c.b);
     if (is_index(x) && is_index(y))
         return on_leaves(&c, op, x, y);
     sett_val *v = sett_binary_at(site, func, op, x, y);
-    return c.b->error.status ? poison_arg(c.b) : sett_arg_v(v);
+    return c.b->error.status ? sett__poison_arg(c.b) : sett_arg_v(v);
 }
 
 sett_arg sett_index_at(sett_site site, const char *func, sett_binary_op op, sett_arg x, sett_arg y)

@@ -3,11 +3,6 @@
  * by the width or more give 0 or the sign, which is what PTX says of a field that leaves the word. */
 #include "value.h"
 
-static sett_val *poison_of(const sett_val *x)
-{
-    return sett__poison_val_of(x);
-}
-
 /* Are all n operands integers of at most `most` bits and at least `least`, and of one type? */
 static bool integers(sett_site site, const char *func, int least, int most, int n, sett_val *const *x)
 {
@@ -67,7 +62,7 @@ sett_val *sett_count_bits_at(sett_site site, const char *func, sett_unary_op cod
 {
     sett_val *const in[] = {x};
     if (!integers(site, func, 8, 64, 1, in))
-        return poison_of(x);
+        return sett__poison_val_of(x);
     return sett_to_at(site, sett_unary_at(site, func, code, x), SETT_I32);
 }
 
@@ -77,7 +72,7 @@ sett_val *sett_bfind_at(sett_site site, sett_val *x)
     const at a = {site, func};
     sett_val *const in[] = {x};
     if (!integers(site, func, 8, 64, 1, in))
-        return poison_of(x);
+        return sett__poison_val_of(x);
     int bits = sett_dtype_bits((sett_dtype)x->dtype);
     if (sett__dtype_kind((sett_dtype)x->dtype) == 'i') /* below the sign */
         x = OP(XOR, x, OPI(SHR, x, bits - 1));
@@ -106,7 +101,7 @@ sett_val *sett_bfe_at(sett_site site, sett_val *x, sett_arg pos, sett_arg len)
     const at a = {site, func};
     sett_val *const in[] = {x}, *p, *n;
     if (!integers(site, func, 32, 64, 1, in) || !field_operand(site, func, x, pos, "position", &p) || !field_operand(site, func, x, len, "length", &n))
-        return poison_of(x);
+        return sett__poison_val_of(x);
     int bits = sett_dtype_bits((sett_dtype)x->dtype);
     if (sett__dtype_kind((sett_dtype)x->dtype) == 'u') {
         sett_val *one = one_like(&a, x);
@@ -123,7 +118,7 @@ sett_val *sett_bfi_at(sett_site site, sett_val *bits, sett_val *x, sett_arg pos,
     const at a = {site, func};
     sett_val *const in[] = {x, bits}, *p, *n;
     if (!integers(site, func, 32, 64, 2, in) || !field_operand(site, func, x, pos, "position", &p) || !field_operand(site, func, x, len, "length", &n))
-        return poison_of(x ? x : bits);
+        return sett__poison_val_of(x ? x : bits);
     sett_val *one = one_like(&a, x);
     sett_val *mask = OP(SHL, OPI(SUB, OP(SHL, one, n), 1), p);
     return OP(OR, OP(AND, x, not_bits(&a, mask)), OP(AND, OP(SHL, bits, p), mask));
@@ -142,7 +137,7 @@ sett_val *sett_mul_wide_at(sett_site site, const char *func, sett_val *x, sett_v
     const at a = {site, func};
     sett_val *const in[] = {x, y};
     if (!integers(site, func, 8, 64, 2, in))
-        return poison_of(x ? x : y);
+        return sett__poison_val_of(x ? x : y);
     sett_dtype twice_as = twice_as_wide((sett_dtype)x->dtype);
     sett_val *wide = to(&a, x, twice_as);
     return OP(MUL, wide, to(&a, y, twice_as));
@@ -164,7 +159,7 @@ sett_val *sett_mul24_at(sett_site site, const char *func, sett_val *x, sett_val 
     const at a = {site, func};
     sett_val *const in[] = {x, y};
     if (!integers(site, func, 32, 32, 2, in))
-        return poison_of(x ? x : y);
+        return sett__poison_val_of(x ? x : y);
     sett_val *low = OPI(SHR, OPI(SHL, x, 8), 8);
     return OP(MUL, low, OPI(SHR, OPI(SHL, y, 8), 8));
 }
@@ -175,7 +170,7 @@ sett_val *sett_saturate_at(sett_site site, const char *func, sett_val *x, sett_v
     const at a = {site, func};
     sett_val *const in[] = {x, y};
     if (!integers(site, func, 8, 64, 2, in))
-        return poison_of(x ? x : y);
+        return sett__poison_val_of(x ? x : y);
     sett_dtype d = (sett_dtype)x->dtype;
     int bits = sett_dtype_bits(d);
     sett_val *r = sub ? OP(SUB, x, y) : OP(ADD, x, y);
@@ -213,8 +208,8 @@ sett_val *sett_lop3_at(sett_site site, sett_val *x, sett_val *y, sett_val *z, in
     const at a = {site, func};
     sett_val *const in[] = {x, y, z};
     if (!integers(site, func, 8, 64, 3, in))
-        return poison_of(x ? x : y ? y : z);
-    SETT__FAIL_IF(x->head.b, site, func, lut < 0 || lut > 255, poison_of(x), SETT_E_RANGE, "the table is %d, it may be 0 to 255", lut);
+        return sett__poison_val_of(x ? x : y ? y : z);
+    SETT__FAIL_IF(x->head.b, site, func, lut < 0 || lut > 255, sett__poison_val_of(x), SETT_E_RANGE, "the table is %d, it may be 0 to 255", lut);
     unsigned low = (unsigned)lut & 15, turn = low ^ (unsigned)lut >> 4;
     sett_val *r = of_two(site, y, z, low);
     return turn ? OP(XOR, OP(AND, x, of_two(site, y, z, turn)), r) : r;
@@ -225,7 +220,7 @@ sett_val *sett_shf_at(sett_site site, const char *func, sett_val *lo, sett_val *
     const at a = {site, func};
     sett_val *const in[] = {lo, hi}, *n;
     if (!integers(site, func, 32, 32, 2, in) || !field_operand(site, func, lo, by, "amount", &n))
-        return poison_of(lo ? lo : hi);
+        return sett__poison_val_of(lo ? lo : hi);
     sett_dtype d = (sett_dtype)lo->dtype;
     sett_val *x = bits_as(&a, lo, SETT_U32), *y = bits_as(&a, hi, SETT_U32);
     n = OPI(AND, bits_as(&a, n, SETT_U32), 31);
@@ -240,15 +235,15 @@ sett_val *sett_prmt_at(sett_site site, sett_val *x, sett_val *y, sett_arg select
     const at a = {site, func};
     sett_val *const in[] = {x, y}, *s, *r = NULL;
     if (!integers(site, func, 32, 32, 2, in))
-        return poison_of(x ? x : y);
-    SETT__FAIL_IF(x->head.b, site, func, selector.kind == SETT_INT && (selector.u.i < 0 || selector.u.i > 0xffff), poison_of(x), SETT_E_RANGE,
+        return sett__poison_val_of(x ? x : y);
+    SETT__FAIL_IF(x->head.b, site, func, selector.kind == SETT_INT && (selector.u.i < 0 || selector.u.i > 0xffff), sett__poison_val_of(x), SETT_E_RANGE,
         "the selector is %lld, it has four digits of 4 bits", (long long)selector.u.i);
     if (selector.kind == SETT_INT)
         s = sett__const_bits(x->head.b, site, SETT_U32, (uint64_t)selector.u.i);
     else if (field_operand(site, func, x, selector, "selector", &s))
         s = bits_as(&a, s, SETT_U32);
     else
-        return poison_of(x);
+        return sett__poison_val_of(x);
     sett_val *low = to(&a, bits_as(&a, x, SETT_U32), SETT_U64), *high = to(&a, bits_as(&a, y, SETT_U32), SETT_U64);
     sett_val *bytes = OP(OR, low, OPI(SHL, high, 32));
     for (int i = 0; i < 4; i++) {

@@ -44,7 +44,7 @@ static sett_arg in_kernel(const sett__ctx *c, sett_arg divisor, unsigned number)
 
 static sett_fast_divmod poisoned(sett_build *b)
 {
-    return (sett_fast_divmod){b, b ? b->poison->arg : (sett_arg){.kind = SETT_POISON}, NULL, NULL};
+    return (sett_fast_divmod){b, sett__poison_arg(b), NULL, NULL};
 }
 
 sett_fast_divmod sett_fast_divmod_at(sett_site site, sett_build *b, sett_arg divisor)
@@ -103,7 +103,7 @@ static sett_val *quotient(sett_build *b, sett_site site, sett_val *x, const sett
 
 static sett_quot_rem bad_quot_rem(sett_build *b)
 {
-    sett_arg p = b ? b->poison->arg : (sett_arg){.kind = SETT_POISON};
+    sett_arg p = sett__poison_arg(b);
     return (sett_quot_rem){p, p};
 }
 

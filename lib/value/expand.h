@@ -40,6 +40,7 @@ sett_val *sett__odd_wide(const sett__expand_at *, sett_val *);    /* of 128 bits
     __extension__({ sett_val *p = (x), *q = (y), *r = (z); sett__expand_step(a, code, (sett_dtype)q->dtype, p, q, r); })
 #define X_REAL(v) sett__real(a, v)
 #define X_WHOLE(v) sett__whole(a, v)
+#define X_U32(v) sett__const_bits(a->b, a->site, SETT_U32, v)
 #define X_SAME(code, x, y) X_2(code, (sett_dtype)0, x, y) /* of x's type */
 #define X_ADD(x, y) X_SAME(SETT__ADD, x, y)
 #define X_SUB(x, y) X_SAME(SETT__SUB, x, y)
@@ -75,7 +76,4 @@ sett__math_fn sett__erf, sett__erfc;                                 /* math_erf
 sett__math_fn sett__rsqrt, sett__rcp, sett__cbrt, sett__round; /* math_root.c */
 sett_val *sett__pow(const sett__expand_at *, sett_val *x, sett_val *y);     /* math_pow.c */
 sett_val *sett__int_pow(const sett__ctx *, sett_val *x, sett_val *y); /* of integers */
-sett_val *sett__sign(const sett__expand_at *, sett_val *); /* its sign bit alone, as an integer */
-/* The value with the sign bit of another. */
-sett_val *sett__with_sign(const sett__expand_at *, sett_val *magnitude, sett_val *sign);
 #endif

@@ -2,11 +2,6 @@
 /* Tuples compared leaf by leaf: is a coordinate inside a bound? */
 #include "value.h"
 
-static sett_arg poison(sett_build *b)
-{
-    return (sett_arg){.kind = SETT_POISON, .u = {.poisoned = b}};
-}
-
 static bool counts(sett_arg a)
 {
     return a.kind == SETT_INT || (a.kind == SETT_VALUE && sett__dtype_is_int((sett_dtype)a.u.v->dtype));
@@ -37,10 +32,10 @@ sett_arg sett_elem_less_tuple_at(sett_site site, sett_arg a, sett_arg b)
 {
     sett__ctx c = {NULL, site, "sett_elem_less"};
     if (!sett__use_alone(&c, b))
-        return b.kind == SETT_POISON ? b : poison(c.b);
+        return b.kind == SETT_POISON ? b : sett__poison_arg(c.b);
     sett_build *other = c.b;
     if (!sett__use_alone(&c, a))
-        return a.kind == SETT_POISON ? a : poison(c.b);
+        return a.kind == SETT_POISON ? a : sett__poison_arg(c.b);
     c.b = c.b ? c.b : other;
     return all_less(&c, a, b);
 }

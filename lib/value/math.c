@@ -3,11 +3,6 @@
 #include "expand.h"
 #include <math.h>
 
-static sett_val *poison_of(sett_build *b)
-{
-    return b ? &b->poison->val : NULL;
-}
-
 sett_val *sett__unary(sett_build *b, sett_site site, sett__code code, sett_val *v)
 {
     uint32_t id = sett__record(b, site,
@@ -129,19 +124,19 @@ sett_val *sett_unary_at(sett_site site, const char *func, sett_unary_op op, sett
 {
     sett_build *b = sett__home(x);
     if (!sett__use_val(NULL, site, func, x))
-        return poison_of(b);
-    SETT__FAIL_IF(b, site, func, op < SETT_NEG || op >= (int)SETT__COUNT(unary_info), poison_of(b), SETT_E_ARGUMENT, "%d is not an operation", (int)op);
+        return sett__poison_val(b);
+    SETT__FAIL_IF(b, site, func, op < SETT_NEG || op >= (int)SETT__COUNT(unary_info), sett__poison_val(b), SETT_E_ARGUMENT, "%d is not an operation", (int)op);
     sett_val *v = (sett_val *)(uintptr_t)sett__materialise(site, x);
     if (b->error.status)
-        return poison_of(b);
+        return sett__poison_val(b);
     const struct unary_info *info = &unary_info[op];
     sett_dtype d = (sett_dtype)v->dtype;
     char types[SETT__TYPES_TEXT];
-    SETT__FAIL_IF(b, site, func, !takes_type(info->types, d), poison_of(b), SETT_E_DTYPE, "it takes %s, not %s: sett_to converts",
+    SETT__FAIL_IF(b, site, func, !takes_type(info->types, d), sett__poison_val(b), SETT_E_DTYPE, "it takes %s, not %s: sett_to converts",
         sett__types_text(info->types, types), sett_dtype_name(d));
     /* As in CuTe: in Int32 and back, a shaped Boolean is its own negative; a scalar one is refused. */
     if (op == SETT_NEG && d == SETT_BOOL) {
-        SETT__FAIL_IF(b, site, func, v->scalar, poison_of(b), SETT_E_DTYPE,
+        SETT__FAIL_IF(b, site, func, v->scalar, sett__poison_val(b), SETT_E_DTYPE,
             "it does not take a scalar %s: sett_not negates it, sett_to makes a number of it", sett_dtype_name(d));
         return v;
     }
@@ -150,7 +145,7 @@ sett_val *sett_unary_at(sett_site site, const char *func, sett_unary_op op, sett
     bool through = info->single && sett__dtype_class(d) == 'h';
     sett_val *in = through ? sett__to(b, site, v, SETT_F32) : v;
     if (b->error.status)
-        return poison_of(b);
+        return sett__poison_val(b);
     const sett__expand_at a = sett__at_of(b, site, (sett_dtype)in->dtype);
     sett_val *r = info->expand ? info->expand(&a, in) : sett__unary(b, site, info->code, in);
     return r->dtype == SETT_BOOL ? r : sett__to(b, site, r, d);

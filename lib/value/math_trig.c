@@ -35,11 +35,6 @@ static const double cos_32[] = {0x1.55554ap-5, -0x1.6c0c2ep-10, 0x1.99eac2p-16};
 static const double cos_64[] = {0x1.555555555554bp-5, -0x1.6c16c16c15046p-10, 0x1.a01a019c9697fp-16,
     -0x1.27e4f7f80e871p-22, 0x1.1ee9e0a72f418p-29, -0x1.8fa9264b27f3cp-37};
 
-static sett_val *u32(const sett__expand_at *a, uint32_t x)
-{
-    return sett__const_bits(a->b, a->site, SETT_U32, x);
-}
-
 static sett_val *const_u64(const sett__expand_at *a, uint64_t x)
 {
     return sett__const_bits(a->b, a->site, SETT_U64, x);
@@ -52,14 +47,14 @@ static void choose_window(const sett__expand_at *a, sett_val *first, sett_val *s
     int n = info[a->wide].words, before = info[a->wide].before, most = a->wide ? 32 : 4;
     sett_val *w[40];
     for (int i = 0; i <= most + n; i++)
-        w[i] = u32(a, i < before ? 0 : two_over_pi[i - before]);
+        w[i] = X_U32(i < before ? 0 : two_over_pi[i - before]);
     for (int step = most; step; step /= 2) {
         int need = (step == most ? 0 : step - 1) + n;
-        sett_val *far = X_TEST(SETT__NE, X_AND(first, u32(a, (uint32_t)step)), u32(a, 0));
+        sett_val *far = X_TEST(SETT__NE, X_AND(first, X_U32((uint32_t)step)), X_U32(0));
         for (int i = 0; i <= need; i++)
             w[i] = X_IF(far, w[i + step], w[i]);
     }
-    sett_val *back = X_SUB(u32(a, 32), shift);
+    sett_val *back = X_SUB(X_U32(32), shift);
     for (int i = 0; i < n; i++)
         window[i] = X_TO(X_OR(X_SHL(w[i], shift), X_SHR(w[i + 1], back)), SETT_U64);
 }
@@ -96,7 +91,7 @@ static reduced reduce_angle(const sett__expand_at *a, sett_val *y)
     sett_val *bits = X_BITS(y), *window[6], *lower = NULL, *upper;
     sett_val *at = X_ADD(X_SHR(bits, X_WHOLE(k->mantissa)), X_WHOLE(k->fraction - k->bias - k->mantissa - 32 * k->before));
     at = X_TO(at, SETT_U32);
-    choose_window(a, X_SHR(at, u32(a, 5)), X_AND(at, u32(a, 31)), window);
+    choose_window(a, X_SHR(at, X_U32(5)), X_AND(at, X_U32(31)), window);
     int64_t hidden = INT64_C(1) << k->mantissa;
     sett_val *m = X_TO(X_OR(X_AND(bits, X_WHOLE(hidden - 1)), X_WHOLE(hidden)), SETT_U64);
     upper = a->wide ? product_64(a, m, window, &lower) : product_32(a, m, window);

@@ -5,17 +5,12 @@
 #include "expand.h"
 #include <math.h>
 
-static sett_val *u32(const sett__expand_at *a, uint32_t x)
-{
-    return sett__const_bits(a->b, a->site, SETT_U32, x);
-}
-
 /* Float64 to Float32, rounded to odd: the next rounding, to fewer bits, is then the only one. */
 static sett_val *to_odd(const sett__expand_at *a, sett_val *x)
 {
-    sett_val *f = X_TO(x, SETT_F32), *back = X_TO(f, SETT_F64), *bits = X_1(SETT__BITCAST, SETT_U32, f), *one = u32(a, 1);
+    sett_val *f = X_TO(x, SETT_F32), *back = X_TO(f, SETT_F64), *bits = X_1(SETT__BITCAST, SETT_U32, f), *one = X_U32(1);
     sett_val *more = X_TEST(SETT__GT, X_1(SETT__ABS, SETT_F64, back), X_1(SETT__ABS, SETT_F64, x));
-    sett_val *even = X_TEST(SETT__EQ, X_AND(bits, one), u32(a, 0));
+    sett_val *even = X_TEST(SETT__EQ, X_AND(bits, one), X_U32(0));
     sett_val *fix = X_AND(even, X_TEST(SETT__NE, back, x));
     return X_1(SETT__BITCAST, SETT_F32, X_IF(fix, X_IF(more, X_SUB(bits, one), X_OR(bits, one)), bits));
 }
@@ -51,43 +46,43 @@ static const struct format { int e, m, bias; } formats[] = {
 /* To nearest even, and past the greatest number that number; a NaN gives it too, as the hardware does. */
 static sett_val *to_small(const sett__expand_at *a, sett_val *x, const struct format *f)
 {
-    sett_val *bits = X_1(SETT__BITCAST, SETT_U32, x), *mag = X_AND(bits, u32(a, 0x7fffffff));
-    sett_val *last = X_AND(X_SHR(mag, u32(a, (uint32_t)(23 - f->m))), u32(a, 1));
-    sett_val *sum = X_ADD(X_ADD(mag, u32(a, (UINT32_C(1) << (22 - f->m)) - 1)), last);
-    sett_val *normal = X_SUB(X_SHR(sum, u32(a, (uint32_t)(23 - f->m))), u32(a, (uint32_t)(127 - f->bias) << f->m));
+    sett_val *bits = X_1(SETT__BITCAST, SETT_U32, x), *mag = X_AND(bits, X_U32(0x7fffffff));
+    sett_val *last = X_AND(X_SHR(mag, X_U32((uint32_t)(23 - f->m))), X_U32(1));
+    sett_val *sum = X_ADD(X_ADD(mag, X_U32((UINT32_C(1) << (22 - f->m)) - 1)), last);
+    sett_val *normal = X_SUB(X_SHR(sum, X_U32((uint32_t)(23 - f->m))), X_U32((uint32_t)(127 - f->bias) << f->m));
     sett_val *magic = X_REAL(ldexp(1, 24 - f->bias - f->m)); /* a sum with it rounds at the least subnormal number */
     sett_val *tiny = X_ADD(X_1(SETT__BITCAST, SETT_F32, mag), magic);
     tiny = X_SUB(X_1(SETT__BITCAST, SETT_U32, tiny), X_1(SETT__BITCAST, SETT_U32, magic));
-    sett_val *q = X_IF(X_TEST(SETT__LT, mag, u32(a, (uint32_t)(128 - f->bias) << 23)), tiny, normal);
-    q = X_MIN(q, u32(a, (UINT32_C(1) << (f->e + f->m)) - 1));
-    sett_val *sign = X_SHL(X_SHR(bits, u32(a, 31)), u32(a, (uint32_t)(f->e + f->m)));
-    sign = X_IF(X_TEST(SETT__NE, x, x), u32(a, 0), sign);
+    sett_val *q = X_IF(X_TEST(SETT__LT, mag, X_U32((uint32_t)(128 - f->bias) << 23)), tiny, normal);
+    q = X_MIN(q, X_U32((UINT32_C(1) << (f->e + f->m)) - 1));
+    sett_val *sign = X_SHL(X_SHR(bits, X_U32(31)), X_U32((uint32_t)(f->e + f->m)));
+    sign = X_IF(X_TEST(SETT__NE, x, x), X_U32(0), sign);
     return X_OR(q, sign);
 }
 
 /* The bits at the place of Float32's are the number times a power of two, subnormal ones too. */
 static sett_val *of_small(const sett__expand_at *a, sett_val *bits, const struct format *f)
 {
-    sett_val *mag = X_AND(bits, u32(a, (UINT32_C(1) << (f->e + f->m)) - 1));
-    sett_val *sign = X_SHL(X_SHR(bits, u32(a, (uint32_t)(f->e + f->m))), u32(a, 31));
-    sett_val *x = X_1(SETT__BITCAST, SETT_F32, X_OR(X_SHL(mag, u32(a, (uint32_t)(23 - f->m))), sign));
+    sett_val *mag = X_AND(bits, X_U32((UINT32_C(1) << (f->e + f->m)) - 1));
+    sett_val *sign = X_SHL(X_SHR(bits, X_U32((uint32_t)(f->e + f->m))), X_U32(31));
+    sett_val *x = X_1(SETT__BITCAST, SETT_F32, X_OR(X_SHL(mag, X_U32((uint32_t)(23 - f->m))), sign));
     return X_MUL(x, X_REAL(ldexp(1, 127 - f->bias)));
 }
 
 /* 2^(code - 127), up; zero is the least, infinity the greatest, what is negative or NaN is NaN. */
 static sett_val *to_scale(const sett__expand_at *a, sett_val *x)
 {
-    sett_val *bits = X_1(SETT__BITCAST, SETT_U32, x), *mag = X_AND(bits, u32(a, 0x7fffffff)), *zero = u32(a, 0);
-    sett_val *q = X_MIN(X_SHR(X_ADD(mag, u32(a, 0x7fffff)), u32(a, 23)), u32(a, 0xfe));
-    q = X_IF(X_TEST(SETT__LE, mag, u32(a, 0x400000)), zero, q);
+    sett_val *bits = X_1(SETT__BITCAST, SETT_U32, x), *mag = X_AND(bits, X_U32(0x7fffffff)), *zero = X_U32(0);
+    sett_val *q = X_MIN(X_SHR(X_ADD(mag, X_U32(0x7fffff)), X_U32(23)), X_U32(0xfe));
+    q = X_IF(X_TEST(SETT__LE, mag, X_U32(0x400000)), zero, q);
     sett_val *real = X_1(SETT__BITCAST, SETT_F32, bits), *valid = X_TEST(SETT__GE, real, X_REAL(0));
-    return X_IF(valid, q, u32(a, 0xff));
+    return X_IF(valid, q, X_U32(0xff));
 }
 
 static sett_val *of_scale(const sett__expand_at *a, sett_val *bits)
 {
-    sett_val *u = X_IF(X_TEST(SETT__EQ, bits, u32(a, 0)), u32(a, 0x400000), X_SHL(bits, u32(a, 23)));
-    return X_1(SETT__BITCAST, SETT_F32, X_IF(X_TEST(SETT__EQ, bits, u32(a, 0xff)), u32(a, 0x7fffffff), u));
+    sett_val *u = X_IF(X_TEST(SETT__EQ, bits, X_U32(0)), X_U32(0x400000), X_SHL(bits, X_U32(23)));
+    return X_1(SETT__BITCAST, SETT_F32, X_IF(X_TEST(SETT__EQ, bits, X_U32(0xff)), X_U32(0x7fffffff), u));
 }
 
 /* An arithmetic value of the same number. */

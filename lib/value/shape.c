@@ -6,11 +6,6 @@
 
 #define MAX_LEAF 64
 
-static sett_val *poison_of(sett_build *b)
-{
-    return b ? &b->poison->val : NULL;
-}
-
 static int rank_of(sett_arg a)
 {
     return a.kind == SETT_NODE ? a.rank : 1;
@@ -148,7 +143,7 @@ static sett_val *expand(const sett__ctx *c, sett_val *v, sett_arg shape, uint32_
         return sett__val(c->b, v->id, shape, false);
     uint32_t *idx = new_indices(c, n);
     if (!idx)
-        return poison_of(c->b);
+        return sett__poison_val(c->b);
     broadcast_walk(&w, shape, v->shape, &stride);
     spread_indices(&w, n, idx);
     sett_val *r = pick_val(c, v->id, idx, n, shape, false);
@@ -202,15 +197,15 @@ sett_val *sett_broadcast_to_at(sett_site site, const sett_val *x, sett_arg shape
     uint32_t n;
     sett_arg joined;
     if (!v || !value_shape(&c, shape, &n))
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     if (v->scalar)
         return repeat_to(&c, v, shape, n);
     bool fits = rank_of(shape) >= rank_of(v->shape) && (shape.kind == SETT_NODE || v->shape.kind != SETT_NODE);
-    SETT__FAIL_IF(c.b, site, c.func, !fits, poison_of(c.b), SETT_E_RANK, "%s has more modes than %s",
+    SETT__FAIL_IF(c.b, site, c.func, !fits, sett__poison_val(c.b), SETT_E_RANK, "%s has more modes than %s",
         sett__arg_text(c.b, v->shape), sett__arg_text(c.b, shape));
     if (!joined_shape(&c, v->shape, shape, &joined))
-        return poison_of(c.b);
-    SETT__FAIL_IF(c.b, site, c.func, product(joined) != n, poison_of(c.b), SETT_E_SHAPE, "%s does not broadcast to %s",
+        return sett__poison_val(c.b);
+    SETT__FAIL_IF(c.b, site, c.func, product(joined) != n, sett__poison_val(c.b), SETT_E_SHAPE, "%s does not broadcast to %s",
         sett__arg_text(c.b, v->shape), sett__arg_text(c.b, shape));
     return v->n == 1 ? repeat_to(&c, v, joined, n) : expand(&c, v, joined, n);
 }
@@ -220,7 +215,7 @@ static sett_val *full_of(sett__ctx *c, sett_dtype dtype, sett_arg shape, bool sc
 {
     uint32_t n = 1;
     if (c->b->error.status || (!scalar && !value_shape(c, shape, &n)))
-        return poison_of(c->b);
+        return sett__poison_val(c->b);
     sett_val *v = sett__element(c, number, dtype);
     return scalar || c->b->error.status ? v : repeat_to(c, v, shape, n);
 }
@@ -236,7 +231,7 @@ sett_val *sett_full_like_at(sett_site site, const char *func, const sett_val *x,
 {
     sett__ctx c = {sett__home(x), site, func};
     if (!sett__use_val(NULL, site, func, x)) /* a lazy predicate has a shape, and need not be recorded */
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     return full_of(&c, (sett_dtype)x->dtype, x->shape, x->scalar, number);
 }
 
@@ -246,8 +241,8 @@ sett_val *sett_reshape_at(sett_site site, const sett_val *x, sett_arg shape)
     sett_val *v = use_shaped(&c, x);
     uint32_t n;
     if (!v || !value_shape(&c, shape, &n))
-        return poison_of(c.b);
-    SETT__FAIL_IF(c.b, site, c.func, n != v->n, poison_of(c.b), SETT_E_SHAPE, "%s has %u elements, %s has %u",
+        return sett__poison_val(c.b);
+    SETT__FAIL_IF(c.b, site, c.func, n != v->n, sett__poison_val(c.b), SETT_E_SHAPE, "%s has %u elements, %s has %u",
         sett__arg_text(c.b, v->shape), v->n, sett__arg_text(c.b, shape), n);
     return sett__val(c.b, v->id, shape, false);
 }
@@ -269,10 +264,10 @@ sett_val *sett_bitcast_at(sett_site site, const sett_val *x, sett_dtype dtype)
     sett__ctx c = {NULL, site, "sett_bitcast"};
     sett_val *v = use_shaped(&c, x);
     if (!v)
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     sett_dtype from = (sett_dtype)v->dtype;
     bool valid = sett__dtype_valid((int)dtype) && dtype != SETT_BOOL && from != SETT_BOOL;
-    SETT__FAIL_IF(c.b, site, c.func, !valid, poison_of(c.b), SETT_E_DTYPE, "%s has no bits to read as %s",
+    SETT__FAIL_IF(c.b, site, c.func, !valid, sett__poison_val(c.b), SETT_E_DTYPE, "%s has no bits to read as %s",
         sett_dtype_name(from), sett_dtype_name(dtype));
     if (from == dtype)
         return v;
@@ -282,10 +277,10 @@ sett_val *sett_bitcast_at(sett_site site, const sett_val *x, sett_dtype dtype)
         first = first.u.kid[0];
     int64_t extent = first.kind == SETT_INT ? first.u.i : 1;
     bool packed = (old < 8 || bits < 8) && old != bits; /* whole bytes, then */
-    SETT__FAIL_IF(c.b, site, c.func, extent * old % bits || (packed && extent * old % 8) || (v->scalar && old != bits), poison_of(c.b), SETT_E_DIVIDE,
+    SETT__FAIL_IF(c.b, site, c.func, extent * old % bits || (packed && extent * old % 8) || (v->scalar && old != bits), sett__poison_val(c.b), SETT_E_DIVIDE,
         "%d bits do not divide the first mode of %s: %lld of %d bits", bits, sett__arg_text(c.b, v->shape), (long long)extent, old);
     uint32_t n = (uint32_t)((uint64_t)v->n * (unsigned)old / (unsigned)bits);
-    SETT__FAIL_IF(c.b, site, c.func, n > SETT__MAX_WIDTH, poison_of(c.b), SETT_E_LIMIT, "a value has up to %d elements, not %u",
+    SETT__FAIL_IF(c.b, site, c.func, n > SETT__MAX_WIDTH, sett__poison_val(c.b), SETT_E_LIMIT, "a value has up to %d elements, not %u",
         SETT__MAX_WIDTH, n);
     uint32_t id = old < 8 || bits < 8 ? sett__bitcast_packed(c.b, site, v, dtype, n)->id
                                       : sett__record(c.b, site, &(sett__emit){.code = SETT__BITCAST, .dtype = dtype, .n = n, .n_args = 1, .args = &v->id});
@@ -413,20 +408,20 @@ sett_val *sett_reduce_at(sett_site site, const sett_val *x, sett_binary_op op, s
     sett_val *v = use_shaped(&c, x);
     choice ch = {.c = &c};
     if (!v)
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     sett__code code = fold_code(op, (sett_dtype)v->dtype);
-    SETT__FAIL_IF(c.b, site, c.func, code == SETT__N_CODES, poison_of(c.b), SETT_E_ARGUMENT,
+    SETT__FAIL_IF(c.b, site, c.func, code == SETT__N_CODES, sett__poison_val(c.b), SETT_E_ARGUMENT,
         "%s reduces by ADD, MUL, MIN or MAX, integers and Booleans also by AND, OR or XOR", sett_dtype_name((sett_dtype)v->dtype));
-    SETT__FAIL_IF(c.b, site, c.func, v->scalar, poison_of(c.b), SETT_E_RANK, "a scalar has nothing to reduce");
+    SETT__FAIL_IF(c.b, site, c.func, v->scalar, sett__poison_val(c.b), SETT_E_RANK, "a scalar has nothing to reduce");
     if (!choose_all(&ch, v, profile))
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     if (!ch.rest.n) /* as in CuTe, init does not enter */
         return profile.kind == SETT_SLICE ? v : sett__val(c.b, v->id, sett_arg_n(ch.modes, ch.mode), false);
     sett_val *start = sett__exact_element(&c, init, (sett_dtype)v->dtype);
     uint32_t n = size_of(&ch.kept), m = size_of(&ch.rest);
     uint32_t *scratch = c.b->error.status ? NULL : new_indices(&c, 2 * n + 2 * m);
     if (!scratch)
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     uint32_t id = reduce_ops(&ch, v, start->id, code, scratch);
     sett__mem_free(c.b->mem, scratch);
     return sett__val(c.b, id, sett_arg_n(ch.modes, ch.mode), !ch.modes);
@@ -438,7 +433,7 @@ sett_val *sett_test_at(sett_site site, const char *func, const sett_val *x, bool
     sett__ctx c = {NULL, site, func};
     sett_val *v = use_shaped(&c, x);
     if (!v)
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     v = sett__to(c.b, site, v, SETT_BOOL);
     if (c.b->error.status || v->scalar)
         return v;
@@ -454,12 +449,12 @@ sett_val *sett__element_at(const sett__ctx *c, sett_val *v, sett_arg coord)
 {
     choice ch = {.c = c, .index = true};
     if (!choose_all(&ch, v, coord))
-        return poison_of(c->b);
+        return sett__poison_val(c->b);
     if (ch.modes && !ch.rest.n)
         return v;
     uint32_t n = size_of(&ch.kept), *idx = new_indices(c, n);
     if (!idx)
-        return poison_of(c->b);
+        return sett__poison_val(c->b);
     spread_indices(&ch.kept, n, idx);
     for (uint32_t i = 0; i < n; i++)
         idx[i] += ch.first;

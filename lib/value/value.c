@@ -4,11 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static sett_val *poison_of(sett_build *b)
-{
-    return b ? &b->poison->val : NULL;
-}
-
 static bool is_float(sett_dtype d)
 {
     return sett__dtype_is_float(d);
@@ -58,7 +53,7 @@ static sett_val *construct_number(const sett__ctx *c, sett_arg a, sett_dtype d)
     if (d == SETT_BOOL)
         return sett__const_bits(b, c->site, d, a.u.f != 0);
     bool fits = a.u.f > -0x1p63 && a.u.f < 0x1p63;
-    SETT__FAIL_IF(b, c->site, c->func, !fits, poison_of(b), SETT_E_RANGE, "%s cannot be made of %g", sett_dtype_name(d), a.u.f);
+    SETT__FAIL_IF(b, c->site, c->func, !fits, sett__poison_val(b), SETT_E_RANGE, "%s cannot be made of %g", sett_dtype_name(d), a.u.f);
     return sett__const_bits(b, c->site, d, sett__bits_of_int(d, (int64_t)a.u.f));
 }
 
@@ -87,7 +82,7 @@ static bool weak_bits(const sett__ctx *c, sett_arg a, sett_dtype d, uint64_t *bi
 static sett_val *weak(const sett__ctx *c, operand *o, sett_dtype d)
 {
     uint64_t bits;
-    return weak_bits(c, o->number, d, &bits) ? sett__const_in(c->b, c->site, d, bits, &o->room) : poison_of(c->b);
+    return weak_bits(c, o->number, d, &bits) ? sett__const_in(c->b, c->site, d, bits, &o->room) : sett__poison_val(c->b);
 }
 
 /* Checks one operand and records a lazy predicate: what is used in arithmetic is a value. */
@@ -170,7 +165,7 @@ static bool common_type(const sett__ctx *c, const operand *o, int n, sett_dtype 
 sett_val *sett__converted(sett_build *b, sett_site site, sett_val *v, sett_dtype dtype)
 {
     if (b->error.status)
-        return poison_of(b);
+        return sett__poison_val(b);
     if (v->dtype == dtype)
         return v;
     if (sett__dtype_kind((sett_dtype)v->dtype) == 's' || sett__dtype_kind(dtype) == 's')
@@ -288,29 +283,29 @@ static sett_val *binary_of(const sett__ctx *c, sett_binary_op op, operand o[2])
             number->v = weak(c, number, (sett_dtype)(o[0].v ? o : o + 1)->v->dtype);
             at = b->n_op > before ? b->op[before].site + 1 : 0; /* it is a new op's, of this site */
         }
-        return b->error.status ? poison_of(b) : apply_binary(c, op, o[0].v, o[1].v, at);
+        return b->error.status ? sett__poison_val(b) : apply_binary(c, op, o[0].v, o[1].v, at);
     }
     if (!common_type(c, o, 2, &d))
-        return poison_of(b);
-    SETT__FAIL_IF(b, c->site, c->func, op <= SETT_NE && binary_info[op].bits && is_float(d), poison_of(b), SETT_E_DTYPE,
+        return sett__poison_val(b);
+    SETT__FAIL_IF(b, c->site, c->func, op <= SETT_NE && binary_info[op].bits && is_float(d), sett__poison_val(b), SETT_E_DTYPE,
         "there are no bitwise operations on %s", sett_dtype_name(d));
     char types[SETT__TYPES_TEXT];
-    SETT__FAIL_IF(b, c->site, c->func, op > SETT_NE && !sett__expands(op, d), poison_of(b), SETT_E_DTYPE,
+    SETT__FAIL_IF(b, c->site, c->func, op > SETT_NE && !sett__expands(op, d), sett__poison_val(b), SETT_E_DTYPE,
         "it takes %s, not %s: sett_to converts", sett__types_text("hfd", types), sett_dtype_name(d));
     bool mixed = op > SETT_POW && o[0].v && o[1].v && o[0].v->dtype != o[1].v->dtype; /* as in CuTe: math functions promote nothing */
-    SETT__FAIL_IF(b, c->site, c->func, mixed, poison_of(b), SETT_E_DTYPE, "the operands have types %s and %s",
+    SETT__FAIL_IF(b, c->site, c->func, mixed, sett__poison_val(b), SETT_E_DTYPE, "the operands have types %s and %s",
         sett_dtype_name((sett_dtype)o[0].v->dtype), sett_dtype_name((sett_dtype)o[1].v->dtype));
     bool by_zero = (op == SETT_FLOORDIV || op == SETT_MOD) && !is_float(d) && !o[1].v && o[1].number.u.i == 0;
-    SETT__FAIL_IF(b, c->site, c->func, by_zero, poison_of(b), SETT_E_RANGE, "the divisor is 0");
+    SETT__FAIL_IF(b, c->site, c->func, by_zero, sett__poison_val(b), SETT_E_RANGE, "the divisor is 0");
     if (!to_one_type(c, o, 2, d))
-        return poison_of(b);
+        return sett__poison_val(b);
     sett_dtype in = computes_in(op, d);
     for (int i = 0; i < 2; i++) {
         o[i].v = sett__to(b, c->site, o[i].v, in);
         if (op == SETT_DIV && !is_float(d)) /* CuTe: of the common integer type, then in Float32 */
             o[i].v = sett__to(b, c->site, o[i].v, SETT_F32);
     }
-    sett_val *r = b->error.status ? poison_of(b) : apply_binary(c, op, o[0].v, o[1].v, 0);
+    sett_val *r = b->error.status ? sett__poison_val(b) : apply_binary(c, op, o[0].v, o[1].v, 0);
     /* Boolean arithmetic is done in Int32 and gives a Boolean; the least and greatest give the number. */
     bool back = in != d && op != SETT_MIN && op != SETT_MAX && op != SETT_DIV;
     return back ? sett__to(b, c->site, r, SETT_BOOL) : r;
@@ -323,12 +318,12 @@ sett_val *sett_binary_at(sett_site site, const char *func, sett_binary_op op, se
     operand o[2];
     if (!c.b)
         return NULL;
-    SETT__FAIL_IF(c.b, site, func, op < SETT_ADD || op > SETT_FMAX, poison_of(c.b), SETT_E_ARGUMENT, "%d is not an operation", (int)op);
+    SETT__FAIL_IF(c.b, site, func, op < SETT_ADD || op > SETT_FMAX, sett__poison_val(c.b), SETT_E_ARGUMENT, "%d is not an operation", (int)op);
     sett_val *lazy = op == SETT_AND ? sett__pred_and(&c, x, y) : NULL;
     if (lazy)
         return lazy;
     if (!take_operand(&c, x, &o[0]) || !take_operand(&c, y, &o[1]))
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     return binary_of(&c, op, o);
 }
 
@@ -358,12 +353,12 @@ sett_val *sett_fma_at(sett_site site, sett_arg x, sett_arg y, sett_arg z)
         return NULL;
     for (int i = 0; i < 3; i++)
         if (!take_operand(&c, in[i], &o[i]))
-            return poison_of(c.b);
+            return sett__poison_val(c.b);
     if (!common_type(&c, o, 3, &d))
-        return poison_of(c.b);
-    SETT__FAIL_IF(c.b, site, c.func, d == SETT_BOOL, poison_of(c.b), SETT_E_DTYPE, "there is no fma of Booleans");
+        return sett__poison_val(c.b);
+    SETT__FAIL_IF(c.b, site, c.func, d == SETT_BOOL, sett__poison_val(c.b), SETT_E_DTYPE, "there is no fma of Booleans");
     if (!to_one_type(&c, o, 3, d))
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     if (is_float(d))
         return record_ternary(&c, SETT__FMA, o);
     return sett__op2(c.b, site, SETT__ADD, 0, sett__op2(c.b, site, SETT__MUL, 0, o[0].v, o[1].v), o[2].v);
@@ -393,14 +388,14 @@ sett_val *sett_where_at(sett_site site, sett_val *cond, sett_arg x, sett_arg y)
     operand o[3] = {{.v = use_operand(&c, cond)}};
     sett_dtype d;
     if (!o[0].v || !take_operand(&c, x, &o[1]) || !take_operand(&c, y, &o[2]) || !where_type(&c, &o[1], &o[2], &d))
-        return poison_of(c.b);
-    SETT__FAIL_IF(c.b, site, c.func, o[0].v->dtype != SETT_BOOL, poison_of(c.b), SETT_E_DTYPE,
+        return sett__poison_val(c.b);
+    SETT__FAIL_IF(c.b, site, c.func, o[0].v->dtype != SETT_BOOL, sett__poison_val(c.b), SETT_E_DTYPE,
         "the condition is %s, it must be Boolean", sett_dtype_name((sett_dtype)o[0].v->dtype));
     sett_val *v[3] = {NULL, NULL, o[0].v}; /* the condition last: the arms decide how the shape is written */
     for (int i = 1; i < 3; i++)
         v[i - 1] = o[i].v ? sett__to(c.b, site, o[i].v, d) : weak(&c, &o[i], d);
     if (c.b->error.status || !sett__broadcast(&c, v, 3))
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     return record_ternary(&c, SETT__SELECT, (const operand[]){{.v = v[2]}, {.v = v[0]}, {.v = v[1]}});
 }
 
@@ -416,10 +411,10 @@ static sett_val *one_element(const sett__ctx *c, sett_arg a, sett_dtype d)
 {
     operand o;
     if (!need_values(c, d) || !take_operand(c, a, &o))
-        return poison_of(c->b);
+        return sett__poison_val(c->b);
     if (!o.v)
         return construct_number(c, o.number, d);
-    SETT__FAIL_IF(c->b, c->site, c->func, o.v->n != 1, poison_of(c->b), SETT_E_SHAPE, "one number is needed, not a value of shape %s",
+    SETT__FAIL_IF(c->b, c->site, c->func, o.v->n != 1, sett__poison_val(c->b), SETT_E_SHAPE, "one number is needed, not a value of shape %s",
         sett__arg_text(c->b, o.v->shape));
     sett_val *v = sett__to(c->b, c->site, o.v, d);
     return v->scalar ? v : sett__scalar_val(c->b, v->id);
@@ -437,10 +432,10 @@ sett_val *sett__exact_element(const sett__ctx *c, sett_arg a, sett_dtype d)
     operand o;
     uint64_t bits;
     if (!take_operand(c, a, &o))
-        return poison_of(c->b);
+        return sett__poison_val(c->b);
     if (o.v || is_float(d) || o.number.kind != SETT_INT)
         return one_element(c, a, d);
-    return weak_bits(c, o.number, d, &bits) ? sett__const_bits(c->b, c->site, d, bits) : poison_of(c->b);
+    return weak_bits(c, o.number, d, &bits) ? sett__const_bits(c->b, c->site, d, bits) : sett__poison_val(c->b);
 }
 
 sett_val *sett_const_at(sett_site site, sett_build *b, sett_dtype dtype, sett_arg number)
@@ -448,8 +443,8 @@ sett_val *sett_const_at(sett_site site, sett_build *b, sett_dtype dtype, sett_ar
     b = sett__given(b, site, "sett_const");
     sett__ctx c = {b, site, "sett_const"};
     if (!b || !sett__use_arg(b, site, c.func, number))
-        return poison_of(b);
-    SETT__FAIL_IF(b, site, c.func, number.kind != SETT_INT && number.kind != SETT_FLOAT, poison_of(b), SETT_E_STATIC,
+        return sett__poison_val(b);
+    SETT__FAIL_IF(b, site, c.func, number.kind != SETT_INT && number.kind != SETT_FLOAT, sett__poison_val(b), SETT_E_STATIC,
         "a C number is needed, not %s", sett__arg_text(b, number));
     return one_element(&c, number, dtype);
 }
@@ -459,8 +454,8 @@ sett_val *sett_value_at(sett_site site, sett_build *b, sett_arg a)
     b = sett__given(b, site, "sett_value");
     const sett__ctx c = {b, site, "sett_value"};
     if (!b || !sett__use_arg(b, site, c.func, a))
-        return poison_of(b);
-    SETT__FAIL_IF(b, site, c.func, a.path || (a.kind != SETT_INT && a.kind != SETT_VALUE), poison_of(b), SETT_E_ARGUMENT,
+        return sett__poison_val(b);
+    SETT__FAIL_IF(b, site, c.func, a.path || (a.kind != SETT_INT && a.kind != SETT_VALUE), sett__poison_val(b), SETT_E_ARGUMENT,
         "an integer is needed, not %s", sett__arg_text(b, a));
     return a.kind == SETT_VALUE ? a.u.v : sett__arg_val(b, site, a);
 }
@@ -470,14 +465,14 @@ sett_val *sett__number(sett_build *b, sett_site site, const char *func, sett_arg
     sett__ctx c = {b, site, func};
     operand o;
     if (!need_values(&c, d) || !take_operand(&c, a, &o))
-        return poison_of(b);
+        return sett__poison_val(b);
     uint64_t bits;
     if (!o.v) {
         if (sett__dtype_kind(d) == 's' && d != SETT_I4)
             return construct_number(&c, o.number, d);
-        return weak_bits(&c, o.number, d, &bits) ? sett__const_bits(b, site, d, bits) : poison_of(b);
+        return weak_bits(&c, o.number, d, &bits) ? sett__const_bits(b, site, d, bits) : sett__poison_val(b);
     }
-    SETT__FAIL_IF(b, site, func, !o.v->scalar || o.v->dtype != d, poison_of(b), SETT_E_DTYPE, "a scalar of %s is needed, not %s of shape %s",
+    SETT__FAIL_IF(b, site, func, !o.v->scalar || o.v->dtype != d, sett__poison_val(b), SETT_E_DTYPE, "a scalar of %s is needed, not %s of shape %s",
         sett_dtype_name(d), sett_dtype_name((sett_dtype)o.v->dtype), sett__arg_text(b, o.v->shape));
     return o.v;
 }
@@ -493,12 +488,12 @@ sett_val *sett_to_at(sett_site site, const sett_val *x, sett_dtype dtype)
 {
     sett__ctx c = {sett__home(x), site, "sett_to"};
     if (!sett__use_val(c.b, site, c.func, x))
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     sett_val *v = (sett_val *)(uintptr_t)sett__materialise(site, x);
     if (c.b->error.status || !need_values(&c, dtype))
-        return poison_of(c.b);
+        return sett__poison_val(c.b);
     sett_dtype odd = only_constant(dtype) ? dtype : (sett_dtype)v->dtype;
-    SETT__FAIL_IF(c.b, site, c.func, only_constant(odd) && v->dtype != dtype, poison_of(c.b), SETT_E_DTYPE,
+    SETT__FAIL_IF(c.b, site, c.func, only_constant(odd) && v->dtype != dtype, sett__poison_val(c.b), SETT_E_DTYPE,
         "%s is not converted; f8E4M3FN is the type that tensor cores take", sett_dtype_name(odd));
     return sett__to(c.b, site, v, dtype);
 }
@@ -508,15 +503,15 @@ sett_val *sett_assume_at(sett_site site, sett_val *x, int64_t div)
     sett__ctx c = {sett__home(x), site, "sett_assume"};
     sett_val *v = use_operand(&c, x);
     if (!v)
-        return poison_of(c.b);
-    SETT__FAIL_IF(c.b, site, c.func, div < 1, poison_of(c.b), SETT_E_ARGUMENT, "the divisor is %lld, it must be positive", (long long)div);
+        return sett__poison_val(c.b);
+    SETT__FAIL_IF(c.b, site, c.func, div < 1, sett__poison_val(c.b), SETT_E_ARGUMENT, "the divisor is %lld, it must be positive", (long long)div);
     bool fits = v->scalar && is_int((sett_dtype)v->dtype) && sett_dtype_bits((sett_dtype)v->dtype) >= 32;
-    SETT__FAIL_IF(c.b, site, c.func, !fits, poison_of(c.b), SETT_E_DTYPE, "only an integer scalar of 32 or 64 bits has a divisor, not %s of shape %s",
+    SETT__FAIL_IF(c.b, site, c.func, !fits, sett__poison_val(c.b), SETT_E_DTYPE, "only an integer scalar of 32 or 64 bits has a divisor, not %s of shape %s",
         sett_dtype_name((sett_dtype)v->dtype), sett__arg_text(c.b, v->shape));
     if (v->div % div)
         sett__rely(&c, SETT__DIVIDES, (sett_arg[]){sett_arg_v(v), sett_arg_i(div)}, "a multiple of %lld is promised",
             (long long)div);
-    return c.b->error.status ? poison_of(c.b) : sett__assumed(v, div);
+    return c.b->error.status ? sett__poison_val(c.b) : sett__assumed(v, div);
 }
 
 sett_val *sett__assumed(const sett_val *v, int64_t div)

@@ -3,8 +3,8 @@
  *     demo make FILE.npy ROWS COLS SEED      random halves
  *     demo check OP A.npy B.npy C.npy        every element against plain C
  *     demo api A.npy B.npy                   the TV-layout add through the C API: times, bandwidth */
-#include "../tools.h"
-#include "../../examples/common.h"
+#include "tools/tools.h"
+#include "examples/common.h"
 #include <sett/kernels.h>
 #include <stdarg.h>
 #include <time.h>
