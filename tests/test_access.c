@@ -719,7 +719,7 @@ START_TEST(misuse_is_named)
         const char *text;
     } cases[] = {
         {e_dynamic, SETT_E_STATIC, "sett_load: the extent N of mode 1 is not static: take a tile of static shape with "
-                                   "sett_local_tile, or an element with sett_at"},
+                                   "sett_local_tile, or an element with sett_at (of coordinates sett_coord_at)"},
         {e_coord_load, SETT_E_SPACE, "sett_load: the tensor of coordinates"},
         {e_coord_store, SETT_E_SPACE, "sett_store: the tensor of coordinates"},
         {e_shape, SETT_E_SHAPE, "sett_store: a value of shape (2,4) into rmem (4,2):(1,4)"},

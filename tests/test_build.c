@@ -75,6 +75,10 @@ START_TEST(errors_of_the_signature)
     b = kernel();
     sett_param(b, "X", SETT_F32, NULL); line = __LINE__;
     expect(b, SETT_E_ARGUMENT, line, "sett_param: the layout is NULL, or comes of a call that was given NULL");
+    b = kernel();
+    sett_load(sett_param(b, "X", SETT_F32, sett_row_major(b, 4)), .pred = (sett_val *)(intptr_t)(line > 0)); line = __LINE__;
+    expect(b, SETT_E_ARGUMENT, line,
+        "sett_load: the value is the C number 1: a comparison of values is sett_lt(i, n), and a number as a value sett_const(b, dtype, x)");
 }
 END_TEST
 

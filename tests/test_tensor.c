@@ -427,7 +427,8 @@ START_TEST(poison_passes)
     sett_store(bad, v);
     sett_copy(bad, sett_make_fragment_like(bad, 0));
     sett_fill(sett_recast_tensor(bad, SETT_I8), 1);
-    ck_assert(sett_at(bad, 0)->head.poison && sett_elem_less(bad, T(1, 1))->head.poison);
+    const sett_val *one = sett_at(bad, 0), *less = sett_elem_less(bad, T(1, 1));
+    ck_assert(one->head.poison && less->head.poison);
     ck_assert_int_eq(sett_coord_at(bad, 0).kind, SETT_POISON);
     ck_assert_int_eq(sett_rank(bad), 1);
     shows(bad, "tensor<?>");

@@ -305,7 +305,8 @@ START_TEST(numbers_as_values)
     sett_build *b = kernel();
     sett_val *n = sett_sym(b, "N"), *v = sett_value(b, sett_ceil_div(n, 256));
     ck_assert_int_eq(sett_val_dtype(v), SETT_I32);
-    ck_assert_int_eq(sett_val_dtype(sett_value(b, sett_mul(sett_sym(b, "W", .wide = true), 2))), SETT_I64);
+    const sett_val *wide = sett_value(b, sett_mul(sett_sym(b, "W", .wide = true), 2));
+    ck_assert_int_eq(sett_val_dtype(wide), SETT_I64);
     ck_assert_ptr_eq(sett_value(b, sett_arg_v(n)), n);
     sett_val *k = sett_value(b, sett_ceil_div(1000, 256)), *big = sett_value(b, INT64_C(1) << 40);
     ck_assert_int_eq(sett_val_dtype(k), SETT_I32);

@@ -58,7 +58,7 @@ END
 for call in 'sett_atomic_add(t, 1)' 'sett_atomic_cas(t, 0, 1)' 'sett_atomic_if(p, t, SETT_ATOMIC_MAX, 1)' 'sett_set(t, 1)' 'sett_at(t)'; do
     echo "$call"
 done | awk '{print "#include <sett/sett.h>\nvoid f(sett_tensor *t, sett_val *p);\nvoid f(sett_tensor *t, sett_val *p)\n{\n    (void)p;\n    " $0 ";\n}" > "'"$b"'/user/where" NR ".c"}'
-# What reads well and is not C: the first error says what to write. A line of them: the call | the message.
+# What reads well and is not C: the first error says what to write. A line of them: the call | the message, by gcc @ by clang.
 said=0
 while IFS='|' read -r call message; do
     said=$((said + 1))
@@ -76,6 +76,34 @@ sett_at(t, {0, v});|a coordinate is i, j, and no list in braces
 sett_set(t, v, {0, v});|a coordinate is i, j, and no list in braces
 sett_launch(k, (sett_stream){0, NULL}, NULL, 1);|a stream is sett_stream_of(device, handle) here: a comma between braces ends an argument
 sett_benchmark(k, (sett_stream){0, NULL}, NULL, NULL, NULL, 1);|a stream is sett_stream_of(device, handle) here: a comma between braces ends an argument
+sett_set(t, t, 0);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_store(t, t);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_fill(t, t);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_fma(t, v, v);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_where(t, v, v);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_where(v, v, t);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_exp(sett_exp(t));|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_to(t, SETT_F16);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_reduce(t, SETT_ADD, 0);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_any(t);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_atomic_add(t, t, 0);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
+sett_local_tile(t, {4, 8}, SETT_T(0, 0));|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_local_tile(t, {4, 8}, {0, 0});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_local_tile(t, SETT_T(4, 8), {0, 0});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_zipped_divide(t, {4, 8});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_broadcast_to(v, {4, 8});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_full(b, SETT_F32, {4, 8}, 1);|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_elem_less(t, {4, 8});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_make_ordered_layout(b, {4, 8}, {0, 1});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
+sett_zipped_divide(t, 4, 8);|this call has another number of operands
+sett_for (b, i, 0, 8, .unroll = 4) sett_sync_warp(b);|which step? sett_for (b, i, lo, hi, step): 1, say
+sett_if (b, 3 < 4) sett_sync_warp(b);|this condition is C
+sett_while (b, 3 < 4) sett_sync_warp(b);|this condition is C
+sett_copy_if(3 < 4, t, t);|this condition is C
+sett_where(3 < 4, v, v);|this condition is C
+sett_load(t, .pred = &k != NULL);|to pointer conversion@makes pointer from integer
+sett_store(t, v, .pred = 3 < 4);|to pointer conversion@makes pointer from integer
+sett_gather(t, v, .pred = 1);|to pointer conversion@makes pointer from integer
 sett_add(t, 1);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
 sett_lt(v, t);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
 sett_mul(sett_add(v, 1), (const sett_tensor *)t);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
@@ -95,7 +123,7 @@ for cc in gcc clang; do
     done
     for n in $(seq $said); do
         $cc -std=c11 -Iinclude -c "$b/user/says$n.c" -o "$b/user/says.o" 2>"$b/user/says.log" && { echo "$cc: $b/user/says$n.c was taken"; exit 1; }
-        grep -m 1 error: "$b/user/says.log" | grep -qF "$(cat "$b/user/says$n.txt")" || { cat "$b/user/says$n.c" "$b/user/says.log"; exit 1; }
+        grep -m 1 error: "$b/user/says.log" | grep -qF "$(tr @ '\n' <"$b/user/says$n.txt")" || { cat "$b/user/says$n.c" "$b/user/says.log"; exit 1; }
     done
     for f in empty header nested; do
         cost=$(ulimit -v 1000000 && ulimit -t 5 && "$b/user/cost" $cc -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude \

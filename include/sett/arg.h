@@ -89,7 +89,17 @@ static inline sett_arg sett_arg_n(int n, const sett_arg *kid)
 }
 
 /* A C expression of any accepted type, as a sett_arg. The macro uses x twice, once unevaluated. */
-#define SETT_A(x) _Generic((x), SETT_A_KINDS)(x)
+#define SETT_A(x) _Generic((x), SETT_A_KINDS SETT_A_TENSORS)(x)
+#if defined(__has_attribute)
+#if __has_attribute(error)
+/* No such function exists: the compiler says what to write instead. */
+sett_arg sett_arg_of_tensor(const sett_tensor *) __attribute__((error(SETT_NO_VALUE_)));
+#define SETT_A_TENSORS , sett_tensor *: sett_arg_of_tensor, const sett_tensor *: sett_arg_of_tensor
+#endif
+#endif
+#ifndef SETT_A_TENSORS
+#define SETT_A_TENSORS
+#endif
 #define SETT_A_KINDS \
     bool: sett_arg_i, char: sett_arg_i, signed char: sett_arg_i, unsigned char: sett_arg_i, \
         short: sett_arg_i, unsigned short: sett_arg_i, int: sett_arg_i, unsigned: sett_arg_i, long: sett_arg_i, \

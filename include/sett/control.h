@@ -57,7 +57,7 @@ SETT_API void sett_region_end(sett_region *);
              &(sett_for_options){SETT_FOR_OPTIONS(__VA_ARGS__, .size = sizeof(sett_for_options), .name = #i)}); \
         i##_region.open; sett_region_end(&i##_region)) \
         for (sett_val *i = i##_region.iv; i && !i##_region.done; i = sett_region_next(&i##_region))
-#define SETT_STEPPED_(spelled) SETT_SAYS(sizeof(spelled) > 1, "which step? sett_for (b, i, lo, hi, step): 1, say", SETT_HERE)
+#define SETT_STEPPED_(spelled) SETT_SAYS(sizeof(spelled) > 1 && !SETT_BEGINS_(spelled, "."), "which step? sett_for (b, i, lo, hi, step): 1, say", SETT_HERE)
 #define SETT_FOR_STEP(step, ...) step
 #define SETT_FOR_OPTIONS(step, ...) __VA_ARGS__
 /* A loop that runs its body while cond, a Boolean scalar, is true. Each round computes cond anew, so cond must read
@@ -75,11 +75,11 @@ SETT_API void sett_region_end(sett_region *);
 #define sett_while(b, cond) SETT_WHILE(b, cond, SETT_CAT(sett_while_, SETT_UNIQUE))
 #define SETT_WHILE(b, cond, r) \
     for (sett_region r = sett_while_begin(SETT_HERE, b); r.open; sett_region_end(&r)) \
-        for (sett_while_test(SETT_HERE, &r, cond); !r.done; r.done = true)
+        for (sett_while_test(SETT_HERE, &r, SETT_COND(cond)); !r.done; r.done = true)
 /* A branch. cond is a Boolean scalar (of an integer x, write sett_ne(x, 0)). Both arms are always recorded. A C
  * `continue` ends the recording of its own arm, and never leaves a loop of the kernel. The kernel's report names a
  * branch that records nothing. */
-#define sett_if(b, cond) SETT_REGION(SETT_CAT(sett_if_, SETT_UNIQUE), sett_if_begin(SETT_HERE, b, cond))
+#define sett_if(b, cond) SETT_REGION(SETT_CAT(sett_if_, SETT_UNIQUE), sett_if_begin(SETT_HERE, b, SETT_COND(cond)))
 #define sett_else(b) SETT_REGION(SETT_CAT(sett_else_, SETT_UNIQUE), sett_else_begin(SETT_HERE, b))
 
 /* Indices and extents, all Int32. dim 0 is x. thread_idx: of the thread in its block; block_idx: of the block in the

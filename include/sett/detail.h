@@ -100,4 +100,34 @@
 #else
 #define SETT_UNIQUE __LINE__
 #endif
+/* The site of a call whose last operand, or last two, may be tuples. */
+#define SETT_HERE_LAST(...) SETT_HERE_COUNT(1, #__VA_ARGS__, __VA_ARGS__)
+#define SETT_HERE_PAIR(...) SETT_HERE_COUNT(2, #__VA_ARGS__, __VA_ARGS__)
+#define SETT_HERE_COUNT(n, spelled, ...) \
+    SETT_SAYS(!SETT_BEGINS_(spelled, "{"), SETT_A_TUPLE_IS_, SETT_SAYS(SETT_NARG(__VA_ARGS__) == n, "this call has another number of operands; a tuple is SETT_T(4, 8)", SETT_HERE))
+#define SETT_1ST(...) SETT_1ST_(__VA_ARGS__, 0)
+#define SETT_1ST_(x, ...) x
+#define SETT_2ND(...) SETT_2ND_(__VA_ARGS__, 0, 0)
+#define SETT_2ND_(x, y, ...) y
+
+/* The operand of a call that takes a value, and a condition; each is named once. */
+#define SETT_NO_VALUE_ "a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element"
+#define SETT_NO_TENSOR(x) _Generic((x), sett_tensor *: 0, const sett_tensor *: 0, default: 1)
+#define SETT_NO_NUMBER(x) \
+    _Generic((x), bool: 0, char: 0, signed char: 0, unsigned char: 0, short: 0, unsigned short: 0, int: 0, unsigned: 0, long: 0, \
+        unsigned long: 0, long long: 0, unsigned long long: 0, float: 0, double: 0, default: 1)
+#ifdef __GNUC__
+#define SETT_V(x) SETT_V_(x, SETT_NO_TENSOR, SETT_NO_VALUE_, SETT_CAT(sett_v, __COUNTER__))
+#define SETT_COND(x) SETT_V_(x, SETT_NO_NUMBER, "this condition is C's, known while the kernel is recorded: a C if, or sett_lt(i, n) of values", SETT_CAT(sett_v, __COUNTER__))
+#define SETT_V_(x, test, text, v) \
+    __extension__({ \
+        __auto_type v = (x); \
+        _Static_assert(test(v), text); \
+        v; \
+    })
+#else
+#define SETT_V(x) (x)
+#define SETT_COND(x) (x)
+#endif
+
 #endif

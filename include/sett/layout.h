@@ -33,7 +33,8 @@ SETT_API sett_layout *sett_make_layout_at(sett_site, sett_build *, sett_arg shap
  * size of all that has a smaller order, so equal orders share offsets: (2,3,4) and (0,0,1) give (1,1,6). Dynamic orders
  * come last, from left to right. SETT_E_RANK: the order is nested deeper than the shape. */
 SETT_API sett_layout *sett_make_ordered_layout_at(sett_site, sett_build *, sett_arg shape, sett_arg order);
-#define sett_make_ordered_layout(b, shape, order) sett_make_ordered_layout_at(SETT_HERE, b, SETT_A(shape), SETT_A(order))
+#define sett_make_ordered_layout(b, ...) \
+    sett_make_ordered_layout_at(SETT_HERE_PAIR(__VA_ARGS__), b, SETT_A(SETT_1ST(__VA_ARGS__)), SETT_A(SETT_2ND(__VA_ARGS__)))
 /* A compact layout, the last mode fastest: sett_row_major(b, M, N) is (M,N):(N,1). */
 SETT_API sett_layout *sett_row_major_at(sett_site, sett_build *, sett_arg shape);
 #define sett_row_major(b, ...) sett_row_major_at(SETT_HERE_OF(#__VA_ARGS__), b, SETT_TUPLE(__VA_ARGS__))
@@ -74,15 +75,15 @@ SETT_ALGEBRA(SETT_ALGEBRA_DECLARE)
  * else it is the caller's promise. B may be composed: A o (I o off o L) is (A o I) o off o L. B may be swizzled if A's
  * extents and strides are powers of two and keep the swizzled bits together:
  *     (4,8):(16,1) o S<1,0,2>o0o(4,8):(1,4)  is  S<1,0,-4>o0o(4,8):(16,1) */
-#define sett_composition(x, rhs) SETT_PICK(composition, x)(SETT_HERE, x, SETT_A(rhs))
+#define sett_composition(x, ...) SETT_PICK(composition, x)(SETT_HERE_LAST(__VA_ARGS__), x, SETT_A(SETT_1ST(__VA_ARGS__)))
 /* Cuts into tiles; the number of tiles is rounded up. (8,16):(16,1) by (2,4) gives
  * - logical: ((2,4),(4,4)):((16,32),(1,4)), each mode as (inside the tile, which tile);
  * - zipped: ((2,4),(4,4)):((16,1),(32,4)), the tile, then which tile;
  * - tiled: ((2,4),4,4), flat: (2,4,4,4), the same modes with fewer parentheses. */
-#define sett_logical_divide(x, tiler) SETT_PICK(logical_divide, x)(SETT_HERE, x, SETT_A(tiler))
-#define sett_zipped_divide(x, tiler) SETT_PICK(zipped_divide, x)(SETT_HERE, x, SETT_A(tiler))
-#define sett_tiled_divide(x, tiler) SETT_PICK(tiled_divide, x)(SETT_HERE, x, SETT_A(tiler))
-#define sett_flat_divide(x, tiler) SETT_PICK(flat_divide, x)(SETT_HERE, x, SETT_A(tiler))
+#define sett_logical_divide(x, ...) SETT_PICK(logical_divide, x)(SETT_HERE_LAST(__VA_ARGS__), x, SETT_A(SETT_1ST(__VA_ARGS__)))
+#define sett_zipped_divide(x, ...) SETT_PICK(zipped_divide, x)(SETT_HERE_LAST(__VA_ARGS__), x, SETT_A(SETT_1ST(__VA_ARGS__)))
+#define sett_tiled_divide(x, ...) SETT_PICK(tiled_divide, x)(SETT_HERE_LAST(__VA_ARGS__), x, SETT_A(SETT_1ST(__VA_ARGS__)))
+#define sett_flat_divide(x, ...) SETT_PICK(flat_divide, x)(SETT_HERE_LAST(__VA_ARGS__), x, SETT_A(SETT_1ST(__VA_ARGS__)))
 /* slice keeps the modes whose coordinate is ALL, dice those whose coordinate is not. The other coordinates of a slice
  * move a tensor's start, or the offset inside of a swizzled or composed layout: (_,1) of S<1,0,2> o 0 o (4,4):(1,4) is
  * S<1,0,2> o 4 o (4):(1). */
@@ -101,7 +102,7 @@ SETT_API sett_layout_offset sett_slice_and_offset_at(sett_site, const sett_layou
 /* The same function with the fewest modes; sett_coalesce_by does so below each leaf of a profile, and keeps the
  * profile. */
 #define sett_coalesce(x) SETT_PICK(coalesce, x)(SETT_HERE, x, SETT_ALL)
-#define sett_coalesce_by(x, profile) SETT_PICK(coalesce, x)(SETT_HERE, x, SETT_A(profile))
+#define sett_coalesce_by(x, ...) SETT_PICK(coalesce, x)(SETT_HERE_LAST(__VA_ARGS__), x, SETT_A(SETT_1ST(__VA_ARGS__)))
 
 /* ---- algebra on layouts alone -------------------------------------------------------------- */
 /* What l leaves free in [0, size(cotarget)), in order: 4:1 and 24 give 6:4; 4:2 and 24 give (2,3):(1,8). cotarget ALL
@@ -109,18 +110,18 @@ SETT_API sett_layout_offset sett_slice_and_offset_at(sett_site, const sett_layou
  * Each stride of l, even of an extent that may be 1, must be at least what the smaller strides cover: SETT_E_DIVIDE
  * here, or at launch. */
 SETT_API sett_layout *sett_complement_at(sett_site, const sett_layout *, sett_arg cotarget);
-#define sett_complement(l, cotarget) sett_complement_at(SETT_HERE, l, SETT_A(cotarget))
+#define sett_complement(l, ...) sett_complement_at(SETT_HERE_LAST(__VA_ARGS__), l, SETT_A(SETT_1ST(__VA_ARGS__)))
 /* The block l, and its copies in the order of the tiler, as two modes: (2,2):(2,1) and 3 give ((2,2),3):((2,1),4).
  * SETT_E_DIVIDE: copies would share offsets. */
 SETT_API sett_layout *sett_logical_product_at(sett_site, const sett_layout *, sett_arg tiler);
-#define sett_logical_product(l, tiler) sett_logical_product_at(SETT_HERE, l, SETT_A(tiler))
+#define sett_logical_product(l, ...) sett_logical_product_at(SETT_HERE_LAST(__VA_ARGS__), l, SETT_A(SETT_1ST(__VA_ARGS__)))
 /* Products by mode, as ((block),(tiler)); zipped, tiled and flat nest their modes as the divides do. */
 SETT_API sett_layout *sett_zipped_product_at(sett_site, const sett_layout *, sett_arg tiler);
 SETT_API sett_layout *sett_tiled_product_at(sett_site, const sett_layout *, sett_arg tiler);
 SETT_API sett_layout *sett_flat_product_at(sett_site, const sett_layout *, sett_arg tiler);
-#define sett_zipped_product(l, tiler) sett_zipped_product_at(SETT_HERE, l, SETT_A(tiler))
-#define sett_tiled_product(l, tiler) sett_tiled_product_at(SETT_HERE, l, SETT_A(tiler))
-#define sett_flat_product(l, tiler) sett_flat_product_at(SETT_HERE, l, SETT_A(tiler))
+#define sett_zipped_product(l, ...) sett_zipped_product_at(SETT_HERE_LAST(__VA_ARGS__), l, SETT_A(SETT_1ST(__VA_ARGS__)))
+#define sett_tiled_product(l, ...) sett_tiled_product_at(SETT_HERE_LAST(__VA_ARGS__), l, SETT_A(SETT_1ST(__VA_ARGS__)))
+#define sett_flat_product(l, ...) sett_flat_product_at(SETT_HERE_LAST(__VA_ARGS__), l, SETT_A(SETT_1ST(__VA_ARGS__)))
 /* Products mode by mode: each mode of the result is (block, tiler), or for the raked product (tiler, block).
  * (2,5):(5,1) and (3,4):(1,3) give ((2,3),(5,4)):((5,10),(1,30)), raked ((3,2),(4,5)):((10,5),(30,1)). If the first of
  * a pair is one number, the second keeps its nesting: 4:1 and (8):(1) give ((4,(8))):((1,(4))). SETT_E_RANK: the first
@@ -131,7 +132,8 @@ SETT_API sett_layout *sett_raked_product_at(sett_site, const sett_layout *block,
 #define sett_raked_product(block, tiler) sett_raked_product_at(SETT_HERE, block, tiler)
 /* The block repeated until it fills the shape. Copies are in colexicographic order (ALL), or in `order`. */
 SETT_API sett_layout *sett_tile_to_shape_at(sett_site, const sett_layout *block, sett_arg shape, sett_arg order_or_all);
-#define sett_tile_to_shape(block, shape, order) sett_tile_to_shape_at(SETT_HERE, block, SETT_A(shape), SETT_A(order))
+#define sett_tile_to_shape(block, ...) \
+    sett_tile_to_shape_at(SETT_HERE_PAIR(__VA_ARGS__), block, SETT_A(SETT_1ST(__VA_ARGS__)), SETT_A(SETT_2ND(__VA_ARGS__)))
 /* filter_zeros: modes of stride 0 get extent 1. filter: coalesced after that. */
 SETT_API sett_layout *sett_filter_zeros_at(sett_site, const sett_layout *);
 SETT_API sett_layout *sett_filter_at(sett_site, const sett_layout *);

@@ -79,10 +79,15 @@ SETT_API sett_tensor *sett_local_tile_at(sett_site, const sett_tensor *, sett_ar
  * coord (m,n,k), A takes T(1, ALL, 1), B T(ALL, 1, 1) and C T(1, 1, ALL). proj has 1 or ALL for each mode of the tiler,
  * else SETT_E_RANK. A coordinate of several modes is one argument, T(i, j). */
 SETT_API sett_tensor *sett_local_tile_proj_at(sett_site, const sett_tensor *, sett_arg tiler, sett_arg coord, sett_arg proj);
-#define sett_local_tile(t, tiler, ...) SETT_CAT(SETT_LOCAL_TILE, SETT_NARG(__VA_ARGS__))(t, tiler, __VA_ARGS__)
-#define SETT_LOCAL_TILE1(t, tiler, coord) sett_local_tile_at(SETT_HERE, t, SETT_A(tiler), SETT_A(coord))
-#define SETT_LOCAL_TILE2(t, tiler, coord, proj) \
-    sett_local_tile_proj_at(SETT_HERE, t, SETT_A(tiler), SETT_A(coord), SETT_A(proj))
+#define sett_local_tile(t, tiler, ...) SETT_CAT(SETT_LOCAL_TILE, SETT_NARG(__VA_ARGS__))(SETT_HERE_TILE(#tiler, #__VA_ARGS__), t, tiler, __VA_ARGS__)
+#define SETT_HERE_TILE(tiler, coord) SETT_SAYS(!SETT_BEGINS_(tiler, "{") && !SETT_BEGINS_(coord, "{"), SETT_A_TUPLE_IS_, SETT_HERE)
+#define SETT_LOCAL_TILE1(site, t, tiler, coord) sett_local_tile_at(site, t, SETT_A(tiler), SETT_A(coord))
+#define SETT_LOCAL_TILE2(site, t, tiler, coord, proj) sett_local_tile_proj_at(site, t, SETT_A(tiler), SETT_A(coord), SETT_A(proj))
+#define SETT_LOCAL_TILE3(site, t, tiler, coord, ...) SETT_LOCAL_TILE1(SETT_TILE_IS_(site), t, tiler, coord)
+#define SETT_LOCAL_TILE4 SETT_LOCAL_TILE3
+#define SETT_LOCAL_TILE5 SETT_LOCAL_TILE3
+#define SETT_LOCAL_TILE6 SETT_LOCAL_TILE3
+#define SETT_TILE_IS_(site) ((void)(site), SETT_SAYS(0, "a tile has a tiler, a coordinate and perhaps a projection; a tuple is SETT_T(i, j)", SETT_HERE))
 /* What thread `idx` of a static thread layout gets of a tensor: zipped_divide by the layout's shape, then sliced at the
  * thread's coordinate. (16,24) among (4,8):(8,1): each thread gets (4,3), and thread t starts at (t/8, t%8). */
 SETT_API sett_tensor *sett_local_partition_at(sett_site, const sett_tensor *, const sett_layout *threads, sett_arg idx);
@@ -120,6 +125,12 @@ typedef struct sett_peeled {
 } sett_peeled;
 SETT_API sett_peeled sett_peel_at(sett_site, const sett_tensor *, int bytes);
 #define sett_peel(t, bytes) sett_peel_at(SETT_HERE, t, bytes)
+
+/* An int in a pointer's place, `.pred = t < N`, is no C, and NULL where it is false: GCC before 14 and clang before 15 only
+ * warn of it. */
+#ifdef __GNUC__
+#pragma GCC diagnostic error "-Wint-conversion"
+#endif
 
 /* ---- access ---------------------------------------------------------------------------- */
 /* sett_load gives a value of the tensor's shape. sett_store takes a value of the same extents, or a scalar for all
@@ -207,12 +218,12 @@ SETT_API void sett_scatter_at(sett_site, const sett_tensor *, const sett_scatter
 SETT_API sett_val *sett_elem_less_at(sett_site, const sett_tensor *crd, sett_arg bound);
 /* Given a coordinate tensor, sett_elem_less is that predicate; given two tuples or integers, it says whether all leaves
  * are less (tuple.h). */
-#define sett_elem_less(crd, bound) \
+#define sett_elem_less(crd, ...) \
     _Generic((crd), sett_tensor *: sett_elem_less_at, const sett_tensor *: sett_elem_less_at, \
-        default: sett_elem_less_tuple_at)(SETT_HERE, SETT_TENSOR_OR_ARG(crd), SETT_A(bound))
+        default: sett_elem_less_tuple_at)(SETT_HERE_LAST(__VA_ARGS__), SETT_TENSOR_OR_ARG(crd), SETT_A(SETT_1ST(__VA_ARGS__)))
 /* crd >= bound, likewise. It leaves out what lies before a view's first element (sett_peel). */
 SETT_API sett_val *sett_elem_at_least_at(sett_site, const sett_tensor *crd, sett_arg bound);
-#define sett_elem_at_least(crd, bound) sett_elem_at_least_at(SETT_HERE, crd, SETT_A(bound))
+#define sett_elem_at_least(crd, ...) sett_elem_at_least_at(SETT_HERE_LAST(__VA_ARGS__), crd, SETT_A(SETT_1ST(__VA_ARGS__)))
 static inline const sett_tensor *sett_tensor_self(const sett_tensor *t)
 {
     return t;
@@ -240,7 +251,7 @@ SETT_API void sett_fill_at(sett_site, const sett_tensor *, sett_arg);
  * none, here and in every call that takes one. */
 SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred);
 #define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
-#define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, pred)
+#define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, SETT_COND(pred))
 /* Reads, changes and writes one element of gmem or smem as one step, and gives the old value. (If nothing uses the old
  * value and the order is relaxed or release, the GPU sends none back: a red instruction.)
  * ADD, MIN, MAX: integers of 8 to 64 bits, f16, bf16, f32, f64; MIN and MAX of floats as sett_min and sett_max.
@@ -280,7 +291,7 @@ SETT_API sett_val *sett_atomic_how_at(sett_site, const char *func, const sett_te
     sett_atomic_how_at(SETT_HERE, func, t, (sett_atomic_how){op, sem, scope, NULL}, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 /* sett_atomic_if(sett_elem_less(crd, M), row, SETT_ATOMIC_ADD, x, ALL) */
 #define sett_atomic_if(predicate, t, op, val, ...) \
-    sett_atomic_how_at(SETT_HERE, SETT_WHERE(#__VA_ARGS__, "sett_atomic_if"), t, (sett_atomic_how){op, SETT_SEM_RELAXED, SETT_SCOPE_DEFAULT, predicate}, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+    sett_atomic_how_at(SETT_HERE, SETT_WHERE(#__VA_ARGS__, "sett_atomic_if"), t, (sett_atomic_how){op, SETT_SEM_RELAXED, SETT_SCOPE_DEFAULT, SETT_COND(predicate)}, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 #define sett_atomic_add(t, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_add"), SETT_ATOMIC_ADD, 0, 0, t, val, __VA_ARGS__)
 #define sett_atomic_min(t, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_min"), SETT_ATOMIC_MIN, 0, 0, t, val, __VA_ARGS__)
 #define sett_atomic_max(t, val, ...) SETT_ATOMIC(SETT_WHERE(#__VA_ARGS__, "sett_atomic_max"), SETT_ATOMIC_MAX, 0, 0, t, val, __VA_ARGS__)

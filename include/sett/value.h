@@ -61,7 +61,7 @@ SETT_API sett_val *sett_unary_at(sett_site, const char *func, sett_unary_op, set
     __extension__({ \
         __auto_type a = (x); \
         __auto_type b = (y); \
-        _Static_assert(SETT_NO_TENSOR(a) && SETT_NO_TENSOR(b), "a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element"); \
+        _Static_assert(SETT_NO_TENSOR(a) && SETT_NO_TENSOR(b), SETT_NO_VALUE_); \
         SETT_PICK_BINARY(a, b)(SETT_HERE, name, op, SETT_A(a), SETT_A(b)); \
     })
 #else
@@ -87,73 +87,73 @@ SETT_API sett_val *sett_unary_at(sett_site, const char *func, sett_unary_op, set
 #define sett_eq(x, y) SETT_BINARY("sett_eq", SETT_EQ, x, y)
 #define sett_ne(x, y) SETT_BINARY("sett_ne", SETT_NE, x, y)
 
-#define sett_neg(x) sett_unary_at(SETT_HERE, "sett_neg", SETT_NEG, x)
-#define sett_abs(x) sett_unary_at(SETT_HERE, "sett_abs", SETT_ABS, x)
-#define sett_not(x) sett_unary_at(SETT_HERE, "sett_not", SETT_NOT, x)
-#define sett_sqrt(x) sett_unary_at(SETT_HERE, "sett_sqrt", SETT_SQRT, x)
-#define sett_floor(x) sett_unary_at(SETT_HERE, "sett_floor", SETT_FLOOR, x)
-#define sett_ceil(x) sett_unary_at(SETT_HERE, "sett_ceil", SETT_CEIL, x)
-#define sett_trunc(x) sett_unary_at(SETT_HERE, "sett_trunc", SETT_TRUNC, x)
-#define sett_roundeven(x) sett_unary_at(SETT_HERE, "sett_roundeven", SETT_ROUNDEVEN, x)
-#define sett_round(x) sett_unary_at(SETT_HERE, "sett_round", SETT_ROUND, x)
-#define sett_isnan(x) sett_unary_at(SETT_HERE, "sett_isnan", SETT_ISNAN, x)
-#define sett_isinf(x) sett_unary_at(SETT_HERE, "sett_isinf", SETT_ISINF, x)
-#define sett_isfinite(x) sett_unary_at(SETT_HERE, "sett_isfinite", SETT_ISFINITE, x)
-#define sett_isnormal(x) sett_unary_at(SETT_HERE, "sett_isnormal", SETT_ISNORMAL, x)
+#define sett_neg(x) sett_unary_at(SETT_HERE, "sett_neg", SETT_NEG, SETT_V(x))
+#define sett_abs(x) sett_unary_at(SETT_HERE, "sett_abs", SETT_ABS, SETT_V(x))
+#define sett_not(x) sett_unary_at(SETT_HERE, "sett_not", SETT_NOT, SETT_V(x))
+#define sett_sqrt(x) sett_unary_at(SETT_HERE, "sett_sqrt", SETT_SQRT, SETT_V(x))
+#define sett_floor(x) sett_unary_at(SETT_HERE, "sett_floor", SETT_FLOOR, SETT_V(x))
+#define sett_ceil(x) sett_unary_at(SETT_HERE, "sett_ceil", SETT_CEIL, SETT_V(x))
+#define sett_trunc(x) sett_unary_at(SETT_HERE, "sett_trunc", SETT_TRUNC, SETT_V(x))
+#define sett_roundeven(x) sett_unary_at(SETT_HERE, "sett_roundeven", SETT_ROUNDEVEN, SETT_V(x))
+#define sett_round(x) sett_unary_at(SETT_HERE, "sett_round", SETT_ROUND, SETT_V(x))
+#define sett_isnan(x) sett_unary_at(SETT_HERE, "sett_isnan", SETT_ISNAN, SETT_V(x))
+#define sett_isinf(x) sett_unary_at(SETT_HERE, "sett_isinf", SETT_ISINF, SETT_V(x))
+#define sett_isfinite(x) sett_unary_at(SETT_HERE, "sett_isfinite", SETT_ISFINITE, SETT_V(x))
+#define sett_isnormal(x) sett_unary_at(SETT_HERE, "sett_isnormal", SETT_ISNORMAL, SETT_V(x))
 
 /* Accurate functions of floats. Error bounds: Float32 1 ulp, but 2 for tan, asin, acos, atan, atan2, sinh, cosh, asinh,
  * acosh, atanh, erfc, cbrt and pow; Float64 2 ulp; 16-bit floats are computed in Float32 and rounded. docs/ops.md has
  * the measured errors. Infinities, NaN, signed zeros and subnormal numbers are treated as C's functions of these names
  * treat them. Each function is an expansion into IEEE and integer operations, so that its bits are the same on every
  * engine and GPU. sett_sin and sett_cos of one value share all but their last steps. */
-#define sett_exp2(x) sett_unary_at(SETT_HERE, "sett_exp2", SETT_EXP2, x)
-#define sett_exp(x) sett_unary_at(SETT_HERE, "sett_exp", SETT_EXP, x)
-#define sett_expm1(x) sett_unary_at(SETT_HERE, "sett_expm1", SETT_EXPM1, x)
-#define sett_log(x) sett_unary_at(SETT_HERE, "sett_log", SETT_LOG, x)
-#define sett_log2(x) sett_unary_at(SETT_HERE, "sett_log2", SETT_LOG2, x)
-#define sett_log10(x) sett_unary_at(SETT_HERE, "sett_log10", SETT_LOG10, x)
-#define sett_log1p(x) sett_unary_at(SETT_HERE, "sett_log1p", SETT_LOG1P, x)
-#define sett_sin(x) sett_unary_at(SETT_HERE, "sett_sin", SETT_SIN, x)
-#define sett_cos(x) sett_unary_at(SETT_HERE, "sett_cos", SETT_COS, x)
-#define sett_tan(x) sett_unary_at(SETT_HERE, "sett_tan", SETT_TAN, x)
-#define sett_asin(x) sett_unary_at(SETT_HERE, "sett_asin", SETT_ASIN, x)
-#define sett_acos(x) sett_unary_at(SETT_HERE, "sett_acos", SETT_ACOS, x)
-#define sett_atan(x) sett_unary_at(SETT_HERE, "sett_atan", SETT_ATAN, x)
-#define sett_sinh(x) sett_unary_at(SETT_HERE, "sett_sinh", SETT_SINH, x)
-#define sett_cosh(x) sett_unary_at(SETT_HERE, "sett_cosh", SETT_COSH, x)
-#define sett_tanh(x) sett_unary_at(SETT_HERE, "sett_tanh", SETT_TANH, x)
-#define sett_asinh(x) sett_unary_at(SETT_HERE, "sett_asinh", SETT_ASINH, x)
-#define sett_acosh(x) sett_unary_at(SETT_HERE, "sett_acosh", SETT_ACOSH, x)
-#define sett_atanh(x) sett_unary_at(SETT_HERE, "sett_atanh", SETT_ATANH, x)
-#define sett_erf(x) sett_unary_at(SETT_HERE, "sett_erf", SETT_ERF, x)
-#define sett_erfc(x) sett_unary_at(SETT_HERE, "sett_erfc", SETT_ERFC, x)
-#define sett_rcp(x) sett_unary_at(SETT_HERE, "sett_rcp", SETT_RCP, x)
-#define sett_rsqrt(x) sett_unary_at(SETT_HERE, "sett_rsqrt", SETT_RSQRT, x)
-#define sett_cbrt(x) sett_unary_at(SETT_HERE, "sett_cbrt", SETT_CBRT, x)
+#define sett_exp2(x) sett_unary_at(SETT_HERE, "sett_exp2", SETT_EXP2, SETT_V(x))
+#define sett_exp(x) sett_unary_at(SETT_HERE, "sett_exp", SETT_EXP, SETT_V(x))
+#define sett_expm1(x) sett_unary_at(SETT_HERE, "sett_expm1", SETT_EXPM1, SETT_V(x))
+#define sett_log(x) sett_unary_at(SETT_HERE, "sett_log", SETT_LOG, SETT_V(x))
+#define sett_log2(x) sett_unary_at(SETT_HERE, "sett_log2", SETT_LOG2, SETT_V(x))
+#define sett_log10(x) sett_unary_at(SETT_HERE, "sett_log10", SETT_LOG10, SETT_V(x))
+#define sett_log1p(x) sett_unary_at(SETT_HERE, "sett_log1p", SETT_LOG1P, SETT_V(x))
+#define sett_sin(x) sett_unary_at(SETT_HERE, "sett_sin", SETT_SIN, SETT_V(x))
+#define sett_cos(x) sett_unary_at(SETT_HERE, "sett_cos", SETT_COS, SETT_V(x))
+#define sett_tan(x) sett_unary_at(SETT_HERE, "sett_tan", SETT_TAN, SETT_V(x))
+#define sett_asin(x) sett_unary_at(SETT_HERE, "sett_asin", SETT_ASIN, SETT_V(x))
+#define sett_acos(x) sett_unary_at(SETT_HERE, "sett_acos", SETT_ACOS, SETT_V(x))
+#define sett_atan(x) sett_unary_at(SETT_HERE, "sett_atan", SETT_ATAN, SETT_V(x))
+#define sett_sinh(x) sett_unary_at(SETT_HERE, "sett_sinh", SETT_SINH, SETT_V(x))
+#define sett_cosh(x) sett_unary_at(SETT_HERE, "sett_cosh", SETT_COSH, SETT_V(x))
+#define sett_tanh(x) sett_unary_at(SETT_HERE, "sett_tanh", SETT_TANH, SETT_V(x))
+#define sett_asinh(x) sett_unary_at(SETT_HERE, "sett_asinh", SETT_ASINH, SETT_V(x))
+#define sett_acosh(x) sett_unary_at(SETT_HERE, "sett_acosh", SETT_ACOSH, SETT_V(x))
+#define sett_atanh(x) sett_unary_at(SETT_HERE, "sett_atanh", SETT_ATANH, SETT_V(x))
+#define sett_erf(x) sett_unary_at(SETT_HERE, "sett_erf", SETT_ERF, SETT_V(x))
+#define sett_erfc(x) sett_unary_at(SETT_HERE, "sett_erfc", SETT_ERFC, SETT_V(x))
+#define sett_rcp(x) sett_unary_at(SETT_HERE, "sett_rcp", SETT_RCP, SETT_V(x))
+#define sett_rsqrt(x) sett_unary_at(SETT_HERE, "sett_rsqrt", SETT_RSQRT, SETT_V(x))
+#define sett_cbrt(x) sett_unary_at(SETT_HERE, "sett_cbrt", SETT_CBRT, SETT_V(x))
 
 /* Approximations by the hardware, of Float32; 16-bit floats are computed in it. Their bounds are the PTX ISA's, see
  * docs/ops.md. The CPU engine gives the correctly rounded value instead, so bits differ. The functions of e and 10 cost
  * one product more than those of 2. */
-#define sett_exp_approx(x) sett_unary_at(SETT_HERE, "sett_exp_approx", SETT_EXP_APPROX, x)
-#define sett_exp2_approx(x) sett_unary_at(SETT_HERE, "sett_exp2_approx", SETT_EXP2_APPROX, x)
-#define sett_log_approx(x) sett_unary_at(SETT_HERE, "sett_log_approx", SETT_LOG_APPROX, x)
-#define sett_log2_approx(x) sett_unary_at(SETT_HERE, "sett_log2_approx", SETT_LOG2_APPROX, x)
-#define sett_log10_approx(x) sett_unary_at(SETT_HERE, "sett_log10_approx", SETT_LOG10_APPROX, x)
-#define sett_rcp_approx(x) sett_unary_at(SETT_HERE, "sett_rcp_approx", SETT_RCP_APPROX, x)
-#define sett_rsqrt_approx(x) sett_unary_at(SETT_HERE, "sett_rsqrt_approx", SETT_RSQRT_APPROX, x)
-#define sett_sin_approx(x) sett_unary_at(SETT_HERE, "sett_sin_approx", SETT_SIN_APPROX, x)
-#define sett_cos_approx(x) sett_unary_at(SETT_HERE, "sett_cos_approx", SETT_COS_APPROX, x)
-#define sett_tan_approx(x) sett_unary_at(SETT_HERE, "sett_tan_approx", SETT_TAN_APPROX, x)
-#define sett_tanh_approx(x) sett_unary_at(SETT_HERE, "sett_tanh_approx", SETT_TANH_APPROX, x)
-#define sett_sqrt_approx(x) sett_unary_at(SETT_HERE, "sett_sqrt_approx", SETT_SQRT_APPROX, x)
+#define sett_exp_approx(x) sett_unary_at(SETT_HERE, "sett_exp_approx", SETT_EXP_APPROX, SETT_V(x))
+#define sett_exp2_approx(x) sett_unary_at(SETT_HERE, "sett_exp2_approx", SETT_EXP2_APPROX, SETT_V(x))
+#define sett_log_approx(x) sett_unary_at(SETT_HERE, "sett_log_approx", SETT_LOG_APPROX, SETT_V(x))
+#define sett_log2_approx(x) sett_unary_at(SETT_HERE, "sett_log2_approx", SETT_LOG2_APPROX, SETT_V(x))
+#define sett_log10_approx(x) sett_unary_at(SETT_HERE, "sett_log10_approx", SETT_LOG10_APPROX, SETT_V(x))
+#define sett_rcp_approx(x) sett_unary_at(SETT_HERE, "sett_rcp_approx", SETT_RCP_APPROX, SETT_V(x))
+#define sett_rsqrt_approx(x) sett_unary_at(SETT_HERE, "sett_rsqrt_approx", SETT_RSQRT_APPROX, SETT_V(x))
+#define sett_sin_approx(x) sett_unary_at(SETT_HERE, "sett_sin_approx", SETT_SIN_APPROX, SETT_V(x))
+#define sett_cos_approx(x) sett_unary_at(SETT_HERE, "sett_cos_approx", SETT_COS_APPROX, SETT_V(x))
+#define sett_tan_approx(x) sett_unary_at(SETT_HERE, "sett_tan_approx", SETT_TAN_APPROX, SETT_V(x))
+#define sett_tanh_approx(x) sett_unary_at(SETT_HERE, "sett_tanh_approx", SETT_TANH_APPROX, SETT_V(x))
+#define sett_sqrt_approx(x) sett_unary_at(SETT_HERE, "sett_sqrt_approx", SETT_SQRT_APPROX, SETT_V(x))
 /* sett_div_approx is x times sett_rcp_approx(y), within 2^-22 of x/y while 1/y is a normal number; y must be a value.
  * sett_pow_approx is 2 to the power of y times sett_log2_approx(x), for positive x; x must be a value. */
 #define sett_div_approx(x, y) sett_mul(x, sett_rcp_approx(y))
 #define sett_pow_approx(x, y) sett_exp2_approx(sett_mul(y, sett_log2_approx(x)))
 /* Writes the sine to *s and the cosine to *c; the two share their common steps. */
 SETT_API void sett_sincos_at(sett_site, const char *func, sett_val *x, bool approx, sett_val **s, sett_val **c);
-#define sett_sincos(x, s, c) sett_sincos_at(SETT_HERE, "sett_sincos", x, false, s, c)
-#define sett_sincos_approx(x, s, c) sett_sincos_at(SETT_HERE, "sett_sincos_approx", x, true, s, c)
+#define sett_sincos(x, s, c) sett_sincos_at(SETT_HERE, "sett_sincos", SETT_V(x), false, s, c)
+#define sett_sincos_approx(x, s, c) sett_sincos_at(SETT_HERE, "sett_sincos_approx", SETT_V(x), true, s, c)
 
 #define SETT_BINARY_VALUE(name, op, x, y) sett_binary_at(SETT_HERE, name, op, SETT_A(x), SETT_A(y))
 /* At least one operand is a value; the other may be a C number. */
@@ -172,7 +172,7 @@ SETT_API sett_val *sett_fma_at(sett_site, sett_arg x, sett_arg y, sett_arg z);
 /* cond ? x : y, element by element. cond is Boolean. x and y have one type; a C number takes the other's type as in
  * arithmetic (2.5 beside an Int32: both become Float32). Two C numbers are Int32, or Float32 if one has a fraction. */
 SETT_API sett_val *sett_where_at(sett_site, sett_val *cond, sett_arg x, sett_arg y);
-#define sett_where(cond, x, y) sett_where_at(SETT_HERE, cond, SETT_A(x), SETT_A(y))
+#define sett_where(cond, x, y) sett_where_at(SETT_HERE, SETT_COND(SETT_V(cond)), SETT_A(x), SETT_A(y))
 
 /* A constant with a type, which promotes by CuTe's table as a value does. A number that an integer type cannot hold
  * wraps, as in CuTe's constructors. */
@@ -184,11 +184,12 @@ SETT_API sett_val *sett_value_at(sett_site, sett_build *, sett_arg);
 #define sett_value(b, arg) sett_value_at(SETT_HERE, b, SETT_A(arg))
 /* A value of a static shape with every element `number`. */
 SETT_API sett_val *sett_full_at(sett_site, sett_build *, sett_dtype, sett_arg shape, sett_arg number);
-#define sett_full(b, dtype, shape, number) sett_full_at(SETT_HERE, b, dtype, SETT_A(shape), SETT_A(number))
+#define sett_full(b, dtype, ...) \
+    sett_full_at(SETT_HERE_PAIR(__VA_ARGS__), b, dtype, SETT_A(SETT_1ST(__VA_ARGS__)), SETT_A(SETT_2ND(__VA_ARGS__)))
 SETT_API sett_val *sett_full_like_at(sett_site, const char *func, const sett_val *, sett_arg number);
-#define sett_full_like(x, number) sett_full_like_at(SETT_HERE, "sett_full_like", x, SETT_A(number))
-#define sett_zeros_like(x) sett_full_like_at(SETT_HERE, "sett_zeros_like", x, SETT_A(0))
-#define sett_ones_like(x) sett_full_like_at(SETT_HERE, "sett_ones_like", x, SETT_A(1))
+#define sett_full_like(x, number) sett_full_like_at(SETT_HERE, "sett_full_like", SETT_V(x), SETT_A(number))
+#define sett_zeros_like(x) sett_full_like_at(SETT_HERE, "sett_zeros_like", SETT_V(x), SETT_A(0))
+#define sett_ones_like(x) sett_full_like_at(SETT_HERE, "sett_ones_like", SETT_V(x), SETT_A(1))
 
 /* Reduces the elements of x: a left fold in element order that starts from init and rounds to the type at each step. op
  * is ADD, MUL, MIN or MAX, of integers and Booleans also AND, OR or XOR. profile: a number reduces all modes, to a
@@ -202,35 +203,35 @@ SETT_API sett_val *sett_full_like_at(sett_site, const char *func, const sett_val
  * PARITY of the trues. sett_add and sett_warp_reduce of Booleans OR instead, since true + true is 2, which is true. To
  * count, convert first: sett_reduce(sett_to(x, SETT_I32), SETT_ADD, 0). */
 SETT_API sett_val *sett_reduce_at(sett_site, const sett_val *, sett_binary_op, sett_arg init, sett_arg profile);
-#define sett_reduce(x, op, init) sett_reduce_at(SETT_HERE, x, op, SETT_A(init), SETT_A(0))
-#define sett_reduce_by(x, op, init, profile) sett_reduce_at(SETT_HERE, x, op, SETT_A(init), SETT_A(profile))
+#define sett_reduce(x, op, init) sett_reduce_at(SETT_HERE, SETT_V(x), op, SETT_A(init), SETT_A(0))
+#define sett_reduce_by(x, op, init, profile) sett_reduce_at(SETT_HERE, SETT_V(x), op, SETT_A(init), SETT_A(profile))
 
 /* A Boolean scalar: is any element true, are all? A number is true if it is not 0 (a NaN is not 0). */
 SETT_API sett_val *sett_test_at(sett_site, const char *func, const sett_val *, bool all);
-#define sett_any(x) sett_test_at(SETT_HERE, "sett_any", x, false)
-#define sett_all(x) sett_test_at(SETT_HERE, "sett_all", x, true)
+#define sett_any(x) sett_test_at(SETT_HERE, "sett_any", SETT_V(x), false)
+#define sett_all(x) sett_test_at(SETT_HERE, "sett_all", SETT_V(x), true)
 
 /* Converts. To a narrower integer: wraps. To a float: rounds to nearest even. From float to integer: truncates and
  * saturates, and NaN gives 0. To Boolean: x != 0. */
 SETT_API sett_val *sett_to_at(sett_site, const sett_val *, sett_dtype);
-#define sett_to(x, dtype) sett_to_at(SETT_HERE, x, dtype)
+#define sett_to(x, dtype) sett_to_at(SETT_HERE, SETT_V(x), dtype)
 /* The same bits as elements of another type; where the widths differ, mode 0 scales. Elements of 4 and 6 bits are
  * packed, the lowest bits first, as in a tensor: 8 bytes are 16 elements of SETT_F4E2M1FN, 6 bytes are 8 of
  * SETT_F6E3M2FN. */
 SETT_API sett_val *sett_bitcast_at(sett_site, const sett_val *, sett_dtype);
-#define sett_bitcast(x, dtype) sett_bitcast_at(SETT_HERE, x, dtype)
+#define sett_bitcast(x, dtype) sett_bitcast_at(SETT_HERE, SETT_V(x), dtype)
 /* The same elements under another static shape of equal size. */
 SETT_API sett_val *sett_reshape_at(sett_site, const sett_val *, sett_arg shape);
-#define sett_reshape(x, shape) sett_reshape_at(SETT_HERE, x, SETT_A(shape))
+#define sett_reshape(x, ...) sett_reshape_at(SETT_HERE_LAST(__VA_ARGS__), SETT_V(x), SETT_A(SETT_1ST(__VA_ARGS__)))
 /* Repeats elements to a shape that x broadcasts to. If only modes of extent 1 would be added, x keeps its own shape, as
  * in CuTe. */
 SETT_API sett_val *sett_broadcast_to_at(sett_site, const sett_val *, sett_arg shape);
-#define sett_broadcast_to(x, shape) sett_broadcast_to_at(SETT_HERE, x, SETT_A(shape))
+#define sett_broadcast_to(x, ...) sett_broadcast_to_at(SETT_HERE_LAST(__VA_ARGS__), SETT_V(x), SETT_A(SETT_1ST(__VA_ARGS__)))
 /* The element at a coordinate (an integer is colexicographic), or, where leaves of the coordinate are ALL, the value
  * over those modes. A leaf that is known only at run time puts x into local memory, which the report says, and needs a
  * kernel's build. */
 SETT_API sett_val *sett_element_at(sett_site, const sett_val *, sett_arg coord);
-#define sett_element(x, ...) sett_element_at(SETT_HERE_OF(#__VA_ARGS__), x, SETT_TUPLE(__VA_ARGS__))
+#define sett_element(x, ...) sett_element_at(SETT_HERE_OF(#__VA_ARGS__), SETT_V(x), SETT_TUPLE(__VA_ARGS__))
 
 /* A value's element type and shape; 0 and () of poison. */
 SETT_API sett_dtype sett_val_dtype(const sett_val *);
@@ -242,7 +243,7 @@ SETT_API int sett_val_str(const sett_val *, char *buf, size_t size);
  * does. If the integer is made of symbols and integer scalars, outside of every sett_if, each launch checks the promise
  * (SETT_E_DIVIDE, with this line); else nothing checks it. */
 SETT_API sett_val *sett_assume_at(sett_site, sett_val *, int64_t div);
-#define sett_assume(x, div) sett_assume_at(SETT_HERE, x, div)
+#define sett_assume(x, div) sett_assume_at(SETT_HERE, SETT_V(x), div)
 
 /* ---- bits of integers ------------------------------------------------------------------------------- */
 /* Operations on signed and unsigned integers of 8 to 64 bits, element by element; operands of one call have one type.
@@ -251,9 +252,9 @@ SETT_API sett_val *sett_assume_at(sett_site, sett_val *, int64_t div);
  * highest
  * bit that is not a copy of the sign; -1 if there is none. These three give Int32. brev: the bits in reverse order. */
 SETT_API sett_val *sett_count_bits_at(sett_site, const char *func, sett_unary_op, sett_val *);
-#define sett_popc(x) sett_count_bits_at(SETT_HERE, "sett_popc", SETT_POPC, x)
-#define sett_clz(x) sett_count_bits_at(SETT_HERE, "sett_clz", SETT_CLZ, x)
-#define sett_brev(x) sett_unary_at(SETT_HERE, "sett_brev", SETT_BREV, x)
+#define sett_popc(x) sett_count_bits_at(SETT_HERE, "sett_popc", SETT_POPC, SETT_V(x))
+#define sett_clz(x) sett_count_bits_at(SETT_HERE, "sett_clz", SETT_CLZ, SETT_V(x))
+#define sett_brev(x) sett_unary_at(SETT_HERE, "sett_brev", SETT_BREV, SETT_V(x))
 SETT_API sett_val *sett_bfind_at(sett_site, sett_val *);
 #define sett_bfind(x) sett_bfind_at(SETT_HERE, x)
 /* bfe: the `len` bits of x from bit `pos` on, sign-extended if x is signed. bfi: x, with these bits replaced by the low

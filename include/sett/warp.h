@@ -20,13 +20,13 @@
  * an earlier group, and for one in a later group this lane's own value is given, as in PTX. */
 typedef enum sett_shuffle_op { SETT_SHUFFLE_IDX, SETT_SHUFFLE_UP, SETT_SHUFFLE_DOWN, SETT_SHUFFLE_BFLY } sett_shuffle_op;
 SETT_API sett_val *sett_shuffle_at(sett_site, const char *func, sett_val *, sett_shuffle_op, sett_arg lane, int width);
-#define sett_shuffle_sync(x, lane, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync", x, SETT_SHUFFLE_IDX, SETT_A(lane), width)
-#define sett_shuffle_sync_up(x, delta, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_up", x, SETT_SHUFFLE_UP, SETT_A(delta), width)
-#define sett_shuffle_sync_down(x, delta, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_down", x, SETT_SHUFFLE_DOWN, SETT_A(delta), width)
-#define sett_shuffle_sync_bfly(x, mask, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_bfly", x, SETT_SHUFFLE_BFLY, SETT_A(mask), width)
+#define sett_shuffle_sync(x, lane, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync", SETT_V(x), SETT_SHUFFLE_IDX, SETT_A(lane), width)
+#define sett_shuffle_sync_up(x, delta, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_up", SETT_V(x), SETT_SHUFFLE_UP, SETT_A(delta), width)
+#define sett_shuffle_sync_down(x, delta, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_down", SETT_V(x), SETT_SHUFFLE_DOWN, SETT_A(delta), width)
+#define sett_shuffle_sync_bfly(x, mask, width) sett_shuffle_at(SETT_HERE, "sett_shuffle_sync_bfly", SETT_V(x), SETT_SHUFFLE_BFLY, SETT_A(mask), width)
 /* Reduces x over groups of `width` lanes, by butterflies; every lane gets the result. */
 SETT_API sett_val *sett_warp_reduce_at(sett_site, sett_val *, sett_binary_op, int width);
-#define sett_warp_reduce(x, op, width) sett_warp_reduce_at(SETT_HERE, x, op, width)
+#define sett_warp_reduce(x, op, width) sett_warp_reduce_at(SETT_HERE, SETT_V(x), op, width)
 
 /* ---- votes, matches and reductions ------------------------------------------------------------- */
 /* Questions about a Boolean scalar of all lanes. all, any: Boolean. uni: Boolean, is it the same in all lanes? ballot:
@@ -51,7 +51,7 @@ SETT_API sett_val *sett_elect_one_at(sett_site, sett_build *);
 #define sett_elect_one(b) sett_elect_one_at(SETT_HERE, b)
 /* Gives all lanes the x of the warp's first lane. If x is the same in all lanes anyway, this lets the compiler know it,
  * and keep x in uniform registers. */
-#define sett_make_warp_uniform(x) sett_shuffle_at(SETT_HERE, "sett_make_warp_uniform", x, SETT_SHUFFLE_IDX, sett_arg_i(0), 32)
+#define sett_make_warp_uniform(x) sett_shuffle_at(SETT_HERE, "sett_make_warp_uniform", SETT_V(x), SETT_SHUFFLE_IDX, sett_arg_i(0), 32)
 /* Reduces a scalar over all threads of the block; every thread gets the result. All threads of the block must reach it.
  * It uses two barriers, and smem of one element for each warp. op as of sett_warp_reduce. It folds the lanes of each
  * warp by butterflies, then the warps. SETT_E_STATIC: the block's extents are not static. */

@@ -235,12 +235,16 @@ void *sett__new_object(sett_build *b, sett__kind kind, size_t bytes)
 
 static const char *const kind_name[] = {"object", "value", "layout", "tensor", "struct", "region"};
 
+enum { LOWEST_ADDRESS = 4096 }; /* what lies below is a C number that was taken for a pointer */
 static bool use_head(sett_build *b, sett_site site, const char *func, const sett__head *head, sett__kind kind)
 {
     const char *name = kind_name[kind];
     if (b && head && sett__fine(b, head, kind))
         return true;
     SETT__FAIL_IF(b, site, func, !head, false, SETT_E_ARGUMENT, "the %s is NULL, or comes of a call that was given NULL", name);
+    SETT__FAIL_IF(b, site, func, (uintptr_t)head < LOWEST_ADDRESS, false, SETT_E_ARGUMENT,
+        "the %s is the C number %d: a comparison of values is sett_lt(i, n), and a number as a value sett_const(b, dtype, x)", name,
+        (int)(uintptr_t)head);
     sett_build *owner = sett__owner(head);
     b = b ? b : sett__home(head);
     if (!b || b->error.status)

@@ -24,7 +24,7 @@ static bool flatten(const sett__ctx *c, sett_arg shape, sett_arg stride, int top
     if (shape.kind == SETT_NODE)
         return true;
     SETT__FAIL_IF(c->b, c->site, c->func, shape.kind != SETT_INT, false, SETT_E_STATIC,
-        "the extent %s of mode %d is not static: take a tile of static shape with sett_local_tile, or an element with sett_at",
+        "the extent %s of mode %d is not static: take a tile of static shape with sett_local_tile, or an element with sett_at (of coordinates sett_coord_at)",
         sett__arg_text(c->b, shape), top < 0 ? 0 : top);
     m->mode[m->n++] = (sett__axis){shape.u.i, stride};
     SETT__FAIL_IF(c->b, c->site, c->func, __builtin_mul_overflow(m->size, shape.u.i, &m->size), false, SETT_E_RANGE,
