@@ -36,11 +36,12 @@ part() { # name, command...
 golden() { $rel/golden tests/golden && tests/golden_bad.sh $rel/golden; }
 build() { $make --no-print-directory -j"$jobs" "$@"; }
 
-examples() { # variant folder: each example says what it checked; a failure is its exit code
+examples() { # variant folder: each example says what it checked; a failure is its exit code, and so is a line that it will spill
     for e in "$1"/examples/*; do
         [ -x "$e" ] || continue
         echo "== $e"
-        "$e" || return 1
+        SETT_LOG=warning "$e" 2>"$1/example.err" || { cat "$1/example.err"; return 1; }
+        ! grep "registers: " "$1/example.err" || return 1
     done
 }
 ops_table() { # every function inside its bound, and docs/ops.md what is measured

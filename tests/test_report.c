@@ -283,6 +283,80 @@ START_TEST(who_and_what)
 }
 END_TEST
 
+/* ---- registers ---------------------------------------------------------------------------------- */
+typedef enum work { SCALED, NORMALIZED, EXPONENTS, SOFTMAX, IN_PLACE, BY_PARTS, N_WORKS } work;
+typedef struct wide { work what; int elements, threads; } wide;
+
+/* What a thread has are `elements` floats, all read before the first is written but for BY_PARTS. */
+static void wide_body(sett_build *b, const void *user)
+{
+    const wide *w = user;
+    sett_val *n = sett_sym(b, "n", .div = 8);
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(n)), .align = 16), *x;
+    sett_grid(b, sett_ceil_div(n, w->threads * w->elements)), sett_block(b, w->threads);
+    x = sett_local_tile(X, T1(w->threads * w->elements), T1(sett_block_idx(b, 0)));
+    x = sett_local_tile(x, T1(w->elements), T1(sett_thread_idx(b, 0)));
+    if (w->what == BY_PARTS) {
+        sett_for (b, i, 0, w->elements / 16, 1)
+            sett_store(sett_local_tile(x, T1(16), T1(i)), sett_exp(sett_load(sett_local_tile(x, T1(16), T1(i)))));
+        return;
+    }
+    sett_val *v = sett_load(x), *e = NULL;
+    switch (w->what) {
+    case NORMALIZED: v = sett_mul(v, sett_reduce(v, SETT_MAX, 0)); break;
+    case EXPONENTS: v = sett_exp(v); break;
+    case SOFTMAX: e = sett_exp(sett_sub(v, sett_reduce(v, SETT_MAX, 0))), v = sett_div(e, sett_reduce(e, SETT_ADD, 0)); break;
+    case IN_PLACE: {
+        sett_tensor *r = sett_make_rmem_tensor(b, SETT_F32, T1(w->elements));
+        sett_store(r, v);
+        sett_for (b, i, 0, n, 1)
+            sett_store(r, sett_mul(sett_load(r), 2));
+        v = sett_load(r);
+        break;
+    }
+    default: v = sett_mul(v, 2);
+    }
+    sett_store(x, v);
+}
+
+static int n_spill_lines;
+static void hear_spill(void *user, sett_log_level level, const char *component, const char *message)
+{
+    (void)user;
+    n_spill_lines += level == SETT_LOG_WARNING && !strcmp(component, "compile") && strstr(message, "registers: a thread's values take about ");
+}
+
+static bool told(const wide *w)
+{
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear_spill};
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = w};
+    sett_kernel_info info = {.size = sizeof info};
+    sett_engine *e;
+    sett_kernel *k;
+    sett_error err;
+    n_spill_lines = 0;
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, wide_body, &o, &k, &err), "%s", err.text);
+    sett_kernel_query(k, &info);
+    const char *line = strstr(info.report, "registers: ");
+    bool found = line && strstr(info.report, "tests/test_report.c:");
+    ck_assert_int_eq(n_spill_lines, line != NULL);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+    return found;
+}
+
+/* As nvJitLink 13.0 has it for sm_90: each spills from 256 floats a thread on, none with 128, and in blocks of 1024 threads from 64 on. */
+START_TEST(many_values_are_told)
+{
+    for (work k = SCALED; k < N_WORKS; k++)
+        for (int elements = 16; elements <= 1024; elements *= 2) {
+            bool more = k != BY_PARTS && elements >= 256, of_many = k != BY_PARTS && elements >= 64;
+            ck_assert_msg(told(&(wide){k, elements, 32}) == more, "work %d, %d floats", (int)k, elements);
+            ck_assert_msg(told(&(wide){k, elements, 1024}) == of_many, "work %d, %d floats, 1024 threads", (int)k, elements);
+        }
+}
+END_TEST
+
 Suite *report_suite(void);
 Suite *report_suite(void)
 {
@@ -293,6 +367,7 @@ Suite *report_suite(void)
     tcase_add_test(c, tape_places_are_named);
     tcase_add_test(c, broadcast_rows_stay_wide);
     tcase_add_test(c, who_and_what);
+    tcase_add_test(c, many_values_are_told);
     suite_add_tcase(s, c);
     return s;
 }

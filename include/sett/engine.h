@@ -48,7 +48,7 @@ typedef enum sett_cache_trust { SETT_TRUST_PRIVATE, SETT_TRUST_MAC, SETT_TRUST_O
  * it finds nothing. */
 typedef enum sett_toolchain { SETT_TOOLCHAIN_ANY, SETT_TOOLCHAIN_EXACT } sett_toolchain;
 /* ERROR: something is lost. WARNING: the work goes on, slower or without what was asked for. INFO: what was found.
- * DEBUG: why a kernel was not in the cache. component names the part: "cache", "compiler" (the plug-in), "assembler",
+ * DEBUG: why a kernel was not in the cache. component names the part: "cache", "compile", "compiler" (the plug-in), "assembler",
  * "cuda", "memory", "dump" ($SETT_DUMP) or "log". The strings live until the function returns. Any thread may call it,
  * several at once; it must not call sett. At most ten warnings and errors of one kind are logged in a minute.
  * sett_stats.log_drops counts the rest, and the next one that is logged ends in "(N more like it)". */

@@ -217,6 +217,8 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     if (s != SETT_E_NOT_CACHED)
         return s ? sett__error(err, s, "%s", missed.text) : complete_report(rec, out, err);
     sett__count(&r->e->runtime->count.misses, 1);
+    if (rec->spill) /* now: to assemble it takes long */
+        sett__log(r->e, SETT_LOG_WARNING, "compile", "%s: %.*s", r->name, (int)strcspn(rec->spill, "\n"), rec->spill);
     s = r->cpu ? sett__kernel_of_tape(r->e->runtime, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler_in_turn(r, rec, &missed, out, err);
     if (s || !r->cpu)

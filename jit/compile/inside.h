@@ -18,6 +18,7 @@ typedef struct sett__request {
 typedef struct sett__recorded {
     sett__tape tape;
     char *report; /* malloc'ed; NULL: none */
+    const char *spill; /* its last line, where a thread has more values than registers; NULL: not so */
     double ms;
     void *bytes; /* canonical; with sites if line_info */
     size_t len;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_LEN = 128, MAX_OPT = 4 };
+enum { NAME_MAX_LEN = 128, MAX_OPT = 4, MOST_REGISTERS = 255 };
 #define DEFAULT_NAME "kernel"
 
 typedef struct sett__request request;
@@ -98,10 +98,41 @@ sett_status sett__request_open(
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
+/* As the assembler has it, which gives a thread so many at most, and a block so many. */
+static uint32_t most_registers(const sett__sig *s)
+{
+    enum { A_BLOCK = 65536, EACH = 8 };
+    int64_t threads = 1, n;
+    for (int i = 0; i < 3; i++)
+        threads *= sett__expr_const(s, s->block[i], &n) && n > 0 && n <= 1024 ? n : 1;
+    uint32_t of_block = (uint32_t)(A_BLOCK / threads / EACH * EACH);
+    return of_block < MOST_REGISTERS ? of_block : MOST_REGISTERS;
+}
+
+/* "add.c:12: registers: ...", or "": there are enough. */
+static void spill_line(const sett__tape *t, char *to, size_t size)
+{
+    uint32_t at = 0, most = most_registers(&t->sig), live = sett__tape_live(t, most, &at);
+    const sett__site_ref *site = live && t->op[at].site != SETT__NONE ? &t->site[t->op[at].site] : NULL;
+    size_t n = 0;
+    *to = 0;
+    if (site)
+        n = (size_t)snprintf(to, size, "%.200s:%u: ", t->string[site->file], site->line);
+    if (live)
+        snprintf(to + n, size - n, "registers: a thread's values take about %u here, of %u that it has on a GPU, and spill to local "
+                 "memory: give a thread fewer elements (%s threads a block, or parts one after another in a sett_for)\n",
+            live, most, most < MOST_REGISTERS ? "fewer" : "more");
+}
+
 static sett_status keep_report(sett_build *b, recorded *out, sett_error *err)
 {
+    char spill[400];
     const char *report = sett__report_text(b);
-    out->report = b->error.status ? NULL : strdup(report); /* a part of it would be cached as all of it */
+    spill_line(&out->tape, spill, sizeof spill);
+    if (b->error.status || asprintf(&out->report, "%s%s", report, spill) < 0)
+        out->report = NULL; /* a part of it would be cached as all of it */
+    if (out->report && *spill)
+        out->spill = out->report + strlen(report);
     if (out->report)
         return SETT_OK;
     sett__tape_free(&out->tape);
