@@ -118,10 +118,11 @@ static inline bool sett__words_there(const sett__tape *t, const sett__op *op)
     return n <= t->n_arg && op->args <= t->n_arg - n;
 }
 
+/* Registers that a thread needs at least, after op *at; 0: no more than enough. */
+uint32_t sett__tape_live(const sett__tape *, uint32_t enough, uint32_t *at); /* live.c */
 /* ---- write.c, read.c: bytes ----------------------------------------------------------- */
 /* Canonical: equal tapes give equal bytes (little endian, LEB128, versioned). sites false: the kernel's identity, which the key
  * hashes. sites true: a section of call sites follows. The allocator gives *bytes (NULL: malloc). */
-uint32_t sett__tape_live(const sett__tape *, uint32_t enough, uint32_t *at); /* live.c */
 sett_status sett__tape_write(const sett__tape *, bool sites, const sett__allocator *, void **bytes, size_t *len, sett_error *);
 /* Checks all bounds, and calls sett__tape_verify. The tape owns copies of everything. */
 sett_status sett__tape_read(sett__tape *, const void *bytes, size_t len, sett_error *);
