@@ -31,6 +31,7 @@ void sett__sort_modes(sett__mode_list *l)
         }
 }
 
+/* Several modes must be sorted by stride, which dynamic strides do not allow. */
 static bool dynamic_stride(const sett__mode_list *l)
 {
     for (int i = 0; i < l->n; i++)
@@ -161,6 +162,7 @@ sett_layout *sett__open_complement(const sett__ctx *c, const sett_layout *l)
     return r ? r : sett__bad_layout(c, SETT_E_DIVIDE, "non-injective: a stride is below what the smaller strides cover, or a coordinate is used as a number and as a tuple", l);
 }
 
+/* Modes sorted by stride leave gaps: one mode for each gap, and one for what follows the last mode up to the cotarget. */
 sett_layout *sett__complement(const sett__ctx *c, const sett_layout *l, sett_arg cotarget)
 {
     sett__mode_list m, out;

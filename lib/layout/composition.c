@@ -36,6 +36,8 @@ typedef struct lhs {
     reached *used, small[16]; /* one a mode of flat */
 } lhs;
 
+/* Fails the build for one leaf of B that does not go over A exactly, or only gives the reason as a word (a->why).
+ * of_shape: the coordinates left do not fill a mode; else a step does not divide an extent. Always false. */
 static bool refuse_inexact(const sett__ctx *c, const lhs *a, const inexact *x, bool of_shape)
 {
     sett_arg n = a->flat.m[x->mode][0];
@@ -55,6 +57,8 @@ static bool refuse_inexact(const sett__ctx *c, const lhs *a, const inexact *x, b
     return false;
 }
 
+/* Remembers the first step that is not exact. is_exact decides later, because a leaf that fails by its shape comes
+ * first. */
 static void not_exact(lhs *a, const inexact *x, bool always)
 {
     if (!a->first.any)
@@ -63,16 +67,20 @@ static void not_exact(lhs *a, const inexact *x, bool always)
     a->first.always |= always;
 }
 
+/* |x|, and INT64_MAX for INT64_MIN. */
 static int64_t size_of(int64_t x)
 {
     return x < 0 ? (x == INT64_MIN ? INT64_MAX : -x) : x;
 }
 
+/* Where `take` coordinates in steps of `step` end: (take - 1) * step. */
 static sett_arg last_step(const sett__ctx *c, sett_arg take, sett_arg step)
 {
     return sett__mul(c, sett__sub(c, take, sett_arg_i(1)), step);
 }
 
+/* Adds a leaf s:d of B to what B reaches in one mode of A: as a number if all is static, else as a sum for a launch
+ * check. */
 static void note_reach(const sett__ctx *c, lhs *a, int mode, sett_arg s, sett_arg d)
 {
     int64_t r;
@@ -101,6 +109,7 @@ static void rely_on_steps(const sett__ctx *c, const lhs *a, const sett_arg x[4],
         mode, sett__layout_text(c->b, a->l), sett__arg_text(c->b, n), sett__arg_text(c->b, d));
 }
 
+/* Makes a launch check that s coordinates are a multiple of the `take` that fit, unless that is known. */
 static void rely_on_fill(const sett__ctx *c, const lhs *a, sett_arg s, sett_arg take, int mode)
 {
     bool fits = s.kind == SETT_INT && sett__leaf_div(take) >= s.u.i; /* if any do: of an extent of 0 none are taken */
@@ -176,6 +185,7 @@ static bool compose_leaf(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, set
     return true;
 }
 
+/* A, coalesced, with nothing reached yet. The last mode stays open: coordinates may go past its extent. */
 static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l, bool strict, const char **why)
 {
     a->l = l;
@@ -189,6 +199,7 @@ static void lhs_init(const sett__ctx *c, lhs *a, const sett_layout *l, bool stri
     memset(a->used, 0, sizeof(reached) * (size_t)a->flat.n);
 }
 
+/* Makes a launch check that the leaves of B together stay inside of a mode of A. */
 static void rely_on_reach(const sett__ctx *c, const lhs *a, const sett_layout *b, int mode)
 {
     sett__rely(c, SETT__BELOW, (sett_arg[]){a->used[mode].sum, a->flat.m[mode][0]},
@@ -196,7 +207,8 @@ static void rely_on_reach(const sett__ctx *c, const lhs *a, const sett_layout *b
         sett__layout_text(c->b, a->l));
 }
 
-static bool may_carry(const sett__ctx *c, const lhs *a, const sett_layout *b, int mode)
+/* The leaves of B together reach past a mode of A, and would carry into the next. Always false. */
+static bool refuse_carry(const sett__ctx *c, const lhs *a, const sett_layout *b, int mode)
 {
     const reached *u = &a->used[mode];
     if (a->why)
@@ -211,7 +223,7 @@ static bool may_carry(const sett__ctx *c, const lhs *a, const sett_layout *b, in
 }
 
 /* A step back in one mode and one forward in another would borrow between them. */
-static bool may_borrow(const sett__ctx *c, const lhs *a, const sett_layout *b)
+static bool refuse_borrow(const sett__ctx *c, const lhs *a, const sett_layout *b)
 {
     if (a->why)
         *a->why = "stride-divisibility";
@@ -239,11 +251,13 @@ static bool exact_mode(const sett__ctx *c, const lhs *a, const sett_layout *b)
         if (u->sum.kind == SETT_VALUE || (u->sum.kind == SETT_INT && u->leaves > 1 && n.kind == SETT_VALUE))
             rely_on_reach(c, a, b, i);
         if (n.kind == SETT_INT && (u->most >= n.u.i || u->back >= n.u.i))
-            return may_carry(c, a, b, i);
+            return refuse_carry(c, a, b, i);
     }
-    return !(forward && back && modes > 1) || may_borrow(c, a, b);
+    return !(forward && back && modes > 1) || refuse_borrow(c, a, b);
 }
 
+/* After all leaves: is A(B(c)) a layout? A step that was not exact fails a strict composition, and one from which no
+ * layout comes fails any. */
 static bool is_exact(const sett__ctx *c, const lhs *a, const sett_layout *b)
 {
     for (const lhs *x = a; x; x = x->next)
@@ -286,6 +300,7 @@ static lhs *pointed_lhs(const sett__ctx *c, lhs *a, uint32_t path)
     return sub;
 }
 
+/* One leaf of B: its modes over A, as a leaf if there is one, else as a tuple. */
 static bool leaf(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *shape, sett_arg *stride)
 {
     sett__mode_list out;
@@ -308,6 +323,7 @@ static bool leaf(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *s
     return true;
 }
 
+/* The profile of B, with the modes of each leaf in its place. */
 static bool compose_tree(const sett__ctx *c, lhs *a, sett_arg s, sett_arg d, sett_arg *shape, sett_arg *stride)
 {
     if (s.kind != SETT_NODE)

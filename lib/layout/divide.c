@@ -18,6 +18,7 @@ static bool refused(const sett__ctx *c, const sett_layout *l, sett_layout *const
     return true;
 }
 
+/* L / T = L o (T, complement of T in the size of L): the tile, then which tile. The number of tiles may be rounded up. */
 sett_layout *sett__logical_divide(const sett__ctx *c, const sett_layout *l, sett_arg tiler)
 {
     sett_layout *t[2];
@@ -71,6 +72,7 @@ sett_layout *sett__zip_tiles(const sett__ctx *c, const sett_layout *l, sett_arg 
     return sett__rewrap(c, l, sett__own(c, zip_modes(c, l->shape, tiler), zip_modes(c, l->stride, tiler)));
 }
 
+/* (a, b) with the modes of a, of b, or of both beside each other. */
 static sett_arg open_pair(const sett__ctx *c, sett_arg pair, bool tile, bool rest)
 {
     sett_arg a = pair.u.kid[0], b = pair.u.kid[1];

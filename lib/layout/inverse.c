@@ -31,6 +31,7 @@ static sett_layout *refuse_unclear(const sett__ctx *c, const sett_layout *l)
     return sett__bad_layout(c, SETT_E_ARGUMENT, "invalid: a coordinate is used as a number and as a tuple", l);
 }
 
+/* The position of the lowest bit that is 1; 62 for none. */
 static int low_bit(int64_t x)
 {
     int n = 0;
@@ -81,6 +82,8 @@ static sett_layout *unswizzled(
     return sett_make_swizzled_at(c->site, l->bits, zb < yb ? zb : yb, yb - zb, inv);
 }
 
+/* The modes of L in order of their strides, as long as each stride is what the smaller modes cover, map an offset back to
+ * its coordinate. */
 sett_layout *sett__right_inverse(const sett__ctx *c, const sett_layout *l)
 {
     sett__mode_list m;
@@ -151,6 +154,7 @@ static sett_layout *left_inverse(const sett__ctx *c, const sett_layout *l)
                    "left-inverse-divisibility: a stride is no multiple of the next smaller one of its coordinate", l);
 }
 
+/* Modes of stride 0 are those that L maps to 0; their strides here are those of a compact layout of the shape. */
 static sett_layout *nullspace(const sett__ctx *c, const sett_layout *l)
 {
     sett_arg s[64], d[64], before = sett_arg_i(1);
@@ -169,6 +173,8 @@ static sett_layout *nullspace(const sett__ctx *c, const sett_layout *l)
     return sett__from_modes(c, &out);
 }
 
+/* b inverted maps an offset to b's coordinate; where a after that is the identity, both agree: its first mode of stride
+ * 1. */
 static sett_layout *max_common(const sett__ctx *c, const sett_layout *a, const sett_layout *b, sett_arg *size)
 {
     sett_layout *inv = sett__right_inverse(c, b);

@@ -85,6 +85,7 @@ static void refine_facts(sett_val *v, facts f)
         v->hi = f.hi;
 }
 
+/* The facts of a value do not follow from the CONVERT that is recorded here, so they are copied. */
 sett_val *sett__leaf_to(const sett__ctx *c, sett_val *v, sett_dtype to)
 {
     if (!v || v->head.poison || v->dtype == to)
@@ -113,6 +114,8 @@ static sett_arg unchanged(const sett__ctx *c, sett_arg a)
     return !v ? a : v->head.poison ? sett__poison_arg(c->b) : sett_arg_v(v);
 }
 
+/* Records one operation on leaves, in 64 bits if either operand has them, and gives the value the facts that the caller
+ * derived. */
 static sett_arg record_leaf(const sett__ctx *c, sett__code code, sett_arg a, sett_arg b, facts f)
 {
     if (!c->b)
@@ -160,6 +163,7 @@ static int64_t sat_mul(int64_t a, int64_t b)
     return !__builtin_mul_overflow(a, b, &r) ? r : (a < 0) != (b < 0) ? INT64_MIN : INT64_MAX;
 }
 
+/* The range of a product has its ends among the four products of the ends. */
 static facts mul_facts(facts a, facts b)
 {
     int64_t p[4] = {sat_mul(a.lo, b.lo), sat_mul(a.lo, b.hi), sat_mul(a.hi, b.lo), sat_mul(a.hi, b.hi)};
@@ -177,6 +181,7 @@ static facts mul_facts(facts a, facts b)
 
 #define OVERFLOWS " overflows 64 bits"
 
+/* An overflow is found below a mode; its caller knows which mode that is. */
 void sett__name_mode(const sett__ctx *c, int mode, const sett_arg *whole)
 {
     char *text = c->b ? c->b->error.text : NULL;
@@ -190,6 +195,8 @@ static sett_arg overflowed(const sett__ctx *c, sett_arg a, const char *op, sett_
     return sett__bad(c, SETT_E_RANGE, "%lld %s %lld" OVERFLOWS, (long long)a.u.i, op, (long long)b.u.i);
 }
 
+/* Each of these computes static leaves, returns an operand that the result equals, and records only what is left. Facts
+ * of the result come from those of the operands. */
 sett_arg sett__add(const sett__ctx *c, sett_arg a, sett_arg b)
 {
     sett_arg out;
@@ -277,6 +284,7 @@ static bool undo_mul(const sett__ctx *c, sett_arg a, int64_t d, sett_arg *out)
     return false;
 }
 
+/* C rounds toward zero, and INT64_MIN / -1 traps, so -1 is a case of its own. */
 static sett_arg static_div(const sett__ctx *c, sett_arg a, sett_arg b, bool rem)
 {
     if (!b.u.i)

@@ -41,6 +41,8 @@ static sett_layout *place_copies(const sett__ctx *c, sett_layout *block, const s
     return sett__compose(c, rest, sett_arg_l(tiler));
 }
 
+/* A x B = (A, complement(A) o B): copies lie where the block leaves room. The room for copies ends at size(A) *
+ * cosize(B). */
 sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block, sett_arg tiler)
 {
     if (sett__layout_poison(block))
@@ -73,6 +75,7 @@ sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block,
     return sett__rewrap(c, block, sett__join(c, 2, pair));
 }
 
+/* Modes 1:0 are added, so that block and tiler have as many. */
 static sett_layout *padded_to_rank(const sett__ctx *c, const sett_layout *l, int rank)
 {
     sett_arg s = l->shape, d = l->stride;
@@ -124,6 +127,7 @@ static sett_layout *raked(const sett__ctx *c, const sett_layout *block, const se
         sett__own(c, interleave(c, rank, r->shape, whole, blocked), interleave(c, rank, r->stride, whole, blocked)));
 }
 
+/* The number of copies in each mode is rounded up; the copies are a blocked product of the block. */
 static sett_layout *tile_to_shape(const sett__ctx *c, const sett_layout *block, sett_arg shape, sett_arg order)
 {
     int n = sett__arity(block->shape), rank = sett__arity(shape);
@@ -156,6 +160,8 @@ static bool fills_tile(
     return false;
 }
 
+/* The raked product of thread and value layouts numbers the tile by (thread, value); its right inverse, with the profile
+ * of the two, is the TV layout. */
 sett_tv sett_make_layout_tv_at(sett_site site, const sett_layout *thr, const sett_layout *val)
 {
     sett_tv poison = {{.kind = SETT_POISON}, (sett_layout *)(uintptr_t)thr};
