@@ -103,11 +103,10 @@ typedef struct sett__bound {
     uint32_t params_len;
     alignas(16) unsigned char params[SETT__PARAM_BYTES];
 } sett__bound;
-/* Arguments 0 to n_param - 1 are the parameters in order of declaration. After them may stand values for the
- * symbols, in order: entry n_param + i is symbol i, of kind SETT_BIND_INT, or of kind 0 where the buffers give it. A
- * symbol takes the value of the first top-level extent that is that symbol alone, else of the first such stride,
- * else of its entry.
- * extents: NULL, or one a param for the CPU engine. Fails with SETT_E_BIND, SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE,
+/* Binds arguments. Entries 0 to n_param - 1 are the parameters in order of declaration. Values of symbols may follow, in order:
+ * entry n_param + i is symbol i, of kind SETT_BIND_INT, or of kind 0 if buffers give it. A symbol takes its value from the
+ * first top-level extent that is that symbol alone, else from the first such stride, else from its entry.
+ * extents: one for each param, for the CPU engine, or NULL. SETT_E_BIND, SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE,
  * SETT_E_DIVIDE, SETT_E_ALIGN, SETT_E_RANGE or SETT_E_LIMIT. */
 sett_status sett__bind(const sett__plan *, int n, const sett_bind *, sett__bound *, sett__extent *extents, sett_error *);
 bool sett__int_fits(sett_dtype, int64_t); /* does a scalar of this integer type take it? */
