@@ -4,7 +4,7 @@
 
 /* Static layouts that share no offset but by strides of 0: in order of strides, each beyond what
  * the smaller ones cover. */
-static bool check_apart(const sett__ctx *c, sett_layout *block, sett_layout *rest)
+static bool are_apart(const sett__ctx *c, sett_layout *block, sett_layout *rest)
 {
     sett_layout *both = sett__join(c, 2, (sett_layout *[]){block, rest});
     sett__mode_list m;
@@ -35,7 +35,7 @@ static sett_layout *place_copies(const sett__ctx *c, sett_layout *block, const s
         return sett__poison_layout(c->b);
     if (sett__refusal(c, rest, tiler, true) && !sett__refusal(c, rest, tiler, false)) {
         sett_layout *near = sett__compose_rest(c, rest, tiler);
-        if (sett__layout_poison(near) || check_apart(c, block, near))
+        if (sett__layout_poison(near) || are_apart(c, block, near))
             return near;
     }
     return sett__compose(c, rest, sett_arg_l(tiler));
@@ -65,7 +65,7 @@ sett_layout *sett__logical_product(const sett__ctx *c, const sett_layout *block,
     sett_layout *pair[2] = {outer, place_copies(c, outer, rest, t)};
     bool placed = sett__has_basis(t->stride) && !sett__has_basis(block->stride); /* at coordinates of the complement */
     if (placed && !sett__layout_poison(pair[1]) && sett__is_static(pair[1]->shape) && sett__is_static(outer->shape) &&
-        sett__is_static(outer->stride) && !check_apart(c, outer, pair[1])) {
+        sett__is_static(outer->stride) && !are_apart(c, outer, pair[1])) {
         sett__bad(c, SETT_E_DIVIDE,
             "non-injective: the copies of %s at the coordinates %s of its complement %s overlap: they must "
             "stay inside its extents",

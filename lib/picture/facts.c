@@ -311,7 +311,7 @@ static bool take_args(study *s, const sett_facts_args *args)
     return true;
 }
 
-static void study_access(study *s, const sett_facts_args *args)
+static void study_layout(study *s, const sett_facts_args *args)
 {
     sett_build *b = s->c.b;
     if (!take_args(s, args) || !extents(s))
@@ -336,6 +336,6 @@ const sett_facts *sett_layout_facts_at(sett_site site, const sett_facts_args *a)
     sett_build *b = a->layout->head.b;
     study s = {.c = {b, site, "sett_layout_facts"}, .f = sett__new(b, sizeof *s.f)};
     s.f->alignment = "";
-    study_access(&s, a);
+    study_layout(&s, a);
     return b->error.status ? &none : s.f;
 }

@@ -43,7 +43,7 @@ static void record_assert(const sett__ctx *c, sett_val *cond, const char *text, 
 
 /* A C format as printf would print it; of a number that only the kernel knows, which may be a tuple's, what a layout's text
  * has for it. */
-static const char *escaped_text(const sett__ctx *c, const char *format)
+static const char *without_values(const sett__ctx *c, const char *format)
 {
     char *to = sett__new(c->b, strlen(format) + 1), *at = to;
     for (const char *s = format; *s; s++) {
@@ -71,5 +71,5 @@ void sett_assert_n(sett_site site, sett_build *b, sett_arg cond, const char *sai
     else if (cond.kind != SETT_INT)
         sett__fail(b, site, c.func, SETT_E_ARGUMENT, "the condition is %s, not a Boolean", sett__arg_text(b, cond));
     else if (!cond.u.i)
-        sett__fail(b, site, c.func, SETT_E_ARGUMENT, "assertion failed while recording: %s", escaped_text(&c, text));
+        sett__fail(b, site, c.func, SETT_E_ARGUMENT, "assertion failed while recording: %s", without_values(&c, text));
 }
