@@ -18,7 +18,7 @@ const sett_family *sett_kernels_family(int index)
 }
 
 /* ---- rules ------------------------------------------------------------------------------------------- */
-void sett__refuse(choice *c, const char *format, ...)
+void sett__kernel_refuse(choice *c, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

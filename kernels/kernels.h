@@ -38,8 +38,8 @@ bool sett__kernel_options(sett_build *, const kernel *, const void *user, void *
 void sett__begin(sett_build *, int plain);
 
 /* ---- rules of options ---------------------------------------------------------------------------- */
-#define REFUSE(c, ...) sett__refuse(c, __VA_ARGS__)
-void sett__refuse(choice *, const char *format, ...) SETT_PRINTF(2, 3); /* the first one counts */
+#define REFUSE(c, ...) sett__kernel_refuse(c, __VA_ARGS__)
+void sett__kernel_refuse(choice *, const char *format, ...) SETT_PRINTF(2, 3); /* the first one counts */
 void sett__either(int *option, int chosen);                             /* what is 0 becomes that */
 void sett__in_range(choice *, const char *name, int value, int from, int to);
 void sett__is_float(choice *, sett_dtype);         /* f16, bf16, f32 */
