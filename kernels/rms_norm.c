@@ -30,7 +30,7 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "registers", o->registers, 1, 2);
     if (o->registers == 2 && !can_share(o, c, o->threads))
         REFUSE(c, ".registers is 2: a row waits in shared memory from sm_80 on, where nothing is added to it, and %d threads x 16 bytes divide it", o->threads);
-    sett__either(&o->rows, o->registers == 2 ? 1 : 4); /* W is loaded once for all of them */
+    sett__either(&o->rows, o->registers == 2 || o->residual ? 1 : 4); /* W is loaded once for all rows of a block */
     sett__in_range(c, "rows", o->rows, 1, 1 << 10);
 }
 

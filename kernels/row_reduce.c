@@ -9,7 +9,7 @@ static void settle(void *options, choice *c)
     sett__is_reduction(c, o->op);
     sett__either(&o->threads, 128);
     sett__whole_warps(c, o->threads);
-    sett__either(&o->each, 4);
+    sett__either(&o->each, 16 / sett__vec(o->dtype)); /* 16 elements a round */
     sett__in_range(c, "each", o->each, 1, 16);
 }
 

@@ -13,7 +13,7 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "blocks", o->blocks, 1, 1 << 16);
     if (!*c->why && o->blocks % o->threads)
         REFUSE(c, ".blocks is %d: a multiple of the %d threads", o->blocks, o->threads);
-    sett__either(&o->each, 4);
+    sett__either(&o->each, 16 / sett__vec(o->dtype)); /* 16 elements a round */
     sett__in_range(c, "each", o->each, 1, 16);
 }
 

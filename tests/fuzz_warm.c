@@ -229,7 +229,8 @@ static void look_at_timeout(void)
 
 static void look_at_dump(void)
 {
-    static sett_engine e;
+    static sett__runtime runtime;
+    static sett_engine e = {.runtime = &runtime};
     e.dump = 0;
     sett__dump_open(&e);
     if (e.dump > 15 || !memchr(e.dump_to, 0, sizeof e.dump_to))
