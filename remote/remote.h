@@ -2,7 +2,7 @@
 /* The map of remote/: entries of the cache from a server and to it, by name. It moves bytes and believes nothing; what
  * comes back is verified by the cache, as a file of a folder is.
  *
- *     compiler.c  what the cache calls: one fetch a name, the circuit breaker, idle connections
+ *     plugin.c  what the cache calls: the client for a URL's scheme, one fetch a name, the circuit breaker, idle connections
  *     options.c what is said of a remote
  *     bazel.c   where an entry lies under an http URL: plainly, or as bazel-remote keeps it
  *     http.c    GET, HEAD and PUT by libcurl
@@ -84,7 +84,7 @@ struct sett__remote {
     unsigned n_refused; /* so far: the oldest are forgotten */
 };
 
-/* ---- compiler.c --------------------------------------------------------------------- */
+/* ---- plugin.c ----------------------------------------------------------------------- */
 double sett__clock_ms(void);
 static inline bool sett__is_late(double deadline)
 {

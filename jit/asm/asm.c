@@ -19,9 +19,9 @@ struct sett__asm {
     sett__ptxas ptxas;
 };
 
-/* false: out of memory. NULL stays NULL. */
 enum { USUAL_LIMIT_MS = 120000 };
 
+/* NULL stays NULL. False: out of memory. */
 static bool copy_string(char **to, const char *from)
 {
     *to = from ? strdup(from) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The places that an engine reads entries from, in order: layers that are only read, then the folder that is also
- * written. Memory, above them, is map.c. A place that cannot be used is left out and says why; with none at all the
+ * written. Memory, above them, is kernel/map.c. A place that cannot be used is left out and says why; with none at all the
  * engine goes on in memory. */
 #include "inside.h"
 #include "plug/remote.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens libcuda.so.1, finds its functions and devices; memory. */
+/* Opens libcuda.so.1, finds its functions (the list is SETT__CU_FUNCTIONS in inside.h) and devices; memory. */
 #include "inside.h"
 #include <dlfcn.h>
 #include <errno.h>

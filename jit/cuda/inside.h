@@ -46,7 +46,7 @@ typedef struct sett__cu_config { /* CUlaunchConfig */
 } sett__cu_config;
 static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the driver's ABI");
 
-/* Every function, those of a launch first: the name that cuGetProcAddress knows, the name that the library exports, the
+/* Every function of the driver that we look up, those of a launch first: the name that cuGetProcAddress knows, the name that the library exports, the
  * version whose ABI we speak, whether we cannot do without, its parameters. */
 #define SETT__CU_FUNCTIONS(X) \
     X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060, 1, \

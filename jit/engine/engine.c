@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine: opening and closing, devices, what runs on the CPU. What it compiles with is in threads.c,
- * what it has compiled in map.c, what its kernels keep in runtime.c. */
+/* The engine: opening and closing, devices, what runs on the CPU. What it compiles with is in compile/threads.c,
+ * what it has compiled in kernel/map.c, what its kernels keep in kernel/runtime.c. */
 #include "inside.h"
 #include "plug/compiler.h"
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an engine counts, as structs and as Prometheus' text. Both come from the lists in jit.h. */
+/* What an engine counts, as structs and as Prometheus' text. Both come from the lists in jit/support/counters.h. */
 #include "jit/compile/compile.h"
 #include "plug/compiler.h"
 #include "jit/launch/launch.h"

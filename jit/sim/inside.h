@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The map of sim/: a tape becomes a program of warp-wide instructions (decode.c, slots.c, flat.c). Workers run it block by block
+/* The map of sim/: a tape becomes a program of warp-wide instructions (decode.c, slots.c, fast/flat.c). Workers run it block by block
  * (run.c), a warp of the block at a time until it waits (cta.c, exec.c, memory.c). All state of a block is data, apart from the
  * worker: of each warp a program counter, a mask, a stack of masks and a frame of rows. So what waits simply returns, and blocks that
- * wait for each other are resident together and take turns. Neighbouring blocks of elementwise kernels run as one (strip.c).
+ * wait for each other are resident together and take turns. Neighbouring blocks of elementwise kernels run as one (fast/strip.c).
  * talk.c writes reports and what kernels print.
  *
  * A row is one element of a value for all 32 lanes. Rows lie in two kinds of frame: the warp's own, and the block's uniform one, where
  * constants, parameters and what depends on them and the block's index alone are computed once a launch or once a block. Rows that
  * depend on the thread's index but not on the block's are computed once a launch too, and keep their place in the warp's frame.
  *
- * A tape is simplified first (rewrite.c). A kernel that tests bounds has a second program for the blocks in which every
- * test is known to be true before they run (range.c): the same tape without those tests and what they guard against.
+ * A tape is simplified first (fast/rewrite.c). A kernel that tests bounds has a second program for the blocks in which every
+ * test is known to be true before they run (fast/range.c): the same tape without those tests and what they guard against.
  *
  * A launch can be ended from outside or by its limit of time (halt.c). Whoever runs for long asks: each round of a loop, each
  * block and strip, and between those each few thousand rows (SETT__S_POLL, SETT__S_LONG). */
@@ -18,7 +18,7 @@
 #define SETT_SIM_H
 #include "program.h"
 
-/* ---- range.c: what is known of blocks before they run ------------------------------------------- */
+/* ---- fast/range.c: what is known of blocks before they run ------------------------------------------- */
 typedef struct sett__range {
     int64_t lo, hi; /* lo <= x <= hi */
     uint64_t rest;
@@ -43,7 +43,7 @@ typedef struct sett__slot {
     uint32_t width; /* flat: elements of an access */
     uint32_t lazy;  /* of homes that are only loaded: in core->lazy, by pieces; else SETT__NONE */
 } sett__slot;
-/* flat.c; false: out of memory. The second needs the homes. */
+/* fast/flat.c; false: out of memory. The second needs the homes. */
 bool sett__find_flat(const sett__tape *, sett__slot *);
 bool sett__find_lazy(const sett__tape *, sett__slot *, uint32_t *n_lazy);
 /* One slot an op. Fills every place; the frames' sizes, local_at and local_bytes go to the program. */
@@ -140,7 +140,7 @@ bool sett__cp_async(sett__core *, sett__warp *, const sett__insn *);
 unsigned char *sett__straight(const sett__core *, const sett__warp *, const sett__insn *, uint32_t blocks);
 void sett__store_whole(const sett__core *, const sett__insn *, unsigned char *to, const unsigned char *from, size_t bytes);
 
-/* ---- strip.c: neighbouring blocks as one ------------------------------------------------------------ */
+/* ---- fast/strip.c: neighbouring blocks as one ------------------------------------------------------------ */
 /* May a kernel's blocks, as far as its tape goes? kind: by op, set; 2: SETT__I_DATA. */
 bool sett__find_strips(const sett__tape *, const sett__slot *, uint8_t *kind);
 uint32_t sett__strip_accesses(const sett__program *); /* 0: its instructions do not allow it */

@@ -4,7 +4,7 @@
 #define SETT_JIT_SIM_REWRITE_H
 #include "sim.h"
 
-/* ---- rewrite.c: what is changed in a tape before it is decoded -------------------------------------- */
+/* ---- fast/rewrite.c: what is changed in a tape before it is decoded -------------------------------------- */
 typedef struct sett__part { uint32_t op, n; uint8_t align; } sett__part; /* an access that was joined with others */
 typedef struct sett__parts { uint32_t first, n; } sett__parts;           /* n 0: an access as it was */
 /* Strings, sites and the signature are those of the first tape, which must outlive it. */

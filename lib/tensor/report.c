@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the layouts decided about each access, and what made one narrower than it could be. */
+/* The kernel's report: what the layouts decided about each access, what made one narrower than it could be, and the shared
+ * memory of a block. */
 #include "tensor.h"
 #include <string.h>
 
