@@ -13,7 +13,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { ELEMENTS = 1024, EVER = INT32_MAX, SOON_MS = 2000 };
+#ifdef __SANITIZE_THREAD__
+enum { SOON_MS = 10000 };
+#else
+enum { SOON_MS = 2000 };
+#endif
+enum { ELEMENTS = 1024, EVER = INT32_MAX };
 
 /* ---- bodies ------------------------------------------------------------------------------- */
 static sett_tensor *numbers(sett_build *b)
@@ -163,7 +168,7 @@ static const struct endless {
     {"nested", nested, false, "it was in a {{*}}, block (0,0,0) thread (0,0,0), kernel nested"},
     {"while_loop", while_loop, false, "it was in a while loop, after {{*}} rounds, block (0,0,0) thread ({{*}},0,0), kernel while_loop"},
     {"barrier", barrier, false, "it was in a while loop, after {{*}} rounds, block (0,0,0) thread (0,0,0), kernel barrier"},
-    {"blocks", blocks, false, "it was in a while loop, after {{*}} rounds, block ({{*}},0,0) thread ({{*}},0,0), kernel blocks"},
+    {"blocks", blocks, false, "block ({{*}},0,0){{*}}, kernel blocks"},
     {"print", print, true, ", kernel print"},
     {"strips", strips, false, " before this block began, block ({{*}}), kernel strips"},
     {"guarded", guarded, false, " before this block began, block ({{*}}), kernel guarded"},

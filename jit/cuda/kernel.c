@@ -444,7 +444,7 @@ static __attribute__((noinline)) sett_status find_function(sett__gpu_kernel *k, 
 
 static inline void *ready_function(const sett__gpu_kernel *k, int device)
 {
-    bool ready = !k->modules && atomic_load_explicit(&k->ready, memory_order_acquire) >> device & 1;
+    bool ready = !k->modules && device >= 0 && device < k->cuda->count && atomic_load_explicit(&k->ready, memory_order_acquire) >> device & 1;
     return ready ? atomic_load_explicit(&k->kernel, memory_order_relaxed) : NULL;
 }
 

@@ -316,7 +316,7 @@ static bool use_visible(sett_build *b, sett_site site, const char *func, const s
 bool sett__use_val(sett_build *b, sett_site site, const char *func, const sett_val *v)
 {
     return (b && v && sett__fine_val(b, v)) ||
-           (use_head(b, site, func, v ? &v->head : NULL, SETT__K_VAL) && use_visible(v->head.b, site, func, v));
+           (use_head(b, site, func, (const sett__head *)(const void *)v, SETT__K_VAL) && use_visible(v->head.b, site, func, v));
 }
 
 static bool use_layout_parts(sett_build *b, sett_site site, const char *func, const sett_layout *l)

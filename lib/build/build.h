@@ -47,7 +47,7 @@ static inline bool sett__fine(const sett_build *b, const sett__head *x, sett__ki
 }
 static inline bool sett__fine_val(const sett_build *b, const sett_val *v)
 {
-    return sett__fine(b, &v->head, SETT__K_VAL) && (!v->depth || sett__visible(v));
+    return sett__fine(b, (const sett__head *)(const void *)v, SETT__K_VAL) && (!v->depth || sett__visible(v));
 }
 bool sett__use_layout(sett_build *, sett_site, const char *func, const sett_layout *);
 bool sett__use_tensor(sett_build *, sett_site, const char *func, const sett_tensor *);
