@@ -10,7 +10,11 @@
  *     ...
  *     sett_kernel_release(k);
  *
- * A kernel is for one target. Any number of threads may use it at once. */
+ * A kernel is for one target. Any number of threads may use it at once. Each call that gives a kernel gives a reference,
+ * which the caller releases.
+ *
+ * Tape: what a body recorded, as data. Key: SHA-256 of tape, target and options. Remote: a cache on a server
+ * (sett_engine_options.cache_remote; docs/cache.md). */
 #ifndef SETT_COMPILE_H
 #define SETT_COMPILE_H
 #include <sett/build.h>
@@ -35,26 +39,26 @@ typedef struct sett_compile_options {
     const void *user;   /* handed to the body */
     /* Given: the engine remembers (body, user bytes, target, options), and the next call with the same four does not
      * record. The bytes must hold all that the body depends on, and no pointers. Zero the struct first: bytes of
-     * padding that differ miss. The engine remembers 4096 of these, and 8 of one kernel. */
+     * padding that differ miss. The engine remembers 4096 such calls, and 8 more for each kernel in memory. */
     size_t user_size;
-    int opt_level;      /* of the assembler, 1 to 4; 0: the default, 3. 4 is ptxas -O0 */
+    int opt_level;      /* of the assembler, 1 to 4; 0: the default, 3. 1 to 3: ptxas -O1 to -O3; 4: ptxas -O0, no
+                         * optimisation */
     bool line_info;     /* source lines in the cubin; the lines of calls then are part of the key */
     bool no_fold;       /* for tests: leave to the engines what the builder could fold */
     bool ptx_only;      /* stop at PTX: needs no assembler, and the kernel cannot be launched */
     sett_asserts asserts; /* not for sett_compile_tape: a tape has its assertions or has none */
 } sett_compile_options;
-/* Records the body, then looks for its key: in memory, on disk, on the remote; compiles on a miss. The caller releases
+/* Calls the body on this thread, which records it, then looks for its key: in memory, on disk, on the remote; compiles on a miss. The caller releases
  * *kernel, which is NULL on failure. A kernel that was found keeps the name that it was first compiled with. The
  * engine's own thread writes the entry to disk, after the call has returned.
- * A compiler that fails costs its kernel and the later compiles, never the process: SETT_E_COMPILE or SETT_E_MEMORY
- * with its
- * text, then SETT_E_NO_COMPILER. An assembler in process, nvJitLink or the driver's, may end the process when it gets
+ * If the compiler fails for good, this call returns SETT_E_COMPILE or SETT_E_MEMORY with its text, later compiles in this
+ * process return SETT_E_NO_COMPILER, and the process goes on. An assembler in process, nvJitLink or the driver's, may end the process when it gets
  * no memory. ptxas, a process of its own, cannot (.assembler; docs/runtime.md, "Short of memory").
  * The engine keeps the memory of the recording, up to 64 MiB, for the next body. .user_size remembers a body by its
  * address: a shared object that holds bodies must stay loaded while the engine is open. */
 SETT_API sett_status sett_compile(
     sett_engine *, sett_body, const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
-/* The same from a tape, its bytes or its text. */
+/* The same from a tape, its bytes or its text; len: without a NUL at the end. .user is not used. */
 SETT_API sett_status sett_compile_tape(sett_engine *, const void *tape, size_t len,
     const sett_compile_options *or_null, sett_kernel **kernel, sett_error *or_null2);
 /* The kernel of a key, from memory, disk or remote. SETT_E_NOT_CACHED: it is in none of them. Never compiles, and never
@@ -96,12 +100,11 @@ typedef struct sett_kernel_info {
     const char *compiler;   /* who made its PTX: "LLVM 22.1.0"; "" for a CPU kernel */
     const char *layer;      /* path of the cache layer that gave it; "": none did */
 } sett_kernel_info;
-/* The caller sets info->size, which tells which fields it knows. */
+/* The caller sets info->size = sizeof *info; the call fills the fields within it. */
 SETT_API sett_status sett_kernel_query(const sett_kernel *, sett_kernel_info *info);
 
 /* The arguments of a kernel, in order of declaration. read, written: what the kernel does with a tensor. Strings live
- * as long as the kernel. SETT_E_ARGUMENT: index is past the last. SETT_E_MEMORY: the first question about a kernel of a
- * GPU needs memory, because such a kernel keeps what only questions and errors need in a compact form. */
+ * as long as the kernel. The caller sets info->size. SETT_E_ARGUMENT: index is past the last. */
 typedef struct sett_param_info {
     size_t size;
     const char *name;
@@ -111,7 +114,7 @@ typedef struct sett_param_info {
     bool read, written;
     uint32_t bytes; /* of a struct passed by value, else 0 */
 } sett_param_info;
-SETT_API int sett_kernel_params(const sett_kernel *);
+SETT_API int sett_kernel_params(const sett_kernel *); /* how many tensors, numbers and structs it takes; symbols not among them */
 SETT_API sett_status sett_kernel_param(const sett_kernel *, int index, sett_param_info *info);
 
 /* Loads all that launches on this device need (code, attributes), so that later launches and captures load nothing.

@@ -23,26 +23,29 @@ extern "C" {
 #define SETT_KEEPS_ADDRESS
 #endif
 
-/* A buffer: address, element type, extents and strides in elements, rank 0 to 8. DLPack tensors: see dlpack.h. */
+/* A buffer: address, element type, extents and strides in elements, rank 0 to 8. It describes memory of the caller's and
+ * owns none: the memory must live until the launch has ended, the sett_buf itself only until the call returns. DLPack
+ * tensors: see dlpack.h. */
 typedef struct sett_buf {
     void *data;
     sett_dtype dtype;
     int rank;
     int64_t shape[8], stride[8];
 } sett_buf;
-/* Compact row-major buffers (the last mode is contiguous). A rank outside 0 to 8 gives a buffer of rank -1, which every
+/* Compact row-major buffers (the last mode is contiguous). They copy nothing. A rank outside 0 to 8 gives a buffer of rank -1, which every
  * launch refuses. */
 SETT_API SETT_KEEPS_ADDRESS sett_buf sett_buf_1d(const void *data, sett_dtype, int64_t n);
 SETT_API SETT_KEEPS_ADDRESS sett_buf sett_buf_2d(const void *data, sett_dtype, int64_t rows, int64_t cols);
 SETT_API SETT_KEEPS_ADDRESS sett_buf sett_buf_nd(const void *data, sett_dtype, int rank, const int64_t *shape);
 
 /* Prints the contents of a buffer, in memory of the host or of a device, as sett_print_tensor does in a kernel. The
- * stream tells the device, and the call waits for it. SETT_CPU is for memory that the host can read; an address that it
- * cannot read is SETT_E_RANGE, not a crash. NULL options: all defaults. */
+ * stream tells the device, and the call waits until the work on that stream has ended. SETT_CPU is for memory that the
+ * host can read; an address that it cannot read is SETT_E_RANGE, not a crash. NULL options: all defaults. */
 typedef struct sett_buf_print_options {
     size_t size;
     /* Shows the memory by another layout, in CuTe's notation: "((2,4),2):((1,2),8)", also swizzled. NULL: the buffer's
-     * extents and strides. SETT_E_PARSE, SETT_E_STATIC; SETT_E_RANGE: the layout reaches past the buffer. */
+     * extents and strides. SETT_E_PARSE: it is no layout. SETT_E_STATIC: it has symbols. SETT_E_RANGE: it reaches past the
+     * buffer. */
     const char *layout;
     /* every element, with its coordinate; else more than 6 rows or columns are cut to three at each end */
     bool verbose;
@@ -67,23 +70,26 @@ typedef struct sett_bind {
 
 /* Checks and packs the arguments, and launches. On a GPU the launch is asynchronous; on the CPU it has ended when the
  * call returns, and sett_cancel ends it early. A grid with an extent of 0 succeeds without a launch. Symbols that no
- * buffer gives follow the arguments as integers, in order of declaration. A symbol declared before the last of them is
- * given as well, and must then agree with the buffers.
+ * buffer gives follow the arguments as integers, in order of declaration: pass every symbol up to the last of those. One
+ * among them that a buffer gives too must agree with it. For a body that declares M, alpha, K, of which buffers give M
+ * alone: (..., M, alpha, K).
  *
  * Contexts: a stream that the caller made runs in its own context. The default stream (handle NULL) is that of the
  * thread's current context if that belongs to the device, else of the device's primary context. The current context is
- * the same afterwards. A first launch loads the code. While its stream is captured, that is SETT_E_CAPTURING, and
- * nothing is changed: call sett_prepare before. */
+ * the same afterwards. A first launch loads the code; while its stream is captured, it returns SETT_E_CAPTURING
+ * and changes nothing: call sett_prepare before. */
 SETT_API sett_status sett_launch_n(sett_kernel *, sett_stream, int n, const sett_bind *, sett_error *or_null);
 
 /* ---- prepared calls: setters stage arguments, commit checks them together, run only launches ---- */
 typedef struct sett_call sett_call; /* for one thread at a time */
-/* Prepares the kernel on the device, stages the arguments and commits them. Given no arguments for a kernel that has
- * some, it commits nothing: stage each argument, then commit. */
+/* Prepares the kernel on the device, SETT_CPU too, stages the arguments and commits them. Given no arguments for a kernel
+ * that has some, it commits nothing: stage each argument, then commit. The call keeps the kernel alive; the caller frees
+ * it with sett_call_free. On failure *call is NULL. */
 SETT_API sett_status sett_call_make_n(
     sett_kernel *, int device, int n, const sett_bind *, sett_call **, sett_error *or_null);
-/* The index of a tensor, scalar or symbol for the setters below; -1: there is none of that name. If a tensor, a scalar
- * and a symbol share a name, the first of them in this order. */
+/* The index of a tensor, scalar or symbol for the setters below; -1: there is none of that name. Tensors and scalars have
+ * their place in order of declaration, as in sett_kernel_param; symbols come after them. If a symbol shares a name with
+ * one of those, the call gives that one. */
 SETT_API int sett_kernel_argument(const sett_kernel *, const char *name);
 /* Stage an argument: a buffer (its pointer and extents are copied), an integer (a scalar, or a symbol that no buffer
  * gives), a floating scalar. A wrong index or kind is reported by the commit. */
@@ -94,13 +100,14 @@ SETT_API void sett_call_struct(sett_call *, int arg, const void *, size_t bytes)
 /* Checks all that is staged, and computes the grid. On failure the call keeps its former arguments for sett_call_run,
  * and what was staged stays staged until it is staged again. */
 SETT_API sett_status sett_call_commit(sett_call *, sett_error *or_null);
-/* Launches with the arguments of the last commit: one cuLaunchKernelEx, without a check, lock, allocation or query, in
- * the context that sett_launch_n names (only the default stream on a machine of several GPUs asks which context is
- * current). A captured graph keeps the arguments of the last commit before the capture. Errors have no text here.
+/* Launches with the arguments of the last commit: one cuLaunchKernelEx, without a lock, an allocation, or another check of
+ * the arguments, in the context that sett_launch_n names. It asks the driver for the current context only for the default
+ * stream, on a machine of several GPUs. A captured graph keeps the arguments of the last commit before the run that it
+ * captured. Errors have no text here.
  * SETT_E_BIND: no commit yet. SETT_E_NO_DEVICE: a stream of another device. SETT_E_CLOSED. The driver's errors. On the
  * CPU also SETT_E_FAULT, SETT_E_CANCELLED (sett_cancel), and SETT_E_RANGE: memory that was freed since. */
 SETT_API sett_status sett_call_run(sett_call *, sett_stream);
-SETT_API void sett_call_free(sett_call *); /* NULL is ignored */
+SETT_API void sett_call_free(sett_call *); /* launches that it queued go on; NULL is ignored */
 
 /* A kernel as a plain C function, bound to a stream: sett_status f(arguments in order of declaration). Many threads may
  * call it. Arguments: a tensor is const sett_buf *; a scalar is int8_t to uint64_t, bool, float or double by its
@@ -118,8 +125,9 @@ SETT_API sett_status sett_kernel_function(
  * (A thread may find the error of an ended thread, if the system gave it the same number.) Any thread may ask at any
  * time before sett_function_free. */
 SETT_API sett_status sett_function_error(const sett_function *, sett_error *);
-SETT_API void sett_function_free(sett_function *); /* frees the C function too; NULL is ignored */
+SETT_API void sett_function_free(sett_function *); /* frees the C function too, which no thread may be in; NULL is ignored */
 
+/* Arguments for sett_launch_n and sett_call_make_n; the macros below make them by themselves. */
 static inline sett_bind sett_bind_t(const sett_buf *t)
 {
     sett_bind b = {SETT_BIND_BUF, 0, {t}};
