@@ -3,6 +3,8 @@
 #include "inside.h"
 #include <stdlib.h>
 
+#define UNKNOWN "the CPU engine does not know this operation"
+
 typedef struct seen {
     uint32_t reads, effects; /* of memory that other blocks write; what makes a round of a loop differ from the one before */
 } seen;
@@ -63,55 +65,51 @@ static sett_status push(decoder *d, sett__insn i)
 {
     if (!sett__grow(NULL, (void **)&d->p->code, &d->cap_code, d->p->n_code + 1, sizeof i))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
+    i.run = sett__run_of[i.step];
     i.op = here(d);
-    d->rows += 1 + i.n * (i.pieces ? i.pieces : 1);
+    d->rows += 1 + i.n;
     d->p->code[d->p->n_code++] = i;
     return SETT_OK;
 }
 
-/* An instruction with the op's result and the operands' places. */
+/* An instruction with the op's result. */
 static sett__insn start(const decoder *d, const sett__op *o, sett__step step)
 {
     const sett__slot *s = &d->slot[d->at];
-    sett__insn i = {.step = (uint8_t)step, .lg = s->lg, .sub = o->sub, .n = s->rows, .imm = o->imm, .dtype = o->dtype};
+    sett__insn i = {.step = (uint8_t)step, .lg = s->lg, .n = s->rows, .dtype = o->dtype};
     i.d = o->dtype && o->n ? ref(d, d->at) & ~(sett__ref)SETT__REF_SPLAT : SETT__NONE;
     return i;
 }
 
 /* Operands that lie where they were loaded from come piece by piece. */
-static void in_pieces(const decoder *d, sett__insn *i, const uint32_t *arg_of, int n)
+static void in_pieces(const decoder *d, sett__insn *i, const uint32_t *arg_of)
 {
-    i->pieces = 1;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < i->math.n_args; k++) {
         const sett__slot *s = &d->slot[arg_of[k]];
-        i->lgs[k] = s->lg;
-        i->lazy[k] = lazy(d, arg_of[k]);
-        if (i->lazy[k] == SETT__NONE)
+        i->math.lazy[k] = lazy(d, arg_of[k]);
+        if (i->math.lazy[k] == SETT__NONE)
             continue;
         i->step = SETT__S_PIECES;
         if (s->rows > 1)
-            i->pieces = i->n / d->slot[s->home].width;
+            i->math.pieces = i->n / d->slot[s->home].width;
     }
-    i->n /= i->pieces;
+    i->math.piece = i->n / i->math.pieces;
+    if (i->n > SETT__LONG_ROWS)
+        i->step = SETT__S_LONG;
 }
 
 static sett_status row_op(decoder *d, sett__insn i, sett__row_fn fn, const uint32_t *arg_of, int n)
 {
     if (!fn)
         return fail(d, SETT_E_VERIFY, "the CPU engine has no such operation on this element type");
-    sett__ref r[3] = {SETT__NONE, SETT__NONE, SETT__NONE};
+    i.math = (sett__arithmetic){.fn = fn, .n_args = (uint8_t)n, .pieces = 1, .data = d->kind[d->at] == 2};
     for (int k = 0; k < n; k++) {
-        r[k] = ref(d, arg_of[k]);
-        i.splat |= (uint8_t)((r[k] & SETT__REF_SPLAT ? 1 : 0) << k);
+        i.math.arg[k] = ref(d, arg_of[k]);
+        i.math.lg[k] = d->slot[arg_of[k]].lg;
+        i.math.splat |= (uint8_t)((i.math.arg[k] & SETT__REF_SPLAT ? 1 : 0) << k);
     }
-    i.a = r[0], i.b = r[1], i.c = r[2];
-    i.fn = fn;
-    i.n_args = (uint8_t)n;
-    i.flags = d->kind[d->at] == 2 ? SETT__I_DATA : 0;
     if (i.step == SETT__S_ROW)
-        in_pieces(d, &i, arg_of, n);
-    if (i.n * i.pieces > SETT__LONG_ROWS)
-        i.step = SETT__S_LONG;
+        in_pieces(d, &i, arg_of);
     return push(d, i);
 }
 
@@ -133,8 +131,6 @@ static sett_status elementwise(decoder *d, const sett__op *o)
     uint8_t type = d->tape->op[a[0]].dtype;
     sett__code code = o->code;
     sett__insn i = start(d, o, SETT__S_ROW);
-    if (code == SETT__CONVERT)
-        return row_op(d, i, row_fn(d, code, type, o->dtype), a, 1);
     if (code == SETT__SELECT)
         return row_op(d, i, i.lg < 4 ? d->p->wide->select[i.lg] : sett__row_128(code, o->dtype, o->dtype), a, 3);
     if (code == SETT__GT || code == SETT__GE) {
@@ -147,8 +143,7 @@ static sett_status elementwise(decoder *d, const sett__op *o)
 /* rows of v to a place in the op's own storage */
 static sett_status copy(decoder *d, sett__insn i, uint32_t v, uint32_t n, uint32_t off)
 {
-    i.step = SETT__S_COPY;
-    i.a = ref(d, v);
+    i.copy = ref(d, v);
     i.d += off;
     i.n = n;
     return push(d, i);
@@ -176,14 +171,26 @@ static sett_status moves(decoder *d, const sett__op *o)
         return SETT_OK;
     if (o->code == SETT__PACK)
         return pack(d, o);
+    uint32_t a = arg(d, o, 0);
     sett__insn i = start(d, o, SETT__S_PICK);
-    i.a = ref(d, arg(d, o, 0));
-    i.pieces = d->slot[arg(d, o, 0)].width;
     if (o->code == SETT__BITCAST) {
         i.step = SETT__S_REGROUP;
-        i.sub = d->slot[arg(d, o, 0)].lg;
+        i.regroup.a = ref(d, a);
+        i.regroup.lg = d->slot[a].lg;
+    } else {
+        i.pick.a = ref(d, a);
+        i.pick.wide = d->slot[a].width;
+        i.pick.index = d->tape->index + o->imm;
     }
     return push(d, i);
+}
+
+static sett_status convert(decoder *d, const sett__op *o)
+{
+    uint32_t a = arg(d, o, 0);
+    if (o->code == SETT__BITCAST)
+        return moves(d, o);
+    return row_op(d, start(d, o, SETT__S_ROW), row_fn(d, o->code, d->tape->op[a].dtype, o->dtype), &a, 1);
 }
 
 static sett_status reduce(decoder *d, const sett__op *o)
@@ -195,15 +202,25 @@ static sett_status reduce(decoder *d, const sett__op *o)
                                   : fail(d, SETT_E_VERIFY, "not an operation to fold by");
 }
 
-static sett_status entry(decoder *d, const sett__op *o)
+static sett_status constant(decoder *d, const sett__op *o)
 {
-    sett__insn i = start(d, o, o->code == SETT__CONST ? SETT__S_CONST : SETT__S_SREG);
-    if (o->code == SETT__SYM || o->code == SETT__SCALAR || o->code == SETT__ADDR) {
-        i.step = SETT__S_VALUE;
-        i.imm = (int64_t)sett__packed_at(&d->tape->sig, (uint32_t)o->imm + (o->code == SETT__SYM ? d->tape->sig.n_param : 0));
-    } else if (o->code != SETT__CONST) {
-        i.imm = o->code;
-    }
+    sett__insn i = start(d, o, SETT__S_CONST);
+    i.bits = o->imm;
+    return push(d, i);
+}
+
+static sett_status thread_index(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, SETT__S_INDEX);
+    i.index.code = o->code;
+    i.index.axis = o->sub;
+    return push(d, i);
+}
+
+static sett_status parameter(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, SETT__S_VALUE);
+    i.param = sett__packed_at(&d->tape->sig, (uint32_t)o->imm + (o->code == SETT__SYM ? d->tape->sig.n_param : 0));
     return push(d, i);
 }
 
@@ -263,62 +280,93 @@ static uint8_t order(decoder *d, uint32_t v, uint32_t n)
 /* Without a predicate, and in order where the launch finds it so; or whole rows of a thread's array. */
 static bool usual(const decoder *d, const sett__insn *i)
 {
-    const sett__root *r = &d->p->root[i->root];
-    uint64_t align = (1ull << (i->align & 63)) - 1;
-    if (i->b != SETT__NONE || i->lg > 3)
+    const sett__place *at = &i->access.at;
+    const sett__root *r = &d->p->root[at->root];
+    uint64_t align = (1ull << (at->align & 63)) - 1;
+    if (i->access.predicate != SETT__NONE || i->lg > 3)
         return false;
     if (r->space != SETT__LOCAL)
-        return i->order < SETT__MAX_ORDER && !(((uint64_t)i->n << i->lg) & align);
-    return i->a == SETT__NONE && i->lg == r->lg && i->imm >= 0 && i->n % r->width == 0 && (uint64_t)i->imm % r->width == 0 &&
-           !(((uint64_t)i->imm << i->lg) & align) && ((uint64_t)i->imm + i->n) << i->lg <= r->bytes;
+        return at->order < SETT__MAX_ORDER && !(((uint64_t)i->n << i->lg) & align);
+    return at->base == SETT__NONE && i->lg == r->lg && at->offset >= 0 && i->n % r->width == 0 && (uint64_t)at->offset % r->width == 0 &&
+           !(((uint64_t)at->offset << i->lg) & align) && ((uint64_t)at->offset + i->n) << i->lg <= r->bytes;
+}
+
+static sett__place place(const decoder *d, uint32_t root, uint32_t base, int64_t offset, uint8_t align)
+{
+    sett__place at = {.root = d->root_of[root], .base = ref(d, base), .offset = offset, .align = align, .order = SETT__MAX_ORDER};
+    if (base != SETT__NONE) {
+        at.uniform = d->slot[base].uniform;
+        at.base64 = d->slot[base].lg == 3;
+        at.base_unsigned = sett__dtype_kind(d->tape->op[base].dtype) == 'u';
+    }
+    return at;
+}
+
+/* Of accesses of n elements, whose root and base are the first operands. */
+static sett_status find_place(decoder *d, const sett__op *o, uint32_t n, uint8_t align, sett__place *at)
+{
+    uint32_t base = arg(d, o, 1);
+    if (base != SETT__NONE && (!sett__dtype_is_int(d->tape->op[base].dtype) || d->slot[base].lg < 2))
+        return fail(d, SETT_E_VERIFY, "an offset is not an integer of 32 or 64 bits");
+    if (o->imm > (int64_t)1 << 48 || o->imm < -((int64_t)1 << 48))
+        return fail(d, SETT_E_VERIFY, "an offset is past 2^48");
+    *at = place(d, arg(d, o, 0), base, o->imm, align);
+    if (base != SETT__NONE && !at->uniform)
+        at->order = order(d, base, n);
+    at->same = base != SETT__NONE && base == d->last_base && n == d->last_n;
+    d->last_base = base;
+    d->last_n = n;
+    return SETT_OK;
 }
 
 /* Operands: root, base, predicate, then fill or value. */
-static sett_status memory(decoder *d, const sett__op *o, sett__step step)
+static sett_status access(decoder *d, const sett__op *o)
 {
-    sett__insn i = start(d, o, step);
-    uint32_t base = arg(d, o, 1), value = arg(d, o, 3);
-    i.root = d->root_of[arg(d, o, 0)];
-    i.a = ref(d, base);
-    i.b = ref(d, arg(d, o, 2));
-    i.c = step == SETT__S_LOAD ? ref(d, value) : step == SETT__S_ATOM ? ref(d, arg(d, o, 4)) : SETT__NONE;
-    i.e = step == SETT__S_LOAD ? SETT__NONE : ref(d, value);
-    i.align = o->sub;
+    bool store = o->code == SETT__STORE;
+    uint32_t v = store ? arg(d, o, 3) : d->at;
+    const sett__slot *s = &d->slot[v];
+    sett__insn i = start(d, o, store ? SETT__S_STORE : SETT__S_LOAD);
+    sett__transfer *x = &i.access;
+    i.n = store ? d->tape->op[v].n : i.n;
+    i.lg = s->lg;
+    i.dtype = d->tape->op[v].dtype;
+    *x = (sett__transfer){.predicate = ref(d, arg(d, o, 2)), .value = ref(d, arg(d, o, 3)), .lazy = lazy(d, v), .flat = s->flat};
+    sett_status status = find_place(d, o, i.n, o->sub, &x->at);
+    if (status)
+        return status;
     if (d->p->rewritten.changed)
-        i.parts = d->p->rewritten.parts[d->at];
-    if (step == SETT__S_STORE) {
-        i.n = d->tape->op[value].n;
-        i.lg = d->slot[value].lg;
-        i.dtype = d->tape->op[value].dtype;
-    } else if (step == SETT__S_ATOM) {
-        i.align = (uint8_t)(i.lg + (i.n > 1 ? 31 - __builtin_clz(i.n) : 0));
-        i.fn = o->sub < SETT__ROW_CODES ? d->p->wide->op[o->sub][o->dtype] : NULL;
-        if (!i.fn && o->sub != SETT__XCHG && o->sub != SETT__CAS)
-            return fail(d, SETT_E_VERIFY, "the CPU engine has no such atomic on this element type");
-    }
-    if (base != SETT__NONE) {
-        uint8_t type = d->tape->op[base].dtype;
-        if (!sett__dtype_is_int(type) || d->slot[base].lg < 2)
-            return fail(d, SETT_E_VERIFY, "an offset is not an integer of 32 or 64 bits");
-        i.flags =
-            (uint8_t)((d->slot[base].uniform ? SETT__I_UNIFORM : 0) | (d->slot[base].lg == 3 ? SETT__I_BASE64 : 0) |
-                      (sett__dtype_kind(type) == 'u' ? SETT__I_BASE_UNSIGNED : 0));
-    }
-    i.order = base != SETT__NONE && !d->slot[base].uniform ? order(d, base, i.n) : SETT__MAX_ORDER;
-    i.lazy[0] = step == SETT__S_ATOM ? SETT__NONE : lazy(d, step == SETT__S_LOAD ? d->at : value);
-    i.pieces = i.lazy[0] == SETT__NONE ? 0 : i.n / d->slot[d->slot[step == SETT__S_LOAD ? d->at : value].home].width;
-    i.bytes = (i.n * WARP) << i.lg;
-    i.piece = i.pieces ? i.bytes / i.pieces : 0;
-    d->p->atomics |= step == SETT__S_ATOM;
-    i.flags |= usual(d, &i) ? SETT__I_STRAIGHT : 0;
-    if (base != SETT__NONE && base == d->last_base && i.n == d->last_n)
-        i.flags |= SETT__I_SAME;
-    d->last_base = base;
-    d->last_n = i.n;
-    if (step != SETT__S_ATOM && d->slot[step == SETT__S_LOAD ? d->at : value].flat)
-        i.flags |= SETT__I_FLAT;
-    if (o->imm > (int64_t)1 << 48 || o->imm < -((int64_t)1 << 48))
-        return fail(d, SETT_E_VERIFY, "an offset is past 2^48");
+        x->parts = d->p->rewritten.parts[d->at];
+    x->pieces = x->lazy == SETT__NONE ? 0 : i.n / d->slot[s->home].width;
+    x->bytes = (i.n * WARP) << i.lg;
+    x->piece = x->pieces ? x->bytes / x->pieces : 0;
+    x->straight = usual(d, &i);
+    return push(d, i);
+}
+
+/* Operands: root, base, predicate, value, what memory must have held. */
+static sett_status atomic(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, SETT__S_ATOM);
+    sett__row_fn fn = o->sub < SETT__ROW_CODES ? d->p->wide->op[o->sub][o->dtype] : NULL;
+    if (!fn && o->sub != SETT__XCHG && o->sub != SETT__CAS)
+        return fail(d, SETT_E_VERIFY, "the CPU engine has no such atomic on this element type");
+    d->p->atomics = true;
+    i.atom = (sett__atomic){.fn = fn, .code = o->sub, .predicate = ref(d, arg(d, o, 2)), .value = ref(d, arg(d, o, 3)), .was = ref(d, arg(d, o, 4))};
+    sett_status status = find_place(d, o, i.n, (uint8_t)(i.lg + (i.n > 1 ? 31 - __builtin_clz(i.n) : 0)), &i.atom.at);
+    return status ? status : push(d, i);
+}
+
+/* The verifier has seen that bases are signed integers of 32 or 64 bits. */
+static sett_status cp_async(decoder *d, const sett__op *o)
+{
+    sett__insn i = start(d, o, SETT__S_CP_ASYNC);
+    uint32_t bytes = (uint32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_BYTES);
+    uint8_t align = (uint8_t)__builtin_ctz(bytes);
+    i.lg = (uint8_t)__builtin_ctz((uint32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_OF));
+    i.n = bytes >> i.lg;
+    i.cp_async = (sett__copy){.predicate = ref(d, arg(d, o, 2)), .keep = ref(d, arg(d, o, 5)),
+        .to = place(d, arg(d, o, 0), arg(d, o, 1), (int32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_TO), align),
+        .from = place(d, arg(d, o, 3), arg(d, o, 4), o->imm, align)};
     return push(d, i);
 }
 
@@ -326,20 +374,51 @@ static sett_status shuffle(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_SHFL);
     uint32_t lane = arg(d, o, 1);
-    i.a = ref(d, arg(d, o, 0));
-    i.b = ref(d, lane);
     if (!sett__dtype_is_int(d->tape->op[lane].dtype) || d->slot[lane].lg != 2)
         return fail(d, SETT_E_VERIFY, "the lane is not an integer of 32 bits");
-    i.imm = sett__attr(d->tape->arg, o, SETT__AT_SHFL_WIDTH);
+    i.shfl.value = ref(d, arg(d, o, 0));
+    i.shfl.lane = ref(d, lane);
+    i.shfl.how = o->sub;
+    i.shfl.width = (uint8_t)sett__attr(d->tape->arg, o, SETT__AT_SHFL_WIDTH);
     return push(d, i);
+}
+
+static sett_status ask_warp(decoder *d, const sett__op *o)
+{
+    uint32_t value = arg(d, o, 0);
+    sett__insn i = start(d, o, SETT__S_ELECT);
+    if (o->code == SETT__VOTE) {
+        i.step = SETT__S_VOTE;
+        i.vote.value = ref(d, value);
+        i.vote.how = o->sub;
+    } else if (o->code == SETT__MATCH) {
+        i.step = SETT__S_MATCH;
+        i.match.value = ref(d, value);
+        i.match.lg = d->slot[value].lg;
+        i.match.any = o->sub == SETT__VOTE_ANY;
+    } else if (o->code == SETT__REDUX) {
+        i.step = SETT__S_REDUX;
+        i.redux.value = ref(d, value);
+        i.redux.fn = o->sub < SETT__ROW_CODES ? d->p->wide->op[o->sub][o->dtype] : NULL;
+    } else if (o->code == SETT__SPECIAL) {
+        i.step = SETT__S_SPECIAL;
+        i.special = o->sub;
+    } else if (o->code != SETT__ELECT) {
+        return fail(d, SETT_E_VERIFY, UNKNOWN);
+    }
+    return push(d, i);
+}
+
+/* ---- regions ------------------------------------------------------------------------------------------ */
+static sett__branch branch(const decoder *d, uint32_t condition)
+{
+    return (sett__branch){.condition = ref(d, condition), .uniform = d->slot[condition].uniform};
 }
 
 static sett_status open_if(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_IF);
-    uint32_t cond = arg(d, o, 0);
-    i.a = ref(d, cond);
-    i.flags = d->slot[cond].uniform ? SETT__I_UNIFORM : 0;
+    i.branch = branch(d, arg(d, o, 0));
     d->insn_of[d->at] = d->insn_of[o->other] = d->p->n_code;
     return push(d, i);
 }
@@ -347,7 +426,7 @@ static sett_status open_if(decoder *d, const sett__op *o)
 /* insn_of an ELSE is its IF until here, since `other` of both leads forward. */
 static sett_status otherwise(decoder *d, const sett__op *o)
 {
-    d->p->code[d->insn_of[d->at]].target = d->p->n_code;
+    d->p->code[d->insn_of[d->at]].branch.target = d->p->n_code;
     d->insn_of[d->at] = d->p->n_code;
     return push(d, start(d, o, SETT__S_ELSE));
 }
@@ -355,13 +434,9 @@ static sett_status otherwise(decoder *d, const sett__op *o)
 static sett_status open_for(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_FOR);
-    i.a = ref(d, arg(d, o, 0));
-    i.b = ref(d, arg(d, o, 1));
-    i.c = ref(d, arg(d, o, 2));
-    i.fn = d->p->wide->op[SETT__LT][o->dtype];
-    i.fn2 = d->p->wide->op[SETT__ADD][o->dtype];
-    i.flags = d->slot[d->at].uniform ? SETT__I_UNIFORM : 0;
-    if (!i.fn || !i.fn2)
+    i.count = (sett__counted){.lo = ref(d, arg(d, o, 0)), .hi = ref(d, arg(d, o, 1)), .step = ref(d, arg(d, o, 2)),
+        .less = d->p->wide->op[SETT__LT][o->dtype], .add = d->p->wide->op[SETT__ADD][o->dtype], .uniform = d->slot[d->at].uniform};
+    if (!i.count.less || !i.count.add)
         return fail(d, SETT_E_VERIFY, "the variable is not an integer");
     d->insn_of[d->at] = d->p->n_code;
     return push(d, i);
@@ -373,40 +448,36 @@ static sett_status open_loop(decoder *d, const sett__op *o)
     return push(d, start(d, o, SETT__S_LOOP));
 }
 
-/* The loop's target is its WHILE, for the END, which says where that one goes. */
 static sett_status test_loop(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_WHILE);
-    i.a = ref(d, arg(d, o, 0));
-    i.flags = d->slot[arg(d, o, 0)].uniform ? SETT__I_UNIFORM : 0;
-    d->p->code[d->insn_of[o->other]].target = d->p->n_code;
+    i.branch = branch(d, arg(d, o, 0));
+    d->p->code[d->insn_of[o->other]].test = d->p->n_code;
     return push(d, i);
 }
 
-/* The opener of an END is its FOR, LOOP or IF, or the IF's ELSE. */
+/* Behind the END goes on who leaves its opener: FOR, the WHILE of a LOOP, IF, or the IF's ELSE. */
 static sett_status close_region(decoder *d, const sett__op *o)
 {
-    uint32_t here = d->p->n_code, opener = d->insn_of[o->other];
-    if (d->tape->op[o->other].code == SETT__LOOP) {
-        uint32_t test = d->p->code[opener].target;
-        sett__insn i = start(d, o, SETT__S_ENDLOOP);
+    uint32_t end = d->p->n_code, opener = d->insn_of[o->other];
+    sett__insn *code = d->p->code, i = start(d, o, SETT__S_ENDIF);
+    if (code[opener].step == SETT__S_LOOP) {
         const seen *before = &d->before[d->depth - 1];
-        bool awaits = d->seen.reads > before->reads;
-        i.target = opener + 1;
-        i.sub = awaits && d->seen.effects == before->effects;
-        d->p->awaits |= awaits;
-        d->p->code[test].target = here + 1;
-        return push(d, i);
-    }
-    if (d->tape->op[o->other].code == SETT__FOR) {
-        sett__insn i = d->p->code[opener];
+        bool reads = d->seen.reads > before->reads;
+        i.step = SETT__S_ENDLOOP;
+        i.round.target = opener + 1;
+        i.round.awaits = reads && d->seen.effects == before->effects;
+        d->p->awaits |= reads;
+        code[code[opener].test].branch.target = end + 1;
+    } else if (code[opener].step == SETT__S_FOR) {
+        i = code[opener];
         i.step = SETT__S_ENDFOR;
-        i.target = opener + 1;
-        d->p->code[opener].target = here + 1;
-        return push(d, i);
+        i.count.target = opener + 1;
+        code[opener].count.target = end + 1;
+    } else {
+        code[opener].branch.target = end;
     }
-    d->p->code[opener].target = here;
-    return push(d, start(d, o, SETT__S_ENDIF));
+    return push(d, i);
 }
 
 /* What is printed, and what a stand-in is called with. */
@@ -418,154 +489,113 @@ static sett_status talk(decoder *d, const sett__op *o)
     sett_status status = call ? SETT_OK : sett__print_check(d->tape, o, d->error);
     if (status)
         return status;
-    i.target = call ? sett__call_of(p, here(d)) : 0;
-    i.imm = p->n_place;
+    i.talk.call = call ? sett__call_of(p, here(d)) : 0;
+    i.talk.place = p->n_place;
     if (!sett__grow(NULL, (void **)&p->place, &d->cap_place, p->n_place + o->n_args, sizeof *p->place))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
     for (int k = 0; k < o->n_args; k++)
         p->place[p->n_place++] = ref(d, arg(d, o, k));
-    i.n_args = (uint8_t)o->n_args;
     return push(d, i);
 }
 
-static uint8_t base_flags(const decoder *d, uint32_t base)
+static sett_status call(decoder *d, const sett__op *o)
 {
-    if (base == SETT__NONE)
-        return 0;
-    const sett__slot *s = &d->slot[base];
-    return (uint8_t)((s->uniform ? SETT__I_UNIFORM : 0) | (s->lg == 3 ? SETT__I_BASE64 : 0));
+    return sett__is_call(d->tape, o) ? talk(d, o) : SETT_OK;
 }
 
-/* The verifier has seen that bases are signed integers of 32 or 64 bits. */
-static sett_status cp_async(decoder *d, const sett__op *o)
-{
-    sett__insn i = start(d, o, SETT__S_CP_ASYNC);
-    i.root = d->root_of[arg(d, o, 0)];
-    i.target = d->root_of[arg(d, o, 3)];
-    i.a = ref(d, arg(d, o, 1));
-    i.d = ref(d, arg(d, o, 4));
-    i.flags = base_flags(d, arg(d, o, 1));
-    i.splat = base_flags(d, arg(d, o, 4));
-    i.b = ref(d, arg(d, o, 2));
-    i.c = ref(d, arg(d, o, 5));
-    uint32_t bytes = (uint32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_BYTES);
-    i.lg = (uint8_t)__builtin_ctz((uint32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_OF));
-    i.lazy[0] = (uint32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_TO);
-    i.n = bytes >> i.lg;
-    i.align = (uint8_t)__builtin_ctz(bytes);
-    i.order = SETT__MAX_ORDER;
-    return push(d, i);
-}
-
-static sett_status ask_warp(decoder *d, const sett__op *o)
-{
-    sett__insn i = start(d, o, SETT__S_WARP);
-    i.align = o->code;
-    if (o->n_args) {
-        i.a = ref(d, arg(d, o, 0));
-        i.n_args = d->slot[arg(d, o, 0)].lg;
-    }
-    i.fn = o->code == SETT__REDUX && o->sub < SETT__ROW_CODES ? d->p->wide->op[o->sub][o->dtype] : NULL;
-    return push(d, i);
-}
-
+/* ---- what waits, or orders -------------------------------------------------------------------------------- */
 static sett_status barrier(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_BARRIER);
     switch (o->code) {
+    case SETT__BARRIER:
+        return push(d, i);
     case SETT__SYNCWARP:
-        if (!d->depth)
-            return SETT_OK;
         i.step = SETT__S_SYNC_WARP;
-        break;
+        return d->depth ? push(d, i) : SETT_OK;
     case SETT__DEPWAIT:  /* a kernel begins when those before it have ended */
     case SETT__DEPLAUNCH:
         return SETT_OK;
     case SETT__FENCE:
         i.step = SETT__S_FENCE;
-        break;
+        return push(d, i);
     case SETT__CPCOMMIT:
         i.step = SETT__S_CP_COMMIT;
-        break;
+        return push(d, i);
     case SETT__CPWAIT:
         i.step = SETT__S_CP_WAIT;
-        i.imm = sett__attr(d->tape->arg, o, SETT__AT_CPWAIT_PENDING);
-        break;
+        i.pending = sett__attr(d->tape->arg, o, SETT__AT_CPWAIT_PENDING);
+        return push(d, i);
     case SETT__BARSYNC:
     case SETT__BARARRIVE:
         i.step = SETT__S_NAMED;
-        i.sub = o->code;
-        i.a = ref(d, arg(d, o, 0));
-        i.b = ref(d, arg(d, o, 1));
-        break;
+        i.named.id = ref(d, arg(d, o, 0));
+        i.named.threads = ref(d, arg(d, o, 1));
+        i.named.code = o->code;
+        return push(d, i);
     default:
-        break;
+        return fail(d, SETT_E_VERIFY, UNKNOWN);
     }
-    return push(d, i);
+}
+
+/* ---- by classes ---------------------------------------------------------------------------------------------- */
+static const struct {
+    sett_status (*decode)(decoder *, const sett__op *);
+    const char *lacks; /* decode NULL: what the operation needs, which this engine has not */
+} of_class[] = {
+    [SETT__C_CONST] = {constant},
+    [SETT__C_SREG] = {thread_index},
+    [SETT__C_SYM] = {parameter},
+    [SETT__C_SCALAR] = {parameter},
+    [SETT__C_ROOT] = {root},
+    [SETT__C_BINARY] = {elementwise},
+    [SETT__C_COMPARE] = {elementwise},
+    [SETT__C_TERNARY] = {elementwise},
+    [SETT__C_SELECT] = {elementwise},
+    [SETT__C_UNARY] = {elementwise},
+    [SETT__C_CONVERT] = {convert},
+    [SETT__C_PICK] = {moves},
+    [SETT__C_PACK] = {moves},
+    [SETT__C_REDUCE] = {reduce},
+    [SETT__C_LOAD] = {access},
+    [SETT__C_STORE] = {access},
+    [SETT__C_ATOM] = {atomic},
+    [SETT__C_CPASYNC] = {cp_async},
+    [SETT__C_BARRIER] = {barrier},
+    [SETT__C_WARP] = {ask_warp},
+    [SETT__C_SHFL] = {shuffle},
+    [SETT__C_IF] = {open_if},
+    [SETT__C_ELSE] = {otherwise},
+    [SETT__C_FOR] = {open_for},
+    [SETT__C_LOOP] = {open_loop},
+    [SETT__C_WHILE] = {test_loop},
+    [SETT__C_END] = {close_region},
+    [SETT__C_INLINE] = {call},
+    [SETT__C_PRINTF] = {talk},
+    [SETT__C_MMA] = {.lacks = "tensor cores"},
+    [SETT__C_LDMATRIX] = {.lacks = "tensor cores"},
+    [SETT__C_STMATRIX] = {.lacks = "tensor cores"},
+};
+
+/* Where control parts or joins, or threads wait for each other. */
+static bool is_control(const sett__op *o)
+{
+    uint8_t cls = sett__ops[o->code].cls;
+    return sett__opens(o->code) || sett__closes(o->code) || cls == SETT__C_WHILE || cls == SETT__C_BARRIER;
 }
 
 static sett_status decode(decoder *d, const sett__op *o)
 {
     uint8_t cls = sett__ops[o->code].cls;
-    if (sett__opens(o->code) || sett__closes(o->code) || cls == SETT__C_WHILE || cls == SETT__C_BARRIER)
+    if (is_control(o))
         d->last_base = SETT__NONE;
-    switch ((sett__class)sett__ops[o->code].cls) {
-    case SETT__C_CONST:
-    case SETT__C_SREG:
-    case SETT__C_SYM:
-    case SETT__C_SCALAR:
-        return entry(d, o);
-    case SETT__C_ROOT:
-        return root(d, o);
-    case SETT__C_BINARY:
-    case SETT__C_COMPARE:
-    case SETT__C_TERNARY:
-    case SETT__C_SELECT:
-    case SETT__C_UNARY:
-        return elementwise(d, o);
-    case SETT__C_CONVERT:
-        return o->code == SETT__BITCAST ? moves(d, o) : elementwise(d, o);
-    case SETT__C_PICK:
-    case SETT__C_PACK:
-        return moves(d, o);
-    case SETT__C_REDUCE:
-        return reduce(d, o);
-    case SETT__C_LOAD:
-        return memory(d, o, SETT__S_LOAD);
-    case SETT__C_STORE:
-        return memory(d, o, SETT__S_STORE);
-    case SETT__C_ATOM:
-        return memory(d, o, SETT__S_ATOM);
-    case SETT__C_BARRIER:
-        return barrier(d, o);
-    case SETT__C_CPASYNC:
-        return cp_async(d, o);
-    case SETT__C_WARP:
-        return ask_warp(d, o);
-    case SETT__C_SHFL:
-        return shuffle(d, o);
-    case SETT__C_IF:
-        return open_if(d, o);
-    case SETT__C_ELSE:
-        return otherwise(d, o);
-    case SETT__C_FOR:
-        return open_for(d, o);
-    case SETT__C_END:
-        return close_region(d, o);
-    case SETT__C_LOOP:
-        return open_loop(d, o);
-    case SETT__C_WHILE:
-        return test_loop(d, o);
-    case SETT__C_INLINE:
-        return sett__is_call(d->tape, o) ? talk(d, o) : SETT_OK;
-    case SETT__C_PRINTF:
-        return talk(d, o);
-    case SETT__C_MMA:
-    case SETT__C_LDMATRIX:
-    case SETT__C_STMATRIX:
-        return fail(d, SETT_E_TARGET, "the CPU engine has no tensor cores");
-    }
-    return fail(d, SETT_E_VERIFY, "the CPU engine does not know this operation");
+    if (cls < SETT__COUNT(of_class) && of_class[cls].decode)
+        return of_class[cls].decode(d, o);
+    if (cls >= SETT__COUNT(of_class) || !of_class[cls].lacks)
+        return fail(d, SETT_E_VERIFY, UNKNOWN);
+    char what[64];
+    snprintf(what, sizeof what, "the CPU engine has no %s", of_class[cls].lacks);
+    return fail(d, SETT_E_TARGET, what);
 }
 
 static sett_status poll(decoder *d)
@@ -579,12 +609,11 @@ static void count(decoder *d, const sett__op *o)
 {
     uint8_t cls = sett__ops[o->code].cls;
     bool access = cls == SETT__C_LOAD || cls == SETT__C_ATOM;
-    bool control = sett__opens(o->code) || sett__closes(o->code) || cls == SETT__C_WHILE || cls == SETT__C_BARRIER;
     d->depth -= sett__closes(o->code);
     if (sett__opens(o->code))
         d->before[d->depth++] = d->seen;
     d->seen.reads += (access && d->tape->op[arg(d, o, 0)].code == SETT__PARAM) || o->code == SETT__PTXV;
-    d->seen.effects += !access && !control && sett__ops[o->code].flags & SETT__W;
+    d->seen.effects += !access && !is_control(o) && sett__ops[o->code].flags & SETT__W;
 }
 
 /* Roots are no instructions; they are met with the first section. */
@@ -597,7 +626,7 @@ static sett_status decode_section(decoder *d)
         sett_status status = section == d->section ? decode(d, o) : SETT_OK;
         if (section == d->section)
             count(d, o);
-        if (!status && d->rows > SETT__LONG_ROWS)
+        if (!status && d->section == SETT__BODY && d->rows > SETT__LONG_ROWS)
             status = poll(d);
         if (status)
             return status;

@@ -42,89 +42,168 @@ void sett__spread(void *row, const void *element, uint32_t bytes)
         memcpy((char *)row + have, row, have);
 }
 
-static void copy_rows(unsigned char *d, const unsigned char *a, uint32_t n, size_t bytes, bool splat)
+/* ---- values -------------------------------------------------------------------------------------- */
+static inline bool row(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    if (!splat) {
-        memcpy(d, a, n * bytes);
-        return;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        memcpy(d + i * bytes, a, bytes);
+    (void)c;
+    const sett__arithmetic *m = &i->math;
+    const void *y = m->n_args > 1 ? sett__at(w, m->arg[1]) : NULL, *z = m->n_args > 2 ? sett__at(w, m->arg[2]) : NULL;
+    m->fn(sett__at(w, i->d), sett__at(w, m->arg[0]), y, z, i->n, m->splat);
+    return true;
 }
 
-static void pick(const sett__core *c, const sett__warp *w, const sett__insn *i)
+/* Where the operands of a PIECES or LONG are that lie in a frame. */
+static inline void in_frames(const sett__warp *w, const sett__arithmetic *m, const unsigned char *in[3])
 {
+    for (uint32_t k = 0; k < 3; k++)
+        in[k] = k < m->n_args && m->lazy[k] == SETT__NONE ? sett__at(w, m->arg[k]) : NULL;
+}
+
+/* Where piece p of them is. */
+static inline void find_piece(
+    const sett__core *c, const sett__arithmetic *m, const unsigned char *const in[3], uint32_t p, const unsigned char *x[3])
+{
+    for (uint32_t k = 0; k < 3; k++) {
+        uint32_t at = m->splat >> k & 1 ? 0 : p;
+        x[k] = in[k] || k >= m->n_args ? in[k] + ((size_t)at * m->piece * WARP << m->lg[k]) : c->lazy[m->lazy[k] + at];
+    }
+}
+
+static bool pieces(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    const sett__arithmetic *m = &i->math;
+    const unsigned char *in[3], *x[3];
     unsigned char *d = sett__at(w, i->d);
-    const unsigned char *a = sett__at(w, i->a);
-    const uint32_t *index = c->program->tape->index + i->imm;
-    size_t size = (size_t)1 << i->lg, bytes = WARP * size, wide = i->pieces;
+    in_frames(w, m, in);
+    for (uint32_t p = 0; p < m->pieces; p++, d += (size_t)m->piece * WARP << i->lg) {
+        find_piece(c, m, in, p, x);
+        m->fn(d, x[0], x[1], x[2], m->piece, m->splat);
+    }
+    return true;
+}
+
+/* Some rows at a time. */
+static bool many_rows(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    enum { SOME = 1024 };
+    const sett__arithmetic *m = &i->math;
+    const unsigned char *in[3], *x[3];
+    unsigned char *d = sett__at(w, i->d);
+    in_frames(w, m, in);
+    for (uint32_t p = 0; p < m->pieces; p++) {
+        find_piece(c, m, in, p, x);
+        for (uint32_t left = m->piece, n; left; left -= n, d += (size_t)n * WARP << i->lg) {
+            if (sett__ended(c))
+                return sett__halt(c, w, i);
+            n = left < SOME ? left : SOME;
+            m->fn(d, x[0], x[1], x[2], n, m->splat);
+            for (uint32_t k = 0; k < m->n_args; k++)
+                x[k] += m->splat >> k & 1 ? 0 : (size_t)n * WARP << m->lg[k];
+        }
+    }
+    return true;
+}
+
+static bool reduce(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    (void)c;
+    _Alignas(64) unsigned char even[WARP * 16], odd[WARP * 16];
+    const unsigned char *a = sett__at(w, i->math.arg[0]), *acc = sett__at(w, i->math.arg[1]);
+    size_t bytes = (size_t)WARP << i->lg, step = i->math.splat & 1 ? 0 : bytes;
+    for (uint32_t k = 0; k < i->n; k++) {
+        unsigned char *next = k & 1 ? odd : even;
+        i->math.fn(next, acc, a + k * step, NULL, 1, 0);
+        acc = next;
+    }
+    memcpy(sett__at(w, i->d), acc, bytes);
+    return true;
+}
+
+static bool poll(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    return !sett__ended(c) || sett__halt(c, w, i);
+}
+
+static bool copy(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    (void)c;
+    unsigned char *d = sett__at(w, i->d);
+    const unsigned char *a = sett__at(w, i->copy);
+    size_t bytes = (size_t)WARP << i->lg;
+    bool splat = i->copy & SETT__REF_SPLAT;
+    for (uint32_t k = 0; k < (splat ? i->n : 1); k++)
+        memcpy(d + k * bytes, a, splat ? bytes : i->n * bytes);
+    return true;
+}
+
+static bool pick(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    (void)c;
+    unsigned char *d = sett__at(w, i->d);
+    const unsigned char *a = sett__at(w, i->pick.a);
+    const uint32_t *index = i->pick.index;
+    size_t size = (size_t)1 << i->lg, bytes = WARP * size, wide = i->pick.wide;
     if (wide > 1) { /* one element of a value in memory's order */
         a += (index[0] / wide * wide * WARP + index[0] % wide) * size;
         for (size_t l = 0; l < WARP; l++)
             memcpy(d + l * size, a + l * wide * size, size);
-        return;
+        return true;
     }
     for (uint32_t k = 0; k < i->n; k++)
         memcpy(d + k * bytes, a + index[k] * bytes, bytes);
+    return true;
 }
 
 /* The same bits in elements of another size, low bytes first. */
-static void regroup(const sett__warp *w, const sett__insn *i)
+static bool regroup(sett__core *c, sett__warp *w, const sett__insn *i)
 {
+    (void)c;
     unsigned char *d = sett__at(w, i->d);
-    const unsigned char *a = sett__at(w, i->a);
-    uint32_t to = 1u << i->lg, from = 1u << i->sub;
-    size_t a_row = i->a & SETT__REF_SPLAT ? 0 : (size_t)WARP * from;
+    const unsigned char *a = sett__at(w, i->regroup.a);
+    uint32_t to = 1u << i->lg, from = 1u << i->regroup.lg;
+    size_t a_row = i->regroup.a & SETT__REF_SPLAT ? 0 : (size_t)WARP * from;
     for (uint32_t byte = 0; byte < i->n * to; byte++) {
         const unsigned char *s = a + byte / from * a_row + byte % from;
         unsigned char *t = d + (size_t)(byte / to) * WARP * to + byte % to;
         for (uint32_t l = 0; l < WARP; l++)
             t[l * to] = s[l * from];
     }
+    return true;
 }
 
-static void reduce(const sett__warp *w, const sett__insn *i)
+static bool constant(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    _Alignas(64) unsigned char even[WARP * 16], odd[WARP * 16];
-    const unsigned char *a = sett__at(w, i->a), *init = sett__at(w, i->b);
-    size_t bytes = (size_t)WARP << i->lg, step = i->a & SETT__REF_SPLAT ? 0 : bytes;
-    const unsigned char *acc = init;
-    for (uint32_t k = 0; k < i->n; k++) {
-        unsigned char *next = k & 1 ? odd : even;
-        i->fn(next, acc, a + k * step, NULL, 1, 0);
-        acc = next;
-    }
-    memcpy(sett__at(w, i->d), acc, bytes);
+    (void)c;
+    sett__spread(sett__at(w, i->d), &i->bits, 1u << i->lg);
+    return true;
 }
 
-static void special(const sett__core *c, const sett__warp *w, const sett__insn *i)
+static bool parameter(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    uint32_t *d = sett__at(w, i->d), x = c->launch->block[0], y = c->launch->block[1], whole;
-    switch ((sett__code)i->imm) {
-    case SETT__BID:
-        whole = c->cta->at[i->sub];
-        break;
-    case SETT__BDIM:
-        whole = c->launch->block[i->sub];
-        break;
-    case SETT__GDIM:
-        whole = c->launch->grid[i->sub];
-        break;
-    default:
-        for (uint32_t l = 0; l < WARP; l++) {
-            uint32_t t = w->index * WARP + l;
-            d[l] = i->imm == SETT__LANE ? l : i->sub == 0 ? t % x : i->sub == 1 ? t / x % y : t / x / y;
-        }
-        return;
+    sett__spread(sett__at(w, i->d), (const char *)c->launch->params + i->param, 1u << i->lg);
+    return true;
+}
+
+static bool thread_index(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    const sett__sim_launch *launch = c->launch;
+    uint32_t *d = sett__at(w, i->d), x = launch->block[0], y = launch->block[1], axis = i->index.axis;
+    const uint32_t *whole = i->index.code == SETT__BID    ? c->cta->at
+                            : i->index.code == SETT__BDIM ? launch->block
+                            : i->index.code == SETT__GDIM ? launch->grid
+                                                          : NULL;
+    for (uint32_t l = 0; l < WARP; l++) {
+        uint32_t t = w->index * WARP + l;
+        d[l] = whole ? whole[axis] : i->index.code == SETT__LANE ? l : axis == 0 ? t % x : axis == 1 ? t / x % y : t / x / y;
     }
-    sett__spread(d, &whole, sizeof whole);
+    return true;
 }
 
 /* As shfl.sync of the PTX ISA, whose lane operand has five bits. */
-static int source_lane(int sub, int lane, int b, int width)
+static int source_lane(int how, int lane, int b, int width)
 {
     int least = lane & ~(width - 1), most = least | (width - 1), j = lane;
-    switch (sub) {
+    switch (how) {
     case SETT__SHFL_IDX:
         j = least | (b & (width - 1));
         break;
@@ -144,17 +223,17 @@ static int source_lane(int sub, int lane, int b, int width)
 static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint8_t from[WARP];
-    const uint32_t *lane = sett__at(w, i->b);
-    if (w->active != w->live)
-        return sett__missing_lanes(c, w, i, "shfl in a branch");
+    const uint32_t *lane = sett__at(w, i->shfl.lane);
+    if (!sett__whole_warp(c, w, i, "shfl in a branch"))
+        return false;
     for (int l = 0; l < WARP; l++) {
-        from[l] = (uint8_t)source_lane(i->sub, l, (int)(lane[l] & 31), (int)i->imm);
+        from[l] = (uint8_t)source_lane(i->shfl.how, l, (int)(lane[l] & 31), i->shfl.width);
         if (!(w->live >> from[l] & 1) && (w->live >> l & 1))
             return sett__fault(c, w, l, i->op, "shfl reads lane %d, which the block does not have", from[l]);
     }
-    size_t size = (size_t)1 << i->lg, step = i->a & SETT__REF_SPLAT ? 0 : WARP * size;
+    size_t size = (size_t)1 << i->lg, step = i->shfl.value & SETT__REF_SPLAT ? 0 : WARP * size;
     unsigned char *d = sett__at(w, i->d);
-    const unsigned char *a = sett__at(w, i->a);
+    const unsigned char *a = sett__at(w, i->shfl.value);
     for (uint32_t k = 0; k < i->n; k++, d += WARP * size, a += step)
         if (i->lg == 2)
             for (int l = 0; l < WARP; l++)
@@ -166,48 +245,61 @@ static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */
-static uint32_t truth(const sett__core *c, const sett__warp *w, const sett__insn *i, const uint8_t *row)
+/* Active lanes in which a row of Booleans is true. */
+static uint32_t truth(const sett__warp *w, const uint8_t *row, bool uniform)
 {
-    (void)c;
-    if (i->flags & SETT__I_UNIFORM)
+    if (uniform)
         return row[0] & 1 ? w->active : 0;
     return sett__mask_of(row) & w->active;
 }
 
 static void push(sett__warp *w, uint32_t other)
 {
-    w->stack[w->depth++] = (sett__mask){w->active, other};
+    w->saved[w->depth] = w->active;
+    w->other[w->depth++] = other;
 }
 
-static void open_if(sett__core *c, sett__warp *w, const sett__insn *i)
+static bool open_if(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    uint32_t yes = truth(c, w, i, sett__at(w, i->a));
+    (void)c;
+    uint32_t yes = truth(w, sett__at(w, i->branch.condition), i->branch.uniform);
     push(w, w->active & ~yes);
     if (yes)
         w->active = yes;
     else
-        w->pc = i->target; /* the ELSE or END, which reads the stack */
+        w->pc = i->branch.target; /* the ELSE or END, which reads the stack */
+    return true;
 }
 
-static void otherwise(sett__warp *w, const sett__insn *i)
+static bool otherwise(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    uint32_t no = w->stack[w->depth - 1].other;
+    (void)c;
+    uint32_t no = w->other[w->depth - 1];
     if (no)
         w->active = no;
     else
-        w->pc = i->target;
+        w->pc = i->branch.target;
+    return true;
+}
+
+static bool close_if(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    (void)c, (void)i;
+    w->active = w->saved[--w->depth];
+    return true;
 }
 
 /* While variable < hi; else the loop ends for the lane, for all: behind the END. */
-static void enter_round(sett__warp *w, uint32_t yes, uint32_t go, uint32_t end)
+static bool enter_round(sett__warp *w, uint32_t yes, uint32_t go, uint32_t end)
 {
     if (yes) {
         w->active = yes;
         w->pc = go;
     } else {
-        w->active = w->stack[--w->depth].saved;
+        w->active = w->saved[--w->depth];
         w->pc = end;
     }
+    return true;
 }
 
 /* A loop that would be entered with a step of 0 or less, in the lanes of `in`? Then the launch has failed. */
@@ -215,9 +307,9 @@ static bool check_step(sett__core *c, const sett__warp *w, const sett__insn *i, 
 {
     _Alignas(64) static const unsigned char zero[WARP * 8];
     uint8_t positive[WARP];
-    const unsigned char *step = sett__at(w, i->c);
-    i->fn(positive, zero, step, NULL, 1, 0);
-    in &= ~truth(c, w, i, positive);
+    const unsigned char *step = sett__at(w, i->count.step);
+    i->count.less(positive, zero, step, NULL, 1, 0);
+    in &= ~truth(w, positive, i->count.uniform);
     if (!in)
         return true;
     int lane = __builtin_ctz(in), spare = 64 - (8 << i->lg);
@@ -231,14 +323,13 @@ static bool open_for(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint8_t less[WARP];
     void *v = sett__at(w, i->d);
-    memcpy(v, sett__at(w, i->a), (size_t)WARP << i->lg);
-    i->fn(less, v, sett__at(w, i->b), NULL, 1, 0);
-    uint32_t in = truth(c, w, i, less);
+    memcpy(v, sett__at(w, i->count.lo), (size_t)WARP << i->lg);
+    i->count.less(less, v, sett__at(w, i->count.hi), NULL, 1, 0);
+    uint32_t in = truth(w, less, i->count.uniform);
     if (!check_step(c, w, i, in))
         return false;
     push(w, 0);
-    enter_round(w, in, w->pc, i->target);
-    return true;
+    return enter_round(w, in, w->pc, i->count.target);
 }
 
 /* A variable that would wrap past the end of its type ends the loop. */
@@ -249,20 +340,27 @@ static bool next_round(sett__core *c, sett__warp *w, const sett__insn *i)
     void *v = sett__at(w, i->d);
     if (sett__ended(c))
         return sett__halt(c, w, i);
-    i->fn2(sum, v, sett__at(w, i->c), NULL, 1, 0);
-    i->fn(less, sum, sett__at(w, i->b), NULL, 1, 0);
-    i->fn(grown, v, sum, NULL, 1, 0);
+    i->count.add(sum, v, sett__at(w, i->count.step), NULL, 1, 0);
+    i->count.less(less, sum, sett__at(w, i->count.hi), NULL, 1, 0);
+    i->count.less(grown, v, sum, NULL, 1, 0);
     for (int l = 0; l < WARP; l++)
         less[l] &= grown[l];
     memcpy(v, sum, (size_t)WARP << i->lg);
-    enter_round(w, truth(c, w, i, less), i->target, w->pc);
+    return enter_round(w, truth(w, less, i->count.uniform), i->count.target, w->pc);
+}
+
+static bool open_loop(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    (void)c, (void)i;
+    push(w, 0);
     return true;
 }
 
 /* Lanes leave where their condition is false; the stack has all that entered. */
-static void test_round(sett__core *c, sett__warp *w, const sett__insn *i)
+static bool test_round(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    enter_round(w, truth(c, w, i, sett__at(w, i->a)), w->pc, i->target);
+    (void)c;
+    return enter_round(w, truth(w, sett__at(w, i->branch.condition), i->branch.uniform), w->pc, i->branch.target);
 }
 
 /* Now and then other warps get their turn: the condition may wait for what they write. One that cannot become false is a
@@ -271,11 +369,11 @@ static bool end_round(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     if (sett__ended(c))
         return sett__halt(c, w, i);
-    w->pc = i->target;
+    w->pc = i->round.target;
     w->rounds++;
-    if (w->rounds % (i->sub ? SHORT_TURN : TURN) == 0) {
+    if (w->rounds % (i->round.awaits ? SHORT_TURN : TURN) == 0) {
         w->state = SETT__PAUSED;
-        w->wait = (sett__wait){i->sub ? SETT__FOR_MEMORY : SETT__FOR_TURN, 0};
+        w->wait = (sett__wait){i->round.awaits ? SETT__FOR_MEMORY : SETT__FOR_TURN, 0};
     }
     if (w->rounds < (c->launch->most_rounds ? c->launch->most_rounds : MOST_ROUNDS))
         return true;
@@ -283,180 +381,79 @@ static bool end_round(sett__core *c, sett__warp *w, const sett__insn *i)
         (unsigned long long)w->rounds);
 }
 
+/* ---- waiting ------------------------------------------------------------------------------------- */
 /* Lanes do not drift apart, so there is nothing to wait for. */
-static bool sync_warp(sett__core *c, const sett__warp *w, const sett__insn *i)
+static bool sync_warp(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    return w->active == w->live || sett__missing_lanes(c, w, i, "sync_warp in a branch");
+    return sett__whole_warp(c, w, i, "sync_warp in a branch");
 }
 
 static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    if (w->active != w->live)
-        return sett__missing_lanes(c, w, i, "barrier in a branch");
+    if (!sett__whole_warp(c, w, i, "barrier in a branch"))
+        return false;
     w->state = SETT__WAITING;
     w->wait = (sett__wait){SETT__FOR_BARRIER, 0};
     return true;
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------ */
-static void row(const sett__warp *w, const sett__insn *i)
+/* Blocks run on several threads. */
+static bool fence(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const void *b = i->n_args > 1 ? sett__at(w, i->b) : NULL, *z = i->n_args > 2 ? sett__at(w, i->c) : NULL;
-    i->fn(sett__at(w, i->d), sett__at(w, i->a), b, z, i->n, i->splat);
-}
-
-/* Where the operands of a PIECES or LONG are that lie in a frame. */
-static inline void in_frames(const sett__warp *w, const sett__insn *i, const unsigned char *in[3])
-{
-    const sett__ref ref[3] = {i->a, i->b, i->c};
-    for (uint32_t k = 0; k < 3; k++)
-        in[k] = k < i->n_args && i->lazy[k] == SETT__NONE ? sett__at(w, ref[k]) : NULL;
-}
-
-/* Where a piece of them is. */
-static inline void piece(const sett__core *c, const sett__insn *i, const unsigned char *const in[3], uint32_t p, const unsigned char *x[3])
-{
-    for (uint32_t k = 0; k < 3; k++) {
-        uint32_t at = i->splat >> k & 1 ? 0 : p;
-        x[k] = in[k] || k >= i->n_args ? in[k] + ((size_t)at * i->n * WARP << i->lgs[k]) : c->lazy[i->lazy[k] + at];
-    }
-}
-
-static void pieces(const sett__core *c, const sett__warp *w, const sett__insn *i)
-{
-    const unsigned char *in[3], *x[3];
-    unsigned char *d = sett__at(w, i->d);
-    in_frames(w, i, in);
-    for (uint32_t p = 0; p < i->pieces; p++, d += (size_t)i->n * WARP << i->lg) {
-        piece(c, i, in, p, x);
-        i->fn(d, x[0], x[1], x[2], i->n, i->splat);
-    }
-}
-
-/* Some rows at a time. False: the launch is to end. */
-static bool many_rows(sett__core *c, const sett__warp *w, const sett__insn *i)
-{
-    enum { SOME = 1024 };
-    const unsigned char *in[3], *x[3];
-    unsigned char *d = sett__at(w, i->d);
-    in_frames(w, i, in);
-    for (uint32_t p = 0; p < i->pieces; p++) {
-        piece(c, i, in, p, x);
-        for (uint32_t left = i->n, n; left; left -= n, d += (size_t)n * WARP << i->lg) {
-            if (sett__ended(c))
-                return false;
-            n = left < SOME ? left : SOME;
-            i->fn(d, x[0], x[1], x[2], n, i->splat);
-            for (uint32_t k = 0; k < i->n_args; k++)
-                x[k] += i->splat >> k & 1 ? 0 : (size_t)n * WARP << i->lgs[k];
-        }
-    }
+    (void)c, (void)w, (void)i;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return true;
 }
 
-/* What can neither fault nor change where the warp goes. False: it is none of that, or the launch is to end. */
-static bool plain(sett__core *c, sett__warp *w, const sett__insn *i)
+static bool stop(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    switch ((sett__step)i->step) {
-    case SETT__S_ROW:
-        row(w, i);
-        return true;
-    case SETT__S_PIECES:
-        pieces(c, w, i);
-        return true;
-    case SETT__S_COPY:
-        copy_rows(sett__at(w, i->d), sett__at(w, i->a), i->n, (size_t)WARP << i->lg, i->a & SETT__REF_SPLAT);
-        return true;
-    case SETT__S_PICK:
-        pick(c, w, i);
-        return true;
-    case SETT__S_REGROUP:
-        regroup(w, i);
-        return true;
-    case SETT__S_REDUCE:
-        reduce(w, i);
-        return true;
-    case SETT__S_CONST:
-        sett__spread(sett__at(w, i->d), &i->imm, 1u << i->lg);
-        return true;
-    case SETT__S_VALUE:
-        sett__spread(sett__at(w, i->d), (const char *)c->launch->params + i->imm, 1u << i->lg);
-        return true;
-    case SETT__S_SREG:
-        special(c, w, i);
-        return true;
-    case SETT__S_LONG:
-        return many_rows(c, w, i);
-    case SETT__S_POLL:
-        return !sett__ended(c);
-    default:
-        return false;
-    }
+    (void)c, (void)i;
+    w->state = SETT__DONE;
+    return true;
 }
 
-static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
-{
-    switch ((sett__step)i->step) {
-    case SETT__S_LOAD:
-        return sett__load(c, w, i);
-    case SETT__S_STORE:
-        return sett__store(c, w, i);
-    case SETT__S_ATOM:
-        return sett__atom(c, w, i);
-    case SETT__S_BARRIER:
-        return barrier(c, w, i);
-    case SETT__S_SYNC_WARP:
-        return sync_warp(c, w, i);
-    case SETT__S_FENCE: /* blocks run on several threads */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        return true;
-    case SETT__S_NAMED:
-        return sett__named_barrier(c, w, i);
-    case SETT__S_SHFL:
-        return shuffle(c, w, i);
-    case SETT__S_WARP:
-        return sett__ask_warp(c, w, i);
-    case SETT__S_CP_ASYNC:
-        return sett__cp_async(c, w, i);
-    case SETT__S_CP_COMMIT:
-        return sett__commit(w) || sett__fault(c, w, 0, i->op, "out of memory for copies in the background");
-    case SETT__S_CP_WAIT:
-        sett__complete(w, i->imm);
-        return true;
-    case SETT__S_INLINE:
-        return sett__stand_in(c, w, i) || sett__halt(c, w, i);
-    case SETT__S_IF:
-        open_if(c, w, i);
-        return true;
-    case SETT__S_ELSE:
-        otherwise(w, i);
-        return true;
-    case SETT__S_ENDIF:
-        w->active = w->stack[--w->depth].saved;
-        return true;
-    case SETT__S_FOR:
-        return open_for(c, w, i);
-    case SETT__S_ENDFOR:
-        return next_round(c, w, i);
-    case SETT__S_LOOP:
-        push(w, 0);
-        return true;
-    case SETT__S_WHILE:
-        test_round(c, w, i);
-        return true;
-    case SETT__S_ENDLOOP:
-        return end_round(c, w, i);
-    case SETT__S_PRINTF:
-        return sett__print(c, w, i);
-    case SETT__S_ASSERT:
-        return sett__check_assert(c, w, i);
-    case SETT__S_STOP:
-        w->state = SETT__DONE;
-        return true;
-    default:
-        return plain(c, w, i) || sett__halt(c, w, i);
-    }
-}
+/* ---- the loop ------------------------------------------------------------------------------------ */
+const sett__run_fn sett__run_of[SETT__N_STEPS] = {
+    [SETT__S_STOP] = stop,
+    [SETT__S_ROW] = row,
+    [SETT__S_PIECES] = pieces,
+    [SETT__S_LONG] = many_rows,
+    [SETT__S_REDUCE] = reduce,
+    [SETT__S_POLL] = poll,
+    [SETT__S_COPY] = copy,
+    [SETT__S_PICK] = pick,
+    [SETT__S_REGROUP] = regroup,
+    [SETT__S_CONST] = constant,
+    [SETT__S_VALUE] = parameter,
+    [SETT__S_INDEX] = thread_index,
+    [SETT__S_LOAD] = sett__load,
+    [SETT__S_STORE] = sett__store,
+    [SETT__S_ATOM] = sett__atom,
+    [SETT__S_CP_ASYNC] = sett__cp_async,
+    [SETT__S_CP_COMMIT] = sett__cp_commit,
+    [SETT__S_CP_WAIT] = sett__cp_wait,
+    [SETT__S_BARRIER] = barrier,
+    [SETT__S_NAMED] = sett__named_barrier,
+    [SETT__S_FENCE] = fence,
+    [SETT__S_SYNC_WARP] = sync_warp,
+    [SETT__S_SHFL] = shuffle,
+    [SETT__S_VOTE] = sett__vote,
+    [SETT__S_MATCH] = sett__match,
+    [SETT__S_REDUX] = sett__redux,
+    [SETT__S_ELECT] = sett__elect,
+    [SETT__S_SPECIAL] = sett__special,
+    [SETT__S_IF] = open_if,
+    [SETT__S_ELSE] = otherwise,
+    [SETT__S_ENDIF] = close_if,
+    [SETT__S_FOR] = open_for,
+    [SETT__S_ENDFOR] = next_round,
+    [SETT__S_LOOP] = open_loop,
+    [SETT__S_WHILE] = test_round,
+    [SETT__S_ENDLOOP] = end_round,
+    [SETT__S_INLINE] = sett__stand_in,
+    [SETT__S_PRINTF] = sett__print,
+    [SETT__S_ASSERT] = sett__check_assert,
+};
 
 sett__state sett__exec(sett__core *c, sett__warp *w)
 {
@@ -464,18 +461,15 @@ sett__state sett__exec(sett__core *c, sett__warp *w)
     w->state = SETT__RUNNING;
     while (w->state == SETT__RUNNING) {
         const sett__insn *i = &code[w->pc++];
-        if (i->step == SETT__S_ROW)
-            row(w, i);
-        else if (i->step == SETT__S_PIECES)
-            pieces(c, w, i);
-        else if (!step(c, w, i))
+        if (!i->run(c, w, i))
             w->state = SETT__FAULTED;
     }
     return w->state;
 }
 
+/* What is computed there can neither fault nor take long. */
 void sett__exec_section(sett__core *c, sett__warp *w, int section)
 {
-    for (const sett__insn *i = c->program->code + c->program->section[section]; plain(c, w, i); i++)
-        ;
+    for (const sett__insn *i = c->program->code + c->program->section[section]; i->step != SETT__S_STOP; i++)
+        i->run(c, w, i);
 }

@@ -79,9 +79,9 @@ bool sett__missing_lanes(sett__core *c, const sett__warp *w, const sett__insn *i
     char where[96];
     uint32_t inside = w->active, k = w->pc - 1;
     add(&text, "%s: only %d of the warp's %d threads are here", what, __builtin_popcount(w->active), __builtin_popcount(w->live));
-    for (uint32_t d = w->depth; d-- > 0; inside = w->stack[d].saved) {
+    for (uint32_t d = w->depth; d-- > 0; inside = w->saved[d]) {
         region r = around(c->program, k);
-        uint32_t gone = w->stack[d].saved & ~inside;
+        uint32_t gone = w->saved[d] & ~inside;
         if (r.at == SETT__NONE)
             break;
         k = r.at;
@@ -112,7 +112,7 @@ static void add_doing(words *t, const sett__warp *w, const sett__insn *i)
     add(t, ": it was in ");
     switch ((sett__step)i->step) {
     case SETT__S_ENDFOR:
-        add(t, "a for loop at %lld, which ends at %lld", number_at(w, i, i->d, lane), number_at(w, i, i->b, lane));
+        add(t, "a for loop at %lld, which ends at %lld", number_at(w, i, i->d, lane), number_at(w, i, i->count.hi, lane));
         break;
     case SETT__S_ENDLOOP:
         add(t, "a while loop, after %llu rounds", (unsigned long long)w->rounds);

@@ -126,8 +126,8 @@ sett_status sett__call_check(const sett__program *p, const sett__call *k, const 
 /* Operands lie in their rows as C has them. libffi widens an integer that is returned. */
 bool sett__stand_in(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const sett__call *k = &c->program->call[i->target];
-    const sett__ref *place = c->program->place + i->imm;
+    const sett__call *k = &c->program->call[i->talk.call];
+    const sett__ref *place = c->program->place + i->talk.place;
     union { ffi_arg word; double d; uint64_t bits; } one;
     uint64_t many[SETT__INLINE_RESULTS], *to[SETT__INLINE_RESULTS];
     void *in[SETT__INLINE_RESULTS + SETT__INLINE_OPERANDS];
@@ -141,16 +141,16 @@ bool sett__stand_in(sett__core *c, sett__warp *w, const sett__insn *i)
         if (!(w->active >> l & 1))
             continue;
         if (sett__ended_now(c))
-            return false;
+            return sett__halt(c, w, i);
         for (int a = 0; a < k->n_arg; a++)
             in[first + a] = row[a] + l * sett__dtype_bytes((sett_dtype)k->arg[a]);
         one.bits = 0;
         memset(many, 0, sizeof many);
-        ffi_call(&((sett__call *)(uintptr_t)k)->cif, c->launch->stand_in[i->target], &one, in);
+        ffi_call(&((sett__call *)(uintptr_t)k)->cif, c->launch->stand_in[i->talk.call], &one, in);
         for (int r = 0; r < first; r++)
             memcpy(d + ((size_t)r * WARP + (size_t)l) * 8, &many[r], 8);
         if (k->n_result == 1)
             memcpy(d + ((size_t)l << i->lg), &one, (size_t)1 << i->lg);
     }
-    return !sett__ended_now(c);
+    return !sett__ended_now(c) || sett__halt(c, w, i);
 }

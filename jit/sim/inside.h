@@ -50,7 +50,6 @@ bool sett__find_lazy(const sett__tape *, sett__slot *, uint32_t *n_lazy);
 sett_status sett__slots(sett__program *, sett__slot *, sett_error *);
 
 /* ---- a warp ------------------------------------------------------------------------------ */
-typedef struct sett__mask { uint32_t saved, other; } sett__mask;
 /* PAUSED: others get their turn; WAITING: until what it waits for has come. */
 typedef enum sett__state { SETT__RUNNING, SETT__WAITING, SETT__PAUSED, SETT__DONE, SETT__FAULTED } sett__state;
 /* What a warp that is not RUNNING waits for: a barrier (0: the block's, else a named one), or, PAUSED, what others write to memory. */
@@ -58,7 +57,7 @@ typedef struct sett__wait {
     enum { SETT__FOR_BARRIER, SETT__FOR_TURN, SETT__FOR_MEMORY } what;
     uint32_t id;
 } sett__wait;
-typedef struct sett__warp {
+struct sett__warp {
     unsigned char *frame[2];       /* its own; the uniform one, which is the block's */
     struct sett__pending *pending; /* copies in the background; NULL: there were none yet */
     uint32_t index, live, active, pc, depth;
@@ -66,8 +65,8 @@ typedef struct sett__warp {
     sett__wait wait;
     uint64_t in_order; /* by program->order */
     uint64_t rounds;   /* of while loops, in this block */
-    sett__mask stack[SETT__MAX_DEPTH];
-} sett__warp;
+    uint32_t saved[SETT__MAX_DEPTH], other[SETT__MAX_DEPTH]; /* of each open region: lanes that entered it; of an IF, those of its ELSE */
+};
 typedef struct sett__window {
     unsigned char *p;
     int64_t lo, hi; /* bytes around p that may be touched */
@@ -76,7 +75,6 @@ typedef struct sett__window {
 
 /* ---- cta.c: a block ---------------------------------------------------------------------------------- */
 enum { SETT__BARRIERS = 16 };
-typedef struct sett__core sett__core;
 /* All that a block of threads is: where each warp goes on, registers, shared memory, who waits. A worker that turns to it goes on
  * with it, however long ago and by whomever it was left; several may be resident at once. */
 typedef struct sett__cta {
@@ -130,7 +128,7 @@ static inline void *sett__at(const sett__warp *w, sett__ref r)
 }
 uint32_t sett__mask_of(const uint8_t *row); /* of 32 Booleans */
 void sett__spread(void *row, const void *element, uint32_t bytes); /* into all lanes */
-/* False: the warp faulted. */
+/* Steps, as sett__run_fn. */
 bool sett__load(sett__core *, sett__warp *, const sett__insn *);
 bool sett__store(sett__core *, sett__warp *, const sett__insn *);
 bool sett__atom(sett__core *, sett__warp *, const sett__insn *);
@@ -148,12 +146,16 @@ void sett__strip_make(sett__core *); /* for a launch, by a block that has not be
 uint32_t sett__strip_run(sett__core *, uint64_t most); /* blocks that it ran, from c->cta->at on; 0: none, or the launch is to end */
 
 /* ---- warp.c: votes and the like, named barriers; copies that wait for their group ------------------------ */
-bool sett__ask_warp(sett__core *, sett__warp *, const sett__insn *);
+bool sett__vote(sett__core *, sett__warp *, const sett__insn *);
+bool sett__match(sett__core *, sett__warp *, const sett__insn *);
+bool sett__redux(sett__core *, sett__warp *, const sett__insn *);
+bool sett__elect(sett__core *, sett__warp *, const sett__insn *);
+bool sett__special(sett__core *, sett__warp *, const sett__insn *);
 bool sett__named_barrier(sett__core *, sett__warp *, const sett__insn *);
+bool sett__cp_commit(sett__core *, sett__warp *, const sett__insn *);
+bool sett__cp_wait(sett__core *, sett__warp *, const sett__insn *);
 /* Room for what one lane copies to `to` later; NULL: out of memory. */
 void *sett__pend(sett__warp *, int lane, void *to, uint32_t bytes);
-bool sett__commit(sett__warp *);             /* of the active lanes; false: out of memory */
-void sett__complete(sett__warp *, int64_t keep); /* all groups but the newest `keep`; -1: what is in no group too */
 void sett__forget(sett__warp *);             /* what is pending: the block has ended */
 
 /* ---- inline.c: stand-ins of inline PTX ------------------------------------------------------------------ */
@@ -161,7 +163,7 @@ sett_status sett__find_calls(sett__program *, sett_error *); /* fills call */
 void sett__free_calls(sett__program *);
 bool sett__is_call(const sett__tape *, const sett__op *); /* else it is none, or nothing is done */
 uint32_t sett__call_of(const sett__program *, uint32_t op); /* of the given tape */
-bool sett__stand_in(sett__core *, sett__warp *, const sett__insn *); /* false: the launch is to end */
+bool sett__stand_in(sett__core *, sett__warp *, const sett__insn *); /* a step */
 
 /* ---- halt.c: ending a launch from outside, or by the clock; what the regions around an instruction tell ----------- */
 bool sett__late(sett__core *); /* looks at the clock */
@@ -179,6 +181,10 @@ static inline bool sett__ended_now(sett__core *c)
 bool sett__halt(sett__core *, const sett__warp *, const sett__insn *);
 /* Faults: a warp's lanes are not all here, which are not, and where they went. Returns false. */
 bool sett__missing_lanes(sett__core *, const sett__warp *, const sett__insn *, const char *what);
+static inline bool sett__whole_warp(sett__core *c, const sett__warp *w, const sett__insn *i, const char *what)
+{
+    return w->active == w->live || sett__missing_lanes(c, w, i, what);
+}
 
 /* ---- talk.c -------------------------------------------------------------------------------------------- */
 /* "file:line", or the op's number where no line is known. */

@@ -12,10 +12,11 @@ typedef struct touch {
     sett__core *core;
     sett__warp *warp;
     const sett__insn *insn;
+    const sett__place *at;
     const sett__root *root;
     sett__window window;
     uint32_t mask;       /* lanes that take part */
-    uint32_t wide;       /* elements of a lane that lie side by side in a flat value */
+    uint32_t n, op;      /* the instruction's, or those of a part of it */
     bool one;            /* all at index[0] */
     int64_t index[WARP]; /* elements from the root */
 } touch;
@@ -32,11 +33,11 @@ static const char *root_name(const touch *a)
                                              : "an argument";
 }
 
-static int64_t index_at(const sett__insn *i, const void *base, int lane)
+static int64_t index_at(const sett__place *at, const void *base, int lane)
 {
-    if (i->flags & SETT__I_BASE64)
+    if (at->base64)
         return ((const int64_t *)base)[lane];
-    if (i->flags & SETT__I_BASE_UNSIGNED)
+    if (at->base_unsigned)
         return ((const uint32_t *)base)[lane];
     return ((const int32_t *)base)[lane];
 }
@@ -47,11 +48,11 @@ static bool outside(touch *a, int lane)
     const sett__insn *i = a->insn;
     int64_t first = a->index[a->one ? 0 : lane], count = a->window.hi >> i->lg;
     char to[32] = "";
-    if (i->n > 1)
-        snprintf(to, sizeof to, "s %lld to %lld", (long long)first, (long long)(first + i->n - 1));
+    if (a->n > 1)
+        snprintf(to, sizeof to, "s %lld to %lld", (long long)first, (long long)(first + a->n - 1));
     else
         snprintf(to, sizeof to, " %lld", (long long)first);
-    return sett__fault(a->core, a->warp, lane, i->op, "%s %s: element%s of %lld (byte %lld) is outside", verb[i->step],
+    return sett__fault(a->core, a->warp, lane, a->op, "%s %s: element%s of %lld (byte %lld) is outside", verb[i->step],
         root_name(a), to, (long long)count, (long long)((uint64_t)first << i->lg));
 }
 
@@ -59,8 +60,8 @@ static bool misaligned(touch *a, int lane)
 {
     const sett__insn *i = a->insn;
     int64_t first = a->index[a->one ? 0 : lane];
-    return sett__fault(a->core, a->warp, lane, i->op, "%s %s: element %lld (byte %lld) is not aligned to %llu bytes",
-        verb[i->step], root_name(a), (long long)first, (long long)((uint64_t)first << i->lg), 1ull << (i->align & 63));
+    return sett__fault(a->core, a->warp, lane, a->op, "%s %s: element %lld (byte %lld) is not aligned to %llu bytes",
+        verb[i->step], root_name(a), (long long)first, (long long)((uint64_t)first << i->lg), 1ull << (a->at->align & 63));
 }
 
 /* ---- where the lanes point --------------------------------------------------------------------- */
@@ -68,7 +69,7 @@ static bool misaligned(touch *a, int lane)
 static bool allowed(const touch *a, int64_t *least, uint64_t *span)
 {
     uint8_t lg = a->insn->lg;
-    int64_t most = (a->window.hi >> lg) - (int64_t)a->insn->n;
+    int64_t most = (a->window.hi >> lg) - (int64_t)a->n;
     *least = -(-a->window.lo >> lg);
     *span = (uint64_t)most - (uint64_t)*least;
     return most >= *least;
@@ -77,7 +78,7 @@ static bool allowed(const touch *a, int64_t *least, uint64_t *span)
 static bool aligned(const touch *a, int64_t index)
 {
     uint64_t place = a->root->space == SETT__LOCAL ? 0 : (uint64_t)(uintptr_t)a->window.p;
-    return !((place + ((uint64_t)index << a->insn->lg)) & (((uint64_t)1 << (a->insn->align & 63)) - 1));
+    return !((place + ((uint64_t)index << a->insn->lg)) & (((uint64_t)1 << (a->at->align & 63)) - 1));
 }
 
 static bool check(touch *a)
@@ -104,50 +105,52 @@ static bool check(touch *a)
 
 static void aim(touch *a)
 {
-    const sett__insn *i = a->insn;
-    if (i->a == SETT__NONE || i->flags & SETT__I_UNIFORM) {
-        a->one = true;
-        int64_t base = i->a == SETT__NONE ? 0 : index_at(i, sett__at(a->warp, i->a), 0);
-        a->index[0] = (int64_t)((uint64_t)base + (uint64_t)i->imm);
-        return;
-    }
-    const void *base = sett__at(a->warp, i->a);
-    if (i->flags & SETT__I_BASE64)
+    const sett__place *at = a->at;
+    const void *base = at->base == SETT__NONE ? NULL : sett__at(a->warp, at->base);
+    a->one = !base || at->uniform;
+    if (a->one)
+        a->index[0] = (int64_t)((base ? (uint64_t)index_at(at, base, 0) : 0) + (uint64_t)at->offset);
+    else if (at->base64)
         for (int l = 0; l < WARP; l++)
-            a->index[l] = (int64_t)((uint64_t)((const int64_t *)base)[l] + (uint64_t)i->imm);
+            a->index[l] = (int64_t)((uint64_t)((const int64_t *)base)[l] + (uint64_t)at->offset);
     else
         for (int l = 0; l < WARP; l++)
-            a->index[l] = index_at(i, base, l) + i->imm;
+            a->index[l] = index_at(at, base, l) + at->offset;
+}
+
+static uint32_t lanes_where(const sett__warp *w, sett__ref predicate, uint32_t lanes)
+{
+    return predicate == SETT__NONE ? lanes : lanes & sett__mask_of(sett__at(w, predicate));
 }
 
 /* Leaves the indices alone: most accesses never need them. */
-static void begin(touch *a, sett__core *c, sett__warp *w, const sett__insn *i)
+static void begin(touch *a, sett__core *c, sett__warp *w, const sett__insn *i, const sett__place *at, sett__ref predicate)
 {
     a->core = c;
     a->warp = w;
     a->insn = i;
-    a->root = &c->program->root[i->root];
-    a->window = c->cta->window[i->root];
+    a->at = at;
+    a->root = &c->program->root[at->root];
+    a->window = c->cta->window[at->root];
     a->one = false;
-    a->wide = i->n;
-    if (!(i->flags & SETT__I_SAME))
+    a->n = i->n;
+    a->op = i->op;
+    if (!at->same)
         c->in_order = 2;
     if (a->root->space == SETT__LOCAL)
         a->window.p = w->frame[0] + a->root->offset;
-    a->mask = w->active;
-    if (i->b != SETT__NONE)
-        a->mask &= sett__mask_of(sett__at(w, i->b));
+    a->mask = lanes_where(w, predicate, w->active);
 }
 
 /* Do the base's lanes lie one after another? Sums may wrap, which shows in the last lane. */
 static bool in_order(const touch *a, const void *base, int64_t first)
 {
-    const sett__insn *i = a->insn;
+    const sett__place *at = a->at;
     uint8_t *known = &a->core->in_order;
-    if (i->order < SETT__MAX_ORDER)
-        return a->warp->in_order >> i->order & 1 && index_at(i, base, WARP - 1) - first == (WARP - 1) * (int64_t)i->n;
+    if (at->order < SETT__MAX_ORDER)
+        return a->warp->in_order >> at->order & 1 && index_at(at, base, WARP - 1) - first == (WARP - 1) * (int64_t)a->n;
     if (*known == 2)
-        *known = a->core->program->wide->affine[i->flags & SETT__I_BASE64 ? 1 : 0](base, i->n);
+        *known = a->core->program->wide->affine[at->base64](base, a->n);
     return *known;
 }
 
@@ -156,18 +159,19 @@ static bool in_order(const touch *a, const void *base, int64_t first)
 static unsigned char *block_of(touch *a, uint32_t *lane, uint32_t *count)
 {
     const sett__insn *i = a->insn;
+    const sett__place *at = a->at;
     *lane = a->mask ? (uint32_t)__builtin_ctz(a->mask) : 0;
     uint32_t run = a->mask >> *lane;
-    if (!run || run & (run + 1) || i->a == SETT__NONE || i->flags & SETT__I_UNIFORM || i->lg > 3 ||
+    if (!run || run & (run + 1) || at->base == SETT__NONE || at->uniform || i->lg > 3 ||
         a->root->space == SETT__LOCAL)
         return NULL;
     *count = (uint32_t)__builtin_popcount(run);
-    const void *base = sett__at(a->warp, i->a);
-    int64_t least, lane0 = index_at(i, base, 0);
-    uint64_t span, first = (uint64_t)lane0 + (uint64_t)i->imm + *lane * (uint64_t)i->n;
+    const void *base = sett__at(a->warp, at->base);
+    int64_t least, lane0 = index_at(at, base, 0);
+    uint64_t span, first = (uint64_t)lane0 + (uint64_t)at->offset + *lane * (uint64_t)i->n;
     if (!in_order(a, base, lane0) || !allowed(a, &least, &span) || first - (uint64_t)least > span)
         return NULL;
-    uint64_t align = ((uint64_t)1 << (i->align & 63)) - 1;
+    uint64_t align = ((uint64_t)1 << (at->align & 63)) - 1;
     uint64_t last = first - (uint64_t)least + (*count - 1) * (uint64_t)i->n;
     if (last > span || !aligned(a, (int64_t)first) || ((uint64_t)i->n << i->lg & align))
         return NULL;
@@ -178,22 +182,23 @@ static unsigned char *block_of(touch *a, uint32_t *lane, uint32_t *count)
  * the order is known, or a thread's array. NULL: ask block_of. */
 static inline unsigned char *straight(const sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t blocks)
 {
-    const sett__window *m = &c->cta->window[i->root];
+    const sett__place *x = &i->access.at;
+    const sett__window *m = &c->cta->window[x->root];
     int64_t first, last;
-    if (!(i->flags & SETT__I_STRAIGHT) || w->active != UINT32_MAX)
+    if (!i->access.straight || w->active != UINT32_MAX)
         return NULL;
-    if (i->a == SETT__NONE)
-        return w->frame[0] + c->program->root[i->root].offset + ((uint64_t)i->imm * WARP << i->lg);
-    if (!(w->in_order >> i->order & 1))
+    if (x->base == SETT__NONE)
+        return w->frame[0] + c->program->root[x->root].offset + ((uint64_t)x->offset * WARP << i->lg);
+    if (!(w->in_order >> x->order & 1))
         return NULL;
-    const void *base = sett__at(w, i->a);
-    first = index_at(i, base, 0);
-    last = index_at(i, base, WARP - 1);
+    const void *base = sett__at(w, x->base);
+    first = index_at(x, base, 0);
+    last = index_at(x, base, WARP - 1);
     if (first < -FAR || first > FAR || last - first != (WARP - 1) * (int64_t)i->n)
         return NULL;
-    int64_t at = (first + i->imm) * ((int64_t)1 << i->lg);
+    int64_t at = (first + x->offset) * ((int64_t)1 << i->lg);
     unsigned char *p = m->p + at;
-    bool good = at >= m->lo && at + (int64_t)i->bytes * blocks <= m->hi && !((uintptr_t)p & (((uintptr_t)1 << i->align) - 1));
+    bool good = at >= m->lo && at + (int64_t)i->access.bytes * blocks <= m->hi && !((uintptr_t)p & (((uintptr_t)1 << x->align) - 1));
     return good ? p : NULL;
 }
 
@@ -201,9 +206,9 @@ static inline unsigned char *straight(const sett__core *c, const sett__warp *w, 
 unsigned char *sett__straight(const sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t blocks)
 {
     unsigned char *p = straight(c, w, i, blocks);
-    int64_t most = i->flags & SETT__I_BASE_UNSIGNED ? (int64_t)UINT32_MAX : INT32_MAX;
-    bool narrow = !(i->flags & SETT__I_BASE64);
-    return p && narrow && index_at(i, sett__at(w, i->a), 0) + (int64_t)WARP * i->n * blocks > most ? NULL : p;
+    const sett__place *at = &i->access.at;
+    int64_t most = at->base_unsigned ? (int64_t)UINT32_MAX : INT32_MAX;
+    return p && !at->base64 && index_at(at, sett__at(w, at->base), 0) + (int64_t)WARP * i->n * blocks > most ? NULL : p;
 }
 
 /* The next warp is likely to go on where this one ends. A wrong guess costs little, and a prefetch never faults. Into the
@@ -211,14 +216,15 @@ unsigned char *sett__straight(const sett__core *c, const sett__warp *w, const se
  * processor to see where they lead: beside its own prefetching this one is in the way. */
 static void expect_next(const sett__insn *i, const unsigned char *block)
 {
-    for (uint32_t k = 0; k < i->bytes && i->bytes <= PREFETCH_MOST; k += 64)
-        __builtin_prefetch(block + i->bytes + k, 0, 2);
+    uint32_t bytes = i->access.bytes;
+    for (uint32_t k = 0; k < bytes && bytes <= PREFETCH_MOST; k += 64)
+        __builtin_prefetch(block + bytes + k, 0, 2);
 }
 
 /* Of lanes whose elements lie side by side in registers too. */
 static void copy_run(const sett__insn *i, void *to, const void *from, uint32_t lanes)
 {
-    memcpy(to, from, lanes == WARP ? i->bytes : (size_t)lanes * i->n << i->lg);
+    memcpy(to, from, lanes == WARP ? i->access.bytes : (size_t)lanes * i->n << i->lg);
 }
 
 static int turn_of(uint32_t n)
@@ -240,7 +246,7 @@ static unsigned char *element(const touch *a, int lane, uint32_t e)
 /* Does an access to a thread's array take whole rows, one after another? */
 static bool whole_rows(const touch *a)
 {
-    return a->one && a->root->lg == a->insn->lg && a->insn->n % a->root->width == 0;
+    return a->one && a->root->lg == a->insn->lg && a->n % a->root->width == 0;
 }
 
 /* An array of a thread that is read or written in elements of another size than its own: to a row, or from one. */
@@ -248,7 +254,7 @@ static void move_bytes(const touch *a, int lane, const unsigned char *from, unsi
 {
     uint32_t size = 1u << a->insn->lg;
     uint64_t start = (uint64_t)a->index[a->one ? 0 : lane] << a->insn->lg;
-    for (uint32_t k = 0; k < a->insn->n * size; k++) {
+    for (uint32_t k = 0; k < a->n * size; k++) {
         uint64_t at = start + k, own = (uint64_t)1 << a->root->lg;
         unsigned char *m = a->window.p + ((at / own * WARP + (uint64_t)lane) * own + at % own);
         size_t r = (splat ? 0 : (size_t)(k / size) * WARP * size) + (size_t)lane * size + k % size;
@@ -262,9 +268,9 @@ static void move_bytes(const touch *a, int lane, const unsigned char *from, unsi
 /* ---- lane by lane ------------------------------------------------------------------------------ */
 static inline void load_lanes(const touch *a, unsigned char *d, size_t size)
 {
-    bool flat = a->insn->flags & SETT__I_FLAT;
-    size_t lane = flat ? a->wide * size : size, row = flat ? size : WARP * size;
-    for (uint32_t e = 0; e < a->insn->n; e++, d += row)
+    bool flat = a->insn->access.flat;
+    size_t lane = flat ? a->insn->n * size : size, row = flat ? size : WARP * size;
+    for (uint32_t e = 0; e < a->n; e++, d += row)
         for (int l = 0; l < WARP; l++)
             if (a->mask >> l & 1)
                 memcpy(d + (size_t)l * lane, element(a, l, e), size);
@@ -299,9 +305,9 @@ static void load_each(const touch *a, unsigned char *d)
 
 static inline void store_lanes(const touch *a, const unsigned char *s, size_t step, size_t size)
 {
-    bool flat = a->insn->flags & SETT__I_FLAT;
-    size_t lane = flat ? a->wide * size : size;
-    for (uint32_t e = 0; e < a->insn->n; e++, s += flat ? size : step)
+    bool flat = a->insn->access.flat;
+    size_t lane = flat ? a->insn->n * size : size;
+    for (uint32_t e = 0; e < a->n; e++, s += flat ? size : step)
         for (int l = 0; l < WARP; l++)
             if (a->mask >> l & 1)
                 memcpy(element(a, l, e), s + (size_t)l * lane, size);
@@ -338,22 +344,21 @@ static void store_each(const touch *a, const unsigned char *s, bool splat)
 /* Accesses that were joined, and after all do not lie together: one after another, as the kernel has them. One of d and s. */
 static bool apart(const touch *whole, unsigned char *d, const unsigned char *s, bool splat)
 {
-    const sett__insn *all = whole->insn;
-    size_t row = (size_t)1 << all->lg;
-    row *= all->flags & SETT__I_FLAT ? 1 : WARP;
-    const sett__part *part = whole->core->program->rewritten.part + all->parts.first;
-    sett__insn one = *all;
+    const sett__insn *i = whole->insn;
+    size_t row = (i->access.flat ? 1 : (size_t)WARP) << i->lg;
+    const sett__part *part = whole->core->program->rewritten.part + i->access.parts.first;
+    sett__place at = i->access.at;
     touch a = *whole;
-    a.insn = &one;
-    for (uint32_t k = 0; k < all->parts.n; k++, one.imm += one.n) {
-        one.n = part[k].n, one.align = part[k].align, one.op = part[k].op;
+    a.at = &at;
+    for (uint32_t k = 0; k < i->access.parts.n; k++, at.offset += a.n) {
+        a.n = part[k].n, a.op = part[k].op, at.align = part[k].align;
         aim(&a);
         if (!check(&a))
             return false;
         if (d)
-            load_each(&a, d), d += one.n * row;
+            load_each(&a, d), d += a.n * row;
         else
-            store_each(&a, s, splat), s += splat ? 0 : one.n * row;
+            store_each(&a, s, splat), s += splat ? 0 : a.n * row;
     }
     return true;
 }
@@ -366,7 +371,7 @@ static void load_one(const touch *a, unsigned char *d)
     size_t size = (size_t)1 << i->lg;
     if (a->root->space == SETT__LOCAL)
         memcpy(d, element(a, 0, 0), i->n * WARP * size);
-    else if (i->flags & SETT__I_FLAT)
+    else if (i->access.flat)
         sett__spread(d, element(a, 0, 0), (uint32_t)(i->n * size));
     else
         for (uint32_t e = 0; e < i->n; e++)
@@ -376,34 +381,35 @@ static void load_one(const touch *a, unsigned char *d)
 static void fill(sett__warp *w, const sett__insn *i, unsigned char *d)
 {
     size_t bytes = (size_t)WARP << i->lg;
-    if (i->c == SETT__NONE) {
+    sett__ref value = i->access.value;
+    if (value == SETT__NONE) {
         memset(d, 0, i->n * bytes);
         return;
     }
-    const unsigned char *s = sett__at(w, i->c);
+    const unsigned char *s = sett__at(w, value);
     for (uint32_t e = 0; e < i->n; e++)
-        memcpy(d + e * bytes, s + (i->c & SETT__REF_SPLAT ? 0 : e * bytes), bytes);
+        memcpy(d + e * bytes, s + (value & SETT__REF_SPLAT ? 0 : e * bytes), bytes);
 }
 
 /* What is loaded is used where it lies. */
 static bool leave(const sett__core *c, const sett__insn *i, const unsigned char *at)
 {
-    for (uint32_t k = 0; k < i->pieces; k++, at += i->piece)
-        c->lazy[i->lazy[0] + k] = at;
+    for (uint32_t k = 0; k < i->access.pieces; k++, at += i->access.piece)
+        c->lazy[i->access.lazy + k] = at;
     return true;
 }
 
 static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     touch a;
-    begin(&a, c, w, i);
+    begin(&a, c, w, i, &i->access.at, i->access.predicate);
     unsigned char *d = sett__at(w, i->d);
     uint32_t lane, count;
     const unsigned char *block = block_of(&a, &lane, &count);
-    bool whole = block && count == WARP, same = i->n == 1 || i->flags & SETT__I_FLAT;
+    bool whole = block && count == WARP, same = i->n == 1 || i->access.flat;
     if (whole && a.window.ahead)
         expect_next(i, block);
-    if (whole && i->pieces)
+    if (whole && i->access.pieces)
         return leave(c, i, block);
     if (whole && !same) {
         c->program->wide->gather[i->lg][turn_of(i->n)](d, block, i->n);
@@ -418,12 +424,12 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
         copy_run(i, d + ((size_t)lane * i->n << i->lg), block, count);
         return true;
     }
-    if (i->parts.n)
+    if (i->access.parts.n)
         return apart(&a, d, NULL, false);
     aim(&a);
     if (!check(&a))
         return false;
-    if (i->pieces && a.mask == w->active && a.root->space == SETT__LOCAL && whole_rows(&a))
+    if (i->access.pieces && a.mask == w->active && a.root->space == SETT__LOCAL && whole_rows(&a))
         return leave(c, i, element(&a, 0, 0));
     if (a.one && a.mask == w->active && (a.root->space != SETT__LOCAL || whole_rows(&a)))
         load_one(&a, d);
@@ -435,9 +441,9 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
 /* Any byte but 0 is true: registers hold 0 or 1. */
 bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const unsigned char *block = i->pieces ? straight(c, w, i, 1) : NULL;
+    const unsigned char *block = i->access.pieces ? straight(c, w, i, 1) : NULL;
     if (block) {
-        if (c->cta->window[i->root].ahead)
+        if (c->cta->window[i->access.at.root].ahead)
             expect_next(i, block);
         return leave(c, i, block);
     }
@@ -462,7 +468,7 @@ static bool store_rows(const touch *a, const unsigned char *s, bool splat)
         memcpy(element(a, 0, 0), s, i->n * bytes);
         return true;
     }
-    if (a->root->width > 1 && !(i->e & SETT__REF_UNIFORM))
+    if (a->root->width > 1 && !(i->access.value & SETT__REF_UNIFORM))
         return false; /* one row, but lanes lie elsewhere there than in it */
     for (uint32_t e = 0; e < i->n; e++) /* the same in all lanes: any order will do */
         memcpy(a->root->width > 1 ? a->window.p + ((uint64_t)a->index[0] + e) * bytes : element(a, 0, e), s, bytes);
@@ -471,10 +477,10 @@ static bool store_rows(const touch *a, const unsigned char *s, bool splat)
 
 void sett__store_whole(const sett__core *c, const sett__insn *i, unsigned char *to, const unsigned char *from, size_t bytes)
 {
-    if (c->cta->window[i->root].stream) {
+    if (c->cta->window[i->access.at.root].stream) {
         c->program->wide->stream(to, from, bytes);
     } else {
-        if (c->cta->window[i->root].ahead)
+        if (c->cta->window[i->access.at.root].ahead)
             expect_next(i, to);
         memcpy(to, from, bytes);
     }
@@ -482,24 +488,25 @@ void sett__store_whole(const sett__core *c, const sett__insn *i, unsigned char *
 
 static bool store_block(const sett__core *c, const sett__insn *i, unsigned char *block, const unsigned char *s)
 {
-    sett__store_whole(c, i, block, s, i->bytes);
+    sett__store_whole(c, i, block, s, i->access.bytes);
     return true;
 }
 
 bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    bool splat = i->e & SETT__REF_SPLAT && i->n > 1;
-    unsigned char *block = i->n == 1 || i->flags & SETT__I_FLAT || i->a == SETT__NONE ? straight(c, w, i, 1) : NULL;
+    const sett__transfer *x = &i->access;
+    bool splat = x->value & SETT__REF_SPLAT && i->n > 1;
+    unsigned char *block = i->n == 1 || x->flat || x->at.base == SETT__NONE ? straight(c, w, i, 1) : NULL;
     if (block && !splat)
-        return store_block(c, i, block, i->pieces ? c->lazy[i->lazy[0]] : sett__at(w, i->e));
+        return store_block(c, i, block, x->pieces ? c->lazy[x->lazy] : sett__at(w, x->value));
     touch a;
-    begin(&a, c, w, i);
+    begin(&a, c, w, i, &x->at, x->predicate);
     if (!a.mask)
         return true;
     uint32_t lane, count;
     block = block_of(&a, &lane, &count);
-    bool whole = block && count == WARP, same = i->n == 1 || i->flags & SETT__I_FLAT;
-    const unsigned char *s = i->pieces ? c->lazy[i->lazy[0]] : sett__at(w, i->e);
+    bool whole = block && count == WARP, same = i->n == 1 || i->access.flat;
+    const unsigned char *s = x->pieces ? c->lazy[x->lazy] : sett__at(w, x->value);
     if (whole && same)
         return store_block(c, i, block, s);
     if (block && same) {
@@ -510,7 +517,7 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
         c->program->wide->scatter[i->lg][turn_of(i->n)](block, s, i->n);
         return true;
     }
-    if (i->parts.n)
+    if (i->access.parts.n)
         return apart(&a, NULL, s, splat);
     aim(&a);
     if (!check(&a))
@@ -525,11 +532,11 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
 static uint64_t combine(const sett__insn *i, uint64_t old, uint64_t value, uint64_t was)
 {
     _Alignas(64) uint64_t x[WARP] = {old}, y[WARP] = {value}, z[WARP] = {0};
-    if (i->sub == SETT__XCHG || i->sub == SETT__CAS)
-        return i->sub == SETT__XCHG || old == was ? value : old;
-    if (i->sub == SETT__ADD && !sett__dtype_is_float(i->dtype))
+    if (i->atom.code == SETT__XCHG || i->atom.code == SETT__CAS)
+        return i->atom.code == SETT__XCHG || old == was ? value : old;
+    if (i->atom.code == SETT__ADD && !sett__dtype_is_float(i->dtype))
         return old + value;
-    i->fn(z, x, y, NULL, 1, 0);
+    i->atom.fn(z, x, y, NULL, 1, 0);
     return z[0] & (i->lg == 3 ? ~(uint64_t)0 : ((uint64_t)1 << (8 << i->lg)) - 1);
 }
 
@@ -589,7 +596,7 @@ static unsigned char *lane_of(const touch *a, sett__ref r, uint32_t e, int lane)
 bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     touch a;
-    begin(&a, c, w, i);
+    begin(&a, c, w, i, &i->atom.at, i->atom.predicate);
     if (i->d != SETT__NONE)
         memset(sett__at(w, i->d), 0, (size_t)i->n * WARP << i->lg);
     if (!a.mask)
@@ -599,16 +606,16 @@ bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
         return false;
     for (int l = 0; l < WARP; l++)
         for (uint32_t e = 0; e < i->n && a.mask >> l & 1; e++)
-            exchange_one(&a, element(&a, l, e), lane_of(&a, i->c, e, l), lane_of(&a, i->e, e, l), lane_of(&a, i->d, e, l));
+            exchange_one(&a, element(&a, l, e), lane_of(&a, i->atom.was, e, l), lane_of(&a, i->atom.value, e, l),
+                lane_of(&a, i->d, e, l));
     return true;
 }
 
 /* ---- copies in the background ------------------------------------------------------------------------ */
-/* One end of a copy, looked at as an access of its own. */
-static bool end_of(touch *a, sett__insn *as, sett__core *c, sett__warp *w, uint32_t mask)
+/* One end of a copy, as an access of its own. */
+static bool aim_end(touch *a, sett__core *c, sett__warp *w, const sett__insn *i, const sett__place *at, uint32_t mask)
 {
-    as->flags &= (uint8_t)~SETT__I_SAME;
-    begin(a, c, w, as);
+    begin(a, c, w, i, at, SETT__NONE);
     a->mask = mask;
     if (!mask)
         return true;
@@ -619,16 +626,10 @@ static bool end_of(touch *a, sett__insn *as, sett__core *c, sett__warp *w, uint3
 /* The source is read now and written when its group is waited for: who reads before that sees what was there. */
 bool sett__cp_async(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    sett__insn to = *i, from = *i;
+    const sett__copy *x = &i->cp_async;
     touch d, s;
-    uint32_t lanes = w->active, bytes = i->n << i->lg;
-    if (i->b != SETT__NONE)
-        lanes &= sett__mask_of(sett__at(w, i->b));
-    uint32_t kept = i->c == SETT__NONE ? lanes : lanes & sett__mask_of(sett__at(w, i->c));
-    to.imm = (int32_t)i->lazy[0];
-    from.root = i->target, from.a = i->d, from.flags = i->splat;
-    to.b = from.b = SETT__NONE;
-    if (!end_of(&d, &to, c, w, lanes) || !end_of(&s, &from, c, w, kept))
+    uint32_t lanes = lanes_where(w, x->predicate, w->active), kept = lanes_where(w, x->keep, lanes), bytes = i->n << i->lg;
+    if (!aim_end(&d, c, w, i, &x->to, lanes) || !aim_end(&s, c, w, i, &x->from, kept))
         return false;
     for (int l = 0; l < WARP; l++) {
         if (!(lanes >> l & 1))

@@ -13,53 +13,120 @@ typedef uint32_t sett__ref;
 enum { SETT__REF_UNIFORM = 1, SETT__REF_SPLAT = 2, SETT__REF_FLAGS = 31 }; /* worker's frame; one row for all */
 
 typedef enum sett__step {
-    SETT__S_STOP,    /* end of a section */
-    SETT__S_ROW,     /* fn(d, a, b, c) on n rows */
-    SETT__S_PIECES,  /* the same on n rows of each of `pieces` pieces, of which some are read where they were loaded from */
-    SETT__S_LONG,    /* the same of more rows than anybody may have to wait for */
-    SETT__S_POLL,    /* is the launch to end? */
-    SETT__S_COPY,    /* n rows of a */
-    SETT__S_PICK,    /* rows of a by tape->index[imm...] */
-    SETT__S_REGROUP, /* bits of rows of 1 << sub bytes as n rows of another size */
-    SETT__S_REDUCE,  /* fold of n rows of a by fn, starting from b */
-    SETT__S_CONST,   /* imm in every lane */
-    SETT__S_VALUE,   /* bytes at imm of the launch's parameters in every lane */
-    SETT__S_SREG,    /* imm: the code, sub: the dimension */
-    SETT__S_LOAD, SETT__S_STORE, SETT__S_ATOM, /* base a, predicate b, fill c, value e; parts: of accesses that were joined */
-    SETT__S_BARRIER,
+    SETT__S_STOP, /* end of a section */
+    SETT__S_ROW, SETT__S_PIECES, SETT__S_LONG, SETT__S_REDUCE, /* sett__arithmetic */
+    SETT__S_POLL, /* is the launch to end? */
+    SETT__S_COPY, SETT__S_PICK, SETT__S_REGROUP, SETT__S_CONST, SETT__S_VALUE, SETT__S_INDEX,
+    SETT__S_LOAD, SETT__S_STORE, SETT__S_ATOM, SETT__S_CP_ASYNC, SETT__S_CP_COMMIT, SETT__S_CP_WAIT,
+    SETT__S_BARRIER, SETT__S_NAMED, SETT__S_FENCE,
     SETT__S_SYNC_WARP, /* in a region alone: elsewhere no lane is missing */
-    SETT__S_FENCE,
-    SETT__S_NAMED,   /* id a, threads b; sub: the code */
-    SETT__S_SHFL,    /* value a, lane b */
-    SETT__S_WARP,    /* value a; align: the code */
-    SETT__S_CP_ASYNC, /* to root, base a; from root `target`, base d of flags `splat`; predicates b, c; offsets lazy[0] and imm */
-    SETT__S_CP_COMMIT, SETT__S_CP_WAIT, /* imm: groups that may stay */
-    SETT__S_IF, SETT__S_ELSE, SETT__S_ENDIF,
-    SETT__S_LOOP, SETT__S_WHILE, SETT__S_ENDLOOP, /* a: the condition (WHILE); sub: does nothing but wait (ENDLOOP) */
-    SETT__S_FOR, SETT__S_ENDFOR, /* d: the variable; a: lo (FOR); b: hi; c: step; fn: less; fn2: add */
-    SETT__S_INLINE,  /* the stand-in of program->call[target], operands as of: */
-    SETT__S_PRINTF, SETT__S_ASSERT, /* operands from the tape, places in program->place from imm */
+    SETT__S_SHFL, SETT__S_VOTE, SETT__S_MATCH, SETT__S_REDUX, SETT__S_ELECT, SETT__S_SPECIAL,
+    SETT__S_IF, SETT__S_ELSE, SETT__S_ENDIF, SETT__S_FOR, SETT__S_ENDFOR, SETT__S_LOOP, SETT__S_WHILE, SETT__S_ENDLOOP,
+    SETT__S_INLINE, SETT__S_PRINTF, SETT__S_ASSERT,
+    SETT__N_STEPS
 } sett__step;
-enum { SETT__I_UNIFORM = 1, SETT__I_BASE64 = 2, SETT__I_BASE_UNSIGNED = 4, SETT__I_FLAT = 8, SETT__I_SAME = 16, SETT__I_STRAIGHT = 32, SETT__I_DATA = 64 };
 enum { SETT__MAX_ORDER = 64 }; /* of the tests of sett__order */
 enum { SETT__LONG_ROWS = 4096 }; /* from one SETT__S_POLL to the next, and at most in one of ROW and PIECES */
-/* flags: condition, bounds or base are uniform; a flat value; base and width are those of the access before,
- * which always ran just before; straight: no predicate, not a thread's own, and of an order that is known;
- * data: arithmetic on what may change otherwise than by a step from block to block */
-typedef struct sett__insn {
-    uint8_t step, lg, sub, flags; /* lg: log2 of the element's bytes */
-    uint8_t align, splat, n_args, dtype; /* align: log2 of the proven alignment; splat: as row functions take it */
-    uint32_t n, op;               /* rows; index of the given tape's op */
-    uint32_t root, target;        /* in program->root; where to go on */
-    sett__ref d, a, b, c, e;
-    uint32_t lazy[3];             /* in core->lazy: LOAD, STORE: the value; PIECES: operands; SETT__NONE: in the frame */
-    uint32_t pieces;
-    uint32_t bytes, piece;        /* LOAD, STORE: of a whole warp, and of one of its pieces */
-    sett__parts parts;            /* LOAD, STORE */
-    uint8_t lgs[3], order;        /* PIECES: lg of operands; the base is in order where warp->in_order says so */
-    sett__row_fn fn, fn2;
-    int64_t imm;
-} sett__insn;
+
+/* ---- operands of steps ---------------------------------------------------------------------------- */
+/* ROW: fn(d, arg...) on n rows. PIECES: the same on n rows in pieces, of which some are read where they were loaded from. LONG: the
+ * same of more rows than anybody may have to wait for. REDUCE: fold of n rows of arg[0] by fn, starting from arg[1]. */
+typedef struct sett__arithmetic {
+    sett__row_fn fn;
+    sett__ref arg[3];
+    uint32_t lazy[3];        /* of each operand: in core->lazy; SETT__NONE: in a frame */
+    uint32_t pieces, piece;  /* how many, and rows of one */
+    uint8_t n_args, splat;   /* splat: as row functions take it */
+    uint8_t lg[3];           /* of each operand */
+    bool data;               /* of what may change otherwise than by a step from block to block */
+} sett__arithmetic;
+
+/* Where each lane touches memory: n elements from `base + offset` of a root. */
+typedef struct sett__place {
+    int64_t offset;  /* in elements */
+    uint32_t root;   /* in program->root */
+    sett__ref base;  /* SETT__NONE: 0 */
+    uint8_t order;   /* the base is in order where warp->in_order says so; SETT__MAX_ORDER: not known */
+    uint8_t align;   /* log2 of the proven alignment */
+    bool uniform, base64, base_unsigned; /* of the base */
+    bool same;       /* base and n are those of the access before, which always ran just before */
+} sett__place;
+
+/* LOAD: value: what lanes get whose predicate is false. STORE: value: what is written. */
+typedef struct sett__transfer {
+    sett__place at;
+    sett__ref predicate, value;
+    uint32_t lazy, pieces;  /* in core->lazy, and how many pieces of it; pieces 0: the value is in a frame */
+    uint32_t bytes, piece;  /* of a whole warp, and of one of its pieces */
+    sett__parts parts;      /* of accesses that were joined */
+    bool flat;              /* the value is in memory's order */
+    bool straight;          /* no predicate, not a thread's own, and of an order that is known */
+} sett__transfer;
+
+typedef struct sett__atomic {
+    sett__place at;
+    sett__row_fn fn; /* of codes other than XCHG and CAS */
+    sett__ref predicate, value, was;
+    uint8_t code;
+} sett__atomic;
+
+typedef struct sett__copy {
+    sett__place to, from;
+    sett__ref predicate, keep; /* keep: false where zeros are copied instead */
+} sett__copy;
+
+/* IF and WHILE have a condition, ELSE has not. target: where to go on when no lane is left; ENDLOOP and a LOOP: see there. */
+typedef struct sett__branch {
+    sett__ref condition;
+    uint32_t target;
+    bool uniform;
+} sett__branch;
+
+/* FOR and its ENDFOR, whose variable is d. target: FOR: behind the ENDFOR; ENDFOR: behind the FOR. */
+typedef struct sett__counted {
+    sett__row_fn less, add;
+    sett__ref lo, hi, step;
+    uint32_t target;
+    bool uniform;
+} sett__counted;
+
+/* Carries an instruction out. False: the warp has faulted, or the launch is to end. */
+typedef struct sett__core sett__core;
+typedef struct sett__warp sett__warp;
+typedef struct sett__insn sett__insn;
+typedef bool (*sett__run_fn)(sett__core *, sett__warp *, const sett__insn *);
+extern const sett__run_fn sett__run_of[SETT__N_STEPS]; /* exec.c */
+
+struct sett__insn {
+    sett__run_fn run;
+    uint8_t step, lg, dtype; /* lg: log2 of an element's bytes */
+    uint32_t n, op;          /* rows; index of the given tape's op */
+    sett__ref d;             /* the result's place */
+    union {
+        sett__arithmetic math;
+        sett__ref copy; /* COPY: n rows of it */
+        struct { sett__ref a; uint32_t wide; const uint32_t *index; } pick; /* n rows of a; wide: elements that a lane has side by side */
+        struct { sett__ref a; uint8_t lg; } regroup; /* bits of rows of 1 << lg bytes as n rows of another size */
+        int64_t bits;   /* CONST: in every lane */
+        uint64_t param; /* VALUE: in every lane; byte of the launch's parameters */
+        struct { uint8_t code, axis; } index; /* INDEX: of the thread or block, or how many there are */
+        sett__transfer access;
+        sett__atomic atom;
+        sett__copy cp_async;
+        int64_t pending; /* CP_WAIT: groups that may stay; -1: not even what is in no group */
+        struct { sett__ref id, threads; uint8_t code; } named;
+        struct { sett__ref value, lane; uint8_t how, width; } shfl;
+        struct { sett__ref value; uint8_t how; } vote;
+        struct { sett__ref value; uint8_t lg; bool any; } match;
+        struct { sett__ref value; sett__row_fn fn; } redux;
+        uint8_t special; /* SETT__SREG_* */
+        sett__branch branch;
+        sett__counted count;
+        uint32_t test; /* LOOP: its WHILE, while it is decoded */
+        struct { uint32_t target; bool awaits; } round; /* ENDLOOP: behind the LOOP; does the round nothing but wait for memory? */
+        struct { uint32_t place, call; } talk; /* INLINE, PRINTF, ASSERT: operands of the tape's op in program->place; INLINE: program->call */
+    };
+};
 
 typedef enum sett__space { SETT__GLOBAL, SETT__SHARED, SETT__LOCAL } sett__space;
 typedef struct sett__root {

@@ -92,7 +92,7 @@ static void take_operands(const sett__core *c, const sett__warp *w, const sett__
         size_t size = (size_t)sett__dtype_bytes(dtype);
         types[n] = (char)dtype;
         operand[n] = 0;
-        memcpy(&operand[n], (const char *)sett__at(w, c->program->place[i->imm + k]) + (size_t)lane * size, size);
+        memcpy(&operand[n], (const char *)sett__at(w, c->program->place[i->talk.place + (uint32_t)k]) + (size_t)lane * size, size);
     }
     types[n] = 0;
 }
@@ -137,7 +137,7 @@ bool sett__print(sett__core *c, sett__warp *w, const sett__insn *i)
 bool sett__check_assert(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     const sett__sig *sig = &c->program->given->sig;
-    uint32_t held = sett__mask_of(sett__at(w, c->program->place[i->imm])), broken = w->active & ~held;
+    uint32_t held = sett__mask_of(sett__at(w, c->program->place[i->talk.place])), broken = w->active & ~held;
     if (!broken || c->fault.status)
         return !broken;
     char types[SETT__MAX_PRINT + 1];

@@ -20,46 +20,59 @@ static void spread32(const sett__warp *w, const sett__insn *i, uint32_t x)
     sett__spread(sett__at(w, i->d), i->dtype == SETT_BOOL ? (void *)&truth : (void *)&x, i->dtype == SETT_BOOL ? 1 : 4);
 }
 
-static void vote(const sett__warp *w, const sett__insn *i)
+bool sett__vote(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    uint32_t yes = sett__mask_of(sett__at(w, i->a)) & w->live;
+    static const char *const name[] = {"sett_vote_all_sync", "sett_vote_any_sync", "sett_vote_uni_sync", "sett_vote_ballot_sync"};
+    uint32_t yes = sett__mask_of(sett__at(w, i->vote.value)) & w->live, how = i->vote.how & 3;
     const uint32_t result[] = {yes == w->live, yes != 0, yes == w->live || !yes, yes};
-    spread32(w, i, result[i->sub & 3]);
+    if (!sett__whole_warp(c, w, i, name[how]))
+        return false;
+    spread32(w, i, result[how]);
+    return true;
 }
 
-static void match(const sett__warp *w, const sett__insn *i)
+bool sett__match(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const unsigned char *a = sett__at(w, i->a);
-    uint8_t lg = i->n_args; /* of the value */
+    const unsigned char *a = sett__at(w, i->match.value);
+    uint8_t lg = i->match.lg;
     uint32_t *d = sett__at(w, i->d), masks[WARP] = {0};
+    if (!sett__whole_warp(c, w, i, i->match.any ? "sett_match_any_sync" : "sett_match_all_sync"))
+        return false;
     for (int l = 0; l < WARP; l++)
         for (int k = 0; k < WARP; k++)
             if (w->live >> k & 1 && bits_at(a, k, lg) == bits_at(a, l, lg))
                 masks[l] |= 1u << k;
     for (int l = 0; l < WARP; l++)
-        d[l] = i->sub == SETT__VOTE_ANY ? masks[l] : masks[0] == w->live ? w->live : 0;
+        d[l] = i->match.any ? masks[l] : masks[0] == w->live ? w->live : 0;
+    return true;
 }
 
-static void redux(const sett__warp *w, const sett__insn *i)
+bool sett__redux(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     _Alignas(64) uint32_t acc[WARP], next[WARP], x[WARP];
-    const uint32_t *a = sett__at(w, i->a);
+    const uint32_t *a = sett__at(w, i->redux.value);
+    if (!sett__whole_warp(c, w, i, "sett_warp_redux_sync"))
+        return false;
     sett__spread(acc, a, 4);
     for (int l = 1; l < WARP; l++) {
         if (!(w->live >> l & 1))
             continue;
         sett__spread(x, a + l, 4);
-        i->fn(next, acc, x, NULL, 1, 0);
+        i->redux.fn(next, acc, x, NULL, 1, 0);
         memcpy(acc, next, sizeof acc);
     }
     memcpy(sett__at(w, i->d), acc, sizeof acc);
+    return true;
 }
 
-static void elect(const sett__warp *w, const sett__insn *i)
+bool sett__elect(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint8_t *d = sett__at(w, i->d);
+    if (!sett__whole_warp(c, w, i, "sett_elect_one"))
+        return false;
     for (int l = 0; l < WARP; l++)
         d[l] = l == __builtin_ctz(w->live);
+    return true;
 }
 
 static uint64_t nanoseconds(clockid_t clock)
@@ -69,11 +82,11 @@ static uint64_t nanoseconds(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t special(const sett__core *c, const sett__warp *w, const sett__insn *i)
+static uint64_t special_register(const sett__core *c, const sett__warp *w, uint8_t which)
 {
     const sett__sig *sig = &c->program->tape->sig;
     uint32_t smem = sig->smem + c->launch->smem_more;
-    switch (i->sub) {
+    switch (which) {
     case SETT__SREG_NSMID:
         return 1; /* workers come and go: one processor */
     case SETT__SREG_WARPID:
@@ -96,44 +109,11 @@ static uint64_t special(const sett__core *c, const sett__warp *w, const sett__in
     }
 }
 
-/* The function that asks. */
-static const char *asker(sett__code code, uint32_t sub)
+bool sett__special(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    static const char *const votes[] = {"sett_vote_all_sync", "sett_vote_any_sync", "sett_vote_uni_sync", "sett_vote_ballot_sync"};
-    switch (code) {
-    case SETT__VOTE:
-        return votes[sub & 3];
-    case SETT__MATCH:
-        return sub == SETT__VOTE_ANY ? "sett_match_any_sync" : "sett_match_all_sync";
-    default:
-        return code == SETT__REDUX ? "sett_warp_redux_sync" : "sett_elect_one";
-    }
-}
-
-bool sett__ask_warp(sett__core *c, sett__warp *w, const sett__insn *i)
-{
-    sett__code code = (sett__code)i->align;
-    uint64_t x;
-    if (sett__ops[code].flags & SETT__A && w->active != w->live)
-        return sett__missing_lanes(c, w, i, asker(code, i->sub));
-    switch (code) {
-    case SETT__VOTE:
-        vote(w, i);
-        return true;
-    case SETT__MATCH:
-        match(w, i);
-        return true;
-    case SETT__REDUX:
-        redux(w, i);
-        return true;
-    case SETT__ELECT:
-        elect(w, i);
-        return true;
-    default:
-        x = special(c, w, i);
-        sett__spread(sett__at(w, i->d), &x, 1u << i->lg);
-        return true;
-    }
+    uint64_t x = special_register(c, w, i->special);
+    sett__spread(sett__at(w, i->d), &x, 1u << i->lg);
+    return true;
 }
 
 /* ---- named barriers -------------------------------------------------------------------------- */
@@ -148,11 +128,11 @@ static void let_go(sett__core *c, uint32_t id)
 /* A warp counts as 32 threads, whole or not; all its lanes must name the same barrier. */
 bool sett__named_barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const int32_t *ids = sett__at(w, i->a), *counts = sett__at(w, i->b);
+    const int32_t *ids = sett__at(w, i->named.id), *counts = sett__at(w, i->named.threads);
     int32_t id = ids[0], want = counts[0];
-    const char *name = sett__ops[i->sub].text;
-    if (w->active != w->live)
-        return sett__missing_lanes(c, w, i, name);
+    const char *name = sett__ops[i->named.code].text;
+    if (!sett__whole_warp(c, w, i, name))
+        return false;
     for (int l = 0; l < WARP; l++)
         if (w->live >> l & 1 && (ids[l] != id || counts[l] != want))
             return sett__fault(c, w, l, i->op, "%s: lanes of one warp name barrier %d for %d threads, and %d for %d", name, id, want, ids[l], counts[l]);
@@ -167,7 +147,7 @@ bool sett__named_barrier(sett__core *c, sett__warp *w, const sett__insn *i)
     bool all = c->cta->barrier[id].come == c->cta->barrier[id].want;
     if (all)
         let_go(c, (uint32_t)id);
-    else if (i->sub == SETT__BARSYNC) {
+    else if (i->named.code == SETT__BARSYNC) {
         w->state = SETT__WAITING;
         w->wait = (sett__wait){SETT__FOR_BARRIER, (uint32_t)id};
     }
@@ -213,22 +193,25 @@ void *sett__pend(sett__warp *w, int lane, void *to, uint32_t bytes)
     return x->data;
 }
 
-bool sett__commit(sett__warp *w)
+/* The active lanes' copies since their last one become a group. */
+bool sett__cp_commit(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     if (!room(w, 0))
-        return false;
+        return sett__fault(c, w, 0, i->op, "out of memory for copies in the background");
     for (int l = 0; l < WARP; l++)
         w->pending->groups[l] += w->active >> l & 1;
     return true;
 }
 
-void sett__complete(sett__warp *w, int64_t keep)
+/* All groups of the active lanes but the newest `pending` reach memory. */
+bool sett__cp_wait(sett__core *c, sett__warp *w, const sett__insn *i)
 {
+    (void)c;
     struct sett__pending *p = w->pending;
     uint32_t left = 0;
     for (uint32_t k = 0; p && k < p->n; k++) {
         const copy *x = &p->copy[k];
-        bool due = keep < 0 || x->group + keep < p->groups[x->lane];
+        bool due = i->pending < 0 || x->group + i->pending < p->groups[x->lane];
         if (due && w->active >> x->lane & 1)
             memcpy(x->to, x->data, x->bytes);
         else
@@ -236,6 +219,7 @@ void sett__complete(sett__warp *w, int64_t keep)
     }
     if (p)
         p->n = left;
+    return true;
 }
 
 void sett__forget(sett__warp *w)

@@ -86,9 +86,9 @@ static bool good_insn(const sett__insn *i)
     if (i->step == SETT__S_POLL)
         return true;
     if (i->step == SETT__S_LOAD)
-        return i->flags & SETT__I_STRAIGHT && i->pieces;
+        return i->access.straight && i->access.pieces;
     if (i->step == SETT__S_STORE)
-        return i->flags & SETT__I_STRAIGHT && !i->pieces && (i->n == 1 || i->flags & SETT__I_FLAT);
+        return i->access.straight && !i->access.pieces && (i->n == 1 || i->access.flat);
     return i->step == SETT__S_ROW || i->step == SETT__S_PIECES;
 }
 
@@ -110,12 +110,11 @@ static const sett__insn *body(const sett__core *c)
 }
 
 /* Indices of the block that c is at, in the warp's own frame. */
-static void find_indices(const sett__core *c, const sett__warp *w)
+static void find_indices(sett__core *c, sett__warp *w)
 {
     for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
-        if (i->step == SETT__S_ROW && !(i->flags & SETT__I_DATA))
-            i->fn(sett__at(w, i->d), sett__at(w, i->a), i->n_args > 1 ? sett__at(w, i->b) : NULL,
-                i->n_args > 2 ? sett__at(w, i->c) : NULL, i->n, i->splat);
+        if (i->step == SETT__S_ROW && !i->math.data)
+            i->run(c, w, i);
 }
 
 /* Of all warps; false: not one after another, or not inside. */
@@ -144,7 +143,7 @@ static uint32_t most_blocks(const sett__program *p)
     uint32_t n = least(MOST_BLOCKS, (uint32_t)(MOST_FRAME / (p->warp_bytes + 1)));
     for (const sett__insn *i = p->code + p->section[SETT__BODY]; i->step != SETT__S_STOP; i++)
         if (i->step == SETT__S_LOAD || i->step == SETT__S_STORE)
-            n = least(n, MOST_BYTES / i->bytes);
+            n = least(n, MOST_BYTES / i->access.bytes);
     return n;
 }
 
@@ -162,7 +161,7 @@ static bool goes_on(sett__core *c)
     const sett__insn *i = body(c);
     for (place += c->cta->n_warps * (size_t)n; i->step != SETT__S_STOP; i++)
         if (i->step == SETT__S_LOAD || i->step == SETT__S_STORE) {
-            if (place[n] != place[0] + i->bytes)
+            if (place[n] != place[0] + i->access.bytes)
                 return false;
             place++;
         }
@@ -177,7 +176,7 @@ static bool warps_follow(const sett__core *c)
     for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
         if (i->step == SETT__S_LOAD || i->step == SETT__S_STORE) {
             for (uint32_t k = 1; k < c->cta->n_warps; k++)
-                if (place[k * (size_t)n] != place[0] + (size_t)k * i->bytes)
+                if (place[k * (size_t)n] != place[0] + (size_t)k * i->access.bytes)
                     return false;
             place++;
         }
@@ -215,18 +214,18 @@ static unsigned char *data(const sett__core *c, sett__ref r, uint32_t blocks)
 /* One row that is not the same in all threads is one for each block. */
 static void compute(const sett__core *c, const sett__insn *i, uint32_t blocks)
 {
-    const sett__ref ref[3] = {i->a, i->b, i->c};
-    uint32_t splat = i->splat;
-    for (uint32_t k = 0; k < i->n_args; k++)
-        splat &= ref[k] & SETT__REF_UNIFORM ? ~0u : ~(1u << k);
+    const sett__arithmetic *m = &i->math;
+    uint32_t splat = m->splat;
+    for (uint32_t k = 0; k < m->n_args; k++)
+        splat &= m->arg[k] & SETT__REF_UNIFORM ? ~0u : ~(1u << k);
     unsigned char *d = data(c, i->d, blocks);
-    for (uint32_t p = 0; p < i->pieces; p++, d += ((size_t)i->n * WARP << i->lg) * blocks) {
+    for (uint32_t p = 0; p < m->pieces; p++, d += ((size_t)m->piece * WARP << i->lg) * blocks) {
         const unsigned char *x[3] = {NULL, NULL, NULL};
-        for (uint32_t k = 0; k < i->n_args; k++)
-            x[k] = i->lazy[k] != SETT__NONE ? c->lazy[i->lazy[k] + p]
-                   : splat >> k & 1         ? data(c, ref[k], blocks)
-                                            : data(c, ref[k], blocks) + ((size_t)p * i->n * WARP << i->lgs[k]) * blocks;
-        i->fn(d, x[0], x[1], x[2], i->n * blocks, splat);
+        for (uint32_t k = 0; k < m->n_args; k++)
+            x[k] = m->lazy[k] != SETT__NONE ? c->lazy[m->lazy[k] + p]
+                   : splat >> k & 1         ? data(c, m->arg[k], blocks)
+                                            : data(c, m->arg[k], blocks) + ((size_t)p * m->piece * WARP << m->lg[k]) * blocks;
+        m->fn(d, x[0], x[1], x[2], m->piece * blocks, splat);
     }
 }
 
@@ -235,15 +234,15 @@ static bool run_warp(sett__core *c, unsigned char *const *place, uint32_t blocks
 {
     for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
         if (i->step == SETT__S_LOAD) {
-            for (uint32_t k = 0; k < i->pieces; k++)
-                c->lazy[i->lazy[0] + k] = *place + (size_t)k * i->piece * blocks;
+            for (uint32_t k = 0; k < i->access.pieces; k++)
+                c->lazy[i->access.lazy + k] = *place + (size_t)k * i->access.piece * blocks;
             place++;
         } else if (i->step == SETT__S_STORE) {
-            sett__store_whole(c, i, *place++, data(c, i->e, blocks), (size_t)i->bytes * blocks);
+            sett__store_whole(c, i, *place++, data(c, i->access.value, blocks), (size_t)i->access.bytes * blocks);
         } else if (i->step == SETT__S_POLL) {
             if (sett__ended(c))
                 return false;
-        } else if (i->flags & SETT__I_DATA) {
+        } else if (i->math.data) {
             compute(c, i, blocks);
         }
     return true;
