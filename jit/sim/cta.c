@@ -10,11 +10,6 @@
 #define POISON 0xff /* of memory that a kernel has not written: NaN, -1, true */
 
 /* ---- memory --------------------------------------------------------------------------------------- */
-static size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 /* Of a block in memory, all in one piece. */
 typedef struct extents {
     size_t warps, align, head, shared, uniform, frame, all;
@@ -27,9 +22,9 @@ static extents extents_of(const sett__program *p, const sett__sim_launch *l)
     extents x = {.warps = (sett__threads(l) + WARP - 1) / WARP};
     x.align = sig->smem_align > 256 ? sig->smem_align : 256;
     x.head = sizeof(sett__cta) + x.warps * sizeof(sett__warp) + ((size_t)p->n_root + 1) * sizeof(sett__window) + x.align;
-    x.shared = round_up((size_t)sig->smem + l->smem_more + 64, 64);
-    x.uniform = round_up(p->uniform_bytes + 64, 64);
-    x.frame = round_up(p->warp_bytes + 64, 128) + 64;
+    x.shared = sett__round_up((size_t)sig->smem + l->smem_more + 64, 64);
+    x.uniform = sett__round_up(p->uniform_bytes + 64, 64);
+    x.frame = sett__round_up(p->warp_bytes + 64, 128) + 64;
     x.all = x.frame > SIZE_MAX / 2 / x.warps ? SIZE_MAX : x.head + x.shared + x.uniform + x.frame * x.warps;
     return x;
 }
@@ -82,7 +77,7 @@ sett__cta *sett__cta_make(sett__core *c, const sett__program *p)
     b->program = p;
     b->n_warps = (uint32_t)x.warps;
     b->window = (sett__window *)(b->warp + x.warps);
-    b->shared = (unsigned char *)round_up((uintptr_t)(b->window + p->n_root + 1), x.align);
+    b->shared = (unsigned char *)sett__round_up((uintptr_t)(b->window + p->n_root + 1), x.align);
     for (uint32_t i = 0; i < p->n_root; i++)
         b->window[i] = window_of(b, &p->root[i], c->launch);
     unsigned char *uniform = b->shared + x.shared;

@@ -38,11 +38,6 @@ static sett_status fail(decoder *d, sett_status status, const char *what)
         sett__ops[d->tape->op[d->at].code].text, what);
 }
 
-static uint32_t arg(const decoder *d, const sett__op *o, int i)
-{
-    return i < o->n_args ? d->tape->arg[o->args + (uint32_t)i] : SETT__NONE;
-}
-
 static sett__ref ref(const decoder *d, uint32_t v)
 {
     if (v == SETT__NONE)
@@ -127,7 +122,7 @@ static sett__row_fn row_fn(const decoder *d, sett__code code, sett_dtype type, s
 
 static sett_status elementwise(decoder *d, const sett__op *o)
 {
-    uint32_t a[3] = {arg(d, o, 0), arg(d, o, 1), arg(d, o, 2)};
+    uint32_t a[3] = {sett__arg(d->tape, o, 0), sett__arg(d->tape, o, 1), sett__arg(d->tape, o, 2)};
     uint8_t type = d->tape->op[a[0]].dtype;
     sett__code code = o->code;
     sett__insn i = start(d, o, SETT__S_ROW);
@@ -155,7 +150,7 @@ static sett_status pack(decoder *d, const sett__op *o)
     uint32_t off = 0;
     sett_status status = SETT_OK;
     for (int k = 0; k < o->n_args && !status; k++) {
-        uint32_t v = arg(d, o, k), n = d->tape->op[v].n;
+        uint32_t v = sett__arg(d->tape, o, k), n = d->tape->op[v].n;
         const sett__slot *s = &d->slot[v];
         bool in_place = s->home == self->home && s->off == self->off + off && s->rows == n;
         if (!in_place)
@@ -171,7 +166,7 @@ static sett_status moves(decoder *d, const sett__op *o)
         return SETT_OK;
     if (o->code == SETT__PACK)
         return pack(d, o);
-    uint32_t a = arg(d, o, 0);
+    uint32_t a = sett__arg(d->tape, o, 0);
     sett__insn i = start(d, o, SETT__S_PICK);
     if (o->code == SETT__BITCAST) {
         i.step = SETT__S_REGROUP;
@@ -187,7 +182,7 @@ static sett_status moves(decoder *d, const sett__op *o)
 
 static sett_status convert(decoder *d, const sett__op *o)
 {
-    uint32_t a = arg(d, o, 0);
+    uint32_t a = sett__arg(d->tape, o, 0);
     if (o->code == SETT__BITCAST)
         return moves(d, o);
     return row_op(d, start(d, o, SETT__S_ROW), row_fn(d, o->code, d->tape->op[a].dtype, o->dtype), &a, 1);
@@ -195,7 +190,7 @@ static sett_status convert(decoder *d, const sett__op *o)
 
 static sett_status reduce(decoder *d, const sett__op *o)
 {
-    uint32_t a[2] = {arg(d, o, 0), arg(d, o, 1)};
+    uint32_t a[2] = {sett__arg(d->tape, o, 0), sett__arg(d->tape, o, 1)};
     sett__insn i = start(d, o, SETT__S_REDUCE);
     i.n = d->tape->op[a[0]].n;
     return o->sub < SETT__ROW_CODES ? row_op(d, i, row_fn(d, o->sub, o->dtype, o->dtype), a, 2)
@@ -255,7 +250,7 @@ static uint8_t order(decoder *d, uint32_t v, uint32_t n)
     sett__program *p = d->p;
     for (;;) {
         const sett__op *o = &d->tape->op[v];
-        uint32_t x = arg(d, o, 0), y = arg(d, o, 1);
+        uint32_t x = sett__arg(d->tape, o, 0), y = sett__arg(d->tape, o, 1);
         if (d->slot[v].section == SETT__PER_THREAD || (o->code != SETT__ADD && o->code != SETT__SUB))
             break;
         if (d->slot[y].uniform)
@@ -305,12 +300,12 @@ static sett__place place(const decoder *d, uint32_t root, uint32_t base, int64_t
 /* Of accesses of n elements, whose root and base are the first operands. */
 static sett_status find_place(decoder *d, const sett__op *o, uint32_t n, uint8_t align, sett__place *at)
 {
-    uint32_t base = arg(d, o, 1);
+    uint32_t base = sett__arg(d->tape, o, 1);
     if (base != SETT__NONE && (!sett__dtype_is_int(d->tape->op[base].dtype) || d->slot[base].lg < 2))
         return fail(d, SETT_E_VERIFY, "an offset is not an integer of 32 or 64 bits");
     if (o->imm > (int64_t)1 << 48 || o->imm < -((int64_t)1 << 48))
         return fail(d, SETT_E_VERIFY, "an offset is past 2^48");
-    *at = place(d, arg(d, o, 0), base, o->imm, align);
+    *at = place(d, sett__arg(d->tape, o, 0), base, o->imm, align);
     if (base != SETT__NONE && !at->uniform)
         at->order = order(d, base, n);
     at->same = base != SETT__NONE && base == d->last_base && n == d->last_n;
@@ -323,14 +318,14 @@ static sett_status find_place(decoder *d, const sett__op *o, uint32_t n, uint8_t
 static sett_status access(decoder *d, const sett__op *o)
 {
     bool store = o->code == SETT__STORE;
-    uint32_t v = store ? arg(d, o, 3) : d->at;
+    uint32_t v = store ? sett__arg(d->tape, o, 3) : d->at;
     const sett__slot *s = &d->slot[v];
     sett__insn i = start(d, o, store ? SETT__S_STORE : SETT__S_LOAD);
     sett__transfer *x = &i.access;
     i.n = store ? d->tape->op[v].n : i.n;
     i.lg = s->lg;
     i.dtype = d->tape->op[v].dtype;
-    *x = (sett__transfer){.predicate = ref(d, arg(d, o, 2)), .value = ref(d, arg(d, o, 3)), .lazy = lazy(d, v), .flat = s->flat};
+    *x = (sett__transfer){.predicate = ref(d, sett__arg(d->tape, o, 2)), .value = ref(d, sett__arg(d->tape, o, 3)), .lazy = lazy(d, v), .flat = s->flat};
     sett_status status = find_place(d, o, i.n, o->sub, &x->at);
     if (status)
         return status;
@@ -351,7 +346,7 @@ static sett_status atomic(decoder *d, const sett__op *o)
     if (!fn && o->sub != SETT__XCHG && o->sub != SETT__CAS)
         return fail(d, SETT_E_VERIFY, "the CPU engine has no such atomic on this element type");
     d->p->atomics = true;
-    i.atom = (sett__atomic){.fn = fn, .code = o->sub, .predicate = ref(d, arg(d, o, 2)), .value = ref(d, arg(d, o, 3)), .was = ref(d, arg(d, o, 4))};
+    i.atom = (sett__atomic){.fn = fn, .code = o->sub, .predicate = ref(d, sett__arg(d->tape, o, 2)), .value = ref(d, sett__arg(d->tape, o, 3)), .was = ref(d, sett__arg(d->tape, o, 4))};
     sett_status status = find_place(d, o, i.n, (uint8_t)(i.lg + (i.n > 1 ? 31 - __builtin_clz(i.n) : 0)), &i.atom.at);
     return status ? status : push(d, i);
 }
@@ -364,19 +359,19 @@ static sett_status cp_async(decoder *d, const sett__op *o)
     uint8_t align = (uint8_t)__builtin_ctz(bytes);
     i.lg = (uint8_t)__builtin_ctz((uint32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_OF));
     i.n = bytes >> i.lg;
-    i.cp_async = (sett__copy){.predicate = ref(d, arg(d, o, 2)), .keep = ref(d, arg(d, o, 5)),
-        .to = place(d, arg(d, o, 0), arg(d, o, 1), (int32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_TO), align),
-        .from = place(d, arg(d, o, 3), arg(d, o, 4), o->imm, align)};
+    i.cp_async = (sett__copy){.predicate = ref(d, sett__arg(d->tape, o, 2)), .keep = ref(d, sett__arg(d->tape, o, 5)),
+        .to = place(d, sett__arg(d->tape, o, 0), sett__arg(d->tape, o, 1), (int32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_TO), align),
+        .from = place(d, sett__arg(d->tape, o, 3), sett__arg(d->tape, o, 4), o->imm, align)};
     return push(d, i);
 }
 
 static sett_status shuffle(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_SHFL);
-    uint32_t lane = arg(d, o, 1);
+    uint32_t lane = sett__arg(d->tape, o, 1);
     if (!sett__dtype_is_int(d->tape->op[lane].dtype) || d->slot[lane].lg != 2)
         return fail(d, SETT_E_VERIFY, "the lane is not an integer of 32 bits");
-    i.shfl.value = ref(d, arg(d, o, 0));
+    i.shfl.value = ref(d, sett__arg(d->tape, o, 0));
     i.shfl.lane = ref(d, lane);
     i.shfl.how = o->sub;
     i.shfl.width = (uint8_t)sett__attr(d->tape->arg, o, SETT__AT_SHFL_WIDTH);
@@ -385,7 +380,7 @@ static sett_status shuffle(decoder *d, const sett__op *o)
 
 static sett_status ask_warp(decoder *d, const sett__op *o)
 {
-    uint32_t value = arg(d, o, 0);
+    uint32_t value = sett__arg(d->tape, o, 0);
     sett__insn i = start(d, o, SETT__S_ELECT);
     if (o->code == SETT__VOTE) {
         i.step = SETT__S_VOTE;
@@ -418,7 +413,7 @@ static sett__branch branch(const decoder *d, uint32_t condition)
 static sett_status open_if(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_IF);
-    i.branch = branch(d, arg(d, o, 0));
+    i.branch = branch(d, sett__arg(d->tape, o, 0));
     d->insn_of[d->at] = d->insn_of[o->other] = d->p->n_code;
     return push(d, i);
 }
@@ -434,7 +429,7 @@ static sett_status otherwise(decoder *d, const sett__op *o)
 static sett_status open_for(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_FOR);
-    i.count = (sett__counted){.lo = ref(d, arg(d, o, 0)), .hi = ref(d, arg(d, o, 1)), .step = ref(d, arg(d, o, 2)),
+    i.count = (sett__counted){.lo = ref(d, sett__arg(d->tape, o, 0)), .hi = ref(d, sett__arg(d->tape, o, 1)), .step = ref(d, sett__arg(d->tape, o, 2)),
         .less = d->p->wide->op[SETT__LT][o->dtype], .add = d->p->wide->op[SETT__ADD][o->dtype], .uniform = d->slot[d->at].uniform};
     if (!i.count.less || !i.count.add)
         return fail(d, SETT_E_VERIFY, "the variable is not an integer");
@@ -451,7 +446,7 @@ static sett_status open_loop(decoder *d, const sett__op *o)
 static sett_status test_loop(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_WHILE);
-    i.branch = branch(d, arg(d, o, 0));
+    i.branch = branch(d, sett__arg(d->tape, o, 0));
     d->p->code[d->insn_of[o->other]].test = d->p->n_code;
     return push(d, i);
 }
@@ -494,7 +489,7 @@ static sett_status talk(decoder *d, const sett__op *o)
     if (!sett__grow(NULL, (void **)&p->place, &d->cap_place, p->n_place + o->n_args, sizeof *p->place))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
     for (int k = 0; k < o->n_args; k++)
-        p->place[p->n_place++] = ref(d, arg(d, o, k));
+        p->place[p->n_place++] = ref(d, sett__arg(d->tape, o, k));
     return push(d, i);
 }
 
@@ -529,8 +524,8 @@ static sett_status barrier(decoder *d, const sett__op *o)
     case SETT__BARSYNC:
     case SETT__BARARRIVE:
         i.step = SETT__S_NAMED;
-        i.named.id = ref(d, arg(d, o, 0));
-        i.named.threads = ref(d, arg(d, o, 1));
+        i.named.id = ref(d, sett__arg(d->tape, o, 0));
+        i.named.threads = ref(d, sett__arg(d->tape, o, 1));
         i.named.code = o->code;
         return push(d, i);
     default:
@@ -612,7 +607,7 @@ static void count(decoder *d, const sett__op *o)
     d->depth -= sett__closes(o->code);
     if (sett__opens(o->code))
         d->before[d->depth++] = d->seen;
-    d->seen.reads += (access && d->tape->op[arg(d, o, 0)].code == SETT__PARAM) || o->code == SETT__PTXV;
+    d->seen.reads += (access && d->tape->op[sett__arg(d->tape, o, 0)].code == SETT__PARAM) || o->code == SETT__PTXV;
     d->seen.effects += !access && !is_control(o) && sett__ops[o->code].flags & SETT__W;
 }
 
@@ -646,7 +641,7 @@ static sett_status decode_all(decoder *d)
     return status;
 }
 
-static sett_status no_memory(sett_error *e)
+sett_status sett__no_room(sett_error *e)
 {
     return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
 }
@@ -663,7 +658,7 @@ static sett_status make(sett__program *p, const sett__tape *given, sett_error *e
     d.root_of = calloc(n, sizeof *d.root_of);
     d.insn_of = calloc(n, sizeof *d.insn_of);
     d.kind = calloc(n, sizeof *d.kind);
-    sett_status status = d.slot && d.root_of && d.insn_of && d.kind ? decode_all(&d) : no_memory(e);
+    sett_status status = d.slot && d.root_of && d.insn_of && d.kind ? decode_all(&d) : sett__no_room(e);
     free(d.slot);
     free(d.root_of);
     free(d.insn_of);
@@ -676,7 +671,7 @@ static sett_status make_unguarded(sett__program *p, sett_error *e)
 {
     sett__program *q = p->unguarded = calloc(1, sizeof *q);
     if (!q || !sett__rewrite(p->given, true, &q->rewritten))
-        return no_memory(e);
+        return sett__no_room(e);
     if (!q->rewritten.changed) {
         q->n_call = 0;
         sett__program_free(q);
@@ -688,14 +683,14 @@ static sett_status make_unguarded(sett__program *p, sett_error *e)
     sett_status status = make(q, p->given, e);
     q->atomics = p->atomics;
     if (!status && !sett__find_facts(p, q->rewritten.test, q->rewritten.n_test))
-        status = no_memory(e);
+        status = sett__no_room(e);
     return status;
 }
 
 sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program **out, sett_error *e)
 {
     sett__program *p = calloc(1, sizeof *p);
-    sett_status status = p && (plain || sett__rewrite(tape, false, &p->rewritten)) ? SETT_OK : no_memory(e);
+    sett_status status = p && (plain || sett__rewrite(tape, false, &p->rewritten)) ? SETT_OK : sett__no_room(e);
     if (!status) {
         p->given = tape;
         p->plain = plain;

@@ -186,16 +186,15 @@ static bool parameter(sett__core *c, sett__warp *w, const sett__insn *i)
 
 static bool thread_index(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const sett__sim_launch *launch = c->launch;
-    uint32_t *d = sett__at(w, i->d), x = launch->block[0], y = launch->block[1], axis = i->index.axis;
     const uint32_t *whole = i->index.code == SETT__BID    ? c->cta->at
-                            : i->index.code == SETT__BDIM ? launch->block
-                            : i->index.code == SETT__GDIM ? launch->grid
+                            : i->index.code == SETT__BDIM ? c->launch->block
+                            : i->index.code == SETT__GDIM ? c->launch->grid
                                                           : NULL;
-    for (uint32_t l = 0; l < WARP; l++) {
-        uint32_t t = w->index * WARP + l;
-        d[l] = whole ? whole[axis] : i->index.code == SETT__LANE ? l : axis == 0 ? t % x : axis == 1 ? t / x % y : t / x / y;
-    }
+    uint32_t *d = sett__at(w, i->d), axis = i->index.axis;
+    for (uint32_t l = 0; l < WARP; l++)
+        d[l] = whole                           ? whole[axis]
+               : i->index.code == SETT__LANE ? l
+                                               : sett__thread_index(c->launch, w->index * WARP + l, axis);
     return true;
 }
 
@@ -312,11 +311,8 @@ static bool check_step(sett__core *c, const sett__warp *w, const sett__insn *i, 
     in &= ~truth(w, positive, i->count.uniform);
     if (!in)
         return true;
-    int lane = __builtin_ctz(in), spare = 64 - (8 << i->lg);
-    uint64_t bits = 0;
-    memcpy(&bits, step + ((size_t)lane << i->lg), (size_t)1 << i->lg);
-    return sett__fault(c, w, lane, i->op, "the step of a loop is %lld, it must be positive",
-        (long long)((int64_t)(bits << spare) >> spare));
+    int lane = __builtin_ctz(in);
+    return sett__fault(c, w, lane, i->op, "the step of a loop is %lld, it must be positive", sett__int_at(w, i, i->count.step, lane));
 }
 
 static bool open_for(sett__core *c, sett__warp *w, const sett__insn *i)

@@ -45,29 +45,15 @@ static region around(const sett__program *p, uint32_t k)
 }
 
 /* ---- lanes that are not here --------------------------------------------------------------------------- */
-typedef struct words {
-    char text[256];
-    size_t len;
-} words;
-
-SETT_PRINTF(2, 3) static void add(words *w, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int n = w->len < sizeof w->text ? vsnprintf(w->text + w->len, sizeof w->text - w->len, format, args) : 0;
-    va_end(args);
-    w->len += n > 0 ? (size_t)n : 0;
-}
-
 /* "lanes 0-3, 8" */
-static void add_lanes(words *w, uint32_t mask)
+static void add_lanes(sett__sink *w, uint32_t mask)
 {
-    add(w, mask & (mask - 1) ? "lanes" : "lane");
+    sett__putf(w, mask & (mask - 1) ? "lanes" : "lane");
     for (int l = 0, end, first = 1; l < WARP; l = end + 1) {
         for (end = l; end < WARP && mask >> end & 1; end++)
             ;
         if (end > l)
-            add(w, end - l > 1 ? "%s %d-%d" : "%s %d", first ? "" : ",", l, end - 1);
+            sett__putf(w, end - l > 1 ? "%s %d-%d" : "%s %d", first ? "" : ",", l, end - 1);
         first &= end == l;
     }
 }
@@ -75,10 +61,10 @@ static void add_lanes(words *w, uint32_t mask)
 /* From the innermost region outwards, those whom each of them left behind. */
 bool sett__missing_lanes(sett__core *c, const sett__warp *w, const sett__insn *i, const char *what)
 {
-    words text = {"", 0};
-    char where[96];
+    char where[96], words[256];
+    sett__sink text = {.buf = words, .cap = sizeof words};
     uint32_t inside = w->active, k = w->pc - 1;
-    add(&text, "%s: only %d of the warp's %d threads are here", what, __builtin_popcount(w->active), __builtin_popcount(w->live));
+    sett__putf(&text, "%s: only %d of the warp's %d threads are here", what, __builtin_popcount(w->active), __builtin_popcount(w->live));
     for (uint32_t d = w->depth; d-- > 0; inside = w->saved[d]) {
         region r = around(c->program, k);
         uint32_t gone = w->saved[d] & ~inside;
@@ -87,50 +73,43 @@ bool sett__missing_lanes(sett__core *c, const sett__warp *w, const sett__insn *i
         k = r.at;
         if (!gone)
             continue;
-        add(&text, "; ");
+        sett__putf(&text, "; ");
         add_lanes(&text, gone);
-        add(&text, "%s at %s",
+        sett__putf(&text, "%s at %s",
             c->program->code[k].step != SETT__S_IF ? " left the loop"
             : r.other                              ? " took the first arm of the branch"
                                                    : " did not take the branch",
             sett__where(c->program, c->program->code[k].op, where, sizeof where));
     }
-    return sett__fault(c, w, __builtin_ctz(w->live & ~w->active), i->op, "%s", text.text);
+    return sett__fault(c, w, __builtin_ctz(w->live & ~w->active), i->op, "%s", words);
 }
 
 /* ---- why, and what the warp was doing ---------------------------------------------------------------------- */
-static long long number_at(const sett__warp *w, const sett__insn *i, sett__ref r, int lane)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, (const char *)sett__at(w, r) + ((size_t)lane << i->lg), (size_t)1 << i->lg);
-    return (long long)sett__int_of_bits(i->dtype, bits);
-}
-
-static void add_doing(words *t, const sett__warp *w, const sett__insn *i)
+static void add_doing(sett__sink *t, const sett__warp *w, const sett__insn *i)
 {
     int lane = __builtin_ctz(w->active);
-    add(t, ": it was in ");
+    sett__putf(t, ": it was in ");
     switch ((sett__step)i->step) {
     case SETT__S_ENDFOR:
-        add(t, "a for loop at %lld, which ends at %lld", number_at(w, i, i->d, lane), number_at(w, i, i->count.hi, lane));
+        sett__putf(t, "a for loop at %lld, which ends at %lld", sett__int_at(w, i, i->d, lane), sett__int_at(w, i, i->count.hi, lane));
         break;
     case SETT__S_ENDLOOP:
-        add(t, "a while loop, after %llu rounds", (unsigned long long)w->rounds);
+        sett__putf(t, "a while loop, after %llu rounds", (unsigned long long)w->rounds);
         break;
     case SETT__S_PRINTF:
-        add(t, "sett_printf");
+        sett__putf(t, "sett_printf");
         break;
     case SETT__S_INLINE:
-        add(t, "a stand-in of inline PTX");
+        sett__putf(t, "a stand-in of inline PTX");
         break;
     default:
-        add(t, "code without loops");
+        sett__putf(t, "code without loops");
         break;
     }
 }
 
 /* Loops around the one that the warp is in, which may be the one without end. */
-static void add_loops(words *t, const sett__core *c, uint32_t k)
+static void add_loops(sett__sink *t, const sett__core *c, uint32_t k)
 {
     const sett__insn *code = c->program->code;
     char where[96];
@@ -138,7 +117,7 @@ static void add_loops(words *t, const sett__core *c, uint32_t k)
         k = around(c->program, k).at;
     for (region r = around(c->program, k); r.at != SETT__NONE; r = around(c->program, r.at))
         if (code[r.at].step != SETT__S_IF)
-            add(t, ", inside the loop at %s", sett__where(c->program, code[r.at].op, where, sizeof where));
+            sett__putf(t, ", inside the loop at %s", sett__where(c->program, code[r.at].op, where, sizeof where));
 }
 
 bool sett__halt(sett__core *c, const sett__warp *w, const sett__insn *i)
@@ -150,16 +129,17 @@ bool sett__halt(sett__core *c, const sett__warp *w, const sett__insn *i)
         [SETT__HALT_LATE] = {SETT_E_FAULT, "not done after"},
     };
     unsigned why = atomic_load(c->halt);
-    words text = {"", 0};
-    add(&text, "%s", end[why].why);
+    char words[256];
+    sett__sink text = {.buf = words, .cap = sizeof words};
+    sett__putf(&text, "%s", end[why].why);
     if (why == SETT__HALT_LATE)
-        add(&text, " %d ms, the limit of a launch", c->launch->timeout_ms);
+        sett__putf(&text, " %d ms, the limit of a launch", c->launch->timeout_ms);
     if (w) {
         add_doing(&text, w, i);
         add_loops(&text, c, (uint32_t)(i - c->program->code));
     } else {
-        add(&text, "%s before this block began", why == SETT__HALT_LATE ? ": it ended" : "");
+        sett__putf(&text, "%s before this block began", why == SETT__HALT_LATE ? ": it ended" : "");
     }
     c->halted = true;
-    return sett__fault_as(c, end[why].status, w, w ? __builtin_ctz(w->active) : 0, w ? i->op : SETT__NONE, text.text);
+    return sett__fault_as(c, end[why].status, w, w ? __builtin_ctz(w->active) : 0, w ? i->op : SETT__NONE, words);
 }

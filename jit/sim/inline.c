@@ -69,7 +69,7 @@ static sett_status make_call(sett__program *p, uint32_t op, sett_error *err)
     k->types = types.buf;
     p->n_call++;
     if (types.failed)
-        return sett__error(err, SETT_E_MEMORY, "out of memory while decoding a kernel");
+        return sett__no_room(err);
     if (ffi_prep_cif(&k->cif, FFI_DEFAULT_ABI, n, x.n_result == 1 ? c_type(x.result[0]) : &ffi_type_void, k->type) != FFI_OK)
         return sett__error(err, SETT_E_INTERNAL, "libffi refuses the types %s", k->types);
     return SETT_OK;
@@ -83,7 +83,7 @@ sett_status sett__find_calls(sett__program *p, sett_error *err)
     for (uint32_t i = 0; i < t->n_op; i++)
         n += sett__is_call(t, &t->op[i]);
     if (n && !(p->call = calloc(n, sizeof *p->call)))
-        return sett__error(err, SETT_E_MEMORY, "out of memory while decoding a kernel");
+        return sett__no_room(err);
     for (uint32_t i = 0; n && i < t->n_op && !status; i++)
         if (sett__is_call(t, &t->op[i]))
             status = make_call(p, i, err);

@@ -17,6 +17,22 @@
 #ifndef SETT_SIM_H
 #define SETT_SIM_H
 #include "program.h"
+#include <string.h>
+
+/* ---- small things ----------------------------------------------------------------------------------- */
+static inline uint32_t sett__arg(const sett__tape *t, const sett__op *o, int i) /* SETT__NONE: it has not so many */
+{
+    return i < o->n_args ? t->arg[o->args + (uint32_t)i] : SETT__NONE;
+}
+static inline uint32_t sett__least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+static inline size_t sett__round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+sett_status sett__no_room(sett_error *); /* for a program: SETT_E_MEMORY */
 
 /* ---- fast/range.c: what is known of blocks before they run ------------------------------------------- */
 typedef struct sett__range {
@@ -118,6 +134,11 @@ static inline uint32_t sett__threads(const sett__sim_launch *l) /* of a block */
 {
     return l->block[0] * l->block[1] * l->block[2];
 }
+static inline uint32_t sett__thread_index(const sett__sim_launch *l, uint32_t thread, uint32_t axis) /* thread: its number in the block */
+{
+    uint32_t x = l->block[0], y = l->block[1];
+    return axis == 0 ? thread % x : axis == 1 ? thread / x % y : thread / x / y;
+}
 /* Runs a warp until it ends, waits, pauses or faults; the new state is in it too. */
 sett__state sett__exec(sett__core *, sett__warp *);
 /* Straight-line code of another section. */
@@ -125,6 +146,16 @@ void sett__exec_section(sett__core *, sett__warp *, int section);
 static inline void *sett__at(const sett__warp *w, sett__ref r)
 {
     return w->frame[r & SETT__REF_UNIFORM] + (r & ~(sett__ref)SETT__REF_FLAGS);
+}
+static inline uint64_t sett__bits_at(const void *row, int lane, uint8_t lg) /* an element of 1 << lg bytes, up to 8 */
+{
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)row + ((size_t)lane << lg), (size_t)1 << lg);
+    return bits;
+}
+static inline long long sett__int_at(const sett__warp *w, const sett__insn *i, sett__ref r, int lane) /* of the instruction's type */
+{
+    return (long long)sett__int_of_bits(i->dtype, sett__bits_at(sett__at(w, r), lane, i->lg));
 }
 uint32_t sett__mask_of(const uint8_t *row); /* of 32 Booleans */
 void sett__spread(void *row, const void *element, uint32_t bytes); /* into all lanes */

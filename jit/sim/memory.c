@@ -266,77 +266,44 @@ static void move_bytes(const touch *a, int lane, const unsigned char *from, unsi
 }
 
 /* ---- lane by lane ------------------------------------------------------------------------------ */
-static inline void load_lanes(const touch *a, unsigned char *d, size_t size)
+/* Between memory and a value's rows: to d, or, where that is NULL, from s. */
+static inline void move_lanes(const touch *a, unsigned char *d, const unsigned char *s, bool splat, size_t size)
 {
     bool flat = a->insn->access.flat;
-    size_t lane = flat ? a->insn->n * size : size, row = flat ? size : WARP * size;
-    for (uint32_t e = 0; e < a->n; e++, d += row)
+    size_t lane = flat ? a->insn->n * size : size, row = flat ? size : splat ? 0 : WARP * size, at = 0;
+    for (uint32_t e = 0; e < a->n; e++, at += row)
         for (int l = 0; l < WARP; l++)
-            if (a->mask >> l & 1)
-                memcpy(d + (size_t)l * lane, element(a, l, e), size);
+            if (!(a->mask >> l & 1))
+                continue;
+            else if (d)
+                memcpy(d + at + (size_t)l * lane, element(a, l, e), size);
+            else
+                memcpy(element(a, l, e), s + at + (size_t)l * lane, size);
 }
 
-static void load_each(const touch *a, unsigned char *d)
+static void move_each(const touch *a, unsigned char *d, const unsigned char *s, bool splat)
 {
     if (a->root->space == SETT__LOCAL && a->root->lg != a->insn->lg) {
         for (int l = 0; l < WARP; l++)
             if (a->mask >> l & 1)
-                move_bytes(a, l, NULL, d, false);
+                move_bytes(a, l, s, d, splat);
         return;
     }
     switch (a->insn->lg) { /* a constant size makes the copies single instructions */
     case 0:
-        load_lanes(a, d, 1);
+        move_lanes(a, d, s, splat, 1);
         break;
     case 1:
-        load_lanes(a, d, 2);
+        move_lanes(a, d, s, splat, 2);
         break;
     case 2:
-        load_lanes(a, d, 4);
+        move_lanes(a, d, s, splat, 4);
         break;
     case 3:
-        load_lanes(a, d, 8);
+        move_lanes(a, d, s, splat, 8);
         break;
     default:
-        load_lanes(a, d, (size_t)1 << a->insn->lg);
-        break;
-    }
-}
-
-static inline void store_lanes(const touch *a, const unsigned char *s, size_t step, size_t size)
-{
-    bool flat = a->insn->access.flat;
-    size_t lane = flat ? a->insn->n * size : size;
-    for (uint32_t e = 0; e < a->n; e++, s += flat ? size : step)
-        for (int l = 0; l < WARP; l++)
-            if (a->mask >> l & 1)
-                memcpy(element(a, l, e), s + (size_t)l * lane, size);
-}
-
-static void store_each(const touch *a, const unsigned char *s, bool splat)
-{
-    size_t step = splat ? 0 : (size_t)WARP << a->insn->lg;
-    if (a->root->space == SETT__LOCAL && a->root->lg != a->insn->lg) {
-        for (int l = 0; l < WARP; l++)
-            if (a->mask >> l & 1)
-                move_bytes(a, l, s, NULL, splat);
-        return;
-    }
-    switch (a->insn->lg) {
-    case 0:
-        store_lanes(a, s, step, 1);
-        break;
-    case 1:
-        store_lanes(a, s, step, 2);
-        break;
-    case 2:
-        store_lanes(a, s, step, 4);
-        break;
-    case 3:
-        store_lanes(a, s, step, 8);
-        break;
-    default:
-        store_lanes(a, s, step, (size_t)1 << a->insn->lg);
+        move_lanes(a, d, s, splat, (size_t)1 << a->insn->lg);
         break;
     }
 }
@@ -345,7 +312,7 @@ static void store_each(const touch *a, const unsigned char *s, bool splat)
 static bool apart(const touch *whole, unsigned char *d, const unsigned char *s, bool splat)
 {
     const sett__insn *i = whole->insn;
-    size_t row = (i->access.flat ? 1 : (size_t)WARP) << i->lg;
+    size_t row = (i->access.flat ? 1 : (size_t)WARP) << i->lg, done = 0;
     const sett__part *part = whole->core->program->rewritten.part + i->access.parts.first;
     sett__place at = i->access.at;
     touch a = *whole;
@@ -355,10 +322,9 @@ static bool apart(const touch *whole, unsigned char *d, const unsigned char *s, 
         aim(&a);
         if (!check(&a))
             return false;
-        if (d)
-            load_each(&a, d), d += a.n * row;
-        else
-            store_each(&a, s, splat), s += splat ? 0 : a.n * row;
+        size_t from = splat ? 0 : done;
+        move_each(&a, d ? d + done : NULL, d ? NULL : s + from, splat);
+        done += a.n * row;
     }
     return true;
 }
@@ -434,7 +400,7 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
     if (a.one && a.mask == w->active && (a.root->space != SETT__LOCAL || whole_rows(&a)))
         load_one(&a, d);
     else
-        load_each(&a, d);
+        move_each(&a, d, NULL, false);
     return true;
 }
 
@@ -523,7 +489,7 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
     if (!check(&a))
         return false;
     if (!store_rows(&a, s, splat))
-        store_each(&a, s, splat);
+        move_each(&a, NULL, s, splat);
     return true;
 }
 

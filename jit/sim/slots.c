@@ -22,20 +22,9 @@ typedef struct scan {
     uint64_t top, uniform_top, kept, kept_thread;
 } scan;
 
-static uint32_t arg(const sett__tape *t, const sett__op *o, int i)
-{
-    return i < o->n_args ? t->arg[o->args + (uint32_t)i] : SETT__NONE;
-}
 static uint64_t bytes_of(const sett__slot *s)
 {
     return (uint64_t)s->rows * WARP << s->lg;
-}
-static uint8_t log2_of(int bytes)
-{
-    uint8_t lg = 0;
-    while (1 << lg < bytes)
-        lg++;
-    return lg;
 }
 
 /* ---- views and packs ---------------------------------------------------------------------- */
@@ -64,7 +53,7 @@ static void view(scan *s, uint32_t v, uint32_t of, uint32_t rows, uint32_t off)
 /* Is v the same rows as an operand of it, or some of them? */
 static void find_view(scan *s, uint32_t v, const sett__op *o)
 {
-    uint32_t a = arg(s->tape, o, 0), first;
+    uint32_t a = sett__arg(s->tape, o, 0), first;
     const sett__slot *from = &s->slot[a];
     bool same = true;
     if (o->code == SETT__PICK) {
@@ -74,7 +63,7 @@ static void find_view(scan *s, uint32_t v, const sett__op *o)
             view(s, v, a, same ? 1 : o->n, first * (WARP << from->lg));
     } else if (o->code == SETT__PACK) {
         for (int i = 1; i < o->n_args; i++)
-            same &= arg(s->tape, o, i) == a;
+            same &= sett__arg(s->tape, o, i) == a;
         if (same && from->rows == 1)
             view(s, v, a, 1, 0);
     } else if (o->code == SETT__BITCAST && from->lg == s->slot[v].lg) {
@@ -92,7 +81,7 @@ static void place_parts(scan *s)
             continue;
         uint32_t off = p->off;
         for (int i = 0; i < o->n_args; i++) {
-            uint32_t a = arg(s->tape, o, i), n = s->tape->op[a].n;
+            uint32_t a = sett__arg(s->tape, o, i), n = s->tape->op[a].n;
             sett__slot *part = &s->slot[a];
             if (part->uses == 1 && !part->view && part->section == SETT__BODY && part->rows == n &&
                 s->tape->op[a].code != SETT__FOR) {
@@ -121,7 +110,7 @@ static void classify_pure(scan *s, uint32_t v, const sett__op *o)
     uint32_t seen = 0, rows = 1;
     slot->uniform = true;
     for (int i = 0; i < o->n_args; i++) {
-        const sett__slot *a = &s->slot[arg(s->tape, o, i)];
+        const sett__slot *a = &s->slot[sett__arg(s->tape, o, i)];
         seen |= 1u << a->section;
         slot->uniform &= a->uniform;
         rows = a->rows > rows ? a->rows : rows;
@@ -149,7 +138,7 @@ static void classify(scan *s, uint32_t v)
     sett__slot *slot = &s->slot[v];
     uint8_t cls = sett__ops[o->code].cls;
     *slot = (sett__slot){.home = v, .width = 1, .lazy = SETT__NONE, .rows = o->n ? o->n : 1, .section = SETT__BODY, .first = v, .last = v};
-    slot->lg = o->dtype ? log2_of(sett__dtype_bytes(o->dtype)) : 0;
+    slot->lg = o->dtype ? (uint8_t)sett__log2_of(sett__dtype_bytes(o->dtype)) : 0;
     if (cls == SETT__C_CONST || cls == SETT__C_SYM || cls == SETT__C_SCALAR || cls == SETT__C_SREG) {
         bool thread = o->code == SETT__TID || o->code == SETT__LANE;
         slot->rows = 1;
@@ -158,13 +147,13 @@ static void classify(scan *s, uint32_t v)
     } else if (cls == SETT__C_FOR) {
         slot->uniform = true;
         for (int i = 0; i < o->n_args; i++)
-            slot->uniform &= s->slot[arg(s->tape, o, i)].uniform;
+            slot->uniform &= s->slot[sett__arg(s->tape, o, i)].uniform;
     } else if (sett__ops[o->code].flags & SETT__P && cls != SETT__C_ROOT && cls != SETT__C_INLINE) {
         classify_pure(s, v, o);
     }
     for (int i = 0; i < o->n_args; i++)
-        if (arg(s->tape, o, i) != SETT__NONE)
-            s->slot[arg(s->tape, o, i)].uses++;
+        if (sett__arg(s->tape, o, i) != SETT__NONE)
+            s->slot[sett__arg(s->tape, o, i)].uses++;
 }
 
 /* ---- how long it lives ---------------------------------------------------------------------------- */
@@ -206,14 +195,14 @@ static bool live_ranges(scan *s)
             if (open.depth == SETT__MAX_DEPTH)
                 return false;
             if (o->code == SETT__FOR)
-                use(s, &open, arg(t, o, 0), v);
+                use(s, &open, sett__arg(t, o, 0), v);
             open.at[open.depth++] = v;
             slot->last = o->other;
         } else if (o->code == SETT__END && (t->op[o->other].code == SETT__FOR || t->op[o->other].code == SETT__LOOP)) {
             open.depth--;
         }
         for (int i = o->code == SETT__FOR; i < o->n_args; i++) {
-            uint32_t a = arg(t, o, i);
+            uint32_t a = sett__arg(t, o, i);
             if (a == SETT__NONE)
                 continue;
             use(s, &open, a, v);
@@ -225,9 +214,10 @@ static bool live_ranges(scan *s)
 }
 
 /* ---- places --------------------------------------------------------------------------------------------- */
-static uint64_t round_up(uint64_t bytes, uint64_t to)
+static void remove_hole(scan *s, uint32_t i)
 {
-    return (bytes + to - 1) / to * to;
+    s->n_hole--;
+    memmove(&s->hole[i], &s->hole[i + 1], (s->n_hole - i) * sizeof *s->hole);
 }
 
 static uint64_t take(scan *s, uint64_t size)
@@ -237,11 +227,8 @@ static uint64_t take(scan *s, uint64_t size)
             uint64_t at = s->hole[i].at;
             s->hole[i].at += size;
             s->hole[i].size -= size;
-            if (!s->hole[i].size) {
-                s->n_hole--;
-                for (uint32_t j = i; j < s->n_hole; j++)
-                    s->hole[j] = s->hole[j + 1];
-            }
+            if (!s->hole[i].size)
+                remove_hole(s, i);
             return at;
         }
     uint64_t at = s->top;
@@ -258,11 +245,8 @@ static bool give(scan *s, uint64_t at, uint64_t size)
     bool joins_right = i < s->n_hole && at + size == s->hole[i].at;
     if (joins_left) {
         s->hole[i - 1].size += size + (joins_right ? s->hole[i].size : 0);
-        if (joins_right) {
-            s->n_hole--;
-            for (uint32_t j = i; j < s->n_hole; j++)
-                s->hole[j] = s->hole[j + 1];
-        }
+        if (joins_right)
+            remove_hole(s, i);
         return true;
     }
     if (joins_right) {
@@ -272,8 +256,7 @@ static bool give(scan *s, uint64_t at, uint64_t size)
     }
     if (!sett__grow(NULL, (void **)&s->hole, &s->cap_hole, s->n_hole + 1, sizeof *s->hole))
         return false;
-    for (uint32_t j = s->n_hole; j > i; j--)
-        s->hole[j] = s->hole[j - 1];
+    memmove(&s->hole[i + 1], &s->hole[i], (s->n_hole - i) * sizeof *s->hole);
     s->hole[i] = (hole){at, size};
     s->n_hole++;
     return true;
@@ -295,7 +278,7 @@ static bool place_kept(scan *s)
         uint64_t *top = slot->section == SETT__PER_THREAD ? &s->top : &s->uniform_top;
         slot->at = (uint32_t)*top;
         slot->placed = true;
-        *top += round_up(bytes_of(slot), 64);
+        *top += sett__round_up(bytes_of(slot), 64);
         if (*top > UINT32_MAX)
             return false;
     }
@@ -311,7 +294,7 @@ static bool place_local(scan *s, sett__program *p)
             continue;
         s->slot[v].at = (uint32_t)s->top;
         s->slot[v].placed = true;
-        s->top += round_up((uint64_t)o->n * WARP << s->slot[v].lg, 64);
+        s->top += sett__round_up((uint64_t)o->n * WARP << s->slot[v].lg, 64);
         if (s->top > UINT32_MAX)
             return false;
     }
@@ -329,7 +312,7 @@ static sett_status place_body(scan *s, sett_error *e)
         uint32_t home = s->slot[v].home;
         sett__slot *h = &s->slot[home];
         if (has_rows(&s->tape->op[v]) && h->section == SETT__BODY && !h->placed) {
-            uint64_t at = take(s, round_up(bytes_of(h), 64));
+            uint64_t at = take(s, sett__round_up(bytes_of(h), 64));
             if (s->top > UINT32_MAX)
                 return sett__error(e, SETT_E_LIMIT, "values of more than 4 GiB a warp are alive at once");
             h->at = (uint32_t)at;
@@ -338,8 +321,8 @@ static sett_status place_body(scan *s, sett_error *e)
             s->expire[h->last] = home;
         }
         for (uint32_t i = s->expire[v]; i != SETT__NONE; i = next[i])
-            if (!give(s, s->slot[i].at, round_up(bytes_of(&s->slot[i]), 64)))
-                return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+            if (!give(s, s->slot[i].at, sett__round_up(bytes_of(&s->slot[i]), 64)))
+                return sett__no_room(e);
     }
     return SETT_OK;
 }
@@ -349,12 +332,12 @@ static sett_status place(scan *s, sett__program *p, sett_error *e)
     for (uint32_t v = 0; v < s->tape->n_op; v++)
         classify(s, v);
     if (!p->plain && !sett__find_flat(s->tape, s->slot))
-        return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+        return sett__no_room(e);
     place_parts(s);
     if (!live_ranges(s))
         return sett__error(e, SETT_E_LIMIT, "regions nest deeper than %d", SETT__MAX_DEPTH);
     if (!p->plain && !sett__find_lazy(s->tape, s->slot, &p->n_lazy))
-        return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+        return sett__no_room(e);
     if (!place_kept(s) || !place_local(s, p))
         return sett__error(e, SETT_E_LIMIT, "values and arrays of more than 4 GiB a warp");
     sett_status status = place_body(s, e);
@@ -369,7 +352,7 @@ sett_status sett__slots(sett__program *p, sett__slot *slot, sett_error *e)
     scan s = {.tape = p->tape, .slot = slot};
     s.expire = malloc(((size_t)n * 2 + 1) * sizeof *s.expire);
     sett_status status =
-        s.expire ? place(&s, p, e) : sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+        s.expire ? place(&s, p, e) : sett__no_room(e);
     free(s.expire);
     sett__mem_free(NULL, s.hole);
     return status;

@@ -19,8 +19,8 @@ const char *sett__where(const sett__program *p, uint32_t op, char *buf, size_t s
 /* "(1,2,3)" of a thread's number in its block. */
 static const char *thread_text(const sett__core *c, uint32_t t, char buf[48])
 {
-    uint32_t x = c->launch->block[0], y = c->launch->block[1];
-    snprintf(buf, 48, "(%u,%u,%u)", t % x, t / x % y, t / x / y);
+    const sett__sim_launch *l = c->launch;
+    snprintf(buf, 48, "(%u,%u,%u)", sett__thread_index(l, t, 0), sett__thread_index(l, t, 1), sett__thread_index(l, t, 2));
     return buf;
 }
 
@@ -57,24 +57,19 @@ bool sett__fault(sett__core *c, const sett__warp *w, int lane, uint32_t op, cons
 void sett__deadlock(sett__core *c, uint32_t first_waiting)
 {
     const sett__insn *code = c->program->code;
+    const sett__cta *b = c->cta;
     char what[288], where[96];
-    int at = snprintf(what, sizeof what, "barrier that not all threads reach:");
-    for (uint32_t i = 0, j; i < c->cta->n_warps && at < (int)sizeof what; i = j) {
-        const sett__warp *w = &c->cta->warp[i];
-        for (j = i + 1;
-             j < c->cta->n_warps && c->cta->warp[j].state == w->state && (w->state == SETT__DONE || c->cta->warp[j].pc == w->pc); j++)
+    sett__sink text = {.buf = what, .cap = sizeof what};
+    sett__put(&text, "barrier that not all threads reach:");
+    for (uint32_t i = 0, j; i < b->n_warps; i = j) {
+        const sett__warp *w = &b->warp[i];
+        for (j = i + 1; j < b->n_warps && b->warp[j].state == w->state && (w->state == SETT__DONE || b->warp[j].pc == w->pc); j++)
             ;
-        int n = at;
-        if (j == i + 1)
-            n += snprintf(what + at, sizeof what - (size_t)at, "%s warp %u ", i ? ";" : "", i);
+        sett__putf(&text, j == i + 1 ? "%s warp %u " : "%s warps %u-%u ", i ? ";" : "", i, j - 1);
+        if (w->state == SETT__DONE)
+            sett__put(&text, "ended");
         else
-            n += snprintf(what + at, sizeof what - (size_t)at, "%s warps %u-%u ", i ? ";" : "", i, j - 1);
-        at = n;
-        if (at < (int)sizeof what && w->state == SETT__DONE)
-            at += snprintf(what + at, sizeof what - (size_t)at, "ended");
-        else if (at < (int)sizeof what)
-            at += snprintf(what + at, sizeof what - (size_t)at, "wait%s at %s", j == i + 1 ? "s" : "",
-                sett__where(c->program, code[w->pc - 1].op, where, sizeof where));
+            sett__putf(&text, "wait%s at %s", j == i + 1 ? "s" : "", sett__where(c->program, code[w->pc - 1].op, where, sizeof where));
     }
     if (!c->fault.status)
         fault_text(c, SETT_E_FAULT, code[c->cta->warp[first_waiting].pc - 1].op, what, "");
@@ -89,10 +84,8 @@ static void take_operands(const sett__core *c, const sett__warp *w, const sett__
     int n = 0;
     for (int k = first; k < o->n_args; k++, n++) {
         uint8_t dtype = tape->op[tape->arg[o->args + (uint32_t)k]].dtype;
-        size_t size = (size_t)sett__dtype_bytes(dtype);
         types[n] = (char)dtype;
-        operand[n] = 0;
-        memcpy(&operand[n], (const char *)sett__at(w, c->program->place[i->talk.place + (uint32_t)k]) + (size_t)lane * size, size);
+        operand[n] = sett__bits_at(sett__at(w, c->program->place[i->talk.place + (uint32_t)k]), lane, (uint8_t)sett__log2_of(sett__dtype_bytes(dtype)));
     }
     types[n] = 0;
 }
@@ -146,9 +139,10 @@ bool sett__check_assert(sett__core *c, sett__warp *w, const sett__insn *i)
     while (k->op != i->op)
         k++;
     int lane = __builtin_ctz(broken);
-    uint32_t at = w->index * WARP + (uint32_t)lane, x = c->launch->block[0], y = c->launch->block[1];
+    uint32_t t = w->index * WARP + (uint32_t)lane, thread[3];
+    for (uint32_t axis = 0; axis < 3; axis++)
+        thread[axis] = sett__thread_index(c->launch, t, axis);
     take_operands(c, w, i, lane, 1, types, operand);
-    sett__claim_error(&c->fault, k, operand, c->cta->at, (uint32_t[]){at % x, at / x % y, at / x / y},
-        c->launch->name ? c->launch->name : "?");
+    sett__claim_error(&c->fault, k, operand, c->cta->at, thread, c->launch->name ? c->launch->name : "?");
     return false;
 }

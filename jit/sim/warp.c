@@ -7,13 +7,6 @@
 #include <time.h>
 
 /* ---- votes -------------------------------------------------------------------------------- */
-static uint64_t bits_at(const unsigned char *row, int lane, uint8_t lg)
-{
-    uint64_t x = 0;
-    memcpy(&x, row + ((size_t)lane << lg), (size_t)1 << lg);
-    return x;
-}
-
 static void spread32(const sett__warp *w, const sett__insn *i, uint32_t x)
 {
     uint8_t truth = (uint8_t)x;
@@ -40,7 +33,7 @@ bool sett__match(sett__core *c, sett__warp *w, const sett__insn *i)
         return false;
     for (int l = 0; l < WARP; l++)
         for (int k = 0; k < WARP; k++)
-            if (w->live >> k & 1 && bits_at(a, k, lg) == bits_at(a, l, lg))
+            if (w->live >> k & 1 && sett__bits_at(a, k, lg) == sett__bits_at(a, l, lg))
                 masks[l] |= 1u << k;
     for (int l = 0; l < WARP; l++)
         d[l] = i->match.any ? masks[l] : masks[0] == w->live ? w->live : 0;

@@ -18,11 +18,6 @@ typedef struct flatten {
     group *group;
 } flatten;
 
-static uint32_t arg(const flatten *f, const sett__op *o, int i)
-{
-    return i < o->n_args ? f->tape->arg[o->args + (uint32_t)i] : SETT__NONE;
-}
-
 static bool wide(const flatten *f, uint32_t v)
 {
     return v != SETT__NONE && f->tape->op[v].n > 1 && f->slot[v].rows > 1;
@@ -42,16 +37,6 @@ static void in_rows(flatten *f, uint32_t v)
         find(f, v)->rows = true;
 }
 
-static uint32_t gcd(uint32_t a, uint32_t b)
-{
-    while (b) {
-        uint32_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
 static void set_width(group *g, uint32_t width)
 {
     g->rows |= g->width && width && g->width != width;
@@ -65,23 +50,23 @@ static void join(flatten *f, uint32_t v, uint32_t w)
         return;
     b->parent = a->parent;
     a->rows |= b->rows;
-    a->divides = gcd(a->divides, b->divides);
+    a->divides = (uint32_t)sett__gcd(a->divides, b->divides);
     set_width(a, b->width);
 }
 
 static void cut(flatten *f, uint32_t v, uint32_t at, uint32_t n)
 {
     group *g = find(f, v);
-    g->divides = gcd(g->divides, gcd(at, n));
+    g->divides = (uint32_t)sett__gcd(g->divides, sett__gcd(at, n));
 }
 
 /* v is loaded or stored as a whole. A thread's array may have memory's order too, where every place in it
  * is known. */
 static void access_whole(flatten *f, const sett__op *o, uint32_t v)
 {
-    uint32_t root = arg(f, o, 0);
+    uint32_t root = sett__arg(f->tape, o, 0);
     if (f->tape->op[root].code == SETT__RMEM) {
-        bool known = arg(f, o, 1) == SETT__NONE && f->slot[v].lg == f->slot[root].lg;
+        bool known = sett__arg(f->tape, o, 1) == SETT__NONE && f->slot[v].lg == f->slot[root].lg;
         if (!known || (wide(f, v) && !wide(f, root)))
             in_rows(f, v), in_rows(f, root);
         else if (f->tape->op[v].n > 1 && wide(f, root))
@@ -109,7 +94,7 @@ static void tie(flatten *f, uint32_t v, uint32_t w)
 
 static void pick(flatten *f, const sett__op *o, uint32_t v)
 {
-    uint32_t a = arg(f, o, 0);
+    uint32_t a = sett__arg(f->tape, o, 0);
     if (wide(f, a) && o->n == 1 && f->slot[v].section == SETT__BODY)
         return; /* taken out by a copy */
     if (!wide(f, a) || !wide(f, v) || !f->slot[v].view) {
@@ -125,7 +110,7 @@ static void pack(flatten *f, const sett__op *o, uint32_t v)
 {
     uint32_t at = 0;
     for (int i = 0; i < o->n_args; i++) {
-        uint32_t a = arg(f, o, i), n = f->tape->op[a].n;
+        uint32_t a = sett__arg(f->tape, o, i), n = f->tape->op[a].n;
         if (!wide(f, a) || !wide(f, v)) {
             in_rows(f, a);
             in_rows(f, v);
@@ -143,11 +128,11 @@ static void visit(flatten *f, uint32_t v)
     switch ((sett__class)sett__ops[o->code].cls) {
     case SETT__C_LOAD:
         access_whole(f, o, v);
-        if (arg(f, o, 3) != SETT__NONE)
-            tie(f, v, arg(f, o, 3));
+        if (sett__arg(f->tape, o, 3) != SETT__NONE)
+            tie(f, v, sett__arg(f->tape, o, 3));
         return;
     case SETT__C_STORE:
-        access_whole(f, o, arg(f, o, 3));
+        access_whole(f, o, sett__arg(f->tape, o, 3));
         return;
     case SETT__C_PICK:
         pick(f, o, v);
@@ -158,7 +143,7 @@ static void visit(flatten *f, uint32_t v)
     case SETT__C_CONVERT:
         if (o->code == SETT__BITCAST && !f->slot[v].view)
             break;
-        tie(f, v, arg(f, o, 0));
+        tie(f, v, sett__arg(f->tape, o, 0));
         return;
     case SETT__C_BINARY:
     case SETT__C_COMPARE:
@@ -166,7 +151,7 @@ static void visit(flatten *f, uint32_t v)
     case SETT__C_SELECT:
     case SETT__C_UNARY:
         for (int i = 0; i < o->n_args; i++)
-            tie(f, v, arg(f, o, i));
+            tie(f, v, sett__arg(f->tape, o, i));
         return;
     case SETT__C_ROOT:
         return;
@@ -175,7 +160,7 @@ static void visit(flatten *f, uint32_t v)
     }
     in_rows(f, v);
     for (int i = 0; i < o->n_args; i++)
-        in_rows(f, arg(f, o, i));
+        in_rows(f, sett__arg(f->tape, o, i));
 }
 
 bool sett__find_flat(const sett__tape *tape, sett__slot *slot)
@@ -192,7 +177,7 @@ bool sett__find_flat(const sett__tape *tape, sett__slot *slot)
         slot[v].flat = wide(&f, v) && g->width > 1 && !g->rows && g->divides % g->width == 0;
         slot[v].width = slot[v].flat ? g->width : 1;
         const sett__op *o = &tape->op[v];
-        if (o->code == SETT__PICK && o->n == 1 && slot[arg(&f, o, 0)].flat) {
+        if (o->code == SETT__PICK && o->n == 1 && slot[sett__arg(tape, o, 0)].flat) {
             slot[v].view = false;
             slot[v].home = v;
             slot[v].off = 0;

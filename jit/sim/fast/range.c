@@ -19,11 +19,6 @@ static unsigned zeros(uint64_t x)
     return x ? (unsigned)__builtin_ctzll(x) : 64;
 }
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
 static unsigned width_of(uint8_t dtype)
 {
     return dtype == SETT_BOOL ? 1 : (unsigned)sett_dtype_bits(dtype);
@@ -64,7 +59,7 @@ static range settle(range r, bool wrapped, uint8_t dtype)
 {
     if (wrapped || r.lo < smallest(dtype) || r.hi > largest(dtype)) {
         r.lo = smallest(dtype), r.hi = largest(dtype);
-        r.bits = (uint8_t)least(r.bits, width_of(dtype));
+        r.bits = (uint8_t)sett__least(r.bits, width_of(dtype));
     }
     uint64_t up = (r.rest - (uint64_t)r.lo) & low(r.bits), down = ((uint64_t)r.hi - r.rest) & low(r.bits);
     uint64_t room = (uint64_t)r.hi - (uint64_t)r.lo;
@@ -79,7 +74,7 @@ static range settle(range r, bool wrapped, uint8_t dtype)
 /* ---- operations ------------------------------------------------------------------------ */
 static range sum(range a, range b, uint8_t dtype)
 {
-    range r = {.rest = a.rest + b.rest, .bits = (uint8_t)least(a.bits, b.bits)};
+    range r = {.rest = a.rest + b.rest, .bits = (uint8_t)sett__least(a.bits, b.bits)};
     bool wrapped = __builtin_add_overflow(a.lo, b.lo, &r.lo);
     wrapped |= __builtin_add_overflow(a.hi, b.hi, &r.hi);
     return settle(r, wrapped, dtype);
@@ -87,7 +82,7 @@ static range sum(range a, range b, uint8_t dtype)
 
 static range difference(range a, range b, uint8_t dtype)
 {
-    range r = {.rest = a.rest - b.rest, .bits = (uint8_t)least(a.bits, b.bits)};
+    range r = {.rest = a.rest - b.rest, .bits = (uint8_t)sett__least(a.bits, b.bits)};
     bool wrapped = __builtin_sub_overflow(a.lo, b.hi, &r.lo);
     wrapped |= __builtin_sub_overflow(a.hi, b.lo, &r.hi);
     return settle(r, wrapped, dtype);
@@ -96,9 +91,9 @@ static range difference(range a, range b, uint8_t dtype)
 /* (p + 2^m x) (q + 2^n y): known up to the least of 2^m q, 2^n p and 2^(m + n). */
 static range product(range a, range b, uint8_t dtype)
 {
-    unsigned bits = least(least(a.bits + zeros(b.rest), b.bits + zeros(a.rest)), a.bits + b.bits);
+    unsigned bits = sett__least(sett__least(a.bits + zeros(b.rest), b.bits + zeros(a.rest)), a.bits + b.bits);
     const int64_t x[4] = {a.lo, a.lo, a.hi, a.hi}, y[4] = {b.lo, b.hi, b.lo, b.hi};
-    range r = {INT64_MAX, INT64_MIN, a.rest * b.rest, (uint8_t)least(bits, 64)};
+    range r = {INT64_MAX, INT64_MIN, a.rest * b.rest, (uint8_t)sett__least(bits, 64)};
     bool wrapped = false;
     for (int i = 0; i < 4; i++) {
         int64_t p;
@@ -123,7 +118,7 @@ static range remainder_(range a, range b, uint8_t dtype)
         return between(-(b.lo - 1), b.lo - 1);
     if (a.hi < b.lo)
         return a;
-    return settle((range){0, b.lo - 1, a.rest, (uint8_t)least(a.bits, zeros((uint64_t)b.lo))}, false, dtype);
+    return settle((range){0, b.lo - 1, a.rest, (uint8_t)sett__least(a.bits, zeros((uint64_t)b.lo))}, false, dtype);
 }
 
 static range shift_left(range a, range b, uint8_t dtype)
@@ -151,7 +146,7 @@ static range bitwise(sett__code code, range a, range b, uint8_t dtype)
         a = b, b = known;
     }
     range r = anything(dtype);
-    r.bits = (uint8_t)least(a.bits, b.bits);
+    r.bits = (uint8_t)sett__least(a.bits, b.bits);
     r.rest = code == SETT__AND ? a.rest & b.rest : code == SETT__OR ? a.rest | b.rest : a.rest ^ b.rest;
     if (code == SETT__AND && is_exact(b) && b.lo >= 0 && !((uint64_t)b.lo & ~low(a.bits)))
         return exactly((int64_t)(a.rest & (uint64_t)b.lo));
@@ -166,7 +161,7 @@ static range bitwise(sett__code code, range a, range b, uint8_t dtype)
 static range extreme(bool most, range a, range b)
 {
     int64_t lo = (a.lo < b.lo) == most ? b.lo : a.lo, hi = (a.hi < b.hi) == most ? b.hi : a.hi;
-    unsigned bits = least(least(a.bits, b.bits), zeros(a.rest ^ b.rest));
+    unsigned bits = sett__least(sett__least(a.bits, b.bits), zeros(a.rest ^ b.rest));
     return is_exact(between(lo, hi)) ? exactly(lo) : (range){lo, hi, a.rest & low(bits), (uint8_t)bits};
 }
 
@@ -174,7 +169,7 @@ static range either(range cond, range a, range b)
 {
     if (is_exact(cond))
         return cond.lo ? a : b;
-    unsigned bits = least(least(a.bits, b.bits), zeros(a.rest ^ b.rest));
+    unsigned bits = sett__least(sett__least(a.bits, b.bits), zeros(a.rest ^ b.rest));
     return (range){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi, a.rest & low(bits), (uint8_t)bits};
 }
 
@@ -190,7 +185,7 @@ static range negation(range a)
 
 static range equal(range a, range b)
 {
-    bool apart = a.hi < b.lo || b.hi < a.lo || ((a.rest ^ b.rest) & low(least(a.bits, b.bits)));
+    bool apart = a.hi < b.lo || b.hi < a.lo || ((a.rest ^ b.rest) & low(sett__least(a.bits, b.bits)));
     return truth(is_exact(a) && is_exact(b) && a.lo == b.lo, apart);
 }
 
@@ -204,7 +199,7 @@ static range counter(range lo, range hi, range step, uint8_t dtype)
 {
     if (step.lo <= 0 || hi.hi <= lo.lo)
         return anything(dtype);
-    unsigned bits = least(lo.bits, least(step.bits, zeros(step.rest)));
+    unsigned bits = sett__least(lo.bits, sett__least(step.bits, zeros(step.rest)));
     return settle((range){lo.lo, hi.hi - 1, lo.rest, (uint8_t)bits}, false, dtype);
 }
 

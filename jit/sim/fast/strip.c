@@ -133,17 +133,12 @@ static bool find_places(sett__core *c, uint32_t blocks)
     return true;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint32_t most_blocks(const sett__program *p)
 {
-    uint32_t n = least(MOST_BLOCKS, (uint32_t)(MOST_FRAME / (p->warp_bytes + 1)));
+    uint32_t n = sett__least(MOST_BLOCKS, (uint32_t)(MOST_FRAME / (p->warp_bytes + 1)));
     for (const sett__insn *i = p->code + p->section[SETT__BODY]; i->step != SETT__S_STOP; i++)
         if (i->step == SETT__S_LOAD || i->step == SETT__S_STORE)
-            n = least(n, MOST_BYTES / i->access.bytes);
+            n = sett__least(n, MOST_BYTES / i->access.bytes);
     return n;
 }
 
@@ -251,7 +246,7 @@ static bool run_warp(sett__core *c, unsigned char *const *place, uint32_t blocks
 uint32_t sett__strip_run(sett__core *c, uint64_t most)
 {
     uint32_t blocks = c->launch->grid[0] - c->cta->at[0];
-    blocks = least(blocks, c->strip->blocks);
+    blocks = sett__least(blocks, c->strip->blocks);
     blocks = most < blocks ? (uint32_t)most : blocks;
     if ((blocks < 2 && c->strip->blocks > 1) || !find_places(c, blocks) || sett__ended(c))
         return 0;
