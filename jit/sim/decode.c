@@ -641,11 +641,6 @@ static sett_status decode_all(decoder *d)
     return status;
 }
 
-sett_status sett__no_room(sett_error *e)
-{
-    return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
-}
-
 /* Of what p->rewritten holds already. */
 static sett_status make(sett__program *p, const sett__tape *given, sett_error *e)
 {

@@ -32,7 +32,6 @@ static inline size_t sett__round_up(size_t n, size_t to)
 {
     return (n + to - 1) / to * to;
 }
-sett_status sett__no_room(sett_error *); /* for a program: SETT_E_MEMORY */
 
 /* ---- fast/range.c: what is known of blocks before they run ------------------------------------------- */
 typedef struct sett__range {
@@ -170,7 +169,7 @@ unsigned char *sett__straight(const sett__core *, const sett__warp *, const sett
 void sett__store_whole(const sett__core *, const sett__insn *, unsigned char *to, const unsigned char *from, size_t bytes);
 
 /* ---- fast/strip.c: neighbouring blocks as one ------------------------------------------------------------ */
-/* May a kernel's blocks, as far as its tape goes? kind: by op, set; 2: SETT__I_DATA. */
+/* May a kernel's blocks, as far as its tape goes? kind: by op, set; 2: sett__arithmetic's `data`. */
 bool sett__find_strips(const sett__tape *, const sett__slot *, uint8_t *kind);
 uint32_t sett__strip_accesses(const sett__program *); /* 0: its instructions do not allow it */
 void sett__strip_make(sett__core *); /* for a launch, by a block that has not begun; no memory, no strips */
@@ -218,6 +217,7 @@ static inline bool sett__whole_warp(sett__core *c, const sett__warp *w, const se
 }
 
 /* ---- talk.c -------------------------------------------------------------------------------------------- */
+sett_status sett__no_room(sett_error *); /* SETT_E_MEMORY, of a tape that is being decoded */
 /* "file:line", or the op's number where no line is known. */
 const char *sett__where(const sett__program *, uint32_t op, char *buf, size_t size);
 /* The first fault of a core is kept; it is SETT_E_FAULT, or of the status given. Returns false. */

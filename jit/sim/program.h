@@ -14,7 +14,7 @@ enum { SETT__REF_UNIFORM = 1, SETT__REF_SPLAT = 2, SETT__REF_FLAGS = 31 }; /* wo
 
 typedef enum sett__step {
     SETT__S_STOP, /* end of a section */
-    SETT__S_ROW, SETT__S_PIECES, SETT__S_LONG, SETT__S_REDUCE, /* sett__arithmetic */
+    SETT__S_ROW, SETT__S_PIECES, SETT__S_LONG, SETT__S_REDUCE, /* sett__arithmetic, by how many rows, and where they lie */
     SETT__S_POLL, /* is the launch to end? */
     SETT__S_COPY, SETT__S_PICK, SETT__S_REGROUP, SETT__S_CONST, SETT__S_VALUE, SETT__S_INDEX,
     SETT__S_LOAD, SETT__S_STORE, SETT__S_ATOM, SETT__S_CP_ASYNC, SETT__S_CP_COMMIT, SETT__S_CP_WAIT,
@@ -63,6 +63,7 @@ typedef struct sett__transfer {
     bool straight;          /* no predicate, not a thread's own, and of an order that is known */
 } sett__transfer;
 
+/* ATOM: memory becomes `value`, or what fn makes of it and `value`; of CAS, only where it was `was`. */
 typedef struct sett__atomic {
     sett__place at;
     sett__row_fn fn; /* of codes other than XCHG and CAS */
@@ -70,19 +71,21 @@ typedef struct sett__atomic {
     uint8_t code;
 } sett__atomic;
 
+/* CP_ASYNC. */
 typedef struct sett__copy {
     sett__place to, from;
     sett__ref predicate, keep; /* keep: false where zeros are copied instead */
 } sett__copy;
 
-/* IF and WHILE have a condition, ELSE has not. target: where to go on when no lane is left; ENDLOOP and a LOOP: see there. */
+/* IF, WHILE; ELSE, which has no condition. target: where the warp goes on when no lane is left. */
 typedef struct sett__branch {
     sett__ref condition;
     uint32_t target;
     bool uniform;
 } sett__branch;
 
-/* FOR and its ENDFOR, whose variable is d. target: FOR: behind the ENDFOR; ENDFOR: behind the FOR. */
+/* FOR and its ENDFOR, whose variable is d. Lanes stay while less(variable, hi). target: of FOR: behind the ENDFOR; of ENDFOR: behind
+ * the FOR. */
 typedef struct sett__counted {
     sett__row_fn less, add;
     sett__ref lo, hi, step;
@@ -90,15 +93,16 @@ typedef struct sett__counted {
     bool uniform;
 } sett__counted;
 
-/* Carries an instruction out. False: the warp has faulted, or the launch is to end. */
 typedef struct sett__core sett__core;
 typedef struct sett__warp sett__warp;
 typedef struct sett__insn sett__insn;
+/* Carries an instruction out. False: the warp has faulted, or the launch is to end. */
 typedef bool (*sett__run_fn)(sett__core *, sett__warp *, const sett__insn *);
 extern const sett__run_fn sett__run_of[SETT__N_STEPS]; /* exec.c */
 
+/* The member of the union that counts is that of its step. */
 struct sett__insn {
-    sett__run_fn run;
+    sett__run_fn run; /* sett__run_of[step] */
     uint8_t step, lg, dtype; /* lg: log2 of an element's bytes */
     uint32_t n, op;          /* rows; index of the given tape's op */
     sett__ref d;             /* the result's place */
@@ -114,9 +118,9 @@ struct sett__insn {
         sett__atomic atom;
         sett__copy cp_async;
         int64_t pending; /* CP_WAIT: groups that may stay; -1: not even what is in no group */
-        struct { sett__ref id, threads; uint8_t code; } named;
-        struct { sett__ref value, lane; uint8_t how, width; } shfl;
-        struct { sett__ref value; uint8_t how; } vote;
+        struct { sett__ref id, threads; uint8_t code; } named; /* code: BARSYNC, BARARRIVE */
+        struct { sett__ref value, lane; uint8_t how, width; } shfl; /* how: SETT__SHFL_* */
+        struct { sett__ref value; uint8_t how; } vote; /* SETT__VOTE_* */
         struct { sett__ref value; uint8_t lg; bool any; } match;
         struct { sett__ref value; sett__row_fn fn; } redux;
         uint8_t special; /* SETT__SREG_* */

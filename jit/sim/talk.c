@@ -16,6 +16,11 @@ const char *sett__where(const sett__program *p, uint32_t op, char *buf, size_t s
     return buf;
 }
 
+sett_status sett__no_room(sett_error *e)
+{
+    return sett__error(e, SETT_E_MEMORY, "out of memory while decoding a kernel");
+}
+
 /* "(1,2,3)" of a thread's number in its block. */
 static const char *thread_text(const sett__core *c, uint32_t t, char buf[48])
 {
