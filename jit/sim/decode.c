@@ -26,7 +26,7 @@ typedef struct decoder {
 } decoder;
 
 /* The op being decoded, in the tape that was given. */
-static uint32_t here(const decoder *d)
+static uint32_t given_op(const decoder *d)
 {
     return d->p->rewritten.changed ? d->p->rewritten.origin[d->at] : d->at;
 }
@@ -34,11 +34,11 @@ static uint32_t here(const decoder *d)
 static sett_status fail(decoder *d, sett_status status, const char *what)
 {
     char where[128];
-    return sett__error(d->error, status, "%s: %s: %s", sett__where(d->p, here(d), where, sizeof where),
+    return sett__error(d->error, status, "%s: %s: %s", sett__where(d->p, given_op(d), where, sizeof where),
         sett__ops[d->tape->op[d->at].code].text, what);
 }
 
-static sett__ref ref(const decoder *d, uint32_t v)
+static sett__ref ref_of(const decoder *d, uint32_t v)
 {
     if (v == SETT__NONE)
         return SETT__NONE;
@@ -47,8 +47,13 @@ static sett__ref ref(const decoder *d, uint32_t v)
     return (home->at + s->off) | (uniform_frame ? SETT__REF_UNIFORM : 0) | (s->rows == 1 ? SETT__REF_SPLAT : 0);
 }
 
+static sett__ref operand(const decoder *d, const sett__op *o, int i)
+{
+    return ref_of(d, sett__arg(d->tape, o, i));
+}
+
 /* In core->lazy. */
-static uint32_t lazy(const decoder *d, uint32_t v)
+static uint32_t lazy_of(const decoder *d, uint32_t v)
 {
     if (v == SETT__NONE || d->slot[d->slot[v].home].lazy == SETT__NONE)
         return SETT__NONE;
@@ -61,7 +66,7 @@ static sett_status push(decoder *d, sett__insn i)
     if (!sett__grow(NULL, (void **)&d->p->code, &d->cap_code, d->p->n_code + 1, sizeof i))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
     i.run = sett__run_of[i.step];
-    i.op = here(d);
+    i.op = given_op(d);
     d->rows += 1 + i.n;
     d->p->code[d->p->n_code++] = i;
     return SETT_OK;
@@ -72,7 +77,7 @@ static sett__insn start(const decoder *d, const sett__op *o, sett__step step)
 {
     const sett__slot *s = &d->slot[d->at];
     sett__insn i = {.step = (uint8_t)step, .lg = s->lg, .n = s->rows, .dtype = o->dtype};
-    i.d = o->dtype && o->n ? ref(d, d->at) & ~(sett__ref)SETT__REF_SPLAT : SETT__NONE;
+    i.d = o->dtype && o->n ? ref_of(d, d->at) & ~(sett__ref)SETT__REF_SPLAT : SETT__NONE;
     return i;
 }
 
@@ -81,7 +86,7 @@ static void in_pieces(const decoder *d, sett__insn *i, const uint32_t *arg_of)
 {
     for (int k = 0; k < i->math.n_args; k++) {
         const sett__slot *s = &d->slot[arg_of[k]];
-        i->math.lazy[k] = lazy(d, arg_of[k]);
+        i->math.lazy[k] = lazy_of(d, arg_of[k]);
         if (i->math.lazy[k] == SETT__NONE)
             continue;
         i->step = SETT__S_PIECES;
@@ -99,7 +104,7 @@ static sett_status row_op(decoder *d, sett__insn i, sett__row_fn fn, const uint3
         return fail(d, SETT_E_VERIFY, "the CPU engine has no such operation on this element type");
     i.math = (sett__arithmetic){.fn = fn, .n_args = (uint8_t)n, .pieces = 1, .data = d->kind[d->at] == 2};
     for (int k = 0; k < n; k++) {
-        i.math.arg[k] = ref(d, arg_of[k]);
+        i.math.arg[k] = ref_of(d, arg_of[k]);
         i.math.lg[k] = d->slot[arg_of[k]].lg;
         i.math.splat |= (uint8_t)((i.math.arg[k] & SETT__REF_SPLAT ? 1 : 0) << k);
     }
@@ -138,7 +143,7 @@ static sett_status elementwise(decoder *d, const sett__op *o)
 /* rows of v to a place in the op's own storage */
 static sett_status copy(decoder *d, sett__insn i, uint32_t v, uint32_t n, uint32_t off)
 {
-    i.copy = ref(d, v);
+    i.copy = ref_of(d, v);
     i.d += off;
     i.n = n;
     return push(d, i);
@@ -160,7 +165,7 @@ static sett_status pack(decoder *d, const sett__op *o)
     return status;
 }
 
-static sett_status moves(decoder *d, const sett__op *o)
+static sett_status move_rows(decoder *d, const sett__op *o)
 {
     if (d->slot[d->at].view)
         return SETT_OK;
@@ -170,10 +175,10 @@ static sett_status moves(decoder *d, const sett__op *o)
     sett__insn i = start(d, o, SETT__S_PICK);
     if (o->code == SETT__BITCAST) {
         i.step = SETT__S_REGROUP;
-        i.regroup.a = ref(d, a);
+        i.regroup.a = ref_of(d, a);
         i.regroup.lg = d->slot[a].lg;
     } else {
-        i.pick.a = ref(d, a);
+        i.pick.a = ref_of(d, a);
         i.pick.wide = d->slot[a].width;
         i.pick.index = d->tape->index + o->imm;
     }
@@ -184,7 +189,7 @@ static sett_status convert(decoder *d, const sett__op *o)
 {
     uint32_t a = sett__arg(d->tape, o, 0);
     if (o->code == SETT__BITCAST)
-        return moves(d, o);
+        return move_rows(d, o);
     return row_op(d, start(d, o, SETT__S_ROW), row_fn(d, o->code, d->tape->op[a].dtype, o->dtype), &a, 1);
 }
 
@@ -245,7 +250,7 @@ static sett_status root(decoder *d, const sett__op *o)
 }
 
 /* What makes a base's lanes lie one after another, when only values that are the same in all lanes are added. */
-static uint8_t order(decoder *d, uint32_t v, uint32_t n)
+static uint8_t order_of(decoder *d, uint32_t v, uint32_t n)
 {
     sett__program *p = d->p;
     for (;;) {
@@ -262,7 +267,7 @@ static uint8_t order(decoder *d, uint32_t v, uint32_t n)
     }
     if (d->slot[v].section != SETT__PER_THREAD)
         return SETT__MAX_ORDER;
-    sett__order want = {ref(d, v), n, d->slot[v].lg == 3};
+    sett__order want = {ref_of(d, v), n, d->slot[v].lg == 3};
     for (uint32_t k = 0; k < p->n_order; k++)
         if (p->order[k].at == want.at && p->order[k].n == n)
             return (uint8_t)k;
@@ -273,7 +278,7 @@ static uint8_t order(decoder *d, uint32_t v, uint32_t n)
 }
 
 /* Without a predicate, and in order where the launch finds it so; or whole rows of a thread's array. */
-static bool usual(const decoder *d, const sett__insn *i)
+static bool is_straight(const decoder *d, const sett__insn *i)
 {
     const sett__place *at = &i->access.at;
     const sett__root *r = &d->p->root[at->root];
@@ -286,9 +291,9 @@ static bool usual(const decoder *d, const sett__insn *i)
            !(((uint64_t)at->offset << i->lg) & align) && ((uint64_t)at->offset + i->n) << i->lg <= r->bytes;
 }
 
-static sett__place place(const decoder *d, uint32_t root, uint32_t base, int64_t offset, uint8_t align)
+static sett__place place_of(const decoder *d, uint32_t root, uint32_t base, int64_t offset, uint8_t align)
 {
-    sett__place at = {.root = d->root_of[root], .base = ref(d, base), .offset = offset, .align = align, .order = SETT__MAX_ORDER};
+    sett__place at = {.root = d->root_of[root], .base = ref_of(d, base), .offset = offset, .align = align, .order = SETT__MAX_ORDER};
     if (base != SETT__NONE) {
         at.uniform = d->slot[base].uniform;
         at.base64 = d->slot[base].lg == 3;
@@ -305,9 +310,9 @@ static sett_status find_place(decoder *d, const sett__op *o, uint32_t n, uint8_t
         return fail(d, SETT_E_VERIFY, "an offset is not an integer of 32 or 64 bits");
     if (o->imm > (int64_t)1 << 48 || o->imm < -((int64_t)1 << 48))
         return fail(d, SETT_E_VERIFY, "an offset is past 2^48");
-    *at = place(d, sett__arg(d->tape, o, 0), base, o->imm, align);
+    *at = place_of(d, sett__arg(d->tape, o, 0), base, o->imm, align);
     if (base != SETT__NONE && !at->uniform)
-        at->order = order(d, base, n);
+        at->order = order_of(d, base, n);
     at->same = base != SETT__NONE && base == d->last_base && n == d->last_n;
     d->last_base = base;
     d->last_n = n;
@@ -325,7 +330,7 @@ static sett_status access(decoder *d, const sett__op *o)
     i.n = store ? d->tape->op[v].n : i.n;
     i.lg = s->lg;
     i.dtype = d->tape->op[v].dtype;
-    *x = (sett__transfer){.predicate = ref(d, sett__arg(d->tape, o, 2)), .value = ref(d, sett__arg(d->tape, o, 3)), .lazy = lazy(d, v), .flat = s->flat};
+    *x = (sett__transfer){.predicate = operand(d, o, 2), .value = operand(d, o, 3), .lazy = lazy_of(d, v), .flat = s->flat};
     sett_status status = find_place(d, o, i.n, o->sub, &x->at);
     if (status)
         return status;
@@ -334,7 +339,7 @@ static sett_status access(decoder *d, const sett__op *o)
     x->pieces = x->lazy == SETT__NONE ? 0 : i.n / d->slot[s->home].width;
     x->bytes = (i.n * WARP) << i.lg;
     x->piece = x->pieces ? x->bytes / x->pieces : 0;
-    x->straight = usual(d, &i);
+    x->straight = is_straight(d, &i);
     return push(d, i);
 }
 
@@ -346,7 +351,7 @@ static sett_status atomic(decoder *d, const sett__op *o)
     if (!fn && o->sub != SETT__XCHG && o->sub != SETT__CAS)
         return fail(d, SETT_E_VERIFY, "the CPU engine has no such atomic on this element type");
     d->p->atomics = true;
-    i.atom = (sett__atomic){.fn = fn, .code = o->sub, .predicate = ref(d, sett__arg(d->tape, o, 2)), .value = ref(d, sett__arg(d->tape, o, 3)), .was = ref(d, sett__arg(d->tape, o, 4))};
+    i.atom = (sett__atomic){.fn = fn, .code = o->sub, .predicate = operand(d, o, 2), .value = operand(d, o, 3), .was = operand(d, o, 4)};
     sett_status status = find_place(d, o, i.n, (uint8_t)(i.lg + (i.n > 1 ? 31 - __builtin_clz(i.n) : 0)), &i.atom.at);
     return status ? status : push(d, i);
 }
@@ -359,9 +364,9 @@ static sett_status cp_async(decoder *d, const sett__op *o)
     uint8_t align = (uint8_t)__builtin_ctz(bytes);
     i.lg = (uint8_t)__builtin_ctz((uint32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_OF));
     i.n = bytes >> i.lg;
-    i.cp_async = (sett__copy){.predicate = ref(d, sett__arg(d->tape, o, 2)), .keep = ref(d, sett__arg(d->tape, o, 5)),
-        .to = place(d, sett__arg(d->tape, o, 0), sett__arg(d->tape, o, 1), (int32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_TO), align),
-        .from = place(d, sett__arg(d->tape, o, 3), sett__arg(d->tape, o, 4), o->imm, align)};
+    i.cp_async = (sett__copy){.predicate = operand(d, o, 2), .keep = operand(d, o, 5),
+        .to = place_of(d, sett__arg(d->tape, o, 0), sett__arg(d->tape, o, 1), (int32_t)sett__attr(d->tape->arg, o, SETT__AT_CPASYNC_TO), align),
+        .from = place_of(d, sett__arg(d->tape, o, 3), sett__arg(d->tape, o, 4), o->imm, align)};
     return push(d, i);
 }
 
@@ -371,8 +376,8 @@ static sett_status shuffle(decoder *d, const sett__op *o)
     uint32_t lane = sett__arg(d->tape, o, 1);
     if (!sett__dtype_is_int(d->tape->op[lane].dtype) || d->slot[lane].lg != 2)
         return fail(d, SETT_E_VERIFY, "the lane is not an integer of 32 bits");
-    i.shfl.value = ref(d, sett__arg(d->tape, o, 0));
-    i.shfl.lane = ref(d, lane);
+    i.shfl.value = operand(d, o, 0);
+    i.shfl.lane = ref_of(d, lane);
     i.shfl.how = o->sub;
     i.shfl.width = (uint8_t)sett__attr(d->tape->arg, o, SETT__AT_SHFL_WIDTH);
     return push(d, i);
@@ -384,16 +389,16 @@ static sett_status ask_warp(decoder *d, const sett__op *o)
     sett__insn i = start(d, o, SETT__S_ELECT);
     if (o->code == SETT__VOTE) {
         i.step = SETT__S_VOTE;
-        i.vote.value = ref(d, value);
+        i.vote.value = ref_of(d, value);
         i.vote.how = o->sub;
     } else if (o->code == SETT__MATCH) {
         i.step = SETT__S_MATCH;
-        i.match.value = ref(d, value);
+        i.match.value = ref_of(d, value);
         i.match.lg = d->slot[value].lg;
         i.match.any = o->sub == SETT__VOTE_ANY;
     } else if (o->code == SETT__REDUX) {
         i.step = SETT__S_REDUX;
-        i.redux.value = ref(d, value);
+        i.redux.value = ref_of(d, value);
         i.redux.fn = o->sub < SETT__ROW_CODES ? d->p->wide->op[o->sub][o->dtype] : NULL;
     } else if (o->code == SETT__SPECIAL) {
         i.step = SETT__S_SPECIAL;
@@ -405,21 +410,21 @@ static sett_status ask_warp(decoder *d, const sett__op *o)
 }
 
 /* ---- regions ------------------------------------------------------------------------------------------ */
-static sett__branch branch(const decoder *d, uint32_t condition)
+static sett__branch branch_on(const decoder *d, uint32_t condition)
 {
-    return (sett__branch){.condition = ref(d, condition), .uniform = d->slot[condition].uniform};
+    return (sett__branch){.condition = ref_of(d, condition), .uniform = d->slot[condition].uniform};
 }
 
 static sett_status open_if(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_IF);
-    i.branch = branch(d, sett__arg(d->tape, o, 0));
+    i.branch = branch_on(d, sett__arg(d->tape, o, 0));
     d->insn_of[d->at] = d->insn_of[o->other] = d->p->n_code;
     return push(d, i);
 }
 
 /* insn_of an ELSE is its IF until here, since `other` of both leads forward. */
-static sett_status otherwise(decoder *d, const sett__op *o)
+static sett_status turn_to_else(decoder *d, const sett__op *o)
 {
     d->p->code[d->insn_of[d->at]].branch.target = d->p->n_code;
     d->insn_of[d->at] = d->p->n_code;
@@ -429,7 +434,7 @@ static sett_status otherwise(decoder *d, const sett__op *o)
 static sett_status open_for(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_FOR);
-    i.count = (sett__counted){.lo = ref(d, sett__arg(d->tape, o, 0)), .hi = ref(d, sett__arg(d->tape, o, 1)), .step = ref(d, sett__arg(d->tape, o, 2)),
+    i.count = (sett__counted){.lo = operand(d, o, 0), .hi = operand(d, o, 1), .step = operand(d, o, 2),
         .less = d->p->wide->op[SETT__LT][o->dtype], .add = d->p->wide->op[SETT__ADD][o->dtype], .uniform = d->slot[d->at].uniform};
     if (!i.count.less || !i.count.add)
         return fail(d, SETT_E_VERIFY, "the variable is not an integer");
@@ -446,7 +451,7 @@ static sett_status open_loop(decoder *d, const sett__op *o)
 static sett_status test_loop(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_WHILE);
-    i.branch = branch(d, sett__arg(d->tape, o, 0));
+    i.branch = branch_on(d, sett__arg(d->tape, o, 0));
     d->p->code[d->insn_of[o->other]].test = d->p->n_code;
     return push(d, i);
 }
@@ -476,7 +481,7 @@ static sett_status close_region(decoder *d, const sett__op *o)
 }
 
 /* What is printed, and what a stand-in is called with. */
-static sett_status talk(decoder *d, const sett__op *o)
+static sett_status with_places(decoder *d, const sett__op *o)
 {
     sett__program *p = d->p;
     bool call = sett__ops[o->code].cls == SETT__C_INLINE;
@@ -484,18 +489,18 @@ static sett_status talk(decoder *d, const sett__op *o)
     sett_status status = call ? SETT_OK : sett__print_check(d->tape, o, d->error);
     if (status)
         return status;
-    i.talk.call = call ? sett__call_of(p, here(d)) : 0;
+    i.talk.call = call ? sett__call_of(p, given_op(d)) : 0;
     i.talk.place = p->n_place;
     if (!sett__grow(NULL, (void **)&p->place, &d->cap_place, p->n_place + o->n_args, sizeof *p->place))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
     for (int k = 0; k < o->n_args; k++)
-        p->place[p->n_place++] = ref(d, sett__arg(d->tape, o, k));
+        p->place[p->n_place++] = operand(d, o, k);
     return push(d, i);
 }
 
 static sett_status call(decoder *d, const sett__op *o)
 {
-    return sett__is_call(d->tape, o) ? talk(d, o) : SETT_OK;
+    return sett__is_call(d->tape, o) ? with_places(d, o) : SETT_OK;
 }
 
 /* ---- what waits, or orders -------------------------------------------------------------------------------- */
@@ -524,8 +529,8 @@ static sett_status barrier(decoder *d, const sett__op *o)
     case SETT__BARSYNC:
     case SETT__BARARRIVE:
         i.step = SETT__S_NAMED;
-        i.named.id = ref(d, sett__arg(d->tape, o, 0));
-        i.named.threads = ref(d, sett__arg(d->tape, o, 1));
+        i.named.id = operand(d, o, 0);
+        i.named.threads = operand(d, o, 1);
         i.named.code = o->code;
         return push(d, i);
     default:
@@ -549,8 +554,8 @@ static const struct {
     [SETT__C_SELECT] = {elementwise},
     [SETT__C_UNARY] = {elementwise},
     [SETT__C_CONVERT] = {convert},
-    [SETT__C_PICK] = {moves},
-    [SETT__C_PACK] = {moves},
+    [SETT__C_PICK] = {move_rows},
+    [SETT__C_PACK] = {move_rows},
     [SETT__C_REDUCE] = {reduce},
     [SETT__C_LOAD] = {access},
     [SETT__C_STORE] = {access},
@@ -560,13 +565,13 @@ static const struct {
     [SETT__C_WARP] = {ask_warp},
     [SETT__C_SHFL] = {shuffle},
     [SETT__C_IF] = {open_if},
-    [SETT__C_ELSE] = {otherwise},
+    [SETT__C_ELSE] = {turn_to_else},
     [SETT__C_FOR] = {open_for},
     [SETT__C_LOOP] = {open_loop},
     [SETT__C_WHILE] = {test_loop},
     [SETT__C_END] = {close_region},
     [SETT__C_INLINE] = {call},
-    [SETT__C_PRINTF] = {talk},
+    [SETT__C_PRINTF] = {with_places},
     [SETT__C_MMA] = {.lacks = "tensor cores"},
     [SETT__C_LDMATRIX] = {.lacks = "tensor cores"},
     [SETT__C_STMATRIX] = {.lacks = "tensor cores"},
@@ -600,7 +605,7 @@ static sett_status poll(decoder *d)
 }
 
 /* What loops are asked for: do they read what other blocks may write, and do anything else? */
-static void count(decoder *d, const sett__op *o)
+static void count_effects(decoder *d, const sett__op *o)
 {
     uint8_t cls = sett__ops[o->code].cls;
     bool access = cls == SETT__C_LOAD || cls == SETT__C_ATOM;
@@ -620,7 +625,7 @@ static sett_status decode_section(decoder *d)
         int section = sett__ops[o->code].cls == SETT__C_ROOT ? SETT__ONCE : d->slot[d->at].section;
         sett_status status = section == d->section ? decode(d, o) : SETT_OK;
         if (section == d->section)
-            count(d, o);
+            count_effects(d, o);
         if (!status && d->section == SETT__BODY && d->rows > SETT__LONG_ROWS)
             status = poll(d);
         if (status)
@@ -642,7 +647,7 @@ static sett_status decode_all(decoder *d)
 }
 
 /* Of what p->rewritten holds already. */
-static sett_status make(sett__program *p, const sett__tape *given, sett_error *e)
+static sett_status make_code(sett__program *p, const sett__tape *given, sett_error *e)
 {
     p->given = given;
     p->tape = p->rewritten.changed ? &p->rewritten.tape : given;
@@ -675,7 +680,7 @@ static sett_status make_unguarded(sett__program *p, sett_error *e)
     }
     q->call = p->call;
     q->n_call = p->n_call;
-    sett_status status = make(q, p->given, e);
+    sett_status status = make_code(q, p->given, e);
     q->atomics = p->atomics;
     if (!status && !sett__find_facts(p, q->rewritten.test, q->rewritten.n_test))
         status = sett__no_room(e);
@@ -692,7 +697,7 @@ sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program
         status = sett__find_calls(p, e);
     }
     if (!status)
-        status = make(p, tape, e);
+        status = make_code(p, tape, e);
     if (!status && !plain)
         status = make_unguarded(p, e);
     if (status) {

@@ -245,14 +245,14 @@ static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 /* Active lanes in which a row of Booleans is true. */
-static uint32_t truth(const sett__warp *w, const uint8_t *row, bool uniform)
+static uint32_t lanes_true(const sett__warp *w, const uint8_t *row, bool uniform)
 {
     if (uniform)
         return row[0] & 1 ? w->active : 0;
     return sett__mask_of(row) & w->active;
 }
 
-static void push(sett__warp *w, uint32_t other)
+static void open_region(sett__warp *w, uint32_t other)
 {
     w->saved[w->depth] = w->active;
     w->other[w->depth++] = other;
@@ -261,8 +261,8 @@ static void push(sett__warp *w, uint32_t other)
 static bool open_if(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     (void)c;
-    uint32_t yes = truth(w, sett__at(w, i->branch.condition), i->branch.uniform);
-    push(w, w->active & ~yes);
+    uint32_t yes = lanes_true(w, sett__at(w, i->branch.condition), i->branch.uniform);
+    open_region(w, w->active & ~yes);
     if (yes)
         w->active = yes;
     else
@@ -270,7 +270,7 @@ static bool open_if(sett__core *c, sett__warp *w, const sett__insn *i)
     return true;
 }
 
-static bool otherwise(sett__core *c, sett__warp *w, const sett__insn *i)
+static bool turn_to_else(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     (void)c;
     uint32_t no = w->other[w->depth - 1];
@@ -308,7 +308,7 @@ static bool check_step(sett__core *c, const sett__warp *w, const sett__insn *i, 
     uint8_t positive[WARP];
     const unsigned char *step = sett__at(w, i->count.step);
     i->count.less(positive, zero, step, NULL, 1, 0);
-    in &= ~truth(w, positive, i->count.uniform);
+    in &= ~lanes_true(w, positive, i->count.uniform);
     if (!in)
         return true;
     int lane = __builtin_ctz(in);
@@ -321,10 +321,10 @@ static bool open_for(sett__core *c, sett__warp *w, const sett__insn *i)
     void *v = sett__at(w, i->d);
     memcpy(v, sett__at(w, i->count.lo), (size_t)WARP << i->lg);
     i->count.less(less, v, sett__at(w, i->count.hi), NULL, 1, 0);
-    uint32_t in = truth(w, less, i->count.uniform);
+    uint32_t in = lanes_true(w, less, i->count.uniform);
     if (!check_step(c, w, i, in))
         return false;
-    push(w, 0);
+    open_region(w, 0);
     return enter_round(w, in, w->pc, i->count.target);
 }
 
@@ -342,13 +342,13 @@ static bool next_round(sett__core *c, sett__warp *w, const sett__insn *i)
     for (int l = 0; l < WARP; l++)
         less[l] &= grown[l];
     memcpy(v, sum, (size_t)WARP << i->lg);
-    return enter_round(w, truth(w, less, i->count.uniform), i->count.target, w->pc);
+    return enter_round(w, lanes_true(w, less, i->count.uniform), i->count.target, w->pc);
 }
 
 static bool open_loop(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     (void)c, (void)i;
-    push(w, 0);
+    open_region(w, 0);
     return true;
 }
 
@@ -356,7 +356,7 @@ static bool open_loop(sett__core *c, sett__warp *w, const sett__insn *i)
 static bool test_round(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     (void)c;
-    return enter_round(w, truth(w, sett__at(w, i->branch.condition), i->branch.uniform), w->pc, i->branch.target);
+    return enter_round(w, lanes_true(w, sett__at(w, i->branch.condition), i->branch.uniform), w->pc, i->branch.target);
 }
 
 /* Now and then other warps get their turn: the condition may wait for what they write. One that cannot become false is a
@@ -439,7 +439,7 @@ const sett__run_fn sett__run_of[SETT__N_STEPS] = {
     [SETT__S_ELECT] = sett__elect,
     [SETT__S_SPECIAL] = sett__special,
     [SETT__S_IF] = open_if,
-    [SETT__S_ELSE] = otherwise,
+    [SETT__S_ELSE] = turn_to_else,
     [SETT__S_ENDIF] = close_if,
     [SETT__S_FOR] = open_for,
     [SETT__S_ENDFOR] = next_round,

@@ -43,7 +43,7 @@ static int64_t index_at(const sett__place *at, const void *base, int lane)
 }
 
 /* ---- faults ---------------------------------------------------------------------------- */
-static bool outside(touch *a, int lane)
+static bool fault_outside(touch *a, int lane)
 {
     const sett__insn *i = a->insn;
     int64_t first = a->index[a->one ? 0 : lane], count = a->window.hi >> i->lg;
@@ -56,7 +56,7 @@ static bool outside(touch *a, int lane)
         root_name(a), to, (long long)count, (long long)((uint64_t)first << i->lg));
 }
 
-static bool misaligned(touch *a, int lane)
+static bool fault_misaligned(touch *a, int lane)
 {
     const sett__insn *i = a->insn;
     int64_t first = a->index[a->one ? 0 : lane];
@@ -66,7 +66,7 @@ static bool misaligned(touch *a, int lane)
 
 /* ---- where the lanes point --------------------------------------------------------------------- */
 /* Elements that may be the first of an access: [*least, *least + *span]; false: none. */
-static bool allowed(const touch *a, int64_t *least, uint64_t *span)
+static bool first_allowed(const touch *a, int64_t *least, uint64_t *span)
 {
     uint8_t lg = a->insn->lg;
     int64_t most = (a->window.hi >> lg) - (int64_t)a->n;
@@ -75,32 +75,32 @@ static bool allowed(const touch *a, int64_t *least, uint64_t *span)
     return most >= *least;
 }
 
-static bool aligned(const touch *a, int64_t index)
+static bool is_aligned(const touch *a, int64_t index)
 {
     uint64_t place = a->root->space == SETT__LOCAL ? 0 : (uint64_t)(uintptr_t)a->window.p;
     return !((place + ((uint64_t)index << a->insn->lg)) & (((uint64_t)1 << (a->at->align & 63)) - 1));
 }
 
-static bool check(touch *a)
+static bool check_lanes(touch *a)
 {
     int64_t least;
     uint64_t span;
-    bool any = allowed(a, &least, &span);
+    bool any = first_allowed(a, &least, &span);
     uint32_t lanes = a->one ? a->mask & -a->mask : a->mask, bad = 0, skew = 0;
     if (a->one) {
         bad = any && (uint64_t)a->index[0] - (uint64_t)least <= span ? 0 : lanes;
-        skew = aligned(a, a->index[0]) ? 0 : lanes;
+        skew = is_aligned(a, a->index[0]) ? 0 : lanes;
     } else {
         for (int l = 0; l < WARP; l++)
             bad |= (uint32_t)((uint64_t)a->index[l] - (uint64_t)least > span) << l;
         bad = any ? bad & lanes : lanes;
         for (int l = 0; l < WARP; l++)
-            skew |= (uint32_t)!aligned(a, a->index[l]) << l;
+            skew |= (uint32_t)!is_aligned(a, a->index[l]) << l;
         skew &= lanes;
     }
     if (bad)
-        return outside(a, __builtin_ctz(bad));
-    return !skew || misaligned(a, __builtin_ctz(skew));
+        return fault_outside(a, __builtin_ctz(bad));
+    return !skew || fault_misaligned(a, __builtin_ctz(skew));
 }
 
 static void aim(touch *a)
@@ -169,11 +169,11 @@ static unsigned char *block_of(touch *a, uint32_t *lane, uint32_t *count)
     const void *base = sett__at(a->warp, at->base);
     int64_t least, lane0 = index_at(at, base, 0);
     uint64_t span, first = (uint64_t)lane0 + (uint64_t)at->offset + *lane * (uint64_t)i->n;
-    if (!in_order(a, base, lane0) || !allowed(a, &least, &span) || first - (uint64_t)least > span)
+    if (!in_order(a, base, lane0) || !first_allowed(a, &least, &span) || first - (uint64_t)least > span)
         return NULL;
     uint64_t align = ((uint64_t)1 << (at->align & 63)) - 1;
     uint64_t last = first - (uint64_t)least + (*count - 1) * (uint64_t)i->n;
-    if (last > span || !aligned(a, (int64_t)first) || ((uint64_t)i->n << i->lg & align))
+    if (last > span || !is_aligned(a, (int64_t)first) || ((uint64_t)i->n << i->lg & align))
         return NULL;
     return a->window.p + (first << i->lg);
 }
@@ -309,7 +309,7 @@ static void move_each(const touch *a, unsigned char *d, const unsigned char *s, 
 }
 
 /* Accesses that were joined, and after all do not lie together: one after another, as the kernel has them. One of d and s. */
-static bool apart(const touch *whole, unsigned char *d, const unsigned char *s, bool splat)
+static bool move_parts(const touch *whole, unsigned char *d, const unsigned char *s, bool splat)
 {
     const sett__insn *i = whole->insn;
     size_t row = (i->access.flat ? 1 : (size_t)WARP) << i->lg, done = 0;
@@ -320,7 +320,7 @@ static bool apart(const touch *whole, unsigned char *d, const unsigned char *s, 
     for (uint32_t k = 0; k < i->access.parts.n; k++, at.offset += a.n) {
         a.n = part[k].n, a.op = part[k].op, at.align = part[k].align;
         aim(&a);
-        if (!check(&a))
+        if (!check_lanes(&a))
             return false;
         size_t from = splat ? 0 : done;
         move_each(&a, d ? d + done : NULL, d ? NULL : s + from, splat);
@@ -344,7 +344,7 @@ static void load_one(const touch *a, unsigned char *d)
             sett__spread(d + e * WARP * size, element(a, 0, e), (uint32_t)size);
 }
 
-static void fill(sett__warp *w, const sett__insn *i, unsigned char *d)
+static void fill_rows(sett__warp *w, const sett__insn *i, unsigned char *d)
 {
     size_t bytes = (size_t)WARP << i->lg;
     sett__ref value = i->access.value;
@@ -358,7 +358,7 @@ static void fill(sett__warp *w, const sett__insn *i, unsigned char *d)
 }
 
 /* What is loaded is used where it lies. */
-static bool leave(const sett__core *c, const sett__insn *i, const unsigned char *at)
+static bool leave_in_place(const sett__core *c, const sett__insn *i, const unsigned char *at)
 {
     for (uint32_t k = 0; k < i->access.pieces; k++, at += i->access.piece)
         c->lazy[i->access.lazy + k] = at;
@@ -376,14 +376,14 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
     if (whole && a.window.ahead)
         expect_next(i, block);
     if (whole && i->access.pieces)
-        return leave(c, i, block);
+        return leave_in_place(c, i, block);
     if (whole && !same) {
         c->program->wide->gather[i->lg][turn_of(i->n)](d, block, i->n);
         return true;
     }
-    leave(c, i, d);
+    leave_in_place(c, i, d);
     if (a.mask != w->active)
-        fill(w, i, d);
+        fill_rows(w, i, d);
     if (!a.mask)
         return true;
     if (block && same) {
@@ -391,12 +391,12 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
         return true;
     }
     if (i->access.parts.n)
-        return apart(&a, d, NULL, false);
+        return move_parts(&a, d, NULL, false);
     aim(&a);
-    if (!check(&a))
+    if (!check_lanes(&a))
         return false;
     if (i->access.pieces && a.mask == w->active && a.root->space == SETT__LOCAL && whole_rows(&a))
-        return leave(c, i, element(&a, 0, 0));
+        return leave_in_place(c, i, element(&a, 0, 0));
     if (a.one && a.mask == w->active && (a.root->space != SETT__LOCAL || whole_rows(&a)))
         load_one(&a, d);
     else
@@ -411,7 +411,7 @@ bool sett__load(sett__core *c, sett__warp *w, const sett__insn *i)
     if (block) {
         if (c->cta->window[i->access.at.root].ahead)
             expect_next(i, block);
-        return leave(c, i, block);
+        return leave_in_place(c, i, block);
     }
     bool ok = load(c, w, i);
     if (i->dtype != SETT_BOOL)
@@ -484,9 +484,9 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
         return true;
     }
     if (i->access.parts.n)
-        return apart(&a, NULL, s, splat);
+        return move_parts(&a, NULL, s, splat);
     aim(&a);
-    if (!check(&a))
+    if (!check_lanes(&a))
         return false;
     if (!store_rows(&a, s, splat))
         move_each(&a, NULL, s, splat);
@@ -568,7 +568,7 @@ bool sett__atom(sett__core *c, sett__warp *w, const sett__insn *i)
     if (!a.mask)
         return true;
     aim(&a);
-    if (!check(&a))
+    if (!check_lanes(&a))
         return false;
     for (int l = 0; l < WARP; l++)
         for (uint32_t e = 0; e < i->n && a.mask >> l & 1; e++)
@@ -586,7 +586,7 @@ static bool aim_end(touch *a, sett__core *c, sett__warp *w, const sett__insn *i,
     if (!mask)
         return true;
     aim(a);
-    return check(a);
+    return check_lanes(a);
 }
 
 /* The source is read now and written when its group is waited for: who reads before that sees what was there. */

@@ -80,7 +80,7 @@ static void put_away(worker *w, sett__cta *b)
 
 /* To the end of the queue. Where each resident block had its turn, LONG ones several, and none ended, they wait for other workers'
  * blocks, or for some that have not begun: for twice as many, and so on. */
-static void queue(worker *w, sett__cta *b, sett__turn_end how)
+static void queue_up(worker *w, sett__cta *b, sett__turn_end how)
 {
     b->next = NULL;
     *w->last = b;
@@ -117,7 +117,7 @@ static void run_turn(worker *w, bool fresh)
         w->want = w->n_resident ? w->n_resident : 1;
         put_away(w, b);
     } else {
-        queue(w, b, how);
+        queue_up(w, b, how);
     }
 }
 

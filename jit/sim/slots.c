@@ -42,7 +42,7 @@ static bool neighbours(const sett__tape *t, const sett__op *o, uint32_t *first, 
     return run || *same;
 }
 
-static void view(scan *s, uint32_t v, uint32_t of, uint32_t rows, uint32_t off)
+static void make_view(scan *s, uint32_t v, uint32_t of, uint32_t rows, uint32_t off)
 {
     s->slot[v].view = true;
     s->slot[v].home = of;
@@ -58,16 +58,16 @@ static void find_view(scan *s, uint32_t v, const sett__op *o)
     bool same = true;
     if (o->code == SETT__PICK) {
         if (from->rows == 1)
-            view(s, v, a, 1, 0);
+            make_view(s, v, a, 1, 0);
         else if (neighbours(s->tape, o, &first, &same))
-            view(s, v, a, same ? 1 : o->n, first * (WARP << from->lg));
+            make_view(s, v, a, same ? 1 : o->n, first * (WARP << from->lg));
     } else if (o->code == SETT__PACK) {
         for (int i = 1; i < o->n_args; i++)
             same &= sett__arg(s->tape, o, i) == a;
         if (same && from->rows == 1)
-            view(s, v, a, 1, 0);
+            make_view(s, v, a, 1, 0);
     } else if (o->code == SETT__BITCAST && from->lg == s->slot[v].lg) {
-        view(s, v, a, from->rows, 0);
+        make_view(s, v, a, from->rows, 0);
     }
 }
 
@@ -163,7 +163,7 @@ typedef struct loops {
 } loops;
 
 /* A use inside a loop of what was made before it: the next round wants it again. */
-static void use(scan *s, const loops *open, uint32_t v, uint32_t pos)
+static void extend_life(scan *s, const loops *open, uint32_t v, uint32_t pos)
 {
     sett__slot *home = &s->slot[s->slot[v].home];
     if (home->section != SETT__BODY)
@@ -195,7 +195,7 @@ static bool live_ranges(scan *s)
             if (open.depth == SETT__MAX_DEPTH)
                 return false;
             if (o->code == SETT__FOR)
-                use(s, &open, sett__arg(t, o, 0), v);
+                extend_life(s, &open, sett__arg(t, o, 0), v);
             open.at[open.depth++] = v;
             slot->last = o->other;
         } else if (o->code == SETT__END && (t->op[o->other].code == SETT__FOR || t->op[o->other].code == SETT__LOOP)) {
@@ -205,7 +205,7 @@ static bool live_ranges(scan *s)
             uint32_t a = sett__arg(t, o, i);
             if (a == SETT__NONE)
                 continue;
-            use(s, &open, a, v);
+            extend_life(s, &open, a, v);
             if (o->code == SETT__FOR && s->slot[a].section == SETT__BODY && s->slot[s->slot[a].home].last < o->other)
                 s->slot[s->slot[a].home].last = o->other;
         }
@@ -220,7 +220,7 @@ static void remove_hole(scan *s, uint32_t i)
     memmove(&s->hole[i], &s->hole[i + 1], (s->n_hole - i) * sizeof *s->hole);
 }
 
-static uint64_t take(scan *s, uint64_t size)
+static uint64_t take_room(scan *s, uint64_t size)
 {
     for (uint32_t i = 0; i < s->n_hole; i++)
         if (s->hole[i].size >= size) {
@@ -236,7 +236,7 @@ static uint64_t take(scan *s, uint64_t size)
     return at;
 }
 
-static bool give(scan *s, uint64_t at, uint64_t size)
+static bool give_room_back(scan *s, uint64_t at, uint64_t size)
 {
     uint32_t i = 0;
     while (i < s->n_hole && s->hole[i].at < at)
@@ -312,7 +312,7 @@ static sett_status place_body(scan *s, sett_error *e)
         uint32_t home = s->slot[v].home;
         sett__slot *h = &s->slot[home];
         if (has_rows(&s->tape->op[v]) && h->section == SETT__BODY && !h->placed) {
-            uint64_t at = take(s, sett__round_up(bytes_of(h), 64));
+            uint64_t at = take_room(s, sett__round_up(bytes_of(h), 64));
             if (s->top > UINT32_MAX)
                 return sett__error(e, SETT_E_LIMIT, "values of more than 4 GiB a warp are alive at once");
             h->at = (uint32_t)at;
@@ -321,13 +321,13 @@ static sett_status place_body(scan *s, sett_error *e)
             s->expire[h->last] = home;
         }
         for (uint32_t i = s->expire[v]; i != SETT__NONE; i = next[i])
-            if (!give(s, s->slot[i].at, sett__round_up(bytes_of(&s->slot[i]), 64)))
+            if (!give_room_back(s, s->slot[i].at, sett__round_up(bytes_of(&s->slot[i]), 64)))
                 return sett__no_room(e);
     }
     return SETT_OK;
 }
 
-static sett_status place(scan *s, sett__program *p, sett_error *e)
+static sett_status place_all(scan *s, sett__program *p, sett_error *e)
 {
     for (uint32_t v = 0; v < s->tape->n_op; v++)
         classify(s, v);
@@ -352,7 +352,7 @@ sett_status sett__slots(sett__program *p, sett__slot *slot, sett_error *e)
     scan s = {.tape = p->tape, .slot = slot};
     s.expire = malloc(((size_t)n * 2 + 1) * sizeof *s.expire);
     sett_status status =
-        s.expire ? place(&s, p, e) : sett__no_room(e);
+        s.expire ? place_all(&s, p, e) : sett__no_room(e);
     free(s.expire);
     sett__mem_free(NULL, s.hole);
     return status;

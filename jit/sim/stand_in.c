@@ -20,7 +20,7 @@ void sett__stand_ins_clear(sett__stand_ins *s)
 }
 
 /* ---- what is given ------------------------------------------------------------------------------- */
-static struct sett__named *make(const char *name, const char *types, void (*function)(void))
+static struct sett__named *make_named(const char *name, const char *types, void (*function)(void))
 {
     size_t n = strlen(name) + 1;
     struct sett__named *x = malloc(sizeof *x + n + strlen(types) + 1);
@@ -37,7 +37,7 @@ static struct sett__named *make(const char *name, const char *types, void (*func
     return x;
 }
 
-static struct sett__named **find(sett__stand_ins *s, const char *name, size_t len)
+static struct sett__named **find_named(sett__stand_ins *s, const char *name, size_t len)
 {
     struct sett__named **at = &s->first;
     while (*at && (strlen((*at)->name) != len || memcmp((*at)->name, name, len) != 0))
@@ -45,10 +45,10 @@ static struct sett__named **find(sett__stand_ins *s, const char *name, size_t le
     return at;
 }
 
-static void put(sett__stand_ins *s, const char *name, struct sett__named *x)
+static void replace_named(sett__stand_ins *s, const char *name, struct sett__named *x)
 {
     pthread_mutex_lock(&s->lock);
-    struct sett__named **at = find(s, name, strlen(name)), *old = *at;
+    struct sett__named **at = find_named(s, name, strlen(name)), *old = *at;
     if (old)
         *at = old->next;
     if (x)
@@ -58,7 +58,7 @@ static void put(sett__stand_ins *s, const char *name, struct sett__named *x)
 }
 
 /* "u32,f32" up to `end`, which *at is then behind; void stands for nothing. */
-static bool types_to(const char **at, char end)
+static bool read_types(const char **at, char end)
 {
     for (const char *s = *at;;) {
         s += strspn(s, " ");
@@ -73,9 +73,9 @@ static bool types_to(const char **at, char end)
     }
 }
 
-static bool types_good(const char *types)
+static bool are_types(const char *types)
 {
-    return types_to(&types, '(') && types_to(&types, ')') && !types[strspn(types, " ")];
+    return read_types(&types, '(') && read_types(&types, ')') && !types[strspn(types, " ")];
 }
 
 sett_status sett__stand_in_set(sett__stand_ins *s, const char *name, const char *types, void (*function)(void), sett_error *err)
@@ -86,12 +86,12 @@ sett_status sett__stand_in_set(sett__stand_ins *s, const char *name, const char 
         return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: the %s NULL", !name ? "name is" : "types are");
     if (!n || n > 100 || name[n])
         return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: \"%.100s\": " SETT__INLINE_NAME, name);
-    if (function && (!types_good(types) || !strcmp(name, SETT_NOTHING)))
+    if (function && (!are_types(types) || !strcmp(name, SETT_NOTHING)))
         return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: %.100s as %.200s: %s", name, types,
-            types_good(types) ? "that name is of a stand-in that does nothing" : "types are as in u32(u32,f32), by the names of sett_dtype_name");
-    if (function && !(x = make(name, types, function)))
+            are_types(types) ? "that name is of a stand-in that does nothing" : "types are as in u32(u32,f32), by the names of sett_dtype_name");
+    if (function && !(x = make_named(name, types, function)))
         return sett__error(err, SETT_E_MEMORY, "sett_engine_stand_in: out of memory");
-    put(s, name, x);
+    replace_named(s, name, x);
     return SETT_OK;
 }
 
@@ -113,7 +113,7 @@ sett_status sett__stand_ins_of(sett__stand_ins *s, const sett__program *p, const
     for (uint32_t i = 0; !status && (k = sett__program_call(p, i)); i++) {
         size_t len;
         const char *name = sett__call_name(k, &len);
-        const struct sett__named *x = *find(s, name, len);
+        const struct sett__named *x = *find_named(s, name, len);
         status = sett__call_check(p, k, kernel, x ? x->types : NULL, err);
         function[i] = x ? x->function : NULL;
     }

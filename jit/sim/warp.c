@@ -159,7 +159,7 @@ struct sett__pending {
     copy copy[];
 };
 
-static bool room(sett__warp *w, uint32_t n)
+static bool make_room(sett__warp *w, uint32_t n)
 {
     struct sett__pending *p = w->pending;
     uint32_t cap = p ? p->cap : 0;
@@ -178,7 +178,7 @@ static bool room(sett__warp *w, uint32_t n)
 
 void *sett__pend(sett__warp *w, int lane, void *to, uint32_t bytes)
 {
-    if (!room(w, w->pending ? w->pending->n + 1 : 1))
+    if (!make_room(w, w->pending ? w->pending->n + 1 : 1))
         return NULL;
     struct sett__pending *p = w->pending;
     copy *x = &p->copy[p->n++];
@@ -189,7 +189,7 @@ void *sett__pend(sett__warp *w, int lane, void *to, uint32_t bytes)
 /* The active lanes' copies since their last one become a group. */
 bool sett__cp_commit(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    if (!room(w, 0))
+    if (!make_room(w, 0))
         return sett__fault(c, w, 0, i->op, "out of memory for copies in the background");
     for (int l = 0; l < WARP; l++)
         w->pending->groups[l] += w->active >> l & 1;

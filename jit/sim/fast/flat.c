@@ -23,7 +23,7 @@ static bool wide(const flatten *f, uint32_t v)
     return v != SETT__NONE && f->tape->op[v].n > 1 && f->slot[v].rows > 1;
 }
 
-static group *find(flatten *f, uint32_t v)
+static group *find_group(flatten *f, uint32_t v)
 {
     group *g = f->group;
     while (g[v].parent != v)
@@ -34,7 +34,7 @@ static group *find(flatten *f, uint32_t v)
 static void in_rows(flatten *f, uint32_t v)
 {
     if (wide(f, v))
-        find(f, v)->rows = true;
+        find_group(f, v)->rows = true;
 }
 
 static void set_width(group *g, uint32_t width)
@@ -45,7 +45,7 @@ static void set_width(group *g, uint32_t width)
 
 static void join(flatten *f, uint32_t v, uint32_t w)
 {
-    group *a = find(f, v), *b = find(f, w);
+    group *a = find_group(f, v), *b = find_group(f, w);
     if (a == b)
         return;
     b->parent = a->parent;
@@ -56,7 +56,7 @@ static void join(flatten *f, uint32_t v, uint32_t w)
 
 static void cut(flatten *f, uint32_t v, uint32_t at, uint32_t n)
 {
-    group *g = find(f, v);
+    group *g = find_group(f, v);
     g->divides = (uint32_t)sett__gcd(g->divides, sett__gcd(at, n));
 }
 
@@ -77,7 +77,7 @@ static void access_whole(flatten *f, const sett__op *o, uint32_t v)
         if (f->slot[v].lg > 3)
             in_rows(f, v);
         else
-            set_width(find(f, v), f->tape->op[v].n);
+            set_width(find_group(f, v), f->tape->op[v].n);
     }
 }
 
@@ -92,7 +92,7 @@ static void tie(flatten *f, uint32_t v, uint32_t w)
         in_rows(f, v);
 }
 
-static void pick(flatten *f, const sett__op *o, uint32_t v)
+static void tie_pick(flatten *f, const sett__op *o, uint32_t v)
 {
     uint32_t a = sett__arg(f->tape, o, 0);
     if (wide(f, a) && o->n == 1 && f->slot[v].section == SETT__BODY)
@@ -106,7 +106,7 @@ static void pick(flatten *f, const sett__op *o, uint32_t v)
     cut(f, v, f->tape->index[o->imm], o->n);
 }
 
-static void pack(flatten *f, const sett__op *o, uint32_t v)
+static void tie_pack(flatten *f, const sett__op *o, uint32_t v)
 {
     uint32_t at = 0;
     for (int i = 0; i < o->n_args; i++) {
@@ -135,10 +135,10 @@ static void visit(flatten *f, uint32_t v)
         access_whole(f, o, sett__arg(f->tape, o, 3));
         return;
     case SETT__C_PICK:
-        pick(f, o, v);
+        tie_pick(f, o, v);
         return;
     case SETT__C_PACK:
-        pack(f, o, v);
+        tie_pack(f, o, v);
         return;
     case SETT__C_CONVERT:
         if (o->code == SETT__BITCAST && !f->slot[v].view)
@@ -173,7 +173,7 @@ bool sett__find_flat(const sett__tape *tape, sett__slot *slot)
     for (uint32_t v = 0; v < tape->n_op; v++)
         visit(&f, v);
     for (uint32_t v = 0; v < tape->n_op; v++) {
-        const group *g = find(&f, v);
+        const group *g = find_group(&f, v);
         slot[v].flat = wide(&f, v) && g->width > 1 && !g->rows && g->divides % g->width == 0;
         slot[v].width = slot[v].flat ? g->width : 1;
         const sett__op *o = &tape->op[v];
@@ -206,7 +206,7 @@ static bool lazy_load(const lazies *z, uint32_t v)
     return o->dtype != SETT_BOOL && s->lg <= 3 && whole;
 }
 
-static void made(lazies *z, uint32_t v)
+static void note_made(lazies *z, uint32_t v)
 {
     uint32_t *when = &z->made[z->slot[v].home];
     bool load = sett__ops[z->tape->op[v].code].cls == SETT__C_LOAD && lazy_load(z, v);
@@ -215,7 +215,7 @@ static void made(lazies *z, uint32_t v)
 }
 
 /* Parts that were not made in their place are copied. */
-static void packed(lazies *z, const sett__op *o, uint32_t v)
+static void note_pack(lazies *z, const sett__op *o, uint32_t v)
 {
     uint32_t off = z->slot[v].off;
     for (int k = 0; k < o->n_args; k++) {
@@ -227,7 +227,7 @@ static void packed(lazies *z, const sett__op *o, uint32_t v)
 }
 
 /* A store takes its value as it lies only if it cannot meet it: an array of the thread's own. */
-static void used(lazies *z, const sett__op *o, uint32_t v, int k)
+static void note_use(lazies *z, const sett__op *o, uint32_t v, int k)
 {
     uint32_t home = z->slot[v].home;
     const uint32_t *arg = z->tape->arg + o->args;
@@ -264,14 +264,14 @@ static void follow(lazies *z)
         for (int k = 0; k < o->n_args; k++) {
             uint32_t a = z->tape->arg[o->args + (uint32_t)k];
             if (a != SETT__NONE && o->code != SETT__PACK)
-                used(z, o, a, k);
+                note_use(z, o, a, k);
         }
         if (o->code == SETT__PACK)
-            packed(z, o, v);
+            note_pack(z, o, v);
         if (cls != SETT__C_LOAD && !(sett__ops[o->code].flags & SETT__P))
             z->now++;
         if (o->dtype && o->n && cls != SETT__C_ROOT)
-            made(z, v);
+            note_made(z, v);
     }
 }
 

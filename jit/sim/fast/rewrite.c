@@ -107,7 +107,7 @@ static cell *cells_of(const draft *d, const sett__op *o)
 }
 
 /* Every lane's access is at one known place of an array, by its own type. */
-static bool placed(const draft *d, const sett__op *o, const sett__op *value)
+static bool is_placed(const draft *d, const sett__op *o, const sett__op *value)
 {
     const uint32_t *a = args(d, o);
     const sett__op *root = &d->op[a[0]];
@@ -117,11 +117,11 @@ static bool placed(const draft *d, const sett__op *o, const sett__op *value)
            !((uint64_t)o->imm * size & ((1ull << (o->sub & 63)) - 1));
 }
 
-static void set(draft *d, const sett__op *o)
+static void follow_store(draft *d, const sett__op *o)
 {
     const uint32_t *a = args(d, o);
     const sett__op *value = &d->op[a[3]];
-    if (!placed(d, o, value)) {
+    if (!is_placed(d, o, value)) {
         d->cleared[a[0]] = d->now++;
         return;
     }
@@ -147,10 +147,10 @@ static uint32_t whole_values(const draft *d, const cell *c, uint32_t n, uint32_t
 }
 
 /* Turns a load into the values that were stored, if they are whole: one, or several packed; or into a pick of one. */
-static bool forward(draft *d, uint32_t v)
+static bool forward_load(draft *d, uint32_t v)
 {
     sett__op *o = &d->op[v];
-    const cell *c = placed(d, o, o) && o->n <= d->room ? cells_of(d, o) : NULL;
+    const cell *c = is_placed(d, o, o) && o->n <= d->room ? cells_of(d, o) : NULL;
     bool one = true;
     for (uint32_t e = 0; e < o->n; e++) {
         if (!c || c[e].when <= d->cleared[args(d, o)[0]])
@@ -197,8 +197,8 @@ static void follow_arrays(draft *d)
         uint32_t root = args(d, o)[0];
         d->cleared[root] = d->cleared[root] < afresh ? afresh : d->cleared[root];
         if (o->code == SETT__STORE)
-            set(d, o);
-        else if (o->code == SETT__ATOM || !forward(d, v))
+            follow_store(d, o);
+        else if (o->code == SETT__ATOM || !forward_load(d, v))
             d->live[root] = true, d->cleared[root] = o->code == SETT__ATOM ? d->now++ : d->cleared[root];
     }
 }
@@ -430,7 +430,7 @@ static void write_out(draft *d)
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
-static bool begin(draft *d)
+static bool make_draft(draft *d)
 {
     const sett__tape *from = d->from;
     size_t n = (size_t)from->n_op + 1, cells = 0, moved = 0, accesses = 1;
@@ -462,7 +462,7 @@ static bool begin(draft *d)
            d->live && d->cell && d->cleared && d->out->test && d->out->part;
 }
 
-static void copy(draft *d)
+static void copy_tape(draft *d)
 {
     const sett__tape *from = d->from;
     for (uint32_t v = 0; v < from->n_op; v++)
@@ -499,11 +499,11 @@ static bool room_for(const draft *d)
     return true;
 }
 
-static bool rewrite(draft *d, bool tests_hold)
+static bool rewrite_tape(draft *d, bool tests_hold)
 {
-    if (!begin(d))
+    if (!make_draft(d))
         return false;
-    copy(d);
+    copy_tape(d);
     look_at(d);
     if (tests_hold)
         drop_tests(d);
@@ -525,7 +525,7 @@ bool sett__rewrite(const sett__tape *from, bool tests_hold, sett__rewritten *out
 {
     draft d = {.from = from, .now = 1, .out = out};
     *out = (sett__rewritten){.changed = false};
-    bool ok = rewrite(&d, tests_hold);
+    bool ok = rewrite_tape(&d, tests_hold);
     sett__arena_free(&d.scratch);
     if (!ok || !out->changed)
         sett__arena_free(&out->tape.arena);
