@@ -319,41 +319,84 @@ static void wide_body(sett_build *b, const void *user)
     sett_store(x, v);
 }
 
-static int n_spill_lines;
+typedef struct heard {
+    int n;
+    char message[500]; /* the last one */
+} heard;
 static void hear_spill(void *user, sett_log_level level, const char *component, const char *message)
 {
-    (void)user;
-    n_spill_lines += level == SETT_LOG_WARNING && !strcmp(component, "compile") && strstr(message, "registers: a thread's values take about ");
+    heard *h = user;
+    if (level != SETT_LOG_WARNING || strcmp(component, "compile") || !strstr(message, "registers: a thread's values take about "))
+        return;
+    h->n++;
+    snprintf(h->message, sizeof h->message, "%s", message);
 }
 
-static bool told(const wide *w)
+/* The log has the report's line, and behind it the kernel, if it has a name. */
+static bool told(const wide *w, const char *name)
 {
-    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear_spill};
-    const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = w};
+    heard h = {0};
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear_spill, .user = &h};
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = w, .name = name};
     sett_kernel_info info = {.size = sizeof info};
     sett_engine *e;
     sett_kernel *k;
     sett_error err;
-    n_spill_lines = 0;
     ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, wide_body, &o, &k, &err), "%s", err.text);
     sett_kernel_query(k, &info);
     const char *line = strstr(info.report, "registers: ");
-    bool found = line && strstr(info.report, "tests/test_report.c:");
-    ck_assert_int_eq(n_spill_lines, line != NULL);
+    bool found = line != NULL;
+    ck_assert_int_eq(h.n, found);
+    if (found) {
+        char want[500];
+        for (; line > info.report && line[-1] != '\n'; line--)
+            ;
+        snprintf(want, sizeof want, "%.*s%s%s", (int)strcspn(line, "\n"), line, name ? ", kernel " : "", name ? name : "");
+        ck_assert_str_eq(h.message, want);
+        ck_assert_msg(!strncmp(h.message, "tests/test_report.c:", 20), "%s", h.message);
+    }
     sett_kernel_release(k);
     sett_engine_close(e);
     return found;
 }
 
-/* As nvJitLink 13.0 has it for sm_90: each spills from 256 floats a thread on, none with 128, and in blocks of 1024 threads from 64 on. */
+/* More floats than registers: 256 of 255, and 64 of 64 in blocks of 1024 threads. */
 START_TEST(many_values_are_told)
 {
     for (work k = SCALED; k < N_WORKS; k++)
         for (int elements = 16; elements <= 1024; elements *= 2) {
             bool more = k != BY_PARTS && elements >= 256, of_many = k != BY_PARTS && elements >= 64;
-            ck_assert_msg(told(&(wide){k, elements, 32}) == more, "work %d, %d floats", (int)k, elements);
-            ck_assert_msg(told(&(wide){k, elements, 1024}) == of_many, "work %d, %d floats, 1024 threads", (int)k, elements);
+            ck_assert_msg(told(&(wide){k, elements, 32}, NULL) == more, "work %d, %d floats", (int)k, elements);
+            ck_assert_msg(told(&(wide){k, elements, 1024}, "wide") == of_many, "work %d, %d floats, 1024 threads", (int)k, elements);
         }
+}
+END_TEST
+
+/* Against the assembler, where there is one: what is not told does not spill. What is told spills where each value is needed until
+ * the last is known; an assembler that may finish one element after another (SCALED, and EXPONENTS up to 128) needs fewer. */
+START_TEST(what_is_told_spills)
+{
+    sett_engine *e = open_engine();
+    for (work k = SCALED; k < N_WORKS; k++)
+        for (int elements = 16; elements <= (k == EXPONENTS || k == SOFTMAX ? 64 : 256); elements *= 2)
+            for (int threads = 32; threads <= 1024; threads *= 32) {
+                const wide w = {k, elements, threads};
+                const sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .user = &w};
+                sett_kernel_info info = {.size = sizeof info};
+                sett_error err = {0};
+                sett_kernel *kernel;
+                sett_status s = sett_compile(e, wide_body, &o, &kernel, &err);
+                if (s == SETT_E_NO_ASSEMBLER)
+                    continue;
+                ck_assert_msg(!s, "%s", err.text);
+                sett_kernel_query(kernel, &info);
+                bool said = strstr(info.report, "registers: a thread's values take about "), spills = info.spill_stores > 0;
+                bool kept = k == NORMALIZED || k == SOFTMAX || k == IN_PLACE;
+                ck_assert_msg(kept ? said == spills : said || !spills, "work %d, %d floats, %d threads: %d bytes\n%s", (int)k, elements,
+                    threads, info.spill_stores, info.report);
+                sett_kernel_release(kernel);
+            }
+    sett_engine_close(e);
 }
 END_TEST
 
@@ -368,6 +411,7 @@ Suite *report_suite(void)
     tcase_add_test(c, broadcast_rows_stay_wide);
     tcase_add_test(c, who_and_what);
     tcase_add_test(c, many_values_are_told);
+    tcase_add_test(c, what_is_told_spills);
     suite_add_tcase(s, c);
     return s;
 }

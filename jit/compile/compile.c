@@ -188,13 +188,13 @@ static void give_report(recorded *rec, sett_kernel *k)
 
 /* An entry that was made from a tape, or came in a pack, has only the assembler's lines: those of the accesses, which this body has
  * just given, go before them. */
-static sett_status complete_report(const recorded *rec, sett_kernel **k, sett_error *err)
+static sett_status complete_report(recorded *rec, sett_kernel **k, sett_error *err)
 {
     sett__rest *rest = (*k)->rest;
     char *both;
-    if (!rec->report || !*rec->report || !sett__report_of_tape(sett__kernel_report(*k)))
+    if (!rec->report || !sett__report_of_tape(sett__kernel_report(*k)))
         return SETT_OK;
-    if (asprintf(&both, "%s%s", rec->report, sett__kernel_report(*k)) >= 0) {
+    if (!sett__report_finish(rec, NULL) && asprintf(&both, "%s%s", rec->report, sett__kernel_report(*k)) >= 0) {
         free(rest->report);
         rest->report = both;
         return SETT_OK;
@@ -202,6 +202,14 @@ static sett_status complete_report(const recorded *rec, sett_kernel **k, sett_er
     sett_kernel_release(*k);
     *k = NULL;
     return sett__error(err, SETT_E_MEMORY, "no memory for a report");
+}
+
+/* Before it is assembled, which takes long then. */
+static void warn_of_spills(const request *r, const recorded *rec)
+{
+    const char *name = r->name, *words = sett__kernel_words(&name);
+    if (rec->spill)
+        sett__log(r->e, SETT_LOG_WARNING, "compile", "%.*s%s%s", (int)strcspn(rec->spill, "\n"), rec->spill, words, name);
 }
 
 static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
@@ -217,8 +225,9 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     if (s != SETT_E_NOT_CACHED)
         return s ? sett__error(err, s, "%s", missed.text) : complete_report(rec, out, err);
     sett__count(&r->e->runtime->count.misses, 1);
-    if (rec->spill) /* now: to assemble it takes long */
-        sett__log(r->e, SETT_LOG_WARNING, "compile", "%s: %.*s", r->name, (int)strcspn(rec->spill, "\n"), rec->spill);
+    if ((s = sett__report_finish(rec, err)))
+        return s;
+    warn_of_spills(r, rec);
     s = r->cpu ? sett__kernel_of_tape(r->e->runtime, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler_in_turn(r, rec, &missed, out, err);
     if (s || !r->cpu)

@@ -18,7 +18,8 @@ typedef struct sett__request {
 typedef struct sett__recorded {
     sett__tape tape;
     char *report; /* malloc'ed; NULL: none */
-    const char *spill; /* its last line, where a thread has more values than registers; NULL: not so */
+    bool finished; /* it ends with what sett__report_finish adds */
+    const char *spill; /* then its last line, where a thread has more values than registers; NULL: not so */
     double ms;
     void *bytes; /* canonical; with sites if line_info */
     size_t len;
@@ -33,6 +34,8 @@ sett_status sett__request_open(sett__request *, sett_engine *, const char *func,
 /* engine NULL: no memory is kept for the next. */
 sett_status sett__record_body(
     sett_engine *, sett_body, const sett_compile_options *, bool report, sett__recorded *, sett_error *);
+/* Adds to the report what takes as long to find as to record, and is not needed where the kernel is found with its report. */
+sett_status sett__report_finish(sett__recorded *, sett_error *);
 sett_status sett__read_any_tape(const void *data, size_t len, sett__tape *, sett_error *); /* bytes or text */
 void sett__recorded_free(sett__recorded *);
 /* The bytes, the material, the public key and the slot; for a target that the tape fits, else its error. */

@@ -119,21 +119,30 @@ static void spill_line(const sett__tape *t, char *to, size_t size)
     if (site)
         n = (size_t)snprintf(to, size, "%.200s:%u: ", t->string[site->file], site->line);
     if (live)
-        snprintf(to + n, size - n, "registers: a thread's values take about %u here, of %u that it has on a GPU, and spill to local "
-                 "memory: give a thread fewer elements (%s threads a block, or parts one after another in a sett_for)\n",
+        snprintf(to + n, size - n, "registers: a thread's values take about %u here, of %u that it has on a GPU, and are likely to "
+                 "spill to local memory: give a thread fewer elements (%s threads a block, or parts one after another in a sett_for)\n",
             live, most, most < MOST_REGISTERS ? "fewer" : "more");
+}
+
+sett_status sett__report_finish(recorded *rec, sett_error *err)
+{
+    char spill[400], *whole;
+    if (!rec->report || rec->finished)
+        return SETT_OK;
+    spill_line(&rec->tape, spill, sizeof spill);
+    if (asprintf(&whole, "%s%s", rec->report, spill) < 0)
+        return sett__error(err, SETT_E_MEMORY, "no memory for a report");
+    rec->spill = *spill ? whole + strlen(rec->report) : NULL;
+    rec->finished = true;
+    free(rec->report);
+    rec->report = whole;
+    return SETT_OK;
 }
 
 static sett_status keep_report(sett_build *b, recorded *out, sett_error *err)
 {
-    char spill[400];
     const char *report = sett__report_text(b);
-    spill_line(&out->tape, spill, sizeof spill);
-    if (b->error.status || asprintf(&out->report, "%s%s", report, spill) < 0)
-        out->report = NULL; /* a part of it would be cached as all of it */
-    if (out->report && *spill)
-        out->spill = out->report + strlen(report);
-    if (out->report)
+    if (!b->error.status && (out->report = strdup(report))) /* a part of it would be cached as all of it */
         return SETT_OK;
     sett__tape_free(&out->tape);
     return sett__error(err, SETT_E_MEMORY, "no memory for a report");

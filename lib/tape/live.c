@@ -8,12 +8,12 @@
  * own take all elements of their operands at once, and not one after another. */
 typedef struct span {
     uint32_t first, last, walls;
+    int64_t change; /* of the registers in use, where this op stands */
 } span;
 
 typedef struct live {
     const sett__tape *t;
     span *of;
-    int64_t *change;
     uint32_t loop[SETT__MAX_DEPTH + 1]; /* the loops that are open, from without */
     int n_loop;
 } live;
@@ -121,11 +121,11 @@ static uint32_t widest(live *l, uint32_t *at)
         bool printed = sett__ops[t->op[s.last].code].cls == SETT__C_PRINTF;
         bool passing = by_element(t, &t->op[i]) && l->of[s.last].walls == s.walls;
         int64_t n = printed ? 0 : passing ? words(t, &t->op[i]) > 0 : words(t, &t->op[i]);
-        l->change[s.first] += n;
-        l->change[s.last] -= n;
+        l->of[s.first].change += n;
+        l->of[s.last].change -= n;
     }
     for (uint32_t i = 0; i < t->n_op; i++) {
-        now += l->change[i];
+        now += l->of[i].change;
         if (now > most) {
             most = now;
             *at = i;
@@ -147,17 +147,16 @@ uint32_t sett__tape_live(const sett__tape *t, uint32_t enough, uint32_t *at)
 {
     if (!may_exceed(t, enough))
         return 0;
-    live l = {.t = t, .of = malloc((t->n_op + UINT64_C(1)) * sizeof *l.of), .change = calloc(t->n_op + UINT64_C(1), sizeof *l.change)};
+    live l = {.t = t, .of = malloc(t->n_op * sizeof *l.of)};
     uint32_t most = 0;
-    for (uint32_t i = 0, walls = 0; l.of && i < t->n_op; i++)
-        l.of[i] = (span){UINT32_MAX, 0, walls += !by_element(t, &t->op[i])};
-    if (l.of && l.change) {
-        sweep(&l, false);
-        sweep(&l, true);
-        share(&l);
-        most = widest(&l, at);
-    }
+    if (!l.of)
+        return 0;
+    for (uint32_t i = 0, walls = 0; i < t->n_op; i++)
+        l.of[i] = (span){UINT32_MAX, 0, walls += !by_element(t, &t->op[i]), 0};
+    sweep(&l, false);
+    sweep(&l, true);
+    share(&l);
+    most = widest(&l, at);
     free(l.of);
-    free(l.change);
     return most > enough ? most : 0;
 }
