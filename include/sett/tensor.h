@@ -117,20 +117,13 @@ SETT_API sett_tensor *sett_domain_offset_at(sett_site, const sett_tensor *, sett
  * Y and their sum can be peeled alike. Peeling makes each row up to bytes - 1 bytes longer, which pays for rows many
  * times as long.
  * t has one mode, of stride 1. SETT_E_ALIGN: its memory is not known to be aligned to `bytes` (.align). SETT_E_DTYPE:
- * its
- * elements are no whole bytes. Of a row that is known to be aligned, skip is 0. */
+ * its elements are no whole bytes. Of a row that is known to be aligned, skip is 0. */
 typedef struct sett_peeled {
     sett_tensor *tensor;
     sett_arg skip; /* elements */
 } sett_peeled;
 SETT_API sett_peeled sett_peel_at(sett_site, const sett_tensor *, int bytes);
 #define sett_peel(t, bytes) sett_peel_at(SETT_HERE, t, bytes)
-
-/* An int in a pointer's place, `.pred = t < N`, is no C, and NULL where it is false: GCC before 14 and clang before 15 only
- * warn of it. */
-#ifdef __GNUC__
-#pragma GCC diagnostic error "-Wint-conversion"
-#endif
 
 /* ---- access ---------------------------------------------------------------------------- */
 /* sett_load gives a value of the tensor's shape. sett_store takes a value of the same extents, or a scalar for all
@@ -143,11 +136,12 @@ SETT_API sett_peeled sett_peel_at(sett_site, const sett_tensor *, int bytes);
  * the access:
  * - a scalar keeps the access whole;
  * - one of sett_elem_less keeps its coordinates. An access whose elements are provably all inside, or all outside,
- * costs one
- * test and stays wide. Any other is wide if at run time all of its elements are inside (and aligned, where that is not
+ * costs one test and stays wide. Any other is wide if at run time all of its elements are inside (and aligned, where that is not
  * proven), and goes element by element if not. sett_and of such a predicate with a scalar, or with another such
  * predicate of its shape, is handled alike;
  * - with any other predicate the access goes element by element.
+ * A comparison in C, `.pred = i < n`, is an int and no value: gcc from 14 and clang from 15 on refuse it, older ones warn.
+ * A 0 is then NULL, which is no predicate; a 1 is SETT_E_ARGUMENT.
  * Elements that share an address by a stride of 0 are loaded once, if the predicate of any of them holds.
  *
  * .cache: a hint to the caches that changes no result; gmem only. A mode that does not exist for a load, or a store, is
