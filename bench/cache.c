@@ -49,13 +49,13 @@ static void matrices_body(sett_build *b, const void *user)
 typedef struct held {
     const char *what;
     sett_body body;
-    bool own, launched; /* own: each has META that no other has, by its name at least */
+    bool own, launched; /* own: each has a name */
     int most, share;    /* bytes of cubins, 4 KiB to this; 0: 64. How many: of CACHED a share */
 } held;
 static const held helds[] = {
-    {"memory of a cached kernel beside its cubin, its places included: one tensor, META that all share", body, false, false, 0, 1},
-    {"the same where each has META of its own, and the report of others", body, true, false, 0, 1},
-    {"the same of kernels with six matrices (14 symbols), three numbers and META of their own, cubins of 4 to 40 KiB", matrices_body, true, false, 40960, 20},
+    {"memory of a cached kernel beside its cubin, its places included: one tensor, without a name", body, false, false, 0, 1},
+    {"the same of kernels with a name each", body, true, false, 0, 1},
+    {"the same of kernels with six matrices (14 symbols), three numbers and a name each, cubins of 4 to 40 KiB", matrices_body, true, false, 40960, 20},
     {"the same, each launched once, with what the tests' driver keeps of each", matrices_body, true, true, 40960, 20},
 };
 static const held *kind = &helds[0];
