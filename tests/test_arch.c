@@ -389,7 +389,7 @@ static const struct { const char *name; void (*f)(world *); sett_status status; 
     ROW(bfe_narrow, SETT_E_DTYPE, "sett_bfe: it takes integers of 32 to 64 bits, not i16"),
     ROW(bfe_pos, SETT_E_RANGE, "sett_bfe: the position is 256, it may be 0 to 255"),
     ROW(bfe_len, SETT_E_RANGE, "sett_bfe: the length is -1, it may be 0 to 255"),
-    ROW(bfe_tuple, SETT_E_ARGUMENT, "sett_bfe: the position must be an integer, not (1,2)"),
+    ROW(bfe_tuple, SETT_E_ARGUMENT, "sett_bfe: the position must be an integer, not (1,2): an element of a tuple is sett_get(x, 0)"),
     ROW(bfi_types, SETT_E_DTYPE, "sett_bfi: i64 beside i32: it takes one type"),
     ROW(mul_types, SETT_E_DTYPE, "sett_mul_hi: u32 beside i32: it takes one type"),
     ROW(mul_null, SETT_E_ARGUMENT, "sett_mul_wide:"),

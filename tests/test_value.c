@@ -152,7 +152,7 @@ START_TEST(types_that_do_not_fit)
     expect(b, SETT_E_ARGUMENT, line, "sett_assume: the divisor is 0, it must be positive");
     b = kernel();
     sett_add(sett_scalar(b, "i", SETT_I32), SETT_T(1, 2)); line = __LINE__;
-    expect(b, SETT_E_ARGUMENT, line, "sett_add: an operand is (1,2), it must be a value or a number");
+    expect(b, SETT_E_ARGUMENT, line, "sett_add: an operand is (1,2), it must be a value or a number: an element of a tuple is sett_get(x, 0)");
     b = kernel();
     sett_neg(sett_lt(sett_scalar(b, "i", SETT_I32), 1)); line = __LINE__;
     expect(b, SETT_E_DTYPE, line, "sett_neg: it does not take a scalar i1: sett_not negates it, sett_to makes a number of it");

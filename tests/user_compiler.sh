@@ -76,6 +76,10 @@ sett_at(t, {0, v});|a coordinate is i, j, and no list in braces
 sett_set(t, v, {0, v});|a coordinate is i, j, and no list in braces
 sett_launch(k, (sett_stream){0, NULL}, NULL, 1);|a stream is sett_stream_of(device, handle) here: a comma between braces ends an argument
 sett_benchmark(k, (sett_stream){0, NULL}, NULL, NULL, NULL, 1);|a stream is sett_stream_of(device, handle) here: a comma between braces ends an argument
+sett_store(t, {1, 2});|a value is a sett_val *, or one number, and no list in braces
+sett_store(t, {v}, .pred = v);|a value is a sett_val *, or one number, and no list in braces
+sett_fill(t, {1, 2});|a value is a sett_val *, or one number, and no list in braces
+sett_set(t, {v}, 0);|a value is a sett_val *, or one number, and no list in braces
 sett_set(t, t, 0);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
 sett_store(t, t);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element
 sett_fill(t, t);|a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element

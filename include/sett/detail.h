@@ -17,6 +17,9 @@
 #define SETT_HERE_OF(spelled) SETT_SAYS(!SETT_BEGINS_(spelled, "{"), SETT_A_TUPLE_IS_, SETT_HERE)
 #define SETT_A_TUPLE_IS_ "a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces"
 
+/* The site of a call whose value is spelled like that. */
+#define SETT_HERE_VALUE(spelled) SETT_SAYS(!SETT_BEGINS_(spelled, "{"), "a value is a sett_val *, or one number, and no list in braces", SETT_HERE)
+
 /* The number of arguments, 1 to 33; two tokens joined to one; and M(a), M(b), ... of all arguments. */
 #define SETT_NARG(...) SETT_NARG_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, \
     17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)

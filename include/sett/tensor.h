@@ -179,8 +179,8 @@ typedef struct sett_store_args {
     sett_cache cache;
 } sett_store_args;
 SETT_API void sett_store_at(sett_site, const sett_tensor *, const sett_store_args *);
-#define sett_store(dst, ...) SETT_STORE_(dst, __VA_ARGS__, .size = sizeof(sett_store_args))
-#define SETT_STORE_(dst, x, ...) sett_store_at(SETT_HERE, dst, &(sett_store_args){.val = SETT_A(x), __VA_ARGS__})
+#define sett_store(dst, ...) SETT_STORE_(SETT_HERE_VALUE(#__VA_ARGS__), dst, __VA_ARGS__, .size = sizeof(sett_store_args))
+#define SETT_STORE_(here, dst, x, ...) sett_store_at(here, dst, &(sett_store_args){.val = SETT_A(x), __VA_ARGS__})
 /* Access by indices. sett_gather: element i of the result is src at idx[i]. sett_scatter: val[i] goes to dst at idx[i].
  * idx is an integer value of any shape, and the result has that shape. Each index is one number, a colexicographic
  * coordinate. val and pred are scalars, or have idx's extents. Where pred is false nothing is accessed, and a gather
@@ -236,10 +236,10 @@ SETT_API sett_val *sett_at_at(sett_site, const sett_tensor *, sett_arg coord);
 SETT_API sett_arg sett_coord_at_at(sett_site, const sett_tensor *, sett_arg coord);
 #define sett_coord_at(t, ...) sett_coord_at_at(SETT_HERE_OF(#__VA_ARGS__), t, SETT_TUPLE(__VA_ARGS__))
 SETT_API void sett_set_at(sett_site, const sett_tensor *, sett_arg val, sett_arg coord);
-#define sett_set(t, val, ...) sett_set_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
+#define sett_set(t, val, ...) sett_set_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE_VALUE(#val)), t, SETT_A(val), SETT_TUPLE(__VA_ARGS__))
 /* Stores one number, or one scalar value, to every element. SETT_E_RANGE: the type cannot hold the number. */
 SETT_API void sett_fill_at(sett_site, const sett_tensor *, sett_arg);
-#define sett_fill(t, v) sett_fill_at(SETT_HERE, t, SETT_A(v))
+#define sett_fill(t, ...) sett_fill_at(SETT_HERE_VALUE(#__VA_ARGS__), t, SETT_A(__VA_ARGS__))
 /* Copies element i of src to element i of dst, colexicographic. Their sizes must agree, their shapes need not. Loads
  * are as wide as src allows, stores as wide as dst allows. The predicate is broadcast over src. A predicate of NULL is
  * none, here and in every call that takes one. */

@@ -317,7 +317,7 @@ sett_val *sett_shuffle_at(sett_site site, const char *func, sett_val *x, sett_sh
     SETT__FAIL_IF(b, site, func, op < SETT_SHUFFLE_IDX || op > SETT_SHUFFLE_BFLY, poison, SETT_E_ARGUMENT,
         "%d is not a shuffle", (int)op);
     SETT__FAIL_IF(b, site, func, lane.kind != SETT_INT && lane.kind != SETT_VALUE && lane.kind != SETT_POISON, poison,
-        SETT_E_ARGUMENT, "the lane must be an integer, not %s", sett__arg_text(b, lane));
+        SETT_E_ARGUMENT, "the lane must be an integer, not %s%s", sett__arg_text(b, lane), sett__of_tuple(lane));
     SETT__FAIL_IF(b, site, func, lane.kind == SETT_INT && (lane.u.i < 0 || lane.u.i > 31), poison, SETT_E_RANGE,
         "the lane is %lld, it may be 0 to 31", (long long)lane.u.i);
     const sett_val *at = lane.kind == SETT_INT ? sett__arg_val(b, site, lane) : sett__need_scalar(&c, lane.u.v, "the lane", false);

@@ -39,7 +39,7 @@ static bool loop_bounds(const sett__ctx *c, const sett_arg in[3], const sett_val
         if (!sett__use_arg(b, c->site, c->func, in[i]))
             return false;
         SETT__FAIL_IF(b, c->site, c->func, !number && in[i].kind != SETT_VALUE && in[i].kind != SETT_POISON, false,
-            SETT_E_ARGUMENT, "%s must be an integer, not %s", names[i], sett__arg_text(b, in[i]));
+            SETT_E_ARGUMENT, "%s must be an integer, not %s%s", names[i], sett__arg_text(b, in[i]), sett__of_tuple(in[i]));
         out[i] = number ? sett__arg_val(b, c->site, in[i]) : sett__need_scalar(c, in[i].u.v, names[i], false);
         if (!out[i] || b->error.status)
             return false;

@@ -198,7 +198,8 @@ static bool rank_leaves(const sett__ctx *c, sett_arg shape, sett_arg order, rank
     if (order.kind == SETT_NODE)
         return true;
     if (!good_leaf(order) || order.path) {
-        sett__bad(c, SETT_E_ARGUMENT, "invalid: %s is no place in an order; an integer is needed", sett__arg_text(c->b, order));
+        sett__bad(c, SETT_E_ARGUMENT, "invalid: %s in an order: an order is of integers, the least for the mode whose elements lie closest",
+            sett__arg_text(c->b, order));
         return false;
     }
     bool known = order.kind == SETT_INT;
@@ -249,8 +250,8 @@ sett_layout *sett__ordered(const sett__ctx *c, sett_arg shape, sett_arg order)
         return sett__poison_layout(c->b);
     bool empty = order.kind == SETT_NODE && !order.rank && shape.kind == SETT_NODE && shape.rank;
     if (empty || !sett__weakly_congruent(order, shape)) {
-        sett__bad(c, SETT_E_RANK, "invalid: order %s does not fit shape %s", sett__arg_text(c->b, order),
-            sett__arg_text(c->b, shape));
+        sett__bad(c, SETT_E_RANK, "invalid: order %s does not fit shape %s: it has an integer for each mode, or for each mode within one",
+            sett__arg_text(c->b, order), sett__arg_text(c->b, shape));
         return sett__poison_layout(c->b);
     }
     shape = sett_arg_keep(c->b, shape);

@@ -39,10 +39,10 @@ static void put_widths(const sett__note *note, line *l)
     unsigned all = 0;
     for (int k = 0; k < 32; k++)
         all += note->count[k];
-    if (note->split && note->split == all)
-        put(l, " where a test finds all of its elements inside (and aligned), else by element");
-    else if (note->split)
-        put(l, ", %u of them where a test finds all of its elements inside (and aligned), else by element", note->split);
+    if (note->split && note->split != all)
+        put(l, ", %u of them", note->split);
+    if (note->split)
+        put(l, " where a test finds all of its elements inside%s, else by element", note->tests_align ? " and aligned" : "");
     if (note->places)
         put(l, "; %u elements lie in %u places, by a stride of 0, and each place is loaded once", note->elements, note->places);
 }

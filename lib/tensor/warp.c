@@ -111,7 +111,7 @@ static bool count_of(sett_build *b, sett_site site, const char *func, sett_arg a
     if (!sett__use_arg(b, site, func, a))
         return false;
     SETT__FAIL_IF(b, site, func, a.kind != SETT_INT && a.kind != SETT_VALUE && a.kind != SETT_POISON, false, SETT_E_ARGUMENT,
-        "%s must be an integer, not %s", what, sett__arg_text(b, a));
+        "%s must be an integer, not %s%s", what, sett__arg_text(b, a), sett__of_tuple(a));
     sett__ctx c = {b, site, func};
     const sett_val *v = a.kind == SETT_INT ? sett__arg_val(b, site, a) : sett__need_scalar(&c, a.u.v, what, false);
     if (b->error.status)

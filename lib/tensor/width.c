@@ -159,6 +159,7 @@ bool sett__cut_plan(sett__cut *x)
             sett__piece p = choose(x, at, end - at);
             x->piece[x->n_piece++] = p;
             x->note.split += p.test;
+            x->note.tests_align |= p.test && sett__cut_align(x, 0, at) < p.n * x->bytes;
             x->note.count[31 - __builtin_clz(p.n * x->bytes)]++;
             at += p.n;
         }

@@ -89,7 +89,7 @@ static bool field_operand(sett_site site, const char *func, const sett_val *x, s
     if (!sett__use_arg(b, site, func, a))
         return false;
     SETT__FAIL_IF(b, site, func, a.kind != SETT_INT && a.kind != SETT_VALUE && a.kind != SETT_POISON, false, SETT_E_ARGUMENT,
-        "the %s must be an integer, not %s", what, sett__arg_text(b, a));
+        "the %s must be an integer, not %s%s", what, sett__arg_text(b, a), sett__of_tuple(a));
     sett_val *v = sett__arg_val(b, site, a);
     *out = sett_to_at(site, v, (sett_dtype)x->dtype);
     return !b->error.status;

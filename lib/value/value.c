@@ -106,7 +106,7 @@ static bool take_operand(const sett__ctx *c, sett_arg a, operand *o)
     if (!number && a.kind != SETT_VALUE && !sett__use_arg(c->b, c->site, c->func, a))
         return false;
     SETT__FAIL_IF(c->b, c->site, c->func, (!number && a.kind != SETT_VALUE) || a.path, false, SETT_E_ARGUMENT,
-        "an operand is %s, it must be a value or a number", sett__arg_text(c->b, a));
+        "an operand is %s, it must be a value or a number%s", sett__arg_text(c->b, a), sett__of_tuple(a));
     if (number)
         return !c->b->error.status;
     o->v = use_operand(c, a.u.v);
