@@ -9,6 +9,24 @@ static sett__frame *push(sett__lower *l, sett__code code)
     return f;
 }
 
+LLVMBasicBlockRef sett__ir_when(sett__lower *l, const sett__op *op, int k, const char *then_name, const char *done_name)
+{
+    if (!sett__arg_of(l, op, k))
+        return NULL;
+    LLVMBasicBlockRef then = sett__ir_block(l, then_name), done = sett__ir_block(l, done_name);
+    LLVMBuildCondBr(l->b, sett__ir_scalar(l, op, k), then, done);
+    sett__ir_enter(l, then);
+    return done;
+}
+
+void sett__ir_done(sett__lower *l, LLVMBasicBlockRef done)
+{
+    if (!done)
+        return;
+    LLVMBuildBr(l->b, done);
+    sett__ir_enter(l, done);
+}
+
 void sett__lower_if(sett__lower *l, const sett__op *op)
 {
     sett__frame *f = push(l, SETT__IF);

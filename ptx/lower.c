@@ -239,14 +239,8 @@ static void one_op(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     case SETT__C_INLINE:
         sett__lower_inline(l, op, out);
         break;
-    case SETT__C_MMA:
-        sett__lower_mma(l, op, out);
-        break;
-    case SETT__C_LDMATRIX:
-        sett__lower_ldmatrix(l, op, out);
-        break;
-    case SETT__C_STMATRIX:
-        sett__lower_stmatrix(l, op);
+    case SETT__C_FORM:
+        sett__lower_form(l, op, out);
         break;
     case SETT__C_SHFL:
         sett__lower_shfl(l, op, out);

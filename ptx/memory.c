@@ -154,14 +154,7 @@ static void store_pieces(sett__lower *l, const sett__op *op)
 
 void sett__lower_store(sett__lower *l, const sett__op *op)
 {
-    if (!sett__arg_of(l, op, 2)) {
-        store_pieces(l, op);
-        return;
-    }
-    LLVMBasicBlockRef then = sett__ir_block(l, "store"), done = sett__ir_block(l, "stored");
-    LLVMBuildCondBr(l->b, sett__ir_scalar(l, op, 2), then, done);
-    sett__ir_enter(l, then);
+    LLVMBasicBlockRef done = sett__ir_when(l, op, 2, "store", "stored");
     store_pieces(l, op);
-    LLVMBuildBr(l->b, done);
-    sett__ir_enter(l, done);
+    sett__ir_done(l, done);
 }

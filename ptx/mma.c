@@ -77,8 +77,9 @@ void sett__lower_ldmatrix(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     give(l, matrices(l, op, "ldmatrix", op->n / r.each, &at, 1), r, op->n, out);
 }
 
-void sett__lower_stmatrix(sett__lower *l, const sett__op *op)
+void sett__lower_stmatrix(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
+    (void)out;
     uint32_t value = sett__arg_op(l, op, 2);
     int dtype = l->tape->op[value].dtype;
     LLVMValueRef in[5] = {sett__ir_address(l, op, dtype)};

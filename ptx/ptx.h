@@ -114,10 +114,14 @@ void sett__lower_atom(sett__lower *, const sett__op *, LLVMValueRef *out);
 void sett__lower_warp(sett__lower *, const sett__op *, LLVMValueRef *out);
 void sett__lower_barrier(sett__lower *, const sett__op *);
 void sett__lower_cp_async(sett__lower *, const sett__op *);
+/* ---- form.c: operations of class FORM, one function each --------------------------------------------------- */
+typedef void sett__lower_fn(sett__lower *, const sett__op *, LLVMValueRef *out);
+sett__lower_fn sett__lower_form;
+LLVMValueRef sett__ir_form_place(sett__lower *, const sett__op *, int k); /* operands k, k + 1: the address */
 /* ---- mma.c: products of matrices, and matrices from and to shared memory ----------------------------------- */
-void sett__lower_mma(sett__lower *, const sett__op *, LLVMValueRef *out);
-void sett__lower_ldmatrix(sett__lower *, const sett__op *, LLVMValueRef *out);
-void sett__lower_stmatrix(sett__lower *, const sett__op *);
+sett__lower_fn sett__lower_mma, sett__lower_ldmatrix, sett__lower_stmatrix;
+/* ---- sync.c: mbarriers --------------------------------------------------------------------------------------- */
+sett__lower_fn sett__lower_mbarrier, sett__lower_mbarrier_wait;
 /* ---- inline.c: the user's own ------------------------------------------------------------------------- */
 void sett__lower_inline(sett__lower *, const sett__op *, LLVMValueRef *out);
 /* ---- control.c: regions, shuffles ---------------------------------------------------------------------- */
@@ -128,6 +132,9 @@ void sett__lower_while(sett__lower *, const sett__op *);
 void sett__lower_for(sett__lower *, const sett__op *, LLVMValueRef *out);
 void sett__lower_end(sett__lower *);
 void sett__lower_shfl(sett__lower *, const sett__op *, LLVMValueRef *out);
+/* What follows is done where the predicate k is true, or absent; up to sett__ir_done, of what this gave. */
+LLVMBasicBlockRef sett__ir_when(sett__lower *, const sett__op *, int k, const char *then_name, const char *done_name);
+void sett__ir_done(sett__lower *, LLVMBasicBlockRef);
 /* ---- print.c ----------------------------------------------------------------------------------------------- */
 void sett__lower_printf(sett__lower *, const sett__op *);
 void sett__lower_assert(sett__lower *, const sett__op *);

@@ -143,7 +143,7 @@ static uint32_t earlier(mutator *m, uint32_t i)
 static uint32_t any_op(mutator *m)
 {
     const sett__tape *t = m->t;
-    uint64_t cls = draw(m, SETT__C_STMATRIX + 1), start = draw(m, t->n_op);
+    uint64_t cls = draw(m, SETT__C_FORM + 1), start = draw(m, t->n_op);
     for (uint32_t k = 0; k < t->n_op; k++) {
         uint32_t i = (uint32_t)((start + k) % t->n_op);
         if (sett__ops[t->op[i].code].cls == cls)

@@ -539,42 +539,36 @@ static sett_status barrier(decoder *d, const sett__op *o)
 }
 
 /* ---- by classes ---------------------------------------------------------------------------------------------- */
-static const struct {
-    sett_status (*decode)(decoder *, const sett__op *);
-    const char *lacks; /* decode NULL: what the operation needs, which this engine has not */
-} of_class[] = {
-    [SETT__C_CONST] = {constant},
-    [SETT__C_SREG] = {thread_index},
-    [SETT__C_SYM] = {parameter},
-    [SETT__C_SCALAR] = {parameter},
-    [SETT__C_ROOT] = {root},
-    [SETT__C_BINARY] = {elementwise},
-    [SETT__C_COMPARE] = {elementwise},
-    [SETT__C_TERNARY] = {elementwise},
-    [SETT__C_SELECT] = {elementwise},
-    [SETT__C_UNARY] = {elementwise},
-    [SETT__C_CONVERT] = {convert},
-    [SETT__C_PICK] = {move_rows},
-    [SETT__C_PACK] = {move_rows},
-    [SETT__C_REDUCE] = {reduce},
-    [SETT__C_LOAD] = {access},
-    [SETT__C_STORE] = {access},
-    [SETT__C_ATOM] = {atomic},
-    [SETT__C_CPASYNC] = {cp_async},
-    [SETT__C_BARRIER] = {barrier},
-    [SETT__C_WARP] = {ask_warp},
-    [SETT__C_SHFL] = {shuffle},
-    [SETT__C_IF] = {open_if},
-    [SETT__C_ELSE] = {turn_to_else},
-    [SETT__C_FOR] = {open_for},
-    [SETT__C_LOOP] = {open_loop},
-    [SETT__C_WHILE] = {test_loop},
-    [SETT__C_END] = {close_region},
-    [SETT__C_INLINE] = {call},
-    [SETT__C_PRINTF] = {with_places},
-    [SETT__C_MMA] = {.lacks = "tensor cores"},
-    [SETT__C_LDMATRIX] = {.lacks = "tensor cores"},
-    [SETT__C_STMATRIX] = {.lacks = "tensor cores"},
+static sett_status (*const of_class[])(decoder *, const sett__op *) = {
+    [SETT__C_CONST] = constant,
+    [SETT__C_SREG] = thread_index,
+    [SETT__C_SYM] = parameter,
+    [SETT__C_SCALAR] = parameter,
+    [SETT__C_ROOT] = root,
+    [SETT__C_BINARY] = elementwise,
+    [SETT__C_COMPARE] = elementwise,
+    [SETT__C_TERNARY] = elementwise,
+    [SETT__C_SELECT] = elementwise,
+    [SETT__C_UNARY] = elementwise,
+    [SETT__C_CONVERT] = convert,
+    [SETT__C_PICK] = move_rows,
+    [SETT__C_PACK] = move_rows,
+    [SETT__C_REDUCE] = reduce,
+    [SETT__C_LOAD] = access,
+    [SETT__C_STORE] = access,
+    [SETT__C_ATOM] = atomic,
+    [SETT__C_CPASYNC] = cp_async,
+    [SETT__C_BARRIER] = barrier,
+    [SETT__C_WARP] = ask_warp,
+    [SETT__C_SHFL] = shuffle,
+    [SETT__C_IF] = open_if,
+    [SETT__C_ELSE] = turn_to_else,
+    [SETT__C_FOR] = open_for,
+    [SETT__C_LOOP] = open_loop,
+    [SETT__C_WHILE] = test_loop,
+    [SETT__C_END] = close_region,
+    [SETT__C_INLINE] = call,
+    [SETT__C_PRINTF] = with_places,
 };
 
 /* Where control parts or joins, or threads wait for each other. */
@@ -589,13 +583,11 @@ static sett_status decode(decoder *d, const sett__op *o)
     uint8_t cls = sett__ops[o->code].cls;
     if (is_control(o))
         d->last_base = SETT__NONE;
-    if (cls < SETT__COUNT(of_class) && of_class[cls].decode)
-        return of_class[cls].decode(d, o);
-    if (cls >= SETT__COUNT(of_class) || !of_class[cls].lacks)
+    if (cls == SETT__C_FORM)
+        return fail(d, SETT_E_TARGET, "the CPU engine cannot run it");
+    if (cls >= SETT__COUNT(of_class) || !of_class[cls])
         return fail(d, SETT_E_VERIFY, UNKNOWN);
-    char what[64];
-    snprintf(what, sizeof what, "the CPU engine has no %s", of_class[cls].lacks);
-    return fail(d, SETT_E_TARGET, what);
+    return of_class[cls](d, o);
 }
 
 static sett_status poll(decoder *d)

@@ -49,6 +49,8 @@ int sett__least_sm(const sett__tape *t, const sett__op *op)
         return 90;
     if (op->code == SETT__MMA && mma_of(t, op))
         return mma_of(t, op)->min_sm;
+    if (op->code == SETT__MBARRIVE && (op->n_attrs || (op->n_args > 2 && t->arg[op->args + 2] != SETT__NONE))) /* a scope, or a count */
+        return 90;
     return sett__ops[op->code].cls == SETT__C_INLINE ? sett__attr(t->arg, op, SETT__AT_INLINE_SM) : sett__ops[op->code].min_sm;
 }
 

@@ -16,7 +16,7 @@ typedef enum sett__class {
     SETT__C_TERNARY, SETT__C_SELECT, SETT__C_UNARY, SETT__C_CONVERT, SETT__C_PICK, SETT__C_PACK, SETT__C_REDUCE,
     SETT__C_LOAD, SETT__C_STORE, SETT__C_ATOM, SETT__C_BARRIER, SETT__C_SHFL, SETT__C_IF, SETT__C_ELSE,
     SETT__C_FOR, SETT__C_END, SETT__C_PRINTF, SETT__C_LOOP, SETT__C_WHILE, SETT__C_CPASYNC, SETT__C_WARP,
-    SETT__C_INLINE, SETT__C_MMA, SETT__C_LDMATRIX, SETT__C_STMATRIX,
+    SETT__C_INLINE, SETT__C_FORM,
 } sett__class;
 typedef enum sett__code {
 #define OP(name, text, cls, attributes, types, flags, sm, ptx) SETT__##name,
@@ -79,7 +79,36 @@ enum { /* per-op flags */
     SETT__N_ATTRS
 };
 extern const sett__attr_info sett__attrs[SETT__N_ATTRS + 1];                                     /* ops.c */
-extern const char *const sett__sem_word[], *const sett__scope_word[], *const sett__cache_word[]; /* ops.c */
+extern const char *const sett__sem_word[], *const sett__scope_word[], *const sett__cache_word[], *const sett__near_word[]; /* ops.c */
+/* ---- operands of class FORM: the types of ops.def ------------------------------------- */
+/* Items in the order of the operands, a space between: `name:kind|kind?`. A name is printed before the operand, and an item with
+ * `?` is left out where it has none (SETT__NONE). The last may end in `...`: one operand or more. `-> kind` is the result. */
+#define SETT__FORM_KINDS(X) \
+    X(SMEM, "smem", "shared memory") X(GMEM, "gmem", "global memory") X(PEER, "peer", "shared memory of a peer") \
+    X(MBAR, "mbar", "an mbarrier") X(PEER_MBAR, "peer_mbar", "an mbarrier of a peer") X(MATRIX, "matrix", "shared memory") \
+    X(RMEM, "rmem", "registers") X(MAP, "map", "a tensor map") X(I32, "i32", "one i32") X(U64, "u64", "one u64") \
+    X(BOOL, "bool", "one i1") X(ANY, "any", "a value") X(TYPED, "typed", "a value")
+#define SETT__FORM_INDEX(name, text, words) SETT__FI_##name,
+#define SETT__FORM_BIT(name, text, words) SETT__F_##name = 1 << SETT__FI_##name,
+enum { SETT__FORM_KINDS(SETT__FORM_INDEX) SETT__N_FORM_KINDS };
+enum {
+    SETT__FORM_KINDS(SETT__FORM_BIT)
+    /* Places: a root and a base, in brackets. They count elements of the root's type; MATRIX, as the op's own rule says. */
+    SETT__F_PLACE = SETT__F_SMEM | SETT__F_GMEM | SETT__F_PEER | SETT__F_MBAR | SETT__F_PEER_MBAR | SETT__F_MATRIX,
+    SETT__F_ROOT = SETT__F_PLACE | SETT__F_RMEM | SETT__F_MAP,
+};
+enum { SETT__FORM_NAME = 16, SETT__FORM_PLACES = 4 };
+typedef struct sett__form { /* a walk over the items; the one at hand */
+    const char *at;             /* what is left */
+    char name[SETT__FORM_NAME]; /* "": none */
+    bool optional, repeated, comma; /* comma: one stands before it */
+    uint16_t kinds;             /* SETT__F_*: any of these */
+    uint32_t k, words, place;   /* its first operand; how many it takes; places before it */
+} sett__form;
+sett__form sett__form_of(int code);                                               /* form.c: before the first */
+bool sett__form_next(sett__form *);                                               /* false: there is none */
+uint32_t sett__form_result(int code);                                             /* SETT__F_*; 0: it has none */
+const char *sett__form_words(uint32_t kinds, char *buf, size_t size);             /* for people */
 #define SETT__HAS_TEXT(op) (sett__ops[(op)->code].cls == SETT__C_PRINTF || sett__ops[(op)->code].cls == SETT__C_INLINE) /* imm: its place in tape->string */
 typedef struct sett__op_info {
     const char *text, *types;
@@ -96,4 +125,6 @@ static inline int32_t sett__attr(const uint32_t *arg, const sett__op *op, int ro
     uint32_t at = (uint32_t)row - sett__ops[op->code].list - 1;
     return at < op->n_attrs ? (int32_t)arg[op->args + op->n_args + at] : sett__attrs[row].usual;
 }
+/* The constant of a place of a FORM: of the first imm, of the others the attributes that have no text, in order. */
+int64_t sett__form_offset(const uint32_t *arg, const sett__op *op, uint32_t place);
 #endif

@@ -305,10 +305,30 @@ static bool cp_async(sett__parser *p, int64_t *to)
     return option(p, "keep");
 }
 
-static bool stmatrix(sett__parser *p)
+static bool form_item(sett__parser *p, const sett__form *f, int64_t *hidden)
 {
     uint32_t id;
-    return place(p, &now(p)->imm) && stored(p, &id) && add_arg(p, id);
+    if (f->kinds & SETT__F_PLACE)
+        return place(p, f->place ? &hidden[f->place - 1] : &now(p)->imm);
+    return (f->kinds & SETT__F_TYPED ? stored(p, &id) : value(p, &id)) && add_arg(p, id);
+}
+
+static bool form(sett__parser *p, int64_t *hidden)
+{
+    for (sett__form f = sett__form_of(now(p)->code); sett__form_next(&f);) {
+        bool there = !*f.name || sett__accept_word(&p->x, f.name);
+        if (!there && !f.optional)
+            return SETT__LEX_FAIL(&p->x, "expected %s", f.name);
+        if (f.comma && !sett__expect(&p->x, ","))
+            return false;
+        for (uint32_t k = 0; !there && !f.repeated && k < f.words; k++)
+            if (!add_arg(p, SETT__NONE))
+                return false;
+        for (bool more = there; more; more = f.repeated && sett__accept(&p->x, ","))
+            if (!form_item(p, &f, hidden))
+                return false;
+    }
+    return true;
 }
 
 static bool barrier_line(sett__parser *p)
@@ -343,15 +363,14 @@ static bool for_line(sett__parser *p)
     return define(p, number, at);
 }
 
-/* What follows name and type, but for attributes. hidden: the one that has no text. */
+/* What follows name and type, but for attributes. hidden: those that have no text. */
 static bool rest(sett__parser *p, int64_t *hidden)
 {
     sett__op *op = now(p);
     switch (sett__ops[op->code].cls) {
     case SETT__C_SREG: return true;
     case SETT__C_BARRIER: return barrier_line(p);
-    case SETT__C_LDMATRIX: return place(p, &op->imm);
-    case SETT__C_STMATRIX: return stmatrix(p);
+    case SETT__C_FORM: return form(p, hidden);
     case SETT__C_CPASYNC: return cp_async(p, hidden);
     case SETT__C_WARP: return op->code == SETT__ELECT || op->code == SETT__SPECIAL || operands(p);
     case SETT__C_CONST: return constant(p);
@@ -391,11 +410,11 @@ static bool attr_value(sett__parser *p, const sett__attr_info *a, int64_t *x)
 }
 
 /* Those at the end that are usual are left out. */
-static bool attributes(sett__parser *p, int64_t hidden)
+static bool attributes(sett__parser *p, const int64_t *hidden)
 {
     uint32_t first = p->t->n_arg;
     for (const sett__attr_info *a = SETT__ATTR_ROW(now(p)->code, 0); a->text; a++) {
-        int64_t x = *a->text ? a->usual : hidden;
+        int64_t x = *a->text ? a->usual : *hidden++;
         if (*a->text && sett__accept_word(&p->x, a->text) && !attr_value(p, a, &x))
             return false;
         if (x != (int32_t)x)
@@ -440,8 +459,8 @@ static bool site(sett__parser *p)
 static bool has_result(sett__code code)
 {
     switch (sett__ops[code].cls) {
+    case SETT__C_FORM: return sett__form_result(code) != 0;
     case SETT__C_STORE:
-    case SETT__C_STMATRIX:
     case SETT__C_BARRIER:
     case SETT__C_CPASYNC:
     case SETT__C_IF:
@@ -479,8 +498,8 @@ static bool op_line(sett__parser *p)
         return sett__lex_fail(&p->x, start, gives ? "%s has a result" : "%s has no result", sett__ops[code].text);
     if (result && !sett__lex_type(&p->x, &now(p)->dtype, &now(p)->n))
         return false;
-    int64_t hidden = 0;
-    if (end ? code == SETT__ELSE && !sett__expect(&p->x, "{") : !rest(p, &hidden) || !attributes(p, hidden))
+    int64_t hidden[SETT__FORM_PLACES] = {0};
+    if (end ? code == SETT__ELSE && !sett__expect(&p->x, "{") : !rest(p, hidden) || !attributes(p, hidden))
         return false;
     if (!site(p) || (result && !define(p, number, start)))
         return false;

@@ -254,6 +254,25 @@ static void print_cp_async(sett__sink *out, const sett__tape *t, const sett__op 
     print_option(out, " keep ", operand(t, op, 5));
 }
 
+static void print_item(sett__sink *out, const sett__tape *t, const sett__op *op, const sett__form *f, uint32_t k)
+{
+    bool named = *f->name && k == f->k;
+    sett__put(out, named ? " " : f->comma || k > f->k ? "," : "");
+    sett__put(out, named ? f->name : "");
+    if (f->kinds & SETT__F_PLACE)
+        print_place(out, t, op, k, !f->place || sett__words_there(t, op) ? sett__form_offset(t->arg, op, f->place) : 0);
+    else
+        print_stored(out, t, operand(t, op, k), (f->kinds & SETT__F_TYPED) != 0);
+}
+
+static void print_form(sett__sink *out, const sett__tape *t, const sett__op *op)
+{
+    for (sett__form f = sett__form_of(op->code); sett__form_next(&f);)
+        for (uint32_t k = f.k; k < (f.repeated ? op->n_args : f.k + f.words); k += f.words)
+            if (!f.optional || operand(t, op, k) != SETT__NONE)
+                print_item(out, t, op, &f, k);
+}
+
 /* An assertion's condition stands before its text. */
 static void print_talk(sett__sink *out, const sett__tape *t, const sett__op *op)
 {
@@ -305,12 +324,7 @@ static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
     case SETT__C_LOAD:
     case SETT__C_STORE:
     case SETT__C_ATOM: print_access(out, t, op); break;
-    case SETT__C_LDMATRIX:
-    case SETT__C_STMATRIX:
-        print_place(out, t, op, 0, op->imm);
-        if (op->code == SETT__STMATRIX)
-            print_stored(out, t, operand(t, op, 2), true);
-        break;
+    case SETT__C_FORM: print_form(out, t, op); break;
     case SETT__C_CPASYNC: print_cp_async(out, t, op); break;
     case SETT__C_LOOP:
     case SETT__C_IF:

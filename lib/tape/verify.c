@@ -151,12 +151,14 @@ static bool check_root(sett__verifier *c)
         return sett__result_is(c, p->dtype, 0);
     }
     if (op->code == SETT__SMEM && !op->n && !op->imm && c->t->sig.smem_more.count)
-        return true;
+        return !op->n_attrs || sett__refuse(c, SETT_E_VERIFY, "mbarriers need a size");
     if (!op->n)
         return sett__refuse(c, SETT_E_VERIFY, "it has no elements");
     if (op->code == SETT__RMEM)
         return (!op->imm && op->n <= SETT__MAX_WIDTH) ||
                sett__refuse(c, SETT_E_LIMIT, "%u elements: registers hold at most %d", op->n, SETT__MAX_WIDTH);
+    if (sett__verified_attr(c, SETT__AT_SMEM_MBARRIER) && (op->dtype != SETT_U64 || op->imm % 8 || c->t->sig.smem_align < 8))
+        return sett__refuse(c, SETT_E_ALIGN, "mbarriers are u64 at multiples of 8, in shared memory that is aligned to 8");
     uint64_t bytes = sett__bytes_of(op->dtype, op->n);
     if (op->imm < 0 || op->imm > c->t->sig.smem || bytes > c->t->sig.smem - (uint64_t)op->imm)
         return sett__refuse(c, SETT_E_VERIFY, "it leaves the block's %u bytes of shared memory", c->t->sig.smem);
@@ -317,6 +319,8 @@ static bool check_place(sett__verifier *c, sett__verified_place *at, int dtype, 
         return false;
     if (sett__ops[root->code].cls != SETT__C_ROOT)
         return sett__refuse(c, SETT_E_SPACE, "operand 0 is not memory");
+    if (sett__root_kind(c, root) & SETT__F_MBAR)
+        return sett__refuse(c, SETT_E_SPACE, "operand 0 is mbarriers, which only mbarrier operations touch");
     if (dtype != SETT_BOOL && bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128)
         return sett__refuse(c, SETT_E_DTYPE, "memory is not accessed as %s", sett_dtype_name((sett_dtype)dtype));
     *at = (sett__verified_place){root, 0, c->op->imm, (uint64_t)sett__dtype_bytes((sett_dtype)dtype), c->op->sub < 64 ? UINT64_C(1) << c->op->sub : UINT64_MAX};
@@ -384,7 +388,7 @@ static bool check_end(sett__verifier *c, uint32_t k, sett__code space, int64_t i
     sett__verified_place at = {sett__any_arg(c, k), k, imm, element, bytes};
     if (!at.root)
         return false;
-    if (at.root->code != space)
+    if (at.root->code != space || sett__root_kind(c, at.root) & SETT__F_MBAR)
         return sett__refuse(c, SETT_E_SPACE, "it copies global memory to shared memory");
     return sett__check_offset(c, &at, (uint32_t)(bytes / element)) && sett__check_align(c, &at) && check_param_access(c, at.root);
 }
@@ -399,8 +403,7 @@ static bool check_cp_async(sett__verifier *c)
 }
 
 /* ---- threads, regions, talk ------------------------------------------------------------ */
-/* A constant operand of which the value is bounded; others are checked as they run. */
-static bool bounded(sett__verifier *c, uint32_t k, int64_t lo, int64_t hi, int64_t step, const char *what)
+bool sett__bounded_arg(sett__verifier *c, uint32_t k, int64_t lo, int64_t hi, int64_t step, const char *what)
 {
     if (!scalar(c, k, SETT_I32))
         return false;
@@ -415,8 +418,8 @@ static bool check_barrier(sett__verifier *c)
     bool named = op->code == SETT__BARSYNC || op->code == SETT__BARARRIVE;
     if (op->n_args != (named ? 2 : 0))
         return sett__refuse(c, SETT_E_VERIFY, "it takes %d operands, not %u", named ? 2 : 0, op->n_args);
-    return !named || (bounded(c, 0, 1, 15, 1, "a named barrier is 1 to 15") &&
-                         bounded(c, 1, 32, 1024, 32, "a barrier is for a multiple of 32 threads, up to 1024"));
+    return !named || (sett__bounded_arg(c, 0, 1, 15, 1, "a named barrier is 1 to 15") &&
+                         sett__bounded_arg(c, 1, 32, 1024, 32, "a barrier is for a multiple of 32 threads, up to 1024"));
 }
 
 static bool check_warp(sett__verifier *c)
@@ -595,9 +598,7 @@ static const struct rule {
     [SETT__C_LOOP] = {0, 0, NULL},
     [SETT__C_WHILE] = {1, 0, check_while},
     [SETT__C_INLINE] = {ANY, IMM | RESULT, check_inline},
-    [SETT__C_MMA] = {3, RESULT, sett__check_mma},
-    [SETT__C_LDMATRIX] = {2, IMM | RESULT, sett__check_matrix},
-    [SETT__C_STMATRIX] = {3, IMM, sett__check_matrix},
+    [SETT__C_FORM] = {ANY, IMM | RESULT, sett__check_form},
 };
 
 /* Each within its bounds, and none at the end that could be left out. */
@@ -623,7 +624,8 @@ static bool check_attrs(sett__verifier *c)
 static bool check_result(sett__verifier *c, int uses)
 {
     const sett__op *op = c->op;
-    if (!(uses & RESULT) || (op->code == SETT__PTXV && !op->dtype))
+    bool form = sett__ops[op->code].cls == SETT__C_FORM;
+    if (!(uses & RESULT) || (op->code == SETT__PTXV && !op->dtype) || (form && !sett__form_result(op->code)))
         return (!op->dtype && !op->n) || sett__refuse(c, SETT_E_VERIFY, "it has no result");
     if (!sett__dtype_valid(op->dtype))
         return sett__refuse(c, SETT_E_VERIFY, "its result has no type");

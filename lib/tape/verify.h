@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rules of verify.c and verify_mma.c stand on. */
+/* What the rules of verify.c, verify_form.c and their neighbours stand on. */
 #ifndef SETT_TAPE_VERIFY_H
 #define SETT_TAPE_VERIFY_H
 #include "tape.h"
@@ -31,6 +31,8 @@ const sett__op *sett__value_arg(sett__verifier *, uint32_t k);
 /* A value of a type with n elements, or one; n 0: any. */
 bool sett__typed_arg(sett__verifier *, uint32_t k, int dtype, uint32_t n);
 bool sett__result_is(sett__verifier *, int dtype, uint32_t n);
+/* One i32, and a constant is from lo to hi, and a multiple of step; `what` says so. Others are checked as they run. */
+bool sett__bounded_arg(sett__verifier *, uint32_t k, int64_t lo, int64_t hi, int64_t step, const char *what);
 
 /* Operands k and k + 1, a root and a base, and what is said of the address. */
 typedef struct sett__verified_place {
@@ -42,8 +44,15 @@ typedef struct sett__verified_place {
 bool sett__check_align(sett__verifier *, const sett__verified_place *);
 bool sett__check_offset(sett__verifier *, const sett__verified_place *, uint32_t n); /* of n elements there */
 
+/* ---- verify_form.c: what the operations of class FORM share ---- */
+bool sett__check_form(sett__verifier *);
+uint32_t sett__root_kind(const sett__verifier *, const sett__op *root); /* SETT__F_*; 0: of no form */
+
 /* ---- verify_mma.c --------------------------------------------------------------------- */
 bool sett__check_mma(sett__verifier *);
 bool sett__check_matrix(sett__verifier *);
+
+/* ---- verify_sync.c -------------------------------------------------------------------- */
+bool sett__check_mbarrier(sett__verifier *);
 
 #endif

@@ -5,9 +5,7 @@
 /* Operand k, a thread's part of a matrix of so many elements in all. */
 static bool check_part(sett__verifier *c, uint32_t k, int dtype, uint32_t all)
 {
-    const sett__op *v = sett__value_arg(c, k);
-    if (!v)
-        return false;
+    const sett__op *v = &c->t->op[sett__verified_arg(c, k)];
     if (v->dtype == dtype && v->n == all / SETT__WARP)
         return true;
     return sett__refuse(c, SETT_E_SHAPE, "operand %u is %u of %s: it needs %u of %s", k, v->n, sett_dtype_name((sett_dtype)v->dtype),
@@ -26,12 +24,8 @@ bool sett__check_matrix(sett__verifier *c)
 {
     enum { ROW = 16, HELD = 4 };
     bool store = c->op->code == SETT__STMATRIX;
-    const sett__op *x = store ? sett__value_arg(c, 2) : c->op;
-    sett__verified_place at = {.root = sett__any_arg(c, 0), .imm = c->op->imm, .align = ROW};
-    if (!x || !at.root)
-        return false;
-    if (at.root->code != SETT__SMEM)
-        return sett__refuse(c, SETT_E_SPACE, "operand 0 is not shared memory");
+    const sett__op *x = store ? &c->t->op[sett__verified_arg(c, 2)] : c->op;
+    sett__verified_place at = {.root = &c->t->op[sett__verified_arg(c, 0)], .imm = c->op->imm, .align = ROW};
     at.element = (uint64_t)sett__dtype_bytes((sett_dtype)x->dtype);
     uint64_t bytes = sett__bytes_of(x->dtype, x->n);
     if (sett_dtype_bits((sett_dtype)x->dtype) < 8 || at.element > HELD)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations of class FORM: which function lowers each, and what they share. */
+#include "ptx.h"
+
+static sett__lower_fn *const lower[SETT__N_CODES] = {
+    [SETT__MMA] = sett__lower_mma,
+    [SETT__LDMATRIX] = sett__lower_ldmatrix,
+    [SETT__STMATRIX] = sett__lower_stmatrix,
+    [SETT__MBINIT] = sett__lower_mbarrier,
+    [SETT__MBARRIVE] = sett__lower_mbarrier,
+    [SETT__MBEXPECT] = sett__lower_mbarrier,
+    [SETT__MBTRY] = sett__lower_mbarrier_wait,
+};
+
+void sett__lower_form(sett__lower *l, const sett__op *op, LLVMValueRef *out)
+{
+    if (lower[op->code])
+        lower[op->code](l, op, out);
+    else
+        sett__lower_fail(l, SETT_E_INTERNAL, "nothing lowers %s", sett__ops[op->code].text);
+}
+
+LLVMValueRef sett__ir_form_place(sett__lower *l, const sett__op *op, int k)
+{
+    sett__form f = sett__form_of(op->code);
+    while (sett__form_next(&f) && f.k < (uint32_t)k)
+        ;
+    LLVMTypeRef element = sett__ir_mem_type(l, sett__arg_of(l, op, k)->dtype);
+    return sett__ir_place(l, op, k, element, sett__form_offset(l->tape->arg, op, f.place));
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See tapes.h. */
+#include "tapes.h"
+#include "match.h"
+#include "rig.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+sett_engine *tapes_engine(void)
+{
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    sett_error err = {0};
+    sett_engine *e;
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+    return e;
+}
+
+sett_status tape_compiled(sett_engine *e, const char *text, const char *target, sett_kernel **k, sett_error *err)
+{
+    sett_compile_options o = {.size = sizeof o, .target = target};
+    sett_status s = sett_compile_tape(e, text, strlen(text), &o, k, err);
+    o.ptx_only = s == SETT_E_NO_ASSEMBLER;
+    return o.ptx_only ? sett_compile_tape(e, text, strlen(text), &o, k, err) : s;
+}
+
+void tape_gives(sett_engine *e, const char *text, const char *target, const char *checks)
+{
+    sett_kernel_info info = {.size = sizeof info};
+    sett_error err = {0};
+    sett_kernel *k;
+    ck_assert_msg(!tape_compiled(e, text, target, &k, &err), "%s: %s\n%s", target, err.text, text);
+    ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
+    char *bad = match(info.ptx, checks);
+    ck_assert_msg(!bad, "%s: %s\n%s", target, bad, info.ptx);
+    sett_kernel_release(k);
+}
+
+void tape_comes_back(const char *text)
+{
+    sett__tape t, u;
+    sett_error err = {0};
+    char *a, *b;
+    void *bytes;
+    size_t len;
+    ck_assert_msg(!sett__tape_parse(&t, text, &err), "%s", err.text);
+    ck_assert(!sett__tape_print(&t, false, NULL, &a, &err) && !sett__tape_write(&t, false, NULL, &bytes, &len, &err));
+    ck_assert_msg(!sett__tape_read(&u, bytes, len, &err), "%s", err.text);
+    ck_assert(!sett__tape_print(&u, false, NULL, &b, &err));
+    ck_assert_str_eq(a, b);
+    sett__tape_free(&u);
+    ck_assert_msg(!sett__tape_parse(&u, a, &err), "%s\n%s", err.text, a);
+    free(a), free(b), free(bytes);
+    sett__tape_free(&t), sett__tape_free(&u);
+}
+
+void program_assembles(const char *file, const char *targets, const char *checks)
+{
+    char text[32768], target[16];
+    FILE *f = fopen(file, "rb");
+    ck_assert_ptr_nonnull(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    tape_comes_back(text);
+    sett_engine *e = have_compiler() ? tapes_engine() : NULL;
+    for (int n; e && sscanf(targets, "%15s%n", target, &n) == 1; targets += n)
+        tape_gives(e, text, target, checks);
+    if (e)
+        sett_engine_close(e);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tapes as text, for the suites of tensor cores and of what runs beside them. */
+#ifndef SETT_TESTS_TAPES_H
+#define SETT_TESTS_TAPES_H
+#include "faces.h"
+
+/* One without a GPU and a cache. */
+sett_engine *tapes_engine(void);
+/* Assembled where that can be, else as far as PTX; the caller frees the kernel. */
+sett_status tape_compiled(sett_engine *, const char *text, const char *target, sett_kernel **, sett_error *);
+/* The PTX of a text, for a target; checks as match() has them. */
+void tape_gives(sett_engine *, const char *text, const char *target, const char *checks);
+/* Text, bytes and text again are the same. */
+void tape_comes_back(const char *text);
+/* A program of tests/tape comes back, and gives what checks say for each target ("sm_80 sm_90a") */
+void program_assembles(const char *file, const char *targets, const char *checks);
+
+#endif
