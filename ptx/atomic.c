@@ -251,10 +251,10 @@ static LLVMValueRef one(sett__lower *l, const sett__op *op, const place *at)
 
 static void atom(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
-    bool shared = sett__arg_of(l, op, 0)->code == SETT__SMEM;
+    bool peer = sett__arg_of(l, op, 0)->code == SETT__PEER, shared = peer || sett__arg_of(l, op, 0)->code == SETT__SMEM;
     int scope = sett__attr(l->tape->arg, op, SETT__AT_ATOM_SCOPE);
-    place at = {.sem = sett__sem_word[sett__attr(l->tape->arg, op, SETT__AT_ATOM_ORDER)], .space = shared ? "shared" : "global",
-        .scope = scope ? sett__scope_word[scope] : shared ? "cta" : "gpu",
+    place at = {.sem = sett__sem_word[sett__attr(l->tape->arg, op, SETT__AT_ATOM_ORDER)], .space = peer ? "shared::cluster" : shared ? "shared" : "global",
+        .scope = scope ? sett__scope_word[scope] : peer ? "cluster" : shared ? "cta" : "gpu",
         .quiet = !l->used[op - l->tape->op] && op->sub != SETT__XCHG && op->sub != SETT__CAS};
     at.quiet &= !strcmp(at.sem, "relaxed") || !strcmp(at.sem, "release"); /* of a red */
     LLVMValueRef start = sett__ir_address(l, op, op->dtype), old[SETT__ATOM_WIDEST];

@@ -10,6 +10,20 @@ static sett__lower_fn *const lower[SETT__N_CODES] = {
     [SETT__MBARRIVE] = sett__lower_mbarrier,
     [SETT__MBEXPECT] = sett__lower_mbarrier,
     [SETT__MBTRY] = sett__lower_mbarrier_wait,
+    [SETT__MBTEST] = sett__lower_mbarrier_wait,
+    [SETT__MBINVAL] = sett__lower_mbarrier_alone,
+    [SETT__CPARRIVE] = sett__lower_mbarrier_alone,
+    [SETT__CLUSTER_CTAID] = sett__lower_cluster_sreg,
+    [SETT__CLUSTER_NCTAID] = sett__lower_cluster_sreg,
+    [SETT__CLUSTERID] = sett__lower_cluster_sreg,
+    [SETT__NCLUSTERID] = sett__lower_cluster_sreg,
+    [SETT__CLUSTER_CTARANK] = sett__lower_cluster_sreg,
+    [SETT__CLUSTER_NCTARANK] = sett__lower_cluster_sreg,
+    [SETT__CLARRIVE] = sett__lower_cluster_barrier,
+    [SETT__CLWAIT] = sett__lower_cluster_barrier,
+    [SETT__PROXY] = sett__lower_proxy,
+    [SETT__MBFENCE] = sett__lower_mbarrier_fence,
+    [SETT__MAXNREG] = sett__lower_maxnreg,
 };
 
 void sett__lower_form(sett__lower *l, const sett__op *op, LLVMValueRef *out)

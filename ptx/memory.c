@@ -39,6 +39,10 @@ void sett__lower_root(sett__lower *l, const sett__op *op, LLVMValueRef *out)
         out[0] = LLVMGetParam(l->fn, (unsigned)op->imm);
     else if (op->code == SETT__SMEM)
         out[0] = offset(l, l->i8, smem_window(l), op->n ? op->imm : (int64_t)l->tape->sig.smem);
+    else if (op->code == SETT__GMEM)
+        out[0] = LLVMBuildIntToPtr(l->b, sett__ir_scalar(l, op, 0), LLVMPointerTypeInContext(l->ctx, 1), "");
+    else if (op->code == SETT__PEER)
+        out[0] = sett__ir_intrinsic(l, "llvm.nvvm.mapa.shared.cluster", NULL, (LLVMValueRef[]){sett__ir_scalar(l, op, 0), sett__ir_scalar(l, op, 1)}, 2);
     else
         out[0] = rmem(l, op);
 }

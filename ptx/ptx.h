@@ -120,8 +120,9 @@ sett__lower_fn sett__lower_form;
 LLVMValueRef sett__ir_form_place(sett__lower *, const sett__op *, int k); /* operands k, k + 1: the address */
 /* ---- mma.c: products of matrices, and matrices from and to shared memory ----------------------------------- */
 sett__lower_fn sett__lower_mma, sett__lower_ldmatrix, sett__lower_stmatrix;
-/* ---- sync.c: mbarriers --------------------------------------------------------------------------------------- */
-sett__lower_fn sett__lower_mbarrier, sett__lower_mbarrier_wait;
+/* ---- sync.c: mbarriers, clusters, fences between proxies ------------------------------------------------------- */
+sett__lower_fn sett__lower_mbarrier, sett__lower_mbarrier_wait, sett__lower_mbarrier_alone, sett__lower_mbarrier_fence;
+sett__lower_fn sett__lower_cluster_sreg, sett__lower_cluster_barrier, sett__lower_proxy, sett__lower_maxnreg;
 /* ---- inline.c: the user's own ------------------------------------------------------------------------- */
 void sett__lower_inline(sett__lower *, const sett__op *, LLVMValueRef *out);
 /* ---- control.c: regions, shuffles ---------------------------------------------------------------------- */

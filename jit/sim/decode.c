@@ -583,8 +583,6 @@ static sett_status decode(decoder *d, const sett__op *o)
     uint8_t cls = sett__ops[o->code].cls;
     if (is_control(o))
         d->last_base = SETT__NONE;
-    if (cls == SETT__C_FORM)
-        return fail(d, SETT_E_TARGET, "the CPU engine cannot run it");
     if (cls >= SETT__COUNT(of_class) || !of_class[cls])
         return fail(d, SETT_E_VERIFY, UNKNOWN);
     return of_class[cls](d, o);
@@ -679,12 +677,26 @@ static sett_status make_unguarded(sett__program *p, sett_error *e)
     return status;
 }
 
+/* Ahead of all that looks at ops: nothing else knows these. */
+static sett_status cannot_run(sett__program *p, const sett__tape *tape, sett_error *e)
+{
+    decoder d = {.p = p, .tape = tape, .error = e};
+    p->given = p->tape = tape;
+    for (; d.at < tape->n_op; d.at++) {
+        const sett__op *o = &tape->op[d.at];
+        if (sett__ops[o->code].cls == SETT__C_FORM || o->code == SETT__GMEM || o->code == SETT__PEER)
+            return fail(&d, SETT_E_TARGET, "the CPU engine cannot run it");
+    }
+    return SETT_OK;
+}
+
 sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program **out, sett_error *e)
 {
     sett__program *p = calloc(1, sizeof *p);
-    sett_status status = p && (plain || sett__rewrite(tape, false, &p->rewritten)) ? SETT_OK : sett__no_room(e);
+    sett_status status = p ? cannot_run(p, tape, e) : sett__no_room(e);
+    if (!status && !plain && !sett__rewrite(tape, false, &p->rewritten))
+        status = sett__no_room(e);
     if (!status) {
-        p->given = tape;
         p->plain = plain;
         status = sett__find_calls(p, e);
     }

@@ -43,13 +43,25 @@ static const sett__mma *mma_of(const sett__tape *t, const sett__op *op)
     return row >= 0 && row < SETT__N_MMAS ? &sett__mmas[row] : NULL;
 }
 
+/* A count too came with clusters. */
+static bool of_a_cluster(const sett__tape *t, const sett__op *op)
+{
+    switch (op->code) {
+    case SETT__FENCE: return sett__attr(t->arg, op, SETT__AT_FENCE_SCOPE) == SETT__SCOPE_CLUSTER;
+    case SETT__ATOM: return sett__attr(t->arg, op, SETT__AT_ATOM_SCOPE) == SETT__SCOPE_CLUSTER;
+    case SETT__MBTEST: return op->n_attrs;
+    case SETT__MBARRIVE: return op->n_attrs || (op->n_args > 2 && t->arg[op->args + 2] != SETT__NONE);
+    default: return false;
+    }
+}
+
 int sett__least_sm(const sett__tape *t, const sett__op *op)
 {
     if (wide_atom(op))
         return 90;
     if (op->code == SETT__MMA && mma_of(t, op))
         return mma_of(t, op)->min_sm;
-    if (op->code == SETT__MBARRIVE && (op->n_attrs || (op->n_args > 2 && t->arg[op->args + 2] != SETT__NONE))) /* a scope, or a count */
+    if (of_a_cluster(t, op))
         return 90;
     return sett__ops[op->code].cls == SETT__C_INLINE ? sett__attr(t->arg, op, SETT__AT_INLINE_SM) : sett__ops[op->code].min_sm;
 }
@@ -60,7 +72,7 @@ static int least_ptx(const sett__tape *t, const sett__op *op)
     bool accesses = info->cls == SETT__C_LOAD || info->cls == SETT__C_STORE; /* L1's priorities came with PTX 7.4 */
     if (accesses && sett__attr(t->arg, op, SETT__AT_ACCESS_CACHE) >= SETT_CACHE_EVICT_FIRST)
         return 74;
-    if (wide_atom(op))
+    if (wide_atom(op) || (op->code == SETT__PROXY && sett__attr(t->arg, op, SETT__AT_PROXY_KIND) >= 3)) /* of tensor maps */
         return 83;
     if (op->code == SETT__MMA && mma_of(t, op))
         return mma_of(t, op)->min_ptx;
@@ -78,7 +90,7 @@ bool sett__tape_link(sett__tape *t)
     uint32_t stack[SETT__MAX_DEPTH];
     int depth = 0;
     t->min_sm = t->min_ptx = t->min_ptx_90 = 0;
-    t->sig.early = false;
+    t->sig.early = t->suffixed = false;
     for (uint32_t i = 0; i < t->n_op; i++) {
         sett__op *op = &t->op[i];
         if (op->code >= SETT__N_CODES)
@@ -94,6 +106,7 @@ bool sett__tape_link(sett__tape *t)
         t->min_sm = sm > t->min_sm ? (uint16_t)sm : t->min_sm;
         t->min_ptx = ptx > t->min_ptx ? (uint16_t)ptx : t->min_ptx;
         t->sig.early |= op->code == SETT__DEPWAIT;
+        t->suffixed |= (info->flags & SETT__T) != 0;
         t->min_ptx_90 = vector_atom(op) ? 81 : t->min_ptx_90;
         if ((sett__opens(op->code) || sett__closes(op->code)) && !link_region(t, i, stack, &depth))
             return false;

@@ -7,8 +7,10 @@ const sett__op_info sett__ops[SETT__N_CODES] = {
 #include "ops.def"
 };
 
-const char *const sett__sem_word[] = {"relaxed", "acquire", "release", "acq_rel"}, *const sett__scope_word[] = {"", "cta", "gpu", "sys"};
-const char *const sett__near_word[] = {"cta", "cluster"};
+const char *const sett__sem_word[] = {"relaxed", "acquire", "release", "acq_rel"}, *const sett__scope_word[] = {"", "cta", "gpu", "sys", "cluster"};
+const char *const sett__near_word[] = {"cta", "cluster"}, *const sett__dim_word[] = {"x", "y", "z"}, *const sett__way_word[] = {"inc", "dec"};
+const char *const sett__access_word[] = {"", "read", "write", "both"}, *const sett__cluster_word[] = {"release", "relaxed"};
+const char *const sett__proxy_word[] = {"async", "async.shared", "async.global", "tensormap.release", "tensormap.acquire"};
 const char *const sett__cache_word[] = {"", "always", "global", "streaming", "last_use", "no_cache", "write_through", "evict_first", "evict_last",
     "l2_evict_first", "l2_evict_last", "l2_64b", "l2_128b", "l2_256b"};
 

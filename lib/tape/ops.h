@@ -10,6 +10,7 @@ enum { /* op flags in ops.def */
     SETT__C = 8,  /* convergent */
     SETT__A = 16, /* aligned: all lanes of the warp reach it together */
     SETT__E = 32, /* belongs to the entry block */
+    SETT__T = 128, /* a target has it under a name with a suffix alone: sm_90a */
 };
 typedef enum sett__class {
     SETT__C_CONST, SETT__C_SREG, SETT__C_SYM, SETT__C_SCALAR, SETT__C_ROOT, SETT__C_BINARY, SETT__C_COMPARE,
@@ -36,6 +37,7 @@ enum { SETT__VOTE_ALL, SETT__VOTE_ANY, SETT__VOTE_UNI, SETT__VOTE_BALLOT };  /* 
 enum { SETT__SREGS(SETT__SREG_ENUM) SETT__N_SREGS };
 sett_dtype sett__sreg_type(int sub);              /* print.c: U32 or U64 */
 const char *sett__sub_word(sett__code, int sub);  /* print.c: the word for sub; NULL: it has none */
+enum { SETT__SCOPE_CLUSTER = SETT_SCOPE_SYS + 1 }; /* a sett_scope of the tape */
 #define SETT__MAX_GROUPS 255 /* groups that a wait may leave in flight */
 typedef struct sett__op {
     uint8_t code, dtype; /* dtype of the result's elements (of a root: its declared ones); 0: no result */
@@ -79,7 +81,8 @@ enum { /* per-op flags */
     SETT__N_ATTRS
 };
 extern const sett__attr_info sett__attrs[SETT__N_ATTRS + 1];                                     /* ops.c */
-extern const char *const sett__sem_word[], *const sett__scope_word[], *const sett__cache_word[], *const sett__near_word[]; /* ops.c */
+extern const char *const sett__sem_word[], *const sett__scope_word[], *const sett__cache_word[], *const sett__near_word[], *const sett__dim_word[],
+    *const sett__access_word[], *const sett__cluster_word[], *const sett__proxy_word[], *const sett__way_word[]; /* ops.c */
 /* ---- operands of class FORM: the types of ops.def ------------------------------------- */
 /* Items in the order of the operands, a space between: `name:kind|kind?`. A name is printed before the operand, and an item with
  * `?` is left out where it has none (SETT__NONE). The last may end in `...`: one operand or more. `-> kind` is the result. */

@@ -379,8 +379,9 @@ static bool rest(sett__parser *p, int64_t *hidden)
     case SETT__C_ROOT:
         if (op->code == SETT__PARAM)
             op->n = 0;
-        return op->code == SETT__PARAM
-                   ? named(p)
+        return op->code == SETT__PARAM ? named(p)
+               : op->code == SETT__GMEM || op->code == SETT__PEER
+                   ? operands(p)
                    : op->code == SETT__RMEM || (sett__expect(&p->x, "at") && sett__lex_int(&p->x, &op->imm));
     case SETT__C_PICK: return pick_list(p);
     case SETT__C_LOAD: return load(p);

@@ -293,7 +293,7 @@ bool sett__parse_sig_line(sett__parser *p, bool *found)
         return dims_line(p, s->grid);
     if (sett__accept_word(&p->x, "block"))
         return dims_line(p, s->block);
-    if (sett__accept_word(&p->x, "cluster"))
+    if (!sett__sees(&p->x, "cluster.") && sett__accept_word(&p->x, "cluster")) /* cluster.arrive is an op */
         return dims_line(p, s->cluster);
     if (sett__accept_word(&p->x, "smem"))
         return smem_line(p, s);

@@ -320,6 +320,8 @@ static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
             print_name(out, t, op);
         else if (op->code == SETT__SMEM)
             sett__putf(out, " at %lld", (long long)op->imm);
+        else
+            print_operands(out, t, op, 0);
         break;
     case SETT__C_LOAD:
     case SETT__C_STORE:

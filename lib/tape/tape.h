@@ -108,6 +108,7 @@ typedef struct sett__tape {
     uint32_t n_path;      /* the last n_path strings belong to sites alone */
     sett__site_ref *site; /* not part of the key */
     uint16_t min_sm, min_ptx; /* greatest of all ops; set by the reader and by finish */
+    bool suffixed;            /* one of its ops is flagged SETT__T */
     uint16_t min_ptx_90;      /* the same for sm_90 and later, of instructions that other targets do without */
 } sett__tape;
 

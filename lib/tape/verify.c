@@ -141,9 +141,24 @@ static bool check_scalar(sett__verifier *c)
     return sett__result_is(c, address ? SETT_U64 : (sett_dtype)p->dtype, 1);
 }
 
+static bool check_peer(sett__verifier *c)
+{
+    const sett__op *root = sett__any_arg(c, 0);
+    if (!root || !scalar(c, 1, SETT_I32))
+        return false;
+    if (root->code != SETT__SMEM)
+        return sett__refuse(c, SETT_E_SPACE, "operand 0 is not shared memory");
+    return sett__result_is(c, root->dtype, root->n);
+}
+
 static bool check_root(sett__verifier *c)
 {
     const sett__op *op = c->op;
+    uint32_t args = op->code == SETT__PEER ? 2 : op->code == SETT__GMEM;
+    if (op->n_args != args || (op->imm && args))
+        return sett__refuse(c, SETT_E_VERIFY, "it takes %u operands, not %u", args, op->n_args);
+    if (args)
+        return op->code == SETT__PEER ? check_peer(c) : scalar(c, 0, SETT_U64);
     if (op->code == SETT__PARAM) {
         const sett__param *p = param_of(c, op);
         if (!p || p->scalar == SETT__BY_NUMBER)
@@ -260,6 +275,10 @@ static uint64_t root_align(const sett__verifier *c, const sett__op *root)
         return s->param[root->imm].align;
     if (root->code == SETT__RMEM)
         return UINT64_C(1) << 63;
+    if (root->code == SETT__GMEM)
+        return (uint64_t)sett__attr(c->t->arg, root, SETT__AT_GMEM_ALIGN);
+    if (root->code == SETT__PEER)
+        return root_align(c, &c->t->op[c->t->arg[root->args]]);
     uint64_t at = root->n ? (uint64_t)root->imm : s->smem, low = at & (0 - at);
     return low && low < s->smem_align ? low : s->smem_align;
 }
@@ -299,15 +318,19 @@ bool sett__check_offset(sett__verifier *c, const sett__verified_place *at, uint3
 
 static bool check_param_access(sett__verifier *c, const sett__op *root)
 {
-    if (root->code != SETT__PARAM)
-        return true;
-    const sett__param *p = &c->t->sig.param[root->imm];
+    const sett__param *p = root->code == SETT__PARAM ? &c->t->sig.param[root->imm] : NULL;
     bool reads = c->op->code == SETT__LOAD || c->op->code == SETT__CPASYNC, both = c->op->code == SETT__ATOM;
     int need = both ? SETT__ACCESS_READ | SETT__ACCESS_WRITE : reads ? SETT__ACCESS_READ : SETT__ACCESS_WRITE;
+    const char *done = both ? "read and written" : reads ? "read" : "written";
+    if (root->code == SETT__GMEM)
+        return (sett__attr(c->t->arg, root, SETT__AT_GMEM_ACCESS) & need) == need ||
+               sett__refuse(c, SETT_E_VERIFY, "the root is not declared as %s", done);
+    if (!p)
+        return true;
     if (p->scalar)
         return c->op->code == SETT__LOAD || sett__refuse(c, SETT_E_SPACE, "%s is passed by value: it is only read", p->name);
     return (p->access & need) == need ||
-           sett__refuse(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name, both ? "read and written" : reads ? "read" : "written");
+           sett__refuse(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name, done);
 }
 
 /* n elements of a type at the place that operands 0 and 1 and imm name, under operand 2. */
@@ -319,7 +342,7 @@ static bool check_place(sett__verifier *c, sett__verified_place *at, int dtype, 
         return false;
     if (sett__ops[root->code].cls != SETT__C_ROOT)
         return sett__refuse(c, SETT_E_SPACE, "operand 0 is not memory");
-    if (sett__root_kind(c, root) & SETT__F_MBAR)
+    if (sett__root_kind(c, root) & (SETT__F_MBAR | SETT__F_PEER_MBAR))
         return sett__refuse(c, SETT_E_SPACE, "operand 0 is mbarriers, which only mbarrier operations touch");
     if (dtype != SETT_BOOL && bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128)
         return sett__refuse(c, SETT_E_DTYPE, "memory is not accessed as %s", sett_dtype_name((sett_dtype)dtype));
@@ -335,7 +358,7 @@ static bool check_cache(sett__verifier *c, const sett__verified_place *at)
     if (cache == (load ? SETT_CACHE_WRITE_THROUGH : SETT_CACHE_LAST_USE) ||
         (!load && (cache == SETT_CACHE_NONE || cache >= SETT_CACHE_L2_64B)))
         return sett__refuse(c, SETT_E_VERIFY, "there is no such cache mode");
-    if (cache && (at->root->code != SETT__PARAM || c->t->sig.param[at->root->imm].scalar))
+    if (cache && !(sett__root_kind(c, at->root) & SETT__F_GMEM))
         return sett__refuse(c, SETT_E_SPACE, "a cache mode is for global memory");
     return !cache || !sett__verified_attr(c, SETT__AT_ACCESS_VOLATILE) || sett__refuse(c, SETT_E_VERIFY, "a volatile access has no cache mode");
 }
@@ -382,13 +405,13 @@ static bool check_atom(sett__verifier *c)
 }
 
 /* One of the two ends of a copy: operands k and k + 1. */
-static bool check_end(sett__verifier *c, uint32_t k, sett__code space, int64_t imm)
+static bool check_end(sett__verifier *c, uint32_t k, uint32_t space, int64_t imm)
 {
     uint64_t element = (uint64_t)sett__verified_attr(c, SETT__AT_CPASYNC_OF), bytes = (uint64_t)sett__verified_attr(c, SETT__AT_CPASYNC_BYTES);
     sett__verified_place at = {sett__any_arg(c, k), k, imm, element, bytes};
     if (!at.root)
         return false;
-    if (at.root->code != space || sett__root_kind(c, at.root) & SETT__F_MBAR)
+    if (!(sett__root_kind(c, at.root) & space))
         return sett__refuse(c, SETT_E_SPACE, "it copies global memory to shared memory");
     return sett__check_offset(c, &at, (uint32_t)(bytes / element)) && sett__check_align(c, &at) && check_param_access(c, at.root);
 }
@@ -398,7 +421,7 @@ static bool check_cp_async(sett__verifier *c)
     int32_t bytes = sett__verified_attr(c, SETT__AT_CPASYNC_BYTES);
     if (sett__verified_attr(c, SETT__AT_CPASYNC_OF) > bytes || (sett__verified_attr(c, SETT__AT_CPASYNC_CG) && bytes != 16))
         return sett__refuse(c, SETT_E_VERIFY, "there is no such copy");
-    return check_end(c, 0, SETT__SMEM, sett__verified_attr(c, SETT__AT_CPASYNC_TO)) && check_end(c, 3, SETT__PARAM, c->op->imm) &&
+    return check_end(c, 0, SETT__F_SMEM, sett__verified_attr(c, SETT__AT_CPASYNC_TO)) && check_end(c, 3, SETT__F_GMEM, c->op->imm) &&
            (sett__verified_arg(c, 2) == SETT__NONE || scalar(c, 2, SETT_BOOL)) && (sett__verified_arg(c, 5) == SETT__NONE || scalar(c, 5, SETT_BOOL));
 }
 
@@ -573,7 +596,7 @@ static const struct rule {
     [SETT__C_SREG] = {0, SUB | RESULT, check_sreg},
     [SETT__C_SYM] = {0, IMM | RESULT, check_sym},
     [SETT__C_SCALAR] = {0, IMM | RESULT, check_scalar},
-    [SETT__C_ROOT] = {0, IMM | RESULT, check_root},
+    [SETT__C_ROOT] = {ANY, IMM | RESULT, check_root},
     [SETT__C_BINARY] = {2, RESULT, check_elementwise},
     [SETT__C_COMPARE] = {2, RESULT, check_compare},
     [SETT__C_TERNARY] = {3, RESULT, check_elementwise},
@@ -726,11 +749,13 @@ static bool is_plain_access(const sett__verifier *c)
 }
 
 /* ---- targets --------------------------------------------------------------------------- */
-static bool check_target(sett__verifier *c, int sm)
+static bool check_target(sett__verifier *c, const char *target, int sm)
 {
     int need = sm ? sett__least_sm(c->t, c->op) : 0;
     const char *call = sett__op_call(c->op->code);
     const sett__site_ref *s = call && c->op->site < c->t->n_site ? &c->t->site[c->op->site] : NULL;
+    if (need <= sm && sm && sett__ops[c->op->code].flags & SETT__T && !strchr("afAF", target[strlen(target) - 1]))
+        return sett__refuse(c, SETT_E_TARGET, "only a target with a suffix has it, as sm_%da, not %s", sm, target);
     if (need <= sm)
         return true;
     if (!s || s->file >= c->t->n_string)
@@ -744,10 +769,10 @@ sett_status sett__tape_fits(const sett__tape *t, const char *target, sett_error 
     sett__verifier c = {.t = t, .err = err};
     int sm = 0;
     sett_status status = sett__target_gives(t, target, &sm, err);
-    if (status || t->min_sm <= sm)
+    if (status || (t->min_sm <= sm && !t->suffixed))
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
-        if (!check_target(&c, sm))
+        if (!check_target(&c, target, sm))
             break;
     return c.status;
 }
@@ -766,7 +791,7 @@ sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_erro
     if (status)
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
-        if ((!is_plain(&c) && !is_plain_access(&c) && !check_op(&c)) || !check_target(&c, sm))
+        if ((!is_plain(&c) && !is_plain_access(&c) && !check_op(&c)) || !check_target(&c, target, sm))
             return c.status;
     if (c.depth)
         return sett__error(err, SETT_E_REGION, "op %u opens a region that does not end", c.open[c.depth - 1]);

@@ -54,5 +54,7 @@ bool sett__check_matrix(sett__verifier *);
 
 /* ---- verify_sync.c -------------------------------------------------------------------- */
 bool sett__check_mbarrier(sett__verifier *);
+bool sett__check_proxy(sett__verifier *);
+bool sett__check_maxnreg(sett__verifier *);
 
 #endif

@@ -8,6 +8,8 @@ uint32_t sett__root_kind(const sett__verifier *c, const sett__op *root)
     case SETT__PARAM: return c->t->sig.param[root->imm].scalar ? 0 : SETT__F_GMEM;
     case SETT__SMEM: return sett__attr(c->t->arg, root, SETT__AT_SMEM_MBARRIER) ? SETT__F_MBAR : SETT__F_SMEM | SETT__F_MATRIX;
     case SETT__RMEM: return SETT__F_RMEM;
+    case SETT__GMEM: return SETT__F_GMEM;
+    case SETT__PEER: return sett__root_kind(c, &c->t->op[c->t->arg[root->args]]) & SETT__F_MBAR ? SETT__F_PEER_MBAR : SETT__F_PEER;
     default: return 0;
     }
 }
@@ -50,6 +52,8 @@ static bool (*const own[SETT__N_CODES])(sett__verifier *) = {
     [SETT__MBINIT] = sett__check_mbarrier,
     [SETT__MBARRIVE] = sett__check_mbarrier,
     [SETT__MBEXPECT] = sett__check_mbarrier,
+    [SETT__PROXY] = sett__check_proxy,
+    [SETT__MAXNREG] = sett__check_maxnreg,
 };
 
 static bool check_operands(sett__verifier *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold of mbarriers. */
+/* What must hold of mbarriers, of fences between proxies, and of how many registers a thread has. */
 #include "verify.h"
 
 /* The most that one counts: PTX, mbarrier. */
@@ -16,4 +16,33 @@ bool sett__check_mbarrier(sett__verifier *c)
         return true;
     int scope = sett__verified_attr(c, expect ? SETT__AT_EXPECT_SCOPE : SETT__AT_MBAR_SCOPE);
     return scope || sett__refuse(c, SETT_E_VERIFY, "what is done at a peer has scope=cluster");
+}
+
+bool sett__check_proxy(sett__verifier *c)
+{
+    enum { MAP_ALIGN = 64 };
+    int kind = sett__verified_attr(c, SETT__AT_PROXY_KIND);
+    bool of_map = kind >= 3, names = kind == 4, given = sett__verified_arg(c, 0) != SETT__NONE;
+    if (names != given)
+        return sett__refuse(c, SETT_E_VERIFY, names ? "it needs the map that it acquires" : "only tensormap.acquire names a map");
+    if (!of_map && sett__verified_attr(c, SETT__AT_PROXY_SCOPE) != SETT_SCOPE_GPU)
+        return sett__refuse(c, SETT_E_VERIFY, "only a tensor map's fence has a scope");
+    if (!names)
+        return true;
+    const sett__op *root = &c->t->op[sett__verified_arg(c, 0)];
+    sett__verified_place at = {root, 0, c->op->imm, (uint64_t)sett__dtype_bytes((sett_dtype)root->dtype), MAP_ALIGN};
+    return sett__check_align(c, &at);
+}
+
+/* Registers are counted from what the kernel has at its entry, which a block of unknown size leaves open. */
+bool sett__check_maxnreg(sett__verifier *c)
+{
+    const sett__sig *s = &c->t->sig;
+    int64_t x;
+    if (sett__verified_attr(c, SETT__AT_MAXNREG_COUNT) % 8)
+        return sett__refuse(c, SETT_E_RANGE, "count %d is not a multiple of 8", sett__verified_attr(c, SETT__AT_MAXNREG_COUNT));
+    for (int d = 0; d < 3; d++)
+        if (s->block[d].count && !sett__expr_const(s, s->block[d], &x))
+            return sett__refuse(c, SETT_E_VERIFY, "it needs a block of constant extents");
+    return true;
 }
