@@ -67,6 +67,14 @@ static void extents_attribute(sett__lower *l, const char *name, const int64_t n[
     fn_text(l, name, text);
 }
 
+static void number_attribute(sett__lower *l, const char *name, uint32_t n)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", n);
+    if (n)
+        fn_text(l, name, text);
+}
+
 static void launch_attributes(sett__lower *l)
 {
     const sett__sig *sig = &l->tape->sig;
@@ -75,6 +83,8 @@ static void launch_attributes(sett__lower *l)
         extents_attribute(l, "nvvm.reqntid", n);
     if (l->sm >= 90 && static_extents(sig, sig->cluster, n) && n[0] * n[1] * n[2] > 1)
         extents_attribute(l, "nvvm.cluster_dim", n);
+    number_attribute(l, "nvvm.maxnreg", sig->max_registers);
+    number_attribute(l, "nvvm.minctasm", sig->min_blocks);
 }
 
 /* Its bytes are the parameter; what is only read of it is read from there. */

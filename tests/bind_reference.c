@@ -560,6 +560,13 @@ static sett_status bind_dims(const binder *bd, sett__bound *out)
     if (threads > SETT__BLOCK_THREADS)
         return REFUSE(
             bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, SETT__BLOCK_THREADS);
+    for (int i = 0; i < 3; i++)
+        if (d->grid[i] % d->cluster[i])
+            return REFUSE(bd, SETT_E_DIVIDE, "%s: the grid's %c is %u, which is not a multiple of the cluster's, %u", bd->name, "xyz"[i],
+                (unsigned)d->grid[i], (unsigned)d->cluster[i]);
+    uint32_t blocks = d->cluster[0] * d->cluster[1] * d->cluster[2], most = bd->sig->big_cluster ? 16 : 8;
+    if (blocks > most)
+        return REFUSE(bd, SETT_E_LIMIT, "%s: a cluster of %u blocks; %u is the limit", bd->name, (unsigned)blocks, (unsigned)most);
     s = bind_smem(bd, d);
     if (s)
         return s;

@@ -396,6 +396,14 @@ START_TEST(refuses_dimensions)
     sett__bound out;
     sett_error err = {0};
     start(&f);
+    f.sig.grid[1] = num(&f, 6), f.sig.cluster[1] = num(&f, 4);
+    expect(sett__bind(&f.sig, "k", 0, NULL, true, &out, NULL, &err), SETT_E_DIVIDE, &err,
+        "k: the grid's y is 6, which is not a multiple of the cluster's, 4");
+    f.sig.grid[1] = num(&f, 12), f.sig.cluster[1] = num(&f, 12);
+    expect(sett__bind(&f.sig, "k", 0, NULL, true, &out, NULL, &err), SETT_E_LIMIT, &err, "k: a cluster of 12 blocks; 8 is the limit");
+    f.sig.big_cluster = 1;
+    ck_assert(!sett__bind(&f.sig, "k", 0, NULL, true, &out, NULL, &err));
+    start(&f);
     f.sig.smem = 227 * 1024 + 1;
     expect(sett__bind(&f.sig, "k", 0, NULL, true, &out, NULL, &err), SETT_E_LIMIT, &err,
         "k: 232449 bytes of shared memory; 232448 is the limit");

@@ -17,7 +17,7 @@ static struct fake {
     unsigned long long id[CONTEXTS];
     void *stack[DEPTH];
     int depth; /* of stack; its top is current */
-    int retains, libraries, modules, kernel_attrs, function_attrs, launches, loads_in_strict_mode;
+    int big_clusters, retains, libraries, modules, kernel_attrs, function_attrs, launches, loads_in_strict_mode;
     int mode; /* of capture */
     int capturing, capturing_result, load_result, launch_result, unload_result;
     int syncs, sync_result, allocs_in_strict_mode;
@@ -26,7 +26,7 @@ static struct fake {
     /* of the last launch */
     void *function, *in_context;
     sett__cu_config config;
-    sett__cu_attr attr[2];
+    sett__cu_attr attr[3];
     unsigned char params[64];
     size_t params_len;
     bool had_extra;
@@ -131,10 +131,14 @@ static sett__cu kernel_function(void **function, void *kernel)
 }
 static sett__cu kernel_attr(sett__cu attr, int value, void *kernel, sett__cu device)
 {
+    ck_assert_ptr_eq(kernel, (void *)1001);
+    if (attr == 14) { /* clusters of more than 8 */
+        f.big_clusters += value;
+        return 0;
+    }
     ck_assert_int_eq(attr, 8);
     f.most = value;
     ck_assert(value == 100000 || value == 232448);
-    ck_assert_ptr_eq(kernel, (void *)1001);
     ck_assert_int_ge(device, 70);
     f.kernel_attrs++;
     return 0;
@@ -344,6 +348,8 @@ START_TEST(launch_hands_over)
     ck_assert(!shoot(STREAM, &clustered) && f.config.n_attrs == 2);
     ck_assert(f.attr[0].id == 4 && f.attr[1].id == 6 && f.attr[1].value.early == 1);
     ck_assert(!go(0, STREAM) && f.config.n_attrs == 1 && f.attr[0].id == 6 && f.attr[0].value.early == 1);
+    sett__gpu_launched(kernel, true, false);
+    ck_assert(!shoot(STREAM, &clustered) && f.config.n_attrs == 3 && f.attr[2].id == 2 && f.attr[2].value.cooperative == 1);
     stop();
 }
 END_TEST
@@ -363,6 +369,18 @@ START_TEST(launches_add_shared_memory)
     ck_assert_int_eq(launch_with(0, STREAM, &d, params, sizeof params), SETT_E_LIMIT);
     ck_assert_str_eq(err.text, "kernel: 232449 bytes of shared memory a block, of which the launch adds 232385; GPU 0 (sm_90a) has 232448");
     stop();
+}
+END_TEST
+
+START_TEST(takes_big_clusters)
+{
+    for (int big = 0; big < 2; big++) {
+        start(1, 0, false);
+        sett__gpu_launched(kernel, false, big);
+        ck_assert_msg(!sett__gpu_prepare(kernel, 0, &err), "%s", err.text);
+        ck_assert_int_eq(f.big_clusters, big);
+        stop();
+    }
 }
 END_TEST
 
@@ -738,6 +756,7 @@ Suite *cuda_suite(void)
     TCase *t = tcase_create("driver");
     tcase_add_test(t, launch_hands_over);
     tcase_add_loop_test(t, launches_add_shared_memory, 0, 2);
+    tcase_add_test(t, takes_big_clusters);
     tcase_add_test(t, loads_once);
     tcase_add_test(t, context_of_a_default_stream);
     tcase_add_test(t, modules_by_context);

@@ -193,6 +193,69 @@ START_TEST(missing_on_a_target)
 }
 END_TEST
 
+/* ---- the signature ---------------------------------------------------------------------------- */
+static const struct {
+    const char *lines;
+    sett_status status;
+    const char *text;
+} signatures[] = {
+    {"grid 4\ncluster 3", SETT_E_DIVIDE, "grid: extent 0 is 4, which is not a multiple of the cluster's, 3"},
+    {"grid 4\ncluster 2, 2", SETT_E_DIVIDE, "grid: extent 1 is 1, which is not a multiple of the cluster's, 2"},
+    {"grid 32\ncluster 16", SETT_E_LIMIT, "a cluster of 16 blocks: more than 8 need `launch big_cluster`"},
+    {"grid 34\ncluster 17\nlaunch big_cluster", SETT_E_LIMIT, "cluster: extent 0 is 17, not 1 to 16"},
+    {"grid 8, 4\ncluster 8, 4\nlaunch big_cluster", SETT_E_LIMIT, "cluster: more than 16 in all"},
+    {"launch max_registers 256", SETT_E_LIMIT, "max_registers 256, min_blocks 0: at most 255 and 32"},
+    {"launch min_blocks 33", SETT_E_LIMIT, "max_registers 0, min_blocks 33: at most 255 and 32"},
+    {"sym N\nblock N\nlaunch min_blocks 2", SETT_E_VERIFY, "min_blocks needs a block of constant extents"},
+    {"sym N\nblock N\n\nsetmaxnreg way=dec count=24", SETT_E_VERIFY, "it needs a block of constant extents"},
+    {"launch cooperative\nlaunch cooperative", SETT_E_PARSE, "it is given twice"},
+    {"launch soon", SETT_E_PARSE, "the line should end here"},
+};
+
+START_TEST(wrong_signatures)
+{
+    char text[512];
+    sett_error err = {0};
+    sett__tape t;
+    snprintf(text, sizeof text, "sett tape 2\n%s\n", signatures[_i].lines);
+    sett_status s = sett__tape_parse(&t, text, &err);
+    ck_assert_msg(s == signatures[_i].status && strstr(err.text, signatures[_i].text), "%s gives: %s", signatures[_i].lines, err.text);
+}
+END_TEST
+
+START_TEST(launch_hints)
+{
+    static const char text[] = "sett tape 2\ngrid 32\nblock 128\ncluster 16\nlaunch cooperative big_cluster max_registers 168 min_blocks 2\n\n";
+    sett_error err = {0};
+    sett__arena arena = {.mem = NULL};
+    sett__tape t;
+    sett__sig s;
+    void *bytes;
+    size_t n;
+    tape_comes_back(text);
+    ck_assert_msg(!sett__tape_parse(&t, text, &err), "%s", err.text);
+    ck_assert(!sett__sig_write(&t.sig, NULL, &bytes, &n, NULL) && !sett__sig_read(&s, &arena, bytes, n, NULL));
+    ck_assert(s.cooperative && s.big_cluster && s.max_registers == 168 && s.min_blocks == 2);
+    free(bytes);
+    sett__arena_free(&arena);
+    sett__tape_free(&t);
+    if (!have_compiler())
+        return;
+    sett_engine *e = tapes_engine();
+    tape_gives(e, text, "sm_90a", "CHECK: .reqntid 128\nCHECK: .minnctapersm 2\nCHECK: .maxnreg 168\nCHECK: .reqnctapercluster 16");
+    sett_engine_close(e);
+}
+END_TEST
+
+START_TEST(programs_assemble)
+{
+    program_assembles("tests/tape/peer_sum.tape", "sm_90 sm_90a",
+        "CHECK: .reqnctapercluster 2\nCHECK: mbarrier.init.shared.b64\nCHECK: fence.mbarrier_init.release.cluster\nCHECK: barrier.cluster.arrive\n"
+        "CHECK: barrier.cluster.wait\nCHECK: mapa.shared::cluster\nCHECK: st.shared::cluster.b32\nCHECK: mbarrier.arrive.release.cluster.shared::cluster.b64\n"
+        "CHECK: mbarrier.try_wait.parity.acquire.cluster.shared.b64\nNOT: .local\nCHECK: ret");
+}
+END_TEST
+
 START_TEST(not_on_the_cpu)
 {
     sett_error err = {0};
@@ -213,6 +276,9 @@ Suite *sync_suite(void)
     tcase_add_loop_test(t, lowered, 0, (int)SETT__COUNT(given));
     tcase_add_loop_test(t, wrong_tapes, 0, (int)SETT__COUNT(wrong));
     tcase_add_loop_test(t, missing_on_a_target, 0, (int)SETT__COUNT(missing));
+    tcase_add_loop_test(t, wrong_signatures, 0, (int)SETT__COUNT(signatures));
+    tcase_add_test(t, launch_hints);
+    tcase_add_test(t, programs_assemble);
     tcase_add_test(t, not_on_the_cpu);
     suite_add_tcase(s, t);
     return s;

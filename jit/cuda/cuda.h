@@ -46,6 +46,8 @@ sett_status sett__gpu_kernel_make(sett__cuda *, const void *cubin, size_t len, c
  * handle has ended. */
 sett_status sett__gpu_claims(sett__gpu_kernel *, const sett__sig *, sett_error *);
 void sett__gpu_early(sett__gpu_kernel *); /* the kernel itself waits for the grids before it, and may begin before they end */
+/* Its blocks run all at once; clusters of more than 8 are taken. Call it before prepare. */
+void sett__gpu_launched(sett__gpu_kernel *, bool cooperative, bool big_cluster);
 void sett__gpu_more_smem(sett__gpu_kernel *); /* launches may add to its shared memory; call it before prepare */
 /* SETT_E_FAULT with the report of an assertion that failed on the device, once; waits for nothing. */
 sett_status sett__cuda_failed(sett__cuda *, int device, sett_error *);
@@ -73,7 +75,7 @@ typedef struct sett__shot {
     uint8_t cluster[3];      /* in the next line, since only CLUSTERED uses it */
 } sett__shot;
 /* ENTERED: the device's context must be the current one, whatever the stream. */
-enum { SETT__SHOT_LOADED = 1, SETT__SHOT_CLUSTERED = 2, SETT__SHOT_EARLY = 4, SETT__SHOT_ENTERED = 8 };
+enum { SETT__SHOT_LOADED = 1, SETT__SHOT_CLUSTERED = 2, SETT__SHOT_EARLY = 4, SETT__SHOT_ENTERED = 8, SETT__SHOT_COOPERATIVE = 16 };
 static_assert(offsetof(sett__shot, cluster) == 64, "one line");
 /* All but its gate, and the address at the end of the packed block of a kernel with assertions. function: NULL, or what
  * sett__gpu_function gave; without it code that is not on the device yet is loaded, unless the stream is under capture:

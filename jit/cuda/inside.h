@@ -19,11 +19,11 @@ enum {
 /* CUdevice_attribute, CUfunction_attribute, CUjit_option, CUjitInputType, CUlaunchAttributeID, CUstreamCaptureMode */
 enum {
     SETT__CU_CC_MAJOR = 75, SETT__CU_CC_MINOR = 76, SETT__CU_SMEM_OPTIN = 97, SETT__CU_SMS = 16, SETT__CU_L2_BYTES = 38,
-    SETT__CU_MAX_DYNAMIC_SMEM = 8,
+    SETT__CU_MAX_DYNAMIC_SMEM = 8, SETT__CU_BIG_CLUSTER = 14, /* NON_PORTABLE_CLUSTER_SIZE_ALLOWED */
     SETT__CU_JIT_INFO = 3, SETT__CU_JIT_INFO_SIZE = 4, SETT__CU_JIT_ERROR = 5, SETT__CU_JIT_ERROR_SIZE = 6,
     SETT__CU_JIT_LEVEL = 7, SETT__CU_JIT_TARGET = 9, SETT__CU_JIT_VERBOSE = 12, SETT__CU_JIT_LINES = 13,
     SETT__CU_INPUT_PTX = 1,
-    SETT__CU_ATTR_CLUSTER = 4, SETT__CU_ATTR_EARLY = 6, /* PROGRAMMATIC_STREAM_SERIALIZATION */
+    SETT__CU_ATTR_COOPERATIVE = 2, SETT__CU_ATTR_CLUSTER = 4, SETT__CU_ATTR_EARLY = 6, /* PROGRAMMATIC_STREAM_SERIALIZATION */
     SETT__CU_CAPTURE_THREAD = 1, SETT__CU_CAPTURE_RELAXED = 2,
     SETT__CU_HOST_PORTABLE_MAPPED = 3, /* CU_MEMHOSTREGISTER_PORTABLE | _DEVICEMAP */
     SETT__CU_STREAM_NON_BLOCKING = 1,
@@ -35,6 +35,7 @@ typedef struct sett__cu_attr { /* CUlaunchAttribute */
     union {
         struct { uint32_t x, y, z; } cluster;
         int early;
+        int cooperative;
         char bytes[64];
     } value;
 } sett__cu_attr;

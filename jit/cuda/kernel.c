@@ -34,6 +34,7 @@ struct sett__gpu_kernel {
         module *module;              /* likewise, if `modules` */
     };
     uint32_t len;
+    bool cooperative, big_cluster;
 };
 static_assert(SETT__GPUS_MAX <= 64, "ready has a bit for each");
 static_assert(sizeof(sett__gpu_kernel) <= SETT__GPU_KERNEL_BYTES, "whoever calls has room for it");
@@ -57,6 +58,12 @@ sett_status sett__gpu_kernel_make(sett__cuda *c, const void *cubin, size_t len, 
 void sett__gpu_more_smem(sett__gpu_kernel *k)
 {
     k->more = true;
+}
+
+void sett__gpu_launched(sett__gpu_kernel *k, bool cooperative, bool big_cluster)
+{
+    k->cooperative = cooperative;
+    k->big_cluster = big_cluster;
 }
 
 void sett__gpu_early(sett__gpu_kernel *k)
@@ -166,6 +173,8 @@ static sett_status ready_library(sett__gpu_kernel *k, int device, bool *fresh, s
     sett__cu r = 0;
     if (most_smem(k, device))
         r = c->kernel_attr(SETT__CU_MAX_DYNAMIC_SMEM, most_smem(k, device), kernel, c->gpu[device].id);
+    if (!r && k->big_cluster)
+        r = c->kernel_attr(SETT__CU_BIG_CLUSTER, 1, kernel, c->gpu[device].id);
     if (r)
         return sett__cuda_error(c, r, "cuKernelSetAttribute", e);
     r = c->kernel_function(&function, kernel);
@@ -209,6 +218,8 @@ static sett_status load_module(sett__gpu_kernel *k, int device, module *m, sett_
         return load_error(k, r, "cuModuleGetFunction", e);
     if (most_smem(k, device))
         r = c->function_attr(m->function, SETT__CU_MAX_DYNAMIC_SMEM, most_smem(k, device));
+    if (!r && k->big_cluster)
+        r = c->function_attr(m->function, SETT__CU_BIG_CLUSTER, 1);
     if (!r && c->function_load)
         r = c->function_load(m->function);
     return sett__cuda_error(c, r, "cuFuncSetAttribute", e);
@@ -354,7 +365,7 @@ typedef struct order {
     sett__cu_config config;
     void *extra[5];
     size_t len;
-    sett__cu_attr attr[2];
+    sett__cu_attr attr[3];
 } order;
 
 static void ask(order *o, const sett__cu_attr *what)
@@ -370,6 +381,8 @@ static __attribute__((noinline)) void ask_for(order *o, const sett__shot *s)
         ask(o, &(sett__cu_attr){.id = SETT__CU_ATTR_CLUSTER, .value.cluster = {s->cluster[0], s->cluster[1], s->cluster[2]}});
     if (s->state & SETT__SHOT_EARLY)
         ask(o, &(sett__cu_attr){.id = SETT__CU_ATTR_EARLY, .value.early = 1});
+    if (s->state & SETT__SHOT_COOPERATIVE)
+        ask(o, &(sett__cu_attr){.id = SETT__CU_ATTR_COOPERATIVE, .value.cooperative = 1});
 }
 
 static inline sett__cu issue(const sett__shot *s, order *o)
@@ -410,7 +423,7 @@ SETT__HOT sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *p
     o.extra[2] = (void *)2, o.extra[3] = &o.len; /* BUFFER_SIZE */
     o.extra[4] = NULL;
     int saved = errno;
-    if (s->state & (SETT__SHOT_CLUSTERED | SETT__SHOT_EARLY))
+    if (s->state & (SETT__SHOT_CLUSTERED | SETT__SHOT_EARLY | SETT__SHOT_COOPERATIVE))
         ask_for(&o, s);
     sett__cu r = here(s, stream) ? issue(s, &o) : issue_entered(s, &o);
     sett_status status = r ? sett__cuda_error(s->cuda, r, "cuLaunchKernelEx", e) : SETT_OK;
@@ -468,7 +481,8 @@ SETT__HOT sett_status sett__gpu_aim(sett__shot *to, sett__gpu_kernel *k, void *f
     bool clustered = (d->cluster[0] | d->cluster[1] | d->cluster[2]) > 1;
     for (int i = 0; i < 3 && clustered; i++)
         to->cluster[i] = (uint8_t)d->cluster[i];
-    to->state = (uint8_t)(SETT__SHOT_LOADED | clustered * SETT__SHOT_CLUSTERED | k->early * SETT__SHOT_EARLY | k->modules * SETT__SHOT_ENTERED);
+    to->state = (uint8_t)(SETT__SHOT_LOADED | clustered * SETT__SHOT_CLUSTERED | k->early * SETT__SHOT_EARLY | k->modules * SETT__SHOT_ENTERED |
+                          k->cooperative * SETT__SHOT_COOPERATIVE);
     return SETT_OK;
 }
 static_assert(SETT__PARAM_BYTES <= UINT16_MAX && SETT__GPUS_MAX <= INT8_MAX && offsetof(sett__cu_config, smem) == 24, "what lies in a shot");

@@ -639,6 +639,19 @@ static sett_status bind_smem(const binder *bd, sett__launch_dims *d)
     return no_smem(bd, known, more);
 }
 
+static __attribute__((noinline, cold)) sett_status check_clusters(const binder *bd, const sett__launch_dims *d)
+{
+    const uint32_t *c = d->cluster;
+    for (int i = 0; i < 3; i++)
+        if (d->grid[i] % c[i])
+            return REFUSE(bd, SETT_E_DIVIDE, "%s: the grid's %c is %u, which is not a multiple of the cluster's, %u", bd->name, "xyz"[i],
+                (unsigned)d->grid[i], (unsigned)c[i]);
+    if (c[0] * c[1] * c[2] > sett__cluster_most(bd->sig))
+        return REFUSE(bd, SETT_E_LIMIT, "%s: a cluster of %u blocks; %d is the limit", bd->name, (unsigned)(c[0] * c[1] * c[2]),
+            (int)sett__cluster_most(bd->sig));
+    return SETT_OK;
+}
+
 static inline sett_status bind_dims(const binder *bd)
 {
     sett__launch_dims *d = &bd->out->dims;
@@ -654,7 +667,8 @@ static inline sett_status bind_dims(const binder *bd)
         return REFUSE(
             bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, SETT__BLOCK_THREADS);
     bd->out->empty = !d->grid[0] || !d->grid[1] || !d->grid[2];
-    return bd->plan->more ? bind_smem(bd, d) : SETT_OK;
+    sett_status s = bd->plan->more ? check_clusters(bd, d) : SETT_OK;
+    return !s && bd->plan->more ? bind_smem(bd, d) : s;
 }
 
 /* ---- what the body relies on --------------------------------------------------------------------------- */

@@ -135,6 +135,7 @@ static sett_status keep_code(sett_kernel *k, const sett__entry *entry, sett_erro
     k->on_gpu = true;
     if (m->sig.smem_more.count)
         sett__gpu_more_smem(gpu);
+    sett__gpu_launched(gpu, m->sig.cooperative, m->sig.big_cluster);
     if (m->sig.early && begins_early(m->target))
         sett__gpu_early(gpu);
     return m->sig.n_claim ? sett__gpu_claims(gpu, &m->sig, err) : SETT_OK;

@@ -161,6 +161,7 @@ const sett__plan *sett__plan_make(sett__arena *a, const sett__sig *sig, const ch
     plan_symbols(sig, (sett__sym_plan *)(uintptr_t)sett__plan_syms(p));
     plan_dims(p, (sett__dim_plan *)(uintptr_t)sett__plan_dims(p));
     p->gaps = written(p) != p->params_len;
-    p->more = sig->n_check || sig->n_derived || sig->smem_more.count || sig->smem > SETT__SMEM_MAX;
+    p->more = sig->n_check || sig->n_derived || sig->smem_more.count || sig->smem > SETT__SMEM_MAX || sig->cluster[0].count || sig->cluster[1].count ||
+              sig->cluster[2].count;
     return p;
 }

@@ -258,6 +258,23 @@ static bool smem_line(sett__parser *p, sett__sig *s)
            (!sett__accept_word(&p->x, "more") || expr(p, &s->smem_more));
 }
 
+static bool hint(sett__parser *p, const char *word, uint16_t *to)
+{
+    uint32_t x = 0;
+    bool ok = !sett__accept_word(&p->x, word) || sett__lex_u32(&p->x, &x, UINT16_MAX);
+    *to = (uint16_t)x;
+    return ok;
+}
+
+static bool hints_line(sett__parser *p, sett__sig *s)
+{
+    if (s->cooperative | s->big_cluster | s->max_registers | s->min_blocks)
+        return SETT__LEX_FAIL(&p->x, "it is given twice");
+    s->cooperative = sett__accept_word(&p->x, "cooperative");
+    s->big_cluster = sett__accept_word(&p->x, "big_cluster");
+    return hint(p, "max_registers", &s->max_registers) && hint(p, "min_blocks", &s->min_blocks);
+}
+
 bool sett__parse_place(sett__parser *p, const char **file, uint32_t *line)
 {
     return sett__lex_chars(&p->x, SETT__LETTERS SETT__DIGITS "_./+-", "a file", file) && sett__expect(&p->x, ":") &&
@@ -297,6 +314,8 @@ bool sett__parse_sig_line(sett__parser *p, bool *found)
         return dims_line(p, s->cluster);
     if (sett__accept_word(&p->x, "smem"))
         return smem_line(p, s);
+    if (sett__accept_word(&p->x, "launch"))
+        return hints_line(p, s);
     if (sett__accept_word(&p->x, "check"))
         return check_line(p, s);
     return *found = false;

@@ -482,6 +482,20 @@ static void print_sym(sett__sink *out, const sett__sig *s, const sett__symbol *s
     sett__put(out, "\n");
 }
 
+/* launch cooperative big_cluster max_registers 168 min_blocks 1 */
+static void print_hints(sett__sink *out, const sett__sig *s)
+{
+    if (!(s->cooperative | s->big_cluster | s->max_registers | s->min_blocks))
+        return;
+    sett__put(out, s->cooperative ? "launch cooperative" : "launch");
+    sett__put(out, s->big_cluster ? " big_cluster" : "");
+    if (s->max_registers)
+        sett__putf(out, " max_registers %u", s->max_registers);
+    if (s->min_blocks)
+        sett__putf(out, " min_blocks %u", s->min_blocks);
+    sett__put(out, "\n");
+}
+
 static void print_sig(sett__sink *out, const sett__sig *s, bool places)
 {
     for (uint32_t i = 0; i < s->n_sym - s->n_derived; i++)
@@ -501,6 +515,7 @@ static void print_sig(sett__sink *out, const sett__sig *s, bool places)
         }
         sett__put(out, "\n");
     }
+    print_hints(out, s);
     for (uint32_t i = 0; i < s->n_check; i++)
         print_check(out, s, &s->check[i], places);
 }

@@ -144,6 +144,17 @@ static void get_param(struct reader *r, sett__sig *s, sett__param *p, uint32_t *
     }
 }
 
+static void get_hints(struct reader *r, sett__sig *s)
+{
+    uint64_t bits = get_max(r, L_COOPERATIVE | L_BIG_CLUSTER);
+    s->cooperative = bits & L_COOPERATIVE;
+    s->big_cluster = (bits & L_BIG_CLUSTER) != 0;
+    s->max_registers = (uint16_t)get_max(r, UINT16_MAX);
+    s->min_blocks = (uint16_t)get_max(r, UINT16_MAX);
+    if (!bits && !s->max_registers && !s->min_blocks)
+        fail(r, "a zero is spelled out");
+}
+
 static void get_sig(struct reader *r, sett__sig *s)
 {
     uint32_t leaves = 0, code = 0;
@@ -172,9 +183,11 @@ static void get_sig(struct reader *r, sett__sig *s)
             dims[k][d] = get_expr(r, s, &code);
     s->smem = (uint32_t)get_max(r, UINT32_MAX);
     uint32_t align = (uint32_t)get_max(r, UINT32_MAX);
-    s->early = align & EARLY, s->smem_align = align & ~(uint32_t)(SMEM_MORE | EARLY);
+    s->early = align & EARLY, s->smem_align = align & ~(uint32_t)(SMEM_MORE | EARLY | HINTS);
     if (align & SMEM_MORE && !(s->smem_more = get_expr(r, s, &code)).count)
         fail(r, "the size of shared memory is empty");
+    if (align & HINTS)
+        get_hints(r, s);
     if (leaves != s->n_leaf || code != s->n_code)
         fail(r, "a count does not fit what follows");
 }

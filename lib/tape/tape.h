@@ -78,10 +78,18 @@ typedef struct sett__sig {
     uint32_t smem_align; /* of the window */
     sett__expr smem_more; /* if present, bytes that a launch adds behind smem; the whole window is then given at launch */
     uint32_t n_derived;  /* symbols with a value: the last ones of n_sym */
+    uint8_t cooperative;  /* all blocks run at once, or the launch fails */
+    uint8_t big_cluster;  /* clusters of more than 8 blocks, which not every GPU of a target takes */
+    uint16_t max_registers, min_blocks; /* of a thread; of a multiprocessor: what the assembler keeps to; 0: its own choice */
     bool early;          /* it has a DEPWAIT: from sm_90 on it may begin before earlier grids end */
     uint32_t n_claim;    /* if not 0, a GPU's packed block ends with the address of a sett__failure */
     sett__claim *claim;
 } sett__sig;
+enum { SETT__CLUSTER_MOST = 8, SETT__BIG_CLUSTER_MOST = 16 };
+static inline int64_t sett__cluster_most(const sett__sig *s)
+{
+    return s->big_cluster ? SETT__BIG_CLUSTER_MOST : SETT__CLUSTER_MOST;
+}
 /* Is the block's window static in the code? Else it is given at launch. */
 static inline bool sett__smem_static(const sett__sig *s)
 {

@@ -147,6 +147,35 @@ static sett_status verify_dims(const sett__sig *s, const char *what, const sett_
     return SETT_OK;
 }
 
+/* What is constant; a launch checks the rest. */
+static sett_status verify_clusters(const sett__sig *s, sett_error *err)
+{
+    int64_t all = 1, grid, cluster;
+    for (int d = 0; d < 3; d++) {
+        if (!s->cluster[d].count || !sett__expr_const(s, s->cluster[d], &cluster))
+            continue;
+        all *= cluster;
+        if (s->grid[d].count ? sett__expr_const(s, s->grid[d], &grid) && grid % cluster : cluster > 1)
+            return sett__error(err, SETT_E_DIVIDE, "grid: extent %d is %lld, which is not a multiple of the cluster's, %lld", d,
+                s->grid[d].count ? (long long)grid : 1LL, (long long)cluster);
+    }
+    return all <= sett__cluster_most(s) ? SETT_OK
+                                        : sett__error(err, SETT_E_LIMIT, "a cluster of %lld blocks: more than %d need `launch big_cluster`",
+                                              (long long)all, SETT__CLUSTER_MOST);
+}
+
+static sett_status verify_hints(const sett__sig *s, sett_error *err)
+{
+    enum { REGISTERS = 255, BLOCKS = 32 };
+    int64_t x;
+    bool fixed = true;
+    for (int d = 0; d < 3; d++)
+        fixed &= !s->block[d].count || sett__expr_const(s, s->block[d], &x);
+    if (s->cooperative > 1 || s->big_cluster > 1 || s->max_registers > REGISTERS || s->min_blocks > BLOCKS)
+        return sett__error(err, SETT_E_LIMIT, "max_registers %u, min_blocks %u: at most %d and %d", s->max_registers, s->min_blocks, REGISTERS, BLOCKS);
+    return fixed || !s->min_blocks ? SETT_OK : sett__error(err, SETT_E_VERIFY, "min_blocks needs a block of constant extents");
+}
+
 static sett_status verify_check(const sett__sig *s, const sett__check *k, sett_error *err)
 {
     if (!sett__expr_valid(s, k->expr))
@@ -185,7 +214,11 @@ sett_status sett__sig_verify(const sett__sig *s, sett_error *err)
     if (!status)
         status = verify_dims(s, "block", s->block, 1, block, 1024, err);
     if (!status)
-        status = verify_dims(s, "cluster", s->cluster, 1, cluster, 16, err);
+        status = verify_dims(s, "cluster", s->cluster, 1, cluster, SETT__BIG_CLUSTER_MOST, err);
+    if (!status)
+        status = verify_clusters(s, err);
+    if (!status)
+        status = verify_hints(s, err);
     if (!status && s->n_check > SETT__MAX_CHECKS)
         status = sett__error(err, SETT_E_LIMIT, "a kernel has at most %d launch checks", SETT__MAX_CHECKS);
     for (uint32_t i = 0; !status && i < s->n_check; i++)

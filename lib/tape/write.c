@@ -139,9 +139,15 @@ static void put_sig(struct writer *w, const sett__sig *s)
         for (int d = 0; d < 3; d++)
             put_expr(w, s, dims[k][d]);
     put(w, s->smem);
-    put(w, s->smem_align | (s->smem_more.count ? SMEM_MORE : 0u) | (s->early ? EARLY : 0u));
+    bool hints = s->cooperative | s->big_cluster | s->max_registers | s->min_blocks;
+    put(w, s->smem_align | (s->smem_more.count ? SMEM_MORE : 0u) | (s->early ? EARLY : 0u) | (hints ? HINTS : 0u));
     if (s->smem_more.count)
         put_expr(w, s, s->smem_more);
+    if (!hints)
+        return;
+    put(w, (s->cooperative ? L_COOPERATIVE : 0u) | (s->big_cluster ? L_BIG_CLUSTER : 0u));
+    put(w, s->max_registers);
+    put(w, s->min_blocks);
 }
 
 static void put_checks(struct writer *w, const sett__sig *s, bool places)
