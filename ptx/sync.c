@@ -8,13 +8,23 @@ static const char *scope(const sett__lower *l, const sett__op *op)
     return sett__near_word[sett__attr(l->tape->arg, op, expect ? SETT__AT_EXPECT_SCOPE : SETT__AT_MBAR_SCOPE)];
 }
 
+/* LLVM may hold that it touches the barrier alone; other memory is ordered by it. */
+static LLVMValueRef ordered(sett__lower *l, const char *name, LLVMValueRef *in, unsigned n)
+{
+    static const char memory[] = "memory";
+    LLVMValueRef call = sett__ir_intrinsic(l, name, NULL, in, n);
+    if (!l->status)
+        LLVMRemoveEnumAttributeAtIndex(LLVMGetCalledValue(call), LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName(memory, sizeof memory - 1));
+    return call;
+}
+
 /* Of sm_90 on, with its scope, and where the barrier lies. */
 static void scoped(sett__lower *l, const sett__op *op, const char *what, LLVMValueRef *in)
 {
     char name[80];
     bool peer = LLVMGetPointerAddressSpace(LLVMTypeOf(in[0])) == 7;
     snprintf(name, sizeof name, "llvm.nvvm.mbarrier.%s.scope.%s.space.%s", what, scope(l, op), sett__near_word[peer]);
-    sett__ir_intrinsic(l, name, NULL, in, 2);
+    ordered(l, name, in, 2);
 }
 
 void sett__lower_mbarrier(sett__lower *l, const sett__op *op, LLVMValueRef *out)
@@ -24,13 +34,13 @@ void sett__lower_mbarrier(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     LLVMBasicBlockRef done = sett__ir_when(l, op, 3, "arrive", "arrived");
     LLVMValueRef in[2] = {sett__ir_form_place(l, op, 0), count ? sett__ir_scalar(l, op, 2) : sett__ir_int(l->i32, 1)};
     if (op->code == SETT__MBINIT)
-        sett__ir_intrinsic(l, "llvm.nvvm.mbarrier.init.shared", NULL, in, 2);
+        ordered(l, "llvm.nvvm.mbarrier.init.shared", in, 2);
     else if (op->code == SETT__MBEXPECT)
         scoped(l, op, sett__attr(l->tape->arg, op, SETT__AT_EXPECT_ARRIVE) ? "arrive.expect.tx" : "expect.tx", in);
     else if (l->sm >= 90)
         scoped(l, op, "arrive", in);
     else
-        sett__ir_intrinsic(l, "llvm.nvvm.mbarrier.arrive.shared", NULL, in, 1);
+        ordered(l, "llvm.nvvm.mbarrier.arrive.shared", in, 1);
     sett__ir_done(l, done);
 }
 
@@ -41,7 +51,7 @@ void sett__lower_mbarrier_wait(sett__lower *l, const sett__op *op, LLVMValueRef 
     LLVMValueRef in[2] = {sett__ir_form_place(l, op, 0), sett__ir_scalar(l, op, 2)};
     snprintf(name, sizeof name, "llvm.nvvm.mbarrier.%s.wait.parity.scope.%s.space.cta", op->code == SETT__MBTRY ? "try" : "test", scope(l, op));
     if (l->sm >= 90) {
-        out[0] = sett__ir_intrinsic(l, name, NULL, in, 2);
+        out[0] = ordered(l, name, in, 2);
         return;
     }
     in[0] = LLVMBuildPtrToInt(l->b, in[0], l->i32, "");
@@ -58,13 +68,13 @@ void sett__lower_mbarrier_alone(sett__lower *l, const sett__op *op, LLVMValueRef
     const char *arrive = inval ? "" : sett__attr(l->tape->arg, op, SETT__AT_CPARRIVE_NOINC) ? "cp.async.mbarrier.arrive.noinc.shared" : "cp.async.mbarrier.arrive.shared";
     char name[64];
     snprintf(name, sizeof name, "llvm.nvvm.%s", inval ? "mbarrier.inval.shared" : arrive);
-    sett__ir_intrinsic(l, name, NULL, &at, 1);
+    ordered(l, name, &at, 1);
 }
 
 void sett__lower_mbarrier_fence(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
     (void)op, (void)out;
-    sett__ir_intrinsic(l, "llvm.nvvm.fence.mbarrier_init.release.cluster", NULL, NULL, 0);
+    ordered(l, "llvm.nvvm.fence.mbarrier_init.release.cluster", NULL, 0);
 }
 
 /* ---- clusters ------------------------------------------------------------------------------ */
@@ -84,7 +94,7 @@ void sett__lower_cluster_barrier(sett__lower *l, const sett__op *op, LLVMValueRe
     const char *arrive = op->code == SETT__CLWAIT || !sett__attr(l->tape->arg, op, SETT__AT_CLARRIVE_ORDER) ? "llvm.nvvm.barrier.cluster.arrive"
                                                                                                             : "llvm.nvvm.barrier.cluster.arrive.relaxed";
     const char *name = op->code == SETT__CLWAIT ? "llvm.nvvm.barrier.cluster.wait" : arrive;
-    sett__ir_convergent(l, sett__ir_intrinsic(l, name, NULL, NULL, 0));
+    sett__ir_convergent(l, ordered(l, name, NULL, 0));
 }
 
 /* ---- proxies, registers ----------------------------------------------------------------------- */
@@ -99,7 +109,7 @@ void sett__lower_proxy(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     snprintf(name, sizeof name, "llvm.nvvm.fence.proxy.%s%s%s", fence[kind], kind < 3 ? "" : ".", kind < 3 ? "" : of);
     if (kind == 4)
         in[0] = LLVMBuildAddrSpaceCast(l->b, sett__ir_form_place(l, op, 0), l->ptr, "");
-    sett__ir_intrinsic(l, name, NULL, in, kind == 4 ? 2 : 0);
+    ordered(l, name, in, kind == 4 ? 2 : 0);
 }
 
 void sett__lower_maxnreg(sett__lower *l, const sett__op *op, LLVMValueRef *out)
@@ -108,5 +118,5 @@ void sett__lower_maxnreg(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     (void)out;
     LLVMValueRef n = sett__ir_int(l->i32, (uint64_t)sett__attr(l->tape->arg, op, SETT__AT_MAXNREG_COUNT));
     snprintf(name, sizeof name, "llvm.nvvm.setmaxnreg.%s.sync.aligned.u32", sett__way_word[sett__attr(l->tape->arg, op, SETT__AT_MAXNREG_WAY)]);
-    sett__ir_convergent(l, sett__ir_intrinsic(l, name, NULL, &n, 1));
+    sett__ir_convergent(l, ordered(l, name, &n, 1));
 }

@@ -44,6 +44,10 @@ static const struct {
     {"mbarrier.expect_tx %3[0] %0 pred %6 arrive", "sm_90a", "CHECK: mbarrier.arrive.expect_tx.shared.b64 %rd1, [smem], %r"},
     {"loop {\n%20 = mbarrier.try_wait i1 %3[0] %5\n%21 = not i1 %20\nwhile %21\n}", "sm_90a",
         "CHECK: mbarrier.try_wait.parity.shared.b64 %p1, [smem], %r\nCHECK: bra"},
+    /* nothing moves past a wait or an arrival, of whatever memory */
+    {"%20 = load u8 %1[0] align 1\n%21 = load f32 %4[0] align 4\n%22 = mbarrier.try_wait i1 %3[0] %5\n%23 = load u8 %1[0] align 1\n%24 = load f32 %4[0] align 4\n"
+     "%25 = add u8 %20, %23\n%26 = add f32 %21, %24\nstore %2[0] u8 %25 align 1\nstore %4[1] f32 %26 align 4\nmbarrier.arrive %3[1]\nstore %4[1] f32 %21 align 4", "sm_90a",
+        "CHECK: ld.shared.b32\nCHECK: mbarrier.try_wait\nCHECK: ld.shared.b32\nCHECK: st.global\nCHECK: st.shared\nCHECK: mbarrier.arrive\nCHECK: st.shared"},
     {"%20 = mbarrier.test_wait i1 %3[1] %0\nif %20 {\nbarrier\n}", "sm_80", "CHECK: mbarrier.test_wait.parity.shared.b64 p, [%r{{*}}], %r"},
     {"%20 = mbarrier.test_wait i1 %3[1] %0 scope=cluster\nif %20 {\nbarrier\n}", "sm_90a", "CHECK: mbarrier.test_wait.parity.acquire.cluster.shared.b64 %p1, [smem+8], %r"},
     {"mbarrier.inval %3[0]", "sm_80", "CHECK: mbarrier.inval.shared.b64 [smem]"},
