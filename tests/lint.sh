@@ -61,6 +61,23 @@ printf '#include <%s>\n' dlpack/dlpack.h sett/sett.h sett/picture.h sett/facts.h
 ${CC:-gcc} -std=c11 -E -P -Iinclude -Ithird_party "$b/declared.c" | tr '\n' ' ' | grep -oE 'visibility\("default"\)[^;{]*[;{]' |
     grep -oE '[^a-z0-9_](sett_[a-z0-9_]+)\(' | tr -cd 'a-z0-9_\n' | sort -u >"$b/declared.symbols"
 diff "$b/declared.symbols" "$b/libsett.symbols" || complain "what the headers declare is not what libsett.so exports"
+# Guide and index name every call, and the index nothing else. A call is a macro, or a function that no macro stands for: its name is
+# not that of a macro and _at, _layout ..., nor in a macro's body.
+cat include/sett/*.h | sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' | grep '^# *define' >"$b/macros"
+sed -n 's/^# *define \(sett_[A-Za-z0-9_]*\).*/\1/p' "$b/macros" | sort -u >"$b/macros.names"
+sed 's/^# *define *[A-Za-z0-9_]*//' "$b/macros" | grep -oE 'sett_[A-Za-z0-9_]+' | sort -u >"$b/macros.use"
+{
+    cat "$b/macros.names"
+    comm -23 "$b/libsett.symbols" "$b/macros.use" | grep -v '_at$' | while read -r f; do
+        grep -qx "${f%_*}" "$b/macros.names" || echo "$f"
+    done
+} | sort -u >"$b/calls"
+grep -ohE 'sett_[A-Za-z0-9_]+' docs/guide.md docs/calls.md | sort -u | comm -23 "$b/calls" - >"$b/calls.missing"
+[ ! -s "$b/calls.missing" ] || complain "docs/guide.md and docs/calls.md lack $(tr '\n' ' ' <"$b/calls.missing")"
+grep -hE '^SETT_API ' include/sett/kernels.h include/sett/dlpack.h | cat - include/sett/arg.h include/sett/launch.h | grep -oE 'sett_[A-Za-z0-9_]+' |
+    sort -u - "$b/calls" "$b/libsett.symbols" >"$b/calls.known"
+grep -oE 'sett_[A-Za-z0-9_]+ ?\(' docs/calls.md | tr -d ' (' | sort -u | comm -23 - "$b/calls.known" >"$b/calls.unknown"
+[ ! -s "$b/calls.unknown" ] || complain "docs/calls.md has what no header has: $(tr '\n' ' ' <"$b/calls.unknown")"
 symbols "$b/libsett-kernels.so" >"$b/libsett-kernels.symbols"
 diff -u tests/abi/libsett-kernels.symbols "$b/libsett-kernels.symbols" || complain "exported symbols changed; if it is meant: cp $b/libsett-kernels.symbols tests/abi/"
 grep -hoE '^SETT_API .*' include/sett/kernels.h | grep -oE '\bsett_[a-z0-9_]+(_family;|\()' | tr -d ';(' | sort -u | diff - "$b/libsett-kernels.symbols" ||

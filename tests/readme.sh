@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Every ```c block of README.md and docs/*.md that holds a main() is built and run; the others must compile. An
-# ```output block after one is what it prints, addresses aside. A first line "/* name.c */" names the file in messages.
+# ```output block after one is what it prints, addresses aside. A ```python block is run where there is a Python 3. A first line "/* name.c */" names the file in messages.
 set -u
 b=${1:-build/release}
 mkdir -p "$b/readme"
-rm -f "$b"/readme/*.c "$b"/readme/*.expected
+rm -f "$b"/readme/*.c "$b"/readme/*.py "$b"/readme/*.expected
 export SETT_CACHE_DIR="${SETT_CACHE_DIR:-$PWD/$b/readme/cache}"
 for md in README.md docs/*.md; do
     [ -f "$md" ] || continue
     awk -v out="$b/readme/$(echo "${md%.md}" | tr / -)" '
         /^```c$/ {to = out "-" ++n ".c"; first = 1; next}
+        /^```python$/ {to = out "-" ++n ".py"; first = 0; next}
         /^```output$/ {to = out "-" n ".expected"; first = 0; printf "" > to; next}
         /^```/ {to = ""}
         to && first && /^\/\* [a-z_]*\.c \*\/$/ {print "#line 1 \"" $2 "\"" > to}
@@ -29,3 +30,12 @@ for c in "$b"/readme/*.c; do
     [ -f "$p.expected" ] || { cat "$p.printed"; continue; }
     sed 's/0x[0-9a-f]\{6,\}/0x.../g' "$p.printed" | diff "$p.expected" - || { echo "$c prints something else than its document says"; exit 1; }
 done
+if python3 -c 'import ctypes, sys; sys.exit(sys.version_info < (3, 7))' 2>/dev/null; then
+    for py in "$b"/readme/*.py; do
+        p=${py%.py}
+        LIBSETT="$PWD/$b/libsett.so" python3 "$py" >"$p.printed" || { cat "$p.printed"; echo "$py does not run"; exit 1; }
+        diff "$p.expected" "$p.printed" || { echo "$py prints something else than its document says"; exit 1; }
+    done
+else
+    echo "no Python 3 with ctypes: the programs in Python are not run"
+fi

@@ -188,12 +188,11 @@ typedef struct sett__note {
     uint32_t site, call;   /* site: index in b->site; call: as in sett_site */
     uint32_t count[32];    /* accesses of 2^k bytes; of split ones those of the wide arm */
     uint32_t split;        /* how many of them are wide only if a test at run time allows it */
-    bool tests_align;      /* that of one of them is of its address too */
     uint32_t have, need;   /* bytes, of the first access that lost width */
     uint8_t lost, bytes;   /* SETT__LOST_*; bytes of an element */
     uint32_t places;       /* distinct addresses of a load, if they are fewer than its elements by a stride of 0; else 0 */
     uint32_t elements;     /* of that load */
-    bool element;          /* of sett__note_element */
+    bool element, tests_align; /* of sett__note_element; a test of a split one is of its address too */
     sett_arg base;         /* LOST_BASE: its offset */
     int64_t imm;           /* LOST_CONSTANT: the constant */
 } sett__note;
@@ -205,10 +204,6 @@ uint32_t sett__note_element(const sett__ctx *, const sett_tensor *, uint32_t byt
 /* Gives POISON, and fails the context's build, if it has one. */
 sett_arg sett__bad(const sett__ctx *, sett_status, const char *format, ...) SETT_PRINTF(3, 4);
 bool sett__is_static(sett_arg);    /* every leaf INT */
-static inline const char *sett__of_tuple(sett_arg a) /* behind the text of an operand that is no number */
-{
-    return a.kind == SETT_NODE && a.rank ? ": an element of a tuple is sett_get(x, 0)" : "";
-}
 static inline bool sett__is_number(sett_arg a) /* static */
 {
     return a.kind == SETT_INT && !a.path;

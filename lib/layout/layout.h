@@ -115,6 +115,7 @@ void sett__put_tensor(sett__sink *, const sett_tensor *);
 int sett__arg_str(sett_arg, char *buf, size_t size);
 int sett__layout_str(const sett_layout *, char *buf, size_t size);
 const char *sett__arg_text(sett_build *, sett_arg); /* in the arena, for messages: with symbols' names instead of `?` */
+const char *sett__of_tuple(sett_arg); /* what to write instead of it, behind the text of an operand that is no number; or "" */
 const char *sett__layout_text(sett_build *, const sett_layout *);
 /* Reads a layout, tuple or tiler. The hook reads what begins with `?` and moves *at behind it. */
 typedef bool sett__dynamic_fn(void *user, const char **at, sett_arg *leaf);

@@ -259,6 +259,11 @@ const char *sett__arg_text(sett_build *b, sett_arg a)
     return shorten_text(&s);
 }
 
+const char *sett__of_tuple(sett_arg a)
+{
+    return a.kind == SETT_NODE && a.rank ? ": an element of a tuple is sett_get(x, 0)" : "";
+}
+
 const char *sett__layout_text(sett_build *b, const sett_layout *l)
 {
     sett__sink s = {.buf = sett__new(b, LONGEST), .cap = LONGEST};
