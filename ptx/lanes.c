@@ -190,7 +190,12 @@ LLVMValueRef sett__ir_asm(sett__lower *l, LLVMTypeRef result, const char *text, 
     LLVMTypeRef in[SETT__INLINE_OPERANDS];
     for (unsigned i = 0; i < n; i++)
         in[i] = LLVMTypeOf(args[i]);
-    LLVMTypeRef type = LLVMFunctionType(result, in, n, 0);
+    return sett__ir_asm_of(l, LLVMFunctionType(result, in, n, 0), text, constraints, effect, args, n);
+}
+
+LLVMValueRef sett__ir_asm_of(sett__lower *l, LLVMTypeRef type, const char *text, const char *constraints, bool effect,
+    LLVMValueRef *args, unsigned n)
+{
     LLVMValueRef f = LLVMGetInlineAsm(
         type, text, strlen(text), constraints, strlen(constraints), effect, 0, LLVMInlineAsmDialectATT, 0);
     return LLVMBuildCall2(l->b, type, f, args, n, "");

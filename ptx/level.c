@@ -21,7 +21,7 @@ int sett__codegen_level(const sett__tape *t)
     for (uint32_t i = 0; i < t->n_op; i++) {
         const sett__op *op = &t->op[i];
         int cls = sett__ops[op->code].cls;
-        products |= op->code == SETT__MMA;
+        products |= op->code == SETT__MMA || op->code == SETT__WGMMA;
         if (cls != SETT__C_LOAD && cls != SETT__C_STORE && cls != SETT__C_ATOM && cls != SETT__C_CPASYNC)
             continue;
         uint32_t base = t->arg[op->args + 1];

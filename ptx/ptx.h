@@ -86,6 +86,8 @@ LLVMValueRef sett__ir_by_lane(
 LLVMValueRef sett__ir_intrinsic(sett__lower *, const char *name, LLVMTypeRef overload, LLVMValueRef *args, unsigned n);
 LLVMValueRef sett__ir_asm(sett__lower *, LLVMTypeRef result, const char *text, const char *constraints, bool effect,
     LLVMValueRef *args, unsigned n);
+/* The same of a function's type, with as many operands as that has. */
+LLVMValueRef sett__ir_asm_of(sett__lower *, LLVMTypeRef, const char *text, const char *constraints, bool effect, LLVMValueRef *args, unsigned n);
 LLVMValueRef sett__ir_convergent(sett__lower *, LLVMValueRef call); /* it waits for other lanes: gives it */
 LLVMBasicBlockRef sett__ir_block(sett__lower *, const char *name); /* appended, not entered */
 void sett__ir_enter(sett__lower *, LLVMBasicBlockRef);
@@ -123,6 +125,8 @@ sett__lower_fn sett__lower_mma, sett__lower_ldmatrix, sett__lower_stmatrix;
 /* ---- sync.c: mbarriers, clusters, fences between proxies ------------------------------------------------------- */
 sett__lower_fn sett__lower_mbarrier, sett__lower_mbarrier_wait, sett__lower_mbarrier_alone, sett__lower_mbarrier_fence;
 sett__lower_fn sett__lower_cluster_sreg, sett__lower_cluster_barrier, sett__lower_proxy, sett__lower_maxnreg;
+/* ---- wgmma.c: products of a warp group, in the background ------------------------------------------------- */
+sett__lower_fn sett__lower_wgmma, sett__lower_desc; /* wgmma: its fence, commit and wait too */
 /* ---- inline.c: the user's own ------------------------------------------------------------------------- */
 void sett__lower_inline(sett__lower *, const sett__op *, LLVMValueRef *out);
 /* ---- control.c: regions, shuffles ---------------------------------------------------------------------- */

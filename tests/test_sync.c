@@ -20,7 +20,7 @@ START_TEST(forms_are_well_formed)
         return;
     for (sett__form f = sett__form_of(_i); sett__form_next(&f); places = f.place + (f.words == 2)) {
         ck_assert_msg(f.kinds, "%s: a kind is none", sett__ops[_i].text);
-        ck_assert_msg(!f.optional || *f.name, "%s: what may be left out has a name", sett__ops[_i].text);
+        ck_assert_msg(!f.optional || *f.name || f.repeated, "%s: what may be left out has a name, or is the list at the end", sett__ops[_i].text);
         ck_assert_msg(!f.repeated || !sett__form_next(&(sett__form){.at = f.at}), "%s: only the last is repeated", sett__ops[_i].text);
         ck_assert_msg(!(f.kinds & SETT__F_PLACE) || !(f.kinds & ~SETT__F_PLACE), "%s: a place, or none", sett__ops[_i].text);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which ops of a tape open and close one region, what a target must have for all of them, what its assertions say. */
 #include "tape.h"
+#include <stdlib.h>
+#include <string.h>
 
 bool sett__opens(int code)
 {
@@ -39,7 +41,8 @@ static bool wide_atom(const sett__op *op)
 /* NULL: there is no such row, which is the verifier's to say. */
 static const sett__mma *mma_of(const sett__tape *t, const sett__op *op)
 {
-    int32_t row = sett__attr(t->arg, op, SETT__AT_MMA_ROW);
+    bool group = op->code == SETT__WGMMA;
+    int32_t row = group || op->code == SETT__MMA ? sett__attr(t->arg, op, group ? SETT__AT_WGMMA_ROW : SETT__AT_MMA_ROW) : -1;
     return row >= 0 && row < SETT__N_MMAS ? &sett__mmas[row] : NULL;
 }
 
@@ -57,13 +60,20 @@ static bool of_a_cluster(const sett__tape *t, const sett__op *op)
 
 int sett__least_sm(const sett__tape *t, const sett__op *op)
 {
+    const sett__mma *x = mma_of(t, op);
     if (wide_atom(op))
         return 90;
-    if (op->code == SETT__MMA && mma_of(t, op))
-        return mma_of(t, op)->min_sm;
+    if (x)
+        return atoi(x->targets + strcspn(x->targets, SETT__DIGITS));
     if (of_a_cluster(t, op))
         return 90;
     return sett__ops[op->code].cls == SETT__C_INLINE ? sett__attr(t->arg, op, SETT__AT_INLINE_SM) : sett__ops[op->code].min_sm;
+}
+
+const char *sett__op_targets(const sett__tape *t, const sett__op *op)
+{
+    const sett__mma *x = mma_of(t, op);
+    return sett__ops[op->code].flags & SETT__O ? "sm_90a" : x && *x->targets == '=' ? x->targets + 1 : NULL;
 }
 
 static int least_ptx(const sett__tape *t, const sett__op *op)
@@ -74,7 +84,7 @@ static int least_ptx(const sett__tape *t, const sett__op *op)
         return 74;
     if (wide_atom(op) || (op->code == SETT__PROXY && sett__attr(t->arg, op, SETT__AT_PROXY_KIND) >= 3)) /* of tensor maps */
         return 83;
-    if (op->code == SETT__MMA && mma_of(t, op))
+    if (mma_of(t, op))
         return mma_of(t, op)->min_ptx;
     return info->cls == SETT__C_INLINE ? sett__attr(t->arg, op, SETT__AT_INLINE_ISA) : info->min_ptx;
 }
@@ -90,7 +100,7 @@ bool sett__tape_link(sett__tape *t)
     uint32_t stack[SETT__MAX_DEPTH];
     int depth = 0;
     t->min_sm = t->min_ptx = t->min_ptx_90 = 0;
-    t->sig.early = t->suffixed = false;
+    t->sig.early = t->suffixed = t->few_targets = false;
     for (uint32_t i = 0; i < t->n_op; i++) {
         sett__op *op = &t->op[i];
         if (op->code >= SETT__N_CODES)
@@ -107,6 +117,7 @@ bool sett__tape_link(sett__tape *t)
         t->min_ptx = ptx > t->min_ptx ? (uint16_t)ptx : t->min_ptx;
         t->sig.early |= op->code == SETT__DEPWAIT;
         t->suffixed |= (info->flags & SETT__T) != 0;
+        t->few_targets |= sett__op_targets(t, op) != NULL;
         t->min_ptx_90 = vector_atom(op) ? 81 : t->min_ptx_90;
         if ((sett__opens(op->code) || sett__closes(op->code)) && !link_region(t, i, stack, &depth))
             return false;

@@ -11,15 +11,17 @@ const char *const sett__sem_word[] = {"relaxed", "acquire", "release", "acq_rel"
 const char *const sett__near_word[] = {"cta", "cluster"}, *const sett__dim_word[] = {"x", "y", "z"}, *const sett__way_word[] = {"inc", "dec"};
 const char *const sett__access_word[] = {"", "read", "write", "both"}, *const sett__cluster_word[] = {"release", "relaxed"};
 const char *const sett__proxy_word[] = {"async", "async.shared", "async.global", "tensormap.release", "tensormap.acquire"};
+const char *const sett__swizzle_word[] = {"none", "32", "64", "128"};
 const char *const sett__cache_word[] = {"", "always", "global", "streaming", "last_use", "no_cache", "write_through", "evict_first", "evict_last",
     "l2_evict_first", "l2_evict_last", "l2_64b", "l2_128b", "l2_256b"};
 
 const sett__mma sett__mmas[SETT__N_MMAS] = {
-#define MMA(text, m, n, k, a, b, c, sm, ptx, lowered, la, lb, lc) {m, n, k, SETT_##a, SETT_##b, SETT_##c, sm, ptx, lowered, {la, lb, lc}},
+#define MMA(text, kind, m, n, k, a, b, c, targets, ptx, lowered, model, completion, la, lb, lc) \
+    {SETT__MMA_##kind, m, n, k, SETT_##a, SETT_##b, SETT_##c, ptx, SETT__MMA_##model, SETT__MMA_DONE_##completion, targets, lowered, {la, lb, lc}},
 #include "mma.def"
 };
 const char *const sett__mma_word[SETT__N_MMAS] = {
-#define MMA(text, m, n, k, a, b, c, sm, ptx, lowered, la, lb, lc) text,
+#define MMA(text, kind, m, n, k, a, b, c, targets, ptx, lowered, model, completion, la, lb, lc) text,
 #include "mma.def"
 };
 

@@ -10,6 +10,7 @@ enum { /* op flags in ops.def */
     SETT__C = 8,  /* convergent */
     SETT__A = 16, /* aligned: all lanes of the warp reach it together */
     SETT__E = 32, /* belongs to the entry block */
+    SETT__O = 64, /* of the least machine's own target alone: sm_90a, and no later one */
     SETT__T = 128, /* a target has it under a name with a suffix alone: sm_90a */
 };
 typedef enum sett__class {
@@ -38,6 +39,7 @@ enum { SETT__SREGS(SETT__SREG_ENUM) SETT__N_SREGS };
 sett_dtype sett__sreg_type(int sub);              /* print.c: U32 or U64 */
 const char *sett__sub_word(sett__code, int sub);  /* print.c: the word for sub; NULL: it has none */
 enum { SETT__SCOPE_CLUSTER = SETT_SCOPE_SYS + 1 }; /* a sett_scope of the tape */
+#define SETT__DESC_BYTES 262128 /* the most that a descriptor holds */
 #define SETT__MAX_GROUPS 255 /* groups that a wait may leave in flight */
 typedef struct sett__op {
     uint8_t code, dtype; /* dtype of the result's elements (of a root: its declared ones); 0: no result */
@@ -54,16 +56,24 @@ typedef struct sett__op {
 } sett__op;
 
 /* ---- matrix products: mma.def -------------------------------------------------------- */
-enum { SETT__WARP = 32 };
+enum { SETT__WARP = 32, SETT__WARP_GROUP = 128 };
+enum { SETT__MMA_WARP, SETT__MMA_GROUP };                                          /* a row's kind */
+enum { SETT__MMA_DOT, SETT__MMA_DOT8, SETT__MMA_INT, SETT__MMA_FMA };              /* its model */
+enum { SETT__MMA_DONE_NOW, SETT__MMA_DONE_GROUP };                                 /* its completion */
 enum {
     SETT__N_MMAS = 0
-#define MMA(text, m, n, k, a, b, c, sm, ptx, lowered, la, lb, lc) +1
+#define MMA(text, kind, m, n, k, a, b, c, targets, ptx, lowered, model, completion, la, lb, lc) +1
 #include "mma.def"
 };
 typedef struct sett__mma {
-    uint8_t m, n, k, a, b, c, min_sm, min_ptx; /* a, b, c: a sett_dtype; D has that of C */
-    const char *lowered, *layout[3];           /* of A, B, C */
+    uint8_t kind, m, n, k, a, b, c, min_ptx, model, completion; /* a, b, c: a sett_dtype; D has that of C */
+    const char *targets, *lowered, *layout[3];                  /* of A, B, C */
 } sett__mma;
+/* Has wgmma a shape of so many columns? */
+static inline bool sett__wgmma_has(const sett__mma *x, uint32_t n)
+{
+    return n >= 8 && n <= 256 && n % 8 == 0 && (x->model != SETT__MMA_INT || n <= 32 || n % 16 == 0);
+}
 extern const sett__mma sett__mmas[SETT__N_MMAS];           /* ops.c */
 extern const char *const sett__mma_word[SETT__N_MMAS];     /* ops.c */
 /* ---- attributes: attrs.def ---------------------------------------------------------- */
@@ -82,10 +92,10 @@ enum { /* per-op flags */
 };
 extern const sett__attr_info sett__attrs[SETT__N_ATTRS + 1];                                     /* ops.c */
 extern const char *const sett__sem_word[], *const sett__scope_word[], *const sett__cache_word[], *const sett__near_word[], *const sett__dim_word[],
-    *const sett__access_word[], *const sett__cluster_word[], *const sett__proxy_word[], *const sett__way_word[]; /* ops.c */
+    *const sett__access_word[], *const sett__cluster_word[], *const sett__proxy_word[], *const sett__way_word[], *const sett__swizzle_word[]; /* ops.c */
 /* ---- operands of class FORM: the types of ops.def ------------------------------------- */
 /* Items in the order of the operands, a space between: `name:kind|kind?`. A name is printed before the operand, and an item with
- * `?` is left out where it has none (SETT__NONE). The last may end in `...`: one operand or more. `-> kind` is the result. */
+ * `?` is left out where it has none (SETT__NONE). The last may end in `...`: one operand or more, `?...`: or none. `-> kind` is the result. */
 #define SETT__FORM_KINDS(X) \
     X(SMEM, "smem", "shared memory") X(GMEM, "gmem", "global memory") X(PEER, "peer", "shared memory of a peer") \
     X(MBAR, "mbar", "an mbarrier") X(PEER_MBAR, "peer_mbar", "an mbarrier of a peer") X(MATRIX, "matrix", "shared memory") \

@@ -319,6 +319,8 @@ static bool form(sett__parser *p, int64_t *hidden)
         bool there = !*f.name || sett__accept_word(&p->x, f.name);
         if (!there && !f.optional)
             return SETT__LEX_FAIL(&p->x, "expected %s", f.name);
+        if (f.optional && f.repeated && !sett__sees(&p->x, "%"))
+            continue;
         if (f.comma && !sett__expect(&p->x, ","))
             return false;
         for (uint32_t k = 0; !there && !f.repeated && k < f.words; k++)

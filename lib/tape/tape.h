@@ -117,6 +117,7 @@ typedef struct sett__tape {
     sett__site_ref *site; /* not part of the key */
     uint16_t min_sm, min_ptx; /* greatest of all ops; set by the reader and by finish */
     bool suffixed;            /* one of its ops is flagged SETT__T */
+    bool few_targets;         /* an op is of some targets alone: sett__op_targets */
     uint16_t min_ptx_90;      /* the same for sm_90 and later, of instructions that other targets do without */
 } sett__tape;
 
@@ -151,6 +152,7 @@ bool sett__tape_link(sett__tape *);
 /* Fills sig.claim of a verified tape. False: out of memory. */
 bool sett__tape_claims(sett__tape *);
 int sett__least_sm(const sett__tape *, const sett__op *); /* 0: any */
+const char *sett__op_targets(const sett__tape *, const sett__op *); /* "sm_90a,...", the only ones; NULL: from the least on */
 bool sett__opens(int code); /* does it open a region? */
 bool sett__closes(int code);
 

@@ -267,8 +267,7 @@ static bool check_reduce(sett__verifier *c)
 /* ---- memory ------------------------------------------------------------------------- */
 enum { FAR_OFFSET = 48 }; /* bits of a static offset */
 
-/* What is known to divide the root's address. */
-static uint64_t root_align(const sett__verifier *c, const sett__op *root)
+uint64_t sett__root_align(const sett__verifier *c, const sett__op *root)
 {
     const sett__sig *s = &c->t->sig;
     if (root->code == SETT__PARAM)
@@ -278,14 +277,14 @@ static uint64_t root_align(const sett__verifier *c, const sett__op *root)
     if (root->code == SETT__GMEM)
         return (uint64_t)sett__attr(c->t->arg, root, SETT__AT_GMEM_ALIGN);
     if (root->code == SETT__PEER)
-        return root_align(c, &c->t->op[c->t->arg[root->args]]);
+        return sett__root_align(c, &c->t->op[c->t->arg[root->args]]);
     uint64_t at = root->n ? (uint64_t)root->imm : s->smem, low = at & (0 - at);
     return low && low < s->smem_align ? low : s->smem_align;
 }
 
 bool sett__check_align(sett__verifier *c, const sett__verified_place *at)
 {
-    uint64_t claim = at->align, have = root_align(c, at->root);
+    uint64_t claim = at->align, have = sett__root_align(c, at->root);
     if (claim > SETT__MAX_ALIGN)
         return sett__refuse(c, SETT_E_ALIGN, "an alignment is at most %d bytes", SETT__MAX_ALIGN);
     if (claim > have)
@@ -748,52 +747,24 @@ static bool is_plain_access(const sett__verifier *c)
     return load ? op->n - 1 < SETT__MAX_WIDTH : !op->dtype && !op->n && sett__ops[v->code].cls != SETT__C_ROOT && visible(c, value);
 }
 
-/* ---- targets --------------------------------------------------------------------------- */
-static bool check_target(sett__verifier *c, const char *target, int sm)
-{
-    int need = sm ? sett__least_sm(c->t, c->op) : 0;
-    const char *call = sett__op_call(c->op->code);
-    const sett__site_ref *s = call && c->op->site < c->t->n_site ? &c->t->site[c->op->site] : NULL;
-    if (need <= sm && sm && sett__ops[c->op->code].flags & SETT__T && !strchr("afAF", target[strlen(target) - 1]))
-        return sett__refuse(c, SETT_E_TARGET, "only a target with a suffix has it, as sm_%da, not %s", sm, target);
-    if (need <= sm)
-        return true;
-    if (!s || s->file >= c->t->n_string)
-        return sett__refuse(c, SETT_E_TARGET, "%s needs sm_%d, the target is sm_%d", sett__ops[c->op->code].text, need, sm);
-    c->status = sett__error(c->err, SETT_E_TARGET, "%s:%u: %s needs sm_%d, the target is sm_%d", c->t->string[s->file], s->line, call, need, sm);
-    return false;
-}
-
-sett_status sett__tape_fits(const sett__tape *t, const char *target, sett_error *err)
-{
-    sett__verifier c = {.t = t, .err = err};
-    int sm = 0;
-    sett_status status = sett__target_gives(t, target, &sm, err);
-    if (status || (t->min_sm <= sm && !t->suffixed))
-        return status;
-    for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
-        if (!check_target(&c, target, sm))
-            break;
-    return c.status;
-}
-
 sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_error *err)
 {
-    sett__verifier c = {.t = t, .err = err};
-    int sm = 0;
+    sett__verifier c = {.t = t, .err = err, .target = target};
     sett_status status = sett__sig_verify(&t->sig, err);
     if (!status && t->n_op > SETT__MAX_OPS)
         status = sett__error(err, SETT_E_LIMIT, "%u ops: a tape holds at most %u", t->n_op, SETT__MAX_OPS);
     if (!status && !sett__strings_fit(t))
         status = sett__error(err, SETT_E_LIMIT, "a text of the tape has more than %d characters", SETT__MAX_STRING);
     if (!status && target)
-        status = sett__target_gives(t, target, &sm, err);
+        status = sett__target_gives(t, target, &c.sm, err);
     if (status)
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
-        if ((!is_plain(&c) && !is_plain_access(&c) && !check_op(&c)) || !check_target(&c, target, sm))
+        if ((!is_plain(&c) && !is_plain_access(&c) && !check_op(&c)) || !sett__check_target(&c))
             return c.status;
     if (c.depth)
         return sett__error(err, SETT_E_REGION, "op %u opens a region that does not end", c.open[c.depth - 1]);
+    if (c.flies && !sett__check_flights(&c))
+        return c.status;
     return SETT_OK;
 }

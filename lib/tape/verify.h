@@ -11,6 +11,9 @@ typedef struct sett__verifier {
     int depth;                       /* open regions, and their openers */
     uint32_t open[SETT__MAX_DEPTH];
     uint64_t tested;                 /* bit k: open[k] is a LOOP that has its WHILE */
+    const char *target;              /* and its machine; NULL, 0: any */
+    int sm;
+    bool flies;                      /* an op of the class WGMMA was met */
     sett_error *err;
     sett_status status;
 } sett__verifier;
@@ -41,6 +44,8 @@ typedef struct sett__verified_place {
     int64_t imm;
     uint64_t element, align; /* bytes */
 } sett__verified_place;
+bool sett__check_target(sett__verifier *); /* verify_target.c: has the verifier's target, if any, the operation? */
+uint64_t sett__root_align(const sett__verifier *, const sett__op *root); /* what is known to divide its address */
 bool sett__check_align(sett__verifier *, const sett__verified_place *);
 bool sett__check_offset(sett__verifier *, const sett__verified_place *, uint32_t n); /* of n elements there */
 
@@ -51,6 +56,17 @@ uint32_t sett__root_kind(const sett__verifier *, const sett__op *root); /* SETT_
 /* ---- verify_mma.c --------------------------------------------------------------------- */
 bool sett__check_mma(sett__verifier *);
 bool sett__check_matrix(sett__verifier *);
+bool sett__check_desc(sett__verifier *);
+bool sett__check_wgmma(sett__verifier *);
+bool sett__check_held(sett__verifier *); /* its fence, commit and wait */
+/* ---- verify_async.c ------------------------------------------------------------------- */
+static inline bool sett__of_wgmma(int code)
+{
+    return code == SETT__WGMMA || code == SETT__WGFENCE || code == SETT__WGCOMMIT || code == SETT__WGWAIT;
+}
+enum { SETT__MAX_FLIGHTS = 128 }; /* such roots: a thread has 255 registers, and an accumulator two */
+/* Roots of registers that wgmma reads and writes in the background, of a tape of which each op was checked. */
+bool sett__check_flights(sett__verifier *);
 
 /* ---- verify_sync.c -------------------------------------------------------------------- */
 bool sett__check_mbarrier(sett__verifier *);

@@ -33,7 +33,7 @@ static bool refuse_kind(sett__verifier *c, const sett__form *f, uint32_t k, cons
 
 static bool check_item(sett__verifier *c, const sett__form *f, uint32_t k)
 {
-    if (f->optional && sett__verified_arg(c, k) == SETT__NONE)
+    if (f->optional && !f->repeated && sett__verified_arg(c, k) == SETT__NONE)
         return f->words == 1 || sett__verified_arg(c, k + 1) == SETT__NONE || sett__refuse(c, SETT_E_VERIFY, "operand %u is missing", k);
     const sett__op *v = sett__any_arg(c, k);
     if (!v)
@@ -49,6 +49,11 @@ static bool (*const own[SETT__N_CODES])(sett__verifier *) = {
     [SETT__MMA] = sett__check_mma,
     [SETT__LDMATRIX] = sett__check_matrix,
     [SETT__STMATRIX] = sett__check_matrix,
+    [SETT__DESC] = sett__check_desc,
+    [SETT__WGMMA] = sett__check_wgmma,
+    [SETT__WGFENCE] = sett__check_held,
+    [SETT__WGCOMMIT] = sett__check_held,
+    [SETT__WGWAIT] = sett__check_held,
     [SETT__MBINIT] = sett__check_mbarrier,
     [SETT__MBARRIVE] = sett__check_mbarrier,
     [SETT__MBEXPECT] = sett__check_mbarrier,
@@ -60,7 +65,7 @@ static bool check_operands(sett__verifier *c)
 {
     bool place = false, repeated = false;
     uint32_t n = 0, given = c->op->n_args;
-    for (sett__form f = sett__form_of(c->op->code); sett__form_next(&f); n = f.k + f.words)
+    for (sett__form f = sett__form_of(c->op->code); sett__form_next(&f); n = f.k + (f.optional && f.repeated ? 0 : f.words))
         place |= (f.kinds & SETT__F_PLACE) != 0, repeated = f.repeated;
     if (repeated ? given < n : given != n)
         return sett__refuse(c, SETT_E_VERIFY, "it takes %u operands%s, not %u", n, repeated ? " or more" : "", given);
