@@ -195,6 +195,8 @@ static const struct {
     {"wgmma.fence %16", SETT_E_DTYPE, "%16 is 4 of f64: wgmma takes registers of 32 bits"},
     {"wgmma.wait %17 pending=0", SETT_E_DTYPE, "%17 is 33 of f16: wgmma takes registers of 32 bits"},
     {"wgmma.wait %10", SETT_E_VERIFY, "it needs pending"},
+    {"%30 = rmem f32x256\nwgmma.fence %30", SETT_E_LIMIT, "%20 is 256 registers: a thread has 255"},
+    {"%30 = rmem f32x128\nwgmma.fence %19, %30", SETT_E_LIMIT, "it names more than 255 registers, which a thread has"},
     {"wgmma.wait pending=8", SETT_E_RANGE, "pending 8 is not 0 to 7"},
     {"wgmma.commit %10", SETT_E_PARSE, "the line should end here"},
     {"%30 = desc u64 %3[8] stride=1024", SETT_E_ALIGN, "offset 8 is not so aligned"},
@@ -334,6 +336,22 @@ START_TEST(too_many_roots)
 }
 END_TEST
 
+/* The registers that a tape needs at least count an accumulator from its first use to its last, over the loop between. */
+START_TEST(accumulators_are_counted)
+{
+    char text[2048];
+    sett_error err = {0};
+    sett__tape t;
+    uint32_t at = 0;
+    snprintf(text, sizeof text, "%s%s\n", STATE, "%50 = rmem f32x120\nwgmma.fence %19, %50\nfor %30 = %9 to %8 step %8 {\n    wgmma %19, %6, %6, %4 row=m64nNk16.f32.bf16.bf16 n=256\n"
+        "    wgmma %50, %6, %6, %4 row=m64nNk16.f32.bf16.bf16 n=240\n    wgmma.commit\n    wgmma.wait pending=0\n}\nwgmma.wait %19, %50 pending=0");
+    ck_assert_msg(!sett__tape_parse(&t, text, &err), "%s", err.text);
+    uint32_t live = sett__tape_live(&t, 200, &at);
+    ck_assert_msg(live >= 248 && live < 300, "%u registers", live);
+    sett__tape_free(&t);
+}
+END_TEST
+
 /* ---- programs ------------------------------------------------------------------------------------ */
 static const struct {
     const char *file;
@@ -401,6 +419,7 @@ Suite *wgmma_suite(void)
     tcase_add_test(t, a_block_has_a_group);
     tcase_add_test(t, deep_loops_end);
     tcase_add_test(t, too_many_roots);
+    tcase_add_test(t, accumulators_are_counted);
     tcase_add_loop_test(t, programs_assemble, 0, (int)SETT__COUNT(programs));
     suite_add_tcase(s, t);
     return s;

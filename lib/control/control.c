@@ -84,8 +84,9 @@ static bool changes_test(const sett_build *b, uint32_t loop, uint32_t test, uint
         if (!own && i != test && !(sett__ops[op->code].flags & (SETT__P | SETT__E)))
             return true;
         for (uint32_t w = loop; own && w < b->n_op; w++)
-            if (b->op[w].code == SETT__STORE && b->arg[b->op[w].args] == root)
-                return true;
+            for (int k = 0; k < b->op[w].n_args && b->op[w].code != SETT__LOAD; k++) /* a store, or another op that names it */
+                if (b->arg[b->op[w].args + (uint32_t)k] == root)
+                    return true;
         for (int k = 0; k < op->n_args; k++)
             if (b->arg[op->args + k] != SETT__NONE && b->arg[op->args + k] > loop)
                 needed[b->arg[op->args + k] - loop] = 1;

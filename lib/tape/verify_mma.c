@@ -33,15 +33,15 @@ bool sett__check_mma(sett__verifier *c)
 /* Eight rows of 16 bytes are a matrix, of which a thread holds 4 bytes. */
 bool sett__check_matrix(sett__verifier *c)
 {
-    enum { ROW = 16, HELD = 4 };
+    enum { ROW = 16, PART = 4 };
     bool store = c->op->code == SETT__STMATRIX;
     const sett__op *x = store ? &c->t->op[sett__verified_arg(c, 2)] : c->op;
     sett__verified_place at = {.root = &c->t->op[sett__verified_arg(c, 0)], .imm = c->op->imm, .align = ROW};
     at.element = (uint64_t)sett__dtype_bytes((sett_dtype)x->dtype);
     uint64_t bytes = sett__bytes_of(x->dtype, x->n);
-    if (sett_dtype_bits((sett_dtype)x->dtype) < 8 || at.element > HELD)
+    if (sett_dtype_bits((sett_dtype)x->dtype) < 8 || at.element > PART)
         return sett__refuse(c, SETT_E_DTYPE, "a matrix has elements of 8, 16 or 32 bits, not %s", sett_dtype_name((sett_dtype)x->dtype));
-    if (bytes != HELD && bytes != 2 * HELD && bytes != 4 * HELD)
+    if (bytes != PART && bytes != 2 * PART && bytes != 4 * PART)
         return sett__refuse(c, SETT_E_SHAPE, "%llu bytes a thread: 1, 2 or 4 matrices are 4, 8 or 16", (unsigned long long)bytes);
     if (sett__verified_attr(c, SETT__AT_MATRIX_TRANS) && at.element != 2)
         return sett__refuse(c, SETT_E_DTYPE, "only elements of 16 bits are transposed, not %s", sett_dtype_name((sett_dtype)x->dtype));
@@ -66,15 +66,18 @@ bool sett__check_desc(sett__verifier *c)
     return sett__check_align(c, &at);
 }
 
+enum { HELD = 4, MOST_HELD = 255 }; /* bytes of a register; registers of a thread */
+
 /* Operand k is a root of whole registers. */
 static bool held(sett__verifier *c, uint32_t k)
 {
     const sett__op *root = &c->t->op[sett__verified_arg(c, k)];
     bool fits = sett_dtype_bits((sett_dtype)root->dtype) >= 8 && sett__dtype_bytes((sett_dtype)root->dtype) <= 4;
-    if (!fits || sett__bytes_of(root->dtype, root->n) % 4)
+    if (!fits || sett__bytes_of(root->dtype, root->n) % HELD)
         return sett__refuse(c, SETT_E_DTYPE, "%%%u is %u of %s: wgmma takes registers of 32 bits", sett__verified_arg(c, k), root->n,
             sett_dtype_name((sett_dtype)root->dtype));
-    return true;
+    uint64_t n = sett__bytes_of(root->dtype, root->n) / HELD;
+    return n <= MOST_HELD || sett__refuse(c, SETT_E_LIMIT, "%%%u is %llu registers: a thread has %d", sett__verified_arg(c, k), (unsigned long long)n, MOST_HELD);
 }
 
 /* Operand k holds a thread's n elements of a matrix from element `at` on. */
@@ -86,7 +89,7 @@ static bool check_held(sett__verifier *c, uint32_t k, const char *what, int dtyp
     if (root->dtype != dtype)
         return sett__refuse(c, SETT_E_DTYPE, "%s is of %s, and %%%u of %s", what, sett_dtype_name((sett_dtype)dtype),
             sett__verified_arg(c, k), sett_dtype_name((sett_dtype)root->dtype));
-    if (at * sett__dtype_bytes((sett_dtype)dtype) % 4)
+    if (at * sett__dtype_bytes((sett_dtype)dtype) % HELD)
         return sett__refuse(c, SETT_E_ALIGN, "%s begins at element %d, not with a register", what, at);
     return (uint32_t)at + n <= root->n || sett__refuse(c, SETT_E_RANGE, "%s is %u elements: elements %d to %u are not in %%%u", what, n, at,
                                               (uint32_t)at + n - 1, sett__verified_arg(c, k));
@@ -142,15 +145,18 @@ bool sett__check_wgmma(sett__verifier *c)
 bool sett__check_held(sett__verifier *c)
 {
     const sett__op *op = c->op;
+    uint64_t all = 0;
     c->flies = true;
-    if (op->n_args > SETT__MAX_FLIGHTS)
-        return sett__refuse(c, SETT_E_LIMIT, "it names at most %d roots", SETT__MAX_FLIGHTS);
     for (uint32_t k = 0; k < op->n_args; k++) {
         if (!held(c, k))
             return false;
         for (uint32_t j = 0; j < k; j++)
             if (sett__verified_arg(c, j) == sett__verified_arg(c, k))
                 return sett__refuse(c, SETT_E_VERIFY, "%%%u is named twice", sett__verified_arg(c, k));
+        const sett__op *root = &c->t->op[sett__verified_arg(c, k)];
+        all += sett__bytes_of(root->dtype, root->n) / HELD;
+        if (all > MOST_HELD)
+            return sett__refuse(c, SETT_E_LIMIT, "it names more than %d registers, which a thread has", MOST_HELD);
     }
     return true;
 }

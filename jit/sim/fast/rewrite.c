@@ -192,6 +192,9 @@ static void follow_arrays(draft *d)
             continue;
         if (o->code == SETT__FOR || o->code == SETT__LOOP || o->code == SETT__ELSE || o->code == SETT__END)
             afresh = d->now++;
+        for (int i = 0; i < o->n_args && sett__ops[o->code].cls == SETT__C_FORM; i++)
+            if (args(d, o)[i] != SETT__NONE && d->op[args(d, o)[i]].code == SETT__RMEM) /* it may do anything to it */
+                d->live[args(d, o)[i]] = true, d->cleared[args(d, o)[i]] = d->now++;
         if (!is_access(o) || d->op[args(d, o)[0]].code != SETT__RMEM)
             continue;
         uint32_t root = args(d, o)[0];
