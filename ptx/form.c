@@ -29,6 +29,20 @@ static sett__lower_fn *const lower[SETT__N_CODES] = {
     [SETT__PROXY] = sett__lower_proxy,
     [SETT__MBFENCE] = sett__lower_mbarrier_fence,
     [SETT__MAXNREG] = sett__lower_maxnreg,
+    [SETT__TMAPAT] = sett__lower_map_at,
+    [SETT__TMALOAD] = sett__lower_tma_load,
+    [SETT__TMASTORE] = sett__lower_tma_store,
+    [SETT__TMAREDUCE] = sett__lower_tma_store,
+    [SETT__TMAFETCH] = sett__lower_tma_prefetch,
+    [SETT__MAPFETCH] = sett__lower_map_prefetch,
+    [SETT__BULKLOAD] = sett__lower_bulk_load,
+    [SETT__BULKPEER] = sett__lower_bulk_peer,
+    [SETT__BULKSTORE] = sett__lower_bulk_store,
+    [SETT__BULKREDUCE] = sett__lower_bulk_store,
+    [SETT__BULKCOMMIT] = sett__lower_bulk_group,
+    [SETT__BULKWAIT] = sett__lower_bulk_group,
+    [SETT__POLICY] = sett__lower_policy,
+    [SETT__MAPREPLACE] = sett__lower_map_replace,
 };
 
 void sett__lower_form(sett__lower *l, const sett__op *op, LLVMValueRef *out)

@@ -88,13 +88,21 @@ static void launch_attributes(sett__lower *l)
 }
 
 /* Its bytes are the parameter; what is only read of it is read from there. */
-static void by_value(sett__lower *l, unsigned i, const sett__param *p)
+static void by_value(sett__lower *l, unsigned i, uint32_t bytes, uint32_t aligned)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName("byval", 5), align = LLVMGetEnumAttributeKindForName("align", 5);
-    LLVMAttributeRef type = LLVMCreateTypeAttribute(l->ctx, kind, LLVMArrayType2(l->i8, p->bytes));
+    LLVMAttributeRef type = LLVMCreateTypeAttribute(l->ctx, kind, LLVMArrayType2(l->i8, bytes));
     LLVMAddAttributeAtIndex(l->fn, i + 1, type);
-    LLVMAddAttributeAtIndex(l->fn, i + 1, LLVMCreateEnumAttribute(l->ctx, align, p->align));
+    LLVMAddAttributeAtIndex(l->fn, i + 1, LLVMCreateEnumAttribute(l->ctx, align, aligned));
     param_flag(l, i, "readonly");
+}
+
+/* Its address is taken, as instructions want: grid_constant lets it stay where it is. */
+static void map_param(sett__lower *l, unsigned i, const sett__map *m)
+{
+    LLVMSetValueName2(LLVMGetParam(l->fn, i), m->name, strlen(m->name));
+    by_value(l, i, SETT__MAP_BYTES, SETT__MAP_ALIGN);
+    LLVMAddAttributeAtIndex(l->fn, i + 1, LLVMCreateStringAttribute(l->ctx, "nvvm.grid_constant", 18, "", 0));
 }
 
 /* `noalias readonly` makes LLVM load through the read-only path: not where the kernel begins while others still write. */
@@ -105,7 +113,7 @@ static void name_params(sett__lower *l)
         const sett__param *p = &sig->param[i];
         LLVMSetValueName2(LLVMGetParam(l->fn, i), p->name, strlen(p->name));
         if (p->bytes)
-            by_value(l, i, p);
+            by_value(l, i, p->bytes, p->align);
         if (p->scalar || sig->early)
             continue;
         if (p->restricted)
@@ -115,12 +123,14 @@ static void name_params(sett__lower *l)
     }
     for (uint32_t i = 0; i < sig->n_sym; i++)
         LLVMSetValueName2(LLVMGetParam(l->fn, sig->n_param + i), sig->sym[i].name, strlen(sig->sym[i].name));
+    for (uint32_t i = 0; i < sig->n_map; i++)
+        map_param(l, sig->n_param + sig->n_sym + i, &sig->map[i]);
 }
 
 static bool make_function(sett__lower *l)
 {
     const sett__sig *sig = &l->tape->sig;
-    uint32_t n = sig->n_param + sig->n_sym + (sig->n_claim > 0);
+    uint32_t n = sig->n_param + sig->n_sym + sig->n_map + (sig->n_claim > 0);
     LLVMTypeRef *in = (LLVMTypeRef *)malloc((n + 1u) * sizeof(*in)), global = LLVMPointerTypeInContext(l->ctx, 1);
     if (!in)
         return false;
@@ -130,6 +140,8 @@ static bool make_function(sett__lower *l)
                                        : global;
     for (uint32_t i = 0; i < sig->n_sym; i++)
         in[sig->n_param + i] = sig->sym[i].wide ? l->i64 : l->i32;
+    for (uint32_t i = 0; i < sig->n_map; i++)
+        in[sig->n_param + sig->n_sym + i] = LLVMPointerTypeInContext(l->ctx, 0);
     if (sig->n_claim)
         in[n - 1] = global; /* of a sett__failure */
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), in, n, 0);

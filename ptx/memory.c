@@ -37,6 +37,8 @@ void sett__lower_root(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
     if (op->code == SETT__PARAM)
         out[0] = LLVMGetParam(l->fn, (unsigned)op->imm);
+    else if (op->code == SETT__TMAP)
+        out[0] = LLVMGetParam(l->fn, l->tape->sig.n_param + l->tape->sig.n_sym + (unsigned)op->imm);
     else if (op->code == SETT__SMEM)
         out[0] = offset(l, l->i8, smem_window(l), op->n ? op->imm : (int64_t)l->tape->sig.smem);
     else if (op->code == SETT__GMEM)

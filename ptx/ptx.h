@@ -127,6 +127,9 @@ sett__lower_fn sett__lower_mbarrier, sett__lower_mbarrier_wait, sett__lower_mbar
 sett__lower_fn sett__lower_cluster_sreg, sett__lower_cluster_barrier, sett__lower_proxy, sett__lower_maxnreg;
 /* ---- wgmma.c: products of a warp group, in the background ------------------------------------------------- */
 sett__lower_fn sett__lower_wgmma, sett__lower_desc; /* wgmma: its fence, commit and wait too */
+/* ---- tma.c: copies of the bulk engine, and maps ----------------------------------------------------------------- */
+sett__lower_fn sett__lower_map_at, sett__lower_tma_load, sett__lower_tma_store, sett__lower_tma_prefetch, sett__lower_map_prefetch;
+sett__lower_fn sett__lower_bulk_load, sett__lower_bulk_peer, sett__lower_bulk_store, sett__lower_bulk_group, sett__lower_policy, sett__lower_map_replace;
 /* ---- inline.c: the user's own ------------------------------------------------------------------------- */
 void sett__lower_inline(sett__lower *, const sett__op *, LLVMValueRef *out);
 /* ---- control.c: regions, shuffles ---------------------------------------------------------------------- */

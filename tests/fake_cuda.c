@@ -150,7 +150,7 @@ EXPORT int cuGetProcAddress_v2(const char *name, void **to, int wanted, uint64_t
     static const struct {
         const char *name;
         int since;
-    } newer[] = {{"cuFuncLoad", 12040}, {"cuLibrary", 12000}, {"cuKernel", 12000}, {"cuCtxGetId", 12000}};
+    } newer[] = {{"cuFuncLoad", 12040}, {"cuLibrary", 12000}, {"cuKernel", 12000}, {"cuCtxGetId", 12000}, {"cuTensorMap", 12000}};
     char versioned[64];
     void *self = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     *to = NULL;
@@ -351,6 +351,29 @@ EXPORT int cuLinkComplete(void *s, void **to, size_t *len)
     return IN_CONTEXT(!s);
 }
 EXPORT int cuLinkDestroy(void *s) { return IN_CONTEXT(!s); }
+
+/* ---- tensor maps: the rules that the driver's manual has, and a map that says what it was made of ------------ */
+EXPORT int cuTensorMapEncodeTiled(fake_map *to, int type, unsigned rank, void *address, const uint64_t *dim, const uint64_t *stride,
+    const unsigned *box, const unsigned *step, int interleave, int swizzle, int l2, int fill)
+{
+    static const unsigned size[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+    bool good = !((uintptr_t)to % 64) && type >= 0 && type <= 12 && rank >= 1 && rank <= 5 && !((uintptr_t)address % 16) && address &&
+        !interleave && swizzle >= 0 && swizzle <= 3 && l2 >= 0 && l2 <= 3 && (fill == 0 || (fill == 1 && type >= 6));
+    for (unsigned k = 0; good && k < rank; k++)
+        good = dim[k] && dim[k] <= UINT64_C(1) << 32 && box[k] && box[k] <= 256 && step[k] && step[k] <= 8 &&
+               (!k || (stride[k - 1] % 16 == 0 && stride[k - 1] < UINT64_C(1) << 40));
+    good = good && box[0] * size[type] % 16 == 0 && (!swizzle || box[0] * size[type] <= 16u << swizzle);
+    if (!good)
+        return ANSWER(INVALID_VALUE);
+    fake_cuda.maps++;
+    *to = (fake_map){.address = address, .type = (uint8_t)type, .rank = (uint8_t)rank, .swizzle = (uint8_t)swizzle, .l2 = (uint8_t)l2,
+        .fill = (uint8_t)fill};
+    for (unsigned k = 0; k < rank; k++) {
+        to->dim[k] = dim[k], to->box[k] = (uint16_t)box[k], to->step[k] = (uint8_t)step[k];
+        to->stride[k] = k ? stride[k - 1] : 0;
+    }
+    return 0;
+}
 
 /* ---- launches ------------------------------------------------------------------------------------ */
 static int run(const config *g, context *in, code *kernel, const void *params, size_t len)

@@ -7,6 +7,7 @@
 #define FAKE_CUDA_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct fake_launch {
     unsigned grid[3], block[3], smem;
@@ -16,6 +17,14 @@ typedef struct fake_launch {
     const unsigned char *params;
     size_t params_len;
 } fake_launch;
+typedef struct fake_map { /* a tensor map: what it was encoded of */
+    void *address;
+    uint64_t dim[5], stride[5]; /* stride[0]: 0 */
+    uint16_t box[5];
+    uint8_t step[5], type, rank, swizzle, l2, fill;
+    char pad[128 - 108];
+} fake_map;
+_Static_assert(sizeof(fake_map) == 128, "the driver's size");
 typedef struct fake_state { /* the symbol fake_cuda is one */
     int gpus;              /* before cuInit; $FAKE_CUDA_GPUS, else 2 */
     void (*kernel)(void *user, const fake_launch *);
@@ -24,6 +33,7 @@ typedef struct fake_state { /* the symbol fake_cuda is one */
     int launches, loads, attributes[8], resident[8], context_changes;
     int optin;     /* bytes of shared memory that a block may have, before cuInit; 0: 232448 */
     int version;   /* before cuInit; 0: 13000 */
+    int maps;      /* tensor maps that were encoded */
     int failures;  /* calls that gave an error */
     const char *failed; /* the last of them */
     size_t loaded; /* bytes handed over by cuLibraryLoadData and cuModuleLoadData that were looked at */

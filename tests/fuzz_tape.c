@@ -298,11 +298,29 @@ static void of_code(mutator *m)
     }
 }
 
+static void of_map(mutator *m, sett__map *x)
+{
+    unsigned k = (unsigned)draw(m, SETT__MAP_RANK);
+    switch (draw(m, 7)) {
+    case 0: x->rank = (uint8_t)draw(m, 8); break;
+    case 1: x->dtype = (uint8_t)draw(m, 64); break;
+    case 2: x->box[k] = (uint16_t)number(m, x->box[k]); break;
+    case 3: x->step[k] = (uint8_t)draw(m, 10); break;
+    case 4: x->swizzle = (uint8_t)draw(m, 5); break;
+    case 5: x->nan = (uint8_t)draw(m, 3); break;
+    default: x->param = (uint32_t)draw(m, m->t->sig.n_param + UINT64_C(1));
+    }
+}
+
 static void of_sig(mutator *m)
 {
     sett__sig *s = &m->t->sig;
     sett__symbol *sym = s->n_sym ? &s->sym[draw(m, s->n_sym)] : NULL;
     sett__check *k = s->n_check ? &s->check[draw(m, s->n_check)] : NULL;
+    if (s->n_map && !draw(m, 4)) {
+        of_map(m, &s->map[draw(m, s->n_map)]);
+        return;
+    }
     switch (draw(m, 7)) {
     case 0: s->smem = (uint32_t)number(m, s->smem); break;
     case 1: s->smem_align = draw(m, 4) ? UINT32_C(1) << draw(m, 32) : (uint32_t)number(m, s->smem_align); break;

@@ -77,6 +77,13 @@ typedef struct sett__shot {
 /* ENTERED: the device's context must be the current one, whatever the stream. */
 enum { SETT__SHOT_LOADED = 1, SETT__SHOT_CLUSTERED = 2, SETT__SHOT_EARLY = 4, SETT__SHOT_ENTERED = 8, SETT__SHOT_COOPERATIVE = 16 };
 static_assert(offsetof(sett__shot, cluster) == 64, "one line");
+/* What a tensor map's recipe is at one launch. */
+typedef struct sett__map_facts {
+    const void *address;
+    uint64_t extent[SETT__MAP_RANK], stride[SETT__MAP_RANK - 1]; /* stride: in bytes, of mode 1 on */
+} sett__map_facts;
+/* maps.c: a CUtensorMap. SETT_E_DRIVER: the driver has no such call, or refuses; `what` names the map. */
+sett_status sett__cuda_map(sett__cuda *, const sett__map *, const sett__map_facts *, const char *what, void *to, sett_error *);
 /* All but its gate, and the address at the end of the packed block of a kernel with assertions. function: NULL, or what
  * sett__gpu_function gave; without it code that is not on the device yet is loaded, unless the stream is under capture:
  * SETT_E_CAPTURING. Where it fails the shot is as it was. */

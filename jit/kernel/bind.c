@@ -463,8 +463,7 @@ static __attribute__((noinline)) sett_status check_mode(const binder *bd, const 
     return want == m->stride ? SETT_OK : disagree(bd, m, m->leaf->stride, true, m->stride, want);
 }
 
-/* Lowest and highest offset in elements; false: past 64 bits. */
-static inline bool span(const sett_buf *t, int64_t *lo, int64_t *hi)
+bool sett__buf_span(const sett_buf *t, int64_t *lo, int64_t *hi)
 {
     *lo = *hi = 0;
     for (int m = 0; m < t->rank; m++) {
@@ -492,7 +491,7 @@ static sett_status check_memory(const binder *bd, uint32_t i, const sett_buf *t,
     if (p->align > 1 && (uintptr_t)t->data & (p->align - 1))
         return REFUSE(bd, SETT_E_ALIGN, "%s: %s is at %p, which is not a multiple of %u bytes", bd->name, p->name,
             t->data, (unsigned)p->align);
-    if (!span(t, &lo, &hi) || __builtin_sub_overflow(hi, lo, &cosize) || __builtin_add_overflow(cosize, 1, &cosize) ||
+    if (!sett__buf_span(t, &lo, &hi) || __builtin_sub_overflow(hi, lo, &cosize) || __builtin_add_overflow(cosize, 1, &cosize) ||
         __builtin_mul_overflow(cosize, storage_bits(t->dtype), &bits) ||
         __builtin_mul_overflow(lo, storage_bits(t->dtype), &low_bits))
         return REFUSE(bd, SETT_E_RANGE, "%s: the extents and strides of %s overflow 64 bits", bd->name, p->name);
@@ -758,5 +757,8 @@ SETT__HOT sett_status sett__bind(const sett__plan *p, int n, const sett_bind *ar
         s = check_promises(&bd);
     if (!s)
         s = bind_dims(&bd);
-    return s || !p->more ? s : derive(&bd);
+    if (s || !p->more)
+        return s;
+    s = derive(&bd);
+    return s || out->empty ? s : sett__maps_bind(p->sig, p->name, arg, bd.sym, bd.scalar, out->map, err);
 }

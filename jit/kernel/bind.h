@@ -74,7 +74,9 @@ typedef struct sett__plan {
     const char *name;        /* the kernel's, for messages */
     uint16_t n_arg, n_sym, n_all_sym, n_mode, n_dim, params_len; /* n_sym: those that arguments give */
     bool gaps;               /* the packed block has bytes that nothing is written to */
-    bool more;               /* there are checks, symbols that the launch computes, or shared memory to work out */
+    bool more;               /* there are checks, symbols that the launch computes, tensor maps, or shared memory to work out */
+    uint8_t n_map;
+    uint16_t map_at;         /* the first tensor map in the packed block; the others follow */
     sett__launch_dims dims;  /* what is constant of them */
 } sett__plan;
 static inline const sett__arg_plan *sett__plan_args(const sett__plan *p)
@@ -102,6 +104,7 @@ typedef struct sett__bound {
     bool empty; /* a zero grid: nothing to launch */
     uint32_t params_len;
     alignas(16) unsigned char params[SETT__PARAM_BYTES];
+    sett__map_facts map[SETT__MAX_MAPS]; /* plan->n_map of them, unless it is empty; params has room for what they become */
 } sett__bound;
 /* Binds arguments. Entries 0 to n_param - 1 are the parameters in order of declaration. Values of symbols may follow, in order:
  * entry n_param + i is symbol i, of kind SETT_BIND_INT, or of kind 0 if buffers give it. A symbol takes its value from the
@@ -110,5 +113,15 @@ typedef struct sett__bound {
  * SETT_E_DIVIDE, SETT_E_ALIGN, SETT_E_RANGE or SETT_E_LIMIT. */
 sett_status sett__bind(const sett__plan *, int n, const sett_bind *, sett__bound *, sett__extent *extents, sett_error *);
 bool sett__int_fits(sett_dtype, int64_t); /* does a scalar of this integer type take it? */
+bool sett__buf_span(const sett_buf *, int64_t *lo, int64_t *hi); /* lowest and highest offset in elements; false: past 64 bits */
+
+/* ---- maps.c: tensor maps ------------------------------------------------------------------------------ */
+/* What each recipe is, of the values of symbols and scalars: SETT_E_ALIGN, SETT_E_RANGE. name: the kernel's. */
+sett_status sett__maps_bind(const sett__sig *, const char *name, const sett_bind *, const int64_t *sym, const int64_t *scalar,
+    sett__map_facts *, sett_error *);
+/* Encodes them into the packed block. was, from: what was encoded before and the block that has it, from which equal maps are
+ * copied; or NULL. */
+sett_status sett__maps_encode(const sett__plan *, sett__cuda *, sett__bound *, const sett__map_facts *was, const void *from,
+    sett_error *);
 
 #endif

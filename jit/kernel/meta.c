@@ -15,7 +15,7 @@ enum { VERSION = 3, FIXED = 28, N_BLOBS = 6, MAX_TEXT = 512, CLAIM = 20 };
 /* The kernel's parameter block, as sett__sig describes it: for the reader to check what it is told. */
 uint32_t sett__params_len(const sett__sig *sig)
 {
-    uint64_t at = sett__packed_at(sig, sig->n_param + sig->n_sym);
+    uint64_t at = sett__packed_at(sig, SETT__NONE);
     if (sig->n_claim)
         at = (at + 7) / 8 * 8 + 8;
     return at > UINT32_MAX ? UINT32_MAX : (uint32_t)at;

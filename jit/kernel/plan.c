@@ -139,6 +139,7 @@ static uint32_t written(const sett__plan *p)
         n += sett__plan_args(p)[i].bytes ? sett__plan_args(p)[i].bytes : 8;
     for (uint32_t s = 0; s < p->n_all_sym; s++)
         n += sett__plan_syms(p)[s].bits == 63 ? 8 : 4;
+    n += p->n_map * SETT__MAP_BYTES;
     return n;
 }
 
@@ -155,13 +156,14 @@ const sett__plan *sett__plan_make(sett__arena *a, const sett__sig *sig, const ch
     if (!p)
         return NULL;
     *p = (sett__plan){.sig = sig, .name = name, .n_arg = (uint16_t)sig->n_param, .n_sym = (uint16_t)(sig->n_sym - sig->n_derived),
-        .n_all_sym = (uint16_t)sig->n_sym, .n_mode = (uint16_t)modes, .n_dim = (uint16_t)dims};
-    p->params_len = (uint16_t)(gpu ? sett__params_len(sig) : sett__packed_at(sig, sig->n_param + sig->n_sym));
+        .n_all_sym = (uint16_t)sig->n_sym, .n_mode = (uint16_t)modes, .n_dim = (uint16_t)dims,
+        .n_map = (uint8_t)sig->n_map, .map_at = (uint16_t)sett__packed_at(sig, sig->n_param + sig->n_sym)};
+    p->params_len = (uint16_t)(gpu ? sett__params_len(sig) : sett__packed_at(sig, SETT__NONE));
     plan_arguments(sig, (sett__arg_plan *)(uintptr_t)sett__plan_args(p), (sett__mode_plan *)(uintptr_t)sett__plan_modes(p));
     plan_symbols(sig, (sett__sym_plan *)(uintptr_t)sett__plan_syms(p));
     plan_dims(p, (sett__dim_plan *)(uintptr_t)sett__plan_dims(p));
     p->gaps = written(p) != p->params_len;
-    p->more = sig->n_check || sig->n_derived || sig->smem_more.count || sig->smem > SETT__SMEM_MAX || sig->cluster[0].count || sig->cluster[1].count ||
+    p->more = sig->n_check || sig->n_derived || sig->n_map || sig->smem_more.count || sig->smem > SETT__SMEM_MAX || sig->cluster[0].count || sig->cluster[1].count ||
               sig->cluster[2].count;
     return p;
 }

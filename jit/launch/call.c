@@ -20,7 +20,7 @@ struct sett_call {
     sett_bind *bind;         /* n_param + n_sym; kind 0: not given */
     sett_buf *buf;           /* n_param: what the binds of buffers point to */
     sett__extent *extent[2]; /* n_param each, of a CPU kernel: in use, and for the next commit */
-    unsigned char *structs;  /* staged, one after another */
+    sett__map_facts *map;    /* what its tensor maps were encoded of; zeros: nothing yet. Staged structs follow, one after another */
     sett__launch_dims dims;  /* of a CPU kernel */
     alignas(LINE) unsigned char params[];
 };
@@ -89,7 +89,7 @@ void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
     sett_bind *b = place(c, arg, false);
     if (!b)
         return;
-    unsigned char *copy = c->structs;
+    unsigned char *copy = (unsigned char *)(c->map + c->kernel->plan->n_map);
     for (int i = 0; i < arg; i++)
         copy += struct_bytes(c->kernel, i);
     if (p && bytes == struct_bytes(c->kernel, arg))
@@ -133,10 +133,22 @@ static sett_status check_staged(sett_call *c, sett_error *err)
     return SETT_OK;
 }
 
+/* Of an empty grid none was encoded. */
+static void keep_maps(sett_call *c, const sett__bound *b)
+{
+    const size_t bytes = c->kernel->plan->n_map * sizeof *c->map;
+    if (b->empty)
+        memset(c->map, 0, bytes);
+    else
+        memcpy(c->map, b->map, bytes);
+}
+
 /* What was bound becomes what runs. */
 static inline void take_over(sett_call *c, const sett__bound *b)
 {
     memcpy(c->params, b->params, b->params_len);
+    if (c->kernel->plan->n_map)
+        keep_maps(c, b);
     c->params_len = b->params_len;
     c->empty = b->empty;
     c->committed = true;
@@ -161,6 +173,8 @@ SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
         s = check_staged(c, err);
     if (!s)
         s = sett__bind_kernel(k, c->n_param + c->n_sym, c->bind, &b, c->extent[1], err);
+    if (!s && k->plan->n_map)
+        s = sett__maps_encode(k->plan, k->rest->runtime->cuda, &b, c->map, c->params, err);
     if (!s && !k->cpu)
         s = sett__gpu_aim(&c->shot, sett__kernel_gpu(k), c->function, (sett_stream){c->device, NULL}, &b.dims, b.params, b.params_len, err);
     if (!s)
@@ -175,11 +189,12 @@ static sett_call *new_call(sett_kernel *k)
 {
     size_t n_param = k->plan->n_arg, n_sym = k->plan->n_sym;
     size_t binds = (n_param + n_sym) * sizeof(sett_bind), bufs = n_param * sizeof(sett_buf);
+    size_t maps = k->plan->n_map * sizeof(sett__map_facts);
     size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0, structs = 0;
     for (size_t i = 0; i < n_param; i++)
         structs += struct_bytes(k, (int)i);
     size_t params = (k->plan->params_len + (size_t)LINE - 1) / LINE * LINE;
-    size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + structs + LINE - 1) / LINE * LINE;
+    size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + maps + structs + LINE - 1) / LINE * LINE;
     sett_call *c = aligned_alloc(LINE, size);
     if (!c)
         return NULL;
@@ -191,7 +206,7 @@ static sett_call *new_call(sett_kernel *k)
         c->extent[0] = (sett__extent *)(void *)(at + binds + bufs);
         c->extent[1] = (sett__extent *)(void *)(at + binds + bufs + extents);
     }
-    c->structs = (unsigned char *)at + binds + bufs + 2 * extents;
+    c->map = (sett__map_facts *)(void *)(at + binds + bufs + 2 * extents);
     c->n_param = (int)n_param;
     c->n_sym = (int)n_sym;
     c->wrong = -1;

@@ -692,6 +692,9 @@ static sett_status cannot_run(sett__program *p, const sett__tape *tape, sett_err
 
 sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program **out, sett_error *e)
 {
+    *out = NULL;
+    if (tape->sig.n_map)
+        return sett__error(e, SETT_E_TARGET, "map %s: the CPU engine has no tensor maps", tape->sig.map[0].name);
     sett__program *p = calloc(1, sizeof *p);
     sett_status status = p ? cannot_run(p, tape, e) : sett__no_room(e);
     if (!status && !plain && !sett__rewrite(tape, false, &p->rewritten))

@@ -20,9 +20,10 @@ enum { SETT__MAGIC_LEN = 4 };
 enum { HAS_SUB = 1, HAS_ATTRS = 2, HAS_IMM = 4, HAS_N = 8, ARGS_SHIFT = 4, ARGS_MANY = 15 };
 enum { S_WIDE = 1, S_DERIVED = 2 };
 enum { P_SCALAR = 1, P_WIDE = 2, P_RESTRICTED = 4, P_ACCESS_SHIFT = 3, P_ALL = 31, P_STRUCT = P_SCALAR | P_WIDE };
-enum { SMEM_MORE = 1 << 16, EARLY = 1 << 17, HINTS = 1 << 18 }; /* in the alignment of shared memory: an expression follows; the kernel begins early;
-                                                              * how it is launched follows */
+enum { SMEM_MORE = 1 << 16, EARLY = 1 << 17, HINTS = 1 << 18, MAPS = 1 << 19 }; /* in the alignment of shared memory: an expression follows; the
+                                                              * kernel begins early; how it is launched follows; tensor maps follow */
 enum { L_COOPERATIVE = 1, L_BIG_CLUSTER = 2 };
+enum { M_SWIZZLE = 3, M_PROMOTION_SHIFT = 2, M_NAN = 16, M_ALL = 31 };
 enum { SITE_NONE, SITE_SAME, SITE_NEW /* + file */, WITH_SITES = 1, WITH_CHECKS = 2 };
 
 #endif

@@ -189,18 +189,18 @@ static bool constant(sett__parser *p)
 static bool named(sett__parser *p)
 {
     const sett__sig *s = &p->t->sig;
-    bool sym = now(p)->code == SETT__SYM;
+    bool sym = now(p)->code == SETT__SYM, map = now(p)->code == SETT__TMAP;
     const char *text;
     sett__lex_space(&p->x);
     const char *at = p->x.at;
-    if (!sett__lex_name(&p->x, sym ? "a symbol's name" : "a parameter's name", &text))
+    if (!sett__lex_name(&p->x, sym ? "a symbol's name" : map ? "a map's name" : "a parameter's name", &text))
         return false;
-    for (uint32_t i = 0; i < (sym ? s->n_sym : s->n_param); i++)
-        if (!strcmp(sym ? s->sym[i].name : s->param[i].name, text)) {
+    for (uint32_t i = 0; i < (sym ? s->n_sym : map ? s->n_map : s->n_param); i++)
+        if (!strcmp(sym ? s->sym[i].name : map ? s->map[i].name : s->param[i].name, text)) {
             now(p)->imm = i;
             return true;
         }
-    return sett__lex_fail(&p->x, at, "there is no %s %.60s", sym ? "symbol" : "parameter", text);
+    return sett__lex_fail(&p->x, at, "there is no %s %.60s", sym ? "symbol" : map ? "map" : "parameter", text);
 }
 
 static bool pick_list(sett__parser *p)
@@ -379,9 +379,9 @@ static bool rest(sett__parser *p, int64_t *hidden)
     case SETT__C_SYM:
     case SETT__C_SCALAR: return named(p);
     case SETT__C_ROOT:
-        if (op->code == SETT__PARAM)
+        if (op->code == SETT__PARAM || op->code == SETT__TMAP)
             op->n = 0;
-        return op->code == SETT__PARAM ? named(p)
+        return op->code == SETT__PARAM || op->code == SETT__TMAP ? named(p)
                : op->code == SETT__GMEM || op->code == SETT__PEER
                    ? operands(p)
                    : op->code == SETT__RMEM || (sett__expect(&p->x, "at") && sett__lex_int(&p->x, &op->imm));
@@ -575,6 +575,7 @@ sett_status sett__tape_parse_in(sett__tape *t, const sett__allocator *mem, const
     settle(&p, &s->leaf, s->n_leaf * sizeof *s->leaf);
     settle(&p, &s->code, s->n_code * sizeof *s->code);
     settle(&p, &s->check, s->n_check * sizeof *s->check);
+    settle(&p, &s->map, s->n_map * sizeof *s->map);
     sett__mem_free(mem, p.def);
     if (!p.x.status && !sett__tape_link(t))
         p.x.status = sett__error(

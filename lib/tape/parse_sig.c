@@ -294,6 +294,79 @@ static bool check_line(sett__parser *p, sett__sig *s)
     return true;
 }
 
+/* "(64,128)": n of them. */
+static bool numbers(sett__parser *p, int n, uint32_t *x)
+{
+    for (int k = 0; k < n; k++)
+        if (!sett__expect(&p->x, k ? "," : "(") || !sett__lex_u32(&p->x, &x[k], UINT16_MAX))
+            return false;
+    return sett__expect(&p->x, ")");
+}
+
+static bool map_modes(sett__parser *p, sett__map *m)
+{
+    uint32_t box[SETT__MAP_RANK], step[SETT__MAP_RANK] = {1, 1, 1, 1, 1};
+    do {
+        if (m->rank == SETT__MAP_RANK)
+            return SETT__LEX_FAIL(&p->x, "a map has at most %d modes", SETT__MAP_RANK);
+        if (!sett__expect(&p->x, m->rank ? "," : "(") || !expr(p, &m->extent[m->rank++]))
+            return false;
+    } while (sett__sees(&p->x, ","));
+    if (!sett__expect(&p->x, ")") || (m->rank > 1 && !sett__expect(&p->x, "bytes")))
+        return false;
+    for (int k = 1; k < m->rank; k++)
+        if (!sett__expect(&p->x, k > 1 ? "," : "(") || !expr(p, &m->stride[k]))
+            return false;
+    if ((m->rank > 1 && !sett__expect(&p->x, ")")) || !sett__expect(&p->x, "box") || !numbers(p, m->rank, box) ||
+        (sett__accept_word(&p->x, "step") && !numbers(p, m->rank, step)))
+        return false;
+    for (int k = 0; k < m->rank; k++)
+        m->box[k] = (uint16_t)box[k], m->step[k] = (uint8_t)(step[k] > UINT8_MAX ? 0 : step[k]);
+    return true;
+}
+
+/* " swizzle 128" of 32, 64 and 128; " l2 256" of 64, 128 and 256: the number of the choice. */
+static bool choice(sett__parser *p, const char *word, uint32_t first, uint8_t *to)
+{
+    uint32_t x;
+    const char *at = p->x.at;
+    if (!sett__accept_word(&p->x, word))
+        return true;
+    if (!sett__lex_u32(&p->x, &x, 256))
+        return false;
+    for (uint8_t k = 0; k < 3; k++)
+        if (x == first << k)
+            return *to = (uint8_t)(k + 1), true;
+    return sett__lex_fail(&p->x, at, "%s is %u, %u or %u", word, first, 2 * first, 4 * first);
+}
+
+static bool map_line(sett__parser *p, sett__sig *s)
+{
+    sett__map m = {.param = 0};
+    const char *at, *of;
+    if (s->n_map == SETT__MAX_MAPS)
+        return SETT__LEX_FAIL(&p->x, "more than %d maps", SETT__MAX_MAPS);
+    if (!sett__lex_name(&p->x, "a name", &m.name))
+        return false;
+    at = p->x.at;
+    if (!sett__lex_name(&p->x, "a tensor's name", &of))
+        return false;
+    while (m.param < s->n_param && strcmp(s->param[m.param].name, of))
+        m.param++;
+    if (m.param == s->n_param)
+        return sett__lex_fail(&p->x, at, "there is no parameter %.60s", of);
+    uint32_t n;
+    if (!sett__lex_type(&p->x, &m.dtype, &n) || !map_modes(p, &m) || !choice(p, "swizzle", 32, &m.swizzle) || !choice(p, "l2", 64, &m.promotion))
+        return false;
+    m.nan = sett__accept_word(&p->x, "nan");
+    if (n != 1)
+        return SETT__LEX_FAIL(&p->x, "a map has one type");
+    if (!sett__parse_grow(p, (void **)&s->map, &p->cap_map, s->n_map, sizeof m))
+        return false;
+    s->map[s->n_map++] = m;
+    return true;
+}
+
 bool sett__parse_sig_line(sett__parser *p, bool *found)
 {
     sett__sig *s = &p->t->sig;
@@ -306,6 +379,8 @@ bool sett__parse_sig_line(sett__parser *p, bool *found)
         return param_line(p, SETT__BY_NUMBER);
     if (sett__accept_word(&p->x, "struct"))
         return param_line(p, SETT__BY_STRUCT);
+    if (sett__accept_word(&p->x, "map"))
+        return map_line(p, s);
     if (sett__accept_word(&p->x, "grid"))
         return dims_line(p, s->grid);
     if (sett__accept_word(&p->x, "block"))

@@ -150,12 +150,13 @@ static const char *sub_name(const sett__op *op)
 
 static void print_name(sett__sink *out, const sett__tape *t, const sett__op *op)
 {
-    bool sym = op->code == SETT__SYM;
+    const sett__sig *s = &t->sig;
+    bool sym = op->code == SETT__SYM, map = op->code == SETT__TMAP;
     sett__put(out, " ");
-    if (op->imm < 0 || op->imm >= (sym ? t->sig.n_sym : t->sig.n_param))
+    if (op->imm < 0 || op->imm >= (sym ? s->n_sym : map ? s->n_map : s->n_param))
         sett__putf(out, "?%lld", (long long)op->imm);
     else
-        sett__put_name(out, sym ? t->sig.sym[op->imm].name : t->sig.param[op->imm].name);
+        sett__put_name(out, sym ? s->sym[op->imm].name : map ? s->map[op->imm].name : s->param[op->imm].name);
 }
 
 static void print_string(sett__sink *out, const sett__tape *t, int64_t string)
@@ -316,7 +317,7 @@ static void print_rest(sett__sink *out, const sett__tape *t, const sett__op *op)
     case SETT__C_SYM:
     case SETT__C_SCALAR: print_name(out, t, op); break;
     case SETT__C_ROOT:
-        if (op->code == SETT__PARAM)
+        if (op->code == SETT__PARAM || op->code == SETT__TMAP)
             print_name(out, t, op);
         else if (op->code == SETT__SMEM)
             sett__putf(out, " at %lld", (long long)op->imm);
@@ -379,7 +380,7 @@ static void print_op(sett__sink *out, const sett__tape *t, uint32_t i)
     }
     if (op->dtype) {
         sett__put(out, " ");
-        print_type(out, op->dtype, op->code == SETT__PARAM ? 1 : op->n);
+        print_type(out, op->dtype, op->code == SETT__PARAM || op->code == SETT__TMAP ? 1 : op->n);
     }
     print_rest(out, t, op);
     print_attrs(out, t, op);
@@ -496,6 +497,48 @@ static void print_hints(sett__sink *out, const sett__sig *s)
     sett__put(out, "\n");
 }
 
+static void print_numbers(sett__sink *out, const char *word, int n, const uint16_t *x)
+{
+    sett__put(out, word);
+    for (int k = 0; k < n; k++)
+        sett__putf(out, k ? ",%u" : "%u", x[k]);
+    sett__put(out, ")");
+}
+
+static void print_exprs(sett__sink *out, const sett__sig *s, const char *word, int from, int n, const sett__expr *e)
+{
+    sett__put(out, word);
+    for (int k = from; k < n; k++) {
+        sett__put(out, k > from ? "," : "");
+        sett__put_expr(out, s, e[k]);
+    }
+    sett__put(out, ")");
+}
+
+static void print_map(sett__sink *out, const sett__sig *s, const sett__map *m)
+{
+    uint16_t step[SETT__MAP_RANK], most = 0;
+    sett__put(out, "map ");
+    sett__put_name(out, m->name);
+    sett__put(out, " ");
+    sett__put_name(out, s->param[m->param].name);
+    sett__put(out, " ");
+    print_type(out, m->dtype, 1);
+    print_exprs(out, s, " (", 0, m->rank, m->extent);
+    if (m->rank > 1)
+        print_exprs(out, s, " bytes (", 1, m->rank, m->stride);
+    print_numbers(out, " box (", m->rank, m->box);
+    for (int k = 0; k < m->rank; k++)
+        step[k] = m->step[k], most = step[k] > most ? step[k] : most;
+    if (most > 1)
+        print_numbers(out, " step (", m->rank, step);
+    if (m->swizzle)
+        sett__putf(out, " swizzle %u", 16u << m->swizzle);
+    if (m->promotion)
+        sett__putf(out, " l2 %u", 32u << m->promotion);
+    sett__put(out, m->nan ? " nan\n" : "\n");
+}
+
 static void print_sig(sett__sink *out, const sett__sig *s, bool places)
 {
     for (uint32_t i = 0; i < s->n_sym - s->n_derived; i++)
@@ -504,6 +547,8 @@ static void print_sig(sett__sink *out, const sett__sig *s, bool places)
         print_param(out, s, &s->param[i]);
     for (uint32_t i = s->n_sym - s->n_derived; i < s->n_sym; i++) /* may name scalars */
         print_sym(out, s, &s->sym[i]);
+    for (uint32_t i = 0; i < s->n_map; i++)
+        print_map(out, s, &s->map[i]);
     print_dims(out, s, "grid ", s->grid);
     print_dims(out, s, "block ", s->block);
     print_dims(out, s, "cluster ", s->cluster);

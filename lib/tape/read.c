@@ -155,6 +155,33 @@ static void get_hints(struct reader *r, sett__sig *s)
         fail(r, "a zero is spelled out");
 }
 
+static void get_map(struct reader *r, sett__sig *s, sett__map *m, uint32_t *code)
+{
+    m->name = get_string(r);
+    m->param = (uint32_t)get_max(r, SETT__MAX_PARAMS);
+    m->dtype = (uint8_t)get_max(r, UINT8_MAX);
+    m->rank = (uint8_t)get_max(r, SETT__MAP_RANK);
+    uint32_t bits = (uint32_t)get_max(r, M_ALL);
+    m->swizzle = bits & M_SWIZZLE, m->promotion = bits >> M_PROMOTION_SHIFT & 3, m->nan = (bits & M_NAN) != 0;
+    for (int k = 0; k < m->rank && !r->bad; k++) {
+        m->box[k] = (uint16_t)get_max(r, UINT16_MAX);
+        m->step[k] = (uint8_t)get_max(r, UINT8_MAX);
+        m->extent[k] = get_expr(r, s, code);
+        if (k)
+            m->stride[k] = get_expr(r, s, code);
+    }
+}
+
+static void get_maps(struct reader *r, sett__sig *s, uint32_t *code)
+{
+    uint32_t n = get_count(r, SETT__MAX_MAPS, 4);
+    s->map = get_array(r, n, sizeof *s->map);
+    if (!n)
+        fail(r, "a zero is spelled out");
+    for (; s->n_map < n && !r->bad; s->n_map++)
+        get_map(r, s, &s->map[s->n_map], code);
+}
+
 static void get_sig(struct reader *r, sett__sig *s)
 {
     uint32_t leaves = 0, code = 0;
@@ -183,11 +210,13 @@ static void get_sig(struct reader *r, sett__sig *s)
             dims[k][d] = get_expr(r, s, &code);
     s->smem = (uint32_t)get_max(r, UINT32_MAX);
     uint32_t align = (uint32_t)get_max(r, UINT32_MAX);
-    s->early = align & EARLY, s->smem_align = align & ~(uint32_t)(SMEM_MORE | EARLY | HINTS);
+    s->early = align & EARLY, s->smem_align = align & ~(uint32_t)(SMEM_MORE | EARLY | HINTS | MAPS);
     if (align & SMEM_MORE && !(s->smem_more = get_expr(r, s, &code)).count)
         fail(r, "the size of shared memory is empty");
     if (align & HINTS)
         get_hints(r, s);
+    if (align & MAPS)
+        get_maps(r, s, &code);
     if (leaves != s->n_leaf || code != s->n_code)
         fail(r, "a count does not fit what follows");
 }

@@ -62,16 +62,18 @@ typedef struct sett__claim {
     const char *types; /* sett_dtype of each operand */
     uint32_t line, op; /* op: its index in the tape */
 } sett__claim;
+#include "map.h"
 /* What a launch must know. It travels in META, so that no launch needs the tape. The kernel's parameter block holds each param
  * (tensor: 64-bit address; scalar: its type, BOOL as a byte; struct: its bytes), then each symbol (4 bytes, or 8 if wide), at
- * their natural alignment. Unused ones are there too. */
+ * their natural alignment, then each tensor map. Unused ones are there too. */
 typedef struct sett__sig {
-    uint32_t n_sym, n_param, n_leaf, n_code, n_check;
+    uint32_t n_sym, n_param, n_leaf, n_code, n_check, n_map;
     sett__symbol *sym;
     sett__param *param;
     sett__leaf *leaf;
     sett__xop *code;
     sett__check *check;
+    sett__map *map;
     sett__expr grid[3], block[3], cluster[3];
     uint32_t smem;       /* bytes of the block's shared window: static in the code up to SETT__STATIC_SMEM, else given at
                           * launch */
@@ -174,7 +176,8 @@ sett_status sett__tape_fits(const sett__tape *, const char *target, sett_error *
 /* Checks a signature alone: names, layouts, expressions, constant grid, block, cluster. */
 sett_status sett__sig_verify(const sett__sig *, sett_error *);
 
-/* The offset of parameter i in the packed block, or of symbol i - n_param; of i = n_param + n_sym the block's end. */
+/* The offset in the packed block of parameter i, of symbol i - n_param, or of map i - n_param - n_sym; of greater i the block's
+ * end. */
 uint64_t sett__packed_at(const sett__sig *, uint32_t i);
 
 /* ---- target.c ------------------------------------------------------------------------------------------- */

@@ -165,6 +165,10 @@ static bool check_root(sett__verifier *c)
             return sett__refuse(c, SETT_E_VERIFY, "there is no such tensor parameter");
         return sett__result_is(c, p->dtype, 0);
     }
+    if (op->code == SETT__TMAP) {
+        const sett__map *m = op->imm >= 0 && op->imm < c->t->sig.n_map ? &c->t->sig.map[op->imm] : NULL;
+        return m ? sett__result_is(c, m->dtype, 0) : sett__refuse(c, SETT_E_VERIFY, "there is no such map");
+    }
     if (op->code == SETT__SMEM && !op->n && !op->imm && c->t->sig.smem_more.count)
         return !op->n_attrs || sett__refuse(c, SETT_E_VERIFY, "mbarriers need a size");
     if (!op->n)
@@ -317,19 +321,8 @@ bool sett__check_offset(sett__verifier *c, const sett__verified_place *at, uint3
 
 static bool check_param_access(sett__verifier *c, const sett__op *root)
 {
-    const sett__param *p = root->code == SETT__PARAM ? &c->t->sig.param[root->imm] : NULL;
     bool reads = c->op->code == SETT__LOAD || c->op->code == SETT__CPASYNC, both = c->op->code == SETT__ATOM;
-    int need = both ? SETT__ACCESS_READ | SETT__ACCESS_WRITE : reads ? SETT__ACCESS_READ : SETT__ACCESS_WRITE;
-    const char *done = both ? "read and written" : reads ? "read" : "written";
-    if (root->code == SETT__GMEM)
-        return (sett__attr(c->t->arg, root, SETT__AT_GMEM_ACCESS) & need) == need ||
-               sett__refuse(c, SETT_E_VERIFY, "the root is not declared as %s", done);
-    if (!p)
-        return true;
-    if (p->scalar)
-        return c->op->code == SETT__LOAD || sett__refuse(c, SETT_E_SPACE, "%s is passed by value: it is only read", p->name);
-    return (p->access & need) == need ||
-           sett__refuse(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name, done);
+    return sett__may_access(c, root, both ? SETT__ACCESS_READ | SETT__ACCESS_WRITE : reads ? SETT__ACCESS_READ : SETT__ACCESS_WRITE);
 }
 
 /* n elements of a type at the place that operands 0 and 1 and imm name, under operand 2. */
@@ -341,6 +334,8 @@ static bool check_place(sett__verifier *c, sett__verified_place *at, int dtype, 
         return false;
     if (sett__ops[root->code].cls != SETT__C_ROOT)
         return sett__refuse(c, SETT_E_SPACE, "operand 0 is not memory");
+    if (root->code == SETT__TMAP)
+        return sett__refuse(c, SETT_E_SPACE, "operand 0 is a tensor map: copies alone take it");
     if (sett__root_kind(c, root) & (SETT__F_MBAR | SETT__F_PEER_MBAR))
         return sett__refuse(c, SETT_E_SPACE, "operand 0 is mbarriers, which only mbarrier operations touch");
     if (dtype != SETT_BOOL && bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128)

@@ -51,6 +51,8 @@ bool sett__check_offset(sett__verifier *, const sett__verified_place *, uint32_t
 
 /* ---- verify_form.c: what the operations of class FORM share ---- */
 bool sett__check_form(sett__verifier *);
+/* need: SETT__ACCESS_*. Of roots that say what is done with them; of a map, of its tensor. */
+bool sett__may_access(sett__verifier *, const sett__op *root, int need);
 uint32_t sett__root_kind(const sett__verifier *, const sett__op *root); /* SETT__F_*; 0: of no form */
 
 /* ---- verify_mma.c --------------------------------------------------------------------- */
@@ -67,6 +69,11 @@ static inline bool sett__of_wgmma(int code)
 enum { SETT__MAX_FLIGHTS = 128 }; /* such roots: a thread has 255 registers, and an accumulator two */
 /* Roots of registers that wgmma reads and writes in the background, of a tape of which each op was checked. */
 bool sett__check_flights(sett__verifier *);
+
+/* ---- verify_tma.c: copies of the bulk engine ---------------------------------------------- */
+bool sett__check_tma(sett__verifier *);
+bool sett__check_bulk(sett__verifier *);
+bool sett__check_map(sett__verifier *);
 
 /* ---- verify_sync.c -------------------------------------------------------------------- */
 bool sett__check_mbarrier(sett__verifier *);

@@ -10,8 +10,24 @@ uint32_t sett__root_kind(const sett__verifier *c, const sett__op *root)
     case SETT__RMEM: return SETT__F_RMEM;
     case SETT__GMEM: return SETT__F_GMEM;
     case SETT__PEER: return sett__root_kind(c, &c->t->op[c->t->arg[root->args]]) & SETT__F_MBAR ? SETT__F_PEER_MBAR : SETT__F_PEER;
+    case SETT__TMAP: return SETT__F_MAP;
     default: return 0;
     }
+}
+
+bool sett__may_access(sett__verifier *c, const sett__op *root, int need)
+{
+    static const char *const words[] = {"", "read", "written", "read and written"};
+    const sett__sig *s = &c->t->sig;
+    if (root->code == SETT__GMEM)
+        return (sett__attr(c->t->arg, root, SETT__AT_GMEM_ACCESS) & need) == need ||
+               sett__refuse(c, SETT_E_VERIFY, "the root is not declared as %s", words[need]);
+    if (root->code != SETT__PARAM && root->code != SETT__TMAP)
+        return true;
+    const sett__param *p = &s->param[root->code == SETT__TMAP ? s->map[root->imm].param : root->imm];
+    if (p->scalar)
+        return c->op->code == SETT__LOAD || sett__refuse(c, SETT_E_SPACE, "%s is passed by value: it is only read", p->name);
+    return (p->access & need) == need || sett__refuse(c, SETT_E_VERIFY, "parameter %s is not declared as %s", p->name, words[need]);
 }
 
 static uint32_t kind(const sett__verifier *c, const sett__op *v)
@@ -59,6 +75,16 @@ static bool (*const own[SETT__N_CODES])(sett__verifier *) = {
     [SETT__MBEXPECT] = sett__check_mbarrier,
     [SETT__PROXY] = sett__check_proxy,
     [SETT__MAXNREG] = sett__check_maxnreg,
+    [SETT__TMAPAT] = sett__check_map,
+    [SETT__TMALOAD] = sett__check_tma,
+    [SETT__TMASTORE] = sett__check_tma,
+    [SETT__TMAREDUCE] = sett__check_tma,
+    [SETT__TMAFETCH] = sett__check_tma,
+    [SETT__BULKLOAD] = sett__check_bulk,
+    [SETT__BULKPEER] = sett__check_bulk,
+    [SETT__BULKSTORE] = sett__check_bulk,
+    [SETT__BULKREDUCE] = sett__check_bulk,
+    [SETT__MAPREPLACE] = sett__check_map,
 };
 
 static bool check_operands(sett__verifier *c)

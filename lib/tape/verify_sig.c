@@ -16,18 +16,20 @@ static bool scalar_type(int dtype)
 
 static const char *name_of(const sett__sig *s, uint32_t i)
 {
-    return i < s->n_sym ? s->sym[i].name : s->param[i - s->n_sym].name;
+    const uint32_t maps = s->n_sym + s->n_param;
+    return i < s->n_sym ? s->sym[i].name : i < maps ? s->param[i - s->n_sym].name : s->map[i - maps].name;
 }
 
 /* One name, one thing: a launch finds arguments and symbols by name alone. */
 static sett_status verify_names(const sett__sig *s, sett_error *err)
 {
-    uint32_t n = s->n_sym + s->n_param;
+    uint32_t n = s->n_sym + s->n_param + s->n_map;
     for (uint32_t i = 0; i < n; i++) {
         const char *name = name_of(s, i);
         if (!name || !*name || strlen(name) > SETT__MAX_STRING)
             return sett__error(err, SETT_E_VERIFY, "%s %u has no name, or too long a one",
-                i < s->n_sym ? "symbol" : "parameter", i < s->n_sym ? i : i - s->n_sym);
+                i < s->n_sym ? "symbol" : i < s->n_sym + s->n_param ? "parameter" : "map",
+                i < s->n_sym ? i : i < s->n_sym + s->n_param ? i - s->n_sym : i - s->n_sym - s->n_param);
         for (uint32_t j = 0; j < i; j++)
             if (!strcmp(name, name_of(s, j)))
                 return sett__error(err, SETT_E_VERIFY, "two symbols or parameters are called %.100s", name);
@@ -103,23 +105,25 @@ static sett_status verify_param(const sett__sig *s, const sett__param *p, sett_e
 uint64_t sett__packed_at(const sett__sig *s, uint32_t index)
 {
     uint64_t at = 0;
-    for (uint32_t i = 0; i < s->n_param + s->n_sym; i++) {
+    const uint32_t maps = s->n_param + s->n_sym;
+    for (uint32_t i = 0; i < maps + s->n_map; i++) {
         const sett__param *p = i < s->n_param ? &s->param[i] : NULL;
-        uint64_t align = !p                   ? (s->sym[i - s->n_param].wide ? 8 : 4)
+        uint64_t align = i >= maps            ? SETT__MAP_ALIGN
+                         : !p                 ? (s->sym[i - s->n_param].wide ? 8 : 4)
                          : p->bytes           ? p->align
                          : p->scalar          ? (uint64_t)sett__dtype_bytes((sett_dtype)p->dtype)
                                               : 8;
         at = (at + align - 1) & (0 - align);
         if (i == index)
             break;
-        at += p && p->bytes ? p->bytes : align;
+        at += i >= maps ? SETT__MAP_BYTES : p && p->bytes ? p->bytes : align;
     }
     return at;
 }
 
 static sett_status verify_block(const sett__sig *s, sett_error *err)
 {
-    uint64_t at = sett__packed_at(s, s->n_param + s->n_sym);
+    uint64_t at = sett__packed_at(s, SETT__NONE);
     return at <= SETT__PARAM_BYTES ? SETT_OK
                                    : sett__error(err, SETT_E_LIMIT, "the parameters take %llu bytes, of at most %d",
                                          (unsigned long long)at, SETT__PARAM_BYTES);
@@ -202,11 +206,15 @@ sett_status sett__sig_verify(const sett__sig *s, sett_error *err)
     static const int64_t grid[] = {INT32_MAX, 65535, 65535}, block[] = {1024, 1024, 64}, cluster[] = {16, 16, 16};
     if (s->n_sym > SETT__MAX_PARAMS || s->n_derived > s->n_sym || s->n_param > SETT__MAX_PARAMS)
         return sett__error(err, SETT_E_LIMIT, "a kernel has at most %d parameters and symbols", SETT__MAX_PARAMS);
+    if (s->n_map > SETT__MAX_MAPS)
+        return sett__error(err, SETT_E_LIMIT, "a kernel has at most %d tensor maps", SETT__MAX_MAPS);
     sett_status status = verify_names(s, err);
     for (uint32_t i = 0; !status && i < s->n_sym; i++)
         status = verify_symbol(s, i, err);
     for (uint32_t i = 0; !status && i < s->n_param; i++)
         status = verify_param(s, &s->param[i], err);
+    for (uint32_t i = 0; !status && i < s->n_map; i++)
+        status = sett__map_verify(s, &s->map[i], err);
     if (!status)
         status = verify_block(s, err);
     if (!status)

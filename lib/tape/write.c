@@ -112,9 +112,28 @@ static void count_sig(const sett__sig *s, uint64_t *n_leaf, uint64_t *n_code)
             *n_code += (uint64_t)s->leaf[p->leaf + j].extent.count + s->leaf[p->leaf + j].stride.count;
         *n_leaf += p->scalar ? 0 : p->n_leaf;
     }
+    for (uint32_t i = 0; i < s->n_map; i++)
+        for (int k = 0; k < s->map[i].rank; k++)
+            *n_code += (uint64_t)s->map[i].extent[k].count + s->map[i].stride[k].count;
     *n_code += s->smem_more.count;
     for (int d = 0; d < 3; d++)
         *n_code += (uint64_t)s->grid[d].count + s->block[d].count + s->cluster[d].count;
+}
+
+static void put_map(struct writer *w, const sett__sig *s, const sett__map *m)
+{
+    put_string(w, m->name);
+    put(w, m->param);
+    put(w, m->dtype);
+    put(w, m->rank);
+    put(w, m->swizzle | (uint32_t)m->promotion << M_PROMOTION_SHIFT | (m->nan ? M_NAN : 0u));
+    for (int k = 0; k < m->rank; k++) {
+        put(w, m->box[k]);
+        put(w, m->step[k]);
+        put_expr(w, s, m->extent[k]);
+        if (k)
+            put_expr(w, s, m->stride[k]);
+    }
 }
 
 static void put_sig(struct writer *w, const sett__sig *s)
@@ -140,14 +159,18 @@ static void put_sig(struct writer *w, const sett__sig *s)
             put_expr(w, s, dims[k][d]);
     put(w, s->smem);
     bool hints = s->cooperative | s->big_cluster | s->max_registers | s->min_blocks;
-    put(w, s->smem_align | (s->smem_more.count ? SMEM_MORE : 0u) | (s->early ? EARLY : 0u) | (hints ? HINTS : 0u));
+    put(w, s->smem_align | (s->smem_more.count ? SMEM_MORE : 0u) | (s->early ? EARLY : 0u) | (hints ? HINTS : 0u) | (s->n_map ? MAPS : 0u));
     if (s->smem_more.count)
         put_expr(w, s, s->smem_more);
-    if (!hints)
-        return;
-    put(w, (s->cooperative ? L_COOPERATIVE : 0u) | (s->big_cluster ? L_BIG_CLUSTER : 0u));
-    put(w, s->max_registers);
-    put(w, s->min_blocks);
+    if (hints) {
+        put(w, (s->cooperative ? L_COOPERATIVE : 0u) | (s->big_cluster ? L_BIG_CLUSTER : 0u));
+        put(w, s->max_registers);
+        put(w, s->min_blocks);
+    }
+    if (s->n_map)
+        put(w, s->n_map);
+    for (uint32_t i = 0; i < s->n_map; i++)
+        put_map(w, s, &s->map[i]);
 }
 
 static void put_checks(struct writer *w, const sett__sig *s, bool places)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensor maps, which the driver encodes. It needs no context for that, and touches no device. */
+#include "inside.h"
+
+sett_status sett__cuda_map(sett__cuda *c, const sett__map *m, const sett__map_facts *f, const char *what, void *to, sett_error *err)
+{
+    enum { INTERLEAVE_NONE };
+    uint32_t box[SETT__MAP_RANK], step[SETT__MAP_RANK];
+    char call[400];
+    if (!c->tensor_map)
+        return sett__error(err, SETT_E_DRIVER, "%s: the driver has no cuTensorMapEncodeTiled; that of CUDA 12.0 and later has", what);
+    for (int k = 0; k < m->rank; k++)
+        box[k] = m->box[k], step[k] = m->step[k];
+    snprintf(call, sizeof call, "%s: cuTensorMapEncodeTiled", what);
+    sett__cu r = c->tensor_map(to, sett__map_type(m->dtype), m->rank, (void *)(uintptr_t)f->address, f->extent, f->stride, box, step,
+        INTERLEAVE_NONE, m->swizzle, m->promotion, m->nan);
+    return sett__cuda_error(c, r, call, err);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold of copies of the bulk engine, and of maps in memory. */
+#include "verify.h"
+
+enum { BULK = 16, BOX_ALIGN = 128 };
+
+static const sett__op *arg_at(const sett__verifier *c, uint32_t k)
+{
+    return &c->t->op[sett__verified_arg(c, k)];
+}
+
+static bool given(const sett__verifier *c, uint32_t k)
+{
+    return sett__verified_arg(c, k) != SETT__NONE;
+}
+
+/* The address of a place, whatever its base, is a multiple; `why` says of what. SETT__MAX_ALIGN is for accesses of threads. */
+static bool aligned(sett__verifier *c, uint32_t k, int64_t imm, uint64_t need, const char *why)
+{
+    const sett__op *root = arg_at(c, k);
+    const uint64_t have = sett__root_align(c, root);
+    if (have < need)
+        return sett__refuse(c, SETT_E_ALIGN, "%%%u is aligned to %llu bytes, and %s needs %llu", sett__verified_arg(c, k),
+            (unsigned long long)have, why, (unsigned long long)need);
+    if (!given(c, k + 1) && (uint64_t)imm * (uint64_t)sett__dtype_bytes((sett_dtype)root->dtype) % need)
+        return sett__refuse(c, SETT_E_ALIGN, "offset %lld is not aligned to the %llu bytes that %s needs", (long long)imm, (unsigned long long)need, why);
+    return true;
+}
+
+/* So many bytes are there. With a base only the root's size is known. */
+static bool inside(sett__verifier *c, uint32_t k, int64_t imm, uint64_t bytes, const char *what)
+{
+    const sett__op *root = arg_at(c, k);
+    if (!root->n)
+        return true;
+    const uint64_t room = sett__bytes_of(root->dtype, root->n);
+    const uint64_t at = given(c, k + 1) ? 0 : (uint64_t)imm * (uint64_t)sett__dtype_bytes((sett_dtype)root->dtype);
+    return bytes <= room - at || sett__refuse(c, SETT_E_RANGE, "%s of %llu bytes is not in %%%u", what, (unsigned long long)bytes, sett__verified_arg(c, k));
+}
+
+static bool check_mask(sett__verifier *c, uint32_t k)
+{
+    const sett__expr *x = c->t->sig.cluster;
+    if (!given(c, k))
+        return true;
+    if (!x[0].count && !x[1].count && !x[2].count)
+        return sett__refuse(c, SETT_E_VERIFY, "a mask names blocks of a cluster, and the kernel has none");
+    return sett__bounded_arg(c, k, 1, 65535, 1, "a mask has a bit for each of 16 blocks: 1 to 65535");
+}
+
+/* What the engine can do to elements in memory. */
+static bool check_reduction(sett__verifier *c, int op, int dtype)
+{
+    enum { ADD, MIN, MAX };
+    bool has;
+    switch (dtype) {
+    case SETT_U32: case SETT_I32: case SETT_U64: case SETT_F16: case SETT_BF16: has = true; break;
+    case SETT_I64: has = op != ADD; break;
+    case SETT_F32: has = op == ADD; break;
+    case SETT_F64: has = op == ADD && c->op->code == SETT__BULKREDUCE; break;
+    default: has = false;
+    }
+    return has || sett__refuse(c, SETT_E_DTYPE, "there is no %s of %s in memory", sett__reduce_word[op], sett_dtype_name((sett_dtype)dtype));
+}
+
+static bool check_box(sett__verifier *c, const sett__map *m)
+{
+    char why[60];
+    if (m->swizzle)
+        snprintf(why, sizeof why, "a swizzle of %u bytes", 16u << m->swizzle);
+    else
+        snprintf(why, sizeof why, "a box");
+    return aligned(c, 0, c->op->imm, (uint64_t)BOX_ALIGN << m->swizzle, why) && inside(c, 0, c->op->imm, sett__map_bytes(m), "a box");
+}
+
+bool sett__check_tma(sett__verifier *c)
+{
+    const int code = c->op->code;
+    const uint32_t map = code == SETT__TMAFETCH ? 0 : 2, first = code == SETT__TMAFETCH ? 3 : code == SETT__TMALOAD ? 8 : 5;
+    const uint32_t n = c->op->n_args - first;
+    const sett__op *root = arg_at(c, map);
+    const sett__map *m = root->code == SETT__TMAP ? &c->t->sig.map[root->imm] : NULL;
+    if (n > SETT__MAP_RANK || (m && n != m->rank))
+        return sett__refuse(c, SETT_E_RANK, m ? "%u coordinates, and map %.60s has %u" : "%u coordinates: a map has at most %.0s5", n, m ? m->name : "", m ? m->rank : 0u);
+    if (code == SETT__TMAREDUCE && m && !check_reduction(c, sett__verified_attr(c, SETT__AT_TMAREDUCE_OP), m->dtype))
+        return false;
+    if (code == SETT__TMALOAD && !check_mask(c, 6))
+        return false;
+    if (code == SETT__TMAFETCH)
+        return sett__may_access(c, root, SETT__ACCESS_READ);
+    if (!sett__may_access(c, root, code == SETT__TMALOAD ? SETT__ACCESS_READ : SETT__ACCESS_WRITE))
+        return false;
+    return m ? check_box(c, m) : aligned(c, 0, c->op->imm, BOX_ALIGN, "a box");
+}
+
+static bool check_side(sett__verifier *c, uint32_t k, int64_t imm, uint32_t bytes)
+{
+    const sett__op *x = arg_at(c, bytes);
+    uint64_t n = x->code == SETT__CONST ? (uint64_t)x->imm & UINT32_MAX : 0;
+    return aligned(c, k, imm, BULK, "a copy in bulk") && inside(c, k, imm, n, "a copy");
+}
+
+bool sett__check_bulk(sett__verifier *c)
+{
+    const bool load = c->op->code == SETT__BULKLOAD, reduce = c->op->code == SETT__BULKREDUCE, peer = c->op->code == SETT__BULKPEER;
+    const uint32_t global = load ? 2 : 0, bytes = load || peer ? 6 : 4;
+    const sett__op *root = arg_at(c, global);
+    if (!sett__bounded_arg(c, bytes, 0, (1 << 20) - BULK, BULK, "a copy in bulk has a multiple of 16 bytes, less than 2^20"))
+        return false;
+    if (reduce && root->dtype != arg_at(c, 2)->dtype)
+        return sett__refuse(c, SETT_E_DTYPE, "%s in shared memory, %s in global memory", sett_dtype_name((sett_dtype)arg_at(c, 2)->dtype),
+            sett_dtype_name((sett_dtype)root->dtype));
+    if (reduce && !check_reduction(c, sett__verified_attr(c, SETT__AT_BULKREDUCE_OP), root->dtype))
+        return false;
+    return sett__may_access(c, root, load ? SETT__ACCESS_READ : SETT__ACCESS_WRITE) && check_side(c, 0, c->op->imm, bytes) &&
+           check_side(c, 2, sett__form_offset(c->t->arg, c->op, 1), bytes) && (!load || check_mask(c, 8));
+}
+
+static bool check_field(sett__verifier *c)
+{
+    const int field = sett__verified_attr(c, SETT__AT_REPLACE_FIELD), mode = sett__verified_attr(c, SETT__AT_REPLACE_ORDINAL);
+    const bool whole = field == SETT__FIELD_ADDRESS || field == SETT__FIELD_RANK, wide = field == SETT__FIELD_ADDRESS || field == SETT__FIELD_STRIDE;
+    if (mode > (whole ? 0 : field == SETT__FIELD_STRIDE ? 3 : 4))
+        return sett__refuse(c, SETT_E_RANGE, "field %s has no ordinal %d", sett__field_word[field], mode);
+    if (arg_at(c, 2)->dtype != (wide ? SETT_U64 : SETT_I32))
+        return sett__refuse(c, SETT_E_DTYPE, "field %s is of %s", sett__field_word[field], wide ? "u64" : "i32");
+    return true;
+}
+
+/* 128 bytes that are a map. */
+bool sett__check_map(sett__verifier *c)
+{
+    const bool write = c->op->code == SETT__MAPREPLACE;
+    if (write && !check_field(c))
+        return false;
+    return sett__may_access(c, arg_at(c, 0), write ? SETT__ACCESS_WRITE : SETT__ACCESS_READ) &&
+           aligned(c, 0, c->op->imm, SETT__MAP_ALIGN, "a map") && inside(c, 0, c->op->imm, SETT__MAP_BYTES, "a map");
+}
