@@ -67,7 +67,7 @@ static const struct {
 START_TEST(lowered)
 {
     char text[4096];
-    tape_comes_back(tape_text(text, sizeof text, "cluster 2", 1024, given[_i].lines));
+    tape_comes_back(tape_text(text, sizeof text, "grid 2\ncluster 2", 1024, given[_i].lines));
     if (!have_compiler())
         return;
     sett_engine *e = tapes_engine();
@@ -183,7 +183,7 @@ START_TEST(wrong_tapes)
     char text[4096];
     sett_error err = {0};
     sett__tape t;
-    sett_status s = sett__tape_parse(&t, tape_text(text, sizeof text, "cluster 2", 1024, wrong[_i].lines), &err);
+    sett_status s = sett__tape_parse(&t, tape_text(text, sizeof text, "grid 2\ncluster 2", 1024, wrong[_i].lines), &err);
     ck_assert_msg(s == wrong[_i].status && strstr(err.text, wrong[_i].text), "`%s` gives: %s", wrong[_i].lines, err.text);
     sett__tape_free(&t);
 }
