@@ -50,9 +50,9 @@ static void softmax(sett_build *b, const void *user)
         mine[i] = sett_slice(sett_composition(sett_local_tile(mine[i], T1(vec * rest * p->threads), T1(0)), tv), sett_thread_idx(b, 0), ALL);
     sett_val *in = sett_and(sett_elem_at_least(mine[2], T1(x.skip)), sett_elem_less(mine[2], T1(end)));
 
-    /* exp(x) = exp2(x log2 e); what is not of the row is -infinity, whose exp is 0 */
-    sett_val *v = sett_mul(sett_to(sett_load(mine[0], .pred = in, .fill = -INFINITY), SETT_F32), 1.44269504);
-    sett_val *num = sett_exp2_approx(sett_sub(v, block_reduce(b, v, SETT_MAX, -INFINITY, warps)));
+    /* exp(x) = exp2(x log2 e); what is not of the row is -infinity, whose exp is 0. Large values are subtracted before they are scaled. */
+    sett_val *v = sett_to(sett_load(mine[0], .pred = in, .fill = -INFINITY), SETT_F32);
+    sett_val *num = sett_exp2_approx(sett_mul(sett_sub(v, block_reduce(b, v, SETT_MAX, -INFINITY, warps)), 1.44269504));
     sett_val *sum = block_reduce(b, num, SETT_ADD, 0.0, warps);
     sett_store(mine[1], sett_to(sett_mul(num, sett_rcp(sum)), p->dtype), .pred = in);
 }

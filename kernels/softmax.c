@@ -34,10 +34,10 @@ void sett_softmax(sett_build *b, const void *user)
         mine[i] = sett__part(mine[i], SETT_A(0), vec * rest * o.threads, wide, t);
     sett_val *in = sett_and(sett_elem_at_least(mine[2], T1(x.skip)), sett_elem_less(mine[2], T1(end)));
 
-    /* exp(x) = exp2(x log2 e); what is not of the row is -infinity, whose exp is 0 */
-    sett_val *v = sett_mul(sett_to(sett_load(mine[0], .pred = in, .fill = -INFINITY), SETT_F32), 1.44269504);
+    /* exp(x) = exp2(x log2 e); what is not of the row is -infinity, whose exp is 0. Large values are subtracted before they are scaled. */
+    sett_val *v = sett_to(sett_load(mine[0], .pred = in, .fill = -INFINITY), SETT_F32);
     sett_val *most = sett_block_reduce(sett_reduce(v, SETT_MAX, -INFINITY), SETT_MAX);
-    sett_val *num = sett_exp2_approx(sett_sub(v, most));
+    sett_val *num = sett_exp2_approx(sett_mul(sett_sub(v, most), 1.44269504));
     sett_val *sum = sett_block_reduce(sett_reduce(num, SETT_ADD, 0.0), SETT_ADD);
     sett_store(mine[1], sett_to(sett_mul(num, sett_rcp(sum)), o.dtype), .pred = in);
 }

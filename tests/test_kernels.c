@@ -3,6 +3,8 @@
  * element type, lengths that nothing divides, shapes that are chosen and shapes that are given. What cannot be is told. */
 #include "examples/common.h"
 #include <check.h>
+#include <float.h>
+#include <limits.h>
 #include <sett/kernels.h>
 
 static run r;
@@ -97,6 +99,38 @@ START_TEST(softmax)
         }
         drop(2, a);
     }
+}
+END_TEST
+
+/* Rows whose values, scaled or subtracted, leave the range of Float32: only differences from the largest count. */
+START_TEST(softmax_of_large_values)
+{
+    static const double largest[] = {65504, 0x1.fep127, FLT_MAX};
+    const double top = largest[_i], high = top * 0.875, base = _i ? 1e6 : 6e4;
+    const double rows[][4] = {{-top, -top, -top, -top}, {top, top, top, top}, {high, 0, 0, 0}, {high, -high, high, -top}, {-top, 0, 0, 1},
+        {base, base + 1, base + 2, base + 3}, {-base, 1 - base, 2 - base, 3 - base}, {-INFINITY, -top, -INFINITY, -top},
+        {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, {INFINITY, 0, 0, 0}};
+    enum { ALL_ROWS = sizeof rows / sizeof *rows };
+    array a[2] = {MAKE(floats[_i], ALL_ROWS, 4), MAKE(floats[_i], ALL_ROWS, 4)};
+    for (size_t i = 0; i < a[0].n; i++)
+        put(floats[_i], a[0].m.host, i, rows[i / 4][i % 4]);
+    ck_assert(!sett_memcpy(r.e, r.stream, a[0].m.buf.data, a[0].m.host, a[0].m.bytes));
+    const sett_softmax_options o = {.size = sizeof o, .dtype = floats[_i], .cols = 4};
+    RUN(sett_softmax, &o, &a[0].m.buf, &a[1].m.buf);
+    matrix_fetch(&r, &a[1].m);
+    for (size_t i = 0; i < a[1].n; i++) {
+        double most = -INFINITY, sum = 0;
+        for (size_t j = i / 4 * 4; j < i / 4 * 4 + 4; j++)
+            most = fmax(most, at(&a[0], j));
+        for (size_t j = i / 4 * 4; j < i / 4 * 4 + 4; j++)
+            sum += exp(at(&a[0], j) - most);
+        const double want = exp(at(&a[0], i) - most) / sum;
+        if (isnan(want)) /* of -infinity alone, or with +infinity */
+            ck_assert_msg(isnan(at(&a[1], i)), "element %zu is %g", i, at(&a[1], i));
+        else
+            near("softmax", &a[1], i, want, want * (ulp[_i] + 1e-5) + 1e-7);
+    }
+    drop(2, a);
 }
 END_TEST
 
@@ -497,6 +531,7 @@ Suite *kernels_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, softmax, 0, FLOATS * COLUMNS);
+    tcase_add_loop_test(t, softmax_of_large_values, 0, FLOATS);
     tcase_add_loop_test(t, rms_norm, 0, FLOATS * COLUMNS);
     tcase_add_loop_test(t, layer_norm, 0, FLOATS * COLUMNS);
     tcase_add_loop_test(t, silu_mul, 0, FLOATS * COLUMNS);
