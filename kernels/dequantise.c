@@ -9,8 +9,8 @@ static void settle(void *options, choice *c)
     if (!o->from)
         o->from = SETT_I4;
     const int bits = sett_dtype_bits(o->from);
-    if (bits != 4 && bits != 8)
-        REFUSE(c, ".from is %s: a type of 4 or 8 bits", sett_dtype_name(o->from));
+    if ((bits != 4 && bits != 8) || o->from == SETT_F8E4M3 || o->from == SETT_F8E4M3B11FNUZ)
+        REFUSE(c, ".from is %s: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", sett_dtype_name(o->from));
     sett__either(&o->group, 128);
     sett__in_range(c, "group", o->group, 2, 1 << 16);
     sett__either(&o->each, o->group % 16 ? (bits == 4 ? 2 : 1) : 16); /* more to a thread is slower: what they store lies further apart */

@@ -3,21 +3,32 @@
  * predicates, so that any size goes: whole accesses of 16 bytes stay such wherever they lie inside. */
 #include "kernels.h"
 
+static bool is_integer(sett_dtype t)
+{
+    return t == SETT_I8 || t == SETT_U8 || t == SETT_I16 || t == SETT_U16 || t == SETT_I32 || t == SETT_U32 || t == SETT_I64 || t == SETT_U64;
+}
+
 static void settle(void *options, choice *c)
 {
     sett_elementwise_options *o = options;
-    const int bits = sett_dtype_bits(o->dtype);
-    if (bits < 8 || bits > 64)
-        REFUSE(c, ".dtype is %s: a type of 1, 2, 4 or 8 bytes", o->dtype ? sett_dtype_name(o->dtype) : "not given");
+    const bool real = o->dtype == SETT_F64 || sett__is_small_float(o->dtype);
+    if (!real && !is_integer(o->dtype))
+        REFUSE(c, ".dtype is %s: f16, bf16, f32, f64 or an integer of 8 to 64 bits", o->dtype ? sett_dtype_name(o->dtype) : "not given");
     if (o->op < SETT_ADD || o->op > SETT_FMAX || (o->op >= SETT_LT && o->op <= SETT_NE))
         REFUSE(c, ".op is %d: an operation of two numbers that gives a number, SETT_ADD, SETT_MUL, SETT_MAX ...", (int)o->op);
+    if (real ? o->op >= SETT_AND && o->op <= SETT_SHR : o->op == SETT_ATAN2 || o->op == SETT_COPYSIGN)
+        REFUSE(c, ".op is %d: an operation of %s, and .dtype is %s", (int)o->op, real ? "integers" : "floats", sett_dtype_name(o->dtype));
+    sett__in_range(c, "relu", o->relu, 0, 1);
+    sett__in_range(c, "exact", o->exact, 0, 1);
     sett__either(&o->thr_m, 8);
     sett__either(&o->thr_n, 32);
     sett__either(&o->val_m, 1);
     sett__in_range(c, "thr_m", o->thr_m, 1, 1024);
     sett__in_range(c, "thr_n", o->thr_n, 1, 1024);
-    sett__in_range(c, "thr_m x thr_n", o->thr_m * o->thr_n, 1, 1024);
     sett__in_range(c, "val_m", o->val_m, 1, 64);
+    if (*c->why)
+        return;
+    sett__in_range(c, "thr_m x thr_n", o->thr_m * o->thr_n, 1, 1024);
 }
 
 typedef struct tiles {

@@ -9,10 +9,12 @@ static void settle(void *options, choice *c)
     sett__is_float(c, o->dtype);
     const int vec = sett__vec(o->dtype);
     sett__in_range(c, "cols", o->cols, vec, vec * 1024);
+    if (*c->why)
+        return;
     if (o->cols % vec)
         REFUSE(c, ".cols is %d: a multiple of %d, 16 bytes", o->cols, vec);
     sett__either(&o->tokens, 1);
-    sett__in_range(c, "tokens", o->tokens, 1, o->cols >= vec ? 1024 / ((o->cols + vec - 1) / vec) : 1);
+    sett__in_range(c, "tokens", o->tokens, 1, 1024 / ((o->cols + vec - 1) / vec));
 }
 
 void sett_embedding_grad(sett_build *b, const void *user)

@@ -39,14 +39,20 @@ void sett__in_range(choice *c, const char *name, int value, int from, int to)
         REFUSE(c, ".%s is %d: from %d to %d", name, value, from, to);
 }
 
-static bool is_small_float(sett_dtype t)
+void sett__is_zero(choice *c, const char *name, int value)
+{
+    if (value)
+        REFUSE(c, ".%s is %d: it must be 0", name, value);
+}
+
+bool sett__is_small_float(sett_dtype t)
 {
     return t == SETT_F16 || t == SETT_BF16 || t == SETT_F32;
 }
 
 void sett__is_float(choice *c, sett_dtype t)
 {
-    if (!is_small_float(t))
+    if (!sett__is_small_float(t))
         REFUSE(c, ".dtype is %s: f16, bf16 or f32", t ? sett_dtype_name(t) : "not given");
 }
 
@@ -88,6 +94,22 @@ static int sm_of(const char *target)
     return !target ? 90 : strncmp(target, "sm_", 3) ? 0 : atoi(target + 3);
 }
 
+/* By its form alone: "cpu", or "sm_" and two or three digits, with a or f after them. Which exist sett_compile knows. */
+static bool is_target(const char *target)
+{
+    const bool gpu = !strncmp(target, "sm_", 3);
+    const size_t digits = gpu ? strspn(target + 3, "0123456789") : 0;
+    const char *rest = gpu ? target + 3 + digits : "";
+    return !strcmp(target, "cpu") || ((digits == 2 || digits == 3) && (!*rest || ((*rest == 'a' || *rest == 'f') && !rest[1])));
+}
+
+/* What every struct of options begins with. */
+typedef struct common {
+    size_t size;
+    sett_dtype dtype;
+    int plain;
+} common;
+
 /* A copy of what the caller's header knows, the rest 0, settled. */
 static void settle(const kernel *k, const void *user, const char *target, void *options, choice *c)
 {
@@ -103,6 +125,9 @@ static void settle(const kernel *k, const void *user, const char *target, void *
         return;
     memcpy(options, user, given);
     memcpy(options, &known, sizeof known);
+    common first;
+    memcpy(&first, options, sizeof first);
+    sett__in_range(c, "plain", first.plain, 0, 1);
     k->settle(options, c);
 }
 
@@ -143,6 +168,11 @@ sett_status sett_kernels_choose(sett_body body, void *options, const char *targe
     _Alignas(max_align_t) unsigned char settled[OPTIONS_MOST];
     const kernel *k;
     const size_t given = options ? *(const size_t *)options : 0;
+    char why[120];
+    if (target && !is_target(target)) {
+        snprintf(why, sizeof why, "\"%.60s\" is no target: \"cpu\", \"sm_90a\" ...", target);
+        return refused(err, "sett_kernels_choose", "", why);
+    }
     sett_status s = choose("sett_kernels_choose", body, options, target, settled, &k, err);
     if (s)
         return s;
@@ -156,8 +186,11 @@ sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *opt
     _Alignas(max_align_t) unsigned char settled[OPTIONS_MOST];
     char own[32];
     const kernel *k;
+    if (to)
+        *to = NULL;
     if (!target) {
-        sett_device_target(e, sett_default_device(e), own, sizeof own);
+        if (sett_device_target(e, sett_default_device(e), own, sizeof own) < 0)
+            strcpy(own, "cpu"); /* no engine, which sett_compile refuses */
         target = own;
     }
     sett_status s = choose("sett_kernels_compile", body, options, target, settled, &k, err);

@@ -42,7 +42,9 @@ void sett__begin(sett_build *, int plain);
 void sett__kernel_refuse(choice *, const char *format, ...) SETT_PRINTF(2, 3); /* the first one counts */
 void sett__either(int *option, int chosen);                             /* what is 0 becomes that */
 void sett__in_range(choice *, const char *name, int value, int from, int to);
-void sett__is_float(choice *, sett_dtype);         /* f16, bf16, f32 */
+void sett__is_zero(choice *, const char *name, int value);
+bool sett__is_small_float(sett_dtype);             /* f16, bf16, f32 */
+void sett__is_float(choice *, sett_dtype);         /* the same, or it is refused */
 void sett__whole_warps(choice *, int threads);     /* 32 to 1024, in steps of 32 */
 void sett__is_reduction(choice *, sett_binary_op); /* a sum, a least or a largest */
 int sett__vec(sett_dtype);                         /* elements of 16 bytes */

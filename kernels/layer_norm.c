@@ -11,6 +11,9 @@ static void settle(void *options, choice *c)
     sett__is_float(c, o->dtype);
     sett__in_range(c, "cols", o->cols, 1, 1 << 16);
     sett__in_range(c, "residual", o->residual, 0, 1);
+    sett__is_zero(c, "reserved", o->reserved);
+    if (*c->why)
+        return;
     sett__either(&o->threads, o->cols <= 32 * MOST ? 32 : sett__row_threads(o->dtype, o->cols));
     sett__whole_warps(c, o->threads);
     sett__either(&o->warps, o->threads > 32 ? 1 : 4);

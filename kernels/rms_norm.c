@@ -24,8 +24,13 @@ static void settle(void *options, choice *c)
     sett__is_float(c, o->dtype);
     sett__in_range(c, "cols", o->cols, 1, 1 << 20);
     sett__in_range(c, "residual", o->residual, 0, 1);
+    sett__is_zero(c, "reserved", o->reserved);
+    if (*c->why)
+        return;
     sett__either(&o->threads, threads_of(o, c));
     sett__whole_warps(c, o->threads);
+    if (*c->why)
+        return;
     sett__either(&o->registers, can_share(o, c, o->threads) ? 2 : 1);
     sett__in_range(c, "registers", o->registers, 1, 2);
     if (o->registers == 2 && !can_share(o, c, o->threads))

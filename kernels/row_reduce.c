@@ -7,6 +7,7 @@ static void settle(void *options, choice *c)
     sett_row_reduce_options *o = options;
     sett__is_float(c, o->dtype);
     sett__is_reduction(c, o->op);
+    sett__is_zero(c, "reserved", o->reserved);
     sett__either(&o->threads, 128);
     sett__whole_warps(c, o->threads);
     sett__either(&o->each, 16 / sett__vec(o->dtype)); /* 16 elements a round */

@@ -7,6 +7,9 @@ static void settle(void *options, choice *c)
     sett_silu_mul_options *o = options;
     sett__is_float(c, o->dtype);
     sett__in_range(c, "cols", o->cols, 1, 1 << 24);
+    sett__is_zero(c, "reserved", o->reserved);
+    if (*c->why)
+        return;
     const int accesses = (o->cols + sett__vec(o->dtype) - 1) / sett__vec(o->dtype);
     sett__either(&o->threads, accesses < 256 ? sett__round_up(accesses, 32) : 256);
     sett__in_range(c, "threads", o->threads, 1, 1024);

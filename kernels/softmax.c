@@ -9,6 +9,8 @@ static void settle(void *options, choice *c)
     sett_softmax_options *o = options;
     sett__is_float(c, o->dtype);
     sett__in_range(c, "cols", o->cols, 1, 1 << 20);
+    if (*c->why)
+        return;
     sett__either(&o->threads, sett__row_threads(o->dtype, o->cols));
     sett__whole_warps(c, o->threads);
 }

@@ -10,6 +10,7 @@ static void settle(void *options, choice *c)
     if (bits < 8 || bits > 64)
         REFUSE(c, ".dtype is %s: a type of 1, 2, 4 or 8 bytes", o->dtype ? sett_dtype_name(o->dtype) : "not given");
     sett__in_range(c, "batched", o->batched, 0, 1);
+    sett__is_zero(c, "reserved", o->reserved);
     sett__either(&o->tile, 64);
     sett__in_range(c, "tile", o->tile, 1, bits > 32 ? 72 : 104); /* 48 KiB of shared memory */
     sett__either(&o->rows, o->tile % 4 ? 1 : 4);

@@ -411,16 +411,30 @@ static const struct {
     BAD(layer_norm, ".warps is 33: from 1 to 32", .dtype = SETT_F32, .cols = 100, .warps = 33),
     BAD(layer_norm, ".warps is 2: from 1 to 1", .dtype = SETT_F32, .cols = 4096, .warps = 2),
     BAD(silu_mul, ".each is 17: from 1 to 16", .dtype = SETT_F32, .cols = 100, .each = 17),
-    BAD(elementwise, ".dtype is i4: a type of 1, 2, 4 or 8 bytes", .dtype = SETT_I4),
+    BAD(elementwise, ".dtype is i4: f16, bf16, f32, f64 or an integer of 8 to 64 bits", .dtype = SETT_I4),
     BAD(elementwise, ".op is 13: an operation of two numbers that gives a number, SETT_ADD, SETT_MUL, SETT_MAX ...", .dtype = SETT_F32, .op = SETT_LT),
     BAD(elementwise, ".thr_m x thr_n is 2048: from 1 to 1024", .dtype = SETT_F32, .thr_m = 64),
+    BAD(elementwise, ".thr_m is 65536: from 1 to 1024", .dtype = SETT_F32, .thr_m = 1 << 16, .thr_n = 1 << 16),
+    BAD(elementwise, ".dtype is tf32: f16, bf16, f32, f64 or an integer of 8 to 64 bits", .dtype = SETT_TF32),
+    BAD(elementwise, ".op is 8: an operation of integers, and .dtype is f32", .dtype = SETT_F32, .op = SETT_AND),
+    BAD(elementwise, ".op is 20: an operation of floats, and .dtype is i32", .dtype = SETT_I32, .op = SETT_ATAN2),
+    BAD(elementwise, ".relu is 2: from 0 to 1", .dtype = SETT_F32, .relu = 2),
+    BAD(elementwise, ".exact is -7: from 0 to 1", .dtype = SETT_F32, .exact = -7),
+    BAD(axpy, ".plain is 9: from 0 to 1", .dtype = SETT_F32, .plain = 9),
+    BAD(rms_norm, ".reserved is 5: it must be 0", .dtype = SETT_F32, .cols = 8, .reserved = 5),
+    BAD(layer_norm, ".reserved is 5: it must be 0", .dtype = SETT_F32, .cols = 8, .reserved = 5),
+    BAD(silu_mul, ".reserved is 5: it must be 0", .dtype = SETT_F32, .cols = 8, .reserved = 5),
+    BAD(row_reduce, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
+    BAD(transpose, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
+    BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .threads = 1 << 29),
+    BAD(dequantise, ".from is f8E4M3: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F8E4M3),
     BAD(axpy, ".threads is 1025: from 1 to 1024", .dtype = SETT_F32, .threads = 1025),
     BAD(vector_reduce, ".op is 2: SETT_ADD, SETT_MIN or SETT_MAX", .dtype = SETT_F32, .op = SETT_MUL),
     BAD(vector_reduce, ".blocks is 700: a multiple of the 512 threads", .dtype = SETT_F32, .blocks = 700),
     BAD(row_reduce, ".threads is 16: from 32 to 1024", .dtype = SETT_F32, .threads = 16),
     BAD(transpose, ".rows is 5: a divisor of the tile's 64, and tile x rows at most 1024 threads", .dtype = SETT_F32, .rows = 5),
     BAD(transpose, ".tile is 128: from 1 to 104", .dtype = SETT_F32, .tile = 128),
-    BAD(dequantise, ".from is f32: a type of 4 or 8 bits", .dtype = SETT_F32, .from = SETT_F32),
+    BAD(dequantise, ".from is f32: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F32),
     BAD(dequantise, ".each is 7: a divisor of the group's 128, whole bytes, and at most 1024 threads a group", .dtype = SETT_F32, .each = 7),
     BAD(embedding_grad, ".cols is 6: a multiple of 4, 16 bytes", .dtype = SETT_F32, .cols = 6),
 };
@@ -449,6 +463,49 @@ static void nothing(sett_build *b, const void *user)
 {
     (void)b, (void)user;
 }
+
+/* Every pair of options at the ends of what an int holds and around what is allowed: taken or refused, and no arithmetic overflows. */
+START_TEST(extreme_options)
+{
+    static const int ends[] = {INT_MIN, -1, 1, 2, 31, 32, 33, 1000, 1 << 16, 1 << 20, 1 << 29, 1 << 30, INT_MAX};
+    enum { ENDS = sizeof ends / sizeof *ends, FIRST = sizeof(size_t) / sizeof(int), COLS = FIRST + 2 };
+    const sett_family *f = sett_kernels_family(_i);
+    const size_t words = f->user_size / sizeof(int);
+    for (size_t pair = 0; pair < words * words * ENDS * ENDS; pair++) {
+        union {
+            size_t size;
+            int word[32];
+        } u = {.size = f->user_size};
+        const size_t a = pair / (ENDS * ENDS) / words, b = pair / (ENDS * ENDS) % words;
+        if (a < FIRST || b < a)
+            continue;
+        u.word[FIRST] = SETT_BF16, u.word[COLS] = 4096;
+        u.word[a] = ends[pair / ENDS % ENDS], u.word[b] = ends[pair % ENDS];
+        const sett_status s = sett_kernels_choose(f->body, &u, NULL, &err);
+        ck_assert_msg(s == SETT_OK || s == SETT_E_ARGUMENT, "%s, options %zu and %zu: %s", f->name, a, b, err.text);
+    }
+}
+END_TEST
+
+START_TEST(no_target_or_engine)
+{
+    static const char *const none[] = {"nonsense", "", "sm_", "sm_9", "sm_90x", "sm_90aa", "cpu ", "sm_1000"};
+    sett_softmax_options o = {.size = sizeof o, .dtype = SETT_F32, .cols = 8};
+    char want[120];
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        snprintf(want, sizeof want, "sett_kernels_choose: \"%s\" is no target: \"cpu\", \"sm_90a\" ...", none[i]);
+        ck_assert_int_eq(sett_kernels_choose(sett_softmax, &o, none[i], &err), SETT_E_ARGUMENT);
+        ck_assert_str_eq(err.text, want);
+        ck_assert_int_eq(o.threads, 0);
+    }
+    sett_kernel *k = (sett_kernel *)&o;
+    ck_assert_int_eq(sett_kernels_compile(NULL, sett_softmax, &o, NULL, &k, &err), SETT_E_ARGUMENT);
+    ck_assert_ptr_null(k);
+    k = (sett_kernel *)&o;
+    ck_assert_int_eq(sett_kernels_compile(r.e, nothing, &o, NULL, &k, &err), SETT_E_ARGUMENT);
+    ck_assert_ptr_null(k);
+}
+END_TEST
 
 START_TEST(options_have_a_size)
 {
@@ -543,6 +600,8 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(t, dequantise, 0, FLOATS);
     tcase_add_loop_test(t, embedding_grad, 0, FLOATS);
     tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof *bad));
+    tcase_add_loop_test(t, extreme_options, 0, 11);
+    tcase_add_test(t, no_target_or_engine);
     tcase_add_test(t, options_have_a_size);
     tcase_add_test(t, an_older_caller);
     tcase_add_test(t, a_choice);
