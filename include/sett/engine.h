@@ -48,8 +48,8 @@ typedef enum sett_cache_trust { SETT_TRUST_PRIVATE, SETT_TRUST_MAC, SETT_TRUST_O
  * it finds nothing. */
 typedef enum sett_toolchain { SETT_TOOLCHAIN_ANY, SETT_TOOLCHAIN_EXACT } sett_toolchain;
 /* ERROR: something is lost. WARNING: the work goes on, slower or without what was asked for. INFO: what was found.
- * DEBUG: why a kernel was not in the cache. component names the part: "cache", "compile", "compiler" (the plug-in), "assembler",
- * "cuda", "memory", "dump" ($SETT_DUMP) or "log". The strings live until the function returns. Any thread may call it,
+ * DEBUG: why a kernel was not in the cache. component names the part: "cache", "compile", "compiler" (the plug-in),
+ * "assembler", "cuda", "memory", "dump" ($SETT_DUMP) or "log". The strings live until the function returns. Any thread may call it,
  * several at once; it must not call sett. At most ten warnings and errors of one kind are logged in a minute.
  * sett_stats.log_drops counts the rest, and the next one that is logged ends in "(N more like it)". */
 typedef enum sett_log_level { SETT_LOG_ERROR = 1, SETT_LOG_WARNING, SETT_LOG_INFO, SETT_LOG_DEBUG } sett_log_level;
@@ -168,22 +168,18 @@ SETT_API int sett_engine_describe(sett_engine *, char *buf, size_t size);
  * replaces it, NULL removes it. Its shared object stays loaded until the last launch that calls it has ended. Any
  * thread may register one at any time.
  * Worker threads call it, several at once, on stacks of 256 KiB. They call it for each thread of a warp in order, but
- * not for
- * threads that a branch or a predicate leaves out. It must not launch, and must return (no longjmp).
+ * not for threads that a branch or a predicate leaves out. It must not launch, and must return (no longjmp).
  * SETT_E_ARGUMENT: name is NULL or is no name. A launch whose PTX has other types is SETT_E_DTYPE, with both lists. */
 SETT_API sett_status sett_engine_stand_in(
     sett_engine *, const char *name, const char *types, void (*function)(void), sett_error *or_null);
 
 /* Counters since the engine was opened.
  * memo_hits: compiles that recorded nothing, by .user_size; memory_hits, disk_hits, remote_hits: kernels found there by
- * key;
- * misses: found nowhere on this machine; joined: calls that waited for another thread's compile or read.
+ * key; misses: found nowhere on this machine; joined: calls that waited for another thread's compile or read.
  * refusals: entries on disk that were damaged, foreign or not trusted; heals: refused entries that were moved out of
- * the
- * way, so that a compile replaces them; evictions: entries removed to keep under the cap.
+ * the way, so that a compile replaces them; evictions: entries removed to keep under the cap.
  * waits: compiles that waited for another process, most of which then are disk hits; late: those that waited in vain
- * and
- * compiled all the same; duplicates: compiles whose entry another process had written meanwhile.
+ * and compiled all the same; duplicates: compiles whose entry another process had written meanwhile.
  * cache.h has the same for each layer, metrics.h has all of it for monitoring. */
 typedef struct sett_stats {
     size_t size;

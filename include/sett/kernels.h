@@ -44,7 +44,7 @@ SETT_API extern const sett_family sett_softmax_family;
 
 /* Y = H / sqrt(mean(H H) + eps) W by rows. H is X, or with .residual X + R as it is stored: rounded.
  * Arguments: X (M,cols), W (cols), Y (M,cols), eps; with .residual X, R, W, H, Y, eps.
- * dtype: f16, bf16, f32. eps is a Float32. */
+ * dtype: f16, bf16, f32. eps is a Float32. Where rows wait in registers, M is up to 65535 x .rows. */
 typedef struct sett_rms_norm_options {
     size_t size;
     sett_dtype dtype;
@@ -86,13 +86,14 @@ typedef struct sett_silu_mul_options {
     int cols;
     int threads; /* of a block */
     int each;    /* accesses of 16 bytes that a thread makes of each half */
-    int reserved;
+    int reserved; /* 0 */
 } sett_silu_mul_options;
 SETT_API void sett_silu_mul(sett_build *, const void *options);
 SETT_API extern const sett_family sett_silu_mul_family;
 
-/* C = op(A, B) by element, all (M,N), in their own type. Arguments: A, B, C.
- * dtype: any of whole bytes; op: any operation of two operands that gives their type (SETT_ADD, which is 0; SETT_MUL, SETT_MAX ...). */
+/* C = op(A, B) by element, all (M,N), in their own type. Arguments: A, B, C. M is up to 65535 thr_m val_m.
+ * dtype: f16, bf16, f32, f64 and the integers of 8 to 64 bits; op: an operation of two operands that gives their type (SETT_ADD, which
+ * is 0; SETT_MUL, SETT_MAX ...): SETT_AND to SETT_SHR of integers, SETT_ATAN2 and SETT_COPYSIGN of floats. */
 typedef struct sett_elementwise_options {
     size_t size;
     sett_dtype dtype;
@@ -143,12 +144,12 @@ typedef struct sett_row_reduce_options {
     sett_binary_op op;
     int threads; /* of a block: a multiple of 32 */
     int each;    /* accesses of 16 bytes that a thread makes a round */
-    int reserved;
+    int reserved; /* 0 */
 } sett_row_reduce_options;
 SETT_API void sett_row_reduce(sett_build *, const void *options);
 SETT_API extern const sett_family sett_row_reduce_family;
 
-/* Y = X transposed. Arguments: X (M,N), Y (N,M); with .batched X (B,M,N), Y (B,N,M), B up to 65535.
+/* Y = X transposed. Arguments: X (M,N), Y (N,M); with .batched X (B,M,N), Y (B,N,M). M is up to 65535 x .tile, B up to 65535.
  * dtype: any of 1, 2, 4 or 8 bytes. */
 typedef struct sett_transpose_options {
     size_t size;
@@ -157,18 +158,18 @@ typedef struct sett_transpose_options {
     int batched; /* 1: three modes */
     int tile;    /* rows and columns that a block takes */
     int rows;    /* of a tile that a block moves at once, a divisor of tile; a block has tile x rows threads */
-    int reserved;
+    int reserved; /* 0 */
 } sett_transpose_options;
 SETT_API void sett_transpose(sett_build *, const void *options);
 SETT_API extern const sett_family sett_transpose_family;
 
 /* D[n][k] = W[n][k] S[n][k / group]: weights of few bits, with a scale for each `group` of a row. Arguments: W (N,K) of .from,
- * S (N,K/group), D (N,K); K is a multiple of the group. dtype, of S and D: f16, bf16, f32. */
+ * S (N,K/group), D (N,K); K is a multiple of the group, N up to 65535 x .rows. dtype, of S and D: f16, bf16, f32. */
 typedef struct sett_dequantise_options {
     size_t size;
     sett_dtype dtype;
     int plain;
-    sett_dtype from; /* i4, u4, i8, u8 and the floats of 8 bits; 0: i4 */
+    sett_dtype from; /* i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2, f8E8M0FNU; 0: i4 */
     int group;       /* 0: 128 */
     int each;        /* weights of a thread: whole bytes, a divisor of the group */
     int rows;        /* of a block */
@@ -191,11 +192,11 @@ SETT_API extern const sett_family sett_embedding_grad_family;
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 /* Fills in the options of shape that are 0, for a target ("sm_90a", "cpu"); NULL: sm_90, for which a body chooses too that sett_compile
- * is given by itself. SETT_E_ARGUMENT: the body is none of this library's, or the options cannot be. Two versions of the library may
- * choose differently. */
+ * is given by itself. SETT_E_ARGUMENT: the body is none of this library's, the options cannot be, or the target is no such name. Two
+ * versions of the library may choose differently. */
 SETT_API sett_status sett_kernels_choose(sett_body, void *options, const char *target_or_null, sett_error *or_null);
 /* Chooses and compiles; target NULL: that of the engine's default device. The kernel is named as its family is. The options are copied.
- * Errors: of sett_kernels_choose and sett_compile. */
+ * Errors: of sett_kernels_choose and sett_compile. The kernel is NULL then. */
 SETT_API sett_status sett_kernels_compile(
     sett_engine *, sett_body, const void *options, const char *target_or_null, sett_kernel **, sett_error *or_null);
 /* The family at an index, counted from 0; NULL past the last. The library owns it. It has .body, .name ("softmax"), .user_size of its

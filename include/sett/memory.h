@@ -26,9 +26,9 @@ SETT_API void sett_free(sett_engine *, int device, void *);
  * pageable host memory when the call returns. SETT_E_RANGE: past the end of what sett_alloc gave on the CPU. */
 SETT_API sett_status sett_memcpy(sett_engine *, sett_stream, void *dst, const void *src, size_t bytes);
 /* Waits for all work on the stream, and reports a fault of an earlier launch. While the stream is captured it is
- * SETT_E_CAPTURING, and the capture goes on. After a fault that only the end of the process mends (SETT_E_FAULT; cuda.h
- * says so of 12 results) the engine remembers it: every later call that needs the driver, launches apart, returns it at
- * once. */
+ * SETT_E_CAPTURING, and the capture goes on. After a fault that only the end of the process mends (SETT_E_FAULT; 12
+ * results of the CUDA driver API are such) the engine remembers it: every later call that needs the driver, launches
+ * apart, returns it at once. */
 SETT_API sett_status sett_sync(sett_engine *, sett_stream);
 SETT_API sett_status sett_sync_error(sett_engine *, sett_stream, sett_error *);
 /* For programs that wait by other means than sett_sync: has a sett_assert failed in a kernel on this device?
@@ -43,8 +43,7 @@ SETT_API sett_status sett_poll(sett_engine *, int device, sett_error *);
  * apart: give all launches of one request the stream sett_stream_of(SETT_CPU, request). NULL is the handle of all
  * launches that were given none.
  * SETT_OK also if nothing runs. SETT_E_TARGET: a GPU's stream, whether or not there is such a GPU; a driver cannot end
- * a launch from
- * outside. SETT_E_NO_DEVICE: not a device's number. Not for signal handlers. */
+ * a launch from outside. SETT_E_NO_DEVICE: not a device's number. Not for signal handlers. */
 SETT_API sett_status sett_cancel(sett_engine *, sett_stream, sett_error *or_null);
 
 #ifdef __cplusplus
