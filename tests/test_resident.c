@@ -14,7 +14,8 @@ typedef enum way { ATOMS, COUNTS, LOADS, SYNCS, WAYS } way;
 typedef struct plan {
     int blocks;
     way way;
-    bool down; /* of a chain: each waits for the next block, not for the one before */
+    bool down;    /* of a chain: each waits for the next block, not for the one before */
+    int limit_ms; /* of the launch; 0: LIMIT_MS */
 } plan;
 
 static sett_val *seen(sett_tensor *flag, way w, sett_arg at)
@@ -127,6 +128,34 @@ static void broken(sett_build *b, const void *user)
         await(b, flag, p->way, SETT_A(0), SETT_A(1));
 }
 
+/* A barrier of all blocks whose threads wait with what they have seen in a register, as control.h shows: KEEPS_ATOM reads by an
+ * atomic, KEEPS_LOAD by loads in a loop of its own, KEEPS_COUNT counts its rounds beside it. */
+enum { KEEPS_ATOM, KEEPS_LOAD, KEEPS_COUNT, KEEPS };
+static void keeping(sett_build *b, const void *user)
+{
+    const plan *p = user;
+    int how = (int)p->way;
+    sett_tensor *flag = sett_param(b, "flag", SETT_I32, sett_make_layout(b, MOST));
+    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_make_layout(b, p->blocks));
+    sett_tensor *go = sett_var(b, SETT_I32, 0), *rounds = sett_var(b, SETT_I32, 0);
+    sett_grid(b, p->blocks);
+    sett_block(b, 32);
+    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0)) {
+        sett_atomic_ordered(flag, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, 0);
+        sett_while (b, sett_lt(sett_at(go, 0), p->blocks)) {
+            if (how == KEEPS_COUNT)
+                sett_set(rounds, sett_add(sett_at(rounds, 0), 1), 0);
+            sett_fence_acq_rel_gpu(b);
+            if (how == KEEPS_LOAD)
+                sett_for (b, i, 0, 4, 1)
+                    sett_set(go, sett_at(flag, 0), 0);
+            else
+                sett_set(go, sett_atomic_add(flag, 0, 0), 0);
+        }
+        sett_set(D, sett_at(go, 0), sett_block_idx(b, 0));
+    }
+}
+
 /* ---- running them ---------------------------------------------------------------------------- */
 static int32_t flag[MOST], x[PHASES * THREADS * 40], d[32 * MOST];
 
@@ -134,7 +163,8 @@ static sett_status run(sett_body body, const plan *p, int workers, int n, const 
 {
     sett_engine *e;
     sett_kernel *k;
-    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = workers, .cpu_timeout_ms = LIMIT_MS};
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = workers,
+        .cpu_timeout_ms = p->limit_ms ? p->limit_ms : LIMIT_MS};
     const sett_compile_options c = {.size = sizeof c, .name = "resident", .target = "cpu", .user = p};
     memset(flag, 0, sizeof flag);
     memset(d, 0, sizeof d);
@@ -196,6 +226,21 @@ START_TEST(rallies)
 }
 END_TEST
 
+/* A turn of a block that waits is short also where it keeps what it reads: thousands meet within a limit that long turns
+ * pass. */
+START_TEST(waits_with_registers)
+{
+    sett_error err;
+    for (int workers = 1; workers <= (_i == KEEPS_LOAD ? 1 : 2); workers++) {
+        const plan p = {.blocks = 4096, .way = (way)_i, .limit_ms = 3000};
+        sett_buf F = sett_buf_1d(flag, SETT_I32, MOST), D = sett_buf_1d(d, SETT_I32, p.blocks);
+        ck_assert_msg(!RUN(keeping, &p, workers, &err, &F, &D), "%d workers: %s", workers, err.text);
+        for (int i = 0; i < p.blocks; i++)
+            ck_assert_int_eq(d[i], p.blocks);
+    }
+}
+END_TEST
+
 /* Who waits for a block that has faulted need not end. */
 START_TEST(a_fault_ends_who_waits)
 {
@@ -218,6 +263,7 @@ Suite *resident_suite(void)
     tcase_add_loop_test(c, blocks_meet, 0, WAYS);
     tcase_add_loop_test(c, chains, 0, SYNCS);
     tcase_add_loop_test(c, rallies, 0, SYNCS);
+    tcase_add_loop_test(c, waits_with_registers, 0, KEEPS);
     tcase_add_test(c, a_fault_ends_who_waits);
     suite_add_tcase(s, c);
     return s;

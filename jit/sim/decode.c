@@ -6,7 +6,9 @@
 #define UNKNOWN "the CPU engine does not know this operation"
 
 typedef struct seen {
-    uint32_t reads, effects; /* of memory that other blocks write; what makes a round of a loop differ from the one before */
+    uint32_t reads, effects; /* of memory that other blocks write; what others may see or wait for */
+    uint32_t stores;         /* to registers */
+    uint32_t moved;          /* the last load on which the address of one of the reads depends, as 1 + its op */
 } seen;
 typedef struct decoder {
     sett__program *p;
@@ -14,6 +16,7 @@ typedef struct decoder {
     sett__slot *slot;
     uint32_t *root_of; /* by op: index in program->root */
     uint32_t *insn_of; /* by op: IF, ELSE, FOR and LOOP, for their targets */
+    uint32_t *loaded;  /* by op: the last load on which its value depends, as 1 + its op; 0: none */
     uint8_t *kind;     /* by op: of sett__find_strips */
     uint32_t cap_code, cap_root, cap_place;
     uint32_t at;                /* op being decoded */
@@ -464,9 +467,10 @@ static sett_status close_region(decoder *d, const sett__op *o)
     if (code[opener].step == SETT__S_LOOP) {
         const seen *before = &d->before[d->depth - 1];
         bool reads = d->seen.reads > before->reads;
+        bool walks = d->seen.stores > before->stores && d->seen.moved > o->other;
         i.step = SETT__S_ENDLOOP;
         i.round.target = opener + 1;
-        i.round.awaits = reads && d->seen.effects == before->effects;
+        i.round.awaits = reads && !walks && d->seen.effects == before->effects;
         d->p->awaits |= reads;
         code[code[opener].test].branch.target = end + 1;
     } else if (code[opener].step == SETT__S_FOR) {
@@ -594,16 +598,36 @@ static sett_status poll(decoder *d)
     return push(d, (sett__insn){.step = SETT__S_POLL});
 }
 
-/* What loops are asked for: do they read what other blocks may write, and do anything else? */
+/* The last load on which a value depends. */
+static uint32_t last_load(const decoder *d, const sett__op *o)
+{
+    uint8_t cls = sett__ops[o->code].cls;
+    uint32_t last = cls == SETT__C_LOAD || cls == SETT__C_ATOM ? d->at + 1 : 0;
+    for (int i = 0; i < o->n_args; i++) {
+        uint32_t a = sett__arg(d->tape, o, i);
+        last = a < d->at && d->loaded[a] > last ? d->loaded[a] : last;
+    }
+    return last;
+}
+
+/* What loops are asked for: do they read what other blocks may write, and do anything else? A loop that waits keeps what it has
+ * read, and counts, in registers. One whose registers say where it reads next walks over the memory. */
 static void count_effects(decoder *d, const sett__op *o)
 {
     uint8_t cls = sett__ops[o->code].cls;
     bool access = cls == SETT__C_LOAD || cls == SETT__C_ATOM;
+    bool keeps = cls == SETT__C_STORE && d->tape->op[sett__arg(d->tape, o, 0)].code == SETT__RMEM;
     d->depth -= sett__closes(o->code);
     if (sett__opens(o->code))
         d->before[d->depth++] = d->seen;
-    d->seen.reads += (access && d->tape->op[sett__arg(d->tape, o, 0)].code == SETT__PARAM) || o->code == SETT__PTXV;
-    d->seen.effects += !access && !is_control(o) && sett__ops[o->code].flags & SETT__W;
+    bool reads = access && d->tape->op[sett__arg(d->tape, o, 0)].code == SETT__PARAM;
+    uint32_t base = reads ? sett__arg(d->tape, o, 1) : SETT__NONE;
+    d->loaded[d->at] = last_load(d, o);
+    if (base < d->at && d->loaded[base] > d->seen.moved)
+        d->seen.moved = d->loaded[base];
+    d->seen.reads += reads || o->code == SETT__PTXV;
+    d->seen.stores += keeps;
+    d->seen.effects += !access && !keeps && !is_control(o) && sett__ops[o->code].flags & SETT__W;
 }
 
 /* Roots are no instructions; they are met with the first section. */
@@ -647,11 +671,13 @@ static sett_status make_code(sett__program *p, const sett__tape *given, sett_err
     d.slot = calloc(n, sizeof *d.slot);
     d.root_of = calloc(n, sizeof *d.root_of);
     d.insn_of = calloc(n, sizeof *d.insn_of);
+    d.loaded = calloc(n, sizeof *d.loaded);
     d.kind = calloc(n, sizeof *d.kind);
-    sett_status status = d.slot && d.root_of && d.insn_of && d.kind ? decode_all(&d) : sett__no_room(e);
+    sett_status status = d.slot && d.root_of && d.insn_of && d.loaded && d.kind ? decode_all(&d) : sett__no_room(e);
     free(d.slot);
     free(d.root_of);
     free(d.insn_of);
+    free(d.loaded);
     free(d.kind);
     return status;
 }
