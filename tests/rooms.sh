@@ -22,14 +22,26 @@ awk '$1 != $2 {may[$1, $2] = 1} END {for (p in may) {split(p, x, SUBSEP); if ((x
     "$tmp/may" >"$tmp/bad"
 
 # ---- includes -----------------------------------------------------------------------------------------------
-(cd "$root" && find lib jit ptx remote plug -name '*.[ch]' | sort | xargs grep -nE '^ *# *include *"') |
-    sed -E 's/^([^:]*):([0-9]+): *# *include *"([^"]*)".*/\1 \2 \3/' |
-    awk -v may="$tmp/may" '
+# A path is taken as the compiler takes it: from the folder of the file that includes, then from the root, without "..".
+(cd "$root" && find lib jit ptx remote plug -name '*.[ch]' | sort | xargs grep -nE '^[[:space:]]*(#|%:)[[:space:]]*include') |
+    sed -E 's/^([^:]*):([0-9]+):[[:space:]]*(#|%:)[[:space:]]*include[[:space:]]*("[^"]*"|<[^>]*>|[^[:space:]]*).*/\1 \2 \4/' |
+    awk -v may="$tmp/may" -v root="$root" '
         BEGIN {while ((getline line <may) > 0) {split(line, x, " "); ok[x[1], x[2]] = 1; room[x[1]] = 1}}
-        function folder(f) {sub("/[^/]*$", "", f); return f}
+        function folder(f) {return sub("/[^/]*$", "", f) ? f : ""}
         function room_of(f,   d) {d = folder(f); while (d != "" && !(d in room) && d ~ "/") d = folder(d); return d}
+        function plain(f,   n, part, i, out, k, to) {
+            n = split(f, part, "/")
+            for (i = 1; i <= n; i++)
+                if (part[i] == ".." && k) k--; else if (part[i] != "" && part[i] != ".") out[++k] = part[i]
+            for (i = 1; i <= k; i++) to = to (i > 1 ? "/" : "") out[i]
+            return to
+        }
+        function is_there(f,   line, is) {is = (getline line <(root "/" f)) >= 0; close(root "/" f); return is}
+        $3 !~ /^["<]/ {print $1 ":" $2 ": includes what the macro " $3 " says; name the file"; next}
+        $3 ~ /^</ {if ($3 ~ /^<(lib|jit|ptx|remote|plug)\// || $3 ~ /\.\./) print $1 ":" $2 ": includes " $3 " as a file of the system"; next}
+        {$3 = substr($3, 2, length($3) - 2)}
         {
-            from = room_of($1); to = $3 ~ "/" ? $3 : folder($1) "/" $3; r = room_of(to); file = to; sub(".*/", "", file)
+            from = room_of($1); to = plain(folder($1) "/" $3); if ($3 ~ "/" && !is_there(to)) to = plain($3); r = room_of(to); file = to; sub(".*/", "", file)
             if (!(r in room)) next
             base = r; sub(".*/", "", base)
             if (!((from, r) in ok)) print $1 ":" $2 ": " from " includes " $3 " of " r ", which it may not use"
@@ -46,19 +58,20 @@ done) >>"$tmp/bad"
 # "file D symbol", "file U symbol function-or-section"; who names a symbol is found by the relocations.
 (cd "$b/obj" && find lib jit ptx remote -name '*.o' | sort | while read -r o; do
     [ -f "$here/${o%.o}.c" ] || continue # of a file that was moved or removed
-    nm "$o" | awk -v f="${o%.o}.c" '$NF ~ /^sett_/ && $(NF - 1) ~ /^[TDRBVW]$/ {print f, "D", $NF}'
+    nm "$o" | awk -v f="${o%.o}.c" '$(NF - 1) ~ /^[A-TV-Z]$/ {print f, "D", $NF} $(NF - 1) ~ /^[a-tx-z]$/ {print f, "L", $NF}'
     objdump -r "$o" | awk -v f="${o%.o}.c" '
         /^RELOCATION RECORDS FOR/ {s = $4; gsub(/\[|\]|:/, "", s); sub(/^\.(rela\.)?(text|rodata|data\.rel\.ro|data\.rel|data)(\.local)?\.?/, "", s); skip = s ~ /^\.(debug|eh_frame)/; next}
-        !skip && $3 ~ /^sett_/ {t = $3; sub(/[-+]0x.*/, "", t); if (!seen[t]++) print f, "U", t, s == "" ? "?" : s}'
+        !skip && $3 ~ /^[A-Za-z_]/ {t = $3; sub(/[-+]0x.*/, "", t); if (!seen[t]++) print f, "U", t, s == "" ? "?" : s}'
 done) >"$tmp/symbols"
 awk -v may="$tmp/may" -v out="$tmp/calls" '
     BEGIN {while ((getline line <may) > 0) {split(line, x, " "); ok[x[1], x[2]] = 1; room[x[1]] = 1}}
     function room_of(f,   d) {d = f; do sub("/[^/]*$", "", d); while (d != "" && !(d in room) && d ~ "/"); return d}
     $2 == "D" {at[$3] = $1; next}
+    $2 == "L" {own[$1, $3] = 1; next}
     {n++; file[n] = $1; sym[n] = $3; by[n] = $4}
     END {
         for (i = 1; i <= n; i++) {
-            if (!(sym[i] in at) || at[sym[i]] == file[i]) continue
+            if (!(sym[i] in at) || at[sym[i]] == file[i] || (file[i], sym[i]) in own) continue
             from = room_of(file[i]); to = room_of(at[sym[i]])
             if (from == to) {print from, file[i], at[sym[i]] >out; continue}
             if (!((from, to) in ok)) print file[i] ": " by[i] "() of " from " uses " sym[i] " of " to " (" at[sym[i]] "), which is above it or beside it"
@@ -73,12 +86,51 @@ awk '{room[$2] = $1; room[$3] = $1; to[$2, $3] = 1; f[$2] = 1; f[$3] = 1}
 awk '/^(lib|jit)/ {sub(":", "", $1); print $1 ": " $8, "files call each other in a circle; at most 8 may"; exit}' "$tmp/circles" >>"$tmp/bad"
 
 # ---- pointers to functions -----------------------------------------------------------------------------------
-# A face that takes a function of its caller's must say so in the table.
+# A face, with the headers of its room that it includes, that takes a function of its caller's must say so in the table. Their
+# declarations are taken one by one: a whole struct is one. The driver's own functions (sett__cu_) are none of a caller's.
 (cd "$root" && for r in $(awk '$1 ~ "/" {print $1}' "$tmp/may" | sort -u); do
     h=$r/$(basename "$r").h
-    [ -f "$h" ] && awk -v r="$r" '/^typedef [a-z_ *]*sett__[a-z_]+\(/ {n = $0; sub(/\(.*/, "", n); sub(/.*[ *]/, "", n); print r, n}
-        /^[a-z].*\(\*[a-z_]*\)\(/ && !/^typedef/ {n = $0; sub(/\(.*/, "", n); sub(/.*[ *]/, "", n); print r, n}
-        /^typedef struct sett__/ {s = $3} /^    [a-z_ ]+\*?\(\*[a-z_]+\)\(/ && !/sett__cu_/ {print r, s}' "$h"
+    [ -f "$h" ] || continue
+    for f in "$h" $(sed -nE 's/^ *# *include *"([^"]*)".*/\1/p' "$h" | sed "s|^[^/]*\$|$r/&|" | grep "^$r/[^/]*\$"); do
+        [ ! -f "$f" ] || awk -v r="$r" '
+            function name_in(t, before) {sub(before ".*", "", t); sub(/[ *]*$/, "", t); sub(/.*[^A-Za-z0-9_]/, "", t); return t}
+            function declared(t,   whole, n, d, i, c, tag) {
+                gsub(/[ \t\n]+/, " ", t); sub(/^ /, "", t)
+                while (match(t, /__attribute__ *\(\([^()]*(\([^()]*\))?[^()]*\)\)/)) t = substr(t, 1, RSTART - 1) substr(t, RSTART + RLENGTH)
+                if (t ~ /^(_Static_assert|static_assert)/) return
+                gsub(/sizeof *\(/, "(", t); whole = t
+                if (t ~ /^(typedef )?(struct|union)[^(]*\{/) {
+                    tag = t; sub(/ *\{.*/, "", tag); sub(/.* /, "", tag)
+                    if (tag ~ /^(struct|union)$/) {tag = t; sub(/ *;? *$/, "", tag); sub(/.*[^A-Za-z0-9_]/, "", tag)}
+                    n = split(t, part, /[;{}]/)
+                    for (i = 1; i <= n; i++) if (part[i] ~ pointer && part[i] !~ /sett__cu_/) {print r, tag; return}
+                    return
+                }
+                if (t ~ /^typedef [^({]*\(/ && t !~ /^typedef [^(]*\( *\*/) {print r, name_in(t, "\\("); return}
+                if (t ~ /^[^(]*\( *\*[^()]*\) *\(/ || t ~ /^[^(]*\( *\*[^()]*\(/) {
+                    sub(/^[^(]*\( */, "", t); sub(/^[* ]*(const )?[* ]*/, "", t); sub(/[^A-Za-z0-9_].*/, "", t); print r, t; return
+                }
+                if (t ~ pointer) {print r, name_in(t, "\\("); return}
+                for (i = 1; i <= length(t); i++) {
+                    c = substr(t, i, 1)
+                    if (c == "(" && d && substr(t, i + 1) !~ /^ *\*/ && substr(t, 1, i - 1) ~ /[A-Za-z0-9_] *$/ && t !~ /^static inline .*\{/) {print r, name_in(whole, "\\("); return}
+                    d += (c == "(") - (c == ")")
+                }
+            }
+            BEGIN {pointer = "\\( *\\*[^()]*\\) *\\("}
+            {gsub(/"([^"\\]|\\.)*"/, "\"\""); all = all $0 "\n"}
+            END {
+                while ((i = index(all, "/*")) && (j = index(substr(all, i), "*/"))) all = substr(all, 1, i - 1) " " substr(all, i + j + 1)
+                all = "\n" all; gsub(/\\\n/, " ", all); gsub(/\/\/[^\n]*/, "", all); gsub(/\n[ \t]*#[^\n]*/, "", all)
+                for (i = 1; i <= length(all); i++) {
+                    c = substr(all, i, 1)
+                    if (c == "{" && !depth++) body = text !~ /(struct|union|enum)[^()]*$/ && text !~ /=[ \n]*$/
+                    if (!(depth && body)) text = text c
+                    if (c == "}" && !--depth && body) {body = 0; declared(text); text = ""}
+                    if (c == ";" && !depth) {declared(text); text = ""}
+                }
+            }' "$f"
+    done
 done) | sort -u >"$tmp/pointers"
 while read -r r name; do
     grep -q "^pointer $name $r:" "$table" || echo "$r/$(basename "$r").h: $name holds a function of its user's and is not in $table"

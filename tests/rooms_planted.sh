@@ -28,7 +28,7 @@ clean() {
 check() { # compiles the tree and holds it against its table
     rm -rf "$tmp/obj"
     (cd "$tmp/tree" && find . -name '*.c' | while read -r f; do
-        mkdir -p "$tmp/obj/ptx" "$tmp/obj/remote" "$tmp/obj/$(dirname "$f")" && $cc -iquote . -ffunction-sections -c "$f" -o "$tmp/obj/${f%.c}.o" || echo "$f does not compile"
+        mkdir -p "$tmp/obj/ptx" "$tmp/obj/remote" "$tmp/obj/$(dirname "$f")" && $cc -iquote . -idirafter . -ffunction-sections -c "$f" -o "$tmp/obj/${f%.c}.o" || echo "$f does not compile"
     done)
     "$here/tests/rooms.sh" "$tmp" "$tmp/table" "$tmp/tree"
 }
@@ -79,6 +79,66 @@ finds "a function pointer in a struct of a face" 'jit/cache/cache.h: sett__hooks
 clean
 echo 'int sett__walk2(int (*visit)(int));' >>"$tmp/tree/jit/cache/cache.h"
 finds "a function pointer that a function of a face takes" 'jit/cache/cache.h: sett__walk2 holds a function of its user'
+
+clean
+echo 'int sett__own;' >"$tmp/tree/lib/tape/inside.h"
+printf '#include "../tape/inside.h"\n' >>"$tmp/tree/lib/build/high.c"
+finds "an include past the face by a relative path" 'lib/build/high.c:4: lib/build includes ../tape/inside.h, which is not the face of lib/tape'
+
+clean
+printf '#include "../../lib/./build/build.h"\n' >>"$tmp/tree/lib/tape/low.c"
+finds "an include of a room above by a relative path" 'lib/tape/low.c:3: lib/tape includes ../../lib/./build/build.h of lib/build, which it may not use'
+
+clean
+printf '#define H "lib/build/build.h"\n#include H\n' >>"$tmp/tree/lib/tape/low.c"
+finds "an include by a macro" 'lib/tape/low.c:4: includes what the macro H says'
+
+for at in lib/build/build.h lib/../lib/build/build.h; do
+    clean
+    printf '#include <%s>\n' $at >>"$tmp/tree/lib/tape/low.c"
+    finds "an include of $at as of the system" "lib/tape/low.c:3: includes <$at> as a file of the system"
+done
+
+clean
+printf 'int high_own(void) { return 2; }\n' >>"$tmp/tree/lib/build/high.c"
+printf 'int high_own(void);\nint sett__up(void) { return high_own(); }\n' >>"$tmp/tree/lib/tape/low.c"
+finds "a call upwards of a name without sett_" 'lib/tape/low.c: sett__up() of lib/tape uses high_own of lib/build (lib/build/high.c), which is above it or beside it'
+
+# What a face says, and whose name must be in the table.
+while IFS='|' read -r name text; do
+    clean
+    printf "$text\n" >>"$tmp/tree/jit/cache/cache.h"
+    finds "a function pointer: $text" "jit/cache/cache.h: $name holds a function of its user"
+done <<'END'
+sett__cb|typedef void (*sett__cb)(int); void sett__walk(sett__cb);
+sett__cb2|typedef int sett__cb2(int); void sett__walk(sett__cb2 *);
+sett__hooks|struct sett__hooks {\n    int (*done)(int);\n};
+sett__hooks|typedef struct sett__hooks {\n    int n; int (*done)(int);\n} sett__hooks;
+sett__hooks|typedef struct sett__hooks {\n    int (*done2)(int);\n} sett__hooks;
+sett__hooks|typedef struct {\n    int n;\n    struct {\n        int (*x)(int);\n    } y;\n} sett__hooks;
+sett__walk2|int sett__walk2(void *cookie,\n    int (*visit)(int));
+sett__walk3|int sett__walk3(int visit(int));
+sett__walk4|int sett__walk4(void (***to)(void));
+sett__hook5|extern int (*const sett__hook5)(void);
+sett__hook6|extern int (*sett__hook6[4])(void);
+sett__finder7|int (*sett__finder7(int))(int);
+sett__walk8|int sett__walk8(__typeof(int (int)) *visit);
+END
+
+clean
+printf '#include "more.h"\n' >>"$tmp/tree/jit/cache/cache.h"
+printf 'int sett__walk9(int (*visit)(int));\n' >"$tmp/tree/jit/cache/more.h"
+finds "a function pointer in a header that a face includes" 'sett__walk9 holds a function of its user'
+
+clean
+cat >>"$tmp/tree/jit/cache/cache.h" <<'END'
+/* as int (*said)(int) */
+#define SETT__CALL(f) ((int (*)(int))(f))(1)
+static inline int sett__twice(int x) { return sett__cache(sett__cache(x)); }
+int sett__rows(int (*m)[2], int (**keys)[32], const char *format, ...) __attribute__((format(printf, 3, 4)));
+struct sett__row { int (*m)[2]; };
+END
+said=$(check) || { printf 'rooms_planted: a face without function pointers:\n%s\n' "$said" && bad=1; }
 
 clean
 sed -i 's|^lib/tape: lib/base$|lib/tape: lib/base lib/build|' "$tmp/table"
