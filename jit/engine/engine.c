@@ -224,10 +224,12 @@ void sett_engine_close(sett_engine *e)
     sett__running_close(&r->runnings);
     sett__workers_close(e->workers);
     sett__asm_close(e->assembler);
+    pthread_mutex_lock(&r->closing); /* a launch on another thread may be putting an entry out of it */
     r->cache = NULL;
+    pthread_mutex_unlock(&r->closing);
     sett__cache_close(e->cache);
     sett__kernels_close(e->kernels);
-    r->log.fn = NULL; /* what the caller gave goes with the engine */
+    atomic_store(&r->log.fn, NULL); /* what the caller gave goes with the engine */
     if (e->idle_build)
         sett_build_end(e->idle_build, NULL);
     free_strings(&e->opt);

@@ -320,8 +320,11 @@ sett_status sett__kernel_not_loaded(sett_kernel *k, sett_status s, sett_error *e
     sett_error why = err ? *err : (sett_error){0};
     if (k->rest->origin == SETT_FROM_COMPILER || !sett__gpu_refused(sett__kernel_gpu(k)) || !sett__kernels_refuse(k))
         return s;
-    if (k->rest->runtime->cache)
-        sett__cache_refuse(k->rest->runtime->cache, k->rest->layer, &k->slot, err ? why.text : "the driver does not load its code");
+    sett__runtime *r = k->rest->runtime;
+    pthread_mutex_lock(&r->closing);
+    if (r->cache)
+        sett__cache_refuse(r->cache, k->rest->layer, &k->slot, err ? why.text : "the driver does not load its code");
+    pthread_mutex_unlock(&r->closing);
     return sett__error(err, s, "%s; its entry of the cache is not used any more: compile %s again", why.text, sett__meta_of(k)->name);
 }
 

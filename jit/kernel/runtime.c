@@ -35,6 +35,7 @@ sett__runtime *sett__runtime_make(void)
     if (!r)
         return NULL;
     atomic_init(&r->refs, 1);
+    pthread_mutex_init(&r->closing, NULL);
     pthread_mutex_init(&r->blocks.lock, NULL);
     pthread_mutex_init(&r->stand_ins.lock, NULL);
     pthread_mutex_init(&r->runnings.lock, NULL);

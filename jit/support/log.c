@@ -21,12 +21,12 @@ void sett__logger_open(sett__logger *l, const sett_engine_options *o, atomic_uin
     const char *env = o->log ? NULL : secure_getenv("SETT_LOG");
     pthread_mutex_init(&l->lock, NULL);
     l->drops = drops;
-    l->fn = o->log;
+    atomic_init(&l->fn, o->log);
     l->user = o->user;
     l->level = o->log_level ? o->log_level : SETT_LOG_DEBUG;
     if (!env || !*env)
         return;
-    l->fn = to_stderr;
+    atomic_store(&l->fn, to_stderr);
     l->level = SETT_LOG_WARNING;
     int level = sett__environment_word(l, "SETT_LOG", levels, SETT__COUNT(levels));
     l->level = level < 0 ? SETT_LOG_WARNING : (sett_log_level)(SETT_LOG_ERROR + level);
@@ -63,13 +63,14 @@ void sett__say(sett__logger *l, sett_log_level level, const char *component, con
     unsigned held = 0;
     int saved = errno;
     va_list args;
-    if (!l || !l->fn || level > l->level || (level <= SETT_LOG_WARNING && !may_say(l, format, &held)))
+    sett_log_fn fn = l ? atomic_load(&l->fn) : NULL;
+    if (!fn || level > l->level || (level <= SETT_LOG_WARNING && !may_say(l, format, &held)))
         return;
     va_start(args, format);
     int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (held && n > 0)
         snprintf((size_t)n < sizeof text - 40 ? text + n : text + sizeof text - 41, 41, " (%u more like it)", held);
-    l->fn(l->user, level, component, text);
+    fn(l->user, level, component, text);
     errno = saved;
 }

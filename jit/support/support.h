@@ -25,7 +25,7 @@ typedef struct sett__log_kind {
     unsigned said, held;
 } sett__log_kind;
 typedef struct sett__logger {
-    sett_log_fn fn; /* NULL: nobody listens */
+    _Atomic(sett_log_fn) fn; /* NULL: nobody listens, or no longer */
     void *user;
     sett_log_level level; /* the last level that is logged */
     atomic_uint_fast64_t *drops;
