@@ -49,8 +49,10 @@ static bool refuse_kind(sett__verifier *c, const sett__form *f, uint32_t k, cons
 
 static bool check_item(sett__verifier *c, const sett__form *f, uint32_t k)
 {
-    if (f->optional && !f->repeated && sett__verified_arg(c, k) == SETT__NONE)
-        return f->words == 1 || sett__verified_arg(c, k + 1) == SETT__NONE || sett__refuse(c, SETT_E_VERIFY, "operand %u is missing", k);
+    if (f->optional && !f->repeated && sett__verified_arg(c, k) == SETT__NONE) {
+        bool rest = f->words > 1 && (sett__verified_arg(c, k + 1) != SETT__NONE || sett__form_offset(c->t->arg, c->op, f->place));
+        return !rest || sett__refuse(c, SETT_E_VERIFY, "operand %u is missing", k);
+    }
     const sett__op *v = sett__any_arg(c, k);
     if (!v)
         return false;
