@@ -204,6 +204,10 @@ START_TEST(a_miss_says_why)
     for (size_t i = 0; !geteuid() && i < SETT__COUNT(given); i++)
         ck_assert_int_eq(chown(in_root(given[i]), 65534, 65534), 0);
     ck_assert(geteuid() || !setresuid(65534, 65534, 0));
+    if (!have_compiler()) { /* for nobody: the tree may lie where only root looks, below /root */
+        setresuid(0, 0, 0);
+        return;
+    }
     sett_engine_options o = options();
     o.cache_dir = in_root("made");
     sett_engine *e = open_with(&o);
