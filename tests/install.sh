@@ -68,7 +68,8 @@ int main(void)
 }
 END
 check /usr /usr/lib
-check /opt/sett /opt/sett/lib/x86_64-linux-gnu
+# A prefix that no clone lies in: sett.pc must name the one and must not name the other.
+check /opt/prefix/sett /opt/prefix/sett/lib/x86_64-linux-gnu
 
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 # Into the running system: ldconfig runs as root, and what it did not mend is said. One that only notes its calls stands in for it.
