@@ -100,7 +100,7 @@ bool sett__tape_link(sett__tape *t)
     uint32_t stack[SETT__MAX_DEPTH];
     int depth = 0;
     t->min_sm = t->min_ptx = t->min_ptx_90 = 0;
-    t->sig.early = t->suffixed = t->few_targets = false;
+    t->sig.early = t->name_decides = false;
     for (uint32_t i = 0; i < t->n_op; i++) {
         sett__op *op = &t->op[i];
         if (op->code >= SETT__N_CODES)
@@ -116,8 +116,7 @@ bool sett__tape_link(sett__tape *t)
         t->min_sm = sm > t->min_sm ? (uint16_t)sm : t->min_sm;
         t->min_ptx = ptx > t->min_ptx ? (uint16_t)ptx : t->min_ptx;
         t->sig.early |= op->code == SETT__DEPWAIT;
-        t->suffixed |= (info->flags & SETT__T) != 0;
-        t->few_targets |= sett__op_targets(t, op) != NULL;
+        t->name_decides |= (info->flags & SETT__T) || sett__op_targets(t, op);
         t->min_ptx_90 = vector_atom(op) ? 81 : t->min_ptx_90;
         if ((sett__opens(op->code) || sett__closes(op->code)) && !link_region(t, i, stack, &depth))
             return false;

@@ -9,8 +9,7 @@
 #define SETT__TAPE_VERSION 2
 #include "ops.h"
 
-/* Host expressions over symbols: postfix, evaluated in 64 bits with overflow checks
- * by expr.c. Grid, extents, strides, checks. */
+/* Host expressions over symbols: postfix, evaluated in 64 bits with overflow checks by expr.c. Grid, extents, strides, checks. */
 typedef enum sett__xcode {
     SETT__X_CONST, SETT__X_SYM, SETT__X_ADD, SETT__X_SUB, SETT__X_MUL, SETT__X_DIV, SETT__X_REM, SETT__X_MIN,
     SETT__X_MAX, SETT__X_SHL, SETT__X_SHR, SETT__X_AND, SETT__X_SELECT, SETT__X_LT, SETT__X_SCALAR, SETT__X_LOG2 /* ceil_log2(x), of x > 0 */,
@@ -118,8 +117,7 @@ typedef struct sett__tape {
     uint32_t n_path;      /* the last n_path strings belong to sites alone */
     sett__site_ref *site; /* not part of the key */
     uint16_t min_sm, min_ptx; /* greatest of all ops; set by the reader and by finish */
-    bool suffixed;            /* one of its ops is flagged SETT__T */
-    bool few_targets;         /* an op is of some targets alone: sett__op_targets */
+    bool name_decides;        /* an op is of the targets that their names tell, as sm_90a, not of all from min_sm on: SETT__T, sett__op_targets */
     uint16_t min_ptx_90;      /* the same for sm_90 and later, of instructions that other targets do without */
 } sett__tape;
 

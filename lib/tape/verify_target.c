@@ -15,7 +15,7 @@ static bool listed(const char *list, const char *target)
 bool sett__check_target(sett__verifier *c)
 {
     char need[16];
-    if (!c->sm || (sett__least_sm(c->t, c->op) <= c->sm && !c->t->few_targets && !c->t->suffixed))
+    if (!c->sm || (sett__least_sm(c->t, c->op) <= c->sm && !c->t->name_decides))
         return true;
     const char *only = sett__op_targets(c->t, c->op), *call = sett__op_call(c->op->code);
     if (only ? listed(only, c->target) : sett__least_sm(c->t, c->op) <= c->sm)
@@ -34,7 +34,7 @@ sett_status sett__tape_fits(const sett__tape *t, const char *target, sett_error 
 {
     sett__verifier c = {.t = t, .err = err, .target = target};
     sett_status status = sett__target_gives(t, target, &c.sm, err);
-    if (status || (t->min_sm <= c.sm && !t->few_targets && !t->suffixed))
+    if (status || (t->min_sm <= c.sm && !t->name_decides))
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
         if (!sett__check_target(&c))
