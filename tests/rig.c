@@ -141,12 +141,18 @@ char *tape_of(sett_body body, const sett_compile_options *o)
     return text;
 }
 
-void tape_refused(const char *text, sett_status status, const char *why)
+void lines_refused(const char *text, const wrong_lines *w)
 {
     sett__tape tape;
-    sett_error err;
-    ck_assert_int_eq(sett__tape_parse(&tape, text, &err), status);
-    ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
+    sett_error err = {0};
+    const sett_status s = sett__tape_parse(&tape, text, &err);
+    ck_assert_msg(s == w->status && strstr(err.text, w->why), "`%s` gives: %s", w->lines, err.text);
+    sett__tape_free(&tape);
+}
+
+void tape_refused(const char *text, sett_status status, const char *why)
+{
+    lines_refused(text, &(wrong_lines){text, status, why});
 }
 
 bool under_valgrind(void)

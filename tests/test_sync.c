@@ -94,11 +94,7 @@ START_TEST(lowered)
 END_TEST
 
 /* ---- refusals -------------------------------------------------------------------------------- */
-static const struct {
-    const char *lines;
-    sett_status status;
-    const char *text;
-} wrong[] = {
+static const wrong_lines wrong[] = {
     {"mbarrier.init %4[0] %5", SETT_E_SPACE, "operand 0 is not an mbarrier"},
     {"mbarrier.init %0[0] %5", SETT_E_SPACE, "operand 0 is not an mbarrier"},
     {"mbarrier.init %3[4] %5", SETT_E_RANGE, "elements 4 to 4 are not in %3"},
@@ -156,11 +152,8 @@ static const struct {
 START_TEST(wrong_tapes)
 {
     char text[2048];
-    sett_error err = {0};
-    sett__tape t;
     snprintf(text, sizeof text, "%s%s\n", HEAD, wrong[_i].lines);
-    sett_status s = sett__tape_parse(&t, text, &err);
-    ck_assert_msg(s == wrong[_i].status && strstr(err.text, wrong[_i].text), "`%s` gives: %s", wrong[_i].lines, err.text);
+    lines_refused(text, &wrong[_i]);
 }
 END_TEST
 
@@ -198,11 +191,7 @@ START_TEST(missing_on_a_target)
 END_TEST
 
 /* ---- the signature ---------------------------------------------------------------------------- */
-static const struct {
-    const char *lines;
-    sett_status status;
-    const char *text;
-} signatures[] = {
+static const wrong_lines signatures[] = {
     {"grid 4\ncluster 3", SETT_E_DIVIDE, "grid: extent 0 is 4, which is not a multiple of the cluster's, 3"},
     {"grid 4\ncluster 2, 2", SETT_E_DIVIDE, "grid: extent 1 is 1, which is not a multiple of the cluster's, 2"},
     {"grid 32\ncluster 16", SETT_E_LIMIT, "a cluster of 16 blocks: more than 8 need `launch big_cluster`"},
@@ -219,11 +208,8 @@ static const struct {
 START_TEST(wrong_signatures)
 {
     char text[512];
-    sett_error err = {0};
-    sett__tape t;
     snprintf(text, sizeof text, "sett tape 2\n%s\n", signatures[_i].lines);
-    sett_status s = sett__tape_parse(&t, text, &err);
-    ck_assert_msg(s == signatures[_i].status && strstr(err.text, signatures[_i].text), "%s gives: %s", signatures[_i].lines, err.text);
+    lines_refused(text, &signatures[_i]);
 }
 END_TEST
 

@@ -109,11 +109,7 @@ START_TEST(reductions_of_bytes)
 END_TEST
 
 /* ---- refusals --------------------------------------------------------------------------------- */
-static const struct {
-    const char *lines;
-    sett_status status;
-    const char *text;
-} wrong[] = {
+static const wrong_lines wrong[] = {
     {"tma.load %3[0] from %5 done %4[0] at %8", SETT_E_RANK, "1 coordinates, and map m2 has 2"},
     {"tma.load %3[0] from %6 done %4[0] at %8, %8", SETT_E_RANK, "2 coordinates, and map m1 has 1"},
     {"tma.load %3[0] from %15 done %4[0] at %8, %8, %8, %8, %8, %8", SETT_E_RANK, "6 coordinates: a map has at most 5"},
@@ -181,11 +177,7 @@ static const struct {
 START_TEST(wrong_tapes)
 {
     char text[4096];
-    sett_error err = {0};
-    sett__tape t;
-    sett_status s = sett__tape_parse(&t, tape_text(text, sizeof text, "grid 2\ncluster 2", 1024, wrong[_i].lines), &err);
-    ck_assert_msg(s == wrong[_i].status && strstr(err.text, wrong[_i].text), "`%s` gives: %s", wrong[_i].lines, err.text);
-    sett__tape_free(&t);
+    lines_refused(tape_text(text, sizeof text, "grid 2\ncluster 2", 1024, wrong[_i].lines), &wrong[_i]);
 }
 END_TEST
 

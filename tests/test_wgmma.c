@@ -159,11 +159,7 @@ END_TEST
 #define BF16 " row=m64nNk16.f32.bf16.bf16 n=64"
 #define READ "%50 = load f32x32 %10[0] align 16\n"
 
-static const struct {
-    const char *lines;
-    sett_status status;
-    const char *text;
-} wrong[] = {
+static const wrong_lines wrong[] = {
     /* of each operation */
     {"wgmma %10, %6, %6, %4", SETT_E_VERIFY, "it needs row"},
     {"wgmma %10, %6, %6, %4 row=m64nNk16.f32.bf16.bf16", SETT_E_VERIFY, "it needs n"},
@@ -258,11 +254,8 @@ static const struct {
 START_TEST(wrong_tapes)
 {
     char text[4096];
-    sett_error err = {0};
-    sett__tape t;
     snprintf(text, sizeof text, "%s%s\n", STATE, wrong[_i].lines);
-    sett_status s = sett__tape_parse(&t, text, &err);
-    ck_assert_msg(s == wrong[_i].status && strstr(err.text, wrong[_i].text), "`%s` gives: %s", wrong[_i].lines, err.text);
+    lines_refused(text, &wrong[_i]);
 }
 END_TEST
 
