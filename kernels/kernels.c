@@ -56,6 +56,15 @@ void sett__is_float(choice *c, sett_dtype t)
         REFUSE(c, ".dtype is %s: f16, bf16 or f32", t ? sett_dtype_name(t) : "not given");
 }
 
+bool sett__norm_options(choice *c, sett_dtype dtype, int cols, int most_cols, int residual, int reserved)
+{
+    sett__is_float(c, dtype);
+    sett__in_range(c, "cols", cols, 1, most_cols);
+    sett__in_range(c, "residual", residual, 0, 1);
+    sett__is_zero(c, "reserved", reserved);
+    return !*c->why;
+}
+
 void sett__whole_warps(choice *c, int threads)
 {
     sett__in_range(c, "threads", threads, 32, 1024);

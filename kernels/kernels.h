@@ -45,6 +45,8 @@ void sett__in_range(choice *, const char *name, int value, int from, int to);
 void sett__is_zero(choice *, const char *name, int value);
 bool sett__is_small_float(sett_dtype);             /* f16, bf16, f32 */
 void sett__is_float(choice *, sett_dtype);         /* the same, or it is refused */
+/* Of a normalization: what all of them have. False: an option is refused. */
+bool sett__norm_options(choice *, sett_dtype, int cols, int most_cols, int residual, int reserved);
 void sett__whole_warps(choice *, int threads);     /* 32 to 1024, in steps of 32 */
 void sett__is_reduction(choice *, sett_binary_op); /* a sum, a least or a largest */
 int sett__vec(sett_dtype);                         /* elements of 16 bytes */

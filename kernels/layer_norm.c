@@ -8,11 +8,7 @@ enum { MOST = 64 }; /* elements that a thread holds */
 static void settle(void *options, choice *c)
 {
     sett_layer_norm_options *o = options;
-    sett__is_float(c, o->dtype);
-    sett__in_range(c, "cols", o->cols, 1, 1 << 16);
-    sett__in_range(c, "residual", o->residual, 0, 1);
-    sett__is_zero(c, "reserved", o->reserved);
-    if (*c->why)
+    if (!sett__norm_options(c, o->dtype, o->cols, 1 << 16, o->residual, o->reserved))
         return;
     sett__either(&o->threads, o->cols <= 32 * MOST ? 32 : sett__row_threads(o->dtype, o->cols));
     sett__whole_warps(c, o->threads);

@@ -21,11 +21,7 @@ static int threads_of(const sett_rms_norm_options *o, const choice *c)
 static void settle(void *options, choice *c)
 {
     sett_rms_norm_options *o = options;
-    sett__is_float(c, o->dtype);
-    sett__in_range(c, "cols", o->cols, 1, 1 << 20);
-    sett__in_range(c, "residual", o->residual, 0, 1);
-    sett__is_zero(c, "reserved", o->reserved);
-    if (*c->why)
+    if (!sett__norm_options(c, o->dtype, o->cols, 1 << 20, o->residual, o->reserved))
         return;
     sett__either(&o->threads, threads_of(o, c));
     sett__whole_warps(c, o->threads);
