@@ -142,18 +142,25 @@ void sett__lower_map_prefetch(sett__lower *l, const sett__op *op, LLVMValueRef *
 }
 
 /* ---- bytes --------------------------------------------------------------------------- */
+/* " [to], [from], bytes, [mbarrier]": the copies that complete on a barrier have their operands in the same places. */
+enum { COPY_FROM = 2, COPY_DONE = 4, COPY_BYTES = 6 };
+static void say_copy(sett__lower *l, const sett__op *op, spelled *s, char reg, LLVMValueRef from)
+{
+    say_operand(s, " [", 'r', shared_at(l, op, 0));
+    say_operand(s, "], [", reg, from);
+    say_operand(s, "], ", 'r', sett__ir_scalar(l, op, COPY_BYTES));
+    say_operand(s, ", [", 'r', shared_at(l, op, COPY_DONE));
+    say(s, "]");
+}
+
 void sett__lower_bulk_load(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
-    enum { FROM = 2, DONE = 4, BYTES = 6, PRED = 7, MASK = 8, HINT = 9 };
+    enum { PRED = 7, MASK = 8, HINT = 9 };
     spelled s = {.text = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"};
     (void)out;
     LLVMBasicBlockRef done = sett__ir_when(l, op, PRED, "load", "loaded");
     say_options(l, op, &s, MASK, HINT);
-    say_operand(&s, " [", 'r', shared_at(l, op, 0));
-    say_operand(&s, "], [", 'l', sett__ir_form_place(l, op, FROM));
-    say_operand(&s, "], ", 'r', sett__ir_scalar(l, op, BYTES));
-    say_operand(&s, ", [", 'r', shared_at(l, op, DONE));
-    say(&s, "]");
+    say_copy(l, op, &s, 'l', sett__ir_form_place(l, op, COPY_FROM));
     say_last(l, op, &s, MASK, HINT);
     issue(l, &s);
     sett__ir_done(l, done);
@@ -161,15 +168,11 @@ void sett__lower_bulk_load(sett__lower *l, const sett__op *op, LLVMValueRef *out
 
 void sett__lower_bulk_peer(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
-    enum { FROM = 2, DONE = 4, BYTES = 6, PRED = 7 };
+    enum { PRED = 7 };
     (void)out;
     LLVMBasicBlockRef done = sett__ir_when(l, op, PRED, "send", "sent");
     spelled s = {.text = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"};
-    say_operand(&s, " [", 'r', shared_at(l, op, 0));
-    say_operand(&s, "], [", 'r', shared_at(l, op, FROM));
-    say_operand(&s, "], ", 'r', sett__ir_scalar(l, op, BYTES));
-    say_operand(&s, ", [", 'r', shared_at(l, op, DONE));
-    say(&s, "]");
+    say_copy(l, op, &s, 'r', shared_at(l, op, COPY_FROM));
     issue(l, &s);
     sett__ir_done(l, done);
 }
