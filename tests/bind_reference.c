@@ -46,8 +46,7 @@ static const char *place_text(const binder *bd, uint16_t from, char buf[160])
     if (from == GIVEN)
         snprintf(buf, 160, "the caller");
     else
-        snprintf(
-            buf, 160, "%.100s %s %d", bd->sig->param[from >> 5].name, from & 1 ? "stride" : "mode", from >> 1 & 15);
+        snprintf(buf, 160, "%.100s %s %d", bd->sig->param[from >> 5].name, from & 1 ? "stride" : "mode", from >> 1 & 15);
     return buf;
 }
 
@@ -66,8 +65,7 @@ static const char *plural(int n)
 static const char *takes_text(const binder *bd, char buf[400])
 {
     int n = (int)bd->sig->n_param;
-    size_t at = (size_t)snprintf(buf, 400, n ? "%.100s takes %d argument%s (" : "%.100s takes no arguments", bd->name, n,
-        plural(n));
+    size_t at = (size_t)snprintf(buf, 400, n ? "%.100s takes %d argument%s (" : "%.100s takes no arguments", bd->name, n, plural(n));
     for (int i = 0; i < n; i++) {
         bool room = at < 400 - 70 || i + 1 == n;
         at += (size_t)snprintf(buf + at, 400 - at, "%s%.60s", i ? ", " : "", room ? bd->sig->param[i].name : "...");
@@ -84,24 +82,17 @@ static sett_status wrong_count(const binder *bd)
 }
 
 /* ---- expressions ---------------------------------------------------------------------- */
-static inline bool is_symbol(const binder *bd, sett__expr e)
+static bool is_symbol(const binder *bd, sett__expr e)
 {
     return e.count == 1 && bd->sig->code[e.first].code == SETT__X_SYM;
 }
 
-static inline bool eval(const binder *bd, sett__expr e, int64_t *out)
+static bool eval(const binder *bd, sett__expr e, int64_t *out)
 {
-    if (e.count == 1) {
-        const sett__xop *x = &bd->sig->code[e.first];
-        if (x->code == SETT__X_CONST)
-            return *out = x->imm, true;
-        if (x->code == SETT__X_SYM)
-            return *out = bd->sym[x->imm], true;
-    }
     return sett__expr_eval(bd->sig, e, bd->sym, bd->scalar, out);
 }
 
-static inline bool next_mode(const binder *bd, const sett__param *p, const sett_buf *t, mode_ref *m)
+static bool next_mode(const binder *bd, const sett__param *p, const sett_buf *t, mode_ref *m)
 {
     const sett__leaf *end = bd->sig->leaf + p->leaf + p->n_leaf;
     m->leaf = m->end;
@@ -115,14 +106,14 @@ static inline bool next_mode(const binder *bd, const sett__param *p, const sett_
     return true;
 }
 
-static inline mode_ref modes_of(const binder *bd, uint32_t param)
+static mode_ref modes_of(const binder *bd, uint32_t param)
 {
     const sett__leaf *first = bd->sig->leaf + bd->sig->param[param].leaf;
     return (mode_ref){.param = param, .leaf = first, .end = first};
 }
 
 /* ---- kinds, types, ranks ------------------------------------------------------------------ */
-static __attribute__((noinline, cold)) const char *given_text(const sett_bind *a)
+static const char *given_text(const sett_bind *a)
 {
     int kind = a->kind;
     return kind == SETT_BIND_BUF ? "a buffer" : kind == SETT_BIND_STRUCT ? "a struct" : kind ? "a number" : "nothing";
@@ -133,11 +124,9 @@ static sett_status check_buffer(const binder *bd, uint32_t i)
     const sett__param *p = &bd->sig->param[i];
     const sett_buf *t = bd->arg[i].u.t;
     if (bd->arg[i].kind != SETT_BIND_BUF)
-        return REFUSE(bd, SETT_E_BIND, "%s: %s is a tensor, and %s was given (argument %u)", bd->name, p->name,
-            given_text(&bd->arg[i]), (unsigned)i);
+        return REFUSE(bd, SETT_E_BIND, "%s: %s is a tensor, and %s was given (argument %u)", bd->name, p->name, given_text(&bd->arg[i]), (unsigned)i);
     if (!t)
-        return REFUSE(
-            bd, SETT_E_BIND, "%s: %s: the buffer given is NULL (argument %u)", bd->name, p->name, (unsigned)i);
+        return REFUSE(bd, SETT_E_BIND, "%s: %s: the buffer given is NULL (argument %u)", bd->name, p->name, (unsigned)i);
     if ((int)t->dtype != p->dtype)
         return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, the buffer given is %s", bd->name, p->name,
             sett_dtype_name((sett_dtype)p->dtype), sett_dtype_name(t->dtype));
@@ -145,15 +134,14 @@ static sett_status check_buffer(const binder *bd, uint32_t i)
         return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, and the buffer given was made with a rank that is none",
             bd->name, p->name, p->rank, plural(p->rank));
     if (t->rank != p->rank)
-        return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, the buffer given %d", bd->name, p->name, p->rank,
-            plural(p->rank), t->rank);
+        return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, the buffer given %d", bd->name, p->name, p->rank, plural(p->rank), t->rank);
     for (int m = 0; m < t->rank; m++)
         if (t->shape[m] < 0)
             return REFUSE(bd, SETT_E_SHAPE, "%s: %s mode %d is %" PRId64, bd->name, p->name, m, t->shape[m]);
     return SETT_OK;
 }
 
-static __attribute__((noinline, cold)) sett_status check_struct(const binder *bd, uint32_t i)
+static sett_status check_struct(const binder *bd, uint32_t i)
 {
     const sett__param *p = &bd->sig->param[i];
     const sett_bind *a = &bd->arg[i];
@@ -182,23 +170,18 @@ static sett_status check_scalar(binder *bd, uint32_t i)
         return SETT_OK;
     }
     if (a->kind == SETT_BIND_INT)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " does not fit %s", bd->name, p->name, a->u.i,
-            sett_dtype_name(dtype));
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " does not fit %s", bd->name, p->name, a->u.i, sett_dtype_name(dtype));
     if (a->kind != SETT_BIND_FLOAT)
-        return REFUSE(bd, SETT_E_BIND, "%s: %s is a number, and %s was given (argument %u)", bd->name, p->name,
-            given_text(a), (unsigned)i);
+        return REFUSE(bd, SETT_E_BIND, "%s: %s is a number, and %s was given (argument %u)", bd->name, p->name, given_text(a), (unsigned)i);
     if (!is_float)
-        return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, and the floating number %g was given", bd->name, p->name,
-            sett_dtype_name(dtype), a->u.f);
-    if (isfinite(a->u.f) && fabs(a->u.f) > 65503 &&
-        !isfinite(sett__float_of_bits(dtype, sett__bits_of_float(dtype, a->u.f))))
-        return REFUSE(
-            bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, p->name, a->u.f, sett_dtype_name(dtype));
+        return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, and the floating number %g was given", bd->name, p->name, sett_dtype_name(dtype), a->u.f);
+    if (isfinite(a->u.f) && !isfinite(sett__float_of_bits(dtype, sett__bits_of_float(dtype, a->u.f))))
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, p->name, a->u.f, sett_dtype_name(dtype));
     return SETT_OK;
 }
 
 /* Those before the symbols that the launch computes. */
-static inline uint32_t given_symbols(const sett__sig *sig)
+static uint32_t given_symbols(const sett__sig *sig)
 {
     return sig->n_sym - sig->n_derived;
 }
@@ -300,8 +283,7 @@ static sett_status given_twice(const binder *bd, uint32_t s)
             return no_symbol(bd, i);
     place_text(bd, bd->from[s], place);
     if (!too_many)
-        return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name,
-            bd->sig->sym[s].name, value, place, bd->sym[s]);
+        return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name, bd->sig->sym[s].name, value, place, bd->sym[s]);
     return REFUSE(bd, SETT_E_BIND, "%s, %d were given; a number behind them is a symbol: %s = %" PRId64 ", and %s gives %" PRId64,
         takes_text(bd, takes), given, bd->sig->sym[s].name, value, place, bd->sym[s]);
 }
@@ -320,14 +302,6 @@ static sett_status bind_given(binder *bd)
     return SETT_OK;
 }
 
-static bool all_bound(const binder *bd)
-{
-    for (uint32_t s = 0; s < given_symbols(bd->sig); s++)
-        if (bd->from[s] == UNBOUND)
-            return false;
-    return true;
-}
-
 static sett_status check_symbol(const binder *bd, uint32_t i)
 {
     const sett__symbol *s = &bd->sig->sym[i];
@@ -336,13 +310,11 @@ static sett_status check_symbol(const binder *bd, uint32_t i)
     if (bd->from[i] == UNBOUND)
         return no_symbol(bd, i);
     if (v < 0)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is negative", bd->name, s->name, v,
-            place_text(bd, bd->from[i], place));
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is negative", bd->name, s->name, v, place_text(bd, bd->from[i], place));
     if (!s->wide && v > INT32_MAX)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is past 2^31 - 1: declare it .wide%s" WIDE_INDEX, bd->name,
             s->name, v, place_text(bd, bd->from[i], place), bd->from[i] < GIVEN && bd->from[i] & 1 ? MARKED : "");
-    /* A power of two by a mask: a division would be the dearest step of a launch. */
-    if (s->div > 1 && (s->div & (s->div - 1) ? v % s->div : v & (s->div - 1)))
+    if (s->div > 1 && v % s->div)
         return REFUSE(bd, SETT_E_DIVIDE, "%s: %s = %" PRId64 " (%s) is not a multiple of %" PRId64, bd->name, s->name,
             v, place_text(bd, bd->from[i], place), s->div);
     return SETT_OK;
@@ -353,10 +325,9 @@ static sett_status bind_symbols(binder *bd)
     for (uint32_t s = 0; s < given_symbols(bd->sig); s++)
         bd->from[s] = UNBOUND;
     bind_extents(bd);
-    if (!all_bound(bd))
-        bind_strides(bd, false);
+    bind_strides(bd, false);
     sett_status st = bind_given(bd);
-    if (!st && !all_bound(bd))
+    if (!st)
         bind_strides(bd, true);
     for (uint32_t s = 0; s < given_symbols(bd->sig) && !st; s++)
         st = check_symbol(bd, s);
@@ -370,8 +341,7 @@ static sett_status disagree(const binder *bd, const mode_ref *m, sett__expr e, b
     const sett__xop *x = &bd->sig->code[e.first];
     leaf_text(m, bd, stride, leaf);
     if (e.count == 1 && x->code == SETT__X_CONST)
-        return REFUSE(
-            bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", the kernel was made for %" PRId64, bd->name, leaf, got, want);
+        return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", the kernel was made for %" PRId64, bd->name, leaf, got, want);
     if (e.count == 1 && x->code == SETT__X_SYM)
         return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s gives %s = %" PRId64, bd->name, leaf, got,
             place_text(bd, bd->from[x->imm], place), bd->sig->sym[x->imm].name, want);
@@ -383,8 +353,7 @@ static sett_status no_value(const binder *bd, const mode_ref *m, sett__expr e, b
 {
     char leaf[160], expr[200];
     sett__expr_words(bd->sig, e, expr, sizeof expr);
-    return REFUSE(
-        bd, SETT_E_RANGE, "%s: %s, %s, overflows or divides by zero", bd->name, leaf_text(m, bd, stride, leaf), expr);
+    return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, overflows or divides by zero", bd->name, leaf_text(m, bd, stride, leaf), expr);
 }
 
 /* A mode of several leaves against one extent and stride: the leaves must fold to them. */
@@ -397,8 +366,7 @@ static sett_status check_nested(const binder *bd, const mode_ref *m, bool stride
         if (!eval(bd, l->stride, &stride))
             return no_value(bd, m, l->stride, true);
         if (strides && extent != 1 && stride != next)
-            return REFUSE(bd, SETT_E_SHAPE,
-                "%s: %s stride %d is %" PRId64 ", its nested mode needs %" PRId64 " where that gives %" PRId64,
+            return REFUSE(bd, SETT_E_SHAPE, "%s: %s stride %d is %" PRId64 ", its nested mode needs %" PRId64 " where that gives %" PRId64,
                 bd->name, bd->sig->param[m->param].name, m->mode, m->stride, stride, next);
         if (__builtin_mul_overflow(size, extent, &size) ||
             (extent != 1 && __builtin_mul_overflow(stride, extent, &next)))
@@ -410,7 +378,7 @@ static sett_status check_nested(const binder *bd, const mode_ref *m, bool stride
     return SETT_OK;
 }
 
-static inline sett_status check_mode(const binder *bd, const mode_ref *m, bool strides)
+static sett_status check_mode(const binder *bd, const mode_ref *m, bool strides)
 {
     int64_t want;
     strides = strides && m->extent > 1;
@@ -428,7 +396,7 @@ static inline sett_status check_mode(const binder *bd, const mode_ref *m, bool s
 }
 
 /* Lowest and highest offset in elements; false: past 64 bits. */
-static inline bool span(const sett_buf *t, int64_t *lo, int64_t *hi)
+static bool span(const sett_buf *t, int64_t *lo, int64_t *hi)
 {
     *lo = *hi = 0;
     for (int m = 0; m < t->rank; m++) {
@@ -454,17 +422,14 @@ static sett_status check_memory(const binder *bd, uint32_t i, const sett_buf *t,
     if (!t->data)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a null pointer", bd->name, p->name);
     if (p->align > 1 && (uintptr_t)t->data & (p->align - 1))
-        return REFUSE(bd, SETT_E_ALIGN, "%s: %s is at %p, which is not a multiple of %u bytes", bd->name, p->name,
-            t->data, (unsigned)p->align);
+        return REFUSE(bd, SETT_E_ALIGN, "%s: %s is at %p, which is not a multiple of %u bytes", bd->name, p->name, t->data, (unsigned)p->align);
     if (!span(t, &lo, &hi) || __builtin_sub_overflow(hi, lo, &cosize) || __builtin_add_overflow(cosize, 1, &cosize) ||
         __builtin_mul_overflow(cosize, storage_bits(t->dtype), &bits) ||
         __builtin_mul_overflow(lo, storage_bits(t->dtype), &low_bits))
         return REFUSE(bd, SETT_E_RANGE, "%s: the extents and strides of %s overflow 64 bits", bd->name, p->name);
     if (!p->wide && (hi >= INT64_C(1) << 31 || lo < -(INT64_C(1) << 31)))
-        return REFUSE(bd, SETT_E_RANGE,
-            "%s: %s spans %" PRId64 " elements, past the 2^31 of 32-bit offsets: declare its symbols .wide" MARKED WIDE_INDEX,
-            bd->name,
-            p->name, cosize);
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s spans %" PRId64 " elements, past the 2^31 of 32-bit offsets: declare its symbols .wide" MARKED WIDE_INDEX,
+            bd->name, p->name, cosize);
     if (x)
         *x = (sett__extent){(const void *)((uintptr_t)t->data + (uintptr_t)(low_bits / 8)), ((size_t)bits + 7) / 8};
     return SETT_OK;
@@ -498,8 +463,7 @@ static const char *dim_text(const binder *bd, sett__expr e, const dim_rule *rule
     char expr[200];
     bool constant = e.count == 1 && bd->sig->code[e.first].code == SETT__X_CONST;
     sett__expr_words(bd->sig, e, expr, sizeof expr);
-    snprintf(buf, 300, "the %s's %c%s%s%s", rule->what, "xyz"[i], constant ? "" : ", ", constant ? "" : expr,
-        constant ? "" : ",");
+    snprintf(buf, 300, "the %s's %c%s%s%s", rule->what, "xyz"[i], constant ? "" : ", ", constant ? "" : expr, constant ? "" : ",");
     return buf;
 }
 
@@ -509,8 +473,7 @@ static sett_status eval_dims(const binder *bd, const sett__expr e[3], const dim_
     for (int i = 0; i < 3; i++) {
         int64_t v = 1;
         if (e[i].count && !eval(bd, e[i], &v))
-            return REFUSE(
-                bd, SETT_E_RANGE, "%s: %s overflows or divides by zero", bd->name, dim_text(bd, e[i], rule, i, text));
+            return REFUSE(bd, SETT_E_RANGE, "%s: %s overflows or divides by zero", bd->name, dim_text(bd, e[i], rule, i, text));
         if (v < rule->least || v > rule->most[i])
             return REFUSE(bd, SETT_E_LIMIT, "%s: %s is %" PRId64 "; its limits are %" PRId64 " and %" PRId64, bd->name,
                 dim_text(bd, e[i], rule, i, text), v, rule->least, rule->most[i]);
@@ -519,13 +482,12 @@ static sett_status eval_dims(const binder *bd, const sett__expr e[3], const dim_
     return SETT_OK;
 }
 
-static __attribute__((noinline, cold)) sett_status no_smem(const binder *bd, bool known, int64_t more)
+static sett_status no_smem(const binder *bd, bool known, int64_t more)
 {
     const sett__sig *sig = bd->sig;
     char expr[200];
     if (!sig->smem_more.count)
-        return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %d is the limit", bd->name,
-            (unsigned)sig->smem, SETT__SMEM_MAX);
+        return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %d is the limit", bd->name, (unsigned)sig->smem, SETT__SMEM_MAX);
     sett__expr_words(sig, sig->smem_more, expr, sizeof expr);
     if (!known)
         return REFUSE(bd, SETT_E_RANGE, "%s: the bytes of shared memory, %s, overflow or divide by zero", bd->name, expr);
@@ -558,8 +520,7 @@ static sett_status bind_dims(const binder *bd, sett__bound *out)
         return s;
     uint32_t threads = d->block[0] * d->block[1] * d->block[2];
     if (threads > SETT__BLOCK_THREADS)
-        return REFUSE(
-            bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, SETT__BLOCK_THREADS);
+        return REFUSE(bd, SETT_E_LIMIT, "%s: a block of %u threads; %d is the limit", bd->name, (unsigned)threads, SETT__BLOCK_THREADS);
     for (int i = 0; i < 3; i++)
         if (d->grid[i] % d->cluster[i])
             return REFUSE(bd, SETT_E_DIVIDE, "%s: the grid's %c is %u, which is not a multiple of the cluster's, %u", bd->name, "xyz"[i],
@@ -601,8 +562,7 @@ static sett_status broken(const binder *bd, const sett__check *k)
     char values[200], place[200] = "";
     if (k->file)
         snprintf(place, sizeof place, "%.180s:%u: ", k->file, (unsigned)k->line);
-    return REFUSE(bd, SETT_E_DIVIDE, "%s: %s%s, and %s", bd->name, place, k->text,
-        values_text(bd, k->expr, values));
+    return REFUSE(bd, SETT_E_DIVIDE, "%s: %s%s, and %s", bd->name, place, k->text, values_text(bd, k->expr, values));
 }
 
 static sett_status check_promises(const binder *bd)
@@ -623,10 +583,8 @@ static sett_status no_derived(const binder *bd, const sett__symbol *s, int64_t v
     sett__expr_words(bd->sig, s->value, expr, sizeof expr);
     values_text(bd, s->value, values);
     if (known)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, is %" PRId64 ", not 0 to 2^31 - 1, where %s", bd->name, s->name, expr,
-            v, values);
-    return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, has no value where %s: a divisor is 1 to 2^31 - 1", bd->name, s->name,
-        expr, values);
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, is %" PRId64 ", not 0 to 2^31 - 1, where %s", bd->name, s->name, expr, v, values);
+    return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, has no value where %s: a divisor is 1 to 2^31 - 1", bd->name, s->name, expr, values);
 }
 
 static sett_status derive(binder *bd)
@@ -642,7 +600,7 @@ static sett_status derive(binder *bd)
 
 /* ---- packing ---------------------------------------------------------------------------------------------- */
 /* At its natural alignment; gaps are zero, so that equal arguments make equal blocks. */
-static inline uint32_t put(sett__bound *out, uint32_t at, uint64_t value, uint32_t size)
+static uint32_t put(sett__bound *out, uint32_t at, uint64_t value, uint32_t size)
 {
     while (at & (size - 1))
         out->params[at++] = 0;
