@@ -44,7 +44,8 @@ const sett__op *sett__any_arg(sett__verifier *c, uint32_t k)
     return &c->t->op[id];
 }
 
-const sett__op *sett__value_arg(sett__verifier *c, uint32_t k)
+/* Operand k, which may not be memory. NULL: it is refused. */
+static const sett__op *value_arg(sett__verifier *c, uint32_t k)
 {
     const sett__op *v = sett__any_arg(c, k);
     if (v && sett__ops[v->code].cls == SETT__C_ROOT)
@@ -52,9 +53,10 @@ const sett__op *sett__value_arg(sett__verifier *c, uint32_t k)
     return v;
 }
 
-bool sett__typed_arg(sett__verifier *c, uint32_t k, int dtype, uint32_t n)
+/* A value of a type with n elements, or one; n 0: any. */
+static bool typed_arg(sett__verifier *c, uint32_t k, int dtype, uint32_t n)
 {
-    const sett__op *v = sett__value_arg(c, k);
+    const sett__op *v = value_arg(c, k);
     if (!v)
         return false;
     if (v->dtype != dtype)
@@ -67,7 +69,7 @@ bool sett__typed_arg(sett__verifier *c, uint32_t k, int dtype, uint32_t n)
 
 static bool scalar(sett__verifier *c, uint32_t k, int dtype)
 {
-    return sett__typed_arg(c, k, dtype, 1);
+    return typed_arg(c, k, dtype, 1);
 }
 
 static bool takes(sett__code code, int dtype)
@@ -190,28 +192,28 @@ static bool check_elementwise(sett__verifier *c)
     if (c->op->n_attrs && sett__dtype_is_float((sett_dtype)c->op->dtype))
         return sett__refuse(c, SETT_E_VERIFY, "it has an attribute that it does not take");
     for (uint32_t k = 0; k < c->op->n_args; k++)
-        if (!sett__typed_arg(c, k, c->op->dtype, c->op->n))
+        if (!typed_arg(c, k, c->op->dtype, c->op->n))
             return false;
     return takes_type(c, c->op->dtype);
 }
 
 static bool check_compare(sett__verifier *c)
 {
-    const sett__op *x = sett__value_arg(c, 0);
-    if (!x || !sett__typed_arg(c, 0, x->dtype, c->op->n) || !sett__typed_arg(c, 1, x->dtype, c->op->n))
+    const sett__op *x = value_arg(c, 0);
+    if (!x || !typed_arg(c, 0, x->dtype, c->op->n) || !typed_arg(c, 1, x->dtype, c->op->n))
         return false;
     return takes_type(c, x->dtype) && sett__result_is(c, SETT_BOOL, c->op->n);
 }
 
 static bool check_select(sett__verifier *c)
 {
-    return sett__typed_arg(c, 0, SETT_BOOL, c->op->n) && sett__typed_arg(c, 1, c->op->dtype, c->op->n) &&
-           sett__typed_arg(c, 2, c->op->dtype, c->op->n) && takes_type(c, c->op->dtype);
+    return typed_arg(c, 0, SETT_BOOL, c->op->n) && typed_arg(c, 1, c->op->dtype, c->op->n) &&
+           typed_arg(c, 2, c->op->dtype, c->op->n) && takes_type(c, c->op->dtype);
 }
 
 static bool check_convert(sett__verifier *c)
 {
-    const sett__op *x = sett__value_arg(c, 0), *op = c->op;
+    const sett__op *x = value_arg(c, 0), *op = c->op;
     if (!x || !takes_type(c, x->dtype) || !takes_type(c, op->dtype))
         return false;
     if (op->code == SETT__CONVERT && !sett__dtype_converts((sett_dtype)x->dtype, (sett_dtype)op->dtype))
@@ -227,8 +229,8 @@ static bool check_convert(sett__verifier *c)
 
 static bool check_pick(sett__verifier *c)
 {
-    const sett__op *x = sett__value_arg(c, 0), *op = c->op;
-    if (!x || !sett__typed_arg(c, 0, op->dtype, 0) || !takes_type(c, op->dtype))
+    const sett__op *x = value_arg(c, 0), *op = c->op;
+    if (!x || !typed_arg(c, 0, op->dtype, 0) || !takes_type(c, op->dtype))
         return false;
     if (op->imm < 0 || op->n > c->t->n_index || op->imm > c->t->n_index - op->n)
         return sett__refuse(c, SETT_E_VERIFY, "its indices are not there");
@@ -243,7 +245,7 @@ static bool check_pack(sett__verifier *c)
 {
     uint64_t n = 0;
     for (uint32_t k = 0; k < c->op->n_args; k++) {
-        if (!sett__typed_arg(c, k, c->op->dtype, 0))
+        if (!typed_arg(c, k, c->op->dtype, 0))
             return false;
         n += c->t->op[sett__verified_arg(c, k)].n;
     }
@@ -264,7 +266,7 @@ static bool check_reduce(sett__verifier *c)
         return sett__refuse(c, SETT_E_VERIFY, "it folds by an op that it does not know");
     if (!takes((sett__code)sub, c->op->dtype))
         return refuse_type(c, (sett__code)sub, c->op->dtype);
-    return sett__typed_arg(c, 0, c->op->dtype, 0) && scalar(c, 1, c->op->dtype) && takes_type(c, c->op->dtype) &&
+    return typed_arg(c, 0, c->op->dtype, 0) && scalar(c, 1, c->op->dtype) && takes_type(c, c->op->dtype) &&
            sett__result_is(c, c->op->dtype, 1);
 }
 
@@ -311,7 +313,7 @@ bool sett__check_offset(sett__verifier *c, const sett__verified_place *at, uint3
         return (imm >= 0 && inside) || sett__refuse(c, SETT_E_RANGE, "elements %lld to %lld are not in %%%u", (long long)imm,
                                            (long long)imm + (n - INT64_C(1)), sett__verified_arg(c, at->k));
     }
-    const sett__op *base = sett__value_arg(c, at->k + 1);
+    const sett__op *base = value_arg(c, at->k + 1);
     if (!base)
         return false;
     if (base->n != 1 || (base->dtype != SETT_I32 && base->dtype != SETT_I64))
@@ -367,12 +369,12 @@ static bool check_load(sett__verifier *c)
         return true;
     if (sett__verified_arg(c, 2) == SETT__NONE)
         return sett__refuse(c, SETT_E_VERIFY, "a fill needs a predicate");
-    return sett__typed_arg(c, 3, op->dtype, op->n);
+    return typed_arg(c, 3, op->dtype, op->n);
 }
 
 static bool check_store(sett__verifier *c)
 {
-    const sett__op *x = sett__value_arg(c, 3);
+    const sett__op *x = value_arg(c, 3);
     sett__verified_place at;
     return x && check_place(c, &at, x->dtype, x->n) && sett__check_align(c, &at) && check_cache(c, &at);
 }
@@ -386,13 +388,13 @@ static bool check_atom(sett__verifier *c)
         return sett__refuse(c, SETT_E_VERIFY, "it takes %d operands, not %u", cas ? 5 : 4, op->n_args);
     if (!exchange && (!folds(op->sub) || op->sub == SETT__MUL))
         return sett__refuse(c, SETT_E_VERIFY, "there is no such atomic");
-    if (!takes_type(c, op->dtype) || !sett__result_is(c, op->dtype, op->n) || !sett__typed_arg(c, 3, op->dtype, op->n))
+    if (!takes_type(c, op->dtype) || !sett__result_is(c, op->dtype, op->n) || !typed_arg(c, 3, op->dtype, op->n))
         return false;
     if ((!exchange && sett__dtype_is_wide((sett_dtype)op->dtype)) || (!exchange && !takes((sett__code)op->sub, op->dtype)))
         return sett__refuse(c, SETT_E_DTYPE, "there is no such atomic of %s", sett_dtype_name((sett_dtype)op->dtype));
     if (op->n & (op->n - 1) || (op->n > 1 && sett__bytes_of(op->dtype, op->n) > SETT__ATOM_WIDEST))
         return sett__refuse(c, SETT_E_VERIFY, "%u elements: an atomic has one, or 2, 4, 8 or 16 in up to %d bytes", op->n, SETT__ATOM_WIDEST);
-    if (!check_place(c, &at, op->dtype, op->n) || (cas && !sett__typed_arg(c, 4, op->dtype, op->n)))
+    if (!check_place(c, &at, op->dtype, op->n) || (cas && !typed_arg(c, 4, op->dtype, op->n)))
         return false;
     at.align = op->n > 1 ? sett__bytes_of(op->dtype, op->n) : 1; /* sub names the op */
     return sett__check_align(c, &at) && (at.root->code != SETT__RMEM || sett__refuse(c, SETT_E_SPACE, "registers have no atomics"));
@@ -449,7 +451,7 @@ static bool check_warp(sett__verifier *c)
         return op->sub < SETT__N_SREGS ? sett__result_is(c, sett__sreg_type(op->sub), 1) : sett__refuse(c, SETT_E_VERIFY, "there is no such register");
     if (op->code == SETT__ELECT)
         return op->sub ? sett__refuse(c, SETT_E_VERIFY, "it has an attribute that it does not take") : sett__result_is(c, SETT_BOOL, 1);
-    if (!(x = sett__value_arg(c, 0)) || !takes_type(c, x->dtype) || !scalar(c, 0, x->dtype))
+    if (!(x = value_arg(c, 0)) || !takes_type(c, x->dtype) || !scalar(c, 0, x->dtype))
         return false;
     int bits = sett_dtype_bits((sett_dtype)x->dtype);
     if (op->code == SETT__VOTE)
@@ -474,8 +476,8 @@ static bool check_shfl(sett__verifier *c)
         return false;
     if (bits != 16 && bits != 32)
         return sett__refuse(c, SETT_E_DTYPE, "lanes exchange elements of 16 or 32 bits");
-    const sett__op *x = sett__value_arg(c, 0), *lane = sett__value_arg(c, 1);
-    if (!x || !lane || !sett__typed_arg(c, 0, op->dtype, 0))
+    const sett__op *x = value_arg(c, 0), *lane = value_arg(c, 1);
+    if (!x || !lane || !typed_arg(c, 0, op->dtype, 0))
         return false;
     if (x->n != op->n)
         return sett__refuse(c, SETT_E_SHAPE, "operand 0 has %u elements, not %u", x->n, op->n);
@@ -516,7 +518,7 @@ static bool check_for(sett__verifier *c)
 
 static bool check_conversion(sett__verifier *c, uint32_t k, char letter, int longs)
 {
-    const sett__op *x = sett__value_arg(c, k);
+    const sett__op *x = value_arg(c, k);
     if (!x)
         return false;
     sett_dtype d = (sett_dtype)x->dtype;
@@ -564,7 +566,7 @@ static bool check_inline(sett__verifier *c)
     if (!sett__inline_read(c->t->string[op->imm], op->n_args, &x, what))
         return sett__refuse(c, SETT_E_VERIFY, "%s", what);
     for (uint32_t k = 0; k < op->n_args; k++) {
-        const sett__op *v = sett__value_arg(c, k);
+        const sett__op *v = value_arg(c, k);
         if (!v || !scalar(c, k, v->dtype))
             return false;
         if (!sett__inline_takes(v->dtype))

@@ -28,11 +28,8 @@ static inline int32_t sett__verified_attr(const sett__verifier *c, int row)
 {
     return sett__attr(c->t->arg, c->op, row);
 }
-/* Operand k, which may be memory, or may not. NULL: it is refused. */
+/* Operand k, which may be memory. NULL: it is refused. */
 const sett__op *sett__any_arg(sett__verifier *, uint32_t k);
-const sett__op *sett__value_arg(sett__verifier *, uint32_t k);
-/* A value of a type with n elements, or one; n 0: any. */
-bool sett__typed_arg(sett__verifier *, uint32_t k, int dtype, uint32_t n);
 bool sett__result_is(sett__verifier *, int dtype, uint32_t n);
 /* One i32, and a constant is from lo to hi, and a multiple of step; `what` says so. Others are checked as they run. */
 bool sett__bounded_arg(sett__verifier *, uint32_t k, int64_t lo, int64_t hi, int64_t step, const char *what);
