@@ -78,7 +78,8 @@ static void phases(sett_build *b, const void *user)
     sett_set(D, sett_add(sum, sett_add(sett_at(r, 1), sett_at(r, 3))), t, i);
 }
 
-/* Block i goes on once its neighbour has, and tells how far the chain has come. Some threads of the last one are past the end. */
+/* Each block waits for its neighbour: block i for block i - 1, or, of a chain that goes down, for block i + 1. Then it writes its part of D
+ * and sets flag[i], for which the next block of the chain waits. D ends within the last block, whose threads behind its end do not write. */
 static void chain(sett_build *b, const void *user)
 {
     const plan *p = user;

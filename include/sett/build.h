@@ -30,24 +30,23 @@ typedef void (*sett_body)(sett_build *, const void *user);
 /* Layouts, tensors, values, structs, and tuples that a build made, end with their build; nothing else frees them. A
  * call that is given an object of another build fails with SETT_E_STALE, and so does one that is given an object of an
  * ended build, or an ended build.
- * Which build gets that error: the build that the call is given; if it is given none, the build of its first operand
- * whose
- * build is open. If the build that it is given has ended, or those of all its operands have, the error goes to the open
- * build that this thread began last (during a compile, that of the body). If there is none, the call returns NULL or
- * poison, or does nothing.
+ * The error becomes the status of one build, which is the first of these that there is:
+ * - the build that the call is given as an argument, if it is open;
+ * - the build of the call's first operand whose build is open, if the call takes no build;
+ * - the open build that this thread began last: in a body that is being compiled, the body's.
+ * If there is none of them, the error is lost. Whichever build has the error, the call returns NULL or poison, or does
+ * nothing.
  * The library recognises every pointer that a build of this process ever gave, until 16 GiB were recorded after it (a
- * body
- * of 400 operations records about 280 KiB). Builds take their addresses from a range of that size, and no address is
- * given out twice before all others were. Later an old pointer may be taken for a new object. Under RLIMIT_AS the range
- * is an eighth of the limit, and at least 16 MiB; all builds that are open at one time must fit into the range
+ * body of 400 operations records about 280 KiB). Builds take their addresses from a range of that size, and no address
+ * is given out twice before all others were. Later an old pointer may be taken for a new object. Under RLIMIT_AS the
+ * range is an eighth of the limit, and at least 16 MiB; all builds that are open at one time must fit into the range
  * (SETT_E_MEMORY). The range is address space, not memory. */
 
 /* A build without a kernel, for layout algebra on the host. NULL when out of memory.
  * sett_build_end frees all that was made in the build. It returns the first error, and writes its text to *err. The
- * caller
- * of sett_build_begin calls it once: a second call returns SETT_E_STALE, and so does sett_build_status after it. A body
- * that ends the build that it was given gets SETT_E_ARGUMENT, and its compile fails. A call that is given NULL for a
- * build returns NULL or poison, or does nothing; the first build that this result reaches then fails. */
+ * caller of sett_build_begin calls it once: a second call returns SETT_E_STALE, and so does sett_build_status after it.
+ * A body that ends the build that it was given gets SETT_E_ARGUMENT, and its compile fails. A call that is given NULL
+ * for a build returns NULL or poison, or does nothing; the first build that this result reaches then fails. */
 SETT_API sett_build *sett_build_begin(void);
 SETT_API sett_status sett_build_end(sett_build *, sett_error *err_or_null);
 /* The first error so far; SETT_OK: none. The text lives in the build. */
@@ -62,9 +61,8 @@ SETT_API sett_status sett_build_status(const sett_build *, const char **text_or_
  * tensors that use "K" must agree at launch.
  * .div: the symbol is a multiple of it; every launch checks that.
  * .wide: the symbol has 64 bits in the kernel, and so have the coordinates of tiles along it. Default: 32 bits, and a
- * launch
- * with a larger number is refused. Block and thread indices stay Int32, and products of them wrap: begin an index of
- * your own with sett_to(sett_block_idx(b, 0), SETT_I64). */
+ * launch with a larger number is refused. Block and thread indices stay Int32, and products of them wrap: begin an
+ * index of your own with sett_to(sett_block_idx(b, 0), SETT_I64). */
 typedef struct sett_sym_args {
     size_t size;
     const char *name;

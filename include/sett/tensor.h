@@ -250,26 +250,24 @@ SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor 
  * value and the order is relaxed or release, the GPU sends none back: a red instruction.)
  * ADD, MIN, MAX: integers of 8 to 64 bits, f16, bf16, f32, f64; MIN and MAX of floats as sett_min and sett_max.
  * AND, OR, XOR: those integers.
- * EXCH, CAS: all these, and from sm_90 on Int128 and Uint128 at addresses that are multiples of 16. CAS writes val
- * where the
+ * EXCH, CAS: all these, and from sm_90 on Int128 and Uint128 at addresses that are multiples of 16. CAS writes val where the
  * old value has the bits of `was`.
- * Where the target has no such instruction, the code is a loop of compare-and-swap. For elements of 8 bits the loop
- * swaps
- * the aligned word of 32 bits around the element, and keeps its other bytes. Order and scope are relaxed and the device
- * (in smem the block), unless they are given.
+ * Where the target has no such instruction, the code is a loop of compare-and-swap. For elements of 8 bits the loop swaps the
+ * aligned word of 32 bits around the element, and keeps its other bytes. Order and scope are relaxed and the device (in smem
+ * the block), unless they are given.
  *
  * A coordinate with ALL in it means every element of the view that sett_slice gives, which has a static shape; ALL
  * alone means all of t:
  *     sett_atomic_add(row, x, ALL);      row (8):(1) of bf16 aligned to 16 bytes, x a value of shape (8), or a scalar for all
- * The result is the old values, in the view's shape. Each element is an atomic of its own; the whole is not, so that
- * others may see some elements done and some not, in any order. An order that is given holds for each element.
+ * The result is the old values, in the view's shape. Each element is one atomic operation; the call as a whole is not
+ * atomic: another thread may see some elements changed and others not yet, and in any order. An order that is given
+ * (acquire, release) holds for each element's operation.
  * Additions in gmem of f32, f16 and bf16 take as many elements at once as alignment and adjacency prove, up to 16
  * bytes, where the target has an instruction (sm_90: red and atom .v4.f32, .v4.bf16x2 and narrower; before it, and in
  * smem, f16x2, and in smem of sm_90 bf16x2). All others go one element after another. The result is the same in each
  * element. The kernel's report says how many bytes the layout lets go together and what lost it, whatever instruction
  * the target has.
- * sett_atomic_if takes a predicate: a scalar, or of the view's shape as sett_load's. Where it is false nothing is done,
- * and
+ * sett_atomic_if takes a predicate: a scalar, or of the view's shape as sett_load's. Where it is false nothing is done, and
  * the old value is 0. SETT_E_SHAPE: a value or a predicate of another shape. SETT_E_STATIC: a view of dynamic shape. */
 typedef enum sett_atomic_op { /* sett_binary_op's numbers, and two operations that sett_binary_op lacks */
     SETT_ATOMIC_ADD = SETT_ADD, SETT_ATOMIC_MIN = SETT_MIN, SETT_ATOMIC_MAX = SETT_MAX, SETT_ATOMIC_AND = SETT_AND,

@@ -625,7 +625,8 @@ static __attribute__((noinline, cold)) sett_status no_smem(const binder *bd, boo
         bd->name, (unsigned)sig->smem, expr, more, SETT__SMEM_MAX);
 }
 
-/* What is given at launch is all of the window, or nothing. */
+/* The bytes of dynamic shared memory to pass to the driver. A kernel's window of shared memory is either static in its code, and the
+ * launch passes 0, or dynamic as a whole, and the launch passes the size of all of it (sett__smem_static). */
 static sett_status bind_smem(const binder *bd, sett__launch_dims *d)
 {
     const sett__sig *sig = bd->sig;

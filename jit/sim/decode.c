@@ -359,7 +359,8 @@ static sett_status atomic(decoder *d, const sett__op *o)
     return status ? status : push(d, i);
 }
 
-/* The verifier has seen that bases are signed integers of 32 or 64 bits. */
+/* A copy in the background, from global to shared memory. The types of both offsets need no check here: the verifier has refused a tape in
+ * which one is neither i32 nor i64. */
 static sett_status cp_async(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_CP_ASYNC);

@@ -132,8 +132,8 @@ struct printer {
     sett__sink *out;
     const sett__sig *sig;
     const sett__xop *code;
-    bool named; /* ceil_div and round_up by name: for people, it does not parse */
-    uint16_t first[SETT__MAX_EXPR]; /* where the subtree that ends here begins */
+    bool named; /* writes ceil_div(x, y) and round_up(x, y) for what people know by these names; the parser does not take them */
+    uint16_t first[SETT__MAX_EXPR]; /* of a postfix expression's entry i: where the operands of entry i begin, so that its subtree is first[i] to i */
 };
 
 static uint32_t right(uint32_t end)
