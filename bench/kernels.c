@@ -11,8 +11,8 @@ SETT_API sett_call *bench_add(sett_engine *, int64_t m, int64_t n, const int *tv
 SETT_API sett_call *bench_softmax(sett_engine *, int64_t m, int64_t n, int threads, int early, void *x, void *y, char *report, size_t len);
 SETT_API sett_call *bench_rms_norm(sett_engine *, int64_t m, int64_t n, int threads, int rows, int early, void *x, void *w, void *y, double eps, char *report, size_t len);
 SETT_API sett_call *bench_layer_norm(sett_engine *, int64_t m, int64_t n, int warps, int rows, int early, void *const *data, double eps, char *report, size_t len);
-SETT_API sett_call *bench_saxpy(sett_engine *, int64_t n, int threads, int each, double a, void *x, void *y, char *report, size_t len);
-SETT_API sett_call *bench_transpose(sett_engine *, int64_t m, int64_t n, int tile, int rows, void *x, void *y, char *report, size_t len);
+SETT_API sett_call *bench_saxpy(sett_engine *, int64_t n, int threads, int each, int early, double a, void *x, void *y, char *report, size_t len);
+SETT_API sett_call *bench_transpose(sett_engine *, int64_t m, int64_t n, int tile, int rows, int early, void *x, void *y, char *report, size_t len);
 SETT_API sett_call *bench_silu_mul(sett_engine *, int64_t m, int64_t n, int threads, int each, int early, void *x, void *y, char *report, size_t len);
 SETT_API sett_call *bench_sum(sett_engine *, int64_t n, int threads, int blocks, int each, int early, void *x, void *part, void *done, void *y, char *report, size_t len);
 
@@ -84,18 +84,18 @@ sett_call *bench_layer_norm(sett_engine *e, int64_t m, int64_t n, int warps, int
     return prepared(e, sett_layer_norm, &opt, 7, bind, report, len);
 }
 
-sett_call *bench_saxpy(sett_engine *e, int64_t n, int threads, int each, double a, void *x, void *y, char *report, size_t len)
+sett_call *bench_saxpy(sett_engine *e, int64_t n, int threads, int each, int early, double a, void *x, void *y, char *report, size_t len)
 {
-    sett_axpy_options user = {.size = sizeof user, .dtype = SETT_F32, .threads = threads, .each = each, .plain = 1};
+    sett_axpy_options user = {.size = sizeof user, .dtype = SETT_F32, .threads = threads, .each = each, .plain = !early};
     sett_compile_options opt = {.size = sizeof opt, .name = "saxpy", .user = &user};
     sett_buf X = sett_buf_1d(x, SETT_F32, n), Y = sett_buf_1d(y, SETT_F32, n);
     sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &Y}}, {SETT_BIND_FLOAT, .u = {.f = a}}};
     return prepared(e, sett_axpy, &opt, 3, bind, report, len);
 }
 
-sett_call *bench_transpose(sett_engine *e, int64_t m, int64_t n, int tile, int rows, void *x, void *y, char *report, size_t len)
+sett_call *bench_transpose(sett_engine *e, int64_t m, int64_t n, int tile, int rows, int early, void *x, void *y, char *report, size_t len)
 {
-    sett_transpose_options user = {.size = sizeof user, .dtype = SETT_F32, .tile = tile, .rows = rows, .plain = 1};
+    sett_transpose_options user = {.size = sizeof user, .dtype = SETT_F32, .tile = tile, .rows = rows, .plain = !early};
     sett_compile_options opt = {.size = sizeof opt, .name = "transpose", .user = &user};
     sett_buf X = sett_buf_2d(x, SETT_F32, m, n), Y = sett_buf_2d(y, SETT_F32, n, m);
     sett_bind bind[] = {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &Y}}};

@@ -103,17 +103,24 @@ def current_stream():
     return ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
 
 
-def prepare(name, go, out, check):
+def prepare(name, go, out, check, start=None):
     """BATCH launches of a way whose result was checked, as a CUDA graph that was checked too. A way returns its result or
-    writes it to out."""
+    writes it to out. A way that updates out has `start`, what out is before it, and its check takes the number of launches."""
     poison = float("nan") if out.is_floating_point() else 0
+
+    def begin():
+        out.fill_(poison) if start is None else out.copy_(start)
+
+    def right(got, launches):
+        return check(result(got)) if start is None else check(result(got), launches)
 
     def result(got): # of several results the last one counts
         got = got[-1] if isinstance(got, tuple) else got
         return got if isinstance(got, torch.Tensor) else out
 
-    out.fill_(poison)
-    assert check(result(go())), name
+    go() # what compiles at its first call may try shapes on out
+    begin()
+    assert right(go(), 1), name
     go()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
@@ -121,10 +128,10 @@ def prepare(name, go, out, check):
         with torch.cuda.graph(graph):
             for _ in range(BATCH):
                 got = go()
-        out.fill_(poison)
+        begin()
         graph.replay()
         torch.cuda.synchronize()
-        if check(result(got)): # a way that issues on a stream of its own leaves the graph empty
+        if right(got, BATCH): # a way that issues on a stream of its own leaves the graph empty
             return graph.replay
         why = "its launches do not follow the current stream"
     except Exception as e:
@@ -216,10 +223,10 @@ def compiled_ways(f, f_out):
     }
 
 
-def optional(ways, name, go, out, check):
+def optional(ways, name, go, out, check, start=None):
     """A peer that does not work here is named with its reason; one that gives wrong results ends the run."""
     try:
-        ways[name] = prepare(name, go, out, check)
+        ways[name] = prepare(name, go, out, check, start)
     except AssertionError:
         raise
     except Exception as e:
@@ -320,16 +327,15 @@ def add_of(sett, hand, m, n):
 def bench_saxpy(sett, folder, n=1 << 26):
     del folder
     x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
-    a = 1e-3
+    a, start = 0.5, y.clone()
 
-    def check(got): # y changes with each launch
-        return torch.isfinite(got).all().item() or got.isnan().all().item()
+    def check(got, launches): # each adds a x once more
+        return ((got.double() - start.double()) - launches * a * x.double()).abs().max().item() < 1e-4
 
-    ours = sett_ways(sett, "saxpy", {f"{t} threads, {v} x 16 bytes": (ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(v), ctypes.c_double(a), x, y)
-                                     for t in (128, 256, 512, 1024) for v in (1, 2, 4)}, y, check)
-    y.copy_(torch.randn(n, device="cuda"))
-    beside(f"saxpy f32 2^{n.bit_length() - 1}", ours, "256 threads, 1 x 16 bytes", 12 * n, y, check, "torch, add_ with alpha",
-           lambda: y.add_(x, alpha=a), None)
+    ours = sett_ways(sett, "saxpy", {f"{t} threads, {v} x 16 bytes{e}": (ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(v), early(e), ctypes.c_double(a), x, y)
+                                     for t in (128, 256, 512, 1024) for v in (1, 2, 4) for e in EARLY}, y, check, start)
+    beside(f"saxpy f32 2^{n.bit_length() - 1}", ours, "256 threads, 1 x 16 bytes, begun early", 12 * n, y, check, "torch, add_ with alpha",
+           lambda: y.add_(x, alpha=a), None, start)
 
 
 def bench_transpose(sett, folder, m=8192, n=8192):
@@ -341,9 +347,9 @@ def bench_transpose(sett, folder, m=8192, n=8192):
     def check(got):
         return torch.equal(got, want)
 
-    ours = sett_ways(sett, "transpose", {f"tiles of {t}, {r} rows at once": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(r), x, y)
-                                         for t, r in ((32, 2), (32, 4), (32, 8), (32, 16), (32, 32), (64, 2), (64, 4), (64, 8), (64, 16))}, y, check)
-    beside(f"transpose f32 {m} x {n}", ours, "tiles of 64, 4 rows at once", 8 * m * n, y, check, "torch, copy_ of the transposed view",
+    ours = sett_ways(sett, "transpose", {f"tiles of {t}, {r} rows at once{e}": (ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_int(t), ctypes.c_int(r), early(e), x, y)
+                                         for t, r in ((32, 2), (32, 4), (32, 8), (32, 16), (32, 32), (64, 2), (64, 4), (64, 8), (64, 16)) for e in EARLY}, y, check)
+    beside(f"transpose f32 {m} x {n}", ours, "tiles of 64, 4 rows at once, begun early", 8 * m * n, y, check, "torch, copy_ of the transposed view",
            lambda: y.copy_(x.t()), None)
 
 
@@ -375,26 +381,26 @@ def early(name):
     return ctypes.c_int(name != "")
 
 
-def sett_ways(sett, kernel, shapes, out, check):
+def sett_ways(sett, kernel, shapes, out, check, start=None):
     """sett's kernel in each shape, by name: the arguments of its bench_ function."""
     ours = {}
     for name, args in shapes.items():
         call, report = sett.call("bench_" + kernel, *args)
-        ours[name] = prepare("sett", sett.runner(call), out, check)
+        ours[name] = prepare("sett", sett.runner(call), out, check, start)
         print(f"\nsett's {kernel}, {name}: {report.splitlines()[0]}")
     return ours
 
 
-def beside(title, ours, own, moved, out, check, torch_name, f, f_out):
+def beside(title, ours, own, moved, out, check, torch_name, f, f_out, start=None):
     """sett's best shape, its best that is launched as any kernel, and the library's choice, torch's way (f_out, where it writes to a tensor that is there, else f),
     torch.compile of both, and the driver's copy of as many bytes."""
     shape, best = sweep("sett", ours, moved)
     plain, best_plain = sweep("sett, launched plainly", {n: go for n, go in ours.items() if not n.endswith(EARLY[1])}, moved)
     ways = {"sett": best, f"sett, launched plainly ({plain})": best_plain, f"sett, the library's choice ({own})": ours[own]}
-    optional(ways, torch_name, f_out or f, out, check)
+    optional(ways, torch_name, f_out or f, out, check, start)
     for name, go in compiled_ways(f, f_out or f).items():
         if f_out or "out=" not in name:
-            optional(ways, name, go, out, check)
+            optional(ways, name, go, out, check, start)
     ways["cuMemcpyDtoDAsync (of as many bytes)"] = device_copy(moved)
     table(f"{title} (sett: {shape})", measure(ways, moved))
 
