@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Read-modify-writes, of any order and scope. By inline asm,
- * because LLVM 22 drops the scope of an atomicrmw; what the target has no instruction for
- * is a compare-and-swap loop. Of several elements by the widest instruction that it has, else one after another.
- * Where nobody reads what was there it is a red: ptxas makes one of an atom, nvJitLink 13.0 does not. */
+/* Read-modify-writes, of any order and scope. By inline asm, because LLVM 22 drops the scope of an atomicrmw; what the
+ * target has no instruction for is a compare-and-swap loop. Of several elements by the widest instruction that it has,
+ * else one after another. Where nobody reads what was there it is a red: ptxas makes one of an atom, nvJitLink 13.0
+ * does not. */
 #include "ptx.h"
 #include <string.h>
 

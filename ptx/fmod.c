@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fmod, exact. LLVM's frem for NVPTX is x - y*trunc(x/y), wrong from the first rounding on.
  *
- * |x| = mx * 2^ex and |y| = my * 2^ey with integers mx, my; then x mod y is
- * (mx * 2^(ex-ey) mod my) * 2^ey. The power is folded in S bits at a time, S being what
- * 64 bits leave beside my, and the result has at most my's bits, so the last conversion and
- * scaling are exact. One function of the module a type, so that an op costs a call. */
+ * |x| = mx * 2^ex and |y| = my * 2^ey with integers mx, my; then x mod y is (mx * 2^(ex-ey) mod my) * 2^ey. The power
+ * is folded in S bits at a time, S being what 64 bits leave beside my, and the result has at most my's bits, so the
+ * last conversion and scaling are exact. One function of the module a type, so that an op costs a call. */
 #include "ptx.h"
 
 typedef struct parts { /* of one format */

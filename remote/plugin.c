@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cache calls: remote_open chooses the client (http.c, redis.c) by the URL's scheme. A name is fetched once at a time, whoever asks for it meanwhile is given a copy. After so many
- * calls in a row that failed, the server is left alone for a while (a circuit breaker); then one call tries it, and what
+/* What the cache calls: remote_open chooses the client (http.c, redis.c) by the URL's scheme. A name is fetched once at a time, whoever asks for it meanwhile
+ * is given a copy. After so many calls in a row that failed, the server is left alone for a while (a circuit breaker); then one call tries it, and what
  * becomes of that one decides. So a server that is down costs a few time-outs and then nothing. */
 #include "remote.h"
 #include <stdlib.h>

@@ -64,13 +64,11 @@ SETT_API void sett_prefetch_at(sett_site, const sett_tensor *, sett_prefetch_lev
  * writes what they use, waits first (or one thread waits in a sett_if, and a barrier follows). Before the wait read
  * only what no kernel in front writes, such as weights and tables.
  * griddepcontrol_launch_dependents lets the next such kernel begin once every block has called it or ended. Call it as
- * soon
- * as the next kernel's blocks may take what this kernel leaves free, at the start as a rule. Without it the next kernel
- * begins as this one ends.
+ * soon as the next kernel's blocks may take what this kernel leaves free, at the start as a rule. Without it the next
+ * kernel begins as this one ends.
  * A kernel may have either call, or both, anywhere, any number of times. Older targets and the CPU engine begin a
- * kernel when
- * those before it have ended, and both calls do nothing there. A kernel that waits runs after all kernels before it, so
- * a chain of them stays in order. A kernel with launch_dependents and no wait is launched as any other. */
+ * kernel when those before it have ended, and both calls do nothing there. A kernel that waits runs after all kernels
+ * before it, so a chain of them stays in order. A kernel with launch_dependents and no wait is launched as any other. */
 SETT_API void sett_griddepcontrol_at(sett_site, sett_build *, bool wait);
 #define sett_griddepcontrol_wait(b) sett_griddepcontrol_at(SETT_HERE, b, true)
 #define sett_griddepcontrol_launch_dependents(b) sett_griddepcontrol_at(SETT_HERE, b, false)

@@ -48,12 +48,13 @@ typedef struct sett_compile_options {
     bool ptx_only;      /* stop at PTX: needs no assembler, and the kernel cannot be launched */
     sett_asserts asserts; /* not for sett_compile_tape: a tape has its assertions or has none */
 } sett_compile_options;
-/* Calls the body on this thread, which records it, then looks for its key: in memory, on disk, on the remote; compiles on a miss. The caller releases
- * *kernel, which is NULL on failure. A kernel that was found keeps the name that it was first compiled with. The
- * engine's own thread writes the entry to disk, after the call has returned.
- * If the compiler fails for good, this call returns SETT_E_COMPILE or SETT_E_MEMORY with its text, later compiles in this
- * process return SETT_E_NO_COMPILER, and the process goes on. An assembler in process, nvJitLink or the driver's, may end the process when it gets
- * no memory. ptxas, a process of its own, cannot (.assembler; docs/runtime.md, "Short of memory").
+/* Calls the body on this thread, which records it, then looks for its key: in memory, on disk, on the remote; compiles
+ * on a miss. The caller releases *kernel, which is NULL on failure. A kernel that was found keeps the name that it was
+ * first compiled with. The engine's own thread writes the entry to disk, after the call has returned.
+ * If the compiler fails for good, this call returns SETT_E_COMPILE or SETT_E_MEMORY with its text, later compiles in
+ * this process return SETT_E_NO_COMPILER, and the process goes on. An assembler in process, nvJitLink or the driver's,
+ * may end the process when it gets no memory. ptxas, a process of its own, cannot (.assembler; docs/runtime.md, "Short
+ * of memory").
  * The engine keeps the memory of the recording, up to 64 MiB, for the next body. .user_size remembers a body by its
  * address: a shared object that holds bodies must stay loaded while the engine is open. */
 SETT_API sett_status sett_compile(

@@ -47,9 +47,8 @@ typedef struct sett_facts {
  * elements, which lie as the tensor's layout says; without a tensor, to an offset.
  * .align: alignment of the address of offset 0 in bytes, a power of two; default 16.
  * The facts live in the build. They are never NULL, and all zero after an error. SETT_E_STATIC: a dynamic extent, or a
- * swizzle
- * of dynamic strides. SETT_E_LIMIT: more than 2^20 coordinates. SETT_E_SHAPE: an index outside the tensor, or an offset
- * that is no number. SETT_E_DTYPE: an element whose bits are no power of two. */
+ * swizzle of dynamic strides. SETT_E_LIMIT: more than 2^20 coordinates. SETT_E_SHAPE: an index outside the tensor, or
+ * an offset that is no number. SETT_E_DTYPE: an element whose bits are no power of two. */
 typedef struct sett_facts_args {
     size_t size;
     const sett_layout *layout, *tensor;

@@ -31,9 +31,8 @@
  * .stand_in: the name of a C function that does the same for one thread. The program gives it to the engine by
  * sett_engine_stand_in() before it launches on the CPU; without it such a launch is SETT_E_TARGET. Texts by which lanes
  * exchange values (shfl, mma) can have no stand-in.
- * SETT_E_ARGUMENT: the text uses an operand that there is not, leaves one out, does not end in ; or }, or has a byte
- * that is
- * not printable. */
+ * SETT_E_ARGUMENT: the text uses an operand that there is not, leaves one out, does not end in ; or }, or has a byte that is not
+ * printable. */
 #define SETT_NOTHING "sett.nothing" /* a .stand_in for a text without results: the CPU engine does nothing, and needs no
                                      * function */
 enum { SETT_INLINE_RESULTS = 16 };

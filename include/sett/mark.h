@@ -50,8 +50,7 @@ SETT_API sett_status sett_from_buf(
  * with more than one element; if there is none, every stride is dynamic. Earlier marks, also of divisibility, are
  * replaced.
  * SETT_E_RANGE: leading_dim; an extent above 2^31 - 1; with 32-bit strides such a cosize. SETT_E_SHAPE: the leading
- * stride is
- * not 1, or a stride is negative. SETT_E_ARGUMENT: several modes could lead. */
+ * stride is not 1, or a stride is negative. SETT_E_ARGUMENT: several modes could lead. */
 #define SETT_DEDUCE INT_MIN
 SETT_API sett_status sett_mark_layout_dynamic(sett_marked *, int leading_dim, sett_error *or_null);
 
@@ -59,12 +58,10 @@ SETT_API sett_status sett_mark_layout_dynamic(sett_marked *, int leading_dim, se
  * so: strides of slower modes become products of extents, and strides of modes of static extent 1 become 0. Marks of
  * several modes add up; of one mode the last counts. After mark_layout_dynamic the other extents stay dynamic.
  * stride_order: all modes, the slowest (of the greatest stride) first, as PyTorch's dim_order. NULL: that of the
- * strides, or
- * of an earlier mark. Modes of one element whose stride is 1, or that of another mode, make it ambiguous.
+ * strides, or of an earlier mark. Modes of one element whose stride is 1, or that of another mode, make it ambiguous.
  * SETT_E_RANGE: mode; sizes as above. SETT_E_ARGUMENT: divisibility below 1; an order that is no permutation, is
- * ambiguous, or
- * differs from an earlier one. SETT_E_DIVIDE: the extent is no multiple. SETT_E_SHAPE: the tensor is not compact in
- * that order. */
+ * ambiguous, or differs from an earlier one. SETT_E_DIVIDE: the extent is no multiple. SETT_E_SHAPE: the tensor is not
+ * compact in that order. */
 SETT_API sett_status sett_mark_compact_shape_dynamic(
     sett_marked *, int mode, const int *stride_order, int64_t divisibility, sett_error *or_null);
 

@@ -27,11 +27,9 @@ typedef struct sett_metrics_source {
  * version=0.0.4"), in pieces of at most 512 bytes, which may end inside of a line. A process with several engines gives
  * them all to one call, because the format wants the samples of one metric together.
  * Any thread may call it while others compile and launch. No launch waits for it, it holds no lock while `write` runs,
- * and it
- * allocates no memory. No engine may be closed meanwhile.
+ * and it allocates no memory. No engine may be closed meanwhile.
  * SETT_E_ARGUMENT: an engine or `write` is NULL, n is below 1, or two labels are equal. SETT_E_CLOSED, SETT_E_FORKED:
- * nothing
- * was written. */
+ * nothing was written. */
 SETT_API sett_status sett_metrics_write(
     const sett_metrics_source *, int n, sett_write_fn write, void *user, sett_error *or_null);
 

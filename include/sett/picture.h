@@ -34,8 +34,7 @@ typedef enum sett_color_by { SETT_BY_DEFAULT, SETT_BY_OFFSET, SETT_BY_THREAD, SE
 /* A layout of rank 1 is drawn as one row. Of rank 3 and more, mode 0 is the rows, and all other modes together are the
  * columns. Thicker borders separate the modes of a nested extent.
  * SETT_E_STATIC: a dynamic layout. SETT_E_LIMIT: more than 65536 cells in one panel. SETT_E_SHAPE: a TV layout leaves
- * its tile,
- * or the two layouts of a diff have different extents. SETT_E_ARGUMENT: an operand is missing. */
+ * its tile, or the two layouts of a diff have different extents. SETT_E_ARGUMENT: an operand is missing. */
 typedef struct sett_picture_args {
     size_t size;
     const sett_layout *layout;

@@ -82,10 +82,9 @@ SETT_API void sett_print_tensor_at(sett_site, const sett_print_tensor_args *);
  * first, with .line_info or without.
  * The CPU engine stops the launch, which returns the error.
  * On a GPU the thread that failed leaves the kernel, and all others go on: there is no trap, and the context is not
- * lost. The
- * first failure of a kernel on a device is kept, and the next sett_sync or sett_poll of the device returns it. The
- * block's barriers and shuffles do not wait for a thread that left. Code that counts threads itself, by an mbarrier or
- * a counter in memory, waits for it for ever.
+ * lost. The first failure of a kernel on a device is kept, and the next sett_sync or sett_poll of the device returns it.
+ * The block's barriers and shuffles do not wait for a thread that left. Code that counts threads itself, by an mbarrier
+ * or a counter in memory, waits for it for ever.
  * A kernel with assertions is compiled like any other; see sett_compile for assemblers in process that get no memory. */
 SETT_API void sett_assert_n(
     sett_site, sett_build *, sett_arg cond, const char *said, const char *format_or_null, int n, const sett_arg *);

@@ -5,11 +5,9 @@
  * Shapes: operands of different shapes broadcast. The shorter shape is padded with 1 on the right; then extents must be
  * equal, or one of them 1.
  * Types: operands of different types promote by CuTe's table. A C number is weak: it takes the type of the value beside
- * it
- * (SETT_E_RANGE: the type cannot hold it). A C number with a fraction beside an integer value makes both Float32.
+ * it (SETT_E_RANGE: the type cannot hold it). A C number with a fraction beside an integer value makes both Float32.
  * Results: an operation with a sett_val * among its operands gives a sett_val *. One of C numbers and sett_args only
- * gives a
- * sett_arg, which is computed while building if that is possible. */
+ * gives a sett_arg, which is computed while building if that is possible. */
 #ifndef SETT_VALUE_H
 #define SETT_VALUE_H
 #include <sett/arg.h>
@@ -196,12 +194,10 @@ SETT_API sett_val *sett_full_like_at(sett_site, const char *func, const sett_val
  * scalar; a tuple keeps the modes marked ALL and reduces the others, one flat mode for each leaf that is kept. If no
  * mode is reduced, the result is x.
  * init takes x's type. An integer type must hold an integer init (SETT_E_RANGE: 1000 for Int8, -1 for Uint8) and
- * truncates a
- * fraction, as in CuTe (0.5 is 0); a float type rounds, also to infinity.
+ * truncates a fraction, as in CuTe (0.5 is 0); a float type rounds, also to infinity.
  * ADD does not count Booleans. It adds numbers of one bit, as CuTe's reduce does, so sett_reduce(x, SETT_ADD, 0) gives
- * the
- * PARITY of the trues. sett_add and sett_warp_reduce of Booleans OR instead, since true + true is 2, which is true. To
- * count, convert first: sett_reduce(sett_to(x, SETT_I32), SETT_ADD, 0). */
+ * the PARITY of the trues. sett_add and sett_warp_reduce of Booleans OR instead, since true + true is 2, which is true.
+ * To count, convert first: sett_reduce(sett_to(x, SETT_I32), SETT_ADD, 0). */
 SETT_API sett_val *sett_reduce_at(sett_site, const sett_val *, sett_binary_op, sett_arg init, sett_arg profile);
 #define sett_reduce(x, op, init) sett_reduce_at(SETT_HERE, SETT_V(x), op, SETT_A(init), SETT_A(0))
 #define sett_reduce_by(x, op, init, profile) sett_reduce_at(SETT_HERE, SETT_V(x), op, SETT_A(init), SETT_A(profile))
@@ -249,8 +245,8 @@ SETT_API sett_val *sett_assume_at(sett_site, sett_val *, int64_t div);
 /* Operations on signed and unsigned integers of 8 to 64 bits, element by element; operands of one call have one type.
  * All engines give the same bits.
  * popc: how many bits are 1. clz: how many zeros are above the highest 1; of 0 the width. bfind: the position of the
- * highest
- * bit that is not a copy of the sign; -1 if there is none. These three give Int32. brev: the bits in reverse order. */
+ * highest bit that is not a copy of the sign; -1 if there is none. These three give Int32. brev: the bits in reverse
+ * order. */
 SETT_API sett_val *sett_count_bits_at(sett_site, const char *func, sett_unary_op, sett_val *);
 #define sett_popc(x) sett_count_bits_at(SETT_HERE, "sett_popc", SETT_POPC, SETT_V(x))
 #define sett_clz(x) sett_count_bits_at(SETT_HERE, "sett_clz", SETT_CLZ, SETT_V(x))

@@ -21,8 +21,7 @@
  * element type (its id, for integers), true or false. FROM..TO is all integers between them; +N or *N at its end gives
  * the step.
  * A name that begins with a dot is an option of the compile: .name, .targets (instead of those of the call),
- * .opt_level,
- * .line_info. A block may come again with other values; a kernel that two blocks give counts once. */
+ * .opt_level, .line_info. A block may come again with other values; a kernel that two blocks give counts once. */
 #ifndef SETT_WARM_H
 #define SETT_WARM_H
 #include <sett/compile.h>

@@ -88,8 +88,7 @@ void sett__disk_seal(sett__disk *, bool sealed);
 enum { SETT__CHMOD_HINT = 512 };
 const char *sett__chmod_hint(const sett__os *, int folder, const char *path, int len, char hint[SETT__CHMOD_HINT]);
 /* A folder's descriptor (O_RDONLY), every step of its path opened below the one before. trusted: every step belongs to
- * us or root and can be changed by nobody else. make: as mkdir -p, 0700,
- * whatever the umask. */
+ * us or root and can be changed by nobody else. make: as mkdir -p, 0700, whatever the umask. */
 sett_status sett__path_open(const sett__os *, const char *path, bool make, bool trusted, int *fd, sett_error *);
 /* A file of an absolute path, for reading, its folder opened so; a link or a pipe in its place is not followed, not
  * waited on. Whoever calls looks at what it is. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cap of a folder. `trim` holds what the entries take, as counted, and when they were last looked at: two numbers
- * of 8 bytes, little endian. Whoever writes an entry adds its size first, so that a crash counts too much and never too
- * little; a sum past the cap, or of yesterday, makes the writer look at every entry and remove those that were
- * used longest ago, down to 80 %. One does that at a time; readers are safe, as they hold the bytes or the open file.
+/* The cap of a folder. `trim` holds what the entries take, as counted, and when they were last looked at: two numbers of 8 bytes,
+ * little endian. Whoever writes an entry adds its size first, so that a crash counts too much and never too little; a sum past the
+ * cap, or of yesterday, makes the writer look at every entry and remove those that were used longest ago, down to 80 %. One does
+ * that at a time; readers are safe, as they hold the bytes or the open file.
  *
  * Who cannot count, as another has the turn for long (it may be stopped), leaves a mark in the folder, and the next who has the turn
  * takes it away and looks at every entry. So what is written is counted late, and never not. Who has written a fifth of the cap

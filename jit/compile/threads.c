@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads that compile. LLVM runs on stacks that we sized (8 MiB), with every signal blocked, and never on a
- * caller's thread: should it fail in a way that it cannot return from, its handler wakes the waiter with the
- * text, the plug-in is dead for this process (it keeps that itself), and the thread stays parked for the life of the process with
- * its stack and whatever LLVM held (leaked on purpose: there is no way to unwind it).
+/* The threads that compile. LLVM runs on stacks that we sized (8 MiB), with every signal blocked, and never on a caller's thread:
+ * should it fail in a way that it cannot return from, its handler wakes the waiter with the text, the plug-in is dead for this
+ * process (it keeps that itself), and the thread stays parked for the life of the process with its stack and whatever LLVM held
+ * (leaked on purpose: there is no way to unwind it).
  *
  * Entries are written to disk by the same threads, after the waiter has its kernel, and then sent to the remote by one of
  * them at a time, which is none of those that may compile while it waits for the server. */

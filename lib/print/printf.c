@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sett_printf: a CuTe format becomes a C format with one conversion an operand. What is
- * static is written into the text here; what is dynamic travels as I32, U32, I64, U64 or F64,
- * so that the engines need no types. A tensor ends the text so far: its elements are printed by a loop. */
+/* sett_printf: a CuTe format becomes a C format with one conversion an operand. What is static is written into the text
+ * here; what is dynamic travels as I32, U32, I64, U64 or F64, so that the engines need no types. A tensor ends the text
+ * so far: its elements are printed by a loop. */
 #include "print.h"
 #include <string.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading and storing whole views.
  *
- * The elements, in order of place, fall into runs of adjacent ones; a run is cut into
- * accesses as wide as the proven alignment allows, up to 16 bytes. Under a predicate that
- * knows its coordinates an access of several elements is
+ * The elements, in order of place, fall into runs of adjacent ones; a run is cut into accesses as wide as the proven
+ * alignment allows, up to 16 bytes. Under a predicate that knows its coordinates an access of several elements is
  *     one test and one wide access, if they are all inside or all outside; else
  *     if (all inside and aligned) one wide access, else a guarded narrow one for each part,
  * with one branch around the wide ones of all accesses, which is the one that full blocks take.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exponential's family.
  *
- * x = n ln 2 + r with |r| <= ln(2)/2; e^x = 2^n e^r. n is rounded by adding a number so large
- * that the fraction falls off; the bits of that sum hold n and the exponent's bias twice, so that
- * one shift and one subtraction split 2^n in two factors, of which each is normal: only the last
- * product over- or underflows, and rounds once. Above each table its greatest error, relative to
- * the result; the coefficients are a weighted least-squares fit at Chebyshev nodes, rounded one after another. */
+ * x = n ln 2 + r with |r| <= ln(2)/2; e^x = 2^n e^r. n is rounded by adding a number so large that the fraction falls
+ * off; the bits of that sum hold n and the exponent's bias twice, so that one shift and one subtraction split 2^n in
+ * two factors, of which each is normal: only the last product over- or underflows, and rounds once. Above each table
+ * its greatest error, relative to the result; the coefficients are a weighted least-squares fit at Chebyshev nodes,
+ * rounded one after another. */
 #include "expand.h"
 
 static const struct exp_info {
