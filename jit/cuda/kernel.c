@@ -304,7 +304,7 @@ void *sett__gpu_function(sett__gpu_kernel *k, int device)
     return function;
 }
 
-SETT__HOT bool sett__gpu_prepared(const sett__gpu_kernel *k, int device)
+bool sett__gpu_prepared(const sett__gpu_kernel *k, int device)
 {
     if (device < 0 || device >= k->cuda->count)
         return false;
@@ -391,7 +391,7 @@ static inline sett__cu issue(const sett__shot *s, order *o)
 }
 
 /* In the device's context. After a fault it answers what the fault was, as entering then refuses. */
-static SETT__HOT __attribute__((noinline)) sett__cu issue_entered(const sett__shot *s, order *o)
+static __attribute__((noinline)) sett__cu issue_entered(const sett__shot *s, order *o)
 {
     sett__entered in;
     int fault = atomic_load_explicit(&s->cuda->fault, memory_order_relaxed);
@@ -411,7 +411,7 @@ static inline bool here(const sett__shot *s, const void *stream)
            ((uintptr_t)stream > 2 || (!s->cuda->ctx_get(&current) && sett__cuda_owns(s->cuda, s->device, current)));
 }
 
-SETT__HOT sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params, sett_error *e)
+sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params, sett_error *e)
 {
     order o;
     memcpy(&o.config, s->dims, sizeof s->dims);
@@ -461,7 +461,7 @@ static inline void *ready_function(const sett__gpu_kernel *k, int device)
     return ready ? atomic_load_explicit(&k->kernel, memory_order_relaxed) : NULL;
 }
 
-SETT__HOT sett_status sett__gpu_aim(sett__shot *to, sett__gpu_kernel *k, void *function, sett_stream stream, const sett__launch_dims *d,
+sett_status sett__gpu_aim(sett__shot *to, sett__gpu_kernel *k, void *function, sett_stream stream, const sett__launch_dims *d,
     void *params, size_t params_len, sett_error *e)
 {
     const int device = stream.device;

@@ -31,7 +31,7 @@ typedef struct mode_ref {
 /* What .wide does not change: the arithmetic that a body does with the Int32 numbers of blocks and threads. */
 #define WIDE_INDEX " and form own indices from sett_to(sett_block_idx(b, 0), SETT_I64)"
 #define MARKED " (of a marked tensor: no use_32bit_stride)"
-#define APART SETT__HOT __attribute__((noinline)) /* all in one function would leave registers to none of its loops */
+#define APART __attribute__((noinline)) /* all in one function would leave registers to none of its loops */
 #define REFUSE(bd, status, ...) sett__error((bd)->err, status, __VA_ARGS__)
 
 /* ---- words ------------------------------------------------------------------------- */
@@ -742,7 +742,7 @@ static sett_status derive(binder *bd)
 
 /* Gaps of the packed block are zero, so that equal arguments make equal blocks. The address at the end of one with assertions is
  * sett__gpu_address's. */
-SETT__HOT sett_status sett__bind(const sett__plan *p, int n, const sett_bind *arg, sett__bound *out, sett__extent *extents, sett_error *err)
+sett_status sett__bind(const sett__plan *p, int n, const sett_bind *arg, sett__bound *out, sett__extent *extents, sett_error *err)
 {
     binder bd;
     bd.plan = p, bd.sig = p->sig, bd.name = p->name, bd.arg = arg, bd.n = n, bd.err = err, bd.out = out;

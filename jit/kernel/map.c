@@ -154,7 +154,7 @@ static bool has_key(const sett_kernel *k, const slot_key *key)
 }
 
 /* refused: the one whose code the driver would not load. It stays in its place, as readers take no lock, and is passed over. */
-static SETT__HOT sett_kernel *look_for(const sett__kernels *ks, const slot_key *key, bool refused)
+static sett_kernel *look_for(const sett__kernels *ks, const slot_key *key, bool refused)
 {
     const places *p = atomic_load_explicit(&ks->kernels.now, memory_order_acquire);
     const uint64_t hash = digest_hash(key);
@@ -166,7 +166,7 @@ static SETT__HOT sett_kernel *look_for(const sett__kernels *ks, const slot_key *
     return k;
 }
 
-static SETT__HOT sett_kernel *look(const sett__kernels *ks, const slot_key *k)
+static sett_kernel *look(const sett__kernels *ks, const slot_key *k)
 {
     return look_for(ks, k, false);
 }
@@ -192,7 +192,7 @@ static bool is_memo(const memo *m, const sett__memo_key *k)
 }
 
 /* One whose kernel was refused is passed over. */
-static SETT__HOT sett_kernel *memo_look(const sett__kernels *ks, uint64_t hash, const sett__memo_key *k)
+static sett_kernel *memo_look(const sett__kernels *ks, uint64_t hash, const sett__memo_key *k)
 {
     const places *p = atomic_load_explicit(&ks->memos.now, memory_order_acquire);
     uint64_t at = hash;
@@ -295,7 +295,7 @@ uint64_t sett__kernels_held(sett__kernels *ks)
     return n;
 }
 
-SETT__HOT sett_kernel *sett__kernels_peek(sett__kernels *ks, const sett__digest *key)
+sett_kernel *sett__kernels_peek(sett__kernels *ks, const sett__digest *key)
 {
     const slot_key k = {*key, false};
     return sett_kernel_retain(look(ks, &k));
@@ -376,7 +376,7 @@ sett_status sett__kernels_wait(sett__kernels *ks, sett__flight *f, sett_kernel *
 }
 
 /* ---- the memo ------------------------------------------------------------------------------------------ */
-SETT__HOT sett_kernel *sett__memo_get(sett__kernels *ks, const sett__memo_key *k)
+sett_kernel *sett__memo_get(sett__kernels *ks, const sett__memo_key *k)
 {
     return sett_kernel_retain(memo_look(ks, sett__memo_hash(k), k));
 }

@@ -60,7 +60,7 @@ static sett_bind *place(sett_call *c, int arg, bool symbols)
     return NULL;
 }
 
-SETT__HOT void sett_call_buf(sett_call *c, int arg, const sett_buf *t)
+void sett_call_buf(sett_call *c, int arg, const sett_buf *t)
 {
     sett_bind *b = place(c, arg, false);
     if (!b)
@@ -161,7 +161,7 @@ static inline void take_over(sett_call *c, const sett__bound *b)
     }
 }
 
-SETT__HOT sett_status sett_call_commit(sett_call *c, sett_error *err)
+sett_status sett_call_commit(sett_call *c, sett_error *err)
 {
     int saved = errno;
     if (!c)
@@ -283,7 +283,7 @@ static __attribute__((noinline)) sett_status run_otherwise(sett_call *c, sett_st
     return s;
 }
 
-SETT__HOT sett_status sett_call_run(sett_call *c, sett_stream stream)
+sett_status sett_call_run(sett_call *c, sett_stream stream)
 {
     if (c && c->shot.state && stream.device == c->shot.device && sett__gate_open(c->shot.gate))
         return sett__gpu_shoot(&c->shot, stream.handle, c->params, NULL);

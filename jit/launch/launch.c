@@ -34,7 +34,7 @@ sett_buf sett_buf_2d(const void *data, sett_dtype dtype, int64_t rows, int64_t c
 }
 
 /* ---- launches -------------------------------------------------------------------- */
-SETT__HOT sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
+sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
 {
     if (!sett__gate_open(k->gate) && !sett__runtime_live(k->rest->runtime))
         return sett__runtime_check(k->rest->runtime, err);
@@ -94,7 +94,7 @@ static sett_status on_cpu(const sett_kernel *k, void *handle, int n, const sett_
     return s || b.empty ? s : sett__launch_cpu(k, handle, &b.dims, b.params, b.params_len, extent, err);
 }
 
-static SETT__HOT sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
 {
     sett__bound b;
     sett__shot shot;
@@ -109,7 +109,7 @@ static SETT__HOT sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, c
     return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
 }
 
-SETT__HOT sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
 {
     int saved = errno;
     if (!k)

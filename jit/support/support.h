@@ -14,9 +14,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* Code that a launch runs through lies together, because it comes from memory each time. */
-#define SETT__HOT __attribute__((hot))
-
 /* ---- log.c: messages -------------------------------------------------------------------- */
 enum { SETT__LOG_KINDS = 16, SETT__LOG_BURST = 10, SETT__LOG_MS = 60000 };
 typedef struct sett__log_kind {
