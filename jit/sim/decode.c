@@ -235,7 +235,8 @@ static sett_status root(decoder *d, const sett__op *o)
     sett__root r = {.space = o->code == SETT__PARAM  ? SETT__GLOBAL
                              : o->code == SETT__SMEM ? SETT__SHARED
                                                      : SETT__LOCAL,
-        .lg = d->slot[d->at].lg};
+        .lg = d->slot[d->at].lg,
+        .op = given_op(d)};
     int bits = o->dtype == SETT_BOOL ? 8 : sett_dtype_bits(o->dtype);
     r.bytes = ((uint64_t)o->n * (uint64_t)bits + 7) / 8;
     r.param = o->code == SETT__PARAM ? (uint32_t)o->imm : 0;

@@ -24,13 +24,20 @@ typedef struct touch {
 static const char *const verb[] = {
     [SETT__S_LOAD] = "load of", [SETT__S_STORE] = "store to", [SETT__S_ATOM] = "atomic on", [SETT__S_CP_ASYNC] = "cp.async of"};
 
-static const char *root_name(const touch *a)
+/* "A" of an argument; "shared memory made at a.c:1" of a tensor in it, of which one line says where it is made: all that a launch adds is
+ * one root, whatever the tensors in it. */
+static const char *root_name(const touch *a, char buf[192])
 {
-    const sett__sig *sig = &a->core->program->tape->sig;
-    return a->root->space == SETT__SHARED    ? "shared memory"
-           : a->root->space == SETT__LOCAL   ? "a register array"
-           : sig->param[a->root->param].name ? sig->param[a->root->param].name
-                                             : "an argument";
+    const sett__program *p = a->core->program;
+    const sett__root *r = a->root;
+    const sett__op *op = &p->given->op[r->op];
+    char where[160];
+    if (r->space == SETT__GLOBAL)
+        return p->tape->sig.param[r->param].name ? p->tape->sig.param[r->param].name : "an argument";
+    const bool known = op->site < p->given->n_site && op->n;
+    snprintf(buf, 192, "%s%s%s", r->space == SETT__SHARED ? "shared memory" : "a register array", known ? " made at " : "",
+        known ? sett__where(p, r->op, where, sizeof where) : "");
+    return buf;
 }
 
 static int64_t index_at(const sett__place *at, const void *base, int lane)
@@ -47,21 +54,22 @@ static bool fault_outside(touch *a, int lane)
 {
     const sett__insn *i = a->insn;
     int64_t first = a->index[a->one ? 0 : lane], count = a->window.hi >> i->lg;
-    char to[32] = "";
+    char to[32] = "", name[192];
     if (a->n > 1)
         snprintf(to, sizeof to, "s %lld to %lld", (long long)first, (long long)(first + a->n - 1));
     else
         snprintf(to, sizeof to, " %lld", (long long)first);
     return sett__fault(a->core, a->warp, lane, a->op, "%s %s: element%s of %lld (byte %lld) is outside", verb[i->step],
-        root_name(a), to, (long long)count, (long long)((uint64_t)first << i->lg));
+        root_name(a, name), to, (long long)count, (long long)((uint64_t)first << i->lg));
 }
 
 static bool fault_misaligned(touch *a, int lane)
 {
     const sett__insn *i = a->insn;
     int64_t first = a->index[a->one ? 0 : lane];
+    char name[192];
     return sett__fault(a->core, a->warp, lane, a->op, "%s %s: element %lld (byte %lld) is not aligned to %llu bytes",
-        verb[i->step], root_name(a), (long long)first, (long long)((uint64_t)first << i->lg), 1ull << (a->at->align & 63));
+        verb[i->step], root_name(a, name), (long long)first, (long long)((uint64_t)first << i->lg), 1ull << (a->at->align & 63));
 }
 
 /* ---- where the lanes point --------------------------------------------------------------------- */

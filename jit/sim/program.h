@@ -135,6 +135,7 @@ struct sett__insn {
 typedef enum sett__space { SETT__GLOBAL, SETT__SHARED, SETT__LOCAL } sett__space;
 typedef struct sett__root {
     uint8_t space, lg;
+    uint32_t op;     /* that makes it, in the given tape */
     uint32_t param;  /* GLOBAL: index in sig.param */
     uint32_t offset; /* SHARED: in the window; LOCAL: in the warp's frame; GLOBAL: of the address in the parameters, or of the struct itself */
     uint64_t bytes;  /* SHARED, LOCAL: of one thread's array; GLOBAL: of a struct passed by value, else 0 */

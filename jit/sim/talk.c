@@ -50,7 +50,7 @@ bool sett__fault_as(sett__core *c, sett_status status, const sett__warp *w, int 
 
 bool sett__fault(sett__core *c, const sett__warp *w, int lane, uint32_t op, const char *format, ...)
 {
-    char what[256];
+    char what[400];
     va_list ap;
     va_start(ap, format);
     vsnprintf(what, sizeof what, format, ap);

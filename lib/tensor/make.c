@@ -164,8 +164,6 @@ static sett_arg reach_dynamic(const sett__ctx *c, const sett_layout *l, bool com
     return sett__mul(c, sett__ceil_div(c, sett__add(c, n, l->offset), block), block);
 }
 
-/* Of a size that the launch computes: behind what is static, in order. Elements narrower than a byte come in whole units:
- * two of 4 bits, four of 6, which begin where 3 divides the place too, so that it is a number of elements. */
 /* A name that was given, else where it is made. */
 static const char *smem_name(const sett__ctx *c, const char *given)
 {
@@ -178,6 +176,8 @@ static const char *smem_name(const sett__ctx *c, const char *given)
     return name ? name : "smem";
 }
 
+/* Of a size that the launch computes: behind what is static, in order. Elements narrower than a byte come in whole units:
+ * two of 4 bits, four of 6, which begin where 3 divides the place too, so that it is a number of elements. */
 static sett_tensor *more_smem(const sett__ctx *c, sett_dtype dtype, sett_layout *l, bool compact, uint32_t align, const char *name)
 {
     sett_build *b = c->b;
