@@ -2,6 +2,8 @@
 /* Recording: objects and errors, folding against not folding, merging, hoisting, the signature. */
 #include "golden_value.h"
 #include "recording.h"
+#include <math.h>
+#include <time.h>
 
 static sett_error finish_error(sett_build *b)
 {
@@ -273,6 +275,47 @@ START_TEST(equal_ops_are_one_value)
         in_else = sett_mul(f, 3);
     ck_assert_ptr_ne(in_if, in_else);
     ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+}
+END_TEST
+
+enum { FAMILIES = 6 };
+/* Constant i of a family of distinct ones: counted, powers of two apart, in high words, floats, and pairs of a low word that counts up to
+ * 4096 or 16384 and a high word, whose places in the table begin where others fill it already. */
+static void record_constant(sett_build *b, int family, int64_t i)
+{
+    switch (family) {
+    case 0: sett_const(b, SETT_I64, i); break;
+    case 1: sett_const(b, SETT_I64, i * 65536); break;
+    case 2: sett_const(b, SETT_I64, i << 32); break;
+    case 3: sett_const(b, SETT_F64, 1.0 / (double)(i + 1)); break;
+    case 4: sett_const(b, SETT_I64, i % 4096 | i / 4096 << 32); break;
+    case 5: sett_const(b, SETT_I64, i % 16384 | i / 16384 << 32); break;
+    }
+}
+
+/* The least of five, ms of this thread. */
+static double ms_of_constants(int family, int64_t n)
+{
+    double best = INFINITY;
+    for (int k = 0; k < 5; k++) {
+        struct timespec from, to;
+        sett_build *b = kernel();
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+        for (int64_t i = 0; i < n; i++)
+            record_constant(b, family, i);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+        ck_assert_uint_ge(b->n_cse, (uint32_t)n); /* none is another */
+        ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+        best = fmin(best, (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6);
+    }
+    return best;
+}
+
+/* Eight times as many take some eight times as long; a probe that walks runs of full places takes 64 times as long. */
+START_TEST(constants_take_linear_time)
+{
+    const double few = ms_of_constants(_i, 4000), many = ms_of_constants(_i, 32000);
+    ck_assert_msg(many < 32 * few, "32000 constants took %.2f ms, 4000 of them %.3f", many, few);
 }
 END_TEST
 
@@ -554,6 +597,7 @@ Suite *build_suite(void)
     tcase_add_test(t, host_builds_record_no_effects);
     tcase_add_test(t, constants_without_result);
     tcase_add_test(t, equal_ops_are_one_value);
+    tcase_add_loop_test(t, constants_take_linear_time, 0, FAMILIES);
     tcase_add_test(t, order_of_what_is_recorded);
     tcase_add_test(t, what_is_known);
     tcase_add_test(t, folding_changes_nothing);
