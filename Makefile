@@ -174,7 +174,7 @@ $(B)/preload.so: $(B)/obj/tests/preload.o
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
 $(B)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,rig.o folder.o sample.o fuzz_cache.o) $(B)/libsett.a | $(B)/fake-ptx.so $(B)/preload.so $(B)/sett
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
-$(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(B)/obj/tests/plain.o $(B)/obj/tests/conform_ref.o $(B)/libsett.a
+$(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,plain.o conform_ref.o mma_truth.o) $(B)/libsett.a
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
 # Of an archive only what a target calls is linked: the fewer the counters, the more a second.

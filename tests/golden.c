@@ -23,6 +23,7 @@ static reader *reader_of(const char *name, const char **why)
         "coord", "slice", "modes", "recast", "tuple", "swizzle", "basis", "dynamic", "reject", "inexact", "dsl_only",
         "nested"};
     static const char *const value[] = {"binary", "unary", "convert"};
+    static const char *const mma[] = {"f16", "bf16", "tf32", "fp8_wgmma", "fp8_mma", "int", "f64", "matrices", "V100", "A100", "A2", "Ada", "H100", "H200", "B200"};
     static const char *const later[] = {"mma_atom", "gmma", "copy_atom", "tiled_mma", "tiled_copy"};
     char stem[64];
     snprintf(stem, sizeof stem, "%.*s", (int)strcspn(name, "."), name);
@@ -33,6 +34,9 @@ static reader *reader_of(const char *name, const char **why)
     for (size_t i = 0; i < SETT__COUNT(value); i++)
         if (!strcmp(stem, value[i]))
             return golden_value_line;
+    for (size_t i = 0; i < SETT__COUNT(mma); i++)
+        if (!strcmp(stem, mma[i]))
+            return golden_mma_line;
     if (!strcmp(stem, "tensorssa"))
         return golden_ssa_line;
     if (!strcmp(stem, "argument"))

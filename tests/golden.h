@@ -5,7 +5,7 @@
 #define SETT_TESTS_GOLDEN_H
 #include "lib/print/print.h"
 
-enum { MOST_FIELDS = 12, TEXT = 1 << 16 };
+enum { MOST_FIELDS = 12, TEXT = 1 << 18 };
 
 typedef struct tally {
     int passed, failed, skipped;
@@ -52,6 +52,7 @@ void golden_dynamic_line(tally *, const char *file, int line, char **field, int 
 void golden_value_line(tally *, const char *file, int line, char **field, int n);
 void golden_print_line(tally *, const char *file, int line, char **field, int n);
 void golden_print_divergent_line(tally *, const char *file, int line, char **field, int n);
+void golden_mma_line(tally *, const char *file, int line, char **field, int n); /* golden_mma.c: tensor cores */
 void golden_dlpack_line(tally *, const char *file, int line, char **field, int n);
 void golden_dlpack_divergent_line(tally *, const char *file, int line, char **field, int n);
 /* Two formats have a file of this name: numbers name their type first, layouts their operation. */

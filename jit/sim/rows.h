@@ -2,7 +2,7 @@
 /* Arithmetic on rows: one element of a value for all lanes. */
 #ifndef SETT_JIT_SIM_ROWS_H
 #define SETT_JIT_SIM_ROWS_H
-#include "sim.h"
+#include "tensor_core.h"
 
 #define WARP 32
 #define SETT__ROW_ALIGN 32u
@@ -24,6 +24,8 @@ typedef struct sett__wide {
     /* Whole cache lines past the caches, to memory that is too large for them; drain: before others may look. */
     void (*stream)(void *restrict d, const void *s, size_t bytes);
     void (*drain)(void);
+    sett__left_fn *left; /* matrix products: tensor_core.h */
+    sett__columns_fn *columns;
 } sett__wide;
 extern const sett__wide sett__wide_base, sett__wide_avx2;
 const sett__wide *sett__wide_best(void); /* for the machine that runs this */

@@ -650,6 +650,8 @@ static void drain(void)
 #endif
 }
 
+#include "dot.h"
+
 /* ---- the table --------------------------------------------------------------------------------- */
 #define ALL_INTS(op) \
     [SETT_I8] = op##_I8, [SETT_I16] = op##_I16, [SETT_I32] = op##_I32, [SETT_I64] = op##_I64, [SETT_U8] = op##_U8, \
@@ -729,6 +731,8 @@ const sett__wide SETT__WIDE = {
     .affine = {affine_I32, affine_I64},
     .stream = stream,
     .drain = drain,
+    .left = left,
+    .columns = columns,
     .gather = {TURNS(gather_U8), TURNS(gather_U16), TURNS(gather_U32), TURNS(gather_U64)},
     .scatter = {TURNS(scatter_U8), TURNS(scatter_U16), TURNS(scatter_U32), TURNS(scatter_U64)},
 };
