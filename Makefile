@@ -116,9 +116,9 @@ $(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett-kernels.so
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $< -L$(B) -Wl,--as-needed -lsett-kernels -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
 # Families that `sett warm` opens: they take sett's functions from the program that opens them.
-$(B)/libfamilies.so: $(B)/obj/examples/families.o $(KERNELS_OBJ)
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $(filter %.o,$^)
+$(B)/libfamilies.so: $(B)/obj/examples/families.o
 $(B)/test-family.so: $(B)/obj/tests/family.o
+$(B)/libfamilies.so $(B)/test-family.so: $(KERNELS_OBJ)
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $^
 $(B)/obj/examples/families.o $(B)/obj/tests/family.o: override CFLAGS += -fvisibility=default
 $(B)/bench/%: $(B)/obj/bench/%.o $(KERNELS_OBJ) $(B)/libsett.so

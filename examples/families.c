@@ -51,4 +51,5 @@ const sett_family softmax_family = {.size = sizeof(sett_family),
     .defaults = &softmax_defaults,
     .params = softmax_params,
     .n_params = 3,
-    .wanted = softmax_exists};
+    .wanted = softmax_exists,
+    .choose = sett_kernels_choose};

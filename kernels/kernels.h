@@ -29,7 +29,8 @@ extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_
         .user_size = sizeof(sett_##kernel_##_options), \
         .defaults = &kernel_##_defaults, \
         .params = params_, \
-        .n_params = sizeof params_ / sizeof *params_}; \
+        .n_params = sizeof params_ / sizeof *params_, \
+        .choose = sett_kernels_choose}; \
     const kernel sett__##kernel_ = {&sett_##kernel_##_family, settle}
 
 /* The first lines of a body: a copy of its options, settled; false: it cannot be, and the build has the error. */

@@ -4,10 +4,17 @@
  * on where it begins (sett_peel). */
 #include "kernels.h"
 
+/* KiB of a row that a block's shared memory has room for, beside what its sum takes: of 163 or 227, or of 99. */
+static int shared_most(int sm)
+{
+    return sm == 86 || sm == 88 || sm == 89 || sm >= 120 ? 96 : 160;
+}
+
 /* Can a row wait in shared memory, copied there by cp.async (sm_80)? */
 static bool can_share(const sett_rms_norm_options *o, const choice *c, int threads)
 {
-    return !o->residual && (!c->sm || c->sm >= 80) && threads > 0 && o->cols % (threads * sett__vec(o->dtype)) == 0;
+    const int vec = sett__vec(o->dtype);
+    return !o->residual && (!c->sm || c->sm >= 80) && threads > 0 && o->cols % (threads * vec) == 0 && o->cols / vec * 16 <= shared_most(c->sm) << 10;
 }
 
 /* Where rows wait in shared memory two accesses a thread are the quickest, up to 512 threads. */
@@ -30,7 +37,8 @@ static void settle(void *options, choice *c)
     sett__either(&o->registers, can_share(o, c, o->threads) ? 2 : 1);
     sett__in_range(c, "registers", o->registers, 1, 2);
     if (o->registers == 2 && !can_share(o, c, o->threads))
-        REFUSE(c, ".registers is 2: a row waits in shared memory from sm_80 on, where nothing is added to it, and %d threads x 16 bytes divide it", o->threads);
+        REFUSE(c, ".registers is 2: a row waits in shared memory from sm_80 on, where nothing is added to it, %d threads x 16 bytes divide it, and it has at most %d KiB",
+            o->threads, shared_most(c->sm));
     sett__either(&o->rows, o->registers == 2 || o->residual ? 1 : 4); /* W is loaded once for all rows of a block */
     sett__in_range(c, "rows", o->rows, 1, 1 << 10);
 }

@@ -4,6 +4,7 @@
 #define SETT_SHORT
 #include <errno.h>
 #include <signal.h>
+#include <sett/kernels.h>
 #include <sett/sett.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,24 @@ extern const sett_family defaults_family, bare_family, wrong_size, wrong_param;
 const sett_family defaults_family = FAMILY(.name = "scaled", .defaults = &plain, .wanted = narrow_enough);
 const sett_family bare_family = FAMILY(.name = NULL);
 const sett_family wrong_size = {.size = 3};
+static sett_status mute(sett_body body, void *user, const char *target, sett_error *err)
+{
+    (void)body, (void)user, (void)target, (void)err;
+    return SETT_E_SHAPE;
+}
+
+extern const sett_family chosen_family, mute_family;
+static const sett_rms_norm_options rms_norm_defaults = {.size = sizeof(sett_rms_norm_options)};
+static const sett_family_param rms_norm_params[] = {SETT_FAMILY_PARAM(sett_rms_norm_options, dtype), SETT_FAMILY_PARAM(sett_rms_norm_options, cols)};
+const sett_family chosen_family = {.size = sizeof(sett_family),
+    .body = sett_rms_norm,
+    .name = "rms_norm",
+    .user_size = sizeof(sett_rms_norm_options),
+    .defaults = &rms_norm_defaults,
+    .params = rms_norm_params,
+    .n_params = 2,
+    .choose = sett_kernels_choose};
+const sett_family mute_family = FAMILY(.name = "mute", .defaults = &plain, .choose = mute);
 static const sett_family_param outside[] = {{"far", sizeof(scaling), 4, false}};
 const sett_family wrong_param = {
     .size = sizeof(sett_family), .body = scaled, .user_size = sizeof(scaling), .params = outside, .n_params = 1};

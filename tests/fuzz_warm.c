@@ -79,8 +79,10 @@ static void look_at(const sett__warm_block *b)
         abort();
     for (size_t i = 0; i < SETT__COUNT(points); i++) {
         sett_compile_options o;
-        void *user = sett__manifest_point(b, points[i], text);
-        if (!b->family != !user || !memchr(text, 0, sizeof text))
+        sett_error err = {0};
+        void *user;
+        sett__manifest_point(b, points[i], text);
+        if (sett__warm_user(b, points[i], "sm_90a", &user, &err) || !b->family != !user || !memchr(text, 0, sizeof text))
             abort();
         sett__warm_compile_options(b, user, "sm_90a", &o);
         if (o.opt_level < 0 || o.opt_level > 4)

@@ -405,7 +405,7 @@ static const struct {
     BAD(softmax, ".threads: 528 threads are no multiple of 32, the threads of a warp", .dtype = SETT_F32, .cols = 8, .threads = 528),
     BAD(softmax, ".threads is 2048: from 32 to 1024", .dtype = SETT_F32, .cols = 8, .threads = 2048),
     BAD(softmax, ".threads is -32: from 32 to 1024", .dtype = SETT_F32, .cols = 8, .threads = -32),
-    BAD(rms_norm, ".registers is 2: a row waits in shared memory from sm_80 on, where nothing is added to it, and 32 threads x 16 bytes divide it", .dtype = SETT_F32,
+    BAD(rms_norm, ".registers is 2: a row waits in shared memory from sm_80 on, where nothing is added to it, 32 threads x 16 bytes divide it, and it has at most 160 KiB", .dtype = SETT_F32,
         .cols = 100, .registers = 2),
     BAD(rms_norm, ".residual is 2: from 0 to 1", .dtype = SETT_F32, .cols = 100, .residual = 2),
     BAD(layer_norm, ".warps is 33: from 1 to 32", .dtype = SETT_F32, .cols = 100, .warps = 33),

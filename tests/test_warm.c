@@ -5,6 +5,7 @@
 #include "suite.h"
 #include <libgen.h>
 #include <limits.h>
+#include <sett/kernels.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,7 +38,7 @@ typedef struct heard {
     int n, failed, cached, stop_after;
     char params[64][64], error[400], name[64];
     uint8_t key[64][32];
-    char target[64][16];
+    char target[64][16], errors[64][96];
     uint64_t total;
 } heard;
 
@@ -52,6 +53,7 @@ static bool hear(void *user, const sett_warm_event *e)
     snprintf(h->name, sizeof h->name, "%s", e->name);
     h->failed += e->status != SETT_OK;
     h->cached += e->cached;
+    snprintf(h->errors[h->n], 96, "%s", e->error);
     if (e->status)
         snprintf(h->error, sizeof h->error, "%s", e->error);
     h->total = e->total;
@@ -107,6 +109,36 @@ START_TEST(keys_of_a_family)
     heard few = {.stop_after = 3};
     ck_assert_int_eq(sett_family_keys(e, path, &two, hear, &few, &err), SETT_OK);
     ck_assert_int_eq(few.n, 3);
+    sett_engine_close(e);
+}
+END_TEST
+
+/* A family that chooses by target: its kernels exist for every target, under the keys that sett_kernels_compile asks for. */
+START_TEST(shapes_by_target)
+{
+    static const char *const targets[] = {"sm_75", "sm_80", "sm_89", "sm_90a", "sm_120"};
+    static const int columns[] = {4096, 8191, 131072};
+    const sett_warm_options o = {.size = sizeof o, .targets = "sm_75,sm_80,sm_89,sm_90a,sm_120"};
+    heard h = {0};
+    sett_error err = {0};
+    sett_engine *e = open_engine();
+    const char *path = manifest("family FAMILY chosen_family\n dtype = bf16\n cols = 4096, 8191, 131072\n");
+    ck_assert_msg(!sett_family_keys(e, path, &o, hear, &h, &err), "%s", err.text);
+    ck_assert_msg(h.n == 15 && h.failed == 0, "%d, of which fail %d: %s", h.n, h.failed, h.error);
+    for (int i = 0; i < h.n; i++) {
+        uint8_t key[32];
+        sett_rms_norm_options r = {.size = sizeof r, .dtype = SETT_BF16, .cols = columns[i / 5]};
+        ck_assert(!sett_kernels_choose(sett_rms_norm, &r, targets[i % 5], &err));
+        const sett_compile_options c = {.size = sizeof c, .name = "rms_norm", .user = &r, .target = targets[i % 5]};
+        ck_assert_str_eq(h.target[i], targets[i % 5]);
+        ck_assert_msg(!sett_key(e, sett_rms_norm, &c, key, &err) && !memcmp(h.key[i], key, 32), "%s %s: %s", h.target[i], h.params[i], err.text);
+    }
+    h = (heard){0};
+    path = manifest("family FAMILY chosen_family\n dtype = i32\n cols = 8\nfamily FAMILY mute_family\n");
+    ck_assert_msg(!sett_family_keys(e, path, &two, hear, &h, &err), "%s", err.text);
+    ck_assert_int_eq(h.failed, 4);
+    ck_assert_str_eq(h.errors[0], "sett_kernels_choose: rms_norm: .dtype is i32: f16, bf16 or f32");
+    ck_assert_str_eq(h.errors[2], "the family's choose refuses it without a text");
     sett_engine_close(e);
 }
 END_TEST
@@ -455,5 +487,5 @@ START_TEST(why_kernels_fail)
 }
 END_TEST
 
-SUITE_IN_ROOT(warm, keys_of_a_family, keys_are_those_of_compiling, errors_of_a_manifest, misuse, makes_what_is_missing,
+SUITE_IN_ROOT(warm, keys_of_a_family, shapes_by_target, keys_are_those_of_compiling, errors_of_a_manifest, misuse, makes_what_is_missing,
     shards_merge_to_one_run, a_crash_costs_one_kernel, exact_toolchain, why_kernels_fail)

@@ -11,7 +11,7 @@
  * A kernel is a body and a struct of options, its user data. The caller sets .size, .dtype and, where there are such options, .cols and
  * the flags. The options of shape (threads, rows, each ...) may stay 0: the library then chooses them by element type, columns and
  * target. The body is one like any other: sett_compile takes it, and so does sett_record; `sett warm` takes its family, by the
- * object libsett-kernels.so and the symbol sett_rms_norm_family.
+ * object libsett-kernels.so and the symbol sett_rms_norm_family, and chooses for each target as sett_kernels_compile does.
  *
  * Tensors are row-major and begin at multiples of 16 bytes. M and N are extents that a launch gives; `cols` is known when the kernel is
  * compiled. Rows may have any length. Where nothing else is said, arithmetic is in Float32, and a result is rounded once, when it
@@ -54,7 +54,8 @@ typedef struct sett_rms_norm_options {
     int threads;   /* of a block: a multiple of 32 */
     int rows;      /* that a block computes, one after another; 1 where a row waits in shared memory */
     int registers; /* where a row waits between its two uses. 1: in registers. 2: in shared memory, which needs sm_80 or newer,
-                    * no .residual, and a row whose bytes are a multiple of threads x 16. 0: chosen */
+                    * no .residual, and a row whose bytes are a multiple of threads x 16, and at most 160 KiB (96 on sm_86,
+                    * 88, 89 and from 120 on). 0: chosen */
     int reserved;  /* 0 */
 } sett_rms_norm_options;
 SETT_API void sett_rms_norm(sett_build *, const void *options);

@@ -49,6 +49,10 @@ typedef struct sett_family {
     const sett_family_param *params;
     int n_params;
     bool (*wanted)(const void *user); /* false: leave this combination out; NULL: none is left out */
+    /* Fills in what the manifest leaves open and the target decides ("sm_75"), before the body is recorded for it: it gets
+     * the family's body and a combination that is wanted. Without it (NULL) the body is the same for every target. An
+     * error is that of this kernel for this target. sett_kernels_choose is one, for the bodies of sett/kernels.h. */
+    sett_status (*choose)(sett_body, void *user, const char *target, sett_error *);
 } sett_family;
 
 /* One kernel of a manifest for one target. Strings live until the callback returns. */

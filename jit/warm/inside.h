@@ -49,8 +49,10 @@ sett_status sett__manifest_parse(
 /* One of a list, *n bytes of *text: without the blanks around it, which are dropped. False: no target that is cached. */
 bool sett__warm_target(const char **text, size_t *n, char target[SETT__WARM_TARGET]);
 void sett__manifest_free(sett__manifest *);
-/* The user data of a point (malloc'ed; NULL: no memory, or the block is a tape) and what it is called. */
-void *sett__manifest_point(const sett__warm_block *, size_t point, char text[SETT__WARM_TEXT]);
+/* What a point is called. */
+void sett__manifest_point(const sett__warm_block *, size_t point, char text[SETT__WARM_TEXT]);
+/* The user data of a point as the target has it: malloc'ed; NULL: not wanted, or the block is a tape. */
+sett_status sett__warm_user(const sett__warm_block *, size_t point, const char *target, void **user, sett_error *);
 void sett__warm_compile_options(const sett__warm_block *, const void *user, const char *target, sett_compile_options *);
 
 /* ---- keys.c ---------------------------------------------------------------------------- */
@@ -75,11 +77,10 @@ void sett__warm_list_free(sett__warm_list *);
 void sett__warm_describe(
     const sett__manifest *, const sett__warm_item *, char text[SETT__WARM_TEXT], sett_warm_event *);
 
-/* Keys, one point recorded once for as many targets as follow one another; .block NULL: none is. */
+/* Keys, a body recorded once for all targets in a row that have the same user data; .block NULL: none is. */
 typedef struct sett__warm_recorder {
     const sett__warm_block *block;
-    size_t point;
-    bool wanted; /* the family's word */
+    void *user; /* what was recorded */
     void *tape;
     size_t len;
     sett_status status;

@@ -39,23 +39,23 @@ static sett_status add(listing *l, const sett__warm_item *item, const sett_error
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
-static sett_status record(sett__warm_recorder *r, sett_error *err)
+/* Keeps user. */
+static void record(sett__warm_recorder *r, const sett__warm_block *b, void *user)
 {
-    const sett__warm_block *b = r->block;
-    char text[SETT__WARM_TEXT];
     sett_compile_options o;
-    void *user = sett__manifest_point(b, r->point, text);
-    if (!user)
-        return sett__error(err, SETT_E_MEMORY, "no memory for user data");
-    r->wanted = !b->family->wanted || b->family->wanted(user);
+    if (r->block == b && !memcmp(r->user, user, b->family->user_size)) {
+        free(user);
+        return;
+    }
+    sett__warm_recorder_free(r);
+    r->block = b, r->user = user;
     sett__warm_compile_options(b, user, NULL, &o);
-    r->status = r->wanted ? sett_record(b->family->body, &o, false, &r->tape, &r->len, &r->why) : SETT_OK;
-    free(user);
-    return SETT_OK;
+    r->status = sett_record(b->family->body, &o, false, &r->tape, &r->len, &r->why);
 }
 
 void sett__warm_recorder_free(sett__warm_recorder *r)
 {
+    free(r->user);
     sett_text_free(r->tape);
     *r = (sett__warm_recorder){0};
 }
@@ -64,23 +64,17 @@ sett_status sett__warm_key(sett__warm_recorder *r, sett_engine *e, const sett__w
     bool *wanted, sett__digest *key, sett_error *err)
 {
     sett_compile_options o;
+    void *user;
     sett__warm_compile_options(b, NULL, target, &o);
     *wanted = true;
     if (!b->family)
         return sett__key_of_tape(e, b->tape, b->tape_len, &o, key, err);
-    if (r->block != b || r->point != point) {
-        sett__warm_recorder_free(r);
-        r->block = b, r->point = point;
-        sett_status s = record(r, err);
-        if (s) {
-            sett__warm_recorder_free(r);
-            return s;
-        }
-    }
-    *wanted = r->wanted;
-    if (r->status)
-        return sett__error(err, r->status, "%s", r->why.text);
-    return r->wanted ? sett__key_of_tape(e, r->tape, r->len, &o, key, err) : SETT_OK;
+    sett_status s = sett__warm_user(b, point, target, &user, err);
+    *wanted = s || user;
+    if (s || !user)
+        return s;
+    record(r, b, user);
+    return r->status ? sett__error(err, r->status, "%s", r->why.text) : sett__key_of_tape(e, r->tape, r->len, &o, key, err);
 }
 
 /* One that waits for a job. */
@@ -230,7 +224,7 @@ void sett__warm_describe(
     const sett__manifest *m, const sett__warm_item *it, char text[SETT__WARM_TEXT], sett_warm_event *e)
 {
     const sett__warm_block *b = &m->block[it->block];
-    free(sett__manifest_point(b, it->point, text));
+    sett__manifest_point(b, it->point, text);
     *e = (sett_warm_event){.size = sizeof *e,
         .name = b->name[0] ? b->name : "kernel",
         .target = it->target,

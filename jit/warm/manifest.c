@@ -235,7 +235,7 @@ static bool place(const reader *r, const char *path, char out[PATH_MAX])
 
 static const char *family_fault(const sett_family *f)
 {
-    if (!f || f->size < sizeof *f || !sett__known_size(f->size))
+    if (!f || f->size < offsetof(sett_family, choose) || !sett__known_size(f->size)) /* the first version ended there */
         return "is no sett_family of this version: its .size is not that of the struct";
     if (!f->body || f->n_params < 0 || (f->n_params && !f->params))
         return "has no body, or no parameters where it counts some";
@@ -406,25 +406,44 @@ static void store(unsigned char *user, const sett_family_param *p, const sett__w
         memcpy(user + p->offset, p->bytes == 4 ? (const void *)&single : &v->number, p->bytes);
 }
 
-void *sett__manifest_point(const sett__warm_block *b, size_t point, char text[SETT__WARM_TEXT])
+/* The value of axis i; *radix: b->points before the first. */
+static const sett__warm_value *value_of(const sett__warm_block *b, size_t point, int i, size_t *radix)
+{
+    *radix /= b->axis[i].n;
+    return &b->axis[i].value[point / *radix % b->axis[i].n];
+}
+
+sett_status sett__warm_user(const sett__warm_block *b, size_t point, const char *target, void **user, sett_error *err)
+{
+    const sett_family *f = b->family;
+    size_t radix = b->points;
+    *user = f ? calloc(1, f->user_size + 1) : NULL;
+    if (!*user)
+        return f ? sett__error(err, SETT_E_MEMORY, "no memory for user data") : SETT_OK;
+    if (f->defaults)
+        memcpy(*user, f->defaults, f->user_size);
+    for (int i = 0; i < b->n_axes; i++)
+        store(*user, b->axis[i].param, value_of(b, point, i, &radix));
+    const bool wanted = !f->wanted || f->wanted(*user), chooses = f->size >= offsetof(sett_family, choose) + sizeof f->choose && f->choose;
+    sett_error why = {0};
+    sett_status s = wanted && chooses ? f->choose(f->body, *user, target, &why) : SETT_OK;
+    if (s || !wanted)
+        free(*user), *user = NULL;
+    return s ? sett__error(err, s, "%s", *why.text ? why.text : "the family's choose refuses it without a text") : SETT_OK;
+}
+
+void sett__manifest_point(const sett__warm_block *b, size_t point, char text[SETT__WARM_TEXT])
 {
     size_t at = 0, radix = b->points;
-    unsigned char *user = b->family ? calloc(1, b->family->user_size + 1) : NULL;
-    if (user && b->family->defaults)
-        memcpy(user, b->family->defaults, b->family->user_size);
     text[0] = 0;
     if (!b->family)
         snprintf(text, SETT__WARM_TEXT, "%.*s", SETT__WARM_TEXT - 1, b->path);
     for (int i = 0; i < b->n_axes; i++) {
         const sett__warm_axis *a = &b->axis[i];
-        radix /= a->n;
-        const sett__warm_value *v = &a->value[point / radix % a->n];
-        if (user)
-            store(user, a->param, v);
+        const sett__warm_value *v = value_of(b, point, i, &radix);
         int n = snprintf(text + at, SETT__WARM_TEXT - at, "%s%s=%s", i ? " " : "", a->param->name, v->text);
         at += n > 0 && (size_t)n < SETT__WARM_TEXT - at ? (size_t)n : 0;
     }
-    return user;
 }
 
 void sett__warm_compile_options(

@@ -101,15 +101,15 @@ static int origin(const sett_kernel *k)
 
 static sett_status compile(sett_engine *e, const sett__warm_block *b, const sett__warm_job *j, int32_t *what, sett_error *err)
 {
-    char text[SETT__WARM_TEXT];
     sett_kernel *k = NULL;
     sett_compile_options o;
-    void *user = sett__manifest_point(b, j->point, text);
-    if (b->family && !user)
-        return sett__error(err, SETT_E_MEMORY, "no memory for user data");
+    void *user;
+    sett_status s = sett__warm_user(b, j->point, j->target, &user, err);
+    if (s)
+        return s;
     sett__warm_compile_options(b, user, j->target, &o);
-    sett_status s = b->family ? sett_compile(e, b->family->body, &o, &k, err)
-                              : sett_compile_tape(e, b->tape, b->tape_len, &o, &k, err);
+    s = b->family ? sett_compile(e, b->family->body, &o, &k, err)
+                  : sett_compile_tape(e, b->tape, b->tape_len, &o, &k, err);
     free(user);
     if (!s)
         *what = origin(k);
