@@ -146,7 +146,7 @@ START_TEST(no_engine)
     ck_assert_int_eq(sett_memcpy(NULL, cpu, text, "x", 2), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_sync(NULL, gpu), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_sync_error(NULL, cpu, &err), SETT_E_ARGUMENT);
-    ck_assert_str_eq(err.text, "the engine is NULL");
+    ck_assert_str_eq(err.text, "sett_sync_error: the engine is NULL");
     sett_engine_stats(NULL, &stats);
     ck_assert_uint_eq(stats.compiles, 7);
     sett_engine *e = open_engine(); /* no buffer: the length alone, whatever the size says */
@@ -593,11 +593,25 @@ START_TEST(kernel_outlives_engine)
     sett_buf X = sett_buf_2d(x, SETT_F32, 2, 3);
     sett_error err = {0};
     sett_kernel_info info = {.size = sizeof info};
+    sett_benchmark_result result = {.size = sizeof result};
+    const sett_stream cpu = {SETT_CPU, NULL};
+    sett_call *c, *none = NULL;
+    ck_assert(!sett_call_make(k, SETT_CPU, &c, &err, &X, &X));
     sett_engine_close(e);
-    ck_assert_int_eq(sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, &X), SETT_E_CLOSED);
-    ck_assert_str_eq(err.text, "the engine was closed");
-    ck_assert_int_eq(sett_prepare(k, SETT_CPU, &err), SETT_E_CLOSED);
-    ck_assert_int_eq(sett_unload(k, &err), SETT_E_CLOSED);
+    for (int i = 0; i < 6; i++) { /* each says which kernel it is about */
+        err = (sett_error){0};
+        const sett_status s = i == 0   ? sett_launch(k, cpu, &err, &X, &X)
+                              : i == 1 ? sett_prepare(k, SETT_CPU, &err)
+                              : i == 2 ? sett_unload(k, &err)
+                              : i == 3 ? sett_call_commit(c, &err)
+                              : i == 4 ? sett_call_make(k, SETT_CPU, &none, &err, &X, &X)
+                                       : sett_benchmark(k, cpu, NULL, &result, &err, &X, &X);
+        ck_assert_int_eq(s, SETT_E_CLOSED);
+        ck_assert_str_eq(err.text, "kernel: the engine was closed");
+    }
+    ck_assert_int_eq(sett_call_run(c, cpu), SETT_E_CLOSED);
+    ck_assert_ptr_null(none);
+    sett_call_free(c);
     ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
     ck_assert_str_eq(info.name, "kernel");
     sett_kernel_release(k);

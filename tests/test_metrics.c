@@ -517,7 +517,7 @@ START_TEST(refusals)
     ck_assert_int_eq(sett_metrics_write(one, 0, keep, &p, NULL), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_metrics_write(one, 1, NULL, &p, NULL), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_metrics_write(&none, 1, keep, &p, &err), SETT_E_ARGUMENT);
-    ck_assert_str_eq(err.text, "the engine is NULL");
+    ck_assert_str_eq(err.text, "sett_metrics_write: the engine is NULL");
     ck_assert_int_eq(sett_metrics_write(one, 2, keep, &p, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_metrics_write: sources 0 and 1 have the same label");
     ck_assert_int_eq(sett_metrics_write(named, 3, keep, &p, &err), SETT_E_ARGUMENT);

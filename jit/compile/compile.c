@@ -344,7 +344,7 @@ sett_status sett_compile(
         return sett__error(
             err, SETT_E_ARGUMENT, "sett_compile: the engine, the body or the place for the kernel is NULL");
     *out = NULL;
-    sett_status s = sett__engine_check(e, err);
+    sett_status s = sett__engine_check(e, __func__, err);
     if (!s)
         s = options_of(&o, &copy, err);
     bool remembers = !s && o->user_size && memo_key(o, body, &memo);

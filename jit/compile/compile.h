@@ -31,10 +31,10 @@ static inline sett__stripe *sett__stripe_of(sett_engine *e)
     return &e->stripe[((uint64_t)(uintptr_t)pthread_self() >> 12) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - SETT__STRIPE_BITS)];
 }
 #define sett__log(e, ...) sett__say(&(e)->runtime->log, __VA_ARGS__) /* for who has an engine */
-/* SETT_E_ARGUMENT: NULL. SETT_E_FORKED. */
-static inline sett_status sett__engine_check(const sett_engine *e, sett_error *err)
+/* SETT_E_ARGUMENT: NULL. SETT_E_FORKED. The text begins with who asks, if somebody is named. */
+static inline sett_status sett__engine_check(const sett_engine *e, const char *who, sett_error *err)
 {
-    return e ? sett__runtime_check(e->runtime, err) : sett__error(err, SETT_E_ARGUMENT, "the engine is NULL");
+    return e ? sett__runtime_check(e->runtime, who, err) : sett__error(err, SETT_E_ARGUMENT, "%s%sthe engine is NULL", who ? who : "", who ? ": " : "");
 }
 
 /* ---- compile.c: what it has beside its public calls -------------------------------------------------------- */

@@ -188,7 +188,7 @@ sett_status sett_kernel_get(sett_engine *e, const uint8_t key[32], sett_kernel *
             err, SETT_E_ARGUMENT, "sett_kernel_get: the engine, the key or the place for the kernel is NULL");
     memcpy(digest.b, key, sizeof digest.b);
     *out = NULL;
-    sett_status s = sett__engine_check(e, err);
+    sett_status s = sett__engine_check(e, __func__, err);
     if (s)
         return s;
     if ((*out = sett__kernels_peek(e->kernels, &digest))) {

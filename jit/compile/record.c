@@ -86,7 +86,7 @@ sett_status sett__request_open(
     request *r, sett_engine *e, const char *func, const sett_compile_options *options, sett_error *err)
 {
     *r = (request){.e = e};
-    sett_status s = sett__engine_check(e, err);
+    sett_status s = sett__engine_check(e, func, err);
     if (!s)
         s = read_options(func, options, &r->opt, &r->name, err);
     if (s)

@@ -344,7 +344,7 @@ static sett_status check(const sett_engine *e, sett_stream *stream, const sett_b
 {
     if (!e || !t)
         return sett__error(err, SETT_E_ARGUMENT, "sett_buf_print: no %s", e ? "buffer" : "engine");
-    sett_status s = sett__engine_check(e, err);
+    sett_status s = sett__engine_check(e, "sett_buf_print", err);
     if (s || !sett__device(e->runtime, &stream->device, err))
         return s ? s : SETT_E_NO_DEVICE;
     if (t->rank < 0 || t->rank > SETT__MAX_RANK)

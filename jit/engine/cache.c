@@ -7,19 +7,19 @@
 
 int sett_cache_layers(const sett_engine *e)
 {
-    return sett__engine_check(e, NULL) ? 0 : sett__cache_layers(e->cache);
+    return sett__engine_check(e, NULL, NULL) ? 0 : sett__cache_layers(e->cache);
 }
 
 sett_status sett_cache_layer(const sett_engine *e, int index, sett_cache_layer_info *info)
 {
-    sett_status s = sett__engine_check(e, NULL);
+    sett_status s = sett__engine_check(e, NULL, NULL);
     return s ? s : !info || !sett__known_size(info->size) ? SETT_E_ARGUMENT : sett__cache_layer(e->cache, index, info);
 }
 
 sett_status sett_cache_trim(sett_engine *e, uint64_t bytes, uint64_t *left, sett_error *err)
 {
     uint64_t stays;
-    sett_status s = sett__engine_check(e, err);
+    sett_status s = sett__engine_check(e, __func__, err);
     if (!s && atomic_load(&e->sealed))
         s = sett__error(err, SETT_E_IO, "sett_cache_trim: " SETT__SEALED);
     sett__disk *d = s ? NULL : sett__cache_folder(e->cache);
@@ -39,7 +39,7 @@ sett_status sett_pack_write(
     uint64_t n = 0;
     sett_error why = {0};
     int saved = errno;
-    sett_status s = path && *path ? sett__engine_check(e, &why) : sett__error(&why, SETT_E_ARGUMENT, "the path is empty");
+    sett_status s = path && *path ? sett__engine_check(e, NULL, &why) : sett__error(&why, SETT_E_ARGUMENT, "the path is empty");
     if (!s)
         s = sett__options(&o, sizeof o, options, "sett_pack_options", &why);
     if (!s)
@@ -57,7 +57,7 @@ sett_status sett_pack_unpack(sett_engine *e, uint64_t *entries, sett_error *err)
     uint64_t n = 0;
     sett_error why = {0};
     int saved = errno;
-    sett_status s = sett__engine_check(e, &why);
+    sett_status s = sett__engine_check(e, NULL, &why);
     if (!s && atomic_load(&e->sealed))
         s = sett__error(&why, SETT_E_IO, SETT__SEALED);
     if (!s)
@@ -112,7 +112,7 @@ sett_status sett_cache_walk(sett_engine *e, sett_cache_entry_fn fn, void *user, 
     walk w = {fn, user, false};
     if (!e || !fn)
         return sett__error(err, SETT_E_ARGUMENT, "sett_cache_walk: the engine or the function is NULL");
-    sett_status s = sett__engine_check(e, err);
+    sett_status s = sett__engine_check(e, __func__, err);
     if (s)
         return s;
     s = sett__cache_walk(e->cache, visit, &w);
@@ -156,7 +156,7 @@ int sett_cache_explain(
     sett__entry found[2] = {{.owned = NULL}, {.owned = NULL}};
     int n = -1;
     sett_status s =
-        a && b ? sett__engine_check(e, err) : sett__error(err, SETT_E_ARGUMENT, "sett_cache_explain: a key is NULL");
+        a && b ? sett__engine_check(e, __func__, err) : sett__error(err, SETT_E_ARGUMENT, "sett_cache_explain: a key is NULL");
     for (int i = 0; i < 2 && !s; i++)
         s = find_material(e, i ? "second" : "first", keys[i], &found[i], err);
     if (size && buf)

@@ -241,7 +241,7 @@ void sett_engine_close(sett_engine *e)
 void sett_engine_seal(sett_engine *e, bool sealed)
 {
     int saved = errno;
-    if (sett__engine_check(e, NULL))
+    if (sett__engine_check(e, NULL, NULL))
         return;
     if (sealed)
         atomic_store(&e->sealed, true);
@@ -303,7 +303,7 @@ int sett_engine_describe(sett_engine *e, char *buf, size_t size)
 {
     sett__sink t = {.buf = buf, .cap = buf ? size : 0};
     sett__put(&t, "");
-    if (sett__engine_check(e, NULL))
+    if (sett__engine_check(e, NULL, NULL))
         return 0;
     sett__putf(&t, "sett: %s, code generator %s\n", SETT_VERSION, SETT__CODEGEN_ID);
     sett__putf(&t, "cpu: %d threads\n", e->opt.cpu_threads);
@@ -323,7 +323,7 @@ sett_status sett_engine_stand_in(sett_engine *e, const char *name, const char *t
     int saved = errno;
     if (!e)
         return sett__error(err, SETT_E_ARGUMENT, "sett_engine_stand_in: the engine is NULL");
-    sett_status s = sett__engine_check(e, err);
+    sett_status s = sett__engine_check(e, __func__, err);
     if (!s)
         s = sett__stand_in_set(&e->runtime->stand_ins, name, types, function, err);
     errno = saved;
@@ -333,7 +333,7 @@ sett_status sett_engine_stand_in(sett_engine *e, const char *name, const char *t
 sett_status sett_cancel(sett_engine *e, sett_stream stream, sett_error *err)
 {
     int saved = errno;
-    sett_status s = sett__engine_check(e, err);
+    sett_status s = sett__engine_check(e, __func__, err);
     if (!s && stream.device == SETT_DEFAULT_DEVICE)
         stream.device = sett_default_device(e);
     if (!s && stream.device >= 0) /* whether or not there is such a GPU */

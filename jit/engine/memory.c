@@ -32,7 +32,7 @@ void *sett__alloc(sett__runtime *r, int device, size_t bytes)
 {
     int saved = errno;
     void *p = NULL;
-    if (sett__runtime_check(r, NULL) || !sett__device(r, &device, NULL) || bytes > PTRDIFF_MAX - CPU_ALIGN)
+    if (sett__runtime_check(r, NULL, NULL) || !sett__device(r, &device, NULL) || bytes > PTRDIFF_MAX - CPU_ALIGN)
         return NULL;
     if (device != SETT_CPU)
         p = sett__cuda_alloc(r->cuda, device, bytes ? bytes : 1);
@@ -49,14 +49,14 @@ void sett__free(sett__runtime *r, int device, void *p)
         return;
     if (device == SETT_CPU)
         cpu_free(r, p);
-    else if (!sett__runtime_check(r, NULL))
+    else if (!sett__runtime_check(r, NULL, NULL))
         sett__cuda_free(r->cuda, device, p);
     errno = saved;
 }
 
-static sett_status check_stream(const sett__runtime *r, sett_stream *stream, sett_error *err)
+static sett_status check_stream(const sett__runtime *r, const char *who, sett_stream *stream, sett_error *err)
 {
-    sett_status s = sett__runtime_check(r, err);
+    sett_status s = sett__runtime_check(r, who, err);
     if (!s && !sett__device(r, &stream->device, err))
         s = SETT_E_NO_DEVICE;
     return s;
@@ -64,7 +64,7 @@ static sett_status check_stream(const sett__runtime *r, sett_stream *stream, set
 
 sett_status sett__memcpy(sett__runtime *r, sett_stream stream, void *dst, const void *src, size_t bytes)
 {
-    sett_status s = check_stream(r, &stream, NULL);
+    sett_status s = check_stream(r, NULL, &stream, NULL);
     if (s || !bytes)
         return s;
     if (!dst || !src)
@@ -79,7 +79,7 @@ sett_status sett__memcpy(sett__runtime *r, sett_stream stream, void *dst, const 
 
 sett_status sett__sync(sett__runtime *r, sett_stream stream, sett_error *err)
 {
-    sett_status s = check_stream(r, &stream, err);
+    sett_status s = check_stream(r, "sett_sync", &stream, err);
     return s || stream.device == SETT_CPU ? s : sett__cuda_sync(r->cuda, stream, err);
 }
 
@@ -102,7 +102,7 @@ sett_status sett_memcpy(sett_engine *e, sett_stream stream, void *dst, const voi
 
 sett_status sett_sync_error(sett_engine *e, sett_stream stream, sett_error *err)
 {
-    return e ? sett__sync(e->runtime, stream, err) : sett__engine_check(e, err);
+    return e ? sett__sync(e->runtime, stream, err) : sett__engine_check(e, __func__, err);
 }
 
 sett_status sett_sync(sett_engine *e, sett_stream stream)
@@ -113,6 +113,6 @@ sett_status sett_sync(sett_engine *e, sett_stream stream)
 sett_status sett_poll(sett_engine *e, int device, sett_error *err)
 {
     sett_stream stream = {device, NULL};
-    sett_status s = e ? check_stream(e->runtime, &stream, err) : sett__engine_check(e, err);
+    sett_status s = e ? check_stream(e->runtime, __func__, &stream, err) : sett__engine_check(e, __func__, err);
     return s || stream.device == SETT_CPU ? s : sett__cuda_failed(e->runtime->cuda, stream.device, err);
 }

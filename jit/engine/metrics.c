@@ -37,7 +37,7 @@ static void collect(const sett_engine *e, sett_stats *s)
 
 void sett_engine_stats(const sett_engine *e, sett_stats *out)
 {
-    if (!out || !sett__known_size(out->size) || sett__engine_check(e, NULL))
+    if (!out || !sett__known_size(out->size) || sett__engine_check(e, NULL, NULL))
         return;
     sett_stats s = {.size = out->size};
     collect(e, &s);
@@ -46,7 +46,7 @@ void sett_engine_stats(const sett_engine *e, sett_stats *out)
 
 sett_status sett_device_stats(const sett_engine *e, int device, sett_device_counts *out)
 {
-    sett_status s = sett__engine_check(e, NULL);
+    sett_status s = sett__engine_check(e, NULL, NULL);
     if (s)
         return s;
     if (!out || !sett__known_size(out->size))
@@ -244,7 +244,7 @@ static sett_status check(const sett_metrics_source *from, int n, sett_write_fn w
     if (!from || !write || n < 1)
         return sett__error(err, SETT_E_ARGUMENT, "sett_metrics_write: there is no source, or write is NULL");
     for (int i = 0; i < n && !s; i++) {
-        s = sett__engine_check(from[i].engine, err);
+        s = sett__engine_check(from[i].engine, "sett_metrics_write", err);
         for (int j = 0; j < i && !s; j++)
             if (same_label(from[i].label, from[j].label))
                 s = sett__error(err, SETT_E_ARGUMENT, "sett_metrics_write: sources %d and %d have the same label", j, i);

@@ -333,7 +333,7 @@ sett_status sett_prepare(sett_kernel *k, int device, sett_error *err)
     int saved = errno;
     if (!k)
         return sett__error(err, SETT_E_ARGUMENT, "sett_prepare: the kernel is NULL");
-    sett_status s = sett__runtime_check(k->rest->runtime, err);
+    sett_status s = sett__runtime_check(k->rest->runtime, sett__meta_of(k)->name, err);
     if (!s)
         s = sett__kernel_device(k, device, err);
     if (!s && !k->cpu) {
@@ -353,7 +353,7 @@ sett_status sett_unload(sett_kernel *k, sett_error *err)
     int saved = errno;
     if (!k)
         return sett__error(err, SETT_E_ARGUMENT, "sett_unload: the kernel is NULL");
-    sett_status s = sett__runtime_check(k->rest->runtime, err);
+    sett_status s = sett__runtime_check(k->rest->runtime, sett__meta_of(k)->name, err);
     unsigned calls = atomic_load(&k->rest->calls);
     if (!s && calls)
         s = sett__error(err, SETT_E_ARGUMENT, "%s: %u prepared call%s its code: free %s first", sett__meta_of(k)->name, calls,

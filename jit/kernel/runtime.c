@@ -68,13 +68,15 @@ bool sett__same_process(const sett__runtime *r)
     return getpid() == r->pid;
 }
 
-sett_status sett__runtime_check(const sett__runtime *r, sett_error *err)
+sett_status sett__runtime_check(const sett__runtime *r, const char *who, sett_error *err)
 {
+    const char *colon = who ? ": " : "";
+    who = who ? who : "";
     if (atomic_load_explicit(r->gate, memory_order_relaxed) == SETT__GATE_CLOSED)
-        return sett__error(err, SETT_E_CLOSED, "the engine was closed");
+        return sett__error(err, SETT_E_CLOSED, "%s%sthe engine was closed", who, colon);
     if (!sett__runtime_live(r))
         return sett__error(err, SETT_E_FORKED,
-            "the engine was opened before a fork; CUDA does not survive one: spawn or exec, and open another");
+            "%s%sthe engine was opened before a fork; CUDA does not survive one: spawn or exec, and open another", who, colon);
     return SETT_OK;
 }
 

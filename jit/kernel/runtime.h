@@ -39,8 +39,8 @@ static inline bool sett__runtime_live(const sett__runtime *r)
     return sett__gate_open(r->gate) ||
            (atomic_load_explicit(r->gate, memory_order_relaxed) == SETT__GATE_ASK && sett__same_process(r));
 }
-/* SETT_E_CLOSED, SETT_E_FORKED, or OK. */
-sett_status sett__runtime_check(const sett__runtime *, sett_error *);
+/* SETT_E_CLOSED, SETT_E_FORKED, or OK. The text begins with who asks: a function or a kernel. */
+sett_status sett__runtime_check(const sett__runtime *, const char *who_or_null, sett_error *);
 int sett__gpu_count(const sett__runtime *);
 /* SETT_DEFAULT_DEVICE resolved; false and SETT_E_NO_DEVICE: there is none of this number. */
 bool sett__device(const sett__runtime *, int *device, sett_error *);

@@ -168,7 +168,7 @@ sett_status sett_call_commit(sett_call *c, sett_error *err)
         return sett__error(err, SETT_E_ARGUMENT, "sett_call_commit: the call is NULL");
     sett__bound b;
     sett_kernel *k = c->kernel;
-    sett_status s = sett__gate_open(c->shot.gate) ? SETT_OK : sett__runtime_check(k->rest->runtime, err);
+    sett_status s = sett__gate_open(c->shot.gate) ? SETT_OK : sett__runtime_check(k->rest->runtime, sett__meta_of(k)->name, err);
     if (!s)
         s = check_staged(c, err);
     if (!s)
@@ -256,7 +256,7 @@ sett_status sett_call_make_n(sett_kernel *k, int device, int n, const sett_bind 
 static sett_status run_checked(sett_call *c, sett_stream stream)
 {
     const sett_kernel *k = c->kernel;
-    sett_status s = sett__runtime_check(k->rest->runtime, NULL);
+    sett_status s = sett__runtime_check(k->rest->runtime, NULL, NULL);
     if (s)
         return s;
     if (stream.device != c->device && !(sett__device(k->rest->runtime, &stream.device, NULL) && stream.device == c->device))

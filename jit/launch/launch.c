@@ -37,7 +37,7 @@ sett_buf sett_buf_2d(const void *data, sett_dtype dtype, int64_t rows, int64_t c
 sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *err)
 {
     if (!sett__gate_open(k->gate) && !sett__runtime_live(k->rest->runtime))
-        return sett__runtime_check(k->rest->runtime, err);
+        return sett__runtime_check(k->rest->runtime, sett__meta_of(k)->name, err);
     /* What was prepared on a device has passed the slow questions before. */
     if (k->cpu ? *device == SETT_CPU : k->on_gpu && sett__gpu_prepared(sett__kernel_gpu(k), *device))
         return SETT_OK;
@@ -73,7 +73,7 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
         s = sett__sim_run(k->rest->cpu->program, &launch, err);
         sett__running_leave(&r->runnings, &running);
     } else {
-        s = sett__runtime_check(r, err);
+        s = sett__runtime_check(r, m->name, err);
     }
     free(stand_in);
     return s;

@@ -280,7 +280,7 @@ sett_status sett_family_keys(sett_engine *e, const char *manifest, const sett_wa
     sett_warm_options o;
     sett_error why = {0};
     int saved = errno;
-    sett_status s = fn ? sett__engine_check(e, &why) : sett__error(&why, SETT_E_ARGUMENT, "the function is NULL");
+    sett_status s = fn ? sett__engine_check(e, NULL, &why) : sett__error(&why, SETT_E_ARGUMENT, "the function is NULL");
     if (!s)
         s = sett__warm_open(e, manifest, options, false, &o, &m, &list, &why);
     if (!s)

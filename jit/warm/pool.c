@@ -295,7 +295,7 @@ sett_status sett_warm(
     sett_error why = {0};
     run r = {.engine = e, .m = &m, .o = &o, .list = &list, .result = &t, .err = &why};
     int saved = errno;
-    sett_status s = sett__engine_check(e, &why);
+    sett_status s = sett__engine_check(e, NULL, &why);
     if (!s && atomic_load(&e->sealed))
         s = sett__error(&why, SETT_E_IO, SETT__SEALED);
     if (!s && result && !sett__known_size(result->size))
