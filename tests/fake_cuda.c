@@ -363,8 +363,8 @@ EXPORT int cuTensorMapEncodeTiled(fake_map *to, int type, unsigned rank, void *a
         good = dim[k] && dim[k] <= UINT64_C(1) << 32 && box[k] && box[k] <= 256 && step[k] && step[k] <= 8 &&
                (!k || (stride[k - 1] % 16 == 0 && stride[k - 1] < UINT64_C(1) << 40));
     good = good && box[0] * size[type] % 16 == 0 && (!swizzle || box[0] * size[type] <= 16u << swizzle);
-    if (!good)
-        return ANSWER(INVALID_VALUE);
+    if (!good || !current())
+        return ANSWER(good ? INVALID_CONTEXT : INVALID_VALUE);
     fake_cuda.maps++;
     *to = (fake_map){.address = address, .type = (uint8_t)type, .rank = (uint8_t)rank, .swizzle = (uint8_t)swizzle, .l2 = (uint8_t)l2,
         .fill = (uint8_t)fill};

@@ -83,7 +83,7 @@ typedef struct sett__map_facts {
     uint64_t extent[SETT__MAP_RANK], stride[SETT__MAP_RANK - 1]; /* stride: in bytes, of mode 1 on */
 } sett__map_facts;
 /* maps.c: a CUtensorMap. SETT_E_DRIVER: the driver has no such call, or refuses; `what` names the map. */
-sett_status sett__cuda_map(sett__cuda *, const sett__map *, const sett__map_facts *, const char *what, void *to, sett_error *);
+sett_status sett__cuda_map(sett__cuda *, int device, const sett__map *, const sett__map_facts *, const char *what, void *to, sett_error *);
 /* All but its gate, and the address at the end of the packed block of a kernel with assertions. function: NULL, or what
  * sett__gpu_function gave; without it code that is not on the device yet is loaded, unless the stream is under capture:
  * SETT_E_CAPTURING. Where it fails the shot is as it was. */

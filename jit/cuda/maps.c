@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor maps, which the driver encodes. It needs no context for that, and touches no device. */
+/* Tensor maps, which the driver encodes, in a context of the device. */
 #include "inside.h"
 
-sett_status sett__cuda_map(sett__cuda *c, const sett__map *m, const sett__map_facts *f, const char *what, void *to, sett_error *err)
+sett_status sett__cuda_map(sett__cuda *c, int device, const sett__map *m, const sett__map_facts *f, const char *what, void *to, sett_error *err)
 {
     enum { INTERLEAVE_NONE };
     uint32_t box[SETT__MAP_RANK], step[SETT__MAP_RANK];
@@ -12,7 +12,12 @@ sett_status sett__cuda_map(sett__cuda *c, const sett__map *m, const sett__map_fa
     for (int k = 0; k < m->rank; k++)
         box[k] = m->box[k], step[k] = m->step[k];
     snprintf(call, sizeof call, "%s: cuTensorMapEncodeTiled", what);
+    sett__entered in;
+    sett_status s = sett__cuda_enter(c, device, &in, err);
+    if (s)
+        return s;
     sett__cu r = c->tensor_map(to, sett__map_type(m->dtype), m->rank, (void *)(uintptr_t)f->address, f->extent, f->stride, box, step,
         INTERLEAVE_NONE, m->swizzle, m->promotion, m->nan);
+    sett__cuda_leave(c, &in);
     return sett__cuda_error(c, r, call, err);
 }

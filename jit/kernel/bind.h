@@ -121,7 +121,7 @@ sett_status sett__maps_bind(const sett__sig *, const char *name, const sett_bind
     sett__map_facts *, sett_error *);
 /* Encodes them into the packed block. was, from: what was encoded before and the block that has it, from which equal maps are
  * copied; or NULL. */
-sett_status sett__maps_encode(const sett__plan *, sett__cuda *, sett__bound *, const sett__map_facts *was, const void *from,
+sett_status sett__maps_encode(const sett__plan *, sett__cuda *, int device, sett__bound *, const sett__map_facts *was, const void *from,
     sett_error *);
 
 #endif

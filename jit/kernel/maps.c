@@ -98,7 +98,7 @@ sett_status sett__maps_bind(const sett__sig *sig, const char *kernel, const sett
     return s;
 }
 
-sett_status sett__maps_encode(const sett__plan *p, sett__cuda *cuda, sett__bound *b, const sett__map_facts *was, const void *from,
+sett_status sett__maps_encode(const sett__plan *p, sett__cuda *cuda, int device, sett__bound *b, const sett__map_facts *was, const void *from,
     sett_error *err)
 {
     alignas(SETT__MAP_ALIGN) unsigned char bytes[SETT__MAP_BYTES];
@@ -111,7 +111,7 @@ sett_status sett__maps_encode(const sett__plan *p, sett__cuda *cuda, sett__bound
             continue;
         }
         snprintf(what, sizeof what, "%.100s: %.80s: map %.80s", p->name, p->sig->param[m->param].name, m->name);
-        sett_status s = sett__cuda_map(cuda, m, &b->map[i], what, bytes, err);
+        sett_status s = sett__cuda_map(cuda, device, m, &b->map[i], what, bytes, err);
         if (s)
             return s;
         memcpy(b->params + at, bytes, sizeof bytes);

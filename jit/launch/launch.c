@@ -100,7 +100,7 @@ static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_
     sett__shot shot;
     sett_status s = sett__bind(k->plan, n, args, &b, NULL, err);
     if (!s && k->plan->n_map)
-        s = sett__maps_encode(k->plan, k->rest->runtime->cuda, &b, NULL, NULL, err);
+        s = sett__maps_encode(k->plan, k->rest->runtime->cuda, stream.device, &b, NULL, NULL, err);
     if (s || b.empty)
         return s;
     s = sett__gpu_aim(&shot, sett__kernel_gpu(k), NULL, stream, &b.dims, b.params, b.params_len, err);
