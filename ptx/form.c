@@ -43,6 +43,7 @@ static sett__lower_fn *const lower[SETT__N_CODES] = {
     [SETT__BULKWAIT] = sett__lower_bulk_group,
     [SETT__POLICY] = sett__lower_policy,
     [SETT__MAPREPLACE] = sett__lower_map_replace,
+    [SETT__MAPCOPY] = sett__lower_map_copy,
 };
 
 void sett__lower_form(sett__lower *l, const sett__op *op, LLVMValueRef *out)

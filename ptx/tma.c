@@ -246,9 +246,9 @@ void sett__lower_map_at(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 
 void sett__lower_map_replace(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
-    static const char *const fields[] = {"global.address", "rank", "box.dim", "global.dim", "global.stride", "element.stride"};
+    static const char *const fields[] = {"global.address", "rank", "box.dim", "global.dim", "global.stride", "element.stride", "elemtype", "swizzle.mode", "fill.mode"};
     const int field = sett__attr(l->tape->arg, op, SETT__AT_REPLACE_FIELD);
-    const bool whole = field == SETT__FIELD_ADDRESS || field == SETT__FIELD_RANK;
+    const bool whole = field == SETT__FIELD_ADDRESS || field == SETT__FIELD_RANK || field >= SETT__FIELD_TYPE;
     char name[60];
     (void)out;
     LLVMValueRef at = sett__ir_form_place(l, op, 0), value = sett__ir_scalar(l, op, 2);
@@ -258,4 +258,18 @@ void sett__lower_map_replace(sett__lower *l, const sett__op *op, LLVMValueRef *o
     LLVMValueRef in[3] = {at, whole ? value : ordinal, value};
     snprintf(name, sizeof name, "llvm.nvvm.tensormap.replace.%s", fields[field]);
     sett__ir_intrinsic(l, name, LLVMTypeOf(at), in, whole ? 2 : 3);
+}
+
+void sett__lower_map_copy(sett__lower *l, const sett__op *op, LLVMValueRef *out)
+{
+    enum { FROM = 2, PIECE = 16 };
+    LLVMTypeRef piece = LLVMVectorType(l->i64, 2), byte = LLVMInt8TypeInContext(l->ctx);
+    LLVMValueRef to = sett__ir_form_place(l, op, 0), from = map_of(l, op, FROM);
+    (void)out;
+    for (uint64_t at = 0; at < SETT__MAP_BYTES; at += PIECE) {
+        LLVMValueRef i = sett__ir_int(l->i64, at);
+        LLVMValueRef v = LLVMBuildLoad2(l->b, piece, LLVMBuildGEP2(l->b, byte, from, &i, 1, ""), "");
+        LLVMSetAlignment(v, PIECE);
+        LLVMSetAlignment(LLVMBuildStore(l->b, v, LLVMBuildGEP2(l->b, byte, to, &i, 1, "")), PIECE);
+    }
 }

@@ -60,6 +60,11 @@ static const struct {
     {"%30 = const u64 64\ntensormap.replace %21[0] with %30 field=stride ordinal=3", "CHECK: tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [{{*}}], 3, "},
     {"tensormap.replace %21[0] with %9 field=box\ntensormap.replace %21[0] with %9 field=step ordinal=1",
         "CHECK: tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [\nCHECK: tensormap.replace.tile.element_stride.shared::cta.b1024.b32 ["},
+    {"tensormap.replace %21[0] with %8 field=type\ntensormap.replace %21[0] with %11 field=swizzle\ntensormap.replace %21[0] with %8 field=fill",
+        "CHECK: tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [{{*}}], 0;\nCHECK: tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [{{*}}], 3;\n"
+        "CHECK: tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [{{*}}], 0;"},
+    {"tmap.copy %21[0] from %5", "CHECK: ld.param.v2.b64{{*}}, [kernel_param_3+112];\nCHECK: st.shared.v2.b64 [smem+17776], {"},
+    {"tmap.copy %2[%0] from %15", "CHECK: ld.global.v2.b64{{*}}, [%rd{{*}}+368];\nCHECK: st.global.v2.b64 [%rd{{*}}+112], {"},
     {"%30 = peer f32x4096 %3, %11\n%31 = peer u64x4 %4, %11\nbulk.peer %30[4] from %3[0] done %31[1] bytes %9 pred %10", "CHECK: bra\nCHECK: cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes ["},
     {"%30 = addr u64 X\n%31 = gmem f32x64 %30 align=16\nbulk.load %3[0] from %31[0] done %4[0] bytes %9", "CHECK: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ["},
 };
@@ -165,6 +170,16 @@ static const wrong_lines wrong[] = {
     {"tensormap.replace %21[0] with %8 field=rank ordinal=1", SETT_E_RANGE, "field rank has no ordinal 1"},
     {"tensormap.replace %21[192] with %8 field=rank", SETT_E_RANGE, "a map of 128 bytes is not in %21"},
     {"tensormap.replace %21[32] with %8 field=rank", SETT_E_ALIGN, "offset 32 is not aligned to the 64 bytes that a map needs"},
+    {"tensormap.replace %21[0] with %0 field=swizzle", SETT_E_RANGE, "field swizzle is a constant, 0 to 3"},
+    {"%30 = const i32 4\ntensormap.replace %21[0] with %30 field=swizzle", SETT_E_RANGE, "field swizzle is a constant, 0 to 3"},
+    {"%30 = const i32 2\ntensormap.replace %21[0] with %30 field=fill", SETT_E_RANGE, "field fill is a constant, 0 to 1"},
+    {"%30 = const i32 13\ntensormap.replace %21[0] with %30 field=type", SETT_E_RANGE, "field type is a constant, 0 to 12"},
+    {"tensormap.replace %21[0] with %12 field=type", SETT_E_DTYPE, "field type is of i32"},
+    {"tensormap.replace %21[0] with %8 field=fill ordinal=1", SETT_E_RANGE, "field fill has no ordinal 1"},
+    {"tmap.copy %21[32] from %5", SETT_E_ALIGN, "offset 32 is not aligned to the 64 bytes that a map needs"},
+    {"tmap.copy %21[192] from %5", SETT_E_RANGE, "a map of 128 bytes is not in %21"},
+    {"tmap.copy %1[0] from %5", SETT_E_VERIFY, "parameter X is not declared as written"},
+    {"tmap.copy %21[0] from %8", SETT_E_SPACE, "operand 2 is not a tensor map or one u64"},
     {"tensormap.replace %1[0] with %8 field=rank", SETT_E_VERIFY, "parameter X is not declared as written"},
     {"%30 = peer f32x4096 %3, %11\n%31 = peer u64x4 %4, %11\nbulk.peer %30[1] from %3[0] done %31[1] bytes %9", SETT_E_ALIGN, "offset 1 is not aligned to the 16 bytes"},
     {"%30 = peer f32x4096 %3, %11\nbulk.peer %30[0] from %3[0] done %4[1] bytes %9", SETT_E_SPACE, "operand 4 is not an mbarrier of a peer"},
@@ -214,14 +229,6 @@ START_TEST(missing_on_a_target)
 }
 END_TEST
 
-START_TEST(programs)
-{
-    program_assembles("tests/tape/transpose_tma.tape", "sm_90a",
-        "CHECK: .param .align 64 .b8\nCHECK: mbarrier.init\nCHECK: cp.async.bulk.tensor.2d.shared::cluster\nCHECK: mbarrier.try_wait.parity\n"
-        "CHECK: cp.async.bulk.tensor.2d.global.shared::cta\nCHECK: cp.async.bulk.commit_group\nCHECK: cp.async.bulk.wait_group\nNOT: .local\nCHECK: ret");
-}
-END_TEST
-
 Suite *tma_suite(void)
 {
     Suite *s = suite_create("tma");
@@ -232,7 +239,6 @@ Suite *tma_suite(void)
     tcase_add_loop_test(t, wrong_tapes, 0, (int)SETT__COUNT(wrong));
     tcase_add_test(t, wrong_for_the_kernel);
     tcase_add_loop_test(t, missing_on_a_target, 0, (int)SETT__COUNT(missing));
-    tcase_add_test(t, programs);
     suite_add_tcase(s, t);
     return s;
 }

@@ -13,7 +13,7 @@ const char *const sett__access_word[] = {"", "read", "write", "both"}, *const se
 const char *const sett__proxy_word[] = {"async", "async.shared", "async.global", "tensormap.release", "tensormap.acquire"};
 const char *const sett__swizzle_word[] = {"none", "32", "64", "128"};
 const char *const sett__reduce_word[] = {"add", "min", "max"}, *const sett__evict_word[] = {"evict_first", "evict_last", "evict_normal", "evict_unchanged"};
-const char *const sett__field_word[] = {"address", "rank", "box", "extent", "stride", "step"};
+const char *const sett__field_word[] = {"address", "rank", "box", "extent", "stride", "step", "type", "swizzle", "fill"};
 const char *const sett__cache_word[] = {"", "always", "global", "streaming", "last_use", "no_cache", "write_through", "evict_first", "evict_last",
     "l2_evict_first", "l2_evict_last", "l2_64b", "l2_128b", "l2_256b"};
 

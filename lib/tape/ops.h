@@ -94,7 +94,7 @@ extern const sett__attr_info sett__attrs[SETT__N_ATTRS + 1];                    
 extern const char *const sett__sem_word[], *const sett__scope_word[], *const sett__cache_word[], *const sett__near_word[], *const sett__dim_word[],
     *const sett__access_word[], *const sett__cluster_word[], *const sett__proxy_word[], *const sett__way_word[], *const sett__swizzle_word[]; /* ops.c */
 extern const char *const sett__reduce_word[], *const sett__evict_word[], *const sett__field_word[]; /* ops.c: add min max; of policies; of maps */
-enum { SETT__FIELD_ADDRESS, SETT__FIELD_RANK, SETT__FIELD_BOX, SETT__FIELD_EXTENT, SETT__FIELD_STRIDE, SETT__FIELD_STEP, SETT__N_MAP_FIELDS };
+enum { SETT__FIELD_ADDRESS, SETT__FIELD_RANK, SETT__FIELD_BOX, SETT__FIELD_EXTENT, SETT__FIELD_STRIDE, SETT__FIELD_STEP, SETT__FIELD_TYPE, SETT__FIELD_SWIZZLE, SETT__FIELD_FILL, SETT__N_MAP_FIELDS };
 /* ---- operands of class FORM: the types of ops.def ------------------------------------- */
 /* Items in the order of the operands, a space between: `name:kind|kind?`. A name is printed before the operand, and an item with
  * `?` is left out where it has none (SETT__NONE). The last may end in `...`: one operand or more, `?...`: or none. `-> kind` is the result. */

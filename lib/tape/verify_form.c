@@ -87,6 +87,7 @@ static bool (*const own[SETT__N_CODES])(sett__verifier *) = {
     [SETT__BULKSTORE] = sett__check_bulk,
     [SETT__BULKREDUCE] = sett__check_bulk,
     [SETT__MAPREPLACE] = sett__check_map,
+    [SETT__MAPCOPY] = sett__check_map,
 };
 
 static bool check_operands(sett__verifier *c)

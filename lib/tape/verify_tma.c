@@ -119,19 +119,23 @@ bool sett__check_bulk(sett__verifier *c)
 static bool check_field(sett__verifier *c)
 {
     const int field = sett__verified_attr(c, SETT__AT_REPLACE_FIELD), mode = sett__verified_attr(c, SETT__AT_REPLACE_ORDINAL);
-    const bool whole = field == SETT__FIELD_ADDRESS || field == SETT__FIELD_RANK, wide = field == SETT__FIELD_ADDRESS || field == SETT__FIELD_STRIDE;
+    static const uint8_t codes[SETT__N_MAP_FIELDS] = {[SETT__FIELD_TYPE] = 13, [SETT__FIELD_SWIZZLE] = 4, [SETT__FIELD_FILL] = 2};
+    const bool whole = field == SETT__FIELD_ADDRESS || field == SETT__FIELD_RANK || codes[field], wide = field == SETT__FIELD_ADDRESS || field == SETT__FIELD_STRIDE;
     if (mode > (whole ? 0 : field == SETT__FIELD_STRIDE ? 3 : 4))
         return sett__refuse(c, SETT_E_RANGE, "field %s has no ordinal %d", sett__field_word[field], mode);
     if (arg_at(c, 2)->dtype != (wide ? SETT_U64 : SETT_I32))
         return sett__refuse(c, SETT_E_DTYPE, "field %s is of %s", sett__field_word[field], wide ? "u64" : "i32");
+    const sett__op *x = arg_at(c, 2);
+    if (codes[field] && (x->code != SETT__CONST || (uint64_t)x->imm >= codes[field]))
+        return sett__refuse(c, SETT_E_RANGE, "field %s is a constant, 0 to %d", sett__field_word[field], codes[field] - 1);
     return true;
 }
 
 /* 128 bytes that are a map. */
 bool sett__check_map(sett__verifier *c)
 {
-    const bool write = c->op->code == SETT__MAPREPLACE;
-    if (write && !check_field(c))
+    const bool write = c->op->code != SETT__TMAPAT;
+    if (c->op->code == SETT__MAPREPLACE && !check_field(c))
         return false;
     return sett__may_access(c, arg_at(c, 0), write ? SETT__ACCESS_WRITE : SETT__ACCESS_READ) &&
            aligned(c, 0, c->op->imm, SETT__MAP_ALIGN, "a map") && inside(c, 0, c->op->imm, SETT__MAP_BYTES, "a map");
