@@ -15,7 +15,7 @@ bad=0
 SETT_CACHE_DIR=$(mktemp -d)
 export SETT_CACHE_DIR
 trap 'rm -rf "$SETT_CACHE_DIR"' EXIT
-for suite in gpu devices conform properties kernels layouts; do # each by itself: the last test of gpu spoils its process
+for suite in gpu devices conform programs properties kernels layouts; do # each by itself: the last test of gpu spoils its process
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
 SETT_TEST_GPU=1 "$b/golden" tests/golden/numeric tests/golden/tensorssa tests/golden/print || bad=1

@@ -29,10 +29,10 @@ void tape_gives(sett_engine *e, const char *text, const char *target, const char
     sett_kernel_info info = {.size = sizeof info};
     sett_error err = {0};
     sett_kernel *k;
-    ck_assert_msg(!tape_compiled(e, text, target, &k, &err), "%s: %s\n%s", target, err.text, text);
+    ck_assert_msg(!tape_compiled(e, text, target, &k, &err), "%s: %s\n%.2000s", target, err.text, text);
     ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
     char *bad = match(info.ptx, checks);
-    ck_assert_msg(!bad, "%s: %s\n%s", target, bad, info.ptx);
+    ck_assert_msg(!bad, "%s: %s\n%.2000s", target, bad, info.ptx);
     sett_kernel_release(k);
 }
 
@@ -49,22 +49,20 @@ void tape_comes_back(const char *text)
     ck_assert(!sett__tape_print(&u, false, NULL, &b, &err));
     ck_assert_str_eq(a, b);
     sett__tape_free(&u);
-    ck_assert_msg(!sett__tape_parse(&u, a, &err), "%s\n%s", err.text, a);
+    ck_assert_msg(!sett__tape_parse(&u, a, &err), "%s\n%.2000s", err.text, a);
     free(a), free(b), free(bytes);
     sett__tape_free(&t), sett__tape_free(&u);
 }
 
-void program_assembles(const char *file, const char *targets, const char *checks)
+char *tape_file(const char *name)
 {
-    char text[32768], target[16];
-    FILE *f = fopen(file, "rb");
-    ck_assert_ptr_nonnull(f);
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    FILE *f = fopen(name, "rb");
+    ck_assert_msg(f != NULL && !fseek(f, 0, SEEK_END), "%s", name);
+    const long size = ftell(f);
+    char *text = malloc((size_t)size + 1);
+    ck_assert_ptr_nonnull(text);
+    rewind(f);
+    text[fread(text, 1, (size_t)size, f)] = 0;
     fclose(f);
-    tape_comes_back(text);
-    sett_engine *e = have_compiler() ? tapes_engine() : NULL;
-    for (int n; e && sscanf(targets, "%15s%n", target, &n) == 1; targets += n)
-        tape_gives(e, text, target, checks);
-    if (e)
-        sett_engine_close(e);
+    return text;
 }

@@ -12,7 +12,7 @@ sett_status tape_compiled(sett_engine *, const char *text, const char *target, s
 void tape_gives(sett_engine *, const char *text, const char *target, const char *checks);
 /* Text, bytes and text again are the same. */
 void tape_comes_back(const char *text);
-/* A program of tests/tape comes back, and gives what checks say for each target ("sm_80 sm_90a") */
-void program_assembles(const char *file, const char *targets, const char *checks);
+/* A file, for free(). */
+char *tape_file(const char *name);
 
 #endif

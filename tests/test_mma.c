@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of matrices: every row of mma.def, matrices between shared memory and registers, what is refused, and the programs
- * of tests/tape, each assembled where there is an assembler. */
+/* Products of matrices: every row of mma.def, matrices between shared memory and registers, what is refused. */
 #include "rig.h"
 #include "tapes.h"
 #include <check.h>
@@ -166,15 +165,6 @@ START_TEST(not_on_the_cpu)
 }
 END_TEST
 
-/* ---- programs ------------------------------------------------------------------------------------ */
-START_TEST(programs_assemble)
-{
-    program_assembles("tests/tape/gemm_mma.tape", "sm_80 sm_90a",
-        "CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16\nCHECK: ldmatrix.sync.aligned.m8n8.x2.shared.b16\n"
-        "CHECK: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32\nNOT: .local\nCHECK: ret");
-}
-END_TEST
-
 Suite *mma_suite(void)
 {
     Suite *s = suite_create("mma");
@@ -185,7 +175,6 @@ Suite *mma_suite(void)
     tcase_add_loop_test(t, matrices_move, 0, (int)SETT__COUNT(matrices));
     tcase_add_loop_test(t, wrong_tapes, 0, (int)SETT__COUNT(wrong));
     tcase_add_test(t, not_on_the_cpu);
-    tcase_add_test(t, programs_assemble);
     suite_add_tcase(s, t);
     return s;
 }

@@ -237,15 +237,6 @@ START_TEST(launch_hints)
 }
 END_TEST
 
-START_TEST(programs_assemble)
-{
-    program_assembles("tests/tape/peer_sum.tape", "sm_90 sm_90a",
-        "CHECK: .reqnctapercluster 2\nCHECK: mbarrier.init.shared.b64\nCHECK: fence.mbarrier_init.release.cluster\nCHECK: barrier.cluster.arrive\n"
-        "CHECK: barrier.cluster.wait\nCHECK: mapa.shared::cluster\nCHECK: st.shared::cluster.b32\nCHECK: mbarrier.arrive.release.cluster.shared::cluster.b64\n"
-        "CHECK: mbarrier.try_wait.parity.acquire.cluster.shared.b64\nNOT: .local\nCHECK: ret");
-}
-END_TEST
-
 START_TEST(not_on_the_cpu)
 {
     sett_error err = {0};
@@ -268,7 +259,6 @@ Suite *sync_suite(void)
     tcase_add_loop_test(t, missing_on_a_target, 0, (int)SETT__COUNT(missing));
     tcase_add_loop_test(t, wrong_signatures, 0, (int)SETT__COUNT(signatures));
     tcase_add_test(t, launch_hints);
-    tcase_add_test(t, programs_assemble);
     tcase_add_test(t, not_on_the_cpu);
     suite_add_tcase(s, t);
     return s;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of a warp group: every row of mma.def with every n, what each lowers to, the state of roots in flight, what is refused,
- * and the programs of tests/tape. */
+/* Products of a warp group: every row of mma.def with every n, what each lowers to, the state of roots in flight, what is refused. */
 #include "rig.h"
 #include "tapes.h"
 #include <check.h>
@@ -345,59 +344,6 @@ START_TEST(accumulators_are_counted)
 }
 END_TEST
 
-/* ---- programs ------------------------------------------------------------------------------------ */
-static const struct {
-    const char *file;
-    int registers, moves; /* at most; moves of the round that has the products */
-    const char *checks;
-} programs[] = {
-    {"tests/tape/wgmma_loop.tape", 154, 1, "CHECK: wgmma.fence.sync.aligned;\nCHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16\nCHECK: wgmma.wait_group.sync.aligned 1;\n"
-                                           "CHECK: wgmma.wait_group.sync.aligned 0;\nNOT: .local\nCHECK: ret"},
-    {"tests/tape/wgmma_attention.tape", 112, 3, "CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\nCHECK: wgmma.wait_group.sync.aligned 1;\n"
-                                                "CHECK: wgmma.wait_group.sync.aligned 0;\nNOT: .local\nCHECK: ret"},
-};
-
-/* Moves between the last label before the first product and the next label. */
-static int moves(const char *ptx)
-{
-    const char *product = strstr(ptx, "wgmma.mma_async"), *from = ptx, *label, *at;
-    while ((label = strstr(from + 1, "$L__BB")) && label < product)
-        from = label;
-    const char *end = strstr(product, "\n$L__BB");
-    int n = 0;
-    for (at = from; (at = strstr(at + 1, "\tmov.")) && at < end;)
-        n++;
-    return n;
-}
-
-START_TEST(programs_assemble)
-{
-    sett_kernel_info info = {.size = sizeof info};
-    char text[32768];
-    sett_error err = {0};
-    sett_kernel *k;
-    program_assembles(programs[_i].file, "sm_90a", programs[_i].checks);
-    if (!have_compiler())
-        return;
-    FILE *f = fopen(programs[_i].file, "rb");
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
-    fclose(f);
-    sett_engine *e = tapes_engine();
-    ck_assert_msg(!tape_compiled(e, text, "sm_90a", &k, &err), "%s", err.text);
-    ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
-    ck_assert_int_le(moves(info.ptx), programs[_i].moves);
-    if (info.cubin) {
-        ck_assert_msg(info.registers <= programs[_i].registers && info.spill_stores <= 0 && info.spill_loads <= 0 && info.stack <= 0,
-            "%d registers, %d + %d bytes spilled, %d of stack", info.registers, info.spill_stores, info.spill_loads, info.stack);
-        ck_assert_msg(!strstr(info.report, "(C75") && !strstr(info.report, "serialised"), "%s", info.report);
-    } else {
-        printf("no assembler: registers, spills and the log of %s are not looked at\n", programs[_i].file);
-    }
-    sett_kernel_release(k);
-    sett_engine_close(e);
-}
-END_TEST
-
 Suite *wgmma_suite(void)
 {
     Suite *s = suite_create("wgmma");
@@ -413,7 +359,6 @@ Suite *wgmma_suite(void)
     tcase_add_test(t, deep_loops_end);
     tcase_add_test(t, too_many_roots);
     tcase_add_test(t, accumulators_are_counted);
-    tcase_add_loop_test(t, programs_assemble, 0, (int)SETT__COUNT(programs));
     suite_add_tcase(s, t);
     return s;
 }
