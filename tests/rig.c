@@ -141,18 +141,30 @@ char *tape_of(sett_body body, const sett_compile_options *o)
     return text;
 }
 
-void lines_refused(const char *text, const wrong_lines *w)
+/* The line that cannot be read, or the operation in words. */
+static bool says_where(sett_status s, const char *text)
+{
+    return strstr(text, s == SETT_E_PARSE ? "line " : "`") || strstr(text, "the kernel ends");
+}
+
+static void refused(const char *text, const wrong_lines *w, bool where)
 {
     sett__tape tape;
     sett_error err = {0};
     const sett_status s = sett__tape_parse(&tape, text, &err);
     ck_assert_msg(s == w->status && strstr(err.text, w->why), "`%s` gives: %s", w->lines, err.text);
+    ck_assert_msg(!s || !where || says_where(s, err.text), "`%s` gives, and does not say where: %s", w->lines, err.text);
     sett__tape_free(&tape);
+}
+
+void lines_refused(const char *text, const wrong_lines *w)
+{
+    refused(text, w, true);
 }
 
 void tape_refused(const char *text, sett_status status, const char *why)
 {
-    lines_refused(text, &(wrong_lines){text, status, why});
+    refused(text, &(wrong_lines){text, status, why}, false);
 }
 
 bool under_valgrind(void)

@@ -22,7 +22,7 @@ char *tape_of(sett_body, const sett_compile_options *or_null);
 void tape_refused(const char *text, sett_status, const char *why); /* why: a part of the message */
 /* Lines that a suite puts behind its head of a tape, and how the whole is refused. */
 typedef struct wrong_lines { const char *lines; sett_status status; const char *why; } wrong_lines;
-void lines_refused(const char *text, const wrong_lines *); /* `text` has the lines */
+void lines_refused(const char *text, const wrong_lines *); /* `text` has the lines; the error says where, too */
 bool under_valgrind(void); /* which ends a process that it has no memory for */
 bool have_compiler(void); /* tests of what needs the plug-in end early, and say so, where it was not built */
 

@@ -7,6 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+int tape_targets(char to[TAPE_TARGETS][16])
+{
+    char list[512], suffixes[8];
+    int n = 0, sm, used;
+    sett__target_list(list, sizeof list); /* "sm_89, sm_90[a], sm_100[a|f]" */
+    for (const char *at = list; sscanf(at, "sm_%d%n", &sm, &used) == 1; at += strspn(at, ", ")) {
+        snprintf(to[n++], 16, "sm_%d", sm);
+        at += used;
+        used = 0;
+        if (sscanf(at, "[%7[^]]]%n", suffixes, &used) == 1)
+            for (const char *s = suffixes; *s; s++)
+                if (*s != '|')
+                    snprintf(to[n++], 16, "sm_%d%c", sm, *s);
+        at += used;
+    }
+    ck_assert(n > 20 && n <= TAPE_TARGETS);
+    return n;
+}
+
 sett_engine *tapes_engine(void)
 {
     const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};

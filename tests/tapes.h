@@ -4,6 +4,9 @@
 #define SETT_TESTS_TAPES_H
 #include "faces.h"
 
+/* All that code can be generated for, as sm_90 and sm_90a; how many. */
+enum { TAPE_TARGETS = 64 };
+int tape_targets(char to[TAPE_TARGETS][16]);
 /* One without a GPU and a cache. */
 sett_engine *tapes_engine(void);
 /* Assembled where that can be, else as far as PTX; the caller frees the kernel. */

@@ -3,6 +3,7 @@
 #include "rig.h"
 #include "tapes.h"
 #include <check.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,13 +41,11 @@ static void product(char *text, size_t size, int row)
     snprintf(text + at, size - (size_t)at, "store %%2[%%0] %s %%6 align %d\n", buf, sett__dtype_bytes((sett_dtype)x->c));
 }
 
-static const int machines[] = {70, 75, 80, 86, 89, 90, 100};
-
 START_TEST(every_row)
 {
     const sett__mma *x = &sett__mmas[_i];
     const char *word = sett__mma_word[_i], *dot = strchr(word, '.');
-    char text[1024], want[128], target[16], least[64];
+    char text[1024], want[128], target[TAPE_TARGETS][16], least[64];
     sett_error err = {0};
     sett__tape t;
     product(text, sizeof text, _i);
@@ -54,14 +53,13 @@ START_TEST(every_row)
     snprintf(want, sizeof want, "CHECK: mma.sync.aligned.%.*s.row.col%s", (int)(dot - word), word, dot);
     ck_assert_msg(!sett__tape_parse(&t, text, &err), "%s", err.text);
     sett_engine *e = have_compiler() ? tapes_engine() : NULL;
-    for (size_t i = 0; i < SETT__COUNT(machines); i++) {
-        snprintf(target, sizeof target, "sm_%d", machines[i]);
-        snprintf(least, sizeof least, "mma needs sm_%s, the target is %s", x->targets, target);
-        bool has = machines[i] >= atoi(x->targets);
-        ck_assert_int_eq(sett__tape_verify(&t, target, &err), has ? SETT_OK : SETT_E_TARGET);
+    for (int i = 0, n = tape_targets(target); i < n; i++) {
+        snprintf(least, sizeof least, "mma needs sm_%s, the target is %.15s", x->targets, target[i]);
+        bool has = atoi(target[i] + 3) >= atoi(x->targets), plain = isdigit((unsigned char)target[i][strlen(target[i]) - 1]);
+        ck_assert_int_eq(sett__tape_verify(&t, target[i], &err), has ? SETT_OK : SETT_E_TARGET);
         ck_assert_msg(has || (strstr(err.text, least) && strstr(err.text, word)), "%s", err.text);
-        if (has && e)
-            tape_gives(e, text, target, want);
+        if (has && plain && e)
+            tape_gives(e, text, target[i], want);
     }
     sett__tape_free(&t);
     if (e)
@@ -133,8 +131,8 @@ static const wrong_lines wrong[] = {
     {"%20 = ldmatrix f64x2 %3[%0]", SETT_E_DTYPE, "elements of 8, 16 or 32 bits, not f64"},
     {"%20 = ldmatrix i1x4 %3[%0]", SETT_E_DTYPE, "elements of 8, 16 or 32 bits, not i1"},
     {"%20 = ldmatrix i8x16 %3[%0] trans", SETT_E_DTYPE, "only elements of 16 bits are transposed, not i8"},
-    {"%20 = ldmatrix f16x8 %4[%0]", SETT_E_ALIGN, "is aligned to 8 bytes"},
-    {"%20 = ldmatrix f16x8 %3[4]", SETT_E_ALIGN, "offset 4 is not so aligned"},
+    {"%20 = ldmatrix f16x8 %4[%0]", SETT_E_ALIGN, "is aligned to 8 bytes, and the access needs 16"},
+    {"%20 = ldmatrix f16x8 %3[4]", SETT_E_ALIGN, "offset 4 is not aligned to 16 bytes"},
     {"%20 = ldmatrix f16x8 %3[128]", SETT_E_RANGE, "elements 128 to 135 are not in %3"},
     {"%20 = ldmatrix f16x8 %3[%10]", SETT_E_DTYPE, "the offset must be one i32 or i64"},
     {"stmatrix %3[%0] f32x8 %13", SETT_E_SHAPE, "32 bytes a thread"},
@@ -149,6 +147,22 @@ START_TEST(wrong_tapes)
     snprintf(text, sizeof text, "%s%%3 = smem f16x128 at 0\n%%4 = smem f16x128 at 264\n%%10 = load f16x8 %%1[%%0] align 2\n%%11 = load f16x4 %%1[%%0] align 2\n"
         "%%12 = load f32x4 %%1[%%0] align 4\n%%13 = load f32x8 %%1[%%0] align 4\n%s\n", HEAD, wrong[_i].lines);
     lines_refused(text, &wrong[_i]);
+}
+END_TEST
+
+/* The last warp of a block of 48 has 16 lanes: what mma would give there is undefined. */
+START_TEST(warps_are_whole)
+{
+    static const char *const lines[] = {"%20 = ldmatrix f16x2 %3[0]", "%20 = load f16x2 %1[%0] align 2\nstmatrix %3[0] f16x2 %20",
+        "%20 = load f16x8 %1[%0] align 2\n%21 = load f16x4 %1[%0] align 2\n%22 = load f32x4 %1[%0] align 4\n%23 = mma f32x4 %20, %21, %22 row=m16n8k16.f32.f16.f16.f32"};
+    char text[1024], *block;
+    snprintf(text, sizeof text, "%s%%3 = smem f16x128 at 0\n%s\n", HEAD, lines[_i]);
+    ck_assert_ptr_nonnull(block = strstr(text, "block 32"));
+    tape_comes_back(text);
+    memcpy(block, "block 48", 8);
+    tape_refused(text, SETT_E_VERIFY, "it is of whole warps, and a block has 48 threads, no multiple of 32");
+    memcpy(block, "block 31", 8);
+    tape_refused(text, SETT_E_VERIFY, "it is of 32 threads, and a block has 31");
 }
 END_TEST
 
@@ -174,6 +188,7 @@ Suite *mma_suite(void)
     tcase_add_loop_test(t, layouts_fill_matrices, 0, rows());
     tcase_add_loop_test(t, matrices_move, 0, (int)SETT__COUNT(matrices));
     tcase_add_loop_test(t, wrong_tapes, 0, (int)SETT__COUNT(wrong));
+    tcase_add_loop_test(t, warps_are_whole, 0, 3);
     tcase_add_test(t, not_on_the_cpu);
     suite_add_tcase(s, t);
     return s;

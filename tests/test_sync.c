@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define HEAD \
-    "sett tape 2\nparam X u8 (4096):(1) align 16 read\nparam D u8 (4096):(1) align 16 write\nblock 128\nsmem 1024 align 128\n\n" \
+    "sett tape 2\nparam X u8 (4096):(1) align 16 read\nparam D u8 (4096):(1) align 16 write\nblock 128\nlaunch min_blocks 1\nsmem 1024 align 128\n\n" \
     "%0 = tid.x i32\n%1 = param u8 X\n%2 = param u8 D\n%3 = smem u64x4 at 0 mbarrier\n%4 = smem f32x32 at 64\n%5 = const i32 1\n" \
     "%6 = lt i1 %0, %5\n%7 = rmem f32x4\n%8 = const i64 1\n"
 
@@ -117,7 +117,7 @@ static const wrong_lines wrong[] = {
     {"%20 = ldmatrix f16x2 %3[0]", SETT_E_SPACE, "operand 0 is not shared memory"},
     {"%20 = smem u64x4 at 4 mbarrier", SETT_E_ALIGN, "mbarriers are u64 at multiples of 8"},
     {"%20 = peer f32x32 %4, %5\n%21 = load f32 %20[32] align 4", SETT_E_RANGE, "elements 32 to 32 are not in %9"},
-    {"%20 = peer f32x32 %4, %5\n%21 = load f32 %20[1] align 8", SETT_E_ALIGN, "offset 1 is not so aligned"},
+    {"%20 = peer f32x32 %4, %5\n%21 = load f32 %20[1] align 8", SETT_E_ALIGN, "offset 1 is not aligned to 8 bytes"},
     {"%20 = peer f32x16 %4, %5", SETT_E_VERIFY, "the result must be 32 of f32"},
     {"%20 = peer u8x4096 %1, %5", SETT_E_SPACE, "operand 0 is not shared memory"},
     {"%20 = peer f32x32 %4, %8", SETT_E_DTYPE, "operand 1 is i64, not i32"},
@@ -145,7 +145,8 @@ static const wrong_lines wrong[] = {
     {"fence.proxy map %1[0] kind=tensormap.acquire", SETT_E_ALIGN, "%1 is aligned to 16 bytes"},
     {"setmaxnreg count=40", SETT_E_VERIFY, "it needs way"},
     {"setmaxnreg way=inc count=41", SETT_E_RANGE, "count 41 is not a multiple of 8"},
-    {"setmaxnreg way=inc count=248", SETT_E_RANGE, "count 248 is not 24 to 240"},
+    {"setmaxnreg way=inc count=264", SETT_E_RANGE, "count 264 is not 24 to 256"},
+    {"setmaxnreg way=dec count=16", SETT_E_RANGE, "count 16 is not 24 to 256"},
     {"%20 = smem i64x4 at 8 mbarrier", SETT_E_ALIGN, "mbarriers are u64 at multiples of 8"},
 };
 
@@ -200,7 +201,7 @@ static const wrong_lines signatures[] = {
     {"launch max_registers 256", SETT_E_LIMIT, "max_registers 256, min_blocks 0: at most 255 and 32"},
     {"launch min_blocks 33", SETT_E_LIMIT, "max_registers 0, min_blocks 33: at most 255 and 32"},
     {"sym N\nblock N\nlaunch min_blocks 2", SETT_E_VERIFY, "min_blocks needs a block of constant extents"},
-    {"sym N\nblock N\n\nsetmaxnreg way=dec count=24", SETT_E_VERIFY, "it needs a block of constant extents"},
+    {"block 128\n\nsetmaxnreg way=dec count=24", SETT_E_VERIFY, "it needs `launch max_registers` or `launch min_blocks`"},
     {"launch cooperative\nlaunch cooperative", SETT_E_PARSE, "it is given twice"},
     {"launch soon", SETT_E_PARSE, "the line should end here"},
 };
@@ -209,7 +210,7 @@ START_TEST(wrong_signatures)
 {
     char text[512];
     snprintf(text, sizeof text, "sett tape 2\n%s\n", signatures[_i].lines);
-    lines_refused(text, &signatures[_i]);
+    tape_refused(text, signatures[_i].status, signatures[_i].why);
 }
 END_TEST
 

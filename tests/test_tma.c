@@ -101,7 +101,7 @@ START_TEST(reductions_of_bytes)
         snprintf(text, sizeof text, "sett tape 2\nparam D %s (64):(1) align 16 write\nblock 32\nsmem 512 align 16\n\n%%0 = param %s D\n%%1 = smem %sx64 at 0\n"
             "%%2 = const i32 64\nbulk.reduce %%0[0] from %%1[0] bytes %%2 op=%s\n", type, type, type, sett__reduce_word[op]);
         snprintf(check, sizeof check, "CHECK: bulk_group.%s", op ? sett__reduce_word[op] : reductions[_i].add);
-        snprintf(want, sizeof want, "there is no %s of %s in memory", sett__reduce_word[op], type);
+        snprintf(want, sizeof want, "bulk.reduce has no %s of %s", sett__reduce_word[op], type);
         sett_status s = sett__tape_parse(&t, text, &err);
         ck_assert_msg(s == (has ? SETT_OK : SETT_E_DTYPE) && (has || strstr(err.text, want)), "%s: %s", text, err.text);
         sett__tape_free(&t);
@@ -115,8 +115,8 @@ END_TEST
 
 /* ---- refusals --------------------------------------------------------------------------------- */
 static const wrong_lines wrong[] = {
-    {"tma.load %3[0] from %5 done %4[0] at %8", SETT_E_RANK, "1 coordinates, and map m2 has 2"},
-    {"tma.load %3[0] from %6 done %4[0] at %8, %8", SETT_E_RANK, "2 coordinates, and map m1 has 1"},
+    {"tma.load %3[0] from %5 done %4[0] at %8", SETT_E_RANK, "1 coordinates, and map m2 has 2 modes"},
+    {"tma.load %3[0] from %6 done %4[0] at %8, %8", SETT_E_RANK, "2 coordinates, and map m1 has 1 modes"},
     {"tma.load %3[0] from %15 done %4[0] at %8, %8, %8, %8, %8, %8", SETT_E_RANK, "6 coordinates: a map has at most 5"},
     {"tma.load %3[0] from %5 done %4[0]", SETT_E_PARSE, "expected at"},
     {"tma.load %3[0] from %1 done %4[0] at %8", SETT_E_SPACE, "operand 2 is not a tensor map or one u64"},
@@ -139,11 +139,11 @@ static const wrong_lines wrong[] = {
     {"tma.reduce %3[0] to %5 at %8, %8 op=add", SETT_E_VERIFY, "parameter X is not declared as written"},
     {"tma.reduce %3[0] to %6 at %8", SETT_E_VERIFY, "it needs op"},
     {"tma.reduce %3[0] to %6 at %8 op=xor", SETT_E_PARSE, "there is no such op"},
-    {"tma.reduce %3[0] to %6 at %8 op=min", SETT_E_DTYPE, "there is no min of f32 in memory"},
-    {"tma.reduce %3[0] to %17 at %8 op=add", SETT_E_DTYPE, "there is no add of i8 in memory"},
-    {"tma.reduce %3[0] to %18 at %8 op=add", SETT_E_DTYPE, "there is no add of f64 in memory"},
-    {"tma.reduce %3[0] to %19 at %8 op=add", SETT_E_DTYPE, "there is no add of i64 in memory"},
-    {"tma.prefetch %5 at %8", SETT_E_RANK, "1 coordinates, and map m2 has 2"},
+    {"tma.reduce %3[0] to %6 at %8 op=min", SETT_E_DTYPE, "tma.reduce has no min of f32"},
+    {"tma.reduce %3[0] to %17 at %8 op=add", SETT_E_DTYPE, "tma.reduce has no add of i8"},
+    {"tma.reduce %3[0] to %18 at %8 op=add", SETT_E_DTYPE, "tma.reduce has no add of f64"},
+    {"tma.reduce %3[0] to %19 at %8 op=add", SETT_E_DTYPE, "tma.reduce has no add of i64"},
+    {"tma.prefetch %5 at %8", SETT_E_RANK, "1 coordinates, and map m2 has 2 modes"},
     {"%30 = tmap f32 m9", SETT_E_PARSE, "there is no map m9"},
     {"%30 = tmap u32 m2", SETT_E_VERIFY, "the result must be 0 of f32"},
     {"%30 = load f32 %5[0] align 4", SETT_E_SPACE, "operand 0 is a tensor map: copies alone take it"},
@@ -159,13 +159,13 @@ static const wrong_lines wrong[] = {
     {"bulk.load %3[4080] from %1[0] done %4[0] bytes %9", SETT_E_RANGE, "a copy of 256 bytes is not in %3"},
     {"bulk.load %3[0] from %3[0] done %4[0] bytes %9", SETT_E_SPACE, "operand 2 is not global memory"},
     {"bulk.store %1[0] from %3[0] bytes %9", SETT_E_VERIFY, "parameter X is not declared as written"},
-    {"bulk.reduce %2[0] from %20[0] bytes %9 op=add", SETT_E_DTYPE, "f16 in shared memory, f32 in global memory"},
+    {"bulk.reduce %2[0] from %20[0] bytes %9 op=add", SETT_E_DTYPE, "it has one type, not f16 in shared memory and f32 in global memory"},
     {"bulk.wait pending=256", SETT_E_RANGE, "pending 256 is not 0 to 255"},
     {"%30 = policy u64", SETT_E_VERIFY, "it needs kind"},
     {"%30 = policy u64 kind=evict_first percent=101", SETT_E_RANGE, "percent 101 is not 1 to 100"},
     {"%30 = policy i32 kind=evict_first", SETT_E_VERIFY, "the result must be 1 of u64"},
-    {"tensormap.replace %21[0] with %8 field=address", SETT_E_DTYPE, "field address is of u64"},
-    {"tensormap.replace %21[0] with %12 field=extent", SETT_E_DTYPE, "field extent is of i32"},
+    {"tensormap.replace %21[0] with %8 field=address", SETT_E_DTYPE, "field address takes one u64"},
+    {"tensormap.replace %21[0] with %12 field=extent", SETT_E_DTYPE, "field extent takes one i32"},
     {"tensormap.replace %21[0] with %12 field=stride ordinal=4", SETT_E_RANGE, "field stride has no ordinal 4"},
     {"tensormap.replace %21[0] with %8 field=rank ordinal=1", SETT_E_RANGE, "field rank has no ordinal 1"},
     {"tensormap.replace %21[192] with %8 field=rank", SETT_E_RANGE, "a map of 128 bytes is not in %21"},
@@ -174,7 +174,7 @@ static const wrong_lines wrong[] = {
     {"%30 = const i32 4\ntensormap.replace %21[0] with %30 field=swizzle", SETT_E_RANGE, "field swizzle is a constant, 0 to 3"},
     {"%30 = const i32 2\ntensormap.replace %21[0] with %30 field=fill", SETT_E_RANGE, "field fill is a constant, 0 to 1"},
     {"%30 = const i32 13\ntensormap.replace %21[0] with %30 field=type", SETT_E_RANGE, "field type is a constant, 0 to 12"},
-    {"tensormap.replace %21[0] with %12 field=type", SETT_E_DTYPE, "field type is of i32"},
+    {"tensormap.replace %21[0] with %12 field=type", SETT_E_DTYPE, "field type takes one i32"},
     {"tensormap.replace %21[0] with %8 field=fill ordinal=1", SETT_E_RANGE, "field fill has no ordinal 1"},
     {"tmap.copy %21[32] from %5", SETT_E_ALIGN, "offset 32 is not aligned to the 64 bytes that a map needs"},
     {"tmap.copy %21[192] from %5", SETT_E_RANGE, "a map of 128 bytes is not in %21"},

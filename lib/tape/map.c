@@ -77,7 +77,7 @@ sett_status sett__map_verify(const sett__sig *s, const sett__map *m, sett_error 
         return REFUSE(SETT_E_DTYPE, "there are no maps of %s", m->name, sett__dtype_valid(m->dtype) ? sett_dtype_name((sett_dtype)m->dtype) : "?");
     if (m->swizzle > 3 || m->promotion > 3 || m->nan > 1)
         return REFUSE(SETT_E_VERIFY, "unknown attributes", m->name);
-    if (m->nan && !sett__dtype_is_float((sett_dtype)m->dtype))
+    if (m->nan && (!sett__dtype_is_float((sett_dtype)m->dtype) || sett_dtype_bits((sett_dtype)m->dtype) == 8))
         return REFUSE(SETT_E_DTYPE, "what is outside cannot be NaN in %s", m->name, sett_dtype_name((sett_dtype)m->dtype));
     sett_status status = verify_box(m, err);
     for (int k = 0; k < m->rank && !status; k++)

@@ -294,9 +294,10 @@ bool sett__check_align(sett__verifier *c, const sett__verified_place *at)
     if (claim > SETT__MAX_ALIGN)
         return sett__refuse(c, SETT_E_ALIGN, "an alignment is at most %d bytes", SETT__MAX_ALIGN);
     if (claim > have)
-        return sett__refuse(c, SETT_E_ALIGN, "%%%u is aligned to %llu bytes", sett__verified_arg(c, at->k), (unsigned long long)have);
+        return sett__refuse(c, SETT_E_ALIGN, "%%%u is aligned to %llu bytes, and the access needs %llu", sett__verified_arg(c, at->k),
+            (unsigned long long)have, (unsigned long long)claim);
     if (sett__verified_arg(c, at->k + 1) == SETT__NONE && (uint64_t)at->imm * at->element % claim)
-        return sett__refuse(c, SETT_E_ALIGN, "offset %lld is not so aligned", (long long)at->imm);
+        return sett__refuse(c, SETT_E_ALIGN, "offset %lld is not aligned to %llu bytes", (long long)at->imm, (unsigned long long)claim);
     return true;
 }
 

@@ -21,13 +21,29 @@ static const sett__mma *row_of(sett__verifier *c, int attr, int kind)
     return sett__refuse(c, SETT_E_VERIFY, "%s is of %s", sett__mma_word[row], kind == SETT__MMA_WARP ? "wgmma" : "mma"), NULL;
 }
 
+/* A block of known size has so many threads, and no part of a warp: where lanes are missing the result is undefined. */
+static bool check_block(sett__verifier *c, int64_t least)
+{
+    const sett__sig *s = &c->t->sig;
+    int64_t n = 1, x;
+    for (int d = 0; d < 3; d++)
+        if (s->block[d].count && !sett__expr_const(s, s->block[d], &x))
+            return true;
+        else
+            n *= s->block[d].count ? x : 1;
+    if (n < least)
+        return sett__refuse(c, SETT_E_VERIFY, "it is of %lld threads, and a block has %lld", (long long)least, (long long)n);
+    return n % SETT__WARP == 0 || sett__refuse(c, SETT_E_VERIFY, "it is of whole warps, and a block has %lld threads, no multiple of %d", (long long)n, SETT__WARP);
+}
+
 bool sett__check_mma(sett__verifier *c)
 {
     const sett__mma *x = row_of(c, SETT__AT_MMA_ROW, SETT__MMA_WARP);
     if (!x)
         return false;
     uint32_t a = (uint32_t)x->m * x->k, b = (uint32_t)x->n * x->k, d = (uint32_t)x->m * x->n;
-    return check_part(c, 0, x->a, a) && check_part(c, 1, x->b, b) && check_part(c, 2, x->c, d) && sett__result_is(c, x->c, d / SETT__WARP);
+    return check_part(c, 0, x->a, a) && check_part(c, 1, x->b, b) && check_part(c, 2, x->c, d) && sett__result_is(c, x->c, d / SETT__WARP) &&
+           check_block(c, SETT__WARP);
 }
 
 /* Eight rows of 16 bytes are a matrix, of which a thread holds 4 bytes. */
@@ -45,7 +61,7 @@ bool sett__check_matrix(sett__verifier *c)
         return sett__refuse(c, SETT_E_SHAPE, "%llu bytes a thread: 1, 2 or 4 matrices are 4, 8 or 16", (unsigned long long)bytes);
     if (sett__verified_attr(c, SETT__AT_MATRIX_TRANS) && at.element != 2)
         return sett__refuse(c, SETT_E_DTYPE, "only elements of 16 bits are transposed, not %s", sett_dtype_name((sett_dtype)x->dtype));
-    return sett__check_offset(c, &at, ROW / (uint32_t)at.element) && sett__check_align(c, &at);
+    return sett__check_offset(c, &at, ROW / (uint32_t)at.element) && sett__check_align(c, &at) && check_block(c, SETT__WARP);
 }
 
 /* ---- products of a warp group -------------------------------------------------------------- */
@@ -110,18 +126,6 @@ static bool check_flags(sett__verifier *c, const sett__mma *x, bool in_registers
     return true;
 }
 
-static bool check_group(sett__verifier *c)
-{
-    const sett__sig *s = &c->t->sig;
-    int64_t n = 1, x;
-    for (int d = 0; d < 3; d++)
-        if (s->block[d].count && !sett__expr_const(s, s->block[d], &x))
-            return true;
-        else
-            n *= s->block[d].count ? x : 1;
-    return n >= SETT__WARP_GROUP || sett__refuse(c, SETT_E_VERIFY, "it is of %d threads, and a block has %lld", SETT__WARP_GROUP, (long long)n);
-}
-
 bool sett__check_wgmma(sett__verifier *c)
 {
     c->flies = true;
@@ -139,7 +143,7 @@ bool sett__check_wgmma(sett__verifier *c)
         return false;
     if (sett__verified_arg(c, 0) == sett__verified_arg(c, 1))
         return sett__refuse(c, SETT_E_VERIFY, "the accumulator is A too");
-    return check_flags(c, x, in_registers) && check_group(c);
+    return check_flags(c, x, in_registers) && check_block(c, SETT__WARP_GROUP);
 }
 
 bool sett__check_held(sett__verifier *c)

@@ -34,15 +34,11 @@ bool sett__check_proxy(sett__verifier *c)
     return sett__check_align(c, &at);
 }
 
-/* Registers are counted from what the kernel has at its entry, which a block of unknown size leaves open. */
+/* Registers are counted from what the kernel has at its entry. Where the signature leaves that open, ptxas ignores the operation (C7508). */
 bool sett__check_maxnreg(sett__verifier *c)
 {
     const sett__sig *s = &c->t->sig;
-    int64_t x;
     if (sett__verified_attr(c, SETT__AT_MAXNREG_COUNT) % 8)
         return sett__refuse(c, SETT_E_RANGE, "count %d is not a multiple of 8", sett__verified_attr(c, SETT__AT_MAXNREG_COUNT));
-    for (int d = 0; d < 3; d++)
-        if (s->block[d].count && !sett__expr_const(s, s->block[d], &x))
-            return sett__refuse(c, SETT_E_VERIFY, "it needs a block of constant extents");
-    return true;
+    return s->max_registers || s->min_blocks || sett__refuse(c, SETT_E_VERIFY, "it needs `launch max_registers` or `launch min_blocks`");
 }

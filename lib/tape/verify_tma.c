@@ -60,7 +60,7 @@ static bool check_reduction(sett__verifier *c, int op, int dtype)
     case SETT_F64: has = op == ADD && c->op->code == SETT__BULKREDUCE; break;
     default: has = false;
     }
-    return has || sett__refuse(c, SETT_E_DTYPE, "there is no %s of %s in memory", sett__reduce_word[op], sett_dtype_name((sett_dtype)dtype));
+    return has || sett__refuse(c, SETT_E_DTYPE, "%s has no %s of %s", sett__ops[c->op->code].text, sett__reduce_word[op], sett_dtype_name((sett_dtype)dtype));
 }
 
 static bool check_box(sett__verifier *c, const sett__map *m)
@@ -81,7 +81,7 @@ bool sett__check_tma(sett__verifier *c)
     const sett__op *root = arg_at(c, map);
     const sett__map *m = root->code == SETT__TMAP ? &c->t->sig.map[root->imm] : NULL;
     if (n > SETT__MAP_RANK || (m && n != m->rank))
-        return sett__refuse(c, SETT_E_RANK, m ? "%u coordinates, and map %.60s has %u" : "%u coordinates: a map has at most %.0s5", n, m ? m->name : "", m ? m->rank : 0u);
+        return sett__refuse(c, SETT_E_RANK, m ? "%u coordinates, and map %.60s has %u modes" : "%u coordinates: a map has at most %.0s5", n, m ? m->name : "", m ? m->rank : 0u);
     if (code == SETT__TMAREDUCE && m && !check_reduction(c, sett__verified_attr(c, SETT__AT_TMAREDUCE_OP), m->dtype))
         return false;
     if (code == SETT__TMALOAD && !check_mask(c, 6))
@@ -108,7 +108,7 @@ bool sett__check_bulk(sett__verifier *c)
     if (!sett__bounded_arg(c, bytes, 0, (1 << 20) - BULK, BULK, "a copy in bulk has a multiple of 16 bytes, less than 2^20"))
         return false;
     if (reduce && root->dtype != arg_at(c, 2)->dtype)
-        return sett__refuse(c, SETT_E_DTYPE, "%s in shared memory, %s in global memory", sett_dtype_name((sett_dtype)arg_at(c, 2)->dtype),
+        return sett__refuse(c, SETT_E_DTYPE, "it has one type, not %s in shared memory and %s in global memory", sett_dtype_name((sett_dtype)arg_at(c, 2)->dtype),
             sett_dtype_name((sett_dtype)root->dtype));
     if (reduce && !check_reduction(c, sett__verified_attr(c, SETT__AT_BULKREDUCE_OP), root->dtype))
         return false;
@@ -124,7 +124,7 @@ static bool check_field(sett__verifier *c)
     if (mode > (whole ? 0 : field == SETT__FIELD_STRIDE ? 3 : 4))
         return sett__refuse(c, SETT_E_RANGE, "field %s has no ordinal %d", sett__field_word[field], mode);
     if (arg_at(c, 2)->dtype != (wide ? SETT_U64 : SETT_I32))
-        return sett__refuse(c, SETT_E_DTYPE, "field %s is of %s", sett__field_word[field], wide ? "u64" : "i32");
+        return sett__refuse(c, SETT_E_DTYPE, "field %s takes one %s", sett__field_word[field], wide ? "u64" : "i32");
     const sett__op *x = arg_at(c, 2);
     if (codes[field] && (x->code != SETT__CONST || (uint64_t)x->imm >= codes[field]))
         return sett__refuse(c, SETT_E_RANGE, "field %s is a constant, 0 to %d", sett__field_word[field], codes[field] - 1);
