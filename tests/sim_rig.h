@@ -17,6 +17,7 @@ typedef struct job {
     int n_data, n_sym;
     int32_t sym[4];
     int threads;
+    int sm; /* 0: as usual */
     uint64_t most_rounds;
     sett_print_fn print;
     void *user;
@@ -40,7 +41,7 @@ static inline sett_status run_program(const sett__program *p, const job *j, sett
     }
     for (int i = 0; i < j->n_sym; i++, len += 4)
         memcpy(params + len, &j->sym[i], 4);
-    sett__sim_launch l = {.params = params, .params_len = len, .extent = extent, .threads = j->threads, .name = "k", .print = j->print, .most_rounds = j->most_rounds,
+    sett__sim_launch l = {.params = params, .params_len = len, .extent = extent, .threads = j->threads, .name = "k", .sm = j->sm, .print = j->print, .most_rounds = j->most_rounds,
                           .user = j->user};
     for (int i = 0; i < 3; i++) {
         l.grid[i] = j->grid[i] ? j->grid[i] : 1;

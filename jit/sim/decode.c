@@ -18,7 +18,7 @@ typedef struct decoder {
     uint32_t *insn_of; /* by op: IF, ELSE, FOR and LOOP, for their targets */
     uint32_t *loaded;  /* by op: the last load on which its value depends, as 1 + its op; 0: none */
     uint8_t *kind;     /* by op: of sett__find_strips */
-    uint32_t cap_code, cap_root, cap_place;
+    uint32_t cap_code, cap_root, cap_place, cap_spot, cap_matmul;
     uint32_t at;                /* op being decoded */
     uint32_t rows;              /* of instructions since the last POLL */
     uint32_t depth;             /* open regions */
@@ -544,6 +544,45 @@ static sett_status barrier(decoder *d, const sett__op *o)
     }
 }
 
+/* ---- what the tables say --------------------------------------------------------------------------------------- */
+/* The row of a product, once a program. */
+static sett_status product(decoder *d, const sett__op *o, sett__insn *i)
+{
+    sett__program *p = d->p;
+    const sett__mma *row = &sett__mmas[sett__attr(d->tape->arg, o, o->code == SETT__MMA ? SETT__AT_MMA_ROW : SETT__AT_WGMMA_ROW)];
+    for (i->form.matmul = 0; i->form.matmul < p->n_matmul; i->form.matmul++)
+        if (p->matmul[i->form.matmul].row == row)
+            return SETT_OK;
+    if (!sett__grow(NULL, (void **)&p->matmul, &d->cap_matmul, p->n_matmul + 1, sizeof *p->matmul))
+        return fail(d, SETT_E_MEMORY, "out of memory while decoding");
+    sett__matmul_make(&p->matmul[p->n_matmul++], row, given_op(d));
+    return SETT_OK;
+}
+
+/* Its operands and its places, in the order of ops.def. */
+static sett_status form(decoder *d, const sett__op *o)
+{
+    sett__program *p = d->p;
+    sett__insn i = start(d, o, SETT__S_FORM);
+    i.form.operands = p->n_place, i.form.places = p->n_spot;
+    if (!sett__grow(NULL, (void **)&p->place, &d->cap_place, p->n_place + o->n_args, sizeof *p->place) ||
+        !sett__grow(NULL, (void **)&p->spot, &d->cap_spot, p->n_spot + SETT__FORM_PLACES, sizeof *p->spot))
+        return fail(d, SETT_E_MEMORY, "out of memory while decoding");
+    for (int k = 0; k < o->n_args; k++) {
+        uint32_t v = sett__arg(d->tape, o, k);
+        bool is_root = v != SETT__NONE && sett__ops[d->tape->op[v].code].cls == SETT__C_ROOT;
+        p->place[p->n_place++] = is_root ? d->root_of[v] : ref_of(d, v);
+    }
+    for (sett__form f = sett__form_of(o->code); sett__form_next(&f);)
+        if (f.kinds & SETT__F_PLACE) {
+            uint32_t v = sett__arg(d->tape, o, (int)f.k);
+            p->spot[p->n_spot++] = v == SETT__NONE ? (sett__place){.root = SETT__NONE}
+                                                   : place_of(d, v, sett__arg(d->tape, o, (int)f.k + 1), sett__form_offset(d->tape->arg, o, f.place), 0);
+        }
+    sett_status status = o->code == SETT__MMA || o->code == SETT__WGMMA ? product(d, o, &i) : SETT_OK;
+    return status ? status : push(d, i);
+}
+
 /* ---- by classes ---------------------------------------------------------------------------------------------- */
 static sett_status (*const of_class[])(decoder *, const sett__op *) = {
     [SETT__C_CONST] = constant,
@@ -575,6 +614,7 @@ static sett_status (*const of_class[])(decoder *, const sett__op *) = {
     [SETT__C_END] = close_region,
     [SETT__C_INLINE] = call,
     [SETT__C_PRINTF] = with_places,
+    [SETT__C_FORM] = form,
 };
 
 /* Where control parts or joins, or threads wait for each other. */
@@ -712,7 +752,7 @@ static sett_status cannot_run(sett__program *p, const sett__tape *tape, sett_err
     p->given = p->tape = tape;
     for (; d.at < tape->n_op; d.at++) {
         const sett__op *o = &tape->op[d.at];
-        if (sett__ops[o->code].cls == SETT__C_FORM || o->code == SETT__GMEM || o->code == SETT__PEER)
+        if ((sett__ops[o->code].cls == SETT__C_FORM && !sett__form_run[o->code]) || o->code == SETT__GMEM || o->code == SETT__PEER)
             return fail(&d, SETT_E_TARGET, "the CPU engine cannot run it");
     }
     return SETT_OK;
@@ -756,5 +796,7 @@ void sett__program_free(sett__program *p)
     sett__mem_free(NULL, p->code);
     sett__mem_free(NULL, p->root);
     sett__mem_free(NULL, p->place);
+    sett__mem_free(NULL, p->spot);
+    sett__mem_free(NULL, p->matmul);
     free(p);
 }

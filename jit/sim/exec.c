@@ -408,6 +408,11 @@ static bool stop(sett__core *c, sett__warp *w, const sett__insn *i)
     return true;
 }
 
+static bool form(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    return sett__form_run[c->program->given->op[i->op].code](c, w, i);
+}
+
 /* ---- the loop ------------------------------------------------------------------------------------ */
 const sett__run_fn sett__run_of[SETT__N_STEPS] = {
     [SETT__S_STOP] = stop,
@@ -449,6 +454,19 @@ const sett__run_fn sett__run_of[SETT__N_STEPS] = {
     [SETT__S_INLINE] = sett__stand_in,
     [SETT__S_PRINTF] = sett__print,
     [SETT__S_ASSERT] = sett__check_assert,
+    [SETT__S_FORM] = form,
+};
+
+const sett__run_fn sett__form_run[SETT__N_CODES] = {
+    [SETT__MMA] = sett__mma_run,
+    [SETT__LDMATRIX] = sett__ldmatrix,
+    [SETT__STMATRIX] = sett__stmatrix,
+    [SETT__DESC] = sett__desc,
+    [SETT__WGMMA] = sett__wgmma_now,
+    [SETT__WGFENCE] = sett__wgmma_order,
+    [SETT__WGCOMMIT] = sett__wgmma_order,
+    [SETT__WGWAIT] = sett__wgmma_order,
+    [SETT__PROXY] = fence,
 };
 
 sett__state sett__exec(sett__core *c, sett__warp *w)

@@ -228,4 +228,34 @@ bool sett__print(sett__core *, sett__warp *, const sett__insn *);
 bool sett__check_assert(sett__core *, sett__warp *, const sett__insn *);
 void sett__deadlock(sett__core *, uint32_t first_waiting);
 
+/* ---- operands of class FORM ------------------------------------------------------------------------------ */
+static inline sett__ref sett__form_ref(const sett__core *c, const sett__insn *i, uint32_t k)
+{
+    return c->program->place[i->form.operands + k];
+}
+static inline const sett__op *sett__form_op(const sett__core *c, const sett__insn *i)
+{
+    return &c->program->given->op[i->op];
+}
+static inline int32_t sett__form_attr(const sett__core *c, const sett__insn *i, int row)
+{
+    return sett__attr(c->program->given->arg, sett__form_op(c, i), row);
+}
+static inline const char *sett__form_text(const sett__core *c, const sett__insn *i)
+{
+    return sett__ops[sett__form_op(c, i)->code].text;
+}
+
+/* Where a lane's place is: elements from its root. */
+static inline int64_t sett__place_index(const sett__warp *w, const sett__place *at, int lane)
+{
+    const void *base = at->base == SETT__NONE ? NULL : sett__at(w, at->base);
+    uint64_t index = 0;
+    if (base)
+        index = at->base64 ? ((const uint64_t *)base)[lane] : at->base_unsigned ? ((const uint32_t *)base)[lane] : (uint64_t)((const int32_t *)base)[lane];
+    return (int64_t)(index + (uint64_t)at->offset);
+}
+
+#include "matrix.h"
+
 #endif

@@ -23,6 +23,7 @@ typedef enum sett__step {
     SETT__S_SHFL, SETT__S_VOTE, SETT__S_MATCH, SETT__S_REDUX, SETT__S_ELECT, SETT__S_SPECIAL,
     SETT__S_IF, SETT__S_ELSE, SETT__S_ENDIF, SETT__S_FOR, SETT__S_ENDFOR, SETT__S_LOOP, SETT__S_WHILE, SETT__S_ENDLOOP,
     SETT__S_INLINE, SETT__S_PRINTF, SETT__S_ASSERT,
+    SETT__S_FORM, /* of class FORM, by sett__form_run */
     SETT__N_STEPS
 } sett__step;
 enum { SETT__MAX_ORDER = 64 }; /* of the tests of sett__order */
@@ -98,7 +99,7 @@ typedef struct sett__warp sett__warp;
 typedef struct sett__insn sett__insn;
 /* Carries an instruction out. False: the warp has faulted, or the launch is to end. */
 typedef bool (*sett__run_fn)(sett__core *, sett__warp *, const sett__insn *);
-extern const sett__run_fn sett__run_of[SETT__N_STEPS]; /* exec.c */
+extern const sett__run_fn sett__run_of[SETT__N_STEPS], sett__form_run[SETT__N_CODES]; /* exec.c; NULL: the engine cannot run it */
 
 /* The member of the union that counts is that of its step. */
 struct sett__insn {
@@ -128,6 +129,7 @@ struct sett__insn {
         sett__counted count;
         uint32_t test; /* LOOP: its WHILE, while it is decoded */
         struct { uint32_t target; bool awaits; } round; /* ENDLOOP: behind the LOOP; does the round nothing but wait for memory? */
+        struct { uint32_t operands, places, matmul; } form; /* FORM: the first of its operands in program->place, and of its places in program->spot; MMA, WGMMA: in program->matmul */
         struct { uint32_t place, call; } talk; /* INLINE, PRINTF, ASSERT: operands of the tape's op in program->place; INLINE: program->call */
     };
 };
@@ -141,6 +143,18 @@ typedef struct sett__root {
     uint64_t bytes;  /* SHARED, LOCAL: of one thread's array; GLOBAL: of a struct passed by value, else 0 */
     uint32_t width;  /* LOCAL in memory's order: elements of a lane that lie side by side; else 1 */
 } sett__root;
+/* Where a warp's lanes have elements of a matrix, in rows of k or of eight columns: at lane + element. */
+typedef struct sett__fragment {
+    uint32_t n; /* elements of a lane; of the C of wgmma: of each eight columns */
+    uint16_t lane[32], element[16];
+} sett__fragment;
+/* A row of mma.def as the warps of a program need it. */
+typedef struct sett__matmul {
+    const sett__mma *row;
+    uint32_t op; /* the first that has it, in the given tape */
+    sett__fragment a, b, c;
+} sett__matmul;
+
 /* Do the lanes of a value lie n apart? Asked once a launch; sums with uniform values inherit the answer. */
 typedef struct sett__order {
     sett__ref at;
@@ -184,8 +198,10 @@ struct sett__program {
     bool atomics; /* others may look while a launch runs */
     bool awaits;  /* a while loop reads memory that other blocks may write: it may wait for them */
     uint32_t n_access; /* of a warp, where blocks may run as strips; else 0 */
-    sett__ref *place; /* of printed operands */
-    uint32_t n_place;
+    sett__ref *place; /* of operands of FORM, INLINE, PRINTF and ASSERT; of a root its index, of what is absent SETT__NONE */
+    sett__place *spot; /* of FORM */
+    sett__matmul *matmul; /* of MMA and WGMMA */
+    uint32_t n_place, n_spot, n_matmul;
     uint32_t params_len;
     size_t warp_bytes, uniform_bytes; /* of the frames */
     uint32_t local_at, local_bytes;   /* rmem in the warp's frame: poisoned when a block starts */

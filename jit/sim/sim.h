@@ -10,6 +10,7 @@ typedef struct sett__extent {
     const void *data; /* lowest address that the kernel may access by this argument */
     size_t bytes;
 } sett__extent;
+enum { SETT__MODELLED_SM = 90 };
 enum sett__halt_why { SETT__GO_ON, SETT__HALT_CANCELLED, SETT__HALT_CLOSED, SETT__HALT_LATE };
 typedef struct sett__sim_launch {
     uint32_t grid[3], block[3];
@@ -22,6 +23,8 @@ typedef struct sett__sim_launch {
     int timeout_ms;     /* limit of the launch, after which it is a fault; 0: none */
     atomic_uint *halt;  /* any thread may set it to a value other than SETT__GO_ON, which ends the launch soon. NULL: nobody
                          * does */
+    int sm;             /* of the machine whose tensor cores are modelled; 0: SETT__MODELLED_SM */
+    bool fast_mma;      /* products of floats by one fma after another, not as that machine computes them */
     const char *name;   /* of the kernel, for reports */
     sett_print_fn print; /* NULL: stdout */
     void *user;

@@ -148,7 +148,7 @@ static void classify(scan *s, uint32_t v)
         slot->uniform = true;
         for (int i = 0; i < o->n_args; i++)
             slot->uniform &= s->slot[sett__arg(s->tape, o, i)].uniform;
-    } else if (sett__ops[o->code].flags & SETT__P && cls != SETT__C_ROOT && cls != SETT__C_INLINE) {
+    } else if (sett__ops[o->code].flags & SETT__P && cls != SETT__C_ROOT && cls != SETT__C_INLINE && cls != SETT__C_FORM) {
         classify_pure(s, v, o);
     }
     for (int i = 0; i < o->n_args; i++)

@@ -250,7 +250,7 @@ static void look_at(draft *d)
         else if (!(d->depends[v] & (BY_THREAD | BY_DATA)))
             d->step[v] = 0;
         else
-            d->step[v] = sett__ops[o->code].flags & SETT__P ? step_of(d, o) : UNEVEN;
+            d->step[v] = sett__ops[o->code].flags & SETT__P && sett__ops[o->code].cls != SETT__C_FORM ? step_of(d, o) : UNEVEN;
     }
 }
 

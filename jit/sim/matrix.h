@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A part of inside.h, which includes it: products of matrices by warps and warp groups. */
+#ifndef SETT_JIT_SIM_MATRIX_H
+#define SETT_JIT_SIM_MATRIX_H
+
+/* ---- mma.c ------------------------------------------------------------------------------------------------ */
+void sett__matmul_make(sett__matmul *, const sett__mma *row, uint32_t op);
+bool sett__matmuls_check(const sett__program *, const sett__sim_launch *, sett_error *); /* SETT_E_TARGET: the modelled machine lacks one */
+sett__unit sett__matmul_unit(const sett__core *, const sett__matmul *); /* of the machine that is modelled */
+static inline int sett__modelled_sm(const sett__sim_launch *l)
+{
+    return l->sm ? l->sm : SETT__MODELLED_SM;
+}
+/* Between a matrix and a warp's rows of elements. splat: one row stands for all. */
+void sett__fragment_take(const sett__fragment *, sett_dtype, void *matrix, const void *rows, bool splat);
+void sett__fragment_give(const sett__fragment *, sett_dtype, const void *matrix, void *rows);
+bool sett__full_warp(sett__core *, const sett__warp *, const sett__insn *); /* false: lanes are missing, and it has faulted */
+bool sett__mma_run(sett__core *, sett__warp *, const sett__insn *);
+bool sett__ldmatrix(sett__core *, sett__warp *, const sett__insn *);
+bool sett__stmatrix(sett__core *, sett__warp *, const sett__insn *);
+
+/* ---- wgmma.c ---------------------------------------------------------------------------------------------- */
+/* What a product takes when it is issued; registers and shared memory are read when it runs. */
+typedef struct sett__wgmma_operands {
+    uint64_t a, b; /* descriptors; a: unless A is in registers */
+    bool adds;
+} sett__wgmma_operands;
+bool sett__desc(sett__core *, sett__warp *, const sett__insn *);
+bool sett__wgmma_issue(sett__core *, sett__warp *, const sett__insn *, sett__wgmma_operands *); /* false: faulted */
+bool sett__wgmma_run(sett__core *, const sett__warp *, const sett__insn *, const sett__wgmma_operands *); /* the warp's rows of it */
+bool sett__wgmma_now(sett__core *, sett__warp *, const sett__insn *); /* both, at once */
+bool sett__wgmma_order(sett__core *, sett__warp *, const sett__insn *);
+
+#endif
