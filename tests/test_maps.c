@@ -112,9 +112,6 @@ START_TEST(parameters_of_code)
     char *bad = match(info.ptx, "CHECK: .param .u32 \nCHECK: .param .align 64 .b8 \nCHECK: [128]\nCHECK: .param .align 64 .b8 \nCHECK: [128]");
     ck_assert_msg(!bad, "%s: %s", bad, info.ptx);
     sett_kernel_release(k);
-    o.target = "cpu", o.ptx_only = false;
-    ck_assert_int_eq(sett_compile_tape(e, PARAMS MAPS BODY, strlen(PARAMS MAPS BODY), &o, &k, &err), SETT_E_TARGET);
-    ck_assert_msg(strstr(err.text, "map mA: the CPU engine has no tensor maps"), "%s", err.text);
     sett_engine_close(e);
 }
 END_TEST

@@ -166,19 +166,6 @@ START_TEST(warps_are_whole)
 }
 END_TEST
 
-START_TEST(not_on_the_cpu)
-{
-    char text[1024];
-    sett_error err = {0};
-    sett_kernel *k;
-    sett_engine *e = tapes_engine();
-    product(text, sizeof text, 0);
-    ck_assert_int_eq(tape_compiled(e, text, "cpu", &k, &err), SETT_E_TARGET);
-    ck_assert_msg(strstr(err.text, "mma: the CPU engine cannot run it"), "%s", err.text);
-    sett_engine_close(e);
-}
-END_TEST
-
 Suite *mma_suite(void)
 {
     Suite *s = suite_create("mma");
@@ -189,7 +176,6 @@ Suite *mma_suite(void)
     tcase_add_loop_test(t, matrices_move, 0, (int)SETT__COUNT(matrices));
     tcase_add_loop_test(t, wrong_tapes, 0, (int)SETT__COUNT(wrong));
     tcase_add_loop_test(t, warps_are_whole, 0, 3);
-    tcase_add_test(t, not_on_the_cpu);
     suite_add_tcase(s, t);
     return s;
 }

@@ -238,17 +238,6 @@ START_TEST(launch_hints)
 }
 END_TEST
 
-START_TEST(not_on_the_cpu)
-{
-    sett_error err = {0};
-    sett_kernel *k;
-    sett_engine *e = tapes_engine();
-    ck_assert_int_eq(tape_compiled(e, HEAD "mbarrier.init %3[0] %5\n", "cpu", &k, &err), SETT_E_TARGET);
-    ck_assert_msg(strstr(err.text, "mbarrier.init: the CPU engine cannot run it"), "%s", err.text);
-    sett_engine_close(e);
-}
-END_TEST
-
 Suite *sync_suite(void)
 {
     Suite *s = suite_create("sync");
@@ -260,7 +249,6 @@ Suite *sync_suite(void)
     tcase_add_loop_test(t, missing_on_a_target, 0, (int)SETT__COUNT(missing));
     tcase_add_loop_test(t, wrong_signatures, 0, (int)SETT__COUNT(signatures));
     tcase_add_test(t, launch_hints);
-    tcase_add_test(t, not_on_the_cpu);
     suite_add_tcase(s, t);
     return s;
 }

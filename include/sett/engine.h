@@ -124,6 +124,11 @@ typedef struct sett_engine_options {
     /* The CPU engine runs each kernel operation by operation, as its tape has it, without what makes it faster. The
      * results are the same: this is for comparing. Also set by $SETT_CPU_PLAIN=1. */
     bool cpu_plain;
+    /* When the CPU engine carries out what goes on by itself in a kernel, such as cp.async and copies by tensor maps: "lazy", when
+     * nothing goes on without, which shows missing waits; "eager", at once, which shows what is overwritten too early;
+     * "random:7", at any moment, by a sequence that the number chooses. A kernel that waits as it must gives the same
+     * bits under all. NULL: $SETT_CPU_ASYNC, else lazy. */
+    const char *cpu_async;
 } sett_engine_options;
 
 /* Opens an engine. That there is no driver, assembler, compiler or writable cache is no error here: the calls that need

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 /* ---- opening ------------------------------------------------------------------------ */
-enum { STRINGS = 8 };
+enum { STRINGS = 9 };
 static void strings_of(sett_engine_options *o, const char **to[STRINGS])
 {
     const char **const strings[STRINGS] = {&o->cache_dir, &o->plugin, &o->ptxas, &o->nvjitlink, &o->cache_layers, &o->cache_secret,
-        &o->cache_signers, &o->cache_remote};
+        &o->cache_signers, &o->cache_remote, &o->cpu_async};
     memcpy(to, strings, sizeof strings);
 }
 
@@ -116,6 +116,9 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
             o->compile_timeout_ms < 0 ? o->compile_timeout_ms : o->compile_wait_ms);
     if (o->cpu_timeout_ms < 0)
         return sett__error(err, SETT_E_ARGUMENT, "cpu_timeout_ms %d is negative", o->cpu_timeout_ms);
+    sett__async async;
+    if (o->cpu_async && !sett__async_parse(&async, o->cpu_async))
+        return sett__error(err, SETT_E_ARGUMENT, "cpu_async is %.60s: it is eager, lazy or random:SEED", o->cpu_async);
     if ((unsigned)o->cache_trust > SETT_TRUST_SIGNED)
         return sett__error(err, SETT_E_ARGUMENT, "cache_trust %d is none", (int)o->cache_trust);
     if ((unsigned)o->log_level > SETT_LOG_DEBUG)
@@ -149,6 +152,11 @@ static void tell_runtime(sett__runtime *r, const sett_engine_options *o)
     r->cpu_threads = o->cpu_threads;
     r->cpu_timeout_ms = o->cpu_timeout_ms;
     r->cpu_plain = o->cpu_plain;
+    const char *async = o->cpu_async ? o->cpu_async : secure_getenv("SETT_CPU_ASYNC");
+    if (async && *async && !sett__async_parse(&r->cpu_async, async)) {
+        sett__say(&r->log, SETT_LOG_WARNING, "log", "SETT_CPU_ASYNC: \"%s\" is none of eager, lazy, random:SEED", async);
+        r->cpu_async = (sett__async){.policy = SETT__ASYNC_LAZY};
+    }
     r->print = o->print;
     r->user = o->user;
     r->module_api = o->module_api;

@@ -119,8 +119,8 @@ bool sett__buf_span(const sett_buf *, int64_t *lo, int64_t *hi); /* lowest and h
 /* What each recipe is, of the values of symbols and scalars: SETT_E_ALIGN, SETT_E_RANGE. name: the kernel's. */
 sett_status sett__maps_bind(const sett__sig *, const char *name, const sett_bind *, const int64_t *sym, const int64_t *scalar,
     sett__map_facts *, sett_error *);
-/* Encodes them into the packed block. was, from: what was encoded before and the block that has it, from which equal maps are
- * copied; or NULL. */
+/* Encodes them into the packed block: with a driver in a context of the device, without one as the CPU engine has them. was, from: what
+ * was encoded before and the block that has it, from which equal maps are copied; or NULL. */
 sett_status sett__maps_encode(const sett__plan *, sett__cuda *, int device, sett__bound *, const sett__map_facts *was, const void *from,
     sett_error *);
 

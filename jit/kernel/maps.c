@@ -110,6 +110,10 @@ sett_status sett__maps_encode(const sett__plan *p, sett__cuda *cuda, int device,
             memcpy(b->params + at, (const unsigned char *)from + at, sizeof bytes);
             continue;
         }
+        if (!cuda) { /* the CPU engine's */
+            sett__sim_map(m, b->map[i].address, b->map[i].extent, b->map[i].stride, b->params + at);
+            continue;
+        }
         snprintf(what, sizeof what, "%.100s: %.80s: map %.80s", p->name, p->sig->param[m->param].name, m->name);
         sett_status s = sett__cuda_map(cuda, device, m, &b->map[i], what, bytes, err);
         if (s)

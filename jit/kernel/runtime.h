@@ -26,6 +26,7 @@ typedef struct sett__runtime {
     sett_print_fn print;
     void *user;
     bool module_api, cpu_plain;
+    sett__async cpu_async;
     bool keep_made;          /* kernels from the cache keep META and material, to be compared */
 } sett__runtime;
 

@@ -174,7 +174,7 @@ sett_status sett_call_commit(sett_call *c, sett_error *err)
     if (!s)
         s = sett__bind_kernel(k, c->n_param + c->n_sym, c->bind, &b, c->extent[1], err);
     if (!s && k->plan->n_map)
-        s = sett__maps_encode(k->plan, k->rest->runtime->cuda, c->device, &b, c->map, c->params, err);
+        s = sett__maps_encode(k->plan, k->cpu ? NULL : k->rest->runtime->cuda, c->device, &b, c->map, c->params, err);
     if (!s && !k->cpu)
         s = sett__gpu_aim(&c->shot, sett__kernel_gpu(k), c->function, (sett_stream){c->device, NULL}, &b.dims, b.params, b.params_len, err);
     if (!s)

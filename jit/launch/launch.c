@@ -57,6 +57,9 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
+        .cluster = {d->cluster[0], d->cluster[1], d->cluster[2]},
+        .async = r->cpu_async,
+        .blocks = &r->blocks,
         .smem_more = m->sig.smem_more.count ? d->smem - m->sig.smem : 0,
         .params = params,
         .params_len = params_len,
@@ -91,6 +94,8 @@ static sett_status on_cpu(const sett_kernel *k, void *handle, int n, const sett_
     sett__bound b;
     sett__extent extent[SETT__MAX_ARGS];
     sett_status s = sett__bind_kernel(k, n, args, &b, extent, err);
+    if (!s && k->plan->n_map)
+        s = sett__maps_encode(k->plan, NULL, 0, &b, NULL, NULL, err);
     return s || b.empty ? s : sett__launch_cpu(k, handle, &b.dims, b.params, b.params_len, extent, err);
 }
 

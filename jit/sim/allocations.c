@@ -112,7 +112,7 @@ bool sett__blocks_drain(sett__blocks *all)
 }
 
 /* ---- looking ---------------------------------------------------------------------------------------- */
-static bool block_of(sett__blocks *all, const void *p, sett__extent *out, bool *freed)
+bool sett__blocks_around(sett__blocks *all, const void *p, sett__extent *out, bool *freed)
 {
     const block key = {.at = (uintptr_t)p, .bytes = 1};
     pthread_mutex_lock(&all->lock);
@@ -129,7 +129,7 @@ bool sett__blocks_hold(sett__blocks *all, const void *p, size_t bytes)
 {
     sett__extent x;
     bool freed;
-    return !block_of(all, p, &x, &freed) || (!freed && bytes <= x.bytes - (size_t)((const char *)p - (const char *)x.data));
+    return !sett__blocks_around(all, p, &x, &freed) || (!freed && bytes <= x.bytes - (size_t)((const char *)p - (const char *)x.data));
 }
 
 static sett_status was_freed(const char *kernel, const char *name, const void *p, const sett__extent *in, sett_error *err)
@@ -143,7 +143,7 @@ sett_status sett__blocks_alive(sett__blocks *all, const sett__sig *sig, const ch
     sett__extent x;
     bool freed;
     for (uint32_t i = 0; i < sig->n_param; i++)
-        if (extent[i].bytes && block_of(all, extent[i].data, &x, &freed) && freed)
+        if (extent[i].bytes && sett__blocks_around(all, extent[i].data, &x, &freed) && freed)
             return was_freed(kernel, sig->param[i].name, extent[i].data, &x, err);
     return SETT_OK;
 }
@@ -154,7 +154,7 @@ sett_status sett__blocks_check(
     for (uint32_t i = 0; i < sig->n_param; i++) {
         sett__extent x;
         bool freed;
-        if (!extent[i].bytes || !block_of(all, arg[i].u.t->data, &x, &freed))
+        if (!extent[i].bytes || !sett__blocks_around(all, arg[i].u.t->data, &x, &freed))
             continue;
         if (freed)
             return was_freed(kernel, sig->param[i].name, arg[i].u.t->data, &x, err);

@@ -67,7 +67,7 @@ static void make_warp(sett__core *c, sett__warp *w, uint32_t index)
     }
 }
 
-sett__cta *sett__cta_make(sett__core *c, const sett__program *p)
+sett__cta *sett__cta_alone(sett__core *c, const sett__program *p)
 {
     extents x = extents_of(p, c->launch);
     sett__cta *b = x.all == SIZE_MAX ? NULL : malloc(x.all);
@@ -90,8 +90,17 @@ sett__cta *sett__cta_make(sett__core *c, const sett__program *p)
     return b;
 }
 
+sett__cta *sett__cta_make(sett__core *c, const sett__program *p)
+{
+    return p->async ? sett__cluster_make(c, p) : sett__cta_alone(c, p);
+}
+
 void sett__cta_free(sett__cta *b)
 {
+    if (b && b->cluster) {
+        sett__cluster_free(b->cluster);
+        return;
+    }
     for (uint32_t i = 0; b && i < b->n_warps; i++)
         free(b->warp[i].pending);
     free(b);
@@ -107,14 +116,17 @@ void sett__cta_turn_to(sett__core *c, sett__cta *b)
 void sett__cta_place(sett__core *c, uint64_t number)
 {
     const uint32_t *g = c->launch->grid;
+    if (c->cta->cluster) {
+        sett__cluster_place(c, number);
+        return;
+    }
     c->cta->number = number;
     c->cta->at[0] = (uint32_t)(number % g[0]);
     c->cta->at[1] = (uint32_t)(number / g[0] % g[1]);
     c->cta->at[2] = (uint32_t)(number / g[0] / g[1]);
 }
 
-/* All of it, unless the launch is to end: arrays of all warps may take long to fill. */
-bool sett__cta_begin(sett__core *c)
+void sett__block_begin(sett__core *c)
 {
     sett__cta *b = c->cta;
     const sett__program *p = b->program;
@@ -134,6 +146,15 @@ bool sett__cta_begin(sett__core *c)
         if (p->local_bytes)
             memset(w->frame[0] + p->local_at, POISON, p->local_bytes);
     }
+}
+
+/* All of it, unless the launch is to end: arrays of all warps may take long to fill. */
+bool sett__cta_begin(sett__core *c)
+{
+    if (c->cta->cluster)
+        sett__cluster_begin(c);
+    else
+        sett__block_begin(c);
     return !sett__ended(c) || sett__halt(c, NULL, NULL);
 }
 
@@ -195,6 +216,8 @@ static sett__turn_end others_turn(const sett__cta *b)
 sett__turn_end sett__cta_go_on(sett__core *c)
 {
     bool ended = false;
+    if (c->cta->cluster)
+        return sett__cluster_go_on(c);
     sett__turn_end next = SETT__ENDED;
     while (!next && !ended) {
         if (!run_warps(c, &ended) || (!c->cta->together && !release(c, &ended)))

@@ -8,6 +8,7 @@
 typedef struct seen {
     uint32_t reads, effects; /* of memory that other blocks write; what others may see or wait for */
     uint32_t stores;         /* to registers */
+    uint32_t tries;          /* of mbarriers, in no while loop further inside */
     uint32_t moved;          /* the last load on which the address of one of the reads depends, as 1 + its op */
 } seen;
 typedef struct decoder {
@@ -227,16 +228,28 @@ static sett_status parameter(decoder *d, const sett__op *o)
     return push(d, i);
 }
 
+/* What each lane has somewhere else. */
+static void elsewhere(const decoder *d, const sett__op *o, sett__root *r)
+{
+    const sett__sig *sig = &d->tape->sig;
+    if (o->code == SETT__TMAP) {
+        r->offset = (uint32_t)sett__packed_at(sig, sig->n_param + sig->n_sym + (uint32_t)o->imm);
+    } else if (o->code == SETT__PEER) {
+        const sett__root *own = &d->p->root[d->root_of[sett__arg(d->tape, o, 0)]];
+        r->offset = own->offset, r->bytes = own->bytes;
+        r->from = operand(d, o, 1);
+    } else {
+        r->from = operand(d, o, 0);
+        r->align = (uint32_t)sett__attr(d->tape->arg, o, SETT__AT_GMEM_ALIGN);
+    }
+}
+
 static sett_status root(decoder *d, const sett__op *o)
 {
     sett__program *p = d->p;
     if (!sett__grow(NULL, (void **)&p->root, &d->cap_root, p->n_root + 1, sizeof *p->root))
         return fail(d, SETT_E_MEMORY, "out of memory while decoding");
-    sett__root r = {.space = o->code == SETT__PARAM  ? SETT__GLOBAL
-                             : o->code == SETT__SMEM ? SETT__SHARED
-                                                     : SETT__LOCAL,
-        .lg = d->slot[d->at].lg,
-        .op = given_op(d)};
+    sett__root r = {.space = sett__space_of(o), .lg = d->slot[d->at].lg, .width = d->slot[d->at].width, .op = given_op(d)};
     int bits = o->dtype == SETT_BOOL ? 8 : sett_dtype_bits(o->dtype);
     r.bytes = ((uint64_t)o->n * (uint64_t)bits + 7) / 8;
     r.param = o->code == SETT__PARAM ? (uint32_t)o->imm : 0;
@@ -245,7 +258,10 @@ static sett_status root(decoder *d, const sett__op *o)
     r.offset = o->code == SETT__PARAM  ? (uint32_t)sett__packed_at(&d->tape->sig, r.param)
                : o->code == SETT__SMEM ? (o->n ? (uint32_t)o->imm : d->tape->sig.smem)
                                        : d->slot[d->at].at;
-    r.width = d->slot[d->at].width;
+    if (r.space > SETT__LOCAL)
+        elsewhere(d, o, &r);
+    if (o->code == SETT__SMEM && sett__attr(d->tape->arg, o, SETT__AT_SMEM_MBARRIER))
+        sett__note_mbarriers(p, &r);
     if (o->code == SETT__SMEM && (uint64_t)o->imm + r.bytes > d->tape->sig.smem)
         return fail(d, SETT_E_VERIFY, "outside the block's shared memory");
     d->root_of[d->at] = p->n_root;
@@ -288,6 +304,8 @@ static bool is_straight(const decoder *d, const sett__insn *i)
     const sett__root *r = &d->p->root[at->root];
     uint64_t align = (1ull << (at->align & 63)) - 1;
     if (i->access.predicate != SETT__NONE || i->lg > 3)
+        return false;
+    if (r->space > SETT__LOCAL)
         return false;
     if (r->space != SETT__LOCAL)
         return at->order < SETT__MAX_ORDER && !(((uint64_t)i->n << i->lg) & align);
@@ -474,6 +492,8 @@ static sett_status close_region(decoder *d, const sett__op *o)
         i.round.target = opener + 1;
         i.round.awaits = reads && !walks && d->seen.effects == before->effects;
         d->p->awaits |= reads;
+        d->p->polls |= reads && d->seen.tries > before->tries;
+        d->seen.tries = before->tries;
         code[code[opener].test].branch.target = end + 1;
     } else if (code[opener].step == SETT__S_FOR) {
         i = code[opener];
@@ -662,13 +682,14 @@ static void count_effects(decoder *d, const sett__op *o)
     d->depth -= sett__closes(o->code);
     if (sett__opens(o->code))
         d->before[d->depth++] = d->seen;
-    bool reads = access && d->tape->op[sett__arg(d->tape, o, 0)].code == SETT__PARAM;
+    bool reads = access && sett__space_of(&d->tape->op[sett__arg(d->tape, o, 0)]) % SETT__ADDRESS == SETT__GLOBAL;
     uint32_t base = reads ? sett__arg(d->tape, o, 1) : SETT__NONE;
     d->loaded[d->at] = last_load(d, o);
     if (base < d->at && d->loaded[base] > d->seen.moved)
         d->seen.moved = d->loaded[base];
     d->seen.reads += reads || o->code == SETT__PTXV;
     d->seen.stores += keeps;
+    d->seen.tries += o->code == SETT__MBTRY || o->code == SETT__MBTEST;
     d->seen.effects += !access && !keeps && !is_control(o) && sett__ops[o->code].flags & SETT__W;
 }
 
@@ -745,14 +766,14 @@ static sett_status make_unguarded(sett__program *p, sett_error *e)
     return status;
 }
 
-/* Ahead of all that looks at ops: nothing else knows these. */
+/* Ahead of all else that looks at ops, which does not know what cannot run. */
 static sett_status cannot_run(sett__program *p, const sett__tape *tape, sett_error *e)
 {
     decoder d = {.p = p, .tape = tape, .error = e};
     p->given = p->tape = tape;
     for (; d.at < tape->n_op; d.at++) {
         const sett__op *o = &tape->op[d.at];
-        if ((sett__ops[o->code].cls == SETT__C_FORM && !sett__form_run[o->code]) || o->code == SETT__GMEM || o->code == SETT__PEER)
+        if (sett__ops[o->code].cls == SETT__C_FORM && !sett__form_run[o->code])
             return fail(&d, SETT_E_TARGET, "the CPU engine cannot run it");
     }
     return SETT_OK;
@@ -761,14 +782,16 @@ static sett_status cannot_run(sett__program *p, const sett__tape *tape, sett_err
 sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program **out, sett_error *e)
 {
     *out = NULL;
-    if (tape->sig.n_map)
-        return sett__error(e, SETT_E_TARGET, "map %s: the CPU engine has no tensor maps", tape->sig.map[0].name);
     sett__program *p = calloc(1, sizeof *p);
     sett_status status = p ? cannot_run(p, tape, e) : sett__no_room(e);
+    const bool async = sett__is_async(tape);
+    plain |= async;
     if (!status && !plain && !sett__rewrite(tape, false, &p->rewritten))
         status = sett__no_room(e);
     if (!status) {
+        p->given = p->tape = tape;
         p->plain = plain;
+        p->async = async;
         status = sett__find_calls(p, e);
     }
     if (!status)

@@ -69,8 +69,10 @@ sett_status sett__slots(sett__program *, sett__slot *, sett_error *);
 typedef enum sett__state { SETT__RUNNING, SETT__WAITING, SETT__PAUSED, SETT__DONE, SETT__FAULTED } sett__state;
 /* What a warp that is not RUNNING waits for: a barrier (0: the block's, else a named one), or, PAUSED, what others write to memory. */
 typedef struct sett__wait {
-    enum { SETT__FOR_BARRIER, SETT__FOR_TURN, SETT__FOR_MEMORY } what;
-    uint32_t id;
+    /* FOR_POLL: it has asked an mbarrier in vain. From FOR_MBARRIER on, the instruction at pc is tried again. FOR_EVENTS: copies. */
+    enum { SETT__FOR_BARRIER, SETT__FOR_TURN, SETT__FOR_MEMORY, SETT__FOR_POLL, SETT__FOR_MBARRIER, SETT__FOR_EVENTS, SETT__FOR_CLUSTER,
+        SETT__FOR_REGISTERS } what;
+    uint32_t id; /* of a barrier; of an mbarrier, in the block's table */
 } sett__wait;
 struct sett__warp {
     unsigned char *frame[2];       /* its own; the uniform one, which is the block's */
@@ -80,6 +82,12 @@ struct sett__warp {
     sett__wait wait;
     uint64_t in_order; /* by program->order */
     uint64_t rounds;   /* of while loops, in this block */
+    struct {
+        uint32_t arrived, released; /* lanes at the cluster's barrier: of this phase; of the last, before their wait */
+        uint32_t registers;         /* of a thread; 0: nobody counts them */
+        bool give_up;               /* its try_wait has waited long enough */
+        uint32_t groups[WARP];      /* of bulk stores that each lane has committed */
+    } apart;           /* of async programs */
     uint32_t saved[SETT__MAX_DEPTH], other[SETT__MAX_DEPTH]; /* of each open region: lanes that entered it; of an IF, those of its ELSE */
 };
 typedef struct sett__window {
@@ -101,16 +109,23 @@ typedef struct sett__cta {
     bool together; /* all its warps may go on: they were at one barrier, or begin */
     unsigned char *shared;
     sett__window *window; /* one a root */
+    struct sett__cluster *cluster; /* that it is in; NULL: the program is not async */
+    uint32_t rank;                 /* there */
+    uint32_t registers;            /* that no thread has */
+    bool left;                     /* all its warps have ended */
+    struct sett__mbarrier *mbar;   /* program->n_mbar */
     struct { uint32_t come, want; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come */
     sett__warp warp[];
 } sett__cta;
 /* How a turn of a block ended. AWAITS: other blocks, as all its warps do; LONG: others may have their turn too. */
 typedef enum sett__turn_end { SETT__ENDED, SETT__AWAITS, SETT__LONG, SETT__FAULT } sett__turn_end;
-sett__cta *sett__cta_make(sett__core *, const sett__program *); /* with what a launch computes once; NULL: out of memory */
+sett__cta *sett__cta_alone(sett__core *, const sett__program *); /* one block */
+sett__cta *sett__cta_make(sett__core *, const sett__program *); /* one, or all of a cluster; with what a launch computes once; NULL: out of memory */
 void sett__cta_free(sett__cta *);
 size_t sett__cta_bytes(const sett__program *, const sett__sim_launch *); /* of one in memory; SIZE_MAX: more than there can be */
 void sett__cta_turn_to(sett__core *, sett__cta *); /* functions of warps and of `core` are about this one from now on */
 void sett__cta_place(sett__core *, uint64_t number); /* as which block of the grid */
+void sett__block_begin(sett__core *); /* of a cluster; it stops where the launch is to end */
 bool sett__cta_begin(sett__core *); /* false: the launch is to end */
 sett__turn_end sett__cta_go_on(sett__core *);
 
@@ -127,6 +142,7 @@ struct sett__core { /* one worker */
     uint32_t looks;       /* of sett__ended, until the next at the clock */
     bool halted;          /* what the fault tells of is no fault of the kernel's */
     double deadline;      /* by sett__now_ms; 0: there is none */
+    sett__extent around;  /* of form.c: the allocation that was found last */
     sett_error fault;
 };
 static inline uint32_t sett__threads(const sett__sim_launch *l) /* of a block */
@@ -184,8 +200,10 @@ bool sett__special(sett__core *, sett__warp *, const sett__insn *);
 bool sett__named_barrier(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cp_commit(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cp_wait(sett__core *, sett__warp *, const sett__insn *);
-/* Room for what one lane copies to `to` later; NULL: out of memory. */
-void *sett__pend(sett__warp *, int lane, void *to, uint32_t bytes);
+/* What one lane copies, now or later. `from` stays readable. False: out of memory. */
+bool sett__pend(sett__core *, sett__warp *, int lane, void *to, const void *from, uint32_t bytes);
+uint32_t sett__cp_seen(const sett__warp *);                               /* copies so far */
+void sett__cp_flush(sett__warp *, uint32_t lanes, uint32_t seen);         /* the lanes' first so many reach memory */
 void sett__forget(sett__warp *);             /* what is pending: the block has ended */
 
 /* ---- inline.c: stand-ins of inline PTX ------------------------------------------------------------------ */
@@ -228,24 +246,7 @@ bool sett__print(sett__core *, sett__warp *, const sett__insn *);
 bool sett__check_assert(sett__core *, sett__warp *, const sett__insn *);
 void sett__deadlock(sett__core *, uint32_t first_waiting);
 
-/* ---- operands of class FORM ------------------------------------------------------------------------------ */
-static inline sett__ref sett__form_ref(const sett__core *c, const sett__insn *i, uint32_t k)
-{
-    return c->program->place[i->form.operands + k];
-}
-static inline const sett__op *sett__form_op(const sett__core *c, const sett__insn *i)
-{
-    return &c->program->given->op[i->op];
-}
-static inline int32_t sett__form_attr(const sett__core *c, const sett__insn *i, int row)
-{
-    return sett__attr(c->program->given->arg, sett__form_op(c, i), row);
-}
-static inline const char *sett__form_text(const sett__core *c, const sett__insn *i)
-{
-    return sett__ops[sett__form_op(c, i)->code].text;
-}
-
+#include "async.h"
 /* Where a lane's place is: elements from its root. */
 static inline int64_t sett__place_index(const sett__warp *w, const sett__place *at, int lane)
 {

@@ -18,6 +18,7 @@ typedef struct touch {
     uint32_t mask;       /* lanes that take part */
     uint32_t n, op;      /* the instruction's, or those of a part of it */
     bool one;            /* all at index[0] */
+    unsigned char *far[WARP]; /* where each lane's first element is, of roots past SETT__LOCAL */
     int64_t index[WARP]; /* elements from the root */
 } touch;
 
@@ -89,8 +90,29 @@ static bool is_aligned(const touch *a, int64_t index)
     return !((place + ((uint64_t)index << a->insn->lg)) & (((uint64_t)1 << (a->at->align & 63)) - 1));
 }
 
+/* Of roots past SETT__LOCAL: at an address, or a peer's. */
+static bool check_far(touch *a)
+{
+    char words[40];
+    snprintf(words, sizeof words, "%s", verb[a->insn->step]);
+    for (int l = 0; l < WARP; l++) {
+        sett__aim s = {.lane = l, .op = a->op, .root = a->at->root, .verb = words, .at = a->index[l] * ((int64_t)1 << a->insn->lg),
+            .bytes = (uint64_t)a->n << a->insn->lg, .align = (uint64_t)1 << (a->at->align & 63)};
+        if (!(a->mask >> l & 1))
+            continue;
+        if (a->index[l] < -FAR || a->index[l] > FAR)
+            return sett__fault(a->core, a->warp, l, a->op, "%s element %lld is past 2^48", words, (long long)a->index[l]);
+        if (!sett__reach(a->core, a->warp, &s))
+            return false;
+        a->far[l] = s.p;
+    }
+    return true;
+}
+
 static bool check_lanes(touch *a)
 {
+    if (a->root->space > SETT__LOCAL)
+        return check_far(a);
     int64_t least;
     uint64_t span;
     bool any = first_allowed(a, &least, &span);
@@ -124,6 +146,11 @@ static void aim(touch *a)
     else
         for (int l = 0; l < WARP; l++)
             a->index[l] = index_at(at, base, l) + at->offset;
+    if (a->one && a->root->space > SETT__LOCAL) { /* but of roots that may differ */
+        a->one = false;
+        for (int l = 1; l < WARP; l++)
+            a->index[l] = a->index[0];
+    }
 }
 
 static uint32_t lanes_where(const sett__warp *w, sett__ref predicate, uint32_t lanes)
@@ -171,7 +198,7 @@ static unsigned char *block_of(touch *a, uint32_t *lane, uint32_t *count)
     *lane = a->mask ? (uint32_t)__builtin_ctz(a->mask) : 0;
     uint32_t run = a->mask >> *lane;
     if (!run || run & (run + 1) || at->base == SETT__NONE || at->uniform || i->lg > 3 ||
-        a->root->space == SETT__LOCAL)
+        a->root->space >= SETT__LOCAL)
         return NULL;
     *count = (uint32_t)__builtin_popcount(run);
     const void *base = sett__at(a->warp, at->base);
@@ -244,6 +271,8 @@ static int turn_of(uint32_t n)
 static unsigned char *element(const touch *a, int lane, uint32_t e)
 {
     uint64_t i = (uint64_t)a->index[a->one ? 0 : lane] + e, wide = a->root->width;
+    if (a->root->space > SETT__LOCAL)
+        return a->far[lane] + ((uint64_t)e << a->insn->lg);
     if (a->root->space != SETT__LOCAL)
         return a->window.p + (i << a->insn->lg);
     if (wide > 1)
@@ -597,9 +626,10 @@ static bool aim_end(touch *a, sett__core *c, sett__warp *w, const sett__insn *i,
     return check_lanes(a);
 }
 
-/* The source is read now and written when its group is waited for: who reads before that sees what was there. */
+/* Unless the policy is eager the source is read, and written, later: who reads before that sees what was there. */
 bool sett__cp_async(sett__core *c, sett__warp *w, const sett__insn *i)
 {
+    static const unsigned char zeros[16];
     const sett__copy *x = &i->cp_async;
     touch d, s;
     uint32_t lanes = lanes_where(w, x->predicate, w->active), kept = lanes_where(w, x->keep, lanes), bytes = i->n << i->lg;
@@ -608,13 +638,18 @@ bool sett__cp_async(sett__core *c, sett__warp *w, const sett__insn *i)
     for (int l = 0; l < WARP; l++) {
         if (!(lanes >> l & 1))
             continue;
-        void *p = sett__pend(w, l, element(&d, l, 0), bytes);
-        if (!p)
+        if (!sett__pend(c, w, l, element(&d, l, 0), kept >> l & 1 ? element(&s, l, 0) : zeros, bytes))
             return sett__fault(c, w, l, i->op, "out of memory for copies in the background");
-        if (kept >> l & 1)
-            memcpy(p, element(&s, l, 0), bytes);
-        else
-            memset(p, 0, bytes);
     }
     return true;
+}
+
+/* ---- reductions of copies ---------------------------------------------------------------------------- */
+void sett__reduce_into(sett__core *c, uint8_t code, uint8_t dtype, void *to, const void *from)
+{
+    uint8_t lg = (uint8_t)__builtin_ctz((unsigned)sett__dtype_bytes((sett_dtype)dtype));
+    sett__insn i = {.lg = lg, .dtype = dtype, .atom = {.code = code, .fn = c->program->wide->op[code][dtype]}};
+    uint64_t value = 0;
+    memcpy(&value, from, (size_t)1 << lg);
+    exchange[lg](&i, to, value, 0);
 }

@@ -15,6 +15,8 @@ bool sett__block_free(sett__blocks *, const void *); /* its memory too, sooner o
 bool sett__blocks_drain(sett__blocks *);             /* sooner; false: there is nothing */
 /* Unless the address lies in a block that was freed, or ends before these bytes do. */
 bool sett__blocks_hold(sett__blocks *, const void *, size_t bytes);
+/* The block that the address lies in, and whether it was freed; false: none. */
+bool sett__blocks_around(sett__blocks *, const void *, sett__extent *, bool *freed);
 /* Bound arguments against the blocks that their addresses lie in: SETT_E_RANGE. The second asks again of what was bound before
  * whether it was freed. */
 sett_status sett__blocks_check(

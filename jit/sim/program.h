@@ -134,12 +134,15 @@ struct sett__insn {
     };
 };
 
-typedef enum sett__space { SETT__GLOBAL, SETT__SHARED, SETT__LOCAL } sett__space;
+/* Past LOCAL: what each lane has somewhere else. ADDRESS: global memory at an address; PEERS: shared memory of a block of the cluster. */
+typedef enum sett__space { SETT__GLOBAL, SETT__SHARED, SETT__LOCAL, SETT__ADDRESS, SETT__PEERS, SETT__MAPS } sett__space;
 typedef struct sett__root {
     uint8_t space, lg;
     uint32_t op;     /* that makes it, in the given tape */
     uint32_t param;  /* GLOBAL: index in sig.param */
-    uint32_t offset; /* SHARED: in the window; LOCAL: in the warp's frame; GLOBAL: of the address in the parameters, or of the struct itself */
+    sett__ref from;  /* ADDRESS: the addresses; PEERS: the ranks */
+    uint32_t align;  /* ADDRESS: what it promises, in bytes */
+    uint32_t offset; /* SHARED, PEERS: in the window; MAPS: in the parameters; LOCAL: in the warp's frame; GLOBAL: of the address in the parameters, or of the struct itself */
     uint64_t bytes;  /* SHARED, LOCAL: of one thread's array; GLOBAL: of a struct passed by value, else 0 */
     uint32_t width;  /* LOCAL in memory's order: elements of a lane that lie side by side; else 1 */
 } sett__root;
@@ -197,6 +200,9 @@ struct sett__program {
     bool plain;   /* without anything of fast/ */
     bool atomics; /* others may look while a launch runs */
     bool awaits;  /* a while loop reads memory that other blocks may write: it may wait for them */
+    bool async;   /* it has operations of clusters, mbarriers or copies by themselves: cluster.c runs it */
+    bool polls;   /* a while loop asks an mbarrier, and reads what other clusters may write */
+    uint32_t mbar_at, n_mbar; /* bytes of the window among which mbarriers lie: the first, and how many mbarriers they are */
     uint32_t n_access; /* of a warp, where blocks may run as strips; else 0 */
     sett__ref *place; /* of operands of FORM, INLINE, PRINTF and ASSERT; of a root its index, of what is absent SETT__NONE */
     sett__place *spot; /* of FORM */

@@ -15,7 +15,7 @@
 
 #define MAX_WORKERS 256
 /* Blocks of a launch that may be resident where blocks wait for each other: as many as a large GPU has room for, and bytes of them. */
-enum { MOST_RESIDENT = 4096, RESIDENT_BYTES = 256 << 20 };
+enum { RESIDENT_BYTES = 256 << 20 };
 enum { PATIENCE = 50, SHORT = 16 }; /* turns that a block waits once another has faulted; LONG turns for one of the others */
 
 struct sett__run {
@@ -254,7 +254,8 @@ static uint32_t worker_count(const sett__sim_launch *l, uint64_t blocks)
 
 static uint32_t most_resident(const sett__program *p, const sett__sim_launch *l, uint32_t workers)
 {
-    size_t room = RESIDENT_BYTES / workers / sett__cta_bytes(p, l), most = (MOST_RESIDENT + workers - 1) / workers;
+    size_t blocks = p->async ? sett__cluster_blocks(l) : 1, fits = sett__model_blocks(p, l) / blocks, most = (fits + workers - 1) / workers;
+    size_t room = p->tape->sig.cooperative ? most : RESIDENT_BYTES / workers / sett__cta_bytes(p, l) / blocks;
     return (uint32_t)(room < 1 ? 1 : room < most ? room : most);
 }
 
@@ -289,6 +290,16 @@ static sett_status check_launch(const sett__program *p, const sett__sim_launch *
     if (l->grid[0] > INT32_MAX || l->grid[1] > 65535 || l->grid[2] > 65535)
         return sett__error(e, SETT_E_LIMIT, "%s: a grid of (%u,%u,%u) blocks is past (2^31-1,65535,65535)", name,
             l->grid[0], l->grid[1], l->grid[2]);
+    for (int d = 0; d < 3; d++)
+        if (l->cluster[d] > 1 && l->grid[d] % l->cluster[d])
+            return sett__error(e, SETT_E_LIMIT, "%s: a grid of (%u,%u,%u) blocks is none of clusters of (%u,%u,%u)", name, l->grid[0], l->grid[1], l->grid[2],
+                l->cluster[0], l->cluster[1], l->cluster[2]);
+    if (sett__cluster_blocks(l) > SETT__CLUSTER_BLOCKS)
+        return sett__error(e, SETT_E_LIMIT, "%s: a cluster of %u blocks; %d is the limit", name, sett__cluster_blocks(l), SETT__CLUSTER_BLOCKS);
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], fit = sett__model_blocks(p, l);
+    if (p->tape->sig.cooperative && blocks > fit)
+        return sett__error(e, SETT_E_LIMIT, "%s: all of its %llu blocks run at once, and the modelled device has room for %llu", name,
+            (unsigned long long)blocks, (unsigned long long)fit);
     if (l->params_len < p->params_len || (p->params_len && !l->params) || (p->tape->sig.n_param && !l->extent))
         return sett__error(
             e, SETT_E_BIND, "%s: %zu bytes of parameters; it takes %u", name, l->params_len, p->params_len);
@@ -306,6 +317,7 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     if (status || !blocks)
         return status;
+    blocks /= p->async ? sett__cluster_blocks(l) : 1;
     struct sett__run run = {.program = p, .launch = l, .blocks = blocks, .error = e};
     uint32_t workers = worker_count(l, blocks);
     run.chunk = p->awaits || blocks / workers / 16 < 1 ? 1 : blocks / workers / 16 > 64 ? 64 : blocks / workers / 16;

@@ -12,8 +12,20 @@ typedef struct sett__extent {
 } sett__extent;
 enum { SETT__MODELLED_SM = 90 };
 enum sett__halt_why { SETT__GO_ON, SETT__HALT_CANCELLED, SETT__HALT_CLOSED, SETT__HALT_LATE };
+/* When what goes on by itself happens: at once; when nothing goes on without; at any moment, by a sequence of the seed. */
+enum sett__async_policy { SETT__ASYNC_LAZY, SETT__ASYNC_EAGER, SETT__ASYNC_RANDOM };
+typedef struct sett__async {
+    int policy;
+    uint64_t seed;
+} sett__async;
+bool sett__async_parse(sett__async *, const char *); /* policy.c: "eager", "lazy", "random:7"; false: none of these */
+struct sett__blocks;
 typedef struct sett__sim_launch {
     uint32_t grid[3], block[3];
+    uint32_t cluster[3]; /* blocks of a cluster; 0: 1 */
+    sett__async async;
+    _Atomic uint64_t *order;     /* gets a digest of what completed when, summed over clusters; NULL: nobody asks */
+    struct sett__blocks *blocks; /* allocations that addresses are checked against; NULL: none are known */
     const void *params; /* the packed block */
     size_t params_len;
     const sett__extent *extent; /* one for each sig.param (scalars: {0,0}) */
@@ -30,6 +42,8 @@ typedef struct sett__sim_launch {
     void *user;
     void (*const *stand_in)(void); /* one for each sett__call */
 } sett__sim_launch;
+/* tma.c: 128 bytes that are a tensor map of the CPU engine: a recipe, and what it is at one launch. stride: in bytes, of mode 1 on. */
+void sett__sim_map(const sett__map *, const void *address, const uint64_t *extent, const uint64_t *stride, void *to);
 /* The calls that a program makes instead of inline PTX, by index; NULL: index is past the last. */
 typedef struct sett__call sett__call;
 const sett__call *sett__program_call(const sett__program *, uint32_t index);

@@ -148,6 +148,10 @@ static void classify(scan *s, uint32_t v)
         slot->uniform = true;
         for (int i = 0; i < o->n_args; i++)
             slot->uniform &= s->slot[sett__arg(s->tape, o, i)].uniform;
+    } else if (o->code >= SETT__CLUSTER_CTAID && o->code <= SETT__CLUSTER_NCTARANK) {
+        slot->rows = 1;
+        slot->section = SETT__PER_BLOCK;
+        slot->uniform = true;
     } else if (sett__ops[o->code].flags & SETT__P && cls != SETT__C_ROOT && cls != SETT__C_INLINE && cls != SETT__C_FORM) {
         classify_pure(s, v, o);
     }
@@ -206,6 +210,8 @@ static bool live_ranges(scan *s)
             if (a == SETT__NONE)
                 continue;
             extend_life(s, &open, a, v);
+            if (t->op[a].code == SETT__GMEM || t->op[a].code == SETT__PEER) /* its address, its rank */
+                extend_life(s, &open, sett__arg(t, &t->op[a], t->op[a].code == SETT__PEER), v);
             if (o->code == SETT__FOR && s->slot[a].section == SETT__BODY && s->slot[s->slot[a].home].last < o->other)
                 s->slot[s->slot[a].home].last = o->other;
         }

@@ -114,7 +114,7 @@ static void let_go(sett__core *c, uint32_t id)
 {
     c->cta->barrier[id].come = c->cta->barrier[id].want = 0;
     for (uint32_t k = 0; k < c->cta->n_warps; k++)
-        if (c->cta->warp[k].state == SETT__WAITING && c->cta->warp[k].wait.id == id)
+        if (c->cta->warp[k].state == SETT__WAITING && c->cta->warp[k].wait.what == SETT__FOR_BARRIER && c->cta->warp[k].wait.id == id)
             c->cta->warp[k].state = SETT__RUNNING;
 }
 
@@ -148,18 +148,24 @@ bool sett__named_barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 }
 
 /* ---- copies in the background ------------------------------------------------------------------ */
+/* Eager: written at once. Lazy: read and written when a wait says that their group must have been. Random: each at any of the
+ * warp's instructions that have to do with copies, between those. */
 typedef struct copy {
     unsigned char *to;
+    const unsigned char *from; /* NULL: read already */
     uint32_t group; /* of its lane */
+    uint32_t number; /* of the warp's copies */
     uint8_t lane, bytes;
     unsigned char data[16];
 } copy;
 struct sett__pending {
     uint32_t groups[WARP], n, cap; /* groups: that each lane has committed */
+    uint32_t seen;                 /* copies so far */
+    uint64_t random;
     copy copy[];
 };
 
-static bool make_room(sett__warp *w, uint32_t n)
+static bool make_room(const sett__core *c, sett__warp *w, uint32_t n)
 {
     struct sett__pending *p = w->pending;
     uint32_t cap = p ? p->cap : 0;
@@ -171,26 +177,100 @@ static bool make_room(sett__warp *w, uint32_t n)
         return false;
     if (!p)
         memset(q, 0, sizeof *q);
+    if (!p)
+        q->random = c->launch->async.seed + w->index;
     q->cap = cap;
     w->pending = q;
     return true;
 }
 
-void *sett__pend(sett__warp *w, int lane, void *to, uint32_t bytes)
+static void read_copy(copy *x)
 {
-    if (!make_room(w, w->pending ? w->pending->n + 1 : 1))
-        return NULL;
+    if (x->from)
+        memcpy(x->data, x->from, x->bytes);
+    x->from = NULL;
+}
+
+static void end_copy(copy *x)
+{
+    read_copy(x);
+    memcpy(x->to, x->data, x->bytes);
+}
+
+bool sett__pend(sett__core *c, sett__warp *w, int lane, void *to, const void *from, uint32_t bytes)
+{
+    copy now = {.to = to, .from = from, .lane = (uint8_t)lane, .bytes = (uint8_t)bytes};
+    if (c->launch->async.policy == SETT__ASYNC_EAGER) {
+        end_copy(&now);
+        return true;
+    }
+    if (!make_room(c, w, w->pending ? w->pending->n + 1 : 1))
+        return false;
     struct sett__pending *p = w->pending;
-    copy *x = &p->copy[p->n++];
-    *x = (copy){.to = to, .group = p->groups[lane], .lane = (uint8_t)lane, .bytes = (uint8_t)bytes};
-    return x->data;
+    now.group = p->groups[lane];
+    now.number = p->seen++;
+    p->copy[p->n++] = now;
+    return true;
+}
+
+static void end_some(struct sett__pending *p, const uint32_t lanes, bool (*due)(const struct sett__pending *, const copy *, int64_t), int64_t than)
+{
+    uint32_t left = 0;
+    for (uint32_t k = 0; p && k < p->n; k++) {
+        copy *x = &p->copy[k];
+        if (lanes >> x->lane & 1 && due(p, x, than))
+            end_copy(x);
+        else
+            p->copy[left++] = *x;
+    }
+    if (p)
+        p->n = left;
+}
+
+static bool is_older(const struct sett__pending *p, const copy *x, int64_t than)
+{
+    return p->seen - x->number > p->seen - (uint32_t)than;
+}
+
+static bool is_due(const struct sett__pending *p, const copy *x, int64_t pending)
+{
+    return pending < 0 || x->group + pending < p->groups[x->lane];
+}
+
+void sett__cp_flush(sett__warp *w, uint32_t lanes, uint32_t seen)
+{
+    end_some(w->pending, lanes, is_older, seen);
+}
+
+uint32_t sett__cp_seen(const sett__warp *w)
+{
+    return w->pending ? w->pending->seen : 0;
+}
+
+/* Random: some are read, some written. */
+static void stir(const sett__core *c, struct sett__pending *p)
+{
+    uint32_t left = 0;
+    for (uint32_t k = 0; p && c->launch->async.policy == SETT__ASYNC_RANDOM && k < p->n; k++) {
+        copy *x = &p->copy[k];
+        uint64_t r = sett__random(&p->random) % 4;
+        if (r == 0)
+            end_copy(x);
+        else if (r == 1)
+            read_copy(x);
+        if (r)
+            p->copy[left++] = *x;
+    }
+    if (p && c->launch->async.policy == SETT__ASYNC_RANDOM)
+        p->n = left;
 }
 
 /* The active lanes' copies since their last one become a group. */
 bool sett__cp_commit(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    if (!make_room(w, 0))
+    if (!make_room(c, w, 0))
         return sett__fault(c, w, 0, i->op, "out of memory for copies in the background");
+    stir(c, w->pending);
     for (int l = 0; l < WARP; l++)
         w->pending->groups[l] += w->active >> l & 1;
     return true;
@@ -199,19 +279,8 @@ bool sett__cp_commit(sett__core *c, sett__warp *w, const sett__insn *i)
 /* All groups of the active lanes but the newest `pending` reach memory. */
 bool sett__cp_wait(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    (void)c;
-    struct sett__pending *p = w->pending;
-    uint32_t left = 0;
-    for (uint32_t k = 0; p && k < p->n; k++) {
-        const copy *x = &p->copy[k];
-        bool due = i->pending < 0 || x->group + i->pending < p->groups[x->lane];
-        if (due && w->active >> x->lane & 1)
-            memcpy(x->to, x->data, x->bytes);
-        else
-            p->copy[left++] = *x;
-    }
-    if (p)
-        p->n = left;
+    stir(c, w->pending);
+    end_some(w->pending, w->active, is_due, i->pending);
     return true;
 }
 

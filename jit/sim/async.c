@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events: what goes on by itself in a cluster, part by part, when the policy chooses. */
+#include "inside.h"
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t sett__random(uint64_t *state) /* splitmix64 */
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* ---- one event ----------------------------------------------------------------------------------- */
+sett__event *sett__event_make(sett__core *c, sett__warp *w, const sett__insn *i, int lane, sett__event_fn part, uint32_t parts, size_t bytes)
+{
+    sett__event *e = malloc(sizeof *e + bytes);
+    if (!e) {
+        sett__fault_as(c, SETT_E_MEMORY, w, lane, i->op, "out of memory for what goes on by itself");
+        return NULL;
+    }
+    memset(e, 0, sizeof *e);
+    e->part = part;
+    e->parts = (uint8_t)parts;
+    e->cta = c->cta;
+    e->warp = w;
+    e->lane = lane;
+    e->op = i->op;
+    e->bytes = bytes;
+    e->number = c->cta->cluster->issued++;
+    return e;
+}
+
+/* The next part. The order of a cluster tells when each happened, by turns of warps. */
+static bool step(sett__core *c, sett__event *e)
+{
+    sett__cta *was = c->cta;
+    sett__cluster *k = was->cluster;
+    uint64_t mix = k->order ^ (uint64_t)e->number << 33 ^ (uint64_t)e->done << 32 ^ k->turns;
+    k->order = sett__random(&mix);
+    k->moves++;
+    sett__cta_turn_to(c, e->cta);
+    bool fine = e->part(c, e, e->done++);
+    sett__cta_turn_to(c, was);
+    return fine;
+}
+
+static void take_out(sett__cluster *k, uint32_t at)
+{
+    free(k->event[at]);
+    k->n_event--;
+    memmove(k->event + at, k->event + at + 1, (k->n_event - at) * sizeof *k->event);
+}
+
+static bool step_at(sett__core *c, uint32_t at)
+{
+    sett__cluster *k = c->cta->cluster;
+    bool fine = step(c, k->event[at]);
+    if (k->event[at]->done == k->event[at]->parts)
+        take_out(k, at);
+    return fine;
+}
+
+bool sett__event_begin(sett__core *c, sett__event *e)
+{
+    sett__cluster *k = c->cta->cluster;
+    bool fine = true;
+    if (c->launch->async.policy == SETT__ASYNC_EAGER) {
+        while (fine && e->done < e->parts)
+            fine = step(c, e);
+        free(e);
+        return fine;
+    }
+    if (!sett__grow(NULL, (void **)&k->event, &k->cap_event, k->n_event + 1, sizeof(sett__event *))) {
+        sett__fault_as(c, SETT_E_MEMORY, e->warp, e->lane, e->op, "out of memory for what goes on by itself");
+        free(e);
+        return false;
+    }
+    k->event[k->n_event++] = e;
+    k->moves++;
+    return true;
+}
+
+/* ---- which is next ---------------------------------------------------------------------------------- */
+static bool group_due(const sett__core *c, const sett__event *e, const sett__insn *i)
+{
+    uint32_t pending = (uint32_t)sett__form_attr(c, i, SETT__AT_BULKWAIT_PENDING);
+    bool read = sett__form_attr(c, i, SETT__AT_BULKWAIT_READ);
+    return e->kind == SETT__EVENT_STORE && e->warp->active >> e->lane & 1 && e->group + pending < e->warp->apart.groups[e->lane] && !(read && e->done);
+}
+
+/* By the operation that waits for groups. */
+typedef bool (*due_fn)(const sett__core *, const sett__event *, const sett__insn *);
+static const due_fn due_at[SETT__N_CODES] = {
+    [SETT__BULKWAIT] = group_due,
+};
+
+/* Does a warp wait for it? */
+static bool wanted(const sett__core *c, const sett__event *e)
+{
+    const sett__cluster *k = c->cta->cluster;
+    const sett__warp *own = e->warp;
+    if (own->state == SETT__WAITING && own->wait.what == SETT__FOR_EVENTS)
+        return due_at[sett__form_op(c, &c->program->code[own->pc])->code](c, e, &c->program->code[own->pc]);
+    for (uint32_t r = 0; r < k->n && e->waited; r++) {
+        const sett__cta *b = k->cta[r];
+        for (uint32_t i = 0; i < b->n_warps && e->ranks >> r & 1; i++)
+            if (b->warp[i].state != SETT__RUNNING && b->warp[i].wait.id == e->mbar &&
+                (b->warp[i].wait.what == SETT__FOR_MBARRIER || b->warp[i].wait.what == SETT__FOR_POLL))
+                return true;
+    }
+    return false;
+}
+
+bool sett__events_push(sett__core *c)
+{
+    sett__cluster *k = c->cta->cluster;
+    uint32_t at = 0;
+    if (c->launch->async.policy == SETT__ASYNC_RANDOM)
+        return step_at(c, (uint32_t)(sett__random(&k->random) % k->n_event));
+    while (at < k->n_event && !wanted(c, k->event[at]))
+        at++;
+    return step_at(c, at < k->n_event ? at : 0);
+}
+
+bool sett__events_chance(sett__core *c)
+{
+    enum { ONE_IN = 3 };
+    sett__cluster *k = c->cta->cluster;
+    if (c->launch->async.policy != SETT__ASYNC_RANDOM)
+        return true;
+    bool fine = true;
+    while (fine && k->n_event && sett__random(&k->random) % ONE_IN == 0)
+        fine = step_at(c, (uint32_t)(sett__random(&k->random) % k->n_event));
+    return fine;
+}
+
+/* ---- the end of a block ------------------------------------------------------------------------------- */
+/* Its shared memory is gone: nothing may read or write it any more. */
+bool sett__events_left(sett__core *c, const sett__cta *b)
+{
+    const sett__cluster *k = b->cluster;
+    for (uint32_t i = 0; i < k->n_event; i++) {
+        const sett__event *e = k->event[i];
+        bool reads = !e->done && e->reads >> b->rank & 1, writes = e->writes >> b->rank & 1;
+        if (!reads && !writes)
+            continue;
+        sett__cta *was = c->cta;
+        sett__cta_turn_to(c, e->cta);
+        sett__fault(c, e->warp, e->lane, e->op, reads ? "block %u of its cluster ended before this had read its shared memory: nothing waited for it"
+                                                    : "block %u of its cluster ended before this had written its shared memory: nothing waited for it", b->rank);
+        sett__cta_turn_to(c, was);
+        return false;
+    }
+    return true;
+}
+
+void sett__events_forget(sett__cluster *k)
+{
+    for (uint32_t i = 0; i < k->n_event; i++)
+        free(k->event[i]);
+    k->n_event = 0;
+}
+
+/* ---- groups of stores ----------------------------------------------------------------------------------- */
+bool sett__bulk_commit(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    (void)c, (void)i;
+    for (int l = 0; l < WARP; l++)
+        w->apart.groups[l] += w->active >> l & 1;
+    return true;
+}
+
+bool sett__bulk_wait(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    const sett__cluster *k = c->cta->cluster;
+    for (uint32_t at = 0; at < k->n_event; at++)
+        if (k->event[at]->warp == w && group_due(c, k->event[at], i))
+            return sett__try_again(w, SETT__FOR_EVENTS, 0);
+    return true;
+}
+
+/* ---- cp.async that arrives ---------------------------------------------------------------------------------- */
+typedef struct arrival {
+    uint32_t lanes, seen; /* seen: copies of the warp before it */
+    sett__mbarrier *at[WARP];
+} arrival;
+
+static bool arrive(sett__core *c, sett__event *e, uint32_t part)
+{
+    (void)part;
+    const arrival *a = (const void *)e->data;
+    bool fine = true;
+    sett__cp_flush(e->warp, a->lanes, a->seen);
+    for (int l = 0; l < WARP && fine; l++)
+        if (a->lanes >> l & 1)
+            fine = sett__mbarrier_come(c, e->warp, l, e->op, a->at[l], 1);
+    return fine;
+}
+
+/* Without noinc the phase waits for this arrival as well. */
+bool sett__cp_arrive(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    sett__event *e = sett__event_make(c, w, i, __builtin_ctz(w->active), arrive, 1, sizeof(arrival));
+    bool noinc = sett__form_attr(c, i, SETT__AT_CPARRIVE_NOINC);
+    if (!e)
+        return false;
+    arrival *a = (void *)e->data;
+    *a = (arrival){.lanes = w->active, .seen = sett__cp_seen(w)};
+    for (int l = 0; l < WARP; l++) {
+        sett__cta *of;
+        if (!(w->active >> l & 1))
+            continue;
+        if (!(a->at[l] = sett__mbarrier_at(c, w, i, 0, l, &of))) {
+            free(e);
+            return false;
+        }
+        a->at[l]->pending += !noinc;
+        e->mbar = (uint32_t)(a->at[l] - of->mbar);
+    }
+    e->waited = true;
+    e->ranks = (uint16_t)(1u << c->cta->rank);
+    return sett__event_begin(c, e);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Boxes of tensors by maps. A map is 128 bytes of our own: the driver's are for GPUs alone. */
+#include "inside.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC 0x50414d53u /* "SMAP" */
+enum { ALIGN = 128, PIECE = 16 };
+
+typedef struct tensor_map {
+    uint32_t magic;
+    uint8_t dtype, rank, swizzle, nan, step[SETT__MAP_RANK];
+    uint16_t box[SETT__MAP_RANK];
+    uint32_t extent[SETT__MAP_RANK];
+    uint64_t address, stride[SETT__MAP_RANK - 1];
+} tensor_map;
+static_assert(sizeof(tensor_map) <= SETT__MAP_BYTES, "a map");
+
+void sett__sim_map(const sett__map *m, const void *address, const uint64_t *extent, const uint64_t *stride, void *to)
+{
+    tensor_map x = {.magic = MAGIC, .dtype = m->dtype, .rank = m->rank, .swizzle = m->swizzle, .nan = m->nan, .address = (uintptr_t)address};
+    for (int k = 0; k < m->rank; k++) {
+        x.step[k] = m->step[k];
+        x.box[k] = m->box[k];
+        x.extent[k] = (uint32_t)extent[k];
+        if (k)
+            x.stride[k - 1] = stride[k - 1];
+    }
+    memset(to, 0, SETT__MAP_BYTES);
+    memcpy(to, &x, sizeof x);
+}
+
+/* ---- a box ------------------------------------------------------------------------------------------------ */
+typedef struct box {
+    tensor_map m;
+    int64_t at[SETT__MAP_RANK];     /* where it begins */
+    uint32_t many[SETT__MAP_RANK];  /* elements that are copied */
+    uint32_t size, row, rows;       /* bytes of an element, and of a row of mode 0; how many rows */
+    uint8_t reduce;                 /* a code; SETT__CONST: none */
+} box;
+
+static uint32_t bytes_of(const box *b)
+{
+    return b->row * b->rows;
+}
+
+/* A map that a kernel changed may be none; of the others the launch has seen all this. */
+static const char *wrong(const tensor_map *m)
+{
+    const uint32_t size = m->dtype && sett__dtype_valid(m->dtype) ? (uint32_t)sett__dtype_bytes((sett_dtype)m->dtype) : 0;
+    if (m->magic != MAGIC || !size)
+        return "there is no tensor map";
+    if (m->rank < 1 || m->rank > SETT__MAP_RANK)
+        return "the tensor map's rank is not 1 to 5";
+    for (int k = 0; k < m->rank; k++) {
+        if (m->box[k] < 1 || m->box[k] > SETT__MAP_BOX)
+            return "an extent of the tensor map's box is not 1 to 256";
+        if (m->step[k] < 1 || m->step[k] > (k ? SETT__MAP_STEP : 1))
+            return "a step of the tensor map is not 1 to 8, of the first mode 1";
+        if (!m->extent[k])
+            return "an extent of the tensor map is 0";
+        if (k && (m->stride[k - 1] % PIECE || m->stride[k - 1] >> 40))
+            return "a stride of the tensor map is not a multiple of 16 below 2^40";
+    }
+    if (m->address % PIECE)
+        return "the tensor map's address is not a multiple of 16";
+    if (m->box[0] * size % PIECE)
+        return "a row of the tensor map's box is not a multiple of 16 bytes";
+    return m->swizzle && m->box[0] * size > 16u << m->swizzle ? "a row of the tensor map's box is longer than its swizzle" : NULL;
+}
+
+/* Operand k: a map of the parameters, or the address of one. */
+static bool take_map(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t k, int lane, tensor_map *m)
+{
+    const sett__tape *t = c->program->given;
+    const unsigned char *from;
+    if (t->op[sett__arg(t, sett__form_op(c, i), (int)k)].code == SETT__TMAP) {
+        from = (const unsigned char *)c->launch->params + c->program->root[sett__form_ref(c, i, k)].offset;
+    } else {
+        uint64_t address = (uint64_t)sett__form_value(c, w, i, k, lane, 0);
+        char verb[64];
+        snprintf(verb, sizeof verb, "%s: a map in", sett__form_text(c, i));
+        if (address % SETT__MAP_ALIGN)
+            return sett__fault(c, w, lane, i->op, "%s: a map lies at a multiple of 64, not at 0x%llx", sett__form_text(c, i), (unsigned long long)address);
+        if (!sett__check_address(c, w, lane, i->op, verb, address, SETT__MAP_BYTES))
+            return false;
+        from = (const unsigned char *)(uintptr_t)address;
+    }
+    memcpy(m, from, sizeof *m);
+    const char *why = wrong(m);
+    return !why || sett__fault(c, w, lane, i->op, "%s: %s", sett__form_text(c, i), why);
+}
+
+/* Its coordinates are the operands from `first` on. */
+static bool take_box(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t map, uint32_t first, int lane, box *b)
+{
+    const uint32_t n = sett__form_op(c, i)->n_args - first;
+    *b = (box){.rows = 1, .reduce = SETT__CONST};
+    if (!take_map(c, w, i, map, lane, &b->m))
+        return false;
+    if (n != b->m.rank)
+        return sett__fault(c, w, lane, i->op, "%s: %u coordinates of a tensor map of %u modes", sett__form_text(c, i), n, b->m.rank);
+    b->size = (uint32_t)sett__dtype_bytes((sett_dtype)b->m.dtype);
+    for (uint32_t k = 0; k < n; k++) {
+        b->at[k] = sett__form_value(c, w, i, first + k, lane, 0);
+        b->many[k] = (b->m.box[k] + b->m.step[k] - 1u) / b->m.step[k];
+        if (k)
+            b->rows *= b->many[k];
+    }
+    b->row = b->many[0] * b->size;
+    return true;
+}
+
+/* Row r: where its first element lies in global memory, and which of its elements are inside; false: none. */
+static bool row_of(const box *b, uint32_t r, unsigned char **p, uint32_t *from, uint32_t *to)
+{
+    uint64_t offset = 0;
+    for (int k = 1; k < b->m.rank; k++) {
+        int64_t x = b->at[k] + (int64_t)(r % b->many[k]) * b->m.step[k];
+        r /= b->many[k];
+        if (x < 0 || x >= (int64_t)b->m.extent[k])
+            return false;
+        offset += (uint64_t)x * b->m.stride[k - 1];
+    }
+    int64_t least = b->at[0] < 0 ? -b->at[0] : 0, most = (int64_t)b->m.extent[0] - b->at[0];
+    most = most < (int64_t)b->many[0] ? most : (int64_t)b->many[0];
+    if (most <= least)
+        return false;
+    *from = (uint32_t)least, *to = (uint32_t)most;
+    *p = (unsigned char *)(uintptr_t)(b->m.address + offset + (uint64_t)(b->at[0] + least) * b->size);
+    return true;
+}
+
+/* Pieces of 16 bytes change places, by bits of the address from 7 on. The box begins where the pattern does. */
+static uint32_t swizzled(const box *b, uint32_t at)
+{
+    return at ^ ((at >> 7 & ((1u << b->m.swizzle) - 1)) << 4);
+}
+
+static void fill(const box *b, unsigned char *to, uint32_t n)
+{
+    memset(to, 0, (size_t)n * b->size);
+    for (uint32_t e = 0; b->m.nan && e < n; e++) {
+        memset(to + (size_t)e * b->size, 0xff, b->size);
+        to[(size_t)(e + 1) * b->size - 1] = 0x7f;
+    }
+}
+
+/* Of the rows that are touched; the allocation is remembered. */
+static bool check_rows(sett__core *c, const sett__warp *w, const sett__insn *i, int lane, const box *b)
+{
+    unsigned char *p;
+    uint32_t from, to;
+    char verb[64];
+    snprintf(verb, sizeof verb, "%s:", sett__form_text(c, i));
+    for (uint32_t r = 0; r < b->rows; r++)
+        if (row_of(b, r, &p, &from, &to) && !sett__check_address(c, w, lane, i->op, verb, (uintptr_t)p, (uint64_t)(to - from) * b->size))
+            return false;
+    return true;
+}
+
+/* ---- loads ---------------------------------------------------------------------------------------------------- */
+typedef struct tile {
+    box b;
+    sett__landing at;          /* of a load */
+    const unsigned char *from; /* of a store */
+    _Alignas(16) unsigned char data[]; /* row by row */
+} tile;
+
+static bool load_part(sett__core *c, sett__event *e, uint32_t part)
+{
+    tile *x = (void *)e->data;
+    uint32_t from, to, bytes = bytes_of(&x->b);
+    unsigned char *p;
+    for (uint32_t r = 0; r < x->b.rows && !part; r++) {
+        unsigned char *row = x->data + (size_t)r * x->b.row;
+        bool any = row_of(&x->b, r, &p, &from, &to);
+        if (!any || to - from < x->b.many[0])
+            fill(&x->b, row, x->b.many[0]);
+        if (any)
+            memcpy(row + (size_t)from * x->b.size, p, (size_t)(to - from) * x->b.size);
+    }
+    for (uint32_t k = 0; k < x->at.n && part; k++)
+        for (uint32_t at = 0; at < bytes; at += PIECE)
+            memcpy(x->at.to[k] + swizzled(&x->b, at), x->data + at, PIECE);
+    return !part || sett__landed(c, e, &x->at, bytes);
+}
+
+/* Shared memory of a box begins where its swizzle's pattern does. */
+static uint64_t align_of(const box *b)
+{
+    return (uint64_t)ALIGN << b->m.swizzle;
+}
+
+static sett__event *make(sett__core *c, sett__warp *w, const sett__insn *i, int lane, sett__event_fn part, const box *b)
+{
+    sett__event *e = sett__event_make(c, w, i, lane, part, 2, sizeof(tile) + bytes_of(b));
+    if (e) {
+        *(tile *)(void *)e->data = (tile){.b = *b};
+        e->kind = SETT__EVENT_LOAD;
+    }
+    return e;
+}
+
+static bool load_lane(sett__core *c, sett__warp *w, const sett__insn *i, int lane)
+{
+    enum { MAP = 2, MASK = 6, AT = 8, DONE = 1 };
+    box b;
+    sett__landing at;
+    if (!take_box(c, w, i, MAP, AT, lane, &b) || !check_rows(c, w, i, lane, &b) ||
+        !sett__landing_of(c, w, i, lane, DONE, MASK, bytes_of(&b), align_of(&b), &at))
+        return false;
+    sett__event *e = make(c, w, i, lane, load_part, &b);
+    if (!e)
+        return false;
+    ((tile *)(void *)e->data)->at = at;
+    e->waited = true;
+    e->mbar = at.mbar;
+    e->ranks = e->writes = at.ranks;
+    return sett__event_begin(c, e);
+}
+
+bool sett__tma_load(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    enum { PRED = 5 };
+    uint32_t lanes = sett__form_lanes(c, w, i, PRED);
+    for (int l = 0; l < WARP; l++)
+        if (lanes >> l & 1 && !load_lane(c, w, i, l))
+            return false;
+    return true;
+}
+
+/* ---- stores and reductions --------------------------------------------------------------------------------------- */
+static bool store_part(sett__core *c, sett__event *e, uint32_t part)
+{
+    tile *x = (void *)e->data;
+    uint32_t from, to, bytes = bytes_of(&x->b), size = x->b.size;
+    unsigned char *p;
+    for (uint32_t at = 0; at < bytes && !part; at += PIECE)
+        memcpy(x->data + at, x->from + swizzled(&x->b, at), PIECE);
+    for (uint32_t r = 0; r < x->b.rows && part; r++) {
+        const unsigned char *row = x->data + (size_t)r * x->b.row;
+        if (!row_of(&x->b, r, &p, &from, &to))
+            continue;
+        if (x->b.reduce == SETT__CONST)
+            memcpy(p, row + (size_t)from * size, (size_t)(to - from) * size);
+        else
+            for (uint32_t k = from; k < to; k++)
+                sett__reduce_into(c, x->b.reduce, x->b.m.dtype, p + (size_t)(k - from) * size, row + (size_t)k * size);
+    }
+    return true;
+}
+
+/* Of a map that the tape does not know. */
+static bool has_reduction(sett__core *c, const sett__warp *w, const sett__insn *i, int lane, const box *b)
+{
+    uint32_t lg = (uint32_t)__builtin_ctz(b->size);
+    bool has = lg <= 3 && b->m.dtype < SETT__ROW_TYPES && c->program->wide->op[b->reduce][b->m.dtype];
+    return has || sett__fault(c, w, lane, i->op, "tma.reduce: there is no such operation on %s", sett_dtype_name((sett_dtype)b->m.dtype));
+}
+
+static bool store_lane(sett__core *c, sett__warp *w, const sett__insn *i, int lane)
+{
+    static const uint8_t code[] = {SETT__ADD, SETT__MIN, SETT__MAX};
+    enum { MAP = 2, AT = 5 };
+    const bool reduce = sett__form_op(c, i)->code == SETT__TMAREDUCE;
+    box b;
+    sett__aim from;
+    if (!take_box(c, w, i, MAP, AT, lane, &b))
+        return false;
+    if (reduce)
+        b.reduce = code[sett__form_attr(c, i, SETT__AT_TMAREDUCE_OP)];
+    if ((reduce && !has_reduction(c, w, i, lane, &b)) || !check_rows(c, w, i, lane, &b) ||
+        !sett__form_place(c, w, i, 0, lane, bytes_of(&b), align_of(&b), &from))
+        return false;
+    sett__event *e = make(c, w, i, lane, store_part, &b);
+    if (!e)
+        return false;
+    ((tile *)(void *)e->data)->from = from.p;
+    e->kind = SETT__EVENT_STORE;
+    e->group = w->apart.groups[lane];
+    e->reads = (uint16_t)(1u << c->cta->rank);
+    return sett__event_begin(c, e);
+}
+
+bool sett__tma_store(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    enum { PRED = 3 };
+    uint32_t lanes = sett__form_lanes(c, w, i, PRED);
+    for (int l = 0; l < WARP; l++)
+        if (lanes >> l & 1 && !store_lane(c, w, i, l))
+            return false;
+    return true;
+}
+
+/* ---- what copies nothing ------------------------------------------------------------------------------------------ */
+bool sett__tma_prefetch(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    enum { PRED = 1, AT = 3 };
+    const bool whole = sett__form_op(c, i)->code == SETT__MAPFETCH;
+    uint32_t lanes = sett__form_lanes(c, w, i, PRED);
+    box b;
+    for (int l = 0; l < WARP; l++)
+        if (lanes >> l & 1 && !(whole ? take_map(c, w, i, 0, l, &b.m) : take_box(c, w, i, 0, AT, l, &b)))
+            return false;
+    return true;
+}
+
+bool sett__map_address(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    uint64_t *d = sett__at(w, i->d);
+    sett__aim s;
+    for (int l = 0; l < WARP; l++) {
+        if (!(w->active >> l & 1))
+            continue;
+        if (!sett__form_place(c, w, i, 0, l, SETT__MAP_BYTES, SETT__MAP_ALIGN, &s))
+            return false;
+        d[l] = (uintptr_t)s.p;
+    }
+    return true;
+}
+
+static void replace(tensor_map *m, int field, int mode, uint64_t x)
+{
+    switch (field) {
+    case SETT__FIELD_ADDRESS: m->address = x; break;
+    case SETT__FIELD_RANK: m->rank = (uint8_t)(x > UINT8_MAX ? 0 : x); break;
+    case SETT__FIELD_BOX: m->box[mode] = (uint16_t)(x > UINT16_MAX ? 0 : x); break;
+    case SETT__FIELD_EXTENT: m->extent[mode] = (uint32_t)x; break;
+    case SETT__FIELD_STRIDE: m->stride[mode] = x; break;
+    default: m->step[mode] = (uint8_t)(x > UINT8_MAX ? 0 : x); break;
+    }
+}
+
+bool sett__map_replace(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    enum { VALUE = 2 };
+    sett__aim s;
+    tensor_map m;
+    for (int l = 0; l < WARP; l++) {
+        if (!(w->active >> l & 1))
+            continue;
+        if (!sett__form_place(c, w, i, 0, l, SETT__MAP_BYTES, SETT__MAP_ALIGN, &s))
+            return false;
+        memcpy(&m, s.p, sizeof m);
+        if (m.magic != MAGIC)
+            return sett__fault(c, w, l, i->op, "tensormap.replace: there is no tensor map");
+        replace(&m, sett__form_attr(c, i, SETT__AT_REPLACE_FIELD), sett__form_attr(c, i, SETT__AT_REPLACE_ORDINAL),
+            (uint64_t)sett__form_value(c, w, i, VALUE, l, 0));
+        memcpy(s.p, &m, sizeof m);
+    }
+    return true;
+}
