@@ -38,6 +38,192 @@ START_TEST(transpose)
 }
 END_TEST
 
+/* ---- boxes, against a model ---------------------------------------------------------------------------------- */
+/* Written from PTX's and the driver's rules of tiled tensor maps: element by element, with nothing of the engine's. */
+enum { ROOM = 1 << 16, SHARED = 1 << 15 };
+enum what { LOAD, STORE, ADD, MIN, MAX };
+typedef struct drawn {
+    int rank, size, swizzle, nan, step[5], box[5];
+    long extent[5], stride[5], at[5]; /* stride: in bytes */
+    const char *type;
+    enum what what;
+} drawn;
+static const struct { const char *name; int size; char kind; } types[] = {{"u8", 1, '-'}, {"u16", 2, '-'}, {"u32", 4, 'u'}, {"i32", 4, 'i'},
+    {"u64", 8, 'u'}, {"f16", 2, 'n'}, {"bf16", 2, 'n'}, {"f32", 4, 'f'}, {"f64", 8, 'n'}};
+
+static uint64_t state;
+static long draw(long n) /* 0 to n - 1 */
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (long)((state >> 33) % (uint64_t)n);
+}
+
+static long elements(const drawn *d, int k)
+{
+    return (d->box[k] + d->step[k] - 1) / d->step[k];
+}
+
+static long box_bytes(const drawn *d)
+{
+    long n = d->size;
+    for (int k = 0; k < d->rank; k++)
+        n *= elements(d, k);
+    return n;
+}
+
+/* 16 << swizzle bytes: of an address, bits 4 on are exchanged with bits 7 on. */
+static long swizzled(const drawn *d, long at)
+{
+    long bits = d->swizzle == 128 ? 7 : d->swizzle == 64 ? 3 : d->swizzle == 32 ? 1 : 0;
+    return at ^ ((at >> 7 & bits) << 4);
+}
+
+static void draw_map(drawn *d)
+{
+    static const int swizzles[] = {0, 32, 64, 128};
+    int t = (int)draw(sizeof types / sizeof *types);
+    *d = (drawn){.rank = 1 + (int)draw(5), .size = types[t].size, .type = types[t].name, .swizzle = swizzles[draw(4)]};
+    d->what = draw(2) ? LOAD : STORE;
+    if (types[t].kind == 'u' || types[t].kind == 'i')
+        d->what = (enum what)draw(5);
+    else if (types[t].kind == 'f' && draw(3) == 0)
+        d->what = ADD;
+    d->nan = (types[t].kind == 'f' || types[t].kind == 'n') && draw(2);
+    long pieces = d->swizzle ? d->swizzle / 16 : 16, far = 16;
+    d->box[0] = (int)((1 + draw(pieces)) * 16 / d->size);
+    d->box[0] = d->box[0] > 256 ? 256 / (16 / d->size ? 16 / d->size : 1) * (16 / d->size ? 16 / d->size : 1) : d->box[0];
+    d->step[0] = 1;
+    for (int k = 0; k < d->rank; k++) {
+        if (k) {
+            d->step[k] = draw(3) ? 1 : 1 + (int)draw(8);
+            d->box[k] = 1 + (int)draw(k == 1 ? 40 : 4);
+        }
+        d->extent[k] = 1 + draw(k == 0 ? 300 : k == 1 ? 12 : 3);
+        d->at[k] = draw(d->extent[k] + d->box[k] + 4) - d->box[k] - 1;
+        if (k)
+            d->stride[k] = far;
+        far = k ? far * d->extent[k] : (d->extent[0] * d->size + 15) / 16 * 16 + 16 * draw(2);
+    }
+}
+
+/* Of element `i` of the box: where it lies in the tensor; -1: outside. */
+static long global_at(const drawn *d, long i)
+{
+    long at = 0;
+    for (int k = 0; k < d->rank; k++) {
+        long x = d->at[k] + i % elements(d, k) * d->step[k];
+        i /= elements(d, k);
+        if (x < 0 || x >= d->extent[k])
+            return -1;
+        at += x * (k ? d->stride[k] : d->size);
+    }
+    return at;
+}
+
+static void apply(const drawn *d, unsigned char *to, const unsigned char *from)
+{
+    uint64_t a = 0, b = 0;
+    float x, y;
+    memcpy(&a, to, (size_t)d->size), memcpy(&b, from, (size_t)d->size);
+    int64_t p = d->type[0] == 'i' ? (int32_t)a : (int64_t)a, q = d->type[0] == 'i' ? (int32_t)b : (int64_t)b;
+    bool less = d->type[0] == 'u' ? a < b : p < q;
+    if (d->what == STORE)
+        a = b;
+    else if (d->type[0] == 'f') {
+        memcpy(&x, to, 4), memcpy(&y, from, 4);
+        x += y;
+        memcpy(&a, &x, 4);
+    } else
+        a = d->what == ADD ? a + b : (d->what == MIN) == less ? a : b;
+    memcpy(to, &a, (size_t)d->size);
+}
+
+static void model(const drawn *d, unsigned char *tensor, unsigned char *shared)
+{
+    for (long i = 0; i < box_bytes(d) / d->size; i++) {
+        unsigned char *s = shared + swizzled(d, i * d->size / 16 * 16) + i * d->size % 16, fill[8];
+        long g = global_at(d, i);
+        memset(fill, d->nan ? 0xff : 0, sizeof fill);
+        fill[d->size - 1] = d->nan ? 0x7f : 0;
+        if (d->what == LOAD)
+            memcpy(s, g < 0 ? fill : tensor + g, (size_t)d->size);
+        else if (g >= 0)
+            apply(d, tensor + g, s);
+    }
+}
+
+static void list(char *to, size_t size, const drawn *d, const char *name, int what)
+{
+    size_t n = (size_t)snprintf(to, size, " %s(", name);
+    for (int k = what == 1; k < d->rank; k++)
+        n += (size_t)snprintf(to + n, size - n, "%s%ld", k > (what == 1) ? "," : "", what == 0 ? d->extent[k] : what == 1 ? d->stride[k] : what == 2 ? d->box[k] : d->step[k]);
+    snprintf(to + n, size - n, ")");
+}
+
+static void text_of(const drawn *d, char *to, size_t size)
+{
+    static const char *const op[] = {"", "store", "reduce", "reduce", "reduce"}, *const how[] = {"", "", " op=add", " op=min", " op=max"};
+    char extent[100], stride[100], box[100], step[100], more[40] = "", at[60] = "";
+    list(extent, sizeof extent, d, "", 0), list(stride, sizeof stride, d, "bytes ", 1), list(box, sizeof box, d, "box ", 2), list(step, sizeof step, d, "step ", 3);
+    if (d->swizzle)
+        snprintf(more, sizeof more, " swizzle %d", d->swizzle);
+    for (int k = 0; k < d->rank; k++)
+        snprintf(at + strlen(at), sizeof at - strlen(at), "%s%%%d", k ? ", " : "", 20 + k);
+    size_t n = (size_t)snprintf(to, size, HEAD("sym C0\nsym C1\nsym C2\nsym C3\nsym C4\nparam A %s (%d):(1) align 16 read write\nparam D u32 (%d):(1) align 16 read write\n")
+        "map m A %s%s%s%s%s%s%s\nblock 32\nsmem %d align 1024\n%%0 = tid.x i32\n%%1 = param %s A\n%%2 = param u32 D\n%%3 = tmap %s m\n%%4 = smem u32x%d at 0\n"
+        "%%5 = smem u64x1 at %d mbarrier\n%%6 = const i32 0\n%%7 = const i32 1\n%%8 = const i32 %d\n%%9 = const i32 %d\n%%10 = const i32 32\n%%11 = eq i1 %%0, %%6\n"
+        "%%20 = sym i32 C0\n%%21 = sym i32 C1\n%%22 = sym i32 C2\n%%23 = sym i32 C3\n%%24 = sym i32 C4\n",
+        d->type, ROOM / d->size, SHARED / 4, d->type, extent, d->rank > 1 ? stride : "", box, step, more, d->nan ? " nan" : "", SHARED + 8, d->type, d->type, SHARED / 4,
+        SHARED, SHARED / 4, (int)box_bytes(d));
+    if (d->what == LOAD)
+        n += (size_t)snprintf(to + n, size - n, "if %%11 {\n  mbarrier.init %%5[0] %%7\n  mbarrier.expect_tx %%5[0] %%9 arrive\n}\n"
+            "for %%30 = %%0 to %%8 step %%10 {\n  %%31 = load u32 %%2[%%30] align 4\n  store %%4[%%30] u32 %%31 align 4\n}\nfence.proxy kind=async\nbarrier\n"
+            "tma.load %%4[0] from %%3 done %%5[0] pred %%11 at %s\nloop {\n  %%40 = mbarrier.try_wait i1 %%5[0] %%6\n  %%41 = not i1 %%40\n  while %%41\n}\n"
+            "for %%50 = %%0 to %%8 step %%10 {\n  %%51 = load u32 %%4[%%50] align 4\n  store %%2[%%50] u32 %%51 align 4\n}\n", at);
+    else
+        n += (size_t)snprintf(to + n, size - n, "for %%30 = %%0 to %%8 step %%10 {\n  %%31 = load u32 %%2[%%30] align 4\n  store %%4[%%30] u32 %%31 align 4\n}\nfence.proxy kind=async\nbarrier\n"
+            "tma.%s %%4[0] to %%3 pred %%11 at %s%s\nbulk.commit\nbulk.wait\n", op[d->what], at, how[d->what]);
+    ck_assert_uint_lt(n, size);
+}
+
+/* Small whole numbers, whose sums every type holds. */
+static void draw_bytes(const drawn *d, unsigned char *to)
+{
+    for (int i = 0; i < ROOM / d->size; i++) {
+        float f = (float)(draw(17) - 8);
+        uint64_t x = (uint64_t)draw(1l << 30);
+        if (d->type[0] == 'f' && d->size == 4)
+            memcpy(&x, &f, 4);
+        memcpy(to + i * d->size, &x, (size_t)d->size);
+    }
+}
+
+START_TEST(boxes)
+{
+    enum { MAPS = 400 };
+    static _Alignas(64) unsigned char tensor[ROOM], want[ROOM], shared[ROOM], wanted[ROOM];
+    char text[4096];
+    state = 0x5e77u + (uint64_t)_i;
+    for (int n = 0; n < MAPS; n++) {
+        drawn d;
+        sett_error e;
+        do
+            draw_map(&d);
+        while (box_bytes(&d) > SHARED || (d.rank > 1 && d.stride[d.rank - 1] * d.extent[d.rank - 1] > ROOM));
+        draw_bytes(&d, tensor), draw_bytes(&d, shared);
+        memcpy(want, tensor, sizeof want), memcpy(wanted, shared, sizeof wanted);
+        model(&d, want, wanted);
+        text_of(&d, text, sizeof text);
+        task t = {.text = text, .block = {32}, .data = {tensor, shared}, .bytes = {ROOM, SHARED}, .async = policy((int)draw(8)), .threads = 1};
+        for (int k = 0; k < d.rank; k++)
+            t.sym[k] = d.at[k];
+        ck_assert_msg(!run_task(&t, &e), "seed %d map %d: %s\n%s", _i, n, e.text, text);
+        ck_assert_msg(!memcmp(tensor, want, ROOM) && !memcmp(shared, wanted, SHARED), "seed %d map %d, at %ld %ld %ld %ld %ld:\n%s", _i, n, d.at[0], d.at[1], d.at[2],
+            d.at[3], d.at[4], text);
+    }
+}
+END_TEST
+
 Suite *async_suite(void);
 Suite *async_suite(void)
 {
@@ -45,6 +231,7 @@ Suite *async_suite(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, transpose);
+    tcase_add_loop_test(t, boxes, 0, 8);
     suite_add_tcase(s, t);
     return s;
 }
