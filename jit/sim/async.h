@@ -25,8 +25,9 @@ typedef struct sett__aim {
 bool sett__reach(sett__core *, const sett__warp *, sett__aim *); /* false: it has faulted */
 /* Place number `place` of an operation of class FORM. */
 bool sett__form_place(sett__core *, const sett__warp *, const sett__insn *, uint32_t place, int lane, uint64_t bytes, uint64_t align, sett__aim *);
-/* Are so many bytes at an address of global memory the kernel's to touch? */
-bool sett__check_address(sett__core *, const sett__warp *, int lane, uint32_t op, const char *verb, uint64_t address, uint64_t bytes);
+/* Are so many bytes at an address of global memory in the allocation that `base` lies in? */
+bool sett__check_address(sett__core *, const sett__warp *, int lane, uint32_t op, const char *verb, uint64_t base, uint64_t address,
+    uint64_t bytes);
 static inline sett__ref sett__form_ref(const sett__core *c, const sett__insn *i, uint32_t k)
 {
     return c->program->place[i->form.operands + k];

@@ -59,27 +59,24 @@ static bool outside(sett__core *c, const sett__warp *w, const sett__aim *s, cons
         (long long)(s->at + (int64_t)s->bytes - 1), (long long)room);
 }
 
-/* The allocation around the last address is remembered. */
-bool sett__check_address(sett__core *c, const sett__warp *w, int lane, uint32_t op, const char *verb, uint64_t address, uint64_t bytes)
+/* The allocation around the last address is remembered. What lies in none is taken at its word. */
+bool sett__check_address(sett__core *c, const sett__warp *w, int lane, uint32_t op, const char *verb, uint64_t base, uint64_t address, uint64_t bytes)
 {
     enum { LEAST = 4096 };
-    const char *p = (const char *)(uintptr_t)address;
     sett__extent *x = &c->around;
     bool freed = false;
     if (address < LEAST || address + bytes < address)
         return sett__fault(c, w, lane, op, "%s global memory: 0x%llx is no address of it", verb, (unsigned long long)address);
-    if (x->bytes && address - (uintptr_t)x->data < x->bytes && bytes <= x->bytes - (size_t)(p - (const char *)x->data))
-        return true;
-    if (!c->launch->blocks || !sett__blocks_around(c->launch->blocks, p, x, &freed)) {
-        x->bytes = 0;
-        return true;
-    }
-    size_t at = (size_t)(p - (const char *)x->data), has = x->bytes;
-    if (!freed && bytes <= has - at)
+    bool known = x->bytes && base - (uintptr_t)x->data < x->bytes;
+    known = known || (c->launch->blocks && sett__blocks_around(c->launch->blocks, (const void *)(uintptr_t)base, x, &freed));
+    int64_t at = (int64_t)(address - (uintptr_t)x->data), has = (int64_t)x->bytes;
+    if (known && !freed && at >= 0 && (int64_t)bytes <= has - at)
         return true;
     x->bytes = 0;
-    return sett__fault(c, w, lane, op, freed ? "%s global memory: byte %zu of %zu that sett_free took back" : "%s global memory: byte %zu on of an allocation of %zu, and it takes %llu",
-        verb, at, has, (unsigned long long)bytes);
+    if (!known)
+        return true;
+    return sett__fault(c, w, lane, op, "%s global memory: bytes %lld to %lld of %s of %lld%s", verb, (long long)at, (long long)(at + (int64_t)bytes - 1),
+        freed ? "an allocation that sett_free took back," : "an allocation", (long long)has, freed ? "" : " are outside");
 }
 
 static bool reach_address(sett__core *c, const sett__warp *w, const sett__root *r, sett__aim *s)
@@ -90,9 +87,8 @@ static bool reach_address(sett__core *c, const sett__warp *w, const sett__root *
             s->verb, (unsigned long long)base, r->align);
     if (r->bytes && (s->at < 0 || (uint64_t)s->at > r->bytes || s->bytes > r->bytes - (uint64_t)s->at))
         return outside(c, w, s, "global memory", (int64_t)r->bytes);
-    base += (uint64_t)s->at;
-    s->p = (unsigned char *)(uintptr_t)base;
-    return sett__check_address(c, w, s->lane, s->op, s->verb, base, s->bytes);
+    s->p = (unsigned char *)(uintptr_t)(base + (uint64_t)s->at);
+    return sett__check_address(c, w, s->lane, s->op, s->verb, base, base + (uint64_t)s->at, s->bytes);
 }
 
 static bool reach_peer(sett__core *c, const sett__warp *w, const sett__root *r, sett__aim *s)
