@@ -82,6 +82,53 @@ START_TEST(wrong_recipes)
 }
 END_TEST
 
+/* Five hundred recipes that are wrong in one place, each refused with the map's name and that place. */
+static uint32_t drawn(uint64_t *state, uint32_t n)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33) % n;
+}
+
+static void break_map(sett__map *m, uint64_t *state, char want[60])
+{
+    const uint32_t size = (uint32_t)sett__dtype_bytes((sett_dtype)m->dtype), k = drawn(state, m->rank);
+    switch (drawn(state, 8)) {
+    case 0: m->box[k] = (uint16_t)(drawn(state, 2) ? 0 : 257 + drawn(state, 1000)), snprintf(want, 60, "box %u is %u", k, m->box[k]); break;
+    case 1: m->step[k] = (uint8_t)(drawn(state, 2) ? 0 : 9 + drawn(state, 200)), snprintf(want, 60, "step %u is %u", k, m->step[k]); break;
+    case 2: m->step[0] = (uint8_t)(2 + drawn(state, 7)), snprintf(want, 60, "step 0 is %u", m->step[0]); break;
+    case 3: m->box[0] = (uint16_t)(m->box[0] - (size < 16)), snprintf(want, 60, "a row of its box has %u bytes", m->box[0] * size); break;
+    case 4: m->swizzle = 1, m->box[0] = (uint16_t)((48 + 16 * drawn(state, 4)) / size), snprintf(want, 60, "a row of its box has %u bytes", m->box[0] * size); break;
+    case 5: m->rank = (uint8_t)(drawn(state, 2) ? 0 : 6 + drawn(state, 200)), snprintf(want, 60, "it has %u modes", m->rank); break;
+    case 6: m->dtype = SETT_I128, snprintf(want, 60, "there are no maps of i128"); break;
+    default: m->dtype = SETT_U16, m->nan = 1, snprintf(want, 60, "what is outside cannot be NaN in u16"); break;
+    }
+}
+
+START_TEST(many_wrong_recipes)
+{
+    static const uint8_t types[] = {SETT_U8, SETT_U16, SETT_F16, SETT_BF16, SETT_F32, SETT_I32, SETT_F64, SETT_U64};
+    uint64_t state = 17;
+    sett_error err = {0};
+    sett__tape t;
+    ck_assert(!sett__tape_parse(&t, PARAMS MAPS BODY, &err));
+    for (int n = 0; n < 500; n++) {
+        char want[60];
+        sett__map m = t.sig.map[0];
+        m.dtype = types[drawn(&state, SETT__COUNT(types))];
+        m.swizzle = 0, m.rank = (uint8_t)(1 + drawn(&state, 5));
+        for (int k = 0; k < m.rank; k++) {
+            m.extent[k] = t.sig.map[0].extent[k % 2], m.stride[k] = t.sig.map[0].stride[1];
+            m.box[k] = (uint16_t)(k ? 1 + drawn(&state, 256) : 16 * (1 + drawn(&state, 15)) / (uint32_t)sett__dtype_bytes((sett_dtype)m.dtype));
+            m.step[k] = (uint8_t)(k ? 1 + drawn(&state, 8) : 1);
+        }
+        ck_assert_msg(!sett__map_verify(&t.sig, &m, &err), "%d: %s", n, err.text);
+        break_map(&m, &state, want);
+        ck_assert_msg(sett__map_verify(&t.sig, &m, &err) && !strncmp(err.text, "map mA: ", 8) && strstr(err.text, want), "%d: %s, not %s", n, err.text, want);
+    }
+    sett__tape_free(&t);
+}
+END_TEST
+
 START_TEST(as_many_as_fit)
 {
     char text[4096] = PARAMS;
@@ -281,6 +328,7 @@ Suite *maps_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, text_and_bytes);
     tcase_add_loop_test(t, wrong_recipes, 0, (int)SETT__COUNT(wrong));
+    tcase_add_test(t, many_wrong_recipes);
     tcase_add_test(t, as_many_as_fit);
     tcase_add_test(t, parameters_of_code);
     tcase_add_test(t, what_the_driver_is_told);

@@ -66,6 +66,10 @@ bool sett__mbarrier_init(sett__core *, sett__warp *, const sett__insn *);
 bool sett__mbarrier_arrive(sett__core *, sett__warp *, const sett__insn *);
 bool sett__mbarrier_wait(sett__core *, sett__warp *, const sett__insn *);
 
+/* ---- cta.c: one block of a cluster ----------------------------------------------------------------------------------- */
+sett__cta *sett__cta_alone(sett__core *, const sett__program *); /* NULL: out of memory */
+void sett__block_begin(sett__core *); /* it stops where the launch is to end */
+
 /* ---- cluster.c --------------------------------------------------------------------------------------------------- */
 enum { SETT__CLUSTER_BLOCKS = 16 };
 typedef struct sett__event sett__event;
@@ -88,6 +92,7 @@ void sett__cluster_begin(sett__core *);
 sett__turn_end sett__cluster_go_on(sett__core *);
 uint32_t sett__cluster_blocks(const sett__sim_launch *); /* of one */
 uint64_t sett__model_blocks(const sett__program *, const sett__sim_launch *); /* that the modelled device has room for at once */
+/* rank.c */
 bool sett__cluster_register(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cluster_arrive(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cluster_wait(sett__core *, sett__warp *, const sett__insn *);

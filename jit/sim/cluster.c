@@ -118,15 +118,6 @@ void sett__cluster_begin(sett__core *c)
 }
 
 /* ---- turns -------------------------------------------------------------------------------------------------- */
-bool sett__try_again(sett__warp *w, int what, uint32_t id)
-{
-    w->pc--;
-    w->state = SETT__WAITING;
-    w->wait.what = what;
-    w->wait.id = id;
-    return true;
-}
-
 static bool may_go_on(const sett__warp *w)
 {
     return w->state == SETT__RUNNING || w->state == SETT__PAUSED || (w->state == SETT__WAITING && w->wait.what >= SETT__FOR_MBARRIER);
@@ -274,28 +265,6 @@ static void release_cluster(sett__cluster *k)
     k->moves += all;
 }
 
-bool sett__cluster_arrive(sett__core *c, sett__warp *w, const sett__insn *i)
-{
-    uint32_t twice = w->active & (w->apart.arrived | w->apart.released);
-    if (twice)
-        return sett__fault(c, w, __builtin_ctz(twice), i->op, "cluster.arrive: the thread has arrived already, and not waited since");
-    w->apart.arrived |= w->active;
-    c->cta->cluster->arrived = true;
-    c->cta->cluster->moves++;
-    return true;
-}
-
-bool sett__cluster_wait(sett__core *c, sett__warp *w, const sett__insn *i)
-{
-    uint32_t never = w->active & ~(w->apart.arrived | w->apart.released);
-    if (never)
-        return sett__fault(c, w, __builtin_ctz(never), i->op, "cluster.wait: the thread has not arrived");
-    if (w->active & ~w->apart.released)
-        return sett__try_again(w, SETT__FOR_CLUSTER, 0);
-    w->apart.released &= ~w->active;
-    return true;
-}
-
 /* ---- turns of all ---------------------------------------------------------------------------------------------- */
 /* One turn of each warp that may go on. True: another one is to follow; else *end: how it ends. */
 static bool go_round(sett__core *c, sett__cluster *k, sett__turn_end *end)
@@ -327,38 +296,4 @@ sett__turn_end sett__cluster_go_on(sett__core *c)
         ;
     sett__cta_turn_to(c, k->cta[0]);
     return end;
-}
-
-/* ---- what the kernel asks -------------------------------------------------------------------------------------- */
-bool sett__cluster_register(sett__core *c, sett__warp *w, const sett__insn *i)
-{
-    const sett__cluster *k = c->cta->cluster;
-    const int code = sett__form_op(c, i)->code;
-    const int d = code < SETT__CLUSTER_CTARANK ? sett__form_attr(c, i, SETT__AT_CLUSTER_DIM) : 0;
-    const uint32_t at = c->cta->at[d], grid = c->launch->grid[d], dim = k->dim[d];
-    uint32_t x = code == SETT__CLUSTER_CTAID      ? at % dim
-                 : code == SETT__CLUSTER_NCTAID   ? dim
-                 : code == SETT__CLUSTERID        ? at / dim
-                 : code == SETT__NCLUSTERID       ? grid / dim
-                 : code == SETT__CLUSTER_CTARANK  ? c->cta->rank
-                                                  : k->n;
-    sett__spread(sett__at(w, i->d), &x, 4);
-    return true;
-}
-
-/* A warp gives registers back, or takes what others gave: then it waits for them. */
-bool sett__set_registers(sett__core *c, sett__warp *w, const sett__insn *i)
-{
-    uint32_t want = (uint32_t)sett__form_attr(c, i, SETT__AT_MAXNREG_COUNT), has = w->apart.registers;
-    bool up = sett__form_attr(c, i, SETT__AT_MAXNREG_WAY) == 0;
-    if (!sett__whole_warp(c, w, i, "setmaxnreg"))
-        return false;
-    if (up ? want < has : want > has)
-        return sett__fault(c, w, 0, i->op, "setmaxnreg: %s to %u registers, and the thread has %u", up ? "up" : "down", want, has);
-    if (up && want - has > c->cta->registers)
-        return sett__try_again(w, SETT__FOR_REGISTERS, 0);
-    c->cta->registers += has - want;
-    c->cta->cluster->moves++;
-    w->apart.registers = want;
-    return true;
 }

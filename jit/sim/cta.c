@@ -107,12 +107,6 @@ void sett__cta_free(sett__cta *b)
 }
 
 /* ---- its beginning ---------------------------------------------------------------------------------- */
-void sett__cta_turn_to(sett__core *c, sett__cta *b)
-{
-    c->cta = b;
-    c->program = b->program;
-}
-
 void sett__cta_place(sett__core *c, uint64_t number)
 {
     const uint32_t *g = c->launch->grid;

@@ -3,44 +3,9 @@
  * numbers that nobody reads); memory, collectives and control honour it. */
 #include "inside.h"
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 enum { TURN = 1024, SHORT_TURN = 64 }; /* rounds of while loops between turns of the other warps; of those that only wait */
 #define MOST_ROUNDS (UINT64_C(1) << 31)
-
-uint32_t sett__mask_of(const uint8_t *row)
-{
-    uint32_t mask = 0;
-#ifdef __SSE2__
-    for (int i = 0; i < WARP; i += 16) {
-        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(row + i));
-        mask |= (uint32_t)_mm_movemask_epi8(_mm_slli_epi16(x, 7)) << i;
-    }
-#else /* eight at once: the product moves bit 0 of byte i to bit 56 + i */
-    for (int i = 0; i < WARP; i += 8) {
-        uint64_t x;
-        memcpy(&x, row + i, sizeof x);
-        mask |= (uint32_t)((x & 0x0101010101010101u) * 0x0102040810204080u >> 56) << i;
-    }
-#endif
-    return mask;
-}
-
-void sett__spread(void *row, const void *element, uint32_t bytes)
-{
-    if (bytes == 4) { /* the usual one, without calls */
-        uint32_t x, *d = row;
-        memcpy(&x, element, sizeof x);
-        for (int l = 0; l < WARP; l++)
-            d[l] = x;
-        return;
-    }
-    memcpy(row, element, bytes);
-    for (uint32_t have = bytes; have < WARP * bytes; have *= 2)
-        memcpy((char *)row + have, row, have);
-}
 
 /* ---- values -------------------------------------------------------------------------------------- */
 static inline bool row(sett__core *c, sett__warp *w, const sett__insn *i)

@@ -16,6 +16,7 @@
  * block and strip, and between those each few thousand rows (SETT__S_POLL, SETT__S_LONG). */
 #ifndef SETT_SIM_H
 #define SETT_SIM_H
+#include "lanes.h"
 #include "program.h"
 #include <string.h>
 
@@ -119,13 +120,10 @@ typedef struct sett__cta {
 } sett__cta;
 /* How a turn of a block ended. AWAITS: other blocks, as all its warps do; LONG: others may have their turn too. */
 typedef enum sett__turn_end { SETT__ENDED, SETT__AWAITS, SETT__LONG, SETT__FAULT } sett__turn_end;
-sett__cta *sett__cta_alone(sett__core *, const sett__program *); /* one block */
 sett__cta *sett__cta_make(sett__core *, const sett__program *); /* one, or all of a cluster; with what a launch computes once; NULL: out of memory */
 void sett__cta_free(sett__cta *);
 size_t sett__cta_bytes(const sett__program *, const sett__sim_launch *); /* of one in memory; SIZE_MAX: more than there can be */
-void sett__cta_turn_to(sett__core *, sett__cta *); /* functions of warps and of `core` are about this one from now on */
 void sett__cta_place(sett__core *, uint64_t number); /* as which block of the grid */
-void sett__block_begin(sett__core *); /* of a cluster; it stops where the launch is to end */
 bool sett__cta_begin(sett__core *); /* false: the launch is to end */
 sett__turn_end sett__cta_go_on(sett__core *);
 
@@ -154,6 +152,11 @@ static inline uint32_t sett__thread_index(const sett__sim_launch *l, uint32_t th
     uint32_t x = l->block[0], y = l->block[1];
     return axis == 0 ? thread % x : axis == 1 ? thread / x % y : thread / x / y;
 }
+static inline void sett__cta_turn_to(sett__core *c, sett__cta *b) /* functions of warps and of `core` are about this one from now on */
+{
+    c->cta = b;
+    c->program = b->program;
+}
 /* Runs a warp until it ends, waits, pauses or faults; the new state is in it too. */
 sett__state sett__exec(sett__core *, sett__warp *);
 /* Straight-line code of another section. */
@@ -162,18 +165,10 @@ static inline void *sett__at(const sett__warp *w, sett__ref r)
 {
     return w->frame[r & SETT__REF_UNIFORM] + (r & ~(sett__ref)SETT__REF_FLAGS);
 }
-static inline uint64_t sett__bits_at(const void *row, int lane, uint8_t lg) /* an element of 1 << lg bytes, up to 8 */
-{
-    uint64_t bits = 0;
-    memcpy(&bits, (const char *)row + ((size_t)lane << lg), (size_t)1 << lg);
-    return bits;
-}
 static inline long long sett__int_at(const sett__warp *w, const sett__insn *i, sett__ref r, int lane) /* of the instruction's type */
 {
     return (long long)sett__int_of_bits(i->dtype, sett__bits_at(sett__at(w, r), lane, i->lg));
 }
-uint32_t sett__mask_of(const uint8_t *row); /* of 32 Booleans */
-void sett__spread(void *row, const void *element, uint32_t bytes); /* into all lanes */
 /* Steps, as sett__run_fn. */
 bool sett__load(sett__core *, sett__warp *, const sett__insn *);
 bool sett__store(sett__core *, sett__warp *, const sett__insn *);
