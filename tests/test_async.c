@@ -231,10 +231,10 @@ static const char changed[] = HEAD("param A f32 (4096):(1) align 16 read write\n
     "%0 = tid.x i32\n%1 = param u8 M\n%2 = param f32 D\n%3 = smem f32x512 at 0\n%4 = smem u64x1 at 2048 mbarrier\n%5 = const i32 0\n%6 = const i32 1\n%7 = eq i1 %0, %5\n"
     "%8 = bid.x i32\n%9 = const i32 128\n%10 = mul i32 %8, %9\n%11 = const i32 32\n%12 = const i32 256\n%13 = const i32 512\n%14 = const i32 64\n%15 = addr u64 A\n"
     "%16 = cluster_ctarank i32\n%17 = const i32 3\n%18 = mul i32 %16, %12\n%19 = const i64 1024\n%20 = addr u64 M\n%21 = const i32 1024\n%22 = tmap f32 other\n"
-    "%23 = const u64 64\n%24 = const u64 512\n"
+    "%24 = const u64 512\n%30 = const i32 2\n%31 = const i32 8\n"
     "if %7 {\n  mbarrier.init %4[0] %6\n  mbarrier.expect_tx %4[0] %21 arrive\n"
-    "  tensormap.replace %1[%10] with %15 field=address\n  %30 = const i32 2\n  tensormap.replace %1[%10] with %30 field=rank\n  tensormap.replace %1[%10] with %11 field=box\n"
-    "  %31 = const i32 8\n  tensormap.replace %1[%10] with %31 field=box ordinal=1\n  tensormap.replace %1[%10] with %14 field=extent\n"
+    "  tensormap.replace %1[%10] with %15 field=address\n  tensormap.replace %1[%10] with %30 field=rank\n  tensormap.replace %1[%10] with %11 field=box\n"
+    "  tensormap.replace %1[%10] with %31 field=box ordinal=1\n  tensormap.replace %1[%10] with %14 field=extent\n"
     "  tensormap.replace %1[%10] with %11 field=extent ordinal=1\n  tensormap.replace %1[%10] with %24 field=stride\n  tensormap.replace %1[%10] with %30 field=step ordinal=1\n"
     "  fence.proxy kind=tensormap.release\n}\n"
     "cluster.arrive\ncluster.wait\n"
@@ -264,8 +264,7 @@ START_TEST(maps_that_a_kernel_changes)
         /* 32 columns from 32 on; every second row of 128 floats, four of each block's, from its rank on. */
         for (int i = 0; i < 2048; i++) {
             int rank = i % 512 / 256, row = i % 256 / 32, from = (rank + 2 * row) * 128 + 32 + i % 32;
-            float want = row < 4 ? (float)from : d[i];
-            ck_assert_msg(d[i] == want, "policy %d: %d is %g, not %g", n, i, (double)d[i], (double)want);
+            ck_assert_msg(row < 4 ? d[i] == (float)from : d[i] != d[i], "policy %d: %d is %g", n, i, (double)d[i]);
         }
     }
 }
