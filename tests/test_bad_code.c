@@ -4,6 +4,9 @@
 #include "jit/cuda/inside.h"
 #include "rig.h"
 #include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +15,8 @@ static sett__cuda cuda;
 static int load_result;
 static char context;
 static sett_error err;
+/* What a load waits for, where `held`. Relaxed, so that nothing but the library itself orders the threads. */
+static atomic_bool held, loading, going;
 
 static sett__cu ctx_get(void **c)
 {
@@ -32,6 +37,9 @@ static sett__cu library_load(
 {
     (void)code, (void)a, (void)b, (void)n, (void)c, (void)d, (void)m;
     *library = &context;
+    atomic_store_explicit(&loading, true, memory_order_relaxed);
+    while (atomic_load_explicit(&held, memory_order_relaxed) && !atomic_load_explicit(&going, memory_order_relaxed))
+        sched_yield();
     return load_result;
 }
 static sett__cu module_load(void **module, const void *code)
@@ -201,6 +209,59 @@ START_TEST(a_bad_entry_of_a_layer)
 }
 END_TEST
 
+static void *prepares(void *kernel)
+{
+    const sett_status s = sett_prepare(kernel, 0, NULL);
+    sett__say(&((sett_kernel *)kernel)->rest->runtime->log, SETT_LOG_WARNING, "test", "a launch logs when it likes");
+    return s ? kernel : NULL;
+}
+
+static atomic_int lines;
+static void counts(void *user, sett_log_level level, const char *component, const char *text)
+{
+    (void)user, (void)level, (void)component;
+    atomic_fetch_add_explicit(&lines, text[0] != 0, memory_order_relaxed);
+}
+
+/* A launch has been told that the code is bad, and takes its entry out of the cache and logs that, while another thread closes the
+ * engine. Which of both is first is left to chance; the sanitizer of threads sees what nothing orders. */
+START_TEST(an_engine_closes_meanwhile)
+{
+    if (!have_compiler())
+        return;
+    start(false);
+    sett_engine *e = engine_over_it("", in_root("layer"));
+    sett_kernel_release(compiled(e, SETT_FROM_COMPILER));
+    shut(e);
+    atomic_store(&held, true);
+    for (int round = 0; round < 40; round++) {
+        sett_engine_options o = options();
+        pthread_t thread;
+        void *refused;
+        o.cache_layers = in_root("layer"), o.cache_dir = in_root("cache");
+        o.log = counts;
+        e = open_with(&o);
+        e->runtime->cuda = &cuda;
+        sett_kernel *k = compiled(e, SETT_FROM_DISK);
+        load_result = 200;
+        atomic_store(&loading, false), atomic_store(&going, false);
+        ck_assert_int_eq(pthread_create(&thread, NULL, prepares, k), 0);
+        while (!atomic_load_explicit(&loading, memory_order_relaxed))
+            sched_yield();
+        atomic_store_explicit(&going, true, memory_order_relaxed);
+        usleep((unsigned)round * 20);
+        sett_engine_close(e);
+        ck_assert_int_eq(pthread_join(thread, &refused), 0);
+        ck_assert_ptr_eq(refused, k);
+        k->rest->runtime->cuda = NULL;
+        sett_kernel_release(k);
+    }
+    atomic_store(&held, false);
+    ck_assert_int_gt(atomic_load(&lines), 0);
+    pthread_mutex_destroy(&cuda.lock);
+}
+END_TEST
+
 Suite *bad_code_suite(void)
 {
     Suite *s = suite_create("bad_code");
@@ -209,6 +270,7 @@ Suite *bad_code_suite(void)
     tcase_add_loop_test(t, a_bad_entry_is_made_anew, 0, 2 * (int)SETT__COUNT(of_the_code));
     tcase_add_test(t, other_errors_delete_nothing);
     tcase_add_test(t, a_bad_entry_of_a_layer);
+    tcase_add_test(t, an_engine_closes_meanwhile);
     suite_add_tcase(s, t);
     return s;
 }
