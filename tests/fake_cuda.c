@@ -9,7 +9,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 enum { GPUS = 8, DEPTH = 16, LAUNCHES = 64 };
-enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_FOUND = 500,
+enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_FOUND = 500, LAUNCH_OUT_OF_RESOURCES = 701,
     CAPTURE_UNSUPPORTED = 900, CAPTURE_IMPLICIT = 906 };
 
 typedef struct context {
@@ -403,6 +403,22 @@ static int keep(graph *to, const config *g, void *kernel, const void *params, si
         memcpy(k->params, params, len);
     return 0;
 }
+/* The bytes of parameters as code has them; given: by the caller, of len bytes. -1: not so many. */
+static int64_t laid_out(unsigned char *to, void **each, const void *given, size_t len)
+{
+    enum { FROM = 0x210 };
+    size_t at = 0;
+    for (int i = 0; fake_cuda.sizes[i]; i++) {
+        const size_t size = fake_cuda.sizes[i], align = size == 128 ? 64 : size;
+        at = (FROM + at + align - 1) / align * align - FROM;
+        if (each)
+            memcpy(to + at, each[i], size);
+        at += size;
+    }
+    if (!each && len == at)
+        memcpy(to, given, len);
+    return each || len == at ? (int64_t)at : -1;
+}
 EXPORT int cuLaunchKernelEx(const config *g, void *kernel, void **params, void **extra)
 {
     context *in = context_of(g->stream);
@@ -421,7 +437,12 @@ EXPORT int cuLaunchKernelEx(const config *g, void *kernel, void **params, void *
         return 0;
     const void *block = extra ? extra[1] : NULL;
     size_t len = extra ? *(size_t *)extra[3] : 0;
-    (void)params;
+    unsigned char laid[4096];
+    const int64_t own = fake_cuda.sizes ? laid_out(laid, params, block, len) : 0;
+    if (own < 0)
+        return ANSWER(LAUNCH_OUT_OF_RESOURCES);
+    if (fake_cuda.sizes)
+        block = laid, len = (size_t)own;
     if (!is_default(g->stream) && ((stream *)g->stream)->capture)
         return ANSWER(keep(((stream *)g->stream)->capture, g, kernel, block, len));
     return ANSWER(run(g, in, kernel, block, len));

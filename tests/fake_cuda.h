@@ -34,6 +34,9 @@ typedef struct fake_state { /* the symbol fake_cuda is one */
     int optin;     /* bytes of shared memory that a block may have, before cuInit; 0: 232448 */
     int version;   /* before cuInit; 0: 13000 */
     int maps;      /* tensor maps that were encoded */
+    /* The sizes of the kernel's parameters, 0 ends them; NULL: whatever comes is right. Those of 128 bytes are aligned to 64 where code
+     * of sm_90 has them, in a bank in which parameters begin at byte 0x210. A block of another size is refused. */
+    const unsigned char *sizes;
     int failures;  /* calls that gave an error */
     const char *failed; /* the last of them */
     size_t loaded; /* bytes handed over by cuLibraryLoadData and cuModuleLoadData that were looked at */

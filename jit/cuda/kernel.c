@@ -364,6 +364,7 @@ sett_status sett__gpu_unload(sett__gpu_kernel *k, sett_error *e)
 typedef struct order {
     sett__cu_config config;
     void *extra[5];
+    void **each; /* of a shot APART, instead */
     size_t len;
     sett__cu_attr attr[3];
 } order;
@@ -387,7 +388,7 @@ static __attribute__((noinline)) void ask_for(order *o, const sett__shot *s)
 
 static inline sett__cu issue(const sett__shot *s, order *o)
 {
-    return s->launch(&o->config, s->function, NULL, o->len ? o->extra : NULL);
+    return s->launch(&o->config, s->function, o->each, o->len && !o->each ? o->extra : NULL);
 }
 
 /* In the device's context. After a fault it answers what the fault was, as entering then refuses. */
@@ -411,6 +412,27 @@ static inline bool here(const sett__shot *s, const void *stream)
            ((uintptr_t)stream > 2 || (!s->cuda->ctx_get(&current) && sett__cuda_owns(s->cuda, s->device, current)));
 }
 
+static inline sett__cu send(const sett__shot *s, order *o)
+{
+    return here(s, o->config.stream) ? issue(s, o) : issue_entered(s, o);
+}
+
+static __attribute__((noinline)) sett__cu send_apart(const sett__shot *s, order *o, char *params)
+{
+    void *each[2 * SETT__MAX_PARAMS + SETT__MAX_MAPS + 1];
+    uint32_t n = sett__packed_each(s->apart, params, each);
+    if (s->apart->n_claim) /* the page's address ends the block */
+        each[n] = params + o->len - sizeof(sett__cu_pointer);
+    o->each = each;
+    return send(s, o);
+}
+
+void sett__gpu_apart(sett__shot *s, const sett__sig *sig)
+{
+    s->state |= SETT__SHOT_APART;
+    s->apart = sig;
+}
+
 sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params, sett_error *e)
 {
     order o;
@@ -422,10 +444,11 @@ sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params, set
     o.extra[0] = (void *)1, o.extra[1] = params; /* BUFFER_POINTER */
     o.extra[2] = (void *)2, o.extra[3] = &o.len; /* BUFFER_SIZE */
     o.extra[4] = NULL;
+    o.each = NULL;
     int saved = errno;
     if (s->state & (SETT__SHOT_CLUSTERED | SETT__SHOT_EARLY | SETT__SHOT_COOPERATIVE))
         ask_for(&o, s);
-    sett__cu r = here(s, stream) ? issue(s, &o) : issue_entered(s, &o);
+    sett__cu r = s->state & SETT__SHOT_APART ? send_apart(s, &o, params) : send(s, &o);
     sett_status status = r ? sett__cuda_error(s->cuda, r, "cuLaunchKernelEx", e) : SETT_OK;
     errno = saved;
     return status;

@@ -13,9 +13,8 @@ struct sett_call {
     sett_kernel *kernel;           /* counted */
     void *function;                /* of a GPU kernel */
     int device;
-    int n_param, n_sym;
+    uint16_t n_param, n_sym, params_len;
     bool committed, empty;
-    uint32_t params_len;
     int wrong;               /* an index that a setter was given and that is none; -1: all were right */
     sett_bind *bind;         /* n_param + n_sym; kind 0: not given */
     sett_buf *buf;           /* n_param: what the binds of buffers point to */
@@ -149,7 +148,7 @@ static inline void take_over(sett_call *c, const sett__bound *b)
     memcpy(c->params, b->params, b->params_len);
     if (c->kernel->plan->n_map)
         keep_maps(c, b);
-    c->params_len = b->params_len;
+    c->params_len = (uint16_t)b->params_len;
     c->empty = b->empty;
     c->committed = true;
     if (b->empty)
@@ -177,6 +176,8 @@ sett_status sett_call_commit(sett_call *c, sett_error *err)
         s = sett__maps_encode(k->plan, k->cpu ? NULL : k->rest->runtime->cuda, c->device, &b, c->map, c->params, err);
     if (!s && !k->cpu)
         s = sett__gpu_aim(&c->shot, sett__kernel_gpu(k), c->function, (sett_stream){c->device, NULL}, &b.dims, b.params, b.params_len, err);
+    if (!s && !k->cpu && k->plan->n_map)
+        sett__gpu_apart(&c->shot, k->plan->sig);
     if (!s)
         take_over(c, &b);
     errno = saved;
@@ -207,8 +208,8 @@ static sett_call *new_call(sett_kernel *k)
         c->extent[1] = (sett__extent *)(void *)(at + binds + bufs + extents);
     }
     c->map = (sett__map_facts *)(void *)(at + binds + bufs + 2 * extents);
-    c->n_param = (int)n_param;
-    c->n_sym = (int)n_sym;
+    c->n_param = (uint16_t)n_param;
+    c->n_sym = (uint16_t)n_sym;
     c->wrong = -1;
     c->shot.gate = k->gate;
     c->kernel = sett_kernel_retain(k);

@@ -109,6 +109,8 @@ static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_
     if (s || b.empty)
         return s;
     s = sett__gpu_aim(&shot, sett__kernel_gpu(k), NULL, stream, &b.dims, b.params, b.params_len, err);
+    if (!s && k->plan->n_map)
+        sett__gpu_apart(&shot, k->plan->sig);
     if (!s)
         s = sett__gpu_shoot(&shot, stream.handle, b.params, err);
     return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;

@@ -102,23 +102,37 @@ static sett_status verify_param(const sett__sig *s, const sett__param *p, sett_e
     return verify_layout(s, p, err);
 }
 
+/* Where parameter i begins, if all before it end at *end, which is then its own end. */
+static uint64_t pack(const sett__sig *s, uint32_t i, uint64_t *end)
+{
+    const uint32_t maps = s->n_param + s->n_sym;
+    const sett__param *p = i < s->n_param ? &s->param[i] : NULL;
+    uint64_t align = i >= maps            ? SETT__MAP_ALIGN
+                     : !p                 ? (s->sym[i - s->n_param].wide ? 8 : 4)
+                     : p->bytes           ? p->align
+                     : p->scalar          ? (uint64_t)sett__dtype_bytes((sett_dtype)p->dtype)
+                                          : 8;
+    uint64_t at = (*end + align - 1) & (0 - align);
+    *end = at + (i >= maps ? SETT__MAP_BYTES : p && p->bytes ? p->bytes : align);
+    return at;
+}
+
 uint64_t sett__packed_at(const sett__sig *s, uint32_t index)
 {
-    uint64_t at = 0;
-    const uint32_t maps = s->n_param + s->n_sym;
-    for (uint32_t i = 0; i < maps + s->n_map; i++) {
-        const sett__param *p = i < s->n_param ? &s->param[i] : NULL;
-        uint64_t align = i >= maps            ? SETT__MAP_ALIGN
-                         : !p                 ? (s->sym[i - s->n_param].wide ? 8 : 4)
-                         : p->bytes           ? p->align
-                         : p->scalar          ? (uint64_t)sett__dtype_bytes((sett_dtype)p->dtype)
-                                              : 8;
-        at = (at + align - 1) & (0 - align);
-        if (i == index)
-            break;
-        at += i >= maps ? SETT__MAP_BYTES : p && p->bytes ? p->bytes : align;
-    }
-    return at;
+    uint64_t end = 0;
+    const uint32_t n = s->n_param + s->n_sym + s->n_map;
+    for (uint32_t i = 0; i < n && i < index; i++)
+        pack(s, i, &end);
+    return index < n ? pack(s, index, &end) : end;
+}
+
+uint32_t sett__packed_each(const sett__sig *s, char *block, void **each)
+{
+    uint64_t end = 0;
+    const uint32_t n = s->n_param + s->n_sym + s->n_map;
+    for (uint32_t i = 0; i < n; i++)
+        each[i] = block + pack(s, i, &end);
+    return n;
 }
 
 static sett_status verify_block(const sett__sig *s, sett_error *err)
