@@ -178,7 +178,7 @@ static void run_peer_sum(sett_kernel *k, int shape, bool exact)
 
 static void run_transpose(sett_kernel *k, int shape, bool exact)
 {
-    static const int sizes[SHAPES][2] = {{32, 32}, {128, 96}, {77, 131}};
+    static const int sizes[SHAPES][2] = {{32, 32}, {128, 96}, {76, 131}};
     const int M = sizes[shape][0], N = sizes[shape][1];
     matrix a = filled(SETT_F32, M, N, (N + 3) / 4 * 4 + 4, exact, 9), d = made(SETT_F32, N, M, (M + 3) / 4 * 4 + 8);
     const sett_buf A = buf(&a), D = buf(&d);
@@ -190,10 +190,10 @@ static void run_transpose(sett_kernel *k, int shape, bool exact)
     free(a.data), free(d.data);
 }
 
-/* Of a group the first byte, which is a multiple of 16, rows, columns, and a pitch of a multiple of 4. */
+/* Of a group the first byte, which is a multiple of 16, rows, and columns and a pitch of multiples of 4. */
 static void run_grouped_copy(sett_kernel *k, int shape, bool exact)
 {
-    static const int sizes[SHAPES][3][2] = {{{16, 32}, {16, 32}, {16, 32}}, {{64, 32}, {16, 160}, {48, 96}}, {{1, 1}, {23, 45}, {50, 7}}};
+    static const int sizes[SHAPES][3][2] = {{{16, 32}, {16, 32}, {16, 32}}, {{64, 32}, {16, 160}, {48, 96}}, {{1, 4}, {23, 44}, {50, 100}}};
     enum { G = 3, EACH = 8192 };
     int64_t table[G][4];
     _Alignas(64) static uint64_t maps[G][32];
