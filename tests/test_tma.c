@@ -208,6 +208,32 @@ START_TEST(wrong_for_the_kernel)
 }
 END_TEST
 
+/* A row is stored in pieces of 16 bytes: what it has of elements must be known to be whole pieces. */
+static const struct {
+    const char *extent, *type;
+    bool whole;
+} rows[] = {{"64", "f32", true}, {"62", "f32", false}, {"62", "u64", true}, {"N", "f32", false}, {"E", "f32", true}, {"E", "f16", false}, {"E*2", "f16", true},
+    {"E*2+4", "f32", true}, {"E*2+4", "f16", false}, {"N*4", "f32", true}, {"E+N", "f32", false}, {"N/4*4", "f32", true}, {"N*4/3", "f32", false}, {"E-4", "f32", true}};
+
+START_TEST(rows_are_whole_pieces)
+{
+    static const char *const ops[] = {"tma.store %3[0] to %1 at %2, %2", "tma.reduce %3[0] to %1 at %2, %2 op=add", "tma.load %3[0] from %1 done %4[0] at %2, %2"};
+    const char *type = rows[_i].type;
+    for (int i = 0; i < 3; i++) {
+        char text[1024];
+        sett_error err = {0};
+        sett__tape t;
+        snprintf(text, sizeof text, "sett tape 2\nsym N\nsym E div 4\nparam D %s (4096):(1) align 128 read write\nparam X %s (N,E):(E,1) align 16 read\n"
+            "map m D %s (%s,4) bytes (1024) box (16,4)\nblock 32\nsmem 2048 align 128\n\n%%1 = tmap %s m\n%%2 = const i32 0\n%%3 = smem %sx128 at 0\n"
+            "%%4 = smem u64x1 at 1024 mbarrier\n%s\n", type, type, type, rows[_i].extent, type, type, ops[i]);
+        sett_status s = sett__tape_parse(&t, text, &err);
+        bool fine = rows[_i].whole || i == 2;
+        ck_assert_msg(s == (fine ? SETT_OK : SETT_E_ALIGN) && (fine || strstr(err.text, "extent 0 of map m, ")), "%s: %s", ops[i], err.text);
+        sett__tape_free(&t);
+    }
+}
+END_TEST
+
 /* What a target has not is refused by name. */
 static const struct {
     const char *line, *target, *text;
@@ -237,6 +263,7 @@ Suite *tma_suite(void)
     tcase_add_loop_test(t, lowered, 0, (int)SETT__COUNT(given));
     tcase_add_loop_test(t, reductions_of_bytes, 0, (int)SETT__COUNT(reductions));
     tcase_add_loop_test(t, wrong_tapes, 0, (int)SETT__COUNT(wrong));
+    tcase_add_loop_test(t, rows_are_whole_pieces, 0, (int)SETT__COUNT(rows));
     tcase_add_test(t, wrong_for_the_kernel);
     tcase_add_loop_test(t, missing_on_a_target, 0, (int)SETT__COUNT(missing));
     suite_add_tcase(s, t);

@@ -73,6 +73,38 @@ static bool check_box(sett__verifier *c, const sett__map *m)
     return aligned(c, 0, c->op->imm, (uint64_t)BOX_ALIGN << m->swizzle, why) && inside(c, 0, c->op->imm, sett__map_bytes(m), "a box");
 }
 
+/* The greatest power of two up to BULK that divides an expression whatever its symbols are. */
+static int divisor(const sett__sig *s, sett__expr e)
+{
+    int stack[SETT__MAX_EXPR], n = 0;
+    for (uint32_t i = 0; i < e.count; i++) {
+        const sett__xop *x = &s->code[e.first + i];
+        const uint64_t k = x->code == SETT__X_CONST ? (uint64_t)x->imm : x->code == SETT__X_SYM ? (uint64_t)s->sym[x->imm].div : 1;
+        const int operands = sett__xops[x->code].operands;
+        n -= operands;
+        if (x->code == SETT__X_MUL)
+            stack[n] = stack[n] * stack[n + 1] < BULK ? stack[n] * stack[n + 1] : BULK;
+        else if (x->code == SETT__X_ADD || x->code == SETT__X_SUB || x->code == SETT__X_MIN || x->code == SETT__X_MAX)
+            stack[n] = stack[n] < stack[n + 1] ? stack[n] : stack[n + 1];
+        else
+            stack[n] = operands ? 1 : (int)((k | BULK) & (0 - (k | BULK)));
+        n++;
+    }
+    return n == 1 ? stack[0] : 1;
+}
+
+/* The engine writes a row in pieces of 16 bytes, the last of them past the extent too. */
+static bool check_pieces(sett__verifier *c, const sett__map *m)
+{
+    char text[80];
+    const sett__sig *s = &c->t->sig;
+    if (divisor(s, m->extent[0]) * sett__dtype_bytes((sett_dtype)m->dtype) % BULK == 0)
+        return true;
+    sett__expr_str(s, m->extent[0], text, sizeof text);
+    return sett__refuse(c, SETT_E_ALIGN, "a row is written in pieces of 16 bytes, and extent 0 of map %.60s, %.60s of %s, may end within one", m->name, text,
+        sett_dtype_name((sett_dtype)m->dtype));
+}
+
 bool sett__check_tma(sett__verifier *c)
 {
     const int code = c->op->code;
@@ -89,6 +121,8 @@ bool sett__check_tma(sett__verifier *c)
     if (code == SETT__TMAFETCH)
         return sett__may_access(c, root, SETT__ACCESS_READ);
     if (!sett__may_access(c, root, code == SETT__TMALOAD ? SETT__ACCESS_READ : SETT__ACCESS_WRITE))
+        return false;
+    if (m && code != SETT__TMALOAD && !check_pieces(c, m))
         return false;
     return m ? check_box(c, m) : aligned(c, 0, c->op->imm, BOX_ALIGN, "a box");
 }
