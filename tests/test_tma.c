@@ -58,7 +58,7 @@ static const struct {
     {"tensormap.replace %21[64] with %0 field=rank", "CHECK: tensormap.replace.tile.rank.shared::cta.b1024.b32 ["},
     {"tensormap.replace %2[%0 + 32] with %0 field=extent ordinal=4", "CHECK: tensormap.replace.tile.global_dim.global.b1024.b32 [%rd{{*}}], 4, %r"},
     {"%30 = const u64 64\ntensormap.replace %21[0] with %30 field=stride ordinal=3", "CHECK: tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [{{*}}], 3, "},
-    {"tensormap.replace %21[0] with %9 field=box\ntensormap.replace %21[0] with %9 field=step ordinal=1",
+    {"tensormap.replace %21[0] with %9 field=box\ntensormap.replace %21[0] with %11 field=step ordinal=1",
         "CHECK: tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [\nCHECK: tensormap.replace.tile.element_stride.shared::cta.b1024.b32 ["},
     {"tensormap.replace %21[0] with %8 field=type\ntensormap.replace %21[0] with %11 field=swizzle\ntensormap.replace %21[0] with %8 field=fill",
         "CHECK: tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [{{*}}], 0;\nCHECK: tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [{{*}}], 3;\n"
@@ -168,6 +168,9 @@ static const wrong_lines wrong[] = {
     {"tensormap.replace %21[0] with %12 field=extent", SETT_E_DTYPE, "field extent takes one i32"},
     {"tensormap.replace %21[0] with %12 field=stride ordinal=4", SETT_E_RANGE, "field stride has no ordinal 4"},
     {"tensormap.replace %21[0] with %8 field=rank ordinal=1", SETT_E_RANGE, "field rank has no ordinal 1"},
+    {"%30 = const i32 5\ntensormap.replace %21[0] with %30 field=rank", SETT_E_RANGE, "field rank takes one less than the rank: 0 to 4"},
+    {"tensormap.replace %21[0] with %8 field=box", SETT_E_RANGE, "field box takes 1 to 256"},
+    {"%30 = const i32 9\ntensormap.replace %21[0] with %30 field=step ordinal=1", SETT_E_RANGE, "field step takes 1 to 8"},
     {"tensormap.replace %21[192] with %8 field=rank", SETT_E_RANGE, "a map of 128 bytes is not in %21"},
     {"tensormap.replace %21[32] with %8 field=rank", SETT_E_ALIGN, "offset 32 is not aligned to the 64 bytes that a map needs"},
     {"tensormap.replace %21[0] with %0 field=swizzle", SETT_E_RANGE, "field swizzle is a constant, 0 to 3"},

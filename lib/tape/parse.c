@@ -483,8 +483,10 @@ static bool op_line(sett__parser *p)
     uint64_t number = 0;
     if (t->n_op == SETT__MAX_OPS)
         return SETT__LEX_FAIL(&p->x, "more than %u ops", SETT__MAX_OPS);
-    if (!sett__parse_grow(p, (void **)&t->op, &p->cap_op, t->n_op, sizeof *t->op))
+    if (!sett__parse_grow(p, (void **)&t->op, &p->cap_op, t->n_op, sizeof *t->op) ||
+        !sett__parse_grow(p, (void **)&p->line, &p->cap_line, t->n_op, sizeof *p->line))
         return false;
+    p->line[t->n_op] = p->x.line;
     *now(p) = (sett__op){.args = t->n_arg, .site = SETT__NONE, .other = SETT__NONE};
     sett__lex_space(&p->x);
     const char *start = p->x.at;
@@ -556,6 +558,21 @@ static void settle(sett__parser *p, void *field, size_t bytes)
     memcpy(field, &to, sizeof to);
 }
 
+/* An op that has no site of a source file is told by its line of the text. */
+static sett_status verify(const sett__parser *p)
+{
+    sett_error what;
+    uint32_t op, line = 1;
+    sett_status status = sett__tape_verify_op(p->t, NULL, &op, &what);
+    if (!status)
+        return SETT_OK;
+    if (op == SETT__NONE || p->t->op[op].site != SETT__NONE)
+        return sett__error(p->x.err, status, "%s", what.text);
+    for (const char *s = p->x.text; s < p->line[op]; s++)
+        line += *s == '\n';
+    return sett__error(p->x.err, status, "line %u: %s", line, what.text);
+}
+
 sett_status sett__tape_parse_in(sett__tape *t, const sett__allocator *mem, const char *text, sett_error *err)
 {
     *t = (sett__tape){.arena = {.mem = mem}};
@@ -576,14 +593,15 @@ sett_status sett__tape_parse_in(sett__tape *t, const sett__allocator *mem, const
     settle(&p, &s->code, s->n_code * sizeof *s->code);
     settle(&p, &s->check, s->n_check * sizeof *s->check);
     settle(&p, &s->map, s->n_map * sizeof *s->map);
-    sett__mem_free(mem, p.def);
     if (!p.x.status && !sett__tape_link(t))
         p.x.status = sett__error(
             err, SETT_E_PARSE, "regions do not nest: an end or else has no beginning, or one is open at the end");
     if (!p.x.status)
-        p.x.status = sett__tape_verify(t, NULL, err);
+        p.x.status = verify(&p);
     if (!p.x.status && !sett__tape_claims(t))
         p.x.status = sett__error(err, SETT_E_MEMORY, "out of memory while reading a tape");
+    sett__mem_free(mem, p.def);
+    sett__mem_free(mem, p.line);
     if (p.x.status)
         sett__tape_free(t);
     return p.x.status;

@@ -169,6 +169,7 @@ int sett__op_str(const sett__tape *, uint32_t op, char *buf, size_t size);
 /* Checks types, operand counts, dominance by regions, spaces, alignment, bounds of static accesses to smem and rmem, limits.
  * target "sm_90a": its sm and shared memory too; NULL: any. Errors name the op's site. */
 sett_status sett__tape_verify(const sett__tape *, const char *target, sett_error *);
+sett_status sett__tape_verify_op(const sett__tape *, const char *target, uint32_t *op, sett_error *); /* and which op it is about, or NONE */
 /* Checks the rest for one target, of a tape that was verified for any. */
 sett_status sett__tape_fits(const sett__tape *, const char *target, sett_error *);
 /* Checks a signature alone: names, layouts, expressions, constant grid, block, cluster. */

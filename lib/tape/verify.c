@@ -747,8 +747,15 @@ static bool is_plain_access(const sett__verifier *c)
 
 sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_error *err)
 {
+    uint32_t op;
+    return sett__tape_verify_op(t, target, &op, err);
+}
+
+sett_status sett__tape_verify_op(const sett__tape *t, const char *target, uint32_t *op, sett_error *err)
+{
     sett__verifier c = {.t = t, .err = err, .target = target};
     sett_status status = sett__sig_verify(&t->sig, err);
+    *op = SETT__NONE;
     if (!status && t->n_op > SETT__MAX_OPS)
         status = sett__error(err, SETT_E_LIMIT, "%u ops: a tape holds at most %u", t->n_op, SETT__MAX_OPS);
     if (!status && !sett__strings_fit(t))
@@ -759,10 +766,10 @@ sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_erro
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
         if ((!is_plain(&c) && !is_plain_access(&c) && !check_op(&c)) || !sett__check_target(&c))
-            return c.status;
+            return *op = c.i, c.status;
     if (c.depth)
         return sett__error(err, SETT_E_REGION, "op %u opens a region that does not end", c.open[c.depth - 1]);
     if (c.flies && !sett__check_flights(&c))
-        return c.status;
+        return *op = c.i, c.status;
     return SETT_OK;
 }

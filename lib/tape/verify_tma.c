@@ -150,6 +150,17 @@ bool sett__check_bulk(sett__verifier *c)
            check_side(c, 2, sett__form_offset(c->t->arg, c->op, 1), bytes) && (!load || check_mask(c, 8));
 }
 
+/* What a constant may be, as for a map of the signature. */
+static bool check_value(sett__verifier *c, int field)
+{
+    switch (field) {
+    case SETT__FIELD_RANK: return sett__bounded_arg(c, 2, 0, SETT__MAP_RANK - 1, 1, "field rank takes one less than the rank: 0 to 4");
+    case SETT__FIELD_BOX: return sett__bounded_arg(c, 2, 1, 256, 1, "field box takes 1 to 256");
+    case SETT__FIELD_STEP: return sett__bounded_arg(c, 2, 1, 8, 1, "field step takes 1 to 8");
+    default: return true;
+    }
+}
+
 static bool check_field(sett__verifier *c)
 {
     const int field = sett__verified_attr(c, SETT__AT_REPLACE_FIELD), mode = sett__verified_attr(c, SETT__AT_REPLACE_ORDINAL);
@@ -162,7 +173,7 @@ static bool check_field(sett__verifier *c)
     const sett__op *x = arg_at(c, 2);
     if (codes[field] && (x->code != SETT__CONST || (uint64_t)x->imm >= codes[field]))
         return sett__refuse(c, SETT_E_RANGE, "field %s is a constant, 0 to %d", sett__field_word[field], codes[field] - 1);
-    return true;
+    return check_value(c, field);
 }
 
 /* 128 bytes that are a map. */
