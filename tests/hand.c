@@ -179,6 +179,24 @@ void hand_write(const hand *h, char ptx[HAND_TEXT])
     put(&o, "ret;\n}\n");
 }
 
+/* Behind a line's beginning. */
+static int number_behind(const char *ptx, const char *line)
+{
+    const char *at = strstr(ptx, line);
+    return at ? atoi(at + strlen(line)) : -1;
+}
+
+int hand_byte(const char *ptx, char which, int thread, int r)
+{
+    char row[40], step[40], load[40];
+    const int lane = thread % SETT__WARP, warp = thread / SETT__WARP;
+    snprintf(row, sizeof row, "mad.wide.u32 %%p%c, %%g, ", which);
+    snprintf(step, sizeof step, "mad.wide.u32 %%p%c, %%q, ", which);
+    snprintf(load, sizeof load, " %%%c%d, [%%p%c+", which, r, which);
+    const int at = number_behind(ptx, load), rows = strstr(ptx, "mad.lo.u32 %g, %warp, 16, %g;") ? 16 * warp : 0;
+    return at < 0 ? -1 : (rows + lane / 4) * number_behind(ptx, row) + lane % 4 * number_behind(ptx, step) + at;
+}
+
 /* ---- running ------------------------------------------------------------------------------------ */
 static sett__cuda *cuda;
 static sett__asm *assembler;

@@ -15,6 +15,8 @@ typedef struct hand {
 hand hand_of(const char *row, int n);
 /* The program. A is m x k row by row, B n x k (each column's k together), C and D m x n row by row; block i has the i-th of each. */
 void hand_write(const hand *, char ptx[HAND_TEXT]);
+/* From its text: the byte of matrix `which`, 'a' to 'c', where register r of a thread comes from; -1: there is no such register. */
+int hand_byte(const char *ptx, char which, int thread, int r);
 /* Assembles it for sm_90a. False: there is no assembler here. */
 bool hand_assembles(const char *ptx);
 /* Runs it on GPU 0 with so many problems of each matrix. */

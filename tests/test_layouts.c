@@ -409,6 +409,39 @@ START_TEST(every_row)
 }
 END_TEST
 
+/* The table's layouts are the places that the program by hand has in its text: of what it loads to registers. */
+static void same_places(const one *o, const char *ptx, int k, int rows, int inner, int dtype)
+{
+    const int bytes = bytes_of(dtype), each = bytes < 4 ? 4 / bytes : 1, warps = o->threads / SETT__WARP;
+    int *place = places(o, k, rows, inner);
+    const bool warp_alone = k == 0 && warps > 1; /* A of a warp group: each warp has 16 rows of its own */
+    for (int thread = 0; thread < o->threads; thread++)
+        for (int e = 0; e < o->elements[k]; e++) {
+            int at = hand_byte(ptx, "abc"[k], warp_alone ? thread % SETT__WARP : thread, e / each);
+            ck_assert_int_ge(at, 0);
+            at = at / bytes + e % each + (warp_alone ? thread / SETT__WARP * 16 * inner : 0);
+            ck_assert_msg(place[thread * o->elements[k] + e] == at, "%s, %c: element %d of thread %d is %d, by hand %d", o->word, "ABC"[k], e, thread,
+                place[thread * o->elements[k] + e], at);
+        }
+    ck_assert_int_eq(hand_byte(ptx, "abc"[k], 0, o->elements[k] / each), -1);
+    free(place);
+}
+
+START_TEST(places_by_hand)
+{
+    static char ptx[HAND_TEXT];
+    const one o = one_of(_i, 64, ways[0]);
+    hand h = hand_of(o.word, o.n);
+    hand_write(&h, ptx);
+    same_places(&o, ptx, 2, o.row->m, o.n, o.row->c);
+    if (o.threads == SETT__WARP)
+        same_places(&o, ptx, 1, o.n, o.row->k, o.row->b);
+    h.m = o.threads == SETT__WARP ? h.m : 16, h.n = 8, h.threads = SETT__WARP; /* of a group, a warp's part of A */
+    hand_write(&h, ptx);
+    same_places(&o, ptx, 0, o.row->m, o.row->k, o.row->a);
+}
+END_TEST
+
 /* ---- matrices between shared memory and registers ---------------------------------------------------- */
 enum { MATRICES = 64, ROW_BYTES = 16 }; /* rows of shared memory, of which lanes name 32 */
 
@@ -490,6 +523,7 @@ Suite *layouts_suite(void)
     Suite *s = suite_create("layouts");
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 600);
+    tcase_add_loop_test(t, places_by_hand, 0, SETT__N_MMAS);
     tcase_add_loop_test(t, every_row, 0, SETT__N_MMAS);
     tcase_add_loop_test(t, matrices_move, 0, (int)SETT__COUNT(moves));
     suite_add_tcase(s, t);
