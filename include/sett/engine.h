@@ -129,6 +129,13 @@ typedef struct sett_engine_options {
      * "random:7", at any moment, by a sequence that the number chooses. A kernel that waits as it must gives the same
      * bits under all. NULL: $SETT_CPU_ASYNC, else lazy. */
     const char *cpu_async;
+    /* The machine whose tensor cores the CPU engine models, bit for bit: 75 (sm_75), 80, 86, 89, 90, 100 or 120. A launch of a kernel
+     * with a product of matrices that it lacks is SETT_E_TARGET. docs/runtime.md has what was measured of each. 0: $SETT_CPU_SM,
+     * else 90. */
+    int cpu_sm;
+    /* Products of matrices of floats are one fma after another in f32 on the CPU engine, several times as fast and not as any machine
+     * computes them. Also set by $SETT_CPU_FAST_MMA=1. */
+    bool cpu_fast_mma;
 } sett_engine_options;
 
 /* Opens an engine. That there is no driver, assembler, compiler or writable cache is no error here: the calls that need

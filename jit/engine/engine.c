@@ -119,6 +119,8 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
     sett__async async;
     if (o->cpu_async && !sett__async_parse(&async, o->cpu_async))
         return sett__error(err, SETT_E_ARGUMENT, "cpu_async is %.60s: it is eager, lazy or random:SEED", o->cpu_async);
+    if (o->cpu_sm && !sett__sim_models(o->cpu_sm))
+        return sett__error(err, SETT_E_ARGUMENT, "cpu_sm %d is none of 75, 80, 86, 89, 90, 100, 120", o->cpu_sm);
     if ((unsigned)o->cache_trust > SETT_TRUST_SIGNED)
         return sett__error(err, SETT_E_ARGUMENT, "cache_trust %d is none", (int)o->cache_trust);
     if ((unsigned)o->log_level > SETT_LOG_DEBUG)
@@ -136,11 +138,23 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
     return s;
 }
 
+static int environment_sm(sett__logger *log)
+{
+    int sm = sett__environment_number(log, "SETT_CPU_SM", 0);
+    if (!sm || sett__sim_models(sm))
+        return sm;
+    sett__say(log, SETT_LOG_WARNING, "log", "SETT_CPU_SM: %d is none of 75, 80, 86, 89, 90, 100, 120", sm);
+    return 0;
+}
+
 static void read_environment(sett_engine *e)
 {
     e->opt.cache_verify |= sett__environment_flag(&e->runtime->log, "SETT_CACHE_VERIFY") > 0;
     e->opt.cache_required |= sett__environment_flag(&e->runtime->log, "SETT_CACHE_REQUIRED") > 0;
     e->opt.cpu_plain |= sett__environment_flag(&e->runtime->log, "SETT_CPU_PLAIN") > 0;
+    e->opt.cpu_fast_mma |= sett__environment_flag(&e->runtime->log, "SETT_CPU_FAST_MMA") > 0;
+    if (!e->opt.cpu_sm)
+        e->opt.cpu_sm = environment_sm(&e->runtime->log);
     if (!e->opt.cpu_timeout_ms)
         e->opt.cpu_timeout_ms = sett__environment_number(&e->runtime->log, "SETT_CPU_TIMEOUT_MS", 0);
     e->asserts = sett__environment_asserts(&e->runtime->log);
@@ -157,6 +171,8 @@ static void tell_runtime(sett__runtime *r, const sett_engine_options *o)
         sett__say(&r->log, SETT_LOG_WARNING, "log", "SETT_CPU_ASYNC: \"%s\" is none of eager, lazy, random:SEED", async);
         r->cpu_async = (sett__async){.policy = SETT__ASYNC_LAZY};
     }
+    r->cpu_sm = o->cpu_sm;
+    r->cpu_fast_mma = o->cpu_fast_mma;
     r->print = o->print;
     r->user = o->user;
     r->module_api = o->module_api;

@@ -25,7 +25,8 @@ typedef struct sett__runtime {
     int cpu_threads, cpu_timeout_ms; /* as in sett_engine_options, with defaults filled in; so are these: */
     sett_print_fn print;
     void *user;
-    bool module_api, cpu_plain;
+    bool module_api, cpu_plain, cpu_fast_mma;
+    int cpu_sm;
     sett__async cpu_async;
     bool keep_made;          /* kernels from the cache keep META and material, to be compared */
 } sett__runtime;

@@ -65,6 +65,8 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
         .params_len = params_len,
         .extent = extent,
         .threads = r->cpu_threads,
+        .sm = r->cpu_sm,
+        .fast_mma = r->cpu_fast_mma,
         .name = m->name,
         .print = r->print,
         .user = r->user,

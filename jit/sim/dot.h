@@ -21,6 +21,7 @@ typedef int32_t ints __attribute__((vector_size(16)));
 #define PRODUCT(x, y) (((x) << 16 >> 16) * (y))
 #endif
 #define EACH(x) ((ints){0} + (x))
+#define SOME _Pragma("GCC unroll 8")
 #define COLUMN for (int l = 0; l < SETT__COLUMNS; l++)
 typedef struct right {
     _Alignas(32) int32_t sig[SETT__MOST_K * SETT__COLUMNS], exp[SETT__MOST_K * SETT__COLUMNS];
@@ -34,45 +35,54 @@ INLINE ints ints_at(const int32_t *p)
 }
 
 /* ---- operands --------------------------------------------------------------------------------------- */
-/* One float of 1 + bits + mantissa bits in x; of a significand whose first bit has the weight 2^keep. */
-INLINE void split_float(uint32_t x, int bits, int mantissa, int keep, bool negate, int32_t *sig, int32_t *exp)
+/* Floats of 1 + bits + mantissa bits in x; of a significand whose first bit has the weight 2^keep. */
+INLINE void split_floats(const ints *in, int bits, int mantissa, int keep, bool negate, int32_t *to_sig, int32_t *to_exp)
 {
-    int32_t top = (1 << bits) - 1, bias = top >> 1, e = (int32_t)(x >> mantissa) & top, m = (int32_t)(x & ((1u << mantissa) - 1));
-    int32_t s = (e ? m | 1 << mantissa : m), n = e ? e : 1;
-    n = s ? n - bias : SETT__EXP_ZERO;
-    n = e == top ? (m ? SETT__EXP_NAN : SETT__EXP_INF) : n;
-    s = keep >= mantissa ? s << ((keep - mantissa) & 31) : s >> ((mantissa - keep) & 31);
-    *sig = ((x >> (bits + mantissa) & 1) != negate) ? -s : s;
-    *exp = n;
+    const int32_t top = (1 << bits) - 1, bias = top >> 1;
+    ints x = *in, e = x >> mantissa & EACH(top), m = x & EACH((1 << mantissa) - 1);
+    ints normal = (ints)(e > EACH(0)), special = (ints)(e == EACH(top)), sign = EACH(0) - ((x >> (bits + mantissa) & EACH(1)) ^ EACH((int32_t)negate));
+    ints sig = m | (normal & EACH(1 << mantissa)), zero = (ints)(sig == EACH(0)), exp = MOST(e, EACH(1)) - EACH(bias);
+    exp = (exp & ~zero) | (EACH(SETT__EXP_ZERO) & zero);
+    exp = (exp & ~special) | ((EACH(SETT__EXP_INF) + ((ints)(m > EACH(0)) & EACH(SETT__EXP_NAN - SETT__EXP_INF))) & special);
+    sig = keep >= mantissa ? sig << (keep - mantissa) : sig >> (mantissa - keep);
+    sig = (sig ^ sign) - sign;
+    memcpy(to_sig, &sig, sizeof sig);
+    memcpy(to_exp, &exp, sizeof exp);
 }
 
 /* The only one without Inf: what would be one is a number, and a NaN has all bits. */
-INLINE void split_E4M3(uint32_t x, int keep, bool negate, int32_t *sig, int32_t *exp)
+INLINE void split_E4M3(const ints *in, int keep, bool negate, int32_t *to_sig, int32_t *to_exp)
 {
-    int32_t e = (int32_t)(x >> 3) & 15, s = (int32_t)(x & 7) | (e ? 8 : 0);
-    int32_t n = s ? (e ? e : 1) - 7 : SETT__EXP_ZERO;
-    *exp = (x & 0x7f) == 0x7f ? SETT__EXP_NAN : n;
-    s <<= keep - 3;
-    *sig = (x >> 7 & 1) != (uint32_t)negate ? -s : s;
+    ints x = *in, e = x >> 3 & EACH(15), m = x & EACH(7), sign = EACH(0) - ((x >> 7 & EACH(1)) ^ EACH((int32_t)negate));
+    ints sig = m | ((ints)(e > EACH(0)) & EACH(8)), zero = (ints)(sig == EACH(0)), nan = (ints)((x & EACH(127)) == EACH(127));
+    ints exp = MOST(e, EACH(1)) - EACH(7);
+    exp = (exp & ~zero) | (EACH(SETT__EXP_ZERO) & zero);
+    exp = (exp & ~nan) | (EACH(SETT__EXP_NAN) & nan);
+    sig = ((sig << (keep - 3)) ^ sign) - sign;
+    memcpy(to_sig, &sig, sizeof sig);
+    memcpy(to_exp, &exp, sizeof exp);
 }
 
-#define SPLITTING(name, T, expr) \
+#define SPLITTING(name, T, ...) \
     ROW split_##name(int32_t *restrict sig, int32_t *restrict exp, const void *v, uint32_t n, int keep, bool negate) \
     { \
         const T *s = v; \
-        for (; n; n -= WARP, s += WARP, sig += WARP, exp += WARP) \
-            LANES { \
-                T x = s[l]; \
-                expr; \
-            } \
+        (void)keep, (void)negate, (void)exp; \
+        for (uint32_t i = 0; i < n; i += SPAN) { \
+            typedef T span __attribute__((vector_size(SPAN * sizeof(T)))); \
+            span in; \
+            memcpy(&in, s + i, sizeof in); \
+            ints x = __builtin_convertvector(in, ints); \
+            __VA_ARGS__; \
+        } \
     }
-SPLITTING(F16, uint16_t, split_float(x, 5, 10, keep, negate, &sig[l], &exp[l]))
-SPLITTING(BF16, uint16_t, split_float(x, 8, 7, keep, negate, &sig[l], &exp[l]))
-SPLITTING(TF32, uint32_t, split_float(x >> 13, 8, 10, keep, negate, &sig[l], &exp[l]))
-SPLITTING(F8E4M3FN, uint8_t, split_E4M3(x, keep, negate, &sig[l], &exp[l]))
-SPLITTING(F8E5M2, uint8_t, split_float(x, 5, 2, keep, negate, &sig[l], &exp[l]))
-SPLITTING(I8, int8_t, (void)keep; (void)negate; (void)exp; sig[l] = x)
-SPLITTING(U8, uint8_t, (void)keep; (void)negate; (void)exp; sig[l] = x)
+SPLITTING(F16, uint16_t, split_floats(&x, 5, 10, keep, negate, sig + i, exp + i))
+SPLITTING(BF16, uint16_t, split_floats(&x, 8, 7, keep, negate, sig + i, exp + i))
+SPLITTING(TF32, int32_t, x = x >> 13 & EACH(0x7ffff); split_floats(&x, 8, 10, keep, negate, sig + i, exp + i))
+SPLITTING(F8E4M3FN, uint8_t, split_E4M3(&x, keep, negate, sig + i, exp + i))
+SPLITTING(F8E5M2, uint8_t, split_floats(&x, 5, 2, keep, negate, sig + i, exp + i))
+SPLITTING(I8, int8_t, memcpy(sig + i, &x, sizeof x))
+SPLITTING(U8, uint8_t, memcpy(sig + i, &x, sizeof x))
 #undef SPLITTING
 
 /* The kth of those products that are summed one after another: of a split unit, those over k % 4 < 2 come first. */
@@ -112,28 +122,32 @@ static void split_operand(int type, int32_t *restrict sig, int32_t *restrict exp
 /* Floats of 8 bits as f16, in the order in which they are summed; a row of the operand has so many, `apart` one k. */
 static void as_halves(const sett__unit *u, int type, uint16_t *to, const uint8_t *v, uint32_t rows, uint32_t row, uint32_t apart)
 {
-    for (uint32_t r = 0; r < rows; r++)
-        for (uint32_t k = 0; k < u->k; k++) {
-            uint8_t x = v[r * row + kth(u, k) * apart];
-            to[r * row + k * apart] = type == SETT_F8E4M3FN ? widen1_F8E4M3FN(x) : widen1_F8E5M2(x);
-        }
+    uint8_t bytes[16 * SETT__MOST_K];
+    for (uint32_t k = 0; k < u->k; k++)
+        for (uint32_t r = 0, from = kth(u, k) * apart, at = k * apart; r < rows; r++)
+            bytes[r * row + at] = v[r * row + from];
+    (type == SETT_F8E4M3FN ? F8E4M3FN_to_F16 : F8E5M2_to_F16)(to, bytes, NULL, NULL, rows * u->k / WARP, 0);
 }
 
 /* In f32, which has them all. */
 static void as_floats(int type, float *restrict to, const void *v, uint32_t n, bool negate)
 {
-    const uint8_t *bytes = v;
-    const uint16_t *halves = v;
-    const uint32_t *words = v, sign = (uint32_t)negate << 31;
+    uint16_t halves[SETT__MOST_M * SETT__MOST_K];
+    const uint32_t *words = v;
+    if (type == SETT_F8E4M3FN || type == SETT_F8E5M2) {
+        (type == SETT_F8E4M3FN ? F8E4M3FN_to_F16 : F8E5M2_to_F16)(halves, v, NULL, NULL, n / WARP, 0);
+        v = halves;
+    }
+    const uint16_t *half = v;
     for (uint32_t i = 0; i < n; i += WARP)
-        if (type == SETT_F16)
-            LANES to[i + l] = from_F32(bits_F32(widen1_F16(halves[i + l])) ^ sign);
+        if (type == SETT_TF32)
+            LANES to[i + l] = from_F32(words[i + l] & ~0x1fffu);
         else if (type == SETT_BF16)
-            LANES to[i + l] = from_F32(bits_F32(widen1_BF16(halves[i + l])) ^ sign);
-        else if (type == SETT_TF32)
-            LANES to[i + l] = from_F32((words[i + l] & ~0x1fffu) ^ sign);
+            widen_BF16(to + i, half + i);
         else
-            LANES to[i + l] = from_F32(bits_F32(widen1_F16(type == SETT_F8E4M3FN ? widen1_F8E4M3FN(bytes[i + l]) : widen1_F8E5M2(bytes[i + l]))) ^ sign);
+            widen_F16(to + i, half + i);
+    for (uint32_t i = 0; negate && i < n; i++)
+        to[i] = -to[i];
 }
 
 static void left(const sett__unit *u, uint32_t m, const void *a, sett__left *to)
@@ -161,25 +175,29 @@ static void left(const sett__unit *u, uint32_t m, const void *a, sett__left *to)
 }
 
 /* ---- a sum of floats -------------------------------------------------------------------------------- */
-enum { PARTS = SETT__MOST_K / 8 };
+enum { PARTS = SETT__MOST_K / 8, QUAD = 4 };
+typedef int32_t quad __attribute__((vector_size(16)));
+typedef int64_t longs __attribute__((vector_size(32)));
+typedef double doubles __attribute__((vector_size(32)));
+typedef float floats4 __attribute__((vector_size(16)));
 typedef struct sum {
     _Alignas(32) int32_t top[SETT__COLUMNS]; /* E */
     _Alignas(32) int32_t part[PARTS][SETT__COLUMNS]; /* eight products and c fit 32 bits */
-    int32_t sig_c[SETT__COLUMNS], exp_c[SETT__COLUMNS];
-    bool special;
+    _Alignas(32) int32_t sig_c[SETT__COLUMNS], exp_c[SETT__COLUMNS];
 } sum;
 
 INLINE void add_products(const sett__unit *u, sum *s, const int32_t *sa, const int32_t *ea, const right *b, uint32_t k0, uint32_t n, int at)
 {
     const int32_t *sb = b->sig + k0 * SETT__COLUMNS + at, *eb = b->exp + k0 * SETT__COLUMNS + at;
     ints exp[SETT__MOST_K], c = ints_at(s->sig_c + at), ec = ints_at(s->exp_c + at), top = MOST(ec, EACH(u->floor));
-    for (uint32_t k = 0; k < n; k++) {
+    SOME for (uint32_t k = 0; k < n; k++) {
         exp[k] = ints_at(eb + k * SETT__COLUMNS) + EACH(ea[k]);
         top = MOST(top, exp[k]);
     }
     ints all = SIGNED_AS(CUT_BY(MAGNITUDE(c), top - ec), c);
     for (uint32_t part = 0, k = 0; k < n; part++) {
-        for (uint32_t end = k + 8 < n ? k + 8 : n; k < end; k++) {
+        uint32_t end = k + 8 < n ? k + 8 : n;
+        SOME for (; k < end; k++) {
             ints p = PRODUCT(EACH(sa[k]), ints_at(sb + k * SETT__COLUMNS));
             all += SIGNED_AS(CUT_BY(MAGNITUDE(p), top - exp[k]), p);
         }
@@ -189,50 +207,82 @@ INLINE void add_products(const sett__unit *u, sum *s, const int32_t *sa, const i
     memcpy(&s->top[at], &top, sizeof top);
 }
 
-/* The exact sums, as doubles. */
-INLINE void add_parts(const sett__unit *u, const sum *s, uint32_t n, double x[SETT__COLUMNS])
+INLINE quad quad_at(const int32_t *p)
 {
-    COLUMN x[l] = s->part[0][l];
+    quad x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+/* The exact sums of four columns, as doubles. */
+INLINE void add_parts(const sett__unit *u, const sum *s, uint32_t n, int at, doubles *to)
+{
+    doubles x = __builtin_convertvector(quad_at(&s->part[0][at]), doubles), scale;
+    longs exp = __builtin_convertvector(quad_at(s->top + at) + (1023 - u->keep), longs) << 52;
     for (uint32_t part = 1; part * 8 < n; part++)
-        COLUMN x[l] += s->part[part][l];
-    COLUMN x[l] *= from_F64((uint64_t)(uint32_t)(s->top[l] - u->keep + 1023) << 52);
+        x += __builtin_convertvector(quad_at(&s->part[part][at]), doubles);
+    memcpy(&scale, &exp, sizeof scale);
+    *to = x * scale;
 }
 
-/* A double cut to the bits of an f32, or fewer. */
-INLINE uint32_t cut_F32(double x, int fraction)
+/* Cut to the bits of an f32, or fewer; below 2^-126 to what is a multiple of the least number. Never -0. */
+INLINE void cut_F32(const sett__unit *u, const doubles *in, uint32_t *c)
 {
-    uint64_t u = bits_F64(x);
-    int64_t e = (int64_t)(u >> 52 & 0x7ff) - 1023, drop = 52 - fraction + (e < -126 ? -126 - e : 0);
-    u = drop > 52 ? 0 : u & ~(uint64_t)0 << (drop & 63);
-    return bits_F32((float)from_F64(u) + 0.0f);
+    doubles x = *in;
+    longs bits, zero = {0}, drop, low;
+    memcpy(&bits, &x, sizeof bits);
+    low = (zero - 126) - ((bits >> 52 & 0x7ff) - 1023);
+    drop = (low & (longs)(low > zero)) + (52 - u->fraction);
+    bits &= (zero - 1) << (drop & 63);
+    bits &= (longs)(drop < zero + 53);
+    memcpy(&x, &bits, sizeof x);
+    floats4 f = __builtin_convertvector(x, floats4) + 0.0f;
+    memcpy(c, &f, sizeof f);
 }
 
-INLINE uint16_t round_F16(double x)
+/* To the nearest f16, of two as near the even one: a sum with what has no smaller digits rounds. Never -0. */
+INLINE void round_F16(const doubles *in, uint32_t *c)
 {
-    uint16_t h = narrow1_F16(odd_F32(x));
-    return h & 0x7fff ? h : 0;
+    doubles x = *in, coarse;
+    longs bits, zero = {0}, exp, above;
+    memcpy(&bits, &x, sizeof bits);
+    exp = (bits >> 52 & 0x7ff) - 1023;
+    above = exp + 14;
+    exp = ((above & (longs)(above > zero)) + (42 - 14 + 1023)) << 52 | (zero + (INT64_C(1) << 51));
+    memcpy(&coarse, &exp, sizeof coarse);
+    floats4 f = __builtin_convertvector(x + coarse - coarse, floats4) + 0.0f;
+#ifdef __F16C__
+    _mm_storeu_si128((void *)c, _mm_cvtepu16_epi32(_mm_cvtps_ph((__m128)f, _MM_FROUND_TO_NEAREST_INT)));
+#else
+    for (int l = 0; l < QUAD; l++)
+        c[l] = narrow1_F16(f[l]);
+#endif
 }
 
 /* c: bits of eight, which become those of the sums. */
 INLINE void sum_group(const sett__unit *u, const int32_t *sa, const int32_t *ea, const right *b, uint32_t k0, uint32_t n, uint32_t *restrict c)
 {
     sum s;
-    double x[SETT__COLUMNS];
-    int32_t top = 0;
+    int32_t special = 0;
     bool half = u->c == SETT_F16;
-    if (half)
-        COLUMN split_float(c[l], 5, 10, u->keep, false, &s.sig_c[l], &s.exp_c[l]);
-    else
-        COLUMN split_float(c[l], 8, 23, u->keep, false, &s.sig_c[l], &s.exp_c[l]);
-    for (int at = 0; at < SETT__COLUMNS; at += SPAN)
+    for (int at = 0; at < SETT__COLUMNS; at += SPAN) {
+        ints now = ints_at((const int32_t *)(c + at));
+        if (half)
+            split_floats(&now, 5, 10, u->keep, false, s.sig_c + at, s.exp_c + at);
+        else
+            split_floats(&now, 8, 23, u->keep, false, s.sig_c + at, s.exp_c + at);
         add_products(u, &s, sa, ea, b, k0, n, at);
-    add_parts(u, &s, n, x);
-    if (half)
-        COLUMN c[l] = round_F16(x[l]);
-    else
-        COLUMN c[l] = cut_F32(x[l], u->fraction);
-    COLUMN top = s.top[l] > top ? s.top[l] : top;
-    for (int l = 0; top >= SETT__EXP_SPECIAL && l < SETT__COLUMNS; l++)
+    }
+    for (int at = 0; at < SETT__COLUMNS; at += QUAD) {
+        doubles x;
+        add_parts(u, &s, n, at, &x);
+        if (half)
+            round_F16(&x, c + at);
+        else
+            cut_F32(u, &x, c + at);
+    }
+    COLUMN special |= (int32_t)(SETT__EXP_SPECIAL - 1) - s.top[l];
+    for (int l = 0; special < 0 && l < SETT__COLUMNS; l++)
         if (s.top[l] >= SETT__EXP_SPECIAL)
             c[l] = sett__special_sum(u, n, sa, ea, b->sig + k0 * SETT__COLUMNS + l, b->exp + k0 * SETT__COLUMNS + l, s.sig_c[l], s.exp_c[l]);
 }
@@ -246,23 +296,44 @@ INLINE void add_ieee(bool half, uint32_t *restrict c, const uint32_t *added)
         COLUMN c[l] = bits_F32(canon_F32(from_F32(c[l]) + from_F32(added[l])));
 }
 
-ROW dot_rows(const sett__unit *u, const sett__left *a, const right *b, void *cv)
+/* n: the products of a group. */
+INLINE void dot_rows(const sett__unit *of, const sett__left *a, const right *b, void *cv, uint32_t n)
 {
-    uint16_t *half = u->c == SETT_F16 ? cv : NULL;
+    const sett__unit u = *of;
+    const bool is_half = u.c == SETT_F16;
+    uint16_t *half = cv;
     uint32_t *whole = cv, c[SETT__COLUMNS], added[SETT__COLUMNS];
-    for (uint32_t i = 0; i < a->m; i++) {
-        const int32_t *sa = a->sig + i * u->k, *ea = a->exp + i * u->k;
-        COLUMN added[l] = half ? half[i * SETT__COLUMNS + (uint32_t)l] : whole[i * SETT__COLUMNS + (uint32_t)l];
-        COLUMN c[l] = u->split ? 0 : added[l];
-        for (uint32_t k = 0; k < u->k; k += u->group)
-            sum_group(u, sa + k, ea + k, b, k, u->group, c);
-        if (u->split)
-            add_ieee(half != NULL, c, added);
-        if (half)
-            COLUMN half[i * SETT__COLUMNS + (uint32_t)l] = (uint16_t)c[l];
-        else
-            COLUMN whole[i * SETT__COLUMNS + (uint32_t)l] = c[l];
+    for (uint32_t i = 0; i < a->m; i++, half += SETT__COLUMNS, whole += SETT__COLUMNS) {
+        const int32_t *sa = a->sig + i * u.k, *ea = a->exp + i * u.k;
+        uint32_t *sums = is_half || u.split ? c : whole;
+        if (is_half)
+            COLUMN c[l] = half[l];
+        if (u.split) {
+            memcpy(added, is_half ? c : whole, sizeof added);
+            memset(c, 0, sizeof c);
+        }
+        for (uint32_t k = 0; k < u.k; k += n)
+            sum_group(&u, sa + k, ea + k, b, k, n, sums);
+        if (u.split)
+            add_ieee(is_half, c, added);
+        if (is_half)
+            COLUMN half[l] = (uint16_t)c[l];
+        else if (u.split)
+            memcpy(whole, c, sizeof c);
     }
+}
+
+ROW dot_16(const sett__unit *u, const sett__left *a, const right *b, void *c)
+{
+    dot_rows(u, a, b, c, 16);
+}
+ROW dot_8(const sett__unit *u, const sett__left *a, const right *b, void *c)
+{
+    dot_rows(u, a, b, c, 8);
+}
+ROW dot_any(const sett__unit *u, const sett__left *a, const right *b, void *c)
+{
+    dot_rows(u, a, b, c, u->group);
 }
 
 static void dot(const sett__unit *u, const sett__left *a, const void *bv, void *c)
@@ -276,7 +347,7 @@ static void dot(const sett__unit *u, const sett__left *a, const void *bv, void *
         bv = halves;
     }
     split_operand(type, b.sig, b.exp, bv, u->k * SETT__COLUMNS, u->keep / 2, u->negate_b);
-    dot_rows(u, a, &b, c);
+    (u->group == 16 ? dot_16 : u->group == 8 ? dot_8 : dot_any)(u, a, &b, c);
 }
 
 /* ---- the others -------------------------------------------------------------------------------------- */
@@ -320,24 +391,39 @@ ROW dot_doubles(const sett__unit *u, const sett__left *a, const double *b, doubl
             }
 }
 
+/* d += a row of A times B. */
+INLINE void fma_row(float *d, const float *a, const float *b, uint32_t k)
+{
+#ifdef __F16C__
+    __m256 x = _mm256_load_ps(d);
+    for (uint32_t i = 0; i < k; i++)
+        x = _mm256_fmadd_ps(_mm256_set1_ps(a[i]), _mm256_load_ps(b + i * SETT__COLUMNS), x);
+    _mm256_store_ps(d, x);
+#else
+    for (uint32_t i = 0; i < k; i++)
+        COLUMN d[l] = fma1_F32(a[i], b[i * SETT__COLUMNS + (uint32_t)l], d[l]);
+#endif
+}
+
 /* In f32 all the way; a result of f16 is rounded once. */
 ROW dot_fast(const sett__unit *u, const sett__left *a, const void *bv, void *cv)
 {
-    float b[SETT__MOST_K * SETT__COLUMNS], x[SETT__COLUMNS];
-    uint16_t *half = u->c == SETT_F16 ? cv : NULL;
-    float *whole = cv;
+    _Alignas(32) float b[SETT__MOST_K * SETT__COLUMNS], d[SETT__MOST_M * SETT__COLUMNS];
+    uint32_t n = a->m * SETT__COLUMNS;
     as_floats(u->b, b, bv, u->k * SETT__COLUMNS, u->negate_b);
-    for (uint32_t i = 0; i < a->m; i++) {
-        const float *row = a->f32 + i * u->k;
-        uint32_t at = i * SETT__COLUMNS;
-        COLUMN x[l] = half ? widen1_F16(half[at + (uint32_t)l]) : whole[at + (uint32_t)l];
-        for (uint32_t k = 0; k < u->k; k++)
-            COLUMN x[l] = fma1_F32(row[k], b[k * SETT__COLUMNS + (uint32_t)l], x[l]);
-        if (half)
-            COLUMN half[at + (uint32_t)l] = narrow1_F16(x[l]);
-        else
-            COLUMN whole[at + (uint32_t)l] = canon_F32(x[l]);
-    }
+    if (u->c == SETT_F16)
+        for (uint32_t i = 0; i < n; i += WARP)
+            widen_F16(d + i, (const uint16_t *)cv + i);
+    else
+        memcpy(d, cv, n * sizeof *d);
+    for (uint32_t i = 0; i < a->m; i++)
+        fma_row(d + i * SETT__COLUMNS, a->f32 + i * u->k, b, u->k);
+    if (u->c == SETT_F16)
+        for (uint32_t i = 0; i < n; i += WARP)
+            narrow_F16((uint16_t *)cv + i, d + i);
+    else
+        for (uint32_t i = 0; i < n; i += WARP)
+            LANES ((float *)cv)[i + l] = canon_F32(d[i + l]);
 }
 
 static void columns(const sett__unit *u, const sett__left *a, const void *b, void *c)

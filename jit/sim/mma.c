@@ -82,16 +82,22 @@ bool sett__matmuls_check(const sett__program *p, const sett__sim_launch *l, sett
 #define TAKING(T) \
     static void take_##T(const sett__fragment *f, T *restrict m, const T *restrict rows, uint32_t step) \
     { \
-        for (uint32_t e = 0; e < f->n; e++, rows += step) \
+        const sett__fragment at = *f; \
+        for (uint32_t e = 0; e < at.n; e++, rows += step) { \
+            T *to = m + at.element[e]; \
             for (uint32_t l = 0; l < WARP; l++) \
-                m[f->lane[l] + f->element[e]] = rows[l]; \
+                to[at.lane[l]] = rows[l]; \
+        } \
     }
 #define GIVING(T) \
     static void give_##T(const sett__fragment *f, const T *restrict m, T *restrict rows) \
     { \
-        for (uint32_t e = 0; e < f->n; e++, rows += WARP) \
+        const sett__fragment at = *f; \
+        for (uint32_t e = 0; e < at.n; e++, rows += WARP) { \
+            const T *from = m + at.element[e]; \
             for (uint32_t l = 0; l < WARP; l++) \
-                rows[l] = m[f->lane[l] + f->element[e]]; \
+                rows[l] = from[at.lane[l]]; \
+        } \
     }
 TAKING(uint8_t)
 TAKING(uint16_t)

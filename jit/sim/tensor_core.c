@@ -9,6 +9,11 @@ typedef struct generation {
 } generation;
 static const generation generations[] = {{90, 25, 16, 8, -133, -21}, {75, 24, 8, 4, -132, -20}};
 
+bool sett__sim_models(int sm)
+{
+    return sm == 75 || sm == 80 || sm == 86 || sm == 89 || sm == 90 || sm == 100 || sm == 120;
+}
+
 /* The two that have a unit for floats of 8 bits. */
 static void unit_of_8(sett__unit *u, const sett__mma *row, int sm)
 {
