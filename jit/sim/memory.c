@@ -318,6 +318,27 @@ static inline void move_lanes(const touch *a, unsigned char *d, const unsigned c
                 memcpy(element(a, l, e), s + at + (size_t)l * lane, size);
 }
 
+/* Whole warps of lanes that lie anywhere, each with its 16 bytes side by side: as those that lie one after another are turned. */
+static bool move_pieces(const touch *a, unsigned char *d, const unsigned char *s)
+{
+    enum { PIECE = 16 };
+    _Alignas(64) unsigned char piece[WARP * PIECE];
+    const sett__insn *i = a->insn;
+    const sett__wide *wide = a->core->program->wide;
+    if (a->mask != UINT32_MAX || a->root->space == SETT__LOCAL || i->access.flat || !turn_of(a->n) || (size_t)a->n << i->lg != PIECE)
+        return false;
+    if (!d)
+        wide->scatter[i->lg][turn_of(a->n)](piece, s, a->n);
+    for (int l = 0; l < WARP; l++)
+        if (d)
+            memcpy(piece + l * PIECE, element(a, l, 0), PIECE);
+        else
+            memcpy(element(a, l, 0), piece + l * PIECE, PIECE);
+    if (d)
+        wide->gather[i->lg][turn_of(a->n)](d, piece, a->n);
+    return true;
+}
+
 static void move_each(const touch *a, unsigned char *d, const unsigned char *s, bool splat)
 {
     if (a->root->space == SETT__LOCAL && a->root->lg != a->insn->lg) {
@@ -326,6 +347,8 @@ static void move_each(const touch *a, unsigned char *d, const unsigned char *s, 
                 move_bytes(a, l, s, d, splat);
         return;
     }
+    if (!splat && move_pieces(a, d, s))
+        return;
     switch (a->insn->lg) { /* a constant size makes the copies single instructions */
     case 0:
         move_lanes(a, d, s, splat, 1);
