@@ -4,6 +4,7 @@
  * programs; what a warp that is not whole, or a descriptor that leads out of shared memory, is told. */
 #include "mma_truth.h"
 #include "sim_rig.h"
+#include "tapes.h"
 #include <math.h>
 
 /* ---- numbers ---------------------------------------------------------------------------------------- */
@@ -486,6 +487,66 @@ START_TEST(wrong_wgmma)
 }
 END_TEST
 
+/* ---- the engine's options ----------------------------------------------------------------------------------------- */
+static void warned(void *user, sett_log_level level, const char *area, const char *text)
+{
+    (void)level, (void)area;
+    if (strstr(text, "SETT_CPU_SM"))
+        snprintf(user, 200, "%s", text);
+}
+
+/* The machine of an engine, by option or environment: its bits come out of a launch. 0: fast. */
+static void launched_as(const sett_engine_options *o, const char *variable, const char *value, int sm)
+{
+    char text[2048];
+    const int row = row_named("m16n8k16.f32.f16.f16.f32");
+    sett_engine *e;
+    sett_kernel *k;
+    sett_error err = {0};
+    uint64_t seed = 11;
+    sett_compile_options how = {.size = sizeof how, .target = "cpu"};
+    sett_buf A = sett_buf_1d(bytes_a, SETT_U8, 65536), B = sett_buf_1d(bytes_b, SETT_U8, 65536), C = sett_buf_1d(bytes_c, SETT_U8, 65536), D = sett_buf_1d(bytes_d, SETT_U8, 65536);
+    fill(bytes_a, 256, SETT_F16, NEAR, &seed);
+    fill(bytes_b, 128, SETT_F16, NEAR, &seed);
+    fill(bytes_c, 128, SETT_F32, NEAR, &seed);
+    product_text(text, sizeof text, row, "", "");
+    setenv(variable, value, 1);
+    ck_assert_int_eq(sett_engine_open(&e, o, &err), SETT_OK);
+    unsetenv(variable);
+    ck_assert_msg(!sett_compile_tape(e, text, strlen(text), &how, &k, &err), "%s", err.text);
+    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &A, &B, &C, &D), "%s", err.text);
+    ck_assert(sett_engine_describe(e, text, sizeof text) > 0);
+    ck_assert_msg(strstr(text, !sm ? "tensor cores of sm_90, by plain fma\n" : sm == 90 ? "tensor cores of sm_90, measured\n" : "as public captures have them\n"), "%s", text);
+    truth t = truth_of(sm ? sm : 90, false, SETT_F16, SETT_F16, SETT_F32, 16);
+    if (sm)
+        parts_are_true(&sett__mmas[row], &t);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+
+START_TEST(options_choose_machines)
+{
+    static unsigned char exact[512];
+    char told[200] = "";
+    sett_error err = {0};
+    sett_engine *e;
+    sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_sm = 85};
+    ck_assert_int_eq(sett_engine_open(&e, &o, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "cpu_sm 85 is none of 75, 80, 86, 89, 90, 100, 120");
+    o.cpu_sm = 80;
+    launched_as(&o, "SETT_CPU_SM", "90", 80);
+    o.cpu_sm = 0;
+    launched_as(&o, "SETT_CPU_SM", "80", 80);
+    launched_as(&o, "SETT_CPU_SM", "100", 100);
+    memcpy(exact, bytes_d, sizeof exact);
+    launched_as(&o, "SETT_CPU_FAST_MMA", "1", 0);
+    ck_assert_mem_ne(exact, bytes_d, sizeof exact);
+    o.log = warned, o.user = told;
+    launched_as(&o, "SETT_CPU_SM", "81", 90);
+    ck_assert_str_eq(told, "SETT_CPU_SM: 81 is none of 75, 80, 86, 89, 90, 100, 120");
+}
+END_TEST
+
 /* ---- programs ------------------------------------------------------------------------------------------------- */
 static char *file_text(const char *path)
 {
@@ -613,6 +674,7 @@ Suite *tensor_core_suite(void)
     tcase_add_loop_test(t, matrices_are_inside, 0, 3);
     tcase_add_loop_test(t, wgmma_is_true, 0, (int)SETT__COUNT(shapes));
     tcase_add_loop_test(t, wrong_wgmma, 0, 3);
+    tcase_add_test(t, options_choose_machines);
     tcase_add_loop_test(t, gemm_is_bit_exact, 0, 3);
     tcase_add_test(t, loop_of_a_group);
     tcase_add_test(t, attention_is_close);

@@ -330,7 +330,8 @@ int sett_engine_describe(sett_engine *e, char *buf, size_t size)
     if (sett__engine_check(e, NULL, NULL))
         return 0;
     sett__putf(&t, "sett: %s, code generator %s\n", SETT_VERSION, SETT__CODEGEN_ID);
-    sett__putf(&t, "cpu: %d threads\n", e->opt.cpu_threads);
+    int sm = e->opt.cpu_sm ? e->opt.cpu_sm : SETT__MODELLED_SM;
+    sett__putf(&t, "cpu: %d threads; tensor cores of sm_%d, %s\n", e->opt.cpu_threads, sm, e->opt.cpu_fast_mma ? "by plain fma" : sett__sim_models(sm));
     if (e->runtime->cuda)
         sett__cuda_describe(e->runtime->cuda, &t);
     else

@@ -242,16 +242,6 @@ bool sett__check_assert(sett__core *, sett__warp *, const sett__insn *);
 void sett__deadlock(sett__core *, uint32_t first_waiting);
 
 #include "async.h"
-/* Where a lane's place is: elements from its root. */
-static inline int64_t sett__place_index(const sett__warp *w, const sett__place *at, int lane)
-{
-    const void *base = at->base == SETT__NONE ? NULL : sett__at(w, at->base);
-    uint64_t index = 0;
-    if (base)
-        index = at->base64 ? ((const uint64_t *)base)[lane] : at->base_unsigned ? ((const uint32_t *)base)[lane] : (uint64_t)((const int32_t *)base)[lane];
-    return (int64_t)(index + (uint64_t)at->offset);
-}
-
 #include "matrix.h"
 
 #endif

@@ -3,6 +3,16 @@
 #ifndef SETT_JIT_SIM_MATRIX_H
 #define SETT_JIT_SIM_MATRIX_H
 
+/* Where a lane's place is: elements from its root. */
+static inline int64_t sett__place_index(const sett__warp *w, const sett__place *at, int lane)
+{
+    const void *base = at->base == SETT__NONE ? NULL : sett__at(w, at->base);
+    uint64_t index = 0;
+    if (base)
+        index = at->base64 ? ((const uint64_t *)base)[lane] : at->base_unsigned ? ((const uint32_t *)base)[lane] : (uint64_t)((const int32_t *)base)[lane];
+    return (int64_t)(index + (uint64_t)at->offset);
+}
+
 /* ---- mma.c ------------------------------------------------------------------------------------------------ */
 void sett__matmul_make(sett__matmul *, const sett__mma *row, uint32_t op);
 bool sett__matmuls_check(const sett__program *, const sett__sim_launch *, sett_error *); /* SETT_E_TARGET: the modelled machine lacks one */

@@ -51,7 +51,7 @@ const sett__call *sett__program_call(const sett__program *, uint32_t index);
 sett_status sett__call_check(const sett__program *, const sett__call *, const char *kernel, const char *types, sett_error *);
 /* The name of its stand-in, *len bytes; 0: it has none. */
 const char *sett__call_name(const sett__call *, size_t *len);
-bool sett__sim_models(int sm); /* the tensor cores of such a machine */
+const char *sett__sim_models(int sm); /* how the tensor cores of such a machine are known, in words; NULL: they are not */
 /* The program keeps a pointer to the tape, which must outlive it. plain: an instruction for an operation, without anything of fast/. */
 sett_status sett__program_make(const sett__tape *, bool plain, sett__program **, sett_error *);
 void sett__program_free(sett__program *);

@@ -9,9 +9,22 @@ typedef struct generation {
 } generation;
 static const generation generations[] = {{90, 25, 16, 8, -133, -21}, {75, 24, 8, 4, -132, -20}};
 
-bool sett__sim_models(int sm)
+const char *sett__sim_models(int sm)
 {
-    return sm == 75 || sm == 80 || sm == 86 || sm == 89 || sm == 90 || sm == 100 || sm == 120;
+    switch (sm) {
+    case 90:
+        return "measured";
+    case 80:
+    case 86:
+    case 89:
+    case 100:
+        return "as public captures have them";
+    case 75:
+    case 120:
+        return "as published, not verified";
+    default:
+        return NULL;
+    }
 }
 
 /* The two that have a unit for floats of 8 bits. */
@@ -41,16 +54,6 @@ bool sett__unit_of(sett__unit *u, const sett__mma *row, int sm)
         unit_of_8(u, row, sm);
     u->group = u->group < row->k ? u->group : row->k;
     return exact ? sm == 90 : sm >= (row->targets[0] - '0') * 10 + row->targets[1] - '0';
-}
-
-const char *sett__unit_source(const sett__mma *row, int sm)
-{
-    bool floats = row->model == SETT__MMA_DOT || row->model == SETT__MMA_DOT8;
-    if (sm == 90)
-        return "measured";
-    if (sm == 75 || sm >= 120)
-        return floats ? "published by others, not verified" : "by its definition";
-    return floats ? "public captures; what they do not show is as measured on sm_90" : "by its definition, not captured";
 }
 
 uint32_t sett__special_sum(const sett__unit *u, uint32_t n, const int32_t *sig_a, const int32_t *exp_a, const int32_t *sig_b, const int32_t *exp_b, int32_t sig_c, int32_t exp_c)

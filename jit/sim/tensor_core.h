@@ -23,8 +23,6 @@ typedef struct sett__unit {
 } sett__unit;
 /* sm: of the machine, 75 to 120. False: it has no such row. */
 bool sett__unit_of(sett__unit *, const sett__mma *row, int sm);
-/* What is known of it, for people: "measured", or where it is from. */
-const char *sett__unit_source(const sett__mma *row, int sm);
 
 /* A as the sums read it: significands, of a scale that makes a product a multiple of 2^-keep, and exponents that are not normalised. */
 typedef struct sett__left {
