@@ -462,6 +462,31 @@ static sett_status launch_all_ways(sett_engine *e, sett_kernel *k, const sett_bu
     return s;
 }
 
+/* A cluster of the CPU engine, with copies that go on by themselves; and cp.async. */
+static sett_status try_together(const example *k, sett_error *err)
+{
+    static const char text[] = "sett tape 2\nparam A f32 (1024):(1) align 16 read\nparam D f32 (1024):(1) align 16 write\n"
+        "map m A f32 (32,32) bytes (128) box (32,8)\ngrid 2\nblock 32\ncluster 2\nsmem 4096 align 1024\n"
+        "%0 = tid.x i32\n%1 = param f32 A\n%2 = param f32 D\n%3 = tmap f32 m\n%4 = smem f32x512 at 0\n%5 = smem u64x1 at 2048 mbarrier\n%6 = const i32 0\n%7 = const i32 1\n"
+        "%8 = const i32 1024\n%9 = eq i1 %0, %6\n%10 = const i32 32\n%11 = const i32 33\n%12 = const i32 256\nif %9 {\n  mbarrier.init %5[0] %11\n  mbarrier.expect_tx %5[0] %8 arrive\n"
+        "  tma.load %4[0] from %3 done %5[0] at %6, %6\n}\ncp.async %4[%0 + 256] %1[%0] bytes=4 of=4\ncp.async.mbarrier.arrive %5[0] noinc\n"
+        "loop {\n  %50 = mbarrier.try_wait i1 %5[0] %6\n  %51 = not i1 %50\n  while %51\n}\n"
+        "bulk.store %2[0] from %4[0] bytes %8 pred %9\nbulk.commit\nbulk.wait\n";
+    float a[1024] = {1}, d[1024] = {0};
+    sett_compile_options o = options_of(k, "cpu");
+    sett_engine *e;
+    sett_kernel *kernel = NULL;
+    sett_status s = open_engine(&e, false, false, err);
+    const sett_buf A = sett_buf_1d(a, SETT_F32, 1024), D = sett_buf_1d(d, SETT_F32, 1024);
+    STEP(sett_compile_tape(e, text, sizeof text - 1, &o, &kernel, err));
+    STEP(sett_launch(kernel, (sett_stream){SETT_CPU, NULL}, err, &A, &D));
+    if (!s && d[0] != 1)
+        s = SETT_E_INTERNAL;
+    sett_kernel_release(kernel);
+    sett_engine_close(e);
+    return s;
+}
+
 static sett_status try_launch(const example *k, sett_error *err)
 {
     enum { N = 3000 };
@@ -681,7 +706,7 @@ static bool have_compiler(void)
 int main(int argc, char **argv)
 {
     static const scenario all[] = {{"record", try_record, NULL, false, false}, {"cpu", try_cpu, NULL, false, false},
-        {"tape", try_tape, NULL, false, false}, {"launch", try_launch, NULL, false, false},
+        {"tape", try_tape, NULL, false, false}, {"launch", try_launch, NULL, false, false}, {"together", try_together, NULL, false, false},
         {"picture", try_picture, NULL, false, false}, {"keys", try_manifest, NULL, false, false},
         {"gpu", try_gpu, NULL, true, true}, {"warm", try_warm, try_gpu, true, false},
         {"cache", try_cache, try_gpu, true, false}, {"remote", try_remote, NULL, false, false}};
@@ -700,7 +725,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
-            bool few = all[i].compiles || all[i].fn == try_tape; /* what differs by kernel was tried before */
+            bool few = all[i].compiles || all[i].fn == try_tape || all[i].fn == try_together; /* what differs by kernel was tried before */
             if ((argc > 1 && strcmp(argv[1], all[i].name)) || (all[i].compiles && !compiler) ||
                 (few && strcmp(kernels[k].name, "hello") && strcmp(kernels[k].name, "row_reduce")) ||
                 ((all[i].fn == try_launch || all[i].fn == try_picture || all[i].fn == try_remote) && strcmp(kernels[k].name, "saxpy")))

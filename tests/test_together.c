@@ -32,6 +32,7 @@ START_TEST(peer_sum)
         seen[n_seen] = order;
         n_seen += k == n_seen;
     }
+    ck_assert_int_ge(n_seen, 10);
     free(text);
 }
 END_TEST

@@ -32,13 +32,18 @@ sett__event *sett__event_make(sett__core *c, sett__warp *w, const sett__insn *i,
     return e;
 }
 
-/* The next part. The order of a cluster tells when each happened, by turns of warps. */
+void sett__note_order(sett__cluster *k, uint64_t what)
+{
+    uint64_t mix = k->order ^ what << 32 ^ k->turns;
+    k->order = sett__random(&mix);
+}
+
+/* The next part. */
 static bool step(sett__core *c, sett__event *e)
 {
     sett__cta *was = c->cta;
     sett__cluster *k = was->cluster;
-    uint64_t mix = k->order ^ (uint64_t)e->number << 33 ^ (uint64_t)e->done << 32 ^ k->turns;
-    k->order = sett__random(&mix);
+    sett__note_order(k, (uint64_t)e->number << 1 | e->done);
     k->moves++;
     sett__cta_turn_to(c, e->cta);
     bool fine = e->part(c, e, e->done++);

@@ -127,6 +127,7 @@ bool sett__events_push(sett__core *);   /* no warp goes on without: one that is 
 bool sett__events_left(sett__core *, const sett__cta *); /* a block has ended: may it? false: faulted */
 void sett__events_forget(sett__cluster *);
 uint64_t sett__random(uint64_t *state);
+void sett__note_order(sett__cluster *, uint64_t what); /* what completed, or arrived, after so many turns of warps */
 bool sett__bulk_commit(sett__core *, sett__warp *, const sett__insn *);
 bool sett__bulk_wait(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cp_arrive(sett__core *, sett__warp *, const sett__insn *);

@@ -245,8 +245,9 @@ static bool halted(sett__core *c, sett__cluster *k)
                 sett__cta_turn_to(c, k->cta[r]);
                 w = &k->cta[r]->warp[i];
             }
-    sett__halt(c, w, w ? &c->program->code[w->pc] : NULL);
-    return true;
+    if (w)
+        sett__halt(c, w, &c->program->code[w->pc]);
+    return w != NULL;
 }
 
 /* ---- its barrier: who has ended has arrived ----------------------------------------------------------------- */

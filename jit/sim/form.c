@@ -12,12 +12,12 @@ uint8_t sett__space_of(const sett__op *o)
 
 void sett__note_mbarriers(sett__program *p, const sett__root *r)
 {
-    uint32_t from = r->offset, to = from + (uint32_t)r->bytes;
+    uint32_t from = r->offset / 8 * 8, to = r->offset + (uint32_t)r->bytes;
     if (p->n_mbar) {
         from = from < p->mbar_at ? from : p->mbar_at;
         to = to > p->mbar_at + 8 * p->n_mbar ? to : p->mbar_at + 8 * p->n_mbar;
     }
-    p->mbar_at = from, p->n_mbar = (to - from) / 8;
+    p->mbar_at = from, p->n_mbar = (to - from + 7) / 8;
 }
 
 /* Has it what waits for others, or goes on by itself? Nothing of fast/ knows such operations. */

@@ -16,6 +16,8 @@ static bool place_of(sett__core *c, const sett__warp *w, const sett__insn *i, ui
     if (!sett__form_place(c, w, i, place, lane, 8, 8, &s))
         return false;
     *of = s.of;
+    if ((s.offset - c->program->mbar_at) / 8 >= c->program->n_mbar)
+        return sett__fault(c, w, lane, i->op, "%s: shared memory that the launch adds has no mbarriers", sett__form_text(c, i));
     *to = &s.of->mbar[(s.offset - c->program->mbar_at) / 8];
     return true;
 }
@@ -50,6 +52,7 @@ bool sett__mbarrier_come(sett__core *c, const sett__warp *w, int lane, uint32_t 
         return sett__fault(c, w, lane, op, "%u arrival%s at an mbarrier whose phase %u waits for %u of %u", arrivals, arrivals == 1 ? "" : "s",
             m->phase, m->pending, m->count);
     m->pending -= arrivals;
+    sett__note_order(c->cta->cluster, (uint64_t)w->index << 8 | c->cta->rank);
     return settle(c, w, lane, op, m);
 }
 

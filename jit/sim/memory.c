@@ -662,7 +662,7 @@ bool sett__cp_async(sett__core *c, sett__warp *w, const sett__insn *i)
         if (!(lanes >> l & 1))
             continue;
         if (!sett__pend(c, w, l, element(&d, l, 0), kept >> l & 1 ? element(&s, l, 0) : zeros, bytes))
-            return sett__fault(c, w, l, i->op, "out of memory for copies in the background");
+            return sett__fault_as(c, SETT_E_MEMORY, w, l, i->op, "out of memory for copies in the background");
     }
     return true;
 }

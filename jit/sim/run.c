@@ -254,7 +254,7 @@ static uint32_t worker_count(const sett__sim_launch *l, uint64_t blocks)
 
 static uint32_t most_resident(const sett__program *p, const sett__sim_launch *l, uint32_t workers)
 {
-    size_t blocks = p->async ? sett__cluster_blocks(l) : 1, fits = sett__model_blocks(p, l) / blocks, most = (fits + workers - 1) / workers;
+    size_t blocks = p->async ? sett__cluster_blocks(l) : 1, fits = sett__model_blocks(p, l) / blocks, most = fits ? (fits + workers - 1) / workers : 1;
     size_t room = p->tape->sig.cooperative ? most : RESIDENT_BYTES / workers / sett__cta_bytes(p, l) / blocks;
     return (uint32_t)(room < 1 ? 1 : room < most ? room : most);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MAGIC 0x50414d53u /* "SMAP" */
-enum { ALIGN = 128, PIECE = 16 };
+enum { ALIGN = 128, PIECE = 16, MOST = 228 << 10 };
 
 typedef struct tensor_map {
     uint32_t magic;
@@ -48,7 +48,7 @@ static uint32_t bytes_of(const box *b)
 static const char *wrong(const tensor_map *m)
 {
     const uint32_t size = m->dtype && sett__dtype_valid(m->dtype) ? (uint32_t)sett__dtype_bytes((sett_dtype)m->dtype) : 0;
-    if (m->magic != MAGIC || !size)
+    if (m->magic != MAGIC || !size || m->swizzle > 3)
         return "there is no tensor map";
     if (m->rank < 1 || m->rank > SETT__MAP_RANK)
         return "the tensor map's rank is not 1 to 5";
@@ -101,13 +101,14 @@ static bool take_box(sett__core *c, const sett__warp *w, const sett__insn *i, ui
     if (n != b->m.rank)
         return sett__fault(c, w, lane, i->op, "%s: %u coordinates of a tensor map of %u modes", sett__form_text(c, i), n, b->m.rank);
     b->size = (uint32_t)sett__dtype_bytes((sett_dtype)b->m.dtype);
+    b->row = b->m.box[0] * b->size;
     for (uint32_t k = 0; k < n; k++) {
         b->at[k] = sett__form_value(c, w, i, first + k, lane, 0);
         b->many[k] = (b->m.box[k] + b->m.step[k] - 1u) / b->m.step[k];
-        if (k)
-            b->rows *= b->many[k];
+        b->rows *= k ? b->many[k] : 1;
+        if ((uint64_t)b->rows * b->row > MOST)
+            return sett__fault(c, w, lane, i->op, "%s: a box of more bytes than shared memory has", sett__form_text(c, i));
     }
-    b->row = b->many[0] * b->size;
     return true;
 }
 

@@ -269,7 +269,7 @@ static void stir(const sett__core *c, struct sett__pending *p)
 bool sett__cp_commit(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     if (!make_room(c, w, 0))
-        return sett__fault(c, w, 0, i->op, "out of memory for copies in the background");
+        return sett__fault_as(c, SETT_E_MEMORY, w, 0, i->op, "out of memory for copies in the background");
     stir(c, w->pending);
     for (int l = 0; l < WARP; l++)
         w->pending->groups[l] += w->active >> l & 1;
