@@ -565,20 +565,6 @@ static sett_status barrier(decoder *d, const sett__op *o)
 }
 
 /* ---- what the tables say --------------------------------------------------------------------------------------- */
-/* The row of a product, once a program. */
-static sett_status product(decoder *d, const sett__op *o, sett__insn *i)
-{
-    sett__program *p = d->p;
-    const sett__mma *row = &sett__mmas[sett__attr(d->tape->arg, o, o->code == SETT__MMA ? SETT__AT_MMA_ROW : SETT__AT_WGMMA_ROW)];
-    for (i->form.matmul = 0; i->form.matmul < p->n_matmul; i->form.matmul++)
-        if (p->matmul[i->form.matmul].row == row)
-            return SETT_OK;
-    if (!sett__grow(NULL, (void **)&p->matmul, &d->cap_matmul, p->n_matmul + 1, sizeof *p->matmul))
-        return fail(d, SETT_E_MEMORY, "out of memory while decoding");
-    sett__matmul_make(&p->matmul[p->n_matmul++], row, given_op(d));
-    return SETT_OK;
-}
-
 /* Its operands and its places, in the order of ops.def. */
 static sett_status form(decoder *d, const sett__op *o)
 {
@@ -599,8 +585,9 @@ static sett_status form(decoder *d, const sett__op *o)
             p->spot[p->n_spot++] = v == SETT__NONE ? (sett__place){.root = SETT__NONE}
                                                    : place_of(d, v, sett__arg(d->tape, o, (int)f.k + 1), sett__form_offset(d->tape->arg, o, f.place), 0);
         }
-    sett_status status = o->code == SETT__MMA || o->code == SETT__WGMMA ? product(d, o, &i) : SETT_OK;
-    return status ? status : push(d, i);
+    if (!sett__matmul_find(p, &d->cap_matmul, d->tape->arg, o, given_op(d), &i.form.matmul))
+        return fail(d, SETT_E_MEMORY, "out of memory while decoding");
+    return push(d, i);
 }
 
 /* ---- by classes ---------------------------------------------------------------------------------------------- */

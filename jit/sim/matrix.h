@@ -14,7 +14,8 @@ static inline int64_t sett__place_index(const sett__warp *w, const sett__place *
 }
 
 /* ---- mma.c ------------------------------------------------------------------------------------------------ */
-void sett__matmul_make(sett__matmul *, const sett__mma *row, uint32_t op);
+/* Where an op's row is in program->matmul, if it is a product; op: in the given tape. False: out of memory. */
+bool sett__matmul_find(sett__program *, uint32_t *cap, const uint32_t *arg, const sett__op *, uint32_t op, uint32_t *at);
 bool sett__matmuls_check(const sett__program *, const sett__sim_launch *, sett_error *); /* SETT_E_TARGET: the modelled machine lacks one */
 sett__unit sett__matmul_unit(const sett__core *, const sett__matmul *); /* of the machine that is modelled */
 static inline int sett__modelled_sm(const sett__sim_launch *l)

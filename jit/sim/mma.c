@@ -57,13 +57,30 @@ static sett__fragment fragment_of(const char *layout, uint32_t height, uint32_t 
     return f;
 }
 
-void sett__matmul_make(sett__matmul *p, const sett__mma *row, uint32_t op)
+static sett__matmul matmul_of(const sett__mma *row, uint32_t op)
 {
-    *p = (sett__matmul){.row = row, .op = op};
-    p->a = fragment_of(row->layout[0], row->m, row->k, false);
+    sett__matmul x = {.row = row, .op = op};
+    x.a = fragment_of(row->layout[0], row->m, row->k, false);
     if (*row->layout[1])
-        p->b = fragment_of(row->layout[1], row->n, SETT__COLUMNS, true);
-    p->c = fragment_of(row->layout[2], row->m, SETT__COLUMNS, false);
+        x.b = fragment_of(row->layout[1], row->n, SETT__COLUMNS, true);
+    x.c = fragment_of(row->layout[2], row->m, SETT__COLUMNS, false);
+    return x;
+}
+
+bool sett__matmul_find(sett__program *p, uint32_t *cap, const uint32_t *arg, const sett__op *o, uint32_t op, uint32_t *at)
+{
+    *at = 0;
+    if (o->code != SETT__MMA && o->code != SETT__WGMMA)
+        return true;
+    const sett__mma *row = &sett__mmas[sett__attr(arg, o, o->code == SETT__MMA ? SETT__AT_MMA_ROW : SETT__AT_WGMMA_ROW)];
+    while (*at < p->n_matmul && p->matmul[*at].row != row)
+        ++*at;
+    if (*at < p->n_matmul)
+        return true;
+    if (!sett__grow(NULL, (void **)&p->matmul, cap, p->n_matmul + 1, sizeof *p->matmul))
+        return false;
+    p->matmul[p->n_matmul++] = matmul_of(row, op);
+    return true;
 }
 
 bool sett__matmuls_check(const sett__program *p, const sett__sim_launch *l, sett_error *e)
