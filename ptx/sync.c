@@ -4,8 +4,8 @@
 
 static const char *scope(const sett__lower *l, const sett__op *op)
 {
-    bool expect = op->code == SETT__MBEXPECT;
-    return sett__near_word[sett__attr(l->tape->arg, op, expect ? SETT__AT_EXPECT_SCOPE : SETT__AT_MBAR_SCOPE)];
+    int row = op->code == SETT__MBEXPECT ? SETT__AT_EXPECT_SCOPE : op->code == SETT__MBARRIVE ? SETT__AT_ARRIVE_SCOPE : SETT__AT_MBAR_SCOPE;
+    return sett__near_word[sett__attr(l->tape->arg, op, row)];
 }
 
 /* LLVM may hold that it touches the barrier alone; other memory is ordered by it. */
@@ -38,7 +38,7 @@ void sett__lower_mbarrier(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     else if (op->code == SETT__MBEXPECT)
         scoped(l, op, sett__attr(l->tape->arg, op, SETT__AT_EXPECT_ARRIVE) ? "arrive.expect.tx" : "expect.tx", in);
     else if (l->sm >= 90)
-        scoped(l, op, "arrive", in);
+        scoped(l, op, sett__attr(l->tape->arg, op, SETT__AT_ARRIVE_ORDER) ? "arrive.relaxed" : "arrive", in);
     else
         ordered(l, "llvm.nvvm.mbarrier.arrive.shared", in, 1);
     sett__ir_done(l, done);

@@ -77,6 +77,8 @@ static const struct {
         "CHECK: fence.proxy.async;\nCHECK: fence.proxy.async.shared::cta;\nCHECK: fence.proxy.async.global;"},
     {"%20 = addr u64 D\n%21 = gmem u64x16 %20 align=64\nfence.proxy kind=tensormap.release\nfence.proxy map %21[0] kind=tensormap.acquire scope=sys", "sm_90a",
         "CHECK: fence.proxy.tensormap::generic.release.gpu;\nCHECK: fence.proxy.tensormap::generic.acquire.sys [%rd{{*}}], 128"},
+    {"%20 = peer u64x4 %3, %5\nmbarrier.arrive %20[0] pred %6 scope=cluster order=relaxed\nmbarrier.arrive %3[0] order=relaxed", "sm_90a",
+        "CHECK: .version 8.6\nCHECK: mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [\nCHECK: mbarrier.arrive.relaxed.cta.shared.b64 %rd{{*}}, [smem]"},
     {"setmaxnreg way=dec count=40\nsetmaxnreg way=inc count=232", "sm_90a", "CHECK: setmaxnreg.dec.sync.aligned.u32 40\nCHECK: setmaxnreg.inc.sync.aligned.u32 232"},
 };
 

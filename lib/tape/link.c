@@ -84,6 +84,8 @@ static int least_ptx(const sett__tape *t, const sett__op *op)
         return 74;
     if (wide_atom(op) || (op->code == SETT__PROXY && sett__attr(t->arg, op, SETT__AT_PROXY_KIND) >= 3)) /* of tensor maps */
         return 83;
+    if (op->code == SETT__MBARRIVE && sett__attr(t->arg, op, SETT__AT_ARRIVE_ORDER))
+        return 86;
     if (mma_of(t, op))
         return mma_of(t, op)->min_ptx;
     return info->cls == SETT__C_INLINE ? sett__attr(t->arg, op, SETT__AT_INLINE_ISA) : info->min_ptx;

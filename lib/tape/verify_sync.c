@@ -14,7 +14,7 @@ bool sett__check_mbarrier(sett__verifier *c)
         return false;
     if (init || kind & SETT__F_MBAR)
         return true;
-    int scope = sett__verified_attr(c, expect ? SETT__AT_EXPECT_SCOPE : SETT__AT_MBAR_SCOPE);
+    int scope = sett__verified_attr(c, expect ? SETT__AT_EXPECT_SCOPE : SETT__AT_ARRIVE_SCOPE);
     return scope || sett__refuse(c, SETT_E_VERIFY, "what is done at a peer has scope=cluster");
 }
 
