@@ -84,12 +84,9 @@ static bool have(sett__asm *a, sett_assembler which)
     return !look(a, which);
 }
 
-/* May it be used for this kernel? nvJitLink drops setmaxnreg without a word. */
-static bool fits(const sett__asm *a, const sett__asm_job *job, sett_assembler which)
+static bool chosen(const sett__asm *a, sett_assembler which)
 {
-    if (a->choice != SETT_ASM_AUTO && a->choice != which)
-        return false;
-    return !(job->needs_ptxas && which == SETT_ASM_NVJITLINK);
+    return a->choice == SETT_ASM_AUTO || a->choice == which;
 }
 
 /* As META keeps it. */
@@ -109,31 +106,49 @@ static sett_status run_driver(sett__asm *a, const sett__asm_job *job, sett__asm_
     return s;
 }
 
+/* A copy of PTX without its statements setmaxnreg. Who compiles for linking ignores them, and says so of each (C7504). */
+static char *without_setmaxnreg(const char *ptx, size_t len)
+{
+    static const char word[] = "setmaxnreg.";
+    char *text = malloc(len + 1);
+    if (!text)
+        return NULL;
+    memcpy(text, ptx, len);
+    text[len] = 0;
+    for (char *at = text; (at = strstr(at, word)); at += strspn(at, " ")) {
+        const char *before = at;
+        while (before > text && (before[-1] == ' ' || before[-1] == '\t'))
+            before--;
+        if (before == text || strchr("\n;{}", before[-1])) /* and not in a comment */
+            memset(at, ' ', strcspn(at, ";\n") + (at[strcspn(at, ";\n")] == ';'));
+        else
+            at += sizeof word - 1;
+    }
+    return text;
+}
+
 static sett_status run_one(
     sett__asm *a, sett_assembler which, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
 {
     name_one(a, which, out->identity, sizeof out->identity);
-    if (which == SETT_ASM_NVJITLINK)
-        return sett__nvjitlink_run(&a->nvjitlink, job, out, e);
     if (which == SETT_ASM_PTXAS)
         return sett__ptxas_run(&a->ptxas, job, out, e);
-    return run_driver(a, job, out, e);
+    sett__asm_job plain = *job;
+    char *text = job->sets_registers ? without_setmaxnreg(job->ptx, job->ptx_len) : NULL;
+    if (job->sets_registers && !text)
+        return sett__error(e, SETT_E_MEMORY, "%s: out of memory", out->identity);
+    plain.ptx = text ? text : job->ptx;
+    sett_status s = which == SETT_ASM_NVJITLINK ? sett__nvjitlink_run(&a->nvjitlink, &plain, out, e) : run_driver(a, &plain, out, e);
+    free(text);
+    return s;
 }
 
-static const char *nvjitlink_why(const sett__asm *a, const sett__asm_job *job)
+static sett_status none_found(const sett__asm *a, sett_error *e)
 {
-    if (job->needs_ptxas)
-        return "it drops setmaxnreg, which this kernel uses";
-    return a->choice != SETT_ASM_AUTO && a->choice != SETT_ASM_NVJITLINK ? "not chosen" : a->nvjitlink.why;
-}
-
-static sett_status none_found(const sett__asm *a, const sett__asm_job *job, sett_error *e)
-{
-    bool any = a->choice == SETT_ASM_AUTO;
     return sett__error(e, SETT_E_NO_ASSEMBLER,
         "no assembler for PTX. nvJitLink: %.90s; ptxas: %.70s; driver: %s. Get one: " GET ", or the CUDA toolkit (package cuda-nvcc)",
-        nvjitlink_why(a, job), any || a->choice == SETT_ASM_PTXAS ? a->ptxas.why : "not chosen",
-        any || a->choice == SETT_ASM_DRIVER ? "no GPU driver here" : "not chosen");
+        chosen(a, SETT_ASM_NVJITLINK) ? a->nvjitlink.why : "not chosen", chosen(a, SETT_ASM_PTXAS) ? a->ptxas.why : "not chosen",
+        chosen(a, SETT_ASM_DRIVER) ? "no GPU driver here" : "not chosen");
 }
 
 static sett_status check_job(const sett__asm_job *job, sett_error *e)
@@ -154,10 +169,12 @@ static sett_status check_job(const sett__asm_job *job, sett_error *e)
  * refusal is the one told. */
 static sett_status run_any(sett__asm *a, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
 {
-    static const sett_assembler order[] = {SETT_ASM_NVJITLINK, SETT_ASM_PTXAS, SETT_ASM_DRIVER};
+    static const sett_assembler orders[2][3] = {
+        {SETT_ASM_NVJITLINK, SETT_ASM_PTXAS, SETT_ASM_DRIVER}, {SETT_ASM_PTXAS, SETT_ASM_NVJITLINK, SETT_ASM_DRIVER}};
+    const sett_assembler *order = orders[job->sets_registers];
     sett_status first = SETT_OK;
-    for (size_t i = 0; i < SETT__COUNT(order) && first != SETT_E_MEMORY; i++) {
-        sett_status s = fits(a, job, order[i]) ? look(a, order[i]) : SETT_E_NO_ASSEMBLER;
+    for (size_t i = 0; i < SETT__COUNT(orders[0]) && first != SETT_E_MEMORY; i++) {
+        sett_status s = chosen(a, order[i]) ? look(a, order[i]) : SETT_E_NO_ASSEMBLER;
         if (s == SETT_E_NO_ASSEMBLER)
             continue;
         s = s ? sett__error(first ? NULL : e, s, "no memory to look for an assembler")
@@ -168,7 +185,7 @@ static sett_status run_any(sett__asm *a, const sett__asm_job *job, sett__asm_out
         if (!first)
             first = s;
     }
-    return first ? first : none_found(a, job, e);
+    return first ? first : none_found(a, e);
 }
 
 sett_status sett__assemble(sett__asm *a, const sett__asm_job *job, sett__asm_out *out, sett_error *e)
@@ -207,7 +224,7 @@ bool sett__asm_would_use(sett__asm *a, const char *identity)
 {
     char own[64];
     for (sett_assembler which = SETT_ASM_NVJITLINK; which <= SETT_ASM_DRIVER; which++) {
-        if ((a->choice != SETT_ASM_AUTO && a->choice != which) || !have(a, which))
+        if (!chosen(a, which) || !have(a, which))
             continue;
         name_one(a, which, own, sizeof own);
         if (!strcmp(own, identity))

@@ -256,7 +256,7 @@ static sett_status make_cubin(sett__workers *w, task *t, const sett__ptx_out *pt
         .target = j->target,
         .opt_level = j->opt_level,
         .line_info = j->line_info,
-        .needs_ptxas = strstr(ptx->ptx, "setmaxnreg") != NULL};
+        .sets_registers = strstr(ptx->ptx, "setmaxnreg") != NULL};
     double start = sett__now_ms();
     sett__range_begin("assemble", j->name);
     sett_status s = sett__assemble(w->engine->assembler, &job, out, &t->error);

@@ -32,7 +32,7 @@ typedef struct sett__asm_job {
     const char *target;
     int opt_level;      /* 0..3, as ptxas */
     bool line_info;
-    bool needs_ptxas;   /* it uses setmaxnreg, which nvJitLink drops */
+    bool sets_registers; /* it uses setmaxnreg, which ptxas alone keeps */
 } sett__asm_job;
 /* Assembles PTX by cuLink for the job's target, whatever devices are here. *cubin and *log are malloc'ed. The log is empty if
  * the driver's own cache ($CUDA_CACHE_PATH) had the cubin. */
