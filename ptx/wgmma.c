@@ -23,16 +23,17 @@ static unsigned registers(const sett__op *root)
     return (unsigned)(sett__bytes_of(root->dtype, root->n) / REGISTER);
 }
 
-/* Room for so many registers, in and out. */
-static bool begin(call *c, sett__lower *l, unsigned n)
+/* Room for so many registers, in and out, and so many instructions. */
+static bool begin(call *c, sett__lower *l, unsigned n, unsigned n_ops)
 {
     enum { OTHERS = 16, A_REGISTER = 8 };
+    const unsigned others = OTHERS * n_ops;
     *c = (call){.l = l};
     c->place = (LLVMValueRef *)malloc((n + 1) * sizeof *c->place);
-    c->in = (LLVMValueRef *)malloc((n + OTHERS) * sizeof *c->in);
-    c->type = (LLVMTypeRef *)malloc((n + OTHERS) * sizeof *c->type);
-    c->regs = (char *)malloc(A_REGISTER * (2 * (size_t)n + OTHERS) + 16);
-    c->text = (char *)malloc(A_REGISTER * ((size_t)n + OTHERS) + 256);
+    c->in = (LLVMValueRef *)malloc((n + others) * sizeof *c->in);
+    c->type = (LLVMTypeRef *)malloc((n + others) * sizeof *c->type);
+    c->regs = (char *)malloc(A_REGISTER * (2 * (size_t)n + others) + 16);
+    c->text = (char *)malloc((A_REGISTER * ((size_t)n + OTHERS) + 256) * n_ops);
     if (c->place && c->in && c->type && c->regs && c->text)
         return true;
     sett__lower_fail(l, SETT_E_MEMORY, "out of memory");
@@ -146,28 +147,69 @@ static unsigned take_a(call *c, const sett__op *op, const sett__mma *x, bool in_
     return n;
 }
 
-static void product(call *c, const sett__op *op)
+/* One instruction behind what the text has. */
+static size_t put_product(call *c, const sett__op *op, unsigned held, char *to)
 {
     const int32_t row = attr(c, op, SETT__AT_WGMMA_ROW), columns = attr(c, op, SETT__AT_WGMMA_N);
-    const sett__mma *x = &sett__mmas[row];
     const char *word = sett__mma_word[row], *n = strchr(word, 'N');
-    const sett__op *adds = sett__arg_of(c->l, op, 3);
-    unsigned per = REGISTER / (unsigned)sett__dtype_bytes((sett_dtype)x->c), held = (unsigned)(x->m * columns) / SETT__WARP_GROUP / per;
     bool in_registers = sett__arg_of(c->l, op, 1)->code == SETT__RMEM;
+    unsigned first = c->n_out + c->n_in, n_a = take_a(c, op, &sett__mmas[row], in_registers);
+    take(c, sett__ir_scalar(c->l, op, 2), "l");
+    if (sett__arg_of(c->l, op, 3)->code != SETT__CONST)
+        take(c, sett__ir_scalar(c->l, op, 3), "b");
+    int at = sprintf(to, "wgmma.mma_async.sync.aligned.%.*s%d%s ", (int)(n - word), word, (int)columns, n + 1);
+    at += put_operands(to + at, 0, held, true);
+    at += sprintf(to + at, ", ");
+    at += put_operands(to + at, first, n_a, in_registers);
+    at += sprintf(to + at, ", $%u", first + n_a);
+    at += put_flags(c, op, &sett__mmas[row], in_registers, to + at);
+    return (size_t)(at + sprintf(to + at, ";"));
+}
+
+/* ---- products that follow each other ------------------------------------------------------- */
+/* Does the next operation add to the same registers? One piece of assembly has them all then: each costs LLVM as much as many
+ * instructions, since it takes and gives a whole accumulator. */
+static bool goes_on(const sett__lower *l, const sett__op *op)
+{
+    const sett__op *next = op + 1, *adds;
+    if (next == l->tape->op + l->tape->n_op || op->code != SETT__WGMMA || next->code != SETT__WGMMA)
+        return false;
+    adds = sett__arg_of(l, next, 3);
+    for (int row = SETT__AT_WGMMA_ROW; row <= SETT__AT_WGMMA_ACC_AT; row++)
+        if (sett__attr(l->tape->arg, op, row) != sett__attr(l->tape->arg, next, row))
+            return false;
+    return sett__arg_op(l, op, 0) == sett__arg_op(l, next, 0) && adds->code == SETT__CONST && adds->imm;
+}
+
+/* So many registers of an accumulator. */
+static unsigned held_by(const sett__lower *l, const sett__op *op)
+{
+    const sett__mma *x = &sett__mmas[sett__attr(l->tape->arg, op, SETT__AT_WGMMA_ROW)];
+    return (unsigned)(x->m * sett__attr(l->tape->arg, op, SETT__AT_WGMMA_N)) / SETT__WARP_GROUP * (unsigned)sett__dtype_bytes((sett_dtype)x->c) / REGISTER;
+}
+
+/* A fence of all registers of the product behind it, and of no others, is of its assembly. */
+static bool is_fenced(const sett__lower *l, const sett__op *fence)
+{
+    const sett__op *next = fence + 1;
+    return fence->code == SETT__WGFENCE && fence->n_args == 1 && next < l->tape->op + l->tape->n_op && next->code == SETT__WGMMA &&
+           sett__arg_op(l, fence, 0) == sett__arg_op(l, next, 0) && registers(sett__arg_of(l, fence, 0)) == held_by(l, next);
+}
+
+static void products(call *c, const sett__op *op, bool fenced)
+{
+    const sett__op *adds = sett__arg_of(c->l, op, 3);
+    const unsigned held = held_by(c->l, op), per = REGISTER / (unsigned)sett__dtype_bytes((sett_dtype)sett__mmas[attr(c, op, SETT__AT_WGMMA_ROW)].c);
     give(c, op, 0, (unsigned)attr(c, op, SETT__AT_WGMMA_ACC_AT) / per, held);
     if (adds->code != SETT__CONST || adds->imm)
         tie(c);
-    unsigned first = c->n_out + c->n_in, n_a = take_a(c, op, x, in_registers);
-    take(c, sett__ir_scalar(c->l, op, 2), "l");
-    if (adds->code != SETT__CONST)
-        take(c, sett__ir_scalar(c->l, op, 3), "b");
-    int at = sprintf(c->text, "wgmma.mma_async.sync.aligned.%.*s%d%s ", (int)(n - word), word, (int)columns, n + 1);
-    at += put_operands(c->text + at, 0, held, true);
-    at += sprintf(c->text + at, ", ");
-    at += put_operands(c->text + at, first, n_a, in_registers);
-    at += sprintf(c->text + at, ", $%u", first + n_a);
-    at += put_flags(c, op, x, in_registers, c->text + at);
-    sprintf(c->text + at, ";");
+    size_t at = (size_t)sprintf(c->text, fenced ? "wgmma.fence.sync.aligned;\n\t" : "");
+    bool more;
+    do {
+        more = goes_on(c->l, op);
+        at += put_product(c, op++, held, c->text + at);
+        at += (size_t)sprintf(c->text + at, more ? "\n\t" : "");
+    } while (more);
     finish(c);
 }
 
@@ -176,12 +218,17 @@ void sett__lower_wgmma(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
     (void)out;
     call c;
-    unsigned all = 0;
+    unsigned all = 0, n = 1;
+    const bool first = op == l->tape->op;
+    if (is_fenced(l, op) || (!first && goes_on(l, op - 1)))
+        return; /* in the assembly of the next, or of one before */
     for (int k = 0; k < op->n_args; k++)
         all += sett__arg_of(l, op, k)->code == SETT__RMEM ? registers(sett__arg_of(l, op, k)) : 0;
-    if (begin(&c, l, all)) {
+    while (goes_on(l, op + n - 1))
+        n++;
+    if (begin(&c, l, all, n)) {
         if (op->code == SETT__WGMMA) {
-            product(&c, op);
+            products(&c, op, !first && is_fenced(l, op - 1));
         } else {
             for (int k = 0; k < op->n_args; k++)
                 give(&c, op, k, 0, registers(sett__arg_of(l, op, k)));
