@@ -61,7 +61,7 @@ int main(int argc, char **argv)
         printf(" %.1f |", gemm_ms("tests/tape/gemm_mma.tape", threads, fast, WARP_SIZE, a, b, d, WARP_SIZE));
     printf("\n| wgmma, %d^3 |", GROUP_SIZE);
     for (int fast = 0; fast < 2; fast++)
-        printf(" %.0f |", gemm_ms("tests/tape/gemm_wgmma.tape", threads, fast, GROUP_SIZE, a, b, d, 128));
+        printf(" %.0f |", gemm_ms("bench/wgmma_1024.tape", threads, fast, GROUP_SIZE, a, b, d, 128));
     printf("\n");
     free(a), free(b), free(d);
     return 0;

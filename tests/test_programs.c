@@ -98,6 +98,40 @@ static void run_gemm_mma(sett_kernel *k, int shape, bool exact)
     free(a.data), free(b.data), free(c.data);
 }
 
+/* Tiles of 256 rows and so many columns, for five clusters: more tiles than clusters, and clusters without one. */
+static void run_tiles(sett_kernel *k, int shape, bool exact, int columns)
+{
+    static const int sizes[SHAPES][4] = {{256, 256, 64, 0}, {768, 512, 640, 0}, {1000, 1192, 1096, 8}}; /* M, N, K and more of a pitch */
+    enum { CLUSTERS = 5, MOST = 1 << 18 /* results are looked at, else a part of them */ };
+    const int M = sizes[shape][0], N = sizes[shape][1], K = sizes[shape][2], more = sizes[shape][3];
+    const int down = (M + 255) / 256, across = (N + columns - 1) / columns, rounds = (down * across + CLUSTERS - 1) / CLUSTERS;
+    matrix a = filled(SETT_BF16, M, K, K + more, exact, 1), b = filled(SETT_BF16, N, K, K + 2 * more, exact, 2), c = made(SETT_BF16, M, N, N + more);
+    int32_t *tile = malloc((size_t)(rounds * CLUSTERS) * sizeof *tile);
+    ck_assert_ptr_nonnull(tile);
+    for (int i = 0; i < rounds * CLUSTERS; i++)
+        tile[i] = i < down * across ? i % down << 16 | i / down : -1;
+    const sett_buf A = buf(&a), B = buf(&b), C = buf(&c), T = sett_buf_2d(tile, SETT_I32, rounds, CLUSTERS);
+    conform_run(k, &A, &B, &C, &T);
+    for (int e = 0; e < M * N; e += M * N > MOST ? 101 : 1) {
+        double bound, want = dot(&a, e / N, &b, e % N, &bound);
+        if (exact) /* rounded as the kernel does */
+            want = conform_number(SETT_BF16, sett__bits_of_float(SETT_BF16, want)), bound = 0;
+        expect(at(&c, e / N, e % N), want, bound + (exact ? 0 : 0x1p-8 * fabs(want)), e / N, e % N);
+    }
+    gaps_are_left(&c);
+    free(a.data), free(b.data), free(c.data), free(tile);
+}
+
+static void run_gemm_wgmma(sett_kernel *k, int shape, bool exact)
+{
+    run_tiles(k, shape, exact, 256);
+}
+
+static void run_pingpong(sett_kernel *k, int shape, bool exact)
+{
+    run_tiles(k, shape, exact, 128);
+}
+
 /* Element (i, j, n) of thread (x, y, z) is of row y + 8 j + 16 z and column 2 x + i + 8 n. */
 static void run_wgmma_loop(sett_kernel *k, int shape, bool exact)
 {
@@ -227,6 +261,14 @@ static const struct program {
         "CHECK: wgmma.wait_group.sync.aligned 0;\n"},
     {"wgmma_attention", "sm_90a", 124, "wgmma.mma_async", 3, run_attention,
         "CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\nCHECK: wgmma.wait_group.sync.aligned 1;\nCHECK: wgmma.wait_group.sync.aligned 0;\n"},
+    {"gemm_wgmma", "sm_90a", 168, "wgmma.wait_group.sync.aligned 1", 1, run_gemm_wgmma,
+        "CHECK: .reqnctapercluster 2\nCHECK: fence.mbarrier_init\nCHECK: barrier.cluster.wait\nCHECK: setmaxnreg.dec\nCHECK: multicast::cluster\n"
+        "CHECK: setmaxnreg.inc\nCHECK: wgmma.fence.sync.aligned;\nCHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16\nCHECK: wgmma.wait_group.sync.aligned 1;\n"
+        "CHECK: mbarrier.arrive.relaxed.cluster.shared::cluster.b64\nCHECK: stmatrix.sync.aligned.m8n8.x4\nCHECK: cp.async.bulk.tensor.2d.global.shared::cta\n"},
+    {"gemm_wgmma_pingpong", "sm_90a", 168, "wgmma.wait_group.sync.aligned 1", 1, run_pingpong,
+        "CHECK: .reqnctapercluster 2\nCHECK: fence.mbarrier_init\nCHECK: barrier.cluster.wait\nCHECK: setmaxnreg.dec\nCHECK: multicast::cluster\n"
+        "CHECK: setmaxnreg.inc\nCHECK: wgmma.fence.sync.aligned;\nCHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\nCHECK: wgmma.wait_group.sync.aligned 1;\n"
+        "CHECK: mbarrier.arrive.relaxed.cluster.shared::cluster.b64\nCHECK: stmatrix.sync.aligned.m8n8.x4\nCHECK: cp.async.bulk.tensor.2d.global.shared::cta\n"},
     {"peer_sum", "sm_90 sm_90a", 32, NULL, 0, run_peer_sum,
         "CHECK: .reqnctapercluster 2\nCHECK: mbarrier.init.shared.b64\nCHECK: fence.mbarrier_init.release.cluster\nCHECK: barrier.cluster.arrive\n"
         "CHECK: barrier.cluster.wait\nCHECK: mapa.shared::cluster\nCHECK: st.shared::cluster.b32\nCHECK: mbarrier.arrive.release.cluster.shared::cluster.b64\n"
