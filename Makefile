@@ -43,7 +43,7 @@ REMOTE_OBJ := $(call obj,remote)
 KERNELS_OBJ := $(call obj,kernels)
 # What speaks to a remote cache is made where its libraries are, and nothing else needs it.
 REMOTE := $(if $(shell pkg-config --exists libcurl hiredis openssl 2>/dev/null && echo yes),$(B)/libsett-remote.so)
-SUITES := $(or $(SUITE),$(sort $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))))
+SUITES := $(or $(SUITE),$(sort $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/families.c,$(wildcard examples/*.c)))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
@@ -51,7 +51,7 @@ BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wild
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(or $(REMOTE),no-remote) $(B)/sett $(B)/demo $(EXAMPLES) $(B)/libfamilies.so $(B)/obj/tests/host_kernel.o ## build the libraries, the sett command and the examples
+all: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(or $(REMOTE),no-remote) $(B)/sett $(B)/demo $(EXAMPLES) $(B)/libfamilies.so $(B)/obj/tests/fixture/host_kernel.o ## build the libraries, the sett command and the examples
 
 # ---- objects and libraries ------------------------------------------------------
 $(B)/obj/jit/%.o $(B)/obj/tools/%.o $(B)/obj/tests/%.o $(B)/obj/examples/%.o $(B)/obj/bench/%.o: override CFLAGS += -D_GNU_SOURCE
@@ -117,35 +117,35 @@ $(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett-kernels.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $< -L$(B) -Wl,--as-needed -lsett-kernels -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
 # Families that `sett warm` opens: they take sett's functions from the program that opens them.
 $(B)/libfamilies.so: $(B)/obj/examples/families.o
-$(B)/test-family.so: $(B)/obj/tests/family.o
+$(B)/test-family.so: $(B)/obj/tests/fixture/family.o
 $(B)/libfamilies.so $(B)/test-family.so: $(KERNELS_OBJ)
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $^
-$(B)/obj/examples/families.o $(B)/obj/tests/family.o: override CFLAGS += -fvisibility=default
+$(B)/obj/examples/families.o $(B)/obj/tests/fixture/family.o: override CFLAGS += -fvisibility=default
 $(B)/bench/%: $(B)/obj/bench/%.o $(KERNELS_OBJ) $(B)/libsett.so
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
 $(B)/libbench.so: $(B)/obj/bench/kernels.o $(KERNELS_OBJ) $(B)/libsett.so
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
 # A driver that stands in for the real one where there is none; by its name for LD_LIBRARY_PATH=$(B)/fake.
-$(B)/fake-cuda.so: $(B)/obj/tests/fake_cuda.o
+$(B)/fake-cuda.so: $(B)/obj/tests/fake/fake_cuda.o
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -o $@ $^
 $(B)/fake/libcuda.so.1: $(B)/fake-cuda.so
 	@mkdir -p $(@D)
 	ln -sf ../$(<F) $@
 # A profiler's library; by the older one's name too.
-$(B)/fake-nvtx.so: $(B)/obj/tests/fake_nvtx.o
+$(B)/fake-nvtx.so: $(B)/obj/tests/fake/fake_nvtx.o
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,libnvToolsExt.so.1 -o $@ $^
 # What test_stale.c calls is what the headers declare.
 $(B)/stale_calls.h: tests/stale_calls.sh $(wildcard include/sett/*.h)
 	@mkdir -p $(@D)
 	$(call Q,GEN)printf '#include <%s>\n' sett/sett.h sett/picture.h sett/facts.h | $(CC) -std=c11 -E -P -Iinclude - | sh $< >$@.new && mv $@.new $@
-$(B)/obj/tests/test_stale.o: $(B)/stale_calls.h
-$(B)/obj/tests/test_stale.o: override CPPFLAGS += -I$(B)
+$(B)/obj/tests/unit/test_stale.o: $(B)/stale_calls.h
+$(B)/obj/tests/unit/test_stale.o: override CPPFLAGS += -I$(B)
 # The runner links the objects, so that unit tests may look inside; Check is static, so that it can be carried.
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
-TEST_SHARED := $(filter-out $(B)/obj/tests/host_kernel.o $(B)/obj/tests/test_% $(B)/obj/tests/golden% $(B)/obj/tests/fuzz% $(B)/obj/tests/fault% $(B)/obj/tests/fake_% $(B)/obj/tests/preload.o $(B)/obj/tests/family.o $(B)/obj/tests/oom% $(B)/obj/tests/runner.o,$(call obj,tests))
-$(RUNNER): tests/runner.c $(patsubst %,$(B)/obj/tests/test_%.o,$(SUITES)) $(TEST_SHARED) $(KERNELS_OBJ) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
+TEST_SHARED := $(call obj,$(addprefix tests/,rig conform law))
+$(RUNNER): tests/unit/runner.c $(patsubst %,$(B)/obj/tests/unit/test_%.o,$(SUITES)) $(TEST_SHARED) $(KERNELS_OBJ) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 # Out of memory on purpose: what allocates is renamed in sett's own objects, so that LLVM's and libc's calls stay theirs.
 OOM_SYMBOLS := $(foreach f,malloc calloc realloc free aligned_alloc strdup strndup asprintf __asprintf_chk fdopendir ffi_closure_alloc \
@@ -165,26 +165,26 @@ $(B)/oom/remote.o: $(REMOTE_OBJ)
 	@objcopy $(OOM_SYMBOLS) $@
 $(B)/oom/libsett-remote.so: $(B)/oom/remote.o $(B)/oom/lib.a remote/remote.map
 	$(call Q,LD)$(CC) $(LDFLAGS) $(REMOTE_LDFLAGS) -o $@ $(B)/oom/remote.o $(B)/oom/lib.a $(REMOTE_LIBS)
-$(B)/oom/oom: $(addprefix $(B)/obj/tests/,oom.o oom_bodies.o folder.o) $(KERNELS_OBJ) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so $(REMOTE:$(B)/%=$(B)/oom/%)
+$(B)/oom/oom: $(addprefix $(B)/obj/tests/,oom/oom.o oom/oom_bodies.o rig/folder.o) $(KERNELS_OBJ) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so $(REMOTE:$(B)/%=$(B)/oom/%)
 	$(call Q,LD)$(CC) $(LDFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 # The fault campaign on the disk cache; its compiler knows no LLVM, and takes as long as it is told.
-$(B)/fake-ptx.so: $(B)/obj/tests/fake_ptx.o $(B)/lib.a
+$(B)/fake-ptx.so: $(B)/obj/tests/fake/fake_ptx.o $(B)/lib.a
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(SYS_LIBS)
-$(B)/preload.so: $(B)/obj/tests/preload.o
+$(B)/preload.so: $(B)/obj/tests/fake/preload.o
 	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
-$(B)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,rig.o folder.o sample.o fuzz_cache.o) $(B)/libsett.a | $(B)/fake-ptx.so $(B)/preload.so $(B)/sett
+$(B)/fault: $(call obj,tests/fault) $(addprefix $(B)/obj/tests/,rig/rig.o rig/folder.o rig/sample.o fuzz/fuzz_cache.o) $(B)/libsett.a | $(B)/fake-ptx.so $(B)/preload.so $(B)/sett
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
-$(B)/golden: $(filter $(B)/obj/tests/golden%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,plain.o conform_ref.o mma_truth.o) $(B)/libsett.a
+$(B)/golden: $(call obj,tests/golden) $(addprefix $(B)/obj/tests/,rig/plain.o conform/conform_ref.o rig/mma_truth.o) $(B)/libsett.a
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 
 # Of an archive only what a target calls is linked: the fewer the counters, the more a second.
-$(B)/fuzzed.a: $(patsubst %,$(B)/obj/tests/%.o,fuzz_targets fuzz_tape fuzz_cache fuzz_warm law law_algebra law_dynamic law_range law_tiles) $(B)/obj/tools/size.o
+$(B)/fuzzed.a: $(patsubst %,$(B)/obj/tests/%.o,fuzz/fuzz_targets fuzz/fuzz_tape fuzz/fuzz_cache fuzz/fuzz_warm law/law law/law_algebra law/law_dynamic law/law_range law/law_tiles) $(B)/obj/tools/size.o
 	@rm -f $@; mkdir -p $(@D)
 	$(call Q,AR)ar rcs $@ $^
 FUZZED := $(B)/fuzzed.a $(B)/libsett.a
-$(B)/fuzz-replay: $(B)/obj/tests/fuzz_replay.o $(FUZZED)
+$(B)/fuzz-replay: $(B)/obj/tests/fuzz/fuzz_replay.o $(FUZZED)
 	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
-$(B)/fuzz-%: tests/fuzz.c $(FUZZED)
+$(B)/fuzz-%: tests/fuzz/fuzz.c $(FUZZED)
 	$(call Q,LD)$(CC) $(CFLAGS) -DFUZZ=fuzz_$* $(if $(filter tape_bytes,$*),-DFUZZ_TAPE) $(LDFLAGS) -fsanitize=fuzzer -Wl,--gc-sections,-z,start-stop-gc -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
 
 # Branch coverage of the readers of untrusted files: they alone are compiled for it, and go before the library's own.
@@ -198,14 +198,14 @@ $(COVER)/obj/%.o: %.c $(wildcard jit/cache/*.h) jit/jit.h
 $(COVER)/oom/%.o: $(COVER)/obj/%.o
 	@mkdir -p $(@D)
 	$(call Q,OBJCOPY)objcopy $(OOM_SYMBOLS) $< $@
-$(COVER)/runner: tests/runner.c Makefile $(patsubst %,$(B)/obj/tests/test_%.o,$(COVER_SUITES)) $(TEST_SHARED) $(COVER_OBJ) $(B)/libsett.a | $(B)/sett
+$(COVER)/runner: tests/unit/runner.c Makefile $(patsubst %,$(B)/obj/tests/unit/test_%.o,$(COVER_SUITES)) $(TEST_SHARED) $(COVER_OBJ) $(B)/libsett.a | $(B)/sett
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) --coverage -rdynamic '-DSUITES=$(foreach s,$(COVER_SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
-$(COVER)/fuzz-replay: $(B)/obj/tests/fuzz_replay.o $(COVER_OBJ) $(FUZZED)
+$(COVER)/fuzz-replay: $(B)/obj/tests/fuzz/fuzz_replay.o $(COVER_OBJ) $(FUZZED)
 	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
-$(COVER)/oom/oom: $(addprefix $(B)/obj/tests/,oom.o oom_bodies.o folder.o) $(KERNELS_OBJ) $(COVERED:%.c=$(COVER)/oom/%.o) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
+$(COVER)/oom/oom: $(addprefix $(B)/obj/tests/,oom/oom.o oom/oom_bodies.o rig/folder.o) $(KERNELS_OBJ) $(COVERED:%.c=$(COVER)/oom/%.o) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
 	@mkdir -p $(@D); ln -sf ../../../$(B)/oom/libsett-ptx.so $(@D)/
 	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
-$(COVER)/fault: $(filter $(B)/obj/tests/fault%.o,$(call obj,tests)) $(addprefix $(B)/obj/tests/,rig.o folder.o sample.o fuzz_cache.o) $(COVER_OBJ) $(B)/libsett.a | $(B)/fake-ptx.so
+$(COVER)/fault: $(call obj,tests/fault) $(addprefix $(B)/obj/tests/,rig/rig.o rig/folder.o rig/sample.o fuzz/fuzz_cache.o) $(COVER_OBJ) $(B)/libsett.a | $(B)/fake-ptx.so
 	@mkdir -p $(@D); ln -sf ../../$(B)/fake-ptx.so $(@D)/
 	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -Wl,-u,__gcov_dump -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 

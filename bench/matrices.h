@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel of many parameters is where its memory is measured: bench/cache.c, tests/test_held.c. */
+/* What a kernel of many parameters is where its memory is measured: bench/cache.c, tests/unit/test_held.c. */
 #ifndef BENCH_MATRICES_H
 #define BENCH_MATRICES_H
 #include <sett/sett.h>

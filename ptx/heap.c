@@ -3,7 +3,7 @@
  *
  * LLVM cannot return from a lack of memory. Where it compiles, its handlers (compiler.c) park the thread. Where it is opened,
  * by constructors on the thread that opens it, under the loader's lock, no thread may be parked: what libc denies then
- * comes of a reserve, which is enough for all of it (tests/oom.c opens it with nothing else). The linker sends what
+ * comes of a reserve, which is enough for all of it (tests/oom/oom.c opens it with nothing else). The linker sends what
  * the plug-in's objects and its static libraries ask of libc here (--wrap). */
 #include "ptx.h"
 #include <malloc.h>

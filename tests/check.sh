@@ -55,7 +55,7 @@ suites() { # runner, suites...
     printf '%s\n' "$@" | xargs -P "$jobs" -I{} sh -c '"$0" {} >"$0-{}.log" 2>&1 || { cat "$0-{}.log"; exit 1; }' "$runner" || return 1
     for s in "$@"; do cat "$runner-$s.log"; done | awk '/Checks:/ {n += $3} END {print n " passed, 0 failed"}'
 }
-all_suites() { echo remote conform layout sim; ls tests/test_*.c | sed 's|tests/test_||; s|\.c$||' | grep -vxE 'remote|conform|layout|sim'; }
+all_suites() { echo remote conform layout sim; ls tests/unit/test_*.c | sed 's|tests/unit/test_||; s|\.c$||' | grep -vxE 'remote|conform|layout|sim'; }
 
 export CK_TIMEOUT_MULTIPLIER=10 # a sanitized run on a busy machine
 # Check's parent frees a message an assertion: without a bound on what is kept of that, each of its children carries 600 MB.

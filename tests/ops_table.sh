@@ -26,10 +26,10 @@ the last place of the result's type, against the exact value; 0.5 is correct rou
 
 ## Operations that are exact
 
-`=`: the same bits on the CPU engine and on every GPU, equal to an independent reference in C (`tests/conform_ops.c`
+`=`: the same bits on the CPU engine and on every GPU, equal to an independent reference in C (`tests/conform/conform_ops.c`
 runs every cell on both): integers modulo 2^width, floats correctly rounded (IEEE, subnormals kept), NaN as NaN.
 `-`: there is no such operation on the type. bool, int: Int8 to Int64, uint: Uint8 to Uint64, int128: Int128 and Uint128
-(`tests/conform_wide.c`), half: Float16 and BFloat16.
+(`tests/conform/conform_wide.c`), half: Float16 and BFloat16.
 
 | operation | function | bool | int | uint | int128 | half | f32 | f64 |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -67,7 +67,7 @@ parameter, lanes do not exchange them (`sett_bitcast` makes Uint32 of them), and
 ## Types that are only stored
 
 Values of them are loaded, stored, rearranged and converted; arithmetic is refused. Every conversion is exact or rounds
-once, to the nearest even number, the same bits on every engine (`tests/conform_narrow.c` compares each with a search
+once, to the nearest even number, the same bits on every engine (`tests/conform/conform_narrow.c` compares each with a search
 among all numbers of the type).
 
 | type | past the greatest number | NaN | how |

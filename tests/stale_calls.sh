@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every public call that takes a build or an object of one, from the headers: one line each for tests/test_stale.c.
+# Every public call that takes a build or an object of one, from the headers: one line each for tests/unit/test_stale.c.
 #     CALL(sett_where_at, "vaa", sett_where_at(SETT_HERE, V(0), A(1), A(2)))
 # The letters say what the operands are: v value, l layout, t tensor, s struct, a argument, r region, d divisor. A call with an operand of
 # another kind, such as a struct of arguments, is BY_HAND(name, n): the test has to define it, with n operands, which are

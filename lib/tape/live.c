@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many registers a thread of a tape needs at least: the values that are live at the widest point. tests/test_report.c holds it
+/* How many registers a thread of a tape needs at least: the values that are live at the widest point. tests/unit/test_report.c holds it
  * against what the assembler says. */
 #include "tape.h"
 #include <stdlib.h>

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/fake/fake_cuda.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+enum { GPUS = 8, DEPTH = 16, LAUNCHES = 64 };
+enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_FOUND = 500, LAUNCH_OUT_OF_RESOURCES = 701,
+    CAPTURE_UNSUPPORTED = 900, CAPTURE_IMPLICIT = 906 };
+
+typedef struct context {
+    struct context *next;
+    int device;
+} context;
+typedef struct config {
+    unsigned grid[3], block[3], smem;
+    void *stream, *attrs;
+    unsigned n_attrs;
+} config;
+typedef struct kept { /* a launch that a graph holds, with the arguments that it had */
+    config config;
+    void *kernel;
+    size_t len;
+    unsigned char params[256];
+} kept;
+typedef struct graph {
+    int n;
+    kept launch[LAUNCHES];
+} graph;
+typedef struct stream {
+    context *context;
+    graph *capture; /* NULL: not captured */
+    int mode;
+} stream;
+typedef struct code { /* a library, module, kernel and function in one */
+    struct code *next;  /* of those that are loaded */
+    context *context;   /* of a module; NULL: a library, for all */
+    unsigned char *copy; /* of the ELF header: the caller's bytes may go */
+} code;
+
+EXPORT fake_state fake_cuda;
+EXPORT int fake_cuda_result; /* of the next loads and waits: 0, or an error */
+static context primary[GPUS];
+static context *green;
+static size_t touched; /* bytes that a launch writes: $FAKE_CUDA_TOUCH, in KiB, at most 8192 */
+static int strict; /* streams that are captured, unless relaxed */
+static __attribute__((tls_model("initial-exec"))) _Thread_local context *stack[DEPTH];
+static __attribute__((tls_model("initial-exec"))) _Thread_local int depth, mode;
+
+static context *current(void)
+{
+    return depth ? stack[depth - 1] : NULL;
+}
+/* A call's result, counted if it is an error. */
+static int answer(const char *call, int result)
+{
+    if (result) {
+        __atomic_add_fetch(&fake_cuda.failures, 1, __ATOMIC_RELAXED);
+        fake_cuda.failed = call;
+    }
+    return result;
+}
+#define ANSWER(result) answer(__func__, result)
+/* Of what runs in the current context: there is one, and then the answer. */
+#define IN_CONTEXT(result) ANSWER(current() ? (result) : INVALID_CONTEXT)
+static bool is_default(const void *s)
+{
+    return (uintptr_t)s <= 2;
+}
+static context *context_of(void *s) /* that work on a stream runs in; NULL: none */
+{
+    return is_default(s) ? current() : ((stream *)s)->context;
+}
+static bool forbidden(void) /* what a capture in global mode forbids every thread, unless its own mode is relaxed */
+{
+    return strict && mode != 2;
+}
+
+static int version(void)
+{
+    return fake_cuda.version ? fake_cuda.version : 13000;
+}
+
+/* ---- devices and contexts ------------------------------------------------------------ */
+EXPORT int cuInit(unsigned flags)
+{
+    const char *env = getenv("FAKE_CUDA_GPUS");
+    if (!fake_cuda.gpus)
+        fake_cuda.gpus = env ? atoi(env) : 2;
+    env = getenv("FAKE_CUDA_TOUCH");
+    touched = env ? (size_t)atoi(env) % 8193 << 10 : 0;
+    for (int i = 0; i < GPUS; i++)
+        primary[i].device = i;
+    return ANSWER(flags ? INVALID_VALUE : 0);
+}
+EXPORT int cuDriverGetVersion(int *v) { return *v = version(), 0; }
+EXPORT int cuDeviceGetCount(int *n) { return *n = fake_cuda.gpus, 0; }
+EXPORT int cuDeviceGet(int *d, int i) { return ANSWER(i < 0 || i >= fake_cuda.gpus ? NO_DEVICE + 1 : (*d = i, 0)); }
+EXPORT int cuDeviceGetName(char *name, int len, int d)
+{
+    return snprintf(name, (size_t)len, "fake %d", d) < 0;
+}
+EXPORT int cuDeviceGetAttribute(int *v, int attribute, int d)
+{
+    (void)d;
+    *v = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? (fake_cuda.optin ? fake_cuda.optin : 232448) : attribute == 16 ? 132 : 1 << 20;
+    return 0;
+}
+EXPORT int cuGetErrorName(int r, const char **s) { return *s = r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR", 0; }
+EXPORT int cuGetErrorString(int r, const char **s) { return *s = r ? "something" : "nothing", 0; }
+EXPORT int cuDevicePrimaryCtxRetain(void **c, int d) { return *c = &primary[d], 0; }
+EXPORT int cuDevicePrimaryCtxRelease_v2(int d) { return (void)d, 0; }
+EXPORT int cuCtxGetCurrent(void **c) { return *c = current(), 0; }
+EXPORT int cuCtxGetDevice(int *d) { return IN_CONTEXT((*d = current()->device, 0)); }
+EXPORT int cuCtxPushCurrent_v2(void *c)
+{
+    if (depth == DEPTH)
+        return ANSWER(OUT_OF_MEMORY);
+    fake_cuda.context_changes++;
+    stack[depth++] = c;
+    return 0;
+}
+EXPORT int cuCtxPopCurrent_v2(void **c) { return IN_CONTEXT((*c = stack[--depth], 0)); }
+EXPORT int cuCtxSetCurrent(void *c)
+{
+    depth -= depth > 0;
+    if (c)
+        stack[depth++] = c;
+    return 0;
+}
+EXPORT int cuCtxGetId(void *c, unsigned long long *id) { return *id = (uintptr_t)c, 0; }
+EXPORT int cuCtxSynchronize(void) { return IN_CONTEXT(0); }
+EXPORT void *fake_green(int device)
+{
+    context *c = calloc(1, sizeof *c);
+    if (c)
+        c->device = device, c->next = green, green = c;
+    return c;
+}
+
+/* ---- what it has ---------------------------------------------------------------------- */
+/* As the driver's: a name that is newer than it is not found, and one that it was asked for with a newer interface than its own
+ * is an error. */
+EXPORT int cuGetProcAddress_v2(const char *name, void **to, int wanted, uint64_t flags, int *status)
+{
+    static const struct {
+        const char *name;
+        int since;
+    } newer[] = {{"cuFuncLoad", 12040}, {"cuLibrary", 12000}, {"cuKernel", 12000}, {"cuCtxGetId", 12000}, {"cuTensorMap", 12000}};
+    char versioned[64];
+    void *self = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    *to = NULL;
+    *status = 1;
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+        if (!strncmp(name, newer[i].name, strlen(newer[i].name)) && newer[i].since > version())
+            return ANSWER(NOT_FOUND);
+    if (!self || flags || wanted > version())
+        return ANSWER(INVALID_VALUE);
+    snprintf(versioned, sizeof versioned, "%s_v2", name);
+    *to = dlsym(self, versioned);
+    *to = *to ? *to : dlsym(self, name);
+    dlclose(self);
+    *status = *to ? 0 : 1;
+    return ANSWER(*to ? 0 : NOT_FOUND);
+}
+
+/* ---- events: at once, a microsecond apart --------------------------------------------- */
+EXPORT int cuEventCreate(void **event, unsigned flags)
+{
+    *event = current() ? calloc(1, sizeof(long)) : NULL;
+    return (void)flags, IN_CONTEXT(*event ? 0 : OUT_OF_MEMORY);
+}
+EXPORT int cuEventRecord(void *event, void *s)
+{
+    static long now;
+    *(long *)event = ++now;
+    return ANSWER(context_of(s) ? 0 : INVALID_CONTEXT);
+}
+EXPORT int cuEventElapsedTime(float *ms, void *from, void *to) { return *ms = (float)(*(long *)to - *(long *)from) / 1e3f, IN_CONTEXT(0); }
+EXPORT int cuEventDestroy_v2(void *event) { return free(event), 0; }
+
+/* ---- memory -------------------------------------------------------------------------------- */
+EXPORT int cuMemAlloc_v2(uint64_t *p, size_t bytes)
+{
+    if (!current() || forbidden())
+        return IN_CONTEXT(CAPTURE_UNSUPPORTED);
+    void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    *p = (uintptr_t)memory;
+    return ANSWER(memory ? 0 : OUT_OF_MEMORY);
+}
+EXPORT int cuMemFree_v2(uint64_t p) { return IN_CONTEXT(forbidden() ? CAPTURE_UNSUPPORTED : (free((void *)(uintptr_t)p), 0)); }
+EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t n, void *s)
+{
+    return ANSWER(context_of(s) ? (memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n), 0) : INVALID_CONTEXT);
+}
+EXPORT int cuMemHostRegister_v2(void *p, size_t n, unsigned flags) { return (void)p, (void)n, (void)flags, IN_CONTEXT(0); }
+EXPORT int cuMemHostUnregister(void *p) { return (void)p, IN_CONTEXT(0); }
+EXPORT int cuMemHostGetDevicePointer_v2(uint64_t *to, void *p, unsigned flags) { return (void)flags, IN_CONTEXT((*to = (uintptr_t)p, 0)); }
+
+/* ---- streams, captures, graphs ----------------------------------------------------------------- */
+EXPORT int cuStreamCreate(void **s, unsigned flags)
+{
+    stream *made = current() ? calloc(1, sizeof *made) : NULL;
+    (void)flags;
+    if (!made)
+        return IN_CONTEXT(OUT_OF_MEMORY);
+    made->context = current();
+    return *s = made, 0;
+}
+EXPORT int cuStreamDestroy_v2(void *s) { return free(s), 0; }
+EXPORT int cuStreamSynchronize(void *s)
+{
+    if (!context_of(s))
+        return ANSWER(INVALID_CONTEXT);
+    return ANSWER(!is_default(s) && ((stream *)s)->capture ? CAPTURE_UNSUPPORTED : fake_cuda_result);
+}
+EXPORT int cuStreamIsCapturing(void *s, int *yes)
+{
+    *yes = !is_default(s) && ((stream *)s)->capture;
+    return ANSWER(!context_of(s) ? INVALID_CONTEXT : is_default(s) && strict ? CAPTURE_IMPLICIT : 0);
+}
+EXPORT int cuThreadExchangeStreamCaptureMode(int *m)
+{
+    int was = mode;
+    mode = *m;
+    return *m = was, 0;
+}
+EXPORT int cuStreamBeginCapture_v2(void *s, int m)
+{
+    stream *st = s;
+    if (is_default(s) || st->capture || !(st->capture = calloc(1, sizeof(graph))))
+        return ANSWER(CAPTURE_UNSUPPORTED);
+    st->mode = m;
+    strict += m != 2;
+    return 0;
+}
+EXPORT int cuStreamEndCapture(void *s, void **g)
+{
+    stream *st = s;
+    *g = st->capture;
+    if (!st->capture)
+        return ANSWER(INVALID_VALUE);
+    strict -= st->mode != 2;
+    st->capture = NULL;
+    return 0;
+}
+EXPORT int cuGraphInstantiateWithFlags(void **exec, void *g, unsigned long long flags)
+{
+    (void)flags;
+    graph *copy = current() ? malloc(sizeof *copy) : NULL;
+    if (!copy)
+        return IN_CONTEXT(OUT_OF_MEMORY);
+    memcpy(copy, g, sizeof *copy);
+    return *exec = copy, 0;
+}
+EXPORT int cuGraphDestroy(void *g) { return free(g), 0; }
+EXPORT int cuGraphExecDestroy(void *g) { return free(g), 0; }
+
+/* ---- code --------------------------------------------------------------------------------------- */
+/* What is loaded stays until it is unloaded, and a driver knows it: to LeakSanitizer it is not lost. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static code *loaded_code;
+static void know(code *c)
+{
+    pthread_mutex_lock(&lock);
+    c->next = loaded_code;
+    loaded_code = c;
+    pthread_mutex_unlock(&lock);
+}
+static void forget(const code *c)
+{
+    pthread_mutex_lock(&lock);
+    code **at = &loaded_code;
+    while (*at && *at != c)
+        at = &(*at)->next;
+    if (*at)
+        *at = c->next;
+    pthread_mutex_unlock(&lock);
+}
+static int load(void **to, const void *image, context *of)
+{
+    enum { ELF_HEADER = 64 };
+    code *c = calloc(1, sizeof *c);
+    if (forbidden() || fake_cuda_result) {
+        free(c);
+        return forbidden() ? CAPTURE_UNSUPPORTED : fake_cuda_result;
+    }
+    if (!c || !(c->copy = malloc(ELF_HEADER))) {
+        free(c);
+        return OUT_OF_MEMORY;
+    }
+    memcpy(c->copy, image, ELF_HEADER);
+    c->context = of;
+    know(c);
+    fake_cuda.loads++;
+    fake_cuda.loaded += ELF_HEADER;
+    return *to = c, 0;
+}
+static int unload(code *c)
+{
+    forget(c);
+    free(c->copy);
+    free(c);
+    return 0;
+}
+EXPORT int cuLibraryLoadData(
+    void **library, const void *image, int *a, void **b, unsigned n, int *d, void **e, unsigned m)
+{
+    (void)a, (void)b, (void)d, (void)e;
+    return ANSWER(n || m ? INVALID_VALUE : load(library, image, NULL));
+}
+EXPORT int cuLibraryUnload(void *c) { return unload(c); }
+EXPORT int cuLibraryGetKernel(void **kernel, void *library, const char *name) { return (void)name, *kernel = library, 0; }
+EXPORT int cuLibraryEnumerateKernels(void **kernels, unsigned n, void *library) { return ANSWER(n ? (*kernels = library, 0) : INVALID_VALUE); }
+EXPORT int cuKernelGetFunction(void **function, void *kernel)
+{
+    return IN_CONTEXT((fake_cuda.resident[current()->device]++, *function = kernel, 0));
+}
+EXPORT int cuKernelSetAttribute(int attribute, int value, void *kernel, int device)
+{
+    (void)attribute, (void)value, (void)kernel;
+    fake_cuda.attributes[device]++;
+    return 0;
+}
+EXPORT int cuModuleLoadData(void **module, const void *image) { return IN_CONTEXT(load(module, image, current())); }
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) { return (void)name, IN_CONTEXT((*function = module, 0)); }
+EXPORT int cuModuleUnload(void *c) { return IN_CONTEXT(unload(c)); }
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) { return (void)function, (void)attribute, (void)value, IN_CONTEXT(0); }
+EXPORT int cuFuncLoad(void *function) { return (void)function, IN_CONTEXT(0); }
+
+/* An assembler to which every PTX is the smallest cubin, with zeros behind up to $FAKE_CUDA_CUBIN bytes, 64 KiB at most. */
+static const unsigned char elf[65536] = {0x7F, 'E', 'L', 'F', 2, 1, 1, [18] = 190, [20] = 1, [52] = 64};
+EXPORT int cuLinkCreate_v2(unsigned n, int *options, void **values, void **to)
+{
+    return IN_CONTEXT(n && options && values ? (*to = &fake_cuda, 0) : INVALID_VALUE);
+}
+EXPORT int cuLinkAddData_v2(void *s, int type, void *p, size_t len, const char *name, unsigned n, int *options, void **values)
+{
+    return IN_CONTEXT(!s || !p || !len || !name || type != 1 || n || options || values);
+}
+EXPORT int cuLinkComplete(void *s, void **to, size_t *len)
+{
+    const char *env = getenv("FAKE_CUDA_CUBIN");
+    size_t n = env ? (size_t)atol(env) : 0;
+    *to = (void *)(uintptr_t)elf;
+    *len = n > 64 && n <= sizeof elf ? n : 64;
+    return IN_CONTEXT(!s);
+}
+EXPORT int cuLinkDestroy(void *s) { return IN_CONTEXT(!s); }
+
+/* ---- tensor maps: the rules that the driver's manual has, and a map that says what it was made of ------------ */
+EXPORT int cuTensorMapEncodeTiled(fake_map *to, int type, unsigned rank, void *address, const uint64_t *dim, const uint64_t *stride,
+    const unsigned *box, const unsigned *step, int interleave, int swizzle, int l2, int fill)
+{
+    static const unsigned size[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+    bool good = !((uintptr_t)to % 64) && type >= 0 && type <= 12 && rank >= 1 && rank <= 5 && !((uintptr_t)address % 16) && address &&
+        !interleave && swizzle >= 0 && swizzle <= 3 && l2 >= 0 && l2 <= 3 && (fill == 0 || (fill == 1 && type >= 6));
+    for (unsigned k = 0; good && k < rank; k++)
+        good = dim[k] && dim[k] <= UINT64_C(1) << 32 && box[k] && box[k] <= 256 && step[k] && step[k] <= 8 &&
+               (!k || (stride[k - 1] % 16 == 0 && stride[k - 1] < UINT64_C(1) << 40));
+    good = good && box[0] * size[type] % 16 == 0 && (!swizzle || box[0] * size[type] <= 16u << swizzle);
+    if (!good || !current())
+        return ANSWER(good ? INVALID_CONTEXT : INVALID_VALUE);
+    fake_cuda.maps++;
+    *to = (fake_map){.address = address, .type = (uint8_t)type, .rank = (uint8_t)rank, .swizzle = (uint8_t)swizzle, .l2 = (uint8_t)l2,
+        .fill = (uint8_t)fill};
+    for (unsigned k = 0; k < rank; k++) {
+        to->dim[k] = dim[k], to->box[k] = (uint16_t)box[k], to->step[k] = (uint8_t)step[k];
+        to->stride[k] = k ? stride[k - 1] : 0;
+    }
+    return 0;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------ */
+static int run(const config *g, context *in, code *kernel, const void *params, size_t len)
+{
+    if (kernel->context && kernel->context != in)
+        return INVALID_HANDLE;
+    fake_launch l = {{g->grid[0], g->grid[1], g->grid[2]}, {g->block[0], g->block[1], g->block[2]}, g->smem, in->device, in,
+        kernel->copy, params, len};
+    if (fake_cuda.kernel)
+        fake_cuda.kernel(fake_cuda.user, &l);
+    return 0;
+}
+/* A driver leaves little of its caller's in the caches. */
+static void touch(void)
+{
+    static volatile char memory[8 << 20];
+    for (size_t i = 0; i < touched; i += 64)
+        memory[i]++;
+}
+static int keep(graph *to, const config *g, void *kernel, const void *params, size_t len)
+{
+    if (to->n == LAUNCHES || len > sizeof to->launch->params)
+        return OUT_OF_MEMORY;
+    kept *k = &to->launch[to->n++];
+    *k = (kept){.config = *g, .kernel = kernel, .len = len};
+    if (len)
+        memcpy(k->params, params, len);
+    return 0;
+}
+/* The bytes of parameters as code has them; given: by the caller, of len bytes. -1: not so many. */
+static int64_t laid_out(unsigned char *to, void **each, const void *given, size_t len)
+{
+    enum { FROM = 0x210 };
+    size_t at = 0;
+    for (int i = 0; fake_cuda.sizes[i]; i++) {
+        const size_t size = fake_cuda.sizes[i], align = size == 128 ? 64 : size;
+        at = (FROM + at + align - 1) / align * align - FROM;
+        if (each)
+            memcpy(to + at, each[i], size);
+        at += size;
+    }
+    if (!each && len == at)
+        memcpy(to, given, len);
+    return each || len == at ? (int64_t)at : -1;
+}
+EXPORT int cuLaunchKernelEx(const config *g, void *kernel, void **params, void **extra)
+{
+    context *in = context_of(g->stream);
+    if (!in)
+        return ANSWER(INVALID_CONTEXT);
+    fake_cuda.launches++;
+    for (unsigned i = 0; i < g->n_attrs; i++) { /* CUlaunchAttribute: its id, and from byte 8 on its value */
+        int id, value;
+        memcpy(&id, (char *)g->attrs + 72 * i, sizeof id);
+        memcpy(&value, (char *)g->attrs + 72 * i + 8, sizeof value);
+        fake_cuda.early += id == 6 && value == 1;
+    }
+    if (touched)
+        touch();
+    if (!fake_cuda.kernel && !strict) /* benchmarks: at once */
+        return 0;
+    const void *block = extra ? extra[1] : NULL;
+    size_t len = extra ? *(size_t *)extra[3] : 0;
+    unsigned char laid[4096];
+    const int64_t own = fake_cuda.sizes ? laid_out(laid, params, block, len) : 0;
+    if (own < 0)
+        return ANSWER(LAUNCH_OUT_OF_RESOURCES);
+    if (fake_cuda.sizes)
+        block = laid, len = (size_t)own;
+    if (!is_default(g->stream) && ((stream *)g->stream)->capture)
+        return ANSWER(keep(((stream *)g->stream)->capture, g, kernel, block, len));
+    return ANSWER(run(g, in, kernel, block, len));
+}
+EXPORT int cuGraphLaunch(void *exec, void *s)
+{
+    const graph *g = exec;
+    int r = context_of(s) ? 0 : INVALID_CONTEXT;
+    for (int i = 0; i < g->n && !r; i++)
+        r = run(&g->launch[i].config, context_of(s), g->launch[i].kernel, g->launch[i].params, g->launch[i].len);
+    return ANSWER(r);
+}

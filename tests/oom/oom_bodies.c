@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define SETT_SHORT
+#include "tests/oom/oom_bodies.h"
+
+void oom_hello(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_grid(b, 1);
+    sett_block(b, 32);
+    sett_printf(b, "thread {}\n", sett_thread_idx(b, 0));
+}
+
+/* A struct of the host's in memory and in shared memory, and assertions on what is read. */
+void oom_structs(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_struct *q8 = sett_make_struct(b, "q8", SETT_FIELD("d", SETT_F16), SETT_FIELD("q", SETT_I8, .count = 32));
+    sett_struct *shared = sett_make_struct(b, "shared", SETT_FIELD("scale", SETT_F32, .count = 8));
+    sett_tensor *W = sett_param_struct(b, "W", q8, sett_sym(b, "N", .div = 8));
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, sett_sym(b, "N", .div = 8), 32));
+    sett_block(b, 256);
+    sett_val *w = sett_warp_idx(b), *lane = sett_lane_idx(b);
+    sett_tensor *scale = sett_field_tensor(sett_make_smem_struct(b, shared), shared, "scale");
+    sett_val *d = sett_to(sett_at(sett_field_tensor(W, q8, "d"), w), SETT_F32);
+    sett_assert(b, sett_ge(d, 0.0), "block {} has the scale {}", w, d);
+    sett_set(scale, d, w);
+    sett_sync_threads(b);
+    sett_set(Y, sett_mul(sett_at(scale, w), sett_to(sett_at(sett_field_tensor(W, q8, "q"), w, lane), SETT_F32)), w, lane);
+}
+
+/* By what a launch gives, and by what follows from that. */
+void oom_dividing(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *H = sett_sym(b, "H"), *HS = sett_sym(b, "HS");
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(HS)));
+    sett_fast_divmod by_head = sett_make_fast_divmod(b, H), by_position = sett_make_fast_divmod(b, sett_floordiv(HS, H));
+    sett_block(b, 32);
+    sett_quot_rem at = sett_divmod(sett_thread_idx(b, 0), by_head);
+    sett_set(X, sett_at(X, sett_add(sett_mul(at.remainder, by_position.divisor), at.quotient)), at.quotient);
+}
+
+static sett_arg doubled(sett_arg leaf, void *user)
+{
+    (void)user;
+    return sett_mul(leaf, 2);
+}
+
+/* Launch checks, tuples by function, composed layouts: what the examples do without. */
+void oom_relying(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *n = sett_sym(b, "N");
+    sett_layout *l = sett_make_layout(b, T(n, 4)), *swizzled = sett_make_swizzled(2, 1, 3, sett_make_layout(b, T(8, 8)));
+    sett_tensor *x = sett_param(b, "X", SETT_F32, l);
+    sett_composition(l, sett_make_layout(b, 4, 4));
+    sett_composition(sett_make_layout(b, T(8, 8), T(8, 1)), swizzled);
+    sett_right_inverse(sett_make_identity_layout(b, 4, T(2, 3)));
+    sett_block(b, 32);
+    sett_arg tile = sett_transform_leaf(b, sett_unflatten(b, sett_repeat(b, 2, 2), T(0, 0)), doubled, NULL);
+    sett_set(sett_local_tile(x, tile, T(0, 0)), sett_to(sett_assume(n, 2), SETT_F32), 0);
+}
+
+/* Loops that end by themselves or are unrolled, elements by values. */
+void oom_looping(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *n = sett_sym(b, "N"), *s, *c;
+    sett_tensor *x = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(n))), *sum = sett_var(b, SETT_F32, 0);
+    sett_block(b, 32);
+    sett_for (b, i, 0, n, 3, .unroll = 2)
+        sett_set(sum, sett_add(sett_at(sum, 0), sett_at(x, i)), 0);
+    sett_for (b, k, 0, 2, 1, .unroll_full = true)
+        sett_set(sum, sett_mul(sett_at(sum, 0), sett_to(k, SETT_F32)), 0);
+    sett_while (b, sett_gt(sett_at(sum, 0), 1))
+        sett_set(sum, sett_mul(sett_at(sum, 0), 0.5), 0);
+    sett_val *idx = sett_reshape(sett_full(b, SETT_I32, T(2, 3), n), T(3, 2)), *v = sett_gather(x, idx, .pred = sett_lt(idx, n));
+    sett_sincos_approx(sett_element(v, n), &s, &c);
+    sett_scatter(x, idx, sett_add(sett_mul(v, s), c), .pred = sett_any(v));
+}
+
+/* Packed elements, at places known and not, under predicates; integers of 128 bits. */
+void oom_packing(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *n = sett_sym(b, "n"), *i = sett_thread_idx(b, 0);
+    sett_tensor *X = sett_param(b, "X", SETT_F6E3M2FN, sett_make_layout(b, T1(n))), *D = sett_param(b, "D", SETT_I128, sett_make_layout(b, T1(n)));
+    sett_grid(b, 1);
+    sett_block(b, 32);
+    sett_tensor *r = sett_make_rmem_tensor(b, SETT_I4, 5), *c = sett_local_tile(sett_identity_tensor(b, T1(n)), T1(7), T1(i));
+    sett_val *x = sett_load(sett_local_tile(X, T1(7), T1(i)), .pred = sett_elem_less(c, T1(n)), .fill = 2);
+    sett_fill(r, 1);
+    sett_store(r, sett_full(b, SETT_I4, 5, 3), .pred = sett_gt(sett_to(sett_element(x, 1), SETT_F32), 0.0));
+    sett_set(r, sett_at(r, 4), sett_mod(i, 5));
+    sett_set(D, sett_to(sett_add(sett_to(sett_at(r, 0), SETT_F32), sett_to(sett_at(D, i), SETT_F32)), SETT_I128), i);
+}
+
+/* PTX of the user's, element by element, and addresses. */
+void oom_inlining(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = sett_param(b, "X", SETT_U32, sett_make_layout(b, T1(64)));
+    sett_block(b, 32);
+    sett_val *i = sett_thread_idx(b, 0), *sum[2], *x = sett_load(sett_local_tile(X, T1(2), T1(i)));
+    sett_prefetch(X, SETT_PREFETCH_L2, i);
+    sett_inline_ptx(b, "add.cc.u32 $0, $2, $3; addc.u32 $1, $2, 0;", .result = {SETT_U32, SETT_U32}, .to = sum, .in = SETT_IN(x, 7), .stand_in = "add");
+    sett_store(sett_local_tile(X, T1(2), T1(i)), sett_add(sum[0], sum[1]));
+    sett_inline_ptx(b, "red.global.add.u32 [$0], $1;", .in = SETT_IN(sett_address(X, i), i), .memory = true, .stand_in = SETT_NOTHING);
+}

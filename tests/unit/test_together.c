@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU engine: blocks of a cluster together, mbarriers, and waits that never end. */
+#include "tests/rig/async_rig.h"
+
+enum { POLICIES = 102 }; /* eager, lazy, and 100 seeds */
+
+/* ---- whole programs ---------------------------------------------------------------------------- */
+START_TEST(peer_sum)
+{
+    enum { N = 256 * 6 };
+    static float x[N], d[N / 256], want[N / 256];
+    _Atomic uint64_t order;
+    uint64_t seen[POLICIES];
+    int n_seen = 0;
+    task t = {.grid = {N / 128}, .block = {128}, .cluster = {2}, .data = {x, d}, .bytes = {sizeof x, sizeof d}, .sym = {N}, .threads = 2, .order = &order};
+    char *text = read_text("tests/tape/peer_sum.tape");
+    sett_error e;
+    t.text = text;
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)((7 * i + 3) % 9 - 4);
+        want[i / 256] += x[i];
+    }
+    for (int n = 0; n < POLICIES; n++) {
+        memset(d, 0xff, sizeof d);
+        atomic_init(&order, 0);
+        t.async = policy(n);
+        ck_assert_msg(!run_task(&t, &e), "policy %d: %s", n, e.text);
+        ck_assert_mem_eq(d, want, sizeof d);
+        int k = 0;
+        while (k < n_seen && seen[k] != order)
+            k++;
+        seen[n_seen] = order;
+        n_seen += k == n_seen;
+    }
+    ck_assert_int_ge(n_seen, 10);
+    free(text);
+}
+END_TEST
+
+/* ---- small kernels ------------------------------------------------------------------------------- */
+enum { WORDS = 1024 };
+#define SMALL(lines) HEAD("param A i32 (1024):(1) align 128 read write\ngrid 4\nblock 64\ncluster 2\nsmem 2048 align 1024\n") \
+    "%0 = tid.x i32\n%1 = param i32 A\n%2 = smem i32x256 at 0\n%3 = smem u64x4 at 1024 mbarrier\n%4 = const i32 0\n%5 = const i32 1\n%6 = const i32 2\n" \
+    "%7 = const i32 16\n%8 = const i32 64\n%9 = eq i1 %0, %4\n%10 = cluster_ctarank i32\n%11 = sub i32 %5, %10\n%12 = peer i32x256 %2, %11\n%13 = peer u64x4 %3, %11\n" \
+    "%14 = const i32 256\n%15 = addr u64 A\n%16 = lane i32\n%17 = eq i1 %10, %4\n" lines
+#define INIT(n) "if %9 {\n  mbarrier.init %3[0] " n "\n  fence.mbarrier_init\n}\ncluster.arrive\ncluster.wait\n"
+#define WAIT_AS(n, bar, parity) "loop {\n  %" n "0 = mbarrier.try_wait i1 " bar " " parity "\n  %" n "1 = not i1 %" n "0\n  while %" n "1\n}\n"
+#define WAIT(bar, parity) WAIT_AS("9", bar, parity)
+#define DONE "cluster.arrive\ncluster.wait\n"
+
+/* Kernels that end in a fault, by some policy; the text begins with the operation's place. */
+static const struct {
+    const char *lines, *text;
+} wrong[] = {
+    /* mbarriers */
+    {"mbarrier.arrive %3[0]", "mbarrier.arrive: the mbarrier at byte 1024 was not initialised"},
+    {"mbarrier.expect_tx %3[1] %7 arrive", "mbarrier.expect_tx: the mbarrier at byte 1032 was not initialised"},
+    {"%30 = mbarrier.test_wait i1 %3[2] %4", "mbarrier.test_wait: the mbarrier at byte 1040 was not initialised"},
+    {"mbarrier.inval %3[0]", "mbarrier.inval: the mbarrier at byte 1024 was not initialised"},
+    {INIT("%5") "if %9 {\n  mbarrier.init %3[0] %5\n}", "mbarrier.init: there is an mbarrier at byte 1024 already, from op 19: mbarrier.inval ends it"},
+    {"mbarrier.init %3[0] %5", "mbarrier.init: there is an mbarrier at byte 1024 already"},
+    {"if %9 {\n  mbarrier.init %3[0] %16\n}", "mbarrier.init: a count of 0 is not 1 to 1048575"},
+    {INIT("%6") "barrier\nmbarrier.expect_tx %3[0] %7 pred %9 arrive\nmbarrier.arrive %3[0] count %6 pred %9",
+        "2 arrivals at an mbarrier whose phase 0 waits for 1 of 2"},
+    {INIT("%5") "mbarrier.expect_tx %3[0] %7 pred %9 arrive\nmbarrier.arrive %3[0] pred %9", "1 arrival at an mbarrier whose phase 0 waits for 0 of 1"},
+    {INIT("%5") "%30 = const i32 1048575\nmbarrier.expect_tx %3[0] %30 pred %9\nmbarrier.expect_tx %3[0] %7 pred %9",
+        "phase 0 of the mbarrier waits for 1048591 bytes, and at most 1048575 are counted"},
+    {INIT("%5") "%30 = const i32 2\n%31 = mbarrier.test_wait i1 %3[0] %30", "mbarrier.test_wait: a parity is 0 or 1, not 2"},
+    {INIT("%5") "mbarrier.expect_tx %3[0] %7 pred %9 arrive\n%30 = const i32 32\nbulk.load %2[0] from %1[0] done %3[0] bytes %30 pred %9\n" WAIT("%3[0]", "%4") DONE,
+        "phase 0 of the mbarrier gets 16 bytes more than were announced"},
+    {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9\nmbarrier.inval %3[0]", "mbarrier.inval: the mbarrier at byte 1024 was not initialised"},
+    {"bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9", "bulk.load: the mbarrier at byte 1024 was not initialised"},
+    /* waits that never end */
+    {INIT("%5") WAIT("%3[0]", "%4"), "a wait that never ends: block 0 warps 0-1 at op 25: mbarrier at byte 1024, phase 0: 1 of 1 arrivals missing; block 1 warps 0-1 at op 25"},
+    {INIT("%5") "%30 = const i32 48\nmbarrier.expect_tx %3[0] %30 pred %9 arrive\nbulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9\n" WAIT("%3[0]", "%4") DONE,
+        "mbarrier at byte 1024, phase 0: 0 of 1 arrivals and 32 bytes missing"},
+    {INIT("%5") "mbarrier.arrive %3[0] pred %9\n" WAIT_AS("10", "%3[0]", "%5") WAIT_AS("11", "%3[0]", "%4") WAIT_AS("12", "%3[0]", "%5"), "mbarrier at byte 1024, phase 1: 1 of 1 arrivals missing"},
+    {INIT("%5") "loop {\n  %30 = mbarrier.test_wait i1 %3[0] %4\n  %31 = not i1 %30\n  while %31\n}", "a wait that never ends: block 0 warps 0-1 at op 25: mbarrier at byte 1024"},
+    {INIT("%5") "if %17 {\n  cluster.arrive\n  cluster.wait\n}\n" WAIT("%3[0]", "%4"), "a wait that never ends: block 0 warps 0-1 at op 26: the cluster; block 1 warps 0-1 at op 29: mbarrier"},
+    {"%30 = const i32 32\n%31 = lt i1 %0, %30\nif %31 {\n  barrier\n}", "a wait that never ends: block 0 warp 0 at op 21: the barrier"},
+    {"%30 = const i32 32\n%31 = lt i1 %0, %30\nif %31 {\n  barrier.sync %5, %8\n}", "warp 0 at op 21: barrier 1; block 0 warp 1 ended"},
+    /* clusters */
+    {"cluster.wait", "cluster.wait: the thread has not arrived"},
+    {"cluster.arrive\ncluster.arrive", "cluster.arrive: the thread has arrived already, and not waited since"},
+    {"%30 = peer i32x256 %2, %6\n%31 = load i32 %30[%0] align 4", "load of shared memory of a peer: there is no block 2 in a cluster of 2"},
+    {"%30 = const i32 -1\n%31 = peer i32x256 %2, %30\nstore %31[%0] i32 %0 align 4", "store to shared memory of a peer: there is no block -1 in a cluster of 2"},
+    {"%30 = mul i32 %0, %7\n%31 = load i32 %12[%30] align 4", "load of shared memory of a peer: bytes 1024 to 1027 of 1024 are outside"},
+    {"%30 = add i32 %0, %5\n%31 = load i32x2 %12[%30] align 8", "load of shared memory: byte 4 is not aligned to 8 bytes"},
+    {"if %17 {\n  store %12[%0] i32 %0 align 4\n  barrier\n  barrier\n  store %12[%0] i32 %0 align 4\n}", "store to shared memory of a peer: block 1 of the cluster has ended, and its memory is gone"},
+    {INIT("%5") "if %17 {\n  barrier\n  mbarrier.arrive %13[0] pred %9 scope=cluster\n}", "mbarrier.arrive: shared memory of a peer: block 1 of the cluster has ended, and its memory is gone"},
+    /* copies */
+    {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9", "block 0 of its cluster ended before this had written its shared memory: nothing waited for it"},
+    {"bulk.store %1[0] from %2[0] bytes %7 pred %9\nbulk.commit", "block 0 of its cluster ended before this had read its shared memory: nothing waited for it"},
+    {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %8 pred %9 mask %8\n", "bulk.load: mask 0x40 is none of the blocks of a cluster of 2"},
+    {INIT("%5") "%30 = peer u64x4 %3, %10\nbulk.peer %12[0] from %2[0] done %30[0] bytes %7 pred %9", "bulk.peer: it writes block 1 of the cluster, and its mbarrier is in block 0"},
+    {"bulk.store %1[%0] from %2[0] bytes %7", "bulk.store: A: byte 4 is not aligned to 16 bytes"},
+    {"%30 = mul i32 %0, %8\nbulk.store %1[%30] from %2[0] bytes %8", "bulk.store: A: bytes 4096 to 4159 of 4096 are outside"},
+    {"%30 = mul i32 %0, %7\nbulk.store %1[0] from %2[%30] bytes %8", "bulk.store: shared memory: bytes 1024 to 1087 of 1024 are outside"},
+    {"%30 = add i32 %0, %7\nbulk.store %1[0] from %2[0] bytes %30", "bulk.store: 17 bytes: it takes a multiple of 16, less than 2^20"},
+    /* memory at addresses */
+    {"%30 = const u64 64\n%31 = gmem i32x0 %30 align=4\n%32 = load i32 %31[0] align 4", "load of global memory: 0x40 is no address of it"},
+    {"%30 = gmem i32x16 %15 align=16\n%32 = load i32 %30[%0] align 4", "load of global memory: bytes 64 to 67 of 64 are outside"},
+    {"%30 = const u64 4\n%31 = add u64 %15, %30\n%32 = gmem i32x16 %31 align=16\n%33 = load i32 %32[0] align 4", "which is not a multiple of the 16 that gmem promises"},
+    {"%30 = const u64 4080\n%31 = add u64 %15, %30\n%32 = gmem i32x16 %31 align=16\nstore %32[4] i32 %0 align 4", "store to global memory: bytes 4096 to 4099 of an allocation of 4096 are outside"},
+    /* registers */
+    {"setmaxnreg way=dec count=240\nsetmaxnreg way=inc count=40", "setmaxnreg: up to 40 registers, and the thread has 240"},
+    {"setmaxnreg way=dec count=24\nsetmaxnreg way=dec count=40", "setmaxnreg: down to 40 registers, and the thread has 24"},
+    {"if %9 {\n  setmaxnreg way=dec count=24\n}", "setmaxnreg: only 1 of the warp's 32 threads are here"},
+    /* maps that are none */
+    {INIT("%5") "tma.load %2[0] from %15 done %3[0] pred %9 at %4", "tma.load: there is no tensor map"},
+    {"%30 = const u64 16\n%31 = add u64 %15, %30\ntma.prefetch_map %31 pred %9", "tma.prefetch_map: a map lies at a multiple of 64, not at 0x"},
+};
+
+static int32_t *words_of(sett__blocks *blocks)
+{
+    int32_t *words = aligned_alloc(128, WORDS * 4);
+    ck_assert(words && sett__block_add(blocks, words, WORDS * 4));
+    for (int i = 0; i < WORDS; i++)
+        words[i] = i;
+    return words;
+}
+
+START_TEST(wrong_kernels)
+{
+    sett__blocks blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    int32_t *words = words_of(&blocks);
+    bool told = !*wrong[_i].text;
+    char text[4096];
+    sett_error e = {0};
+    snprintf(text, sizeof text, "%s%s\n", SMALL(""), wrong[_i].lines);
+    for (int n = 0; n < 8 && !told; n++) {
+        const task t = {.text = text, .grid = {4}, .block = {64}, .cluster = {2}, .data = {words}, .bytes = {WORDS * 4}, .async = policy(n), .threads = 1, .blocks = &blocks};
+        sett_status s = run_task(&t, &e);
+        ck_assert_msg(!s || s == SETT_E_FAULT, "%s", e.text);
+        told = s && strstr(e.text, wrong[_i].text) && !strncmp(e.text, "op ", 3);
+    }
+    ck_assert_msg(told, "`%s` gives: %s", wrong[_i].lines, e.text);
+    sett__blocks_clear(&blocks);
+    free(words);
+}
+END_TEST
+
+/* Kernels that end well under every policy, and leave these words. */
+#define OUT(value) "%80 = bid.x i32\n%81 = mul i32 %80, %8\n%82 = add i32 %81, %0\nstore %1[%82] i32 " value " align 4\n"
+static int32_t other(int block, int thread)
+{
+    return 1000 * (block ^ 1) + thread;
+}
+static int32_t ranks(int block, int thread)
+{
+    return block % 2 + 10 * 2 + 100 * (block / 2) + 1000 * 2 + 10000 * (block % 2) + 100000 * 2 + 0 * thread;
+}
+static int32_t added(int block, int thread)
+{
+    return 64 * 3 + 0 * (block + thread);
+}
+static int32_t both(int block, int thread)
+{
+    return thread / 4 % 4 == 0 ? thread % 16 : -1 - 0 * block;
+}
+static int32_t first(int block, int thread)
+{
+    return thread + 0 * block;
+}
+static int32_t one(int block, int thread)
+{
+    return 1 + 0 * (block + thread);
+}
+static const struct {
+    const char *lines;
+    int32_t (*want)(int block, int thread);
+} right[] = {
+    /* A peer reads what the other wrote. */
+    {"%30 = bid.x i32\n%31 = const i32 1000\n%32 = mul i32 %30, %31\n%33 = add i32 %32, %0\nstore %2[%0] i32 %33 align 4\ncluster.arrive\ncluster.wait\n"
+     "%34 = load i32 %12[%0] align 4\ncluster.arrive\ncluster.wait\n" OUT("%34"), other},
+    {"%30 = cluster_ctaid i32\n%31 = cluster_nctaid i32\n%32 = clusterid i32\n%33 = nclusterid i32\n%34 = cluster_nctarank i32\n%35 = const i32 10\n"
+     "%36 = mul i32 %34, %35\n%37 = add i32 %36, %10\n%38 = mul i32 %30, %35\n%39 = add i32 %33, %38\n%40 = mul i32 %31, %35\n%41 = mul i32 %40, %35\n"
+     "%42 = add i32 %39, %41\n%43 = mul i32 %42, %35\n%44 = add i32 %43, %32\n%45 = mul i32 %44, %35\n%46 = mul i32 %45, %35\n%47 = add i32 %46, %37\n" OUT("%47"), ranks},
+    /* All threads of the peer add to a word, then arrive with a count. */
+    {"store %2[%0] i32 %4 align 4\n%30 = const i32 32\n%31 = const i32 3\n" INIT("%8") "%32 = atom.add i32 %12[%4] i32 %31\nmbarrier.arrive %13[0] scope=cluster\n"
+     "loop {\n  %90 = mbarrier.try_wait i1 %3[0] %4 scope=cluster\n  %91 = not i1 %90\n  while %91\n}\n%35 = load i32 %2[0] align 4\n" DONE OUT("%35"), added},
+    /* A load to both blocks, by one. */
+    {INIT("%5") "%30 = const i32 3\n%31 = and i1 %9, %17\nmbarrier.expect_tx %3[0] %8 pred %9 arrive\nbulk.load %2[0] from %1[0] done %3[0] bytes %8 pred %31 mask %30\n" WAIT("%3[0]", "%4")
+     "%32 = const i32 15\n%33 = and i32 %0, %32\n%34 = load i32 %2[%33] align 4\n%35 = const i32 4\n%36 = div i32 %0, %35\n%37 = rem i32 %36, %35\n%38 = eq i1 %37, %4\n"
+     "%39 = const i32 -1\n%40 = select i32 %38, %34, %39\n" DONE OUT("%40"), both},
+    /* To the peer, whose barrier it completes. */
+    {"store %2[%0] i32 %0 align 4\nfence.proxy kind=async.shared\n" INIT("%5") "mbarrier.expect_tx %3[0] %14 pred %9 arrive\nbulk.peer %12[64] from %2[0] done %13[0] bytes %14 pred %9\n" WAIT("%3[0]", "%4")
+     "%33 = load i32 %2[%0 + 64] align 4\n" DONE OUT("%33"), first},
+    /* Stores by groups; a reduction. */
+    {"%31 = add i32 %0, %4\nstore %2[%0] i32 %31 align 4\nfence.proxy kind=async.shared\nbarrier\n%80 = bid.x i32\n%81 = mul i32 %80, %8\n"
+     "bulk.store %1[%81] from %2[0] bytes %14 pred %9\nbulk.commit\nbulk.wait\nbarrier\n%32 = load i32 %1[0] align 4\n", first},
+    {"%80 = bid.x i32\n%81 = mul i32 %80, %8\n%82 = add i32 %81, %0\nstore %1[%82] i32 %4 align 4\nstore %2[%0] i32 %5 align 4\nfence.proxy kind=async\nbarrier\n"
+     "bulk.reduce %1[%81] from %2[0] bytes %14 pred %9 op=max\nbulk.commit\nbulk.wait pending=1\nbulk.wait pending=0 read\nbulk.wait\n", one},
+    /* Registers that one warp takes when the other gave them. */
+    {"%31 = const i32 32\n%32 = lt i1 %0, %31\nsetmaxnreg way=dec count=120\nsetmaxnreg way=inc count=240\n" OUT("%0"), first},
+    /* cp.async that arrives, both ways. */
+    {INIT("%8") "cp.async %2[%0] %1[%0] bytes=4 of=4\ncp.async.mbarrier.arrive %3[0] noinc\n" WAIT("%3[0]", "%4") "%33 = load i32 %2[%0] align 4\n" DONE "barrier\n" OUT("%33"), NULL},
+    {INIT("%8") "cp.async %2[%0] %1[%0] bytes=4 of=4\ncp.async.mbarrier.arrive %3[0]\nmbarrier.arrive %3[0]\n" WAIT("%3[0]", "%4") "%33 = load i32 %2[%0] align 4\n" DONE OUT("%33"), NULL},
+    /* At an address that each thread computes. */
+    {"%80 = bid.x i32\n%81 = mul i32 %80, %8\n%82 = add i32 %81, %0\n%83 = convert u64 %82\n%84 = const u64 4\n%85 = mul u64 %83, %84\n%86 = add u64 %15, %85\n%87 = gmem i32x1 %86 align=4\nstore %87[0] i32 %0 align 4", first},
+    /* A test that fails does other work meanwhile. */
+    {INIT("%8") "mbarrier.arrive %3[0]\nloop {\n  %90 = mbarrier.test_wait i1 %3[0] %4\n  %91 = not i1 %90\n  while %91\n}\n" DONE OUT("%0"), first},
+};
+
+START_TEST(right_kernels)
+{
+    sett__blocks blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    int32_t *words = words_of(&blocks);
+    char text[4096];
+    sett_error e = {0};
+    snprintf(text, sizeof text, "%s%s\n", SMALL(""), right[_i].lines);
+    for (int n = 0; n < 30; n++) {
+        const task t = {.text = text, .grid = {4}, .block = {64}, .cluster = {2}, .data = {words}, .bytes = {WORDS * 4}, .async = policy(n), .threads = 1 + n % 2, .blocks = &blocks};
+        for (int i = 0; i < WORDS; i++)
+            words[i] = i % 64;
+        ck_assert_msg(!run_task(&t, &e), "`%s`, policy %d: %s", right[_i].lines, n, e.text);
+        for (int i = 0; i < 256; i++)
+            ck_assert_msg(words[i] == (right[_i].want ? right[_i].want(i / 64, i % 64) : i % 64), "`%s`, policy %d: word %d is %d", right[_i].lines, n, i, words[i]);
+    }
+    sett__blocks_clear(&blocks);
+    free(words);
+}
+END_TEST
+
+Suite *together_suite(void);
+Suite *together_suite(void)
+{
+    Suite *s = suite_create("together");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, peer_sum);
+    tcase_add_loop_test(t, wrong_kernels, 0, (int)SETT__COUNT(wrong));
+    tcase_add_loop_test(t, right_kernels, 0, (int)SETT__COUNT(right));
+    suite_add_tcase(s, t);
+    return s;
+}
