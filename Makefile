@@ -5,7 +5,7 @@
 # `make help` lists the targets.
 
 comma := ,
-VARIANT := $(if $(SAN),san-$(subst $(comma),-,$(SAN)),release)$(if $(filter-out gcc cc,$(notdir $(CC))),-$(notdir $(CC)))
+VARIANT := $(if $(COVER),coverage,$(if $(SAN),san-$(subst $(comma),-,$(SAN)),release))$(if $(filter-out gcc cc,$(notdir $(CC))),-$(notdir $(CC)))
 B := build/$(VARIANT)
 VERSION := $(shell sed -n 's/^\#define SETT_VERSION "\(.*\)"/\1/p' include/sett/base.h)
 SOVERSION := 0
@@ -20,7 +20,7 @@ MANDIR ?= $(PREFIX)/share/man
 CFLAGS ?= -O2 -g
 override CFLAGS += -std=c11 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -fPIC \
     -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off -fno-strict-aliasing -Iinclude -iquote. $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
+override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVER),--coverage -Wl$(comma)-u$(comma)__gcov_dump)
 # Linked into libsett.so itself, hidden: what a serving machine needs is one file and libc.
 # nettle's choice of instructions (fat-x86_64.o) names AES, CBC, GCM and SHA-1 too, 22 KiB that nothing here calls: they get
 # another function's address, and their code stays out.
@@ -33,6 +33,11 @@ RELR := $(if $(shell grep -q GLIBC_ABI_DT_RELR $$($(CC) -print-file-name=libc.so
 
 # One short line a command unless V is set.
 Q = $(if $(V),,@echo '  $(1) $@';)
+# A program or shared object, of its objects and archives; LINK stands before them and LIBS behind them, both the target's own (private).
+define link
+@mkdir -p $(@D)
+$(call Q,LD)$(CC) $(LDFLAGS) $(LINK) -o $@ $(filter %.o %.a,$^) $(LIBS) $(SYS_LIBS)
+endef
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(1))))
 # A room is a folder: what lies in one is built.
@@ -66,7 +71,7 @@ $(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -O
 $(B)/obj/lib/picture/%.o $(B)/obj/lib/print/%.o $(B)/obj/jit/warm/%.o: override CFLAGS += -Os
 # What reads bytes or text that others wrote is guarded: copies past an object and smashed stacks end the process.
 GUARDED := $(wildcard lib/base/lex.c lib/tape/*.c lib/layout/notation.c jit/asm/*.c jit/cache/*.c jit/kernel/meta.c jit/warm/*.c remote/*.c)
-ifeq ($(SAN)$(filter -O0,$(CFLAGS)),)
+ifeq ($(SAN)$(COVER)$(filter -O0,$(CFLAGS)),)
 $(patsubst %.c,$(B)/obj/%.o,$(GUARDED)): override CFLAGS += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong
 endif
 $(B)/obj/ptx/%.o: LLVM_INCLUDE = $(shell $(LLVM_CONFIG) --includedir)
@@ -75,66 +80,78 @@ $(B)/obj/%.o: %.c
 	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/lib.a: $(LIB_OBJ)
-	@rm -f $@; mkdir -p $(@D)
-	$(call Q,AR)ar rcs $@ $^
 $(B)/libsett.a: $(LIB_OBJ) $(JIT_OBJ)
+# Of an archive only what a target calls is linked: the fewer the counters, the more a second.
+$(B)/fuzzed.a: $(call obj,tests/law) $(filter-out %/fuzz.o %/fuzz_replay.o,$(call obj,tests/fuzz)) $(B)/obj/tools/size.o
+$(B)/lib.a $(B)/libsett.a $(B)/fuzzed.a:
 	@rm -f $@; mkdir -p $(@D)
 	$(call Q,AR)ar rcs $@ $^
+NOW := -shared -Wl,-z,relro,-z,now -Wl,--gc-sections
+$(B)/libsett.so.$(SOVERSION): private LINK = $(NOW) $(RELR) -Wl,-soname,$(@F) -Wl,--version-script=lib/sett.map -Wl,--exclude-libs,ALL \
+    $(NETTLE_UNUSED:%=-Wl$(comma)--defsym=%=sett_version) -Wl,-O1 $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
+$(B)/libsett.so.$(SOVERSION): private LIBS = $(STATIC_LIBS)
 $(B)/libsett.so.$(SOVERSION): $(LIB_OBJ) $(JIT_OBJ) lib/sett.map
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,libsett.so.$(SOVERSION) -Wl,--version-script=lib/sett.map -Wl,--gc-sections \
-	    -Wl,--exclude-libs,ALL $(NETTLE_UNUSED:%=-Wl$(comma)--defsym=%=sett_version) -Wl,-z,relro,-z,now $(RELR) -Wl,-O1 $(if $(SAN),,-Wl,-z,defs) -o $@ $(LIB_OBJ) $(JIT_OBJ) $(STATIC_LIBS) $(SYS_LIBS)
-$(B)/libsett.so: $(B)/libsett.so.$(SOVERSION)
-	ln -sf $(<F) $@
+	$(link)
 # Ready kernels, on the public headers alone: it takes sett's functions from the libsett.so of the program.
+$(B)/libsett-kernels.so.$(SOVERSION): private LINK = $(NOW) $(RELR) -Wl,-soname,$(@F) $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
+$(B)/libsett-kernels.so.$(SOVERSION): private LIBS = -L$(B) -lsett -Wl,-rpath,'$$ORIGIN'
 $(B)/libsett-kernels.so.$(SOVERSION): $(KERNELS_OBJ) $(B)/libsett.so
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,relro,-z,now $(RELR) -Wl,--gc-sections $(if $(SAN),,-Wl,-z,defs) -o $@ $(KERNELS_OBJ) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN'
-$(B)/libsett-kernels.so: $(B)/libsett-kernels.so.$(SOVERSION)
+	$(link)
+$(B)/libsett.so $(B)/libsett-kernels.so: %: %.$(SOVERSION)
 	ln -sf $(<F) $@
-PTX_LDFLAGS := -shared -Wl,-s $(RELR) -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
-# ptx/heap.c stands between LLVM and libc's heap.
-PTX_WRAP := $(foreach f,malloc calloc realloc aligned_alloc strdup free,-Wl$(comma)--wrap=$(f))
-PTX_LIBS = $(PTX_WRAP) -L$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --link-static --libs nvptx passes) \
-    -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(SYS_LIBS)
-# LLVM static and hidden; one exported symbol, the other 20 MB of names stripped. The first use is the first miss.
-$(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a ptx/ptx.map ptx/options.ld
-	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(PTX_OBJ) $(B)/lib.a $(PTX_LIBS)
-# The libraries of its servers are linked as they are installed: a machine that has none of them does without.
-REMOTE_LDFLAGS := -shared -Wl,--version-script=remote/remote.map -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now
-REMOTE_LIBS := -lcurl -lhiredis -lssl -lcrypto $(SYS_LIBS)
-$(B)/libsett-remote.so: $(REMOTE_OBJ) $(B)/lib.a remote/remote.map
-	$(call Q,LD)$(CC) $(LDFLAGS) $(REMOTE_LDFLAGS) -o $@ $(REMOTE_OBJ) $(B)/lib.a $(REMOTE_LIBS)
+# LLVM static and hidden; one exported symbol, the other 20 MB of names stripped. The first use is the first miss. ptx/heap.c stands between
+# LLVM and libc's heap. What speaks to servers links their libraries as they are installed: a machine that has none of them does without.
+PTX_SO := $(B)/libsett-ptx.so $(B)/oom/libsett-ptx.so
+REMOTE_SO := $(B)/libsett-remote.so $(B)/oom/libsett-remote.so
+$(PTX_SO): private LINK = -shared -Wl,-s $(RELR) -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
+$(PTX_SO): private LIBS = $(foreach f,malloc calloc realloc aligned_alloc strdup free,-Wl$(comma)--wrap=$(f)) -L$$($(LLVM_CONFIG) --libdir) \
+    $$($(LLVM_CONFIG) --link-static --libs nvptx passes) -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic
+$(REMOTE_SO): private LINK = $(NOW) -Wl,--version-script=remote/remote.map -Wl,--exclude-libs,ALL
+$(REMOTE_SO): private LIBS = -lcurl -lhiredis -lssl -lcrypto
+$(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a
+$(B)/libsett-remote.so: $(REMOTE_OBJ) $(B)/lib.a
+$(B)/oom/libsett-ptx.so $(B)/oom/libsett-remote.so: $(B)/oom/libsett-%.so: $(B)/oom/%.o $(B)/oom/lib.a
+$(PTX_SO): ptx/ptx.map ptx/options.ld
+$(REMOTE_SO): remote/remote.map
+$(PTX_SO) $(REMOTE_SO):
+	$(link)
 no-remote:
 	@echo "  libsett-remote.so is not built: libcurl4-openssl-dev, libhiredis-dev or libssl-dev is not installed"
 
 # ---- programs ---------------------------------------------------------------------
 # In the build folder libsett.so lies beside it, installed in ../lib; a package with another LIBDIR sets its own.
-$(B)/sett: $(call obj,tools) $(KERNELS_OBJ) $(B)/libsett.so
-	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' $(SYS_LIBS)
-$(B)/demo: $(B)/obj/tools/demo/demo.o $(B)/obj/tools/file.o $(B)/obj/tools/npy.o $(KERNELS_OBJ) $(B)/libsett.so
-	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
-$(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett-kernels.so
-	@mkdir -p $(@D)
-	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $< -L$(B) -Wl,--as-needed -lsett-kernels -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
-# Families that `sett warm` opens: they take sett's functions from the program that opens them.
-$(B)/libfamilies.so: $(B)/obj/examples/families.o
-$(B)/test-family.so: $(B)/obj/tests/fixture/family.o
-$(B)/libfamilies.so $(B)/test-family.so: $(KERNELS_OBJ)
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $^
+WITH_SETT = -L$(B) -lsett -Wl,-rpath,'$$ORIGIN
+$(B)/sett: private LIBS = $(WITH_SETT):$$ORIGIN/../lib'
+$(B)/sett: $(call obj,tools)
+$(B)/demo: $(addprefix $(B)/obj/tools/,demo/demo.o file.o npy.o)
+$(B)/libbench.so: private LINK = -shared
+$(B)/libbench.so: $(B)/obj/bench/kernels.o
+$(B)/demo $(B)/libbench.so: private LIBS = $(WITH_SETT)'
+$(filter $(B)/bench/%,$(BENCHES)): private LIBS = $(WITH_SETT)/..'
+$(filter $(B)/bench/%,$(BENCHES)): $(B)/bench/%: $(B)/obj/bench/%.o
+$(B)/sett $(B)/demo $(BENCHES): $(KERNELS_OBJ) $(B)/libsett.so
+	$(link)
+$(EXAMPLES): private LIBS = -Wl,--as-needed -L$(B) -lsett-kernels $(WITH_SETT)/..'
+$(EXAMPLES): $(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett-kernels.so
+	$(link)
+# Shared objects that tests and `sett warm` open. Families take sett's functions from the program that opens them; fake-cuda.so stands in for the
+# driver where there is none, by its name for LD_LIBRARY_PATH=$(B)/fake; fake-nvtx.so is a profiler's library, by the older one's name too; the
+# compiler of the fault campaign on the disk cache, fake-ptx.so, knows no LLVM, and takes as long as it is told.
+FAKES := $(B)/fake-cuda.so $(B)/fake-nvtx.so $(B)/fake-ptx.so
+$(B)/libfamilies.so $(B)/test-family.so $(FAKES) $(B)/preload.so: private LINK = -shared $(SONAME:%=-Wl,-soname,%) -Wl,--exclude-libs,ALL
+$(B)/fake-cuda.so: private SONAME = libcuda.so.1
+$(B)/fake-nvtx.so: private SONAME = libnvToolsExt.so.1
+$(B)/fake-ptx.so: $(B)/lib.a
+$(FAKES): $(B)/fake-%.so: $(B)/obj/tests/fake/fake_%.o
+$(B)/preload.so: $(B)/obj/tests/fake/preload.o
+$(B)/libfamilies.so: $(B)/obj/examples/families.o $(KERNELS_OBJ)
+$(B)/test-family.so: $(B)/obj/tests/fixture/family.o $(KERNELS_OBJ)
+$(B)/libfamilies.so $(B)/test-family.so $(FAKES) $(B)/preload.so:
+	$(link)
 $(B)/obj/examples/families.o $(B)/obj/tests/fixture/family.o: override CFLAGS += -fvisibility=default
-$(B)/bench/%: $(B)/obj/bench/%.o $(KERNELS_OBJ) $(B)/libsett.so
-	@mkdir -p $(@D)
-	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/..' $(SYS_LIBS)
-$(B)/libbench.so: $(B)/obj/bench/kernels.o $(KERNELS_OBJ) $(B)/libsett.so
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) -L$(B) -lsett -Wl,-rpath,'$$ORIGIN' $(SYS_LIBS)
-# A driver that stands in for the real one where there is none; by its name for LD_LIBRARY_PATH=$(B)/fake.
-$(B)/fake-cuda.so: $(B)/obj/tests/fake/fake_cuda.o
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -o $@ $^
 $(B)/fake/libcuda.so.1: $(B)/fake-cuda.so
 	@mkdir -p $(@D)
 	ln -sf ../$(<F) $@
-# A profiler's library; by the older one's name too.
-$(B)/fake-nvtx.so: $(B)/obj/tests/fake/fake_nvtx.o
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,libnvToolsExt.so.1 -o $@ $^
 # What test_stale.c calls is what the headers declare.
 $(B)/stale_calls.h: tests/stale_calls.sh $(wildcard include/sett/*.h)
 	@mkdir -p $(@D)
@@ -154,60 +171,28 @@ $(B)/oom/%.a: $(B)/%.a
 	@mkdir -p $(@D)
 	$(call Q,OBJCOPY)objcopy $(OOM_SYMBOLS) $< $@
 $(B)/oom/ptx.o: $(PTX_OBJ)
+$(B)/oom/remote.o: $(REMOTE_OBJ)
+$(B)/oom/ptx.o $(B)/oom/remote.o:
 	@mkdir -p $(@D)
 	$(call Q,LD)ld -r -o $@ $^
 	@objcopy $(OOM_SYMBOLS) $(foreach f,malloc calloc realloc aligned_alloc,--redefine-sym __real_$(f)=oom_llvm_$(f)) $@
-$(B)/oom/libsett-ptx.so: $(B)/oom/ptx.o $(B)/oom/lib.a ptx/ptx.map ptx/options.ld
-	$(call Q,LD)$(CC) $(LDFLAGS) $(PTX_LDFLAGS) -o $@ $(B)/oom/ptx.o $(B)/oom/lib.a $(PTX_LIBS)
-$(B)/oom/remote.o: $(REMOTE_OBJ)
-	@mkdir -p $(@D)
-	$(call Q,LD)ld -r -o $@ $^
-	@objcopy $(OOM_SYMBOLS) $@
-$(B)/oom/libsett-remote.so: $(B)/oom/remote.o $(B)/oom/lib.a remote/remote.map
-	$(call Q,LD)$(CC) $(LDFLAGS) $(REMOTE_LDFLAGS) -o $@ $(B)/oom/remote.o $(B)/oom/lib.a $(REMOTE_LIBS)
-$(B)/oom/oom: $(addprefix $(B)/obj/tests/,oom/oom.o oom/oom_bodies.o rig/folder.o) $(KERNELS_OBJ) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so $(REMOTE:$(B)/%=$(B)/oom/%)
-	$(call Q,LD)$(CC) $(LDFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
-# The fault campaign on the disk cache; its compiler knows no LLVM, and takes as long as it is told.
-$(B)/fake-ptx.so: $(B)/obj/tests/fake/fake_ptx.o $(B)/lib.a
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(SYS_LIBS)
-$(B)/preload.so: $(B)/obj/tests/fake/preload.o
-	$(call Q,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
+# Programs that have the library in them. -rdynamic: what they open takes its functions from them.
+STATIC := $(B)/oom/oom $(B)/fault $(B)/golden $(B)/fuzz-replay
+$(STATIC): private LINK = -rdynamic
+$(STATIC): private LIBS = $(STATIC_LIBS)
+$(B)/oom/oom: $(call obj,tests/oom) $(B)/obj/tests/rig/folder.o $(KERNELS_OBJ) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so $(REMOTE:$(B)/%=$(B)/oom/%)
 $(B)/fault: $(call obj,tests/fault) $(addprefix $(B)/obj/tests/,rig/rig.o rig/folder.o rig/sample.o fuzz/fuzz_cache.o) $(B)/libsett.a | $(B)/fake-ptx.so $(B)/preload.so $(B)/sett
-	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
 $(B)/golden: $(call obj,tests/golden) $(addprefix $(B)/obj/tests/,rig/plain.o conform/conform_ref.o rig/mma_truth.o) $(B)/libsett.a
-	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
-
-# Of an archive only what a target calls is linked: the fewer the counters, the more a second.
-$(B)/fuzzed.a: $(patsubst %,$(B)/obj/tests/%.o,fuzz/fuzz_targets fuzz/fuzz_tape fuzz/fuzz_cache fuzz/fuzz_warm law/law law/law_algebra law/law_dynamic law/law_range law/law_tiles) $(B)/obj/tools/size.o
-	@rm -f $@; mkdir -p $(@D)
-	$(call Q,AR)ar rcs $@ $^
-FUZZED := $(B)/fuzzed.a $(B)/libsett.a
-$(B)/fuzz-replay: $(B)/obj/tests/fuzz/fuzz_replay.o $(FUZZED)
-	$(call Q,LD)$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
-$(B)/fuzz-%: tests/fuzz/fuzz.c $(FUZZED)
+$(B)/fuzz-replay: $(B)/obj/tests/fuzz/fuzz_replay.o $(B)/fuzzed.a $(B)/libsett.a
+$(STATIC):
+	$(link)
+$(B)/fuzz-%: tests/fuzz/fuzz.c $(B)/fuzzed.a $(B)/libsett.a
 	$(call Q,LD)$(CC) $(CFLAGS) -DFUZZ=fuzz_$* $(if $(filter tape_bytes,$*),-DFUZZ_TAPE) $(LDFLAGS) -fsanitize=fuzzer -Wl,--gc-sections,-z,start-stop-gc -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
-
-# Branch coverage of the readers of untrusted files: they alone are compiled for it, and go before the library's own.
-COVER := build/coverage
+# make COVER=1: the readers of untrusted files, and nothing else, are compiled for branch coverage.
 COVERED := $(patsubst %,jit/cache/%.c,entry read pack elf)
-COVER_OBJ := $(COVERED:%.c=$(COVER)/obj/%.o)
-COVER_SUITES := cache disk layers pack
-$(COVER)/obj/%.o: %.c $(wildcard jit/cache/*.h) jit/jit.h
-	@mkdir -p $(@D); rm -f $(@:.o=.gcda)
-	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -D_GNU_SOURCE -O0 --coverage -c -o $@ $<
-$(COVER)/oom/%.o: $(COVER)/obj/%.o
-	@mkdir -p $(@D)
-	$(call Q,OBJCOPY)objcopy $(OOM_SYMBOLS) $< $@
-$(COVER)/runner: tests/unit/runner.c Makefile $(patsubst %,$(B)/obj/tests/unit/test_%.o,$(COVER_SUITES)) $(TEST_SHARED) $(COVER_OBJ) $(B)/libsett.a | $(B)/sett
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) --coverage -rdynamic '-DSUITES=$(foreach s,$(COVER_SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
-$(COVER)/fuzz-replay: $(B)/obj/tests/fuzz/fuzz_replay.o $(COVER_OBJ) $(FUZZED)
-	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -o $@ $^ $(STATIC_LIBS) $(SYS_LIBS)
-$(COVER)/oom/oom: $(addprefix $(B)/obj/tests/,oom/oom.o oom/oom_bodies.o rig/folder.o) $(KERNELS_OBJ) $(COVERED:%.c=$(COVER)/oom/%.o) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so
-	@mkdir -p $(@D); ln -sf ../../../$(B)/oom/libsett-ptx.so $(@D)/
-	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -rdynamic -o $@ $(filter %.o,$^) $(B)/oom/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
-$(COVER)/fault: $(call obj,tests/fault) $(addprefix $(B)/obj/tests/,rig/rig.o rig/folder.o rig/sample.o fuzz/fuzz_cache.o) $(COVER_OBJ) $(B)/libsett.a | $(B)/fake-ptx.so
-	@mkdir -p $(@D); ln -sf ../../$(B)/fake-ptx.so $(@D)/
-	$(call Q,LD)$(CC) $(LDFLAGS) --coverage -Wl,-u,__gcov_dump -o $@ $(filter %.o,$^) $(B)/libsett.a $(STATIC_LIBS) $(SYS_LIBS)
+ifdef COVER
+$(COVERED:%.c=$(B)/obj/%.o): override CFLAGS += -O0 --coverage
+endif
 
 # ---- targets -------------------------------------------------------------------------
 setup: ## install the Debian packages that are missing
@@ -239,8 +224,9 @@ golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]
 fault: $(B)/fault $(if $(SAN),,all bench-programs $(B)/golden $(RUNNER)) ## the fault campaign on the disk cache, at its full numbers: an hour or so; make fault FAULT="F3 F4"
 	$(B)/fault --full $(FAULT)
 
-coverage: $(COVER)/runner $(COVER)/fuzz-replay $(COVER)/fault $(COVER)/oom/oom $(B)/libsett-ptx.so ## lines and branches of what reads cache entries, packs and cubins, by gcov
-	@tests/coverage.sh $(COVER) $(COVERED)
+coverage: ## lines and branches of what reads cache entries, packs and cubins, by gcov
+	@$(MAKE) --no-print-directory COVER=1 $(addprefix build/coverage/,runner fuzz-replay fault oom/oom libsett-ptx.so)
+	@tests/coverage.sh build/coverage $(COVERED)
 
 pictures: all ## draw docs/pictures/ anew; then look at them
 	@tests/console.sh $(B) update
@@ -248,21 +234,8 @@ pictures: all ## draw docs/pictures/ anew; then look at them
 gpu-check: ## the suites and examples on a GPU, the examples also under compute-sanitizer; says why when there is none
 	@tests/gpu_check.sh
 
-# One process for a suite; a child for each test where one parks a thread, wants a process without the compiler, or
-# ignores signals. Some 30 minutes, most of them conform, layout and sim.
-# The reference of conform's other cases (ops, lanes) counts in long doubles of 80 bits, which valgrind computes in 64.
-VALGRIND_CONFORM := control memory random
 valgrind: $(RUNNER) $(B)/libsett-ptx.so ## every suite under valgrind, or make valgrind SUITE=x
-	@which valgrind >/dev/null || { echo "skipped: valgrind is not installed"; exit 0; }; \
-	for s in $(SUITES); do \
-	    case $$s in asm|compile|disk|engine|ptx) fork=yes ;; *) fork=no ;; esac; \
-	    case $$s in conform) cases="$(VALGRIND_CONFORM)" ;; *) cases=all ;; esac; \
-	    for c in $$cases; do \
-	        echo "== $$s$$([ $$c = all ] || echo ", $$c")"; [ $$c = all ] && unset CK_RUN_CASE || export CK_RUN_CASE=$$c; \
-	        CK_FORK=$$fork CK_TIMEOUT_MULTIPLIER=50 valgrind -q --suppressions=tests/valgrind.supp --leak-check=full --show-leak-kinds=definite \
-	            --errors-for-leak-kinds=definite --error-exitcode=9 $(RUNNER) $$s || exit 1; \
-	    done; \
-	done
+	@tests/valgrind.sh $(RUNNER) $(SUITES)
 
 demo: setup ## the main job on real input, on a GPU or the CPU
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -272,16 +245,7 @@ bench: all bench-programs ## benchmarks; the peers need a GPU and Python with to
 	bench/run $(B)
 
 portable: all bench-programs $(RUNNER) $(B)/golden ## a stripped copy in build/portable/, to run on a machine without a compiler: make gpu-check B=build/portable
-	rm -rf build/portable
-	mkdir -p build/portable/examples build/portable/bench build/portable/fake
-	cp -L $(B)/fake/libcuda.so.1 build/portable/fake/
-	cp -P $(B)/libsett.so* $(B)/libsett-ptx.so $(REMOTE) $(B)/libbench.so $(B)/libsett-kernels.so* $(B)/libfamilies.so $(B)/test-family.so $(B)/sett $(B)/demo build/portable/
-	cp $(RUNNER) build/portable/runner
-	cp $(B)/golden build/portable/golden
-	sed 's|\.\./build/release/|./|' examples/kernels.warm >build/portable/kernels.warm
-	cp $(EXAMPLES) build/portable/examples/
-	cp $(filter $(B)/bench/%,$(BENCHES)) build/portable/bench/
-	strip $(addprefix build/portable/,libsett.so.$(SOVERSION) libsett-ptx.so $(notdir $(REMOTE)) libbench.so sett demo runner golden) build/portable/examples/* build/portable/bench/*
+	@tools/portable $(B) $(RUNNER)
 
 accuracy: $(B)/libsett-ptx.so $(B)/bench/accuracy ## worst error of every function, all 2^32 Float32 inputs; on a GPU write docs/ops-gpu.txt with it
 	$(B)/bench/accuracy -g -s 1 -n 20000000 || { [ $$? = 2 ] && $(B)/bench/accuracy -s 1 -n 20000000; }

@@ -7,7 +7,7 @@ set -eu
 cover=$1
 shift
 find "$cover" -name '*.gcda' -delete
-CK_FORK=no "$cover/runner" >"$cover/log" 2>&1 || { cat "$cover/log"; exit 1; }
+CK_FORK=no "$cover/runner" cache disk layers pack >"$cover/log" 2>&1 || { cat "$cover/log"; exit 1; }
 "$cover/fuzz-replay" -n 0 cache_entry cubin pack >"$cover/log"
 "$cover/fault" F P R Z >"$cover/log" 2>&1 || { cat "$cover/log"; exit 1; }
 "$cover/oom/oom" >"$cover/log" 2>&1 || { cat "$cover/log"; exit 1; }
