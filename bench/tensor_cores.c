@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor cores on the CPU engine: products of f16 matrices by mma of a warp and by wgmma, bit for bit as a GPU has them and by one fma
+/* Tensor cores on the CPU engine: products of bf16 matrices by mma of a warp and by wgmma, bit for bit as a GPU has them and by one fma
  * after another. The tapes are those of tests/tape, so it runs in the project's folder. An argument: the number of threads. */
 #include "common.h"
 #include <unistd.h>
@@ -24,7 +24,7 @@ static sett_kernel *tape_kernel(sett_engine *e, const char *path)
 }
 
 /* The median of square products, in ms. */
-static double gemm_ms(const char *path, int threads, bool fast, int n, uint16_t *a, uint16_t *b, float *d, int columns)
+static double gemm_ms(const char *path, int threads, bool fast, int n, uint16_t *a, uint16_t *b, void *d, sett_dtype to, int columns)
 {
     double ms[ROUNDS];
     sett_engine *e;
@@ -32,7 +32,7 @@ static double gemm_ms(const char *path, int threads, bool fast, int n, uint16_t 
     sett_engine_options eo = {.size = sizeof eo, .no_gpu = true, .cpu_threads = threads, .cpu_fast_mma = fast, .cache_dir = ""};
     must(sett_engine_open(&e, &eo, &err), &err);
     sett_kernel *k = tape_kernel(e, path);
-    sett_buf A = sett_buf_2d(a, SETT_F16, n, n), B = sett_buf_2d(b, SETT_F16, n, n), D = sett_buf_2d(d, SETT_F32, n * n / columns, columns);
+    sett_buf A = sett_buf_2d(a, SETT_BF16, n, n), B = sett_buf_2d(b, SETT_BF16, n, n), D = sett_buf_2d(d, to, n * n / columns, columns);
     for (int r = -1; r < ROUNDS; r++) {
         double from = now_us();
         must(sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &A, &B, &D), &err);
@@ -53,15 +53,15 @@ int main(int argc, char **argv)
     uint64_t seed = 7;
     if (!a || !b || !d)
         return 1;
-    for (size_t i = 0; i < n; i++) /* of 1/4 to 2, and both signs */
-        a[i] = (uint16_t)(0x3400 + random_next(&seed) % 0xc00) | (random_next(&seed) & 0x8000), b[i] = (uint16_t)(0x3400 + random_next(&seed) % 0xc00);
-    printf("| CPU engine, %d threads, f16 in f32 | exact, ms | fast, ms |\n| --- | --- | --- |\n", threads);
+    for (size_t i = 0; i < n; i++) /* of 1/16 to 1/2, and both signs */
+        a[i] = (uint16_t)(0x3d80 + random_next(&seed) % 0x180) | (random_next(&seed) & 0x8000), b[i] = (uint16_t)(0x3d80 + random_next(&seed) % 0x180);
+    printf("| CPU engine, %d threads, bf16 in f32 | exact, ms | fast, ms |\n| --- | --- | --- |\n", threads);
     printf("| mma, %d^3 |", WARP_SIZE);
     for (int fast = 0; fast < 2; fast++)
-        printf(" %.1f |", gemm_ms("tests/tape/gemm_mma.tape", threads, fast, WARP_SIZE, a, b, d, WARP_SIZE));
+        printf(" %.1f |", gemm_ms("tests/tape/gemm_mma.tape", threads, fast, WARP_SIZE, a, b, d, SETT_BF16, WARP_SIZE));
     printf("\n| wgmma, %d^3 |", GROUP_SIZE);
     for (int fast = 0; fast < 2; fast++)
-        printf(" %.0f |", gemm_ms("bench/wgmma_1024.tape", threads, fast, GROUP_SIZE, a, b, d, 128));
+        printf(" %.0f |", gemm_ms("tests/tape/wgmma_loop.tape", threads, fast, GROUP_SIZE, a, b, d, SETT_F32, 128));
     printf("\n");
     free(a), free(b), free(d);
     return 0;

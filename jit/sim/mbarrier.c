@@ -24,7 +24,7 @@ static bool place_of(sett__core *c, const sett__warp *w, const sett__insn *i, ui
 
 sett__mbarrier *sett__mbarrier_at(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t place, int lane, sett__cta **of)
 {
-    sett__mbarrier *m;
+    sett__mbarrier *m = NULL;
     if (!place_of(c, w, i, place, lane, of, &m))
         return NULL;
     if (m->count)
@@ -83,7 +83,7 @@ bool sett__mbarrier_init(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     bool init = sett__form_op(c, i)->code == SETT__MBINIT;
     for (int l = 0; l < WARP; l++) {
-        sett__mbarrier *m;
+        sett__mbarrier *m = NULL;
         sett__cta *of;
         if (!(w->active >> l & 1))
             continue;

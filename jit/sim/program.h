@@ -6,7 +6,7 @@
 #include "rows.h"
 #include <ffi.h>
 
-/* ---- decode.c: the program ----------------------------------------------------------------- */
+/* ---- decode.c: the program; program.c makes and frees it ----------------------------------------------------------------- */
 /* Where an operand's rows are: a byte offset in a frame, a multiple of SETT__ROW_ALIGN, and below
  * it the flags. */
 typedef uint32_t sett__ref;
@@ -212,5 +212,8 @@ struct sett__program {
     size_t warp_bytes, uniform_bytes; /* of the frames */
     uint32_t local_at, local_bytes;   /* rmem in the warp's frame: poisoned when a block starts */
 };
+
+sett_status sett__can_run(sett__program *, const sett__tape *, sett_error *); /* SETT_E_TARGET: the engine cannot run one of its operations */
+sett_status sett__decode(sett__program *, const sett__tape *given, sett_error *); /* of what its `rewritten` holds already */
 
 #endif

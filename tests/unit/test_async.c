@@ -99,6 +99,8 @@ static void draw_map(drawn *d)
             d->box[k] = 1 + (int)draw(k == 1 ? 40 : 4);
         }
         d->extent[k] = 1 + draw(k == 0 ? 300 : k == 1 ? 12 : 3);
+        if (!k && d->what != LOAD) /* a row that is written is whole pieces of 16 bytes */
+            d->extent[0] = (d->extent[0] * d->size + 15) / 16 * 16 / d->size;
         d->at[k] = draw(d->extent[k] + d->box[k] + 4) - d->box[k] - 1;
         if (k)
             d->stride[k] = far;

@@ -2,6 +2,7 @@
 /* The programs of tests/tape: each is assembled by every assembler that is here, without a spill, local memory or a warning about
  * its products; and runs on the CPU engine or, with SETT_TEST_GPU=1, on GPU 0, at three shapes, against plain C. */
 #include "tests/conform/conform.h"
+#include "tests/rig/mma_truth.h"
 #include "tests/rig/rig.h"
 #include "tests/rig/tapes.h"
 #include <math.h>
@@ -78,6 +79,46 @@ static double dot(const matrix *a, int i, const matrix *b, int j, double *bound)
     return sum;
 }
 
+/* Have the products the rules that were measured of sm_90? The CPU engine does. */
+static bool as_measured(void)
+{
+    char target[16] = "";
+    sett_device_target(conform_engine(), conform_on_gpu() ? 0 : SETT_CPU, target, sizeof target);
+    return !strcmp(target, "cpu") || !strcmp(target, "sm_90a");
+}
+
+/* As a tensor core sums it up, 16 of K after 16; of bf16. */
+static double summed(const matrix *a, int i, const matrix *b, int j)
+{
+    const truth t = truth_of(90, false, SETT_BF16, SETT_BF16, SETT_F32, 16);
+    uint64_t sum = 0;
+    for (int k = 0; i < a->rows && j < b->rows && k < a->cols; k += 16) {
+        uint64_t x[16] = {0}, y[16] = {0};
+        for (int n = k; n < k + 16 && n < a->cols; n++) {
+            x[n - k] = conform_get(a->data, SETT_BF16, (size_t)i * (size_t)a->pitch + (size_t)n);
+            y[n - k] = conform_get(b->data, SETT_BF16, (size_t)j * (size_t)b->pitch + (size_t)n);
+        }
+        sum = truth_element(&t, x, y, sum);
+    }
+    return conform_number(SETT_F32, sum);
+}
+
+/* What a product is, and how far it may be off. Exact numbers are summed up plainly. */
+static double product(const matrix *a, int i, const matrix *b, int j, bool exact, double *bound)
+{
+    double want = dot(a, i, b, j, bound);
+    bool measured = !exact && as_measured();
+    *bound = exact || measured ? 0 : *bound;
+    return measured ? summed(a, i, b, j) : want;
+}
+
+/* Rounded as the kernels do. */
+static double in_bf16(double want, double *bound)
+{
+    *bound += *bound > 0 ? 0x1p-8 * fabs(want) : 0;
+    return *bound > 0 ? want : conform_number(SETT_BF16, sett__bits_of_float(SETT_BF16, want));
+}
+
 /* ---- each program against plain C -------------------------------------------------------------------- */
 static void run_gemm_mma(sett_kernel *k, int shape, bool exact)
 {
@@ -89,10 +130,8 @@ static void run_gemm_mma(sett_kernel *k, int shape, bool exact)
     conform_run(k, &A, &B, &C);
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
-            double bound, want = dot(&a, i, &b, j, &bound);
-            if (exact) /* rounded as the kernel does */
-                want = conform_number(SETT_BF16, sett__bits_of_float(SETT_BF16, want)), bound = 0;
-            expect(at(&c, i, j), want, bound + (exact ? 0 : 0x1p-8 * fabs(want)), i, j);
+            double bound, want = in_bf16(product(&a, i, &b, j, exact, &bound), &bound);
+            expect(at(&c, i, j), want, bound, i, j);
         }
     gaps_are_left(&c);
     free(a.data), free(b.data), free(c.data);
@@ -113,10 +152,8 @@ static void run_tiles(sett_kernel *k, int shape, bool exact, int columns)
     const sett_buf A = buf(&a), B = buf(&b), C = buf(&c), T = sett_buf_2d(tile, SETT_I32, rounds, CLUSTERS);
     conform_run(k, &A, &B, &C, &T);
     for (int e = 0; e < M * N; e += M * N > MOST ? 101 : 1) {
-        double bound, want = dot(&a, e / N, &b, e % N, &bound);
-        if (exact) /* rounded as the kernel does */
-            want = conform_number(SETT_BF16, sett__bits_of_float(SETT_BF16, want)), bound = 0;
-        expect(at(&c, e / N, e % N), want, bound + (exact ? 0 : 0x1p-8 * fabs(want)), e / N, e % N);
+        double bound, want = in_bf16(product(&a, e / N, &b, e % N, exact, &bound), &bound);
+        expect(at(&c, e / N, e % N), want, bound, e / N, e % N);
     }
     gaps_are_left(&c);
     free(a.data), free(b.data), free(c.data), free(tile);
@@ -143,8 +180,8 @@ static void run_wgmma_loop(sett_kernel *k, int shape, bool exact)
     for (int t = 0; t < blocks * 128; t++)
         for (int e = 0; e < 128; e++) {
             int block = t / 128, row = t % 32 / 4 + 8 * (e / 2 % 2) + 16 * (t % 128 / 32), col = 2 * (t % 4) + e % 2 + 8 * (e / 4);
-            double bound, want = dot(&a, block % across * 64 + row, &b, block / across * 256 + col, &bound);
-            expect(at(&d, t, e), want, exact ? 0 : bound, t, e);
+            double bound, want = product(&a, block % across * 64 + row, &b, block / across * 256 + col, exact, &bound);
+            expect(at(&d, t, e), want, bound, t, e);
         }
     free(a.data), free(b.data), free(d.data);
 }

@@ -39,7 +39,7 @@ END_TEST
 
 /* ---- small kernels ------------------------------------------------------------------------------- */
 enum { WORDS = 1024 };
-#define SMALL(lines) HEAD("param A i32 (1024):(1) align 128 read write\ngrid 4\nblock 64\ncluster 2\nsmem 2048 align 1024\n") \
+#define SMALL(lines) HEAD("param A i32 (1024):(1) align 128 read write\ngrid 4\nblock 64\ncluster 2\nsmem 2048 align 1024\nlaunch min_blocks 1\n") \
     "%0 = tid.x i32\n%1 = param i32 A\n%2 = smem i32x256 at 0\n%3 = smem u64x4 at 1024 mbarrier\n%4 = const i32 0\n%5 = const i32 1\n%6 = const i32 2\n" \
     "%7 = const i32 16\n%8 = const i32 64\n%9 = eq i1 %0, %4\n%10 = cluster_ctarank i32\n%11 = sub i32 %5, %10\n%12 = peer i32x256 %2, %11\n%13 = peer u64x4 %3, %11\n" \
     "%14 = const i32 256\n%15 = addr u64 A\n%16 = lane i32\n%17 = eq i1 %10, %4\n" lines
