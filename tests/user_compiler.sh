@@ -146,5 +146,5 @@ for cc in gcc clang; do
         [ "${cost#* }" -lt 204800 ] || { echo "$cc: $f.c takes more than 200 MiB"; exit 1; }
     done
 done
-${CXX:-g++} -std=c++17 -pedantic -Wall -Wextra -Werror -Iinclude tests/fixture/host.cc -o "$b/user/host" "$b/obj/tests/fixture/host_kernel.o" \
+${CXX:-g++} -std=c++17 -pedantic -Wall -Wextra -Werror -Iinclude -iquote. tests/fixture/host.cc -o "$b/user/host" "$b/obj/tests/fixture/host_kernel.o" \
     -L"$b" -lsett -Wl,-rpath,"$PWD/$b" && "$b/user/host"
