@@ -181,9 +181,15 @@ static bool make_root(void)
 /* ---- what is tried -------------------------------------------------------------------------------- */
 typedef struct example {
     const char *name;
-    sett_body body;
+    sett_body body; /* NULL: user is a given_tape */
     const void *user;
 } example;
+
+typedef struct given_tape {
+    const char *text;
+    sett_dtype dtype; /* of A's 1024 elements */
+    float first; /* of D, where A's bytes are those of 1.0f */
+} given_tape;
 
 static const sett_elementwise_options relu = {.size = sizeof relu, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1};
 static const sett_elementwise_options exact = {.size = sizeof exact, .dtype = SETT_F16, .exact = 1};
@@ -196,11 +202,13 @@ static const sett_row_reduce_options row = {.size = sizeof row, .dtype = SETT_F3
 static const sett_transpose_options tiles = {.size = sizeof tiles, .dtype = SETT_F32, .tile = 16};
 static const sett_dequantise_options nibbles = {.size = sizeof nibbles, .dtype = SETT_BF16};
 static const sett_axpy_options axpy = {.size = sizeof axpy, .dtype = SETT_F32};
+static const given_tape boxes = {oom_boxes, SETT_F32, 1}, products = {oom_products, SETT_F16, 56.25f};
 static const example kernels[] = {{"hello", oom_hello, NULL}, {"elementwise", sett_elementwise, &relu}, {"exact", sett_elementwise, &exact},
     {"transpose", sett_transpose, &tiles}, {"row_reduce", sett_row_reduce, &row}, {"softmax", sett_softmax, &rows}, {"saxpy", sett_axpy, &axpy},
     {"rms_norm", sett_rms_norm, &rms}, {"shared", sett_rms_norm, &shared}, {"layer_norm", sett_layer_norm, &layer}, {"reduce", sett_vector_reduce, &vector},
     {"dequantise", sett_dequantise, &nibbles}, {"structs", oom_structs, NULL}, {"dividing", oom_dividing, NULL}, {"relying", oom_relying, NULL},
-    {"looping", oom_looping, NULL}, {"packing", oom_packing, NULL}, {"inlining", oom_inlining, NULL}};
+    {"looping", oom_looping, NULL}, {"packing", oom_packing, NULL}, {"inlining", oom_inlining, NULL},
+    {"boxes", NULL, &boxes}, {"products", NULL, &products}};
 
 /* The first failure of a try; later steps are left out. */
 #define STEP(call) \
@@ -211,7 +219,7 @@ static const example kernels[] = {{"hello", oom_hello, NULL}, {"elementwise", se
 
 static sett_compile_options options_of(const example *k, const char *target)
 {
-    return (sett_compile_options){.size = sizeof(sett_compile_options), .name = k->name, .user = k->user, .target = target,
+    return (sett_compile_options){.size = sizeof(sett_compile_options), .name = k->name, .user = k->body ? k->user : NULL, .target = target,
                                   .asserts = SETT_ASSERTS_ON};
 }
 
@@ -220,6 +228,14 @@ static sett_status open_engine(sett_engine **e, bool disk, bool sealed, sett_err
     sett_engine_options o = {.size = sizeof o, .cache_dir = disk ? cache : "", .sealed = sealed, .no_gpu = true,
         .cpu_threads = 2, .assembler = SETT_ASM_PTXAS, .ptxas = ptxas};
     return sett_engine_open(e, &o, err);
+}
+
+static sett_status compile(sett_engine *e, const example *k, const sett_compile_options *o, sett_kernel **out, sett_error *err)
+{
+    if (k->body)
+        return sett_compile(e, k->body, o, out, err);
+    const given_tape *t = k->user;
+    return sett_compile_tape(e, t->text, strlen(t->text), o, out, err);
 }
 
 static sett_status try_record(const example *k, sett_error *err)
@@ -243,8 +259,8 @@ static sett_status compile_only(const example *k, const char *target, bool disk,
     sett_kernel *kernel = NULL, *again = NULL;
     o.line_info = line_info;
     sett_status s = open_engine(&e, disk, false, err);
-    STEP(sett_compile(e, k->body, &o, &kernel, err));
-    STEP(sett_compile(e, k->body, &o, &again, err));
+    STEP(compile(e, k, &o, &kernel, err));
+    STEP(compile(e, k, &o, &again, err));
     if (!s) {
         sett_kernel_info info = {.size = sizeof info};
         sett_param_info first = {.size = sizeof first}; /* of a GPU's kernel it is made now */
@@ -462,25 +478,21 @@ static sett_status launch_all_ways(sett_engine *e, sett_kernel *k, const sett_bu
     return s;
 }
 
-/* A cluster of the CPU engine, with copies that go on by themselves; and cp.async. */
+/* What the CPU engine runs of tapes. */
 static sett_status try_together(const example *k, sett_error *err)
 {
-    static const char text[] = "sett tape 2\nparam A f32 (1024):(1) align 16 read\nparam D f32 (1024):(1) align 16 write\n"
-        "map m A f32 (32,32) bytes (128) box (32,8)\ngrid 2\nblock 32\ncluster 2\nsmem 4096 align 1024\n"
-        "%0 = tid.x i32\n%1 = param f32 A\n%2 = param f32 D\n%3 = tmap f32 m\n%4 = smem f32x512 at 0\n%5 = smem u64x1 at 2048 mbarrier\n%6 = const i32 0\n%7 = const i32 1\n"
-        "%8 = const i32 1024\n%9 = eq i1 %0, %6\n%10 = const i32 32\n%11 = const i32 33\n%12 = const i32 256\nif %9 {\n  mbarrier.init %5[0] %11\n  mbarrier.expect_tx %5[0] %8 arrive\n"
-        "  tma.load %4[0] from %3 done %5[0] at %6, %6\n}\ncp.async %4[%0 + 256] %1[%0] bytes=4 of=4\ncp.async.mbarrier.arrive %5[0] noinc\n"
-        "loop {\n  %50 = mbarrier.try_wait i1 %5[0] %6\n  %51 = not i1 %50\n  while %51\n}\n"
-        "bulk.store %2[0] from %4[0] bytes %8 pred %9\nbulk.commit\nbulk.wait\n";
-    float a[1024] = {1}, d[1024] = {0};
+    const given_tape *t = k->user;
+    float a[1024], d[1024] = {0};
     sett_compile_options o = options_of(k, "cpu");
     sett_engine *e;
     sett_kernel *kernel = NULL;
+    for (int i = 0; i < 1024; i++)
+        a[i] = 1;
     sett_status s = open_engine(&e, false, false, err);
-    const sett_buf A = sett_buf_1d(a, SETT_F32, 1024), D = sett_buf_1d(d, SETT_F32, 1024);
-    STEP(sett_compile_tape(e, text, sizeof text - 1, &o, &kernel, err));
-    STEP(sett_launch(kernel, (sett_stream){SETT_CPU, NULL}, err, &A, &D));
-    if (!s && d[0] != 1)
+    const sett_buf A = sett_buf_1d(a, t->dtype, 1024), D = sett_buf_1d(d, SETT_F32, 1024);
+    STEP(compile(e, k, &o, &kernel, err));
+    STEP(sett_launch(kernel, sett_stream_of(SETT_CPU, NULL), err, &A, &D));
+    if (!s && d[0] != t->first)
         s = SETT_E_INTERNAL;
     sett_kernel_release(kernel);
     sett_engine_close(e);
@@ -530,7 +542,7 @@ static bool cache_intact(const example *k)
     o.line_info = true;
     if (open_engine(&e, true, true, NULL))
         return false;
-    sett_status s = sett_compile(e, k->body, &o, &kernel, NULL);
+    sett_status s = compile(e, k, &o, &kernel, NULL);
     sett_engine_stats(e, &st);
     sett_kernel_release(kernel);
     sett_engine_close(e);
@@ -542,7 +554,20 @@ typedef struct scenario {
     const char *name;
     try_fn *fn, *warms;  /* what is done once before; NULL: the same */
     bool compiles, cold; /* needs the plug-in; starts with an empty cache */
+    enum { ANY_BODY, TWO_BODIES, SAXPY, TAPES, TWO_AND_TAPES } of; /* what differs by kernel another scenario has tried */
 } scenario;
+
+static bool tries(const scenario *sc, const example *k)
+{
+    bool two = !strcmp(k->name, "hello") || !strcmp(k->name, "row_reduce");
+    switch (sc->of) {
+    case ANY_BODY: return k->body;
+    case TWO_BODIES: return two;
+    case SAXPY: return !strcmp(k->name, "saxpy");
+    case TAPES: return !k->body;
+    default: return two || !k->body;
+    }
+}
 
 static int complain(const scenario *sc, const example *k, long n, const char *what, const sett_error *err)
 {
@@ -579,7 +604,7 @@ static int campaign(const scenario *sc, const example *k)
     int failures = 0;
     long n = 0;
     for_ever = false;
-    one_try(sc->warms ? &(scenario){"fill", sc->warms, NULL, true, true} : sc, k, 0, &failures);
+    one_try(sc->warms ? &(scenario){"fill", sc->warms, NULL, true, true, ANY_BODY} : sc, k, 0, &failures);
     for (int both = 0; both < 2 && failures < 10; both++) {
         for_ever = both;
         for (n = 1; one_try(sc, k, n, &failures) && failures < 10; n++)
@@ -705,11 +730,12 @@ static bool have_compiler(void)
 /* oom [scenario]: all of them, or one */
 int main(int argc, char **argv)
 {
-    static const scenario all[] = {{"record", try_record, NULL, false, false}, {"cpu", try_cpu, NULL, false, false},
-        {"tape", try_tape, NULL, false, false}, {"launch", try_launch, NULL, false, false}, {"together", try_together, NULL, false, false},
-        {"picture", try_picture, NULL, false, false}, {"keys", try_manifest, NULL, false, false},
-        {"gpu", try_gpu, NULL, true, true}, {"warm", try_warm, try_gpu, true, false},
-        {"cache", try_cache, try_gpu, true, false}, {"remote", try_remote, NULL, false, false}};
+    static const scenario all[] = {{"record", try_record, NULL, false, false, ANY_BODY}, {"cpu", try_cpu, NULL, false, false, ANY_BODY},
+        {"tape", try_tape, NULL, false, false, TWO_BODIES}, {"launch", try_launch, NULL, false, false, SAXPY},
+        {"together", try_together, NULL, false, false, TAPES}, {"picture", try_picture, NULL, false, false, SAXPY},
+        {"keys", try_manifest, NULL, false, false, ANY_BODY}, {"gpu", try_gpu, NULL, true, true, TWO_AND_TAPES},
+        {"warm", try_warm, try_gpu, true, false, TWO_BODIES}, {"cache", try_cache, try_gpu, true, false, TWO_BODIES},
+        {"remote", try_remote, NULL, false, false, SAXPY}};
     int failed = 0, passed = 0;
     if (!make_root())
         return 1;
@@ -725,10 +751,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
-            bool few = all[i].compiles || all[i].fn == try_tape || all[i].fn == try_together; /* what differs by kernel was tried before */
-            if ((argc > 1 && strcmp(argv[1], all[i].name)) || (all[i].compiles && !compiler) ||
-                (few && strcmp(kernels[k].name, "hello") && strcmp(kernels[k].name, "row_reduce")) ||
-                ((all[i].fn == try_launch || all[i].fn == try_picture || all[i].fn == try_remote) && strcmp(kernels[k].name, "saxpy")))
+            if ((argc > 1 && strcmp(argv[1], all[i].name)) || (all[i].compiles && !compiler) || !tries(&all[i], &kernels[k]))
                 continue;
             int bad = campaign(&all[i], &kernels[k]);
             failed += bad;

@@ -107,3 +107,26 @@ void oom_inlining(sett_build *b, const void *user)
     sett_store(sett_local_tile(X, T1(2), T1(i)), sett_add(sum[0], sum[1]));
     sett_inline_ptx(b, "red.global.add.u32 [$0], $1;", .in = SETT_IN(sett_address(X, i), i), .memory = true, .stand_in = SETT_NOTHING);
 }
+
+/* A cluster of the CPU engine, with copies that go on by themselves; and cp.async. */
+const char oom_boxes[] =
+    "sett tape 2\nparam A f32 (1024):(1) align 16 read\nparam D f32 (1024):(1) align 16 write\n"
+    "map m A f32 (32,32) bytes (128) box (32,8)\ngrid 2\nblock 32\ncluster 2\nsmem 4096 align 1024\n"
+    "%0 = tid.x i32\n%1 = param f32 A\n%2 = param f32 D\n%3 = tmap f32 m\n%4 = smem f32x512 at 0\n%5 = smem u64x1 at 2048 mbarrier\n%6 = const i32 0\n%7 = const i32 1\n"
+    "%8 = const i32 1024\n%9 = eq i1 %0, %6\n%10 = const i32 32\n%11 = const i32 33\n%12 = const i32 256\nif %9 {\n  mbarrier.init %5[0] %11\n  mbarrier.expect_tx %5[0] %8 arrive\n"
+    "  tma.load %4[0] from %3 done %5[0] at %6, %6\n}\ncp.async %4[%0 + 256] %1[%0] bytes=4 of=4\ncp.async.mbarrier.arrive %5[0] noinc\n"
+    "loop {\n  %50 = mbarrier.try_wait i1 %5[0] %6\n  %51 = not i1 %50\n  while %51\n}\n"
+    "bulk.store %2[0] from %4[0] bytes %8 pred %9\nbulk.commit\nbulk.wait\n";
+
+/* Products of matrices by a warp and by a warp group, of which each element of D is the sum. */
+const char oom_products[] =
+    "sett tape 2\nparam A f16 (1024):(1) align 16 read\nparam D f32 (1024):(1) align 16 write\ngrid 1\nblock 128\n"
+    "smem 4096 align 1024\n%0 = tid.x i32\n%1 = param f16 A\n%2 = param f32 D\n%3 = smem f16x2048 at 0\n%4 = rmem f32x4\n"
+    "%5 = const i32 8\n%6 = mul i32 %0, %5\n%7 = load f16x8 %1[%6] align 16\nstore %3[%6] f16x8 %7 align 16\n"
+    "store %3[%6 + 1024] f16x8 %7 align 16\nfence.proxy kind=async\nbarrier\n%10 = const i32 31\n%11 = and i32 %0, %10\n"
+    "%12 = mul i32 %11, %5\n%13 = ldmatrix f16x8 %3[%12]\n%14 = ldmatrix f16x4 %3[%12 + 1024]\n%15 = const f32 0.0\n"
+    "%17 = pack f32x4 %15, %15, %15, %15\n%16 = mma f32x4 %13, %14, %17 row=m16n8k16.f32.f16.f16.f32\n%20 = desc u64 %3[0] lead=128 stride=256\n"
+    "%21 = desc u64 %3[1024] lead=128 stride=256\n%22 = const i1 false\nwgmma.fence %4\n"
+    "wgmma %4, %20, %21, %22 row=m64nNk16.f32.f16.f16 n=8\nwgmma.commit\nwgmma.wait %4 pending=0\n"
+    "%23 = load f32x4 %4[0] align 4\n%24 = add f32x4 %16, %23\n%25 = const i32 4\n%26 = mul i32 %0, %25\n"
+    "store %2[%26] f32x4 %24 align 16\n";
