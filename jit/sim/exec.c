@@ -463,6 +463,7 @@ const sett__run_fn sett__form_run[SETT__N_CODES] = {
     [SETT__BULKWAIT] = sett__bulk_wait,
     [SETT__POLICY] = sett__policy,
     [SETT__MAPREPLACE] = sett__map_replace,
+    [SETT__MAPCOPY] = sett__map_copy,
 };
 
 sett__state sett__exec(sett__core *c, sett__warp *w)

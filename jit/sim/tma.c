@@ -66,6 +66,8 @@ static const char *wrong(const tensor_map *m)
         return "the tensor map's address is not a multiple of 16";
     if (m->box[0] * size % PIECE)
         return "a row of the tensor map's box is not a multiple of 16 bytes";
+    if (m->nan && (size == 1 || !sett__dtype_is_float((sett_dtype)m->dtype)))
+        return "what is outside the tensor map's extents cannot be NaN in its type";
     return m->swizzle && m->box[0] * size > 16u << m->swizzle ? "a row of the tensor map's box is longer than its swizzle" : NULL;
 }
 
@@ -323,12 +325,17 @@ bool sett__map_address(sett__core *c, sett__warp *w, const sett__insn *i)
 
 static void replace(tensor_map *m, int field, int mode, uint64_t x)
 {
+    static const uint8_t type[] = {SETT_U8, SETT_U16, SETT_U32, SETT_I32, SETT_U64, SETT_I64, SETT_F16, SETT_F32, SETT_F32, SETT_F64, SETT_BF16, SETT_TF32,
+        SETT_TF32}; /* by PTX's numbers */
     switch (field) {
     case SETT__FIELD_ADDRESS: m->address = x; break;
     case SETT__FIELD_RANK: m->rank = (uint8_t)(x > UINT8_MAX ? 0 : x); break;
     case SETT__FIELD_BOX: m->box[mode] = (uint16_t)(x > UINT16_MAX ? 0 : x); break;
     case SETT__FIELD_EXTENT: m->extent[mode] = (uint32_t)x; break;
     case SETT__FIELD_STRIDE: m->stride[mode] = x; break;
+    case SETT__FIELD_TYPE: m->dtype = type[x]; break;
+    case SETT__FIELD_SWIZZLE: m->swizzle = (uint8_t)x; break;
+    case SETT__FIELD_FILL: m->nan = (uint8_t)x; break;
     default: m->step[mode] = (uint8_t)(x > UINT8_MAX ? 0 : x); break;
     }
 }
@@ -348,6 +355,22 @@ bool sett__map_replace(sett__core *c, sett__warp *w, const sett__insn *i)
             return sett__fault(c, w, l, i->op, "tensormap.replace: there is no tensor map");
         replace(&m, sett__form_attr(c, i, SETT__AT_REPLACE_FIELD), sett__form_attr(c, i, SETT__AT_REPLACE_ORDINAL),
             (uint64_t)sett__form_value(c, w, i, VALUE, l, 0));
+        memcpy(s.p, &m, sizeof m);
+    }
+    return true;
+}
+
+bool sett__map_copy(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    enum { FROM = 2 };
+    sett__aim s;
+    tensor_map m;
+    for (int l = 0; l < WARP; l++) {
+        if (!(w->active >> l & 1))
+            continue;
+        if (!take_map(c, w, i, FROM, l, &m) || !sett__form_place(c, w, i, 0, l, SETT__MAP_BYTES, SETT__MAP_ALIGN, &s))
+            return false;
+        memset(s.p, 0, SETT__MAP_BYTES);
         memcpy(s.p, &m, sizeof m);
     }
     return true;

@@ -154,7 +154,7 @@ bool sett__check_bulk(sett__verifier *c)
 static bool check_value(sett__verifier *c, int field)
 {
     switch (field) {
-    case SETT__FIELD_RANK: return sett__bounded_arg(c, 2, 0, SETT__MAP_RANK - 1, 1, "field rank takes one less than the rank: 0 to 4");
+    case SETT__FIELD_RANK: return sett__bounded_arg(c, 2, 1, SETT__MAP_RANK, 1, "field rank takes 1 to 5");
     case SETT__FIELD_BOX: return sett__bounded_arg(c, 2, 1, 256, 1, "field box takes 1 to 256");
     case SETT__FIELD_STEP: return sett__bounded_arg(c, 2, 1, 8, 1, "field step takes 1 to 8");
     default: return true;
