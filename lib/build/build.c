@@ -32,6 +32,7 @@ static void init_poison(sett_build *b)
     p->tensor = (sett_tensor){.head = poison_head(b, SETT__K_TENSOR), .space = SETT_GENERIC, .param = -1, .align = 1};
     p->tensor.layout = &p->layout;
     p->tensor.name = "";
+    p->atom = poison_head(b, (sett__kind)0);
 }
 
 /* Of one build's symbols, parameters and their expressions. */
@@ -233,10 +234,11 @@ void *sett__new_object(sett_build *b, sett__kind kind, size_t bytes)
     return head;
 }
 
-static const char *const kind_name[] = {"object", "value", "layout", "tensor", "struct", "region"};
+static const char *const kind_name[] = {"object", "value", "layout", "tensor", "struct", "region", "mma atom", "tiled mma", "slice of a tiled mma",
+    "copy atom", "tiled copy", "slice of a tiled copy"};
 
 enum { LOWEST_ADDRESS = 4096 }; /* what lies below is a C number that was taken for a pointer */
-static bool use_head(sett_build *b, sett_site site, const char *func, const sett__head *head, sett__kind kind)
+bool sett__use_object(sett_build *b, sett_site site, const char *func, const sett__head *head, sett__kind kind)
 {
     const char *name = kind_name[kind];
     if (b && head && sett__fine(b, head, kind))
@@ -316,7 +318,7 @@ static bool use_visible(sett_build *b, sett_site site, const char *func, const s
 bool sett__use_val(sett_build *b, sett_site site, const char *func, const sett_val *v)
 {
     return (b && v && sett__fine_val(b, v)) ||
-           (use_head(b, site, func, (const sett__head *)(const void *)v, SETT__K_VAL) && use_visible(v->head.b, site, func, v));
+           (sett__use_object(b, site, func, (const sett__head *)(const void *)v, SETT__K_VAL) && use_visible(v->head.b, site, func, v));
 }
 
 static bool use_layout_parts(sett_build *b, sett_site site, const char *func, const sett_layout *l)
@@ -335,7 +337,7 @@ static bool layout_was_seen(const sett_build *b, const sett_layout *l)
 
 bool sett__use_layout(sett_build *b, sett_site site, const char *func, const sett_layout *l)
 {
-    if (!use_head(b, site, func, l ? &l->head : NULL, SETT__K_LAYOUT))
+    if (!sett__use_object(b, site, func, l ? &l->head : NULL, SETT__K_LAYOUT))
         return false;
     b = l->head.b;
     if (layout_was_seen(b, l))
@@ -352,13 +354,8 @@ bool sett__use_tensor(sett_build *b, sett_site site, const char *func, const set
     if (b && t && sett__fine(b, &t->head, SETT__K_TENSOR) && layout_was_seen(b, t->layout) &&
         (t->offset.kind == SETT_INT || (t->offset.kind == SETT_VALUE && sett__fine_val(b, t->offset.u.v))))
         return true;
-    return use_head(b, site, func, t ? &t->head : NULL, SETT__K_TENSOR) && sett__use_arg(t->head.b, site, func, t->offset) &&
+    return sett__use_object(b, site, func, t ? &t->head : NULL, SETT__K_TENSOR) && sett__use_arg(t->head.b, site, func, t->offset) &&
            sett__use_layout(t->head.b, site, func, t->layout);
-}
-
-bool sett__use_struct(sett_build *b, sett_site site, const char *func, const sett_struct *s)
-{
-    return use_head(b, site, func, (const sett__head *)s, SETT__K_STRUCT);
 }
 
 /* The result of a call that had no build to fail: it fails the one that it reaches. */

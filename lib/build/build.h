@@ -51,7 +51,7 @@ static inline bool sett__fine_val(const sett_build *b, const sett_val *v)
 }
 bool sett__use_layout(sett_build *, sett_site, const char *func, const sett_layout *);
 bool sett__use_tensor(sett_build *, sett_site, const char *func, const sett_tensor *);
-bool sett__use_struct(sett_build *, sett_site, const char *func, const sett_struct *);
+bool sett__use_object(sett_build *, sett_site, const char *func, const sett__head *, sett__kind); /* of the others: its head alone */
 /* The reason of a POISON that a call of constants alone gave, which has no build to fail: its sett_arg.reserved. */
 enum { SETT__FROM_TUPLE = UINT16_MAX, SETT__FROM_TOO_LARGE = 1, SETT__FROM_CEIL_DIV, SETT__FROM_ROUND_UP,
     SETT__FROM_SHAPE_DIV, SETT__FROM_BASIS, SETT__FROM_BINARY /* and the sett_binary_op */ };

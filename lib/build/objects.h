@@ -13,7 +13,8 @@ typedef struct sett__region {
     uint32_t serial;   /* unique; values carry that of the region that they live in */
     sett_site site;
 } sett__region;
-typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR, SETT__K_STRUCT, SETT__K_REGION } sett__kind;
+typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR, SETT__K_STRUCT, SETT__K_REGION,
+    SETT__K_MMA_ATOM, SETT__K_TILED_MMA, SETT__K_THR_MMA, SETT__K_COPY_ATOM, SETT__K_TILED_COPY, SETT__K_THR_COPY } sett__kind;
 /* Head of every object: sett__use() checks it before anything else is read. */
 typedef struct sett__head {
     sett_build *b;
@@ -57,6 +58,7 @@ struct sett_tensor {
     sett_layout *layout;
     sett_arg offset;      /* elements from the root (INT or VALUE); the origin of a coordinate tensor */
     const char *name;     /* for messages and reports */
+    const struct sett__fragment *fragment; /* what it is of a matrix product (lib/atom); NULL: nothing */
 };
 struct sett_struct {
     sett__head head;
@@ -67,7 +69,7 @@ struct sett_struct {
     sett_field *field;
     int64_t *offset; /* one a field */
 };
-typedef struct sett__poison { sett_val val; sett_layout layout; sett_tensor tensor; sett_arg arg; } sett__poison;
+typedef struct sett__poison { sett_val val; sett_layout layout; sett_tensor tensor; sett_arg arg; sett__head atom; /* of any kind of lib/atom */ } sett__poison;
 typedef struct sett__by_value { /* sett_scalar_struct */
     uint32_t param;
     const sett_struct *of;

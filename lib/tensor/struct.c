@@ -21,6 +21,11 @@ static const char *kept(sett_build *b, const char *name)
     return copy ? copy : "?";
 }
 
+static bool use_struct(sett_build *b, sett_site site, const char *func, const sett_struct *s)
+{
+    return sett__use_object(b, site, func, (const sett__head *)s, SETT__K_STRUCT);
+}
+
 static bool poison(const sett_struct *s)
 {
     return !s || s->head.poison;
@@ -52,7 +57,7 @@ static bool check_field(const sett__ctx *c, const sett_struct *s, int i, const s
     SETT__FAIL_IF(c->b, c->site, c->func, f->align < 0 || (f->align & (f->align - 1)) || f->align > MAX_ALIGN, false,
         SETT_E_ALIGN, "%s.%s: an alignment of %d is no power of two up to %d", s->name, name, f->align, MAX_ALIGN);
     if (f->of || !sett__check_element(c, f->dtype))
-        return f->of && sett__use_struct(c->b, c->site, c->func, f->of);
+        return f->of && use_struct(c->b, c->site, c->func, f->of);
     SETT__FAIL_IF(c->b, c->site, c->func, f->dtype != SETT_BOOL && sett_dtype_bits(f->dtype) < 8, false, SETT_E_DTYPE,
         "%s.%s: elements of %s have no whole bytes: a field of SETT_U8, and sett_recast_tensor of it", s->name, name,
         sett_dtype_name(f->dtype));
@@ -169,7 +174,7 @@ sett_tensor *sett_param_struct_at(sett_site site, sett_build *b, const char *nam
     const sett__ctx c = {b, site, "sett_param_struct"};
     if (!b)
         return NULL;
-    if (!sett__use_struct(b, site, c.func, s) || !sett__use_arg(b, site, c.func, n))
+    if (!use_struct(b, site, c.func, s) || !sett__use_arg(b, site, c.func, n))
         return &b->poison->tensor;
     const sett_arg shape[] = {n, sett_arg_i(s->size)}, stride[] = {sett_arg_i(s->size), sett_arg_i(1)};
     return sett__declare_param(&c, name, SETT_U8,
@@ -182,7 +187,7 @@ sett_tensor *sett_scalar_struct_at(sett_site site, sett_build *b, const char *na
     const sett__ctx c = {b, site, "sett_scalar_struct"};
     if (!b)
         return NULL;
-    if (!sett__use_struct(b, site, c.func, s))
+    if (!use_struct(b, site, c.func, s))
         return &b->poison->tensor;
     sett_tensor *t = sett__declare_struct(&c, name, s->size, s->align);
     sett__by_value *p = sett__new(b, sizeof *p);
@@ -198,7 +203,7 @@ sett_tensor *sett_make_smem_struct_at(sett_site site, sett_build *b, const sett_
     b = sett__given(b, site, "sett_make_smem_struct");
     if (!b)
         return NULL;
-    if (!sett__use_struct(b, site, "sett_make_smem_struct", s))
+    if (!use_struct(b, site, "sett_make_smem_struct", s))
         return &b->poison->tensor;
     const sett_arg size = sett_arg_i(s->size);
     return sett_make_smem_tensor_at(site, b, SETT_U8, sett_arg_n(1, &size), &(sett_smem_options){.size = sizeof(sett_smem_options), .align = s->align});
@@ -273,7 +278,7 @@ static sett_tensor *field_of(const sett__ctx *c, const sett_tensor *t, const set
 {
     walk w = {.c = c};
     sett_tensor *no = &c->b->poison->tensor;
-    if (!sett__use_tensor(c->b, c->site, c->func, t) || !sett__use_struct(c->b, c->site, c->func, s) || !holds(c, t, s))
+    if (!sett__use_tensor(c->b, c->site, c->func, t) || !use_struct(c->b, c->site, c->func, s) || !holds(c, t, s))
         return no;
     SETT__FAIL_IF(c->b, c->site, c->func, !path || !*path, no, SETT_E_ARGUMENT, "the path is %s", path ? "empty" : "NULL");
     for (int i = 0; i < sett__arity(t->layout->shape) - 1; i++)

@@ -16,6 +16,7 @@ uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t by
 bool sett__smem_more(const sett__ctx *, sett_arg bytes, uint32_t align, uint32_t step, sett_arg *at);
 /* ---- view.c, make.c -------------------------------------------------------------------------------------- */
 bool sett__has_value(sett_arg); /* any leaf */
+sett_tensor *sett__view(const sett_tensor *, sett_layout *, sett_arg offset); /* the same memory through another layout */
 sett_tensor *sett__slice(const sett__ctx *, const sett_tensor *, sett_arg coord);
 sett_tensor *sett__rmem_tensor(const sett__ctx *, sett_dtype, sett_layout *, const char *name);
 /* Records the root of a parameter and makes its tensor, which sett_param_at returns. Strides of a wide one become 64-bit. */

@@ -13,7 +13,7 @@ static sett_tensor *bad(const sett_tensor *t)
     return b ? &b->poison->tensor : NULL;
 }
 
-static sett_tensor *view(const sett_tensor *t, sett_layout *l, sett_arg offset)
+sett_tensor *sett__view(const sett_tensor *t, sett_layout *l, sett_arg offset)
 {
     if (!l || l->head.poison || offset.kind == SETT_POISON)
         return bad(t);
@@ -197,7 +197,7 @@ bool sett__element_offset(const sett__ctx *c, const sett_tensor *t, sett_arg coo
     { \
         if (!sett__use_tensor(SETT__HOME_OR(t, sett__build_of(rhs)), site, "sett_" #op, t)) \
             return bad(t); \
-        return view(t, sett_##op##_layout_at(site, t->layout, rhs), t->offset); \
+        return sett__view(t, sett_##op##_layout_at(site, t->layout, rhs), t->offset); \
     }
 TENSOR_OP(composition)
 TENSOR_OP(logical_divide)
@@ -211,13 +211,13 @@ TENSOR_OP(coalesce)
 sett_tensor *sett_group_modes_tensor_at(sett_site site, const sett_tensor *t, int begin, int end)
 {
     bool ok = sett__use_tensor(NULL, site, "sett_group_modes", t);
-    return ok ? view(t, sett_group_modes_at(site, t->layout, begin, end), t->offset) : bad(t);
+    return ok ? sett__view(t, sett_group_modes_at(site, t->layout, begin, end), t->offset) : bad(t);
 }
 
 sett_tensor *sett_flatten_tensor_at(sett_site site, const sett_tensor *t)
 {
     bool ok = sett__use_tensor(NULL, site, "sett_flatten", t);
-    return ok ? view(t, sett_flatten_at(site, t->layout), t->offset) : bad(t);
+    return ok ? sett__view(t, sett_flatten_at(site, t->layout), t->offset) : bad(t);
 }
 
 sett_tensor *sett__slice(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
@@ -226,8 +226,8 @@ sett_tensor *sett__slice(const sett__ctx *c, const sett_tensor *t, sett_arg coor
         return bad(t);
     sett_layout *l = sett_slice_layout_at(c->site, t->layout, coord);
     if (t->layout->has_inner)
-        return view(t, l, t->offset);
-    return view(t, l, sett__add_offset(c, t->offset, distance(c, t, coord)));
+        return sett__view(t, l, t->offset);
+    return sett__view(t, l, sett__add_offset(c, t->offset, distance(c, t, coord)));
 }
 
 sett_tensor *sett_slice_tensor_at(sett_site site, const sett_tensor *t, sett_arg coord)
@@ -264,7 +264,7 @@ static sett_tensor *slice_pair(const sett__ctx *c, const sett_tensor *t, sett_ar
 /* sett_zipped_divide, with the caller's name in its errors. */
 static sett_tensor *tiles_of(const sett__ctx *c, const sett_tensor *t, sett_arg tiler)
 {
-    return view(t, sett__tiled(c->site, c->func, t->layout, tiler, sett__logical_divide, SETT__ZIPPED), t->offset);
+    return sett__view(t, sett__tiled(c->site, c->func, t->layout, tiler, sett__logical_divide, SETT__ZIPPED), t->offset);
 }
 
 sett_tensor *sett_local_tile_at(sett_site site, const sett_tensor *t, sett_arg tiler, sett_arg coord)
@@ -424,14 +424,14 @@ sett_tensor *sett_domain_offset_at(sett_site site, const sett_tensor *t, sett_ar
         return bad(t);
     sett_arg by = distance(&c, t, coord);
     if (!t->layout->has_inner)
-        return view(t, t->layout, sett__add_offset(&c, t->offset, by));
+        return sett__view(t, t->layout, sett__add_offset(&c, t->offset, by));
     sett_layout *l = sett__new_object(c.b, SETT__K_LAYOUT, sizeof *l);
     sett__head head = l->head;
     *l = *t->layout;
     l->head = head;
     l->seen = 0;
     l->offset = sett__add_offset(&c, t->layout->offset, by);
-    return l->offset.kind == SETT_POISON ? bad(t) : view(t, l, t->offset);
+    return l->offset.kind == SETT_POISON ? bad(t) : sett__view(t, l, t->offset);
 }
 
 static sett_arg recast_offset(const sett__ctx *c, const sett_tensor *t, int from, int to)
@@ -452,7 +452,7 @@ static const sett_tensor *widened(const sett__ctx *c, const sett_tensor *t)
     if (t->layout->has_inner || t->space != SETT_GMEM || tensor_wide(t))
         return t;
     sett_layout *l = sett__layout(c->b, t->layout->shape, sett__widen(c, t->layout->stride));
-    sett_tensor *r = view(t, l, sett__widen(c, t->offset));
+    sett_tensor *r = sett__view(t, l, sett__widen(c, t->offset));
     if (!r->head.poison)
         r->wide = true;
     return r;
@@ -470,7 +470,7 @@ sett_tensor *sett_recast_tensor_at(sett_site site, const sett_tensor *t, sett_dt
         t = widened(&c, t);
     if (t->head.poison)
         return bad(t);
-    sett_tensor *r = view(t, from == to ? t->layout : sett_recast_layout_at(site, to, from, t->layout),
+    sett_tensor *r = sett__view(t, from == to ? t->layout : sett_recast_layout_at(site, to, from, t->layout),
         from == to ? t->offset : recast_offset(&c, t, from, to));
     if (!r->head.poison)
         r->dtype = (uint8_t)dtype;
@@ -524,7 +524,7 @@ sett_peeled sett_peel_at(sett_site site, const sett_tensor *t, int bytes)
     if (from.kind == SETT_VALUE)
         from.u.v = sett__assumed(from.u.v, width);
     sett_layout *l = sett__make(&c, node ? sett_arg_n(1, shape) : shape[0], node ? sett_arg_n(1, shape + 1) : shape[1]);
-    return (sett_peeled){view(t, l, from), skip};
+    return (sett_peeled){sett__view(t, l, from), skip};
 }
 
 static sett_val *compared(sett_site site, const char *func, const sett_tensor *crd, sett_arg limit, bool least)

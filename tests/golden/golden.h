@@ -38,6 +38,9 @@ sett__dynamic_fn golden_dynamic; /* user: the run */
 bool golden_op(run *r, const char *op);
 /* The value that a dynamic leaf has in this run; false: made of an unknown symbol. */
 bool golden_eval(run *r, sett_arg leaf, int64_t *out);
+/* The same of operations on atoms, whose inputs are names too. */
+bool golden_is_atom_op(const char *op);
+bool golden_atom_op(run *r, const char *op, char **in, int n);
 /* Text of a result without blanks, a dynamic leaf as ?value (marks: ? {..} as traced; plain: the value). */
 enum { SHOW_VALUES, SHOW_PLAIN };
 void golden_show(run *r, sett_arg a, int how, char *buf, size_t size);

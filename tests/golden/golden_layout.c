@@ -407,7 +407,9 @@ static bool expected_is_wrong(char **field, const char *expected)
 static bool run_line(run *r, char **field, int n)
 {
     bool known = true;
-    if (read_inputs(r, field + 2, n - 4))
+    if (golden_is_atom_op(field[0]))
+        known = golden_atom_op(r, field[0], field + 2, n - 4);
+    else if (read_inputs(r, field + 2, n - 4))
         known = golden_op(r, field[0]);
     for (int i = 0; i < r->n_out; i++)
         if ((r->out[i].kind == SETT_POISON && sett__use_arg(r->b, here, field[0], r->out[i])) || (r->out[i].kind == SETT_LAYOUT && sett__layout_poison(r->out[i].u.l)))

@@ -22,6 +22,12 @@ typedef struct objects {
     sett_arg a[FORMS], child[1]; /* what an argument can be; an argument of an open build is a number */
     sett_region r;
     sett_fast_divmod d;
+    sett_mma_atom *m;
+    sett_tiled_mma *x;
+    sett_thr_mma *y;
+    sett_copy_atom *c;
+    sett_tiled_copy *p;
+    sett_thr_copy *q;
 } objects;
 
 static void make(sett_build *b, objects *o)
@@ -33,6 +39,12 @@ static void make(sett_build *b, objects *o)
     o->t = sett_param(b, "X", SETT_F32, sett_make_layout(b, T(4, 2)));
     o->s = sett_make_struct(b, "pair", SETT_FIELD("x", SETT_F32), SETT_FIELD("y", SETT_I32));
     o->d = sett_make_fast_divmod(b, n);
+    o->m = sett_mma_universal(b, .acc = SETT_F32);
+    o->x = sett_make_tiled_mma(o->m, T(2, 2, 1), ALL);
+    o->y = sett_get_slice(o->x, 0);
+    o->c = sett_copy_universal(b, SETT_F32, 32);
+    o->p = sett_make_tiled_copy_tv(o->c, sett_make_layout(b, T(2, 2)), sett_make_layout(b, T(1, 1)));
+    o->q = sett_get_slice(o->p, 0);
     o->r = sett_while_begin(SETT_HERE, b);
     o->child[0] = SETT_A(o->v);
     o->a[0] = SETT_A(o->v);
@@ -58,6 +70,12 @@ typedef struct operands {
 #define A(i) (o->a[i])
 #define R(i) (&(sett_region){o->of[i]->r.b, o->of[i]->r.iv, o->of[i]->r.serial, o->of[i]->r.open, o->of[i]->r.done, o->of[i]->r.copies})
 #define D(i) (o->of[i]->d)
+#define M(i) (o->of[i]->m)
+#define X(i) (o->of[i]->x)
+#define Y(i) (o->of[i]->y)
+#define C(i) (o->of[i]->c)
+#define P(i) (o->of[i]->p)
+#define Q(i) (o->of[i]->q)
 typedef struct call {
     const char *name, *kinds, *text;
     void (*make)(sett_build *, const operands *);
@@ -87,6 +105,7 @@ static bool test(sett_arg x, void *user)
 #define HAND_sett_atomic_how_at "taav", \
     sett_atomic_how_at(SETT_HERE, "x", T_(0), (sett_atomic_how){.pred = V(3)}, A(1), A(2))
 #define HAND_sett_cp_async_at "ttv", sett_cp_async(T_(0), T_(1), .pred = V(2))
+#define HAND_sett_mma_atom_at "", sett_mma_universal(b, .acc = SETT_F32)
 #define HAND_sett_param_at "l", sett_param(b, "Y", SETT_F32, L(0))
 #define HAND_sett_make_smem_tensor_at "a", sett_make_smem_tensor_at(SETT_HERE, b, SETT_F32, A(0), &(sett_smem_options){.size = sizeof(sett_smem_options)})
 #define HAND_sett_for_begin "aaa", sett_for_begin(SETT_HERE, b, A(0), A(1), A(2), &(sett_for_options){.size = sizeof(sett_for_options)})

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products and the copies around them, under CuTe's names.
+ *
+ * An ATOM is one instruction: how large its matrices are, and which thread holds which element of them. A TILED operation
+ * lays atoms side by side over the threads of a block. A SLICE is one thread's part of a tiled operation; it partitions
+ * tensors. A FRAGMENT is a partition's counterpart in registers, or, of a matrix that wgmma reads from shared memory, a
+ * view that stands for descriptors.
+ *
+ *     sett_mma_atom *atom = sett_mma_sync(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .m = 16, .n = 8, .k = 16);
+ *     sett_tiled_mma *mma = sett_make_tiled_mma(atom, T(2, 2, 1), ALL);     4 warps, a tile of 32 x 16 x 16
+ *     sett_thr_mma *mine = sett_get_slice(mma, sett_thread_idx(b, 0));
+ *     sett_tensor *tA = sett_partition_A(mine, sA);                         ((2,2,2),M,K): an atom's values, then which atom
+ *     sett_tensor *rA = sett_make_fragment_A(mma, tA);
+ *     sett_gemm(mma, acc, rA, rB, acc);                                     acc += A B, over all M, N and K
+ *
+ * A matrix A has modes (M,K), B has (N,K), C and D have (M,N); further modes follow. Elements of a fragment are in the
+ * order of the instruction's registers. All of this is layout algebra while the kernel is recorded; only the thread's index
+ * is known when it runs. Results are CuTe's, and print as CuTe's do. */
+#ifndef SETT_MMA_H
+#define SETT_MMA_H
+#include <sett/tensor.h>
+
+#ifndef __cplusplus
+
+typedef struct sett_mma_atom sett_mma_atom;
+typedef struct sett_tiled_mma sett_tiled_mma;
+typedef struct sett_thr_mma sett_thr_mma;
+typedef struct sett_copy_atom sett_copy_atom;
+typedef struct sett_tiled_copy sett_tiled_copy;
+typedef struct sett_thr_copy sett_thr_copy;
+typedef enum sett_operand { SETT_OPERAND_A, SETT_OPERAND_B, SETT_OPERAND_C } sett_operand;
+
+/* ---- atoms of products ------------------------------------------------------------------------ */
+/* mma_sync: the product of a warp, mma.sync. wgmma: that of a warp group of 128 threads, which reads B, and A unless
+ * .a_from is SETT_RMEM, from shared memory. mma_universal: one multiply-add of one thread, for any target; .acc alone
+ * gives the type of all three, and A and B of other types are converted.
+ * .m, .n, .k: the instruction's shape. 0: the largest that there is of these types; of wgmma .n is needed.
+ * .a_major, .b_major: of wgmma, which mode of a matrix is contiguous in shared memory; MN_MAJOR of 16-bit types alone.
+ * .negate_a, .negate_b: of wgmma on floats.
+ * SETT_E_DTYPE, SETT_E_SHAPE: there is no such instruction; the text says which ones there are. Whether the target has
+ * the instruction is known when the kernel is compiled: SETT_E_TARGET. */
+typedef enum sett_major { SETT_K_MAJOR, SETT_MN_MAJOR } sett_major;
+typedef enum sett_mma_kind { SETT_MMA_SYNC, SETT_MMA_WGMMA, SETT_MMA_UNIVERSAL } sett_mma_kind;
+typedef struct sett_mma_args {
+    size_t size;
+    sett_dtype a, b, acc;
+    int m, n, k;
+    sett_space a_from; /* 0: SETT_SMEM */
+    sett_major a_major, b_major;
+    bool negate_a, negate_b;
+} sett_mma_args;
+SETT_API sett_mma_atom *sett_mma_atom_at(sett_site, sett_build *, sett_mma_kind, const sett_mma_args *);
+#define sett_mma_sync(b, ...) SETT_MMA_ATOM(b, SETT_MMA_SYNC, __VA_ARGS__)
+#define sett_wgmma(b, ...) SETT_MMA_ATOM(b, SETT_MMA_WGMMA, __VA_ARGS__)
+#define sett_mma_universal(b, ...) SETT_MMA_ATOM(b, SETT_MMA_UNIVERSAL, __VA_ARGS__)
+#define SETT_MMA_ATOM(build, kind, ...) \
+    sett_mma_atom_at(SETT_HERE, build, kind, &(sett_mma_args){.size = sizeof(sett_mma_args), __VA_ARGS__})
+/* Its threads, thr_id: thread of the atom -> thread; its (M,N,K); and for each operand the layout (thread, value) ->
+ * element, A as m + k M, B as n + k N, C as m + n M. An operand that comes from shared memory is the whole matrix for
+ * every thread. */
+typedef struct sett_mma_traits {
+    sett_arg shape_mnk;
+    sett_layout *thr_id, *A, *B, *C;
+} sett_mma_traits;
+SETT_API sett_mma_traits sett_mma_atom_traits_at(sett_site, const sett_mma_atom *);
+#define sett_mma_atom_traits(atom) sett_mma_atom_traits_at(SETT_HERE, atom)
+
+/* ---- tiled products ----------------------------------------------------------------------------- */
+/* The atom repeated over (M,N,K) as `atoms` says: a shape, or a layout of atoms, static. `permutation` is ALL, or a tiler of
+ * three: for each of M, N and K an extent, a layout, or ALL. It says of which rows and columns the tile is made: T(32, 32,
+ * 16) gives each of 2 x 2 warps two atoms beside each other in N, so that one ldmatrix x4 fills the B of both. */
+SETT_API sett_tiled_mma *sett_make_tiled_mma_at(sett_site, const sett_mma_atom *, sett_arg atoms, sett_arg permutation);
+#define sett_make_tiled_mma(atom, atoms, permutation) sett_make_tiled_mma_at(SETT_HERE, atom, SETT_A(atoms), SETT_A(permutation))
+/* thr_layout_vmnk: (thread of the atom, m, n, k) -> thread. tile_mnk: the rows, columns and depth that it covers at once. A,
+ * B, C: (thread, value) -> element of that tile. */
+typedef struct sett_tiled_mma_traits {
+    sett_layout *thr_layout_vmnk, *A, *B, *C;
+    sett_arg tile_mnk;
+} sett_tiled_mma_traits;
+SETT_API sett_tiled_mma_traits sett_tiled_mma_traits_at(sett_site, const sett_tiled_mma *);
+#define sett_tiled_mma_traits(mma) sett_tiled_mma_traits_at(SETT_HERE, mma)
+/* A layout of a matrix as ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...))): which thread, then which of its values. */
+SETT_API sett_layout *sett_thrfrg_at(sett_site, const sett_tiled_mma *, sett_operand, const sett_layout *);
+#define sett_thrfrg_A(mma, l) sett_thrfrg_at(SETT_HERE, mma, SETT_OPERAND_A, l)
+#define sett_thrfrg_B(mma, l) sett_thrfrg_at(SETT_HERE, mma, SETT_OPERAND_B, l)
+#define sett_thrfrg_C(mma, l) sett_thrfrg_at(SETT_HERE, mma, SETT_OPERAND_C, l)
+/* The part of one thread, an index from 0 on: of a tiled product, or a tiled copy. */
+SETT_API sett_thr_mma *sett_get_slice_mma_at(sett_site, const sett_tiled_mma *, sett_arg thread);
+SETT_API sett_thr_copy *sett_get_slice_copy_at(sett_site, const sett_tiled_copy *, sett_arg thread);
+#define sett_get_slice(tiled, thread) \
+    _Generic((tiled), sett_tiled_mma *: sett_get_slice_mma_at, const sett_tiled_mma *: sett_get_slice_mma_at, \
+        sett_tiled_copy *: sett_get_slice_copy_at, const sett_tiled_copy *: sett_get_slice_copy_at)(SETT_HERE, tiled, SETT_A(thread))
+/* What the thread holds of a matrix, or of its coordinates: (V,M,K,...), an atom's values and then which atom. SETT_E_DIVIDE:
+ * the extents are no multiples of the tile. */
+SETT_API sett_tensor *sett_partition_at(sett_site, const sett_thr_mma *, sett_operand, const sett_tensor *);
+#define sett_partition_A(slice, t) sett_partition_at(SETT_HERE, slice, SETT_OPERAND_A, t)
+#define sett_partition_B(slice, t) sett_partition_at(SETT_HERE, slice, SETT_OPERAND_B, t)
+#define sett_partition_C(slice, t) sett_partition_at(SETT_HERE, slice, SETT_OPERAND_C, t)
+/* The shape of a partition of a matrix of such a shape. */
+SETT_API sett_arg sett_partition_shape_at(sett_site, const sett_tiled_mma *, sett_operand, sett_arg shape);
+#define sett_partition_shape_A(mma, shape) sett_partition_shape_at(SETT_HERE, mma, SETT_OPERAND_A, SETT_A(shape))
+#define sett_partition_shape_B(mma, shape) sett_partition_shape_at(SETT_HERE, mma, SETT_OPERAND_B, SETT_A(shape))
+#define sett_partition_shape_C(mma, shape) sett_partition_shape_at(SETT_HERE, mma, SETT_OPERAND_C, SETT_A(shape))
+
+/* ---- fragments --------------------------------------------------------------------------------- */
+/* The registers that hold a partition, of the types of the atom; undefined at first. A partition's values lie in the order
+ * of the instruction's registers. Where the atom reads the operand from shared memory, the partition of a tensor there is
+ * given back as what sett_gemm takes: descriptors, made when they are used. SETT_E_SPACE, SETT_E_DTYPE, SETT_E_ARGUMENT: it
+ * is not there, of another type, or no layout that wgmma reads.
+ * In place of a partition, its shape: sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(128, 256))). */
+SETT_API sett_tensor *sett_make_fragment_at(sett_site, const sett_tiled_mma *, sett_operand, const sett_tensor *partition);
+SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mma *, sett_operand, sett_arg shape);
+#define sett_make_fragment_A(mma, x) SETT_MAKE_FRAGMENT(mma, SETT_OPERAND_A, x)
+#define sett_make_fragment_B(mma, x) SETT_MAKE_FRAGMENT(mma, SETT_OPERAND_B, x)
+#define sett_make_fragment_C(mma, x) SETT_MAKE_FRAGMENT(mma, SETT_OPERAND_C, x)
+#define SETT_MAKE_FRAGMENT(mma, which, x) \
+    _Generic((x), sett_tensor *: sett_make_fragment_at, const sett_tensor *: sett_make_fragment_at, default: sett_make_fragment_shape_at)(SETT_HERE, mma, which, x)
+
+/* ---- atoms of copies ------------------------------------------------------------------------------ */
+/* A copy of values of a type. universal: a thread moves `bits` bits (a multiple of the type's, up to 128; 0: one element),
+ * by loads and stores as wide as is proven. async: cp.async of 32, 64 or 128 bits, gmem to smem. ldmatrix, stmatrix: a warp
+ * moves 1, 2 or 4 matrices of 8 rows of 16 bytes between smem and registers; transpose moves units of 16 bits, so types have no more. */
+typedef enum sett_copy_kind { SETT_COPY_UNIVERSAL, SETT_COPY_ASYNC, SETT_COPY_LDMATRIX, SETT_COPY_STMATRIX } sett_copy_kind;
+SETT_API sett_copy_atom *sett_copy_atom_at(sett_site, sett_build *, sett_copy_kind, sett_dtype, int n, bool transpose);
+#define sett_copy_universal(b, dtype, bits) sett_copy_atom_at(SETT_HERE, b, SETT_COPY_UNIVERSAL, dtype, bits, false)
+#define sett_copy_async(b, dtype, bits) sett_copy_atom_at(SETT_HERE, b, SETT_COPY_ASYNC, dtype, bits, false)
+#define sett_ldmatrix(b, dtype, matrices, transpose) sett_copy_atom_at(SETT_HERE, b, SETT_COPY_LDMATRIX, dtype, matrices, transpose)
+#define sett_stmatrix(b, dtype, matrices, transpose) sett_copy_atom_at(SETT_HERE, b, SETT_COPY_STMATRIX, dtype, matrices, transpose)
+/* Its threads; and the layouts (thread, value) -> place of what it reads, what it writes, and the one of the two that a
+ * tiled copy speaks of. bits: places and values are bits, as CuTe's traits have them; else elements of the atom's type. */
+typedef struct sett_copy_traits {
+    sett_layout *thr_id, *src, *dst, *ref;
+} sett_copy_traits;
+SETT_API sett_copy_traits sett_copy_atom_traits_at(sett_site, const sett_copy_atom *, bool bits);
+#define sett_copy_atom_traits(atom, bits) sett_copy_atom_traits_at(SETT_HERE, atom, bits)
+
+/* ---- tiled copies ----------------------------------------------------------------------------------- */
+/* From a layout (thread, value) -> element of a tile, and the tile: a shape, or a tiler that picks the elements from a tensor.
+ * SETT_E_DIVIDE, too-few-threads or too-few-values: the layout has no multiple of the atom's. */
+SETT_API sett_tiled_copy *sett_make_tiled_copy_at(sett_site, const sett_copy_atom *, const sett_layout *tv, sett_arg tiler);
+#define sett_make_tiled_copy(atom, tv, tiler) sett_make_tiled_copy_at(SETT_HERE, atom, tv, SETT_A(tiler))
+/* From a layout of threads and one of each thread's values, as sett_make_layout_tv: (32,8):(8,1) and (1,8) move tiles of
+ * (32,64), 8 elements a thread, along the rows. */
+SETT_API sett_tiled_copy *sett_make_tiled_copy_tv_at(sett_site, const sett_copy_atom *, const sett_layout *thr, const sett_layout *val);
+#define sett_make_tiled_copy_tv(atom, thr, val) sett_make_tiled_copy_tv_at(SETT_HERE, atom, thr, val)
+/* One that fills what a product's threads hold of A or B, or stores what they hold of C. C_atom: of as many of C's values as
+ * one atom moves. */
+SETT_API sett_tiled_copy *sett_make_tiled_copy_mma_at(sett_site, const sett_copy_atom *, const sett_tiled_mma *, sett_operand);
+SETT_API sett_tiled_copy *sett_make_tiled_copy_c_atom_at(sett_site, const sett_copy_atom *, const sett_tiled_mma *);
+#define sett_make_tiled_copy_A(atom, mma) sett_make_tiled_copy_mma_at(SETT_HERE, atom, mma, SETT_OPERAND_A)
+#define sett_make_tiled_copy_B(atom, mma) sett_make_tiled_copy_mma_at(SETT_HERE, atom, mma, SETT_OPERAND_B)
+#define sett_make_tiled_copy_C(atom, mma) sett_make_tiled_copy_mma_at(SETT_HERE, atom, mma, SETT_OPERAND_C)
+#define sett_make_tiled_copy_C_atom(atom, mma) sett_make_tiled_copy_c_atom_at(SETT_HERE, atom, mma)
+/* One with the elements that another tiled copy's threads read (S), or write (D). */
+SETT_API sett_tiled_copy *sett_make_tiled_copy_like_at(sett_site, const sett_copy_atom *, const sett_tiled_copy *, bool written);
+#define sett_make_tiled_copy_S(atom, copy) sett_make_tiled_copy_like_at(SETT_HERE, atom, copy, false)
+#define sett_make_tiled_copy_D(atom, copy) sett_make_tiled_copy_like_at(SETT_HERE, atom, copy, true)
+/* From a layout (thread, value) -> offset in memory, and the layout of the data there: the threads follow memory, whatever
+ * its coordinates. Both are static. SETT_E_RANGE: an offset is none of the data's. */
+SETT_API sett_tiled_copy *sett_make_cotiled_copy_at(sett_site, const sett_copy_atom *, const sett_layout *tv, const sett_layout *data);
+#define sett_make_cotiled_copy(atom, tv, data) sett_make_cotiled_copy_at(SETT_HERE, atom, tv, data)
+/* tv: (thread, value) -> element of the tile; S and D: the same in the order in which the atom reads and writes. */
+typedef struct sett_tiled_copy_traits {
+    sett_arg tiler;
+    sett_layout *tv, *S, *D;
+} sett_tiled_copy_traits;
+SETT_API sett_tiled_copy_traits sett_tiled_copy_traits_at(sett_site, const sett_tiled_copy *);
+#define sett_tiled_copy_traits(copy) sett_tiled_copy_traits_at(SETT_HERE, copy)
+/* A layout as (thread,(atom's values,rest of the tile's),(RestM,RestN,...)). */
+SETT_API sett_layout *sett_tidfrg_at(sett_site, const sett_tiled_copy *, bool written, const sett_layout *);
+#define sett_tidfrg_S(copy, l) sett_tidfrg_at(SETT_HERE, copy, false, l)
+#define sett_tidfrg_D(copy, l) sett_tidfrg_at(SETT_HERE, copy, true, l)
+/* What the thread reads (S) of a tensor, or writes (D): ((atom's values,rest),M,N,...). A tile that does not divide the
+ * tensor reaches past its end, as sett_zipped_divide does: predicate such a copy. */
+SETT_API sett_tensor *sett_partition_copy_at(sett_site, const sett_thr_copy *, bool written, const sett_tensor *);
+#define sett_partition_S(slice, t) sett_partition_copy_at(SETT_HERE, slice, false, t)
+#define sett_partition_D(slice, t) sett_partition_copy_at(SETT_HERE, slice, true, t)
+/* The same registers as a copy of them has its modes: a fragment (V,M,K) of a product as (atom's values, rest),M,K). */
+SETT_API sett_tensor *sett_retile_at(sett_site, const sett_thr_copy *, const sett_tensor *);
+#define sett_retile(slice, t) sett_retile_at(SETT_HERE, slice, t)
+
+/* ---- shared memory for them ------------------------------------------------------------------------ */
+/* The layout that wgmma, TMA and ldmatrix read without bank conflicts: rows of `bytes` contiguous bytes, exchanged in pieces
+ * of 16. bytes: 128, 64, 32, or 16 (no swizzle). K_MAJOR, of f16, 128: S<3,3,3> o 0 o (8,64):(64,1); modes are (M or N, K). */
+SETT_API sett_layout *sett_smem_layout_atom_at(sett_site, sett_build *, sett_dtype, sett_major, int bytes);
+#define sett_smem_layout_atom(b, dtype, major, bytes) sett_smem_layout_atom_at(SETT_HERE, b, dtype, major, bytes)
+/* The layout of a tile (M or N, K, stages...): the atom of the most bytes that divides a contiguous row, repeated over the
+ * tile. SETT_E_DIVIDE: a row is no multiple of 16 bytes, or the other extent none of 8. */
+SETT_API sett_layout *sett_smem_layout_at(sett_site, sett_build *, sett_dtype, sett_major, sett_arg tile);
+#define sett_smem_layout(b, dtype, major, ...) sett_smem_layout_at(SETT_HERE_OF(#__VA_ARGS__), b, dtype, major, SETT_TUPLE(__VA_ARGS__))
+/* How wgmma's descriptor says that a matrix (M or N, K) lies in shared memory. type: 0 no swizzle, 1 128 bytes, 2 64, 3 32, as
+ * the hardware has it. lead, stride: in units of 16 bytes. SETT_E_ARGUMENT: wgmma cannot read it; the text says why. */
+typedef struct sett_smem_descriptor {
+    int type, lead, stride;
+} sett_smem_descriptor;
+SETT_API sett_smem_descriptor sett_smem_descriptor_at(sett_site, const sett_layout *, sett_dtype, sett_major);
+#define sett_make_smem_descriptor(l, dtype, major) sett_smem_descriptor_at(SETT_HERE, l, dtype, major)
+
+#endif /* __cplusplus */
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Atoms of matrix products and copies, tiled operations, and what is recorded for them. */
+#ifndef SETT_LIB_ATOM_H
+#define SETT_LIB_ATOM_H
+#include "lib/tensor/tensor.h"
+#include <sett/mma.h>
+
+/* ---- objects ---------------------------------------------------------------------------------- */
+struct sett_mma_atom {
+    sett__head head;
+    const char *name;                /* "mma m16n8k16.f32.f16.f16.f32" */
+    int row;                         /* of mma.def; -1: no instruction, a universal one */
+    uint8_t dtype[3], major[2];      /* of A, B, C */
+    bool negate[2], shared[2];       /* of A, B; shared: it comes from shared memory */
+    int mnk[3];
+    sett_layout *thr_id, *tv[3];
+};
+struct sett_tiled_mma {
+    sett__head head;
+    const sett_mma_atom *atom;
+    sett_layout *thr;   /* vmnk */
+    int thrs[3];        /* atoms in M, N, K */
+    sett_arg perm[3];   /* extents or layouts; ALL: what the atoms cover */
+};
+struct sett_thr_mma {
+    sett__head head;
+    const sett_tiled_mma *mma;
+    sett_arg at[4];     /* v, m, n, k */
+};
+enum { SETT__SRC, SETT__DST, SETT__REF };
+struct sett_copy_atom {
+    sett__head head;
+    const char *name;
+    uint8_t kind, dtype;
+    int n;              /* bits of one thread, or matrices */
+    bool transpose;
+    sett_layout *thr_id, *bit[3], *val[3];
+};
+struct sett_tiled_copy {
+    sett__head head;
+    const sett_copy_atom *atom;
+    sett_layout *tv;
+    sett_arg tiler;     /* of layouts or extents */
+};
+struct sett_thr_copy {
+    sett__head head;
+    const sett_tiled_copy *copy;
+    sett_arg thread;
+};
+
+/* A tensor that is an operand of a product: of which atom, and the line that made it. */
+typedef struct sett__fragment {
+    const sett_mma_atom *atom;
+    uint8_t which; /* a sett_operand */
+    int line;
+} sett__fragment;
+
+/* ---- atoms -------------------------------------------------------------------------------------- */
+/* A product's atom, or a copy's, with these layouts, in the build; NULL: the build has failed. val is made of bit. */
+sett_mma_atom *sett__keep_mma_atom(const sett__ctx *, const sett_mma_atom *);
+sett_copy_atom *sett__keep_copy_atom(const sett__ctx *, const sett_copy_atom *);
+sett_layout *sett__layout_of(const sett__ctx *, const char *text); /* in CuTe's notation; poison: the build has failed */
+
+/* ---- what the files share ----------------------------------------------------------------------- */
+sett_arg sett__tuple_of(const sett__ctx *, int n, const sett_arg *); /* copies them */
+static inline sett_arg sett__pair(const sett__ctx *c, sett_arg x, sett_arg y)
+{
+    return sett__tuple_of(c, 2, (sett_arg[]){x, y});
+}
+/* (_, _, ...) of n modes, or `first` and then so many. */
+sett_arg sett__all_but(const sett__ctx *, const sett_arg *first, int n);
+/* CuTe's zipped_divide. */
+sett_layout *sett__divided(const sett__ctx *, const sett_layout *, sett_arg tiler);
+/* l[coord], of a layout alone. */
+sett_layout *sett__sliced(const sett__ctx *, const sett_layout *, sett_arg coord);
+int64_t sett__static_size(const sett_layout *); /* 0: not static */
+/* The call's build and checks of its objects; they give false, and poison is to be given. */
+bool sett__use_atom(sett__ctx *, const sett__head *, sett__kind);
+static inline void *sett__poison_atom(const sett_build *b)
+{
+    return b ? &b->poison->atom : NULL;
+}
+sett_layout *sett__tv_layout(const sett__ctx *, const sett_tiled_mma *, sett_operand); /* (thread, value) -> element */
+sett_arg sett__tile_of(const sett__ctx *, const sett_tiled_mma *, sett_operand);       /* its two extents */
+/* As sett_make_smem_descriptor; type -1: the build has failed. */
+sett_smem_descriptor sett__descriptor(const sett__ctx *, const sett_layout *, sett_dtype, sett_major);
+
+#endif
