@@ -116,6 +116,42 @@ SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mm
 #define SETT_MAKE_FRAGMENT(mma, which, x) \
     _Generic((x), sett_tensor *: sett_make_fragment_at, const sett_tensor *: sett_make_fragment_at, default: sett_make_fragment_shape_at)(SETT_HERE, mma, which, x)
 
+/* ---- products ------------------------------------------------------------------------------------- */
+/* D = A B + C, of fragments (V,M,K), (V,N,K) and (V,M,N): every atom of M and N, over K. In place of C may stand D itself. By
+ * rank as CuTe's gemm: (V) and (V); (V,M) and (V,N); without V, of an atom of one value, (M) and (N), or (M,K) and (N,K).
+ * .fresh: D = A B; C is not read, so that no register needs a zero first.
+ * mma: a tiled product, or an atom. mma_sync and mma_universal give D at once. A universal one also takes A, B, C and D in
+ * memory.
+ *
+ *     sett_gemm(mma, acc, rA, rB, acc);       sett_gemm(mma, acc, rA, rB, acc, .fresh = true);
+ *
+ * wgmma begins the product, in the background: D is C, and neither it nor A in registers may be touched until a wait names
+ * their group. sett_mma_commit makes a group of all products since the last; sett_mma_wait(b, n) waits until at most the n
+ * newest groups, 0 to 7, are not complete. The fence that wgmma needs of its registers is recorded by sett_gemm. Products that
+ * are in flight when their registers are touched are SETT_E_VERIFY when the body has ended, with both lines.
+ * SETT_E_SPACE, SETT_E_DTYPE, SETT_E_SHAPE, SETT_E_ARGUMENT: an operand is in another memory, of another type or extent, or a
+ * fragment of another product or operand. */
+typedef struct sett_gemm_args {
+    size_t size;
+    const sett_tensor *C;
+    bool fresh;
+} sett_gemm_args;
+SETT_API void sett_gemm_at(sett_site, const sett_mma_atom *, const sett_tensor *d, const sett_tensor *a, const sett_tensor *b, const sett_gemm_args *);
+#define sett_gemm(mma, d, a, b, ...) \
+    sett_gemm_at(SETT_HERE, SETT_MMA_ATOM_OF(mma), d, a, b, &(sett_gemm_args){.size = sizeof(sett_gemm_args), .C = __VA_ARGS__})
+SETT_API void sett_mma_commit_at(sett_site, sett_build *);
+SETT_API void sett_mma_wait_at(sett_site, sett_build *, int pending);
+#define sett_mma_commit(b) sett_mma_commit_at(SETT_HERE, b)
+#define sett_mma_wait(b, pending) sett_mma_wait_at(SETT_HERE, b, pending)
+/* The atom of a tiled product. */
+SETT_API sett_mma_atom *sett_tiled_mma_atom(const sett_tiled_mma *);
+static inline const sett_mma_atom *sett_mma_atom_self(const sett_mma_atom *atom)
+{
+    return atom;
+}
+#define SETT_MMA_ATOM_OF(x) \
+    _Generic((x), sett_tiled_mma *: sett_tiled_mma_atom, const sett_tiled_mma *: sett_tiled_mma_atom, default: sett_mma_atom_self)(x)
+
 /* ---- atoms of copies ------------------------------------------------------------------------------ */
 /* A copy of values of a type. universal: a thread moves `bits` bits (a multiple of the type's, up to 128; 0: one element),
  * by loads and stores as wide as is proven. async: cp.async of 32, 64 or 128 bits, gmem to smem. ldmatrix, stmatrix: a warp
@@ -178,6 +214,30 @@ SETT_API sett_tensor *sett_partition_copy_at(sett_site, const sett_thr_copy *, b
 /* The same registers as a copy of them has its modes: a fragment (V,M,K) of a product as (atom's values, rest),M,K). */
 SETT_API sett_tensor *sett_retile_at(sett_site, const sett_thr_copy *, const sett_tensor *);
 #define sett_retile(slice, t) sett_retile_at(SETT_HERE, slice, t)
+
+/* Copies src to dst by a tiled copy, or by an atom: partitions of one thread, element by element in colexicographic order.
+ * universal: as sett_copy; the loads and stores are as wide as is proven, and the kernel's report says what made one
+ * narrower. async: as sett_cp_async; commit_group and wait_group are yours. ldmatrix: from shared memory to registers,
+ * stmatrix the other way; all lanes of a warp reach the call, and each row is 16 bytes at a multiple of 16 (SETT_E_ALIGN).
+ * .pred: as of sett_copy_if, of universal and async copies. .zfill: async alone; zeros where the predicate is false.
+ * Matrices of a destination in registers are those of sett_retile. */
+typedef struct sett_copy_args {
+    size_t size;
+    const sett_tensor *src, *dst;
+    sett_val *pred;
+    bool zfill;
+} sett_copy_args;
+SETT_API void sett_copy_by_at(sett_site, const sett_copy_atom *, const sett_copy_args *);
+#define sett_copy_by(copy, source, ...) \
+    sett_copy_by_at(SETT_HERE, SETT_COPY_ATOM_OF(copy), &(sett_copy_args){.size = sizeof(sett_copy_args), .src = source, .dst = __VA_ARGS__})
+/* The atom of a tiled copy. */
+SETT_API sett_copy_atom *sett_tiled_copy_atom(const sett_tiled_copy *);
+static inline const sett_copy_atom *sett_copy_atom_self(const sett_copy_atom *atom)
+{
+    return atom;
+}
+#define SETT_COPY_ATOM_OF(x) \
+    _Generic((x), sett_tiled_copy *: sett_tiled_copy_atom, const sett_tiled_copy *: sett_tiled_copy_atom, default: sett_copy_atom_self)(x)
 
 /* ---- shared memory for them ------------------------------------------------------------------------ */
 /* The layout that wgmma, TMA and ldmatrix read without bank conflicts: rows of `bytes` contiguous bytes, exchanged in pieces

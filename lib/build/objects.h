@@ -75,6 +75,12 @@ typedef struct sett__by_value { /* sett_scalar_struct */
     const sett_struct *of;
     struct sett__by_value *next;
 } sett__by_value;
+typedef struct sett__in_flight { /* a root of registers that wgmma was given */
+    struct sett__in_flight *older;
+    uint32_t root;
+    int age; /* groups that were committed since */
+    bool flies;
+} sett__in_flight;
 struct sett_build {
     /* Memory that sett__build_again keeps. */
     const sett__allocator *mem;
@@ -126,6 +132,7 @@ struct sett_build {
     sett__by_value *by_value;
     struct sett__note *notes; /* what the layouts decided, for the report (report.c) */
     struct sett__loop_name *loop_names;
+    sett__in_flight *flights;
     const void *user;
 };
 

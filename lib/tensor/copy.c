@@ -139,18 +139,23 @@ bool sett__check_copy(const sett__ctx *c, const sett_tensor *src, const sett_ten
     return true;
 }
 
+void sett__copy_elements(const sett__ctx *c, const sett_tensor *src, const sett_tensor *dst, const sett_val *pred)
+{
+    if (!sett__check_copy(c, src, dst))
+        return;
+    const sett_arg *shape = &src->layout->shape;
+    const sett_val *v = load(c, &(sett__move){.t = src, .pred = pred, .shape = shape});
+    if (!v->head.poison)
+        v = sett__stored(c, dst, v);
+    if (v && !v->head.poison)
+        sett__access(c, &(sett__move){.t = dst, .val = v, .pred = pred, .shape = shape});
+}
+
 void sett_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred)
 {
     const sett__ctx c = {SETT__HOME_OR(src, sett__home(dst)), site, "sett_copy"};
-    if (!sett__use_tensor(c.b, site, c.func, src) || !sett__use_tensor(c.b, site, c.func, dst) ||
-        !use_pred(&c, pred) || !sett__check_copy(&c, src, dst))
-        return;
-    const sett_arg *shape = &src->layout->shape;
-    const sett_val *v = load(&c, &(sett__move){.t = src, .pred = pred, .shape = shape});
-    if (!v->head.poison)
-        v = sett__stored(&c, dst, v);
-    if (v && !v->head.poison)
-        sett__access(&c, &(sett__move){.t = dst, .val = v, .pred = pred, .shape = shape});
+    if (sett__use_tensor(c.b, site, c.func, src) && sett__use_tensor(c.b, site, c.func, dst) && use_pred(&c, pred))
+        sett__copy_elements(&c, src, dst, pred);
 }
 
 /* ---- one element ------------------------------------------------------------------------------------ */

@@ -137,26 +137,31 @@ static bool check(const sett__ctx *c, const sett_cp_async_args *a)
     return true;
 }
 
+void sett__copy_async(const sett__ctx *c, const sett_cp_async_args *a, uint32_t widest)
+{
+    copies x = {.x = {.c = *c, .widest = widest}, .a = a};
+    sett__cut *cut = &x.x;
+    if (!check(c, a))
+        return;
+    cut->bytes = (uint32_t)sett__dtype_bytes((sett_dtype)a->src->dtype);
+    cut->side[TO].t = a->dst, cut->side[FROM].t = cut->note.t = a->src;
+    cut->note.bytes = (uint8_t)cut->bytes;
+    if (!sett__tensor_places(c, a->dst, &cut->side[TO].p) || !sett__tensor_places(c, a->src, &cut->side[FROM].p) ||
+        !sett__guard_take(c, &cut->guard, a->pred, cut->side[TO].p.n, a->src->layout->shape, true) || !take_spots(&x) || !plan(&x))
+        return;
+    sett__note_add(c, &cut->note);
+    record_all(&x);
+}
+
 void sett_cp_async_at(sett_site site, const sett_cp_async_args *given)
 {
-    copies x = {.x = {.c = {NULL, site, "sett_cp_async"}, .widest = WIDEST}};
-    sett__cut *cut = &x.x;
+    sett__ctx c = {NULL, site, "sett_cp_async"};
     sett_cp_async_args a;
-    if (!sett__take_args(&cut->c, &a, sizeof a, given))
+    if (!sett__take_args(&c, &a, sizeof a, given))
         return;
-    sett_build *b = cut->c.b = SETT__HOME_OR(a.src, SETT__HOME_OR(a.dst, sett__home(a.pred)));
-    if (!sett__use_tensor(b, site, cut->c.func, a.src) || !sett__use_tensor(b, site, cut->c.func, a.dst) ||
-        (a.pred && !sett__use_val(b, site, cut->c.func, a.pred)) || !check(&cut->c, &a))
-        return;
-    x.a = &a;
-    cut->bytes = (uint32_t)sett__dtype_bytes((sett_dtype)a.src->dtype);
-    cut->side[TO].t = a.dst, cut->side[FROM].t = cut->note.t = a.src;
-    cut->note.bytes = (uint8_t)cut->bytes;
-    if (!sett__tensor_places(&cut->c, a.dst, &cut->side[TO].p) || !sett__tensor_places(&cut->c, a.src, &cut->side[FROM].p) ||
-        !sett__guard_take(&cut->c, &cut->guard, a.pred, cut->side[TO].p.n, a.src->layout->shape, true) || !take_spots(&x) || !plan(&x))
-        return;
-    sett__note_add(&cut->c, &cut->note);
-    record_all(&x);
+    c.b = SETT__HOME_OR(a.src, SETT__HOME_OR(a.dst, sett__home(a.pred)));
+    if (sett__use_tensor(c.b, site, c.func, a.src) && sett__use_tensor(c.b, site, c.func, a.dst) && (!a.pred || sett__use_val(c.b, site, c.func, a.pred)))
+        sett__copy_async(&c, &a, WIDEST);
 }
 
 void sett_cp_async_commit_group_at(sett_site site, sett_build *b)

@@ -93,6 +93,9 @@ static int64_t reach(const sett__ctx *c, const sett_layout *l)
     }
     if (!l->has_inner)
         return lo < 0 ? -1 : hi + 1;
+    int top = l->base + l->bits + (l->shift < 0 ? -l->shift : l->shift);
+    if (l->has_inner == 1 && !lo && sett__is_int(l->offset, 0) && (hi + 1) % (INT64_C(1) << top) == 0)
+        return hi + 1; /* whole blocks, within which a swizzle moves */
     for (int64_t i = hi = 0; i < m.size; i++) {
         sett_arg at = sett__layout_at(c, l, sett_arg_i(i));
         if (at.kind != SETT_INT || at.u.i < 0)

@@ -3,6 +3,7 @@
 #ifndef SETT_LIB_TENSOR_H
 #define SETT_LIB_TENSOR_H
 #include "lib/control/control.h"
+#include <sett/async.h>
 
 /* ---- params.c: the signature ----------------------------------------------------------------------- */
 /* As sett_param. wide: offsets have 64 bits, whatever its layout. */
@@ -62,6 +63,8 @@ uint64_t sett__packed_bytes(sett_dtype, uint64_t n); /* of n elements of any typ
 uint32_t sett__packed_access(const sett__ctx *, const sett__move *, const sett__places *);
 /* copy.c: are sizes equal, and do types fit? */
 bool sett__check_copy(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst);
+void sett__copy_elements(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst, const sett_val *pred); /* sett_copy_at, its operands checked */
+void sett__copy_async(const sett__ctx *, const sett_cp_async_args *, uint32_t widest); /* the same of sett_cp_async_at, in pieces of so many bytes at most */
 const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *); /* the value in t's type; NULL: failed */
 /* The same; a number becomes a scalar of t's type. */
 const sett_val *sett__stored_arg(const sett__ctx *, const sett_tensor *, sett_arg);

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* D = A B + C of fragments: the products of an atom over M, N and K, K outermost. */
+#include "atom.h"
+#include <string.h>
+
+typedef struct gemm {
+    sett__ctx c;
+    const sett_mma_atom *atom;
+    const sett_tensor *t[4]; /* A, B, C, D, as (V,M,K), (V,N,K), (V,M,N) */
+    int64_t m, n, k;
+    bool fresh;
+} gemm;
+enum { A, B, C, D };
+
+static const char *letter_of(int i)
+{
+    return &"A\0B\0C\0D"[2 * i];
+}
+
+/* ---- operands ------------------------------------------------------------------------------------ */
+/* With modes of extent 1 before and behind, so that it has three. */
+static const sett_tensor *three_modes(const sett__ctx *c, const sett_tensor *t, bool values, int behind)
+{
+    const sett_layout *l = t->layout;
+    int n = sett__arity(l->shape), all = n + values + behind;
+    sett_arg *s = sett__kids(c, all), *d = sett__kids(c, all);
+    for (int i = 0; i < all; i++) {
+        bool is = i >= values && i < n + values;
+        s[i] = is ? sett__kid(l->shape, i - values) : sett_arg_i(1);
+        d[i] = is ? sett__kid(l->stride, i - values) : sett_arg_i(0);
+    }
+    return sett__view(t, sett__rewrap(c, l, sett__own(c, sett__node(c, all, s), sett__node(c, all, d))), t->offset);
+}
+
+static int rank(const sett_tensor *t)
+{
+    return sett__arity(t->layout->shape);
+}
+
+static int64_t extent(const sett__ctx *c, const sett_tensor *t, int i)
+{
+    return sett__product(c, sett__kid(t->layout->shape, i)).u.i;
+}
+
+/* By rank, as CuTe: (V)(V) -> (V); (M)(N) -> (M,N); (M,K)(N,K) -> (M,N); (V,M)(V,N) -> (V,M,N); (V,M,K)(V,N,K) -> (V,M,N). */
+static bool take_modes(gemm *g)
+{
+    static const struct {
+        uint8_t ab, c;   /* ranks */
+        bool values;     /* V is not written */
+        uint8_t behind, behind_c;
+    } forms[] = {{1, 1, false, 2, 2}, {1, 2, true, 1, 0}, {2, 2, true, 0, 0}, {2, 3, false, 1, 0}, {3, 3, false, 0, 0}};
+    sett_build *b = g->c.b;
+    for (size_t i = 0; i < SETT__COUNT(forms); i++) {
+        bool fits = rank(g->t[A]) == forms[i].ab && rank(g->t[B]) == forms[i].ab && rank(g->t[C]) == forms[i].c && rank(g->t[D]) == forms[i].c;
+        for (int k = A; fits && k <= D; k++)
+            g->t[k] = three_modes(&g->c, g->t[k], forms[i].values, k < C ? forms[i].behind : forms[i].behind_c);
+        if (fits)
+            return !b->error.status;
+    }
+    sett__fail(b, g->c.site, g->c.func, SETT_E_RANK, "A %s, B %s, C %s: (V,M,K), (V,N,K) and (V,M,N) of partitions; slice further modes", sett__arg_text(b, g->t[A]->layout->shape),
+        sett__arg_text(b, g->t[B]->layout->shape), sett__arg_text(b, g->t[C]->layout->shape));
+    return false;
+}
+
+static bool same_atom(const sett_mma_atom *x, const sett_mma_atom *y)
+{
+    return x->row == y->row && !memcmp(x->mnk, y->mnk, sizeof x->mnk) && !memcmp(x->dtype, y->dtype, sizeof x->dtype);
+}
+
+/* Is t operand k of the atom? */
+static bool check_operand(const gemm *g, int k)
+{
+    const sett_tensor *t = g->t[k];
+    const sett_mma_atom *a = g->atom;
+    const sett__fragment *f = t->fragment;
+    const int which = k == D ? C : k;
+    sett_build *b = g->c.b;
+    SETT__FAIL_IF(b, g->c.site, g->c.func, f && !same_atom(f->atom, a), false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at line %d, and the product is %s", letter_of(k),
+        sett__tensor_text(b, t), f->atom->name, f->line, a->name);
+    SETT__FAIL_IF(b, g->c.site, g->c.func, f && f->which != which, false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at line %d", letter_of(k), sett__tensor_text(b, t),
+        letter_of(f->which), f->line);
+    bool shared = which < C && a->shared[which], memory = a->row < 0 && (t->space == SETT_SMEM || t->space == SETT_GMEM);
+    SETT__FAIL_IF(b, g->c.site, g->c.func, shared ? t->space != SETT_SMEM : t->space != SETT_RMEM && !memory, false, SETT_E_SPACE,
+        shared ? "%s %s is in %s, and %s reads it from smem" : "%s %s is in %s, and %s has it in registers: copy it to a fragment", letter_of(k), sett__tensor_text(b, t),
+        sett__space_name((sett_space)t->space), a->name);
+    SETT__FAIL_IF(b, g->c.site, g->c.func, t->dtype != a->dtype[which], false, SETT_E_DTYPE, "%s %s is of %s, and %s has it in %s", letter_of(k), sett__tensor_text(b, t),
+        sett_dtype_name((sett_dtype)t->dtype), a->name, sett_dtype_name((sett_dtype)a->dtype[which]));
+    SETT__FAIL_IF(b, g->c.site, g->c.func, !sett__is_static(t->layout->shape), false, SETT_E_STATIC, "%s %s has extents that are not static", letter_of(k), sett__tensor_text(b, t));
+    int64_t values = sett__product(&g->c, sett__kid(a->tv[which]->shape, 1)).u.i;
+    SETT__FAIL_IF(b, g->c.site, g->c.func, extent(&g->c, t, 0) != values, false, SETT_E_SHAPE, "mode 0 of %s %s must be the %lld values of %s", letter_of(k), sett__tensor_text(b, t),
+        (long long)values, a->name);
+    return true;
+}
+
+static bool take_extents(gemm *g)
+{
+    static const struct {
+        uint8_t x, mode_x, y, mode_y;
+        char name;
+    } same[] = {{A, 1, C, 1, 'M'}, {B, 1, C, 2, 'N'}, {A, 2, B, 2, 'K'}, {C, 1, D, 1, 'M'}, {C, 2, D, 2, 'N'}};
+    for (size_t i = 0; i < SETT__COUNT(same); i++) {
+        const sett_tensor *x = g->t[same[i].x], *y = g->t[same[i].y];
+        SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, extent(&g->c, x, same[i].mode_x) != extent(&g->c, y, same[i].mode_y), false, SETT_E_SHAPE, "%c is %lld in %s %s and %lld in %s %s",
+            same[i].name, (long long)extent(&g->c, x, same[i].mode_x), letter_of(same[i].x), sett__tensor_text(g->c.b, x), (long long)extent(&g->c, y, same[i].mode_y),
+            letter_of(same[i].y), sett__tensor_text(g->c.b, y));
+    }
+    g->m = extent(&g->c, g->t[A], 1);
+    g->n = extent(&g->c, g->t[B], 1);
+    g->k = extent(&g->c, g->t[A], 2);
+    return true;
+}
+
+/* t(_, i, j), where -1 is all. */
+static const sett_tensor *part(const gemm *g, int operand, int64_t v, int64_t i, int64_t j)
+{
+    const int64_t at[3] = {v, i, j};
+    sett_arg *kid = sett__kids(&g->c, 3);
+    for (int k = 0; k < 3; k++)
+        kid[k] = at[k] < 0 ? SETT_ALL : sett_arg_i(at[k]);
+    return sett__slice(&g->c, g->t[operand], sett_arg_n(3, kid));
+}
+
+/* ---- values of atoms ----------------------------------------------------------------------------------- */
+/* Do an atom's values follow each other in registers, at constant places? As fragments have them. */
+static bool is_flat(const gemm *g, int operand)
+{
+    const sett_tensor *t = g->t[operand];
+    if (t->space != SETT_RMEM || t->offset.kind != SETT_INT || t->layout->has_inner || !sett__is_static(t->layout->stride) || sett__is_packed(t))
+        return false;
+    sett_layout *v = sett__coalesce(&g->c, sett__mode(&g->c, t->layout, 0));
+    return !sett__layout_poison(v) && v->shape.kind != SETT_NODE && (sett__is_int(v->stride, 1) || sett__is_int(v->shape, 1));
+}
+
+/* The element of its root where a part of a flat one begins. */
+static int64_t place_of(const gemm *g, int operand, int64_t i, int64_t j)
+{
+    const sett_tensor *t = g->t[operand];
+    const sett_arg at[3] = {sett_arg_i(0), sett_arg_i(i), sett_arg_i(j)};
+    return t->offset.u.i + sett__crd2idx(&g->c, sett_arg_n(3, at), t->layout->shape, t->layout->stride).u.i;
+}
+
+/* A load of a flat part, or a store of val. */
+static uint32_t touch(const gemm *g, int operand, int64_t i, int64_t j, uint32_t val)
+{
+    const sett_tensor *t = g->t[operand];
+    const sett_dtype dtype = (sett_dtype)t->dtype;
+    const bool load = val == SETT__NONE;
+    const int64_t at = place_of(g, operand, i, j);
+    const uint32_t args[4] = {t->root, SETT__NONE, SETT__NONE, val}, n = (uint32_t)extent(&g->c, t, 0);
+    const uint8_t align = (uint8_t)__builtin_ctz(sett__align_at(t, (uint32_t)sett__dtype_bytes(dtype), sett_arg_i(0), at));
+    if (!sett__inside(&g->c, t, sett_arg_i(0), at, n, (uint32_t)sett__dtype_bytes(dtype)))
+        return 0;
+    return sett__record(g->c.b, g->c.site, &(sett__emit){.code = load ? SETT__LOAD : SETT__STORE, .dtype = load ? dtype : (sett_dtype)0, .n = load ? n : 0, .sub = align, .imm = at,
+                                               .n_args = 4, .args = args});
+}
+
+static uint32_t loaded(const gemm *g, const sett_tensor *t)
+{
+    return g->c.b->error.status || t->head.poison ? 0 : sett__access(&g->c, &(sett__move){.t = t});
+}
+
+static void store(const gemm *g, const sett_tensor *t, uint32_t id)
+{
+    if (!g->c.b->error.status)
+        sett__access(&g->c, &(sett__move){.t = t, .val = sett__val(g->c.b, id, t->layout->shape, false)});
+}
+
+static uint32_t zeros(const gemm *g, sett_dtype dtype, uint32_t n)
+{
+    return sett__splat(g->c.b, g->c.site, sett__const_bits(g->c.b, g->c.site, dtype, 0)->id, n);
+}
+
+/* ---- mma.sync --------------------------------------------------------------------------------------- */
+typedef struct parts {
+    const gemm *g;
+    bool flat[4];
+    uint32_t held; /* values of C */
+} parts;
+
+static uint32_t load_part(const parts *p, int operand, int64_t i, int64_t j)
+{
+    return p->flat[operand] ? touch(p->g, operand, i, j, SETT__NONE) : loaded(p->g, part(p->g, operand, -1, i, j));
+}
+
+static void one_product(const parts *p, uint32_t x, uint32_t y, int64_t i, int64_t j, int64_t k)
+{
+    const gemm *g = p->g;
+    const sett_dtype dtype = (sett_dtype)g->atom->dtype[C];
+    const uint32_t sum = k ? load_part(p, D, i, j) : g->fresh ? zeros(g, dtype, p->held) : load_part(p, C, i, j), args[3] = {x, y, sum};
+    if (g->c.b->error.status)
+        return;
+    uint32_t id = sett__record(g->c.b, g->c.site,
+        &(sett__emit){.code = SETT__MMA, .dtype = dtype, .n = p->held, .n_args = 3, .args = args, .n_attrs = 1, .attrs = &(const int32_t){g->atom->row}});
+    if (p->flat[D])
+        touch(g, D, i, j, id);
+    else
+        store(g, part(g, D, -1, i, j), id);
+}
+
+/* Neighbours in M and N share an operand: columns are gone through to and fro. */
+static void warp_products(const gemm *g)
+{
+    sett_build *b = g->c.b;
+    parts p = {.g = g, .held = (uint32_t)extent(&g->c, g->t[C], 0)};
+    uint32_t *x = sett__new(b, (size_t)(g->m + g->n) * sizeof *x), *y = x + g->m;
+    for (int i = A; i <= D; i++)
+        p.flat[i] = is_flat(g, i);
+    for (int64_t k = 0; k < g->k && !b->error.status; k++) {
+        for (int64_t i = 0; i < g->m; i++)
+            x[i] = load_part(&p, A, i, k);
+        for (int64_t j = 0; j < g->n; j++)
+            y[j] = load_part(&p, B, j, k);
+        for (int64_t i = 0; i < g->m * g->n && !b->error.status; i++) {
+            int64_t row = i / g->n, column = row % 2 ? g->n - 1 - i % g->n : i % g->n;
+            one_product(&p, x[row], y[column], row, column, k);
+        }
+    }
+}
+
+/* ---- one multiply-add a thread --------------------------------------------------------------------- */
+static sett_val *column(const gemm *g, uint32_t id)
+{
+    return sett__val(g->c.b, id, sett__tuple_of(&g->c, 1, (sett_arg[]){sett_arg_i(g->m)}), false);
+}
+
+/* A column of C at a time: values of M elements. */
+static void universal_products(const gemm *g)
+{
+    sett_build *b = g->c.b;
+    const sett_dtype dtype = (sett_dtype)g->atom->dtype[C];
+    sett_val **sum = sett__new(b, (size_t)g->n * sizeof(sett_val *));
+    for (int64_t j = 0; j < g->n && !b->error.status; j++)
+        sum[j] = column(g, g->fresh ? zeros(g, dtype, (uint32_t)g->m) : loaded(g, part(g, C, 0, -1, j)));
+    for (int64_t k = 0; k < g->k && !b->error.status; k++) {
+        const sett_tensor *a = part(g, A, 0, -1, k);
+        sett_val *x = a->head.poison ? NULL : sett__to(b, g->c.site, column(g, loaded(g, a)), dtype);
+        const uint32_t row = loaded(g, part(g, B, 0, -1, k));
+        for (uint32_t j = 0; j < g->n && !b->error.status; j++) {
+            sett_val *y = sett__scalar_val(b, g->n == 1 ? row : sett__pick(b, g->c.site, row, &j, 1));
+            sum[j] = sett_fma_at(g->c.site, sett_arg_v(x), sett_arg_v(sett__to(b, g->c.site, y, dtype)), sett_arg_v(sum[j]));
+        }
+    }
+    for (int64_t j = 0; j < g->n && !b->error.status; j++)
+        store(g, part(g, D, 0, -1, j), sum[j]->id);
+}
+
+/* ---- wgmma --------------------------------------------------------------------------------------------- */
+static bool check_flat(const gemm *g, int operand)
+{
+    SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, !is_flat(g, operand), false, SETT_E_SHAPE, "the values of an atom in %s %s do not follow each other: sett_make_fragment_%s lays them so",
+        letter_of(operand), sett__tensor_text(g->c.b, g->t[operand]), letter_of(operand == D ? C : operand));
+    return true;
+}
+
+/* The descriptors of one operand: the first part's, to which distances are added. */
+typedef struct described {
+    int operand;
+    int32_t attrs[3]; /* swizzle, lead, stride */
+    uint32_t first;   /* DESC; NONE: none yet */
+    sett_arg base;
+    int64_t imm;
+} described;
+
+/* Where it starts, before the swizzle: at a row of 16 << swizzle bytes that is the first of 8. */
+static bool find_start(const gemm *g, const described *d, const sett_tensor *t, sett_arg *base, int64_t *imm)
+{
+    enum { PIECE = 16 };
+    int64_t bytes = sett__dtype_bytes((sett_dtype)t->dtype), pattern = INT64_C(128) << d->attrs[0], row = INT64_C(16) << d->attrs[0];
+    bool swizzled = t->layout->has_inner == 1;
+    sett_arg at = swizzled ? sett__add_offset(&g->c, t->offset, t->layout->offset) : t->offset;
+    if (at.kind == SETT_POISON)
+        return false;
+    *base = sett__peel(g->c.b, at, imm);
+    bool fine = d->attrs[0] ? sett__leaf_div(t->offset) * bytes % pattern == 0 && sett__leaf_div(*base) * bytes % pattern == 0 && *imm * bytes % pattern < row
+                            : sett__leaf_div(*base) * bytes % PIECE == 0;
+    SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, !fine || *imm * bytes % PIECE, false, SETT_E_ALIGN,
+        "%s %s does not start where its swizzle does: at a multiple of 8 rows of %lld bytes, and in pieces of 16 bytes", letter_of(d->operand), sett__tensor_text(g->c.b, t), (long long)row);
+    return true;
+}
+
+static bool take_descriptor(const gemm *g, described *d, int operand)
+{
+    static const uint8_t swizzle[] = {0, 3, 2, 1};
+    const sett_tensor *t = g->t[operand];
+    sett_smem_descriptor x = sett__descriptor(&g->c, sett__rewrap(&g->c, t->layout, sett__mode(&g->c, t->layout, 0)), (sett_dtype)t->dtype, (sett_major)g->atom->major[operand]);
+    *d = (described){.operand = operand, .first = SETT__NONE};
+    if (x.type < 0)
+        return false;
+    d->attrs[0] = swizzle[x.type];
+    d->attrs[1] = 16 * x.lead;
+    d->attrs[2] = 16 * x.stride;
+    return true;
+}
+
+static uint32_t descriptor_of(const gemm *g, described *d, int64_t i, int64_t k)
+{
+    const sett_tensor *t = part(g, d->operand, -1, i, k);
+    sett_build *b = g->c.b;
+    sett_arg base;
+    int64_t imm;
+    if (t->head.poison || !find_start(g, d, t, &base, &imm))
+        return SETT__NONE;
+    bool near = d->first != SETT__NONE && imm >= d->imm && base.kind == d->base.kind && (base.kind == SETT_INT || base.u.v == d->base.u.v);
+    if (near) {
+        int64_t pieces = (imm - d->imm) * sett__dtype_bytes((sett_dtype)t->dtype) / 16;
+        const uint32_t args[2] = {d->first, sett__const_bits(b, g->c.site, SETT_U64, (uint64_t)pieces)->id};
+        return pieces ? sett__record(b, g->c.site, &(sett__emit){.code = SETT__ADD, .dtype = SETT_U64, .n = 1, .n_args = 2, .args = args}) : d->first;
+    }
+    const uint32_t args[2] = {t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE};
+    uint32_t id = sett__record(b, g->c.site, &(sett__emit){.code = SETT__DESC, .dtype = SETT_U64, .n = 1, .imm = imm, .n_args = 2, .args = args, .n_attrs = 3, .attrs = d->attrs});
+    if (d->first == SETT__NONE)
+        *d = (described){d->operand, {d->attrs[0], d->attrs[1], d->attrs[2]}, id, base, imm};
+    return id;
+}
+
+/* A root that wgmma holds from now on. */
+static void take_off(sett_build *b, uint32_t root)
+{
+    sett__in_flight *f = b->flights;
+    while (f && f->root != root)
+        f = f->older;
+    if (!f) {
+        f = sett__new(b, sizeof *f);
+        f->root = root;
+        f->older = b->flights;
+        b->flights = f;
+    }
+    f->flies = true;
+    f->age = 0;
+}
+
+static bool in_place(const gemm *g)
+{
+    const sett_tensor *c = g->t[C], *d = g->t[D];
+    bool same = c->root == d->root && sett__same_shape(c->layout->stride, d->layout->stride) && c->offset.kind == SETT_INT && sett__is_int(d->offset, c->offset.u.i);
+    SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, !same && !g->fresh, false, SETT_E_ARGUMENT, "%s adds to its accumulator: C %s must be D %s, or .fresh = true leaves C out", g->atom->name,
+        sett__tensor_text(g->c.b, c), sett__tensor_text(g->c.b, d));
+    return true;
+}
+
+static void group_product(const gemm *g, described x[2], const int64_t at[3])
+{
+    sett_build *b = g->c.b;
+    const sett_mma_atom *a = g->atom;
+    const int64_t acc = place_of(g, D, at[0], at[1]), from = a->shared[A] ? 0 : place_of(g, A, at[0], at[2]);
+    const uint32_t first = a->shared[A] ? descriptor_of(g, &x[A], at[0], at[2]) : g->t[A]->root, second = descriptor_of(g, &x[B], at[1], at[2]);
+    if (b->error.status)
+        return;
+    const uint32_t args[4] = {g->t[D]->root, first, second, sett__const_bits(b, g->c.site, SETT_BOOL, !g->fresh || at[2])->id};
+    const int32_t attrs[] = {a->row, a->mnk[1], (int32_t)acc, (int32_t)from, a->shared[A] && a->major[A], a->major[B], a->negate[A], a->negate[B]};
+    sett__record(b, g->c.site, &(sett__emit){.code = SETT__WGMMA, .n_args = 4, .args = args, .n_attrs = SETT__COUNT(attrs), .attrs = attrs});
+}
+
+/* A fence first, of what registers the products use: an assembler wants one in each round of a loop. */
+static void group_products(const gemm *g)
+{
+    const bool held = !g->atom->shared[A];
+    described x[2];
+    const uint32_t roots[2] = {g->t[D]->root, g->t[A]->root};
+    if (!in_place(g) || !check_flat(g, D) || (held && !check_flat(g, A)) || (!held && !take_descriptor(g, &x[A], A)) || !take_descriptor(g, &x[B], B))
+        return;
+    sett__record(g->c.b, g->c.site, &(sett__emit){.code = SETT__WGFENCE, .n_args = held ? 2 : 1, .args = roots});
+    for (int64_t k = 0; k < g->k; k++)
+        for (int64_t j = 0; j < g->n; j++)
+            for (int64_t i = 0; i < g->m && !g->c.b->error.status; i++)
+                group_product(g, x, (const int64_t[]){i, j, k});
+    for (int i = 0; i <= held; i++)
+        take_off(g->c.b, roots[i]);
+}
+
+/* ---- the calls ------------------------------------------------------------------------------------------- */
+sett_mma_atom *sett_tiled_mma_atom(const sett_tiled_mma *m)
+{
+    bool fine = sett__lives("sett_tiled_mma_atom", m, SETT__K_TILED_MMA) && !((const sett__head *)m)->poison;
+    return fine ? (sett_mma_atom *)(uintptr_t)m->atom : (sett_mma_atom *)(uintptr_t)m; /* poison is any kind's */
+}
+
+void sett_gemm_at(sett_site site, const sett_mma_atom *atom, const sett_tensor *d, const sett_tensor *a, const sett_tensor *b, const sett_gemm_args *given)
+{
+    gemm g = {.c = {NULL, site, "sett_gemm"}, .atom = atom, .t = {a, b, NULL, d}};
+    sett_gemm_args x;
+    if (!sett__take_args(&g.c, &x, sizeof x, given))
+        return;
+    g.c.b = SETT__HOME_OR(atom, SETT__HOME_OR(d, sett__home(a)));
+    g.t[C] = x.C ? x.C : d;
+    g.fresh = x.fresh;
+    if (!sett__use_atom(&g.c, (const sett__head *)atom, SETT__K_MMA_ATOM))
+        return;
+    for (int k = A; k <= D; k++)
+        if (!sett__use_tensor(g.c.b, site, g.c.func, g.t[k]))
+            return;
+    if (!sett__in_kernel(g.c.b, site, g.c.func) || !take_modes(&g))
+        return;
+    for (int k = A; k <= D; k++)
+        if (!check_operand(&g, k))
+            return;
+    if (take_extents(&g))
+        (atom->row < 0 ? universal_products : sett__mmas[atom->row].kind == SETT__MMA_WARP ? warp_products : group_products)(&g);
+}
+
+void sett_mma_commit_at(sett_site site, sett_build *b)
+{
+    b = sett__given(b, site, "sett_mma_commit");
+    if (!b)
+        return;
+    sett__record(b, site, &(sett__emit){.code = SETT__WGCOMMIT});
+    for (sett__in_flight *f = b->flights; f; f = f->older)
+        f->age += f->flies;
+}
+
+void sett_mma_wait_at(sett_site site, sett_build *b, int pending)
+{
+    enum { MOST = 7 };
+    b = sett__given(b, site, "sett_mma_wait");
+    if (!b)
+        return;
+    SETT__FAIL_IF(b, site, "sett_mma_wait", pending < 0 || pending > MOST, , SETT_E_RANGE, "%d groups: 0 to %d may be left pending", pending, MOST);
+    int n = 0;
+    for (const sett__in_flight *f = b->flights; f; f = f->older)
+        n += f->flies && f->age > pending;
+    uint32_t *root = sett__new(b, (size_t)(n + 1) * sizeof *root);
+    n = 0;
+    for (sett__in_flight *f = b->flights; f; f = f->older)
+        if (f->flies && f->age > pending) {
+            root[n++] = f->root;
+            f->flies = false;
+        }
+    sett__record(b, site, &(sett__emit){.code = SETT__WGWAIT, .n_args = n, .args = root, .n_attrs = 1, .attrs = &(const int32_t){pending}});
+}
