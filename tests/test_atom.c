@@ -193,6 +193,9 @@ typedef struct bench {
     sett_thr_mma *mine, *wg_mine;
     sett_tiled_copy *copy;
     sett_tensor *s, *g; /* (64,64) of f16, in smem and gmem */
+    sett_tensor *ra, *rb, *acc;      /* fragments of mma, of (64,64) each */
+    sett_tensor *wa, *wb, *wacc;     /* of wg */
+    sett_thr_copy *from;             /* a slice of copy */
 } bench;
 
 static bench set_up(void)
@@ -208,6 +211,13 @@ static bench set_up(void)
     w.copy = sett_make_tiled_copy_A(sett_ldmatrix(w.b, SETT_F16, 4, false), w.mma);
     w.s = sett_make_smem_tensor(w.b, SETT_F16, sett_smem_layout(w.b, SETT_F16, SETT_K_MAJOR, 64, 64), 128, .name = "S");
     w.g = sett_param(w.b, "G", SETT_F16, sett_row_major(w.b, 64, 64), .align = 16);
+    w.ra = sett_make_fragment_A(w.mma, sett_partition_A(w.mine, w.s));
+    w.rb = sett_make_fragment_B(w.mma, sett_partition_B(w.mine, w.s));
+    w.acc = sett_make_fragment_C(w.mma, sett_partition_shape_C(w.mma, T(64, 64)));
+    w.wa = sett_make_fragment_A(w.wg, sett_partition_A(w.wg_mine, w.s));
+    w.wb = sett_make_fragment_B(w.wg, sett_partition_B(w.wg_mine, w.s));
+    w.wacc = sett_make_fragment_C(w.wg, sett_partition_shape_C(w.wg, T(64, 64)));
+    w.from = sett_get_slice(w.copy, sett_thread_idx(w.b, 0));
     ck_assert_msg(!w.b->error.status, "%s", w.b->error.text);
     return w;
 }

@@ -66,7 +66,8 @@ SETT_API sett_mma_traits sett_mma_atom_traits_at(sett_site, const sett_mma_atom 
 #define sett_mma_atom_traits(atom) sett_mma_atom_traits_at(SETT_HERE, atom)
 
 /* ---- tiled products ----------------------------------------------------------------------------- */
-/* The atom repeated over (M,N,K) as `atoms` says: a shape, or a layout of atoms, static. `permutation` is ALL, or a tiler of
+/* The atom repeated over (M,N,K) as `atoms` says: a shape, or a layout of atoms, static. Atoms side by side in K have a sum
+ * each, which are yours to add up. `permutation` is ALL, or a tiler of
  * three: for each of M, N and K an extent, a layout, or ALL. It says of which rows and columns the tile is made: T(32, 32,
  * 16) gives each of 2 x 2 warps two atoms beside each other in N, so that one ldmatrix x4 fills the B of both. */
 SETT_API sett_tiled_mma *sett_make_tiled_mma_at(sett_site, const sett_mma_atom *, sett_arg atoms, sett_arg permutation);
@@ -143,6 +144,9 @@ SETT_API void sett_mma_commit_at(sett_site, sett_build *);
 SETT_API void sett_mma_wait_at(sett_site, sett_build *, int pending);
 #define sett_mma_commit(b) sett_mma_commit_at(SETT_HERE, b)
 #define sett_mma_wait(b, pending) sett_mma_wait_at(SETT_HERE, b, pending)
+/* What this thread wrote to shared memory is seen by wgmma, behind a barrier that follows. */
+SETT_API void sett_fence_view_async_shared_at(sett_site, sett_build *);
+#define sett_fence_view_async_shared(b) sett_fence_view_async_shared_at(SETT_HERE, b)
 /* The atom of a tiled product. */
 SETT_API sett_mma_atom *sett_tiled_mma_atom(const sett_tiled_mma *);
 static inline const sett_mma_atom *sett_mma_atom_self(const sett_mma_atom *atom)

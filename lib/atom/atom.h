@@ -48,11 +48,11 @@ struct sett_thr_copy {
     sett_arg thread;
 };
 
-/* A tensor that is an operand of a product: of which atom, and the line that made it. */
+/* A tensor that is an operand of a product: of which atom, and the call that made it. */
 typedef struct sett__fragment {
     const sett_mma_atom *atom;
     uint8_t which; /* a sett_operand */
-    int line;
+    uint32_t site; /* in the build's list */
 } sett__fragment;
 
 /* ---- atoms -------------------------------------------------------------------------------------- */

@@ -64,9 +64,9 @@ static bool take_rows(matrices *x)
     for (int64_t i = 0; i < x->n * x->row; i++) {
         int64_t first = i - i % x->row;
         SETT__FAIL_IF(c->b, c->site, c->func, x->p.group[i] != x->p.group[first] || x->p.imm[i] != x->p.imm[first] + i % x->row, false, SETT_E_ALIGN,
-            "%s needs rows of %d elements that lie together, and %s has them apart: %s", x->atom->name, (int)x->row, sett__tensor_text(c->b, x->smem),
-            x->atom->transpose ? "transposed, of an operand that is contiguous in M or N" : "of an operand that is contiguous in K, or transposed");
-        uint32_t align = i == first ? sett__align_at(x->smem, bytes, x->p.base[x->p.group[i]], x->p.imm[i]) : ROW;
+            "%s needs rows of %d elements that lie together, and %s has them apart: it is for a matrix that is contiguous in %s; others are %stransposed", x->atom->name, (int)x->row,
+            sett__tensor_text(c->b, x->smem), x->atom->transpose ? "M or N" : "K", x->atom->transpose ? "not " : "");
+        uint32_t align = i == first + x->row - 1 ? sett__align_at(x->smem, bytes, x->p.base[x->p.group[first]], x->p.imm[first]) : ROW;
         SETT__FAIL_IF(c->b, c->site, c->func, align < ROW, false, SETT_E_ALIGN, "a row of %s is aligned to %u bytes, and %s needs %d", sett__tensor_text(c->b, x->smem), align,
             x->atom->name, ROW);
     }

@@ -26,7 +26,7 @@ static sett_layout *like(const sett__ctx *c, const sett_layout *l)
 static sett_tensor *mark(const sett__ctx *c, sett_tensor *t, const sett_mma_atom *atom, sett_operand which)
 {
     sett__fragment *f = sett__new(c->b, sizeof *f);
-    *f = (sett__fragment){atom, (uint8_t)which, c->site.line};
+    *f = (sett__fragment){atom, (uint8_t)which, sett__site(c->b, c->site)};
     if (!t->head.poison)
         t->fragment = f;
     return t;

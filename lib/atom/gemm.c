@@ -68,6 +68,16 @@ static bool same_atom(const sett_mma_atom *x, const sett_mma_atom *y)
     return x->row == y->row && !memcmp(x->mnk, y->mnk, sizeof x->mnk) && !memcmp(x->dtype, y->dtype, sizeof x->dtype);
 }
 
+/* "gemm.c:41" */
+static const char *made_at(const gemm *g, const sett__fragment *f)
+{
+    const sett__site_ref *s = &g->c.b->site[f->site];
+    char text[120];
+    snprintf(text, sizeof text, "%.100s:%u", g->c.b->string[s->file], s->line);
+    const char *kept = sett__arena_str(&g->c.b->arena, text);
+    return kept ? kept : "";
+}
+
 /* Is t operand k of the atom? */
 static bool check_operand(const gemm *g, int k)
 {
@@ -76,10 +86,10 @@ static bool check_operand(const gemm *g, int k)
     const sett__fragment *f = t->fragment;
     const int which = k == D ? C : k;
     sett_build *b = g->c.b;
-    SETT__FAIL_IF(b, g->c.site, g->c.func, f && !same_atom(f->atom, a), false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at line %d, and the product is %s", letter_of(k),
-        sett__tensor_text(b, t), f->atom->name, f->line, a->name);
-    SETT__FAIL_IF(b, g->c.site, g->c.func, f && f->which != which, false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at line %d", letter_of(k), sett__tensor_text(b, t),
-        letter_of(f->which), f->line);
+    SETT__FAIL_IF(b, g->c.site, g->c.func, f && !same_atom(f->atom, a), false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at %s, and the product is %s", letter_of(k),
+        sett__tensor_text(b, t), f->atom->name, made_at(g, f), a->name);
+    SETT__FAIL_IF(b, g->c.site, g->c.func, f && f->which != which, false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at %s", letter_of(k), sett__tensor_text(b, t),
+        letter_of(f->which), made_at(g, f));
     bool shared = which < C && a->shared[which], memory = a->row < 0 && (t->space == SETT_SMEM || t->space == SETT_GMEM);
     SETT__FAIL_IF(b, g->c.site, g->c.func, shared ? t->space != SETT_SMEM : t->space != SETT_RMEM && !memory, false, SETT_E_SPACE,
         shared ? "%s %s is in %s, and %s reads it from smem" : "%s %s is in %s, and %s has it in registers: copy it to a fragment", letter_of(k), sett__tensor_text(b, t),
@@ -427,4 +437,13 @@ void sett_mma_wait_at(sett_site site, sett_build *b, int pending)
             f->flies = false;
         }
     sett__record(b, site, &(sett__emit){.code = SETT__WGWAIT, .n_args = n, .args = root, .n_attrs = 1, .attrs = &(const int32_t){pending}});
+}
+
+void sett_fence_view_async_shared_at(sett_site site, sett_build *b)
+{
+    enum { ASYNC_SHARED = 1 }; /* sett__proxy_word */
+    const uint32_t no_map[2] = {SETT__NONE, SETT__NONE};
+    b = sett__given(b, site, "sett_fence_view_async_shared");
+    if (b)
+        sett__record(b, site, &(sett__emit){.code = SETT__PROXY, .n_args = 2, .args = no_map, .n_attrs = 1, .attrs = &(const int32_t){ASYNC_SHARED}});
 }

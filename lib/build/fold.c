@@ -541,7 +541,7 @@ static uint32_t fold_reduce(const fold *f)
 uint32_t sett__fold(sett_build *b, sett_site site, sett__emit *x, uint32_t *args, sett__operands *o)
 {
     sett__class cls = (sett__class)sett__ops[x->code].cls;
-    if (cls == SETT__C_INLINE)
+    if (cls == SETT__C_INLINE || cls == SETT__C_FORM) /* what they take has its own sizes */
         return NONE;
     fold f = {.b = b, .site = site, .x = x, .args = args, .known = o->room, .v = o->in};
     if (cls == SETT__C_PICK)

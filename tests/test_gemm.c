@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products by atoms: every row of mma.def and universal ones, operands from registers, through ldmatrix, and as descriptors of
+ * every layout that wgmma reads. The factors are small integers, so that every type gives the same sums, which C computes too.
+ * Each kernel is assembled for the machine that has it, and run where the CPU engine models it. */
+#define SETT_SHORT
+#include "rig.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct problem {
+    sett_mma_kind kind;
+    sett_dtype a, b, acc;
+    int m, n, k;
+    int atoms[3], times[3]; /* atoms over threads; tiles of them in the block's M, N, K */
+    int steps;              /* tiles in K, one after another */
+    int matrices[2];        /* of ldmatrix, for A and B; 0: from global memory to registers */
+    int bytes[2];           /* rows of the smem layout; 0: it is chosen */
+    sett_major major[2]; /* of A and B; where C is stored by stmatrix, it lies as B */
+    int stored;          /* matrices of stmatrix; 0: C goes from registers to global memory */
+    sett_space a_from;
+    const char *perm, *holds; /* "": ALL; an instruction in the PTX */
+} problem;
+
+/* ---- the kernel --------------------------------------------------------------------------------- */
+static int extent(const problem *p, int i)
+{
+    const int size[3] = {p->m, p->n, p->k};
+    return size[i] * p->atoms[i] * p->times[i];
+}
+
+static int threads(const problem *p)
+{
+    return p->atoms[0] * p->atoms[1] * p->atoms[2] * (p->kind == SETT_MMA_SYNC ? 32 : p->kind == SETT_MMA_WGMMA ? 128 : 1);
+}
+
+/* Into memory of another type, element by element. */
+static void convert(const sett_tensor *from, const sett_tensor *to)
+{
+    sett_tensor *held = sett_make_fragment_like(from, sett_tensor_dtype(to));
+    sett_store(held, sett_to(sett_load(from), sett_tensor_dtype(to)));
+    sett_copy(held, to);
+}
+
+static sett_tensor *shared(sett_build *b, const problem *p, int w)
+{
+    const sett_dtype dtype = w ? p->b : p->a;
+    const int rows = extent(p, w), k = extent(p, 2);
+    sett_layout *l = p->bytes[w] ? sett_tile_to_shape(sett_smem_layout_atom(b, dtype, p->major[w], p->bytes[w]), T(rows, k), p->major[w] ? T(1, 0) : T(0, 1))
+                                 : sett_smem_layout(b, dtype, p->major[w], rows, k);
+    return sett_make_smem_tensor(b, dtype, l, 1024);
+}
+
+typedef struct side {
+    sett_tensor *gmem, *smem, *fragment;
+    sett_tiled_copy *load;
+} side;
+
+static void bring(sett_build *b, const problem *p, side *x, sett_tiled_mma *mma, sett_operand which, sett_val *t, int step)
+{
+    sett_tensor *tile = sett_local_tile(x->gmem, T(extent(p, (int)which), extent(p, 2)), T(0, step));
+    sett_thr_mma *mine = sett_get_slice(mma, t);
+    if (!x->smem) {
+        sett_tensor *part = sett_partition_at(SETT_HERE, mine, which, tile);
+        x->fragment = sett_make_fragment_at(SETT_HERE, mma, which, part);
+        convert(part, x->fragment);
+        return;
+    }
+    const int columns = threads(p) / 8 < extent(p, 2) ? threads(p) / 8 : extent(p, 2);
+    sett_layout *movers = sett_make_layout(b, T(threads(p) / columns, columns));
+    convert(sett_local_partition(tile, movers, t), sett_local_partition(x->smem, movers, t));
+}
+
+/* After all have brought their part. */
+static void take(const problem *p, side *x, sett_tiled_mma *mma, sett_operand which, sett_val *t)
+{
+    if (!x->smem)
+        return;
+    sett_tensor *part = sett_partition_at(SETT_HERE, sett_get_slice(mma, t), which, x->smem);
+    x->fragment = p->kind == SETT_MMA_UNIVERSAL ? part : sett_make_fragment_at(SETT_HERE, mma, which, part);
+    if (x->load) {
+        sett_thr_copy *mine = sett_get_slice(x->load, t);
+        sett_copy_by(x->load, sett_partition_S(mine, x->smem), sett_retile(mine, x->fragment));
+    }
+}
+
+/* To shared memory by stmatrix, and what the thread has of it read back element by element. */
+static sett_tensor *through_smem(sett_build *b, const problem *p, sett_tiled_mma *mma, const sett_tensor *acc, sett_val *t)
+{
+    const bool turned = p->major[1] == SETT_MN_MAJOR;
+    sett_tensor *c = sett_make_smem_tensor(b, p->acc, sett_smem_layout(b, p->acc, turned ? SETT_MN_MAJOR : SETT_K_MAJOR, extent(p, 0), extent(p, 1)), 1024);
+    sett_tiled_copy *copy = sett_make_tiled_copy_C(sett_stmatrix(b, p->acc, p->stored, turned), mma);
+    sett_thr_copy *mine = sett_get_slice(copy, t);
+    sett_copy_by(copy, sett_retile(mine, acc), sett_partition_D(mine, c));
+    sett_sync_threads(b);
+    return sett_partition_C(sett_get_slice(mma, t), c);
+}
+
+static void body(sett_build *b, const void *user)
+{
+    const problem *p = user;
+    const int m = extent(p, 0), n = extent(p, 1), k = extent(p, 2) * p->steps;
+    const sett_mma_args args = {.size = sizeof args, .a = p->a, .b = p->b, .acc = p->acc, .m = p->m, .n = p->n, .k = p->k, .a_from = p->a_from,
+        .a_major = p->kind == SETT_MMA_WGMMA ? p->major[0] : SETT_K_MAJOR, .b_major = p->kind == SETT_MMA_WGMMA ? p->major[1] : SETT_K_MAJOR};
+    side x[2] = {{.gmem = sett_param(b, "A", SETT_F32, sett_row_major(b, m, k))}, {.gmem = sett_param(b, "B", SETT_F32, sett_row_major(b, n, k))}};
+    sett_tensor *out = sett_param(b, "C", SETT_F32, sett_row_major(b, m, n));
+    sett_block(b, threads(p));
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_tiled_mma *mma = sett_make_tiled_mma(sett_mma_atom_at(SETT_HERE, b, p->kind, &args), T(p->atoms[0], p->atoms[1], p->atoms[2]),
+        p->perm ? sett_arg_parse(b, p->perm) : ALL);
+    for (int w = 0; w < 2; w++) {
+        bool group = p->kind == SETT_MMA_WGMMA && !(w == 0 && p->a_from == SETT_RMEM);
+        if (group || p->matrices[w] || p->kind == SETT_MMA_UNIVERSAL)
+            x[w].smem = shared(b, p, w);
+        if (p->matrices[w])
+            x[w].load = sett_make_tiled_copy_mma_at(SETT_HERE, sett_ldmatrix(b, w ? p->b : p->a, p->matrices[w], p->major[w] == SETT_MN_MAJOR), mma, (sett_operand)w);
+    }
+    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(m, n)));
+    for (int step = 0; step < p->steps; step++) {
+        for (int w = 0; w < 2; w++)
+            bring(b, p, &x[w], mma, (sett_operand)w, t, step);
+        if (p->kind == SETT_MMA_WGMMA)
+            sett_fence_view_async_shared(b);
+        sett_sync_threads(b);
+        for (int w = 0; w < 2; w++)
+            take(p, &x[w], mma, (sett_operand)w, t);
+        sett_gemm(mma, acc, x[0].fragment, x[1].fragment, acc, .fresh = step == 0);
+        if (p->kind == SETT_MMA_WGMMA)
+            sett_mma_commit(b), sett_mma_wait(b, 0);
+        sett_sync_threads(b);
+    }
+    if (p->stored)
+        acc = through_smem(b, p, mma, acc, t);
+    convert(acc, sett_partition_C(sett_get_slice(mma, t), out));
+}
+
+/* ---- running it ----------------------------------------------------------------------------------- */
+static float factor(bool is_signed, int i, int k)
+{
+    int x = (i * 7 + k * 3 + i * k) % 5;
+    return (float)(is_signed ? x - 2 : x);
+}
+
+static void run_on_cpu(sett_kernel *k, const problem *p)
+{
+    const int m = extent(p, 0), n = extent(p, 1), depth = extent(p, 2) * p->steps;
+    float *a = calloc((size_t)(m * depth), 4), *w = calloc((size_t)(n * depth), 4), *c = calloc((size_t)(m * n), 4);
+    sett_error err = {0};
+    for (int i = 0; i < m * depth; i++)
+        a[i] = factor(p->a != SETT_U8, i / depth, i % depth);
+    for (int i = 0; i < n * depth; i++)
+        w[i] = factor(p->b != SETT_U8, i / depth + 3, i % depth);
+    sett_buf A = sett_buf_2d(a, SETT_F32, m, depth), B = sett_buf_2d(w, SETT_F32, n, depth), C = sett_buf_2d(c, SETT_F32, m, n);
+    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &A, &B, &C), "%s", err.text);
+    for (int i = 0; i < m * n; i++) {
+        float sum = 0;
+        for (int j = 0; j < depth; j++)
+            sum += a[i / n * depth + j] * w[i % n * depth + j];
+        ck_assert_msg(c[i] == sum, "row %d, column %d: %g, should be %g", i / n, i % n, (double)c[i], (double)sum);
+    }
+    free(a), free(w), free(c);
+}
+
+static void check_problem(const problem *p, const char *target)
+{
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = p};
+    sett_kernel_info info = {.size = sizeof info};
+    sett_error err = {0};
+    sett_engine *e;
+    sett_kernel *k;
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+    sett_status s = sett_compile(e, body, &o, &k, &err);
+    if (!s)
+        run_on_cpu(k, p), sett_kernel_release(k);
+    else
+        ck_assert_msg(s == SETT_E_TARGET && strstr(err.text, "the CPU engine cannot run it"), "%s", err.text);
+    o.target = target;
+    if (have_compiler()) {
+        s = sett_compile(e, body, &o, &k, &err);
+        o.ptx_only = s == SETT_E_NO_ASSEMBLER;
+        s = o.ptx_only ? sett_compile(e, body, &o, &k, &err) : s;
+        ck_assert_msg(!s, "%s", err.text);
+        ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
+        ck_assert_msg(!p->holds || strstr(info.ptx, p->holds), "no %s in\n%s", p->holds, info.ptx);
+        ck_assert_msg(!strstr(info.ptx, ".local"), "local memory in\n%s", info.ptx);
+        sett_kernel_release(k);
+    }
+    sett_engine_close(e);
+}
+
+/* ---- what is multiplied ------------------------------------------------------------------------------ */
+/* Every row, of two atoms in M and steps in K, from registers; the accumulator of a group in several shapes. */
+START_TEST(every_row)
+{
+    const sett__mma *x = &sett__mmas[_i];
+    bool group = x->kind == SETT__MMA_GROUP;
+    char target[16], name[64];
+    snprintf(target, sizeof target, group ? "sm_90a" : "sm_%d", atoi(x->targets) < 80 ? 80 : atoi(x->targets));
+    snprintf(name, sizeof name, "%s", group ? "wgmma.mma_async.sync.aligned.m64n" : "mma.sync.aligned.");
+    problem p = {.kind = group ? SETT_MMA_WGMMA : SETT_MMA_SYNC, .a = (sett_dtype)x->a, .b = (sett_dtype)x->b, .acc = (sett_dtype)x->c, .m = x->m, .n = group ? 48 : x->n,
+        .k = x->k, .atoms = {2, 1, 1}, .times = {1, group ? 1 : 3, 2}, .steps = 2, .a_from = group && _i % 2 ? SETT_RMEM : (sett_space)0, .holds = name};
+    check_problem(&p, target);
+}
+END_TEST
+
+#define WARP(ta, tb, tc) .kind = SETT_MMA_SYNC, .a = SETT_##ta, .b = SETT_##tb, .acc = SETT_##tc, .steps = 2
+#define GROUP(ta, tc, N) .kind = SETT_MMA_WGMMA, .a = SETT_##ta, .b = SETT_##ta, .acc = SETT_##tc, .m = 64, .n = N, .steps = 2, .holds = "wgmma.mma_async"
+static const problem problems[] = {
+    /* ldmatrix: as it is and transposed, of 4, 2 and 1 matrices, in every swizzle, of elements of 8, 16 and 32 bits */
+    {WARP(F16, F16, F32), .m = 16, .n = 8, .k = 16, .atoms = {2, 2, 1}, .times = {2, 2, 4}, .matrices = {4, 4}, .perm = "(32,32,16)", .holds = "ldmatrix.sync.aligned.m8n8.x4.shared"},
+    {WARP(F16, F16, F16), .m = 16, .n = 8, .k = 16, .atoms = {1, 2, 1}, .times = {2, 2, 2}, .matrices = {4, 2}, .holds = "ldmatrix.sync.aligned.m8n8.x2.shared"},
+    {WARP(BF16, BF16, F32), .m = 16, .n = 8, .k = 8, .atoms = {2, 1, 1}, .times = {1, 2, 2}, .matrices = {2, 1}, .holds = "ldmatrix.sync.aligned.m8n8.x1.shared"},
+    {WARP(F16, F16, F32), .m = 16, .n = 8, .k = 16, .atoms = {2, 2, 1}, .times = {1, 2, 1}, .matrices = {4, 4}, .perm = "(32,32,16)", .major = {SETT_MN_MAJOR, SETT_MN_MAJOR},
+        .holds = "ldmatrix.sync.aligned.m8n8.x4.trans.shared"},
+    {WARP(F16, F16, F32), .m = 16, .n = 8, .k = 16, .atoms = {4, 1, 1}, .times = {1, 4, 2}, .matrices = {4, 2}, .major = {SETT_K_MAJOR, SETT_MN_MAJOR}},
+    {WARP(I8, I8, I32), .m = 16, .n = 8, .k = 32, .atoms = {2, 2, 1}, .times = {1, 2, 2}, .matrices = {4, 2}},
+    {WARP(F8E4M3FN, F8E5M2, F32), .m = 16, .n = 8, .k = 32, .atoms = {2, 1, 1}, .times = {1, 2, 4}, .matrices = {4, 2}},
+    {WARP(TF32, TF32, F32), .m = 16, .n = 8, .k = 8, .atoms = {2, 1, 1}, .times = {1, 2, 4}, .matrices = {4, 2}},
+    /* stmatrix of what has been added up, as it is and transposed */
+    {WARP(F16, F16, F16), .m = 16, .n = 8, .k = 16, .atoms = {2, 2, 1}, .times = {2, 4, 2}, .matrices = {4, 2}, .perm = "(32,32,16)", .stored = 4, .holds = "stmatrix.sync.aligned.m8n8.x4.shared"},
+    {WARP(F16, F16, F16), .m = 16, .n = 8, .k = 16, .atoms = {2, 1, 1}, .times = {2, 8, 1}, .matrices = {4, 2}, .stored = 2, .major = {SETT_K_MAJOR, SETT_MN_MAJOR},
+        .holds = "stmatrix.sync.aligned.m8n8.x2.trans.shared"},
+    {GROUP(F16, F16, 64), .k = 16, .atoms = {2, 1, 1}, .times = {1, 1, 4}, .stored = 4},
+    /* wgmma: majors, swizzles, A in registers */
+    {GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {2, 2, 4}},
+    {GROUP(BF16, F32, 128), .k = 16, .atoms = {2, 1, 1}, .times = {1, 1, 4}, .major = {SETT_MN_MAJOR, SETT_MN_MAJOR}},
+    {GROUP(F16, F16, 96), .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 2}, .major = {SETT_K_MAJOR, SETT_MN_MAJOR}},
+    {GROUP(F16, F32, 32), .k = 16, .atoms = {1, 1, 1}, .times = {2, 1, 8}, .major = {SETT_MN_MAJOR, SETT_K_MAJOR}},
+    {GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {64, 32}},
+    {GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {16, 128}},
+    {GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {16, 16}, .major = {SETT_MN_MAJOR, SETT_MN_MAJOR}},
+    {GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {2, 2, 4}, .bytes = {32, 64}, .major = {SETT_MN_MAJOR, SETT_MN_MAJOR}},
+    {GROUP(F16, F32, 256), .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .a_from = SETT_RMEM},
+    {GROUP(I8, I32, 64), .k = 32, .atoms = {2, 1, 1}, .times = {1, 2, 4}},
+    {GROUP(TF32, F32, 64), .k = 8, .atoms = {1, 1, 1}, .times = {1, 1, 8}},
+    {GROUP(F8E4M3FN, F32, 64), .k = 32, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {64, 64}},
+    /* one multiply-add a thread, of every type of arithmetic, and of operands that are converted */
+    {.kind = SETT_MMA_UNIVERSAL, .a = SETT_F32, .b = SETT_F32, .acc = SETT_F32, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {4, 2, 16}, .steps = 2,
+        .perm = "<(8,4):(4,1),(8,2):(2,1),_>", .holds = "fma.rn.f32"},
+    {.kind = SETT_MMA_UNIVERSAL, .a = SETT_F64, .b = SETT_F64, .acc = SETT_F64, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {1, 1, 16}, .steps = 1},
+    {.kind = SETT_MMA_UNIVERSAL, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F16, .m = 1, .n = 1, .k = 1, .atoms = {16, 4, 1}, .times = {2, 4, 16}, .steps = 2},
+    {.kind = SETT_MMA_UNIVERSAL, .a = SETT_BF16, .b = SETT_F16, .acc = SETT_F32, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {2, 1, 16}, .steps = 2},
+    {.kind = SETT_MMA_UNIVERSAL, .a = SETT_F8E4M3FN, .b = SETT_F32, .acc = SETT_F32, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {1, 3, 16}, .steps = 2},
+    {.kind = SETT_MMA_UNIVERSAL, .a = SETT_I8, .b = SETT_I8, .acc = SETT_I32, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {2, 2, 16}, .steps = 2},
+    {.kind = SETT_MMA_UNIVERSAL, .a = SETT_I64, .b = SETT_I64, .acc = SETT_I64, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {1, 2, 16}, .steps = 2},
+};
+
+START_TEST(every_way)
+{
+    const problem *p = &problems[_i];
+    check_problem(p, p->kind == SETT_MMA_WGMMA || p->stored ? "sm_90a" : p->a == SETT_F8E4M3FN ? "sm_89" : "sm_80");
+}
+END_TEST
+
+/* ---- ranks ------------------------------------------------------------------------------------------- */
+/* One thread, an atom of one value: A is a[i + 10 k], B is b[j + 10 k], from 1 on, and C is 100 everywhere. */
+typedef struct form {
+    int m, n, k;        /* of the sums */
+    bool values, modes; /* with V before; with a K behind, even of 1 */
+} form;
+static const form forms[] = {{1, 1, 1, true, false}, {3, 2, 1, false, false}, {3, 2, 4, false, true}, {3, 2, 1, true, false}, {3, 2, 4, true, true}};
+
+static void by_rank(sett_build *b, const void *user)
+{
+    const form *f = user;
+    sett_tensor *out = sett_param(b, "C", SETT_F32, sett_make_layout(b, T(f->m, f->n)));
+    sett_mma_atom *atom = sett_mma_universal(b, .acc = SETT_F32);
+    const bool one = f->m == 1;
+    sett_tensor *x[2], *c;
+    for (int w = 0; w < 2; w++) {
+        const int rows = w ? f->n : f->m;
+        sett_layout *l = one ? sett_make_layout(b, T1(1), T1(0)) : sett_make_layout(b, T1(rows), T1(1));
+        l = f->values && !one ? sett_prepend(l, sett_make_layout(b, 1)) : l;
+        l = f->modes ? sett_append(l, sett_make_layout(b, f->k, 10)) : l;
+        x[w] = sett_make_rmem_tensor(b, SETT_F32, l);
+        for (int i = 0; i < rows * f->k; i++)
+            sett_set(x[w], (float)(1 + i % rows + 10 * (i / rows)), i);
+    }
+    c = sett_make_rmem_tensor(b, SETT_F32, one ? sett_make_layout(b, T1(1)) : f->values ? sett_make_layout(b, T(1, f->m, f->n)) : sett_make_layout(b, T(f->m, f->n)));
+    sett_fill(c, 100.0);
+    sett_gemm(atom, c, x[0], x[1], c);
+    for (int i = 0; i < f->m * f->n; i++)
+        sett_set(out, sett_at(c, i), i);
+}
+
+START_TEST(every_rank)
+{
+    const form *f = &forms[_i];
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = f};
+    sett_error err = {0};
+    sett_engine *e;
+    sett_kernel *k;
+    float c[6] = {0};
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, by_rank, &o, &k, &err), "%s", err.text);
+    const int64_t shape[2] = {f->m, f->n};
+    sett_buf C = sett_buf_nd(c, SETT_F32, 2, shape);
+    C.stride[0] = 1, C.stride[1] = f->m;
+    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &C), "%s", err.text);
+    for (int i = 0; i < f->m * f->n; i++) {
+        float sum = 100;
+        for (int x = 0; x < f->k; x++)
+            sum += (float)((1 + i % f->m + 10 * x) * (1 + i / f->m + 10 * x));
+        ck_assert_msg(c[i] == sum, "%d: %g, should be %g", i, (double)c[i], (double)sum);
+    }
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
+/* ---- products in flight -------------------------------------------------------------------------------- */
+typedef enum slip { TOUCHED, LEFT, NOT_COMMITTED, PENDING, DONE } slip;
+static int product_line, touch_line;
+
+static void flight(sett_build *b, const void *user)
+{
+    const slip s = *(const slip *)user;
+    sett_tensor *out = sett_param(b, "C", SETT_F32, sett_row_major(b, 64, 64));
+    sett_tensor *x = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, 64, 64), 1024);
+    sett_block(b, 128);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_tiled_mma *mma = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .n = 64), T(1, 1, 1), ALL);
+    sett_thr_mma *mine = sett_get_slice(mma, t);
+    sett_tensor *gC = sett_partition_C(mine, out), *acc = sett_make_fragment_C(mma, gC);
+    sett_tensor *fa = sett_make_fragment_A(mma, sett_partition_A(mine, x)), *fb = sett_make_fragment_B(mma, sett_partition_B(mine, x));
+    sett_gemm(mma, acc, fa, fb, acc, .fresh = true), product_line = __LINE__;
+    if (s != NOT_COMMITTED)
+        sett_mma_commit(b);
+    if (s == PENDING || s == DONE || s == NOT_COMMITTED)
+        sett_mma_wait(b, s == PENDING);
+    if (s != LEFT)
+        sett_copy(acc, gC), touch_line = __LINE__;
+}
+
+START_TEST(touched_in_flight)
+{
+    const slip s = (slip)_i;
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    const sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .user = &s, .ptx_only = true};
+    sett_error err = {0};
+    sett_engine *e;
+    sett_kernel *k = NULL;
+    char line[64], since[64];
+    if (!have_compiler())
+        return;
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+    sett_status got = sett_compile(e, flight, &o, &k, &err);
+    snprintf(line, sizeof line, "test_gemm.c:%d: ", s == LEFT ? product_line : touch_line);
+    snprintf(since, sizeof since, "in flight since tests/test_gemm.c:%d", product_line);
+    if (s == DONE)
+        ck_assert_msg(!got, "%s", err.text);
+    else
+        ck_assert_msg(got == SETT_E_VERIFY && strstr(err.text, line) && strstr(err.text, s == LEFT ? "the kernel ends while" : since), "%s", err.text);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
+Suite *gemm_suite(void)
+{
+    Suite *s = suite_create("gemm");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, every_row, 0, SETT__N_MMAS);
+    tcase_add_loop_test(t, every_way, 0, (int)SETT__COUNT(problems));
+    tcase_add_loop_test(t, every_rank, 0, (int)SETT__COUNT(forms));
+    tcase_add_loop_test(t, touched_in_flight, TOUCHED, DONE + 1);
+    suite_add_tcase(s, t);
+    return s;
+}
