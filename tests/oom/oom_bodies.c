@@ -130,3 +130,33 @@ const char oom_products[] =
     "wgmma %4, %20, %21, %22 row=m64nNk16.f32.f16.f16 n=8\nwgmma.commit\nwgmma.wait %4 pending=0\n"
     "%23 = load f32x4 %4[0] align 4\n%24 = add f32x4 %16, %23\n%25 = const i32 4\n%26 = mul i32 %0, %25\n"
     "store %2[%26] f32x4 %24 align 16\n";
+
+/* Every kind of atom and tiled operation, and a product that the CPU computes. */
+void oom_atoms(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 32, 16)), *C = sett_param(b, "C", SETT_F32, sett_row_major(b, 32, 32));
+    sett_block(b, 32);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_tiled_mma *warp = sett_make_tiled_mma(sett_mma_sync(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32), T(1, 1, 1), T(ALL, 16, ALL));
+    sett_tiled_mma *group = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .n = 32), T(1, 1, 1), ALL);
+    sett_tensor *x = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, 64, 32), 512);
+    sett_thr_copy *from = sett_get_slice(sett_make_tiled_copy_A(sett_ldmatrix(b, SETT_F16, 4, false), warp), t);
+    sett_retile(from, sett_make_fragment_A(warp, sett_partition_A(sett_get_slice(warp, t), x)));
+    sett_partition_S(from, x);
+    sett_make_fragment_A(group, sett_partition_A(sett_get_slice(group, t), x));
+    sett_make_tiled_copy_C_atom(sett_stmatrix(b, SETT_F16, 1, false), warp);
+    sett_make_cotiled_copy(sett_copy_universal(b, SETT_F32, 32), sett_make_layout(b, T(32, 2)), sett_make_layout(b, T(8, 8), T(8, 1)));
+
+    sett_tiled_mma *mma = sett_make_tiled_mma(sett_mma_universal(b, .acc = SETT_F32), T(8, 4, 1), ALL);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(32, 16)), 16);
+    sett_tiled_copy *copy = sett_make_tiled_copy_tv(sett_copy_async(b, SETT_F32, 32), sett_make_layout(b, T(8, 4), T(4, 1)), sett_make_layout(b, T(1, 1)));
+    sett_thr_copy *mover = sett_get_slice(copy, t);
+    sett_thr_mma *mine = sett_get_slice(mma, t);
+    sett_copy_by(copy, sett_partition_S(mover, A), sett_partition_D(mover, s));
+    sett_cp_async_wait_all(b);
+    sett_sync_threads(b);
+    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(32, 32)));
+    sett_gemm(mma, acc, sett_partition_A(mine, s), sett_partition_B(mine, s), acc, .fresh = true);
+    sett_copy(acc, sett_partition_C(mine, C));
+}
