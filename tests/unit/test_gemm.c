@@ -3,7 +3,7 @@
  * every layout that wgmma reads. The factors are small integers, so that every type gives the same sums, which C computes too.
  * Each kernel is assembled for the machine that has it, and run where the CPU engine models it. */
 #define SETT_SHORT
-#include "rig.h"
+#include "tests/rig/rig.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,7 +347,7 @@ START_TEST(touched_in_flight)
     ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
     sett_status got = sett_compile(e, flight, &o, &k, &err);
     snprintf(line, sizeof line, "test_gemm.c:%d: ", s == LEFT ? product_line : touch_line);
-    snprintf(since, sizeof since, "in flight since tests/test_gemm.c:%d", product_line);
+    snprintf(since, sizeof since, "in flight since tests/unit/test_gemm.c:%d", product_line);
     if (s == DONE)
         ck_assert_msg(!got, "%s", err.text);
     else

@@ -2,7 +2,7 @@
 /* Atoms and tiled operations: laws that partitions obey, and what is refused, with its text. What CuTe gives is in
  * tests/golden/layout (mma_atom, tiled_mma, copy_atom, tiled_copy, gmma). */
 #define SETT_SHORT
-#include "recording.h"
+#include "tests/rig/recording.h"
 #include "lib/atom/atom.h"
 #include <stdlib.h>
 #include <string.h>
@@ -233,18 +233,18 @@ typedef struct mistake {
         (void)(__VA_ARGS__); \
         return (mistake){status, text, __LINE__}; \
     }
-#include "mistakes_atom.h"
+#include "tests/rig/mistakes_atom.h"
 #undef MISTAKE
 #define MISTAKE(name, status, text, ...) name,
 static mistake (*const mistakes[])(const bench *) = {
-#include "mistakes_atom.h"
+#include "tests/rig/mistakes_atom.h"
 };
 
 START_TEST(refused)
 {
     bench w = set_up();
     mistake m = mistakes[_i](&w);
-    expect_in("tests/mistakes_atom.h", w.b, m.status, m.line, m.text);
+    expect_in("tests/rig/mistakes_atom.h", w.b, m.status, m.line, m.text);
 }
 END_TEST
 

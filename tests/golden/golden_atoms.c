@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operations of the golden files on atoms and tiled operations. Their atoms have CuTe's C++ names. What mma.def has is asked
  * of the library; what it has not (SM70, elements of 4 bits and 1 bit, shuffles) is written here, as layouts alone. */
-#include "golden.h"
+#include "tests/golden/golden.h"
 #include "lib/atom/atom.h"
 #include <stdlib.h>
 #include <string.h>
