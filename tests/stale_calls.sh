@@ -27,7 +27,7 @@ function trim(x) { gsub(/^ +| +$/, "", x); gsub(/ +/, " ", x); return x }
 # A type without the name behind it.
 function type_of(p) {
     p = trim(p)
-    if (p ~ /\*[a-z_]+$/) sub(/[a-z_]+$/, "", p)
+    if (p ~ /\*[A-Za-z_]+$/) sub(/[A-Za-z_]+$/, "", p)
     else if (p ~ /^(const )?[a-z_0-9A-Z]+ [a-z_]+$/) sub(/ [a-z_]+$/, "", p)
     return trim(p)
 }

@@ -134,6 +134,41 @@ static void body(sett_build *b, const void *user)
     convert(acc, sett_partition_C(sett_get_slice(mma, t), out));
 }
 
+/* Two stages: a tile is stored while the product of the one before is under way. */
+static void ring(sett_build *b, const void *user)
+{
+    const problem *p = user;
+    const int rows[2] = {extent(p, 0), extent(p, 1)}, k = extent(p, 2);
+    sett_tensor *gmem[2], *smem[2];
+    for (int w = 0; w < 2; w++) {
+        gmem[w] = sett_param(b, w ? "B" : "A", SETT_F32, sett_row_major(b, rows[w], k * p->steps));
+        smem[w] = sett_make_smem_tensor(b, p->a, sett_smem_layout(b, p->a, SETT_K_MAJOR, rows[w], k, 2), 1024);
+    }
+    sett_tensor *out = sett_param(b, "C", SETT_F32, sett_row_major(b, rows[0], rows[1]));
+    sett_block(b, threads(p));
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_layout *movers = sett_make_layout(b, T(8, threads(p) / 8));
+    sett_tiled_mma *mma = sett_make_tiled_mma(sett_wgmma(b, .a = p->a, .b = p->b, .acc = p->acc, .n = p->n), T(p->atoms[0], p->atoms[1], 1), ALL);
+    sett_thr_mma *mine = sett_get_slice(mma, t);
+    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(rows[0], rows[1])));
+    sett_fill(acc, 0);
+    sett_for (b, step, 0, p->steps, 1) {
+        sett_val *stage = sett_mod(step, 2);
+        sett_sync_threads(b); /* all have waited for the product that read this stage */
+        for (int w = 0; w < 2; w++)
+            convert(sett_local_partition(sett_local_tile(gmem[w], T(rows[w], k), T(0, step)), movers, t),
+                sett_local_partition(sett_slice(smem[w], ALL, ALL, stage), movers, t));
+        sett_fence_view_async_shared(b);
+        sett_sync_threads(b);
+        sett_gemm(mma, acc, sett_make_fragment_A(mma, sett_partition_A(mine, sett_slice(smem[0], ALL, ALL, stage))),
+            sett_make_fragment_B(mma, sett_partition_B(mine, sett_slice(smem[1], ALL, ALL, stage))), acc);
+        sett_mma_commit(b);
+        sett_mma_wait(b, 1);
+    }
+    sett_mma_wait(b, 0);
+    convert(acc, sett_partition_C(mine, out));
+}
+
 /* ---- running it ----------------------------------------------------------------------------------- */
 static float factor(bool is_signed, int i, int k)
 {
@@ -161,7 +196,7 @@ static void run_on_cpu(sett_kernel *k, const problem *p)
     free(a), free(w), free(c);
 }
 
-static void check_problem(const problem *p, const char *target)
+static void check_body(sett_body kernel, const problem *p, const char *target)
 {
     const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
     sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = p};
@@ -170,16 +205,16 @@ static void check_problem(const problem *p, const char *target)
     sett_engine *e;
     sett_kernel *k;
     ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
-    sett_status s = sett_compile(e, body, &o, &k, &err);
+    sett_status s = sett_compile(e, kernel, &o, &k, &err);
     if (!s)
         run_on_cpu(k, p), sett_kernel_release(k);
     else
         ck_assert_msg(s == SETT_E_TARGET && strstr(err.text, "the CPU engine cannot run it"), "%s", err.text);
     o.target = target;
     if (have_compiler()) {
-        s = sett_compile(e, body, &o, &k, &err);
+        s = sett_compile(e, kernel, &o, &k, &err);
         o.ptx_only = s == SETT_E_NO_ASSEMBLER;
-        s = o.ptx_only ? sett_compile(e, body, &o, &k, &err) : s;
+        s = o.ptx_only ? sett_compile(e, kernel, &o, &k, &err) : s;
         ck_assert_msg(!s, "%s", err.text);
         ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
         ck_assert_msg(!p->holds || strstr(info.ptx, p->holds), "no %s in\n%s", p->holds, info.ptx);
@@ -187,6 +222,11 @@ static void check_problem(const problem *p, const char *target)
         sett_kernel_release(k);
     }
     sett_engine_close(e);
+}
+
+static void check_problem(const problem *p, const char *target)
+{
+    check_body(body, p, target);
 }
 
 /* ---- what is multiplied ------------------------------------------------------------------------------ */
@@ -205,7 +245,7 @@ START_TEST(every_row)
 END_TEST
 
 #define WARP(ta, tb, tc) .kind = SETT_MMA_SYNC, .a = SETT_##ta, .b = SETT_##tb, .acc = SETT_##tc, .steps = 2
-#define GROUP(ta, tc, N) .kind = SETT_MMA_WGMMA, .a = SETT_##ta, .b = SETT_##ta, .acc = SETT_##tc, .m = 64, .n = N, .steps = 2, .holds = "wgmma.mma_async"
+#define GROUP(ta, tc, N) .kind = SETT_MMA_WGMMA, .a = SETT_##ta, .b = SETT_##ta, .acc = SETT_##tc, .m = 64, .n = N, .holds = "wgmma.mma_async"
 static const problem problems[] = {
     /* ldmatrix: as it is and transposed, of 4, 2 and 1 matrices, in every swizzle, of elements of 8, 16 and 32 bits */
     {WARP(F16, F16, F32), .m = 16, .n = 8, .k = 16, .atoms = {2, 2, 1}, .times = {2, 2, 4}, .matrices = {4, 4}, .perm = "(32,32,16)", .holds = "ldmatrix.sync.aligned.m8n8.x4.shared"},
@@ -221,20 +261,20 @@ static const problem problems[] = {
     {WARP(F16, F16, F16), .m = 16, .n = 8, .k = 16, .atoms = {2, 2, 1}, .times = {2, 4, 2}, .matrices = {4, 2}, .perm = "(32,32,16)", .stored = 4, .holds = "stmatrix.sync.aligned.m8n8.x4.shared"},
     {WARP(F16, F16, F16), .m = 16, .n = 8, .k = 16, .atoms = {2, 1, 1}, .times = {2, 8, 1}, .matrices = {4, 2}, .stored = 2, .major = {SETT_K_MAJOR, SETT_MN_MAJOR},
         .holds = "stmatrix.sync.aligned.m8n8.x2.trans.shared"},
-    {GROUP(F16, F16, 64), .k = 16, .atoms = {2, 1, 1}, .times = {1, 1, 4}, .stored = 4},
+    {GROUP(F16, F16, 64), .steps = 2, .k = 16, .atoms = {2, 1, 1}, .times = {1, 1, 4}, .stored = 4},
     /* wgmma: majors, swizzles, A in registers */
-    {GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {2, 2, 4}},
-    {GROUP(BF16, F32, 128), .k = 16, .atoms = {2, 1, 1}, .times = {1, 1, 4}, .major = {SETT_MN_MAJOR, SETT_MN_MAJOR}},
-    {GROUP(F16, F16, 96), .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 2}, .major = {SETT_K_MAJOR, SETT_MN_MAJOR}},
-    {GROUP(F16, F32, 32), .k = 16, .atoms = {1, 1, 1}, .times = {2, 1, 8}, .major = {SETT_MN_MAJOR, SETT_K_MAJOR}},
-    {GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {64, 32}},
-    {GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {16, 128}},
-    {GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {16, 16}, .major = {SETT_MN_MAJOR, SETT_MN_MAJOR}},
-    {GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {2, 2, 4}, .bytes = {32, 64}, .major = {SETT_MN_MAJOR, SETT_MN_MAJOR}},
-    {GROUP(F16, F32, 256), .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .a_from = SETT_RMEM},
-    {GROUP(I8, I32, 64), .k = 32, .atoms = {2, 1, 1}, .times = {1, 2, 4}},
-    {GROUP(TF32, F32, 64), .k = 8, .atoms = {1, 1, 1}, .times = {1, 1, 8}},
-    {GROUP(F8E4M3FN, F32, 64), .k = 32, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {64, 64}},
+    {GROUP(F16, F32, 64), .steps = 2, .k = 16, .atoms = {1, 1, 1}, .times = {2, 2, 4}},
+    {GROUP(BF16, F32, 128), .steps = 2, .k = 16, .atoms = {2, 1, 1}, .times = {1, 1, 4}, .major = {SETT_MN_MAJOR, SETT_MN_MAJOR}},
+    {GROUP(F16, F16, 96), .steps = 2, .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 2}, .major = {SETT_K_MAJOR, SETT_MN_MAJOR}},
+    {GROUP(F16, F32, 32), .steps = 2, .k = 16, .atoms = {1, 1, 1}, .times = {2, 1, 8}, .major = {SETT_MN_MAJOR, SETT_K_MAJOR}},
+    {GROUP(F16, F32, 64), .steps = 2, .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {64, 32}},
+    {GROUP(F16, F32, 64), .steps = 2, .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {16, 128}},
+    {GROUP(F16, F32, 64), .steps = 2, .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {16, 16}, .major = {SETT_MN_MAJOR, SETT_MN_MAJOR}},
+    {GROUP(F16, F32, 64), .steps = 2, .k = 16, .atoms = {1, 1, 1}, .times = {2, 2, 4}, .bytes = {32, 64}, .major = {SETT_MN_MAJOR, SETT_MN_MAJOR}},
+    {GROUP(F16, F32, 256), .steps = 2, .k = 16, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .a_from = SETT_RMEM},
+    {GROUP(I8, I32, 64), .steps = 2, .k = 32, .atoms = {2, 1, 1}, .times = {1, 2, 4}},
+    {GROUP(TF32, F32, 64), .steps = 2, .k = 8, .atoms = {1, 1, 1}, .times = {1, 1, 8}},
+    {GROUP(F8E4M3FN, F32, 64), .steps = 2, .k = 32, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {64, 64}},
     /* one multiply-add a thread, of every type of arithmetic, and of operands that are converted */
     {.kind = SETT_MMA_UNIVERSAL, .a = SETT_F32, .b = SETT_F32, .acc = SETT_F32, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {4, 2, 16}, .steps = 2,
         .perm = "<(8,4):(4,1),(8,2):(2,1),_>", .holds = "fma.rn.f32"},
@@ -250,6 +290,15 @@ START_TEST(every_way)
 {
     const problem *p = &problems[_i];
     check_problem(p, p->kind == SETT_MMA_WGMMA || p->stored ? "sm_90a" : p->a == SETT_F8E4M3FN ? "sm_89" : "sm_80");
+}
+END_TEST
+
+START_TEST(two_stages)
+{
+    static const problem rings[] = {{GROUP(F16, F32, 64), .k = 16, .atoms = {1, 1, 1}, .times = {2, 1, 4}, .steps = 5},
+        {GROUP(I8, I32, 128), .k = 32, .atoms = {2, 1, 1}, .times = {1, 1, 4}, .steps = 4}};
+    problem p = rings[_i];
+    check_body(ring, &p, "sm_90a");
 }
 END_TEST
 
@@ -341,13 +390,13 @@ START_TEST(touched_in_flight)
     sett_error err = {0};
     sett_engine *e;
     sett_kernel *k = NULL;
-    char line[64], since[64];
+    char line[64], since[120];
     if (!have_compiler())
         return;
     ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
     sett_status got = sett_compile(e, flight, &o, &k, &err);
     snprintf(line, sizeof line, "test_gemm.c:%d: ", s == LEFT ? product_line : touch_line);
-    snprintf(since, sizeof since, "in flight since tests/unit/test_gemm.c:%d", product_line);
+    snprintf(since, sizeof since, "in flight since %s:%d", __FILE__, product_line);
     if (s == DONE)
         ck_assert_msg(!got, "%s", err.text);
     else
@@ -364,6 +413,7 @@ Suite *gemm_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, every_row, 0, SETT__N_MMAS);
     tcase_add_loop_test(t, every_way, 0, (int)SETT__COUNT(problems));
+    tcase_add_loop_test(t, two_stages, 0, 2);
     tcase_add_loop_test(t, every_rank, 0, (int)SETT__COUNT(forms));
     tcase_add_loop_test(t, touched_in_flight, TOUCHED, DONE + 1);
     suite_add_tcase(s, t);
