@@ -139,8 +139,7 @@ bool sett__tma_load(sett__core *, sett__warp *, const sett__insn *);
 bool sett__tma_store(sett__core *, sett__warp *, const sett__insn *);
 bool sett__tma_prefetch(sett__core *, sett__warp *, const sett__insn *);
 bool sett__map_address(sett__core *, sett__warp *, const sett__insn *);
-bool sett__map_replace(sett__core *, sett__warp *, const sett__insn *);
-bool sett__map_copy(sett__core *, sett__warp *, const sett__insn *);
+bool sett__map_write(sett__core *, sett__warp *, const sett__insn *);
 bool sett__policy(sett__core *, sett__warp *, const sett__insn *);
 /* Where a load goes: the same place of each block of the mask, and its barrier there. False: faulted. */
 typedef struct sett__landing {

@@ -570,6 +570,8 @@ static sett_status form(decoder *d, const sett__op *o)
 {
     sett__program *p = d->p;
     sett__insn i = start(d, o, SETT__S_FORM);
+    if (!sett__form_run[o->code])
+        return fail(d, SETT_E_VERIFY, UNKNOWN);
     i.form.operands = p->n_place, i.form.places = p->n_spot;
     if (!sett__grow(NULL, (void **)&p->place, &d->cap_place, p->n_place + o->n_args, sizeof *p->place) ||
         !sett__grow(NULL, (void **)&p->spot, &d->cap_spot, p->n_spot + SETT__FORM_PLACES, sizeof *p->spot))
@@ -730,17 +732,4 @@ sett_status sett__decode(sett__program *p, const sett__tape *given, sett_error *
     free(d.loaded);
     free(d.kind);
     return status;
-}
-
-/* Ahead of all else that looks at ops, which does not know what cannot run. */
-sett_status sett__can_run(sett__program *p, const sett__tape *tape, sett_error *e)
-{
-    decoder d = {.p = p, .tape = tape, .error = e};
-    p->given = p->tape = tape;
-    for (; d.at < tape->n_op; d.at++) {
-        const sett__op *o = &tape->op[d.at];
-        if (sett__ops[o->code].cls == SETT__C_FORM && !sett__form_run[o->code])
-            return fail(&d, SETT_E_TARGET, "the CPU engine cannot run it");
-    }
-    return SETT_OK;
 }

@@ -462,8 +462,8 @@ const sett__run_fn sett__form_run[SETT__N_CODES] = {
     [SETT__BULKCOMMIT] = sett__bulk_commit,
     [SETT__BULKWAIT] = sett__bulk_wait,
     [SETT__POLICY] = sett__policy,
-    [SETT__MAPREPLACE] = sett__map_replace,
-    [SETT__MAPCOPY] = sett__map_copy,
+    [SETT__MAPREPLACE] = sett__map_write,
+    [SETT__MAPCOPY] = sett__map_write,
 };
 
 sett__state sett__exec(sett__core *c, sett__warp *w)

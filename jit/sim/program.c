@@ -28,11 +28,9 @@ sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program
 {
     *out = NULL;
     sett__program *p = calloc(1, sizeof *p);
-    sett_status status = p ? sett__can_run(p, tape, e) : sett__no_room(e);
     const bool async = sett__is_async(tape);
     plain |= async;
-    if (!status && !plain && !sett__rewrite(tape, false, &p->rewritten))
-        status = sett__no_room(e);
+    sett_status status = p && (plain || sett__rewrite(tape, false, &p->rewritten)) ? SETT_OK : sett__no_room(e);
     if (!status) {
         p->given = p->tape = tape;
         p->plain = plain;

@@ -99,7 +99,7 @@ typedef struct sett__warp sett__warp;
 typedef struct sett__insn sett__insn;
 /* Carries an instruction out. False: the warp has faulted, or the launch is to end. */
 typedef bool (*sett__run_fn)(sett__core *, sett__warp *, const sett__insn *);
-extern const sett__run_fn sett__run_of[SETT__N_STEPS], sett__form_run[SETT__N_CODES]; /* exec.c; NULL: the engine cannot run it */
+extern const sett__run_fn sett__run_of[SETT__N_STEPS], sett__form_run[SETT__N_CODES]; /* exec.c */
 
 /* The member of the union that counts is that of its step. */
 struct sett__insn {
@@ -213,7 +213,6 @@ struct sett__program {
     uint32_t local_at, local_bytes;   /* rmem in the warp's frame: poisoned when a block starts */
 };
 
-sett_status sett__can_run(sett__program *, const sett__tape *, sett_error *); /* SETT_E_TARGET: the engine cannot run one of its operations */
 sett_status sett__decode(sett__program *, const sett__tape *given, sett_error *); /* of what its `rewritten` holds already */
 
 #endif

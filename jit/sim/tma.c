@@ -62,6 +62,8 @@ static const char *wrong(const tensor_map *m)
         if (k && (m->stride[k - 1] % PIECE || m->stride[k - 1] >> 40))
             return "a stride of the tensor map is not a multiple of 16 below 2^40";
     }
+    if (m->nan && (!sett__dtype_is_float((sett_dtype)m->dtype) || size == 1))
+        return "the tensor map fills with NaN, and its type has none for that";
     if (m->address % PIECE)
         return "the tensor map's address is not a multiple of 16";
     if (m->box[0] * size % PIECE)
@@ -71,23 +73,27 @@ static const char *wrong(const tensor_map *m)
     return m->swizzle && m->box[0] * size > 16u << m->swizzle ? "a row of the tensor map's box is longer than its swizzle" : NULL;
 }
 
-/* Operand k: a map of the parameters, or the address of one. */
-static bool take_map(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t k, int lane, tensor_map *m)
+/* Operand k: the bytes of a map of the parameters, or of one at an address. NULL: faulted. */
+static const unsigned char *map_bytes(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t k, int lane)
 {
     const sett__tape *t = c->program->given;
-    const unsigned char *from;
-    if (t->op[sett__arg(t, sett__form_op(c, i), (int)k)].code == SETT__TMAP) {
-        from = (const unsigned char *)c->launch->params + c->program->root[sett__form_ref(c, i, k)].offset;
-    } else {
-        uint64_t address = (uint64_t)sett__form_value(c, w, i, k, lane, 0);
-        char verb[64];
-        snprintf(verb, sizeof verb, "%s: a map in", sett__form_text(c, i));
-        if (address % SETT__MAP_ALIGN)
-            return sett__fault(c, w, lane, i->op, "%s: a map lies at a multiple of 64, not at 0x%llx", sett__form_text(c, i), (unsigned long long)address);
-        if (!sett__check_address(c, w, lane, i->op, verb, address, address, SETT__MAP_BYTES))
-            return false;
-        from = (const unsigned char *)(uintptr_t)address;
-    }
+    if (t->op[sett__arg(t, sett__form_op(c, i), (int)k)].code == SETT__TMAP)
+        return (const unsigned char *)c->launch->params + c->program->root[sett__form_ref(c, i, k)].offset;
+    uint64_t address = (uint64_t)sett__form_value(c, w, i, k, lane, 0);
+    char verb[64];
+    snprintf(verb, sizeof verb, "%s: a map in", sett__form_text(c, i));
+    if (address % SETT__MAP_ALIGN)
+        sett__fault(c, w, lane, i->op, "%s: a map lies at a multiple of 64, not at 0x%llx", sett__form_text(c, i), (unsigned long long)address);
+    else if (sett__check_address(c, w, lane, i->op, verb, address, address, SETT__MAP_BYTES))
+        return (const unsigned char *)(uintptr_t)address;
+    return NULL;
+}
+
+static bool take_map(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t k, int lane, tensor_map *m)
+{
+    const unsigned char *from = map_bytes(c, w, i, k, lane);
+    if (!from)
+        return false;
     memcpy(m, from, sizeof *m);
     const char *why = wrong(m);
     return !why || sett__fault(c, w, lane, i->op, "%s: %s", sett__form_text(c, i), why);
@@ -323,55 +329,59 @@ bool sett__map_address(sett__core *c, sett__warp *w, const sett__insn *i)
     return true;
 }
 
+/* By PTX's number of a type; 0: it flushes to zero, which is not modelled. */
+static uint8_t type_of(uint64_t number)
+{
+    static const uint8_t types[] = {SETT_U8, SETT_U16, SETT_U32, SETT_I32, SETT_U64, SETT_I64, SETT_F16, SETT_F32, 0, SETT_F64, SETT_BF16, SETT_TF32, 0};
+    return number < sizeof types ? types[number] : 0;
+}
+
 static void replace(tensor_map *m, int field, int mode, uint64_t x)
 {
-    static const uint8_t type[] = {SETT_U8, SETT_U16, SETT_U32, SETT_I32, SETT_U64, SETT_I64, SETT_F16, SETT_F32, SETT_F32, SETT_F64, SETT_BF16, SETT_TF32,
-        SETT_TF32}; /* by PTX's numbers */
+    const uint8_t byte = (uint8_t)(x > UINT8_MAX ? 0 : x);
     switch (field) {
     case SETT__FIELD_ADDRESS: m->address = x; break;
-    case SETT__FIELD_RANK: m->rank = (uint8_t)(x > UINT8_MAX ? 0 : x); break;
+    case SETT__FIELD_RANK: m->rank = byte; break;
     case SETT__FIELD_BOX: m->box[mode] = (uint16_t)(x > UINT16_MAX ? 0 : x); break;
     case SETT__FIELD_EXTENT: m->extent[mode] = (uint32_t)x; break;
     case SETT__FIELD_STRIDE: m->stride[mode] = x; break;
-    case SETT__FIELD_TYPE: m->dtype = type[x]; break;
-    case SETT__FIELD_SWIZZLE: m->swizzle = (uint8_t)x; break;
-    case SETT__FIELD_FILL: m->nan = (uint8_t)x; break;
-    default: m->step[mode] = (uint8_t)(x > UINT8_MAX ? 0 : x); break;
+    case SETT__FIELD_TYPE: m->dtype = type_of(x); break;
+    case SETT__FIELD_SWIZZLE: m->swizzle = byte; break;
+    case SETT__FIELD_FILL: m->nan = byte; break;
+    default: m->step[mode] = byte; break;
     }
 }
 
-bool sett__map_replace(sett__core *c, sett__warp *w, const sett__insn *i)
+static bool change(sett__core *c, const sett__warp *w, const sett__insn *i, int lane, unsigned char *at)
 {
     enum { VALUE = 2 };
-    sett__aim s;
+    const int field = sett__form_attr(c, i, SETT__AT_REPLACE_FIELD);
     tensor_map m;
-    for (int l = 0; l < WARP; l++) {
-        if (!(w->active >> l & 1))
-            continue;
-        if (!sett__form_place(c, w, i, 0, l, SETT__MAP_BYTES, SETT__MAP_ALIGN, &s))
-            return false;
-        memcpy(&m, s.p, sizeof m);
-        if (m.magic != MAGIC)
-            return sett__fault(c, w, l, i->op, "tensormap.replace: there is no tensor map");
-        replace(&m, sett__form_attr(c, i, SETT__AT_REPLACE_FIELD), sett__form_attr(c, i, SETT__AT_REPLACE_ORDINAL),
-            (uint64_t)sett__form_value(c, w, i, VALUE, l, 0));
-        memcpy(s.p, &m, sizeof m);
-    }
+    memcpy(&m, at, sizeof m);
+    if (m.magic != MAGIC)
+        return sett__fault(c, w, lane, i->op, "tensormap.replace: there is no tensor map");
+    replace(&m, field, sett__form_attr(c, i, SETT__AT_REPLACE_ORDINAL), (uint64_t)sett__form_value(c, w, i, VALUE, lane, 0));
+    if (!m.dtype)
+        return sett__fault(c, w, lane, i->op, "tensormap.replace: types that flush to zero are not modelled");
+    memcpy(at, &m, sizeof m);
     return true;
 }
 
-bool sett__map_copy(sett__core *c, sett__warp *w, const sett__insn *i)
+static bool copy(sett__core *c, const sett__warp *w, const sett__insn *i, int lane, unsigned char *at)
 {
     enum { FROM = 2 };
+    const unsigned char *from = map_bytes(c, w, i, FROM, lane);
+    if (from)
+        memmove(at, from, SETT__MAP_BYTES);
+    return from != NULL;
+}
+
+bool sett__map_write(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    bool (*const write)(sett__core *, const sett__warp *, const sett__insn *, int, unsigned char *) = sett__form_op(c, i)->code == SETT__MAPCOPY ? copy : change;
     sett__aim s;
-    tensor_map m;
-    for (int l = 0; l < WARP; l++) {
-        if (!(w->active >> l & 1))
-            continue;
-        if (!take_map(c, w, i, FROM, l, &m) || !sett__form_place(c, w, i, 0, l, SETT__MAP_BYTES, SETT__MAP_ALIGN, &s))
+    for (int l = 0; l < WARP; l++)
+        if (w->active >> l & 1 && (!sett__form_place(c, w, i, 0, l, SETT__MAP_BYTES, SETT__MAP_ALIGN, &s) || !write(c, w, i, l, s.p)))
             return false;
-        memset(s.p, 0, SETT__MAP_BYTES);
-        memcpy(s.p, &m, sizeof m);
-    }
     return true;
 }
