@@ -67,16 +67,27 @@ static bool step_at(sett__core *c, uint32_t at)
     return fine;
 }
 
+/* A product is of all warps of its group. */
+static bool can_happen(const sett__event *e)
+{
+    return e->kind != SETT__EVENT_WGMMA || !sett__wgmma_missing(e->cta, e->warp, e->nth);
+}
+
+/* Oldest first: what the last warp of a group has come for. */
+static bool happen_at_once(sett__core *c)
+{
+    const sett__cluster *k = c->cta->cluster;
+    for (uint32_t at = 0; at < k->n_event;)
+        if (!can_happen(k->event[at]))
+            at++;
+        else if (!step_at(c, at))
+            return false;
+    return true;
+}
+
 bool sett__event_begin(sett__core *c, sett__event *e)
 {
     sett__cluster *k = c->cta->cluster;
-    bool fine = true;
-    if (c->launch->async.policy == SETT__ASYNC_EAGER) {
-        while (fine && e->done < e->parts)
-            fine = step(c, e);
-        free(e);
-        return fine;
-    }
     if (!sett__grow(NULL, (void **)&k->event, &k->cap_event, k->n_event + 1, sizeof(sett__event *))) {
         sett__fault_as(c, SETT_E_MEMORY, e->warp, e->lane, e->op, "out of memory for what goes on by itself");
         free(e);
@@ -84,7 +95,7 @@ bool sett__event_begin(sett__core *c, sett__event *e)
     }
     k->event[k->n_event++] = e;
     k->moves++;
-    return true;
+    return c->launch->async.policy != SETT__ASYNC_EAGER || happen_at_once(c);
 }
 
 /* ---- which is next ---------------------------------------------------------------------------------- */
@@ -95,10 +106,17 @@ static bool group_due(const sett__core *c, const sett__event *e, const sett__ins
     return e->kind == SETT__EVENT_STORE && e->warp->active >> e->lane & 1 && e->group + pending < e->warp->apart.groups[e->lane] && !(read && e->done);
 }
 
+static bool product_due(const sett__core *c, const sett__event *e, const sett__insn *i)
+{
+    uint32_t pending = (uint32_t)sett__form_attr(c, i, SETT__AT_WGWAIT_PENDING);
+    return e->kind == SETT__EVENT_WGMMA && e->group + pending < e->warp->apart.committed;
+}
+
 /* By the operation that waits for groups. */
 typedef bool (*due_fn)(const sett__core *, const sett__event *, const sett__insn *);
 static const due_fn due_at[SETT__N_CODES] = {
     [SETT__BULKWAIT] = group_due,
+    [SETT__WGWAIT] = product_due,
 };
 
 /* Does a warp wait for it? */
@@ -118,15 +136,33 @@ static bool wanted(const sett__core *c, const sett__event *e)
     return false;
 }
 
+/* From number `at` on, around: one that can happen, and of a warp's products the first; n_event: none can. */
+static uint32_t next_of(const sett__cluster *k, uint32_t at)
+{
+    uint32_t n = 0, first = 0;
+    while (n < k->n_event && !can_happen(k->event[at]))
+        n++, at = (at + 1) % k->n_event;
+    if (n == k->n_event || k->event[at]->kind != SETT__EVENT_WGMMA)
+        return n == k->n_event ? n : at;
+    while (k->event[first]->kind != SETT__EVENT_WGMMA || k->event[first]->warp != k->event[at]->warp)
+        first++;
+    return first;
+}
+
+bool sett__events_can(const sett__cluster *k)
+{
+    return next_of(k, 0) < k->n_event;
+}
+
 bool sett__events_push(sett__core *c)
 {
     sett__cluster *k = c->cta->cluster;
     uint32_t at = 0;
     if (c->launch->async.policy == SETT__ASYNC_RANDOM)
-        return step_at(c, (uint32_t)(sett__random(&k->random) % k->n_event));
-    while (at < k->n_event && !wanted(c, k->event[at]))
+        return step_at(c, next_of(k, (uint32_t)(sett__random(&k->random) % k->n_event)));
+    while (at < k->n_event && !(wanted(c, k->event[at]) && can_happen(k->event[at])))
         at++;
-    return step_at(c, at < k->n_event ? at : 0);
+    return step_at(c, next_of(k, at < k->n_event ? at : 0));
 }
 
 bool sett__events_chance(sett__core *c)
@@ -136,8 +172,8 @@ bool sett__events_chance(sett__core *c)
     if (c->launch->async.policy != SETT__ASYNC_RANDOM)
         return true;
     bool fine = true;
-    while (fine && k->n_event && sett__random(&k->random) % ONE_IN == 0)
-        fine = step_at(c, (uint32_t)(sett__random(&k->random) % k->n_event));
+    while (fine && sett__events_can(k) && sett__random(&k->random) % ONE_IN == 0)
+        fine = step_at(c, next_of(k, (uint32_t)(sett__random(&k->random) % k->n_event)));
     return fine;
 }
 
@@ -168,7 +204,7 @@ void sett__events_forget(sett__cluster *k)
     k->n_event = 0;
 }
 
-/* ---- groups of stores ----------------------------------------------------------------------------------- */
+/* ---- groups ----------------------------------------------------------------------------------- */
 bool sett__bulk_commit(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     (void)c, (void)i;
@@ -177,13 +213,23 @@ bool sett__bulk_commit(sett__core *c, sett__warp *w, const sett__insn *i)
     return true;
 }
 
-bool sett__bulk_wait(sett__core *c, sett__warp *w, const sett__insn *i)
+static bool wait_for(sett__core *c, sett__warp *w, const sett__insn *i, due_fn due)
 {
     const sett__cluster *k = c->cta->cluster;
     for (uint32_t at = 0; at < k->n_event; at++)
-        if (k->event[at]->warp == w && group_due(c, k->event[at], i))
-            return sett__try_again(w, SETT__FOR_EVENTS, 0);
+        if (k->event[at]->warp == w && due(c, k->event[at], i))
+            return sett__try_again(w, SETT__FOR_EVENTS, k->event[at]->nth);
     return true;
+}
+
+bool sett__bulk_wait(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    return wait_for(c, w, i, group_due);
+}
+
+bool sett__wgmma_wait(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    return sett__whole_group(c, w, i) && wait_for(c, w, i, product_due);
 }
 
 /* ---- cp.async that arrives ---------------------------------------------------------------------------------- */

@@ -115,15 +115,17 @@ struct sett__event {
     sett__warp *warp;
     int lane;
     uint32_t op, number;
-    uint32_t group;   /* of its lane */
+    uint32_t group;   /* of its lane; of WGMMA, of its warp */
+    uint32_t nth;     /* WGMMA: of its warp's products */
     size_t bytes;
     _Alignas(16) unsigned char data[];
 };
 /* An event with so many bytes of data, to be filled in; NULL: out of memory, and faulted. */
 sett__event *sett__event_make(sett__core *, sett__warp *, const sett__insn *, int lane, sett__event_fn, uint32_t parts, size_t bytes);
 bool sett__event_begin(sett__core *, sett__event *); /* takes it over; false: a part of it has faulted */
+bool sett__events_can(const sett__cluster *); /* may any of them happen? */
 bool sett__events_chance(sett__core *); /* random: some happen between turns; false: faulted */
-bool sett__events_push(sett__core *);   /* no warp goes on without: one that is waited for, else the oldest; false: faulted */
+bool sett__events_push(sett__core *);   /* one of them can: one that is waited for, else the oldest; false: faulted */
 bool sett__events_left(sett__core *, const sett__cta *); /* a block has ended: may it? false: faulted */
 void sett__events_forget(sett__cluster *);
 uint64_t sett__random(uint64_t *state);
@@ -131,6 +133,7 @@ void sett__note_order(sett__cluster *, uint64_t what); /* what completed, or arr
 bool sett__bulk_commit(sett__core *, sett__warp *, const sett__insn *);
 bool sett__bulk_wait(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cp_arrive(sett__core *, sett__warp *, const sett__insn *);
+bool sett__wgmma_wait(sett__core *, sett__warp *, const sett__insn *);
 
 /* ---- bulk.c: copies of bytes; tma.c: boxes ------------------------------------------------------------------------- */
 bool sett__bulk_load(sett__core *, sett__warp *, const sett__insn *);

@@ -208,7 +208,7 @@ static void give_up(sett__cluster *k)
 static bool finish(sett__core *c, sett__cluster *k)
 {
     sett__cta_turn_to(c, k->cta[0]);
-    while (k->n_event)
+    while (sett__events_can(k))
         if (!sett__events_push(c))
             return false;
     if (c->launch->order)
@@ -220,7 +220,7 @@ static bool finish(sett__core *c, sett__cluster *k)
 static bool help(sett__core *c, sett__cluster *k, const look *l, sett__turn_end *end)
 {
     *end = SETT__FAULT;
-    if (k->n_event)
+    if (sett__events_can(k))
         return sett__events_push(c);
     give_up(k);
     *end = SETT__AWAITS;

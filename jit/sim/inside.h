@@ -70,7 +70,7 @@ sett_status sett__slots(sett__program *, sett__slot *, sett_error *);
 typedef enum sett__state { SETT__RUNNING, SETT__WAITING, SETT__PAUSED, SETT__DONE, SETT__FAULTED } sett__state;
 /* What a warp that is not RUNNING waits for: a barrier (0: the block's, else a named one), or, PAUSED, what others write to memory. */
 typedef struct sett__wait {
-    /* FOR_POLL: it has asked an mbarrier in vain. From FOR_MBARRIER on, the instruction at pc is tried again. FOR_EVENTS: copies. */
+    /* FOR_POLL: it has asked an mbarrier in vain. From FOR_MBARRIER on, the instruction at pc is tried again. FOR_EVENTS: copies, products. */
     enum { SETT__FOR_BARRIER, SETT__FOR_TURN, SETT__FOR_MEMORY, SETT__FOR_POLL, SETT__FOR_MBARRIER, SETT__FOR_EVENTS, SETT__FOR_CLUSTER,
         SETT__FOR_REGISTERS } what;
     uint32_t id; /* of a barrier; of an mbarrier, in the block's table */
@@ -88,6 +88,7 @@ struct sett__warp {
         uint32_t registers;         /* of a thread; 0: nobody counts them */
         bool give_up;               /* its try_wait has waited long enough */
         uint32_t groups[WARP];      /* of bulk stores that each lane has committed */
+        uint32_t products, committed; /* of wgmma: begun so far; groups of them */
     } apart;           /* of async programs */
     uint32_t saved[SETT__MAX_DEPTH], other[SETT__MAX_DEPTH]; /* of each open region: lanes that entered it; of an IF, those of its ELSE */
 };

@@ -31,15 +31,12 @@ bool sett__ldmatrix(sett__core *, sett__warp *, const sett__insn *);
 bool sett__stmatrix(sett__core *, sett__warp *, const sett__insn *);
 
 /* ---- wgmma.c ---------------------------------------------------------------------------------------------- */
-/* What a product takes when it is issued; registers and shared memory are read when it runs. */
-typedef struct sett__wgmma_operands {
-    uint64_t a, b; /* descriptors; a: unless A is in registers */
-    bool adds;
-} sett__wgmma_operands;
 bool sett__desc(sett__core *, sett__warp *, const sett__insn *);
-bool sett__wgmma_issue(sett__core *, sett__warp *, const sett__insn *, sett__wgmma_operands *); /* false: faulted */
-bool sett__wgmma_run(sett__core *, const sett__warp *, const sett__insn *, const sett__wgmma_operands *); /* the warp's rows of it */
-bool sett__wgmma_now(sett__core *, sett__warp *, const sett__insn *); /* both, at once */
-bool sett__wgmma_order(sett__core *, sett__warp *, const sett__insn *);
+bool sett__wgmma(sett__core *, sett__warp *, const sett__insn *); /* begins it */
+bool sett__wgmma_fence(sett__core *, sett__warp *, const sett__insn *);
+bool sett__wgmma_commit(sett__core *, sett__warp *, const sett__insn *);
+bool sett__whole_group(sett__core *, const sett__warp *, const sett__insn *); /* false: it is not of four whole warps, and has faulted */
+/* The first of its group's warps that has not begun product number nth; NULL: all have. */
+const sett__warp *sett__wgmma_missing(const sett__cta *, const sett__warp *, uint32_t nth);
 
 #endif

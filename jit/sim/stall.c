@@ -25,6 +25,8 @@ static void add_cause(const sett__core *c, const sett__cta *b, const sett__warp 
     sett__putf(t, "at %s: ", sett__where(c->program, op_of(c, w), where, sizeof where));
     if (w->wait.what == SETT__FOR_MBARRIER || w->wait.what == SETT__FOR_POLL)
         sett__mbarrier_words(c, b, w->wait.id, t);
+    else if (c->program->given->op[op_of(c, w)].code == SETT__WGWAIT)
+        sett__putf(t, "a product that warp %u of its group has not begun", sett__wgmma_missing(b, w, w->wait.id)->index);
     else if (w->wait.what == SETT__FOR_BARRIER && w->wait.id)
         sett__putf(t, "barrier %u", w->wait.id);
     else

@@ -2,8 +2,9 @@
 /* Matrix products of a warp group. Each of its four warps computes its 16 rows. Matrices in shared memory are read by the bits of their
  * descriptors, as the machine does: nothing is known of a tile but what is in them. */
 #include "inside.h"
+#include <string.h>
 
-enum { PIECE = 16, ROWS = 8, WARP_ROWS = 16, K_BYTES = 32 }; /* a row of every product is 32 bytes along k */
+enum { GROUP = 4, PIECE = 16, ROWS = 8, WARP_ROWS = 16, K_BYTES = 32 }; /* GROUP: of warps; a row of every product is 32 bytes along k */
 
 /* ---- descriptors ------------------------------------------------------------------------------------------ */
 /* Bits 0 to 13 of the address, 16 to 29 of lead, 32 to 45 of stride, each without its low 4; 62 and 63 the swizzle. The address is
@@ -104,7 +105,14 @@ static bool in_registers(const sett__core *c, const sett__insn *i)
     return c->program->given->op[sett__arg(c->program->given, sett__form_op(c, i), 1)].code == SETT__RMEM;
 }
 
-static bool take_left(sett__core *c, const sett__warp *w, const sett__insn *i, const sett__wgmma_operands *x, const sett__unit *u, sett__left *left)
+/* What a product takes when it begins; registers and shared memory are read when it runs. */
+typedef struct operands {
+    const sett__insn *insn;
+    uint64_t a, b; /* descriptors; a: unless A is in registers */
+    uint64_t adds;
+} operands;
+
+static bool take_left(sett__core *c, const sett__warp *w, const sett__insn *i, const operands *x, const sett__unit *u, sett__left *left)
 {
     _Alignas(64) unsigned char a[WARP_ROWS * K_BYTES];
     const sett__matmul *p = &c->program->matmul[i->form.matmul];
@@ -121,8 +129,13 @@ static bool take_left(sett__core *c, const sett__warp *w, const sett__insn *i, c
     return true;
 }
 
-bool sett__wgmma_run(sett__core *c, const sett__warp *w, const sett__insn *i, const sett__wgmma_operands *x)
+/* An event: the warp's rows of a product. */
+static bool multiply(sett__core *c, sett__event *e, uint32_t part)
 {
+    (void)part;
+    const operands *x = (const void *)e->data;
+    const sett__warp *w = e->warp;
+    const sett__insn *i = x->insn;
     _Alignas(64) unsigned char b[SETT__MOST_K * SETT__COLUMNS * 4];
     _Alignas(64) uint32_t d[WARP_ROWS * SETT__COLUMNS];
     sett__left left;
@@ -162,34 +175,67 @@ static bool one_for_all(sett__core *c, const sett__warp *w, const sett__insn *i,
     return true;
 }
 
-/* The lanes that a warp group lacks: it is of four whole warps, the first of them a multiple of four. */
-static bool whole_group(sett__core *c, const sett__warp *w, const sett__insn *i)
+bool sett__whole_group(sett__core *c, const sett__warp *w, const sett__insn *i)
 {
     if (!sett__full_warp(c, w, i))
         return false;
-    return w->index / 4 * 4 + 4 <= c->cta->n_warps || sett__fault(c, w, 0, i->op, "%s: warp %u is in a warp group of %u warps, and it is of 4", sett__form_text(c, i),
-                                                          w->index, c->cta->n_warps % 4);
+    return w->index / GROUP * GROUP + GROUP <= c->cta->n_warps ||
+           sett__fault(c, w, 0, i->op, "%s: warp %u is in a warp group of %u warps, and it is of 4", sett__form_text(c, i), w->index, c->cta->n_warps % GROUP);
 }
 
-bool sett__wgmma_issue(sett__core *c, sett__warp *w, const sett__insn *i, sett__wgmma_operands *x)
+const sett__warp *sett__wgmma_missing(const sett__cta *b, const sett__warp *w, uint32_t nth)
 {
-    uint64_t adds;
-    *x = (sett__wgmma_operands){.a = 0};
-    if (!whole_group(c, w, i) || (!in_registers(c, i) && !one_for_all(c, w, i, 1, "the descriptor of A", &x->a)) ||
-        !one_for_all(c, w, i, 2, "the descriptor of B", &x->b) || !one_for_all(c, w, i, 3, "whether it adds", &adds))
-        return false;
-    x->adds = adds & 1;
+    const sett__warp *first = &b->warp[w->index / GROUP * GROUP];
+    for (int n = 0; n < GROUP; n++)
+        if (first[n].apart.products <= nth)
+            return &first[n];
+    return NULL;
+}
+
+/* All four warps begin the same product: what the others have begun is under way as long as one is missing. */
+static bool is_alike(sett__core *c, const sett__warp *w, const sett__insn *i, const operands *x)
+{
+    const sett__cluster *k = c->cta->cluster;
+    for (uint32_t n = 0; n < k->n_event; n++) {
+        const sett__event *e = k->event[n];
+        const operands *y = (const void *)e->data;
+        if (e->kind != SETT__EVENT_WGMMA || e->cta != c->cta || e->warp->index / GROUP != w->index / GROUP || e->nth != w->apart.products)
+            continue;
+        char where[96];
+        if (y->insn != i)
+            return sett__fault(c, w, 0, i->op, "wgmma: warp %u of its group is at another one, of %s", e->warp->index, sett__where(c->program, e->op, where, sizeof where));
+        if (y->a != x->a || y->b != x->b || y->adds != x->adds)
+            return sett__fault(c, w, 0, i->op, "wgmma: a descriptor, or whether it adds, differs from warp to warp: 0x%llx, 0x%llx and %d in warp %u, 0x%llx, 0x%llx and %d here",
+                (unsigned long long)y->a, (unsigned long long)y->b, (int)y->adds, e->warp->index, (unsigned long long)x->a, (unsigned long long)x->b, (int)x->adds);
+    }
     return true;
 }
 
-bool sett__wgmma_now(sett__core *c, sett__warp *w, const sett__insn *i)
+bool sett__wgmma(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    sett__wgmma_operands x;
-    return sett__wgmma_issue(c, w, i, &x) && sett__wgmma_run(c, w, i, &x);
+    operands x = {.insn = i};
+    if (!sett__whole_group(c, w, i) || (!in_registers(c, i) && !one_for_all(c, w, i, 1, "the descriptor of A", &x.a)) ||
+        !one_for_all(c, w, i, 2, "the descriptor of B", &x.b) || !one_for_all(c, w, i, 3, "whether it adds", &x.adds) || !is_alike(c, w, i, &x))
+        return false;
+    sett__event *e = sett__event_make(c, w, i, 0, multiply, 1, sizeof x);
+    if (!e)
+        return false;
+    memcpy(e->data, &x, sizeof x);
+    e->kind = SETT__EVENT_WGMMA;
+    e->group = w->apart.committed;
+    e->nth = w->apart.products++;
+    e->reads = (uint16_t)(1u << c->cta->rank);
+    return sett__event_begin(c, e);
 }
 
-/* Fences, commits and waits: products end where they are issued. */
-bool sett__wgmma_order(sett__core *c, sett__warp *w, const sett__insn *i)
+bool sett__wgmma_commit(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    return whole_group(c, w, i);
+    w->apart.committed++;
+    return sett__whole_group(c, w, i);
+}
+
+/* The verifier has followed the registers. */
+bool sett__wgmma_fence(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    return sett__whole_group(c, w, i);
 }
