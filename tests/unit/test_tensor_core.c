@@ -472,21 +472,54 @@ START_TEST(wgmma_is_true)
 }
 END_TEST
 
+#define WARP_3 "%60 = const i32 96\n%61 = lt i1 %0, %60\n" /* %61: it is none of that warp */
 START_TEST(wrong_wgmma)
 {
     static const struct { const char *more, *a; uint32_t threads; const char *want; } bad[] = {
         {"%43 = const u64 4095\n%44 = add u64 %40, %43\n", "%44", 128, "wgmma reads bytes 65536 to 65551 of shared memory, and the block has 65536: the descriptor begins at 65520, lead 16, stride 1024, swizzle 128"},
         {"%43 = convert u64 %0\n%44 = add u64 %40, %43\n", "%44", 128, "wgmma: the descriptor of A differs from lane to lane: 0x4000004000010000 in lane 0, 0x4000004000010001 in lane 1"},
-        {"", "%40", 192, "wgmma.fence: warp 4 is in a warp group of 2 warps, and it is of 4"}};
+        {"", "%40", 192, "wgmma.fence: warp 4 is in a warp group of 2 warps, and it is of 4"},
+        {WARP_3 "if %61 {\n", "%40", 128, ": a wait that never ends: warps 0-2 at "},
+        {WARP_3 "if %61 {\n", "%40", 128, ": a product that warp 3 of its group has not begun; warp 3 ended, "},
+        {WARP_3 "%62 = const u64 2\n%63 = add u64 %40, %62\n%64 = select u64 %61, %40, %63\n", "%64", 128, "wgmma: a descriptor, or whether it adds, differs from warp to warp: 0x"},
+        {WARP_3 "if %61 {\nwgmma.fence %7\nwgmma %7, %40, %41, %42 row=m64nNk16.f32.f16.f16 n=64\nwgmma.commit\nwgmma.wait %7 pending=0\n}\n", "%40", 128,
+            "wgmma: warp 0 of its group is at another one, of op "}};
     char text[4096], *block;
     sett_error err;
     tiles s = {"m64nNk16.f32.f16.f16", 64, 3, .adds = true};
     wgmma_text(text, sizeof text, &s, &sett__mmas[row_named(s.row)], bad[_i].a, bad[_i].more);
     block = strstr(text, "block 128");
     memcpy(block, bad[_i].threads == 192 ? "block 192" : "block 128", 9);
+    if (strstr(bad[_i].more, "{\n") && !strstr(bad[_i].more, "}"))
+        strcat(text, "}\n");
     job j = bytes_job(text, bad[_i].threads);
     ck_assert_int_eq(run(&j, &err), SETT_E_FAULT);
     ck_assert_msg(strstr(err.text, bad[_i].want), "%s", err.text);
+}
+END_TEST
+
+/* What is lazy reads shared memory when a wait asks for it: what is written there too early is multiplied. */
+START_TEST(tiles_are_read_late)
+{
+    static const char zeros[] = "%81 = const u8 0\n%82 = pick u8x16 %81 [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]\nfor %83 = %13 to %12 step %10 {\nstore %5[%83] u8x16 %82 align 16\n}\n";
+    static const char *const after[] = {"wgmma.wait %7, %8 pending=0\n", "wgmma.commit\n"};
+    char text[6000], rest[2000];
+    tiles s = {"m64nNk16.f32.f16.f16", 64, 3, .adds = false};
+    const sett__mma *r = &sett__mmas[row_named(s.row)];
+    uint64_t seed = 4;
+    wgmma_text(text, sizeof text, &s, r, "%40", "");
+    char *to = strstr(text, after[_i]) + strlen(after[_i]);
+    snprintf(rest, sizeof rest, "%s", to);
+    snprintf(to, sizeof text - (size_t)(to - text), "%s%s", _i ? zeros : "barrier\n", rest);
+    if (!_i)
+        strcat(text, zeros);
+    fill(bytes_a, 32768, SETT_F16, NEAR, &seed), fill(bytes_b, 32768, SETT_F16, NEAR, &seed);
+    job j = bytes_job(text, 128);
+    runs(&j);
+    if (!_i)
+        group_is_true(&s, r);
+    for (size_t i = 0; i < 128 * 32 * 4 && _i; i++)
+        ck_assert_int_eq(bytes_d[i], 0);
 }
 END_TEST
 
@@ -564,7 +597,8 @@ Suite *tensor_core_suite(void)
     tcase_add_loop_test(t, matrices_move, 0, (int)SETT__COUNT(moved));
     tcase_add_loop_test(t, matrices_are_inside, 0, 3);
     tcase_add_loop_test(t, wgmma_is_true, 0, (int)SETT__COUNT(shapes));
-    tcase_add_loop_test(t, wrong_wgmma, 0, 3);
+    tcase_add_loop_test(t, wrong_wgmma, 0, 7);
+    tcase_add_loop_test(t, tiles_are_read_late, 0, 2);
     tcase_add_test(t, options_choose_machines);
     suite_add_tcase(s, t);
     return s;
