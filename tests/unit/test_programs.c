@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs of tests/tape: each is assembled by every assembler that is here, without a spill, local memory or a warning about
  * its products; and runs on the CPU engine or, with SETT_TEST_GPU=1, on GPU 0, at three shapes, against plain C. */
+#include "jit/launch/launch.h"
+#include "jit/sim/sim.h"
 #include "tests/conform/conform.h"
 #include "tests/rig/mma_truth.h"
 #include "tests/rig/rig.h"
@@ -119,6 +121,64 @@ static double in_bf16(double want, double *bound)
     return *bound > 0 ? want : conform_number(SETT_BF16, sett__bits_of_float(SETT_BF16, want));
 }
 
+/* ---- launches ------------------------------------------------------------------------------------------ */
+enum { POLICIES = 102, ORDERS = 10, MOST_BUFS = 5 };
+static int orders = -1; /* how many distinct ones were seen; below 0: a launch goes by one policy alone */
+
+typedef struct image { char *at, *before, *first; size_t bytes; } image;
+
+static size_t bytes_of(const sett_buf *b)
+{
+    return (size_t)(b->shape[0] * (b->rank > 1 ? b->stride[0] : 1)) * (size_t)sett__dtype_bytes(b->dtype);
+}
+
+/* On the CPU engine by each policy: the same bytes in all buffers, whatever the order. Each begins with what was there before. */
+static void by_policies(const sett_kernel *k, int n, const sett_bind *bind)
+{
+    static sett__bound b;
+    sett__extent extent[SETT__MAX_ARGS];
+    image x[MOST_BUFS] = {{0}};
+    _Atomic uint64_t order;
+    uint64_t seen[POLICIES];
+    sett_error err = {0};
+    ck_assert_msg(n <= MOST_BUFS && !sett__bind_kernel(k, n, bind, &b, extent, &err) && !sett__maps_encode(k->plan, NULL, 0, &b, NULL, NULL, &err), "%s", err.text);
+    for (int i = 0; i < n; i++) {
+        x[i] = (image){.at = bind[i].u.t->data, .bytes = bytes_of(bind[i].u.t)};
+        ck_assert((x[i].before = malloc(x[i].bytes)) && (x[i].first = malloc(x[i].bytes)));
+        memcpy(x[i].before, x[i].at, x[i].bytes);
+    }
+    orders = 0;
+    for (int p = 0; p < POLICIES; p++) {
+        const sett__launch_dims *d = &b.dims;
+        const sett__sim_launch l = {.grid = {d->grid[0], d->grid[1], d->grid[2]}, .block = {d->block[0], d->block[1], d->block[2]},
+            .cluster = {d->cluster[0], d->cluster[1], d->cluster[2]}, .params = b.params, .params_len = b.params_len, .extent = extent, .threads = 2, .name = "k",
+            .async = {p == 0 ? SETT__ASYNC_EAGER : p == 1 ? SETT__ASYNC_LAZY : SETT__ASYNC_RANDOM, (uint64_t)p}, .order = &order};
+        int at = 0;
+        atomic_init(&order, 0);
+        for (int i = 0; i < n; i++)
+            memcpy(x[i].at, x[i].before, x[i].bytes);
+        ck_assert_msg(!sett__sim_run(k->rest->cpu->program, &l, &err), "policy %d: %s", p, err.text);
+        for (int i = 0; i < n; i++) {
+            ck_assert_msg(!p || !memcmp(x[i].at, x[i].first, x[i].bytes), "argument %d differs under policy %d", i, p);
+            memcpy(x[i].first, x[i].at, x[i].bytes);
+        }
+        for (seen[orders] = order; seen[at] != order;)
+            at++;
+        orders += at == orders;
+    }
+    for (int i = 0; i < n; i++)
+        free(x[i].before), free(x[i].first);
+}
+
+static void launch_all(sett_kernel *k, int n, const sett_bind *bind)
+{
+    if (orders < 0)
+        conform_launch(k, false, n, bind);
+    else
+        by_policies(k, n, bind);
+}
+#define launch(k, ...) launch_all(k, SETT_BINDS(__VA_ARGS__, 0))
+
 /* ---- each program against plain C -------------------------------------------------------------------- */
 static void run_gemm_mma(sett_kernel *k, int shape, bool exact)
 {
@@ -127,7 +187,7 @@ static void run_gemm_mma(sett_kernel *k, int shape, bool exact)
     matrix a = filled(SETT_BF16, M, K, K + more, exact, 1), b = filled(SETT_BF16, N, K, K + 2 * more, exact, 2);
     matrix c = made(SETT_BF16, M, N, (N + 7) / 8 * 8 + more);
     const sett_buf A = buf(&a), B = buf(&b), C = buf(&c);
-    conform_run(k, &A, &B, &C);
+    launch(k, &A, &B, &C);
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
             double bound, want = in_bf16(product(&a, i, &b, j, exact, &bound), &bound);
@@ -150,7 +210,7 @@ static void run_tiles(sett_kernel *k, int shape, bool exact, int columns)
     for (int i = 0; i < rounds * CLUSTERS; i++)
         tile[i] = i < down * across ? i % down << 16 | i / down : -1;
     const sett_buf A = buf(&a), B = buf(&b), C = buf(&c), T = sett_buf_2d(tile, SETT_I32, rounds, CLUSTERS);
-    conform_run(k, &A, &B, &C, &T);
+    launch(k, &A, &B, &C, &T);
     for (int e = 0; e < M * N; e += M * N > MOST ? 101 : 1) {
         double bound, want = in_bf16(product(&a, e / N, &b, e % N, exact, &bound), &bound);
         expect(at(&c, e / N, e % N), want, bound, e / N, e % N);
@@ -176,7 +236,7 @@ static void run_wgmma_loop(sett_kernel *k, int shape, bool exact)
     const int M = sizes[shape][0], N = sizes[shape][1], K = sizes[shape][2], across = (M + 63) / 64, blocks = across * ((N + 255) / 256);
     matrix a = filled(SETT_BF16, M, K, K, exact, 3), b = filled(SETT_BF16, N, K, K, exact, 4), d = made(SETT_F32, blocks * 128, 128, 128);
     const sett_buf A = buf(&a), B = buf(&b), D = buf(&d);
-    conform_run(k, &A, &B, &D);
+    launch(k, &A, &B, &D);
     for (int t = 0; t < blocks * 128; t++)
         for (int e = 0; e < 128; e++) {
             int block = t / 128, row = t % 32 / 4 + 8 * (e / 2 % 2) + 16 * (t % 128 / 32), col = 2 * (t % 4) + e % 2 + 8 * (e / 4);
@@ -221,7 +281,7 @@ static void run_attention(sett_kernel *k, int shape, bool exact)
     for (int i = 0; i < M; i++)
         for (int c = 0; c < 64; c++)
             set(&q, i, c, exact ? 0 : 8 * at(&q, i, c));
-    conform_run(k, &Q, &K, &V, &O);
+    launch(k, &Q, &K, &V, &O);
     for (int i = 0; i < M; i++) {
         double want[64];
         attend(&q, &key, &v, i, want);
@@ -237,7 +297,7 @@ static void run_peer_sum(sett_kernel *k, int shape, bool exact)
     const int n = sizes[shape], sums = (n + 255) / 256;
     matrix x = filled(SETT_F32, 1, n, n, exact, 8), d = made(SETT_F32, 1, sums, sums);
     const sett_buf X = sett_buf_1d(x.data, SETT_F32, n), D = sett_buf_1d(d.data, SETT_F32, sums);
-    conform_run(k, &X, &D);
+    launch(k, &X, &D);
     for (int i = 0; i < sums; i++) {
         double want = 0, size = 0;
         for (int j = 256 * i; j < n && j < 256 * i + 256; j++)
@@ -253,7 +313,7 @@ static void run_transpose(sett_kernel *k, int shape, bool exact)
     const int M = sizes[shape][0], N = sizes[shape][1];
     matrix a = filled(SETT_F32, M, N, (N + 3) / 4 * 4 + 4, exact, 9), d = made(SETT_F32, N, M, (M + 3) / 4 * 4 + 8);
     const sett_buf A = buf(&a), D = buf(&d);
-    conform_run(k, &A, &D);
+    launch(k, &A, &D);
     for (int i = 0; i < N; i++)
         for (int j = 0; j < M; j++)
             expect(at(&d, i, j), at(&a, j, i), 0, i, j);
@@ -273,7 +333,7 @@ static void run_grouped_copy(sett_kernel *k, int shape, bool exact)
         memcpy(table[g], (int64_t[]){g * EACH * 4 + 16 * g, sizes[shape][g][0], sizes[shape][g][1], (sizes[shape][g][1] + 3) / 4 * 4 + 4 * g}, sizeof table[g]);
     const sett_buf A = sett_buf_1d(a.data, SETT_F32, G * EACH), D = sett_buf_1d(d.data, SETT_F32, G * EACH);
     const sett_buf T = sett_buf_2d(table, SETT_I64, G, 4), W = sett_buf_2d(maps, SETT_U64, G, 32);
-    conform_run(k, &A, &D, &T, &W);
+    launch(k, &A, &D, &T, &W);
     for (int i = 0; i < G * EACH; i++) {
         const int64_t *t = table[i / EACH], e = i - t[0] / 4;
         bool in = e >= 0 && e / t[3] < t[1] && e % t[3] < t[2];
@@ -289,31 +349,32 @@ static const struct program {
     const char *product;        /* the loop that has it has at most so many moves in PTX */
     int moves;
     void (*run)(sett_kernel *, int shape, bool exact);
+    int some; /* the shape that runs by all policies */
     const char *checks; /* of the PTX */
 } programs[] = {
-    {"gemm_mma", "sm_80 sm_90a", 255, "mma.sync", 2, run_gemm_mma,
+    {"gemm_mma", "sm_80 sm_90a", 255, "mma.sync", 2, run_gemm_mma, 0,
         "CHECK: cp.async.cg.shared.global\nCHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16\nCHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32\n"},
-    {"wgmma_loop", "sm_90a", 160, "wgmma.mma_async", 1, run_wgmma_loop,
+    {"wgmma_loop", "sm_90a", 160, "wgmma.mma_async", 1, run_wgmma_loop, 0,
         "CHECK: wgmma.fence.sync.aligned;\nCHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16\nCHECK: wgmma.wait_group.sync.aligned 1;\n"
         "CHECK: wgmma.wait_group.sync.aligned 0;\n"},
-    {"wgmma_attention", "sm_90a", 124, "wgmma.mma_async", 3, run_attention,
+    {"wgmma_attention", "sm_90a", 124, "wgmma.mma_async", 3, run_attention, 2,
         "CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\nCHECK: wgmma.wait_group.sync.aligned 1;\nCHECK: wgmma.wait_group.sync.aligned 0;\n"},
-    {"gemm_wgmma", "sm_90a", 168, "wgmma.wait_group.sync.aligned 1", 1, run_gemm_wgmma,
+    {"gemm_wgmma", "sm_90a", 168, "wgmma.wait_group.sync.aligned 1", 1, run_gemm_wgmma, 0,
         "CHECK: .reqnctapercluster 2\nCHECK: fence.mbarrier_init\nCHECK: barrier.cluster.wait\nCHECK: setmaxnreg.dec\nCHECK: multicast::cluster\n"
         "CHECK: setmaxnreg.inc\nCHECK: wgmma.fence.sync.aligned;\nCHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16\nCHECK: wgmma.wait_group.sync.aligned 1;\n"
         "CHECK: mbarrier.arrive.relaxed.cluster.shared::cluster.b64\nCHECK: stmatrix.sync.aligned.m8n8.x4\nCHECK: cp.async.bulk.tensor.2d.global.shared::cta\n"},
-    {"gemm_wgmma_pingpong", "sm_90a", 168, "wgmma.wait_group.sync.aligned 1", 1, run_pingpong,
+    {"gemm_wgmma_pingpong", "sm_90a", 168, "wgmma.wait_group.sync.aligned 1", 1, run_pingpong, 0,
         "CHECK: .reqnctapercluster 2\nCHECK: fence.mbarrier_init\nCHECK: barrier.cluster.wait\nCHECK: setmaxnreg.dec\nCHECK: multicast::cluster\n"
         "CHECK: setmaxnreg.inc\nCHECK: wgmma.fence.sync.aligned;\nCHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\nCHECK: wgmma.wait_group.sync.aligned 1;\n"
         "CHECK: mbarrier.arrive.relaxed.cluster.shared::cluster.b64\nCHECK: stmatrix.sync.aligned.m8n8.x4\nCHECK: cp.async.bulk.tensor.2d.global.shared::cta\n"},
-    {"peer_sum", "sm_90 sm_90a", 32, NULL, 0, run_peer_sum,
+    {"peer_sum", "sm_90 sm_90a", 32, NULL, 0, run_peer_sum, 2,
         "CHECK: .reqnctapercluster 2\nCHECK: mbarrier.init.shared.b64\nCHECK: fence.mbarrier_init.release.cluster\nCHECK: barrier.cluster.arrive\n"
         "CHECK: barrier.cluster.wait\nCHECK: mapa.shared::cluster\nCHECK: st.shared::cluster.b32\nCHECK: mbarrier.arrive.release.cluster.shared::cluster.b64\n"
         "CHECK: mbarrier.try_wait.parity.acquire.cluster.shared.b64\n"},
-    {"transpose_tma", "sm_90 sm_90a", 32, NULL, 0, run_transpose,
+    {"transpose_tma", "sm_90 sm_90a", 32, NULL, 0, run_transpose, 2,
         "CHECK: .param .align 64 .b8\nCHECK: mbarrier.init\nCHECK: cp.async.bulk.tensor.2d.shared::cluster\nCHECK: mbarrier.try_wait.parity\n"
         "CHECK: cp.async.bulk.tensor.2d.global.shared::cta\nCHECK: cp.async.bulk.commit_group\nCHECK: cp.async.bulk.wait_group\n"},
-    {"grouped_copy", "sm_90a", 64, NULL, 0, run_grouped_copy,
+    {"grouped_copy", "sm_90a", 64, NULL, 0, run_grouped_copy, 2,
         "CHECK: ld.param.v2.b64\nCHECK: st.global.v2.b64\nCHECK: tensormap.replace.tile.global_address.global\nCHECK: fence.proxy.tensormap::generic.release.gpu\n"
         "CHECK: fence.proxy.tensormap::generic.acquire.gpu\nCHECK: cp.async.bulk.tensor.2d.shared::cluster\nCHECK: cp.async.bulk.tensor.2d.global.shared::cta\n"},
 };
@@ -420,6 +481,21 @@ START_TEST(computes)
 }
 END_TEST
 
+/* Copies of gemm_mma wait for their warp alone, and are not counted. */
+START_TEST(orders_do_not_matter)
+{
+    const struct program *p = &programs[_i];
+    char *text = text_of(p);
+    sett_kernel *k = conform_on_gpu() ? NULL : for_device(p->name, text);
+    orders = 0;
+    if (k)
+        p->run(k, p->some, false);
+    ck_assert_msg(!k || orders >= ORDERS || !strcmp(p->name, "gemm_mma"), "%d orders", orders);
+    sett_kernel_release(k);
+    free(text);
+}
+END_TEST
+
 /* ---- fields of maps that no program changes -------------------------------------------------------------- */
 /* A box of 8 rows from row 12 on, of 16 rows and, by a map that is changed, 29 columns, in a swizzle of 128 bytes, with NaN outside;
  * then integers are added to E by a map of f32 that is changed to i32. */
@@ -452,7 +528,7 @@ START_TEST(fields_are_replaced)
     for (int i = 0; i < 256; i++)
         sums[i] = 0x40000001 + 3 * i;
     const sett_buf A = buf(&a), D = sett_buf_1d(d.data, SETT_F32, 256), E = sett_buf_2d(sums, SETT_I32, 8, 32), F = buf(&f), W = sett_buf_1d(maps, SETT_U64, 32);
-    conform_run(k, &A, &D, &E, &F, &W);
+    launch(k, &A, &D, &E, &F, &W);
     for (int i = 0; i < 256; i++) {
         const int row = i / 32, col = (i % 32 / 4 ^ row) * 4 + i % 4;
         const double got = at(&d, 0, i);
@@ -473,6 +549,7 @@ Suite *programs_suite(void)
         tcase_add_loop_test(t, comes_back, i, i + 1);
         tcase_add_loop_test(t, assembles, 2 * i, 2 * i + 2);
         tcase_add_loop_test(t, computes, 2 * SHAPES * i, 2 * SHAPES * (i + 1));
+        tcase_add_loop_test(t, orders_do_not_matter, i, i + 1);
         suite_add_tcase(s, t);
     }
     TCase *t = tcase_create("fields");
