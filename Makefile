@@ -36,7 +36,7 @@ Q = $(if $(V),,@echo '  $(1) $@';)
 # A program or shared object, of its objects and archives; LINK stands before them and LIBS behind them, both the target's own (private).
 define link
 @mkdir -p $(@D)
-$(call Q,LD)$(CC) $(LDFLAGS) $(LINK) -o $@ $(filter %.o %.a,$^) $(LIBS) $(SYS_LIBS)
+$(call Q,LD)$(CC) $(LDFLAGS) $(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(SYS_LIBS)
 endef
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(1))))
