@@ -2,6 +2,7 @@
 /* The tape as text: parsing what print.c prints. Value numbers may be any that are not used twice,
  * so that a line can be added by hand; printing numbers them anew. */
 #include "parse.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ---- growing arrays ---------------------------------------------------------------------- */
@@ -399,6 +400,19 @@ static bool rest(sett__parser *p, int64_t *hidden)
     }
 }
 
+/* Names the words that there are, if they are few. */
+static bool no_such_word(sett__parser *p, const sett__attr_info *a)
+{
+    char words[128] = "";
+    size_t n = 0;
+    for (int64_t k = a->least; k <= a->most && n < sizeof words; k++)
+        if (*a->word[k])
+            n += (size_t)snprintf(words + n, sizeof words - n, "%s%s", n ? ", " : "", a->word[k]);
+    if (n >= sizeof words)
+        return SETT__LEX_FAIL(&p->x, "there is no such %s", a->text);
+    return SETT__LEX_FAIL(&p->x, "there is no such %s: it is one of %s", a->text, words);
+}
+
 static bool attr_value(sett__parser *p, const sett__attr_info *a, int64_t *x)
 {
     *x = a->kind == SETT__A_FLAG;
@@ -409,7 +423,7 @@ static bool attr_value(sett__parser *p, const sett__attr_info *a, int64_t *x)
     for (*x = a->most; *x >= a->least; --*x)
         if (*a->word[*x] && sett__accept_word(&p->x, a->word[*x]))
             return true;
-    return SETT__LEX_FAIL(&p->x, "there is no such %s", a->text);
+    return no_such_word(p, a);
 }
 
 /* Those at the end that are usual are left out. */

@@ -101,7 +101,9 @@ bool sett__result_is(sett__verifier *c, int dtype, uint32_t n)
 {
     if (c->op->dtype == dtype && c->op->n == n)
         return true;
-    return sett__refuse(c, SETT_E_VERIFY, "the result must be %u of %s", n, sett_dtype_name((sett_dtype)dtype));
+    if (n < 2) /* as the text has it: a root of any number of elements has none */
+        return sett__refuse(c, SETT_E_VERIFY, "the result must be %s", sett_dtype_name((sett_dtype)dtype));
+    return sett__refuse(c, SETT_E_VERIFY, "the result must be %sx%u", sett_dtype_name((sett_dtype)dtype), n);
 }
 
 /* ---- one function a class ------------------------------------------------------------ */
@@ -633,7 +635,7 @@ static bool check_attrs(sett__verifier *c)
         if (fits)
             continue;
         if (x == a->usual)
-            return sett__refuse(c, SETT_E_VERIFY, "it needs %s", a->text);
+            return sett__refuse(c, SETT_E_VERIFY, "it needs the attribute %s=", a->text);
         return sett__refuse(c, SETT_E_RANGE, "%s %d is not %s%d to %d", a->text, x, power ? "a power of two from " : "", a->least, a->most);
     }
     if (op->n_attrs > k || (op->n_attrs && (int32_t)sett__verified_arg(c, op->n_args + op->n_attrs - 1u) == SETT__ATTR_ROW(op->code, op->n_attrs - 1)->usual))

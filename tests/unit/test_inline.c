@@ -239,15 +239,15 @@ START_TEST(tapes_refused)
 {
     static const struct { const char *line, *text; } t[] = {
         {"%1 = ptx i32 \"- i32:mov.b32 $0, $2;\", %0", "the PTX names $2: it has 1 result and 1 operand"},
-        {"%1 = ptx u32 \"- i32:mov.b32 $0, $1;\", %0", "the result must be 1 of i32"},
-        {"%1 = ptx i32x2 \"- i32,i32:mov.b32 $0, $2; mov.b32 $1, $2;\", %0", "the result must be 2 of u64"},
+        {"%1 = ptx u32 \"- i32:mov.b32 $0, $1;\", %0", "the result must be i32"},
+        {"%1 = ptx i32x2 \"- i32,i32:mov.b32 $0, $2; mov.b32 $1, $2;\", %0", "the result must be u64x2"},
         {"%1 = ptx i32 \"i32:mov.b32 $0, $1;\", %0", "a stand-in's name is 1 to 100 letters, digits, _ and dots"},
         {"%1 = ptx i32 \"- i32 mov.b32 $0, $1;\", %0", "there is no result 0 of type i32 mov.b32 $0"},
         {"%1 = ptx i32 \"- i32:\", %0", "there is no PTX"},
         {"%1 = ptx i32 \"- i33:mov.b32 $0, $1;\", %0", "there is no result 0 of type i33"},
         {"%1 = ptx i32 \"- i32:mov.b32 $0, $1;\", %0 memory", "what has no result, or an effect on memory, is volatile"},
         {"%1 = ptx i32 \"- i32:mov.b32 $0, $1;\", %0 isa=79", "there is no PTX 7.9"},
-        {"ptx.volatile \"- i32:mov.b32 $0, $1;\", %0", "the result must be 1 of i32"},
+        {"ptx.volatile \"- i32:mov.b32 $0, $1;\", %0", "the result must be i32"},
         {"ptx \"- :bar.sync $0;\", %0", "ptx has a result"},
     };
     char text[400];

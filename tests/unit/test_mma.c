@@ -118,12 +118,12 @@ END_TEST
 
 /* ---- refusals ---------------------------------------------------------------------------------- */
 static const wrong_lines wrong[] = {
-    {"%20 = mma f32x4 %10, %11, %12", SETT_E_VERIFY, "it needs row"},
+    {"%20 = mma f32x4 %10, %11, %12", SETT_E_VERIFY, "it needs the attribute row="},
     {"%20 = mma f32x4 %10, %11, %12 row=m16n8k99", SETT_E_PARSE, "there is no such row"},
     {"%20 = mma f32x4 %10, %12, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_SHAPE, "operand 1 is 4 of f32: it needs 4 of f16"},
     {"%20 = mma f32x4 %11, %11, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_SHAPE, "operand 0 is 4 of f16: it needs 8 of f16"},
     {"%20 = mma f32x4 %10, %11, %12 row=m16n8k16.f32.bf16.bf16.f32", SETT_E_SHAPE, "operand 0 is 8 of f16: it needs 8 of bf16"},
-    {"%20 = mma f16x4 %10, %11, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_VERIFY, "the result must be 4 of f32"},
+    {"%20 = mma f16x4 %10, %11, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_VERIFY, "the result must be f32x4"},
     {"%20 = mma f32x4 %3, %11, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_SPACE, "operand 0 is not a value"},
     {"%20 = mma f32x4 %10, %11 row=m16n8k16.f32.f16.f16.f32", SETT_E_PARSE, "expected ,"},
     {"%20 = ldmatrix f16x8 %1[%0]", SETT_E_SPACE, "operand 0 is not shared memory"},

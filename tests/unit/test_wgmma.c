@@ -160,8 +160,8 @@ END_TEST
 
 static const wrong_lines wrong[] = {
     /* of each operation */
-    {"wgmma %10, %6, %6, %4", SETT_E_VERIFY, "it needs row"},
-    {"wgmma %10, %6, %6, %4 row=m64nNk16.f32.bf16.bf16", SETT_E_VERIFY, "it needs n"},
+    {"wgmma %10, %6, %6, %4", SETT_E_VERIFY, "it needs the attribute row="},
+    {"wgmma %10, %6, %6, %4 row=m64nNk16.f32.bf16.bf16", SETT_E_VERIFY, "it needs the attribute n="},
     {"wgmma %10, %6, %6, %4 row=m16n8k16.f32.bf16.bf16.f32 n=64", SETT_E_VERIFY, "m16n8k16.f32.bf16.bf16.f32 is of mma"},
     {"wgmma %10, %6, %6, %4 row=m64nNk32.s32.s8.s8 n=40", SETT_E_RANGE, "n 40: m64nNk32.s32.s8.s8 has 8, 16, 24, 32, and multiples of 16"},
     {"wgmma %10, %6, %6, %4 row=m64nNk16.f32.bf16.bf16 n=60", SETT_E_RANGE, "n 60: m64nNk16.f32.bf16.bf16 has multiples of 8, up to 256"},
@@ -189,7 +189,7 @@ static const wrong_lines wrong[] = {
     {"wgmma.fence %3", SETT_E_SPACE, "operand 0 is not registers"},
     {"wgmma.fence %16", SETT_E_DTYPE, "%16 is 4 of f64: wgmma takes registers of 32 bits"},
     {"wgmma.wait %17 pending=0", SETT_E_DTYPE, "%17 is 33 of f16: wgmma takes registers of 32 bits"},
-    {"wgmma.wait %10", SETT_E_VERIFY, "it needs pending"},
+    {"wgmma.wait %10", SETT_E_VERIFY, "it needs the attribute pending="},
     {"%30 = rmem f32x256\nwgmma.fence %30", SETT_E_LIMIT, "%20 is 256 registers: a thread has 255"},
     {"%30 = rmem f32x128\nwgmma.fence %19, %30", SETT_E_LIMIT, "it names more than 255 registers, which a thread has"},
     {"wgmma.wait pending=8", SETT_E_RANGE, "pending 8 is not 0 to 7"},
@@ -197,12 +197,12 @@ static const wrong_lines wrong[] = {
     {"%30 = desc u64 %3[8] stride=1024", SETT_E_ALIGN, "offset 8 is not aligned to 16 bytes"},
     {"%30 = desc u64 %3[0] stride=8", SETT_E_ALIGN, "lead and stride are multiples of 16 bytes"},
     {"%30 = desc u64 %3[0] stride=262144", SETT_E_RANGE, "stride 262144 is not 0 to 262128"},
-    {"%30 = desc u64 %3[0]", SETT_E_VERIFY, "it needs stride"},
+    {"%30 = desc u64 %3[0]", SETT_E_VERIFY, "it needs the attribute stride="},
     {"%30 = smem f16x64 at 512\n%31 = desc u64 %30[0] swizzle=128 stride=1024", SETT_E_ALIGN, "%20 is aligned to 512 bytes: swizzle=128 needs 1024"},
     {"%30 = smem f16x64 at 256\n%31 = desc u64 %30[0] swizzle=64 stride=512", SETT_E_ALIGN, "is aligned to 256 bytes: swizzle=64 needs 512"},
     {"%30 = desc u64 %3[32768] stride=1024", SETT_E_RANGE, "are not in %3"},
     {"%30 = desc u64 %1[0] stride=1024", SETT_E_SPACE, "operand 0 is not shared memory"},
-    {"%30 = desc i64 %3[0] stride=1024", SETT_E_VERIFY, "the result must be 1 of u64"},
+    {"%30 = desc i64 %3[0] stride=1024", SETT_E_VERIFY, "the result must be u64"},
     /* of roots in flight; a line has a site, so that both are named */
     {"wgmma %10, %6, %6, %5" BF16 " @ g.c:5 f\n", SETT_E_VERIFY, "it needs wgmma.fence %10: none has named it yet, made at op "},
     {"wgmma.fence %10\nstore %10[0] %13 align 4 @ g.c:4 f\nwgmma %10, %6, %6, %4" BF16 " @ g.c:5 f", SETT_E_VERIFY,
