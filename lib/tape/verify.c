@@ -185,6 +185,11 @@ static bool check_root(sett__verifier *c)
     uint64_t bytes = sett__bytes_of(op->dtype, op->n);
     if (op->imm < 0 || op->imm > c->t->sig.smem || bytes > c->t->sig.smem - (uint64_t)op->imm)
         return sett__refuse(c, SETT_E_VERIFY, "it leaves the block's %u bytes of shared memory", c->t->sig.smem);
+    if (sett__verified_attr(c, SETT__AT_SMEM_MBARRIER)) {
+        if (c->n_mbar == SETT__MAX_MBARRIERS)
+            return sett__refuse(c, SETT_E_LIMIT, "a kernel has at most %d roots of mbarriers", SETT__MAX_MBARRIERS);
+        c->mbar[c->n_mbar++] = c->i;
+    }
     return true;
 }
 
@@ -771,7 +776,7 @@ sett_status sett__tape_verify_op(const sett__tape *t, const char *target, uint32
             return *op = c.i, c.status;
     if (c.depth)
         return sett__error(err, SETT_E_REGION, "op %u opens a region that does not end", c.open[c.depth - 1]);
-    if (c.flies && !sett__check_flights(&c))
+    if (!sett__check_apart(&c) || (c.flies && !sett__check_flights(&c)))
         return *op = c.i, c.status;
     return SETT_OK;
 }

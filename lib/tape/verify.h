@@ -4,6 +4,7 @@
 #define SETT_TAPE_VERIFY_H
 #include "tape.h"
 
+enum { SETT__MAX_MBARRIERS = 256 }; /* roots of them */
 typedef struct sett__verifier {
     const sett__tape *t;
     const sett__op *op; /* the one under check, and its index */
@@ -14,6 +15,7 @@ typedef struct sett__verifier {
     const char *target;              /* and its machine; NULL, 0: any */
     int sm;
     bool flies;                      /* an op of the class WGMMA was met */
+    uint32_t n_mbar, mbar[SETT__MAX_MBARRIERS]; /* roots of mbarriers */
     sett_error *err;
     sett_status status;
 } sett__verifier;
@@ -51,6 +53,9 @@ bool sett__check_form(sett__verifier *);
 /* need: SETT__ACCESS_*. Of roots that say what is done with them; of a map, of its tensor. */
 bool sett__may_access(sett__verifier *, const sett__op *root, int need);
 uint32_t sett__root_kind(const sett__verifier *, const sett__op *root); /* SETT__F_*; 0: of no form */
+
+/* ---- verify_sync.c ---------------------------------------------------------------------- */
+bool sett__check_apart(sett__verifier *); /* when all ops were seen: bytes of mbarriers are of no other root */
 
 /* ---- verify_mma.c --------------------------------------------------------------------- */
 bool sett__check_mma(sett__verifier *);

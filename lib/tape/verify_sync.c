@@ -18,6 +18,22 @@ bool sett__check_mbarrier(sett__verifier *c)
     return scope || sett__refuse(c, SETT_E_VERIFY, "what is done at a peer has scope=cluster");
 }
 
+/* A store through another root would go to an mbarrier unseen. */
+bool sett__check_apart(sett__verifier *c)
+{
+    for (c->i = 0; c->n_mbar && c->i < c->t->n_op; c->i++) {
+        const sett__op *op = c->op = &c->t->op[c->i];
+        if (op->code != SETT__SMEM || !op->n || sett__verified_attr(c, SETT__AT_SMEM_MBARRIER))
+            continue;
+        for (uint32_t k = 0; k < c->n_mbar; k++) {
+            const sett__op *m = &c->t->op[c->mbar[k]];
+            if (op->imm < m->imm + (int64_t)m->n * 8 && m->imm < op->imm + (int64_t)sett__bytes_of(op->dtype, op->n))
+                return sett__refuse(c, SETT_E_VERIFY, "it has bytes of %%%u, which are mbarriers", c->mbar[k]);
+        }
+    }
+    return true;
+}
+
 bool sett__check_proxy(sett__verifier *c)
 {
     enum { MAP_ALIGN = 64 };
