@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When events happen, as options and environment name it. */
 #include "sim.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ bool sett__async_parse(sett__async *to, const char *text)
     to->policy = SETT__ASYNC_RANDOM;
     if (strncmp(text, random, sizeof random - 1) || *digits < '0' || *digits > '9')
         return false;
+    errno = 0;
     to->seed = strtoull(digits, &end, 10);
-    return !*end;
+    return !*end && !errno;
 }

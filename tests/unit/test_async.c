@@ -277,7 +277,7 @@ START_TEST(options)
 {
     static const struct { const char *text; int policy; uint64_t seed; } good[] = {{"eager", SETT__ASYNC_EAGER, 0}, {"lazy", SETT__ASYNC_LAZY, 0},
         {"random:0", SETT__ASYNC_RANDOM, 0}, {"random:18446744073709551615", SETT__ASYNC_RANDOM, UINT64_MAX}};
-    static const char *const bad[] = {"", "Lazy", "random", "random:", "random:x", "random:1x", "random:-1", "eager ", "random: 1"};
+    static const char *const bad[] = {"", "Lazy", "random", "random:", "random:x", "random:1x", "random:-1", "eager ", "random: 1", "random:18446744073709551616"};
     sett_error err = {0};
     sett_engine *e;
     for (size_t i = 0; i < SETT__COUNT(good); i++) {

@@ -128,6 +128,41 @@ START_TEST(flags_are_said)
 }
 END_TEST
 
+/* ---- descriptors and fences --------------------------------------------------------------------- */
+/* The bits of a descriptor that is constant but for its address, and which fences are one piece of assembly with the product behind:
+ * those of all its registers, and of no others. Else loads and stores of the rest could move across. */
+static const struct {
+    const char *lines, *checks;
+} spelled[] = {
+    {"%10 = desc u64 %3[0] stride=16\nstore %2[0] %10 align 16", "CHECK: or.b64 {{*}}, 4295032832;"},
+    {"%10 = desc u64 %3[0] lead=32 stride=262128\nstore %2[0] %10 align 16", "CHECK: or.b64 {{*}}, 70364449341440;"},
+    {"%10 = desc u64 %3[0] swizzle=32 lead=262128 stride=256\nstore %2[0] %10 align 16", "CHECK: or.b64 {{*}}, -4611685948634234880;"},
+    {"%10 = desc u64 %3[0] swizzle=64 stride=512\nstore %2[0] %10 align 16", "CHECK: or.b64 {{*}}, -9223371899415756800;"},
+    {"%10 = rmem f32x16\nwgmma.fence %10\nwgmma %10, %6, %6, %5 row=m64nNk16.f32.f16.f16 n=32\nwgmma.commit\nwgmma.wait %10 pending=0",
+        "CHECK: wgmma.fence\nNOT: end inline asm\nCHECK: wgmma.mma_async"},
+    {"%10 = rmem f32x32\nwgmma.fence %10\nwgmma %10, %6, %6, %5 row=m64nNk16.f32.f16.f16 n=32\nwgmma.commit\nwgmma.wait %10 pending=0",
+        "CHECK: wgmma.fence\nCHECK: end inline asm\nCHECK: wgmma.mma_async"},
+    {"%10 = rmem f32x16\n%11 = rmem f32x16\nwgmma.fence %10\nwgmma.fence %11\nwgmma %10, %6, %6, %5 row=m64nNk16.f32.f16.f16 n=32\nwgmma.commit\n"
+     "wgmma.wait %10 pending=0", "CHECK: wgmma.fence\nCHECK: end inline asm\nCHECK: wgmma.fence\nCHECK: end inline asm\nCHECK: wgmma.mma_async"},
+    {"%10 = rmem f32x32\nwgmma.fence %10\nwgmma %10, %6, %6, %5 row=m64nNk16.f32.f16.f16 n=32\nwgmma %10, %6, %6, %4 row=m64nNk16.f32.f16.f16 n=32 acc_at=16\n"
+     "wgmma.commit\nwgmma.wait %10 pending=0", "CHECK: wgmma.mma_async\nCHECK: end inline asm\nCHECK: wgmma.mma_async"},
+    {"%10 = rmem f32x16\nwgmma.fence %10\nwgmma %10, %6, %6, %4 row=m64nNk16.f32.f16.f16 n=32\nwgmma %10, %6, %6, %5 row=m64nNk16.f32.f16.f16 n=32\n"
+     "wgmma.commit\nwgmma.wait %10 pending=0", "CHECK: wgmma.mma_async{{*}}, 1, 1, 1, 0, 0;\nCHECK: end inline asm\nCHECK: wgmma.mma_async{{*}}, 0, 1, 1, 0, 0;"},
+};
+
+START_TEST(pieces_of_assembly)
+{
+    char text[2048];
+    snprintf(text, sizeof text, "%s%s\n", HEAD, spelled[_i].lines);
+    tape_comes_back(text);
+    if (!have_compiler())
+        return;
+    sett_engine *e = tapes_engine();
+    tape_gives(e, text, "sm_90a", spelled[_i].checks);
+    sett_engine_close(e);
+}
+END_TEST
+
 /* "N" of a layout as n / 8, n 256. */
 START_TEST(layouts_fill_matrices)
 {
@@ -234,6 +269,14 @@ static const wrong_lines wrong[] = {
     {"wgmma.fence %10\nif %15 {\n    wgmma %10, %6, %6, %5" BF16 " @ g.c:7 f\n    wgmma.commit\n}\n" READ, SETT_E_VERIFY, "%10 is in flight since g.c:7"},
     {"wgmma.fence %10\nif %15 {\n    wgmma.commit\n} else {\n    wgmma %10, %6, %6, %5" BF16 " @ g.c:7 f\n}\nwgmma.commit\nwgmma.wait %10 pending=1", SETT_E_VERIFY,
         "it may be of a group that is still pending"},
+    {"wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 "\nif %15 {\n    wgmma.commit\n} else {\n    wgmma.commit\n    wgmma.commit\n}\nwgmma.wait %10 pending=1", SETT_E_VERIFY,
+        "it may be of a group that is still pending"},
+    {"wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 "\nif %15 {\n    wgmma.commit\n    wgmma.commit\n} else {\n    wgmma.commit\n}\nwgmma.wait %10 pending=1", SETT_E_VERIFY,
+        "it may be of a group that is still pending"},
+    {"wgmma.fence %10\nif %15 {\n    wgmma %10, %6, %6, %5" BF16 "\n} else {\n    wgmma %10, %6, %6, %5 row=m64nNk16.f32.bf16.bf16 n=32\n}\nwgmma %10, %6, %6, %4" BF16, SETT_E_VERIFY,
+        "an accumulator of another shape"},
+    {"wgmma.fence %10\nif %15 {\n    wgmma %10, %6, %6, %5 row=m64nNk16.f32.bf16.bf16 n=32\n} else {\n    wgmma %10, %6, %6, %5" BF16 "\n}\nwgmma %10, %6, %6, %4" BF16, SETT_E_VERIFY,
+        "an accumulator of another shape"},
     {"wgmma.fence %10\nif %15 {\n    store %10[0] %13 align 4 @ g.c:6 f\n}\nwgmma %10, %6, %6, %4" BF16, SETT_E_VERIFY, "which g.c:6 used since the last"},
     {"for %30 = %9 to %8 step %8 {\n    %40 = load f32 %10[0] align 4\n    wgmma.fence %10\n    wgmma %10, %6, %6, %5" BF16 " @ g.c:8 f\n    wgmma.commit\n}\nwgmma.wait %10 pending=0",
         SETT_E_VERIFY, "load f32 %10[0] align 4`: %10 is in flight since g.c:8"},
@@ -352,6 +395,7 @@ Suite *wgmma_suite(void)
     tcase_add_loop_test(t, every_row, first_row(), SETT__N_MMAS);
     tcase_add_loop_test(t, every_n, first_row(), SETT__N_MMAS);
     tcase_add_loop_test(t, flags_are_said, 0, (int)SETT__COUNT(flags));
+    tcase_add_loop_test(t, pieces_of_assembly, 0, (int)SETT__COUNT(spelled));
     tcase_add_loop_test(t, layouts_fill_matrices, first_row(), SETT__N_MMAS);
     tcase_add_loop_test(t, wrong_tapes, 0, (int)SETT__COUNT(wrong));
     tcase_add_loop_test(t, right_tapes, 0, (int)SETT__COUNT(right));
