@@ -210,8 +210,10 @@ static char *read_text(const char *path)
 {
     FILE *f = fopen(path, "rb");
     char *text = calloc(1, 1 << 17);
-    if (!f || !text || !fread(text, 1, (1 << 17) - 1, f))
-        die(path);
+    if (!f || !text || !fread(text, 1, (1 << 17) - 1, f)) {
+        fprintf(stderr, "gemm: cannot read %s: it runs in the folder of the sources\n", path);
+        exit(1);
+    }
     fclose(f);
     return text;
 }
