@@ -148,7 +148,10 @@ static bool check_scalar(sett__verifier *c)
 static bool check_peer(sett__verifier *c)
 {
     const sett__op *root = sett__any_arg(c, 0);
-    if (!root || !scalar(c, 1, SETT_I32))
+    char what[80];
+    const int most = sett__most_blocks(&c->t->sig) - 1;
+    snprintf(what, sizeof what, "a rank in the cluster is 0 to %d", most);
+    if (!root || !sett__bounded_arg(c, 1, 0, most, 1, what))
         return false;
     if (root->code != SETT__SMEM)
         return sett__refuse(c, SETT_E_SPACE, "operand 0 is not shared memory");

@@ -55,6 +55,8 @@ bool sett__may_access(sett__verifier *, const sett__op *root, int need);
 uint32_t sett__root_kind(const sett__verifier *, const sett__op *root); /* SETT__F_*; 0: of no form */
 
 /* ---- verify_sync.c ---------------------------------------------------------------------- */
+bool sett__check_parity(sett__verifier *);
+int sett__most_blocks(const sett__sig *); /* of a cluster, as far as the signature says */
 bool sett__check_apart(sett__verifier *); /* when all ops were seen: bytes of mbarriers are of no other root */
 
 /* ---- verify_mma.c --------------------------------------------------------------------- */

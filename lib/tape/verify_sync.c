@@ -18,6 +18,24 @@ bool sett__check_mbarrier(sett__verifier *c)
     return scope || sett__refuse(c, SETT_E_VERIFY, "what is done at a peer has scope=cluster");
 }
 
+bool sett__check_parity(sett__verifier *c)
+{
+    return sett__bounded_arg(c, 2, 0, 1, 1, "a parity is 0 or 1");
+}
+
+int sett__most_blocks(const sett__sig *s)
+{
+    int64_t n = 1, x = 1;
+    bool known = false;
+    for (int d = 0; d < 3; d++) {
+        if (s->cluster[d].count && !sett__expr_const(s, s->cluster[d], &x))
+            return SETT__BIG_CLUSTER_MOST;
+        known |= s->cluster[d].count > 0;
+        n *= s->cluster[d].count ? x : 1;
+    }
+    return known ? (int)n : SETT__BIG_CLUSTER_MOST;
+}
+
 /* A store through another root would go to an mbarrier unseen. */
 bool sett__check_apart(sett__verifier *c)
 {

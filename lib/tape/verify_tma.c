@@ -45,7 +45,10 @@ static bool check_mask(sett__verifier *c, uint32_t k)
         return true;
     if (!x[0].count && !x[1].count && !x[2].count)
         return sett__refuse(c, SETT_E_VERIFY, "a mask names blocks of a cluster, and the kernel has none");
-    return sett__bounded_arg(c, k, 1, 65535, 1, "a mask has a bit for each of 16 blocks: 1 to 65535");
+    char what[80];
+    const int blocks = sett__most_blocks(&c->t->sig), most = (1 << blocks) - 1;
+    snprintf(what, sizeof what, "a mask has a bit for each of %d blocks: 1 to %d", blocks, most);
+    return sett__bounded_arg(c, k, 1, most, 1, what);
 }
 
 /* What the engine can do to elements in memory. */

@@ -65,7 +65,7 @@ static const struct {
     {INIT("%5") "mbarrier.expect_tx %3[0] %7 pred %9 arrive\nmbarrier.arrive %3[0] pred %9", "1 arrival at an mbarrier whose phase 0 waits for 0 of 1"},
     {INIT("%5") "%30 = const i32 1048575\nmbarrier.expect_tx %3[0] %30 pred %9\nmbarrier.expect_tx %3[0] %7 pred %9",
         "phase 0 of the mbarrier waits for 1048591 bytes, and at most 1048575 are counted"},
-    {INIT("%5") "%30 = const i32 2\n%31 = mbarrier.test_wait i1 %3[0] %30", "mbarrier.test_wait: a parity is 0 or 1, not 2"},
+    {INIT("%5") "%30 = add i32 %6, %4\n%31 = mbarrier.test_wait i1 %3[0] %30", "mbarrier.test_wait: a parity is 0 or 1, not 2"},
     {INIT("%5") "mbarrier.expect_tx %3[0] %7 pred %9 arrive\n%30 = const i32 32\nbulk.load %2[0] from %1[0] done %3[0] bytes %30 pred %9\n" WAIT("%3[0]", "%4") DONE,
         "phase 0 of the mbarrier gets 16 bytes more than were announced"},
     {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9\nmbarrier.inval %3[0]", "mbarrier.inval: the mbarrier at byte 1024 was not initialised"},
@@ -82,8 +82,8 @@ static const struct {
     /* clusters */
     {"cluster.wait", "cluster.wait: the thread has not arrived"},
     {"cluster.arrive\ncluster.arrive", "cluster.arrive: the thread has arrived already, and not waited since"},
-    {"%30 = peer i32x256 %2, %6\n%31 = load i32 %30[%0] align 4", "load of shared memory of a peer: there is no block 2 in a cluster of 2"},
-    {"%30 = const i32 -1\n%31 = peer i32x256 %2, %30\nstore %31[%0] i32 %0 align 4", "store to shared memory of a peer: there is no block -1 in a cluster of 2"},
+    {"%29 = add i32 %6, %4\n%30 = peer i32x256 %2, %29\n%31 = load i32 %30[%0] align 4", "load of shared memory of a peer: there is no block 2 in a cluster of 2"},
+    {"%30 = sub i32 %4, %5\n%31 = peer i32x256 %2, %30\nstore %31[%0] i32 %0 align 4", "store to shared memory of a peer: there is no block -1 in a cluster of 2"},
     {"%30 = mul i32 %0, %7\n%31 = load i32 %12[%30] align 4", "load of shared memory of a peer: bytes 1024 to 1027 of 1024 are outside"},
     {"%30 = add i32 %0, %5\n%31 = load i32x2 %12[%30] align 8", "load of shared memory: byte 4 is not aligned to 8 bytes"},
     {"if %17 {\n  store %12[%0] i32 %0 align 4\n  barrier\n  barrier\n  store %12[%0] i32 %0 align 4\n}", "store to shared memory of a peer: block 1 of the cluster has ended, and its memory is gone"},
@@ -91,7 +91,7 @@ static const struct {
     /* copies */
     {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9", "block 0 of its cluster ended before this had written its shared memory: nothing waited for it"},
     {"bulk.store %1[0] from %2[0] bytes %7 pred %9\nbulk.commit", "block 0 of its cluster ended before this had read its shared memory: nothing waited for it"},
-    {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %8 pred %9 mask %8\n", "bulk.load: mask 0x40 is none of the blocks of a cluster of 2"},
+    {INIT("%5") "%30 = add i32 %8, %4\nbulk.load %2[0] from %1[0] done %3[0] bytes %8 pred %9 mask %30\n", "bulk.load: mask 0x40 is none of the blocks of a cluster of 2"},
     {INIT("%5") "%30 = peer u64x4 %3, %10\nbulk.peer %12[0] from %2[0] done %30[0] bytes %7 pred %9", "bulk.peer: it writes block 1 of the cluster, and its mbarrier is in block 0"},
     {"bulk.store %1[%0] from %2[0] bytes %7", "bulk.store: A: byte 4 is not aligned to 16 bytes"},
     {"%30 = mul i32 %0, %8\nbulk.store %1[%30] from %2[0] bytes %8", "bulk.store: A: bytes 4096 to 4159 of 4096 are outside"},
