@@ -461,7 +461,7 @@ START_TEST(targets)
     t.sig.smem = 100 * 1024;
     ck_assert_int_eq(sett__tape_verify(&t, "sm_80", &err), SETT_OK);
     ck_assert_int_eq(sett__tape_verify(&t, "sm_89", &err), SETT_E_LIMIT);
-    ck_assert_str_eq(err.text, "102400 bytes of shared memory, and sm_89 gives a block at most 101376: 256 at op 3");
+    ck_assert_str_eq(err.text, "102400 bytes of shared memory, and sm_89 gives a block at most 101376: 256 at op 4");
     sett__tape_free(&t);
     t = parsed("sett tape 2\ngrid 2\ncluster 2\n");
     ck_assert_int_eq(sett__tape_verify(&t, "sm_90a", &err), SETT_OK);
