@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs of tests/tape: each is assembled by every assembler that is here, without a spill, local memory or a warning about
- * its products; and runs on the CPU engine or, with SETT_TEST_GPU=1, on GPU 0, at three shapes, against plain C. */
+ * its products; and runs on the CPU engine or, with SETT_TEST_GPU=1, on GPU 0, at three shapes, against plain C; on the
+ * CPU engine under each policy of what goes on by itself too, in many orders. */
 #include "jit/launch/launch.h"
 #include "jit/sim/sim.h"
 #include "tests/conform/conform.h"
@@ -540,6 +541,24 @@ START_TEST(fields_are_replaced)
 }
 END_TEST
 
+START_TEST(types_that_flush)
+{
+    char text[sizeof replaced];
+    _Alignas(64) static float numbers[16 * 32];
+    sett_error err = {0};
+    if (conform_on_gpu())
+        return;
+    memcpy(text, replaced, sizeof text);
+    memcpy(strstr(text, "%10 field=type"), "%14", 3); /* 8: f32.ftz */
+    sett_kernel *k = for_device("flushes", text);
+    const sett_buf A = sett_buf_2d(numbers, SETT_F32, 16, 32), D = sett_buf_1d(numbers, SETT_F32, 256), E = sett_buf_2d(numbers, SETT_I32, 8, 32);
+    const sett_buf F = sett_buf_2d(numbers, SETT_F32, 8, 32), W = sett_buf_1d(numbers, SETT_U64, 32);
+    ck_assert_int_eq(sett_launch(k, (sett_stream){SETT_CPU, NULL}, &err, &A, &D, &E, &F, &W), SETT_E_FAULT);
+    ck_assert_msg(strstr(err.text, "tensormap.replace: types that flush to zero are not modelled"), "%s", err.text);
+    sett_kernel_release(k);
+}
+END_TEST
+
 Suite *programs_suite(void)
 {
     Suite *s = suite_create("programs");
@@ -554,6 +573,7 @@ Suite *programs_suite(void)
     }
     TCase *t = tcase_create("fields");
     tcase_add_test(t, fields_are_replaced);
+    tcase_add_test(t, types_that_flush);
     suite_add_tcase(s, t);
     return s;
 }
