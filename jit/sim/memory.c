@@ -554,6 +554,26 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
 }
 
 /* ---- atomics ---------------------------------------------------------------------------------------- */
+static bool is_nan_half(uint8_t dtype, uint64_t bits)
+{
+    return (bits & 0x7fff) > (dtype == SETT_F16 ? 0x7c00 : 0x7f80);
+}
+
+/* What memory does for a copy that it does otherwise for a thread, as seen on an H200: of a number and a NaN the number is the least and
+ * the greatest, and the NaN of infinities that cancel in f64 has a sign. */
+static bool combine_copied(const sett__insn *i, uint64_t old, uint64_t value, uint64_t *to)
+{
+    const uint64_t inf = UINT64_C(0x7ff0000000000000), sign = UINT64_C(1) << 63;
+    if (i->atom.code == SETT__ADD) {
+        *to = inf | sign | sign >> 12;
+        return i->dtype == SETT_F64 && (old & ~sign) == inf && (old ^ value) == sign;
+    }
+    if (i->dtype != SETT_F16 && i->dtype != SETT_BF16)
+        return false;
+    *to = is_nan_half(i->dtype, old) ? value : old;
+    return is_nan_half(i->dtype, old) != is_nan_half(i->dtype, value);
+}
+
 /* What the memory holds afterwards: the one definition of arithmetic, on a row of which one lane counts. */
 static uint64_t combine(const sett__insn *i, uint64_t old, uint64_t value, uint64_t was)
 {
@@ -562,6 +582,8 @@ static uint64_t combine(const sett__insn *i, uint64_t old, uint64_t value, uint6
         return i->atom.code == SETT__XCHG || old == was ? value : old;
     if (i->atom.code == SETT__ADD && !sett__dtype_is_float(i->dtype))
         return old + value;
+    if (i->atom.copied && combine_copied(i, old, value, &z[0]))
+        return z[0];
     i->atom.fn(z, x, y, NULL, 1, 0);
     return z[0] & (i->lg == 3 ? ~(uint64_t)0 : ((uint64_t)1 << (8 << i->lg)) - 1);
 }
@@ -671,7 +693,7 @@ bool sett__cp_async(sett__core *c, sett__warp *w, const sett__insn *i)
 void sett__reduce_into(sett__core *c, uint8_t code, uint8_t dtype, void *to, const void *from)
 {
     uint8_t lg = (uint8_t)__builtin_ctz((unsigned)sett__dtype_bytes((sett_dtype)dtype));
-    sett__insn i = {.lg = lg, .dtype = dtype, .atom = {.code = code, .fn = c->program->wide->op[code][dtype]}};
+    sett__insn i = {.lg = lg, .dtype = dtype, .atom = {.code = code, .copied = true, .fn = c->program->wide->op[code][dtype]}};
     uint64_t value = 0;
     memcpy(&value, from, (size_t)1 << lg);
     exchange[lg](&i, to, value, 0);

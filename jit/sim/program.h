@@ -70,6 +70,7 @@ typedef struct sett__atomic {
     sett__row_fn fn; /* of codes other than XCHG and CAS */
     sett__ref predicate, value, was;
     uint8_t code;
+    bool copied; /* by a reduction of a copy, not of a thread */
 } sett__atomic;
 
 /* CP_ASYNC. */

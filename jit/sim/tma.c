@@ -36,12 +36,19 @@ typedef struct box {
     int64_t at[SETT__MAP_RANK];     /* where it begins */
     uint32_t many[SETT__MAP_RANK];  /* elements that are copied */
     uint32_t size, row, rows;       /* bytes of an element, and of a row of mode 0; how many rows */
+    uint32_t pitch;                 /* from a row to the next in shared memory: what the swizzle has, however short rows are */
     uint8_t reduce;                 /* a code; SETT__CONST: none */
 } box;
 
 static uint32_t bytes_of(const box *b)
 {
     return b->row * b->rows;
+}
+
+/* What it takes of shared memory. */
+static uint32_t room_of(const box *b)
+{
+    return b->pitch * b->rows;
 }
 
 /* A map that a kernel changed may be none; of the others the launch has seen all this. */
@@ -110,11 +117,12 @@ static bool take_box(sett__core *c, const sett__warp *w, const sett__insn *i, ui
         return sett__fault(c, w, lane, i->op, "%s: %u coordinates of a tensor map of %u modes", sett__form_text(c, i), n, b->m.rank);
     b->size = (uint32_t)sett__dtype_bytes((sett_dtype)b->m.dtype);
     b->row = b->m.box[0] * b->size;
+    b->pitch = b->m.swizzle ? 16u << b->m.swizzle : b->row;
     for (uint32_t k = 0; k < n; k++) {
         b->at[k] = sett__form_value(c, w, i, first + k, lane, 0);
         b->many[k] = (b->m.box[k] + b->m.step[k] - 1u) / b->m.step[k];
         b->rows *= k ? b->many[k] : 1;
-        if ((uint64_t)b->rows * b->row > MOST)
+        if ((uint64_t)b->rows * b->pitch > MOST)
             return sett__fault(c, w, lane, i->op, "%s: a box of more bytes than shared memory has", sett__form_text(c, i));
     }
     return true;
@@ -140,19 +148,18 @@ static bool row_of(const box *b, uint32_t r, unsigned char **p, uint32_t *from, 
     return true;
 }
 
-/* Pieces of 16 bytes change places, by bits of the address from 7 on. The box begins where the pattern does. */
-static uint32_t swizzled(const box *b, uint32_t at)
+/* Where a piece of 16 bytes of the packed box is: it changes places by bits of the address from 7 on. The box begins where the pattern does. */
+static uint32_t placed(const box *b, uint32_t piece)
 {
+    const uint32_t at = piece / b->row * b->pitch + piece % b->row;
     return at ^ ((at >> 7 & ((1u << b->m.swizzle) - 1)) << 4);
 }
 
+/* NaN is 0x7ff7 in each 16 bits, whatever the type. */
 static void fill(const box *b, unsigned char *to, uint32_t n)
 {
-    memset(to, 0, (size_t)n * b->size);
-    for (uint32_t e = 0; b->m.nan && e < n; e++) {
-        memset(to + (size_t)e * b->size, 0xff, b->size);
-        to[(size_t)(e + 1) * b->size - 1] = 0x7f;
-    }
+    for (size_t k = 0; k < (size_t)n * b->size; k++)
+        to[k] = b->m.nan ? k % 2 ? 0x7f : 0xf7 : 0;
 }
 
 /* Of the rows that are touched; the allocation is remembered. */
@@ -191,7 +198,7 @@ static bool load_part(sett__core *c, sett__event *e, uint32_t part)
     }
     for (uint32_t k = 0; k < x->at.n && part; k++)
         for (uint32_t at = 0; at < bytes; at += PIECE)
-            memcpy(x->at.to[k] + swizzled(&x->b, at), x->data + at, PIECE);
+            memcpy(x->at.to[k] + placed(&x->b, at), x->data + at, PIECE);
     return !part || sett__landed(c, e, &x->at, bytes);
 }
 
@@ -217,7 +224,7 @@ static bool load_lane(sett__core *c, sett__warp *w, const sett__insn *i, int lan
     box b;
     sett__landing at;
     if (!take_box(c, w, i, MAP, AT, lane, &b) || !check_rows(c, w, i, lane, &b) ||
-        !sett__landing_of(c, w, i, lane, DONE, MASK, bytes_of(&b), align_of(&b), &at))
+        !sett__landing_of(c, w, i, lane, DONE, MASK, room_of(&b), align_of(&b), &at))
         return false;
     sett__event *e = make(c, w, i, lane, load_part, &b);
     if (!e)
@@ -246,7 +253,7 @@ static bool store_part(sett__core *c, sett__event *e, uint32_t part)
     uint32_t from, to, bytes = bytes_of(&x->b), size = x->b.size;
     unsigned char *p;
     for (uint32_t at = 0; at < bytes && !part; at += PIECE)
-        memcpy(x->data + at, x->from + swizzled(&x->b, at), PIECE);
+        memcpy(x->data + at, x->from + placed(&x->b, at), PIECE);
     for (uint32_t r = 0; r < x->b.rows && part; r++) {
         const unsigned char *row = x->data + (size_t)r * x->b.row;
         if (!row_of(&x->b, r, &p, &from, &to))
@@ -268,6 +275,15 @@ static bool has_reduction(sett__core *c, const sett__warp *w, const sett__insn *
     return has || sett__fault(c, w, lane, i->op, "tma.reduce: there is no such operation on %s", sett_dtype_name((sett_dtype)b->m.dtype));
 }
 
+/* Which the machine takes for an illegal instruction. */
+static bool begins_inside(sett__core *c, const sett__warp *w, const sett__insn *i, int lane, const box *b)
+{
+    for (int k = 0; k < b->m.rank; k++)
+        if (b->at[k] < 0)
+            return sett__fault(c, w, lane, i->op, "%s: coordinate %d is %lld, and what is written begins at none below 0", sett__form_text(c, i), k, (long long)b->at[k]);
+    return true;
+}
+
 static bool store_lane(sett__core *c, sett__warp *w, const sett__insn *i, int lane)
 {
     static const uint8_t code[] = {SETT__ADD, SETT__MIN, SETT__MAX};
@@ -275,12 +291,12 @@ static bool store_lane(sett__core *c, sett__warp *w, const sett__insn *i, int la
     const bool reduce = sett__form_op(c, i)->code == SETT__TMAREDUCE;
     box b;
     sett__aim from;
-    if (!take_box(c, w, i, MAP, AT, lane, &b))
+    if (!take_box(c, w, i, MAP, AT, lane, &b) || !begins_inside(c, w, i, lane, &b))
         return false;
     if (reduce)
         b.reduce = code[sett__form_attr(c, i, SETT__AT_TMAREDUCE_OP)];
     if ((reduce && !has_reduction(c, w, i, lane, &b)) || !check_rows(c, w, i, lane, &b) ||
-        !sett__form_place(c, w, i, 0, lane, bytes_of(&b), align_of(&b), &from))
+        !sett__form_place(c, w, i, 0, lane, room_of(&b), align_of(&b), &from))
         return false;
     sett__event *e = make(c, w, i, lane, store_part, &b);
     if (!e)

@@ -24,8 +24,9 @@ int sett__map_type(int dtype)
 
 uint32_t sett__map_bytes(const sett__map *m)
 {
-    uint64_t n = (uint64_t)sett__dtype_bytes((sett_dtype)m->dtype);
-    for (int k = 0; k < m->rank; k++)
+    const uint64_t row = m->box[0] * (uint64_t)sett__dtype_bytes((sett_dtype)m->dtype);
+    uint64_t n = m->swizzle ? 16u << m->swizzle : row;
+    for (int k = 1; k < m->rank; k++)
         n *= ((uint32_t)m->box[k] + m->step[k] - 1) / m->step[k];
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }

@@ -21,5 +21,5 @@ typedef struct sett__map {
 struct sett__sig;
 sett_status sett__map_verify(const struct sett__sig *, const sett__map *, sett_error *);
 int sett__map_type(int dtype); /* a CUtensorMapDataType; -1: it has none */
-uint32_t sett__map_bytes(const sett__map *); /* of a box in shared memory */
+uint32_t sett__map_bytes(const sett__map *); /* that a box takes in shared memory: its rows begin a swizzle apart */
 #endif

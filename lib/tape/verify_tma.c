@@ -127,6 +127,9 @@ bool sett__check_tma(sett__verifier *c)
         return false;
     if (m && code != SETT__TMALOAD && !check_pieces(c, m))
         return false;
+    for (uint32_t k = first; code != SETT__TMALOAD && k < first + n; k++)
+        if (!sett__bounded_arg(c, k, 0, INT32_MAX, 1, "what is written begins at no coordinate below 0"))
+            return false;
     return m ? check_box(c, m) : aligned(c, 0, c->op->imm, BOX_ALIGN, "a box");
 }
 

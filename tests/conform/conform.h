@@ -17,6 +17,8 @@
 /* ---- conform.c: where it runs -------------------------------------------------------------------- */
 bool conform_on_gpu(void);
 sett_engine *conform_engine(void);
+/* Of many cases, those of this process: $SETT_TEST_PART is "2/16" for those whose number is 2 modulo 16. Without it, all. */
+bool conform_mine(int number);
 /* For the device; cpu: for the CPU, wherever the others run; no_fold: as the engines compute it. A test fails with the
  * error's text. The kernel is the caller's. */
 typedef struct conform_how { bool cpu, no_fold; } conform_how;
