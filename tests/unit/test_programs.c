@@ -201,7 +201,9 @@ static void run_gemm_mma(sett_kernel *k, int shape, bool exact)
 /* Tiles of 256 rows and so many columns, for five clusters: more tiles than clusters, and clusters without one. */
 static void run_tiles(sett_kernel *k, int shape, bool exact, int columns)
 {
-    static const int sizes[SHAPES][4] = {{256, 256, 64, 0}, {768, 512, 640, 0}, {1000, 1192, 1096, 8}}; /* M, N, K and more of a pitch */
+    /* M, N, K and more of a pitch; on the CPU and on a GPU. K of 320 goes round all stages. */
+    static const int both[2][SHAPES][4] = {{{256, 256, 64, 0}, {768, 512, 320, 0}, {520, 400, 328, 8}}, {{256, 256, 64, 0}, {768, 512, 640, 0}, {1000, 1192, 1096, 8}}};
+    const int(*sizes)[4] = both[conform_on_gpu()];
     enum { CLUSTERS = 5, MOST = 1 << 18 /* results are looked at, else a part of them */ };
     const int M = sizes[shape][0], N = sizes[shape][1], K = sizes[shape][2], more = sizes[shape][3];
     const int down = (M + 255) / 256, across = (N + columns - 1) / columns, rounds = (down * across + CLUSTERS - 1) / CLUSTERS;
