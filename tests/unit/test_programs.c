@@ -555,7 +555,7 @@ START_TEST(types_that_flush)
     sett_kernel *k = for_device("flushes", text);
     const sett_buf A = sett_buf_2d(numbers, SETT_F32, 16, 32), D = sett_buf_1d(numbers, SETT_F32, 256), E = sett_buf_2d(numbers, SETT_I32, 8, 32);
     const sett_buf F = sett_buf_2d(numbers, SETT_F32, 8, 32), W = sett_buf_1d(numbers, SETT_U64, 32);
-    ck_assert_int_eq(sett_launch(k, (sett_stream){SETT_CPU, NULL}, &err, &A, &D, &E, &F, &W), SETT_E_FAULT);
+    ck_assert_int_eq(sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &A, &D, &E, &F, &W), SETT_E_FAULT);
     ck_assert_msg(strstr(err.text, "tensormap.replace: types that flush to zero are not modelled"), "%s", err.text);
     sett_kernel_release(k);
 }
