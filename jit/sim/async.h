@@ -55,6 +55,8 @@ typedef struct sett__mbarrier {
     uint32_t phase;   /* since its init */
     int32_t tx;       /* bytes that were announced and have not come; below 0: that came first */
     uint32_t op;      /* its init */
+    uint64_t known;   /* accesses to peers when the last phase ended */
+    uint32_t made;    /* in cluster->fences, when it was made */
 } sett__mbarrier;
 /* The barrier of a lane's place; NULL: faulted. */
 sett__mbarrier *sett__mbarrier_at(sett__core *, const sett__warp *, const sett__insn *, uint32_t place, int lane, sett__cta **of);
@@ -73,6 +75,13 @@ void sett__block_begin(sett__core *); /* it stops where the launch is to end */
 /* ---- cluster.c --------------------------------------------------------------------------------------------------- */
 enum { SETT__CLUSTER_BLOCKS = 16 };
 typedef struct sett__event sett__event;
+/* A tensor map that the kernel changed. */
+enum { SETT__CHANGED = 4 };
+typedef struct sett__changed {
+    const void *at;
+    uint32_t op;
+    bool released, acquired;
+} sett__changed;
 typedef struct sett__cluster {
     uint32_t n, dim[3];
     sett__cta *cta[SETT__CLUSTER_BLOCKS]; /* by rank; they belong to it */
@@ -84,6 +93,11 @@ typedef struct sett__cluster {
     uint64_t order;  /* a digest of what completed when */
     uint32_t stuck;  /* times in a row that try_wait gave up, and nothing moved */
     bool arrived;    /* at its barrier, since somebody looked */
+    bool met;        /* all were at its barrier once: each of them has begun */
+    uint64_t touches, gathered; /* accesses to peers; those when its barrier ended last */
+    uint32_t fences; /* that show mbarriers to copies */
+    sett__changed changed[SETT__CHANGED]; /* the last maps that were changed, the newest first */
+    uint32_t epoch;  /* of plain writes to shared memory: from one fence.proxy to the next */
 } sett__cluster;
 sett__cta *sett__cluster_make(sett__core *, const sett__program *); /* its block of rank 0; NULL: out of memory */
 void sett__cluster_free(sett__cluster *);
@@ -100,6 +114,33 @@ bool sett__set_registers(sett__core *, sett__warp *, const sett__insn *);
 /* Has the warp to wait at this instruction: it is tried again. Returns true. */
 bool sett__try_again(sett__warp *, int what, uint32_t id);
 void sett__stand_still(sett__core *); /* stall.c: faults: who of a cluster waits where, and for what */
+
+/* ---- peers.c: shared memory of peers, and what is of a whole warp group ------------------------------------------------ */
+bool sett__listens(const sett__tape *); /* may a block learn from memory what others do? */
+bool sett__peer_touched(sett__core *, const sett__warp *, int lane, uint32_t op, sett__cta *of); /* false: faulted */
+void sett__peers_known(sett__cta *, uint64_t when); /* it knows of the accesses to it until then */
+bool sett__peers_left(sett__core *, const sett__cta *); /* a block has ended: false: it may not, and has faulted */
+void sett__note_group(sett__warp *, uint32_t op);
+bool sett__groups_left(sett__core *, const sett__cta *); /* the same */
+
+/* ---- proxy.c: what wrote shared memory, for operations that read it otherwise than by plain accesses ---------------------- */
+typedef struct sett__granule { /* 16 bytes of shared memory */
+    uint32_t when; /* a plain access wrote them: the epoch; else 0 */
+    uint32_t op;   /* that wrote them */
+    bool boxed;    /* it is a box that lies there by a swizzle: */
+    uint8_t bits;  /* of the address from 7 on that are exchanged with those from 4 on */
+} sett__granule;
+void sett__mark_writes(sett__program *); /* of a program that is decoded */
+bool sett__granules_make(sett__core *, sett__cta *); /* false: out of memory */
+bool sett__proxy_fence(sett__core *, sett__warp *, const sett__insn *);
+bool sett__mbarrier_fence(sett__core *, sett__warp *, const sett__insn *);
+void sett__map_changed(sett__cluster *, const void *at, uint32_t op);
+bool sett__map_seen(sett__core *, const sett__warp *, int lane, uint32_t op, const void *at); /* false: a fence is missing; faulted */
+void sett__mark_box(const sett__cta *, uint32_t op, uint32_t at, uint32_t swizzle, uint32_t row); /* 16 bytes of one; swizzle: as of a map */
+void sett__mark_bytes(const sett__cta *, uint32_t at, uint32_t bytes); /* copied by no map */
+/* Is what lies there seen? at: in the window of c->cta. False: faulted. Only of programs with marks. */
+bool sett__ask_bytes(sett__core *, const sett__warp *, int lane, uint32_t op, uint32_t at, uint32_t bytes);
+bool sett__ask_piece(sett__core *, const sett__warp *, uint32_t op, uint32_t at, uint32_t bits); /* bits: of the descriptor, as of a granule */
 
 /* ---- async.c: events --------------------------------------------------------------------------------------------- */
 enum { SETT__EVENT_CP, SETT__EVENT_LOAD, SETT__EVENT_STORE, SETT__EVENT_WGMMA }; /* STORE and WGMMA complete by groups */
@@ -148,7 +189,8 @@ bool sett__policy(sett__core *, sett__warp *, const sett__insn *);
 typedef struct sett__landing {
     uint32_t n, mbar; /* mbar: in the tables */
     uint16_t ranks;
-    unsigned char *to[SETT__CLUSTER_BLOCKS];
+    uint32_t offset; /* in the window */
+    sett__cta *to[SETT__CLUSTER_BLOCKS];
     sett__mbarrier *done[SETT__CLUSTER_BLOCKS];
 } sett__landing;
 bool sett__landing_of(sett__core *, const sett__warp *, const sett__insn *, int lane, uint32_t done, uint32_t mask, uint64_t bytes, uint64_t align, sett__landing *);

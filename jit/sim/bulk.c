@@ -14,7 +14,12 @@ static bool land_at(sett__core *c, const sett__warp *w, const sett__insn *i, int
     if (!b->mbar[mbar].count)
         return sett__fault(c, w, lane, i->op, "%s: the mbarrier at byte %u of block %u was not initialised", sett__form_text(c, i),
             c->program->mbar_at + 8 * mbar, b->rank);
-    to->to[to->n] = b->shared + offset;
+    char where[96];
+    if (b->mbar[mbar].made == b->cluster->fences)
+        return sett__fault(c, w, lane, i->op, "%s: no fence.mbarrier_init came since the mbarrier at byte %u was made at %s: the copy may not see it", sett__form_text(c, i),
+            c->program->mbar_at + 8 * mbar, sett__where(c->program, b->mbar[mbar].op, where, sizeof where));
+    to->offset = offset;
+    to->to[to->n] = b;
     to->done[to->n++] = &b->mbar[mbar];
     to->ranks |= (uint16_t)(1u << b->rank);
     return true;
@@ -48,7 +53,7 @@ bool sett__landing_of(sett__core *c, const sett__warp *w, const sett__insn *i, i
 bool sett__landed(sett__core *c, sett__event *e, const sett__landing *at, uint64_t bytes)
 {
     for (uint32_t k = 0; k < at->n; k++)
-        if (!sett__mbarrier_bytes(c, e->warp, e->lane, e->op, at->done[k], -(int64_t)bytes))
+        if (!sett__peer_touched(c, e->warp, e->lane, e->op, at->to[k]) || !sett__mbarrier_bytes(c, e->warp, e->lane, e->op, at->done[k], -(int64_t)bytes))
             return false;
     return true;
 }
@@ -63,15 +68,25 @@ typedef struct bulk {
     _Alignas(16) unsigned char data[];
 } bulk;
 
+/* The source is read: of shared memory, what is seen there. */
+static bool take_bytes(sett__core *c, sett__event *e)
+{
+    bulk *x = (void *)e->data;
+    if (e->reads && !sett__ask_bytes(c, e->warp, e->lane, e->op, (uint32_t)(x->from - c->cta->shared), x->bytes))
+        return false;
+    memcpy(x->data, x->from, x->bytes);
+    return true;
+}
+
 static bool load_part(sett__core *c, sett__event *e, uint32_t part)
 {
     bulk *x = (void *)e->data;
-    if (!part) {
-        memcpy(x->data, x->from, x->bytes);
-        return true;
+    if (!part)
+        return take_bytes(c, e);
+    for (uint32_t k = 0; k < x->at.n; k++) {
+        memcpy(x->at.to[k]->shared + x->at.offset, x->data, x->bytes);
+        sett__mark_bytes(x->at.to[k], x->at.offset, x->bytes);
     }
-    for (uint32_t k = 0; k < x->at.n; k++)
-        memcpy(x->at.to[k], x->data, x->bytes);
     return sett__landed(c, e, &x->at, x->bytes);
 }
 
@@ -80,8 +95,8 @@ static bool store_part(sett__core *c, sett__event *e, uint32_t part)
     bulk *x = (void *)e->data;
     uint32_t size = (uint32_t)sett__dtype_bytes((sett_dtype)x->dtype);
     if (!part)
-        memcpy(x->data, x->from, x->bytes);
-    else if (x->reduce == SETT__CONST)
+        return take_bytes(c, e);
+    if (x->reduce == SETT__CONST)
         memcpy(x->to, x->data, x->bytes);
     else
         for (uint32_t at = 0; at < x->bytes; at += size)

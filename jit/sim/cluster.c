@@ -48,7 +48,9 @@ sett__cta *sett__cluster_make(sett__core *c, const sett__program *p)
         k->dim[d] = c->launch->cluster[d] ? c->launch->cluster[d] : 1;
     for (; k && k->n < n; k->n++) {
         sett__cta *b = sett__cta_alone(c, p);
-        if (!b || !(b->mbar = calloc((size_t)p->n_mbar + 1, sizeof *b->mbar))) {
+        if (!b || !(b->mbar = calloc((size_t)p->n_mbar + 1, sizeof *b->mbar)) || !sett__granules_make(c, b)) {
+            if (b)
+                free(b->mbar);
             sett__cta_free(b);
             sett__cluster_free(k);
             return NULL;
@@ -68,6 +70,7 @@ void sett__cluster_free(sett__cluster *k)
     sett__mem_free(NULL, k->event);
     for (uint32_t r = 0; r < k->n; r++) {
         free(k->cta[r]->mbar);
+        free(k->cta[r]->granule);
         k->cta[r]->cluster = NULL;
         sett__cta_free(k->cta[r]);
     }
@@ -97,7 +100,11 @@ static void begin_block(sett__core *c, sett__cta *b)
     sett__cta_turn_to(c, b);
     b->left = false;
     b->registers = 0;
+    b->known = 0;
+    b->touched = (sett__touched){.when = 0};
     memset(b->mbar, 0, b->program->n_mbar * sizeof *b->mbar);
+    if (b->granule)
+        memset(b->granule, 0, b->n_granule * sizeof *b->granule);
     for (uint32_t i = 0; i < b->n_warps; i++) {
         memset(&b->warp[i].apart, 0, sizeof b->warp[i].apart);
         b->warp[i].apart.registers = registers;
@@ -111,7 +118,10 @@ void sett__cluster_begin(sett__core *c)
     sett__events_forget(k);
     k->issued = k->stuck = 0;
     k->moves = k->turns = k->order = 0;
-    k->arrived = false;
+    k->arrived = k->met = false;
+    k->touches = k->gathered = 0;
+    k->epoch = 1, k->fences = 0;
+    memset(k->changed, 0, sizeof k->changed);
     k->random = c->launch->async.seed ^ c->cta->number << 32;
     for (uint32_t r = k->n; r-- > 0;)
         begin_block(c, k->cta[r]);
@@ -144,7 +154,7 @@ static bool end_block(sett__core *c, sett__cta *b)
     b->left = true;
     b->cluster->moves++;
     b->cluster->arrived = true; /* who ended has arrived */
-    return sett__events_left(c, b);
+    return sett__events_left(c, b) && sett__peers_left(c, b) && sett__groups_left(c, b);
 }
 
 static bool run_block(sett__core *c, sett__cta *b, uint32_t first)
@@ -264,6 +274,8 @@ static void release_cluster(sett__cluster *k)
                     w->apart.released |= w->apart.arrived, w->apart.arrived = 0;
             }
     k->moves += all;
+    k->met |= all;
+    k->gathered = all ? k->touches : k->gathered;
 }
 
 /* ---- turns of all ---------------------------------------------------------------------------------------------- */

@@ -128,7 +128,7 @@ bool sett__reach(sett__core *c, const sett__warp *w, sett__aim *s)
     if (r->space == SETT__ADDRESS)
         there = reach_address(c, w, r, s);
     else if (r->space == SETT__PEERS)
-        there = reach_peer(c, w, r, s) && reach_shared(c, w, r, s);
+        there = reach_peer(c, w, r, s) && reach_shared(c, w, r, s) && sett__peer_touched(c, w, s->lane, s->op, s->of);
     else if (r->space == SETT__SHARED)
         there = reach_shared(c, w, r, s);
     else if (s->at < m->lo || s->at > m->hi || (int64_t)s->bytes > m->hi - s->at)

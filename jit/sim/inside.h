@@ -16,6 +16,7 @@
  * block and strip, and between those each few thousand rows (SETT__S_POLL, SETT__S_LONG). */
 #ifndef SETT_SIM_H
 #define SETT_SIM_H
+#include "apart.h"
 #include "lanes.h"
 #include "program.h"
 #include <string.h>
@@ -83,13 +84,7 @@ struct sett__warp {
     sett__wait wait;
     uint64_t in_order; /* by program->order */
     uint64_t rounds;   /* of while loops, in this block */
-    struct {
-        uint32_t arrived, released; /* lanes at the cluster's barrier: of this phase; of the last, before their wait */
-        uint32_t registers;         /* of a thread; 0: nobody counts them */
-        bool give_up;               /* its try_wait has waited long enough */
-        uint32_t groups[WARP];      /* of bulk stores that each lane has committed */
-        uint32_t products, committed; /* of wgmma: begun so far; groups of them */
-    } apart;           /* of async programs */
+    sett__apart apart;             /* of async programs */
     uint32_t saved[SETT__MAX_DEPTH], other[SETT__MAX_DEPTH]; /* of each open region: lanes that entered it; of an IF, those of its ELSE */
 };
 typedef struct sett__window {
@@ -116,6 +111,10 @@ typedef struct sett__cta {
     uint32_t registers;            /* that no thread has */
     bool left;                     /* all its warps have ended */
     struct sett__mbarrier *mbar;   /* program->n_mbar */
+    struct sett__granule *granule; /* of its shared memory; NULL: nobody asks */
+    uint32_t n_granule;
+    uint64_t known;                /* the last access by a peer of which it knows */
+    sett__touched touched;         /* the last one */
     struct { uint32_t come, want; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come */
     sett__warp warp[];
 } sett__cta;

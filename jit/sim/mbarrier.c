@@ -42,6 +42,7 @@ static bool settle(sett__core *c, const sett__warp *w, int lane, uint32_t op, se
     if (!m->pending && !m->tx) {
         m->phase++;
         m->pending = m->count;
+        m->known = c->cta->cluster->touches;
     }
     return true;
 }
@@ -96,7 +97,7 @@ bool sett__mbarrier_init(sett__core *c, sett__warp *w, const sett__insn *i)
                 c->program->mbar_at + 8 * index_of(of, m), sett__where(c->program, m->op, where, sizeof where));
         if (init && (count < 1 || count > MOST))
             return sett__fault(c, w, l, i->op, "mbarrier.init: a count of %lld is not 1 to %d", (long long)count, MOST);
-        *m = (sett__mbarrier){.count = (uint32_t)count, .pending = (uint32_t)count, .op = i->op};
+        *m = (sett__mbarrier){.count = (uint32_t)count, .pending = (uint32_t)count, .op = i->op, .made = c->cta->cluster->fences};
         c->cta->cluster->moves++;
     }
     return true;
@@ -142,12 +143,21 @@ static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes
             return false;
         if (parity & ~1)
             return sett__fault(c, w, l, i->op, "%s: a parity is 0 or 1, not %lld", sett__form_text(c, i), (long long)parity);
-        if ((m->phase & 1) != (uint32_t)parity)
+        if ((m->phase & 1) != (uint32_t)parity) {
+            sett__peers_known(c->cta, m->known);
             *yes |= 1u << l;
-        else
+        } else {
             *first = index_of(of, m);
+        }
     }
     return true;
+}
+
+/* Has a try_wait waited long enough? By a random policy at any time. */
+static bool gives_up(const sett__core *c, const sett__warp *w)
+{
+    enum { ONE_IN = 8 };
+    return w->apart.give_up || (c->launch->async.policy == SETT__ASYNC_RANDOM && sett__random(&c->cta->cluster->random) % ONE_IN == 0);
 }
 
 /* try_wait suspends the warp, until the phase ends or nothing else happens; test_wait lets others have their turn. */
@@ -157,7 +167,7 @@ bool sett__mbarrier_wait(sett__core *c, sett__warp *w, const sett__insn *i)
     if (!ask(c, w, i, &yes, &first))
         return false;
     bool all = yes == w->active, try = sett__form_op(c, i)->code == SETT__MBTRY;
-    if (!all && try && !w->apart.give_up)
+    if (!all && try && !gives_up(c, w))
         return sett__try_again(w, SETT__FOR_MBARRIER, first);
     w->apart.give_up = false;
     uint8_t *d = sett__at(w, i->d);

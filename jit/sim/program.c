@@ -35,10 +35,13 @@ sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program
         p->given = p->tape = tape;
         p->plain = plain;
         p->async = async;
+        p->listens = async && sett__listens(tape);
         status = sett__find_calls(p, e);
     }
     if (!status)
         status = sett__decode(p, tape, e);
+    if (!status && async)
+        sett__mark_writes(p);
     if (!status && !plain)
         status = make_unguarded(p, e);
     if (status) {

@@ -202,6 +202,8 @@ struct sett__program {
     bool atomics; /* others may look while a launch runs */
     bool awaits;  /* a while loop reads memory that other blocks may write: it may wait for them */
     bool async;   /* it has operations of clusters, mbarriers or copies by themselves: cluster.c runs it */
+    bool marks;   /* it has operations that ask what wrote shared memory */
+    bool listens; /* a block may learn from memory what others do */
     bool polls;   /* a while loop asks an mbarrier, and reads what other clusters may write */
     uint32_t mbar_at, n_mbar; /* bytes of the window among which mbarriers lie: the first, and how many mbarriers they are */
     uint32_t n_access; /* of a warp, where blocks may run as strips; else 0 */

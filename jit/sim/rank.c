@@ -31,6 +31,7 @@ bool sett__cluster_wait(sett__core *c, sett__warp *w, const sett__insn *i)
     if (w->active & ~w->apart.released)
         return sett__try_again(w, SETT__FOR_CLUSTER, 0);
     w->apart.released &= ~w->active;
+    sett__peers_known(c->cta, c->cta->cluster->gathered);
     return true;
 }
 
@@ -65,5 +66,6 @@ bool sett__set_registers(sett__core *c, sett__warp *w, const sett__insn *i)
     c->cta->registers += has - want;
     c->cta->cluster->moves++;
     w->apart.registers = want;
+    sett__note_group(w, i->op);
     return true;
 }

@@ -99,7 +99,7 @@ static const unsigned char *map_bytes(sett__core *c, const sett__warp *w, const 
 static bool take_map(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t k, int lane, tensor_map *m)
 {
     const unsigned char *from = map_bytes(c, w, i, k, lane);
-    if (!from)
+    if (!from || !sett__map_seen(c, w, lane, i->op, from))
         return false;
     memcpy(m, from, sizeof *m);
     const char *why = wrong(m);
@@ -197,8 +197,11 @@ static bool load_part(sett__core *c, sett__event *e, uint32_t part)
             memcpy(row + (size_t)from * x->b.size, p, (size_t)(to - from) * x->b.size);
     }
     for (uint32_t k = 0; k < x->at.n && part; k++)
-        for (uint32_t at = 0; at < bytes; at += PIECE)
-            memcpy(x->at.to[k] + placed(&x->b, at), x->data + at, PIECE);
+        for (uint32_t at = 0; at < bytes; at += PIECE) {
+            uint32_t place = x->at.offset + placed(&x->b, at);
+            memcpy(x->at.to[k]->shared + place, x->data + at, PIECE);
+            sett__mark_box(x->at.to[k], e->op, place, x->b.m.swizzle, x->b.row);
+        }
     return !part || sett__landed(c, e, &x->at, bytes);
 }
 
@@ -252,8 +255,12 @@ static bool store_part(sett__core *c, sett__event *e, uint32_t part)
     tile *x = (void *)e->data;
     uint32_t from, to, bytes = bytes_of(&x->b), size = x->b.size;
     unsigned char *p;
-    for (uint32_t at = 0; at < bytes && !part; at += PIECE)
-        memcpy(x->data + at, x->from + placed(&x->b, at), PIECE);
+    for (uint32_t at = 0; at < bytes && !part; at += PIECE) {
+        const unsigned char *piece = x->from + placed(&x->b, at);
+        if (!sett__ask_bytes(c, e->warp, e->lane, e->op, (uint32_t)(piece - c->cta->shared), PIECE))
+            return false;
+        memcpy(x->data + at, piece, PIECE);
+    }
     for (uint32_t r = 0; r < x->b.rows && part; r++) {
         const unsigned char *row = x->data + (size_t)r * x->b.row;
         if (!row_of(&x->b, r, &p, &from, &to))
@@ -396,8 +403,12 @@ bool sett__map_write(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     bool (*const write)(sett__core *, const sett__warp *, const sett__insn *, int, unsigned char *) = sett__form_op(c, i)->code == SETT__MAPCOPY ? copy : change;
     sett__aim s;
-    for (int l = 0; l < WARP; l++)
-        if (w->active >> l & 1 && (!sett__form_place(c, w, i, 0, l, SETT__MAP_BYTES, SETT__MAP_ALIGN, &s) || !write(c, w, i, l, s.p)))
+    for (int l = 0; l < WARP; l++) {
+        if (!(w->active >> l & 1))
+            continue;
+        if (!sett__form_place(c, w, i, 0, l, SETT__MAP_BYTES, SETT__MAP_ALIGN, &s) || !write(c, w, i, l, s.p))
             return false;
+        sett__map_changed(c->cta->cluster, s.p, i->op);
+    }
     return true;
 }

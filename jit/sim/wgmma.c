@@ -54,7 +54,7 @@ static const unsigned char *piece(sett__core *c, const sett__warp *w, const sett
 {
     uint32_t at = piece_at(t, r, p, trans);
     if (at + PIECE <= t->room)
-        return t->shared + at;
+        return sett__ask_piece(c, w, i->op, at, t->row ? t->row / PIECE - 1 : 0) ? t->shared + at : NULL;
     sett__fault(c, w, 0, i->op, "wgmma reads bytes %u to %u of shared memory, and the block has %u: the descriptor begins at %u, lead %u, stride %u, swizzle %u", at,
         at + PIECE - 1, t->room, t->start, t->lead, t->stride, t->row);
     return NULL;

@@ -11,7 +11,7 @@ typedef struct task {
     size_t bytes[6];
     int64_t sym[8];
     sett__async async;
-    int threads;
+    int threads, timeout_ms;
     struct sett__blocks *blocks;
     _Atomic uint64_t *order;
 } task;
@@ -44,7 +44,7 @@ static inline sett_status run_task_program(const sett__program *p, const sett__s
         memcpy(params + sett__packed_at(sig, sig->n_param + i), &t->sym[i], 4);
     pack_maps(sig, t, params);
     sett__sim_launch l = {.params = params, .params_len = sett__packed_at(sig, SETT__NONE), .extent = extent, .threads = t->threads, .name = "k",
-        .async = t->async, .order = t->order, .blocks = t->blocks};
+        .async = t->async, .order = t->order, .blocks = t->blocks, .timeout_ms = t->timeout_ms};
     for (int i = 0; i < 3; i++) {
         l.grid[i] = t->grid[i] ? t->grid[i] : 1;
         l.block[i] = t->block[i] ? t->block[i] : 1;

@@ -50,7 +50,7 @@ static const char changed[] = HEAD("param A f32 (4096):(1) align 16 read write\n
     "  tensormap.replace %1[%10] with %15 field=address\n  tensormap.replace %1[%10] with %30 field=rank\n  tensormap.replace %1[%10] with %11 field=box\n"
     "  tensormap.replace %1[%10] with %31 field=box ordinal=1\n  tensormap.replace %1[%10] with %14 field=extent\n"
     "  tensormap.replace %1[%10] with %11 field=extent ordinal=1\n  tensormap.replace %1[%10] with %24 field=stride\n  tensormap.replace %1[%10] with %30 field=step ordinal=1\n"
-    "  fence.proxy kind=tensormap.release\n}\n"
+    "  fence.proxy kind=tensormap.release\n  fence.mbarrier_init\n}\n"
     "cluster.arrive\ncluster.wait\n"
     "if %7 {\n  fence.proxy map %1[%10] kind=tensormap.acquire\n  %40 = tmap.at u64 %1[%10]\n  tma.prefetch_map %40\n  tma.prefetch %22 at %5, %5\n  tma.prefetch %40 at %5, %6\n"
     "  tma.load %3[%18] from %40 done %4[0] mask %17 at %11, %16\n}\n"
