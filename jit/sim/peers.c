@@ -53,8 +53,7 @@ enum { GROUP = 4 };
 /* setmaxnreg, which all warps of a warp group execute. */
 void sett__note_group(sett__warp *w, uint32_t op)
 {
-    uint64_t mix = w->apart.together ^ op;
-    w->apart.together = sett__random(&mix);
+    w->apart.together = (w->apart.together + op + 1) * 0x9e3779b97f4a7c15u;
     w->apart.last = op + 1;
 }
 
