@@ -181,6 +181,7 @@ typedef struct way {
     const char *file;         /* of a reference; else the tape's */
     sett_assembler assembler; /* of a tape */
     int columns;              /* of a tile */
+    bool no_order;            /* it takes no tiles' order */
     unsigned threads, smem, box[3]; /* of a reference */
     sett_kernel *kernel;
     sett_call *call;
@@ -200,11 +201,13 @@ static way ways[] = {
     {.name = "gemm_wgmma, nvJitLink", .file = "tests/tape/gemm_wgmma.tape", .assembler = SETT_ASM_NVJITLINK, .columns = 256},
     {.name = "gemm_wgmma_pingpong, ptxas", .file = "tests/tape/gemm_wgmma_pingpong.tape", .assembler = SETT_ASM_PTXAS, .columns = 128},
     {.name = "gemm_wgmma_pingpong, nvJitLink", .file = "tests/tape/gemm_wgmma_pingpong.tape", .assembler = SETT_ASM_NVJITLINK, .columns = 128},
+    {.name = "gemm_mma, ptxas", .file = "tests/tape/gemm_mma.tape", .assembler = SETT_ASM_PTXAS, .columns = 256, .no_order = true},
+    {.name = "gemm_mma, nvJitLink", .file = "tests/tape/gemm_mma.tape", .assembler = SETT_ASM_NVJITLINK, .columns = 256, .no_order = true},
     {.name = "gemm_coop.ptx", .columns = 256, .threads = 384, .smem = 213072, .box = {128, 128, 64}},
     {.name = "gemm_coop_one_producer_warp.ptx", .columns = 256, .threads = 288, .smem = 229472, .box = {128, 128, 64}},
     {.name = "gemm_pingpong.ptx", .columns = 128, .threads = 384, .smem = 229488, .box = {128, 64, 128}},
 };
-enum { N_WAYS = sizeof ways / sizeof *ways, FIRST_REFERENCE = 5 };
+enum { N_WAYS = sizeof ways / sizeof *ways, FIRST_REFERENCE = 7 };
 
 static char *read_text(const char *path)
 {
@@ -271,7 +274,9 @@ static void encode(const gpu *g, void *to, const sett_buf *t, unsigned rows)
 static void bind(const gpu *g, way *w, const problem *p, const order *o)
 {
     sett_error err = {0};
-    if (w->kernel) {
+    if (w->kernel && w->no_order) {
+        must(sett_call_make(w->kernel, 0, &w->call, &err, &p->A, &p->B, &p->C), &err);
+    } else if (w->kernel) {
         must(sett_call_make(w->kernel, 0, &w->call, &err, &p->A, &p->B, &p->C, &o->T), &err);
     } else if (w->raw) {
         encode(g, w->arg.map[0], &p->A, w->box[0]);

@@ -113,7 +113,7 @@ const char oom_boxes[] =
     "sett tape 2\nparam A f32 (1024):(1) align 16 read\nparam D f32 (1024):(1) align 16 write\n"
     "map m A f32 (32,32) bytes (128) box (32,8)\ngrid 2\nblock 32\ncluster 2\nsmem 4096 align 1024\n"
     "%0 = tid.x i32\n%1 = param f32 A\n%2 = param f32 D\n%3 = tmap f32 m\n%4 = smem f32x512 at 0\n%5 = smem u64x1 at 2048 mbarrier\n%6 = const i32 0\n%7 = const i32 1\n"
-    "%8 = const i32 1024\n%9 = eq i1 %0, %6\n%10 = const i32 32\n%11 = const i32 33\n%12 = const i32 256\nif %9 {\n  mbarrier.init %5[0] %11\n  mbarrier.expect_tx %5[0] %8 arrive\n"
+    "%8 = const i32 1024\n%9 = eq i1 %0, %6\n%10 = const i32 32\n%11 = const i32 33\n%12 = const i32 256\nif %9 {\n  mbarrier.init %5[0] %11\n  fence.mbarrier_init\n  mbarrier.expect_tx %5[0] %8 arrive\n"
     "  tma.load %4[0] from %3 done %5[0] at %6, %6\n}\ncp.async %4[%0 + 256] %1[%0] bytes=4 of=4\ncp.async.mbarrier.arrive %5[0] noinc\n"
     "loop {\n  %50 = mbarrier.try_wait i1 %5[0] %6\n  %51 = not i1 %50\n  while %51\n}\n"
     "bulk.store %2[0] from %4[0] bytes %8 pred %9\nbulk.commit\nbulk.wait\n";
