@@ -59,7 +59,8 @@ all_suites() { echo remote conform layout sim; ls tests/unit/test_*.c | sed 's|t
 
 export CK_TIMEOUT_MULTIPLIER=10 # a sanitized run on a busy machine
 # Check's parent frees a message an assertion: without a bound on what is kept of that, each of its children carries 600 MB.
-export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+# One definition: the ready kernels are in the runner and in a shared object that it opens, both of one source.
+export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:detect_odr_violation=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
 memory() { # address and undefined behaviour: every suite, and what other systems computed
     b=build/san-address-undefined

@@ -580,7 +580,7 @@ static sett_status verify(const sett__parser *p)
     sett_status status = sett__tape_verify_op(p->t, NULL, &op, &what);
     if (!status)
         return SETT_OK;
-    if (op == SETT__NONE || p->t->op[op].site != SETT__NONE)
+    if (op >= p->t->n_op || p->t->op[op].site != SETT__NONE) /* or it is of none, or was out of memory behind them */
         return sett__error(p->x.err, status, "%s", what.text);
     for (const char *s = p->x.text; s < p->line[op]; s++)
         line += *s == '\n';
