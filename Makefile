@@ -257,7 +257,7 @@ ops-table: $(B)/libsett.so $(B)/bench/accuracy ## write docs/ops.md: every opera
 facts: all $(B)/bench/facts ## what the CUDA driver does where its manual is silent, on a GPU, as Markdown: docs/runtime.md
 	$(B)/bench/facts
 
-bench-programs: $(BENCHES) $(B)/fake/libcuda.so.1
+bench-programs: $(BENCHES) $(B)/fake/libcuda.so.1 $(B)/fake-ptx.so
 
 lint: ## include rules, headers alone, exported symbols, formatting of shell
 	@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(REMOTE)
