@@ -181,7 +181,7 @@ static int32_t one(int block, int thread)
 static const struct {
     const char *lines;
     int32_t (*want)(int block, int thread);
-} right[] = {
+} right[] = { /* what they read of X, nobody writes meanwhile: from word 512 on */
     /* A peer reads what the other wrote. */
     {"%30 = bid.x i32\n%31 = const i32 1000\n%32 = mul i32 %30, %31\n%33 = add i32 %32, %0\nstore %2[%0] i32 %33 align 4\ncluster.arrive\ncluster.wait\n"
      "%34 = load i32 %12[%0] align 4\ncluster.arrive\ncluster.wait\n" OUT("%34"), other},
@@ -192,7 +192,7 @@ static const struct {
     {"store %2[%0] i32 %4 align 4\n%30 = const i32 32\n%31 = const i32 3\n" INIT("%8") "%32 = atom.add i32 %12[%4] i32 %31\nmbarrier.arrive %13[0] scope=cluster\n"
      "loop {\n  %90 = mbarrier.try_wait i1 %3[0] %4 scope=cluster\n  %91 = not i1 %90\n  while %91\n}\n%35 = load i32 %2[0] align 4\n" DONE OUT("%35"), added},
     /* A load to both blocks, by one. */
-    {INIT("%5") "%30 = const i32 3\n%31 = and i1 %9, %17\nmbarrier.expect_tx %3[0] %8 pred %9 arrive\nbulk.load %2[0] from %1[0] done %3[0] bytes %8 pred %31 mask %30\n" WAIT("%3[0]", "%4")
+    {INIT("%5") "%30 = const i32 3\n%31 = and i1 %9, %17\nmbarrier.expect_tx %3[0] %8 pred %9 arrive\nbulk.load %2[0] from %1[512] done %3[0] bytes %8 pred %31 mask %30\n" WAIT("%3[0]", "%4")
      "%32 = const i32 15\n%33 = and i32 %0, %32\n%34 = load i32 %2[%33] align 4\n%35 = const i32 4\n%36 = div i32 %0, %35\n%37 = rem i32 %36, %35\n%38 = eq i1 %37, %4\n"
      "%39 = const i32 -1\n%40 = select i32 %38, %34, %39\n" DONE OUT("%40"), both},
     /* To the peer, whose barrier it completes. */
@@ -200,14 +200,14 @@ static const struct {
      "%33 = load i32 %2[%0 + 64] align 4\n" DONE OUT("%33"), first},
     /* Stores by groups; a reduction. */
     {"%31 = add i32 %0, %4\nstore %2[%0] i32 %31 align 4\nfence.proxy kind=async.shared\nbarrier\n%80 = bid.x i32\n%81 = mul i32 %80, %8\n"
-     "bulk.store %1[%81] from %2[0] bytes %14 pred %9\nbulk.commit\nbulk.wait\nbarrier\n%32 = load i32 %1[0] align 4\n", first},
+     "bulk.store %1[%81] from %2[0] bytes %14 pred %9\nbulk.commit\nbulk.wait\nbarrier\n%32 = load i32 %1[%81] align 4\n", first},
     {"%80 = bid.x i32\n%81 = mul i32 %80, %8\n%82 = add i32 %81, %0\nstore %1[%82] i32 %4 align 4\nstore %2[%0] i32 %5 align 4\nfence.proxy kind=async\nbarrier\n"
      "bulk.reduce %1[%81] from %2[0] bytes %14 pred %9 op=max\nbulk.commit\nbulk.wait pending=1\nbulk.wait pending=0 read\nbulk.wait\n", one},
     /* Registers that one warp takes when the other gave them. */
     {"%31 = const i32 32\n%32 = lt i1 %0, %31\nsetmaxnreg way=dec count=120\nsetmaxnreg way=inc count=240\n" OUT("%0"), first},
     /* cp.async that arrives, both ways. */
-    {INIT("%8") "cp.async %2[%0] %1[%0] bytes=4 of=4\ncp.async.mbarrier.arrive %3[0] noinc\n" WAIT("%3[0]", "%4") "%33 = load i32 %2[%0] align 4\n" DONE "barrier\n" OUT("%33"), NULL},
-    {INIT("%8") "cp.async %2[%0] %1[%0] bytes=4 of=4\ncp.async.mbarrier.arrive %3[0]\nmbarrier.arrive %3[0]\n" WAIT("%3[0]", "%4") "%33 = load i32 %2[%0] align 4\n" DONE OUT("%33"), NULL},
+    {INIT("%8") "cp.async %2[%0] %1[%0 + 512] bytes=4 of=4\ncp.async.mbarrier.arrive %3[0] noinc\n" WAIT("%3[0]", "%4") "%33 = load i32 %2[%0] align 4\n" DONE "barrier\n" OUT("%33"), NULL},
+    {INIT("%8") "cp.async %2[%0] %1[%0 + 512] bytes=4 of=4\ncp.async.mbarrier.arrive %3[0]\nmbarrier.arrive %3[0]\n" WAIT("%3[0]", "%4") "%33 = load i32 %2[%0] align 4\n" DONE OUT("%33"), NULL},
     /* At an address that each thread computes. */
     {"%80 = bid.x i32\n%81 = mul i32 %80, %8\n%82 = add i32 %81, %0\n%83 = convert u64 %82\n%84 = const u64 4\n%85 = mul u64 %83, %84\n%86 = add u64 %15, %85\n%87 = gmem i32x1 %86 align=4\nstore %87[0] i32 %0 align 4", first},
     /* A test that fails does other work meanwhile. */
