@@ -28,6 +28,17 @@ typedef struct value_source {
 static value_source value_words;
 
 /* ---- a plain interpreter of pure ops: the elements of op `id` ------------------------- */
+/* Has each operand an element for each of the op's? A changed line may record what is not computed element by element. */
+static bool value_by_elements(const sett_build *b, const sett__op *op)
+{
+    bool fits = op->n_args <= 3;
+    for (int i = 0; i < op->n_args && fits; i++) {
+        const uint32_t arg = b->arg[op->args + (uint32_t)i];
+        fits = arg < b->n_op && (b->op[arg].n == 1 || b->op[arg].n >= op->n);
+    }
+    return fits;
+}
+
 static void value_elements(sett_build *b, const sett__op *op, uint64_t **v, uint64_t *out)
 {
     const uint32_t *arg = b->arg + op->args;
@@ -54,13 +65,13 @@ static void value_elements(sett_build *b, const sett__op *op, uint64_t **v, uint
             sett__eval((sett__code)op->sub, d, d, (const uint64_t[]){out[0], v[arg[0]][k]}, 2, &out[0]);
         return;
     default:
-        for (; k < op->n; k++) {
+        for (bool fits = value_by_elements(b, op); k < op->n; k++) {
             uint64_t in[3] = {0};
-            for (int i = 0; i < op->n_args; i++)
+            for (int i = 0; i < op->n_args && fits; i++)
                 in[i] = v[arg[i]][b->op[arg[i]].n == 1 ? 0 : k];
             if (cls == SETT__C_SELECT)
                 out[k] = in[0] ? in[1] : in[2];
-            else if (!sett__eval((sett__code)op->code, d, (sett_dtype)op->dtype, in, op->n_args, &out[k]))
+            else if (!fits || !sett__eval((sett__code)op->code, d, (sett_dtype)op->dtype, in, op->n_args, &out[k]))
                 out[k] = 0xbad;
         }
     }
