@@ -12,6 +12,11 @@
 #include <string.h>
 
 enum { TEXT = 1 << 13, GROUP = 128, IMAGE_OF_B = 8192 };
+#ifdef __SANITIZE_ADDRESS__ /* several times as slow */
+enum { FEW = 100 };
+#else
+enum { FEW = 2000 };
+#endif
 
 /* ---- one case ---------------------------------------------------------------------------------- */
 typedef struct way {
@@ -329,7 +334,7 @@ static void as_plain(const one *o, operands *in)
 static int problems_of(const one *o)
 {
     const char *text = getenv("SETT_TEST_OPERANDS");
-    const int sums = text ? atoi(text) : conform_on_gpu() ? 100000 : 2000, each = o->row->m * o->n;
+    const int sums = text ? atoi(text) : conform_on_gpu() ? 100000 : FEW, each = o->row->m * o->n;
     return (sums + each - 1) / each + OPERANDS_KINDS;
 }
 
