@@ -322,7 +322,7 @@ static double exact(const problem *p, int i, int j, double *size)
     return sum;
 }
 
-/* Elements that are wrong: of samples, or of all where there are few; and those that are written behind. */
+/* How many elements are wrong, of 4000 samples, or of all where C is small; elements behind C that were written count too. */
 static long wrong(const problem *p, const uint16_t *c)
 {
     const size_t n = (size_t)p->m * p->n;

@@ -67,9 +67,9 @@ SETT_API sett_mma_traits sett_mma_atom_traits_at(sett_site, const sett_mma_atom 
 
 /* ---- tiled products ----------------------------------------------------------------------------- */
 /* The atom repeated over (M,N,K) as `atoms` says: a shape, or a layout of atoms, static. Atoms side by side in K have a sum
- * each, which are yours to add up. `permutation` is ALL, or a tiler of
- * three: for each of M, N and K an extent, a layout, or ALL. It says of which rows and columns the tile is made: T(32, 32,
- * 16) gives each of 2 x 2 warps two atoms beside each other in N, so that one ldmatrix x4 fills the B of both. */
+ * each: the kernel adds them up. `permutation` is ALL, or a tiler of three: for each of M, N and K an extent, a layout, or
+ * ALL. It says of which rows and columns the tile is made: T(32, 32, 16) gives each of 2 x 2 warps two atoms beside each
+ * other in N, so that one ldmatrix x4 fills the B of both. */
 SETT_API sett_tiled_mma *sett_make_tiled_mma_at(sett_site, const sett_mma_atom *, sett_arg atoms, sett_arg permutation);
 #define sett_make_tiled_mma(atom, atoms, permutation) sett_make_tiled_mma_at(SETT_HERE, atom, SETT_A(atoms), SETT_A(permutation))
 /* thr_layout_vmnk: (thread of the atom, m, n, k) -> thread. tile_mnk: the rows, columns and depth that it covers at once. A,

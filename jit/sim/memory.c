@@ -559,8 +559,8 @@ static bool is_nan_half(uint8_t dtype, uint64_t bits)
     return (bits & 0x7fff) > (dtype == SETT_F16 ? 0x7c00 : 0x7f80);
 }
 
-/* What memory does for a copy that it does otherwise for a thread, as seen on an H200: of a number and a NaN the number is the least and
- * the greatest, and the NaN of infinities that cancel in f64 has a sign. */
+/* Reductions by copies differ from atomics of threads in two cases, as an H200 showed: min and max of a number and a NaN are the number,
+ * and Inf + -Inf in f64 is the NaN with a sign (seen of one pair). */
 static bool combine_copied(const sett__insn *i, uint64_t old, uint64_t value, uint64_t *to)
 {
     const uint64_t inf = UINT64_C(0x7ff0000000000000), sign = UINT64_C(1) << 63;

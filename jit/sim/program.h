@@ -147,7 +147,8 @@ typedef struct sett__root {
     uint64_t bytes;  /* SHARED, LOCAL: of one thread's array; GLOBAL: of a struct passed by value, else 0 */
     uint32_t width;  /* LOCAL in memory's order: elements of a lane that lie side by side; else 1 */
 } sett__root;
-/* Where a warp's lanes have elements of a matrix, in rows of k or of eight columns: at lane + element. */
+/* Which elements of a matrix a warp's lanes hold: element e of lane l is at lane[l] + element[e] of the matrix as it is stored here,
+ * row after row, k fastest in A and B; of C and D a row has eight columns. */
 typedef struct sett__fragment {
     uint32_t n; /* elements of a lane; of the C of wgmma: of each eight columns */
     uint16_t lane[32], element[16];
