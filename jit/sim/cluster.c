@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STUCK = 4096 }; /* times in a row that all give up */
+enum { MOST_STUCK = 1 << 12, MOST_COUNTED = 1 << 22 }; /* times in a row that all give up; in loops that may count them */
 
 uint32_t sett__cluster_blocks(const sett__sim_launch *l)
 {
@@ -237,7 +237,7 @@ static bool help(sett__core *c, sett__cluster *k, const look *l, sett__turn_end 
     if (l->memory || (l->tries && c->program->polls))
         return false;
     *end = SETT__FAULT;
-    if (l->tries && ++k->stuck < MOST_STUCK)
+    if (l->tries && ++k->stuck < (c->program->counts ? MOST_COUNTED : MOST_STUCK))
         return true;
     sett__stand_still(c);
     return false;
@@ -297,6 +297,10 @@ static bool go_round(sett__core *c, sett__cluster *k, sett__turn_end *end)
     }
     if (k->moves == before && l.idle)
         return help(c, k, &l, end);
+    if (k->moves == before && l.turn && sett__events_can(k)) {
+        *end = SETT__FAULT;
+        return sett__events_push(c); /* who goes round may wait for what another does when it has come */
+    }
     *end = SETT__LONG;
     return !(l.turn && c->program->awaits);
 }

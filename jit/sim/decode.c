@@ -493,6 +493,7 @@ static sett_status close_region(decoder *d, const sett__op *o)
         i.round.awaits = reads && !walks && d->seen.effects == before->effects;
         d->p->awaits |= reads;
         d->p->polls |= reads && d->seen.tries > before->tries;
+        d->p->counts |= d->seen.stores > before->stores && d->seen.tries > before->tries;
         d->seen.tries = before->tries;
         code[code[opener].test].branch.target = end + 1;
     } else if (code[opener].step == SETT__S_FOR) {

@@ -206,6 +206,7 @@ struct sett__program {
     bool marks;   /* it has operations that ask what wrote shared memory */
     bool listens; /* a block may learn from memory what others do */
     bool polls;   /* a while loop asks an mbarrier, and reads what other clusters may write */
+    bool counts;  /* a while loop asks an mbarrier, and keeps something: it may end by itself, after so many rounds */
     uint32_t mbar_at, n_mbar; /* bytes of the window among which mbarriers lie: the first, and how many mbarriers they are */
     uint32_t n_access; /* of a warp, where blocks may run as strips; else 0 */
     sett__ref *place; /* of operands of FORM, INLINE, PRINTF and ASSERT; of a root its index, of what is absent SETT__NONE */

@@ -212,6 +212,13 @@ static const struct {
     {"%80 = bid.x i32\n%81 = mul i32 %80, %8\n%82 = add i32 %81, %0\n%83 = convert u64 %82\n%84 = const u64 4\n%85 = mul u64 %83, %84\n%86 = add u64 %15, %85\n%87 = gmem i32x1 %86 align=4\nstore %87[0] i32 %0 align 4", first},
     /* A test that fails does other work meanwhile. */
     {INIT("%8") "mbarrier.arrive %3[0]\nloop {\n  %90 = mbarrier.test_wait i1 %3[0] %4\n  %91 = not i1 %90\n  while %91\n}\n" DONE OUT("%0"), first},
+    /* A test that is made so many times, and no more. */
+    {INIT("%5") "%30 = rmem i32x1\n%31 = const i32 5000\nstore %30[0] %4 align 4\nloop {\n  %90 = mbarrier.test_wait i1 %3[0] %4\n  %91 = not i1 %90\n  %92 = load i32 %30[0] align 4\n"
+     "  %93 = add i32 %92, %5\n  store %30[0] %93 align 4\n  %94 = lt i1 %93, %31\n  %95 = and i1 %91, %94\n  while %95\n}\n" DONE OUT("%0"), first},
+    /* A warp goes round for a word that another writes when its copy has come. */
+    {"%31 = const i32 32\n%32 = lt i1 %0, %31\nif %9 {\n  store %2[255] i32 %4 align 4\n}\n" INIT("%5") "if %32 {\n  mbarrier.expect_tx %3[0] %8 pred %9 arrive\n"
+     "  bulk.load %2[0] from %1[512] done %3[0] bytes %8 pred %9\n" WAIT("%3[0]", "%4") "  if %9 {\n    store %2[255] i32 %5 align 4 volatile\n  }\n} else {\n"
+     "  loop {\n    %40 = load i32 %2[255] align 4 volatile\n    %41 = eq i1 %40, %4\n    while %41\n  }\n}\n" DONE OUT("%0"), first},
 };
 
 START_TEST(right_kernels)
