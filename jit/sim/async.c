@@ -108,6 +108,7 @@ static bool happen_at_once(sett__core *c)
 
 bool sett__event_begin(sett__core *c, sett__event *e)
 {
+    enum { MOST_UNDER_WAY = 512 }; /* of a policy that is not eager */
     sett__cluster *k = c->cta->cluster;
     if (!sett__grow(NULL, (void **)&k->event, &k->cap_event, k->n_event + 1, sizeof(sett__event *))) {
         sett__fault_as(c, SETT_E_MEMORY, e->warp, e->lane, e->op, "out of memory for what goes on by itself");
@@ -116,7 +117,9 @@ bool sett__event_begin(sett__core *c, sett__event *e)
     }
     k->event[k->n_event++] = e;
     k->moves++;
-    return c->launch->async.policy != SETT__ASYNC_EAGER || happen_at_once(c);
+    if (c->launch->async.policy == SETT__ASYNC_EAGER)
+        return happen_at_once(c);
+    return k->n_event <= MOST_UNDER_WAY || !sett__events_can(k) || sett__events_push(c);
 }
 
 /* ---- which is next ---------------------------------------------------------------------------------- */

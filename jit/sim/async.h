@@ -114,6 +114,7 @@ bool sett__set_registers(sett__core *, sett__warp *, const sett__insn *);
 /* Has the warp to wait at this instruction: it is tried again. Returns true. */
 bool sett__try_again(sett__warp *, int what, uint32_t id);
 void sett__stand_still(sett__core *); /* stall.c: faults: who of a cluster waits where, and for what */
+void sett__put_waits(const sett__core *, sett__sink *); /* the same of those who wait for an mbarrier, if there are any */
 
 /* ---- peers.c: shared memory of peers, and what is of a whole warp group ------------------------------------------------ */
 bool sett__listens(const sett__tape *); /* may a block learn from memory what others do? */

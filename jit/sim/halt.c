@@ -84,26 +84,34 @@ bool sett__missing_lanes(sett__core *c, const sett__warp *w, const sett__insn *i
     return sett__fault(c, w, __builtin_ctz(w->live & ~w->active), i->op, "%s", words);
 }
 
+static bool in_loop(const sett__core *c, const sett__insn *i)
+{
+    region r = around(c->program, (uint32_t)(i - c->program->code));
+    while (r.at != SETT__NONE && c->program->code[r.at].step == SETT__S_IF)
+        r = around(c->program, r.at);
+    return r.at != SETT__NONE;
+}
+
 /* ---- why, and what the warp was doing ---------------------------------------------------------------------- */
-static void add_doing(sett__sink *t, const sett__warp *w, const sett__insn *i)
+static void add_doing(sett__sink *t, const sett__core *c, const sett__warp *w, const sett__insn *i)
 {
     int lane = __builtin_ctz(w->active);
-    sett__putf(t, ": it was in ");
+    sett__putf(t, ": it was ");
     switch ((sett__step)i->step) {
     case SETT__S_ENDFOR:
-        sett__putf(t, "a for loop at %lld, which ends at %lld", sett__int_at(w, i, i->d, lane), sett__int_at(w, i, i->count.hi, lane));
+        sett__putf(t, "in a for loop at %lld, which ends at %lld", sett__int_at(w, i, i->d, lane), sett__int_at(w, i, i->count.hi, lane));
         break;
     case SETT__S_ENDLOOP:
-        sett__putf(t, "a while loop, after %llu rounds", (unsigned long long)w->rounds);
+        sett__putf(t, "in a while loop, after %llu rounds", (unsigned long long)w->rounds);
         break;
     case SETT__S_PRINTF:
-        sett__putf(t, "sett_printf");
+        sett__putf(t, "in sett_printf");
         break;
     case SETT__S_INLINE:
-        sett__putf(t, "a stand-in of inline PTX");
+        sett__putf(t, "in a stand-in of inline PTX");
         break;
     default:
-        sett__putf(t, "code without loops");
+        sett__putf(t, in_loop(c, i) ? "on its way" : "in code without loops");
         break;
     }
 }
@@ -129,14 +137,15 @@ bool sett__halt(sett__core *c, const sett__warp *w, const sett__insn *i)
         [SETT__HALT_LATE] = {SETT_E_FAULT, "not done after"},
     };
     unsigned why = atomic_load(c->halt);
-    char words[256];
+    char words[400];
     sett__sink text = {.buf = words, .cap = sizeof words};
     sett__putf(&text, "%s", end[why].why);
     if (why == SETT__HALT_LATE)
         sett__putf(&text, " %d ms, the limit of a launch", c->launch->timeout_ms);
     if (w) {
-        add_doing(&text, w, i);
+        add_doing(&text, c, w, i);
         add_loops(&text, c, (uint32_t)(i - c->program->code));
+        sett__put_waits(c, &text);
     } else {
         sett__putf(&text, "%s before this block began", why == SETT__HALT_LATE ? ": it ended" : "");
     }

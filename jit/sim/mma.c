@@ -90,8 +90,9 @@ bool sett__matmuls_check(const sett__program *p, const sett__sim_launch *l, sett
     int sm = sett__modelled_sm(l);
     for (const sett__matmul *x = p->matmul; x < p->matmul + p->n_matmul; x++)
         if (!sett__unit_of(&u, x->row, sm))
-            return sett__error(e, SETT_E_TARGET, "%s: %s %s needs sm_%s, and the CPU engine models the tensor cores of sm_%d", sett__where(p, x->op, where, sizeof where),
-                       sett__ops[p->given->op[x->op].code].text, sett__mma_word[x->row - sett__mmas], x->row->targets + (x->row->targets[0] == '='), sm), false;
+            return sett__error(e, SETT_E_TARGET, "%s: %s %s needs %s%s, and the CPU engine models the tensor cores of sm_%d", sett__where(p, x->op, where, sizeof where),
+                       sett__ops[p->given->op[x->op].code].text, sett__mma_word[x->row - sett__mmas], x->row->targets[0] == '=' ? "" : "sm_",
+                       x->row->targets + (x->row->targets[0] == '='), sm), false;
     return true;
 }
 

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #define MAX_WORKERS 256
-/* Blocks of a launch that may be resident where blocks wait for each other: as many as a large GPU has room for, and bytes of them. */
+/* Bytes of the blocks of a launch that are resident. Blocks that wait for each other are as many as a large GPU has room for: without
+ * them the others would wait for ever. */
 enum { RESIDENT_BYTES = 256 << 20 };
 enum { PATIENCE = 50, SHORT = 16 }; /* turns that a block waits once another has faulted; LONG turns for one of the others */
 
@@ -255,7 +256,7 @@ static uint32_t worker_count(const sett__sim_launch *l, uint64_t blocks)
 static uint32_t most_resident(const sett__program *p, const sett__sim_launch *l, uint32_t workers)
 {
     size_t blocks = p->async ? sett__cluster_blocks(l) : 1, fits = sett__model_blocks(p, l) / blocks, most = fits ? (fits + workers - 1) / workers : 1;
-    size_t room = p->tape->sig.cooperative ? most : RESIDENT_BYTES / workers / sett__cta_bytes(p, l) / blocks;
+    size_t room = p->tape->sig.cooperative || p->awaits ? most : RESIDENT_BYTES / workers / sett__cta_bytes(p, l) / blocks;
     return (uint32_t)(room < 1 ? 1 : room < most ? room : most);
 }
 

@@ -33,17 +33,32 @@ static void add_cause(const sett__core *c, const sett__cta *b, const sett__warp 
         sett__put(t, for_what[w->wait.what]);
 }
 
-static void add_block(const sett__core *c, const sett__cta *b, sett__sink *t)
+static bool asks(const sett__warp *w)
+{
+    return w->state != SETT__DONE && w->state != SETT__RUNNING && (w->wait.what == SETT__FOR_MBARRIER || w->wait.what == SETT__FOR_POLL);
+}
+
+/* all: else those alone who wait for an mbarrier. */
+static void add_block(const sett__core *c, const sett__cta *b, bool all, sett__sink *t)
 {
     for (uint32_t i = 0, j; i < b->n_warps; i = j) {
         for (j = i + 1; j < b->n_warps && alike(&b->warp[i], &b->warp[j]); j++)
             ;
+        if (!all && !asks(&b->warp[i]))
+            continue;
         sett__putf(t, t->len ? "; " : "");
         if (b->cluster->n > 1)
             sett__putf(t, "block %u ", b->rank);
         sett__putf(t, j == i + 1 ? "warp %u " : "warps %u-%u ", i, j - 1);
         add_cause(c, b, &b->warp[i], t);
     }
+}
+
+void sett__put_waits(const sett__core *c, sett__sink *t)
+{
+    const sett__cluster *k = c->cta->cluster;
+    for (uint32_t r = 0; k && r < k->n; r++)
+        add_block(c, k->cta[r], false, t);
 }
 
 /* Blocks that wait come first: the text may be too long for all. */
@@ -62,7 +77,7 @@ void sett__stand_still(sett__core *c)
     for (int done = 0; done < 2; done++)
         for (uint32_t r = 0; r < k->n; r++)
             if (k->cta[r]->left == done)
-                add_block(c, k->cta[r], &text);
+                add_block(c, k->cta[r], true, &text);
     char what[440];
     snprintf(what, sizeof what, "a wait that never ends: %s", words);
     sett__fault_as(c, SETT_E_FAULT, NULL, 0, op_of(c, first), what);

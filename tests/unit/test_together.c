@@ -241,6 +241,60 @@ START_TEST(right_kernels)
 }
 END_TEST
 
+/* A warp waits for an mbarrier in a loop that ends otherwise too, for a word that nobody writes: no deadlock that could be known. */
+START_TEST(limit_of_time)
+{
+    static int32_t words[WORDS];
+    char text[4096];
+    sett_error e;
+    snprintf(text, sizeof text, "%s%s\n", SMALL(""), INIT("%5") "loop {\n  %30 = mbarrier.try_wait i1 %3[0] %4\n  %31 = load i32 %1[0] align 4 volatile\n  %32 = eq i1 %31, %4\n"
+             "  %33 = not i1 %30\n  %34 = and i1 %32, %33\n  while %34\n}\n" DONE);
+    const task t = {.text = text, .grid = {4}, .block = {64}, .cluster = {2}, .data = {words}, .bytes = {sizeof words}, .async = policy(1), .timeout_ms = 100};
+    ck_assert_int_eq(run_task(&t, &e), SETT_E_FAULT);
+    ck_assert_msg(!strncmp(e.text, "op 2", 4) && strstr(e.text, "not done after 100 ms, the limit of a launch: it was ") && strstr(e.text, "loop at op 24") &&
+                      strstr(e.text, "block 0 warps 0-1 at op 25: mbarrier at byte 1024, phase 0: 1 of 1 arrivals missing"), "%s", e.text);
+}
+END_TEST
+
+/* Thousands of copies, of which only the reading is waited for: their writes do not pile up. */
+START_TEST(many_stores)
+{
+    enum { N = 3000, ROW = 128 };
+    static float d[N * ROW];
+    sett_error e;
+    const char text[] = HEAD("sym N\nparam D f32 (N,128):(128,1) align 128 write\ngrid 1\nblock 32\nsmem 512 align 128\n")
+        "%0 = tid.x i32\n%1 = param f32 D\n%2 = smem f32x128 at 0\n%3 = const i32 0\n%4 = const i32 1\n%5 = sym i32 N\n%7 = const i32 16\n%8 = const i32 128\n%14 = const i32 4\n"
+        "%15 = mul i32 %0, %14\n%16 = const f32 2.0\nstore %2[%15] f32 %16 align 4\nstore %2[%15 + 1] f32 %16 align 4\nstore %2[%15 + 2] f32 %16 align 4\n"
+        "store %2[%15 + 3] f32 %16 align 4\nfence.proxy kind=async.shared\n"
+        "for %11 = %3 to %5 step %4 {\n  %12 = mul i32 %11, %8\n  %13 = add i32 %12, %15\n  bulk.store %1[%13] from %2[%15] bytes %7\n  bulk.commit\n  bulk.wait read\n}\nbulk.wait\n";
+    for (int n = 0; n < 3; n++) {
+        const task t = {.text = text, .grid = {1}, .block = {32}, .data = {d}, .bytes = {sizeof d}, .sym = {N}, .async = policy(n), .timeout_ms = 20000};
+        memset(d, 0, sizeof d);
+        ck_assert_msg(!run_task(&t, &e), "policy %d: %s", n, e.text);
+        for (int i = 0; i < N * ROW; i++)
+            ck_assert_float_eq(d[i], 2);
+    }
+}
+END_TEST
+
+/* As many blocks as an H200 has room for meet, each with megabytes of registers. */
+START_TEST(large_blocks_meet)
+{
+    enum { BLOCKS = 132, THREADS = 1024 };
+    static int32_t met[4], done[BLOCKS];
+    sett_error e;
+    const char text[] = HEAD("param F i32 (4):(1) align 16 read write\nparam D i32 (132):(1) align 4 write\ngrid 132\nblock 1024\nlaunch min_blocks 1\n")
+        "%0 = tid.x i32\n%1 = bid.x i32\n%2 = param i32 F\n%3 = param i32 D\n%4 = const i32 0\n%5 = const i32 1\n%6 = const i32 132\n%20 = rmem i32x512\n%7 = eq i1 %0, %4\n"
+        "store %20[0] i32 %1 align 4\nif %7 {\n  %9 = atom.add i32 %2[0] %5 order=acq_rel scope=gpu\n  loop {\n    %10 = load i32 %2[0] align 4 volatile\n"
+        "    %11 = lt i1 %10, %6\n    while %11\n  }\n}\n%30 = load i32 %20[0] align 4\nstore %3[%1] i32 %30 align 4 pred %7\n";
+    const task t = {.text = text, .grid = {BLOCKS}, .block = {THREADS}, .data = {met, done}, .bytes = {sizeof met, sizeof done}, .async = policy(1), .threads = 2, .timeout_ms = 60000};
+    met[0] = 0;
+    ck_assert_msg(!run_task(&t, &e), "%s", e.text);
+    for (int i = 0; i < BLOCKS; i++)
+        ck_assert_int_eq(done[i], i);
+}
+END_TEST
+
 Suite *together_suite(void);
 Suite *together_suite(void)
 {
@@ -250,6 +304,9 @@ Suite *together_suite(void)
     tcase_add_test(t, peer_sum);
     tcase_add_loop_test(t, wrong_kernels, 0, (int)SETT__COUNT(wrong));
     tcase_add_loop_test(t, right_kernels, 0, (int)SETT__COUNT(right));
+    tcase_add_test(t, limit_of_time);
+    tcase_add_test(t, many_stores);
+    tcase_add_test(t, large_blocks_meet);
     suite_add_tcase(s, t);
     return s;
 }
