@@ -63,7 +63,6 @@ sett__mbarrier *sett__mbarrier_at(sett__core *, const sett__warp *, const sett__
 /* Of who is at such an op: false: faulted. */
 bool sett__mbarrier_come(sett__core *, const sett__warp *, int lane, uint32_t op, sett__mbarrier *, uint32_t arrivals);
 bool sett__mbarrier_bytes(sett__core *, const sett__warp *, int lane, uint32_t op, sett__mbarrier *, int64_t bytes); /* expected; below 0: come */
-void sett__mbarrier_words(const sett__core *, const sett__cta *, uint32_t index, sett__sink *); /* where it is, and what it lacks */
 bool sett__mbarrier_init(sett__core *, sett__warp *, const sett__insn *);
 bool sett__mbarrier_arrive(sett__core *, sett__warp *, const sett__insn *);
 bool sett__mbarrier_wait(sett__core *, sett__warp *, const sett__insn *);
@@ -114,7 +113,11 @@ bool sett__set_registers(sett__core *, sett__warp *, const sett__insn *);
 /* Has the warp to wait at this instruction: it is tried again. Returns true. */
 bool sett__try_again(sett__warp *, int what, uint32_t id);
 void sett__stand_still(sett__core *); /* stall.c: faults: who of a cluster waits where, and for what */
-void sett__put_waits(const sett__core *, sett__sink *); /* the same of those who wait for an mbarrier, if there are any */
+/* waits.c */
+uint32_t sett__wait_op(const sett__core *, const sett__warp *); /* where it waits */
+uint32_t sett__put_alike(const sett__cta *, uint32_t warp, sett__sink *); /* gives the next that waits otherwise */
+void sett__mbarrier_words(const sett__core *, const sett__cta *, uint32_t index, sett__sink *); /* where it is, and what it lacks */
+void sett__put_waits(const sett__core *, sett__sink *); /* who of the cluster waits for mbarriers, if any */
 
 /* ---- peers.c: shared memory of peers, and what is of a whole warp group ------------------------------------------------ */
 bool sett__listens(const sett__tape *); /* may a block learn from memory what others do? */

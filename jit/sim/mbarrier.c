@@ -69,16 +69,6 @@ bool sett__mbarrier_bytes(sett__core *c, const sett__warp *w, int lane, uint32_t
     return bytes > 0 || settle(c, w, lane, op, m);
 }
 
-/* "the mbarrier at byte 32 (made at k.c:12): phase 0, of 8 arrivals 1 is missing, and 4096 bytes" */
-void sett__mbarrier_words(const sett__core *c, const sett__cta *of, uint32_t index, sett__sink *t)
-{
-    const sett__mbarrier *m = &of->mbar[index];
-    sett__putf(t, "mbarrier at byte %u, phase %u: %u of %u arrivals", c->program->mbar_at + 8 * index, m->phase, m->pending, m->count);
-    if (m->tx > 0)
-        sett__putf(t, " and %d bytes", m->tx);
-    sett__put(t, " missing");
-}
-
 /* ---- operations --------------------------------------------------------------------------------- */
 bool sett__mbarrier_init(sett__core *c, sett__warp *w, const sett__insn *i)
 {

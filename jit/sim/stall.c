@@ -2,17 +2,6 @@
 /* Who of a cluster stands still for ever: where each warp waits, and what for. */
 #include "inside.h"
 
-/* What brought it here: a barrier is behind it, all else is tried again. */
-static uint32_t op_of(const sett__core *c, const sett__warp *w)
-{
-    return c->program->code[w->pc - (w->wait.what < SETT__FOR_MBARRIER)].op;
-}
-
-static bool alike(const sett__warp *a, const sett__warp *b)
-{
-    return a->state == b->state && (a->state == SETT__DONE || (a->pc == b->pc && a->wait.what == b->wait.what && a->wait.id == b->wait.id));
-}
-
 static void add_cause(const sett__core *c, const sett__cta *b, const sett__warp *w, sett__sink *t)
 {
     char where[96];
@@ -22,10 +11,10 @@ static void add_cause(const sett__core *c, const sett__cta *b, const sett__warp 
         sett__put(t, "ended");
         return;
     }
-    sett__putf(t, "at %s: ", sett__where(c->program, op_of(c, w), where, sizeof where));
+    sett__putf(t, "at %s: ", sett__where(c->program, sett__wait_op(c, w), where, sizeof where));
     if (w->wait.what == SETT__FOR_MBARRIER || w->wait.what == SETT__FOR_POLL)
         sett__mbarrier_words(c, b, w->wait.id, t);
-    else if (c->program->given->op[op_of(c, w)].code == SETT__WGWAIT)
+    else if (c->program->given->op[sett__wait_op(c, w)].code == SETT__WGWAIT)
         sett__putf(t, "a product that warp %u of its group has not begun", sett__wgmma_missing(b, w, w->wait.id)->index);
     else if (w->wait.what == SETT__FOR_BARRIER && w->wait.id)
         sett__putf(t, "barrier %u", w->wait.id);
@@ -33,32 +22,12 @@ static void add_cause(const sett__core *c, const sett__cta *b, const sett__warp 
         sett__put(t, for_what[w->wait.what]);
 }
 
-static bool asks(const sett__warp *w)
+static void add_block(const sett__core *c, const sett__cta *b, sett__sink *t)
 {
-    return w->state != SETT__DONE && w->state != SETT__RUNNING && (w->wait.what == SETT__FOR_MBARRIER || w->wait.what == SETT__FOR_POLL);
-}
-
-/* all: else those alone who wait for an mbarrier. */
-static void add_block(const sett__core *c, const sett__cta *b, bool all, sett__sink *t)
-{
-    for (uint32_t i = 0, j; i < b->n_warps; i = j) {
-        for (j = i + 1; j < b->n_warps && alike(&b->warp[i], &b->warp[j]); j++)
-            ;
-        if (!all && !asks(&b->warp[i]))
-            continue;
-        sett__putf(t, t->len ? "; " : "");
-        if (b->cluster->n > 1)
-            sett__putf(t, "block %u ", b->rank);
-        sett__putf(t, j == i + 1 ? "warp %u " : "warps %u-%u ", i, j - 1);
+    for (uint32_t i = 0, next; i < b->n_warps; i = next) {
+        next = sett__put_alike(b, i, t);
         add_cause(c, b, &b->warp[i], t);
     }
-}
-
-void sett__put_waits(const sett__core *c, sett__sink *t)
-{
-    const sett__cluster *k = c->cta->cluster;
-    for (uint32_t r = 0; k && r < k->n; r++)
-        add_block(c, k->cta[r], false, t);
 }
 
 /* Blocks that wait come first: the text may be too long for all. */
@@ -77,8 +46,8 @@ void sett__stand_still(sett__core *c)
     for (int done = 0; done < 2; done++)
         for (uint32_t r = 0; r < k->n; r++)
             if (k->cta[r]->left == done)
-                add_block(c, k->cta[r], true, &text);
+                add_block(c, k->cta[r], &text);
     char what[440];
     snprintf(what, sizeof what, "a wait that never ends: %s", words);
-    sett__fault_as(c, SETT_E_FAULT, NULL, 0, op_of(c, first), what);
+    sett__fault_as(c, SETT_E_FAULT, NULL, 0, sett__wait_op(c, first), what);
 }
