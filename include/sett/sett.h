@@ -29,6 +29,8 @@
 #include <sett/divmod.h>     /* division by multiplying */
 #include <sett/warp.h>       /* shuffles, votes, named barriers, fences, ids, clocks */
 #include <sett/async.h>      /* copies in the background, prefetches, kernels that overlap */
+#include <sett/cluster.h>    /* clusters of blocks, shared memory of peers, registers */
+#include <sett/pipeline.h>   /* mbarriers, pipelines, schedulers of tiles */
 #include <sett/mma.h>        /* tensor cores: atoms, tiled products and copies */
 #include <sett/inline_ptx.h> /* pieces of PTX */
 #include <sett/facts.h>      /* what a layout costs: widths, bank conflicts */

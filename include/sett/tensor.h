@@ -273,8 +273,9 @@ typedef enum sett_atomic_op { /* sett_binary_op's numbers, and two operations th
     SETT_ATOMIC_ADD = SETT_ADD, SETT_ATOMIC_MIN = SETT_MIN, SETT_ATOMIC_MAX = SETT_MAX, SETT_ATOMIC_AND = SETT_AND,
     SETT_ATOMIC_OR = SETT_OR, SETT_ATOMIC_XOR = SETT_XOR, SETT_ATOMIC_EXCH = 256, SETT_ATOMIC_CAS } sett_atomic_op;
 typedef enum sett_sem { SETT_SEM_RELAXED, SETT_SEM_ACQUIRE, SETT_SEM_RELEASE, SETT_SEM_ACQ_REL } sett_sem;
-/* CTA: the block. GPU: the device. SYS: all devices and the host. DEFAULT: the block in smem, else the device. */
-typedef enum sett_scope { SETT_SCOPE_DEFAULT, SETT_SCOPE_CTA, SETT_SCOPE_GPU, SETT_SCOPE_SYS } sett_scope;
+/* CTA: the block. GPU: the device. SYS: all devices and the host. CLUSTER: the blocks of a cluster (cluster.h). DEFAULT: the
+ * block in smem, the cluster in a peer's, else the device. */
+typedef enum sett_scope { SETT_SCOPE_DEFAULT, SETT_SCOPE_CTA, SETT_SCOPE_GPU, SETT_SCOPE_SYS, SETT_SCOPE_CLUSTER } sett_scope;
 typedef struct sett_atomic_how { sett_atomic_op op; sett_sem sem; sett_scope scope; sett_val *pred; } sett_atomic_how;
 SETT_API sett_val *sett_atomic_at(sett_site, const sett_tensor *, sett_binary_op, sett_arg val, sett_arg coord);
 #define sett_atomic(t, op, val, ...) sett_atomic_at(SETT_WHERE(#__VA_ARGS__, SETT_HERE), t, op, SETT_A(val), SETT_TUPLE(__VA_ARGS__))

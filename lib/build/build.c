@@ -349,13 +349,22 @@ bool sett__use_layout(sett_build *b, sett_site site, const char *func, const set
     return true;
 }
 
+/* A peer's memory is known in the region where it was asked for. */
+static bool use_root(sett_build *b, sett_site site, const char *func, const sett_tensor *t)
+{
+    const sett__op *op = &b->op[t->root];
+    bool open = !op->depth || (op->depth <= b->depth && b->region[op->depth - 1].serial == op->other);
+    SETT__FAIL_IF(b, site, func, !open, false, SETT_E_REGION, "%s of a peer was made in a region that has ended: call sett_map_dsmem here, or before it", t->name);
+    return true;
+}
+
 bool sett__use_tensor(sett_build *b, sett_site site, const char *func, const sett_tensor *t)
 {
-    if (b && t && sett__fine(b, &t->head, SETT__K_TENSOR) && layout_was_seen(b, t->layout) &&
+    if (b && t && sett__fine(b, &t->head, SETT__K_TENSOR) && t->space != SETT_DSMEM && layout_was_seen(b, t->layout) &&
         (t->offset.kind == SETT_INT || (t->offset.kind == SETT_VALUE && sett__fine_val(b, t->offset.u.v))))
         return true;
     return sett__use_object(b, site, func, t ? &t->head : NULL, SETT__K_TENSOR) && sett__use_arg(t->head.b, site, func, t->offset) &&
-           sett__use_layout(t->head.b, site, func, t->layout);
+           sett__use_layout(t->head.b, site, func, t->layout) && (t->space != SETT_DSMEM || use_root(t->head.b, site, func, t));
 }
 
 /* The result of a call that had no build to fail: it fails the one that it reaches. */

@@ -14,7 +14,8 @@ typedef struct sett__region {
     sett_site site;
 } sett__region;
 typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR, SETT__K_STRUCT, SETT__K_REGION,
-    SETT__K_MMA_ATOM, SETT__K_TILED_MMA, SETT__K_THR_MMA, SETT__K_COPY_ATOM, SETT__K_TILED_COPY, SETT__K_THR_COPY } sett__kind;
+    SETT__K_MMA_ATOM, SETT__K_TILED_MMA, SETT__K_THR_MMA, SETT__K_COPY_ATOM, SETT__K_TILED_COPY, SETT__K_THR_COPY,
+    SETT__K_PIPELINE, SETT__K_PIPELINE_STATE, SETT__K_SCHEDULER } sett__kind;
 /* Head of every object: sett__use() checks it before anything else is read. */
 typedef struct sett__head {
     sett_build *b;
@@ -54,6 +55,7 @@ struct sett_tensor {
     uint32_t root;        /* op index of the root; SETT__NONE for a coordinate tensor */
     int32_t param;        /* index in the signature, or -1 */
     uint32_t align;       /* of the root's address, in bytes */
+    bool mbarrier;        /* its elements are mbarriers (lib/async) */
     bool wide;            /* offsets have 64 bits, though the parameter's have not: it was recast to narrower elements */
     sett_layout *layout;
     sett_arg offset;      /* elements from the root (INT or VALUE); the origin of a coordinate tensor */
@@ -69,7 +71,7 @@ struct sett_struct {
     sett_field *field;
     int64_t *offset; /* one a field */
 };
-typedef struct sett__poison { sett_val val; sett_layout layout; sett_tensor tensor; sett_arg arg; sett__head atom; /* of any kind of lib/atom */ } sett__poison;
+typedef struct sett__poison { sett_val val; sett_layout layout; sett_tensor tensor; sett_arg arg; sett__head atom; /* of any kind of lib/atom and lib/async */ } sett__poison;
 typedef struct sett__by_value { /* sett_scalar_struct */
     uint32_t param;
     const sett_struct *of;
@@ -123,7 +125,7 @@ struct sett_build {
     sett_val **sym_val;      /* one a symbol */
     uint32_t cap_sym_val;
     sett_val *grid[3], *block[3], *cluster[3]; /* as given; NULL: not given. Constants are const values */
-    uint32_t said[2];        /* 1 + site of the call that gave grid and block; 0: none yet */
+    uint32_t said[3];        /* 1 + site of the call that gave grid, block, cluster; 0: none yet */
     const char *asked[5];    /* the first call that asked for an index, for each of TID to LANE */
     int64_t block_size[3];   /* static extents of the block; 0: dynamic, or not given yet */
     uint32_t smem_used, smem_align, more_align;
@@ -133,6 +135,7 @@ struct sett_build {
     struct sett__note *notes; /* what the layouts decided, for the report (report.c) */
     struct sett__loop_name *loop_names;
     sett__in_flight *flights;
+    sett_val *one_lane;      /* the newest Boolean that elects a lane of each warp (lib/async) */
     const void *user;
 };
 

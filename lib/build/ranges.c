@@ -155,6 +155,29 @@ static range sreg_range(const sett_build *b, const sett__op *op)
     }
 }
 
+/* Of the ids of clusters. What sett_cluster gave is static. */
+static range cluster_range(const sett_build *b, const sett__op *op)
+{
+    const int dim = op->code == SETT__CLUSTER_CTAID || op->code == SETT__CLUSTER_NCTAID ? sett__attr(b->arg, op, SETT__AT_CLUSTER_DIM) : -1;
+    int64_t n = 1;
+    for (int d = 0; d < 3; d++)
+        n *= (dim < 0 || dim == d) && b->cluster[d] ? b->cluster[d]->hi : 1;
+    switch (op->code) {
+    case SETT__CLUSTER_CTAID:
+    case SETT__CLUSTER_CTARANK:
+        return (range){0, n - 1};
+    case SETT__CLUSTER_NCTAID:
+    case SETT__CLUSTER_NCTARANK:
+        return (range){n, n};
+    case SETT__CLUSTERID:
+        return (range){0, INT32_MAX - 1};
+    case SETT__NCLUSTERID:
+        return (range){1, INT32_MAX};
+    default:
+        return all_of((sett_dtype)op->dtype);
+    }
+}
+
 /* A step that would pass the type's end, or that goes down, ends the loop: so the body sees the variable rise from the first
  * bound and stay below the second. Only from below zero a step that is negative as a signed number can be taken, as the
  * large one that it is without a sign. */
@@ -189,6 +212,8 @@ static range range_of(sett_build *b, const sett__op *op)
     switch (sett__ops[op->code].cls) {
     case SETT__C_SREG:
         return sreg_range(b, op);
+    case SETT__C_FORM:
+        return cluster_range(b, op);
     case SETT__C_SYM:
         return (range){0, all.hi};
     case SETT__C_UNARY:

@@ -38,7 +38,6 @@ enum { SETT__VOTE_ALL, SETT__VOTE_ANY, SETT__VOTE_UNI, SETT__VOTE_BALLOT };  /* 
 enum { SETT__SREGS(SETT__SREG_ENUM) SETT__N_SREGS };
 sett_dtype sett__sreg_type(int sub);              /* print.c: U32 or U64 */
 const char *sett__sub_word(sett__code, int sub);  /* print.c: the word for sub; NULL: it has none */
-enum { SETT__SCOPE_CLUSTER = SETT_SCOPE_SYS + 1 }; /* a sett_scope of the tape */
 #define SETT__DESC_BYTES 262128 /* the most that a descriptor holds */
 #define SETT__MAX_GROUPS 255 /* groups that a wait may leave in flight */
 typedef struct sett__op {

@@ -376,7 +376,9 @@ bool sett__reached(const sett__ctx *c, const sett_tensor *t, bool written)
     bool by_value = t->space == SETT_GENERIC && t->param >= 0;
     SETT__FAIL_IF(c->b, c->site, c->func, by_value && written, false, SETT_E_SPACE, "%s is passed by value: it is only read",
         sett__tensor_text(c->b, t));
-    SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_GMEM && t->space != SETT_SMEM && t->space != SETT_RMEM && !by_value,
+    SETT__FAIL_IF(c->b, c->site, c->func, t->mbarrier, false, SETT_E_SPACE,
+        "%s are mbarriers: only calls of pipeline.h read and write them", sett__tensor_text(c->b, t));
+    SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_GMEM && t->space != SETT_SMEM && t->space != SETT_RMEM && t->space != SETT_DSMEM && !by_value,
         false, SETT_E_SPACE, "%s lies where loads and stores do not reach", sett__tensor_text(c->b, t));
     return true;
 }

@@ -281,7 +281,7 @@ static bool check_atomic(const sett__ctx *c, const sett_tensor *t, const sett_at
     bool exchange = how->op >= SETT_ATOMIC_EXCH, is_float = sett__dtype_is_float(dtype);
     SETT__FAIL_IF(c->b, c->site, c->func, !op, false, SETT_E_ARGUMENT, "an atomic is ADD, MIN, MAX, AND, OR, XOR or EXCH");
     SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)how->sem > SETT_SEM_ACQ_REL, false, SETT_E_ARGUMENT, "%d is not an order", (int)how->sem);
-    SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)how->scope > SETT_SCOPE_SYS, false, SETT_E_ARGUMENT, "%d is not a scope", (int)how->scope);
+    SETT__FAIL_IF(c->b, c->site, c->func, (unsigned)how->scope > SETT_SCOPE_CLUSTER, false, SETT_E_ARGUMENT, "%d is not a scope", (int)how->scope);
     SETT__FAIL_IF(c->b, c->site, c->func, t->space == SETT_COORD, false, SETT_E_SPACE,
         "the tensor of coordinates %s has no elements in memory", sett__layout_text(c->b, t->layout));
     bool is_int = sett__dtype_is_int(dtype) || (exchange && sett__dtype_is_wide(dtype));

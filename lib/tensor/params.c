@@ -167,7 +167,7 @@ static bool said_before(const sett__ctx *c, uint32_t where)
     return false;
 }
 
-static bool launch_shape(const sett__ctx *c, sett_arg a, const int64_t most[3], sett__expr expr[3], sett_val *val[3], uint32_t *where)
+bool sett__launch_shape(const sett__ctx *c, sett_arg a, const int64_t most[3], sett__expr expr[3], sett_val *val[3], uint32_t *where)
 {
     if (!sett__recording(c) || !sett__use_arg(c->b, c->site, c->func, a))
         return false;
@@ -188,7 +188,7 @@ void sett_grid_at(sett_site site, sett_build *b, sett_arg a)
     b = sett__given(b, site, "sett_grid");
     sett__ctx c = {b, site, "sett_grid"};
     if (b)
-        launch_shape(&c, a, (const int64_t[]){INT32_MAX, 65535, 65535}, b->sig.grid, b->grid, &b->said[0]);
+        sett__launch_shape(&c, a, (const int64_t[]){INT32_MAX, 65535, 65535}, b->sig.grid, b->grid, &b->said[0]);
 }
 
 /* Indices that were asked for before the block was given have its bounds from here on. */
@@ -203,7 +203,7 @@ void sett_block_at(sett_site site, sett_build *b, sett_arg a)
 {
     b = sett__given(b, site, "sett_block");
     sett__ctx c = {b, site, "sett_block"};
-    if (!b || !launch_shape(&c, a, (const int64_t[]){1024, 1024, 64}, b->sig.block, b->block, &b->said[1]))
+    if (!b || !sett__launch_shape(&c, a, (const int64_t[]){1024, 1024, 64}, b->sig.block, b->block, &b->said[1]))
         return;
     int64_t threads = 1;
     for (int i = 0; i < 3; i++) {

@@ -10,6 +10,9 @@
 sett_tensor *sett__declare_param(const sett__ctx *, const char *name, sett_dtype, const sett_param_args *, bool wide);
 /* A parameter: a struct by value, as its bytes, (bytes):(1). */
 sett_tensor *sett__declare_struct(const sett__ctx *, const char *name, int64_t bytes, int align);
+/* The extents of a grid, block or cluster, each at most `most`, as the launch computes them. where: 1 + the site of the call that
+ * gave them, 0 before. False: the build has failed. */
+bool sett__launch_shape(const sett__ctx *, sett_arg, const int64_t most[3], sett__expr expr[3], sett_val *val[3], uint32_t *where);
 /* Takes bytes of the block's shared window. Returns their offset. */
 uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t bytes, uint32_t align);
 /* The same for bytes that the launch computes. *at: their offset from the first such byte, a multiple of step. False: the build
@@ -71,6 +74,8 @@ const sett_val *sett__stored_arg(const sett__ctx *, const sett_tensor *, sett_ar
 bool sett__same_elements(sett_arg shape, sett_arg other); /* are both static, with the same extents in the same order? */
 sett_val *sett__get(const sett__ctx *, const sett_tensor *, sett_arg coord);
 void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);
+/* warp.c: an integer, as an i32 that an operation takes. False: it is none, and the build has failed. */
+bool sett__int_operand(const sett__ctx *, sett_arg, const char *what, uint32_t *id);
 /* gather.c: an element of a value at a dynamic coordinate. */
 sett_val *sett__dynamic_element(const sett__ctx *, const sett_val *, sett_arg coord);
 

@@ -463,6 +463,7 @@ sett_tensor *sett_recast_tensor_at(sett_site site, const sett_tensor *t, sett_dt
     const sett__ctx c = {sett__home(t), site, "sett_recast_tensor"};
     if (!sett__use_tensor(NULL, site, c.func, t) || !sett__check_element(&c, dtype))
         return bad(t);
+    SETT__FAIL_IF(c.b, site, c.func, t->mbarrier, bad(t), SETT_E_SPACE, "%s are mbarriers, which no other type sees", t->name);
     SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, bad(t), SETT_E_SPACE, "%s has no memory to recast",
         sett__tensor_text(c.b, t));
     int from = t->dtype == SETT_BOOL ? 8 : sett_dtype_bits((sett_dtype)t->dtype), to = dtype == SETT_BOOL ? 8 : sett_dtype_bits(dtype);

@@ -106,17 +106,17 @@ sett_val *sett_lanemask_at(sett_site site, sett_build *b, const char *func, sett
 }
 
 /* ---- the block -------------------------------------------------------------------------------- */
-static bool count_of(sett_build *b, sett_site site, const char *func, sett_arg a, const char *what, uint32_t *id)
+bool sett__int_operand(const sett__ctx *c, sett_arg a, const char *what, uint32_t *id)
 {
-    if (!sett__use_arg(b, site, func, a))
+    sett_build *b = c->b;
+    if (!sett__use_arg(b, c->site, c->func, a))
         return false;
-    SETT__FAIL_IF(b, site, func, a.kind != SETT_INT && a.kind != SETT_VALUE && a.kind != SETT_POISON, false, SETT_E_ARGUMENT,
+    SETT__FAIL_IF(b, c->site, c->func, a.kind != SETT_INT && a.kind != SETT_VALUE && a.kind != SETT_POISON, false, SETT_E_ARGUMENT,
         "%s must be an integer, not %s%s", what, sett__arg_text(b, a), sett__of_tuple(a));
-    sett__ctx c = {b, site, func};
-    const sett_val *v = a.kind == SETT_INT ? sett__arg_val(b, site, a) : sett__need_scalar(&c, a.u.v, what, false);
+    const sett_val *v = a.kind == SETT_INT ? sett__arg_val(b, c->site, a) : sett__need_scalar(c, a.u.v, what, false);
     if (b->error.status)
         return false;
-    *id = sett__to(b, site, (sett_val *)(uintptr_t)v, SETT_I32)->id;
+    *id = sett__to(b, c->site, (sett_val *)(uintptr_t)v, SETT_I32)->id;
     return !b->error.status;
 }
 
@@ -124,6 +124,7 @@ void sett_barrier_at(sett_site site, sett_build *b, sett_arg id, sett_arg thread
 {
     const char *func = wait ? "sett_barrier" : "sett_barrier_arrive";
     b = sett__given(b, site, func);
+    const sett__ctx c = {b, site, func};
     uint32_t args[2];
     if (!sett__in_kernel(b, site, func))
         return;
@@ -131,7 +132,7 @@ void sett_barrier_at(sett_site site, sett_build *b, sett_arg id, sett_arg thread
         (long long)id.u.i);
     SETT__FAIL_IF(b, site, func, threads.kind == SETT_INT && (threads.u.i < 32 || threads.u.i > 1024 || threads.u.i % 32), , SETT_E_RANGE,
         "%lld threads: a multiple of 32 up to 1024 can meet", (long long)threads.u.i);
-    if (count_of(b, site, func, id, "the barrier", &args[0]) && count_of(b, site, func, threads, "the number of threads", &args[1]))
+    if (sett__int_operand(&c, id, "the barrier", &args[0]) && sett__int_operand(&c, threads, "the number of threads", &args[1]))
         sett__record(b, site, &(sett__emit){.code = wait ? SETT__BARSYNC : SETT__BARARRIVE, .n_args = 2, .args = args});
 }
 
@@ -140,7 +141,7 @@ void sett_fence_acq_rel_at(sett_site site, sett_build *b, sett_scope scope)
     b = sett__given(b, site, "sett_fence_acq_rel");
     if (!sett__in_kernel(b, site, "sett_fence_acq_rel"))
         return;
-    SETT__FAIL_IF(b, site, "sett_fence_acq_rel", scope < SETT_SCOPE_CTA || scope > SETT_SCOPE_SYS, , SETT_E_ARGUMENT, "%d is not a scope", (int)scope);
+    SETT__FAIL_IF(b, site, "sett_fence_acq_rel", scope < SETT_SCOPE_CTA || scope > SETT_SCOPE_CLUSTER, , SETT_E_ARGUMENT, "%d is not a scope", (int)scope);
     sett__record(b, site, &(sett__emit){.code = SETT__FENCE, .n_attrs = 1, .attrs = &(const int32_t){(int32_t)scope}});
 }
 

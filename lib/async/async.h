@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes on beside the threads: clusters, mbarriers, pipelines, schedulers of tiles. */
+#ifndef SETT_LIB_ASYNC_H
+#define SETT_LIB_ASYNC_H
+#include "lib/tensor/tensor.h"
+#include <sett/cluster.h>
+#include <sett/pipeline.h>
+
+/* ---- cluster.c ---------------------------------------------------------------------------------- */
+int64_t sett__cluster_blocks(const sett_build *); /* of a cluster; 1: sett_cluster was not called */
+
+/* ---- mbarrier.c --------------------------------------------------------------------------------- */
+/* One mbarrier, as operations take it: root, base (or SETT__NONE) and a constant. */
+typedef struct sett__bar {
+    uint32_t root, base;
+    int64_t imm;
+    bool peer;
+} sett__bar;
+sett_tensor *sett__make_mbarriers(const sett__ctx *, int64_t n, const char *name);
+/* Of a tensor of one element. peer: it may be a peer's. False: the build has failed. */
+bool sett__take_bar(const sett__ctx *, const sett_tensor *, bool peer, sett__bar *);
+/* Records an operation on an mbarrier. Its other operands follow the two of the place. */
+uint32_t sett__record_bar(const sett__ctx *, const sett__bar *, sett__code, int n_args, const uint32_t *args, int n_attrs, const int32_t *attrs);
+/* Waits until the phase of this parity has ended. cluster: what threads of other blocks released is then seen. */
+void sett__wait_bar(const sett__ctx *, const sett__bar *, uint32_t parity, bool cluster);
+/* A Boolean that is true in one lane of the warp, as operations take it: the same one as before, where that is visible. All lanes
+ * of the warp reach the call; SETT_E_REGION: an enclosing sett_if elects one lane already. SETT__NONE: the build has failed. */
+uint32_t sett__one_lane(const sett__ctx *);
+
+#endif
