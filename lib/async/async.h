@@ -7,7 +7,7 @@
 #include <sett/pipeline.h>
 
 /* ---- cluster.c ---------------------------------------------------------------------------------- */
-int64_t sett__cluster_blocks(const sett_build *); /* of a cluster; 1: sett_cluster was not called */
+int64_t sett__cluster_size(const sett_build *); /* of a cluster; 1: sett_cluster was not called */
 
 /* ---- mbarrier.c --------------------------------------------------------------------------------- */
 /* One mbarrier, as operations take it: root, base (or SETT__NONE) and a constant. */

@@ -3,7 +3,7 @@
 #include "async.h"
 
 /* ---- the launch ------------------------------------------------------------------------------- */
-int64_t sett__cluster_blocks(const sett_build *b)
+int64_t sett__cluster_size(const sett_build *b)
 {
     int64_t n = 1;
     for (int d = 0; d < 3; d++)
@@ -32,7 +32,7 @@ void sett_cluster_at(sett_site site, sett_build *b, sett_arg a)
     if (!sett__in_kernel(b, site, c.func) || !sett__use_arg(b, site, c.func, a) || !check_extents(&c, a) ||
         !sett__launch_shape(&c, a, (const int64_t[]){MOST, MOST, MOST}, b->sig.cluster, b->cluster, &b->said[2]))
         return;
-    b->sig.big_cluster = sett__cluster_blocks(b) > SETT__CLUSTER_MOST;
+    b->sig.big_cluster = sett__cluster_size(b) > SETT__CLUSTER_MOST;
 }
 
 void sett_launch_hint_at(sett_site site, sett_build *b, const char *func, sett_launch_hint which, int64_t n)
@@ -98,7 +98,7 @@ void sett_cluster_step_at(sett_site site, sett_build *b, const char *func, sett_
     const sett__ctx c = {b, site, func};
     if (!has_cluster(&c))
         return;
-    if (step == SETT_CLUSTER_SYNC && sett__cluster_blocks(b) == 1) { /* for older targets too */
+    if (step == SETT_CLUSTER_SYNC && sett__cluster_size(b) == 1) { /* for older targets too */
         sett_sync_threads_at(site, b);
         return;
     }
@@ -116,7 +116,7 @@ sett_tensor *sett_map_dsmem_at(sett_site site, const sett_tensor *t, sett_arg ra
         return c.b ? &c.b->poison->tensor : NULL;
     sett_tensor *poison = &c.b->poison->tensor;
     SETT__FAIL_IF(c.b, site, c.func, t->space != SETT_SMEM, poison, SETT_E_SPACE, "%s is not in shared memory: a peer's is reached by the tensor of the block's own", sett__tensor_text(c.b, t));
-    const int64_t blocks = sett__cluster_blocks(c.b);
+    const int64_t blocks = sett__cluster_size(c.b);
     SETT__FAIL_IF(c.b, site, c.func, rank.kind == SETT_INT && (rank.u.i < 0 || rank.u.i >= blocks), poison, SETT_E_RANGE, "rank %lld: the cluster has %lld blocks", (long long)rank.u.i,
         (long long)blocks);
     uint32_t args[2] = {t->root, 0};
