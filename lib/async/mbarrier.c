@@ -24,7 +24,7 @@ sett_tensor *sett__make_mbarriers(const sett__ctx *c, int64_t n, const char *nam
     const uint32_t at = sett__smem_alloc(b, c->site, c->func, (uint64_t)n * BYTES, BYTES);
     const sett__head head = t->head;
     *t = (sett_tensor){.head = head, .space = SETT_SMEM, .dtype = SETT_U64, .param = -1, .align = BYTES, .mbarrier = true, .offset = sett_arg_i(0), .name = name,
-        .layout = sett__own(c, sett__node(c, 1, &extent), sett__node(c, 1, &one)),
+        .layout = sett__layout(b, sett_arg_n(1, &extent), sett_arg_n(1, &one)),
         .root = sett__record(b, c->site, &(sett__emit){.code = SETT__SMEM, .dtype = SETT_U64, .n = (uint32_t)n, .imm = at, .n_attrs = 1, .attrs = &(const int32_t){1}})};
     return b->error.status ? &b->poison->tensor : t;
 }
