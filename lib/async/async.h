@@ -26,5 +26,6 @@ void sett__wait_bar(const sett__ctx *, const sett__bar *, uint32_t parity, bool 
 /* A Boolean that is true in one lane of the warp, as operations take it: the same one as before, where that is visible. All lanes
  * of the warp reach the call; SETT_E_REGION: an enclosing sett_if elects one lane already. SETT__NONE: the build has failed. */
 uint32_t sett__one_lane(const sett__ctx *);
+const sett__region *sett__electing(const sett_build *); /* the open sett_if that elects one lane; NULL: there is none */
 
 #endif

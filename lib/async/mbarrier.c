@@ -177,17 +177,25 @@ static bool elects(const sett_build *b, uint32_t id, int deep)
     return op->code == SETT__ELECT || (deep && op->code == SETT__AND && (elects(b, b->arg[op->args], deep - 1) || elects(b, b->arg[op->args + 1], deep - 1)));
 }
 
-uint32_t sett__one_lane(const sett__ctx *c)
+const sett__region *sett__electing(const sett_build *b)
 {
     enum { DEEP = 4 };
+    for (int i = 0; i < b->depth; i++) {
+        const sett__op *op = &b->op[b->region[i].op];
+        if (op->code == SETT__IF && elects(b, b->arg[op->args], DEEP))
+            return &b->region[i];
+    }
+    return NULL;
+}
+
+uint32_t sett__one_lane(const sett__ctx *c)
+{
     sett_build *b = c->b;
     if (b->error.status || !sett__in_kernel(b, c->site, c->func))
         return SETT__NONE;
-    for (int i = 0; i < b->depth; i++) {
-        const sett__op *op = &b->op[b->region[i].op];
-        SETT__FAIL_IF(b, c->site, c->func, op->code == SETT__IF && elects(b, b->arg[op->args], DEEP), SETT__NONE, SETT_E_REGION,
-            "the sett_if of %s:%d elects one lane, and this call elects one of a whole warp: leave that sett_if out", b->region[i].site.file ? b->region[i].site.file : "?", b->region[i].site.line);
-    }
+    const sett__region *r = sett__electing(b);
+    SETT__FAIL_IF(b, c->site, c->func, r, SETT__NONE, SETT_E_REGION,
+        "the sett_if of %s:%d elects one lane, and this call elects one of a whole warp: leave that sett_if out", r->site.file ? r->site.file : "?", r->site.line);
     if (!b->one_lane || !sett__visible(b->one_lane))
         b->one_lane = sett__scalar_val(b, sett__record(b, c->site, &(sett__emit){.code = SETT__ELECT, .dtype = SETT_BOOL, .n = 1}));
     return b->error.status ? SETT__NONE : b->one_lane->id;

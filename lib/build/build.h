@@ -235,6 +235,7 @@ sett_val *sett__derived(const sett__ctx *, sett__expr value, const char *name, u
 bool sett__grow_in(sett_build *, void **data, uint32_t *cap, uint32_t need, size_t item); /* false: the build has failed */
 /* new_name: is it a name for a parameter or a symbol, and free? Else the build fails. keep_name: a copy that the tape keeps. */
 bool sett__new_name(const sett__ctx *, const char *);
+bool sett__name_taken(const sett_build *, const char *); /* by a parameter, a symbol or a map */
 const char *sett__keep_name(sett_build *, const char *);
 bool sett__has_room(const sett__ctx *, uint32_t n); /* room for one parameter or symbol after n; else the build fails */
 bool sett__recording(const sett__ctx *); /* has the build neither failed nor ended? */

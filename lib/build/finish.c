@@ -119,9 +119,32 @@ static uint32_t take_site(finish *f, uint32_t site)
     return f->site[site] = f->t->n_site++;
 }
 
+/* What an operation does to a tensor that it names, or to that of a map. */
+static void note_root(sett_build *b, uint32_t id, uint8_t access)
+{
+    const sett__op *root = id == SETT__NONE ? NULL : &b->op[id];
+    if (root && (root->code == SETT__PARAM || root->code == SETT__TMAP))
+        b->sig.param[root->code == SETT__TMAP ? b->sig.map[root->imm].param : (uint32_t)root->imm].access |= access;
+}
+
+/* Of class FORM: what comes from global memory is read, and what else names some is written. */
+static void note_form(sett_build *b, const sett__op *op)
+{
+    const bool copies = op->code == SETT__MAPREPLACE || op->code == SETT__MAPCOPY; /* to the place that comes first, from a map of which nothing is read */
+    for (sett__form f = sett__form_of(op->code); sett__form_next(&f);) {
+        const bool writes = !strcmp(f.name, "to") || (!*f.name && op->code != SETT__TMAPAT && op->code != SETT__TMAFETCH && op->code != SETT__MAPFETCH);
+        if (f.kinds & (SETT__F_GMEM | SETT__F_MAP) && !(copies && f.k))
+            note_root(b, b->arg[op->args + f.k], writes ? SETT__ACCESS_WRITE : SETT__ACCESS_READ);
+    }
+}
+
 static void note_access(sett_build *b, const sett__op *op)
 {
     uint8_t flags = sett__ops[op->code].flags;
+    if (sett__ops[op->code].cls == SETT__C_FORM) {
+        note_form(b, op);
+        return;
+    }
     if (op->code == SETT__CPASYNC)
         b->sig.param[b->op[b->arg[op->args + 3]].imm].access |= SETT__ACCESS_READ;
     if (op->code != SETT__LOAD && op->code != SETT__STORE && op->code != SETT__ATOM)
@@ -186,8 +209,12 @@ static bool take_sig(finish *f)
     s->leaf = take(t, s->leaf, s->n_leaf, sizeof *s->leaf);
     s->code = take(t, s->code, s->n_code, sizeof *s->code);
     s->check = take(t, s->check, s->n_check, sizeof *s->check);
-    if (!s->sym || !s->param || !s->leaf || !s->code || !s->check)
+    s->map = take(t, s->map, s->n_map, sizeof *s->map);
+    if (!s->sym || !s->param || !s->leaf || !s->code || !s->check || !s->map)
         return false;
+    for (uint32_t i = 0; i < s->n_map; i++)
+        if (!(s->map[i].name = sett__arena_str(&t->arena, s->map[i].name)))
+            return false;
     for (uint32_t i = 0; i < s->n_sym; i++)
         if (!(s->sym[i].name = sett__arena_str(&t->arena, s->sym[i].name)))
             return false;

@@ -247,15 +247,22 @@ const char *sett__keep_name(sett_build *b, const char *name)
     return b->error.status ? "" : b->string[i];
 }
 
+bool sett__name_taken(const sett_build *b, const char *name)
+{
+    bool taken = find_sym(b, name) >= 0;
+    for (uint32_t i = 0; i < b->sig.n_param && !taken; i++)
+        taken = !strcmp(b->sig.param[i].name, name);
+    for (uint32_t i = 0; i < b->sig.n_map && !taken; i++)
+        taken = !strcmp(b->sig.map[i].name, name);
+    return taken;
+}
+
 bool sett__new_name(const sett__ctx *c, const char *name)
 {
     sett_build *b = c->b;
     SETT__FAIL_IF(b, c->site, c->func, !sett__is_name(name, 255), false, SETT_E_ARGUMENT,
         "a name is 1 to 255 letters, digits and _, not starting with a digit: \"%.260s\"", name ? name : "(null)");
-    bool taken = find_sym(b, name) >= 0;
-    for (uint32_t i = 0; i < b->sig.n_param && !taken; i++)
-        taken = !strcmp(b->sig.param[i].name, name);
-    SETT__FAIL_IF(b, c->site, c->func, taken, false, SETT_E_ARGUMENT, "the name %s is taken", name);
+    SETT__FAIL_IF(b, c->site, c->func, sett__name_taken(b, name), false, SETT_E_ARGUMENT, "the name %s is taken", name);
     return true;
 }
 

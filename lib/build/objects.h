@@ -15,7 +15,7 @@ typedef struct sett__region {
 } sett__region;
 typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR, SETT__K_STRUCT, SETT__K_REGION,
     SETT__K_MMA_ATOM, SETT__K_TILED_MMA, SETT__K_THR_MMA, SETT__K_COPY_ATOM, SETT__K_TILED_COPY, SETT__K_THR_COPY,
-    SETT__K_PIPELINE, SETT__K_PIPELINE_STATE, SETT__K_SCHEDULER, SETT__K_WORK_TILE } sett__kind;
+    SETT__K_PIPELINE, SETT__K_PIPELINE_STATE, SETT__K_SCHEDULER, SETT__K_WORK_TILE, SETT__K_TMA } sett__kind;
 /* Head of every object: sett__use() checks it before anything else is read. */
 typedef struct sett__head {
     sett_build *b;
@@ -61,6 +61,7 @@ struct sett_tensor {
     sett_arg offset;      /* elements from the root (INT or VALUE); the origin of a coordinate tensor */
     const char *name;     /* for messages and reports */
     const struct sett__fragment *fragment; /* what it is of a matrix product (lib/atom); NULL: nothing */
+    const struct sett_tma *tma; /* coordinates of that map, or a part of shared memory that its copies take (lib/async); NULL: neither */
 };
 struct sett_struct {
     sett__head head;
@@ -121,7 +122,7 @@ struct sett_build {
     uint32_t ended_if, ended_last; /* END of the if that a sett_else may follow, and the op after which its region's hoisted ops
                                     * go */
     sett__sig sig;           /* arrays grow as parameters are declared */
-    uint32_t cap_sym, cap_param, cap_leaf, cap_code, cap_check;
+    uint32_t cap_sym, cap_param, cap_leaf, cap_code, cap_check, cap_map;
     sett_val **sym_val;      /* one a symbol */
     uint32_t cap_sym_val;
     sett_val *grid[3], *block[3], *cluster[3]; /* as given; NULL: not given. Constants are const values */

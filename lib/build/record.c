@@ -341,7 +341,7 @@ bool sett__same_shape(sett_arg a, sett_arg c)
     if (a.kind != c.kind || a.rank != c.rank)
         return false;
     if (a.kind != SETT_NODE)
-        return a.u.i == c.u.i;
+        return a.u.i == c.u.i && a.path == c.path;
     for (int i = 0; i < a.rank; i++)
         if (!sett__same_shape(a.u.kid[i], c.u.kid[i]))
             return false;
