@@ -44,6 +44,7 @@ static sett__lower_fn *const lower[SETT__N_CODES] = {
     [SETT__POLICY] = sett__lower_policy,
     [SETT__MAPREPLACE] = sett__lower_map_replace,
     [SETT__MAPCOPY] = sett__lower_map_copy,
+    [SETT__STASYNC] = sett__lower_store_async,
 };
 
 void sett__lower_form(sett__lower *l, const sett__op *op, LLVMValueRef *out)

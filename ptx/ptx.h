@@ -129,7 +129,7 @@ sett__lower_fn sett__lower_cluster_sreg, sett__lower_cluster_barrier, sett__lowe
 sett__lower_fn sett__lower_wgmma, sett__lower_desc; /* wgmma: its fence, commit and wait too */
 /* ---- tma.c: copies of the bulk engine, and maps ----------------------------------------------------------------- */
 sett__lower_fn sett__lower_map_at, sett__lower_tma_load, sett__lower_tma_store, sett__lower_tma_prefetch, sett__lower_map_prefetch;
-sett__lower_fn sett__lower_bulk_load, sett__lower_bulk_peer, sett__lower_bulk_store, sett__lower_bulk_group, sett__lower_policy, sett__lower_map_replace, sett__lower_map_copy;
+sett__lower_fn sett__lower_bulk_load, sett__lower_bulk_peer, sett__lower_store_async, sett__lower_bulk_store, sett__lower_bulk_group, sett__lower_policy, sett__lower_map_replace, sett__lower_map_copy;
 /* ---- inline.c: the user's own ------------------------------------------------------------------------- */
 void sett__lower_inline(sett__lower *, const sett__op *, LLVMValueRef *out);
 /* ---- control.c: regions, shuffles ---------------------------------------------------------------------- */

@@ -177,6 +177,25 @@ void sett__lower_bulk_peer(sett__lower *l, const sett__op *op, LLVMValueRef *out
     sett__ir_done(l, done);
 }
 
+void sett__lower_store_async(sett__lower *l, const sett__op *op, LLVMValueRef *out)
+{
+    enum { DONE = 2, VALUE = 4, PRED = 5 };
+    const sett__op *x = sett__arg_of(l, op, VALUE);
+    const bool wide = sett__dtype_bytes((sett_dtype)x->dtype) == 8;
+    const LLVMTypeRef word = wide ? l->i64 : l->i32;
+    spelled s = {.n = 0};
+    (void)out;
+    LLVMBasicBlockRef done = sett__ir_when(l, op, PRED, "send", "sent");
+    snprintf(s.text, sizeof s.text, "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes%s.%s", x->n == 4 ? ".v4" : x->n == 2 ? ".v2" : "", wide ? "b64" : "b32");
+    say_operand(&s, " [", 'r', shared_at(l, op, 0));
+    for (uint32_t k = 0; k < x->n; k++)
+        say_operand(&s, k ? ", " : x->n > 1 ? "], {" : "], ", wide ? 'l' : 'r', LLVMBuildBitCast(l->b, sett__ir_element(l, sett__arg_op(l, op, VALUE), k), word, ""));
+    say_operand(&s, x->n > 1 ? "}, [" : ", [", 'r', shared_at(l, op, DONE));
+    say(&s, "]");
+    issue(l, &s);
+    sett__ir_done(l, done);
+}
+
 /* "add.noftz.f16" */
 static void say_reduction(const sett__lower *l, const sett__op *op, spelled *s)
 {

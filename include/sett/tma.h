@@ -121,5 +121,83 @@ typedef enum sett_evict { SETT_EVICT_FIRST, SETT_EVICT_LAST, SETT_EVICT_NORMAL, 
 SETT_API sett_val *sett_cache_policy_at(sett_site, sett_build *, sett_evict, int percent);
 #define sett_cache_policy(b, evict, percent) sett_cache_policy_at(SETT_HERE, b, evict, percent)
 
+/* ---- maps in memory ------------------------------------------------------------------------------- */
+/* A kernel that copies many tensors by one code, such as a grouped product, has maps in global memory: tensors of 16 Uint64, 128
+ * bytes each, aligned to 64, which a host or a kernel filled. As .map of a copy one of them takes the place of the map that
+ * the copy's sett_tma has; box, swizzle and type stay as that says.
+ *
+ *     sett_tensor *maps = sett_param(b, "maps", SETT_U64, sett_row_major(b, G, 16), .align = 64);
+ *     sett_tensor *map = sett_slice(maps, g, ALL);
+ *     sett_copy_tensormap(tA, map);
+ *     sett_update_tma_descriptor(tA, map, .address = sett_address(A, at), .shape = T(m, k), .stride = T(k, 1));
+ *     sett_fence_tma_desc_release(b);
+ *     sett_fence_tma_desc_acquire(map);                                  who copies by it; a warp that made it too
+ *     sett_tma_load(tA, g_tile, s_tile, bar, .map = map);
+ *
+ * One lane of the warp writes. A map in shared memory is written as well, and copied to global memory by sett_copy, 16 bytes at
+ * a time. .address: a Uint64, a multiple of 16. .shape, .stride: integers in the profile of the map's own tensor, strides in
+ * elements; what the map's own tensor has of extent 1 or stride 0 stays so. Left out: as it was. Only targets such as sm_90a
+ * have sett_update_tma_descriptor. SETT_E_SHAPE, SETT_E_DTYPE, SETT_E_RANK: no 16 Uint64; no Uint64; another profile. */
+typedef struct sett_tma_descriptor_args {
+    size_t size;
+    const sett_tensor *map;
+    sett_val *address;
+    sett_arg shape, stride;
+} sett_tma_descriptor_args;
+SETT_API void sett_copy_tensormap_at(sett_site, const sett_tma *, const sett_tensor *map);
+#define sett_copy_tensormap(tma, map) sett_copy_tensormap_at(SETT_HERE, tma, map)
+SETT_API void sett_update_tma_descriptor_at(sett_site, const sett_tma *, const sett_tma_descriptor_args *);
+#define sett_update_tma_descriptor(tma, ...) \
+    sett_update_tma_descriptor_at(SETT_HERE, tma, &(sett_tma_descriptor_args){.size = sizeof(sett_tma_descriptor_args), .map = __VA_ARGS__})
+/* release: what the thread wrote to maps is seen by who acquires them; acquire: copies of this thread see it. */
+SETT_API void sett_fence_tma_desc_release_at(sett_site, sett_build *);
+SETT_API void sett_fence_tma_desc_acquire_at(sett_site, const sett_tensor *map);
+#define sett_fence_tma_desc_release(b) sett_fence_tma_desc_release_at(SETT_HERE, b)
+#define sett_fence_tma_desc_acquire(map) sett_fence_tma_desc_acquire_at(SETT_HERE, map)
+/* Asks for a map to be brought near, before its first copy: of the argument, or of a map in memory. */
+SETT_API void sett_prefetch_descriptor_at(sett_site, const sett_tma *, const sett_tensor *map_or_null);
+#define sett_prefetch_descriptor(tma) sett_prefetch_descriptor_at(SETT_HERE, tma, NULL)
+#define sett_prefetch_descriptor_of(tma, map) sett_prefetch_descriptor_at(SETT_HERE, tma, map)
+
+/* ---- bytes -------------------------------------------------------------------------------------------- */
+/* Copies of contiguous bytes, without a map: from 16 bytes to less than 1 MiB, a multiple of 16 between addresses that are such too.
+ * One lane of the warp issues. Sizes are static, of both sides the same.
+ *
+ *     sett_bulk_load(gmem, smem, barrier)               completes at the barrier; .mask: in several blocks of the cluster
+ *     sett_bulk_store(smem, gmem)                       completes with its group, as sett_tma_store
+ *     sett_bulk_reduce(op, smem, gmem)                  SETT_ADD, MIN or MAX into each element
+ *     sett_bulk_peer(smem, peer, barrier)               sett_map_dsmem of both: to a peer, and completes there
+ *
+ * .bytes: so many in place of all of the tensors': an integer, at most as many as they have. .policy, .pred: as above. Bounds are
+ * not tested. SETT_E_SPACE, SETT_E_DTYPE, SETT_E_SHAPE, SETT_E_ALIGN: an operand in other memory, of another type or
+ * size, not contiguous, or not known to begin at 16 bytes. */
+typedef struct sett_bulk_args {
+    size_t size;
+    const sett_tensor *src, *dst, *barrier;
+    sett_val *mask, *policy, *pred, *bytes;
+} sett_bulk_args;
+typedef enum sett_bulk_kind { SETT_BULK_LOAD, SETT_BULK_STORE, SETT_BULK_REDUCE, SETT_BULK_PEER } sett_bulk_kind;
+SETT_API void sett_bulk_copy_at(sett_site, sett_bulk_kind, sett_binary_op, const sett_bulk_args *);
+#define sett_bulk_load(source, ...) SETT_BULK_COPY(LOAD, SETT_ADD, source, __VA_ARGS__)
+#define sett_bulk_store(source, ...) SETT_BULK_COPY(STORE, SETT_ADD, source, __VA_ARGS__)
+#define sett_bulk_reduce(op, source, ...) SETT_BULK_COPY(REDUCE, op, source, __VA_ARGS__)
+#define sett_bulk_peer(source, ...) SETT_BULK_COPY(PEER, SETT_ADD, source, __VA_ARGS__)
+#define SETT_BULK_COPY(kind, op, source, ...) \
+    sett_bulk_copy_at(SETT_HERE, SETT_BULK_##kind, op, &(sett_bulk_args){.size = sizeof(sett_bulk_args), .src = source, .dst = __VA_ARGS__})
+/* Each thread stores its value to shared memory of a peer, in the background, and the bytes complete at an mbarrier of that peer,
+ * which expects them: no fence, and no barrier of the cluster. dst, barrier: sett_map_dsmem of one rank. val: as of sett_store, of a
+ * type of 4 or 8 bytes. dst: contiguous, and aligned to the 4, 8 or 16 bytes that go at once; more are several stores.
+ *
+ *     sett_store_async(sett_map_dsmem(sett_slice(sums, me), r), sum, sett_map_dsmem(bar, r)); */
+typedef struct sett_store_async_args {
+    size_t size;
+    sett_arg val;
+    const sett_tensor *barrier;
+    sett_val *pred;
+} sett_store_async_args;
+SETT_API void sett_store_async_at(sett_site, const sett_tensor *dst, const sett_store_async_args *);
+#define sett_store_async(dst, x, ...) SETT_STORE_ASYNC_(SETT_HERE_VALUE(#x), dst, x, .barrier = __VA_ARGS__)
+#define SETT_STORE_ASYNC_(here, dst, x, ...) sett_store_async_at(here, dst, &(sett_store_async_args){.size = sizeof(sett_store_async_args), .val = SETT_A(x), __VA_ARGS__})
+
 #endif /* __cplusplus */
 #endif

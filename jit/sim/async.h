@@ -142,6 +142,7 @@ void sett__map_changed(sett__cluster *, const void *at, uint32_t op);
 bool sett__map_seen(sett__core *, const sett__warp *, int lane, uint32_t op, const void *at); /* false: a fence is missing; faulted */
 void sett__mark_box(const sett__cta *, uint32_t op, uint32_t at, uint32_t swizzle, uint32_t row); /* 16 bytes of one; swizzle: as of a map */
 void sett__mark_bytes(const sett__cta *, uint32_t at, uint32_t bytes); /* copied by no map */
+void sett__mark_plain(const sett__cta *, uint32_t op, uint32_t at, uint32_t bytes); /* written by a plain access */
 /* Is what lies there seen? at: in the window of c->cta. False: faulted. Only of programs with marks. */
 bool sett__ask_bytes(sett__core *, const sett__warp *, int lane, uint32_t op, uint32_t at, uint32_t bytes);
 bool sett__ask_piece(sett__core *, const sett__warp *, uint32_t op, uint32_t at, uint32_t bits); /* bits: of the descriptor, as of a granule */
@@ -183,6 +184,7 @@ bool sett__wgmma_wait(sett__core *, sett__warp *, const sett__insn *);
 /* ---- bulk.c: copies of bytes; tma.c: boxes ------------------------------------------------------------------------- */
 bool sett__bulk_load(sett__core *, sett__warp *, const sett__insn *);
 bool sett__bulk_store(sett__core *, sett__warp *, const sett__insn *);
+bool sett__store_async(sett__core *, sett__warp *, const sett__insn *);
 bool sett__tma_load(sett__core *, sett__warp *, const sett__insn *);
 bool sett__tma_store(sett__core *, sett__warp *, const sett__insn *);
 bool sett__tma_prefetch(sett__core *, sett__warp *, const sett__insn *);

@@ -157,6 +157,52 @@ bool sett__bulk_load(sett__core *c, sett__warp *w, const sett__insn *i)
     return true;
 }
 
+/* ---- stores to a peer -------------------------------------------------------------------------------------- */
+/* A plain access, which comes later. */
+static bool send_part(sett__core *c, sett__event *e, uint32_t part)
+{
+    bulk *x = (void *)e->data;
+    (void)part;
+    memcpy(x->at.to[0]->shared + x->at.offset, x->data, x->bytes);
+    sett__mark_plain(x->at.to[0], e->op, x->at.offset, x->bytes);
+    return sett__landed(c, e, &x->at, x->bytes);
+}
+
+static bool send_lane(sett__core *c, sett__warp *w, const sett__insn *i, int lane)
+{
+    enum { VALUE = 4, DONE = 1 };
+    const sett__op *value = &c->program->given->op[sett__arg(c->program->given, sett__form_op(c, i), VALUE)];
+    const uint32_t size = (uint32_t)sett__dtype_bytes((sett_dtype)value->dtype), bytes = value->n * size;
+    const sett__ref at = sett__form_ref(c, i, VALUE);
+    const unsigned char *from = sett__at(w, at);
+    sett__landing to;
+    if (!sett__landing_of(c, w, i, lane, DONE, 0, bytes, bytes, &to))
+        return false;
+    sett__event *e = sett__event_make(c, w, i, lane, send_part, 1, sizeof(bulk) + bytes);
+    if (!e)
+        return false;
+    bulk *x = (void *)e->data;
+    *x = (bulk){.bytes = bytes, .at = to};
+    for (uint32_t k = 0; k < value->n; k++)
+        memcpy(x->data + k * size, from + (at & SETT__REF_SPLAT ? 0 : k * WARP * size) + (uint32_t)lane * size, size);
+    e->kind = SETT__EVENT_LOAD;
+    e->waited = true;
+    e->mbar = to.mbar;
+    e->ranks = e->writes = to.ranks;
+    return sett__event_begin(c, e);
+}
+
+bool sett__store_async(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    enum { PRED = 5 };
+    uint32_t lanes = sett__form_lanes(c, w, i, PRED);
+    for (int l = 0; l < WARP; l++)
+        if (lanes >> l & 1 && !send_lane(c, w, i, l))
+            return false;
+    return true;
+}
+
+/* ---- out of shared memory ------------------------------------------------------------------------------------- */
 static bool store_lane(sett__core *c, sett__warp *w, const sett__insn *i, int lane)
 {
     static const uint8_t code[] = {SETT__ADD, SETT__MIN, SETT__MAX};

@@ -464,6 +464,7 @@ const sett__run_fn sett__form_run[SETT__N_CODES] = {
     [SETT__POLICY] = sett__policy,
     [SETT__MAPREPLACE] = sett__map_write,
     [SETT__MAPCOPY] = sett__map_write,
+    [SETT__STASYNC] = sett__store_async,
 };
 
 sett__state sett__exec(sett__core *c, sett__warp *w)

@@ -54,9 +54,9 @@ bool sett__granules_make(sett__core *c, sett__cta *b)
 }
 
 /* ---- what is written --------------------------------------------------------------------------------------- */
-static void mark(const sett__cta *b, const sett__insn *i, uint32_t at, uint32_t bytes)
+void sett__mark_plain(const sett__cta *b, uint32_t op, uint32_t at, uint32_t bytes)
 {
-    const sett__granule g = {.when = b->cluster->epoch, .op = i->op};
+    const sett__granule g = {.when = b->cluster->epoch, .op = op};
     for (uint32_t k = at / PIECE; k <= (at + bytes - 1) / PIECE && k < b->n_granule; k++)
         b->granule[k] = g;
 }
@@ -69,7 +69,7 @@ static void mark_lanes(const sett__core *c, const sett__warp *w, const sett__ins
         if (!(lanes >> l & 1))
             continue;
         const sett__cta *b = r->space == SETT__PEERS ? c->cta->cluster->cta[((const int32_t *)sett__at(w, r->from))[l]] : c->cta;
-        mark(b, i, r->offset + (uint32_t)(sett__place_index(w, at, l) * size), bytes);
+        sett__mark_plain(b, i->op, r->offset + (uint32_t)(sett__place_index(w, at, l) * size), bytes);
     }
 }
 

@@ -312,9 +312,9 @@ static bool take_args(maker *m, sett_tma_args *a, const sett_tma_args *given)
     sett_build *b = m->c.b;
     if (!sett__use_tensor(b, m->c.site, m->c.func, a->gmem) || !sett__in_kernel(b, m->c.site, m->c.func) || !sett__use_arg(b, m->c.site, m->c.func, a->tile))
         return false;
-    REFUSE_IF(m, !a->smem == !a->layout, SETT_E_ARGUMENT, "how a tile lies in shared memory is said by .smem, a tensor, or by .layout: give one of them");
-    if (a->smem ? !sett__use_tensor(b, m->c.site, m->c.func, a->smem) : !sett__use_layout(b, m->c.site, m->c.func, a->layout))
+    if ((a->smem && !sett__use_tensor(b, m->c.site, m->c.func, a->smem)) || (a->layout && !sett__use_layout(b, m->c.site, m->c.func, a->layout)))
         return false;
+    REFUSE_IF(m, !a->smem == !a->layout, SETT_E_ARGUMENT, "how a tile lies in shared memory is said by .smem, a tensor, or by .layout: give one of them");
     REFUSE_IF(m, a->smem && a->smem->space != SETT_SMEM, SETT_E_SPACE, ".smem is %s, which is not in shared memory", sett__tensor_text(b, a->smem));
     REFUSE_IF(m, a->smem && a->smem->dtype != a->gmem->dtype, SETT_E_DTYPE, ".smem is %s of %s, and %s has %s: copies convert nothing", sett__tensor_text(b, a->smem),
         sett_dtype_name((sett_dtype)a->smem->dtype), sett__tensor_text(b, a->gmem), sett_dtype_name((sett_dtype)a->gmem->dtype));

@@ -48,20 +48,6 @@ int sett__reduce_operand(const sett__ctx *c, sett_binary_op op)
     SETT__FAIL_IF(c->b, c->site, c->func, true, -1, SETT_E_ARGUMENT, "the hardware adds, or takes the least or the greatest: SETT_ADD, SETT_MIN or SETT_MAX");
 }
 
-bool sett__map_operand(const sett__ctx *c, const sett_tensor *t, uint32_t *id)
-{
-    sett__spot_at at;
-    if (!sett__use_tensor(c->b, c->site, c->func, t))
-        return false;
-    SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_GMEM || sett__dtype_bytes((sett_dtype)t->dtype) != 8 || !sett__is_int(sett__product(c, t->layout->shape), 16), false, SETT_E_SHAPE,
-        ".map is %s: it must be 16 Uint64 of global memory, 128 bytes", sett__tensor_text(c->b, t));
-    if (!sett__place_of(c, t, 0, &at))
-        return false;
-    const uint32_t args[2] = {at.root, at.base};
-    *id = sett__record(c->b, c->site, &(sett__emit){.code = SETT__TMAPAT, .dtype = SETT_U64, .n = 1, .imm = at.imm, .n_args = 2, .args = args});
-    return !c->b->error.status;
-}
-
 /* ---- who issues ------------------------------------------------------------------------------------- */
 bool sett__issue_begin(const sett__ctx *c, const sett_val *pred, sett__issue *x)
 {
@@ -216,7 +202,7 @@ static bool partition(const sett__ctx *c, const sett_tma *tma, sett_arg crd, con
 {
     sett_arg origin;
     parts x;
-    if (!check_coords(c, tma, gmem) || !check_memory(c, tma, smem) || !part_of_block(c, tma, crd, blocks, &origin))
+    if (!sett__use_tensor(c->b, c->site, c->func, smem) || !check_coords(c, tma, gmem) || !check_memory(c, tma, smem) || !part_of_block(c, tma, crd, blocks, &origin))
         return false;
     const sett_tensor *t[2] = {group_tile(c, tma, smem), group_tile(c, tma, gmem)};
     if (t[0]->head.poison || t[1]->head.poison || !take_parts(c, tma, first_mode(c, t[1]), first_mode(c, t[0]), &x))
@@ -247,7 +233,8 @@ void sett_tma_partition_at(sett_site site, const sett_tma *tma, sett_arg crd, co
 sett_val *sett_create_tma_multicast_mask_at(sett_site site, sett_build *b, const sett_layout *blocks, sett_arg crd, int mode)
 {
     b = sett__given(b, site, "sett_create_tma_multicast_mask");
-    if (!b || !sett__in_kernel(b, site, "sett_create_tma_multicast_mask"))
+    if (!sett__in_kernel(b, site, "sett_create_tma_multicast_mask") || !sett__use_layout(b, site, "sett_create_tma_multicast_mask", blocks) ||
+        !sett__use_arg(b, site, "sett_create_tma_multicast_mask", crd))
         return sett__poison_val(b);
     const sett_arg mask = sett_make_layout_image_mask_at(site, blocks, crd, mode);
     return mask.kind == SETT_POISON ? sett__poison_val(b) : sett__arg_val(b, site, mask);
@@ -339,6 +326,20 @@ static bool take_options(copy *x, const sett_tma_copy_args *a)
     return x->reduce >= 0 && (!load || sett__take_bar(c, a->barrier, false, &x->bar)) && sett__mask_operand(c, a->mask, &x->mask) && sett__policy_operand(c, a->policy, &x->policy);
 }
 
+/* Each operand that is given is of this build. */
+static bool use_operands(const sett__ctx *c, const sett_tma_copy_args *a)
+{
+    const sett_tensor *const t[] = {a->src, a->dst, a->barrier, a->map};
+    const sett_val *const v[] = {a->mask, a->policy, a->pred};
+    for (size_t i = 0; i < SETT__COUNT(t); i++)
+        if ((t[i] || !i) && !sett__use_tensor(c->b, c->site, c->func, t[i]))
+            return false;
+    for (size_t i = 0; i < SETT__COUNT(v); i++)
+        if (v[i] && !sett__use_val(c->b, c->site, c->func, v[i]))
+            return false;
+    return sett__in_kernel(c->b, c->site, c->func);
+}
+
 static const char *const name_of[] = {"sett_tma_load", "sett_tma_store", "sett_tma_reduce", "sett_tma_prefetch"};
 
 void sett_tma_copy_at(sett_site site, sett_tma_kind kind, const sett_tma *tma, sett_binary_op op, const sett_tma_copy_args *given)
@@ -346,7 +347,7 @@ void sett_tma_copy_at(sett_site site, sett_tma_kind kind, const sett_tma *tma, s
     copy x = {.c = {NULL, site, name_of[(unsigned)kind <= SETT_TMA_PREFETCH ? kind : 0]}, .kind = kind, .tma = tma, .reduce = (int)op};
     sett_tma_copy_args a;
     sett__issue one;
-    if (!sett__take_args(&x.c, &a, sizeof a, given) || !sett__use_tma(&x.c, tma))
+    if (!sett__take_args(&x.c, &a, sizeof a, given) || !sett__use_tma(&x.c, tma) || !use_operands(&x.c, &a))
         return;
     const bool loads = kind == SETT_TMA_LOAD || kind == SETT_TMA_PREFETCH;
     x.coords = loads ? a.src : a.dst;

@@ -76,7 +76,7 @@ bool sett__check_flights(sett__verifier *);
 
 /* ---- verify_tma.c: copies of the bulk engine ---------------------------------------------- */
 bool sett__check_tma(sett__verifier *);
-bool sett__check_bulk(sett__verifier *);
+bool sett__check_bulk(sett__verifier *), sett__check_store_async(sett__verifier *);
 bool sett__check_map(sett__verifier *);
 
 /* ---- verify_sync.c -------------------------------------------------------------------- */

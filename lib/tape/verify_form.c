@@ -88,6 +88,7 @@ static bool (*const own[SETT__N_CODES])(sett__verifier *) = {
     [SETT__BULKPEER] = sett__check_bulk,
     [SETT__BULKSTORE] = sett__check_bulk,
     [SETT__BULKREDUCE] = sett__check_bulk,
+    [SETT__STASYNC] = sett__check_store_async,
     [SETT__MAPREPLACE] = sett__check_map,
     [SETT__MAPCOPY] = sett__check_map,
 };

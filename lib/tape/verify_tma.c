@@ -156,6 +156,19 @@ bool sett__check_bulk(sett__verifier *c)
            check_side(c, 2, sett__form_offset(c->t->arg, c->op, 1), bytes) && (!load || check_mask(c, 8));
 }
 
+/* A vector of words, whose address is a multiple of its size. */
+bool sett__check_store_async(sett__verifier *c)
+{
+    const sett__op *x = arg_at(c, 4);
+    const int bytes = sett__dtype_bytes((sett_dtype)x->dtype);
+    if (x->dtype == SETT_BOOL || (bytes != 4 && bytes != 8) || sett_dtype_bits((sett_dtype)x->dtype) != 8 * bytes)
+        return sett__refuse(c, SETT_E_DTYPE, "it stores elements of 4 or 8 bytes, not %s", sett_dtype_name((sett_dtype)x->dtype));
+    const uint64_t all = sett__bytes_of(x->dtype, x->n);
+    if (all != 4 && all != 8 && all != BULK)
+        return sett__refuse(c, SETT_E_SHAPE, "it stores 4, 8 or 16 bytes, not %llu", (unsigned long long)all);
+    return aligned(c, 0, c->op->imm, all, "such a store") && inside(c, 0, c->op->imm, all, "a store");
+}
+
 /* What a constant may be, as for a map of the signature. */
 static bool check_value(sett__verifier *c, int field)
 {

@@ -28,6 +28,7 @@ typedef struct objects {
     sett_copy_atom *c;
     sett_tiled_copy *p;
     sett_thr_copy *q;
+    sett_tma *u;
 } objects;
 
 static void make(sett_build *b, objects *o)
@@ -45,6 +46,7 @@ static void make(sett_build *b, objects *o)
     o->c = sett_copy_universal(b, SETT_F32, 32);
     o->p = sett_make_tiled_copy_tv(o->c, sett_make_layout(b, T(2, 2)), sett_make_layout(b, T(1, 1)));
     o->q = sett_get_slice(o->p, 0);
+    o->u = sett_make_tma(o->t, .layout = sett_make_layout(b, T(4, 2)), .tile = T(4, 2));
     o->r = sett_while_begin(SETT_HERE, b);
     o->child[0] = SETT_A(o->v);
     o->a[0] = SETT_A(o->v);
@@ -76,6 +78,7 @@ typedef struct operands {
 #define C(i) (o->of[i]->c)
 #define P(i) (o->of[i]->p)
 #define Q(i) (o->of[i]->q)
+#define U(i) (o->of[i]->u)
 typedef struct call {
     const char *name, *kinds, *text;
     void (*make)(sett_build *, const operands *);
@@ -121,6 +124,12 @@ static bool test(sett_arg x, void *user)
 #define HAND_sett_layout_svg_at PICTURE(svg)
 #define HAND_sett_layout_text_at PICTURE(text)
 #define HAND_sett_layout_html_at PICTURE(html)
+#define HAND_sett_make_tma_at "ttla", sett_make_tma(T_(0), .smem = T_(1), .layout = L(2), .tile = A(3))
+#define HAND_sett_tma_partition_at "ualtt", sett_tma_partition(U(0), A(1), L(2), T_(3), T_(4), NULL, NULL)
+#define HAND_sett_tma_copy_at "utttvvvt", sett_tma_load(U(0), T_(1), T_(2), T_(3), .mask = V(4), .policy = V(5), .pred = V(6), .map = T_(7))
+#define HAND_sett_update_tma_descriptor_at "utvaa", sett_update_tma_descriptor(U(0), T_(1), .address = V(2), .shape = A(3), .stride = A(4))
+#define HAND_sett_bulk_copy_at "tttvvvv", sett_bulk_load(T_(0), T_(1), T_(2), .mask = V(3), .policy = V(4), .pred = V(5), .bytes = V(6))
+#define HAND_sett_store_async_at "tatv", sett_store_async(T_(0), A(1), T_(2), .pred = V(3))
 #define HAND_sett_sym_at "", sett_sym(b, "M")
 #define HAND_sett_param_marked_at "", \
     sett_param_marked_at(SETT_HERE, b, "Y", &(sett_param_marked_args){.size = sizeof(sett_param_marked_args)})
