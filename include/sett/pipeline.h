@@ -83,5 +83,134 @@ SETT_API void sett_cp_async_mbarrier_arrive_at(sett_site, const sett_tensor *bar
 #define sett_cp_async_mbarrier_arrive(bar) sett_cp_async_mbarrier_arrive_at(SETT_HERE, bar, false)
 #define sett_cp_async_mbarrier_arrive_noinc(bar) sett_cp_async_mbarrier_arrive_at(SETT_HERE, bar, true)
 
+/* ---- pipelines ---------------------------------------------------------------------------------------- */
+/* A ring of stages of shared memory that producers fill and consumers read, each stage with an mbarrier FULL and one EMPTY. A
+ * STATE is a place in the ring, a stage and a parity, in registers; each side has its own, and advances it. The copies, the
+ * ring itself and what is computed are the user's:
+ *
+ *     sett_pipeline *pipe = sett_pipeline_tma_async(b, .stages = 4, .tx_bytes = 128 * 64 * 2, .consumers = SETT_WARP_GROUPS(2));
+ *     sett_if (b, sett_eq(warp, 8)) {                             the producer, one warp
+ *         sett_pipeline_state *put = sett_pipeline_producer_state(pipe);
+ *         sett_for (b, k, 0, tiles, 1) {
+ *             sett_producer_acquire(put);                         waits until the stage is empty, and expects 16 KiB
+ *             sett_tma_load(map, sett_slice(g, ALL, ALL, k), sett_slice(ring, ALL, ALL, sett_stage(put)), .barrier = sett_pipeline_barrier(put));
+ *             sett_advance(put);
+ *         }
+ *         sett_producer_tail(put);
+ *     }
+ *     sett_else (b) {                                             the consumers, eight warps
+ *         sett_pipeline_state *get = sett_pipeline_consumer_state(pipe);
+ *         sett_for (b, k, 0, tiles, 1) {
+ *             sett_consumer_wait(get);                            until the bytes are there
+ *             ... reads sett_slice(ring, ALL, ALL, sett_stage(get)) ...
+ *             sett_consumer_release(get);                         it may be filled again
+ *             sett_advance(get);
+ *         }
+ *     }
+ *
+ *     pipeline        full when                          empty when                     for
+ *     async           the producers have committed       the consumers have released    stores by threads
+ *     cp_async        the producers' cp.async have come  the same                       sett_cp_async
+ *     tma_async       the bytes of a stage have come     the same, in every block whose TMA and bulk copies
+ *                                                        copies write this block
+ *     tma_store       (no mbarriers)                     the thread's stores have read  stores by TMA, by one thread
+ *
+ * A GROUP says who arrives. SETT_THREADS(n): each of n threads. SETT_WARPS(n): one lane of each of n warps, behind a
+ * sett_sync_warp. SETT_WARP_GROUPS(n): one thread of each of n warp groups of 128 threads, which do not meet before: for
+ * consumers that read by wgmma, after their sett_mma_wait. All threads of a group make the calls, together. More arrivals
+ * than these, or fewer, are reported by the CPU engine, with the line of the call. */
+typedef struct sett_pipeline sett_pipeline;
+typedef struct sett_pipeline_state sett_pipeline_state;
+typedef struct sett_group { int count, threads; } sett_group;
+#define SETT_THREADS(n) ((sett_group){n, 1})
+#define SETT_WARPS(n) ((sett_group){n, 32})
+#define SETT_WARP_GROUPS(n) ((sett_group){n, 128})
+
+/* Makes a pipeline: all threads of the block call it, at the top of the body. One thread initialises its mbarriers, then all
+ * threads of the cluster meet, or of the block where there is no cluster.
+ * .stages: 1 to 64. .producers, .consumers: who arrives at FULL and at EMPTY; a tma_async has one producer, a warp of which
+ * one lane acts, and does not take .producers; a tma_store has neither.
+ * .tx_bytes: of tma_async, the bytes of all copies to one stage of one block, those that other blocks multicast too:
+ * sett_tma_bytes of each (tma.h).
+ * .multicast: of tma_async in a cluster, the modes of the cluster along which copies go to several blocks, as bits: 1 << i for
+ * mode i. Whoever releases a stage releases it to each block whose copies may write it: those that differ from this one in
+ * such a mode alone. With A to all blocks of a row and B to all of a column of a cluster of 2 x 2: 1 << 0 | 1 << 1.
+ * .cluster_layout: the layout, static, of the ranks of the blocks; 0: that of sett_cluster, (x,y,z).
+ * .relaxed: releases to other blocks promise nothing about memory, and cost no fence: enough if the stage was read by wgmma
+ * and sett_mma_wait has come, or if what was read is in registers and used.
+ * .commit_to, .release_to: of async, the rank of the block at whose barriers producers, or consumers, arrive; NULL: the own.
+ * .defer_sync: the threads do not meet here; sett_pipeline_init_arrive and _wait do it, for many pipelines at once. */
+typedef enum sett_pipeline_kind { SETT_PIPELINE_ASYNC, SETT_PIPELINE_CP_ASYNC, SETT_PIPELINE_TMA_ASYNC, SETT_PIPELINE_TMA_STORE } sett_pipeline_kind;
+typedef struct sett_pipeline_args {
+    size_t size;
+    int stages;
+    sett_group producers, consumers;
+    int64_t tx_bytes;
+    unsigned multicast;
+    const sett_layout *cluster_layout;
+    bool relaxed, defer_sync;
+    sett_val *commit_to, *release_to;
+} sett_pipeline_args;
+SETT_API sett_pipeline *sett_pipeline_at(sett_site, sett_build *, sett_pipeline_kind, const sett_pipeline_args *);
+#define SETT_PIPELINE_(b, kind, ...) sett_pipeline_at(SETT_HERE, b, kind, &(sett_pipeline_args){.size = sizeof(sett_pipeline_args), __VA_ARGS__})
+#define sett_pipeline_async(b, ...) SETT_PIPELINE_(b, SETT_PIPELINE_ASYNC, __VA_ARGS__)
+#define sett_pipeline_cp_async(b, ...) SETT_PIPELINE_(b, SETT_PIPELINE_CP_ASYNC, __VA_ARGS__)
+#define sett_pipeline_tma_async(b, ...) SETT_PIPELINE_(b, SETT_PIPELINE_TMA_ASYNC, __VA_ARGS__)
+#define sett_pipeline_tma_store(b, ...) SETT_PIPELINE_(b, SETT_PIPELINE_TMA_STORE, __VA_ARGS__)
+SETT_API void sett_pipeline_init_at(sett_site, sett_build *, bool wait);
+#define sett_pipeline_init_arrive(b) sett_pipeline_init_at(SETT_HERE, b, false)
+#define sett_pipeline_init_wait(b) sett_pipeline_init_at(SETT_HERE, b, true)
+
+/* ---- states ------------------------------------------------------------------------------------------------ */
+/* At stage 0. A producer's first waits end at once, since all stages are empty. Make a state in the region that uses it, or
+ * in one around it: all threads of the side call it, and a TMA producer's elects its lane here.
+ * sett_stage: the index of the stage, Int32; it names no memory, slice the ring with it. sett_phase: the parity that is waited
+ * for. sett_advance: the next stage; behind the last the first, with the other parity. sett_state_set(s, n): n advances after
+ * the start, whatever it was; for tile after tile it lets the compiler see that all threads have one stage.
+ * sett_state_copy: dst becomes src, a state of the same pipeline and side; one state may wait while an older one releases. */
+SETT_API sett_pipeline_state *sett_pipeline_state_at(sett_site, const sett_pipeline *, const char *func, bool producer);
+#define sett_pipeline_producer_state(pipe) sett_pipeline_state_at(SETT_HERE, pipe, "sett_pipeline_producer_state", true)
+#define sett_pipeline_consumer_state(pipe) sett_pipeline_state_at(SETT_HERE, pipe, "sett_pipeline_consumer_state", false)
+SETT_API sett_val *sett_stage_at(sett_site, const sett_pipeline_state *, bool phase);
+#define sett_stage(state) sett_stage_at(SETT_HERE, state, false)
+#define sett_phase(state) sett_stage_at(SETT_HERE, state, true)
+SETT_API void sett_advance_at(sett_site, sett_pipeline_state *);
+#define sett_advance(state) sett_advance_at(SETT_HERE, state)
+SETT_API void sett_state_set_at(sett_site, sett_pipeline_state *, sett_arg count);
+#define sett_state_set(state, count) sett_state_set_at(SETT_HERE, state, SETT_A(count))
+SETT_API void sett_state_copy_at(sett_site, const sett_pipeline_state *src, sett_pipeline_state *dst);
+#define sett_state_copy(src, dst) sett_state_copy_at(SETT_HERE, src, dst)
+/* The stage's FULL, of a producer, or the mbarrier that its side waits for, of a consumer: what a copy names. */
+SETT_API sett_tensor *sett_pipeline_barrier_at(sett_site, const sett_pipeline_state *);
+#define sett_pipeline_barrier(state) sett_pipeline_barrier_at(SETT_HERE, state)
+
+/* ---- the steps ---------------------------------------------------------------------------------------------- */
+/* acquire: waits until the stage is empty; of tma_async it then expects the bytes of a stage. commit: the producer has filled
+ * the stage, or has begun to; of tma_async nothing, since bytes end its phase. tail: waits until the consumers have released
+ * all stages: in a cluster no block may end before. SETT_E_REGION: a producer that acquires in a cluster has neither tail nor
+ * a later sett_cluster_wait.
+ * wait: until the stage is full. release: the consumer has read it; the stage may be written from here on. A stage is read
+ * when what was read is in registers, and by wgmma when its sett_mma_wait has come.
+ * try_acquire and try_wait ask whether the wait would end now: a Boolean, which acquire and wait take as a token, to wait only
+ * if it is false. It may be kept in a sett_var over a round. SETT_E_ARGUMENT: the token is another pipeline's.
+ *
+ *     sett_val *came = sett_consumer_try_wait(get);      ... something else ...      sett_consumer_wait(get, came);
+ *
+ * Of a tma_store: acquire waits until at most stages - 1 groups of the thread's stores have not read their stage, commit makes
+ * one group of the stores since the last, tail waits until all have read. */
+typedef enum sett_pipeline_step {
+    SETT_ACQUIRE, SETT_TRY_ACQUIRE, SETT_COMMIT, SETT_TAIL, SETT_CONSUMER_WAIT, SETT_CONSUMER_TRY_WAIT, SETT_RELEASE
+} sett_pipeline_step;
+SETT_API sett_val *sett_pipeline_step_at(sett_site, sett_pipeline_state *, sett_pipeline_step, sett_val *token_or_null);
+#define SETT_STEP1(step, state) sett_pipeline_step_at(SETT_HERE, state, step, NULL)
+#define SETT_STEP2(step, state, token) sett_pipeline_step_at(SETT_HERE, state, step, SETT_COND(token))
+#define sett_producer_acquire(...) ((void)SETT_CAT(SETT_STEP, SETT_NARG(__VA_ARGS__))(SETT_ACQUIRE, __VA_ARGS__))
+#define sett_producer_try_acquire(state) SETT_STEP1(SETT_TRY_ACQUIRE, state)
+#define sett_producer_commit(state) ((void)SETT_STEP1(SETT_COMMIT, state))
+#define sett_producer_tail(state) ((void)SETT_STEP1(SETT_TAIL, state))
+#define sett_consumer_wait(...) ((void)SETT_CAT(SETT_STEP, SETT_NARG(__VA_ARGS__))(SETT_CONSUMER_WAIT, __VA_ARGS__))
+#define sett_consumer_try_wait(state) SETT_STEP1(SETT_CONSUMER_TRY_WAIT, state)
+#define sett_consumer_release(state) ((void)SETT_STEP1(SETT_RELEASE, state))
+
 #endif /* __cplusplus */
 #endif

@@ -9,6 +9,9 @@
 /* ---- cluster.c ---------------------------------------------------------------------------------- */
 int64_t sett__cluster_size(const sett_build *); /* of a cluster; 1: sett_cluster was not called */
 
+void sett__arrive_cluster(const sett__ctx *, bool relaxed);
+void sett__meet_cluster(const sett__ctx *); /* cluster.wait: no block ends before its peers come here */
+
 /* ---- mbarrier.c --------------------------------------------------------------------------------- */
 /* One mbarrier, as operations take it: root, base (or SETT__NONE) and a constant. */
 typedef struct sett__bar {
@@ -27,5 +30,37 @@ void sett__wait_bar(const sett__ctx *, const sett__bar *, uint32_t parity, bool 
  * of the warp reach the call; SETT_E_REGION: an enclosing sett_if elects one lane already. SETT__NONE: the build has failed. */
 uint32_t sett__one_lane(const sett__ctx *);
 const sett__region *sett__electing(const sett_build *); /* the open sett_if that elects one lane; NULL: there is none */
+
+/* ---- pipeline.c --------------------------------------------------------------------------------- */
+enum { SETT__FULL, SETT__EMPTY }; /* sides: who arrives there are producers, and consumers */
+struct sett_pipeline {
+    sett__head head;
+    uint8_t kind;           /* a sett_pipeline_kind; SETT__ORDER */
+    bool relaxed;
+    int stages, targets;    /* blocks to which a consumer releases a stage */
+    sett_group group[2];
+    int64_t tx_bytes;
+    sett_tensor *bar[2];    /* one a stage */
+    sett_val *to[2];        /* the rank of the block that has the barriers; NULL: the own */
+    unsigned modes;         /* of the cluster's layout, along which copies are multicast */
+    const sett_layout *cluster;
+    uint32_t site;          /* in the build's list */
+};
+struct sett_pipeline_state {
+    sett__head head;
+    const sett_pipeline *pipe;
+    bool producer;
+    sett_tensor *stage, *phase; /* one element each, of registers */
+    sett_tensor *at;            /* the barriers at which it arrives, the own or a peer's; NULL: none */
+    sett_val *arrives;          /* does the thread? NULL: each does */
+    sett__due *due;
+};
+extern const char *const sett__pipeline_name[]; /* by kind */
+/* Has a state, or a pipeline, of this build? */
+bool sett__use_async(sett__ctx *, const sett__head *, sett__kind);
+/* Blocks that release to a block, which is as many as it releases to. 0: the build has failed. */
+int sett__pipeline_targets(const sett__ctx *, const sett_pipeline *);
+/* Which thread of a group arrives, and where: of a cluster, the first threads, one for each block. */
+bool sett__pick_arrivals(const sett__ctx *, sett_pipeline_state *);
 
 #endif

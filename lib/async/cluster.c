@@ -87,7 +87,7 @@ sett_val *sett_cluster_id_at(sett_site site, sett_build *b, const char *func, se
 }
 
 /* ---- meeting -------------------------------------------------------------------------------------- */
-static void arrive(const sett__ctx *c, bool relaxed)
+void sett__arrive_cluster(const sett__ctx *c, bool relaxed)
 {
     sett__record(c->b, c->site, &(sett__emit){.code = SETT__CLARRIVE, .n_attrs = 1, .attrs = &(const int32_t){relaxed}});
 }
@@ -103,9 +103,16 @@ void sett_cluster_step_at(sett_site site, sett_build *b, const char *func, sett_
         return;
     }
     if (step != SETT_CLUSTER_WAIT)
-        arrive(&c, step == SETT_CLUSTER_ARRIVE_RELAXED);
+        sett__arrive_cluster(&c, step == SETT_CLUSTER_ARRIVE_RELAXED);
     if (step == SETT_CLUSTER_WAIT || step == SETT_CLUSTER_SYNC)
-        sett__record(b, site, &(sett__emit){.code = SETT__CLWAIT});
+        sett__meet_cluster(&c);
+}
+
+void sett__meet_cluster(const sett__ctx *c)
+{
+    sett__record(c->b, c->site, &(sett__emit){.code = SETT__CLWAIT});
+    for (sett__due *d = c->b->depth ? NULL : c->b->dues; d; d = d->older)
+        d->done = true;
 }
 
 /* ---- a peer's memory -------------------------------------------------------------------------------- */

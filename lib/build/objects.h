@@ -84,6 +84,12 @@ typedef struct sett__in_flight { /* a root of registers that wgmma was given */
     int age; /* groups that were committed since */
     bool flies;
 } sett__in_flight;
+typedef struct sett__due { /* what a call needs to be recorded behind it */
+    struct sett__due *older;
+    sett_site site;
+    const char *func, *text;
+    bool done;
+} sett__due;
 struct sett_build {
     /* Memory that sett__build_again keeps. */
     const sett__allocator *mem;
@@ -136,6 +142,7 @@ struct sett_build {
     struct sett__note *notes; /* what the layouts decided, for the report (report.c) */
     struct sett__loop_name *loop_names;
     sett__in_flight *flights;
+    sett__due *dues;
     sett_val *one_lane;      /* the newest Boolean that elects a lane of each warp (lib/async) */
     const void *user;
 };

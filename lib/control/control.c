@@ -232,20 +232,25 @@ sett_val *sett_lane_idx_at(sett_site site, sett_build *b)
     return sett__lane_idx(site, b, "sett_lane_idx");
 }
 
-/* (x + nx (y + ny z)) / 32 */
+sett_val *sett__thread_number(sett_site site, sett_build *b, const char *func)
+{
+    sett_val *at = special_index(site, b, func, SETT__TID, 2);
+    for (int dim = 1; dim >= 0; dim--) {
+        sett_val *extent = special_index(site, b, func, SETT__BDIM, dim);
+        sett_val *idx = special_index(site, b, func, SETT__TID, dim);
+        if (b->error.status)
+            return &b->poison->val;
+        at = sett__op2(b, site, SETT__ADD, 0, sett__op2(b, site, SETT__MUL, 0, at, extent), idx);
+    }
+    return at;
+}
+
 sett_val *sett_warp_idx_at(sett_site site, sett_build *b)
 {
     b = sett__given(b, site, "sett_warp_idx");
     if (!b)
         return NULL;
-    sett_val *at = special_index(site, b, "sett_warp_idx", SETT__TID, 2);
-    for (int dim = 1; dim >= 0; dim--) {
-        sett_val *extent = special_index(site, b, "sett_warp_idx", SETT__BDIM, dim);
-        sett_val *idx = special_index(site, b, "sett_warp_idx", SETT__TID, dim);
-        if (b->error.status)
-            return &b->poison->val;
-        at = sett__op2(b, site, SETT__ADD, 0, sett__op2(b, site, SETT__MUL, 0, at, extent), idx);
-    }
+    sett_val *at = sett__thread_number(site, b, "sett_warp_idx");
     if (b->error.status)
         return &b->poison->val;
     return sett__op2(b, site, SETT__DIV, true, at, sett__const_bits(b, site, SETT_I32, 32));

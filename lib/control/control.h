@@ -6,6 +6,7 @@
 
 /* ---- control.c ----------------------------------------------------------------------------------- */
 sett_val *sett__lane_idx(sett_site, sett_build *, const char *func);
+sett_val *sett__thread_number(sett_site, sett_build *, const char *func); /* of the thread in its block: x + nx (y + ny z) */
 sett_region sett__poisoned_region(sett_build *), sett__open_region(sett_build *, sett_site, const sett__emit *opener);
 /* Returns the value if it is a Boolean scalar (boolean) or an integer scalar; else the build fails. */
 const sett_val *sett__need_scalar(const sett__ctx *, const sett_val *, const char *what, bool boolean);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Places in a pipeline's ring, and the steps of its producers and consumers. */
+#include "async.h"
+
+/* ---- states ------------------------------------------------------------------------------------------ */
+static const char *made_at(const sett_pipeline *p, char *buf, size_t size)
+{
+    const sett_build *b = p->head.b;
+    const sett__site_ref *s = &b->site[p->site];
+    snprintf(buf, size, "%s of %s:%u", sett__pipeline_name[p->kind], p->site < b->n_site ? b->string[s->file] : "?", p->site < b->n_site ? s->line : 0);
+    return buf;
+}
+
+static sett_arg zero(void)
+{
+    return sett_arg_i(0);
+}
+
+/* A register of the state; what it holds lies below n. */
+static sett_val *held(const sett__ctx *c, const sett_tensor *var, int64_t n)
+{
+    sett_val *v = sett__get(c, var, zero());
+    if (!c->b->error.status) {
+        v->lo = 0;
+        v->hi = n - 1;
+    }
+    return v;
+}
+
+static void hold(const sett__ctx *c, const sett_tensor *var, sett_val *v)
+{
+    if (!c->b->error.status)
+        sett__set(c, var, sett_arg_v(v), zero());
+}
+
+static sett_val *number(const sett__ctx *c, int64_t n)
+{
+    return sett__const_bits(c->b, c->site, SETT_I32, (uint64_t)n);
+}
+
+sett_pipeline_state *sett_pipeline_state_at(sett_site site, const sett_pipeline *p, const char *func, bool producer)
+{
+    sett__ctx c = {NULL, site, func};
+    if (!sett__use_async(&c, (const sett__head *)p, SETT__K_PIPELINE))
+        return c.b ? (sett_pipeline_state *)&c.b->poison->atom : NULL;
+    SETT__FAIL_IF(c.b, site, func, !producer && p->kind == SETT_PIPELINE_TMA_STORE, (sett_pipeline_state *)&c.b->poison->atom, SETT_E_ARGUMENT,
+        "sett_pipeline_tma_store has no consumers: its producer's acquire waits for the copies");
+    sett_pipeline_state *s = sett__new_object(c.b, SETT__K_PIPELINE_STATE, sizeof *s);
+    s->pipe = p;
+    s->producer = producer;
+    s->stage = sett_var_at(site, c.b, SETT_I32, zero());
+    s->phase = sett_var_at(site, c.b, SETT_I32, sett_arg_i(producer));
+    if (p->kind == SETT_PIPELINE_TMA_ASYNC && producer)
+        sett__one_lane(&c);
+    else if (p->kind != SETT_PIPELINE_TMA_STORE)
+        sett__pick_arrivals(&c, s);
+    return c.b->error.status ? (sett_pipeline_state *)&c.b->poison->atom : s;
+}
+
+/* The call's build; false: the state is none that may be used. */
+static bool begin(sett__ctx *c, const sett_pipeline_state *s)
+{
+    return sett__use_async(c, (const sett__head *)s, SETT__K_PIPELINE_STATE);
+}
+
+sett_val *sett_stage_at(sett_site site, const sett_pipeline_state *s, bool phase)
+{
+    sett__ctx c = {NULL, site, phase ? "sett_phase" : "sett_stage"};
+    if (!begin(&c, s))
+        return sett__poison_val(c.b);
+    return phase ? held(&c, s->phase, 2) : held(&c, s->stage, s->pipe->stages);
+}
+
+/* The next stage; behind the last one the first, with the other parity. */
+void sett_advance_at(sett_site site, sett_pipeline_state *s)
+{
+    sett__ctx c = {NULL, site, "sett_advance"};
+    if (!begin(&c, s))
+        return;
+    sett_val *stage = held(&c, s->stage, s->pipe->stages), *phase = held(&c, s->phase, 2), *one = number(&c, 1);
+    if (c.b->error.status)
+        return;
+    sett_val *next = sett__op2(c.b, site, SETT__ADD, 0, stage, one), *last = sett__op2(c.b, site, SETT__EQ, 0, next, number(&c, s->pipe->stages));
+    const uint32_t first[3] = {last->id, number(&c, 0)->id, next->id}, turn[3] = {last->id, one->id, number(&c, 0)->id};
+    if (c.b->error.status)
+        return;
+    next = sett__scalar_val(c.b, sett__record(c.b, site, &(sett__emit){.code = SETT__SELECT, .dtype = SETT_I32, .n = 1, .n_args = 3, .args = first}));
+    sett_val *turned = sett__scalar_val(c.b, sett__record(c.b, site, &(sett__emit){.code = SETT__SELECT, .dtype = SETT_I32, .n = 1, .n_args = 3, .args = turn}));
+    hold(&c, s->stage, next);
+    hold(&c, s->phase, sett__op2(c.b, site, SETT__XOR, 0, phase, turned));
+}
+
+void sett_state_set_at(sett_site site, sett_pipeline_state *s, sett_arg count)
+{
+    sett__ctx c = {NULL, site, "sett_state_set"};
+    uint32_t id;
+    if (!begin(&c, s))
+        return;
+    SETT__FAIL_IF(c.b, site, c.func, count.kind == SETT_INT && count.u.i < 0, , SETT_E_RANGE, "%lld advances: 0 or more", (long long)count.u.i);
+    if (!sett__int_operand(&c, count, "the number of advances", &id))
+        return;
+    sett_val *n = sett__scalar_val(c.b, id), *stages = number(&c, s->pipe->stages);
+    sett_val *rounds = sett__op2(c.b, site, SETT__DIV, true, n, stages);
+    sett_val *phase = sett__op2(c.b, site, SETT__AND, 0, rounds, number(&c, 1));
+    hold(&c, s->stage, sett__op2(c.b, site, SETT__SUB, 0, n, sett__op2(c.b, site, SETT__MUL, 0, rounds, stages)));
+    hold(&c, s->phase, s->producer ? sett__op2(c.b, site, SETT__XOR, 0, phase, number(&c, 1)) : phase);
+}
+
+void sett_state_copy_at(sett_site site, const sett_pipeline_state *src, sett_pipeline_state *dst)
+{
+    sett__ctx c = {NULL, site, "sett_state_copy"};
+    char from[200], to[200];
+    if (!begin(&c, src) || !begin(&c, dst))
+        return;
+    SETT__FAIL_IF(c.b, site, c.func, src->pipe != dst->pipe || src->producer != dst->producer, , SETT_E_ARGUMENT, "a %s's state of %s, and a %s's of %s: both must be one side of one pipeline",
+        src->producer ? "producer" : "consumer", made_at(src->pipe, from, sizeof from), dst->producer ? "producer" : "consumer", made_at(dst->pipe, to, sizeof to));
+    hold(&c, dst->stage, held(&c, src->stage, src->pipe->stages));
+    hold(&c, dst->phase, held(&c, src->phase, 2));
+}
+
+/* ---- mbarriers of a stage ------------------------------------------------------------------------------- */
+/* The stage's one of these mbarriers. */
+static sett_tensor *stage_of(const sett__ctx *c, const sett_pipeline_state *s, const sett_tensor *bars)
+{
+    sett_val *stage = held(c, s->stage, s->pipe->stages);
+    return c->b->error.status ? &c->b->poison->tensor : sett__slice(c, bars, sett_arg_v(stage));
+}
+
+static bool take_stage(const sett__ctx *c, const sett_pipeline_state *s, const sett_tensor *bars, sett__bar *bar)
+{
+    const sett_tensor *t = stage_of(c, s, bars);
+    return !t->head.poison && sett__take_bar(c, t, true, bar);
+}
+
+sett_tensor *sett_pipeline_barrier_at(sett_site site, const sett_pipeline_state *s)
+{
+    sett__ctx c = {NULL, site, "sett_pipeline_barrier"};
+    if (!begin(&c, s))
+        return c.b ? &c.b->poison->tensor : NULL;
+    SETT__FAIL_IF(c.b, site, c.func, s->pipe->kind == SETT_PIPELINE_TMA_STORE, &c.b->poison->tensor, SETT_E_ARGUMENT, "sett_pipeline_tma_store has no mbarriers");
+    return stage_of(&c, s, s->pipe->bar[SETT__FULL]);
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------------------- */
+/* What a side waits for is what the other one arrives at. Do arrivals come from other blocks, which release memory? */
+static bool from_cluster(const sett_pipeline *p, int side)
+{
+    return !p->relaxed && (p->to[side] || (side == SETT__EMPTY && p->targets > 1));
+}
+
+static bool check_token(const sett__ctx *c, const sett_val *token, const sett_tensor *bars)
+{
+    const sett__op *op = &c->b->op[token->id];
+    char made[200];
+    bool other = op->code == SETT__MBTRY && c->b->arg[op->args] != bars->root;
+    SETT__FAIL_IF(c->b, c->site, c->func, other, false, SETT_E_ARGUMENT, "the token is no answer about this side of the pipeline: it was asked at %s:%u",
+        snprintf(made, sizeof made, "%s", op->site < c->b->n_site ? c->b->string[c->b->site[op->site].file] : "?") < 0 ? "?" : made, op->site < c->b->n_site ? c->b->site[op->site].line : 0);
+    return true;
+}
+
+static void wait_for(const sett__ctx *c, const sett_pipeline_state *s, int side)
+{
+    sett__bar bar;
+    if (take_stage(c, s, s->pipe->bar[side], &bar))
+        sett__wait_bar(c, &bar, held(c, s->phase, 2)->id, from_cluster(s->pipe, side));
+}
+
+/* Where the token is true the phase has ended. */
+static void wait_unless(const sett__ctx *c, const sett_pipeline_state *s, int side, sett_val *token)
+{
+    const sett_val *v = token ? sett__need_scalar(c, token, "the token", true) : NULL;
+    if (!token) {
+        wait_for(c, s, side);
+        return;
+    }
+    if (!v || !check_token(c, v, s->pipe->bar[side]))
+        return;
+    const uint32_t again = sett__record(c->b, c->site, &(sett__emit){.code = SETT__NOT, .dtype = SETT_BOOL, .n = 1, .n_args = 1, .args = &v->id});
+    sett_region r = sett__open_region(c->b, c->site, &(sett__emit){.code = SETT__IF, .n_args = 1, .args = &again});
+    wait_for(c, s, side);
+    r.done = true;
+    sett_region_end(&r);
+}
+
+static sett_val *ask(const sett__ctx *c, const sett_pipeline_state *s, int side)
+{
+    sett__bar bar;
+    if (!take_stage(c, s, s->pipe->bar[side], &bar))
+        return sett__poison_val(c->b);
+    const uint32_t phase = held(c, s->phase, 2)->id;
+    return sett__scalar_val(c->b, sett__record_bar(c, &bar, SETT__MBTRY, 1, &phase, 1, &(const int32_t){from_cluster(s->pipe, side)}));
+}
+
+/* ---- arriving ----------------------------------------------------------------------------------------------- */
+static void arrive(const sett__ctx *c, const sett_pipeline_state *s)
+{
+    const sett_pipeline *p = s->pipe;
+    const sett_group *g = &p->group[s->producer ? SETT__FULL : SETT__EMPTY];
+    uint32_t args[2] = {SETT__NONE, SETT__NONE};
+    sett__bar bar;
+    if (s->arrives && !sett__use_val(c->b, c->site, c->func, s->arrives))
+        return;
+    if (s->arrives)
+        args[1] = s->arrives->id;
+    if (g->threads == SETT__WARP)
+        sett_sync_warp_at(c->site, c->b);
+    if (take_stage(c, s, s->at, &bar))
+        sett__record_bar(c, &bar, SETT__MBARRIVE, 2, args, 2, (const int32_t[]){bar.peer, bar.peer && p->relaxed});
+}
+
+static void commit(const sett__ctx *c, const sett_pipeline_state *s)
+{
+    sett__bar bar;
+    if (s->pipe->kind == SETT_PIPELINE_ASYNC)
+        arrive(c, s);
+    if (s->pipe->kind == SETT_PIPELINE_CP_ASYNC && take_stage(c, s, s->at, &bar))
+        sett__record_bar(c, &bar, SETT__CPARRIVE, 0, NULL, 1, &(const int32_t){1});
+}
+
+/* A lane expects the bytes of the stage, and arrives. */
+static void expect(const sett__ctx *c, const sett_pipeline_state *s)
+{
+    sett__bar bar;
+    const uint32_t lane = sett__one_lane(c);
+    if (!take_stage(c, s, s->pipe->bar[SETT__FULL], &bar))
+        return;
+    const uint32_t args[2] = {number(c, s->pipe->tx_bytes)->id, lane};
+    sett__record_bar(c, &bar, SETT__MBEXPECT, 2, args, 2, (const int32_t[]){0, 1});
+}
+
+/* ---- a producer's end ------------------------------------------------------------------------------------------ */
+/* Other blocks arrive here: a block that ends before they do is gone. */
+static void owe_tail(const sett__ctx *c, sett_pipeline_state *s)
+{
+    if (s->pipe->targets == 1 && !s->pipe->to[SETT__EMPTY])
+        return;
+    if (!s->due) {
+        s->due = sett__new(c->b, sizeof *s->due);
+        *s->due = (sett__due){.older = c->b->dues, .site = c->site, .func = c->func,
+            .text = "neither sett_producer_tail nor sett_cluster_wait follows: the block could end while others still release stages to it"};
+        c->b->dues = s->due;
+    }
+    s->due->done = false;
+}
+
+static void tail(const sett__ctx *c, sett_pipeline_state *s)
+{
+    sett_region r = sett_for_begin(c->site, c->b, zero(), sett_arg_i(s->pipe->stages), sett_arg_i(1), NULL);
+    wait_for(c, s, SETT__EMPTY);
+    sett_advance_at(c->site, s);
+    r.done = true;
+    sett_region_end(&r);
+    if (s->due)
+        s->due->done = true;
+}
+
+/* ---- stores by TMA: a thread's groups --------------------------------------------------------------------------- */
+static void store_step(const sett__ctx *c, const sett_pipeline_state *s, sett_pipeline_step step)
+{
+    const int32_t wait[2] = {step == SETT_ACQUIRE ? s->pipe->stages - 1 : 0, 1};
+    if (step == SETT_COMMIT)
+        sett__record(c->b, c->site, &(sett__emit){.code = SETT__BULKCOMMIT});
+    else
+        sett__record(c->b, c->site, &(sett__emit){.code = SETT__BULKWAIT, .n_attrs = 2, .attrs = wait});
+}
+
+/* ---- the steps ------------------------------------------------------------------------------------------------------ */
+static const struct {
+    const char *func;
+    bool producer, stores; /* whose; may it be of stores? */
+} steps[] = {
+    [SETT_ACQUIRE] = {"sett_producer_acquire", true, true},
+    [SETT_TRY_ACQUIRE] = {"sett_producer_try_acquire", true, false},
+    [SETT_COMMIT] = {"sett_producer_commit", true, true},
+    [SETT_TAIL] = {"sett_producer_tail", true, true},
+    [SETT_CONSUMER_WAIT] = {"sett_consumer_wait", false, false},
+    [SETT_CONSUMER_TRY_WAIT] = {"sett_consumer_try_wait", false, false},
+    [SETT_RELEASE] = {"sett_consumer_release", false, false},
+};
+
+static bool check_step(const sett__ctx *c, const sett_pipeline_state *s, sett_pipeline_step step, const sett_val *token)
+{
+    char made[200];
+    const bool store = s->pipe->kind == SETT_PIPELINE_TMA_STORE;
+    SETT__FAIL_IF(c->b, c->site, c->func, s->producer != steps[step].producer, false, SETT_E_ARGUMENT, "this is a %s's state, of %s", s->producer ? "producer" : "consumer",
+        made_at(s->pipe, made, sizeof made));
+    SETT__FAIL_IF(c->b, c->site, c->func, store && (token || !steps[step].stores), false, SETT_E_ARGUMENT, "nothing can be asked of %s: its acquire waits", made_at(s->pipe, made, sizeof made));
+    return true;
+}
+
+static void do_step(const sett__ctx *c, sett_pipeline_state *s, sett_pipeline_step step, sett_val *token)
+{
+    if (s->pipe->kind == SETT_PIPELINE_TMA_STORE) {
+        store_step(c, s, step);
+        return;
+    }
+    if (step == SETT_ACQUIRE || step == SETT_CONSUMER_WAIT)
+        wait_unless(c, s, s->producer ? SETT__EMPTY : SETT__FULL, token);
+    if (step == SETT_ACQUIRE && s->pipe->kind == SETT_PIPELINE_TMA_ASYNC)
+        expect(c, s);
+    if (step == SETT_ACQUIRE)
+        owe_tail(c, s);
+    if (step == SETT_COMMIT)
+        commit(c, s);
+    if (step == SETT_TAIL)
+        tail(c, s);
+    if (step == SETT_RELEASE)
+        arrive(c, s);
+}
+
+sett_val *sett_pipeline_step_at(sett_site site, sett_pipeline_state *s, sett_pipeline_step step, sett_val *token)
+{
+    sett__ctx c = {NULL, site, (unsigned)step < SETT__COUNT(steps) ? steps[step].func : "sett_pipeline_step"};
+    if (!begin(&c, s))
+        return sett__poison_val(c.b);
+    SETT__FAIL_IF(c.b, site, c.func, (unsigned)step >= SETT__COUNT(steps), sett__poison_val(c.b), SETT_E_ARGUMENT, "%d is no step", (int)step);
+    if (!check_step(&c, s, step, token))
+        return sett__poison_val(c.b);
+    if (step == SETT_TRY_ACQUIRE || step == SETT_CONSUMER_TRY_WAIT)
+        return ask(&c, s, s->producer ? SETT__EMPTY : SETT__FULL);
+    do_step(&c, s, step, token);
+    return NULL;
+}
