@@ -50,9 +50,9 @@ sett_pipeline_state *sett_pipeline_state_at(sett_site site, const sett_pipeline 
     s->producer = producer;
     s->stage = sett_var_at(site, c.b, SETT_I32, zero());
     s->phase = sett_var_at(site, c.b, SETT_I32, sett_arg_i(producer));
-    if (p->kind == SETT_PIPELINE_TMA_ASYNC && producer)
-        sett__one_lane(&c);
-    else if (p->kind != SETT_PIPELINE_TMA_STORE)
+    if (p->kind == SETT_PIPELINE_TMA_ASYNC && producer && !sett__electing(c.b))
+        sett__one_lane(&c); /* once, and not in each round */
+    else if (!(p->kind == SETT_PIPELINE_TMA_ASYNC && producer) && p->kind != SETT_PIPELINE_TMA_STORE)
         sett__pick_arrivals(&c, s);
     return c.b->error.status ? (sett_pipeline_state *)&c.b->poison->atom : s;
 }
@@ -221,7 +221,7 @@ static void commit(const sett__ctx *c, const sett_pipeline_state *s)
 static void expect(const sett__ctx *c, const sett_pipeline_state *s)
 {
     sett__bar bar;
-    const uint32_t lane = sett__one_lane(c);
+    const uint32_t lane = sett__electing(c->b) ? SETT__NONE : sett__one_lane(c);
     if (!take_stage(c, s, s->pipe->bar[SETT__FULL], &bar))
         return;
     const uint32_t args[2] = {number(c, s->pipe->tx_bytes)->id, lane};
