@@ -26,6 +26,7 @@ typedef struct maker {
     int rank, n_box;
     int64_t elements, tile;
     int swizzle;
+    const sett_layout *whole; /* of the tile: its elements -> the tensor's coordinates */
 } maker;
 
 static const char *text_of(const maker *m)
@@ -117,15 +118,29 @@ static bool add_mode(maker *m, int at, int64_t extent)
     return true;
 }
 
+/* The tensor's shape. A tile reaches past a mode of one element, whose stride composition takes for nothing: such modes are given room. */
+static sett_arg roomy_shape(const maker *m)
+{
+    const sett_arg shape = m->gmem->layout->shape;
+    const int n = sett__arity(shape);
+    sett_arg *kid = sett__kids(&m->c, n);
+    for (int i = 0; i < n; i++) {
+        kid[i] = sett__kid(shape, i);
+        kid[i] = sett__is_int(kid[i], 1) ? sett_arg_i(SETT__MAP_BOX + 1) : kid[i];
+    }
+    return shape.kind == SETT_NODE ? sett_arg_n(n, kid) : kid[0];
+}
+
 /* What the places of shared memory hold, as far as they lie together: extents, and strides that are coordinates. */
 static sett_layout *places(maker *m, const sett_layout *smem)
 {
     sett__ctx *c = &m->c;
-    sett_layout *whole = sett_make_identity_layout_at(c->site, c->b, m->gmem->layout->shape);
+    sett_layout *whole = sett_make_identity_layout_at(c->site, c->b, roomy_shape(m));
     if (sett__layout_poison(whole))
         return whole;
     sett_layout *tile = sett__compose(c, whole, m->a->tile), *inverse = sett__layout_poison(tile) ? tile : sett__right_inverse(c, smem);
     m->tile = sett__product(c, smem->shape).u.i;
+    m->whole = tile;
     return sett__layout_poison(inverse) ? inverse : sett__coalesce(c, sett__compose(c, tile, sett_arg_l(inverse)));
 }
 
@@ -166,8 +181,18 @@ static int mode_of(const maker *m, int at)
     return NO_MODE;
 }
 
+/* Those that further boxes of a tile go along, and those of other tiles. */
 static bool take_rest(maker *m)
 {
+    const int n = sett__leaves(m->whole->stride);
+    sett_arg *extent = sett__kids(&m->c, n), *step = sett__kids(&m->c, n);
+    sett__flat(m->whole->shape, extent);
+    sett__flat(m->whole->stride, step);
+    for (int i = 0; i < n; i++) {
+        const int at = leaf_of(m, step[i].path);
+        if (at != NO_MODE && !sett__is_int(extent[i], 1) && mode_of(m, at) == NO_MODE && !add_mode(m, at, 1))
+            return false;
+    }
     for (int i = 0; i < m->n_leaf; i++)
         if (counts(&m->leaf[i]) && mode_of(m, i) == NO_MODE && !add_mode(m, i, 1))
             return false;
@@ -210,7 +235,8 @@ static bool fill_map(maker *m, sett__map *map)
         map->box[i] = (uint16_t)m->box[i];
         if (!sett__need_expr(&m->c, "the extent of mode", m->mode[i], x->extent, &map->extent[i]))
             return false;
-        const sett_arg bytes = sett__mul(&m->c, x->stride, sett_arg_i(sett__dtype_bytes(m->dtype)));
+        const sett_arg one = sett_arg_i(16 / sett__dtype_bytes(m->dtype)), stride = sett__is_int(x->extent, 1) ? one : x->stride; /* nothing uses that of one element */
+        const sett_arg bytes = sett__mul(&m->c, stride, sett_arg_i(sett__dtype_bytes(m->dtype)));
         if (i && !sett__need_expr(&m->c, "the stride of mode", m->mode[i], bytes, &map->stride[i]))
             return false;
     }
@@ -256,8 +282,7 @@ static bool add_map(maker *m, uint32_t *root)
 static sett_arg basis(const maker *m, sett_arg shape, int *at)
 {
     if (shape.kind != SETT_NODE) {
-        const int mode = counts(&m->leaf[*at]) ? mode_of(m, *at) : NO_MODE;
-        ++*at;
+        const int mode = mode_of(m, (*at)++);
         return (sett_arg){.kind = SETT_INT, .path = (uint32_t)(mode + 1), .u = {.i = mode != NO_MODE}};
     }
     sett_arg *kid = sett__kids(&m->c, shape.rank);
@@ -282,14 +307,19 @@ static sett_tensor *coordinates(maker *m, const sett_tma *of)
     return t;
 }
 
-static sett_layout *box_layout(maker *m)
+/* A tree of strides in coordinates of the tensor, as coordinates of the map. */
+static sett_arg mapped(const maker *m, sett_arg stride)
 {
-    sett_arg *extent = sett__kids(&m->c, m->n_box), *step = sett__kids(&m->c, m->n_box);
-    for (int i = 0; i < m->n_box; i++) {
-        extent[i] = sett_arg_i(m->box[i]);
-        step[i] = (sett_arg){.kind = SETT_INT, .path = (uint32_t)(i + 1), .u = {.i = 1}};
+    if (stride.kind != SETT_NODE) {
+        const int at = stride.path ? leaf_of(m, stride.path) : NO_MODE, mode = at == NO_MODE ? NO_MODE : mode_of(m, at);
+        stride.path = (uint32_t)(mode + 1);
+        stride.u.i = mode == NO_MODE ? 0 : stride.u.i;
+        return stride;
     }
-    return sett__coalesce(&m->c, sett__own(&m->c, sett__node(&m->c, m->n_box, extent), sett__node(&m->c, m->n_box, step)));
+    sett_arg *kid = sett__kids(&m->c, stride.rank);
+    for (int i = 0; i < stride.rank; i++)
+        kid[i] = mapped(m, stride.u.kid[i]);
+    return sett_arg_n(stride.rank, kid);
 }
 
 /* The elements of the tile in the order of their places in shared memory, repeated where they do not lie together, in groups of one copy. */
@@ -333,8 +363,8 @@ static sett_tma *keep(maker *m, const sett_layout *smem, uint32_t root)
     t->tile = m->tile;
     t->multicast = m->a->multicast;
     t->shape = sett_arg_keep(m->c.b, m->a->tile);
-    t->box = box_layout(m);
     t->cut = cut_tile(m, smem);
+    t->parts = sett__layout_poison(t->cut) ? t->cut : sett__compose(&m->c, sett__own(&m->c, m->whole->shape, mapped(m, m->whole->stride)), sett_arg_l(t->cut));
     t->coords = coordinates(m, t);
     return m->c.b->error.status ? NULL : t;
 }

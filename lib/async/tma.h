@@ -9,9 +9,9 @@ struct sett_tma {
     sett__head head;
     const sett_tensor *gmem; /* as it was given */
     uint32_t root;           /* TMAP; imm: its index in the signature */
-    sett_layout *box;        /* the elements of one copy -> coordinates of the map: (64,128):(1@0,1@1); of all blocks that share it */
-    int64_t elements;        /* of the box */
+    int64_t elements;        /* of one copy, for all blocks that share it */
     sett_layout *cut;        /* (TMA,Rest) -> element of the tile: which lie together in shared memory, in order */
+    sett_layout *parts;      /* (TMA,Rest) -> coordinates of the map: ((64,128),2):((1@0,1@1),64@0) */
     int64_t tile;            /* elements of the tile */
     int multicast;
     sett_arg shape;          /* of the tile */

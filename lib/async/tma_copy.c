@@ -112,38 +112,90 @@ static bool check_memory(const sett__ctx *c, const sett_tma *tma, const sett_ten
     return true;
 }
 
-/* Does mode 0 hold the elements of one copy, in order: coordinates of the box, or places that lie together? */
-static bool is_box(const sett__ctx *c, const sett_layout *l, const sett_layout *need)
+/* Number j of a coordinate, which may be one scaled basis vector. */
+static int64_t number_at(sett_arg at, int j)
 {
-    const sett_layout *have = sett__coalesce(c, sett__mode(c, l, 0));
-    return sett__same_shape(have->shape, need->shape) && sett__same_shape(have->stride, need->stride);
+    if (at.kind != SETT_NODE)
+        return at.kind == SETT_INT && at.path == (uint32_t)(j + 1) ? at.u.i : 0;
+    return j < at.rank && at.u.kid[j].kind == SETT_INT ? at.u.kid[j].u.i : 0;
+}
+
+/* Are element i of two layouts the same coordinate? Where a mode of the tensor has one element, a tile's coordinates may stay at it. */
+static bool same_place(const sett__ctx *c, const sett_tma *tma, const sett_layout *have, const sett_layout *need, int64_t i)
+{
+    const sett__map *map = map_of(c, tma);
+    const sett_arg x = sett__crd2idx(c, sett_arg_i(i), have->shape, have->stride), y = sett__crd2idx(c, sett_arg_i(i), need->shape, need->stride);
+    for (int j = 0; j < map->rank; j++) {
+        int64_t extent;
+        const bool single = sett__expr_const(&c->b->sig, map->extent[j], &extent) && extent == 1;
+        if (number_at(x, j) != number_at(y, j) && !(single && !number_at(x, j)))
+            return false;
+    }
+    return true;
+}
+
+/* Do two layouts of one size have the same coordinates? Both are linear between the powers of two within their modes. */
+static bool same_coords(const sett__ctx *c, const sett_tma *tma, const sett_layout *have, const sett_layout *need)
+{
+    const sett_layout *x = sett__coalesce(c, have), *y = sett__coalesce(c, need);
+    if (sett__same_shape(x->shape, y->shape) && sett__same_shape(x->stride, y->stride))
+        return true;
+    int64_t before = 1;
+    for (int k = 0; k < sett__arity(y->shape); k++) {
+        const int64_t extent = sett__kid(y->shape, k).u.i;
+        for (int64_t i = 1; i < extent; i *= 2)
+            if (!same_place(c, tma, x, y, before * i))
+                return false;
+        before *= extent;
+    }
+    return true;
+}
+
+/* Do the elements of one copy, mode 0, lie together in shared memory? */
+static bool lies_together(const sett__ctx *c, const sett_tma *tma, const sett_layout *l)
+{
+    const sett_layout *one = sett__coalesce(c, sett__mode(c, l, 0));
+    return sett__is_int(one->shape, tma->elements) && sett__is_int(one->stride, 1);
 }
 
 typedef struct parts {
-    sett_layout *coords, *memory; /* (TMA,Rest) of each */
+    const sett_layout *coords, *memory; /* (TMA,Rest) of each */
 } parts;
 
-/* A tile, or some of the parts that sett_tma_partition made. */
+static bool check_sizes(const sett__ctx *c, const sett_layout *coords, const sett_layout *memory)
+{
+    const bool fixed = sett__is_static(coords->shape);
+    SETT__FAIL_IF(c->b, c->site, c->func, !fixed || (memory && (!sett__is_static(memory->shape) || !sett__is_static(memory->stride))), false, SETT_E_STATIC,
+        "%s has no static extents: take a tile with sett_local_tile, or one of several with sett_slice", sett__layout_text(c->b, fixed ? memory : coords));
+    const int64_t n = sett__product(c, coords->shape).u.i, of = memory ? sett__product(c, memory->shape).u.i : n;
+    SETT__FAIL_IF(c->b, c->site, c->func, n != of, false, SETT_E_SHAPE, "coordinates %s have %lld elements, and shared memory %s has %lld", sett__layout_text(c->b, coords), (long long)n,
+        sett__layout_text(c->b, memory), (long long)of);
+    return true;
+}
+
+/* A tile, all that sett_tma_partition made of one, or some of the copies in that. */
 static bool take_parts(const sett__ctx *c, const sett_tma *tma, const sett_layout *coords, const sett_layout *memory, parts *x)
 {
-    const sett_arg size = sett__product(c, coords->shape), of = memory ? sett__product(c, memory->shape) : size;
-    SETT__FAIL_IF(c->b, c->site, c->func, !sett__is_static(coords->shape) || (memory && (!sett__is_static(memory->shape) || !sett__is_static(memory->stride))), false, SETT_E_STATIC,
-        "%s has no static extents: take a tile with sett_local_tile, or one of several with sett_slice", sett__layout_text(c->b, sett__is_static(coords->shape) ? memory : coords));
-    SETT__FAIL_IF(c->b, c->site, c->func, size.u.i != of.u.i, false, SETT_E_SHAPE, "coordinates %s and shared memory %s differ in size", sett__layout_text(c->b, coords), sett__layout_text(c->b, memory));
-    sett_layout *cut = sett__own(c, size, sett_arg_i(1));
-    if (size.u.i % tma->elements == 0)
-        cut = sett__logical_divide(c, cut, sett_arg_i(tma->elements));
-    if (size.u.i == tma->tile && (size.u.i % tma->elements || !is_box(c, sett__compose(c, coords, sett_arg_l(cut)), tma->box)))
-        cut = tma->cut;
-    x->coords = sett__compose(c, coords, sett_arg_l(cut));
-    x->memory = memory ? sett__compose(c, memory, sett_arg_l(cut)) : NULL;
-    if (sett__layout_poison(x->coords) || (memory && sett__layout_poison(x->memory)))
+    if (!check_sizes(c, coords, memory))
         return false;
-    SETT__FAIL_IF(c->b, c->site, c->func, !is_box(c, x->coords, tma->box), false, SETT_E_SHAPE, "coordinates %s are no tile %s of map %s, and no parts of one", sett__layout_text(c->b, coords),
+    const int64_t size = sett__product(c, coords->shape).u.i;
+    const bool all = size == tma->tile, some = !all && size % tma->elements == 0;
+    const sett_layout *one = sett__mode(c, tma->parts, 0), *cut = sett__own(c, sett_arg_i(size), sett_arg_i(1)); /* partitioned already */
+    cut = all || some ? sett__logical_divide(c, cut, sett_arg_i(tma->elements)) : tma->cut;
+    bool fits = all || some;
+    if (all && !same_coords(c, tma, coords, tma->parts)) {
+        cut = tma->cut;
+        fits = same_coords(c, tma, sett__compose(c, coords, sett_arg_l(cut)), tma->parts);
+    } else if (some) {
+        x->coords = sett__compose(c, coords, sett_arg_l(cut));
+        fits = same_coords(c, tma, sett__mode(c, x->coords, 0), one);
+    }
+    SETT__FAIL_IF(c->b, c->site, c->func, !fits, false, SETT_E_SHAPE, "coordinates %s are no tile %s of map %s, and no parts of one", sett__layout_text(c->b, coords),
         sett__arg_text(c->b, tma->shape), map_of(c, tma)->name);
-    const bool together = !memory || is_box(c, x->memory, sett__own(c, sett_arg_i(tma->elements), sett_arg_i(1)));
-    SETT__FAIL_IF(c->b, c->site, c->func, !together, false, SETT_E_SHAPE, "shared memory %s does not lie as the .smem of map %s: the %lld elements of one copy lie together", sett__layout_text(c->b, memory),
-        map_of(c, tma)->name, (long long)tma->elements);
+    x->coords = all ? tma->parts : x->coords;
+    x->memory = memory ? sett__compose(c, memory, sett_arg_l(cut)) : NULL;
+    SETT__FAIL_IF(c->b, c->site, c->func, memory && (sett__layout_poison(x->memory) || !lies_together(c, tma, x->memory)), false, SETT_E_SHAPE,
+        "shared memory %s does not lie as the .smem of map %s: the %lld elements of one copy lie together", sett__layout_text(c->b, memory), map_of(c, tma)->name, (long long)tma->elements);
     return true;
 }
 
@@ -158,24 +210,27 @@ static sett_tensor *group_tile(const sett__ctx *c, const sett_tma *tma, const se
     return sett_group_modes_tensor_at(c->site, t, 0, n);
 }
 
-/* Mode 0 by the cut, the others as they are; then the modes of one copy, and which copy, each joined. */
-static sett_tensor *cut_mode(const sett__ctx *c, const sett_tensor *t, const sett_layout *cut, sett_arg origin)
+static sett_arg pair(const sett__ctx *c, sett_arg x, sett_arg y)
+{
+    sett_arg *kid = sett__kids(c, 2);
+    kid[0] = x, kid[1] = y;
+    return sett_arg_n(2, kid);
+}
+
+/* Mode 0 as (TMA,Rest), each coalesced, and the others as they are. */
+static sett_tensor *with_parts(const sett__ctx *c, const sett_tensor *t, const sett_layout *of, sett_arg origin)
 {
     const int n = sett__arity(t->layout->shape);
-    sett_arg *tiler = sett__kids(c, n), *at = sett__kids(c, n), *profile = sett__kids(c, 1);
-    for (int i = 0; i < n; i++)
-        tiler[i] = i ? SETT_ALL : sett_arg_l(cut), at[i] = sett_arg_i(0);
-    if (t->layout->shape.kind != SETT_NODE) /* a tile alone: its mode is all */
-        t = sett__view(t, sett__rewrap(c, t->layout, sett__own(c, sett__node(c, 1, &t->layout->shape), sett__node(c, 1, &t->layout->stride))), t->offset);
-    const sett_arg ones[2] = {sett_arg_i(1), sett_arg_i(1)};
-    profile[0] = sett__node(c, 2, ones);
-    sett_tensor *r = sett_composition_tensor_at(c->site, t, sett__node(c, n, tiler));
-    r = r->head.poison ? r : sett_coalesce_tensor_at(c->site, r, sett__node(c, 1, profile));
-    if (r->head.poison || sett__is_int(origin, 0))
-        return r;
-    const sett_arg pair[2] = {origin, sett_arg_i(0)};
-    at[0] = sett__node(c, 2, pair);
-    return sett_domain_offset_at(c->site, r, sett__node(c, n, at));
+    sett_arg *shape = sett__kids(c, n), *stride = sett__kids(c, n), *at = sett__kids(c, n);
+    const sett_layout *one = sett__coalesce(c, sett__mode(c, of, 0)), *rest = sett__coalesce(c, sett__mode(c, of, 1));
+    for (int i = 0; i < n; i++) {
+        shape[i] = sett__kid(t->layout->shape, i);
+        stride[i] = sett__kid(t->layout->stride, i);
+        at[i] = sett_arg_i(0);
+    }
+    shape[0] = pair(c, one->shape, rest->shape), stride[0] = pair(c, one->stride, rest->stride), at[0] = pair(c, origin, sett_arg_i(0));
+    sett_tensor *r = sett__view(t, sett__rewrap(c, t->layout, sett__own(c, sett_arg_n(n, shape), sett_arg_n(n, stride))), t->offset);
+    return r->head.poison || sett__is_int(origin, 0) ? r : sett_domain_offset_at(c->site, r, sett_arg_n(n, at));
 }
 
 /* Where in the elements of a copy the block's part begins. */
@@ -207,11 +262,10 @@ static bool partition(const sett__ctx *c, const sett_tma *tma, sett_arg crd, con
     const sett_tensor *t[2] = {group_tile(c, tma, smem), group_tile(c, tma, gmem)};
     if (t[0]->head.poison || t[1]->head.poison || !take_parts(c, tma, first_mode(c, t[1]), first_mode(c, t[0]), &x))
         return false;
-    for (int i = 0; i < 2; i++) {
-        to[i] = cut_mode(c, t[i], tma->cut, origin);
-        if (to[i]->head.poison)
-            return false;
-    }
+    to[0] = with_parts(c, t[0], x.memory, origin);
+    to[1] = with_parts(c, t[1], x.coords, origin);
+    if (to[0]->head.poison || to[1]->head.poison)
+        return false;
     to[0] = sett__view(to[0], to[0]->layout, to[0]->offset);
     to[0]->tma = tma;
     return true;
