@@ -60,22 +60,41 @@ static bool use_operands(const sett__ctx *c, const sett_bulk_args *a)
     return sett__in_kernel(c->b, c->site, c->func);
 }
 
-/* Beside each other, with no swizzle that the other side has not, in whole pieces. */
-static bool take_side(const bulk *x, const sett_tensor *t, uint8_t space, const sett_tensor *other, sett__spot_at *to)
+static sett_layout *plain(const sett__ctx *c, const sett_layout *l)
+{
+    return sett__own(c, l->shape, l->stride);
+}
+
+static bool take_side(const bulk *x, const sett_tensor *t, uint8_t space, sett__spot_at *to)
 {
     const sett__ctx *c = &x->c;
-    const sett_layout *l = t->layout;
     SETT__FAIL_IF(c->b, c->site, c->func, t->space != space || t->mbarrier, false, SETT_E_SPACE, "%s is not in %s", sett__tensor_text(c->b, t), sett__space_name((sett_space)space));
-    const bool same = l->has_inner == other->layout->has_inner && (!l->has_inner || (l->has_inner == 1 && l->bits == other->layout->bits && l->base == other->layout->base && l->shift == other->layout->shift));
-    SETT__FAIL_IF(c->b, c->site, c->func, !same, false, SETT_E_ARGUMENT, "%s and %s are not swizzled alike, and bytes are copied in their order", sett__tensor_text(c->b, t), sett__tensor_text(c->b, other));
-    const sett_layout *flat = sett__coalesce(c, sett__own(c, l->shape, l->stride));
-    SETT__FAIL_IF(c->b, c->site, c->func, !sett__is_static(l->shape), false, SETT_E_STATIC, "the extents of %s are not static: take a part with sett_local_tile", sett__tensor_text(c->b, t));
-    SETT__FAIL_IF(c->b, c->site, c->func, flat->shape.kind == SETT_NODE || !(sett__is_int(flat->stride, 1) || sett__is_int(flat->shape, 1)), false, SETT_E_SHAPE,
-        "the elements of %s do not lie beside each other: a copy by a map takes such (sett_make_tma)", sett__tensor_text(c->b, t));
+    SETT__FAIL_IF(c->b, c->site, c->func, !sett__is_static(t->layout->shape), false, SETT_E_STATIC, "the extents of %s are not static: take a part with sett_local_tile", sett__tensor_text(c->b, t));
     const uint32_t align = sett__start_align(t);
     SETT__FAIL_IF(c->b, c->site, c->func, align % PIECE, false, SETT_E_ALIGN, "%s is known to begin at a multiple of %u bytes, and copies in bulk begin at 16: .align and .div say so",
         sett__tensor_text(c->b, t), align);
     return sett__place_of(c, t, 0, to);
+}
+
+/* Elements lie beside each other, on both sides in one order, with one swizzle or none. */
+static bool check_order(const bulk *x)
+{
+    const sett__ctx *c = &x->c;
+    const sett_tensor *s = x->a->src, *d = x->a->dst;
+    const sett_layout *from = s->layout, *to = d->layout;
+    const bool alike = from->has_inner == to->has_inner && (!from->has_inner || (from->has_inner == 1 && from->bits == to->bits && from->base == to->base && from->shift == to->shift));
+    SETT__FAIL_IF(c->b, c->site, c->func, !alike, false, SETT_E_ARGUMENT, "%s and %s are not swizzled alike, and bytes are copied in their order", sett__tensor_text(c->b, s),
+        sett__tensor_text(c->b, d));
+    const sett_layout *inverse = sett__right_inverse(c, plain(c, from));
+    const sett_arg size = sett__product(c, from->shape);
+    bool beside = !sett__layout_poison(inverse) && sett__is_int(sett__product(c, inverse->shape), size.u.i);
+    if (beside) {
+        const sett_layout *there = sett__coalesce(c, sett__compose(c, plain(c, to), sett_arg_l(inverse)));
+        beside = sett__is_int(there->shape, size.u.i) && (size.u.i == 1 || sett__is_int(there->stride, 1));
+    }
+    SETT__FAIL_IF(c->b, c->site, c->func, !beside, false, SETT_E_SHAPE, "the elements of %s and %s do not lie beside each other in one order: a copy by a map takes such (sett_make_tma)",
+        sett__tensor_text(c->b, s), sett__tensor_text(c->b, d));
+    return true;
 }
 
 static bool take_bytes(bulk *x)
@@ -140,7 +159,7 @@ void sett_bulk_copy_at(sett_site site, sett_bulk_kind kind, sett_binary_op op, c
     if (!sett__take_args(&x.c, &a, sizeof a, given))
         return;
     x.c.b = SETT__HOME_OR(a.src, sett__home(a.dst));
-    if (!use_operands(&x.c, &a) || !take_side(&x, a.src, bulks[k].src, a.dst, &x.src) || !take_side(&x, a.dst, bulks[k].dst, a.src, &x.dst) || !take_bytes(&x) || !take_options(&x) ||
+    if (!use_operands(&x.c, &a) || !take_side(&x, a.src, bulks[k].src, &x.src) || !take_side(&x, a.dst, bulks[k].dst, &x.dst) || !take_bytes(&x) || !check_order(&x) || !take_options(&x) ||
         !sett__issue_begin(&x.c, a.pred, &one))
         return;
     record_bulk(&x);

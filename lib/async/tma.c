@@ -111,7 +111,7 @@ static int leaf_of(const maker *m, uint32_t path)
 
 static bool add_mode(maker *m, int at, int64_t extent)
 {
-    REFUSE_IF(m, m->rank == SETT__MAP_RANK, SETT_E_RANK, "%s: a map has at most %d modes, of more than one element, and this needs more: fewer modes or others of the tensor may be grouped",
+    REFUSE_IF(m, m->rank == SETT__MAP_RANK, SETT_E_RANK, "%s: a map has at most %d modes of more than one element, and this needs more: sett_group_modes and sett_coalesce make one of those that lie behind each other",
         text_of(m), SETT__MAP_RANK);
     m->mode[m->rank] = at;
     m->box[m->rank++] = extent;
@@ -154,8 +154,8 @@ static bool take_box(maker *m, const sett_layout *code)
     for (int i = 0; i < n && step[i].kind == SETT_INT && step[i].u.i == 1; i++) {
         const int at = leaf_of(m, step[i].path);
         REFUSE_IF(m, at == NO_MODE || extent[i].kind != SETT_INT, SETT_E_ARGUMENT, "the tile %s takes no whole modes of %s", sett__arg_text(m->c.b, m->a->tile), text_of(m));
-        REFUSE_IF(m, extent[i].u.i > SETT__MAP_BOX, SETT_E_LIMIT, "a box of %lld elements of mode %s of %s: it has at most %d", (long long)extent[i].u.i,
-            sett__arg_text(m->c.b, step[i]), text_of(m), SETT__MAP_BOX);
+        REFUSE_IF(m, extent[i].u.i > SETT__MAP_BOX, SETT_E_LIMIT, "a box of %lld elements of mode %d of %s: it has at most %d", (long long)extent[i].u.i,
+            (int)(step[i].path & 15) - 1, text_of(m), SETT__MAP_BOX);
         if (!add_mode(m, at, extent[i].u.i))
             return false;
         m->elements *= extent[i].u.i;

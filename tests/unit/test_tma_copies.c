@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies by tensor maps, in bulk and to a peer, as the language records them. The law of a map: whatever the tensor, the tile, its
  * layout in shared memory and the edge, a copy by it is the plain copy of the tile, with zeros outside. On the CPU engine, each under
- * another policy of what goes on by itself. What is refused, with its text: mistakes. */
+ * another policy of what goes on by itself. What is refused: test_tma_refused. */
 #define SETT_SHORT
 #include "tests/rig/recording.h"
 #include "tests/rig/rig.h"
@@ -348,12 +348,312 @@ START_TEST(copies_are_plain_copies)
 }
 END_TEST
 
+/* ---- bytes ------------------------------------------------------------------------------------------------ */
+/* Blocks of a cluster of two load their row of X in bulk, store it, add it to another, and send it to each other: in bulk, and each
+ * thread `each` elements of it. */
+typedef struct bytes {
+    sett_dtype dtype;
+    int each;
+    bool apart;       /* what a thread sends lies apart: one store an element */
+    const char *sent; /* by this instruction */
+} bytes;
+enum { ROW = 128, SENDERS = 32 };
+
+static sett_tensor *rows(sett_build *b, const bytes *p, const char *name)
+{
+    return sett_slice(sett_param(b, name, p->dtype, sett_row_major(b, sett_sym(b, "B"), ROW), .align = 16), sett_block_idx(b, 0), ALL);
+}
+
+static void bytes_body(sett_build *b, const void *user)
+{
+    const bytes *p = user;
+    const int size = sett__dtype_bytes(p->dtype), sent = SENDERS * p->each;
+    sett_cluster(b, 2);
+    sett_tensor *X = rows(b, p, "X"), *Y = rows(b, p, "Y"), *Z = rows(b, p, "Z"), *P = rows(b, p, "P"), *Q = rows(b, p, "Q");
+    sett_grid(b, sett_sym(b, "B"));
+    sett_block(b, SENDERS);
+    sett_tensor *s = sett_make_smem_tensor(b, p->dtype, ROW, 16), *r = sett_make_smem_tensor(b, p->dtype, ROW, 16), *q = sett_make_smem_tensor(b, p->dtype, sent, 16);
+    sett_tensor *bars = sett_make_mbarriers(b, 3), *bar[3];
+    sett_val *t = sett_thread_idx(b, 0), *other = sett_sub(1, sett_block_idx_in_cluster(b));
+    for (int i = 0; i < 3; i++)
+        bar[i] = sett_slice(bars, i);
+    sett_if (b, sett_eq(t, 0)) {
+        for (int i = 0; i < 3; i++) {
+            sett_mbarrier_init(bar[i], 1);
+        }
+        sett_fence_mbarrier_init(b);
+        for (int i = 0; i < 3; i++) {
+            sett_mbarrier_arrive_and_expect_tx(bar[i], i < 2 ? ROW * size : sent * size);
+        }
+    }
+    sett_cluster_sync(b);
+    sett_bulk_load(X, s, bar[0], .policy = sett_cache_policy(b, SETT_EVICT_FIRST, 100));
+    sett_mbarrier_wait(bar[0], 0);
+    sett_bulk_store(s, Y);
+    sett_bulk_reduce(SETT_ADD, s, Z);
+    sett_tma_store_commit(b);
+    sett_bulk_peer(s, sett_map_dsmem(r, other), sett_map_dsmem(bar[1], other));
+    sett_layout *mine = p->apart ? sett_make_layout(b, T(SENDERS, p->each)) : sett_make_layout(b, T(SENDERS, p->each), T(p->each, 1));
+    sett_tensor *from = sett_slice(sett_composition(s, mine), t, ALL), *to = sett_slice(sett_composition(q, mine), t, ALL);
+    sett_store_async(sett_map_dsmem(to, other), sett_load(from), sett_map_dsmem(bar[2], other));
+    sett_tma_store_wait(b, 0);
+    for (int i = 1; i < 3; i++)
+        sett_mbarrier_wait(bar[i], 0, .cluster = true);
+    sett_for (b, i, SETT_A(t), ROW, SENDERS) {
+        sett_set(P, sett_at(r, i), i);
+        sett_set(Q, sett_at(q, sett_mod(i, sent)), i);
+    }
+    sett_cluster_sync(b);
+}
+
+static const bytes sends[] = {
+    {SETT_F32, 4, false, "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 ["},
+    {SETT_U32, 2, false, "complete_tx::bytes.v2.b32 ["},
+    {SETT_I32, 1, false, "complete_tx::bytes.b32 ["},
+    {SETT_F64, 2, false, "complete_tx::bytes.v2.b64 ["},
+    {SETT_U64, 1, false, "complete_tx::bytes.b64 ["},
+    {SETT_U64, 4, false, "complete_tx::bytes.v2.b64 ["},
+    {SETT_F32, 3, true, "complete_tx::bytes.b32 ["},
+};
+
+static void numbers(const bytes *p, void *x, int n, int salt)
+{
+    for (int i = 0; i < n; i++) {
+        const int k = (i * 5 + salt) % 97;
+        switch (p->dtype) {
+        case SETT_F32: ((float *)x)[i] = (float)k; break;
+        case SETT_F64: ((double *)x)[i] = k; break;
+        case SETT_U64: ((uint64_t *)x)[i] = (uint64_t)k; break;
+        default: ((int32_t *)x)[i] = k; break;
+        }
+    }
+}
+
+static double number(const bytes *p, const void *x, int i)
+{
+    return p->dtype == SETT_F32 ? (double)((const float *)x)[i] : p->dtype == SETT_F64 ? ((const double *)x)[i] : p->dtype == SETT_U64 ? (double)((const uint64_t *)x)[i] : ((const int32_t *)x)[i];
+}
+
+START_TEST(bytes_are_copied)
+{
+    enum { BLOCKS = 4 };
+    const bytes *p = &sends[_i];
+    static _Alignas(16) double x[5][BLOCKS * ROW];
+    sett_error err = {0};
+    sett_kernel *k;
+    sett_buf buf[5];
+    for (int policy = 0; policy < 4; policy++) {
+        sett_engine *e = engine_of(policy);
+        ck_assert_msg(!sett_compile(e, bytes_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu", .user = p}, &k, &err), "%s", err.text);
+        for (int i = 0; i < 5; i++) {
+            numbers(p, x[i], BLOCKS * ROW, i);
+            buf[i] = sett_buf_2d(x[i], p->dtype, BLOCKS, ROW);
+        }
+        ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &buf[0], &buf[1], &buf[2], &buf[3], &buf[4]), "%s", err.text);
+        for (int i = 0; i < BLOCKS * ROW; i++) {
+            const int peer = (i / ROW ^ 1) * ROW, sent = SENDERS * p->each;
+            ck_assert(number(p, x[1], i) == (i * 5) % 97);
+            ck_assert(number(p, x[2], i) == (i * 5) % 97 + (i * 5 + 2) % 97);
+            ck_assert(number(p, x[3], i) == (peer + i % ROW) * 5 % 97);
+            ck_assert(number(p, x[4], i) == (peer + i % ROW % sent) * 5 % 97);
+        }
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+}
+END_TEST
+
+static void holds(sett_body recorded, const void *user, const char *const *part)
+{
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .user = user};
+    sett_kernel_info info = {.size = sizeof info};
+    sett_error err = {0};
+    sett_engine *e;
+    sett_kernel *k;
+    if (!have_compiler())
+        return;
+    ck_assert(!sett_engine_open(&e, &eo, &err));
+    sett_status s = sett_compile(e, recorded, &o, &k, &err);
+    o.ptx_only = s == SETT_E_NO_ASSEMBLER;
+    s = o.ptx_only ? sett_compile(e, recorded, &o, &k, &err) : s;
+    ck_assert_msg(!s, "%s", err.text);
+    ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
+    for (; *part; part++)
+        ck_assert_msg(strstr(info.ptx, *part), "no %s in\n%.3000s", *part, info.ptx);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+
+/* ---- maps in memory ---------------------------------------------------------------------------------------- */
+enum { GROUPS = 5, ROWS = 16, COLUMNS = 32, POOL = 20000 };
+
+/* D_g = A_g for matrices of different sizes, one a block: T has of each its first element, rows, columns and pitch. */
+static void grouped(sett_build *b, const void *unused)
+{
+    (void)unused;
+    sett_val *N = sett_sym(b, "N"), *g = sett_block_idx(b, 0);
+    sett_tensor *A = sett_param(b, "A", SETT_F32, sett_make_layout(b, N), .align = 16), *D = sett_param(b, "D", SETT_F32, sett_make_layout(b, N), .align = 16);
+    sett_tensor *table = sett_param(b, "T", SETT_I32, sett_row_major(b, sett_sym(b, "G"), 4));
+    sett_tensor *maps = sett_param(b, "maps", SETT_U64, sett_row_major(b, sett_sym(b, "G"), 2, 16), .align = 64);
+    sett_grid(b, sett_sym(b, "G"));
+    sett_block(b, 32);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_smem_layout(b, SETT_F32, SETT_K_MAJOR, ROWS, COLUMNS), 1024), *bar = sett_make_mbarriers(b, 1);
+    sett_layout *one = sett_row_major(b, ROWS, COLUMNS);
+    sett_tma *from = sett_make_tma(sett_composition(A, one), .smem = s, .tile = T(ROWS, COLUMNS), .name = "from"), *to = sett_make_tma(sett_composition(D, one), .smem = s, .tile = T(ROWS, COLUMNS));
+    sett_val *row[4], *at;
+    for (int i = 0; i < 4; i++)
+        row[i] = sett_at(table, g, i);
+    sett_tensor *map[2] = {sett_slice(maps, g, 0, ALL), sett_slice(maps, g, 1, ALL)};
+    for (int i = 0; i < 2; i++) {
+        at = sett_address(i ? D : A, row[0]);
+        sett_copy_tensormap(i ? to : from, map[i]);
+        sett_update_tma_descriptor(i ? to : from, map[i], .address = at, .shape = sett_tuple(b, row[1], row[2]), .stride = sett_tuple(b, row[3], 1));
+    }
+    sett_fence_tma_desc_release(b);
+    for (int i = 0; i < 2; i++)
+        sett_fence_tma_desc_acquire(map[i]);
+    sett_prefetch_descriptor_of(from, map[0]);
+    sett_prefetch_descriptor(to);
+    sett_if (b, sett_elect_one(b)) {
+        sett_mbarrier_init(bar, 1);
+        sett_fence_mbarrier_init(b);
+    }
+    sett_sync_threads(b);
+    /* Coordinates of more rows and columns than the maps of the launch have: the map in memory says how many there are. */
+    sett_tensor *phase = sett_var(b, SETT_I32, 0), *cf = sett_tma_tensor(from), *ct = sett_tma_tensor(to);
+    sett_for (b, i, 0, sett_ceil_div(row[1], ROWS), 1) {
+        sett_for (b, j, 0, sett_ceil_div(row[2], COLUMNS), 1) {
+            sett_mbarrier_arrive_and_expect_tx(bar, sett_tma_bytes(from), .pred = sett_elect_one(b));
+            sett_arg begin = sett_tuple(b, sett_mul(i, ROWS), sett_mul(j, COLUMNS));
+            sett_tma_load(from, sett_domain_offset(cf, begin), s, bar, .map = map[0]);
+            sett_mbarrier_wait(bar, sett_at(phase, 0));
+            sett_tma_store(to, s, sett_domain_offset(ct, begin), .map = map[1]);
+            sett_tma_store_commit(b);
+            sett_tma_store_wait_read(b, 0);
+            sett_sync_warp(b);
+            sett_set(phase, sett_xor(sett_at(phase, 0), 1), 0);
+        }
+    }
+    sett_tma_store_wait(b, 0);
+}
+
+START_TEST(groups_by_maps_in_memory)
+{
+    static _Alignas(64) float a[POOL], d[POOL], want[POOL];
+    static _Alignas(64) uint64_t maps[GROUPS * 2 * 16];
+    static const int32_t table[GROUPS][4] = {{0, 16, 32, 32}, {1024, 1, 4, 4}, {2048, 40, 36, 44}, {6000, 17, 100, 100}, {9000, 64, 64, 128}};
+    sett_engine *e = engine_of(_i);
+    sett_error err = {0};
+    sett_kernel *k;
+    for (int i = 0; i < POOL; i++)
+        a[i] = (float)i, d[i] = want[i] = -1;
+    for (int g = 0; g < GROUPS; g++)
+        for (int i = 0; i < table[g][1]; i++)
+            for (int j = 0; j < table[g][2]; j++)
+                want[table[g][0] + i * table[g][3] + j] = a[table[g][0] + i * table[g][3] + j];
+    ck_assert_msg(!sett_compile(e, grouped, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu"}, &k, &err), "%s", err.text);
+    sett_buf A = sett_buf_1d(a, SETT_F32, POOL), D = sett_buf_1d(d, SETT_F32, POOL), T_ = sett_buf_2d(table, SETT_I32, GROUPS, 4), M = sett_buf_nd(maps, SETT_U64, 3, (int64_t[]){GROUPS, 2, 16});
+    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &A, &D, &T_, &M), "%s", err.text);
+    for (int i = 0; i < POOL; i++)
+        ck_assert_msg(d[i] == want[i], "element %d: %g, should be %g", i, (double)d[i], (double)want[i]);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+    holds(grouped, NULL, (const char *const[]){"tensormap.replace.tile.global_address.global.b1024.b64", "tensormap.replace.tile.global_dim.global.b1024.b32",
+        "tensormap.replace.tile.global_stride.global.b1024.b64", "fence.proxy.tensormap::generic.release.gpu", "fence.proxy.tensormap::generic.acquire.gpu [", "prefetch.tensormap", NULL});
+}
+END_TEST
+
+/* ---- code ----------------------------------------------------------------------------------------------------- */
+START_TEST(code_of_bytes)
+{
+    holds(bytes_body, &sends[_i],
+        (const char *const[]){sends[_i].sent, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [", "cp.async.bulk.global.shared::cta.bulk_group [",
+            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add", "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [", NULL});
+}
+END_TEST
+
+START_TEST(code_of_boxes)
+{
+    const problem shared = {.dtype = SETT_F16, .rank = 2, .extent = {100, 200}, .stride = {200, 1}, .tile = {64, 64}, .order = {1, 0}, .held = {0, 1}, .swizzle = 128, .blocks = 2, .symbols = true};
+    const problem summed = {.dtype = SETT_U32, .rank = 3, .extent = {8, 16, 4}, .stride = {1, 8, 128}, .tile = {8, 4, 2}, .order = {0, 1, 2}, .held = {0, 1, 2}, .blocks = 1, .out = 2, .op = SETT_MAX};
+    holds(body, &shared, (const char *const[]){"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [", NULL});
+    holds(body, &summed,
+        (const char *const[]){"cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [", "cp.reduce.async.bulk.tensor.3d.global.shared::cta.max.tile.bulk_group [", NULL});
+}
+END_TEST
+
+/* ---- texts ------------------------------------------------------------------------------------------------------ */
+/* The coordinates of a map, what sett_tma_partition makes of a tile and of its coordinates, and the map. */
+static const struct {
+    const char *gmem, *tile, *smem, *coords, *parts, *memory, *map;
+} texts[] = {
+    {"(?,64):(64,1)", "(128,64)", "S<3,3,3> o 0 o ((8,16),(64,1)):((64,512),(1,0))", "(?,64):(1@1,1@0)", "(((64,128),1)):(((1@0,1@1),0))", "((8192,1)):((1,0))", "f16 (64,n) bytes (128) box (64,128) swizzle 128 l2 128"},
+    {"(?,256):(256,1)", "(64,128)", "S<3,3,3> o 0 o ((8,8),(64,2)):((64,512),(1,4096))", "(?,256):(1@1,1@0)", "(((64,64),2)):(((1@0,1@1),64@0))", "((4096,2)):((1,4096))", "f16 (256,n) bytes (512) box (64,64) swizzle 128 l2 128"},
+    {"(256,?):(1,256)", "(128,16)", "S<3,3,3> o 0 o ((64,2),(8,2)):((1,1024),(64,512))", "(256,?):(1@0,1@1)", "(((64,16),2)):(((1@0,1@1),64@0))", "((1024,2)):((1,1024))", "f16 (256,n) bytes (512) box (64,16) swizzle 128 l2 128"},
+    {"(?,64,5):(64,1,4096)", "(8,32)", "S<2,3,3> o 0 o (8,32):(32,1)", "(?,64,5):(1@1,1@0,1@2)", "(((32,8),1)):(((1@0,1@1),0))", "((256,1)):((1,0))", "f16 (64,n,5) bytes (128,8192) box (32,8,1) swizzle 64 l2 128"},
+    {"(64,(4,?)):(1,(64,256))", "(64,(4,2))", "(64,(4,2)):(1,(64,256))", "(64,(4,?)):(1@0,(1@1,1@2))", "(((64,4,2),1)):(((1@0,1@1,1@2),0))", "((512,1)):((1,0))", "f16 (64,4,n) bytes (128,512) box (64,4,2) l2 128"},
+    {"(64,1,?):(1,7,64)", "(64,1,8)", "(64,1,8):(1,0,64)", "(64,1,?):(1@0,0,1@1)", "(((64,8),1)):(((1@0,1@1),0))", "((512,1)):((1,0))", "f16 (64,n) bytes (128) box (64,8) l2 128"},
+    {"(?):(1)", "(128)", "(128):(1)", "(?):(1@0)", "((128,1)):((1@0,0))", "((128,1)):((1,0))", "f16 (n) box (128) l2 128"},
+};
+
+static bool symbol(void *user, const char **at, sett_arg *leaf)
+{
+    ++*at;
+    *leaf = SETT_A((sett_val *)user);
+    return true;
+}
+
+START_TEST(as_cute_has_them)
+{
+    sett_build *b = kernel();
+    const sett__ctx c = {b, SETT_HERE, "test"};
+    char text[300];
+    sett_val *n = sett_sym(b, "n");
+    sett_grid(b, 1), sett_block(b, 32);
+    sett_tensor *X = sett_param(b, "X", SETT_F16, sett__parse(&c, texts[_i].gmem, symbol, n).u.l, .align = 16), *s, *g, *coords;
+    sett_layout *l = sett_layout_parse(b, texts[_i].smem);
+    sett_tensor *smem = sett_make_smem_tensor(b, SETT_F16, l, 1024);
+    sett_tma *t = sett_make_tma(X, .smem = smem, .tile = sett_arg_parse(b, texts[_i].tile), .name = "m");
+    ck_assert_int_eq(sett_build_status(b, NULL), SETT_OK);
+    coords = sett_tma_tensor(t);
+    sett_layout_str(sett_tensor_layout(coords), text, sizeof text);
+    ck_assert_str_eq(text, texts[_i].coords);
+    const int modes = sett_rank(l);
+    sett_arg at[3] = {sett_arg_i(0), sett_arg_i(0), sett_arg_i(0)};
+    sett_tma_partition(t, 0, NULL, smem, sett_local_tile(coords, sett_arg_parse(b, texts[_i].tile), sett_arg_n(modes, at)), &s, &g);
+    ck_assert_int_eq(sett_build_status(b, NULL), SETT_OK);
+    sett_layout_str(sett_get_nonswizzle_portion(sett_tensor_layout(s)), text, sizeof text);
+    ck_assert_str_eq(text, texts[_i].memory);
+    sett_layout_str(sett_tensor_layout(g), text, sizeof text);
+    if (modes == sett_rank(X))
+        ck_assert_str_eq(text, texts[_i].parts);
+    sett_if (b, sett_elect_one(b))
+        sett_tma_prefetch(t, g);
+    sett__tape tape;
+    sett_error err;
+    ck_assert_msg(!sett__build_finish(b, &tape, &err), "%s", err.text);
+    char *all;
+    ck_assert(!sett__tape_print(&tape, false, NULL, &all, &err));
+    snprintf(text, sizeof text, "\nmap m X %s\n", texts[_i].map);
+    ck_assert_msg(strstr(all, text), "no %s in %.600s", text, all);
+    free(all);
+    sett__tape_free(&tape);
+    sett_build_end(b, NULL);
+}
+END_TEST
+
 Suite *tma_copies_suite(void)
 {
     Suite *s = suite_create("tma_copies");
     TCase *t = tcase_create("tma_copies");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, copies_are_plain_copies, 0, 3);
+    tcase_add_loop_test(t, as_cute_has_them, 0, SETT__COUNT(texts));
+    tcase_add_loop_test(t, bytes_are_copied, 0, SETT__COUNT(sends));
+    tcase_add_loop_test(t, code_of_bytes, 0, SETT__COUNT(sends));
+    tcase_add_test(t, code_of_boxes);
+    tcase_add_loop_test(t, groups_by_maps_in_memory, 0, 3);
     suite_add_tcase(s, t);
     return s;
 }
