@@ -379,6 +379,9 @@ static const struct program {
         "CHECK: .reqnctapercluster 2\nCHECK: mbarrier.init.shared.b64\nCHECK: fence.mbarrier_init.release.cluster\nCHECK: barrier.cluster.arrive\n"
         "CHECK: barrier.cluster.wait\nCHECK: mapa.shared::cluster\nCHECK: st.shared::cluster.b32\nCHECK: mbarrier.arrive.release.cluster.shared::cluster.b64\n"
         "CHECK: mbarrier.try_wait.parity.acquire.cluster.shared.b64\n"},
+    {"peer_send", "sm_90 sm_90a", 32, NULL, 0, run_peer_sum, 2,
+        "CHECK: mbarrier.arrive.expect_tx\nCHECK: barrier.cluster.wait\nCHECK: mapa.shared::cluster\nCHECK: st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [\n"
+        "CHECK: mbarrier.try_wait.parity.acquire.cluster.shared.b64\n"},
     {"transpose_tma", "sm_90 sm_90a", 32, NULL, 0, run_transpose, 2,
         "CHECK: .param .align 64 .b8\nCHECK: mbarrier.init\nCHECK: cp.async.bulk.tensor.2d.shared::cluster\nCHECK: mbarrier.try_wait.parity\n"
         "CHECK: cp.async.bulk.tensor.2d.global.shared::cta\nCHECK: cp.async.bulk.commit_group\nCHECK: cp.async.bulk.wait_group\n"},

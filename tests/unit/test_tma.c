@@ -17,6 +17,8 @@
     "%%12 = policy u64 kind=evict_first\n%%13 = tmap f32 m4\n%%14 = tmap f32 m5\n%%15 = tmap.at u64 %%1[64]\n%%16 = param f32 Y\n" \
     "%%17 = tmap i8 i8\n%%18 = tmap f64 f64\n%%19 = tmap i64 i64\n%%20 = smem f16x128 at 17408\n%%21 = smem u8x256 at 17664\n"
 
+#define PEERS "%30 = peer f32x4096 %3, %8\n%31 = peer u64x4 %4, %8\n"
+
 static const char *tape_text(char *buf, size_t size, const char *cluster, int align, const char *lines)
 {
     int n = snprintf(buf, size, HEAD, cluster, align);
@@ -69,6 +71,10 @@ static const struct {
     {"tmap.copy %2[%0] from %15", "CHECK: ld.global.v2.b64{{*}}, [%rd{{*}}+368];\nCHECK: st.global.v2.b64 [%rd{{*}}+112], {"},
     {"%30 = peer f32x4096 %3, %8\n%31 = peer u64x4 %4, %8\nbulk.peer %30[4] from %3[0] done %31[1] bytes %9 pred %10", "CHECK: bra\nCHECK: cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes ["},
     {"%30 = addr u64 X\n%31 = gmem f32x64 %30 align=16\nbulk.load %3[0] from %31[0] done %4[0] bytes %9", "CHECK: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ["},
+    {PEERS "st.async %30[%0] done %31[1] i32 %0", "CHECK: st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r{{*}}], %r{{*}}, [%r{{*}}];"},
+    {PEERS "%32 = load f32x4 %1[0] align 16\nst.async %30[4] done %31[0] f32x4 %32 pred %10", "CHECK: bra\nCHECK: st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%r{{*}}], {%r"},
+    {PEERS "%32 = load f64x2 %1[0] align 16\nst.async %30[4] done %31[0] f64x2 %32", "CHECK: st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 [%r{{*}}], {%rd"},
+    {PEERS "st.async %30[2] done %31[0] u64 %12", "CHECK: st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%r{{*}}], %rd"},
 };
 
 START_TEST(lowered)
@@ -195,6 +201,13 @@ static const wrong_lines wrong[] = {
     {"%30 = peer f32x4096 %3, %8\n%31 = peer u64x4 %4, %8\nbulk.peer %30[1] from %3[0] done %31[1] bytes %9", SETT_E_ALIGN, "offset 1 is not aligned to the 16 bytes"},
     {"%30 = peer f32x4096 %3, %8\nbulk.peer %30[0] from %3[0] done %4[1] bytes %9", SETT_E_SPACE, "operand 4 is not an mbarrier of a peer"},
     {"%30 = peer f32x4096 %3, %8\n%31 = peer u64x4 %4, %8\nbulk.peer %30[4092] from %3[0] done %31[1] bytes %9", SETT_E_RANGE, "a copy of 256 bytes is not in %22"},
+    {PEERS "st.async %30[0] done %4[0] i32 %0", SETT_E_SPACE, "operand 2 is not an mbarrier of a peer"},
+    {PEERS "st.async %3[0] done %31[0] i32 %0", SETT_E_SPACE, "operand 0 is not shared memory of a peer"},
+    {PEERS "st.async %30[0] done %31[0] i1 %10", SETT_E_DTYPE, "it stores elements of 4 or 8 bytes, not i1"},
+    {PEERS "%32 = load f16x2 %1[0] align 4\nst.async %30[0] done %31[0] f16x2 %32", SETT_E_DTYPE, "it stores elements of 4 or 8 bytes, not f16"},
+    {PEERS "%32 = load f32x8 %1[0] align 32\nst.async %30[0] done %31[0] f32x8 %32", SETT_E_SHAPE, "it stores 4, 8 or 16 bytes, not 32"},
+    {PEERS "%32 = load f32x2 %1[0] align 8\nst.async %30[1] done %31[0] f32x2 %32", SETT_E_ALIGN, "offset 1 is not aligned to the 8 bytes that such a store needs"},
+    {PEERS "st.async %30[4096] done %31[0] i32 %0", SETT_E_RANGE, ""},
     {"%30 = addr u64 X\n%31 = gmem f32x64 %30 align=8\nbulk.load %3[0] from %31[0] done %4[0] bytes %9", SETT_E_ALIGN, "aligned to 8 bytes, and a copy in bulk needs 16"},
     {"%30 = addr u64 X\n%31 = gmem f32x32 %30 align=16\nbulk.load %3[0] from %31[0] done %4[0] bytes %9", SETT_E_RANGE, "a copy of 256 bytes is not in"},
     {"%30 = addr u64 X\n%31 = gmem f32x64 %30 align=16 access=read\nbulk.store %31[0] from %3[0] bytes %9", SETT_E_VERIFY, "the root is not declared as written"},
