@@ -114,6 +114,7 @@ SETT_API void sett_cp_async_mbarrier_arrive_at(sett_site, const sett_tensor *bar
  *     tma_async       the bytes of a stage have come     the same, in every block whose TMA and bulk copies
  *                                                        copies write this block
  *     tma_store       (no mbarriers)                     the thread's stores have read  stores by TMA, by one thread
+ *     order           (no ring) it is the group's turn                                  groups that take turns
  *
  * A GROUP says who arrives. SETT_THREADS(n): each of n threads. SETT_WARPS(n): one lane of each of n warps, behind a
  * sett_sync_warp. SETT_WARP_GROUPS(n): one thread of each of n warp groups of 128 threads, which do not meet before: for
@@ -140,10 +141,12 @@ typedef struct sett_group { int count, threads; } sett_group;
  * and sett_mma_wait has come, or if what was read is in registers and used.
  * .commit_to, .release_to: of async, the rank of the block at whose barriers producers, or consumers, arrive; NULL: the own.
  * .defer_sync: the threads do not meet here; sett_pipeline_init_arrive and _wait do it, for many pipelines at once. */
-typedef enum sett_pipeline_kind { SETT_PIPELINE_ASYNC, SETT_PIPELINE_CP_ASYNC, SETT_PIPELINE_TMA_ASYNC, SETT_PIPELINE_TMA_STORE } sett_pipeline_kind;
+typedef enum sett_pipeline_kind {
+    SETT_PIPELINE_ASYNC, SETT_PIPELINE_CP_ASYNC, SETT_PIPELINE_TMA_ASYNC, SETT_PIPELINE_TMA_STORE, SETT_PIPELINE_ORDER
+} sett_pipeline_kind;
 typedef struct sett_pipeline_args {
     size_t size;
-    int stages;
+    int stages, turns;
     sett_group producers, consumers;
     int64_t tx_bytes;
     unsigned multicast;
@@ -157,6 +160,7 @@ SETT_API sett_pipeline *sett_pipeline_at(sett_site, sett_build *, sett_pipeline_
 #define sett_pipeline_cp_async(b, ...) SETT_PIPELINE_(b, SETT_PIPELINE_CP_ASYNC, __VA_ARGS__)
 #define sett_pipeline_tma_async(b, ...) SETT_PIPELINE_(b, SETT_PIPELINE_TMA_ASYNC, __VA_ARGS__)
 #define sett_pipeline_tma_store(b, ...) SETT_PIPELINE_(b, SETT_PIPELINE_TMA_STORE, __VA_ARGS__)
+#define sett_pipeline_order(b, ...) SETT_PIPELINE_(b, SETT_PIPELINE_ORDER, __VA_ARGS__)
 SETT_API void sett_pipeline_init_at(sett_site, sett_build *, bool wait);
 #define sett_pipeline_init_arrive(b) sett_pipeline_init_at(SETT_HERE, b, false)
 #define sett_pipeline_init_wait(b) sett_pipeline_init_at(SETT_HERE, b, true)
@@ -199,7 +203,8 @@ SETT_API sett_tensor *sett_pipeline_barrier_at(sett_site, const sett_pipeline_st
  * Of a tma_store: acquire waits until at most stages - 1 groups of the thread's stores have not read their stage, commit makes
  * one group of the stores since the last, tail waits until all have read. */
 typedef enum sett_pipeline_step {
-    SETT_ACQUIRE, SETT_TRY_ACQUIRE, SETT_COMMIT, SETT_TAIL, SETT_CONSUMER_WAIT, SETT_CONSUMER_TRY_WAIT, SETT_RELEASE
+    SETT_ACQUIRE, SETT_TRY_ACQUIRE, SETT_COMMIT, SETT_TAIL, SETT_CONSUMER_WAIT, SETT_CONSUMER_TRY_WAIT, SETT_RELEASE, SETT_ORDER_WAIT,
+    SETT_ORDER_ARRIVE
 } sett_pipeline_step;
 SETT_API sett_val *sett_pipeline_step_at(sett_site, sett_pipeline_state *, sett_pipeline_step, sett_val *token_or_null);
 #define SETT_STEP1(step, state) sett_pipeline_step_at(SETT_HERE, state, step, NULL)
@@ -211,6 +216,25 @@ SETT_API sett_val *sett_pipeline_step_at(sett_site, sett_pipeline_state *, sett_
 #define sett_consumer_wait(...) ((void)SETT_CAT(SETT_STEP, SETT_NARG(__VA_ARGS__))(SETT_CONSUMER_WAIT, __VA_ARGS__))
 #define sett_consumer_try_wait(state) SETT_STEP1(SETT_CONSUMER_TRY_WAIT, state)
 #define sett_consumer_release(state) ((void)SETT_STEP1(SETT_RELEASE, state))
+
+/* ---- turns --------------------------------------------------------------------------------------------------- */
+/* A pipeline_order lets groups of threads take turns (CuTe's PipelineOrder): two warp groups that each multiply while the other
+ * one stores, say. .turns: how many groups there are, 2 to 16; .producers: the threads of one group, as they arrive; .stages: in
+ * how many things they take turns, one after the other. In each stage group 0 goes first.
+ *
+ *     sett_pipeline *order = sett_pipeline_order(b, .stages = 2, .turns = 2, .producers = SETT_WARP_GROUPS(1));
+ *     sett_pipeline_state *turn = sett_order_state(order, group);          group: 0 or 1, of this thread
+ *     sett_for (b, k, 0, tiles, 1) {
+ *         sett_order_wait(turn);    ... products ...    sett_order_arrive(turn);     stage 0: the other group may multiply
+ *         sett_order_wait(turn);    ... stores ...      sett_order_arrive(turn);     stage 1
+ *     }
+ *
+ * arrive lets the next group go, and advances the state. group: a C number, or an integer that is the same in all threads of a
+ * group. */
+SETT_API sett_pipeline_state *sett_order_state_at(sett_site, const sett_pipeline *, sett_arg group);
+#define sett_order_state(pipe, group) sett_order_state_at(SETT_HERE, pipe, SETT_A(group))
+#define sett_order_wait(state) ((void)SETT_STEP1(SETT_ORDER_WAIT, state))
+#define sett_order_arrive(state) ((void)SETT_STEP1(SETT_ORDER_ARRIVE, state))
 
 #endif /* __cplusplus */
 #endif

@@ -32,12 +32,13 @@ uint32_t sett__one_lane(const sett__ctx *);
 const sett__region *sett__electing(const sett_build *); /* the open sett_if that elects one lane; NULL: there is none */
 
 /* ---- pipeline.c --------------------------------------------------------------------------------- */
-enum { SETT__FULL, SETT__EMPTY }; /* sides: who arrives there are producers, and consumers */
+enum { SETT__FULL, SETT__EMPTY, SETT__TURN }; /* sides: who arrives there are producers, and consumers */
 struct sett_pipeline {
     sett__head head;
-    uint8_t kind;           /* a sett_pipeline_kind; SETT__ORDER */
+    uint8_t kind;           /* a sett_pipeline_kind */
     bool relaxed;
-    int stages, targets;    /* blocks to which a consumer releases a stage */
+    int stages, turns;      /* turns: mbarriers of a stage, 1 unless groups take turns */
+    int targets;            /* blocks to which a consumer releases a stage */
     sett_group group[2];
     int64_t tx_bytes;
     sett_tensor *bar[2];    /* one a stage */
@@ -49,10 +50,11 @@ struct sett_pipeline {
 struct sett_pipeline_state {
     sett__head head;
     const sett_pipeline *pipe;
-    bool producer;
+    uint8_t side;               /* SETT__FULL: a producer. SETT__EMPTY. SETT__TURN */
     sett_tensor *stage, *phase; /* one element each, of registers */
     sett_tensor *at;            /* the barriers at which it arrives, the own or a peer's; NULL: none */
     sett_val *arrives;          /* does the thread? NULL: each does */
+    sett_val *turn, *next;      /* of an order: the group's mbarrier in a stage, and that of the next */
     sett__due *due;
 };
 extern const char *const sett__pipeline_name[]; /* by kind */

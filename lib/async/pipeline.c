@@ -2,7 +2,7 @@
 /* Pipelines: their mbarriers, who arrives at them, and to which blocks of a cluster a stage is released. */
 #include "async.h"
 
-const char *const sett__pipeline_name[] = {"sett_pipeline_async", "sett_pipeline_cp_async", "sett_pipeline_tma_async", "sett_pipeline_tma_store"};
+const char *const sett__pipeline_name[] = {"sett_pipeline_async", "sett_pipeline_cp_async", "sett_pipeline_tma_async", "sett_pipeline_tma_store", "sett_pipeline_order"};
 
 bool sett__use_async(sett__ctx *c, const sett__head *head, sett__kind kind)
 {
@@ -115,7 +115,7 @@ static sett_arg place_in_group(const sett__ctx *c, int threads)
 bool sett__pick_arrivals(const sett__ctx *c, sett_pipeline_state *s)
 {
     const sett_pipeline *p = s->pipe;
-    const int side = s->producer ? SETT__FULL : SETT__EMPTY;
+    const int side = s->side == SETT__EMPTY ? SETT__EMPTY : SETT__FULL;
     const sett_group *g = &p->group[side];
     s->at = p->bar[side];
     if (p->to[side])
@@ -123,7 +123,7 @@ bool sett__pick_arrivals(const sett__ctx *c, sett_pipeline_state *s)
     if (g->threads == 1)
         return !c->b->error.status;
     const sett_arg place = place_in_group(c, g->threads);
-    if (s->producer || p->targets == 1) {
+    if (side == SETT__FULL || p->targets == 1) {
         s->arrives = sett_binary_at(c->site, c->func, SETT_EQ, place, sett_arg_i(0));
         return !c->b->error.status;
     }
@@ -143,7 +143,7 @@ bool sett__pick_arrivals(const sett__ctx *c, sett_pipeline_state *s)
 }
 
 /* ---- making one ------------------------------------------------------------------------------------------------ */
-enum { MOST_STAGES = 64, MOST_BYTES = (1 << 20) - 1 };
+enum { MOST_STAGES = 64, MOST_TURNS = 16, MOST_BYTES = (1 << 20) - 1 };
 
 static bool check_group(const sett__ctx *c, const sett_group *g, const char *what, bool wanted)
 {
@@ -164,11 +164,13 @@ static bool check_rank(const sett__ctx *c, const sett_val *v, const char *what, 
 static bool check(const sett__ctx *c, const sett_pipeline_args *a, sett_pipeline_kind kind)
 {
     sett_build *b = c->b;
-    const bool tma = kind == SETT_PIPELINE_TMA_ASYNC, store = kind == SETT_PIPELINE_TMA_STORE, plain = kind == SETT_PIPELINE_ASYNC;
+    const bool tma = kind == SETT_PIPELINE_TMA_ASYNC, store = kind == SETT_PIPELINE_TMA_STORE, plain = kind == SETT_PIPELINE_ASYNC, order = kind == SETT_PIPELINE_ORDER;
     SETT__FAIL_IF(b, c->site, c->func, a->stages < 1 || a->stages > MOST_STAGES, false, SETT_E_RANGE, ".stages is %d: 1 to %d", a->stages, MOST_STAGES);
-    if (!check_group(c, &a->producers, "producers", !tma && !store) || !check_group(c, &a->consumers, "consumers", !store) ||
+    if (!check_group(c, &a->producers, "producers", !tma && !store) || !check_group(c, &a->consumers, "consumers", !store && !order) ||
         !check_rank(c, a->commit_to, "commit_to", plain) || !check_rank(c, a->release_to, "release_to", plain))
         return false;
+    SETT__FAIL_IF(b, c->site, c->func, order ? a->turns < 2 || a->turns > MOST_TURNS : a->turns != 0, false, SETT_E_RANGE, ".turns is %d: 2 to %d, of sett_pipeline_order alone", a->turns,
+        MOST_TURNS);
     SETT__FAIL_IF(b, c->site, c->func, kind == SETT_PIPELINE_CP_ASYNC && a->producers.threads != 1, false, SETT_E_ARGUMENT,
         ".producers: each thread that copies arrives for its own copies, SETT_THREADS(n)");
     SETT__FAIL_IF(b, c->site, c->func, plain && a->producers.threads == SETT__WARP_GROUP, false, SETT_E_ARGUMENT,
@@ -188,8 +190,8 @@ static void initialise(const sett__ctx *c, const sett_pipeline *p)
     const int counts[2] = {p->kind == SETT_PIPELINE_TMA_ASYNC ? 1 : p->group[SETT__FULL].count, p->group[SETT__EMPTY].count * p->targets};
     sett_val *number = sett__thread_number(c->site, c->b, c->func);
     sett_region r = sett_if_begin(c->site, c->b, sett_binary_at(c->site, c->func, SETT_EQ, sett_arg_v(number), sett_arg_i(0)));
-    for (int side = 0; side < 2; side++)
-        for (int i = 0; i < p->stages && !c->b->error.status; i++) {
+    for (int side = 0; side < 2 && p->bar[side]; side++)
+        for (int i = 0; i < p->stages * p->turns && !c->b->error.status; i++) {
             const uint32_t args[3] = {p->bar[side]->root, SETT__NONE, sett__const_bits(c->b, c->site, SETT_I32, (uint64_t)counts[side])->id};
             sett__record(c->b, c->site, &(sett__emit){.code = SETT__MBINIT, .imm = i, .n_args = 3, .args = args});
         }
@@ -221,7 +223,7 @@ static void *poison_of(sett_build *b)
 
 sett_pipeline *sett_pipeline_at(sett_site site, sett_build *b, sett_pipeline_kind kind, const sett_pipeline_args *given)
 {
-    const bool known = kind >= SETT_PIPELINE_ASYNC && kind <= SETT_PIPELINE_TMA_STORE;
+    const bool known = kind >= SETT_PIPELINE_ASYNC && kind <= SETT_PIPELINE_ORDER;
     sett__ctx c = {NULL, site, known ? sett__pipeline_name[kind] : "sett_pipeline"};
     sett_pipeline_args a;
     c.b = b = sett__given(b, site, c.func);
@@ -229,14 +231,15 @@ sett_pipeline *sett_pipeline_at(sett_site site, sett_build *b, sett_pipeline_kin
         return poison_of(b);
     sett_pipeline *p = sett__new_object(b, SETT__K_PIPELINE, sizeof *p);
     const sett__head head = p->head;
-    *p = (sett_pipeline){.head = head, .kind = (uint8_t)kind, .relaxed = a.relaxed, .stages = a.stages, .targets = 1, .group = {a.producers, a.consumers}, .tx_bytes = a.tx_bytes,
+    *p = (sett_pipeline){.head = head, .kind = (uint8_t)kind, .relaxed = a.relaxed, .stages = a.stages, .turns = a.turns ? a.turns : 1, .targets = 1, .group = {a.producers, a.consumers}, .tx_bytes = a.tx_bytes,
         .to = {a.commit_to, a.release_to}, .modes = a.multicast, .cluster = a.cluster_layout, .site = sett__site(b, site)};
     if (a.multicast && !(p->targets = sett__pipeline_targets(&c, p)))
         return poison_of(b);
     if (kind == SETT_PIPELINE_TMA_STORE)
         return b->error.status ? poison_of(b) : p;
-    p->bar[SETT__FULL] = sett__make_mbarriers(&c, p->stages, "full");
-    p->bar[SETT__EMPTY] = sett__make_mbarriers(&c, p->stages, "empty");
+    p->bar[SETT__FULL] = sett__make_mbarriers(&c, (int64_t)p->stages * p->turns, a.turns ? "turns" : "full");
+    if (!a.turns)
+        p->bar[SETT__EMPTY] = sett__make_mbarriers(&c, p->stages, "empty");
     if (!b->error.status)
         initialise(&c, p);
     if (!a.defer_sync && !b->error.status)

@@ -11,6 +11,8 @@ static const char *made_at(const sett_pipeline *p, char *buf, size_t size)
     return buf;
 }
 
+static const char *const side_word[] = {"producer's state", "consumer's state", "state of turns"};
+
 static sett_arg zero(void)
 {
     return sett_arg_i(0);
@@ -38,23 +40,64 @@ static sett_val *number(const sett__ctx *c, int64_t n)
     return sett__const_bits(c->b, c->site, SETT_I32, (uint64_t)n);
 }
 
+static sett_val *choose(const sett__ctx *c, const sett_val *cond, const sett_val *x, const sett_val *y)
+{
+    const uint32_t args[3] = {cond->id, x->id, y->id};
+    return sett__scalar_val(c->b, sett__record(c->b, c->site, &(sett__emit){.code = SETT__SELECT, .dtype = SETT_I32, .n = 1, .n_args = 3, .args = args}));
+}
+
+static sett_pipeline_state *poison_of(sett_build *b)
+{
+    return b ? (sett_pipeline_state *)&b->poison->atom : NULL;
+}
+
+static sett_pipeline_state *new_state(const sett__ctx *c, const sett_pipeline *p, int side, sett_arg phase)
+{
+    sett_pipeline_state *s = sett__new_object(c->b, SETT__K_PIPELINE_STATE, sizeof *s);
+    s->pipe = p;
+    s->side = (uint8_t)side;
+    s->stage = sett_var_at(c->site, c->b, SETT_I32, zero());
+    s->phase = sett_var_at(c->site, c->b, SETT_I32, phase);
+    return s;
+}
+
 sett_pipeline_state *sett_pipeline_state_at(sett_site site, const sett_pipeline *p, const char *func, bool producer)
 {
     sett__ctx c = {NULL, site, func};
     if (!sett__use_async(&c, (const sett__head *)p, SETT__K_PIPELINE))
-        return c.b ? (sett_pipeline_state *)&c.b->poison->atom : NULL;
-    SETT__FAIL_IF(c.b, site, func, !producer && p->kind == SETT_PIPELINE_TMA_STORE, (sett_pipeline_state *)&c.b->poison->atom, SETT_E_ARGUMENT,
-        "sett_pipeline_tma_store has no consumers: its producer's acquire waits for the copies");
-    sett_pipeline_state *s = sett__new_object(c.b, SETT__K_PIPELINE_STATE, sizeof *s);
-    s->pipe = p;
-    s->producer = producer;
-    s->stage = sett_var_at(site, c.b, SETT_I32, zero());
-    s->phase = sett_var_at(site, c.b, SETT_I32, sett_arg_i(producer));
-    if (p->kind == SETT_PIPELINE_TMA_ASYNC && producer && !sett__electing(c.b))
+        return poison_of(c.b);
+    SETT__FAIL_IF(c.b, site, func, p->kind == SETT_PIPELINE_ORDER || (!producer && p->kind == SETT_PIPELINE_TMA_STORE), poison_of(c.b), SETT_E_ARGUMENT, "%s has no %s: %s",
+        sett__pipeline_name[p->kind], producer ? "producers" : "consumers", p->kind == SETT_PIPELINE_ORDER ? "sett_order_state" : "its producer's acquire waits for the copies");
+    sett_pipeline_state *s = new_state(&c, p, producer ? SETT__FULL : SETT__EMPTY, sett_arg_i(producer));
+    const bool elects = producer && p->kind == SETT_PIPELINE_TMA_ASYNC;
+    if (elects && !sett__electing(c.b))
         sett__one_lane(&c); /* once, and not in each round */
-    else if (!(p->kind == SETT_PIPELINE_TMA_ASYNC && producer) && p->kind != SETT_PIPELINE_TMA_STORE)
+    if (!elects && p->kind != SETT_PIPELINE_TMA_STORE)
         sett__pick_arrivals(&c, s);
-    return c.b->error.status ? (sett_pipeline_state *)&c.b->poison->atom : s;
+    return c.b->error.status ? poison_of(c.b) : s;
+}
+
+/* Group 0 waits first for the phase before the first, which counts as ended. */
+sett_pipeline_state *sett_order_state_at(sett_site site, const sett_pipeline *p, sett_arg group)
+{
+    sett__ctx c = {NULL, site, "sett_order_state"};
+    uint32_t id;
+    if (!sett__use_async(&c, (const sett__head *)p, SETT__K_PIPELINE))
+        return poison_of(c.b);
+    SETT__FAIL_IF(c.b, site, c.func, p->kind != SETT_PIPELINE_ORDER, poison_of(c.b), SETT_E_ARGUMENT, "%s has no turns", sett__pipeline_name[p->kind]);
+    SETT__FAIL_IF(c.b, site, c.func, group.kind == SETT_INT && (group.u.i < 0 || group.u.i >= p->turns), poison_of(c.b), SETT_E_RANGE, "group %lld: 0 to %d take turns", (long long)group.u.i,
+        p->turns - 1);
+    if (!sett__int_operand(&c, group, "the group", &id))
+        return poison_of(c.b);
+    sett_val *turn = sett__scalar_val(c.b, id), *zeroth = number(&c, 0), *one = number(&c, 1);
+    if (c.b->error.status)
+        return poison_of(c.b);
+    sett_val *first = sett__op2(c.b, site, SETT__EQ, 0, turn, zeroth), *last = sett__op2(c.b, site, SETT__EQ, 0, turn, number(&c, p->turns - 1));
+    sett_pipeline_state *s = new_state(&c, p, SETT__TURN, sett_arg_v(choose(&c, first, one, zeroth)));
+    s->turn = turn;
+    s->next = choose(&c, last, zeroth, sett__op2(c.b, site, SETT__ADD, 0, turn, one));
+    sett__pick_arrivals(&c, s);
+    return c.b->error.status ? poison_of(c.b) : s;
 }
 
 /* The call's build; false: the state is none that may be used. */
@@ -81,13 +124,8 @@ void sett_advance_at(sett_site site, sett_pipeline_state *s)
     if (c.b->error.status)
         return;
     sett_val *next = sett__op2(c.b, site, SETT__ADD, 0, stage, one), *last = sett__op2(c.b, site, SETT__EQ, 0, next, number(&c, s->pipe->stages));
-    const uint32_t first[3] = {last->id, number(&c, 0)->id, next->id}, turn[3] = {last->id, one->id, number(&c, 0)->id};
-    if (c.b->error.status)
-        return;
-    next = sett__scalar_val(c.b, sett__record(c.b, site, &(sett__emit){.code = SETT__SELECT, .dtype = SETT_I32, .n = 1, .n_args = 3, .args = first}));
-    sett_val *turned = sett__scalar_val(c.b, sett__record(c.b, site, &(sett__emit){.code = SETT__SELECT, .dtype = SETT_I32, .n = 1, .n_args = 3, .args = turn}));
-    hold(&c, s->stage, next);
-    hold(&c, s->phase, sett__op2(c.b, site, SETT__XOR, 0, phase, turned));
+    hold(&c, s->stage, choose(&c, last, number(&c, 0), next));
+    hold(&c, s->phase, sett__op2(c.b, site, SETT__XOR, 0, phase, choose(&c, last, one, number(&c, 0))));
 }
 
 void sett_state_set_at(sett_site site, sett_pipeline_state *s, sett_arg count)
@@ -103,7 +141,9 @@ void sett_state_set_at(sett_site site, sett_pipeline_state *s, sett_arg count)
     sett_val *rounds = sett__op2(c.b, site, SETT__DIV, true, n, stages);
     sett_val *phase = sett__op2(c.b, site, SETT__AND, 0, rounds, number(&c, 1));
     hold(&c, s->stage, sett__op2(c.b, site, SETT__SUB, 0, n, sett__op2(c.b, site, SETT__MUL, 0, rounds, stages)));
-    hold(&c, s->phase, s->producer ? sett__op2(c.b, site, SETT__XOR, 0, phase, number(&c, 1)) : phase);
+    if (s->turn) /* group 0 began with the other parity */
+        phase = sett__op2(c.b, site, SETT__XOR, 0, phase, choose(&c, sett__op2(c.b, site, SETT__EQ, 0, s->turn, number(&c, 0)), number(&c, 1), number(&c, 0)));
+    hold(&c, s->phase, s->side == SETT__FULL ? sett__op2(c.b, site, SETT__XOR, 0, phase, number(&c, 1)) : phase);
 }
 
 void sett_state_copy_at(sett_site site, const sett_pipeline_state *src, sett_pipeline_state *dst)
@@ -112,23 +152,27 @@ void sett_state_copy_at(sett_site site, const sett_pipeline_state *src, sett_pip
     char from[200], to[200];
     if (!begin(&c, src) || !begin(&c, dst))
         return;
-    SETT__FAIL_IF(c.b, site, c.func, src->pipe != dst->pipe || src->producer != dst->producer, , SETT_E_ARGUMENT, "a %s's state of %s, and a %s's of %s: both must be one side of one pipeline",
-        src->producer ? "producer" : "consumer", made_at(src->pipe, from, sizeof from), dst->producer ? "producer" : "consumer", made_at(dst->pipe, to, sizeof to));
+    SETT__FAIL_IF(c.b, site, c.func, src->pipe != dst->pipe || src->side != dst->side, , SETT_E_ARGUMENT, "a %s of %s, and a %s of %s: both must be one side of one pipeline",
+        side_word[src->side], made_at(src->pipe, from, sizeof from), side_word[dst->side], made_at(dst->pipe, to, sizeof to));
     hold(&c, dst->stage, held(&c, src->stage, src->pipe->stages));
     hold(&c, dst->phase, held(&c, src->phase, 2));
 }
 
 /* ---- mbarriers of a stage ------------------------------------------------------------------------------- */
-/* The stage's one of these mbarriers. */
-static sett_tensor *stage_of(const sett__ctx *c, const sett_pipeline_state *s, const sett_tensor *bars)
+/* The stage's one of these mbarriers; turn: of those of an order, that of a group. */
+static sett_tensor *stage_of(const sett__ctx *c, const sett_pipeline_state *s, const sett_tensor *bars, const sett_val *turn)
 {
-    sett_val *stage = held(c, s->stage, s->pipe->stages);
-    return c->b->error.status ? &c->b->poison->tensor : sett__slice(c, bars, sett_arg_v(stage));
+    sett_val *at = held(c, s->stage, s->pipe->stages);
+    if (turn && sett__use_val(c->b, c->site, c->func, turn)) {
+        at = sett__op2(c->b, c->site, SETT__MUL, 0, at, number(c, s->pipe->turns));
+        at = sett__op2(c->b, c->site, SETT__ADD, 0, at, (sett_val *)(uintptr_t)turn);
+    }
+    return c->b->error.status ? &c->b->poison->tensor : sett__slice(c, bars, sett_arg_v(at));
 }
 
-static bool take_stage(const sett__ctx *c, const sett_pipeline_state *s, const sett_tensor *bars, sett__bar *bar)
+static bool take_stage(const sett__ctx *c, const sett_pipeline_state *s, const sett_tensor *bars, const sett_val *turn, sett__bar *bar)
 {
-    const sett_tensor *t = stage_of(c, s, bars);
+    const sett_tensor *t = stage_of(c, s, bars, turn);
     return !t->head.poison && sett__take_bar(c, t, true, bar);
 }
 
@@ -138,7 +182,7 @@ sett_tensor *sett_pipeline_barrier_at(sett_site site, const sett_pipeline_state 
     if (!begin(&c, s))
         return c.b ? &c.b->poison->tensor : NULL;
     SETT__FAIL_IF(c.b, site, c.func, s->pipe->kind == SETT_PIPELINE_TMA_STORE, &c.b->poison->tensor, SETT_E_ARGUMENT, "sett_pipeline_tma_store has no mbarriers");
-    return stage_of(&c, s, s->pipe->bar[SETT__FULL]);
+    return stage_of(&c, s, s->pipe->bar[SETT__FULL], s->turn);
 }
 
 /* ---- waiting ---------------------------------------------------------------------------------------------- */
@@ -151,17 +195,19 @@ static bool from_cluster(const sett_pipeline *p, int side)
 static bool check_token(const sett__ctx *c, const sett_val *token, const sett_tensor *bars)
 {
     const sett__op *op = &c->b->op[token->id];
-    char made[200];
-    bool other = op->code == SETT__MBTRY && c->b->arg[op->args] != bars->root;
-    SETT__FAIL_IF(c->b, c->site, c->func, other, false, SETT_E_ARGUMENT, "the token is no answer about this side of the pipeline: it was asked at %s:%u",
-        snprintf(made, sizeof made, "%s", op->site < c->b->n_site ? c->b->string[c->b->site[op->site].file] : "?") < 0 ? "?" : made, op->site < c->b->n_site ? c->b->site[op->site].line : 0);
-    return true;
+    char text[160] = "?";
+    if (op->code != SETT__MBTRY || c->b->arg[op->args] == bars->root)
+        return true;
+    if (op->site < c->b->n_site)
+        snprintf(text, sizeof text, "%.120s:%u", c->b->string[c->b->site[op->site].file], c->b->site[op->site].line);
+    sett__fail(c->b, c->site, c->func, SETT_E_ARGUMENT, "the token is the answer of %s, about another pipeline, or its other side", text);
+    return false;
 }
 
 static void wait_for(const sett__ctx *c, const sett_pipeline_state *s, int side)
 {
     sett__bar bar;
-    if (take_stage(c, s, s->pipe->bar[side], &bar))
+    if (take_stage(c, s, s->pipe->bar[side], s->turn, &bar))
         sett__wait_bar(c, &bar, held(c, s->phase, 2)->id, from_cluster(s->pipe, side));
 }
 
@@ -185,7 +231,7 @@ static void wait_unless(const sett__ctx *c, const sett_pipeline_state *s, int si
 static sett_val *ask(const sett__ctx *c, const sett_pipeline_state *s, int side)
 {
     sett__bar bar;
-    if (!take_stage(c, s, s->pipe->bar[side], &bar))
+    if (!take_stage(c, s, s->pipe->bar[side], NULL, &bar))
         return sett__poison_val(c->b);
     const uint32_t phase = held(c, s->phase, 2)->id;
     return sett__scalar_val(c->b, sett__record_bar(c, &bar, SETT__MBTRY, 1, &phase, 1, &(const int32_t){from_cluster(s->pipe, side)}));
@@ -195,7 +241,7 @@ static sett_val *ask(const sett__ctx *c, const sett_pipeline_state *s, int side)
 static void arrive(const sett__ctx *c, const sett_pipeline_state *s)
 {
     const sett_pipeline *p = s->pipe;
-    const sett_group *g = &p->group[s->producer ? SETT__FULL : SETT__EMPTY];
+    const sett_group *g = &p->group[s->side == SETT__EMPTY ? SETT__EMPTY : SETT__FULL];
     uint32_t args[2] = {SETT__NONE, SETT__NONE};
     sett__bar bar;
     if (s->arrives && !sett__use_val(c->b, c->site, c->func, s->arrives))
@@ -204,7 +250,7 @@ static void arrive(const sett__ctx *c, const sett_pipeline_state *s)
         args[1] = s->arrives->id;
     if (g->threads == SETT__WARP)
         sett_sync_warp_at(c->site, c->b);
-    if (take_stage(c, s, s->at, &bar))
+    if (take_stage(c, s, s->at, s->next, &bar))
         sett__record_bar(c, &bar, SETT__MBARRIVE, 2, args, 2, (const int32_t[]){bar.peer, bar.peer && p->relaxed});
 }
 
@@ -213,7 +259,7 @@ static void commit(const sett__ctx *c, const sett_pipeline_state *s)
     sett__bar bar;
     if (s->pipe->kind == SETT_PIPELINE_ASYNC)
         arrive(c, s);
-    if (s->pipe->kind == SETT_PIPELINE_CP_ASYNC && take_stage(c, s, s->at, &bar))
+    if (s->pipe->kind == SETT_PIPELINE_CP_ASYNC && take_stage(c, s, s->at, NULL, &bar))
         sett__record_bar(c, &bar, SETT__CPARRIVE, 0, NULL, 1, &(const int32_t){1});
 }
 
@@ -222,7 +268,7 @@ static void expect(const sett__ctx *c, const sett_pipeline_state *s)
 {
     sett__bar bar;
     const uint32_t lane = sett__electing(c->b) ? SETT__NONE : sett__one_lane(c);
-    if (!take_stage(c, s, s->pipe->bar[SETT__FULL], &bar))
+    if (!take_stage(c, s, s->pipe->bar[SETT__FULL], NULL, &bar))
         return;
     const uint32_t args[2] = {number(c, s->pipe->tx_bytes)->id, lane};
     sett__record_bar(c, &bar, SETT__MBEXPECT, 2, args, 2, (const int32_t[]){0, 1});
@@ -267,25 +313,35 @@ static void store_step(const sett__ctx *c, const sett_pipeline_state *s, sett_pi
 /* ---- the steps ------------------------------------------------------------------------------------------------------ */
 static const struct {
     const char *func;
-    bool producer, stores; /* whose; may it be of stores? */
+    uint8_t side;
+    bool stores; /* may it be of stores? */
 } steps[] = {
-    [SETT_ACQUIRE] = {"sett_producer_acquire", true, true},
-    [SETT_TRY_ACQUIRE] = {"sett_producer_try_acquire", true, false},
-    [SETT_COMMIT] = {"sett_producer_commit", true, true},
-    [SETT_TAIL] = {"sett_producer_tail", true, true},
-    [SETT_CONSUMER_WAIT] = {"sett_consumer_wait", false, false},
-    [SETT_CONSUMER_TRY_WAIT] = {"sett_consumer_try_wait", false, false},
-    [SETT_RELEASE] = {"sett_consumer_release", false, false},
+    [SETT_ACQUIRE] = {"sett_producer_acquire", SETT__FULL, true},
+    [SETT_TRY_ACQUIRE] = {"sett_producer_try_acquire", SETT__FULL, false},
+    [SETT_COMMIT] = {"sett_producer_commit", SETT__FULL, true},
+    [SETT_TAIL] = {"sett_producer_tail", SETT__FULL, true},
+    [SETT_CONSUMER_WAIT] = {"sett_consumer_wait", SETT__EMPTY, false},
+    [SETT_CONSUMER_TRY_WAIT] = {"sett_consumer_try_wait", SETT__EMPTY, false},
+    [SETT_RELEASE] = {"sett_consumer_release", SETT__EMPTY, false},
+    [SETT_ORDER_WAIT] = {"sett_order_wait", SETT__TURN, false},
+    [SETT_ORDER_ARRIVE] = {"sett_order_arrive", SETT__TURN, false},
 };
 
 static bool check_step(const sett__ctx *c, const sett_pipeline_state *s, sett_pipeline_step step, const sett_val *token)
 {
     char made[200];
     const bool store = s->pipe->kind == SETT_PIPELINE_TMA_STORE;
-    SETT__FAIL_IF(c->b, c->site, c->func, s->producer != steps[step].producer, false, SETT_E_ARGUMENT, "this is a %s's state, of %s", s->producer ? "producer" : "consumer",
-        made_at(s->pipe, made, sizeof made));
+    SETT__FAIL_IF(c->b, c->site, c->func, s->side != steps[step].side, false, SETT_E_ARGUMENT, "this is a %s, of %s", side_word[s->side], made_at(s->pipe, made, sizeof made));
     SETT__FAIL_IF(c->b, c->site, c->func, store && (token || !steps[step].stores), false, SETT_E_ARGUMENT, "nothing can be asked of %s: its acquire waits", made_at(s->pipe, made, sizeof made));
     return true;
+}
+
+static void acquire(const sett__ctx *c, sett_pipeline_state *s, sett_val *token)
+{
+    wait_unless(c, s, SETT__EMPTY, token);
+    if (s->pipe->kind == SETT_PIPELINE_TMA_ASYNC)
+        expect(c, s);
+    owe_tail(c, s);
 }
 
 static void do_step(const sett__ctx *c, sett_pipeline_state *s, sett_pipeline_step step, sett_val *token)
@@ -294,18 +350,17 @@ static void do_step(const sett__ctx *c, sett_pipeline_state *s, sett_pipeline_st
         store_step(c, s, step);
         return;
     }
-    if (step == SETT_ACQUIRE || step == SETT_CONSUMER_WAIT)
-        wait_unless(c, s, s->producer ? SETT__EMPTY : SETT__FULL, token);
-    if (step == SETT_ACQUIRE && s->pipe->kind == SETT_PIPELINE_TMA_ASYNC)
-        expect(c, s);
-    if (step == SETT_ACQUIRE)
-        owe_tail(c, s);
-    if (step == SETT_COMMIT)
-        commit(c, s);
-    if (step == SETT_TAIL)
-        tail(c, s);
-    if (step == SETT_RELEASE)
+    switch (step) {
+    case SETT_ACQUIRE: acquire(c, s, token); break;
+    case SETT_COMMIT: commit(c, s); break;
+    case SETT_TAIL: tail(c, s); break;
+    case SETT_RELEASE: arrive(c, s); break;
+    case SETT_ORDER_ARRIVE:
         arrive(c, s);
+        sett_advance_at(c->site, s);
+        break;
+    default: wait_unless(c, s, SETT__FULL, token); break; /* a consumer's, or a turn's */
+    }
 }
 
 sett_val *sett_pipeline_step_at(sett_site site, sett_pipeline_state *s, sett_pipeline_step step, sett_val *token)
@@ -317,7 +372,7 @@ sett_val *sett_pipeline_step_at(sett_site site, sett_pipeline_state *s, sett_pip
     if (!check_step(&c, s, step, token))
         return sett__poison_val(c.b);
     if (step == SETT_TRY_ACQUIRE || step == SETT_CONSUMER_TRY_WAIT)
-        return ask(&c, s, s->producer ? SETT__EMPTY : SETT__FULL);
+        return ask(&c, s, s->side == SETT__FULL ? SETT__EMPTY : SETT__FULL);
     do_step(&c, s, step, token);
     return NULL;
 }
