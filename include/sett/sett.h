@@ -30,7 +30,8 @@
 #include <sett/warp.h>       /* shuffles, votes, named barriers, fences, ids, clocks */
 #include <sett/async.h>      /* copies in the background, prefetches, kernels that overlap */
 #include <sett/cluster.h>    /* clusters of blocks, shared memory of peers, registers */
-#include <sett/pipeline.h>   /* mbarriers, pipelines, schedulers of tiles */
+#include <sett/pipeline.h>   /* mbarriers, pipelines */
+#include <sett/scheduler.h>  /* persistent clusters, tile after tile */
 #include <sett/tma.h>        /* tensor maps, copies of boxes and in bulk */
 #include <sett/mma.h>        /* tensor cores: atoms, tiled products and copies */
 #include <sett/inline_ptx.h> /* pieces of PTX */

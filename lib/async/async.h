@@ -5,6 +5,7 @@
 #include "lib/tensor/tensor.h"
 #include <sett/cluster.h>
 #include <sett/pipeline.h>
+#include <sett/scheduler.h>
 
 /* ---- cluster.c ---------------------------------------------------------------------------------- */
 int64_t sett__cluster_size(const sett_build *); /* of a cluster; 1: sett_cluster was not called */
