@@ -196,8 +196,8 @@ static bool take_store(const sett__ctx *c, const sett_tensor *dst, const sett_st
 {
     *pred = SETT__NONE;
     SETT__FAIL_IF(c->b, c->site, c->func, !a->barrier, false, SETT_E_ARGUMENT, "where its bytes complete is missing: an mbarrier of the peer");
-    if (!sett__use_tensor(c->b, c->site, c->func, a->barrier) || (a->pred && !sett__use_val(c->b, c->site, c->func, a->pred)) || !take_value(c, dst, a->val, v) ||
-        !sett__take_bar(c, a->barrier, true, bar))
+    if (!sett__use_tensor(c->b, c->site, c->func, a->barrier) || (a->pred && !sett__use_val(c->b, c->site, c->func, a->pred)) ||
+        !sett__use_arg(c->b, c->site, c->func, a->val) || !take_value(c, dst, a->val, v) || !sett__take_bar(c, a->barrier, true, bar))
         return false;
     const uint32_t *of = c->b->arg + c->b->op[dst->root].args;
     SETT__FAIL_IF(c->b, c->site, c->func, !bar->peer, false, SETT_E_SPACE, "the mbarrier is this block's: the bytes complete at the peer's, sett_map_dsmem of it");
