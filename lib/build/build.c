@@ -38,7 +38,7 @@ static void init_poison(sett_build *b)
 /* Of one build's symbols, parameters and their expressions. */
 static void free_signature(sett_build *b)
 {
-    void *arrays[] = {b->sig.sym, b->sig.param, b->sig.leaf, b->sig.code, b->sig.check, b->sym_val};
+    void *arrays[] = {b->sig.sym, b->sig.param, b->sig.leaf, b->sig.code, b->sig.check, b->sig.map, b->sym_val};
     for (size_t i = 0; i < SETT__COUNT(arrays); i++)
         sett__mem_free(b->mem, arrays[i]);
 }

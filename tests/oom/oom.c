@@ -207,7 +207,7 @@ static const example kernels[] = {{"hello", oom_hello, NULL}, {"elementwise", se
     {"transpose", sett_transpose, &tiles}, {"row_reduce", sett_row_reduce, &row}, {"softmax", sett_softmax, &rows}, {"saxpy", sett_axpy, &axpy},
     {"rms_norm", sett_rms_norm, &rms}, {"shared", sett_rms_norm, &shared}, {"layer_norm", sett_layer_norm, &layer}, {"reduce", sett_vector_reduce, &vector},
     {"dequantise", sett_dequantise, &nibbles}, {"structs", oom_structs, NULL}, {"atoms", oom_atoms, NULL}, {"dividing", oom_dividing, NULL}, {"relying", oom_relying, NULL},
-    {"looping", oom_looping, NULL}, {"packing", oom_packing, NULL}, {"inlining", oom_inlining, NULL},
+    {"looping", oom_looping, NULL}, {"packing", oom_packing, NULL}, {"inlining", oom_inlining, NULL}, {"maps", oom_maps, NULL},
     {"boxes", NULL, &boxes}, {"products", NULL, &products}};
 
 /* The first failure of a try; later steps are left out. */
@@ -382,7 +382,7 @@ static bool count_sound(void *user, const sett_warm_event *event)
 static sett_status try_manifest(const example *k, sett_error *err)
 {
     char path[120], text[400];
-    const sett_warm_options o = {.size = sizeof o, .targets = "sm_80,sm_90a", .shards = 1};
+    const sett_warm_options o = {.size = sizeof o, .targets = "sm_120a,sm_90a", .shards = 1};
     sett_compile_options co = options_of(k, "sm_90a");
     sett_engine *e = NULL;
     void *tape = NULL;

@@ -160,3 +160,31 @@ void oom_atoms(sett_build *b, const void *user)
     sett_gemm(mma, acc, sett_partition_A(mine, s), sett_partition_B(mine, s), acc, .fresh = true);
     sett_copy(acc, sett_partition_C(mine, C));
 }
+
+/* Tensor maps as arguments and in memory, copies by them, in bulk and to a peer. */
+void oom_maps(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_cluster(b, 2);
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, sett_sym(b, "M"), 64), .align = 16), *maps = sett_param(b, "maps", SETT_U64, sett_make_layout(b, 16), .align = 64);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_smem_layout(b, SETT_F32, SETT_K_MAJOR, 16, 64), 1024), *bars = sett_make_mbarriers(b, 2), *to, *from;
+    sett_tensor *line = sett_make_smem_tensor(b, SETT_F32, 64, 16);
+    sett_grid(b, 2), sett_block(b, 32);
+    sett_tma *map = sett_make_tma(X, .smem = s, .tile = T(16, 64)), *both = sett_make_tma(X, .layout = sett_tensor_layout(s), .tile = T(16, 64), .multicast = 2, .nan = true);
+    sett_val *me = sett_block_idx_in_cluster(b), *other = sett_sub(1, me);
+    sett_arg first = sett_tuple(b, sett_block_idx(b, 0), 0);
+    sett_tma_load(map, sett_local_tile(sett_tma_tensor(map), T(16, 64), first), s, sett_slice(bars, 0), .policy = sett_cache_policy(b, SETT_EVICT_LAST, 50));
+    sett_tma_partition(both, me, sett_make_layout(b, 2, 1), s, sett_local_tile(sett_tma_tensor(both), T(16, 64), first), &to, &from);
+    sett_tma_load(both, from, to, sett_slice(bars, 1), .mask = sett_create_tma_multicast_mask(b, sett_make_layout(b, T(2, 1)), T(0, 0), 0));
+    sett_copy_tensormap(map, maps);
+    sett_update_tma_descriptor(map, maps, .address = sett_address(X, 0), .shape = sett_tuple(b, me, 64), .stride = T(64, 1));
+    sett_fence_tma_desc_release(b);
+    sett_fence_tma_desc_acquire(maps);
+    sett_prefetch_descriptor_of(map, maps);
+    sett_tma_reduce(map, SETT_ADD, s, sett_local_tile(sett_tma_tensor(map), T(16, 64), first), .map = maps);
+    sett_bulk_load(sett_slice(X, 0, ALL), line, sett_slice(bars, 0));
+    sett_bulk_peer(line, sett_map_dsmem(line, other), sett_map_dsmem(sett_slice(bars, 1), other));
+    sett_store_async(sett_map_dsmem(sett_local_tile(line, T1(2), T1(sett_thread_idx(b, 0))), other), 1.0, sett_map_dsmem(sett_slice(bars, 1), other));
+    sett_tma_store_commit(b);
+    sett_tma_store_wait(b, 0);
+}

@@ -12,6 +12,7 @@ void oom_relying(sett_build *, const void *unused);
 void oom_looping(sett_build *, const void *unused);
 void oom_packing(sett_build *, const void *unused);
 void oom_inlining(sett_build *, const void *unused);
+void oom_maps(sett_build *, const void *unused);
 /* Tapes: D of A, 1024 elements. */
 extern const char oom_boxes[], oom_products[];
 #endif
