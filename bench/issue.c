@@ -3,6 +3,7 @@
  * sett_call_run, sett_launch with other buffers every time, and a commit of changed buffers, all of the same kernel on the
  * same small problem. Batches in random order, paired by round; medians of the differences to the faster raw way.
  *     issue               the table           issue WAY COUNT    0 to 4 of it, so often, for a profiler
+ *     issue maps          the same of a kernel with two tensor maps, of sm_90 and later: a changed buffer encodes one
  *     issue against OTHER [PAIRS]    its own table and another build's bench/issue, in turn, so that both have the same host
  * FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake gives it a driver that returns at once: what is left is our own. */
 #include "common.h"
@@ -20,16 +21,15 @@ typedef struct state {
     sett_buf buf[SETS][3];
     int arg;
     raw_config config;
-    unsigned char packed[64];
+    bool maps;
+    _Alignas(64) unsigned char packed[512]; /* raw arguments, and where they lie there */
     size_t packed_len;
+    void *params[8];
 } state;
 
 static double batch(state *s, int way)
 {
     sett_error err;
-    void *p[3] = {s->buf[0][0].data, s->buf[0][1].data, s->buf[0][2].data};
-    int m = 16, n = 256;
-    void *params[] = {&p[0], &p[1], &p[2], &m, &n};
     void *extra[] = {(void *)1, s->packed, (void *)2, &s->packed_len, NULL};
     int bad = 0;
     s->drv.sync();
@@ -37,11 +37,13 @@ static double batch(state *s, int way)
     for (int i = 0; i < BATCH; i++) {
         const sett_buf *buf = s->buf[i % SETS];
         if (way == RAW_PARAMS)
-            bad |= s->drv.launch(&s->config, s->kernel, params, NULL);
+            bad |= s->drv.launch(&s->config, s->kernel, s->params, NULL);
         else if (way == RAW_BUFFER)
             bad |= s->drv.launch(&s->config, s->kernel, NULL, extra);
         else if (way == CALL_RUN)
             bad |= sett_call_run(s->call, s->stream);
+        else if (way == LAUNCH && s->maps)
+            bad |= sett_launch(s->k, s->stream, &err, &buf[0], &buf[1], 0);
         else if (way == LAUNCH)
             bad |= sett_launch(s->k, s->stream, &err, &buf[0], &buf[1], &buf[2]);
         else
@@ -55,16 +57,63 @@ static double batch(state *s, int way)
     return t / BATCH;
 }
 
-static void set_up(state *s, sett_engine *e)
+/* A copy by maps, if there is anything to copy: here there is not, so that raw launches need none that are encoded. */
+static void copy_by_maps(sett_build *b, const void *unused)
+{
+    (void)unused;
+    sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = 8);
+    sett_tensor *A = sett_param(b, "A", SETT_F16, sett_row_major(b, M, N), .align = 16), *D = sett_param(b, "D", SETT_F16, sett_row_major(b, M, N), .align = 16);
+    sett_val *times = sett_scalar(b, "times", SETT_I32);
+    sett_grid(b, 1), sett_block(b, 128);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, 16, 64), 1024), *bar = sett_make_mbarriers(b, 1);
+    sett_tma *from = sett_make_tma(A, .smem = s, .tile = SETT_T(16, 64)), *to = sett_make_tma(D, .smem = s, .tile = SETT_T(16, 64));
+    sett_if (b, sett_and(sett_gt(times, 0), sett_lt(sett_thread_idx(b, 0), 32))) {
+        sett_tma_load(from, sett_local_tile(sett_tma_tensor(from), SETT_T(16, 64), SETT_T(0, 0)), s, bar);
+        sett_tma_store(to, s, sett_local_tile(sett_tma_tensor(to), SETT_T(16, 64), SETT_T(0, 0)));
+    }
+}
+
+static void record(state *s, sett_engine *e)
 {
     sett_error err = {0};
     sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .thr_m = 4, .thr_n = 32, .val_m = 4, .plain = 1};
-    sett_compile_options opt = {.size = sizeof opt, .name = "mul_relu", .user = &user};
-    must(sett_compile(e, sett_elementwise, &opt, &s->k, &err), &err);
+    sett_compile_options opt = {.size = sizeof opt, .name = s->maps ? "copy_by_maps" : "mul_relu", .user = s->maps ? NULL : &user};
+    must(sett_compile(e, s->maps ? copy_by_maps : sett_elementwise, &opt, &s->k, &err), &err);
+    must(sett_prepare(s->k, 0, &err), &err);
+    if (s->maps)
+        must(sett_call_make(s->k, 0, &s->call, &err, &s->buf[0][0], &s->buf[0][1], 0), &err);
+    else
+        must(sett_call_make(s->k, 0, &s->call, &err, &s->buf[0][0], &s->buf[0][1], &s->buf[0][2]), &err);
+}
+
+/* The next argument, which lies at a multiple of its alignment. */
+static void put(state *s, int i, const void *from, size_t bytes, size_t align)
+{
+    const size_t at = (s->packed_len + align - 1) / align * align;
+    if (from)
+        memcpy(s->packed + at, from, bytes);
+    s->params[i] = s->packed + at;
+    s->packed_len = at + bytes;
+}
+
+static void put_all(state *s)
+{
+    enum { MAP = 128, MAP_ALIGN = 64 };
+    const int numbers[3] = {0, 16, 256};
+    int n = 0;
+    for (int i = 0; i < (s->maps ? 2 : 3); i++)
+        put(s, n++, &s->buf[0][i].data, 8, 8);
+    for (int i = s->maps ? 0 : 1; i < 3; i++)
+        put(s, n++, &numbers[i], 4, 4);
+    for (int i = 0; i < 2 && s->maps; i++)
+        put(s, n++, NULL, MAP, MAP_ALIGN);
+}
+
+static void set_up(state *s, sett_engine *e)
+{
     for (int i = 0; i < 3 * SETS; i++)
         s->buf[i / 3][i % 3] = sett_buf_2d(sett_alloc(e, 0, 16 * 256 * 2), SETT_F16, 16, 256);
-    must(sett_prepare(s->k, 0, &err), &err);
-    must(sett_call_make(s->k, 0, &s->call, &err, &s->buf[0][0], &s->buf[0][1], &s->buf[0][2]), &err);
+    record(s, e);
     s->arg = sett_kernel_argument(s->k, "A");
     sett_kernel_info info = {.size = sizeof info};
     must(sett_kernel_query(s->k, &info), NULL);
@@ -73,10 +122,7 @@ static void set_up(state *s, sett_engine *e)
         exit(1);
     }
     s->config = (raw_config){.grid = {1, 1, 1}, .block = {128, 1, 1}};
-    for (int i = 0; i < 3; i++)
-        memcpy(s->packed + 8 * i, &s->buf[0][i].data, 8);
-    memcpy(s->packed + 24, (int[]){16, 256}, 8);
-    s->packed_len = 32;
+    put_all(s);
 }
 
 static double median_of(const double *us)
@@ -159,7 +205,7 @@ int main(int argc, char **argv)
     static double us[N_WAYS][ROUNDS];
     sett_engine *e;
     sett_error err = {0};
-    state s = {.stream = {0, NULL}};
+    state s = {.stream = {0, NULL}, .maps = argc > 1 && !strcmp(argv[1], "maps")};
     uint64_t seed = 88172645463325252u;
     must(sett_engine_open(&e, NULL, &err), &err);
     if (sett_default_device(e) < 0) {
