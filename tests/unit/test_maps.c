@@ -310,6 +310,49 @@ START_TEST(only_what_changed_is_encoded_again)
 }
 END_TEST
 
+/* The same of a kernel that C records: two maps of A, one of D. */
+static void copies(sett_build *build, const void *unused)
+{
+    (void)unused;
+    sett_tensor *A = sett_param(build, "A", SETT_BF16, sett_row_major(build, 64, 64), .align = 16), *D = sett_param(build, "D", SETT_BF16, sett_row_major(build, 64, 64), .align = 16);
+    sett_grid(build, 1), sett_block(build, 32);
+    sett_tensor *s = sett_make_smem_tensor(build, SETT_BF16, sett_smem_layout(build, SETT_BF16, SETT_K_MAJOR, 64, 64), 1024), *bar = sett_make_mbarriers(build, 1);
+    sett_layout *half = sett_smem_layout(build, SETT_BF16, SETT_K_MAJOR, 32, 64);
+    sett_tma *whole = sett_make_tma(A, .smem = s, .tile = SETT_T(64, 64)), *part = sett_make_tma(A, .layout = half, .tile = SETT_T(32, 64)), *to = sett_make_tma(D, .smem = s, .tile = SETT_T(64, 64));
+    sett_tma_load(whole, sett_local_tile(sett_tma_tensor(whole), SETT_T(64, 64), SETT_T(0, 0)), s, bar);
+    sett_tma_load(part, sett_local_tile(sett_tma_tensor(part), SETT_T(32, 64), SETT_T(1, 0)), sett_local_tile(s, SETT_T(32, 64), SETT_T(0, 0)), bar);
+    sett_tma_store(to, s, sett_local_tile(sett_tma_tensor(to), SETT_T(64, 64), SETT_T(0, 0)));
+}
+
+START_TEST(maps_of_what_moved)
+{
+    sett_kernel *tape, *k;
+    sett_call *c;
+    sett_error err = {0};
+    sett_engine *e = open_over(&tape);
+    if (!e)
+        return;
+    static const unsigned char sizes[] = {8, 8, 128, 128, 128, 0};
+    static const struct {
+        int a, d, maps; /* where they lie; maps that are encoded */
+    } step[] = {{0, 0, 3}, {0, 0, 0}, {64, 0, 2}, {64, 64, 1}, {0, 0, 3}};
+    fake->sizes = sizes;
+    fake->kernel = NULL;
+    ck_assert_msg(!sett_compile(e, copies, NULL, &k, &err), "%s", err.text);
+    ck_assert(!sett_call_make_n(k, 0, 0, NULL, &c, &err));
+    for (size_t i = 0; i < SETT__COUNT(step); i++) {
+        const sett_buf from = matrix(a + step[i].a, 64, 64, 64), to = matrix(a + 8192 + step[i].d, 64, 64, 64);
+        const int maps = fake->maps;
+        sett_call_buf(c, 0, &from), sett_call_buf(c, 1, &to);
+        ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
+        ck_assert_msg(fake->maps - maps == step[i].maps, "%zu: %d", i, fake->maps - maps);
+    }
+    sett_call_free(c);
+    sett_kernel_release(k), sett_kernel_release(tape);
+    sett_engine_close(e);
+}
+END_TEST
+
 START_TEST(an_old_driver)
 {
     static sett__cuda old; /* which has nothing */
@@ -336,6 +379,7 @@ Suite *maps_suite(void)
     tcase_add_test(t, what_the_driver_is_told);
     tcase_add_test(t, what_a_launch_refuses);
     tcase_add_test(t, only_what_changed_is_encoded_again);
+    tcase_add_test(t, maps_of_what_moved);
     tcase_add_test(t, an_old_driver);
     suite_add_tcase(s, t);
     return s;
