@@ -326,8 +326,23 @@ static sett_engine *engine_of(int policy)
     return e;
 }
 
+/* Of what the problems were, how many: none of these goes without a case. */
+enum { SHARED, SHARED_AND_SWIZZLED, SEVERAL_COPIES, STORED, REDUCED, FIVE_MODES, EDGES, N_KINDS };
+static void count(const problem *p, int kinds[N_KINDS])
+{
+    const int first = p->order[0];
+    kinds[SHARED] += p->blocks > 1;
+    kinds[SHARED_AND_SWIZZLED] += p->blocks > 1 && p->swizzle;
+    kinds[SEVERAL_COPIES] += p->swizzle && p->tile[first] * sett__dtype_bytes(p->dtype) > p->swizzle;
+    kinds[STORED] += p->out == 1;
+    kinds[REDUCED] += p->out == 2;
+    kinds[FIVE_MODES] += p->rank == 5;
+    kinds[EDGES] += p->extent[first] % p->tile[first] != 0;
+}
+
 START_TEST(copies_are_plain_copies)
 {
+    int kinds[N_KINDS] = {0};
     char what[300];
     sett_error err = {0};
     sett_engine *e[3] = {engine_of(0), engine_of(1), engine_of(2 + _i)};
@@ -341,10 +356,13 @@ START_TEST(copies_are_plain_copies)
         const sett_status s = sett_compile(e[i % 3], body, &o, &k, &err);
         ck_assert_msg(!s, "%s: %s", what, err.text);
         run(&p, k, what);
+        count(&p, kinds);
         sett_kernel_release(k);
     }
     for (int i = 0; i < 3; i++)
         sett_engine_close(e[i]);
+    for (int i = 0; i < N_KINDS; i++)
+        ck_assert_int_ge(kinds[i], 1);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor maps, copies by them and in bulk: what is refused while recording, with its text. */
+/* Tensor maps, copies by them and in bulk: what is refused while recording, with its text, and what the CPU engine reports. */
 #define SETT_SHORT
 #include "tests/rig/recording.h"
 #include <string.h>
@@ -171,6 +171,67 @@ START_TEST(bytes)
 }
 END_TEST
 
+/* ---- what the CPU engine reports ---------------------------------------------------------------------- */
+enum { ONE_THREAD, NO_EXPECT, TOO_FEW, NO_FENCE, BELOW, NOT_ALIGNED, NO_COMMIT, NO_INIT_FENCE, N_FAULTS };
+static const char *const faults[N_FAULTS] = {
+    [ONE_THREAD] = "only 1 of the warp's 32 threads are here", [NO_EXPECT] = "ended before this had written its shared memory: nothing waited for it", [TOO_FEW] = "4080 bytes more than were announced",
+    [NO_FENCE] = "tma.store reads byte 0 of shared memory, which `store` at ", [BELOW] = "coordinate 1 is -32, and what is written begins at none below 0",
+    [NOT_ALIGNED] = "shared memory: byte 512 is not aligned to 1024 bytes", [NO_COMMIT] = "ended before this had read its shared memory: nothing waited for it",
+    [NO_INIT_FENCE] = "no fence.mbarrier_init came since the mbarrier at byte"};
+
+static void faulty(sett_build *b, const void *user)
+{
+    const int how = *(const int *)user;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, 32, 32), .align = 16), *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, 32, 32), .align = 16);
+    sett_grid(b, 1), sett_block(b, 32);
+    sett_layout *l = sett_smem_layout(b, SETT_F32, SETT_K_MAJOR, 32, 32);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_swizzled(3, 2, 3, sett_make_layout(b, T(64, 32), T(32, 1))), 1024, .name = "s"), *bar = sett_make_mbarriers(b, 1);
+    sett_tma *from = sett_make_tma(X, .layout = l, .tile = T(32, 32)), *to = sett_make_tma(Y, .layout = l, .tile = T(32, 32));
+    sett_tensor *part = sett_local_tile(s, T(32, 32), T(0, 0)), *tile = sett_local_tile(sett_tma_tensor(from), T(32, 32), T(0, 0)), *out = sett_local_tile(sett_tma_tensor(to), T(32, 32), T(0, 0));
+    sett_val *t = sett_thread_idx(b, 0), *announced = sett_const(b, SETT_I32, how == NO_EXPECT ? 0 : how == TOO_FEW ? 16 : 4096);
+    if (how == NOT_ALIGNED) /* rows 4 to 35: the swizzle begins again each 8 */
+        part = sett_domain_offset(part, sett_mul(sett_add(sett_block_idx(b, 0), 1), 4), 0);
+    sett_if (b, sett_elect_one(b)) {
+        sett_mbarrier_init(bar, 1);
+        if (how != NO_INIT_FENCE)
+            sett_fence_mbarrier_init(b);
+        sett_mbarrier_arrive_and_expect_tx(bar, announced);
+    }
+    sett_sync_threads(b);
+    if (how == ONE_THREAD)
+        sett_if (b, sett_eq(t, 0))
+            sett_tma_load(from, tile, part, bar);
+    else
+        sett_tma_load(from, tile, part, bar);
+    sett_mbarrier_wait(bar, 0);
+    if (how == NO_FENCE) {
+        sett_set(part, 1.0, t, 0);
+        sett_sync_threads(b);
+    }
+    sett_tma_store(to, part, how == BELOW ? sett_domain_offset(out, sett_sub(sett_block_idx(b, 0), 32), 0) : out);
+    sett_tma_store_commit(b);
+    if (how != NO_COMMIT)
+        sett_tma_store_wait(b, 0);
+}
+
+START_TEST(reported)
+{
+    static _Alignas(16) float x[2][32 * 32];
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true};
+    const sett_compile_options c = {.size = sizeof c, .target = "cpu", .user = &_i};
+    sett_error err = {0};
+    sett_engine *e;
+    sett_kernel *k;
+    ck_assert(!sett_engine_open(&e, &o, &err));
+    ck_assert_msg(!sett_compile(e, faulty, &c, &k, &err), "%s", err.text);
+    sett_buf X = sett_buf_2d(x[0], SETT_F32, 32, 32), Y = sett_buf_2d(x[1], SETT_F32, 32, 32);
+    ck_assert_int_eq(sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, &Y), SETT_E_FAULT);
+    ck_assert_msg(strstr(err.text, faults[_i]) && strstr(err.text, "test_tma_refused.c:"), "%s", err.text);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
 Suite *tma_refused_suite(void)
 {
     Suite *s = suite_create("tma_refused");
@@ -179,6 +240,7 @@ Suite *tma_refused_suite(void)
     tcase_add_test(t, maps_that_hardware_has);
     tcase_add_test(t, copies);
     tcase_add_test(t, bytes);
+    tcase_add_loop_test(t, reported, 0, N_FAULTS);
     suite_add_tcase(s, t);
     return s;
 }
