@@ -3,7 +3,8 @@
 # Every public call that takes a build or an object of one, from the headers: one line each for tests/unit/test_stale.c.
 #     CALL(sett_where_at, "vaa", sett_where_at(SETT_HERE, V(0), A(1), A(2)))
 # The letters say what the operands are: v value, l layout, t tensor, s struct, a argument, r region, d divisor; m c an atom of a
-# product, of a copy, x p tiled, y q a thread's slice, u a tensor map. A call with an operand of
+# product, of a copy, x p tiled, y q a thread's slice, u a tensor map, i a pipeline, e its state,
+# k a scheduler, w a work tile. A call with an operand of
 # another kind, such as a struct of arguments, is BY_HAND(name, n): the test has to define it, with n operands, which are
 # the objects among the struct's members too. stdin: the headers, preprocessed.
 tr '\n' ' ' | sed 's/__attribute__ *((visibility("default")))/\n@/g; s/__attribute__ *(([^@;]*))//g; s/typedef struct/\ntypedef struct/g' |
@@ -20,6 +21,10 @@ function object(type) {
     if (type ~ /^(const )?sett_tiled_copy \*$/) return "p"
     if (type ~ /^(const )?sett_thr_copy \*$/) return "q"
     if (type ~ /^(const )?sett_tma \*$/) return "u"
+    if (type ~ /^(const )?sett_pipeline \*$/) return "i"
+    if (type ~ /^(const )?sett_pipeline_state \*$/) return "e"
+    if (type ~ /^(const )?sett_scheduler \*$/) return "k"
+    if (type ~ /^(const )?sett_work_tile \*$/) return "w"
     if (type == "sett_region *") return "r"
     if (type == "sett_fast_divmod") return "d"
     return type == "sett_arg" ? "a" : ""

@@ -68,6 +68,13 @@ typedef struct sett_bind {
     } u;
 } sett_bind;
 
+/* How many clusters of the kernel the device runs at once (CuTe's get_max_active_clusters), or blocks where it has no clusters: as
+ * many as a persistent kernel needs (scheduler.h). It loads the kernel, as sett_prepare does. On a GPU the driver counts them; 0:
+ * the device runs no such cluster. On the CPU: as many as the modelled H200 has room for by threads, registers that sett_max_registers
+ * names, and shared memory. A kernel for a GPU that is not here is SETT_E_NO_DEVICE: its grid is made at the launch, so none is
+ * needed to compile it. SETT_E_ARGUMENT: its block or its shared memory depends on the arguments of a launch. */
+SETT_API sett_status sett_max_active_clusters(sett_kernel *, int device, int *clusters, sett_error *or_null);
+
 /* Checks and packs the arguments, and launches. On a GPU the launch is asynchronous; on the CPU it has ended when the
  * call returns, and sett_cancel ends it early. A grid with an extent of 0 succeeds without a launch. Symbols that no
  * buffer gives follow the arguments as integers, in order of declaration: pass every symbol up to the last of those. One

@@ -78,6 +78,8 @@ typedef struct sett__shot {
 /* ENTERED: the device's context must be the current one, whatever the stream. */
 enum { SETT__SHOT_LOADED = 1, SETT__SHOT_CLUSTERED = 2, SETT__SHOT_EARLY = 4, SETT__SHOT_ENTERED = 8, SETT__SHOT_COOPERATIVE = 16, SETT__SHOT_APART = 32 };
 static_assert(offsetof(sett__shot, cluster) == 64, "one line");
+/* occupancy.c: how many clusters of such a launch the device runs at once; of a kernel without clusters, blocks. */
+sett_status sett__cuda_active(sett__cuda *, int device, void *function, const sett__launch_dims *, int *n, sett_error *);
 /* What a tensor map's recipe is at one launch. */
 typedef struct sett__map_facts {
     const void *address;

@@ -90,6 +90,9 @@ static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the
         (sett__cu, int, sett__cu_handle, sett__cu)) \
     X(tensor_map, "cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", 12000, 0, (void *, sett__cu, uint32_t, void *, const uint64_t *, \
         const uint64_t *, const uint32_t *, const uint32_t *, sett__cu, sett__cu, sett__cu, sett__cu)) \
+    X(max_clusters, "cuOccupancyMaxActiveClusters", "cuOccupancyMaxActiveClusters", 11080, 0, (int *, sett__cu_handle, const sett__cu_config *)) \
+    X(max_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, 0, \
+        (int *, sett__cu_handle, int, size_t)) \
     X(link_create, "cuLinkCreate", "cuLinkCreate_v2", 6050, 0, (unsigned, sett__cu *, void **, sett__cu_handle *)) \
     X(link_add, "cuLinkAddData", "cuLinkAddData_v2", 6050, 0, \
         (sett__cu_handle, sett__cu, void *, size_t, const char *, unsigned, sett__cu *, void **)) \

@@ -104,7 +104,6 @@ void sett__cluster_place(sett__core *, uint64_t number);
 void sett__cluster_begin(sett__core *);
 sett__turn_end sett__cluster_go_on(sett__core *);
 uint32_t sett__cluster_blocks(const sett__sim_launch *); /* of one */
-uint64_t sett__model_blocks(const sett__program *, const sett__sim_launch *); /* that the modelled device has room for at once */
 /* rank.c */
 bool sett__cluster_register(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cluster_arrive(sett__core *, sett__warp *, const sett__insn *);

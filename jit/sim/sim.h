@@ -42,6 +42,7 @@ typedef struct sett__sim_launch {
     void *user;
     void (*const *stand_in)(void); /* one for each sett__call */
 } sett__sim_launch;
+uint64_t sett__model_blocks(const sett__program *, const sett__sim_launch *); /* cluster.c: that the modelled device has room for at once */
 /* tma.c: 128 bytes that are a tensor map of the CPU engine: a recipe, and what it is at one launch. stride: in bytes, of mode 1 on. */
 void sett__sim_map(const sett__map *, const void *address, const uint64_t *extent, const uint64_t *stride, void *to);
 /* The calls that a program makes instead of inline PTX, by index; NULL: index is past the last. */

@@ -119,7 +119,7 @@ void sett__meet_cluster(const sett__ctx *c)
 sett_tensor *sett_map_dsmem_at(sett_site site, const sett_tensor *t, sett_arg rank)
 {
     const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(rank)), site, "sett_map_dsmem"};
-    if (!sett__use_tensor(c.b, site, c.func, t) || !has_cluster(&c))
+    if (!sett__use_tensor(c.b, site, c.func, t) || !sett__use_arg(c.b, site, c.func, rank) || !has_cluster(&c))
         return c.b ? &c.b->poison->tensor : NULL;
     sett_tensor *poison = &c.b->poison->tensor;
     SETT__FAIL_IF(c.b, site, c.func, t->space != SETT_SMEM, poison, SETT_E_SPACE, "%s is not in shared memory: a peer's is reached by the tensor of the block's own", sett__tensor_text(c.b, t));

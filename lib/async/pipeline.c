@@ -157,17 +157,21 @@ static bool check_group(const sett__ctx *c, const sett_group *g, const char *wha
 
 static bool check_rank(const sett__ctx *c, const sett_val *v, const char *what, bool allowed)
 {
+    if (v && !sett__need_scalar(c, v, "the rank", false))
+        return false;
     SETT__FAIL_IF(c->b, c->site, c->func, v && !allowed, false, SETT_E_ARGUMENT, ".%s is for sett_pipeline_async", what);
-    return !v || sett__need_scalar(c, v, "the rank", false);
+    return true;
 }
 
 static bool check(const sett__ctx *c, const sett_pipeline_args *a, sett_pipeline_kind kind)
 {
     sett_build *b = c->b;
     const bool tma = kind == SETT_PIPELINE_TMA_ASYNC, store = kind == SETT_PIPELINE_TMA_STORE, plain = kind == SETT_PIPELINE_ASYNC, order = kind == SETT_PIPELINE_ORDER;
+    if ((a->cluster_layout && !sett__use_layout(b, c->site, c->func, a->cluster_layout)) || !check_rank(c, a->commit_to, "commit_to", plain) ||
+        !check_rank(c, a->release_to, "release_to", plain))
+        return false;
     SETT__FAIL_IF(b, c->site, c->func, a->stages < 1 || a->stages > MOST_STAGES, false, SETT_E_RANGE, ".stages is %d: 1 to %d", a->stages, MOST_STAGES);
-    if (!check_group(c, &a->producers, "producers", !tma && !store) || !check_group(c, &a->consumers, "consumers", !store && !order) ||
-        !check_rank(c, a->commit_to, "commit_to", plain) || !check_rank(c, a->release_to, "release_to", plain))
+    if (!check_group(c, &a->producers, "producers", !tma && !store) || !check_group(c, &a->consumers, "consumers", !store && !order))
         return false;
     SETT__FAIL_IF(b, c->site, c->func, order ? a->turns < 2 || a->turns > MOST_TURNS : a->turns != 0, false, SETT_E_RANGE, ".turns is %d: 2 to %d, of sett_pipeline_order alone", a->turns,
         MOST_TURNS);
@@ -181,7 +185,7 @@ static bool check(const sett__ctx *c, const sett_pipeline_args *a, sett_pipeline
         ".tx_bytes, .multicast and .cluster_layout are for sett_pipeline_tma_async");
     SETT__FAIL_IF(b, c->site, c->func, a->multicast && a->consumers.threads == 1, false, SETT_E_ARGUMENT,
         ".consumers: a stage that several blocks write is released by SETT_WARPS or SETT_WARP_GROUPS, a thread for each block");
-    return !a->cluster_layout || sett__use_layout(b, c->site, c->func, a->cluster_layout);
+    return true;
 }
 
 /* One thread initialises the mbarriers. */

@@ -82,7 +82,7 @@ sett_pipeline_state *sett_order_state_at(sett_site site, const sett_pipeline *p,
 {
     sett__ctx c = {NULL, site, "sett_order_state"};
     uint32_t id;
-    if (!sett__use_async(&c, (const sett__head *)p, SETT__K_PIPELINE))
+    if (!sett__use_async(&c, (const sett__head *)p, SETT__K_PIPELINE) || !sett__use_arg(c.b, site, c.func, group))
         return poison_of(c.b);
     SETT__FAIL_IF(c.b, site, c.func, p->kind != SETT_PIPELINE_ORDER, poison_of(c.b), SETT_E_ARGUMENT, "%s has no turns", sett__pipeline_name[p->kind]);
     SETT__FAIL_IF(c.b, site, c.func, group.kind == SETT_INT && (group.u.i < 0 || group.u.i >= p->turns), poison_of(c.b), SETT_E_RANGE, "group %lld: 0 to %d take turns", (long long)group.u.i,

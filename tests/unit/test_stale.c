@@ -29,6 +29,10 @@ typedef struct objects {
     sett_tiled_copy *p;
     sett_thr_copy *q;
     sett_tma *u;
+    sett_pipeline *i;
+    sett_pipeline_state *e;
+    sett_scheduler *k;
+    sett_work_tile *w;
 } objects;
 
 static void make(sett_build *b, objects *o)
@@ -47,6 +51,10 @@ static void make(sett_build *b, objects *o)
     o->p = sett_make_tiled_copy_tv(o->c, sett_make_layout(b, T(2, 2)), sett_make_layout(b, T(1, 1)));
     o->q = sett_get_slice(o->p, 0);
     o->u = sett_make_tma(o->t, .layout = sett_make_layout(b, T(4, 2)), .tile = T(4, 2));
+    o->i = sett_pipeline_async(b, .stages = 2, .producers = SETT_THREADS(1), .consumers = SETT_THREADS(1));
+    o->e = sett_pipeline_producer_state(o->i);
+    o->k = sett_tile_scheduler(b, .tiles = T(4, 2), .clusters = SETT_A(1));
+    o->w = sett_initial_work_tile(o->k);
     o->r = sett_while_begin(SETT_HERE, b);
     o->child[0] = SETT_A(o->v);
     o->a[0] = SETT_A(o->v);
@@ -79,6 +87,10 @@ typedef struct operands {
 #define P(i) (o->of[i]->p)
 #define Q(i) (o->of[i]->q)
 #define U(i) (o->of[i]->u)
+#define I(x) (o->of[x]->i)
+#define E(i) (o->of[i]->e)
+#define K(i) (o->of[i]->k)
+#define W(i) (o->of[i]->w)
 typedef struct call {
     const char *name, *kinds, *text;
     void (*make)(sett_build *, const operands *);
@@ -130,6 +142,13 @@ static bool test(sett_arg x, void *user)
 #define HAND_sett_update_tma_descriptor_at "utvaa", sett_update_tma_descriptor(U(0), T_(1), .address = V(2), .shape = A(3), .stride = A(4))
 #define HAND_sett_bulk_copy_at "tttvvvv", sett_bulk_load(T_(0), T_(1), T_(2), .mask = V(3), .policy = V(4), .pred = V(5), .bytes = V(6))
 #define HAND_sett_store_async_at "tatv", sett_store_async(T_(0), A(1), T_(2), .pred = V(3))
+#define HAND_sett_mbarrier_arrive_at "tav", \
+    sett_mbarrier_arrive_at(SETT_HERE, &(sett_mbarrier_args){.size = sizeof(sett_mbarrier_args), .bar = T_(0), .bytes = A(1), .pred = V(2)})
+#define HAND_sett_mbarrier_expect_tx_at "tav", sett_mbarrier_expect_tx(T_(0), A(1), .pred = V(2))
+#define HAND_sett_mbarrier_wait_at "ta", sett_mbarrier_wait(T_(0), A(1))
+#define HAND_sett_pipeline_at "lvv", \
+    sett_pipeline_async(b, .stages = 2, .producers = SETT_THREADS(1), .consumers = SETT_THREADS(1), .cluster_layout = L(0), .commit_to = V(1), .release_to = V(2))
+#define HAND_sett_tile_scheduler_at "aa", sett_tile_scheduler(b, .tiles = A(0), .clusters = A(1))
 #define HAND_sett_sym_at "", sett_sym(b, "M")
 #define HAND_sett_param_marked_at "", \
     sett_param_marked_at(SETT_HERE, b, "Y", &(sett_param_marked_args){.size = sizeof(sett_param_marked_args)})
@@ -214,6 +233,8 @@ static void suit(const call *c, sett_build *b, objects *own, operands *o)
             own->v = sett_full(b, SETT_I32, T(4, 2), 1);
     if (!strcmp(c->name, "sett_coord_at_at"))
         own->t = sett_identity_tensor(b, 4, 2);
+    if (!strncmp(c->name, "sett_mbarrier_", 14))
+        own->t = sett_slice(sett_make_mbarriers(b, 2), 0);
     if (!strcmp(c->name, "sett_barrier_at") && o->other == 0)
         o->a[1] = sett_arg_i(32);
 }

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clusters, mbarriers, pipelines and schedulers in the language: kernels that the CPU engine runs under each policy of what goes on
+ * by itself, with the results that C computes; the same kernels as PTX; wrong ones, refused while they are recorded or reported
+ * by the CPU engine, with the line. */
+#define SETT_SHORT
+#include <check.h>
+#include "tests/rig/match.h"
+#include "tests/rig/rig.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- running -------------------------------------------------------------------------------------- */
+enum { POLICIES = 12 };
+
+static sett_engine *engine_of(int policy)
+{
+    char text[32];
+    sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_async = text};
+    sett_error err;
+    sett_engine *e;
+    snprintf(text, sizeof text, policy == 0 ? "eager" : policy == 1 ? "lazy" : "random:%d", policy);
+    ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
+    return e;
+}
+
+typedef struct program {
+    sett_body body;
+    const void *user;
+    size_t user_size;
+    int n;               /* arguments; the last buffer is the result */
+    sett_bind arg[6];
+    int result;          /* the argument that is it */
+    size_t bytes;
+    void (*check)(const void *user, const void *result);
+} program;
+
+/* By each policy: what check wants, each time. */
+static void run_all(const program *p)
+{
+    for (int n = 0; n < POLICIES; n++) {
+        sett_engine *e = engine_of(n);
+        const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = p->user, .user_size = p->user_size};
+        sett_error err = {0};
+        sett_kernel *k;
+        memset(p->arg[p->result].u.t->data, 0xff, p->bytes);
+        ck_assert_msg(!sett_compile(e, p->body, &o, &k, &err), "%s", err.text);
+        sett_status s = sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, p->n, p->arg, &err);
+        ck_assert_msg(!s, "policy %d: %s", n, err.text);
+        p->check(p->user, p->arg[p->result].u.t->data);
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+}
+
+/* ---- rings that threads, or cp.async, fill ------------------------------------------------------------ */
+enum { RING_TILE = 64, RING_SIZE = 11 * RING_TILE };
+typedef struct ring {
+    int kind, stages, producers, consumers; /* of 1, 32 or 128 threads each */
+    bool tokens, copies; /* a token is asked for before each wait; an older state releases */
+} ring;
+
+static sett_group group_of(int threads, int unit)
+{
+    return (sett_group){threads / unit, unit};
+}
+
+static void fill_ring(sett_build *b, const ring *r, sett_pipeline *pipe, sett_tensor *tiles, sett_tensor *stages, sett_val *lane)
+{
+    sett_pipeline_state *put = sett_pipeline_producer_state(pipe);
+    sett_for (b, k, 0, RING_SIZE / RING_TILE, 1) {
+        if (r->tokens)
+            sett_producer_acquire(put, sett_producer_try_acquire(put));
+        else
+            sett_producer_acquire(put);
+        sett_tensor *from = sett_local_tile(sett_slice(tiles, ALL, k), T1(2), T1(lane)), *to = sett_local_tile(sett_slice(stages, ALL, sett_stage(put)), T1(2), T1(lane));
+        if (r->kind == SETT_PIPELINE_CP_ASYNC)
+            sett_cp_async(from, to);
+        else
+            sett_copy(from, to);
+        sett_producer_commit(put);
+        sett_advance(put);
+    }
+    sett_producer_tail(put);
+}
+
+static void drain_ring(sett_build *b, const ring *r, sett_pipeline *pipe, sett_tensor *stages, sett_tensor *out, sett_val *mine)
+{
+    sett_pipeline_state *get = sett_pipeline_consumer_state(pipe), *done = sett_pipeline_consumer_state(pipe);
+    sett_for (b, k, 0, RING_SIZE / RING_TILE, 1) {
+        if (r->tokens)
+            sett_consumer_wait(get, sett_consumer_try_wait(get));
+        else
+            sett_consumer_wait(get);
+        sett_tensor *stage = sett_slice(stages, ALL, sett_stage(get));
+        sett_if (b, sett_lt(mine, RING_TILE))
+            sett_set(sett_slice(out, ALL, k), sett_mul(sett_at(stage, mine), 2.0), mine);
+        if (r->copies)
+            sett_state_copy(get, done);
+        sett_advance(get);
+        if (r->consumers == 128)
+            sett_barrier(b, 1, 128); /* of a warp group one thread arrives */
+        sett_consumer_release(done);
+        if (!r->copies)
+            sett_advance(done);
+    }
+}
+
+static void ring_body(sett_build *b, const void *user)
+{
+    const ring *r = user;
+    const int readers = r->consumers == 128 ? 128 : 64;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, RING_SIZE), .align = 16), *D = sett_param(b, "D", SETT_F32, sett_row_major(b, RING_SIZE));
+    sett_grid(b, 1), sett_block(b, 32 + readers);
+    sett_tensor *stages = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(RING_TILE, r->stages)), 16);
+    sett_group producers = group_of(32, r->producers), consumers = group_of(readers, r->consumers);
+    sett_pipeline *pipe = r->kind == SETT_PIPELINE_ASYNC ? sett_pipeline_async(b, .stages = r->stages, .producers = producers, .consumers = consumers)
+                                                         : sett_pipeline_cp_async(b, .stages = r->stages, .producers = producers, .consumers = consumers);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_if (b, sett_lt(t, 32))
+        fill_ring(b, r, pipe, sett_zipped_divide(X, RING_TILE), stages, t);
+    sett_else (b)
+        drain_ring(b, r, pipe, stages, sett_zipped_divide(D, RING_TILE), sett_sub(t, 32));
+}
+
+static const ring rings[] = {{SETT_PIPELINE_ASYNC, 1, 32, 32, false, false}, {SETT_PIPELINE_ASYNC, 3, 32, 32, true, true}, {SETT_PIPELINE_ASYNC, 4, 1, 1, true, false},
+    {SETT_PIPELINE_ASYNC, 5, 1, 128, false, true}, {SETT_PIPELINE_CP_ASYNC, 1, 1, 32, true, true}, {SETT_PIPELINE_CP_ASYNC, 3, 1, 1, false, false},
+    {SETT_PIPELINE_CP_ASYNC, 16, 1, 128, true, false}};
+static float ring_x[RING_SIZE];
+
+static void check_ring(const void *user, const void *result)
+{
+    (void)user;
+    for (int i = 0; i < RING_SIZE; i++)
+        ck_assert_msg(((const float *)result)[i] == 2 * ring_x[i], "%d", i);
+}
+
+START_TEST(rings_turn)
+{
+    static float d[RING_SIZE];
+    for (int i = 0; i < RING_SIZE; i++)
+        ring_x[i] = (float)(i % 77);
+    sett_buf X = sett_buf_1d(ring_x, SETT_F32, RING_SIZE), D = sett_buf_1d(d, SETT_F32, RING_SIZE);
+    run_all(&(program){ring_body, &rings[_i], sizeof *rings, 2, {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &D}}}, 1, sizeof d, check_ring});
+}
+END_TEST
+
+/* ---- rings that TMA fills, in clusters -------------------------------------------------------------------- */
+enum { TM = 16, TK = 32, M = 70, N = 52, K = 200 };
+typedef struct product {
+    int x, y, stages, unit; /* the cluster; threads of a consumer that arrives */
+    bool relaxed, turned, defer, wide; /* turned: the cluster's layout is given as (y,x). wide: consumers of two dimensions */
+} product;
+typedef struct operand {
+    sett_tma *map;
+    sett_tensor *stages, *smem, *at; /* the ring; what its copies take */
+    sett_val *mask;
+} operand;
+
+static sett_layout *ranks_of(sett_build *b, const product *p)
+{
+    return p->turned ? sett_make_layout(b, T(1, p->y, p->x, 1), T(0, p->x, 1, 0)) : sett_make_layout(b, T(1, p->x, p->y, 1), T(0, 1, p->x, 0));
+}
+
+/* Each of the blocks that have one tile, `shared` of them along mode `mode` of the ranks, copies a part to all. */
+static operand operand_of(sett_build *b, const product *p, sett_tensor *X, sett_val *tile, int shared, sett_val *which, sett_val *bx, sett_val *by, int mode)
+{
+    operand o = {0};
+    o.stages = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(TM, TK, p->stages), T(TK, 1, TM * TK)), 128);
+    o.map = sett_make_tma(X, .smem = o.stages, .tile = T(TM, TK), .multicast = shared);
+    sett_tensor *g = sett_local_tile(sett_tma_tensor(o.map), T(TM, TK), T(tile, ALL));
+    sett_arg at = p->turned ? sett_tuple(b, 0, by, bx, 0) : sett_tuple(b, 0, bx, by, 0);
+    sett_tma_partition(o.map, shared > 1 ? which : 0, shared > 1 ? sett_make_layout(b, shared) : NULL, sett_group_modes(o.stages, 0, 2), sett_group_modes(g, 0, 2), &o.smem, &o.at);
+    o.mask = shared > 1 ? sett_create_tma_multicast_mask(b, ranks_of(b, p), at, p->turned ? 3 - mode : mode) : NULL;
+    return o;
+}
+
+static void load_stages(sett_build *b, sett_pipeline *pipe, const operand *a, const operand *c)
+{
+    sett_pipeline_state *put = sett_pipeline_producer_state(pipe);
+    sett_for (b, k, 0, (K + TK - 1) / TK, 1) {
+        sett_producer_acquire(put);
+        sett_tma_load(a->map, sett_slice(a->at, ALL, k), sett_slice(a->smem, ALL, sett_stage(put)), sett_pipeline_barrier(put), .mask = a->mask);
+        sett_tma_load(c->map, sett_slice(c->at, ALL, k), sett_slice(c->smem, ALL, sett_stage(put)), sett_pipeline_barrier(put), .mask = c->mask);
+        sett_producer_commit(put);
+        sett_advance(put);
+    }
+    sett_producer_tail(put);
+}
+
+static void multiply(sett_build *b, const product *p, sett_pipeline *pipe, const operand *a, const operand *c, sett_tensor *D, sett_val *thread)
+{
+    sett_pipeline_state *get = sett_pipeline_consumer_state(pipe);
+    sett_tensor *acc = sett_make_rmem_tensor(b, SETT_F32, 2);
+    sett_fill(acc, 0.0);
+    sett_for (b, k, 0, (K + TK - 1) / TK, 1) {
+        sett_consumer_wait(get);
+        sett_tensor *x = sett_slice(a->stages, ALL, ALL, sett_stage(get)), *y = sett_slice(c->stages, ALL, ALL, sett_stage(get));
+        for (int i = 0; i < 2; i++) {
+            sett_val *e = sett_add(thread, 128 * i), *row = sett_mod(e, TM), *column = sett_floordiv(e, TM);
+            sett_for (b, j, 0, TK, 1)
+                sett_set(acc, sett_fma(sett_at(x, row, j), sett_at(y, column, j), sett_at(acc, i)), i);
+        }
+        if (p->unit == 128)
+            sett_barrier(b, 1, 128);
+        sett_consumer_release(get);
+        sett_advance(get);
+    }
+    for (int i = 0; i < 2; i++) {
+        sett_val *e = sett_add(thread, 128 * i), *row = sett_add(sett_mul(sett_block_idx(b, 0), TM), sett_mod(e, TM)), *column = sett_add(sett_mul(sett_block_idx(b, 1), TM), sett_floordiv(e, TM));
+        sett_if (b, sett_and(sett_lt(row, M), sett_lt(column, N)))
+            sett_set(D, sett_at(acc, i), row, column);
+    }
+}
+
+static void product_body(sett_build *b, const void *user)
+{
+    const product *p = user;
+    sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, M, K), .align = 16), *B = sett_param(b, "B", SETT_F32, sett_row_major(b, N, K), .align = 16);
+    sett_tensor *D = sett_param(b, "D", SETT_F32, sett_row_major(b, M, N));
+    sett_cluster(b, p->x, p->y);
+    sett_grid(b, sett_round_up((M + TM - 1) / TM, p->x), sett_round_up((N + TM - 1) / TM, p->y));
+    if (p->wide)
+        sett_block(b, 32, 5);
+    else
+        sett_block(b, 160);
+    sett_val *bx = sett_block_in_cluster_idx(b, 0), *by = sett_block_in_cluster_idx(b, 1);
+    operand a = operand_of(b, p, A, sett_block_idx(b, 0), p->y, by, bx, by, 2), c = operand_of(b, p, B, sett_block_idx(b, 1), p->x, bx, bx, by, 1);
+    unsigned modes = (p->x > 1 ? 1u << p->turned : 0) | (p->y > 1 ? 2u >> p->turned : 0);
+    sett_pipeline *pipe = sett_pipeline_tma_async(b, .stages = p->stages, .consumers = group_of(128, p->unit), .tx_bytes = sett_tma_bytes(a.map) + sett_tma_bytes(c.map), .multicast = modes,
+        .cluster_layout = p->turned ? sett_make_layout(b, T(p->y, p->x), T(p->x, 1)) : NULL, .relaxed = p->relaxed, .defer_sync = p->defer);
+    if (p->defer) {
+        sett_pipeline_init_arrive(b);
+        sett_pipeline_init_wait(b);
+    }
+    sett_val *t = p->wide ? sett_add(sett_thread_idx(b, 0), sett_mul(sett_thread_idx(b, 1), 32)) : sett_thread_idx(b, 0);
+    sett_if (b, sett_eq(sett_warp_idx(b), 4))
+        load_stages(b, pipe, &a, &c);
+    sett_else (b)
+        multiply(b, p, pipe, &a, &c, D, t);
+}
+
+static const product products[] = {{1, 1, 3, 32, false, false, false, false}, {2, 1, 3, 32, false, false, false, true}, {1, 2, 2, 128, true, false, true, false},
+    {2, 2, 4, 32, false, false, false, false}, {4, 2, 3, 128, true, false, false, false}, {2, 4, 2, 32, false, true, true, false}, {4, 1, 1, 1, false, false, false, false}};
+static float product_a[M * K], product_b[N * K], product_d[M * N];
+
+static void check_product(const void *user, const void *result)
+{
+    (void)user;
+    for (int m = 0; m < M; m++)
+        for (int n = 0; n < N; n++) {
+            float sum = 0;
+            for (int k = 0; k < K; k++)
+                sum += product_a[m * K + k] * product_b[n * K + k];
+            ck_assert_msg(((const float *)result)[m * N + n] == sum, "(%d,%d)", m, n);
+        }
+}
+
+START_TEST(clusters_share_tiles)
+{
+    product p = products[_i];
+    if (p.unit == 1)
+        p.x = 1; /* each thread releases, to one block */
+    for (int i = 0; i < M * K; i++)
+        product_a[i] = (float)(i % 7 - 3);
+    for (int i = 0; i < N * K; i++)
+        product_b[i] = (float)(i % 5 - 2);
+    sett_buf A = sett_buf_2d(product_a, SETT_F32, M, K), B = sett_buf_2d(product_b, SETT_F32, N, K), D = sett_buf_2d(product_d, SETT_F32, M, N);
+    run_all(&(program){product_body, &p, sizeof p, 3, {{SETT_BIND_BUF, .u = {.t = &A}}, {SETT_BIND_BUF, .u = {.t = &B}}, {SETT_BIND_BUF, .u = {.t = &D}}}, 2, sizeof product_d, check_product});
+}
+END_TEST
+
+/* ---- what they compile to ------------------------------------------------------------------------------ */
+static char *ptx_of(sett_engine *e, sett_body body, const void *user, size_t size, const char *target, sett_kernel **k)
+{
+    sett_compile_options o = {.size = sizeof o, .target = target, .user = user, .user_size = size, .ptx_only = true};
+    sett_error err = {0};
+    sett_kernel_info info = {.size = sizeof info};
+    ck_assert_msg(!sett_compile(e, body, &o, k, &err), "%s", err.text);
+    ck_assert_int_eq(sett_kernel_query(*k, &info), SETT_OK);
+    return (char *)(uintptr_t)info.ptx;
+}
+
+/* A stage is a register and its parity another, which a select changes: no division, and a wait is one instruction in a loop. */
+static const char consumer_loop[] = "CHECK: mbarrier.try_wait.parity.shared.b64\nCHECK: bra\nCHECK: ld.shared\nCHECK: mapa.shared::cluster\n";
+static const char producer_loop[] =
+    "CHECK: elect.sync\nCHECK: mbarrier.try_wait.parity.shared.b64\nCHECK: bra\nCHECK: mbarrier.arrive.expect_tx.shared.b64\nNOT: elect.sync\n"
+    "CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster\nCHECK: selp.b32\nCHECK: xor.b32\n";
+static const char release_relaxed[] = "CHECK: mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _,\nNOT: mbarrier.arrive.release.cluster\nCHECK: .version";
+
+START_TEST(loops_have_no_division)
+{
+    if (!have_compiler())
+        return;
+    sett_engine *e = open_engine();
+    sett_kernel *k;
+    const product p = {2, 2, 3, 128, true, false, false, false}, fenced = {2, 1, 3, 32, false, false, false, false};
+    char *ptx = ptx_of(e, product_body, &p, sizeof p, "sm_90a", &k), *bad = match(ptx, producer_loop);
+    ck_assert_msg(!bad, "%s\n%s", bad, ptx);
+    ck_assert_msg(!strstr(ptx, "div.") && !strstr(ptx, "rem.") && !strstr(ptx, ".local"), "%s", ptx);
+    ck_assert_msg(strstr(ptx, "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _,") && !strstr(ptx, "mbarrier.arrive.release.cluster"), "%s", ptx);
+    ck_assert_msg(!strstr(ptx, "acquire.cluster"), "%s", ptx);
+    sett_kernel_release(k);
+    ptx = ptx_of(e, product_body, &fenced, sizeof fenced, "sm_90a", &k);
+    ck_assert_msg(strstr(ptx, "mbarrier.arrive.release.cluster.shared::cluster.b64 _,") && strstr(ptx, "try_wait.parity.acquire.cluster"), "%s", ptx);
+    sett_kernel_release(k);
+    (void)consumer_loop, (void)release_relaxed;
+    sett_engine_close(e);
+}
+END_TEST
+
+Suite *pipeline_suite(void);
+Suite *pipeline_suite(void)
+{
+    Suite *s = suite_create("pipeline");
+    TCase *t = tcase_create("all");
+    tcase_add_checked_fixture(t, make_root, drop_root);
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, rings_turn, 0, (int)(sizeof rings / sizeof *rings));
+    tcase_add_loop_test(t, clusters_share_tiles, 0, (int)(sizeof products / sizeof *products));
+    tcase_add_test(t, loops_have_no_division);
+    suite_add_tcase(s, t);
+    return s;
+}
