@@ -222,7 +222,7 @@ SETT_API sett_val *sett_pipeline_step_at(sett_site, sett_pipeline_state *, sett_
  * one stores, say. .turns: how many groups there are, 2 to 16; .producers: the threads of one group, as they arrive; .stages: in
  * how many things they take turns, one after the other. In each stage group 0 goes first.
  *
- *     sett_pipeline *order = sett_pipeline_order(b, .stages = 2, .turns = 2, .producers = SETT_WARP_GROUPS(1));
+ *     sett_pipeline *order = sett_pipeline_order(b, .stages = 2, .turns = 2, .producers = SETT_WARPS(4));
  *     sett_pipeline_state *turn = sett_order_state(order, group);          group: 0 or 1, of this thread
  *     sett_for (b, k, 0, tiles, 1) {
  *         sett_order_wait(turn);    ... products ...    sett_order_arrive(turn);     stage 0: the other group may multiply

@@ -177,8 +177,8 @@ static bool check(const sett__ctx *c, const sett_pipeline_args *a, sett_pipeline
         MOST_TURNS);
     SETT__FAIL_IF(b, c->site, c->func, kind == SETT_PIPELINE_CP_ASYNC && a->producers.threads != 1, false, SETT_E_ARGUMENT,
         ".producers: each thread that copies arrives for its own copies, SETT_THREADS(n)");
-    SETT__FAIL_IF(b, c->site, c->func, plain && a->producers.threads == SETT__WARP_GROUP, false, SETT_E_ARGUMENT,
-        ".producers: the threads of a warp group have not met when one of them commits: SETT_WARPS or SETT_THREADS");
+    SETT__FAIL_IF(b, c->site, c->func, (plain || order) && a->producers.threads == SETT__WARP_GROUP, false, SETT_E_ARGUMENT,
+        ".producers: the threads of a warp group have not met when one of them arrives: SETT_WARPS or SETT_THREADS");
     SETT__FAIL_IF(b, c->site, c->func, tma && (a->tx_bytes < 1 || a->tx_bytes > MOST_BYTES), false, SETT_E_RANGE, ".tx_bytes is %lld: the bytes of all copies to a stage, 1 to %d",
         (long long)a->tx_bytes, MOST_BYTES);
     SETT__FAIL_IF(b, c->site, c->func, !tma && (a->tx_bytes || a->multicast || a->cluster_layout), false, SETT_E_ARGUMENT,

@@ -287,7 +287,7 @@ static bool check_atomic(const sett__ctx *c, const sett_tensor *t, const sett_at
     bool is_int = sett__dtype_is_int(dtype) || (exchange && sett__dtype_is_wide(dtype));
     SETT__FAIL_IF(c->b, c->site, c->func, !is_int && (op->ints || !is_float), false,
         SETT_E_DTYPE, "no atomic %s of %s", op->name, sett_dtype_name(dtype));
-    SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_GMEM && t->space != SETT_SMEM, false, SETT_E_SPACE,
+    SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_GMEM && t->space != SETT_SMEM && t->space != SETT_DSMEM, false, SETT_E_SPACE,
         "an atomic on %s, which other threads do not see", sett__tensor_text(c->b, t));
     return true;
 }

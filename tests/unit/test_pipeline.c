@@ -3,9 +3,10 @@
  * by itself, with the results that C computes; the same kernels as PTX; wrong ones, refused while they are recorded or reported
  * by the CPU engine, with the line. */
 #define SETT_SHORT
-#include <check.h>
 #include "tests/rig/match.h"
+#include "tests/rig/recording.h"
 #include "tests/rig/rig.h"
+#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,7 +170,7 @@ static operand operand_of(sett_build *b, const product *p, sett_tensor *X, sett_
     o.map = sett_make_tma(X, .smem = o.stages, .tile = T(TM, TK), .multicast = shared);
     sett_tensor *g = sett_local_tile(sett_tma_tensor(o.map), T(TM, TK), T(tile, ALL));
     sett_arg at = p->turned ? sett_tuple(b, 0, by, bx, 0) : sett_tuple(b, 0, bx, by, 0);
-    sett_tma_partition(o.map, shared > 1 ? which : 0, shared > 1 ? sett_make_layout(b, shared) : NULL, sett_group_modes(o.stages, 0, 2), sett_group_modes(g, 0, 2), &o.smem, &o.at);
+    sett_tma_partition(o.map, shared > 1 ? SETT_A(which) : SETT_A(0), shared > 1 ? sett_make_layout(b, shared) : NULL, sett_group_modes(o.stages, 0, 2), sett_group_modes(g, 0, 2), &o.smem, &o.at);
     o.mask = shared > 1 ? sett_create_tma_multicast_mask(b, ranks_of(b, p), at, p->turned ? 3 - mode : mode) : NULL;
     return o;
 }
@@ -281,11 +282,9 @@ static char *ptx_of(sett_engine *e, sett_body body, const void *user, size_t siz
 }
 
 /* A stage is a register and its parity another, which a select changes: no division, and a wait is one instruction in a loop. */
-static const char consumer_loop[] = "CHECK: mbarrier.try_wait.parity.shared.b64\nCHECK: bra\nCHECK: ld.shared\nCHECK: mapa.shared::cluster\n";
 static const char producer_loop[] =
     "CHECK: elect.sync\nCHECK: mbarrier.try_wait.parity.shared.b64\nCHECK: bra\nCHECK: mbarrier.arrive.expect_tx.shared.b64\nNOT: elect.sync\n"
     "CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster\nCHECK: selp.b32\nCHECK: xor.b32\n";
-static const char release_relaxed[] = "CHECK: mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _,\nNOT: mbarrier.arrive.release.cluster\nCHECK: .version";
 
 START_TEST(loops_have_no_division)
 {
@@ -303,8 +302,555 @@ START_TEST(loops_have_no_division)
     ptx = ptx_of(e, product_body, &fenced, sizeof fenced, "sm_90a", &k);
     ck_assert_msg(strstr(ptx, "mbarrier.arrive.release.cluster.shared::cluster.b64 _,") && strstr(ptx, "try_wait.parity.acquire.cluster"), "%s", ptx);
     sett_kernel_release(k);
-    (void)consumer_loop, (void)release_relaxed;
     sett_engine_close(e);
+}
+END_TEST
+
+/* ---- stores by TMA ---------------------------------------------------------------------------------------- */
+enum { STORE_ROWS = 8, STORE_COLUMNS = 32, STORES = 7 };
+static void store_body(sett_build *b, const void *user)
+{
+    const int stages = *(const int *)user;
+    sett_tensor *D = sett_param(b, "D", SETT_F32, sett_row_major(b, STORES * STORE_ROWS, STORE_COLUMNS), .align = 16);
+    sett_grid(b, 1), sett_block(b, 32);
+    sett_tensor *stages_of = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(STORE_ROWS, STORE_COLUMNS, stages), T(STORE_COLUMNS, 1, STORE_ROWS * STORE_COLUMNS)), 128);
+    sett_tma *map = sett_make_tma(D, .smem = stages_of, .tile = T(STORE_ROWS, STORE_COLUMNS));
+    sett_tensor *at = sett_local_tile(sett_tma_tensor(map), T(STORE_ROWS, STORE_COLUMNS), T(ALL, 0));
+    sett_pipeline_state *put = sett_pipeline_producer_state(sett_pipeline_tma_store(b, .stages = stages));
+    sett_val *lane = sett_lane_idx(b);
+    sett_for (b, k, 0, STORES, 1) {
+        sett_producer_acquire(put);
+        sett_sync_warp(b);
+        sett_tensor *stage = sett_slice(stages_of, ALL, ALL, sett_stage(put));
+        for (int i = 0; i < STORE_ROWS; i++)
+            sett_set(stage, sett_to(sett_add(sett_mul(sett_add(sett_mul(k, STORE_ROWS), i), STORE_COLUMNS), lane), SETT_F32), i, lane);
+        sett_fence_view_async_shared(b);
+        sett_sync_warp(b);
+        sett_tma_store(map, stage, sett_slice(at, ALL, ALL, k));
+        sett_producer_commit(put);
+        sett_advance(put);
+    }
+    sett_producer_tail(put);
+}
+
+static void check_stores(const void *user, const void *result)
+{
+    (void)user;
+    for (int i = 0; i < STORES * STORE_ROWS * STORE_COLUMNS; i++)
+        ck_assert_msg(((const float *)result)[i] == (float)i, "%d", i);
+}
+
+START_TEST(stores_go_through_a_ring)
+{
+    static float d[STORES * STORE_ROWS * STORE_COLUMNS];
+    sett_buf D = sett_buf_2d(d, SETT_F32, STORES * STORE_ROWS, STORE_COLUMNS);
+    const int stages = _i + 1;
+    run_all(&(program){store_body, &stages, sizeof stages, 1, {{SETT_BIND_BUF, .u = {.t = &D}}}, 0, sizeof d, check_stores});
+}
+END_TEST
+
+/* ---- turns ------------------------------------------------------------------------------------------------ */
+/* In each stage the groups write their number behind each other. */
+enum { TURN_ROUNDS = 5, MOST_GROUPS = 4 };
+typedef struct turns { int stages, groups, unit, each; bool counted; } turns;
+static void turns_body(sett_build *b, const void *user)
+{
+    const turns *p = user;
+    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_row_major(b, p->stages, p->groups * TURN_ROUNDS));
+    sett_grid(b, 1), sett_block(b, p->groups * p->unit);
+    sett_tensor *next = sett_make_smem_tensor(b, SETT_I32, p->stages, 16);
+    sett_val *t = sett_thread_idx(b, 0), *group = sett_floordiv(t, p->unit);
+    sett_if (b, sett_eq(t, 0))
+        sett_fill(next, 0);
+    sett_sync_threads(b);
+    sett_pipeline *order = sett_pipeline_order(b, .stages = p->stages, .turns = p->groups, .producers = group_of(p->unit, p->each));
+    sett_pipeline_state *turn = sett_order_state(order, group);
+    sett_for (b, k, 0, TURN_ROUNDS, 1) {
+        if (p->counted)
+            sett_state_set(turn, sett_mul(k, p->stages));
+        for (int i = 0; i < p->stages; i++) {
+            sett_order_wait(turn);
+            sett_if (b, sett_eq(sett_mod(t, p->unit), 0)) {
+                sett_val *at = sett_at(next, i);
+                sett_set(D, group, i, at);
+                sett_set(next, sett_add(at, 1), i);
+            }
+            sett_order_arrive(turn);
+        }
+    }
+}
+
+static void check_turns(const void *user, const void *result)
+{
+    const turns *p = user;
+    for (int i = 0; i < p->stages * p->groups * TURN_ROUNDS; i++)
+        ck_assert_int_eq(((const int *)result)[i], i % p->groups);
+}
+
+START_TEST(groups_take_turns)
+{
+    static const turns p[] = {{1, 2, 128, 32, false}, {2, 2, 128, 1, true}, {3, 4, 32, 32, false}, {2, 3, 32, 1, true}};
+    static int d[3 * MOST_GROUPS * TURN_ROUNDS];
+    sett_buf D = sett_buf_2d(d, SETT_I32, p[_i].stages, p[_i].groups * TURN_ROUNDS);
+    run_all(&(program){turns_body, &p[_i], sizeof *p, 1, {{SETT_BIND_BUF, .u = {.t = &D}}}, 0, sizeof d, check_turns});
+}
+END_TEST
+
+/* ---- tile after tile ---------------------------------------------------------------------------------------- */
+typedef struct schedule { int m, n, l, x, y, swizzle, raster, clusters; bool fixed; } schedule;
+/* At each tile, which of all clusters of tiles it was of. */
+static void schedule_body(sett_build *b, const void *user)
+{
+    const schedule *p = user;
+    sett_arg m = p->fixed ? SETT_A(p->m) : SETT_A(sett_sym(b, "m")), n = p->fixed ? SETT_A(p->n) : SETT_A(sett_sym(b, "n")), l = p->fixed ? SETT_A(p->l) : SETT_A(sett_sym(b, "l"));
+    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_row_major(b, m, n, l));
+    sett_arg most = p->fixed ? SETT_A(p->clusters) : SETT_A(sett_sym(b, "clusters"));
+    sett_cluster(b, p->x, p->y);
+    sett_scheduler *s = sett_tile_scheduler(b, .tiles = T(m, n, l), .clusters = most, .swizzle = p->swizzle, .raster = (sett_raster)p->raster);
+    sett_grid(b, sett_scheduler_grid(s)), sett_block(b, 1);
+    sett_work_tile *w = sett_initial_work_tile(s);
+    sett_tensor *number = sett_var(b, SETT_I32, sett_block_idx(b, 2));
+    sett_while (b, sett_is_valid_tile(w)) {
+        sett_arg at = sett_tile_coord(w);
+        sett_val *inside[2] = {sett_binary_at(SETT_HERE, "sett_lt", SETT_LT, sett_get(at, 0), m), sett_binary_at(SETT_HERE, "sett_lt", SETT_LT, sett_get(at, 1), n)};
+        sett_if (b, sett_and(inside[0], inside[1]))
+            sett_set(D, sett_at(number, 0), at);
+        sett_set(number, sett_add(sett_at(number, 0), sett_grid_dim(b, 2)), 0);
+        sett_advance_to_next_work(w);
+    }
+}
+
+/* Planes of clusters of tiles, each band after band, a band row after row: of raster M; of raster N with both exchanged. */
+static void check_schedule(const void *user, const void *result)
+{
+    const schedule *p = user;
+    const int cm = (p->m + p->x - 1) / p->x, cn = (p->n + p->y - 1) / p->y, major = p->raster ? cn : cm, minor = p->raster ? cm : cn, wide = p->swizzle ? p->swizzle : 1;
+    int number = 0;
+    for (int l = 0; l < p->l; l++)
+        for (int band = 0; band < minor; band += wide)
+            for (int along = 0; along < major; along++)
+                for (int across = band; across < minor && across < band + wide; across++, number++)
+                    for (int i = 0; i < p->x * p->y; i++) {
+                        const int m = (p->raster ? across : along) * p->x + i % p->x, n = (p->raster ? along : across) * p->y + i / p->x;
+                        ck_assert_msg(m >= p->m || n >= p->n || ((const int *)result)[(m * p->n + n) * p->l + l] == number, "(%d,%d,%d)", m, n, l);
+                    }
+}
+
+static const schedule schedules[] = {{5, 7, 1, 1, 1, 0, 0, 3, false}, {5, 7, 2, 2, 1, 3, 0, 4, false}, {8, 6, 3, 2, 2, 2, 1, 100, false}, {1, 1, 1, 1, 1, 8, 1, 1, false},
+    {13, 9, 1, 1, 4, 4, 0, 5, false}, {8, 12, 2, 2, 1, 4, 0, 7, true}, {9, 5, 1, 4, 2, 2, 1, 2, true}, {6, 16, 1, 1, 1, 8, 1, 16, true}};
+
+START_TEST(tiles_are_taken_in_order)
+{
+    static int d[1024];
+    const schedule *p = &schedules[_i];
+    const int64_t shape[] = {p->m, p->n, p->l};
+    sett_buf D = sett_buf_nd(d, SETT_I32, 3, shape);
+    run_all(&(program){schedule_body, p, sizeof *p, p->fixed ? 1 : 5,
+        {{SETT_BIND_BUF, .u = {.t = &D}}, {SETT_BIND_INT, .u = {.i = p->m}}, {SETT_BIND_INT, .u = {.i = p->n}}, {SETT_BIND_INT, .u = {.i = p->l}}, {SETT_BIND_INT, .u = {.i = p->clusters}}}, 0, sizeof d, check_schedule});
+}
+END_TEST
+
+/* ---- clusters ------------------------------------------------------------------------------------------------- */
+enum { IDS = 10 };
+static void ids_body(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_row_major(b, 24, IDS));
+    sett_grid(b, 6, 4), sett_block(b, 32);
+    sett_cluster(b, 3, 2);
+    sett_val *rank = sett_block_idx_in_cluster(b), *t = sett_thread_idx(b, 0);
+    sett_tensor *sum = sett_make_smem_tensor(b, SETT_I32, 1, 16), *row = sett_slice(D, sett_add(sett_block_idx(b, 0), sett_mul(sett_block_idx(b, 1), 6)), ALL);
+    sett_fill(sum, 0);
+    sett_cluster_sync(b);
+    sett_if (b, sett_lt(t, sett_cluster_size(b))) /* at each block's */
+        sett_atomic_ordered(sett_map_dsmem(sum, t), SETT_ATOMIC_ADD, SETT_SEM_RELAXED, SETT_SCOPE_CLUSTER, sett_add(rank, 1), 0);
+    sett_cluster_arrive(b);
+    sett_val *const id[IDS - 1] = {sett_cluster_idx(b, 0), sett_cluster_idx(b, 1), sett_cluster_dim(b, 0), sett_cluster_dim(b, 1), sett_block_in_cluster_idx(b, 0),
+        sett_block_in_cluster_idx(b, 1), sett_block_in_cluster_dim(b, 0), sett_block_in_cluster_dim(b, 1), rank};
+    sett_cluster_wait(b);
+    for (int i = 0; i < IDS - 1; i++)
+        sett_set(row, id[i], i);
+    sett_set(row, sett_at(sum, 0), IDS - 1);
+    sett_fence_acq_rel_cluster(b);
+    sett_fence_proxy(b, SETT_PROXY_ASYNC);
+}
+
+static void check_ids(const void *user, const void *result)
+{
+    (void)user;
+    for (int i = 0; i < 24; i++) {
+        const int x = i % 6, y = i / 6, want[IDS] = {x / 3, y / 2, 2, 2, x % 3, y % 2, 3, 2, x % 3 + y % 2 * 3, 1 + 2 + 3 + 4 + 5 + 6};
+        for (int k = 0; k < IDS; k++)
+            ck_assert_msg(((const int *)result)[i * IDS + k] == want[k], "block %d, id %d is %d, not %d", i, k, ((const int *)result)[i * IDS + k], want[k]);
+    }
+}
+
+START_TEST(blocks_know_their_cluster)
+{
+    static int d[24 * IDS];
+    sett_buf D = sett_buf_2d(d, SETT_I32, 24, IDS);
+    run_all(&(program){ids_body, NULL, 0, 1, {{SETT_BIND_BUF, .u = {.t = &D}}}, 0, sizeof d, check_ids});
+}
+END_TEST
+
+/* Of one block: no target is too old, and ids are constants. */
+static void alone_body(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_row_major(b, 32));
+    sett_grid(b, 1), sett_block(b, 32);
+    sett_cluster(b, 1);
+    sett_cluster_sync(b);
+    sett_set(D, sett_add(sett_cluster_size(b), sett_block_idx_in_cluster(b)), sett_thread_idx(b, 0));
+}
+
+static void registers_body(sett_build *b, const void *user)
+{
+    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_row_major(b, 256));
+    sett_grid(b, 1), sett_block(b, 256);
+    if (user)
+        sett_max_registers(b, 128);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_if (b, sett_lt(t, 128))
+        sett_setmaxregister_decrease(b, 40);
+    sett_else (b)
+        sett_setmaxregister_increase(b, 232);
+    sett_set(D, t, t);
+}
+
+START_TEST(hints_and_one_block)
+{
+    static const int one = 1;
+    const sett_compile_options o = {.size = sizeof o, .target = "sm_90a"}, more = {.size = sizeof more, .target = "sm_90a", .user = &one};
+    char *text = tape_of(registers_body, &o);
+    ck_assert_msg(strstr(text, "launch min_blocks 1\n") && strstr(text, "setmaxnreg way=dec count=40") && strstr(text, "setmaxnreg way=inc count=232"), "%s", text);
+    sett_text_free(text);
+    text = tape_of(registers_body, &more);
+    ck_assert_msg(strstr(text, "launch max_registers 128\n"), "%s", text);
+    sett_text_free(text);
+    text = tape_of(alone_body, &(sett_compile_options){.size = sizeof o, .target = "sm_75"});
+    ck_assert_msg(!strstr(text, "cluster_") && !strstr(text, "cluster."), "%s", text);
+    sett_text_free(text);
+}
+END_TEST
+
+/* ---- how many run at once ---------------------------------------------------------------------------------------- */
+static void pair_body(sett_build *b, const void *user)
+{
+    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_row_major(b, sett_sym(b, "N")));
+    sett_grid(b, sett_mul(sett_sym(b, "N"), 2));
+    sett_block(b, user ? SETT_A(sett_sym(b, "N")) : SETT_A(1024));
+    sett_cluster(b, 2);
+    sett_if (b, sett_eq(sett_block_idx_in_cluster(b), 0))
+        sett_set(D, 1, sett_cluster_idx(b, 0));
+}
+
+START_TEST(clusters_at_once)
+{
+    sett_error err = {0};
+    sett_engine *e = engine_of(0);
+    sett_kernel *k;
+    int n = -1;
+    ck_assert_msg(!sett_compile(e, pair_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu"}, &k, &err), "%s", err.text);
+    ck_assert_int_eq(sett_max_active_clusters(k, SETT_CPU, &n, &err), SETT_OK);
+    ck_assert_int_eq(n, 132); /* of 132 multiprocessors, two blocks of 1024 threads each */
+    ck_assert_int_eq(sett_max_active_clusters(k, 0, &n, &err), SETT_E_NO_DEVICE);
+    ck_assert_int_eq(n, 0);
+    REFUSED(sett_max_active_clusters(NULL, 0, &n, &err), SETT_E_ARGUMENT, "sett_max_active_clusters: the kernel is NULL");
+    REFUSED(sett_max_active_clusters(k, SETT_CPU, NULL, &err), SETT_E_ARGUMENT, "sett_max_active_clusters: the result is NULL");
+    sett_kernel_release(k);
+    ck_assert_msg(!sett_compile(e, pair_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu", .user = "", .name = "pair"}, &k, &err), "%s", err.text);
+    REFUSED(sett_max_active_clusters(k, SETT_CPU, &n, &err), SETT_E_ARGUMENT,
+        "sett_max_active_clusters: pair has a block or shared memory that each launch makes, and no one number of clusters");
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
+START_TEST(clusters_at_once_by_the_driver)
+{
+    sett_error err = {0};
+    sett_kernel *k;
+    int n = -1;
+    if (!have_compiler() || !fake_driver())
+        return;
+    sett_engine_options o = options();
+    o.no_gpu = false;
+    sett_engine *e = open_with(&o);
+    ck_assert_msg(!sett_compile(e, pair_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "sm_90a"}, &k, &err), "%s", err.text);
+    ck_assert_msg(!sett_max_active_clusters(k, 0, &n, &err), "%s", err.text);
+    ck_assert_int_eq(n, 132);
+    sett_kernel_release(k);
+    k = compile(e, &sm90); /* without clusters: blocks */
+    ck_assert_msg(!sett_max_active_clusters(k, 0, &n, &err), "%s", err.text);
+    ck_assert_int_gt(n, 0);
+    ck_assert_int_eq(n % 2, 0);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
+/* ---- wrong: refused -------------------------------------------------------------------------------------------------- */
+typedef struct bench {
+    sett_build *b;
+    sett_tensor *gmem, *smem, *bars, *bar, *ring;
+    sett_pipeline *pipe, *store, *order;
+    sett_pipeline_state *put, *get, *other, *stored;
+} bench;
+typedef struct mistake {
+    sett_status status;
+    const char *text, *file; /* text: `~` stands for anything */
+    int line;
+} mistake;
+
+static bench set_up(void)
+{
+    bench w = {.b = kernel()};
+    sett_grid(w.b, 2), sett_block(w.b, 64);
+    sett_cluster(w.b, 2);
+    w.gmem = sett_param(w.b, "X", SETT_F32, sett_row_major(w.b, 64));
+    w.smem = sett_make_smem_tensor(w.b, SETT_F32, 64, 16, .name = "S");
+    w.ring = sett_make_smem_tensor(w.b, SETT_F32, sett_make_layout(w.b, T(64, 2)), 16, .name = "ring");
+    w.bars = sett_make_mbarriers(w.b, 2);
+    w.bar = sett_slice(w.bars, 0);
+    w.pipe = sett_pipeline_async(w.b, .stages = 3, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(1));
+    w.store = sett_pipeline_tma_store(w.b, .stages = 2);
+    w.order = sett_pipeline_order(w.b, .stages = 1, .turns = 2, .producers = SETT_WARPS(1));
+    w.put = sett_pipeline_producer_state(w.pipe);
+    w.get = sett_pipeline_consumer_state(w.pipe);
+    w.other = sett_pipeline_consumer_state(sett_pipeline_async(w.b, .stages = 3, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(1)));
+    w.stored = sett_pipeline_producer_state(w.store);
+    ck_assert_msg(!w.b->error.status, "%s", w.b->error.text);
+    return w;
+}
+
+#define MISTAKE(name, status, text, ...) \
+    static mistake name(const bench *w) \
+    { \
+        (void)(__VA_ARGS__); \
+        return (mistake){status, text, __FILE__, __LINE__}; \
+    }
+#include "tests/rig/mistakes_async.h"
+#undef MISTAKE
+#define MISTAKE(name, status, text, ...) name,
+static mistake (*const mistakes[])(const bench *) = {
+#include "tests/rig/mistakes_async.h"
+};
+
+/* Is text what the pattern says? */
+static bool is_like(const char *text, const char *pattern)
+{
+    for (; *pattern && *pattern != '~'; pattern++, text++)
+        if (*text != *pattern)
+            return false;
+    if (!*pattern)
+        return !*text;
+    for (; *text; text++)
+        if (is_like(text, pattern + 1))
+            return true;
+    return !pattern[1];
+}
+
+START_TEST(refused)
+{
+    bench w = set_up();
+    const mistake m = mistakes[_i](&w);
+    char want[600];
+    snprintf(want, sizeof want, "%s:%d: %s", m.file, m.line, m.text);
+    ck_assert_msg(is_like(w.b->error.text, want), "%s\nis not\n%s", w.b->error.text, want);
+    ck_assert_int_eq(w.b->error.status, m.status);
+    ck_assert_int_eq(sett_build_end(w.b, NULL), m.status);
+}
+END_TEST
+
+/* What is known when the body has returned, or when it is compiled. */
+static void no_cluster(sett_build *b) { sett_cluster_sync(b); }
+static void peer_of_an_arm(sett_build *b)
+{
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, 4, 16), *peer = NULL;
+    sett_cluster(b, 2);
+    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0))
+        peer = sett_map_dsmem(s, 1);
+    sett_set(peer, 1, 0);
+}
+static void no_tail(sett_build *b)
+{
+    sett_cluster(b, 2);
+    sett_pipeline *p = sett_pipeline_tma_async(b, .stages = 2, .tx_bytes = 16, .multicast = 1, .consumers = SETT_WARPS(1));
+    sett_producer_acquire(sett_pipeline_producer_state(p));
+}
+static void uneven_grid(sett_build *b)
+{
+    sett_cluster(b, 3);
+    sett_cluster_sync(b);
+}
+static const struct { void (*body)(sett_build *); sett_status status; const char *why; } wrong[] = {
+    {no_cluster, SETT_E_ARGUMENT, "sett_cluster_sync: the cluster was not said before: sett_cluster(b, ...), of 1 if there is none"},
+    {peer_of_an_arm, SETT_E_REGION, "sett_set: smem@test_pipeline.c:~ of a peer was made in a region that has ended: call sett_map_dsmem here, or before it"},
+    {no_tail, SETT_E_REGION, "sett_producer_acquire: neither sett_producer_tail nor sett_cluster_wait follows: the block could end while others still release stages to it"},
+    {uneven_grid, SETT_E_DIVIDE, "~extent 0 is 2, which is not a multiple of the cluster's, 3"},
+};
+
+static void wrong_body(sett_build *b, const void *user)
+{
+    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_row_major(b, 64));
+    sett_grid(b, 2), sett_block(b, 64);
+    (*(void (*const *)(sett_build *))user)(b);
+    sett_set(D, 1, sett_thread_idx(b, 0));
+}
+
+START_TEST(refused_as_a_whole)
+{
+    sett_engine *e = engine_of(0);
+    sett_error err = {0};
+    sett_kernel *k;
+    sett_status s = sett_compile(e, wrong_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu", .user = &wrong[_i].body}, &k, &err);
+    const char *text = strstr(err.text, ": ");
+    ck_assert_msg(s == wrong[_i].status, "%d: %s", (int)s, err.text);
+    ck_assert_msg(is_like(strstr(err.text, "test_pipeline.c:") == err.text || strchr(err.text, '/') ? text + 2 : err.text, wrong[_i].why), "%s", err.text);
+    sett_engine_close(e);
+}
+END_TEST
+
+/* A grid that the launch makes. */
+START_TEST(refused_at_the_launch)
+{
+    static int d[8];
+    sett_engine *e = engine_of(0);
+    sett_error err = {0};
+    sett_kernel *k;
+    sett_buf D = sett_buf_1d(d, SETT_I32, 3);
+    ck_assert_msg(!sett_compile(e, schedule_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu", .user = &schedules[0], .user_size = sizeof *schedules}, &k, &err), "%s", err.text);
+    sett_kernel_release(k);
+    ck_assert_msg(!sett_compile(e, pair_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu", .user = ""}, &k, &err), "%s", err.text);
+    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &D), "%s", err.text);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
+/* ---- wrong: reported by the CPU engine ------------------------------------------------------------------------------- */
+static sett_tensor *line; /* (1,64) of floats in shared memory */
+static sett_pipeline *ring_of(sett_build *b, int producers, int consumers)
+{
+    return sett_pipeline_async(b, .stages = 2, .producers = SETT_WARPS(producers), .consumers = SETT_WARPS(consumers));
+}
+static void go(sett_build *b, sett_pipeline *p, int writers)
+{
+    sett_if (b, sett_lt(sett_warp_idx(b), writers)) {
+        sett_pipeline_state *put = sett_pipeline_producer_state(p);
+        sett_for (b, k, 0, 4, 1)
+            sett_producer_acquire(put), sett_producer_commit(put), sett_advance(put);
+    }
+    sett_else (b) {
+        sett_pipeline_state *get = sett_pipeline_consumer_state(p);
+        sett_for (b, k, 0, 4, 1)
+            sett_consumer_wait(get), sett_consumer_release(get), sett_advance(get);
+    }
+}
+static void many_release(sett_build *b) { go(b, ring_of(b, 1, 2), 1); }   /* three warps do */
+static void few_release(sett_build *b) { go(b, ring_of(b, 1, 4), 1); }
+static void many_commit(sett_build *b) { go(b, ring_of(b, 1, 2), 2); }
+static void bytes_of(sett_build *b, int expected, int warps)
+{
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, 4, 64), .align = 16);
+    sett_tma *map = sett_make_tma(X, .smem = line, .tile = T(1, 64));
+    sett_pipeline *p = sett_pipeline_tma_async(b, .stages = 2, .tx_bytes = expected, .consumers = SETT_WARPS(1));
+    sett_tensor *from = sett_local_tile(sett_tma_tensor(map), T(1, 64), T(0, 0));
+    sett_if (b, sett_lt(sett_warp_idx(b), warps)) {
+        sett_pipeline_state *put = sett_pipeline_producer_state(p);
+        sett_producer_acquire(put);
+        sett_tma_load(map, from, line, sett_pipeline_barrier(put));
+    }
+    sett_if (b, sett_eq(sett_warp_idx(b), 3)) {
+        sett_pipeline_state *get = sett_pipeline_consumer_state(p);
+        sett_consumer_wait(get);
+    }
+}
+static void bytes_too_few(sett_build *b) { bytes_of(b, 128, 1); }
+static void bytes_too_many(sett_build *b) { bytes_of(b, 512, 1); }
+static void four_warps_elect(sett_build *b) { bytes_of(b, 256, 4); }
+static void elect_of_a_thread(sett_build *b)
+{
+    sett_pipeline *p = sett_pipeline_tma_async(b, .stages = 2, .tx_bytes = 16, .consumers = SETT_WARPS(1));
+    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0))
+        sett_producer_acquire(sett_pipeline_producer_state(p));
+}
+static void not_initialised(sett_build *b) { sett_mbarrier_arrive(sett_slice(sett_make_mbarriers(b, 1), 0)); }
+static void initialised_by_all(sett_build *b) { sett_mbarrier_init(sett_slice(sett_make_mbarriers(b, 1), 0), 1); }
+static void wait_for_ever(sett_build *b)
+{
+    sett_tensor *bar = sett_slice(sett_make_mbarriers(b, 1), 0);
+    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0))
+        sett_mbarrier_init(bar, 2);
+    sett_sync_threads(b);
+    sett_mbarrier_wait(bar, 0);
+}
+static void peer_is_gone(sett_build *b)
+{
+    sett_cluster(b, 2);
+    sett_tensor *bar = sett_slice(sett_make_mbarriers(b, 1), 0);
+    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0)) {
+        sett_mbarrier_init(bar, 1);
+        sett_fence_mbarrier_init(b);
+    }
+    sett_cluster_sync(b);
+    sett_if (b, sett_eq(sett_block_idx_in_cluster(b), 1)) {
+        for (int i = 0; i < 3; i++)
+            sett_sync_threads(b);
+        sett_if (b, sett_eq(sett_thread_idx(b, 0), 0))
+            sett_mbarrier_arrive(sett_map_dsmem(bar, 0));
+    }
+}
+static void half_a_warp_group(sett_build *b)
+{
+    sett_min_blocks(b, 1);
+    sett_if (b, sett_lt(sett_thread_idx(b, 0), 64))
+        sett_setmaxregister_decrease(b, 24);
+}
+static void counts_differ(sett_build *b)
+{
+    sett_if (b, sett_lt(sett_thread_idx(b, 0), 64))
+        sett_barrier(b, 1, 64);
+    sett_else (b)
+        sett_barrier(b, 1, 96);
+}
+static const struct { void (*body)(sett_build *); const char *why; } faults[] = {
+    {many_release, "a wait that never ends"}, {few_release, "of 4 arrivals missing"}, {many_commit, "a wait that never ends"},
+    {bytes_too_few, "bytes more than were announced"}, {bytes_too_many, "256 bytes missing"}, {four_warps_elect, "1 arrival at an mbarrier whose phase"},
+    {elect_of_a_thread, "sett_elect_one"}, {not_initialised, "was not initialised"}, {initialised_by_all, "there is an mbarrier at byte"},
+    {wait_for_ever, "2 of 2 arrivals missing"}, {peer_is_gone, "ended"}, {half_a_warp_group, "setmaxnreg"}, {counts_differ, "barrier"},
+};
+
+static void fault_body(sett_build *b, const void *user)
+{
+    sett_grid(b, 2), sett_block(b, 128);
+    line = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(1, 64)), 128, .name = "line");
+    (*(void (*const *)(sett_build *))user)(b);
+}
+
+START_TEST(reported)
+{
+    static float x[256];
+    sett_buf X = sett_buf_2d(x, SETT_F32, 4, 64);
+    int told = 0;
+    char last[sizeof(sett_error)] = "";
+    for (int n = 0; n < POLICIES; n++) {
+        sett_engine *e = engine_of(n);
+        sett_error err = {0};
+        sett_kernel *k;
+        ck_assert_msg(!sett_compile(e, fault_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu", .user = &faults[_i].body}, &k, &err), "%s", err.text);
+        const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &X}};
+        sett_status s = sett_launch_n(k, sett_stream_of(SETT_CPU, NULL), sett_kernel_params(k), &arg, &err);
+        if (s) {
+            ck_assert_msg(s == SETT_E_FAULT && strstr(err.text, "test_pipeline.c:"), "policy %d: %s", n, err.text);
+            snprintf(last, sizeof last, "%s", err.text);
+            told += strstr(err.text, faults[_i].why) != NULL;
+        }
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+    ck_assert_msg(told, "%s is not in %s", faults[_i].why, last);
 }
 END_TEST
 
@@ -318,6 +864,17 @@ Suite *pipeline_suite(void)
     tcase_add_loop_test(t, rings_turn, 0, (int)(sizeof rings / sizeof *rings));
     tcase_add_loop_test(t, clusters_share_tiles, 0, (int)(sizeof products / sizeof *products));
     tcase_add_test(t, loops_have_no_division);
+    tcase_add_loop_test(t, stores_go_through_a_ring, 0, 3);
+    tcase_add_loop_test(t, groups_take_turns, 0, 4);
+    tcase_add_loop_test(t, tiles_are_taken_in_order, 0, (int)(sizeof schedules / sizeof *schedules));
+    tcase_add_test(t, blocks_know_their_cluster);
+    tcase_add_test(t, hints_and_one_block);
+    tcase_add_test(t, clusters_at_once);
+    tcase_add_test(t, clusters_at_once_by_the_driver);
+    tcase_add_loop_test(t, refused, 0, (int)(sizeof mistakes / sizeof *mistakes));
+    tcase_add_loop_test(t, refused_as_a_whole, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_test(t, refused_at_the_launch);
+    tcase_add_loop_test(t, reported, 0, (int)(sizeof faults / sizeof *faults));
     suite_add_tcase(s, t);
     return s;
 }
