@@ -120,7 +120,9 @@ SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mm
 /* ---- products ------------------------------------------------------------------------------------- */
 /* D = A B + C, of fragments (V,M,K), (V,N,K) and (V,M,N): every atom of M and N, over K. In place of C may stand D itself. By
  * rank as CuTe's gemm: (V) and (V); (V,M) and (V,N); without V, of an atom of one value, (M) and (N), or (M,K) and (N,K).
- * .fresh: D = A B; C is not read, so that no register needs a zero first.
+ * .fresh: D = A B; C is not read, so that no register needs a zero first. .accumulate: a Boolean of the kernel (CuTe's field
+ * ACCUMULATE), the same in all threads of an atom; where it is false D = A B. In a loop it stands for a first round beside the loop:
+ * sett_gemm(mma, acc, rA, rB, acc, .accumulate = sett_gt(k, 0)).
  * mma: a tiled product, or an atom. mma_sync and mma_universal give D at once. A universal one also takes A, B, C and D in
  * memory.
  *
@@ -128,18 +130,24 @@ SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mm
  *
  * wgmma begins the product, in the background: D is C, and neither it nor A in registers may be touched until a wait names
  * their group. sett_mma_commit makes a group of all products since the last; sett_mma_wait(b, n) waits until at most the n
- * newest groups, 0 to 7, are not complete. The fence that wgmma needs of its registers is recorded by sett_gemm. Products that
- * are in flight when their registers are touched are SETT_E_VERIFY when the body has ended, with both lines.
+ * newest groups, 0 to 7, are not complete. wgmma needs a fence between what else touches its registers and itself. sett_gemm
+ * records one, unless a sett_mma_fence just before names all of them: one fence then serves several products. Products that are in
+ * flight when their registers are touched are SETT_E_VERIFY when the body has ended, with both lines.
  * SETT_E_SPACE, SETT_E_DTYPE, SETT_E_SHAPE, SETT_E_ARGUMENT: an operand is in another memory, of another type or extent, or a
  * fragment of another product or operand. */
 typedef struct sett_gemm_args {
     size_t size;
     const sett_tensor *C;
-    bool fresh;
+    int fresh; /* a C truth value, known while the kernel is recorded */
+    const sett_val *accumulate;
 } sett_gemm_args;
 SETT_API void sett_gemm_at(sett_site, const sett_mma_atom *, const sett_tensor *d, const sett_tensor *a, const sett_tensor *b, const sett_gemm_args *);
 #define sett_gemm(mma, d, a, b, ...) \
     sett_gemm_at(SETT_HERE, SETT_MMA_ATOM_OF(mma), d, a, b, &(sett_gemm_args){.size = sizeof(sett_gemm_args), .C = __VA_ARGS__})
+/* sett_mma_fence(s, o, p): accumulators, and A in registers. */
+SETT_API void sett_mma_fence_at(sett_site, const sett_tensor *const *, int n);
+#define sett_mma_fence(...) \
+    sett_mma_fence_at(SETT_HERE, (const sett_tensor *const[]){__VA_ARGS__}, (int)(sizeof((const sett_tensor *const[]){__VA_ARGS__}) / sizeof(sett_tensor *)))
 SETT_API void sett_mma_commit_at(sett_site, sett_build *);
 SETT_API void sett_mma_wait_at(sett_site, sett_build *, int pending);
 #define sett_mma_commit(b) sett_mma_commit_at(SETT_HERE, b)
@@ -252,6 +260,26 @@ SETT_API sett_layout *sett_smem_layout_atom_at(sett_site, sett_build *, sett_dty
  * tile. SETT_E_DIVIDE: a row is no multiple of 16 bytes, or the other extent none of 8. */
 SETT_API sett_layout *sett_smem_layout_at(sett_site, sett_build *, sett_dtype, sett_major, sett_arg tile);
 #define sett_smem_layout(b, dtype, major, ...) sett_smem_layout_at(SETT_HERE_OF(#__VA_ARGS__), b, dtype, major, SETT_TUPLE(__VA_ARGS__))
+/* What the accesses of a tile cost, as sett_layout_facts counts them: .bank_ways is 1 where no two of them wait for one bank.
+ * writers: threads that store 16 bytes each, along rows and then down them: cp.async, wide stores; TMA writes so too. readers:
+ * ldmatrix, stmatrix and wgmma, which take 8 pieces of 16 bytes, one below the other. Each by its (thread, value) -> element of the tile,
+ * of which a picture shows the banks:
+ *
+ *     sett_layout *l = sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, 64, 64, 4);
+ *     sett_smem_facts f = sett_smem_layout_facts(l, SETT_F16, SETT_K_MAJOR);       f.writers->bank_ways 1, f.readers->bank_ways 1
+ *     puts(sett_layout_text(f.readers_tv, .tiler = T(64, 64), .tensor = stage, .dtype = SETT_F16, .by = SETT_BY_BANK));
+ *
+ * What sett_smem_layout gives has none for readers, and none for writers of rows of 64, 32 or 16 bytes, or a multiple of 128. Other
+ * rows lie in panels of the swizzle's bytes: threads that go down a panel before they go to the next have none, as TMA has none.
+ * Of the threads of a tiled copy, ask sett_layout_facts(sett_tidfrg_D(copy, l), .dtype = d).
+ * Modes behind the first two are left out. SETT_E_DIVIDE: a row is no multiple of 16 bytes. */
+typedef struct sett_smem_facts {
+    int swizzle; /* bytes of the rows that it exchanges pieces of; 0: none */
+    const struct sett_facts *writers, *readers; /* facts.h; never NULL */
+    sett_layout *writers_tv, *readers_tv;
+} sett_smem_facts;
+SETT_API sett_smem_facts sett_smem_facts_at(sett_site, const sett_layout *, sett_dtype, sett_major);
+#define sett_smem_layout_facts(l, dtype, major) sett_smem_facts_at(SETT_HERE, l, dtype, major)
 /* How wgmma's descriptor says that a matrix (M or N, K) lies in shared memory. type: 0 no swizzle, 1 128 bytes, 2 64, 3 32, as
  * the hardware has it. lead, stride: in units of 16 bytes. SETT_E_ARGUMENT: wgmma cannot read it; the text says why. */
 typedef struct sett_smem_descriptor {

@@ -62,6 +62,17 @@ SETT_API sett_tensor *sett_make_smem_tensor_at(
 #define sett_make_smem_tensor(b, dtype, shape, ...) \
     sett_make_smem_tensor_at(SETT_HERE_OF(#shape), b, dtype, SETT_A(shape), \
         &(sett_smem_options){.size = sizeof(sett_smem_options), .align = __VA_ARGS__})
+/* Other elements in the same bytes of shared memory: a view from the first element of t on, of a static shape or a static
+ * layout. Nothing waits: a barrier must be between the last use of one view and the first of the other, and what copies
+ * or products still have under way there must have ended.
+ *
+ *     sett_tensor *C = sett_smem_alias(A, SETT_BF16, sett_smem_layout(b, SETT_BF16, SETT_K_MAJOR, 128, 128));
+ *
+ * SETT_E_LIMIT: it has more bytes than t. SETT_E_ALIGN: t is not known to begin where an element, or the pattern of a swizzle
+ * (1024 bytes of one of 128), may begin. SETT_E_SPACE: t is not in shared memory of the block, or holds mbarriers.
+ * SETT_E_STATIC: t has no static layout. */
+SETT_API sett_tensor *sett_smem_alias_at(sett_site, const sett_tensor *t, sett_dtype, sett_arg shape);
+#define sett_smem_alias(t, dtype, ...) sett_smem_alias_at(SETT_HERE_OF(#__VA_ARGS__), t, dtype, SETT_TUPLE(__VA_ARGS__))
 /* An rmem tensor with the static shape of another tensor, compact in the order of its strides (CuTe's make_layout_like:
  * modes of extent 1 or stride 0 get stride 0, dynamic strides come last). dtype 0: the other tensor's.
  *     (4,6,2):(6,1,24) keeps its strides, (4,2):(N,1) gives (4,2):(2,1). */
@@ -246,6 +257,14 @@ SETT_API void sett_fill_at(sett_site, const sett_tensor *, sett_arg);
 SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred);
 #define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
 #define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, SETT_COND(pred))
+/* As CuTe's. autovec_copy is sett_copy of two tensors of one type. basic_copy accesses each element by itself, whatever
+ * could go together, and copies tensors of dynamic extents too, in a loop. Its predicate has one Boolean for each element,
+ * or is one for all, as it must be where extents are dynamic. */
+SETT_API void sett_autovec_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst);
+SETT_API void sett_basic_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred);
+#define sett_autovec_copy(src, dst) sett_autovec_copy_at(SETT_HERE, src, dst)
+#define sett_basic_copy(src, dst) sett_basic_copy_at(SETT_HERE, src, dst, NULL)
+#define sett_basic_copy_if(pred, src, dst) sett_basic_copy_at(SETT_HERE, src, dst, SETT_COND(pred))
 /* Reads, changes and writes one element of gmem or smem as one step, and gives the old value. (If nothing uses the old
  * value and the order is relaxed or release, the GPU sends none back: a red instruction.)
  * ADD, MIN, MAX: integers of 8 to 64 bits, f16, bf16, f32, f64; MIN and MAX of floats as sett_min and sett_max.

@@ -148,7 +148,7 @@ void sett_copy_by_at(sett_site site, const sett_copy_atom *atom, const sett_copy
     SETT__FAIL_IF(c.b, site, c.func, x.zfill && atom->kind != SETT_COPY_ASYNC, , SETT_E_ARGUMENT, ".zfill is for sett_copy_async, and this is a %s", atom->name);
     const sett_cp_async_args async = {.size = sizeof async, .src = x.src, .dst = x.dst, .pred = x.pred, .zfill = x.zfill};
     switch ((sett_copy_kind)atom->kind) {
-    case SETT_COPY_UNIVERSAL: sett__copy_elements(&c, x.src, x.dst, x.pred); break;
+    case SETT_COPY_UNIVERSAL: sett__copy_elements(&c, x.src, x.dst, x.pred, false); break;
     case SETT_COPY_ASYNC: sett__copy_async(&c, &async, (uint32_t)atom->n / 8); break;
     case SETT_COPY_LDMATRIX:
     case SETT_COPY_STMATRIX: move_matrices(&c, atom, &x); break;

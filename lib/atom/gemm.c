@@ -9,6 +9,7 @@ typedef struct gemm {
     const sett_tensor *t[4]; /* A, B, C, D, as (V,M,K), (V,N,K), (V,M,N) */
     int64_t m, n, k;
     bool fresh;
+    const sett_val *accumulate; /* NULL: always, or never where it is fresh */
 } gemm;
 enum { A, B, C, D };
 
@@ -181,6 +182,14 @@ static uint32_t zeros(const gemm *g, sett_dtype dtype, uint32_t n)
     return sett__splat(g->c.b, g->c.site, sett__const_bits(g->c.b, g->c.site, dtype, 0)->id, n);
 }
 
+/* What the first product adds to: what was loaded of C, or zeros, as `accumulate` says. */
+static uint32_t chosen(const gemm *g, uint32_t held, uint32_t n)
+{
+    const sett_dtype dtype = (sett_dtype)g->atom->dtype[C];
+    const uint32_t args[3] = {g->accumulate ? g->accumulate->id : 0, held, g->accumulate && !g->c.b->error.status ? zeros(g, dtype, n) : 0};
+    return g->accumulate ? sett__record(g->c.b, g->c.site, &(sett__emit){.code = SETT__SELECT, .dtype = dtype, .n = n, .n_args = 3, .args = args}) : held;
+}
+
 /* ---- mma.sync --------------------------------------------------------------------------------------- */
 typedef struct parts {
     const gemm *g;
@@ -197,7 +206,7 @@ static void one_product(const parts *p, uint32_t x, uint32_t y, int64_t i, int64
 {
     const gemm *g = p->g;
     const sett_dtype dtype = (sett_dtype)g->atom->dtype[C];
-    const uint32_t sum = k ? load_part(p, D, i, j) : g->fresh ? zeros(g, dtype, p->held) : load_part(p, C, i, j), args[3] = {x, y, sum};
+    const uint32_t sum = k ? load_part(p, D, i, j) : g->fresh ? zeros(g, dtype, p->held) : chosen(g, load_part(p, C, i, j), p->held), args[3] = {x, y, sum};
     if (g->c.b->error.status)
         return;
     uint32_t id = sett__record(g->c.b, g->c.site,
@@ -241,7 +250,7 @@ static void universal_products(const gemm *g)
     const sett_dtype dtype = (sett_dtype)g->atom->dtype[C];
     sett_val **sum = sett__new(b, (size_t)g->n * sizeof(sett_val *));
     for (int64_t j = 0; j < g->n && !b->error.status; j++)
-        sum[j] = column(g, g->fresh ? zeros(g, dtype, (uint32_t)g->m) : loaded(g, part(g, C, 0, -1, j)));
+        sum[j] = column(g, g->fresh ? zeros(g, dtype, (uint32_t)g->m) : chosen(g, loaded(g, part(g, C, 0, -1, j)), (uint32_t)g->m));
     for (int64_t k = 0; k < g->k && !b->error.status; k++) {
         const sett_tensor *a = part(g, A, 0, -1, k);
         sett_val *x = a->head.poison ? NULL : sett__to(b, g->c.site, column(g, loaded(g, a)), dtype);
@@ -303,6 +312,66 @@ static bool take_descriptor(const gemm *g, described *d, int operand)
     return true;
 }
 
+/* The numbers that add up to a value, so many at most; more: the value itself. */
+typedef struct terms {
+    uint32_t id[8];
+    int n;
+} terms;
+
+static bool find_terms(const sett_build *b, uint32_t id, terms *t)
+{
+    const sett__op *op = &b->op[id];
+    if (op->code == SETT__ADD)
+        return find_terms(b, b->arg[op->args], t) && find_terms(b, b->arg[op->args + 1], t);
+    if (t->n == (int)SETT__COUNT(t->id))
+        return false;
+    t->id[t->n++] = id;
+    return true;
+}
+
+static sett_arg plus(const gemm *g, sett_arg sum, uint32_t id)
+{
+    return sett__add_offset(&g->c, sum, sett_arg_v(sett__scalar_val(g->c.b, id)));
+}
+
+/* A stage's place is known in the loop, the rest of an offset before it: takes from *base what is known only where all of it is,
+ * and gives that in units of 16 bytes. */
+static sett_arg take_late(const gemm *g, sett_arg *base, int64_t elements)
+{
+    sett_build *b = g->c.b;
+    terms t = {.n = 0};
+    sett_arg early = sett_arg_i(0), late = early;
+    const int depth = base->kind == SETT_VALUE ? b->op[base->u.v->id].depth : 0;
+    if (!depth || !find_terms(b, base->u.v->id, &t))
+        return late;
+    for (int i = 0; i < t.n && !b->error.status; i++) {
+        const bool is_late = b->op[t.id[i]].depth == depth && sett__know(b, t.id[i]).div % elements == 0;
+        *(is_late ? &late : &early) = plus(g, is_late ? late : early, t.id[i]);
+    }
+    *base = early;
+    return sett__div(&g->c, late, sett_arg_i(elements));
+}
+
+static uint32_t add_pieces(const gemm *g, uint32_t desc, sett_val *pieces)
+{
+    const uint32_t args[2] = {desc, pieces->id};
+    return sett__record(g->c.b, g->c.site, &(sett__emit){.code = SETT__ADD, .dtype = SETT_U64, .n = 1, .n_args = 2, .args = args});
+}
+
+/* The first part's. */
+static uint32_t first_descriptor(const gemm *g, const described *d, const sett_tensor *t, sett_arg base, int64_t imm)
+{
+    sett_build *b = g->c.b;
+    sett_arg late = take_late(g, &base, 16 / sett__dtype_bytes((sett_dtype)t->dtype));
+    if (b->error.status)
+        return SETT__NONE;
+    const uint32_t args[2] = {t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE};
+    if (base.kind == SETT_INT)
+        imm += base.u.i;
+    uint32_t id = sett__record(b, g->c.site, &(sett__emit){.code = SETT__DESC, .dtype = SETT_U64, .n = 1, .imm = imm, .n_args = 2, .args = args, .n_attrs = 3, .attrs = d->attrs});
+    return late.kind == SETT_VALUE && !b->error.status ? add_pieces(g, id, sett__to(b, g->c.site, late.u.v, SETT_U64)) : id;
+}
+
 static uint32_t descriptor_of(const gemm *g, described *d, int64_t i, int64_t k)
 {
     const sett_tensor *t = part(g, d->operand, -1, i, k);
@@ -314,11 +383,9 @@ static uint32_t descriptor_of(const gemm *g, described *d, int64_t i, int64_t k)
     bool near = d->first != SETT__NONE && imm >= d->imm && base.kind == d->base.kind && (base.kind == SETT_INT || base.u.v == d->base.u.v);
     if (near) {
         int64_t pieces = (imm - d->imm) * sett__dtype_bytes((sett_dtype)t->dtype) / 16;
-        const uint32_t args[2] = {d->first, sett__const_bits(b, g->c.site, SETT_U64, (uint64_t)pieces)->id};
-        return pieces ? sett__record(b, g->c.site, &(sett__emit){.code = SETT__ADD, .dtype = SETT_U64, .n = 1, .n_args = 2, .args = args}) : d->first;
+        return pieces ? add_pieces(g, d->first, sett__const_bits(b, g->c.site, SETT_U64, (uint64_t)pieces)) : d->first;
     }
-    const uint32_t args[2] = {t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE};
-    uint32_t id = sett__record(b, g->c.site, &(sett__emit){.code = SETT__DESC, .dtype = SETT_U64, .n = 1, .imm = imm, .n_args = 2, .args = args, .n_attrs = 3, .attrs = d->attrs});
+    uint32_t id = first_descriptor(g, d, t, base, imm);
     if (d->first == SETT__NONE)
         *d = (described){d->operand, {d->attrs[0], d->attrs[1], d->attrs[2]}, id, base, imm};
     return id;
@@ -349,32 +416,69 @@ static bool in_place(const gemm *g)
     return true;
 }
 
-static void group_product(const gemm *g, described x[2], const int64_t at[3])
+/* Does this region tell that the root is fenced, and used by nothing since but products of this kind, as their operand `as`? */
+static bool is_fenced(const gemm *g, uint32_t root, int as)
 {
-    sett_build *b = g->c.b;
-    const sett_mma_atom *a = g->atom;
-    const int64_t acc = place_of(g, D, at[0], at[1]), from = a->shared[A] ? 0 : place_of(g, A, at[0], at[2]);
-    const uint32_t first = a->shared[A] ? descriptor_of(g, &x[A], at[0], at[2]) : g->t[A]->root, second = descriptor_of(g, &x[B], at[1], at[2]);
-    if (b->error.status)
-        return;
-    const uint32_t args[4] = {g->t[D]->root, first, second, sett__const_bits(b, g->c.site, SETT_BOOL, !g->fresh || at[2])->id};
-    const int32_t attrs[] = {a->row, a->mnk[1], (int32_t)acc, (int32_t)from, a->shared[A] && a->major[A], a->major[B], a->negate[A], a->negate[B]};
-    sett__record(b, g->c.site, &(sett__emit){.code = SETT__WGMMA, .n_args = 4, .args = args, .n_attrs = SETT__COUNT(attrs), .attrs = attrs});
+    const sett_build *b = g->c.b;
+    for (uint32_t i = b->n_op; i-- > 0;) {
+        const sett__op *op = &b->op[i];
+        if (sett__opens(op->code) || sett__closes(op->code) || op->code == SETT__WHILE || op->code == SETT__WGWAIT)
+            return false;
+        for (int k = 0; k < op->n_args; k++)
+            if (b->arg[op->args + (uint32_t)k] == root)
+                return op->code == SETT__WGFENCE || (op->code == SETT__WGMMA && k == as && sett__attr(b->arg, op, SETT__AT_WGMMA_ROW) == g->atom->row &&
+                                                        sett__attr(b->arg, op, SETT__AT_WGMMA_N) == g->atom->mnk[1]);
+    }
+    return false;
 }
 
-/* A fence first, of what registers the products use: an assembler wants one in each round of a loop. */
+/* An assembler wants a fence in each round of a loop, so that it counts only where it is in this one. */
+static void fence(const gemm *g, const uint32_t root[2], int n)
+{
+    bool fenced = true;
+    for (int i = 0; i < n; i++)
+        fenced = fenced && is_fenced(g, root[i], i);
+    if (!fenced)
+        sett__record(g->c.b, g->c.site, &(sett__emit){.code = SETT__WGFENCE, .n_args = n, .args = root});
+}
+
+static void group_product(const gemm *g, uint32_t first, uint32_t second, const int64_t at[3])
+{
+    const sett_mma_atom *a = g->atom;
+    const int64_t acc = place_of(g, D, at[0], at[1]), from = a->shared[A] ? 0 : place_of(g, A, at[0], at[2]);
+    const uint32_t adds = g->accumulate && !at[2] ? g->accumulate->id : sett__const_bits(g->c.b, g->c.site, SETT_BOOL, !g->fresh || at[2])->id;
+    const uint32_t args[4] = {g->t[D]->root, first, second, adds};
+    const int32_t attrs[] = {a->row, a->mnk[1], (int32_t)acc, (int32_t)from, a->shared[A] && a->major[A], a->major[B], a->negate[A], a->negate[B]};
+    sett__record(g->c.b, g->c.site, &(sett__emit){.code = SETT__WGMMA, .n_args = 4, .args = args, .n_attrs = SETT__COUNT(attrs), .attrs = attrs});
+}
+
+/* Of one operand: of part i of M or N at k, in place i + k extent. NULL: A is in registers, or the build has failed. */
+static uint32_t *descriptors(const gemm *g, int operand, int64_t n)
+{
+    described d;
+    if (!g->atom->shared[operand] || !take_descriptor(g, &d, operand))
+        return NULL;
+    uint32_t *id = sett__new(g->c.b, (size_t)(n * g->k) * sizeof *id);
+    for (int64_t i = 0; i < n * g->k && !g->c.b->error.status; i++)
+        id[i] = descriptor_of(g, &d, i % n, i / n);
+    return g->c.b->error.status ? NULL : id;
+}
+
+/* All descriptors first, then a fence of the registers, so that nothing is between the products. */
 static void group_products(const gemm *g)
 {
     const bool held = !g->atom->shared[A];
-    described x[2];
     const uint32_t roots[2] = {g->t[D]->root, g->t[A]->root};
-    if (!in_place(g) || !check_flat(g, D) || (held && !check_flat(g, A)) || (!held && !take_descriptor(g, &x[A], A)) || !take_descriptor(g, &x[B], B))
+    if (!in_place(g) || !check_flat(g, D) || (held && !check_flat(g, A)))
         return;
-    sett__record(g->c.b, g->c.site, &(sett__emit){.code = SETT__WGFENCE, .n_args = held ? 2 : 1, .args = roots});
+    const uint32_t *x = descriptors(g, A, g->m), *y = descriptors(g, B, g->n);
+    if ((!x && !held) || !y)
+        return;
+    fence(g, roots, held ? 2 : 1);
     for (int64_t k = 0; k < g->k; k++)
         for (int64_t j = 0; j < g->n; j++)
             for (int64_t i = 0; i < g->m && !g->c.b->error.status; i++)
-                group_product(g, x, (const int64_t[]){i, j, k});
+                group_product(g, x ? x[i + k * g->m] : g->t[A]->root, y[j + k * g->n], (const int64_t[]){i, j, k});
     for (int i = 0; i <= held; i++)
         take_off(g->c.b, roots[i]);
 }
@@ -386,6 +490,28 @@ sett_mma_atom *sett_tiled_mma_atom(const sett_tiled_mma *m)
     return fine ? (sett_mma_atom *)(uintptr_t)m->atom : (sett_mma_atom *)(uintptr_t)m; /* poison is any kind's */
 }
 
+/* Of .fresh and .accumulate one, the latter a Boolean. */
+static bool take_fields(gemm *g, const sett_gemm_args *x)
+{
+    const sett_val *v = x->accumulate;
+    sett_build *b = g->c.b;
+    g->fresh = x->fresh;
+    if (!v)
+        return true;
+    SETT__FAIL_IF(b, g->c.site, g->c.func, x->fresh, false, SETT_E_ARGUMENT, "both .fresh and .accumulate: give one");
+    if (!sett__use_val(b, g->c.site, g->c.func, v))
+        return false;
+    SETT__FAIL_IF(b, g->c.site, g->c.func, v->dtype != SETT_BOOL || v->n != 1, false, SETT_E_SHAPE, ".accumulate is a value of shape %s of %s: it is one Boolean",
+        sett__arg_text(b, v->shape), sett_dtype_name((sett_dtype)v->dtype));
+    uint64_t bits;
+    g->accumulate = sett__materialise(g->c.site, v);
+    if (sett__val_const(g->accumulate, &bits)) {
+        g->fresh = !bits;
+        g->accumulate = NULL;
+    }
+    return !b->error.status;
+}
+
 void sett_gemm_at(sett_site site, const sett_mma_atom *atom, const sett_tensor *d, const sett_tensor *a, const sett_tensor *b, const sett_gemm_args *given)
 {
     gemm g = {.c = {NULL, site, "sett_gemm"}, .atom = atom, .t = {a, b, NULL, d}};
@@ -394,19 +520,35 @@ void sett_gemm_at(sett_site site, const sett_mma_atom *atom, const sett_tensor *
         return;
     g.c.b = SETT__HOME_OR(atom, SETT__HOME_OR(d, sett__home(a)));
     g.t[C] = x.C ? x.C : d;
-    g.fresh = x.fresh;
     if (!sett__use_atom(&g.c, (const sett__head *)atom, SETT__K_MMA_ATOM))
         return;
     for (int k = A; k <= D; k++)
         if (!sett__use_tensor(g.c.b, site, g.c.func, g.t[k]))
             return;
-    if (!sett__in_kernel(g.c.b, site, g.c.func) || !take_modes(&g))
+    if (!sett__in_kernel(g.c.b, site, g.c.func) || !take_fields(&g, &x) || !take_modes(&g))
         return;
     for (int k = A; k <= D; k++)
         if (!check_operand(&g, k))
             return;
     if (take_extents(&g))
         (atom->row < 0 ? universal_products : sett__mmas[atom->row].kind == SETT__MMA_WARP ? warp_products : group_products)(&g);
+}
+
+void sett_mma_fence_at(sett_site site, const sett_tensor *const *t, int n)
+{
+    const sett__ctx c = {n > 0 ? sett__home(t[0]) : NULL, site, "sett_mma_fence"};
+    for (int i = 0; i < n; i++)
+        if (!sett__use_tensor(c.b, site, c.func, t[i]))
+            return;
+    if (!sett__in_kernel(c.b, site, c.func))
+        return;
+    uint32_t *root = sett__new(c.b, (size_t)n * sizeof *root);
+    for (int i = 0; i < n; i++) {
+        SETT__FAIL_IF(c.b, site, c.func, t[i]->space != SETT_RMEM, , SETT_E_SPACE, "%s is in %s: it fences registers; of shared memory sett_fence_view_async_shared is the fence",
+            sett__tensor_text(c.b, t[i]), sett__space_name((sett_space)t[i]->space));
+        root[i] = t[i]->root;
+    }
+    sett__record(c.b, site, &(sett__emit){.code = SETT__WGFENCE, .n_args = n, .args = root});
 }
 
 void sett_mma_commit_at(sett_site site, sett_build *b)

@@ -107,7 +107,7 @@ static uint32_t widest(const access *a)
 {
     bool halves = a->dtype == SETT_F16 || a->dtype == SETT_BF16;
     if (!a->m->atomic)
-        return WIDEST;
+        return a->m->single ? a->x.bytes : WIDEST;
     if (a->m->atomic != SETT__ADD || (!halves && a->dtype != SETT_F32))
         return a->x.bytes;
     return a->t->space == SETT_GMEM ? SETT__ATOM_WIDEST : 4;

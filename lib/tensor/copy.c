@@ -139,23 +139,80 @@ bool sett__check_copy(const sett__ctx *c, const sett_tensor *src, const sett_ten
     return true;
 }
 
-void sett__copy_elements(const sett__ctx *c, const sett_tensor *src, const sett_tensor *dst, const sett_val *pred)
+void sett__copy_elements(const sett__ctx *c, const sett_tensor *src, const sett_tensor *dst, const sett_val *pred, bool single)
 {
     if (!sett__check_copy(c, src, dst))
         return;
     const sett_arg *shape = &src->layout->shape;
-    const sett_val *v = load(c, &(sett__move){.t = src, .pred = pred, .shape = shape});
+    const sett_val *v = load(c, &(sett__move){.t = src, .pred = pred, .shape = shape, .single = single});
     if (!v->head.poison)
         v = sett__stored(c, dst, v);
     if (v && !v->head.poison)
-        sett__access(c, &(sett__move){.t = dst, .val = v, .pred = pred, .shape = shape});
+        sett__access(c, &(sett__move){.t = dst, .val = v, .pred = pred, .shape = shape, .single = single});
+}
+
+static bool use_both(const sett__ctx *c, const sett_tensor *src, const sett_tensor *dst, const sett_val *pred)
+{
+    return sett__use_tensor(c->b, c->site, c->func, src) && sett__use_tensor(c->b, c->site, c->func, dst) && use_pred(c, pred);
 }
 
 void sett_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred)
 {
     const sett__ctx c = {SETT__HOME_OR(src, sett__home(dst)), site, "sett_copy"};
-    if (sett__use_tensor(c.b, site, c.func, src) && sett__use_tensor(c.b, site, c.func, dst) && use_pred(&c, pred))
-        sett__copy_elements(&c, src, dst, pred);
+    if (use_both(&c, src, dst, pred))
+        sett__copy_elements(&c, src, dst, pred, false);
+}
+
+void sett_autovec_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst)
+{
+    const sett__ctx c = {SETT__HOME_OR(src, sett__home(dst)), site, "sett_autovec_copy"};
+    if (!use_both(&c, src, dst, NULL))
+        return;
+    SETT__FAIL_IF(c.b, site, c.func, src->dtype != dst->dtype, , SETT_E_DTYPE, "%s is of %s and %s of %s: it moves bits, and sett_copy converts", sett__tensor_text(c.b, src),
+        sett_dtype_name((sett_dtype)src->dtype), sett__tensor_text(c.b, dst), sett_dtype_name((sett_dtype)dst->dtype));
+    sett__copy_elements(&c, src, dst, NULL, false);
+}
+
+/* Of extents that are known at run time: element i of each, in a loop. */
+static void copy_each(const sett__ctx *c, const sett_tensor *src, const sett_tensor *dst)
+{
+    sett_arg n = sett__product(c, src->layout->shape), m = sett__product(c, dst->layout->shape);
+    bool differ = n.kind == SETT_INT && m.kind == SETT_INT && n.u.i != m.u.i;
+    SETT__FAIL_IF(c->b, c->site, c->func, src->space == SETT_COORD || dst->space == SETT_COORD, , SETT_E_SPACE, "coordinates cannot be copied: %s to %s",
+        sett__tensor_text(c->b, src), sett__tensor_text(c->b, dst));
+    SETT__FAIL_IF(c->b, c->site, c->func, differ, , SETT_E_SHAPE, "%s elements of %s to %s of %s", sett__arg_text(c->b, n), sett__tensor_text(c->b, src), sett__arg_text(c->b, m),
+        sett__tensor_text(c->b, dst));
+    if (n.kind == SETT_POISON || m.kind == SETT_POISON)
+        return;
+    const sett_for_options o = {.size = sizeof o};
+    sett_region r = sett_for_begin(c->site, c->b, sett_arg_i(0), n, sett_arg_i(1), &o);
+    if (!r.open)
+        return;
+    sett__set(c, dst, sett_arg_v(sett__get(c, src, sett_arg_v(r.iv))), sett_arg_v(r.iv));
+    r.done = true;
+    sett_region_end(&r);
+}
+
+void sett_basic_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred)
+{
+    const sett__ctx c = {SETT__HOME_OR(src, sett__home(dst)), site, pred ? "sett_basic_copy_if" : "sett_basic_copy"};
+    if (!use_both(&c, src, dst, pred))
+        return;
+    bool fixed = sett__is_static(src->layout->shape) && sett__is_static(dst->layout->shape);
+    SETT__FAIL_IF(c.b, site, c.func, !fixed && pred && !pred->scalar, , SETT_E_STATIC, "a predicate of shape %s, and the extents of %s and %s are not static: it is one Boolean for all",
+        sett__arg_text(c.b, pred->shape), sett__tensor_text(c.b, src), sett__tensor_text(c.b, dst));
+    sett_region r = {.open = false};
+    if (fixed) {
+        sett__copy_elements(&c, src, dst, pred, true);
+        return;
+    }
+    if (pred)
+        r = sett_if_begin(site, c.b, pred);
+    copy_each(&c, src, dst);
+    if (r.open) {
+        r.done = true;
+        sett_region_end(&r);
+    }
 }
 
 /* ---- one element ------------------------------------------------------------------------------------ */

@@ -233,6 +233,73 @@ sett_tensor *sett_make_smem_tensor_at(
     return b->error.status ? &b->poison->tensor : t;
 }
 
+/* ---- other elements in the same bytes ------------------------------------------------------- */
+/* Where a swizzle repeats itself, in elements; 1: there is none. */
+static int64_t pattern(const sett_layout *l)
+{
+    return l->has_inner == 1 ? INT64_C(1) << (l->base + l->bits + (l->shift < 0 ? -l->shift : l->shift)) : 1;
+}
+
+/* t without what is swizzled of its offset: it begins where its swizzle does, and its layout at 0. */
+static const sett_tensor *from_start(const sett__ctx *c, const sett_tensor *t)
+{
+    const sett_layout *l = t->layout;
+    if (!l->has_inner)
+        return t;
+    bool whole = l->has_inner == 1 && sett__leaf_div(l->offset) % pattern(l) == 0;
+    SETT__FAIL_IF(c->b, c->site, c->func, !whole, &c->b->poison->tensor, SETT_E_ALIGN, "%s does not begin where its swizzle does", sett__tensor_text(c->b, t));
+    sett_layout *bare = sett__rewrap(c, l, sett__own(c, l->shape, l->stride));
+    if (!bare->head.poison)
+        bare->offset = sett_arg_i(0);
+    return sett__view(t, bare, sett__add_offset(c, t->offset, l->offset));
+}
+
+static bool check_alias(const sett__ctx *c, const sett_tensor *t)
+{
+    const sett__op *root = &c->b->op[t->root];
+    bool barriers = root->code == SETT__SMEM && sett__attr(c->b->arg, root, SETT__AT_SMEM_MBARRIER);
+    SETT__FAIL_IF(c->b, c->site, c->func, t->space != SETT_SMEM, false, SETT_E_SPACE, "%s is in %s: only shared memory of the block has aliases", sett__tensor_text(c->b, t),
+        sett__space_name((sett_space)t->space));
+    SETT__FAIL_IF(c->b, c->site, c->func, barriers, false, SETT_E_SPACE, "%s holds mbarriers, which have no other elements", sett__tensor_text(c->b, t));
+    return true;
+}
+
+static int bits_of(sett_dtype d)
+{
+    return d == SETT_BOOL ? 8 : sett_dtype_bits(d);
+}
+
+static bool check_fit(const sett__ctx *c, const sett_tensor *t, sett_dtype dtype, const sett_layout *l)
+{
+    uint32_t have = room(c, t->layout, SMEM_MOST), want = have ? room(c, l, SMEM_MOST) : 0;
+    if (!want)
+        return false;
+    uint64_t bytes = sett__packed_bytes(dtype, want), all = sett__packed_bytes((sett_dtype)t->dtype, have);
+    SETT__FAIL_IF(c->b, c->site, c->func, bytes > all, false, SETT_E_LIMIT, "%s of %s is %llu bytes, and %s has %llu", sett__layout_text(c->b, l), sett_dtype_name(dtype),
+        (unsigned long long)bytes, sett__tensor_text(c->b, t), (unsigned long long)all);
+    const int64_t need = pattern(l) * bits_of(dtype) / 8, at = sett__start_align(t);
+    SETT__FAIL_IF(c->b, c->site, c->func, at < need || at < sett__dtype_bytes(dtype), false, SETT_E_ALIGN, "%s is known to begin at a multiple of %lld bytes, and %s of %s begins at one of %lld",
+        sett__tensor_text(c->b, t), (long long)at, sett__layout_text(c->b, l), sett_dtype_name(dtype), (long long)(need > sett__dtype_bytes(dtype) ? need : sett__dtype_bytes(dtype)));
+    return true;
+}
+
+sett_tensor *sett_smem_alias_at(sett_site site, const sett_tensor *t, sett_dtype dtype, sett_arg shape)
+{
+    const sett__ctx c = {sett__home(t), site, "sett_smem_alias"};
+    if (!sett__use_tensor(NULL, site, c.func, t) || !sett__use_arg(c.b, site, c.func, shape) || !sett__check_element(&c, dtype) || !check_alias(&c, t))
+        return c.b ? &c.b->poison->tensor : NULL;
+    sett_layout *l = shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, c.b, shape, SETT_ALL);
+    t = from_start(&c, t);
+    if (t->head.poison || l->head.poison || !check_fit(&c, t, dtype, l))
+        return &c.b->poison->tensor;
+    sett_tensor *r = sett__view(t, l, sett__recast_offset(&c, t, bits_of((sett_dtype)t->dtype), bits_of(dtype)));
+    if (!r->head.poison) {
+        r->dtype = (uint8_t)dtype;
+        r->fragment = NULL;
+    }
+    return r;
+}
+
 /* ---- fragments ------------------------------------------------------------------------------- */
 /* Sorts after: dynamic strides last, basis strides and ties in their order. */
 static bool after(const sett__axis *x, const sett__axis *y)

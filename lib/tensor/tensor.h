@@ -22,6 +22,8 @@ bool sett__smem_more(const sett__ctx *, sett_arg bytes, uint32_t align, uint32_t
 bool sett__has_value(sett_arg); /* any leaf */
 sett_tensor *sett__view(const sett_tensor *, sett_layout *, sett_arg offset); /* the same memory through another layout */
 sett_tensor *sett__slice(const sett__ctx *, const sett_tensor *, sett_arg coord);
+/* A view's offset in elements of `to` bits in place of `from`. SETT_E_DIVIDE: it may be no whole number of them. */
+sett_arg sett__recast_offset(const sett__ctx *, const sett_tensor *, int from, int to);
 sett_tensor *sett__rmem_tensor(const sett__ctx *, sett_dtype, sett_layout *, const char *name);
 /* Records the root of a parameter and makes its tensor, which sett_param_at returns. Strides of a wide one become 64-bit. */
 sett_tensor *sett__param_tensor(const sett__ctx *, const char *name, sett_dtype, int param, sett_layout *, uint32_t align);
@@ -53,6 +55,7 @@ typedef struct sett__move {
     uint32_t elements;
     int32_t cache; /* a sett_cache */
     int32_t how[2]; /* of ATOM: order and scope */
+    bool single;    /* an access for each element */
     uint8_t atomic; /* not 0: what an ATOM does. It has a value, and gives one */
     const sett_val *was;   /* of CAS */
 } sett__move;
@@ -66,7 +69,8 @@ uint64_t sett__packed_bytes(sett_dtype, uint64_t n); /* of n elements of any typ
 uint32_t sett__packed_access(const sett__ctx *, const sett__move *, const sett__places *);
 /* copy.c: are sizes equal, and do types fit? */
 bool sett__check_copy(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst);
-void sett__copy_elements(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst, const sett_val *pred); /* sett_copy_at, its operands checked */
+/* sett_copy_at, its operands checked. single: an access for each element. */
+void sett__copy_elements(const sett__ctx *, const sett_tensor *src, const sett_tensor *dst, const sett_val *pred, bool single);
 void sett__copy_async(const sett__ctx *, const sett_cp_async_args *, uint32_t widest); /* the same of sett_cp_async_at, in pieces of so many bytes at most */
 const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *); /* the value in t's type; NULL: failed */
 /* The same; a number becomes a scalar of t's type. */

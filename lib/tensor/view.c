@@ -434,7 +434,7 @@ sett_tensor *sett_domain_offset_at(sett_site site, const sett_tensor *t, sett_ar
     return l->offset.kind == SETT_POISON ? bad(t) : sett__view(t, l, t->offset);
 }
 
-static sett_arg recast_offset(const sett__ctx *c, const sett_tensor *t, int from, int to)
+sett_arg sett__recast_offset(const sett__ctx *c, const sett_tensor *t, int from, int to)
 {
     int64_t both = sett__gcd(from, to);
     int ratio = (int)(to / both);
@@ -472,7 +472,7 @@ sett_tensor *sett_recast_tensor_at(sett_site site, const sett_tensor *t, sett_dt
     if (t->head.poison)
         return bad(t);
     sett_tensor *r = sett__view(t, from == to ? t->layout : sett_recast_layout_at(site, to, from, t->layout),
-        from == to ? t->offset : recast_offset(&c, t, from, to));
+        from == to ? t->offset : sett__recast_offset(&c, t, from, to));
     if (!r->head.poison)
         r->dtype = (uint8_t)dtype;
     return r;
