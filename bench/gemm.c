@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C = A B^T of bf16 by the tapes of tests/tape, assembled by ptxas and by nvJitLink, beside cuBLAS and other kernels of the same
+/* C = A B^T of bf16 by the tapes of tests/tape and by sett_gemm_wgmma of libsett-kernels, assembled by ptxas and by nvJitLink, beside cuBLAS and other kernels of the same
  * contract, in one run on one GPU. Random normal data, segments of launches that follow each other, all ways in random order each
  * round; medians, and medians of the paired ratios to cuBLAS. Prints Markdown.
  *
@@ -10,6 +10,7 @@
  * cuBLAS is libcublas.so.13 or .12 where the loader finds it, or $CUBLAS. It runs in the folder of the sources. */
 #include "common.h"
 #include <math.h>
+#include <sett/kernels.h>
 #include <unistd.h>
 
 enum { ROUNDS = 9, LAUNCHES = 40, MAX_WAYS = 10, TURNS_SPARE = 4, SECONDS = 20, GUARD = 4096 };
@@ -182,6 +183,7 @@ typedef struct way {
     sett_assembler assembler; /* of a tape */
     int columns;              /* of a tile */
     bool no_order;            /* it takes no tiles' order */
+    sett_body body;           /* in place of a file: a kernel of libsett-kernels */
     unsigned threads, smem, box[3]; /* of a reference */
     sett_kernel *kernel;
     sett_call *call;
@@ -203,11 +205,13 @@ static way ways[] = {
     {.name = "gemm_wgmma_pingpong, nvJitLink", .file = "tests/tape/gemm_wgmma_pingpong.tape", .assembler = SETT_ASM_NVJITLINK, .columns = 128},
     {.name = "gemm_mma, ptxas", .file = "tests/tape/gemm_mma.tape", .assembler = SETT_ASM_PTXAS, .columns = 256, .no_order = true},
     {.name = "gemm_mma, nvJitLink", .file = "tests/tape/gemm_mma.tape", .assembler = SETT_ASM_NVJITLINK, .columns = 256, .no_order = true},
+    {.name = "sett_gemm_wgmma, ptxas", .body = sett_gemm_wgmma, .assembler = SETT_ASM_PTXAS, .columns = 256, .no_order = true},
+    {.name = "sett_gemm_wgmma, nvJitLink", .body = sett_gemm_wgmma, .assembler = SETT_ASM_NVJITLINK, .columns = 256, .no_order = true},
     {.name = "gemm_coop.ptx", .columns = 256, .threads = 384, .smem = 213072, .box = {128, 128, 64}},
     {.name = "gemm_coop_one_producer_warp.ptx", .columns = 256, .threads = 288, .smem = 229472, .box = {128, 128, 64}},
     {.name = "gemm_pingpong.ptx", .columns = 128, .threads = 384, .smem = 229488, .box = {128, 64, 128}},
 };
-enum { N_WAYS = sizeof ways / sizeof *ways, FIRST_REFERENCE = 7 };
+enum { N_WAYS = sizeof ways / sizeof *ways, FIRST_REFERENCE = 9 };
 
 static char *read_text(const char *path)
 {
@@ -230,13 +234,24 @@ static sett_engine *engine_of(sett_assembler a, bool gpus)
     return e;
 }
 
-static sett_kernel *compiled(sett_engine *e, const char *file, sett_kernel_info *info)
+/* A body is recorded anew each time: another number of clusters is another kernel. */
+static sett_kernel *compiled_body(sett_engine *e, sett_body body, int clusters)
 {
     sett_error err = {0};
     sett_kernel *k;
-    char *text = read_text(file);
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .plain = 1, .clusters = clusters};
+    must(sett_kernels_compile(e, body, &o, "sm_90a", &k, &err), &err);
+    return k;
+}
+
+static sett_kernel *compiled(sett_engine *e, const way *w, sett_kernel_info *info)
+{
+    sett_error err = {0};
+    sett_kernel *k = w->body ? compiled_body(e, w->body, 0) : NULL;
+    char *text = w->body ? NULL : read_text(w->file);
     sett_compile_options o = {.size = sizeof o, .target = "sm_90a"};
-    must(sett_compile_tape(e, text, strlen(text), &o, &k, &err), &err);
+    if (text)
+        must(sett_compile_tape(e, text, strlen(text), &o, &k, &err), &err);
     free(text);
     *info = (sett_kernel_info){.size = sizeof *info};
     must(sett_kernel_query(k, info), NULL);
@@ -251,7 +266,7 @@ static void load_ways(gpu *g, sett_engine *const engine[2], const char *folder)
     for (int i = 1; i < N_WAYS; i++) {
         way *w = &ways[i];
         if (i < FIRST_REFERENCE) {
-            w->kernel = compiled(engine[w->assembler == SETT_ASM_PTXAS], w->file, &info);
+            w->kernel = compiled(engine[w->assembler == SETT_ASM_PTXAS], w, &info);
             fprintf(stderr, "%s: %s, %d registers, spills %d + %d, stack %d\n", w->name, info.assembler, info.registers, info.spill_stores, info.spill_loads, info.stack);
         } else if (folder) {
             snprintf(path, sizeof path, "%s/%s", folder, w->name);
@@ -440,33 +455,38 @@ static bool run_shape(const gpu *g, sett_engine *e, int m, int n, int k, bool ti
 }
 
 /* ---- compiling ------------------------------------------------------------------------------------------------ */
+static sett_kernel *compiled_anew(sett_engine *e, const char *file, int r)
+{
+    char *text = read_text(file);
+    sett_error err = {0};
+    sett_kernel *k;
+    sett_compile_options o = {.size = sizeof o, .target = "sm_90a"};
+    size_t len = strlen(text);
+    snprintf(text + len, 60, "\n%%9999 = const i32 %d\n", r + 7); /* another key */
+    must(sett_compile_tape(e, text, strlen(text), &o, &k, &err), &err);
+    free(text);
+    return k;
+}
+
 static void compile_times(void)
 {
     enum { TIMES = 15 };
-    printf("| tape | assembler | to PTX, ms, the first | the median of %d more | assembler, ms |\n| --- | --- | --- | --- | --- |\n", TIMES);
+    printf("| kernel, assembler | to PTX, ms, the first | the median of %d more | of it record and hash | assembler, ms |\n| --- | --- | --- | --- | --- |\n", TIMES);
     for (int i = 1; i < FIRST_REFERENCE; i++) {
-        double ptx[TIMES], cubin[TIMES], cold = 0;
+        double ptx[TIMES], cubin[TIMES], record[TIMES], cold = 0;
         sett_engine *e = engine_of(ways[i].assembler, false);
         for (int r = -1; r < TIMES; r++) {
-            sett_kernel_info info;
-            char *text = read_text(ways[i].file);
-            sett_error err = {0};
-            sett_kernel *k;
-            sett_compile_options o = {.size = sizeof o, .target = "sm_90a"};
-            size_t len = strlen(text);
-            snprintf(text + len, 60, "\n%%9999 = const i32 %d\n", r + 7); /* another key */
-            must(sett_compile_tape(e, text, strlen(text), &o, &k, &err), &err);
-            info = (sett_kernel_info){.size = sizeof info};
+            sett_kernel_info info = {.size = sizeof info};
+            sett_kernel *k = ways[i].body ? compiled_body(e, ways[i].body, 50 + r) : compiled_anew(e, ways[i].file, r);
             must(sett_kernel_query(k, &info), NULL);
             double t = info.record_ms + info.codegen_ms;
             if (r < 0)
                 cold = t;
             else
-                ptx[r] = t, cubin[r] = info.assemble_ms;
+                ptx[r] = t, cubin[r] = info.assemble_ms, record[r] = info.record_ms;
             sett_kernel_release(k);
-            free(text);
         }
-        printf("| %s | %s | %.1f | %.1f | %.1f |\n", ways[i].file, strstr(ways[i].name, ", ") + 2, cold, quantile(ptx, TIMES, 0.5), quantile(cubin, TIMES, 0.5));
+        printf("| %s | %.1f | %.1f | %.2f | %.1f |\n", ways[i].name, cold, quantile(ptx, TIMES, 0.5), quantile(record, TIMES, 0.5), quantile(cubin, TIMES, 0.5));
         sett_engine_close(e);
     }
 }

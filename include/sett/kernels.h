@@ -191,6 +191,37 @@ typedef struct sett_embedding_grad_options {
 SETT_API void sett_embedding_grad(sett_build *, const void *options);
 SETT_API extern const sett_family sett_embedding_grad_family;
 
+/* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by multicast TMA to clusters of two blocks. Arguments: A,
+ * B, C (M,N); with .scaled SA (M) and SB (N) of Float32 behind them, and C[m][n] = SA[m] SB[n] (A B^T)[m][n], which 8-bit types want.
+ * Sums are Float32, those of i8 Int32. Rows of A, B and C are multiples of 16 bytes, K is at least 1.
+ * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
+typedef struct sett_gemm_wgmma_options {
+    size_t size;
+    sett_dtype dtype;
+    int plain;
+    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; 0: f16 of f16, else bf16 */
+    int scaled;   /* 1: by rows and columns */
+    int bn;       /* columns of a block's tile, which has 128 rows: a multiple of 64, up to 256 */
+    int stages;   /* tiles of A and B that are loaded ahead */
+    int clusters; /* at most so many stay, and take tile after tile: as many as the device runs at once; 0: 66, an H200's */
+    int reserved; /* 0 */
+} sett_gemm_wgmma_options;
+SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
+SETT_API extern const sett_family sett_gemm_wgmma_family;
+/* The same with an epilogue of the caller's, from a body of the caller's: a C function that gets sums (Float32, of i8 Int32; all of one thread)
+ * and gives what becomes of them, converted to .c. Parameters that it reads are declared before, and stand before A. sett_gemm_part is
+ * the part of an (M,N) tensor whose elements those of `sums` are: of a bias by columns its view (M,N):(0,1), of coordinates
+ * sett_identity_tensor(b, M, N), by which what lies past the edges is left unread (.pred).
+ *
+ *     static sett_val *relu(const sett_gemm_place *at, sett_val *sums, void *user) { return sett_max(sums, 0.0); }
+ *     static void body(sett_build *b, const void *user) { sett_gemm_wgmma_with(b, user, relu, NULL); }
+ *
+ * epilogue NULL: that of sett_gemm_wgmma. */
+typedef struct sett_gemm_place sett_gemm_place;
+typedef sett_val *sett_gemm_epilogue(const sett_gemm_place *, sett_val *sums, void *user);
+SETT_API void sett_gemm_wgmma_with(sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue *, void *user);
+SETT_API sett_tensor *sett_gemm_part(const sett_gemm_place *, sett_tensor *whole);
+
 /* ---- all of them ------------------------------------------------------------------------------- */
 /* Fills in the options of shape that are 0, for a target ("sm_90a", "cpu"); NULL: sm_90, for which a body chooses too that sett_compile
  * is given by itself. SETT_E_ARGUMENT: the body is none of this library's, the options cannot be, or the target is no such name. Two

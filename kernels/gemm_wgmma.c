@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* C = epilogue(A B^T) on Hopper: two warp groups multiply by wgmma what a third loads by multicast TMA through a pipeline; clusters of
+ * two blocks share B; blocks stay and take tile after tile; the result goes through shared memory and TMA while the next tile is loaded. */
+#include "kernels.h"
+
+enum { CLUSTER = 2, GROUP = 128, ROWS = 128, LINE = 128, RASTER = 8, SMEM = 232448 - 1024, CHUNKS = 8 };
+
+static int bytes_of(sett_dtype t)
+{
+    return sett_dtype_bits(t) / 8;
+}
+
+static void settle(void *options, choice *c)
+{
+    sett_gemm_wgmma_options *o = options;
+    const sett_dtype t = o->dtype;
+    if (t != SETT_F16 && t != SETT_BF16 && t != SETT_F8E4M3FN && t != SETT_F8E5M2 && t != SETT_I8)
+        REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2 or i8", t ? sett_dtype_name(t) : "not given");
+    o->c = o->c ? o->c : t == SETT_F16 ? t : SETT_BF16;
+    if (!sett__is_small_float(o->c) && o->c != SETT_F8E4M3FN && o->c != SETT_F8E5M2)
+        REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2", sett_dtype_name(o->c));
+    sett__in_range(c, "scaled", o->scaled, 0, 1);
+    sett__is_zero(c, "reserved", o->reserved);
+    sett__either(&o->bn, o->c == SETT_F32 ? 128 : 256);
+    sett__in_range(c, "bn", o->bn, 64, 256);
+    if (*c->why)
+        return;
+    const int panel = LINE / bytes_of(o->c), stage = (ROWS + o->bn) * LINE, most = (SMEM - ROWS * o->bn * bytes_of(o->c)) / stage;
+    if (o->bn % panel || o->bn % 64)
+        REFUSE(c, ".bn is %d: a multiple of 64, and of the %d columns of %s in 128 bytes", o->bn, panel, sett_dtype_name(o->c));
+    if (most < 2)
+        REFUSE(c, ".bn is %d: with C of %s two stages have no room", o->bn, sett_dtype_name(o->c));
+    sett__either(&o->stages, most > CHUNKS ? CHUNKS : most);
+    if (!*c->why)
+        sett__in_range(c, "stages", o->stages, 2, most);
+    sett__either(&o->clusters, 66);
+    sett__in_range(c, "clusters", o->clusters, 1, 1 << 20);
+}
+
+struct sett_gemm_place {
+    sett_build *b;
+    sett_thr_copy *thread;
+    sett_arg tiler, tile;
+    int part;
+};
+
+sett_tensor *sett_gemm_part(const sett_gemm_place *p, sett_tensor *whole)
+{
+    return sett_slice(sett_partition_S(p->thread, sett_local_tile(whole, p->tiler, p->tile)), T(ALL, p->part), 0, 0);
+}
+
+typedef struct parts {
+    const sett_gemm_wgmma_options *o;
+    int bk;
+    sett_tensor *a, *b, *c; /* shared memory: (ROWS,bk,stages), (bn,bk,stages), (ROWS,bn) */
+    sett_tma *ta, *tb, *tc;
+    sett_pipeline *pipe;
+    sett_val *rows, *columns, *ktiles; /* in tiles of a cluster */
+    sett_gemm_epilogue *then;
+    void *user;
+} parts;
+
+/* Tile i, in rows and columns of tiles: RASTER rows at a time, column by column, so that blocks that run at once read the same rows of
+ * A and B. The row is this block's, of the cluster's two. */
+static void tile_at(sett_build *b, const parts *t, sett_val *i, sett_val **m, sett_val **n)
+{
+    sett_val *band = sett_mul(t->columns, RASTER), *first = sett_mul(sett_floordiv(i, band), RASTER), *rest = sett_mod(i, band);
+    sett_val *high = sett_min(sett_sub(t->rows, first), RASTER);
+    *n = sett_floordiv(rest, high);
+    *m = sett_add(sett_mul(sett_add(first, sett_mod(rest, high)), CLUSTER), sett_block_idx_in_cluster(b));
+}
+
+static void produce(sett_build *b, const parts *t)
+{
+    sett_pipeline_state *put = sett_pipeline_producer_state(t->pipe);
+    sett_val *m, *n, *both = sett_const(b, SETT_I32, (1 << CLUSTER) - 1);
+    sett_for (b, i, sett_cluster_idx(b, 0), sett_mul(t->rows, t->columns), sett_cluster_dim(b, 0)) {
+        tile_at(b, t, i, &m, &n);
+        sett_tensor *gA = sett_local_tile(sett_tma_tensor(t->ta), T(ROWS, t->bk), T(m, ALL)), *sB, *gB;
+        sett_tma_partition(t->tb, sett_block_idx_in_cluster(b), sett_make_layout(b, CLUSTER), t->b, /* this block's half */
+            sett_local_tile(sett_tma_tensor(t->tb), T(t->o->bn, t->bk), T(n, ALL)), &sB, &gB);
+        sett_for (b, k, 0, t->ktiles, 1) {
+            sett_producer_acquire(put);
+            sett_val *s = sett_stage(put);
+            sett_tma_load(t->ta, sett_slice(gA, ALL, ALL, k), sett_slice(t->a, ALL, ALL, s), sett_pipeline_barrier(put));
+            sett_tma_load(t->tb, sett_slice(gB, ALL, k), sett_slice(sB, ALL, s), sett_pipeline_barrier(put), .mask = both);
+            sett_advance(put);
+        }
+    }
+}
+
+/* acc = or += the stage's product, in the background. */
+static void k_block(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_thr_mma *mine, sett_tensor *acc, sett_pipeline_state *get, bool first)
+{
+    sett_consumer_wait(get);
+    sett_val *s = sett_stage(get);
+    sett_tensor *fA = sett_make_fragment_A(mma, sett_partition_A(mine, sett_slice(t->a, ALL, ALL, s))); /* descriptors */
+    sett_tensor *fB = sett_make_fragment_B(mma, sett_partition_B(mine, sett_slice(t->b, ALL, ALL, s)));
+    sett_gemm(mma, acc, fA, fB, acc, .fresh = first);
+    sett_mma_commit(b);
+}
+
+/* A warp group's 64 rows, a panel of 128 bytes at a time: threads write it, and one begins its copy when the one of the last tile has
+ * read the panel. What lies past the edges is left out. */
+static void store(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_tensor *acc, sett_val *group, sett_val *m, sett_val *n)
+{
+    const sett_dtype d = t->o->c;
+    const int panel = LINE / bytes_of(d), panels = t->o->bn / panel, each = bytes_of(d) == 2 ? 8 : 2, parts_of = t->o->bn / 2 / each / panels;
+    sett_tiled_copy *r2s = sett_make_tiled_copy_C(each == 8 ? sett_stmatrix(b, d, 4, false) : sett_copy_universal(b, d, each * sett_dtype_bits(d)), mma);
+    sett_thr_copy *to = sett_get_slice(r2s, sett_thread_idx(b, 0));
+    sett_tensor *from = sett_retile(to, acc), *sC = sett_partition_D(to, t->c), *held = sett_make_rmem_tensor(b, d, each);
+    sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(ROWS, t->o->bn), T(m, n));
+    sett_gemm_place place = {.b = b, .thread = to, .tiler = sett_tuple(b, ROWS, t->o->bn), .tile = sett_tuple(b, m, n)};
+    for (int i = 0; i < panels; i++) {
+        sett_tma_store_wait_read(b, panels - 1);
+        sett_barrier(b, sett_add(group, 1), GROUP);
+        for (int j = i * parts_of; j < (i + 1) * parts_of; j++) {
+            place.part = j;
+            sett_arg shape = sett_shape(sett_slice(sett_partition_S(to, t->c), T(ALL, j), 0, 0)); /* as sett_gemm_part gives it */
+            sett_val *x = t->then(&place, sett_reshape(sett_load(sett_slice(from, T(ALL, j), 0, 0)), shape), t->user);
+            sett_store(held, sett_reshape(sett_to(x, d), each));
+            sett_copy_by(r2s, held, sett_slice(sC, T(ALL, j), 0, 0));
+        }
+        sett_fence_view_async_shared(b);
+        sett_barrier(b, sett_add(group, 1), GROUP);
+        sett_if (b, sett_eq(sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4), 0))
+            sett_tma_store(t->tc, sett_local_tile(t->c, T(64, panel), T(group, i)), sett_local_tile(gC, T(64, panel), T(group, i)));
+        sett_tma_store_commit(b);
+    }
+}
+
+static void consume(sett_build *b, const parts *t, sett_val *group)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    sett_mma_atom *atom = sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = o->bn);
+    sett_tiled_mma *mma = sett_make_tiled_mma(atom, T(ROWS / 64, 1, 1), ALL);
+    sett_thr_mma *mine = sett_get_slice(mma, sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
+    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(ROWS, o->bn))), *stages = sett_var(b, SETT_I32, 0);
+    sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
+    sett_val *m, *n;
+    sett_for (b, i, sett_cluster_idx(b, 0), sett_mul(t->rows, t->columns), sett_cluster_dim(b, 0)) {
+        tile_at(b, t, i, &m, &n);
+        sett_state_set(get, sett_at(stages, 0));
+        sett_set(stages, sett_add(sett_at(stages, 0), t->ktiles), 0);
+        k_block(b, t, mma, mine, acc, get, true);
+        sett_state_copy(get, done), sett_advance(get);
+        sett_for (b, k, 1, t->ktiles, 1) {
+            k_block(b, t, mma, mine, acc, get, false);
+            sett_mma_wait(b, 1); /* all but the newest: the stage before it has been read */
+            sett_consumer_release(done);
+            sett_state_copy(get, done), sett_advance(get);
+        }
+        sett_mma_wait(b, 0);
+        sett_consumer_release(done);
+        store(b, t, mma, acc, group, m, n);
+    }
+    sett_tma_store_wait_read(b, 0);
+}
+
+static sett_val *tiles(sett_val *extent, int tile)
+{
+    return sett_floordiv(sett_add(extent, tile - 1), tile);
+}
+
+static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_tensor *C)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    const int panel = LINE / bytes_of(o->c);
+    t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, t->bk, o->stages), 1024);
+    t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->bn, t->bk, o->stages), 1024);
+    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, ROWS, o->bn), 1024);
+    t->ta = sett_make_tma(A, .smem = t->a, .tile = T(ROWS, t->bk));
+    t->tb = sett_make_tma(B, .smem = t->b, .tile = T(o->bn, t->bk), .multicast = CLUSTER);
+    t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, 64, panel), .tile = T(64, panel));
+    t->pipe = sett_pipeline_tma_async(b, .stages = o->stages, .tx_bytes = sett_tma_bytes(t->ta) + sett_tma_bytes(t->tb), .consumers = SETT_WARP_GROUPS(ROWS / 64),
+        .multicast = 1, .relaxed = true);
+    sett__begin(b, o->plain);
+    sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
+    sett_if (b, sett_ge(group, ROWS / 64)) {
+        sett_setmaxregister_decrease(b, 24);
+        sett_if (b, sett_eq(warp, ROWS / 16))
+            sett_if (b, sett_elect_one(b))
+                produce(b, t);
+    }
+    sett_else (b) {
+        sett_setmaxregister_increase(b, 240);
+        consume(b, t, group);
+    }
+    sett_cluster_sync(b); /* no block ends while its peer may arrive at its barriers */
+}
+
+/* acc SA[row] SB[column]; a coordinate past the edges has no scale, and is not stored. */
+typedef struct scales {
+    sett_tensor *by_row, *by_column, *crd; /* (M,N) each */
+    sett_arg extent;
+} scales;
+
+static sett_val *scaled(const sett_gemm_place *at, sett_val *acc, void *user)
+{
+    const scales *s = user;
+    if (!s->by_row)
+        return acc;
+    sett_val *in = sett_elem_less(sett_gemm_part(at, s->crd), s->extent);
+    sett_val *x = sett_load(sett_gemm_part(at, s->by_row), .pred = in), *y = sett_load(sett_gemm_part(at, s->by_column), .pred = in);
+    return sett_mul(sett_mul(sett_to(acc, SETT_F32), x), y);
+}
+
+void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, sett_gemm_epilogue *then, void *data)
+{
+    sett_gemm_wgmma_options o;
+    if (!sett__kernel_options(b, &sett__gemm_wgmma, user, &o))
+        return;
+    const int vec = 16 / bytes_of(o.dtype);
+    sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), *K = sett_sym(b, "K", .div = vec);
+    sett_tensor *A = sett_param(b, "A", o.dtype, sett_row_major(b, M, K), .align = 16);
+    sett_tensor *B = sett_param(b, "B", o.dtype, sett_row_major(b, N, K), .align = 16);
+    sett_tensor *C = sett_param(b, "C", o.c, sett_row_major(b, M, N), .align = 16);
+    scales s = {.extent = sett_tuple(b, M, N), .crd = sett_identity_tensor(b, M, N)};
+    if (o.scaled) {
+        s.by_row = sett_composition(sett_param(b, "SA", SETT_F32, sett_make_layout(b, M)), sett_make_layout(b, T(M, N), T(1, 0)));
+        s.by_column = sett_composition(sett_param(b, "SB", SETT_F32, sett_make_layout(b, N)), sett_make_layout(b, T(M, N), T(0, 1)));
+    }
+    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .rows = tiles(M, CLUSTER * ROWS), .columns = tiles(N, o.bn), .then = then ? then : scaled, .user = then ? data : &s};
+    t.ktiles = tiles(K, t.bk);
+    sett_grid(b, sett_mul(sett_min(sett_mul(t.rows, t.columns), o.clusters), CLUSTER));
+    sett_block(b, 2 * ROWS + GROUP);
+    sett_cluster(b, CLUSTER);
+    run(b, &t, A, B, C);
+}
+
+void sett_gemm_wgmma(sett_build *b, const void *user)
+{
+    sett_gemm_wgmma_with(b, user, NULL, NULL);
+}
+
+#define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
+static const sett_family_param params[] = {P(dtype), P(plain), P(c), P(scaled), P(bn), P(stages), P(clusters)};
+FAMILY(gemm_wgmma, params);
