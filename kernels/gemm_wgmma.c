@@ -38,7 +38,6 @@ static void settle(void *options, choice *c)
 }
 
 struct sett_gemm_place {
-    sett_build *b;
     sett_thr_copy *thread;
     sett_arg tiler, tile;
     int part;
@@ -55,30 +54,22 @@ typedef struct parts {
     sett_tensor *a, *b, *c; /* shared memory: (ROWS,bk,stages), (bn,bk,stages), (ROWS,bn) */
     sett_tma *ta, *tb, *tc;
     sett_pipeline *pipe;
-    sett_val *rows, *columns, *ktiles; /* in tiles of a cluster */
+    sett_scheduler *tiles;
+    sett_val *ktiles;
     sett_gemm_epilogue *then;
     void *user;
 } parts;
 
-/* Tile i, in rows and columns of tiles: RASTER rows at a time, column by column, so that blocks that run at once read the same rows of
- * A and B. The row is this block's, of the cluster's two. */
-static void tile_at(sett_build *b, const parts *t, sett_val *i, sett_val **m, sett_val **n)
-{
-    sett_val *band = sett_mul(t->columns, RASTER), *first = sett_mul(sett_floordiv(i, band), RASTER), *rest = sett_mod(i, band);
-    sett_val *high = sett_min(sett_sub(t->rows, first), RASTER);
-    *n = sett_floordiv(rest, high);
-    *m = sett_add(sett_mul(sett_add(first, sett_mod(rest, high)), CLUSTER), sett_block_idx_in_cluster(b));
-}
-
 static void produce(sett_build *b, const parts *t)
 {
     sett_pipeline_state *put = sett_pipeline_producer_state(t->pipe);
-    sett_val *m, *n, *both = sett_const(b, SETT_I32, (1 << CLUSTER) - 1);
-    sett_for (b, i, sett_cluster_idx(b, 0), sett_mul(t->rows, t->columns), sett_cluster_dim(b, 0)) {
-        tile_at(b, t, i, &m, &n);
-        sett_tensor *gA = sett_local_tile(sett_tma_tensor(t->ta), T(ROWS, t->bk), T(m, ALL)), *sB, *gB;
+    sett_work_tile *w = sett_initial_work_tile(t->tiles);
+    sett_val *both = sett_const(b, SETT_I32, (1 << CLUSTER) - 1);
+    sett_while (b, sett_is_valid_tile(w)) {
+        sett_arg at = sett_tile_coord(w);
+        sett_tensor *gA = sett_local_tile(sett_tma_tensor(t->ta), T(ROWS, t->bk), T(sett_get(at, 0), ALL)), *sB, *gB;
         sett_tma_partition(t->tb, sett_block_idx_in_cluster(b), sett_make_layout(b, CLUSTER), t->b, /* this block's half */
-            sett_local_tile(sett_tma_tensor(t->tb), T(t->o->bn, t->bk), T(n, ALL)), &sB, &gB);
+            sett_local_tile(sett_tma_tensor(t->tb), T(t->o->bn, t->bk), T(sett_get(at, 1), ALL)), &sB, &gB);
         sett_for (b, k, 0, t->ktiles, 1) {
             sett_producer_acquire(put);
             sett_val *s = sett_stage(put);
@@ -86,6 +77,7 @@ static void produce(sett_build *b, const parts *t)
             sett_tma_load(t->tb, sett_slice(gB, ALL, k), sett_slice(sB, ALL, s), sett_pipeline_barrier(put), .mask = both);
             sett_advance(put);
         }
+        sett_advance_to_next_work(w);
     }
 }
 
@@ -102,15 +94,15 @@ static void k_block(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_thr
 
 /* A warp group's 64 rows, a panel of 128 bytes at a time: threads write it, and one begins its copy when the one of the last tile has
  * read the panel. What lies past the edges is left out. */
-static void store(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_tensor *acc, sett_val *group, sett_val *m, sett_val *n)
+static void store(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_tensor *acc, sett_val *group, sett_arg at)
 {
     const sett_dtype d = t->o->c;
     const int panel = LINE / bytes_of(d), panels = t->o->bn / panel, each = bytes_of(d) == 2 ? 8 : 2, parts_of = t->o->bn / 2 / each / panels;
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(each == 8 ? sett_stmatrix(b, d, 4, false) : sett_copy_universal(b, d, each * sett_dtype_bits(d)), mma);
     sett_thr_copy *to = sett_get_slice(r2s, sett_thread_idx(b, 0));
     sett_tensor *from = sett_retile(to, acc), *sC = sett_partition_D(to, t->c), *held = sett_make_rmem_tensor(b, d, each);
-    sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(ROWS, t->o->bn), T(m, n));
-    sett_gemm_place place = {.b = b, .thread = to, .tiler = sett_tuple(b, ROWS, t->o->bn), .tile = sett_tuple(b, m, n)};
+    sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(ROWS, t->o->bn), T(sett_get(at, 0), sett_get(at, 1)));
+    sett_gemm_place place = {.thread = to, .tiler = sett_tuple(b, ROWS, t->o->bn), .tile = sett_tuple(b, sett_get(at, 0), sett_get(at, 1))};
     for (int i = 0; i < panels; i++) {
         sett_tma_store_wait_read(b, panels - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
@@ -137,9 +129,8 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
     sett_thr_mma *mine = sett_get_slice(mma, sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
     sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(ROWS, o->bn))), *stages = sett_var(b, SETT_I32, 0);
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
-    sett_val *m, *n;
-    sett_for (b, i, sett_cluster_idx(b, 0), sett_mul(t->rows, t->columns), sett_cluster_dim(b, 0)) {
-        tile_at(b, t, i, &m, &n);
+    sett_work_tile *w = sett_initial_work_tile(t->tiles);
+    sett_while (b, sett_is_valid_tile(w)) {
         sett_state_set(get, sett_at(stages, 0));
         sett_set(stages, sett_add(sett_at(stages, 0), t->ktiles), 0);
         k_block(b, t, mma, mine, acc, get, true);
@@ -152,14 +143,10 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
         }
         sett_mma_wait(b, 0);
         sett_consumer_release(done);
-        store(b, t, mma, acc, group, m, n);
+        store(b, t, mma, acc, group, sett_tile_coord(w));
+        sett_advance_to_next_work(w);
     }
     sett_tma_store_wait_read(b, 0);
-}
-
-static sett_val *tiles(sett_val *extent, int tile)
-{
-    return sett_floordiv(sett_add(extent, tile - 1), tile);
 }
 
 static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_tensor *C)
@@ -220,11 +207,13 @@ void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, se
         s.by_row = sett_composition(sett_param(b, "SA", SETT_F32, sett_make_layout(b, M)), sett_make_layout(b, T(M, N), T(1, 0)));
         s.by_column = sett_composition(sett_param(b, "SB", SETT_F32, sett_make_layout(b, N)), sett_make_layout(b, T(M, N), T(0, 1)));
     }
-    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .rows = tiles(M, CLUSTER * ROWS), .columns = tiles(N, o.bn), .then = then ? then : scaled, .user = then ? data : &s};
-    t.ktiles = tiles(K, t.bk);
-    sett_grid(b, sett_mul(sett_min(sett_mul(t.rows, t.columns), o.clusters), CLUSTER));
+    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = then ? then : scaled, .user = then ? data : &s};
+    t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     sett_block(b, 2 * ROWS + GROUP);
     sett_cluster(b, CLUSTER);
+    /* RASTER rows of clusters at a time, column by column: blocks that run at once read the same rows of A and B. */
+    t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, ROWS), sett_ceil_div(N, o.bn)), .clusters = sett_arg_i(o.clusters), .swizzle = RASTER, .raster = SETT_RASTER_N);
+    sett_grid(b, sett_scheduler_grid(t.tiles));
     run(b, &t, A, B, C);
 }
 

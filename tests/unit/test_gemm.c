@@ -20,6 +20,7 @@ typedef struct problem {
     int stored;          /* matrices of stmatrix; 0: C goes from registers to global memory */
     sett_space a_from;
     const char *perm, *holds; /* "": ALL; an instruction in the PTX */
+    bool counted;             /* steps in a loop of the kernel, whose first one does not accumulate, as a Boolean of the kernel says */
 } problem;
 
 /* ---- the kernel --------------------------------------------------------------------------------- */
@@ -56,7 +57,7 @@ typedef struct side {
     sett_tiled_copy *load;
 } side;
 
-static void bring(sett_build *b, const problem *p, side *x, sett_tiled_mma *mma, sett_operand which, sett_val *t, int step)
+static void bring(sett_build *b, const problem *p, side *x, sett_tiled_mma *mma, sett_operand which, sett_val *t, sett_arg step)
 {
     sett_tensor *tile = sett_local_tile(x->gmem, T(extent(p, (int)which), extent(p, 2)), T(0, step));
     sett_thr_mma *mine = sett_get_slice(mma, t);
@@ -96,6 +97,22 @@ static sett_tensor *through_smem(sett_build *b, const problem *p, sett_tiled_mma
     return sett_partition_C(sett_get_slice(mma, t), c);
 }
 
+/* A tile in K: accumulate or NULL. */
+static void step(sett_build *b, const problem *p, side x[2], sett_tiled_mma *mma, sett_tensor *acc, sett_val *t, sett_arg at, bool first, sett_val *accumulate)
+{
+    for (int w = 0; w < 2; w++)
+        bring(b, p, &x[w], mma, (sett_operand)w, t, at);
+    if (p->kind == SETT_MMA_WGMMA)
+        sett_fence_view_async_shared(b);
+    sett_sync_threads(b);
+    for (int w = 0; w < 2; w++)
+        take(p, &x[w], mma, (sett_operand)w, t);
+    sett_gemm(mma, acc, x[0].fragment, x[1].fragment, acc, .fresh = first, .accumulate = accumulate);
+    if (p->kind == SETT_MMA_WGMMA)
+        sett_mma_commit(b), sett_mma_wait(b, 0);
+    sett_sync_threads(b);
+}
+
 static void body(sett_build *b, const void *user)
 {
     const problem *p = user;
@@ -116,19 +133,11 @@ static void body(sett_build *b, const void *user)
             x[w].load = sett_make_tiled_copy_mma_at(SETT_HERE, sett_ldmatrix(b, w ? p->b : p->a, p->matrices[w], p->major[w] == SETT_MN_MAJOR), mma, (sett_operand)w);
     }
     sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(m, n)));
-    for (int step = 0; step < p->steps; step++) {
-        for (int w = 0; w < 2; w++)
-            bring(b, p, &x[w], mma, (sett_operand)w, t, step);
-        if (p->kind == SETT_MMA_WGMMA)
-            sett_fence_view_async_shared(b);
-        sett_sync_threads(b);
-        for (int w = 0; w < 2; w++)
-            take(p, &x[w], mma, (sett_operand)w, t);
-        sett_gemm(mma, acc, x[0].fragment, x[1].fragment, acc, .fresh = step == 0);
-        if (p->kind == SETT_MMA_WGMMA)
-            sett_mma_commit(b), sett_mma_wait(b, 0);
-        sett_sync_threads(b);
-    }
+    for (int i = 0; i < p->steps && !p->counted; i++)
+        step(b, p, x, mma, acc, t, sett_arg_i(i), i == 0, NULL);
+    if (p->counted)
+        sett_for (b, i, 0, p->steps, 1)
+            step(b, p, x, mma, acc, t, SETT_A(i), false, sett_gt(i, 0));
     if (p->stored)
         acc = through_smem(b, p, mma, acc, t);
     convert(acc, sett_partition_C(sett_get_slice(mma, t), out));
@@ -274,6 +283,11 @@ static const problem problems[] = {
     {GROUP(I8, I32, 64), .steps = 2, .k = 32, .atoms = {2, 1, 1}, .times = {1, 2, 4}},
     {GROUP(TF32, F32, 64), .steps = 2, .k = 8, .atoms = {1, 1, 1}, .times = {1, 1, 8}},
     {GROUP(F8E4M3FN, F32, 64), .steps = 2, .k = 32, .atoms = {1, 1, 1}, .times = {1, 1, 4}, .bytes = {64, 64}},
+    /* the first step of a loop in the kernel does not accumulate */
+    {WARP(F16, F16, F32), .m = 16, .n = 8, .k = 16, .atoms = {2, 2, 1}, .times = {2, 2, 2}, .matrices = {4, 4}, .perm = "(32,32,16)", .counted = true},
+    {GROUP(F16, F32, 64), .steps = 3, .k = 16, .atoms = {2, 1, 1}, .times = {2, 1, 2}, .counted = true},
+    {GROUP(I8, I32, 32), .steps = 3, .k = 32, .atoms = {1, 1, 1}, .times = {1, 2, 1}, .a_from = SETT_RMEM, .counted = true},
+    {.kind = SETT_MMA_UNIVERSAL, .a = SETT_F32, .b = SETT_F32, .acc = SETT_F32, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {2, 2, 4}, .steps = 3, .counted = true},
     /* one multiply-add a thread, of every type of arithmetic, and of operands that are converted */
     {.kind = SETT_MMA_UNIVERSAL, .a = SETT_F32, .b = SETT_F32, .acc = SETT_F32, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {4, 2, 16}, .steps = 2,
         .perm = "<(8,4):(4,1),(8,2):(2,1),_>", .holds = "fma.rn.f32"},
@@ -405,6 +419,83 @@ START_TEST(touched_in_flight)
 }
 END_TEST
 
+/* ---- fences, and fields that cannot be ------------------------------------------------------------------- */
+typedef enum asked { AUTOMATIC, ONE_FOR_BOTH, TOUCHED_SINCE, WAITED_SINCE, N_ASKED } asked;
+
+/* Two products of two accumulators. */
+static void fences(sett_build *b, const void *user)
+{
+    const asked a = *(const asked *)user;
+    sett_tensor *out = sett_param(b, "C", SETT_F32, sett_row_major(b, 64, 64));
+    sett_tensor *x = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, 64, 64), 1024);
+    sett_block(b, 128);
+    sett_tiled_mma *mma = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .n = 64), T(1, 1, 1), ALL);
+    sett_thr_mma *mine = sett_get_slice(mma, sett_thread_idx(b, 0));
+    sett_tensor *gC = sett_partition_C(mine, out), *s = sett_make_fragment_C(mma, gC), *o = sett_make_fragment_C(mma, gC);
+    sett_tensor *fa = sett_make_fragment_A(mma, sett_partition_A(mine, x)), *fb = sett_make_fragment_B(mma, sett_partition_B(mine, x));
+    sett_fill(s, 0), sett_fill(o, 0);
+    if (a != AUTOMATIC)
+        sett_mma_fence(s, o);
+    if (a == TOUCHED_SINCE)
+        sett_fill(o, 1);
+    sett_gemm(mma, s, fa, fb, s);
+    sett_gemm(mma, s, fa, fb, s); /* what is under way needs no fence between */
+    sett_mma_commit(b);
+    if (a == WAITED_SINCE)
+        sett_mma_wait(b, 0);
+    sett_gemm(mma, o, fa, fb, o);
+    sett_mma_commit(b);
+    sett_mma_wait(b, 0);
+    sett_store(gC, sett_add(sett_load(s), sett_load(o)));
+}
+
+START_TEST(fences_are_few)
+{
+    static const int want[N_ASKED] = {[AUTOMATIC] = 2, [ONE_FOR_BOTH] = 1, [TOUCHED_SINCE] = 2, [WAITED_SINCE] = 2};
+    for (asked a = AUTOMATIC; a < N_ASKED; a++) {
+        sett_compile_options o = {.size = sizeof o, .user = &a};
+        char *text = tape_of(fences, &o);
+        int n = 0;
+        for (const char *at = text; (at = strstr(at, "wgmma.fence ")); at++)
+            n++;
+        ck_assert_msg(n == want[a], "%d: %d fences in\n%.2000s", (int)a, n, text);
+        sett_text_free(text);
+    }
+}
+END_TEST
+
+static void wrong_field(sett_build *b, int which)
+{
+    sett_mma_atom *atom = sett_mma_universal(b, .acc = SETT_F32);
+    sett_tensor *x = sett_make_rmem_tensor(b, SETT_F32, 1);
+    sett_block(b, 32);
+    sett_val *t = sett_thread_idx(b, 0);
+    switch (which) {
+    case 0: sett_gemm(atom, x, x, x, x, .fresh = true, .accumulate = sett_gt(t, 0)); break;
+    case 1: sett_gemm(atom, x, x, x, x, .accumulate = t); break;
+    case 2: sett_gemm(atom, x, x, x, x, .accumulate = sett_gt(sett_load(sett_make_rmem_tensor(b, SETT_F32, 2)), 0.0)); break;
+    default: sett_mma_fence(x, sett_make_smem_tensor(b, SETT_F32, 4, 16));
+    }
+}
+
+START_TEST(wrong_fields)
+{
+    static const struct { sett_status status; const char *text; } want[] = {
+        {SETT_E_ARGUMENT, "sett_gemm: both .fresh and .accumulate: give one"},
+        {SETT_E_SHAPE, "sett_gemm: .accumulate is a value of shape () of i32: it is one Boolean"},
+        {SETT_E_SHAPE, "sett_gemm: .accumulate is a value of shape 2 of bool: it is one Boolean"},
+        {SETT_E_SPACE, "4:1 is in smem: it fences registers; of shared memory sett_fence_view_async_shared is the fence"},
+    };
+    for (int i = 0; i < (int)SETT__COUNT(want); i++) {
+        sett_build *b = sett__build_new(NULL, true);
+        const char *text;
+        wrong_field(b, i);
+        ck_assert_msg(sett_build_status(b, &text) == want[i].status && strstr(text, want[i].text) && strstr(text, "test_gemm.c:"), "%d: %s", i, text);
+        sett_build_end(b, NULL);
+    }
+}
+END_TEST
+
 Suite *gemm_suite(void)
 {
     Suite *s = suite_create("gemm");
@@ -415,6 +506,8 @@ Suite *gemm_suite(void)
     tcase_add_loop_test(t, two_stages, 0, 2);
     tcase_add_loop_test(t, every_rank, 0, (int)SETT__COUNT(forms));
     tcase_add_loop_test(t, touched_in_flight, TOUCHED, DONE + 1);
+    tcase_add_test(t, fences_are_few);
+    tcase_add_test(t, wrong_fields);
     suite_add_tcase(s, t);
     return s;
 }

@@ -392,6 +392,89 @@ START_TEST(embedding_grad)
 }
 END_TEST
 
+/* Factors -2 to 2 as each type has them, so that sums are exact. */
+typedef struct product { sett_dtype ab, c; int scaled, bn; } product;
+static const product products[] = {{SETT_F16, 0, 0, 0}, {SETT_BF16, SETT_F32, 0, 0}, {SETT_BF16, 0, 1, 64}, {SETT_F8E4M3FN, SETT_BF16, 1, 128}, {SETT_F8E5M2, SETT_F16, 0, 256},
+    {SETT_I8, 0, 1, 256}, {SETT_I8, SETT_F32, 1, 0}, {SETT_BF16, SETT_F8E4M3FN, 1, 128}};
+
+static uint16_t factor_bits(sett_dtype t, int x)
+{
+    static const uint16_t f16[] = {0xc000, 0xbc00, 0, 0x3c00, 0x4000}, bf16[] = {0xc000, 0xbf80, 0, 0x3f80, 0x4000}, e4m3[] = {0xc0, 0xb8, 0, 0x38, 0x40},
+                          e5m2[] = {0xc0, 0xbc, 0, 0x3c, 0x40};
+    return t == SETT_F16 ? f16[x + 2] : t == SETT_BF16 ? bf16[x + 2] : t == SETT_F8E4M3FN ? e4m3[x + 2] : t == SETT_F8E5M2 ? e5m2[x + 2] : (uint16_t)(uint8_t)x;
+}
+
+static int factor_at(size_t row, size_t k, int seed)
+{
+    return (int)((row * 7 + k * 3 + row * k + (size_t)seed) % 5) - 2;
+}
+
+static void *factors(sett_dtype t, size_t rows, size_t depth, int seed)
+{
+    const size_t bytes = (size_t)sett_dtype_bits(t) / 8, n = rows * depth;
+    unsigned char *host = malloc(n * bytes);
+    void *data = sett_alloc(r.e, r.stream.device, n * bytes);
+    ck_assert(host && data);
+    for (size_t i = 0; i < n; i++) {
+        const uint16_t x = factor_bits(t, factor_at(i / depth, i % depth, seed));
+        memcpy(host + i * bytes, &x, bytes);
+    }
+    ck_assert(!sett_memcpy(r.e, r.stream, data, host, n * bytes) && !sett_sync(r.e, r.stream));
+    free(host);
+    return data;
+}
+
+static double element(sett_dtype t, const unsigned char *p, size_t i)
+{
+    if (t != SETT_F8E4M3FN)
+        return get(t, p, i);
+    const int e = p[i] >> 3 & 15, m = p[i] & 7;
+    const double v = e ? ldexp(8 + m, e - 10) : ldexp(m, -9);
+    return p[i] & 128 ? -v : v;
+}
+
+static void check_product(const product *p, size_t m, size_t n, size_t k)
+{
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .bn = p->bn, .clusters = 2};
+    const sett_dtype c = p->c ? p->c : p->ab == SETT_F16 ? SETT_F16 : SETT_BF16;
+    const size_t bytes = (size_t)sett_dtype_bits(c) / 8;
+    float *scale = malloc((m + n) * sizeof *scale);
+    unsigned char *host = malloc(m * n * bytes);
+    void *a = factors(p->ab, m, k, 0), *b = factors(p->ab, n, k, 3), *to = sett_alloc(r.e, r.stream.device, m * n * bytes), *s = sett_alloc(r.e, r.stream.device, (m + n) * sizeof *scale);
+    ck_assert(scale && host && to && s);
+    for (size_t i = 0; i < m + n; i++)
+        scale[i] = ldexpf(1, (int)(i % 4) - 2);
+    ck_assert(!sett_memcpy(r.e, r.stream, s, scale, (m + n) * sizeof *scale));
+    sett_buf A = sett_buf_2d(a, p->ab, (int64_t)m, (int64_t)k), B = sett_buf_2d(b, p->ab, (int64_t)n, (int64_t)k), C = sett_buf_2d(to, c, (int64_t)m, (int64_t)n);
+    sett_buf SA = sett_buf_1d(s, SETT_F32, (int64_t)m), SB = sett_buf_1d((float *)s + m, SETT_F32, (int64_t)n);
+    if (p->scaled)
+        RUN(sett_gemm_wgmma, &o, &A, &B, &C, &SA, &SB);
+    else
+        RUN(sett_gemm_wgmma, &o, &A, &B, &C);
+    ck_assert(!sett_memcpy(r.e, r.stream, host, to, m * n * bytes) && !sett_sync(r.e, r.stream));
+    for (size_t i = 0; i < m * n; i++) {
+        double sum = 0;
+        for (size_t x = 0; x < k; x++)
+            sum += factor_at(i / n, x, 0) * factor_at(i % n, x, 3);
+        sum *= p->scaled ? (double)scale[i / n] * (double)scale[m + i % n] : 1;
+        const double got = element(c, host, i), half = c == SETT_F32 ? 0 : c == SETT_F16 ? 0x1p-11 : c == SETT_BF16 ? 0x1p-9 : 0x1p-4;
+        const double want = c == SETT_F8E4M3FN ? fmax(-448, fmin(448, sum)) : sum;
+        ck_assert_msg(fabs(got - want) <= fabs(want) * half + (half > 0 ? 0x1p-10 : 0), "%s to %s, (%zu,%zu): %g, not %g", sett_dtype_name(p->ab), sett_dtype_name(c), i / n, i % n, got, want);
+    }
+    void *all[] = {a, b, to, s};
+    for (int i = 0; i < 4; i++)
+        sett_free(r.e, r.stream.device, all[i]);
+    free(host), free(scale);
+}
+
+START_TEST(gemm_wgmma)
+{
+    check_product(&products[_i], 256, 256, 128);
+    check_product(&products[_i], 131, 336, 208); /* ends within tiles */
+    check_product(&products[_i], 520, 272, 16);
+}
+END_TEST
+
 /* ---- options ------------------------------------------------------------------------------------------------ */
 #define BAD(kernel_, text_, ...) {sett_##kernel_, &(const sett_##kernel_##_options){.size = sizeof(sett_##kernel_##_options), __VA_ARGS__}, #kernel_ ": " text_}
 static const struct {
@@ -427,6 +510,12 @@ static const struct {
     BAD(row_reduce, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
     BAD(transpose, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
     BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .threads = 1 << 29),
+    BAD(gemm_wgmma, ".dtype is f32: f16, bf16, f8E4M3FN, f8E5M2 or i8", .dtype = SETT_F32),
+    BAD(gemm_wgmma, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2", .dtype = SETT_I8, .c = SETT_I32),
+    BAD(gemm_wgmma, ".bn is 72: a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .bn = 72),
+    BAD(gemm_wgmma, ".bn is 192: a multiple of 64, and of the 128 columns of f8E4M3FN in 128 bytes", .dtype = SETT_I8, .c = SETT_F8E4M3FN, .bn = 192),
+    BAD(gemm_wgmma, ".stages is 4: from 2 to 3", .dtype = SETT_BF16, .stages = 4),
+    BAD(gemm_wgmma, ".reserved is 5: it must be 0", .dtype = SETT_BF16, .reserved = 5),
     BAD(dequantise, ".from is f8E4M3: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F8E4M3),
     BAD(axpy, ".threads is 1025: from 1 to 1024", .dtype = SETT_F32, .threads = 1025),
     BAD(vector_reduce, ".op is 2: SETT_ADD, SETT_MIN or SETT_MAX", .dtype = SETT_F32, .op = SETT_MUL),
@@ -563,7 +652,7 @@ START_TEST(families)
         for (int i = 0; i < f->n_params; i++)
             ck_assert(f->params[i].offset >= sizeof(size_t) && f->params[i].offset + f->params[i].bytes <= f->user_size);
     }
-    ck_assert_int_eq(n, 11);
+    ck_assert_int_eq(n, 12);
     ck_assert_ptr_null(sett_kernels_family(-1));
 }
 END_TEST
@@ -599,8 +688,9 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(t, transpose, 0, FLOATS);
     tcase_add_loop_test(t, dequantise, 0, FLOATS);
     tcase_add_loop_test(t, embedding_grad, 0, FLOATS);
+    tcase_add_loop_test(t, gemm_wgmma, 0, (int)(sizeof products / sizeof *products));
     tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof *bad));
-    tcase_add_loop_test(t, extreme_options, 0, 11);
+    tcase_add_loop_test(t, extreme_options, 0, 12);
     tcase_add_test(t, no_target_or_engine);
     tcase_add_test(t, options_have_a_size);
     tcase_add_test(t, an_older_caller);
