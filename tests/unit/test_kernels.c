@@ -475,6 +475,87 @@ START_TEST(gemm_wgmma)
 }
 END_TEST
 
+/* ---- the main loop of gemm_wgmma, and the hand-written one ------------------------------------------------------- */
+enum { MOST_OPCODES = 64 };
+typedef struct opcodes {
+    char name[MOST_OPCODES][40];
+    int count[MOST_OPCODES], n, all;
+} opcodes;
+
+static int *count_of(opcodes *x, const char *name)
+{
+    for (int i = 0; i < x->n; i++)
+        if (!strcmp(x->name[i], name))
+            return &x->count[i];
+    ck_assert_int_lt(x->n, MOST_OPCODES);
+    snprintf(x->name[x->n], sizeof *x->name, "%s", name);
+    return &x->count[x->n++];
+}
+
+/* A round: from the label to which the loop goes back behind its arrival, the first one after the second fence. */
+static opcodes loop_of(const char *ptx)
+{
+    opcodes x = {0};
+    char label[40], name[40];
+    const char *fence = strstr(ptx, "wgmma.fence"), *second = fence ? strstr(fence + 1, "wgmma.fence") : NULL, *arrive = second ? strstr(second, "mbarrier.arrive.relaxed") : NULL;
+    const char *back = arrive ? strstr(arrive, "bra.uni") : NULL;
+    ck_assert(back && sscanf(back, "bra.uni %38[^;]", label) == 1);
+    strcat(label, ":");
+    const char *line = strstr(ptx, label);
+    for (ck_assert_ptr_nonnull(line); line < back; line = strchr(line, '\n') + 1) {
+        const char *at = line + strspn(line, " \t");
+        if (*at == '@')
+            at += strcspn(at, " "), at += strspn(at, " \t");
+        if (sscanf(at, "%38[a-z0-9_.:]", name) == 1 && *at != '.')
+            ++*count_of(&x, name), x.all++;
+    }
+    return x;
+}
+
+/* Arithmetic on the loop's counter, and on a stage's number. */
+static bool is_counting(const char *name)
+{
+    static const char *const names[] = {"mul.lo.s32", "shl.b32", "cvt.s64.s32", "add.s32", "sub.s32", "mov.b32", "mov.u32"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return !strncmp(name, "setp.", 5);
+}
+
+START_TEST(main_loop)
+{
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    const sett_compile_options co = {.size = sizeof co, .target = "sm_90a", .ptx_only = true};
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16};
+    sett_compile_options with = co;
+    sett_kernel_info info = {.size = sizeof info};
+    sett_engine *e;
+    sett_kernel *k[2];
+    opcodes x[2];
+    static char text[1 << 16];
+    FILE *f = fopen("tests/tape/gemm_wgmma.tape", "rb");
+    with.user = &o;
+    ck_assert(f && fread(text, 1, sizeof text - 1, f) && !fclose(f) && !sett_engine_open(&e, &eo, &err));
+    sett_status s = sett_compile(e, sett_gemm_wgmma, &with, &k[0], &err);
+    if (s == SETT_E_NO_COMPILER) { /* the plug-in was not built */
+        sett_engine_close(e);
+        return;
+    }
+    ck_assert_msg(!s && !sett_compile_tape(e, text, strlen(text), &co, &k[1], &err), "%s", err.text);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(!sett_kernel_query(k[i], &info));
+        x[i] = loop_of(info.ptx);
+        sett_kernel_release(k[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < x[i].n; j++)
+            ck_assert_msg(is_counting(x[i].name[j]) || *count_of(&x[0], x[i].name[j]) == *count_of(&x[1], x[i].name[j]), "%s: %d in the kernel, %d in the tape", x[i].name[j],
+                *count_of(&x[0], x[i].name[j]), *count_of(&x[1], x[i].name[j]));
+    ck_assert_msg(x[0].all <= x[1].all + 2, "%d instructions, %d in the tape", x[0].all, x[1].all);
+    sett_engine_close(e);
+}
+END_TEST
+
 /* ---- options ------------------------------------------------------------------------------------------------ */
 #define BAD(kernel_, text_, ...) {sett_##kernel_, &(const sett_##kernel_##_options){.size = sizeof(sett_##kernel_##_options), __VA_ARGS__}, #kernel_ ": " text_}
 static const struct {
@@ -689,6 +770,7 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(t, dequantise, 0, FLOATS);
     tcase_add_loop_test(t, embedding_grad, 0, FLOATS);
     tcase_add_loop_test(t, gemm_wgmma, 0, (int)(sizeof products / sizeof *products));
+    tcase_add_test(t, main_loop);
     tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof *bad));
     tcase_add_loop_test(t, extreme_options, 0, 12);
     tcase_add_test(t, no_target_or_engine);
