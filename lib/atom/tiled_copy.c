@@ -239,7 +239,17 @@ sett_tensor *sett_partition_copy_at(sett_site site, const sett_thr_copy *s, bool
     return sett__slice(&c, sett__view(t, l, t->offset), sett__tuple_of(&c, 3, all));
 }
 
-/* (V,M,K,...) -> ((atom's values, rest of the tile's),M,K,...) */
+/* (1,1,...), of so many modes. */
+static sett_layout *ones(const sett__ctx *c, int rank)
+{
+    sett_arg *one = sett__kids(c, rank);
+    for (int i = 0; i < rank; i++)
+        one[i] = sett_arg_i(1);
+    return sett__make(c, sett__node(c, rank, one), SETT_ALL);
+}
+
+/* (V,M,K,...) -> ((atom's values, rest of the tile's),M,K,...). A V of several tiles, as that of a copy of one atom's values: the rest counts
+ * their parts too. */
 static sett_layout *retiled(const sett__ctx *c, const sett_tiled_copy *x, const sett_layout *l)
 {
     int n = sett__arity(l->shape), rank = sett__arity(x->tiler);
@@ -248,7 +258,7 @@ static sett_layout *retiled(const sett__ctx *c, const sett_tiled_copy *x, const 
     if (!sett__layout_poison(mn))
         mn = sett__compose(c, mn, sett_arg_l(sett__make(c, shape_of(c, x->tiler), SETT_ALL)));
     if (!sett__layout_poison(mn))
-        mn = sett_recast_layout_at(c->site, (int)(thr * v), 1, mn); /* (m,n) -> which V */
+        mn = v > mode_size(c, x->tv, 1) ? ones(c, rank) : sett_recast_layout_at(c->site, (int)(thr * v), 1, mn); /* (m,n) -> which V */
     if (sett__layout_poison(mn))
         return mn;
     sett_layout *back = sett__right_inverse(c, mn), *first = sett__make(c, sett_arg_i(v), SETT_ALL);
@@ -276,7 +286,7 @@ sett_tensor *sett_retile_at(sett_site site, const sett_thr_copy *s, const sett_t
     SETT__FAIL_IF(c.b, site, c.func, !sett__is_static(l->shape) || l->has_inner || sett__arity(l->shape) < rank + 1, &c.b->poison->tensor, SETT_E_RANK,
         "%s is no fragment of static extents: (V,M,N) of a copy of tiles %s", sett__tensor_text(c.b, t), sett__arg_text(c.b, s->copy->tiler));
     int64_t v = mode_size(&c, l, 0), all = mode_size(&c, s->copy->tv, 1);
-    SETT__FAIL_IF(c.b, site, c.func, all % v, &c.b->poison->tensor, SETT_E_DIVIDE, "the %lld values in mode 0 of %s do not divide the %lld that a thread of %s has",
+    SETT__FAIL_IF(c.b, site, c.func, all % v && v % all, &c.b->poison->tensor, SETT_E_DIVIDE, "the %lld values in mode 0 of %s do not divide the %lld that a thread of %s has, nor they these",
         (long long)v, sett__tensor_text(c.b, t), (long long)all, sett__layout_text(c.b, s->copy->tv));
     sett_layout *r = retiled(&c, s->copy, l);
     return sett__layout_poison(r) ? &c.b->poison->tensor : sett__view(t, r, t->offset);

@@ -151,6 +151,22 @@ START_TEST(copies_of_copies)
 END_TEST
 
 /* The widest swizzle that a row allows, each element in a place of its own, and readable by wgmma. */
+/* Of a copy of one atom's values, a fragment is parts of as many, one behind the other (CuTe's ((R2S,R2S_V),MMA_M,MMA_N)). */
+START_TEST(parts_of_a_fragment)
+{
+    sett_build *b = sett__build_new(NULL, true);
+    sett_tiled_mma *mma = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .n = 128), T(2, 1, 1), ALL);
+    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(256, 128)));
+    sett_tiled_copy *copy = sett_make_tiled_copy_C_atom(sett_stmatrix(b, SETT_F16, 4, false), mma);
+    sett_layout *l = sett_tensor_layout(sett_retile(sett_get_slice(copy, 5), acc)), *was = sett_tensor_layout(acc);
+    ck_assert_msg(!b->error.status, "%s", b->error.text);
+    ck_assert(sett_rank(l) == 3 && sett_static(b, sett_size(sett_get(l, 0))) == 64 && sett_static(b, sett_size(sett_get(l, 0, 0))) == 8);
+    for (int i = 0; i < 128; i++)
+        ck_assert_int_eq(sett_crd2idx(i, l).u.i, sett_crd2idx(i, was).u.i);
+    sett_build_end(b, NULL);
+}
+END_TEST
+
 START_TEST(smem_layouts)
 {
     static const struct {
@@ -260,6 +276,7 @@ Suite *atom_suite(void)
     tcase_add_test(t, dynamic_threads);
     tcase_add_test(t, cotiled_copies);
     tcase_add_test(t, copies_of_copies);
+    tcase_add_test(t, parts_of_a_fragment);
     tcase_add_test(t, smem_layouts);
     tcase_add_loop_test(t, refused, 0, (int)SETT__COUNT(mistakes));
     suite_add_tcase(s, t);
