@@ -160,7 +160,9 @@ START_TEST(parts_of_a_fragment)
     sett_tiled_copy *copy = sett_make_tiled_copy_C_atom(sett_stmatrix(b, SETT_F16, 4, false), mma);
     sett_layout *l = sett_tensor_layout(sett_retile(sett_get_slice(copy, 5), acc)), *was = sett_tensor_layout(acc);
     ck_assert_msg(!b->error.status, "%s", b->error.text);
-    ck_assert(sett_rank(l) == 3 && sett_static(b, sett_size(sett_get(l, 0))) == 64 && sett_static(b, sett_size(sett_get(l, 0, 0))) == 8);
+    sett_layout *values = sett_get(l, 0), *part = sett_get(values, 0);
+    ck_assert_int_eq(sett_size(values).u.i, 64);
+    ck_assert_int_eq(sett_size(part).u.i, 8);
     for (int i = 0; i < 128; i++)
         ck_assert_int_eq(sett_crd2idx(i, l).u.i, sett_crd2idx(i, was).u.i);
     sett_build_end(b, NULL);

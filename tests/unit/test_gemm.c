@@ -483,7 +483,7 @@ START_TEST(wrong_fields)
     static const struct { sett_status status; const char *text; } want[] = {
         {SETT_E_ARGUMENT, "sett_gemm: both .fresh and .accumulate: give one"},
         {SETT_E_SHAPE, "sett_gemm: .accumulate is a value of shape () of i32: it is one Boolean"},
-        {SETT_E_SHAPE, "sett_gemm: .accumulate is a value of shape 2 of bool: it is one Boolean"},
+        {SETT_E_SHAPE, "sett_gemm: .accumulate is a value of shape 2 of i1: it is one Boolean"},
         {SETT_E_SPACE, "4:1 is in smem: it fences registers; of shared memory sett_fence_view_async_shared is the fence"},
     };
     for (int i = 0; i < (int)SETT__COUNT(want); i++) {

@@ -445,12 +445,12 @@ static void check_product(const product *p, size_t m, size_t n, size_t k)
     for (size_t i = 0; i < m + n; i++)
         scale[i] = ldexpf(1, (int)(i % 4) - 2);
     ck_assert(!sett_memcpy(r.e, r.stream, s, scale, (m + n) * sizeof *scale));
-    sett_buf A = sett_buf_2d(a, p->ab, (int64_t)m, (int64_t)k), B = sett_buf_2d(b, p->ab, (int64_t)n, (int64_t)k), C = sett_buf_2d(to, c, (int64_t)m, (int64_t)n);
+    sett_buf left = sett_buf_2d(a, p->ab, (int64_t)m, (int64_t)k), right = sett_buf_2d(b, p->ab, (int64_t)n, (int64_t)k), C = sett_buf_2d(to, c, (int64_t)m, (int64_t)n);
     sett_buf SA = sett_buf_1d(s, SETT_F32, (int64_t)m), SB = sett_buf_1d((float *)s + m, SETT_F32, (int64_t)n);
     if (p->scaled)
-        RUN(sett_gemm_wgmma, &o, &A, &B, &C, &SA, &SB);
+        RUN(sett_gemm_wgmma, &o, &left, &right, &C, &SA, &SB);
     else
-        RUN(sett_gemm_wgmma, &o, &A, &B, &C);
+        RUN(sett_gemm_wgmma, &o, &left, &right, &C);
     ck_assert(!sett_memcpy(r.e, r.stream, host, to, m * n * bytes) && !sett_sync(r.e, r.stream));
     for (size_t i = 0; i < m * n; i++) {
         double sum = 0;
@@ -502,7 +502,8 @@ static opcodes loop_of(const char *ptx)
     ck_assert(back && sscanf(back, "bra.uni %38[^;]", label) == 1);
     strcat(label, ":");
     const char *line = strstr(ptx, label);
-    for (ck_assert_ptr_nonnull(line); line < back; line = strchr(line, '\n') + 1) {
+    ck_assert_ptr_nonnull(line);
+    for (; line < back; line = strchr(line, '\n') + 1) {
         const char *at = line + strspn(line, " \t");
         if (*at == '@')
             at += strcspn(at, " "), at += strspn(at, " \t");
