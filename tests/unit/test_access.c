@@ -670,73 +670,12 @@ START_TEST(swizzle_returns_what_it_took)
 }
 END_TEST
 
-/* ---- CuTe's other copies -------------------------------------------------------------------------------- */
-enum { AUTOVEC, BASIC, BASIC_IF, BASIC_DYNAMIC, BASIC_DYNAMIC_IF, N_WAYS };
-
-static sett_val *even(sett_build *b)
-{
-    sett_tensor *x = sett_make_rmem_tensor(b, SETT_BOOL, 16);
-    for (int i = 0; i < 16; i++)
-        sett_set(x, i % 2 == 0, i);
-    return sett_load(x);
-}
-
-/* 64 elements of f16 by 4 threads; where there is a predicate, of the even elements, or of thread 1 alone. */
-static void other_copies(sett_build *b, const void *user)
-{
-    const int way = *(const int *)user;
-    sett_val *n = sett_sym(b, "n");
-    sett_tensor *A = sett_param(b, "A", SETT_F16, sett_make_layout(b, 64), .align = 16), *out = sett_param(b, "out", SETT_F16, sett_make_layout(b, 64), .align = 16);
-    sett_block(b, 4);
-    sett_val *t = sett_thread_idx(b, 0), *mine = sett_eq(t, 1);
-    const bool dynamic = way >= BASIC_DYNAMIC;
-    sett_tensor *from = sett_local_tile(A, 16, t), *to = sett_local_tile(out, 16, t);
-    sett_layout *first = sett_make_layout(b, n);
-    from = dynamic ? sett_composition(from, first) : from;
-    to = dynamic ? sett_composition(to, first) : to;
-    switch (way) {
-    case AUTOVEC: sett_autovec_copy(from, to); break;
-    case BASIC_IF: sett_basic_copy_if(even(b), from, to); break;
-    case BASIC_DYNAMIC_IF: sett_basic_copy_if(mine, from, to); break;
-    default: sett_basic_copy(from, to);
-    }
-}
-
-START_TEST(other_copies_are_cutes)
-{
-    static const struct { int wide, single, loops; } want[N_WAYS] = {
-        [AUTOVEC] = {2, 0, 0}, [BASIC] = {0, 16, 0}, [BASIC_IF] = {0, 16, 0}, [BASIC_DYNAMIC] = {0, 1, 1}, [BASIC_DYNAMIC_IF] = {0, 1, 1}};
-    memory *m = aligned_alloc(64, (sizeof *m + 63) & ~(size_t)63);
-    ck_assert_ptr_nonnull(m);
-    for (int way = 0; way < N_WAYS; way++) {
-        char *t = text_of(other_copies, &way, NULL, 0);
-        ck_count(t, "load f16x8 ", want[way].wide);
-        ck_count(t, "load f16 ", want[way].single);
-        ck_count(t, "for ", want[way].loops);
-        free(t);
-        randomise(m);
-        memory was = *m;
-        run(other_copies, &way, m, (const int64_t[]){13}, 4);
-        for (int i = 0; i < 64; i++) {
-            const bool copied = way == BASIC_IF ? i % 2 == 0 : way == BASIC_DYNAMIC ? i % 16 < 13 : way == BASIC_DYNAMIC_IF ? i / 16 == 1 && i % 16 < 13 : true;
-            ck_assert_msg(!memcmp(m->out + 2 * i, (copied ? was.a : was.out) + 2 * i, 2), "%d: element %d", way, i);
-        }
-    }
-    free(m);
-}
-END_TEST
-
 /* ---- misuse ------------------------------------------------------------------------------------------- */
 /* clang-format off */
-static sett_tensor *regs(sett_build *b) { return sett_make_rmem_tensor(b, SETT_F16, 4, 2); }
-static void e_autovec_type(sett_build *b) { sett_autovec_copy(regs(b), sett_make_rmem_tensor(b, SETT_F32, 8)); }
-static void e_autovec_dynamic(sett_build *b) { sett_tensor *x = sett_param(b, "A", SETT_F32, sett_make_layout(b, sett_sym(b, "N"))); sett_autovec_copy(x, x); }
-static void e_basic_size(sett_build *b) { sett_basic_copy(regs(b), sett_make_rmem_tensor(b, SETT_F16, 7)); }
-static void e_basic_coord(sett_build *b) { sett_tensor *x = sett_identity_tensor(b, sett_sym(b, "N")); sett_basic_copy(x, x); }
-static void e_basic_pred(sett_build *b) { sett_tensor *x = sett_param(b, "A", SETT_F32, sett_make_layout(b, sett_sym(b, "N"))); sett_basic_copy_if(sett_full(b, SETT_BOOL, T1(4), 1), x, x); }
 static void e_dynamic(sett_build *b) { sett_load(sett_param(b, "A", SETT_F32, sett_row_major(b, 4, sett_sym(b, "N")))); }
 static void e_coord_load(sett_build *b) { sett_load(sett_identity_tensor(b, 4)); }
 static void e_coord_store(sett_build *b) { sett_store(sett_identity_tensor(b, 4), sett_full(b, SETT_I32, T1(4), 0)); }
+static sett_tensor *regs(sett_build *b) { return sett_make_rmem_tensor(b, SETT_F16, 4, 2); }
 static void e_shape(sett_build *b) { sett_store(regs(b), sett_full(b, SETT_F16, T(2, 4), 0)); }
 static void e_dtype(sett_build *b) { sett_store(regs(b), sett_full(b, SETT_F32, T(4, 2), 0)); }
 static void e_range(sett_build *b) { sett_at(regs(b), 4, 0); }
@@ -779,11 +718,6 @@ START_TEST(misuse_is_named)
         sett_status status;
         const char *text;
     } cases[] = {
-        {e_autovec_type, SETT_E_DTYPE, "sett_autovec_copy: rmem (4,2):(1,4) is of f16 and rmem 8:1 of f32: it moves bits, and sett_copy converts"},
-        {e_autovec_dynamic, SETT_E_STATIC, "sett_autovec_copy: the extent N of mode 0 is not static"},
-        {e_basic_size, SETT_E_SHAPE, "sett_basic_copy: 8 elements of rmem (4,2):(1,4) to 7 of rmem 7:1"},
-        {e_basic_coord, SETT_E_SPACE, "sett_basic_copy: coordinates cannot be copied"},
-        {e_basic_pred, SETT_E_STATIC, "sett_basic_copy_if: a predicate of shape (4), and the extents of A N:1 and A N:1 are not static: it is one Boolean for all"},
         {e_dynamic, SETT_E_STATIC, "sett_load: the extent N of mode 1 is not static: take a tile of static shape with "
                                    "sett_local_tile, or an element with sett_at (of coordinates sett_coord_at)"},
         {e_coord_load, SETT_E_SPACE, "sett_load: the tensor of coordinates"},
@@ -845,7 +779,6 @@ Suite *access_suite(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, law_holds, 0, 4);
     tcase_add_loop_test(c, swizzle_returns_what_it_took, 0, 7);
-    tcase_add_test(c, other_copies_are_cutes);
     suite_add_tcase(s, c);
     return s;
 }
