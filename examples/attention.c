@@ -38,17 +38,17 @@ typedef struct flash {
     const parts *t;
     sett_tiled_mma *qk, *pv;
     sett_thr_mma *qk_mine, *pv_mine;
-    sett_tensor *s, *p, *o, *max, *sum; /* registers */
+    sett_tensor *s[2], *p, *o, *max, *sum; /* registers: S of the first keys, and of the others */
     sett_pipeline_state *keys, *values;
     double scale; /* log2(e) / sqrt(d) */
 } flash;
 
-static void scores(sett_build *b, const flash *f)
+static void scores(sett_build *b, const flash *f, sett_tensor *s)
 {
     sett_consumer_wait(f->keys);
     sett_tensor *fq = sett_make_fragment_A(f->qk, sett_partition_A(f->qk_mine, f->t->q));
     sett_tensor *fk = sett_make_fragment_B(f->qk, sett_partition_B(f->qk_mine, sett_slice(f->t->k, ALL, ALL, sett_stage(f->keys))));
-    sett_gemm(f->qk, f->s, fq, fk, f->s, .fresh = true);
+    sett_gemm(f->qk, s, fq, fk, s, .fresh = true);
     sett_mma_commit(b);
 }
 
@@ -86,16 +86,16 @@ static void loop(sett_build *b, const flash *f)
 {
     sett_val *fade, *left = sett_sub(f->t->N, sett_mul(sett_sub(f->t->tiles, 1), KEYS));
     sett_tensor *crd = sett_partition_C(sett_get_slice(f->qk, sett_thread_idx(b, 0)), sett_identity_tensor(b, ROWS, KEYS));
-    scores(b, f);
+    scores(b, f, f->s[0]);
     sett_mma_wait(b, 0);
     sett_consumer_release(f->keys), sett_advance(f->keys);
-    keep(f, softmax(f, sett_where(sett_elem_less(crd, T(ALL, left)), sett_load(f->s), -INFINITY), &fade)); /* keys past the end weigh nothing */
+    keep(f, softmax(f, sett_where(sett_elem_less(crd, T(ALL, left)), sett_load(f->s[0]), -INFINITY), &fade)); /* keys past the end weigh nothing */
     sett_for (b, i, 1, f->t->tiles, 1) {
-        scores(b, f);                    /* in flight: S of the next keys, */
+        scores(b, f, f->s[1]);           /* in flight: S of the next keys, */
         update(b, f, false);             /* and O += P V of these */
         sett_mma_wait(b, 1);             /* S has come */
         sett_consumer_release(f->keys), sett_advance(f->keys);
-        sett_val *p = softmax(f, sett_load(f->s), &fade);
+        sett_val *p = softmax(f, sett_load(f->s[1]), &fade);
         sett_mma_wait(b, 0);             /* O and P are free */
         sett_consumer_release(f->values), sett_advance(f->values);
         sett_store(f->o, sett_mul(sett_load(f->o), fade));
@@ -133,7 +133,8 @@ static void consume(sett_build *b, const parts *t, sett_val *warp, sett_val *gro
     f.pv = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_BF16, .b = SETT_BF16, .acc = SETT_F32, .n = D, .a_from = SETT_RMEM, .b_major = SETT_MN_MAJOR), T(ROWS / 64, 1, 1), ALL);
     f.qk_mine = sett_get_slice(f.qk, sett_mul(group, GROUP));
     f.pv_mine = sett_get_slice(f.pv, sett_mul(group, GROUP));
-    f.s = sett_make_fragment_C(f.qk, sett_partition_shape_C(f.qk, T(ROWS, KEYS)));
+    for (int i = 0; i < 2; i++)
+        f.s[i] = sett_make_fragment_C(f.qk, sett_partition_shape_C(f.qk, T(ROWS, KEYS)));
     f.o = sett_make_fragment_C(f.pv, sett_partition_shape_C(f.pv, T(ROWS, D)));
     f.p = sett_make_fragment_A(f.pv, sett_partition_shape_A(f.pv, T(ROWS, KEYS)));
     f.max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);

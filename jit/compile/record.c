@@ -98,21 +98,26 @@ sett_status sett__request_open(
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
-/* As the assembler has it, which gives a thread so many at most, and a block so many. */
-static uint32_t most_registers(const sett__sig *s)
+/* As the assembler has it, which gives a thread so many at most, and a block so many; warp groups may share them otherwise. */
+static uint32_t most_registers(const sett__tape *t)
 {
     enum { A_BLOCK = 65536, EACH = 8 };
+    const sett__sig *s = &t->sig;
     int64_t threads = 1, n;
+    uint32_t taken = 0;
+    for (uint32_t i = 0; i < t->n_op; i++)
+        if (t->op[i].code == SETT__MAXNREG && (uint32_t)sett__attr(t->arg, &t->op[i], SETT__AT_MAXNREG_COUNT) > taken)
+            taken = (uint32_t)sett__attr(t->arg, &t->op[i], SETT__AT_MAXNREG_COUNT);
     for (int i = 0; i < 3; i++)
         threads *= sett__expr_const(s, s->block[i], &n) && n > 0 && n <= 1024 ? n : 1;
-    uint32_t of_block = (uint32_t)(A_BLOCK / threads / EACH * EACH);
+    uint32_t of_block = taken ? taken : (uint32_t)(A_BLOCK / threads / EACH * EACH);
     return of_block < MOST_REGISTERS ? of_block : MOST_REGISTERS;
 }
 
 /* "add.c:12: registers: ...", or "": there are enough. */
 static void spill_line(const sett__tape *t, char *to, size_t size)
 {
-    uint32_t at = 0, most = most_registers(&t->sig), live = sett__tape_live(t, most, &at);
+    uint32_t at = 0, most = most_registers(t), live = sett__tape_live(t, most, &at);
     const sett__site_ref *site = live && t->op[at].site != SETT__NONE ? &t->site[t->op[at].site] : NULL;
     size_t n = 0;
     *to = 0;

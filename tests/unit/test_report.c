@@ -372,16 +372,16 @@ static void hear_spill(void *user, sett_log_level level, const char *component, 
 }
 
 /* The log has the report's line, and behind it the kernel, if it has a name. */
-static bool told(const wide *w, const char *name)
+static bool told(sett_body body, const void *user, const char *name)
 {
     heard h = {0};
     const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear_spill, .user = &h};
-    const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = w, .name = name};
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = user, .name = name};
     sett_kernel_info info = {.size = sizeof info};
     sett_engine *e;
     sett_kernel *k;
     sett_error err;
-    ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, wide_body, &o, &k, &err), "%s", err.text);
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, body, &o, &k, &err), "%s", err.text);
     sett_kernel_query(k, &info);
     const char *line = strstr(info.report, "registers: ");
     bool found = line != NULL;
@@ -405,9 +405,37 @@ START_TEST(many_values_are_told)
     for (work k = SCALED; k < N_WORKS; k++)
         for (int elements = 16; elements <= 1024; elements *= 2) {
             bool more = k != BY_PARTS && elements >= 256, of_many = k != BY_PARTS && elements >= 64;
-            ck_assert_msg(told(&(wide){k, elements, 32}, NULL) == more, "work %d, %d floats", (int)k, elements);
-            ck_assert_msg(told(&(wide){k, elements, 1024}, "wide") == of_many, "work %d, %d floats, 1024 threads", (int)k, elements);
+            ck_assert_msg(told(wide_body, &(wide){k, elements, 32}, NULL) == more, "work %d, %d floats", (int)k, elements);
+            ck_assert_msg(told(wide_body, &(wide){k, elements, 1024}, "wide") == of_many, "work %d, %d floats, 1024 threads", (int)k, elements);
         }
+}
+END_TEST
+
+/* 192 floats in warp groups 0 and 1 of three, to which the third gives registers, or does not. */
+static void taking_body(sett_build *b, const void *user)
+{
+    const int taken = *(const int *)user;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T(192, 256)), .align = 16);
+    sett_grid(b, 1), sett_block(b, 384);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_if (b, sett_ge(t, 256)) {
+        if (taken)
+            sett_setmaxregister_decrease(b, 24);
+    }
+    sett_else (b) {
+        if (taken)
+            sett_setmaxregister_increase(b, taken);
+        sett_tensor *x = sett_slice(X, ALL, t);
+        sett_val *v = sett_load(x);
+        sett_store(x, sett_mul(v, sett_reduce(v, SETT_MAX, 0)));
+    }
+}
+
+START_TEST(registers_that_are_taken)
+{
+    static const struct { int taken; bool told; } groups[] = {{0, true}, {240, false}, {184, true}}; /* 65536 / 384 are 168 */
+    for (size_t i = 0; i < SETT__COUNT(groups); i++)
+        ck_assert_msg(told(taking_body, &groups[i].taken, NULL) == groups[i].told, "%d registers", groups[i].taken);
 }
 END_TEST
 
@@ -450,6 +478,7 @@ Suite *report_suite(void)
     tcase_add_test(c, broadcast_rows_stay_wide);
     tcase_add_test(c, who_and_what);
     tcase_add_test(c, many_values_are_told);
+    tcase_add_test(c, registers_that_are_taken);
     tcase_set_timeout(c, 60); /* the assembler's */
     tcase_add_loop_test(c, what_is_told_spills, SCALED, N_WORKS);
     tcase_add_test(c, tests_are_of_what_is_unknown);
