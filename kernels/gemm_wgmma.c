@@ -10,6 +10,12 @@ static int bytes_of(sett_dtype t)
     return sett_dtype_bits(t) / 8;
 }
 
+/* Of C, of a tile. */
+static int columns(const sett_gemm_wgmma_options *o)
+{
+    return o->gated ? o->bn / 2 : o->bn;
+}
+
 static void settle(void *options, choice *c)
 {
     sett_gemm_wgmma_options *o = options;
@@ -20,14 +26,18 @@ static void settle(void *options, choice *c)
     if (!sett__is_small_float(o->c) && o->c != SETT_F8E4M3FN && o->c != SETT_F8E5M2)
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2", sett_dtype_name(o->c));
     sett__in_range(c, "scaled", o->scaled, 0, 1);
+    sett__in_range(c, "gated", o->gated, 0, 1);
+    sett__in_range(c, "residual", o->residual, 0, 1);
     sett__is_zero(c, "reserved", o->reserved);
-    sett__either(&o->bn, o->c == SETT_F32 ? 128 : 256);
+    if (o->gated && (o->scaled || t == SETT_I8))
+        REFUSE(c, ".gated is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
+    sett__either(&o->bn, o->c == SETT_F32 && !o->gated ? 128 : 256);
     sett__in_range(c, "bn", o->bn, 64, 256);
     if (*c->why)
         return;
-    const int panel = LINE / bytes_of(o->c), stage = (ROWS + o->bn) * LINE, most = (SMEM - ROWS * o->bn * bytes_of(o->c)) / stage;
-    if (o->bn % panel || o->bn % 64)
-        REFUSE(c, ".bn is %d: a multiple of 64, and of the %d columns of %s in 128 bytes", o->bn, panel, sett_dtype_name(o->c));
+    const int panel = LINE / bytes_of(o->c), stage = (ROWS + o->bn) * LINE, most = (SMEM - ROWS * columns(o) * bytes_of(o->c)) / stage;
+    if (columns(o) % panel || columns(o) % 64)
+        REFUSE(c, ".bn is %d: %s a multiple of 64, and of the %d columns of %s in 128 bytes", o->bn, o->gated ? "half of it is" : "it is", panel, sett_dtype_name(o->c));
     if (most < 2)
         REFUSE(c, ".bn is %d: with C of %s two stages have no room", o->bn, sett_dtype_name(o->c));
     sett__either(&o->stages, most > CHUNKS ? CHUNKS : most);
@@ -51,14 +61,29 @@ sett_tensor *sett_gemm_part(const sett_gemm_place *p, sett_tensor *whole)
 typedef struct parts {
     const sett_gemm_wgmma_options *o;
     int bk;
-    sett_tensor *a, *b, *c; /* shared memory: (ROWS,bk,stages), (bn,bk,stages), (ROWS,bn) */
+    sett_tensor *a, *b, *c; /* shared memory: (ROWS,bk,stages), (bn,bk,stages), (ROWS,columns) */
     sett_tma *ta, *tb, *tc;
     sett_pipeline *pipe;
     sett_scheduler *tiles;
-    sett_val *ktiles;
+    sett_val *ktiles, *N;
     sett_gemm_epilogue *then;
     void *user;
 } parts;
+
+/* What this block of the cluster loads of B for both, (TMA,stages), and its coordinates, (TMA,k): one half of the tile's rows; of .gated
+ * the first block the gate's, the second up's, which lie N rows further on. */
+static void half_of_b(sett_build *b, const parts *t, sett_arg n, sett_tensor **sB, sett_tensor **gB)
+{
+    sett_val *rank = sett_block_idx_in_cluster(b);
+    sett_tensor *rows = sett_tma_tensor(t->tb);
+    if (t->o->gated) {
+        rows = sett_local_tile(sett_domain_offset(rows, sett_mul(rank, t->N), 0), T(columns(t->o), t->bk), T(n, ALL));
+        sett_tma_partition(t->tb, 0, NULL, sett_local_tile(t->b, T(columns(t->o), t->bk), T(rank, 0)), rows, sB, gB);
+    } else {
+        rows = sett_local_tile(rows, T(t->o->bn, t->bk), T(n, ALL));
+        sett_tma_partition(t->tb, rank, sett_make_layout(b, CLUSTER), t->b, rows, sB, gB);
+    }
+}
 
 static void produce(sett_build *b, const parts *t)
 {
@@ -68,8 +93,7 @@ static void produce(sett_build *b, const parts *t)
     sett_while (b, sett_is_valid_tile(w)) {
         sett_arg at = sett_tile_coord(w);
         sett_tensor *gA = sett_local_tile(sett_tma_tensor(t->ta), T(ROWS, t->bk), T(sett_get(at, 0), ALL)), *sB, *gB;
-        sett_tma_partition(t->tb, sett_block_idx_in_cluster(b), sett_make_layout(b, CLUSTER), t->b, /* this block's half */
-            sett_local_tile(sett_tma_tensor(t->tb), T(t->o->bn, t->bk), T(sett_get(at, 1), ALL)), &sB, &gB);
+        half_of_b(b, t, sett_get(at, 1), &sB, &gB);
         sett_for (b, k, 0, t->ktiles, 1) {
             sett_producer_acquire(put);
             sett_val *s = sett_stage(put);
@@ -79,6 +103,13 @@ static void produce(sett_build *b, const parts *t)
         }
         sett_advance_to_next_work(w);
     }
+}
+
+/* A warp group has 64 rows, of n columns. */
+static sett_tiled_mma *product_of(sett_build *b, const sett_gemm_wgmma_options *o, int n)
+{
+    sett_mma_atom *atom = sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = n);
+    return sett_make_tiled_mma(atom, T(ROWS / 64, 1, 1), ALL);
 }
 
 /* acc = or += the stage's product, in the background. */
@@ -92,24 +123,36 @@ static void k_block(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_thr
     sett_mma_commit(b);
 }
 
+/* The sums of columns [0, columns), or behind them, of .gated: a fragment of a tile of so many. */
+static sett_tensor *sums_of(sett_build *b, const parts *t, sett_tensor *acc, int half)
+{
+    const int n = columns(t->o);
+    return sett_slice(sett_composition(acc, sett_make_layout(b, T(T(2, 2, n / 8), 1, 1, 2), T(T(1, 2, 4), 0, 0, n / 2))), ALL, ALL, ALL, half);
+}
+
 /* A warp group's 64 rows, a panel of 128 bytes at a time: threads write it, and one begins its copy when the one of the last tile has
  * read the panel. What lies past the edges is left out. */
-static void store(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_tensor *acc, sett_val *group, sett_arg at)
+static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, sett_arg at)
 {
     const sett_dtype d = t->o->c;
-    const int panel = LINE / bytes_of(d), panels = t->o->bn / panel, each = bytes_of(d) == 2 ? 8 : 2, parts_of = t->o->bn / 2 / each / panels;
-    sett_tiled_copy *r2s = sett_make_tiled_copy_C(each == 8 ? sett_stmatrix(b, d, 4, false) : sett_copy_universal(b, d, each * sett_dtype_bits(d)), mma);
+    const int cols = columns(t->o), panel = LINE / bytes_of(d), panels = cols / panel, each = bytes_of(d) == 2 ? 8 : 2, parts_of = cols / 2 / each / panels;
+    sett_copy_atom *move = each == 8 ? sett_stmatrix(b, d, 4, false) : sett_copy_universal(b, d, each * sett_dtype_bits(d));
+    sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, product_of(b, t->o, cols));
     sett_thr_copy *to = sett_get_slice(r2s, sett_thread_idx(b, 0));
-    sett_tensor *from = sett_retile(to, acc), *sC = sett_partition_D(to, t->c), *held = sett_make_rmem_tensor(b, d, each);
-    sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(ROWS, t->o->bn), T(sett_get(at, 0), sett_get(at, 1)));
-    sett_gemm_place place = {.thread = to, .tiler = sett_tuple(b, ROWS, t->o->bn), .tile = sett_tuple(b, sett_get(at, 0), sett_get(at, 1))};
+    sett_tensor *from[2] = {sett_retile(to, t->o->gated ? sums_of(b, t, acc, 0) : acc), t->o->gated ? sett_retile(to, sums_of(b, t, acc, 1)) : NULL};
+    sett_tensor *sC = sett_partition_D(to, t->c), *held = sett_make_rmem_tensor(b, d, each);
+    sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(ROWS, cols), T(sett_get(at, 0), sett_get(at, 1)));
+    sett_gemm_place place = {.thread = to, .tiler = sett_tuple(b, ROWS, cols), .tile = sett_tuple(b, sett_get(at, 0), sett_get(at, 1))};
     for (int i = 0; i < panels; i++) {
         sett_tma_store_wait_read(b, panels - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
         for (int j = i * parts_of; j < (i + 1) * parts_of; j++) {
             place.part = j;
             sett_arg shape = sett_shape(sett_slice(sett_partition_S(to, t->c), T(ALL, j), 0, 0)); /* as sett_gemm_part gives it */
-            sett_val *x = t->then(&place, sett_reshape(sett_load(sett_slice(from, T(ALL, j), 0, 0)), shape), t->user);
+            sett_val *sums = sett_load(sett_slice(from[0], T(ALL, j), 0, 0));
+            if (from[1])
+                sums = sett_mul(sett__silu(sums), sett_load(sett_slice(from[1], T(ALL, j), 0, 0)));
+            sett_val *x = t->then(&place, sett_reshape(sums, shape), t->user);
             sett_store(held, sett_reshape(sett_to(x, d), each));
             sett_copy_by(r2s, held, sett_slice(sC, T(ALL, j), 0, 0));
         }
@@ -124,8 +167,7 @@ static void store(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_tenso
 static void consume(sett_build *b, const parts *t, sett_val *group)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    sett_mma_atom *atom = sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = o->bn);
-    sett_tiled_mma *mma = sett_make_tiled_mma(atom, T(ROWS / 64, 1, 1), ALL);
+    sett_tiled_mma *mma = product_of(b, o, o->bn);
     sett_thr_mma *mine = sett_get_slice(mma, sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
     sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(ROWS, o->bn))), *stages = sett_var(b, SETT_I32, 0);
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
@@ -143,7 +185,7 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
         }
         sett_mma_wait(b, 0);
         sett_consumer_release(done);
-        store(b, t, mma, acc, group, sett_tile_coord(w));
+        store(b, t, acc, group, sett_tile_coord(w));
         sett_advance_to_next_work(w);
     }
     sett_tma_store_wait_read(b, 0);
@@ -155,11 +197,13 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
     const int panel = LINE / bytes_of(o->c);
     t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, t->bk, o->stages), 1024);
     t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->bn, t->bk, o->stages), 1024);
-    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, ROWS, o->bn), 1024);
+    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, ROWS, columns(o)), 1024);
     t->ta = sett_make_tma(A, .smem = t->a, .tile = T(ROWS, t->bk));
-    t->tb = sett_make_tma(B, .smem = t->b, .tile = T(o->bn, t->bk), .multicast = CLUSTER);
+    t->tb = o->gated ? sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, columns(o), t->bk), .tile = T(columns(o), t->bk))
+                     : sett_make_tma(B, .smem = t->b, .tile = T(o->bn, t->bk), .multicast = CLUSTER);
+    const int bytes = sett_tma_bytes(t->ta) + (1 + o->gated) * sett_tma_bytes(t->tb);
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, 64, panel), .tile = T(64, panel));
-    t->pipe = sett_pipeline_tma_async(b, .stages = o->stages, .tx_bytes = sett_tma_bytes(t->ta) + sett_tma_bytes(t->tb), .consumers = SETT_WARP_GROUPS(ROWS / 64),
+    t->pipe = sett_pipeline_tma_async(b, .stages = o->stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(ROWS / 64),
         .multicast = 1, .relaxed = true);
     sett__begin(b, o->plain);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
@@ -176,20 +220,25 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
     sett_cluster_sync(b); /* no block ends while its peer may arrive at its barriers */
 }
 
-/* acc SA[row] SB[column]; a coordinate past the edges has no scale, and is not stored. */
-typedef struct scales {
-    sett_tensor *by_row, *by_column, *crd; /* (M,N) each */
+/* R + acc SA[row] SB[column], of what there is; a coordinate past the edges has neither, and is not stored. */
+typedef struct terms {
+    sett_tensor *by_row, *by_column, *residual, *crd; /* (M,N) each */
     sett_arg extent;
-} scales;
+    sett_gemm_epilogue *then; /* the caller's */
+    void *user;
+} terms;
 
-static sett_val *scaled(const sett_gemm_place *at, sett_val *acc, void *user)
+static sett_val *usual(const sett_gemm_place *at, sett_val *acc, void *user)
 {
-    const scales *s = user;
-    if (!s->by_row)
-        return acc;
-    sett_val *in = sett_elem_less(sett_gemm_part(at, s->crd), s->extent);
-    sett_val *x = sett_load(sett_gemm_part(at, s->by_row), .pred = in), *y = sett_load(sett_gemm_part(at, s->by_column), .pred = in);
-    return sett_mul(sett_mul(sett_to(acc, SETT_F32), x), y);
+    const terms *s = user;
+    sett_val *in = sett_elem_less(sett_gemm_part(at, s->crd), s->extent), *x = acc;
+    if (s->by_row)
+        x = sett_mul(sett_mul(sett_to(x, SETT_F32), sett_load(sett_gemm_part(at, s->by_row), .pred = in)), sett_load(sett_gemm_part(at, s->by_column), .pred = in));
+    if (s->then)
+        x = s->then(at, x, s->user);
+    if (s->residual)
+        x = sett_add(sett_to(x, SETT_F32), sett_to(sett_load(sett_gemm_part(at, s->residual), .pred = in), SETT_F32));
+    return x;
 }
 
 void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, sett_gemm_epilogue *then, void *data)
@@ -200,19 +249,21 @@ void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, se
     const int vec = 16 / bytes_of(o.dtype);
     sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), *K = sett_sym(b, "K", .div = vec);
     sett_tensor *A = sett_param(b, "A", o.dtype, sett_row_major(b, M, K), .align = 16);
-    sett_tensor *B = sett_param(b, "B", o.dtype, sett_row_major(b, N, K), .align = 16);
+    sett_tensor *B = sett_param(b, "B", o.dtype, sett_row_major(b, o.gated ? sett_mul(N, 2) : N, K), .align = 16);
+    terms s = {.extent = sett_tuple(b, M, N), .crd = sett_identity_tensor(b, M, N), .then = then, .user = data};
+    if (o.residual)
+        s.residual = sett_param(b, "R", o.c, sett_row_major(b, M, N), .align = 16);
     sett_tensor *C = sett_param(b, "C", o.c, sett_row_major(b, M, N), .align = 16);
-    scales s = {.extent = sett_tuple(b, M, N), .crd = sett_identity_tensor(b, M, N)};
     if (o.scaled) {
         s.by_row = sett_composition(sett_param(b, "SA", SETT_F32, sett_make_layout(b, M)), sett_make_layout(b, T(M, N), T(1, 0)));
         s.by_column = sett_composition(sett_param(b, "SB", SETT_F32, sett_make_layout(b, N)), sett_make_layout(b, T(M, N), T(0, 1)));
     }
-    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = then ? then : scaled, .user = then ? data : &s};
+    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = usual, .user = &s, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     sett_block(b, 2 * ROWS + GROUP);
     sett_cluster(b, CLUSTER);
     /* RASTER rows of clusters at a time, column by column: blocks that run at once read the same rows of A and B. */
-    t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, ROWS), sett_ceil_div(N, o.bn)), .clusters = sett_arg_i(o.clusters), .swizzle = RASTER, .raster = SETT_RASTER_N);
+    t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, ROWS), sett_ceil_div(N, columns(&o))), .clusters = sett_arg_i(o.clusters), .swizzle = RASTER, .raster = SETT_RASTER_N);
     sett_grid(b, sett_scheduler_grid(t.tiles));
     run(b, &t, A, B, C);
 }
@@ -223,5 +274,5 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(c), P(scaled), P(bn), P(stages), P(clusters)};
+static const sett_family_param params[] = {P(dtype), P(plain), P(c), P(scaled), P(bn), P(stages), P(clusters), P(gated), P(residual)};
 FAMILY(gemm_wgmma, params);

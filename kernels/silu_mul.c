@@ -39,9 +39,7 @@ void sett_silu_mul(sett_build *b, const void *user)
     sett_val *in = sett_elem_less(of[3], T1(o.cols));
 
     sett_val *gate = sett_to(sett_load(of[0], .pred = in), SETT_F32), *up = sett_to(sett_load(of[1], .pred = in), SETT_F32);
-    /* silu(g) = g / (1 + exp(-g)); exp(-g) = exp2(-g log2 e) */
-    sett_val *silu = sett_mul(gate, sett_rcp_approx(sett_add(sett_exp2_approx(sett_mul(gate, -1.44269504)), 1.0)));
-    sett_store(of[2], sett_to(sett_mul(silu, up), o.dtype), .pred = in);
+    sett_store(of[2], sett_to(sett_mul(sett__silu(gate), up), o.dtype), .pred = in);
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_silu_mul_options, member_)

@@ -193,6 +193,8 @@ SETT_API extern const sett_family sett_embedding_grad_family;
 
 /* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by multicast TMA to clusters of two blocks. Arguments: A,
  * B, C (M,N); with .scaled SA (M) and SB (N) of Float32 behind them, and C[m][n] = SA[m] SB[n] (A B^T)[m][n], which 8-bit types want.
+ * With .residual R (M,N) of C's type before C, which is added; R may be C. With .gated B is (2N,K), rows of a gate, then as many others,
+ * up: C = silu(A gate^T) (A up^T), so that the sums of both never reach memory.
  * Sums are Float32, those of i8 Int32. Rows of A, B and C are multiples of 16 bytes, K is at least 1.
  * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
 typedef struct sett_gemm_wgmma_options {
@@ -201,15 +203,17 @@ typedef struct sett_gemm_wgmma_options {
     int plain;
     sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; 0: f16 of f16, else bf16 */
     int scaled;   /* 1: by rows and columns */
-    int bn;       /* columns of a block's tile, which has 128 rows: a multiple of 64, up to 256 */
+    int bn;       /* rows of B of a block's tile, which has 128 rows of A: a multiple of 64, up to 256; of .gated half are the gate's */
     int stages;   /* tiles of A and B that are loaded ahead */
     int clusters; /* at most so many stay, and take tile after tile: as many as the device runs at once; 0: 66, an H200's */
+    int gated;    /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
+    int residual; /* 1: R is added, last */
     int reserved; /* 0 */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
-/* The same with an epilogue of the caller's, from a body of the caller's: a C function that gets sums (Float32, of i8 Int32; all of one thread)
- * and gives what becomes of them, converted to .c. Parameters that it reads are declared before, and stand before A. sett_gemm_part is
+/* The same with an epilogue of the caller's, from a body of the caller's: a C function that gets sums (Float32, of i8 Int32; all of one thread),
+ * with .scaled scaled, with .gated silu(gate) up, and gives what becomes of them; R is added, and the result converted to .c. Parameters that it reads are declared before, and stand before A. sett_gemm_part is
  * the part of an (M,N) tensor whose elements those of `sums` are: of a bias by columns its view (M,N):(0,1), of coordinates
  * sett_identity_tensor(b, M, N), by which what lies past the edges is left unread (.pred).
  *

@@ -393,9 +393,11 @@ START_TEST(embedding_grad)
 END_TEST
 
 /* Factors -2 to 2 as each type has them, so that sums are exact. */
-typedef struct product { sett_dtype ab, c; int scaled, bn; } product;
-static const product products[] = {{SETT_F16, 0, 0, 0}, {SETT_BF16, SETT_F32, 0, 0}, {SETT_BF16, 0, 1, 64}, {SETT_F8E4M3FN, SETT_BF16, 1, 128}, {SETT_F8E5M2, SETT_F16, 0, 256},
-    {SETT_I8, 0, 1, 256}, {SETT_I8, SETT_F32, 1, 0}, {SETT_BF16, SETT_F8E4M3FN, 1, 128}};
+typedef struct product { sett_dtype ab, c; int scaled, bn, gated, residual; } product;
+static const product products[] = {{.ab = SETT_F16}, {SETT_BF16, SETT_F32, 0, 0, 0, 0}, {SETT_BF16, 0, 1, 64, 0, 0}, {SETT_F8E4M3FN, SETT_BF16, 1, 128, 0, 0},
+    {SETT_F8E5M2, SETT_F16, 0, 256, 0, 0}, {SETT_I8, 0, 1, 256, 0, 0}, {SETT_I8, SETT_F32, 1, 0, 0, 0}, {SETT_BF16, SETT_F8E4M3FN, 1, 128, 0, 0},
+    {.ab = SETT_BF16, .gated = 1}, {.ab = SETT_F16, .c = SETT_F32, .bn = 128, .gated = 1, .residual = 1}, {.ab = SETT_BF16, .residual = 1},
+    {SETT_F8E4M3FN, SETT_F16, 1, 128, 0, 1}, {.ab = SETT_F16, .bn = 128, .gated = 1, .residual = 1}};
 
 static uint16_t factor_bits(sett_dtype t, int x)
 {
@@ -433,31 +435,51 @@ static double element(sett_dtype t, const unsigned char *p, size_t i)
     return p[i] & 128 ? -v : v;
 }
 
+static double residual_at(size_t i)
+{
+    return (double)(i % 9) - 4;
+}
+
+static void fill_residual(sett_dtype t, unsigned char *host, void *data, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        put(t, host, i, residual_at(i));
+    ck_assert(!sett_memcpy(r.e, r.stream, data, host, n * (size_t)sett_dtype_bits(t) / 8) && !sett_sync(r.e, r.stream));
+}
+
 static void check_product(const product *p, size_t m, size_t n, size_t k)
 {
-    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .bn = p->bn, .clusters = 2};
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .bn = p->bn, .clusters = 2, .gated = p->gated, .residual = p->residual};
     const sett_dtype c = p->c ? p->c : p->ab == SETT_F16 ? SETT_F16 : SETT_BF16;
     const size_t bytes = (size_t)sett_dtype_bits(c) / 8;
     float *scale = malloc((m + n) * sizeof *scale);
     unsigned char *host = malloc(m * n * bytes);
-    void *a = factors(p->ab, m, k, 0), *b = factors(p->ab, n, k, 3), *to = sett_alloc(r.e, r.stream.device, m * n * bytes), *s = sett_alloc(r.e, r.stream.device, (m + n) * sizeof *scale);
+    void *a = factors(p->ab, m, k, 0), *b = factors(p->ab, n + n * (size_t)p->gated, k, 3), *to = sett_alloc(r.e, r.stream.device, m * n * bytes), *s = sett_alloc(r.e, r.stream.device, (m + n) * sizeof *scale);
     ck_assert(scale && host && to && s);
     for (size_t i = 0; i < m + n; i++)
         scale[i] = ldexpf(1, (int)(i % 4) - 2);
     ck_assert(!sett_memcpy(r.e, r.stream, s, scale, (m + n) * sizeof *scale));
-    sett_buf left = sett_buf_2d(a, p->ab, (int64_t)m, (int64_t)k), right = sett_buf_2d(b, p->ab, (int64_t)n, (int64_t)k), C = sett_buf_2d(to, c, (int64_t)m, (int64_t)n);
+    if (p->residual) /* where C goes */
+        fill_residual(c, host, to, m * n);
+    sett_buf left = sett_buf_2d(a, p->ab, (int64_t)m, (int64_t)k), right = sett_buf_2d(b, p->ab, (int64_t)n << p->gated, (int64_t)k), C = sett_buf_2d(to, c, (int64_t)m, (int64_t)n);
     sett_buf SA = sett_buf_1d(s, SETT_F32, (int64_t)m), SB = sett_buf_1d((float *)s + m, SETT_F32, (int64_t)n);
-    if (p->scaled)
+    if (p->scaled && p->residual)
+        RUN(sett_gemm_wgmma, &o, &left, &right, &C, &C, &SA, &SB);
+    else if (p->scaled)
         RUN(sett_gemm_wgmma, &o, &left, &right, &C, &SA, &SB);
+    else if (p->residual)
+        RUN(sett_gemm_wgmma, &o, &left, &right, &C, &C);
     else
         RUN(sett_gemm_wgmma, &o, &left, &right, &C);
     ck_assert(!sett_memcpy(r.e, r.stream, host, to, m * n * bytes) && !sett_sync(r.e, r.stream));
     for (size_t i = 0; i < m * n; i++) {
-        double sum = 0;
+        double sum = 0, up = 0;
         for (size_t x = 0; x < k; x++)
-            sum += factor_at(i / n, x, 0) * factor_at(i % n, x, 3);
+            sum += factor_at(i / n, x, 0) * factor_at(i % n, x, 3), up += factor_at(i / n, x, 0) * factor_at(i % n + n, x, 3);
         sum *= p->scaled ? (double)scale[i / n] * (double)scale[m + i % n] : 1;
-        const double got = element(c, host, i), half = c == SETT_F32 ? 0 : c == SETT_F16 ? 0x1p-11 : c == SETT_BF16 ? 0x1p-9 : 0x1p-4;
+        sum = p->gated ? sum / (1 + exp(-sum)) * up : sum;
+        sum += p->residual ? residual_at(i) : 0;
+        const double got = element(c, host, i), exactly = c == SETT_F32 ? 0 : c == SETT_F16 ? 0x1p-11 : c == SETT_BF16 ? 0x1p-9 : 0x1p-4, half = exactly + (p->gated ? 0x1p-20 : 0);
         const double want = c == SETT_F8E4M3FN ? fmax(-448, fmin(448, sum)) : sum;
         ck_assert_msg(fabs(got - want) <= fabs(want) * half + (half > 0 ? 0x1p-10 : 0), "%s to %s, (%zu,%zu): %g, not %g", sett_dtype_name(p->ab), sett_dtype_name(c), i / n, i % n, got, want);
     }
@@ -599,8 +621,11 @@ static const struct {
     BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .threads = 1 << 29),
     BAD(gemm_wgmma, ".dtype is f32: f16, bf16, f8E4M3FN, f8E5M2 or i8", .dtype = SETT_F32),
     BAD(gemm_wgmma, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2", .dtype = SETT_I8, .c = SETT_I32),
-    BAD(gemm_wgmma, ".bn is 72: a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .bn = 72),
-    BAD(gemm_wgmma, ".bn is 192: a multiple of 64, and of the 128 columns of f8E4M3FN in 128 bytes", .dtype = SETT_I8, .c = SETT_F8E4M3FN, .bn = 192),
+    BAD(gemm_wgmma, ".gated is 1: then .scaled is 0", .dtype = SETT_BF16, .gated = 1, .scaled = 1),
+    BAD(gemm_wgmma, ".gated is 1: .dtype is a float then", .dtype = SETT_I8, .gated = 1),
+    BAD(gemm_wgmma, ".bn is 192: half of it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .gated = 1, .bn = 192),
+    BAD(gemm_wgmma, ".bn is 72: it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .bn = 72),
+    BAD(gemm_wgmma, ".bn is 192: it is a multiple of 64, and of the 128 columns of f8E4M3FN in 128 bytes", .dtype = SETT_I8, .c = SETT_F8E4M3FN, .bn = 192),
     BAD(gemm_wgmma, ".stages is 4: from 2 to 3", .dtype = SETT_BF16, .stages = 4),
     BAD(gemm_wgmma, ".reserved is 5: it must be 0", .dtype = SETT_BF16, .reserved = 5),
     BAD(dequantise, ".from is f8E4M3: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F8E4M3),
