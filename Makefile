@@ -122,7 +122,7 @@ no-remote:
 # In the build folder libsett.so lies beside it, installed in ../lib; a package with another LIBDIR sets its own.
 WITH_SETT = -L$(B) -lsett -Wl,-rpath,'$$ORIGIN
 $(B)/sett: private LIBS = $(WITH_SETT):$$ORIGIN/../lib'
-$(B)/sett: $(call obj,tools)
+$(B)/sett: $(call obj,tools) $(B)/obj/lib/base/words.o
 $(B)/demo: $(addprefix $(B)/obj/tools/,demo/demo.o file.o npy.o)
 $(B)/libbench.so: private LINK = -shared
 $(B)/libbench.so: $(B)/obj/bench/kernels.o
@@ -162,7 +162,7 @@ $(B)/obj/tests/unit/test_stale.o: override CPPFLAGS += -I$(B)
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
 TEST_SHARED := $(call obj,$(addprefix tests/,rig conform law))
-$(RUNNER): tests/unit/runner.c $(patsubst %,$(B)/obj/tests/unit/test_%.o,$(SUITES)) $(TEST_SHARED) $(KERNELS_OBJ) $(B)/libsett.a | $(B)/sett $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
+$(RUNNER): tests/unit/runner.c $(patsubst %,$(B)/obj/tests/unit/test_%.o,$(SUITES)) $(TEST_SHARED) $(KERNELS_OBJ) $(B)/libsett.a | $(B)/sett $(B)/libsett-ptx.so $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 # Out of memory on purpose: what allocates is renamed in sett's own objects, so that LLVM's and libc's calls stay theirs.
 OOM_SYMBOLS := $(foreach f,malloc calloc realloc free aligned_alloc strdup strndup asprintf __asprintf_chk fdopendir ffi_closure_alloc \
@@ -201,7 +201,7 @@ setup: ## install the Debian packages that are missing
 check: setup ## everything that is tested without a GPU; CHECK_ONLY="unit lint": some of its parts, by the names it prints
 	@tests/check.sh
 
-check-one: $(RUNNER) $(B)/libsett-ptx.so ## one suite: make check-one SUITE=tape
+check-one: $(RUNNER) ## one suite: make check-one SUITE=tape
 	$(RUNNER)
 
 # A failing case says what to set to have it again.
@@ -234,7 +234,7 @@ pictures: all ## draw docs/pictures/ anew; then look at them
 gpu-check: ## the suites and examples on a GPU, the examples also under compute-sanitizer; says why when there is none
 	@tests/gpu_check.sh
 
-valgrind: $(RUNNER) $(B)/libsett-ptx.so ## every suite under valgrind, or make valgrind SUITE=x
+valgrind: $(RUNNER) ## every suite under valgrind, or make valgrind SUITE=x
 	@tests/valgrind.sh $(RUNNER) $(SUITES)
 
 demo: setup ## the main job on real input, on a GPU or the CPU

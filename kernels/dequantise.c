@@ -15,8 +15,12 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "group", o->group, 2, 1 << 16);
     sett__either(&o->each, o->group % 16 ? (bits == 4 ? 2 : 1) : 16); /* more to a thread is slower: what they store lies further apart */
     sett__in_range(c, "each", o->each, 1, 64);
-    if (!*c->why && (o->group % o->each || o->each * bits % 8 || o->group / o->each > 1024))
-        REFUSE(c, ".each is %d: a divisor of the group's %d, whole bytes, and at most 1024 threads a group", o->each, o->group);
+    if (!*c->why && o->group % o->each)
+        REFUSE(c, ".each is %d, and must divide the group, which is %d", o->each, o->group);
+    if (!*c->why && o->each * bits % 8)
+        REFUSE(c, ".each is %d: %d weights of %s are no whole bytes", o->each, o->each, sett_dtype_name(o->from));
+    if (!*c->why && o->group / o->each > 1024)
+        REFUSE(c, ".each is %d: a group of %d takes %d threads, and a block has at most 1024", o->each, o->group, o->group / o->each);
     const int across = *c->why ? 1 : o->group / o->each;
     sett__either(&o->rows, across >= 512 ? 1 : 512 / across);
     sett__in_range(c, "rows", o->rows, 1, 1024 / across);

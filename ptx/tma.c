@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of the bulk engine: boxes by tensor maps, and bytes; maps that the device changes. A box to shared memory goes by inline
  * PTX: LLVM's intrinsic wants the cluster's address space, and pays two conversions of addresses for it. Bytes to a peer do too:
- * its intrinsic takes no barrier of a peer. */
+ * its intrinsic takes no barrier of a peer. So do maps that are fetched: of a parameter's LLVM 22 leaves its intrinsic twice, by each
+ * of the parameter's addresses. */
 #include "ptx.h"
 #include <string.h>
 
@@ -134,10 +135,12 @@ void sett__lower_tma_prefetch(sett__lower *l, const sett__op *op, LLVMValueRef *
 
 void sett__lower_map_prefetch(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
+    spelled s = {.text = "prefetch.tensormap"};
     (void)out;
     LLVMBasicBlockRef done = sett__ir_when(l, op, 1, "fetch", "fetched");
-    LLVMValueRef map = map_of(l, op, 0);
-    sett__ir_intrinsic(l, "llvm.nvvm.prefetch.tensormap", l->ptr, &map, 1);
+    say_operand(&s, " [", 'l', map_of(l, op, 0));
+    say(&s, "]");
+    issue(l, &s);
     sett__ir_done(l, done);
 }
 

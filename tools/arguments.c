@@ -38,10 +38,10 @@ static int parse_binding(argument *args, int n, char *text, bool sizes)
         a->in = eq[1] ? eq + 1 : NULL;
         return a->in || a->out ? EXIT_OK : usage("%s=: a file name is missing", text);
     }
-    guess g = guess_of(text, strlen(text));
+    sett__guess g = sett__guess_of(text, strlen(text));
     for (int i = 0; i < n; i++)
-        guess_add(&g, args[i].info.name);
-    return usage("%s: the kernel has no argument of that name%s", text, guess_text(&g));
+        sett__guess_add(&g, args[i].info.name);
+    return usage("%s: the kernel has no argument of that name%s", text, sett__guess_text(&g));
 }
 
 int arguments_parse(const options *o, sett_kernel *k, bool sizes, argument *args, int *count)
@@ -160,7 +160,26 @@ static int upload(sett_engine *e, sett_stream s, argument *a)
     return EXIT_OK;
 }
 
-/* Reads inputs; an output without one takes the extents of the first input of its rank. */
+/* Of an output without an input: what the kernel says, and for the rest the first input of its rank. */
+static int make_output(argument *args, int n, argument *a)
+{
+    int64_t shape[8];
+    bool known = true;
+    const int rank = a->info.rank;
+    for (int m = 0; m < rank; m++)
+        known &= (shape[m] = a->info.extent[m]) >= 0;
+    for (int j = 0; j < n && !known; j++) {
+        if (!(args[j].in || args[j].extents) || args[j].array.rank != rank)
+            continue;
+        for (int m = 0; m < rank; m++)
+            shape[m] = shape[m] < 0 ? args[j].array.shape[m] : shape[m];
+        known = true;
+    }
+    return known ? make_array(a, rank, shape)
+                 : usage("%s=:%s: no input has rank %d to take the extents from; give NAME=IN.npy:OUT.npy", a->info.name, a->out, rank);
+}
+
+/* Reads inputs, makes outputs. */
 int arguments_upload(sett_engine *e, sett_stream s, argument *args, int n)
 {
     int code = EXIT_OK;
@@ -173,14 +192,8 @@ int arguments_upload(sett_engine *e, sett_stream s, argument *args, int n)
         argument *a = &args[i];
         if (a->info.scalar ? !a->number : !a->in && !a->out && !a->extents)
             code = usage("the argument %s is missing", a->info.name);
-        if (a->info.scalar || a->in || a->extents || code)
-            continue;
-        for (int j = 0; j < n && !a->array.data && !code; j++)
-            if ((args[j].in || args[j].extents) && args[j].array.rank == a->info.rank)
-                code = make_array(a, a->info.rank, args[j].array.shape);
-        if (!a->array.data && !code)
-            code = usage("%s=:%s: no input has rank %d to take the extents from; give NAME=IN.npy:OUT.npy", a->info.name, a->out,
-                a->info.rank);
+        if (!code && !a->info.scalar && !a->in && !a->extents)
+            code = make_output(args, n, a);
     }
     for (int i = 0; i < n && !code; i++)
         if (!args[i].info.scalar)

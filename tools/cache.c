@@ -155,12 +155,12 @@ static const struct {
 
 static int no_verb(const char *what)
 {
-    guess g = guess_of(what, strlen(what));
+    sett__guess g = sett__guess_of(what, strlen(what));
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        guess_add(&g, verbs[i].name);
+        sett__guess_add(&g, verbs[i].name);
     pack_verbs(&g);
     return usage("%s: cache takes layers, ls, verify, explain A B, trim SIZE, pack, merge, sign, unpack or keygen%s", what,
-        guess_text(&g));
+        sett__guess_text(&g));
 }
 
 int cache_command(const options *o)

@@ -58,6 +58,14 @@ static int emit_tape(const options *o, sett_engine *e, sett_dtype t, bool text)
     return code;
 }
 
+int dtype_refused(const char *text)
+{
+    sett__guess g = sett__guess_of(text, strlen(text));
+    for (int id = 1; sett_dtype_bits((sett_dtype)id); id++)
+        sett__guess_add(&g, sett_dtype_name((sett_dtype)id));
+    return usage("--dtype %s: no such element type%s", text, sett__guess_text(&g));
+}
+
 static int emit_code(const options *o, sett_engine *e, sett_dtype t, const char *emit)
 {
     sett_kernel *k = NULL;
@@ -89,15 +97,15 @@ int compile_command(const options *o)
     static const char *const kinds[] = {"ptx", "cubin", "tape", "tape-bytes", "report"};
     const char *emit = o->emit ? o->emit : "ptx";
     bool known = false;
-    guess g = guess_of(emit, strlen(emit));
+    sett__guess g = sett__guess_of(emit, strlen(emit));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         known |= !strcmp(emit, kinds[i]);
-        guess_add(&g, kinds[i]);
+        sett__guess_add(&g, kinds[i]);
     }
     if (o->argc != 1)
         return usage("compile takes one kernel");
     if (!known)
-        return usage("--emit %s: one of ptx, cubin, tape, tape-bytes, report%s", emit, guess_text(&g));
+        return usage("--emit %s: one of ptx, cubin, tape, tape-bytes, report%s", emit, sett__guess_text(&g));
     if (!o->output && isatty(STDOUT_FILENO) && (!strcmp(emit, "cubin") || !strcmp(emit, "tape-bytes")))
         return usage("--emit %s gives bytes, which would disturb the terminal: give -o FILE, or -o - to see them", emit);
     sett_dtype t = o->dtype ? dtype_of_name(o->dtype) : SETT_F16;

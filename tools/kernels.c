@@ -124,10 +124,10 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
         return s ? fail("%s", err.text) : EXIT_OK;
     }
     if (strcmp(name, "-") && access(name, F_OK)) {
-        guess g = guess_of(name, strlen(name));
+        sett__guess g = sett__guess_of(name, strlen(name));
         for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-            guess_add(&g, kernels[i].name);
-        fail("%s is neither a kernel nor a file%s\nthe kernels are", name, guess_text(&g));
+            sett__guess_add(&g, kernels[i].name);
+        fail("%s is neither a kernel nor a file%s\nthe kernels are", name, sett__guess_text(&g));
         kernel_list(stderr);
         return EXIT_FAILED;
     }

@@ -217,10 +217,10 @@ static const struct call *call_find(const char *s, size_t n)
 static sett_arg no_call(eval *v, const char *s, size_t n)
 {
     char format[128];
-    guess g = guess_of(s, n);
+    sett__guess g = sett__guess_of(s, n);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        guess_add(&g, calls[i].name);
-    snprintf(format, sizeof format, "%%.*s: no such call%s", g.best ? guess_text(&g) : "; sett layout --help lists them");
+        sett__guess_add(&g, calls[i].name);
+    snprintf(format, sizeof format, "%%.*s: no such call%s", g.best ? sett__guess_text(&g) : "; sett layout --help lists them");
     return bad(v, format, s, n < 60 ? n : 60);
 }
 

@@ -28,16 +28,16 @@ static int choose(const char *option, const char *text, const word *words, int *
 {
     char all[128];
     int n = 0;
-    guess g = guess_of(text, strlen(text));
+    sett__guess g = sett__guess_of(text, strlen(text));
     for (const word *w = words; w->name; w++) {
         if (!strcmp(text, w->name)) {
             *out = w->is;
             return EXIT_OK;
         }
         n += snprintf(all + n, sizeof all - (size_t)n, "%s%s", n ? ", " : "", w->name);
-        guess_add(&g, w->name);
+        sett__guess_add(&g, w->name);
     }
-    return usage("%s %s: one of %s is needed%s", option, text, all, guess_text(&g));
+    return usage("%s %s: one of %s is needed%s", option, text, all, sett__guess_text(&g));
 }
 
 static int color_wanted(const options *o)

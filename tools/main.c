@@ -266,9 +266,9 @@ static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 
 static int no_option(const char *word)
 {
     bool is_long = !strncmp(word, "--", 2);
-    guess g = is_long ? guess_of(word + 2, strcspn(word + 2, "=")) : guess_of("", 0);
+    sett__guess g = is_long ? sett__guess_of(word + 2, strcspn(word + 2, "=")) : sett__guess_of("", 0);
     for (const struct option *l = longs; l->name; l++)
-        guess_add(&g, l->val == O_WORKER ? NULL : l->name);
+        sett__guess_add(&g, l->val == O_WORKER ? NULL : l->name);
     if (g.best)
         return usage("%s is no option; did you mean --%s?", word, g.best);
     return usage("%s is no option", word);
@@ -288,9 +288,9 @@ static int foreign_option(size_t command, uint64_t given)
     for (size_t i = 0; longs[i].name; i++) {
         if (!(given & (uint64_t)1 << i) || longs[i].val == O_WORKER || commands_of(longs[i].name) & 1 << command)
             continue;
-        guess g = guess_of(longs[i].name, strlen(longs[i].name));
+        sett__guess g = sett__guess_of(longs[i].name, strlen(longs[i].name));
         for (const struct option *l = longs; l->name; l++)
-            guess_add(&g, commands_of(l->name) & 1 << command ? l->name : NULL);
+            sett__guess_add(&g, commands_of(l->name) & 1 << command ? l->name : NULL);
         return usage("--%s is no option of %s%s%s%s", longs[i].name, commands[command].name, g.best ? "; did you mean --" : "",
             g.best ? g.best : "", g.best ? "?" : "");
     }
@@ -370,10 +370,10 @@ static int command(int argc, char **argv)
             return ask                                    ? help(stdout, 1 << i)
                    : (code = foreign_option(i, given)) ? code
                                                           : commands[i].run(&o);
-    guess g = guess_of(name, strlen(name));
+    sett__guess g = sett__guess_of(name, strlen(name));
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        guess_add(&g, commands[i].name);
-    return usage("%s is no command%s", name, guess_text(&g));
+        sett__guess_add(&g, commands[i].name);
+    return usage("%s is no command%s", name, sett__guess_text(&g));
 }
 
 int main(int argc, char **argv)

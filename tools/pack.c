@@ -240,8 +240,8 @@ cache_verb *pack_verb(const char *name)
     return NULL;
 }
 
-void pack_verbs(guess *g)
+void pack_verbs(sett__guess *g)
 {
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        guess_add(g, verbs[i].name);
+        sett__guess_add(g, verbs[i].name);
 }

@@ -2,6 +2,7 @@
 /* The map of the sett command: one file a subcommand, and what they share. */
 #ifndef TOOLS_H
 #define TOOLS_H
+#include "lib/base/words.h" /* "; did you mean --dtype?" */
 #include <sett/sett.h>
 #include <stdio.h>
 
@@ -56,18 +57,6 @@ int file_write(const char *path, const void *data, size_t len); /* an exit code;
 void output_begin(void);  /* first of all: no file that is opened later becomes a standard stream that was closed */
 int output_end(int code); /* last of all: that exit code, or EXIT_FAILED and a message where output was lost */
 
-/* ---- words.c: "; did you mean layout?" ------------------------------------------- */
-typedef struct guess { /* of a word that is none of those known */
-    const char *word, *best;
-    size_t len;
-    int far; /* of best: how many edits */
-    char text[64];
-} guess;
-guess guess_of(const char *word, size_t len);
-void guess_add(guess *, const char *known_or_null);
-const char *guess_text(guess *); /* "": nothing is near */
-int dtype_refused(const char *text); /* of --dtype: usage() */
-
 /* ---- size.c ----------------------------------------------------------------------- */
 /* 0, 500M, 4G: bytes, or with K, M, G, T powers of 1024. False: it is none, or past 2^64. */
 bool size_parse(const char *text, uint64_t *bytes);
@@ -84,6 +73,7 @@ int layout_link(const char *call, const char *text, sett_picture_args *);
 int layout_print_value(const options *, sett_arg); /* no layout: a number, a tuple, a truth */
 int layout_print(const options *, sett_build *, const sett_picture_args *, int emit, bool picture);
 int compile_command(const options *);
+int dtype_refused(const char *text); /* of --dtype: usage() */
 int run_command(const options *);
 int bench_command(const options *);
 int cache_command(const options *);
@@ -94,7 +84,7 @@ int cache_explain(sett_engine *, const options *);
 /* pack.c: sett cache pack, merge, sign, unpack, keygen */
 typedef int cache_verb(const options *); /* argv: what follows the verb */
 cache_verb *pack_verb(const char *name); /* NULL: none */
-void pack_verbs(guess *);                /* their names */
+void pack_verbs(sett__guess *);          /* their names */
 int no_file(const char *option, const char *path); /* a pack or a key that was asked for on standard output: usage() */
 /* An engine whose layers are the sources in argv, instead of the machine's own; folder: it writes to --cache-dir. NULL: the
  * reason was printed. */

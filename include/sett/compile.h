@@ -114,6 +114,7 @@ typedef struct sett_param_info {
     bool scalar; /* a number or a struct, not a tensor */
     bool read, written;
     uint32_t bytes; /* of a struct passed by value, else 0 */
+    int64_t extent[8]; /* of a tensor's modes; -1 where the launch decides */
 } sett_param_info;
 SETT_API int sett_kernel_params(const sett_kernel *); /* how many tensors, numbers and structs it takes; symbols not among them */
 SETT_API sett_status sett_kernel_param(const sett_kernel *, int index, sett_param_info *info);

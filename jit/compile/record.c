@@ -231,12 +231,28 @@ static sett_status encode_key(const request *r, const recorded *rec, const void 
     return sett__key_encode(&parts, material, material_len, key, err);
 }
 
+/* Behind the bytes of a tape from text: its lines. */
+static sett_status add_lines(const sett__tape *t, void **bytes, size_t *len, sett_error *err)
+{
+    const size_t more = t->line ? t->n_op * sizeof *t->line : 0;
+    char *longer = more ? realloc(*bytes, *len + more) : *bytes;
+    if (!longer)
+        return sett__error(err, SETT_E_MEMORY, "out of memory for the key of a kernel");
+    if (more)
+        memcpy(longer + *len, t->line, more);
+    *bytes = longer;
+    *len += more;
+    return SETT_OK;
+}
+
 /* Reports of the CPU engine name the kernel's lines, so in memory two bodies of one tape are two kernels there. */
 static sett_status cpu_slot(const request *r, recorded *rec, sett_error *err)
 {
     void *bytes = NULL, *material = NULL;
     size_t len = 0, material_len;
     sett_status s = sett__tape_write(&rec->tape, true, NULL, &bytes, &len, err);
+    if (!s)
+        s = add_lines(&rec->tape, &bytes, &len, err);
     if (!s)
         s = encode_key(r, rec, bytes, len, true, &material, &material_len, &rec->slot, err);
     free(bytes);

@@ -369,6 +369,20 @@ int sett_kernel_params(const sett_kernel *k)
     return k ? (int)sett__meta_of(k)->sig.n_param : 0;
 }
 
+/* Of each mode the product of its leaves, if all are constants. */
+static void static_extents(const sett__sig *s, const sett__param *p, int64_t extent[8])
+{
+    int64_t x = 0;
+    for (int m = 0; m < p->rank && m < 8; m++)
+        extent[m] = 1;
+    for (uint32_t i = 0; i < p->n_leaf; i++) {
+        const sett__leaf *l = &s->leaf[p->leaf + i];
+        const bool known = l->mode < 8 && extent[l->mode] >= 0 && sett__expr_const(s, l->extent, &x);
+        if (l->mode < 8)
+            extent[l->mode] = known && !__builtin_mul_overflow(extent[l->mode], x, &x) ? x : -1;
+    }
+}
+
 sett_status sett_kernel_param(const sett_kernel *k, int index, sett_param_info *out)
 {
     if (!k || !out || !sett__known_size(out->size) || index < 0 || index >= (int)sett__meta_of(k)->sig.n_param)
@@ -379,6 +393,7 @@ sett_status sett_kernel_param(const sett_kernel *k, int index, sett_param_info *
         .bytes = p->bytes};
     info.read = (p->access & SETT__ACCESS_READ) != 0;
     info.written = (p->access & SETT__ACCESS_WRITE) != 0;
+    static_extents(&sett__meta_of(k)->sig, p, info.extent);
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
     return SETT_OK;
 }

@@ -267,7 +267,7 @@ static bool arrive(sett__core *c, sett__event *e, uint32_t part)
     (void)part;
     const arrival *a = (const void *)e->data;
     bool fine = true;
-    sett__cp_flush(e->warp, a->lanes, a->seen);
+    sett__cp_flush(c, e->warp, a->lanes, a->seen);
     for (int l = 0; l < WARP && fine; l++)
         if (a->lanes >> l & 1)
             fine = sett__mbarrier_come(c, e->warp, l, e->op, a->at[l], 1);

@@ -136,7 +136,7 @@ void sett__block_begin(sett__core *c)
         w->depth = 0;
         w->rounds = 0;
         w->state = SETT__RUNNING;
-        sett__forget(w);
+        sett__forget(c, w);
         if (p->local_bytes)
             memset(w->frame[0] + p->local_at, POISON, p->local_bytes);
     }

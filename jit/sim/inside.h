@@ -198,8 +198,8 @@ bool sett__cp_wait(sett__core *, sett__warp *, const sett__insn *);
 /* What one lane copies, now or later. `from` stays readable. False: out of memory. */
 bool sett__pend(sett__core *, sett__warp *, int lane, void *to, const void *from, uint32_t bytes);
 uint32_t sett__cp_seen(const sett__warp *);                               /* copies so far */
-void sett__cp_flush(sett__warp *, uint32_t lanes, uint32_t seen);         /* the lanes' first so many reach memory */
-void sett__forget(sett__warp *);             /* what is pending: the block has ended */
+void sett__cp_flush(const sett__core *, sett__warp *, uint32_t lanes, uint32_t seen); /* the lanes' first so many reach memory */
+void sett__forget(const sett__core *, sett__warp *); /* what is pending: a block begins */
 
 /* ---- inline.c: stand-ins of inline PTX ------------------------------------------------------------------ */
 sett_status sett__find_calls(sett__program *, sett_error *); /* fills call */
@@ -231,7 +231,7 @@ static inline bool sett__whole_warp(sett__core *c, const sett__warp *w, const se
 
 /* ---- talk.c -------------------------------------------------------------------------------------------- */
 sett_status sett__no_room(sett_error *); /* SETT_E_MEMORY, of a tape that is being decoded */
-/* "file:line", or the op's number where no line is known. */
+/* sett__op_where of the given tape. */
 const char *sett__where(const sett__program *, uint32_t op, char *buf, size_t size);
 /* The first fault of a core is kept; it is SETT_E_FAULT, or of the status given. Returns false. */
 bool sett__fault(sett__core *, const sett__warp *, int lane, uint32_t op, const char *format, ...) SETT_PRINTF(5, 6);

@@ -7,13 +7,7 @@
 
 const char *sett__where(const sett__program *p, uint32_t op, char *buf, size_t size)
 {
-    const sett__tape *t = p->given;
-    uint32_t site = op < t->n_op ? t->op[op].site : SETT__NONE;
-    if (site < t->n_site && t->site[site].file < t->n_string)
-        snprintf(buf, size, "%s:%u", t->string[t->site[site].file], t->site[site].line);
-    else
-        snprintf(buf, size, "op %u", op);
-    return buf;
+    return sett__op_where(p->given, op, buf, size);
 }
 
 sett_status sett__no_room(sett_error *e)

@@ -161,9 +161,15 @@ typedef struct copy {
 struct sett__pending {
     uint32_t groups[WARP], n, cap; /* groups: that each lane has committed */
     uint32_t seen;                 /* copies so far */
-    uint64_t random;
+    uint64_t random, order;        /* order: a digest of which was written when */
     copy copy[];
 };
+
+/* Of the block's warps, whoever runs them. */
+static uint64_t seed_of(const sett__core *c, const sett__warp *w)
+{
+    return c->launch->async.seed ^ c->cta->number << 32 ^ (uint64_t)w->index << 24;
+}
 
 static bool make_room(const sett__core *c, sett__warp *w, uint32_t n)
 {
@@ -175,10 +181,10 @@ static bool make_room(const sett__core *c, sett__warp *w, uint32_t n)
     struct sett__pending *q = realloc(p, sizeof *q + cap * sizeof *q->copy);
     if (!q)
         return false;
-    if (!p)
+    if (!p) {
         memset(q, 0, sizeof *q);
-    if (!p)
-        q->random = c->launch->async.seed + w->index;
+        q->random = seed_of(c, w);
+    }
     q->cap = cap;
     w->pending = q;
     return true;
@@ -197,6 +203,16 @@ static void end_copy(copy *x)
     memcpy(x->to, x->data, x->bytes);
 }
 
+/* Who asks for the order is told that the copy was written now, after so many groups of its lane. */
+static void note_order(const sett__core *c, struct sett__pending *p, const copy *x)
+{
+    uint64_t mix = p->order ^ (uint64_t)x->number << 32 ^ p->groups[x->lane];
+    if (!c->launch->order)
+        return;
+    p->order = sett__random(&mix);
+    atomic_fetch_add_explicit(c->launch->order, p->order * (c->cta->number + 1), memory_order_relaxed);
+}
+
 bool sett__pend(sett__core *c, sett__warp *w, int lane, void *to, const void *from, uint32_t bytes)
 {
     copy now = {.to = to, .from = from, .lane = (uint8_t)lane, .bytes = (uint8_t)bytes};
@@ -213,13 +229,13 @@ bool sett__pend(sett__core *c, sett__warp *w, int lane, void *to, const void *fr
     return true;
 }
 
-static void end_some(struct sett__pending *p, const uint32_t lanes, bool (*due)(const struct sett__pending *, const copy *, int64_t), int64_t than)
+static void end_some(const sett__core *c, struct sett__pending *p, const uint32_t lanes, bool (*due)(const struct sett__pending *, const copy *, int64_t), int64_t than)
 {
     uint32_t left = 0;
     for (uint32_t k = 0; p && k < p->n; k++) {
         copy *x = &p->copy[k];
         if (lanes >> x->lane & 1 && due(p, x, than))
-            end_copy(x);
+            end_copy(x), note_order(c, p, x);
         else
             p->copy[left++] = *x;
     }
@@ -237,9 +253,9 @@ static bool is_due(const struct sett__pending *p, const copy *x, int64_t pending
     return pending < 0 || x->group + pending < p->groups[x->lane];
 }
 
-void sett__cp_flush(sett__warp *w, uint32_t lanes, uint32_t seen)
+void sett__cp_flush(const sett__core *c, sett__warp *w, uint32_t lanes, uint32_t seen)
 {
-    end_some(w->pending, lanes, is_older, seen);
+    end_some(c, w->pending, lanes, is_older, seen);
 }
 
 uint32_t sett__cp_seen(const sett__warp *w)
@@ -255,7 +271,7 @@ static void stir(const sett__core *c, struct sett__pending *p)
         copy *x = &p->copy[k];
         uint64_t r = sett__random(&p->random) % 4;
         if (r == 0)
-            end_copy(x);
+            end_copy(x), note_order(c, p, x);
         else if (r == 1)
             read_copy(x);
         if (r)
@@ -280,12 +296,17 @@ bool sett__cp_commit(sett__core *c, sett__warp *w, const sett__insn *i)
 bool sett__cp_wait(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     stir(c, w->pending);
-    end_some(w->pending, w->active, is_due, i->pending);
+    end_some(c, w->pending, w->active, is_due, i->pending);
     return true;
 }
 
-void sett__forget(sett__warp *w)
+void sett__forget(const sett__core *c, sett__warp *w)
 {
-    if (w->pending)
-        memset(w->pending->groups, 0, sizeof w->pending->groups), w->pending->n = 0;
+    struct sett__pending *p = w->pending;
+    if (!p)
+        return;
+    memset(p->groups, 0, sizeof p->groups);
+    p->n = p->seen = 0;
+    p->order = 0;
+    p->random = seed_of(c, w);
 }

@@ -68,9 +68,11 @@ bool sett__accept_word(sett__lex *p, const char *word)
     return true;
 }
 
+/* A token of letters is a word. */
 bool sett__expect(sett__lex *p, const char *token)
 {
-    return sett__accept(p, token) || SETT__LEX_FAIL(p, "expected %s", token);
+    const bool word = strspn(token, SETT__LETTERS) > 0;
+    return (word ? sett__accept_word(p, token) : sett__accept(p, token)) || SETT__LEX_FAIL(p, "expected %s", token);
 }
 
 bool sett__lex_digits(sett__lex *p, uint64_t *x, uint64_t most)
@@ -83,6 +85,8 @@ bool sett__lex_digits(sett__lex *p, uint64_t *x, uint64_t most)
             return sett__lex_fail(p, start, "a number above %llu", (unsigned long long)most);
         *x = 10 * *x + digit;
     }
+    if (p->at > start && strspn(p->at, SETT__LETTERS "_"))
+        return sett__lex_fail(p, start, "a number ends before a letter: a blank is missing");
     return p->at > start || SETT__LEX_FAIL(p, "expected a number");
 }
 

@@ -141,6 +141,8 @@ static bool claim_of(sett__tape *t, uint32_t i, sett__claim *k)
     *k = (sett__claim){.text = t->string[op->imm], .types = types, .op = i};
     if (at && at->file < t->n_string)
         k->file = t->string[at->file], k->line = at->line;
+    else if (t->line)
+        k->line = t->line[i];
     return true;
 }
 

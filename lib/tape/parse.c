@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tape as text: parsing what print.c prints. Value numbers may be any that are not used twice,
  * so that a line can be added by hand; printing numbers them anew. */
+#include "lib/base/words.h"
 #include "parse.h"
 #include <stdio.h>
 #include <string.h>
@@ -95,10 +96,15 @@ static bool find_op(const char *s, size_t n, uint8_t *code)
     return false;
 }
 
+static bool folds(int code)
+{
+    return code == SETT__REDUCE || code == SETT__ATOM || code == SETT__REDUX;
+}
+
 static bool find_sub(sett__op *op, const char *s, size_t n)
 {
     sett__code code = (sett__code)op->code;
-    if (code == SETT__REDUCE || code == SETT__ATOM || code == SETT__REDUX) {
+    if (folds(code)) {
         bool exchange = code == SETT__ATOM && n == 4 && !memcmp(s, "xchg", 4), cas = code == SETT__ATOM && n == 3 && !memcmp(s, "cas", 3);
         op->sub = exchange ? SETT__XCHG : cas ? SETT__CAS : 0;
         return exchange || cas || find_op(s, n, &op->sub);
@@ -112,6 +118,21 @@ static bool find_sub(sett__op *op, const char *s, size_t n)
     return false;
 }
 
+/* dot: behind the dot of a name that is known; 0: it is not. */
+static bool no_such_op(sett__parser *p, const char *s, size_t n, size_t dot)
+{
+    const sett__code code = (sett__code)now(p)->code;
+    const char *word;
+    sett__guess g = sett__guess_of(s + dot, n - dot);
+    for (int c = dot ? SETT__ADD : 0; c < (dot ? folds(code) ? SETT__XOR + 1 : 0 : SETT__N_CODES); c++)
+        sett__guess_add(&g, sett__ops[c].text);
+    for (int i = 0; dot && (word = sett__sub_word(code, i)); i++)
+        sett__guess_add(&g, word);
+    if (!g.best)
+        return SETT__LEX_FAIL(&p->x, "there is no op %.*s", (int)(n < 40 ? n : 40), s);
+    return SETT__LEX_FAIL(&p->x, "there is no op %.*s; did you mean %.*s%s?", (int)(n < 40 ? n : 40), s, (int)dot, s, g.best);
+}
+
 /* add, ex2.approx, reduce.add: a whole name first, else what the last dot cuts off. */
 static bool op_name(sett__parser *p)
 {
@@ -122,10 +143,9 @@ static bool op_name(sett__parser *p)
     bool found = find_op(s, n, &op->code);
     while (!found && dot && s[dot - 1] != '.')
         dot--;
-    if (!found && dot > 1)
-        found = find_op(s, dot - 1, &op->code) && find_sub(op, s + dot, n - dot);
-    if (!found)
-        return SETT__LEX_FAIL(&p->x, "there is no op %.*s", (int)(n < 40 ? n : 40), s);
+    const bool head = !found && dot > 1 && find_op(s, dot - 1, &op->code) && (folds(op->code) || sett__sub_word((sett__code)op->code, 0));
+    if (!found && !(head && find_sub(op, s + dot, n - dot)))
+        return no_such_op(p, s, n, head ? dot : 0);
     p->x.at = s + n;
     return true;
 }
@@ -196,12 +216,16 @@ static bool named(sett__parser *p)
     const char *at = p->x.at;
     if (!sett__lex_name(&p->x, sym ? "a symbol's name" : map ? "a map's name" : "a parameter's name", &text))
         return false;
-    for (uint32_t i = 0; i < (sym ? s->n_sym : map ? s->n_map : s->n_param); i++)
-        if (!strcmp(sym ? s->sym[i].name : map ? s->map[i].name : s->param[i].name, text)) {
+    sett__guess g = sett__guess_of(text, strlen(text));
+    for (uint32_t i = 0; i < (sym ? s->n_sym : map ? s->n_map : s->n_param); i++) {
+        const char *known = sym ? s->sym[i].name : map ? s->map[i].name : s->param[i].name;
+        if (!strcmp(known, text)) {
             now(p)->imm = i;
             return true;
         }
-    return sett__lex_fail(&p->x, at, "there is no %s %.60s", sym ? "symbol" : map ? "map" : "parameter", text);
+        sett__guess_add(&g, known);
+    }
+    return sett__lex_fail(&p->x, at, "there is no %s %.60s%s", sym ? "symbol" : map ? "map" : "parameter", text, sett__guess_text(&g));
 }
 
 static bool pick_list(sett__parser *p)
@@ -400,16 +424,20 @@ static bool rest(sett__parser *p, int64_t *hidden)
     }
 }
 
-/* Names the words that there are, if they are few. */
+/* Names the words that there are, if they are few, else the nearest. */
 static bool no_such_word(sett__parser *p, const sett__attr_info *a)
 {
     char words[128] = "";
     size_t n = 0;
-    for (int64_t k = a->least; k <= a->most && n < sizeof words; k++)
-        if (*a->word[k])
+    sett__lex_space(&p->x);
+    sett__guess g = sett__guess_of(p->x.at, strcspn(p->x.at, " \t\r\n;"));
+    for (int64_t k = a->least; k <= a->most; k++) {
+        sett__guess_add(&g, a->word[k]);
+        if (*a->word[k] && n < sizeof words)
             n += (size_t)snprintf(words + n, sizeof words - n, "%s%s", n ? ", " : "", a->word[k]);
+    }
     if (n >= sizeof words)
-        return SETT__LEX_FAIL(&p->x, "there is no such %s", a->text);
+        return SETT__LEX_FAIL(&p->x, "there is no such %s%s", a->text, sett__guess_text(&g));
     return SETT__LEX_FAIL(&p->x, "there is no such %s: it is one of %s", a->text, words);
 }
 
@@ -443,6 +471,37 @@ static bool attributes(sett__parser *p, const int64_t *hidden)
     }
     p->t->n_arg = first + now(p)->n_attrs;
     return true;
+}
+
+/* What may follow the operands of a line, in its order; all of it NULL: nothing. */
+static const char *const *options_of(int cls)
+{
+    static const char *const none[] = {NULL}, *const load[] = {"align", "pred", "fill", NULL}, *const store[] = {"align", "pred", NULL},
+                             *const atom[] = {"was", "pred", NULL}, *const copy[] = {"pred", "keep", NULL};
+    return cls == SETT__C_LOAD ? load : cls == SETT__C_STORE ? store : cls == SETT__C_ATOM ? atom : cls == SETT__C_CPASYNC ? copy : none;
+}
+
+static void list(sett__sink *to, sett__parser *p, const char *word, bool *here)
+{
+    if (*word)
+        sett__putf(to, "%s%s", to->len ? ", " : "", word);
+    *here |= *word && sett__sees(&p->x, word) && strspn(p->x.at, SETT__LETTERS SETT__DIGITS "_") == strlen(word);
+}
+
+/* Where a line goes on with a word that it had its place for: what the order is. */
+static bool out_of_order(sett__parser *p)
+{
+    char order[120];
+    sett__sink to = {.buf = order, .cap = sizeof order};
+    bool here = false;
+    const int code = now(p)->code, cls = sett__ops[code].cls;
+    for (const char *const *word = options_of(cls); *word; word++)
+        list(&to, p, *word, &here);
+    for (sett__form f = sett__form_of(code); cls == SETT__C_FORM && sett__form_next(&f);)
+        list(&to, p, f.name, &here);
+    for (const sett__attr_info *a = SETT__ATTR_ROW(code, 0); a->text; a++)
+        list(&to, p, a->text, &here);
+    return here && !SETT__LEX_FAIL(&p->x, "it is given twice, or out of order: the order is %s", order);
 }
 
 /* "file", as the last site has it, or a new one. */
@@ -498,9 +557,9 @@ static bool op_line(sett__parser *p)
     if (t->n_op == SETT__MAX_OPS)
         return SETT__LEX_FAIL(&p->x, "more than %u ops", SETT__MAX_OPS);
     if (!sett__parse_grow(p, (void **)&t->op, &p->cap_op, t->n_op, sizeof *t->op) ||
-        !sett__parse_grow(p, (void **)&p->line, &p->cap_line, t->n_op, sizeof *p->line))
+        !sett__parse_grow(p, (void **)&t->line, &p->cap_line, t->n_op, sizeof *t->line))
         return false;
-    p->line[t->n_op] = p->x.line;
+    t->line[t->n_op] = p->n_line;
     *now(p) = (sett__op){.args = t->n_arg, .site = SETT__NONE, .other = SETT__NONE};
     sett__lex_space(&p->x);
     const char *start = p->x.at;
@@ -518,7 +577,7 @@ static bool op_line(sett__parser *p)
     if (result && !sett__lex_type(&p->x, &now(p)->dtype, &now(p)->n))
         return false;
     int64_t hidden[SETT__FORM_PLACES] = {0};
-    if (end ? code == SETT__ELSE && !sett__expect(&p->x, "{") : !rest(p, hidden) || !attributes(p, hidden))
+    if (end ? code == SETT__ELSE && !sett__expect(&p->x, "{") : !rest(p, hidden) || !attributes(p, hidden) || out_of_order(p))
         return false;
     if (!site(p) || (result && !define(p, number, start)))
         return false;
@@ -549,6 +608,7 @@ static bool parse_lines(sett__parser *p)
     bool header = false;
     while (*p->x.at) {
         p->x.line = p->x.at;
+        p->n_line++;
         if (!parse_line(p, &header))
             return p->x.status ? false : SETT__LEX_FAIL(&p->x, "the line is not understood");
         sett__lex_space(&p->x);
@@ -572,21 +632,6 @@ static void settle(sett__parser *p, void *field, size_t bytes)
     memcpy(field, &to, sizeof to);
 }
 
-/* An op that has no site of a source file is told by its line of the text. */
-static sett_status verify(const sett__parser *p)
-{
-    sett_error what;
-    uint32_t op, line = 1;
-    sett_status status = sett__tape_verify_op(p->t, NULL, &op, &what);
-    if (!status)
-        return SETT_OK;
-    if (op >= p->t->n_op || p->t->op[op].site != SETT__NONE) /* or it is of none, or was out of memory behind them */
-        return sett__error(p->x.err, status, "%s", what.text);
-    for (const char *s = p->x.text; s < p->line[op]; s++)
-        line += *s == '\n';
-    return sett__error(p->x.err, status, "line %u: %s", line, what.text);
-}
-
 sett_status sett__tape_parse_in(sett__tape *t, const sett__allocator *mem, const char *text, sett_error *err)
 {
     *t = (sett__tape){.arena = {.mem = mem}};
@@ -597,6 +642,7 @@ sett_status sett__tape_parse_in(sett__tape *t, const sett__allocator *mem, const
     sett__sig *s = &t->sig;
     parse_lines(&p);
     settle(&p, &t->op, t->n_op * sizeof *t->op);
+    settle(&p, &t->line, t->n_op * sizeof *t->line);
     settle(&p, &t->arg, t->n_arg * sizeof *t->arg);
     settle(&p, &t->index, t->n_index * sizeof *t->index);
     settle(&p, &t->string, t->n_string * sizeof *t->string);
@@ -611,11 +657,10 @@ sett_status sett__tape_parse_in(sett__tape *t, const sett__allocator *mem, const
         p.x.status = sett__error(
             err, SETT_E_PARSE, "regions do not nest: an end or else has no beginning, or one is open at the end");
     if (!p.x.status)
-        p.x.status = verify(&p);
+        p.x.status = sett__tape_verify(t, NULL, err);
     if (!p.x.status && !sett__tape_claims(t))
         p.x.status = sett__error(err, SETT_E_MEMORY, "out of memory while reading a tape");
     sett__mem_free(mem, p.def);
-    sett__mem_free(mem, p.line);
     if (p.x.status)
         sett__tape_free(t);
     return p.x.status;

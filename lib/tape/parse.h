@@ -11,7 +11,7 @@ typedef struct sett__parser {
     int nest; /* of expressions */
     uint32_t cap_op, cap_arg, cap_index, cap_string, cap_site, cap_sym, cap_param, cap_leaf, cap_code, cap_check, cap_map, cap_def, cap_line;
     uint32_t *def; /* op of a value number, plus one */
-    const char **line; /* where each op's line begins */
+    uint32_t n_line;
 } sett__parser;
 bool sett__parse_grow(sett__parser *, void **data, uint32_t *cap, uint32_t n, size_t item); /* room for one more than n */
 bool sett__parse_place(sett__parser *, const char **file, uint32_t *line);                  /* file:line */

@@ -98,16 +98,32 @@ void sett__put_format(sett__sink *t, const char *s, const char *types, const uin
     sett__put_n(t, s, strlen(s));
 }
 
+/* ---- where ------------------------------------------------------------------------------------- */
+/* A long file loses its end, never its line. */
+static void put_where(char *buf, size_t size, const char *file, uint32_t line, uint32_t op)
+{
+    enum { LINE = 12 };
+    if (file)
+        snprintf(buf, size, "%.*s:%u", (int)size - LINE, file, line);
+    else
+        snprintf(buf, size, "%s %u", line ? "line" : "op", line ? line : op);
+}
+
+const char *sett__op_where(const sett__tape *t, uint32_t op, char *buf, size_t size)
+{
+    const uint32_t at = op < t->n_op ? t->op[op].site : SETT__NONE;
+    const sett__site_ref *s = at < t->n_site && t->site[at].file < t->n_string ? &t->site[at] : NULL;
+    put_where(buf, size, s ? t->string[s->file] : NULL, s ? s->line : t->line && op < t->n_op ? t->line[op] : 0, op);
+    return buf;
+}
+
 sett_status sett__claim_error(sett_error *e, const sett__claim *k, const uint64_t *operand, const uint32_t block[3],
     const uint32_t thread[3], const char *kernel)
 {
     sett__sink t = {.grow = true};
     char where[160], who[200];
     sett__put_format(&t, k->text, k->types, operand);
-    if (k->file)
-        snprintf(where, sizeof where, "%s:%u", k->file, k->line);
-    else
-        snprintf(where, sizeof where, "op %u", k->op);
+    put_where(where, sizeof where, k->file, k->line, k->op);
     const char *words = sett__kernel_words(&kernel);
     int rest = snprintf(who, sizeof who, ", block (%u,%u,%u) thread (%u,%u,%u)%s%.100s", block[0], block[1], block[2],
         thread[0], thread[1], thread[2], words, kernel);

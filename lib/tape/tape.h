@@ -116,6 +116,7 @@ typedef struct sett__tape {
     const char **string;  /* PRINTF formats in order of first use; also file names of sites */
     uint32_t n_path;      /* the last n_path strings belong to sites alone */
     sett__site_ref *site; /* not part of the key */
+    uint32_t *line;       /* of a text, which op is from which; else NULL. In no bytes */
     uint16_t min_sm, min_ptx; /* greatest of all ops; set by the reader and by finish */
     bool name_decides;        /* an op is of the targets that their names tell, as sm_90a, not of all from min_sm on: SETT__T, sett__op_targets */
     uint16_t min_ptx_90;      /* the same for sm_90 and later, of instructions that other targets do without */
@@ -162,14 +163,15 @@ bool sett__closes(int code);
 sett_status sett__tape_print(const sett__tape *, bool sites, const sett__allocator *, char **text, sett_error *);
 sett_status sett__tape_parse(sett__tape *, const char *text, sett_error *); /* errors show line, column and a caret */
 sett_status sett__tape_parse_in(sett__tape *, const sett__allocator *, const char *text, sett_error *);
+/* Where an op is from: "file:line" of its site, else "line 7" of the text, else "op 7". Returns buf. */
+const char *sett__op_where(const sett__tape *, uint32_t op, char *buf, size_t size);
 /* One op in that form, even if it is invalid. snprintf-like. */
 int sett__op_str(const sett__tape *, uint32_t op, char *buf, size_t size);
 
 /* ---- verify.c, verify_sig.c ---------------------------------------------------------------------------------- */
 /* Checks types, operand counts, dominance by regions, spaces, alignment, bounds of static accesses to smem and rmem, limits.
- * target "sm_90a": its sm and shared memory too; NULL: any. Errors name the op's site. */
+ * target "sm_90a": its sm and shared memory too; NULL: any. Errors name the op's site, or its line of the text. */
 sett_status sett__tape_verify(const sett__tape *, const char *target, sett_error *);
-sett_status sett__tape_verify_op(const sett__tape *, const char *target, uint32_t *op, sett_error *); /* and which op it is about, or NONE */
 /* Checks the rest for one target, of a tape that was verified for any. */
 sett_status sett__tape_fits(const sett__tape *, const char *target, sett_error *);
 /* Checks a signature alone: names, layouts, expressions, constant grid, block, cluster. */

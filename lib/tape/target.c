@@ -107,13 +107,10 @@ static sett_status too_much_smem(const sett__tape *t, const char *who, uint32_t 
     uint32_t more = 0;
     for (uint32_t i = 0; i < t->n_op; i++) {
         const sett__op *op = &t->op[i];
-        const sett__site_ref *s = op->site < t->n_site ? &t->site[op->site] : NULL;
         char where[130];
         if (op->code != SETT__SMEM)
             continue;
-        snprintf(where, sizeof where, "op %u", i);
-        if (s && s->file < t->n_string)
-            snprintf(where, sizeof where, "%.100s:%u", t->string[s->file], s->line);
+        sett__op_where(t, i, where, sizeof where);
         if (at + strlen(where) + 32 > sizeof parts)
             more++;
         else

@@ -6,17 +6,15 @@
 
 bool sett__refuse(sett__verifier *c, sett_status status, const char *format, ...)
 {
-    char site[160] = "", what[200], title[200];
-    const sett__tape *t = c->t;
-    const sett__site_ref *s = c->op->site < t->n_site ? &t->site[c->op->site] : NULL;
-    if (s && s->file < t->n_string)
-        snprintf(site, sizeof site, "%s:%u: ", t->string[s->file], s->line);
-    sett__op_title(t, c->i, title, sizeof title);
+    char site[160], what[200], title[200];
+    const bool known = c->op->site < c->t->n_site || c->t->line; /* else the title has all that is known */
+    sett__op_where(c->t, c->i, site, sizeof site);
+    sett__op_title(c->t, c->i, title, sizeof title);
     va_list ap;
     va_start(ap, format);
     vsnprintf(what, sizeof what, format, ap);
     va_end(ap);
-    c->status = sett__error(c->err, status, "%s%s: %s", site, title, what);
+    c->status = sett__error(c->err, status, "%s%s%s: %s", known ? site : "", known ? ": " : "", title, what);
     return false;
 }
 
@@ -757,15 +755,8 @@ static bool is_plain_access(const sett__verifier *c)
 
 sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_error *err)
 {
-    uint32_t op;
-    return sett__tape_verify_op(t, target, &op, err);
-}
-
-sett_status sett__tape_verify_op(const sett__tape *t, const char *target, uint32_t *op, sett_error *err)
-{
     sett__verifier c = {.t = t, .err = err, .target = target};
     sett_status status = sett__sig_verify(&t->sig, err);
-    *op = SETT__NONE;
     if (!status && t->n_op > SETT__MAX_OPS)
         status = sett__error(err, SETT_E_LIMIT, "%u ops: a tape holds at most %u", t->n_op, SETT__MAX_OPS);
     if (!status && !sett__strings_fit(t))
@@ -776,10 +767,10 @@ sett_status sett__tape_verify_op(const sett__tape *t, const char *target, uint32
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
         if ((!is_plain(&c) && !is_plain_access(&c) && !check_op(&c)) || !sett__check_target(&c))
-            return *op = c.i, c.status;
+            return c.status;
     if (c.depth)
         return sett__error(err, SETT_E_REGION, "op %u opens a region that does not end", c.open[c.depth - 1]);
-    if (!sett__check_apart(&c) || (c.flies && !sett__check_flights(&c)))
-        return *op = c.i, c.status;
-    return SETT_OK;
+    if (sett__check_apart(&c) && c.flies)
+        sett__check_flights(&c);
+    return c.status;
 }

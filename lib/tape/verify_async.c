@@ -31,15 +31,10 @@ typedef struct flights {
 /* ---- words ----------------------------------------------------------------------------- */
 typedef struct place_text { char s[80]; } place_text;
 
-/* "gemm.c:41", or "op 12". */
 static place_text where(const sett__tape *t, uint32_t op)
 {
     place_text p;
-    uint32_t site = t->op[op].site;
-    if (site < t->n_site && t->site[site].file < t->n_string)
-        snprintf(p.s, sizeof p.s, "%.64s:%u", t->string[t->site[site].file], t->site[site].line);
-    else
-        snprintf(p.s, sizeof p.s, "op %u", op);
+    sett__op_where(t, op, p.s, sizeof p.s);
     return p;
 }
 

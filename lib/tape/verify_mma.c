@@ -68,7 +68,7 @@ bool sett__check_matrix(sett__verifier *c)
 /* An address of 14 bits, and how the matrix lies there. */
 bool sett__check_desc(sett__verifier *c)
 {
-    enum { PIECE = 16 };
+    enum { PIECE = 16, ROWS = 8 };
     int32_t swizzle = sett__verified_attr(c, SETT__AT_DESC_SWIZZLE);
     int32_t lead = sett__verified_attr(c, SETT__AT_DESC_LEAD), stride = sett__verified_attr(c, SETT__AT_DESC_STRIDE);
     sett__verified_place at = {.root = &c->t->op[sett__verified_arg(c, 0)], .imm = c->op->imm, .align = PIECE};
@@ -79,7 +79,9 @@ bool sett__check_desc(sett__verifier *c)
             (unsigned long long)have, sett__swizzle_word[swizzle], (unsigned long long)need);
     if (lead % PIECE || stride % PIECE)
         return sett__refuse(c, SETT_E_ALIGN, "lead and stride are multiples of %d bytes", PIECE);
-    return sett__check_align(c, &at);
+    /* Whatever reads it, reads 8 rows of a piece, each a swizzle further. */
+    const uint64_t bytes = (ROWS - 1) * ((uint64_t)PIECE << swizzle) + PIECE;
+    return sett__check_offset(c, &at, (uint32_t)(bytes / at.element)) && sett__check_align(c, &at);
 }
 
 enum { HELD = 4, MOST_HELD = 255 }; /* bytes of a register; registers of a thread */

@@ -73,6 +73,28 @@ static inline sett__async policy(int n)
     return (sett__async){n == 0 ? SETT__ASYNC_EAGER : n == 1 ? SETT__ASYNC_LAZY : SETT__ASYNC_RANDOM, (uint64_t)n};
 }
 
+/* By every policy the same in data[at]; returns how many orders were seen. */
+static inline int orders_of(task t, int at, const void *want)
+{
+    enum { SEEDS = 100 };
+    _Atomic uint64_t order;
+    uint64_t seen[SEEDS + 2];
+    int n = 0, k;
+    sett_error e;
+    t.order = &order;
+    for (int p = 0; p < SEEDS + 2; p++) {
+        memset(t.data[at], 0xff, t.bytes[at]);
+        atomic_init(&order, 0);
+        t.async = policy(p);
+        ck_assert_msg(!run_task(&t, &e), "policy %d: %s", p, e.text);
+        ck_assert_msg(!memcmp(t.data[at], want, t.bytes[at]), "policy %d gives other bytes", p);
+        for (seen[n] = order, k = 0; seen[k] != order;)
+            k++;
+        n += k == n;
+    }
+    return n;
+}
+
 static inline char *read_text(const char *file)
 {
     FILE *f = fopen(file, "rb");

@@ -70,6 +70,7 @@ START_TEST(structs_are_passed)
     sett_buf Out = sett_buf_1d(at_line, SETT_F64, 3);
     sett_kernel *k = compile_cpu(on_line, "on_line");
     sett_param_info info = {.size = sizeof info};
+    ck_assert(!sett_kernel_param(k, 1, &info) && info.rank == 1 && info.extent[0] == 3);
     ck_assert(!sett_kernel_param(k, 2, &info) && info.scalar && info.bytes == sizeof l && !strcmp(info.name, "M"));
     ck_assert_msg(!sett_launch(k, CPU, &err, SETT_STRUCT(l), &Out, SETT_STRUCT(m)), "%s", err.text);
     expect_line(0.5, -9);

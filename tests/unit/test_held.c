@@ -139,11 +139,14 @@ START_TEST(parameters)
     for (int i = 0; i < (int)SETT__COUNT(names); i++)
         ck_assert_int_eq(sett_kernel_argument(k, names[i]), i);
     ck_assert_int_eq(sett_kernel_argument(k, "nobody"), -1);
+    static const int64_t fixed[9][3] = {{-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}, {-1, -1}, {-1, -1}};
     for (int i = 0; i < 9; i++) {
         sett_param_info p = {.size = sizeof p}, q = p;
         ck_assert(!sett_kernel_param(k, i, &p) && !sett_kernel_param(k, i, &q) && p.name == q.name);
         ck_assert_str_eq(p.name, names[i]);
         ck_assert(p.rank == (i < 4 ? 3 : i < 6 ? 2 : 0) && p.scalar == (i > 5) && p.written == (i == 3) && p.read == (i < 6 && i != 3));
+        for (int m = 0; m < p.rank; m++)
+            ck_assert_int_eq(p.extent[m], fixed[i][m]);
     }
     ck_assert_int_eq(sett_kernel_param(k, 9, &(sett_param_info){.size = sizeof(sett_param_info)}), SETT_E_ARGUMENT);
     sett_kernel_release(k);

@@ -636,7 +636,9 @@ static const struct {
     BAD(transpose, ".rows is 5: a divisor of the tile's 64, and tile x rows at most 1024 threads", .dtype = SETT_F32, .rows = 5),
     BAD(transpose, ".tile is 128: from 1 to 104", .dtype = SETT_F32, .tile = 128),
     BAD(dequantise, ".from is f32: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F32),
-    BAD(dequantise, ".each is 7: a divisor of the group's 128, whole bytes, and at most 1024 threads a group", .dtype = SETT_F32, .each = 7),
+    BAD(dequantise, ".each is 7, and must divide the group, which is 128", .dtype = SETT_F32, .each = 7),
+    BAD(dequantise, ".each is 1: 1 weights of i4 are no whole bytes", .dtype = SETT_F32, .each = 1),
+    BAD(dequantise, ".each is 2: a group of 4096 takes 2048 threads, and a block has at most 1024", .dtype = SETT_F32, .group = 4096, .each = 2),
     BAD(embedding_grad, ".cols is 6: a multiple of 4, 16 bytes", .dtype = SETT_F32, .cols = 6),
 };
 

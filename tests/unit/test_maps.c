@@ -13,7 +13,7 @@
 
 #define PARAMS \
     "sett tape 2\nsym M\nsym K\nsym S\nparam A bf16 (M,K):(S,1) align 2 read\nparam B f32 (64):(1) align 4 read write\nscalar n i32\n"
-#define MAPS "map mA A bf16 (K,M) bytes (S*2) box (64,128) step (1,2) swizzle 128 l2 256\nmap \"m B\" B f32 (n) box (32) nan\n"
+#define MAPS "map mA A bf16 (K,M) bytes (S*2) box (32,128) step (1,2) swizzle 64 l2 256\nmap \"m B\" B f32 (n) box (32) nan\n"
 #define BODY "grid (M+127)/128\nblock 128\n\n%0 = tid.x i32\n"
 
 /* ---- the signature -------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ START_TEST(text_and_bytes)
     ck_assert_uint_eq(sett__packed_at(&t.sig, t.sig.n_param + t.sig.n_sym), 64); /* after 8, 8, 4 and three symbols of 4 */
     ck_assert_uint_eq(sett__packed_at(&t.sig, t.sig.n_param + t.sig.n_sym + 1), 192);
     ck_assert_uint_eq(sett__packed_at(&t.sig, SETT__NONE), 320);
-    ck_assert_uint_eq(sett__map_bytes(&t.sig.map[0]), 64 * 64 * 2);
+    ck_assert_uint_eq(sett__map_bytes(&t.sig.map[0]), 32 * 64 * 2);
     ck_assert_uint_eq(sett__map_bytes(&t.sig.map[1]), 32 * 4);
     free(a), free(b), free(bytes);
     sett__tape_free(&t), sett__tape_free(&u);
@@ -224,8 +224,8 @@ START_TEST(what_the_driver_is_told)
     ck_assert_msg(!launch(k, matrix(a, 100, 72, 80), 50, &err), "%s", err.text);
     const fake_map *m = seen.map;
     ck_assert_uint_eq(seen.len, 304);
-    ck_assert(m->address == a && m->rank == 2 && m->type == 9 && m->swizzle == 3 && m->l2 == 3 && !m->fill);
-    ck_assert(m->dim[0] == 72 && m->dim[1] == 100 && m->stride[1] == 160 && m->box[0] == 64 && m->box[1] == 128 && m->step[0] == 1 && m->step[1] == 2);
+    ck_assert(m->address == a && m->rank == 2 && m->type == 9 && m->swizzle == 2 && m->l2 == 3 && !m->fill);
+    ck_assert(m->dim[0] == 72 && m->dim[1] == 100 && m->stride[1] == 160 && m->box[0] == 32 && m->box[1] == 128 && m->step[0] == 1 && m->step[1] == 2);
     ck_assert(m[1].address == b && m[1].rank == 1 && m[1].type == 7 && m[1].fill == 1 && m[1].dim[0] == 50 && m[1].box[0] == 32 && !m[1].swizzle);
     /* The stride of one row is nobody's: 3 would be refused. */
     ck_assert_msg(!launch(k, matrix(a, 1, 72, 3), 50, &err), "%s", err.text);

@@ -303,7 +303,7 @@ START_TEST(is_found)
         char *text = changed(b.text, m);
         enum found f = find(&b, text, &e, &by);
         ck_assert_msg(f == m->found && (f >= WRONG || strstr(e.text, m->text)), "%s: %s: %s under policy %d: %s", b.p->name, m->what, found_word[f], by, e.text);
-        ck_assert_msg(f != REPORTED || strstr(e.text, "op ") == e.text, "%s", e.text);
+        ck_assert_msg(f != REPORTED || strstr(e.text, "line ") == e.text, "%s", e.text);
         free(text);
     }
     take_down(&b);

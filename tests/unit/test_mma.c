@@ -119,7 +119,8 @@ END_TEST
 /* ---- refusals ---------------------------------------------------------------------------------- */
 static const wrong_lines wrong[] = {
     {"%20 = mma f32x4 %10, %11, %12", SETT_E_VERIFY, "it needs the attribute row="},
-    {"%20 = mma f32x4 %10, %11, %12 row=m16n8k99", SETT_E_PARSE, "there is no such row"},
+    {"%20 = mma f32x4 %10, %11, %12 row=k99", SETT_E_PARSE, "there is no such row\n"},
+    {"%20 = mma f32x4 %10, %11, %12 row=m16n8k16.f32.bf16.b16.f32", SETT_E_PARSE, "there is no such row; did you mean m16n8k16.f32.bf16.bf16.f32?"},
     {"%20 = mma f32x4 %10, %12, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_SHAPE, "operand 1 is 4 of f32: it needs 4 of f16"},
     {"%20 = mma f32x4 %11, %11, %12 row=m16n8k16.f32.f16.f16.f32", SETT_E_SHAPE, "operand 0 is 4 of f16: it needs 8 of f16"},
     {"%20 = mma f32x4 %10, %11, %12 row=m16n8k16.f32.bf16.bf16.f32", SETT_E_SHAPE, "operand 0 is 8 of f16: it needs 8 of bf16"},

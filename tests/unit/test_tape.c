@@ -331,10 +331,10 @@ static const struct {
     {"%9 = shfl.idx f32 %2, %0 width=4294967328", SETT_E_PARSE, "has 32 bits"},
     {"fence", SETT_E_VERIFY, "it needs the attribute scope="},
     {"fence scope=all", SETT_E_PARSE, "there is no such scope"},
-    {"fence scope=gpu scope=gpu", SETT_E_PARSE, "the line should end here"},
+    {"fence scope=gpu scope=gpu", SETT_E_PARSE, "it is given twice, or out of order: the order is scope"},
     {"cp.async.wait pending=256", SETT_E_RANGE, "pending 256 is not -1 to 255"},
     {"cp.async.wait pending=-2", SETT_E_RANGE, "pending -2 is not -1 to 255"},
-    {"%9 = atom.add f32 %4[0] %2 order=acq_rel scope=cta order=acquire", SETT_E_PARSE, "the line should end here"},
+    {"%9 = atom.add f32 %4[0] %2 order=acq_rel scope=cta order=acquire", SETT_E_PARSE, "it is given twice, or out of order: the order is was, pred, order, scope"},
     {"%9 = div f32 %2, %2 nonneg", SETT_E_VERIFY, "attribute"},
     {"if %0 {\n}", SETT_E_DTYPE, "operand 0 is i32, not i1"},
     {"if %3 {\n%10 = neg i32 %0\n}\n%12 = neg i32 %10", SETT_E_REGION, "%10, was made in a region that has ended"},
@@ -375,6 +375,11 @@ static const struct {
     {"cluster 4, 8", SETT_E_LIMIT, "cluster: more than 16"},
     /* the parser's own */
     {"%9 = frob i32 %0", SETT_E_PARSE, "line 15, column 6: there is no op frob\n  %9 = frob i32 %0\n       ^"},
+    {"%9 = ad i32 %0, %0", SETT_E_PARSE, "there is no op ad; did you mean add?"},
+    {"%9 = mbarier.try_wait i1 %0", SETT_E_PARSE, "there is no op mbarier.try_wait; did you mean mbarrier.try_wait?"},
+    {"%9 = reduce.mx f32 %7, %2", SETT_E_PARSE, "there is no op reduce.mx; did you mean reduce.max?"},
+    {"%9 = shfl.bly f32 %2, %0", SETT_E_PARSE, "there is no op shfl.bly; did you mean shfl.bfly?"},
+    {"%9 = tid.wave i32", SETT_E_PARSE, "there is no op tid.wave\n"},
     {"%9 = neg i32 %99", SETT_E_PARSE,
         "line 15, column 14: %99 is not made above\n  %9 = neg i32 %99\n               ^"},
     {"%0 = tid.x i32", SETT_E_PARSE, "%0 is made twice"},
@@ -387,13 +392,20 @@ static const struct {
     {"%9 = const f32 0x100000000", SETT_E_PARSE, "does not fit"},
     {"%9 = const f32 1234567890123456789.5", SETT_E_PARSE, "too many digits"},
     {"%9 = const f32 1.2.3", SETT_E_PARSE, "two points"},
-    {"%9 = sym i32 Q", SETT_E_PARSE, "there is no symbol Q"},
+    {"%9 = sym i32 Q", SETT_E_PARSE, "there is no symbol Q\n"},
+    {"sym Rows\n%9 = sym i32 Row", SETT_E_PARSE, "there is no symbol Row; did you mean Rows?"},
     {"%9 = neg i32 %0 extra", SETT_E_PARSE, "the line should end here"},
     {"printf \"x", SETT_E_PARSE, "does not end on its line"},
     {"printf \"\\q\"", SETT_E_PARSE, "no such escape"},
     {"%9 = pick f32x2 %7 [0..2]", SETT_E_PARSE, "3 indices for 2 elements"},
     {"store %4[0] f32x2 %7 align 4", SETT_E_PARSE, "not of this type"},
     {"%9 = load f32 %1[0] align 3", SETT_E_PARSE, "power of two"},
+    {"%9 = load f32 %1[0] align4", SETT_E_PARSE, "expected align"},
+    {"%9 = load f32 %1[0] align 4volatile", SETT_E_PARSE, "a number ends before a letter: a blank is missing"},
+    {"param B f32 (N):(1) align 4read", SETT_E_PARSE, "a number ends before a letter"},
+    {"%9 = load f32 %1[0] align 4 volatile pred %3", SETT_E_PARSE, "it is given twice, or out of order: the order is align, pred, fill, cache, volatile"},
+    {"%9 = load f32 %1[0] align 4 fill %2 pred %3", SETT_E_PARSE, "the order is align, pred, fill"},
+    {"cp.async %5[0] %1[0] of=4 bytes=4", SETT_E_PARSE, "the order is pred, keep, bytes, of, cg"},
     {"param B f32 (N,2):(1) align 4", SETT_E_PARSE, "do not have the extents' profile"},
     {"param B f32 (N,2):((1,2)) align 4", SETT_E_PARSE, "do not have the extents' profile"},
     {"smem 4 align 4", SETT_E_PARSE, "given twice"},
@@ -461,7 +473,7 @@ START_TEST(targets)
     t.sig.smem = 100 * 1024;
     ck_assert_int_eq(sett__tape_verify(&t, "sm_80", &err), SETT_OK);
     ck_assert_int_eq(sett__tape_verify(&t, "sm_89", &err), SETT_E_LIMIT);
-    ck_assert_str_eq(err.text, "102400 bytes of shared memory, and sm_89 gives a block at most 101376: 256 at op 4");
+    ck_assert_str_eq(err.text, "102400 bytes of shared memory, and sm_89 gives a block at most 101376: 256 at line 10");
     sett__tape_free(&t);
     t = parsed("sett tape 2\ngrid 2\ncluster 2\n");
     ck_assert_int_eq(sett__tape_verify(&t, "sm_90a", &err), SETT_OK);

@@ -47,7 +47,7 @@ static const struct {
     {"tma.reduce %3[0] to %19 at %0 op=max", "CHECK: cp.reduce.async.bulk.tensor.1d.global.shared::cta.max.tile.bulk_group ["},
     {"tma.prefetch %5 at %8, %9", "CHECK: cp.async.bulk.prefetch.tensor.2d.L2.global.tile ["},
     {"tma.prefetch %6 pred %10 policy %12 at %8", "CHECK: bra\nCHECK: cp.async.bulk.prefetch.tensor.1d.L2.global.tile.L2::cache_hint ["},
-    {"tma.prefetch_map %5\ntma.prefetch_map %15 pred %10", "CHECK: prefetch.tensormap [%rd\nCHECK: bra\nCHECK: prefetch.tensormap ["},
+    {"tma.prefetch_map %5\ntma.prefetch_map %15 pred %10", "NOT: prefetch.param\nCHECK: prefetch.tensormap [%rd\nNOT: prefetch\nCHECK: bra\nCHECK: prefetch.tensormap [%rd\nNOT: prefetch\nCHECK: ret"},
     {"bulk.load %3[4] from %1[%0 + 4] done %4[2] bytes %9", "CHECK: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r{{*}}], [%rd{{*}}], %r{{*}}, [%r{{*}}];"},
     {"bulk.load %3[0] from %1[0] done %4[0] bytes %9 pred %10 mask %11 policy %12",
         "CHECK: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%r{{*}}], [%rd{{*}}], %r{{*}}, [%r{{*}}], %rs{{*}}, %rd{{*}};"},

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "did you mean ...?": the known word that fewest edits lead to. */
-#include "tools.h"
+/* How far a word is from another, and the nearest of those known. */
+#include "words.h"
+#include <stdio.h>
 #include <string.h>
-
-enum { WORD_MOST = 32 };
 
 static int least(int a, int b)
 {
@@ -13,7 +12,7 @@ static int least(int a, int b)
 /* Letters inserted, left out, changed, or two neighbours exchanged (optimal string alignment). */
 static int edits(const char *a, int n, const char *b, int m)
 {
-    int d[WORD_MOST + 1][WORD_MOST + 1];
+    int d[SETT__WORD_MOST + 1][SETT__WORD_MOST + 1];
     for (int i = 0; i <= n; i++)
         for (int j = 0; j <= m; j++) {
             if (!i || !j) {
@@ -27,33 +26,25 @@ static int edits(const char *a, int n, const char *b, int m)
     return d[n][m];
 }
 
-guess guess_of(const char *word, size_t len)
+sett__guess sett__guess_of(const char *word, size_t len)
 {
-    return (guess){.word = word, .len = len};
+    return (sett__guess){.word = word, .len = len};
 }
 
-void guess_add(guess *g, const char *known)
+void sett__guess_add(sett__guess *g, const char *known)
 {
     size_t n = known ? strlen(known) : 0;
-    if (!n || n > WORD_MOST || !g->len || g->len > WORD_MOST)
+    if (!n || n > SETT__WORD_MOST || !g->len || g->len > SETT__WORD_MOST)
         return;
     int far = edits(g->word, (int)g->len, known, (int)n), most = (int)(n > g->len ? n : g->len) / 3;
     if (far <= (most ? most : 1) && far < (int)n && (!g->best || far < g->far))
         g->best = known, g->far = far;
 }
 
-const char *guess_text(guess *g)
+const char *sett__guess_text(sett__guess *g)
 {
     g->text[0] = 0;
     if (g->best)
-        snprintf(g->text, sizeof g->text, "; did you mean %.*s?", WORD_MOST, g->best);
+        snprintf(g->text, sizeof g->text, "; did you mean %.*s?", SETT__WORD_MOST, g->best);
     return g->text;
-}
-
-int dtype_refused(const char *text)
-{
-    guess g = guess_of(text, strlen(text));
-    for (int id = 1; sett_dtype_bits((sett_dtype)id); id++)
-        guess_add(&g, sett_dtype_name((sett_dtype)id));
-    return usage("--dtype %s: no such element type%s", text, guess_text(&g));
 }

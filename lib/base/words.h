@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* "; did you mean layout?": the known word that fewest edits lead to. It stands alone: the sett command has it too. */
+#ifndef SETT_WORDS_H
+#define SETT_WORDS_H
+#include <stddef.h>
+
+enum { SETT__WORD_MOST = 48 };
+typedef struct sett__guess { /* of a word that is none of those known */
+    const char *word, *best;
+    size_t len;
+    int far; /* of best: how many edits */
+    char text[80];
+} sett__guess;
+sett__guess sett__guess_of(const char *word, size_t len);
+void sett__guess_add(sett__guess *, const char *known_or_null);
+const char *sett__guess_text(sett__guess *); /* "": nothing is near */
+#endif
