@@ -273,6 +273,7 @@ expect 0 '^accesses   are what the tape says' compile "$d/saxpy.tape" --target c
 
 if [ -x "$b/demo" ]; then
     "$b/demo" make "$d/a.npy" 64 512 1 && "$b/demo" make "$d/b.npy" 64 512 2
+    type=$(head -c 128 "$d/a.npy" | grep -aq "'<f4'" && echo f32 || echo f16)
     expect 0 'on the' run apply --op mul A="$d/a.npy" B="$d/b.npy" C=:"$d/c.npy"
     "$b/demo" check mul "$d/a.npy" "$d/b.npy" "$d/c.npy" || bad=$((bad + 1))
     expect 0 '"origin"' run add_tv --json A="$d/a.npy" B="$d/b.npy" C=:"$d/c.npy"
@@ -280,6 +281,12 @@ if [ -x "$b/demo" ]; then
     expect 0 '^sett: Y was written by the kernel and not saved: Y=.*/zero.npy:OUT.npy saves it$' run saxpy X="$d/zero.npy" Y="$d/zero.npy" a=2 --device cpu
     expect 2 'argument B is missing' run apply A="$d/a.npy" C=:"$d/c.npy"
     expect 2 'no argument of that name' run apply A="$d/a.npy" Q="$d/b.npy" C=:"$d/c.npy"
+    # An output takes the extents that its kernel has, and the rest from the first input of its rank.
+    printf 'sett tape 2\nsym M\nsym K\nparam A %s (M,K):(K,1) align 2 read\nparam D i32 (M,3):(3,1) align 4 write\nparam E i32 (8,16):(16,1) align 4 write\ngrid 1\nblock 128\n' "$type" >"$d/fixed.tape"
+    printf '%%0 = tid.x i32\n%%1 = param i32 E\n%%2 = param i32 D\nstore %%1[%%0] i32 %%0 align 4\nstore %%2[%%0] i32 %%0 align 4\n' >>"$d/fixed.tape"
+    expect 0 'on the' run "$d/fixed.tape" A="$d/a.npy" D=:"$d/m.npy" E=:"$d/e.npy" --device cpu
+    n=$((n + 1))
+    head -c 128 "$d/m.npy" | grep -aq '(64, 3)' && head -c 128 "$d/e.npy" | grep -aq '(8, 16)' || { echo "outputs have not the extents of their kernel"; bad=$((bad + 1)); }
     "$b/demo" make "$d/small.npy" 32 512 3
     expect 1 'M' run apply A="$d/a.npy" B="$d/small.npy" C=:"$d/c.npy"
     "$b/demo" make "$d/odd.npy" 20 512 4

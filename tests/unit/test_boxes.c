@@ -18,6 +18,7 @@ typedef struct drawn {
     int blocks, mask, from; /* of a load: of the cluster; which get the box; which asks for it */
     bool bulk;              /* a reduction of bytes, without a map */
     bool any;               /* elements are any bits; else small whole numbers */
+    bool edges;             /* all pairs of some bits come first */
 } drawn;
 /* reduces: '-': not; a: by add; m: by min and max too; of bytes alone, A: by add, M: by min and max. */
 static const struct { const char *name; sett_dtype dtype; char reduces; bool floats; } types[] = {{"u8", SETT_U8, '-', false}, {"u16", SETT_U16, '-', false},
@@ -396,9 +397,32 @@ static void differ(const drawn *d, int n, const char *who, int got, int want, co
     look(d, who, n, "shared memory", shared, is[got] + ROOM, is[want] + ROOM, (size_t)(d->blocks * SHARED), map);
 }
 
+/* Of floats both signs of zero, of the least and the greatest subnormal and normal numbers, 1, what follows it, infinity, and NaN that
+ * is quiet, that signals, and that has all bits. */
+enum { EDGES = 24 };
+static uint64_t edge(const drawn *d, int k)
+{
+    const sett_dtype t = types[d->type].dtype;
+    const int bits = 8 * d->size, mantissa = t == SETT_F16 ? 10 : t == SETT_BF16 ? 7 : t == SETT_F32 ? 23 : 52;
+    const uint64_t one = sett__bits_of_float(t, 1), unit = (uint64_t)1 << mantissa, all = ((uint64_t)1 << (bits - 1)) - 1, infinite = all + 1 - unit;
+    const uint64_t magnitude[EDGES / 2] = {0, 1, unit - 1, unit, unit + 1, one, one + 1, infinite - 1, infinite, infinite | unit / 2, infinite | 1, all};
+    return types[d->type].floats ? magnitude[k / 2] | (uint64_t)(k % 2) << (bits - 1) : conform_value(t, (size_t)(k * 5 / 3), &state);
+}
+
+/* Every edge in memory with every one in shared memory. */
+static void pair_edges(const drawn *d)
+{
+    for (int i = 0; i < EDGES * EDGES; i++) {
+        const uint64_t x = edge(d, i % EDGES), y = edge(d, i / EDGES);
+        memcpy(tensor + i * d->size, &x, (size_t)d->size), memcpy(shared + i * d->size, &y, (size_t)d->size);
+    }
+}
+
 static void make_case(const drawn *d, char text[TEXT])
 {
     draw_bytes(d, tensor, sizeof tensor), draw_bytes(d, shared, sizeof shared);
+    if (d->edges)
+        pair_edges(d);
     text_of(d, text);
     by_plain_c(d);
 }
@@ -421,24 +445,33 @@ static void assembles(const char *text)
     sett_kernel_release(k);
 }
 
+/* False: there is no such reduction of boxes. */
+static bool reduces_box(drawn *d, int t, enum what w)
+{
+    const char r = types[t].reduces;
+    *d = (drawn){.rank = 2, .size = sett__dtype_bytes(types[t].dtype), .type = t, .what = w, .blocks = 1, .any = true, .edges = true, .step = {1, 1}, .box = {EDGES, EDGES}, .extent = {EDGES, EDGES}};
+    d->stride[1] = EDGES * d->size;
+    return r == 'm' || (r == 'a' && w == ADD);
+}
+
 /* False: there is no such reduction. */
 static bool reduces_bytes(drawn *d, int t, enum what w)
 {
     const char r = types[t].reduces;
-    *d = (drawn){.rank = 1, .size = sett__dtype_bytes(types[t].dtype), .type = t, .what = w, .blocks = 1, .bulk = true, .any = true};
+    *d = (drawn){.rank = 1, .size = sett__dtype_bytes(types[t].dtype), .type = t, .what = w, .blocks = 1, .bulk = true, .any = true, .edges = true};
     d->step[0] = 1, d->box[0] = SHARED / 2 / d->size, d->extent[0] = d->box[0];
     return r == 'm' || (r == 'M' && w != ADD) || ((r == 'A' || r == 'a') && w == ADD);
 }
 
-/* Every reduction that there is, of many elements of any bits. */
-START_TEST(reductions_of_bytes)
+/* Every reduction that there is, of all pairs of edges and, of bytes, of many elements of any bits. */
+START_TEST(reductions)
 {
     char text[TEXT];
     n_differ = 0;
     for (int t = 0; t < (int)SETT__COUNT(types); t++)
         for (enum what w = ADD; w <= MAX; w++) {
             drawn d;
-            if (!reduces_bytes(&d, t, w) || !conform_mine(3 * t + (int)w))
+            if (!(_i ? reduces_box : reduces_bytes)(&d, t, w) || !conform_mine(3 * t + (int)w))
                 continue;
             state = (uint64_t)(100 * t) + w;
             make_case(&d, text);
@@ -569,7 +602,7 @@ Suite *boxes_suite(void)
     tcase_add_loop_test(t, by_plain_rules, 0, LOOPS);
     tcase_add_test(t, as_an_h200);
     tcase_add_test(t, written_from_outside);
-    tcase_add_test(t, reductions_of_bytes);
+    tcase_add_loop_test(t, reductions, 0, 2);
     tcase_add_test(t, by_a_gpu);
     tcase_add_test(t, for_a_gpu);
     suite_add_tcase(s, t);
