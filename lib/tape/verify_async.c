@@ -180,7 +180,7 @@ static bool join(const sett__tape *t, state *to, const state *from)
     to->age = first && second ? (was.age < from->age ? was.age : from->age) : first ? was.age : from->age;
     if (was.by == SETT__NONE || (second && !first))
         to->by = from->by;
-    bool mixed = was.by != SETT__NONE && from->by != SETT__NONE && (was.flags & from->flags & SUM) && !alike(t, was.by, from->by);
+    bool mixed = was.by != SETT__NONE && from->by != SETT__NONE && !alike(t, was.by, from->by);
     to->flags = (uint8_t)(was.flags | from->flags | (mixed ? MIXED : 0));
     return to->flags != was.flags || (to->touched == SETT__NONE) != (was.touched == SETT__NONE) ||
            (to->by == SETT__NONE) != (was.by == SETT__NONE) || (to->flags & FLIES && to->age != was.age);

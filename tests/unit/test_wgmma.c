@@ -260,6 +260,7 @@ static const wrong_lines wrong[] = {
     {"wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 " @ g.c:3 f\nwgmma.commit", SETT_E_VERIFY, "the kernel ends while %10 is in flight: wgmma.wait must name it"},
     {"wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 "\nwgmma %10, %6, %6, %4 row=m64nNk16.f32.bf16.bf16 n=32", SETT_E_VERIFY,
         "an accumulator of another shape, or of other registers"},
+    {"wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 "\nwgmma %10, %6, %6, %4 row=m64nNk8.f32.tf32.tf32 n=64", SETT_E_VERIFY, "an accumulator of another shape"},
     {"wgmma.fence %19\nwgmma %19, %6, %6, %5" BF16 "\nwgmma %19, %6, %6, %4" BF16 " acc_at=16", SETT_E_VERIFY, "an accumulator of another shape, or of other registers"},
     {"wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 "\nwgmma.commit\nwgmma.wait %10 pending=0\nwgmma %10, %6, %6, %4 row=m64nNk16.f32.bf16.bf16 n=32", SETT_E_VERIFY,
         "it needs wgmma.fence %10, which line "},
@@ -273,6 +274,8 @@ static const wrong_lines wrong[] = {
     {"wgmma.fence %10\nif %15 {\n    wgmma %10, %6, %6, %5" BF16 " @ g.c:7 f\n    wgmma.commit\n}\n" READ, SETT_E_VERIFY, "%10 is in flight since g.c:7"},
     {"wgmma.fence %10\nif %15 {\n    wgmma.commit\n} else {\n    wgmma %10, %6, %6, %5" BF16 " @ g.c:7 f\n}\nwgmma.commit\nwgmma.wait %10 pending=1", SETT_E_VERIFY,
         "it may be of a group that is still pending"},
+    {"wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 " @ g.c:3 f\nwgmma.commit\nwgmma.wait %10 pending=0\nif %15 {\n    wgmma %10, %6, %6, %4" BF16
+     " @ g.c:7 f\n} else {\n    wgmma.commit\n}\n" READ, SETT_E_VERIFY, "%10 is in flight since g.c:7"},
     {"wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 "\nif %15 {\n    wgmma.commit\n} else {\n    wgmma.commit\n    wgmma.commit\n}\nwgmma.wait %10 pending=1", SETT_E_VERIFY,
         "it may be of a group that is still pending"},
     {"wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 "\nif %15 {\n    wgmma.commit\n    wgmma.commit\n} else {\n    wgmma.commit\n}\nwgmma.wait %10 pending=1", SETT_E_VERIFY,
@@ -281,6 +284,8 @@ static const wrong_lines wrong[] = {
         "an accumulator of another shape"},
     {"wgmma.fence %10\nif %15 {\n    wgmma %10, %6, %6, %5 row=m64nNk16.f32.bf16.bf16 n=32\n} else {\n    wgmma %10, %6, %6, %5" BF16 "\n}\nwgmma %10, %6, %6, %4" BF16, SETT_E_VERIFY,
         "an accumulator of another shape"},
+    {"%31 = rmem f16x32\nwgmma.fence %10, %31\nif %15 {\n    wgmma %31, %6, %6, %5 row=m64nNk16.f16.f16.f16 n=64\n} else {\n    wgmma %10, %31, %6, %5 row=m64nNk16.f32.f16.f16 n=64\n}\n"
+     "wgmma %31, %6, %6, %4 row=m64nNk16.f16.f16.f16 n=64", SETT_E_VERIFY, "an accumulator of another shape"},
     {"wgmma.fence %10\nif %15 {\n    store %10[0] %13 align 4 @ g.c:6 f\n}\nwgmma %10, %6, %6, %4" BF16, SETT_E_VERIFY, "which g.c:6 used since the last"},
     {"for %30 = %9 to %8 step %8 {\n    %40 = load f32 %10[0] align 4\n    wgmma.fence %10\n    wgmma %10, %6, %6, %5" BF16 " @ g.c:8 f\n    wgmma.commit\n}\nwgmma.wait %10 pending=0",
         SETT_E_VERIFY, "load f32 %10[0] align 4`: %10 is in flight since g.c:8"},
@@ -290,6 +295,8 @@ static const wrong_lines wrong[] = {
         "the kernel ends while %10 is in flight"},
     {"wgmma.fence %10\nfor %30 = %9 to %8 step %8 {\n    wgmma.wait %10 pending=1\n    wgmma %10, %6, %6, %5" BF16 " @ g.c:8 f\n    wgmma.commit\n}\nwgmma.wait %10 pending=0", SETT_E_VERIFY,
         "%10 is in flight since g.c:8: it may be of a group that is still pending"},
+    {"wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 "\nwgmma.commit\nwgmma.commit\nfor %30 = %9 to %8 step %8 {\n    wgmma.wait %10 pending=1\n    wgmma %10, %6, %6, %4" BF16
+     " @ g.c:8 f\n    wgmma.commit\n}\nwgmma.wait %10 pending=0", SETT_E_VERIFY, "it may be of a group that is still pending"},
     {"wgmma.fence %10\nfor %30 = %9 to %8 step %8 {\n    for %31 = %9 to %8 step %8 {\n        wgmma %10, %6, %6, %5" BF16 " @ g.c:8 f\n    }\n    wgmma.commit\n    store %10[0] %13 align 4\n}", SETT_E_VERIFY,
         "%10 is in flight since g.c:8"},
     /* what would take registers to memory */
@@ -317,6 +324,9 @@ static const char *const right[] = {
     "for %30 = %9 to %8 step %8 {\n    wgmma.fence %10\n    wgmma %10, %6, %6, %5" BF16 "\n    wgmma.commit\n    wgmma.wait pending=1\n}\nwgmma.wait %10 pending=0\n" READ,
     /* an age that both arms reach */
     "wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 "\nif %15 {\n    wgmma.commit\n} else {\n    wgmma.commit\n    wgmma.commit\n}\nwgmma.wait %10 pending=0\n" READ,
+    /* as old as a wait can ask for */
+    "wgmma.fence %10\nwgmma %10, %6, %6, %5" BF16 "\nwgmma.commit\nwgmma.commit\nwgmma.commit\nwgmma.commit\nwgmma.commit\nwgmma.commit\nwgmma.commit\nwgmma.commit\n"
+    "wgmma.wait %10 pending=7\n" READ,
     /* every round of a while loop waits, before it is left too */
     "loop {\n    wgmma.fence %10\n    wgmma %10, %6, %6, %5" BF16 "\n    wgmma.commit\n    wgmma.wait %10 pending=0\n    while %15\n    store %10[0] %13 align 4\n}\n" READ,
     "wgmma.fence %10\nwgmma.wait %10 pending=3\nwgmma.wait pending=0\nwgmma.commit",
