@@ -267,17 +267,22 @@ static int turn_of(uint32_t n)
     return n == 2 ? 1 : n == 4 ? 2 : n == 8 ? 3 : 0;
 }
 
-/* Elements of a thread's array lie a row apart, or those of an access together; those of other memory side by side. */
-static unsigned char *element(const touch *a, int lane, uint32_t e)
+/* Elements of a thread's array lie a row apart, or those of an access together. */
+static unsigned char *element_apart(const touch *a, int lane, uint32_t e)
 {
     uint64_t i = (uint64_t)a->index[a->one ? 0 : lane] + e, wide = a->root->width;
     if (a->root->space > SETT__LOCAL)
         return a->far[lane] + ((uint64_t)e << a->insn->lg);
-    if (a->root->space != SETT__LOCAL)
-        return a->window.p + (i << a->insn->lg);
     if (wide > 1)
         return a->window.p + (((i / wide * WARP + (uint64_t)lane) * wide + i % wide) << a->insn->lg);
     return a->window.p + ((i * WARP + (uint64_t)lane) << a->insn->lg);
+}
+
+/* Those of global and shared memory side by side. It is to be where it is called: each lane of a scattered access asks. */
+static inline unsigned char *element(const touch *a, int lane, uint32_t e)
+{
+    const uint64_t i = (uint64_t)a->index[a->one ? 0 : lane] + e;
+    return a->root->space < SETT__LOCAL ? a->window.p + (i << a->insn->lg) : element_apart(a, lane, e);
 }
 
 /* Does an access to a thread's array take whole rows, one after another? */

@@ -2,6 +2,7 @@
 /* What every room uses: limits, arenas, errors, element types, growing text, tokens, addresses of builds. */
 #ifndef SETT_LIB_BASE_H
 #define SETT_LIB_BASE_H
+#include "words.h"
 #include <pthread.h>
 #include <sett/sett.h>
 #include <stdarg.h>

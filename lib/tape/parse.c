@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tape as text: parsing what print.c prints. Value numbers may be any that are not used twice,
  * so that a line can be added by hand; printing numbers them anew. */
-#include "lib/base/words.h"
 #include "parse.h"
 #include <stdio.h>
 #include <string.h>

@@ -196,6 +196,11 @@ START_TEST(cooperative)
         ck_assert_int_eq(flag[1], s ? 0 : blocks);
     }
     ck_assert_str_eq(e.text, "k: all of its 265 blocks run at once, and the modelled device has room for 264");
+    /* Of 228 KiB a multiprocessor keeps 1 for each block. */
+    task large = {.text = HEAD("param F i32 (2):(1) align 8 read write\n") "grid 133\nblock 32\nsmem 116736 align 16\nlaunch cooperative\n%0 = tid.x i32\n",
+        .grid = {133}, .block = {32}, .data = {flag}, .bytes = {sizeof flag}, .threads = 1};
+    ck_assert_int_eq(run_task(&large, &e), SETT_E_LIMIT);
+    ck_assert_str_eq(e.text, "k: all of its 133 blocks run at once, and the modelled device has room for 132");
 }
 END_TEST
 

@@ -37,6 +37,7 @@ static const struct {
 } given[] = {
     {"mbarrier.init %3[1] %5", "sm_80", "CHECK: mbarrier.init.shared.b64 [smem+8], %r"},
     {"mbarrier.init %3[%0 + 1] %5", "sm_90a", "CHECK: mbarrier.init.shared.b64 [%rd{{*}}+8], %r"},
+    {"%20 = smem u8x16 at 32\nmbarrier.init %3[3] %5", "sm_80", "CHECK: mbarrier.init.shared.b64 [smem+24]"}, /* whose bytes end where those of %20 begin */
     {"mbarrier.arrive %3[0]", "sm_80", "CHECK: mbarrier.arrive.shared.b64 %rd1, [smem];"},
     {"mbarrier.arrive %3[0]", "sm_90", "CHECK: mbarrier.arrive.shared.b64 %rd1, [smem], %r"},
     {"mbarrier.arrive %3[2] count %0 pred %6 scope=cluster", "sm_90a", "CHECK: @%p{{*}} bra\nCHECK: mbarrier.arrive.release.cluster.shared.b64 %rd1, [smem+16], %r"},

@@ -169,6 +169,7 @@ static const wrong_lines wrong[] = {
     {"bulk.load %3[1] from %1[0] done %4[0] bytes %9", SETT_E_ALIGN, "offset 1 is not aligned to the 16 bytes"},
     {"bulk.load %3[0] from %1[2] done %4[0] bytes %9", SETT_E_ALIGN, "offset 2 is not aligned to the 16 bytes"},
     {"bulk.load %3[0] from %1[0] done %4[0] bytes %11", SETT_E_RANGE, "a copy in bulk has a multiple of 16 bytes, less than 2^20"},
+    {"%30 = const i32 1048576\nbulk.load %3[0] from %1[0] done %4[0] bytes %30", SETT_E_RANGE, "a multiple of 16 bytes, less than 2^20"},
     {"bulk.load %3[4080] from %1[0] done %4[0] bytes %9", SETT_E_RANGE, "a copy of 256 bytes is not in %3"},
     {"bulk.load %3[0] from %3[0] done %4[0] bytes %9", SETT_E_SPACE, "operand 2 is not global memory"},
     {"bulk.store %1[0] from %3[0] bytes %9", SETT_E_VERIFY, "parameter X is not declared as written"},

@@ -81,6 +81,10 @@ static const struct {
         "phase 0 of the mbarrier gets 16 bytes more than were announced"},
     {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9\nmbarrier.inval %3[0]", "mbarrier.inval: the mbarrier at byte 1024 was not initialised"},
     {"bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9", "bulk.load: the mbarrier at byte 1024 was not initialised"},
+    {INIT("%5") "%30 = add i32 %4, %4\nmbarrier.arrive %3[0] count %30 pred %9", "mbarrier.arrive: 0 is not 1 to 1048575"},
+    {INIT("%5") "%30 = sub i32 %4, %5\n%31 = mbarrier.test_wait i1 %3[0] %30", "mbarrier.test_wait: a parity is 0 or 1, not -1"},
+    {INIT("%5") "%30 = const i32 1100\n%31 = const i32 1024\nfor %32 = %4 to %30 step %5 {\n  bulk.load %2[0] from %1[0] done %3[0] bytes %31 pred %9\n}",
+        "phase 0 of the mbarrier gets ahead by 1048576 bytes, and at most 1048575 are counted"},
     /* waits that never end */
     {INIT("%5") WAIT("%3[0]", "%4"), "a wait that never ends: block 0 warps 0-1 at line 33: mbarrier at byte 1024, phase 0: 1 of 1 arrivals missing; block 1 warps 0-1 at line 33"},
     {INIT("%5") "%30 = const i32 48\nmbarrier.expect_tx %3[0] %30 pred %9 arrive\nbulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9\n" WAIT("%3[0]", "%4") DONE,
@@ -93,6 +97,8 @@ static const struct {
     /* clusters */
     {"cluster.wait", "cluster.wait: the thread has not arrived"},
     {"cluster.arrive\ncluster.arrive", "cluster.arrive: the thread has arrived already, and not waited since"},
+    {"cluster.arrive\nbarrier\nbarrier\ncluster.arrive", "cluster.arrive: the thread has arrived already, and not waited since"},
+    {"barrier\nbarrier\nstore %12[%0] i32 %0 align 4\n" DONE, "store touches shared memory of block 1 of the cluster, and nothing says that it has begun"},
     {"%29 = add i32 %6, %4\n%30 = peer i32x256 %2, %29\n%31 = load i32 %30[%0] align 4", "load of shared memory of a peer: there is no block 2 in a cluster of 2"},
     {"%30 = sub i32 %4, %5\n%31 = peer i32x256 %2, %30\nstore %31[%0] i32 %0 align 4", "store to shared memory of a peer: there is no block -1 in a cluster of 2"},
     {DONE "%30 = mul i32 %0, %7\n%31 = load i32 %12[%30] align 4", "load of shared memory of a peer: bytes 1024 to 1027 of 1024 are outside"},
@@ -106,6 +112,8 @@ static const struct {
     /* what copies, and wgmma, do not see */
     {"store %2[%0] i32 %0 align 4\nbarrier\nbulk.store %1[0] from %2[0] bytes %8 pred %9\nbulk.commit\nbulk.wait",
         "bulk.store reads byte 0 of shared memory, which `store` at line 26 wrote, and no fence.proxy kind=async.shared came in between: who writes executes it before the barrier"},
+    {"store %2[%0] i32 %0 align 4\nfence.proxy kind=async.global\nbarrier\nbulk.store %1[0] from %2[0] bytes %8 pred %9\nbulk.commit\nbulk.wait",
+        "which `store` at line 26 wrote, and no fence.proxy kind=async.shared"},
     {"%30 = atom.add i32 %2[%4] i32 %5\nbarrier\nbulk.store %1[0] from %2[0] bytes %8 pred %9\nbulk.commit\nbulk.wait", "which `atom` at line 26 wrote, and no fence.proxy"},
     {"cp.async %2[%0] %1[%0] bytes=4 of=4\ncp.async.wait\nbarrier\nbulk.store %1[0] from %2[0] bytes %8 pred %9\nbulk.commit\nbulk.wait", "which `cp.async` at line 26 wrote, and no fence.proxy"},
     {INIT("%5") "store %2[%0] i32 %0 align 4\nbarrier\nbulk.peer %12[64] from %2[0] done %13[0] bytes %7 pred %9\n", "bulk.peer reads byte 0 of shared memory, which `store` at line 32 wrote"},
@@ -115,6 +123,10 @@ static const struct {
     {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9", "block 0 of its cluster ended before this had written its shared memory: nothing waited for it"},
     {"bulk.store %1[0] from %2[0] bytes %7 pred %9\nbulk.commit", "block 0 of its cluster ended before this had read its shared memory: nothing waited for it"},
     {INIT("%5") "%30 = add i32 %8, %4\nbulk.load %2[0] from %1[0] done %3[0] bytes %8 pred %9 mask %30\n", "bulk.load: mask 0x40 is none of the blocks of a cluster of 2"},
+    {INIT("%5") "%30 = add i32 %4, %4\nbulk.load %2[0] from %1[0] done %3[0] bytes %8 pred %9 mask %30\n", "bulk.load: mask 0x0 is none of the blocks of a cluster of 2"},
+    {INIT("%5") "%30 = const i32 3\nif %17 {\n  barrier\n  barrier\n  bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9 mask %30\n}",
+        "bulk.load: block 1 of the cluster has ended, and its memory is gone"},
+    {"%30 = const i32 1048576\n%31 = add i32 %30, %4\nbulk.store %1[0] from %2[0] bytes %31", "bulk.store: 1048576 bytes: it takes a multiple of 16, less than 2^20"},
     {INIT("%5") "%30 = peer u64x4 %3, %10\nbulk.peer %12[0] from %2[0] done %30[0] bytes %7 pred %9", "bulk.peer: it writes block 1 of the cluster, and its mbarrier is in block 0"},
     {INIT("%5") "%30 = peer u64x4 %3, %10\nst.async %12[0] done %30[0] i32 %0", "st.async: it writes block 1 of the cluster, and its mbarrier is in block 0"},
     {DONE "st.async %12[0] done %13[0] i32 %0", "st.async: the mbarrier at byte 1024 was not initialised"},
@@ -135,6 +147,7 @@ static const struct {
     /* registers */
     {"setmaxnreg way=dec count=240\nsetmaxnreg way=inc count=40", "setmaxnreg: up to 40 registers, and the thread has 240"},
     {"setmaxnreg way=dec count=24\nsetmaxnreg way=dec count=40", "setmaxnreg: down to 40 registers, and the thread has 24"},
+    {"setmaxnreg way=dec count=240\nbarrier\nsetmaxnreg way=inc count=256", "at line 28: registers"},
     {"if %9 {\n  setmaxnreg way=dec count=24\n}", "setmaxnreg: only 1 of the warp's 32 threads are here"},
     /* maps that are none */
     {INIT("%5") "tma.load %2[0] from %15 done %3[0] pred %9 at %4", "tma.load: there is no tensor map"},
@@ -221,6 +234,18 @@ static const struct {
      "bulk.store %1[%81] from %2[0] bytes %14 pred %9\nbulk.commit\nbulk.wait\nbarrier\n%32 = load i32 %1[%81] align 4\n", first},
     {"%80 = bid.x i32\n%81 = mul i32 %80, %8\n%82 = add i32 %81, %0\nstore %1[%82] i32 %4 align 4\nstore %2[%0] i32 %5 align 4\nfence.proxy kind=async\nbarrier\n"
      "bulk.reduce %1[%81] from %2[0] bytes %14 pred %9 op=max\nbulk.commit\nbulk.wait pending=1\nbulk.wait pending=0 read\nbulk.wait\n", one},
+    /* What has been read may be written after the block's end. */
+    {"store %2[%0] i32 %0 align 4\nfence.proxy kind=async.shared\nbarrier\n%80 = bid.x i32\n%81 = mul i32 %80, %8\nbulk.store %1[%81] from %2[0] bytes %14 pred %9\n"
+     "bulk.commit\nbulk.wait read\n", first},
+    /* Who ends has arrived at the cluster's barrier, also after the others have begun to wait. */
+    {"if %17 {\n  cluster.arrive\n  cluster.wait\n} else {\n  barrier\n  barrier\n  barrier\n}\n" OUT("%0"), first},
+    /* A block is its own peer, and knows of itself. */
+    {"%30 = peer i32x256 %2, %10\nstore %30[%0] i32 %0 align 4\n%31 = load i32 %2[%0] align 4\n" OUT("%31"), first},
+    /* A fence between proxies shows mbarriers too. */
+    {"if %9 {\n  mbarrier.init %3[0] %5\n}\nfence.proxy kind=async.shared\n" DONE "mbarrier.expect_tx %3[0] %14 pred %9 arrive\nbulk.load %2[0] from %1[512] done %3[0] bytes %14 pred %9\n"
+     WAIT("%3[0]", "%4") "%33 = load i32 %2[%0] align 4\n" DONE OUT("%33"), first},
+    /* As many registers as there are. */
+    {"setmaxnreg way=dec count=248\nsetmaxnreg way=inc count=248\n" OUT("%0"), first},
     /* Registers that one warp takes when the other gave them. */
     {"%31 = const i32 32\n%32 = lt i1 %0, %31\nsetmaxnreg way=dec count=120\nsetmaxnreg way=inc count=240\n" OUT("%0"), first},
     /* cp.async that arrives, both ways. */
@@ -313,6 +338,36 @@ START_TEST(large_blocks_meet)
 }
 END_TEST
 
+/* Each block stores 4 words twice, by two threads: what nobody waits for happens when the policy lets it. The words are overwritten
+ * before the last wait, so that 1 is a copy that had read them, and 2 one that had not. */
+#define STORED(other, lines) \
+    "%30 = bid.x i32\n%31 = mul i32 %30, %8\n%32 = const i32 " other "\n%33 = eq i1 %0, %32\nstore %2[%0] i32 %5 align 4\nfence.proxy kind=async.shared\nbarrier\n" \
+    "bulk.store %1[%31 + 16] from %2[16] bytes %7 pred %33\nbulk.store %1[%31] from %2[0] bytes %7 pred %9\n" lines \
+    "barrier\nstore %2[%0] i32 %6 align 4\nfence.proxy kind=async.shared\nbarrier\nbulk.commit\nbulk.wait\n"
+static const char *const stored[] = {
+    STORED("1", "bulk.commit\nif %9 {\n  bulk.wait\n}\n"),   /* the other lane does not wait */
+    STORED("1", "if %9 {\n  bulk.commit\n}\nbulk.wait\n"),   /* its store is of no group yet */
+    STORED("32", "bulk.commit\nif %9 {\n  bulk.wait\n}\n"),  /* the other warp does not wait */
+};
+
+START_TEST(only_what_is_waited_for)
+{
+    sett__blocks blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    int32_t *words = words_of(&blocks);
+    char text[4096];
+    sett_error e = {0};
+    snprintf(text, sizeof text, "%s%s", SMALL(""), stored[_i]);
+    for (int lazy = 0; lazy < 2; lazy++) {
+        const task t = {.text = text, .grid = {4}, .block = {64}, .cluster = {2}, .data = {words}, .bytes = {WORDS * 4}, .async = policy(lazy), .threads = 1, .blocks = &blocks};
+        ck_assert_msg(!run_task(&t, &e), "%s: %s", text, e.text);
+        for (int i = 0; i < 4 * 64; i++)
+            ck_assert_msg(words[i] == (i % 64 < 4 ? 1 : i % 64 >= 16 && i % 64 < 20 ? 1 + lazy : i), "policy %d: word %d is %d", lazy, i, words[i]);
+    }
+    sett__blocks_clear(&blocks);
+    free(words);
+}
+END_TEST
+
 Suite *together_suite(void);
 Suite *together_suite(void)
 {
@@ -322,6 +377,7 @@ Suite *together_suite(void)
     tcase_add_test(t, peer_sum);
     tcase_add_test(t, copies_by_pieces);
     tcase_add_loop_test(t, wrong_kernels, 0, (int)SETT__COUNT(wrong));
+    tcase_add_loop_test(t, only_what_is_waited_for, 0, (int)SETT__COUNT(stored));
     tcase_add_loop_test(t, right_kernels, 0, (int)SETT__COUNT(right));
     tcase_add_test(t, limit_of_time);
     tcase_add_test(t, many_stores);

@@ -218,6 +218,8 @@ static const wrong_lines wrong[] = {
     {"wgmma %10, %11, %6, %4" BF16 " trans_a", SETT_E_VERIFY, "A in registers is not transposed"},
     {"wgmma %10, %6, %6, %4 row=m64nNk8.f32.tf32.tf32 n=64 trans_b", SETT_E_DTYPE, "only matrices of 16 bits are transposed, not tf32"},
     {"%30 = rmem i32x32\nwgmma %30, %6, %6, %4 row=m64nNk32.s32.s8.s8 n=64 neg_a", SETT_E_DTYPE, "only floats are negated"},
+    {"%30 = rmem i32x32\nwgmma %30, %6, %6, %4 row=m64nNk32.s32.s8.s8 n=64 neg_b", SETT_E_DTYPE, "only floats are negated"},
+    {"%30 = rmem f16x32\nwgmma.fence %30\nwgmma %30, %30, %6, %5 row=m64nNk16.f16.f16.f16 n=64", SETT_E_VERIFY, "the accumulator is A too"},
     {"%30 = mma f32x4 %13, %13, %13 row=m64nNk16.f32.bf16.bf16", SETT_E_VERIFY, "m64nNk16.f32.bf16.bf16 is of wgmma"},
     {"wgmma.fence", SETT_E_PARSE, "expected %"},
     {"wgmma.fence %10, %10", SETT_E_VERIFY, "%10 is named twice"},
@@ -231,6 +233,7 @@ static const wrong_lines wrong[] = {
     {"wgmma.commit %10", SETT_E_PARSE, "the line should end here"},
     {"%30 = desc u64 %3[8] stride=1024", SETT_E_ALIGN, "offset 8 is not aligned to 16 bytes"},
     {"%30 = desc u64 %3[0] stride=8", SETT_E_ALIGN, "lead and stride are multiples of 16 bytes"},
+    {"%30 = desc u64 %3[0] lead=8 stride=1024", SETT_E_ALIGN, "lead and stride are multiples of 16 bytes"},
     {"%30 = desc u64 %3[0] stride=262144", SETT_E_RANGE, "stride 262144 is not 0 to 262128"},
     {"%30 = desc u64 %3[0]", SETT_E_VERIFY, "it needs the attribute stride="},
     {"%30 = smem f16x64 at 512\n%31 = desc u64 %30[0] swizzle=128 stride=1024", SETT_E_ALIGN, "%20 is aligned to 512 bytes: swizzle=128 needs 1024"},
@@ -329,6 +332,8 @@ static const char *const right[] = {
     "wgmma.wait %10 pending=7\n" READ,
     /* every round of a while loop waits, before it is left too */
     "loop {\n    wgmma.fence %10\n    wgmma %10, %6, %6, %5" BF16 "\n    wgmma.commit\n    wgmma.wait %10 pending=0\n    while %15\n    store %10[0] %13 align 4\n}\n" READ,
+    /* all registers of a thread */
+    "%30 = rmem f32x127\nwgmma.fence %19, %30",
     "wgmma.fence %10\nwgmma.wait %10 pending=3\nwgmma.wait pending=0\nwgmma.commit",
 };
 
