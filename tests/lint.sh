@@ -57,7 +57,7 @@ case $b in
 esac
 diff -u tests/abi/libsett.symbols "$b/libsett.symbols" || complain "exported symbols changed; if it is meant: cp $b/libsett.symbols tests/abi/"
 # What the headers declare is there, and nothing else: no name that only links, no promise that does not.
-printf '#include <%s>\n' dlpack/dlpack.h sett/sett.h sett/picture.h sett/facts.h sett/dlpack.h >"$b/declared.c"
+printf '#include <%s>\n' dlpack/dlpack.h sett/sett.h sett/picture.h sett/facts.h sett/dlpack.h sett/tvm_ffi.h >"$b/declared.c"
 ${CC:-gcc} -std=c11 -E -P -Iinclude -Ithird_party "$b/declared.c" | tr '\n' ' ' | grep -oE 'visibility\("default"\)[^;{]*[;{]' |
     grep -oE '[^a-z0-9_](sett_[a-z0-9_]+)\(' | tr -cd 'a-z0-9_\n' | sort -u >"$b/declared.symbols"
 diff "$b/declared.symbols" "$b/libsett.symbols" || complain "what the headers declare is not what libsett.so exports"

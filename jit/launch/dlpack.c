@@ -4,6 +4,7 @@
 #include "launch.h"
 #include <inttypes.h>
 #include <sett/dlpack.h>
+#include <stdio.h>
 
 static const struct {
     uint8_t code, bits, dtype;
@@ -114,6 +115,43 @@ sett_status sett_buf_dltensor(const DLTensor *t, sett_buf *to, int *device, sett
         return s;
     buf.data = (void *)((uintptr_t)t->data + t->byte_offset);
     *to = buf;
+    return SETT_OK;
+}
+
+static const char *device_text(int device, char text[24])
+{
+    if (device == SETT_CPU)
+        return "the host";
+    snprintf(text, 24, "GPU %d", device);
+    return text;
+}
+
+/* The same error, with the kernel and its argument before it. */
+static sett_status of_argument(const sett_kernel *k, int argument, const sett_error *why, sett_error *err)
+{
+    const sett__sig *sig = k->plan->sig;
+    if (argument >= 0 && argument < k->plan->n_arg)
+        return sett__error(err, why->status, "%s: %s (argument %d): %s", k->plan->name, sig->param[argument].name, argument, why->text);
+    return sett__error(err, why->status, "%s: argument %d: %s", k->plan->name, argument, why->text);
+}
+
+sett_status sett_bind_dltensor(const sett_kernel *k, int argument, const DLTensor *t, sett_buf *buf, sett_bind *bind, int *device,
+    sett_error *err)
+{
+    sett_error why;
+    char here[24], there[24];
+    int found;
+    if (!k || !buf || !bind || !device)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_bind_dltensor: the %s is NULL",
+            !k ? "kernel" : !buf ? "place for the buffer" : !bind ? "place for the argument" : "place for the device");
+    sett_status s = sett_buf_dltensor(t, buf, &found, &why);
+    if (!s && *device != SETT_DEFAULT_DEVICE && *device != found)
+        s = sett__error(&why, SETT_E_NO_DEVICE, "the tensor is in memory of %s, and the tensors before it of %s", device_text(found, here),
+            device_text(*device, there));
+    if (s)
+        return of_argument(k, argument, &why, err);
+    *device = found;
+    *bind = sett_bind_t(buf);
     return SETT_OK;
 }
 
