@@ -52,7 +52,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/unit/test_%.c,%,$(wildcard tests
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/families.c,$(wildcard examples/*.c)))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all no-remote facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all wheel wheel-check no-remote facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -193,6 +193,19 @@ COVERED := $(patsubst %,jit/cache/%.c,entry read pack elf)
 ifdef COVER
 $(COVERED:%.c=$(B)/obj/%.o): override CFLAGS += -O0 --coverage
 endif
+
+# ---- Python: a module for the stable ABI of Python 3.10 on, and the wheel ----------------------------------------
+PYTHON ?= python3
+$(B)/python/_fast.abi3.so: private LINK = $(NOW)
+$(B)/python/_fast.abi3.so: private LIBS = -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/lib'
+$(B)/python/_fast.abi3.so: $(B)/obj/python/fast.o $(B)/libsett.so
+	$(link)
+$(B)/obj/python/%.o: override CFLAGS += -Wno-pedantic -Ithird_party -isystem $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
+wheel: all $(B)/python/_fast.abi3.so ## the Python package as a wheel, in build/release/python: docs/python.md
+	@$(PYTHON) python/wheel.py $(B) $(VERSION)
+
+wheel-check: wheel ## the wheel in a virtual environment with what the registry has: NumPy, apache-tvm-ffi
+	@tests/python.sh $(B) registry
 
 # ---- targets -------------------------------------------------------------------------
 setup: ## install the Debian packages that are missing

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python -m sett: the sett command. `doctor` also says what Python has; `include` prints the folder of the headers."""
+
+import importlib.metadata
+import os
+import sys
+
+
+def packages() -> None:
+    """What of the frameworks that sett works with is installed, without importing it."""
+    print(f"python: {sys.version.split()[0]}, {sys.executable}")
+    print(f"sett for Python: {importlib.metadata.version('sett')}, {os.path.dirname(os.path.abspath(__file__))}")
+    for name in ("torch", "numpy", "cupy-cuda12x", "cupy-cuda13x", "apache-tvm-ffi"):
+        try:
+            print(f"{name}: {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            if not name.startswith("cupy-"):
+                print(f"{name}: not installed")
+
+
+def main() -> None:
+    here = os.path.dirname(os.path.abspath(__file__))
+    if sys.argv[1:] == ["include"]:
+        print(os.path.join(here, "include"))
+        return
+    if sys.argv[1:] == ["doctor"]:
+        packages()
+        sys.stdout.flush()
+    command = os.path.join(here, "lib", "sett")
+    os.execv(command, [command, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

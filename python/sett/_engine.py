@@ -1,0 +1,495 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines, families, kernels."""
+
+import ctypes as C
+import os
+import struct
+import weakref
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _c, _fast, _streams
+from ._c import Error, Status
+
+Path = Union[str, bytes, "os.PathLike[str]"]
+CPU = -1
+"""The device number of the CPU; GPUs count from 0."""
+
+ASSEMBLERS = {"auto": 0, "nvjitlink": 1, "ptxas": 2, "driver": 3}
+TRUST = {"private": 0, "mac": 1, "off": 2, "signed": 3}
+TOOLCHAINS = {"any": 0, "exact": 1}
+LEVELS = {"error": 1, "warning": 2, "info": 3, "debug": 4}
+ASSERTS = {None: 0, False: 1, True: 2}
+ORIGINS = ("compiler", "memory", "disk", "remote")
+
+
+def _choice(table: Dict, value: Any, what: str) -> int:
+    if value not in table:
+        raise Error(Status.E_ARGUMENT, f"{what} is {value!r}: {', '.join(map(str, table))}")
+    return table[value]
+
+
+def _field(structure: C.Structure, name: str) -> Any:
+    value = getattr(structure, name)
+    return _c.decoded(value) if isinstance(value, bytes) or value is None else value
+
+
+# ---- families -------------------------------------------------------------------------------------------------
+class FamilyParam(NamedTuple):
+    """A member of a family's options."""
+
+    name: str
+    bytes: int
+    floating: bool
+
+
+class Family:
+    """A kernel's body in a shared object, with names for its options: a `sett_family` of sett/warm.h.
+
+    Family("./libmine.so", "saxpy_family"). The object stays loaded."""
+
+    def __init__(self, path: Path, symbol: str) -> None:
+        try:
+            self._library = C.CDLL(os.fsdecode(path))
+            self._family = _c.CFamily.in_dll(self._library, symbol)
+        except (OSError, ValueError) as e:
+            raise Error(Status.E_IO, f"family {symbol} of {os.fsdecode(path)}: {e}") from None
+        f = self._family
+        if f.size < C.sizeof(_c.CFamily) or not f.body or f.n_params < 0:
+            raise Error(Status.E_ARGUMENT, f"{os.fsdecode(path)}: {symbol} is no sett_family")
+        self.path, self.symbol = os.fsdecode(path), symbol
+        self.name = _c.decoded(f.name) or symbol
+        self._params = [f.params[i] for i in range(f.n_params)]
+
+    @property
+    def params(self) -> List[FamilyParam]:
+        """The options that Engine.compile takes by name."""
+        return [FamilyParam(p.name.decode(), p.bytes, p.floating) for p in self._params]
+
+    def __repr__(self) -> str:
+        return f"<sett.Family {self.name}({', '.join(p.name for p in self.params)})>"
+
+    def _user(self, target: str, values: Dict[str, Any]) -> "C.Array[C.c_char]":
+        """The bytes of the options, as a manifest's line would fill them."""
+        f = self._family
+        user = C.create_string_buffer(C.string_at(f.defaults, f.user_size) if f.defaults else b"", max(f.user_size, 1))
+        known = {p.name.decode(): p for p in self._params}
+        wrong = [n for n in values if n not in known]
+        missing = [] if f.defaults else [n for n in known if n not in values]
+        if wrong or missing:
+            raise Error(Status.E_ARGUMENT, f"{self.name} has no option {wrong[0]!r}: {', '.join(known)}" if wrong else
+                f"{self.name} needs a value of {missing[0]!r}")
+        for name, value in values.items():
+            p = known[name]
+            C.memmove(C.byref(user, p.offset), self._bytes_of(name, p, value), p.bytes)
+        if f.wanted and not f.wanted(user):
+            given = ", ".join(f"{n}={v!r}" for n, v in values.items())
+            raise Error(Status.E_ARGUMENT, f"{self.name} does not exist with {given}")
+        if f.choose:
+            _c.check(lambda err: f.choose(f.body, C.addressof(user), target.encode(), C.addressof(err)))
+        return user
+
+    def _bytes_of(self, name: str, p: Any, value: Any) -> bytes:
+        if p.floating:
+            return struct.pack("<f" if p.bytes == 4 else "<d", float(value))
+        if not isinstance(value, int) and not hasattr(value, "__index__"):
+            value = _c.dtype_id(value)
+        n = int(value)
+        if not -(1 << (8 * p.bytes - 1)) <= n < 1 << (8 * p.bytes):
+            raise Error(Status.E_RANGE, f"{self.name}: {name} = {n} does not fit {p.bytes} bytes")
+        return (n & ((1 << (8 * p.bytes)) - 1)).to_bytes(p.bytes, "little")
+
+
+# ---- kernels ------------------------------------------------------------------------------------------------------
+class Param(NamedTuple):
+    """An argument of a kernel. read, written: what the kernel does with a tensor; bytes: of a struct, else 0."""
+
+    name: str
+    dtype: str
+    rank: int
+    scalar: bool
+    read: bool
+    written: bool
+    bytes: int
+
+
+class Kernel(_fast.Kernel):
+    """A compiled kernel, made by an engine.
+
+    kernel(x, y, 2.0) checks the arguments and launches: tensors (anything with DLPack: PyTorch, NumPy, CuPy, JAX ...), numbers,
+    bytes for a struct, in order of declaration or by name; then symbols that no tensor gives. On a GPU the launch is asynchronous, on
+    the stream that the tensors' framework works on now, or on `stream`. On the CPU it has ended when the call returns."""
+
+    __slots__ = ()
+
+    @property
+    def info(self) -> Dict[str, Any]:
+        """What is known of it: the fields of sett_kernel_info, as Python has them."""
+        i = _c.made(_c.KernelInfo)
+        _c.check(lambda err: _c.lib.sett_kernel_query(self.address, C.byref(i)))
+        fields = {n: _field(i, n) for n, _ in i._fields_ if n not in ("size", "key", "block", "cubin", "cubin_size", "origin")}
+        cubin = C.string_at(i.cubin, i.cubin_size) if i.cubin else b""
+        return {**fields, "key": bytes(i.key).hex(), "block": tuple(i.block), "cubin": cubin, "origin": ORIGINS[i.origin]}
+
+    @property
+    def name(self) -> str:
+        return self.info["name"]
+
+    @property
+    def target(self) -> str:
+        """What it was compiled for: "sm_90a", "cpu"."""
+        return self.info["target"]
+
+    @property
+    def key(self) -> str:
+        """Its key in the cache, 64 hexadecimal digits: Engine.kernel takes it."""
+        return self.info["key"]
+
+    @property
+    def params(self) -> List[Param]:
+        out = []
+        for n in range(_c.lib.sett_kernel_params(self.address)):
+            p = _c.made(_c.ParamInfo)
+            _c.check(lambda err, n=n, p=p: _c.lib.sett_kernel_param(self.address, n, C.byref(p)))
+            out.append(Param(p.name.decode(), _c.DTYPE_NAMES.get(p.dtype, "?"), p.rank, p.scalar, p.read, p.written, p.bytes))
+        return out
+
+    def load(self, device: Optional[int] = None) -> None:
+        """Loads its code onto a device now, as the first launch would: before a CUDA graph is captured."""
+        _c.check(_c.lib.sett_prepare, self.address, self.engine._home(self.target) if device is None else device)
+
+    def unload(self) -> None:
+        """Unloads its code from every device. No launch, graph or prepared call may use it any more."""
+        _c.check(_c.lib.sett_unload, self.address)
+
+    def __repr__(self) -> str:
+        return f"<sett.Kernel {self.name}({', '.join(p.name for p in self.params)}) for {self.target}>"
+
+
+def view(tensor: Any, dtype: Any) -> "_fast.View":
+    """The memory of a tensor as elements of another type, for a launch: view(x, "bf16") of a NumPy array of uint16, view(w, "i4")
+    of packed bytes. Elements of another size change the extent of the contiguous mode."""
+    return _fast.View(tensor, _c.dtype_id(dtype))
+
+
+# ---- what engines tell -----------------------------------------------------------------------------------------------
+class Entry(NamedTuple):
+    """An entry of the cache. layer: the index of its layer; damage: why a lookup would refuse it, else ""."""
+
+    key: str
+    name: str
+    target: str
+    bytes: int
+    layer: int
+    damage: str
+
+
+class WarmEvent(NamedTuple):
+    """One kernel of a manifest for one target; error: why it failed, else ""."""
+
+    name: str
+    target: str
+    params: str
+    key: str
+    error: str
+    cached: bool
+    fetched: bool
+    ms: float
+    done: int
+    failed: int
+    total: int
+
+
+class WarmResult(NamedTuple):
+    total: int
+    cached: int
+    compiled: int
+    failed: int
+    fetched: int
+
+
+def _record(kind: type, c: Any) -> Any:
+    return kind(*(bytes(c.key).hex() if n == "key" else _field(c, n) for n in kind._fields))
+
+
+class _Visits:
+    """A callback of C over a Python function. An exception stops the walk, and is raised when the call has returned."""
+
+    def __init__(self, signature: type, see: Callable[[Any], Any]) -> None:
+        self.failure: Optional[BaseException] = None
+
+        def visit(_user: Any, pointer: Any) -> bool:
+            try:
+                return see(pointer.contents) is not False
+            except BaseException as e:  # noqa: B902 - raised again below
+                self.failure = e
+                return False
+
+        self.function = signature(visit)
+
+    def run(self, call: Any, *arguments: Any) -> None:
+        try:
+            _c.check(call, *arguments)
+        finally:
+            if self.failure:
+                raise self.failure
+
+
+# ---- engines -------------------------------------------------------------------------------------------------------------
+class Engine:
+    """The devices of this machine, the cache, and the threads that compile: sett_engine_options of sett/engine.h by name.
+
+    cache_dir: where compiled kernels are kept; "" keeps none; None: $SETT_CACHE_DIR, else below the home folder. cache_layers:
+    folders and packs that are only read. sealed: a kernel that is not cached is an error, never a compile. log(level, component,
+    message) and print(text) may be called from any thread, and must not call sett. Any number of threads may use an engine.
+    It closes when it is garbage; close() or `with` does it at once."""
+
+    def __init__(
+        self,
+        *,
+        cache_dir: Optional[Path] = None,
+        cache_layers: Union[Path, Iterable[Path], None] = None,
+        cache_trust: str = "private",
+        cache_secret: Optional[Path] = None,
+        cache_signers: Union[str, Iterable[str], None] = None,
+        cache_cap: int = 0,
+        cache_remote: Optional[str] = None,
+        cache_verify: bool = False,
+        cache_required: bool = False,
+        sealed: bool = False,
+        no_gpu: bool = False,
+        toolchain: str = "any",
+        assembler: str = "auto",
+        plugin: Optional[Path] = None,
+        ptxas: Optional[Path] = None,
+        nvjitlink: Optional[Path] = None,
+        module_api: bool = False,
+        compile_timeout_ms: int = 0,
+        compile_wait_ms: int = 0,
+        cpu_threads: int = 0,
+        cpu_timeout_ms: int = 0,
+        cpu_plain: bool = False,
+        cpu_async: Optional[str] = None,
+        cpu_sm: int = 0,
+        cpu_fast_mma: bool = False,
+        log: Optional[Callable[[str, str, str], None]] = None,
+        log_level: str = "debug",
+        print: Optional[Callable[[str], None]] = None,  # noqa: A002 - the library's name
+    ) -> None:
+        names = {v: k for k, v in LEVELS.items()}
+        # ctypes keeps no callback alive: the options do.
+        self._options = _c.made(
+            _c.EngineOptions,
+            cache_dir=_c.path(cache_dir), cache_layers=_c.paths(cache_layers), cache_trust=_choice(TRUST, cache_trust, "cache_trust"),
+            cache_secret=_c.path(cache_secret), cache_signers=_c.paths(cache_signers), cache_cap=cache_cap,
+            cache_remote=_c.encoded(cache_remote), cache_verify=cache_verify, cache_required=cache_required, sealed=sealed, no_gpu=no_gpu,
+            toolchain=_choice(TOOLCHAINS, toolchain, "toolchain"), assembler=_choice(ASSEMBLERS, assembler, "assembler"),
+            plugin=_c.path(plugin), ptxas=_c.path(ptxas), nvjitlink=_c.path(nvjitlink), module_api=module_api,
+            compile_timeout_ms=compile_timeout_ms, compile_wait_ms=compile_wait_ms, cpu_threads=cpu_threads,
+            cpu_timeout_ms=cpu_timeout_ms, cpu_plain=cpu_plain, cpu_async=_c.encoded(cpu_async), cpu_sm=cpu_sm, cpu_fast_mma=cpu_fast_mma,
+            log_level=_choice(LEVELS, log_level, "log_level"),
+        )
+        if log:
+            self._options.log = _c.LOG(lambda _, level, component, message: log(names[level], _c.decoded(component), _c.decoded(message)))
+        if print:
+            self._options.print = _c.PRINT(lambda _, text, n: print(_c.decoded(text[:n])))
+        handle = _c.P()
+        _c.check(_c.lib.sett_engine_open, C.byref(handle), C.byref(self._options))
+        self._handle = handle
+        self._close = weakref.finalize(self, Engine._end, handle, self._options)
+
+    @staticmethod
+    def _end(handle: Any, _options: Any) -> None:
+        _c.lib.sett_engine_close(handle)
+
+    def close(self) -> None:
+        """Closes the engine, after what is still being written to the cache. Launches of its kernels then raise E_CLOSED."""
+        self._close()
+
+    @property
+    def address(self) -> int:
+        """The sett_engine *, as an integer, for calls of the C library."""
+        if not self._close.alive:
+            raise Error(Status.E_CLOSED, "the engine was closed")
+        return self._handle.value or 0
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    # -- devices
+    @property
+    def default_device(self) -> int:
+        """0, the first GPU, or CPU on a machine without one."""
+        return _c.lib.sett_default_device(self.address)
+
+    @property
+    def gpu_count(self) -> int:
+        return _c.lib.sett_gpu_count(self.address)
+
+    def target(self, device: Optional[int] = None) -> str:
+        """What kernels for a device are compiled for: "sm_90a", "cpu"."""
+        device = self.default_device if device is None else device
+        name = C.create_string_buffer(32)
+        if _c.lib.sett_device_target(self.address, device, name, 32) < 0:
+            raise Error(Status.E_NO_DEVICE, f"there is no device {device}: GPUs count from 0 to {self.gpu_count - 1}, the CPU is {CPU}")
+        return name.value.decode()
+
+    def _home(self, target: str) -> int:
+        return CPU if target == "cpu" else 0
+
+    def sync(self, device: Optional[int] = None, stream: Any = 0) -> None:
+        """Waits for a stream, and raises a fault or a failed assertion of an earlier launch."""
+        device = self.default_device if device is None else device
+        handle = stream if isinstance(stream, int) else _streams.handle(stream)
+        _c.check(_c.lib.sett_sync_error, self.address, _c.Stream(device, handle or None))
+
+    def poll(self, device: Optional[int] = None) -> None:
+        """Raises the report of an assertion that failed in a kernel on this device; waits for nothing."""
+        _c.check(_c.lib.sett_poll, self.address, self.default_device if device is None else device)
+
+    # -- kernels
+    def compile(
+        self,
+        family: Family,
+        *,
+        target: Optional[str] = None,
+        name: Optional[str] = None,
+        opt_level: int = 0,
+        line_info: bool = False,
+        ptx_only: bool = False,
+        asserts: Optional[bool] = None,
+        **values: Any,
+    ) -> Kernel:
+        """The kernel of a family for these values of its options: from memory or the cache, else compiled. A value is a number, or an
+        element type by name ("bf16") or as a framework has it (torch.bfloat16). target: None is that of the default device."""
+        target = target or self.target()
+        user = family._user(target, values)
+        # The user bytes hold all that the body depends on, so the engine may remember the call.
+        options, keep = self._compile_options(name or family.name, target, opt_level, line_info, ptx_only, asserts)
+        options.user, options.user_size = C.addressof(user), family._family.user_size
+        kernel = self._made(_c.lib.sett_compile, family._family.body, C.byref(options))
+        del keep
+        return kernel
+
+    def compile_tape(
+        self,
+        tape: Union[str, bytes],
+        *,
+        target: Optional[str] = None,
+        name: Optional[str] = None,
+        opt_level: int = 0,
+        line_info: bool = False,
+        ptx_only: bool = False,
+    ) -> Kernel:
+        """The kernel of a tape, its text or its bytes: what `sett compile --emit tape` writes."""
+        data = tape.encode() if isinstance(tape, str) else bytes(tape)
+        options, keep = self._compile_options(name, target or self.target(), opt_level, line_info, ptx_only, None)
+        kernel = self._made(_c.lib.sett_compile_tape, data, len(data), C.byref(options))
+        del keep
+        return kernel
+
+    def kernel(self, key: Union[str, bytes]) -> Kernel:
+        """The kernel of a key, from memory or the cache; E_NOT_CACHED: it is in neither. Never compiles."""
+        raw = bytes.fromhex(key) if isinstance(key, str) else bytes(key)
+        if len(raw) != 32:
+            raise Error(Status.E_ARGUMENT, f"a key has 32 bytes, or 64 hexadecimal digits; this has {len(raw)} bytes")
+        return self._made(_c.lib.sett_kernel_get, _c.KEY(*raw))
+
+    def _compile_options(self, name, target, opt_level, line_info, ptx_only, asserts) -> Tuple[Any, Any]:
+        words = (_c.encoded(name), _c.encoded(target))
+        return _c.made(_c.CompileOptions, name=words[0], target=words[1], opt_level=opt_level, line_info=line_info, ptx_only=ptx_only,
+            asserts=_choice(ASSERTS, asserts, "asserts")), words
+
+    def _made(self, call: Any, *arguments: Any) -> Kernel:
+        handle = _c.P()
+        _c.check(call, self.address, *arguments, C.byref(handle))
+        return Kernel(_fast, handle.value, self)
+
+    # -- the cache
+    @property
+    def sealed(self) -> bool:
+        """Whether a miss is an error (E_NOT_CACHED), never a compile. A server that has warmed up sets it."""
+        return bool(self.stats["sealed"])
+
+    @sealed.setter
+    def sealed(self, sealed: bool) -> None:
+        _c.lib.sett_engine_seal(self.address, sealed)
+
+    def entries(self) -> List[Entry]:
+        """Every entry of every layer of the cache, a pack's too, read and verified: Engine.kernel takes their keys."""
+        found: List[Entry] = []
+        visits = _Visits(_c.ENTRY, lambda e: found.append(_record(Entry, e)))
+        visits.run(_c.lib.sett_cache_walk, self.address, visits.function, None)
+        return found
+
+    def write_pack(self, path: Path, keys: Optional[Sequence[str]] = None, secret_key: Optional[Path] = None) -> int:
+        """Writes the entries with these keys, else all, to a file that other engines read as a layer. Gives how many."""
+        raw = b"".join(map(bytes.fromhex, keys or ()))
+        array = C.create_string_buffer(raw, max(len(raw), 1))
+        n = C.c_uint64()
+        options = _c.made(_c.PackOptions, keys=C.addressof(array) if keys is not None else None, n_keys=len(keys or ()), secret_key=_c.path(secret_key))
+        _c.check(_c.lib.sett_pack_write, self.address, _c.path(path), C.byref(options), C.byref(n))
+        return n.value
+
+    def warm(
+        self,
+        manifest: Path,
+        *,
+        targets: Union[str, Iterable[str], None] = None,
+        pack: Optional[Path] = None,
+        secret_key: Optional[Path] = None,
+        shard: int = 0,
+        shards: int = 0,
+        workers: int = 0,
+        progress: Optional[Callable[[WarmEvent], Optional[bool]]] = None,
+    ) -> WarmResult:
+        """Compiles the kernels of a manifest (docs/sett-manifest.5) that the cache lacks, in worker processes. It needs no GPU.
+        progress is called once a kernel; False cancels. Raises E_COMPILE if some failed; all others are done then."""
+        visits = _Visits(_c.WARM, lambda e: progress(_record(WarmEvent, e)) if progress else True)
+        options = self._warm_options(targets, shard, shards, workers=workers, pack=_c.path(pack), secret_key=_c.path(secret_key),
+            progress=visits.function)
+        result = _c.made(_c.WarmResult)
+        visits.run(_c.lib.sett_warm, self.address, _c.path(manifest), C.byref(options), C.byref(result))
+        return WarmResult(*(getattr(result, n) for n in WarmResult._fields))
+
+    def keys(self, manifest: Path, *, targets: Union[str, Iterable[str], None] = None, shard: int = 0, shards: int = 0) -> List[WarmEvent]:
+        """The kernels of a manifest with their keys, in its order. Compiles nothing."""
+        found: List[WarmEvent] = []
+        visits = _Visits(_c.WARM, lambda e: found.append(_record(WarmEvent, e)))
+        visits.run(_c.lib.sett_family_keys, self.address, _c.path(manifest), C.byref(self._warm_options(targets, shard, shards)), visits.function, None)
+        return found
+
+    def _warm_options(self, targets, shard, shards, **more) -> Any:
+        words = targets if targets is None or isinstance(targets, str) else ",".join(targets)
+        return _c.made(_c.WarmOptions, targets=_c.encoded(words), shard=shard, shards=shards, command=_c.path(_c.LIB / "sett"), **more)
+
+    # -- what it tells
+    @property
+    def stats(self) -> Dict[str, Union[int, bool]]:
+        """Counters since the engine was opened, by the names of sett_stats."""
+        s = _c.made(_c.Stats)
+        _c.lib.sett_engine_stats(self.address, C.byref(s))
+        return {n: getattr(s, n) for n, _ in s._fields_ if n != "size"}
+
+    def describe(self) -> str:
+        """What the engine found and where, as lines `name: value`."""
+        return _c.text(lambda buffer, size: _c.lib.sett_engine_describe(self.address, buffer, size))
+
+    def metrics(self, label: Optional[str] = None) -> str:
+        """All counters in Prometheus' text format; label: of this engine in it."""
+        return metrics({label: self})
+
+
+def metrics(engines: Dict[Optional[str], Engine]) -> str:
+    """The counters of several engines, by label, in Prometheus' text format: a server's /metrics."""
+    pieces: List[bytes] = []
+
+    def write(_user: Any, text: Any, n: int) -> bool:
+        pieces.append(text[:n])
+        return True
+
+    sources = (_c.MetricsSource * len(engines))(*((e.address, _c.encoded(label)) for label, e in engines.items()))
+    _c.check(_c.lib.sett_metrics_write, C.cast(sources, _c.P), len(engines), _c.WRITE(write), None)
+    return b"".join(pieces).decode(errors="replace")
