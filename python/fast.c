@@ -70,14 +70,14 @@ static int fail(const state *st, sett_status status, const char *text)
     return -1;
 }
 
-static int refuse(const kernel *k, int i, const char *why)
+static int refuse(const kernel *k, int i, sett_status status, const char *why)
 {
     char text[508], name[128] = "";
     sett_param_info p = {.size = sizeof p};
     if (!sett_kernel_param(k->kernel, i, &p))
         PyOS_snprintf(name, sizeof name, "%.100s (", p.name);
     PyOS_snprintf(text, sizeof text, "%.100s: %sargument %d%s: %.200s", k->name, name, i, *name ? ")" : "", why);
-    return fail(k->st, SETT_E_BIND, text);
+    return fail(k->st, status, text);
 }
 
 /* ---- streams ---------------------------------------------------------------------------- */
@@ -161,11 +161,13 @@ static PyObject *export_tensor(const state *st, PyObject *arg, PyObject *stream)
 
 /* The number that `__dlpack__` knows the stream of this call by; NULL: no stream, or an error is set. The producer orders its own
  * work before that stream. */
-static PyObject *stream_number(taken *t, PyObject *arg)
+static PyObject *stream_number(taken *t, int i, PyObject *arg)
 {
     int type = 0, device = 0;
     PyObject *where = PyObject_CallMethodObjArgs(arg, t->k->st->word[WORD___dlpack_device__], NULL);
-    const bool known = where && PyArg_ParseTuple(where, "ii", &type, &device);
+    const bool known = where && PyTuple_Check(where) && PyArg_ParseTuple(where, "ii", &type, &device);
+    if (where && !known && !PyErr_Occurred())
+        refuse(t->k, i, SETT_E_BIND, "its __dlpack_device__ gave no device");
     Py_XDECREF(where);
     if (!known || type != kDLCUDA)
         return NULL;
@@ -185,7 +187,7 @@ static int take_exported(taken *t, int i, PyObject *arg)
     sett_error err;
     sett_buf buf;
     bool read_only = false;
-    PyObject *number = stream_number(t, arg), *capsule = PyErr_Occurred() ? NULL : export_tensor(t->k->st, arg, number);
+    PyObject *number = stream_number(t, i, arg), *capsule = PyErr_Occurred() ? NULL : export_tensor(t->k->st, arg, number);
     Py_XDECREF(number);
     if (!capsule)
         return -1;
@@ -194,12 +196,12 @@ static int take_exported(taken *t, int i, PyObject *arg)
     if (PyCapsule_IsValid(capsule, "dltensor"))
         return bind_tensor(t, i, &((DLManagedTensor *)PyCapsule_GetPointer(capsule, "dltensor"))->dl_tensor, from);
     if (!PyCapsule_IsValid(capsule, "dltensor_versioned"))
-        return refuse(t->k, i, "its __dlpack__ gave no DLPack tensor");
+        return refuse(t->k, i, SETT_E_BIND, "its __dlpack__ gave no DLPack tensor");
     const DLManagedTensorVersioned *m = PyCapsule_GetPointer(capsule, "dltensor_versioned");
     if (sett_buf_dlpack(m, &buf, NULL, &read_only, &err))
-        return refuse(t->k, i, err.text);
+        return refuse(t->k, i, err.status, err.text);
     if (read_only && i < t->k->n_param && t->k->kind[i] & WRITTEN)
-        return refuse(t->k, i, "the kernel writes it, and the tensor is read-only");
+        return refuse(t->k, i, SETT_E_ARGUMENT, "the kernel writes it, and the tensor is read-only");
     return bind_tensor(t, i, &m->dl_tensor, from);
 }
 
@@ -233,10 +235,10 @@ static int view_as(taken *t, int i, sett_dtype dtype)
     while (run >= 0 && b->stride[run] != 1)
         run--;
     if (was != is && (run < 0 || !rescale(&b->shape[run], was, is)))
-        return refuse(t->k, i, "a view as elements of another size needs a contiguous mode of whole elements");
+        return refuse(t->k, i, SETT_E_DTYPE, "a view as elements of another size needs a contiguous mode of whole elements");
     for (int m = 0; m < b->rank && was != is; m++)
         if (m != run && b->shape[m] > 1 && !rescale(&b->stride[m], was, is))
-            return refuse(t->k, i, "a view as larger elements needs strides of whole elements");
+            return refuse(t->k, i, SETT_E_DTYPE, "a view as larger elements needs strides of whole elements");
     b->dtype = dtype;
     return 0;
 }
@@ -249,7 +251,7 @@ static int take_integer(taken *t, int i, PyObject *arg)
     int overflow;
     const long long n = PyLong_AsLongLongAndOverflow(arg, &overflow);
     if (overflow)
-        return refuse(t->k, i, "the integer has more than 64 bits");
+        return refuse(t->k, i, SETT_E_RANGE, "the integer has more than 64 bits");
     t->bind[i] = sett_bind_i(n);
     return n == -1 && PyErr_Occurred() ? -1 : 0;
 }
@@ -287,7 +289,7 @@ static int take_other(taken *t, int i, PyObject *arg)
     const char *name = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
     PyOS_snprintf(why, sizeof why, "%.100s is neither a tensor nor a number", name ? name : "it");
     Py_XDECREF(type);
-    return refuse(t->k, i, why);
+    return refuse(t->k, i, SETT_E_BIND, why);
 }
 
 static int take(taken *t, int i, PyObject *arg)
@@ -302,7 +304,7 @@ static int take(taken *t, int i, PyObject *arg)
     PyTypeObject *type = Py_TYPE(arg);
     if ((PyObject *)type == t->k->st->view_type) {
         const view *v = (const view *)arg;
-        return take(t, i, v->of) ? -1 : t->bind[i].kind == SETT_BIND_BUF ? view_as(t, i, (sett_dtype)v->dtype) : refuse(t->k, i, "a view of what is no tensor");
+        return take(t, i, v->of) ? -1 : t->bind[i].kind == SETT_BIND_BUF ? view_as(t, i, (sett_dtype)v->dtype) : refuse(t->k, i, SETT_E_BIND, "a view of what is no tensor");
     }
     const DLPackExchangeAPI *api = find_producer(t->k->st, type);
     if (api) {

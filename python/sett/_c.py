@@ -156,6 +156,7 @@ CALLS = {
     "sett_engine_describe": (INT, P, STR, SIZE),
     "sett_engine_stats": (None, P, P),
     "sett_sync_error": (INT, P, Stream, ERR),
+    "sett_cancel": (INT, P, Stream, ERR),
     "sett_poll": (INT, P, INT, ERR),
     "sett_compile": (INT, P, P, P, OUT, ERR),
     "sett_compile_tape": (INT, P, STR, SIZE, P, OUT, ERR),

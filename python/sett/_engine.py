@@ -349,6 +349,11 @@ class Engine:
         """Raises the report of an assertion that failed in a kernel on this device; waits for nothing."""
         _c.check(_c.lib.sett_poll, self.address, self.default_device if device is None else device)
 
+    def cancel(self, stream: Any = 0) -> None:
+        """Ends the launches that run on this stream of the CPU; each raises E_CANCELLED where it was called."""
+        handle = stream if isinstance(stream, int) else _streams.handle(stream)
+        _c.check(_c.lib.sett_cancel, self.address, _c.Stream(CPU, handle or None))
+
     # -- kernels
     def compile(
         self,

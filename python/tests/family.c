@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Families for the tests of the Python package, as a user would write them: built with the wheel's own headers. */
+#define SETT_SHORT
+#include <sett/sett.h>
+#include <sett/warm.h>
+
+typedef struct options {
+    sett_dtype dtype;
+    int threads;
+    float factor;
+    short small;
+    bool twice;
+} options;
+
+/* Y = factor X, or twice that. */
+static void scale(sett_build *b, const void *user)
+{
+    const options *o = user;
+    sett_val *N = sett_sym(b, "N");
+    sett_tensor *X = sett_param(b, "X", o->dtype, sett_make_layout(b, T1(N))), *Y = sett_param(b, "Y", o->dtype, sett_make_layout(b, T1(N)));
+    sett_grid(b, sett_ceil_div(N, o->threads));
+    sett_block(b, o->threads);
+    sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), o->threads), sett_thread_idx(b, 0));
+    sett_if (b, sett_lt(i, N))
+        sett_set(Y, sett_to(sett_mul(sett_at(X, i), (double)o->factor * (o->twice ? 2 : 1) + o->small), o->dtype), i);
+}
+
+static void talk(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(2)));
+    sett_grid(b, 1);
+    sett_block(b, 1);
+    sett_printf(b, "X[1] = {}\n", sett_at(X, 1));
+}
+
+/* For ever, while the number in X is not 0. */
+static void spin(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = sett_param(b, "X", SETT_I32, sett_make_layout(b, T1(1)));
+    sett_tensor *n = sett_var(b, SETT_I32, 1);
+    sett_grid(b, 1);
+    sett_block(b, 1);
+    sett_while (b, sett_ne(sett_at(n, 0), 0))
+        sett_set(n, sett_at(X, 0), 0);
+}
+
+/* Y[i] = a (i + n) for i < M: a struct by value, a Boolean, a symbol that no tensor gives. */
+static void ramp(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *M = sett_sym(b, "M");
+    sett_struct *Knobs = sett_make_struct(b, "knobs", SETT_FIELD("a", SETT_F32), SETT_FIELD("n", SETT_I32));
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(64)));
+    sett_tensor *k = sett_scalar_struct(b, "k", Knobs);
+    sett_val *on = sett_scalar(b, "on", SETT_BOOL);
+    sett_grid(b, 1);
+    sett_block(b, 64);
+    sett_val *i = sett_thread_idx(b, 0);
+    sett_if (b, sett_and(sett_lt(i, M), on))
+        sett_set(Y, sett_mul(sett_field(k, Knobs, "a"), sett_add(i, sett_field(k, Knobs, "n"))), i);
+}
+
+static const options plain = {.dtype = SETT_F32, .threads = 64, .factor = 2};
+static const sett_family_param params[] = {SETT_FAMILY_PARAM(options, dtype), SETT_FAMILY_PARAM(options, threads),
+    SETT_FAMILY_PARAM(options, factor), SETT_FAMILY_PARAM(options, small), SETT_FAMILY_PARAM(options, twice)};
+
+static bool even(const void *user)
+{
+    return ((const options *)user)->threads % 32 == 0;
+}
+
+#define FAMILY(name_, body_, ...) \
+    extern const sett_family name_##_family; \
+    const sett_family name_##_family = {.size = sizeof(sett_family), .body = body_, .name = #name_, __VA_ARGS__}
+#define OPTIONS .user_size = sizeof(options), .params = params, .n_params = 5
+FAMILY(scale, scale, OPTIONS, .defaults = &plain, .wanted = even);
+FAMILY(bare, scale, OPTIONS);
+FAMILY(talk, talk);
+FAMILY(spin, spin);
+FAMILY(ramp, ramp);
+extern const int no_family;
+const int no_family = 3;

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches from Python: what arguments become, what is refused and how, prepared calls, what is kept alive."""
+
+import ctypes
+import gc
+import sys
+import threading
+import weakref
+
+import numpy as np
+
+import sett
+from rig import Case, engine, family, unittest
+from sett import Status
+
+NUMPY = tuple(map(int, np.__version__.split(".")[:2]))
+
+
+def scale(dtype="f32", **values):
+    return engine().compile(family("scale"), target="cpu", dtype=dtype, **values)
+
+
+def floats(n=10):
+    return np.arange(n, dtype="f4"), np.zeros(n, "f4")
+
+
+class Arguments(Case):
+    def test_every_type_that_numpy_has(self):
+        for dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"):
+            x = np.arange(7).astype(dtype)
+            y = np.zeros_like(x)
+            scale(x.dtype)(x, y)
+            self.assertEqual(y.tolist(), (2 * x).tolist(), dtype)
+
+    def test_strides_offsets_and_a_read_only_source(self):
+        x, y = floats(20)
+        transpose = engine().compile(sett.kernels.transpose, target="cpu", dtype="f32")
+        a = np.arange(48, dtype="f4").reshape(6, 8)
+        out = np.zeros((8, 6), "f4")
+        transpose(a, out)
+        self.assertTrue((out == a.T).all())
+        scale()(x[4:8], y[8:12])
+        self.assertEqual(y[8:12].tolist(), [8, 10, 12, 14])
+        if NUMPY >= (2, 1):  # an older one gives no such array away
+            x.flags.writeable = False
+            scale()(x, y)
+            self.assertEqual(y[3], 6)
+            with self.refused(Status.E_ARGUMENT, "scale: Y (argument 1): the kernel writes it, and the tensor is read-only"):
+                scale()(y, x)
+
+    def test_names(self):
+        x, y = floats()
+        k = scale()
+        k(Y=y, X=x)
+        self.assertEqual(y[9], 18)
+        k(y, Y=x)
+        self.assertEqual(x[9], 36)
+        for call, text in (
+            (lambda: k(x, X=x), "scale: X was given twice"),
+            (lambda: k(x, Z=y), "scale has no argument Z"),
+            (lambda: k(Y=y), "scale: X is a tensor, and nothing was given (argument 0)"),
+            (lambda: k(x), "scale takes 2 arguments (X, Y), 1 was given"),
+            (lambda: k(*[x] * 300), "scale: 300 arguments were given; no kernel has more than 256"),
+        ):
+            with self.refused(Status.E_BIND, text):
+                call()
+
+    def test_numbers_structs_and_symbols(self):
+        k = engine().compile(family("ramp"), target="cpu")
+        y = np.zeros(64, "f4")
+
+        class Knobs(ctypes.Structure):
+            _fields_ = [("a", ctypes.c_float), ("n", ctypes.c_int)]
+
+        for struct in (Knobs(0.5, 3), bytes(Knobs(0.5, 3)), np.array([(0.5, 3)], "f4,i4").tobytes()):
+            for on in (True, 1, np.int8(1)):
+                y[:] = 0
+                k(y, struct, on, 10)
+                self.assertEqual(y.tolist(), [0.5 * (i + 3) for i in range(10)] + [0] * 54)
+        k(y, Knobs(1, 0), M=64, on=False)
+        self.assertEqual(y[63], 0)
+        with self.refused(Status.E_BIND, "ramp: no argument gives M a value: append it to the launch as an integer"):
+            k(y, Knobs(1, 0), True)
+        with self.refused(Status.E_SHAPE, "ramp: k is a struct of 8 bytes, the one given has 3"):
+            k(y, b"abc", True, 64)
+        with self.refused(Status.E_DTYPE, "the floating number 1.5 was given"):
+            k(y, Knobs(), 1.5, 64)
+        with self.refused(Status.E_RANGE, "ramp: argument 3: the integer has more than 64 bits"):
+            k(y, Knobs(), True, 1 << 70)
+        with self.refused(Status.E_BIND, "ramp: k is a struct of 8 bytes, and a number was given (argument 1)"):
+            k(y, 1.5, True, 64)
+        with self.assertRaises(TypeError):
+            k(y, "knobs", True, 64)
+        axpy = engine().compile(sett.kernels.axpy, target="cpu", dtype="f32")
+        for number in (2, 2.0, np.float64(2), np.float32(2), np.int64(2), True + 1):
+            x, y = floats(4)
+            axpy(x, y, number)
+            self.assertEqual(y.tolist(), [0, 2, 4, 6])
+        with self.refused(Status.E_BIND, "axpy: a is a number, and a buffer was given (argument 2)"):
+            axpy(x, y, np.array(2.0))
+
+    def test_refusals_have_the_texts_of_a_launch(self):
+        x, y = floats()
+        k = scale()
+        for bad, status, text in (
+            (y[:4], Status.E_SHAPE, "scale: Y mode 0 is 4, X mode 0 gives N = 10"),
+            (y.astype("f8"), Status.E_DTYPE, "scale: Y is f32, the buffer given is f64"),
+            (y.reshape(2, 5), Status.E_RANK, "scale: Y has 1 mode, the buffer given 2"),
+            ("y", Status.E_BIND, "scale: Y (argument 1): str is neither a tensor nor a number"),
+            (None, Status.E_BIND, "scale: Y (argument 1): NoneType is neither a tensor nor a number"),
+            (3, Status.E_BIND, "scale: Y is a tensor, and a number was given (argument 1)"),
+            (y.astype("c8"), Status.E_DTYPE, "scale: Y (argument 1): no element type for DLPack's (code 5, 64 bits, 1 lanes)"),
+            (np.zeros((1,) * 9, "f4"), Status.E_RANK, "scale: Y (argument 1): the DLPack tensor has 9 modes"),
+        ):
+            with self.refused(status, text):
+                k(x, bad)
+        with self.assertRaises(TypeError):
+            k(x, y, stream="now")
+        with self.refused(Status.E_NO_DEVICE, "device 99"):
+            engine().compile(family("scale"), target="cpu").load(99)
+
+    def test_views(self):
+        bits = np.array([0x3F80, 0x4000, 0xC040], "u2")  # 1, 2, -3 of bf16
+        out = np.zeros(3, "u2")
+        scale("bf16")(sett.view(bits, "bf16"), sett.view(out, "bf16"))
+        self.assertEqual(out.tolist(), [0x4000, 0x4080, 0xC0C0])
+        packed = np.array([[0x21, 0xF3], [0x87, 0x10]], "u1")  # rows of four i4
+        unpack = engine().compile(sett.kernels.dequantise, target="cpu", dtype="f32", group=2, each=2)
+        s, d = np.ones((2, 2), "f4"), np.zeros((2, 4), "f4")
+        unpack(sett.view(packed, "i4"), s, d)
+        self.assertEqual(d.tolist(), [[1, 2, 3, -1], [7, -8, 0, 1]])
+        wide = np.zeros(8, "u1")
+        scale()(np.array([1, 2], "f4"), sett.view(wide, np.float32))
+        self.assertEqual(wide.view("f4").tolist(), [2, 4])
+        with self.refused(Status.E_DTYPE, "a view as elements of another size needs a contiguous mode of whole elements"):
+            scale()(np.zeros(1, "f4"), sett.view(wide[:3], "f32"))
+        with self.refused(Status.E_DTYPE, "a view as elements of another size needs a contiguous mode"):
+            scale()(np.zeros(1, "f4"), sett.view(wide[::2], "f32"))
+        with self.refused(Status.E_BIND, "a view of what is no tensor"):
+            scale()(np.zeros(1, "f4"), sett.view(3, "f32"))
+        with self.refused(Status.E_DTYPE, "'f12' is no element type of sett"):
+            sett.view(wide, "f12")
+
+
+class Producer:
+    """A tensor of some framework: what __dlpack__ gives is the test's."""
+
+    def __init__(self, give, device=(1, 0)):
+        self.give, self.device = give, device
+
+    def __dlpack__(self, **asked):
+        return self.give(**asked)
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+class Protocol(Case):
+    def test_an_old_producer_is_asked_again(self):
+        x, y = floats()
+        asked = []
+
+        def give(**words):
+            asked.append(words)
+            if "max_version" in words:
+                raise TypeError("what is max_version?")
+            return x.__dlpack__()
+
+        scale()(Producer(give), y)
+        self.assertEqual(y[9], 18)
+        self.assertEqual([sorted(a) for a in asked], [["max_version"], []])
+
+    def test_what_producers_do_wrong(self):
+        x, y = floats()
+
+        def fails(**_):
+            raise BufferError("not today")
+
+        with self.assertRaisesRegex(BufferError, "not today"):
+            scale()(Producer(fails), y)
+        with self.refused(Status.E_BIND, "scale: X (argument 0): its __dlpack__ gave no DLPack tensor"):
+            scale()(Producer(lambda **_: 3), y)
+        with self.refused(Status.E_BIND, "scale: X (argument 0): its __dlpack_device__ gave no device"):
+            scale()(Producer(lambda **_: x.__dlpack__(), device=3), y)
+
+    def test_nothing_leaks(self):
+        x, y = floats()
+        k = scale()
+        before = [sys.getrefcount(o) for o in (x, y, k)]
+        c = k.prepare(x, y)
+        for _ in range(50):
+            k(x, y)
+            k(X=x, Y=y)
+            c.bind(x, y)
+            c.bind(Y=y)
+            for wrong in ((x, "y"), (x, y[:3]), (x, 1 << 80), (x, y, x, x)):
+                with self.assertRaises(sett.Error):
+                    k(*wrong)
+                with self.assertRaises(sett.Error):
+                    c.bind(*wrong)
+        del c, wrong
+        gc.collect()
+        self.assertEqual([sys.getrefcount(o) for o in (x, y, k)], before)
+
+
+class Prepared(Case):
+    def test_it_launches_what_it_was_given(self):
+        x, y = floats()
+        c = scale().prepare(x, y)
+        self.assertEqual(y[9], 0)
+        c()
+        self.assertEqual(y[9], 18)
+        x[9] = 100
+        c(stream=None)
+        c(0)
+        self.assertEqual(y[9], 200)
+        self.assertEqual(c.kernel.name, "scale")
+        for call in (lambda: c(1, 2), lambda: c(strean=1), lambda: c("s")):
+            with self.assertRaises(TypeError):
+                call()
+
+    def test_binding_is_all_or_nothing(self):
+        x, y = floats()
+        z = np.zeros(10, "f4")
+        c = scale().prepare(x, y)
+        with self.refused(Status.E_SHAPE, "Y mode 0 is 3"):
+            c.bind(Y=z[:3])
+        with self.refused(Status.E_BIND, "str is neither"):
+            c.bind(z, "y")
+        c.bind(Y=z)  # X is the one before, not what was refused
+        c()
+        self.assertEqual((y[9], z[9]), (0, 18))
+        c.bind(x[:5], z[5:])
+        c()
+        self.assertEqual(z[5:].tolist(), [0, 2, 4, 6, 8])
+
+    def test_structs_and_symbols_stay(self):
+        y, z = np.zeros(64, "f4"), np.zeros(64, "f4")
+        c = engine().compile(family("ramp"), target="cpu").prepare(y, np.array([(2, 1)], "f4,i4").tobytes(), True, 4)
+        with self.refused(Status.E_SHAPE, "struct of 8 bytes"):
+            c.bind(z, b"")
+        c.bind(z)
+        c()
+        self.assertEqual(z[:5].tolist(), [2, 4, 6, 8, 0])
+        c.bind(M=2, Y=y)
+        c()
+        self.assertEqual(y[:3].tolist(), [2, 4, 0])
+
+    def test_it_keeps_its_tensors_alive_and_no_others(self):
+        class Array(np.ndarray):
+            pass
+
+        def make():
+            return np.ones(10, "f4").view(Array)
+
+        x, y, z = make(), make(), make()
+        alive = [weakref.ref(a) for a in (x, y, z)]
+        c = scale().prepare(x, Y=y)
+        c.bind(Y=z)
+        del x, y, z
+        gc.collect()
+        self.assertEqual([a() is not None for a in alive], [True, False, True])
+        c()
+        self.assertEqual(alive[2]().tolist(), [2] * 10)
+        del c
+        gc.collect()
+        self.assertEqual([a() for a in alive], [None] * 3)
+
+    def test_it_cannot_be_made_otherwise(self):
+        with self.assertRaises(TypeError):
+            sett.Call()
+        with self.refused(Status.E_BIND, "scale: Y (argument 1) was never given"):
+            scale().prepare(np.zeros(3, "f4"))
+
+
+class Threads(Case):
+    def test_a_launch_lets_other_threads_run(self):
+        """The kernel runs until another thread of Python ends it: with the interpreter's lock held it would run for ever."""
+        with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=60000) as e:
+            k = e.compile(family("spin"), target="cpu")
+            n = np.ones(1, "i4")
+            for run in (k, k.prepare(n)):
+                ended = []
+
+                def launch():
+                    with self.refused(Status.E_CANCELLED):
+                        run(n) if run is k else run()
+                    ended.append(True)
+
+                thread = threading.Thread(target=launch)
+                thread.start()
+                while not ended:
+                    e.cancel()
+                    thread.join(0.01)
+                thread.join()
+
+    def test_a_prepared_call_is_for_one_thread(self):
+        with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=60000) as e:
+            n, zero = np.ones(1, "i4"), np.zeros(1, "i4")
+            c = e.compile(family("spin"), target="cpu").prepare(n)
+            thread = threading.Thread(target=lambda: self.assertRaises(sett.Error, c))
+            thread.start()
+            with self.refused(Status.E_ARGUMENT, "one thread at a time"):
+                while thread.is_alive():
+                    c.bind(n)
+            while thread.is_alive():
+                e.cancel()
+                thread.join(0.01)
+            c.bind(zero)
+            c()
+
+
+if __name__ == "__main__":
+    unittest.main()

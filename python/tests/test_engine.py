@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines, families and the cache from Python, and that the package's tables are those of the headers."""
+
+import os
+import pickle
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import numpy as np
+
+import sett
+from rig import Case, engine, family, family_object, python, unittest
+from sett import Status, _c
+
+
+class Tables(Case):
+    def test_statuses(self):
+        for n in range(100):
+            name = _c.lib.sett_status_name(n).decode()
+            self.assertEqual(f"SETT_{Status(n).name}" if n in Status._value2member_map_ else "unknown status", name)
+
+    def test_structs(self):
+        """Fields, offsets and sizes as a C compiler has them."""
+        structs = [s for s in vars(_c).values() if isinstance(s, type) and issubclass(s, _c.C.Structure) and s is not _c.C.Structure]
+        self.assertGreater(len(structs), 12)
+        lines, wanted = [], []
+        for s in structs:
+            name = s.__name__
+            lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
+            wanted.append(f"{name} {_c.C.sizeof(s)}")
+            for field, *_ in s._fields_:
+                lines.append(f'printf("{name}.{field} %zu %zu\\n", offsetof({name}, {field}), sizeof((({name} *)0)->{field}));')
+                wanted.append(f"{name}.{field} {getattr(s, field).offset} {getattr(s, field).size}")
+        with tempfile.TemporaryDirectory() as d:
+            source = Path(d, "layout.c")
+            source.write_text("#include <sett/sett.h>\n#include <stdio.h>\nint main(void)\n{\n%s\n}\n" % "\n".join(lines))
+            subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-I" + sett.include_dir(), str(source), "-o", d + "/layout"], check=True)
+            said = subprocess.run([d + "/layout"], check=True, capture_output=True, text=True).stdout.split("\n")[:-1]
+        self.assertEqual(said, wanted)
+
+    def test_every_option_of_the_engine_is_a_word(self):
+        header = Path(sett.include_dir(), "sett", "engine.h").read_text()
+        fields = [f for f, _ in _c.EngineOptions._fields_]
+        declared = re.search(r"typedef struct sett_engine_options \{(.*?)\n\}", header, re.S).group(1)
+        declared = re.sub(r"/\*.*?\*/", "", declared, flags=re.S)
+        self.assertEqual(re.findall(r"(\w+);", declared), fields)
+        words = set(sett.Engine.__init__.__kwdefaults__)
+        self.assertEqual(words, set(fields) - {"size", "user"})
+
+    def test_element_types(self):
+        self.assertEqual(_c.DTYPES["bf16"], 11)
+        for given, name in (("float16", "f16"), ("torch.bfloat16", "bf16"), (np.float32, "f32"), (np.dtype("u2"), "u16"), ("i4", "i4"),
+                (np.bool_, "i1"), ("float8_e4m3fn", "f8E4M3FN")):
+            self.assertEqual(_c.dtype_id(given), _c.DTYPES[name])
+
+
+class Errors(Case):
+    def test_they_are_exceptions(self):
+        with self.refused(Status.E_NO_DEVICE, "there is no device 7") as caught:
+            engine().target(7)
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((again.status, str(again)), (caught.exception.status, str(caught.exception)))
+        self.assertEqual(sett.Error(4711, "of a newer library").status, 4711)
+
+    def test_options(self):
+        for words, text in (({"assembler": "gas"}, "assembler is 'gas': auto, nvjitlink, ptxas, driver"), ({"cache_trust": 1}, "cache_trust is 1"),
+                ({"cpu_sm": 91}, "91")):
+            with self.refused(Status.E_ARGUMENT, text):
+                sett.Engine(**words)
+        with self.assertRaises(TypeError):
+            sett.Engine(cache="")
+        with tempfile.TemporaryDirectory() as d:
+            with self.refused(Status.E_IO, "/nowhere"):
+                sett.Engine(cache_dir=d, cache_layers=[d, Path("/nowhere")], cache_required=True)
+
+    def test_families(self):
+        with self.refused(Status.E_IO, "libnone.so"):
+            sett.Family("./libnone.so", "a_family")
+        with self.refused(Status.E_IO, "nothing_family"):
+            family("nothing")
+        with self.refused(Status.E_ARGUMENT, "no_family is no sett_family"):
+            sett.Family(family_object(), "no_family")
+        e, scale, bare = engine(), family("scale"), family("bare")
+        for call, status, text in (
+            (lambda: e.compile(scale, target="cpu", thread=3), Status.E_ARGUMENT, "scale has no option 'thread': dtype, threads, factor, small, twice"),
+            (lambda: e.compile(scale, target="cpu", threads=48), Status.E_ARGUMENT, "scale does not exist with threads=48"),
+            (lambda: e.compile(scale, target="cpu", small=1 << 16), Status.E_RANGE, "scale: small = 65536 does not fit 2 bytes"),
+            (lambda: e.compile(scale, target="cpu", dtype="f31"), Status.E_DTYPE, "'f31' is no element type"),
+            (lambda: e.compile(bare, target="cpu", dtype="f32"), Status.E_ARGUMENT, "bare needs a value of 'threads'"),
+            (lambda: e.compile(scale, target="sm_1"), Status.E_ARGUMENT, "sm_1"),
+            (lambda: e.compile(sett.kernels.softmax, target="cpu", dtype="i8", cols=8), Status.E_ARGUMENT, "dtype"),
+            (lambda: e.compile_tape("nonsense"), Status.E_PARSE, ""),
+            (lambda: e.kernel("00" * 32), Status.E_NOT_CACHED, ""),
+            (lambda: e.kernel("0012"), Status.E_ARGUMENT, "64 hexadecimal digits"),
+        ):
+            with self.refused(status, text):
+                call()
+        with self.assertRaises(AttributeError):
+            sett.kernels.hardmax
+        self.assertIn("softmax", dir(sett.kernels))
+
+
+class Families(Case):
+    def test_options_reach_the_body(self):
+        x, y = np.ones(5, "f4"), np.zeros(5, "f4")
+        for words, want in (({}, 2), ({"factor": 0.25}, 0.25), ({"factor": 3, "twice": True}, 6), ({"small": -1}, 1), ({"threads": np.int64(32)}, 2)):
+            engine().compile(family("scale"), target="cpu", **words)(x, y)
+            self.assertEqual(y[0], want)
+        bare = engine().compile(family("bare"), target="cpu", dtype="f32", threads=64, factor=7, small=0, twice=False)
+        bare(x, y)
+        self.assertEqual((y[4], bare.name), (7, "bare"))
+        self.assertEqual([tuple(p) for p in family("scale").params][2:4], [("factor", 4, True), ("small", 2, False)])
+
+    def test_equal_options_are_one_kernel(self):
+        with sett.Engine(cache_dir="") as e:
+            a, b = (e.compile(family("scale"), target="cpu", factor=f) for f in (2, 2.0))
+            self.assertEqual((a.key, a.address), (b.key, b.address))
+            self.assertEqual((e.stats["records"], e.stats["memo_hits"]), (1, 1))
+
+    def test_what_a_kernel_says(self):
+        e = sett.Engine(cache_dir="")  # a kernel keeps the name that it was first compiled with
+        k = e.compile(family("scale"), target="cpu", dtype="f16", name="halves")
+        self.assertEqual((k.name, k.target, len(k.key)), ("halves", "cpu", 64))
+        self.assertEqual([tuple(p) for p in k.params], [("X", "f16", 1, False, True, False, 0), ("Y", "f16", 1, False, False, True, 0)])
+        self.assertEqual(k.info["block"], (64, 1, 1))
+        self.assertEqual(repr(k), "<sett.Kernel halves(X, Y) for cpu>")
+        self.assertEqual(repr(family("scale")), "<sett.Family scale(dtype, threads, factor, small, twice)>")
+        self.assertIn("X", k.info["report"])
+
+    def test_ptx(self):
+        k = engine().compile(family("scale"), target="sm_80", ptx_only=True)
+        self.assertIn(".target sm_80", k.info["ptx"])
+        self.assertEqual((k.info["cubin"], k.info["origin"]), (b"", "compiler"))
+
+    def test_tapes(self):
+        k = engine().compile(family("scale"), target="cpu")
+        text = subprocess.run([sys.executable, "-m", "sett", "compile", "saxpy", "--emit", "tape"], env=dict(os.environ, PYTHONPATH=
+            os.pathsep.join(sys.path)), check=True, capture_output=True, text=True).stdout
+        again = sett.Engine(cache_dir="").compile_tape(text, target="cpu", name="again")
+        x, y = np.ones(9, "f4"), np.ones(9, "f4")
+        again(x, y, 3.0)
+        self.assertEqual((y[8], again.name), (4, "again"))
+        self.assertNotEqual(k.key, again.key)
+
+
+ASSEMBLER = """#!/bin/sh
+if [ "$1" = --version ]; then echo 'release 13.0, V13.0.99'; exit 0; fi
+echo 'ptxas info    : Used 24 registers'
+while [ $# -gt 0 ]; do [ "$1" = -o ] && cat {folder}/cubin >"$2"; shift; done
+"""
+MANIFEST = "family {object} scale_family\n    threads = 32, 64\n    dtype = f32, f16\n"
+
+
+class Cache(Case):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(os.path.realpath(folder.name))
+        os.chmod(self.folder, 0o700)
+        (self.folder / "kernels.warm").write_text(MANIFEST.format(object=family_object()))
+        assembler = self.folder / "ptxas"  # so that nothing depends on a toolkit: an ELF that no driver would take
+        assembler.write_text(ASSEMBLER.format(folder=self.folder))
+        header = bytearray(64)
+        header[:7], header[18], header[20], header[52] = b"\x7fELF\2\1\1", 190, 1, 64
+        (self.folder / "cubin").write_bytes(header)
+        assembler.chmod(0o755)
+        self.options = {"cache_dir": self.folder / "cache", "cache_layers": "", "cache_remote": "", "ptxas": assembler, "assembler": "ptxas"}
+
+    def test_a_manifest_is_listed(self):
+        with sett.Engine(**self.options) as e:
+            events = e.keys(self.folder / "kernels.warm", targets=["sm_80", "sm_90a"])
+            self.assertEqual([(v.name, v.target, v.params, v.error) for v in events][:3], [
+                ("scale", "sm_80", "threads=32 dtype=f32", ""), ("scale", "sm_90a", "threads=32 dtype=f32", ""),
+                ("scale", "sm_80", "threads=32 dtype=f16", "")])
+            self.assertEqual((len(events), len({v.key for v in events}), events[0].total), (8, 8, 8))
+            k = e.compile(family("scale"), target="sm_80", threads=32, ptx_only=True)
+            self.assertIn(k.info["name"], "scale")
+            with self.refused(Status.E_PARSE, "kernels.warm:1"):
+                (self.folder / "kernels.warm").write_text("nonsense")
+                e.keys(self.folder / "kernels.warm", targets="sm_80")
+
+    def test_an_exception_in_a_callback_ends_the_walk(self):
+        class Enough(Exception):
+            pass
+
+        def progress(event):
+            raise Enough(event.name)
+
+        with sett.Engine(**self.options) as e, self.assertRaises(Enough):
+            e.warm(self.folder / "kernels.warm", targets="sm_80", workers=1, progress=progress)
+
+    def test_warm_pack_seal(self):
+        seen = []
+        pack = self.folder / "kernels.settpack"
+        with sett.Engine(**self.options) as e:
+            result = e.warm(self.folder / "kernels.warm", targets="sm_80", pack=pack, workers=1, progress=seen.append)
+            self.assertEqual(tuple(result), (4, 0, 4, 0, 0))
+            self.assertEqual([v.done for v in seen], [1, 2, 3, 4])
+            entries = e.entries()
+            self.assertEqual({n.key for n in entries}, {v.key for v in seen})
+            self.assertEqual({(n.name, n.target, n.damage) for n in entries}, {("scale", "sm_80", "")})
+            self.assertEqual(e.write_pack(self.folder / "one.settpack", [entries[0].key]), 1)
+        with sett.Engine(**{**self.options, "cache_dir": "", "cache_layers": [pack]}, sealed=True) as e:
+            self.assertTrue(e.sealed)
+            k = e.compile(family("scale"), target="sm_80", threads=32, dtype="f16")
+            self.assertEqual((k.info["origin"], e.kernel(k.key).address), ("disk", k.address))
+            with self.refused(Status.E_NOT_CACHED, "scale"):
+                e.compile(family("scale"), target="sm_80", threads=96)
+            self.assertEqual((e.stats["compiles"], e.stats["sealed_misses"], e.stats["compiler_loaded"]), (0, 1, False))
+            e.sealed = False
+            e.compile(family("scale"), target="sm_80", threads=96, ptx_only=True)
+
+
+class Engines(Case):
+    def test_they_close(self):
+        with sett.Engine(cache_dir="") as e:
+            k = e.compile(family("scale"), target="cpu")
+            x = np.zeros(3, "f4")
+            c = k.prepare(x, x.copy())
+        for call in (lambda: k(x, x.copy()), c, lambda: c.bind(x), lambda: e.stats, lambda: e.compile(family("scale")), lambda: k.prepare(x, x)):
+            with self.refused(Status.E_CLOSED):
+                call()
+        e.close()
+        e = sett.Engine(cache_dir="")
+        k = e.compile(family("scale"), target="cpu")
+        del e
+        k(x, x.copy())  # a kernel keeps its engine open
+
+    def test_what_they_tell(self):
+        with sett.Engine(cache_dir="") as e:
+            self.assertIn("sett: ", e.describe())
+            self.assertIn('sett_compiles_total{engine="a\\"b"}', e.metrics('a"b'))
+            both = sett.metrics({"one": e, "two": engine()})
+            self.assertIn('{engine="one"', both)
+            self.assertIn('{engine="two"', both)
+            self.assertIn("sett_compiles_total ", e.metrics())
+            with self.refused(Status.E_ARGUMENT):
+                sett.metrics({})
+
+    def test_log_and_print(self):
+        lines, said = [], []
+        with sett.Engine(cache_dir="", no_gpu=True, log=lambda *line: lines.append(line), print=said.append) as e:
+            e.compile(family("scale"), target="sm_80", ptx_only=True)
+            self.assertTrue(lines)
+            self.assertTrue(all(level in ("error", "warning", "info", "debug") and component for level, component, _ in lines))
+            e.compile(family("talk"), target="cpu")(np.array([1, 2.5], "f4"))
+            self.assertEqual("".join(said), "X[1] = 2.500000\n")
+
+    def test_threads_share_a_compile(self):
+        with sett.Engine(cache_dir="") as e:
+            kernels = []
+            threads = [threading.Thread(target=lambda: kernels.append(e.compile(family("scale"), target="sm_80", ptx_only=True))) for _ in range(6)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            self.assertEqual((len(kernels), len({k.address for k in kernels}), e.stats["codegens"]), (6, 1, 1))
+
+    def test_a_program_that_ends_with_an_engine_open(self):
+        for code in ("", "k = e.compile(family('scale'), target='cpu')", "import sett; sett.keep = e, family('scale')"):
+            run = python(f"import sett\nfrom rig import family\ne = sett.Engine(cache_dir='', log=print)\n{code}")
+            self.assertEqual((run.returncode, run.stderr), (0, ""), code)
+
+
+class Command(Case):
+    def run_sett(self, *words):
+        return subprocess.run([sys.executable, "-m", "sett", *words], env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)),
+            capture_output=True, text=True)
+
+    def test_doctor(self):
+        run = self.run_sett("doctor")
+        self.assertIn(run.returncode, (0, 5), run.stderr)  # 5: no GPU
+        for text in ("python: ", f"sett for Python: {sett.__version__}", f"numpy: {np.__version__}", "compile to PTX", "works"):
+            self.assertIn(text, run.stdout)
+
+    def test_the_command(self):
+        self.assertEqual(self.run_sett("include").stdout.strip(), sett.include_dir())
+        self.assertTrue(Path(sett.include_dir(), "sett", "sett.h").exists())
+        self.assertEqual(self.run_sett("layout", "(4,2):(1,4)").returncode, 0)
+        self.assertNotEqual(self.run_sett("nonsense").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch, where it is installed: tensors, operations under opcheck, torch.compile, and on a GPU streams and captured graphs."""
+
+import functools
+import importlib.util
+
+import sett
+from rig import Case, engine, family, unittest
+from sett import Status
+
+if importlib.util.find_spec("torch"):
+    import torch
+
+    import sett.torch
+
+    DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+    TARGET = engine().target() if DEVICE == "cuda" else "cpu"
+_names = iter(range(1000))
+
+
+def compile_(what, **values):
+    return engine().compile(what, target=TARGET, **values)
+
+
+def operation(kernel, **words):
+    return sett.torch.custom_op(f"sett_test::op{next(_names)}", kernel, **words)
+
+
+@functools.lru_cache(None)
+def softmax_of(dtype, cols):
+    return compile_(sett.kernels.softmax, dtype=dtype, cols=cols)
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+class Torch(Case):
+    def tensor(self, *shape, dtype=None):
+        return torch.randn(shape, device=DEVICE).to(dtype or torch.float32)
+
+    def near(self, a, b, most=1e-6):
+        self.assertLessEqual((a.float() - b.float()).abs().max().item(), most)
+
+
+class Calls(Torch):
+    def test_every_type(self):
+        for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8):
+            x = (self.tensor(33, dtype=torch.float32) * 10).abs().to(dtype)
+            y = torch.zeros_like(x)
+            compile_(family("scale"), dtype=dtype)(x, y)
+            self.assertTrue(torch.equal(y, x * 2), dtype)
+
+    def test_parameters_slices_and_refusals(self):
+        k = compile_(family("scale"))
+        x = torch.nn.Parameter(self.tensor(40))
+        y = torch.zeros(50, device=DEVICE)
+        k(x, y[5:45])
+        self.near(y[5:45], 2 * x.detach())
+        with self.refused(Status.E_SHAPE, "scale: Y mode 0 is 50, X mode 0 gives N = 40"):
+            k(x, y)
+        with self.refused(Status.E_DTYPE, "scale: Y is f32, the buffer given is f64"):
+            k(x, y.double())
+        if DEVICE == "cuda":
+            with self.refused(Status.E_NO_DEVICE, "scale: Y (argument 1): the tensor is in memory of the host, and the tensors before it of GPU 0"):
+                k(x, y.cpu())
+            with self.refused(Status.E_TARGET, f"scale was made for {TARGET} and cannot run on the CPU"):
+                k(y.cpu(), y.cpu())
+
+    def test_prepared(self):
+        x, y, z = self.tensor(40), torch.zeros(40, device=DEVICE), torch.zeros(40, device=DEVICE)
+        c = compile_(family("scale")).prepare(x, y)
+        c()
+        c.bind(Y=z)
+        c()
+        self.near(y, z)
+        self.near(z, 2 * x)
+
+
+class Operations(Torch):
+    def setUp(self):
+        self.softmax = operation(lambda X: softmax_of(X.dtype, X.shape[1]), outputs={"Y": "X"}, schema="(Tensor X) -> Tensor")
+        self.scale_into = operation(compile_(family("scale")))
+        self.axpy = operation(compile_(sett.kernels.axpy, dtype="f32"))
+
+    def test_schemas(self):
+        norm = compile_(sett.kernels.rms_norm, dtype="f16", cols=64, residual=1)
+        for op, want in (
+            (self.scale_into, "(Tensor X, Tensor(a!) Y) -> ()"),
+            (self.axpy, "(Tensor X, Tensor(a!) Y, float a) -> ()"),
+            (operation(norm, outputs={"Y": "X", "H": "X"}), "(Tensor X, Tensor R, Tensor W, float eps) -> (Tensor, Tensor)"),
+        ):
+            self.assertTrue(str(op._schema).endswith(want), op._schema)
+
+    def test_results_and_versions(self):
+        x, y = self.tensor(30, 100, dtype=torch.float16), torch.ones(100, device=DEVICE)
+        self.near(self.softmax(x), torch.softmax(x, 1), 1e-3)
+        version = y._version
+        self.axpy(x[0].float(), y, 2.0)
+        self.near(y, 1 + 2 * x[0].float())
+        self.assertEqual(y._version, version + 1)
+        norm = operation(compile_(sett.kernels.rms_norm, dtype="f32", cols=64, residual=1), outputs={"Y": "X", "H": "X"})
+        x, r, w = self.tensor(9, 64), self.tensor(9, 64), self.tensor(64)
+        y, h = norm(x, r, w, 1e-5)
+        self.near(h, x + r)
+        self.near(y, torch.nn.functional.rms_norm(x + r, (64,), w, 1e-5), 1e-5)
+
+    def test_opcheck(self):
+        x = self.tensor(30, 100)
+        for op, arguments in ((self.softmax, (x,)), (self.scale_into, (x[0].clone(), x[1].clone())), (self.axpy, (x[0].clone(), x[1].clone(), 0.5))):
+            result = torch.library.opcheck(op, arguments)
+            self.assertEqual(set(result.values()), {"SUCCESS"}, op)
+
+    def test_gradients_are_registered_as_of_any_operation(self):
+        op = self.softmax
+
+        def backward(ctx, grad):
+            (y,) = ctx.saved_tensors
+            return (grad - (grad * y).sum(1, keepdim=True)) * y
+
+        torch.library.register_autograd(op._schema.name, backward, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output))
+        x = self.tensor(5, 100).requires_grad_()
+        weight = self.tensor(5, 100)
+        (op(x) * weight).sum().backward()
+        again = x.detach().clone().requires_grad_()
+        (torch.softmax(again, 1) * weight).sum().backward()
+        self.near(x.grad, again.grad, 1e-5)
+
+    def test_mistakes(self):
+        kernel = compile_(family("scale"))
+        for words, text in (
+            ({"name": "scale"}, "an operation's name is NAMESPACE::NAME, not 'scale'"),
+            ({"kernel": lambda X: kernel}, "a kernel that is chosen at each use needs a schema"),
+            ({"outputs": {"Y": "Z"}}, "has no argument Z: X"),
+            ({"schema": "(Tensor X) -> ()"}, "scale takes X, Y; the operation has X"),
+            ({"schema": "(Tensor X, Tensor Z) -> ()"}, "scale takes X, Y; the operation has X, Z"),
+            ({"kernel": compile_(family("ramp"))}, "k is a struct, which no operation of PyTorch takes"),
+        ):
+            with self.assertRaises(sett.Error) as e:
+                words = {"name": f"sett_test::op{next(_names)}", "kernel": kernel, **words}
+                sett.torch.custom_op(words.pop("name"), words.pop("kernel"), **words)
+            self.assertIn(text, str(e.exception))
+        with self.assertRaisesRegex(sett.Error, "scale: Y mode 0 is 3, X mode 0 gives N = 4"):
+            self.scale_into(self.tensor(4), self.tensor(3))
+
+    def test_compiled(self):
+        x, y = self.tensor(30, 100), torch.ones(100, device=DEVICE)
+        softmax, axpy = self.softmax, self.axpy
+
+        def model(x, y):
+            s = softmax(x * 2) + 1
+            axpy(s[0], y, 3.0)
+            return s, y * 2
+
+        want = model(x, y.clone())
+        for dynamic in (False, True):
+            got = torch.compile(model, fullgraph=True, dynamic=dynamic)(x, y.clone())
+            for a, b in zip(got, want):
+                self.near(a, b, 1e-5)
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch") and torch.cuda.is_available(), "no GPU for PyTorch")
+class Gpu(Torch):
+    def test_the_stream_is_the_current_one(self):
+        x, y = torch.ones(1 << 20, device="cuda"), torch.zeros(1 << 20, device="cuda")
+        k = compile_(family("scale"))
+        call, side = k.prepare(x, y), torch.cuda.Stream()
+        k.load()
+        for run in (lambda: k(x, y), call, lambda: k(x, y, stream=side), lambda: call(side), lambda: call(side.cuda_stream)):
+            y.zero_()
+            torch.cuda.synchronize()
+            with torch.cuda.stream(side):
+                torch.cuda._sleep(20_000_000)
+                x.fill_(3)
+                run()
+                x.fill_(5)
+                z = y.clone()
+            side.synchronize()
+            self.assertEqual((z[0].item(), z[-1].item()), (6, 6))
+
+    def test_captured_graphs(self):
+        x, y = self.tensor(64, 1024), torch.zeros(64, 1024, device="cuda")
+        k = compile_(sett.kernels.softmax, dtype="f32", cols=1024)
+        op = operation(k, outputs={"Y": "X"})
+        call = k.prepare(x, y)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            z = op(x * 2)
+            call()
+            k(z, z)
+        x.copy_(self.tensor(64, 1024))
+        graph.replay()
+        torch.cuda.synchronize()
+        self.near(y, torch.softmax(x, 1))
+        self.near(z, torch.softmax(torch.softmax(x * 2, 1), 1))
+        compiled = torch.compile(lambda x: op(op(x) * 3), mode="reduce-overhead", fullgraph=True)
+        for _ in range(4):
+            torch.compiler.cudagraph_mark_step_begin()
+            got = compiled(x).clone()
+        self.near(got, torch.softmax(torch.softmax(x, 1) * 3, 1))
+
+    def test_a_kernel_that_is_not_loaded_under_capture(self):
+        x, y = self.tensor(64), torch.zeros(64, device="cuda")
+        k = compile_(family("scale"), factor=1.25)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            with self.refused(Status.E_CAPTURING):
+                k(x, y)
+            y.copy_(x)
+        graph.replay()
+        k.load()
+        with torch.cuda.graph(graph):
+            k(x, y)
+        graph.replay()
+        self.near(y, 1.25 * x)
+
+    @unittest.skipUnless(importlib.util.find_spec("cupy"), "CuPy is not installed")
+    def test_cupy(self):
+        import cupy
+
+        x, y = cupy.arange(100, dtype="f4"), cupy.zeros(100, "f4")
+        k = compile_(family("scale"))
+        k(x, y)
+        self.assertEqual(float(y[99]), 198)
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            y.fill(0)
+            k(x, y)
+            k.prepare(y, y)()
+        stream.synchronize()
+        self.assertEqual(float(y[99]), 396)
+        k(x, torch.as_tensor(y, device="cuda"), stream=stream)
+        stream.synchronize()
+        self.assertEqual(float(y[99]), 198)
+
+    @unittest.skipUnless(importlib.util.find_spec("tvm_ffi"), "apache-tvm-ffi is not installed")
+    def test_tvm_ffi(self):
+        import sett.tvm_ffi
+
+        x, y, side = torch.ones(1 << 20, device="cuda"), torch.zeros(1 << 20, device="cuda"), torch.cuda.Stream()
+        f = sett.tvm_ffi.function(compile_(family("scale")))
+        f(x, y)
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(20_000_000)
+            x.fill_(3)
+            f(x, y)
+            x.fill_(5)
+        side.synchronize()
+        self.assertEqual(y[7].item(), 6)
+        with self.assertRaisesRegex(ValueError, "scale: Y mode 0 is 3"):
+            f(x, y[:3])
+
+
+if __name__ == "__main__":
+    unittest.main()
