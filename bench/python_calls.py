@@ -41,9 +41,9 @@ def ways() -> dict:
         "a call of nothing": lambda: None,
     }
     try:
-        import sett.tvm_ffi
+        from sett import tvm_ffi
 
-        function = sett.tvm_ffi.function(kernel)
+        function = tvm_ffi.function(kernel)
         found["tvm_ffi.Function(a, b, c)"] = lambda: function(a, b, c)
     except ImportError as e:
         print(f"no tvm-ffi: {e}")

@@ -206,6 +206,7 @@ class Gpu(Torch):
             y.copy_(x)
         graph.replay()
         k.load()
+        graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             k(x, y)
         graph.replay()
