@@ -106,6 +106,7 @@ part readme tests/readme.sh $rel
 part console tests/console.sh $rel
 part install tests/install.sh
 part remote tests/remote.sh $rel
+part python tests/python.sh $rel
 part oom oom release
 part fault faults release ""
 part fuzz fuzz release

@@ -64,6 +64,17 @@ class Calls(Torch):
             with self.refused(Status.E_TARGET, f"scale was made for {TARGET} and cannot run on the CPU"):
                 k(y.cpu(), y.cpu())
 
+    def test_a_tensor_without_memory(self):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        x = self.tensor(4)
+        with FakeTensorMode():
+            fake = torch.empty(4, device=DEVICE)
+        for call in (lambda: compile_(family("scale"))(x, fake), lambda: compile_(family("scale")).prepare(fake, x)):
+            with self.assertRaises(Exception) as e:
+                call()
+            self.assertNotIsInstance(e.exception, SystemError)
+
     def test_prepared(self):
         x, y, z = self.tensor(40), torch.zeros(40, device=DEVICE), torch.zeros(40, device=DEVICE)
         c = compile_(family("scale")).prepare(x, y)
