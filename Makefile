@@ -52,7 +52,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/unit/test_%.c,%,$(wildcard tests
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/families.c,$(wildcard examples/*.c)))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all wheel wheel-check no-remote facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all wheel wheel-file wheel-check no-remote facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -201,10 +201,15 @@ $(B)/python/_fast.abi3.so: private LIBS = -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/lib
 $(B)/python/_fast.abi3.so: $(B)/obj/python/fast.o $(B)/libsett.so
 	$(link)
 $(B)/obj/python/%.o: override CFLAGS += -Wno-pedantic -Ithird_party -isystem $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
-wheel: all $(B)/python/_fast.abi3.so ## the Python package as a wheel, in build/release/python: docs/python.md
+HAS_HEADERS = $(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null
+wheel: setup ## the Python package as a wheel, in build/release/python: docs/python.md; installs what is missing
+	@$(HAS_HEADERS) || tools/setup python
+	@$(MAKE) --no-print-directory -j$$(nproc) wheel-file
+
+wheel-file: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(or $(REMOTE),no-remote) $(B)/sett $(B)/python/_fast.abi3.so
 	@$(PYTHON) python/wheel.py $(B) $(VERSION)
 
-wheel-check: wheel ## the wheel in a virtual environment with what the registry has: NumPy, apache-tvm-ffi
+wheel-check: ## the wheel in a virtual environment with what the registry has: NumPy, apache-tvm-ffi
 	@tests/python.sh $(B) registry
 
 # ---- targets -------------------------------------------------------------------------

@@ -15,16 +15,16 @@ forbid() { # where, pattern, why, a file that may be included all the same
 $hits"
 }
 forbid "include lib jit remote kernels tests bench tools examples" '[<"]llvm' "LLVM belongs to ptx/"
-forbid "include plug lib jit ptx kernels tests bench tools examples" '<(curl|hiredis|openssl)' "what speaks to servers belongs to remote/"
-forbid "include plug lib jit ptx remote kernels tests bench tools examples" '<(cuda|nv)' "the CUDA toolkit is not needed to build"
+forbid "include plug lib jit ptx kernels tests bench tools examples python" '<(curl|hiredis|openssl)' "what speaks to servers belongs to remote/"
+forbid "include plug lib jit ptx remote kernels tests bench tools examples python" '<(cuda|nv)' "the CUDA toolkit is not needed to build"
 forbid "include" '"' "public headers include only <sett/...> and libc"
 crossed=$(tests/rooms.sh "$b") || complain "rooms:
 $crossed"
 missed=$(tests/rooms_planted.sh) || complain "$missed"
-forbid "tools examples bench kernels" '"[^"]*(lib/|jit/|ptx/|remote/|plug/)' "programs and kernels use the public headers only" lib/base/words.h
+forbid "tools examples bench kernels python" '"[^"]*(lib/|jit/|ptx/|remote/|plug/)' "programs and kernels use the public headers only" lib/base/words.h
 forbid "tools bench tests" '"[^"]*examples/[^"]*\.c"' "what programs share of kernels is in kernels/"
 
-for f in $(git ls-files '*.c' '*.h' '*.def' '*.sh' Makefile 2>/dev/null | grep -v '^third_party/'); do
+for f in $(git ls-files '*.c' '*.h' '*.def' '*.sh' '*.py' '*.pyi' Makefile 2>/dev/null | grep -v '^third_party/'); do
     [ -f "$f" ] || continue
     head -n 3 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || complain "$f has no SPDX line"
 done

@@ -16,7 +16,7 @@ for p in ${PYTHON:-python3} /usr/bin/python3; do
     [ -z "$python" ] && $p -c "$fits" >/dev/null 2>&1 && python=$p
 done
 [ -n "$python" ] || { echo "skipped: no Python 3.10 or newer with its headers and NumPy: $(printf '%s' "$why" | tail -n 1)"; exit 0; }
-${MAKE:-make} --no-print-directory PYTHON="$python" wheel "$b/fake/libcuda.so.1" || exit 1
+${MAKE:-make} --no-print-directory PYTHON="$python" wheel-file "$b/fake/libcuda.so.1" || exit 1
 export SETT_FAKE_DRIVER="$PWD/$b/fake"
 wheel=$(echo "$PWD/$b"/python/*.whl)
 if [ "$how" = registry ]; then

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Every ```c block of README.md and docs/*.md that holds a main() is built and run; the others must compile. An
-# ```output block after one is what it prints, addresses aside. A ```python block is run where there is a Python 3. A first line "/* name.c */" names the file in messages.
+# ```output block after one is what it prints, addresses aside. A ```python block is run where there is a Python 3; the ```py blocks of
+# docs/python.md are python/tests/test_docs.py's. A first line "/* name.c */" names the file in messages.
 set -u
 b=${1:-build/release}
 mkdir -p "$b/readme"

@@ -5,6 +5,7 @@ import ctypes as C
 import os
 from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 LIB = HERE / "lib"
@@ -55,7 +56,7 @@ class Status(IntEnum):
 class Error(Exception):
     """A call of sett failed. str() is the library's text; status says what kind of failure it is."""
 
-    status: Status
+    status: "Status | int"
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -66,7 +67,7 @@ class Error(Exception):
 
 
 # ---- structs, field by field as the headers have them; python/tests compares them ------------------------
-def struct(name: str, *fields: tuple) -> type:
+def struct(name: str, *fields: tuple) -> Any:
     return type(name, (C.Structure,), {"_fields_": list(fields)})
 
 
@@ -141,8 +142,9 @@ PackOptions = struct("sett_pack_options", ("size", SIZE), ("keys", P), ("n_keys"
 MetricsSource = struct("sett_metrics_source", ("engine", P), ("label", STR))
 
 # ---- calls: result, arguments ---------------------------------------------------------------------------------
-ERR, OUT = C.POINTER(CError), C.POINTER(P)
-CALLS = {
+ERR: Any = C.POINTER(CError)
+OUT: Any = C.POINTER(P)
+CALLS: "dict[str, tuple]" = {
     "sett_version": (STR,),
     "sett_status_name": (STR, INT),
     "sett_status_text": (STR, INT),

@@ -207,7 +207,7 @@ class WarmResult(NamedTuple):
     fetched: int
 
 
-def _record(kind: type, c: Any) -> Any:
+def _record(kind: Any, c: Any) -> Any:
     return kind(*(bytes(c.key).hex() if n == "key" else _field(c, n) for n in kind._fields))
 
 

@@ -185,7 +185,7 @@ class Gpu(Case):
             self.kernel(Tensor(2), Tensor(2))
         with self.refused(Status.E_DTYPE, "scale: X is f32, the buffer given is f64"):
             self.kernel(Tensor(dtype=(2, 64)), x)
-        with self.refused(Status.E_TARGET, "and cannot run on GPU 0"):
+        with self.refused(Status.E_TARGET, "scale was made for cpu and cannot run on a GPU"):
             self.engine.compile(family("scale"), target="cpu")(x, x)
         self.assertFalse(launched)
 
