@@ -13,6 +13,8 @@ for md in README.md docs/*.md; do
     awk -v out="$b/readme/$(echo "${md%.md}" | tr / -)" '
         /^```c$/ {to = out "-" ++n ".c"; first = 1; next}
         /^```python$/ {to = out "-" ++n ".py"; first = 0; next}
+        /^```py$/ {other = 1; next} # its output is not ours
+        /^```output$/ && other {other = 0; next}
         /^```output$/ {to = out "-" n ".expected"; first = 0; printf "" > to; next}
         /^```/ {to = ""}
         to && first && /^\/\* [a-z_]*\.c \*\/$/ {print "#line 1 \"" $2 "\"" > to}

@@ -30,9 +30,8 @@ class Docs(Case):
                 with self.subTest(text.split("\n")[0]):
                     if kind == "c":
                         Path(folder, re.match(r"/\* (\w+\.c) \*/", text).group(1)).write_text(text)
-                    if kind == "console":
-                        for line in re.findall(r"^\$ (.*)$", text, re.M):
-                            subprocess.run(line, shell=True, cwd=folder, env=environment, check=True)
+                    if kind == "sh":
+                        subprocess.run(text, shell=True, cwd=folder, env=environment, check=True)
                     missing = [n for n in ("torch", "tvm_ffi") if re.search(rf"^import {n}$", text, re.M) and not importlib.util.find_spec(n)]
                     if kind == "py" and not missing:
                         run = subprocess.run([sys.executable, "-W", "ignore", "-c", text], cwd=folder, env=environment, capture_output=True, text=True)
