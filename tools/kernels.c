@@ -111,7 +111,7 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
         sett_rms_norm_options rms_norm; /* the largest */
     } user = {0};
     sett_error err = {0};
-    sett_compile_options co = {.size = sizeof co, .name = name, .target = o->target, .user = &user, .ptx_only = ptx_only};
+    sett_compile_options co = {.size = sizeof co, .name = o->function ? o->function : name, .target = o->target, .user = &user, .ptx_only = ptx_only};
     const named_kernel *named = kernel_find(name);
     if (o->device && !strcmp(o->device, "cpu") && !o->target)
         co.target = "cpu";
@@ -135,7 +135,7 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
     char *tape = file_read(name, TAPE_MOST, &len);
     if (!tape)
         return EXIT_FAILED;
-    co.name = NULL;
+    co.name = o->function;
     sett_status s = sett_compile_tape(e, tape, len, &co, k, &err);
     if (without_assembler(o, s, &co))
         s = sett_compile_tape(e, tape, len, &co, k, &err);

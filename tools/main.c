@@ -27,6 +27,10 @@ static const struct command {
     {"warm", "MANIFEST", "compile every kernel that a manifest names into the cache, without a GPU; what is there stays. Exit 3: some were not made",
         warm_command},
     {"doctor", "", "what was found: driver, devices, compiler plug-in, assemblers, cache folder", doctor_command},
+    {"export", "[FUNCTION=]KERNEL[,PARAMETER=VALUE...] ...",
+        "kernels as C: NAME.h has a typed function for each, NAME.c their code for --targets, for programs without sett. KERNEL may be\n"
+        "           OBJECT.so:FAMILY too, a sett_family as of a manifest",
+        export_command},
 };
 
 int fail(const char *format, ...)
@@ -156,14 +160,14 @@ sett_engine *engine_open(const options *o)
     return e;
 }
 
-enum { LAYOUT = 1, COMPILE = 2, RUN = 4, BENCH = 8, CACHE = 16, WARM = 32, DOCTOR = 64 }; /* 1 << index in commands */
+enum { LAYOUT = 1, COMPILE = 2, RUN = 4, BENCH = 8, CACHE = 16, WARM = 32, DOCTOR = 64, EXPORT = 128 }; /* 1 << index in commands */
 static const struct {
     int of;
     const char *text;
 } option_help[] = {
     {COMPILE | RUN | BENCH, "--target sm_90a     compile for this target (\"cpu\" too); default: the device's"},
     {COMPILE | RUN | BENCH | DOCTOR, "--device cpu|N      run on this device; default: GPU 0, or the CPU where there is none"},
-    {LAYOUT | COMPILE | CACHE, "-o, --output FILE   where the result goes; default: standard output"},
+    {LAYOUT | COMPILE | CACHE | EXPORT, "-o, --output FILE   where the result goes; default: standard output. export: NAME of NAME.h and NAME.c"},
     {COMPILE, "--emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report"},
     {LAYOUT, "--emit KIND         layout: text, svg, html"},
     {LAYOUT, "--panels            draw the outermost call's operands beside its result; a swizzle before and after"},
@@ -174,15 +178,15 @@ static const struct {
     {LAYOUT, "--by WHAT           colour by offset, thread, value or bank"},
     {LAYOUT, "--dtype f16         layout: element type, for banks (default f32) and --facts"},
     {LAYOUT, "--color WHEN        auto (a terminal, unless NO_COLOR is set), always, never"},
-    {COMPILE | RUN | BENCH, "--dtype f16         element type of a named kernel where no file says it"},
-    {COMPILE | RUN | BENCH, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
-    {COMPILE | RUN | BENCH, "--cols N --threads N   of the kernels by rows"},
-    {CACHE | WARM, "--targets LIST      warm, cache explain --manifest: for these, as sm_80,sm_90a, where a block of the manifest has no .targets"},
+    {COMPILE | RUN | BENCH | EXPORT, "--dtype f16         element type of a named kernel where no file says it"},
+    {COMPILE | RUN | BENCH | EXPORT, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
+    {COMPILE | RUN | BENCH | EXPORT, "--cols N --threads N   of the kernels by rows"},
+    {CACHE | WARM | EXPORT, "--targets LIST      warm, export, cache explain --manifest: for these, as sm_80,sm_90a, where a block of the manifest has no .targets"},
     {WARM, "-j, --jobs N        warm: processes; default: one a core"},
     {WARM, "--shard K/N         warm: part K of N, from 0; N alone: K is $SLURM_ARRAY_TASK_ID or $JOB_COMPLETION_INDEX"},
     {WARM, "--pack FILE         warm: writes what was made, and was there, as a pack"},
     {WARM, "--list              warm: prints the kernels and their keys, and compiles nothing"},
-    {COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--cache-dir DIR     disk cache; \"\" for none"},
+    {COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT, "--cache-dir DIR     disk cache; \"\" for none"},
     {CACHE, "--manifest FILE     cache explain: A and B are keys of this manifest; which of their parameters differ"},
     {CACHE | WARM, "--secret-key FILE   cache pack, merge, sign; warm --pack: signs the pack with this key (sett cache keygen makes one)"},
     {CACHE, "--signed-by KEY     believe a pack only if this public key (64 digits, or a file of them) has signed it"},
@@ -195,7 +199,7 @@ static const struct {
     {BENCH, "--zeros             inputs may be all zeros"},
     {DOCTOR, "--metrics           what its engine counted meanwhile, as Prometheus reads it"},
     {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--json              data as JSON"},
-    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--version, --help"},
+    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT, "--version, --help"},
 };
 
 /* Of which commands an option is: bits of its rows. A row's options end at two blanks. */
@@ -237,7 +241,7 @@ static int help(FILE *f, int of)
     for (size_t i = 0; i < sizeof option_help / sizeof *option_help; i++)
         if (of & option_help[i].of)
             fprintf(f, "  %s\n", option_help[i].text);
-    if (of & (COMPILE | RUN | BENCH)) {
+    if (of & (COMPILE | RUN | BENCH | EXPORT)) {
         fputs("\nkernels\n", f);
         kernel_list(f);
     }
@@ -362,7 +366,7 @@ static int command(int argc, char **argv)
     if (o.argc && ask && !strcmp(o.argv[0], "help"))
         o.argc--, o.argv++;
     if (!o.argc)
-        return ask ? help(stdout, LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR) : usage("no command given");
+        return ask ? help(stdout, LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT) : usage("no command given");
     const char *name = o.argv[0];
     o.argc--, o.argv++;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

@@ -19,7 +19,8 @@ typedef struct options { /* what every subcommand understands, and what is left 
     bool hot, graph, zeros;
     double bytes, flops;
     const char *secret_key, *signed_by; /* of packs: a file; a public key or a file of one */
-    const char *targets, *shard, *pack; /* of warm; targets: of cache explain too */
+    const char *targets, *shard, *pack; /* of warm; targets: of cache explain and export too */
+    const char *function; /* of export: the name of a kernel that is compiled; NULL: what it is called by */
     const char *manifest; /* of cache explain */
     bool list, worker;
     bool metrics; /* of doctor */
@@ -91,6 +92,7 @@ int no_file(const char *option, const char *path); /* a pack or a key that was a
 sett_engine *sources_open(const options *, int argc, char **argv, bool folder);
 int warm_command(const options *);
 int doctor_command(const options *);
+int export_command(const options *);
 
 /* ---- kernels.c: kernels by name -------------------------------------------------- */
 typedef struct named_kernel {

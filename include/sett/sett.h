@@ -44,5 +44,6 @@
 #include <sett/warm.h>    /* filling a cache ahead of time */
 #include <sett/bench.h>   /* how long a launch takes */
 #include <sett/metrics.h> /* counters as text for monitoring */
+#include <sett/export.h>  /* kernels as C files, for programs without sett */
 #endif
 #include <sett/arg.h> /* again, for a SETT_SHORT that was defined after a first include */

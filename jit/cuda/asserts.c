@@ -10,10 +10,9 @@ typedef struct sett__page {
     struct sett__page *next;
     int device;
     sett__failure *failure;
-    sett__arena arena; /* of the rest */
     const char *kernel;
-    sett__claim *claim;
     uint32_t n_claim;
+    sett__claim claim[]; /* then all texts */
 } page;
 enum { PAGE = 4096 };
 static_assert(sizeof(sett__failure) <= PAGE, "it has a page");
@@ -22,25 +21,42 @@ static void drop(page *p)
 {
     if (p->failure)
         munmap(p->failure, PAGE);
-    sett__arena_free(&p->arena);
     free(p);
 }
 
-/* The kernel's own texts go with its handle. */
-static bool copy_texts(page *p, const char *symbol, const sett__sig *sig)
+static size_t text_bytes(const char *text)
 {
-    p->kernel = sett__arena_str(&p->arena, symbol);
-    p->claim = sett__arena_alloc(&p->arena, sig->n_claim * sizeof *p->claim);
-    bool ok = p->kernel && p->claim;
-    for (p->n_claim = 0; ok && p->n_claim < sig->n_claim; p->n_claim++) {
+    return text ? strlen(text) + 1 : 0;
+}
+
+static const char *copy_text(char **at, const char *text)
+{
+    const size_t n = text_bytes(text);
+    char *to = *at;
+    *at += n;
+    return n ? memcpy(to, text, n) : NULL;
+}
+
+/* The kernel's own texts go with its handle: the page has copies. NULL: no memory. */
+static page *new_page(int device, const char *symbol, const sett__sig *sig)
+{
+    size_t texts = text_bytes(symbol);
+    for (const sett__claim *k = sig->claim, *end = k + sig->n_claim; k < end; k++)
+        texts += text_bytes(k->text) + text_bytes(k->file) + text_bytes(k->types);
+    page *p = calloc(1, sizeof *p + sig->n_claim * sizeof p->claim[0] + texts);
+    if (!p)
+        return NULL;
+    char *at = (char *)(p->claim + sig->n_claim);
+    p->device = device;
+    p->kernel = copy_text(&at, symbol);
+    for (p->n_claim = 0; p->n_claim < sig->n_claim; p->n_claim++) {
         sett__claim *k = &p->claim[p->n_claim];
         *k = sig->claim[p->n_claim];
-        k->text = sett__arena_str(&p->arena, k->text);
-        k->types = sett__arena_str(&p->arena, k->types);
-        k->file = k->file ? sett__arena_str(&p->arena, k->file) : NULL;
-        ok = k->text && k->types && !k->file == !sig->claim[p->n_claim].file;
+        k->text = copy_text(&at, k->text);
+        k->types = copy_text(&at, k->types);
+        k->file = copy_text(&at, k->file);
     }
-    return ok;
+    return p;
 }
 
 /* A forked child has no such page: a write there would move ours from under the device. */
@@ -56,13 +72,12 @@ static bool map(page *p)
 sett_status sett__cuda_page(
     sett__cuda *c, int device, const char *symbol, const sett__sig *sig, sett__cu_pointer *to, sett_error *e)
 {
-    page *p = calloc(1, sizeof *p);
-    if (!p || !copy_texts(p, symbol, sig) || !map(p)) {
+    page *p = new_page(device, symbol, sig);
+    if (!p || !map(p)) {
         if (p)
             drop(p);
         return sett__error(e, SETT_E_MEMORY, "%s: no memory for its assertions", symbol);
     }
-    p->device = device;
     sett__cu r = c->host_register(p->failure, PAGE, SETT__CU_HOST_PORTABLE_MAPPED);
     sett_status s = sett__cuda_error(c, r, "cuMemHostRegister", e);
     if (!s)

@@ -32,13 +32,18 @@ static bool forked(const sett__cuda *c)
     return gate == SETT__GATE_FORKED || (gate == SETT__GATE_ASK && c->pid != getpid());
 }
 
+sett_status sett__cuda_unforked(const sett__cuda *c, sett_error *e)
+{
+    return forked(c) ? sett__error(e, SETT_E_FORKED, "the CUDA driver was started before a fork and cannot be used after it") : SETT_OK;
+}
+
 sett_status sett__cuda_enter(sett__cuda *c, int device, sett__entered *in, sett_error *e)
 {
     in->pushed = false;
     if (device < 0 || device >= c->count)
         return sett__error(e, SETT_E_NO_DEVICE, "there is no GPU %d; the driver has %d", device, c->count);
     if (forked(c))
-        return sett__error(e, SETT_E_FORKED, "the CUDA driver was started before a fork and cannot be used after it");
+        return sett__cuda_unforked(c, e);
     int fault = atomic_load_explicit(&c->fault, memory_order_relaxed);
     if (fault)
         return sett__cuda_error(c, fault, "an earlier fault", e);

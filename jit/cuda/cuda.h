@@ -16,7 +16,15 @@ typedef struct sett__launch_dims {
 sett_status sett__cuda_open(sett__cuda **, const atomic_uint *gate, sett__logger *, sett_error *);
 void sett__cuda_close(sett__cuda *);
 int sett__cuda_count(const sett__cuda *);
+sett_status sett__cuda_unforked(const sett__cuda *, sett_error *); /* SETT_E_FORKED */
 sett_status sett__cuda_target(sett__cuda *, int device, char target[16], sett_error *); /* "sm_90a" */
+/* Code and who made it. The kernel's name is also its symbol. */
+typedef struct sett__made {
+    const char *name, *target, *assembler;
+    int min_driver; /* 12080: the assembler's; 0: any */
+} sett__made;
+/* Can the device run it? SETT_E_DRIVER, SETT_E_TARGET: no. */
+sett_status sett__cuda_takes(sett__cuda *, int device, const sett__made *, sett_error *);
 int sett__cuda_driver_version(const sett__cuda *); /* 13000 */
 bool sett__cuda_faulted(const sett__cuda *); /* has it reported a fault that only the end of the process mends? */
 sett_status sett__cuda_counts(const sett__cuda *, int device, sett_device_counts *); /* adds to the counts; SETT_E_NO_DEVICE */
@@ -49,6 +57,9 @@ void sett__gpu_early(sett__gpu_kernel *); /* the kernel itself waits for the gri
 /* Its blocks run all at once; clusters of more than 8 are taken. Call it before prepare. */
 void sett__gpu_launched(sett__gpu_kernel *, bool cooperative, bool big_cluster);
 void sett__gpu_more_smem(sett__gpu_kernel *); /* launches may add to its shared memory; call it before prepare */
+/* All of these, as the signature asks for them. What it is given lives as long as the handle. */
+sett_status sett__gpu_kernel_of(sett__cuda *, const void *cubin, size_t len, const sett__made *, const sett__sig *, bool module_api,
+    sett__gpu_kernel *, sett_error *);
 /* SETT_E_FAULT with the report of an assertion that failed on the device, once; waits for nothing. */
 sett_status sett__cuda_failed(sett__cuda *, int device, sett_error *);
 /* Ends the handle, but unloads nothing: the process may still use the code. */

@@ -104,6 +104,28 @@ sett_status sett__gpu_claims(sett__gpu_kernel *k, const sett__sig *sig, sett_err
     return SETT_OK;
 }
 
+/* Has its code the wait? What the driver compiled for an older target has none. */
+static bool begins_early(const char *target)
+{
+    int sm;
+    char suffix;
+    return sett__target_parse(target, &sm, &suffix) && sm >= 90;
+}
+
+sett_status sett__gpu_kernel_of(sett__cuda *c, const void *cubin, size_t len, const sett__made *m, const sett__sig *sig,
+    bool module_api, sett__gpu_kernel *k, sett_error *e)
+{
+    sett_status s = sett__gpu_kernel_make(c, cubin, len, m->name, sig->smem, module_api, k, e);
+    if (s)
+        return s;
+    if (sig->smem_more.count)
+        sett__gpu_more_smem(k);
+    sett__gpu_launched(k, sig->cooperative, sig->big_cluster);
+    if (sig->early && begins_early(m->target))
+        sett__gpu_early(k);
+    return sig->n_claim ? sett__gpu_claims(k, sig, e) : SETT_OK;
+}
+
 /* What the driver says, at loading alone, of code that is damaged or not for it. After a fault that stays nothing that it
  * says tells of the code. */
 static sett_status load_error(sett__gpu_kernel *k, sett__cu r, const char *what, sett_error *e)

@@ -102,14 +102,6 @@ static sett_status keep_meta(sett_kernel *k, sett__blob meta, const char *layer,
     return s ? s : read_meta(k, meta, layer, k->rest->owned = malloc(room), &room, err);
 }
 
-/* Has its code the wait? What the driver compiled for an older target has none. */
-static bool begins_early(const char *target)
-{
-    int sm;
-    char suffix;
-    return sett__target_parse(target, &sm, &suffix) && sm >= 90;
-}
-
 /* Of who compiled it, or compiles it again to compare: in memory alone. */
 static sett_status keep_made(sett__rest *r, const sett__entry *entry, sett_error *err)
 {
@@ -127,18 +119,10 @@ static sett_status keep_code(sett_kernel *k, const sett__entry *entry, sett_erro
     r->cubin_len = (uint32_t)entry->cubin.len;
     if (!r->runtime->cuda)
         return SETT_OK;
-    sett__gpu_kernel *gpu = (void *)(r + 1);
-    sett_status s = sett__gpu_kernel_make(
-        r->runtime->cuda, at, r->cubin_len, m->name, m->sig.smem, r->runtime->module_api, gpu, err);
-    if (s)
-        return s;
-    k->on_gpu = true;
-    if (m->sig.smem_more.count)
-        sett__gpu_more_smem(gpu);
-    sett__gpu_launched(gpu, m->sig.cooperative, m->sig.big_cluster);
-    if (m->sig.early && begins_early(m->target))
-        sett__gpu_early(gpu);
-    return m->sig.n_claim ? sett__gpu_claims(gpu, &m->sig, err) : SETT_OK;
+    const sett__made made = {m->name, m->target, m->assembler, m->min_driver};
+    sett_status s = sett__gpu_kernel_of(r->runtime->cuda, at, r->cubin_len, &made, &m->sig, r->runtime->module_api, (void *)(r + 1), err);
+    k->on_gpu = !s;
+    return s;
 }
 
 static sett_status fill_gpu(sett_kernel *k, const sett__entry *entry, sett_origin origin, const char *layer, sett_error *err)
@@ -276,23 +260,8 @@ sett_status sett_kernel_query(const sett_kernel *k, sett_kernel_info *out)
     return SETT_OK;
 }
 
-/* A cubin runs on its own major version from its minor on; one with the suffix a on exactly its own. */
-static bool runs_on(const char *made_for, const char *device)
-{
-    int sm, dev;
-    char suffix, dev_suffix;
-    if (!strcmp(made_for, device))
-        return true;
-    if (!sett__target_parse(made_for, &sm, &suffix) || !sett__target_parse(device, &dev, &dev_suffix))
-        return false;
-    if (suffix == 'a')
-        return sm == dev;
-    return sm / 10 == dev / 10 && sm <= dev;
-}
-
 sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *err)
 {
-    char target[16];
     if (!sett__device(k->rest->runtime, &device, err))
         return SETT_E_NO_DEVICE;
     if (k->cpu != (device == SETT_CPU))
@@ -303,16 +272,7 @@ sett_status sett__kernel_device(const sett_kernel *k, int device, sett_error *er
     if (!k->on_gpu)
         return sett__error(err, SETT_E_ARGUMENT, "%s was compiled to PTX only", sett__meta_of(k)->name);
     const sett__meta *m = sett__meta_of(k);
-    int driver = sett__cuda_driver_version(k->rest->runtime->cuda), needs = m->min_driver;
-    if (needs > driver) /* an older one of the same major version loads it: see driver_of in threads.c */
-        return sett__error(err, SETT_E_DRIVER,
-            "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", m->name, m->assembler,
-            needs / 1000, needs % 1000 / 10, driver / 1000, driver % 1000 / 10);
-    sett_status s = sett__cuda_target(k->rest->runtime->cuda, device, target, err);
-    if (!s && !runs_on(sett__meta_of(k)->target, target))
-        s = sett__error(
-            err, SETT_E_TARGET, "%s was made for %s, device %d is %s", sett__meta_of(k)->name, sett__meta_of(k)->target, device, target);
-    return s;
+    return sett__cuda_takes(k->rest->runtime->cuda, device, &(sett__made){m->name, m->target, m->assembler, m->min_driver}, err);
 }
 
 sett_status sett__kernel_not_loaded(sett_kernel *k, sett_status s, sett_error *err)

@@ -101,20 +101,25 @@ static sett_status on_cpu(const sett_kernel *k, void *handle, int n, const sett_
     return s || b.empty ? s : sett__launch_cpu(k, handle, &b.dims, b.params, b.params_len, extent, err);
 }
 
-static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+sett_status sett__launch_gpu(const sett__plan *p, sett__cuda *cuda, sett__gpu_kernel *gpu, sett_stream stream, int n, const sett_bind *args,
+    sett_error *err)
 {
     sett__bound b;
     sett__shot shot;
-    sett_status s = sett__bind(k->plan, n, args, &b, NULL, err);
-    if (!s && k->plan->n_map)
-        s = sett__maps_encode(k->plan, k->rest->runtime->cuda, stream.device, &b, NULL, NULL, err);
+    sett_status s = sett__bind(p, n, args, &b, NULL, err);
+    if (!s && p->n_map)
+        s = sett__maps_encode(p, cuda, stream.device, &b, NULL, NULL, err);
     if (s || b.empty)
         return s;
-    s = sett__gpu_aim(&shot, sett__kernel_gpu(k), NULL, stream, &b.dims, b.params, b.params_len, err);
-    if (!s && k->plan->n_map)
-        sett__gpu_apart(&shot, k->plan->sig);
-    if (!s)
-        s = sett__gpu_shoot(&shot, stream.handle, b.params, err);
+    s = sett__gpu_aim(&shot, gpu, NULL, stream, &b.dims, b.params, b.params_len, err);
+    if (!s && p->n_map)
+        sett__gpu_apart(&shot, p->sig);
+    return s ? s : sett__gpu_shoot(&shot, stream.handle, b.params, err);
+}
+
+static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+{
+    sett_status s = sett__launch_gpu(k->plan, k->rest->runtime->cuda, sett__kernel_gpu(k), stream, n, args, err);
     return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define ROW(name, id, text, bits, kind) [id] = text,
-static const char *const names[] = {"?", SETT_DTYPES(ROW)};
+static const char *const type_names[] = {"?", SETT_DTYPES(ROW)};
 #undef ROW
 #define CLASS(id, bits, kind) ((kind) == 'f' ? (id) == SETT_F64 ? 'd' : (id) == SETT_F32 ? 'f' : 'h' : (bits) == 128 ? 'w' : (kind))
 #define ROW(name, id, text, bits, kind) [id] = {bits, kind, CLASS(id, bits, kind)},
@@ -20,7 +20,7 @@ int sett_dtype_bits(sett_dtype d)
 
 const char *sett_dtype_name(sett_dtype d)
 {
-    return names[sett__dtype_valid((int)d) ? d : 0];
+    return type_names[sett__dtype_valid((int)d) ? d : 0];
 }
 
 const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT])
@@ -28,8 +28,8 @@ const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT])
     sett_dtype last = (sett_dtype)0;
     size_t n = 0;
     buf[0] = 0;
-    for (int d = 1; d <= (int)SETT__COUNT(names); d++) {
-        bool end = d == (int)SETT__COUNT(names), one = end || strchr(classes, sett__dtype_class((sett_dtype)d));
+    for (int d = 1; d <= (int)SETT__COUNT(type_names); d++) {
+        bool end = d == (int)SETT__COUNT(type_names), one = end || strchr(classes, sett__dtype_class((sett_dtype)d));
         if (last && one && n < SETT__TYPES_TEXT) {
             n += (size_t)snprintf(buf + n, SETT__TYPES_TEXT - n, "%s%s", !n ? "" : end ? " or " : ", ", sett_dtype_name(last));
             last = (sett_dtype)0;
@@ -42,8 +42,8 @@ const char *sett__types_text(const char *classes, char buf[SETT__TYPES_TEXT])
 
 sett_dtype sett__dtype_parse(const char *text, size_t len)
 {
-    for (int d = 1; d < (int)SETT__COUNT(names); d++)
-        if (strlen(names[d]) == len && !memcmp(names[d], text, len))
+    for (int d = 1; d < (int)SETT__COUNT(type_names); d++)
+        if (strlen(type_names[d]) == len && !memcmp(type_names[d], text, len))
             return (sett_dtype)d;
     return (sett_dtype)0;
 }

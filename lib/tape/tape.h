@@ -185,6 +185,8 @@ uint32_t sett__packed_each(const sett__sig *, char *block, void **each); /* the 
 /* ---- target.c ------------------------------------------------------------------------------------------- */
 /* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */
 bool sett__target_parse(const char *target, int *sm, char *suffix);
+/* A cubin runs on its own major version from its minor on; one with the suffix a on exactly its own. */
+bool sett__target_runs(const char *made_for, const char *device);
 const char *sett__target_list(char *buf, size_t size); /* all that code can be generated for: "sm_70, ..., sm_90[a], ..." */
 /* target_text.c. Why len bytes of text are no target, with a list of the targets, or of a list of targets which comma is
  * missing. compiled: the CPU counts as a target; it does for a compile, not in the cache. */

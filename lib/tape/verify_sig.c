@@ -103,7 +103,7 @@ static sett_status verify_param(const sett__sig *s, const sett__param *p, sett_e
 }
 
 /* Where parameter i begins, if all before it end at *end, which is then its own end. */
-static uint64_t pack(const sett__sig *s, uint32_t i, uint64_t *end)
+static uint64_t place_of(const sett__sig *s, uint32_t i, uint64_t *end)
 {
     const uint32_t maps = s->n_param + s->n_sym;
     const sett__param *p = i < s->n_param ? &s->param[i] : NULL;
@@ -122,8 +122,8 @@ uint64_t sett__packed_at(const sett__sig *s, uint32_t index)
     uint64_t end = 0;
     const uint32_t n = s->n_param + s->n_sym + s->n_map;
     for (uint32_t i = 0; i < n && i < index; i++)
-        pack(s, i, &end);
-    return index < n ? pack(s, index, &end) : end;
+        place_of(s, i, &end);
+    return index < n ? place_of(s, index, &end) : end;
 }
 
 uint32_t sett__packed_each(const sett__sig *s, char *block, void **each)
@@ -131,7 +131,7 @@ uint32_t sett__packed_each(const sett__sig *s, char *block, void **each)
     uint64_t end = 0;
     const uint32_t n = s->n_param + s->n_sym + s->n_map;
     for (uint32_t i = 0; i < n; i++)
-        each[i] = block + pack(s, i, &end);
+        each[i] = block + place_of(s, i, &end);
     return n;
 }
 

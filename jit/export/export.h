@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels written out as C, and what such a file does when it runs. */
+#ifndef SETT_JIT_EXPORT_FACE_H
+#define SETT_JIT_EXPORT_FACE_H
+#include "jit/launch/launch.h"
+
+/* ---- run.c: in the file that was written -------------------------------------------------------------------- */
+typedef struct sett__exported_code { /* a kernel for one target; all of it is constant */
+    sett__made made;
+    const sett__plan *plan;
+    const void *cubin;
+    size_t len;
+} sett__exported_code;
+typedef struct sett__exported { /* a kernel */
+    const char *name;
+    const sett__exported_code *code;
+    _Atomic(sett__gpu_kernel *) *loaded; /* one a code: its handle, from its first use on */
+    int n;                               /* of codes */
+} sett__exported;
+typedef struct sett__exporter { /* one a file */
+    pthread_mutex_t lock;        /* over what follows, and the handles of its kernels */
+    _Atomic(sett__cuda *) cuda;  /* from the first use on */
+} sett__exporter;
+/* Checks and launches as sett_launch_n does, by the code that fits the device best. */
+sett_status sett__exported_launch(sett__exporter *, const sett__exported *, sett_stream, int n, const sett_bind *, sett_error *);
+/* Loads the code for a device. */
+sett_status sett__exported_prepare(sett__exporter *, const sett__exported *, int device, sett_error *);
+/* The report of an assertion that failed; see sett__cuda_failed. */
+sett_status sett__exported_failed(sett__exporter *, int device, sett_error *);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A kernel as a typed function: its prototype, what the header says of it, its body. */
+#include "inside.h"
+#include <inttypes.h>
+#include <string.h>
+
+#define H(...) sett__export_putf(x, &x->header, __VA_ARGS__)
+#define P(...) sett__export_putf(x, &x->source, __VA_ARGS__)
+
+/* ---- arguments: the parameters, then the symbols that no buffer gives ------------------------------------------------------ */
+typedef struct argument {
+    const char *type, *name;
+    const sett__param *param; /* NULL: a symbol */
+    uint32_t bind;            /* its entry of a launch */
+} argument;
+
+static const char *scalar_type(int dtype)
+{
+    static const char *const types[64] = {[SETT_BOOL] = "bool ", [SETT_I8] = "int8_t ", [SETT_I16] = "int16_t ", [SETT_I32] = "int32_t ",
+        [SETT_I64] = "int64_t ", [SETT_U8] = "uint8_t ", [SETT_U16] = "uint16_t ", [SETT_U32] = "uint32_t ", [SETT_U64] = "uint64_t ",
+        [SETT_F16] = "float ", [SETT_BF16] = "float ", [SETT_F32] = "float ", [SETT_F64] = "double "};
+    return types[dtype];
+}
+
+/* The next argument from entry *at on. False: there is none. */
+static bool next_argument(const sett_kernel *k, uint32_t *at, argument *a)
+{
+    const sett__plan *p = k->plan;
+    for (; *at < p->n_arg + (uint32_t)p->n_sym; ++*at) {
+        const uint32_t s = *at - p->n_arg;
+        if (*at < p->n_arg) {
+            const sett__param *q = &p->sig->param[*at];
+            const char *type = q->scalar == SETT__BY_NUMBER ? scalar_type(q->dtype) : q->scalar ? "const void *" : "const sett_buf *";
+            *a = (argument){type, q->name, q, (*at)++};
+            return true;
+        }
+        if (sett__plan_syms(p)[s].from == SETT__GIVEN) {
+            *a = (argument){"int64_t ", p->sig->sym[s].name, NULL, (*at)++};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Two names that become one word are told apart by their entries. */
+static const char *word_of(const sett_kernel *k, const argument *a, char word[SETT__EXPORT_WORD])
+{
+    char other[SETT__EXPORT_WORD];
+    argument b;
+    sett__export_word(a->name, word);
+    for (uint32_t at = 0; next_argument(k, &at, &b) && b.bind < a->bind;)
+        if (!strcmp(sett__export_word(b.name, other), word)) {
+            const size_t n = strlen(word);
+            snprintf(word + n, SETT__EXPORT_WORD - n, "_%u", (unsigned)a->bind);
+            break;
+        }
+    return word;
+}
+
+static bool same_parameter(const argument *a, const argument *b)
+{
+    const sett__param *p = a->param, *q = b->param;
+    return a->bind == b->bind && !strcmp(a->name, b->name) && a->type == b->type && !p == !q &&
+           (!p || (p->dtype == q->dtype && p->bytes == q->bytes && p->rank == q->rank));
+}
+
+static bool alike(const sett_kernel *k, const sett_kernel *l)
+{
+    argument a, b;
+    uint32_t i = 0, j = 0;
+    bool more, same = true;
+    do {
+        more = next_argument(k, &i, &a);
+        same = more == next_argument(l, &j, &b) && (!more || same_parameter(&a, &b));
+    } while (more && same);
+    return same;
+}
+
+/* ---- may it be a function ---------------------------------------------------------------------------------------------- */
+/* What the files declare beside the kernels. */
+static bool taken(const char *function)
+{
+    static const char *const own[] = {"buf", "buf_1d", "buf_2d", "buf_nd", "stream", "status", "dtype", "prepare", "assertions", "last_error"};
+    for (size_t i = 0; i < SETT__COUNT(own); i++)
+        if (!strcmp(function, own[i]))
+            return true;
+    return false;
+}
+
+sett_status sett__export_check(const sett__export *x, int i, sett_error *err)
+{
+    const sett__export_item *t = &x->item[i];
+    const sett_kernel *k = t->kernel, *first = x->item[t->first].kernel;
+    if (!sett__is_name(t->function, 128) || *t->function == '_')
+        return sett__error(err, SETT_E_ARGUMENT, "sett_export: \"%s\" is no name for a function: letters, digits and _, a letter first", t->function);
+    if (taken(t->function))
+        return sett__error(err, SETT_E_ARGUMENT, "sett_export: %s_%s is what every export declares: give the kernel another name", x->name, t->function);
+    if (!sett__kernel_cubin(k))
+        return sett__error(err, SETT_E_ARGUMENT, "sett_export: %s, for %s, has no cubin: compile it for a GPU's target, such as sm_90a",
+            t->function, sett__meta_of(k)->target);
+    for (uint32_t p = 0; p < k->plan->n_arg; p++) {
+        const sett__param *q = &k->plan->sig->param[p];
+        if (q->scalar == SETT__BY_NUMBER && !scalar_type(q->dtype))
+            return sett__error(err, SETT_E_DTYPE, "sett_export: %s: %s is %s, which has no type in C", t->function, q->name,
+                sett_dtype_name((sett_dtype)q->dtype));
+    }
+    for (int j = t->first; j < i; j++)
+        if (x->item[j].first == t->first && !strcmp(sett__meta_of(x->item[j].kernel)->target, sett__meta_of(k)->target))
+            return sett__error(err, SETT_E_ARGUMENT, "sett_export: %s is there twice for %s", t->function, sett__meta_of(k)->target);
+    return alike(first, k) ? SETT_OK
+                           : sett__error(err, SETT_E_SHAPE, "sett_export: %s has other parameters for %s than for %s", t->function,
+                                 sett__meta_of(k)->target, sett__meta_of(first)->target);
+}
+
+/* ---- the header ---------------------------------------------------------------------------------------------------------- */
+/* "(N,(4,8))": extents or strides. */
+static void put_layout(sett__export *x, const sett__sig *s, const sett__param *p, bool strides)
+{
+    char expr[200];
+    H("(");
+    for (uint32_t j = 0; j < p->n_leaf; j++) {
+        const sett__leaf *l = &s->leaf[p->leaf + j];
+        const bool joins = j && l[-1].mode == l->mode, goes_on = j + 1 < p->n_leaf && l[1].mode == l->mode;
+        sett__expr_words(s, strides ? l->stride : l->extent, expr, sizeof expr);
+        H("%s%s", j ? "," : "", goes_on && !joins ? "(" : "");
+        sett__put(&x->header, expr);
+        H("%s", joins && !goes_on ? ")" : "");
+    }
+    H(")");
+}
+
+static void describe(sett__export *x, const sett_kernel *k, const argument *a)
+{
+    const sett__param *p = a->param;
+    char word[SETT__EXPORT_WORD];
+    H(" *     ");
+    sett__put(&x->header, word_of(k, a, word));
+    if (!p)
+        H(": what no buffer gives\n");
+    else if (p->scalar == SETT__BY_STRUCT)
+        H(": a struct of %u bytes\n", (unsigned)p->bytes);
+    else if (p->scalar)
+        H(": %s\n", sett_dtype_name((sett_dtype)p->dtype));
+    if (!p || p->scalar)
+        return;
+    H(": %s ", sett_dtype_name((sett_dtype)p->dtype));
+    put_layout(x, k->plan->sig, p, false);
+    H(":");
+    put_layout(x, k->plan->sig, p, true);
+    if (p->align > 1)
+        H(", at a multiple of %u bytes", (unsigned)p->align);
+    H("%s\n", p->access == SETT__ACCESS_READ ? ", read" : p->access == SETT__ACCESS_WRITE ? ", written" : p->access ? ", read and written" : "");
+}
+
+static void put_prototype(sett__export *x, sett__sink *to, int i, bool header)
+{
+    const sett_kernel *k = x->item[i].kernel;
+    char word[SETT__EXPORT_WORD];
+    argument a;
+    sett__export_putf(x, to, "sett_status %s_%s(sett_stream%s", x->name, x->item[i].function, header ? "" : " sett__stream");
+    for (uint32_t at = 0; next_argument(k, &at, &a);) {
+        sett__export_putf(x, to, ", %s", a.type);
+        sett__put(to, word_of(k, &a, word));
+    }
+    sett__export_putf(x, to, header ? ");\n" : ")\n");
+}
+
+/* ---- the source ------------------------------------------------------------------------------------------------------------ */
+/* "{SETT_BIND_FLOAT, 0, {.f = (double)a}}" */
+static void put_bind(sett__export *x, const argument *a, const char *word)
+{
+    const bool floating = *a->type == 'f' || *a->type == 'd', number = !a->param || a->param->scalar == SETT__BY_NUMBER;
+    const unsigned bytes = a->param && a->param->scalar == SETT__BY_STRUCT ? a->param->bytes : 0;
+    if (number)
+        P(floating ? "{SETT_BIND_FLOAT, 0, {.f = (double)" : "{SETT_BIND_INT, 0, {.i = (int64_t)");
+    else
+        P(bytes ? "{SETT_BIND_STRUCT, %u, {.p = " : "{SETT_BIND_BUF, %u, {.t = ", bytes);
+    sett__put(&x->source, word);
+    P("}}");
+}
+
+/* {0} stands for a symbol that a buffer gives. Returns how many entries there are. */
+static uint32_t put_binds(sett__export *x, const sett_kernel *k)
+{
+    char word[SETT__EXPORT_WORD];
+    argument a;
+    uint32_t n = 0;
+    for (uint32_t at = 0; next_argument(k, &at, &a); n++) {
+        for (; n < a.bind; n++)
+            P("%s{0}", n ? ", " : "");
+        P("%s", n ? ", " : "");
+        put_bind(x, &a, word_of(k, &a, word));
+    }
+    return n;
+}
+
+static void put_body(sett__export *x, int i)
+{
+    const sett_kernel *k = x->item[i].kernel;
+    uint32_t n = 0, at = 0;
+    argument a;
+    if (next_argument(k, &at, &a)) {
+        P("    const sett_bind sett__args[] = {");
+        n = put_binds(x, k);
+        P("};\n");
+    }
+    P("    return sett__exported_launch(&exporter, &kernel_%d, sett__stream, %u, %s, &last);\n", i, (unsigned)n, n ? "sett__args" : "NULL");
+}
+
+/* The codes of all targets. */
+static int put_codes(sett__export *x, int i)
+{
+    int n = 0;
+    P("\n/* ---- %s ---- */\nstatic const sett__exported_code codes_%d[] = {\n", x->item[i].function, i);
+    for (int j = i; j < x->n; j++) {
+        const sett__meta *m = sett__meta_of(x->item[j].kernel);
+        if (x->item[j].first != i)
+            continue;
+        P("    {{\"%s\", \"%s\", \"%s\", %d}, (const sett__plan *)(const void *)&plan_%d, cubin_%d, sizeof cubin_%d},\n", m->name, m->target, m->assembler,
+            m->min_driver, j, j, j);
+        n++;
+    }
+    P("};\n");
+    return n;
+}
+
+void sett__export_function(sett__export *x, int i)
+{
+    const sett_kernel *k = x->item[i].kernel;
+    argument a;
+    int n = put_codes(x, i);
+    P("static _Atomic(sett__gpu_kernel *) loaded_%d[%d];\nstatic const sett__exported kernel_%d = {\"%s\", codes_%d, loaded_%d, %d};\n\n", i, n, i,
+        x->item[i].function, i, i, n);
+    put_prototype(x, &x->source, i, false);
+    P("{\n");
+    put_body(x, i);
+    P("}\n");
+    H("\n/* For");
+    for (int j = i, m = 0; j < x->n; j++)
+        if (x->item[j].first == i)
+            H("%s %s", m++ ? "," : "", sett__meta_of(x->item[j].kernel)->target);
+    H(".\n");
+    for (uint32_t at = 0; next_argument(k, &at, &a);)
+        describe(x, k, &a);
+    H(" */\n");
+    put_prototype(x, &x->header, i, true);
+}

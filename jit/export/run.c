@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an exported file runs: it opens the driver at the first launch, finds the code for the device, and launches as the engine
+ * does. This file and what it needs are the text that an export begins with (slice.awk). Nothing here is ever freed: like the
+ * engine's, the driver and loaded code stay until the process ends. */
+#include "export.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sett_status find_driver(sett__exporter *x, sett__cuda **to, sett_error *err)
+{
+    sett_status s = SETT_OK;
+    *to = atomic_load_explicit(&x->cuda, memory_order_acquire);
+    if (*to)
+        return sett__cuda_unforked(*to, err);
+    pthread_mutex_lock(&x->lock);
+    *to = atomic_load(&x->cuda);
+    if (!*to)
+        s = sett__cuda_open(to, NULL, NULL, err);
+    if (!s)
+        atomic_store_explicit(&x->cuda, *to, memory_order_release);
+    pthread_mutex_unlock(&x->lock);
+    return s;
+}
+
+/* "sm_80, sm_90a" */
+static const char *targets_text(const sett__exported *k, char *buf, size_t size)
+{
+    size_t at = 0;
+    buf[0] = 0;
+    for (int i = 0; i < k->n && at < size; i++)
+        at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? ", " : "", k->code[i].made.target);
+    return buf;
+}
+
+/* The device's own target, else the latest that it runs. */
+static sett_status find_code(const sett__exported *k, sett__cuda *cuda, int device, int *best, sett_error *err)
+{
+    char target[16], all[200];
+    int sm, best_sm = 0;
+    char suffix;
+    sett_status s = sett__cuda_target(cuda, device, target, err);
+    *best = -1;
+    for (int i = 0; i < k->n && !s; i++) {
+        const char *made_for = k->code[i].made.target;
+        if (!sett__target_runs(made_for, target) || !sett__target_parse(made_for, &sm, &suffix))
+            continue;
+        if (!strcmp(made_for, target))
+            sm = INT32_MAX;
+        if (sm > best_sm)
+            best_sm = sm, *best = i;
+    }
+    sett__made made = k->code[*best < 0 ? 0 : *best].made;
+    if (*best < 0)
+        made.target = targets_text(k, all, sizeof all);
+    return s ? s : sett__cuda_takes(cuda, device, &made, err);
+}
+
+static sett_status make_handle(sett__exporter *x, const sett__exported *k, int i, sett__cuda *cuda, sett_error *err)
+{
+    const sett__exported_code *c = &k->code[i];
+    sett_status s = SETT_OK;
+    pthread_mutex_lock(&x->lock);
+    if (!atomic_load(&k->loaded[i])) {
+        sett__gpu_kernel *gpu = malloc(SETT__GPU_KERNEL_BYTES);
+        s = gpu ? sett__gpu_kernel_of(cuda, c->cubin, c->len, &c->made, c->plan->sig, false, gpu, err)
+                : sett__error(err, SETT_E_MEMORY, "no memory for a kernel");
+        if (s)
+            free(gpu);
+        else
+            atomic_store_explicit(&k->loaded[i], gpu, memory_order_release);
+    }
+    pthread_mutex_unlock(&x->lock);
+    return s;
+}
+
+typedef struct exported_on {
+    sett__cuda *cuda;
+    sett__gpu_kernel *gpu;
+    const sett__plan *plan;
+} exported_on;
+static sett_status find_kernel(sett__exporter *x, const sett__exported *k, int device, exported_on *to, sett_error *err)
+{
+    int i = 0;
+    sett_status s = find_driver(x, &to->cuda, err);
+    if (!s)
+        s = find_code(k, to->cuda, device, &i, err);
+    if (!s && !atomic_load_explicit(&k->loaded[i], memory_order_acquire))
+        s = make_handle(x, k, i, to->cuda, err);
+    if (s)
+        return s;
+    to->gpu = atomic_load_explicit(&k->loaded[i], memory_order_acquire);
+    to->plan = k->code[i].plan;
+    return SETT_OK;
+}
+
+sett_status sett__exported_launch(sett__exporter *x, const sett__exported *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+{
+    int saved = errno;
+    exported_on on;
+    sett_status s = find_kernel(x, k, stream.device, &on, err);
+    if (!s)
+        s = sett__launch_gpu(on.plan, on.cuda, on.gpu, stream, n, args, err);
+    errno = saved;
+    return s;
+}
+
+sett_status sett__exported_prepare(sett__exporter *x, const sett__exported *k, int device, sett_error *err)
+{
+    int saved = errno;
+    exported_on on;
+    sett_status s = find_kernel(x, k, device, &on, err);
+    if (!s)
+        s = sett__gpu_prepare(on.gpu, device, err);
+    errno = saved;
+    return s;
+}
+
+sett_status sett__exported_failed(sett__exporter *x, int device, sett_error *err)
+{
+    int saved = errno;
+    sett__cuda *cuda = atomic_load_explicit(&x->cuda, memory_order_acquire);
+    sett_status s = cuda ? sett__cuda_failed(cuda, device, err) : SETT_OK;
+    errno = saved;
+    return s;
+}
