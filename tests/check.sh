@@ -68,6 +68,7 @@ memory() { # address and undefined behaviour: every suite, and what other system
     build SAN=address,undefined $b/runner $b/golden $b/libsett-ptx.so && suites $b/runner $(all_suites) && $b/golden tests/golden && $b/golden -m 2 tests/golden
 }
 memory_examples() { build SAN=address,undefined all && examples build/san-address-undefined; }
+exports() { build $rel/fake/libcuda.so.1 && tests/export.sh $rel; }
 oom() { # an allocation that fails, each in turn
     b=build/$1
     shift
@@ -105,6 +106,7 @@ part user-compiler tests/user_compiler.sh $rel
 part readme tests/readme.sh $rel
 part console tests/console.sh $rel
 part install tests/install.sh
+part export exports
 part remote tests/remote.sh $rel
 part python tests/python.sh $rel
 part oom oom release

@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# sett export: its files compile without a warning as what they say they are, several of them link into one program in C and one in C++,
+# with and without sett, their launches are those of sett, and what they refuse is refused with sett's texts. The driver is that of
+# tests/fake, and the assembler writes the target into its cubins.
+set -u
+b=${1:-build/release}
+sett=$b/sett
+cc=${CC:-cc} cxx=${CXX:-c++}
+d=$(mktemp -d)
+here=$PWD
+n=0 bad=0
+trap 'rm -rf "$d"' EXIT
+. tests/expect.sh
+fake_assembler "$d"
+# shellcheck disable=SC2016
+sed -i '2s/^/for a in "$@"; do case $a in *sm_*) t=${a##*sm_};; esac; done\n/; s|cp [^ ]*/elf "$2"|{ head -c 9 '"$d"'/elf; printf "%-4.4s" "$t" \| tr " " "\\000"; tail -c +14 '"$d"'/elf; } >"$2"|' "$d/ptxas"
+export SETT_CACHE_DIR="$d/cache" SETT_ASSERTS=1
+say() { echo "export: $*"; bad=$((bad + 1)); }
+ok() { # what, command...: it succeeds and says nothing
+    what=$1
+    shift
+    n=$((n + 1))
+    out=$("$@" 2>&1) && [ -z "$out" ] || say "$what: $out"
+}
+
+# ---- the files ---------------------------------------------------------------------------------------------------------
+$cc -shared -fPIC -O1 -std=c11 -Iinclude tests/fixture/export_odd.c -o "$d/libodd.so" || exit 1
+make_all() { # folder
+    mkdir -p "$1"
+    ok "saxpy" "$sett" export saxpy --targets sm_80,sm_90,sm_90a -o "$1/ax"
+    ok "saxpy again" "$sett" export saxpy --targets sm_90,sm_80 -o "$1/ay"
+    ok "saxpy of others" "$sett" export saxpy --targets sm_80,sm_100a -o "$1/old"
+    ok "rms_norm" "$sett" export rms_norm,cols=1024,dtype=bf16 --targets sm_80,sm_90a -o "$1/rn"
+    ok "a tape" "$sett" export tt=tests/tape/transpose_tma.tape --targets sm_90a -o "$1/tt"
+    ok "a family" "$sett" export "odd=$d/libodd.so:odd_family,threads=32" --targets sm_80,sm_90a -o "$1/odd"
+}
+make_all "$d/one"
+"$sett" compile saxpy --target sm_90a --emit cubin -o /dev/null # a cache that has one of them under another name
+make_all "$d/two"
+ok "the same bytes again" diff -r "$d/one" "$d/two"
+
+# ---- as programs have them ---------------------------------------------------------------------------------------------------
+strict="-Wall -Wextra -Wshadow -pedantic -Werror"
+for f in "$d"/one/*.c; do
+    name=$(basename "$f" .c)
+    # shellcheck disable=SC2086
+    for c in $cc $(command -v clang); do
+        ok "$name.c by $c" "$c" -std=c11 $strict -O2 -c "$f" -o "$d/$name.o"
+    done
+    # shellcheck disable=SC2086
+    ok "$name.c" $cc -std=c11 $strict -O2 -g -c "$f" -o "$d/$name.o"
+    printf '#include "%s.h"\n#include "%s.h"\n' "$name" "$name" >"$d/one/use_$name.inc"
+    # shellcheck disable=SC2086
+    for std in c99 c11; do ok "$name.h as $std" $cc -std=$std $strict -fsyntax-only -x c "$d/one/use_$name.inc"; done
+    # shellcheck disable=SC2086
+    for std in c++11 c++20; do ok "$name.h as $std" $cxx -std=$std $strict -fsyntax-only -x c++ "$d/one/use_$name.inc"; done
+    other=$(nm --defined-only "$d/$name.o" | awk -v p="^${name}_" '$2 ~ /[A-Z]/ && $3 !~ p {print $3}')
+    [ -z "$other" ] || say "$name.o defines $other"
+    ! objdump -h "$d/$name.o" | grep -E 'init_array|ctors' || say "$name.o has constructors"
+done
+
+objects="$d/ax.o $d/ay.o $d/old.o $d/rn.o $d/tt.o $d/odd.o"
+# shellcheck disable=SC2086
+{
+    ok "a program in C" $cc -std=gnu11 -Wall -Wextra -pedantic -Werror -I. -I"$d/one" tests/fixture/export_use.c $objects -ldl -lpthread -o "$d/use_c"
+    ok "a program in C++" $cxx -std=c++11 -Wall -Wextra -Werror -I. -I"$d/one" -x c++ tests/fixture/export_use.c -x none $objects -ldl -lpthread -o "$d/use_cxx"
+    ok "a program with a sanitizer" $cc -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover=all -g -I. -I"$d/one" tests/fixture/export_use.c "$d"/one/*.c -ldl -lpthread -o "$d/use_san"
+    ok "a program with another one" $cc -std=gnu11 -fsanitize=thread -g -I. -I"$d/one" tests/fixture/export_use.c "$d"/one/*.c -ldl -lpthread -o "$d/use_tsan"
+    ok "a program with sett" $cc -std=gnu11 -Wall -Wextra -Werror -Iinclude -I. -I"$d/one" tests/fixture/export_both.c tests/fixture/export_odd.c $objects -L"$b" \
+        -lsett-kernels -lsett -Wl,-rpath,"$PWD/$b" -ldl -lpthread -o "$d/both"
+}
+! objdump -p "$d/use_c" | grep NEEDED | grep -vE 'lib(c|dl|m|pthread)\.so' || say "a program with exports needs more than libc"
+with="env LD_LIBRARY_PATH=$PWD/$b/fake"
+for p in use_c use_cxx use_san use_tsan; do
+    # shellcheck disable=SC2086
+    ok "$p" $with "$d/$p"
+done
+ok "without a driver" "$d/use_c" none
+# shellcheck disable=SC2086
+! command -v valgrind >/dev/null || ok "valgrind" $with valgrind -q --error-exitcode=9 "$d/use_c"
+n=$((n + 1))
+# shellcheck disable=SC2086
+both=$($with "$d/both" tests/tape/transpose_tma.tape 2>&1) || say "with sett: $both"
+
+# ---- the program of the documentation ----------------------------------------------------------------------------------------------
+awk -v d="$d" '/^```c export$/ {getline line; split(line, w, " "); to = d "/" w[2]; print line >to; next} /^```/ {to = ""} to {print >to}' docs/embedding.md
+printf '#include <stdint.h>\nint server_scale(void *, float *, int64_t, float);\nint main(void) { static float x[8]; return server_scale(0, x, 8, 2) || !server_scale(0, 0, 8, 2); }\n' >"$d/main.c"
+n=$((n + 1))
+(
+    cd "$d" && $cc -shared -fPIC -std=c11 -Wall -Wextra -Werror mine.c -o libmine.so -I"$here/include" &&
+        "$here/$sett" export ./libmine.so:scale_family saxpy --targets sm_80,sm_90a -o kernels &&
+        grep -q 'kernels_status kernels_scale(kernels_stream, const kernels_buf \*X, float a);' kernels.h &&
+        $cc -std=c11 -Wall -Wextra -Werror server.c main.c kernels.c -ldl -lpthread -o server &&
+        [ "$(LD_LIBRARY_PATH=$here/$b/fake ./server 2>&1)" = "scale: X is a null pointer" ]
+) || say "the program of docs/embedding.md"
+
+# ---- what the command refuses ---------------------------------------------------------------------------------------------------
+expect 2 'export takes one kernel or more' export
+expect 2 'give --targets, as sm_80,sm_90a' export saxpy -o "$d/x"
+expect 2 'give -o NAME' export saxpy --targets sm_90a
+expect 2 '--targets sm_80,: it ends in a comma' export saxpy --targets sm_80, -o "$d/x"
+expect 1 'sm_81 is not a target|sm_81' export saxpy --targets sm_81 -o "$d/x"
+expect 1 'saxpy is there twice for sm_90a' export saxpy saxpy --targets sm_90a -o "$d/x"
+expect 1 'saxpy is there twice for sm_90a' export saxpy --targets sm_90a,sm_90a -o "$d/x"
+expect 1 'x_prepare is what every export declares' export prepare=saxpy --targets sm_90a -o "$d/x"
+expect 1 '"_y" is no name for a function' export _y=saxpy --targets sm_90a -o "$d/x"
+expect 1 '"sett" cannot begin the names of an export' export saxpy --targets sm_90a -o "$d/sett"
+expect 1 '"9x" cannot begin' export saxpy --targets sm_90a -o "$d/9x"
+expect 1 '"while" cannot begin' export saxpy --targets sm_90a -o "$d/while"
+expect 1 'has no cubin: compile it for a GPU' export saxpy --targets cpu -o "$d/x"
+expect 2 'colz is no parameter of rms_norm; did you mean cols' export rms_norm,colz=3 --targets sm_90a -o "$d/x"
+expect 2 'cols=many: no value' export rms_norm,cols=many --targets sm_90a -o "$d/x"
+expect 2 'a tape has no parameters' export tests/tape/transpose_tma.tape,cols=3 --targets sm_90a -o "$d/x"
+expect 1 'has no family nothing' export "$d/libodd.so:nothing" --targets sm_90a -o "$d/x"
+expect 1 'is neither a kernel nor a file; did you mean saxpy' export saxpi --targets sm_90a -o "$d/x"
+expect 1 'no_such/x.h' export saxpy --targets sm_90a -o "$d/no_such/x"
+[ ! -e "$d/x.h" ] && [ ! -e "$d/x.c" ] || say "a refused export left files"
+echo "$both"
+echo "export: $((n - bad)) passed, $bad failed"
+[ "$bad" = 0 ]
