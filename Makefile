@@ -80,7 +80,7 @@ $(B)/obj/%.o: %.c
 	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # What an exported kernel carries: the launch, cut out of its sources (jit/export/slice.awk), as numbers for export.c.
-SLICED := jit/export/leaves.inc $(patsubst %,lib/base/%.c,error dtype text arena) $(patsubst %,lib/tape/%.c,target expr map verify_sig printed) \
+SLICED := jit/export/leaves.inc $(patsubst %,lib/base/%.c,error dtype text arena) $(patsubst %,lib/tape/%.c,target target_text expr map verify_sig printed) \
     $(patsubst %,jit/cuda/%.c,error context driver asserts maps kernel) $(patsubst %,jit/kernel/%.c,plan maps bind) jit/launch/launch.c jit/export/run.c
 $(B)/export_runtime.inc: jit/export/slice.awk $(SLICED) $(wildcard include/sett/*.h $(foreach r,lib/base lib/tape lib/build jit/*,$(r)/*.h))
 	@mkdir -p $(@D)

@@ -67,19 +67,6 @@ bool sett__target_parse(const char *target, int *sm, char *suffix)
     return true;
 }
 
-bool sett__target_runs(const char *made_for, const char *device)
-{
-    int sm, dev;
-    char suffix, dev_suffix;
-    if (!strcmp(made_for, device))
-        return true;
-    if (!sett__target_parse(made_for, &sm, &suffix) || !sett__target_parse(device, &dev, &dev_suffix))
-        return false;
-    if (suffix == 'a')
-        return sm == dev;
-    return sm / 10 == dev / 10 && sm <= dev;
-}
-
 const char *sett__target_list(char *buf, size_t size)
 {
     size_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of a target's name that is none: apart from target.c, whose bytes decide what is compiled. */
+/* What is told of a target's name that is none, and whose code a device runs: apart from target.c, whose bytes decide what is compiled. */
 #include "tape.h"
 #include <stdio.h>
 #include <string.h>
@@ -20,4 +20,17 @@ const char *sett__target_fault(const char *text, size_t len, bool compiled, char
         snprintf(buf, size, "\"%.*s\" is no target%s: they are %s%s", at_most(len, 60), text, compiled ? "" : " that is cached",
             compiled ? "cpu, " : "", sett__target_list(known, sizeof known));
     return buf;
+}
+
+bool sett__target_runs(const char *made_for, const char *device)
+{
+    int sm, dev;
+    char suffix, dev_suffix;
+    if (!strcmp(made_for, device))
+        return true;
+    if (!sett__target_parse(made_for, &sm, &suffix) || !sett__target_parse(device, &dev, &dev_suffix))
+        return false;
+    if (suffix == 'a')
+        return sm == dev;
+    return sm / 10 == dev / 10 && sm <= dev;
 }
