@@ -33,6 +33,7 @@ make_all() { # folder
     ok "saxpy of others" "$sett" export saxpy --targets sm_80,sm_100a -o "$1/old"
     ok "rms_norm" "$sett" export rms_norm,cols=1024,dtype=bf16 --targets sm_80,sm_90a -o "$1/rn"
     ok "a tape" "$sett" export tt=tests/tape/transpose_tma.tape --targets sm_90a -o "$1/tt"
+    ok "functions of tvm-ffi" "$sett" export saxpy --tvm-ffi --targets sm_80,sm_90a -o "$1/tv"
     ok "a family" "$sett" export "odd=$d/libodd.so:odd_family,threads=32" --targets sm_80,sm_90a -o "$1/odd"
 }
 make_all "$d/one"
@@ -55,7 +56,7 @@ for f in "$d"/one/*.c; do
     for std in c99 c11; do ok "$name.h as $std" $cc -std=$std $strict -fsyntax-only -x c "$d/one/use_$name.inc"; done
     # shellcheck disable=SC2086
     for std in c++11 c++20; do ok "$name.h as $std" $cxx -std=$std $strict -fsyntax-only -x c++ "$d/one/use_$name.inc"; done
-    other=$(nm --defined-only "$d/$name.o" | awk -v p="^${name}_" '$2 ~ /[A-Z]/ && $3 !~ p {print $3}')
+    other=$(nm --defined-only "$d/$name.o" | awk -v p="^(__tvm_ffi_)?${name}_" '$2 ~ /[A-Z]/ && $3 !~ p {print $3}')
     [ -z "$other" ] || say "$name.o defines $other"
     ! objdump -h "$d/$name.o" | grep -E 'init_array|ctors' || say "$name.o has constructors"
 done
@@ -70,12 +71,17 @@ objects="$d/ax.o $d/ay.o $d/old.o $d/rn.o $d/tt.o $d/odd.o"
     ok "a program with sett" $cc -std=gnu11 -Wall -Wextra -Werror -Iinclude -I. -I"$d/one" tests/fixture/export_both.c tests/fixture/export_odd.c $objects -L"$b" \
         -lsett-kernels -lsett -Wl,-rpath,"$PWD/$b" -ldl -lpthread -o "$d/both"
 }
+ok "a shared object for tvm-ffi" $cc -shared -fPIC -std=c11 -fvisibility=hidden "$d/one/tv.c" -o "$d/tv.so"
+ok "a program as tvm-ffi" $cc -std=gnu11 -Wall -Wextra -Werror -rdynamic -I. tests/fixture/export_tvm.c -ldl -o "$d/use_tvm"
+[ "$(nm -D --defined-only "$d/tv.so" | awk '{print $3}')" = __tvm_ffi_tv_saxpy ] || say "a shared object for tvm-ffi has other symbols"
 ! objdump -p "$d/use_c" | grep NEEDED | grep -vE 'lib(c|dl|m|pthread)\.so' || say "a program with exports needs more than libc"
 with="env LD_LIBRARY_PATH=$PWD/$b/fake"
 for p in use_c use_cxx use_san use_tsan; do
     # shellcheck disable=SC2086
     ok "$p" $with "$d/$p"
 done
+# shellcheck disable=SC2086
+ok "tvm-ffi" $with "$d/use_tvm" "$d/tv.so"
 ok "without a driver" "$d/use_c" none
 # shellcheck disable=SC2086
 ! command -v valgrind >/dev/null || ok "valgrind" $with valgrind -q --error-exitcode=9 "$d/use_c"

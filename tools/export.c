@@ -204,7 +204,7 @@ static int write_files(const options *o, const exported *x)
     char path[PATH_MAX + 2], *header, *source;
     const char *slash = strrchr(o->output, '/');
     sett_error err = {0};
-    sett_export_options eo = {.size = sizeof eo, .name = slash ? slash + 1 : o->output};
+    sett_export_options eo = {.size = sizeof eo, .name = slash ? slash + 1 : o->output, .tvm_ffi = o->tvm_ffi};
     if (sett_export(x->kernel, x->n, &eo, &header, &source, &err))
         return fail("%s", err.text);
     snprintf(path, sizeof path, "%.*s.h", PATH_MAX - 1, o->output);

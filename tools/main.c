@@ -182,6 +182,7 @@ static const struct {
     {COMPILE | RUN | BENCH | EXPORT, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
     {COMPILE | RUN | BENCH | EXPORT, "--cols N --threads N   of the kernels by rows"},
     {CACHE | WARM | EXPORT, "--targets LIST      warm, export, cache explain --manifest: for these, as sm_80,sm_90a, where a block of the manifest has no .targets"},
+    {EXPORT, "--tvm-ffi           export: symbols __tvm_ffi_NAME_FUNCTION too, for apache-tvm-ffi"},
     {WARM, "-j, --jobs N        warm: processes; default: one a core"},
     {WARM, "--shard K/N         warm: part K of N, from 0; N alone: K is $SLURM_ARRAY_TASK_ID or $JOB_COMPLETION_INDEX"},
     {WARM, "--pack FILE         warm: writes what was made, and was there, as a pack"},
@@ -255,7 +256,7 @@ static int help(FILE *f, int of)
 
 enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION, O_PANELS, O_ALIGN,
     O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR, O_SECRET, O_SIGNED, O_MANIFEST,
-    O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_METRICS, O_BYTES, O_FLOPS };
+    O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_METRICS, O_BYTES, O_FLOPS, O_TVM_FFI };
 
 static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 1, NULL, O_DEVICE}, {"output", 1, NULL, 'o'},
     {"emit", 1, NULL, O_EMIT}, {"dtype", 1, NULL, O_DTYPE}, {"op", 1, NULL, O_OP}, {"cols", 1, NULL, O_COLS},
@@ -265,7 +266,7 @@ static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 
     {"list", 0, NULL, O_LIST}, {"worker", 0, NULL, O_WORKER}, {"secret-key", 1, NULL, O_SECRET}, {"signed-by", 1, NULL, O_SIGNED}, {"manifest", 1, NULL, O_MANIFEST}, {"color", 1, NULL, O_COLOR},
     {"iterations", 1, NULL, O_ITERATIONS}, {"warmup", 1, NULL, O_WARMUP}, {"launches", 1, NULL, O_LAUNCHES},
     {"workspaces", 1, NULL, O_WORKSPACES}, {"hot", 0, NULL, O_HOT}, {"graph", 0, NULL, O_GRAPH}, {"zeros", 0, NULL, O_ZEROS}, {"metrics", 0, NULL, O_METRICS},
-    {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
+    {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"tvm-ffi", 0, NULL, O_TVM_FFI}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
 
 static int no_option(const char *word)
 {
@@ -310,7 +311,7 @@ static int parse(options *o, int argc, char **argv, uint64_t *given)
         [O_BY - 256] = &o->by, [O_COLOR - 256] = &o->color, [O_SECRET - 256] = &o->secret_key,
         [O_SIGNED - 256] = &o->signed_by, [O_MANIFEST - 256] = &o->manifest, [O_TARGETS - 256] = &o->targets, [O_SHARD - 256] = &o->shard, [O_PACK - 256] = &o->pack};
     bool *flag[] = {[O_JSON - 256] = &o->json, [O_FACTS - 256] = &o->facts, [O_PANELS - 256] = &o->panels, [O_HOT - 256] = &o->hot,
-        [O_GRAPH - 256] = &o->graph, [O_ZEROS - 256] = &o->zeros, [O_LIST - 256] = &o->list, [O_WORKER - 256] = &o->worker, [O_METRICS - 256] = &o->metrics};
+        [O_GRAPH - 256] = &o->graph, [O_ZEROS - 256] = &o->zeros, [O_LIST - 256] = &o->list, [O_WORKER - 256] = &o->worker, [O_METRICS - 256] = &o->metrics, [O_TVM_FFI - 256] = &o->tvm_ffi};
     const struct count {
         const char *name;
         int most, *to;

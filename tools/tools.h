@@ -20,6 +20,7 @@ typedef struct options { /* what every subcommand understands, and what is left 
     double bytes, flops;
     const char *secret_key, *signed_by; /* of packs: a file; a public key or a file of one */
     const char *targets, *shard, *pack; /* of warm; targets: of cache explain and export too */
+    bool tvm_ffi; /* of export */
     const char *function; /* of export: the name of a kernel that is compiled; NULL: what it is called by */
     const char *manifest; /* of cache explain */
     bool list, worker;

@@ -14,6 +14,10 @@ typedef struct sett_export_options {
     /* What every name begins with that the files declare: "mine" gives mine_saxpy(), mine_buf, MINE_F32. A C identifier that
      * begins with a letter, of at most 64 characters. */
     const char *name;
+    /* Adds, for each function, the symbol __tvm_ffi_NAME_FUNCTION: the same by the calling convention of apache-tvm-ffi (its C ABI
+     * 0.1), which finds it in a shared object by the name NAME_FUNCTION. Arguments, stream and errors are those of sett_tvm_ffi_function
+     * (tvm_ffi.h). Nothing of tvm-ffi is needed to compile; its library is that of the process. */
+    bool tvm_ffi;
 } sett_export_options;
 /* One kernel for one target. function: what NAME_ is put before; NULL: the kernel's own name. */
 typedef struct sett_export_kernel {

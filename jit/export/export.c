@@ -9,6 +9,10 @@
 static const char runtime[] = {
 #include "export_runtime.inc"
 };
+/* What a function of tvm-ffi needs besides. */
+static const char runtime_tvm[] = {
+#include "export_runtime_tvm.inc"
+};
 
 #define H(...) sett__export_putf(x, &x->header, __VA_ARGS__)
 #define P(...) sett__export_putf(x, &x->source, __VA_ARGS__)
@@ -76,7 +80,11 @@ static void begin_source(sett__export *x)
       ": first how sett checks and launches, cut out of its sources, then what\n * is each kernel's own. */\n", x->name);
     P("#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include \"%s.h\"\n", x->name);
     sett__export_put(x, &x->source, runtime, sizeof runtime);
+    if (x->tvm_ffi)
+        sett__export_put(x, &x->source, runtime_tvm, sizeof runtime_tvm);
     P("\n/* ==== kernels ==== */\nstatic sett__exporter exporter = {.lock = PTHREAD_MUTEX_INITIALIZER};\nstatic _Thread_local sett_error last;\n");
+    if (x->tvm_ffi)
+        P("static sett__exported_tvm tvm;\n");
 }
 
 static void end_source(sett__export *x)
@@ -162,7 +170,7 @@ sett_status sett_export(const sett_export_kernel *kernels, int n, const sett_exp
         return sett__error(err, SETT_E_ARGUMENT, "sett_export: %s", n < 1 ? "there is no kernel" : "an argument is NULL");
     sett_status s = sett__options(&o, sizeof o, given, "sett_export_options", err);
     if (!s)
-        s = take_name(&x, o.name, err);
+        s = take_name(&x, o.name, err), x.tvm_ffi = o.tvm_ffi;
     if (!s)
         s = export_all(&x, kernels, n, err);
     if (s) {

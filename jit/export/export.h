@@ -28,4 +28,12 @@ sett_status sett__exported_prepare(sett__exporter *, const sett__exported *, int
 /* The report of an assertion that failed; see sett__cuda_failed. */
 sett_status sett__exported_failed(sett__exporter *, int device, sett_error *);
 
+/* ---- run_tvm.c: the same by the calling convention of apache-tvm-ffi ------------------------------------------- */
+typedef struct sett__exported_tvm { /* one a file: what it uses of libtvm_ffi.so, from the first use on */
+    sett__tvm tvm;
+    atomic_bool found;
+} sett__exported_tvm;
+/* Returns 0, or -1 with an error raised; where no libtvm_ffi.so is in the process, that one is in *err alone. */
+int sett__exported_call(sett__exporter *, const sett__exported *, sett__exported_tvm *, const void *args, int32_t n, void *result, sett_error *err);
+
 #endif

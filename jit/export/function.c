@@ -207,6 +207,14 @@ static void put_body(sett__export *x, int i)
     P("    return sett__exported_launch(&exporter, &kernel_%d, sett__stream, %u, %s, &last);\n", i, (unsigned)n, n ? "sett__args" : "NULL");
 }
 
+/* Its name is one that others look for: the only one here that does not begin as the export's do. */
+static void put_tvm(sett__export *x, int i)
+{
+    P("\n__attribute__((visibility(\"default\"))) int __tvm_ffi_%s_%s(void *self, const void *args, int32_t n, void *result);\n", x->name, x->item[i].function);
+    P("int __tvm_ffi_%s_%s(void *self, const void *args, int32_t n, void *result)\n{\n    (void)self;\n", x->name, x->item[i].function);
+    P("    return sett__exported_call(&exporter, &kernel_%d, &tvm, args, n, result, &last);\n}\n", i);
+}
+
 /* The codes of all targets. */
 static int put_codes(sett__export *x, int i)
 {
@@ -235,6 +243,8 @@ void sett__export_function(sett__export *x, int i)
     P("{\n");
     put_body(x, i);
     P("}\n");
+    if (x->tvm_ffi)
+        put_tvm(x, i);
     H("\n/* For");
     for (int j = i, m = 0; j < x->n; j++)
         if (x->item[j].first == i)

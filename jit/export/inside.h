@@ -14,6 +14,7 @@ typedef struct sett__export_item { /* one kernel for one target */
 typedef struct sett__export {
     char name[SETT__EXPORT_NAME + 1], upper[SETT__EXPORT_NAME + 1]; /* what names begin with: of functions and types; of constants */
     int n;
+    bool tvm_ffi;
     sett__export_item *item;
     sett__sink header, source;
 } sett__export;

@@ -33,13 +33,19 @@ static const char *targets_text(const sett__exported *k, char *buf, size_t size)
     return buf;
 }
 
+static sett_status not_for(const sett__exported *k, sett_error *err)
+{
+    char all[200];
+    return sett__error(err, SETT_E_TARGET, "%s was made for %s and cannot run on the CPU", k->name, targets_text(k, all, sizeof all));
+}
+
 /* The device's own target, else the latest that it runs. */
 static sett_status find_code(const sett__exported *k, sett__cuda *cuda, int device, int *best, sett_error *err)
 {
     char target[16], all[200];
     int sm, best_sm = 0;
     char suffix;
-    sett_status s = sett__cuda_target(cuda, device, target, err);
+    sett_status s = device == SETT_CPU ? not_for(k, err) : sett__cuda_target(cuda, device, target, err);
     *best = -1;
     for (int i = 0; i < k->n && !s; i++) {
         const char *made_for = k->code[i].made.target;

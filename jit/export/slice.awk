@@ -2,25 +2,30 @@
 # Cuts out of C sources what some functions need, and writes it as one file: the part of the library that an exported kernel
 # carries is the library's own code, not a second writing of it.
 #
-#     awk -v roots="f g" -v open="g" -v given="t u" -f slice.awk a.c b.c ... >out.c
+#     awk -v roots="f g" -v open="g" -v given="t u" -v before="h" -f slice.awk a.c b.c ... >out.c
 #
 # A file is taken apart into its declarations (with the comment above each), and a declaration is kept if a root, or one that is
 # kept, names what it declares. Headers that the files include in quotes, and those of include/, are taken apart likewise. What the
-# list `given` names is left out, as whoever includes the result has it. All that has linkage becomes static, but for `open`. The
-# sources must be written as this project writes: a declaration begins and ends a line, directives are not indented, and of two .c
-# files no static names that are both kept are equal.
+# list `given` names is left out, as whoever includes the result has it, and what the roots `before` need, as it was written before.
+# All that has linkage becomes static, but for `open`. The sources must be written as this project writes: a declaration begins and
+# ends a line, directives are not indented, and of two .c files no static names that are both kept are equal.
 BEGIN {
     NONE = split("", item)
     for (i = split(open, w, " "); i; i--) opened[w[i]] = 1
     for (i = split(given, w, " "); i; i--) have[w[i]] = 1
     for (i = 1; i < ARGC; i++) take_file(ARGV[i])
-    for (i = split(roots, w, " "); i; i--) {
+    keep(before)
+    for (i in kept) left[i] = 1
+    keep(roots)
+    write()
+    exit bad
+}
+function keep(names,   i, w) {
+    for (i = split(names, w, " "); i; i--) {
         if (!(("", w[i]) in of)) stop("no file declares the root " w[i])
         reach("", w[i])
     }
     while (queued) follow(queue[queued--])
-    write()
-    exit bad
 }
 function stop(why) {print "slice.awk: " why >"/dev/stderr"; bad = 1}
 
@@ -45,12 +50,12 @@ function take_lines(f, n,   i, line, guard, note, in_note, word, skip, depth, to
             if (!in_note && note ~ /^\/\* ---- /) note = ""
             continue
         }
-        if (line == "") {note = ""; continue}
+        if (line ~ /^ ?$/) {note = ""; continue}
         word = directive(line)
         if (word == "include") {note = ""; take_include(f, line); continue}
         if (word == "ifndef" && f ~ /\.h$/ && !guard) {guard = 1; i++; note = ""; continue}
         if (word == "endif") {note = ""; continue} # of a guard, or of a part of which one side was taken
-        if (word == "ifndef" && line ~ /__cplusplus/) {note = ""; continue}
+        if ((word == "ifndef" && line ~ /__cplusplus/) || (word == "ifdef" && line ~ /_H_$/)) {note = ""; continue} # a header that is there
         if (word == "ifdef" && line ~ /__cplusplus/) {i = other_side(f, i, n); note = ""; continue}
         to = last_of(f, i, n, word, line)
         take_item(f, i, to, note)
@@ -65,9 +70,16 @@ function other_side(f, i, n,   depth, word) {
         word = directive(line_of[f, i])
         if (word ~ /^if/) depth++
         if (word == "endif" && !--depth) return i
-        if (word == "else" && depth == 1) return i
+        if (word == "else" && depth == 1) {drop_end(f, i + 1, n); return i}
     }
     return n
+}
+function drop_end(f, i, n,   depth, word) {
+    for (depth = 1; i <= n; i++) {
+        word = directive(line_of[f, i])
+        if (word ~ /^if/) depth++
+        if (word == "endif" && !--depth) {line_of[f, i] = " "; return}
+    }
 }
 function take_include(f, line,   name, at) {
     name = line
@@ -248,14 +260,14 @@ function follow(k,   t, w, f) {
 # ---- writing -----------------------------------------------------------------------------------------------------------------
 function write(   k, i, n, w, f, who) {
     for (k = 1; k <= NONE; k++) {
-        if (!(k in kept) || (k in left)) continue
-        n = split(asks[file[k]], w, " ")
-        for (i = 1; i <= n; i++) if (!(w[i] in needs)) {needs[w[i]] = 1; sorted[++m] = w[i]}
+        if (!(k in kept)) continue
         n = split(locals[k], w, " ")
         for (i = 1; i <= n; i++) {
             if ((w[i] in who) && who[w[i]] != file[k]) stop(w[i] " is of " who[w[i]] " and of " file[k] ": give one another name")
             who[w[i]] = file[k]
         }
+        n = k in left ? 0 : split(asks[file[k]], w, " ")
+        for (i = 1; i <= n; i++) if (!(w[i] in needs)) {needs[w[i]] = 1; sorted[++m] = w[i]}
     }
     for (i = 2; i <= m; i++) for (k = i; k > 1 && sorted[k] < sorted[k - 1]; k--) {f = sorted[k]; sorted[k] = sorted[k - 1]; sorted[k - 1] = f}
     for (i = 1; i <= m; i++) print "#include <" sorted[i] ">"

@@ -127,32 +127,37 @@ static const char *device_text(int device, char text[24])
 }
 
 /* The same error, with the kernel and its argument before it. */
-static sett_status of_argument(const sett_kernel *k, int argument, const sett_error *why, sett_error *err)
+static sett_status of_argument(const sett__plan *p, int argument, const sett_error *why, sett_error *err)
 {
-    const sett__sig *sig = k->plan->sig;
-    if (argument >= 0 && argument < k->plan->n_arg)
-        return sett__error(err, why->status, "%s: %s (argument %d): %s", k->plan->name, sig->param[argument].name, argument, why->text);
-    return sett__error(err, why->status, "%s: argument %d: %s", k->plan->name, argument, why->text);
+    if (argument >= 0 && argument < p->n_arg)
+        return sett__error(err, why->status, "%s: %s (argument %d): %s", p->name, p->sig->param[argument].name, argument, why->text);
+    return sett__error(err, why->status, "%s: argument %d: %s", p->name, argument, why->text);
 }
 
-sett_status sett_bind_dltensor(const sett_kernel *k, int argument, const DLTensor *t, sett_buf *buf, sett_bind *bind, int *device,
+sett_status sett__bind_dltensor(const sett__plan *p, int argument, const void *t, sett_buf *buf, sett_bind *bind, int *device,
     sett_error *err)
 {
     sett_error why;
     char here[24], there[24];
-    int found;
-    if (!k || !buf || !bind || !device)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_bind_dltensor: the %s is NULL",
-            !k ? "kernel" : !buf ? "place for the buffer" : !bind ? "place for the argument" : "place for the device");
+    int found = SETT_CPU;
     sett_status s = sett_buf_dltensor(t, buf, &found, &why);
     if (!s && *device != SETT_DEFAULT_DEVICE && *device != found)
         s = sett__error(&why, SETT_E_NO_DEVICE, "the tensor is in memory of %s, and the tensors before it of %s", device_text(found, here),
             device_text(*device, there));
     if (s)
-        return of_argument(k, argument, &why, err);
+        return of_argument(p, argument, &why, err);
     *device = found;
     *bind = sett_bind_t(buf);
     return SETT_OK;
+}
+
+sett_status sett_bind_dltensor(const sett_kernel *k, int argument, const DLTensor *t, sett_buf *buf, sett_bind *bind, int *device,
+    sett_error *err)
+{
+    if (!k || !buf || !bind || !device)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_bind_dltensor: the %s is NULL",
+            !k ? "kernel" : !buf ? "place for the buffer" : !bind ? "place for the argument" : "place for the device");
+    return sett__bind_dltensor(k->plan, argument, t, buf, bind, device, err);
 }
 
 sett_status sett_buf_dlpack(

@@ -16,4 +16,29 @@ sett_status sett__bind_kernel(const sett_kernel *, int n, const sett_bind *, set
  * Resolves SETT_DEFAULT_DEVICE. */
 sett_status sett__launch_check(const sett_kernel *, int *device, sett_error *);
 
+/* ---- dlpack.c, tvm.c: arguments that others describe ------------------------------------------------------- */
+/* sett_bind_dltensor of a kernel's plan. */
+sett_status sett__bind_dltensor(const sett__plan *, int argument, const void *dltensor, sett_buf *, sett_bind *, int *device, sett_error *);
+typedef struct sett__tvm_any { /* TVMFFIAny; type 0: None */
+    int32_t type;
+    uint32_t zero;
+    union {
+        int64_t i;
+        double f;
+        char *p;
+    } u;
+} sett__tvm_any;
+/* Functions of libtvm_ffi.so, as dlsym gives them: TVMFFIFunctionCreate, TVMFFIEnvGetStream, TVMFFIErrorSetRaisedFromCStr. */
+typedef struct sett__tvm { void *create, *stream_of, *raise; } sett__tvm;
+/* library: what dlopen gave; NULL: the one that the process has loaded. SETT_E_IO. */
+sett_status sett__tvm_find(void *library, sett__tvm *, sett_error *);
+typedef struct sett__tvm_bound {
+    int device; /* of the tensors; SETT_DEFAULT_DEVICE: there is none */
+    sett_bind bind[SETT__MAX_ARGS];
+    sett_buf buf[SETT__MAX_ARGS];
+} sett__tvm_bound;
+sett_status sett__tvm_arguments(const sett__plan *, const sett__tvm_any *, int n, sett__tvm_bound *, sett_error *);
+void *sett__tvm_stream(const sett__tvm *, int device); /* of its environment; NULL for the CPU */
+void sett__tvm_raise(const sett__tvm *, sett_status, const char *text); /* as "TypeError" ..., by the status */
+
 #endif
