@@ -15,11 +15,13 @@ typedef struct sett__exported { /* a kernel */
     const char *name;
     const sett__exported_code *code;
     _Atomic(sett__gpu_kernel *) *loaded; /* one a code: its handle, from its first use on */
+    atomic_uchar *best;                  /* one a device: 1 + which code is for it; 0: not known yet */
     int n;                               /* of codes */
 } sett__exported;
 typedef struct sett__exporter { /* one a file */
     pthread_mutex_t lock;        /* over what follows, and the handles of its kernels */
     _Atomic(sett__cuda *) cuda;  /* from the first use on */
+    atomic_uint *gate;           /* tells it of a fork; NULL: none */
 } sett__exporter;
 /* Checks and launches as sett_launch_n does, by the code that fits the device best. */
 sett_status sett__exported_launch(sett__exporter *, const sett__exported *, sett_stream, int n, const sett_bind *, sett_error *);

@@ -237,8 +237,8 @@ void sett__export_function(sett__export *x, int i)
     const sett_kernel *k = x->item[i].kernel;
     argument a;
     int n = put_codes(x, i);
-    P("static _Atomic(sett__gpu_kernel *) loaded_%d[%d];\nstatic const sett__exported kernel_%d = {\"%s\", codes_%d, loaded_%d, %d};\n\n", i, n, i,
-        x->item[i].function, i, i, n);
+    P("static _Atomic(sett__gpu_kernel *) loaded_%d[%d];\nstatic atomic_uchar best_%d[SETT__GPUS_MAX];\n", i, n, i);
+    P("static const sett__exported kernel_%d = {\"%s\", codes_%d, loaded_%d, best_%d, %d};\n\n", i, x->item[i].function, i, i, i, n);
     put_prototype(x, &x->source, i, false);
     P("{\n");
     put_body(x, i);

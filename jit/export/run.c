@@ -15,8 +15,10 @@ static sett_status find_driver(sett__exporter *x, sett__cuda **to, sett_error *e
         return sett__cuda_unforked(*to, err);
     pthread_mutex_lock(&x->lock);
     *to = atomic_load(&x->cuda);
+    if (!*to && !x->gate)
+        x->gate = sett__gate_page();
     if (!*to)
-        s = sett__cuda_open(to, NULL, NULL, err);
+        s = sett__cuda_open(to, x->gate, NULL, err);
     if (!s)
         atomic_store_explicit(&x->cuda, *to, memory_order_release);
     pthread_mutex_unlock(&x->lock);
@@ -59,7 +61,11 @@ static sett_status find_code(const sett__exported *k, sett__cuda *cuda, int devi
     sett__made made = k->code[*best < 0 ? 0 : *best].made;
     if (*best < 0)
         made.target = targets_text(k, all, sizeof all);
-    return s ? s : sett__cuda_takes(cuda, device, &made, err);
+    if (!s)
+        s = sett__cuda_takes(cuda, device, &made, err);
+    if (!s)
+        atomic_store_explicit(&k->best[device], (unsigned char)(*best + 1), memory_order_relaxed);
+    return s;
 }
 
 static sett_status make_handle(sett__exporter *x, const sett__exported *k, int i, sett__cuda *cuda, sett_error *err)
@@ -87,9 +93,10 @@ typedef struct exported_on {
 } exported_on;
 static sett_status find_kernel(sett__exporter *x, const sett__exported *k, int device, exported_on *to, sett_error *err)
 {
-    int i = 0;
     sett_status s = find_driver(x, &to->cuda, err);
-    if (!s)
+    const bool known = !s && device >= 0 && device < sett__cuda_count(to->cuda);
+    int i = (known ? atomic_load_explicit(&k->best[device], memory_order_relaxed) : 0) - 1;
+    if (!s && i < 0)
         s = find_code(k, to->cuda, device, &i, err);
     if (!s && !atomic_load_explicit(&k->loaded[i], memory_order_acquire))
         s = make_handle(x, k, i, to->cuda, err);

@@ -12,21 +12,25 @@
 enum { GATE_PAGE = 4096 };
 
 /* ---- making and freeing ----------------------------------------------------------------- */
-/* A page that a fork fills with zeros costs one load to ask. */
+atomic_uint *sett__gate_page(void)
+{
+    atomic_uint *gate = mmap(NULL, GATE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (gate == MAP_FAILED)
+        return NULL;
+    if (madvise(gate, GATE_PAGE, MADV_WIPEONFORK)) {
+        munmap(gate, GATE_PAGE);
+        return NULL;
+    }
+    atomic_init(gate, SETT__GATE_OPEN);
+    return gate;
+}
+
 static void mark_process(sett__runtime *r)
 {
+    atomic_uint *gate = sett__gate_page();
     r->pid = getpid();
     atomic_init(&r->own_gate, SETT__GATE_ASK);
-    r->gate = &r->own_gate;
-    atomic_uint *page = mmap(NULL, GATE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
-        return;
-    if (madvise(page, GATE_PAGE, MADV_WIPEONFORK)) {
-        munmap(page, GATE_PAGE);
-        return;
-    }
-    atomic_init(page, SETT__GATE_OPEN);
-    r->gate = page;
+    r->gate = gate ? gate : &r->own_gate;
 }
 
 sett__runtime *sett__runtime_make(void)

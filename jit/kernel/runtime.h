@@ -31,6 +31,8 @@ typedef struct sett__runtime {
     bool keep_made;          /* kernels from the cache keep META and material, to be compared */
 } sett__runtime;
 
+/* An open gate in a page that a fork fills with zeros, so that asking costs one load. NULL: there is none. */
+atomic_uint *sett__gate_page(void);
 /* Open, and of this process; NULL: no memory. */
 sett__runtime *sett__runtime_make(void);
 sett__runtime *sett__runtime_retain(sett__runtime *);
