@@ -30,6 +30,9 @@ trap 'rm -rf "$SETT_CACHE_DIR"' EXIT
 for suite in gpu devices conform programs properties kernels; do # each by itself: the last test of gpu spoils its process
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
+for suite in programs conform; do # as graphs whose nodes are updated
+    SETT_TEST_PLAN=1 CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
+done
 for suite in layouts boxes; do
     in_parts $suite
 done

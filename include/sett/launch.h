@@ -56,7 +56,10 @@ SETT_API sett_status sett_buf_print(
     sett_engine *, sett_stream, const sett_buf *, const sett_buf_print_options *or_null, sett_error *or_null2);
 
 /* One argument of a launch. */
-typedef enum sett_bind_kind { SETT_BIND_BUF = 1, SETT_BIND_INT, SETT_BIND_FLOAT, SETT_BIND_STRUCT } sett_bind_kind;
+typedef enum sett_bind_kind {
+    SETT_BIND_BUF = 1, SETT_BIND_INT, SETT_BIND_FLOAT, SETT_BIND_STRUCT,
+    SETT_BIND_NAME, /* of a plan's argument, in sett_plan_add_n alone: plan.h */
+} sett_bind_kind;
 typedef struct sett_bind {
     int kind;       /* sett_bind_kind */
     uint32_t bytes; /* of a struct */
@@ -64,7 +67,7 @@ typedef struct sett_bind {
         const sett_buf *t;
         int64_t i;
         double f;
-        const void *p; /* a struct, which the call copies */
+        const void *p; /* a struct, or a name, which the call copies */
     } u;
 } sett_bind;
 

@@ -40,6 +40,7 @@
 
 /* ---- expert tier: the host ---- */
 #include <sett/mark.h>    /* parameters made after a buffer; half of it C only */
+#include <sett/plan.h>    /* many launches, recorded once and replayed with other arguments */
 #include <sett/cache.h>   /* the cache on disk: layers, entries, packs */
 #include <sett/warm.h>    /* filling a cache ahead of time */
 #include <sett/bench.h>   /* how long a launch takes */

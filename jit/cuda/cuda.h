@@ -109,6 +109,24 @@ void sett__gpu_apart(sett__shot *, const sett__sig *);
 /* cuLaunchKernelEx. The caller's current context and errno are left as found. */
 sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params, sett_error *);
 
+/* cuda/graph.c: launches one after another as a CUDA graph, whose nodes take other arguments in place. For one thread at a time. */
+typedef struct sett__graph sett__graph;
+typedef struct sett__graph_node {
+    const sett__shot *shot; /* NULL: nothing is launched, and no other shot takes its place later */
+    void *params;           /* its packed block */
+} sett__graph_node;
+bool sett__cuda_graphs(const sett__cuda *); /* does the driver have the calls? */
+/* May be called while streams are captured. On failure *failed is the node that could not be launched, or -1. */
+sett_status sett__graph_make(sett__cuda *, int device, int n, const sett__graph_node *, sett__graph **, int *failed, sett_error *);
+/* Can this node get the arguments of that shot in place? Not with another cluster. shot NULL: nothing to launch, for the time being. */
+bool sett__graph_takes(const sett__graph *, int node, const sett__shot *);
+/* Queued launches of the graph keep their arguments. On failure the graph is to be freed: what it would launch is not known. */
+sett_status sett__graph_set(sett__graph *, int node, const sett__shot *, void *params, sett_error *);
+sett_status sett__graph_launch(const sett__graph *, void *stream, sett_error *);
+void sett__graph_free(sett__graph *); /* NULL is ignored */
+/* Is a stream of this device captured? */
+sett_status sett__cuda_capturing(sett__cuda *, sett_stream, bool *, sett_error *);
+
 /* cuda/timing.c: microseconds of each iteration, by events. once issues the work of one iteration on the stream that it is
  * given. graph: once is called once and captured; the graph is replayed on a stream of its own. All work has ended when the
  * call returns. */

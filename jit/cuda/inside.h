@@ -45,7 +45,13 @@ typedef struct sett__cu_config { /* CUlaunchConfig */
     sett__cu_attr *attrs;
     uint32_t n_attrs;
 } sett__cu_config;
-static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the driver's ABI");
+typedef struct sett__cu_node { /* CUDA_KERNEL_NODE_PARAMS_v2 */
+    sett__cu_handle function;
+    uint32_t dims[7]; /* grid, block, shared memory */
+    void **params, **extra;
+    sett__cu_handle kernel, context; /* where function is NULL */
+} sett__cu_node;
+static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56 && sizeof(sett__cu_node) == 72, "the driver's ABI");
 
 /* Every function of the driver that we look up, those of a launch first: the name that cuGetProcAddress knows, the name that the library exports, the
  * version whose ABI we speak, whether we cannot do without, its parameters. */
@@ -110,7 +116,15 @@ static_assert(sizeof(sett__cu_attr) == 72 && sizeof(sett__cu_config) == 56, "the
         (sett__cu_handle *, sett__cu_handle, unsigned long long)) \
     X(graph_launch, "cuGraphLaunch", "cuGraphLaunch", 10000, 0, (sett__cu_handle, sett__cu_handle)) \
     X(graph_exec_free, "cuGraphExecDestroy", "cuGraphExecDestroy", 10000, 0, (sett__cu_handle)) \
-    X(graph_free, "cuGraphDestroy", "cuGraphDestroy", 10000, 0, (sett__cu_handle))
+    X(graph_free, "cuGraphDestroy", "cuGraphDestroy", 10000, 0, (sett__cu_handle)) \
+    X(capture_edges, "cuStreamGetCaptureInfo", "cuStreamGetCaptureInfo_v3", 12030, 0, \
+        (sett__cu_handle, sett__cu *, uint64_t *, sett__cu_handle *, const sett__cu_handle **, const void **, size_t *)) \
+    X(capture_nodes, "cuStreamGetCaptureInfo", "cuStreamGetCaptureInfo_v2", 11030, 0, \
+        (sett__cu_handle, sett__cu *, uint64_t *, sett__cu_handle *, const sett__cu_handle **, size_t *)) \
+    X(node_get, "cuGraphKernelNodeGetParams", "cuGraphKernelNodeGetParams_v2", 12000, 0, (sett__cu_handle, sett__cu_node *)) \
+    X(node_set, "cuGraphExecKernelNodeSetParams", "cuGraphExecKernelNodeSetParams_v2", 12000, 0, \
+        (sett__cu_handle, sett__cu_handle, const sett__cu_node *)) \
+    X(node_enable, "cuGraphNodeSetEnabled", "cuGraphNodeSetEnabled", 11060, 0, (sett__cu_handle, sett__cu_handle, unsigned))
 
 enum { SETT__GPUS_MAX = 64 };
 typedef struct sett__gpu {
@@ -142,6 +156,27 @@ struct sett__cuda {
 /* ---- error.c ---------------------------------------------------------------------- */
 /* "cuX: CUDA_ERROR_Y (N): text". A fault that the process cannot get rid of says so, and is remembered. */
 sett_status sett__cuda_error(sett__cuda *, sett__cu, const char *what, sett_error *);
+
+/* ---- kernel.c --------------------------------------------------------------------- */
+/* How the driver is handed parameters: extra, a packed block of len bytes, or each, of a shot APART. NULL both: there are none. Its parts
+ * point at each other: it stays where it was made. */
+typedef struct sett__handed {
+    void **extra, **each;
+    size_t len;
+    void *packed[5];
+} sett__handed;
+enum { SETT__EACH = 2 * SETT__MAX_PARAMS + SETT__MAX_MAPS + 1 };
+static inline void sett__hand(sett__handed *h, const sett__shot *s, void *params)
+{
+    h->len = s->params_len;
+    h->packed[0] = (void *)1, h->packed[1] = params;  /* BUFFER_POINTER */
+    h->packed[2] = (void *)2, h->packed[3] = &h->len; /* BUFFER_SIZE */
+    h->packed[4] = NULL;
+    h->extra = h->len ? h->packed : NULL;
+    h->each = NULL;
+}
+/* Of a shot APART instead; each: SETT__EACH of them. */
+void sett__hand_each(sett__handed *, const sett__shot *, char *params, void **each);
 
 /* ---- report.c ------------------------------------------------------------------------- */
 /* A page for what fails in one kernel on one device, which is entered; lives until the driver is closed, as launches of a

@@ -385,9 +385,7 @@ sett_status sett__gpu_unload(sett__gpu_kernel *k, sett_error *e)
 /* What the driver is handed. Its parts point at each other: it stays where it was made. */
 typedef struct order {
     sett__cu_config config;
-    void *extra[5];
-    void **each; /* of a shot APART, instead */
-    size_t len;
+    sett__handed args;
     sett__cu_attr attr[3];
 } order;
 
@@ -410,7 +408,7 @@ static __attribute__((noinline)) void ask_for(order *o, const sett__shot *s)
 
 static inline sett__cu issue(const sett__shot *s, order *o)
 {
-    return s->launch(&o->config, s->function, o->each, o->len && !o->each ? o->extra : NULL);
+    return s->launch(&o->config, s->function, o->args.each, o->args.extra);
 }
 
 /* In the device's context. After a fault it answers what the fault was, as entering then refuses. */
@@ -439,13 +437,19 @@ static inline sett__cu send(const sett__shot *s, order *o)
     return here(s, o->config.stream) ? issue(s, o) : issue_entered(s, o);
 }
 
-static __attribute__((noinline)) sett__cu send_apart(const sett__shot *s, order *o, char *params)
+void sett__hand_each(sett__handed *h, const sett__shot *s, char *params, void **each)
 {
-    void *each[2 * SETT__MAX_PARAMS + SETT__MAX_MAPS + 1];
     uint32_t n = sett__packed_each(s->apart, params, each);
     if (s->apart->n_claim) /* the page's address ends the block */
-        each[n] = params + o->len - sizeof(sett__cu_pointer);
-    o->each = each;
+        each[n] = params + h->len - sizeof(sett__cu_pointer);
+    h->each = each;
+    h->extra = NULL;
+}
+
+static __attribute__((noinline)) sett__cu send_apart(const sett__shot *s, order *o, char *params)
+{
+    void *each[SETT__EACH];
+    sett__hand_each(&o->args, s, params, each);
     return send(s, o);
 }
 
@@ -462,11 +466,7 @@ sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params, set
     o.config.stream = stream;
     o.config.attrs = NULL;
     o.config.n_attrs = 0;
-    o.len = s->params_len;
-    o.extra[0] = (void *)1, o.extra[1] = params; /* BUFFER_POINTER */
-    o.extra[2] = (void *)2, o.extra[3] = &o.len; /* BUFFER_SIZE */
-    o.extra[4] = NULL;
-    o.each = NULL;
+    sett__hand(&o.args, s, params);
     int saved = errno;
     if (s->state & (SETT__SHOT_CLUSTERED | SETT__SHOT_EARLY | SETT__SHOT_COOPERATIVE))
         ask_for(&o, s);

@@ -112,7 +112,7 @@ static mode_ref mode_of(const binder *bd, uint32_t param, int mode)
 static __attribute__((noinline, cold)) const char *given_text(const sett_bind *a)
 {
     int kind = a->kind;
-    return kind == SETT_BIND_BUF ? "a buffer" : kind == SETT_BIND_STRUCT ? "a struct" : kind ? "a number" : "nothing";
+    return kind == SETT_BIND_BUF ? "a buffer" : kind == SETT_BIND_STRUCT ? "a struct" : kind == SETT_BIND_NAME ? "a name" : kind ? "a number" : "nothing";
 }
 
 static __attribute__((noinline, cold)) sett_status wrong_rank(const binder *bd, const sett__param *p, int rank)

@@ -171,13 +171,8 @@ sett_status sett_call_commit(sett_call *c, sett_error *err)
     if (!s)
         s = check_staged(c, err);
     if (!s)
-        s = sett__bind_kernel(k, c->n_param + c->n_sym, c->bind, &b, c->extent[1], err);
-    if (!s && k->plan->n_map)
-        s = sett__maps_encode(k->plan, k->cpu ? NULL : k->rest->runtime->cuda, c->device, &b, c->map, c->params, err);
-    if (!s && !k->cpu)
-        s = sett__gpu_aim(&c->shot, sett__kernel_gpu(k), c->function, (sett_stream){c->device, NULL}, &b.dims, b.params, b.params_len, err);
-    if (!s && !k->cpu && k->plan->n_map)
-        sett__gpu_apart(&c->shot, k->plan->sig);
+        s = sett__launch_aim(k, (sett_stream){c->device, NULL}, c->function, c->n_param + c->n_sym, c->bind, &b, c->extent[1], c->map, c->params,
+            &c->shot, err);
     if (!s)
         take_over(c, &b);
     errno = saved;
@@ -216,19 +211,24 @@ static sett_call *new_call(sett_kernel *k)
     return c;
 }
 
-static sett_status set_up(sett_call *c, int n, const sett_bind *args, sett_error *err)
+/* Of a kernel that is held. */
+static sett_status make_held(sett_kernel *k, int device, void *function, int n, const sett_bind *args, sett_call **to, sett_error *err)
 {
-    sett_status s = SETT_OK;
-    if (!c->kernel->cpu) {
-        atomic_fetch_add(&c->kernel->rest->calls, 1);
-        s = sett_prepare(c->kernel, c->device, err);
-        c->function = s ? NULL : sett__gpu_function(sett__kernel_gpu(c->kernel), c->device);
-        if (!s && !c->function)
-            s = sett__error(err, SETT_E_DRIVER, "%s: not loaded in this context", c->kernel->plan->name);
+    sett_call *c = new_call(k);
+    if (!c) {
+        sett__kernel_let(k);
+        return sett__error(err, SETT_E_MEMORY, "sett_call_make: out of memory");
     }
-    if (!s)
-        s = stage_all(c, n, args, err);
-    return s || (n == 0 && c->n_param > 0) ? s : sett_call_commit(c, err);
+    c->device = device;
+    c->function = function;
+    sett_status s = stage_all(c, n, args, err);
+    if (!s && (n > 0 || c->n_param == 0))
+        s = sett_call_commit(c, err);
+    if (s)
+        sett_call_free(c);
+    else
+        *to = c;
+    return s;
 }
 
 sett_status sett_call_make_n(sett_kernel *k, int device, int n, const sett_bind *args, sett_call **to, sett_error *err)
@@ -238,18 +238,12 @@ sett_status sett_call_make_n(sett_kernel *k, int device, int n, const sett_bind 
         *to = NULL;
     if (!k || !to)
         return sett__error(err, SETT_E_ARGUMENT, "sett_call_make: the %s is NULL", k ? "place for the call" : "kernel");
+    void *function;
     sett_status s = sett__launch_check(k, &device, err);
-    if (s)
-        return s;
-    sett_call *c = new_call(k);
-    if (!c)
-        return sett__error(err, SETT_E_MEMORY, "sett_call_make: out of memory");
-    c->device = device;
-    s = set_up(c, n, args, err);
-    if (s)
-        sett_call_free(c);
-    else
-        *to = c;
+    if (!s)
+        s = sett__kernel_hold(k, device, &function, err);
+    if (!s)
+        s = make_held(k, device, function, n, args, to, err);
     errno = saved;
     return s;
 }
@@ -267,11 +261,7 @@ static sett_status run_checked(sett_call *c, sett_stream stream)
     if (c->empty)
         return SETT_OK;
     if (k->cpu)
-        s = sett__blocks_alive(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, c->extent[0], NULL);
-    if (s)
-        return s;
-    if (k->cpu)
-        return sett__launch_cpu(k, stream.handle, &c->dims, c->params, c->params_len, c->extent[0], NULL);
+        return sett__launch_again(k, stream.handle, &c->dims, c->params, c->params_len, c->extent[0], NULL);
     return sett__gpu_shoot(&c->shot, stream.handle, c->params, NULL);
 }
 
@@ -295,8 +285,7 @@ void sett_call_free(sett_call *c)
 {
     if (!c)
         return;
-    if (!c->kernel->cpu)
-        atomic_fetch_sub(&c->kernel->rest->calls, 1);
+    sett__kernel_let(c->kernel);
     sett_kernel_release(c->kernel);
     free(c);
 }

@@ -91,13 +91,64 @@ sett_status sett__bind_kernel(
     return s || !k->cpu ? s : sett__blocks_check(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, args, extent, err);
 }
 
-static sett_status on_cpu(const sett_kernel *k, void *handle, int n, const sett_bind *args, sett_error *err)
+/* What a bound launch hands over: tensor maps, and on a GPU the shot. gpu NULL: the CPU engine. */
+static sett_status aim(const sett__plan *p, sett__cuda *cuda, sett__gpu_kernel *gpu, sett_stream stream, void *function, sett__bound *b,
+    const sett__map_facts *was, const void *was_params, sett__shot *shot, sett_error *err)
+{
+    sett_status s = p->n_map ? sett__maps_encode(p, cuda, stream.device, b, was, was_params, err) : SETT_OK;
+    if (s || !gpu || b->empty)
+        return s;
+    s = sett__gpu_aim(shot, gpu, function, stream, &b->dims, b->params, b->params_len, err);
+    if (!s && p->n_map)
+        sett__gpu_apart(shot, p->sig);
+    return s;
+}
+
+sett_status sett__launch_aim(sett_kernel *k, sett_stream stream, void *function, int n, const sett_bind *args, sett__bound *b,
+    sett__extent *extent, const sett__map_facts *was, const void *was_params, sett__shot *shot, sett_error *err)
+{
+    sett_status s = sett__bind_kernel(k, n, args, b, extent, err);
+    if (s)
+        return s;
+    if (k->cpu)
+        return aim(k->plan, NULL, NULL, stream, NULL, b, was, was_params, NULL, err);
+    s = aim(k->plan, k->rest->runtime->cuda, sett__kernel_gpu(k), stream, function, b, was, was_params, shot, err);
+    return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
+}
+
+sett_status sett__launch_again(const sett_kernel *k, void *handle, const sett__launch_dims *d, const void *params, size_t params_len,
+    const sett__extent *extent, sett_error *err)
+{
+    sett_status s = sett__blocks_alive(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, extent, err);
+    return s ? s : sett__launch_cpu(k, handle, d, params, params_len, extent, err);
+}
+
+sett_status sett__kernel_hold(sett_kernel *k, int device, void **function, sett_error *err)
+{
+    *function = NULL;
+    if (k->cpu)
+        return SETT_OK;
+    atomic_fetch_add(&k->rest->calls, 1);
+    sett_status s = sett_prepare(k, device, err);
+    *function = s ? NULL : sett__gpu_function(sett__kernel_gpu(k), device);
+    if (!s && !*function)
+        s = sett__error(err, SETT_E_DRIVER, "%s: not loaded in this context", k->plan->name);
+    if (s)
+        sett__kernel_let(k);
+    return s;
+}
+
+void sett__kernel_let(sett_kernel *k)
+{
+    if (!k->cpu)
+        atomic_fetch_sub(&k->rest->calls, 1);
+}
+
+static sett_status on_cpu(sett_kernel *k, void *handle, int n, const sett_bind *args, sett_error *err)
 {
     sett__bound b;
     sett__extent extent[SETT__MAX_ARGS];
-    sett_status s = sett__bind_kernel(k, n, args, &b, extent, err);
-    if (!s && k->plan->n_map)
-        s = sett__maps_encode(k->plan, NULL, 0, &b, NULL, NULL, err);
+    sett_status s = sett__launch_aim(k, (sett_stream){SETT_CPU, handle}, NULL, n, args, &b, extent, NULL, NULL, NULL, err);
     return s || b.empty ? s : sett__launch_cpu(k, handle, &b.dims, b.params, b.params_len, extent, err);
 }
 
@@ -107,14 +158,9 @@ sett_status sett__launch_gpu(const sett__plan *p, sett__cuda *cuda, sett__gpu_ke
     sett__bound b;
     sett__shot shot;
     sett_status s = sett__bind(p, n, args, &b, NULL, err);
-    if (!s && p->n_map)
-        s = sett__maps_encode(p, cuda, stream.device, &b, NULL, NULL, err);
-    if (s || b.empty)
-        return s;
-    s = sett__gpu_aim(&shot, gpu, NULL, stream, &b.dims, b.params, b.params_len, err);
-    if (!s && p->n_map)
-        sett__gpu_apart(&shot, p->sig);
-    return s ? s : sett__gpu_shoot(&shot, stream.handle, b.params, err);
+    if (!s)
+        s = aim(p, cuda, gpu, stream, NULL, &b, NULL, NULL, &shot, err);
+    return s || b.empty ? s : sett__gpu_shoot(&shot, stream.handle, b.params, err);
 }
 
 static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)

@@ -4,7 +4,7 @@
 #define SETT_JIT_LAUNCH_FACE_H
 #include "jit/kernel/kernel.h"
 
-/* ---- launch.c, call.c: running ----------------------------------------------------------------------------- */
+/* ---- launch.c: running ----------------------------------------------------------------------------- */
 /* Runs one launch of a CPU kernel whose arguments are bound, and returns when it has ended. handle: its stream's. */
 sett_status sett__launch_cpu(const sett_kernel *, void *handle, const sett__launch_dims *, const void *params, size_t params_len,
     const sett__extent *, sett_error *);
@@ -12,6 +12,16 @@ sett_status sett__launch_cpu(const sett_kernel *, void *handle, const sett__laun
 sett_status sett__launch_gpu(const sett__plan *, sett__cuda *, sett__gpu_kernel *, sett_stream, int n, const sett_bind *, sett_error *);
 /* Of either engine; of the CPU's also whether what it reaches is in memory that is there. */
 sett_status sett__bind_kernel(const sett_kernel *, int n, const sett_bind *, sett__bound *, sett__extent *, sett_error *);
+/* Binds, and makes what a launch hands over: tensor maps, and on a GPU the shot, all but its gate. function: as sett__gpu_aim takes it. was,
+ * was_params: what maps were encoded of before, and the block that has them, or NULL. Of an empty grid the shot is what it was. */
+sett_status sett__launch_aim(sett_kernel *, sett_stream, void *function, int n, const sett_bind *, sett__bound *, sett__extent *,
+    const sett__map_facts *was, const void *was_params, sett__shot *, sett_error *);
+/* Runs a CPU kernel that was bound before, if its memory is still there. */
+sett_status sett__launch_again(const sett_kernel *, void *handle, const sett__launch_dims *, const void *params, size_t params_len,
+    const sett__extent *, sett_error *);
+/* Loads a kernel's code on a device, and keeps it there until sett__kernel_let. *function: of a GPU's. */
+sett_status sett__kernel_hold(sett_kernel *, int device, void **function, sett_error *);
+void sett__kernel_let(sett_kernel *);
 /* The first check of every launch: is the engine open, and can the kernel run on the device? A few loads if all is well.
  * Resolves SETT_DEFAULT_DEVICE. */
 sett_status sett__launch_check(const sett_kernel *, int *device, sett_error *);

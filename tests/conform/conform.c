@@ -244,6 +244,44 @@ static void fetch(sett_stream s, placed *p, int index)
     sett_free(engine, s.device, p->device);
 }
 
+/* With SETT_TEST_PLAN=1 launches go through a plan, committed before with other buffers: on a GPU as a graph whose node is updated. */
+static sett_status launch_planned(sett_kernel *k, sett_stream s, int n, const sett_bind *args, const placed *p, sett_error *err)
+{
+    sett_bind name[ARGUMENTS];
+    char text[ARGUMENTS][8];
+    void *other[ARGUMENTS] = {NULL};
+    sett_plan *plan = NULL;
+    for (int i = 0; i < n; i++) {
+        snprintf(text[i], sizeof text[i], "%d", i);
+        name[i] = args[i].kind ? sett_bind_name(text[i]) : args[i];
+    }
+    sett_status status = sett_plan_make(s.device, NULL, &plan, err);
+    if (!status)
+        status = sett_plan_add_n(plan, k, NULL, n, name, err);
+    for (int round = 0; round < 2 && !status; round++) {
+        for (int i = 0; i < n; i++) {
+            sett_buf b = p[i].device ? p[i].buf : (sett_buf){0};
+            if (!round && p[i].device) {
+                other[i] = sett_alloc(engine, s.device, p[i].bytes + 2 * GUARD + 16);
+                b.data = (char *)other[i] + ((char *)p[i].buf.data - p[i].device);
+            }
+            if (args[i].kind)
+                sett_plan_set_named(plan, text[i], p[i].device ? sett_bind_t(&b) : args[i]);
+        }
+        status = sett_plan_commit(plan, err);
+    }
+    if (!status)
+        status = sett_plan_run(plan, s, err);
+    sett_plan_info info = {.size = sizeof info};
+    ck_assert(s.device == SETT_CPU || status || (!sett_plan_query(plan, &info) && info.graphs <= 1 && info.updates == info.graphs));
+    sett_plan_free(plan);
+    if (!status)
+        status = sett_sync_error(engine, s, err);
+    for (int i = 0; i < n; i++)
+        sett_free(engine, s.device, other[i]);
+    return status;
+}
+
 void conform_launch(sett_kernel *k, bool cpu, int n, const sett_bind *bind)
 {
     placed *p = calloc(ARGUMENTS, sizeof *p);
@@ -261,7 +299,8 @@ void conform_launch(sett_kernel *k, bool cpu, int n, const sett_bind *bind)
     launch_twin(s.device == SETT_CPU ? twin_of(k) : NULL, n, args, p);
     FILE *said = s.device == SETT_CPU ? NULL : tmpfile();
     int was = said ? divert(said) : -1;
-    bool ok = !sett_launch_n(k, s, n, args, &err) && !sett_sync_error(engine, s, &err);
+    bool ok = getenv("SETT_TEST_PLAN") ? !launch_planned(k, s, n, args, p, &err)
+                                       : !sett_launch_n(k, s, n, args, &err) && !sett_sync_error(engine, s, &err);
     if (said)
         restore(said, was);
     ck_assert_msg(ok, "%s", err.text);

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-enum { GPUS = 8, DEPTH = 16, LAUNCHES = 64 };
+enum { GPUS = 8, DEPTH = 16, LAUNCHES = 1024 };
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_FOUND = 500, LAUNCH_OUT_OF_RESOURCES = 701,
-    CAPTURE_UNSUPPORTED = 900, CAPTURE_IMPLICIT = 906 };
+    CAPTURE_UNSUPPORTED = 900, CAPTURE_IMPLICIT = 906, REFUSED = 999 };
 
 typedef struct context {
     struct context *next;
@@ -21,16 +21,26 @@ typedef struct config {
     void *stream, *attrs;
     unsigned n_attrs;
 } config;
-typedef struct kept { /* a launch that a graph holds, with the arguments that it had */
+typedef struct kept { /* a launch that a graph holds, with the arguments that it had: a node */
     config config;
+    fake_launch asked; /* its attributes */
     void *kernel;
+    context *context;
+    int at; /* in the graph */
+    bool off;
     size_t len;
-    unsigned char params[256];
+    unsigned char params[4096];
 } kept;
 typedef struct graph {
     int n;
-    kept launch[LAUNCHES];
+    kept *launch[LAUNCHES];
 } graph;
+typedef struct node_params { /* CUDA_KERNEL_NODE_PARAMS_v2 */
+    void *function;
+    unsigned dims[7];
+    void **params, **extra;
+    void *kernel, *context;
+} node_params;
 typedef struct stream {
     context *context;
     graph *capture; /* NULL: not captured */
@@ -47,7 +57,7 @@ EXPORT int fake_cuda_result; /* of the next loads and waits: 0, or an error */
 static context primary[GPUS];
 static context *green;
 static size_t touched; /* bytes that a launch writes: $FAKE_CUDA_TOUCH, in KiB, at most 8192 */
-static int strict; /* streams that are captured, unless relaxed */
+static int captured, strict; /* streams that are captured; those of them that are not relaxed */
 static __attribute__((tls_model("initial-exec"))) _Thread_local context *stack[DEPTH];
 static __attribute__((tls_model("initial-exec"))) _Thread_local int depth, mode;
 
@@ -65,6 +75,10 @@ static int answer(const char *call, int result)
     return result;
 }
 #define ANSWER(result) answer(__func__, result)
+static bool refuses(const char *call)
+{
+    return fake_cuda.refused && !strcmp(fake_cuda.refused, call);
+}
 /* Of what runs in the current context: there is one, and then the answer. */
 #define IN_CONTEXT(result) ANSWER(current() ? (result) : INVALID_CONTEXT)
 static bool is_default(const void *s)
@@ -150,7 +164,7 @@ EXPORT int cuGetProcAddress_v2(const char *name, void **to, int wanted, uint64_t
     static const struct {
         const char *name;
         int since;
-    } newer[] = {{"cuFuncLoad", 12040}, {"cuLibrary", 12000}, {"cuKernel", 12000}, {"cuCtxGetId", 12000}, {"cuTensorMap", 12000}};
+    } newer[] = {{"cuFuncLoad", 12040}, {"cuLibrary", 12000}, {"cuKernel", 12000}, {"cuCtxGetId", 12000}, {"cuTensorMap", 12000}, {"cuGraphKernelNode", 12000}, {"cuGraphExecKernelNode", 12000}};
     char versioned[64];
     void *self = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     *to = NULL;
@@ -160,8 +174,10 @@ EXPORT int cuGetProcAddress_v2(const char *name, void **to, int wanted, uint64_t
             return ANSWER(NOT_FOUND);
     if (!self || flags || wanted > version())
         return ANSWER(INVALID_VALUE);
+    snprintf(versioned, sizeof versioned, "%s_v3", name);
+    *to = wanted >= 12030 ? dlsym(self, versioned) : NULL;
     snprintf(versioned, sizeof versioned, "%s_v2", name);
-    *to = dlsym(self, versioned);
+    *to = *to ? *to : dlsym(self, versioned);
     *to = *to ? *to : dlsym(self, name);
     dlclose(self);
     *status = *to ? 0 : 1;
@@ -236,6 +252,7 @@ EXPORT int cuStreamBeginCapture_v2(void *s, int m)
         return ANSWER(CAPTURE_UNSUPPORTED);
     st->mode = m;
     strict += m != 2;
+    captured++;
     return 0;
 }
 EXPORT int cuStreamEndCapture(void *s, void **g)
@@ -245,20 +262,58 @@ EXPORT int cuStreamEndCapture(void *s, void **g)
     if (!st->capture)
         return ANSWER(INVALID_VALUE);
     strict -= st->mode != 2;
+    captured--;
     st->capture = NULL;
+    fake_cuda.graphs++;
+    return 0;
+}
+/* The node that the next one would wait for: the last of the capture. */
+EXPORT int cuStreamGetCaptureInfo_v2(void *s, int *status, uint64_t *id, void **g, void *const **before, size_t *n)
+{
+    static __attribute__((tls_model("initial-exec"))) _Thread_local void *last;
+    graph *of = is_default(s) ? NULL : ((stream *)s)->capture;
+    last = of && of->n ? of->launch[of->n - 1] : NULL;
+    *status = of != NULL, *id = (uintptr_t)of, *g = of, *before = &last, *n = last != NULL;
+    return ANSWER(refuses(__func__) ? REFUSED : 0);
+}
+EXPORT int cuStreamGetCaptureInfo_v3(void *s, int *status, uint64_t *id, void **g, void *const **before, const void **edges, size_t *n)
+{
+    *edges = NULL;
+    return cuStreamGetCaptureInfo_v2(s, status, id, g, before, n);
+}
+EXPORT int cuGraphGetNodes(void *g, void **nodes, size_t *n)
+{
+    const graph *of = g;
+    for (int i = 0; nodes && i < of->n; i++)
+        nodes[i] = of->launch[i];
+    return *n = (size_t)of->n, 0;
+}
+static int drop(graph *g)
+{
+    for (int i = 0; i < g->n; i++)
+        free(g->launch[i]);
+    free(g);
+    fake_cuda.graphs--;
     return 0;
 }
 EXPORT int cuGraphInstantiateWithFlags(void **exec, void *g, unsigned long long flags)
 {
-    (void)flags;
-    graph *copy = current() ? malloc(sizeof *copy) : NULL;
+    const graph *from = g;
+    if (flags || refuses(__func__))
+        return ANSWER(flags ? INVALID_VALUE : REFUSED);
+    graph *copy = current() ? calloc(1, sizeof *copy) : NULL;
     if (!copy)
         return IN_CONTEXT(OUT_OF_MEMORY);
-    memcpy(copy, g, sizeof *copy);
+    fake_cuda.graphs++;
+    for (; copy->n < from->n; copy->n++) {
+        if (!(copy->launch[copy->n] = malloc(sizeof(kept))))
+            return drop(copy), ANSWER(OUT_OF_MEMORY);
+        *copy->launch[copy->n] = *from->launch[copy->n];
+    }
     return *exec = copy, 0;
 }
-EXPORT int cuGraphDestroy(void *g) { return free(g), 0; }
-EXPORT int cuGraphExecDestroy(void *g) { return free(g), 0; }
+EXPORT int cuGraphDestroy(void *g) { return drop(g); }
+EXPORT int cuGraphExecDestroy(void *g) { return drop(g); }
 
 /* ---- code --------------------------------------------------------------------------------------- */
 /* What is loaded stays until it is unloaded, and a driver knows it: to LeakSanitizer it is not lost. */
@@ -391,12 +446,13 @@ EXPORT int cuTensorMapEncodeTiled(fake_map *to, int type, unsigned rank, void *a
 }
 
 /* ---- launches ------------------------------------------------------------------------------------ */
-static int run(const config *g, context *in, code *kernel, const void *params, size_t len)
+static int run(const config *g, const fake_launch *asked, context *in, code *kernel, const void *params, size_t len)
 {
     if (kernel->context && kernel->context != in)
         return INVALID_HANDLE;
-    fake_launch l = {{g->grid[0], g->grid[1], g->grid[2]}, {g->block[0], g->block[1], g->block[2]}, g->smem, in->device, in,
-        kernel->copy, params, len};
+    fake_launch l = *asked;
+    memcpy(l.grid, g->grid, sizeof l.grid), memcpy(l.block, g->block, sizeof l.block);
+    l.smem = g->smem, l.device = in->device, l.context = in, l.code = kernel->copy, l.params = params, l.params_len = len;
     if (fake_cuda.kernel)
         fake_cuda.kernel(fake_cuda.user, &l);
     return 0;
@@ -407,16 +463,6 @@ static void touch(void)
     static volatile char memory[8 << 20];
     for (size_t i = 0; i < touched; i += 64)
         memory[i]++;
-}
-static int keep(graph *to, const config *g, void *kernel, const void *params, size_t len)
-{
-    if (to->n == LAUNCHES || len > sizeof to->launch->params)
-        return OUT_OF_MEMORY;
-    kept *k = &to->launch[to->n++];
-    *k = (kept){.config = *g, .kernel = kernel, .len = len};
-    if (len)
-        memcpy(k->params, params, len);
-    return 0;
 }
 /* The bytes of parameters as code has them; given: by the caller, of len bytes. -1: not so many. */
 static int64_t laid_out(unsigned char *to, void **each, const void *given, size_t len)
@@ -434,39 +480,107 @@ static int64_t laid_out(unsigned char *to, void **each, const void *given, size_
         memcpy(to, given, len);
     return each || len == at ? (int64_t)at : -1;
 }
+/* What a launch or a node is handed, as code has it; more than `to` has room for is no launch's. */
+static int take_params(unsigned char to[4096], size_t *len, void **params, void **extra)
+{
+    const size_t given = extra ? *(size_t *)extra[3] : 0;
+    if (given > 4096 || (params && extra))
+        return INVALID_VALUE;
+    memset(to, 0, 4096);
+    const int64_t own = fake_cuda.sizes ? laid_out(to, params, extra ? extra[1] : NULL, given) : (int64_t)given;
+    if (own < 0)
+        return LAUNCH_OUT_OF_RESOURCES;
+    if (!fake_cuda.sizes && given)
+        memcpy(to, extra[1], given);
+    return *len = (size_t)own, 0;
+}
+static int keep(graph *to, const config *g, const fake_launch *asked, context *in, void *kernel, const void *params, size_t len)
+{
+    kept *k = to->n < LAUNCHES ? calloc(1, sizeof *k) : NULL;
+    if (!k)
+        return OUT_OF_MEMORY;
+    *k = (kept){.config = *g, .asked = *asked, .kernel = kernel, .context = in, .at = to->n, .len = len};
+    memcpy(k->params, params, len);
+    to->launch[to->n++] = k;
+    return 0;
+}
+static void attributes(const config *g, fake_launch *to) /* CUlaunchAttribute: its id, and from byte 8 on its value */
+{
+    for (unsigned i = 0; i < g->n_attrs; i++) {
+        int id, value;
+        const char *at = (const char *)g->attrs + 72 * i;
+        memcpy(&id, at, sizeof id);
+        memcpy(&value, at + 8, sizeof value);
+        if (id == 4)
+            memcpy(to->cluster, at + 8, sizeof to->cluster);
+        to->early |= id == 6 && value == 1;
+        to->cooperative |= id == 2 && value == 1;
+    }
+}
 EXPORT int cuLaunchKernelEx(const config *g, void *kernel, void **params, void **extra)
 {
     context *in = context_of(g->stream);
+    fake_launch asked = {0};
     if (!in)
         return ANSWER(INVALID_CONTEXT);
     fake_cuda.launches++;
-    for (unsigned i = 0; i < g->n_attrs; i++) { /* CUlaunchAttribute: its id, and from byte 8 on its value */
-        int id, value;
-        memcpy(&id, (char *)g->attrs + 72 * i, sizeof id);
-        memcpy(&value, (char *)g->attrs + 72 * i + 8, sizeof value);
-        fake_cuda.early += id == 6 && value == 1;
-    }
+    attributes(g, &asked);
+    fake_cuda.early += asked.early;
     if (touched)
         touch();
-    if (!fake_cuda.kernel && !strict) /* benchmarks: at once */
+    if (!fake_cuda.kernel && !captured) /* benchmarks: at once */
         return 0;
-    const void *block = extra ? extra[1] : NULL;
-    size_t len = extra ? *(size_t *)extra[3] : 0;
     unsigned char laid[4096];
-    const int64_t own = fake_cuda.sizes ? laid_out(laid, params, block, len) : 0;
-    if (own < 0)
-        return ANSWER(LAUNCH_OUT_OF_RESOURCES);
-    if (fake_cuda.sizes)
-        block = laid, len = (size_t)own;
+    size_t len = 0;
+    const int r = take_params(laid, &len, params, extra);
+    if (r)
+        return ANSWER(r);
     if (!is_default(g->stream) && ((stream *)g->stream)->capture)
-        return ANSWER(keep(((stream *)g->stream)->capture, g, kernel, block, len));
-    return ANSWER(run(g, in, kernel, block, len));
+        return ANSWER(keep(((stream *)g->stream)->capture, g, &asked, in, kernel, laid, len));
+    return ANSWER(run(g, &asked, in, kernel, laid, len));
 }
+
+/* ---- graphs: a node's own kernel and context, whatever the stream ---------------------------------------- */
 EXPORT int cuGraphLaunch(void *exec, void *s)
 {
     const graph *g = exec;
-    int r = context_of(s) ? 0 : INVALID_CONTEXT;
-    for (int i = 0; i < g->n && !r; i++)
-        r = run(&g->launch[i].config, context_of(s), g->launch[i].kernel, g->launch[i].params, g->launch[i].len);
+    int r = refuses(__func__) ? REFUSED : !context_of(s) ? INVALID_CONTEXT : !is_default(s) && ((stream *)s)->capture ? CAPTURE_UNSUPPORTED : 0;
+    fake_cuda.graph_launches += !r;
+    for (int i = 0; i < g->n && !r && fake_cuda.kernel; i++) {
+        const kept *k = g->launch[i];
+        if (!k->off)
+            r = run(&k->config, &k->asked, k->context, k->kernel, k->params, k->len);
+    }
     return ANSWER(r);
+}
+EXPORT int cuGraphKernelNodeGetParams_v2(void *node, node_params *to)
+{
+    kept *k = node;
+    *to = (node_params){.kernel = k->kernel, .context = k->context, .params = (void **)k->params};
+    memcpy(to->dims, k->config.grid, sizeof to->dims);
+    return ANSWER(refuses(__func__) ? REFUSED : 0);
+}
+/* As the driver's: of the graph that was instantiated, and the same kernel in the same context. */
+EXPORT int cuGraphExecKernelNodeSetParams_v2(void *exec, void *node, const node_params *from)
+{
+    const kept *named = node;
+    kept *k = ((graph *)exec)->launch[named->at];
+    size_t len = 0;
+    unsigned char laid[4096];
+    int r = refuses(__func__) ? REFUSED : k->kernel != named->kernel || from->function || from->kernel != k->kernel || from->context != k->context ||
+        !from->dims[0] || !from->dims[1] || !from->dims[2] ? INVALID_VALUE : take_params(laid, &len, from->params, from->extra);
+    if (r || len != k->len)
+        return ANSWER(r ? r : INVALID_VALUE);
+    memcpy(k->params, laid, len);
+    memcpy(k->config.grid, from->dims, sizeof from->dims);
+    fake_cuda.node_updates++;
+    return 0;
+}
+EXPORT int cuGraphNodeSetEnabled(void *exec, void *node, unsigned on)
+{
+    if (refuses(__func__))
+        return ANSWER(REFUSED);
+    ((graph *)exec)->launch[((const kept *)node)->at]->off = !on;
+    fake_cuda.node_updates++;
+    return 0;
 }

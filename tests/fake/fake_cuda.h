@@ -16,6 +16,8 @@ typedef struct fake_launch {
     void *code;    /* what the kernel was loaded from, a copy */
     const unsigned char *params;
     size_t params_len;
+    unsigned cluster[3]; /* zeros: none asked for */
+    bool early, cooperative;
 } fake_launch;
 typedef struct fake_map { /* a tensor map: what it was encoded of */
     void *address;
@@ -39,6 +41,8 @@ typedef struct fake_state { /* the symbol fake_cuda is one */
     const unsigned char *sizes;
     int failures;  /* calls that gave an error */
     const char *failed; /* the last of them */
+    int graphs, graph_launches, node_updates; /* made and not freed; launches of them; nodes that got other parameters or were switched */
+    const char *refused; /* calls of this name are refused, of those that make, change and launch graphs; NULL: none */
     size_t loaded; /* bytes handed over by cuLibraryLoadData and cuModuleLoadData that were looked at */
 } fake_state;
 /* Beside the driver's own functions it has

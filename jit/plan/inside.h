@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the room share. A step is a call that was added, a slot an argument of the plan. */
+#ifndef SETT_JIT_PLAN_H
+#define SETT_JIT_PLAN_H
+#include "jit/launch/launch.h"
+
+typedef struct sett__step sett__step;
+typedef struct sett__use { /* a step's argument that a slot gives */
+    struct sett__use *next;
+    sett__step *step;
+    int arg;
+} sett__use;
+typedef struct sett__slot {
+    const char *name;
+    sett_bind value; /* as it was staged; kind 0: never */
+    sett_buf buf;    /* what the value points to, of a buffer; */
+    void *bytes;     /* of a struct */
+    /* What its calls want: one of SETT_BIND_BUF, SETT_BIND_STRUCT, and SETT_BIND_INT for any number. */
+    uint8_t kind, dtype, rank;
+    uint32_t size;
+    int step, arg;   /* its first use */
+    sett__use *uses;
+    bool changed;    /* since its value was last handed to its uses */
+} sett__slot;
+
+/* What a step launches with some arguments. */
+typedef struct sett__made {
+    sett__shot shot;      /* of a GPU, where there is something to launch */
+    sett__launch_dims dims;
+    sett__map_facts *map; /* what its tensor maps were encoded of; zeros: nothing yet */
+    sett__extent *extent; /* of a CPU kernel */
+    unsigned char *params;
+    uint32_t params_len;
+    bool empty;
+} sett__made;
+struct sett__step {
+    sett_kernel *kernel; /* counted, and held */
+    void *function;      /* of a GPU kernel */
+    const char *label;   /* the kernel's name, if none was given */
+    int n;
+    sett_bind *bind;     /* n: constants, and what slots gave last */
+    sett__slot **slot;   /* n; NULL: a constant */
+    bool changed;        /* since the last commit; its next arguments are then bound anew */
+    int now;             /* of the two below: what runs launch; the other is for the next commit */
+    sett__made made[2];
+};
+static inline sett__made *sett__step_now(sett__step *s)
+{
+    return &s->made[s->now];
+}
+static inline sett__made *sett__step_next(sett__step *s)
+{
+    return &s->made[!s->now];
+}
+
+struct sett_plan {
+    int device;             /* SETT_DEFAULT_DEVICE before the first step */
+    bool launches, committed;
+    sett__runtime *runtime; /* of its kernels; NULL: no step yet */
+    sett__arena arena;      /* holds steps, slots and what they point to */
+    sett__step **step;
+    sett__slot **slot;
+    uint32_t *table;        /* n_table, a power of two: an index of a slot + 1, by its name; 0: none */
+    int n_step, n_slot, n_running; /* n_running: the first steps, of the last commit */
+    uint32_t most_step, most_slot, n_table;
+    int wrong;              /* an index that a setter was given and that is none; -1: all were right */
+    char wrong_name[80];    /* likewise a name; "" */
+    sett__graph *graph;     /* of the last commit; NULL: launches one by one */
+    uint64_t graphs, updates;
+};
+
+/* ---- commit.c -------------------------------------------------------------------------------------- */
+/* "call 2 (label): what the error says", and which arguments of the plan its names are. Returns the status. */
+sett_status sett__plan_blame(const sett_plan *, int step, sett_status, sett_error *);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running what was committed last. */
+#include "inside.h"
+#include <errno.h>
+
+static sett_status check(const sett_plan *p, sett_stream stream, sett_error *err)
+{
+    sett_status s = p->runtime && !sett__gate_open(p->runtime->gate) ? sett__runtime_check(p->runtime, "sett_plan_run", err) : SETT_OK;
+    if (s)
+        return s;
+    if (!p->committed)
+        return sett__error(err, SETT_E_BIND, "sett_plan_run: nothing was committed yet");
+    if (p->runtime && stream.device != p->device && !(sett__device(p->runtime, &stream.device, NULL) && stream.device == p->device))
+        return sett__error(err, SETT_E_NO_DEVICE, "sett_plan_run: the stream is of device %d, the plan of %d", stream.device, p->device);
+    return SETT_OK;
+}
+
+static sett_status run_each(const sett_plan *p, void *handle, sett_error *err)
+{
+    sett_status s = SETT_OK;
+    for (int i = 0; i < p->n_running && !s; i++) {
+        const sett__step *step = p->step[i];
+        const sett__made *m = &step->made[step->now];
+        if (m->empty)
+            continue;
+        s = p->device == SETT_CPU ? sett__launch_again(step->kernel, handle, &m->dims, m->params, m->params_len, m->extent, err)
+                                  : sett__gpu_shoot(&m->shot, handle, m->params, err);
+        if (s)
+            sett__plan_blame(p, i, s, err);
+    }
+    return s;
+}
+
+sett_status sett_plan_run(sett_plan *p, sett_stream stream, sett_error *err)
+{
+    int saved = errno;
+    bool captured = false;
+    if (!p)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_plan_run: the plan is NULL");
+    sett_status s = check(p, stream, err);
+    if (!s && p->graph)
+        s = sett__cuda_capturing(p->runtime->cuda, (sett_stream){p->device, stream.handle}, &captured, err);
+    if (!s)
+        s = p->graph && !captured ? sett__graph_launch(p->graph, stream.handle, err) : run_each(p, stream.handle, err);
+    errno = saved;
+    return s;
+}
