@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan: four steps of a small network, h = relu(x W + b) twice over and a residual, recorded once. Each request rebinds its input, its
+/* A plan: three steps of a small network, h = relu(x W + b) twice over and a residual, recorded once. Each request rebinds its input, its
  * output and its length in place, and replays: on a GPU as one CUDA graph, on the CPU call by call. Stand-alone: it needs no other file. */
 #define SETT_SHORT
 #include <math.h>
@@ -20,6 +20,8 @@ static void layer(sett_build *b, const void *user)
     sett_tensor *H = sett_param(b, "H", SETT_F32, sett_make_layout(b, T(M, WIDTH), T(WIDTH, 1)));
     sett_grid(b, M);
     sett_block(b, WIDTH);
+    sett_griddepcontrol_launch_dependents(b); /* the next kernel may start, and waits itself for what it reads: in the graph too */
+    sett_griddepcontrol_wait(b);
     sett_val *row = sett_block_idx(b, 0), *col = sett_thread_idx(b, 0);
     sett_tensor *sum = sett_var(b, SETT_F32, sett_at(B, col));
     sett_for (b, k, 0, WIDTH, 1)
@@ -38,6 +40,7 @@ static void residual(sett_build *b, const void *user)
     sett_val *scale = sett_scalar(b, "scale", SETT_F32);
     sett_grid(b, M);
     sett_block(b, WIDTH);
+    sett_griddepcontrol_wait(b);
     sett_val *row = sett_block_idx(b, 0), *col = sett_thread_idx(b, 0);
     sett_set(Y, sett_fma(scale, sett_at(H, row, col), sett_at(X, row, col)), row, col);
 }
@@ -109,8 +112,9 @@ int main(void)
     }
     sett_buf H0 = upload(e, s, y, ROWS, WIDTH), H1 = upload(e, s, y, ROWS, WIDTH);
     double worst = 0;
+    int rows = 0;
     for (int r = 0; r < REQUESTS; r++) { /* each of another length, in memory of its own */
-        const int rows = 1 + (r * 17) % ROWS;
+        rows = 1 + (r * 17) % ROWS;
         const float scale = 1 + (float)r / 4;
         fill(x, rows * WIDTH, (unsigned)r);
         sett_buf X = upload(e, s, x, rows, WIDTH), Y = upload(e, s, y, rows, WIDTH), h0 = sett_buf_2d(H0.data, SETT_F32, rows, WIDTH),
@@ -128,7 +132,7 @@ int main(void)
     }
 
     /* What is wrong is refused before anything runs, and the plan stays as it was. */
-    sett_buf narrow = sett_buf_2d(H0.data, SETT_F32, ROWS, WIDTH / 2);
+    sett_buf narrow = sett_buf_2d(H0.data, SETT_F32, rows, WIDTH / 2);
     sett_plan_set(p, "h0", &narrow);
     if (sett_plan_commit(p, &err))
         printf("refused: %s\n", err.text);

@@ -74,7 +74,7 @@ sed 's/^# *define *[A-Za-z0-9_]*//' "$b/macros" | grep -oE 'sett_[A-Za-z0-9_]+' 
 } | sort -u >"$b/calls"
 grep -ohE 'sett_[A-Za-z0-9_]+' docs/guide.md docs/calls.md | sort -u | comm -23 "$b/calls" - >"$b/calls.missing"
 [ ! -s "$b/calls.missing" ] || complain "docs/guide.md and docs/calls.md lack $(tr '\n' ' ' <"$b/calls.missing")"
-grep -hE '^SETT_API ' include/sett/kernels.h include/sett/dlpack.h | cat - include/sett/arg.h include/sett/launch.h | grep -oE 'sett_[A-Za-z0-9_]+' |
+grep -hE '^SETT_API ' include/sett/kernels.h include/sett/dlpack.h | cat - include/sett/arg.h include/sett/launch.h include/sett/plan.h | grep -oE 'sett_[A-Za-z0-9_]+' |
     sort -u - "$b/calls" "$b/libsett.symbols" >"$b/calls.known"
 grep -oE 'sett_[A-Za-z0-9_]+ ?\(' docs/calls.md | tr -d ' (' | sort -u | comm -23 - "$b/calls.known" >"$b/calls.unknown"
 [ ! -s "$b/calls.unknown" ] || complain "docs/calls.md has what no header has: $(tr '\n' ' ' <"$b/calls.unknown")"

@@ -112,16 +112,18 @@ sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params, sett
 /* cuda/graph.c: launches one after another as a CUDA graph, whose nodes take other arguments in place. For one thread at a time. */
 typedef struct sett__graph sett__graph;
 typedef struct sett__graph_node {
-    const sett__shot *shot; /* NULL: nothing is launched, and no other shot takes its place later */
+    const sett__shot *shot; /* NULL: nothing to launch; made so, no other shot takes its place later */
     void *params;           /* its packed block */
+    bool same;              /* for sett__graph_set: as before */
 } sett__graph_node;
 bool sett__cuda_graphs(const sett__cuda *); /* does the driver have the calls? */
 /* May be called while streams are captured. On failure *failed is the node that could not be launched, or -1. */
 sett_status sett__graph_make(sett__cuda *, int device, int n, const sett__graph_node *, sett__graph **, int *failed, sett_error *);
 /* Can this node get the arguments of that shot in place? Not with another cluster. shot NULL: nothing to launch, for the time being. */
 bool sett__graph_takes(const sett__graph *, int node, const sett__shot *);
-/* Queued launches of the graph keep their arguments. On failure the graph is to be freed: what it would launch is not known. */
-sett_status sett__graph_set(sett__graph *, int node, const sett__shot *, void *params, sett_error *);
+/* Gives its nodes what they take; returns how many got it in *set. Queued launches of the graph keep their arguments. On failure *failed is
+ * the node, or -1, and the graph is to be freed: what it would launch is not known. */
+sett_status sett__graph_set(sett__graph *, const sett__graph_node *, int *set, int *failed, sett_error *);
 sett_status sett__graph_launch(const sett__graph *, void *stream, sett_error *);
 void sett__graph_free(sett__graph *); /* NULL is ignored */
 /* Is a stream of this device captured? */

@@ -146,15 +146,30 @@ static sett__cu put(sett__graph *g, node *n, const sett__shot *shot, void *param
     return g->cuda->node_set(g->exec, n->handle, &n->as);
 }
 
-sett_status sett__graph_set(sett__graph *g, int i, const sett__shot *shot, void *params, sett_error *e)
+static sett_status set(sett__graph *g, node *n, const sett__graph_node *from, sett_error *e)
 {
-    node *n = &g->node[i];
     if (!n->handle)
         return SETT_OK;
+    sett_status s = from->shot ? sett__cuda_error(g->cuda, put(g, n, from->shot, from->params), "cuGraphExecKernelNodeSetParams", e) : SETT_OK;
+    return s ? s : enable(g, n, from->shot != NULL, e);
+}
+
+/* In a context: without one the driver reads through a null pointer (580.159). */
+sett_status sett__graph_set(sett__graph *g, const sett__graph_node *from, int *done, int *failed, sett_error *e)
+{
+    sett__entered in;
     int saved = errno;
-    sett_status s = shot ? sett__cuda_error(g->cuda, put(g, n, shot, params), "cuGraphExecKernelNodeSetParams", e) : SETT_OK;
-    if (!s)
-        s = enable(g, n, shot != NULL, e);
+    *done = 0;
+    *failed = -1;
+    sett_status s = sett__cuda_enter(g->cuda, g->device, &in, e);
+    for (int i = 0; i < g->n && !s; i++) {
+        if (from[i].same)
+            continue;
+        s = set(g, &g->node[i], &from[i], e);
+        *done += !s;
+        *failed = s ? i : -1;
+    }
+    sett__cuda_leave(g->cuda, &in);
     errno = saved;
     return s;
 }

@@ -4,7 +4,6 @@
 #include "inside.h"
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- staging ------------------------------------------------------------------------------------------ */
@@ -155,28 +154,6 @@ static const sett__shot *shot_of(const sett__made *m)
     return m->empty ? NULL : &m->shot;
 }
 
-static sett_status make_graph(sett_plan *p, sett_error *err)
-{
-    sett__graph *graph = NULL;
-    int failed = -1, launches = 0;
-    sett__graph_node *node = malloc((size_t)p->n_step * sizeof *node + 1);
-    if (!node)
-        return sett__error(err, SETT_E_MEMORY, "sett_plan_commit: out of memory");
-    for (int i = 0; i < p->n_step; i++) {
-        sett__made *m = coming(p->step[i]);
-        node[i] = (sett__graph_node){shot_of(m), m->params};
-        launches += !m->empty;
-    }
-    sett_status s = launches ? sett__graph_make(p->runtime->cuda, p->device, p->n_step, node, &graph, &failed, err) : SETT_OK;
-    free(node);
-    if (s)
-        return failed < 0 ? s : sett__plan_blame(p, failed, s, err);
-    sett__graph_free(p->graph);
-    p->graph = graph;
-    p->graphs += graph != NULL;
-    return SETT_OK;
-}
-
 static bool same_launch(const sett__made *a, const sett__made *b)
 {
     return a->empty == b->empty && (a->empty || (!memcmp(a->shot.dims, b->shot.dims, sizeof a->shot.dims) && a->params_len == b->params_len &&
@@ -191,25 +168,44 @@ static bool graph_takes_all(const sett_plan *p)
     return takes;
 }
 
+/* What the graph's nodes launch from this commit on; how many launch something. */
+static int fill_nodes(sett_plan *p)
+{
+    int launches = 0;
+    for (int i = 0; i < p->n_step; i++) {
+        sett__step *s = p->step[i];
+        sett__made *m = coming(s);
+        p->node[i] = (sett__graph_node){shot_of(m), m->params, !s->changed || same_launch(sett__step_now(s), m)};
+        launches += !m->empty;
+    }
+    return launches;
+}
+
+static sett_status make_graph(sett_plan *p, sett_error *err)
+{
+    sett__graph *graph = NULL;
+    int failed = -1;
+    sett_status s = fill_nodes(p) ? sett__graph_make(p->runtime->cuda, p->device, p->n_step, p->node, &graph, &failed, err) : SETT_OK;
+    if (s)
+        return failed < 0 ? s : sett__plan_blame(p, failed, s, err);
+    sett__graph_free(p->graph);
+    p->graph = graph;
+    p->graphs += graph != NULL;
+    return SETT_OK;
+}
+
 /* Where the driver refuses, the graph has some of either: it goes, and runs launch what they launched before. */
 static sett_status update_graph(sett_plan *p, sett_error *err)
 {
-    sett_status s = SETT_OK;
-    for (int i = 0; i < p->n_step && !s; i++) {
-        sett__step *step = p->step[i];
-        sett__made *next = sett__step_next(step);
-        if (!step->changed || same_launch(sett__step_now(step), next))
-            continue;
-        s = sett__graph_set(p->graph, i, shot_of(next), next->params, err);
-        p->updates += !s;
-        if (s)
-            sett__plan_blame(p, i, s, err);
-    }
-    if (s) {
-        sett__graph_free(p->graph);
-        p->graph = NULL;
-    }
-    return s;
+    int set, failed;
+    fill_nodes(p);
+    sett_status s = sett__graph_set(p->graph, p->node, &set, &failed, err);
+    p->updates += (uint64_t)set;
+    if (!s)
+        return SETT_OK;
+    sett__graph_free(p->graph);
+    p->graph = NULL;
+    return failed < 0 ? s : sett__plan_blame(p, failed, s, err);
 }
 
 static sett_status renew_graph(sett_plan *p, sett_error *err)

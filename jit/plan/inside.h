@@ -61,8 +61,9 @@ struct sett_plan {
     sett__step **step;
     sett__slot **slot;
     uint32_t *table;        /* n_table, a power of two: an index of a slot + 1, by its name; 0: none */
+    sett__graph_node *node; /* room for one a step */
     int n_step, n_slot, n_running; /* n_running: the first steps, of the last commit */
-    uint32_t most_step, most_slot, n_table;
+    uint32_t most_step, most_node, most_slot, n_table;
     int wrong;              /* an index that a setter was given and that is none; -1: all were right */
     char wrong_name[80];    /* likewise a name; "" */
     sett__graph *graph;     /* of the last commit; NULL: launches one by one */

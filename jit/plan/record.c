@@ -41,6 +41,7 @@ void sett_plan_free(sett_plan *p)
     }
     sett__arena_free(&p->arena);
     free(p->step);
+    free(p->node);
     free(p->slot);
     free(p->table);
     free(p);
@@ -87,18 +88,15 @@ static void fill_table(sett_plan *p)
         *entry(p, p->slot[i]->name) = (uint32_t)i + 1;
 }
 
-/* Room for one more pointer. */
-static bool grow(void *array, uint32_t *most, int n)
+/* Room for one more of an array's items: its new address, NULL if there is no memory. */
+static void *grow(void *array, uint32_t *most, int n, size_t item)
 {
-    void **was = *(void ***)array, **now;
     if ((uint32_t)n < *most)
-        return true;
+        return array;
     const uint32_t more = *most ? 2 * *most : 16;
-    if (!(now = realloc(was, more * sizeof *now)))
-        return false;
-    *(void ***)array = now;
-    *most = more;
-    return true;
+    void *now = realloc(array, more * item);
+    *most = now ? more : *most;
+    return now;
 }
 
 /* At most half full. */
@@ -119,7 +117,9 @@ static bool grow_table(sett_plan *p)
 
 static sett__slot *new_slot(sett_plan *p, const char *name, const sett__slot *as)
 {
-    if (!grow(&p->slot, &p->most_slot, p->n_slot) || !grow_table(p))
+    sett__slot **room = grow(p->slot, &p->most_slot, p->n_slot, sizeof *room);
+    p->slot = room ? room : p->slot;
+    if (!room || !grow_table(p))
         return NULL;
     sett__slot *s = sett__arena_alloc(&p->arena, sizeof *s);
     if (!s)
@@ -242,7 +242,11 @@ static bool make_room(sett_plan *p, const sett_kernel *k, sett__made *m)
 
 static sett__step *new_step(sett_plan *p, sett_kernel *k, const char *label, int n)
 {
-    sett__step *s = grow(&p->step, &p->most_step, p->n_step) ? sett__arena_alloc(&p->arena, sizeof *s) : NULL;
+    sett__step **room = grow(p->step, &p->most_step, p->n_step, sizeof *room);
+    sett__graph_node *node = grow(p->node, &p->most_node, p->n_step, sizeof *node);
+    p->step = room ? room : p->step;
+    p->node = node ? node : p->node;
+    sett__step *s = room && node ? sett__arena_alloc(&p->arena, sizeof *s) : NULL;
     if (!s)
         return NULL;
     s->kernel = k;

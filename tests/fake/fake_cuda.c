@@ -560,14 +560,14 @@ EXPORT int cuGraphKernelNodeGetParams_v2(void *node, node_params *to)
     memcpy(to->dims, k->config.grid, sizeof to->dims);
     return ANSWER(refuses(__func__) ? REFUSED : 0);
 }
-/* As the driver's: of the graph that was instantiated, and the same kernel in the same context. */
+/* As the driver's: of the graph that was instantiated, and the same kernel in the same context. Without a current context that of 580 crashes. */
 EXPORT int cuGraphExecKernelNodeSetParams_v2(void *exec, void *node, const node_params *from)
 {
     const kept *named = node;
     kept *k = ((graph *)exec)->launch[named->at];
     size_t len = 0;
     unsigned char laid[4096];
-    int r = refuses(__func__) ? REFUSED : k->kernel != named->kernel || from->function || from->kernel != k->kernel || from->context != k->context ||
+    int r = refuses(__func__) ? REFUSED : !current() ? INVALID_CONTEXT : k->kernel != named->kernel || from->function || from->kernel != k->kernel || from->context != k->context ||
         !from->dims[0] || !from->dims[1] || !from->dims[2] ? INVALID_VALUE : take_params(laid, &len, from->params, from->extra);
     if (r || len != k->len)
         return ANSWER(r ? r : INVALID_VALUE);

@@ -454,6 +454,30 @@ static sett_status try_remote(const example *k, sett_error *err)
     return s ? s : ask_nobody(k, "redis://:pw@127.0.0.1:1/2|trusted|failures=1|prefix=k:", err);
 }
 
+/* Enough names that the tables grow. */
+static sett_status plan(sett_kernel *k, const sett_buf *X, const sett_buf *Y, sett_error *err)
+{
+    sett_plan *p = NULL;
+    char name[8];
+    sett_buf own = *Y;
+    if (!(own.data = calloc((size_t)Y->shape[0], sizeof(float))))
+        return sett__error(err, SETT_E_INTERNAL, "no memory for the test");
+    sett_status s = sett_plan_make(SETT_CPU, NULL, &p, err);
+    for (int i = 0; i < 40 && !s; i++) {
+        snprintf(name, sizeof name, "a%d", i);
+        s = sett_plan_add(p, k, i ? NULL : "first", err, X, "Y", name);
+        if (!s)
+            sett_plan_set(p, name, 0.25);
+    }
+    if (!s)
+        sett_plan_set(p, "Y", &own);
+    STEP(sett_plan_commit(p, err));
+    STEP(sett_plan_run(p, (sett_stream){SETT_CPU, NULL}, err));
+    sett_plan_free(p);
+    free(own.data);
+    return s;
+}
+
 static sett_status launch_all_ways(sett_engine *e, sett_kernel *k, const sett_buf *X, const sett_buf *Y, sett_error *err)
 {
     const sett_stream cpu = {SETT_CPU, NULL};
@@ -472,6 +496,7 @@ static sett_status launch_all_ways(sett_engine *e, sett_kernel *k, const sett_bu
     const sett_benchmark_options few = {.size = sizeof few, .warmup = 1, .iterations = 2, .workspaces = 2};
     sett_benchmark_result times = {.size = sizeof times};
     STEP(sett_benchmark(k, cpu, &few, &times, err, X, Y, 5.0)); /* on copies */
+    STEP(plan(k, X, Y, err));
     sett_call_free(call);
     sett_function_free(f);
     sett_engine_describe(e, text, sizeof text);

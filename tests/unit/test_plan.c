@@ -78,11 +78,11 @@ static void expect_ok(sett_status status, int line)
     ck_assert_msg(!status, "line %d: %s", line, err.text);
 }
 #define OK(call) expect_ok(call, __LINE__)
-#define FAILS(call, status_, words) \
-    do { \
-        ck_assert_int_eq(call, status_); \
-        ck_assert_str_eq(err.text, words); \
-    } while (0)
+static void expect_failure(sett_status status, sett_status want, const char *words, int line)
+{
+    ck_assert_msg(status == want && !strcmp(err.text, words), "line %d: %s: %s", line, sett_status_name(status), err.text);
+}
+#define FAILS(call, status, words) expect_failure(call, status, words, __LINE__)
 
 /* ---- what a driver was told -------------------------------------------------------------------------- */
 enum { SEEN = 256 };
