@@ -307,6 +307,11 @@ install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
 	sed -e 's|@prefix@|$(PREFIX)|;s|@libdir@|$(LIBDIR)|;s|@includedir@|$(INCLUDEDIR)|;s|@version@|$(VERSION)|' lib/sett.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc
 	sed -e 's|@libdir@|$(LIBDIR)|;s|@version@|$(VERSION)|' kernels/sett-kernels.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc
+	install -d $(DESTDIR)$(LIBDIR)/cmake/sett
+	for f in sett-config sett-config-version; do sed -e 's|@version@|$(VERSION)|;s|@soversion@|$(SOVERSION)|g' \
+	    -e "s|@include_from_lib@|$$(realpath -m --relative-to='$(LIBDIR)' '$(INCLUDEDIR)')|" \
+	    -e "s|@private_libs@|$$(sed -n 's/^Libs.private: //p' lib/sett.pc.in | sed 's/-l//g; s/ /;/g')|" \
+	    lib/$$f.cmake.in > $(DESTDIR)$(LIBDIR)/cmake/sett/$$f.cmake; done
 	@[ -n "$(DESTDIR)" ] || { PATH="$$PATH:/usr/sbin:/sbin"; [ "$$(id -u)" != 0 ] || ldconfig; \
 	    ldconfig -p 2>/dev/null | grep -qF '$(LIBDIR)/libsett.so' || \
 	    echo "The loader does not search $(LIBDIR): run ldconfig as root, or set LD_LIBRARY_PATH=$(LIBDIR)"; \
@@ -314,7 +319,7 @@ install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
     echo "pkg-config does not search $(LIBDIR)/pkgconfig: set PKG_CONFIG_PATH=$(LIBDIR)/pkgconfig"; }
 
 uninstall: ## what install put there
-	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(LIBDIR)/cmake/sett
 	rm -f $(DESTDIR)$(LIBDIR)/libsett.a $(DESTDIR)$(LIBDIR)/libsett.so $(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett-ptx.so \
 	    $(DESTDIR)$(LIBDIR)/libsett-kernels.so $(DESTDIR)$(LIBDIR)/libsett-kernels.so.$(SOVERSION) \
 	    $(DESTDIR)$(LIBDIR)/libsett-remote.so $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1 \

@@ -107,6 +107,7 @@ part readme tests/readme.sh $rel
 part console tests/console.sh $rel
 part install tests/install.sh
 part export exports
+part server tests/server.sh $rel
 part remote tests/remote.sh $rel
 part python tests/python.sh $rel
 part oom oom release

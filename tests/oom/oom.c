@@ -461,7 +461,7 @@ static sett_status plan(sett_kernel *k, const sett_buf *X, const sett_buf *Y, se
     char name[8];
     sett_buf own = *Y;
     if (!(own.data = calloc((size_t)Y->shape[0], sizeof(float))))
-        return sett__error(err, SETT_E_INTERNAL, "no memory for the test");
+        return SETT_E_INTERNAL;
     sett_status s = sett_plan_make(SETT_CPU, NULL, &p, err);
     for (int i = 0; i < 40 && !s; i++) {
         snprintf(name, sizeof name, "a%d", i);
