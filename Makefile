@@ -16,6 +16,9 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share
+# Where the shells look for completions of `sett`.
+COMPLETIONS := bash:bash-completion/completions/sett zsh:zsh/site-functions/_sett fish:fish/vendor_completions.d/sett.fish
 
 CFLAGS ?= -O2 -g
 override CFLAGS += -std=c11 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -fPIC \
@@ -307,6 +310,8 @@ install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
 	sed -e 's|@prefix@|$(PREFIX)|;s|@libdir@|$(LIBDIR)|;s|@includedir@|$(INCLUDEDIR)|;s|@version@|$(VERSION)|' lib/sett.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc
 	sed -e 's|@libdir@|$(LIBDIR)|;s|@version@|$(VERSION)|' kernels/sett-kernels.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc
+	for c in $(COMPLETIONS); do install -d "$$(dirname $(DESTDIR)$(DATADIR)/$${c#*:})" && \
+	    LD_LIBRARY_PATH=$(B) $(B)/sett completion $${c%:*} > $(DESTDIR)$(DATADIR)/$${c#*:}; done
 	install -d $(DESTDIR)$(LIBDIR)/cmake/sett
 	for f in sett-config sett-config-version; do sed -e 's|@version@|$(VERSION)|;s|@soversion@|$(SOVERSION)|g' \
 	    -e "s|@include_from_lib@|$$(realpath -m --relative-to='$(LIBDIR)' '$(INCLUDEDIR)')|" \
@@ -323,7 +328,7 @@ uninstall: ## what install put there
 	rm -f $(DESTDIR)$(LIBDIR)/libsett.a $(DESTDIR)$(LIBDIR)/libsett.so $(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett-ptx.so \
 	    $(DESTDIR)$(LIBDIR)/libsett-kernels.so $(DESTDIR)$(LIBDIR)/libsett-kernels.so.$(SOVERSION) \
 	    $(DESTDIR)$(LIBDIR)/libsett-remote.so $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1 \
-	    $(DESTDIR)$(MANDIR)/man5/sett-cache.5 $(DESTDIR)$(MANDIR)/man5/sett-manifest.5
+	    $(DESTDIR)$(MANDIR)/man5/sett-cache.5 $(DESTDIR)$(MANDIR)/man5/sett-manifest.5 $(foreach c,$(COMPLETIONS),$(DESTDIR)$(DATADIR)/$(lastword $(subst :, ,$(c))))
 
 clean: ## remove build/
 	rm -rf build

@@ -145,11 +145,32 @@ expect 1 'nowhere/f: No such file' layout '(4,8)' -o "$d/nowhere/f"
 expect 1 '^sett: column 9: ' layout '(4,8):(8'
 expect 1 '^sett: sett_composition: ' layout 'composition((4,8):(8,1),3:5)'
 expect 2 'composition\( has no closing bracket' layout 'composition((4,8):(8,1),2'
-for command in layout compile run bench cache warm doctor; do
+for command in layout compile run bench cache warm doctor completion; do
     expect 0 "^usage: sett $command " $command --help
     expect 0 "^usage: sett $command " help $command
     expect 0 "^usage: sett $command " --help $command
 done
+# Completions come from the tables of commands and options: bash is asked, the others' scripts are read by their shells where they are here.
+expect 2 'completion: of which shell' completion
+expect 2 'fihs is none of bash, zsh and fish; did you mean fish\?' completion fihs
+expect 0 "^complete -c sett -n '__fish_seen_subcommand_from warm' -l targets -x -d 'warm, cache explain" completion fish
+expect 0 "^            '--emit=\[layout  text, svg, html\]:KIND:'" completion zsh
+wrong() { echo "$*"; bad=$((bad + 1)); }
+for shell in bash zsh fish; do
+    "$sett" completion $shell >"$d/completion.$shell"
+    for option in $("$sett" --help | sed -n '/^options$/,/^kernels$/p' | sed 's/  *[^ -].*  .*//; s/   .*//' | grep -oE -e '--[a-z-]+' | sort -u); do
+        grep -qE -e "(--|-l )${option#--}([^a-z-]|\$)" "$d/completion.$shell" || wrong "completion $shell lacks $option"
+    done
+    ! command -v $shell >/dev/null || $shell -n "$d/completion.$shell" || wrong "$shell does not read its completion"
+done
+completed() { # WORDS... the last of which is being written: what bash offers
+    bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sett; echo ${COMPREPLY[@]}' "$d/completion.bash" "$@"
+}
+[ "$(completed sett ca)" = cache ] || wrong "sett ca is completed to $(completed sett ca)"
+[ "$(completed sett bench sof)" = softmax ] || wrong "sett bench sof is completed to $(completed sett bench sof)"
+[ "$(completed sett cache un)" = unpack ] || wrong "sett cache un is completed to $(completed sett cache un)"
+[ "$(completed sett warm --sh)" = --shard ] || wrong "sett warm --sh is completed to $(completed sett warm --sh)"
+[ "$(cd "$d" && completed sett warm --pack completion.f)" = completion.fish ] || wrong "a file is not completed"
 expect 2 'frob is no command' help frob
 expect 1 'softmax' run frob
 expect 1 'frob is neither a kernel nor a file$' compile frob --target sm_90a

@@ -84,6 +84,12 @@ void kernel_list(FILE *f)
     fputs("  FILE       a tape, as text or bytes (sett compile --emit tape)\n", f);
 }
 
+void kernel_names(FILE *f, const char *between)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        fprintf(f, "%s%s", i ? between : "", kernels[i].name);
+}
+
 /* A report is worth having where only the assembler's part of it cannot be had. */
 static bool without_assembler(const options *o, sett_status s, sett_compile_options *co)
 {

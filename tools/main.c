@@ -31,6 +31,7 @@ static const struct command {
         "kernels as C: NAME.h has a typed function for each, NAME.c their code for --targets, for programs without sett. KERNEL may be\n"
         "           OBJECT.so:FAMILY too, a sett_family as of a manifest",
         export_command},
+    {"completion", "bash|zsh|fish", "a script by which a shell completes this command", completion_command},
 };
 
 int fail(const char *format, ...)
@@ -160,14 +161,14 @@ sett_engine *engine_open(const options *o)
     return e;
 }
 
-enum { LAYOUT = 1, COMPILE = 2, RUN = 4, BENCH = 8, CACHE = 16, WARM = 32, DOCTOR = 64, EXPORT = 128 }; /* 1 << index in commands */
+enum { LAYOUT = 1, COMPILE = 2, RUN = 4, BENCH = 8, CACHE = 16, WARM = 32, DOCTOR = 64, EXPORT = 128, COMPLETION = 256 }; /* 1 << index in commands */
 static const struct {
     int of;
     const char *text;
 } option_help[] = {
     {COMPILE | RUN | BENCH, "--target sm_90a     compile for this target (\"cpu\" too); default: the device's"},
     {COMPILE | RUN | BENCH | DOCTOR, "--device cpu|N      run on this device; default: GPU 0, or the CPU where there is none"},
-    {LAYOUT | COMPILE | CACHE | EXPORT, "-o, --output FILE   where the result goes; default: standard output. export: NAME of NAME.h and NAME.c"},
+    {LAYOUT | COMPILE | CACHE | EXPORT | COMPLETION, "-o, --output FILE   where the result goes; default: standard output. export: NAME of NAME.h and NAME.c"},
     {COMPILE, "--emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report"},
     {LAYOUT, "--emit KIND         layout: text, svg, html"},
     {LAYOUT, "--panels            draw the outermost call's operands beside its result; a swizzle before and after"},
@@ -200,20 +201,27 @@ static const struct {
     {BENCH, "--zeros             inputs may be all zeros"},
     {DOCTOR, "--metrics           what its engine counted meanwhile, as Prometheus reads it"},
     {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--json              data as JSON"},
-    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT, "--version, --help"},
+    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT | COMPLETION, "--version, --help"},
 };
 
-/* Of which commands an option is: bits of its rows. A row's options end at two blanks. */
+/* Where an option stands in a row, behind its --; NULL: it is none of the row's. A row's options end at two blanks. */
+static const char *option_in(const char *text, const char *name)
+{
+    const char *end = strstr(text, "  ");
+    const size_t len = strlen(name);
+    for (const char *at = text; (at = strstr(at, "--")) && (!end || at < end);)
+        if (at += 2, !strncmp(at, name, len) && !strchr("abcdefghijklmnopqrstuvwxyz-", at[len] ? at[len] : ' '))
+            return at;
+    return NULL;
+}
+
+/* Of which commands an option is: bits of its rows. */
 static int commands_of(const char *name)
 {
-    size_t len = strlen(name);
     int of = 0;
-    for (size_t i = 0; i < sizeof option_help / sizeof *option_help; i++) {
-        const char *text = option_help[i].text, *end = strstr(text, "  ");
-        for (const char *at = text; (at = strstr(at, "--")) && (!end || at < end);)
-            if (at += 2, !strncmp(at, name, len) && !strchr("abcdefghijklmnopqrstuvwxyz-", at[len] ? at[len] : ' '))
-                of |= option_help[i].of;
-    }
+    for (size_t i = 0; i < sizeof option_help / sizeof *option_help; i++)
+        if (option_in(option_help[i].text, name))
+            of |= option_help[i].of;
     return of;
 }
 
@@ -267,6 +275,45 @@ static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 
     {"iterations", 1, NULL, O_ITERATIONS}, {"warmup", 1, NULL, O_WARMUP}, {"launches", 1, NULL, O_LAUNCHES},
     {"workspaces", 1, NULL, O_WORKSPACES}, {"hot", 0, NULL, O_HOT}, {"graph", 0, NULL, O_GRAPH}, {"zeros", 0, NULL, O_ZEROS}, {"metrics", 0, NULL, O_METRICS},
     {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"tvm-ffi", 0, NULL, O_TVM_FFI}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
+
+/* ---- the tables, for others ------------------------------------------------------------------------ */
+const char *command_known(size_t i, const char **args, const char **what)
+{
+    if (i >= sizeof commands / sizeof *commands)
+        return NULL;
+    *args = commands[i].args;
+    if (what)
+        *what = commands[i].what;
+    return commands[i].name;
+}
+
+/* The word behind an option in its row is what it takes. */
+static const char *value_word(const char *at, char to[24])
+{
+    const char *word = at + strcspn(at, " ,");
+    if (*word != ' ' || word[1] == ' ')
+        return "VALUE";
+    snprintf(to, 24, "%.*s", (int)strcspn(word + 1, " "), word + 1);
+    return to;
+}
+
+bool option_at(size_t i, int of, option_known *to)
+{
+    for (size_t k = 0; longs[k].name; k++) {
+        if (longs[k].val == O_WORKER || i--)
+            continue;
+        *to = (option_known){.name = longs[k].name, .what = "", .of = commands_of(longs[k].name)};
+        for (size_t row = 0; row < sizeof option_help / sizeof *option_help; row++) {
+            const char *at = option_in(option_help[row].text, to->name), *what = at ? strstr(at, "  ") : NULL;
+            if (at && !*to->what && option_help[row].of & of)
+                to->what = what ? what + strspn(what, " ") : to->name;
+            if (at && longs[k].has_arg)
+                to->value = value_word(at, to->word);
+        }
+        return true;
+    }
+    return false;
+}
 
 static int no_option(const char *word)
 {
@@ -367,7 +414,7 @@ static int command(int argc, char **argv)
     if (o.argc && ask && !strcmp(o.argv[0], "help"))
         o.argc--, o.argv++;
     if (!o.argc)
-        return ask ? help(stdout, LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT) : usage("no command given");
+        return ask ? help(stdout, (1 << sizeof commands / sizeof *commands) - 1) : usage("no command given");
     const char *name = o.argv[0];
     o.argc--, o.argv++;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

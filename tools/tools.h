@@ -35,6 +35,14 @@ int fail(const char *format, ...) SETT_PRINTF(1, 2);  /* "sett: ..." to stderr; 
 int usage(const char *format, ...) SETT_PRINTF(1, 2); /* the same and a hint; EXIT_USAGE */
 /* The whole of a decimal number from least to most; else usage() of the option. */
 int count_parse(const char *option, const char *text, int least, int most, int *out);
+/* The tables of commands and options, for completions. NULL, false: i is past the last. */
+const char *command_known(size_t i, const char **args, const char **what_or_null);
+typedef struct option_known {
+    const char *name, *what, *value; /* value: what it takes, as FILE; NULL: nothing */
+    int of;                          /* a bit for each command's index */
+    char word[24];
+} option_known;
+bool option_at(size_t i, int of, option_known *); /* what: as it is of one of these commands */
 /* A string as JSON, with its quotes. */
 void json_string(FILE *, const char *);
 /* The engine that the options ask for. NULL: the reason was printed. */
@@ -94,6 +102,7 @@ sett_engine *sources_open(const options *, int argc, char **argv, bool folder);
 int warm_command(const options *);
 int doctor_command(const options *);
 int export_command(const options *);
+int completion_command(const options *);
 
 /* ---- kernels.c: kernels by name -------------------------------------------------- */
 typedef struct named_kernel {
@@ -105,6 +114,7 @@ typedef struct named_kernel {
 } named_kernel;
 const named_kernel *kernel_find(const char *name); /* NULL: none */
 void kernel_list(FILE *);
+void kernel_names(FILE *, const char *between);
 /* A named kernel, or a tape file (text or bytes), compiled. An exit code. */
 int kernel_compile(sett_engine *, const options *, const char *name_or_file, sett_dtype, bool ptx_only, sett_kernel **);
 
