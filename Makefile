@@ -29,7 +29,10 @@ override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVER),--coverage -Wl$
 # another function's address, and their code stays out.
 NETTLE_UNUSED := $(shell nm -A $$($(CC) -print-file-name=libnettle.a 2>/dev/null) 2>/dev/null | \
     sed -n 's/.*fat-x86_64.o: *U \(_nettle_\(aes\|cbc\|ghash\|sha1\)[a-z0-9_]*\)$$/\1/p')
-STATIC_LIBS := -Wl,-Bstatic -lffi -lnettle -Wl,-Bdynamic
+# What is linked statically into libsett.so and into the plug-in: tools/sbom and tools/deb say of which packages it is.
+STATIC_PARTS_SETT := ffi nettle
+STATIC_PARTS_PTX := LLVM stdc++ z zstd
+STATIC_LIBS := -Wl,-Bstatic $(STATIC_PARTS_SETT:%=-l%) -Wl,-Bdynamic
 SYS_LIBS := -lm -ldl -lpthread
 # Relative relocations packed are 40 KiB less, where this C library's loader reads them (glibc 2.36); what is built so asks for one that does.
 RELR := $(if $(shell grep -q GLIBC_ABI_DT_RELR $$($(CC) -print-file-name=libc.so.6 2>/dev/null) 2>/dev/null </dev/null && echo yes),-Wl$(comma)-z$(comma)pack-relative-relocs)
@@ -55,7 +58,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/unit/test_%.c,%,$(wildcard tests
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/families.c,$(wildcard examples/*.c)))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
 
-.PHONY: all wheel wheel-file wheel-check no-remote facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall setup lint clean help
+.PHONY: all wheel wheel-file wheel-check no-remote facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall sbom deb setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -120,10 +123,10 @@ $(B)/libsett.so $(B)/libsett-kernels.so: %: %.$(SOVERSION)
 # LLVM and libc's heap. What speaks to servers links their libraries as they are installed: a machine that has none of them does without.
 PTX_SO := $(B)/libsett-ptx.so $(B)/oom/libsett-ptx.so
 REMOTE_SO := $(B)/libsett-remote.so $(B)/oom/libsett-remote.so
-$(PTX_SO): private LINK = -shared -Wl,-s $(RELR) -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
+$(PTX_SO): private LINK = -shared -Wl,-soname,$(@F) -Wl,-s $(RELR) -Wl,--version-script=ptx/ptx.map -Wl,-T,ptx/options.ld -Wl,--gc-sections,--as-needed,-Bsymbolic -Wl,--exclude-libs,ALL
 $(PTX_SO): private LIBS = $(foreach f,malloc calloc realloc aligned_alloc strdup free,-Wl$(comma)--wrap=$(f)) -L$$($(LLVM_CONFIG) --libdir) \
-    $$($(LLVM_CONFIG) --link-static --libs nvptx passes) -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic
-$(REMOTE_SO): private LINK = $(NOW) -Wl,--version-script=remote/remote.map -Wl,--exclude-libs,ALL
+    $$($(LLVM_CONFIG) --link-static --libs nvptx passes) -static-libgcc -Wl,-Bstatic $(filter-out -lLLVM,$(STATIC_PARTS_PTX:%=-l%)) -Wl,-Bdynamic
+$(REMOTE_SO): private LINK = $(NOW) -Wl,-soname,$(@F) -Wl,--version-script=remote/remote.map -Wl,--exclude-libs,ALL
 $(REMOTE_SO): private LIBS = -lcurl -lhiredis -lssl -lcrypto
 $(B)/libsett-ptx.so: $(PTX_OBJ) $(B)/lib.a
 $(B)/libsett-remote.so: $(REMOTE_OBJ) $(B)/lib.a
@@ -147,6 +150,12 @@ $(B)/demo $(B)/libbench.so: private LIBS = $(WITH_SETT)'
 $(filter $(B)/bench/%,$(BENCHES)): private LIBS = $(WITH_SETT)/..'
 $(filter $(B)/bench/%,$(BENCHES)): $(B)/bench/%: $(B)/obj/bench/%.o
 $(B)/sett $(B)/demo $(BENCHES): $(KERNELS_OBJ) $(B)/libsett.so
+	$(link)
+# For packages, in which no file has a search path.
+$(B)/plain/sett: $(call obj,tools)
+$(B)/plain/libsett-kernels.so.$(SOVERSION): private LINK = $(NOW) $(RELR) -Wl,-soname,$(@F)
+$(B)/plain/sett $(B)/plain/libsett-kernels.so.$(SOVERSION): private LIBS = -L$(B) -lsett
+$(B)/plain/sett $(B)/plain/libsett-kernels.so.$(SOVERSION): $(KERNELS_OBJ) $(B)/libsett.so
 	$(link)
 $(EXAMPLES): private LIBS = -Wl,--as-needed -L$(B) -lsett-kernels $(WITH_SETT)/..'
 $(EXAMPLES): $(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett-kernels.so
@@ -329,6 +338,17 @@ uninstall: ## what install put there
 	    $(DESTDIR)$(LIBDIR)/libsett-kernels.so $(DESTDIR)$(LIBDIR)/libsett-kernels.so.$(SOVERSION) \
 	    $(DESTDIR)$(LIBDIR)/libsett-remote.so $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1 \
 	    $(DESTDIR)$(MANDIR)/man5/sett-cache.5 $(DESTDIR)$(MANDIR)/man5/sett-manifest.5 $(foreach c,$(COMPLETIONS),$(DESTDIR)$(DATADIR)/$(lastword $(subst :, ,$(c))))
+
+# Of what lies in it: which static parts, of which version.
+comma_list = $(subst $() ,$(comma),$(strip $(1)))
+$(B)/sett.spdx.json: tools/sbom $(B)/libsett.so $(B)/libsett-ptx.so
+	$(call Q,GEN)SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || date +%s)} CC='$(CC)' LLVM_CONFIG='$(LLVM_CONFIG)' tools/sbom $(B) $(VERSION) \
+	    libsett.so.$(SOVERSION)=$(call comma_list,$(STATIC_PARTS_SETT)) libsett-ptx.so=$(call comma_list,$(STATIC_PARTS_PTX)) >$@
+
+sbom: $(B)/sett.spdx.json ## what is linked statically, as SPDX: build/release/sett.spdx.json
+
+deb: all $(B)/libsett.a $(B)/plain/sett $(B)/plain/libsett-kernels.so.$(SOVERSION) $(B)/sett.spdx.json ## Debian packages, in build/deb
+	@MAKE='$(MAKE)' tools/deb $(B) $(VERSION) $(or $(TO),build/deb)
 
 clean: ## remove build/
 	rm -rf build

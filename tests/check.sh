@@ -108,6 +108,7 @@ part console tests/console.sh $rel
 part install tests/install.sh
 part export exports
 part server tests/server.sh $rel
+part deb tests/deb.sh
 part remote tests/remote.sh $rel
 part python tests/python.sh $rel
 part oom oom release
