@@ -61,7 +61,11 @@ serve() { # arguments...
     done
     port=$(sed 's/port //' "$d/port")
 }
-load() { "$d/build/load" --port "$port" --pid $pid --reload "$1" "$d/current" "$d/m1" "$d/m2" --seconds "$2" $3 >"$d/answers" 2>&1 || { cat "$d/answers"; die "answers are wrong"; }; tail -n 1 "$d/answers"; }
+load() { # MS between reloads, seconds, and an option of load
+    "$d/build/load" --port "$port" --pid $pid --reload "$1" "$d/current" "$d/m1" "$d/m2" --seconds "$2" ${3:+"$3"} >"$d/answers" 2>&1 ||
+        { cat "$d/answers"; die "answers are wrong"; }
+    tail -n 1 "$d/answers"
+}
 ask() { # METHOD PATH BODY: status and body
     printf '%s %s HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s' "$1" "$2" ${#3} "$3" >"$d/request"
     python3 - "$port" "$d/request" <<'END' 2>/dev/null || die "$2 gives no answer"
@@ -80,7 +84,7 @@ expect() { # METRIC VALUE
 }
 
 serve --cpu
-load 200 "$seconds" ""
+load 200 "$seconds"
 grep -q 'version 1: [1-9]' "$d/answers" && grep -q 'version 2: [1-9]' "$d/answers" || die "one of the models never answered"
 grown=$(sed -n 's/.*grown \(-\{0,1\}[0-9]*\) KiB/\1/p' "$d/answers")
 [ "$grown" -lt 8192 ] || die "the server grew by $grown KiB"
