@@ -89,7 +89,7 @@ fuzz() { # the corpus and mutations of it; make fuzz is libFuzzer
 }
 races() {
     b=build/san-thread
-    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner remote cancel bad_code sim sim_memory sim_bounds stress async together stale store held slots engine compile cache disk layers pack warm warm_start launch metrics nvtx &&
+    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner remote cancel bad_code sim sim_memory sim_bounds stress async together stale store held slots engine compile cache disk layers pack warm warm_start launch plan metrics nvtx &&
         build SAN=thread $b/fault && $b/fault T
 }
 

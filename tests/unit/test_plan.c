@@ -397,6 +397,40 @@ START_TEST(a_call_that_fails)
 }
 END_TEST
 
+/* A plan for each of several threads, of the same kernels and the same memory to read. */
+static void *replay(void *user)
+{
+    host *h = user;
+    sett_error own;
+    sett_plan *p;
+    float y[N] = {0};
+    sett_buf Y = sett_buf_1d(y, SETT_F32, N);
+    bool good = !sett_plan_make(SETT_CPU, NULL, &p, &own) && !sett_plan_add(p, h->axpy, NULL, &own, "x", "y", "a") && !sett_plan_add(p, h->axpy, NULL, &own, &h->A, "y", 1);
+    for (int i = 0; i < 50 && good; i++) {
+        sett_plan_set(p, "x", &h->A), sett_plan_set(p, "y", &Y), sett_plan_set(p, "a", i);
+        good = !sett_plan_commit(p, &own) && !sett_plan_run(p, sett_stream_of(SETT_CPU, NULL), &own);
+    }
+    for (int i = 0; i < N && good; i++)
+        good = y[i] == (49 * 25 + 50) * h->a[i]; /* small integers: exact */
+    sett_plan_free(p);
+    return good ? h : NULL;
+}
+
+START_TEST(in_threads)
+{
+    enum { THREADS = 6 };
+    host h;
+    pthread_t thread[THREADS];
+    void *good;
+    open_host(&h);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert(!pthread_create(&thread[i], NULL, replay, &h));
+    for (int i = 0; i < THREADS; i++)
+        ck_assert(!pthread_join(thread[i], &good) && good);
+    close_host(&h);
+}
+END_TEST
+
 /* ---- errors ----------------------------------------------------------------------------------------------- */
 START_TEST(wrong_calls)
 {
@@ -654,6 +688,7 @@ Suite *plan_suite(void)
     tcase_add_loop_test(t, runs_what_launches_would, 0, 8);
     tcase_add_test(t, on_the_cpu);
     tcase_add_test(t, a_call_that_fails);
+    tcase_add_test(t, in_threads);
     tcase_add_test(t, wrong_calls);
     tcase_add_test(t, many_names);
     tcase_add_test(t, updates);
