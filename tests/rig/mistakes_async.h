@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes with clusters, mbarriers, pipelines and schedulers that are refused while they are recorded: test_pipeline.c. */
+/* Mistakes with clusters, mbarriers, pipelines and schedulers that are refused while they are recorded: test_pipeline_wrong.c. */
 MISTAKE(mbarrier_as_number, SETT_E_SPACE, "sett_at: mbarriers (2):(1) are mbarriers: only calls of pipeline.h read and write them", sett_at(w->bars, 0))
 MISTAKE(number_to_mbarrier, SETT_E_SPACE, "sett_fill: mbarriers (2):(1) are mbarriers: only calls of pipeline.h read and write them", sett_fill(w->bars, 0))
 MISTAKE(mbarrier_recast, SETT_E_SPACE, "sett_recast_tensor: mbarriers are mbarriers, which no other type sees", sett_recast_tensor(w->bars, SETT_U32))
