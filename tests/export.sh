@@ -17,6 +17,7 @@ fake_assembler "$d"
 sed -i '2s/^/for a in "$@"; do case $a in *sm_*) t=${a##*sm_};; esac; done\n/; s|cp [^ ]*/elf "$2"|{ head -c 9 '"$d"'/elf; printf "%-4.4s" "$t" \| tr " " "\\000"; tail -c +14 '"$d"'/elf; } >"$2"|' "$d/ptxas"
 export SETT_CACHE_DIR="$d/cache" SETT_ASSERTS=1
 say() { echo "export: $*"; bad=$((bad + 1)); }
+quiet() { "$@" >/dev/null; }
 ok() { # what, command...: it succeeds and says nothing
     what=$1
     shift
@@ -28,13 +29,13 @@ ok() { # what, command...: it succeeds and says nothing
 $cc -shared -fPIC -O1 -std=c11 -Iinclude tests/fixture/export_odd.c -o "$d/libodd.so" || exit 1
 make_all() { # folder
     mkdir -p "$1"
-    ok "saxpy" "$sett" export saxpy --targets sm_80,sm_90,sm_90a -o "$1/ax"
-    ok "saxpy again" "$sett" export saxpy --targets sm_90,sm_80 -o "$1/ay"
-    ok "saxpy of others" "$sett" export saxpy --targets sm_80,sm_100a -o "$1/old"
-    ok "rms_norm" "$sett" export rms_norm,cols=1024,dtype=bf16 --targets sm_80,sm_90a -o "$1/rn"
-    ok "a tape" "$sett" export tt=tests/tape/transpose_tma.tape --targets sm_90a -o "$1/tt"
-    ok "functions of tvm-ffi" "$sett" export saxpy --tvm-ffi --targets sm_80,sm_90a -o "$1/tv"
-    ok "a family" "$sett" export "odd=$d/libodd.so:odd_family,threads=32" --targets sm_80,sm_90a -o "$1/odd"
+    ok "saxpy" quiet "$sett" export saxpy --targets sm_80,sm_90,sm_90a -o "$1/ax"
+    ok "saxpy again" quiet "$sett" export saxpy --targets sm_90,sm_80 -o "$1/ay"
+    ok "saxpy of others" quiet "$sett" export saxpy --targets sm_80,sm_100a -o "$1/old"
+    ok "rms_norm" quiet "$sett" export rms_norm,cols=1024,dtype=bf16 --targets sm_80,sm_90a -o "$1/rn"
+    ok "a tape" quiet "$sett" export tt=tests/tape/transpose_tma.tape --targets sm_90a -o "$1/tt"
+    ok "functions of tvm-ffi" quiet "$sett" export saxpy --tvm-ffi --targets sm_80,sm_90a -o "$1/tv"
+    ok "a family" quiet "$sett" export "odd=$d/libodd.so:odd_family,threads=32" --targets sm_80,sm_90a -o "$1/odd"
 }
 make_all "$d/one"
 "$sett" compile saxpy --target sm_90a --emit cubin -o /dev/null # a cache that has one of them under another name
@@ -65,7 +66,7 @@ objects="$d/ax.o $d/ay.o $d/old.o $d/rn.o $d/tt.o $d/odd.o"
 # shellcheck disable=SC2086
 {
     ok "a program in C" $cc -std=gnu11 -Wall -Wextra -pedantic -Werror -I. -I"$d/one" tests/fixture/export_use.c $objects -ldl -lpthread -o "$d/use_c"
-    ok "a program in C++" $cxx -std=c++11 -Wall -Wextra -Werror -I. -I"$d/one" -x c++ tests/fixture/export_use.c -x none $objects -ldl -lpthread -o "$d/use_cxx"
+    ok "a program in C++" $cxx -std=c++11 -Wall -Wextra -pedantic -Werror -I. -I"$d/one" -x c++ tests/fixture/export_use.c -x none $objects -ldl -lpthread -o "$d/use_cxx"
     ok "a program with a sanitizer" $cc -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover=all -g -I. -I"$d/one" tests/fixture/export_use.c "$d"/one/*.c -ldl -lpthread -o "$d/use_san"
     ok "a program with another one" $cc -std=gnu11 -fsanitize=thread -g -I. -I"$d/one" tests/fixture/export_use.c "$d"/one/*.c -ldl -lpthread -o "$d/use_tsan"
     ok "a program with sett" $cc -std=gnu11 -Wall -Wextra -Werror -Iinclude -I. -I"$d/one" tests/fixture/export_both.c tests/fixture/export_odd.c $objects -L"$b" \
@@ -102,6 +103,7 @@ n=$((n + 1))
 ) || say "the program of docs/embedding.md"
 
 # ---- what the command refuses ---------------------------------------------------------------------------------------------------
+expect 0 '^[^ ]*/y.h, [^ ]*/y.c: 2 functions for sm_80,sm_90a$' export saxpy transpose --targets sm_80,sm_90a -o "$d/y"
 expect 2 'export takes one kernel or more' export
 expect 2 'give --targets, as sm_80,sm_90a' export saxpy -o "$d/x"
 expect 2 'give -o NAME' export saxpy --targets sm_90a

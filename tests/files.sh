@@ -46,6 +46,7 @@ usual() {
     bench) echo 'bench saxpy X=10 Y=10 a=1 --device cpu --workspaces 1 --iterations 1' ;;
     warm) echo "warm $d/k.warm --cache-dir $c" ;;
     doctor) echo doctor ;;
+    export) echo "export saxpy --targets sm_80 -o $d/lost --cache-dir $c" ;;
     cache) echo "cache --cache-dir $c" ;;
     cache-explain) echo "cache explain $key $key --cache-dir $c" ;;
     cache-trim) echo "cache trim 1G --cache-dir $c" ;;

@@ -214,6 +214,8 @@ static int write_files(const options *o, const exported *x)
         code = file_write(path, source, strlen(source));
     sett_text_free(header);
     sett_text_free(source);
+    if (!code)
+        printf("%s.h, %s.c: %d function%s for %s\n", o->output, o->output, o->argc, o->argc == 1 ? "" : "s", o->targets);
     return code;
 }
 

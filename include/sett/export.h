@@ -28,7 +28,7 @@ typedef struct sett_export_kernel {
  * targets: the function takes the code that fits its device, as an engine would. All of them must have the same parameters, and
  * a cubin. Equal kernels give equal bytes.
  *
- * The source needs a C11 compiler, libc and pthreads. It opens libcuda.so.1 when a function is first called, checks arguments as
+ * The source needs gcc or clang with C11, libc and pthreads. It opens libcuda.so.1 when a function is first called, checks arguments as
  * a launch does, with the same texts, and defines no symbol that does not begin with NAME_, so that a program may have several
  * exports, and sett too.
  *

@@ -224,8 +224,9 @@ static int put_codes(sett__export *x, int i)
         const sett__meta *m = sett__meta_of(x->item[j].kernel);
         if (x->item[j].first != i)
             continue;
-        P("    {{\"%s\", \"%s\", \"%s\", %d}, (const sett__plan *)(const void *)&plan_%d, cubin_%d, sizeof cubin_%d},\n", m->name, m->target, m->assembler,
-            m->min_driver, j, j, j);
+        P("    {{\"%s\", \"%s\", ", m->name, m->target);
+        sett__put_quoted(&x->source, m->assembler);
+        P(", %d}, (const sett__plan *)(const void *)&plan_%d, cubin_%d, sizeof cubin_%d},\n", m->min_driver, j, j, j);
         n++;
     }
     P("};\n");

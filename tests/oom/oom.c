@@ -427,6 +427,32 @@ static sett_status try_cache(const example *k, sett_error *err)
     return s ? s : try_pack(err);
 }
 
+/* Both files in full, or none. */
+static sett_status try_export(const example *k, sett_error *err)
+{
+    static size_t whole;
+    sett_compile_options o = options_of(k, "sm_90a");
+    sett_engine *e;
+    sett_kernel *kernel = NULL;
+    char *header = NULL, *source = NULL;
+    o.line_info = true;
+    sett_status s = open_engine(&e, true, true, err);
+    STEP(compile(e, k, &o, &kernel, err));
+    const sett_export_kernel one = {"f", kernel};
+    STEP(sett_export(&one, 1, &(sett_export_options){.size = sizeof(sett_export_options), .name = "x", .tvm_ffi = true}, &header, &source, err));
+    if (!s) {
+        const size_t len = strlen(header) + strlen(source);
+        whole = fail_at ? whole : len;
+        s = len == whole ? s : SETT_E_INTERNAL;
+    } else if (header || source) {
+        s = SETT_E_INTERNAL;
+    }
+    sett_text_free(header), sett_text_free(source);
+    sett_kernel_release(kernel);
+    sett_engine_close(e);
+    return s;
+}
+
 /* A remote where nobody answers: told so, and that is all. */
 static sett_status ask_nobody(const example *k, const char *url, sett_error *err)
 {
@@ -760,7 +786,7 @@ int main(int argc, char **argv)
         {"together", try_together, NULL, false, false, TAPES}, {"picture", try_picture, NULL, false, false, SAXPY},
         {"keys", try_manifest, NULL, false, false, ANY_BODY}, {"gpu", try_gpu, NULL, true, true, TWO_AND_TAPES},
         {"warm", try_warm, try_gpu, true, false, TWO_BODIES}, {"cache", try_cache, try_gpu, true, false, TWO_BODIES},
-        {"remote", try_remote, NULL, false, false, SAXPY}};
+        {"remote", try_remote, NULL, false, false, SAXPY}, {"export", try_export, try_gpu, true, false, TWO_AND_TAPES}};
     int failed = 0, passed = 0;
     if (!make_root())
         return 1;
