@@ -45,5 +45,9 @@ tests/sanitize.sh "$b"/examples/* || bad=1
 for type in f32 f64 f16 bf16; do # the same bits as the CPU engine, a million inputs a function
     "$b/bench/accuracy" -bq -t $type -s 4099 -n 1000000 || bad=1
 done
+if [ -d "$b/python/tree" ] && python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then # after make wheel
+    root=$PWD
+    (cd python/tests && PYTHONPATH="$root/$b/python/tree" PYTHONDONTWRITEBYTECODE=1 python3 -W ignore -m unittest) || bad=1
+fi
 [ "$bad" = 0 ] && echo "gpu-check: ok"
 exit $bad
