@@ -157,14 +157,14 @@ static const struct shell {
 
 int completion_command(const options *o)
 {
-    guess g = guess_of(o->argc == 1 ? o->argv[0] : "", o->argc == 1 ? strlen(o->argv[0]) : 0);
+    sett__guess g = sett__guess_of(o->argc == 1 ? o->argv[0] : "", o->argc == 1 ? strlen(o->argv[0]) : 0);
     int code = o->argc == 1 ? output_open(o) : usage("completion: of which shell? bash, zsh or fish");
     if (code)
         return code;
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
         if (!strcmp(o->argv[0], shells[i].name))
             return shells[i].write(stdout), EXIT_OK;
-        guess_add(&g, shells[i].name);
+        sett__guess_add(&g, shells[i].name);
     }
-    return usage("completion: %s is none of bash, zsh and fish%s", o->argv[0], guess_text(&g));
+    return usage("completion: %s is none of bash, zsh and fish%s", o->argv[0], sett__guess_text(&g));
 }

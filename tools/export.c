@@ -112,19 +112,19 @@ static bool put_integer(char *to, size_t bytes, const char *text)
 static int set_parameter(const operand *p, char *user, char *text)
 {
     char *equal = strchr(text, '=');
-    guess g = guess_of(text, equal ? (size_t)(equal - text) : strlen(text));
+    sett__guess g = sett__guess_of(text, equal ? (size_t)(equal - text) : strlen(text));
     if (!equal)
         return usage("export: %s: NAME=VALUE is needed", text);
     *equal = 0;
     for (int i = 0; i < p->family->n_params; i++) {
         const sett_family_param *q = &p->family->params[i];
-        guess_add(&g, q->name);
+        sett__guess_add(&g, q->name);
         if (strcmp(q->name, text))
             continue;
         bool put = q->floating ? put_floating(user + q->offset, q->bytes, equal + 1) : put_integer(user + q->offset, q->bytes, equal + 1);
         return put ? EXIT_OK : usage("export: %s=%s: no value that it can have", text, equal + 1);
     }
-    return usage("export: %s is no parameter of %s%s", text, p->kernel, guess_text(&g));
+    return usage("export: %s is no parameter of %s%s", text, p->kernel, sett__guess_text(&g));
 }
 
 static int set_parameters(const operand *p, char *user)

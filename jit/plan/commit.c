@@ -112,8 +112,8 @@ static sett_status check_given(const sett__step *s, sett_error *err)
 static sett_status bind_step(const sett_plan *p, sett__step *s, sett_error *err)
 {
     sett__bound b;
-    const sett__made *was = sett__step_now(s);
-    sett__made *to = sett__step_next(s);
+    const sett__bound_step *was = sett__step_now(s);
+    sett__bound_step *to = sett__step_next(s);
     sett_status status = check_given(s, err);
     if (!status)
         status = sett__launch_aim(s->kernel, (sett_stream){p->device, NULL}, s->function, s->n, s->bind, &b, to->extent, was->map, was->params,
@@ -144,17 +144,17 @@ static sett_status bind_steps(const sett_plan *p, sett_error *err)
 
 /* ---- the graph -------------------------------------------------------------------------------------------- */
 /* What the step launches from this commit on. */
-static sett__made *coming(sett__step *s)
+static sett__bound_step *coming(sett__step *s)
 {
     return s->changed ? sett__step_next(s) : sett__step_now(s);
 }
 
-static const sett__shot *shot_of(const sett__made *m)
+static const sett__shot *shot_of(const sett__bound_step *m)
 {
     return m->empty ? NULL : &m->shot;
 }
 
-static bool same_launch(const sett__made *a, const sett__made *b)
+static bool same_launch(const sett__bound_step *a, const sett__bound_step *b)
 {
     return a->empty == b->empty && (a->empty || (!memcmp(a->shot.dims, b->shot.dims, sizeof a->shot.dims) && a->params_len == b->params_len &&
                                                     !memcmp(a->params, b->params, a->params_len)));
@@ -174,7 +174,7 @@ static int fill_nodes(sett_plan *p)
     int launches = 0;
     for (int i = 0; i < p->n_step; i++) {
         sett__step *s = p->step[i];
-        sett__made *m = coming(s);
+        sett__bound_step *m = coming(s);
         p->node[i] = (sett__graph_node){shot_of(m), m->params, !s->changed || same_launch(sett__step_now(s), m)};
         launches += !m->empty;
     }
