@@ -11,8 +11,7 @@ def current(kind: type, device: int) -> int:
     if name == "torch" and framework is not None:
         return framework.cuda.current_stream(device).cuda_stream
     if name == "cupy" and framework is not None:
-        with framework.cuda.Device(device):
-            return framework.cuda.get_current_stream().ptr
+        return framework.cuda.get_current_stream(device).ptr
     return 0
 
 

@@ -157,17 +157,11 @@ class Gpu(Case):
     def test_cupy(self):
         handle, seen = self.made[1][0], []
 
-        class Device:
-            def __init__(self, n):
-                seen.append(n)
+        def get_current_stream(device):
+            seen.append(device)
+            return types.SimpleNamespace(ptr=handle)
 
-            def __enter__(self):
-                pass
-
-            __exit__ = lambda *_: None  # noqa: E731
-
-        stream = types.SimpleNamespace(ptr=handle)
-        sys.modules["cupy"] = types.SimpleNamespace(cuda=types.SimpleNamespace(Device=Device, get_current_stream=lambda: stream))
+        sys.modules["cupy"] = types.SimpleNamespace(cuda=types.SimpleNamespace(get_current_stream=get_current_stream))
         self.addCleanup(sys.modules.pop, "cupy")
         array = type("ndarray", (Exported,), {"__module__": "cupy._core.core"})
         x, y = array(1), array(1)
