@@ -61,8 +61,8 @@ SETT_API void sett_mbarrier_expect_tx_at(sett_site, const char *func, bool arriv
 #define SETT_EXPECT_(func, arrive, barrier, n, ...) \
     sett_mbarrier_expect_tx_at(SETT_HERE, func, arrive, &(sett_mbarrier_args){.bar = barrier, .bytes = SETT_A(n), __VA_ARGS__})
 
-/* wait: goes on when the phase of this parity, 0 or 1, has ended. try_wait waits for a while, test_wait not at all: Boolean,
- * has it ended? Where the answer is true, what was released there and what copies wrote is seen.
+/* wait: goes on when the phase of this parity, 0 or 1, has ended. try_wait waits for a while (from sm_90 on), test_wait not at
+ * all: Boolean, has it ended? Where the answer is true, what was released there and what copies wrote is seen.
  * .cluster = true: also what threads of other blocks released. */
 typedef enum sett_mbarrier_ask { SETT_MBARRIER_WAIT, SETT_MBARRIER_TRY_WAIT, SETT_MBARRIER_TEST_WAIT } sett_mbarrier_ask;
 typedef struct sett_mbarrier_wait_args {
@@ -118,7 +118,8 @@ SETT_API void sett_cp_async_mbarrier_arrive_at(sett_site, const sett_tensor *bar
  *
  * A GROUP says who arrives. SETT_THREADS(n): each of n threads. SETT_WARPS(n): one lane of each of n warps, behind a
  * sett_sync_warp. SETT_WARP_GROUPS(n): one thread of each of n warp groups of 128 threads, which do not meet before: for
- * consumers that read by wgmma, after their sett_mma_wait. All threads of a group make the calls, together. More arrivals
+ * consumers that read by wgmma, after their sett_mma_wait. (Others need a sett_barrier before, or a warp may still wait for a
+ * phase that ended twice.) All threads of a group make the calls, together. More arrivals
  * than these, or fewer, are reported by the CPU engine, with the line of the call. */
 typedef struct sett_pipeline sett_pipeline;
 typedef struct sett_pipeline_state sett_pipeline_state;
@@ -184,7 +185,7 @@ SETT_API void sett_state_set_at(sett_site, sett_pipeline_state *, sett_arg count
 #define sett_state_set(state, count) sett_state_set_at(SETT_HERE, state, SETT_A(count))
 SETT_API void sett_state_copy_at(sett_site, const sett_pipeline_state *src, sett_pipeline_state *dst);
 #define sett_state_copy(src, dst) sett_state_copy_at(SETT_HERE, src, dst)
-/* The stage's FULL, of a producer, or the mbarrier that its side waits for, of a consumer: what a copy names. */
+/* The FULL of the stage: the mbarrier that a copy to it names. */
 SETT_API sett_tensor *sett_pipeline_barrier_at(sett_site, const sett_pipeline_state *);
 #define sett_pipeline_barrier(state) sett_pipeline_barrier_at(SETT_HERE, state)
 

@@ -52,6 +52,7 @@ static bool of_a_cluster(const sett__tape *t, const sett__op *op)
     switch (op->code) {
     case SETT__FENCE: return sett__attr(t->arg, op, SETT__AT_FENCE_SCOPE) == SETT_SCOPE_CLUSTER;
     case SETT__ATOM: return sett__attr(t->arg, op, SETT__AT_ATOM_SCOPE) == SETT_SCOPE_CLUSTER;
+    case SETT__MBTRY:
     case SETT__MBTEST: return op->n_attrs;
     case SETT__MBARRIVE: return op->n_attrs || (op->n_args > 2 && t->arg[op->args + 2] != SETT__NONE);
     default: return false;

@@ -255,6 +255,56 @@ START_TEST(clusters_share_tiles)
 }
 END_TEST
 
+/* ---- from block to block ---------------------------------------------------------------------------------- */
+/* Block 0 writes into a ring of block 1, which gives the stages back. */
+static void across_body(sett_build *b, const void *user)
+{
+    const int stages = *(const int *)user;
+    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_row_major(b, 9, 32));
+    sett_grid(b, 2), sett_block(b, 64);
+    sett_cluster(b, 2);
+    sett_tensor *slots = sett_make_smem_tensor(b, SETT_I32, sett_make_layout(b, T(32, stages)), 16);
+    sett_pipeline *pipe = sett_pipeline_async(b, .stages = stages, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(1), .commit_to = sett_const(b, SETT_I32, 1),
+        .release_to = sett_const(b, SETT_I32, 0));
+    sett_val *lane = sett_lane_idx(b), *rank = sett_block_idx_in_cluster(b), *first = sett_eq(sett_warp_idx(b), 0);
+    sett_if (b, sett_and(first, sett_eq(rank, 0))) {
+        sett_pipeline_state *put = sett_pipeline_producer_state(pipe);
+        sett_tensor *there = sett_map_dsmem(slots, 1);
+        sett_for (b, k, 0, 9, 1) {
+            sett_producer_acquire(put);
+            sett_set(sett_slice(there, ALL, sett_stage(put)), sett_add(sett_mul(k, 100), lane), lane);
+            sett_producer_commit(put);
+            sett_advance(put);
+        }
+        sett_producer_tail(put);
+    }
+    sett_if (b, sett_and(first, sett_eq(rank, 1))) {
+        sett_pipeline_state *get = sett_pipeline_consumer_state(pipe);
+        sett_for (b, k, 0, 9, 1) {
+            sett_consumer_wait(get);
+            sett_set(D, sett_at(sett_slice(slots, ALL, sett_stage(get)), lane), k, lane);
+            sett_consumer_release(get);
+            sett_advance(get);
+        }
+    }
+}
+
+static void check_across(const void *user, const void *result)
+{
+    (void)user;
+    for (int i = 0; i < 9 * 32; i++)
+        ck_assert_int_eq(((const int *)result)[i], i / 32 * 100 + i % 32);
+}
+
+START_TEST(a_block_fills_another)
+{
+    static int d[9 * 32];
+    const int stages = _i + 1;
+    sett_buf D = sett_buf_2d(d, SETT_I32, 9, 32);
+    run_all(&(program){across_body, &stages, sizeof stages, 1, {{SETT_BIND_BUF, .u = {.t = &D}}}, 0, sizeof d, check_across});
+}
+END_TEST
+
 /* ---- what they compile to ------------------------------------------------------------------------------ */
 static char *ptx_of(sett_engine *e, sett_body body, const void *user, size_t size, const char *target, sett_kernel **k)
 {
@@ -286,6 +336,9 @@ START_TEST(loops_have_no_division)
     sett_kernel_release(k);
     ptx = ptx_of(e, product_body, &fenced, sizeof fenced, "sm_90a", &k);
     ck_assert_msg(strstr(ptx, "mbarrier.arrive.release.cluster.shared::cluster.b64 _,") && strstr(ptx, "try_wait.parity.acquire.cluster"), "%s", ptx);
+    sett_kernel_release(k);
+    ptx = ptx_of(e, ring_body, &rings[5], sizeof *rings, "sm_80", &k); /* cp.async, of threads alone */
+    ck_assert_msg(strstr(ptx, "cp.async.mbarrier.arrive.noinc.shared.b64") && strstr(ptx, "mbarrier.test_wait.parity.shared.b64") && !strstr(ptx, "fence.mbarrier_init"), "%s", ptx);
     sett_kernel_release(k);
     sett_engine_close(e);
 }
@@ -584,6 +637,7 @@ Suite *pipeline_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, rings_turn, 0, (int)(sizeof rings / sizeof *rings));
     tcase_add_loop_test(t, clusters_share_tiles, 0, (int)(sizeof products / sizeof *products));
+    tcase_add_loop_test(t, a_block_fills_another, 0, 3);
     tcase_add_test(t, loops_have_no_division);
     tcase_add_loop_test(t, stores_go_through_a_ring, 0, 3);
     tcase_add_loop_test(t, groups_take_turns, 0, 4);

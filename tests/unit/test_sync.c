@@ -49,6 +49,7 @@ static const struct {
     {"%20 = load u8 %1[0] align 1\n%21 = load f32 %4[0] align 4\n%22 = mbarrier.try_wait i1 %3[0] %5\n%23 = load u8 %1[0] align 1\n%24 = load f32 %4[0] align 4\n"
      "%25 = add u8 %20, %23\n%26 = add f32 %21, %24\nstore %2[0] u8 %25 align 1\nstore %4[1] f32 %26 align 4\nmbarrier.arrive %3[1]\nstore %4[1] f32 %21 align 4", "sm_90a",
         "CHECK: ld.shared.b32\nCHECK: mbarrier.try_wait\nCHECK: ld.shared.b32\nCHECK: st.global\nCHECK: st.shared\nCHECK: mbarrier.arrive\nCHECK: st.shared"},
+    {"%20 = mbarrier.try_wait i1 %3[1] %0\nif %20 {\nbarrier\n}", "sm_80", "CHECK: mbarrier.test_wait.parity.shared.b64 p, [%r{{*}}], %r"},
     {"%20 = mbarrier.test_wait i1 %3[1] %0\nif %20 {\nbarrier\n}", "sm_80", "CHECK: mbarrier.test_wait.parity.shared.b64 p, [%r{{*}}], %r"},
     {"%20 = mbarrier.test_wait i1 %3[1] %0 scope=cluster\nif %20 {\nbarrier\n}", "sm_90a", "CHECK: mbarrier.test_wait.parity.acquire.cluster.shared.b64 %p1, [smem+8], %r"},
     {"mbarrier.inval %3[0]", "sm_80", "CHECK: mbarrier.inval.shared.b64 [smem]"},
@@ -176,7 +177,8 @@ static const struct {
     {"mbarrier.arrive %3[0] count %5", "sm_86", "mbarrier.arrive needs sm_90"},
     {"mbarrier.arrive %3[0] scope=cluster", "sm_80", "mbarrier.arrive needs sm_90"},
     {"mbarrier.expect_tx %3[0] %5", "sm_89", "mbarrier.expect_tx needs sm_90"},
-    {"%20 = mbarrier.try_wait i1 %3[0] %5", "sm_80", "mbarrier.try_wait needs sm_90"},
+    {"%20 = mbarrier.try_wait i1 %3[0] %5", "sm_75", "mbarrier.try_wait needs sm_80"},
+    {"%20 = mbarrier.try_wait i1 %3[0] %5 scope=cluster", "sm_80", "mbarrier.try_wait needs sm_90"},
     {"%20 = mbarrier.test_wait i1 %3[0] %5 scope=cluster", "sm_80", "mbarrier.test_wait needs sm_90"},
     {"%20 = peer f32x32 %4, %5", "sm_89", "peer needs sm_90"},
     {"%20 = cluster_ctarank i32", "sm_86", "cluster_ctarank needs sm_90"},
