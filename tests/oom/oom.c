@@ -206,7 +206,7 @@ static const given_tape boxes = {oom_boxes, SETT_F32, 1}, products = {oom_produc
 static const example kernels[] = {{"hello", oom_hello, NULL}, {"elementwise", sett_elementwise, &relu}, {"exact", sett_elementwise, &exact},
     {"transpose", sett_transpose, &tiles}, {"row_reduce", sett_row_reduce, &row}, {"softmax", sett_softmax, &rows}, {"saxpy", sett_axpy, &axpy},
     {"rms_norm", sett_rms_norm, &rms}, {"shared", sett_rms_norm, &shared}, {"layer_norm", sett_layer_norm, &layer}, {"reduce", sett_vector_reduce, &vector},
-    {"dequantise", sett_dequantise, &nibbles}, {"structs", oom_structs, NULL}, {"atoms", oom_atoms, NULL}, {"dividing", oom_dividing, NULL}, {"relying", oom_relying, NULL},
+    {"dequantise", sett_dequantise, &nibbles}, {"structs", oom_structs, NULL}, {"atoms", oom_atoms, NULL}, {"rings", oom_rings, NULL}, {"dividing", oom_dividing, NULL}, {"relying", oom_relying, NULL},
     {"looping", oom_looping, NULL}, {"packing", oom_packing, NULL}, {"inlining", oom_inlining, NULL}, {"maps", oom_maps, NULL},
     {"boxes", NULL, &boxes}, {"products", NULL, &products}};
 

@@ -188,3 +188,51 @@ void oom_maps(sett_build *b, const void *user)
     sett_tma_store_commit(b);
     sett_tma_store_wait(b, 0);
 }
+
+/* Every kind of pipeline, from block to block of a cluster, tile after tile; one warp adds up what another one writes. */
+void oom_rings(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 32, 16)), *C = sett_param(b, "C", SETT_F32, sett_row_major(b, 32, 32));
+    sett_block(b, 64);
+    sett_cluster(b, 2);
+    sett_scheduler *s = sett_tile_scheduler(b, .tiles = T(5, 3), .clusters = SETT_A(1), .swizzle = 2);
+    sett_grid(b, sett_scheduler_grid(s));
+    sett_tensor *ring = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(32, 2)), 16);
+    sett_pipeline *pipe = sett_pipeline_async(b, .stages = 2, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(1), .defer_sync = true);
+    sett_pipeline *order = sett_pipeline_order(b, .stages = 1, .turns = 2, .producers = SETT_WARPS(1), .defer_sync = true);
+    sett_pipeline_tma_async(b, .stages = 2, .tx_bytes = 16, .multicast = 1, .consumers = SETT_WARPS(1), .defer_sync = true);
+    sett_pipeline_tma_store(b, .stages = 2);
+    sett_pipeline_init_arrive(b);
+    sett_pipeline_init_wait(b);
+    sett_val *lane = sett_lane_idx(b), *warp = sett_warp_idx(b);
+    sett_pipeline_state *turn = sett_order_state(order, warp);
+    sett_work_tile *w = sett_initial_work_tile(s);
+    sett_while (b, sett_is_valid_tile(w)) {
+        sett_tile_coord(w);
+        sett_order_wait(turn);
+        sett_order_arrive(turn);
+        sett_advance_to_next_work(w);
+    }
+    sett_if (b, sett_eq(warp, 0)) {
+        sett_pipeline_state *put = sett_pipeline_producer_state(pipe);
+        sett_for (b, k, 0, 16, 1) {
+            sett_producer_acquire(put, sett_producer_try_acquire(put));
+            sett_set(sett_slice(ring, ALL, sett_stage(put)), sett_at(A, lane, k), lane);
+            sett_producer_commit(put);
+            sett_advance(put);
+        }
+        sett_producer_tail(put);
+    }
+    sett_else (b) {
+        sett_pipeline_state *get = sett_pipeline_consumer_state(pipe);
+        sett_for (b, k, 0, 16, 1) {
+            sett_consumer_wait(get);
+            sett_set(C, sett_at(sett_slice(ring, ALL, sett_stage(get)), lane), lane, k);
+            sett_consumer_release(get);
+            sett_advance(get);
+        }
+    }
+    sett_set(sett_map_dsmem(ring, 1), 1, lane, 0);
+    sett_cluster_sync(b);
+}

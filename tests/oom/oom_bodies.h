@@ -7,6 +7,7 @@
 void oom_hello(sett_build *, const void *unused);
 void oom_structs(sett_build *, const void *unused);
 void oom_atoms(sett_build *, const void *unused);
+void oom_rings(sett_build *, const void *unused);
 void oom_dividing(sett_build *, const void *unused);
 void oom_relying(sett_build *, const void *unused);
 void oom_looping(sett_build *, const void *unused);
