@@ -226,8 +226,12 @@ static void draw_problem(problem *p, int number)
     }
     if (number % 4 != 3 || p->out || tile_size(p) * sett__dtype_bytes(p->dtype) > (p->swizzle ? 8192 : 1024) || (p->swizzle && p->rank > 2))
         return;
-    p->blocks = 2 << draw(2);
-    p->tile[p->swizzle ? !p->order[0] : p->held[p->rank - 1]] *= p->blocks * (p->swizzle ? 1 : 8); /* parts begin at 128 bytes, or with the swizzle */
+    const int64_t blocks = 2 << draw(2), times = blocks * (p->swizzle ? 1 : 8); /* parts begin at 128 bytes, or with the swizzle */
+    int64_t *shared = &p->tile[p->swizzle ? !p->order[0] : p->held[p->rank - 1]];
+    if (*shared * times > SETT__MAP_BOX)
+        return;
+    p->blocks = (int)blocks;
+    *shared *= times;
     if (p->swizzle)
         p->held[0] = !p->order[0], p->held[1] = p->order[0];
 }
