@@ -68,8 +68,10 @@ SETT_API int sett_tma_bytes(const sett_tma *);
  * .multicast cta_layout lists the blocks that share the tile, and the part begins where block cta_coord copies; else they are 0
  * and NULL. The results are the operands of copies.
  *
- *     sett_tma_partition(tB, m, sett_make_layout(b, 2, 1), sB, gB, &tBs, &tBg);      (((64,64)),k) ...
- *     sett_tma_load(tB, sett_slice(tBg, ALL, k), sett_slice(tBs, ALL, stage), bar, .mask = sett_tma_mask...); */
+ *     gB of (64,128,k) coordinates and sB of (64,128,STAGES), f16, by a map with .multicast = 2
+ *     sett_tma_partition(tB, rank, sett_make_layout(b, 2, 1), sB, gB, &s, &g);       s ((4096,2),STAGES), g (((64,64),2),k)
+ *     sett_val *both = sett_create_tma_multicast_mask(b, sett_make_layout(b, T(2, 1)), T(0, 0), 0);
+ *     sett_tma_load(tB, sett_slice(g, ALL, k), sett_slice(s, ALL, stage), bar, .mask = both); */
 SETT_API void sett_tma_partition_at(sett_site, const sett_tma *, sett_arg cta_coord, const sett_layout *cta_layout, const sett_tensor *smem, const sett_tensor *gmem,
     sett_tensor **s, sett_tensor **g);
 #define sett_tma_partition(tma, cta_coord, cta_layout, smem, gmem, s, g) \
@@ -89,7 +91,7 @@ SETT_API sett_val *sett_create_tma_multicast_mask_at(sett_site, sett_build *, co
  * barrier: an mbarrier of the block, a tensor of one element (sett_make_mbarriers), or of a pipeline's state,
  * sett_pipeline_barrier(state). .mask: a load goes to the same place of these blocks of the cluster, and completes at the same
  * barrier there. .policy: of sett_cache_policy. .pred: a Boolean scalar; where it is false nothing is copied. .map: a map in
- * memory takes the place of the argument's (sett_tma_copy_descriptor).
+ * memory takes the place of the argument's (sett_copy_tensormap).
  * What threads wrote to shared memory is read by a store behind sett_fence_view_async_shared and a barrier. Coordinates of what
  * is written do not begin below 0, and rows, mode 0 of the map, are a multiple of 16 bytes: .div of their extent proves it.
  * SETT_E_SPACE, SETT_E_SHAPE, SETT_E_ARGUMENT: no coordinates of this map, other sizes, no mbarrier. */

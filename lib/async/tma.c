@@ -5,7 +5,6 @@
  * there: a mode for each run, as (64,128,2):(1@1,1@0,64@1). Its first modes, as long as they step by one element, are the box.
  * What remains is further boxes. The map's modes are those of the box, then the others of the tensor. */
 #include "tma.h"
-#include <string.h>
 
 enum { PIECE = 16, MOST_LEAVES = 64, NO_MODE = -1 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies by tensor maps: which parts of a tile are one copy, and what is recorded for each. */
 #include "tma.h"
-#include <string.h>
 
 /* ---- operands ------------------------------------------------------------------------------------ */
 bool sett__place_of(const sett__ctx *c, const sett_tensor *t, int64_t more, sett__spot_at *to)

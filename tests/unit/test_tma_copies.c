@@ -665,6 +665,61 @@ START_TEST(as_cute_has_them)
 }
 END_TEST
 
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
+/* Tiles of two boxes each, by parts of all tiles and of a ring, at an index that only the kernel knows. */
+static void ring(sett_build *b, const void *unused)
+{
+    enum { M = 64, K = 128, STAGES = 2 };
+    char text[200];
+    (void)unused;
+    sett_tensor *X = sett_param(b, "X", SETT_F16, sett_row_major(b, M, sett_sym(b, "K", .div = 8)), .align = 16), *D = sett_param(b, "D", SETT_F16, sett_row_major(b, M, sett_sym(b, "K", .div = 8)));
+    sett_grid(b, 1), sett_block(b, 32);
+    sett_tensor *r = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, M, K, STAGES), 1024), *bars = sett_make_mbarriers(b, STAGES), *s, *g;
+    sett_tma *map = sett_make_tma(X, .smem = r, .tile = T(M, K));
+    sett_tma_partition(map, 0, NULL, r, sett_local_tile(sett_tma_tensor(map), T(M, K), T(0, ALL)), &s, &g);
+    sett_layout_str(sett_get_nonswizzle_portion(sett_tensor_layout(s)), text, sizeof text);
+    ck_assert_str_eq(text, "((4096,2),(1,2)):((1,4096),(0,8192))");
+    sett_layout_str(sett_tensor_layout(g), text, sizeof text);
+    ck_assert_str_eq(text, "(((64,64),2),?):(((1@0,1@1),64@0),128@0)");
+    sett_if (b, sett_elect_one(b)) {
+        for (int i = 0; i < STAGES; i++) {
+            sett_mbarrier_init(sett_slice(bars, i), 1);
+        }
+        sett_fence_mbarrier_init(b);
+    }
+    sett_sync_warp(b);
+    sett_for (b, k, 0, sett_ceil_div(sett_sym(b, "K", .div = 8), K), 1) {
+        sett_val *stage = sett_mod(k, STAGES), *t = sett_lane_idx(b);
+        sett_tensor *bar = sett_slice(bars, stage), *to = sett_slice(s, ALL, stage), *from = sett_slice(g, ALL, k);
+        sett_mbarrier_arrive_and_expect_tx(bar, sett_tma_bytes(map), .pred = sett_elect_one(b));
+        sett_tma_load(map, sett_slice(from, T(ALL, 1)), sett_slice(to, T(ALL, 1)), bar); /* one of the two copies by itself, */
+        sett_tma_load(map, sett_slice(from, T(ALL, 0)), sett_slice(to, T(ALL, 0)), bar); /* then the other */
+        sett_mbarrier_wait(bar, sett_mod(sett_floordiv(k, STAGES), 2));
+        sett_layout *threads = sett_make_layout(b, T(1, 32));
+        sett_tensor *crd = sett_local_partition(sett_local_tile(sett_identity_tensor(b, M, sett_sym(b, "K", .div = 8)), T(M, K), T(0, k)), threads, t);
+        sett_copy_if(sett_elem_less(crd, T(M, sett_sym(b, "K", .div = 8))), sett_local_partition(sett_slice(r, ALL, ALL, stage), threads, t), sett_local_partition(sett_local_tile(D, T(M, K), T(0, k)), threads, t));
+        sett_sync_warp(b);
+    }
+}
+
+START_TEST(stages_of_parts)
+{
+    enum { M = 64, K = 488 };
+    static _Alignas(16) uint16_t x[M * K], d[M * K];
+    sett_engine *e = engine_of(_i);
+    sett_error err = {0};
+    sett_kernel *k;
+    for (int i = 0; i < M * K; i++)
+        x[i] = (uint16_t)(i * 13), d[i] = 0;
+    sett_buf X = sett_buf_2d(x, SETT_F16, M, K), D = sett_buf_2d(d, SETT_F16, M, K);
+    ck_assert_msg(!sett_compile(e, ring, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu"}, &k, &err), "%s", err.text);
+    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, &D), "%s", err.text);
+    ck_assert_mem_eq(d, x, sizeof d);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
 Suite *tma_copies_suite(void)
 {
     Suite *s = suite_create("tma_copies");
@@ -675,6 +730,7 @@ Suite *tma_copies_suite(void)
     tcase_add_loop_test(t, bytes_are_copied, 0, SETT__COUNT(sends));
     tcase_add_loop_test(t, code_of_bytes, 0, SETT__COUNT(sends));
     tcase_add_test(t, code_of_boxes);
+    tcase_add_loop_test(t, stages_of_parts, 0, 3);
     tcase_add_loop_test(t, groups_by_maps_in_memory, 0, 3);
     suite_add_tcase(s, t);
     return s;
