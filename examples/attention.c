@@ -1,188 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* O = softmax(Q K^T / sqrt(d)) V on Hopper, forward, bf16 in and out, for each of G = batch times heads: M queries and N keys of d = 128.
- * Two warp groups have 64 queries each. While a group's S = Q K^T of the next keys and its O += P V of these are under way, it computes
- * the softmax of the S that has come first. P goes from the accumulator's registers to A of the second product as they are. */
+/* O = softmax(Q K^T / sqrt(d)) V on Hopper, forward, for each of G = batch times heads: sett_attention of libsett-kernels, whose body,
+ * kernels/attention.c, is one loop of two products and a softmax (docs/gemm.md has what it is made of). Checked here against plain C. */
 #define SETT_SHORT
 #include "common.h"
+#include <sett/kernels.h>
 
-enum { D = 128, ROWS = 128, KEYS = 128, STAGES = 2, GROUP = 128, PANEL = 64 };
-
-typedef struct parts {
-    sett_tensor *q, *k, *v; /* shared memory: (ROWS,D), (KEYS,D,STAGES), (D,KEYS,STAGES) */
-    sett_tma *tq, *tk, *tv, *to;
-    sett_pipeline *query, *keys, *values;
-    sett_val *m, *g, *N, *tiles; /* of keys; the last one first, which alone may end in the middle */
-} parts;
-
-static void load(sett_tma *tma, sett_tensor *tiles, sett_val *i, sett_tensor *ring, sett_pipeline_state *put)
-{
-    sett_producer_acquire(put);
-    sett_tma_load(tma, sett_slice(tiles, ALL, ALL, i), sett_slice(ring, ALL, ALL, sett_stage(put)), sett_pipeline_barrier(put));
-    sett_advance(put);
-}
-
-static void produce(sett_build *b, const parts *t)
-{
-    sett_pipeline_state *query = sett_pipeline_producer_state(t->query), *keys = sett_pipeline_producer_state(t->keys), *values = sett_pipeline_producer_state(t->values);
-    sett_tensor *gK = sett_local_tile(sett_tma_tensor(t->tk), T(KEYS, D), T(ALL, 0, t->g)), *gV = sett_local_tile(sett_tma_tensor(t->tv), T(D, KEYS), T(0, ALL, t->g));
-    sett_producer_acquire(query);
-    sett_tma_load(t->tq, sett_local_tile(sett_tma_tensor(t->tq), T(ROWS, D), T(t->m, 0, t->g)), t->q, sett_pipeline_barrier(query));
-    sett_for (b, i, 0, t->tiles, 1) {
-        sett_val *tile = sett_sub(sett_sub(t->tiles, i), 1);
-        load(t->tk, gK, tile, t->k, keys);
-        load(t->tv, gV, tile, t->v, values);
-    }
-}
-
-typedef struct flash {
-    const parts *t;
-    sett_tiled_mma *qk, *pv;
-    sett_thr_mma *qk_mine, *pv_mine;
-    sett_tensor *s[2], *p, *o, *max, *sum; /* registers: S of the first keys, and of the others */
-    sett_pipeline_state *keys, *values;
-    double scale; /* log2(e) / sqrt(d) */
-} flash;
-
-static void scores(sett_build *b, const flash *f, sett_tensor *s)
-{
-    sett_consumer_wait(f->keys);
-    sett_tensor *fq = sett_make_fragment_A(f->qk, sett_partition_A(f->qk_mine, f->t->q));
-    sett_tensor *fk = sett_make_fragment_B(f->qk, sett_partition_B(f->qk_mine, sett_slice(f->t->k, ALL, ALL, sett_stage(f->keys))));
-    sett_gemm(f->qk, s, fq, fk, s, .fresh = true);
-    sett_mma_commit(b);
-}
-
-static void update(sett_build *b, const flash *f, bool first)
-{
-    sett_consumer_wait(f->values);
-    sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(f->pv_mine, sett_slice(f->t->v, ALL, ALL, sett_stage(f->values))));
-    sett_gemm(f->pv, f->o, f->p, fv, f->o, .fresh = first);
-    sett_mma_commit(b);
-}
-
-/* Of what a thread has of an accumulator, ((2,2,n/8),1,1), mode (0,1) is the row: one number each, of this thread's columns. */
-static sett_val *by_rows(sett_val *x, sett_binary_op op, double init)
-{
-    return sett_reshape(sett_reduce_by(x, op, init, T(T(1, ALL, 1), 1, 1)), T(T(1, 2, 1), 1, 1));
-}
-
-/* P = exp2(scale (S - max)), by rows. *fade: by what the sums so far, and O, are to be multiplied. */
-static sett_val *softmax(const flash *f, sett_val *s, sett_val **fade)
-{
-    sett_val *was = sett_load(f->max), *now = sett_max(was, sett_warp_reduce(by_rows(s, SETT_MAX, -INFINITY), SETT_MAX, 4));
-    sett_val *p = sett_exp2_approx(sett_sub(sett_mul(s, f->scale), sett_mul(now, f->scale)));
-    *fade = sett_exp2_approx(sett_mul(sett_sub(was, now), f->scale));
-    sett_store(f->sum, sett_fma(sett_load(f->sum), *fade, by_rows(p, SETT_ADD, 0.0)));
-    sett_store(f->max, now);
-    return p;
-}
-
-static void keep(const flash *f, sett_val *p) /* the same registers as bf16, by their names in A */
-{
-    sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), SETT_BF16));
-}
-
-static void loop(sett_build *b, const flash *f)
-{
-    sett_val *fade, *left = sett_sub(f->t->N, sett_mul(sett_sub(f->t->tiles, 1), KEYS));
-    sett_tensor *crd = sett_partition_C(sett_get_slice(f->qk, sett_thread_idx(b, 0)), sett_identity_tensor(b, ROWS, KEYS));
-    scores(b, f, f->s[0]);
-    sett_mma_wait(b, 0);
-    sett_consumer_release(f->keys), sett_advance(f->keys);
-    keep(f, softmax(f, sett_where(sett_elem_less(crd, T(ALL, left)), sett_load(f->s[0]), -INFINITY), &fade)); /* keys past the end weigh nothing */
-    sett_for (b, i, 1, f->t->tiles, 1) {
-        scores(b, f, f->s[1]);           /* in flight: S of the next keys, */
-        update(b, f, false);             /* and O += P V of these */
-        sett_mma_wait(b, 1);             /* S has come */
-        sett_consumer_release(f->keys), sett_advance(f->keys);
-        sett_val *p = softmax(f, sett_load(f->s[1]), &fade);
-        sett_mma_wait(b, 0);             /* O and P are free */
-        sett_consumer_release(f->values), sett_advance(f->values);
-        sett_store(f->o, sett_mul(sett_load(f->o), fade));
-        keep(f, p);
-    }
-    update(b, f, false);
-    sett_mma_wait(b, 0);
-}
-
-/* O by its sums, through the shared memory that held the group's queries. */
-static void store(sett_build *b, const flash *f, sett_val *warp, sett_val *group)
-{
-    const parts *t = f->t;
-    sett_tensor *sO = sett_smem_alias(t->q, SETT_BF16, sett_smem_layout(b, SETT_BF16, SETT_K_MAJOR, ROWS, D));
-    sett_tensor *gO = sett_local_tile(sett_tma_tensor(t->to), T(ROWS, D), T(t->m, 0, t->g)), *out = sett_make_fragment_like(f->o, SETT_BF16);
-    sett_tiled_copy *r2s = sett_make_tiled_copy_C(sett_stmatrix(b, SETT_BF16, 4, false), f->pv);
-    sett_thr_copy *mine = sett_get_slice(r2s, sett_thread_idx(b, 0));
-    sett_store(out, sett_to(sett_mul(sett_load(f->o), sett_rcp_approx(sett_warp_reduce(sett_load(f->sum), SETT_ADD, 4))), SETT_BF16));
-    sett_barrier(b, sett_add(group, 1), GROUP); /* the group's products have read them */
-    sett_copy_by(r2s, sett_retile(mine, out), sett_partition_D(mine, sO));
-    sett_fence_view_async_shared(b);
-    sett_barrier(b, sett_add(group, 1), GROUP);
-    sett_if (b, sett_eq(sett_mod(warp, 4), 0)) {
-        for (int i = 0; i < D / PANEL; i++)
-            sett_tma_store(t->to, sett_local_tile(sO, T(64, PANEL), T(group, i)), sett_local_tile(gO, T(64, PANEL), T(group, i)));
-        sett_tma_store_commit(b);
-        sett_tma_store_wait_read(b, 0);
-    }
-}
-
-static void consume(sett_build *b, const parts *t, sett_val *warp, sett_val *group)
-{
-    flash f = {.t = t, .scale = 1.4426950408889634 / sqrt(D), .keys = sett_pipeline_consumer_state(t->keys), .values = sett_pipeline_consumer_state(t->values)};
-    f.qk = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_BF16, .b = SETT_BF16, .acc = SETT_F32, .n = KEYS), T(ROWS / 64, 1, 1), ALL);
-    f.pv = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_BF16, .b = SETT_BF16, .acc = SETT_F32, .n = D, .a_from = SETT_RMEM, .b_major = SETT_MN_MAJOR), T(ROWS / 64, 1, 1), ALL);
-    f.qk_mine = sett_get_slice(f.qk, sett_mul(group, GROUP));
-    f.pv_mine = sett_get_slice(f.pv, sett_mul(group, GROUP));
-    for (int i = 0; i < 2; i++)
-        f.s[i] = sett_make_fragment_C(f.qk, sett_partition_shape_C(f.qk, T(ROWS, KEYS)));
-    f.o = sett_make_fragment_C(f.pv, sett_partition_shape_C(f.pv, T(ROWS, D)));
-    f.p = sett_make_fragment_A(f.pv, sett_partition_shape_A(f.pv, T(ROWS, KEYS)));
-    f.max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
-    f.sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
-    sett_fill(f.max, -INFINITY), sett_fill(f.sum, 0.0), sett_fill(f.o, 0.0);
-    sett_consumer_wait(sett_pipeline_consumer_state(t->query));
-    loop(b, &f);
-    store(b, &f, warp, group);
-}
-
-static sett_tensor *param(sett_build *b, const char *name, sett_val *G, sett_val *rows)
-{
-    return sett_select(sett_param(b, name, SETT_BF16, sett_row_major(b, G, rows, D), .align = 16), 1, 2, 0); /* (rows, D, G) */
-}
-
-static void attention(sett_build *b, const void *user)
-{
-    (void)user;
-    sett_val *G = sett_sym(b, "G"), *M = sett_sym(b, "M"), *N = sett_sym(b, "N");
-    sett_tensor *Q = param(b, "Q", G, M), *K = param(b, "K", G, N), *V = param(b, "V", G, N), *O = param(b, "O", G, M);
-    sett_grid(b, sett_ceil_div(M, ROWS), G);
-    sett_block(b, 2 * ROWS + GROUP);
-    parts t = {.m = sett_block_idx(b, 0), .g = sett_block_idx(b, 1), .N = N, .tiles = sett_floordiv(sett_add(N, KEYS - 1), KEYS)};
-    t.q = sett_make_smem_tensor(b, SETT_BF16, sett_smem_layout(b, SETT_BF16, SETT_K_MAJOR, ROWS, D), 1024);
-    t.k = sett_make_smem_tensor(b, SETT_BF16, sett_smem_layout(b, SETT_BF16, SETT_K_MAJOR, KEYS, D, STAGES), 1024);
-    t.v = sett_make_smem_tensor(b, SETT_BF16, sett_smem_layout(b, SETT_BF16, SETT_MN_MAJOR, D, KEYS, STAGES), 1024);
-    t.tq = sett_make_tma(Q, .smem = t.q, .tile = T(ROWS, D));
-    t.tk = sett_make_tma(K, .smem = t.k, .tile = T(KEYS, D));
-    t.tv = sett_make_tma(sett_select(V, 1, 0, 2), .smem = t.v, .tile = T(D, KEYS));
-    t.to = sett_make_tma(O, .layout = sett_smem_layout(b, SETT_BF16, SETT_K_MAJOR, 64, PANEL), .tile = T(64, PANEL));
-    sett_pipeline **pipe[] = {&t.query, &t.keys, &t.values};
-    sett_tma *const from[] = {t.tq, t.tk, t.tv};
-    for (int i = 0; i < 3; i++)
-        *pipe[i] = sett_pipeline_tma_async(b, .stages = i ? STAGES : 1, .tx_bytes = sett_tma_bytes(from[i]), .consumers = SETT_WARP_GROUPS(ROWS / 64), .defer_sync = true);
-    sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
-
-    sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
-    sett_if (b, sett_ge(group, ROWS / 64)) {
-        sett_setmaxregister_decrease(b, 24);
-        sett_if (b, sett_eq(warp, ROWS / 16))
-            sett_if (b, sett_elect_one(b))
-                produce(b, &t);
-    }
-    sett_else (b) {
-        sett_setmaxregister_increase(b, 240);
-        consume(b, &t, warp, group);
-    }
-}
+enum { D = 128 };
 
 static void try(run *r, sett_kernel *k, int64_t g, int64_t m, int64_t n)
 {
@@ -218,8 +41,8 @@ int main(void)
 {
     run r = run_open();
     sett_kernel *k;
-    sett_compile_options opt = {.size = sizeof opt, .name = "attention"};
-    sett_status s = sett_compile(r.e, attention, &opt, &k, &r.err);
+    const sett_attention_options o = {.size = sizeof o, .dtype = SETT_BF16, .d = D};
+    sett_status s = sett_kernels_compile(r.e, sett_attention, &o, NULL, &k, &r.err);
     if (s == SETT_E_TARGET) { /* no wgmma */
         printf("attention: %s\n", r.err.text);
         run_close(&r);

@@ -18,7 +18,7 @@ typedef struct kernel {
     void (*settle)(void *options, choice *);
 } kernel;
 extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_mul, sett__elementwise, sett__axpy, sett__vector_reduce, sett__row_reduce,
-    sett__transpose, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma;
+    sett__transpose, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__attention;
 
 /* A family by the name of the kernel, with all members of its options but .size as parameters; `params` is their list. */
 #define FAMILY(kernel_, params_) \

@@ -226,6 +226,20 @@ typedef sett_val *sett_gemm_epilogue(const sett_gemm_place *, sett_val *sums, vo
 SETT_API void sett_gemm_wgmma_with(sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue *, void *user);
 SETT_API sett_tensor *sett_gemm_part(const sett_gemm_place *, sett_tensor *whole);
 
+/* O = softmax(Q K^T / sqrt(d)) V by the tensor cores of sm_90a, forward, without masks. Arguments: Q (G,M,d), K (G,N,d), V (G,N,d), O (G,M,d), where
+ * G is batch times heads, up to 65535; N is at least 1. Sums are Float32; weights are rounded to dtype before they multiply V, and exponents are
+ * the hardware's approximation (ex2.approx), so that an H200 and the CPU engine differ in the last bit of few results.
+ * dtype: f16, bf16. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
+typedef struct sett_attention_options {
+    size_t size;
+    sett_dtype dtype;
+    int plain;
+    int d;        /* columns of a head: 64 or 128; 0: 128 */
+    int reserved; /* 0 */
+} sett_attention_options;
+SETT_API void sett_attention(sett_build *, const void *options);
+SETT_API extern const sett_family sett_attention_family;
+
 /* ---- all of them ------------------------------------------------------------------------------- */
 /* Fills in the options of shape that are 0, for a target ("sm_90a", "cpu"); NULL: sm_90, for which a body chooses too that sett_compile
  * is given by itself. SETT_E_ARGUMENT: the body is none of this library's, the options cannot be, or the target is no such name. Two

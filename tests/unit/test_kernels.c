@@ -392,6 +392,15 @@ START_TEST(embedding_grad)
 }
 END_TEST
 
+static bool has_wgmma(void)
+{
+    char target[16] = "cpu";
+    if (r.stream.device == SETT_CPU || (sett_device_target(r.e, r.stream.device, target, sizeof target) > 0 && !strcmp(target, "sm_90a")))
+        return true;
+    printf("skipped: %s has no wgmma\n", target);
+    return false;
+}
+
 /* Factors -2 to 2 as each type has them, so that sums are exact. */
 typedef struct product { sett_dtype ab, c; int scaled, bn, gated, residual; } product;
 static const product products[] = {{.ab = SETT_F16}, {SETT_BF16, SETT_F32, 0, 0, 0, 0}, {SETT_BF16, 0, 1, 64, 0, 0}, {SETT_F8E4M3FN, SETT_BF16, 1, 128, 0, 0},
@@ -491,14 +500,54 @@ static void check_product(const product *p, size_t m, size_t n, size_t k)
 
 START_TEST(gemm_wgmma)
 {
-    char target[16];
-    if (r.stream.device != SETT_CPU && (sett_device_target(r.e, r.stream.device, target, sizeof target) < 0 || strcmp(target, "sm_90a"))) {
-        printf("skipped: %s has no wgmma\n", target);
+    if (!has_wgmma())
         return;
-    }
     check_product(&products[_i], 256, 256, 128);
     check_product(&products[_i], 131, 336, 208); /* ends within tiles */
     check_product(&products[_i], 520, 272, 16);
+}
+END_TEST
+
+/* One row of O, in double. */
+static void attend(const array *q, const array *k, const array *v, size_t row, size_t head, size_t n, size_t d, double *to)
+{
+    double *w = malloc(n * sizeof *w), sum = 0, most = -INFINITY;
+    ck_assert_ptr_nonnull(w);
+    for (size_t j = 0; j < n; j++) {
+        w[j] = 0;
+        for (size_t x = 0; x < d; x++)
+            w[j] += q->was[row * d + x] * k->was[(head * n + j) * d + x];
+        most = fmax(most, w[j] /= sqrt((double)d));
+    }
+    for (size_t j = 0; j < n; j++)
+        sum += w[j] = exp(w[j] - most);
+    for (size_t x = 0; x < d; x++) {
+        to[x] = 0;
+        for (size_t j = 0; j < n; j++)
+            to[x] += w[j] / sum * v->was[(head * n + j) * d + x];
+    }
+    free(w);
+}
+
+START_TEST(attention)
+{
+    static const int64_t shapes[][3] = {{1, 128, 128}, {2, 64, 300}, {3, 77, 1}, {1, 200, 257}};
+    const sett_dtype t = floats[_i / 2];
+    const int64_t d = _i % 2 ? 64 : 128;
+    const sett_attention_options o = {.size = sizeof o, .dtype = t, .d = _i % 2 ? 64 : 0};
+    double row[128];
+    for (int s = 0; has_wgmma() && s < 4; s++) {
+        const int64_t g = shapes[s][0], m = shapes[s][1], n = shapes[s][2];
+        array a[4] = {MAKE(t, g, m, d), MAKE(t, g, n, d), MAKE(t, g, n, d), MAKE(t, g, m, d)};
+        RUN(sett_attention, &o, &a[0].m.buf, &a[1].m.buf, &a[2].m.buf, &a[3].m.buf);
+        matrix_fetch(&r, &a[3].m);
+        for (int64_t i = 0; i < g * m; i++) {
+            attend(&a[0], &a[1], &a[2], (size_t)i, (size_t)(i / m), (size_t)n, (size_t)d, row);
+            for (int64_t x = 0; x < d; x++)
+                near("attention", &a[3], (size_t)(i * d + x), row[x], 2 * ulp[_i / 2]); /* weights are rounded, and the result */
+        }
+        drop(4, a);
+    }
 }
 END_TEST
 
@@ -628,6 +677,9 @@ static const struct {
     BAD(gemm_wgmma, ".bn is 192: it is a multiple of 64, and of the 128 columns of f8E4M3FN in 128 bytes", .dtype = SETT_I8, .c = SETT_F8E4M3FN, .bn = 192),
     BAD(gemm_wgmma, ".stages is 4: from 2 to 3", .dtype = SETT_BF16, .stages = 4),
     BAD(gemm_wgmma, ".reserved is 5: it must be 0", .dtype = SETT_BF16, .reserved = 5),
+    BAD(attention, ".dtype is f32: f16 or bf16", .dtype = SETT_F32),
+    BAD(attention, ".d is 96: 64 or 128", .dtype = SETT_F16, .d = 96),
+    BAD(attention, ".reserved is 1: it must be 0", .dtype = SETT_F16, .reserved = 1),
     BAD(dequantise, ".from is f8E4M3: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F8E4M3),
     BAD(axpy, ".threads is 1025: from 1 to 1024", .dtype = SETT_F32, .threads = 1025),
     BAD(vector_reduce, ".op is 2: SETT_ADD, SETT_MIN or SETT_MAX", .dtype = SETT_F32, .op = SETT_MUL),
@@ -761,12 +813,12 @@ START_TEST(families)
 {
     int n = 0;
     for (const sett_family *f; (f = sett_kernels_family(n)) != NULL; n++) {
-        ck_assert(f->size == sizeof *f && f->body && f->name && f->n_params >= 4);
+        ck_assert(f->size == sizeof *f && f->body && f->name && f->n_params >= 3);
         ck_assert_uint_eq(*(const size_t *)f->defaults, f->user_size);
         for (int i = 0; i < f->n_params; i++)
             ck_assert(f->params[i].offset >= sizeof(size_t) && f->params[i].offset + f->params[i].bytes <= f->user_size);
     }
-    ck_assert_int_eq(n, 12);
+    ck_assert_int_eq(n, 13);
     ck_assert_ptr_null(sett_kernels_family(-1));
 }
 END_TEST
@@ -803,9 +855,10 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(t, dequantise, 0, FLOATS);
     tcase_add_loop_test(t, embedding_grad, 0, FLOATS);
     tcase_add_loop_test(t, gemm_wgmma, 0, (int)(sizeof products / sizeof *products));
+    tcase_add_loop_test(t, attention, 0, 4);
     tcase_add_test(t, main_loop);
     tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof *bad));
-    tcase_add_loop_test(t, extreme_options, 0, 12);
+    tcase_add_loop_test(t, extreme_options, 0, 13);
     tcase_add_test(t, no_target_or_engine);
     tcase_add_test(t, options_have_a_size);
     tcase_add_test(t, an_older_caller);
