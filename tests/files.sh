@@ -47,6 +47,7 @@ usual() {
     warm) echo "warm $d/k.warm --cache-dir $c" ;;
     doctor) echo doctor ;;
     export) echo "export saxpy --targets sm_80 -o $d/lost --cache-dir $c" ;;
+    completion) echo "completion bash" ;;
     cache) echo "cache --cache-dir $c" ;;
     cache-explain) echo "cache explain $key $key --cache-dir $c" ;;
     cache-trim) echo "cache trim 1G --cache-dir $c" ;;
