@@ -93,7 +93,7 @@ SETT_API void sett_cp_async_mbarrier_arrive_at(sett_site, const sett_tensor *bar
  *         sett_pipeline_state *put = sett_pipeline_producer_state(pipe);
  *         sett_for (b, k, 0, tiles, 1) {
  *             sett_producer_acquire(put);                         waits until the stage is empty, and expects 16 KiB
- *             sett_tma_load(map, sett_slice(g, ALL, ALL, k), sett_slice(ring, ALL, ALL, sett_stage(put)), .barrier = sett_pipeline_barrier(put));
+ *             sett_tma_load(map, sett_slice(g, ALL, ALL, k), sett_slice(ring, ALL, ALL, sett_stage(put)), sett_pipeline_barrier(put));
  *             sett_advance(put);
  *         }
  *         sett_producer_tail(put);

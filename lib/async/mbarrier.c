@@ -100,7 +100,8 @@ static bool take_arrival(sett__ctx *c, const sett_mbarrier_args *given, sett_mba
         return false;
     c->b = sett__home(a->bar);
     *pred = SETT__NONE;
-    if (!sett__take_bar(c, a->bar, true, bar) || !sett__use_arg(c->b, c->site, c->func, a->bytes))
+    if (!sett__use_tensor(c->b, c->site, c->func, a->bar) || !sett__use_arg(c->b, c->site, c->func, a->bytes) ||
+        (a->pred && !sett__use_val(c->b, c->site, c->func, a->pred)) || !sett__take_bar(c, a->bar, true, bar))
         return false;
     const sett_val *p = a->pred ? sett__need_scalar(c, a->pred, "the predicate", true) : NULL;
     *pred = p ? p->id : SETT__NONE;

@@ -287,7 +287,7 @@ CASE(atomic_65536, sett_atomic_add(sett_param(w->b, "big", SETT_I32, sett_make_l
 CASE(load_65536, sett_load(sett_param(w->b, "big", SETT_I32, sett_make_layout(w->b, T1(65536), T1(2)))))
 CASE(atomic_rmem, sett_atomic_exch(w->r, 1, 0))
 CASE(atomic_sem, sett_atomic_ordered(w->g, SETT_ATOMIC_ADD, (sett_sem)4, SETT_SCOPE_GPU, 1, 0))
-CASE(atomic_scope, sett_atomic_ordered(w->g, SETT_ATOMIC_ADD, SETT_SEM_RELAXED, (sett_scope)4, 1, 0))
+CASE(atomic_scope, sett_atomic_ordered(w->g, SETT_ATOMIC_ADD, SETT_SEM_RELAXED, (sett_scope)5, 1, 0))
 CASE(atomic_exch, sett_atomic(w->g, (sett_binary_op)SETT_ATOMIC_EXCH, 1, 0))
 CASE(atomic_op, sett_atomic_ordered(w->g, (sett_atomic_op)9999, SETT_SEM_RELAXED, SETT_SCOPE_GPU, 1, 0))
 CASE(atomic_cas, sett_atomic_ordered(w->g, SETT_ATOMIC_CAS, SETT_SEM_RELAXED, SETT_SCOPE_GPU, 1, 0))
@@ -367,7 +367,7 @@ static const struct { const char *name; void (*f)(world *); sett_status status; 
     ROW(load_65536, SETT_E_LIMIT, "sett_load: big (65536):(2) takes 65536 accesses: 65535 at most give one value"),
     ROW(atomic_rmem, SETT_E_SPACE, "sett_atomic_exch: an atomic on rmem"),
     ROW(atomic_sem, SETT_E_ARGUMENT, "sett_atomic_ordered: 4 is not an order"),
-    ROW(atomic_scope, SETT_E_ARGUMENT, "sett_atomic_ordered: 4 is not a scope"),
+    ROW(atomic_scope, SETT_E_ARGUMENT, "sett_atomic_ordered: 5 is not a scope"),
     ROW(atomic_exch, SETT_E_ARGUMENT, "sett_atomic: an atomic is ADD, MIN, MAX, AND, OR or XOR; to exchange there are sett_atomic_exch"),
     ROW(atomic_op, SETT_E_ARGUMENT, "sett_atomic_ordered: an atomic is ADD, MIN, MAX, AND, OR, XOR or EXCH"),
     ROW(atomic_cas, SETT_E_ARGUMENT, "sett_atomic_ordered: sett_atomic_cas takes what is compared"),
