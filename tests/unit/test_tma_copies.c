@@ -692,8 +692,8 @@ static void ring(sett_build *b, const void *unused)
         sett_val *stage = sett_mod(k, STAGES), *t = sett_lane_idx(b);
         sett_tensor *bar = sett_slice(bars, stage), *to = sett_slice(s, ALL, stage), *from = sett_slice(g, ALL, k);
         sett_mbarrier_arrive_and_expect_tx(bar, sett_tma_bytes(map), .pred = sett_elect_one(b));
-        sett_tma_load(map, sett_slice(from, T(ALL, 1)), sett_slice(to, T(ALL, 1)), bar); /* one of the two copies by itself, */
-        sett_tma_load(map, sett_slice(from, T(ALL, 0)), sett_slice(to, T(ALL, 0)), bar); /* then the other */
+        sett_tma_load(map, sett_slice(from, T1(T(ALL, 1))), sett_slice(to, T1(T(ALL, 1))), bar); /* one of the two copies by itself, */
+        sett_tma_load(map, sett_slice(from, T1(T(ALL, 0))), sett_slice(to, T1(T(ALL, 0))), bar); /* then the other */
         sett_mbarrier_wait(bar, sett_mod(sett_floordiv(k, STAGES), 2));
         sett_layout *threads = sett_make_layout(b, T(1, 32));
         sett_tensor *crd = sett_local_partition(sett_local_tile(sett_identity_tensor(b, M, sett_sym(b, "K", .div = 8)), T(M, K), T(0, k)), threads, t);
