@@ -5,7 +5,6 @@
 #define SETT_LIB_BUILD_H
 #include "objects.h"
 
-
 /* ---- build.c: a build and its objects ----------------------------------------------------------- */
 /* Starts a build. mem NULL: malloc. in_kernel: for a body. NULL: out of memory. sett_build_end frees it. */
 sett_build *sett__build_new(const sett__allocator *mem, bool in_kernel);
