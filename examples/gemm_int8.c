@@ -78,9 +78,15 @@ static void gemm_int8(sett_build *b, const void *user)
     sett_tensor *whole[] = {C, sett_composition(SA, sett_make_layout(b, T(M, N), T(1, 0))), sett_composition(SB, sett_make_layout(b, T(M, N), T(0, 1))), sett_identity_tensor(b, M, N)};
     for (int i = 0; i < 4; i++)
         whole[i] = sett_partition_C(mine, sett_local_tile(whole[i], T(TILE, TILE), T(m, n)));
-    sett_val *in = sett_elem_less(whole[3], T(M, N)), *sum = sett_to(sett_load(acc), SETT_F32);
-    sum = sett_mul(sett_mul(sum, sett_load(whole[1], .pred = in)), sett_load(whole[2], .pred = in));
-    sett_store(whole[0], sett_to(sum, SETT_BF16), .pred = in);
+    const int columns = (int)sett_static(b, sett_size(sett_get(sett_tensor_layout(acc), 2)));
+    for (int j = 0; j < columns; j++) { /* a column of atoms at a time: fewer registers */
+        sett_tensor *part[4];
+        for (int i = 0; i < 4; i++)
+            part[i] = sett_slice(whole[i], ALL, ALL, j);
+        sett_val *in = sett_elem_less(part[3], T(M, N)), *sum = sett_to(sett_load(sett_slice(acc, ALL, ALL, j)), SETT_F32);
+        sum = sett_mul(sett_mul(sum, sett_load(part[1], .pred = in)), sett_load(part[2], .pred = in));
+        sett_store(part[0], sett_to(sum, SETT_BF16), .pred = in);
+    }
 }
 
 /* ---- trying it ------------------------------------------------------------------------------------------ */
