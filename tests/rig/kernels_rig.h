@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For suites of the library of kernels: an engine, on the CPU or, with SETT_TEST_GPU=1, on GPU 0, and arrays there. */
+#ifndef KERNELS_RIG_H
+#define KERNELS_RIG_H
+#include "examples/common.h"
+#include <check.h>
+#include <float.h>
+#include <limits.h>
+#include <sett/kernels.h>
+
+static run r;
+static sett_error err;
+static const sett_dtype floats[] = {SETT_F16, SETT_BF16, SETT_F32};
+static const double ulp[] = {1.0 / 1024, 1.0 / 128, 1.0 / (1 << 22)};
+enum { FLOATS = 3 };
+
+static inline void set_up(void)
+{
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = !getenv("SETT_TEST_GPU"), .cpu_threads = 2};
+    r = (run){.seed = 1};
+    ck_assert_msg(!sett_engine_open(&r.e, &o, &err), "%s", err.text);
+    r.stream.device = sett_default_device(r.e);
+}
+static inline void tear_down(void)
+{
+    sett_engine_close(r.e);
+}
+
+/* A tensor on the device, filled at random; its elements as they were then. */
+typedef struct array {
+    matrix m;
+    size_t n;
+    double *was;
+} array;
+
+static inline array make(sett_dtype t, int rank, const int64_t *shape)
+{
+    int64_t n = 1;
+    for (int i = 0; i < rank; i++)
+        n *= shape[i];
+    array a = {.m = matrix_random(&r, t, 1, n), .n = (size_t)n, .was = malloc((size_t)n * sizeof(double))};
+    for (size_t i = 0; i < a.n; i++)
+        a.was[i] = get(t, a.m.host, i);
+    a.m.buf = sett_buf_nd(a.m.buf.data, t, rank, shape);
+    return a;
+}
+#define MAKE(t, ...) make(t, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__})
+
+static inline void drop(int n, array *a)
+{
+    for (int i = 0; i < n; i++)
+        matrix_free(&r, &a[i].m), free(a[i].was);
+}
+
+/* What the kernel wrote. */
+static inline double at(const array *a, size_t i)
+{
+    return get(a->m.buf.dtype, a->m.host, i);
+}
+
+static inline void near(const char *what, const array *a, size_t i, double want, double tolerance)
+{
+    double got = at(a, i);
+    ck_assert_msg(fabs(got - want) <= tolerance, "%s, %s: element %zu of %zu is %.9g, should be %.9g", what, sett_dtype_name(a->m.buf.dtype), i, a->n, got, want);
+}
+
+static inline sett_kernel *compiled(sett_body body, const void *options)
+{
+    sett_kernel *k = NULL;
+    ck_assert_msg(!sett_kernels_compile(r.e, body, options, NULL, &k, &err), "%s", err.text);
+    return k;
+}
+#define RUN(body, options, ...) \
+    do { \
+        sett_kernel *k_ = compiled(body, options); \
+        ck_assert_msg(!sett_launch(k_, r.stream, &err, __VA_ARGS__), "%s", err.text); \
+        ck_assert_msg(!sett_sync_error(r.e, r.stream, &err), "%s", err.text); \
+        sett_kernel_release(k_); \
+    } while (0)
+#endif
