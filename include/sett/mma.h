@@ -257,7 +257,8 @@ static inline const sett_copy_atom *sett_copy_atom_self(const sett_copy_atom *at
 SETT_API sett_layout *sett_smem_layout_atom_at(sett_site, sett_build *, sett_dtype, sett_major, int bytes);
 #define sett_smem_layout_atom(b, dtype, major, bytes) sett_smem_layout_atom_at(SETT_HERE, b, dtype, major, bytes)
 /* The layout of a tile (M or N, K, stages...): the atom of the most bytes that divides a contiguous row, repeated over the
- * tile. SETT_E_DIVIDE: a row is no multiple of 16 bytes, or the other extent none of 8. */
+ * tile, which is the one that its readers have no bank conflicts in; sett_smem_layout_facts, below, counts them.
+ * SETT_E_DIVIDE: a row is no multiple of 16 bytes, or the other extent none of 8. */
 SETT_API sett_layout *sett_smem_layout_at(sett_site, sett_build *, sett_dtype, sett_major, sett_arg tile);
 #define sett_smem_layout(b, dtype, major, ...) sett_smem_layout_at(SETT_HERE_OF(#__VA_ARGS__), b, dtype, major, SETT_TUPLE(__VA_ARGS__))
 /* What the accesses of a tile cost, as sett_layout_facts counts them: .bank_ways is 1 where no two of them wait for one bank.
