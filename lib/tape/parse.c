@@ -206,6 +206,11 @@ static bool constant(sett__parser *p)
     return ok;
 }
 
+static const char *name_of(const sett__sig *s, int code, uint32_t i)
+{
+    return code == SETT__SYM ? s->sym[i].name : code == SETT__TMAP ? s->map[i].name : s->param[i].name;
+}
+
 static bool named(sett__parser *p)
 {
     const sett__sig *s = &p->t->sig;
@@ -215,15 +220,15 @@ static bool named(sett__parser *p)
     const char *at = p->x.at;
     if (!sett__lex_name(&p->x, sym ? "a symbol's name" : map ? "a map's name" : "a parameter's name", &text))
         return false;
-    sett__guess g = sett__guess_of(text, strlen(text));
-    for (uint32_t i = 0; i < (sym ? s->n_sym : map ? s->n_map : s->n_param); i++) {
-        const char *known = sym ? s->sym[i].name : map ? s->map[i].name : s->param[i].name;
-        if (!strcmp(known, text)) {
+    const uint32_t n = sym ? s->n_sym : map ? s->n_map : s->n_param;
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(name_of(s, now(p)->code, i), text)) {
             now(p)->imm = i;
             return true;
         }
-        sett__guess_add(&g, known);
-    }
+    sett__guess g = sett__guess_of(text, strlen(text));
+    for (uint32_t i = 0; i < n; i++)
+        sett__guess_add(&g, name_of(s, now(p)->code, i));
     return sett__lex_fail(&p->x, at, "there is no %s %.60s%s", sym ? "symbol" : map ? "map" : "parameter", text, sett__guess_text(&g));
 }
 
@@ -472,7 +477,7 @@ static bool attributes(sett__parser *p, const int64_t *hidden)
     return true;
 }
 
-/* What may follow the operands of a line, in its order; all of it NULL: nothing. */
+/* The words of a class before its attributes, in their order; NULL ends them. */
 static const char *const *options_of(int cls)
 {
     static const char *const none[] = {NULL}, *const load[] = {"align", "pred", "fill", NULL}, *const store[] = {"align", "pred", NULL},
@@ -480,26 +485,30 @@ static const char *const *options_of(int cls)
     return cls == SETT__C_LOAD ? load : cls == SETT__C_STORE ? store : cls == SETT__C_ATOM ? atom : cls == SETT__C_CPASYNC ? copy : none;
 }
 
-static void list(sett__sink *to, sett__parser *p, const char *word, bool *here)
+static void list(sett__sink *to, sett__parser *p, size_t len, const char *word, bool *here)
 {
     if (*word)
         sett__putf(to, "%s%s", to->len ? ", " : "", word);
-    *here |= *word && sett__sees(&p->x, word) && strspn(p->x.at, SETT__LETTERS SETT__DIGITS "_") == strlen(word);
+    *here |= len == strlen(word) && !memcmp(p->x.at, word, len);
 }
 
-/* Where a line goes on with a word that it had its place for: what the order is. */
+/* Does the line go on with a word whose place was before? Then it is told what the order is. */
 static bool out_of_order(sett__parser *p)
 {
     char order[120];
     sett__sink to = {.buf = order, .cap = sizeof order};
     bool here = false;
     const int code = now(p)->code, cls = sett__ops[code].cls;
+    sett__lex_space(&p->x);
+    const size_t len = strspn(p->x.at, SETT__LETTERS SETT__DIGITS "_");
+    if (!len)
+        return false;
     for (const char *const *word = options_of(cls); *word; word++)
-        list(&to, p, *word, &here);
+        list(&to, p, len, *word, &here);
     for (sett__form f = sett__form_of(code); cls == SETT__C_FORM && sett__form_next(&f);)
-        list(&to, p, f.name, &here);
+        list(&to, p, len, f.name, &here);
     for (const sett__attr_info *a = SETT__ATTR_ROW(code, 0); a->text; a++)
-        list(&to, p, a->text, &here);
+        list(&to, p, len, a->text, &here);
     return here && !SETT__LEX_FAIL(&p->x, "it is given twice, or out of order: the order is %s", order);
 }
 

@@ -66,6 +66,48 @@ START_TEST(maps_that_a_kernel_changes)
 }
 END_TEST
 
+START_TEST(coordinates_of_all_modes)
+{
+    static _Alignas(128) float a[4096], d[4096];
+    static _Alignas(128) unsigned char maps[1024];
+    static const char two[] = "tma.prefetch %40 at %5, %6", one[] = "tma.prefetch %40 at %5    ";
+    const sett__map m = {.dtype = SETT_F32, .rank = 2, .box = {32, 8}, .step = {1, 2}};
+    char text[sizeof changed];
+    sett_error e = {0};
+    memcpy(text, changed, sizeof text);
+    memcpy(strstr(text, two), one, sizeof one - 1);
+    for (int k = 0; k < 4; k++)
+        sett__sim_map(&m, (const void *)a, (const uint64_t[5]){64, 32}, (const uint64_t[4]){512}, maps + 128 * k);
+    const task t = {.text = text, .grid = {4}, .block = {32}, .cluster = {2}, .data = {a, maps, d}, .bytes = {sizeof a, sizeof maps, sizeof d}, .threads = 1};
+    ck_assert_int_eq(run_task(&t, &e), SETT_E_FAULT);
+    ck_assert_msg(strstr(e.text, "tma.prefetch: 1 coordinates of a tensor map of 2 modes"), "%s", e.text);
+}
+END_TEST
+
+/* A fence that is missing in one block of the cluster is told, however often the other changed its own map since; and one that acquires
+ * what was not released yet. */
+START_TEST(maps_that_are_not_acquired)
+{
+    static _Alignas(128) float a[4096], d[4096];
+    static _Alignas(128) unsigned char maps[1024];
+    static const char acquire[] = "  fence.proxy map %1[%10] kind=tensormap.acquire\n", release[] = "  fence.proxy kind=tensormap.release\n";
+    const sett__map m = {.dtype = SETT_F32, .rank = 2, .box = {32, 8}, .step = {1, 2}};
+    char text[sizeof changed + 100];
+    sett_error e = {0};
+    const char *at = strstr(changed, acquire), *first = strstr(changed, release), *rest = at + sizeof acquire - 1;
+    ck_assert(at && first && first < at);
+    if (_i)
+        snprintf(text, sizeof text, "%.*s%.*s%s%s%s", (int)(first - changed), changed, (int)(at - first - (int)sizeof release + 1), first + sizeof release - 1, acquire, release, rest);
+    else
+        snprintf(text, sizeof text, "%.*s  %%70 = eq i1 %%16, %%6\n  if %%70 {\n  %s  }\n%s", (int)(at - changed), changed, acquire, rest);
+    for (int k = 0; k < 4; k++)
+        sett__sim_map(&m, (const void *)a, (const uint64_t[5]){64, 32}, (const uint64_t[4]){512}, maps + 128 * k);
+    const task t = {.text = text, .grid = {4}, .block = {32}, .cluster = {2}, .data = {a, maps, d}, .bytes = {sizeof a, sizeof maps, sizeof d}, .threads = 1};
+    ck_assert_int_eq(run_task(&t, &e), SETT_E_FAULT);
+    ck_assert_msg(strstr(e.text, "no fence.proxy kind=tensormap.acquire of it came since"), "%s", e.text);
+}
+END_TEST
+
 /* ---- what the engine is told ------------------------------------------------------------------------------------- */
 START_TEST(options)
 {
@@ -212,6 +254,8 @@ Suite *async_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, transpose);
     tcase_add_test(t, maps_that_a_kernel_changes);
+    tcase_add_test(t, coordinates_of_all_modes);
+    tcase_add_loop_test(t, maps_that_are_not_acquired, 0, 2);
     tcase_add_test(t, options);
     tcase_add_test(t, by_the_engine);
     tcase_add_test(t, prepared);

@@ -482,8 +482,10 @@ START_TEST(wrong_wgmma)
         {WARP_3 "if %61 {\n", "%40", 128, ": a wait that never ends: warps 0-2 at "},
         {WARP_3 "if %61 {\n", "%40", 128, ": a product that warp 3 of its group has not begun; warp 3 ended, "},
         {WARP_3 "%62 = const u64 2\n%63 = add u64 %40, %62\n%64 = select u64 %61, %40, %63\n", "%64", 128, "wgmma: a descriptor, or whether it adds, differs from warp to warp: 0x"},
+        {WARP_3 "wgmma.fence %7\nwgmma %7, %40, %41, %61 row=m64nNk16.f32.f16.f16 n=64\nwgmma.commit\nwgmma.wait %7 pending=0\n", "%40", 128,
+            "wgmma: a descriptor, or whether it adds, differs from warp to warp: 0x"},
         {WARP_3 "if %61 {\nwgmma.fence %7\nwgmma %7, %40, %41, %42 row=m64nNk16.f32.f16.f16 n=64\nwgmma.commit\nwgmma.wait %7 pending=0\n}\n", "%40", 128,
-            "wgmma: warp 0 of its group is at another one, of op "}};
+            "wgmma: warp 0 of its group is at another one, of line "}};
     char text[4096], *block;
     sett_error err;
     tiles s = {"m64nNk16.f32.f16.f16", 64, 3, .adds = true};
@@ -598,7 +600,7 @@ Suite *tensor_core_suite(void)
     tcase_add_loop_test(t, matrices_move, 0, (int)SETT__COUNT(moved));
     tcase_add_loop_test(t, matrices_are_inside, 0, 3);
     tcase_add_loop_test(t, wgmma_is_true, 0, (int)SETT__COUNT(shapes));
-    tcase_add_loop_test(t, wrong_wgmma, 0, 7);
+    tcase_add_loop_test(t, wrong_wgmma, 0, 8);
     tcase_add_loop_test(t, tiles_are_read_late, 0, 2);
     tcase_add_test(t, options_choose_machines);
     suite_add_tcase(s, t);

@@ -48,6 +48,26 @@ START_TEST(copies_by_pieces)
 }
 END_TEST
 
+/* A wait for all groups but one leaves that one to the policy: lazily its copies have not come. */
+START_TEST(the_newest_group_may_wait)
+{
+    static int32_t a[64], d[64];
+    sett_error e;
+    task t = {.text = HEAD("param A i32 (64):(1) align 16 read\nparam D i32 (64):(1) align 16 write\n") "block 32\nsmem 256 align 16\n"
+        "%0 = tid.x i32\n%1 = param i32 A\n%2 = param i32 D\n%3 = smem i32x64 at 0\ncp.async %3[%0] %1[%0] bytes=4 of=4\ncp.async.commit\n"
+        "cp.async %3[%0 + 32] %1[%0 + 32] bytes=4 of=4\ncp.async.commit\ncp.async.wait pending=1\n%4 = load i32 %3[%0] align 4\n%5 = load i32 %3[%0 + 32] align 4\n"
+        "store %2[%0] i32 %4 align 4\nstore %2[%0 + 32] i32 %5 align 4\ncp.async.wait\n", .block = {32}, .data = {a, d}, .bytes = {sizeof a, sizeof d}, .threads = 1};
+    for (int i = 0; i < 64; i++)
+        a[i] = 7 * i;
+    for (int lazy = 0; lazy < 2; lazy++) {
+        t.async = policy(lazy);
+        ck_assert_msg(!run_task(&t, &e), "%s", e.text);
+        for (int i = 0; i < 64; i++)
+            ck_assert_msg(d[i] == (lazy && i >= 32 ? -1 : 7 * i), "policy %d: word %d is %d", lazy, i, d[i]);
+    }
+}
+END_TEST
+
 /* ---- small kernels ------------------------------------------------------------------------------- */
 enum { WORDS = 1024 };
 #define SMALL(lines) HEAD("param A i32 (1024):(1) align 128 read write\ngrid 4\nblock 64\ncluster 2\nsmem 2048 align 1024\nlaunch min_blocks 1\n") \
@@ -376,6 +396,7 @@ Suite *together_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, peer_sum);
     tcase_add_test(t, copies_by_pieces);
+    tcase_add_test(t, the_newest_group_may_wait);
     tcase_add_loop_test(t, wrong_kernels, 0, (int)SETT__COUNT(wrong));
     tcase_add_loop_test(t, only_what_is_waited_for, 0, (int)SETT__COUNT(stored));
     tcase_add_loop_test(t, right_kernels, 0, (int)SETT__COUNT(right));
