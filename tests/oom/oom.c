@@ -6,12 +6,11 @@
  * sound. What LLVM takes fails by itself, each time in a process of its own, which must live. */
 #define SETT_SHORT
 #include "tests/rig/folder.h"
+#include "tests/oom/oom_alloc.h"
 #include "tests/oom/oom_bodies.h"
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sett/kernels.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,137 +19,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* ---- the allocator ------------------------------------------------------------------------- */
-static atomic_long count, live, fail_at; /* fail_at 0: never */
-static atomic_bool for_ever;
-
-static bool denied(void)
-{
-    long at = fail_at, n = atomic_fetch_add(&count, 1) + 1;
-    if (!at || (for_ever ? n < at : n != at))
-        return false;
-    errno = ENOMEM;
-    return true;
-}
-
-static void *given(void *p)
-{
-    live += p != NULL;
-    return p;
-}
-
-#define HOOK __attribute__((visibility("default")))
-HOOK void *oom_malloc(size_t n);
-HOOK void *oom_calloc(size_t n, size_t size);
-HOOK void *oom_realloc(void *p, size_t n);
-HOOK void *oom_aligned_alloc(size_t align, size_t n);
-HOOK char *oom_strdup(const char *s);
-HOOK char *oom_strndup(const char *s, size_t n);
-HOOK int oom_asprintf(char **to, const char *format, ...) SETT_PRINTF(2, 3);
-HOOK int oom___asprintf_chk(char **to, int flag, const char *format, ...) SETT_PRINTF(3, 4); /* what _FORTIFY_SOURCE calls */
-HOOK DIR *oom_fdopendir(int fd);
-HOOK void *oom_ffi_closure_alloc(size_t size, void **code);
-HOOK int oom_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-HOOK void oom_free(void *p);
-void *ffi_closure_alloc(size_t size, void **code);
-
-void *oom_malloc(size_t n)
-{
-    return denied() ? NULL : given(malloc(n));
-}
-void *oom_calloc(size_t n, size_t size)
-{
-    return denied() ? NULL : given(calloc(n, size));
-}
-void *oom_realloc(void *p, size_t n)
-{
-    if (denied())
-        return NULL;
-    return p ? realloc(p, n) : given(malloc(n));
-}
-void *oom_aligned_alloc(size_t align, size_t n)
-{
-    return denied() ? NULL : given(aligned_alloc(align, n));
-}
-char *oom_strdup(const char *s)
-{
-    return denied() ? NULL : given(strdup(s));
-}
-char *oom_strndup(const char *s, size_t n)
-{
-    return denied() ? NULL : given(strndup(s, n));
-}
-DIR *oom_fdopendir(int fd)
-{
-    return denied() ? NULL : fdopendir(fd);
-}
-void *oom_ffi_closure_alloc(size_t size, void **code)
-{
-    return denied() ? NULL : ffi_closure_alloc(size, code);
-}
-static int print(char **to, const char *format, va_list args)
-{
-    int n = denied() ? -1 : vasprintf(to, format, args);
-    live += n >= 0;
-    return n;
-}
-int oom_asprintf(char **to, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int n = print(to, format, args);
-    va_end(args);
-    return n;
-}
-int oom___asprintf_chk(char **to, int flag, const char *format, ...)
-{
-    va_list args;
-    (void)flag;
-    va_start(args, format);
-    int n = print(to, format, args);
-    va_end(args);
-    return n;
-}
-int oom_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *user)
-{
-    return denied() ? EAGAIN : pthread_create(t, attr, fn, user);
-}
-void oom_free(void *p)
-{
-    live -= p != NULL;
-    free(p);
-}
-
-/* What the plug-in's heap.c takes of libc for LLVM. */
-static atomic_long llvm_count, llvm_fail_at;
-
-static bool llvm_denied(void)
-{
-    long at = llvm_fail_at, n = atomic_fetch_add(&llvm_count, 1) + 1;
-    return at && (for_ever ? n >= at : n == at);
-}
-
-HOOK void *oom_llvm_malloc(size_t n);
-HOOK void *oom_llvm_calloc(size_t n, size_t size);
-HOOK void *oom_llvm_realloc(void *p, size_t n);
-HOOK void *oom_llvm_aligned_alloc(size_t align, size_t n);
-void *oom_llvm_malloc(size_t n)
-{
-    return llvm_denied() ? NULL : malloc(n);
-}
-void *oom_llvm_calloc(size_t n, size_t size)
-{
-    return llvm_denied() ? NULL : calloc(n, size);
-}
-void *oom_llvm_realloc(void *p, size_t n)
-{
-    return llvm_denied() ? NULL : realloc(p, n);
-}
-void *oom_llvm_aligned_alloc(size_t align, size_t n)
-{
-    return llvm_denied() ? NULL : aligned_alloc(align, n);
-}
 
 /* ---- a folder: cache/, and an assembler that is a script ------------------------------------------ */
 static char root[64], cache[100], ptxas[100];
@@ -266,7 +134,7 @@ static sett_status compile_only(const example *k, const char *target, bool disk,
         sett_param_info first = {.size = sizeof first}; /* of a GPU's kernel it is made now */
         s = sett_kernel_params(kernel) ? sett_kernel_param(kernel, 0, &first) : sett_kernel_query(kernel, &info);
         STEP(sett_kernel_query(kernel, &info));
-        whole = s || fail_at ? whole : strlen(info.report);
+        whole = s || oom_fail_at ? whole : strlen(info.report);
         s = s || strlen(info.report) == whole ? s : SETT_E_INTERNAL;
     }
     sett_kernel_release(kernel), sett_kernel_release(again);
@@ -298,7 +166,7 @@ static sett_status try_picture(const example *k, sett_error *err)
     len += strlen(sett_layout_text(sett_make_layout(b, T(32, 128)), .tiler = T(64, 64), .tensor = a));
     len += strlen(sett_layout_facts(r, .dtype = SETT_F32)->alignment);
     sett_status s = sett_build_end(b, err);
-    whole = fail_at ? whole : len;
+    whole = oom_fail_at ? whole : len;
     return s || len == whole ? s : SETT_E_INTERNAL;
 }
 
@@ -452,11 +320,11 @@ static sett_status try_export(const example *k, sett_error *err)
     sett_status s = open_engine(&e, true, true, err);
     STEP(compile(e, k, &o, &kernel, err));
     STEP(export_one(kernel, &len, err));
-    const long at = fail_at, counted = count;
-    fail_at = 0;
+    const long at = oom_fail_at, counted = oom_count;
+    oom_fail_at = 0;
     STEP(export_one(kernel, &whole, err));
-    count = counted;
-    fail_at = at;
+    oom_count = counted;
+    oom_fail_at = at;
     sett_kernel_release(kernel);
     sett_engine_close(e);
     return s || (len == whole && len) ? s : SETT_E_INTERNAL;
@@ -631,7 +499,7 @@ static bool tries(const scenario *sc, const example *k)
 
 static int complain(const scenario *sc, const example *k, long n, const char *what, const sett_error *err)
 {
-    fprintf(stderr, "oom: %s %s: allocation %ld%s: %s%s%s\n", sc->name, k->name, n, for_ever ? " and all after" : "",
+    fprintf(stderr, "oom: %s %s: allocation %ld%s: %s%s%s\n", sc->name, k->name, n, oom_for_ever ? " and all after" : "",
         what, err->status ? ": " : "", err->status ? err->text : "");
     return 1;
 }
@@ -642,17 +510,17 @@ static bool one_try(const scenario *sc, const example *k, long n, int *failures)
     sett_error err = {0};
     if (sc->cold)
         folder_remove(cache);
-    long before = live;
-    count = 0;
-    fail_at = n;
+    long before = oom_live;
+    oom_count = 0;
+    oom_fail_at = n;
     sett_status s = sc->fn(k, &err);
-    fail_at = 0;
-    bool reached = n && count >= n;
+    oom_fail_at = 0;
+    bool reached = n && oom_count >= n;
     if (s != SETT_OK && (s != SETT_E_MEMORY || !reached))
         *failures += complain(sc, k, n, sett_status_name(s), &err);
     if (s && err.status && err.status != s)
         *failures += complain(sc, k, n, "another status in the error", &err);
-    if (live != before)
+    if (oom_live != before)
         *failures += complain(sc, k, n, "memory was not given back", &err);
     if (sc->compiles && !cache_intact(k))
         *failures += complain(sc, k, n, "the cache is damaged", &err);
@@ -663,14 +531,14 @@ static int campaign(const scenario *sc, const example *k)
 {
     int failures = 0;
     long n = 0;
-    for_ever = false;
+    oom_for_ever = false;
     one_try(sc->warms ? &(scenario){"fill", sc->warms, NULL, true, true, ANY_BODY} : sc, k, 0, &failures);
     for (int both = 0; both < 2 && failures < 10; both++) {
-        for_ever = both;
+        oom_for_ever = both;
         for (n = 1; one_try(sc, k, n, &failures) && failures < 10; n++)
             ;
     }
-    for_ever = false;
+    oom_for_ever = false;
     one_try(sc, k, 0, &failures);
     printf("oom: %-7s %-14s %4ld allocations%s\n", sc->name, k->name, n - 1, failures ? ": FAILED" : "");
     return failures != 0;
@@ -707,10 +575,10 @@ static void without(long n, llvm_seen *seen)
     alarm(60);
     if (open_engine(&e, false, false, &err))
         _exit(1);
-    llvm_count = 0;
-    llvm_fail_at = n;
+    oom_llvm_count = 0;
+    oom_llvm_fail_at = n;
     sett_engine_describe(e, text, sizeof text);
-    seen->opened = llvm_count;
+    seen->opened = oom_llvm_count;
     pthread_t other;
     if (beside && pthread_create(&other, NULL, compile_beside, e))
         _exit(1);
@@ -719,10 +587,10 @@ static void without(long n, llvm_seen *seen)
         pthread_join(other, NULL);
         _exit(s != SETT_OK && s != SETT_E_MEMORY && s != SETT_E_NO_COMPILER);
     }
-    seen->all = llvm_count;
-    llvm_fail_at = 0;
+    seen->all = oom_llvm_count;
+    oom_llvm_fail_at = 0;
     again = compile_ptx(e, "sm_80", &then);
-    bool fine = s == SETT_OK && again == SETT_OK && !(for_ever && n);
+    bool fine = s == SETT_OK && again == SETT_OK && !(oom_for_ever && n);
     bool failed = s == SETT_E_MEMORY && n && !strcmp(err.text, "saxpy: the compiler failed: out of memory") &&
                   again == SETT_E_NO_COMPILER && strstr(then.text, "is not used again: out of memory");
     bool spared = (s == SETT_E_NO_COMPILER ? strstr(err.text, "or there is no memory for it") != NULL
@@ -745,7 +613,7 @@ static bool one_without(long n, llvm_seen *seen)
         return false;
     if (!status && !seen->wrong[0])
         return true;
-    fprintf(stderr, "oom: LLVM's allocation %ld%s: status %x %s\n", n, for_ever ? " and all after" : "", status, seen->wrong);
+    fprintf(stderr, "oom: LLVM's allocation %ld%s: status %x %s\n", n, oom_for_ever ? " and all after" : "", status, seen->wrong);
     return false;
 }
 
@@ -761,13 +629,13 @@ static bool llvm_campaign(void)
     const long opened = seen->opened, all = seen->all;
     for (int mode = 0; mode < 3; mode++)
         for (int i = mode < 2 ? 0 : SPREAD; i < 2 * SPREAD + LAST && ok; i++) {
-            for_ever = mode == 1;
+            oom_for_ever = mode == 1;
             beside = mode == 2;
             ok = one_without(i < SPREAD ? 1 + i * opened / SPREAD
                     : i < 2 * SPREAD ? 1 + opened + (i - SPREAD) * (all - opened) / SPREAD
                                      : all - (i - 2 * SPREAD), seen);
         }
-    for_ever = beside = false;
+    oom_for_ever = beside = false;
     munmap(seen, sizeof *seen);
     printf("oom: llvm    saxpy          %4d of %ld and %ld allocations%s\n", 5 * SPREAD + 3 * LAST, opened, all - opened, ok ? "" : ": FAILED");
     return ok;
