@@ -99,7 +99,7 @@ static void check_product(const product *p, size_t m, size_t n, size_t k)
         sum *= p->scaled ? (double)scale[i / n] * (double)scale[m + i % n] : 1;
         sum = p->gated ? sum / (1 + exp(-sum)) * up : sum;
         sum += p->residual ? residual_at(i) : 0;
-        const double got = element(c, host, i), exactly = c == SETT_F32 ? 0 : c == SETT_F16 ? 0x1p-11 : c == SETT_BF16 ? 0x1p-9 : 0x1p-4, half = exactly + (p->gated ? 0x1p-20 : 0);
+        const double got = element(c, host, i), exactly = c == SETT_F32 ? 0 : c == SETT_F16 ? 0x1p-11 : c == SETT_BF16 ? 0x1p-8 : 0x1p-4, half = exactly + (p->gated ? 0x1p-20 : 0);
         const double want = c == SETT_F8E4M3FN ? fmax(-448, fmin(448, sum)) : sum;
         ck_assert_msg(fabs(got - want) <= fabs(want) * half + (half > 0 ? 0x1p-10 : 0), "%s to %s, (%zu,%zu): %g, not %g", sett_dtype_name(p->ab), sett_dtype_name(c), i / n, i % n, got, want);
     }

@@ -154,7 +154,7 @@ static const struct {
     {INIT("%5") "st.async %12[%14] done %13[0] i32 %0", "st.async: shared memory of a peer: bytes 1024 to 1027 of 1024 are outside"},
     {"st.async %12[0] done %13[0] i32 %0", "st.async touches shared memory of block 0 of the cluster, and nothing says that it has begun"},
     {INIT("%5") "mbarrier.expect_tx %3[0] %14 pred %9 arrive\nst.async %12[%0] done %13[0] i32 %0\n" WAIT("%3[0]", "%4") "barrier\nbulk.store %1[0] from %2[0] bytes %7 pred %9\nbulk.commit\nbulk.wait\n" DONE,
-        "bulk.store reads byte 0 of shared memory, which `st.async` at op"},
+        "bulk.store reads byte 0 of shared memory, which `st.async` at line"},
     {"bulk.store %1[%0] from %2[0] bytes %7", "bulk.store: A: byte 4 is not aligned to 16 bytes"},
     {"%30 = mul i32 %0, %8\nbulk.store %1[%30] from %2[0] bytes %8", "bulk.store: A: bytes 4096 to 4159 of 4096 are outside"},
     {"%30 = mul i32 %0, %7\nbulk.store %1[0] from %2[%30] bytes %8", "bulk.store: shared memory: bytes 1024 to 1087 of 1024 are outside"},
@@ -314,8 +314,8 @@ START_TEST(limit_of_time)
              "  %33 = not i1 %30\n  %34 = and i1 %32, %33\n  while %34\n}\n" DONE);
     const task t = {.text = text, .grid = {4}, .block = {64}, .cluster = {2}, .data = {words}, .bytes = {sizeof words}, .async = policy(1), .timeout_ms = 100};
     ck_assert_int_eq(run_task(&t, &e), SETT_E_FAULT);
-    ck_assert_msg(!strncmp(e.text, "op ", 3) && strstr(e.text, "not done after 100 ms, the limit of a launch: it was ") && 
-                      strstr(e.text, " at op 25: mbarrier at byte 1024, phase 0: 1 of 1 arrivals missing"), "%s", e.text);
+    ck_assert_msg(!strncmp(e.text, "line ", 5) && strstr(e.text, "not done after 100 ms, the limit of a launch: it was ") && 
+                      strstr(e.text, " at line 33: mbarrier at byte 1024, phase 0: 1 of 1 arrivals missing"), "%s", e.text);
 }
 END_TEST
 
