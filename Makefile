@@ -152,7 +152,7 @@ $(filter $(B)/bench/%,$(BENCHES)): $(B)/bench/%: $(B)/obj/bench/%.o
 $(B)/sett $(B)/demo $(BENCHES): $(KERNELS_OBJ) $(B)/libsett.so
 	$(link)
 # For packages, in which no file has a search path.
-$(B)/plain/sett: $(call obj,tools)
+$(B)/plain/sett: $(call obj,tools) $(B)/obj/lib/base/words.o
 $(B)/plain/libsett-kernels.so.$(SOVERSION): private LINK = $(NOW) $(RELR) -Wl,-soname,$(@F)
 $(B)/plain/sett $(B)/plain/libsett-kernels.so.$(SOVERSION): private LIBS = -L$(B) -lsett
 $(B)/plain/sett $(B)/plain/libsett-kernels.so.$(SOVERSION): $(KERNELS_OBJ) $(B)/libsett.so

@@ -153,7 +153,9 @@ done
 # Completions come from the tables of commands and options: bash is asked, the others' scripts are read by their shells where they are here.
 expect 2 'completion: of which shell' completion
 expect 2 'fihs is none of bash, zsh and fish; did you mean fish\?' completion fihs
-expect 0 "^complete -c sett -n '__fish_seen_subcommand_from warm' -l targets -x -d 'warm, cache explain" completion fish
+expect 0 "^complete -c sett -n '__fish_seen_subcommand_from warm' -l targets -x -d 'warm, export, cache explain" completion fish
+expect 0 "^complete -c sett -n '__fish_seen_subcommand_from export' -a '.*saxpy" completion fish
+expect 0 "-a export -d 'kernels as C: .* for programs without sett. KERNEL may be OBJECT.so:FAMILY" completion fish
 expect 0 "^            '--emit=\[layout  text, svg, html\]:KIND:'" completion zsh
 wrong() { echo "$*"; bad=$((bad + 1)); }
 for shell in bash zsh fish; do

@@ -18,7 +18,7 @@ static void verbs(FILE *f, const char *args, const char *between)
 
 static bool takes_kernel(const char *args)
 {
-    return !strncmp(args, "KERNEL", 6);
+    return strstr(args, "KERNEL") != NULL;
 }
 
 /* What its first operand may be, but for files. */
@@ -42,11 +42,14 @@ static bool wants_file(const option_known *o)
     return wants(o, "FILE") || wants(o, "KEY");
 }
 
-/* Without what a quoted string of the shells would read. */
+/* One line, without what a quoted string of the shells would read. */
 static void quoted(FILE *f, const char *s, const char *leave)
 {
-    for (; *s; s++)
-        fputc(strchr(leave, *s) ? ' ' : *s, f);
+    for (; *s; s++) {
+        fputc(*s == '\n' || strchr(leave, *s) ? ' ' : *s, f);
+        if (*s == '\n')
+            s += strspn(s + 1, " ");
+    }
 }
 
 /* ---- bash ------------------------------------------------------------------------------ */

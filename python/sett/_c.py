@@ -109,6 +109,7 @@ KernelInfo = struct(
 ParamInfo = struct(
     "sett_param_info",
     ("size", SIZE), ("name", STR), ("dtype", INT), ("rank", INT), ("scalar", BOOL), ("read", BOOL), ("written", BOOL), ("bytes", C.c_uint32),
+    ("extent", C.c_int64 * 8),
 )
 FamilyParam = struct("sett_family_param", ("name", STR), ("offset", SIZE), ("bytes", SIZE), ("floating", BOOL))
 WANTED = C.CFUNCTYPE(BOOL, P)
