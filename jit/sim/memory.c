@@ -564,14 +564,19 @@ static bool is_nan_half(uint8_t dtype, uint64_t bits)
     return (bits & 0x7fff) > (dtype == SETT_F16 ? 0x7c00 : 0x7f80);
 }
 
-/* Reductions by copies differ from atomics of threads in two cases, as an H200 showed: min and max of a number and a NaN are the number,
- * and Inf + -Inf in f64 is the NaN with a sign (seen of one pair). */
+static bool is_nan_f64(uint64_t bits)
+{
+    return bits << 1 > UINT64_C(0x7ff0000000000000) << 1;
+}
+
+/* Reductions by copies differ from atomics of threads in two cases, as an H200 showed: min and max of a number and a NaN are the number;
+ * and a sum of f64 with a NaN has the bits of that NaN, that in memory first, while Inf + -Inf is the NaN with a sign. */
 static bool combine_copied(const sett__insn *i, uint64_t old, uint64_t value, uint64_t *to)
 {
     const uint64_t inf = UINT64_C(0x7ff0000000000000), sign = UINT64_C(1) << 63;
     if (i->atom.code == SETT__ADD) {
-        *to = inf | sign | sign >> 12;
-        return i->dtype == SETT_F64 && (old & ~sign) == inf && (old ^ value) == sign;
+        *to = is_nan_f64(old) ? old : is_nan_f64(value) ? value : inf | sign | sign >> 12;
+        return i->dtype == SETT_F64 && (is_nan_f64(old) || is_nan_f64(value) || ((old & ~sign) == inf && (old ^ value) == sign));
     }
     if (i->dtype != SETT_F16 && i->dtype != SETT_BF16)
         return false;

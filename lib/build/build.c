@@ -235,7 +235,8 @@ void *sett__new_object(sett_build *b, sett__kind kind, size_t bytes)
 }
 
 static const char *const kind_name[] = {"object", "value", "layout", "tensor", "struct", "region", "mma atom", "tiled mma", "slice of a tiled mma",
-    "copy atom", "tiled copy", "slice of a tiled copy", "pipeline", "state of a pipeline", "scheduler", "work tile"};
+    "copy atom", "tiled copy", "slice of a tiled copy", "pipeline", "state of a pipeline", "scheduler", "work tile", "tensor map"};
+_Static_assert(sizeof kind_name / sizeof *kind_name == SETT__N_KINDS, "each kind has a name");
 
 enum { LOWEST_ADDRESS = 4096 }; /* what lies below is a C number that was taken for a pointer */
 bool sett__use_object(sett_build *b, sett_site site, const char *func, const sett__head *head, sett__kind kind)

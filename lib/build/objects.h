@@ -15,7 +15,7 @@ typedef struct sett__region {
 } sett__region;
 typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR, SETT__K_STRUCT, SETT__K_REGION,
     SETT__K_MMA_ATOM, SETT__K_TILED_MMA, SETT__K_THR_MMA, SETT__K_COPY_ATOM, SETT__K_TILED_COPY, SETT__K_THR_COPY,
-    SETT__K_PIPELINE, SETT__K_PIPELINE_STATE, SETT__K_SCHEDULER, SETT__K_WORK_TILE, SETT__K_TMA } sett__kind;
+    SETT__K_PIPELINE, SETT__K_PIPELINE_STATE, SETT__K_SCHEDULER, SETT__K_WORK_TILE, SETT__K_TMA, SETT__N_KINDS } sett__kind;
 /* Head of every object: sett__use() checks it before anything else is read. */
 typedef struct sett__head {
     sett_build *b;

@@ -157,11 +157,11 @@ static long global_at(const drawn *d, long i)
     return at;
 }
 
-/* As an H200 writes it: of 64 bits, with a sign where infinities cancel. */
-static uint64_t nan_of_sum(sett_dtype t, bool of_nan)
+/* As an H200 writes it: of 64 bits the NaN that there was, that in memory first, and one with a sign where infinities cancel. */
+static uint64_t nan_of_sum(sett_dtype t, const uint64_t in[2])
 {
     if (t == SETT_F64)
-        return of_nan ? UINT64_C(0x7ff8000000000000) : UINT64_C(0xfff8000000000000);
+        return conform_is_nan(t, in[0]) ? in[0] : conform_is_nan(t, in[1]) ? in[1] : UINT64_C(0xfff8000000000000);
     return t == SETT_F32 ? 0x7fffffff : 0x7fff;
 }
 
@@ -180,9 +180,9 @@ static void apply(const drawn *d, unsigned char *to, const unsigned char *from)
     else
         ck_assert(conform_reference(code[d->what], t, t, in, &out));
     if (d->what == ADD && conform_is_nan(t, out))
-        out = nan_of_sum(t, was_nan || nan);
+        out = nan_of_sum(t, in);
     else if (d->what != STORE && was_nan && nan)
-        out = nan_of_sum(t, true);
+        out = t == SETT_F64 ? UINT64_C(0x7ff8000000000000) : nan_of_sum(t, in);
     memcpy(to, &out, (size_t)d->size);
 }
 
