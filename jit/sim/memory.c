@@ -570,12 +570,12 @@ static bool is_nan_f64(uint64_t bits)
 }
 
 /* Reductions by copies differ from atomics of threads in two cases, as an H200 showed: min and max of a number and a NaN are the number;
- * and a sum of f64 with a NaN has the bits of that NaN, that in memory first, while Inf + -Inf is the NaN with a sign. */
+ * and a sum of f64 with a NaN has the bits of that NaN, of two those of the one that is added, while Inf + -Inf is the NaN with a sign. */
 static bool combine_copied(const sett__insn *i, uint64_t old, uint64_t value, uint64_t *to)
 {
     const uint64_t inf = UINT64_C(0x7ff0000000000000), sign = UINT64_C(1) << 63;
     if (i->atom.code == SETT__ADD) {
-        *to = is_nan_f64(old) ? old : is_nan_f64(value) ? value : inf | sign | sign >> 12;
+        *to = is_nan_f64(value) ? value : is_nan_f64(old) ? old : inf | sign | sign >> 12;
         return i->dtype == SETT_F64 && (is_nan_f64(old) || is_nan_f64(value) || ((old & ~sign) == inf && (old ^ value) == sign));
     }
     if (i->dtype != SETT_F16 && i->dtype != SETT_BF16)

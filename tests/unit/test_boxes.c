@@ -157,11 +157,11 @@ static long global_at(const drawn *d, long i)
     return at;
 }
 
-/* As an H200 writes it: of 64 bits the NaN that there was, that in memory first, and one with a sign where infinities cancel. */
+/* As an H200 writes it: of 64 bits the NaN that there was, of two the added one, and one with a sign where infinities cancel. */
 static uint64_t nan_of_sum(sett_dtype t, const uint64_t in[2])
 {
     if (t == SETT_F64)
-        return conform_is_nan(t, in[0]) ? in[0] : conform_is_nan(t, in[1]) ? in[1] : UINT64_C(0xfff8000000000000);
+        return conform_is_nan(t, in[1]) ? in[1] : conform_is_nan(t, in[0]) ? in[0] : UINT64_C(0xfff8000000000000);
     return t == SETT_F32 ? 0x7fffffff : 0x7fff;
 }
 

@@ -348,7 +348,7 @@ START_TEST(large_blocks_meet)
     sett_error e;
     const char text[] = HEAD("param F i32 (4):(1) align 16 read write\nparam D i32 (132):(1) align 4 write\ngrid 132\nblock 1024\nlaunch min_blocks 1\n")
         "%0 = tid.x i32\n%1 = bid.x i32\n%2 = param i32 F\n%3 = param i32 D\n%4 = const i32 0\n%5 = const i32 1\n%6 = const i32 132\n%20 = rmem i32x512\n%7 = eq i1 %0, %4\n"
-        "store %20[0] i32 %1 align 4\nif %7 {\n  %9 = atom.add i32 %2[0] %5 order=acq_rel scope=gpu\n  loop {\n    %10 = load i32 %2[0] align 4 volatile\n"
+        "store %20[0] i32 %1 align 4\nif %7 {\n  %9 = atom.add i32 %2[0] %5 order=acq_rel scope=gpu\n  loop {\n    %10 = atom.add i32 %2[0] %4 order=acq_rel scope=gpu\n"
         "    %11 = lt i1 %10, %6\n    while %11\n  }\n}\n%30 = load i32 %20[0] align 4\nstore %3[%1] i32 %30 align 4 pred %7\n";
     const task t = {.text = text, .grid = {BLOCKS}, .block = {THREADS}, .data = {met, done}, .bytes = {sizeof met, sizeof done}, .async = policy(1), .threads = 2, .timeout_ms = 60000};
     met[0] = 0;
