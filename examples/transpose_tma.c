@@ -22,22 +22,27 @@ static void transpose_tma(sett_build *b, const void *unused)
     sett_tensor *come = sett_make_mbarriers(b, 1);
     sett_val *t = sett_thread_idx(b, 0), *m = sett_block_idx(b, 0), *n = sett_block_idx(b, 1);
 
-    sett_if (b, sett_eq(sett_warp_idx(b), 0)) {
+    sett_val *first = sett_eq(sett_warp_idx(b), 0);
+    sett_if (b, first) {
         sett_if (b, sett_elect_one(b)) {
             sett_mbarrier_init(come, 1);
             sett_fence_mbarrier_init(b);
+        }
+    }
+    sett_sync_threads(b); /* the barrier is made */
+    sett_if (b, first) {
+        sett_if (b, sett_elect_one(b)) {
             sett_mbarrier_arrive_and_expect_tx(come, sett_tma_bytes(load));
             sett_tma_load(load, sett_local_tile(sett_tma_tensor(load), T(TILE, TILE), T(m, n)), in, come);
         }
     }
-    sett_sync_threads(b); /* the barrier is made */
     sett_mbarrier_wait(come, 0);
 
     sett_layout *threads = sett_make_layout(b, T(THREADS / TILE, TILE), T(TILE, 1)); /* a warp reads a row, and writes a column */
     sett_copy(sett_local_partition(in, threads, t), sett_local_partition(sett_select(out, 1, 0), threads, t));
     sett_fence_view_async_shared(b); /* what a thread wrote is seen by the store, */
     sett_sync_threads(b);            /* and all have written */
-    sett_if (b, sett_eq(sett_warp_idx(b), 0)) {
+    sett_if (b, first) {
         sett_tma_store(store, out, sett_local_tile(sett_tma_tensor(store), T(TILE, TILE), T(n, m)));
         sett_tma_store_commit(b);
         sett_tma_store_wait(b, 0); /* shared memory is there until it has been read */

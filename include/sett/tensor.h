@@ -267,7 +267,8 @@ SETT_API void sett_basic_copy_at(sett_site, const sett_tensor *src, const sett_t
 #define sett_basic_copy_if(pred, src, dst) sett_basic_copy_at(SETT_HERE, src, dst, SETT_COND(pred))
 /* Reads, changes and writes one element of gmem or smem as one step, and gives the old value. (If nothing uses the old
  * value and the order is relaxed or release, the GPU sends none back: a red instruction.)
- * ADD, MIN, MAX: integers of 8 to 64 bits, f16, bf16, f32, f64; MIN and MAX of floats as sett_min and sett_max.
+ * ADD, MIN, MAX: integers of 8 to 64 bits, f16, bf16, f32, f64; MIN and MAX of floats as sett_min and sett_max. ADD of f32
+ * in gmem takes subnormal numbers as zeros of their sign, and gives none, as GPUs do (seen on an H200); elsewhere they stay.
  * AND, OR, XOR: those integers.
  * EXCH, CAS: all these, and from sm_90 on Int128 and Uint128 at addresses that are multiples of 16. CAS writes val where the
  * old value has the bits of `was`.

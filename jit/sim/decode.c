@@ -373,7 +373,8 @@ static sett_status atomic(decoder *d, const sett__op *o)
     if (!fn && o->sub != SETT__XCHG && o->sub != SETT__CAS)
         return fail(d, SETT_E_VERIFY, "the CPU engine has no such atomic on this element type");
     d->p->atomics = true;
-    i.atom = (sett__atomic){.fn = fn, .code = o->sub, .predicate = operand(d, o, 2), .value = operand(d, o, 3), .was = operand(d, o, 4)};
+    const bool global = sett__space_of(&d->tape->op[sett__arg(d->tape, o, 0)]) % SETT__ADDRESS == SETT__GLOBAL;
+    i.atom = (sett__atomic){.fn = fn, .code = o->sub, .flushes = o->sub == SETT__ADD && o->dtype == SETT_F32 && global, .predicate = operand(d, o, 2), .value = operand(d, o, 3), .was = operand(d, o, 4)};
     sett_status status = find_place(d, o, i.n, (uint8_t)(i.lg + (i.n > 1 ? 31 - __builtin_clz(i.n) : 0)), &i.atom.at);
     return status ? status : push(d, i);
 }

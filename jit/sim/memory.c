@@ -584,9 +584,16 @@ static bool combine_copied(const sett__insn *i, uint64_t old, uint64_t value, ui
     return is_nan_half(i->dtype, old) != is_nan_half(i->dtype, value);
 }
 
+static uint64_t flushed(uint64_t f32)
+{
+    return f32 & 0x7f800000 ? f32 : f32 & 0x80000000;
+}
+
 /* What the memory holds afterwards: the one definition of arithmetic, on a row of which one lane counts. */
 static uint64_t combine(const sett__insn *i, uint64_t old, uint64_t value, uint64_t was)
 {
+    if (i->atom.flushes)
+        old = flushed(old), value = flushed(value);
     _Alignas(64) uint64_t x[WARP] = {old}, y[WARP] = {value}, z[WARP] = {0};
     if (i->atom.code == SETT__XCHG || i->atom.code == SETT__CAS)
         return i->atom.code == SETT__XCHG || old == was ? value : old;
@@ -595,7 +602,8 @@ static uint64_t combine(const sett__insn *i, uint64_t old, uint64_t value, uint6
     if (i->atom.copied && combine_copied(i, old, value, &z[0]))
         return z[0];
     i->atom.fn(z, x, y, NULL, 1, 0);
-    return z[0] & (i->lg == 3 ? ~(uint64_t)0 : ((uint64_t)1 << (8 << i->lg)) - 1);
+    const uint64_t all = z[0] & (i->lg == 3 ? ~(uint64_t)0 : ((uint64_t)1 << (8 << i->lg)) - 1);
+    return i->atom.flushes ? flushed(all) : all;
 }
 
 #define EXCHANGE(T) \

@@ -71,6 +71,7 @@ typedef struct sett__atomic {
     sett__ref predicate, value, was;
     uint8_t code;
     bool copied; /* by a reduction of a copy, not of a thread */
+    bool flushes; /* subnormal operands and results become zeros of their sign */
 } sett__atomic;
 
 /* CP_ASYNC. */

@@ -163,6 +163,48 @@ static void others(sett_build *b, const void *user)
     sett_atomic_xor(I, first, ALL, 4);
 }
 
+/* Each edge of Float32 added to each: in gmem by one and by four at once, and in smem. */
+enum { EDGES = 8, PAIRS = EDGES * EDGES };
+static void edge_sums(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *G = sett_param(b, "G", SETT_F32, sett_make_layout(b, T1(PAIRS))), *W = sett_param(b, "W", SETT_F32, sett_make_layout(b, T(4, PAIRS / 4)), .align = 16);
+    sett_tensor *H = sett_param(b, "H", SETT_F32, sett_make_layout(b, T1(PAIRS))), *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(PAIRS)), .align = 16);
+    sett_tensor *S = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(PAIRS)), 16);
+    sett_block(b, PAIRS);
+    sett_val *t = sett_thread_idx(b, 0), *y = sett_at(Y, t);
+    sett_set(S, sett_at(H, t), t);
+    sett_atomic_add(S, y, t);
+    sett_set(H, sett_at(S, t), t);
+    sett_atomic_add(G, y, t);
+    sett_if (b, sett_lt(t, PAIRS / 4))
+        sett_atomic_add(W, sett_load(sett_slice(sett_composition(Y, sett_make_layout(b, T(4, PAIRS / 4))), ALL, t)), ALL, t);
+}
+
+static uint32_t no_subnormal(uint32_t x)
+{
+    return x & 0x7f800000 ? x : x & 0x80000000;
+}
+
+START_TEST(of_subnormals)
+{
+    static const uint32_t edge[EDGES] = {0, 0x80000000, 1, 0x80000002, 0x7fffff, 0x800001, 0x80800000, 0x3f800000};
+    uint32_t g[PAIRS], w[PAIRS], h[PAIRS], y[PAIRS];
+    for (int i = 0; i < PAIRS; i++)
+        g[i] = w[i] = h[i] = edge[i % EDGES], y[i] = edge[i / EDGES];
+    sett_buf G = sett_buf_1d(g, SETT_F32, PAIRS), W = {w, SETT_F32, 2, {4, PAIRS / 4}, {1, 4}}, H = sett_buf_1d(h, SETT_F32, PAIRS), Y = sett_buf_1d(y, SETT_F32, PAIRS);
+    conform_body(edge_sums, NULL, &G, &W, &H, &Y);
+    for (int i = 0; i < PAIRS; i++) {
+        const uint32_t a = edge[i % EDGES], c = edge[i / EDGES];
+        const uint64_t flushed[3] = {no_subnormal(a), no_subnormal(c)}, kept[3] = {a, c};
+        uint64_t in_gmem, in_smem;
+        ck_assert(conform_reference(SETT__ADD, SETT_F32, SETT_F32, flushed, &in_gmem) && conform_reference(SETT__ADD, SETT_F32, SETT_F32, kept, &in_smem));
+        ck_assert_msg(g[i] == no_subnormal((uint32_t)in_gmem) && w[i] == g[i] && h[i] == in_smem, "%#x + %#x: gmem %#x, by four %#x, smem %#x", a, c, g[i], w[i], h[i]);
+    }
+}
+END_TEST
+
+
 START_TEST(of_other_views)
 {
     float x[4] = {0, 0, 0, 0};
@@ -187,4 +229,5 @@ void conform_add_atomic(TCase *t)
     tcase_add_loop_test(t, of_rows, 0, (int)(SETT__COUNT(types) * SETT__COUNT(shapes)));
     tcase_add_loop_test(t, under_predicates, 0, (int)SETT__COUNT(types));
     tcase_add_test(t, of_other_views);
+    tcase_add_test(t, of_subnormals);
 }
