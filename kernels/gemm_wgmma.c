@@ -228,7 +228,7 @@ typedef struct terms {
     void *user;
 } terms;
 
-static sett_val *usual(const sett_gemm_place *at, sett_val *acc, void *user)
+static sett_val *epilogue_of_terms(const sett_gemm_place *at, sett_val *acc, void *user)
 {
     const terms *s = user;
     sett_val *in = sett_elem_less(sett_gemm_part(at, s->crd), s->extent), *x = acc;
@@ -258,7 +258,7 @@ void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, se
         s.by_row = sett_composition(sett_param(b, "SA", SETT_F32, sett_make_layout(b, M)), sett_make_layout(b, T(M, N), T(1, 0)));
         s.by_column = sett_composition(sett_param(b, "SB", SETT_F32, sett_make_layout(b, N)), sett_make_layout(b, T(M, N), T(0, 1)));
     }
-    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = usual, .user = &s, .N = N};
+    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = epilogue_of_terms, .user = &s, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     sett_block(b, 2 * ROWS + GROUP);
     sett_cluster(b, CLUSTER);

@@ -18,13 +18,14 @@ part() { # name, command...
     name=$1
     shift
     case " ${CHECK_ONLY:-$name} " in *" $name "*) ;; *) return ;; esac
+    began=$(date +%s)
     if "$@" >"$log" 2>&1; then
         if why=$(grep -m 1 '^skipped:' "$log"); then
             skipped=$((skipped + 1))
             echo "$name: $why"
         else
             passed=$((passed + 1))
-            echo "$name: ok$(sed -n 's/^\(.*Checks: .*\|.* passed, .* failed.*\)$/ (\1)/p' "$log" | tail -n 1)"
+            echo "$name: ok$(sed -n 's/^\(.*Checks: .*\|.* passed, .* failed.*\)$/ (\1)/p' "$log" | tail -n 1), $(($(date +%s) - began)) s"
         fi
     else
         failed=$((failed + 1))

@@ -203,7 +203,11 @@ expect 1 '^sett: /dev/zero is larger than the 268435456 bytes that are read of i
 expect 1 '^sett: /dev/zero: not a .npy file$' run saxpy X=/dev/zero Y="$d/zero.npy" a=1 --device cpu
 expect 1 '^sett: /dev/zero: not a .npy file$' bench saxpy X=/dev/zero Y=4 a=1 --device cpu
 expect 1 '^sett: /dev/zero is no regular file$' cache verify "$d/one.settpack" --signed-by /dev/zero
-feed() { (exec timeout 60 sh -c 'exec "$@" >"$0" 2>/dev/null' "$d/at/fifo" "$@") & } # to the FIFO's next reader
+feed() { # to the reader of a new FIFO: the writer of the one before may still wait for room in it, and would write to whoever reads next
+    rm -f "$d/at/fifo"
+    mkfifo "$d/at/fifo"
+    (exec timeout 60 sh -c 'exec "$@" >"$0" 2>/dev/null' "$d/at/fifo" "$@") &
+}
 headed() { # extent: a .npy file of it that does not end
     printf '\223NUMPY\001\000v\000' >"$d/at/headed"
     printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': ($1,), }" >>"$d/at/headed"

@@ -268,7 +268,8 @@ SETT_API void sett_basic_copy_at(sett_site, const sett_tensor *src, const sett_t
 /* Reads, changes and writes one element of gmem or smem as one step, and gives the old value. (If nothing uses the old
  * value and the order is relaxed or release, the GPU sends none back: a red instruction.)
  * ADD, MIN, MAX: integers of 8 to 64 bits, f16, bf16, f32, f64; MIN and MAX of floats as sett_min and sett_max. ADD of f32
- * in gmem takes subnormal numbers as zeros of their sign, and gives none, as GPUs do (seen on an H200); elsewhere they stay.
+ * in gmem takes subnormal numbers as zeros of their sign, and gives none, as PTX ISA says of GPUs (seen on an H200 of
+ * single elements); elsewhere they stay.
  * AND, OR, XOR: those integers.
  * EXCH, CAS: all these, and from sm_90 on Int128 and Uint128 at addresses that are multiples of 16. CAS writes val where the
  * old value has the bits of `was`.

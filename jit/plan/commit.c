@@ -112,8 +112,8 @@ static sett_status check_given(const sett__step *s, sett_error *err)
 static sett_status bind_step(const sett_plan *p, sett__step *s, sett_error *err)
 {
     sett__bound b;
-    const sett__bound_step *was = sett__step_now(s);
-    sett__bound_step *to = sett__step_next(s);
+    const sett__step_launch *was = sett__step_now(s);
+    sett__step_launch *to = sett__step_next(s);
     sett_status status = check_given(s, err);
     if (!status)
         status = sett__launch_aim(s->kernel, (sett_stream){p->device, NULL}, s->function, s->n, s->bind, &b, to->extent, was->map, was->params,
@@ -144,17 +144,17 @@ static sett_status bind_steps(const sett_plan *p, sett_error *err)
 
 /* ---- the graph -------------------------------------------------------------------------------------------- */
 /* What the step launches from this commit on. */
-static sett__bound_step *coming(sett__step *s)
+static sett__step_launch *coming(sett__step *s)
 {
     return s->changed ? sett__step_next(s) : sett__step_now(s);
 }
 
-static const sett__shot *shot_of(const sett__bound_step *m)
+static const sett__shot *shot_of(const sett__step_launch *m)
 {
     return m->empty ? NULL : &m->shot;
 }
 
-static bool same_launch(const sett__bound_step *a, const sett__bound_step *b)
+static bool same_launch(const sett__step_launch *a, const sett__step_launch *b)
 {
     return a->empty == b->empty && (a->empty || (!memcmp(a->shot.dims, b->shot.dims, sizeof a->shot.dims) && a->params_len == b->params_len &&
                                                     !memcmp(a->params, b->params, a->params_len)));
@@ -174,7 +174,7 @@ static int fill_nodes(sett_plan *p)
     int launches = 0;
     for (int i = 0; i < p->n_step; i++) {
         sett__step *s = p->step[i];
-        sett__bound_step *m = coming(s);
+        sett__step_launch *m = coming(s);
         p->node[i] = (sett__graph_node){shot_of(m), m->params, !s->changed || same_launch(sett__step_now(s), m)};
         launches += !m->empty;
     }

@@ -24,7 +24,7 @@ typedef struct sett__slot {
 } sett__slot;
 
 /* What a step launches with some arguments. */
-typedef struct sett__bound_step {
+typedef struct sett__step_launch {
     sett__shot shot;      /* of a GPU, where there is something to launch */
     sett__launch_dims dims;
     sett__map_facts *map; /* what its tensor maps were encoded of; zeros: nothing yet */
@@ -32,7 +32,7 @@ typedef struct sett__bound_step {
     unsigned char *params;
     uint32_t params_len;
     bool empty;
-} sett__bound_step;
+} sett__step_launch;
 struct sett__step {
     sett_kernel *kernel; /* counted, and held */
     void *function;      /* of a GPU kernel */
@@ -42,13 +42,13 @@ struct sett__step {
     sett__slot **slot;   /* n; NULL: a constant */
     bool changed;        /* since the last commit; its next arguments are then bound anew */
     int now;             /* of the two below: what runs launch; the other is for the next commit */
-    sett__bound_step made[2];
+    sett__step_launch made[2];
 };
-static inline sett__bound_step *sett__step_now(sett__step *s)
+static inline sett__step_launch *sett__step_now(sett__step *s)
 {
     return &s->made[s->now];
 }
-static inline sett__bound_step *sett__step_next(sett__step *s)
+static inline sett__step_launch *sett__step_next(sett__step *s)
 {
     return &s->made[!s->now];
 }

@@ -228,7 +228,7 @@ static sett_status take_arguments(sett_plan *p, sett__step *s, const sett_bind *
 }
 
 /* Aligned as the block of a prepared call is. */
-static bool make_room(sett_plan *p, const sett_kernel *k, sett__bound_step *m)
+static bool make_room(sett_plan *p, const sett_kernel *k, sett__step_launch *m)
 {
     enum { LINE = 64 };
     char *params = sett__arena_alloc(&p->arena, k->plan->params_len + (size_t)LINE);

@@ -20,7 +20,7 @@ static sett_status run_each(const sett_plan *p, void *handle, sett_error *err)
     sett_status s = SETT_OK;
     for (int i = 0; i < p->n_running && !s; i++) {
         const sett__step *step = p->step[i];
-        const sett__bound_step *m = &step->made[step->now];
+        const sett__step_launch *m = &step->made[step->now];
         if (m->empty)
             continue;
         s = p->device == SETT_CPU ? sett__launch_again(step->kernel, handle, &m->dims, m->params, m->params_len, m->extent, err)

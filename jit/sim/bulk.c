@@ -25,6 +25,7 @@ static bool land_at(sett__core *c, const sett__warp *w, const sett__insn *i, int
     return true;
 }
 
+#define NO_MASK INT64_MIN /* a mask that a kernel gives has 32 bits */
 bool sett__landing_of(sett__core *c, const sett__warp *w, const sett__insn *i, int lane, uint32_t done, uint32_t mask, uint64_t bytes, uint64_t align, sett__landing *to)
 {
     const sett__cluster *k = c->cta->cluster;
@@ -39,8 +40,8 @@ bool sett__landing_of(sett__core *c, const sett__warp *w, const sett__insn *i, i
     if (of != s.of)
         return sett__fault(c, w, lane, i->op, "%s: it writes block %u of the cluster, and its mbarrier is in block %u", sett__form_text(c, i), s.of->rank, of->rank);
     to->mbar = (uint32_t)(m - of->mbar);
-    int64_t blocks = mask ? sett__form_value(c, w, i, mask, lane, -1) : -1;
-    if (blocks == -1)
+    int64_t blocks = mask ? sett__form_value(c, w, i, mask, lane, NO_MASK) : NO_MASK;
+    if (blocks == NO_MASK)
         return land_at(c, w, i, lane, of, s.offset, to->mbar, to);
     if (blocks <= 0 || blocks >> k->n)
         return sett__fault(c, w, lane, i->op, "%s: mask 0x%llx is none of the blocks of a cluster of %u", sett__form_text(c, i), (unsigned long long)blocks, k->n);

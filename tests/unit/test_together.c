@@ -143,6 +143,7 @@ static const struct {
     {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9", "block 0 of its cluster ended before this had written its shared memory: nothing waited for it"},
     {"bulk.store %1[0] from %2[0] bytes %7 pred %9\nbulk.commit", "block 0 of its cluster ended before this had read its shared memory: nothing waited for it"},
     {INIT("%5") "%30 = add i32 %8, %4\nbulk.load %2[0] from %1[0] done %3[0] bytes %8 pred %9 mask %30\n", "bulk.load: mask 0x40 is none of the blocks of a cluster of 2"},
+    {INIT("%5") "%30 = sub i32 %4, %5\nbulk.load %2[0] from %1[0] done %3[0] bytes %8 pred %9 mask %30\n", "bulk.load: mask 0xffffffffffffffff is none of the blocks of a cluster of 2"},
     {INIT("%5") "%30 = add i32 %4, %4\nbulk.load %2[0] from %1[0] done %3[0] bytes %8 pred %9 mask %30\n", "bulk.load: mask 0x0 is none of the blocks of a cluster of 2"},
     {INIT("%5") "%30 = const i32 3\nif %17 {\n  barrier\n  barrier\n  bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9 mask %30\n}",
         "bulk.load: block 1 of the cluster has ended, and its memory is gone"},

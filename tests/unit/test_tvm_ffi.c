@@ -9,23 +9,8 @@
 #include <sett/tvm_ffi.h>
 #include <stdio.h>
 #include <string.h>
+#include "tests/rig/tvm_abi.h"
 
-typedef struct any {
-    int32_t type;
-    uint32_t zero;
-    union {
-        int64_t i;
-        double f;
-        void *p;
-    } u;
-} any;
-typedef struct object { /* of a tensor */
-    uint64_t references;
-    int32_t type;
-    uint32_t padding;
-    void (*deleter)(void *, int);
-    DLTensor tensor;
-} object;
 
 /* ---- libtvm_ffi.so ------------------------------------------------------------------ */
 #define EXPORT __attribute__((visibility("default")))
