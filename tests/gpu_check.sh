@@ -27,7 +27,7 @@ in_parts() {
 SETT_CACHE_DIR=$(mktemp -d)
 export SETT_CACHE_DIR
 trap 'rm -rf "$SETT_CACHE_DIR"' EXIT
-for suite in gpu devices conform programs properties kernels hopper; do # each by itself: the last test of gpu spoils its process
+for suite in gpu devices conform programs properties kernels hopper pipeline tma_copies; do # each by itself: the last test of gpu spoils its process
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
 for suite in programs conform; do # as graphs whose nodes are updated

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies by tensor maps, in bulk and to a peer, as the language records them. The law of a map: whatever the tensor, the tile, its
  * layout in shared memory and the edge, a copy by it is the plain copy of the tile, with zeros outside. On the CPU engine, each under
- * another policy of what goes on by itself. What is refused: test_tma_refused. */
+ * another policy of what goes on by itself, or with SETT_TEST_GPU=1 on GPU 0. What is refused: test_tma_refused. */
 #define SETT_SHORT
-#include "tests/rig/recording.h"
+#include "tests/rig/policies.h"
 #include "tests/rig/rig.h"
 #include <stdlib.h>
 #include <string.h>
@@ -297,7 +297,7 @@ static void check_all(const problem *p, const unsigned char *x, const unsigned c
         }
 }
 
-static void run(const problem *p, sett_kernel *k, const char *what)
+static void run(const problem *p, sett_engine *e, sett_kernel *k, const char *what)
 {
     const size_t size = (size_t)sett__dtype_bytes(p->dtype), n = (size_t)reach(p), all = (size_t)(tile_count(p) * tile_size(p) * p->blocks);
     unsigned char *x = aligned_alloc(64, (n * size + 127) / 64 * 64), *y = aligned_alloc(64, (n * size + 127) / 64 * 64), *was = calloc(n, size), *d = calloc(all, size);
@@ -311,23 +311,12 @@ static void run(const problem *p, sett_kernel *k, const char *what)
         }
     memcpy(was, y, n * size);
     sett_buf X = buf_of(p, x), Y = buf_of(p, y), D = sett_buf_2d(d, p->dtype, tile_count(p) * p->blocks, tile_size(p));
-    const sett_status s = p->out ? sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, &Y, &D) : sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, &D);
+    const sett_status s = p->out ? LAUNCH_HERE(e, k, &err, &X, &Y, &D) : LAUNCH_HERE(e, k, &err, &X, &D);
     ck_assert_msg(!s, "%s: %s", what, err.text);
     check_all(p, x, d, inside, what);
     if (p->out)
         check_out(p, x, was, y, inside, (int64_t)n, what);
     free(x), free(y), free(was), free(d), free(inside);
-}
-
-static sett_engine *engine_of(int policy)
-{
-    char text[20];
-    sett_engine *e;
-    sett_error err = {0};
-    snprintf(text, sizeof text, policy == 0 ? "eager" : policy == 1 ? "lazy" : "random:%d", policy);
-    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_async = text};
-    ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
-    return e;
 }
 
 /* Of what the problems were, how many: none of these goes without a case. */
@@ -348,18 +337,14 @@ START_TEST(copies_are_plain_copies)
 {
     int kinds[N_KINDS] = {0};
     char what[300];
-    sett_error err = {0};
     sett_engine *e[3] = {engine_of(0), engine_of(1), engine_of(2 + _i)};
     state = 0x9e3779b97f4a7c15u * (uint64_t)(_i + 1);
     for (int i = 0; i < CASES; i++) {
         problem p;
         draw_problem(&p, i);
         describe(&p, what, sizeof what);
-        sett_kernel *k;
-        const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = &p};
-        const sett_status s = sett_compile(e[i % 3], body, &o, &k, &err);
-        ck_assert_msg(!s, "%s: %s", what, err.text);
-        run(&p, k, what);
+        sett_kernel *k = kernel_of(e[i % 3], body, &p, 0);
+        run(&p, e[i % 3], k, what);
         count(&p, kinds);
         sett_kernel_release(k);
     }
@@ -462,16 +447,15 @@ START_TEST(bytes_are_copied)
     const bytes *p = &sends[_i];
     static _Alignas(16) double x[5][BLOCKS * ROW];
     sett_error err = {0};
-    sett_kernel *k;
     sett_buf buf[5];
-    for (int policy = 0; policy < 4; policy++) {
+    for (int policy = 0; policy < policies(4); policy++) {
         sett_engine *e = engine_of(policy);
-        ck_assert_msg(!sett_compile(e, bytes_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu", .user = p}, &k, &err), "%s", err.text);
+        sett_kernel *k = kernel_of(e, bytes_body, p, 0);
         for (int i = 0; i < 5; i++) {
             numbers(p, x[i], BLOCKS * ROW, i);
             buf[i] = sett_buf_2d(x[i], p->dtype, BLOCKS, ROW);
         }
-        ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &buf[0], &buf[1], &buf[2], &buf[3], &buf[4]), "%s", err.text);
+        ck_assert_msg(!LAUNCH_HERE(e, k, &err, &buf[0], &buf[1], &buf[2], &buf[3], &buf[4]), "%s", err.text);
         for (int i = 0; i < BLOCKS * ROW; i++) {
             const int peer = (i / ROW ^ 1) * ROW, sent = SENDERS * p->each;
             ck_assert(number(p, x[1], i) == (i * 5) % 97);
@@ -567,16 +551,15 @@ START_TEST(groups_by_maps_in_memory)
     static const int32_t table[GROUPS][4] = {{0, 16, 32, 32}, {1024, 1, 4, 4}, {2048, 40, 36, 44}, {6000, 17, 100, 100}, {9000, 64, 64, 128}};
     sett_engine *e = engine_of(_i);
     sett_error err = {0};
-    sett_kernel *k;
+    sett_kernel *k = kernel_of(e, grouped, NULL, 0);
     for (int i = 0; i < POOL; i++)
         a[i] = (float)i, d[i] = want[i] = -1;
     for (int g = 0; g < GROUPS; g++)
         for (int i = 0; i < table[g][1]; i++)
             for (int j = 0; j < table[g][2]; j++)
                 want[table[g][0] + i * table[g][3] + j] = a[table[g][0] + i * table[g][3] + j];
-    ck_assert_msg(!sett_compile(e, grouped, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu"}, &k, &err), "%s", err.text);
     sett_buf A = sett_buf_1d(a, SETT_F32, POOL), D = sett_buf_1d(d, SETT_F32, POOL), T_ = sett_buf_2d(table, SETT_I32, GROUPS, 4), M = sett_buf_nd(maps, SETT_U64, 3, (int64_t[]){GROUPS, 2, 16});
-    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &A, &D, &T_, &M), "%s", err.text);
+    ck_assert_msg(!LAUNCH_HERE(e, k, &err, &A, &D, &T_, &M), "%s", err.text);
     for (int i = 0; i < POOL; i++)
         ck_assert_msg(d[i] == want[i], "element %d: %g, should be %g", i, (double)d[i], (double)want[i]);
     sett_kernel_release(k);
@@ -708,12 +691,11 @@ START_TEST(stages_of_parts)
     static _Alignas(16) uint16_t x[M * K], d[M * K];
     sett_engine *e = engine_of(_i);
     sett_error err = {0};
-    sett_kernel *k;
+    sett_kernel *k = kernel_of(e, ring, NULL, 0);
     for (int i = 0; i < M * K; i++)
         x[i] = (uint16_t)(i * 13), d[i] = 0;
     sett_buf X = sett_buf_2d(x, SETT_F16, M, K), D = sett_buf_2d(d, SETT_F16, M, K);
-    ck_assert_msg(!sett_compile(e, ring, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu"}, &k, &err), "%s", err.text);
-    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, &D), "%s", err.text);
+    ck_assert_msg(!LAUNCH_HERE(e, k, &err, &X, &D), "%s", err.text);
     ck_assert_mem_eq(d, x, sizeof d);
     sett_kernel_release(k);
     sett_engine_close(e);
