@@ -13,7 +13,7 @@ of_page() { # the program of the page that begins with this name
     dump "$1" "${c%.c}"
 }
 dump() { # name, program
-    rm -rf "$dir/$1"
+    rm -rf "${dir:?}/$1"
     SETT_DUMP=tape:$dir/$1 "$2" >/dev/null
     mv "$dir/$1"/*.tape "$dir/$1.tape"
     rmdir "$dir/$1"
