@@ -69,6 +69,8 @@ $(B)/obj/jit/%.o $(B)/obj/tools/%.o $(B)/obj/tests/%.o $(B)/obj/examples/%.o $(B
 $(B)/obj/lib/%.o $(B)/obj/kernels/%.o: override CFLAGS += -D_POSIX_C_SOURCE=200809L
 $(B)/obj/ptx/%.o: override CFLAGS += -D_GNU_SOURCE -isystem $(LLVM_INCLUDE)
 $(B)/obj/remote/%.o: override CFLAGS += -D_GNU_SOURCE -Os
+# What compiles once and is not waited for when it runs.
+$(B)/obj/tests/unit/%.o: override CFLAGS += -O1
 # Flags by room: the CPU engine's loops want -O3; what no launch and no recording passes through is made for size.
 $(B)/obj/jit/sim/%.o $(B)/obj/bench/cpu.o: override CFLAGS += -O3
 # Thousands of small functions that call nothing: -O3 makes them larger and no faster, and tables to unwind them would be a

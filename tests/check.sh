@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # `make check`: every test that needs no GPU, one line a part. A part's output is shown when it fails; all
-# parts run, and the last line says how many failed. CHECK_ONLY="unit lint" runs some of them.
+# parts run, and the last line says how many failed. CHECK_ONLY="unit lint" runs some of them. Parts that keep all cores busy run one
+# after another; the others, most of them one process at a time, in two lanes beside each other.
 set -u
 make=${MAKE:-make}
 jobs=${JOBS:-$(nproc)}
 rel=build/release
-log=build/check.log
-mkdir -p build
+logs=build/check
+rm -rf $logs
+mkdir -p $logs
 passed=0 failed=0 skipped=0
 started=$(date +%s)
 SETT_CACHE_DIR=$(mktemp -d)
@@ -18,7 +20,7 @@ part() { # name, command...
     name=$1
     shift
     case " ${CHECK_ONLY:-$name} " in *" $name "*) ;; *) return ;; esac
-    began=$(date +%s)
+    began=$(date +%s) log=$logs/$name.log
     if "$@" >"$log" 2>&1; then
         if why=$(grep -m 1 '^skipped:' "$log"); then
             skipped=$((skipped + 1))
@@ -94,32 +96,52 @@ races() {
         build SAN=thread $b/fault && $b/fault T
 }
 
-part build build all $rel/runner $rel/golden
-part lint tests/lint.sh $rel
+# Each in a process of its own; its count is what it leaves behind. What is built is another folder for each, or is built by now.
+lane() { # name, function
+    ("$2" && echo "$passed $failed $skipped" >"$logs/$1.count") &
+}
+of_the_release() {
+    passed=0 failed=0 skipped=0
+    part lint tests/lint.sh $rel
+    part golden golden
+    part examples examples $rel
+    part ops-table ops_table
+    part cli tests/cli.sh $rel
+    part files tests/files.sh $rel
+    part user-compiler tests/user_compiler.sh $rel
+    part readme tests/readme.sh $rel
+    part console tests/console.sh $rel
+    part install tests/install.sh
+    part export exports
+    part server tests/server.sh $rel
+    part deb tests/deb.sh
+    part remote tests/remote.sh $rel
+    part python tests/python.sh $rel
+    :
+}
+of_memory() {
+    passed=0 failed=0 skipped=0
+    part oom oom release
+    part fault faults release ""
+    part fuzz fuzz release
+    part address-undefined-fuzz fuzz san-address-undefined SAN=address,undefined
+    part address-undefined-examples memory_examples
+    part address-undefined-oom oom san-address-undefined SAN=address,undefined
+    part address-undefined-fault faults san-address-undefined "F1 F4 P R Z" SAN=address,undefined
+    :
+}
+
+part build build all $rel/runner $rel/golden $rel/oom/oom $rel/fault $rel/fuzz-replay
 # shellcheck disable=SC2046
 part unit suites $rel/runner $(all_suites)
-part golden golden
-part examples examples $rel
-part ops-table ops_table
-part cli tests/cli.sh $rel
-part files tests/files.sh $rel
-part user-compiler tests/user_compiler.sh $rel
-part readme tests/readme.sh $rel
-part console tests/console.sh $rel
-part install tests/install.sh
-part export exports
-part server tests/server.sh $rel
-part deb tests/deb.sh
-part remote tests/remote.sh $rel
-part python tests/python.sh $rel
-part oom oom release
-part fault faults release ""
-part fuzz fuzz release
 part address-undefined memory
-part address-undefined-fuzz fuzz san-address-undefined SAN=address,undefined
-part address-undefined-examples memory_examples
-part address-undefined-oom oom san-address-undefined SAN=address,undefined
-part address-undefined-fault faults san-address-undefined "F1 F4 P R Z" SAN=address,undefined
 part thread races
+lane release of_the_release
+lane memory of_memory
+wait
+for count in release memory; do
+    read -r p f s <"$logs/$count.count" || f=1
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+done
 echo "$passed passed, $failed failed, $skipped skipped in $(($(date +%s) - started)) s"
 [ "$failed" = 0 ]
