@@ -71,6 +71,7 @@ $(B)/obj/ptx/%.o: override CFLAGS += -D_GNU_SOURCE -isystem $(LLVM_INCLUDE)
 $(B)/obj/remote/%.o: override CFLAGS += -D_GNU_SOURCE -Os
 # What compiles once and is not waited for when it runs.
 $(B)/obj/tests/unit/%.o: override CFLAGS += -O1
+$(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/*.c tests/conform/*.c tests/rig/*.c)): override CFLAGS += -include tests/rig/assert.h
 # Flags by room: the CPU engine's loops want -O3; what no launch and no recording passes through is made for size.
 $(B)/obj/jit/sim/%.o $(B)/obj/bench/cpu.o: override CFLAGS += -O3
 # Thousands of small functions that call nothing: -O3 makes them larger and no faster, and tables to unwind them would be a
