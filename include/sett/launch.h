@@ -12,6 +12,7 @@
 #include <sett/compile.h>
 
 #ifdef __cplusplus
+#include <type_traits>
 extern "C" {
 #endif
 
@@ -171,7 +172,12 @@ inline sett_bind sett_bind_of(sett_buf *t) { return sett_bind_t(t); }
 inline sett_bind sett_bind_of(sett_bind b) { return b; }
 inline sett_bind sett_bind_of(double f) { return sett_bind_f(f); }
 inline sett_bind sett_bind_of(float f) { return sett_bind_f(f); }
-template <typename integer> sett_bind sett_bind_of(integer i) { return sett_bind_i(i); }
+template <typename integer> sett_bind sett_bind_of(integer i)
+{
+    static_assert((std::is_integral<integer>::value || std::is_enum<integer>::value) && sizeof(integer) <= sizeof(long long),
+        "an argument is a number, the address of a sett_buf, SETT_STRUCT(x), or of a plan a name; convert a half to float");
+    return sett_bind_i(static_cast<long long>(i));
+}
 template <typename... args> sett_status sett_launch(sett_kernel *k, sett_stream stream, sett_error *or_null, args... arg)
 {
     const sett_bind bind[] = {sett_bind_of(arg)..., sett_bind()};
