@@ -45,6 +45,9 @@ class _Operation:
         missing = [n for i, n in enumerate(params) if i not in at]
         if wrong or missing or sorted(at) != list(range(len(at))):
             raise Error(Status.E_BIND, f"{kernel.name} takes {', '.join(params)}; the operation has {', '.join(self.all_names)}")
+        for i, p in enumerate(kernel.params):
+            if p.written and at[i] < len(self.names) and at[i] not in self.mutated:
+                raise Error(Status.E_BIND, f"{kernel.name} writes {p.name}: the schema must say Tensor(a!) {p.name}")
         return tuple(at[i] for i in range(len(at)))
 
     def fake(self, *arguments: Any) -> Any:

@@ -151,6 +151,25 @@ class Operations(Torch):
         with self.assertRaisesRegex(sett.Error, "scale: Y mode 0 is 3, X mode 0 gives N = 4"):
             self.scale_into(self.tensor(4), self.tensor(3))
 
+    def test_a_schema_hides_no_mutation(self):
+        norm = compile_(sett.kernels.rms_norm, dtype="f32", cols=64, residual=1)
+        hidden = "(Tensor X, Tensor R, Tensor W, Tensor(b!) H, float eps) -> Tensor"
+        self.assertEqual({p.name for p in norm.params if p.written}, {"Y", "H"})
+        for schema, name in ((hidden.replace("(b!)", ""), "H"), ("(Tensor X, Tensor R, Tensor W, Tensor Y, Tensor(b!) H, float eps) -> ()", "Y")):
+            words = {"schema": schema, "outputs": {"Y": "X"} if name == "H" else {}}
+            says = f"rms_norm writes {name}: the schema must say Tensor(a!) {name}"
+            with self.refused(Status.E_BIND, says):
+                operation(norm, **words)
+            chosen = operation(lambda X, *_: norm, **words)
+            given = {"X": self.tensor(9, 64), "R": self.tensor(9, 64), "W": self.tensor(64), "Y": self.tensor(9, 64), "H": self.tensor(9, 64)}
+            with self.refused(Status.E_BIND, says):
+                chosen(*(given.get(a.name, 1e-5) for a in chosen._schema.arguments))
+        op = operation(lambda X, *_: norm, schema=hidden, outputs={"Y": "X"})
+        x, r, w, h = self.tensor(9, 64), self.tensor(9, 64), self.tensor(64), torch.zeros(9, 64, device=DEVICE)
+        op(x, r, w, h, 1e-5)
+        self.near(h, x + r)
+        self.assertEqual(set(torch.library.opcheck(op, (x, r, w, h, 1e-5)).values()), {"SUCCESS"})
+
     def test_compiled(self):
         x, y = self.tensor(30, 100), torch.ones(100, device=DEVICE)
         softmax, axpy = self.softmax, self.axpy
