@@ -146,7 +146,7 @@ no-remote:
 WITH_SETT = -L$(B) -lsett -Wl,-rpath,'$$ORIGIN
 $(B)/sett: private LIBS = $(WITH_SETT):$$ORIGIN/../lib'
 $(B)/sett: $(call obj,tools) $(B)/obj/lib/base/words.o
-$(B)/demo: $(addprefix $(B)/obj/tools/,demo/demo.o file.o npy.o)
+$(B)/demo: $(addprefix $(B)/obj/,tools/demo/demo.o tools/file.o tools/npy.o lib/base/words.o)
 $(B)/libbench.so: private LINK = -shared
 $(B)/libbench.so: $(B)/obj/bench/kernels.o
 $(B)/demo $(B)/libbench.so: private LIBS = $(WITH_SETT)'

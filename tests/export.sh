@@ -109,7 +109,7 @@ expect 2 'give --targets, as sm_80,sm_90a' export saxpy -o "$d/x"
 expect 2 'give -o NAME' export saxpy --targets sm_90a
 expect 2 '--targets sm_80,: it ends in a comma' export saxpy --targets sm_80, -o "$d/x"
 expect 1 'sm_81 is not a target|sm_81' export saxpy --targets sm_81 -o "$d/x"
-expect 1 'saxpy is there twice for sm_90a' export saxpy saxpy --targets sm_90a -o "$d/x"
+expect 1 'saxpy is there twice for sm_90a: give one of them another name; for the command FUNCTION=KERNEL' export saxpy saxpy --targets sm_90a -o "$d/x"
 expect 1 'saxpy is there twice for sm_90a' export saxpy --targets sm_90a,sm_90a -o "$d/x"
 expect 1 'x_prepare is what every export declares' export prepare=saxpy --targets sm_90a -o "$d/x"
 expect 1 '"_y" is no name for a function' export _y=saxpy --targets sm_90a -o "$d/x"
@@ -118,7 +118,23 @@ expect 1 '"9x" cannot begin' export saxpy --targets sm_90a -o "$d/9x"
 expect 1 '"while" cannot begin' export saxpy --targets sm_90a -o "$d/while"
 expect 1 'has no cubin: compile it for a GPU' export saxpy --targets cpu -o "$d/x"
 expect 2 'colz is no parameter of rms_norm; did you mean cols' export rms_norm,colz=3 --targets sm_90a -o "$d/x"
-expect 2 'cols=many: no value' export rms_norm,cols=many --targets sm_90a -o "$d/x"
+expect 2 'cols=many: no integer, true, false or element type: i1, i8, .*f8E4M3FN' export rms_norm,cols=many --targets sm_90a -o "$d/x"
+expect 2 'scale=many: no number' export "$d/libodd.so:bare_family,threads=32,scale=many" --targets sm_90a -o "$d/x"
+expect 2 'cols=8 and cols=9: it is given twice' export rms_norm,cols=8,dtype=f16,cols=9 --targets sm_90a -o "$d/x"
+expect 2 'scale has no value, and bare has no defaults: write .*/libodd.so:bare_family,threads=32,scale=VALUE' export "$d/libodd.so:bare_family,threads=32" --targets sm_90a -o "$d/x"
+expect 2 'threads has no value, and bare has no defaults: write .*/libodd.so:bare_family,threads=VALUE' export "$d/libodd.so:bare_family" --targets sm_90a -o "$d/x"
+expect 0 ': 1 function for sm_90a$' export "$d/libodd.so:bare_family,scale=1,threads=32" --targets sm_90a -o "$d/y"
+for option in '--dtype f32' '--cols 8' '--threads 64'; do
+    name=${option% *} name=${name#--}
+    # shellcheck disable=SC2086
+    expect 2 "${option% *} is of named kernels without parameters: write .*libodd.so:odd_family,${name}=${option#* }" export saxpy "$d/libodd.so:odd_family" ${option% *} ${option#* } --targets sm_90a -o "$d/x"
+done
+expect 2 '--dtype is of named kernels without parameters: write rms_norm,cols=8,dtype=f32' export rms_norm,cols=8 --dtype f32 --targets sm_90a -o "$d/x"
+for t in bf16 bfloat16; do expect 0 ': 1 function for sm_90a$' export rms_norm,cols=8,dtype=$t --targets sm_90a -o "$d/$t"; done
+sed 's/bfloat16/bf16/g; s/BFLOAT16/BF16/g' "$d/bfloat16.c" | cmp - "$d/bf16.c" || say "dtype=bfloat16 is another kernel than dtype=bf16"
+expect 2 'libodd.so is a shared object: name a family in it, as .*libodd.so:FAMILY' export "$d/libodd.so" --targets sm_90a -o "$d/x"
+expect 0 'FUNCTION= names its function' help export
+ok "a C++ compiler is told" sh -c "! $cxx -c $d/one/ax.c -o $d/x.o 2>$d/cxx && head -3 $d/cxx | grep -q 'compile this file as C11' && rm $d/cxx || cat $d/cxx"
 expect 2 'a tape has no parameters' export tests/tape/transpose_tma.tape,cols=3 --targets sm_90a -o "$d/x"
 expect 1 'has no family nothing' export "$d/libodd.so:nothing" --targets sm_90a -o "$d/x"
 expect 1 'is neither a kernel nor a file; did you mean saxpy' export saxpi --targets sm_90a -o "$d/x"

@@ -11,6 +11,7 @@ enum { WORD_MOST = 128, TARGETS_MOST = 32 };
 
 /* One operand: [FUNCTION=]KERNEL[,PARAMETER=VALUE...]. KERNEL: a name, a tape's file, or OBJECT.so:FAMILY. */
 typedef struct operand {
+    const char *given; /* as it was written */
     char text[PATH_MAX], function[WORD_MOST + 1];
     char *kernel, *params; /* in text; params: "cols=4096,dtype=bf16", NULL: none are given */
     const sett_family *family; /* NULL: kernel_compile() knows it */
@@ -50,7 +51,7 @@ static int open_family(operand *p)
 
 static int take_operand(const char *text, operand *p)
 {
-    *p = (operand){0};
+    *p = (operand){.given = text};
     if (strlen(text) >= sizeof p->text)
         return usage("export: an operand of more than %d characters", PATH_MAX - 1);
     strcpy(p->text, text);
@@ -66,9 +67,11 @@ static int take_operand(const char *text, operand *p)
         *comma = 0;
         p->params = comma + 1;
     }
-    const char *colon = strrchr(p->kernel, ':');
-    if (colon && strstr(p->kernel, ".so"))
+    const char *colon = strrchr(p->kernel, ':'), *object = strstr(p->kernel, ".so");
+    if (colon && object)
         return open_family(p);
+    if (object && (!object[3] || object[3] == '.'))
+        return usage("export: %s is a shared object: name a family in it, as %s:FAMILY", p->kernel, p->kernel);
     const named_kernel *named = kernel_find(p->kernel);
     p->family = named && p->params ? named->family : NULL;
     if (p->params && !named)
@@ -100,16 +103,36 @@ static bool put_floating(char *to, size_t bytes, const char *text)
 }
 
 /* Little-endian, as the hosts of CUDA are. */
-static bool put_integer(char *to, size_t bytes, const char *text)
+static bool put_integer(char *to, size_t bytes, int64_t i)
 {
-    int64_t i;
-    if (!number_of(text, &i) || (bytes < sizeof i && (i >= INT64_C(1) << (8 * bytes) || i < -(INT64_C(1) << (8 * bytes - 1)))))
+    if (bytes < sizeof i && (i >= INT64_C(1) << (8 * bytes) || i < -(INT64_C(1) << (8 * bytes - 1))))
         return false;
     memcpy(to, &i, bytes);
     return true;
 }
 
-static int set_parameter(const operand *p, char *user, char *text)
+/* "i1, i8, ..." */
+static const char *types_text(char text[256])
+{
+    int n = 0;
+    for (int id = 1; sett_dtype_bits((sett_dtype)id) && n < 200; id++)
+        n += snprintf(text + n, 256 - (size_t)n, "%s%s", id > 1 ? ", " : "", sett_dtype_name((sett_dtype)id));
+    return text;
+}
+
+static int put_value(const sett_family_param *q, char *user, const char *text)
+{
+    char types[256];
+    if (q->floating)
+        return put_floating(user + q->offset, q->bytes, text) ? EXIT_OK : usage("export: %s=%s: no number", q->name, text);
+    int64_t i;
+    if (!number_of(text, &i))
+        return usage("export: %s=%s: no integer, true, false or element type: %s", q->name, text, types_text(types));
+    return put_integer(user + q->offset, q->bytes, i) ? EXIT_OK : usage("export: %s=%s does not fit into %zu bytes", q->name, text, q->bytes);
+}
+
+/* given: for each parameter what was given before; NULL: nothing. */
+static int set_parameter(const operand *p, char *user, const char **given, char *text)
 {
     char *equal = strchr(text, '=');
     sett__guess g = sett__guess_of(text, equal ? (size_t)(equal - text) : strlen(text));
@@ -121,8 +144,10 @@ static int set_parameter(const operand *p, char *user, char *text)
         sett__guess_add(&g, q->name);
         if (strcmp(q->name, text))
             continue;
-        bool put = q->floating ? put_floating(user + q->offset, q->bytes, equal + 1) : put_integer(user + q->offset, q->bytes, equal + 1);
-        return put ? EXIT_OK : usage("export: %s=%s: no value that it can have", text, equal + 1);
+        if (given[i])
+            return usage("export: %s=%s and %s=%s: it is given twice", text, given[i], text, equal + 1);
+        given[i] = equal + 1;
+        return put_value(q, user, equal + 1);
     }
     return usage("export: %s is no parameter of %s%s", text, p->kernel, sett__guess_text(&g));
 }
@@ -130,10 +155,17 @@ static int set_parameter(const operand *p, char *user, char *text)
 static int set_parameters(const operand *p, char *user)
 {
     char copy[PATH_MAX], *left = copy;
-    int code = EXIT_OK;
+    const sett_family *f = p->family;
+    const char **given = calloc((size_t)f->n_params + 1, sizeof *given);
+    int code = given ? EXIT_OK : fail("out of memory");
     snprintf(copy, sizeof copy, "%s", p->params ? p->params : "");
     for (char *one; !code && *left && (one = strsep(&left, ",")); left = left ? left : copy + strlen(copy))
-        code = set_parameter(p, user, one);
+        code = set_parameter(p, user, given, one);
+    for (int i = 0; i < f->n_params && !code && !f->defaults; i++)
+        if (!given[i])
+            code = usage("export: %s has no value, and %s has no defaults: write %s,%s=VALUE", f->params[i].name, f->name ? f->name : p->function,
+                p->given, f->params[i].name);
+    free(given);
     return code;
 }
 
@@ -179,12 +211,31 @@ static int take_targets(const char *list, exported *x)
     return EXIT_OK;
 }
 
+/* What a family takes, its parameters say: options of named kernels would be lost. */
+static int no_options(const options *o, const operand *p)
+{
+    const struct {
+        const char *name, *text;
+        int number;
+    } of_names[] = {{"dtype", o->dtype, 0}, {"cols", NULL, o->cols}, {"threads", NULL, o->threads}, {"op", o->kernel_op, 0}};
+    char number[16];
+    for (size_t i = 0; i < sizeof of_names / sizeof *of_names && p->family; i++) {
+        snprintf(number, sizeof number, "%d", of_names[i].number);
+        if (of_names[i].text || of_names[i].number)
+            return usage("export: --%s is of named kernels without parameters: write %s,%s=%s", of_names[i].name, p->given, of_names[i].name,
+                of_names[i].text ? of_names[i].text : number);
+    }
+    return EXIT_OK;
+}
+
 static int compile_all(sett_engine *e, const options *o, sett_dtype t, exported *x)
 {
     int code = EXIT_OK;
     for (int i = 0; i < o->argc && !code; i++) {
         operand *p = &x->operand[i];
         code = take_operand(o->argv[i], p);
+        if (!code)
+            code = no_options(o, p);
         for (int j = 0; j < x->n_target && !code; j++) {
             options one = *o;
             sett_export_kernel *k = &x->kernel[x->n];

@@ -29,7 +29,7 @@ static const struct command {
     {"doctor", "", "what was found: driver, devices, compiler plug-in, assemblers, cache folder", doctor_command},
     {"export", "[FUNCTION=]KERNEL[,PARAMETER=VALUE...] ...",
         "kernels as C: NAME.h has a typed function for each, NAME.c their code for --targets, for programs without sett. KERNEL may be\n"
-        "           OBJECT.so:FAMILY too, a sett_family as of a manifest",
+        "           OBJECT.so:FAMILY too, a sett_family as of a manifest. FUNCTION= names its function, where two would have one name",
         export_command},
     {"completion", "bash|zsh|fish", "a script by which a shell completes this command", completion_command},
 };

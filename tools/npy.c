@@ -8,23 +8,20 @@
 enum { HEAD_MOST = 1 << 20 };
 
 static const struct type {
-    const char *descr, *name;
+    const char *descr;
     sett_dtype dtype;
 } types[] = {
-    {"|b1", "bool", SETT_BOOL}, {"|i1", "int8", SETT_I8}, {"<i2", "int16", SETT_I16}, {"<i4", "int32", SETT_I32},
-    {"<i8", "int64", SETT_I64}, {"|u1", "uint8", SETT_U8}, {"<u2", "uint16", SETT_U16}, {"<u4", "uint32", SETT_U32},
-    {"<u8", "uint64", SETT_U64}, {"<f2", "float16", SETT_F16}, {"<f4", "float32", SETT_F32}, {"<f8", "float64", SETT_F64},
-    {"<V2", "bfloat16", SETT_BF16}, /* as ml_dtypes writes it */
+    {"|b1", SETT_BOOL}, {"|i1", SETT_I8}, {"<i2", SETT_I16}, {"<i4", SETT_I32}, {"<i8", SETT_I64}, {"|u1", SETT_U8}, {"<u2", SETT_U16},
+    {"<u4", SETT_U32}, {"<u8", SETT_U64}, {"<f2", SETT_F16}, {"<f4", SETT_F32}, {"<f8", SETT_F64},
+    {"|V2", SETT_BF16}, {"<V2", SETT_BF16}, /* as ml_dtypes writes it: of two the last is written */
 };
 
 sett_dtype dtype_of_name(const char *s)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (!strcmp(s, types[i].descr) || !strcmp(s, types[i].name) || !strcmp(s, sett_dtype_name(types[i].dtype)))
+        if (!strcmp(s, types[i].descr))
             return types[i].dtype;
-    if (!strcmp(s, "bf16"))
-        return SETT_BF16;
-    return strcmp(s, "|V2") ? (sett_dtype)0 : SETT_BF16;
+    return sett__dtype_named(s);
 }
 
 /* The text after 'key': in the header dict; NULL if it is not there. */

@@ -78,6 +78,7 @@ static void begin_source(sett__export *x)
 {
     P("/* SPDX-License-Identifier: Apache-2.0 */\n/* The kernels of %s.h, written by sett " SETT_VERSION
       ": first how sett checks and launches, cut out of its sources, then what\n * is each kernel's own. */\n", x->name);
+    P("#ifdef __cplusplus\n#error \"compile this file as C11: a program in C++ includes %s.h and links what this becomes\"\n#endif\n", x->name);
     P("#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include \"%s.h\"\n", x->name);
     sett__export_put(x, &x->source, runtime, sizeof runtime);
     if (x->tvm_ffi)

@@ -106,7 +106,7 @@ sett_status sett__export_check(const sett__export *x, int i, sett_error *err)
     }
     for (int j = t->first; j < i; j++)
         if (x->item[j].first == t->first && !strcmp(sett__meta_of(x->item[j].kernel)->target, sett__meta_of(k)->target))
-            return sett__error(err, SETT_E_ARGUMENT, "sett_export: %s is there twice for %s", t->function, sett__meta_of(k)->target);
+            return sett__error(err, SETT_E_ARGUMENT, "sett_export: %s is there twice for %s: give one of them another name; for the command FUNCTION=KERNEL", t->function, sett__meta_of(k)->target);
     return alike(first, k) ? SETT_OK
                            : sett__error(err, SETT_E_SHAPE, "sett_export: %s has other parameters for %s than for %s", t->function,
                                  sett__meta_of(k)->target, sett__meta_of(first)->target);

@@ -118,7 +118,7 @@ static sett_status add_text(reader *r, sett__warm_axis *a, const char *text)
     bool truth = !strcmp(text, "true");
     if (truth || !strcmp(text, "false"))
         return add_value(r, a, truth, truth, text);
-    v = sett__dtype_parse(text, strlen(text));
+    v = sett__dtype_named(text);
     return v ? add_value(r, a, v, 0, text)
              : refuse(r, SETT_E_PARSE, "%s: %s is no integer, element type, true or false", a->param->name, text);
 }

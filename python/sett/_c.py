@@ -237,7 +237,7 @@ DTYPE_NAMES = {v: k for k, v in DTYPES.items()}
 ALIASES = {"bool": "i1", "bool_": "i1", "half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16"}
 ALIASES.update({f"int{n}": f"i{n}" for n in (4, 8, 16, 32, 64)})
 ALIASES.update({f"uint{n}": f"u{n}" for n in (8, 16, 32, 64)})
-ALIASES.update({f"float{n}": f"f{n}" for n in (16, 32, 64)})
+ALIASES.update({f"{word}{n}": f"f{n}" for word in ("float", "fp") for n in (16, 32, 64)})
 ALIASES.update({"float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "float8_e8m0fnu": "f8E8M0FNU", "float4_e2m1fn": "f4E2M1FN"})
 
 

@@ -580,6 +580,11 @@ START_TEST(dtypes_are_known_by_name)
     HOLDS(!sett__dtype_valid(0) && !sett__dtype_valid(26) && !sett__dtype_valid(-1));
     ck_assert_str_eq(sett_dtype_name((sett_dtype)99), "?");
     ck_assert_int_eq(sett__dtype_parse("f1", 2), 0);
+    static const char *const names[][2] = {{"bfloat16", "bf16"}, {"float16", "f16"}, {"fp16", "f16"}, {"half", "f16"}, {"float", "f32"}, {"fp64", "f64"},
+        {"double", "f64"}, {"bool", "i1"}, {"int8", "i8"}, {"uint64", "u64"}, {"float8_e4m3fn", "f8E4M3FN"}, {"f8E5M2", "f8E5M2"}, {"i4", "i4"}};
+    for (size_t i = 0; i < SETT__COUNT(names); i++)
+        ck_assert_str_eq(sett_dtype_name(sett__dtype_named(names[i][0])), names[i][1]);
+    HOLDS(!sett__dtype_named("fp8") && !sett__dtype_named("float1") && !sett__dtype_named("") && !sett__dtype_named("?"));
     ck_assert_str_eq(sett_status_name(SETT_E_DIVIDE), "SETT_E_DIVIDE");
     ck_assert_str_eq(sett_status_text((sett_status)12345), "unknown status");
     ck_assert_str_eq(sett_version(), SETT_VERSION);
