@@ -311,24 +311,24 @@ lint: ## include rules, headers alone, exported symbols, formatting of shell
 	@tests/lint.sh $(B)
 
 install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5
-	install -m 644 include/sett/*.h $(DESTDIR)$(INCLUDEDIR)/sett/
-	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-kernels.so.$(SOVERSION) $(B)/libsett-ptx.so $(REMOTE) $(DESTDIR)$(LIBDIR)/
-	install -m 644 $(B)/libsett.a $(DESTDIR)$(LIBDIR)/
-	for l in libsett libsett-kernels; do ln -sf $$l.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/$$l.so; done
-	install -m 755 $(B)/sett $(DESTDIR)$(BINDIR)/
-	install -m 644 docs/sett.1 $(DESTDIR)$(MANDIR)/man1/
-	install -m 644 docs/sett-cache.5 docs/sett-manifest.5 $(DESTDIR)$(MANDIR)/man5/
+	install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(INCLUDEDIR)/sett" "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" "$(DESTDIR)$(MANDIR)/man5"
+	install -m 644 include/sett/*.h "$(DESTDIR)$(INCLUDEDIR)/sett/"
+	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-kernels.so.$(SOVERSION) $(B)/libsett-ptx.so $(REMOTE) "$(DESTDIR)$(LIBDIR)/"
+	install -m 644 $(B)/libsett.a "$(DESTDIR)$(LIBDIR)/"
+	for l in libsett libsett-kernels; do ln -sf $$l.so.$(SOVERSION) "$(DESTDIR)$(LIBDIR)/$$l.so"; done
+	install -m 755 $(B)/sett "$(DESTDIR)$(BINDIR)/"
+	install -m 644 docs/sett.1 "$(DESTDIR)$(MANDIR)/man1/"
+	install -m 644 docs/sett-cache.5 docs/sett-manifest.5 "$(DESTDIR)$(MANDIR)/man5/"
 	sed -e 's|@prefix@|$(PREFIX)|;s|@libdir@|$(LIBDIR)|;s|@includedir@|$(INCLUDEDIR)|;s|@version@|$(VERSION)|' lib/sett.pc.in \
-	    > $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc
-	sed -e 's|@libdir@|$(LIBDIR)|;s|@version@|$(VERSION)|' kernels/sett-kernels.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc
-	for c in $(COMPLETIONS); do install -d "$$(dirname $(DESTDIR)$(DATADIR)/$${c#*:})" && \
-	    LD_LIBRARY_PATH=$(B) $(B)/sett completion $${c%:*} > $(DESTDIR)$(DATADIR)/$${c#*:}; done
-	install -d $(DESTDIR)$(LIBDIR)/cmake/sett
+	    > "$(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc"
+	sed -e 's|@libdir@|$(LIBDIR)|;s|@version@|$(VERSION)|' kernels/sett-kernels.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc"
+	for c in $(COMPLETIONS); do install -d "$$(dirname "$(DESTDIR)$(DATADIR)/$${c#*:}")" && \
+	    LD_LIBRARY_PATH=$(B) $(B)/sett completion $${c%:*} > "$(DESTDIR)$(DATADIR)/$${c#*:}"; done
+	install -d "$(DESTDIR)$(LIBDIR)/cmake/sett"
 	for f in sett-config sett-config-version; do sed -e 's|@version@|$(VERSION)|;s|@soversion@|$(SOVERSION)|g' \
 	    -e "s|@include_from_lib@|$$(realpath -m --relative-to='$(LIBDIR)' '$(INCLUDEDIR)')|" \
 	    -e "s|@private_libs@|$$(sed -n 's/^Libs.private: //p' lib/sett.pc.in | sed 's/-l//g; s/ /;/g')|" \
-	    lib/$$f.cmake.in > $(DESTDIR)$(LIBDIR)/cmake/sett/$$f.cmake; done
+	    lib/$$f.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/sett/$$f.cmake"; done
 	@[ -n "$(DESTDIR)" ] || { PATH="$$PATH:/usr/sbin:/sbin"; [ "$$(id -u)" != 0 ] || ldconfig; \
 	    ldconfig -p 2>/dev/null | grep -qF '$(LIBDIR)/libsett.so' || \
 	    echo "The loader does not search $(LIBDIR): run ldconfig as root, or set LD_LIBRARY_PATH=$(LIBDIR)"; \
@@ -336,11 +336,11 @@ install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
     echo "pkg-config does not search $(LIBDIR)/pkgconfig: set PKG_CONFIG_PATH=$(LIBDIR)/pkgconfig"; }
 
 uninstall: ## what install put there
-	rm -rf $(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(LIBDIR)/cmake/sett
-	rm -f $(DESTDIR)$(LIBDIR)/libsett.a $(DESTDIR)$(LIBDIR)/libsett.so $(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsett-ptx.so \
-	    $(DESTDIR)$(LIBDIR)/libsett-kernels.so $(DESTDIR)$(LIBDIR)/libsett-kernels.so.$(SOVERSION) \
-	    $(DESTDIR)$(LIBDIR)/libsett-remote.so $(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc $(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc $(DESTDIR)$(BINDIR)/sett $(DESTDIR)$(MANDIR)/man1/sett.1 \
-	    $(DESTDIR)$(MANDIR)/man5/sett-cache.5 $(DESTDIR)$(MANDIR)/man5/sett-manifest.5 $(foreach c,$(COMPLETIONS),$(DESTDIR)$(DATADIR)/$(lastword $(subst :, ,$(c))))
+	rm -rf "$(DESTDIR)$(INCLUDEDIR)/sett" "$(DESTDIR)$(LIBDIR)/cmake/sett"
+	rm -f "$(DESTDIR)$(LIBDIR)/libsett.a" "$(DESTDIR)$(LIBDIR)/libsett.so" "$(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION)" "$(DESTDIR)$(LIBDIR)/libsett-ptx.so" \
+	    "$(DESTDIR)$(LIBDIR)/libsett-kernels.so" "$(DESTDIR)$(LIBDIR)/libsett-kernels.so.$(SOVERSION)" \
+	    "$(DESTDIR)$(LIBDIR)/libsett-remote.so" "$(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc" "$(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc" "$(DESTDIR)$(BINDIR)/sett" "$(DESTDIR)$(MANDIR)/man1/sett.1" \
+	    "$(DESTDIR)$(MANDIR)/man5/sett-cache.5" "$(DESTDIR)$(MANDIR)/man5/sett-manifest.5" $(foreach c,$(COMPLETIONS),"$(DESTDIR)$(DATADIR)/$(lastword $(subst :, ,$(c)))")
 
 # Of what lies in it: which static parts, of which version.
 comma_list = $(subst $() ,$(comma),$(strip $(1)))

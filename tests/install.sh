@@ -21,8 +21,8 @@ check() { # PREFIX, LIBDIR
     ldd "$d/shared" | grep -q 'libsett\.so' || die "the shared library is not what it was linked with"
     LD_LIBRARY_PATH="$root$2" "$d/shared" || die "it does not run"
     # shellcheck disable=SC2046
-    gcc -std=c11 -Wall -Wextra -Werror -o "$d/static" "$d/readme.c" $(pkg-config --static --cflags --libs sett | sed 's/-lsett/-l:libsett.a/') || die "it does not build with libsett.a"
-    ldd "$d/static" | grep -q 'libsett' && die "libsett.a was not taken"
+    gcc -std=c11 -Wall -Wextra -Werror -o "$d/static" "$d/readme.c" $(pkg-config --static --cflags --libs sett | sed -E 's/-l(sett|ffi|nettle)/-l:lib\1.a/g') || die "it does not build with libsett.a"
+    ldd "$d/static" | grep -qE 'lib(sett|ffi|nettle)' && die "libsett.a and what it needs were not taken: $(ldd "$d/static")"
     "$d/static" || die "it does not run with libsett.a"
     # shellcheck disable=SC2046
     gcc -std=c11 -Wall -Wextra -Werror -o "$d/ready" "$d/ready.c" $(pkg-config --cflags --libs sett-kernels) || die "sett/kernels.h does not build"
@@ -71,7 +71,17 @@ check /usr /usr/lib
 # A prefix that no clone lies in: sett.pc must name the one and must not name the other.
 check /opt/prefix/sett /opt/prefix/sett/lib/x86_64-linux-gnu
 
-unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+unset PKG_CONFIG_SYSROOT_DIR
+# A space is a letter like any other: nothing is written or removed elsewhere.
+mkdir -p "$d/two" && echo mine >"$d/two/mine"
+$make --no-print-directory -s install DESTDIR=/ PREFIX="$d/two words" >"$d/log" 2>&1 || { cat "$d/log"; die "make install fails where the folder's name has a space"; }
+export PKG_CONFIG_PATH="$d/two words/lib/pkgconfig"
+eval "gcc -std=c11 -o '$d/spaced' '$d/ready.c' $(pkg-config --cflags --libs sett-kernels)" || die "it does not build where the folder's name has a space"
+LD_LIBRARY_PATH="$d/two words/lib" "$d/spaced" || die "it does not run where the folder's name has a space"
+$make --no-print-directory -s uninstall DESTDIR=/ PREFIX="$d/two words" >"$d/log" 2>&1 || { cat "$d/log"; die "make uninstall fails"; }
+[ -f "$d/two/mine" ] && [ -z "$(find "$d/two words" ! -type d)" ] || die "uninstall removes another folder, or leaves files"
+
+unset PKG_CONFIG_PATH
 # Into the running system: ldconfig runs as root, and what it did not mend is said. One that only notes its calls stands in for it.
 mkdir "$d/bin"
 printf '#!/bin/sh\necho "ldconfig $*" >>"%s/calls"\n' "$d" >"$d/bin/ldconfig"
