@@ -35,6 +35,7 @@ make_all() { # folder
     ok "rms_norm" quiet "$sett" export rms_norm,cols=1024,dtype=bf16 --targets sm_80,sm_90a -o "$1/rn"
     ok "a tape" quiet "$sett" export tt=tests/tape/transpose_tma.tape --targets sm_90a -o "$1/tt"
     ok "functions of tvm-ffi" quiet "$sett" export saxpy --tvm-ffi --targets sm_80,sm_90a -o "$1/tv"
+    ok "a family of odd names" quiet "$sett" export "$d/libodd.so:names_family" --tvm-ffi --targets sm_90a -o "$1/names"
     ok "a family" quiet "$sett" export "odd=$d/libodd.so:odd_family,threads=32" --targets sm_80,sm_90a -o "$1/odd"
 }
 make_all "$d/one"
@@ -102,12 +103,25 @@ n=$((n + 1))
         [ "$(LD_LIBRARY_PATH=$here/$b/fake ./server 2>&1)" = "scale: X is a null pointer" ]
 ) || say "the program of docs/embedding.md"
 
+# ---- functions that would have a name of the source -----------------------------------------------------------------------------
+for word in $(grep -o '\btv_[a-z0-9]\w*' "$d/one/tv.c" | sed 's/^tv_//' | sort -u) OK F32 API; do
+    name=tv
+    [ "$word" = "$(echo "$word" | tr A-Z a-z)" ] || name=TV
+    if "$sett" export "$word=saxpy" --targets sm_90a -o "$d/$name" >"$d/said" 2>&1; then
+        ok "a function $word" $cc -std=c11 -fsyntax-only "$d/$name.c"
+    else
+        ok "a refused function $word" grep -qE 'declares: give the kernel another name|one of both parts needs a small letter' "$d/said"
+    fi
+done
+
 # ---- what the command refuses ---------------------------------------------------------------------------------------------------
 expect 0 '^[^ ]*/y.h, [^ ]*/y.c: 2 functions for sm_80,sm_90a$' export saxpy transpose --targets sm_80,sm_90a -o "$d/y"
 expect 2 'export takes one kernel or more' export
 expect 2 'give --targets, as sm_80,sm_90a' export saxpy -o "$d/x"
 expect 2 'give -o NAME' export saxpy --targets sm_90a
 expect 2 '--targets sm_80,: it ends in a comma' export saxpy --targets sm_80, -o "$d/x"
+expect 2 '--targets sm_80,,sm_90: targets with commas between' export saxpy --targets sm_80,,sm_90 -o "$d/x"
+expect 2 '--targets "": targets with commas between' export saxpy --targets "" -o "$d/x"
 expect 1 'sm_81 is not a target|sm_81' export saxpy --targets sm_81 -o "$d/x"
 expect 1 'saxpy is there twice for sm_90a: give one of them another name; for the command FUNCTION=KERNEL' export saxpy saxpy --targets sm_90a -o "$d/x"
 expect 1 'saxpy is there twice for sm_90a' export saxpy --targets sm_90a,sm_90a -o "$d/x"

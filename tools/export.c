@@ -205,10 +205,10 @@ static int take_targets(const char *list, exported *x)
             return usage("--targets %s: targets with commas between, as sm_80,sm_90a", list);
         memcpy(x->target[x->n_target++], at, n);
         at += n + (at[n] == ',' && at[n + 1]);
-        if (*at == ',')
+        if (*at == ',' && !at[1])
             return usage("--targets %s: it ends in a comma", list);
     }
-    return EXIT_OK;
+    return x->n_target ? EXIT_OK : usage("--targets \"\": targets with commas between, as sm_80,sm_90a");
 }
 
 /* What a family takes, its parameters say: options of named kernels would be lost. */

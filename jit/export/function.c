@@ -42,18 +42,25 @@ static bool next_argument(const sett_kernel *k, uint32_t *at, argument *a)
     return false;
 }
 
-/* Two names that become one word are told apart by their entries. */
-static const char *word_of(const sett_kernel *k, const argument *a, char word[SETT__EXPORT_WORD])
+/* Is this the word of an argument before entry `before`? */
+static bool is_word_of(const sett__export *x, const sett_kernel *k, const char *word, uint32_t before)
 {
     char other[SETT__EXPORT_WORD];
     argument b;
-    sett__export_word(a->name, word);
-    for (uint32_t at = 0; next_argument(k, &at, &b) && b.bind < a->bind;)
-        if (!strcmp(sett__export_word(b.name, other), word)) {
-            const size_t n = strlen(word);
-            snprintf(word + n, SETT__EXPORT_WORD - n, "_%u", (unsigned)a->bind);
-            break;
-        }
+    bool is = false;
+    for (uint32_t at = 0; !is && next_argument(k, &at, &b) && b.bind < before;)
+        is = !strcmp(sett__export_word(x, b.name, other), word);
+    return is;
+}
+
+/* Names that become one word are told apart by their entries; what that makes may be a name too, of any argument. */
+static const char *word_of(const sett__export *x, const sett_kernel *k, const argument *a, char word[SETT__EXPORT_WORD])
+{
+    bool taken = is_word_of(x, k, sett__export_word(x, a->name, word), a->bind);
+    for (size_t n = strlen(word); taken && n + 8 < SETT__EXPORT_WORD; n = strlen(word)) {
+        snprintf(word + n, SETT__EXPORT_WORD - n, "_%u", (unsigned)a->bind);
+        taken = is_word_of(x, k, word, UINT32_MAX);
+    }
     return word;
 }
 
@@ -77,14 +84,20 @@ static bool alike(const sett_kernel *k, const sett_kernel *l)
 }
 
 /* ---- may it be a function ---------------------------------------------------------------------------------------------- */
-/* What the files declare beside the kernels. */
+/* What the files declare beside the kernels; tests/export.sh looks for what is missing here. */
 static bool taken(const char *function)
 {
-    static const char *const own[] = {"buf", "buf_1d", "buf_2d", "buf_nd", "stream", "status", "dtype", "prepare", "assertions", "last_error"};
+    static const char *const own[] = {"buf", "buf_1d", "buf_2d", "buf_nd", "stream", "status", "dtype", "prepare", "assertions", "last_error", "bind",
+        "bind_kind", "dtype_bits", "dtype_name", "error", "log_fn", "log_level"};
     for (size_t i = 0; i < SETT__COUNT(own); i++)
         if (!strcmp(function, own[i]))
             return true;
     return false;
+}
+
+static bool has_small(const char *name)
+{
+    return strpbrk(name, "abcdefghijklmnopqrstuvwxyz") != NULL;
 }
 
 sett_status sett__export_check(const sett__export *x, int i, sett_error *err)
@@ -95,6 +108,8 @@ sett_status sett__export_check(const sett__export *x, int i, sett_error *err)
         return sett__error(err, SETT_E_ARGUMENT, "sett_export: \"%s\" is no name for a function: letters, digits and _, a letter first", t->function);
     if (taken(t->function))
         return sett__error(err, SETT_E_ARGUMENT, "sett_export: %s_%s is what every export declares: give the kernel another name", x->name, t->function);
+    if (!has_small(x->name) && !has_small(t->function))
+        return sett__error(err, SETT_E_ARGUMENT, "sett_export: %s_%s is written as constants are: one of both parts needs a small letter", x->name, t->function);
     if (!sett__kernel_cubin(k))
         return sett__error(err, SETT_E_ARGUMENT, "sett_export: %s, for %s, has no cubin: compile it for a GPU's target, such as sm_90a",
             t->function, sett__meta_of(k)->target);
@@ -134,7 +149,7 @@ static void describe(sett__export *x, const sett_kernel *k, const argument *a)
     const sett__param *p = a->param;
     char word[SETT__EXPORT_WORD];
     H(" *     ");
-    sett__put(&x->header, word_of(k, a, word));
+    sett__put(&x->header, word_of(x, k, a, word));
     if (!p)
         H(": what no buffer gives\n");
     else if (p->scalar == SETT__BY_STRUCT)
@@ -152,6 +167,13 @@ static void describe(sett__export *x, const sett_kernel *k, const argument *a)
     H("%s\n", p->access == SETT__ACCESS_READ ? ", read" : p->access == SETT__ACCESS_WRITE ? ", written" : p->access ? ", read and written" : "");
 }
 
+/* In the source, where many headers define and this file declares what a word might be. */
+static const char *own_word(const sett__export *x, const argument *a, char word[SETT__EXPORT_WORD])
+{
+    snprintf(word, SETT__EXPORT_WORD, "%s__arg_%u", x->name, (unsigned)a->bind);
+    return word;
+}
+
 static void put_prototype(sett__export *x, sett__sink *to, int i, bool header)
 {
     const sett_kernel *k = x->item[i].kernel;
@@ -160,7 +182,7 @@ static void put_prototype(sett__export *x, sett__sink *to, int i, bool header)
     sett__export_putf(x, to, "sett_status %s_%s(sett_stream%s", x->name, x->item[i].function, header ? "" : " sett__stream");
     for (uint32_t at = 0; next_argument(k, &at, &a);) {
         sett__export_putf(x, to, ", %s", a.type);
-        sett__put(to, word_of(k, &a, word));
+        sett__put(to, header ? word_of(x, k, &a, word) : own_word(x, &a, word));
     }
     sett__export_putf(x, to, header ? ");\n" : ")\n");
 }
@@ -189,7 +211,7 @@ static uint32_t put_binds(sett__export *x, const sett_kernel *k)
         for (; n < a.bind; n++)
             P("%s{0}", n ? ", " : "");
         P("%s", n ? ", " : "");
-        put_bind(x, &a, word_of(k, &a, word));
+        put_bind(x, &a, own_word(x, &a, word));
     }
     return n;
 }

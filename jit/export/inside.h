@@ -28,8 +28,8 @@ static inline const sett__sig *sett__export_sig(const sett__export *x, int i)
 void sett__export_put(const sett__export *, sett__sink *, const char *c, size_t len);
 void sett__export_putf(const sett__export *, sett__sink *, const char *format, ...) SETT_PRINTF(3, 4);
 enum { SETT__EXPORT_WORD = 80 };
-/* A name of the kernel's as one of C and C++. */
-const char *sett__export_word(const char *name, char word[SETT__EXPORT_WORD]);
+/* A name of the kernel's as one of C and C++, for a parameter in the header. */
+const char *sett__export_word(const sett__export *, const char *name, char word[SETT__EXPORT_WORD]);
 bool sett__export_keyword(const char *);
 
 /* ---- data.c: what a launch must know of item i, as C: codes of the function f and this target ---------------------- */

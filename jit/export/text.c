@@ -52,7 +52,7 @@ void sett__export_putf(const sett__export *x, sett__sink *to, const char *format
         sett__export_put(x, to, c, (size_t)n);
 }
 
-/* Of C11, C23 and C++20; and what the headers of an export define in lower case. */
+/* Of C11, C23 and C++20; and what the headers of an export define in lower case, or take as types. */
 bool sett__export_keyword(const char *word)
 {
     static const char words[] = " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await "
@@ -60,21 +60,41 @@ bool sett__export_keyword(const char *word)
         "dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept "
         "not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires restrict return short signed "
         "sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename typeof "
-        "union unsigned using virtual void volatile wchar_t while xor xor_eq errno stdin stdout stderr linux unix ";
+        "union unsigned using virtual void volatile wchar_t while xor xor_eq errno stdin stdout stderr linux unix int8_t int16_t int32_t int64_t "
+        "uint8_t uint16_t uint32_t uint64_t ";
     char key[SETT__EXPORT_WORD + 2];
     snprintf(key, sizeof key, " %s ", word);
     return strstr(words, key) != NULL;
 }
 
-const char *sett__export_word(const char *name, char word[SETT__EXPORT_WORD])
+/* INT64_MAX and the like. */
+static bool limit_of_stdint(const char *word)
+{
+    static const char *const begins[] = {"INT", "UINT", "PTRDIFF_", "SIG_ATOMIC_", "SIZE_", "WCHAR_", "WINT_"}, *const ends[] = {"_MIN", "_MAX", "_WIDTH"};
+    bool begin = false, end = false;
+    for (size_t i = 0; i < SETT__COUNT(begins); i++)
+        begin |= !strncmp(word, begins[i], strlen(begins[i]));
+    for (size_t i = 0; i < SETT__COUNT(ends); i++)
+        end |= strlen(word) > strlen(ends[i]) && !strcmp(word + strlen(word) - strlen(ends[i]), ends[i]);
+    return begin && end;
+}
+
+/* The type that parameters behind this one may have. */
+static bool is_buf(const sett__export *x, const char *word)
+{
+    const size_t n = strlen(x->name);
+    return !strncmp(word, x->name, n) && !strcmp(word + n, "_buf");
+}
+
+const char *sett__export_word(const sett__export *x, const char *name, char word[SETT__EXPORT_WORD])
 {
     size_t n = 0;
     if (strchr(SETT__DIGITS, *name) || *name == '_') /* the implementation's names begin so */
         word[n++] = 'p';
-    for (; *name && n < SETT__EXPORT_WORD - 8; name++)
+    for (; *name && n < SETT__EXPORT_WORD - 24; name++)
         word[n++] = in_word(*name) ? *name : '_';
     word[n] = 0;
-    if (sett__export_keyword(word))
+    if (sett__export_keyword(word) || limit_of_stdint(word) || is_buf(x, word))
         strcpy(word + n, "_");
     return word;
 }

@@ -76,6 +76,8 @@ START_TEST(what_it_refuses)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         refused(SETT_E_ARGUMENT, write_one("x", functions[i], k), "is no name for a function");
     refused(SETT_E_ARGUMENT, write_one("x", "buf", k), "x_buf is what every export declares");
+    refused(SETT_E_ARGUMENT, write_one("x", "error", k), "x_error is what every export declares");
+    refused(SETT_E_ARGUMENT, write_one("X", "F32", k), "X_F32 is written as constants are");
     header = source = NULL;
     refused(SETT_E_ARGUMENT, sett_export(&one, 1, &none, &header, &source, &err), "cannot begin");
     refused(SETT_E_ARGUMENT, sett_export(&one, 1, &size, &header, &source, &err), "sett_export_options.size is 0");
