@@ -190,7 +190,7 @@ static sett_status take_float(const binder *bd, uint32_t i, const sett__arg_plan
     const sett_bind *b = &bd->arg[i];
     const double f = b->kind == SETT_BIND_FLOAT ? b->u.f : (double)b->u.i;
     const uint64_t bits = sett__bits_of_float(dtype, f);
-    if (b->kind == SETT_BIND_FLOAT && fabs(f) > 65503 && isfinite(f) && !isfinite(sett__float_of_bits(dtype, bits)))
+    if (fabs(f) > 65503 && isfinite(f) && !isfinite(sett__float_of_bits(dtype, bits)))
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, bd->sig->param[i].name, f, sett_dtype_name(dtype));
     memcpy(bd->out->params + a->at, &bits, a->bytes);
     return SETT_OK;

@@ -165,6 +165,11 @@ static sett_status check_scalar(binder *bd, uint32_t i)
     bd->scalar[i] = 0;
     if (p->scalar == SETT__BY_STRUCT)
         return check_struct(bd, i);
+    const double number = a->kind == SETT_BIND_INT ? (double)a->u.i : a->u.f;
+    const bool overflows = is_float && (a->kind == SETT_BIND_INT || a->kind == SETT_BIND_FLOAT) && isfinite(number) &&
+                           !isfinite(sett__float_of_bits(dtype, sett__bits_of_float(dtype, number)));
+    if (overflows)
+        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, p->name, number, sett_dtype_name(dtype));
     if (a->kind == SETT_BIND_INT && sett__int_fits(dtype, a->u.i)) {
         bd->scalar[i] = a->u.i;
         return SETT_OK;
@@ -175,8 +180,6 @@ static sett_status check_scalar(binder *bd, uint32_t i)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a number, and %s was given (argument %u)", bd->name, p->name, given_text(a), (unsigned)i);
     if (!is_float)
         return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, and the floating number %g was given", bd->name, p->name, sett_dtype_name(dtype), a->u.f);
-    if (isfinite(a->u.f) && !isfinite(sett__float_of_bits(dtype, sett__bits_of_float(dtype, a->u.f))))
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, p->name, a->u.f, sett_dtype_name(dtype));
     return SETT_OK;
 }
 

@@ -307,6 +307,7 @@ START_TEST(refuses_scalars)
         {SETT_BOOL, {SETT_BIND_INT, .u = {.i = 2}}, SETT_E_RANGE, "k: a = 2 does not fit i1"},
         {SETT_I32, {SETT_BIND_FLOAT, .u = {.f = 1.0}}, SETT_E_DTYPE, "k: a is i32, and the floating number 1 was given"},
         {SETT_F16, {SETT_BIND_FLOAT, .u = {.f = 1e6}}, SETT_E_RANGE, "k: a = 1e+06 does not fit f16"},
+        {SETT_F16, {SETT_BIND_INT, .u = {.i = 70000}}, SETT_E_RANGE, "k: a = 70000 does not fit f16"},
         {SETT_F32, {SETT_BIND_FLOAT, .u = {.f = -1e39}}, SETT_E_RANGE, "k: a = -1e+39 does not fit f32"},
         {SETT_F32, {SETT_BIND_BUF, .u = {.t = NULL}}, SETT_E_BIND, "k: a is a number, and a buffer was given (argument 0)"},
         {SETT_F32, {0, .u = {.i = 0}}, SETT_E_BIND, "k: a is a number, and nothing was given (argument 0)"},
