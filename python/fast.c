@@ -37,7 +37,7 @@ typedef struct kernel {
     sett_kernel *kernel;
     const char *name;
     int n_param, device; /* device: of launches without a tensor */
-    unsigned char kind[ARGUMENTS]; /* of each parameter */
+    unsigned char kind[ARGUMENTS], dtype[ARGUMENTS]; /* of each parameter; dtype: of a number, else 0 */
 } kernel;
 enum { WRITTEN = 1, STRUCT = 2 };
 
@@ -63,10 +63,11 @@ typedef struct taken {
 /* ---- errors ------------------------------------------------------------------------- */
 static int fail(const state *st, sett_status status, const char *text)
 {
-    PyObject *e = PyObject_CallFunction(st->error, "is", (int)status, text);
+    PyObject *said = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace"); /* it may end inside of a letter */
+    PyObject *e = said ? PyObject_CallFunction(st->error, "iO", (int)status, said) : NULL;
     if (e)
         PyErr_SetObject(st->error, e);
-    Py_XDECREF(e);
+    Py_XDECREF(said), Py_XDECREF(e);
     return -1;
 }
 
@@ -246,14 +247,45 @@ static int view_as(taken *t, int i, sett_dtype dtype)
 /* ---- arguments ----------------------------------------------------------------------------------- */
 static int take(taken *t, int i, PyObject *arg);
 
+/* The type of a number; 0: argument i is none. */
+static sett_dtype number_type(const taken *t, int i)
+{
+    return i < t->k->n_param ? (sett_dtype)t->k->dtype[i] : (sett_dtype)0;
+}
+
+static int too_large(const taken *t, int i)
+{
+    const sett_dtype d = number_type(t, i);
+    char why[80];
+    PyErr_Clear();
+    PyOS_snprintf(why, sizeof why, "the integer does not fit %s", sett_dtype_name(d ? d : SETT_I64));
+    return refuse(t->k, i, SETT_E_RANGE, why);
+}
+
+/* One that is no int64_t: the upper half of UInt64, or a floating number. */
+static int take_large(taken *t, int i, PyObject *arg)
+{
+    const sett_dtype d = number_type(t, i);
+    if (d == SETT_U64) { /* a launch takes the pattern */
+        t->bind[i] = sett_bind_i((long long)PyLong_AsUnsignedLongLong(arg));
+    } else if (d == SETT_F16 || d == SETT_BF16 || d == SETT_TF32 || d == SETT_F32 || d == SETT_F64) {
+        t->bind[i] = sett_bind_f(PyLong_AsDouble(arg));
+    } else {
+        return too_large(t, i);
+    }
+    return PyErr_Occurred() ? too_large(t, i) : 0;
+}
+
 static int take_integer(taken *t, int i, PyObject *arg)
 {
     int overflow;
     const long long n = PyLong_AsLongLongAndOverflow(arg, &overflow);
+    if (n == -1 && !overflow && PyErr_Occurred())
+        return -1;
     if (overflow)
-        return refuse(t->k, i, SETT_E_RANGE, "the integer has more than 64 bits");
+        return take_large(t, i, arg);
     t->bind[i] = sett_bind_i(n);
-    return n == -1 && PyErr_Occurred() ? -1 : 0;
+    return n < 0 && number_type(t, i) == SETT_U64 ? too_large(t, i) : 0;
 }
 
 static int take_struct(taken *t, int i, PyObject *arg)
@@ -279,14 +311,18 @@ static int take_other(taken *t, int i, PyObject *arg)
         return r;
     }
     const double f = PyFloat_AsDouble(arg);
-    t->bind[i] = sett_bind_f(f);
-    if (f != -1 || !PyErr_Occurred())
-        return 0;
-    if (!PyErr_ExceptionMatches(PyExc_TypeError))
+    const bool number = f != -1 || !PyErr_Occurred();
+    if (!number && !PyErr_ExceptionMatches(PyExc_TypeError))
         return -1;
     PyErr_Clear();
     PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(arg), "__name__");
     const char *name = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
+    if (number) { /* NumPy's Boolean is no integer */
+        const bool truth = name && !strncmp(name, "bool", 4) && number_type(t, i) == SETT_BOOL;
+        t->bind[i] = truth ? sett_bind_i(f != 0) : sett_bind_f(f);
+        Py_XDECREF(type);
+        return 0;
+    }
     PyOS_snprintf(why, sizeof why, "%.100s is neither a tensor nor a number", name ? name : "it");
     Py_XDECREF(type);
     return refuse(t->k, i, SETT_E_BIND, why);
@@ -409,13 +445,24 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *names)
         sett_param_info p = {.size = sizeof p};
         sett_kernel_param(handle, i, &p);
         k->kind[i] = (p.written ? WRITTEN : 0) | (p.bytes && p.scalar ? STRUCT : 0);
+        k->dtype[i] = p.scalar && !p.bytes ? (unsigned char)p.dtype : 0;
     }
     return (PyObject *)k;
+}
+
+/* An engine may have its kernels as attributes. The engine breaks such a cycle: a kernel stays one that may be called. */
+static int kernel_traverse(PyObject *o, visitproc visit, void *arg)
+{
+    Py_VISIT((PyObject *)Py_TYPE(o));
+    Py_VISIT(((kernel *)o)->module);
+    Py_VISIT(((kernel *)o)->engine);
+    return 0;
 }
 
 static void kernel_free(PyObject *o)
 {
     kernel *k = (kernel *)o;
+    PyObject_GC_UnTrack(o);
     if (k->kernel) { /* a log function may want the lock that this thread holds */
         Py_BEGIN_ALLOW_THREADS
         sett_kernel_release(k->kernel);
@@ -522,9 +569,21 @@ static int hold(call *c, taken *t, PyObject *args, PyObject *names)
     return 0;
 }
 
+static int call_traverse(PyObject *o, visitproc visit, void *arg)
+{
+    call *c = (call *)o;
+    Py_VISIT((PyObject *)Py_TYPE(o));
+    Py_VISIT((PyObject *)c->k);
+    Py_VISIT(c->from.type);
+    for (int i = 0; i < c->n; i++)
+        Py_VISIT(c->arg[i].alive);
+    return 0;
+}
+
 static void call_free(PyObject *o)
 {
     call *c = (call *)o;
+    PyObject_GC_UnTrack(o);
     Py_BEGIN_ALLOW_THREADS
     sett_call_free(c->call);
     Py_END_ALLOW_THREADS
@@ -649,8 +708,16 @@ static PyObject *view_new(PyTypeObject *type, PyObject *args, PyObject *names)
     return (PyObject *)v;
 }
 
+static int view_traverse(PyObject *o, visitproc visit, void *arg)
+{
+    Py_VISIT((PyObject *)Py_TYPE(o));
+    Py_VISIT(((view *)o)->of);
+    return 0;
+}
+
 static void view_free(PyObject *o)
 {
+    PyObject_GC_UnTrack(o);
     Py_XDECREF(((view *)o)->of);
     free_object(o);
 }
@@ -675,7 +742,7 @@ static PyMethodDef kernel_methods[] = {
     {"prepare", METHOD(kernel_prepare), METH_VARARGS | METH_KEYWORDS,
         "prepare(*arguments, **by_name) -> Call\n\nChecks the arguments once and loads the kernel; calls of the result only launch."},
     {NULL, NULL, 0, NULL}};
-static PyType_Slot kernel_slots[] = {{Py_tp_new, (void *)kernel_new}, {Py_tp_dealloc, (void *)kernel_free}, {Py_tp_call, (void *)kernel_call},
+static PyType_Slot kernel_slots[] = {{Py_tp_new, (void *)kernel_new}, {Py_tp_dealloc, (void *)kernel_free}, {Py_tp_traverse, (void *)kernel_traverse}, {Py_tp_call, (void *)kernel_call},
     {Py_tp_getset, kernel_members}, {Py_tp_methods, kernel_methods},
     {Py_tp_doc, "kernel(*arguments, stream=None, **by_name): checks the arguments and launches."}, {0, NULL}};
 static PyGetSetDef call_members[] = {{"kernel", call_kernel, NULL, "Its kernel.", NULL}, {NULL, NULL, NULL, NULL, NULL}};
@@ -684,13 +751,13 @@ static PyMethodDef call_methods[] = {
         "bind(*arguments, **by_name)\n\nReplaces arguments, the first ones or those named, and checks all together. After an error the\n"
         "call has the arguments that it had before."},
     {NULL, NULL, 0, NULL}};
-static PyType_Slot call_slots[] = {{Py_tp_dealloc, (void *)call_free}, {Py_tp_call, (void *)call_run}, {Py_tp_getset, call_members},
+static PyType_Slot call_slots[] = {{Py_tp_dealloc, (void *)call_free}, {Py_tp_traverse, (void *)call_traverse}, {Py_tp_call, (void *)call_run}, {Py_tp_getset, call_members},
     {Py_tp_methods, call_methods},
     {Py_tp_doc, "A prepared launch, of Kernel.prepare. call(stream=None) launches; one thread at a time. It keeps its tensors alive."}, {0, NULL}};
-static PyType_Slot view_slots[] = {{Py_tp_new, (void *)view_new}, {Py_tp_dealloc, (void *)view_free}, {Py_tp_doc, "Of sett.view."}, {0, NULL}};
-static PyType_Spec kernel_spec = {"sett._fast.Kernel", sizeof(kernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, kernel_slots};
-static PyType_Spec call_spec = {"sett.Call", sizeof(call), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, call_slots};
-static PyType_Spec view_spec = {"sett.View", sizeof(view), 0, Py_TPFLAGS_DEFAULT, view_slots};
+static PyType_Slot view_slots[] = {{Py_tp_new, (void *)view_new}, {Py_tp_dealloc, (void *)view_free}, {Py_tp_traverse, (void *)view_traverse}, {Py_tp_doc, "Of sett.view."}, {0, NULL}};
+static PyType_Spec kernel_spec = {"sett._fast.Kernel", sizeof(kernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, kernel_slots};
+static PyType_Spec call_spec = {"sett.Call", sizeof(call), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, call_slots};
+static PyType_Spec view_spec = {"sett.View", sizeof(view), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, view_slots};
 
 static int add_type(PyObject *module, PyType_Spec *spec, const char *name, PyObject **to)
 {

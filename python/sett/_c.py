@@ -204,21 +204,38 @@ def text(size_and_fill) -> str:
 
 
 def made(kind, **fields):
-    """A struct whose first field is its size."""
-    return kind(size=C.sizeof(kind), **fields)
+    """A struct whose first field is its size. ctypes cuts an integer that its field cannot hold."""
+    s = kind(size=C.sizeof(kind), **fields)
+    for name, value in fields.items():
+        if type(value) is int and getattr(s, name) != value:
+            raise Error(Status.E_RANGE, f"{name} = {value} does not fit {8 * getattr(kind, name).size} bits")
+    return s
+
+
+def whole(b: bytes) -> bytes:
+    """C would read what is before a NUL."""
+    if b"\0" in b:
+        raise ValueError("embedded null byte")
+    return b
 
 
 def path(p) -> "bytes | None":
-    return None if p is None else os.fsencode(p)
+    return None if p is None else whole(os.fsencode(p))
 
 
 def paths(p) -> "bytes | None":
     """Paths or words with ':' between."""
-    return path(p) if p is None or isinstance(p, (str, bytes, os.PathLike)) else b":".join(map(os.fsencode, p))
+    if p is None or isinstance(p, (str, bytes, os.PathLike)):
+        return path(p)
+    each = [whole(os.fsencode(one)) for one in p]
+    for one in each:
+        if b":" in one:
+            raise Error(Status.E_ARGUMENT, f"{os.fsdecode(one)}: ':' stands between paths, so none may have one")
+    return b":".join(each)
 
 
 def encoded(s: "str | None") -> "bytes | None":
-    return None if s is None else s.encode()
+    return None if s is None else whole(s.encode())
 
 
 def decoded(s: "bytes | None") -> str:

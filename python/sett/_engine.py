@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Engines, families, kernels."""
 
+import contextlib
 import ctypes as C
 import os
 import struct
+import threading
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from . import _c, _fast, _streams
 from ._c import Error, Status
@@ -26,6 +28,16 @@ def _choice(table: Dict, value: Any, what: str) -> int:
     if value not in table:
         raise Error(Status.E_ARGUMENT, f"{what} is {value!r}: {', '.join(map(str, table))}")
     return table[value]
+
+
+def _key(key: Union[str, bytes]) -> bytes:
+    try:
+        raw = bytes.fromhex(key) if isinstance(key, str) else bytes(key)
+    except ValueError:
+        raise Error(Status.E_ARGUMENT, f"{key!r} is no key: 64 hexadecimal digits") from None
+    if len(raw) != 32:
+        raise Error(Status.E_ARGUMENT, f"a key has 32 bytes, or 64 hexadecimal digits; this has {len(raw)} bytes")
+    return raw
 
 
 def _field(structure: C.Structure, name: str) -> Any:
@@ -226,15 +238,55 @@ class _Visits:
 
         self.function = signature(visit)
 
-    def run(self, call: Any, *arguments: Any) -> None:
+    def run(self, engine: "Engine", call: Any, *arguments: Any) -> None:
         try:
-            _c.check(call, *arguments)
+            engine._check(call, *arguments)
         finally:
             if self.failure:
                 raise self.failure
 
 
 # ---- engines -------------------------------------------------------------------------------------------------------------
+class _Uses:
+    """The calls of an engine that have not returned: closing it waits for those of other threads."""
+
+    def __init__(self) -> None:
+        self.renew()
+        self.over = False
+        _all_uses.add(self)
+
+    def renew(self) -> None:  # in the child of a fork too, which has no other threads
+        self.changed = threading.Condition()
+        self.inside: Dict[int, int] = {}
+
+    def __enter__(self) -> None:
+        me = threading.get_ident()
+        with self.changed:
+            if self.over and me not in self.inside:
+                raise Error(Status.E_CLOSED, "the engine was closed")
+            self.inside[me] = self.inside.get(me, 0) + 1
+
+    def __exit__(self, *_: Any) -> None:
+        me = threading.get_ident()
+        with self.changed:
+            self.inside[me] = self.inside.get(me, 1) - 1
+            if not self.inside[me]:
+                del self.inside[me]
+                self.changed.notify_all()
+
+    def end(self) -> None:
+        with self.changed:
+            if threading.get_ident() in self.inside:
+                raise Error(Status.E_ARGUMENT, "a function that the engine calls cannot close it")
+            self.over = True
+            while self.inside:
+                self.changed.wait()
+
+
+_all_uses: "weakref.WeakSet[_Uses]" = weakref.WeakSet()
+os.register_at_fork(after_in_child=lambda: [uses.renew() for uses in _all_uses] and None)
+
+
 class Engine:
     """The devices of this machine, the cache, and the threads that compile: sett_engine_options of sett/engine.h by name.
 
@@ -295,15 +347,32 @@ class Engine:
         handle = _c.P()
         _c.check(_c.lib.sett_engine_open, C.byref(handle), C.byref(self._options))
         self._handle = handle
-        self._close = weakref.finalize(self, Engine._end, handle, self._options)
+        self._uses = _Uses()
+        self._close = weakref.finalize(self, Engine._end, handle, self._options, self._uses)
 
     @staticmethod
-    def _end(handle: Any, _options: Any) -> None:
-        _c.lib.sett_engine_close(handle)
+    def _end(handle: Any, _options: Any, uses: _Uses) -> None:
+        if not uses.inside:  # at the end of the process a thread may still be there
+            _c.lib.sett_engine_close(handle)
 
     def close(self) -> None:
-        """Closes the engine, after what is still being written to the cache. Launches of its kernels then raise E_CLOSED."""
+        """Closes the engine, after calls of other threads have returned, and what is still being written to the cache. Launches of its
+        kernels then raise E_CLOSED."""
+        self._uses.end()
         self._close()
+
+    @property
+    def closed(self) -> bool:
+        return not self._close.alive
+
+    def _call(self, call: Any, *arguments: Any) -> Any:
+        """A call of the library that takes the engine first."""
+        with self._uses:
+            return call(self.address, *arguments)
+
+    def _check(self, call: Any, *arguments: Any) -> None:
+        with self._uses:
+            _c.check(call, self.address, *arguments)
 
     @property
     def address(self) -> int:
@@ -322,17 +391,17 @@ class Engine:
     @property
     def default_device(self) -> int:
         """0, the first GPU, or CPU on a machine without one."""
-        return _c.lib.sett_default_device(self.address)
+        return self._call(_c.lib.sett_default_device)
 
     @property
     def gpu_count(self) -> int:
-        return _c.lib.sett_gpu_count(self.address)
+        return self._call(_c.lib.sett_gpu_count)
 
     def target(self, device: Optional[int] = None) -> str:
         """What kernels for a device are compiled for: "sm_90a", "cpu"."""
         device = self.default_device if device is None else device
         name = C.create_string_buffer(32)
-        if _c.lib.sett_device_target(self.address, device, name, 32) < 0:
+        if self._call(_c.lib.sett_device_target, device, name, 32) < 0:
             raise Error(Status.E_NO_DEVICE, f"there is no device {device}: GPUs count from 0 to {self.gpu_count - 1}, the CPU is {CPU}")
         return name.value.decode()
 
@@ -343,16 +412,16 @@ class Engine:
         """Waits for a stream, and raises a fault or a failed assertion of an earlier launch."""
         device = self.default_device if device is None else device
         handle = stream if isinstance(stream, int) else _streams.handle(stream)
-        _c.check(_c.lib.sett_sync_error, self.address, _c.Stream(device, handle or None))
+        self._check(_c.lib.sett_sync_error, _c.Stream(device, handle or None))
 
     def poll(self, device: Optional[int] = None) -> None:
         """Raises the report of an assertion that failed in a kernel on this device; waits for nothing."""
-        _c.check(_c.lib.sett_poll, self.address, self.default_device if device is None else device)
+        self._check(_c.lib.sett_poll, self.default_device if device is None else device)
 
     def cancel(self, stream: Any = 0) -> None:
         """Ends the launches that run on this stream of the CPU; each raises E_CANCELLED where it was called."""
         handle = stream if isinstance(stream, int) else _streams.handle(stream)
-        _c.check(_c.lib.sett_cancel, self.address, _c.Stream(CPU, handle or None))
+        self._check(_c.lib.sett_cancel, _c.Stream(CPU, handle or None))
 
     # -- kernels
     def compile(
@@ -397,10 +466,7 @@ class Engine:
 
     def kernel(self, key: Union[str, bytes]) -> Kernel:
         """The kernel of a key, from memory or the cache; E_NOT_CACHED: it is in neither. Never compiles."""
-        raw = bytes.fromhex(key) if isinstance(key, str) else bytes(key)
-        if len(raw) != 32:
-            raise Error(Status.E_ARGUMENT, f"a key has 32 bytes, or 64 hexadecimal digits; this has {len(raw)} bytes")
-        return self._made(_c.lib.sett_kernel_get, _c.KEY(*raw))
+        return self._made(_c.lib.sett_kernel_get, _c.KEY(*_key(key)))
 
     def _compile_options(self, name, target, opt_level, line_info, ptx_only, asserts) -> Tuple[Any, Any]:
         words = (_c.encoded(name), _c.encoded(target))
@@ -409,7 +475,7 @@ class Engine:
 
     def _made(self, call: Any, *arguments: Any) -> Kernel:
         handle = _c.P()
-        _c.check(call, self.address, *arguments, C.byref(handle))
+        self._check(call, *arguments, C.byref(handle))
         return Kernel(_fast, handle.value, self)
 
     # -- the cache
@@ -420,22 +486,22 @@ class Engine:
 
     @sealed.setter
     def sealed(self, sealed: bool) -> None:
-        _c.lib.sett_engine_seal(self.address, sealed)
+        self._call(_c.lib.sett_engine_seal, sealed)
 
     def entries(self) -> List[Entry]:
         """Every entry of every layer of the cache, a pack's too, read and verified: Engine.kernel takes their keys."""
         found: List[Entry] = []
         visits = _Visits(_c.ENTRY, lambda e: found.append(_record(Entry, e)))
-        visits.run(_c.lib.sett_cache_walk, self.address, visits.function, None)
+        visits.run(self, _c.lib.sett_cache_walk, visits.function, None)
         return found
 
-    def write_pack(self, path: Path, keys: Optional[Sequence[str]] = None, secret_key: Optional[Path] = None) -> int:
+    def write_pack(self, path: Path, keys: Optional[Iterable[Union[str, bytes]]] = None, secret_key: Optional[Path] = None) -> int:
         """Writes the entries with these keys, else all, to a file that other engines read as a layer. Gives how many."""
-        raw = b"".join(map(bytes.fromhex, keys or ()))
-        array = C.create_string_buffer(raw, max(len(raw), 1))
+        raw = [_key(k) for k in keys or ()]
+        array = C.create_string_buffer(b"".join(raw), max(32 * len(raw), 1))
         n = C.c_uint64()
-        options = _c.made(_c.PackOptions, keys=C.addressof(array) if keys is not None else None, n_keys=len(keys or ()), secret_key=_c.path(secret_key))
-        _c.check(_c.lib.sett_pack_write, self.address, _c.path(path), C.byref(options), C.byref(n))
+        options = _c.made(_c.PackOptions, keys=C.addressof(array) if keys is not None else None, n_keys=len(raw), secret_key=_c.path(secret_key))
+        self._check(_c.lib.sett_pack_write, _c.path(path), C.byref(options), C.byref(n))
         return n.value
 
     def warm(
@@ -456,14 +522,14 @@ class Engine:
         options = self._warm_options(targets, shard, shards, workers=workers, pack=_c.path(pack), secret_key=_c.path(secret_key),
             progress=visits.function)
         result = _c.made(_c.WarmResult)
-        visits.run(_c.lib.sett_warm, self.address, _c.path(manifest), C.byref(options), C.byref(result))
+        visits.run(self, _c.lib.sett_warm, _c.path(manifest), C.byref(options), C.byref(result))
         return WarmResult(*(getattr(result, n) for n in WarmResult._fields))
 
     def keys(self, manifest: Path, *, targets: Union[str, Iterable[str], None] = None, shard: int = 0, shards: int = 0) -> List[WarmEvent]:
         """The kernels of a manifest with their keys, in its order. Compiles nothing."""
         found: List[WarmEvent] = []
         visits = _Visits(_c.WARM, lambda e: found.append(_record(WarmEvent, e)))
-        visits.run(_c.lib.sett_family_keys, self.address, _c.path(manifest), C.byref(self._warm_options(targets, shard, shards)), visits.function, None)
+        visits.run(self, _c.lib.sett_family_keys, _c.path(manifest), C.byref(self._warm_options(targets, shard, shards)), visits.function, None)
         return found
 
     def _warm_options(self, targets, shard, shards, **more) -> Any:
@@ -475,12 +541,12 @@ class Engine:
     def stats(self) -> Dict[str, Union[int, bool]]:
         """Counters since the engine was opened, by the names of sett_stats."""
         s = _c.made(_c.Stats)
-        _c.lib.sett_engine_stats(self.address, C.byref(s))
+        self._call(_c.lib.sett_engine_stats, C.byref(s))
         return {n: getattr(s, n) for n, _ in s._fields_ if n != "size"}
 
     def describe(self) -> str:
         """What the engine found and where, as lines `name: value`."""
-        return _c.text(lambda buffer, size: _c.lib.sett_engine_describe(self.address, buffer, size))
+        return _c.text(lambda buffer, size: self._call(_c.lib.sett_engine_describe, buffer, size))
 
     def metrics(self, label: Optional[str] = None) -> str:
         """All counters in Prometheus' text format; label: of this engine in it."""
@@ -495,6 +561,9 @@ def metrics(engines: Dict[Optional[str], Engine]) -> str:
         pieces.append(text[:n])
         return True
 
-    sources = (_c.MetricsSource * len(engines))(*((e.address, _c.encoded(label)) for label, e in engines.items()))
-    _c.check(_c.lib.sett_metrics_write, C.cast(sources, _c.P), len(engines), _c.WRITE(write), None)
+    with contextlib.ExitStack() as stay:
+        for e in engines.values():
+            stay.enter_context(e._uses)
+        sources = (_c.MetricsSource * len(engines))(*((e.address, _c.encoded(label)) for label, e in engines.items()))
+        _c.check(_c.lib.sett_metrics_write, C.cast(sources, _c.P), len(engines), _c.WRITE(write), None)
     return b"".join(pieces).decode(errors="replace")

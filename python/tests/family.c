@@ -62,6 +62,20 @@ static void ramp(sett_build *b, const void *user)
         sett_set(Y, sett_mul(sett_field(k, Knobs, "a"), sett_add(i, sett_field(k, Knobs, "n"))), i);
 }
 
+/* Y = (u, h, f, on): numbers that Python has more of than C. */
+static void numbers(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *Y = sett_param(b, "Y", SETT_F64, sett_make_layout(b, T1(4)));
+    sett_val *u = sett_scalar(b, "u", SETT_U64), *h = sett_scalar(b, "h", SETT_F16), *f = sett_scalar(b, "f", SETT_F32), *on = sett_scalar(b, "on", SETT_BOOL);
+    sett_grid(b, 1);
+    sett_block(b, 1);
+    sett_set(Y, sett_to(u, SETT_F64), 0);
+    sett_set(Y, sett_to(h, SETT_F64), 1);
+    sett_set(Y, sett_to(f, SETT_F64), 2);
+    sett_set(Y, sett_where(on, 1.0, 0.0), 3);
+}
+
 static const options plain = {.dtype = SETT_F32, .threads = 64, .factor = 2};
 static const sett_family_param params[] = {SETT_FAMILY_PARAM(options, dtype), SETT_FAMILY_PARAM(options, threads),
     SETT_FAMILY_PARAM(options, factor), SETT_FAMILY_PARAM(options, small), SETT_FAMILY_PARAM(options, twice)};
@@ -80,5 +94,6 @@ FAMILY(bare, scale, OPTIONS);
 FAMILY(talk, talk);
 FAMILY(spin, spin);
 FAMILY(ramp, ramp);
+FAMILY(numbers, numbers);
 extern const int no_family;
 const int no_family = 3;

@@ -85,7 +85,7 @@ class Arguments(Case):
             k(y, b"abc", True, 64)
         with self.refused(Status.E_DTYPE, "the floating number 1.5 was given"):
             k(y, Knobs(), 1.5, 64)
-        with self.refused(Status.E_RANGE, "ramp: argument 3: the integer has more than 64 bits"):
+        with self.refused(Status.E_RANGE, "ramp: argument 3: the integer does not fit i64"):
             k(y, Knobs(), True, 1 << 70)
         with self.refused(Status.E_BIND, "ramp: k is a struct of 8 bytes, and a number was given (argument 1)"):
             k(y, 1.5, True, 64)
@@ -98,6 +98,37 @@ class Arguments(Case):
             self.assertEqual(y.tolist(), [0, 2, 4, 6])
         with self.refused(Status.E_BIND, "axpy: a is a number, and a buffer was given (argument 2)"):
             axpy(x, y, np.array(2.0))
+
+    def test_numbers_of_any_size(self):
+        k = engine().compile(family("numbers"), target="cpu")
+        y = np.zeros(4)
+        for u, h, f, on, want in (
+            (2**64 - 1, 2, 10**30, np.True_, [float(2**64 - 1), 2, float(np.float32(1e30)), 1]),
+            (2**63, 65504, 2**63, np.bool_(False), [float(2**63), 65504, float(2**63), 0]),
+            (np.uint64(2**64 - 1), -65504, -(2**70), False, [float(2**64 - 1), -65504, -float(2**70), 0]),
+        ):
+            k(y, u, h, f, on)
+            self.assertEqual(y.tolist(), want)
+        for arguments, text in (
+            ((-1, 0, 0, True), "numbers: u (argument 1): the integer does not fit u64"),
+            ((2**64, 0, 0, True), "numbers: u (argument 1): the integer does not fit u64"),
+            ((0, 70000, 0, True), "numbers: h = 70000 does not fit f16"),
+            ((0, 0, 10**40, True), "numbers: f = 1e+40 does not fit f32"),
+            ((0, 0, 10**400, True), "numbers: f (argument 3): the integer does not fit f32"),
+            ((0, 0, 0, 2**64), "numbers: on (argument 4): the integer does not fit i1"),
+        ):
+            with self.refused(Status.E_RANGE, text):
+                k(y, *arguments)
+        with self.refused(Status.E_DTYPE, "numbers: on is i1, and the floating number 1 was given"):
+            k(y, 0, 0, 0, np.float32(1))
+
+    def test_a_text_may_be_cut_inside_of_a_letter(self):
+        x, y = floats()
+        for name in ("\u00e9" * 60, "x" + "\u00e9" * 60):
+            with self.refused(Status.E_BIND, "scale has no argument "):
+                scale()(x, y, **{name: 1})
+            with self.refused(Status.E_BIND, "is neither a tensor nor a number"):
+                scale()(x, type(name, (), {})())
 
     def test_refusals_have_the_texts_of_a_launch(self):
         x, y = floats()

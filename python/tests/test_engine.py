@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Engines, families and the cache from Python, and that the package's tables are those of the headers."""
 
+import gc
 import os
 import pickle
 import re
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -229,6 +231,66 @@ class Engines(Case):
         k = e.compile(family("scale"), target="cpu")
         del e
         k(x, x.copy())  # a kernel keeps its engine open
+
+    def test_they_close_when_other_threads_are_done(self):
+        for _ in range(4):
+            e, wrong, started = sett.Engine(cache_dir="", no_gpu=True), [], threading.Event()
+
+            def work(n):
+                try:
+                    for i in range(10000):
+                        started.set()
+                        e.compile(family("scale"), target="sm_80", ptx_only=True, name=f"k{n}_{i}")
+                        e.stats, e.metrics()
+                except sett.Error as x:
+                    if x.status != Status.E_CLOSED:
+                        wrong.append(x)
+
+            threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+            for t in threads:
+                t.start()
+            started.wait()
+            e.close()
+            for t in threads:
+                t.join()
+            self.assertEqual((wrong, e.closed), ([], True))
+
+    def test_a_function_that_the_engine_calls_cannot_close_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            manifest = Path(folder, "k.warm")
+            manifest.write_text(f"family {family_object()} scale_family\n")
+            with sett.Engine(cache_dir=Path(folder, "cache")) as e:
+                with self.refused(Status.E_ARGUMENT, "cannot close it"):
+                    e.warm(manifest, targets="sm_80", progress=lambda _: e.close())
+                self.assertFalse(e.closed)
+
+    def test_they_are_garbage_with_their_kernels(self):
+        e = sett.Engine(cache_dir="")
+        e.kernel_of_mine = e.compile(family("scale"), target="cpu")
+        e.call_of_mine = e.kernel_of_mine.prepare(np.zeros(3, "f4"), np.zeros(3, "f4"))
+        e.view_of_mine = sett.view(e, "f32")
+        gone = weakref.ref(e)
+        del e
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_what_no_option_can_hold(self):
+        for options, text in (
+            ({"cpu_threads": 2**32 + 1}, "cpu_threads = 4294967297 does not fit 32 bits"),
+            ({"cache_cap": -1}, "cache_cap = -1 does not fit 64 bits"),
+        ):
+            with self.refused(Status.E_RANGE, text):
+                sett.Engine(**options)
+        with self.refused(Status.E_RANGE, "opt_level = 4294967296 does not fit"):
+            engine().compile(family("scale"), target="cpu", opt_level=2**32)
+        with self.refused(Status.E_ARGUMENT, "a:b: ':' stands between paths"):
+            sett.Engine(cache_layers=["/tmp", "/tmp/a:b"])
+        for wrong in (lambda: sett.Engine(cache_dir="/tmp/a\0b"), lambda: engine().compile(family("scale"), target="cpu\0x")):
+            with self.assertRaises(ValueError):
+                wrong()
+        for key in ("ab", "zz" * 32):
+            with self.refused(Status.E_ARGUMENT, "64 hexadecimal digits"):
+                engine().write_pack("/nowhere/pack", (k for k in [key]))
 
     def test_what_they_tell(self):
         with sett.Engine(cache_dir="") as e:

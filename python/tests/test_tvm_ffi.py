@@ -3,6 +3,7 @@
 
 import gc
 import importlib.util
+import sys
 import threading
 
 import numpy as np
@@ -42,6 +43,31 @@ class Functions(Case):
         a = np.ones((3, 4), "f4")
         on(a, a, a)
         self.assertEqual(a[2, 3], 2)
+
+    def test_they_keep_the_engine_open(self):
+        f = sett.tvm_ffi.function(sett.Engine(cache_dir="").compile(family("scale"), target="cpu"))
+        gc.collect()
+        f(self.x, self.y)
+        self.assertEqual(self.y[9], 18)
+
+    def test_they_are_made_by_many_threads(self):
+        wrong, was = [], sys.getswitchinterval()
+
+        def work():
+            try:
+                for _ in range(300):
+                    sett.tvm_ffi.function(self.kernel)(self.x, np.zeros(10, "f4"))
+            except Exception as e:
+                wrong.append(e)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        sys.setswitchinterval(1e-6)
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        sys.setswitchinterval(was)
+        self.assertEqual(wrong, [])
 
     def test_a_global_function(self):
         f = sett.tvm_ffi.register("sett.test.scale", self.kernel)
