@@ -100,7 +100,8 @@ n=$((n + 1))
         "$here/$sett" export ./libmine.so:scale_family saxpy --targets sm_80,sm_90a -o kernels &&
         grep -q 'kernels_status kernels_scale(kernels_stream, const kernels_buf \*X, float a);' kernels.h &&
         $cc -std=c11 -Wall -Wextra -Werror server.c main.c kernels.c -ldl -lpthread -o server &&
-        [ "$(LD_LIBRARY_PATH=$here/$b/fake ./server 2>&1)" = "scale: X is a null pointer" ]
+        [ "$(LD_LIBRARY_PATH=$here/$b/fake ./server 2>&1)" = "scale: X is a null pointer" ] &&
+        $cc -std=c11 -Wall -Wextra -Werror test.c kernels.c -ldl -lpthread -o test && says=$(./test) && grep -qxF "    $says" "$here/docs/embedding.md"
 ) || say "the program of docs/embedding.md"
 
 # ---- functions that would have a name of the source -----------------------------------------------------------------------------

@@ -18,17 +18,18 @@ static const char runtime_tvm[] = {
 #define P(...) sett__export_putf(x, &x->source, __VA_ARGS__)
 
 /* ---- the header ----------------------------------------------------------------------------------------------------------- */
+static const struct {
+    const char *name;
+    int number;
+    const char *text;
+} statuses[] = {
+#define ROW(name, number, text) {#name, number, text},
+    SETT_STATUSES(ROW)
+#undef ROW
+};
+
 static void put_types(sett__export *x)
 {
-    static const struct {
-        const char *name;
-        int number;
-        const char *text;
-    } statuses[] = {
-#define ROW(name, number, text) {#name, number, text},
-        SETT_STATUSES(ROW)
-#undef ROW
-    };
     H("typedef enum sett_status {\n");
     for (size_t i = 0; i < SETT__COUNT(statuses); i++)
         H("    SETT_%s = %d%s /* %s */\n", statuses[i].name, statuses[i].number, i + 1 < SETT__COUNT(statuses) ? "," : "", statuses[i].text);
@@ -61,11 +62,13 @@ static void begin_header(sett__export *x)
       "typedef struct sett_stream {\n    int device;\n    void *handle;\n} sett_stream;\n\n");
     H("/* What the last call of this thread that failed said; \"\": none has. It stays until the next failure. */\n"
       "const char *sett_last_error(void);\n"
+      "/* \"%s_E_SHAPE\"; \"unknown status\" of other numbers. */\n"
+      "const char *sett_status_name(sett_status);\n"
       "/* Loads all code for a device, in the current context or the primary one. A launch does so too, but not while its stream is\n"
       " * captured: SETT_E_CAPTURING. */\n"
       "sett_status sett_prepare(int device);\n"
       "/* SETT_E_FAULT, once, if an assertion of a kernel has failed on the device; the text says which. Waits for nothing. */\n"
-      "sett_status sett_assertions(int device);\n");
+      "sett_status sett_assertions(int device);\n", x->upper);
 }
 
 static void end_header(sett__export *x)
@@ -98,7 +101,11 @@ static void end_source(sett__export *x)
       "    for (size_t i = 0; i < SETT__COUNT(kernels) && !s; i++)\n        s = sett__exported_prepare(&exporter, kernels[i], device, &last);\n"
       "    return s;\n}\n\n"
       "sett_status sett_assertions(int device)\n{\n    return sett__exported_failed(&exporter, device, &last);\n}\n\n"
-      "const char *sett_last_error(void)\n{\n    return last.text;\n}\n");
+      "const char *sett_last_error(void)\n{\n    return last.text;\n}\n\n"
+      "const char *sett_status_name(sett_status s)\n{\n    switch (s) {\n");
+    for (size_t i = 0; i < SETT__COUNT(statuses); i++)
+        P("    case SETT_%s: return \"%s_%s\";\n", statuses[i].name, x->upper, statuses[i].name);
+    P("    }\n    return \"unknown status\";\n}\n");
 }
 
 /* ---- the call --------------------------------------------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ static bool alike(const sett_kernel *k, const sett_kernel *l)
 /* What the files declare beside the kernels; tests/export.sh looks for what is missing here. */
 static bool taken(const char *function)
 {
-    static const char *const own[] = {"buf", "buf_1d", "buf_2d", "buf_nd", "stream", "status", "dtype", "prepare", "assertions", "last_error", "bind",
+    static const char *const own[] = {"buf", "buf_1d", "buf_2d", "buf_nd", "stream", "status", "status_name", "dtype", "prepare", "assertions", "last_error", "bind",
         "bind_kind", "dtype_bits", "dtype_name", "error", "log_fn", "log_level"};
     for (size_t i = 0; i < SETT__COUNT(own); i++)
         if (!strcmp(function, own[i]))

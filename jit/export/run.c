@@ -107,11 +107,25 @@ static sett_status find_kernel(sett__exporter *x, const sett__exported *k, int d
     return SETT_OK;
 }
 
+/* Where there is no driver, and so no target: what no code takes is told, so that a machine without a GPU tests its calls. */
+__attribute__((cold)) static sett_status without_driver(const sett__exported *k, int n, const sett_bind *args, sett_status s, sett_error *err)
+{
+    sett__bound b;
+    sett_error first, other;
+    for (int i = 0; i < k->n; i++)
+        if (!sett__bind(k->code[i].plan, n, args, &b, NULL, i ? &other : &first))
+            return s;
+    *err = first;
+    return first.status;
+}
+
 sett_status sett__exported_launch(sett__exporter *x, const sett__exported *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
 {
     int saved = errno;
     exported_on on;
     sett_status s = find_kernel(x, k, stream.device, &on, err);
+    if (s && !on.cuda)
+        s = without_driver(k, n, args, s, err);
     if (!s)
         s = sett__launch_gpu(on.plan, on.cuda, on.gpu, stream, n, args, err);
     errno = saved;
