@@ -234,6 +234,18 @@ def paths(p) -> "bytes | None":
     return b":".join(each)
 
 
+def absolute(p, between: bytes = b"") -> "bytes | None":
+    """A path as the library takes it: relative ones are of the current folder, as everywhere in Python; "" stays so. between: there may
+    be several."""
+    if not p:
+        return p
+    made = [os.path.abspath(one) if one else one for one in (p.split(between) if between else [p])]
+    for one in made:
+        if between and between in one:
+            raise Error(Status.E_ARGUMENT, f"{os.fsdecode(one)}: '{between.decode()}' stands between paths, so none may have one")
+    return between.join(made)
+
+
 def encoded(s: "str | None") -> "bytes | None":
     return None if s is None else whole(s.encode())
 

@@ -291,7 +291,7 @@ class Engine:
     """The devices of this machine, the cache, and the threads that compile: sett_engine_options of sett/engine.h by name.
 
     cache_dir: where compiled kernels are kept; "" keeps none; None: $SETT_CACHE_DIR, else below the home folder. cache_layers:
-    folders and packs that are only read. sealed: a kernel that is not cached is an error, never a compile. log(level, component,
+    folders and packs that are only read. Relative paths are of the current folder. sealed: a kernel that is not cached is an error, never a compile. log(level, component,
     message) and print(text) may be called from any thread, and must not call sett. Any number of threads may use an engine.
     It closes when it is garbage; close() or `with` does it at once."""
 
@@ -331,11 +331,11 @@ class Engine:
         # ctypes keeps no callback alive: the options do.
         self._options = _c.made(
             _c.EngineOptions,
-            cache_dir=_c.path(cache_dir), cache_layers=_c.paths(cache_layers), cache_trust=_choice(TRUST, cache_trust, "cache_trust"),
-            cache_secret=_c.path(cache_secret), cache_signers=_c.paths(cache_signers), cache_cap=cache_cap,
+            cache_dir=_c.absolute(_c.path(cache_dir)), cache_layers=_c.absolute(_c.paths(cache_layers), b":"), cache_trust=_choice(TRUST, cache_trust, "cache_trust"),
+            cache_secret=_c.absolute(_c.path(cache_secret)), cache_signers=_c.paths(cache_signers), cache_cap=cache_cap,
             cache_remote=_c.encoded(cache_remote), cache_verify=cache_verify, cache_required=cache_required, sealed=sealed, no_gpu=no_gpu,
             toolchain=_choice(TOOLCHAINS, toolchain, "toolchain"), assembler=_choice(ASSEMBLERS, assembler, "assembler"),
-            plugin=_c.path(plugin), ptxas=_c.path(ptxas), nvjitlink=_c.path(nvjitlink), module_api=module_api,
+            plugin=_c.path(plugin), ptxas=_c.absolute(_c.path(ptxas)), nvjitlink=_c.path(nvjitlink), module_api=module_api,
             compile_timeout_ms=compile_timeout_ms, compile_wait_ms=compile_wait_ms, cpu_threads=cpu_threads,
             cpu_timeout_ms=cpu_timeout_ms, cpu_plain=cpu_plain, cpu_async=_c.encoded(cpu_async), cpu_sm=cpu_sm, cpu_fast_mma=cpu_fast_mma,
             log_level=_choice(LEVELS, log_level, "log_level"),
@@ -500,7 +500,7 @@ class Engine:
         raw = [_key(k) for k in keys or ()]
         array = C.create_string_buffer(b"".join(raw), max(32 * len(raw), 1))
         n = C.c_uint64()
-        options = _c.made(_c.PackOptions, keys=C.addressof(array) if keys is not None else None, n_keys=len(raw), secret_key=_c.path(secret_key))
+        options = _c.made(_c.PackOptions, keys=C.addressof(array) if keys is not None else None, n_keys=len(raw), secret_key=_c.absolute(_c.path(secret_key)))
         self._check(_c.lib.sett_pack_write, _c.path(path), C.byref(options), C.byref(n))
         return n.value
 
@@ -519,7 +519,7 @@ class Engine:
         """Compiles the kernels of a manifest (docs/sett-manifest.5) that the cache lacks, in worker processes. It needs no GPU.
         progress is called once a kernel; False cancels. Raises E_COMPILE if some failed; all others are done then."""
         visits = _Visits(_c.WARM, lambda e: progress(_record(WarmEvent, e)) if progress else True)
-        options = self._warm_options(targets, shard, shards, workers=workers, pack=_c.path(pack), secret_key=_c.path(secret_key),
+        options = self._warm_options(targets, shard, shards, workers=workers, pack=_c.path(pack), secret_key=_c.absolute(_c.path(secret_key)),
             progress=visits.function)
         result = _c.made(_c.WarmResult)
         visits.run(self, _c.lib.sett_warm, _c.path(manifest), C.byref(options), C.byref(result))

@@ -206,6 +206,11 @@ class Cache(Case):
             self.assertEqual({n.key for n in entries}, {v.key for v in seen})
             self.assertEqual({(n.name, n.target, n.damage) for n in entries}, {("scale", "sm_80", "")})
             self.assertEqual(e.write_pack(self.folder / "one.settpack", [entries[0].key]), 1)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        for layers in (["kernels.settpack"], "./kernels.settpack:../" + self.folder.name + "/one.settpack", [Path("kernels.settpack"), self.folder / "one.settpack"]):
+            with sett.Engine(**{**self.options, "cache_dir": "cache", "cache_layers": layers}, sealed=True, cache_required=True) as e:
+                self.assertEqual(e.compile(family("scale"), target="sm_80", threads=32, dtype="f16").info["origin"], "disk")
         with sett.Engine(**{**self.options, "cache_dir": "", "cache_layers": [pack]}, sealed=True) as e:
             self.assertTrue(e.sealed)
             k = e.compile(family("scale"), target="sm_80", threads=32, dtype="f16")
