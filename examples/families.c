@@ -9,10 +9,14 @@
 
 extern const sett_family softmax_family, saxpy_family;
 
+typedef struct saxpy_options {
+    int threads;
+} saxpy_options;
+
 /* y = a x + y, an element a thread. */
 static void saxpy(sett_build *b, const void *user)
 {
-    const int threads = *(const int *)user;
+    const int threads = ((const saxpy_options *)user)->threads;
     sett_val *N = sett_sym(b, "N");
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(N))), *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(N)));
     sett_val *a = sett_scalar(b, "a", SETT_F32);
@@ -23,13 +27,13 @@ static void saxpy(sett_build *b, const void *user)
         sett_set(Y, sett_fma(a, sett_at(X, i), sett_at(Y, i)), i);
 }
 
-static const int saxpy_threads = 256; /* unless the manifest says otherwise */
-static const sett_family_param saxpy_params[] = {{"threads", 0, sizeof(int), false}};
+static const saxpy_options saxpy_defaults = {256}; /* unless the manifest says otherwise */
+static const sett_family_param saxpy_params[] = {SETT_FAMILY_PARAM(saxpy_options, threads)};
 const sett_family saxpy_family = {.size = sizeof(sett_family),
     .body = saxpy,
     .name = "saxpy",
-    .user_size = sizeof(int),
-    .defaults = &saxpy_threads,
+    .user_size = sizeof(saxpy_options),
+    .defaults = &saxpy_defaults,
     .params = saxpy_params,
     .n_params = 1};
 

@@ -104,7 +104,8 @@ typedef struct sett_warm_result {
  * compiler that crashes costs only its kernel. Each kernel is written to the engine's cache folder at once, so that a
  * later call continues an interrupted one. It needs no GPU and launches nothing. The workers' log goes to this engine's
  * .log, on the calling thread. result may be NULL; else its .size is set.
- * SETT_E_COMPILE: some kernels failed, all others are done, and the pack is written; progress got the reasons.
+ * SETT_E_COMPILE: some kernels failed, all others are done, and the pack is written; the text has the first reason,
+ * progress got each.
  * SETT_E_CANCELLED. SETT_E_IO: the engine has no folder to write to, or a worker cannot be started. Else as
  * sett_family_keys and sett_pack_write. */
 SETT_API sett_status sett_warm(sett_engine *, const char *manifest, const sett_warm_options *, sett_warm_result *or_null,

@@ -252,15 +252,25 @@ static sett_status write_pack(run *r)
     return s;
 }
 
+static sett_status some_failed(run *r)
+{
+    sett_warm_event e;
+    char text[SETT__WARM_TEXT];
+    const sett__warm_item *first = r->list->at;
+    while (!first->status)
+        first++;
+    sett__warm_describe(r->m, first, text, &e);
+    return sett__error(r->err, SETT_E_COMPILE, "%llu of %llu kernels were not made; the first: %s for %s (%s): %s",
+        (unsigned long long)r->result->failed, (unsigned long long)r->result->total, e.name, e.target, e.params, e.error);
+}
+
 static sett_status verdict(run *r)
 {
     const sett_warm_result *t = r->result;
     if (r->cancelled)
         return sett__error(r->err, SETT_E_CANCELLED, "cancelled with %llu of %llu kernels done",
             (unsigned long long)(t->cached + t->fetched + t->compiled), (unsigned long long)t->total);
-    return t->failed ? sett__error(r->err, SETT_E_COMPILE, "%llu of %llu kernels were not made",
-                           (unsigned long long)t->failed, (unsigned long long)t->total)
-                     : SETT_OK;
+    return t->failed ? some_failed(r) : SETT_OK;
 }
 
 static sett_status warm(run *r, const char *manifest)

@@ -61,7 +61,8 @@ class Family:
 
     def __init__(self, path: Path, symbol: str) -> None:
         try:
-            self._library = C.CDLL(os.fsdecode(path))
+            # A bare name that is a file is that file; else dlopen looks for it.
+            self._library = C.CDLL(os.path.abspath(os.fsdecode(path)) if os.path.exists(path) else os.fsdecode(path))
             self._family = _c.CFamily.in_dll(self._library, symbol)
         except (OSError, ValueError) as e:
             raise Error(Status.E_IO, f"family {symbol} of {os.fsdecode(path)}: {e}") from None
@@ -102,13 +103,27 @@ class Family:
 
     def _bytes_of(self, name: str, p: Any, value: Any) -> bytes:
         if p.floating:
-            return struct.pack("<f" if p.bytes == 4 else "<d", float(value))
-        if not isinstance(value, int) and not hasattr(value, "__index__"):
-            value = _c.dtype_id(value)
-        n = int(value)
+            try:
+                return struct.pack("<f" if p.bytes == 4 else "<d", float(value))
+            except OverflowError:
+                raise Error(Status.E_RANGE, f"{self.name}: {name} = {value} does not fit {p.bytes} bytes") from None
+            except (TypeError, ValueError):
+                raise Error(Status.E_DTYPE, f"{self.name}: option {name} is a floating number, {value!r} is none") from None
+        n = self._integer(name, value)
         if not -(1 << (8 * p.bytes - 1)) <= n < 1 << (8 * p.bytes):
             raise Error(Status.E_RANGE, f"{self.name}: {name} = {n} does not fit {p.bytes} bytes")
         return (n & ((1 << (8 * p.bytes)) - 1)).to_bytes(p.bytes, "little")
+
+    def _integer(self, name: str, value: Any) -> int:
+        if isinstance(value, int) or hasattr(value, "__index__"):
+            return int(value)
+        if type(value).__name__ in ("bool", "bool_"):  # NumPy's
+            return int(bool(value))
+        try:
+            return _c.dtype_id(value)
+        except Error:
+            raise Error(Status.E_DTYPE, f"{self.name}: option {name} is an integer or an element type, {value!r} is neither: "
+                f"{', '.join(_c.DTYPES)}") from None
 
 
 # ---- kernels ------------------------------------------------------------------------------------------------------
@@ -438,14 +453,21 @@ class Engine:
     ) -> Kernel:
         """The kernel of a family for these values of its options: from memory or the cache, else compiled. A value is a number, or an
         element type by name ("bf16") or as a framework has it (torch.bfloat16). target: None is that of the default device."""
+        if not isinstance(family, Family):
+            raise TypeError("compile takes a sett.Family or one of sett.kernels; a body of your own is C: docs/python.md")
         target = target or self.target()
         user = family._user(target, values)
         # The user bytes hold all that the body depends on, so the engine may remember the call.
         options, keep = self._compile_options(name or family.name, target, opt_level, line_info, ptx_only, asserts)
         options.user, options.user_size = C.addressof(user), family._family.user_size
-        kernel = self._made(_c.lib.sett_compile, family._family.body, C.byref(options))
-        del keep
-        return kernel
+        try:
+            return self._made(_c.lib.sett_compile, family._family.body, C.byref(options))
+        except Error as e:
+            if e.status != Status.E_NOT_CACHED or not values:
+                raise
+            raise Error(e.status, f"{e} ({' '.join(f'{n}={v!r}' for n, v in values.items())})") from None
+        finally:
+            del keep
 
     def compile_tape(
         self,

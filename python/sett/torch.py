@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels as operations of PyTorch, which torch.compile and CUDA graphs take: `custom_op`."""
 
+import inspect
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 import torch
@@ -27,6 +28,24 @@ def _schema_of(kernel: Kernel, outputs: Mapping[str, Any]) -> str:
     takes = [f"{_type_of(p, next(marks) if p.written else '')} {p.name}" for p in kernel.params if p.name not in outputs]
     gives = "()" if not outputs else "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
     return f"({', '.join(takes)}) -> {gives}"
+
+
+def _by_name(op: str, function: Callable, names: List[str]) -> Callable:
+    """A function of an operation's arguments, called with all of them: it gets those that its parameters name, or all by their places."""
+    try:
+        wants = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of C
+        return function
+    places = [p for p in wants if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    others = [p.name for p in wants if p.name not in names and p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if any(p.kind == p.VAR_POSITIONAL or (p.kind == p.POSITIONAL_ONLY and p.name not in names) for p in wants) or (others and len(places) == len(names)):
+        return function
+    if others:
+        raise Error(Status.E_BIND, f"{op}: a function takes {others[0]}; the operation has {', '.join(names)}")
+    everything = any(p.kind == p.VAR_KEYWORD for p in wants)
+    first = [names.index(p.name) for p in places if p.kind == p.POSITIONAL_ONLY]
+    named = {n: i for i, n in enumerate(names) if i not in first and (everything or any(p.name == n for p in wants))}
+    return lambda *given: function(*(given[i] for i in first), **{n: given[i] for n, i in named.items()})
 
 
 class _Operation:
@@ -79,12 +98,14 @@ def custom_op(
         softmax = sett.torch.custom_op("mine::softmax", kernel, outputs={"Y": "X"})
         y = softmax(x)                                              # or torch.ops.mine.softmax(x)
 
-    kernel: a kernel, or a function of the operation's arguments that gives one: for each device, element type or extent that is
-    compiled in. It is called at each use, so it must be quick: remember what it compiled.
-    outputs: the arguments that the operation makes and returns, with the name of an argument that each is like, or a function of the
-    operation's arguments that makes it; it is used for fake tensors too. All else that the kernel writes is mutated in place.
-    schema: "(Tensor X, float eps) -> Tensor", by the names of the kernel's arguments. None: that of the kernel, which must not be a
-    function then. For gradients: torch.library.register_autograd(name, ...)."""
+    kernel: a kernel, or a function that gives one: for each device, element type or extent that is compiled in. It is called at each
+    use, so it must be quick: remember what it compiled.
+    outputs: the arguments that the operation makes and returns, with the name of an argument that each is like, or a function that makes
+    it; it is used for fake tensors too. All else that the kernel writes is mutated in place.
+    A function gets those of the operation's arguments that it names, as `lambda X: ...` does; with *, or with other names for all of them,
+    it gets all by their places.
+    schema: "(Tensor X, Tensor(a!) R, float eps) -> Tensor", by the names of the kernel's arguments; what the kernel writes in place is
+    marked. None: that of the kernel, which must not be a function then. For gradients: torch.library.register_autograd(name, ...)."""
     namespace, _, op = name.partition("::")
     outputs = outputs or {}
     if not op:
@@ -102,13 +123,14 @@ def custom_op(
 
     def maker(like: Union[str, Maker]) -> Maker:
         if callable(like):
-            return like
+            return _by_name(name, like, names)
         if like not in names:
             raise Error(Status.E_ARGUMENT, f"{name} has no argument {like}: {', '.join(names)}")
         at = names.index(like)
         return lambda *given: torch.empty_like(given[at])
 
-    operation = _Operation(kernel, names, mutated, {n: maker(like) for n, like in outputs.items()})
+    chosen = kernel if isinstance(kernel, Kernel) else _by_name(name, kernel, names)
+    operation = _Operation(chosen, names, mutated, {n: maker(like) for n, like in outputs.items()})
     if isinstance(kernel, Kernel):
         operation.orders[kernel] = operation.order(kernel)
     for key in ("CPU", "CUDA"):

@@ -91,7 +91,12 @@ class Errors(Case):
             (lambda: e.compile(scale, target="cpu", thread=3), Status.E_ARGUMENT, "scale has no option 'thread': dtype, threads, factor, small, twice"),
             (lambda: e.compile(scale, target="cpu", threads=48), Status.E_ARGUMENT, "scale does not exist with threads=48"),
             (lambda: e.compile(scale, target="cpu", small=1 << 16), Status.E_RANGE, "scale: small = 65536 does not fit 2 bytes"),
-            (lambda: e.compile(scale, target="cpu", dtype="f31"), Status.E_DTYPE, "'f31' is no element type"),
+            (lambda: e.compile(scale, target="cpu", dtype="f31"), Status.E_DTYPE, "scale: option dtype is an integer or an element type, 'f31' is neither: i1, i8"),
+            *((lambda v=v: e.compile(scale, target="cpu", threads=v), Status.E_DTYPE, f"scale: option threads is an integer or an element type, {v!r} is neither")
+                for v in (10.5, 3.0, None, "x", b"f32", [])),
+            *((lambda v=v: e.compile(scale, target="cpu", factor=v), Status.E_DTYPE, f"scale: option factor is a floating number, {v!r} is none")
+                for v in ("f32", None, "x", [])),
+            (lambda: e.compile(scale, target="cpu", factor=1e300), Status.E_RANGE, "scale: factor = 1e+300 does not fit 4 bytes"),
             (lambda: e.compile(bare, target="cpu", dtype="f32"), Status.E_ARGUMENT, "bare needs a value of 'threads'"),
             (lambda: e.compile(scale, target="sm_1"), Status.E_ARGUMENT, "sm_1"),
             (lambda: e.compile(sett.kernels.softmax, target="cpu", dtype="i8", cols=8), Status.E_ARGUMENT, "dtype"),
@@ -101,6 +106,9 @@ class Errors(Case):
         ):
             with self.refused(status, text):
                 call()
+        for other in (lambda b: None, "saxpy", object()):
+            with self.assertRaisesRegex(TypeError, "compile takes a sett.Family or one of sett.kernels; a body of your own is C: docs/python.md"):
+                e.compile(other)
         with self.assertRaises(AttributeError):
             sett.kernels.hardmax
         self.assertIn("softmax", dir(sett.kernels))
@@ -109,13 +117,19 @@ class Errors(Case):
 class Families(Case):
     def test_options_reach_the_body(self):
         x, y = np.ones(5, "f4"), np.zeros(5, "f4")
-        for words, want in (({}, 2), ({"factor": 0.25}, 0.25), ({"factor": 3, "twice": True}, 6), ({"small": -1}, 1), ({"threads": np.int64(32)}, 2)):
+        for words, want in (({}, 2), ({"factor": 0.25}, 0.25), ({"factor": 3, "twice": True}, 6), ({"twice": np.True_}, 4), ({"dtype": "fp32"}, 2), ({"factor": np.float32(8)}, 8), ({"small": -1}, 1), ({"threads": np.int64(32)}, 2)):
             engine().compile(family("scale"), target="cpu", **words)(x, y)
             self.assertEqual(y[0], want)
         bare = engine().compile(family("bare"), target="cpu", dtype="f32", threads=64, factor=7, small=0, twice=False)
         bare(x, y)
         self.assertEqual((y[4], bare.name), (7, "bare"))
         self.assertEqual([tuple(p) for p in family("scale").params][2:4], [("factor", 4, True), ("small", 2, False)])
+
+    def test_a_file_beside_the_program(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        folder, name = os.path.split(family_object())
+        os.chdir(folder)
+        self.assertEqual(sett.Family(name, "scale_family").name, "scale")
 
     def test_equal_options_are_one_kernel(self):
         with sett.Engine(cache_dir="") as e:
@@ -215,8 +229,8 @@ class Cache(Case):
             self.assertTrue(e.sealed)
             k = e.compile(family("scale"), target="sm_80", threads=32, dtype="f16")
             self.assertEqual((k.info["origin"], e.kernel(k.key).address), ("disk", k.address))
-            with self.refused(Status.E_NOT_CACHED, "scale"):
-                e.compile(family("scale"), target="sm_80", threads=96)
+            with self.refused(Status.E_NOT_CACHED, " (threads=96 dtype='f16')"):
+                e.compile(family("scale"), target="sm_80", threads=96, dtype="f16")
             self.assertEqual((e.stats["compiles"], e.stats["sealed_misses"], e.stats["compiler_loaded"]), (0, 1, False))
             e.sealed = False
             e.compile(family("scale"), target="sm_80", threads=96, ptx_only=True)

@@ -170,6 +170,19 @@ class Operations(Torch):
         self.near(h, x + r)
         self.assertEqual(set(torch.library.opcheck(op, (x, r, w, h, 1e-5)).values()), {"SUCCESS"})
 
+    def test_functions_take_the_arguments_that_they_name(self):
+        norm = compile_(sett.kernels.rms_norm, dtype="f32", cols=64)
+        x, w = self.tensor(9, 64), self.tensor(64)
+        want = torch.nn.functional.rms_norm(x, (64,), w, 1e-5)
+        schema = "(Tensor X, Tensor W, float eps) -> Tensor"
+        for choose in (lambda X: norm, lambda eps, X: norm if eps == 1e-5 and X.shape[1] == 64 else None, lambda: norm, lambda *all: norm if len(all) == 3 else None,
+                lambda X, *, W: norm if len(W) == 64 else None, lambda X, W=None: norm if W is not None else None, lambda **all: norm if set(all) == {"X", "W", "eps"} else None,
+                lambda given, *rest: norm if given is x else None, functools.partial(lambda n, X: n, norm)):
+            op = operation(choose, schema=schema, outputs={"Y": lambda W, X: torch.empty_like(X)})
+            self.near(op(x, w, 1e-5), want, 1e-5)
+        with self.refused(Status.E_BIND, "sett_test::op"):
+            operation(lambda Z, X: norm, schema=schema, outputs={"Y": "X"})
+
     def test_compiled(self):
         x, y = self.tensor(30, 100), torch.ones(100, device=DEVICE)
         softmax, axpy = self.softmax, self.axpy
