@@ -41,6 +41,7 @@ make_all() { # folder
 make_all "$d/one"
 "$sett" compile saxpy --target sm_90a --emit cubin -o /dev/null # a cache that has one of them under another name
 make_all "$d/two"
+ok "which driver it needs" grep -qF '/* For sm_80, sm_90, sm_90a; a driver for CUDA 13.0 or later.' "$d/one/ax.h"
 ok "the same bytes again" diff -r "$d/one" "$d/two"
 
 # ---- as programs have them ---------------------------------------------------------------------------------------------------

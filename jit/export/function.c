@@ -255,6 +255,23 @@ static int put_codes(sett__export *x, int i)
     return n;
 }
 
+/* "For sm_80, sm_90a; a driver for CUDA 13.0 or later." */
+static void put_targets(sett__export *x, int i)
+{
+    int driver = 0;
+    H("\n/* For");
+    for (int j = i, m = 0; j < x->n; j++) {
+        const sett__meta *k = sett__meta_of(x->item[j].kernel);
+        if (x->item[j].first != i)
+            continue;
+        H("%s %s", m++ ? "," : "", k->target);
+        driver = k->min_driver > driver ? k->min_driver : driver;
+    }
+    if (driver)
+        H("; a driver for CUDA %d.%d or later", driver / 1000, driver % 1000 / 10);
+    H(".\n");
+}
+
 void sett__export_function(sett__export *x, int i)
 {
     const sett_kernel *k = x->item[i].kernel;
@@ -268,11 +285,7 @@ void sett__export_function(sett__export *x, int i)
     P("}\n");
     if (x->tvm_ffi)
         put_tvm(x, i);
-    H("\n/* For");
-    for (int j = i, m = 0; j < x->n; j++)
-        if (x->item[j].first == i)
-            H("%s %s", m++ ? "," : "", sett__meta_of(x->item[j].kernel)->target);
-    H(".\n");
+    put_targets(x, i);
     for (uint32_t at = 0; next_argument(k, &at, &a);)
         describe(x, k, &a);
     H(" */\n");
