@@ -228,20 +228,99 @@ static bool rescale(int64_t *n, int was, int is)
     return true;
 }
 
-static int view_as(taken *t, int i, sett_dtype dtype)
+/* NULL, or why it cannot be. */
+static const char *view_as(sett_buf *b, sett_dtype dtype)
 {
-    sett_buf *b = &t->buf[i];
     const int was = bits_of(b->dtype), is = bits_of(dtype);
     int run = b->rank - 1; /* the contiguous mode */
     while (run >= 0 && b->stride[run] != 1)
         run--;
     if (was != is && (run < 0 || !rescale(&b->shape[run], was, is)))
-        return refuse(t->k, i, SETT_E_DTYPE, "a view as elements of another size needs a contiguous mode of whole elements");
+        return "a view as elements of another size needs a contiguous mode of whole elements";
     for (int m = 0; m < b->rank && was != is; m++)
         if (m != run && b->shape[m] > 1 && !rescale(&b->stride[m], was, is))
-            return refuse(t->k, i, SETT_E_DTYPE, "a view as larger elements needs strides of whole elements");
+            return "a view as larger elements needs strides of whole elements";
     b->dtype = dtype;
-    return 0;
+    return NULL;
+}
+
+/* A view as DLPack's tensor: of the kind that the producer gave, whose capsule it keeps. */
+typedef struct lent {
+    union {
+        DLManagedTensor old;
+        DLManagedTensorVersioned now;
+    } tensor;
+    PyObject *capsule;
+    sett_buf buf;
+} lent;
+static const char *const lent_names[] = {"dltensor", "dltensor_versioned"};
+
+static void lent_end(lent *l)
+{
+    PyGILState_STATE lock = PyGILState_Ensure();
+    Py_DECREF(l->capsule);
+    PyMem_Free(l);
+    PyGILState_Release(lock);
+}
+
+static void lent_old(DLManagedTensor *m) { lent_end(m->manager_ctx); }
+static void lent_now(DLManagedTensorVersioned *m) { lent_end(m->manager_ctx); }
+
+/* Of a capsule that nobody took the tensor of. */
+static void lent_left(PyObject *capsule)
+{
+    for (int i = 0; i < 2; i++)
+        if (PyCapsule_IsValid(capsule, lent_names[i])) {
+            void *m = PyCapsule_GetPointer(capsule, lent_names[i]);
+            lent_end(i ? ((DLManagedTensorVersioned *)m)->manager_ctx : ((DLManagedTensor *)m)->manager_ctx);
+        }
+}
+
+/* The type of DLPack that sett reads as this one. */
+static DLDataType dlpack_type(sett_dtype dtype)
+{
+    sett_buf buf;
+    DLTensor probe = {.data = &buf, .device = {kDLCPU, 0}, .dtype = {.bits = (uint8_t)bits_of(dtype), .lanes = 1}};
+    while (probe.dtype.code < UINT8_MAX && (sett_buf_dltensor(&probe, &buf, NULL, NULL) || buf.dtype != dtype))
+        probe.dtype.code++;
+    return probe.dtype;
+}
+
+static DLTensor lent_tensor(lent *l, DLTensor from)
+{
+    from.data = l->buf.data, from.byte_offset = 0, from.ndim = l->buf.rank;
+    from.shape = l->buf.shape, from.strides = l->buf.stride, from.dtype = dlpack_type(l->buf.dtype);
+    return from;
+}
+
+/* Takes over the capsule. */
+static PyObject *lend(const state *st, PyObject *capsule, sett_dtype dtype)
+{
+    sett_error err = {.status = SETT_E_BIND, .text = "its __dlpack__ gave no DLPack tensor"};
+    const bool now = PyCapsule_IsValid(capsule, lent_names[1]);
+    void *m = now || PyCapsule_IsValid(capsule, lent_names[0]) ? PyCapsule_GetPointer(capsule, lent_names[now]) : NULL;
+    lent *l = PyMem_Calloc(1, sizeof *l);
+    sett_status s = !m ? SETT_E_BIND : !l ? SETT_E_MEMORY : now ? sett_buf_dlpack(m, &l->buf, NULL, NULL, &err) : sett_buf_dltensor(&((DLManagedTensor *)m)->dl_tensor, &l->buf, NULL, &err);
+    const char *why = s ? err.text : view_as(&l->buf, dtype);
+    if (why) {
+        fail(st, s ? s : SETT_E_DTYPE, why);
+        PyMem_Free(l);
+        Py_DECREF(capsule);
+        return NULL;
+    }
+    l->capsule = capsule;
+    if (now) {
+        l->tensor.now = *(DLManagedTensorVersioned *)m;
+        l->tensor.now.flags &= ~(uint64_t)DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED; /* sett packs them */
+        l->tensor.now.manager_ctx = l, l->tensor.now.deleter = lent_now;
+        l->tensor.now.dl_tensor = lent_tensor(l, l->tensor.now.dl_tensor);
+    } else {
+        l->tensor.old = (DLManagedTensor){lent_tensor(l, ((DLManagedTensor *)m)->dl_tensor), l, lent_old};
+    }
+    PyObject *made = PyCapsule_New(&l->tensor, lent_names[now], lent_left);
+    if (!made)
+        lent_end(l);
+    return made;
 }
 
 /* ---- arguments ----------------------------------------------------------------------------------- */
@@ -340,7 +419,12 @@ static int take(taken *t, int i, PyObject *arg)
     PyTypeObject *type = Py_TYPE(arg);
     if ((PyObject *)type == t->k->st->view_type) {
         const view *v = (const view *)arg;
-        return take(t, i, v->of) ? -1 : t->bind[i].kind == SETT_BIND_BUF ? view_as(t, i, (sett_dtype)v->dtype) : refuse(t->k, i, SETT_E_BIND, "a view of what is no tensor");
+        if (take(t, i, v->of))
+            return -1;
+        if (t->bind[i].kind != SETT_BIND_BUF)
+            return refuse(t->k, i, SETT_E_BIND, "a view of what is no tensor");
+        const char *why = view_as(&t->buf[i], (sett_dtype)v->dtype);
+        return why ? refuse(t->k, i, SETT_E_DTYPE, why) : 0;
     }
     const DLPackExchangeAPI *api = find_producer(t->k->st, type);
     if (api) {
@@ -722,6 +806,32 @@ static void view_free(PyObject *o)
     free_object(o);
 }
 
+/* By a producer that knows no version of DLPack too. */
+static PyObject *view_dlpack(PyObject *self, PyObject *args, PyObject *names)
+{
+    const view *v = (const view *)self;
+    const state *st = PyType_GetModuleState(Py_TYPE(self));
+    PyObject *method = PyObject_GetAttr(v->of, st->word[WORD___dlpack__]);
+    PyObject *capsule = method ? PyObject_Call(method, args, names) : NULL;
+    PyObject *version = st->word[WORD_max_version];
+    if (method && !capsule && names && PyErr_ExceptionMatches(PyExc_TypeError) && PyDict_Contains(names, version) == 1) {
+        PyErr_Clear();
+        PyObject *older = PyDict_Copy(names);
+        if (older && !PyDict_DelItem(older, version))
+            capsule = PyObject_Call(method, args, older);
+        Py_XDECREF(older);
+    }
+    Py_XDECREF(method);
+    return capsule ? lend(st, capsule, (sett_dtype)v->dtype) : NULL;
+}
+
+static PyObject *view_dlpack_device(PyObject *self, PyObject *unused)
+{
+    const state *st = PyType_GetModuleState(Py_TYPE(self));
+    (void)unused;
+    return PyObject_CallMethodObjArgs(((view *)self)->of, st->word[WORD___dlpack_device__], NULL);
+}
+
 /* setup(error, current, handle): what Python has for this module. */
 static PyObject *setup(PyObject *module, PyObject *args)
 {
@@ -754,7 +864,10 @@ static PyMethodDef call_methods[] = {
 static PyType_Slot call_slots[] = {{Py_tp_dealloc, (void *)call_free}, {Py_tp_traverse, (void *)call_traverse}, {Py_tp_call, (void *)call_run}, {Py_tp_getset, call_members},
     {Py_tp_methods, call_methods},
     {Py_tp_doc, "A prepared launch, of Kernel.prepare. call(stream=None) launches; one thread at a time. It keeps its tensors alive."}, {0, NULL}};
-static PyType_Slot view_slots[] = {{Py_tp_new, (void *)view_new}, {Py_tp_dealloc, (void *)view_free}, {Py_tp_traverse, (void *)view_traverse}, {Py_tp_doc, "Of sett.view."}, {0, NULL}};
+static PyMethodDef view_methods[] = {
+    {"__dlpack__", METHOD(view_dlpack), METH_VARARGS | METH_KEYWORDS, "The tensor's, as elements of the view's type."},
+    {"__dlpack_device__", view_dlpack_device, METH_NOARGS, "The tensor's."}, {NULL, NULL, 0, NULL}};
+static PyType_Slot view_slots[] = {{Py_tp_methods, view_methods}, {Py_tp_new, (void *)view_new}, {Py_tp_dealloc, (void *)view_free}, {Py_tp_traverse, (void *)view_traverse}, {Py_tp_doc, "Of sett.view."}, {0, NULL}};
 static PyType_Spec kernel_spec = {"sett._fast.Kernel", sizeof(kernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, kernel_slots};
 static PyType_Spec call_spec = {"sett.Call", sizeof(call), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, call_slots};
 static PyType_Spec view_spec = {"sett.View", sizeof(view), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, view_slots};

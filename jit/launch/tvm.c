@@ -31,7 +31,8 @@ static sett_status take_any(const sett__plan *p, int i, const sett__tvm_any *fro
     case TENSOR_POINTER:
         return sett__bind_dltensor(p, i, from->u.p + (from->type == TENSOR ? OBJECT : 0), buf, to, device, err);
     default:
-        return sett__error(err, SETT_E_BIND, "%s: argument %d is neither a tensor nor a number (tvm-ffi's type %d)", p->name, i, (int)from->type);
+        return sett__error(err, SETT_E_BIND, i < p->n_arg ? "%s: %s (argument %d) is neither a tensor nor a number (tvm-ffi's type %d)" :
+            "%s: %sargument %d is neither a tensor nor a number (tvm-ffi's type %d)", p->name, i < p->n_arg ? p->sig->param[i].name : "", i, (int)from->type);
     }
 }
 

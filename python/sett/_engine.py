@@ -194,7 +194,7 @@ class Kernel(_fast.Kernel):
 
 def view(tensor: Any, dtype: Any) -> "_fast.View":
     """The memory of a tensor as elements of another type, for a launch: view(x, "bf16") of a NumPy array of uint16, view(w, "i4")
-    of packed bytes. Elements of another size change the extent of the contiguous mode."""
+    of packed bytes. It has DLPack itself, so that others take it too. Elements of another size change the extent of the contiguous mode."""
     return _fast.View(tensor, _c.dtype_id(dtype))
 
 

@@ -172,6 +172,26 @@ class Arguments(Case):
         with self.refused(Status.E_DTYPE, "'f12' is no element type of sett"):
             sett.view(wide, "f12")
 
+    def test_views_are_tensors_of_dlpack(self):
+        wide = np.array([[1, 2], [3, 4]], "f8")
+        again = np.from_dlpack(sett.view(wide, "u32"))
+        self.assertEqual((again.dtype, again.shape, again.strides), (np.dtype("u4"), (2, 4), (16, 4)))
+        self.assertTrue((again == wide.view("u4")).all() and np.shares_memory(again, wide))
+        del wide
+        self.assertEqual(again.view("f8")[1, 1], 4)
+        self.assertEqual(np.from_dlpack(sett.view(sett.view(np.arange(4, dtype="f4"), "i8"), "u16")).tolist(), np.arange(4, dtype="f4").view("u2").tolist())
+        self.assertEqual(sett.view(again, "f32").__dlpack_device__(), (1, 0))
+        for _ in range(2):
+            sett.view(again, "f32").__dlpack__()  # dropped as it is
+        before = sys.getrefcount(again)
+        for _ in range(100):
+            np.from_dlpack(sett.view(again, "f32"))
+        self.assertLess(sys.getrefcount(again), before + 10)
+        with self.refused(Status.E_DTYPE, "a view as elements of another size needs a contiguous mode of whole elements"):
+            np.from_dlpack(sett.view(again[:, ::2], "f16"))
+        with self.assertRaises(AttributeError):
+            np.from_dlpack(sett.view(3, "f32"))
+
 
 class Producer:
     """A tensor of some framework: what __dlpack__ gives is the test's."""

@@ -83,13 +83,19 @@ class Functions(Case):
         self.assertFalse([n for n in tvm_ffi.registry.list_global_func_names() if n.startswith("sett._")])
         made(self.x, self.y)
 
+    def test_views(self):
+        f = sett.tvm_ffi.function(engine().compile(family("scale"), target="cpu", dtype="bf16"))
+        x, y = np.array([0x3f80, 0xc040], "u2"), np.zeros(2, "u2")  # 1 and -3
+        f(sett.view(x, "bf16"), sett.view(y, "bf16"))
+        self.assertEqual(y.tolist(), [0x4000, 0xc0c0])
+
     def test_errors_are_raised_their_way(self):
         f = sett.tvm_ffi.function(self.kernel)
         for arguments, kind, text in (
             ((self.x,), TypeError, r"scale takes 2 arguments \(X, Y\), 1 was given"),
             ((self.x, self.y.astype("f8")), TypeError, "scale: Y is f32, the buffer given is f64"),
-            ((self.x, "y"), TypeError, "scale: argument 1 is neither a tensor nor a number"),
-            ((self.x, None), TypeError, "scale: argument 1 is neither a tensor nor a number"),
+            ((self.x, "y"), TypeError, r"scale: Y \(argument 1\) is neither a tensor nor a number"),
+            ((self.x, None), TypeError, r"scale: Y \(argument 1\) is neither a tensor nor a number"),
             ((self.x, self.y[:3].copy()), ValueError, "scale: Y mode 0 is 3, X mode 0 gives N = 10"),
         ):
             with self.assertRaisesRegex(kind, text):

@@ -136,7 +136,7 @@ START_TEST(what_does_not_fit_is_raised)
     const struct wrong { int n; any arg[4]; const char *kind, *text; } wrong[] = {
         {2, {pointer(&X), pointer(&Y)}, "TypeError", "shifted takes 4 arguments (X, Y, n, a), 2 were given"},
         {4, {pointer(&X), one, one, one}, "TypeError", "shifted: Y is a tensor, and a number was given (argument 1)"},
-        {4, {pointer(&X), {.type = 65}, one, one}, "TypeError", "shifted: argument 1 is neither a tensor nor a number (tvm-ffi's type 65)"},
+        {4, {pointer(&X), {.type = 65}, one, one}, "TypeError", "shifted: Y (argument 1) is neither a tensor nor a number (tvm-ffi's type 65)"},
         {4, {pointer(&X), pointer(&odd), one, one}, "TypeError", "shifted: Y is f32, the buffer given is f64"},
         {4, {pointer(&X), pointer(&narrow), one, one}, "ValueError", "shifted: Y mode 1 is 3, the kernel was made for 4"},
         {4, {pointer(&X), pointer(&wide), one, one}, "ValueError", "shifted: Y (argument 1): the DLPack tensor has 9 modes; a buffer has 0 to 8"},
