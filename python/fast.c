@@ -7,6 +7,7 @@
 #include <Python.h>
 #include <dlpack/dlpack.h>
 #include <sett/dlpack.h>
+#include "lend.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -148,15 +149,11 @@ static int bind_tensor(taken *t, int i, const DLTensor *tensor, origin from)
 /* tensor.__dlpack__(), of DLPack 1 where the producer knows it. */
 static PyObject *export_tensor(const state *st, PyObject *arg, PyObject *stream)
 {
-    PyObject *method = PyObject_GetAttr(arg, st->word[WORD___dlpack__]), *none = PyTuple_New(0), *named = PyDict_New(), *capsule = NULL;
-    if (method && none && named && !PyDict_SetItem(named, st->word[WORD_max_version], st->version) &&
-        !(stream && PyDict_SetItem(named, st->word[WORD_stream], stream)) && !(capsule = PyObject_Call(method, none, named)) &&
-        PyErr_ExceptionMatches(PyExc_TypeError)) {
-        PyErr_Clear();
-        if (!PyDict_DelItem(named, st->word[WORD_max_version]))
-            capsule = PyObject_Call(method, none, named);
-    }
-    Py_XDECREF(method), Py_XDECREF(none), Py_XDECREF(named);
+    PyObject *none = PyTuple_New(0), *named = PyDict_New(), *capsule = NULL;
+    if (none && named && !PyDict_SetItem(named, st->word[WORD_max_version], st->version) &&
+        !(stream && PyDict_SetItem(named, st->word[WORD_stream], stream)))
+        capsule = call_dlpack(arg, st->word[WORD___dlpack__], st->word[WORD_max_version], none, named);
+    Py_XDECREF(none), Py_XDECREF(named);
     return capsule;
 }
 
@@ -212,116 +209,6 @@ typedef struct view {
     PyObject *of;
     int dtype;
 } view;
-
-static int bits_of(sett_dtype d)
-{
-    return d == SETT_BOOL ? 8 : sett_dtype_bits(d); /* as it is stored */
-}
-
-/* n elements of `was` bits as elements of `is` bits; false: they are no whole number. */
-static bool rescale(int64_t *n, int was, int is)
-{
-    int64_t bits;
-    if (__builtin_mul_overflow(*n, was, &bits) || bits % is)
-        return false;
-    *n = bits / is;
-    return true;
-}
-
-/* NULL, or why it cannot be. */
-static const char *view_as(sett_buf *b, sett_dtype dtype)
-{
-    const int was = bits_of(b->dtype), is = bits_of(dtype);
-    int run = b->rank - 1; /* the contiguous mode */
-    while (run >= 0 && b->stride[run] != 1)
-        run--;
-    if (was != is && (run < 0 || !rescale(&b->shape[run], was, is)))
-        return "a view as elements of another size needs a contiguous mode of whole elements";
-    for (int m = 0; m < b->rank && was != is; m++)
-        if (m != run && b->shape[m] > 1 && !rescale(&b->stride[m], was, is))
-            return "a view as larger elements needs strides of whole elements";
-    b->dtype = dtype;
-    return NULL;
-}
-
-/* A view as DLPack's tensor: of the kind that the producer gave, whose capsule it keeps. */
-typedef struct lent {
-    union {
-        DLManagedTensor old;
-        DLManagedTensorVersioned now;
-    } tensor;
-    PyObject *capsule;
-    sett_buf buf;
-} lent;
-static const char *const lent_names[] = {"dltensor", "dltensor_versioned"};
-
-static void lent_end(lent *l)
-{
-    PyGILState_STATE lock = PyGILState_Ensure();
-    Py_DECREF(l->capsule);
-    PyMem_Free(l);
-    PyGILState_Release(lock);
-}
-
-static void lent_old(DLManagedTensor *m) { lent_end(m->manager_ctx); }
-static void lent_now(DLManagedTensorVersioned *m) { lent_end(m->manager_ctx); }
-
-/* Of a capsule that nobody took the tensor of. */
-static void lent_left(PyObject *capsule)
-{
-    for (int i = 0; i < 2; i++)
-        if (PyCapsule_IsValid(capsule, lent_names[i])) {
-            void *m = PyCapsule_GetPointer(capsule, lent_names[i]);
-            lent_end(i ? ((DLManagedTensorVersioned *)m)->manager_ctx : ((DLManagedTensor *)m)->manager_ctx);
-        }
-}
-
-/* The type of DLPack that sett reads as this one. */
-static DLDataType dlpack_type(sett_dtype dtype)
-{
-    sett_buf buf;
-    DLTensor probe = {.data = &buf, .device = {kDLCPU, 0}, .dtype = {.bits = (uint8_t)bits_of(dtype), .lanes = 1}};
-    while (probe.dtype.code < UINT8_MAX && (sett_buf_dltensor(&probe, &buf, NULL, NULL) || buf.dtype != dtype))
-        probe.dtype.code++;
-    return probe.dtype;
-}
-
-static DLTensor lent_tensor(lent *l, DLTensor from)
-{
-    from.data = l->buf.data, from.byte_offset = 0, from.ndim = l->buf.rank;
-    from.shape = l->buf.shape, from.strides = l->buf.stride, from.dtype = dlpack_type(l->buf.dtype);
-    return from;
-}
-
-/* Takes over the capsule. */
-static PyObject *lend(const state *st, PyObject *capsule, sett_dtype dtype)
-{
-    sett_error err = {.status = SETT_E_BIND, .text = "its __dlpack__ gave no DLPack tensor"};
-    const bool now = PyCapsule_IsValid(capsule, lent_names[1]);
-    void *m = now || PyCapsule_IsValid(capsule, lent_names[0]) ? PyCapsule_GetPointer(capsule, lent_names[now]) : NULL;
-    lent *l = PyMem_Calloc(1, sizeof *l);
-    sett_status s = !m ? SETT_E_BIND : !l ? SETT_E_MEMORY : now ? sett_buf_dlpack(m, &l->buf, NULL, NULL, &err) : sett_buf_dltensor(&((DLManagedTensor *)m)->dl_tensor, &l->buf, NULL, &err);
-    const char *why = s ? err.text : view_as(&l->buf, dtype);
-    if (why) {
-        fail(st, s ? s : SETT_E_DTYPE, why);
-        PyMem_Free(l);
-        Py_DECREF(capsule);
-        return NULL;
-    }
-    l->capsule = capsule;
-    if (now) {
-        l->tensor.now = *(DLManagedTensorVersioned *)m;
-        l->tensor.now.flags &= ~(uint64_t)DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED; /* sett packs them */
-        l->tensor.now.manager_ctx = l, l->tensor.now.deleter = lent_now;
-        l->tensor.now.dl_tensor = lent_tensor(l, l->tensor.now.dl_tensor);
-    } else {
-        l->tensor.old = (DLManagedTensor){lent_tensor(l, ((DLManagedTensor *)m)->dl_tensor), l, lent_old};
-    }
-    PyObject *made = PyCapsule_New(&l->tensor, lent_names[now], lent_left);
-    if (!made)
-        lent_end(l);
-    return made;
-}
 
 /* ---- arguments ----------------------------------------------------------------------------------- */
 static int take(taken *t, int i, PyObject *arg);
@@ -806,23 +693,16 @@ static void view_free(PyObject *o)
     free_object(o);
 }
 
-/* By a producer that knows no version of DLPack too. */
 static PyObject *view_dlpack(PyObject *self, PyObject *args, PyObject *names)
 {
     const view *v = (const view *)self;
     const state *st = PyType_GetModuleState(Py_TYPE(self));
-    PyObject *method = PyObject_GetAttr(v->of, st->word[WORD___dlpack__]);
-    PyObject *capsule = method ? PyObject_Call(method, args, names) : NULL;
-    PyObject *version = st->word[WORD_max_version];
-    if (method && !capsule && names && PyErr_ExceptionMatches(PyExc_TypeError) && PyDict_Contains(names, version) == 1) {
-        PyErr_Clear();
-        PyObject *older = PyDict_Copy(names);
-        if (older && !PyDict_DelItem(older, version))
-            capsule = PyObject_Call(method, args, older);
-        Py_XDECREF(older);
-    }
-    Py_XDECREF(method);
-    return capsule ? lend(st, capsule, (sett_dtype)v->dtype) : NULL;
+    PyObject *capsule = call_dlpack(v->of, st->word[WORD___dlpack__], st->word[WORD_max_version], args, names);
+    sett_error err = {.status = SETT_OK};
+    PyObject *lent = capsule ? view_lend(capsule, (sett_dtype)v->dtype, &err) : NULL;
+    if (capsule && !lent && err.status)
+        fail(st, err.status, err.text);
+    return lent;
 }
 
 static PyObject *view_dlpack_device(PyObject *self, PyObject *unused)
