@@ -3,15 +3,23 @@
 #include "inside.h"
 #include <errno.h>
 
+static const char *device_text(int device, char text[24])
+{
+    snprintf(text, 24, "GPU %d", device);
+    return device == SETT_CPU ? "the CPU" : device == SETT_DEFAULT_DEVICE ? "the default device" : text;
+}
+
 static sett_status check(const sett_plan *p, sett_stream stream, sett_error *err)
 {
     sett_status s = p->runtime && !sett__gate_open(p->runtime->gate) ? sett__runtime_check(p->runtime, "sett_plan_run", err) : SETT_OK;
     if (s)
         return s;
+    char theirs[24], ours[24];
     if (!p->committed)
         return sett__error(err, SETT_E_BIND, "sett_plan_run: nothing was committed yet");
     if (p->runtime && stream.device != p->device && !(sett__device(p->runtime, &stream.device, NULL) && stream.device == p->device))
-        return sett__error(err, SETT_E_NO_DEVICE, "sett_plan_run: the stream is of device %d, the plan of %d", stream.device, p->device);
+        return sett__error(err, SETT_E_NO_DEVICE, "sett_plan_run: the stream is of %s, the plan of %s", device_text(stream.device, theirs),
+            device_text(p->device, ours));
     return SETT_OK;
 }
 

@@ -476,7 +476,7 @@ START_TEST(wrong_calls)
     axpy_expect(h.a, h.b, h.was, N, N, 1, 2);
     ck_assert_int_eq(sett_launch_n(h.axpy, cpu, 3, (const sett_bind[]){sett_bind_name("x"), sett_bind_t(&h.B), sett_bind_f(1)}, &err), SETT_E_BIND);
     ck_assert_str_eq(err.text, "axpy: X is a tensor, and a name was given (argument 0)");
-    FAILS(sett_plan_run(p, sett_stream_of(0, NULL), &err), SETT_E_NO_DEVICE, "sett_plan_run: the stream is of device 0, the plan of -1");
+    FAILS(sett_plan_run(p, sett_stream_of(0, NULL), &err), SETT_E_NO_DEVICE, "sett_plan_run: the stream is of GPU 0, the plan of the CPU");
     host other;
     open_host(&other);
     FAILS(sett_plan_add(p, other.axpy, NULL, &err, "x", "y", "a"), SETT_E_ARGUMENT,
