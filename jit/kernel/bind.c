@@ -404,6 +404,9 @@ static sett_status disagree(const binder *bd, const mode_ref *m, sett__expr e, b
     char leaf[160], place[160], expr[200];
     const sett__xop *x = &bd->sig->code[e.first];
     leaf_text(m, bd, stride, leaf);
+    if (e.count == 1 && x->code == SETT__X_CONST && stride)
+        return REFUSE(bd, SETT_E_SHAPE, "%s: the stride of %.100s's mode %d is %" PRId64 ", the kernel was made for %" PRId64
+            ": make the tensor contiguous, or that stride of the kernel's a symbol", bd->name, bd->sig->param[m->param].name, m->mode, got, want);
     if (e.count == 1 && x->code == SETT__X_CONST)
         return REFUSE(
             bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", the kernel was made for %" PRId64, bd->name, leaf, got, want);
