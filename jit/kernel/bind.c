@@ -56,15 +56,14 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-/* "k takes 2 arguments (X, a)" */
-static const char *takes_text(const binder *bd, char buf[400])
+const char *sett__takes_text(const sett__sig *sig, const char *name, char buf[400])
 {
-    int n = (int)bd->sig->n_param;
-    size_t at = (size_t)snprintf(buf, 400, n ? "%.100s takes %d argument%s (" : "%.100s takes no arguments", bd->name, n,
+    int n = (int)sig->n_param;
+    size_t at = (size_t)snprintf(buf, 400, n ? "%.100s takes %d argument%s (" : "%.100s takes no arguments", name, n,
         plural(n));
     for (int i = 0; i < n; i++) {
         bool room = at < 400 - 70 || i + 1 == n;
-        at += (size_t)snprintf(buf + at, 400 - at, "%s%.60s", i ? ", " : "", room ? bd->sig->param[i].name : "...");
+        at += (size_t)snprintf(buf + at, 400 - at, "%s%.60s", i ? ", " : "", room ? sig->param[i].name : "...");
         i = room ? i : n;
     }
     snprintf(buf + at, 400 - at, "%s", n ? ")" : "");
@@ -74,7 +73,7 @@ static const char *takes_text(const binder *bd, char buf[400])
 static sett_status wrong_count(const binder *bd)
 {
     char takes[400];
-    return REFUSE(bd, SETT_E_BIND, "%s, %d %s given", takes_text(bd, takes), bd->n, bd->n == 1 ? "was" : "were");
+    return REFUSE(bd, SETT_E_BIND, "%s, %d %s given", sett__takes_text(bd->sig, bd->name, takes), bd->n, bd->n == 1 ? "was" : "were");
 }
 
 /* ---- expressions ---------------------------------------------------------------------- */
@@ -333,7 +332,7 @@ static __attribute__((noinline, cold)) sett_status given_twice(const binder *bd)
         return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name,
             bd->sig->sym[s].name, value[s].u.i, place, bd->sym[s]);
     return REFUSE(bd, SETT_E_BIND, "%s, %d were given; a number behind them is a symbol: %s = %" PRId64 ", and %s gives %" PRId64,
-        takes_text(bd, takes), given, bd->sig->sym[s].name, value[s].u.i, place, bd->sym[s]);
+        sett__takes_text(bd->sig, bd->name, takes), given, bd->sig->sym[s].name, value[s].u.i, place, bd->sym[s]);
 }
 
 static inline sett_status check_symbol(const binder *bd, uint32_t i, const sett__sym_plan *y)

@@ -98,9 +98,9 @@ void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
 
 static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_error *err)
 {
+    char takes[400];
     if (n < 0 || n > c->n_param + c->n_sym || (n && !args))
-        return sett__error(err, SETT_E_BIND, "%s takes %d argument%s, %d %s given%s", c->kernel->plan->name, c->n_param,
-            c->n_param == 1 ? "" : "s", n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
+        return sett__error(err, SETT_E_BIND, "%s, %d %s given%s", sett__takes_text(c->kernel->plan->sig, c->kernel->plan->name, takes), n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
     for (int i = 0; i < n; i++) {
         if (args[i].kind == SETT_BIND_BUF && i < c->n_param)
             sett_call_buf(c, i, args[i].u.t);

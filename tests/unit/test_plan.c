@@ -442,7 +442,7 @@ START_TEST(wrong_calls)
     const sett_stream cpu = sett_stream_of(SETT_CPU, NULL);
     FAILS(sett_plan_run(p, cpu, &err), SETT_E_BIND, "sett_plan_run: nothing was committed yet");
     OK(sett_plan_add(p, h.axpy, "first", &err, "x", "y", "a"));
-    FAILS(sett_plan_add(p, h.axpy, NULL, &err, "x", "y"), SETT_E_BIND, "call 1: axpy takes 3 arguments, 2 were given");
+    FAILS(sett_plan_add(p, h.axpy, NULL, &err, "x", "y"), SETT_E_BIND, "call 1: axpy takes 3 arguments (X, Y, a), 2 were given");
     FAILS(sett_plan_add(p, h.axpy, NULL, &err, "x", "a", "a"), SETT_E_BIND,
         "call 1 (axpy): Y = \"a\" is a tensor of f32 with 1 mode, and a of call 0 (first) is a number");
     FAILS(sett_plan_add(p, h.axpy, "twice", &err, "new", "x", "new"), SETT_E_BIND,
@@ -452,7 +452,7 @@ START_TEST(wrong_calls)
         "call 1 (clamped): bounds = \"x\" is a struct of 8 bytes, and X of call 0 (first) is a tensor of f32 with 1 mode");
     FAILS(sett_plan_add(p, h.axpy, NULL, &err, "", "y", 1), SETT_E_BIND, "call 1 (axpy): X: its name is empty");
     FAILS(sett_plan_add(p, NULL, NULL, &err, "x"), SETT_E_ARGUMENT, "sett_plan_add: the kernel is NULL");
-    FAILS(sett_plan_add_n(p, h.axpy, NULL, 3, NULL, &err), SETT_E_BIND, "call 1: axpy takes 3 arguments, 3 were given in an array that is NULL");
+    FAILS(sett_plan_add_n(p, h.axpy, NULL, 3, NULL, &err), SETT_E_BIND, "call 1: axpy takes 3 arguments (X, Y, a), 3 were given in an array that is NULL");
     ck_assert(info_of(p).calls == 1 && info_of(p).arguments == 3);
     FAILS(sett_plan_commit(p, &err), SETT_E_BIND, "call 0 (first): axpy: X was never given (X is \"x\")");
     sett_plan_set(p, "x", &h.A), sett_plan_set(p, "y", &h.B), sett_plan_set(p, "a", 2);
