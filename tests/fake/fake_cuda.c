@@ -57,7 +57,7 @@ EXPORT int fake_cuda_result; /* of the next loads and waits: 0, or an error */
 static context primary[GPUS];
 static context *green;
 static size_t touched; /* bytes that a launch writes: $FAKE_CUDA_TOUCH, in KiB, at most 8192 */
-static int captured, strict; /* streams that are captured; those of them that are not relaxed */
+static _Atomic int captured, strict; /* streams that are captured; those of them that are not relaxed */
 static __attribute__((tls_model("initial-exec"))) _Thread_local context *stack[DEPTH];
 static __attribute__((tls_model("initial-exec"))) _Thread_local int depth, mode;
 
@@ -264,7 +264,7 @@ EXPORT int cuStreamEndCapture(void *s, void **g)
     strict -= st->mode != 2;
     captured--;
     st->capture = NULL;
-    fake_cuda.graphs++;
+    __atomic_add_fetch(&fake_cuda.graphs, 1, __ATOMIC_RELAXED);
     return 0;
 }
 /* The node that the next one would wait for: the last of the capture. */
@@ -293,7 +293,7 @@ static int drop(graph *g)
     for (int i = 0; i < g->n; i++)
         free(g->launch[i]);
     free(g);
-    fake_cuda.graphs--;
+    __atomic_sub_fetch(&fake_cuda.graphs, 1, __ATOMIC_RELAXED);
     return 0;
 }
 EXPORT int cuGraphInstantiateWithFlags(void **exec, void *g, unsigned long long flags)
@@ -304,7 +304,7 @@ EXPORT int cuGraphInstantiateWithFlags(void **exec, void *g, unsigned long long 
     graph *copy = current() ? calloc(1, sizeof *copy) : NULL;
     if (!copy)
         return IN_CONTEXT(OUT_OF_MEMORY);
-    fake_cuda.graphs++;
+    __atomic_add_fetch(&fake_cuda.graphs, 1, __ATOMIC_RELAXED);
     for (; copy->n < from->n; copy->n++) {
         if (!(copy->launch[copy->n] = malloc(sizeof(kept))))
             return drop(copy), ANSWER(OUT_OF_MEMORY);

@@ -575,6 +575,49 @@ START_TEST(updates)
 }
 END_TEST
 
+/* Threads that make and change graphs at once; the driver runs nothing. */
+static void *make_graphs(void *user)
+{
+    sett_kernel *k = user;
+    const sett_buf b = sett_buf_1d((void *)0x1000, SETT_F32, 64);
+    sett_error own = {0};
+    for (int i = 0; i < 5000 && !own.status; i++) {
+        sett_plan *p;
+        if (sett_plan_make(0, NULL, &p, &own))
+            break;
+        for (int call = 0; call < 4 && !own.status; call++)
+            sett_plan_add(p, k, NULL, &own, &b, "y", 1);
+        sett_plan_set(p, "y", &b);
+        if (!own.status && !sett_plan_commit(p, &own))
+            sett_plan_run(p, sett_stream_of(0, NULL), &own);
+        sett_plan_free(p);
+    }
+    return own.status ? strdup(own.text) : NULL;
+}
+
+START_TEST(graphs_in_threads)
+{
+    enum { THREADS = 6 };
+    sett_engine *e = open_over(0, false);
+    pthread_t thread[THREADS];
+    if (!e)
+        return;
+    sett_kernel *k = make(e, axpy, "axpy", NULL);
+    OK(sett_prepare(k, 0, &err));
+    fake->kernel = NULL;
+    for (int i = 0; i < THREADS; i++)
+        ck_assert(!pthread_create(&thread[i], NULL, make_graphs, k));
+    for (int i = 0; i < THREADS; i++) {
+        void *text;
+        ck_assert(!pthread_join(thread[i], &text));
+        ck_assert_msg(!text, "%s", (char *)text);
+    }
+    ck_assert_int_eq(fake->graphs, 0);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
 /* Whatever the driver refuses, the next run launches the arguments of the last commit that succeeded. */
 START_TEST(refused)
 {
@@ -694,6 +737,7 @@ Suite *plan_suite(void)
     tcase_add_test(t, wrong_calls);
     tcase_add_test(t, many_names);
     tcase_add_test(t, updates);
+    tcase_add_test(t, graphs_in_threads);
     tcase_add_test(t, refused);
     tcase_add_test(t, maps);
     tcase_add_test(t, old_driver);
