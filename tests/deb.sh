@@ -47,6 +47,12 @@ assert {("libsett.so.0", "nettle"), ("libsett.so.0", "libffi"), ("libsett-ptx.so
 assert all(p["versionInfo"] and p["licenseDeclared"] != "NOASSERTION" for p in d["packages"]), d["packages"]
 ' build/release/sett.spdx.json || ! command -v python3 >/dev/null || die "sett.spdx.json does not say what is linked statically"
 
+# The one that is packaged is of the files as they are packaged.
+gunzip -c "$d/root/usr/share/doc/libsett-dev/sett.spdx.json.gz" >"$d/spdx"
+for f in libsett.so.0 libsett-ptx.so; do
+    grep -F "\"packageFileName\": \"$f\"" "$d/spdx" | grep -qF "$(sha256sum <"$d/root/usr/lib/$triplet/$f" | cut -d' ' -f1)" || die "the packaged SBOM has another checksum of $f"
+done
+
 # A program of the package's user.
 awk '/^```c$/ {on = !done; text = ""; next} /^```/ {if (on && text ~ /int main/) {printf "%s", text; done = 1} on = 0} on {text = text $0 "\n"}' README.md >"$d/readme.c"
 export PKG_CONFIG_SYSROOT_DIR="$d/root" PKG_CONFIG_PATH="$d/root/usr/lib/$triplet/pkgconfig" PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
