@@ -166,13 +166,18 @@ for shell in bash zsh fish; do
     ! command -v $shell >/dev/null || $shell -n "$d/completion.$shell" || wrong "$shell does not read its completion"
 done
 completed() { # WORDS... the last of which is being written: what bash offers
-    bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sett; echo ${COMPREPLY[@]}' "$d/completion.bash" "$@"
+    bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sett; IFS="|"; echo "${COMPREPLY[*]}"' "$d/completion.bash" "$@"
 }
 [ "$(completed sett ca)" = cache ] || wrong "sett ca is completed to $(completed sett ca)"
 [ "$(completed sett bench sof)" = softmax ] || wrong "sett bench sof is completed to $(completed sett bench sof)"
 [ "$(completed sett cache un)" = unpack ] || wrong "sett cache un is completed to $(completed sett cache un)"
 [ "$(completed sett warm --sh)" = --shard ] || wrong "sett warm --sh is completed to $(completed sett warm --sh)"
 [ "$(cd "$d" && completed sett warm --pack completion.f)" = completion.fish ] || wrong "a file is not completed"
+touch "$d/two words"
+for words in "warm --pack" "warm" "export"; do
+    # shellcheck disable=SC2086
+    [ "$(cd "$d" && completed sett $words "two w")" = "two words" ] || wrong "a file with a space in its name is not completed after $words"
+done
 expect 2 'frob is no command' help frob
 expect 1 'softmax' run frob
 expect 1 'frob is neither a kernel nor a file$' compile frob --target sm_90a

@@ -87,12 +87,12 @@ static void bash(FILE *f)
         fprintf(f, " %s", name);
     fputs("' ;;\n    esac\n    case $prev in\n    -o | ", f);
     bash_options(f, -1, file, " | ");
-    fputs(") COMPREPLY=($(compgen -f -- \"$cur\")) && return ;;\n    ", f);
+    fputs(") mapfile -t COMPREPLY < <(compgen -f -- \"$cur\") && return ;;\n    ", f);
     bash_options(f, -1, folder, " | ");
-    fputs(") COMPREPLY=($(compgen -d -- \"$cur\")) && return ;;\n    -j | ", f);
+    fputs(") mapfile -t COMPREPLY < <(compgen -d -- \"$cur\") && return ;;\n    -j | ", f);
     bash_options(f, -1, value, " | ");
     fputs(") COMPREPLY=() && return ;;\n    esac\n    case $cur in\n    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
-          "    *) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $([ -z \"$command\" ] || compgen -f -- \"$cur\")) ;;\n    esac\n}\n"
+          "    *) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\"; [ -z \"$command\" ] || compgen -f -- \"$cur\") ;;\n    esac\n}\n"
           "complete -o filenames -F _sett sett\n", f);
 }
 
