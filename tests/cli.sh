@@ -186,6 +186,8 @@ expect 2 'bench: which kernel' bench
 expect 0 '^saxpy on CPU engine: median [0-9.]+ us \(p10 [0-9.]+, p90 [0-9.]+, spread [0-9.]+ %\)$' bench saxpy X=1000 Y=1000 a=2 --device cpu
 expect 0 '^3 iterations of 2 launches, by the wall clock, warm caches: 1 workspace of 0.008 MB$' \
     bench saxpy X=1000 Y=1000 a=2 --device cpu --hot --iterations 3 --launches 2 --warmup 1
+SETT_DEVICE=cpu expect 0 '^saxpy on CPU engine: ' bench saxpy X=1000 Y=1000 a=2
+SETT_DEVICE=cuda expect 1 '^sett: SETT_DEVICE is "cuda" in the environment: it is cpu, gpu or the number of a GPU, and they count from 0$' bench saxpy X=8 Y=8 a=2
 expect 0 '^[0-9.e+-]+ GB/s, [0-9.e+-]+ TFLOP/s$' bench apply A=16x64 B=16x64 --device cpu --workspaces 2 --iterations 2 --flops 1e3
 expect 0 '^\{"arguments": \[\{"name": "X", "dtype": "f32", "shape": \[10\]\}, .*"benchmark": \{"schema_version": 1, "kernel": "saxpy", .*"iterations": 5,' \
     bench saxpy X=10 Y=10 a=1 --device cpu --workspaces 2 --iterations 5 --json

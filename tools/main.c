@@ -167,7 +167,7 @@ static const struct {
     const char *text;
 } option_help[] = {
     {COMPILE | RUN | BENCH, "--target sm_90a     compile for this target (\"cpu\" too); default: the device's"},
-    {COMPILE | RUN | BENCH | DOCTOR, "--device cpu|N      run on this device; default: GPU 0, or the CPU where there is none"},
+    {COMPILE | RUN | BENCH | DOCTOR, "--device cpu|N      run on this device; default: $SETT_DEVICE, else GPU 0, or the CPU where there is none"},
     {LAYOUT | COMPILE | CACHE | EXPORT | COMPLETION, "-o, --output FILE   where the result goes; default: standard output. export: NAME of NAME.h and NAME.c"},
     {COMPILE, "--emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report"},
     {LAYOUT, "--emit KIND         layout: text, svg, html"},

@@ -21,7 +21,8 @@ extern "C" {
 
 typedef struct sett_engine sett_engine; /* made by sett_engine_open, ended by sett_engine_close */
 
-/* A device: SETT_CPU, or the ordinal of a GPU. SETT_DEFAULT_DEVICE is GPU 0, or the CPU on a machine without GPUs. */
+/* A device: SETT_CPU, or the ordinal of a GPU. SETT_DEFAULT_DEVICE is what $SETT_DEVICE said when the engine was opened: "cpu", "gpu" or the
+ * ordinal of a GPU. Without it, it is GPU 0, or the CPU on a machine without GPUs. In an engine opened with .no_gpu it is the CPU. */
 enum { SETT_CPU = -1, SETT_DEFAULT_DEVICE = -2 };
 /* handle: the caller's CUstream; NULL is the default stream. The CPU has no streams: a launch has ended when its call
  * returns, and the handle only names the launches that sett_cancel ends. */
@@ -139,8 +140,8 @@ typedef struct sett_engine_options {
 } sett_engine_options;
 
 /* Opens an engine. That there is no driver, assembler, compiler or writable cache is no error here: the calls that need
- * one report it, and sett_engine_describe() tells. SETT_E_ARGUMENT: an option is out of range. SETT_E_IO: only by
- * .cache_required. SETT_E_MEMORY. */
+ * one report it, and sett_engine_describe() tells. SETT_E_ARGUMENT: an option is out of range, or $SETT_DEVICE is no device's name.
+ * SETT_E_NO_DEVICE: $SETT_DEVICE names a GPU that is not here. SETT_E_IO: only by .cache_required. SETT_E_MEMORY. */
 SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options *or_null, sett_error *or_null2);
 /* Closes an engine, after entries that are still being written to the disk cache were written. It ends the launches
  * that run on the CPU engine, as sett_cancel does but with SETT_E_CLOSED, and waits for them; so .print and stand-ins

@@ -62,6 +62,34 @@ static void open_cuda(sett__runtime *r, bool no_gpu)
     }
 }
 
+static bool device_parse(const char *text, int *to)
+{
+    char *end;
+    if (!strcmp(text, "cpu") || !strcmp(text, "gpu")) {
+        *to = *text == 'c' ? SETT_CPU : 0;
+        return true;
+    }
+    long n = strtol(text, &end, 10); /* LONG_MAX, if it is more */
+    *to = (int)n;
+    return *text >= '0' && *text <= '9' && !*end && n <= INT_MAX;
+}
+
+/* $SETT_DEVICE. A value that cannot be followed is an error and no warning, since the work would run elsewhere than was asked. The
+ * caller's .no_gpu goes before it. */
+static sett_status choose_device(sett__runtime *r, bool no_gpu, sett_error *err)
+{
+    sett_error why;
+    const char *text = secure_getenv("SETT_DEVICE");
+    int device = sett__gpu_count(r) ? 0 : SETT_CPU;
+    if (text && *text && !device_parse(text, &device))
+        return sett__error(err, SETT_E_ARGUMENT,
+            "SETT_DEVICE is \"%.60s\" in the environment: it is cpu, gpu or the number of a GPU, and they count from 0", text);
+    r->default_device = no_gpu ? SETT_CPU : device;
+    if (no_gpu || sett__device(r, &device, &why))
+        return SETT_OK;
+    return sett__error(err, SETT_E_NO_DEVICE, "SETT_DEVICE is %s in the environment: %s", text, why.text);
+}
+
 #define NO_HOME "none of SETT_CACHE_DIR, XDG_CACHE_HOME and HOME names an absolute path"
 
 /* Which folder is written, or why there is none. root holds its path. */
@@ -196,6 +224,9 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
     sett__ranges_open();
     tell_runtime(r, &e->opt);
     open_cuda(r, e->opt.no_gpu);
+    s = choose_device(r, e->opt.no_gpu, err);
+    if (s)
+        return s;
     const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, r->cuda, e->opt.compile_timeout_ms, &r->log};
     s = sett__asm_open(&e->assembler, &config, err);
     if (!s)
@@ -277,7 +308,7 @@ void sett_engine_seal(sett_engine *e, bool sealed)
 /* ---- devices ------------------------------------------------------------------------------ */
 int sett_default_device(const sett_engine *e)
 {
-    return sett_gpu_count(e) > 0 ? 0 : SETT_CPU;
+    return e ? e->runtime->default_device : SETT_CPU;
 }
 
 int sett_gpu_count(const sett_engine *e)

@@ -94,7 +94,7 @@ bool sett__device(const sett__runtime *r, int *device, sett_error *err)
 {
     const int gpus = sett__gpu_count(r);
     if (*device == SETT_DEFAULT_DEVICE)
-        *device = gpus ? 0 : SETT_CPU;
+        *device = r->default_device;
     if (*device == SETT_CPU || (*device >= 0 && *device < gpus))
         return true;
     if (*device < 0)

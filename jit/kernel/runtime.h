@@ -15,6 +15,7 @@ typedef struct sett__runtime {
     pid_t pid;
     sett__cuda *cuda;        /* NULL: no driver or no GPU */
     char no_cuda[256];       /* why */
+    int default_device;      /* what SETT_DEFAULT_DEVICE is */
     pthread_mutex_t closing; /* over cache, while something goes out of it */
     sett__cache *cache;      /* the engine's: what the driver refuses goes out of it; NULL once that is closed */
     sett__logger log;

@@ -405,7 +405,7 @@ class Engine:
     # -- devices
     @property
     def default_device(self) -> int:
-        """0, the first GPU, or CPU on a machine without one."""
+        """What $SETT_DEVICE said when the engine was opened; else 0, the first GPU, or CPU on a machine without one."""
         return self._call(_c.lib.sett_default_device)
 
     @property
@@ -421,7 +421,7 @@ class Engine:
         return name.value.decode()
 
     def _home(self, target: str) -> int:
-        return CPU if target == "cpu" else 0
+        return CPU if target == "cpu" else max(self.default_device, 0)
 
     def sync(self, device: Optional[int] = None, stream: Any = 0) -> None:
         """Waits for a stream, and raises a fault or a failed assertion of an earlier launch."""

@@ -3,8 +3,10 @@
 without one. test_gpu.py runs this in a process whose loader finds that driver."""
 
 import ctypes as C
+import os
 import sys
 import types
+import unittest.mock
 
 import sett
 from rig import Case, family, unittest
@@ -128,6 +130,15 @@ class Gpu(Case):
             call(self.made[device][0])
             self.assertEqual((asked, launched), ([], [self.on(device)] * 2))
             launched.clear()
+
+    def test_the_environment_names_the_default_device(self):
+        for text, device, of_gpus in (("1", 1, 1), ("gpu", 0, 0), ("cpu", sett.CPU, 0)):
+            with unittest.mock.patch.dict(os.environ, SETT_DEVICE=text):
+                e = sett.Engine(cache_dir="", assembler="driver")
+            self.assertEqual((e.default_device, e._home("cpu"), e._home("sm_90a")), (device, sett.CPU, of_gpus))
+            self.assertEqual(e.compile(family("scale")).target == "cpu", device == sett.CPU)
+        with unittest.mock.patch.dict(os.environ, SETT_DEVICE="2"), self.refused(Status.E_NO_DEVICE, "device 2: there are 2 GPUs"):
+            sett.Engine(cache_dir="")
 
     def test_streams_of_other_frameworks(self):
         handle = self.made[1][0]

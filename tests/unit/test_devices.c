@@ -534,6 +534,45 @@ START_TEST(no_call_fails)
 }
 END_TEST
 
+/* $SETT_DEVICE, where there are two GPUs: what SETT_DEFAULT_DEVICE stands for in every call, and what a kernel is compiled for. */
+START_TEST(default_device_is_asked_for)
+{
+    static const struct {
+        const char *text;
+        int device;
+    } t[] = {{"", 0}, {"gpu", 0}, {"0", 0}, {"1", 1}, {"cpu", SETT_CPU}, {"100", SETT_DEFAULT_DEVICE}};
+    char none[100];
+    if (!open_devices(false))
+        return;
+    const int gpus = sett_gpu_count(engine);
+    snprintf(none, sizeof none, "SETT_DEVICE is 100 in the environment: device 100: there are %d GPUs", gpus);
+    sett_engine_options o = {.size = sizeof o, .cache_dir = ""};
+    for (size_t i = 0; i < SETT__COUNT(t); i++) {
+        char is[16], wanted[16];
+        sett_engine *e;
+        setenv("SETT_DEVICE", t[i].text, 1);
+        sett_status s = sett_engine_open(&e, &o, &err);
+        if (t[i].device == SETT_DEFAULT_DEVICE) {
+            ck_assert_int_eq(s, SETT_E_NO_DEVICE);
+            ck_assert_str_eq(err.text, none);
+            continue;
+        }
+        ck_assert_msg(!s, "%s", err.text);
+        ck_assert_int_eq(sett_default_device(e), t[i].device);
+        ck_assert_int_eq(sett_gpu_count(e), gpus); /* they are still to be had, by number */
+        sett_device_target(e, SETT_DEFAULT_DEVICE, is, sizeof is);
+        sett_device_target(e, t[i].device, wanted, sizeof wanted);
+        ck_assert_str_eq(is, wanted);
+        void *p = sett_alloc(e, SETT_DEFAULT_DEVICE, 64);
+        ck_assert_ptr_nonnull(p);
+        sett_free(e, t[i].device, p);
+        sett_engine_close(e);
+    }
+    unsetenv("SETT_DEVICE");
+    sett_engine_close(engine);
+}
+END_TEST
+
 Suite *devices_suite(void);
 Suite *devices_suite(void)
 {
@@ -548,6 +587,7 @@ Suite *devices_suite(void)
     tcase_add_loop_test(t, begins_early, 0, 2);
     tcase_add_loop_test(t, windows_fit_the_device, 0, 2);
     tcase_add_loop_test(t, no_call_fails, 0, 8);
+    tcase_add_test(t, default_device_is_asked_for);
     suite_add_tcase(s, t);
     return s;
 }

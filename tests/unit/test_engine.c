@@ -126,6 +126,40 @@ START_TEST(devices_and_memory)
 }
 END_TEST
 
+/* $SETT_DEVICE where there is no GPU; test_devices.c has it where there are two. An engine that may not use GPUs ignores which it names. */
+START_TEST(default_device_is_asked_for)
+{
+    static const struct {
+        const char *text, *why;
+        sett_status status[2]; /* without .no_gpu, with it */
+    } t[] = {{"", "", {0, 0}}, {"cpu", "", {0, 0}},
+        {"0", "SETT_DEVICE is 0 in the environment: device 0: ", {SETT_E_NO_DEVICE, 0}},
+        {"gpu", "SETT_DEVICE is gpu in the environment: device 0: ", {SETT_E_NO_DEVICE, 0}},
+#define NONE(text) "SETT_DEVICE is \"" text "\" in the environment: it is cpu, gpu or the number of a GPU, and they count from 0"
+        {"-1", NONE("-1"), {SETT_E_ARGUMENT, SETT_E_ARGUMENT}}, {"cuda:0", NONE("cuda:0"), {SETT_E_ARGUMENT, SETT_E_ARGUMENT}},
+        {" 0", NONE(" 0"), {SETT_E_ARGUMENT, SETT_E_ARGUMENT}}, {"0x1", NONE("0x1"), {SETT_E_ARGUMENT, SETT_E_ARGUMENT}},
+        {"4294967295", NONE("4294967295"), {SETT_E_ARGUMENT, SETT_E_ARGUMENT}},
+        {"99999999999999999999", NONE("99999999999999999999"), {SETT_E_ARGUMENT, SETT_E_ARGUMENT}}};
+    sett_engine_options o = options();
+    o.no_gpu = false;
+    sett_engine *e = open_with(&o);
+    const bool gpus = sett_gpu_count(e) > 0;
+    sett_engine_close(e);
+    for (size_t i = 0; i < 2 * SETT__COUNT(t); i++) {
+        sett_error err = {0};
+        o.no_gpu = i % 2;
+        if (gpus && !o.no_gpu)
+            continue;
+        setenv("SETT_DEVICE", t[i / 2].text, 1);
+        ck_assert_msg(sett_engine_open(&e, &o, &err) == t[i / 2].status[i % 2], "%s: %s", t[i / 2].text, err.text);
+        ck_assert_msg(e || !strncmp(err.text, t[i / 2].why, strlen(t[i / 2].why)), "%s", err.text);
+        ck_assert_int_eq(sett_default_device(e), SETT_CPU);
+        sett_engine_close(e);
+    }
+    unsetenv("SETT_DEVICE");
+}
+END_TEST
+
 /* A program that did not look at what sett_engine_open() returned. */
 START_TEST(no_engine)
 {
@@ -645,7 +679,7 @@ START_TEST(forked_child)
 }
 END_TEST
 
-SUITE_IN_ROOT(engine, open_refuses, memory_only, devices_and_memory, no_engine, sizes_of_structs,
+SUITE_IN_ROOT(engine, open_refuses, memory_only, devices_and_memory, default_device_is_asked_for, no_engine, sizes_of_structs,
     memory_that_is_not_there, keys, keys_of_equal_options, keys_of_tapes, compile_refuses, too_much_shared_memory, sealed, memo,
     memo_of_options, many_kernels,
     runs_on_the_cpu, kernel_outlives_engine, forked_child)
