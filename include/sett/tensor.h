@@ -137,8 +137,9 @@ SETT_API sett_peeled sett_peel_at(sett_site, const sett_tensor *, int bytes);
 #define sett_peel(t, bytes) sett_peel_at(SETT_HERE, t, bytes)
 
 /* ---- access ---------------------------------------------------------------------------- */
-/* sett_load gives a value of the tensor's shape. sett_store takes a value of the same extents, or a scalar for all
- * elements. Its type is the tensor's, or a narrower one of the same kind (f16 into f32); other types are SETT_E_DTYPE,
+/* sett_load gives a value of the tensor's shape. sett_store takes a scalar for all elements, or a value of the same
+ * extents in the same order: nesting and extents of 1 do not count, and an extent of either may be several of the other,
+ * whose product it is. ((2,2,12),1) fits (2,2,(4,3)), and (2,4) does not fit (4,2). Element i is stored at element i. Its type is the tensor's, or a narrower one of the same kind (f16 into f32); other types are SETT_E_DTYPE,
  * see sett_to. A C number becomes a scalar of the tensor's type; SETT_E_RANGE: the type cannot hold it. Where several
  * elements share one address, a store leaves one of their values, and which one is not specified.
  *

@@ -46,6 +46,21 @@ const sett_val *sett__stored_arg(const sett__ctx *c, const sett_tensor *t, sett_
     return c->b->error.status ? NULL : v;
 }
 
+/* A scalar, or element i of the value for element i of the tensor. how: "into" or "for". */
+static bool fits(const sett__ctx *c, const sett_tensor *t, const sett_val *v, const char *how)
+{
+    if (!v || v->scalar || sett__same_elements(v->shape, t->layout->shape))
+        return true;
+    const char *shape = sett__arg_text(c->b, v->shape), *tensor = sett__tensor_text(c->b, t);
+    const sett_arg n = sett__product(c, t->layout->shape);
+    SETT__FAIL_IF(c->b, c->site, c->func, n.kind != SETT_INT, false, SETT_E_SHAPE, "a value of shape %s %s %s", shape, how, tensor);
+    SETT__FAIL_IF(c->b, c->site, c->func, n.u.i != v->n, false, SETT_E_SHAPE, "a value of shape %s %s %s: %u elements %s %lld", shape, how, tensor,
+        v->n, how, (long long)n.u.i);
+    sett__fail(c->b, c->site, c->func, SETT_E_SHAPE, "a value of shape %s %s %s, whose extents in order are others; "
+        "sett_reshape(value, sett_shape(tensor)) takes it element by element all the same", shape, how, tensor);
+    return false;
+}
+
 /* A number or a scalar value as one element of a tensor. */
 static const sett_val *scalar_of(const sett__ctx *c, const sett_tensor *t, sett_arg a)
 {
@@ -102,9 +117,8 @@ void sett_store_at(sett_site site, const sett_tensor *t, const sett_store_args *
         return;
     SETT__FAIL_IF(c.b, site, c.func, t->space == SETT_COORD, , SETT_E_SPACE,
         "the tensor of coordinates %s cannot be written", sett__layout_text(c.b, t->layout));
-    const sett_val *v = a.val.kind == SETT_VALUE ? a.val.u.v : NULL;
-    SETT__FAIL_IF(c.b, site, c.func, v && !v->scalar && !sett__same_elements(v->shape, t->layout->shape), ,
-        SETT_E_SHAPE, "a value of shape %s into %s", sett__arg_text(c.b, v->shape), sett__tensor_text(c.b, t));
+    if (!fits(&c, t, a.val.kind == SETT_VALUE ? a.val.u.v : NULL, "into"))
+        return;
     sett__move m = {.t = t, .pred = a.pred};
     m.val = take_cache(&c, t, (int)a.cache, SETT_CACHE_LAST_USE, &m) ? sett__stored_arg(&c, t, a.val) : NULL;
     if (m.val)
@@ -352,12 +366,8 @@ static bool check_atomic(const sett__ctx *c, const sett_tensor *t, const sett_at
 /* A number, a scalar or a value of the tensor's shape. */
 static const sett_val *shaped(const sett__ctx *c, const sett_tensor *t, sett_arg a)
 {
-    if (!sett__use_arg(c->b, c->site, c->func, a))
-        return NULL;
-    const sett_val *v = a.kind == SETT_VALUE ? a.u.v : NULL;
-    SETT__FAIL_IF(c->b, c->site, c->func, v && !v->scalar && !sett__same_elements(v->shape, t->layout->shape), NULL, SETT_E_SHAPE,
-        "a value of shape %s for %s", sett__arg_text(c->b, v->shape), sett__tensor_text(c->b, t));
-    return sett__stored_arg(c, t, a);
+    const bool ok = sett__use_arg(c->b, c->site, c->func, a) && fits(c, t, a.kind == SETT_VALUE ? a.u.v : NULL, "for");
+    return ok ? sett__stored_arg(c, t, a) : NULL;
 }
 
 /* Of every element of a view. */

@@ -29,18 +29,47 @@ static bool map_modes(sett_arg to, sett_arg from, walk *w)
     return true;
 }
 
+/* The extents that are not 1; negative: one is not static, or they are too many. */
+static int extents_of(sett_arg shape, int64_t to[256])
+{
+    sett_arg flat[256];
+    int n = 0;
+    const int leaves = sett__leaves(shape);
+    if (leaves > 256)
+        return -1;
+    sett__flat(shape, flat);
+    for (int i = 0; i < leaves; i++) {
+        if (flat[i].kind != SETT_INT)
+            return -1;
+        if (flat[i].u.i != 1)
+            to[n++] = flat[i].u.i;
+    }
+    return n;
+}
+
+/* How many of the n extents have the product `whole`; 0: none. */
+static int makes_up(int64_t whole, const int64_t *extent, int n)
+{
+    int i = 0;
+    for (; i < n && whole != 1 && whole % extent[i] == 0; i++)
+        whole /= extent[i];
+    return whole == 1 ? i : 0;
+}
+
 bool sett__same_elements(sett_arg x, sett_arg y)
 {
-    sett_arg a[256], b[256];
-    int n = sett__leaves(x);
-    if (n > 256 || sett__leaves(y) != n)
-        return false;
-    sett__flat(x, a);
-    sett__flat(y, b);
-    for (int i = 0; i < n; i++)
-        if (a[i].kind != SETT_INT || b[i].kind != SETT_INT || a[i].u.i != b[i].u.i)
+    int64_t a[256], b[256];
+    const int n = extents_of(x, a), m = extents_of(y, b);
+    int i = 0, k = 0;
+    while (i < n && k < m) {
+        const bool first = a[i] >= b[k];
+        const int parts = first ? makes_up(a[i], b + k, m - k) : makes_up(b[k], a + i, n - i);
+        if (!parts)
             return false;
-    return true;
+        i += first ? 1 : parts;
+        k += first ? parts : 1;
+    }
+    return n >= 0 && i == n && k == m;
 }
 
 static uint32_t *map_of(const sett__ctx *c, uint32_t n, sett_arg shape, const sett_val *pred)

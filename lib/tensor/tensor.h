@@ -75,7 +75,9 @@ void sett__copy_async(const sett__ctx *, const sett_cp_async_args *, uint32_t wi
 const sett_val *sett__stored(const sett__ctx *, const sett_tensor *, const sett_val *); /* the value in t's type; NULL: failed */
 /* The same; a number becomes a scalar of t's type. */
 const sett_val *sett__stored_arg(const sett__ctx *, const sett_tensor *, sett_arg);
-bool sett__same_elements(sett_arg shape, sett_arg other); /* are both static, with the same extents in the same order? */
+/* Are both static, with the same extents in the same order? Nesting and extents of 1 do not count, and an extent of either may be several
+ * of the other, whose product it is: (12,5) and ((4,3),1,5), but not (2,4) and (4,2). */
+bool sett__same_elements(sett_arg shape, sett_arg other);
 sett_val *sett__get(const sett__ctx *, const sett_tensor *, sett_arg coord);
 void sett__set(const sett__ctx *, const sett_tensor *, sett_arg val, sett_arg coord);
 /* warp.c: an integer, as an i32 that an operation takes. False: it is none, and the build has failed. */

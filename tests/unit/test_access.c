@@ -459,6 +459,7 @@ typedef struct law {
     int n, group, pred, align, div; /* group: leaves of the first, nested mode */
     int64_t offset;
     bool store, wide, scalar;
+    uint32_t other; /* how the other side of the access has the same elements: other_shape */
     leaf leaf[LEAVES];
     int64_t sym[16];
     int64_t sym_div[16];
@@ -484,6 +485,7 @@ static law make_law(void)
     l.store = any(2);
     l.wide = any(4) == 0;
     l.scalar = any(2);
+    l.other = any(1u << 2 * LEAVES);
     l.offset = any(3) ? 8 * (int64_t)any(8) : any(64);
     for (int i = 0; i < l.n; i++) {
         leaf *x = &l.leaf[i];
@@ -543,6 +545,26 @@ static sett_arg nested(sett_build *b, const law *l, const sett_arg *x)
     return sett_arg_keep(b, sett_arg_n(n, top));
 }
 
+/* The extents of the view in the same order: each as it is, halved, joined with the next one, or with a 1 behind it. */
+static sett_arg other_shape(sett_build *b, const law *l)
+{
+    sett_arg to[2 * LEAVES];
+    int n = 0;
+    for (int i = 0; i < l->n; i++) {
+        const int64_t e = l->leaf[i].extent;
+        const uint32_t how = l->other >> 2 * i & 3;
+        if (how == 1 && e % 2 == 0)
+            to[n++] = sett_arg_i(2), to[n++] = sett_arg_i(e / 2);
+        else if (how == 2 && i + 1 < l->n)
+            to[n++] = sett_arg_i(e * l->leaf[i + 1].extent), i++;
+        else
+            to[n++] = sett_arg_i(e);
+        if (how == 3)
+            to[n++] = sett_arg_i(1);
+    }
+    return sett_arg_keep(b, sett_arg_n(n, to));
+}
+
 static void law_body(sett_build *b, const void *user)
 {
     law *l = *(law *const *)user;
@@ -556,7 +578,7 @@ static void law_body(sett_build *b, const void *user)
     sett_arg s = nested(b, l, shape), off = number(b, l, l->offset, true, "X", 0, l->wide);
     sett_layout *all = sett_make_layout(b, T(s, MOST / 2), T(nested(b, l, stride), 1));
     sett_tensor *A = sett_param(b, "A", l->dtype, all, .align = l->align);
-    sett_tensor *out = sett_param(b, "out", l->dtype, sett_make_layout(b, s), .align = l->align);
+    sett_tensor *out = sett_param(b, "out", l->dtype, sett_make_layout(b, other_shape(b, l)), .align = l->align);
     sett_tensor *view = sett_slice(A, ALL, off);
     sett_tensor *crd = sett_domain_offset(sett_identity_tensor(b, s), nested(b, l, origin));
     sett_val *pred = NULL;
@@ -677,6 +699,8 @@ static void e_coord_load(sett_build *b) { sett_load(sett_identity_tensor(b, 4));
 static void e_coord_store(sett_build *b) { sett_store(sett_identity_tensor(b, 4), sett_full(b, SETT_I32, T1(4), 0)); }
 static sett_tensor *regs(sett_build *b) { return sett_make_rmem_tensor(b, SETT_F16, 4, 2); }
 static void e_shape(sett_build *b) { sett_store(regs(b), sett_full(b, SETT_F16, T(2, 4), 0)); }
+static void e_straddles(sett_build *b) { sett_store(sett_make_rmem_tensor(b, SETT_F16, T(T(2, 3), T(4, 1))), sett_full(b, SETT_F16, T(4, 3, 2), 0)); }
+static void e_size(sett_build *b) { sett_store(regs(b), sett_full(b, SETT_F16, T(4, 2, 2), 0)); }
 static void e_dtype(sett_build *b) { sett_store(regs(b), sett_full(b, SETT_F32, T(4, 2), 0)); }
 static void e_range(sett_build *b) { sett_at(regs(b), 4, 0); }
 static void e_negative(sett_build *b) { sett_at(regs(b), -1); }
@@ -722,7 +746,10 @@ START_TEST(misuse_is_named)
                                    "sett_local_tile, or an element with sett_at (of coordinates sett_coord_at)"},
         {e_coord_load, SETT_E_SPACE, "sett_load: the tensor of coordinates"},
         {e_coord_store, SETT_E_SPACE, "sett_store: the tensor of coordinates"},
-        {e_shape, SETT_E_SHAPE, "sett_store: a value of shape (2,4) into rmem (4,2):(1,4)"},
+        {e_shape, SETT_E_SHAPE, "sett_store: a value of shape (2,4) into rmem (4,2):(1,4), whose extents in order are others; "
+                                "sett_reshape(value, sett_shape(tensor)) takes it element by element all the same"},
+        {e_straddles, SETT_E_SHAPE, "sett_store: a value of shape (4,3,2) into rmem ((2,3),(4,1)):((1,2),(6,0)), whose extents in order are others; "},
+        {e_size, SETT_E_SHAPE, "sett_store: a value of shape (4,2,2) into rmem (4,2):(1,4): 16 elements into 8"},
         {e_dtype, SETT_E_DTYPE, "sett_store: a value of f32 into rmem (4,2):(1,4) of f16: convert it with sett_to"},
         {e_range, SETT_E_RANGE, "sett_at: coordinate 4 is outside extent 4 of rmem (4,2):(1,4)"},
         {e_negative, SETT_E_RANGE, "sett_at: coordinate -1 is outside extent (4,2)"},

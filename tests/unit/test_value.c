@@ -218,8 +218,8 @@ START_TEST(shapes_that_do_not_fit)
     sett_store(sett_var(b, SETT_I8, 0), 1.5); line = __LINE__;
     expect(b, SETT_E_RANGE, line, "sett_store: i8 cannot hold 1.5");
     b = kernel();
-    sett_scatter(sett_var(b, SETT_I32, 0), sett_full(b, SETT_I32, 3, 0), sett_full(b, SETT_I32, SETT_T(1, 3), 0)); line = __LINE__;
-    expect(b, SETT_E_SHAPE, line, "sett_scatter: the value has shape (1,3), the indices 3");
+    sett_scatter(sett_var(b, SETT_I32, 0), sett_full(b, SETT_I32, 3, 0), sett_full(b, SETT_I32, SETT_T(3, 3), 0)); line = __LINE__;
+    expect(b, SETT_E_SHAPE, line, "sett_scatter: the value has shape (3,3), the indices 3");
     b = kernel();
     sett_scatter(sett_identity_tensor(b, 4), sett_full(b, SETT_I32, 3, 0), sett_full(b, SETT_I32, 3, 0)); line = __LINE__;
     expect(b, SETT_E_SPACE, line, "sett_scatter: the tensor of coordinates 4:1 has no elements in memory");
