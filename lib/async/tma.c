@@ -377,7 +377,7 @@ sett_tma *sett_make_tma_at(sett_site site, const sett_tma_args *given)
     sett_tma *made = NULL;
     if (take_args(&m, &a, given) && take_gmem(&m)) {
         const sett_layout *smem = tile_layout(&m), *code = smem && !sett__layout_poison(smem) ? places(&m, smem) : NULL;
-        if (code && !sett__layout_poison(code) && take_box(&m, code) && take_rest(&m) && add_map(&m, &root))
+        if (code && !sett__layout_poison(code) && take_box(&m, code) && take_rest(&m) && (!a.smem || sett__tma_aligned(&m.c, a.smem, m.swizzle)) && add_map(&m, &root))
             made = keep(&m, smem, root);
     }
     return made ? made : m.c.b ? (sett_tma *)(void *)&m.c.b->poison->atom : NULL;

@@ -26,6 +26,8 @@ typedef struct sett__spot_at {
 /* The element `more` elements behind a tensor's first, before its swizzle, in elements of its root. False: the build has failed. */
 bool sett__place_of(const sett__ctx *, const sett_tensor *, int64_t more, sett__spot_at *);
 bool sett__use_tma(sett__ctx *, const sett_tma *); /* sets the context's build, if it has none; false: it has failed */
+/* Is the box that a copy takes aligned as its swizzle needs? Else the build fails. */
+bool sett__tma_aligned(const sett__ctx *, const sett_tensor *smem, int swizzle);
 /* Opens an if around what one lane of the warp does, and where pred holds; inside of an elected lane and without pred it opens none. */
 typedef struct sett__issue {
     sett_region region;

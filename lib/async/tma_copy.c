@@ -97,6 +97,15 @@ static bool check_coords(const sett__ctx *c, const sett_tma *tma, const sett_ten
     return true;
 }
 
+/* A box begins where its swizzle does. */
+bool sett__tma_aligned(const sett__ctx *c, const sett_tensor *smem, int swizzle)
+{
+    char why[40] = "a box";
+    if (swizzle)
+        snprintf(why, sizeof why, "a swizzle of %u bytes", 16u << swizzle);
+    return sett__smem_aligned(c, smem, 128u << swizzle, why);
+}
+
 static bool check_memory(const sett__ctx *c, const sett_tma *tma, const sett_tensor *t)
 {
     sett_build *b = c->b;
@@ -108,7 +117,7 @@ static bool check_memory(const sett__ctx *c, const sett_tma *tma, const sett_ten
         sett_dtype_name((sett_dtype)map->dtype));
     const int swizzle = t->layout->has_inner == 1 ? t->layout->bits : t->layout->has_inner ? -1 : 0;
     SETT__FAIL_IF(b, c->site, c->func, swizzle != map->swizzle, false, SETT_E_SHAPE, "%s has another swizzle than map %s, which has that of its .smem", sett__tensor_text(b, t), map->name);
-    return true;
+    return sett__tma_aligned(c, t, swizzle);
 }
 
 /* Number j of a coordinate, which may be one scaled basis vector. */

@@ -365,6 +365,11 @@ static uint32_t first_descriptor(const gemm *g, const described *d, const sett_t
     sett_arg late = take_late(g, &base, 16 / sett__dtype_bytes((sett_dtype)t->dtype));
     if (b->error.status)
         return SETT__NONE;
+    char why[40] = "an operand of wgmma";
+    if (d->attrs[0])
+        snprintf(why, sizeof why, "a swizzle of %u bytes", 16u << d->attrs[0]);
+    if (!sett__smem_aligned(&g->c, t, d->attrs[0] ? 128u << d->attrs[0] : 16, why))
+        return SETT__NONE;
     const uint32_t args[2] = {t->root, base.kind == SETT_VALUE ? base.u.v->id : SETT__NONE};
     if (base.kind == SETT_INT)
         imm += base.u.i;

@@ -104,8 +104,9 @@ static bool check_pieces(sett__verifier *c, const sett__map *m)
     if (divisor(s, m->extent[0]) * sett__dtype_bytes((sett_dtype)m->dtype) % BULK == 0)
         return true;
     sett__expr_str(s, m->extent[0], text, sizeof text);
-    return sett__refuse(c, SETT_E_ALIGN, "a row is written in pieces of 16 bytes, and extent 0 of map %.60s, %.60s of %s, may end within one", m->name, text,
-        sett_dtype_name((sett_dtype)m->dtype));
+    return sett__refuse(c, SETT_E_ALIGN, "a row is written in pieces of 16 bytes, and extent 0 of map %.60s, %.60s of %s, may end within one: "
+        "it needs to be a multiple of %d, by .div = %d of its symbols", m->name, text, sett_dtype_name((sett_dtype)m->dtype),
+        BULK / sett__dtype_bytes((sett_dtype)m->dtype), BULK / sett__dtype_bytes((sett_dtype)m->dtype));
 }
 
 bool sett__check_tma(sett__verifier *c)
