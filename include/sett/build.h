@@ -59,7 +59,8 @@ SETT_API sett_status sett_build_status(const sett_build *, const char **text_or_
 /* ---- the signature: what a launch must bind, in order of declaration --------- */
 /* A symbol: an extent or stride that the launch supplies, never negative. Symbols of one name are one symbol: two
  * tensors that use "K" must agree at launch.
- * .div: the symbol is a multiple of it; every launch checks that.
+ * .div: the symbol is a multiple of it; every launch checks that. Where it is given several times, the symbol is a
+ * multiple of each: a kernel's part may need more than its caller declared.
  * .wide: the symbol has 64 bits in the kernel, and so have the coordinates of tiles along it. Default: 32 bits, and a
  * launch with a larger number is refused. Block and thread indices stay Int32, and products of them wrap: begin an
  * index of your own with sett_to(sett_block_idx(b, 0), SETT_I64). */

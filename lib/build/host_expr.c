@@ -317,6 +317,24 @@ sett_val *sett__derived(const sett__ctx *c, sett__expr value, const char *name, 
     return add_sym(c, &(sett__symbol){.name = text, .div = 1, .value = value});
 }
 
+/* A symbol that was declared before. What was recorded of it stays right where it is known to be a multiple of more. */
+static sett_val *same_sym(const sett__ctx *c, uint32_t i, const sett_sym_args *a)
+{
+    sett_build *b = c->b;
+    sett__symbol *s = &b->sig.sym[i];
+    sett_val *v = b->sym_val[i];
+    const uint32_t line = b->op[v->id].site;
+    const sett__site_ref *at = line == SETT__NONE ? NULL : &b->site[line];
+    int64_t both = s->div;
+    SETT__FAIL_IF(b, c->site, c->func, a->wide && !s->wide, v, SETT_E_ARGUMENT, "%s is needed with .wide = true, which its first declaration lacks, at %s:%u", s->name,
+        at ? b->string[at->file] : "?", at ? at->line : 0);
+    SETT__FAIL_IF(b, c->site, c->func, a->div && __builtin_mul_overflow(s->div / sett__gcd(s->div, a->div), a->div, &both), v, SETT_E_RANGE,
+        "%s is a multiple of %lld and of %lld: no number of 64 bits is", s->name, (long long)s->div, (long long)a->div);
+    s->div = both;
+    v->div = v->lo == v->hi ? v->div : both;
+    return sett__scalar_val(b, v->id);
+}
+
 sett_val *sett_sym_at(sett_site site, sett_build *b, const sett_sym_args *args)
 {
     b = sett__given(b, site, "sett_sym");
@@ -329,12 +347,5 @@ sett_val *sett_sym_at(sett_site site, sett_build *b, const sett_sym_args *args)
     SETT__FAIL_IF(b, site, c.func, a.div < 0, &b->poison->val, SETT_E_ARGUMENT, "%s: .div is %lld, it must be positive",
         a.name ? a.name : "(null)", (long long)a.div);
     int old = a.name ? find_sym(b, a.name) : -1;
-    if (old < 0)
-        return new_sym(&c, &a);
-    const sett__symbol *s = &b->sig.sym[old];
-    bool same = (!a.div || a.div == s->div) && (!a.wide || s->wide);
-    SETT__FAIL_IF(b, site, c.func, !same, &b->poison->val, SETT_E_ARGUMENT,
-        "%s was declared with .div = %lld, .wide = %d, and is asked for with .div = %lld, .wide = %d", s->name,
-        (long long)s->div, s->wide, (long long)(a.div ? a.div : s->div), a.wide || s->wide);
-    return sett__scalar_val(b, b->sym_val[old]->id);
+    return old < 0 ? new_sym(&c, &a) : same_sym(&c, (uint32_t)old, &a);
 }

@@ -2,6 +2,7 @@
 /* Recording: objects and errors, folding against not folding, merging, hoisting, the signature. */
 #include "tests/golden/golden_value.h"
 #include "tests/rig/recording.h"
+#include "tests/rig/rig.h"
 #include <math.h>
 #include <time.h>
 
@@ -51,6 +52,72 @@ START_TEST(first_error_wins)
 }
 END_TEST
 
+/* ---- a symbol that is declared again ------------------------------------------------------------- */
+typedef struct again {
+    int64_t first, second; /* .div; 0: left out */
+} again;
+
+/* Row 1 of an (8,N) matrix before and after the second declaration. */
+static void declares_again(sett_build *b, const void *user)
+{
+    const again *a = user;
+    sett_val *N = sett_sym(b, "N", .div = a->first);
+    sett_tensor *X = sett_param(b, "X", SETT_I16, sett_row_major(b, 8, N), .align = 16), *Y = sett_param(b, "Y", SETT_I16, sett_make_layout(b, SETT_T(8)), .align = 16);
+    sett_tensor *row = sett_local_tile(sett_slice(X, 1, SETT_ALL), SETT_T(8), SETT_T(0));
+    sett_grid(b, 1), sett_block(b, 1);
+    sett_val *x = sett_load(row);
+    N = sett_sym(b, "N", .div = a->second);
+    X = sett_param(b, "Z", SETT_I16, sett_row_major(b, 8, N), .align = 16);
+    sett_store(Y, sett_add(x, sett_load(sett_local_tile(sett_slice(X, 1, SETT_ALL), SETT_T(8), SETT_T(0)))));
+}
+
+/* Elements of the first load, or of the last one. */
+static int width_of(const char *tape, bool last)
+{
+    const char *at = strstr(tape, "load i16");
+    for (const char *next = at; last && next; next = strstr(next + 1, "load i16"))
+        at = next;
+    ck_assert_ptr_nonnull(at);
+    return at[8] == 'x' ? atoi(at + 9) : 1;
+}
+
+/* The symbol is a multiple of both, in either order: accesses after it are as wide as that makes them, and a launch checks it. */
+START_TEST(symbols_declared_again)
+{
+    static const struct {
+        again div;
+        int both, widths[2]; /* loads of so many elements, before and after */
+    } t[] = {{{8, 4}, 8, {8, 8}}, {{4, 8}, 8, {4, 8}}, {{4, 6}, 12, {4, 4}}, {{0, 8}, 8, {1, 8}}, {{8, 0}, 8, {8, 8}}, {{2, 4}, 4, {2, 4}}, {{6, 8}, 24, {2, 8}}};
+    for (size_t i = 0; i < SETT__COUNT(t); i++) {
+        static int16_t x[8 * 64], y[8];
+        char want[40];
+        sett_error err = {0};
+        sett_kernel *k;
+        sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+        const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = &t[i].div};
+        char *text = tape_of(declares_again, &o);
+        snprintf(want, sizeof want, "sym N div %d\n", t[i].both);
+        ck_assert_msg(strstr(text, want) != NULL, "%s", text);
+        for (int side = 0; side < 2; side++)
+            ck_assert_msg(width_of(text, side) == t[i].widths[side], "%d: %d\n%s", side, t[i].widths[side], text);
+        sett_text_free(text);
+        sett_engine *e = open_with(&eo);
+        ck_assert_msg(!sett_compile(e, declares_again, &o, &k, &err), "%s", err.text);
+        for (int n = 8; n <= 48; n += 2) {
+            for (int j = 0; j < 8 * n; j++)
+                x[j] = (int16_t)j;
+            sett_buf X = sett_buf_2d(x, SETT_I16, 8, n), Y = sett_buf_1d(y, SETT_I16, 8);
+            sett_status s = sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, &Y, &X);
+            ck_assert_msg(s == (n % t[i].both ? SETT_E_DIVIDE : SETT_OK), "%d of %d: %s", n, t[i].both, err.text);
+            for (int j = 0; j < 8 && !s; j++)
+                ck_assert_msg(y[j] == 2 * (n + j), "%d: %d", j, y[j]);
+        }
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+}
+END_TEST
+
 START_TEST(errors_of_the_signature)
 {
     sett_build *b = kernel();
@@ -62,9 +129,15 @@ START_TEST(errors_of_the_signature)
     sett_sym(b, "N"); line = __LINE__;
     expect(b, SETT_E_ARGUMENT, line, "sett_sym: the name N is taken");
     b = kernel();
-    sett_sym(b, "N", .div = 8);
-    sett_sym(b, "N", .div = 4); line = __LINE__;
-    expect(b, SETT_E_ARGUMENT, line, "sett_sym: N was declared with .div = 8, .wide = 0, and is asked for with .div = 4, .wide = 0");
+    sett_sym(b, "N", .div = INT64_C(1) << 40);
+    sett_sym(b, "N", .div = 1594323 * INT64_C(19)); line = __LINE__;
+    expect(b, SETT_E_RANGE, line, "sett_sym: N is a multiple of 1099511627776 and of 30292137: no number of 64 bits is");
+    b = kernel();
+    sett_sym(b, "N"); int first = __LINE__;
+    sett_sym(b, "N", .wide = true); line = __LINE__;
+    char wide[200];
+    snprintf(wide, sizeof wide, "sett_sym: N is needed with .wide = true, which its first declaration lacks, at " __FILE__ ":%d", first);
+    expect(b, SETT_E_ARGUMENT, line, wide);
     b = kernel();
     sett_scalar(b, "s", SETT_TF32); line = __LINE__;
     expect(b, SETT_E_DTYPE, line, "sett_scalar: s: a scalar cannot be tf32");
@@ -589,6 +662,7 @@ Suite *build_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, begins_and_ends);
     tcase_add_test(t, first_error_wins);
+    tcase_add_test(t, symbols_declared_again);
     tcase_add_test(t, errors_of_the_signature);
     tcase_add_test(t, too_many);
     tcase_add_test(t, errors_of_the_launch_shape);
