@@ -96,7 +96,7 @@ typedef struct sett_site {
 #define SETT_HERE ((sett_site){__FILE__, __func__, __LINE__, __COUNTER__ + 1u})
 #endif
 
-/* Element types: name, id, CuTe's printed name, bits, kind. Ids never change, since tapes and cached kernels hold
+/* Element types (in C SETT_F8E4M3FN: SETT_ and the first column): name, id, CuTe's printed name, bits, kind. Ids never change, since tapes and cached kernels hold
  * them; 0 means "not given". Kinds: b Boolean, i signed, u unsigned, f IEEE-like float, s storage only (convert to
  * compute). */
 #define SETT_DTYPES(X) \

@@ -215,7 +215,9 @@ SETT_API extern const sett_family sett_gemm_wgmma_family;
 /* The same with an epilogue of the caller's, from a body of the caller's: a C function that gets sums (Float32, of i8 Int32; all of one thread),
  * with .scaled scaled, with .gated silu(gate) up, and gives what becomes of them; R is added, and the result converted to .c. Parameters that it reads are declared before, and stand before A. sett_gemm_part is
  * the part of an (M,N) tensor whose elements those of `sums` are: of a bias by columns its view (M,N):(0,1), of coordinates
- * sett_identity_tensor(b, M, N), by which what lies past the edges is left unread (.pred).
+ * sett_identity_tensor(b, M, N), by which what lies past the edges is left unread (.pred). Symbols of the caller that are its
+ * extents have its names, "M", "N" and "K", so that they are the same ones; .div may be left out or be any: K's becomes a multiple
+ * of 16 bytes of .dtype, N's of .c.
  *
  *     static sett_val *relu(const sett_gemm_place *at, sett_val *sums, void *user) { return sett_max(sums, 0.0); }
  *     static void body(sett_build *b, const void *user) { sett_gemm_wgmma_with(b, user, relu, NULL); }

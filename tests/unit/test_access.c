@@ -551,14 +551,13 @@ static sett_arg other_shape(sett_build *b, const law *l)
     sett_arg to[2 * LEAVES];
     int n = 0;
     for (int i = 0; i < l->n; i++) {
-        const int64_t e = l->leaf[i].extent;
         const uint32_t how = l->other >> 2 * i & 3;
+        int64_t e = l->leaf[i].extent;
         if (how == 1 && e % 2 == 0)
-            to[n++] = sett_arg_i(2), to[n++] = sett_arg_i(e / 2);
+            to[n++] = sett_arg_i(2), e /= 2;
         else if (how == 2 && i + 1 < l->n)
-            to[n++] = sett_arg_i(e * l->leaf[i + 1].extent), i++;
-        else
-            to[n++] = sett_arg_i(e);
+            e *= l->leaf[++i].extent;
+        to[n++] = sett_arg_i(e);
         if (how == 3)
             to[n++] = sett_arg_i(1);
     }
@@ -642,8 +641,7 @@ START_TEST(law_holds)
         ck_assert_msg(!memcmp(m->a, want->a, sizeof m->a), "A differs; seed %llu", (unsigned long long)seed);
         ck_assert_msg(!memcmp(m->out, want->out, sizeof m->out), "out differs; seed %llu", (unsigned long long)seed);
     }
-    free(m);
-    free(want);
+    free(m), free(want);
 }
 END_TEST
 
@@ -787,25 +785,15 @@ Suite *access_suite(void)
 {
     Suite *s = suite_create("access");
     TCase *c = tcase_create("tape");
-    tcase_add_test(c, divisible_bound);
-    tcase_add_test(c, ragged_bound);
-    tcase_add_test(c, half_divisible_bound);
-    tcase_add_test(c, no_predicate);
-    tcase_add_test(c, scalar_predicate_is_wide);
-    tcase_add_test(c, vector_predicate_is_by_element);
-    tcase_add_test(c, broadcast_predicate_stays_wide);
-    tcase_add_test(c, known_predicate_leaves_no_test);
-    tcase_add_test(c, registers_are_whole);
-    tcase_add_test(c, index_width);
-    tcase_add_test(c, recast_to_narrower_is_wide);
-    tcase_add_test(c, constants_are_immediate);
-    tcase_add_test(c, misuse_is_named);
-    tcase_add_test(c, memory_runs_out);
+    const TTest *const one[] = {divisible_bound, ragged_bound, half_divisible_bound, no_predicate, scalar_predicate_is_wide,
+        vector_predicate_is_by_element, broadcast_predicate_stays_wide, known_predicate_leaves_no_test, registers_are_whole,
+        index_width, recast_to_narrower_is_wide, constants_are_immediate, misuse_is_named, memory_runs_out};
+    for (size_t i = 0; i < SETT__COUNT(one); i++)
+        tcase_add_test(c, one[i]);
     suite_add_tcase(s, c);
     c = tcase_create("laws");
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, law_holds, 0, 4);
-    tcase_add_loop_test(c, swizzle_returns_what_it_took, 0, 7);
+    tcase_add_loop_test(c, law_holds, 0, 4), tcase_add_loop_test(c, swizzle_returns_what_it_took, 0, 7);
     suite_add_tcase(s, c);
     return s;
 }
