@@ -41,7 +41,7 @@ typedef struct sett__spot { uint32_t group, elem, kind, layer; int64_t imm; } se
 sett__spot *sett__spots(const sett__ctx *, const sett__places *, const uint32_t *kind_or_null);
 /* Do n elements of `bytes` at base + imm lie in the tensor's memory, as far as a build knows? Else the build fails. */
 bool sett__inside(const sett__ctx *, const sett_tensor *, sett_arg base, int64_t imm, uint32_t n, uint32_t bytes);
-/* The greatest power of two, in bytes, that is known to divide the address base + imm elements after the root. */
+/* The greatest power of two, in bytes up to SETT__MAX_ALIGN, that is known to divide the address base + imm elements after the root. */
 uint32_t sett__align_at(const sett_tensor *, uint32_t bytes, sett_arg base, int64_t imm);
 
 /* ---- access.c, copy.c ------------------------------------------------------------------------------------------- */

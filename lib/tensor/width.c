@@ -17,7 +17,7 @@ static uint64_t lowest_bit(uint64_t x)
 uint32_t sett__align_at(const sett_tensor *t, uint32_t bytes, sett_arg base, int64_t imm)
 {
     uint64_t elements = (uint64_t)imm | (uint64_t)sett__leaf_div(base);
-    return (uint32_t)lowest_bit(t->align | lowest_bit(elements) * bytes);
+    return (uint32_t)lowest_bit(SETT__MAX_ALIGN | t->align | lowest_bit(elements) * bytes);
 }
 
 uint32_t sett__width_hope(const sett_tensor *t, uint32_t bytes, sett_arg base, int64_t imm, uint32_t n)
