@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_LEN = 128, MAX_OPT = 4, MOST_REGISTERS = 255 };
+enum { NAME_MAX_LEN = 128, MAX_OPT = 4, MOST_REGISTERS = 255, MOST_THREADS = 1024 };
 #define DEFAULT_NAME "kernel"
 
 typedef struct sett__request request;
@@ -98,10 +98,9 @@ sett_status sett__request_open(
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
-/* As the assembler has it, which gives a thread so many at most, and a block so many; warp groups may share them otherwise. */
+/* What the hardware gives at a kernel's entry, or what a warp group takes of the others'. */
 static uint32_t most_registers(const sett__tape *t)
 {
-    enum { A_BLOCK = 65536, EACH = 8 };
     const sett__sig *s = &t->sig;
     int64_t threads = 1, n;
     uint32_t taken = 0;
@@ -110,8 +109,8 @@ static uint32_t most_registers(const sett__tape *t)
             taken = (uint32_t)sett__attr(t->arg, &t->op[i], SETT__AT_MAXNREG_COUNT);
     for (int i = 0; i < 3; i++)
         threads *= sett__expr_const(s, s->block[i], &n) && n > 0 && n <= 1024 ? n : 1;
-    uint32_t of_block = taken ? taken : (uint32_t)(A_BLOCK / threads / EACH * EACH);
-    return of_block < MOST_REGISTERS ? of_block : MOST_REGISTERS;
+    uint32_t most = taken ? taken : sett__sig_registers(s, threads < MOST_THREADS ? (uint32_t)threads : MOST_THREADS);
+    return most < MOST_REGISTERS ? most : MOST_REGISTERS;
 }
 
 /* "add.c:12: registers: ...", or "": there are enough. */
@@ -125,7 +124,8 @@ static void spill_line(const sett__tape *t, char *to, size_t size)
         n = (size_t)snprintf(to, size, "%.200s:%u: ", t->string[site->file], site->line);
     if (live)
         snprintf(to + n, size - n, "registers: a thread's values take about %u here, of %u that it has on a GPU, and are likely to "
-                 "spill to local memory: give a thread fewer elements (%s threads a block, or parts one after another in a sett_for)\n",
+                 "spill to local memory: give a thread fewer elements (%s threads a block, or parts one after another in a sett_for; "
+                 "in a C loop, if they are in registers)\n",
             live, most, most < MOST_REGISTERS ? "fewer" : "more");
 }
 

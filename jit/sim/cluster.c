@@ -28,15 +28,11 @@ uint64_t sett__model_blocks(const sett__program *p, const sett__sim_launch *l)
     return (uint64_t)most * PROCESSORS;
 }
 
-/* Registers of a thread at its beginning, as each quarter of a multiprocessor gives them. 0: setmaxnreg is not used. */
+/* Registers of a thread at its beginning: a multiple of 8 below 256, as setmaxnreg counts. */
 static uint32_t first_registers(const sett__program *p, uint32_t warps)
 {
-    enum { QUARTER = 16384, MOST = 255 };
-    uint32_t blocks = p->tape->sig.min_blocks ? p->tape->sig.min_blocks : 1;
-    uint32_t room = QUARTER / WARP / ((warps * blocks + 3) / 4) / 8 * 8;
-    uint32_t asked = (uint32_t)sett__round_up(p->tape->sig.max_registers, 8);
-    room = asked && asked < room ? asked : room;
-    return room > MOST ? MOST / 8 * 8 : room;
+    enum { MOST = 248 };
+    return sett__least(MOST, (uint32_t)sett__round_up(sett__sig_registers(&p->tape->sig, warps * WARP), 8));
 }
 
 /* ---- its beginning and end --------------------------------------------------------------------------------- */

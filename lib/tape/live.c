@@ -4,6 +4,17 @@
 #include "tape.h"
 #include <stdlib.h>
 
+/* Each quarter of a multiprocessor has as many, and the warps of all blocks that it must hold are dealt to the quarters in turn. */
+uint32_t sett__sig_registers(const sett__sig *s, uint32_t threads)
+{
+    enum { QUARTER = 16384, QUARTERS = 4, WARP = 32, WARPS = 64, UNIT = 8, MOST = 255 };
+    uint32_t warps = (threads + WARP - 1) / WARP, all = warps * s->min_blocks;
+    warps = all && all <= WARPS ? all : warps; /* assemblers pass over more blocks than can be resident */
+    uint32_t room = QUARTER / WARP / ((warps + QUARTERS - 1) / QUARTERS) / UNIT * UNIT;
+    room = room < MOST ? room : MOST;
+    return s->max_registers && s->max_registers < room ? s->max_registers : room;
+}
+
 /* The ops between which a value, or a root of registers, is live; first > last: nowhere. walls: how many ops up to the value's
  * own take all elements of their operands at once, and not one after another. */
 typedef struct span {

@@ -129,8 +129,11 @@ static inline bool sett__words_there(const sett__tape *t, const sett__op *op)
     return n <= t->n_arg && op->args <= t->n_arg - n;
 }
 
+/* live.c. Registers that the hardware gives a thread of a block of so many threads, at its entry: at most 255. */
+uint32_t sett__sig_registers(const sett__sig *, uint32_t threads);
 /* Registers that a thread needs at least, after op *at; 0: no more than enough. */
-uint32_t sett__tape_live(const sett__tape *, uint32_t enough, uint32_t *at); /* live.c */
+uint32_t sett__tape_live(const sett__tape *, uint32_t enough, uint32_t *at);
+
 /* ---- write.c, read.c: bytes ----------------------------------------------------------- */
 /* Canonical: equal tapes give equal bytes (little endian, LEB128, versioned). sites false: the kernel's identity, which the key
  * hashes. sites true: a section of call sites follows. The allocator gives *bytes (NULL: malloc). */

@@ -431,6 +431,19 @@ static void taking_body(sett_build *b, const void *user)
     }
 }
 
+/* Each quarter of a multiprocessor holds 16384 registers, and takes warps in turn: blocks of 9 to 12 warps have as many a thread. */
+START_TEST(registers_by_warps)
+{
+    static const struct { int threads, registers; } has[] = {
+        {32, 255}, {256, 255}, {257, 168}, {288, 168}, {384, 168}, {416, 128}, {512, 128}, {544, 96}, {640, 96}, {672, 80}, {800, 72}, {1024, 64}};
+    for (size_t i = 0; i < SETT__COUNT(has); i++)
+        for (int more = -16; more <= 16; more += 16) {
+            const wide w = {NORMALIZED, (has[i].registers + 7) / 8 * 8 + more, has[i].threads};
+            ck_assert_msg(told(wide_body, &w, NULL) == (more >= 0), "%d floats, %d threads", w.elements, w.threads);
+        }
+}
+END_TEST
+
 START_TEST(registers_that_are_taken)
 {
     static const struct { int taken; bool told; } groups[] = {{0, true}, {240, false}, {184, true}}; /* 65536 / 384 are 168 */
@@ -446,9 +459,10 @@ START_TEST(what_is_told_spills)
     const work k = (work)_i;
     const bool slow = k == EXPONENTS || k == SOFTMAX, kept = k == NORMALIZED || k == SOFTMAX || k == IN_PLACE;
     sett_engine *e = open_engine();
-    for (int elements = 32; elements <= (slow ? 64 : 256); elements *= 2)
-        for (int threads = 32; threads <= 1024; threads *= 32) {
-            const wide w = {k, elements, threads};
+    static const int elements[] = {32, 64, 128, 192, 256}, threads[] = {32, 288, 1024};
+    for (size_t i = 0; i < SETT__COUNT(elements) && elements[i] <= (slow ? 64 : 256); i++)
+        for (size_t j = 0; j < SETT__COUNT(threads); j++) {
+            const wide w = {k, elements[i], threads[j]};
             const sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .user = &w};
             sett_kernel_info info = {.size = sizeof info};
             sett_error err = {0};
@@ -459,8 +473,8 @@ START_TEST(what_is_told_spills)
             ck_assert_msg(!s, "%s", err.text);
             sett_kernel_query(kernel, &info);
             bool said = strstr(info.report, "registers: a thread's values take about "), spills = info.spill_stores > 0;
-            ck_assert_msg(kept ? said == spills : said || !spills, "work %d, %d floats, %d threads: %d bytes\n%s", (int)k, elements,
-                threads, info.spill_stores, info.report);
+            ck_assert_msg(kept ? said == spills : said || !spills, "work %d, %d floats, %d threads: %d bytes\n%s", (int)k, w.elements,
+                w.threads, info.spill_stores, info.report);
             sett_kernel_release(kernel);
         }
     sett_engine_close(e);
@@ -478,6 +492,7 @@ Suite *report_suite(void)
     tcase_add_test(c, broadcast_rows_stay_wide);
     tcase_add_test(c, who_and_what);
     tcase_add_test(c, many_values_are_told);
+    tcase_add_test(c, registers_by_warps);
     tcase_add_test(c, registers_that_are_taken);
     tcase_set_timeout(c, 60); /* the assembler's */
     tcase_add_loop_test(c, what_is_told_spills, SCALED, N_WORKS);
