@@ -139,7 +139,13 @@ typedef struct sett__axes { int n; int64_t size; sett__axis *mode; } sett__axes;
 bool sett__axes_of(const sett__ctx *, sett_arg shape, sett_arg stride, sett__axes *);
 /* Element i, colexicographic, is at offset base[group[i]] + imm[i]. A group is one combination of the coordinates that dynamic
  * strides multiply. Its base is a value, or 0. */
-typedef struct sett__places { uint32_t n, n_group, *group; sett_arg *base; int64_t *imm; } sett__places;
+typedef struct sett__places {
+    uint32_t n, n_group, *group;
+    sett_arg *base;
+    int64_t *imm;
+    uint32_t parted; /* neighbours that a swizzle would keep together, were `start` known to be a multiple of so many; 0: none */
+    sett_arg start;
+} sett__places;
 bool sett__places_of(const sett__ctx *, const sett__axes *, sett_arg origin, sett__places *);
 /* Takes memory for this many elements; false: the build has failed. */
 bool sett__make_places(const sett__ctx *, int64_t size, sett__places *);

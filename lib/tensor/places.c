@@ -41,7 +41,7 @@ typedef struct piece {
     int64_t mid;
 } piece; /* number: of the new group + 1; 0: free */
 
-static uint32_t find_piece(piece *table, uint32_t mask, uint32_t group, int64_t mid)
+static uint32_t find_piece(const piece *table, uint32_t mask, uint32_t group, int64_t mid)
 {
     uint64_t h = ((uint64_t)mid * 0x9e3779b97f4a7c15u) ^ (group * UINT64_C(0x85ebca77c2b2ae3d));
     uint32_t at = (uint32_t)(h >> 33) & mask;
@@ -50,9 +50,32 @@ static uint32_t find_piece(piece *table, uint32_t mask, uint32_t group, int64_t 
     return at;
 }
 
-/* With x a multiple of 2^base: swz(x + hi + mid + low) = swz(x + mid) + hi + low, where low is below
- * 2^base and hi a multiple of all that the swizzle reads or writes. So one swizzle is computed
- * for each (base, mid); where x is not such a multiple, low counts to mid. */
+/* What an access may have together: as many elements as the swizzle keeps in order, or as x is known to be a multiple of. */
+static int64_t together(const sett_layout *l, sett_arg x)
+{
+    return (int64_t)lowest_bit((UINT64_C(1) << l->base) | (uint64_t)sett__leaf_div(x));
+}
+
+/* Pieces that follow one another within what the swizzle keeps in order would be one, were their start known better. */
+static void note_parted(const sett_layout *l, const piece *table, uint32_t mask, sett__places *p)
+{
+    const int64_t unit = INT64_C(1) << l->base;
+    for (uint32_t i = 0; i <= mask; i++) {
+        const sett_arg x = p->base[table[i].group];
+        const int64_t step = together(l, x);
+        int64_t n = step;
+        while (table[i].number && (table[i].mid + n) % unit && table[find_piece(table, mask, table[i].group, table[i].mid + n)].number)
+            n += step;
+        if (n >= 2 * step && n >= 2 * p->parted) {
+            p->start = x;
+            p->parted = UINT32_C(1) << (31 - __builtin_clz((uint32_t)n));
+        }
+    }
+}
+
+/* With x a multiple of n, a power of two up to 2^base: swz(x + hi + mid + low) = swz(x + mid) + hi + low, where low is below n,
+ * mid a multiple of it, and hi a multiple of all that the swizzle reads or writes: bits below 2^base pass unchanged, and those
+ * below n are 0 in x + mid. So one swizzle is computed for each (base, mid). */
 static bool swizzle_places(const sett__ctx *c, const sett_tensor *t, sett__places *p)
 {
     const sett_layout *l = t->layout;
@@ -68,19 +91,19 @@ static bool swizzle_places(const sett__ctx *c, const sett_tensor *t, sett__place
     for (uint32_t i = 0; i < p->n; i++) {
         sett_arg x = p->base[p->group[i]];
         bool is_static = x.kind == SETT_INT;
-        int64_t unit = INT64_C(1) << l->base, k = p->imm[i];
-        int64_t low = sett__leaf_div(x) % unit ? 0 : k & (unit - 1), mid = is_static ? 0 : (k & (top - 1)) - low;
+        int64_t k = p->imm[i], low = k & (together(l, x) - 1), mid = is_static ? 0 : (k & (top - 1)) - low;
         uint32_t at = find_piece(table, cap - 1, is_static ? 0 : p->group[i], mid);
         if (!table[at].number) {
             table[at] = (piece){is_static ? 0 : p->group[i], ++n, mid};
             sett_arg y = is_static ? sett_arg_i(0) : swizzle_value(c, l, sett__add(c, x, sett_arg_i(mid)));
             if (y.kind == SETT_VALUE) /* bits below 2^base pass unchanged */
-                y.u.v = sett__assumed(y.u.v, (int64_t)lowest_bit((uint64_t)(unit | sett__leaf_div(x) | mid)));
+                y.u.v = sett__assumed(y.u.v, (int64_t)lowest_bit((uint64_t)(together(l, x) | mid)));
             base[n - 1] = sett__peel(c->b, sett__add_offset(c, t->offset, y), &extra[n - 1]);
         }
         p->group[i] = table[at].number - 1;
         p->imm[i] = extra[table[at].number - 1] + (is_static ? swizzle(l, k) : k - mid);
     }
+    note_parted(l, table, cap - 1, p);
     p->base = base;
     p->n_group = n;
     return !c->b->error.status;

@@ -146,6 +146,18 @@ static bool parted_by_pred(const sett__cut *x)
     return false;
 }
 
+/* A swizzle may have parted neighbours since the view's start is not known well enough. */
+static void note_parted(sett__cut *x)
+{
+    const sett__places *p = &x->side[0].p;
+    const uint32_t need = p->parted * x->bytes < x->widest ? p->parted * x->bytes : x->widest;
+    if (x->note.lost != SETT__LOST_ADJACENCY || need <= x->note.have)
+        return;
+    x->note.lost = SETT__LOST_BASE;
+    x->note.need = need;
+    x->note.base = p->start;
+}
+
 bool sett__cut_plan(sett__cut *x)
 {
     uint32_t longest = 0;
@@ -167,6 +179,7 @@ bool sett__cut_plan(sett__cut *x)
     if (!x->side[1].t && longest * x->bytes < x->widest && longest < x->n && !x->note.lost) {
         x->note.lost = !x->guard.less && parted_by_pred(x) ? SETT__LOST_PRED : SETT__LOST_ADJACENCY;
         x->note.have = longest * x->bytes;
+        note_parted(x);
     }
     return true;
 }

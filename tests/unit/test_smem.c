@@ -3,9 +3,11 @@
 #define SETT_SHORT
 #include "tests/rig/rig.h"
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
-static void run(sett_body body, const void *user, void *out, sett_dtype dtype, int64_t n)
+/* Its report, malloc'ed. */
+static char *run_buffer(sett_body body, const void *user, sett_buf X)
 {
     const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
     const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = user};
@@ -13,10 +15,18 @@ static void run(sett_body body, const void *user, void *out, sett_dtype dtype, i
     sett_engine *e;
     sett_kernel *k;
     ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, body, &o, &k, &err), "%s", err.text);
-    sett_buf X = sett_buf_1d(out, dtype, n);
     ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, 1), "%s", err.text);
+    sett_kernel_info info = {.size = sizeof info};
+    sett_kernel_query(k, &info);
+    char *report = strdup(info.report);
     sett_kernel_release(k);
     sett_engine_close(e);
+    return report;
+}
+
+static void run(sett_body body, const void *user, void *out, sett_dtype dtype, int64_t n)
+{
+    free(run_buffer(body, user, sett_buf_1d(out, dtype, n)));
 }
 
 /* ---- aliases ------------------------------------------------------------------------------------- */
@@ -49,6 +59,119 @@ START_TEST(same_bytes)
             memcpy(&got, x + at, 4);
             ck_assert_uint_eq(got, row * 1000003 + i);
         }
+}
+END_TEST
+
+/* ---- pieces of a swizzle's unit -------------------------------------------------------------------- */
+/* Each thread stores n elements, `start` behind a multiple of 32, at once, and the next one's are read one by one; the other way
+ * about. A start is a multiple of start that no build knows. */
+typedef struct swizzled {
+    int bits, base, shift, start, n;
+    sett_dtype dtype;
+} swizzled;
+
+static void pieces(sett_build *b, const void *user)
+{
+    const swizzled *s = user;
+    sett_tensor *X = sett_param(b, "X", s->dtype, sett_row_major(b, 64, 16), .align = 16);
+    sett_arg first = SETT_A(sett_mul(sett_sym(b, "one"), s->start));
+    sett_val *t = sett_thread_idx(b, 0), *next = sett_mod(sett_add(t, 1), 32);
+    sett_tensor *whole = sett_make_smem_tensor(b, s->dtype, sett_make_swizzled(s->bits, s->base, s->shift, sett_make_layout(b, T(32, 32))), 1024, .name = "s");
+    sett_block(b, 32);
+    for (int way = 0; way < 2; way++) {
+        sett_tensor *mine = sett_composition(sett_domain_offset(sett_slice(whole, ALL, way ? next : t), first), sett_make_layout(b, T1(s->n)));
+        sett_tensor *x = sett_slice(X, sett_add(t, 32 * way), ALL);
+        if (!way)
+            sett_store(mine, sett_load(sett_composition(x, sett_make_layout(b, T1(s->n)))));
+        for (int i = 0; i < s->n && way; i++)
+            sett_set(whole, sett_at(x, i), sett_add(first, i), t);
+        sett_sync_threads(b);
+        if (way)
+            sett_store(sett_composition(x, sett_make_layout(b, T1(s->n))), sett_load(mine));
+        for (int i = 0; i < s->n && !way; i++)
+            sett_set(x, sett_at(whole, sett_add(first, i), next), i);
+        sett_sync_threads(b);
+    }
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* By the narrowest of what the start is a multiple of, the swizzle's unit, and 16 bytes. The CPU engine checks each alignment. */
+START_TEST(starts_decide_widths)
+{
+    static const int swizzles[][3] = {{3, 3, 3}, {3, 4, 3}, {2, 3, 3}, {1, 2, 4}, {3, 0, 5}, {2, 1, 3}, {2, 3, -2}, {3, 2, 3}, {0, 4, 3}};
+    static const sett_dtype types[] = {SETT_U8, SETT_I16, SETT_F32, SETT_I64};
+    const swizzled s = {swizzles[_i][0], swizzles[_i][1], swizzles[_i][2], 0, 0, SETT_U8};
+    for (size_t k = 0; k < SETT__COUNT(types); k++)
+        for (int start = 1; start <= 8; start += start < 4 ? 1 : 4) {
+            swizzled at = {s.bits, s.base, s.shift, start, start == 3 ? 12 : 16, types[k]};
+            const int bytes = sett_dtype_bits(types[k]) / 8, width = least(least(start & -start, 1 << s.base), 16 / bytes);
+            char x[64 * 16 * 8], was[sizeof x], want[40], *report;
+            for (size_t i = 0; i < sizeof x; i++)
+                x[i] = was[i] = (char)(i * 37 + i / 251);
+            report = run_buffer(pieces, &at, sett_buf_2d(x, types[k], 64, 16));
+            for (int row = 0; row < 64; row++) {
+                int from = row < 32 ? (row + 1) % 32 : 32 + (row - 31) % 32, size = 16 * bytes;
+                ck_assert_msg(!memcmp(x + row * size, was + from * size, (size_t)(at.n * bytes)), "S<%d,%d,%d>, from %d, %s, row %d", s.bits, s.base,
+                    s.shift, start, sett_dtype_name(types[k]), row);
+            }
+            snprintf(want, sizeof want, ": %d x %d byte", at.n / width, width * bytes);
+            const char *line = strstr(report, "sett_store: s ");
+            ck_assert_msg(line && strstr(line, want) && strstr(line, want) < strchr(line, '\n'), "S<%d,%d,%d>, from %d: no%s in\n%.2000s", s.bits, s.base,
+                s.shift, start, want, line);
+            free(report);
+        }
+}
+END_TEST
+
+/* A warp group's sums, as a type, into the swizzled tile that TMA reads: pairs lie together, and no promise makes them more. */
+static void sums(sett_build *b, const void *user)
+{
+    const sett_dtype dtype = *(const sett_dtype *)user;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, 64, 64), .align = 16);
+    sett_tensor *s = sett_make_smem_tensor(b, dtype, sett_smem_layout(b, dtype, SETT_K_MAJOR, 64, 64), 1024, .name = "s");
+    sett_block(b, 128);
+    sett_tiled_mma *mma = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_BF16, .b = SETT_BF16, .acc = SETT_F32, .n = 64), T(1, 1, 1), ALL);
+    sett_thr_mma *mine = sett_get_slice(mma, sett_thread_idx(b, 0));
+    sett_tensor *to = sett_partition_C(mine, s), *x = sett_partition_C(mine, X);
+    sett_store(to, sett_reshape(sett_to(sett_load(x), dtype), sett_shape(to)));
+    sett_sync_threads(b);
+    sett_store(x, sett_mul(sett_to(sett_reshape(sett_load(to), sett_shape(x)), SETT_F32), sett_sym(b, "one")));
+}
+
+START_TEST(sums_go_in_pairs)
+{
+    static const struct { sett_dtype dtype; int bytes; } cases[] = {{SETT_F8E4M3FN, 2}, {SETT_I8, 2}, {SETT_F16, 4}, {SETT_F32, 8}};
+    static float x[64 * 64];
+    for (size_t i = 0; i < SETT__COUNT(cases); i++) {
+        char want[90];
+        for (int k = 0; k < 64 * 64; k++)
+            x[k] = (float)(k % 15 - 7);
+        char *report = run_buffer(sums, &cases[i].dtype, sett_buf_2d(x, SETT_F32, 64, 64)), *at = strstr(report, "sett_store: s ");
+        snprintf(want, sizeof want, ": 16 x %d bytes; have %d bytes of 16: at most so many are adjacent\n", cases[i].bytes, cases[i].bytes);
+        ck_assert_msg(at && strstr(at, want) && strstr(at, want) < strchr(at, '\n'), "%.2000s", report);
+        for (int k = 0; k < 64 * 64; k++)
+            ck_assert_msg(x[k] == (float)(k % 15 - 7), "%zu: element %d is %g", i, k, x[k]);
+        free(report);
+    }
+}
+END_TEST
+
+/* What lies together but for a start that is not known well enough is told. */
+START_TEST(starts_are_told)
+{
+    static const struct { swizzled s; const char *why; } cases[] = {
+        {{3, 3, 3, 2, 8, SETT_I16}, ": 4 x 4 bytes; have 4 bytes, need 16: offset "}, {{3, 3, 3, 2, 8, SETT_I16}, " x 2 bytes: needs .div = 8 on one\n"},
+        {{3, 3, 3, 1, 2, SETT_I16}, ": 2 x 2 bytes; have 2 bytes, need 4: offset "}, {{3, 3, 3, 1, 2, SETT_I16}, " x 2 bytes: needs .div = 2 on one\n"},
+        {{3, 2, 3, 1, 8, SETT_F32}, ": 8 x 4 bytes; have 4 bytes, need 16: offset "}, {{2, 1, 3, 2, 8, SETT_I16}, ": 4 x 4 bytes; have 4 bytes of 16: at most so many"}};
+    for (size_t i = 0; i < SETT__COUNT(cases); i++) {
+        char x[64 * 16 * 8] = {0}, *report = run_buffer(pieces, &cases[i].s, sett_buf_2d(x, cases[i].s.dtype, 64, 16)), *at = strstr(report, "sett_store: s ");
+        ck_assert_msg(at && strstr(at, cases[i].why) && strstr(at, cases[i].why) < strchr(at, '\n') + 1, "%zu: no%s in\n%.2000s", i, cases[i].why, report);
+        free(report);
+    }
 }
 END_TEST
 
@@ -197,6 +320,9 @@ Suite *smem_suite(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, same_bytes);
+    tcase_add_loop_test(t, starts_decide_widths, 0, 9);
+    tcase_add_test(t, sums_go_in_pairs);
+    tcase_add_test(t, starts_are_told);
     tcase_add_test(t, wrong_aliases);
     tcase_add_loop_test(t, chosen_is_free, 0, 8);
     tcase_add_test(t, others_conflict);
