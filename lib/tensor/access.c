@@ -164,13 +164,8 @@ static uint32_t touch(const access *a, uint32_t first, uint32_t n, uint32_t guar
     return sett__record(a->c->b, a->c->site, &e);
 }
 
-static void keep(access *a, uint32_t first, uint32_t id)
+static void keep_at(const access *a, uint32_t at, uint32_t id)
 {
-    uint32_t at = a->x.first[first];
-    if (a->tmp == SETT__NONE) {
-        *a->part++ = id;
-        return;
-    }
     const uint32_t args[4] = {a->tmp, SETT__NONE, SETT__NONE, id};
     sett__record(a->c->b, a->c->site,
         &(sett__emit){.code = SETT__STORE,
@@ -178,6 +173,25 @@ static void keep(access *a, uint32_t first, uint32_t id)
             .n_args = 4,
             .args = args,
             .sub = (uint8_t)__builtin_ctz(at * a->x.bytes | 32)});
+}
+
+/* No store crosses a multiple of a power of two that is not above its length: LLVM cuts the temporary into vectors that begin there,
+ * and leaves it in local memory where a store lies in two of them. */
+static void keep(access *a, uint32_t first, uint32_t id)
+{
+    sett_build *b = a->c->b;
+    uint32_t at = a->x.first[first], n = b->op[id].n, from = 0, part;
+    if (a->tmp == SETT__NONE) {
+        *a->part++ = id;
+        return;
+    }
+    for (; from < n && !b->error.status; at += part, from += part) {
+        part = at && (at & (0 - at)) < n - from ? at & (0 - at) : n - from;
+        uint32_t *index = part < n ? sett__new(b, part * sizeof *index) : NULL;
+        for (uint32_t i = 0; index && i < part; i++)
+            index[i] = from + i;
+        keep_at(a, at, index ? sett__pick(b, a->c->site, id, index, part) : id);
+    }
 }
 
 /* The results of n spots, of which one each was loaded. */

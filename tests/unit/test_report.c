@@ -322,6 +322,38 @@ START_TEST(tests_are_of_what_is_unknown)
 }
 END_TEST
 
+/* A number a row, for each sum of the row that a thread has, under a bound of rows and columns. */
+static void by_rows(sett_build *b, const void *user)
+{
+    const int n = *(const int *)user;
+    sett_val *rows = sett_sym(b, "M"), *columns = sett_sym(b, "N");
+    sett_tensor *S = sett_param(b, "S", SETT_F32, sett_make_layout(b, T1(rows))), *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, rows, columns));
+    sett_tensor *all[] = {sett_composition(S, sett_make_layout(b, T(rows, columns), T(1, 0))), sett_identity_tensor(b, rows, columns), Y};
+    sett_tiled_mma *mma = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_BF16, .b = SETT_BF16, .acc = SETT_F32, .n = n), T(2, 1, 1), ALL);
+    sett_grid(b, sett_ceil_div(rows, 128)), sett_block(b, 256);
+    for (int i = 0; i < 3; i++)
+        all[i] = sett_partition_C(sett_get_slice(mma, sett_thread_idx(b, 0)), sett_local_tile(all[i], T(128, n), T(sett_block_idx(b, 0), 0)));
+    sett_val *in = sett_elem_less(all[1], T(rows, columns));
+    sett_store(all[2], sett_load(all[0], .pred = in), .pred = in);
+}
+
+START_TEST(broadcasts_stay_in_registers)
+{
+    sett_engine *e = open_engine();
+    for (int n = 8; n <= 256; n += n < 128 ? 8 : 32) {
+        const sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .user = &n, .ptx_only = true};
+        sett_kernel_info info = {.size = sizeof info};
+        sett_error err;
+        sett_kernel *k;
+        ck_assert_msg(!sett_compile(e, by_rows, &o, &k, &err), "%s", err.text);
+        sett_kernel_query(k, &info);
+        ck_assert_msg(!strstr(info.ptx, "__local_depot"), "n = %d: local memory", n);
+        sett_kernel_release(k);
+    }
+    sett_engine_close(e);
+}
+END_TEST
+
 /* ---- registers ---------------------------------------------------------------------------------- */
 typedef enum work { SCALED, NORMALIZED, EXPONENTS, SOFTMAX, IN_PLACE, BY_PARTS, N_WORKS } work;
 typedef struct wide { work what; int elements, threads; } wide;
@@ -492,6 +524,7 @@ Suite *report_suite(void)
     tcase_add_test(c, broadcast_rows_stay_wide);
     tcase_add_test(c, who_and_what);
     tcase_add_test(c, many_values_are_told);
+    tcase_add_test(c, broadcasts_stay_in_registers);
     tcase_add_test(c, registers_by_warps);
     tcase_add_test(c, registers_that_are_taken);
     tcase_set_timeout(c, 60); /* the assembler's */
