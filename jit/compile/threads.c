@@ -248,6 +248,13 @@ static sett_status make_ptx(sett__workers *w, task *t, warmer *m, const sett__pt
     return s;
 }
 
+#define DROPPED "setmaxnreg is left out, and values may spill: ptxas alone keeps it"
+
+static bool dropped_setmaxnreg(const char *ptx, const sett__asm_out *out)
+{
+    return strstr(ptx, "setmaxnreg") && strncmp(out->identity, "ptxas", 5) != 0;
+}
+
 static sett_status make_cubin(sett__workers *w, task *t, const sett__ptx_out *ptx, sett__asm_out *out)
 {
     const sett__compile_job *j = t->job;
@@ -268,6 +275,8 @@ static sett_status make_cubin(sett__workers *w, task *t, const sett__ptx_out *pt
             out->identity, t->error.text);
     if (!s && out->serialized)
         sett__log(w->engine, SETT_LOG_WARNING, "assembler", "%s: %s serialised the wgmma pipeline", j->name, out->identity);
+    if (!s && dropped_setmaxnreg(ptx->ptx, out))
+        sett__log(w->engine, SETT_LOG_WARNING, "assembler", "%s: " DROPPED, j->name);
     if (s == SETT_E_ASSEMBLE)
         sett__blame(j->recorded, ptx->ptx, &t->error);
     return s ? s : sett__elf_check(out->cubin, out->cubin_len, &t->error);
@@ -304,9 +313,9 @@ static char *report_of(const sett__compile_job *j, const sett__ptx_out *ptx, con
     const char *level = ptx->codegen_level ? "" : AT_LEVEL_0 ": generated at level 0\n";
     int n = j->ptx_only
                 ? asprintf(&text, "%s%s", j->report, level)
-                : asprintf(&text, "%s%sassembler: %s: %d registers, %d + %d spill bytes (stores + loads), stack %d%s\n",
+                : asprintf(&text, "%s%sassembler: %s: %d registers, %d + %d spill bytes (stores + loads), stack %d%s\n%s",
                       j->report, level, out->identity, out->registers, out->spill_stores, out->spill_loads, out->stack,
-                      out->serialized ? "\nwarning: the assembler serialised the wgmma pipeline" : "");
+                      out->serialized ? "\nwarning: the assembler serialised the wgmma pipeline" : "", dropped_setmaxnreg(ptx->ptx, out) ? "warning: " DROPPED "\n" : "");
     return n < 0 ? NULL : text;
 }
 

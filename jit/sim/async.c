@@ -213,8 +213,12 @@ bool sett__events_left(sett__core *c, const sett__cta *b)
             continue;
         sett__cta *was = c->cta;
         sett__cta_turn_to(c, e->cta);
-        sett__fault(c, e->warp, e->lane, e->op, reads ? "block %u of its cluster ended before this had read its shared memory: nothing waited for it"
-                                                    : "block %u of its cluster ended before this had written its shared memory: nothing waited for it", b->rank);
+        char block[40] = "the block";
+        if (k->n > 1)
+            snprintf(block, sizeof block, "block %u of its cluster", b->rank);
+        bool full = writes && e->waited && b->mbar[e->mbar].tx <= 0;
+        sett__fault(c, e->warp, e->lane, e->op, "%s ended before this had %s its shared memory: nothing waited for it%s", block, reads ? "read" : "written",
+            full ? ", and its mbarrier expects no more bytes" : "");
         sett__cta_turn_to(c, was);
         return false;
     }

@@ -484,6 +484,38 @@ START_TEST(registers_that_are_taken)
 }
 END_TEST
 
+static void hear_dropped(void *user, sett_log_level level, const char *component, const char *message)
+{
+    *(int *)user += level == SETT_LOG_WARNING && !strcmp(component, "assembler") && strstr(message, "setmaxnreg is left out");
+}
+
+/* What an assembler leaves out is told, by the report and once by the log; ptxas keeps it. */
+START_TEST(registers_that_are_not_taken)
+{
+    static const sett_assembler by[] = {SETT_ASM_NVJITLINK, SETT_ASM_PTXAS};
+    for (size_t i = 0; i < SETT__COUNT(by); i++)
+        for (int taken = 0; taken <= 240; taken += 240) {
+            int n = 0;
+            const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear_dropped, .user = &n, .assembler = by[i]};
+            const sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .user = &taken};
+            sett_kernel_info info = {.size = sizeof info};
+            sett_engine *e;
+            sett_kernel *k;
+            sett_error err;
+            ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+            sett_status s = sett_compile(e, taking_body, &o, &k, &err);
+            ck_assert_msg(!s || s == SETT_E_NO_ASSEMBLER, "%s", err.text);
+            if (!s) {
+                const int left_out = taken && by[i] == SETT_ASM_NVJITLINK;
+                sett_kernel_query(k, &info);
+                ck_assert_msg(!strstr(info.report, "\nwarning: setmaxnreg is left out") == !left_out && n == left_out, "%d\n%s", n, info.report);
+                sett_kernel_release(k);
+            }
+            sett_engine_close(e);
+        }
+}
+END_TEST
+
 /* A work against the assembler, where there is one: what is not told does not spill. What is told spills where each value is needed until
  * the last is known; an assembler that may finish one element after another (SCALED, and EXPONENTS up to 128) needs fewer. */
 START_TEST(what_is_told_spills)
@@ -528,6 +560,7 @@ Suite *report_suite(void)
     tcase_add_test(c, registers_by_warps);
     tcase_add_test(c, registers_that_are_taken);
     tcase_set_timeout(c, 60); /* the assembler's */
+    tcase_add_test(c, registers_that_are_not_taken);
     tcase_add_loop_test(c, what_is_told_spills, SCALED, N_WORKS);
     tcase_add_test(c, tests_are_of_what_is_unknown);
     suite_add_tcase(s, c);

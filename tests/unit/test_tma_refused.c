@@ -184,9 +184,10 @@ END_TEST
 /* ---- what the CPU engine reports ---------------------------------------------------------------------- */
 enum { ONE_THREAD, NO_EXPECT, TOO_FEW, NO_FENCE, BELOW, NOT_ALIGNED, NO_COMMIT, NO_INIT_FENCE, N_FAULTS };
 static const char *const faults[N_FAULTS] = {
-    [ONE_THREAD] = "only 1 of the warp's 32 threads are here", [NO_EXPECT] = "ended before this had written its shared memory: nothing waited for it", [TOO_FEW] = "4080 bytes more than were announced",
+    [ONE_THREAD] = "only 1 of the warp's 32 threads are here", [NO_EXPECT] = ": the block ended before this had written its shared memory: nothing waited for it, and its mbarrier expects no more bytes",
+    [TOO_FEW] = "4080 bytes more than were announced",
     [NO_FENCE] = "tma.store reads byte 0 of shared memory, which `store` at ", [BELOW] = "coordinate 1 is -32, and what is written begins at none below 0",
-    [NOT_ALIGNED] = "shared memory: byte 512 is not aligned to 1024 bytes", [NO_COMMIT] = "ended before this had read its shared memory: nothing waited for it",
+    [NOT_ALIGNED] = "shared memory: byte 512 is not aligned to 1024 bytes", [NO_COMMIT] = ": the block ended before this had read its shared memory: nothing waited for it",
     [NO_INIT_FENCE] = "no fence.mbarrier_init came since the mbarrier at byte"};
 
 static void faulty(sett_build *b, const void *user)
