@@ -175,6 +175,30 @@ START_TEST(starts_are_told)
 }
 END_TEST
 
+/* Ways to reach the first element of memory that is aligned to more than an access may claim. */
+static void well_aligned(sett_build *b, const void *user)
+{
+    const int *align = user;
+    sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 4, 32), .align = *align);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 4, 32), *align);
+    sett_block(b, 32);
+    sett_set(s, sett_at(A, 0, 0), 0, 0);
+    sett_fill(s, 1);
+    sett_copy(A, s);
+    sett_cp_async(sett_slice(A, 0, ALL), sett_slice(s, 0, ALL));
+    sett_cp_async_wait_all(b);
+    sett_atomic(s, SETT_ADD, 1, 0, 0);
+    sett_store(sett_slice(A, 0, ALL), sett_load(sett_slice(s, 0, ALL)), .pred = sett_lt(sett_thread_idx(b, 0), sett_sym(b, "one")));
+}
+
+START_TEST(any_alignment)
+{
+    static _Alignas(1024) float x[4 * 32];
+    for (int align = 16; align <= 1024; align *= 2)
+        free(run_buffer(well_aligned, &align, sett_buf_2d(x, SETT_F32, 4, 32)));
+}
+END_TEST
+
 enum { LARGER, LARGER_TYPE, UNALIGNED, INSIDE_PATTERN, OTHER_SPACE, DYNAMIC, BAD_TYPE, ODD_BYTES, N_WRONG };
 static void wrong(sett_build *b, int which)
 {
@@ -323,6 +347,7 @@ Suite *smem_suite(void)
     tcase_add_loop_test(t, starts_decide_widths, 0, 9);
     tcase_add_test(t, sums_go_in_pairs);
     tcase_add_test(t, starts_are_told);
+    tcase_add_test(t, any_alignment);
     tcase_add_test(t, wrong_aliases);
     tcase_add_loop_test(t, chosen_is_free, 0, 8);
     tcase_add_test(t, others_conflict);
