@@ -69,7 +69,8 @@ SETT_API sett_mma_traits sett_mma_atom_traits_at(sett_site, const sett_mma_atom 
 /* The atom repeated over (M,N,K) as `atoms` says: a shape, or a layout of atoms, static. Atoms side by side in K have a sum
  * each: the kernel adds them up. `permutation` is ALL, or a tiler of three: for each of M, N and K an extent, a layout, or
  * ALL. It says of which rows and columns the tile is made: T(32, 32, 16) gives each of 2 x 2 warps two atoms beside each
- * other in N, so that one ldmatrix x4 fills the B of both. */
+ * other in N, so that one ldmatrix x4 fills the B of both. An extent, or a layout's size, is a multiple of what the atoms cover or divides it, and
+ * a layout takes each number below its size once (SETT_E_DIVIDE, SETT_E_ARGUMENT); so do atoms, each of threads of its own. */
 SETT_API sett_tiled_mma *sett_make_tiled_mma_at(sett_site, const sett_mma_atom *, sett_arg atoms, sett_arg permutation);
 #define sett_make_tiled_mma(atom, atoms, permutation) sett_make_tiled_mma_at(SETT_HERE, atom, SETT_A(atoms), SETT_A(permutation))
 /* thr_layout_vmnk: (thread of the atom, m, n, k) -> thread. tile_mnk: the rows, columns and depth that it covers at once. A,
@@ -134,7 +135,7 @@ SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mm
  * records one, unless a sett_mma_fence just before names all of them: one fence then serves several products. Products that are in
  * flight when their registers are touched are SETT_E_VERIFY when the body has ended, with both lines.
  * SETT_E_SPACE, SETT_E_DTYPE, SETT_E_SHAPE, SETT_E_ARGUMENT: an operand is in another memory, of another type or extent, or a
- * fragment of another product or operand. */
+ * fragment of another product or operand, or of a tiled product whose threads share M, N or K otherwise than those of the others. */
 typedef struct sett_gemm_args {
     size_t size;
     const sett_tensor *C;
@@ -184,7 +185,7 @@ SETT_API sett_copy_traits sett_copy_atom_traits_at(sett_site, const sett_copy_at
 
 /* ---- tiled copies ----------------------------------------------------------------------------------- */
 /* From a layout (thread, value) -> element of a tile, and the tile: a shape, or a tiler that picks the elements from a tensor.
- * SETT_E_DIVIDE, too-few-threads or too-few-values: the layout has no multiple of the atom's. */
+ * SETT_E_DIVIDE, too-few-threads or too-few-values: the layout has no multiple of the atom's. SETT_E_RANGE: it reaches past the tile. */
 SETT_API sett_tiled_copy *sett_make_tiled_copy_at(sett_site, const sett_copy_atom *, const sett_layout *tv, sett_arg tiler);
 #define sett_make_tiled_copy(atom, tv, tiler) sett_make_tiled_copy_at(SETT_HERE, atom, tv, SETT_A(tiler))
 /* From a layout of threads and one of each thread's values, as sett_make_layout_tv: (32,8):(8,1) and (1,8) move tiles of
@@ -232,7 +233,8 @@ SETT_API sett_tensor *sett_retile_at(sett_site, const sett_thr_copy *, const set
  * narrower. async: as sett_cp_async; commit_group and wait_group are yours. ldmatrix: from shared memory to registers,
  * stmatrix the other way; all lanes of a warp reach the call, and each row is 16 bytes at a multiple of 16 (SETT_E_ALIGN).
  * .pred: as of sett_copy_if, of universal and async copies. .zfill: async alone; zeros where the predicate is false.
- * Matrices of a destination in registers are those of sett_retile. */
+ * Matrices of a destination in registers are those of sett_retile. SETT_E_SHAPE: a product's fragment has other modes than the partition
+ * beside it, and was not retiled. */
 typedef struct sett_copy_args {
     size_t size;
     const sett_tensor *src, *dst;

@@ -48,9 +48,9 @@ struct sett_thr_copy {
     sett_arg thread;
 };
 
-/* A tensor that is an operand of a product: of which atom, and the call that made it. */
+/* A tensor that is an operand of a product: of which, and the call that made it. */
 typedef struct sett__fragment {
-    const sett_mma_atom *atom;
+    const sett_tiled_mma *mma;
     uint8_t which; /* a sett_operand */
     uint32_t site; /* in the build's list */
 } sett__fragment;
@@ -82,6 +82,8 @@ static inline void *sett__poison_atom(const sett_build *b)
 }
 sett_layout *sett__tv_layout(const sett__ctx *, const sett_tiled_mma *, sett_operand); /* (thread, value) -> element */
 sett_arg sett__tile_of(const sett__ctx *, const sett_tiled_mma *, sett_operand);       /* its two extents */
+/* Do both give each thread the same of M, N or K, mode 0, 1 or 2? */
+bool sett__same_split(const sett__ctx *, const sett_tiled_mma *, const sett_tiled_mma *, int mode);
 /* As sett_make_smem_descriptor; type -1: the build has failed. */
 sett_smem_descriptor sett__descriptor(const sett__ctx *, const sett_layout *, sett_dtype, sett_major);
 

@@ -129,6 +129,22 @@ static void move_matrices(const sett__ctx *c, const sett_copy_atom *a, const set
 }
 
 /* ---- the calls ------------------------------------------------------------------------------------ */
+/* A product's fragment has its own modes: element by element it fits a partition of as many atoms and tiles. each: the elements
+ * of an atom in `held` and in `other`. */
+static bool check_modes(const sett__ctx *c, const sett_tensor *held, const sett_tensor *other, const int64_t each[2])
+{
+    const int n = sett__arity(held->layout->shape);
+    if (!held->fragment || held->space != SETT_RMEM || n < 2 || n != sett__arity(other->layout->shape))
+        return true;
+    for (int i = 0; i < n; i++) {
+        const sett_arg x = sett__product(c, sett__kid(held->layout->shape, i)), y = sett__product(c, sett__kid(other->layout->shape, i));
+        SETT__FAIL_IF(c->b, c->site, c->func, x.kind == SETT_INT && y.kind == SETT_INT && x.u.i * (i ? 1 : each[1]) != y.u.i * (i ? 1 : each[0]), false, SETT_E_SHAPE,
+            "mode %d of %s has %lld elements, and of %s %lld: sett_retile gives a fragment the modes of a copy", i, sett__tensor_text(c->b, held), (long long)x.u.i,
+            sett__tensor_text(c->b, other), (long long)y.u.i);
+    }
+    return true;
+}
+
 sett_copy_atom *sett_tiled_copy_atom(const sett_tiled_copy *x)
 {
     bool fine = sett__lives("sett_tiled_copy_atom", x, SETT__K_TILED_COPY) && !((const sett__head *)x)->poison;
@@ -146,6 +162,9 @@ void sett_copy_by_at(sett_site site, const sett_copy_atom *atom, const sett_copy
         (x.pred && !sett__use_val(c.b, site, c.func, x.pred)))
         return;
     SETT__FAIL_IF(c.b, site, c.func, x.zfill && atom->kind != SETT_COPY_ASYNC, , SETT_E_ARGUMENT, ".zfill is for sett_copy_async, and this is a %s", atom->name);
+    const int64_t reads = values_of(&c, atom->val[SETT__SRC]), writes = values_of(&c, atom->val[SETT__DST]);
+    if (!check_modes(&c, x.dst, x.src, (const int64_t[]){writes, reads}) || !check_modes(&c, x.src, x.dst, (const int64_t[]){reads, writes}))
+        return;
     const sett_cp_async_args async = {.size = sizeof async, .src = x.src, .dst = x.dst, .pred = x.pred, .zfill = x.zfill};
     switch ((sett_copy_kind)atom->kind) {
     case SETT_COPY_UNIVERSAL: sett__copy_elements(&c, x.src, x.dst, x.pred, false); break;

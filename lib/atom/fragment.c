@@ -23,10 +23,10 @@ static sett_layout *like(const sett__ctx *c, const sett_layout *l)
     return sett__layout_poison(rest) ? rest : sett__tiled(c->site, c->func, first, sett_arg_l(rest), sett__logical_product, SETT__TILED);
 }
 
-static sett_tensor *mark(const sett__ctx *c, sett_tensor *t, const sett_mma_atom *atom, sett_operand which)
+static sett_tensor *mark(const sett__ctx *c, sett_tensor *t, const sett_tiled_mma *m, sett_operand which)
 {
     sett__fragment *f = sett__new(c->b, sizeof *f);
-    *f = (sett__fragment){atom, (uint8_t)which, sett__site(c->b, c->site)};
+    *f = (sett__fragment){m, (uint8_t)which, sett__site(c->b, c->site)};
     if (!t->head.poison)
         t->fragment = f;
     return t;
@@ -37,7 +37,7 @@ static sett_tensor *registers(const sett__ctx *c, const sett_tiled_mma *m, sett_
     SETT__FAIL_IF(c->b, c->site, c->func, !sett__is_static(l->shape), &c->b->poison->tensor, SETT_E_STATIC,
         "%s has extents that are not static: partition a tile of static shape", sett__layout_text(c->b, l));
     sett_layout *held = which == SETT_OPERAND_C ? sett__make(c, l->shape, SETT_ALL) : like(c, l);
-    return mark(c, sett__rmem_tensor(c, (sett_dtype)m->atom->dtype[which], held, which == 0 ? "fragment A" : which == 1 ? "fragment B" : "fragment C"), m->atom, which);
+    return mark(c, sett__rmem_tensor(c, (sett_dtype)m->atom->dtype[which], held, which == 0 ? "fragment A" : which == 1 ? "fragment B" : "fragment C"), m, which);
 }
 
 /* An operand of wgmma stays where it is. */
@@ -50,7 +50,7 @@ static sett_tensor *descriptors(const sett__ctx *c, const sett_tiled_mma *m, set
         sett_dtype_name((sett_dtype)t->dtype), a->name, sett_dtype_name((sett_dtype)a->dtype[which]));
     if (sett__descriptor(c, sett__rewrap(c, t->layout, sett__mode(c, t->layout, 0)), (sett_dtype)t->dtype, (sett_major)a->major[which]).type < 0)
         return &c->b->poison->tensor;
-    return mark(c, sett__view(t, t->layout, t->offset), a, which);
+    return mark(c, sett__view(t, t->layout, t->offset), m, which);
 }
 
 /* Is mode 0 an atom's values? */

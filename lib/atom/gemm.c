@@ -87,8 +87,8 @@ static bool check_operand(const gemm *g, int k)
     const sett__fragment *f = t->fragment;
     const int which = k == D ? C : k;
     sett_build *b = g->c.b;
-    SETT__FAIL_IF(b, g->c.site, g->c.func, f && !same_atom(f->atom, a), false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at %s, and the product is %s", letter_of(k),
-        sett__tensor_text(b, t), f->atom->name, made_at(g, f), a->name);
+    SETT__FAIL_IF(b, g->c.site, g->c.func, f && !same_atom(f->mma->atom, a), false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at %s, and the product is %s", letter_of(k),
+        sett__tensor_text(b, t), f->mma->atom->name, made_at(g, f), a->name);
     SETT__FAIL_IF(b, g->c.site, g->c.func, f && f->which != which, false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at %s", letter_of(k), sett__tensor_text(b, t),
         letter_of(f->which), made_at(g, f));
     bool shared = which < C && a->shared[which], memory = a->row < 0 && (t->space == SETT_SMEM || t->space == SETT_GMEM);
@@ -104,17 +104,44 @@ static bool check_operand(const gemm *g, int k)
     return true;
 }
 
+/* Which modes of two operands are one of M, N and K. */
+static const struct {
+    uint8_t x, mode_x, y, mode_y, mnk;
+    char name;
+} shared_modes[] = {{A, 1, C, 1, 0, 'M'}, {B, 1, C, 2, 1, 'N'}, {A, 2, B, 2, 2, 'K'}, {C, 1, D, 1, 0, 'M'}, {C, 2, D, 2, 1, 'N'}};
+
+/* "(32,2,2,1):(1,32,64,0) permuted by (2,16):(16,1)" */
+static const char *split_text(const gemm *g, const sett_tiled_mma *m, int mode)
+{
+    const sett_arg perm = m->perm[mode];
+    const bool permuted = perm.kind == SETT_LAYOUT;
+    char text[200];
+    snprintf(text, sizeof text, "%.100s%s%.80s", sett__layout_text(g->c.b, m->thr), permuted ? " permuted by " : "", permuted ? sett__layout_text(g->c.b, perm.u.l) : "");
+    const char *kept = sett__arena_str(&g->c.b->arena, text);
+    return kept ? kept : "";
+}
+
+/* Fragments of two tiled products fit where both give a thread the same rows, columns and depth. */
+static bool check_fragments(const gemm *g)
+{
+    for (size_t i = 0; i < SETT__COUNT(shared_modes); i++) {
+        const sett_tensor *x = g->t[shared_modes[i].x], *y = g->t[shared_modes[i].y];
+        const sett__fragment *f = x->fragment, *h = y->fragment;
+        SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, f && h && !sett__same_split(&g->c, f->mma, h->mma, shared_modes[i].mnk), false, SETT_E_ARGUMENT,
+            "%s %s, made at %s, and %s %s, made at %s, are fragments of tiled products that share %c in other ways: threads %s and %s", letter_of(shared_modes[i].x),
+            sett__tensor_text(g->c.b, x), made_at(g, f), letter_of(shared_modes[i].y), sett__tensor_text(g->c.b, y), made_at(g, h), shared_modes[i].name,
+            split_text(g, f->mma, shared_modes[i].mnk), split_text(g, h->mma, shared_modes[i].mnk));
+    }
+    return true;
+}
+
 static bool take_extents(gemm *g)
 {
-    static const struct {
-        uint8_t x, mode_x, y, mode_y;
-        char name;
-    } same[] = {{A, 1, C, 1, 'M'}, {B, 1, C, 2, 'N'}, {A, 2, B, 2, 'K'}, {C, 1, D, 1, 'M'}, {C, 2, D, 2, 'N'}};
-    for (size_t i = 0; i < SETT__COUNT(same); i++) {
-        const sett_tensor *x = g->t[same[i].x], *y = g->t[same[i].y];
-        SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, extent(&g->c, x, same[i].mode_x) != extent(&g->c, y, same[i].mode_y), false, SETT_E_SHAPE, "%c is %lld in %s %s and %lld in %s %s",
-            same[i].name, (long long)extent(&g->c, x, same[i].mode_x), letter_of(same[i].x), sett__tensor_text(g->c.b, x), (long long)extent(&g->c, y, same[i].mode_y),
-            letter_of(same[i].y), sett__tensor_text(g->c.b, y));
+    for (size_t i = 0; i < SETT__COUNT(shared_modes); i++) {
+        const sett_tensor *x = g->t[shared_modes[i].x], *y = g->t[shared_modes[i].y];
+        SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, extent(&g->c, x, shared_modes[i].mode_x) != extent(&g->c, y, shared_modes[i].mode_y), false, SETT_E_SHAPE, "%c is %lld in %s %s and %lld in %s %s",
+            shared_modes[i].name, (long long)extent(&g->c, x, shared_modes[i].mode_x), letter_of(shared_modes[i].x), sett__tensor_text(g->c.b, x), (long long)extent(&g->c, y, shared_modes[i].mode_y),
+            letter_of(shared_modes[i].y), sett__tensor_text(g->c.b, y));
     }
     g->m = extent(&g->c, g->t[A], 1);
     g->n = extent(&g->c, g->t[B], 1);
@@ -535,7 +562,7 @@ void sett_gemm_at(sett_site site, const sett_mma_atom *atom, const sett_tensor *
     for (int k = A; k <= D; k++)
         if (!check_operand(&g, k))
             return;
-    if (take_extents(&g))
+    if (take_extents(&g) && check_fragments(&g))
         (atom->row < 0 ? universal_products : sett__mmas[atom->row].kind == SETT__MMA_WARP ? warp_products : group_products)(&g);
 }
 

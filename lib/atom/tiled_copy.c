@@ -7,7 +7,33 @@ static int64_t mode_size(const sett__ctx *c, const sett_layout *l, int i)
     return sett__product(c, sett__kid(l->shape, i)).u.i;
 }
 
+/* A static tiler's shape. */
+static sett_arg shape_of(const sett__ctx *c, sett_arg tiler)
+{
+    if (tiler.kind != SETT_NODE)
+        return tiler.kind == SETT_LAYOUT ? tiler.u.l->shape : tiler;
+    sett_arg *kid = sett__kids(c, tiler.rank);
+    for (int i = 0; i < tiler.rank; i++)
+        kid[i] = shape_of(c, tiler.u.kid[i]);
+    return sett__node(c, tiler.rank, kid);
+}
+
 /* ---- making --------------------------------------------------------------------------------------- */
+/* All elements lie in the tile. */
+static bool check_reach(const sett__ctx *c, const sett_layout *tv, sett_arg tiler)
+{
+    const int n = sett__leaves(tv->shape);
+    sett_arg *extent = sett__kids(c, n), *stride = sett__kids(c, n);
+    int64_t low = 0, high = 0, all = sett__product(c, shape_of(c, tiler)).u.i;
+    sett__flat(tv->shape, extent);
+    sett__flat(tv->stride, stride);
+    for (int i = 0; i < n; i++)
+        *(stride[i].u.i < 0 ? &low : &high) += (extent[i].u.i - 1) * stride[i].u.i;
+    SETT__FAIL_IF(c->b, c->site, c->func, low < 0 || high >= all, false, SETT_E_RANGE, "%s reaches element %lld, and the tile %s has 0 to %lld", sett__layout_text(c->b, tv),
+        (long long)(low < 0 ? low : high), sett__arg_text(c->b, tiler), (long long)all - 1);
+    return true;
+}
+
 static sett_tiled_copy *make(const sett__ctx *c, const sett_copy_atom *atom, sett_layout *tv, sett_arg tiler)
 {
     if (sett__layout_poison(tv) || sett__is_poison(tiler))
@@ -21,6 +47,8 @@ static sett_tiled_copy *make(const sett__ctx *c, const sett_copy_atom *atom, set
     SETT__FAIL_IF(c->b, c->site, c->func, val % a_val, sett__poison_atom(c->b), SETT_E_DIVIDE,
         "too-few-values: %s moves %lld of %s a thread, and the %lld of %s are no multiple", atom->name, (long long)a_val,
         sett_dtype_name((sett_dtype)atom->dtype), (long long)val, sett__layout_text(c->b, tv));
+    if (!check_reach(c, tv, tiler))
+        return sett__poison_atom(c->b);
     sett_tiled_copy *r = sett__new_object(c->b, SETT__K_TILED_COPY, sizeof *r);
     r->atom = atom;
     r->tv = tv;
@@ -155,17 +183,6 @@ static sett_layout *tidfrg(const sett__ctx *c, const sett_tiled_copy *x, bool wr
     SETT__FAIL_IF(c->b, c->site, c->func, sett__arity(l->shape) < sett__arity(x->tiler), sett__poison_layout(c->b), SETT_E_RANK,
         "%s has fewer modes than the tile %s", sett__layout_text(c->b, l), sett__arg_text(c->b, x->tiler));
     return tile_to_thread(c, x, written, sett__divided(c, l, x->tiler));
-}
-
-/* A static tiler's shape. */
-static sett_arg shape_of(const sett__ctx *c, sett_arg tiler)
-{
-    if (tiler.kind != SETT_NODE)
-        return tiler.kind == SETT_LAYOUT ? tiler.u.l->shape : tiler;
-    sett_arg *kid = sett__kids(c, tiler.rank);
-    for (int i = 0; i < tiler.rank; i++)
-        kid[i] = shape_of(c, tiler.u.kid[i]);
-    return sett__node(c, tiler.rank, kid);
 }
 
 static sett_layout *copy_tv(const sett__ctx *c, const sett_tiled_copy *x, bool written)

@@ -3,6 +3,8 @@
 #include "atom.h"
 #include <string.h>
 
+enum { MOST_THREADS = 1024, MOST_OF_TILE = 4096 };
+
 /* Of A, B and C: which of M, N and K their modes are. */
 static const uint8_t modes_of[3][2] = {{0, 2}, {1, 2}, {0, 1}};
 
@@ -138,7 +140,46 @@ sett_layout *sett__tv_layout(const sett__ctx *c, const sett_tiled_mma *m, sett_o
                                                                  : sett__compose(c, l, sett__pair(c, sett_arg_l(thread), SETT_ALL));
 }
 
+/* Extents follow the order of the tile, whatever they are: only a layout is a permutation. */
+static bool same_permutation(const sett__ctx *c, sett_arg x, sett_arg y)
+{
+    const sett_layout *l[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        sett_arg p = i ? y : x;
+        l[i] = p.kind == SETT_LAYOUT ? sett__coalesce(c, p.u.l) : NULL;
+        l[i] = l[i] && l[i]->shape.kind != SETT_NODE ? NULL : l[i]; /* n:1 */
+    }
+    return !l[0] && !l[1] ? true : l[0] && l[1] && sett__same_shape(l[0]->shape, l[1]->shape) && sett__same_shape(l[0]->stride, l[1]->stride);
+}
+
+bool sett__same_split(const sett__ctx *c, const sett_tiled_mma *x, const sett_tiled_mma *y, int mode)
+{
+    if (x == y)
+        return true;
+    const int i = mode + 1; /* of vmnk */
+    const bool threads = x->thrs[mode] == y->thrs[mode] &&
+                         (x->thrs[mode] == 1 || (sett__same_shape(sett__kid(x->thr->shape, i), sett__kid(y->thr->shape, i)) &&
+                                                    sett__same_shape(sett__kid(x->thr->stride, i), sett__kid(y->thr->stride, i))));
+    return threads && same_permutation(c, x->perm[mode], y->perm[mode]);
+}
+
 /* ---- making --------------------------------------------------------------------------------------------- */
+/* Does a static layout give each number from 0 on to one coordinate, and, if it is to be full, each below its size? */
+static bool is_injective(const sett__ctx *c, const sett_layout *l, bool full)
+{
+    const int64_t n = sett__static_size(l), end = full ? n : INT64_MAX;
+    int64_t *seen = sett__new(c->b, (size_t)(n + 1) * sizeof *seen);
+    for (int64_t i = 0; i < n && !c->b->error.status; i++) {
+        seen[i] = sett__layout_at(c, l, sett_arg_i(i)).u.i;
+        if (seen[i] < 0 || seen[i] >= end)
+            return false;
+        for (int64_t k = 0; k < i; k++)
+            if (seen[k] == seen[i])
+                return false;
+    }
+    return true;
+}
+
 static bool check_permutation(const sett__ctx *c, sett_arg perm)
 {
     if (perm.kind == SETT_SLICE)
@@ -151,6 +192,20 @@ static bool check_permutation(const sett__ctx *c, sett_arg perm)
                     (p.kind == SETT_LAYOUT && !p.u.l->has_inner && sett__is_static(p.u.l->shape) && sett__is_static(p.u.l->stride));
         SETT__FAIL_IF(c->b, c->site, c->func, !fine, false, SETT_E_STATIC, "%s in the permutation %s: a static extent, a static layout, or ALL",
             sett__arg_text(c->b, p), sett__arg_text(c->b, perm));
+        SETT__FAIL_IF(c->b, c->site, c->func, p.kind == SETT_LAYOUT && (sett__static_size(p.u.l) > MOST_OF_TILE || !is_injective(c, p.u.l, true)), false, SETT_E_ARGUMENT,
+            "%s in the permutation %s is none: it takes each of 0 to %lld once", sett__arg_text(c->b, p), sett__arg_text(c->b, perm), (long long)sett__static_size(p.u.l) - 1);
+    }
+    return true;
+}
+
+/* A tile is whole atoms of all threads, or a part of those that divides them. */
+static bool check_tile(const sett__ctx *c, const sett_tiled_mma *m)
+{
+    for (int i = 0; i < 3; i++) {
+        const sett_arg p = perm_of(m, i);
+        const int64_t core = core_of(m, i), size = p.kind == SETT_LAYOUT ? sett__static_size(p.u.l) : p.u.i;
+        SETT__FAIL_IF(c->b, c->site, c->func, size % core && core % size, false, SETT_E_DIVIDE, "%s in the permutation is no multiple of the %lld that %s covers in %c by threads %s, nor they of it",
+            sett__arg_text(c->b, p), (long long)core, m->atom->name, "MNK"[i], sett__layout_text(c->b, m->thr));
     }
     return true;
 }
@@ -162,7 +217,11 @@ static const sett_layout *atom_layout(const sett__ctx *c, sett_arg atoms)
     SETT__FAIL_IF(c->b, c->site, c->func, !fixed, NULL, SETT_E_STATIC, "the atoms %s are not static", sett__arg_text(c->b, atoms));
     SETT__FAIL_IF(c->b, c->site, c->func, sett__arity(l ? l->shape : atoms) != 3, NULL, SETT_E_RANK, "the atoms %s have not three modes: (M,N,K)",
         sett__arg_text(c->b, atoms));
-    return l ? l : sett__check_shape(c, atoms) ? sett__make(c, sett_arg_keep(c->b, atoms), SETT_ALL) : NULL;
+    if (!l)
+        return sett__check_shape(c, atoms) ? sett__make(c, sett_arg_keep(c->b, atoms), SETT_ALL) : NULL;
+    SETT__FAIL_IF(c->b, c->site, c->func, sett__static_size(l) > MOST_THREADS || !is_injective(c, l, false), NULL, SETT_E_ARGUMENT,
+        "the atoms %s: each has threads of its own, and two of these have the same, or some below 0", sett__arg_text(c->b, atoms));
+    return l;
 }
 
 sett_tiled_mma *sett_make_tiled_mma_at(sett_site site, const sett_mma_atom *atom, sett_arg atoms, sett_arg permutation)
@@ -183,7 +242,7 @@ sett_tiled_mma *sett_make_tiled_mma_at(sett_site site, const sett_mma_atom *atom
         r->thrs[i] = (int)sett__product(&c, sett__kid(l->shape, i)).u.i;
         r->perm[i] = permutation.kind == SETT_NODE ? permutation.u.kid[i] : SETT_ALL;
     }
-    return c.b->error.status ? sett__poison_atom(c.b) : r;
+    return c.b->error.status || !check_tile(&c, r) ? sett__poison_atom(c.b) : r;
 }
 
 sett_tiled_mma_traits sett_tiled_mma_traits_at(sett_site site, const sett_tiled_mma *m)
