@@ -3,6 +3,7 @@
  * keys and its O += P V of these are under way, it computes the softmax of the S that has come first. P goes from the accumulator's
  * registers to A of the second product as they are. */
 #include "kernels.h"
+#include <float.h>
 #include <math.h>
 
 enum { ROWS = 128, KEYS = 128, STAGES = 2, GROUP = 128, PANEL = 64 };
@@ -151,7 +152,7 @@ static void consume(sett_build *b, const parts *t, sett_val *warp, sett_val *gro
     f.p = sett_make_fragment_A(f.pv, sett_partition_shape_A(f.pv, T(ROWS, KEYS)));
     f.max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
     f.sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
-    sett_fill(f.max, -INFINITY), sett_fill(f.sum, 0.0), sett_fill(f.o, 0.0);
+    sett_fill(f.max, -FLT_MAX), sett_fill(f.sum, 0.0), sett_fill(f.o, 0.0);
     sett_consumer_wait(sett_pipeline_consumer_state(t->query));
     loop(b, &f);
     store(b, &f, warp, group);

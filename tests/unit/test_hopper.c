@@ -169,6 +169,35 @@ START_TEST(attention)
 }
 END_TEST
 
+/* Column 0 of rows [first, n), of f16, becomes x. */
+static void put_first(array *a, size_t first, size_t n, size_t d, uint16_t bits, double x)
+{
+    for (size_t i = first; i < n; i++)
+        ((uint16_t *)a->m.host)[i * d] = bits, a->was[i * d] = x;
+    ck_assert(!sett_memcpy(r.e, r.stream, a->m.buf.data, a->m.host, a->m.bytes) && !sett_sync(r.e, r.stream));
+}
+
+/* Keys whose products with all queries are -infinity weigh nothing, also where they fill the tile that comes first. */
+START_TEST(keys_without_weight)
+{
+    enum { M = 70, N = 300, D = 64, FIRST = 256 };
+    const sett_attention_options o = {.size = sizeof o, .dtype = SETT_F16, .d = D};
+    double row[D];
+    if (!has_wgmma())
+        return;
+    array a[4] = {MAKE(SETT_F16, 1, M, D), MAKE(SETT_F16, 1, N, D), MAKE(SETT_F16, 1, N, D), MAKE(SETT_F16, 1, M, D)};
+    put_first(&a[0], 0, M, D, 0x3c00, 1), put_first(&a[1], FIRST, N, D, 0xfc00, -INFINITY);
+    RUN(sett_attention, &o, &a[0].m.buf, &a[1].m.buf, &a[2].m.buf, &a[3].m.buf);
+    matrix_fetch(&r, &a[3].m);
+    for (size_t i = 0; i < M; i++) {
+        attend(&a[0], &a[1], &a[2], i, 0, FIRST, D, row);
+        for (size_t x = 0; x < D; x++)
+            near("keys without weight", &a[3], i * D + x, row[x], 2 * ulp[0]);
+    }
+    drop(4, a);
+}
+END_TEST
+
 /* ---- the main loop of gemm_wgmma, and the hand-written one ------------------------------------------------------- */
 enum { MOST_OPCODES = 64 };
 typedef struct opcodes {
@@ -259,6 +288,7 @@ Suite *hopper_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, gemm_wgmma, 0, (int)(sizeof products / sizeof *products));
     tcase_add_loop_test(t, attention, 0, 4);
+    tcase_add_test(t, keys_without_weight);
     tcase_add_test(t, main_loop);
     suite_add_tcase(s, t);
     return s;
