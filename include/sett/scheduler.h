@@ -23,7 +23,7 @@
 
 /* .tiles: how many there are, T(m, n) or T(m, n, l), of C numbers, symbols and integer scalars. A cluster of (x,y) blocks takes
  * x by y tiles at a time. Where these do not divide the tiles, tiles past the end are given out as well: a block whose tile is
- * none loads zeros by TMA and stores nothing, as at the edge of a tile.
+ * none loads zeros by TMA and stores nothing, as at the edge of a tile. More than 2147418112 clusters of tiles are SETT_E_RANGE, here or at the launch.
  * .clusters: at most so many at once; a C number, or a symbol or scalar that each launch gives.
  * .raster: along which mode the tiles that follow each other lie: SETT_RASTER_M (the usual) or SETT_RASTER_N. .swizzle: tiles of so
  * many columns (rows, along N) are taken together before the next in that mode, so that what blocks read at a time is near each

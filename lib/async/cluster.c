@@ -33,6 +33,7 @@ void sett_cluster_at(sett_site site, sett_build *b, sett_arg a)
         !sett__launch_shape(&c, a, (const int64_t[]){MOST, MOST, MOST}, b->sig.cluster, b->cluster, &b->said[2]))
         return;
     b->sig.big_cluster = sett__cluster_size(b) > SETT__CLUSTER_MOST;
+    sett__check_clusters(&c);
 }
 
 void sett_launch_hint_at(sett_site site, sett_build *b, const char *func, sett_launch_hint which, int64_t n)

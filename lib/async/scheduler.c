@@ -5,7 +5,7 @@
 #include <sett/divmod.h>
 #include <sett/tuple.h>
 
-enum { M, N, L, MODES };
+enum { M, N, L, MODES, MOST_TILES = INT32_MAX - 65535 }; /* and as many again as a grid has in z are an Int32 */
 struct sett_scheduler {
     sett__head head;
     sett_arg extent[MODES], all; /* of the problem, in clusters; all of them */
@@ -30,6 +30,7 @@ static bool take_tiles(const sett__ctx *c, sett_scheduler *s, sett_arg tiles)
 {
     if (!sett__use_arg(c->b, c->site, c->func, tiles))
         return false;
+    SETT__FAIL_IF(c->b, c->site, c->func, tiles.kind == SETT_INT && !tiles.u.i, false, SETT_E_ARGUMENT, ".tiles is missing: how many there are, T(m, n) or T(m, n, l)");
     SETT__FAIL_IF(c->b, c->site, c->func, sett__arity(tiles) > MODES, false, SETT_E_RANK, ".tiles %s: T(m, n) or T(m, n, l)", sett__arg_text(c->b, tiles));
     s->all = sett_arg_i(1);
     for (int i = 0; i < MODES; i++) {
@@ -41,6 +42,10 @@ static bool take_tiles(const sett__ctx *c, sett_scheduler *s, sett_arg tiles)
         s->extent[i] = i < L ? sett__ceil_div(c, n, sett_arg_i(s->cluster[i])) : n;
         s->all = sett__mul(c, s->all, s->extent[i]);
     }
+    SETT__FAIL_IF(c->b, c->site, c->func, s->all.kind == SETT_INT && s->all.u.i > MOST_TILES, false, SETT_E_RANGE, ".tiles %s are at most %d, counted in clusters, and these are %lld",
+        sett__arg_text(c->b, tiles), MOST_TILES, (long long)s->all.u.i);
+    if (s->all.kind == SETT_VALUE)
+        sett__rely(c, SETT__BELOW, (sett_arg[]){s->all, sett_arg_i((int64_t)MOST_TILES + 1)}, ".tiles %s are at most %d, counted in clusters", sett__arg_text(c->b, tiles), MOST_TILES);
     return !c->b->error.status;
 }
 

@@ -183,12 +183,24 @@ bool sett__launch_shape(const sett__ctx *c, sett_arg a, const int64_t most[3], s
     return true;
 }
 
+/* What is constant, when both have been said; a launch checks the rest. */
+void sett__check_clusters(const sett__ctx *c)
+{
+    const sett_build *b = c->b;
+    for (int d = 0; d < 3 && b->grid[0] && b->cluster[0] && !b->error.status; d++) {
+        const int64_t cluster = b->cluster[d] ? b->cluster[d]->hi : 1, grid = b->grid[d] ? b->grid[d]->hi : 1;
+        const bool known = !b->grid[d] || b->grid[d]->lo == grid;
+        SETT__FAIL_IF(c->b, c->site, c->func, known && grid % cluster, , SETT_E_DIVIDE, "extent %d of the grid is %lld, which is not a multiple of the cluster's, %lld", d, (long long)grid,
+            (long long)cluster);
+    }
+}
+
 void sett_grid_at(sett_site site, sett_build *b, sett_arg a)
 {
     b = sett__given(b, site, "sett_grid");
     sett__ctx c = {b, site, "sett_grid"};
-    if (b)
-        sett__launch_shape(&c, a, (const int64_t[]){INT32_MAX, 65535, 65535}, b->sig.grid, b->grid, &b->said[0]);
+    if (b && sett__launch_shape(&c, a, (const int64_t[]){INT32_MAX, 65535, 65535}, b->sig.grid, b->grid, &b->said[0]))
+        sett__check_clusters(&c);
 }
 
 /* Indices that were asked for before the block was given have its bounds from here on. */

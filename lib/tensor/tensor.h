@@ -13,6 +13,7 @@ sett_tensor *sett__declare_struct(const sett__ctx *, const char *name, int64_t b
 /* The extents of a grid, block or cluster, each at most `most`, as the launch computes them. where: 1 + the site of the call that
  * gave them, 0 before. False: the build has failed. */
 bool sett__launch_shape(const sett__ctx *, sett_arg, const int64_t most[3], sett__expr expr[3], sett_val *val[3], uint32_t *where);
+void sett__check_clusters(const sett__ctx *); /* behind sett_grid, and behind sett_cluster */
 /* Takes bytes of the block's shared window. Returns their offset. */
 /* Refuses static shared memory that does not begin at a multiple of `need` bytes, as `why` needs it; the tape is verified for the rest. */
 bool sett__smem_aligned(const sett__ctx *, const sett_tensor *, uint32_t need, const char *why);

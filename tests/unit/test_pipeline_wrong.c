@@ -98,13 +98,17 @@ static void no_tail(sett_build *b)
 static void uneven_grid(sett_build *b)
 {
     sett_cluster(b, 3);
-    sett_cluster_sync(b);
+}
+static void uneven_plane(sett_build *b)
+{
+    sett_cluster(b, 1, 2);
 }
 static const struct { void (*body)(sett_build *); sett_status status; const char *why; } wrong[] = {
     {no_cluster, SETT_E_ARGUMENT, "sett_cluster_sync: the cluster was not said before: sett_cluster(b, ...), of 1 if there is none"},
     {peer_of_an_arm, SETT_E_REGION, "sett_set: smem@test_pipeline_wrong.c:~ of a peer was made in a region that has ended: call sett_map_dsmem here, or before it"},
     {no_tail, SETT_E_REGION, "sett_producer_acquire: neither sett_producer_tail nor sett_cluster_wait follows: the block could end while others still release stages to it"},
-    {uneven_grid, SETT_E_DIVIDE, "~extent 0 is 2, which is not a multiple of the cluster's, 3"},
+    {uneven_grid, SETT_E_DIVIDE, "sett_cluster: extent 0 of the grid is 2, which is not a multiple of the cluster's, 3"},
+    {uneven_plane, SETT_E_DIVIDE, "sett_cluster: extent 1 of the grid is 1, which is not a multiple of the cluster's, 2"},
 };
 
 static void wrong_body(sett_build *b, const void *user)
@@ -124,6 +128,52 @@ START_TEST(refused_as_a_whole)
     const char *text = strstr(err.text, ": ");
     ck_assert_msg(s == wrong[_i].status, "%d: %s", (int)s, err.text);
     ck_assert_msg(is_like(strstr(err.text, "test_pipeline_wrong.c:") == err.text || strchr(err.text, '/') ? text + 2 : err.text, wrong[_i].why), "%s", err.text);
+    sett_engine_close(e);
+}
+END_TEST
+
+START_TEST(uneven_before_its_grid)
+{
+    sett_build *b = kernel();
+    const char *text;
+    sett_cluster(b, 2);
+    sett_grid(b, sett_sym(b, "n"), 3), sett_block(b, 32); /* n: known at the launch */
+    ck_assert_int_eq(sett_build_status(b, NULL), SETT_OK);
+    sett_build_end(b, NULL);
+    b = kernel();
+    sett_cluster(b, 2, 2);
+    sett_grid(b, sett_sym(b, "n"), 3);
+    ck_assert_int_eq(sett_build_status(b, &text), SETT_E_DIVIDE);
+    ck_assert_msg(is_like(text, "~test_pipeline_wrong.c:~: sett_grid: extent 1 of the grid is 3, which is not a multiple of the cluster's, 2"), "%s", text);
+    sett_build_end(b, NULL);
+}
+END_TEST
+
+/* More tiles than a block counts: the launch is refused, and the most of them begin. */
+static void counts_body(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_row_major(b, 1));
+    sett_scheduler *s = sett_tile_scheduler(b, .tiles = T(sett_sym(b, "M"), sett_sym(b, "N")), .clusters = SETT_A(4));
+    sett_grid(b, sett_scheduler_grid(s)), sett_block(b, 1);
+    sett_if (b, sett_is_valid_tile(sett_initial_work_tile(s)))
+        sett_atomic_add(D, 1, 0);
+}
+
+START_TEST(too_many_tiles)
+{
+    sett_engine *e = engine_of(0);
+    sett_error err = {0};
+    sett_kernel *k;
+    int began = 0;
+    sett_buf D = sett_buf_1d(&began, SETT_I32, 1);
+    const sett_stream cpu = sett_stream_of(SETT_CPU, NULL);
+    ck_assert_msg(!sett_compile(e, counts_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu"}, &k, &err), "%s", err.text);
+    ck_assert_msg(!sett_launch(k, cpu, &err, &D, 65536, 32767), "%s", err.text);
+    ck_assert_int_eq(began, 4);
+    ck_assert_int_ne(sett_launch(k, cpu, &err, &D, 65536, 65536), SETT_OK);
+    ck_assert_msg(strstr(err.text, "sett_tile_scheduler: .tiles (M,N) are at most 2147418112, counted in clusters, and M = 65536, N = 65536"), "%s", err.text);
+    sett_kernel_release(k);
     sett_engine_close(e);
 }
 END_TEST
@@ -286,6 +336,8 @@ Suite *pipeline_wrong_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, refused, 0, (int)(sizeof mistakes / sizeof *mistakes));
     tcase_add_loop_test(t, refused_as_a_whole, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_test(t, uneven_before_its_grid);
+    tcase_add_test(t, too_many_tiles);
     tcase_add_test(t, refused_at_the_launch);
     tcase_add_loop_test(t, reported, 0, (int)(sizeof faults / sizeof *faults));
     suite_add_tcase(s, t);
