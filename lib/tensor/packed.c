@@ -207,6 +207,10 @@ static sett__places loose(const packed *k, uint32_t i, sett_val **shift)
     for (uint32_t n = 0; n < p.n && !failed(k); n++) {
         sett_arg last = n ? sett__add(c, bit, sett_arg_i(k->bits - 1)) : bit;
         p.base[n] = k->size == 1 ? start : sett__add(c, start, sett__div(c, last, sett_arg_i(8)));
+        if (p.base[n].kind == SETT_INT) { /* a place that is known stands in imm alone */
+            p.imm[n] = p.base[n].u.i;
+            p.base[n] = sett_arg_i(0);
+        }
         p.group[n] = n;
     }
     p.n_group = p.n;
@@ -333,10 +337,21 @@ static bool is_free(const packed *k)
     return false;
 }
 
+/* Do elements of several predicates lie in one place? Each is loaded by its own. */
+static bool is_shared(const packed *k)
+{
+    const bool apart = k->m->pred && k->m->pred->n > 1 && k->t->space != SETT_RMEM;
+    const sett__spot *spot = apart ? sett__spots(k->c, k->p, NULL) : NULL;
+    for (uint32_t i = 1; spot && i < k->p->n; i++)
+        if (spot[i].group == spot[i - 1].group && spot[i].imm == spot[i - 1].imm)
+            return true;
+    return false;
+}
+
 static uint32_t loaded(packed *k, bool free)
 {
     const sett__expand_at *a = k->a;
-    sett_val *v = load_elements(k, free);
+    sett_val *v = load_elements(k, free || is_shared(k));
     if (!k->m->pred || failed(k))
         return failed(k) ? 0 : v->id;
     double f = k->m->fill;

@@ -82,6 +82,56 @@ START_TEST(what_is_copied)
 }
 END_TEST
 
+/* Elements of few bits behind a stride that only the kernel knows: the first one's place is known all the same. Four of one place, of
+ * which the last one's predicate is false. */
+typedef struct few { sett_dtype d; bool shared; } few;
+static void narrow(sett_build *b, const void *user)
+{
+    const few *f = user;
+    sett_tensor *A = sett_param(b, "A", f->d, sett_make_layout(b, N), .align = 16), *out = sett_param(b, "out", f->d, sett_make_layout(b, 8), .align = 16);
+    sett_grid(b, 1);
+    sett_block(b, 1);
+    sett_val *three = sett_add(sett_block_idx(b, 0), 3);
+    sett_tensor *from = sett_domain_offset(A, 10), *held = sett_make_rmem_tensor(b, f->d, 4, 2);
+    if (!f->shared) {
+        sett_copy(sett_composition(from, sett_make_layout(b, T1(8), T1(three))), out);
+        return;
+    }
+    sett_fill(held, 0);
+    sett_copy_if(sett_elem_less(sett_identity_tensor(b, 4, 2), T(three, 2)), sett_composition(from, sett_make_layout(b, T(4, 2), T(0, 1))), held);
+    sett_copy(held, out);
+}
+
+static unsigned bits_at(const unsigned char *p, int i, int bits)
+{
+    unsigned v = 0;
+    for (int k = 0; k < bits; k++)
+        v |= (unsigned)(p[(i * bits + k) / 8] >> (i * bits + k) % 8 & 1) << k;
+    return v;
+}
+
+START_TEST(narrow_elements)
+{
+    const few f = {_i % 2 ? SETT_F6E3M2FN : SETT_I4, _i / 2};
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = &f};
+    const int bits = sett_dtype_bits(f.d);
+    sett_error err = {0};
+    sett_engine *e;
+    sett_kernel *k;
+    _Alignas(16) unsigned char in[N], out[N];
+    for (int i = 0; i < N; i++)
+        in[i] = (unsigned char)(i * 37 + 11);
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, narrow, &o, &k, &err), "%s", err.text);
+    sett_buf A = sett_buf_1d(in, f.d, N), B = sett_buf_1d(out, f.d, 8);
+    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &A, &B), "%s", err.text);
+    for (int i = 0; i < 8; i++)
+        ck_assert_uint_eq(bits_at(out, i, bits), f.shared && i % 4 == 3 ? 0 : bits_at(in, f.shared ? 10 + i / 4 : 10 + 3 * i, bits));
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
 static sett_tensor *held(sett_build *b, sett_dtype d, int n)
 {
     return sett_make_rmem_tensor(b, d, n);
@@ -129,6 +179,7 @@ Suite *copies_suite(void)
     Suite *s = suite_create("copies");
     TCase *t = tcase_create("all");
     tcase_add_loop_test(t, what_is_copied, 0, N_WAYS);
+    tcase_add_loop_test(t, narrow_elements, 0, 4);
     tcase_add_loop_test(t, refused, 0, N_WRONG);
     suite_add_tcase(s, t);
     return s;
