@@ -194,7 +194,7 @@ SETT_API extern const sett_family sett_embedding_grad_family;
 /* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by multicast TMA to clusters of two blocks. Arguments: A,
  * B, C (M,N); with .scaled SA (M) and SB (N) of Float32 behind them, and C[m][n] = SA[m] SB[n] (A B^T)[m][n], which 8-bit types want.
  * With .residual R (M,N) of C's type before C, which is added; R may be C. With .gated B is (2N,K), rows of a gate, then as many others,
- * up: C = silu(A gate^T) (A up^T), so that the sums of both never reach memory.
+ * up: C = silu(A gate^T) (A up^T), so that the sums of both never reach memory. R has less than 2^31 elements, A, B and C may have more.
  * Sums are Float32, those of i8 Int32. Rows of A, B and C are multiples of 16 bytes, K is at least 1.
  * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
 typedef struct sett_gemm_wgmma_options {

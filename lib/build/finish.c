@@ -250,6 +250,18 @@ static void order_symbols(sett__tape *t)
             t->op[i].imm = to[t->op[i].imm];
 }
 
+/* What maps alone reach has no offsets: the hardware counts coordinates, and a tensor may span more than 2^31 elements. */
+static void widen_mapped(sett__tape *t)
+{
+    bool by_offset[SETT__MAX_PARAMS] = {false};
+    for (uint32_t i = 0; i < t->n_op; i++)
+        if (t->op[i].code == SETT__PARAM)
+            by_offset[t->op[i].imm] = true;
+    for (uint32_t i = 0; i < t->sig.n_map; i++)
+        if (!by_offset[t->sig.map[i].param])
+            t->sig.param[t->sig.map[i].param].wide = true;
+}
+
 static bool take_all(finish *f)
 {
     sett_build *b = f->b;
@@ -278,6 +290,7 @@ static bool take_all(finish *f)
         return false;
     if (t->sig.n_derived)
         order_symbols(t);
+    widen_mapped(t);
     return true;
 }
 

@@ -198,6 +198,27 @@ START_TEST(keys_without_weight)
 }
 END_TEST
 
+/* What boxes alone reach may span more than 2^31 elements; what threads load by offsets of 32 bits may not. */
+START_TEST(far_elements)
+{
+    enum { M = 65536, N = 40000, K = 8 };
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16};
+    sett_error why = {0};
+    sett_kernel *k;
+    sett_call *c;
+    for (o.residual = 0; r.stream.device == SETT_CPU && o.residual < 2; o.residual++) {
+        ck_assert_msg(!sett_kernels_compile(r.e, sett_gemm_wgmma, &o, "cpu", &k, &why), "%s", why.text);
+        void *any = (void *)(uintptr_t)4096; /* a call reads nothing there before it runs */
+        sett_buf A = sett_buf_2d(any, SETT_BF16, M, K), B = sett_buf_2d(any, SETT_BF16, N, K), C = sett_buf_2d(any, SETT_BF16, M, N);
+        const sett_status s = o.residual ? sett_call_make(k, SETT_CPU, &c, &why, &A, &B, &C, &C) : sett_call_make(k, SETT_CPU, &c, &why, &A, &B, &C);
+        ck_assert_msg(o.residual ? s == SETT_E_RANGE && strstr(why.text, "R spans 2621440000 elements") : !s, "%s", why.text);
+        if (!s)
+            sett_call_free(c);
+        sett_kernel_release(k);
+    }
+}
+END_TEST
+
 /* ---- the main loop of gemm_wgmma, and the hand-written one ------------------------------------------------------- */
 enum { MOST_OPCODES = 64 };
 typedef struct opcodes {
@@ -289,6 +310,7 @@ Suite *hopper_suite(void)
     tcase_add_loop_test(t, gemm_wgmma, 0, (int)(sizeof products / sizeof *products));
     tcase_add_loop_test(t, attention, 0, 4);
     tcase_add_test(t, keys_without_weight);
+    tcase_add_test(t, far_elements);
     tcase_add_test(t, main_loop);
     suite_add_tcase(s, t);
     return s;
