@@ -190,6 +190,12 @@ sett_status sett_kernels_choose(sett_body body, void *options, const char *targe
     return SETT_OK;
 }
 
+/* What is made of wgmma runs there alone, whatever another target would lack first. */
+static bool runs_on(const kernel *k, const char *target)
+{
+    return (k != &sett__gemm_wgmma && k != &sett__attention) || !strcmp(target, "sm_90a") || !strcmp(target, "cpu");
+}
+
 sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *options, const char *target, sett_kernel **to, sett_error *err)
 {
     _Alignas(max_align_t) unsigned char settled[OPTIONS_MOST];
@@ -205,6 +211,13 @@ sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *opt
     sett_status s = choose("sett_kernels_compile", body, options, target, settled, &k, err);
     if (s)
         return s;
+    if (is_target(target) && !runs_on(k, target)) {
+        if (err) {
+            err->status = SETT_E_TARGET;
+            snprintf(err->text, sizeof err->text, "sett_kernels_compile: %s: it needs sm_90a, the target is %s", k->family->name, target);
+        }
+        return SETT_E_TARGET;
+    }
     sett_compile_options o = {.size = sizeof o, .name = k->family->name, .user = settled, .user_size = k->family->user_size, .target = target};
     return sett_compile(e, body, &o, to, err);
 }

@@ -213,7 +213,8 @@ typedef struct sett_gemm_wgmma_options {
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
 /* The same with an epilogue of the caller's, from a body of the caller's: a C function that gets sums (Float32, of i8 Int32; all of one thread),
- * with .scaled scaled, with .gated silu(gate) up, and gives what becomes of them; R is added, and the result converted to .c. Parameters that it reads are declared before, and stand before A. sett_gemm_part is
+ * with .scaled scaled, with .gated silu(gate) up, and gives what becomes of them; R is added, and the result converted to .c. Parameters that it reads are declared before, and stand before A; their M, N and K are the
+ * product's own symbols: sett_sym(b, "M"), sett_sym(b, "N", .div = 16 / bytes of .c), sett_sym(b, "K", .div = 16 / bytes of .dtype). sett_gemm_part is
  * the part of an (M,N) tensor whose elements those of `sums` are: of a bias by columns its view (M,N):(0,1), of coordinates
  * sett_identity_tensor(b, M, N), by which what lies past the edges is left unread (.pred). Symbols of the caller that are its
  * extents have its names, "M", "N" and "K", so that they are the same ones; .div may be left out or be any: K's becomes a multiple
