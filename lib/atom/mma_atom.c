@@ -58,6 +58,36 @@ static const char *rows_of(const sett__ctx *c, const sett_mma_args *a, int kind)
     return kept ? kept : "";
 }
 
+static const char *given_name(sett_dtype d)
+{
+    return d ? sett_dtype_name(d) : "(not given)";
+}
+
+/* Which types there are of a kind: those with one of the factors, "f16 f16 f32"; of none, the first factors. */
+static const char *types_of(const sett__ctx *c, const sett_mma_args *a, int kind)
+{
+    char text[400] = "";
+    bool near = false;
+    size_t n = 0;
+    for (int i = 0; i < SETT__N_MMAS; i++)
+        near = near || (sett__mmas[i].kind == kind && (sett__mmas[i].a == a->a || sett__mmas[i].b == a->b));
+    for (int i = 0; i < SETT__N_MMAS && n < sizeof text; i++) {
+        const sett__mma *x = &sett__mmas[i];
+        bool told = x->kind != kind || (near && x->a != a->a && x->b != a->b);
+        for (int k = 0; k < i && !told; k++) {
+            const sett__mma *y = &sett__mmas[k];
+            told = y->kind == kind && y->a == x->a && (!near || (y->b == x->b && y->c == x->c));
+        }
+        const char *of = sett_dtype_name((sett_dtype)x->a);
+        if (!told && near)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %s %s", n ? ", " : "", of, sett_dtype_name((sett_dtype)x->b), sett_dtype_name((sett_dtype)x->c));
+        else if (!told)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "those of ", of);
+    }
+    const char *kept = sett__arena_str(&c->b->arena, text);
+    return kept ? kept : "";
+}
+
 /* The largest row that fits; -1: the build has failed. */
 static int find_row(const sett__ctx *c, const sett_mma_args *a, int kind)
 {
@@ -69,8 +99,8 @@ static int find_row(const sett__ctx *c, const sett_mma_args *a, int kind)
     if (row >= 0)
         return row;
     const char *rows = rows_of(c, a, kind);
-    SETT__FAIL_IF(c->b, c->site, c->func, !*rows, -1, SETT_E_DTYPE, "there is no product of %s and %s that adds up in %s", sett_dtype_name(a->a),
-        sett_dtype_name(a->b), sett_dtype_name(a->acc));
+    SETT__FAIL_IF(c->b, c->site, c->func, !*rows, -1, SETT_E_DTYPE, "there is no product of %s and %s that adds up in %s; there are %s", given_name(a->a),
+        given_name(a->b), given_name(a->acc), types_of(c, a, kind));
     SETT__FAIL_IF(c->b, c->site, c->func, kind == SETT__MMA_GROUP, -1, SETT_E_SHAPE,
         "m %d, n %d, k %d: of %s there is %s, of which N is 8 to 256, in steps of %s", a->m, a->n, a->k, sett_dtype_name(a->a), rows,
         sett__dtype_is_int(a->acc) ? "8 up to 32, then 16" : "8");

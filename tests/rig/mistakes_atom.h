@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mistakes with atoms and tiled operations, and what each is told: test_atom.c. */
-MISTAKE(no_such_types, SETT_E_DTYPE, "sett_mma_sync: there is no product of f32 and f32 that adds up in f32", sett_mma_sync(w->b, .a = SETT_F32, .b = SETT_F32, .acc = SETT_F32))
+MISTAKE(no_such_types, SETT_E_DTYPE, "sett_mma_sync: there is no product of f32 and f32 that adds up in f32; there are those of f16, bf16, tf32, f64, i8, u8, f8E4M3FN, f8E5M2", sett_mma_sync(w->b, .a = SETT_F32, .b = SETT_F32, .acc = SETT_F32))
 MISTAKE(no_such_shape, SETT_E_SHAPE, "sett_mma_sync: m 16, n 8, k 32: of f16 there are m16n8k8, m16n8k16", sett_mma_sync(w->b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .m = 16, .n = 8, .k = 32))
 MISTAKE(no_such_columns, SETT_E_SHAPE, "sett_wgmma: m 0, n 100, k 0: of f16 there is m64nNk16, of which N is 8 to 256, in steps of 8", sett_wgmma(w->b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .n = 100))
 MISTAKE(no_such_columns_of_ints, SETT_E_SHAPE, "sett_wgmma: m 0, n 40, k 0: of i8 there is m64nNk32, of which N is 8 to 256, in steps of 8 up to 32, then 16", sett_wgmma(w->b, .a = SETT_I8, .b = SETT_I8, .acc = SETT_I32, .n = 40))
@@ -95,3 +95,5 @@ MISTAKE(sum_of_other_rows, SETT_E_ARGUMENT, "sett_gemm: C fragment C ((2,2),2,4)
 MISTAKE(elements_past_the_tile, SETT_E_RANGE, "sett_make_tiled_copy: (32,4):(4,1) reaches element 127, and the tile (4,4) has 0 to 15", sett_make_tiled_copy(sett_copy_universal(w->b, SETT_F32, 32), sett_make_layout(w->b, T(32, 4), T(4, 1)), T(4, 4)))
 MISTAKE(elements_below_the_tile, SETT_E_RANGE, "sett_make_tiled_copy: (4,1):(-1,0) reaches element -3, and the tile (4,4) has 0 to 15", sett_make_tiled_copy(sett_copy_universal(w->b, SETT_F32, 32), sett_make_layout(w->b, T(4, 1), T(-1, 0)), T(4, 4)))
 MISTAKE(fragment_as_it_is, SETT_E_SHAPE, "sett_copy_by: mode 0 of fragment A ((2,2,2),2,4):((1,2,4),32,8) has 8 elements, and of S S<3,3,3> o thread_idx.x%16*64+thread_idx.x/16%2*8+thread_idx.x/16/2%2*1024{div=8} o ((8,2),2,2):((1,16),2048,32) 16: sett_retile gives a fragment the modes of a copy", sett_copy_by(w->deep, sett_partition_S(sett_get_slice(w->deep, sett_thread_idx(w->b, 0)), w->s), w->ra))
+MISTAKE(other_sum, SETT_E_DTYPE, "sett_wgmma: there is no product of f16 and f16 that adds up in i32; there are f16 f16 f16, f16 f16 f32", sett_wgmma(w->b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_I32, .n = 64))
+MISTAKE(types_left_out, SETT_E_DTYPE, "sett_mma_sync: there is no product of f16 and (not given) that adds up in f32; there are f16 f16 f16, f16 f16 f32", sett_mma_sync(w->b, .a = SETT_F16, .acc = SETT_F32))
