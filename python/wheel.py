@@ -69,12 +69,19 @@ def write_info(tree: Path, version: str, tag: str) -> Path:
     (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: sett\nRoot-Is-Purelib: false\nTag: {tag}\n")
     (info / "entry_points.txt").write_text("[console_scripts]\nsett = sett.__main__:main\n")
     shutil.copy("LICENSE", info)
+    (info / "LICENSES.static").write_text(licences())
     lines = []
     for file in files(tree):
         digest = base64.urlsafe_b64encode(hashlib.sha256(file.read_bytes()).digest()).rstrip(b"=").decode()
         lines.append(f"{file.relative_to(tree)},sha256={digest},{file.stat().st_size}\n")
     (info / "RECORD").write_text("".join(lines) + f"{info.name}/RECORD,,\n")
     return info
+
+
+def licences() -> str:
+    """Of what the shared objects hold of other projects."""
+    parts = re.findall(r"^STATIC_PARTS_\w+ := (.*)", Path("Makefile").read_text(), re.M)
+    return subprocess.run(["tools/sbom", "--licences", ",".join(" ".join(parts).split())], check=True, capture_output=True, text=True).stdout
 
 
 def files(tree: Path) -> "list[Path]":

@@ -30,6 +30,7 @@ expect 2 'vrify: cache takes .*; did you mean verify\?$' cache vrify
 expect 1 'sofmax is neither a kernel nor a file; did you mean softmax\?$' run sofmax
 expect 2 '^sett: --emit pxt: one of ptx, .*; did you mean ptx\?$' compile saxpy --emit pxt
 expect 2 '^sett: --emit svgg: one of text, svg, html is needed; did you mean svg\?$' layout --emit svgg '(4,8)'
+expect 2 '^sett: the kernel saxpy is for f32, not f16$' compile saxpy --dtype f16 --target sm_80 --emit ptx
 expect 2 '^sett: --dtype fl6: no such element type; did you mean f16\?$' compile apply --dtype fl6
 expect 2 '^sett: --dtype fl6: no such element type; did you mean f16\?$' layout --dtype fl6 '(4,8)'
 expect 2 '^sett: zipped_divde: no such call; did you mean zipped_divide\?$' layout 'zipped_divde((4,8),2)'

@@ -33,6 +33,9 @@ field libsett0 Depends | grep -qE 'LLVM|cuda|ffi|nettle' && die "libsett0 needs 
 field libsett0 Built-Using | grep -q 'libffi (= .*nettle (= ' || die "libsett0 does not say what is linked into it"
 field sett-ptx Built-Using | grep -q 'llvm-toolchain-22 (= ' || die "sett-ptx does not say what is linked into it"
 [ "$(field libsett-dev Depends)" = "libsett0 (= $version-1)" ] || die "libsett-dev needs $(field libsett-dev Depends)"
+for held in libsett0:libffi libsett0:nettle sett-ptx:llvm-toolchain-22; do
+    zcat "$d/root/usr/share/doc/${held%:*}/licences.gz" | grep -q "^==== ${held#*:} ====$" || die "${held%:*} does not bring the licence of ${held#*:}"
+done
 field sett-tools Depends | grep -q 'libsett0 (>= ' || die "sett-tools does not need libsett0"
 for f in $(cd "$d/root" && find usr -type f \( -name '*.so*' -o -path '*/bin/*' \)); do
     objdump -p "$d/root/$f" | grep -qE 'RPATH|RUNPATH' && die "$f has a search path"

@@ -28,6 +28,7 @@ else # the same bytes again, and nothing of what lies there is missing in it
     cp "$wheel" "$b/python/first" && "$python" python/wheel.py "$b" "$(sed -n 's/^#define SETT_VERSION "\(.*\)"/\1/p' include/sett/base.h)" &&
         cmp "$b/python/first" "$wheel" || fail "two wheels of one build differ"
     rm "$b/python/first"
+    grep -q '^==== llvm-toolchain-22 ====$' "$b"/python/tree/*.dist-info/LICENSES.static || fail "the wheel does not bring the licence of LLVM"
     export PYTHONPATH="$PWD/$b/python/tree"
 fi
 export PYTHONDONTWRITEBYTECODE=1

@@ -36,9 +36,10 @@ static bool fill_add_tv(const options *o, sett_dtype t, void *user)
 
 static bool fill_saxpy(const options *o, sett_dtype t, void *user)
 {
-    (void)o, (void)t;
     *(sett_axpy_options *)user = (sett_axpy_options){.size = sizeof(sett_axpy_options), .dtype = SETT_F32};
-    return true;
+    if (o->dtype && t != SETT_F32)
+        usage("the kernel saxpy is for f32, not %s", sett_dtype_name(t));
+    return !o->dtype || t == SETT_F32;
 }
 
 /* What the options of sett/kernels.h have of --dtype, --cols and --threads, by the family's names for them. */

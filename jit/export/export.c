@@ -50,7 +50,7 @@ static void begin_header(sett__export *x)
     H("/* SPDX-License-Identifier: Apache-2.0 */\n/* Kernels, as functions; %s.c has their code. Written by sett " SETT_VERSION ".\n *\n", x->name);
     H(" * A function checks its arguments and launches. The work is asynchronous, on the stream. A failure is a status, with a text in\n"
       " * %s_last_error(). libcuda.so.1 is opened, and code loaded, by the first call that needs it. Any thread may call. */\n", x->name);
-    H("#ifndef %s_H_\n#define %s_H_\n#include <stdbool.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", x->upper, x->upper);
+    H("#ifndef %s_H_\n#define %s_H_\n#include <stdbool.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", x->name, x->name);
     put_types(x);
     H("/* An element's address, the type, extents and strides in elements; rank 0 to 8. */\n"
       "typedef struct sett_buf {\n    void *data;\n    sett_dtype dtype;\n    int rank;\n    int64_t shape[8], stride[8];\n} sett_buf;\n"
