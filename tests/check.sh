@@ -65,10 +65,13 @@ export CK_TIMEOUT_MULTIPLIER=10 # a sanitized run on a busy machine
 # One definition: the ready kernels are in the runner and in a shared object that it opens, both of one source.
 export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:detect_odr_violation=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
+# Suites of many small tests, none of which spoils its process: a fork and a search for leaks a test is most of their time.
+in_one_process="conform mistakes layouts gemm pipeline_wrong kernels mma ptx stale wgmma arch sync tensor_core tape tma atom layout inline expr misuse"
 memory() { # address and undefined behaviour: every suite, and what other systems computed
     b=build/san-address-undefined
-    # shellcheck disable=SC2046
-    build SAN=address,undefined $b/runner $b/golden $b/libsett-ptx.so && suites $b/runner $(all_suites) && $b/golden tests/golden && $b/golden -m 2 tests/golden
+    # shellcheck disable=SC2046,SC2086
+    build SAN=address,undefined $b/runner $b/golden $b/libsett-ptx.so && suites $b/runner $(all_suites | grep -vxF "$(printf '%s\n' $in_one_process)") &&
+        CK_FORK=no suites $b/runner $in_one_process && $b/golden tests/golden && $b/golden -m 2 tests/golden
 }
 memory_examples() { build SAN=address,undefined all && examples build/san-address-undefined; }
 exports() { build $rel/fake/libcuda.so.1 && tests/export.sh $rel; }

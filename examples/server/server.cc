@@ -189,21 +189,22 @@ static int serve(const std::string &link, int port, int threads, bool cpu)
     std::signal(SIGINT, [](int) { ended = true; });
     std::printf("port %d\n", bound);
     std::fflush(stdout);
+    std::atomic<bool> failed{false};
     std::vector<std::thread> all;
     for (int i = 0; i < threads; i++)
-        all.emplace_back([&s, i] {
+        all.emplace_back([&s, &failed, i] {
             try {
                 s.work(i);
             } catch (const std::exception &e) {
                 std::fprintf(stderr, "thread %d: %s\n", i, e.what());
-                ended = true;
+                ended = failed = true;
             }
         });
     s.accept_all(listener);
     for (auto &t : all)
         t.join();
     close(listener);
-    return 0;
+    return failed;
 }
 
 int main(int argc, char **argv)
