@@ -65,11 +65,13 @@ static context *current(void)
 {
     return depth ? stack[depth - 1] : NULL;
 }
+/* Threads count at once. */
+#define COUNT(field, n) ((void)__atomic_add_fetch(&fake_cuda.field, n, __ATOMIC_RELAXED))
 /* A call's result, counted if it is an error. */
 static int answer(const char *call, int result)
 {
     if (result) {
-        __atomic_add_fetch(&fake_cuda.failures, 1, __ATOMIC_RELAXED);
+        COUNT(failures, 1);
         fake_cuda.failed = call;
     }
     return result;
@@ -134,7 +136,7 @@ EXPORT int cuCtxPushCurrent_v2(void *c)
 {
     if (depth == DEPTH)
         return ANSWER(OUT_OF_MEMORY);
-    fake_cuda.context_changes++;
+    COUNT(context_changes, 1);
     stack[depth++] = c;
     return 0;
 }
@@ -264,7 +266,7 @@ EXPORT int cuStreamEndCapture(void *s, void **g)
     strict -= st->mode != 2;
     captured--;
     st->capture = NULL;
-    __atomic_add_fetch(&fake_cuda.graphs, 1, __ATOMIC_RELAXED);
+    COUNT(graphs, 1);
     return 0;
 }
 /* The node that the next one would wait for: the last of the capture. */
@@ -293,7 +295,7 @@ static int drop(graph *g)
     for (int i = 0; i < g->n; i++)
         free(g->launch[i]);
     free(g);
-    __atomic_sub_fetch(&fake_cuda.graphs, 1, __ATOMIC_RELAXED);
+    COUNT(graphs, -1);
     return 0;
 }
 EXPORT int cuGraphInstantiateWithFlags(void **exec, void *g, unsigned long long flags)
@@ -304,7 +306,7 @@ EXPORT int cuGraphInstantiateWithFlags(void **exec, void *g, unsigned long long 
     graph *copy = current() ? calloc(1, sizeof *copy) : NULL;
     if (!copy)
         return IN_CONTEXT(OUT_OF_MEMORY);
-    __atomic_add_fetch(&fake_cuda.graphs, 1, __ATOMIC_RELAXED);
+    COUNT(graphs, 1);
     for (; copy->n < from->n; copy->n++) {
         if (!(copy->launch[copy->n] = malloc(sizeof(kept))))
             return drop(copy), ANSWER(OUT_OF_MEMORY);
@@ -351,8 +353,8 @@ static int load(void **to, const void *image, context *of)
     memcpy(c->copy, image, ELF_HEADER);
     c->context = of;
     know(c);
-    fake_cuda.loads++;
-    fake_cuda.loaded += ELF_HEADER;
+    COUNT(loads, 1);
+    COUNT(loaded, ELF_HEADER);
     return *to = c, 0;
 }
 static int unload(code *c)
@@ -373,12 +375,12 @@ EXPORT int cuLibraryGetKernel(void **kernel, void *library, const char *name) { 
 EXPORT int cuLibraryEnumerateKernels(void **kernels, unsigned n, void *library) { return ANSWER(n ? (*kernels = library, 0) : INVALID_VALUE); }
 EXPORT int cuKernelGetFunction(void **function, void *kernel)
 {
-    return IN_CONTEXT((fake_cuda.resident[current()->device]++, *function = kernel, 0));
+    return IN_CONTEXT((COUNT(resident[current()->device], 1), *function = kernel, 0));
 }
 EXPORT int cuKernelSetAttribute(int attribute, int value, void *kernel, int device)
 {
     (void)attribute, (void)value, (void)kernel;
-    fake_cuda.attributes[device]++;
+    COUNT(attributes[device], 1);
     return 0;
 }
 EXPORT int cuModuleLoadData(void **module, const void *image) { return IN_CONTEXT(load(module, image, current())); }
@@ -435,7 +437,7 @@ EXPORT int cuTensorMapEncodeTiled(fake_map *to, int type, unsigned rank, void *a
     good = good && box[0] * size[type] % 16 == 0 && (!swizzle || box[0] * size[type] <= 16u << swizzle);
     if (!good || !current())
         return ANSWER(good ? INVALID_CONTEXT : INVALID_VALUE);
-    fake_cuda.maps++;
+    COUNT(maps, 1);
     *to = (fake_map){.address = address, .type = (uint8_t)type, .rank = (uint8_t)rank, .swizzle = (uint8_t)swizzle, .l2 = (uint8_t)l2,
         .fill = (uint8_t)fill};
     for (unsigned k = 0; k < rank; k++) {
@@ -523,9 +525,9 @@ EXPORT int cuLaunchKernelEx(const config *g, void *kernel, void **params, void *
     fake_launch asked = {0};
     if (!in)
         return ANSWER(INVALID_CONTEXT);
-    fake_cuda.launches++;
+    COUNT(launches, 1);
     attributes(g, &asked);
-    fake_cuda.early += asked.early;
+    COUNT(early, asked.early);
     if (touched)
         touch();
     if (!fake_cuda.kernel && !captured) /* benchmarks: at once */
@@ -545,7 +547,7 @@ EXPORT int cuGraphLaunch(void *exec, void *s)
 {
     const graph *g = exec;
     int r = refuses(__func__) ? REFUSED : !context_of(s) ? INVALID_CONTEXT : !is_default(s) && ((stream *)s)->capture ? CAPTURE_UNSUPPORTED : 0;
-    fake_cuda.graph_launches += !r;
+    COUNT(graph_launches, !r);
     for (int i = 0; i < g->n && !r && fake_cuda.kernel; i++) {
         const kept *k = g->launch[i];
         if (!k->off)
@@ -573,7 +575,7 @@ EXPORT int cuGraphExecKernelNodeSetParams_v2(void *exec, void *node, const node_
         return ANSWER(r ? r : INVALID_VALUE);
     memcpy(k->params, laid, len);
     memcpy(k->config.grid, from->dims, sizeof from->dims);
-    fake_cuda.node_updates++;
+    COUNT(node_updates, 1);
     return 0;
 }
 EXPORT int cuGraphNodeSetEnabled(void *exec, void *node, unsigned on)
@@ -581,6 +583,6 @@ EXPORT int cuGraphNodeSetEnabled(void *exec, void *node, unsigned on)
     if (refuses(__func__))
         return ANSWER(REFUSED);
     ((graph *)exec)->launch[((const kept *)node)->at]->off = !on;
-    fake_cuda.node_updates++;
+    COUNT(node_updates, 1);
     return 0;
 }
