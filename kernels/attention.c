@@ -206,4 +206,4 @@ void sett_attention(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_options, member_)
 static const sett_family_param params[] = {P(dtype), P(plain), P(d)};
-FAMILY(attention, params);
+FAMILY_OF(attention, params, "sm_90a");

@@ -275,4 +275,4 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 static const sett_family_param params[] = {P(dtype), P(plain), P(c), P(scaled), P(bn), P(stages), P(clusters), P(gated), P(residual)};
-FAMILY(gemm_wgmma, params);
+FAMILY_OF(gemm_wgmma, params, "sm_90a");

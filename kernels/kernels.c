@@ -190,12 +190,6 @@ sett_status sett_kernels_choose(sett_body body, void *options, const char *targe
     return SETT_OK;
 }
 
-/* What is made of wgmma runs there alone, whatever another target would lack first. */
-static bool runs_on(const kernel *k, const char *target)
-{
-    return (k != &sett__gemm_wgmma && k != &sett__attention) || !strcmp(target, "sm_90a") || !strcmp(target, "cpu");
-}
-
 sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *options, const char *target, sett_kernel **to, sett_error *err)
 {
     _Alignas(max_align_t) unsigned char settled[OPTIONS_MOST];
@@ -211,10 +205,10 @@ sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *opt
     sett_status s = choose("sett_kernels_compile", body, options, target, settled, &k, err);
     if (s)
         return s;
-    if (is_target(target) && !runs_on(k, target)) {
+    if (is_target(target) && k->only && strcmp(target, k->only) && strcmp(target, "cpu")) { /* before what else the target lacks */
         if (err) {
             err->status = SETT_E_TARGET;
-            snprintf(err->text, sizeof err->text, "sett_kernels_compile: %s: it needs sm_90a, the target is %s", k->family->name, target);
+            snprintf(err->text, sizeof err->text, "sett_kernels_compile: %s: it needs %s, the target is %s", k->family->name, k->only, target);
         }
         return SETT_E_TARGET;
     }

@@ -16,12 +16,14 @@ typedef struct choice {
 typedef struct kernel {
     const sett_family *family;
     void (*settle)(void *options, choice *);
+    const char *only; /* the one target of a GPU that it runs on; NULL: any */
 } kernel;
 extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_mul, sett__elementwise, sett__axpy, sett__vector_reduce, sett__row_reduce,
     sett__transpose, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__attention;
 
 /* A family by the name of the kernel, with all members of its options but .size as parameters; `params` is their list. */
-#define FAMILY(kernel_, params_) \
+#define FAMILY(kernel_, params_) FAMILY_OF(kernel_, params_, NULL)
+#define FAMILY_OF(kernel_, params_, only_) \
     static const sett_##kernel_##_options kernel_##_defaults = {.size = sizeof(sett_##kernel_##_options)}; \
     const sett_family sett_##kernel_##_family = {.size = sizeof(sett_family), \
         .body = sett_##kernel_, \
@@ -31,7 +33,7 @@ extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_
         .params = params_, \
         .n_params = sizeof params_ / sizeof *params_, \
         .choose = sett_kernels_choose}; \
-    const kernel sett__##kernel_ = {&sett_##kernel_##_family, settle}
+    const kernel sett__##kernel_ = {&sett_##kernel_##_family, settle, only_}
 
 /* The first lines of a body: a copy of its options, settled; false: it cannot be, and the build has the error. */
 bool sett__kernel_options(sett_build *, const kernel *, const void *user, void *options);

@@ -8,7 +8,7 @@ static int bits_of(sett_dtype d)
     return d == SETT_BOOL ? 8 : sett_dtype_bits(d); /* as it is stored */
 }
 
-/* n elements of `was` bits as elements of `is` bits; false: they are no whole number. */
+/* Counts n elements of `was` bits in elements of `is` bits. False: the bits are no whole number of these. */
 static bool rescale(int64_t *n, int was, int is)
 {
     int64_t bits;
@@ -33,7 +33,7 @@ const char *view_as(sett_buf *b, sett_dtype dtype)
     return NULL;
 }
 
-/* A view as DLPack's tensor: of the kind that the producer gave, whose capsule it keeps. */
+/* A view that another library holds as a DLPack tensor, versioned if the producer's is. It keeps the producer's capsule alive. */
 typedef struct lent {
     union {
         DLManagedTensor old;

@@ -117,11 +117,12 @@ SETT_API void sett_cp_async_mbarrier_arrive_at(sett_site, const sett_tensor *bar
  *     order           (no ring) it is the group's turn                                  groups that take turns
  *
  * A GROUP says who arrives. SETT_THREADS(n): each of n threads. SETT_WARPS(n): one lane of each of n warps, behind a
- * sett_sync_warp. SETT_WARP_GROUPS(n): one thread of each of n warp groups of 128 threads, which do not meet before: for
- * consumers that read by wgmma, after their sett_mma_wait. (Others need a sett_barrier before, or a warp may still wait for a
- * phase that ended twice.) All threads of a group make the calls, together. Where more
- * arrive than these, or fewer, phases end too early or never: the CPU engine reports an arrival too many or a wait that never
- * ends, with the lines of those who wait, or the numbers are wrong. */
+ * sett_sync_warp. SETT_WARP_GROUPS(n): one thread of each of n warp groups of 128 threads, which do not meet before:
+ * for consumers that read by wgmma, after their sett_mma_wait. (Others need a sett_barrier before, or a warp may
+ * still wait for a phase that ended twice.) All threads of a group make the calls, together. If more threads arrive
+ * than the group says, a phase ends too early; if fewer, never. The CPU engine reports an arrival that the count does
+ * not have and a wait that never ends, with the lines of those who wait. It does not see each stage that is used too
+ * early: then the results are wrong. */
 typedef struct sett_pipeline sett_pipeline;
 typedef struct sett_pipeline_state sett_pipeline_state;
 typedef struct sett_group { int count, threads; } sett_group;

@@ -62,7 +62,7 @@ static void begin_header(sett__export *x)
       "typedef struct sett_stream {\n    int device;\n    void *handle;\n} sett_stream;\n\n");
     H("/* What the last call of this thread that failed said; \"\": none has. It stays until the next failure. */\n"
       "const char *sett_last_error(void);\n"
-      "/* \"%s_E_SHAPE\"; \"unknown status\" of other numbers. */\n"
+      "/* The name of a status, \"%s_E_SHAPE\"; of any other number \"unknown status\". */\n"
       "const char *sett_status_name(sett_status);\n"
       "/* Loads all code for a device, in the current context or the primary one. A launch does so too, but not while its stream is\n"
       " * captured: SETT_E_CAPTURING. */\n"

@@ -52,7 +52,7 @@ void sett__export_putf(const sett__export *x, sett__sink *to, const char *format
         sett__export_put(x, to, c, (size_t)n);
 }
 
-/* Of C11, C23 and C++20; and what the headers of an export define in lower case, or take as types. */
+/* Is it a keyword of C11, C23 or C++20, or a name that the headers of an export define? */
 bool sett__export_keyword(const char *word)
 {
     static const char words[] = " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await "

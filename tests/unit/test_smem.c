@@ -99,7 +99,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* By the narrowest of what the start is a multiple of, the swizzle's unit, and 16 bytes. The CPU engine checks each alignment. */
+/* An access is as wide as the smallest of three: the power of two that divides the start, the unit that the swizzle moves, 16 bytes.
+ * The CPU engine checks each alignment. */
 START_TEST(starts_decide_widths)
 {
     static const int swizzles[][3] = {{3, 3, 3}, {3, 4, 3}, {2, 3, 3}, {1, 2, 4}, {3, 0, 5}, {2, 1, 3}, {2, 3, -2}, {3, 2, 3}, {0, 4, 3}};
