@@ -8,9 +8,11 @@
  * FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake gives it a driver that returns at once: what is left is our own. */
 #include "common.h"
 #include <sett/kernels.h>
+#include <math.h>
 
 enum { BATCH = 200, ROUNDS = 301, SETS = 16 };
 enum { RAW_PARAMS, RAW_BUFFER, CALL_RUN, LAUNCH, COMMIT, N_WAYS };
+static const char *const names[] = {"raw, kernelParams", "raw, packed buffer", "sett_call_run", "sett_launch, other buffers each time", "buf + commit"};
 
 typedef struct state {
     driver drv;
@@ -32,6 +34,8 @@ static double batch(state *s, int way)
     sett_error err;
     void *extra[] = {(void *)1, s->packed, (void *)2, &s->packed_len, NULL};
     int bad = 0;
+    if (s->maps && way == RAW_BUFFER) /* maps lie elsewhere in that block than in code, by the machine */
+        return HUGE_VAL;
     s->drv.sync();
     double t = now_us();
     for (int i = 0; i < BATCH; i++) {
@@ -51,7 +55,7 @@ static double batch(state *s, int way)
     }
     t = now_us() - t;
     if (bad) {
-        fprintf(stderr, "a launch failed\n");
+        fprintf(stderr, "%s failed\n", names[way]);
         exit(1);
     }
     return t / BATCH;
@@ -132,7 +136,7 @@ static double median_of(const double *us)
     return quantile(copy, ROUNDS, 0.5);
 }
 
-static void print_table(double us[N_WAYS][ROUNDS], const char *const *names)
+static void print_table(double us[N_WAYS][ROUNDS])
 {
     int raw = median_of(us[RAW_PARAMS]) < median_of(us[RAW_BUFFER]) ? RAW_PARAMS : RAW_BUFFER;
     double diff[ROUNDS];
@@ -141,6 +145,8 @@ static void print_table(double us[N_WAYS][ROUNDS], const char *const *names)
         for (int r = 0; r < ROUNDS; r++)
             diff[r] = (us[w][r] - us[raw][r]) * 1e3;
         double d = quantile(diff, ROUNDS, 0.5), lo = quantile(diff, ROUNDS, 0.1), hi = quantile(diff, ROUNDS, 0.9);
+        if (us[w][0] == HUGE_VAL)
+            continue;
         if (w == COMMIT)
             printf("| %s (no launch) | %.3f | - |\n", names[w], median_of(us[w]));
         else
@@ -201,7 +207,6 @@ int main(int argc, char **argv)
     int pairs = argc > 3 ? atoi(argv[3]) : 9;
     if (argc > 2 && !strcmp(argv[1], "against"))
         return against(argv[0], argv[2], pairs < 1 ? 1 : pairs > MOST_PAIRS ? MOST_PAIRS : pairs);
-    static const char *const names[] = {"raw, kernelParams", "raw, packed buffer", "sett_call_run", "sett_launch, other buffers each time", "buf + commit"};
     static double us[N_WAYS][ROUNDS];
     sett_engine *e;
     sett_error err = {0};
@@ -229,7 +234,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < N_WAYS; i++)
             us[order[i]][r] = batch(&s, order[i]);
     }
-    print_table(us, names);
+    print_table(us);
     sett_call_free(s.call);
     sett_kernel_release(s.k);
     sett_engine_close(e);

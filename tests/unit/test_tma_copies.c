@@ -548,7 +548,7 @@ START_TEST(groups_by_maps_in_memory)
 {
     static _Alignas(64) float a[POOL], d[POOL], want[POOL];
     static _Alignas(64) uint64_t maps[GROUPS * 2 * 16];
-    static const int32_t table[GROUPS][4] = {{0, 16, 32, 32}, {1024, 1, 4, 4}, {2048, 40, 36, 44}, {6000, 17, 100, 100}, {9000, 64, 64, 128}};
+    static int32_t table[GROUPS][4] = {{0, 16, 32, 32}, {1024, 1, 4, 4}, {2048, 40, 36, 44}, {6000, 17, 100, 100}, {9000, 64, 64, 128}};
     sett_engine *e = engine_of(_i);
     sett_error err = {0};
     sett_kernel *k = kernel_of(e, grouped, NULL, 0);
