@@ -108,11 +108,17 @@ static inline matrix matrix_random(run *r, sett_dtype t, int64_t rows, int64_t c
     return m;
 }
 
-/* Brings what the kernel wrote to m->host. */
+/* Brings what the kernel wrote to m->host. EXAMPLE_BITS=1 prints a hash of it (FNV-1a), which is the same on the CPU and on a GPU but where
+ * the hardware's approximations are in it. */
 static inline void matrix_fetch(run *r, matrix *m)
 {
     check(r, sett_memcpy(r->e, r->stream, m->host, m->buf.data, m->bytes));
     check(r, sett_sync_error(r->e, r->stream, &r->err));
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < m->bytes; i++)
+        hash = (hash ^ ((const unsigned char *)m->host)[i]) * 1099511628211u;
+    if (getenv("EXAMPLE_BITS"))
+        printf("bits %016llx\n", (unsigned long long)hash);
 }
 
 static inline void matrix_free(run *r, matrix *m)
