@@ -15,8 +15,9 @@ of_page() { # the program of the page that begins with this name
 dump() { # name, program
     rm -rf "${dir:?}/$1"
     SETT_DUMP=tape:$dir/$1 "$2" >/dev/null
-    mv "$dir/$1"/*.tape "$dir/$1.tape"
-    rmdir "$dir/$1"
+    set -- "$1" "$dir/$1"/*.tape # the first: gemm_mma-..., not gemm_mma_fp8-...
+    mv "$2" "$dir/$1.tape"
+    rm -r "${dir:?}/$1"
 }
 case $2 in
 tapes)

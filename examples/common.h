@@ -57,31 +57,47 @@ static inline uint32_t float_bits(float f)
     memcpy(&u, &f, 4);
     return u;
 }
+typedef struct small_float {
+    int mantissa, bias;
+} small_float;
+static inline small_float small_float_of(sett_dtype t) /* Float16 or Float8E4M3FN */
+{
+    return t == SETT_F16 ? (small_float){10, 15} : (small_float){3, 7};
+}
 static inline double get(sett_dtype t, const void *p, size_t i)
 {
-    uint16_t h;
     if (t == SETT_F32)
         return ((const float *)p)[i];
-    h = ((const uint16_t *)p)[i];
     if (t == SETT_BF16)
-        return bits_float((uint32_t)h << 16);
-    int exp = h >> 10 & 31, man = h & 1023;
-    double v = exp == 31 ? (man ? NAN : INFINITY) : exp ? ldexp(1024 + man, exp - 25) : ldexp(man, -24);
-    return h & 0x8000 ? -v : v;
+        return bits_float((uint32_t)((const uint16_t *)p)[i] << 16);
+    const small_float f = small_float_of(t);
+    const unsigned h = t == SETT_F16 ? ((const uint16_t *)p)[i] : ((const uint8_t *)p)[i], sign = 1u << (t == SETT_F16 ? 15 : 7), one = 1u << f.mantissa;
+    const int exp = (int)((h & (sign - 1)) >> f.mantissa), man = (int)(h & (one - 1));
+    double v = exp ? ldexp((int)one + man, exp - f.bias - f.mantissa) : ldexp(man, 1 - f.bias - f.mantissa);
+    if (t == SETT_F16 && exp == 31)
+        v = man ? NAN : INFINITY;
+    else if (t != SETT_F16 && exp == 15 && man == 7)
+        v = NAN;
+    return h & sign ? -v : v;
 }
-static inline void put(sett_dtype t, void *p, size_t i, double v)
+static inline void put(sett_dtype t, void *p, size_t i, double v) /* |v| is in the type's range */
 {
     if (t == SETT_F32) {
         ((float *)p)[i] = (float)v;
     } else if (t == SETT_BF16) {
         uint32_t u = float_bits((float)v);
         ((uint16_t *)p)[i] = (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-    } else { /* Float16; |v| below 65504 */
+    } else {
+        const small_float f = small_float_of(t);
         int exp;
-        double a = fabs(v), m = frexp(a, &exp);
-        double q = a < ldexp(1, -14) ? nearbyint(ldexp(a, 24)) : nearbyint(ldexp(m, 11));
-        unsigned bits = a < ldexp(1, -14) ? (unsigned)q : ((unsigned)(exp + 14) << 10) + (unsigned)q - 1024;
-        ((uint16_t *)p)[i] = (uint16_t)(bits | (signbit(v) ? 0x8000u : 0));
+        const double a = fabs(v), m = frexp(a, &exp);
+        unsigned bits = (unsigned)nearbyint(ldexp(a, f.bias - 1 + f.mantissa)); /* subnormal */
+        if (a >= ldexp(1, 1 - f.bias))
+            bits = ((unsigned)(exp + f.bias - 1) << f.mantissa) + (unsigned)nearbyint(ldexp(m, f.mantissa + 1)) - (1u << f.mantissa);
+        if (t == SETT_F16)
+            ((uint16_t *)p)[i] = (uint16_t)(bits | (signbit(v) ? 0x8000u : 0));
+        else
+            ((uint8_t *)p)[i] = (uint8_t)(bits | (signbit(v) ? 0x80u : 0));
     }
 }
 
