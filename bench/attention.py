@@ -27,7 +27,7 @@ def measure(engine, batch, heads, rows, depth):
     q, k, v = (torch.randn(batch, heads, rows, depth, device="cuda").bfloat16() for _ in range(3))
     o = torch.empty_like(q)
     kernel = engine.compile(sett.kernels.attention, dtype="bf16", d=depth)
-    ways = {"sett_attention": kernel.prepare(*(t.flatten(0, 1) for t in (q, k, v, o))), "cuDNN": by(SDPBackend.CUDNN_ATTENTION, q, k, v), "FlashAttention": by(SDPBackend.FLASH_ATTENTION, q, k, v)}
+    ways = {"sett_attention": kernel.prepare(q, k, v, o), "cuDNN": by(SDPBackend.CUDNN_ATTENTION, q, k, v), "FlashAttention": by(SDPBackend.FLASH_ATTENTION, q, k, v)}
     times = {name: [] for name in ways}
     for _ in range(ROUNDS):
         for name in random.sample(list(ways), len(ways)):

@@ -24,7 +24,8 @@ typedef struct parts {
     sett_tensor *q, *k, *v; /* shared memory: (ROWS,d), (KEYS,d,STAGES), (d,KEYS,STAGES) */
     sett_tma *tq, *tk, *tv, *to;
     sett_pipeline *query, *keys, *values;
-    sett_val *m, *g, *N, *tiles; /* of keys; the last one first, which alone may end in the middle */
+    sett_val *m, *head, *batch, *N, *tiles; /* of keys; the last one first, which alone may end in the middle */
+    sett_arg group;                         /* heads of Q that share one of K and V */
 } parts;
 
 static void load(sett_tma *tma, sett_tensor *tiles, sett_val *i, sett_tensor *ring, sett_pipeline_state *put)
@@ -37,9 +38,11 @@ static void load(sett_tma *tma, sett_tensor *tiles, sett_val *i, sett_tensor *ri
 static void produce(sett_build *b, const parts *t)
 {
     sett_pipeline_state *query = sett_pipeline_producer_state(t->query), *keys = sett_pipeline_producer_state(t->keys), *values = sett_pipeline_producer_state(t->values);
-    sett_tensor *gK = sett_local_tile(sett_tma_tensor(t->tk), T(KEYS, t->o->d), T(ALL, 0, t->g)), *gV = sett_local_tile(sett_tma_tensor(t->tv), T(t->o->d, KEYS), T(0, ALL, t->g));
     sett_producer_acquire(query);
-    sett_tma_load(t->tq, sett_local_tile(sett_tma_tensor(t->tq), T(ROWS, t->o->d), T(t->m, 0, t->g)), t->q, sett_pipeline_barrier(query));
+    sett_tma_load(t->tq, sett_local_tile(sett_tma_tensor(t->tq), T(ROWS, t->o->d), T(t->m, 0, t->head, t->batch)), t->q, sett_pipeline_barrier(query));
+    sett_arg shared = sett_divmod(t->head, sett_make_fast_divmod(b, t->group)).quotient;
+    sett_tensor *gK = sett_local_tile(sett_tma_tensor(t->tk), T(KEYS, t->o->d), T(ALL, 0, shared, t->batch));
+    sett_tensor *gV = sett_local_tile(sett_tma_tensor(t->tv), T(t->o->d, KEYS), T(0, ALL, shared, t->batch));
     sett_for (b, i, 0, t->tiles, 1) {
         sett_val *tile = sett_sub(sett_sub(t->tiles, i), 1);
         load(t->tk, gK, tile, t->k, keys);
@@ -123,7 +126,7 @@ static void store(sett_build *b, const flash *f, sett_val *warp, sett_val *group
 {
     const parts *t = f->t;
     sett_tensor *sO = sett_smem_alias(t->q, t->o->dtype, sett_smem_layout(b, t->o->dtype, SETT_K_MAJOR, ROWS, t->o->d));
-    sett_tensor *gO = sett_local_tile(sett_tma_tensor(t->to), T(ROWS, t->o->d), T(t->m, 0, t->g)), *out = sett_make_fragment_like(f->o, t->o->dtype);
+    sett_tensor *gO = sett_local_tile(sett_tma_tensor(t->to), T(ROWS, t->o->d), T(t->m, 0, t->head, t->batch)), *out = sett_make_fragment_like(f->o, t->o->dtype);
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(sett_stmatrix(b, t->o->dtype, 4, false), f->pv);
     sett_thr_copy *mine = sett_get_slice(r2s, sett_thread_idx(b, 0));
     sett_store(out, sett_to(sett_mul(sett_load(f->o), sett_rcp_approx(sett_warp_reduce(sett_load(f->sum), SETT_ADD, 4))), t->o->dtype));
@@ -158,9 +161,14 @@ static void consume(sett_build *b, const parts *t, sett_val *warp, sett_val *gro
     store(b, &f, warp, group);
 }
 
-static sett_tensor *param(sett_build *b, const char *name, const sett_attention_options *o, sett_val *G, sett_val *rows)
+/* (rows, d, heads, batch) of an argument (batch, heads, rows, d), whose rows, heads and batches lie anywhere: at multiples of symbols. */
+static sett_tensor *param(sett_build *b, const char *name, const sett_attention_options *o, sett_val *batch, sett_arg heads, sett_val *rows)
 {
-    return sett_select(sett_param(b, name, o->dtype, sett_row_major(b, G, rows, o->d), .align = 16), 1, 2, 0); /* (rows, d, G) */
+    sett_val *apart[3];
+    for (int i = 0; i < 3; i++)
+        apart[i] = sett_sym(b, (const char[]){'L', *name, (char)('0' + i), 0}, .div = 16 / (sett_dtype_bits(o->dtype) / 8));
+    sett_layout *l = sett_make_layout(b, T(batch, heads, rows, o->d), T(apart[0], apart[1], apart[2], 1));
+    return sett_select(sett_param(b, name, o->dtype, l, .align = 16), 2, 3, 1, 0);
 }
 
 static void run(sett_build *b, const parts *t)
@@ -183,17 +191,19 @@ void sett_attention(sett_build *b, const void *user)
     sett_attention_options o;
     if (!sett__kernel_options(b, &sett__attention, user, &o))
         return;
-    sett_val *G = sett_sym(b, "G"), *M = sett_sym(b, "M"), *N = sett_sym(b, "N");
-    sett_tensor *Q = param(b, "Q", &o, G, M), *K = param(b, "K", &o, G, N), *V = param(b, "V", &o, G, N), *O = param(b, "O", &o, G, M);
-    sett_grid(b, sett_ceil_div(M, ROWS), G);
+    sett_val *B = sett_sym(b, "B"), *H = sett_sym(b, "H"), *HK = sett_sym(b, "HK"), *M = sett_sym(b, "M"), *N = sett_sym(b, "N");
+    const sett_arg group = SETT_A(sett_floordiv(H, HK));
+    sett_tensor *Q = param(b, "Q", &o, B, SETT_A(H), M), *K = param(b, "K", &o, B, SETT_A(HK), N), *V = param(b, "V", &o, B, SETT_A(HK), N);
+    sett_tensor *O = param(b, "O", &o, B, SETT_A(sett_mul(group, HK)), M); /* so launches check that HK divides H */
+    sett_grid(b, sett_ceil_div(M, ROWS), H, B);
     sett_block(b, 2 * ROWS + GROUP);
-    parts t = {.o = &o, .m = sett_block_idx(b, 0), .g = sett_block_idx(b, 1), .N = N, .tiles = sett_floordiv(sett_add(N, KEYS - 1), KEYS)};
+    parts t = {.o = &o, .m = sett_block_idx(b, 0), .head = sett_block_idx(b, 1), .batch = sett_block_idx(b, 2), .group = group, .N = N, .tiles = sett_floordiv(sett_add(N, KEYS - 1), KEYS)};
     t.q = sett_make_smem_tensor(b, o.dtype, sett_smem_layout(b, o.dtype, SETT_K_MAJOR, ROWS, o.d), 1024);
     t.k = sett_make_smem_tensor(b, o.dtype, sett_smem_layout(b, o.dtype, SETT_K_MAJOR, KEYS, o.d, STAGES), 1024);
     t.v = sett_make_smem_tensor(b, o.dtype, sett_smem_layout(b, o.dtype, SETT_MN_MAJOR, o.d, KEYS, STAGES), 1024);
     t.tq = sett_make_tma(Q, .smem = t.q, .tile = T(ROWS, o.d));
     t.tk = sett_make_tma(K, .smem = t.k, .tile = T(KEYS, o.d));
-    t.tv = sett_make_tma(sett_select(V, 1, 0, 2), .smem = t.v, .tile = T(o.d, KEYS));
+    t.tv = sett_make_tma(sett_select(V, 1, 0, 2, 3), .smem = t.v, .tile = T(o.d, KEYS));
     t.to = sett_make_tma(O, .layout = sett_smem_layout(b, o.dtype, SETT_K_MAJOR, 64, PANEL), .tile = T(64, PANEL));
     sett_pipeline **pipe[] = {&t.query, &t.keys, &t.values};
     sett_tma *const from[] = {t.tq, t.tk, t.tv};

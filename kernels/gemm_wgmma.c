@@ -241,19 +241,23 @@ static sett_val *epilogue_of_terms(const sett_gemm_place *at, sett_val *acc, voi
     return x;
 }
 
+/* Rows may lie further apart than they are long: by the symbol L and the name. */
+static sett_tensor *operand(sett_build *b, const char *name, sett_dtype t, sett_val *rows, sett_val *cols)
+{
+    sett_val *apart = sett_sym(b, (const char[]){'L', *name, 0}, .div = 16 / bytes_of(t));
+    return sett_param(b, name, t, sett_make_layout(b, T(rows, cols), T(apart, 1)), .align = 16);
+}
+
 void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, sett_gemm_epilogue *then, void *data)
 {
     sett_gemm_wgmma_options o;
     if (!sett__kernel_options(b, &sett__gemm_wgmma, user, &o))
         return;
-    const int vec = 16 / bytes_of(o.dtype);
-    sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), *K = sett_sym(b, "K", .div = vec);
-    sett_tensor *A = sett_param(b, "A", o.dtype, sett_row_major(b, M, K), .align = 16);
-    sett_tensor *B = sett_param(b, "B", o.dtype, sett_row_major(b, o.gated ? sett_mul(N, 2) : N, K), .align = 16);
+    sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), *K = sett_sym(b, "K");
+    sett_tensor *A = operand(b, "A", o.dtype, M, K), *B = operand(b, "B", o.dtype, o.gated ? sett_mul(N, 2) : N, K);
     terms s = {.extent = sett_tuple(b, M, N), .crd = sett_identity_tensor(b, M, N), .then = then, .user = data};
-    if (o.residual)
-        s.residual = sett_param(b, "R", o.c, sett_row_major(b, M, N), .align = 16);
-    sett_tensor *C = sett_param(b, "C", o.c, sett_row_major(b, M, N), .align = 16);
+    s.residual = o.residual ? operand(b, "R", o.c, M, N) : NULL;
+    sett_tensor *C = operand(b, "C", o.c, M, N);
     if (o.scaled) {
         s.by_row = sett_composition(sett_param(b, "SA", SETT_F32, sett_make_layout(b, M)), sett_make_layout(b, T(M, N), T(1, 0)));
         s.by_column = sett_composition(sett_param(b, "SB", SETT_F32, sett_make_layout(b, N)), sett_make_layout(b, T(M, N), T(0, 1)));

@@ -13,9 +13,9 @@
  * target. The body is one like any other: sett_compile takes it, and so does sett_record; `sett warm` takes its family, by the
  * object libsett-kernels.so and the symbol sett_rms_norm_family, and chooses for each target as sett_kernels_compile does.
  *
- * Tensors are row-major and begin at multiples of 16 bytes. M and N are extents that a launch gives; `cols` is known when the kernel is
- * compiled. Rows may have any length. Where nothing else is said, arithmetic is in Float32, and a result is rounded once, when it
- * is stored.
+ * Tensors are row-major and begin at multiples of 16 bytes. Rows lie beside each other; those of sett_gemm_wgmma and sett_attention
+ * may also lie apart. M and N are extents that a launch gives; `cols` is known when the kernel is compiled. Rows may have any
+ * length. Where nothing else is said, arithmetic is in Float32, and a result is rounded once, when it is stored.
  *
  * A kernel may start before the kernel ahead of it in a stream or graph has ended; it waits for that kernel before it touches memory
  * (sett_griddepcontrol_wait). .plain = 1 turns this off. Options that cannot be are SETT_E_ARGUMENT, when the body is recorded and from
@@ -194,8 +194,9 @@ SETT_API extern const sett_family sett_embedding_grad_family;
 /* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by multicast TMA to clusters of two blocks. Arguments: A,
  * B, C (M,N); with .scaled SA (M) and SB (N) of Float32 behind them, and C[m][n] = SA[m] SB[n] (A B^T)[m][n], which 8-bit types want.
  * With .residual R (M,N) of C's type before C, which is added; R may be C. With .gated B is (2N,K), rows of a gate, then as many others,
- * up: C = silu(A gate^T) (A up^T), so that the sums of both never reach memory. R has less than 2^31 elements, A, B and C may have more.
- * Sums are Float32, those of i8 Int32. Rows of A, B and C are multiples of 16 bytes, K is at least 1.
+ * up: C = silu(A gate^T) (A up^T), so that the sums of both never reach memory. R spans less than 2^31 elements, A, B and C may span more.
+ * Sums are Float32, those of i8 Int32. Rows of A, B, R and C may lie apart, as those of a slice of a larger matrix do: strides are multiples
+ * of 16 bytes, the symbols LA, LB, LR and LC. A row of C is a multiple of 16 bytes long; K is any, from 1 on, where the rows lie so.
  * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
 typedef struct sett_gemm_wgmma_options {
     size_t size;
@@ -213,12 +214,12 @@ typedef struct sett_gemm_wgmma_options {
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
 /* The same with an epilogue of the caller's, from a body of the caller's: a C function that gets sums (Float32, of i8 Int32; all of one thread),
- * with .scaled scaled, with .gated silu(gate) up, and gives what becomes of them; R is added, and the result converted to .c. Parameters that it reads are declared before, and stand before A; their M, N and K are the
- * product's own symbols: sett_sym(b, "M"), sett_sym(b, "N", .div = 16 / bytes of .c), sett_sym(b, "K", .div = 16 / bytes of .dtype). sett_gemm_part is
- * the part of an (M,N) tensor whose elements those of `sums` are: of a bias by columns its view (M,N):(0,1), of coordinates
- * sett_identity_tensor(b, M, N), by which what lies past the edges is left unread (.pred). Symbols of the caller that are its
- * extents have its names, "M", "N" and "K", so that they are the same ones; .div may be left out or be any: K's becomes a multiple
- * of 16 bytes of .dtype, N's of .c.
+ * with .scaled scaled, with .gated silu(gate) up, and gives what becomes of them; R is added, and the result converted to .c.
+ * Parameters that it reads are declared before, and stand before A. Where the product's extents are theirs too, they have its symbols:
+ * sett_sym(b, "M"), "N", "K". .div may be left out, or be any: N becomes a multiple of 16 bytes of .c. Other symbols have other names
+ * than LA, LB, LC and LR, the product's strides. sett_gemm_part is the part of an (M,N) tensor whose elements those of `sums` are: of
+ * a bias by columns its view (M,N):(0,1), of coordinates sett_identity_tensor(b, M, N), by which what lies past the edges is left
+ * unread (.pred).
  *
  *     static sett_val *relu(const sett_gemm_place *at, sett_val *sums, void *user) { return sett_max(sums, 0.0); }
  *     static void body(sett_build *b, const void *user) { sett_gemm_wgmma_with(b, user, relu, NULL); }
@@ -229,9 +230,12 @@ typedef sett_val *sett_gemm_epilogue(const sett_gemm_place *, sett_val *sums, vo
 SETT_API void sett_gemm_wgmma_with(sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue *, void *user);
 SETT_API sett_tensor *sett_gemm_part(const sett_gemm_place *, sett_tensor *whole);
 
-/* O = softmax(Q K^T / sqrt(d)) V by the tensor cores of sm_90a, forward, without masks. Arguments: Q (G,M,d), K (G,N,d), V (G,N,d), O (G,M,d), where
- * G is batch times heads, up to 65535; N is at least 1. Sums are Float32; weights are rounded to dtype before they multiply V, and exponents are
- * the hardware's approximation (ex2.approx), so that an H200 and the CPU engine differ in the last bit of few results.
+/* O = softmax(Q K^T / sqrt(d)) V by the tensor cores of sm_90a, forward, without masks. Arguments: Q (B,H,M,d), K (B,HK,N,d), V (B,HK,N,d),
+ * O (B,H,M,d); B and H are up to 65535, N is at least 1. HK divides H: each H / HK heads of Q, one behind the other, share one of K and V
+ * (grouped queries; HK = 1: all do). The d elements of a row lie beside each other; other strides are multiples of 16 bytes, the symbols
+ * LQ0, LQ1 and LQ2 of Q, and so on: a (B,M,H,d) tensor, also one that is a part of a wider one, is given as its view (B,H,M,d).
+ * Sums are Float32; weights are rounded to dtype before they multiply V, and exponents are the hardware's approximation (ex2.approx),
+ * so that an H200 and the CPU engine differ in the last bit of few results.
  * dtype: f16, bf16. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
 typedef struct sett_attention_options {
     size_t size;

@@ -48,6 +48,25 @@ class Arguments(Case):
             with self.refused(Status.E_ARGUMENT, "scale: Y (argument 1): the kernel writes it, and the tensor is read-only"):
                 scale()(y, x)
 
+    def test_slices_and_views_go_to_tensor_cores(self):
+        wide = np.random.default_rng(1).integers(-2, 3, (40, 96)).astype("f2")
+        both = np.zeros((40, 64), "f2")
+        product = engine().compile(sett.kernels.gemm_wgmma, target="cpu", dtype="f16")
+        product(wide[:, :24], wide[:32, 48:72], both[:, 32:])
+        self.assertTrue((both[:, 32:] == wide[:, :24] @ wide[:32, 48:72].T).all() and not both[:, :32].any())
+        with self.refused(Status.E_ALIGN, "A is at"):
+            product(wide[:, 1:25], wide[:32, 48:72], both[:, 32:])
+
+        batch, rows, heads, shared, d = 2, 5, 4, 2, 64  # (batch, rows, heads, d), queries, keys and values beside each other
+        packed = np.random.default_rng(2).standard_normal((batch, rows, heads + 2 * shared, d)).astype("f2")
+        out = np.zeros((batch, rows, heads, d), "f2")
+        q, k, v = (x.transpose(0, 2, 1, 3) for x in np.split(packed, (heads, heads + shared), axis=2))
+        engine().compile(sett.kernels.attention, target="cpu", dtype="f16", d=d)(q, k, v, out.transpose(0, 2, 1, 3))
+        k, v = (np.repeat(x, heads // shared, axis=1).astype("f8") for x in (k, v))
+        weights = np.exp(q.astype("f8") @ k.swapaxes(2, 3) / d**0.5)
+        want = weights / weights.sum(axis=3, keepdims=True) @ v
+        self.assertLess(abs(out.transpose(0, 2, 1, 3) - want).max(), 2e-3)
+
     def test_names(self):
         x, y = floats()
         k = scale()

@@ -31,15 +31,17 @@ static int factor_at(size_t row, size_t k, int seed)
     return (int)((row * 7 + k * 3 + row * k + (size_t)seed) % 5) - 2;
 }
 
-static void *factors(sett_dtype t, size_t rows, size_t depth, int seed)
+/* Rows of so many elements and, behind each, of what nobody reads: NaN, of i8 -1. */
+static void *factors(sett_dtype t, size_t rows, size_t depth, size_t apart, int seed)
 {
-    const size_t bytes = (size_t)sett_dtype_bits(t) / 8, n = rows * depth;
+    const size_t bytes = (size_t)sett_dtype_bits(t) / 8, n = rows * apart;
     unsigned char *host = malloc(n * bytes);
     void *data = sett_alloc(r.e, r.stream.device, n * bytes);
     ck_assert(host && data);
-    for (size_t i = 0; i < n; i++) {
+    memset(host, 0xff, n * bytes);
+    for (size_t i = 0; i < rows * depth; i++) {
         const uint16_t x = factor_bits(t, factor_at(i / depth, i % depth, seed));
-        memcpy(host + i * bytes, &x, bytes);
+        memcpy(host + (i / depth * apart + i % depth) * bytes, &x, bytes);
     }
     ck_assert(!sett_memcpy(r.e, r.stream, data, host, n * bytes) && !sett_sync(r.e, r.stream));
     free(host);
@@ -60,51 +62,76 @@ static double residual_at(size_t i)
     return (double)(i % 9) - 4;
 }
 
-static void fill_residual(sett_dtype t, unsigned char *host, void *data, size_t n)
+enum { UNTOUCHED = 0x5a };
+static void *fill(sett_dtype t, unsigned char *host, size_t rows, size_t cols, size_t apart)
 {
-    for (size_t i = 0; i < n; i++)
-        put(t, host, i, residual_at(i));
-    ck_assert(!sett_memcpy(r.e, r.stream, data, host, n * (size_t)sett_dtype_bits(t) / 8) && !sett_sync(r.e, r.stream));
+    const size_t bytes = rows * apart * (size_t)sett_dtype_bits(t) / 8;
+    void *data = sett_alloc(r.e, r.stream.device, bytes);
+    ck_assert_ptr_nonnull(data);
+    memset(host, UNTOUCHED, bytes);
+    for (size_t i = 0; i < rows * cols && cols; i++)
+        put(t, host, i / cols * apart + i % cols, residual_at(i));
+    ck_assert(!sett_memcpy(r.e, r.stream, data, host, bytes) && !sett_sync(r.e, r.stream));
+    return data;
 }
 
-static void check_product(const product *p, size_t m, size_t n, size_t k)
+static sett_buf rows_of(void *data, sett_dtype t, size_t rows, size_t cols, size_t apart)
+{
+    sett_buf x = sett_buf_2d(data, t, (int64_t)rows, (int64_t)cols);
+    x.stride[0] = rows == 1 ? 1 : (int64_t)apart; /* that of one row leads nowhere */
+    return x;
+}
+
+static double product_at(const product *p, const float *scale, size_t m, size_t k, size_t row, size_t col, size_t n)
+{
+    double sum = 0, up = 0;
+    for (size_t x = 0; x < k; x++)
+        sum += factor_at(row, x, 0) * factor_at(col, x, 3), up += factor_at(row, x, 0) * factor_at(col + n, x, 3);
+    sum *= p->scaled ? (double)scale[row] * (double)scale[m + col] : 1;
+    sum = p->gated ? sum / (1 + exp(-sum)) * up : sum;
+    return sum + (p->residual ? residual_at(row * n + col) : 0);
+}
+
+static void run_product(const sett_gemm_wgmma_options *o, sett_buf *A, sett_buf *B, sett_buf *R, sett_buf *C, sett_buf *SA, sett_buf *SB)
+{
+    if (o->scaled && o->residual)
+        RUN(sett_gemm_wgmma, o, A, B, R, C, SA, SB);
+    else if (o->scaled)
+        RUN(sett_gemm_wgmma, o, A, B, C, SA, SB);
+    else if (o->residual)
+        RUN(sett_gemm_wgmma, o, A, B, R, C);
+    else
+        RUN(sett_gemm_wgmma, o, A, B, C);
+}
+
+/* more: rows lie so many times 16 bytes further apart than they are long, those of B and C once more each; 0: beside each other, and R is C. */
+static void check_product(const product *p, size_t m, size_t n, size_t k, size_t more)
 {
     const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .bn = p->bn, .clusters = 2, .gated = p->gated, .residual = p->residual};
     const sett_dtype c = p->c ? p->c : p->ab == SETT_F16 ? SETT_F16 : SETT_BF16;
-    const size_t bytes = (size_t)sett_dtype_bits(c) / 8;
+    const size_t bytes = (size_t)sett_dtype_bits(c) / 8, vec = 128 / (size_t)sett_dtype_bits(p->ab), vec_c = 16 / bytes, rows_b = n << p->gated;
+    const size_t la = (k + vec - 1) / vec * vec + more * vec, lb = more ? la + vec : la, lr = n + more * vec_c, lc = more ? lr + vec_c : lr;
     float *scale = malloc((m + n) * sizeof *scale);
-    unsigned char *host = malloc(m * n * bytes);
-    void *a = factors(p->ab, m, k, 0), *b = factors(p->ab, n + n * (size_t)p->gated, k, 3), *to = sett_alloc(r.e, r.stream.device, m * n * bytes), *s = sett_alloc(r.e, r.stream.device, (m + n) * sizeof *scale);
-    ck_assert(scale && host && to && s);
+    unsigned char *host = malloc(m * lc * bytes);
+    ck_assert(scale && host);
+    void *a = factors(p->ab, m, k, la, 0), *b = factors(p->ab, rows_b, k, lb, 3), *res = p->residual ? fill(c, host, m, n, lr) : NULL;
+    void *to = res && !more ? res : fill(c, host, m, 0, lc), *s = sett_alloc(r.e, r.stream.device, (m + n) * sizeof *scale);
     for (size_t i = 0; i < m + n; i++)
         scale[i] = ldexpf(1, (int)(i % 4) - 2);
-    ck_assert(!sett_memcpy(r.e, r.stream, s, scale, (m + n) * sizeof *scale));
-    if (p->residual) /* where C goes */
-        fill_residual(c, host, to, m * n);
-    sett_buf left = sett_buf_2d(a, p->ab, (int64_t)m, (int64_t)k), right = sett_buf_2d(b, p->ab, (int64_t)n << p->gated, (int64_t)k), C = sett_buf_2d(to, c, (int64_t)m, (int64_t)n);
+    ck_assert(s && !sett_memcpy(r.e, r.stream, s, scale, (m + n) * sizeof *scale));
+    sett_buf A = rows_of(a, p->ab, m, k, la), B = rows_of(b, p->ab, rows_b, k, lb), R = rows_of(res, c, m, n, lr), C = rows_of(to, c, m, n, lc);
     sett_buf SA = sett_buf_1d(s, SETT_F32, (int64_t)m), SB = sett_buf_1d((float *)s + m, SETT_F32, (int64_t)n);
-    if (p->scaled && p->residual)
-        RUN(sett_gemm_wgmma, &o, &left, &right, &C, &C, &SA, &SB);
-    else if (p->scaled)
-        RUN(sett_gemm_wgmma, &o, &left, &right, &C, &SA, &SB);
-    else if (p->residual)
-        RUN(sett_gemm_wgmma, &o, &left, &right, &C, &C);
-    else
-        RUN(sett_gemm_wgmma, &o, &left, &right, &C);
-    ck_assert(!sett_memcpy(r.e, r.stream, host, to, m * n * bytes) && !sett_sync(r.e, r.stream));
+    run_product(&o, &A, &B, &R, &C, &SA, &SB);
+    ck_assert(!sett_memcpy(r.e, r.stream, host, to, m * lc * bytes) && !sett_sync(r.e, r.stream));
     for (size_t i = 0; i < m * n; i++) {
-        double sum = 0, up = 0;
-        for (size_t x = 0; x < k; x++)
-            sum += factor_at(i / n, x, 0) * factor_at(i % n, x, 3), up += factor_at(i / n, x, 0) * factor_at(i % n + n, x, 3);
-        sum *= p->scaled ? (double)scale[i / n] * (double)scale[m + i % n] : 1;
-        sum = p->gated ? sum / (1 + exp(-sum)) * up : sum;
-        sum += p->residual ? residual_at(i) : 0;
-        const double got = element(c, host, i), exactly = c == SETT_F32 ? 0 : c == SETT_F16 ? 0x1p-11 : c == SETT_BF16 ? 0x1p-8 : 0x1p-4, half = exactly + (p->gated ? 0x1p-20 : 0);
-        const double want = c == SETT_F8E4M3FN ? fmax(-448, fmin(448, sum)) : sum;
+        const double sum = product_at(p, scale, m, k, i / n, i % n, n), got = element(c, host, i / n * lc + i % n), exactly = c == SETT_F32 ? 0 : c == SETT_F16 ? 0x1p-11 : c == SETT_BF16 ? 0x1p-8 : 0x1p-4;
+        const double half = exactly + (p->gated ? 0x1p-20 : 0), want = c == SETT_F8E4M3FN ? fmax(-448, fmin(448, sum)) : sum;
         ck_assert_msg(fabs(got - want) <= fabs(want) * half + (half > 0 ? 0x1p-10 : 0), "%s to %s, (%zu,%zu): %g, not %g", sett_dtype_name(p->ab), sett_dtype_name(c), i / n, i % n, got, want);
     }
-    void *all[] = {a, b, to, s};
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < m * (lc - n) * bytes; i++)
+        ck_assert_int_eq(host[i / ((lc - n) * bytes) * lc * bytes + n * bytes + i % ((lc - n) * bytes)], UNTOUCHED);
+    void *all[] = {a, b, s, to, res == to ? NULL : res};
+    for (int i = 0; i < 5; i++)
         sett_free(r.e, r.stream.device, all[i]);
     free(host), free(scale);
 }
@@ -120,60 +147,101 @@ START_TEST(gemm_wgmma)
         return;
     if (!has_wgmma())
         return;
-    check_product(&products[_i], 256, 256, 128);
-    check_product(&products[_i], 131, 336, 208); /* ends within tiles */
-    check_product(&products[_i], 520, 272, 16);
+    check_product(&products[_i], 256, 256, 128, 0);
+    check_product(&products[_i], 131, 336, 208, 0); /* ends within tiles */
+    check_product(&products[_i], 520, 272, 16, 0);
+    check_product(&products[_i], 131, 336, 203, 1); /* rows apart: K is any then */
+    check_product(&products[_i], 1, 80, 7, 2);
 }
 END_TEST
 
-/* One row of O, in double. */
-static void attend(const array *q, const array *k, const array *v, size_t row, size_t head, size_t n, size_t d, double *to)
+/* (batch, heads, rows, d), of which the rows of all heads lie beside each other, and 16 bytes apart from the next; or each head's rows. */
+typedef struct heads {
+    array a;
+    int64_t n; /* heads of a batch */
+} heads;
+
+static heads make_heads(sett_dtype t, const int64_t shape[4], bool by_rows)
 {
-    double *w = malloc(n * sizeof *w), sum = 0, most = -INFINITY;
+    const int64_t d = shape[3], row = by_rows ? shape[1] * d + 8 : d, all = by_rows ? shape[2] * row : shape[1] * shape[2] * d;
+    heads x = {MAKE(t, shape[0], all), shape[1]};
+    x.a.m.buf = sett_buf_nd(x.a.m.buf.data, t, 4, shape);
+    x.a.m.buf.stride[0] = all, x.a.m.buf.stride[1] = by_rows ? d : shape[2] * d, x.a.m.buf.stride[2] = row;
+    return x;
+}
+#define HEADS(t, by_rows, ...) make_heads(t, (const int64_t[]){__VA_ARGS__}, by_rows)
+
+static size_t place_of(const heads *x, int64_t batch, int64_t head, int64_t row)
+{
+    const int64_t *s = x->a.m.buf.stride;
+    return (size_t)(batch * s[0] + head * s[1] + row * s[2]);
+}
+
+/* A row of O is that of Q's head, by plain C in double. */
+static void check_row(const heads a[4], int64_t batch, int64_t head, int64_t row, int64_t n, double tolerance)
+{
+    const int64_t d = a[0].a.m.buf.shape[3], shared = head / (a[0].n / a[1].n);
+    const double *q = a[0].a.was + place_of(&a[0], batch, head, row);
+    double *w = malloc((size_t)n * sizeof *w), sum = 0, most = -INFINITY;
     ck_assert_ptr_nonnull(w);
-    for (size_t j = 0; j < n; j++) {
+    for (int64_t j = 0; j < n; j++) {
         w[j] = 0;
-        for (size_t x = 0; x < d; x++)
-            w[j] += q->was[row * d + x] * k->was[(head * n + j) * d + x];
+        for (int64_t x = 0; x < d; x++)
+            w[j] += q[x] * a[1].a.was[place_of(&a[1], batch, shared, j) + (size_t)x];
         most = fmax(most, w[j] /= sqrt((double)d));
     }
-    for (size_t j = 0; j < n; j++)
+    for (int64_t j = 0; j < n; j++)
         sum += w[j] = exp(w[j] - most);
-    for (size_t x = 0; x < d; x++) {
-        to[x] = 0;
-        for (size_t j = 0; j < n; j++)
-            to[x] += w[j] / sum * v->was[(head * n + j) * d + x];
+    for (int64_t x = 0; x < d; x++) {
+        double want = 0;
+        for (int64_t j = 0; j < n; j++)
+            want += w[j] / sum * a[2].a.was[place_of(&a[2], batch, shared, j) + (size_t)x];
+        near("attention", &a[3].a, place_of(&a[3], batch, head, row) + (size_t)x, want, tolerance);
     }
     free(w);
 }
 
+/* All of O, whose first n keys have weight. What lies between its rows is as it was. */
+static void check_attention(heads a[4], int64_t n, double tolerance)
+{
+    array *o = &a[3].a;
+    const int64_t *shape = o->m.buf.shape;
+    bool *seen = calloc(o->n, sizeof *seen);
+    matrix_fetch(&r, &o->m);
+    ck_assert_ptr_nonnull(seen);
+    for (int64_t i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
+        const int64_t row = i % shape[2], head = i / shape[2] % shape[1], batch = i / shape[2] / shape[1];
+        check_row(a, batch, head, row, n, tolerance);
+        memset(seen + place_of(&a[3], batch, head, row), 1, (size_t)shape[3]);
+    }
+    for (size_t i = 0; i < o->n; i++)
+        ck_assert_msg(seen[i] || at(o, i) == o->was[i], "element %zu, between the rows of O, was written", i);
+    free(seen);
+    for (int i = 0; i < 4; i++)
+        drop(1, &a[i].a);
+}
+
 START_TEST(attention)
 {
-    static const int64_t shapes[][3] = {{1, 128, 128}, {2, 64, 300}, {3, 77, 1}, {1, 200, 257}};
+    static const int64_t shapes[][5] = {{1, 1, 1, 128, 128}, {1, 2, 2, 64, 300}, {3, 1, 1, 77, 1}, {1, 1, 1, 200, 257}, {2, 6, 2, 33, 131}, {2, 3, 1, 130, 70}};
     const sett_dtype t = floats[_i / 2];
     const int64_t d = _i % 2 ? 64 : 128;
     const sett_attention_options o = {.size = sizeof o, .dtype = t, .d = _i % 2 ? 64 : 0};
-    double row[128];
-    for (int s = 0; has_wgmma() && s < 4; s++) {
-        const int64_t g = shapes[s][0], m = shapes[s][1], n = shapes[s][2];
-        array a[4] = {MAKE(t, g, m, d), MAKE(t, g, n, d), MAKE(t, g, n, d), MAKE(t, g, m, d)};
-        RUN(sett_attention, &o, &a[0].m.buf, &a[1].m.buf, &a[2].m.buf, &a[3].m.buf);
-        matrix_fetch(&r, &a[3].m);
-        for (int64_t i = 0; i < g * m; i++) {
-            attend(&a[0], &a[1], &a[2], (size_t)i, (size_t)(i / m), (size_t)n, (size_t)d, row);
-            for (int64_t x = 0; x < d; x++)
-                near("attention", &a[3], (size_t)(i * d + x), row[x], 2 * ulp[_i / 2]); /* weights are rounded, and the result */
-        }
-        drop(4, a);
+    for (int s = 0; has_wgmma() && s < 6; s++) {
+        const int64_t b = shapes[s][0], h = shapes[s][1], hk = shapes[s][2], m = shapes[s][3], n = shapes[s][4];
+        heads a[4] = {HEADS(t, s % 2, b, h, m, d), HEADS(t, s > 3, b, hk, n, d), HEADS(t, s % 2, b, hk, n, d), HEADS(t, s > 3, b, h, m, d)};
+        RUN(sett_attention, &o, &a[0].a.m.buf, &a[1].a.m.buf, &a[2].a.m.buf, &a[3].a.m.buf);
+        check_attention(a, n, 2 * ulp[_i / 2]); /* weights are rounded, and the result */
     }
 }
 END_TEST
 
-/* Column 0 of rows [first, n), of f16, becomes x. */
-static void put_first(array *a, size_t first, size_t n, size_t d, uint16_t bits, double x)
+/* Column 0 of rows [first, n) of the one head, of f16, becomes x. */
+static void put_first(heads *h, int64_t first, uint16_t bits, double x)
 {
-    for (size_t i = first; i < n; i++)
-        ((uint16_t *)a->m.host)[i * d] = bits, a->was[i * d] = x;
+    array *a = &h->a;
+    for (int64_t i = first; i < a->m.buf.shape[2]; i++)
+        ((uint16_t *)a->m.host)[place_of(h, 0, 0, i)] = bits, a->was[place_of(h, 0, 0, i)] = x;
     ck_assert(!sett_memcpy(r.e, r.stream, a->m.buf.data, a->m.host, a->m.bytes) && !sett_sync(r.e, r.stream));
 }
 
@@ -182,19 +250,61 @@ START_TEST(keys_without_weight)
 {
     enum { M = 70, N = 300, D = 64, FIRST = 256 };
     const sett_attention_options o = {.size = sizeof o, .dtype = SETT_F16, .d = D};
-    double row[D];
     if (!has_wgmma())
         return;
-    array a[4] = {MAKE(SETT_F16, 1, M, D), MAKE(SETT_F16, 1, N, D), MAKE(SETT_F16, 1, N, D), MAKE(SETT_F16, 1, M, D)};
-    put_first(&a[0], 0, M, D, 0x3c00, 1), put_first(&a[1], FIRST, N, D, 0xfc00, -INFINITY);
-    RUN(sett_attention, &o, &a[0].m.buf, &a[1].m.buf, &a[2].m.buf, &a[3].m.buf);
-    matrix_fetch(&r, &a[3].m);
-    for (size_t i = 0; i < M; i++) {
-        attend(&a[0], &a[1], &a[2], i, 0, FIRST, D, row);
-        for (size_t x = 0; x < D; x++)
-            near("keys without weight", &a[3], i * D + x, row[x], 2 * ulp[0]);
+    heads a[4] = {HEADS(SETT_F16, false, 1, 1, M, D), HEADS(SETT_F16, false, 1, 1, N, D), HEADS(SETT_F16, false, 1, 1, N, D), HEADS(SETT_F16, false, 1, 1, M, D)};
+    put_first(&a[0], 0, 0x3c00, 1), put_first(&a[1], FIRST, 0xfc00, -INFINITY);
+    RUN(sett_attention, &o, &a[0].a.m.buf, &a[1].a.m.buf, &a[2].a.m.buf, &a[3].a.m.buf);
+    check_attention(a, FIRST, 2 * ulp[0]);
+}
+END_TEST
+
+/* What a launch says of operands that cannot be: strides, heads. */
+static void check_refused(sett_kernel *k, int n, const sett_buf *of, const char *text)
+{
+    sett_bind arg[4];
+    sett_error why = {0};
+    for (int i = 0; i < n; i++)
+        arg[i] = (sett_bind){.kind = SETT_BIND_BUF, .u = {.t = &of[i]}};
+    const sett_status s = sett_launch_n(k, r.stream, n, arg, &why);
+    ck_assert_msg(s && !strcmp(why.text, text), "%s\nis not\n%s", why.text, text);
+}
+
+START_TEST(refused_at_the_launch)
+{
+    enum { M = 64, N = 64, K = 16, D = 64 };
+    static const struct { int operand, mode; int64_t stride; const char *text; } products_of[] = {
+        {0, 0, 20, "gemm_wgmma: LA = 20 (A stride 0) is not a multiple of 8"},
+        {1, 0, 17, "gemm_wgmma: LB = 17 (B stride 0) is not a multiple of 8"},
+        {2, 0, 68, "gemm_wgmma: LR = 68 (R stride 0) is not a multiple of 8"},
+        {3, 0, 66, "gemm_wgmma: LC = 66 (C stride 0) is not a multiple of 8"},
+        {0, 1, 2, "gemm_wgmma: the stride of A's mode 1 is 2, the kernel was made for 1: make the tensor contiguous, or that stride of the kernel's a symbol"},
+    };
+    static const struct { int64_t heads, shared, rank, stride; const char *text; } heads_of[] = {
+        {6, 4, 4, D, "attention: O mode 1 is 6, HK*(H/HK) is 4"},
+        {2, 4, 4, D, "attention: O mode 1 is 2, HK*(H/HK) is 0"},
+        {4, 2, 4, 60, "attention: LK2 = 60 (K stride 2) is not a multiple of 8"},
+        {4, 2, 3, D, "attention: Q has 4 modes, the buffer given 3"},
+    };
+    const sett_gemm_wgmma_options go = {.size = sizeof go, .dtype = SETT_BF16, .residual = 1};
+    const sett_attention_options ao = {.size = sizeof ao, .dtype = SETT_BF16, .d = D};
+    void *any = (void *)(uintptr_t)4096; /* nothing is read */
+    sett_kernel *k = compiled(sett_gemm_wgmma, &go);
+    for (size_t i = 0; i < sizeof products_of / sizeof *products_of; i++) {
+        sett_buf x[4] = {sett_buf_2d(any, SETT_BF16, M, K), sett_buf_2d(any, SETT_BF16, N, K), sett_buf_2d(any, SETT_BF16, M, N), sett_buf_2d(any, SETT_BF16, M, N)};
+        x[products_of[i].operand].stride[products_of[i].mode] = products_of[i].stride;
+        check_refused(k, 4, x, products_of[i].text);
     }
-    drop(4, a);
+    sett_kernel_release(k);
+    k = compiled(sett_attention, &ao);
+    for (size_t i = 0; i < sizeof heads_of / sizeof *heads_of; i++) {
+        const int64_t q[] = {1, heads_of[i].heads, 10, D}, kv[] = {1, heads_of[i].shared, 20, D};
+        const int rank = (int)heads_of[i].rank, skip = 4 - rank;
+        sett_buf x[4] = {sett_buf_nd(any, SETT_BF16, rank, q + skip), sett_buf_nd(any, SETT_BF16, 4, kv), sett_buf_nd(any, SETT_BF16, 4, kv), sett_buf_nd(any, SETT_BF16, 4, q)};
+        x[1].stride[2] = heads_of[i].stride;
+        check_refused(k, 4, x, heads_of[i].text);
+    }
+    sett_kernel_release(k);
 }
 END_TEST
 
@@ -325,6 +435,7 @@ Suite *hopper_suite(void)
     tcase_add_loop_test(t, gemm_wgmma, 0, (int)(sizeof products / sizeof *products));
     tcase_add_loop_test(t, attention, 0, 4);
     tcase_add_test(t, keys_without_weight);
+    tcase_add_test(t, refused_at_the_launch);
     tcase_add_test(t, other_targets);
     tcase_add_test(t, far_elements);
     tcase_add_test(t, main_loop);
