@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C = epilogue(A B^T) on Hopper: two warp groups multiply by wgmma what a third loads by multicast TMA through a pipeline; clusters of
- * two blocks share B; blocks stay and take tile after tile; the result goes through shared memory and TMA while the next tile is loaded. */
+ * two blocks share B; blocks stay and take tile after tile; the result goes through shared memory and TMA while the next tile is loaded.
+ * For few rows of A one warp group multiplies, of a block by itself: 64 rows, of which those of the tile are loaded and stored. */
 #include "kernels.h"
 
-enum { CLUSTER = 2, GROUP = 128, ROWS = 128, LINE = 128, RASTER = 8, SMEM = 232448 - 1024, CHUNKS = 8 };
+enum { GROUP = 128, LINE = 128, RASTER = 8, SMEM = 232448 - 1024, CHUNKS = 8 };
 
 static int bytes_of(sett_dtype t)
 {
@@ -14,6 +15,22 @@ static int bytes_of(sett_dtype t)
 static int columns(const sett_gemm_wgmma_options *o)
 {
     return o->gated ? o->bn / 2 : o->bn;
+}
+
+/* Blocks that share B, and warp groups of one that multiply, 64 rows each. */
+static int cluster_of(const sett_gemm_wgmma_options *o)
+{
+    return o->bm == 128 ? 2 : 1;
+}
+
+static int groups_of(const sett_gemm_wgmma_options *o)
+{
+    return o->bm == 128 ? 2 : 1;
+}
+
+static int rows_of(const sett_gemm_wgmma_options *o)
+{
+    return 64 * groups_of(o);
 }
 
 static void settle(void *options, choice *c)
@@ -28,14 +45,16 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "scaled", o->scaled, 0, 1);
     sett__in_range(c, "gated", o->gated, 0, 1);
     sett__in_range(c, "residual", o->residual, 0, 1);
-    sett__is_zero(c, "reserved", o->reserved);
+    sett__either(&o->bm, 128);
+    if (o->bm != 128 && o->bm != 64 && o->bm != 32 && o->bm != 16 && o->bm != 8)
+        REFUSE(c, ".bm is %d: 128, 64, 32, 16 or 8", o->bm);
     if (o->gated && (o->scaled || t == SETT_I8))
         REFUSE(c, ".gated is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
     sett__either(&o->bn, o->c == SETT_F32 && !o->gated ? 128 : 256);
     sett__in_range(c, "bn", o->bn, 64, 256);
     if (*c->why)
         return;
-    const int panel = LINE / bytes_of(o->c), stage = (ROWS + o->bn) * LINE, most = (SMEM - ROWS * columns(o) * bytes_of(o->c)) / stage;
+    const int panel = LINE / bytes_of(o->c), stage = (rows_of(o) + o->bn) * LINE, most = (SMEM - rows_of(o) * columns(o) * bytes_of(o->c)) / stage;
     if (columns(o) % panel || columns(o) % 64)
         REFUSE(c, ".bn is %d: %s a multiple of 64, and of the %d columns of %s in 128 bytes", o->bn, o->gated ? "half of it is" : "it is", panel, sett_dtype_name(o->c));
     if (most < 2)
@@ -43,62 +62,67 @@ static void settle(void *options, choice *c)
     sett__either(&o->stages, most > CHUNKS ? CHUNKS : most);
     if (!*c->why)
         sett__in_range(c, "stages", o->stages, 2, most);
-    sett__either(&o->clusters, 66);
+    sett__either(&o->clusters, 132 / cluster_of(o));
     sett__in_range(c, "clusters", o->clusters, 1, 1 << 20);
 }
 
 struct sett_gemm_place {
     sett_thr_copy *thread;
-    sett_arg tiler, tile;
+    sett_arg row, tiler, tile; /* the tile's first row, and the tile from there on */
     int part;
 };
 
 sett_tensor *sett_gemm_part(const sett_gemm_place *p, sett_tensor *whole)
 {
-    return sett_slice(sett_partition_S(p->thread, sett_local_tile(whole, p->tiler, p->tile)), T(ALL, p->part), 0, 0);
+    return sett_slice(sett_partition_S(p->thread, sett_local_tile(sett_domain_offset(whole, p->row, 0), p->tiler, p->tile)), T(ALL, p->part), 0, 0);
 }
 
 typedef struct parts {
     const sett_gemm_wgmma_options *o;
     int bk;
-    sett_tensor *a, *b, *c; /* shared memory: (ROWS,bk,stages), (bn,bk,stages), (ROWS,columns) */
+    sett_tensor *a, *b, *c; /* shared memory: (rows,bk,stages), (bn,bk,stages), (rows,columns) */
     sett_tma *ta, *tb, *tc;
     sett_pipeline *pipe;
     sett_scheduler *tiles;
+    sett_arg mtiles;
     sett_val *ktiles, *N;
     sett_gemm_epilogue *then;
     void *user;
 } parts;
 
-/* What this block of the cluster loads of B for both, (TMA,stages), and its coordinates, (TMA,k): one half of the tile's rows; of .gated
- * the first block the gate's, the second up's, which lie N rows further on. */
-static void half_of_b(sett_build *b, const parts *t, sett_arg n, sett_tensor **sB, sett_tensor **gB)
+/* A part of B's tile, (TMA,stages), and its coordinates, (TMA,k): of a cluster what block `part` loads for both, one half of the tile's
+ * rows; of .gated the gate's or up's, which lie N rows further on; else all. */
+static void part_of_b(sett_build *b, const parts *t, sett_arg n, sett_val *part, sett_tensor **sB, sett_tensor **gB)
 {
-    sett_val *rank = sett_block_idx_in_cluster(b);
     sett_tensor *rows = sett_tma_tensor(t->tb);
     if (t->o->gated) {
-        rows = sett_local_tile(sett_domain_offset(rows, sett_mul(rank, t->N), 0), T(columns(t->o), t->bk), T(n, ALL));
-        sett_tma_partition(t->tb, 0, NULL, sett_local_tile(t->b, T(columns(t->o), t->bk), T(rank, 0)), rows, sB, gB);
+        rows = sett_local_tile(sett_domain_offset(rows, sett_mul(part, t->N), 0), T(columns(t->o), t->bk), T(n, ALL));
+        sett_tma_partition(t->tb, 0, NULL, sett_local_tile(t->b, T(columns(t->o), t->bk), T(part, 0)), rows, sB, gB);
     } else {
         rows = sett_local_tile(rows, T(t->o->bn, t->bk), T(n, ALL));
-        sett_tma_partition(t->tb, rank, sett_make_layout(b, CLUSTER), t->b, rows, sB, gB);
+        sett_tma_partition(t->tb, part, sett_make_layout(b, cluster_of(t->o)), t->b, rows, sB, gB);
     }
 }
 
 static void produce(sett_build *b, const parts *t)
 {
+    const int cluster = cluster_of(t->o), loads = t->o->gated && cluster == 1 ? 2 : 1;
     sett_pipeline_state *put = sett_pipeline_producer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
-    sett_val *both = sett_const(b, SETT_I32, (1 << CLUSTER) - 1);
+    sett_val *both = cluster == 2 ? sett_const(b, SETT_I32, 3) : NULL;
     sett_while (b, sett_is_valid_tile(w)) {
         sett_arg at = sett_tile_coord(w);
-        sett_tensor *gA = sett_local_tile(sett_tma_tensor(t->ta), T(ROWS, t->bk), T(sett_get(at, 0), ALL)), *sB, *gB;
-        half_of_b(b, t, sett_get(at, 1), &sB, &gB);
+        /* A box that lies outside takes longer than one inside: a block without a tile reads the last one. */
+        sett_arg m = cluster == 2 ? sett_min(sett_get(at, 0), sett_sub(t->mtiles, 1)) : sett_get(at, 0);
+        sett_tensor *gA = sett_local_tile(sett_tma_tensor(t->ta), T(t->o->bm, t->bk), T(m, ALL)), *sB[2], *gB[2];
+        for (int i = 0; i < loads; i++)
+            part_of_b(b, t, sett_get(at, 1), cluster == 2 ? sett_block_idx_in_cluster(b) : sett_const(b, SETT_I32, i), &sB[i], &gB[i]);
         sett_for (b, k, 0, t->ktiles, 1) {
             sett_producer_acquire(put);
             sett_val *s = sett_stage(put);
-            sett_tma_load(t->ta, sett_slice(gA, ALL, ALL, k), sett_slice(t->a, ALL, ALL, s), sett_pipeline_barrier(put));
-            sett_tma_load(t->tb, sett_slice(gB, ALL, k), sett_slice(sB, ALL, s), sett_pipeline_barrier(put), .mask = both);
+            sett_tma_load(t->ta, sett_slice(gA, ALL, ALL, k), sett_local_tile(sett_slice(t->a, ALL, ALL, s), T(t->o->bm, t->bk), T(0, 0)), sett_pipeline_barrier(put));
+            for (int i = 0; i < loads; i++)
+                sett_tma_load(t->tb, sett_slice(gB[i], ALL, k), sett_slice(sB[i], ALL, s), sett_pipeline_barrier(put), .mask = both);
             sett_advance(put);
         }
         sett_advance_to_next_work(w);
@@ -109,7 +133,7 @@ static void produce(sett_build *b, const parts *t)
 static sett_tiled_mma *product_of(sett_build *b, const sett_gemm_wgmma_options *o, int n)
 {
     sett_mma_atom *atom = sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = n);
-    return sett_make_tiled_mma(atom, T(ROWS / 64, 1, 1), ALL);
+    return sett_make_tiled_mma(atom, T(groups_of(o), 1, 1), ALL);
 }
 
 /* acc = or += the stage's product, in the background. */
@@ -131,18 +155,18 @@ static sett_tensor *sums_of(sett_build *b, const parts *t, sett_tensor *acc, int
 }
 
 /* A warp group's 64 rows, a panel of 128 bytes at a time: threads write it, and one begins its copy when the one of the last tile has
- * read the panel. What lies past the edges is left out. */
+ * read the panel. What lies past the edges is left out, and what lies past the tile. */
 static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, sett_arg at)
 {
     const sett_dtype d = t->o->c;
-    const int cols = columns(t->o), panel = LINE / bytes_of(d), panels = cols / panel, each = bytes_of(d) == 2 ? 8 : 2, parts_of = cols / 2 / each / panels;
+    const int high = t->o->bm < 64 ? t->o->bm : 64, cols = columns(t->o), panel = LINE / bytes_of(d), panels = cols / panel, each = bytes_of(d) == 2 ? 8 : 2, parts_of = cols / 2 / each / panels;
     sett_copy_atom *move = each == 8 ? sett_stmatrix(b, d, 4, false) : sett_copy_universal(b, d, each * sett_dtype_bits(d));
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, product_of(b, t->o, cols));
     sett_thr_copy *to = sett_get_slice(r2s, sett_thread_idx(b, 0));
     sett_tensor *from[2] = {sett_retile(to, t->o->gated ? sums_of(b, t, acc, 0) : acc), t->o->gated ? sett_retile(to, sums_of(b, t, acc, 1)) : NULL};
     sett_tensor *sC = sett_partition_D(to, t->c), *held = sett_make_rmem_tensor(b, d, each);
-    sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(ROWS, cols), T(sett_get(at, 0), sett_get(at, 1)));
-    sett_gemm_place place = {.thread = to, .tiler = sett_tuple(b, ROWS, cols), .tile = sett_tuple(b, sett_get(at, 0), sett_get(at, 1))};
+    sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(t->o->bm, cols), T(sett_get(at, 0), sett_get(at, 1)));
+    sett_gemm_place place = {.thread = to, .row = sett_mul(sett_get(at, 0), t->o->bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
     for (int i = 0; i < panels; i++) {
         sett_tma_store_wait_read(b, panels - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
@@ -159,7 +183,7 @@ static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gro
         sett_fence_view_async_shared(b);
         sett_barrier(b, sett_add(group, 1), GROUP);
         sett_if (b, sett_eq(sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4), 0))
-            sett_tma_store(t->tc, sett_local_tile(t->c, T(64, panel), T(group, i)), sett_local_tile(gC, T(64, panel), T(group, i)));
+            sett_tma_store(t->tc, sett_local_tile(t->c, T(high, panel), T(group, i)), sett_local_tile(gC, T(high, panel), T(group, i)));
         sett_tma_store_commit(b);
     }
 }
@@ -169,7 +193,7 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
     const sett_gemm_wgmma_options *o = t->o;
     sett_tiled_mma *mma = product_of(b, o, o->bn);
     sett_thr_mma *mine = sett_get_slice(mma, sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
-    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(ROWS, o->bn))), *stages = sett_var(b, SETT_I32, 0);
+    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(rows_of(o), o->bn))), *stages = sett_var(b, SETT_I32, 0);
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_while (b, sett_is_valid_tile(w)) {
@@ -194,30 +218,34 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
 static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_tensor *C)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    const int panel = LINE / bytes_of(o->c);
-    t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, t->bk, o->stages), 1024);
+    const int panel = LINE / bytes_of(o->c), groups = groups_of(o), cluster = cluster_of(o);
+    t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, rows_of(o), t->bk, o->stages), 1024);
     t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->bn, t->bk, o->stages), 1024);
-    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, ROWS, columns(o)), 1024);
-    t->ta = sett_make_tma(A, .smem = t->a, .tile = T(ROWS, t->bk));
+    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of(o), columns(o)), 1024);
+    t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->bm, t->bk), .tile = T(o->bm, t->bk));
     t->tb = o->gated ? sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, columns(o), t->bk), .tile = T(columns(o), t->bk))
-                     : sett_make_tma(B, .smem = t->b, .tile = T(o->bn, t->bk), .multicast = CLUSTER);
+                     : sett_make_tma(B, .smem = t->b, .tile = T(o->bn, t->bk), .multicast = cluster);
     const int bytes = sett_tma_bytes(t->ta) + (1 + o->gated) * sett_tma_bytes(t->tb);
-    t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, 64, panel), .tile = T(64, panel));
-    t->pipe = sett_pipeline_tma_async(b, .stages = o->stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(ROWS / 64),
-        .multicast = 1, .relaxed = true);
+    const int high = o->bm < 64 ? o->bm : 64;
+    t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, high, panel), .tile = T(high, panel));
+    t->pipe = sett_pipeline_tma_async(b, .stages = o->stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(groups),
+        .multicast = cluster == 2, .relaxed = true);
     sett__begin(b, o->plain);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
-    sett_if (b, sett_ge(group, ROWS / 64)) {
-        sett_setmaxregister_decrease(b, 24);
-        sett_if (b, sett_eq(warp, ROWS / 16))
+    sett_if (b, sett_ge(group, groups)) {
+        if (groups == 2) /* of 384 threads each has 168, of 256 what it needs */
+            sett_setmaxregister_decrease(b, 24);
+        sett_if (b, sett_eq(warp, 4 * groups))
             sett_if (b, sett_elect_one(b))
                 produce(b, t);
     }
     sett_else (b) {
-        sett_setmaxregister_increase(b, 240);
+        if (groups == 2)
+            sett_setmaxregister_increase(b, 240);
         consume(b, t, group);
     }
-    sett_cluster_sync(b); /* no block ends while its peer may arrive at its barriers */
+    if (cluster == 2)
+        sett_cluster_sync(b); /* no block ends while its peer may arrive at its barriers */
 }
 
 /* R + acc SA[row] SB[column], of what there is; a coordinate past the edges has neither, and is not stored. */
@@ -264,10 +292,12 @@ void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, se
     }
     parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = epilogue_of_terms, .user = &s, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
-    sett_block(b, 2 * ROWS + GROUP);
-    sett_cluster(b, CLUSTER);
+    t.mtiles = sett_ceil_div(M, o.bm);
+    sett_block(b, GROUP * (groups_of(&o) + 1));
+    if (cluster_of(&o) == 2)
+        sett_cluster(b, 2);
     /* RASTER rows of clusters at a time, column by column: blocks that run at once read the same rows of A and B. */
-    t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, ROWS), sett_ceil_div(N, columns(&o))), .clusters = sett_arg_i(o.clusters), .swizzle = RASTER, .raster = SETT_RASTER_N);
+    t.tiles = sett_tile_scheduler(b, .tiles = T(t.mtiles, sett_ceil_div(N, columns(&o))), .clusters = sett_arg_i(o.clusters), .swizzle = RASTER, .raster = SETT_RASTER_N);
     sett_grid(b, sett_scheduler_grid(t.tiles));
     run(b, &t, A, B, C);
 }
@@ -278,5 +308,5 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(c), P(scaled), P(bn), P(stages), P(clusters), P(gated), P(residual)};
+static const sett_family_param params[] = {P(dtype), P(plain), P(c), P(scaled), P(bn), P(stages), P(clusters), P(gated), P(residual), P(bm)};
 FAMILY_OF(gemm_wgmma, params, "sm_90a");

@@ -204,12 +204,12 @@ typedef struct sett_gemm_wgmma_options {
     int plain;
     sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; 0: f16 of f16, else bf16 */
     int scaled;   /* 1: by rows and columns */
-    int bn;       /* rows of B of a block's tile, which has 128 rows of A: a multiple of 64, up to 256; of .gated half are the gate's */
+    int bn;       /* rows of B of a block's tile: a multiple of 64, up to 256; of .gated half are the gate's */
     int stages;   /* tiles of A and B that are loaded ahead */
-    int clusters; /* at most so many stay, and take tile after tile: as many as the device runs at once; 0: 66, an H200's */
+    int clusters; /* at most so many stay, and take tile after tile: as many as the device runs at once; 0: 66, an H200's, or 132 blocks */
     int gated;    /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added, last */
-    int reserved; /* 0 */
+    int bm;       /* rows of A of a block's tile: 128 (0: 128), shared by clusters of two blocks; 64, 32, 16, 8: blocks by themselves, for M up to about that */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;

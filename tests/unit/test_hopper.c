@@ -13,11 +13,14 @@ static bool has_wgmma(void)
 }
 
 /* Factors -2 to 2 as each type has them, so that sums are exact. */
-typedef struct product { sett_dtype ab, c; int scaled, bn, gated, residual; } product;
-static const product products[] = {{.ab = SETT_F16}, {SETT_BF16, SETT_F32, 0, 0, 0, 0}, {SETT_BF16, 0, 1, 64, 0, 0}, {SETT_F8E4M3FN, SETT_BF16, 1, 128, 0, 0},
-    {SETT_F8E5M2, SETT_F16, 0, 256, 0, 0}, {SETT_I8, 0, 1, 256, 0, 0}, {SETT_I8, SETT_F32, 1, 0, 0, 0}, {SETT_BF16, SETT_F8E4M3FN, 1, 128, 0, 0},
+typedef struct product { sett_dtype ab, c; int scaled, bn, gated, residual, bm; } product;
+static const product products[] = {{.ab = SETT_F16}, {.ab = SETT_BF16, .c = SETT_F32}, {.ab = SETT_BF16, .scaled = 1, .bn = 64}, {.ab = SETT_F8E4M3FN, .c = SETT_BF16, .scaled = 1, .bn = 128},
+    {.ab = SETT_F8E5M2, .c = SETT_F16, .bn = 256}, {.ab = SETT_I8, .scaled = 1, .bn = 256}, {.ab = SETT_I8, .c = SETT_F32, .scaled = 1},
+    {.ab = SETT_BF16, .c = SETT_F8E4M3FN, .scaled = 1, .bn = 128},
     {.ab = SETT_BF16, .gated = 1}, {.ab = SETT_F16, .c = SETT_F32, .bn = 128, .gated = 1, .residual = 1}, {.ab = SETT_BF16, .residual = 1},
-    {SETT_F8E4M3FN, SETT_F16, 1, 128, 0, 1}, {.ab = SETT_F16, .bn = 128, .gated = 1, .residual = 1}};
+    {.ab = SETT_F8E4M3FN, .c = SETT_F16, .scaled = 1, .bn = 128, .residual = 1}, {.ab = SETT_F16, .bn = 128, .gated = 1, .residual = 1},
+    {.ab = SETT_BF16, .bm = 16}, {.ab = SETT_F16, .c = SETT_F32, .bn = 128, .gated = 1, .residual = 1, .bm = 8}, {.ab = SETT_BF16, .scaled = 1, .residual = 1, .bm = 64},
+    {.ab = SETT_F8E4M3FN, .scaled = 1, .bn = 192, .bm = 32}, {.ab = SETT_I8, .scaled = 1, .bn = 64, .bm = 16}, {.ab = SETT_BF16, .gated = 1, .bm = 64}};
 
 static uint16_t factor_bits(sett_dtype t, int x)
 {
@@ -107,7 +110,7 @@ static void run_product(const sett_gemm_wgmma_options *o, sett_buf *A, sett_buf 
 /* more: rows lie so many times 16 bytes further apart than they are long, those of B and C once more each; 0: beside each other, and R is C. */
 static void check_product(const product *p, size_t m, size_t n, size_t k, size_t more)
 {
-    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .bn = p->bn, .clusters = 2, .gated = p->gated, .residual = p->residual};
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .bn = p->bn, .clusters = 2, .gated = p->gated, .residual = p->residual, .bm = p->bm};
     const sett_dtype c = p->c ? p->c : p->ab == SETT_F16 ? SETT_F16 : SETT_BF16;
     const size_t bytes = (size_t)sett_dtype_bits(c) / 8, vec = 128 / (size_t)sett_dtype_bits(p->ab), vec_c = 16 / bytes, rows_b = n << p->gated;
     const size_t la = (k + vec - 1) / vec * vec + more * vec, lb = more ? la + vec : la, lr = n + more * vec_c, lc = more ? lr + vec_c : lr;
