@@ -3,6 +3,7 @@
  * two blocks share B; blocks stay and take tile after tile; the result goes through shared memory and TMA while the next tile is loaded.
  * For few rows of A one warp group multiplies, of a block by itself: 64 rows, of which those of the tile are loaded and stored. */
 #include "kernels.h"
+#include <limits.h>
 
 enum { GROUP = 128, LINE = 128, RASTER = 8, SMEM = 232448 - 1024, CHUNKS = 8 };
 
@@ -33,6 +34,44 @@ static int rows_of(const sett_gemm_wgmma_options *o)
     return 64 * groups_of(o);
 }
 
+static int panel_of(const sett_gemm_wgmma_options *o)
+{
+    return LINE / bytes_of(o->c);
+}
+
+static bool has_columns(const sett_gemm_wgmma_options *o)
+{
+    return columns(o) % panel_of(o) == 0 && columns(o) % 64 == 0;
+}
+
+static int most_stages(const sett_gemm_wgmma_options *o)
+{
+    return (SMEM - rows_of(o) * columns(o) * bytes_of(o->c)) / ((rows_of(o) + o->bn) * LINE);
+}
+
+/* Rounds of blocks that run at once, times what one costs: bn, and a share that each tile has (measured: bench/RESULTS.md). */
+static int64_t cost(const sett_gemm_wgmma_options *o, int bn)
+{
+    enum { SHARE = 32 };
+    const int64_t high = (int64_t)o->bm * cluster_of(o), wide = o->gated ? bn / 2 : bn;
+    const int64_t tiles = ((o->m + high - 1) / high) * ((o->n + wide - 1) / wide);
+    return (tiles + o->clusters - 1) / o->clusters * (bn + SHARE);
+}
+
+/* The tile, by the M and N that are usual, of what is not given. */
+static void choose_tile(sett_gemm_wgmma_options *o)
+{
+    sett__either(&o->bm, !o->m || o->m > 128 ? 128 : o->m > 32 ? 64 : o->m > 16 ? 32 : o->m > 8 ? 16 : 8);
+    sett__either(&o->clusters, 132 / cluster_of(o));
+    if (o->bn)
+        return;
+    int best = o->c == SETT_F32 && !o->gated ? 128 : 256;
+    for (o->bn = best; o->m && o->n && o->bn >= 64; o->bn -= 64)
+        if (has_columns(o) && most_stages(o) >= 2 && cost(o, o->bn) < cost(o, best))
+            best = o->bn;
+    o->bn = best;
+}
+
 static void settle(void *options, choice *c)
 {
     sett_gemm_wgmma_options *o = options;
@@ -45,25 +84,28 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "scaled", o->scaled, 0, 1);
     sett__in_range(c, "gated", o->gated, 0, 1);
     sett__in_range(c, "residual", o->residual, 0, 1);
-    sett__either(&o->bm, 128);
-    if (o->bm != 128 && o->bm != 64 && o->bm != 32 && o->bm != 16 && o->bm != 8)
-        REFUSE(c, ".bm is %d: 128, 64, 32, 16 or 8", o->bm);
+    sett__in_range(c, "m", o->m, 0, INT_MAX);
+    sett__in_range(c, "n", o->n, 0, INT_MAX);
+    sett__in_range(c, "clusters", o->clusters, 0, 1 << 20);
     if (o->gated && (o->scaled || t == SETT_I8))
         REFUSE(c, ".gated is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
-    sett__either(&o->bn, o->c == SETT_F32 && !o->gated ? 128 : 256);
+    if (*c->why)
+        return;
+    choose_tile(o);
+    if (o->bm != 128 && o->bm != 64 && o->bm != 32 && o->bm != 16 && o->bm != 8)
+        REFUSE(c, ".bm is %d: 128, 64, 32, 16 or 8", o->bm);
     sett__in_range(c, "bn", o->bn, 64, 256);
     if (*c->why)
         return;
-    const int panel = LINE / bytes_of(o->c), stage = (rows_of(o) + o->bn) * LINE, most = (SMEM - rows_of(o) * columns(o) * bytes_of(o->c)) / stage;
-    if (columns(o) % panel || columns(o) % 64)
-        REFUSE(c, ".bn is %d: %s a multiple of 64, and of the %d columns of %s in 128 bytes", o->bn, o->gated ? "half of it is" : "it is", panel, sett_dtype_name(o->c));
+    if (!has_columns(o))
+        REFUSE(c, ".bn is %d: %s a multiple of 64, and of the %d columns of %s in 128 bytes", o->bn, o->gated ? "half of it is" : "it is", panel_of(o), sett_dtype_name(o->c));
+    const int most = most_stages(o);
     if (most < 2)
         REFUSE(c, ".bn is %d: with C of %s two stages have no room", o->bn, sett_dtype_name(o->c));
     sett__either(&o->stages, most > CHUNKS ? CHUNKS : most);
     if (!*c->why)
         sett__in_range(c, "stages", o->stages, 2, most);
-    sett__either(&o->clusters, 132 / cluster_of(o));
-    sett__in_range(c, "clusters", o->clusters, 1, 1 << 20);
+    o->m = o->n = 0; /* the same tile is the same kernel */
 }
 
 struct sett_gemm_place {
@@ -159,7 +201,7 @@ static sett_tensor *sums_of(sett_build *b, const parts *t, sett_tensor *acc, int
 static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, sett_arg at)
 {
     const sett_dtype d = t->o->c;
-    const int high = t->o->bm < 64 ? t->o->bm : 64, cols = columns(t->o), panel = LINE / bytes_of(d), panels = cols / panel, each = bytes_of(d) == 2 ? 8 : 2, parts_of = cols / 2 / each / panels;
+    const int high = t->o->bm < 64 ? t->o->bm : 64, cols = columns(t->o), panel = panel_of(t->o), panels = cols / panel, each = bytes_of(d) == 2 ? 8 : 2, parts_of = cols / 2 / each / panels;
     sett_copy_atom *move = each == 8 ? sett_stmatrix(b, d, 4, false) : sett_copy_universal(b, d, each * sett_dtype_bits(d));
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, product_of(b, t->o, cols));
     sett_thr_copy *to = sett_get_slice(r2s, sett_thread_idx(b, 0));
@@ -218,7 +260,7 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
 static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_tensor *C)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    const int panel = LINE / bytes_of(o->c), groups = groups_of(o), cluster = cluster_of(o);
+    const int panel = panel_of(o), groups = groups_of(o), cluster = cluster_of(o);
     t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, rows_of(o), t->bk, o->stages), 1024);
     t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->bn, t->bk, o->stages), 1024);
     t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of(o), columns(o)), 1024);
@@ -308,5 +350,5 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(c), P(scaled), P(bn), P(stages), P(clusters), P(gated), P(residual), P(bm)};
+static const sett_family_param params[] = {P(dtype), P(plain), P(c), P(scaled), P(bn), P(stages), P(clusters), P(gated), P(residual), P(bm), P(m), P(n)};
 FAMILY_OF(gemm_wgmma, params, "sm_90a");

@@ -20,20 +20,20 @@ HIDDEN, INNER, EPS, ROUNDS, EACH = 4096, 14336, 1e-5, 31, 10
 
 
 class Sett:
-    """Three launches, prepared once for each number of tokens."""
+    """Three launches, prepared once for each number of tokens, by which the tiles of the products are chosen."""
 
     def __init__(self, engine, norm, gate_up, down):
-        self.weights = norm, gate_up, down
+        self.engine, self.weights = engine, (norm, gate_up, down)
         self.norm = engine.compile(sett.kernels.rms_norm, dtype="bf16", cols=HIDDEN, residual=1)
-        self.gated = engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", gated=1)
-        self.down = engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", residual=1)
 
     def prepare(self, x, r):
         norm, gate_up, down = self.weights
         tokens = len(x)
         h, n, out = (torch.empty_like(x) for _ in range(3))
         g = torch.empty(tokens, INNER, dtype=x.dtype, device=x.device)
-        calls = [self.norm.prepare(x, r, norm, h, n, EPS), self.gated.prepare(n, gate_up, g), self.down.prepare(g, down, h, out)]
+        gated = self.engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", gated=1, m=tokens, n=INNER)
+        plain = self.engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", residual=1, m=tokens, n=HIDDEN)
+        calls = [self.norm.prepare(x, r, norm, h, n, EPS), gated.prepare(n, gate_up, g), plain.prepare(g, down, h, out)]
 
         def run():
             for call in calls:

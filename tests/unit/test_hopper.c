@@ -158,6 +158,23 @@ START_TEST(gemm_wgmma)
 }
 END_TEST
 
+/* The tile that was the fastest, or within 3 % of it, of all on an H200 (bench/RESULTS.md), by M and N; and what limits it. */
+START_TEST(tile_of_a_product)
+{
+    static const struct { int m, n, gated; sett_dtype c; int bm, bn; } best[] = {
+        {0, 0, 0, SETT_BF16, 128, 256}, {0, 0, 0, SETT_F32, 128, 128}, {1, 14336, 1, SETT_BF16, 8, 256}, {16, 14336, 1, SETT_BF16, 16, 256}, {64, 14336, 1, SETT_BF16, 64, 256},
+        {128, 14336, 1, SETT_BF16, 64, 256}, {256, 14336, 1, SETT_BF16, 128, 256}, {512, 14336, 1, SETT_BF16, 128, 128}, {1024, 14336, 1, SETT_BF16, 128, 256},
+        {1, 4096, 0, SETT_BF16, 8, 64}, {30, 4096, 0, SETT_BF16, 32, 64}, {128, 4096, 0, SETT_BF16, 64, 64}, {256, 4096, 0, SETT_BF16, 128, 64}, {512, 4096, 0, SETT_BF16, 128, 128},
+        {1024, 4096, 0, SETT_BF16, 128, 256}, {64, 6144, 0, SETT_BF16, 64, 64}, {128, 6144, 0, SETT_BF16, 64, 128}, {256, 6144, 0, SETT_BF16, 128, 128}, {512, 6144, 0, SETT_BF16, 128, 192},
+        {1024, 6144, 0, SETT_BF16, 128, 192}, {1024, 6144, 0, SETT_F8E4M3FN, 128, 128}, {2147483647, 2147483647, 0, SETT_F32, 128, 128}};
+    for (size_t i = 0; i < sizeof best / sizeof *best; i++) {
+        sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .c = best[i].c, .gated = best[i].gated, .m = best[i].m, .n = best[i].n};
+        ck_assert_int_eq(sett_kernels_choose(sett_gemm_wgmma, &o, "sm_90a", NULL), SETT_OK);
+        ck_assert_msg(o.bm == best[i].bm && o.bn == best[i].bn && !o.m && !o.n, "M %d N %d: bm %d bn %d", best[i].m, best[i].n, o.bm, o.bn);
+    }
+}
+END_TEST
+
 /* (batch, heads, rows, d), of which the rows of all heads lie beside each other, and 16 bytes apart from the next; or each head's rows. */
 typedef struct heads {
     array a;
@@ -435,6 +452,7 @@ Suite *hopper_suite(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_test(t, tile_of_a_product);
     tcase_add_loop_test(t, gemm_wgmma, 0, (int)(sizeof products / sizeof *products));
     tcase_add_loop_test(t, attention, 0, 4);
     tcase_add_test(t, keys_without_weight);
