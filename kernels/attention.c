@@ -16,7 +16,7 @@ static void settle(void *options, choice *c)
     sett__either(&o->d, 128);
     if (o->d != 64 && o->d != 128)
         REFUSE(c, ".d is %d: 64 or 128", o->d);
-    sett__is_zero(c, "reserved", o->reserved);
+    sett__in_range(c, "exact", o->exact, 0, 1);
 }
 
 typedef struct parts {
@@ -82,12 +82,18 @@ static sett_val *by_rows(sett_val *x, sett_binary_op op, double init)
     return sett_reshape(sett_reduce_by(x, op, init, T(T(1, ALL, 1), 1, 1)), T(T(1, 2, 1), 1, 1));
 }
 
-/* P = exp2(scale (S - max)), by rows. *fade: by what the sums so far, and O, are to be multiplied. */
+/* 2^x. */
+static sett_val *power(const flash *f, sett_val *x)
+{
+    return f->t->o->exact ? sett_exp2(x) : sett_exp2_approx(x);
+}
+
+/* P = 2^(scale (S - max)), by rows. *fade: by what the sums so far, and O, are to be multiplied. */
 static sett_val *softmax(const flash *f, sett_val *s, sett_val **fade)
 {
     sett_val *was = sett_load(f->max), *now = sett_max(was, sett_warp_reduce(by_rows(s, SETT_MAX, -INFINITY), SETT_MAX, 4));
-    sett_val *p = sett_exp2_approx(sett_sub(sett_mul(s, f->scale), sett_mul(now, f->scale)));
-    *fade = sett_exp2_approx(sett_mul(sett_sub(was, now), f->scale));
+    sett_val *p = power(f, sett_sub(sett_mul(s, f->scale), sett_mul(now, f->scale)));
+    *fade = power(f, sett_mul(sett_sub(was, now), f->scale));
     sett_store(f->sum, sett_fma(sett_load(f->sum), *fade, by_rows(p, SETT_ADD, 0.0)));
     sett_store(f->max, now);
     return p;
@@ -129,7 +135,8 @@ static void store(sett_build *b, const flash *f, sett_val *warp, sett_val *group
     sett_tensor *gO = sett_local_tile(sett_tma_tensor(t->to), T(ROWS, t->o->d), T(t->m, 0, t->head, t->batch)), *out = sett_make_fragment_like(f->o, t->o->dtype);
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(sett_stmatrix(b, t->o->dtype, 4, false), f->pv);
     sett_thr_copy *mine = sett_get_slice(r2s, sett_thread_idx(b, 0));
-    sett_store(out, sett_to(sett_mul(sett_load(f->o), sett_rcp_approx(sett_warp_reduce(sett_load(f->sum), SETT_ADD, 4))), t->o->dtype));
+    sett_val *sum = sett_warp_reduce(sett_load(f->sum), SETT_ADD, 4);
+    sett_store(out, sett_to(sett_mul(sett_load(f->o), t->o->exact ? sett_rcp(sum) : sett_rcp_approx(sum)), t->o->dtype));
     sett_barrier(b, sett_add(group, 1), GROUP); /* the group's products have read them */
     sett_copy_by(r2s, sett_retile(mine, out), sett_partition_D(mine, sO));
     sett_fence_view_async_shared(b);
@@ -215,5 +222,5 @@ void sett_attention(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(d)};
+static const sett_family_param params[] = {P(dtype), P(plain), P(d), P(exact)};
 FAMILY_OF(attention, params, "sm_90a");

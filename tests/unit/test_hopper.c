@@ -256,6 +256,33 @@ START_TEST(attention)
 }
 END_TEST
 
+/* Without approximations a GPU and the CPU engine give the same bits. */
+START_TEST(exact_attention)
+{
+    static const int64_t shapes[][4] = {{1, 1, 128, 128}, {2, 1, 256, 384}, {3, 3, 77, 301}};
+    enum { D = 128 };
+    const sett_attention_options o = {.size = sizeof o, .dtype = SETT_BF16, .d = D, .exact = 1};
+    const int h = (int)shapes[_i][0], hk = (int)shapes[_i][1], m = (int)shapes[_i][2], n = (int)shapes[_i][3], device = r.stream.device;
+    const size_t bytes = (size_t)h * (size_t)m * D * 2;
+    void *first = malloc(bytes);
+    ck_assert_ptr_nonnull(first);
+    for (int on_cpu = 0; has_wgmma() && on_cpu < 2; on_cpu++) {
+        r.seed = 7, r.stream.device = on_cpu ? SETT_CPU : device;
+        heads a[4] = {HEADS(SETT_BF16, false, 1, h, m, D), HEADS(SETT_BF16, false, 1, hk, n, D), HEADS(SETT_BF16, false, 1, hk, n, D), HEADS(SETT_BF16, false, 1, h, m, D)};
+        sett_kernel *k = NULL;
+        ck_assert_msg(!sett_kernels_compile(r.e, sett_attention, &o, r.stream.device == SETT_CPU ? "cpu" : NULL, &k, &err), "%s", err.text);
+        ck_assert_msg(!sett_launch(k, r.stream, &err, &a[0].a.m.buf, &a[1].a.m.buf, &a[2].a.m.buf, &a[3].a.m.buf), "%s", err.text);
+        sett_kernel_release(k);
+        matrix_fetch(&r, &a[3].a.m);
+        if (on_cpu)
+            ck_assert_mem_eq(a[3].a.m.host, first, bytes);
+        memcpy(first, a[3].a.m.host, bytes);
+        check_attention(a, n, 2 * ulp[1]);
+    }
+    free(first);
+}
+END_TEST
+
 /* Column 0 of rows [first, n) of the one head, of f16, becomes x. */
 static void put_first(heads *h, int64_t first, uint16_t bits, double x)
 {
@@ -455,6 +482,7 @@ Suite *hopper_suite(void)
     tcase_add_test(t, tile_of_a_product);
     tcase_add_loop_test(t, gemm_wgmma, 0, (int)(sizeof products / sizeof *products));
     tcase_add_loop_test(t, attention, 0, 4);
+    tcase_add_loop_test(t, exact_attention, 0, 3);
     tcase_add_test(t, keys_without_weight);
     tcase_add_test(t, refused_at_the_launch);
     tcase_add_test(t, other_targets);

@@ -368,7 +368,7 @@ static const struct {
     BAD(gemm_wgmma, ".m is -1: from 0 to 2147483647", .dtype = SETT_BF16, .m = -1),
     BAD(attention, ".dtype is f32: f16 or bf16", .dtype = SETT_F32),
     BAD(attention, ".d is 96: 64 or 128", .dtype = SETT_F16, .d = 96),
-    BAD(attention, ".reserved is 1: it must be 0", .dtype = SETT_F16, .reserved = 1),
+    BAD(attention, ".exact is 2: from 0 to 1", .dtype = SETT_F16, .exact = 2),
     BAD(dequantise, ".from is f8E4M3: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F8E4M3),
     BAD(axpy, ".threads is 1025: from 1 to 1024", .dtype = SETT_F32, .threads = 1025),
     BAD(vector_reduce, ".op is 2: SETT_ADD, SETT_MIN or SETT_MAX", .dtype = SETT_F32, .op = SETT_MUL),
