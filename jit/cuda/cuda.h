@@ -84,7 +84,8 @@ typedef struct sett__shot {
     uint8_t state;           /* SETT__SHOT_*; 0: not filled yet */
     const atomic_uint *gate; /* the engine's; the owner of the shot sets it */
     uint8_t cluster[3];      /* in the next line, since only CLUSTERED uses it */
-    const sett__sig *apart;  /* likewise APART */
+    const sett__sig *apart;  /* likewise APART, */
+    void **each;             /* and where each parameter lies, of a block that stays in its place; NULL: that is found at each launch */
 } sett__shot;
 /* ENTERED: the device's context must be the current one, whatever the stream. */
 enum { SETT__SHOT_LOADED = 1, SETT__SHOT_CLUSTERED = 2, SETT__SHOT_EARLY = 4, SETT__SHOT_ENTERED = 8, SETT__SHOT_COOPERATIVE = 16, SETT__SHOT_APART = 32 };
@@ -96,8 +97,8 @@ typedef struct sett__map_facts {
     const void *address;
     uint64_t extent[SETT__MAP_RANK], stride[SETT__MAP_RANK - 1]; /* stride: in bytes, of mode 1 on */
 } sett__map_facts;
-/* maps.c: a CUtensorMap. SETT_E_DRIVER: the driver has no such call, or refuses; `what` names the map. */
-sett_status sett__cuda_map(sett__cuda *, int device, const sett__map *, const sett__map_facts *, const char *what, void *to, sett_error *);
+/* maps.c: a CUtensorMap. SETT_E_DRIVER: the driver has no such call, or refuses; the text names kernel, tensor and map. */
+sett_status sett__cuda_map(sett__cuda *, int device, const char *kernel, const char *tensor, const sett__map *, const sett__map_facts *, void *to, sett_error *);
 /* All but its gate, and the address at the end of the packed block of a kernel with assertions. function: NULL, or what
  * sett__gpu_function gave; without it code that is not on the device yet is loaded, unless the stream is under capture:
  * SETT_E_CAPTURING. Where it fails the shot is as it was. */
@@ -106,6 +107,8 @@ sett_status sett__gpu_aim(sett__shot *, sett__gpu_kernel *, void *function, sett
 /* Hands over each parameter by itself and not the block, of a kernel with tensor maps: what is aligned to 64 bytes lies elsewhere
  * in the driver's block than in ours, where depends on the machine. The signature lives as long as the shot. */
 void sett__gpu_apart(sett__shot *, const sett__sig *);
+/* The block stays where it is. each: a place for every parameter and one more, which live as long as the shot. */
+void sett__gpu_stay(sett__shot *, void *params, void **each);
 /* cuLaunchKernelEx. The caller's current context and errno are left as found. */
 sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params, sett_error *);
 

@@ -102,7 +102,6 @@ sett_status sett__maps_encode(const sett__plan *p, sett__cuda *cuda, int device,
     sett_error *err)
 {
     alignas(SETT__MAP_ALIGN) unsigned char bytes[SETT__MAP_BYTES];
-    char what[300];
     for (uint32_t i = 0; i < p->n_map && !b->empty; i++) {
         const uint32_t at = p->map_at + i * SETT__MAP_BYTES;
         const sett__map *m = &p->sig->map[i];
@@ -114,8 +113,7 @@ sett_status sett__maps_encode(const sett__plan *p, sett__cuda *cuda, int device,
             sett__sim_map(m, b->map[i].address, b->map[i].extent, b->map[i].stride, b->params + at);
             continue;
         }
-        snprintf(what, sizeof what, "%.100s: %.80s: map %.80s", p->name, p->sig->param[m->param].name, m->name);
-        sett_status s = sett__cuda_map(cuda, device, m, &b->map[i], what, bytes, err);
+        sett_status s = sett__cuda_map(cuda, device, p->name, p->sig->param[m->param].name, m, &b->map[i], bytes, err);
         if (s)
             return s;
         memcpy(b->params + at, bytes, sizeof bytes);

@@ -360,7 +360,7 @@ START_TEST(an_old_driver)
     const sett__map_facts f = {.extent = {1}};
     sett_error err = {0};
     alignas(64) unsigned char to[SETT__MAP_BYTES];
-    ck_assert_int_eq(sett__cuda_map(&old, 0, &m, &f, "k: A: map m", to, &err), SETT_E_DRIVER);
+    ck_assert_int_eq(sett__cuda_map(&old, 0, "k", "A", &m, &f, to, &err), SETT_E_DRIVER);
     ck_assert_str_eq(err.text, "k: A: map m: the driver has no cuTensorMapEncodeTiled; that of CUDA 12.0 and later has");
 }
 END_TEST
