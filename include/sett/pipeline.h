@@ -220,6 +220,37 @@ SETT_API sett_val *sett_pipeline_step_at(sett_site, sett_pipeline_state *, sett_
 #define sett_consumer_try_wait(state) SETT_STEP1(SETT_CONSUMER_TRY_WAIT, state)
 #define sett_consumer_release(state) ((void)SETT_STEP1(SETT_RELEASE, state))
 
+/* ---- participants --------------------------------------------------------------------------------------------- */
+/* The same steps in CuTe's other form: the one that begins a stage also advances the state, and gives that stage. It is read, and
+ * committed or released, as a state is, and stays where it is: sett_stage, sett_phase, sett_pipeline_barrier, the source of
+ * sett_state_copy, sett_producer_commit and sett_consumer_release take it. A token is taken as above.
+ * sett_make_participants: a state of each side. All threads of the block call it, before they part.
+ *
+ *     sett_participants side = sett_make_participants(pipe);
+ *     sett_if (b, sett_eq(warp, 8)) {
+ *         sett_for (b, k, 0, tiles, 1) {
+ *             sett_pipeline_state *to = sett_producer_acquire_and_advance(side.producer);
+ *             sett_tma_load(map, sett_slice(g, ALL, ALL, k), sett_slice(ring, ALL, ALL, sett_stage(to)), sett_pipeline_barrier(to));
+ *         }
+ *         sett_producer_tail(side.producer);
+ *     }
+ *     sett_else (b)
+ *         sett_for (b, k, 0, tiles, 1) {
+ *             sett_pipeline_state *from = sett_consumer_wait_and_advance(side.consumer);
+ *             ... reads sett_slice(ring, ALL, ALL, sett_stage(from)) ...
+ *             sett_consumer_release(from);
+ *         }
+ *
+ * SETT_E_ARGUMENT: a pipeline without producers or consumers, a state of the other side, a stage in place of a state. */
+typedef struct sett_participants { sett_pipeline_state *producer, *consumer; } sett_participants;
+SETT_API sett_participants sett_make_participants_at(sett_site, const sett_pipeline *);
+#define sett_make_participants(pipe) sett_make_participants_at(SETT_HERE, pipe)
+SETT_API sett_pipeline_state *sett_pipeline_take_at(sett_site, sett_pipeline_state *, sett_pipeline_step, sett_val *token_or_null);
+#define SETT_TAKE1(step, state) sett_pipeline_take_at(SETT_HERE, state, step, NULL)
+#define SETT_TAKE2(step, state, token) sett_pipeline_take_at(SETT_HERE, state, step, SETT_COND(token))
+#define sett_producer_acquire_and_advance(...) SETT_CAT(SETT_TAKE, SETT_NARG(__VA_ARGS__))(SETT_ACQUIRE, __VA_ARGS__)
+#define sett_consumer_wait_and_advance(...) SETT_CAT(SETT_TAKE, SETT_NARG(__VA_ARGS__))(SETT_CONSUMER_WAIT, __VA_ARGS__)
+
 /* ---- turns --------------------------------------------------------------------------------------------------- */
 /* A pipeline_order lets groups of threads take turns (CuTe's PipelineOrder): two warp groups that each multiply while the other
  * one stores, say. .turns: how many groups there are, 2 to 16; .producers: the threads of one group, as they arrive; .stages: in

@@ -56,6 +56,7 @@ struct sett_pipeline_state {
     sett_tensor *at;            /* the barriers at which it arrives, the own or a peer's; NULL: none */
     sett_val *arrives;          /* does the thread? NULL: each does */
     sett_val *turn, *next;      /* of an order: the group's mbarrier in a stage, and that of the next */
+    bool stays;                 /* one stage that a step gave, which is committed or released, and no more */
     sett__due *due;
 };
 extern const char *const sett__pipeline_name[]; /* by kind */

@@ -100,10 +100,29 @@ sett_pipeline_state *sett_order_state_at(sett_site site, const sett_pipeline *p,
     return c.b->error.status ? poison_of(c.b) : s;
 }
 
+sett_participants sett_make_participants_at(sett_site site, const sett_pipeline *p)
+{
+    static const char func[] = "sett_make_participants";
+    sett_pipeline_state *producer = sett_pipeline_state_at(site, p, func, true);
+    return (sett_participants){producer, sett_pipeline_state_at(site, p, func, false)};
+}
+
 /* The call's build; false: the state is none that may be used. */
 static bool begin(sett__ctx *c, const sett_pipeline_state *s)
 {
     return sett__use_async(c, (const sett__head *)s, SETT__K_PIPELINE_STATE);
+}
+
+static const char *const take_name[] = {"sett_producer_acquire_and_advance", "sett_consumer_wait_and_advance"};
+
+/* The same of a call that moves the state, or waits. */
+static bool begin_move(sett__ctx *c, const sett_pipeline_state *s)
+{
+    if (!begin(c, s))
+        return false;
+    SETT__FAIL_IF(c->b, c->site, c->func, s->stays, false, SETT_E_ARGUMENT, "this is one stage of %s, which is %s: the state that %s took goes on",
+        sett__pipeline_name[s->pipe->kind], s->side == SETT__FULL ? "filled and committed" : "read and released", take_name[s->side]);
+    return true;
 }
 
 sett_val *sett_stage_at(sett_site site, const sett_pipeline_state *s, bool phase)
@@ -118,7 +137,7 @@ sett_val *sett_stage_at(sett_site site, const sett_pipeline_state *s, bool phase
 void sett_advance_at(sett_site site, sett_pipeline_state *s)
 {
     sett__ctx c = {NULL, site, "sett_advance"};
-    if (!begin(&c, s))
+    if (!begin_move(&c, s))
         return;
     sett_val *stage = held(&c, s->stage, s->pipe->stages), *phase = held(&c, s->phase, 2), *one = number(&c, 1);
     if (c.b->error.status)
@@ -132,7 +151,7 @@ void sett_state_set_at(sett_site site, sett_pipeline_state *s, sett_arg count)
 {
     sett__ctx c = {NULL, site, "sett_state_set"};
     uint32_t id;
-    if (!begin(&c, s))
+    if (!begin_move(&c, s))
         return;
     SETT__FAIL_IF(c.b, site, c.func, count.kind == SETT_INT && count.u.i < 0, , SETT_E_RANGE, "%lld advances: 0 or more", (long long)count.u.i);
     if (!sett__int_operand(&c, count, "the number of advances", &id))
@@ -150,7 +169,7 @@ void sett_state_copy_at(sett_site site, const sett_pipeline_state *src, sett_pip
 {
     sett__ctx c = {NULL, site, "sett_state_copy"};
     char from[200], to[200];
-    if (!begin(&c, src) || !begin(&c, dst))
+    if (!begin(&c, src) || !begin_move(&c, dst))
         return;
     SETT__FAIL_IF(c.b, site, c.func, src->pipe != dst->pipe || src->side != dst->side, , SETT_E_ARGUMENT, "a %s of %s, and a %s of %s: both must be one side of one pipeline",
         side_word[src->side], made_at(src->pipe, from, sizeof from), side_word[dst->side], made_at(dst->pipe, to, sizeof to));
@@ -366,7 +385,7 @@ static void do_step(const sett__ctx *c, sett_pipeline_state *s, sett_pipeline_st
 sett_val *sett_pipeline_step_at(sett_site site, sett_pipeline_state *s, sett_pipeline_step step, sett_val *token)
 {
     sett__ctx c = {NULL, site, (unsigned)step < SETT__COUNT(steps) ? steps[step].func : "sett_pipeline_step"};
-    if (!begin(&c, s))
+    if (!(step == SETT_COMMIT || step == SETT_RELEASE ? begin(&c, s) : begin_move(&c, s)))
         return sett__poison_val(c.b);
     SETT__FAIL_IF(c.b, site, c.func, (unsigned)step >= SETT__COUNT(steps), sett__poison_val(c.b), SETT_E_ARGUMENT, "%d is no step", (int)step);
     if (!check_step(&c, s, step, token))
@@ -375,4 +394,30 @@ sett_val *sett_pipeline_step_at(sett_site site, sett_pipeline_state *s, sett_pip
         return ask(&c, s, s->side == SETT__FULL ? SETT__EMPTY : SETT__FULL);
     do_step(&c, s, step, token);
     return NULL;
+}
+
+/* Its stage now, as a state of its own. */
+static sett_pipeline_state *stage_now(const sett__ctx *c, const sett_pipeline_state *s)
+{
+    sett_pipeline_state *x = sett__new_object(c->b, SETT__K_PIPELINE_STATE, sizeof *x);
+    const sett__head head = x->head;
+    *x = *s;
+    x->head = head;
+    x->due = NULL;
+    x->stays = true;
+    x->stage = sett_var_at(c->site, c->b, SETT_I32, sett_arg_v(held(c, s->stage, s->pipe->stages)));
+    x->phase = sett_var_at(c->site, c->b, SETT_I32, sett_arg_v(held(c, s->phase, 2)));
+    return x;
+}
+
+sett_pipeline_state *sett_pipeline_take_at(sett_site site, sett_pipeline_state *s, sett_pipeline_step step, sett_val *token)
+{
+    sett__ctx c = {NULL, site, take_name[step != SETT_ACQUIRE]};
+    step = step == SETT_ACQUIRE ? step : SETT_CONSUMER_WAIT;
+    if (!begin_move(&c, s) || !check_step(&c, s, step, token))
+        return poison_of(c.b);
+    do_step(&c, s, step, token);
+    sett_pipeline_state *x = stage_now(&c, s);
+    sett_advance_at(site, s);
+    return c.b->error.status ? poison_of(c.b) : x;
 }

@@ -43,49 +43,76 @@ enum { RING_TILE = 64, RING_SIZE = 11 * RING_TILE };
 typedef struct ring {
     int kind, stages, producers, consumers; /* of 1, 32 or 128 threads each */
     bool tokens, copies; /* a token is asked for before each wait; an older state releases */
+    bool participants;   /* steps that advance */
 } ring;
+
+/* The stage to fill, and to read; ahead: the state has gone on. */
+static sett_pipeline_state *acquired(sett_pipeline_state *put, bool token, bool ahead)
+{
+    if (ahead)
+        return token ? sett_producer_acquire_and_advance(put, sett_producer_try_acquire(put)) : sett_producer_acquire_and_advance(put);
+    if (token)
+        sett_producer_acquire(put, sett_producer_try_acquire(put));
+    else
+        sett_producer_acquire(put);
+    return put;
+}
+
+static sett_pipeline_state *awaited(sett_pipeline_state *get, bool token, bool ahead)
+{
+    if (ahead)
+        return token ? sett_consumer_wait_and_advance(get, sett_consumer_try_wait(get)) : sett_consumer_wait_and_advance(get);
+    if (token)
+        sett_consumer_wait(get, sett_consumer_try_wait(get));
+    else
+        sett_consumer_wait(get);
+    return get;
+}
+
+/* A state of each side: NULL: the side makes it. */
+static sett_participants states_of(const sett_pipeline *pipe, bool participants, bool at_the_top)
+{
+    if (participants)
+        return sett_make_participants(pipe);
+    return at_the_top ? (sett_participants){sett_pipeline_producer_state(pipe), sett_pipeline_consumer_state(pipe)} : (sett_participants){NULL, NULL};
+}
 
 static sett_group group_of(int threads, int unit)
 {
     return (sett_group){threads / unit, unit};
 }
 
-static void fill_ring(sett_build *b, const ring *r, sett_pipeline *pipe, sett_tensor *tiles, sett_tensor *stages, sett_val *lane)
+static void fill_ring(sett_build *b, const ring *r, sett_pipeline_state *put, sett_tensor *tiles, sett_tensor *stages, sett_val *lane)
 {
-    sett_pipeline_state *put = sett_pipeline_producer_state(pipe);
     sett_for (b, k, 0, RING_SIZE / RING_TILE, 1) {
-        if (r->tokens)
-            sett_producer_acquire(put, sett_producer_try_acquire(put));
-        else
-            sett_producer_acquire(put);
-        sett_tensor *from = sett_local_tile(sett_slice(tiles, ALL, k), T1(2), T1(lane)), *to = sett_local_tile(sett_slice(stages, ALL, sett_stage(put)), T1(2), T1(lane));
+        sett_pipeline_state *at = acquired(put, r->tokens, r->participants);
+        sett_tensor *from = sett_local_tile(sett_slice(tiles, ALL, k), T1(2), T1(lane)), *to = sett_local_tile(sett_slice(stages, ALL, sett_stage(at)), T1(2), T1(lane));
         if (r->kind == SETT_PIPELINE_CP_ASYNC)
             sett_cp_async(from, to);
         else
             sett_copy(from, to);
-        sett_producer_commit(put);
-        sett_advance(put);
+        sett_producer_commit(at);
+        if (!r->participants)
+            sett_advance(put);
     }
     sett_producer_tail(put);
 }
 
-static void drain_ring(sett_build *b, const ring *r, sett_pipeline *pipe, sett_tensor *stages, sett_tensor *out, sett_val *mine)
+static void drain_ring(sett_build *b, const ring *r, sett_pipeline *pipe, sett_pipeline_state *get, sett_tensor *stages, sett_tensor *out, sett_val *mine)
 {
-    sett_pipeline_state *get = sett_pipeline_consumer_state(pipe), *done = sett_pipeline_consumer_state(pipe);
+    sett_pipeline_state *done = sett_pipeline_consumer_state(pipe);
     sett_for (b, k, 0, RING_SIZE / RING_TILE, 1) {
-        if (r->tokens)
-            sett_consumer_wait(get, sett_consumer_try_wait(get));
-        else
-            sett_consumer_wait(get);
-        sett_tensor *stage = sett_slice(stages, ALL, sett_stage(get));
+        sett_pipeline_state *at = awaited(get, r->tokens, r->participants);
+        sett_tensor *stage = sett_slice(stages, ALL, sett_stage(at));
         sett_if (b, sett_lt(mine, RING_TILE))
             sett_set(sett_slice(out, ALL, k), sett_mul(sett_at(stage, mine), 2.0), mine);
         if (r->copies)
-            sett_state_copy(get, done);
-        sett_advance(get);
+            sett_state_copy(at, done);
+        if (!r->participants)
+            sett_advance(get);
         if (r->consumers == 128)
             sett_barrier(b, 1, 128); /* of a warp group one thread arrives */
-        sett_consumer_release(done);
+        sett_consumer_release(r->participants && !r->copies ? at : done);
         if (!r->copies)
             sett_advance(done);
     }
@@ -102,15 +129,17 @@ static void ring_body(sett_build *b, const void *user)
     sett_pipeline *pipe = r->kind == SETT_PIPELINE_ASYNC ? sett_pipeline_async(b, .stages = r->stages, .producers = producers, .consumers = consumers)
                                                          : sett_pipeline_cp_async(b, .stages = r->stages, .producers = producers, .consumers = consumers);
     sett_val *t = sett_thread_idx(b, 0);
+    const sett_participants side = states_of(pipe, r->participants, false);
     sett_if (b, sett_lt(t, 32))
-        fill_ring(b, r, pipe, sett_zipped_divide(X, RING_TILE), stages, t);
+        fill_ring(b, r, side.producer ? side.producer : sett_pipeline_producer_state(pipe), sett_zipped_divide(X, RING_TILE), stages, t);
     sett_else (b)
-        drain_ring(b, r, pipe, stages, sett_zipped_divide(D, RING_TILE), sett_sub(t, 32));
+        drain_ring(b, r, pipe, side.consumer ? side.consumer : sett_pipeline_consumer_state(pipe), stages, sett_zipped_divide(D, RING_TILE), sett_sub(t, 32));
 }
 
-static const ring rings[] = {{SETT_PIPELINE_ASYNC, 1, 32, 32, false, false}, {SETT_PIPELINE_ASYNC, 3, 32, 32, true, true}, {SETT_PIPELINE_ASYNC, 4, 1, 1, true, false},
-    {SETT_PIPELINE_ASYNC, 5, 1, 128, false, true}, {SETT_PIPELINE_CP_ASYNC, 1, 1, 32, true, true}, {SETT_PIPELINE_CP_ASYNC, 3, 1, 1, false, false},
-    {SETT_PIPELINE_CP_ASYNC, 16, 1, 128, true, false}};
+static const ring rings[] = {{SETT_PIPELINE_ASYNC, 1, 32, 32, false, false, false}, {SETT_PIPELINE_ASYNC, 3, 32, 32, true, true, false}, {SETT_PIPELINE_ASYNC, 4, 1, 1, true, false, false},
+    {SETT_PIPELINE_ASYNC, 5, 1, 128, false, true, false}, {SETT_PIPELINE_CP_ASYNC, 1, 1, 32, true, true, false}, {SETT_PIPELINE_CP_ASYNC, 3, 1, 1, false, false, false},
+    {SETT_PIPELINE_CP_ASYNC, 16, 1, 128, true, false, false}, {SETT_PIPELINE_ASYNC, 1, 32, 32, false, false, true}, {SETT_PIPELINE_ASYNC, 3, 32, 32, true, true, true},
+    {SETT_PIPELINE_CP_ASYNC, 4, 1, 128, true, false, true}};
 static float ring_x[RING_SIZE];
 
 static void check_ring(const void *user, const void *result)
@@ -135,6 +164,7 @@ enum { TM = 16, TK = 32, M = 70, N = 52, K = 200 };
 typedef struct product {
     int x, y, stages, unit; /* the cluster; threads of a consumer that arrives */
     bool relaxed, turned, defer, wide; /* turned: the cluster's layout is given as (y,x). wide: consumers of two dimensions */
+    bool participants, at_the_top;     /* steps that advance; states that all threads make */
 } product;
 typedef struct operand {
     sett_tma *map;
@@ -160,29 +190,28 @@ static operand operand_of(sett_build *b, const product *p, sett_tensor *X, sett_
     return o;
 }
 
-static void load_stages(sett_build *b, sett_pipeline *pipe, const operand *a, const operand *c)
+static void load_stages(sett_build *b, bool ahead, sett_pipeline_state *put, const operand *a, const operand *c)
 {
-    sett_pipeline_state *put = sett_pipeline_producer_state(pipe);
     sett_for (b, k, 0, (K + TK - 1) / TK, 1) {
-        sett_producer_acquire(put);
-        sett_tma_load(a->map, sett_slice(a->at, ALL, k), sett_slice(a->smem, ALL, sett_stage(put)), sett_pipeline_barrier(put), .mask = a->mask);
-        sett_tma_load(c->map, sett_slice(c->at, ALL, k), sett_slice(c->smem, ALL, sett_stage(put)), sett_pipeline_barrier(put), .mask = c->mask);
-        sett_producer_commit(put);
-        sett_advance(put);
+        sett_pipeline_state *at = acquired(put, false, ahead);
+        sett_tma_load(a->map, sett_slice(a->at, ALL, k), sett_slice(a->smem, ALL, sett_stage(at)), sett_pipeline_barrier(at), .mask = a->mask);
+        sett_tma_load(c->map, sett_slice(c->at, ALL, k), sett_slice(c->smem, ALL, sett_stage(at)), sett_pipeline_barrier(at), .mask = c->mask);
+        sett_producer_commit(at);
+        if (!ahead)
+            sett_advance(put);
     }
     sett_producer_tail(put);
 }
 
-static void multiply(sett_build *b, const product *p, sett_pipeline *pipe, const operand *a, const operand *c, sett_tensor *D, sett_val *thread)
+static void multiply(sett_build *b, const product *p, sett_pipeline_state *get, const operand *a, const operand *c, sett_tensor *D, sett_val *thread)
 {
-    sett_pipeline_state *get = sett_pipeline_consumer_state(pipe);
     sett_tensor *acc = sett_make_rmem_tensor(b, SETT_F32, 2);
     sett_fill(acc, 0.0);
     sett_for (b, k, 0, (K + TK - 1) / TK, 1) {
-        sett_consumer_wait(get);
+        sett_pipeline_state *at = awaited(get, false, p->participants);
         if (early)
-            sett_consumer_release(get);
-        sett_tensor *x = sett_slice(a->stages, ALL, ALL, sett_stage(get)), *y = sett_slice(c->stages, ALL, ALL, sett_stage(get));
+            sett_consumer_release(at);
+        sett_tensor *x = sett_slice(a->stages, ALL, ALL, sett_stage(at)), *y = sett_slice(c->stages, ALL, ALL, sett_stage(at));
         for (int i = 0; i < 2; i++) {
             sett_val *e = sett_add(thread, 128 * i), *row = sett_mod(e, TM), *column = sett_floordiv(e, TM);
             sett_for (b, j, 0, TK, 1)
@@ -191,8 +220,9 @@ static void multiply(sett_build *b, const product *p, sett_pipeline *pipe, const
         if (p->unit == 128)
             sett_barrier(b, 1, 128);
         if (!early)
-            sett_consumer_release(get);
-        sett_advance(get);
+            sett_consumer_release(at);
+        if (!p->participants)
+            sett_advance(get);
     }
     for (int i = 0; i < 2; i++) {
         sett_val *e = sett_add(thread, 128 * i), *row = sett_add(sett_mul(sett_block_idx(b, 0), TM), sett_mod(e, TM)), *column = sett_add(sett_mul(sett_block_idx(b, 1), TM), sett_floordiv(e, TM));
@@ -222,14 +252,18 @@ static void product_body(sett_build *b, const void *user)
         sett_pipeline_init_wait(b);
     }
     sett_val *t = p->wide ? sett_add(sett_thread_idx(b, 0), sett_mul(sett_thread_idx(b, 1), 32)) : sett_thread_idx(b, 0);
+    const sett_participants side = states_of(pipe, p->participants, p->at_the_top);
     sett_if (b, sett_eq(sett_warp_idx(b), 4))
-        load_stages(b, pipe, &a, &c);
+        load_stages(b, p->participants, side.producer ? side.producer : sett_pipeline_producer_state(pipe), &a, &c);
     sett_else (b)
-        multiply(b, p, pipe, &a, &c, D, t);
+        multiply(b, p, side.consumer ? side.consumer : sett_pipeline_consumer_state(pipe), &a, &c, D, t);
 }
 
-static const product products[] = {{1, 1, 3, 32, false, false, false, false}, {2, 1, 3, 32, false, false, false, true}, {1, 2, 2, 128, true, false, true, false},
-    {2, 2, 4, 32, false, false, false, false}, {4, 2, 3, 128, true, false, false, false}, {2, 4, 2, 32, false, true, true, false}, {4, 1, 1, 1, false, false, false, false}};
+static const product products[] = {{.x = 1, .y = 1, .stages = 3, .unit = 32}, {.x = 2, .y = 1, .stages = 3, .unit = 32, .wide = true},
+    {.x = 1, .y = 2, .stages = 2, .unit = 128, .relaxed = true, .defer = true}, {.x = 2, .y = 2, .stages = 4, .unit = 32},
+    {.x = 4, .y = 2, .stages = 3, .unit = 128, .relaxed = true}, {.x = 2, .y = 4, .stages = 2, .unit = 32, .turned = true, .defer = true},
+    {.x = 4, .y = 1, .stages = 1, .unit = 1}, {.x = 2, .y = 2, .stages = 3, .unit = 128, .relaxed = true, .participants = true},
+    {.x = 2, .y = 1, .stages = 1, .unit = 32, .participants = true}};
 static float product_a[M * K], product_b[N * K], product_d[M * N];
 
 static void check_product(const void *user, const void *result)
@@ -278,7 +312,7 @@ static void count_wrong(const void *user, const void *result)
 
 START_TEST(an_early_release_is_seen)
 {
-    const product p = {1, 2, 2, 128, false, false, false, false};
+    const product p = {.x = 1, .y = 2, .stages = 2, .unit = 128};
     if (on_gpu()) /* it may wait for ever */
         return;
     fill_products();
@@ -361,7 +395,7 @@ START_TEST(loops_have_no_division)
         return;
     sett_engine *e = open_engine();
     sett_kernel *k;
-    const product p = {2, 2, 3, 128, true, false, false, false}, fenced = {2, 1, 3, 32, false, false, false, false};
+    const product p = {.x = 2, .y = 2, .stages = 3, .unit = 128, .relaxed = true}, fenced = {.x = 2, .y = 1, .stages = 3, .unit = 32};
     char *ptx = ptx_of(e, product_body, &p, sizeof p, "sm_90a", &k), *bad = match(ptx, producer_loop);
     ck_assert_msg(!bad, "%s\n%s", bad, ptx);
     ck_assert_msg(!strstr(ptx, "div.") && !strstr(ptx, "rem.") && !strstr(ptx, ".local"), "%s", ptx);
@@ -378,11 +412,42 @@ START_TEST(loops_have_no_division)
 }
 END_TEST
 
+/* Lines of PTX that are no move between registers. */
+static int working_lines(const char *ptx)
+{
+    int n = 0;
+    for (const char *line = ptx; line; line = strchr(line, '\n'), line += line != NULL)
+        n += strncmp(line, "\tmov.b32 ", 9) != 0;
+    return n;
+}
+
+/* By participants the kernel is the one by states that all threads made, but for what keeps the stage's number while the state goes on. */
+START_TEST(participants_cost_nothing)
+{
+    if (!have_compiler())
+        return;
+    sett_engine *e = open_engine();
+    sett_kernel *k;
+    int n[2];
+    for (int i = 0; i < 2; i++) {
+        const product p = {.x = 2, .y = 2, .stages = 3, .unit = 128, .relaxed = true, .participants = i == 1, .at_the_top = i == 0};
+        const char *ptx = ptx_of(e, product_body, &p, sizeof p, "sm_90a", &k);
+        n[i] = working_lines(ptx);
+        ck_assert(!strstr(ptx, ".local"));
+        sett_kernel_release(k);
+    }
+    ck_assert_int_gt(n[0], 100);
+    ck_assert_int_eq(n[0], n[1]);
+    sett_engine_close(e);
+}
+END_TEST
+
 /* ---- stores by TMA ---------------------------------------------------------------------------------------- */
 enum { STORE_ROWS = 8, STORE_COLUMNS = 32, STORES = 7 };
 static void store_body(sett_build *b, const void *user)
 {
-    const int stages = *(const int *)user;
+    const int stages = *(const int *)user & 3;
+    const bool ahead = *(const int *)user > 3;
     sett_tensor *D = sett_param(b, "D", SETT_F32, sett_row_major(b, STORES * STORE_ROWS, STORE_COLUMNS), .align = 16);
     sett_grid(b, 1), sett_block(b, 32);
     sett_tensor *stages_of = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(STORE_ROWS, STORE_COLUMNS, stages), T(STORE_COLUMNS, 1, STORE_ROWS * STORE_COLUMNS)), 128);
@@ -391,16 +456,17 @@ static void store_body(sett_build *b, const void *user)
     sett_pipeline_state *put = sett_pipeline_producer_state(sett_pipeline_tma_store(b, .stages = stages));
     sett_val *lane = sett_lane_idx(b);
     sett_for (b, k, 0, STORES, 1) {
-        sett_producer_acquire(put);
+        sett_pipeline_state *at_stage = acquired(put, false, ahead);
         sett_sync_warp(b);
-        sett_tensor *stage = sett_slice(stages_of, ALL, ALL, sett_stage(put));
+        sett_tensor *stage = sett_slice(stages_of, ALL, ALL, sett_stage(at_stage));
         for (int i = 0; i < STORE_ROWS; i++)
             sett_set(stage, sett_to(sett_add(sett_mul(sett_add(sett_mul(k, STORE_ROWS), i), STORE_COLUMNS), lane), SETT_F32), i, lane);
         sett_fence_view_async_shared(b);
         sett_sync_warp(b);
         sett_tma_store(map, stage, sett_slice(at, ALL, ALL, k));
-        sett_producer_commit(put);
-        sett_advance(put);
+        sett_producer_commit(at_stage);
+        if (!ahead)
+            sett_advance(put);
     }
     sett_producer_tail(put);
 }
@@ -416,7 +482,7 @@ START_TEST(stores_go_through_a_ring)
 {
     static float d[STORES * STORE_ROWS * STORE_COLUMNS];
     sett_buf D = sett_buf_2d(d, SETT_F32, STORES * STORE_ROWS, STORE_COLUMNS);
-    const int stages = _i + 1;
+    const int stages = _i < 3 ? _i + 1 : 4 + 2; /* 4: by steps that advance */
     run_all(&(program){store_body, &stages, sizeof stages, 1, {{SETT_BIND_BUF, .u = {.t = &D}}}, 0, sizeof d, check_stores});
 }
 END_TEST
@@ -676,7 +742,8 @@ Suite *pipeline_suite(void)
     tcase_add_test(t, an_early_release_is_seen);
     tcase_add_loop_test(t, a_block_fills_another, 0, 3);
     tcase_add_test(t, loops_have_no_division);
-    tcase_add_loop_test(t, stores_go_through_a_ring, 0, 3);
+    tcase_add_test(t, participants_cost_nothing);
+    tcase_add_loop_test(t, stores_go_through_a_ring, 0, 4);
     tcase_add_loop_test(t, groups_take_turns, 0, 4);
     tcase_add_loop_test(t, tiles_are_taken_in_order, 0, (int)(sizeof schedules / sizeof *schedules));
     tcase_add_test(t, blocks_know_their_cluster);

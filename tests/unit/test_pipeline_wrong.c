@@ -95,6 +95,11 @@ static void no_tail(sett_build *b)
     sett_pipeline *p = sett_pipeline_tma_async(b, .stages = 2, .tx_bytes = 16, .multicast = 1, .consumers = SETT_WARPS(1));
     sett_producer_acquire(sett_pipeline_producer_state(p));
 }
+static void no_tail_of_participants(sett_build *b)
+{
+    sett_cluster(b, 2);
+    sett_producer_acquire_and_advance(sett_make_participants(sett_pipeline_tma_async(b, .stages = 2, .tx_bytes = 16, .multicast = 1, .consumers = SETT_WARPS(1))).producer);
+}
 static void uneven_grid(sett_build *b)
 {
     sett_cluster(b, 3);
@@ -107,6 +112,7 @@ static const struct { void (*body)(sett_build *); sett_status status; const char
     {no_cluster, SETT_E_ARGUMENT, "sett_cluster_sync: the cluster was not said before: sett_cluster(b, ...), of 1 if there is none"},
     {peer_of_an_arm, SETT_E_REGION, "sett_set: smem@test_pipeline_wrong.c:~ of a peer was made in a region that has ended: call sett_map_dsmem here, or before it"},
     {no_tail, SETT_E_REGION, "sett_producer_acquire: neither sett_producer_tail nor sett_cluster_wait follows: the block could end while others still release stages to it"},
+    {no_tail_of_participants, SETT_E_REGION, "sett_producer_acquire_and_advance: neither sett_producer_tail nor sett_cluster_wait follows: the block could end while others still release stages to it"},
     {uneven_grid, SETT_E_DIVIDE, "sett_cluster: extent 0 of the grid is 2, which is not a multiple of the cluster's, 3"},
     {uneven_plane, SETT_E_DIVIDE, "sett_cluster: extent 1 of the grid is 1, which is not a multiple of the cluster's, 2"},
 };
