@@ -30,9 +30,8 @@ typedef struct parts {
 
 static void load(sett_tma *tma, sett_tensor *tiles, sett_val *i, sett_tensor *ring, sett_pipeline_state *put)
 {
-    sett_producer_acquire(put);
-    sett_tma_load(tma, sett_slice(tiles, ALL, ALL, i), sett_slice(ring, ALL, ALL, sett_stage(put)), sett_pipeline_barrier(put));
-    sett_advance(put);
+    sett_pipeline_state *stage = sett_producer_acquire_and_advance(put);
+    sett_tma_load(tma, sett_slice(tiles, ALL, ALL, i), sett_slice(ring, ALL, ALL, sett_stage(stage)), sett_pipeline_barrier(stage));
 }
 
 static void produce(sett_build *b, const parts *t)
