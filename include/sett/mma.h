@@ -108,7 +108,8 @@ SETT_API sett_arg sett_partition_shape_at(sett_site, const sett_tiled_mma *, set
 /* The registers that hold a partition, of the types of the atom; undefined at first. A partition's values lie in the order
  * of the instruction's registers. Where the atom reads the operand from shared memory, the partition of a tensor there is
  * given back as what sett_gemm takes: descriptors, made when they are used. SETT_E_SPACE, SETT_E_DTYPE, SETT_E_ARGUMENT: it
- * is not there, of another type, or no layout that wgmma reads.
+ * is not there, of another type, or no layout that wgmma reads; or it is a partition of another operand, of another atom's
+ * values, or of a tiled product whose threads share the matrix otherwise. Views that are made without sett_partition_ have no such mark.
  * In place of a partition, its shape: sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(128, 256))). */
 SETT_API sett_tensor *sett_make_fragment_at(sett_site, const sett_tiled_mma *, sett_operand, const sett_tensor *partition);
 SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mma *, sett_operand, sett_arg shape);
@@ -135,7 +136,7 @@ SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mm
  * records one, unless a sett_mma_fence just before names all of them: one fence then serves several products. Products that are in
  * flight when their registers are touched are SETT_E_VERIFY when the body has ended, with both lines.
  * SETT_E_SPACE, SETT_E_DTYPE, SETT_E_SHAPE, SETT_E_ARGUMENT: an operand is in another memory, of another type or extent, or a
- * fragment of another product or operand, or of a tiled product whose threads share M, N or K otherwise than those of the others. */
+ * fragment or partition of another product or operand, or of a tiled product whose threads share M, N or K otherwise than those of the others. */
 typedef struct sett_gemm_args {
     size_t size;
     const sett_tensor *C;

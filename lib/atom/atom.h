@@ -48,11 +48,12 @@ struct sett_thr_copy {
     sett_arg thread;
 };
 
-/* A tensor that is an operand of a product: of which, and the call that made it. */
+/* A tensor that is an operand of a product, or a thread's partition of one: of which, and the call that made it. */
 typedef struct sett__fragment {
     const sett_tiled_mma *mma;
-    uint8_t which; /* a sett_operand */
-    uint32_t site; /* in the build's list */
+    uint8_t which;     /* a sett_operand */
+    bool is_partition; /* not yet a fragment */
+    uint32_t site;     /* in the build's list */
 } sett__fragment;
 
 /* ---- atoms -------------------------------------------------------------------------------------- */
@@ -82,8 +83,17 @@ static inline void *sett__poison_atom(const sett_build *b)
 }
 sett_layout *sett__tv_layout(const sett__ctx *, const sett_tiled_mma *, sett_operand); /* (thread, value) -> element */
 sett_arg sett__tile_of(const sett__ctx *, const sett_tiled_mma *, sett_operand);       /* its two extents */
+/* Of A, B and C: which of M, N and K their modes are. */
+extern const uint8_t sett__modes_of[3][2];
 /* Do both give each thread the same of M, N or K, mode 0, 1 or 2? */
 bool sett__same_split(const sett__ctx *, const sett_tiled_mma *, const sett_tiled_mma *, int mode);
+/* "(32,2,2,1):(1,32,64,0) permuted by (2,16):(16,1)" */
+const char *sett__split_text(sett_build *, const sett_tiled_mma *, int mode);
+/* fragment.c: notes what a new tensor is, unless it is poison. */
+sett_tensor *sett__mark_operand(const sett__ctx *, sett_tensor *, const sett__fragment *);
+/* Is what a tensor was made as operand `which` of this atom? Else the build fails; name: what the tensor is to the call. */
+bool sett__check_mark(const sett__ctx *, const sett_tensor *, const sett_mma_atom *, sett_operand which, const char *name);
+const char *sett__marked_at(sett_build *, const sett__fragment *); /* "gemm.c:41" */
 /* As sett_make_smem_descriptor; type -1: the build has failed. */
 sett_smem_descriptor sett__descriptor(const sett__ctx *, const sett_layout *, sett_dtype, sett_major);
 

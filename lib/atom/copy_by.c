@@ -134,7 +134,7 @@ static void move_matrices(const sett__ctx *c, const sett_copy_atom *a, const set
 static bool check_modes(const sett__ctx *c, const sett_tensor *held, const sett_tensor *other, const int64_t each[2])
 {
     const int n = sett__arity(held->layout->shape);
-    if (!held->fragment || held->space != SETT_RMEM || n < 2 || n != sett__arity(other->layout->shape))
+    if (!held->fragment || held->fragment->is_partition || held->space != SETT_RMEM || n < 2 || n != sett__arity(other->layout->shape))
         return true;
     for (int i = 0; i < n; i++) {
         const sett_arg x = sett__product(c, sett__kid(held->layout->shape, i)), y = sett__product(c, sett__kid(other->layout->shape, i));

@@ -64,33 +64,16 @@ static bool take_modes(gemm *g)
     return false;
 }
 
-static bool same_atom(const sett_mma_atom *x, const sett_mma_atom *y)
-{
-    return x->row == y->row && !memcmp(x->mnk, y->mnk, sizeof x->mnk) && !memcmp(x->dtype, y->dtype, sizeof x->dtype);
-}
-
-/* "gemm.c:41" */
-static const char *made_at(const gemm *g, const sett__fragment *f)
-{
-    const sett__site_ref *s = &g->c.b->site[f->site];
-    char text[120];
-    snprintf(text, sizeof text, "%.100s:%u", g->c.b->string[s->file], s->line);
-    const char *kept = sett__arena_str(&g->c.b->arena, text);
-    return kept ? kept : "";
-}
-
 /* Is t operand k of the atom? */
 static bool check_operand(const gemm *g, int k)
 {
     const sett_tensor *t = g->t[k];
     const sett_mma_atom *a = g->atom;
-    const sett__fragment *f = t->fragment;
     const int which = k == D ? C : k;
     sett_build *b = g->c.b;
-    SETT__FAIL_IF(b, g->c.site, g->c.func, f && !same_atom(f->mma->atom, a), false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at %s, and the product is %s", letter_of(k),
-        sett__tensor_text(b, t), f->mma->atom->name, made_at(g, f), a->name);
-    SETT__FAIL_IF(b, g->c.site, g->c.func, f && f->which != which, false, SETT_E_ARGUMENT, "%s %s is a fragment of %s, made at %s", letter_of(k), sett__tensor_text(b, t),
-        letter_of(f->which), made_at(g, f));
+    char name[4] = {letter_of(k)[0], ' '};
+    if (!sett__check_mark(&g->c, t, a, (sett_operand)which, name))
+        return false;
     bool shared = which < C && a->shared[which], memory = a->row < 0 && (t->space == SETT_SMEM || t->space == SETT_GMEM);
     SETT__FAIL_IF(b, g->c.site, g->c.func, shared ? t->space != SETT_SMEM : t->space != SETT_RMEM && !memory, false, SETT_E_SPACE,
         shared ? "%s %s is in %s, and %s reads it from smem" : "%s %s is in %s, and %s has it in registers: copy it to a fragment", letter_of(k), sett__tensor_text(b, t),
@@ -110,27 +93,16 @@ static const struct {
     char name;
 } shared_modes[] = {{A, 1, C, 1, 0, 'M'}, {B, 1, C, 2, 1, 'N'}, {A, 2, B, 2, 2, 'K'}, {C, 1, D, 1, 0, 'M'}, {C, 2, D, 2, 1, 'N'}};
 
-/* "(32,2,2,1):(1,32,64,0) permuted by (2,16):(16,1)" */
-static const char *split_text(const gemm *g, const sett_tiled_mma *m, int mode)
-{
-    const sett_arg perm = m->perm[mode];
-    const bool permuted = perm.kind == SETT_LAYOUT;
-    char text[200];
-    snprintf(text, sizeof text, "%.100s%s%.80s", sett__layout_text(g->c.b, m->thr), permuted ? " permuted by " : "", permuted ? sett__layout_text(g->c.b, perm.u.l) : "");
-    const char *kept = sett__arena_str(&g->c.b->arena, text);
-    return kept ? kept : "";
-}
-
-/* Fragments of two tiled products fit where both give a thread the same rows, columns and depth. */
+/* Operands of two tiled products fit where both give a thread the same rows, columns and depth. */
 static bool check_fragments(const gemm *g)
 {
     for (size_t i = 0; i < SETT__COUNT(shared_modes); i++) {
         const sett_tensor *x = g->t[shared_modes[i].x], *y = g->t[shared_modes[i].y];
         const sett__fragment *f = x->fragment, *h = y->fragment;
         SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, f && h && !sett__same_split(&g->c, f->mma, h->mma, shared_modes[i].mnk), false, SETT_E_ARGUMENT,
-            "%s %s, made at %s, and %s %s, made at %s, are fragments of tiled products that share %c in other ways: threads %s and %s", letter_of(shared_modes[i].x),
-            sett__tensor_text(g->c.b, x), made_at(g, f), letter_of(shared_modes[i].y), sett__tensor_text(g->c.b, y), made_at(g, h), shared_modes[i].name,
-            split_text(g, f->mma, shared_modes[i].mnk), split_text(g, h->mma, shared_modes[i].mnk));
+            "%s %s, made at %s, and %s %s, made at %s, are of tiled products that share %c in other ways: threads %s and %s", letter_of(shared_modes[i].x),
+            sett__tensor_text(g->c.b, x), sett__marked_at(g->c.b, f), letter_of(shared_modes[i].y), sett__tensor_text(g->c.b, y), sett__marked_at(g->c.b, h), shared_modes[i].name,
+            sett__split_text(g->c.b, f->mma, shared_modes[i].mnk), sett__split_text(g->c.b, h->mma, shared_modes[i].mnk));
     }
     return true;
 }

@@ -5,8 +5,7 @@
 
 enum { MOST_THREADS = 1024, MOST_OF_TILE = 4096 };
 
-/* Of A, B and C: which of M, N and K their modes are. */
-static const uint8_t modes_of[3][2] = {{0, 2}, {1, 2}, {0, 1}};
+const uint8_t sett__modes_of[3][2] = {{0, 2}, {1, 2}, {0, 1}};
 
 static const char *name_of(const char *const name[3], sett_operand which)
 {
@@ -70,13 +69,13 @@ static int64_t tile_of(const sett_tiled_mma *m, int i)
 
 sett_arg sett__tile_of(const sett__ctx *c, const sett_tiled_mma *m, sett_operand which)
 {
-    return sett__pair(c, sett_arg_i(tile_of(m, modes_of[which][0])), sett_arg_i(tile_of(m, modes_of[which][1])));
+    return sett__pair(c, sett_arg_i(tile_of(m, sett__modes_of[which][0])), sett_arg_i(tile_of(m, sett__modes_of[which][1])));
 }
 
 /* ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...))) */
 static sett_layout *thrfrg(const sett__ctx *c, const sett_tiled_mma *m, sett_operand which, const sett_layout *l)
 {
-    const int x = modes_of[which][0], y = modes_of[which][1];
+    const int x = sett__modes_of[which][0], y = sett__modes_of[which][1];
     sett_arg perm = sett__pair(c, perm_of(m, x), perm_of(m, y)), atom = sett__pair(c, sett_arg_i(m->atom->mnk[x]), sett_arg_i(m->atom->mnk[y]));
     sett_arg thr = sett__pair(c, sett_arg_i(m->thrs[x]), sett_arg_i(m->thrs[y]));
     sett_layout *r = sett__divided(c, sett__logical_divide(c, l, perm), atom); /* ((AtomM,AtomK),(RestM,RestK)) */
@@ -93,10 +92,10 @@ static bool check_matrix(const sett__ctx *c, const sett_tiled_mma *m, sett_opera
         'A' + (int)which, modes[which]);
     for (int i = 0; i < 2; i++) {
         sett_arg n = sett__product(c, sett__kid(l->shape, i));
-        int64_t tile = tile_of(m, modes_of[which][i]), core = core_of(m, modes_of[which][i]);
+        int64_t tile = tile_of(m, sett__modes_of[which][i]), core = core_of(m, sett__modes_of[which][i]);
         SETT__FAIL_IF(c->b, c->site, c->func, n.kind == SETT_INT && (n.u.i % tile || n.u.i % core), false, SETT_E_DIVIDE,
             "the extent %lld of mode %d of %s is no multiple of %lld, which %s covers in %c", (long long)n.u.i, i, sett__layout_text(c->b, l),
-            (long long)(n.u.i % tile ? tile : core), m->atom->name, "MNK"[modes_of[which][i]]);
+            (long long)(n.u.i % tile ? tile : core), m->atom->name, "MNK"[sett__modes_of[which][i]]);
     }
     return true;
 }
@@ -161,6 +160,16 @@ bool sett__same_split(const sett__ctx *c, const sett_tiled_mma *x, const sett_ti
                          (x->thrs[mode] == 1 || (sett__same_shape(sett__kid(x->thr->shape, i), sett__kid(y->thr->shape, i)) &&
                                                     sett__same_shape(sett__kid(x->thr->stride, i), sett__kid(y->thr->stride, i))));
     return threads && same_permutation(c, x->perm[mode], y->perm[mode]);
+}
+
+const char *sett__split_text(sett_build *b, const sett_tiled_mma *m, int mode)
+{
+    const sett_arg perm = m->perm[mode];
+    const bool permuted = perm.kind == SETT_LAYOUT;
+    char text[200];
+    snprintf(text, sizeof text, "%.100s%s%.80s", sett__layout_text(b, m->thr), permuted ? " permuted by " : "", permuted ? sett__layout_text(b, perm.u.l) : "");
+    const char *kept = sett__arena_str(&b->arena, text);
+    return kept ? kept : "";
 }
 
 /* ---- making --------------------------------------------------------------------------------------------- */
@@ -293,9 +302,10 @@ sett_tensor *sett_partition_at(sett_site site, const sett_thr_mma *s, sett_opera
     sett_layout *l = thrfrg(&c, s->mma, which, t->layout);
     if (sett__layout_poison(l))
         return &c.b->poison->tensor;
-    sett_arg at = sett__pair(&c, s->at[0], sett__pair(&c, s->at[1 + modes_of[which][0]], s->at[1 + modes_of[which][1]]));
+    sett_arg at = sett__pair(&c, s->at[0], sett__pair(&c, s->at[1 + sett__modes_of[which][0]], s->at[1 + sett__modes_of[which][1]]));
     sett_arg all = sett__pair(&c, SETT_ALL, sett__all_but(&c, NULL, sett__arity(sett__kid(sett__kid(l->shape, 1), 1))));
-    return sett__slice(&c, sett__view(t, l, t->offset), sett__pair(&c, at, all));
+    const sett__fragment f = {s->mma, (uint8_t)which, true, sett__site(c.b, site)};
+    return sett__mark_operand(&c, sett__slice(&c, sett__view(t, l, t->offset), sett__pair(&c, at, all)), &f);
 }
 
 sett_arg sett_partition_shape_at(sett_site site, const sett_tiled_mma *m, sett_operand which, sett_arg shape)

@@ -287,6 +287,22 @@ START_TEST(refused)
 }
 END_TEST
 
+/* Partitions of other tiled products that give a thread the same, and views sliced by hand, are operands as CuTe takes them. */
+START_TEST(other_sources)
+{
+    bench w = set_up();
+    sett_mma_atom *half = sett_mma_sync(w.b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .k = 8);
+    sett_tiled_mma *again = sett_make_tiled_mma(w.warp, T(2, 2, 1), T(32, 32, 16)), *flat = sett_make_tiled_mma(half, T(2, 2, 1), T(32, 32, 16));
+    sett_tensor *same = sett_make_fragment_A(w.mma, sett_partition_A(sett_get_slice(again, 0), w.s));
+    sett_tensor *acc = sett_make_fragment_C(w.mma, sett_partition_C(sett_get_slice(flat, 0), w.g)); /* m16n8k8 has C as m16n8k16 */
+    sett_tensor *hand = sett_make_fragment_B(w.mma, sett_composition(w.g, sett_make_layout(w.b, T(4, 4, 4))));
+    (void)hand;
+    sett_gemm(w.mma, acc, same, w.rb, acc);
+    ck_assert_msg(!w.b->error.status, "%s", w.b->error.text);
+    sett_build_end(w.b, NULL);
+}
+END_TEST
+
 Suite *atom_suite(void)
 {
     Suite *s = suite_create("atom");
@@ -297,6 +313,7 @@ Suite *atom_suite(void)
     tcase_add_test(t, copies_of_copies);
     tcase_add_test(t, parts_of_a_fragment);
     tcase_add_test(t, smem_layouts);
+    tcase_add_test(t, other_sources);
     tcase_add_loop_test(t, refused, 0, (int)SETT__COUNT(mistakes));
     suite_add_tcase(s, t);
     return s;
