@@ -86,7 +86,11 @@ SETT_API sett_layout *sett_thrfrg_at(sett_site, const sett_tiled_mma *, sett_ope
 #define sett_thrfrg_A(mma, l) sett_thrfrg_at(SETT_HERE, mma, SETT_OPERAND_A, l)
 #define sett_thrfrg_B(mma, l) sett_thrfrg_at(SETT_HERE, mma, SETT_OPERAND_B, l)
 #define sett_thrfrg_C(mma, l) sett_thrfrg_at(SETT_HERE, mma, SETT_OPERAND_C, l)
-/* The part of one thread, an index from 0 on: of a tiled product, or a tiled copy. */
+/* The part of one thread, an index from 0 on: of a tiled product, or a tiled copy. As in CuTe, a run-time index past the last
+ * thread of a tiled product goes round to the first, so that each warp group of a block may give its thread's index to a product
+ * of 128 threads; of a tiled copy it names what lies behind the tile: where a block has more threads than a copy, those past its
+ * last leave the copy out, by a branch or a predicate. SETT_E_RANGE: a C number past the last thread, or an index of which it is
+ * known that no thread of the copy has it. */
 SETT_API sett_thr_mma *sett_get_slice_mma_at(sett_site, const sett_tiled_mma *, sett_arg thread);
 SETT_API sett_thr_copy *sett_get_slice_copy_at(sett_site, const sett_tiled_copy *, sett_arg thread);
 #define sett_get_slice(tiled, thread) \
@@ -135,8 +139,9 @@ SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mm
  * newest groups, 0 to 7, are not complete. wgmma needs a fence between what else touches its registers and itself. sett_gemm
  * records one, unless a sett_mma_fence just before names all of them: one fence then serves several products. Products that are in
  * flight when their registers are touched are SETT_E_VERIFY when the body has ended, with both lines.
- * SETT_E_SPACE, SETT_E_DTYPE, SETT_E_SHAPE, SETT_E_ARGUMENT: an operand is in another memory, of another type or extent, or a
- * fragment or partition of another product or operand, or of a tiled product whose threads share M, N or K otherwise than those of the others. */
+ * SETT_E_SPACE, SETT_E_DTYPE, SETT_E_SHAPE, SETT_E_ARGUMENT: an operand is in another memory, of another type or extent, a fragment
+ * or partition of another product or operand, or of a tiled product whose threads share M, N or K otherwise than those of the
+ * others; or two elements of D lie in one place. */
 typedef struct sett_gemm_args {
     size_t size;
     const sett_tensor *C;

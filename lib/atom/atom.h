@@ -85,6 +85,8 @@ sett_layout *sett__tv_layout(const sett__ctx *, const sett_tiled_mma *, sett_ope
 sett_arg sett__tile_of(const sett__ctx *, const sett_tiled_mma *, sett_operand);       /* its two extents */
 /* Of A, B and C: which of M, N and K their modes are. */
 extern const uint8_t sett__modes_of[3][2];
+/* Is it an index of a thread from 0 on, below `threads` as far as is known? wraps: a run-time index may be any. of: a layout's text. */
+bool sett__check_thread(const sett__ctx *, sett_arg thread, int64_t threads, bool wraps, const char *of);
 /* Do both give each thread the same of M, N or K, mode 0, 1 or 2? */
 bool sett__same_split(const sett__ctx *, const sett_tiled_mma *, const sett_tiled_mma *, int mode);
 /* "(32,2,2,1):(1,32,64,0) permuted by (2,16):(16,1)" */

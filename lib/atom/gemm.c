@@ -107,6 +107,19 @@ static bool check_fragments(const gemm *g)
     return true;
 }
 
+/* Each sum has a place of its own, as far as the build knows. */
+static bool check_sums(const gemm *g)
+{
+    sett__places p;
+    if (!sett__tensor_places(&g->c, g->t[D], &p))
+        return false;
+    const sett__spot *s = sett__spots(&g->c, &p, NULL);
+    for (uint32_t i = 1; s && i < p.n; i++)
+        SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, s[i].group == s[i - 1].group && s[i].imm == s[i - 1].imm, false, SETT_E_ARGUMENT,
+            "elements %u and %u of D %s lie in one place: each sum needs its own", s[i - 1].elem, s[i].elem, sett__tensor_text(g->c.b, g->t[D]));
+    return s;
+}
+
 static bool take_extents(gemm *g)
 {
     for (size_t i = 0; i < SETT__COUNT(shared_modes); i++) {
@@ -534,7 +547,7 @@ void sett_gemm_at(sett_site site, const sett_mma_atom *atom, const sett_tensor *
     for (int k = A; k <= D; k++)
         if (!check_operand(&g, k))
             return;
-    if (take_extents(&g) && check_fragments(&g))
+    if (take_extents(&g) && check_fragments(&g) && check_sums(&g))
         (atom->row < 0 ? universal_products : sett__mmas[atom->row].kind == SETT__MMA_WARP ? warp_products : group_products)(&g);
 }
 

@@ -224,8 +224,8 @@ sett_thr_copy *sett_get_slice_copy_at(sett_site site, const sett_tiled_copy *x, 
     sett__ctx c = {SETT__HOME_OR(x, sett__build_of(thread)), site, "sett_get_slice"};
     if (!sett__use_atom(&c, (const sett__head *)x, SETT__K_TILED_COPY) || !sett__use_arg(c.b, site, c.func, thread))
         return sett__poison_atom(c.b);
-    bool integer = thread.kind == SETT_INT ? thread.u.i >= 0 : thread.kind == SETT_VALUE && thread.u.v->scalar && sett__dtype_is_int((sett_dtype)thread.u.v->dtype);
-    SETT__FAIL_IF(c.b, site, c.func, !integer, sett__poison_atom(c.b), SETT_E_ARGUMENT, "the thread's index is no integer of at least 0");
+    if (!sett__check_thread(&c, thread, mode_size(&c, x->tv, 0), false, sett__layout_text(c.b, x->tv)))
+        return sett__poison_atom(c.b);
     sett_thr_copy *r = sett__new_object(c.b, SETT__K_THR_COPY, sizeof *r);
     r->copy = x;
     r->thread = thread;

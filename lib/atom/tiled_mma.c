@@ -277,13 +277,24 @@ sett_layout *sett_thrfrg_at(sett_site site, const sett_tiled_mma *m, sett_operan
 }
 
 /* ---- slices -------------------------------------------------------------------------------------------------- */
+bool sett__check_thread(const sett__ctx *c, sett_arg thread, int64_t threads, bool wraps, const char *of)
+{
+    const bool known = thread.kind == SETT_INT, dynamic = thread.kind == SETT_VALUE && thread.u.v->scalar && sett__dtype_is_int((sett_dtype)thread.u.v->dtype);
+    SETT__FAIL_IF(c->b, c->site, c->func, known ? thread.u.i < 0 : !dynamic, false, SETT_E_ARGUMENT, "the thread's index is no integer of at least 0");
+    const int64_t least = known ? thread.u.i : wraps ? 0 : thread.u.v->lo;
+    SETT__FAIL_IF(c->b, c->site, c->func, least >= threads, false, SETT_E_RANGE, "the thread's index is %s%lld, and the threads of %s are 0 to %lld",
+        known ? "" : "at least ", (long long)least, of, (long long)threads - 1);
+    return true;
+}
+
 sett_thr_mma *sett_get_slice_mma_at(sett_site site, const sett_tiled_mma *m, sett_arg thread)
 {
     sett__ctx c = {SETT__HOME_OR(m, sett__build_of(thread)), site, "sett_get_slice"};
     if (!sett__use_atom(&c, (const sett__head *)m, SETT__K_TILED_MMA) || !sett__use_arg(c.b, site, c.func, thread))
         return sett__poison_atom(c.b);
-    bool integer = thread.kind == SETT_INT ? thread.u.i >= 0 : thread.kind == SETT_VALUE && thread.u.v->scalar && sett__dtype_is_int((sett_dtype)thread.u.v->dtype);
-    SETT__FAIL_IF(c.b, site, c.func, !integer, sett__poison_atom(c.b), SETT_E_ARGUMENT, "the thread's index is no integer of at least 0");
+    const sett_arg threads = sett_cosize_layout(m->thr);
+    if (!sett__check_thread(&c, thread, threads.u.i, true, sett__layout_text(c.b, m->thr)))
+        return sett__poison_atom(c.b);
     sett_arg at = sett_get_flat_coord_at(site, m->thr, thread);
     sett_thr_mma *r = sett__new_object(c.b, SETT__K_THR_MMA, sizeof *r);
     r->mma = m;

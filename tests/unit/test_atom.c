@@ -303,6 +303,23 @@ START_TEST(other_sources)
 }
 END_TEST
 
+/* A run-time index of another warp group goes round; one that a branch may leave out, or that counts from a later thread on, is
+ * nobody's mistake. */
+START_TEST(indices_past_the_last)
+{
+    bench w = set_up();
+    sett_val *t = sett_thread_idx(w.b, 0);
+    sett_tiled_copy *warp = sett_make_tiled_copy_tv(sett_copy_universal(w.b, SETT_F16, 128), sett_make_layout(w.b, T(8, 4)), sett_make_layout(w.b, T(8, 1)));
+    sett_get_slice(w.mma, sett_add(t, 128));
+    sett_get_slice(w.wg, sett_add(t, 256));
+    sett_get_slice(warp, t);
+    sett_get_slice(warp, sett_sub(t, 96));
+    sett_get_slice(warp, 31), sett_get_slice(w.mma, 127);
+    ck_assert_msg(!w.b->error.status, "%s", w.b->error.text);
+    sett_build_end(w.b, NULL);
+}
+END_TEST
+
 Suite *atom_suite(void)
 {
     Suite *s = suite_create("atom");
@@ -314,6 +331,7 @@ Suite *atom_suite(void)
     tcase_add_test(t, parts_of_a_fragment);
     tcase_add_test(t, smem_layouts);
     tcase_add_test(t, other_sources);
+    tcase_add_test(t, indices_past_the_last);
     tcase_add_loop_test(t, refused, 0, (int)SETT__COUNT(mistakes));
     suite_add_tcase(s, t);
     return s;
