@@ -238,6 +238,7 @@ SETT_API sett_tensor *sett_retile_at(sett_site, const sett_thr_copy *, const set
  * universal: as sett_copy; the loads and stores are as wide as is proven, and the kernel's report says what made one
  * narrower. async: as sett_cp_async; commit_group and wait_group are yours. ldmatrix: from shared memory to registers,
  * stmatrix the other way; all lanes of a warp reach the call, and each row is 16 bytes at a multiple of 16 (SETT_E_ALIGN).
+ * Values are of the atom's type, or of another of as many bits; a universal copy converts them as sett_copy does (SETT_E_DTYPE).
  * .pred: as of sett_copy_if, of universal and async copies. .zfill: async alone; zeros where the predicate is false.
  * Matrices of a destination in registers are those of sett_retile. SETT_E_SHAPE: a product's fragment has other modes than the partition
  * beside it, and was not retiled. */

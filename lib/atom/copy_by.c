@@ -145,6 +145,21 @@ static bool check_modes(const sett__ctx *c, const sett_tensor *held, const sett_
     return true;
 }
 
+static int bits_of(int dtype)
+{
+    return dtype == SETT_BOOL ? 8 : sett_dtype_bits((sett_dtype)dtype);
+}
+
+/* An atom's values are of its type, or of another of as many bits, on one side at least: the other may have what they are converted to. */
+static bool check_width(const sett__ctx *c, const sett_copy_atom *a, const sett_tensor *src, const sett_tensor *dst)
+{
+    const int bits = bits_of(a->dtype);
+    bool fits = src->space == SETT_COORD || dst->space == SETT_COORD || bits_of(src->dtype) == bits || bits_of(dst->dtype) == bits;
+    SETT__FAIL_IF(c->b, c->site, c->func, !fits, false, SETT_E_DTYPE, "%s is of %s, and the atom is a %s of %s, whose values have %d bits: make it of %s", sett__tensor_text(c->b, src),
+        sett_dtype_name((sett_dtype)src->dtype), a->name, sett_dtype_name((sett_dtype)a->dtype), bits, sett_dtype_name((sett_dtype)src->dtype));
+    return true;
+}
+
 sett_copy_atom *sett_tiled_copy_atom(const sett_tiled_copy *x)
 {
     bool fine = sett__lives("sett_tiled_copy_atom", x, SETT__K_TILED_COPY) && !((const sett__head *)x)->poison;
@@ -164,6 +179,8 @@ void sett_copy_by_at(sett_site site, const sett_copy_atom *atom, const sett_copy
     SETT__FAIL_IF(c.b, site, c.func, x.zfill && atom->kind != SETT_COPY_ASYNC, , SETT_E_ARGUMENT, ".zfill is for sett_copy_async, and this is a %s", atom->name);
     const int64_t reads = values_of(&c, atom->val[SETT__SRC]), writes = values_of(&c, atom->val[SETT__DST]);
     if (!check_modes(&c, x.dst, x.src, (const int64_t[]){writes, reads}) || !check_modes(&c, x.src, x.dst, (const int64_t[]){reads, writes}))
+        return;
+    if (atom->kind < SETT_COPY_LDMATRIX && !check_width(&c, atom, x.src, x.dst))
         return;
     const sett_cp_async_args async = {.size = sizeof async, .src = x.src, .dst = x.dst, .pred = x.pred, .zfill = x.zfill};
     switch ((sett_copy_kind)atom->kind) {

@@ -297,6 +297,9 @@ START_TEST(other_sources)
     sett_tensor *acc = sett_make_fragment_C(w.mma, sett_partition_C(sett_get_slice(flat, 0), w.g)); /* m16n8k8 has C as m16n8k16 */
     sett_tensor *hand = sett_make_fragment_B(w.mma, sett_composition(w.g, sett_make_layout(w.b, T(4, 4, 4))));
     (void)hand;
+    sett_copy_atom *bits = sett_copy_universal(w.b, SETT_U16, 64);
+    sett_copy_by(bits, sett_slice(w.g, ALL, 0), sett_make_rmem_tensor(w.b, SETT_F16, 64)); /* of as many bits */
+    sett_copy_by(bits, sett_slice(w.g, ALL, 0), sett_make_rmem_tensor(w.b, SETT_F32, 64)); /* converted */
     sett_gemm(w.mma, acc, same, w.rb, acc);
     ck_assert_msg(!w.b->error.status, "%s", w.b->error.text);
     sett_build_end(w.b, NULL);
