@@ -121,8 +121,9 @@ SETT_API void sett_cp_async_mbarrier_arrive_at(sett_site, const sett_tensor *bar
  * for consumers that read by wgmma, after their sett_mma_wait. (Others need a sett_barrier before, or a warp may
  * still wait for a phase that ended twice.) All threads of a group make the calls, together. If more threads arrive
  * than the group says, a phase ends too early; if fewer, never. The CPU engine reports an arrival that the count does
- * not have and a wait that never ends, with the lines of those who wait. It does not see each stage that is used too
- * early: then the results are wrong. */
+ * not have, a phase that ends by other threads than the one before it, for which nobody has waited, and a wait that
+ * never ends, with the lines of those who wait. It does not see each stage that is used too early: then the results
+ * are wrong. */
 typedef struct sett_pipeline sett_pipeline;
 typedef struct sett_pipeline_state sett_pipeline_state;
 typedef struct sett_group { int count, threads; } sett_group;

@@ -57,6 +57,8 @@ typedef struct sett__mbarrier {
     uint32_t op;      /* its init */
     uint64_t known;   /* accesses to peers when the last phase ended */
     uint32_t made;    /* in cluster->fences, when it was made */
+    uint32_t seen;    /* the phase when a wait last went through */
+    uint64_t came, before; /* who arrived in this phase, and in the last one, as bits; two threads may have the same */
 } sett__mbarrier;
 /* The barrier of a lane's place; NULL: faulted. */
 sett__mbarrier *sett__mbarrier_at(sett__core *, const sett__warp *, const sett__insn *, uint32_t place, int lane, sett__cta **of);

@@ -34,17 +34,39 @@ sett__mbarrier *sett__mbarrier_at(sett__core *c, const sett__warp *w, const sett
 }
 
 /* ---- a phase ---------------------------------------------------------------------------------- */
+/* Two phases end, of other threads each, and no wait came between: the count is less than what arrives for one. (Those who arrive in
+ * turns have a wait between their phases, or their arrivals could not be told apart.) */
+static bool check_turns(sett__core *c, const sett__warp *w, int lane, uint32_t op, const sett__mbarrier *m)
+{
+    char where[96];
+    if (!m->phase || m->seen == m->phase || m->came == m->before)
+        return true;
+    return sett__fault(c, w, lane, op, "phase %u of the mbarrier ends, and nobody has waited for phase %u, in which other threads arrived: more arrive than its count of %u, from %s", m->phase,
+        m->phase - 1, m->count, sett__where(c->program, m->op, where, sizeof where));
+}
+
 static bool settle(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m)
 {
     c->cta->cluster->moves++;
     if (!m->pending && m->tx < 0)
         return sett__fault(c, w, lane, op, "phase %u of the mbarrier gets %d bytes more than were announced", m->phase, -m->tx);
-    if (!m->pending && !m->tx) {
-        m->phase++;
-        m->pending = m->count;
-        m->known = c->cta->cluster->touches;
-    }
+    if (m->pending || m->tx)
+        return true;
+    if (!check_turns(c, w, lane, op, m))
+        return false;
+    m->phase++;
+    m->pending = m->count;
+    m->known = c->cta->cluster->touches;
+    m->before = m->came;
+    m->came = 0;
     return true;
+}
+
+/* Lanes of a warp have bits of their own, and so have the lanes that 32 warps elect. */
+static uint64_t bit_of(const sett__core *c, const sett__warp *w, int lane)
+{
+    enum { PEER = 13, BITS = 64 };
+    return UINT64_C(1) << (w->index + (uint32_t)lane + PEER * c->cta->rank) % BITS;
 }
 
 bool sett__mbarrier_come(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m, uint32_t arrivals)
@@ -53,6 +75,7 @@ bool sett__mbarrier_come(sett__core *c, const sett__warp *w, int lane, uint32_t 
         return sett__fault(c, w, lane, op, "%u arrival%s at an mbarrier whose phase %u waits for %u of %u", arrivals, arrivals == 1 ? "" : "s",
             m->phase, m->pending, m->count);
     m->pending -= arrivals;
+    m->came |= bit_of(c, w, lane);
     sett__note_order(c->cta->cluster, (uint64_t)w->index << 8 | c->cta->rank);
     return settle(c, w, lane, op, m);
 }
@@ -128,13 +151,14 @@ static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes
         int64_t parity = sett__form_value(c, w, i, 2, l, 0);
         if (!(w->active >> l & 1))
             continue;
-        const sett__mbarrier *m = sett__mbarrier_at(c, w, i, 0, l, &of);
+        sett__mbarrier *m = sett__mbarrier_at(c, w, i, 0, l, &of);
         if (!m)
             return false;
         if (parity & ~1)
             return sett__fault(c, w, l, i->op, "%s: a parity is 0 or 1, not %lld", sett__form_text(c, i), (long long)parity);
         if ((m->phase & 1) != (uint32_t)parity) {
             sett__peers_known(c->cta, m->known);
+            m->seen = m->phase;
             *yes |= 1u << l;
         } else {
             *first = index_of(of, m);

@@ -229,6 +229,8 @@ static void go(sett_build *b, sett_pipeline *p, int writers)
     }
 }
 static void many_release(sett_build *b) { go(b, ring_of(b, 1, 2), 1); }   /* three warps do */
+static void three_release_for_one(sett_build *b) { go(b, ring_of(b, 1, 1), 1); }
+static void warp_releases_for_a_thread(sett_build *b) { go(b, sett_pipeline_async(b, .stages = 2, .producers = SETT_WARPS(1), .consumers = SETT_THREADS(1)), 1); }
 static void few_release(sett_build *b) { go(b, ring_of(b, 1, 4), 1); }
 static void many_commit(sett_build *b) { go(b, ring_of(b, 1, 2), 2); }
 static void bytes_of(sett_build *b, int expected, int warps)
@@ -296,7 +298,8 @@ static void counts_differ(sett_build *b)
         sett_barrier(b, 1, 96);
 }
 static const struct { void (*body)(sett_build *); const char *why; } faults[] = {
-    {many_release, "a wait that never ends"}, {few_release, "of 4 arrivals missing"}, {many_commit, "a wait that never ends"},
+    {many_release, "nobody has waited for phase"}, {three_release_for_one, "more arrive than its count of 1, from "},
+    {warp_releases_for_a_thread, "more arrive than its count of 1, from "}, {few_release, "of 4 arrivals missing"}, {many_commit, "nobody has waited for phase"},
     {bytes_too_few, "bytes more than were announced"}, {bytes_too_many, "256 bytes missing"}, {four_warps_elect, "1 arrival at an mbarrier whose phase"},
     {elect_of_a_thread, "sett_elect_one"}, {not_initialised, "was not initialised"}, {initialised_by_all, "there is an mbarrier at byte"},
     {wait_for_ever, "2 of 2 arrivals missing"}, {peer_is_gone, "ended"}, {half_a_warp_group, "setmaxnreg"}, {counts_differ, "barrier"},
