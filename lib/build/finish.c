@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a recorded build to a tape: what is live, in order of execution, renumbered. */
 #include "build.h"
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct finish {
@@ -328,6 +329,39 @@ static void check_launch_said(sett_build *b)
     }
 }
 
+/* The name of the tensor whose root is op `id` of the tape; NULL: it is none's. */
+static const char *root_named(const finish *f, uint32_t id)
+{
+    const sett__op *op = id < f->t->n_op ? &f->t->op[id] : NULL;
+    if (op && op->code == SETT__PARAM)
+        return f->t->sig.param[op->imm].name;
+    for (const sett__root_name *n = f->b->root_names; op && n; n = n->older)
+        if (f->op[n->root] == id)
+            return n->name;
+    return NULL;
+}
+
+/* The verifier names roots by their op, as the tape's text does: behind what it says, the tensors of a body's author. */
+static void name_roots(const finish *f, sett_error *err)
+{
+    enum { MOST = 4 };
+    uint32_t told[MOST], n = 0;
+    size_t end = strlen(err->text);
+    for (const char *at = err->text, *stop = at + end; n < MOST && (at = memchr(at, '%', (size_t)(stop - at))); at++) {
+        const uint32_t id = (uint32_t)strtoul(at + 1, NULL, 10);
+        const char *name = at[1] >= '0' && at[1] <= '9' ? root_named(f, id) : NULL;
+        bool first = name != NULL;
+        for (uint32_t i = 0; i < n; i++)
+            first = first && told[i] != id;
+        char where[130];
+        if (!first)
+            continue;
+        told[n++] = id;
+        end += (size_t)snprintf(err->text + end, sizeof err->text - end, "; %%%u is %s of %s", id, name, sett__op_where(f->t, id, where, sizeof where));
+        end = end < sizeof err->text ? end : sizeof err->text - 1;
+    }
+}
+
 sett_status sett__build_finish(sett_build *b, sett__tape *t, sett_error *err)
 {
     memset(t, 0, sizeof *t);
@@ -349,7 +383,6 @@ sett_status sett__build_finish(sett_build *b, sett__tape *t, sett_error *err)
     finish f = {.b = b, .t = t, .op = map, .string = map + b->n_op};
     f.site = f.string + b->n_string;
     bool ok = take_all(&f);
-    sett__mem_free(b->mem, map);
     sett_status status = SETT_OK;
     if (!ok)
         status = sett__error(err, SETT_E_MEMORY, "out of memory");
@@ -357,6 +390,9 @@ sett_status sett__build_finish(sett_build *b, sett__tape *t, sett_error *err)
         status = sett__error(err, SETT_E_INTERNAL, "the recorded regions do not nest");
     else
         status = sett__tape_verify(t, NULL, err);
+    if (status && ok && err)
+        name_roots(&f, err);
+    sett__mem_free(b->mem, map);
     if (!status && !sett__tape_claims(t))
         status = sett__error(err, SETT_E_MEMORY, "out of memory");
     if (status)

@@ -84,6 +84,11 @@ typedef struct sett__in_flight { /* a root of registers that wgmma was given */
     int age; /* groups that were committed since */
     bool flies;
 } sett__in_flight;
+typedef struct sett__root_name { /* a root that has a name, for what the verifier says */
+    struct sett__root_name *older;
+    uint32_t root;
+    const char *name;
+} sett__root_name;
 typedef struct sett__due { /* what a call needs to be recorded behind it */
     struct sett__due *older;
     sett_site site;
@@ -142,6 +147,7 @@ struct sett_build {
     struct sett__note *notes; /* what the layouts decided, for the report (report.c) */
     struct sett__loop_name *loop_names;
     sett__in_flight *flights;
+    sett__root_name *root_names;
     sett__due *dues;
     sett_val *one_lane;      /* the newest Boolean that elects a lane of each warp (lib/async) */
     const void *user;

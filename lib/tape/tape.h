@@ -198,8 +198,9 @@ const char *sett__target_fault(const char *text, size_t len, bool compiled, char
 uint32_t sett__target_smem(int sm); /* bytes of shared memory that one block may use */
 uint32_t sett__target_smem_most(void); /* the most of any target */
 sett_status sett__target_cpu_gives(const sett__tape *, sett_error *); /* SETT_E_LIMIT: it needs more than any GPU has */
-/* Reads the target, and checks that it gives a block what the tape needs. The tape's signature was verified. */
-sett_status sett__target_gives(const sett__tape *, const char *target, int *sm, sett_error *);
+sett_status sett__target_read(const char *target, int *sm, sett_error *); /* "sm_90a" to 90; SETT_E_TARGET: none */
+/* Has the target clusters and shared memory as the tape needs them? Asked last: a missing operation comes first. The signature was verified. */
+sett_status sett__target_gives(const sett__tape *, const char *target, int sm, sett_error *);
 /* The lowest PTX ISA that has the target and min_ptx: 78 for 7.8. It is part of the key. 0: no code can be generated for the
  * target. */
 int sett__target_isa(const char *target, int min_ptx);

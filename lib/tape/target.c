@@ -128,17 +128,18 @@ sett_status sett__target_cpu_gives(const sett__tape *t, sett_error *err)
     return t->sig.smem > most ? too_much_smem(t, "no GPU, which the CPU engine stands for,", most, err) : SETT_OK;
 }
 
-sett_status sett__target_gives(const sett__tape *t, const char *target, int *sm, sett_error *err)
+sett_status sett__target_read(const char *target, int *sm, sett_error *err)
+{
+    char suffix;
+    return sett__target_parse(target, sm, &suffix) ? SETT_OK : sett__error(err, SETT_E_TARGET, "%s is not a target that sett knows, such as sm_90a", target);
+}
+
+sett_status sett__target_gives(const sett__tape *t, const char *target, int sm, sett_error *err)
 {
     const sett__sig *s = &t->sig;
     int64_t extent;
-    char suffix;
-    if (!sett__target_parse(target, sm, &suffix))
-        return sett__error(err, SETT_E_TARGET, "%s is not a target that sett knows, such as sm_90a", target);
-    if (s->smem > sett__target_smem(*sm))
-        return too_much_smem(t, target, sett__target_smem(*sm), err);
     for (int d = 0; d < 3; d++)
-        if (s->cluster[d].count && *sm < 90 && !(sett__expr_const(s, s->cluster[d], &extent) && extent == 1))
-            return sett__error(err, SETT_E_TARGET, "clusters need sm_90, the target is sm_%d", *sm);
-    return SETT_OK;
+        if (s->cluster[d].count && sm < 90 && !(sett__expr_const(s, s->cluster[d], &extent) && extent == 1))
+            return sett__error(err, SETT_E_TARGET, "clusters need sm_90, the target is sm_%d", sm);
+    return s->smem > sett__target_smem(sm) ? too_much_smem(t, target, sett__target_smem(sm), err) : SETT_OK;
 }

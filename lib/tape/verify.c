@@ -762,7 +762,7 @@ sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_erro
     if (!status && !sett__strings_fit(t))
         status = sett__error(err, SETT_E_LIMIT, "a text of the tape has more than %d characters", SETT__MAX_STRING);
     if (!status && target)
-        status = sett__target_gives(t, target, &c.sm, err);
+        status = sett__target_read(target, &c.sm, err);
     if (status)
         return status;
     for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
@@ -772,5 +772,5 @@ sett_status sett__tape_verify(const sett__tape *t, const char *target, sett_erro
         return sett__error(err, SETT_E_REGION, "op %u opens a region that does not end", c.open[c.depth - 1]);
     if (sett__check_apart(&c) && c.flies)
         sett__check_flights(&c);
-    return c.status;
+    return c.status || !target ? c.status : sett__target_gives(t, target, c.sm, err);
 }

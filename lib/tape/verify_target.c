@@ -22,6 +22,7 @@ bool sett__check_target(sett__verifier *c)
         return !(sett__ops[c->op->code].flags & SETT__T) || strchr("af", c->target[strlen(c->target) - 1]) ||
                sett__refuse(c, SETT_E_TARGET, "only a target with a suffix has it, as sm_%da, not %s", c->sm, c->target);
     snprintf(need, sizeof need, "sm_%d", sett__least_sm(c->t, c->op));
+    call = call || sett__ops[c->op->code].cls == SETT__C_INLINE ? call : sett__ops[c->op->code].text;
     const sett__site_ref *s = call && c->op->site < c->t->n_site ? &c->t->site[c->op->site] : NULL;
     if (!s || s->file >= c->t->n_string)
         return sett__refuse(c, SETT_E_TARGET, "%s needs %s, the target is %s", sett__ops[c->op->code].text, only ? only : need, c->target);
@@ -33,11 +34,9 @@ bool sett__check_target(sett__verifier *c)
 sett_status sett__tape_fits(const sett__tape *t, const char *target, sett_error *err)
 {
     sett__verifier c = {.t = t, .err = err, .target = target};
-    sett_status status = sett__target_gives(t, target, &c.sm, err);
-    if (status || (t->min_sm <= c.sm && !t->name_decides))
-        return status;
-    for (c.i = 0, c.op = t->op; c.i < t->n_op; c.i++, c.op++)
-        if (!sett__check_target(&c))
-            break;
-    return c.status;
+    c.status = sett__target_read(target, &c.sm, err);
+    const bool all_have = t->min_sm <= c.sm && !t->name_decides;
+    for (c.i = 0, c.op = t->op; !c.status && !all_have && c.i < t->n_op; c.i++, c.op++)
+        sett__check_target(&c);
+    return c.status ? c.status : sett__target_gives(t, target, c.sm, err);
 }

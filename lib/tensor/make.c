@@ -125,6 +125,13 @@ static uint32_t room(const sett__ctx *c, const sett_layout *l, int64_t most)
     return (uint32_t)n;
 }
 
+static void note_name(sett_build *b, const sett_tensor *t)
+{
+    sett__root_name *n = sett__new(b, sizeof *n);
+    *n = (sett__root_name){b->root_names, t->root, t->name};
+    b->root_names = n;
+}
+
 sett_tensor *sett__rmem_tensor(const sett__ctx *c, sett_dtype dtype, sett_layout *l, const char *name)
 {
     sett_build *b = c->b;
@@ -138,6 +145,7 @@ sett_tensor *sett__rmem_tensor(const sett__ctx *c, sett_dtype dtype, sett_layout
     bool bytes = sett__is_packed(t);
     t->root = sett__record(b, c->site,
         &(sett__emit){.code = SETT__RMEM, .dtype = bytes ? SETT_U8 : dtype, .n = bytes ? (uint32_t)sett__packed_bytes(dtype, n) : n});
+    note_name(b, t);
     return b->error.status ? &b->poison->tensor : t;
 }
 
@@ -230,6 +238,7 @@ sett_tensor *sett_make_smem_tensor_at(
     bool packed = sett__is_packed(t);
     t->root = sett__record(b, site,
         &(sett__emit){.code = SETT__SMEM, .dtype = packed ? SETT_U8 : dtype, .n = packed ? (uint32_t)all : n, .imm = at});
+    note_name(b, t);
     return b->error.status ? &b->poison->tensor : t;
 }
 

@@ -373,7 +373,7 @@ END_TEST
 
 /* ---- products in flight -------------------------------------------------------------------------------- */
 typedef enum slip { TOUCHED, LEFT, NOT_COMMITTED, PENDING, DONE } slip;
-static int product_line, touch_line;
+static int product_line, touch_line, made_line;
 
 static void flight(sett_build *b, const void *user)
 {
@@ -385,6 +385,7 @@ static void flight(sett_build *b, const void *user)
     sett_tiled_mma *mma = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .n = 64), T(1, 1, 1), ALL);
     sett_thr_mma *mine = sett_get_slice(mma, t);
     sett_tensor *gC = sett_partition_C(mine, out), *acc = sett_make_fragment_C(mma, gC);
+    made_line = __LINE__ - 1;
     sett_tensor *fa = sett_make_fragment_A(mma, sett_partition_A(mine, x)), *fb = sett_make_fragment_B(mma, sett_partition_B(mine, x));
     sett_gemm(mma, acc, fa, fb, acc, .fresh = true), product_line = __LINE__;
     if (s != NOT_COMMITTED)
@@ -403,18 +404,46 @@ START_TEST(touched_in_flight)
     sett_error err = {0};
     sett_engine *e;
     sett_kernel *k = NULL;
-    char line[64], since[120];
+    char line[64], since[120], named[120];
     if (!have_compiler())
         return;
     ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
     sett_status got = sett_compile(e, flight, &o, &k, &err);
     snprintf(line, sizeof line, "test_gemm.c:%d: ", s == LEFT ? product_line : touch_line);
     snprintf(since, sizeof since, "in flight since %s:%d", __FILE__, product_line);
+    snprintf(named, sizeof named, " is fragment C of %s:%d", __FILE__, made_line);
     if (s == DONE)
         ck_assert_msg(!got, "%s", err.text);
     else
-        ck_assert_msg(got == SETT_E_VERIFY && strstr(err.text, line) && strstr(err.text, s == LEFT ? "the kernel ends while" : since), "%s", err.text);
+        ck_assert_msg(got == SETT_E_VERIFY && strstr(err.text, line) && strstr(err.text, s == LEFT ? "the kernel ends while" : since) && strstr(err.text, named), "%s", err.text);
     sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
+/* Of a target without it the operation is told, with the line, though the kernel asks for more shared memory than there is, too. */
+static void large(sett_build *b, const void *user)
+{
+    const slip done = DONE;
+    (void)user;
+    sett_fill(sett_make_smem_tensor(b, SETT_F32, 45 * 1024, 16), 0);
+    flight(b, &done);
+}
+
+START_TEST(no_such_operation)
+{
+    static const char *const target[] = {"sm_75", "sm_80", "sm_90", "sm_120"};
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    const sett_compile_options o = {.size = sizeof o, .target = target[_i], .ptx_only = true};
+    sett_error err = {0};
+    sett_engine *e;
+    sett_kernel *k = NULL;
+    char want[160];
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+    sett_status s = sett_compile(e, large, &o, &k, &err);
+    ck_assert_msg(s == SETT_E_TARGET, "%s: %d, %s", target[_i], (int)s, err.text);
+    snprintf(want, sizeof want, "%s:%d: ", __FILE__, product_line);
+    ck_assert_msg(strstr(err.text, want) == err.text && strstr(err.text, "wgmma.fence needs sm_90a, the target is "), "%s", err.text);
     sett_engine_close(e);
 }
 END_TEST
@@ -506,6 +535,7 @@ Suite *gemm_suite(void)
     tcase_add_loop_test(t, two_stages, 0, 2);
     tcase_add_loop_test(t, every_rank, 0, (int)SETT__COUNT(forms));
     tcase_add_loop_test(t, touched_in_flight, TOUCHED, DONE + 1);
+    tcase_add_loop_test(t, no_such_operation, 0, 4);
     tcase_add_test(t, fences_are_few);
     tcase_add_test(t, wrong_fields);
     suite_add_tcase(s, t);
