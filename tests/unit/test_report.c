@@ -2,6 +2,8 @@
 /* What a kernel's report says of its accesses, and conjunctions of predicates, which keep them wide. */
 #define SETT_SHORT
 #include "tests/rig/faces.h"
+#include "tests/rig/folder.h"
+#include "tests/rig/rig.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,15 +82,6 @@ static const struct {
     {AS_VALUE, "8 x 2 bytes; have 2 bytes of 16: the predicate is a Boolean for each element, which only sett_elem_less and "
                "its sett_and test for several at once\n"},
 };
-
-static sett_engine *open_engine(void)
-{
-    sett_engine *e = NULL;
-    sett_error err = {0};
-    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true};
-    ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
-    return e;
-}
 
 /* The CPU's kernel has the report too; and what is guarded is what every element's own test says, folded or not. */
 START_TEST(conjunctions)
@@ -443,6 +436,35 @@ START_TEST(many_values_are_told)
 }
 END_TEST
 
+/* Who compiles is warned; who finds the kernel on disk has the line in its report. */
+START_TEST(found_ones_are_not_told_again)
+{
+    const wide large = {SCALED, 512, 32};
+    char folder[64];
+    heard h = {0};
+    ck_assert(folder_make(folder));
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = folder, .no_gpu = true, .log = hear_spill, .user = &h};
+    const sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .user = &large};
+    for (int i = 0; i < 2 && have_compiler(); i++) {
+        sett_kernel_info info = {.size = sizeof info};
+        sett_engine *e;
+        sett_kernel *k;
+        sett_error err;
+        ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+        sett_status s = sett_compile(e, wide_body, &o, &k, &err);
+        if (!s) {
+            sett_kernel_query(k, &info);
+            ck_assert_msg(strstr(info.report, "registers: a thread's values take about "), "%s", info.report);
+            ck_assert_int_eq(h.n, 1);
+            sett_kernel_release(k);
+        }
+        ck_assert_msg(!s || s == SETT_E_NO_ASSEMBLER, "%s", err.text);
+        sett_engine_close(e);
+    }
+    folder_remove(folder);
+}
+END_TEST
+
 /* 192 floats in warp groups 0 and 1 of three, to which the third gives registers, or does not. */
 static void taking_body(sett_build *b, const void *user)
 {
@@ -556,6 +578,7 @@ Suite *report_suite(void)
     tcase_add_test(c, broadcast_rows_stay_wide);
     tcase_add_test(c, who_and_what);
     tcase_add_test(c, many_values_are_told);
+    tcase_add_test(c, found_ones_are_not_told_again);
     tcase_add_test(c, broadcasts_stay_in_registers);
     tcase_add_test(c, registers_by_warps);
     tcase_add_test(c, registers_that_are_taken);
