@@ -127,7 +127,8 @@ typedef struct sett_engine_options {
     bool cpu_plain;
     /* When the CPU engine carries out what goes on by itself in a kernel, such as cp.async and copies by tensor maps: "lazy", when
      * nothing goes on without, which shows missing waits; "eager", at once, which shows what is overwritten too early;
-     * "random:7", at any moment, by a sequence that the number chooses. A kernel that waits as it must gives the same
+     * "random:7", at any moment, by a sequence that the number chooses. Under "lazy" and "random" other warps also get their turn
+     * where one arrives at an mbarrier, which shows what is written or read behind its arrival. A kernel that waits as it must gives the same
      * bits under all. NULL: $SETT_CPU_ASYNC, else lazy. */
     const char *cpu_async;
     /* The machine whose tensor cores the CPU engine models, bit for bit: 75 (sm_75), 80, 86, 89, 90, 100 or 120. A launch of a kernel

@@ -34,15 +34,15 @@ sett__mbarrier *sett__mbarrier_at(sett__core *c, const sett__warp *w, const sett
 }
 
 /* ---- a phase ---------------------------------------------------------------------------------- */
-/* Two phases end, of other threads each, and no wait came between: the count is less than what arrives for one. (Those who arrive in
- * turns have a wait between their phases, or their arrivals could not be told apart.) */
+/* Two phases end, of other threads each, and no wait came between: more arrive for one than are counted, or some arrive again. (Those
+ * who arrive in turns have a wait between their phases, or their arrivals could not be told apart.) */
 static bool check_turns(sett__core *c, const sett__warp *w, int lane, uint32_t op, const sett__mbarrier *m)
 {
     char where[96];
     if (!m->phase || m->seen == m->phase || m->came == m->before)
         return true;
-    return sett__fault(c, w, lane, op, "phase %u of the mbarrier ends, and nobody has waited for phase %u, in which other threads arrived: more arrive than its count of %u, from %s", m->phase,
-        m->phase - 1, m->count, sett__where(c->program, m->op, where, sizeof where));
+    return sett__fault(c, w, lane, op, "phase %u of the mbarrier ends, and nobody has waited for phase %u, in which other threads arrived: more arrive than its count of %u, from %s, or some arrive twice, or before their turn",
+        m->phase, m->phase - 1, m->count, sett__where(c->program, m->op, where, sizeof where));
 }
 
 static bool settle(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m)
@@ -133,12 +133,25 @@ static bool arrive_lane(sett__core *c, sett__warp *w, const sett__insn *i, int l
     return !arrives || sett__mbarrier_come(c, w, l, i->op, m, expect ? 1 : (uint32_t)n);
 }
 
+/* Others get their turn behind an arrival, lazily always: so it is seen what a warp does too late, as to read a stage that it has
+ * released, or to write one that it has committed. */
+static void give_turn(const sett__core *c, sett__warp *w)
+{
+    const bool random = c->launch->async.policy == SETT__ASYNC_RANDOM && sett__random(&c->cta->cluster->random) & 1;
+    if (!random && c->launch->async.policy != SETT__ASYNC_LAZY)
+        return;
+    w->state = SETT__PAUSED;
+    w->wait = (sett__wait){SETT__FOR_TURN, 0};
+}
+
 bool sett__mbarrier_arrive(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint32_t lanes = sett__form_lanes(c, w, i, 3);
     for (int l = 0; l < WARP; l++)
         if (lanes >> l & 1 && !arrive_lane(c, w, i, l))
             return false;
+    if (lanes)
+        give_turn(c, w);
     return true;
 }
 

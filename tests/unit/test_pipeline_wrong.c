@@ -337,6 +337,67 @@ START_TEST(reported)
 }
 END_TEST
 
+/* ---- wrong: seen where others get their turn behind an arrival ------------------------------------------------------- */
+typedef enum late { IN_TIME, WRITTEN_TOO_LATE, READ_TOO_LATE, N_LATE } late;
+
+/* Warp 0 fills stages with rows of X, and three warps of which one copies them to Y release them. */
+static void late_body(sett_build *b, const void *user)
+{
+    const late l = *(const late *)user;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, 8, 32)), *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, 8, 32));
+    sett_grid(b, 1), sett_block(b, 128);
+    sett_tensor *ring = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(32, 2)), 128);
+    sett_pipeline *p = ring_of(b, 1, 3);
+    sett_val *lane = sett_lane_idx(b);
+    sett_if (b, sett_eq(sett_warp_idx(b), 0)) {
+        sett_pipeline_state *put = sett_pipeline_producer_state(p);
+        sett_for (b, k, 0, 8, 1) {
+            sett_producer_acquire(put);
+            if (l == WRITTEN_TOO_LATE)
+                sett_producer_commit(put);
+            sett_set(ring, sett_at(X, k, lane), lane, sett_stage(put));
+            if (l != WRITTEN_TOO_LATE)
+                sett_producer_commit(put);
+            sett_advance(put);
+        }
+    }
+    sett_else (b) {
+        sett_pipeline_state *get = sett_pipeline_consumer_state(p);
+        sett_for (b, k, 0, 8, 1) {
+            sett_consumer_wait(get);
+            if (l == READ_TOO_LATE)
+                sett_consumer_release(get);
+            sett_if (b, sett_eq(sett_warp_idx(b), 3))
+                sett_set(Y, sett_at(ring, lane, sett_stage(get)), k, lane);
+            if (l != READ_TOO_LATE)
+                sett_consumer_release(get);
+            sett_advance(get);
+        }
+    }
+}
+
+START_TEST(seen_under_some_order)
+{
+    const late l = (late)_i;
+    static float x[8 * 32], y[8 * 32];
+    int wrong_ones = 0;
+    for (int i = 0; i < 8 * 32; i++)
+        x[i] = (float)(i + 1);
+    sett_buf X = sett_buf_2d(x, SETT_F32, 8, 32), Y = sett_buf_2d(y, SETT_F32, 8, 32);
+    for (int n = 0; n < POLICIES; n++) {
+        sett_engine *e = engine_of(n);
+        sett_kernel *k = kernel_of(e, late_body, &l, sizeof l);
+        sett_error err = {0};
+        memset(y, 0, sizeof y);
+        ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &X, &Y), "policy %d: %s", n, err.text);
+        wrong_ones += memcmp(x, y, sizeof x) != 0;
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+    ck_assert_msg((wrong_ones > 0) == (l != IN_TIME), "%d: wrong under %d of %d policies", (int)l, wrong_ones, POLICIES);
+}
+END_TEST
+
 Suite *pipeline_wrong_suite(void);
 Suite *pipeline_wrong_suite(void)
 {
@@ -349,6 +410,7 @@ Suite *pipeline_wrong_suite(void)
     tcase_add_test(t, too_many_tiles);
     tcase_add_test(t, refused_at_the_launch);
     tcase_add_loop_test(t, reported, 0, (int)(sizeof faults / sizeof *faults));
+    tcase_add_loop_test(t, seen_under_some_order, 0, N_LATE);
     suite_add_tcase(s, t);
     return s;
 }
