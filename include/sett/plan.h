@@ -44,8 +44,9 @@ SETT_API sett_status sett_plan_make(int device, const sett_plan_options *or_null
  * first used and takes its value from sett_plan_set. Order and number are those of sett_launch_n: tensors and scalars as
  * declared, then symbols that no buffer gives. label: names the call in errors; NULL: the kernel's name. It is copied.
  *
- * A call takes part in runs from the next commit on. On failure the plan is as it was. SETT_E_BIND: a wrong number of
- * arguments, or an argument that is a tensor in one call and a number in another. SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE: two
+ * A call takes part in runs from the next commit on. On failure the plan is as it was. A value that is wrong whatever the named
+ * arguments will be is refused here, with a launch's status and text: a kind, an element type, a range, an extent that is a number.
+ * SETT_E_BIND: a wrong number of arguments, or an argument that is a tensor in one call and a number in another. SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE: two
  * calls want different element types, ranks or sizes of one argument. SETT_E_ARGUMENT: the kernel is another engine's than
  * those before. Errors of sett_prepare. */
 SETT_API sett_status sett_plan_add_n(

@@ -82,6 +82,11 @@ static inline bool is_symbol(const binder *bd, sett__expr e)
     return e.count == 1 && bd->sig->code[e.first].code == SETT__X_SYM;
 }
 
+static inline bool is_static(const binder *bd, sett__expr e)
+{
+    return e.count == 1 && bd->sig->code[e.first].code == SETT__X_CONST;
+}
+
 static inline bool eval(const binder *bd, sett__expr e, int64_t *out)
 {
     if (e.count == 1) {
@@ -147,17 +152,11 @@ static inline sett_status check_buffer(const binder *bd, uint32_t i, const sett_
 /* U64 takes every 64-bit pattern: a C caller's large number arrives as a negative one. */
 bool sett__int_fits(sett_dtype dtype, int64_t v)
 {
-    int bits = sett_dtype_bits(dtype);
-    switch (sett__dtype_kind(dtype)) {
-    case 'b':
-        return v == 0 || v == 1;
-    case 'i':
-        return bits >= 64 || (v >= -(INT64_C(1) << (bits - 1)) && v < INT64_C(1) << (bits - 1));
-    case 'u':
-        return bits >= 64 || (v >= 0 && v < INT64_C(1) << bits);
-    default:
+    const sett__type t = sett__type_of((int)dtype);
+    const bool sign = t.kind == 'i';
+    if (t.bits >= 64 || !(sign || t.kind == 'u' || t.kind == 'b'))
         return true;
-    }
+    return v >= (sign ? -(INT64_C(1) << (t.bits - 1)) : 0) && v < INT64_C(1) << (t.bits - sign);
 }
 
 static sett_status check_struct(const binder *bd, uint32_t i)
@@ -403,10 +402,10 @@ static sett_status disagree(const binder *bd, const mode_ref *m, sett__expr e, b
     char leaf[160], place[160], expr[200];
     const sett__xop *x = &bd->sig->code[e.first];
     leaf_text(m, bd, stride, leaf);
-    if (e.count == 1 && x->code == SETT__X_CONST && stride)
+    if (is_static(bd, e) && stride)
         return REFUSE(bd, SETT_E_SHAPE, "%s: the stride of %.100s's mode %d is %" PRId64 ", the kernel was made for %" PRId64
             ": make the tensor contiguous, or that stride of the kernel's a symbol", bd->name, bd->sig->param[m->param].name, m->mode, got, want);
-    if (e.count == 1 && x->code == SETT__X_CONST)
+    if (is_static(bd, e))
         return REFUSE(
             bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", the kernel was made for %" PRId64, bd->name, leaf, got, want);
     if (e.count == 1 && x->code == SETT__X_SYM)
@@ -582,7 +581,7 @@ static APART sett_status check_tensors(const binder *bd, sett__extent *extents)
 static const char *dim_text(const binder *bd, sett__expr e, const sett__launch_rule *rule, int i, char buf[300])
 {
     char expr[200];
-    bool constant = e.count == 1 && bd->sig->code[e.first].code == SETT__X_CONST;
+    const bool constant = is_static(bd, e);
     sett__expr_words(bd->sig, e, expr, sizeof expr);
     snprintf(buf, 300, "the %s's %c%s%s%s", rule->what, "xyz"[i], constant ? "" : ", ", constant ? "" : expr,
         constant ? "" : ",");
@@ -764,4 +763,38 @@ sett_status sett__bind(const sett__plan *p, int n, const sett_bind *arg, sett__b
         return s;
     s = derive(&bd);
     return s || out->empty ? s : sett__maps_bind(p->sig, p->name, arg, bd.sym, bd.scalar, out->map, err);
+}
+
+/* ---- the constants of a plan's call --------------------------------------------------------------------- */
+/* Modes that are numbers, and the memory: what no other argument makes right. */
+static sett_status check_alone(const binder *bd, uint32_t i)
+{
+    const sett_buf *t = bd->arg[i].u.t;
+    const bool empty = empty_buffer(t);
+    sett_status s = SETT_OK;
+    for (int j = 0; j < t->rank && !s; j++) {
+        const mode_ref m = mode_of(bd, i, j);
+        if (m.end - m.leaf == 1 && is_static(bd, m.leaf->extent))
+            s = check_mode(bd, &m, !empty && is_static(bd, m.leaf->stride));
+    }
+    return s || empty ? s : check_memory(bd, i, t, NULL);
+}
+
+sett_status sett__bind_constants(const sett__plan *p, int n, const sett_bind *arg, sett_error *err)
+{
+    sett__bound out;
+    binder bd;
+    bool names = false;
+    sett_status s = SETT_OK;
+    bd.plan = p, bd.sig = p->sig, bd.name = p->name, bd.arg = arg, bd.n = n, bd.err = err, bd.out = &out;
+    for (int i = 0; i < n && !s; i++) {
+        const sett__arg_plan *a = sett__plan_args(p) + i;
+        const bool name = arg[i].kind == SETT_BIND_NAME;
+        names |= name;
+        if (i >= p->n_arg)
+            s = name || !arg[i].kind || arg[i].kind == SETT_BIND_INT ? SETT_OK : wrong_count(&bd);
+        else if (!name && !(s = a->bytes ? take_scalar(&bd, (uint32_t)i, a) : check_buffer(&bd, (uint32_t)i, a, &arg[i])) && !a->bytes)
+            s = check_alone(&bd, (uint32_t)i);
+    }
+    return s || names ? s : sett__bind(p, n, arg, &out, NULL, err);
 }

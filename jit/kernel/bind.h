@@ -112,6 +112,9 @@ typedef struct sett__bound {
  * extents: one for each param, for the CPU engine, or NULL. SETT_E_BIND, SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE,
  * SETT_E_DIVIDE, SETT_E_ALIGN, SETT_E_RANGE or SETT_E_LIMIT. */
 sett_status sett__bind(const sett__plan *, int n, const sett_bind *, sett__bound *, sett__extent *extents, sett_error *);
+/* What of the same is wrong of arguments whatever those of kind SETT_BIND_NAME will be: kinds, types, ranks, ranges, extents that are numbers,
+ * memory; without such names all that sett__bind checks. */
+sett_status sett__bind_constants(const sett__plan *, int n, const sett_bind *, sett_error *);
 const char *sett__takes_text(const sett__sig *, const char *name, char buf[400]); /* "k takes 2 arguments (X, a)" */
 bool sett__int_fits(sett_dtype, int64_t); /* does a scalar of this integer type take it? */
 bool sett__buf_span(const sett_buf *, int64_t *lo, int64_t *hi); /* lowest and highest offset in elements; false: past 64 bits */

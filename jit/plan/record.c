@@ -193,26 +193,17 @@ static sett_status take_name(sett_plan *p, const sett_kernel *k, const char *lab
     return *to ? SETT_OK : sett__error(err, SETT_E_MEMORY, "sett_plan_add: out of memory");
 }
 
-/* A constant, with a copy of what it points to. One that is wrong keeps no pointer, and the commit's binding refuses it. */
-static bool take_constant(sett_plan *p, const sett_kernel *k, int arg, const sett_bind *from, sett_bind *to)
+/* A constant, with a copy of what it points to. */
+static bool take_constant(sett_plan *p, const sett_bind *from, sett_bind *to)
 {
+    const size_t size = from->kind == SETT_BIND_BUF ? sizeof *from->u.t : from->kind == SETT_BIND_STRUCT ? from->bytes : 0;
     *to = *from;
-    if (from->kind == SETT_BIND_BUF && from->u.t) {
-        sett_buf *copy = sett__arena_alloc(&p->arena, sizeof *copy);
-        if (copy)
-            *copy = *from->u.t;
-        to->u.t = copy;
-        return copy != NULL;
-    }
-    if (from->kind == SETT_BIND_STRUCT) {
-        const bool right = from->u.p && arg < k->plan->n_arg && from->bytes && from->bytes == k->plan->sig->param[arg].bytes;
-        void *copy = right ? sett__arena_alloc(&p->arena, from->bytes) : NULL;
-        if (copy)
-            memcpy(copy, from->u.p, from->bytes);
-        to->u.p = copy;
-        return copy || !right;
-    }
-    return true;
+    if (!size)
+        return true;
+    void *copy = sett__arena_alloc(&p->arena, size);
+    if (copy)
+        to->u.p = memcpy(copy, from->u.p, size);
+    return copy != NULL;
 }
 
 static sett_status take_arguments(sett_plan *p, sett__step *s, const sett_bind *args, sett_error *err)
@@ -221,7 +212,7 @@ static sett_status take_arguments(sett_plan *p, sett__step *s, const sett_bind *
     for (int i = 0; i < s->n && !status; i++) {
         if (args[i].kind == SETT_BIND_NAME)
             status = take_name(p, s->kernel, s->label, args[i].u.p, i, &s->slot[i], err);
-        else if (!take_constant(p, s->kernel, i, &args[i], &s->bind[i]))
+        else if (!take_constant(p, &args[i], &s->bind[i]))
             status = sett__error(err, SETT_E_MEMORY, "sett_plan_add: out of memory");
     }
     return status;
@@ -278,7 +269,9 @@ static sett_status add(sett_plan *p, sett_kernel *k, const char *label, int n, c
     sett__step *s = new_step(p, k, label, n);
     if (!s)
         return sett__error(err, SETT_E_MEMORY, "sett_plan_add: out of memory");
-    sett_status status = take_arguments(p, s, args, err);
+    p->step[p->n_step] = s; /* for the error; it counts once all is right */
+    sett_status status = sett__bind_constants(k->plan, n, args, err);
+    status = status ? sett__plan_blame(p, p->n_step, status, err) : take_arguments(p, s, args, err);
     if (!status)
         status = sett__kernel_hold(k, p->device, &s->function, err);
     if (!status && !enter_uses(p, s)) {
@@ -293,7 +286,7 @@ static sett_status add(sett_plan *p, sett_kernel *k, const char *label, int n, c
     }
     sett_kernel_retain(k);
     p->runtime = k->rest->runtime;
-    p->step[p->n_step++] = s;
+    p->n_step++;
     return SETT_OK;
 }
 

@@ -38,6 +38,16 @@ static void clamped(sett_build *b, const void *unused)
         sett_set(Y, sett_min(sett_max(sett_mul(scale, sett_at(X, i)), sett_field(P, Knobs, "low")), sett_field(P, Knobs, "high")), i);
 }
 
+/* Y = X, of eight elements: extents that are numbers. */
+static void rows(sett_build *b, const void *unused)
+{
+    (void)unused;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, 8)), *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, 8));
+    sett_grid(b, 1);
+    sett_block(b, 8);
+    sett_set(Y, sett_at(X, sett_thread_idx(b, 0)), sett_thread_idx(b, 0));
+}
+
 /* A cluster whose size each launch says, of a kernel that may begin early. */
 static const char clustered[] = "sett tape 2\nsym N\nsym C\nparam X f32 (N):(1) align 4 read\ngrid N*4\nblock 32\ncluster C\n\ngriddepcontrol.wait\n";
 static const char mapped[] = "sett tape 2\nsym M\nsym K\nsym S\nparam A bf16 (M,K):(S,1) align 2 read\nscalar n i32\n"
@@ -313,7 +323,7 @@ END_TEST
 enum { N = 200 };
 typedef struct host {
     sett_engine *engine;
-    sett_kernel *axpy, *clamped;
+    sett_kernel *axpy, *clamped, *rows; /* rows: of eight */
     float a[N], b[N], c[N], was[N];
     sett_buf A, B, C;
 } host;
@@ -323,6 +333,7 @@ static void open_host(host *h)
     sett_engine_options o = options();
     h->engine = open_with(&o);
     h->axpy = make(h->engine, axpy, "axpy", "cpu"), h->clamped = make(h->engine, clamped, "clamped", "cpu");
+    h->rows = make(h->engine, rows, "rows", "cpu");
     h->A = sett_buf_1d(h->a, SETT_F32, N), h->B = sett_buf_1d(h->b, SETT_F32, N), h->C = sett_buf_1d(h->c, SETT_F32, N);
     axpy_fill(h->a, h->b, h->was, N);
     memset(h->c, 0, sizeof h->c);
@@ -330,7 +341,7 @@ static void open_host(host *h)
 
 static void close_host(host *h)
 {
-    sett_kernel_release(h->axpy), sett_kernel_release(h->clamped);
+    sett_kernel_release(h->axpy), sett_kernel_release(h->clamped), sett_kernel_release(h->rows);
     sett_engine_close(h->engine);
 }
 
@@ -453,7 +464,19 @@ START_TEST(wrong_calls)
     FAILS(sett_plan_add(p, h.axpy, NULL, &err, "", "y", 1), SETT_E_BIND, "call 1 (axpy): X: its name is empty");
     FAILS(sett_plan_add(p, NULL, NULL, &err, "x"), SETT_E_ARGUMENT, "sett_plan_add: the kernel is NULL");
     FAILS(sett_plan_add_n(p, h.axpy, NULL, 3, NULL, &err), SETT_E_BIND, "call 1: axpy takes 3 arguments (X, Y, a), 3 were given in an array that is NULL");
-    ck_assert(info_of(p).calls == 1 && info_of(p).arguments == 3);
+    const sett_buf wrong = sett_buf_1d(h.a, SETT_F16, N), none = sett_buf_1d(NULL, SETT_F32, N), few = sett_buf_1d(h.b, SETT_F32, 5);
+    FAILS(sett_plan_add(p, h.axpy, NULL, &err, "v", "w", &h.A), SETT_E_BIND, "call 1: axpy: a is a number, and a buffer was given (argument 2)");
+    FAILS(sett_plan_add(p, h.axpy, "second", &err, "v", 1, "c"), SETT_E_BIND, "call 1 (second): axpy: Y is a tensor, and a number was given (argument 1)");
+    FAILS(sett_plan_add(p, h.axpy, NULL, &err, "v", (sett_bind){0}, "c"), SETT_E_BIND, "call 1: axpy: Y is a tensor, and nothing was given (argument 1)");
+    FAILS(sett_plan_add(p, h.axpy, NULL, &err, &wrong, "w", 1), SETT_E_DTYPE, "call 1: axpy: X is f32, the buffer given is f16");
+    FAILS(sett_plan_add(p, h.axpy, NULL, &err, &none, "w", 1), SETT_E_BIND, "call 1: axpy: X is a null pointer");
+    FAILS(sett_plan_add(p, h.axpy, NULL, &err, &h.A, &few, 1), SETT_E_SHAPE, "call 1: axpy: Y mode 0 is 5, X mode 0 gives N = 200");
+    FAILS(sett_plan_add(p, h.clamped, NULL, &err, "v", "w", SETT_STRUCT(h.was), 1, (sett_bind){0}, 2), SETT_E_SHAPE,
+        "call 1: clamped: bounds is a struct of 8 bytes, the one given has 800 (argument 2)");
+    FAILS(sett_plan_add(p, h.clamped, NULL, &err, "v", "w", "k", 1, 2.5, "n"), SETT_E_BIND, "call 1: clamped takes 4 arguments (X, Y, bounds, scale), 6 were given");
+    FAILS(sett_plan_add_n(p, h.rows, NULL, 2, (const sett_bind[]){sett_bind_name("v"), sett_bind_t(&h.A)}, &err), SETT_E_SHAPE,
+        "call 1: rows: Y mode 0 is 200, the kernel was made for 8");
+    ck_assert(info_of(p).calls == 1 && info_of(p).arguments == 3 && sett_plan_argument(p, "v") == -1);
     FAILS(sett_plan_commit(p, &err), SETT_E_BIND, "call 0 (first): axpy: X was never given (X is \"x\")");
     sett_plan_set(p, "x", &h.A), sett_plan_set(p, "y", &h.B), sett_plan_set(p, "a", 2);
     sett_plan_set(p, "z", 3);
