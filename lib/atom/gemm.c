@@ -327,16 +327,14 @@ static bool take_descriptor(const gemm *g, described *d, int operand)
 /* The numbers that add up to a value, so many at most; more: the value itself. */
 typedef struct terms {
     uint32_t id[8];
-    int n;
+    int n, sums; /* sums: operations seen so far, one fewer than the numbers that they add */
 } terms;
 
 static bool find_terms(const sett_build *b, uint32_t id, terms *t)
 {
     const sett__op *op = &b->op[id];
     if (op->code == SETT__ADD)
-        return find_terms(b, b->arg[op->args], t) && find_terms(b, b->arg[op->args + 1], t);
-    if (t->n == (int)SETT__COUNT(t->id))
-        return false;
+        return ++t->sums < (int)SETT__COUNT(t->id) && find_terms(b, b->arg[op->args], t) && find_terms(b, b->arg[op->args + 1], t);
     t->id[t->n++] = id;
     return true;
 }

@@ -493,6 +493,36 @@ START_TEST(fences_are_few)
 }
 END_TEST
 
+/* A factor that is a view of a view, and so on, whose place is known in the loop alone. */
+static void far_views(sett_build *b, const void *user)
+{
+    sett_tensor *out = sett_param(b, "C", SETT_F32, sett_row_major(b, 64, 64));
+    sett_tensor *x = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, 64, 64), 1024);
+    sett_block(b, 128);
+    sett_tiled_mma *mma = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .n = 64), T(1, 1, 1), ALL);
+    sett_thr_mma *mine = sett_get_slice(mma, sett_thread_idx(b, 0));
+    sett_tensor *gC = sett_partition_C(mine, out), *acc = sett_make_fragment_C(mma, gC);
+    sett_tensor *fa = sett_make_fragment_A(mma, sett_partition_A(mine, x)), *fb = sett_make_fragment_B(mma, sett_partition_B(mine, x));
+    sett_fill(acc, 0);
+    sett_for (b, i, 0, 2, 1) {
+        sett_tensor *y = fb;
+        for (int n = 0; n < *(const int *)user; n++)
+            y = sett_domain_offset(y, T(sett_mul(i, 8 * n + 8), 0), 0, 0);
+        sett_gemm(mma, acc, fa, y, acc);
+        sett_mma_commit(b);
+        sett_mma_wait(b, 0);
+    }
+    sett_copy(acc, gC);
+}
+
+START_TEST(views_of_views)
+{
+    int n = 300000;
+    const sett_compile_options o = {.size = sizeof o, .user = &n};
+    sett_text_free(tape_of(far_views, &o));
+}
+END_TEST
+
 static void wrong_field(sett_build *b, int which)
 {
     sett_mma_atom *atom = sett_mma_universal(b, .acc = SETT_F32);
@@ -537,6 +567,7 @@ Suite *gemm_suite(void)
     tcase_add_loop_test(t, touched_in_flight, TOUCHED, DONE + 1);
     tcase_add_loop_test(t, no_such_operation, 0, 4);
     tcase_add_test(t, fences_are_few);
+    tcase_add_test(t, views_of_views);
     tcase_add_test(t, wrong_fields);
     suite_add_tcase(s, t);
     return s;
