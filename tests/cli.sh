@@ -550,6 +550,9 @@ n=$((n + 1))
 SETT_CACHE_REQUIRED=1 SETT_CACHE_LAYERS=$d/typo.settpack expect 1 "^sett: cache_required: $d/typo.settpack is not used: there is no such file or folder$" doctor
 SETT_CACHE_REQUIRED=1 SETT_CACHE_LAYERS=$d/typo.settpack expect 1 "^cache layer: $d/typo.settpack is not used: there is no such file or folder$" doctor
 SETT_CACHE_REQUIRED=1 SETT_CACHE_LAYERS=$d/typo.settpack expect 1 "^sett: cache_required: " cache layers
+SETT_DEVICE=cpu expect 5 '^default device: cpu, as SETT_DEVICE says$' doctor
+SETT_DEVICE=cuda expect 1 '^sett: SETT_DEVICE is "cuda" in the environment' doctor
+SETT_DEVICE=cuda expect 1 '^default device: [^,]*$' doctor
 "$sett" doctor --cache-dir "$d/fresh" >/dev/null 2>&1
 [ -z "$(find "$d/fresh" -name '*.sett' 2>/dev/null)" ] || { echo 'doctor leaves a kernel in the cache'; bad=$((bad + 1)); }
 grep -q '^compiler: ' "$d/doctor" || { echo "doctor names no compiler"; cat "$d/doctor"; bad=$((bad + 1)); }

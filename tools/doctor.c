@@ -84,15 +84,25 @@ static bool to_stdout(void *user, const char *text, size_t len)
     return fwrite(text, 1, len, stdout) == len;
 }
 
-/* What $SETT_CACHE_REQUIRED refuses it tells, and goes on to say what else there is. */
+/* Why $SETT_CACHE_REQUIRED or $SETT_DEVICE refuse an engine is told; without them there is one that says what else there is. */
+static sett_engine *open_any(const options *o, bool *refused)
+{
+    static const char *const demands[] = {"SETT_CACHE_REQUIRED", "SETT_DEVICE"};
+    sett_engine *e = engine_open(o);
+    for (int i = 0; i < 2 && !e; i++)
+        if (getenv(demands[i]) && !unsetenv(demands[i]) && (e = engine_open(o)))
+            *refused = true;
+    return e;
+}
+
 int doctor_command(const options *o)
 {
     if (o->argc)
         return usage("doctor takes no arguments");
     if (o->json && o->metrics)
         return usage("--metrics is Prometheus' format: there is none of it as JSON");
-    sett_engine *e = engine_open(o);
-    bool refused = !e && getenv("SETT_CACHE_REQUIRED") && !unsetenv("SETT_CACHE_REQUIRED") && (e = engine_open(o));
+    bool refused = false;
+    sett_engine *e = open_any(o, &refused);
     if (!e)
         return EXIT_FAILED;
     char *text = NULL;

@@ -165,7 +165,8 @@ SETT_API int sett_gpu_count(const sett_engine *);
 /* The target that kernels for this device are compiled for: "sm_90a", or "cpu". snprintf-like; negative: there is no
  * such device. */
 SETT_API int sett_device_target(const sett_engine *, int device, char *buf, size_t size);
-/* What the engine found and where, as lines `name: value`: driver, devices, plug-in, assemblers, cache folder, remote.
+/* What the engine found and where, as lines `name: value`: driver, devices, the default one, plug-in, assemblers, cache
+ * folder, remote.
  * snprintf-like. The call opens the compiler and asks the remote whether it answers, so it may take a while. */
 SETT_API int sett_engine_describe(sett_engine *, char *buf, size_t size);
 

@@ -85,6 +85,7 @@ static sett_status choose_device(sett__runtime *r, bool no_gpu, sett_error *err)
         return sett__error(err, SETT_E_ARGUMENT,
             "SETT_DEVICE is \"%.60s\" in the environment: it is cpu, gpu or the number of a GPU, and they count from 0", text);
     r->default_device = no_gpu ? SETT_CPU : device;
+    r->device_why = !text || !*text ? "" : no_gpu ? ", and not what SETT_DEVICE says: the engine was opened with .no_gpu" : ", as SETT_DEVICE says";
     if (no_gpu || sett__device(r, &device, &why))
         return SETT_OK;
     return sett__error(err, SETT_E_NO_DEVICE, "SETT_DEVICE is %s in the environment: %s", text, why.text);
@@ -354,6 +355,14 @@ static void describe_cache(const sett_engine *e, sett__sink *t)
         !s ? l.writable ? "" : " (read only)" : l.why_not ? l.why_not : err.text);
 }
 
+static void describe_default(const sett__runtime *r, sett__sink *t)
+{
+    char gpu[24] = "cpu";
+    if (r->default_device >= 0)
+        snprintf(gpu, sizeof gpu, "GPU %d", r->default_device);
+    sett__putf(t, "default device: %s%s\n", gpu, r->device_why);
+}
+
 int sett_engine_describe(sett_engine *e, char *buf, size_t size)
 {
     sett__sink t = {.buf = buf, .cap = buf ? size : 0};
@@ -367,6 +376,7 @@ int sett_engine_describe(sett_engine *e, char *buf, size_t size)
         sett__cuda_describe(e->runtime->cuda, &t);
     else
         sett__putf(&t, "driver: none: %s\n", e->runtime->no_cuda);
+    describe_default(e->runtime, &t);
     sett__plugin_describe(e->workers, &t);
     sett__asm_describe(e->assembler, &t);
     describe_cache(e, &t);

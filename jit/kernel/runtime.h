@@ -15,7 +15,8 @@ typedef struct sett__runtime {
     pid_t pid;
     sett__cuda *cuda;        /* NULL: no driver or no GPU */
     char no_cuda[256];       /* why */
-    int default_device;      /* what SETT_DEFAULT_DEVICE is */
+    int default_device;      /* what SETT_DEFAULT_DEVICE is; device_why: what $SETT_DEVICE has to do with it */
+    const char *device_why;
     pthread_mutex_t closing; /* over cache, while something goes out of it */
     sett__cache *cache;      /* the engine's: what the driver refuses goes out of it; NULL once that is closed */
     sett__logger log;

@@ -541,7 +541,7 @@ START_TEST(default_device_is_asked_for)
         const char *text;
         int device;
     } t[] = {{"", 0}, {"gpu", 0}, {"0", 0}, {"1", 1}, {"cpu", SETT_CPU}, {"100", SETT_DEFAULT_DEVICE}};
-    char none[100];
+    char none[100], line[80], told[8192];
     if (!open_devices(false))
         return;
     const int gpus = sett_gpu_count(engine);
@@ -560,6 +560,10 @@ START_TEST(default_device_is_asked_for)
         ck_assert_msg(!s, "%s", err.text);
         ck_assert_int_eq(sett_default_device(e), t[i].device);
         ck_assert_int_eq(sett_gpu_count(e), gpus); /* they are still to be had, by number */
+        snprintf(wanted, sizeof wanted, t[i].device < 0 ? "cpu" : "GPU %d", t[i].device);
+        snprintf(line, sizeof line, "\ndefault device: %s%s\n", wanted, *t[i].text ? ", as SETT_DEVICE says" : "");
+        sett_engine_describe(e, told, sizeof told);
+        ck_assert_msg(strstr(told, line), "%s", told);
         sett_device_target(e, SETT_DEFAULT_DEVICE, is, sizeof is);
         sett_device_target(e, t[i].device, wanted, sizeof wanted);
         ck_assert_str_eq(is, wanted);

@@ -140,6 +140,7 @@ START_TEST(default_device_is_asked_for)
         {" 0", NONE(" 0"), {SETT_E_ARGUMENT, SETT_E_ARGUMENT}}, {"0x1", NONE("0x1"), {SETT_E_ARGUMENT, SETT_E_ARGUMENT}},
         {"4294967295", NONE("4294967295"), {SETT_E_ARGUMENT, SETT_E_ARGUMENT}},
         {"99999999999999999999", NONE("99999999999999999999"), {SETT_E_ARGUMENT, SETT_E_ARGUMENT}}};
+    char told[4096];
     sett_engine_options o = options();
     o.no_gpu = false;
     sett_engine *e = open_with(&o);
@@ -154,6 +155,9 @@ START_TEST(default_device_is_asked_for)
         ck_assert_msg(sett_engine_open(&e, &o, &err) == t[i / 2].status[i % 2], "%s: %s", t[i / 2].text, err.text);
         ck_assert_msg(e || !strncmp(err.text, t[i / 2].why, strlen(t[i / 2].why)), "%s", err.text);
         ck_assert_int_eq(sett_default_device(e), SETT_CPU);
+        sett_engine_describe(e, told, sizeof told);
+        ck_assert_msg(!e || strstr(told, !i || i == 1 ? "default device: cpu\n" : o.no_gpu ? "default device: cpu, and not what SETT_DEVICE says: " : "default device: cpu, as SETT_DEVICE says\n"),
+            "%s: %s", t[i / 2].text, told);
         sett_engine_close(e);
     }
     unsetenv("SETT_DEVICE");
