@@ -61,6 +61,42 @@ typedef struct taken {
     PyObject *kept[ARGUMENTS];
 } taken;
 
+/* ---- launches: without the interpreter's lock ---------------------------------------- */
+/* The thread's state while it launches; NULL: it does not, or its .cpu_poll has the lock. polling: calls of that which have not returned. */
+static _Thread_local PyThreadState *launching;
+static _Thread_local int polling;
+#define LAUNCH(s, call) (launching = PyEval_SaveThread(), (s) = (call), end_launch())
+
+static void end_launch(void)
+{
+    PyThreadState *mine = launching;
+    launching = NULL;
+    PyEval_RestoreThread(mine);
+}
+
+/* An engine's .cpu_poll: Python's handlers of signals run in the main thread alone, and a launch on the CPU may keep it for long. What one
+ * raises ends the launch, and is raised where that was called. */
+static bool look_for_signals(void *user)
+{
+    PyThreadState *mine = launching;
+    (void)user;
+    if (!mine) /* not by this module */
+        return false;
+    end_launch();
+    polling++;
+    const bool raised = PyErr_CheckSignals() != 0;
+    polling--;
+    launching = PyEval_SaveThread();
+    return raised;
+}
+
+/* polling(): does a handler of signals run inside of a launch? Closing an engine would wait for that launch. */
+static PyObject *is_polling(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(polling);
+}
+
 /* ---- errors ------------------------------------------------------------------------- */
 static int fail(const state *st, sett_status status, const char *text)
 {
@@ -456,12 +492,11 @@ static PyObject *kernel_call(PyObject *self, PyObject *args, PyObject *names)
         t.device = k->device;
     int r = know_stream(&t);
     if (!r) {
-        Py_BEGIN_ALLOW_THREADS
-        s = sett_launch_n(k->kernel, (sett_stream){t.device, t.handle}, t.n, t.bind, &err);
-        Py_END_ALLOW_THREADS
+        LAUNCH(s, sett_launch_n(k->kernel, (sett_stream){t.device, t.handle}, t.n, t.bind, &err));
+        r = PyErr_Occurred() ? -1 : 0; /* a handler's */
     }
     drop(&t);
-    if (s)
+    if (s && !r)
         r = fail(k->st, s, err.text);
     return r ? NULL : Py_NewRef(Py_None);
 }
@@ -603,6 +638,8 @@ static int enter(call *c)
 static PyObject *leave(call *c, sett_status s, const char *text)
 {
     atomic_flag_clear_explicit(&c->busy, memory_order_release);
+    if (PyErr_Occurred()) /* a handler's */
+        return NULL;
     if (s)
         fail(c->k->st, s, text);
     return s ? NULL : Py_NewRef(Py_None);
@@ -620,9 +657,7 @@ static PyObject *call_run(PyObject *self, PyObject *args, PyObject *names)
     if (find_stream(c->k->st, stream, c->from, c->device, &handle) || enter(c))
         return NULL;
     sett_status s;
-    Py_BEGIN_ALLOW_THREADS
-    s = sett_call_run(c->call, (sett_stream){c->device, handle});
-    Py_END_ALLOW_THREADS
+    LAUNCH(s, sett_call_run(c->call, (sett_stream){c->device, handle}));
     if (s)
         PyOS_snprintf(text, sizeof text, "%.100s: %s", c->k->name, sett_status_text(s));
     return leave(c, s, text);
@@ -765,7 +800,10 @@ static int start(PyObject *module)
         if (!(st->word[i] = PyUnicode_InternFromString(word_text[i])))
             return -1;
     st->version = Py_BuildValue("ii", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
-    return !st->version || add_type(module, &kernel_spec, "Kernel", &st->kernel_type) || add_type(module, &call_spec, "Call", &st->call_type) ||
+    PyObject *poll = PyLong_FromVoidPtr((void *)(uintptr_t)look_for_signals);
+    const int added = poll ? PyModule_AddObjectRef(module, "look_for_signals", poll) : -1;
+    Py_XDECREF(poll);
+    return added || !st->version || add_type(module, &kernel_spec, "Kernel", &st->kernel_type) || add_type(module, &call_spec, "Call", &st->call_type) ||
             add_type(module, &view_spec, "View", &st->view_type) ? -1 : 0;
 }
 
@@ -782,7 +820,7 @@ static void finish(void *module)
         Py_CLEAR(st->word[i]);
 }
 
-static PyMethodDef functions[] = {{"setup", setup, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {{"setup", setup, METH_VARARGS, NULL}, {"polling", is_polling, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)start}, {0, NULL}};
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "sett._fast", NULL, sizeof(state), functions, slots, NULL, NULL, finish};
 

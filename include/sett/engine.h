@@ -56,6 +56,7 @@ typedef enum sett_toolchain { SETT_TOOLCHAIN_ANY, SETT_TOOLCHAIN_EXACT } sett_to
 typedef enum sett_log_level { SETT_LOG_ERROR = 1, SETT_LOG_WARNING, SETT_LOG_INFO, SETT_LOG_DEBUG } sett_log_level;
 typedef void (*sett_log_fn)(void *user, sett_log_level, const char *component, const char *message);
 typedef void (*sett_print_fn)(void *user, const char *text, size_t len);
+typedef bool (*sett_poll_fn)(void *user);
 
 /* Zero means the default of every field: sett_engine_options o = {.size = sizeof o}. */
 typedef struct sett_engine_options {
@@ -79,7 +80,7 @@ typedef struct sett_engine_options {
     sett_log_fn log;
     /* Gets what sett_printf prints on the CPU engine. NULL: the process's stdout. */
     sett_print_fn print;
-    void *user;             /* for log and print */
+    void *user;             /* for log, print and cpu_poll */
     /* Limit of one run of ptxas, which is then killed (SETT_E_ASSEMBLE). 0: $SETT_JIT_TIMEOUT_MS, else two minutes. An
      * assembler in process cannot be stopped. */
     int compile_timeout_ms;
@@ -138,6 +139,10 @@ typedef struct sett_engine_options {
     /* Products of matrices of floats are one fma after another in f32 on the CPU engine, several times as fast and not as any machine
      * computes them. Also set by $SETT_CPU_FAST_MMA=1. */
     bool cpu_fast_mma;
+    /* Asked some twenty times a second while a launch runs on the CPU engine, by the thread that launches: true ends the launch with
+     * SETT_E_CANCELLED. A host whose signals wait until its thread is back, such as an interpreter, looks for them here. It may call
+     * sett, but not close the engine. NULL: nobody is asked. */
+    sett_poll_fn cpu_poll;
 } sett_engine_options;
 
 /* Opens an engine. That there is no driver, assembler, compiler or writable cache is no error here: the calls that need

@@ -203,6 +203,7 @@ static void tell_runtime(sett__runtime *r, const sett_engine_options *o)
     r->cpu_sm = o->cpu_sm;
     r->cpu_fast_mma = o->cpu_fast_mma;
     r->print = o->print;
+    r->cpu_poll = o->cpu_poll;
     r->user = o->user;
     r->module_api = o->module_api;
     r->keep_made = o->cache_verify;

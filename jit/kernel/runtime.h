@@ -26,6 +26,7 @@ typedef struct sett__runtime {
     sett__runnings runnings; /* launches on the CPU */
     int cpu_threads, cpu_timeout_ms; /* as in sett_engine_options, with defaults filled in; so are these: */
     sett_print_fn print;
+    sett_poll_fn cpu_poll;
     void *user;
     bool module_api, cpu_plain, cpu_fast_mma;
     int cpu_sm;

@@ -69,6 +69,7 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
         .fast_mma = r->cpu_fast_mma,
         .name = m->name,
         .print = r->print,
+        .poll = r->cpu_poll,
         .user = r->user,
         .stand_in = stand_in,
         .timeout_ms = r->cpu_timeout_ms,

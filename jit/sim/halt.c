@@ -6,14 +6,30 @@
 
 enum { LOOKS = 64 }; /* questions from one look at the clock to the next */
 
-bool sett__late(sett__core *c)
+static bool set_halt(atomic_uint *halt, enum sett__halt_why why)
 {
     unsigned none = SETT__GO_ON;
-    c->looks = c->deadline > 0 ? LOOKS : 0;
-    if (!(c->deadline > 0) || sett__now_ms() < c->deadline)
-        return false;
-    atomic_compare_exchange_strong(c->halt, &none, SETT__HALT_LATE);
+    atomic_compare_exchange_strong(halt, &none, why);
     return true;
+}
+
+bool sett__polled(const sett__sim_launch *l, atomic_uint *halt)
+{
+    return l->poll(l->user) && set_halt(halt, SETT__HALT_POLLED);
+}
+
+bool sett__late(sett__core *c)
+{
+    const bool timed = c->deadline > 0, polls = c->poll_at > 0;
+    const double now = timed || polls ? sett__now_ms() : 0;
+    c->looks = timed || polls ? LOOKS : 0;
+    if (timed && now >= c->deadline)
+        return set_halt(c->halt, SETT__HALT_LATE);
+    if (!polls || now < c->poll_at)
+        return false;
+    const bool ends = sett__polled(c->launch, c->halt);
+    c->poll_at = sett__now_ms() + SETT__POLL_MS;
+    return ends;
 }
 
 /* ---- the regions around an instruction ------------------------------------------------------------- */
@@ -135,6 +151,7 @@ bool sett__halt(sett__core *c, const sett__warp *w, const sett__insn *i)
         [SETT__HALT_CANCELLED] = {SETT_E_CANCELLED, "cancelled by sett_cancel"},
         [SETT__HALT_CLOSED] = {SETT_E_CLOSED, "ended as the engine was closed"},
         [SETT__HALT_LATE] = {SETT_E_FAULT, "not done after"},
+        [SETT__HALT_POLLED] = {SETT_E_CANCELLED, "cancelled by .cpu_poll"},
     };
     unsigned why = atomic_load(c->halt);
     char words[400];

@@ -140,6 +140,7 @@ struct sett__core { /* one worker */
     uint32_t looks;       /* of sett__ended, until the next at the clock */
     bool halted;          /* what the fault tells of is no fault of the kernel's */
     double deadline;      /* by sett__now_ms; 0: there is none */
+    double poll_at;       /* likewise: when launch->poll is asked next; 0: not by this worker */
     sett__extent around;  /* of form.c: the allocation that was found last */
     sett_error fault;
 };
@@ -210,6 +211,8 @@ bool sett__stand_in(sett__core *, sett__warp *, const sett__insn *); /* a step *
 
 /* ---- halt.c: ending a launch from outside, or by the clock; what the regions around an instruction tell ----------- */
 bool sett__late(sett__core *); /* looks at the clock */
+enum { SETT__POLL_MS = 50 };
+bool sett__polled(const sett__sim_launch *, atomic_uint *halt); /* asks launch->poll; true: it has ended the launch */
 /* Is the launch to end? */
 static inline bool sett__ended(sett__core *c)
 {

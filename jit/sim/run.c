@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_WORKERS 256
@@ -214,12 +215,14 @@ static void free_all(sett__cta *b)
     }
 }
 
-static void work(struct sett__run *run)
+/* polls: the launch's .poll, as the calling thread does. */
+static void work(struct sett__run *run, bool polls)
 {
     const sett__program *p = run->program;
     uint32_t n_lazy = p->unguarded && p->unguarded->n_lazy > p->n_lazy ? p->unguarded->n_lazy : p->n_lazy;
     worker w = {.run = run, .want = 1, .last = &w.resident, .known = p->n_fact ? malloc(p->n_fact * sizeof *w.known) : NULL};
-    w.core = (sett__core){.launch = run->launch, .lock = &run->lock, .halt = run->halt, .deadline = run->deadline, .looks = run->deadline > 0};
+    w.core = (sett__core){.launch = run->launch, .lock = &run->lock, .halt = run->halt, .deadline = run->deadline, .looks = polls || run->deadline > 0};
+    w.core.poll_at = polls ? sett__now_ms() + SETT__POLL_MS : 0;
     w.core.lazy = calloc((size_t)n_lazy + 1, sizeof *w.core.lazy);
     fenv_t env;
     fegetenv(&env);
@@ -240,7 +243,7 @@ static void work(struct sett__run *run)
 
 static void *thread_main(void *run)
 {
-    work(run);
+    work(run, false);
     return NULL;
 }
 
@@ -260,6 +263,23 @@ static uint32_t most_resident(const sett__program *p, const sett__sim_launch *l,
     return (uint32_t)(room < 1 ? 1 : room < most ? room : most);
 }
 
+/* The calling thread, whose own work is done. */
+static void join(struct sett__run *run, pthread_t thread)
+{
+    struct timespec until;
+    bool ended = !run->launch->poll;
+    while (!ended) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += SETT__POLL_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT)
+            return;
+        ended = sett__polled(run->launch, run->halt);
+    }
+    pthread_join(thread, NULL);
+}
+
 /* The calling thread works too; what cannot be started is done without. Signals stay with the caller's threads. */
 static void run_all(struct sett__run *run, uint32_t workers)
 {
@@ -276,9 +296,9 @@ static void run_all(struct sett__run *run, uint32_t workers)
     }
     if (masked)
         pthread_sigmask(SIG_SETMASK, &old, NULL);
-    work(run);
+    work(run, run->launch->poll);
     for (uint32_t i = 0; i < started; i++)
-        pthread_join(thread[i], NULL);
+        join(run, thread[i]);
 }
 
 static sett_status check_launch(const sett__program *p, const sett__sim_launch *l, sett_error *e)

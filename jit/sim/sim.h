@@ -11,7 +11,7 @@ typedef struct sett__extent {
     size_t bytes;
 } sett__extent;
 enum { SETT__MODELLED_SM = 90 };
-enum sett__halt_why { SETT__GO_ON, SETT__HALT_CANCELLED, SETT__HALT_CLOSED, SETT__HALT_LATE };
+enum sett__halt_why { SETT__GO_ON, SETT__HALT_CANCELLED, SETT__HALT_CLOSED, SETT__HALT_LATE, SETT__HALT_POLLED };
 /* When what goes on by itself happens: at once; when nothing goes on without; at any moment, by a sequence of the seed. */
 enum sett__async_policy { SETT__ASYNC_LAZY, SETT__ASYNC_EAGER, SETT__ASYNC_RANDOM };
 typedef struct sett__async {
@@ -39,6 +39,7 @@ typedef struct sett__sim_launch {
     bool fast_mma;      /* products of floats by one fma after another, not as that machine computes them */
     const char *name;   /* of the kernel, for reports */
     sett_print_fn print; /* NULL: stdout */
+    sett_poll_fn poll;   /* asked by the calling thread from time to time; true ends the launch. NULL: nobody is */
     void *user;
     void (*const *stand_in)(void); /* one for each sett__call */
 } sett__sim_launch;

@@ -85,7 +85,7 @@ EngineOptions = struct(
     ("compile_timeout_ms", INT), ("cache_layers", STR), ("cache_trust", INT), ("cache_secret", STR), ("toolchain", INT),
     ("cache_cap", U64), ("compile_wait_ms", INT), ("cache_signers", STR), ("log_level", INT), ("cache_remote", STR),
     ("cache_verify", BOOL), ("cache_required", BOOL), ("cpu_timeout_ms", INT), ("cpu_plain", BOOL), ("cpu_async", STR),
-    ("cpu_sm", INT), ("cpu_fast_mma", BOOL),
+    ("cpu_sm", INT), ("cpu_fast_mma", BOOL), ("cpu_poll", P),
 )
 Stats = struct(
     "sett_stats",

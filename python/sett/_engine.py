@@ -144,7 +144,8 @@ class Kernel(_fast.Kernel):
 
     kernel(x, y, 2.0) checks the arguments and launches: tensors (anything with DLPack: PyTorch, NumPy, CuPy, JAX ...), numbers,
     bytes for a struct, in order of declaration or by name; then symbols that no tensor gives. On a GPU the launch is asynchronous, on
-    the stream that the tensors' framework works on now, or on `stream`. On the CPU it has ended when the call returns."""
+    the stream that the tensors' framework works on now, or on `stream`. On the CPU it has ended when the call returns; what a handler of
+    signals raises meanwhile, as KeyboardInterrupt, ends it early."""
 
     __slots__ = ()
 
@@ -353,7 +354,7 @@ class Engine:
             plugin=_c.path(plugin), ptxas=_c.absolute(_c.path(ptxas)), nvjitlink=_c.path(nvjitlink), module_api=module_api,
             compile_timeout_ms=compile_timeout_ms, compile_wait_ms=compile_wait_ms, cpu_threads=cpu_threads,
             cpu_timeout_ms=cpu_timeout_ms, cpu_plain=cpu_plain, cpu_async=_c.encoded(cpu_async), cpu_sm=cpu_sm, cpu_fast_mma=cpu_fast_mma,
-            log_level=_choice(LEVELS, log_level, "log_level"),
+            log_level=_choice(LEVELS, log_level, "log_level"), cpu_poll=_fast.look_for_signals,
         )
         if log:
             self._options.log = _c.LOG(lambda _, level, component, message: log(names[level], _c.decoded(component), _c.decoded(message)))
@@ -373,6 +374,8 @@ class Engine:
     def close(self) -> None:
         """Closes the engine, after calls of other threads have returned, and what is still being written to the cache. Launches of its
         kernels then raise E_CLOSED."""
+        if _fast.polling():
+            raise Error(Status.E_ARGUMENT, "a handler of signals cannot close an engine while its thread runs a kernel on the CPU")
         self._uses.end()
         self._close()
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches from Python: what arguments become, what is refused and how, prepared calls, what is kept alive."""
 
+import contextlib
 import ctypes
 import gc
+import os
+import signal
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -22,6 +26,23 @@ def scale(dtype="f32", **values):
 
 def floats(n=10):
     return np.arange(n, dtype="f4"), np.zeros(n, "f4")
+
+
+@contextlib.contextmanager
+def signalled(signals, seconds=0.3):
+    """Another thread sends them to this process, each after so long."""
+
+    def send():
+        for s in signals:
+            time.sleep(seconds)
+            os.kill(os.getpid(), s)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 class Arguments(Case):
@@ -364,6 +385,33 @@ class Threads(Case):
                     e.cancel()
                     thread.join(0.01)
                 thread.join()
+
+    def test_signals_while_a_kernel_runs(self):
+        """Control-C ends a kernel that would run for ever; a handler that raises nothing does not, and may launch and cancel, not close."""
+        seen = []
+
+        def gentle(_signal, _frame):
+            with self.refused(Status.E_ARGUMENT, "a handler of signals cannot close an engine while its thread runs a kernel"):
+                e.close()
+            k(np.zeros(1, "i4"))
+            seen.append(True)
+            if len(seen) == 2:
+                e.cancel()
+
+        for threads in (1, 3):
+            with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=60000, cpu_threads=threads) as e:
+                k = e.compile(family("spin"), target="cpu")
+                n = np.ones(1, "i4")
+                for run in (lambda: k(n), k.prepare(n)):
+                    with signalled([signal.SIGINT]), self.assertRaises(KeyboardInterrupt):
+                        run()
+                    was = signal.signal(signal.SIGUSR1, gentle)
+                    with signalled([signal.SIGUSR1, signal.SIGUSR1]), self.refused(Status.E_CANCELLED):
+                        run()
+                    signal.signal(signal.SIGUSR1, was)
+                    self.assertEqual(len(seen), 2)
+                    seen.clear()
+                k(np.zeros(1, "i4"))
 
     def test_a_prepared_call_is_for_one_thread(self):
         with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=60000) as e:

@@ -198,15 +198,21 @@ static void slow_print(void *user, const char *text, size_t len)
     sleep_ms(5);
 }
 
-static sett_engine *open_for(const struct endless *b, int timeout_ms)
+static sett_engine *open_polled(const struct endless *b, int timeout_ms, sett_poll_fn poll, void *user)
 {
     sett_engine *e;
     sett_error err;
     const sett_engine_options o = {
-        .size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = b && b->body == strips ? 1 : 4, .print = slow_print, .cpu_timeout_ms = timeout_ms};
+        .size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = b && b->body == strips ? 1 : 4, .print = slow_print, .cpu_timeout_ms = timeout_ms,
+        .cpu_poll = poll, .user = user};
     ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
     ck_assert_msg(!sett_engine_stand_in(e, "slow_or", "u32(u32,u32)", (void (*)(void))slow_or, &err), "%s", err.text);
     return e;
+}
+
+static sett_engine *open_for(const struct endless *b, int timeout_ms)
+{
+    return open_polled(b, timeout_ms, NULL, NULL);
 }
 
 static sett_engine *open_engine(void)
@@ -313,6 +319,52 @@ START_TEST(a_call_ends_it)
     ck_assert_msg(ms < SOON_MS, "%s: %.0f ms", b->name, ms);
     works(e);
     finish(r);
+    sett_engine_close(e);
+}
+END_TEST
+
+/* The third question ends it. The launching thread alone is asked, whether it runs a block or waits for other threads. */
+typedef struct polled {
+    atomic_int printed; /* of slow_print */
+    pthread_t launcher;
+    int asked;
+} polled;
+
+static bool end_it(void *user)
+{
+    polled *p = user;
+    ck_assert(pthread_equal(pthread_self(), p->launcher));
+    return ++p->asked == 3;
+}
+
+static void first_block(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = numbers(b);
+    sett_grid(b, 2);
+    sett_block(b, 1);
+    sett_if (b, sett_eq(sett_block_idx(b, 0), 0))
+        sett_while (b, sett_eq(sett_at(X, 0), 0))
+            sett_sync_warp(b);
+}
+
+START_TEST(a_poll_ends_it)
+{
+    static const struct endless half = {"first_block", first_block, false, "it was in a while loop, after {{*}} rounds, block (0,0,0) thread (0,0,0), kernel first_block"};
+    const struct endless *b = _i < N_ENDLESS ? &endless[_i] : &half;
+    polled p = {.launcher = pthread_self()};
+    runner r = {.no_argument = b->no_argument};
+    sett_engine *e = open_polled(b, 0, end_it, &p);
+    r.kernel = compile(e, b->body, b->name);
+    for (int i = 0; i < (b == &half ? 8 : 1); i++) {
+        p.asked = 0;
+        launch(&r);
+        ck_assert_int_eq(r.status, SETT_E_CANCELLED);
+        says(r.err.text, "cancelled by .cpu_poll", b->where);
+        ck_assert_int_eq(p.asked, 3);
+    }
+    works(e);
+    sett_kernel_release(r.kernel);
     sett_engine_close(e);
 }
 END_TEST
@@ -487,6 +539,7 @@ Suite *cancel_suite(void)
     TCase *c = tcase_create("ended");
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, a_call_ends_it, 0, N_ENDLESS);
+    tcase_add_loop_test(c, a_poll_ends_it, 0, N_ENDLESS + 1);
     tcase_add_loop_test(c, the_clock_ends_it, 0, N_ENDLESS);
     tcase_add_test(c, closing_ends_all);
     tcase_add_test(c, closing_and_launching);
