@@ -51,8 +51,8 @@ def _by_name(op: str, function: Callable, names: List[str]) -> Callable:
 class _Operation:
     """One operation: from its arguments to those of a launch. Names of the schema are names of the kernel's arguments."""
 
-    def __init__(self, kernel: Union[Kernel, Callable[..., Kernel]], names: List[str], mutated: List[int], makers: Mapping[str, Maker]) -> None:
-        self.kernel, self.names, self.mutated, self.makers = kernel, names, mutated, list(makers.values())
+    def __init__(self, kernel: Union[Kernel, Callable[..., Kernel]], names: List[str], mutated: List[int], makers: Mapping[str, Maker], empty: List[str]) -> None:
+        self.kernel, self.names, self.mutated, self.makers, self.empty = kernel, names, mutated, list(makers.values()), empty
         self.all_names = names + list(makers)
         self.orders: Dict[Kernel, Tuple[int, ...]] = {}
 
@@ -67,6 +67,9 @@ class _Operation:
         for i, p in enumerate(kernel.params):
             if p.written and at[i] < len(self.names) and at[i] not in self.mutated:
                 raise Error(Status.E_BIND, f"{kernel.name} writes {p.name}: the schema must say Tensor(a!) {p.name}")
+            if p.read and p.name in self.empty:
+                raise Error(Status.E_BIND, f"{kernel.name} reads {p.name}, of which an output begins with nothing: leave {p.name} out of "
+                    "outputs, so that it is mutated in place, or give a function that makes and fills it")
         return tuple(at[i] for i in range(len(at)))
 
     def fake(self, *arguments: Any) -> Any:
@@ -101,7 +104,7 @@ def custom_op(
     kernel: a kernel, or a function that gives one: for each device, element type or extent that is compiled in. It is called at each
     use, so it must be quick: remember what it compiled.
     outputs: the arguments that the operation makes and returns, with the name of an argument that each is like, or a function that makes
-    it; it is used for fake tensors too. All else that the kernel writes is mutated in place.
+    it; it is used for fake tensors too. What is like an argument begins with nothing, so a kernel that reads it is refused. All else that the kernel writes is mutated in place.
     A function gets those of the operation's arguments that it names, as `lambda X: ...` does; with *, or with other names for all of them,
     it gets all by their places.
     schema: "(Tensor X, Tensor(a!) R, float eps) -> Tensor", by the names of the kernel's arguments; what the kernel writes in place is
@@ -130,7 +133,8 @@ def custom_op(
         return lambda *given: torch.empty_like(given[at])
 
     chosen = kernel if isinstance(kernel, Kernel) else _by_name(name, kernel, names)
-    operation = _Operation(chosen, names, mutated, {n: maker(like) for n, like in outputs.items()})
+    operation = _Operation(chosen, names, mutated, {n: maker(like) for n, like in outputs.items()},
+        [n for n, like in outputs.items() if not callable(like)])
     if isinstance(kernel, Kernel):
         operation.orders[kernel] = operation.order(kernel)
     for key in ("CPU", "CUDA"):

@@ -151,6 +151,18 @@ class Operations(Torch):
         with self.assertRaisesRegex(sett.Error, "scale: Y mode 0 is 3, X mode 0 gives N = 4"):
             self.scale_into(self.tensor(4), self.tensor(3))
 
+    def test_an_output_that_is_read_too(self):
+        """Y = a X + Y: of nothing, of zeros that a function makes, and of a kernel that is known at its first use alone."""
+        kernel = compile_(sett.kernels.axpy, dtype="f32")
+        says = "axpy reads Y, of which an output begins with nothing: leave Y out of outputs, so that it is mutated in place"
+        with self.assertRaisesRegex(sett.Error, says):
+            operation(kernel, outputs={"Y": "X"})
+        late = operation(lambda X: kernel, outputs={"Y": "X"}, schema="(Tensor X, float a) -> Tensor")
+        x = self.tensor(20)
+        with self.assertRaisesRegex(sett.Error, says):
+            late(x, 2.0)
+        self.near(operation(kernel, outputs={"Y": lambda X: torch.zeros_like(X)})(x, 2.0), 2 * x)
+
     def test_a_schema_hides_no_mutation(self):
         norm = compile_(sett.kernels.rms_norm, dtype="f32", cols=64, residual=1)
         hidden = "(Tensor X, Tensor R, Tensor W, Tensor(b!) H, float eps) -> Tensor"
