@@ -190,6 +190,29 @@ sett_status sett_kernels_choose(sett_body body, void *options, const char *targe
     return SETT_OK;
 }
 
+static bool is_type(const char *param)
+{
+    return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "c");
+}
+
+/* "TEXT (dtype=bf16 cols=5120)": which kernel of the family was missed. Those that are 0 are left out. */
+static void add_options(const sett_family *f, const unsigned char *options, sett_error *err)
+{
+    char words[160] = "", was[sizeof err->text];
+    size_t at = 0;
+    for (int i = 0; i < f->n_params && at < sizeof words - 40; i++) {
+        const sett_family_param *p = &f->params[i];
+        int value; /* as every member here is */
+        memcpy(&value, options + p->offset, sizeof value);
+        if (value && is_type(p->name))
+            at += (size_t)snprintf(words + at, sizeof words - at, "%s%s=%s", at ? " " : "", p->name, sett_dtype_name((sett_dtype)value));
+        else if (value)
+            at += (size_t)snprintf(words + at, sizeof words - at, "%s%s=%d", at ? " " : "", p->name, value);
+    }
+    strcpy(was, err->text);
+    snprintf(err->text, sizeof err->text, "%.*s (%s)", (int)(sizeof was - sizeof words), was, words);
+}
+
 sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *options, const char *target, sett_kernel **to, sett_error *err)
 {
     _Alignas(max_align_t) unsigned char settled[OPTIONS_MOST];
@@ -213,7 +236,10 @@ sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *opt
         return SETT_E_TARGET;
     }
     sett_compile_options o = {.size = sizeof o, .name = k->family->name, .user = settled, .user_size = k->family->user_size, .target = target};
-    return sett_compile(e, body, &o, to, err);
+    s = sett_compile(e, body, &o, to, err);
+    if (s == SETT_E_NOT_CACHED && err)
+        add_options(k->family, settled, err);
+    return s;
 }
 
 /* ---- parts of kernels ------------------------------------------------------------------------------------ */

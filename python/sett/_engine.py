@@ -147,7 +147,7 @@ class Kernel(_fast.Kernel):
     the stream that the tensors' framework works on now, or on `stream`. On the CPU it has ended when the call returns; what a handler of
     signals raises meanwhile, as KeyboardInterrupt, ends it early."""
 
-    __slots__ = ()
+    __slots__ = ("_options",)
 
     @property
     def info(self) -> Dict[str, Any]:
@@ -190,7 +190,8 @@ class Kernel(_fast.Kernel):
         _c.check(_c.lib.sett_unload, self.address)
 
     def __repr__(self) -> str:
-        return f"<sett.Kernel {self.name}({', '.join(p.name for p in self.params)}) for {self.target}>"
+        options = ", ".join(f"{n}={v!r}" for n, v in self._options.items())
+        return f"<sett.Kernel {self.name}({', '.join(p.name for p in self.params)}){' of ' * bool(options)}{options} for {self.target}>"
 
 
 def view(tensor: Any, dtype: Any) -> "_fast.View":
@@ -464,7 +465,7 @@ class Engine:
         options, keep = self._compile_options(name or family.name, target, opt_level, line_info, ptx_only, asserts)
         options.user, options.user_size = C.addressof(user), family._family.user_size
         try:
-            return self._made(_c.lib.sett_compile, family._family.body, C.byref(options))
+            return self._made(_c.lib.sett_compile, family._family.body, C.byref(options), options=values)
         except Error as e:
             if e.status != Status.E_NOT_CACHED or not values:
                 raise
@@ -498,10 +499,12 @@ class Engine:
         return _c.made(_c.CompileOptions, name=words[0], target=words[1], opt_level=opt_level, line_info=line_info, ptx_only=ptx_only,
             asserts=_choice(ASSERTS, asserts, "asserts")), words
 
-    def _made(self, call: Any, *arguments: Any) -> Kernel:
+    def _made(self, call: Any, *arguments: Any, options: Optional[Dict[str, Any]] = None) -> Kernel:
         handle = _c.P()
         self._check(call, *arguments, C.byref(handle))
-        return Kernel(_fast, handle.value, self)
+        kernel = Kernel(_fast, handle.value, self)
+        kernel._options = options or {}
+        return kernel
 
     # -- the cache
     @property

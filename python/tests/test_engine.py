@@ -143,7 +143,8 @@ class Families(Case):
         self.assertEqual((k.name, k.target, len(k.key)), ("halves", "cpu", 64))
         self.assertEqual([tuple(p) for p in k.params], [("X", "f16", 1, False, True, False, 0), ("Y", "f16", 1, False, False, True, 0)])
         self.assertEqual(k.info["block"], (64, 1, 1))
-        self.assertEqual(repr(k), "<sett.Kernel halves(X, Y) for cpu>")
+        self.assertEqual(repr(k), "<sett.Kernel halves(X, Y) of dtype='f16' for cpu>")
+        self.assertEqual(repr(e.kernel(k.key)), "<sett.Kernel halves(X, Y) for cpu>")
         self.assertEqual(repr(family("scale")), "<sett.Family scale(dtype, threads, factor, small, twice)>")
         self.assertIn("X", k.info["report"])
 

@@ -469,6 +469,24 @@ START_TEST(options_have_a_size)
 }
 END_TEST
 
+/* What a sealed engine lacks is told with the options that choose it, as they were settled. */
+START_TEST(a_miss_names_its_options)
+{
+    sett_engine *e;
+    sett_kernel *k;
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .sealed = true};
+    const sett_rms_norm_options o = {.size = sizeof o, .dtype = SETT_BF16, .cols = 5120, .residual = 1};
+    const sett_dequantise_options q = {.size = sizeof q, .dtype = SETT_F16, .group = 64};
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+    ck_assert_int_eq(sett_kernels_compile(e, sett_rms_norm, &o, "sm_90a", &k, &err), SETT_E_NOT_CACHED);
+    ck_assert_msg(!strncmp(err.text, "rms_norm for sm_90a, key ", 25) && strstr(err.text, " (dtype=bf16 cols=5120 residual=1 threads="), "%s", err.text);
+    ck_assert_int_eq(sett_kernels_compile(e, sett_dequantise, &q, "sm_90a", &k, &err), SETT_E_NOT_CACHED);
+    ck_assert_msg(strstr(err.text, " (dtype=f16 from=i4 group=64"), "%s", err.text);
+    ck_assert_int_eq(sett_kernels_compile(e, sett_rms_norm, &o, "sm_90a", &k, NULL), SETT_E_NOT_CACHED);
+    sett_engine_close(e);
+}
+END_TEST
+
 /* Who was compiled when the struct ended earlier: what it does not know is as if it were 0, and stays unwritten. */
 START_TEST(an_older_caller)
 {
@@ -547,6 +565,7 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(t, extreme_options, 0, 13);
     tcase_add_test(t, no_target_or_engine);
     tcase_add_test(t, options_have_a_size);
+    tcase_add_test(t, a_miss_names_its_options);
     tcase_add_test(t, an_older_caller);
     tcase_add_test(t, a_choice);
     tcase_add_test(t, families);
