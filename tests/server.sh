@@ -43,9 +43,11 @@ case $(found 0.1) in TRUE:*|1:*) ;; *) die "find_package(sett 0.1) does not find
 cmake --build "$d/x0.1" >"$d/log" 2>&1 || { cat "$d/log"; die "sett::sett, sett::kernels and sett::static do not link"; }
 case $(found 0.9) in 0:*|FALSE:*) ;; *) die "find_package(sett 0.9) takes 0.1" ;; esac
 
+fake=$PWD/$b/fake
 for v in 1 2; do # a build job: no GPU, and the compiler from where it is installed
-    LD_LIBRARY_PATH=$b/fake FAKE_CUDA_GPUS=1 "$d/build/server" --build "$d/m$v" $v sm_90a >>"$d/log" 2>"$d/err" || die "no model is built"
+    (cd "$d" && LD_LIBRARY_PATH=$fake FAKE_CUDA_GPUS=1 build/server --build m$v $v sm_90a >>log 2>err) || die "no model is built"
 done
+${CC:-cc} -shared -fPIC -Iinclude tests/fixture/no_memory.c -o "$d/no_memory.so" -ldl || die "no_memory.c"
 rm "$d/moved/lib/libsett-ptx.so" # a machine that serves has none
 
 serve() { # arguments...
@@ -75,7 +77,7 @@ s.sendall(open(sys.argv[2], "rb").read())
 got = b""
 while b"\r\n\r\n" not in got or len(got) < got.index(b"\r\n\r\n") + 4 + int(got.split(b"Content-Length: ")[1].split(b"\r\n")[0]):
     got += s.recv(65536)
-print(got.decode())
+print(got.decode(errors="replace"))
 END
 }
 metric() { ask GET /metrics "" | tr -d '\r' | sed -n "s/^$1\({[^}]*}\)\{0,1\} //p" | head -n 1; }
@@ -83,7 +85,16 @@ expect() { # METRIC VALUE
     [ "$(metric "$1")" = "$2" ] || die "$1 is $(metric "$1"), not $2"
 }
 
-serve --cpu
+answers_by() { # VERSION: soon
+    row=$(printf %0256d 0)
+    for _ in $(seq 40); do
+        ask POST /run "$row" | tr -d '\r' | grep -aqx "X-Model: $1" && return
+        sleep 0.1
+    done
+    die "version $1 does not answer"
+}
+
+LD_PRELOAD=$d/no_memory.so NO_MEMORY=$d/no_memory serve --cpu
 load 200 "$seconds"
 grep -q 'version 1: [1-9]' "$d/answers" && grep -q 'version 2: [1-9]' "$d/answers" || die "one of the models never answered"
 grown=$(sed -n 's/.*grown \(-\{0,1\}[0-9]*\) KiB/\1/p' "$d/answers")
@@ -100,6 +111,16 @@ if command -v python3 >/dev/null; then
     ask POST /reload "" | grep -q "m3/kernels.pack" || die "a damaged pack is not refused by its name"
     expect server_failures_total 2
     ask GET /health "" | grep -q '^ok' || die "the server does not serve on"
+    # Threads without memory for a new model serve on with the old one, until they have some.
+    rm "$d/current" && ln -s m1 "$d/current" && ask POST /reload "" | grep -q '^version 1' || die "the first model is not loaded again"
+    answers_by 1
+    touch "$d/no_memory"
+    rm "$d/current" && ln -s m2 "$d/current" && ask POST /reload "" | grep -q '^version 2' || die "the second model is not loaded"
+    sleep 0.5
+    answers_by 1
+    [ "$(metric server_failures_total)" -gt 2 ] || die "threads without memory are not counted"
+    rm "$d/no_memory"
+    answers_by 2
 fi
 kill $pid && wait $pid || die "the server does not stop"
 

@@ -150,13 +150,15 @@ void runner::run(const float *in, float *out, int rows)
 void build_model(const std::string &folder, uint32_t version, const char *const *targets, int n)
 {
     auto w = std::make_unique<weights>();
-    const std::string cache = folder + "/cache", pack = folder + "/kernels.pack";
     sett_engine_options o = {};
     sett_engine *e = nullptr;
     sett_error err = {};
     uint64_t entries = 0;
-    if (mkdir(folder.c_str(), 0755) || mkdir(cache.c_str(), 0700))
+    if (mkdir(folder.c_str(), 0755))
         throw failure(folder + " cannot be made, or is there");
+    const std::string cache = real_folder(folder) + "/cache", pack = folder + "/kernels.pack"; // a cache's path is absolute
+    if (mkdir(cache.c_str(), 0700))
+        throw failure(cache + " cannot be made");
     o.size = sizeof o, o.cache_dir = cache.c_str(), o.cache_layers = "";
     must(sett_engine_open(&e, &o, &err), err);
     engine_handle engine(e);

@@ -11,6 +11,7 @@
 #include "model.h"
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -27,6 +28,16 @@
 static std::atomic<bool> ended;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may write it");
 
+using timer = std::chrono::steady_clock;
+
+// What a thread serves with.
+struct seat {
+    const sett_stream stream;
+    std::unique_ptr<runner> mine;
+    std::shared_ptr<const model> refused; // there was no memory to run it: the old one serves until `again`, and longer
+    timer::time_point again;
+};
+
 class server {
 public:
     server(const std::string &link, int device) : link(link), device(device), now(std::make_shared<const model>(link, device)) {}
@@ -35,8 +46,8 @@ public:
 
 private:
     std::shared_ptr<const model> current();
-    void renew(std::unique_ptr<runner> &, sett_stream);
-    message answer(const message &, std::unique_ptr<runner> &);
+    void renew(seat &);
+    message answer(const message &, seat &);
     message run(const message &, runner &);
     message reload();
     message metrics();
@@ -62,14 +73,24 @@ std::shared_ptr<const model> server::current()
     return now;
 }
 
-// A thread that has an old model takes the new one, between two requests. The last to do so ends the old one.
-void server::renew(std::unique_ptr<runner> &mine, sett_stream stream)
+// A thread that has an old model takes the new one, between two requests. The last to do so ends the old one. A thread that has no memory
+// for the new one serves on with the old, and tries again once a second.
+void server::renew(seat &s)
 {
     auto wanted = current();
-    if (mine && mine->of == wanted)
+    if (s.mine && (s.mine->of == wanted || (s.refused == wanted && timer::now() < s.again)))
         return;
-    mine.reset();
-    mine = std::make_unique<runner>(wanted, stream);
+    try {
+        s.mine = std::make_unique<runner>(wanted, s.stream);
+        s.refused.reset();
+    } catch (const std::exception &e) {
+        if (!s.mine)
+            throw;
+        failures++;
+        std::fprintf(stderr, "version %u: %s\n", (unsigned)wanted->version, e.what());
+        s.refused = wanted;
+        s.again = timer::now() + std::chrono::seconds(1);
+    }
 }
 
 // ---- requests --------------------------------------------------------------------------------------
@@ -121,12 +142,12 @@ message server::metrics()
     return says("200 OK", text, "text/plain; version=0.0.4");
 }
 
-message server::answer(const message &m, std::unique_ptr<runner> &mine)
+message server::answer(const message &m, seat &s)
 {
     const std::string what = m.first.substr(0, m.first.rfind(' '));
     try {
         if (what == "POST /run")
-            return requests++, run(m, *mine);
+            return requests++, run(m, *s.mine);
         if (what == "POST /reload")
             return reload();
         if (what == "GET /metrics")
@@ -141,14 +162,13 @@ message server::answer(const message &m, std::unique_ptr<runner> &mine)
 // ---- threads ------------------------------------------------------------------------------------------
 void server::work(int thread)
 {
-    const sett_stream stream = make_stream(device, thread);
-    std::unique_ptr<runner> mine;
+    seat s = {make_stream(device, thread), nullptr, nullptr, {}};
     while (!ended) {
         int fd = -1;
-        renew(mine, stream);
+        renew(s);
         {
             std::unique_lock<std::mutex> hold(lock);
-            ready.wait_for(hold, std::chrono::milliseconds(200), [&] { return !waiting.empty() || ended || mine->of != now; });
+            ready.wait_for(hold, std::chrono::milliseconds(200), [&] { return !waiting.empty() || ended || (s.mine->of != now && s.refused != now); });
             if (!waiting.empty())
                 fd = waiting.front(), waiting.pop_front();
         }
@@ -156,10 +176,10 @@ void server::work(int thread)
             continue;
         connection c(fd);
         message m;
-        const auto idle = [&] { return renew(mine, stream), ended.load(); };
+        const auto idle = [&] { return renew(s), ended.load(); };
         while (!ended && c.receive(m, idle)) {
-            renew(mine, stream);
-            if (!c.send(answer(m, mine)))
+            renew(s);
+            if (!c.send(answer(m, s)))
                 break;
         }
     }
