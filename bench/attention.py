@@ -4,10 +4,10 @@ order, medians. Prints Markdown.
 
     bench/attention.py          with sett and torch installed, on a Hopper GPU"""
 
-import random
 import statistics
 
 import torch
+from rounds import device_ms
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import sett
@@ -27,17 +27,10 @@ def measure(engine, batch, heads, rows, depth):
     q, k, v = (torch.randn(batch, heads, rows, depth, device="cuda").bfloat16() for _ in range(3))
     o = torch.empty_like(q)
     kernel = engine.compile(sett.kernels.attention, dtype="bf16", d=depth)
-    ways = {"sett_attention": kernel.prepare(q, k, v, o), "cuDNN": by(SDPBackend.CUDNN_ATTENTION, q, k, v), "FlashAttention": by(SDPBackend.FLASH_ATTENTION, q, k, v)}
-    times = {name: [] for name in ways}
-    for _ in range(ROUNDS):
-        for name in random.sample(list(ways), len(ways)):
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            begin.record()
-            for _ in range(EACH):
-                ways[name]()
-            end.record()
-            end.synchronize()
-            times[name].append(begin.elapsed_time(end) * 1000 / EACH)
+    without = engine.compile(sett.kernels.attention, dtype="bf16", d=depth, exact=1)
+    ways = {"sett_attention": kernel.prepare(q, k, v, o), "sett_attention, .exact": without.prepare(q, k, v, o), "cuDNN": by(SDPBackend.CUDNN_ATTENTION, q, k, v),
+            "FlashAttention": by(SDPBackend.FLASH_ATTENTION, q, k, v)}
+    times = {name: [1000 * ms for ms in took] for name, took in device_ms(ways, ROUNDS, EACH).items()}
     flops = 4 * batch * heads * rows * rows * depth
     ratios = {name: statistics.median(c / t for c, t in zip(times["cuDNN"], took)) for name, took in times.items()}
     worst = (o.float() - ways["cuDNN"]().float()).abs().max().item()

@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 import torch
+from rounds import device_ms
 
 BATCH = 10
 HAND = r"""
@@ -148,22 +149,10 @@ def prepare(name, go, out, check, start=None):
 
 def measure(ways, bytes_moved, rounds=31):
     """GB/s of each prepared way, sorted; every round runs all of them in a new random order."""
-    times = {name: [] for name in ways}
     for go in ways.values():
         go()
     torch.cuda.synchronize()
-    for _ in range(rounds):
-        order = list(ways)
-        random.shuffle(order)
-        for name in order:
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            ways[name]()
-            begin.record()
-            ways[name]()
-            end.record()
-            end.synchronize()
-            times[name].append(begin.elapsed_time(end) / BATCH)
-    return {n: sorted(bytes_moved / t / 1e6 for t in ts) for n, ts in times.items()}
+    return {n: sorted(BATCH * bytes_moved / ms / 1e6 for ms in took) for n, took in device_ms(ways, rounds).items()}
 
 
 def sweep(who, ways, bytes_moved):

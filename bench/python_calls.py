@@ -5,13 +5,13 @@ the quarters around them. Prints Markdown.
 
     bench/python_calls.py [BUILD]          with sett and torch installed, apache-tvm-ffi and CuPy if they are"""
 
-import random
 import statistics
 import subprocess
 import sys
 import time
 
 import torch
+from rounds import in_turn
 
 import sett
 import sett.torch
@@ -61,16 +61,14 @@ def ways() -> dict:
 def main() -> None:
     found = ways()
     seen = {name: [] for name in found}
-    for round_ in range(ROUNDS + 3):
-        for name in random.sample(list(found), len(found)):
-            call = found[name]
-            torch.cuda.synchronize()
-            begin = time.perf_counter()
-            for _ in range(BATCH):
-                call()
-            spent = time.perf_counter() - begin
-            if round_ >= 3:
-                seen[name].append(spent / BATCH * 1e6 / (2 if "bind" in name else 1))
+    for number, name, call in in_turn(found, ROUNDS + 3):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        for _ in range(BATCH):
+            call()
+        spent = time.perf_counter() - begin
+        if number >= 3:
+            seen[name].append(spent / BATCH * 1e6 / (2 if "bind" in name else 1))
     print(f"sett {sett.__version__}, torch {torch.__version__}, Python {sys.version.split()[0]}, {torch.cuda.get_device_name()}; "
         f"{ROUNDS} rounds of {BATCH}\n")
     print("| way | us | p25 - p75 |\n| --- | --- | --- |")
