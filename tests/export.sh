@@ -83,6 +83,9 @@ for p in use_c use_cxx use_san use_tsan; do
     # shellcheck disable=SC2086
     ok "$p" $with "$d/$p"
 done
+ok "a program that forks" $cc -std=gnu11 -Wall -Wextra -Werror -I"$d/one" tests/fixture/export_fork.c "$d/ax.o" -ldl -lpthread -o "$d/use_fork"
+# shellcheck disable=SC2086
+ok "a fork in a first call" $with "$d/use_fork"
 # shellcheck disable=SC2086
 ok "tvm-ffi" $with "$d/use_tvm" "$d/tv.so"
 ok "without a driver" "$d/use_c" none
@@ -151,6 +154,18 @@ sed 's/bfloat16/bf16/g; s/BFLOAT16/BF16/g' "$d/bfloat16.c" | cmp - "$d/bf16.c" |
 expect 2 'libodd.so is a shared object: name a family in it, as .*libodd.so:FAMILY' export "$d/libodd.so" --targets sm_90a -o "$d/x"
 expect 0 'FUNCTION= names its function' help export
 ok "a C++ compiler is told" sh -c "! $cxx -c $d/one/ax.c -o $d/x.o 2>$d/cxx && head -3 $d/cxx | grep -q 'compile this file as C11' && rm $d/cxx || cat $d/cxx"
+# A path may have what else cuts an operand.
+mkdir "$d/a,b=c:d"
+cp tests/tape/transpose_tma.tape "$d/a,b=c:d/x=1,y=2.tape"
+cp "$d/libodd.so" "$d/a,b=c:d/lib=o,d:d.so"
+cp tests/tape/transpose_tma.tape "$d/plain.tape"
+(
+    cd "$d/a,b=c:d" && cp x=1,y=2.tape z=q.tape && sett=$here/$sett n=0 bad=0
+    expect 0 'o.h, .*o.c: 4 functions for sm_90a$' export x=1,y=2.tape "f=$d/a,b=c:d/x=1,y=2.tape" "$d/a,b=c:d/lib=o,d:d.so:odd_family" "g=lib=o,d:d.so:odd_family,threads=64" --targets sm_90a -o "$d/o"
+    expect 0 '1 function' export z=q.tape --targets sm_90a -o "$d/p"
+    [ "$(grep -cE 'o_(x_1_y_2|f|odd_family|g)\(o_stream' "$d/o.h")" = 4 ] && grep -q 'p_z_q(p_stream' "$d/p.h" && [ "$bad" = 0 ]
+) || say "paths with commas and equal signs"
+expect 2 'cols=bf16: bf16 is an element type, and cols is a number' export rms_norm,cols=bf16,dtype=f16 --targets sm_90a -o "$d/x"
 expect 2 'a tape has no parameters' export tests/tape/transpose_tma.tape,cols=3 --targets sm_90a -o "$d/x"
 expect 1 'has no family nothing' export "$d/libodd.so:nothing" --targets sm_90a -o "$d/x"
 expect 1 'is neither a kernel nor a file; did you mean saxpy' export saxpi --targets sm_90a -o "$d/x"

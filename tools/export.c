@@ -6,14 +6,16 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { WORD_MOST = 128, TARGETS_MOST = 32 };
 
-/* One operand: [FUNCTION=]KERNEL[,PARAMETER=VALUE...]. KERNEL: a name, a tape's file, or OBJECT.so:FAMILY. */
+/* One operand: [FUNCTION=]KERNEL[,PARAMETER=VALUE...]. KERNEL: a name, a tape's file, or OBJECT.so:FAMILY. Of a path that has one of
+ * ",=:" the longest beginning that is a file is the path, also of one before whose '=' there would be a function's name. */
 typedef struct operand {
     const char *given; /* as it was written */
     char text[PATH_MAX], function[WORD_MOST + 1];
-    char *kernel, *params; /* in text; params: "cols=4096,dtype=bf16", NULL: none are given */
+    char *kernel, *symbol, *params; /* in text; symbol: a family's, NULL: it is none; params: "cols=4096,dtype=bf16", NULL: none are given */
     const sett_family *family; /* NULL: kernel_compile() knows it */
 } operand;
 
@@ -31,9 +33,8 @@ static void function_of_file(const char *path, char *to)
 /* The object stays open: the family is in it. */
 static int open_family(operand *p)
 {
-    char *colon = strrchr(p->kernel, ':'), path[PATH_MAX];
-    const char *symbol = colon + 1;
-    *colon = 0;
+    char path[PATH_MAX];
+    const char *symbol = p->symbol;
     if (!realpath(p->kernel, path))
         return fail("%s: %s", p->kernel, strerror(errno));
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -49,27 +50,61 @@ static int open_family(operand *p)
     return EXIT_OK;
 }
 
+/* Its longest beginning, up to its end or to a ',' or ':', that is a file: how long that is; 0: there is none. */
+static size_t file_at(char *text)
+{
+    struct stat st;
+    for (size_t n = strlen(text); n; n--) {
+        const char end = text[n];
+        if (end && end != ',' && end != ':')
+            continue;
+        text[n] = 0;
+        const bool is = !stat(text, &st) && !S_ISDIR(st.st_mode);
+        text[n] = end;
+        if (is)
+            return n;
+    }
+    return 0;
+}
+
+/* Cuts the text into function, kernel, symbol and parameters. */
+static int split_operand(operand *p)
+{
+    char *at = p->text, *equal = strchr(at, '='), *comma = strchr(at, ',');
+    size_t file = file_at(at);
+    if (!file && equal && (!comma || equal < comma)) {
+        if (equal - at > WORD_MOST)
+            return usage("export: a function's name of more than %d characters", WORD_MOST);
+        memcpy(p->function, at, (size_t)(equal - at));
+        at = equal + 1;
+        file = file_at(at);
+    }
+    p->kernel = at;
+    comma = strchr(at + file, ',');
+    if (comma) {
+        *comma = 0;
+        p->params = comma + 1;
+    }
+    char *colon = file ? strchr(at + file, ':') : strstr(at, ".so") ? strrchr(at, ':') : NULL;
+    if (colon) {
+        *colon = 0;
+        p->symbol = colon + 1;
+    }
+    return EXIT_OK;
+}
+
 static int take_operand(const char *text, operand *p)
 {
     *p = (operand){.given = text};
     if (strlen(text) >= sizeof p->text)
         return usage("export: an operand of more than %d characters", PATH_MAX - 1);
     strcpy(p->text, text);
-    p->kernel = p->text;
-    char *equal = strchr(p->text, '='), *comma = strchr(p->text, ',');
-    if (equal && (!comma || equal < comma)) {
-        if (equal - p->text > WORD_MOST)
-            return usage("export: a function's name of more than %d characters", WORD_MOST);
-        memcpy(p->function, p->text, (size_t)(equal - p->text));
-        p->kernel = equal + 1;
-    }
-    if (comma) {
-        *comma = 0;
-        p->params = comma + 1;
-    }
-    const char *colon = strrchr(p->kernel, ':'), *object = strstr(p->kernel, ".so");
-    if (colon && object)
+    int code = split_operand(p);
+    if (code)
+        return code;
+    if (p->symbol)
         return open_family(p);
+    const char *slash = strrchr(p->kernel, '/'), *object = strstr(slash ? slash : p->kernel, ".so");
     if (object && (!object[3] || object[3] == '.'))
         return usage("export: %s is a shared object: name a family in it, as %s:FAMILY", p->kernel, p->kernel);
     const named_kernel *named = kernel_find(p->kernel);
@@ -126,6 +161,8 @@ static int put_value(const sett_family_param *q, char *user, const char *text)
     if (q->floating)
         return put_floating(user + q->offset, q->bytes, text) ? EXIT_OK : usage("export: %s=%s: no number", q->name, text);
     int64_t i;
+    if (q->number && dtype_of_name(text))
+        return usage("export: %s=%s: %s is an element type, and %s is a number", q->name, text, text, q->name);
     if (!number_of(text, &i))
         return usage("export: %s=%s: no integer, true, false or element type: %s", q->name, text, types_text(types));
     return put_integer(user + q->offset, q->bytes, i) ? EXIT_OK : usage("export: %s=%s does not fit into %zu bytes", q->name, text, q->bytes);

@@ -18,7 +18,7 @@
  * A manifest is lines of text; # starts a comment; paths are relative to the manifest's folder. `family OBJECT SYMBOL`
  * or `tape FILE` begins a block. The block's kernels are all combinations of the values in the lines that follow.
  * A value is an integer, a number with a point (for float and double; they take integers too: `scale = 2` is 2.0), an
- * element type (its id, for integers), true or false. FROM..TO is all integers between them; +N or *N at its end gives
+ * element type (its id, for a sett_dtype), true or false. FROM..TO is all integers between them; +N or *N at its end gives
  * the step.
  * A name that begins with a dot is an option of the compile: .name, .targets (instead of those of the call),
  * .opt_level, .line_info. A block may come again with other values; a kernel that two blocks give counts once. */
@@ -35,11 +35,17 @@ typedef struct sett_family_param {
     const char *name;
     size_t offset, bytes;
     bool floating;
+    bool number; /* no sett_dtype: a value that names an element type is refused. SETT_FAMILY_PARAM knows it in C, not in C++ */
 } sett_family_param;
+#ifdef __cplusplus
+#define SETT_FAMILY_NUMBER_(type, member) false
+#else
+#define SETT_FAMILY_NUMBER_(type, member) !__builtin_types_compatible_p(__typeof__(((type *)0)->member), sett_dtype)
+#endif
 /* Positional, because C++ has no designated initializers. */
 #define SETT_FAMILY_PARAM(type, member) \
     {#member, offsetof(type, member), sizeof(((type *)0)->member), \
-        sizeof(((type *)0)->member) > 1 && (__typeof__(((type *)0)->member))0.5 > 0}
+        sizeof(((type *)0)->member) > 1 && (__typeof__(((type *)0)->member))0.5 > 0, SETT_FAMILY_NUMBER_(type, member)}
 typedef struct sett_family {
     size_t size;
     sett_body body;

@@ -86,7 +86,7 @@ static void begin_source(sett__export *x)
     sett__export_put(x, &x->source, runtime, sizeof runtime);
     if (x->tvm_ffi)
         sett__export_put(x, &x->source, runtime_tvm, sizeof runtime_tvm);
-    P("\n/* ==== kernels ==== */\nstatic sett__exporter exporter = {.lock = PTHREAD_MUTEX_INITIALIZER};\nstatic _Thread_local sett_error last;\n");
+    P("\n/* ==== kernels ==== */\nstatic sett__exporter exporter;\nstatic _Thread_local sett_error last;\n");
     if (x->tvm_ffi)
         P("static sett__exported_tvm tvm;\n");
 }

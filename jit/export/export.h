@@ -19,10 +19,16 @@ typedef struct sett__exported { /* a kernel */
     int n;                               /* of codes */
 } sett__exported;
 typedef struct sett__exporter { /* one a file */
-    pthread_mutex_t lock;        /* over what follows, and the handles of its kernels */
+    atomic_int holder;           /* of the lock over what follows and the handles of its kernels: its process; 0: nobody */
     _Atomic(sett__cuda *) cuda;  /* from the first use on */
     atomic_uint *gate;           /* tells it of a fork; NULL: none */
 } sett__exporter;
+/* A mutex would be held for ever in a child that was forked while another thread held it. SETT_E_FORKED: this is such a child. */
+sett_status sett__exporter_lock(sett__exporter *, sett_error *);
+static inline void sett__exporter_unlock(sett__exporter *x)
+{
+    atomic_store(&x->holder, 0);
+}
 /* Checks and launches as sett_launch_n does, by the code that fits the device best. */
 sett_status sett__exported_launch(sett__exporter *, const sett__exported *, sett_stream, int n, const sett_bind *, sett_error *);
 /* Loads the code for a device. */

@@ -6,6 +6,20 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+sett_status sett__exporter_lock(sett__exporter *x, sett_error *err)
+{
+    const int me = (int)getpid();
+    for (int holder = 0; !atomic_compare_exchange_weak(&x->holder, &holder, me); holder = 0) {
+        if (holder && holder != me)
+            return sett__error(err, SETT_E_FORKED, "the process was forked while another thread was in a first call, which started the CUDA driver or loaded code");
+        if (holder) /* first calls are few, and take milliseconds */
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return SETT_OK;
+}
 
 static sett_status find_driver(sett__exporter *x, sett__cuda **to, sett_error *err)
 {
@@ -13,7 +27,8 @@ static sett_status find_driver(sett__exporter *x, sett__cuda **to, sett_error *e
     *to = atomic_load_explicit(&x->cuda, memory_order_acquire);
     if (*to)
         return sett__cuda_unforked(*to, err);
-    pthread_mutex_lock(&x->lock);
+    if ((s = sett__exporter_lock(x, err)))
+        return s;
     *to = atomic_load(&x->cuda);
     if (!*to && !x->gate)
         x->gate = sett__gate_page();
@@ -21,7 +36,7 @@ static sett_status find_driver(sett__exporter *x, sett__cuda **to, sett_error *e
         s = sett__cuda_open(to, x->gate, NULL, err);
     if (!s)
         atomic_store_explicit(&x->cuda, *to, memory_order_release);
-    pthread_mutex_unlock(&x->lock);
+    sett__exporter_unlock(x);
     return s;
 }
 
@@ -71,8 +86,9 @@ static sett_status find_code(const sett__exported *k, sett__cuda *cuda, int devi
 static sett_status make_handle(sett__exporter *x, const sett__exported *k, int i, sett__cuda *cuda, sett_error *err)
 {
     const sett__exported_code *c = &k->code[i];
-    sett_status s = SETT_OK;
-    pthread_mutex_lock(&x->lock);
+    sett_status s = sett__exporter_lock(x, err);
+    if (s)
+        return s;
     if (!atomic_load(&k->loaded[i])) {
         sett__gpu_kernel *gpu = malloc(SETT__GPU_KERNEL_BYTES);
         s = gpu ? sett__gpu_kernel_of(cuda, c->cubin, c->len, &c->made, c->plan->sig, false, gpu, err)
@@ -82,7 +98,7 @@ static sett_status make_handle(sett__exporter *x, const sett__exported *k, int i
         else
             atomic_store_explicit(&k->loaded[i], gpu, memory_order_release);
     }
-    pthread_mutex_unlock(&x->lock);
+    sett__exporter_unlock(x);
     return s;
 }
 

@@ -8,10 +8,11 @@ static sett_status find_tvm(sett__exporter *x, sett__exported_tvm *t, sett_error
     sett_status s = SETT_OK;
     if (atomic_load_explicit(&t->found, memory_order_acquire))
         return s;
-    pthread_mutex_lock(&x->lock);
+    if ((s = sett__exporter_lock(x, err)))
+        return s;
     if (!atomic_load(&t->found) && !(s = sett__tvm_find(NULL, &t->tvm, err)))
         atomic_store_explicit(&t->found, true, memory_order_release);
-    pthread_mutex_unlock(&x->lock);
+    sett__exporter_unlock(x);
     return s;
 }
 

@@ -119,6 +119,8 @@ static sett_status add_text(reader *r, sett__warm_axis *a, const char *text)
     if (truth || !strcmp(text, "false"))
         return add_value(r, a, truth, truth, text);
     v = sett__dtype_named(text);
+    if (v && a->param->number)
+        return refuse(r, SETT_E_PARSE, "%s: %s is an element type, and %s is a number", a->param->name, text, a->param->name);
     return v ? add_value(r, a, v, 0, text)
              : refuse(r, SETT_E_PARSE, "%s: %s is no integer, element type, true or false", a->param->name, text);
 }

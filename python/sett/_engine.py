@@ -109,16 +109,18 @@ class Family:
                 raise Error(Status.E_RANGE, f"{self.name}: {name} = {value} does not fit {p.bytes} bytes") from None
             except (TypeError, ValueError):
                 raise Error(Status.E_DTYPE, f"{self.name}: option {name} is a floating number, {value!r} is none") from None
-        n = self._integer(name, value)
+        n = self._integer(name, value, p.number)
         if not -(1 << (8 * p.bytes - 1)) <= n < 1 << (8 * p.bytes):
             raise Error(Status.E_RANGE, f"{self.name}: {name} = {n} does not fit {p.bytes} bytes")
         return (n & ((1 << (8 * p.bytes)) - 1)).to_bytes(p.bytes, "little")
 
-    def _integer(self, name: str, value: Any) -> int:
+    def _integer(self, name: str, value: Any, number: bool) -> int:
         if isinstance(value, int) or hasattr(value, "__index__"):
             return int(value)
         if type(value).__name__ in ("bool", "bool_"):  # NumPy's
             return int(bool(value))
+        if number:
+            raise Error(Status.E_DTYPE, f"{self.name}: option {name} is an integer, {value!r} is none")
         try:
             return _c.dtype_id(value)
         except Error:
@@ -345,6 +347,9 @@ class Engine:
         print: Optional[Callable[[str], None]] = None,  # noqa: A002 - the library's name
     ) -> None:
         names = {v: k for k, v in LEVELS.items()}
+        for what, function in (("log", log), ("print", print)):
+            if function is not None and not callable(function):
+                raise Error(Status.E_ARGUMENT, f"{what} is {function!r}, which is no function")
         # ctypes keeps no callback alive: the options do.
         self._options = _c.made(
             _c.EngineOptions,
@@ -357,9 +362,9 @@ class Engine:
             cpu_timeout_ms=cpu_timeout_ms, cpu_plain=cpu_plain, cpu_async=_c.encoded(cpu_async), cpu_sm=cpu_sm, cpu_fast_mma=cpu_fast_mma,
             log_level=_choice(LEVELS, log_level, "log_level"), cpu_poll=_fast.look_for_signals,
         )
-        if log:
+        if log is not None:
             self._options.log = _c.LOG(lambda _, level, component, message: log(names[level], _c.decoded(component), _c.decoded(message)))
-        if print:
+        if print is not None:
             self._options.print = _c.PRINT(lambda _, text, n: print(_c.decoded(text[:n])))
         handle = _c.P()
         _c.check(_c.lib.sett_engine_open, C.byref(handle), C.byref(self._options))
@@ -546,6 +551,8 @@ class Engine:
     ) -> WarmResult:
         """Compiles the kernels of a manifest (docs/sett-manifest.5) that the cache lacks, in worker processes. It needs no GPU.
         progress is called once a kernel; False cancels. Raises E_COMPILE if some failed; all others are done then."""
+        if progress is not None and not callable(progress):
+            raise Error(Status.E_ARGUMENT, f"progress is {progress!r}, which is no function")
         visits = _Visits(_c.WARM, lambda e: progress(_record(WarmEvent, e)) if progress else True)
         options = self._warm_options(targets, shard, shards, workers=workers, pack=_c.path(pack), secret_key=_c.absolute(_c.path(secret_key)),
             progress=visits.function)

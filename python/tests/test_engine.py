@@ -89,11 +89,13 @@ class Errors(Case):
         e, scale, bare = engine(), family("scale"), family("bare")
         for call, status, text in (
             (lambda: e.compile(scale, target="cpu", thread=3), Status.E_ARGUMENT, "scale has no option 'thread': dtype, threads, factor, small, twice"),
+            *((lambda w=w: sett.Engine(cache_dir="", **{w: 3}), Status.E_ARGUMENT, f"{w} is 3, which is no function") for w in ("log", "print")),
+            (lambda: e.warm("x", progress=3), Status.E_ARGUMENT, "progress is 3, which is no function"),
             (lambda: e.compile(scale, target="cpu", threads=48), Status.E_ARGUMENT, "scale does not exist with threads=48"),
             (lambda: e.compile(scale, target="cpu", small=1 << 16), Status.E_RANGE, "scale: small = 65536 does not fit 2 bytes"),
             (lambda: e.compile(scale, target="cpu", dtype="f31"), Status.E_DTYPE, "scale: option dtype is an integer or an element type, 'f31' is neither: i1, i8"),
-            *((lambda v=v: e.compile(scale, target="cpu", threads=v), Status.E_DTYPE, f"scale: option threads is an integer or an element type, {v!r} is neither")
-                for v in (10.5, 3.0, None, "x", b"f32", [])),
+            *((lambda v=v: e.compile(scale, target="cpu", threads=v), Status.E_DTYPE, f"scale: option threads is an integer, {v!r} is none")
+                for v in (10.5, 3.0, None, "x", "f32", b"f32", np.float32, [])),
             *((lambda v=v: e.compile(scale, target="cpu", factor=v), Status.E_DTYPE, f"scale: option factor is a floating number, {v!r} is none")
                 for v in ("f32", None, "x", [])),
             (lambda: e.compile(scale, target="cpu", factor=1e300), Status.E_RANGE, "scale: factor = 1e+300 does not fit 4 bytes"),

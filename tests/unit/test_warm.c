@@ -197,6 +197,7 @@ START_TEST(errors_of_a_manifest)
         {"family FAMILY defaults_family\nblock = 1, 2,\n", "k.warm:2: block: a value is missing beside a comma", SETT_E_PARSE},
         {"family FAMILY defaults_family\nblock = 1, 2\n", "", SETT_OK},
         {"family FAMILY defaults_family\ndtype = bfloat16, half, f16\n", "", SETT_OK},
+        {"family FAMILY defaults_family\nblock = bf16\n", "k.warm:2: block: bf16 is an element type, and block is a number", SETT_E_PARSE},
         {"family FAMILY defaults_family\nblock = wide\n", "block: wide is no integer, element type, true or false",
             SETT_E_PARSE},
         {"family FAMILY defaults_family\nblock = 1.5\n", "block: 1.5 is no integer", SETT_E_PARSE},
