@@ -437,18 +437,12 @@ static inline sett__cu send(const sett__shot *s, order *o)
     return here(s, o->config.stream) ? issue(s, o) : issue_entered(s, o);
 }
 
-static void find_each(const sett__shot *s, char *params, void **each)
+void sett__hand_each(sett__handed *h, const sett__shot *s, char *params, void **each)
 {
     uint32_t n = sett__packed_each(s->apart, params, each);
     if (s->apart->n_claim) /* the page's address ends the block */
-        each[n] = params + s->params_len - sizeof(sett__cu_pointer);
-}
-
-void sett__hand_each(sett__handed *h, const sett__shot *s, char *params, void **each)
-{
-    if (!s->each)
-        find_each(s, params, each);
-    h->each = s->each ? s->each : each;
+        each[n] = params + h->len - sizeof(sett__cu_pointer);
+    h->each = each;
     h->extra = NULL;
 }
 
@@ -462,15 +456,7 @@ static __attribute__((noinline)) sett__cu send_apart(const sett__shot *s, order 
 void sett__gpu_apart(sett__shot *s, const sett__sig *sig)
 {
     s->state |= SETT__SHOT_APART;
-    s->apart = sig, s->each = NULL;
-}
-
-void sett__gpu_stay(sett__shot *s, void *params, void **each)
-{
-    if (s->state & SETT__SHOT_APART) {
-        find_each(s, params, each);
-        s->each = each;
-    }
+    s->apart = sig;
 }
 
 sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params, sett_error *e)

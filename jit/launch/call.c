@@ -16,7 +16,8 @@ struct sett_call {
     uint16_t n_param, n_sym, params_len;
     bool committed, empty;
     int wrong;               /* an index that a setter was given and that is none; -1: all were right */
-    sett_bind *bind;         /* n_param + n_sym; kind 0: not given. Behind them n_param buffers: what the binds of such point to */
+    sett_bind *bind;         /* n_param + n_sym; kind 0: not given */
+    sett_buf *buf;           /* n_param: what the binds of buffers point to */
     sett__extent *extent[2]; /* n_param each, of a CPU kernel: in use, and for the next commit */
     sett__map_facts *map;    /* what its tensor maps were encoded of; zeros: nothing yet. Staged structs follow, one after another */
     sett__launch_dims dims;  /* of a CPU kernel */
@@ -63,10 +64,9 @@ void sett_call_buf(sett_call *c, int arg, const sett_buf *t)
     sett_bind *b = place(c, arg, false);
     if (!b)
         return;
-    sett_buf *buf = (sett_buf *)(void *)(c->bind + c->n_param + c->n_sym) + arg;
     if (t)
-        *buf = *t;
-    *b = (sett_bind){SETT_BIND_BUF, .u = {.t = t ? buf : NULL}};
+        c->buf[arg] = *t;
+    *b = (sett_bind){SETT_BIND_BUF, .u = {.t = t ? &c->buf[arg] : NULL}};
 }
 
 void sett_call_int(sett_call *c, int arg, int64_t i)
@@ -142,12 +142,6 @@ static void keep_maps(sett_call *c, const sett__bound *b)
         memcpy(c->map, b->map, bytes);
 }
 
-/* Of the places of all parameters, of a kernel with tensor maps on a GPU. */
-static size_t each_bytes(const sett_kernel *k)
-{
-    return k->cpu || !k->plan->n_map ? 0 : (k->plan->n_arg + k->plan->n_sym + k->plan->n_map + 1u) * sizeof(void *);
-}
-
 /* What was bound becomes what runs. */
 static inline void take_over(sett_call *c, const sett__bound *b)
 {
@@ -159,8 +153,6 @@ static inline void take_over(sett_call *c, const sett__bound *b)
     c->committed = true;
     if (b->empty)
         c->shot.state = 0;
-    if (each_bytes(c->kernel)) /* before the maps */
-        sett__gpu_stay(&c->shot, c->params, (void **)(void *)((char *)c->map - each_bytes(c->kernel)));
     if (c->kernel->cpu) {
         sett__extent *was = c->extent[0];
         c->extent[0] = c->extent[1], c->extent[1] = was;
@@ -197,20 +189,20 @@ static sett_call *new_call(sett_kernel *k)
     size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0, structs = 0;
     for (size_t i = 0; i < n_param; i++)
         structs += struct_bytes(k, (int)i);
-    size_t each = each_bytes(k);
     size_t params = (k->plan->params_len + (size_t)LINE - 1) / LINE * LINE;
-    size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + maps + each + structs + LINE - 1) / LINE * LINE;
+    size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + maps + structs + LINE - 1) / LINE * LINE;
     sett_call *c = aligned_alloc(LINE, size);
     if (!c)
         return NULL;
     memset(c, 0, size);
     char *at = (char *)c->params + params;
     c->bind = (sett_bind *)(void *)at;
+    c->buf = (sett_buf *)(void *)(at + binds);
     if (k->cpu) {
         c->extent[0] = (sett__extent *)(void *)(at + binds + bufs);
         c->extent[1] = (sett__extent *)(void *)(at + binds + bufs + extents);
     }
-    c->map = (sett__map_facts *)(void *)(at + binds + bufs + 2 * extents + each);
+    c->map = (sett__map_facts *)(void *)(at + binds + bufs + 2 * extents);
     c->n_param = (uint16_t)n_param;
     c->n_sym = (uint16_t)n_sym;
     c->wrong = -1;
